@@ -1,0 +1,32 @@
+// Package deps pins modules while the tree is being built; it goes before the first release.
+package deps
+
+import (
+	_ "github.com/HdrHistogram/hdrhistogram-go"
+	_ "github.com/alecthomas/kong"
+	_ "github.com/asynkron/protoactor-go/actor"
+	_ "github.com/aws/aws-sdk-go-v2/aws"
+	_ "github.com/aws/aws-sdk-go-v2/service/gamelift"
+	_ "github.com/aws/smithy-go/encoding/cbor"
+	_ "github.com/bufbuild/protocompile"
+	_ "github.com/go-json-experiment/json"
+	_ "github.com/google/uuid"
+	_ "github.com/knadh/koanf/parsers/yaml"
+	_ "github.com/knadh/koanf/providers/confmap"
+	_ "github.com/knadh/koanf/providers/env/v2"
+	_ "github.com/knadh/koanf/providers/file"
+	_ "github.com/knadh/koanf/providers/structs"
+	_ "github.com/knadh/koanf/v2"
+	_ "github.com/lxzan/gws"
+	_ "github.com/prometheus/client_golang/prometheus/collectors"
+	_ "github.com/prometheus/client_golang/prometheus/promhttp"
+	_ "github.com/rogpeppe/go-internal/testscript"
+	_ "github.com/rs/zerolog"
+	_ "go.uber.org/goleak"
+	_ "golang.org/x/net/ipv4"
+	_ "golang.org/x/sys/unix"
+	_ "golang.org/x/time/rate"
+	_ "google.golang.org/protobuf/encoding/protojson"
+	_ "google.golang.org/protobuf/compiler/protogen"
+	_ "pgregory.net/rapid"
+)
