@@ -1,0 +1,77 @@
+package wire
+
+import "google.golang.org/protobuf/encoding/protowire"
+
+// The append functions write one field and write nothing for the default value,
+// as proto3 demands. The size functions say how many bytes they write.
+
+func appendVarint(dst []byte, v uint64) []byte { return protowire.AppendVarint(dst, v) }
+
+func sizeVarint(v uint64) int { return protowire.SizeVarint(v) }
+
+func appendTag(dst []byte, number, typ uint64) []byte { return appendVarint(dst, number<<3|typ) }
+
+func sizeTag(number uint64) int { return sizeVarint(number << 3) }
+
+func appendUint64(dst []byte, number, v uint64) []byte {
+	if v == 0 {
+		return dst
+	}
+	return appendVarint(appendTag(dst, number, typeVarint), v)
+}
+
+func sizeUint64(number, v uint64) int {
+	if v == 0 {
+		return 0
+	}
+	return sizeTag(number) + sizeVarint(v)
+}
+
+// appendInt32 sign-extends to 64 bits: negative values take ten bytes.
+func appendInt32(dst []byte, number uint64, v int32) []byte {
+	return appendUint64(dst, number, uint64(v))
+}
+
+func sizeInt32(number uint64, v int32) int { return sizeUint64(number, uint64(v)) }
+
+// zigzag is the encoding of the op code.
+func zigzag(v int32) uint64 { return uint64(uint32(v)<<1 ^ uint32(v>>31)) }
+
+func appendBool(dst []byte, number uint64, v bool) []byte {
+	if !v {
+		return dst
+	}
+	return append(appendTag(dst, number, typeVarint), 1)
+}
+
+func appendBytes(dst []byte, number uint64, v []byte) []byte {
+	if len(v) == 0 {
+		return dst
+	}
+	return appendMessageField(dst, number, v)
+}
+
+func sizeBytes(number uint64, n int) int {
+	if n == 0 {
+		return 0
+	}
+	return sizeMessageField(number, n)
+}
+
+func appendString(dst []byte, number uint64, v string) []byte {
+	if v == "" {
+		return dst
+	}
+	dst = appendVarint(appendTag(dst, number, typeBytes), uint64(len(v)))
+	return append(dst, v...)
+}
+
+// appendMessageField writes a submessage, which is present even when empty.
+func appendMessageField(dst []byte, number uint64, v []byte) []byte {
+	dst = appendVarint(appendTag(dst, number, typeBytes), uint64(len(v)))
+	return append(dst, v...)
+}
+
+func sizeMessageField(number uint64, n int) int {
+	return sizeTag(number) + sizeVarint(uint64(n)) + n
+}

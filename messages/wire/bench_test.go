@@ -1,0 +1,106 @@
+package wire
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"google.golang.org/protobuf/proto"
+
+	"troupe/messages/wire/pb"
+)
+
+// sizes are the payloads of the benchmarks: a state update, a full fast packet.
+var sizes = []int{64, FastPayloadMax}
+
+func benchMessage(size int) *Header {
+	return &Header{OpCode: 301, TargetGroup: AllPlayers, Sender: 1, Payload: bytes.Repeat([]byte{7}, size)}
+}
+
+func BenchmarkDecode(b *testing.B) {
+	for _, size := range sizes {
+		body := benchMessage(size).Append(nil)
+		b.Run(fmt.Sprintf("size=%d/codec=hand", size), func(b *testing.B) {
+			b.ReportAllocs()
+			var h Header
+			for b.Loop() {
+				if err := h.Parse(body); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("size=%d/codec=generated", size), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				var p pb.Packet
+				if err := proto.Unmarshal(body, &p); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkEncode(b *testing.B) {
+	for _, size := range sizes {
+		h := benchMessage(size)
+		dst := make([]byte, 0, 8192)
+		b.Run(fmt.Sprintf("size=%d/codec=frame", size), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				NewFrame(h).Release()
+			}
+		})
+		b.Run(fmt.Sprintf("size=%d/codec=hand", size), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				_ = AppendMessage(dst, h)
+			}
+		})
+		b.Run(fmt.Sprintf("size=%d/codec=generated", size), func(b *testing.B) {
+			b.ReportAllocs()
+			p := packet(h)
+			for b.Loop() {
+				if _, err := (proto.MarshalOptions{}).MarshalAppend(dst, p); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkAppend is what each further recipient of a frame costs.
+func BenchmarkAppend(b *testing.B) {
+	for _, size := range sizes {
+		f := NewFrame(benchMessage(size))
+		dst := make([]byte, 0, 8192)
+		b.Run(fmt.Sprintf("size=%d/form=reliable", size), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				_ = f.AppendReliable(dst)
+			}
+		})
+		b.Run(fmt.Sprintf("size=%d/form=fast", size), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				_ = f.AppendFast(dst, 12345)
+			}
+		})
+		b.Run(fmt.Sprintf("size=%d/form=numbered", size), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				_ = f.AppendNumbered(dst, 12345, 12344)
+			}
+		})
+		f.Release()
+	}
+}
+
+func BenchmarkRetainRelease(b *testing.B) {
+	b.ReportAllocs()
+	f := NewFrame(benchMessage(64))
+	defer f.Release()
+	for b.Loop() {
+		f.Retain().Release()
+	}
+}

@@ -1,0 +1,36 @@
+package wire
+
+import "unicode/utf8"
+
+// checkInner walks an inner message and refuses what the generated decoder would
+// refuse, without keeping anything.
+func checkInner(command Command, b []byte) (err error) {
+	var f field
+	for len(b) > 0 {
+		if b, err = f.next(b); err != nil {
+			return err
+		}
+		if f.typ != typeBytes {
+			continue
+		}
+		if command.hasString(f.number) && !utf8.Valid(f.bytes) {
+			return ErrUTF8
+		}
+		if command == CommandGroupMembershipUpdate && f.number == fieldMembershipPlayers {
+			if err := checkPacked(f.bytes); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkPacked walks a packed list of varints.
+func checkPacked(b []byte) (err error) {
+	for len(b) > 0 {
+		if _, b, err = uvarint(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}

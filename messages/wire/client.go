@@ -1,0 +1,82 @@
+package wire
+
+// Units a client sends: for our own client, the benches and tests. Each function
+// appends one whole unit to dst and returns it; with room in dst none allocates.
+// Peer is the client's own peer id; seq its fast-channel counter (spec section
+// 9), 0 for a unit that goes by WebSocket.
+
+// AppendMessage appends the unit of any packet: all of h is written as it is.
+// For an application message set OpCode, Sender, targets, Reliable and Payload,
+// and Sequence on the fast channel (spec section 5).
+func AppendMessage(dst []byte, h *Header) []byte {
+	return h.Append(appendVarint(dst, uint64(h.Size())))
+}
+
+// AppendLogin appends LOGIN, to be sent by WebSocket first of all. Payload is
+// the game's connection payload, at most PayloadMax bytes. The strings of l must
+// be valid UTF-8, or the server refuses the packet.
+func AppendLogin(dst []byte, l *Login, payload []byte) []byte {
+	var room [256]byte
+	return AppendMessage(dst, &Header{
+		OpCode: OpLogin, TargetPlayer: ServerPeer, Reliable: true,
+		Payload: payload, Command: CommandLogin, Inner: l.append(room[:0]),
+	})
+}
+
+// AppendUDPConnect appends UDP_CONNECT, step 1 of the UDP handshake.
+func AppendUDPConnect(dst []byte, peer, seq int32) []byte {
+	return appendHandshake(dst, OpUDPConnect, peer, seq)
+}
+
+// AppendClientAck appends UDP_CONNECT_CLIENT_ACK, step 3 of the UDP handshake.
+func AppendClientAck(dst []byte, peer, seq int32) []byte {
+	return appendHandshake(dst, OpClientAck, peer, seq)
+}
+
+func appendHandshake(dst []byte, op, peer, seq int32) []byte {
+	return AppendMessage(dst, &Header{
+		OpCode: op, Sequence: seq, TargetPlayer: ServerPeer, Sender: peer,
+		Command: CommandUDPConnect,
+	})
+}
+
+// AppendVerifyIdentity appends VERIFY_IDENTITY, to be sent once over a new DTLS
+// association. Sender is v.PeerID; payload repeats the connection payload.
+func AppendVerifyIdentity(dst []byte, v *VerifyIdentity, seq int32, payload []byte) []byte {
+	var room [256]byte
+	return AppendMessage(dst, &Header{
+		OpCode: OpVerifyIdentity, Sequence: seq, Sender: v.PeerID,
+		Payload: payload, Command: CommandVerifyIdentity, Inner: v.append(room[:0]),
+	})
+}
+
+// AppendGroupCommand appends JOIN_GROUP, LEAVE_GROUP or REQUEST_GROUP_MEMBERSHIP
+// by op; for any other op the inner message is missing. Official clients send
+// these by the fast channel once it is up, with reliable false.
+func AppendGroupCommand(dst []byte, op, group, peer, seq int32, reliable bool) []byte {
+	var room [16]byte
+	h := Header{
+		OpCode: op, Sequence: seq, TargetPlayer: ServerPeer, Sender: peer, Reliable: reliable,
+	}
+	switch op {
+	case OpJoinGroup:
+		h.Command = CommandJoinGroup
+	case OpLeaveGroup:
+		h.Command = CommandLeaveGroup
+	case OpRequestGroupMembership:
+		h.Command = CommandRequestGroupMembership
+	}
+	if h.Command != CommandNone {
+		h.Inner = appendGroup(room[:0], group)
+	}
+	return AppendMessage(dst, &h)
+}
+
+// AppendPing appends PING, which the server answers with PING_RESULT on the same
+// channel.
+func AppendPing(dst []byte, peer, seq int32, reliable bool) []byte {
+	return AppendMessage(dst, &Header{
+		OpCode: OpPing, Sequence: seq, TargetPlayer: ServerPeer, Sender: peer,
+		Reliable: reliable, Command: CommandPing,
+	})
+}

@@ -1,0 +1,80 @@
+package wire
+
+import "strconv"
+
+// Command says which member of a packet's oneof is present. Its value is the
+// member's field number (spec section 3.1).
+type Command uint8
+
+// The members of the oneof. CommandNone is a packet without inner message, as
+// application messages are.
+const (
+	CommandNone                   Command = 0
+	CommandLogin                  Command = 30
+	CommandLoginResult            Command = 31
+	CommandPing                   Command = 32
+	CommandPingResult             Command = 33
+	CommandUDPConnect             Command = 34
+	CommandPlayerConnect          Command = 35
+	CommandPlayerDisconnect       Command = 36
+	CommandVerifyIdentity         Command = 37
+	CommandVerifyIdentityResult   Command = 38
+	CommandJoinGroup              Command = 40
+	CommandLeaveGroup             Command = 41
+	CommandRequestGroupMembership Command = 42
+	CommandGroupMembershipUpdate  Command = 43
+)
+
+// isCommand reports whether a field number is a member of the oneof.
+func isCommand(number uint64) bool {
+	return number >= uint64(CommandLogin) && number <= uint64(CommandGroupMembershipUpdate) && number != 39
+}
+
+// String returns the name of the field in packet.proto.
+func (c Command) String() string {
+	switch c {
+	case CommandNone:
+		return "none"
+	case CommandLogin:
+		return "login"
+	case CommandLoginResult:
+		return "loginResult"
+	case CommandPing:
+		return "ping"
+	case CommandPingResult:
+		return "pingResult"
+	case CommandUDPConnect:
+		return "udpConnect"
+	case CommandPlayerConnect:
+		return "playerConnect"
+	case CommandPlayerDisconnect:
+		return "playerDisconnect"
+	case CommandVerifyIdentity:
+		return "verifyIdentity"
+	case CommandVerifyIdentityResult:
+		return "verifyIdentityResult"
+	case CommandJoinGroup:
+		return "joinGroup"
+	case CommandLeaveGroup:
+		return "leaveGroup"
+	case CommandRequestGroupMembership:
+		return "requestGroupMembership"
+	case CommandGroupMembershipUpdate:
+		return "groupMembershipUpdate"
+	}
+	return "command " + strconv.Itoa(int(c))
+}
+
+// hasString reports whether the field of the inner message is a string, which
+// must be valid UTF-8.
+func (c Command) hasString(number uint64) bool {
+	switch c {
+	case CommandLogin:
+		return number == fieldLoginPlayerSessionID || number == fieldLoginReconnectToken
+	case CommandLoginResult:
+		return number == fieldResultReconnectToken || number == fieldResultConnectToken
+	case CommandVerifyIdentity:
+		return number == fieldVerifyConnectToken
+	}
+	return false
+}

@@ -1,0 +1,92 @@
+package wire
+
+import (
+	"unicode/utf8"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Wire types of protobuf. The values 6 and 7 do not exist.
+const (
+	typeVarint     = 0
+	typeFixed64    = 1
+	typeBytes      = 2
+	typeStartGroup = 3
+	typeEndGroup   = 4
+	typeFixed32    = 5
+)
+
+// fieldMax is the largest field number of a message.
+const fieldMax = 1<<29 - 1
+
+// field is one field as it stands in a message: number varies, and either
+// varint or bytes holds the value, by typ. Other types are skipped values.
+type field struct {
+	number uint64
+	typ    uint8
+	varint uint64
+	bytes  []byte
+}
+
+// next cuts the first field off b, which must not be empty, into f and returns
+// the bytes behind it. Fixed-size values and groups are only stepped over: no
+// message of the protocol has such fields.
+func (f *field) next(b []byte) (rest []byte, err error) {
+	tag, b, err := uvarint(b)
+	if err != nil {
+		return nil, err
+	}
+	f.number, f.typ = tag>>3, uint8(tag&7)
+	if f.number == 0 || f.number > fieldMax {
+		return nil, ErrFieldNumber
+	}
+	switch f.typ {
+	case typeVarint:
+		f.varint, b, err = uvarint(b)
+	case typeBytes:
+		f.bytes, b, err = lengthDelimited(b)
+	default:
+		b, err = skip(b, f.number, f.typ, GroupDepthMax)
+	}
+	return b, err
+}
+
+// uvarint cuts a varint off b; one byte, the common case, without a call.
+func uvarint(b []byte) (v uint64, rest []byte, err error) {
+	if len(b) > 0 && b[0] < 0x80 {
+		return uint64(b[0]), b[1:], nil
+	}
+	return longUvarint(b)
+}
+
+// longUvarint is the rest of uvarint.
+func longUvarint(b []byte) (v uint64, rest []byte, err error) {
+	v, n := protowire.ConsumeVarint(b)
+	if n >= 0 {
+		return v, b[n:], nil
+	}
+	if len(b) < VarintMax {
+		return 0, nil, ErrTruncated
+	}
+	return 0, nil, ErrVarint
+}
+
+// lengthDelimited cuts a length and that many bytes off b.
+func lengthDelimited(b []byte) (v, rest []byte, err error) {
+	n, b, err := uvarint(b)
+	if err != nil {
+		return nil, nil, err
+	}
+	if n > uint64(len(b)) {
+		return nil, nil, ErrTruncated
+	}
+	return b[:n:n], b[n:], nil
+}
+
+// text copies a string field.
+func text(b []byte) (string, error) {
+	if !utf8.Valid(b) {
+		return "", ErrUTF8
+	}
+	return string(b), nil
+}

@@ -1,0 +1,169 @@
+package wire
+
+import "sync/atomic"
+
+// reliableSize is the bytes of `reliable` = true: tag and value.
+const reliableSize = 2
+
+// Frame is one encoded packet to be sent to any number of recipients, by either
+// channel. It is immutable once built and counts its references: a constructor
+// returns it with one, Retain adds one, Release gives one back, and the last
+// Release returns it to a pool. All methods may be called concurrently by
+// holders of references; using a Frame after the last Release panics where that
+// can be seen, and is a bug where it cannot.
+//
+// Its bytes are the unit as WebSocket wants it:
+//
+//	length | opCode | targetPlayer targetGroup sender | reliable | payload inner
+//	       ^ body   ^ seqAt                           ^ reliableAt
+//
+// For the fast channel the sequence number goes in at seqAt and the two bytes at
+// reliableAt are left out.
+type Frame struct {
+	refs       atomic.Int32
+	class      int8 // index into classes, or classNone
+	command    Command
+	body       uint8 // where the packet begins: length of the length
+	seqAt      uint8
+	reliableAt uint8
+
+	opCode       int32
+	targetPlayer int32
+	targetGroup  int32
+	sender       int32
+	payloadAt    uint8
+	payloadLen   int
+
+	unit []byte
+}
+
+// NewFrame encodes an application message: op code, targets, sender and payload
+// of h, reliable always true. Sequence, Reliable, ClientVersion, Command, Inner
+// and the extension are not taken over: what of them a delivery has is decided
+// per recipient. H and its payload are not kept. In steady state it allocates
+// nothing, up to a payload of ScriptPayloadMax; larger frames work, but are not
+// pooled.
+func NewFrame(h *Header) *Frame {
+	return newFrame(&Header{
+		OpCode: h.OpCode, TargetPlayer: h.TargetPlayer, TargetGroup: h.TargetGroup,
+		Sender: h.Sender, Payload: h.Payload,
+	})
+}
+
+// newFrame encodes h, inner message included, except for its sequence, client
+// version and extension fields, which must be zero.
+func newFrame(h *Header) *Frame {
+	h.Reliable = true
+	size := h.Size()
+	length := sizeVarint(uint64(size))
+	f := takeFrame(length + size)
+	f.command = h.Command
+	f.opCode, f.targetPlayer = h.OpCode, h.TargetPlayer
+	f.targetGroup, f.sender = h.TargetGroup, h.Sender
+
+	unit := h.Append(appendVarint(f.unit[:0], uint64(size)))
+	f.unit = unit
+	seqAt := length + sizeUint64(fieldOpCode, zigzag(h.OpCode))
+	reliableAt := seqAt + sizeInt32(fieldTargetPlayer, h.TargetPlayer) +
+		sizeInt32(fieldTargetGroup, h.TargetGroup) + sizeInt32(fieldSender, h.Sender)
+	f.body, f.seqAt, f.reliableAt = uint8(length), uint8(seqAt), uint8(reliableAt)
+	f.payloadLen = len(h.Payload)
+	f.payloadAt = uint8(reliableAt + reliableSize +
+		sizeBytes(fieldPayload, f.payloadLen) - f.payloadLen)
+	f.refs.Store(1)
+	return f
+}
+
+// Retain adds a reference and returns f. It panics when f has none left.
+func (f *Frame) Retain() *Frame {
+	if f.refs.Add(1) <= 1 {
+		f.refs.Add(-1) // so that a Release after this cannot end it twice
+		panic("wire: Retain of a released Frame")
+	}
+	return f
+}
+
+// Release gives one reference back; the last one ends the frame's life. It
+// panics when f has none left.
+func (f *Frame) Release() {
+	switch n := f.refs.Add(-1); {
+	case n == 0:
+		giveFrame(f)
+	case n < 0:
+		panic("wire: Release of a released Frame")
+	}
+}
+
+// live panics when f has no references, in which case its bytes may belong to
+// another frame.
+func (f *Frame) live() {
+	if f.refs.Load() <= 0 {
+		panic("wire: use of a released Frame")
+	}
+}
+
+// OpCode returns the op code the frame was built with.
+func (f *Frame) OpCode() int32 { f.live(); return f.opCode }
+
+// TargetPlayer returns the target player the frame was built with.
+func (f *Frame) TargetPlayer() int32 { f.live(); return f.targetPlayer }
+
+// TargetGroup returns the target group the frame was built with.
+func (f *Frame) TargetGroup() int32 { f.live(); return f.targetGroup }
+
+// Sender returns the sender the frame was built with.
+func (f *Frame) Sender() int32 { f.live(); return f.sender }
+
+// Command returns the inner message the frame was built with, CommandNone for an
+// application message.
+func (f *Frame) Command() Command { f.live(); return f.command }
+
+// Payload returns a view of the payload, valid while the caller holds its
+// reference, and not to be written to. Its length decides whether the frame may
+// go by the fast channel (FastPayloadMax).
+func (f *Frame) Payload() []byte {
+	f.live()
+	end := int(f.payloadAt) + f.payloadLen
+	return f.unit[f.payloadAt:end:end]
+}
+
+// Len returns the length of the unit that AppendReliable appends, in bytes.
+func (f *Frame) Len() int { f.live(); return len(f.unit) }
+
+// Unit returns a view of the unit that AppendReliable appends, for writing
+// without a copy; valid while the caller holds its reference, and not to be
+// written to.
+func (f *Frame) Unit() []byte { f.live(); return f.unit[:len(f.unit):len(f.unit)] }
+
+// AppendReliable appends the unit for WebSocket: reliable true, no sequence
+// number.
+func (f *Frame) AppendReliable(dst []byte) []byte {
+	f.live()
+	return append(dst, f.unit...)
+}
+
+// AppendFast appends the unit for the fast channel: reliable left out, that is
+// false, and seq as the recipient's own sequence number, left out when it is 0
+// (spec section 9).
+func (f *Frame) AppendFast(dst []byte, seq int32) []byte {
+	f.live()
+	size := len(f.unit) - int(f.body) - reliableSize + sizeInt32(fieldSequence, seq)
+	dst = appendVarint(dst, uint64(size))
+	dst = append(dst, f.unit[f.body:f.seqAt]...)
+	dst = appendInt32(dst, fieldSequence, seq)
+	dst = append(dst, f.unit[f.seqAt:f.reliableAt]...)
+	return append(dst, f.unit[f.reliableAt+reliableSize:]...)
+}
+
+// AppendNumbered appends the unit for a client of the extension: that of
+// AppendReliable with the recipient's own relSeq and ack, each left out when it
+// is 0. With both 0 the bytes are those of AppendReliable.
+func (f *Frame) AppendNumbered(dst []byte, relSeq, ack uint64) []byte {
+	f.live()
+	size := len(f.unit) - int(f.body) +
+		sizeUint64(fieldRelSeq, relSeq) + sizeUint64(fieldAck, ack)
+	dst = appendVarint(dst, uint64(size))
+	dst = append(dst, f.unit[f.body:]...)
+	dst = appendUint64(dst, fieldRelSeq, relSeq)
+	return appendUint64(dst, fieldAck, ack)
+}

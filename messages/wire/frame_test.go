@@ -1,0 +1,155 @@
+package wire
+
+import (
+	"bytes"
+	"sync"
+	"testing"
+)
+
+// panics reports whether f panics.
+func panics(f func()) (yes bool) {
+	defer func() { yes = recover() != nil }()
+	f()
+	return false
+}
+
+func TestFrameMisusePanics(t *testing.T) {
+	// Frames are built outside the pools, so that no other test gets them.
+	freed := func() *Frame {
+		f := &Frame{class: classNone, unit: make([]byte, 8)}
+		f.refs.Store(1)
+		f.Release()
+		return f
+	}
+	for name, misuse := range map[string]func(*Frame){
+		"Release":        func(f *Frame) { f.Release() },
+		"Retain":         func(f *Frame) { f.Retain() },
+		"Payload":        func(f *Frame) { f.Payload() },
+		"Unit":           func(f *Frame) { f.Unit() },
+		"Len":            func(f *Frame) { f.Len() },
+		"OpCode":         func(f *Frame) { f.OpCode() },
+		"AppendReliable": func(f *Frame) { f.AppendReliable(nil) },
+		"AppendFast":     func(f *Frame) { f.AppendFast(nil, 1) },
+		"AppendNumbered": func(f *Frame) { f.AppendNumbered(nil, 1, 1) },
+	} {
+		f := freed()
+		if !panics(func() { misuse(f) }) {
+			t.Errorf("%s of a released frame does not panic", name)
+		}
+	}
+}
+
+func TestFrameLivesToTheLastRelease(t *testing.T) {
+	f := NewFrame(&Header{OpCode: 7, Payload: []byte("payload")})
+	want := f.AppendReliable(nil)
+	for range 3 {
+		if f.Retain() != f {
+			t.Fatal("Retain returns another frame")
+		}
+	}
+	for range 3 {
+		f.Release()
+		if !bytes.Equal(f.AppendReliable(nil), want) {
+			t.Fatal("the frame changed while referenced")
+		}
+	}
+	f.Release()
+	if f.refs.Load() != 0 {
+		t.Errorf("%d references left", f.refs.Load())
+	}
+}
+
+// A failed Retain leaves no reference behind that a Release could give back.
+func TestFrameStaysReleasedAfterMisuse(t *testing.T) {
+	f := &Frame{class: classNone}
+	f.refs.Store(1)
+	f.Release()
+	if !panics(func() { f.Retain() }) || !panics(f.Release) {
+		t.Error("a released frame came back to life")
+	}
+}
+
+// The frame owns its payload: the caller's buffer may be reused at once.
+func TestFrameCopiesItsPayload(t *testing.T) {
+	buffer := []byte("abc")
+	f := NewFrame(&Header{OpCode: 1, Payload: buffer})
+	defer f.Release()
+	copy(buffer, "xyz")
+	if string(f.Payload()) != "abc" {
+		t.Errorf("payload is now %q", f.Payload())
+	}
+}
+
+// A pool hands frames of one life to the next without a trace.
+func TestFramesReusedFromThePool(t *testing.T) {
+	for range 100 {
+		NewMembershipUpdate(1, 2, 3, []int32{4, 5}).Release()
+		checkFrame(t, &Header{OpCode: 1}, 0, 0, 0)
+		checkFrame(t, &Header{OpCode: -99999, TargetPlayer: -1, TargetGroup: 5, Sender: 9, Payload: []byte("x")}, 3, 1, 0)
+	}
+}
+
+func TestFrameSharedByManyGoroutines(t *testing.T) {
+	const readers, rounds = 8, 200
+	for round := range rounds {
+		f := NewFrame(&Header{OpCode: int32(round), TargetGroup: AllPlayers, Sender: 1, Payload: bytes.Repeat([]byte{byte(round)}, 50)})
+		want := f.AppendFast(nil, 1)
+		var group sync.WaitGroup
+		for range readers {
+			f.Retain()
+			group.Go(func() {
+				defer f.Release()
+				if !bytes.Equal(f.AppendFast(nil, 1), want) {
+					t.Error("the frame differs between readers")
+				}
+			})
+		}
+		f.Release()
+		group.Wait()
+	}
+}
+
+// queue is the smallest Source; it states the contract of Drain.
+type queue struct{ frames []*Frame }
+
+func (q *queue) Drain(sink Sink) (more bool) {
+	for len(q.frames) > 0 {
+		f := q.frames[0]
+		q.frames = q.frames[1:]
+		room := sink.Append(f)
+		f.Release()
+		if !room {
+			break
+		}
+	}
+	return len(q.frames) > 0
+}
+
+// buffer is the smallest Sink: full at max bytes.
+type buffer struct {
+	bytes []byte
+	max   int
+}
+
+func (b *buffer) Append(f *Frame) (room bool) {
+	b.bytes = f.AppendReliable(b.bytes)
+	return len(b.bytes) < b.max
+}
+
+func TestSourceDrainsInOrderUntilFull(t *testing.T) {
+	q, want := &queue{}, []byte(nil)
+	for op := range int32(5) {
+		f := NewFrame(&Header{OpCode: op + 1})
+		want = f.AppendReliable(want)
+		q.frames = append(q.frames, f)
+	}
+	var got []byte
+	for more := true; more; {
+		sink := &buffer{max: 6}
+		more = q.Drain(sink)
+		got = append(got, sink.bytes...)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("drained %x, want %x", got, want)
+	}
+}

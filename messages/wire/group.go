@@ -1,0 +1,93 @@
+package wire
+
+// Field numbers of JoinGroup, LeaveGroup, RequestGroupMembership and
+// GroupMembershipUpdate.
+const (
+	fieldGroup             = 1
+	fieldMembershipPlayers = 2
+)
+
+// Membership is the content of GROUP_MEMBERSHIP_UPDATE: who is in a group now.
+type Membership struct {
+	Group   int32
+	Players []int32
+}
+
+// ParseGroup decodes the inner message of JOIN_GROUP, LEAVE_GROUP and
+// REQUEST_GROUP_MEMBERSHIP and returns the group id; 0 when it is absent. Any
+// int32 may come back: that joins need a positive one is the server's rule.
+// Errors match ErrMalformed.
+func ParseGroup(inner []byte) (group int32, err error) {
+	var f field
+	for len(inner) > 0 {
+		if inner, err = f.next(inner); err != nil {
+			return 0, err
+		}
+		if f.typ == typeVarint && f.number == fieldGroup {
+			group = int32(f.varint)
+		}
+	}
+	return group, nil
+}
+
+// appendGroup appends the inner message of the three group commands.
+func appendGroup(dst []byte, group int32) []byte {
+	return appendInt32(dst, fieldGroup, group)
+}
+
+// Parse decodes the inner message of GROUP_MEMBERSHIP_UPDATE, players
+// packed or not. Players is appended to m.Players[:0], so a reused m does not
+// allocate; the list is no longer than the message. Errors match ErrMalformed
+// and leave m undefined. For clients; a server never receives one.
+func (m *Membership) Parse(inner []byte) (err error) {
+	m.Group, m.Players = 0, m.Players[:0]
+	var f field
+	for len(inner) > 0 {
+		if inner, err = f.next(inner); err != nil {
+			return err
+		}
+		switch {
+		case f.typ == typeVarint && f.number == fieldGroup:
+			m.Group = int32(f.varint)
+		case f.typ == typeVarint && f.number == fieldMembershipPlayers:
+			m.Players = append(m.Players, int32(f.varint))
+		case f.typ == typeBytes && f.number == fieldMembershipPlayers:
+			for packed := f.bytes; len(packed) > 0; {
+				var v uint64
+				if v, packed, err = uvarint(packed); err != nil {
+					return err
+				}
+				m.Players = append(m.Players, int32(v))
+			}
+		}
+	}
+	return nil
+}
+
+// ParseMembership decodes the inner message of GROUP_MEMBERSHIP_UPDATE into a
+// fresh value; see Membership.Parse.
+func ParseMembership(inner []byte) (Membership, error) {
+	var m Membership
+	if err := m.Parse(inner); err != nil {
+		return Membership{}, err
+	}
+	return m, nil
+}
+
+// appendMembership appends the inner message, players packed in one piece.
+func appendMembership(dst []byte, group int32, players []int32) []byte {
+	dst = appendInt32(dst, fieldGroup, group)
+	if len(players) == 0 {
+		return dst
+	}
+	size := 0
+	for _, player := range players {
+		size += sizeVarint(uint64(player))
+	}
+	dst = appendTag(dst, fieldMembershipPlayers, typeBytes)
+	dst = appendVarint(dst, uint64(size))
+	for _, player := range players {
+		dst = appendVarint(dst, uint64(player))
+	}
+	return dst
+}

@@ -1,0 +1,121 @@
+package wire
+
+import "google.golang.org/protobuf/encoding/protowire"
+
+// Field numbers of Packet (spec section 3.1; 1001 and up are the extension).
+const (
+	fieldOpCode        = 1
+	fieldSequence      = 2
+	fieldTargetPlayer  = 3
+	fieldTargetGroup   = 4
+	fieldSender        = 5
+	fieldReliable      = 6
+	fieldClientVersion = 7
+	fieldPayload       = 15
+	fieldRelSeq        = 1001
+	fieldAck           = 1002
+)
+
+// Header is a decoded Packet. Payload and Inner point into the decoded input and
+// live as long as it; copy what must live longer. A Header is a plain value
+// without locks; reuse one per connection.
+type Header struct {
+	OpCode        int32 // what the packet is; see the Op constants
+	Sequence      int32 // fast channel only: order number, from 0 (spec section 9)
+	TargetPlayer  int32 // peer id, ServerPeer or NoPeer
+	TargetGroup   int32 // group id, AllPlayers or NoGroup
+	Sender        int32 // as written by the sender; never to be believed from a client
+	ClientVersion int32 // no known client sets it in the packet
+	Reliable      bool  // as written by the sender
+	Command       Command
+	Payload       []byte // developer data; nil and empty mean the same
+	Inner         []byte // bytes of the inner message Command names, well formed
+	RelSeq        uint64 // extension: number of this reliable packet, 0 = none
+	Ack           uint64 // extension: highest reliable number received, 0 = none
+}
+
+// Parse decodes a packet, as cut out by SplitUnit, into h. Earlier contents of h
+// are overwritten; after an error h is zero.
+//
+// It accepts and refuses exactly what the generated decoder does (except for
+// GroupDepthMax), inner messages included, so Inner can be handed to the parser
+// of its command. It allocates nothing, with one exception that no known client
+// causes: when the same inner message comes several times in a row, protobuf
+// demands that the parts are merged, and Inner is then a fresh joined slice. Of
+// different inner messages the last one wins.
+//
+// Errors match ErrMalformed. No limits are applied to sizes.
+func (h *Header) Parse(packet []byte) error {
+	*h = Header{}
+	if err := h.parse(packet); err != nil {
+		*h = Header{}
+		return err
+	}
+	return nil
+}
+
+func (h *Header) parse(b []byte) (err error) {
+	var f field
+	joined := false // Inner is our own slice
+	for len(b) > 0 {
+		if b, err = f.next(b); err != nil {
+			return err
+		}
+		switch f.typ {
+		case typeVarint:
+			h.setVarint(f.number, f.varint)
+		case typeBytes:
+			if f.number == fieldPayload {
+				h.Payload = f.bytes
+			} else if isCommand(f.number) {
+				if joined, err = h.setInner(Command(f.number), f.bytes, joined); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// setVarint stores one integer field; unknown numbers are skipped.
+func (h *Header) setVarint(number, v uint64) {
+	switch number {
+	case fieldOpCode:
+		h.OpCode = int32(protowire.DecodeZigZag(v & (1<<32 - 1)))
+	case fieldSequence:
+		h.Sequence = int32(v)
+	case fieldTargetPlayer:
+		h.TargetPlayer = int32(v)
+	case fieldTargetGroup:
+		h.TargetGroup = int32(v)
+	case fieldSender:
+		h.Sender = int32(v)
+	case fieldReliable:
+		h.Reliable = v != 0
+	case fieldClientVersion:
+		h.ClientVersion = int32(v)
+	case fieldRelSeq:
+		h.RelSeq = v
+	case fieldAck:
+		h.Ack = v
+	}
+}
+
+// setInner stores a member of the oneof. Merging a message is parsing the
+// concatenation of its parts; each part is checked alone, as the generated
+// decoder does. The result says whether Inner is now a slice of our own, which
+// later parts may grow in place: merging n parts copies each byte O(1) times.
+func (h *Header) setInner(command Command, part []byte, joined bool) (bool, error) {
+	if err := checkInner(command, part); err != nil {
+		return false, err
+	}
+	if h.Command != command {
+		h.Command, h.Inner = command, part
+		return false, nil
+	}
+	if !joined {
+		h.Inner = append(make([]byte, 0, 2*(len(h.Inner)+len(part))), h.Inner...)
+	}
+	h.Inner = append(h.Inner, part...)
+	return true, nil
+}

@@ -1,0 +1,82 @@
+package wire
+
+// Field numbers of VerifyIdentityCommand, VerifyIdentityResult,
+// PlayerConnectMessage and PlayerDisconnectMessage.
+const (
+	fieldVerifyPeerID       = 1
+	fieldVerifyConnectToken = 2
+
+	fieldVerifiedSuccess = 1
+	fieldVerifiedPeerID  = 2
+
+	fieldPresencePeerID = 1
+)
+
+// VerifyIdentity is the inner message of VERIFY_IDENTITY, with which a client
+// binds its DTLS association to its peer (spec section 8.1).
+type VerifyIdentity struct {
+	PeerID       int32
+	ConnectToken string // as received in LOGIN_RESPONSE
+}
+
+// VerifyIdentityResult is the inner message of VERIFY_IDENTITY_RESPONSE. PeerID
+// is 0 on failure.
+type VerifyIdentityResult struct {
+	Success bool
+	PeerID  int32
+}
+
+// ParseVerifyIdentity decodes the inner message of VERIFY_IDENTITY. The token is
+// a copy, so the result outlives the input. Errors match ErrMalformed.
+func ParseVerifyIdentity(inner []byte) (VerifyIdentity, error) {
+	var v VerifyIdentity
+	var f field
+	var err error
+	for len(inner) > 0 {
+		if inner, err = f.next(inner); err != nil {
+			return VerifyIdentity{}, err
+		}
+		switch {
+		case f.typ == typeVarint && f.number == fieldVerifyPeerID:
+			v.PeerID = int32(f.varint)
+		case f.typ == typeBytes && f.number == fieldVerifyConnectToken:
+			if v.ConnectToken, err = text(f.bytes); err != nil {
+				return VerifyIdentity{}, err
+			}
+		}
+	}
+	return v, nil
+}
+
+// append appends the inner message; the token must be valid UTF-8.
+func (v *VerifyIdentity) append(dst []byte) []byte {
+	dst = appendInt32(dst, fieldVerifyPeerID, v.PeerID)
+	return appendString(dst, fieldVerifyConnectToken, v.ConnectToken)
+}
+
+// ParseVerifyIdentityResult decodes the inner message of
+// VERIFY_IDENTITY_RESPONSE. Errors match ErrMalformed. For clients; a server
+// never receives one.
+func ParseVerifyIdentityResult(inner []byte) (VerifyIdentityResult, error) {
+	var r VerifyIdentityResult
+	var f field
+	var err error
+	for len(inner) > 0 {
+		if inner, err = f.next(inner); err != nil {
+			return VerifyIdentityResult{}, err
+		}
+		switch {
+		case f.typ == typeVarint && f.number == fieldVerifiedSuccess:
+			r.Success = f.varint != 0
+		case f.typ == typeVarint && f.number == fieldVerifiedPeerID:
+			r.PeerID = int32(f.varint)
+		}
+	}
+	return r, nil
+}
+
+// append appends the inner message.
+func (r *VerifyIdentityResult) append(dst []byte) []byte {
+	dst = appendBool(dst, fieldVerifiedSuccess, r.Success)
+	return appendInt32(dst, fieldVerifiedPeerID, r.PeerID)
+}

@@ -1,0 +1,67 @@
+package wire
+
+// Limits of the protocol, in bytes unless the name says otherwise (spec section
+// 13). They are the defaults of the layers that enforce them.
+const (
+	// UnitMax is the largest inbound WebSocket message of a client, length
+	// included; a larger one closes the connection with 1009 (D14). It leaves
+	// room for a login payload of PayloadMax many times over, so only a broken
+	// or hostile client meets it.
+	UnitMax = 65536
+
+	// ServerUnitMax is the largest packet SplitUnit believes in. It bounds what
+	// our own client accepts from a server: a script payload of ScriptPayloadMax
+	// or a membership list of some hundred thousand players fits. A server must
+	// bound its input by UnitMax before.
+	ServerUnitMax = 1 << 20
+
+	// PayloadMax is the largest payload of a client message. Official clients
+	// refuse to send more, so more is dropped (D14); login payloads count too
+	// (D33). Packet overhead does not count.
+	PayloadMax = 4096
+
+	// FastPayloadMax is the largest payload on the fast channel, chosen by the
+	// official client so that a datagram fits a 1280-byte MTU; larger payloads
+	// go by WebSocket in both directions.
+	FastPayloadMax = 1200
+
+	// ScriptPayloadWarn is the payload size from which a script's message is
+	// logged as a warning: clients could not answer in kind.
+	ScriptPayloadWarn = PayloadMax
+
+	// ScriptPayloadMax is the largest payload a script may send to clients.
+	ScriptPayloadMax = 65536
+
+	// DTLSPlaintextMax is the largest plaintext of one DTLS record to a client:
+	// the official client's decrypt buffer has 2048 bytes and must not be filled.
+	DTLSPlaintextMax = 2047
+
+	// DatagramMax is the largest datagram any known client can receive; it is
+	// the receive buffer of the Kotlin client.
+	DatagramMax = 8000
+
+	// LengthVarintMax is the longest length varint of a unit, in bytes: what a
+	// 32-bit length needs.
+	LengthVarintMax = 5
+
+	// VarintMax is the longest varint inside a packet, in bytes: what 64 bits
+	// need. Negative int32 values take all of it.
+	VarintMax = 10
+
+	// GroupDepthMax is how deep unknown groups may nest. No packet has groups;
+	// they are skipped for the sake of the format, and 100 is the nesting limit
+	// of the other protobuf decoders. The generated Go decoder allows 10000,
+	// which would let a 20 KiB packet grow a reader's stack to megabytes.
+	GroupDepthMax = 100
+
+	// JSONDepthMax is how deep a text message may nest. A Packet needs 3.
+	JSONDepthMax = 32
+
+	// ClientVersion is the protocol version official clients send in LOGIN.
+	ClientVersion = 2
+)
+
+// overheadMax bounds what a packet without inner message adds to its payload,
+// unit length included: 5 length, 6 op code, 4 times 11 for the int32 fields, 2
+// reliable, 6 payload tag and length.
+const overheadMax = 63

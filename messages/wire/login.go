@@ -1,0 +1,71 @@
+package wire
+
+// Field numbers of LoginCommand.
+const (
+	fieldLoginPlayerSessionID = 1
+	fieldLoginClientVersion   = 2
+	fieldLoginCaps            = 1001
+	fieldLoginReconnectToken  = 1002
+	fieldLoginLastReceived    = 1003
+)
+
+// Login is the inner message of LOGIN (spec section 3.2). Stock clients leave
+// the last three at zero; they belong to the extension.
+type Login struct {
+	PlayerSessionID string
+	ClientVersion   int32 // ClientVersion for all known clients
+
+	Caps           uint64 // bit set of what the client understands, 0 = stock
+	ReconnectToken string // token of the last LOGIN_RESPONSE, empty at first
+	LastReceived   uint64 // highest reliable number received from the server
+}
+
+// ParseLogin decodes the inner message of LOGIN. Strings are copies, so the
+// result outlives the input. Errors match ErrMalformed. Lengths are bounded only
+// by the input.
+func ParseLogin(inner []byte) (Login, error) {
+	var l Login
+	var f field
+	var err error
+	for len(inner) > 0 {
+		if inner, err = f.next(inner); err != nil {
+			return Login{}, err
+		}
+		if err = l.set(&f); err != nil {
+			return Login{}, err
+		}
+	}
+	return l, nil
+}
+
+// set stores one field.
+func (l *Login) set(f *field) (err error) {
+	switch f.typ {
+	case typeVarint:
+		switch f.number {
+		case fieldLoginClientVersion:
+			l.ClientVersion = int32(f.varint)
+		case fieldLoginCaps:
+			l.Caps = f.varint
+		case fieldLoginLastReceived:
+			l.LastReceived = f.varint
+		}
+	case typeBytes:
+		switch f.number {
+		case fieldLoginPlayerSessionID:
+			l.PlayerSessionID, err = text(f.bytes)
+		case fieldLoginReconnectToken:
+			l.ReconnectToken, err = text(f.bytes)
+		}
+	}
+	return err
+}
+
+// append appends the inner message; strings must be valid UTF-8.
+func (l *Login) append(dst []byte) []byte {
+	dst = appendString(dst, fieldLoginPlayerSessionID, l.PlayerSessionID)
+	dst = appendInt32(dst, fieldLoginClientVersion, l.ClientVersion)
+	dst = appendUint64(dst, fieldLoginCaps, l.Caps)
+	dst = appendString(dst, fieldLoginReconnectToken, l.ReconnectToken)
+	return appendUint64(dst, fieldLoginLastReceived, l.LastReceived)
+}

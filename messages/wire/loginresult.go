@@ -1,0 +1,113 @@
+package wire
+
+// Field numbers of LoginResult.
+const (
+	fieldResultSuccess        = 1
+	fieldResultReconnectToken = 2
+	fieldResultPeerID         = 3
+	fieldResultFastPort       = 4
+	fieldResultCACert         = 5
+	fieldResultConnectToken   = 6
+	fieldResultCaps           = 1001
+	fieldResultLastReceived   = 1002
+	fieldResultOutcome        = 1003
+	fieldResultWindowMs       = 1004
+)
+
+// Outcomes of a login, LoginResult.Outcome of the extension.
+const (
+	OutcomeNew        uint64 = 0 // a fresh stay: no replay follows
+	OutcomeResumed    uint64 = 1 // the same stay goes on: replay follows, nothing lost
+	OutcomeReplayLost uint64 = 2 // the same stay goes on, but messages were lost
+)
+
+// LoginResult is the inner message of LOGIN_RESPONSE (spec section 6.2). The
+// zero value is a refusal.
+type LoginResult struct {
+	Success        bool
+	ReconnectToken string // opaque; stock clients parse it and do nothing with it
+	PeerID         int32  // FirstPeer or more on success, 0 on refusal
+	FastPort       int32  // UDP port, 1 to 65535 on success
+	CACert         []byte // PEM trust anchors in secured mode, else empty
+	ConnectToken   string // secret for VERIFY_IDENTITY in secured mode
+
+	// The extension: written only when Caps is not 0, which the server sets only
+	// for a client that set its own.
+	Caps         uint64
+	LastReceived uint64 // highest reliable number received from the client
+	Outcome      uint64 // one of the Outcome constants
+	WindowMs     uint64 // reconnection window in milliseconds
+}
+
+// ParseLoginResult decodes the inner message of LOGIN_RESPONSE. Strings and
+// CACert are copies, so the result outlives the input. Errors match
+// ErrMalformed. For clients; a server never receives one.
+func ParseLoginResult(inner []byte) (LoginResult, error) {
+	var r LoginResult
+	var f field
+	var err error
+	for len(inner) > 0 {
+		if inner, err = f.next(inner); err != nil {
+			return LoginResult{}, err
+		}
+		switch f.typ {
+		case typeVarint:
+			r.setVarint(f.number, f.varint)
+		case typeBytes:
+			if err = r.setBytes(f.number, f.bytes); err != nil {
+				return LoginResult{}, err
+			}
+		}
+	}
+	return r, nil
+}
+
+// setVarint stores one integer field.
+func (r *LoginResult) setVarint(number, v uint64) {
+	switch number {
+	case fieldResultSuccess:
+		r.Success = v != 0
+	case fieldResultPeerID:
+		r.PeerID = int32(v)
+	case fieldResultFastPort:
+		r.FastPort = int32(v)
+	case fieldResultCaps:
+		r.Caps = v
+	case fieldResultLastReceived:
+		r.LastReceived = v
+	case fieldResultOutcome:
+		r.Outcome = v
+	case fieldResultWindowMs:
+		r.WindowMs = v
+	}
+}
+
+// setBytes stores one string or bytes field.
+func (r *LoginResult) setBytes(number uint64, b []byte) (err error) {
+	switch number {
+	case fieldResultReconnectToken:
+		r.ReconnectToken, err = text(b)
+	case fieldResultCACert:
+		r.CACert = append([]byte(nil), b...)
+	case fieldResultConnectToken:
+		r.ConnectToken, err = text(b)
+	}
+	return err
+}
+
+// append appends the inner message; strings must be valid UTF-8.
+func (r *LoginResult) append(dst []byte) []byte {
+	dst = appendBool(dst, fieldResultSuccess, r.Success)
+	dst = appendString(dst, fieldResultReconnectToken, r.ReconnectToken)
+	dst = appendInt32(dst, fieldResultPeerID, r.PeerID)
+	dst = appendInt32(dst, fieldResultFastPort, r.FastPort)
+	dst = appendBytes(dst, fieldResultCACert, r.CACert)
+	dst = appendString(dst, fieldResultConnectToken, r.ConnectToken)
+	if r.Caps == 0 {
+		return dst
+	}
+	dst = appendUint64(dst, fieldResultCaps, r.Caps)
+	dst = appendUint64(dst, fieldResultLastReceived, r.LastReceived)
+	dst = appendUint64(dst, fieldResultOutcome, r.Outcome)
+	return appendUint64(dst, fieldResultWindowMs, r.WindowMs)
+}

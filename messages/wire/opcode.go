@@ -1,0 +1,121 @@
+package wire
+
+import "strconv"
+
+// Op codes (spec section 4.1). The login flow is LOGIN, LOGIN_RESPONSE; then the
+// fast channel is set up with -5, -6, -7 on plain UDP, or -14, -15 on DTLS; from
+// then on positive op codes, and negative ones not listed here, carry the
+// game's own messages in `payload`. C is a client, S the server.
+const (
+	OpLogin                  int32 = 0      // C to S, WebSocket; login, payload: connection payload
+	OpLoginResponse          int32 = -1     // S to C, WebSocket; loginResult
+	OpPing                   int32 = -2     // C to S; ping. No known client sends it (D13)
+	OpPingResult             int32 = -3     // S to C; pingResult
+	OpUDPConnect             int32 = -5     // C to S, UDP; udpConnect. Handshake step 1
+	OpServerAck              int32 = -6     // S to C, UDP; udpConnect. Handshake step 2
+	OpClientAck              int32 = -7     // C to S, UDP; udpConnect. Handshake step 3
+	OpPlayerReady            int32 = -8     // never used by any client
+	OpJoinGroup              int32 = -10    // C to S; joinGroup
+	OpLeaveGroup             int32 = -11    // C to S; leaveGroup
+	OpRequestGroupMembership int32 = -12    // C to S; requestGroupMembership
+	OpGroupMembershipUpdate  int32 = -13    // S to C; groupMembershipUpdate
+	OpVerifyIdentity         int32 = -14    // C to S, DTLS; verifyIdentity, payload: connection payload
+	OpVerifyIdentityResponse int32 = -15    // S to C; verifyIdentityResult
+	OpPlayerConnect          int32 = -101   // S to C; playerConnect. Off by default (D12)
+	OpPlayerDisconnect       int32 = -103   // S to C; playerDisconnect. Off by default (D12)
+	OpGameStart              int32 = -1000  // S to C; nothing inside
+	OpGameEnd                int32 = -1001  // S to C; nothing inside
+	OpNull                   int32 = -99999 // sentinel, never on the wire
+)
+
+// Reserved ids (spec section 4.2).
+const (
+	// ServerPeer is the server itself, as sender and as target player.
+	ServerPeer int32 = -1
+	// NoPeer is no target player, and the sender of a client not logged in.
+	NoPeer int32 = 0
+	// FirstPeer is the first real player; ids rise from here and are not reused.
+	FirstPeer int32 = 1
+	// AllPlayers is the group of all players of a game session.
+	AllPlayers int32 = -1
+	// NoGroup is no target group. Developer groups are positive.
+	NoGroup int32 = 0
+)
+
+// OpCode names op codes in logs; packets carry them as int32.
+type OpCode int32
+
+// String returns the protocol's name, or the number for developer op codes.
+func (op OpCode) String() string {
+	switch int32(op) {
+	case OpLogin:
+		return "LOGIN"
+	case OpLoginResponse:
+		return "LOGIN_RESPONSE"
+	case OpPing:
+		return "PING"
+	case OpPingResult:
+		return "PING_RESULT"
+	case OpUDPConnect:
+		return "UDP_CONNECT"
+	case OpServerAck:
+		return "UDP_CONNECT_SERVER_ACK"
+	case OpClientAck:
+		return "UDP_CONNECT_CLIENT_ACK"
+	case OpPlayerReady:
+		return "PLAYER_READY"
+	case OpJoinGroup:
+		return "JOIN_GROUP"
+	case OpLeaveGroup:
+		return "LEAVE_GROUP"
+	case OpRequestGroupMembership:
+		return "REQUEST_GROUP_MEMBERSHIP"
+	case OpGroupMembershipUpdate:
+		return "GROUP_MEMBERSHIP_UPDATE"
+	case OpVerifyIdentity:
+		return "VERIFY_IDENTITY"
+	case OpVerifyIdentityResponse:
+		return "VERIFY_IDENTITY_RESPONSE"
+	case OpPlayerConnect:
+		return "PLAYER_CONNECT"
+	case OpPlayerDisconnect:
+		return "PLAYER_DISCONNECT"
+	case OpGameStart:
+		return "GAME_START"
+	case OpGameEnd:
+		return "GAME_END"
+	case OpNull:
+		return "NULL"
+	}
+	return strconv.Itoa(int(op))
+}
+
+// ServerOnly reports whether only the server may emit op. Such a packet from a
+// client is dropped and logged, because relaying it would let players forge
+// built-in packets at others (D36).
+func ServerOnly(op int32) bool {
+	switch op {
+	case OpLoginResponse, OpPingResult, OpServerAck,
+		OpGroupMembershipUpdate, OpVerifyIdentityResponse,
+		OpPlayerConnect, OpPlayerDisconnect, OpGameStart, OpGameEnd:
+		return true
+	}
+	return false
+}
+
+// BuiltIn reports whether a packet from a client is a command to the server
+// rather than an application message (spec section 10). LOGIN and PING count
+// only with their inner message; the other built-in op codes do not need it.
+// Every other packet is routed by its targets, unless ServerOnly drops it.
+func BuiltIn(op int32, command Command) bool {
+	switch op {
+	case OpLogin:
+		return command == CommandLogin
+	case OpPing:
+		return command == CommandPing
+	case OpUDPConnect, OpClientAck,
+		OpJoinGroup, OpLeaveGroup, OpRequestGroupMembership, OpVerifyIdentity:
+		return true
+	}
+	return false
+}

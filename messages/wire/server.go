@@ -1,0 +1,77 @@
+package wire
+
+// Frames of the server's own packets. Sender is the server unless said. Each
+// function returns a frame with one reference, for the caller to Release.
+
+// NewLoginResult builds LOGIN_RESPONSE for WebSocket; the zero LoginResult is a
+// refusal. The peer id goes into the packet and the inner message, because
+// clients differ in where they look; the inner message is always present (spec
+// sections 6.2, 6.3). Strings must be valid UTF-8.
+func NewLoginResult(r *LoginResult) *Frame {
+	var room [512]byte
+	return newFrame(&Header{
+		OpCode: OpLoginResponse, TargetPlayer: r.PeerID, Sender: ServerPeer,
+		Command: CommandLoginResult, Inner: r.append(room[:0]),
+	})
+}
+
+// NewMembershipUpdate builds GROUP_MEMBERSHIP_UPDATE for the peer target. Sender
+// is the requester when it answers a request, else ServerPeer (D10). The list is
+// packed, and the inner message is present even for an empty one: stock clients
+// fail without it (spec section 11). Players is not kept.
+func NewMembershipUpdate(target, sender, group int32, players []int32) *Frame {
+	var room [512]byte
+	return newFrame(&Header{
+		OpCode: OpGroupMembershipUpdate, TargetPlayer: target, Sender: sender,
+		Command: CommandGroupMembershipUpdate, Inner: appendMembership(room[:0], group, players),
+	})
+}
+
+// NewServerAck builds UDP_CONNECT_SERVER_ACK for the peer, to be sent with
+// AppendFast, by UDP only (D6).
+func NewServerAck(peer int32) *Frame {
+	return newFrame(&Header{
+		OpCode: OpServerAck, TargetPlayer: peer, Sender: ServerPeer,
+		Command: CommandUDPConnect,
+	})
+}
+
+// NewVerifyIdentityResult builds VERIFY_IDENTITY_RESPONSE for the peer
+// r.PeerID. It goes by DTLS with AppendFast, and once more by WebSocket with
+// AppendReliable (D8).
+func NewVerifyIdentityResult(r VerifyIdentityResult) *Frame {
+	var room [16]byte
+	return newFrame(&Header{
+		OpCode: OpVerifyIdentityResponse, TargetPlayer: r.PeerID, Sender: ServerPeer,
+		Command: CommandVerifyIdentityResult, Inner: r.append(room[:0]),
+	})
+}
+
+// NewPingResult builds PING_RESULT for the peer target, for the channel the ping
+// came by (spec section 12).
+func NewPingResult(target int32) *Frame {
+	return newFrame(&Header{
+		OpCode: OpPingResult, TargetPlayer: target, Sender: ServerPeer,
+		Command: CommandPingResult,
+	})
+}
+
+// NewPlayerConnect builds PLAYER_CONNECT about peer for target. Servers send it
+// only when switched on (D12).
+func NewPlayerConnect(target, peer int32) *Frame {
+	return newPresence(OpPlayerConnect, CommandPlayerConnect, target, peer)
+}
+
+// NewPlayerDisconnect builds PLAYER_DISCONNECT about peer for target. Servers
+// send it only when switched on (D12).
+func NewPlayerDisconnect(target, peer int32) *Frame {
+	return newPresence(OpPlayerDisconnect, CommandPlayerDisconnect, target, peer)
+}
+
+func newPresence(op int32, command Command, target, peer int32) *Frame {
+	var room [16]byte
+	return newFrame(&Header{
+		OpCode: op, TargetPlayer: target, Sender: ServerPeer,
+		Command: command, Inner: appendInt32(room[:0], fieldPresencePeerID, peer),
+	})
+}

@@ -1,0 +1,44 @@
+package wire
+
+import "google.golang.org/protobuf/encoding/protowire"
+
+// SplitUnit returns the packet of the first unit in b, as a view of b. Bytes
+// after it are ignored, as all clients do (spec section 2). A packet of no bytes
+// is valid: it is the packet of all defaults.
+//
+// Errors: ErrTruncated when b ends inside the length (or is empty),
+// ErrLengthVarint, ErrUnitTooLong above ServerUnitMax, ErrLengthLies when the
+// packet is not all there. The caller has bounded b by UnitMax.
+func SplitUnit(b []byte) (packet []byte, err error) {
+	length := uint64(0)
+	for i := 0; i < LengthVarintMax; i++ {
+		if i >= len(b) {
+			return nil, ErrTruncated
+		}
+		length |= uint64(b[i]&0x7f) << (7 * i)
+		if b[i] < 0x80 {
+			return takePacket(b[i+1:], length)
+		}
+	}
+	return nil, ErrLengthVarint
+}
+
+// takePacket cuts the packet off the bytes behind its length.
+func takePacket(b []byte, length uint64) ([]byte, error) {
+	switch {
+	case length > 1<<32-1:
+		return nil, ErrLengthVarint
+	case length > ServerUnitMax:
+		return nil, ErrUnitTooLong
+	case length > uint64(len(b)):
+		return nil, ErrLengthLies
+	}
+	return b[:length:length], nil
+}
+
+// AppendUnit appends the unit of an encoded packet to dst: its length as the
+// shortest varint, then the packet.
+func AppendUnit(dst, packet []byte) []byte {
+	dst = protowire.AppendVarint(dst, uint64(len(packet)))
+	return append(dst, packet...)
+}
