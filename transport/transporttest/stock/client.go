@@ -1,0 +1,430 @@
+package stock
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+const closeWait = time.Second // how long to wait for the other side in a close handshake
+
+// Client is one connection of a stock client. It is made by [Dial], is safe for concurrent use, and must be ended with
+// [Client.Close] or [Client.Kill], also when the server has closed it.
+type Client struct {
+	// Set once.
+	opts     Options
+	raw      net.Conn // below TLS
+	ws       *wsConn
+	session  string
+	serverIP net.IPAddr
+	openUDP  func(local string) (net.PacketConn, error)
+	done     chan struct{} // closed when every goroutine has ended
+	killed   chan struct{}
+	killOnce sync.Once
+	loops    sync.WaitGroup // the goroutines of UDP
+
+	mu       sync.Mutex
+	changed  chan struct{} // closed at the next change; nil while nobody waits
+	ended    bool          // no new goroutine may start
+	over     bool          // set just before done is closed
+	err      error         // why it is over; nil after a close handshake
+	status   Status
+	peerID   int32
+	login    *LoginResult
+	fast     *fastChannel
+	fastErr  error // why the fast channel could not be opened
+	groups   map[int32]bool
+	paused   chan struct{} // not nil while reading is paused
+	pings    map[string]chan struct{}
+	closed   *closeStatus
+	received int
+	log      []Event
+	pending  []Event
+	stats    Stats
+}
+
+type closeStatus struct {
+	code   int
+	reason string
+}
+
+// Dial opens a WebSocket to wsAddr, a host:port with or without scheme, and sends LOGIN at once, as the SDKs do. The
+// context bounds the opening only. It returns a *[HandshakeError] when the server refuses the upgrade.
+func Dial(ctx context.Context, wsAddr, playerSessionID string, opts Options) (*Client, error) {
+	if _, after, ok := strings.Cut(wsAddr, "://"); ok {
+		wsAddr = after
+	}
+	wsAddr, _, _ = strings.Cut(wsAddr, "/")
+	var dialer net.Dialer
+	if opts.LocalAddr != "" {
+		local, err := net.ResolveTCPAddr("tcp", net.JoinHostPort(opts.LocalAddr, "0"))
+		if err != nil {
+			return nil, fmt.Errorf("stock: local address: %w", err)
+		}
+		dialer.LocalAddr = local
+	}
+	raw, err := dialer.DialContext(ctx, "tcp", wsAddr)
+	if err != nil {
+		return nil, fmt.Errorf("stock: %w", err)
+	}
+	if tcp, ok := raw.(*net.TCPConn); ok && opts.ReadBuffer > 0 {
+		_ = tcp.SetReadBuffer(opts.ReadBuffer)
+	}
+	c, err := connect(ctx, raw, wsAddr, playerSessionID, opts, listenUDP)
+	if err != nil {
+		return nil, fmt.Errorf("stock: %w", err)
+	}
+	return c, nil
+}
+
+func listenUDP(local string) (net.PacketConn, error) { return net.ListenPacket("udp", local) }
+
+// connect makes a client on an open connection, which it owns from here on.
+func connect(
+	ctx context.Context, raw net.Conn, host, playerSessionID string, opts Options,
+	openUDP func(string) (net.PacketConn, error),
+) (*Client, error) {
+	opts = opts.withDefaults()
+	conn := raw
+	if opts.TLS != nil {
+		config := opts.TLS.Clone()
+		if config.ServerName == "" {
+			config.ServerName, _, _ = net.SplitHostPort(host)
+		}
+		if opts.Flavor == CSharp {
+			config.MinVersion, config.MaxVersion = tls.VersionTLS12, tls.VersionTLS12
+		}
+		secure := tls.Client(raw, config)
+		if err := secure.HandshakeContext(ctx); err != nil {
+			_ = raw.Close()
+			return nil, fmt.Errorf("tls: %w", err)
+		}
+		conn = secure
+	}
+	ws, err := upgrade(ctx, conn, host, opts.Path, opts.Header)
+	if err != nil {
+		_ = raw.Close()
+		return nil, err
+	}
+	c := &Client{
+		opts: opts, raw: raw, ws: ws, session: playerSessionID, openUDP: openUDP,
+		done: make(chan struct{}), killed: make(chan struct{}),
+		status: StatusConnected, groups: map[int32]bool{}, pings: map[string]chan struct{}{},
+	}
+	if a, ok := raw.RemoteAddr().(*net.TCPAddr); ok {
+		c.serverIP = net.IPAddr{IP: a.IP, Zone: a.Zone}
+	}
+	go c.readLoop()
+	if !opts.NoLogin {
+		if err := c.SendLogin(); err != nil {
+			c.Kill()
+			return nil, fmt.Errorf("send LOGIN: %w", err)
+		}
+	}
+	return c, nil
+}
+
+// readLoop is the only reader of the WebSocket. It ends when the connection does, and takes the rest with it.
+func (c *Client) readLoop() {
+	err := c.readFrames()
+	_ = c.raw.Close()
+
+	c.mu.Lock()
+	c.ended = true
+	fast := c.fast
+	c.mu.Unlock()
+	if fast != nil {
+		fast.shut()
+	}
+	c.loops.Wait()
+
+	c.mu.Lock()
+	c.over, c.err, c.status = true, err, StatusDisconnected
+	c.notifyLocked()
+	c.mu.Unlock()
+	close(c.done)
+}
+
+// readFrames returns nil after a close frame of the server. It answers a breach of the protocol with code 1002.
+func (c *Client) readFrames() error {
+	var parts assembler
+	for {
+		f, err := c.ws.readFrame()
+		last := false
+		if err == nil {
+			err = c.gate()
+		}
+		if err == nil {
+			last, err = c.onFrame(f, &parts)
+		}
+		if errors.Is(err, ErrProtocol) {
+			_ = c.ws.writeFrame(FrameClose, CloseFramePayload(1002, ""))
+		}
+		if err != nil || last {
+			return err
+		}
+	}
+}
+
+func (c *Client) onFrame(f Frame, parts *assembler) (last bool, err error) {
+	switch f.OpCode {
+	case FramePing:
+		c.onPing(f.Payload)
+	case FramePong:
+		c.onPong(f.Payload)
+	case FrameClose:
+		return true, c.onCloseFrame(f.Payload)
+	default:
+		op, message, done, err := parts.add(f)
+		if done {
+			c.receive(nil, ChannelWebSocket, message, op == FrameText, nil)
+		}
+		return false, err
+	}
+	return false, nil
+}
+
+// gate holds the read loop while reading is paused. It fails once the client is killed.
+func (c *Client) gate() error {
+	c.mu.Lock()
+	paused := c.paused
+	c.mu.Unlock()
+	if paused != nil {
+		select {
+		case <-paused:
+		case <-c.killed:
+		}
+	}
+	select {
+	case <-c.killed:
+		return ErrClosed
+	default:
+		return nil
+	}
+}
+
+func (c *Client) onPing(payload []byte) {
+	c.count(func(s *Stats) { s.PingsReceived++ })
+	if !c.opts.NoPong && c.ws.writeFrame(FramePong, payload) == nil {
+		c.count(func(s *Stats) { s.PongsSent++ })
+	}
+}
+
+func (c *Client) onPong(payload []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stats.PongsReceived++
+	if waiting := c.pings[string(payload)]; waiting != nil {
+		close(waiting)
+		delete(c.pings, string(payload))
+	}
+}
+
+// onCloseFrame answers the close frame, if ours was not first, and gives the server a moment to close TCP, which is its
+// part.
+func (c *Client) onCloseFrame(payload []byte) error {
+	code, reason, err := parseClose(payload)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	c.closed = &closeStatus{code, reason}
+	c.mu.Unlock()
+	_ = c.ws.writeFrame(FrameClose, payload[:min(2, len(payload))])
+	_ = c.ws.conn.SetReadDeadline(time.Now().Add(closeWait))
+	_, _ = io.Copy(io.Discard, c.ws.br)
+	return nil
+}
+
+// receive handles one message or datagram; fast is set for the latter.
+func (c *Client) receive(fast *fastChannel, via Channel, raw []byte, text bool, from net.Addr) {
+	e := decodeEvent(c.opts.Flavor, raw, text)
+	e.Channel, e.From = via, from
+	if fast != nil && e.Err == nil {
+		e.Stale = !fast.fresh(e.SequenceNumber, from)
+	}
+	acked, login := false, false
+	var opened *fastChannel
+	if e.Err == nil && !e.Stale {
+		switch e.OpCode {
+		case OpLoginResponse:
+			if login = via == ChannelWebSocket && e.LoginResult != nil; login {
+				opened = c.onLoginResponse(e)
+			}
+		case OpServerAck:
+			acked = c.onServerAck(fast)
+		}
+	}
+	if opened != nil {
+		// Nothing is read from the new socket before LOGIN_RESPONSE is in the log.
+		defer c.startLoops(opened, opened.first, true)
+	}
+
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if via == ChannelUDP {
+		c.stats.ReceivedUDP++
+	} else {
+		c.stats.ReceivedWebSocket++
+	}
+	if e.Stale {
+		c.stats.Stale++
+	}
+	if e.Err != nil {
+		c.stats.Undecodable++
+	}
+	if acked {
+		c.status = StatusConnectedSendFast
+	}
+	if login {
+		c.login = e.LoginResult
+	}
+	if u := e.GroupMembershipUpdate; u != nil && e.OpCode == OpGroupMembershipUpdate && !e.Stale {
+		c.setGroupLocked(u.Group, slices.Contains(u.Players, c.peerID))
+	}
+	c.recordLocked(e)
+	c.notifyLocked()
+}
+
+// onLoginResponse learns the own id and opens the fast channel, all inside the receive handler as in the SDK. A second
+// LOGIN_RESPONSE starts the fast channel again. The caller starts the loops of the channel that is returned.
+func (c *Client) onLoginResponse(e Event) *fastChannel {
+	if !e.LoginResult.Success {
+		return nil
+	}
+	c.mu.Lock()
+	c.peerID = e.LoginResult.PeerID
+	if c.opts.Flavor == TypeScript {
+		c.peerID = e.TargetPlayer
+	}
+	old := c.fast
+	c.fast, c.fastErr = nil, nil
+	if c.status == StatusConnectedSendFast {
+		c.status = StatusConnected
+	}
+	c.mu.Unlock()
+	if old != nil {
+		old.shut()
+	}
+	if c.opts.NoUDP {
+		return nil
+	}
+	fast, err := c.openFast(int(e.LoginResult.FastPort))
+	if err != nil {
+		c.mu.Lock()
+		c.fastErr = err
+		c.mu.Unlock()
+	}
+	return fast
+}
+
+func (c *Client) openFast(port int) (*fastChannel, error) {
+	if port < 0 || port > 65535 {
+		return nil, fmt.Errorf("%w: fastPort %d makes the stock client throw", ErrNoFast, port)
+	}
+	conn, err := c.openUDP(c.udpLocal())
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoFast, err)
+	}
+	fast := newFastChannel(c, conn, &net.UDPAddr{IP: c.serverIP.IP, Zone: c.serverIP.Zone, Port: port})
+	c.mu.Lock()
+	c.fast = fast
+	c.mu.Unlock()
+	_ = fast.sendConnect() // number 0, before anything else can take it; an error is counted and retried
+	return fast, nil
+}
+
+func (c *Client) udpLocal() string {
+	if c.opts.UDPLocalAddr != "" {
+		return c.opts.UDPLocalAddr
+	}
+	if a, ok := c.raw.LocalAddr().(*net.TCPAddr); ok {
+		return (&net.UDPAddr{IP: a.IP, Zone: a.Zone}).String()
+	}
+	return ""
+}
+
+func (c *Client) startLoops(fast *fastChannel, conn net.PacketConn, connectToo bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.ended {
+		_ = conn.Close()
+		return
+	}
+	c.loops.Go(func() { fast.readLoop(conn) })
+	if connectToo {
+		c.loops.Go(fast.connectLoop)
+	}
+}
+
+// onServerAck answers the first SERVER_ACK of the channel, whichever way it came, and reports whether it was that.
+func (c *Client) onServerAck(fast *fastChannel) bool {
+	if fast == nil {
+		fast = c.fastChannel()
+	}
+	if fast == nil || !fast.ack() {
+		return false
+	}
+	if !c.opts.NoClientAck {
+		_ = fast.send(c.handshakePacket(OpClientAck), nil)
+	}
+	return fast == c.fastChannel()
+}
+
+func (c *Client) handshakePacket(opCode int32) Packet {
+	return Packet{OpCode: opCode, TargetPlayer: ServerID, Sender: c.PeerID(), UDPConnect: &Empty{}}
+}
+
+func (c *Client) fastChannel() *fastChannel {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.fast
+}
+
+func (c *Client) setGroupLocked(group int32, member bool) {
+	if member {
+		c.groups[group] = true
+	} else {
+		delete(c.groups, group)
+	}
+}
+
+func (c *Client) count(add func(*Stats)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	add(&c.stats)
+}
+
+// Close leaves as the SDK's Disconnect does: a close frame with code 1000, then UDP is closed. It waits up to a second
+// for the server's part of the close handshake and returns when all goroutines have ended.
+func (c *Client) Close() {
+	c.ResumeReading()
+	err := c.ws.writeFrame(FrameClose, CloseFramePayload(1000, ""))
+	if err == nil || errors.Is(err, ErrClosed) {
+		timer := time.NewTimer(closeWait)
+		defer timer.Stop()
+		select {
+		case <-c.done:
+		case <-timer.C:
+		}
+	}
+	_ = c.raw.Close()
+	<-c.done
+}
+
+// Kill ends the connection without a close frame, by a TCP reset, and returns when all goroutines have ended.
+func (c *Client) Kill() {
+	if tcp, ok := c.raw.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	c.killOnce.Do(func() { close(c.killed) })
+	_ = c.raw.Close()
+	<-c.done
+}

@@ -1,0 +1,153 @@
+package stock
+
+// Op codes with a meaning of their own on the wire.
+const (
+	OpLogin                  int32 = 0
+	OpLoginResponse          int32 = -1
+	OpPing                   int32 = -2
+	OpPingResult             int32 = -3
+	OpUDPConnect             int32 = -5
+	OpServerAck              int32 = -6
+	OpClientAck              int32 = -7
+	OpPlayerReady            int32 = -8
+	OpJoinGroup              int32 = -10
+	OpLeaveGroup             int32 = -11
+	OpRequestGroupMembership int32 = -12
+	OpGroupMembershipUpdate  int32 = -13
+	OpVerifyIdentity         int32 = -14
+	OpVerifyIdentityResponse int32 = -15
+	OpPlayerConnect          int32 = -101
+	OpPlayerDisconnect       int32 = -103
+	OpGameStart              int32 = -1000
+	OpGameEnd                int32 = -1001
+)
+
+// Reserved ids and the limits that the stock clients apply by themselves.
+const (
+	ServerID       int32 = -1   // as a target player or sender: the server
+	AllPlayers     int32 = -1   // as a target group: every player
+	PayloadMax           = 4096 // bytes of payload the stock clients agree to send
+	FastPayloadMax       = 1200 // bytes of payload above which a message goes by WebSocket
+	ProtocolClient int32 = 2    // client version written in LOGIN
+)
+
+// Packet is the only top-level message. At most one of the pointers is set in a received packet; [EncodePacket] writes
+// whatever is set, so a test can build packets that no client would. The JSON tags give its proto3 JSON form.
+type Packet struct {
+	OpCode         int32  `json:"opCode,omitempty"`
+	SequenceNumber int32  `json:"sequenceNumber,omitempty"`
+	TargetPlayer   int32  `json:"targetPlayer,omitempty"`
+	TargetGroup    int32  `json:"targetGroup,omitempty"`
+	Sender         int32  `json:"sender,omitempty"`
+	Reliable       bool   `json:"reliable,omitempty"`
+	ClientVersion  int32  `json:"clientVersion,omitempty"`
+	Payload        []byte `json:"payload,omitempty"`
+
+	Login                  *LoginCommand          `json:"login,omitempty"`
+	LoginResult            *LoginResult           `json:"loginResult,omitempty"`
+	Ping                   *Empty                 `json:"ping,omitempty"`
+	PingResult             *Empty                 `json:"pingResult,omitempty"`
+	UDPConnect             *Empty                 `json:"udpConnect,omitempty"`
+	PlayerConnect          *PlayerRef             `json:"playerConnect,omitempty"`
+	PlayerDisconnect       *PlayerRef             `json:"playerDisconnect,omitempty"`
+	VerifyIdentity         *VerifyIdentity        `json:"verifyIdentity,omitempty"`
+	VerifyIdentityResult   *VerifyIdentityResult  `json:"verifyIdentityResult,omitempty"`
+	JoinGroup              *GroupRef              `json:"joinGroup,omitempty"`
+	LeaveGroup             *GroupRef              `json:"leaveGroup,omitempty"`
+	RequestGroupMembership *GroupRef              `json:"requestGroupMembership,omitempty"`
+	GroupMembershipUpdate  *GroupMembershipUpdate `json:"groupMembershipUpdate,omitempty"`
+
+	// UnknownFields lists the numbers of decoded fields that a stock client does not know, those of an inner message
+	// included. It is not encoded.
+	UnknownFields []int32 `json:"-"`
+}
+
+// LoginCommand is the inner message of LOGIN.
+type LoginCommand struct {
+	PlayerSessionID string `json:"playerSessionId,omitempty"`
+	ClientVersion   int32  `json:"clientVersion,omitempty"`
+}
+
+// LoginResult is the inner message of LOGIN_RESPONSE.
+type LoginResult struct {
+	Success        bool   `json:"success,omitempty"`
+	ReconnectToken string `json:"reconnectToken,omitempty"`
+	PeerID         int32  `json:"peerId,omitempty"`
+	FastPort       int32  `json:"fastPort,omitempty"`
+	CACert         []byte `json:"caCert,omitempty"`
+	ConnectToken   string `json:"connectToken,omitempty"`
+}
+
+// Empty is an inner message without fields: ping, pingResult and udpConnect.
+type Empty struct{}
+
+// PlayerRef is the inner message of PLAYER_CONNECT and PLAYER_DISCONNECT.
+type PlayerRef struct {
+	PeerID int32 `json:"peerId,omitempty"`
+}
+
+// VerifyIdentity is the inner message of VERIFY_IDENTITY.
+type VerifyIdentity struct {
+	PeerID       int32  `json:"peerId,omitempty"`
+	ConnectToken string `json:"connectToken,omitempty"`
+}
+
+// VerifyIdentityResult is the inner message of VERIFY_IDENTITY_RESPONSE.
+type VerifyIdentityResult struct {
+	Success bool  `json:"success,omitempty"`
+	PeerID  int32 `json:"peerId,omitempty"`
+}
+
+// GroupRef is the inner message of the three group commands.
+type GroupRef struct {
+	Group int32 `json:"group,omitempty"`
+}
+
+// GroupMembershipUpdate is the inner message of GROUP_MEMBERSHIP_UPDATE.
+type GroupMembershipUpdate struct {
+	Group   int32   `json:"group,omitempty"`
+	Players []int32 `json:"players,omitempty"`
+
+	// Unpacked is set when players came, or shall be written, one field per element. The TypeScript client cannot
+	// read that form.
+	Unpacked bool `json:"-"`
+}
+
+// InnerName returns the protobuf name of the inner message that is present, or "".
+func (p *Packet) InnerName() string {
+	switch {
+	case p.Login != nil:
+		return "login"
+	case p.LoginResult != nil:
+		return "loginResult"
+	case p.Ping != nil:
+		return "ping"
+	case p.PingResult != nil:
+		return "pingResult"
+	case p.UDPConnect != nil:
+		return "udpConnect"
+	case p.PlayerConnect != nil:
+		return "playerConnect"
+	case p.PlayerDisconnect != nil:
+		return "playerDisconnect"
+	case p.VerifyIdentity != nil:
+		return "verifyIdentity"
+	case p.VerifyIdentityResult != nil:
+		return "verifyIdentityResult"
+	case p.JoinGroup != nil:
+		return "joinGroup"
+	case p.LeaveGroup != nil:
+		return "leaveGroup"
+	case p.RequestGroupMembership != nil:
+		return "requestGroupMembership"
+	case p.GroupMembershipUpdate != nil:
+		return "groupMembershipUpdate"
+	}
+	return ""
+}
+
+func (p *Packet) clearInner() {
+	p.Login, p.LoginResult, p.Ping, p.PingResult, p.UDPConnect = nil, nil, nil, nil, nil
+	p.PlayerConnect, p.PlayerDisconnect, p.VerifyIdentity, p.VerifyIdentityResult = nil, nil, nil, nil
+	p.JoinGroup, p.LeaveGroup, p.RequestGroupMembership, p.GroupMembershipUpdate = nil, nil, nil, nil
+}

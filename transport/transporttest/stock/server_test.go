@@ -1,0 +1,191 @@
+package stock
+
+import (
+	"bufio"
+	"crypto/sha1"
+	"encoding/base64"
+	"encoding/binary"
+	"io"
+	"net"
+	"net/http"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// peer is the server's end of one connection, written by hand so that the client is not tested against itself. Its
+// methods fail the test and must run in the test's goroutine.
+type peer struct {
+	t    *testing.T
+	conn net.Conn
+	br   *bufio.Reader
+	req  *http.Request
+}
+
+// frame is what peer reads: unmasked payload and the bare header bits.
+type frame struct {
+	first   byte
+	masked  bool
+	payload []byte
+}
+
+// answer upgrades a connection. The accept key is computed from what the client sent, with edit applied to the header.
+func answer(conn net.Conn, edit func(http.Header)) (*bufio.Reader, *http.Request, error) {
+	br := bufio.NewReader(conn)
+	req, err := http.ReadRequest(br)
+	if err != nil {
+		return nil, nil, err
+	}
+	sum := sha1.Sum([]byte(req.Header.Get("Sec-WebSocket-Key") + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"))
+	h := http.Header{
+		"Upgrade":              {"websocket"},
+		"Connection":           {"keep-alive, Upgrade"},
+		"Sec-Websocket-Accept": {base64.StdEncoding.EncodeToString(sum[:])},
+	}
+	if edit != nil {
+		edit(h)
+	}
+	if _, err := io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\n"); err != nil {
+		return nil, nil, err
+	}
+	if err := h.Write(conn); err != nil {
+		return nil, nil, err
+	}
+	_, err = io.WriteString(conn, "\r\n")
+	return br, req, err
+}
+
+// dial starts a client against a peer on a loopback TCP connection. Neither outlives the test.
+func dial(t *testing.T, opts Options) (*Client, *peer) {
+	t.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = ln.Close() }()
+
+	p := &peer{t: t}
+	var wg sync.WaitGroup
+	var failed error
+	wg.Go(func() {
+		if p.conn, failed = ln.Accept(); failed == nil {
+			p.br, p.req, failed = answer(p.conn, nil)
+		}
+	})
+	c, err := Dial(t.Context(), "ws://"+ln.Addr().String(), "psess-1", opts)
+	wg.Wait()
+	if err != nil || failed != nil {
+		t.Fatalf("dial: %v, accept: %v", err, failed)
+	}
+	_ = p.conn.SetDeadline(time.Now().Add(10 * time.Second))
+	t.Cleanup(func() {
+		c.Kill()
+		_ = p.conn.Close()
+	})
+	return c, p
+}
+
+func (p *peer) read() frame {
+	p.t.Helper()
+	f, err := p.tryRead()
+	if err != nil {
+		p.t.Fatalf("server read: %v", err)
+	}
+	return f
+}
+
+func (p *peer) tryRead() (frame, error) {
+	var head [2]byte
+	if _, err := io.ReadFull(p.br, head[:]); err != nil {
+		return frame{}, err
+	}
+	f := frame{first: head[0], masked: head[1]&0x80 != 0}
+	size := int(head[1] & 0x7F)
+	if size == 127 {
+		var ext [8]byte
+		if _, err := io.ReadFull(p.br, ext[:]); err != nil {
+			return f, err
+		}
+		size = int(binary.BigEndian.Uint64(ext[:]))
+	} else if size == 126 {
+		var ext [2]byte
+		if _, err := io.ReadFull(p.br, ext[:]); err != nil {
+			return f, err
+		}
+		size = int(binary.BigEndian.Uint16(ext[:]))
+	}
+	var key [4]byte
+	if f.masked {
+		if _, err := io.ReadFull(p.br, key[:]); err != nil {
+			return f, err
+		}
+	}
+	f.payload = make([]byte, size)
+	_, err := io.ReadFull(p.br, f.payload)
+	for i := range f.payload {
+		f.payload[i] ^= key[i%4]
+	}
+	return f, err
+}
+
+// packet reads a whole binary message with one unit.
+func (p *peer) packet() Packet {
+	p.t.Helper()
+	f := p.read()
+	if f.first != 0x82 || !f.masked {
+		p.t.Fatalf("frame starts with %#x, masked %v", f.first, f.masked)
+	}
+	return p.decode(f.payload)
+}
+
+func (p *peer) decode(unit []byte) Packet {
+	p.t.Helper()
+	body, rest, err := SplitUnit(unit)
+	if err != nil || len(rest) > 0 {
+		p.t.Fatalf("unit %x: rest %x, %v", unit, rest, err)
+	}
+	packet, err := DecodePacket(body)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return packet
+}
+
+// write sends frames given as raw bytes.
+func (p *peer) write(raw ...[]byte) {
+	p.t.Helper()
+	for _, b := range raw {
+		if _, err := p.conn.Write(b); err != nil {
+			p.t.Fatalf("server write: %v", err)
+		}
+	}
+}
+
+// send sends a packet as one short binary frame.
+func (p *peer) send(packet Packet) { p.t.Helper(); p.write(short(0x82, EncodeUnit(packet))) }
+
+// short builds an unmasked frame of up to 125 bytes by hand.
+func short(first byte, payload []byte) []byte {
+	return append([]byte{first, byte(len(payload))}, payload...)
+}
+
+func loginResponse(id, fastPort int32) Packet {
+	return Packet{
+		OpCode: OpLoginResponse, TargetPlayer: id, Sender: ServerID, Reliable: true,
+		LoginResult: &LoginResult{Success: true, PeerID: id, FastPort: fastPort},
+	}
+}
+
+// login does the login of the client as peer 1.
+func login(t *testing.T, c *Client, p *peer, fastPort int32) {
+	t.Helper()
+	p.packet()
+	p.send(loginResponse(1, fastPort))
+	if _, err := c.AwaitLogin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
