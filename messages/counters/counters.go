@@ -1,0 +1,81 @@
+package counters
+
+import "sync/atomic"
+
+// Label is a small enumeration that starts at one, with a name per value.
+type Label interface {
+	~uint8
+	String() string
+}
+
+// Vec is one number per value of a label. The zero value is ready.
+type Vec[L Label] struct{ cells [64]atomic.Int64 }
+
+// Add adds n, which may be negative for a gauge. A value over 63 counts in cell 0.
+func (v *Vec[L]) Add(l L, n int64) {
+	i := int(l)
+	if i >= len(v.cells) {
+		i = 0
+	}
+	v.cells[i].Add(n)
+}
+
+// Get returns the number of one label.
+func (v *Vec[L]) Get(l L) int64 {
+	if int(l) >= len(v.cells) {
+		return 0
+	}
+	return v.cells[l].Load()
+}
+
+// Total returns the sum over all labels.
+func (v *Vec[L]) Total() (sum int64) {
+	for i := range v.cells {
+		sum += v.cells[i].Load()
+	}
+	return sum
+}
+
+// Each calls f for every label value that has a name, in order.
+func (v *Vec[L]) Each(f func(l L, n int64)) {
+	for i := 1; i < len(v.cells); i++ {
+		if l := L(i); l.String() != "" {
+			f(l, v.cells[i].Load())
+		}
+	}
+}
+
+// Set is everything one host counts. The zero value is ready; a Set must not
+// be copied.
+type Set struct {
+	Connections     Vec[Channel]        // gauge: open connections and bound fast associations
+	Accepted        Vec[Channel]        // connections accepted since the start
+	Refused         Vec[Refusal]        // connections refused before a login
+	Closed          Vec[CloseClass]     // connections ended, by who ended them
+	Logins          Vec[LoginOutcome]   // LOGIN packets answered
+	LoginLatency    Histogram           // LOGIN read to LOGIN_RESPONSE handed over, seconds
+	Players         Vec[PlayerState]    // gauge: players by state
+	MessagesIn      Vec[Channel]        // application messages taken in
+	BytesIn         Vec[Channel]        // their bytes, unit included
+	Delivered       Vec[Channel]        // application messages handed to a transport, one per recipient
+	BytesOut        Vec[Channel]        // bytes handed to the kernel, frame headers included
+	Writes          Vec[Channel]        // write system calls
+	Dropped         Vec[Drop]           // packets and messages dropped, by reason
+	CloseReasons    [5000]atomic.Uint32 // connections the host closed, by reason number
+	HandlerErrors   atomic.Int64        // script callbacks that panicked
+	SlowConsumers   atomic.Int64        // times an outbox passed 75 % of its budget
+	OldEpochs       atomic.Int64        // events of an older epoch, ignored (R8)
+	Restarts        Vec[ActorKind]      // actors restarted by their parent
+	ActorPanics     atomic.Int64
+	ActorMessages   atomic.Int64 // messages that an actor did not know
+	APIRequests     atomic.Int64
+	APIErrors       atomic.Int64
+	MailboxOverflow atomic.Int64 // posts refused because a data lane was full
+}
+
+// CountClose counts one connection closed by the host with a reason number.
+func (s *Set) CountClose(code uint16) {
+	if int(code) < len(s.CloseReasons) {
+		s.CloseReasons[code].Add(1)
+	}
+}

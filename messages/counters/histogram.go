@@ -1,0 +1,58 @@
+package counters
+
+import (
+	"math"
+	"sync/atomic"
+	"time"
+)
+
+// bucketBounds are upper bounds in seconds: 50 us to 10 s, roughly doubling.
+var bucketBounds = [...]float64{50e-6, 100e-6, 250e-6, 500e-6, 1e-3, 2.5e-3, 5e-3, 10e-3, 25e-3, 50e-3, 100e-3, 250e-3, 500e-3, 1, 2.5, 5, 10}
+
+// Histogram counts durations in fixed buckets. The zero value is ready.
+type Histogram struct {
+	cells [len(bucketBounds) + 1]atomic.Uint64
+	sum   atomic.Uint64 // nanoseconds
+}
+
+// Observe counts one duration; a negative one counts as zero.
+func (h *Histogram) Observe(d time.Duration) {
+	d = max(d, 0)
+	s := d.Seconds()
+	i := 0
+	for i < len(bucketBounds) && s > bucketBounds[i] {
+		i++
+	}
+	h.cells[i].Add(1)
+	h.sum.Add(uint64(d))
+}
+
+// Snapshot returns the count, the sum in seconds and the cumulative count per
+// upper bound in seconds, as a Prometheus histogram wants them.
+func (h *Histogram) Snapshot() (count uint64, sum float64, buckets map[float64]uint64) {
+	buckets = make(map[float64]uint64, len(bucketBounds))
+	for i := range h.cells {
+		count += h.cells[i].Load()
+		if i < len(bucketBounds) {
+			buckets[bucketBounds[i]] = count
+		}
+	}
+	return count, float64(h.sum.Load()) / float64(time.Second), buckets
+}
+
+// Quantile returns the upper bound of the bucket that holds quantile q, in
+// seconds; NaN without observations.
+func (h *Histogram) Quantile(q float64) float64 {
+	count, _, _ := h.Snapshot()
+	if count == 0 {
+		return math.NaN()
+	}
+	want := uint64(math.Ceil(q * float64(count)))
+	var seen uint64
+	for i := range h.cells {
+		if seen += h.cells[i].Load(); seen >= want && i < len(bucketBounds) {
+			return bucketBounds[i]
+		}
+	}
+	return math.Inf(1)
+}

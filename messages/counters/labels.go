@@ -1,0 +1,155 @@
+package counters
+
+func name(names []string, i uint8) string {
+	if int(i) < len(names) {
+		return names[i]
+	}
+	return ""
+}
+
+// Channel is what a packet travelled on.
+type Channel uint8
+
+// Channels. The first three equal the transport kinds.
+const (
+	WS Channel = iota + 1
+	WSS
+	KCP
+	UDP
+	DTLS
+)
+
+var channelNames = []string{"", "ws", "wss", "kcp", "udp", "dtls"}
+
+// String returns the label value.
+func (c Channel) String() string { return name(channelNames, uint8(c)) }
+
+// Refusal says why a connection was refused before a login.
+type Refusal uint8
+
+// Refusals.
+const (
+	RefusedPath Refusal = iota + 1
+	RefusedHandshake
+	RefusedPendingTotal
+	RefusedPendingPerIP
+	RefusedRatePerIP
+	RefusedDraining
+)
+
+var refusalNames = []string{"", "path", "handshake", "pending_total", "pending_per_ip", "rate_per_ip", "draining"}
+
+// String returns the label value.
+func (r Refusal) String() string { return name(refusalNames, uint8(r)) }
+
+// CloseClass says who ended a connection.
+type CloseClass uint8
+
+// Close classes.
+const (
+	ClosedByPeer CloseClass = iota + 1 // close code 1000: a leave
+	ClosedLost                         // anything else that the host did not start
+	ClosedByHost
+)
+
+var closeNames = []string{"", "left", "lost", "host"}
+
+// String returns the label value.
+func (c CloseClass) String() string { return name(closeNames, uint8(c)) }
+
+// LoginOutcome is how a LOGIN was answered.
+type LoginOutcome uint8
+
+// Login outcomes.
+const (
+	LoginNew LoginOutcome = iota + 1
+	LoginResumed
+	LoginRefused
+)
+
+var loginNames = []string{"", "new", "resumed", "refused"}
+
+// String returns the label value.
+func (o LoginOutcome) String() string { return name(loginNames, uint8(o)) }
+
+// PlayerState is the state of a player actor (reliability.md 2.8).
+type PlayerState uint8
+
+// Player states.
+const (
+	PlayerReserved PlayerState = iota + 1
+	PlayerJoining
+	PlayerAttached
+	PlayerDetached
+	PlayerLeaving
+)
+
+var playerStateNames = []string{"", "reserved", "joining", "attached", "detached", "leaving"}
+
+// String returns the label value.
+func (s PlayerState) String() string { return name(playerStateNames, uint8(s)) }
+
+// Drop says why a packet or a message went no further.
+type Drop uint8
+
+// Drop reasons. Inbound first, then outbound.
+const (
+	DropMalformed        Drop = iota + 1 // not a unit, not a Packet
+	DropBeforeLogin                      // anything but LOGIN before login (check 7)
+	DropSecondLogin                      // LOGIN after login (D29)
+	DropServerOp                         // op code of the server's own (D36)
+	DropWrongChannel                     // a built-in op on a channel it does not belong to
+	DropPayloadTooLarge                  // over 4096 bytes (D14)
+	DropNoTarget                         // neither player nor group (routing rule 4)
+	DropUnknownTarget                    // player not in the game session
+	DropNotMember                        // sender is not in the group
+	DropRefusedByHandler                 // onSendToPlayer or onSendToGroup said no
+	DropBadGroup                         // group id not positive, or over the limits
+	DropInboundRate                      // player over its message or byte rate
+	DropGroupRate                        // player over its rate of group operations
+	DropDeliveryRate                     // game session over its rate of deliveries
+	DropSessionBusy                      // game session mailbox full
+	DropFastMalformed
+	DropFastUnknownSender
+	DropFastWrongAddress
+	DropFastStale     // number not above the highest seen
+	DropFastContested // two active addresses for one peer
+	DropFastRate
+	DropFastOff // fast channel switched off
+	DropFastQueueFull
+	DropFastSlowPeer // outbox over 50 %: no fast fallback
+	DropFastDetached // player has no connection
+	DropOutboxFull
+	DropPlayerGone
+	DropScriptPayload // payload from a script over 65536 bytes
+	DropStashFull     // too many messages behind a group operation
+)
+
+var dropNames = []string{"", "malformed", "before_login", "second_login", "server_op", "wrong_channel", "payload_too_large",
+	"no_target", "unknown_target", "not_member", "refused_by_handler", "bad_group", "inbound_rate", "group_rate",
+	"delivery_rate", "session_busy", "fast_malformed", "fast_unknown_sender", "fast_wrong_address", "fast_stale",
+	"fast_contested", "fast_rate", "fast_off", "fast_queue_full", "fast_slow_peer", "fast_detached", "outbox_full",
+	"player_gone", "script_payload", "stash_full"}
+
+// String returns the label value.
+func (d Drop) String() string { return name(dropNames, uint8(d)) }
+
+// ActorKind names a kind of actor.
+type ActorKind uint8
+
+// Actor kinds.
+const (
+	ActorSystem ActorKind = iota + 1
+	ActorFleet
+	ActorGameSession
+	ActorPlayer
+	ActorGroup
+	ActorConnections
+	ActorConnection
+	ActorProbe
+)
+
+var actorKindNames = []string{"", "system", "fleet", "gamesession", "player", "group", "connections", "connection", "probe"}
+
+// String returns the label value.
+func (k ActorKind) String() string { return name(actorKindNames, uint8(k)) }

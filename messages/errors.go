@@ -1,0 +1,51 @@
+package messages
+
+import "fmt"
+
+// ErrorCode classifies a refusal. The service API maps it to a modeled
+// exception of the operation at hand (service-api.md 1.3).
+type ErrorCode uint8
+
+// Error codes, one per kind of refusal that the actors can decide on.
+const (
+	InvalidRequest ErrorCode = iota + 1
+	NotFound
+	InvalidFleetStatus
+	InvalidGameSessionStatus
+	GameSessionFull
+	FleetCapacityExceeded
+	LimitExceeded
+	IdempotentMismatch
+	TerminalRouting
+	Conflict
+	Internal
+	Unavailable // the host drains
+)
+
+var errorCodeNames = [...]string{"", "invalid request", "not found", "invalid fleet status", "invalid game session status",
+	"game session full", "fleet capacity exceeded", "limit exceeded", "idempotent parameter mismatch",
+	"terminal routing strategy", "conflict", "internal", "unavailable"}
+
+// String returns the code's name in words.
+func (c ErrorCode) String() string { return nameOf(errorCodeNames[:], int(c)) }
+
+// Error is a refusal with a text for the caller. It never wraps a bug: those
+// are panics and end in a guard.
+type Error struct {
+	Code ErrorCode
+	Text string
+}
+
+// Error returns the text alone: it is meant for the API's caller.
+func (e *Error) Error() string { return e.Text }
+
+// Is makes errors.Is(err, &Error{Code: c}) compare by code.
+func (e *Error) Is(target error) bool {
+	t, ok := target.(*Error)
+	return ok && t.Code == e.Code && (t.Text == "" || t.Text == e.Text)
+}
+
+// Errorf builds an Error.
+func Errorf(code ErrorCode, format string, args ...any) *Error {
+	return &Error{Code: code, Text: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,61 @@
+package messages
+
+// PeerID names one connected player inside one game session. Real players
+// count from 1 in order of acceptance and are never reused within a game
+// session (realtime.md 4.2, D28).
+type PeerID int32
+
+const (
+	// NoPeer is the absent target or sender.
+	NoPeer PeerID = 0
+	// ServerPeer is the server itself.
+	ServerPeer PeerID = -1
+)
+
+// GroupID names a group of players inside one game session. Developer groups
+// are positive.
+type GroupID int32
+
+const (
+	// NoGroup is the absent target.
+	NoGroup GroupID = 0
+	// AllPlayers is the group that every accepted player is in; it cannot be
+	// joined or left.
+	AllPlayers GroupID = -1
+)
+
+// GameSessionID is the ARN of a game session (service-api.md 2.2).
+type GameSessionID string
+
+// PlayerSessionID is the 128-bit secret `psess-<uuid>` a player logs in with.
+// Log it only through Short.
+type PlayerSessionID string
+
+// Short returns the first eight characters after the prefix: enough to find a
+// player session in a log, too little to log in with (reliability.md 6).
+func (id PlayerSessionID) Short() string {
+	const prefix = "psess-"
+	s := string(id)
+	if len(s) > len(prefix) && s[:len(prefix)] == prefix {
+		s = s[len(prefix):]
+	}
+	if len(s) > 8 {
+		s = s[:8]
+	}
+	return s
+}
+
+// PlayerID is the game's own name for a player; several player sessions may
+// carry the same one (service-api.md D16).
+type PlayerID string
+
+// FleetID is `fleet-<name or uuid>`.
+type FleetID string
+
+// AliasID is `alias-<name or uuid>`.
+type AliasID string
+
+// Epoch numbers the connections of one player session: 1 for the first, and
+// one more at every attach. Events of an older epoch change nothing
+// (reliability.md R8). 0 means never attached.
+type Epoch uint64

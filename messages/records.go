@@ -1,0 +1,69 @@
+package messages
+
+import "time"
+
+// Property is one game property; key at most 32, value at most 96 characters
+// (service-api.md 2.6).
+type Property struct{ Key, Value string }
+
+// GameSession is the record of a game session at one moment. Immutable.
+type GameSession struct {
+	ID                 GameSessionID
+	FleetID            FleetID
+	Location           string
+	Name               string
+	CreatorID          string
+	Data               string
+	MatchmakerData     string
+	Properties         []Property
+	MaxPlayers         int
+	CurrentPlayers     int // player sessions RESERVED or ACTIVE (service-api.md D9)
+	Status             GameSessionStatus
+	StatusReason       string // empty, or a GameSessionStatusReason of the API
+	AcceptsPlayers     bool   // PlayerSessionCreationPolicy ACCEPT_ALL
+	IdempotencyToken   string
+	Created            time.Time
+	Terminated         time.Time // zero while alive
+	EndText            string    // why it ended, for logs and operators
+	IPAddress, DNSName string
+	Port               int
+}
+
+// PlayerSession is the record of a player session at one moment. Immutable.
+type PlayerSession struct {
+	ID            PlayerSessionID
+	PlayerID      PlayerID
+	PlayerData    string
+	GameSessionID GameSessionID
+	FleetID       FleetID
+	Status        PlayerSessionStatus
+	Created       time.Time
+	Terminated    time.Time // zero until Final
+	IPAddress     string
+	DNSName       string
+	Port          int
+}
+
+// Fleet is the record of a fleet. Immutable.
+type Fleet struct {
+	ID              FleetID
+	Name            string
+	Description     string
+	Status          FleetStatus
+	Created         time.Time
+	Locations       []string // the first is the home location
+	GameSessionsMax int      // server processes: idle plus hosting
+	Certificates    bool     // CertificateType GENERATED: secure ports are announced
+	ScriptID        string
+	LaunchPath      string
+	LaunchParams    string
+}
+
+// Alias is the record of an alias: FleetID for SIMPLE routing, Message for TERMINAL.
+type Alias struct {
+	ID      AliasID
+	Name    string
+	FleetID FleetID
+	Message string
+	Created time.Time
+}

@@ -1,0 +1,48 @@
+package messages
+
+// CreateGameSession asks for one new game session on a fleet
+// (service-api.md 2.6). Exactly one of FleetID and AliasID is set. The values
+// have passed the API's checks of length and pattern.
+type CreateGameSession struct {
+	FleetID          FleetID
+	AliasID          AliasID
+	Location         string // empty: the fleet's home location
+	Name             string
+	CreatorID        string
+	Data             string
+	Properties       []Property
+	MaxPlayers       int
+	IdempotencyToken string // becomes the tail of the id; empty: a fresh one
+}
+
+// CreatePlayerSessions reserves one seat per player for 60 s, all or none
+// (service-api.md 2.7).
+type CreatePlayerSessions struct {
+	GameSessionID GameSessionID
+	Players       []NewPlayer
+}
+
+// NewPlayer is one seat to reserve.
+type NewPlayer struct {
+	PlayerID   PlayerID
+	PlayerData string
+}
+
+// GameSessionQuery selects game sessions. ID wins; else FleetID or AliasID.
+// Status 0 means any.
+type GameSessionQuery struct {
+	ID       GameSessionID
+	FleetID  FleetID
+	AliasID  AliasID
+	Location string
+	Status   GameSessionStatus
+}
+
+// PlayerSessionQuery selects player sessions by exactly one of its ids. Status
+// works with GameSessionID only; 0 means any.
+type PlayerSessionQuery struct {
+	GameSessionID   GameSessionID
+	PlayerID        PlayerID
+	PlayerSessionID PlayerSessionID
+	Status          PlayerSessionStatus
+}

@@ -1,0 +1,101 @@
+package messages
+
+import "strconv"
+
+// GameSessionStatus is the life of a game session; it never steps back
+// (service-api.md 2.6, reliability.md R16).
+type GameSessionStatus uint8
+
+// Game session statuses, in the order of a game session's life.
+const (
+	GameSessionActivating GameSessionStatus = iota + 1
+	GameSessionActive
+	GameSessionTerminating
+	GameSessionTerminated
+	GameSessionError
+)
+
+var gameSessionStatusNames = [...]string{"", "ACTIVATING", "ACTIVE", "TERMINATING", "TERMINATED", "ERROR"}
+
+// String returns the name the service API uses.
+func (s GameSessionStatus) String() string { return nameOf(gameSessionStatusNames[:], int(s)) }
+
+// GameSessionStatuses lists all statuses, for metrics and validation.
+func GameSessionStatuses() []GameSessionStatus {
+	return []GameSessionStatus{GameSessionActivating, GameSessionActive, GameSessionTerminating, GameSessionTerminated, GameSessionError}
+}
+
+// ParseGameSessionStatus is the inverse of String; ok is false for any other text.
+func ParseGameSessionStatus(s string) (status GameSessionStatus, ok bool) {
+	for _, v := range GameSessionStatuses() {
+		if v.String() == s {
+			return v, true
+		}
+	}
+	return 0, false
+}
+
+// PlayerSessionStatus is the life of a player session as the service API shows
+// it (service-api.md 2.7). A detached player stays ACTIVE.
+type PlayerSessionStatus uint8
+
+// Player session statuses.
+const (
+	PlayerSessionReserved PlayerSessionStatus = iota + 1
+	PlayerSessionActive
+	PlayerSessionCompleted
+	PlayerSessionTimedOut
+)
+
+var playerSessionStatusNames = [...]string{"", "RESERVED", "ACTIVE", "COMPLETED", "TIMEDOUT"}
+
+// String returns the name the service API uses.
+func (s PlayerSessionStatus) String() string { return nameOf(playerSessionStatusNames[:], int(s)) }
+
+// Final reports whether the status can no longer change.
+func (s PlayerSessionStatus) Final() bool {
+	return s == PlayerSessionCompleted || s == PlayerSessionTimedOut
+}
+
+// PlayerSessionStatuses lists all statuses, for metrics and validation.
+func PlayerSessionStatuses() []PlayerSessionStatus {
+	return []PlayerSessionStatus{PlayerSessionReserved, PlayerSessionActive, PlayerSessionCompleted, PlayerSessionTimedOut}
+}
+
+// ParsePlayerSessionStatus is the inverse of String; ok is false for any other text.
+func ParsePlayerSessionStatus(s string) (status PlayerSessionStatus, ok bool) {
+	for _, v := range PlayerSessionStatuses() {
+		if v.String() == s {
+			return v, true
+		}
+	}
+	return 0, false
+}
+
+// FleetStatus is the life of a fleet (service-api.md 2.3).
+type FleetStatus uint8
+
+// Fleet statuses.
+const (
+	FleetNew FleetStatus = iota + 1
+	FleetDownloading
+	FleetValidating
+	FleetBuilding
+	FleetActivating
+	FleetActive
+	FleetDeleting
+	FleetErrored
+	FleetTerminated
+)
+
+var fleetStatusNames = [...]string{"", "NEW", "DOWNLOADING", "VALIDATING", "BUILDING", "ACTIVATING", "ACTIVE", "DELETING", "ERROR", "TERMINATED"}
+
+// String returns the name the service API uses.
+func (s FleetStatus) String() string { return nameOf(fleetStatusNames[:], int(s)) }
+
+func nameOf(names []string, i int) string {
+	if i > 0 && i < len(names) {
+		return names[i]
+	}
+	return "invalid(" + strconv.Itoa(i) + ")"
+}
