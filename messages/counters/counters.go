@@ -48,24 +48,25 @@ func (v *Vec[L]) Each(f func(l L, n int64)) {
 // Set is everything one host counts. The zero value is ready; a Set must not
 // be copied.
 type Set struct {
-	Connections     Vec[Channel]        // gauge: open connections and bound fast associations
-	Accepted        Vec[Channel]        // connections accepted since the start
-	Refused         Vec[Refusal]        // connections refused before a login
-	Closed          Vec[CloseClass]     // connections ended, by who ended them
-	Logins          Vec[LoginOutcome]   // LOGIN packets answered
-	LoginLatency    Histogram           // LOGIN read to LOGIN_RESPONSE handed over, seconds
-	Players         Vec[PlayerState]    // gauge: players by state
-	MessagesIn      Vec[Channel]        // application messages taken in
-	BytesIn         Vec[Channel]        // their bytes, unit included
-	Delivered       Vec[Channel]        // application messages handed to a transport, one per recipient
-	BytesOut        Vec[Channel]        // bytes handed to the kernel, frame headers included
-	Writes          Vec[Channel]        // write system calls
-	Dropped         Vec[Drop]           // packets and messages dropped, by reason
-	CloseReasons    [5000]atomic.Uint32 // connections the host closed, by reason number
-	HandlerErrors   atomic.Int64        // script callbacks that panicked
-	SlowConsumers   atomic.Int64        // times an outbox passed 75 % of its budget
-	OldEpochs       atomic.Int64        // events of an older epoch, ignored (R8)
-	Restarts        Vec[ActorKind]      // actors restarted by their parent
+	Connections     Vec[Channel]          // gauge: open connections and bound fast associations
+	Accepted        Vec[Channel]          // connections accepted since the start
+	Refused         Vec[Refusal]          // connections refused before a login
+	Closed          Vec[CloseClass]       // connections ended, by who ended them
+	Logins          Vec[LoginOutcome]     // LOGIN packets answered
+	LoginLatency    Histogram             // LOGIN read to LOGIN_RESPONSE handed over, seconds
+	Players         Vec[PlayerState]      // gauge: players by state
+	GameSessions    Vec[GameSessionState] // gauge: game sessions that have not ended
+	MessagesIn      Vec[Channel]          // application messages taken in
+	BytesIn         Vec[Channel]          // their bytes, unit included
+	Delivered       Vec[Channel]          // application messages handed to a transport, one per recipient
+	BytesOut        Vec[Channel]          // bytes handed to the kernel, frame headers included
+	Writes          Vec[Channel]          // write system calls
+	Dropped         Vec[Drop]             // packets and messages dropped, by reason
+	CloseReasons    [5000]atomic.Uint32   // connections the host closed, by reason number
+	HandlerErrors   atomic.Int64          // script callbacks that panicked
+	SlowConsumers   atomic.Int64          // times an outbox passed 75 % of its budget
+	OldEpochs       atomic.Int64          // events of an older epoch, ignored (R8)
+	Restarts        Vec[ActorKind]        // actors restarted by their parent
 	ActorPanics     atomic.Int64
 	ActorMessages   atomic.Int64 // messages that an actor did not know
 	APIRequests     atomic.Int64

@@ -153,3 +153,18 @@ var actorKindNames = []string{"", "system", "fleet", "gamesession", "player", "g
 
 // String returns the label value.
 func (k ActorKind) String() string { return name(actorKindNames, uint8(k)) }
+
+// GameSessionState is the status of a live game session.
+type GameSessionState uint8
+
+// Live statuses, with the numbers of messages.GameSessionStatus.
+const (
+	GameSessionActivating GameSessionState = iota + 1
+	GameSessionActive
+	GameSessionTerminating
+)
+
+var gameSessionNames = []string{"", "activating", "active", "terminating"}
+
+// String returns the label value.
+func (s GameSessionState) String() string { return name(gameSessionNames, uint8(s)) }

@@ -1,0 +1,150 @@
+package connection
+
+import (
+	"strconv"
+	"time"
+
+	"troupe/actors/player"
+	"troupe/actors/stage"
+	"troupe/messages"
+)
+
+// Timeouts bound what a silent peer may hold.
+type Timeouts struct {
+	// Login is the time from accept to LOGIN (D3), default 10 s.
+	Login time.Duration
+	// SilenceMin is the least time without a sign of life after which a logged-in
+	// peer counts as lost; two ping intervals if that is more. Default 6 s.
+	SilenceMin time.Duration
+}
+
+// DefaultTimeouts returns the values of realtime.md 12 and D3.
+func DefaultTimeouts() Timeouts {
+	return Timeouts{Login: 10 * time.Second, SilenceMin: 6 * time.Second}
+}
+
+type (
+	loginRead struct{ login *player.Login }
+	attached  struct{ to *player.Attachment }
+	gone      struct{}
+	loginOver struct{}
+	tick      struct{}
+)
+
+// Undelivered implements stage.Undeliverable.
+func (m loginRead) Undelivered() { m.login.From.Refuse() }
+
+// state is where a connection stands.
+type state uint8
+
+const (
+	awaitingLogin state = iota + 1
+	joining
+	serving
+	finished
+)
+
+// lateness is how late the host's own timer may be before the time a peer has
+// is put off by as much (reliability.md 2.7).
+const lateness = time.Second
+
+// Actor watches over one connection.
+type Actor struct {
+	handle   *Handle
+	fleet    *stage.Ref
+	timeouts Timeouts
+	state    state
+	interval time.Duration
+	timer    *stage.Timer // login time, then ticks
+	expected time.Time    // when the next tick is due
+	grace    time.Duration
+	lastPing time.Time
+	pings    uint64
+}
+
+// New returns the actor of a connection. Logins go to fleet.
+func New(h *Handle, fleet *stage.Ref, t Timeouts) *Actor {
+	return &Actor{handle: h, fleet: fleet, timeouts: t, state: awaitingLogin}
+}
+
+// Started implements stage.Actor.
+func (a *Actor) Started(c *stage.Context) {
+	a.timer = c.After(a.timeouts.Login, loginOver{})
+}
+
+// Receive implements stage.Actor.
+func (a *Actor) Receive(c *stage.Context, msg any) {
+	switch m := msg.(type) {
+	case loginRead:
+		a.onLoginRead(m)
+	case attached:
+		a.onAttached(c, m)
+	case tick:
+		a.onTick(c)
+	case loginOver:
+		if a.state == awaitingLogin {
+			a.handle.link.Close(messages.CloseLoginTimeout)
+		}
+	case gone:
+		a.state = finished
+		c.StopSelf()
+	default:
+		c.Counters().ActorMessages.Add(1)
+	}
+}
+
+// Stopped closes a connection that outlives its actor.
+func (a *Actor) Stopped(*stage.Context) {
+	if a.state != finished {
+		a.handle.link.Close(messages.CloseInternalError)
+	}
+}
+
+// onLoginRead passes the first LOGIN on; further ones are ignored (D29).
+func (a *Actor) onLoginRead(m loginRead) {
+	if a.state != awaitingLogin {
+		return
+	}
+	a.state = joining
+	a.timer.Stop()
+	a.fleet.Tell(m.login)
+}
+
+func (a *Actor) onAttached(c *stage.Context, m attached) {
+	if a.state == finished {
+		return
+	}
+	a.state = serving
+	a.interval = m.to.PingInterval
+	a.timer.Stop()
+	a.handle.Alive()
+	now := time.Now()
+	a.lastPing, a.expected = now, now.Add(a.interval)
+	a.timer = c.After(a.interval, tick{})
+}
+
+// onTick sends the ping that is due and ends a connection that has been silent
+// for too long (realtime.md 12).
+func (a *Actor) onTick(c *stage.Context) {
+	now := time.Now()
+	if late := now.Sub(a.expected); late > lateness {
+		a.grace += late
+	}
+	limit := max(2*a.interval, a.timeouts.SilenceMin) + a.grace
+	silence := a.handle.silence()
+	if silence >= limit {
+		a.handle.link.Close(messages.ClosePingTimeout)
+		return
+	}
+	if silence < a.interval {
+		a.grace = 0
+	}
+	if now.Sub(a.lastPing) >= a.interval {
+		a.lastPing = now
+		a.pings++
+		a.handle.link.Ping(strconv.AppendUint(make([]byte, 0, 8), a.pings, 10))
+	}
+	next := max(min(a.interval-now.Sub(a.lastPing), limit-silence), time.Millisecond)
+	a.expected = now.Add(next)
+	a.timer.Reset(next)
+}

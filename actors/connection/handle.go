@@ -1,0 +1,100 @@
+package connection
+
+import (
+	"sync/atomic"
+	"time"
+
+	"troupe/actors/player"
+	"troupe/actors/stage"
+	"troupe/messages"
+	"troupe/messages/counters"
+	"troupe/messages/wire"
+)
+
+// Link is what is needed of a transport's connection. Methods may be called from
+// any goroutine and do not block.
+type Link interface {
+	player.Link
+	Send(f *wire.Frame)
+	Ping(payload []byte)
+	LoggedIn()
+}
+
+// OpenFast sets up the fast channel for the peer that a connection serves. It
+// returns the channel (nil if there is none) and the port to announce.
+type OpenFast func(peer messages.PeerID) (player.FastLink, uint16)
+
+// Handle is one connection. It implements player.Newcomer.
+type Handle struct {
+	ref      *stage.Ref
+	link     Link
+	channel  counters.Channel
+	openFast OpenFast
+	count    *counters.Set
+	opened   time.Time
+	alive    atomic.Int64 // nanoseconds after opened
+	bound    atomic.Pointer[player.Attachment]
+}
+
+// ended marks a Handle whose connection is gone.
+var ended = new(player.Attachment)
+
+// NewHandle makes the handle of a fresh connection. The actor behind it is
+// spawned by the Supervisor.
+func NewHandle(s *stage.Stage, link Link, channel counters.Channel, open OpenFast, count *counters.Set) *Handle {
+	return &Handle{ref: s.NewRef(counters.ActorConnection, stage.LaneLimits{}), link: link, channel: channel,
+		openFast: open, count: count, opened: time.Now()}
+}
+
+// Attachment returns whom the connection serves, nil before the login is
+// accepted and after the end.
+func (h *Handle) Attachment() *player.Attachment {
+	if a := h.bound.Load(); a != ended {
+		return a
+	}
+	return nil
+}
+
+// Alive notes a sign of life.
+func (h *Handle) Alive() { h.alive.Store(int64(time.Since(h.opened))) }
+
+func (h *Handle) silence() time.Duration { return time.Since(h.opened) - time.Duration(h.alive.Load()) }
+
+// Login passes on a LOGIN that was read.
+func (h *Handle) Login(l *player.Login) { h.ref.Tell(loginRead{l}) }
+
+// Ended notes that the transport's connection is gone, after all that was read
+// from it was posted. Clean is a leave.
+func (h *Handle) Ended(clean bool, reason string) {
+	if a := h.bound.Swap(ended); a != nil && a != ended {
+		a.Session.TellInOrder(player.Ended{Player: a.Player, Epoch: a.Epoch, Clean: clean, Reason: reason})
+	}
+	h.ref.Tell(gone{})
+}
+
+// Link implements player.Newcomer.
+func (h *Handle) Link() player.Link { return h.link }
+
+// Channel implements player.Newcomer.
+func (h *Handle) Channel() counters.Channel { return h.channel }
+
+// OpenFast implements player.Newcomer.
+func (h *Handle) OpenFast(peer messages.PeerID) (player.FastLink, uint16) { return h.openFast(peer) }
+
+// Bind implements player.Newcomer.
+func (h *Handle) Bind(a *player.Attachment) bool {
+	if !h.bound.CompareAndSwap(nil, a) {
+		return false
+	}
+	h.link.LoggedIn()
+	h.ref.Tell(attached{a})
+	return true
+}
+
+// Refuse implements player.Newcomer: LOGIN_RESPONSE with false, then a normal
+// close (D5).
+func (h *Handle) Refuse() {
+	h.count.Logins.Add(counters.LoginRefused, 1)
+	h.link.Send(wire.NewLoginResult(&wire.LoginResult{}))
+	h.link.Close(messages.CloseNormal)
+}

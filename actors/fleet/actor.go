@@ -1,0 +1,304 @@
+package fleet
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"troupe/actors/gamesession"
+	"troupe/actors/player"
+	"troupe/actors/stage"
+	"troupe/messages"
+	"troupe/messages/counters"
+)
+
+// Registry is the one actor that knows all game sessions.
+type Registry struct {
+	o Options
+
+	// owned by the actor
+	fleets   map[messages.FleetID]*fleetEntry
+	aliases  map[messages.AliasID]*messages.Alias
+	sessions map[messages.GameSessionID]*entry
+	order    []*entry // oldest first
+	tokens   map[tokenKey]*entry
+	players  map[messages.PlayerSessionID]*entry
+	refs     map[*stage.Ref]*entry
+	ended    int
+	draining bool
+	drained  []func()
+}
+
+type fleetEntry struct {
+	record *messages.Fleet
+	live   int // game sessions that have not ended
+}
+
+type entry struct {
+	id        messages.GameSessionID
+	fleet     *fleetEntry
+	location  string
+	request   messages.CreateGameSession
+	published *gamesession.Published
+	ref       *stage.Ref // nil once the actor has stopped
+	players   []messages.PlayerSessionID
+	over      bool
+	endedAt   time.Time
+}
+
+type tokenKey struct {
+	fleet    messages.FleetID
+	location string
+	token    string
+}
+
+// New returns the registry.
+func New(o Options) *Registry {
+	if o.EndedMax <= 0 {
+		o.EndedMax = DefaultEndedMax
+	}
+	if o.EndedKeep <= 0 {
+		o.EndedKeep = DefaultEndedKeep
+	}
+	r := &Registry{
+		o:        o,
+		fleets:   make(map[messages.FleetID]*fleetEntry),
+		aliases:  make(map[messages.AliasID]*messages.Alias),
+		sessions: make(map[messages.GameSessionID]*entry),
+		tokens:   make(map[tokenKey]*entry),
+		players:  make(map[messages.PlayerSessionID]*entry),
+		refs:     make(map[*stage.Ref]*entry),
+	}
+	for _, f := range o.Fleets {
+		r.fleets[f.ID] = &fleetEntry{record: f}
+	}
+	for _, a := range o.Aliases {
+		r.aliases[a.ID] = a
+	}
+	return r
+}
+
+// Started implements stage.Actor.
+func (r *Registry) Started(*stage.Context) {}
+
+// Stopped implements stage.Actor.
+func (r *Registry) Stopped(*stage.Context) {
+	for _, done := range r.drained {
+		done()
+	}
+	r.drained = nil
+}
+
+// Receive implements stage.Actor.
+func (r *Registry) Receive(c *stage.Context, msg any) {
+	switch m := msg.(type) {
+	case *player.Login:
+		r.onLogin(m)
+	case CreateGameSession:
+		m.Reply(r.create(c, m.Request))
+	case CreatePlayerSessions:
+		r.onCreatePlayers(m)
+	case GameSessions:
+		m.Reply(r.gameSessions(m.Query))
+	case PlayerSessions:
+		m.Reply(r.playerSessions(m.Query))
+	case Fleets:
+		m.Reply(r.allFleets(), nil)
+	case gamesession.SeatsMade:
+		r.onSeatsMade(m)
+	case gamesession.SeatsForgotten:
+		r.onSeatsForgotten(m)
+	case gamesession.Over:
+		r.onOver(c, r.sessions[m.Session])
+	case stage.Exited:
+		r.onExited(c, m)
+	case Drain:
+		r.onDrain(c, m)
+	case graceOver:
+		r.endAll(c)
+	case endOne:
+		r.terminate(r.sessions[m.id])
+	default:
+		c.Counters().ActorMessages.Add(1)
+	}
+}
+
+// onLogin finds the game session of a player session.
+func (r *Registry) onLogin(l *player.Login) {
+	e := r.players[l.ID]
+	if e == nil || e.ref == nil {
+		l.From.Refuse()
+		return
+	}
+	e.ref.Tell(l)
+}
+
+func (r *Registry) onCreatePlayers(m CreatePlayerSessions) {
+	e := r.sessions[m.Request.GameSessionID]
+	switch {
+	case r.draining:
+		m.Reply(nil, unavailable())
+	case e == nil:
+		m.Reply(nil, notFound(m.Request.GameSessionID))
+	case e.ref == nil:
+		m.Reply(nil, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s is %s, not ACTIVE", e.id, e.published.View().Session.Status))
+	default:
+		e.ref.Tell(gamesession.CreatePlayers{Request: m.Request, Reply: m.Reply})
+	}
+}
+
+func (r *Registry) onSeatsMade(m gamesession.SeatsMade) {
+	e := r.sessions[m.Session]
+	if e == nil {
+		return
+	}
+	for _, id := range m.IDs {
+		r.players[id] = e
+	}
+	e.players = append(e.players, m.IDs...)
+}
+
+func (r *Registry) onSeatsForgotten(m gamesession.SeatsForgotten) {
+	e := r.sessions[m.Session]
+	if e == nil {
+		return
+	}
+	gone := make(map[messages.PlayerSessionID]bool, len(m.IDs))
+	for _, id := range m.IDs {
+		delete(r.players, id)
+		gone[id] = true
+	}
+	kept := e.players[:0]
+	for _, id := range e.players {
+		if !gone[id] {
+			kept = append(kept, id)
+		}
+	}
+	e.players = kept
+}
+
+// onOver takes an ended game session out of the fleet's capacity.
+func (r *Registry) onOver(c *stage.Context, e *entry) {
+	if e == nil || e.over {
+		return
+	}
+	e.over, e.endedAt = true, c.Now()
+	e.fleet.live--
+	r.ended++
+	v := e.published.View().Session
+	c.Log().Info().Str("game_session_id", string(e.id)).Str("reason", v.EndText).Msg("game session ended")
+	r.forgetEnded(c.Now())
+	r.finishDrain()
+}
+
+// onExited handles the end of a game session's actor. A crash ends the game
+// session and says so; it is never restarted.
+func (r *Registry) onExited(c *stage.Context, m stage.Exited) {
+	e := r.refs[m.Ref]
+	if e == nil {
+		return
+	}
+	delete(r.refs, m.Ref)
+	e.ref = nil
+	if m.Crash != "" {
+		c.Log().Error().Str("game_session_id", string(e.id)).Str("reason", m.Crash).Msg("game session crashed")
+	}
+	r.onOver(c, e)
+	r.finishDrain()
+}
+
+// forgetEnded drops ended game sessions over the bounds, oldest first.
+func (r *Registry) forgetEnded(now time.Time) {
+	drop := func(e *entry) bool {
+		return e.over && e.ref == nil && (r.ended > r.o.EndedMax || now.Sub(e.endedAt) > r.o.EndedKeep)
+	}
+	if len(r.order) == 0 || r.ended <= r.o.EndedMax && !drop(r.order[0]) {
+		return
+	}
+	kept := r.order[:0]
+	for _, e := range r.order {
+		if !drop(e) {
+			kept = append(kept, e)
+			continue
+		}
+		r.ended--
+		delete(r.sessions, e.id)
+		if t := e.request.IdempotencyToken; t != "" {
+			delete(r.tokens, tokenKey{e.fleet.record.ID, e.location, t})
+		}
+		for _, id := range e.players {
+			delete(r.players, id)
+		}
+	}
+	clear(r.order[len(kept):])
+	r.order = kept
+}
+
+func (r *Registry) onDrain(c *stage.Context, m Drain) {
+	r.draining = true
+	r.drained = append(r.drained, m.Done)
+	for _, e := range r.order {
+		if e.ref == nil || e.over {
+			continue
+		}
+		if e.published.View().Session.CurrentPlayers == 0 {
+			r.terminate(e)
+		} else {
+			e.ref.Tell(gamesession.EndWhenEmpty{})
+		}
+	}
+	if m.Grace > 0 {
+		c.After(m.Grace, graceOver{})
+	} else {
+		r.endAll(c)
+	}
+	r.finishDrain()
+}
+
+// drainSpread is over how long the ends of many game sessions are spread, so
+// that their players do not all come back at once.
+const drainSpread = 500 * time.Millisecond
+
+// endAll terminates what is still there.
+func (r *Registry) endAll(c *stage.Context) {
+	live := 0
+	for _, e := range r.order {
+		if e.ref != nil && !e.over {
+			live++
+		}
+	}
+	for _, e := range r.order {
+		if e.ref == nil || e.over {
+			continue
+		}
+		if live < 100 {
+			r.terminate(e)
+			continue
+		}
+		c.After(rand.N(drainSpread), endOne{e.id})
+	}
+}
+
+func (r *Registry) terminate(e *entry) {
+	if e != nil && e.ref != nil {
+		e.ref.Tell(gamesession.Terminate{Reason: messages.CloseGoingAway, Text: "host shut down"})
+	}
+}
+
+func (r *Registry) finishDrain() {
+	if !r.draining || len(r.refs) > 0 {
+		return
+	}
+	for _, done := range r.drained {
+		done()
+	}
+	r.drained = nil
+}
+
+func notFound(id messages.GameSessionID) error {
+	return messages.Errorf(messages.NotFound, "game session %s is not known here", id)
+}
+
+// mailbox of a new game session's actor.
+func (r *Registry) newRef(c *stage.Context) *stage.Ref {
+	return c.Stage().NewRef(counters.ActorGameSession, r.o.Session.Mailbox)
+}

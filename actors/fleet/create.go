@@ -1,0 +1,112 @@
+package fleet
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"troupe/actors/gamesession"
+	"troupe/actors/stage"
+	"troupe/messages"
+)
+
+// create starts a game session, or returns the one that the same idempotency
+// token made (service-api.md 2.6).
+func (r *Registry) create(c *stage.Context, req messages.CreateGameSession) (*messages.GameSession, error) {
+	if r.draining {
+		return nil, unavailable()
+	}
+	f, err := r.resolve(req.FleetID, req.AliasID)
+	if err != nil {
+		return nil, err
+	}
+	if f.record.Status != messages.FleetActive {
+		return nil, messages.Errorf(messages.InvalidFleetStatus, "fleet %s is %s, not ACTIVE", f.record.ID, f.record.Status)
+	}
+	location := req.Location
+	if location == "" {
+		location = f.record.Locations[0]
+	} else if !slices.Contains(f.record.Locations, location) {
+		return nil, messages.Errorf(messages.InvalidRequest, "location %s is not one of fleet %s", location, f.record.ID)
+	}
+	key := tokenKey{f.record.ID, location, req.IdempotencyToken}
+	if req.IdempotencyToken != "" {
+		if e := r.tokens[key]; e != nil {
+			if !sameRequest(e.request, req) {
+				return nil, messages.Errorf(messages.IdempotentMismatch, "idempotency token %s was used with other parameters", req.IdempotencyToken)
+			}
+			return e.published.View().Session, nil
+		}
+	}
+	if f.live >= f.record.GameSessionsMax {
+		return nil, messages.Errorf(messages.FleetCapacityExceeded, "fleet %s hosts its maximum of %d game sessions", f.record.ID, f.record.GameSessionsMax)
+	}
+	e := r.start(c, f, location, req)
+	if req.IdempotencyToken != "" {
+		r.tokens[key] = e
+	}
+	return e.published.View().Session, nil
+}
+
+// start makes the record and the actor of a new game session.
+func (r *Registry) start(c *stage.Context, f *fleetEntry, location string, req messages.CreateGameSession) *entry {
+	tail := req.IdempotencyToken
+	if tail == "" {
+		tail = "gsess-" + uuid.NewString()
+	}
+	record := &messages.GameSession{
+		ID: r.sessionID(f.record, location, tail), FleetID: f.record.ID, Location: location,
+		Name: req.Name, CreatorID: req.CreatorID, Data: req.Data, Properties: req.Properties,
+		MaxPlayers: req.MaxPlayers, Status: messages.GameSessionActivating, AcceptsPlayers: true,
+		IdempotencyToken: req.IdempotencyToken, Created: c.Now(),
+		IPAddress: r.o.Advertised.IPAddress, DNSName: r.o.Advertised.DNSName, Port: r.o.Advertised.Port,
+	}
+	e := &entry{id: record.ID, fleet: f, location: location, request: req,
+		published: gamesession.NewPublished(record), ref: r.newRef(c)}
+	f.live++
+	r.sessions[e.id] = e
+	r.order = append(r.order, e)
+	r.refs[e.ref] = e
+	c.Spawn(e.ref, gamesession.New(gamesession.Options{
+		Record: record, Published: e.published, Fleet: c.Self(), Handler: r.o.NewHandler(f.record),
+		Args: strings.Fields(f.record.LaunchParams), Settings: r.o.Session,
+	}))
+	c.Log().Info().Str("game_session_id", string(e.id)).Int("max_players", req.MaxPlayers).Msg("game session created")
+	return e
+}
+
+// sessionID builds the ARN of a game session (service-api.md 2.2).
+func (r *Registry) sessionID(f *messages.Fleet, location, tail string) messages.GameSessionID {
+	id := "arn:aws:gamelift:" + r.o.Region + "::gamesession/" + string(f.ID) + "/"
+	if location != f.Locations[0] {
+		id += location + "/"
+	}
+	return messages.GameSessionID(id + tail)
+}
+
+// resolve finds the fleet that a request names, by its id or through an alias
+// (service-api.md 2.4).
+func (r *Registry) resolve(id messages.FleetID, alias messages.AliasID) (*fleetEntry, error) {
+	if alias != "" {
+		a := r.aliases[alias]
+		if a == nil {
+			return nil, messages.Errorf(messages.NotFound, "alias %s is not known here", alias)
+		}
+		if a.FleetID == "" {
+			return nil, messages.Errorf(messages.TerminalRouting, "%s", a.Message)
+		}
+		id = a.FleetID
+	}
+	f := r.fleets[id]
+	if f == nil {
+		return nil, messages.Errorf(messages.NotFound, "fleet %s is not known here", id)
+	}
+	return f, nil
+}
+
+// sameRequest compares what an idempotent create must not change.
+func sameRequest(a, b messages.CreateGameSession) bool {
+	return a.MaxPlayers == b.MaxPlayers && a.Name == b.Name && a.Data == b.Data && a.CreatorID == b.CreatorID &&
+		slices.Equal(a.Properties, b.Properties)
+}

@@ -1,0 +1,40 @@
+package fleet
+
+import (
+	"time"
+
+	"troupe/actors/gamesession"
+	"troupe/actors/script"
+	"troupe/messages"
+)
+
+// Advertised is the address that game sessions give out to players.
+type Advertised struct {
+	IPAddress string // a literal; always set
+	DNSName   string // empty if there is none
+	Port      int    // of the reliable channel
+}
+
+// Options configure the registry. Values are set once.
+type Options struct {
+	// Region names the logical region; it stands in the ids of game sessions.
+	Region  string
+	Fleets  []*messages.Fleet
+	Aliases []*messages.Alias
+	// Advertised is where players of a fleet connect to.
+	Advertised Advertised
+	// Session are the settings of all game sessions.
+	Session gamesession.Settings
+	// NewHandler makes the logic of one new game session of a fleet.
+	NewHandler func(f *messages.Fleet) script.Handler
+	// EndedMax is how many ended game sessions are remembered, EndedKeep for how
+	// long (service-api.md 2.6: 30 days).
+	EndedMax  int
+	EndedKeep time.Duration
+}
+
+// DefaultEndedMax and DefaultEndedKeep bound the memory of ended game sessions.
+const (
+	DefaultEndedMax  = 10_000
+	DefaultEndedKeep = 30 * 24 * time.Hour
+)

@@ -1,0 +1,97 @@
+package fleet
+
+import (
+	"slices"
+
+	"troupe/messages"
+)
+
+// gameSessions reads views; an id wins over the other selectors (service-api.md
+// 2.6, D11).
+func (r *Registry) gameSessions(q messages.GameSessionQuery) ([]*messages.GameSession, error) {
+	if q.ID != "" {
+		e := r.sessions[q.ID]
+		if e == nil {
+			return nil, notFound(q.ID)
+		}
+		if q.FleetID != "" && q.FleetID != e.fleet.record.ID {
+			return nil, nil
+		}
+		if g := e.published.View().Session; q.Status == 0 || q.Status == g.Status {
+			return []*messages.GameSession{g}, nil
+		}
+		return nil, nil
+	}
+	f, err := r.resolve(q.FleetID, q.AliasID)
+	if err != nil {
+		return nil, err
+	}
+	if q.Location != "" && !slices.Contains(f.record.Locations, q.Location) {
+		return nil, messages.Errorf(messages.InvalidRequest, "location %s is not one of fleet %s", q.Location, f.record.ID)
+	}
+	var found []*messages.GameSession
+	for _, e := range r.order {
+		if e.fleet != f || q.Location != "" && e.location != q.Location {
+			continue
+		}
+		if g := e.published.View().Session; q.Status == 0 || q.Status == g.Status {
+			found = append(found, g)
+		}
+	}
+	return found, nil
+}
+
+// playerSessions reads views by exactly one selector (service-api.md 2.7).
+func (r *Registry) playerSessions(q messages.PlayerSessionQuery) ([]*messages.PlayerSession, error) {
+	switch {
+	case q.PlayerSessionID != "":
+		if e := r.players[q.PlayerSessionID]; e != nil {
+			for _, p := range e.published.View().Players {
+				if p.ID == q.PlayerSessionID {
+					return []*messages.PlayerSession{p}, nil
+				}
+			}
+		}
+		return nil, messages.Errorf(messages.NotFound, "player session %s is not known here", q.PlayerSessionID)
+	case q.GameSessionID != "":
+		e := r.sessions[q.GameSessionID]
+		if e == nil {
+			return nil, notFound(q.GameSessionID)
+		}
+		var found []*messages.PlayerSession
+		for _, p := range e.published.View().Players {
+			if q.Status == 0 || q.Status == p.Status {
+				found = append(found, p)
+			}
+		}
+		return found, nil
+	default:
+		var found []*messages.PlayerSession
+		for _, e := range r.order {
+			for _, p := range e.published.View().Players {
+				if p.PlayerID == q.PlayerID {
+					found = append(found, p)
+				}
+			}
+		}
+		slices.SortStableFunc(found, func(a, b *messages.PlayerSession) int { return a.Created.Compare(b.Created) })
+		return found, nil
+	}
+}
+
+func (r *Registry) allFleets() []*messages.Fleet {
+	all := make([]*messages.Fleet, 0, len(r.fleets))
+	for _, f := range r.fleets {
+		all = append(all, f.record)
+	}
+	slices.SortFunc(all, func(a, b *messages.Fleet) int {
+		if c := a.Created.Compare(b.Created); c != 0 {
+			return c
+		}
+		if a.ID < b.ID {
+			return -1
+		}
+		return 1
+	})
+	return all
+}

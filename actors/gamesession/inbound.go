@@ -1,0 +1,68 @@
+package gamesession
+
+import (
+	"sync"
+
+	"troupe/actors/player"
+	"troupe/actors/stage"
+	"troupe/messages"
+	"troupe/messages/wire"
+)
+
+// Kind says what a player wants.
+type Kind uint8
+
+// Kinds of inbound messages.
+const (
+	Application Kind = iota + 1 // route it
+	JoinGroup
+	LeaveGroup
+	RequestMembership
+	Ping // the packet, not the control frame
+)
+
+// Inbound is one packet of a logged-in player, decoded and checked by the
+// reader of its connection. It is pooled: post it, or Release it.
+type Inbound struct {
+	From *player.Handle
+	Kind Kind
+	// Group is the group of a group operation.
+	Group messages.GroupID
+	// Reliable tells the channel it came on.
+	Reliable bool
+	// Frame is the packet as it will be delivered: true sender, one target. Only
+	// Application has one. The Inbound owns one reference.
+	Frame *wire.Frame
+}
+
+var inboundPool = sync.Pool{New: func() any { return new(Inbound) }}
+
+// NewInbound returns an empty Inbound from the pool.
+func NewInbound() *Inbound { return inboundPool.Get().(*Inbound) }
+
+// Release gives the Inbound and its frame back.
+func (in *Inbound) Release() {
+	if in.Frame != nil {
+		in.Frame.Release()
+	}
+	*in = Inbound{}
+	inboundPool.Put(in)
+}
+
+// inboundOverhead is what an Inbound counts besides its frame, in bytes.
+const inboundOverhead = 64
+
+// Size implements stage.Sized.
+func (in *Inbound) Size() int {
+	if in.Frame == nil {
+		return inboundOverhead
+	}
+	return inboundOverhead + in.Frame.Len()
+}
+
+// Undelivered implements stage.Undeliverable.
+func (in *Inbound) Undelivered() { in.Release() }
+
+// Post sends the Inbound to a game session. The errors are those of
+// stage.Ref.Post; the Inbound is then still the caller's.
+func (in *Inbound) Post(session *stage.Ref) error { return session.Post(in, in.Size()) }

@@ -1,0 +1,258 @@
+package gamesession
+
+import (
+	"fmt"
+
+	"troupe/actors/player"
+	"troupe/actors/stage"
+	"troupe/messages"
+	"troupe/messages/counters"
+)
+
+// Started loads the game's logic and opens the game session (realtime.md 15.4).
+func (a *Actor) Started(c *stage.Context) {
+	a.c = c
+	if a.o.Log == nil {
+		a.o.Log = hostLogger{log: c.Log(), session: string(a.record.ID)}
+	}
+	a.setStatus(messages.GameSessionActivating)
+	a.configure()
+	h := a.o.Handler
+	var err error
+	if !a.callback("init", func() { err = h.Init((*session)(a)) }) || err != nil {
+		a.crash(fmt.Sprint("init failed: ", err))
+		return
+	}
+	ready := false
+	if !a.callback("onProcessStarted", func() { ready = h.OnProcessStarted(a.o.Args) }) || !ready {
+		a.crash("onProcessStarted did not say ready")
+		return
+	}
+	a.placed = true
+	if !a.callback("onStartGameSession", func() { g := a.record; h.OnStartGameSession(&g) }) {
+		a.crash("onStartGameSession failed") // D15
+		return
+	}
+	a.phase = active
+	a.setStatus(messages.GameSessionActive)
+	if a.o.EmptyTimeout > 0 {
+		a.empty = c.After(a.o.EmptyTimeout, emptyCheck{})
+	}
+	if !a.relay {
+		c.After(healthInterval, healthCheck{})
+	}
+	a.afterCallbacks()
+}
+
+// configure reads the script's configuration; what makes no sense becomes the
+// default (D34, D35).
+func (a *Actor) configure() {
+	a.playersMax, a.ping = playersMaxDefault, a.o.PingInterval
+	a.callback("configuration", func() {
+		conf := a.o.Handler.Configuration()
+		if conf.MaxPlayers > 0 {
+			a.playersMax = conf.MaxPlayers
+		} else if conf.MaxPlayers < 0 {
+			a.o.Log.Warn("configuration.maxPlayers is below 1: using", playersMaxDefault)
+		}
+		if conf.PingInterval > 0 {
+			a.ping = conf.PingInterval
+		} else if conf.PingInterval < 0 {
+			a.o.Log.Warn("configuration.pingIntervalTime is not positive: using", a.ping)
+		}
+	})
+	a.playersMax = min(a.playersMax, max(a.record.MaxPlayers, 0))
+}
+
+func (a *Actor) onTerminate(m Terminate) {
+	if a.phase >= closing {
+		return
+	}
+	a.callback("onProcessTerminate", a.o.Handler.OnProcessTerminate)
+	a.exit = nil // exiting is what happens now anyway
+	a.end(m.Reason, m.Text)
+}
+
+func (a *Actor) onEmptyCheck() {
+	if a.phase != active {
+		return
+	}
+	if len(a.roster) > 0 || a.joining > 0 || len(a.order)-a.finished > 0 {
+		a.empty.Reset(max(a.o.EmptyTimeout, player.ReservationTime)) // a held seat is a player to come
+		return
+	}
+	a.end(messages.CloseGameEnded, "no players")
+}
+
+func (a *Actor) onEndWhenEmpty() {
+	a.o.EmptyTimeout = 0
+	a.endIfLast()
+}
+
+// endIfLast ends a game session that does not outlive its last player.
+func (a *Actor) endIfLast() {
+	if a.phase == active && a.o.EmptyTimeout == 0 && len(a.roster) == 0 && a.joining == 0 {
+		a.end(messages.CloseGameEnded, "last player left")
+	}
+}
+
+func (a *Actor) onHealthCheck() {
+	if a.phase >= closing {
+		return
+	}
+	healthy := false
+	if a.callback("onHealthCheck", func() { healthy = a.o.Handler.OnHealthCheck() }) && healthy {
+		a.sick = 0
+	} else if a.sick++; a.sick >= unhealthyMax {
+		a.crash("unhealthy")
+		return
+	}
+	a.c.After(healthInterval, healthCheck{})
+}
+
+// crash ends the game session as one whose process failed.
+func (a *Actor) crash(text string) {
+	a.c.Log().Warn().Str("game_session_id", string(a.record.ID)).Str("reason", text).Msg("game session crashed")
+	a.crashed = text
+	a.end(messages.CloseGameEnded, text)
+}
+
+// end closes all players; finish follows when their actors are gone.
+func (a *Actor) end(reason messages.CloseReason, text string) {
+	if a.phase >= closing {
+		return
+	}
+	a.phase = closing
+	a.record.EndText = text
+	a.setStatus(messages.GameSessionTerminating)
+	live := 0
+	for _, s := range a.order {
+		a.dropStash(s)
+		if s.ref != nil {
+			live++
+			s.ref.Tell(player.EndGame{Reason: reason})
+		}
+	}
+	if live == 0 {
+		a.finish()
+		return
+	}
+	a.c.After(closeGrace, closeOver{})
+}
+
+// finish publishes the end and stops the actor.
+func (a *Actor) finish() {
+	if a.phase == over {
+		return
+	}
+	a.conclude()
+	a.o.Fleet.Tell(Over{Session: a.record.ID})
+	a.c.StopSelf()
+}
+
+// conclude brings all records to their final status (service-api.md D15).
+func (a *Actor) conclude() {
+	a.phase = over
+	now := a.c.Now()
+	for _, s := range a.order {
+		switch s.record.Status {
+		case messages.PlayerSessionActive:
+			s.set(messages.PlayerSessionCompleted, now)
+		case messages.PlayerSessionReserved:
+			s.set(messages.PlayerSessionTimedOut, now)
+		}
+	}
+	a.finished = len(a.order)
+	a.record.Terminated = now
+	a.setStatus(messages.GameSessionTerminated)
+}
+
+// Stopped brings the records to an end if nothing else did: after a crash, or
+// when the host stops.
+func (a *Actor) Stopped(c *stage.Context) {
+	if a.phase != over {
+		if a.record.EndText == "" {
+			a.record.EndText = "game session actor stopped"
+		}
+		a.c = c
+		a.conclude()
+	}
+	a.setGauge(0)
+}
+
+// setStatus publishes a status of the game session.
+func (a *Actor) setStatus(s messages.GameSessionStatus) {
+	a.record.Status = s
+	a.setGauge(counters.GameSessionState(s))
+	a.publish()
+}
+
+func (a *Actor) setGauge(g counters.GameSessionState) {
+	if g > counters.GameSessionTerminating {
+		g = 0
+	}
+	if a.gauge != 0 {
+		a.c.Counters().GameSessions.Add(a.gauge, -1)
+	}
+	if g != 0 {
+		a.c.Counters().GameSessions.Add(g, 1)
+	}
+	a.gauge = g
+}
+
+// publish shows the present state to the API. It forgets the oldest finished
+// player sessions over the bound.
+func (a *Actor) publish() {
+	if a.finished > finishedKeptMax {
+		a.forgetFinished()
+	}
+	g := a.record
+	g.CurrentPlayers = len(a.order) - a.finished
+	players := make([]*messages.PlayerSession, len(a.order))
+	for i, s := range a.order {
+		players[i] = s.record
+	}
+	a.o.Published.view.Store(&View{Session: &g, Players: players})
+}
+
+// forgetFinished drops the older half of the finished player sessions, so that
+// the work is spread over many publications.
+func (a *Actor) forgetFinished() {
+	drop := a.finished - finishedKeptMax/2
+	kept := make([]*seat, 0, len(a.order)-drop)
+	var forgotten []messages.PlayerSessionID
+	for _, s := range a.order {
+		if drop > 0 && s.record.Status.Final() && s.ref == nil {
+			drop--
+			a.finished--
+			delete(a.byID, s.player.ID)
+			delete(a.byPlayer, s.player)
+			forgotten = append(forgotten, s.player.ID)
+			continue
+		}
+		kept = append(kept, s)
+	}
+	a.order = kept
+	a.o.Fleet.Tell(SeatsForgotten{Session: a.record.ID, IDs: forgotten})
+}
+
+// onExited handles the end of a child: a player or a group.
+func (a *Actor) onExited(m stage.Exited) {
+	if s := a.byRef[m.Ref]; s != nil {
+		delete(a.byRef, m.Ref)
+		s.ref = nil
+		if m.Crash != "" {
+			a.replacePlayer(s)
+		}
+		if a.phase == closing && len(a.byRef) == 0 {
+			a.finish()
+		}
+		return
+	}
+	if g := a.groupRef[m.Ref]; g != nil {
+		delete(a.groupRef, m.Ref)
+		if m.Crash != "" {
+			a.replaceGroup(g)
+		}
+	}
+}

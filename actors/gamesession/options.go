@@ -1,0 +1,87 @@
+package gamesession
+
+import (
+	"time"
+
+	"troupe/actors/player"
+	"troupe/actors/script"
+	"troupe/actors/stage"
+	"troupe/messages"
+)
+
+// Options configure one game session. Values are set once.
+type Options struct {
+	// Record is how the game session begins: ACTIVATING, no players.
+	Record *messages.GameSession
+	// Published shows the record to the API.
+	Published *Published
+	// Fleet is told of player sessions and of the end.
+	Fleet *stage.Ref
+	// Handler is the game's logic.
+	Handler script.Handler
+	// Args are the launch parameters, for OnProcessStarted (D17).
+	Args []string
+	// Log is the game session's own log; nil writes to the host's.
+	Log script.Logger
+
+	Settings
+}
+
+// Settings are what the operator chooses for all game sessions.
+type Settings struct {
+	// Budget bounds each player's outbox.
+	Budget player.Budget
+	// ReconnectWindow is how long a lost player is waited for; 0 is strict mode.
+	ReconnectWindow time.Duration
+	// Takeover lets a second login win over a connection that looks alive.
+	Takeover bool
+	// PingInterval is the default of scripts that do not say (D35).
+	PingInterval time.Duration
+	// EmptyTimeout ends a game session that has had no players for so long; 0
+	// when the last one leaves, negative never.
+	EmptyTimeout time.Duration
+	// GroupsPerPlayerMax and GroupsMax bound groups (reliability.md 5.2).
+	GroupsPerPlayerMax int
+	GroupsMax          int
+	// DeliveriesPerSecond bounds the deliveries that players cause; 0 is no bound.
+	DeliveriesPerSecond int
+	// Mailbox bounds what waits for the game session.
+	Mailbox stage.LaneLimits
+}
+
+// DefaultSettings returns the values of reliability.md 5.2 and DESIGN 4.
+func DefaultSettings() Settings {
+	return Settings{
+		Budget:              player.Budget{BytesMax: 1 << 20, MessagesMax: 4096},
+		ReconnectWindow:     30 * time.Second,
+		Takeover:            true,
+		PingInterval:        3 * time.Second,
+		EmptyTimeout:        5 * time.Minute,
+		GroupsPerPlayerMax:  64,
+		GroupsMax:           4096,
+		DeliveriesPerSecond: 50_000,
+		Mailbox:             stage.LaneLimits{MessagesMax: 8192, BytesMax: 8 << 20},
+	}
+}
+
+const (
+	// playersMaxDefault is the bound of a script that does not say (D34).
+	playersMaxDefault = 32
+	// endGrace is how long a game session that called ProcessEnding may go on
+	// (realtime.md 15.4).
+	endGrace = 10 * time.Second
+	// closeGrace is how long an ending game session waits for its players' actors.
+	closeGrace = 3 * time.Second
+	// healthInterval is the time between health checks, unhealthyMax how many may
+	// fail in a row (realtime.md 15.4 step 8, service-api.md 2.6).
+	healthInterval = 60 * time.Second
+	unhealthyMax   = 3
+	// stashMax bounds what waits behind a player's own group operation. The
+	// answer comes within one batch of the shard.
+	stashMax = 1024
+	// playerRestarts and groupRestarts are allowed within restartWindow
+	// (reliability.md 4).
+	playerRestarts = 3
+	groupRestarts  = 10
+	restartWindow  = 10 * time.Second
+)

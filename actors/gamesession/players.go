@@ -1,0 +1,244 @@
+package gamesession
+
+import (
+	"crypto/rand"
+	"time"
+
+	"github.com/google/uuid"
+
+	"troupe/actors/player"
+	"troupe/actors/script"
+	"troupe/actors/stage"
+	"troupe/messages"
+	"troupe/messages/counters"
+)
+
+// newPlayerSessionID returns `psess-` and 128 random bits in the shape of a
+// UUID (reliability.md 2.2: a version 4 UUID has six bits less).
+func newPlayerSessionID() messages.PlayerSessionID {
+	var id uuid.UUID
+	rand.Read(id[:]) // never fails since Go 1.24
+	return messages.PlayerSessionID("psess-" + id.String())
+}
+
+// onCreatePlayers reserves seats, all or none (service-api.md 2.7).
+func (a *Actor) onCreatePlayers(m CreatePlayers) {
+	n := len(m.Request.Players)
+	switch free := a.record.MaxPlayers - (len(a.order) - a.finished); {
+	case a.phase != active:
+		m.Reply(nil, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s is %s, not ACTIVE", a.record.ID, a.record.Status))
+		return
+	case !a.record.AcceptsPlayers:
+		m.Reply(nil, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s does not accept new player sessions", a.record.ID))
+		return
+	case n > free:
+		m.Reply(nil, messages.Errorf(messages.GameSessionFull, "game session %s has %d free seats, %d are needed", a.record.ID, free, n))
+		return
+	}
+	now := a.c.Now()
+	records := make([]*messages.PlayerSession, 0, n)
+	made := SeatsMade{Session: a.record.ID}
+	for _, who := range m.Request.Players {
+		s := a.newSeat(who, now)
+		records = append(records, s.record)
+		made.IDs = append(made.IDs, s.player.ID)
+	}
+	a.publish()
+	a.o.Fleet.Tell(made) // before the caller can log in with one
+	m.Reply(records, nil)
+}
+
+func (a *Actor) newSeat(who messages.NewPlayer, now time.Time) *seat {
+	h := player.NewHandle(newPlayerSessionID(), who, now, a.o.Budget, a.c.Counters())
+	s := &seat{player: h, durable: player.NewDurable(h), record: &messages.PlayerSession{
+		ID: h.ID, PlayerID: who.PlayerID, PlayerData: who.PlayerData,
+		GameSessionID: a.record.ID, FleetID: a.record.FleetID,
+		Status: messages.PlayerSessionReserved, Created: now,
+		IPAddress: a.record.IPAddress, DNSName: a.record.DNSName, Port: a.record.Port,
+	}}
+	a.byID[h.ID], a.byPlayer[h] = s, s
+	a.order = append(a.order, s)
+	a.spawnPlayer(s)
+	return s
+}
+
+func (a *Actor) spawnPlayer(s *seat) {
+	self := a.c.Self()
+	s.ref = a.c.Stage().NewRefBeside(self, counters.ActorPlayer, stage.LaneLimits{})
+	s.player.SetActor(s.ref)
+	a.byRef[s.ref] = s
+	a.c.Spawn(s.ref, player.New(player.Options{
+		Session: self,
+		Rules:   player.Rules{Window: a.o.ReconnectWindow > 0, Takeover: a.o.Takeover},
+		Window:  a.o.ReconnectWindow, PingInterval: a.ping,
+	}, s.durable))
+}
+
+// replacePlayer restarts a crashed player actor with its durable part, or, over
+// the limit, ends the player session (reliability.md 4).
+func (a *Actor) replacePlayer(s *seat) {
+	if a.phase >= closing || s.record.Status.Final() {
+		return
+	}
+	if s.restarts.allow(time.Now().UnixNano(), playerRestarts) {
+		a.c.Counters().Restarts.Add(counters.ActorPlayer, 1)
+		a.spawnPlayer(s)
+		return
+	}
+	if s.waiting {
+		a.releasePeer(s)
+	}
+	status := messages.PlayerSessionTimedOut
+	if s.in {
+		a.remove(s)
+		status = messages.PlayerSessionCompleted
+	}
+	a.setPlayerStatus(s, status)
+}
+
+// onLogin checks what the game session knows and leaves the rest to the player
+// (realtime.md 6.1 step 3, D4).
+func (a *Actor) onLogin(l *player.Login) {
+	s := a.byID[l.ID]
+	switch {
+	case a.phase != active, s == nil, s.ref == nil:
+		l.From.Refuse()
+	case !s.in && !s.waiting && len(a.roster)+a.joining >= a.playersMax:
+		l.From.Refuse()
+	default:
+		s.ref.Tell(l)
+	}
+}
+
+// onGateAsked asks the game about a login.
+func (a *Actor) onGateAsked(m player.GateAsked) {
+	s := a.byPlayer[m.Player]
+	if s == nil || s.ref == nil {
+		return
+	}
+	if a.phase != active || len(a.roster)+a.joining >= a.playersMax {
+		s.ref.Tell(player.GateAnswer{Attempt: m.Attempt})
+		return
+	}
+	s.waiting = true
+	a.joining++
+	s.player.Peer = a.peers.next()
+	a.byPeer[s.player.Peer] = s
+	ok := true
+	if !a.relay {
+		msg := &script.ConnectMessage{Player: scriptPlayer(s.player), Payload: m.Payload}
+		ok = false
+		a.callback("onPlayerConnect", func() { ok = a.o.Handler.OnPlayerConnect(msg) })
+	}
+	s.ref.Tell(player.GateAnswer{Attempt: m.Attempt, OK: ok, Peer: s.player.Peer})
+}
+
+func (a *Actor) onJoinOver(m player.JoinOver) {
+	if s := a.byPlayer[m.Player]; s != nil && s.waiting {
+		a.releasePeer(s)
+	}
+}
+
+// releasePeer takes back the peer id of a login that was not accepted.
+func (a *Actor) releasePeer(s *seat) {
+	s.waiting = false
+	a.joining--
+	delete(a.byPeer, s.player.Peer)
+	a.peers.giveBack(s.player.Peer)
+	s.player.Peer = 0
+}
+
+// onAccepted takes the player into the game.
+func (a *Actor) onAccepted(m player.Accepted) {
+	s := a.byPlayer[m.Player]
+	if s == nil || !s.waiting {
+		return
+	}
+	s.waiting, s.in = false, true
+	a.joining--
+	a.roster = append(a.roster, s)
+	a.setPlayerStatus(s, messages.PlayerSessionActive)
+	if !a.relay {
+		a.callback("onPlayerAccepted", func() { a.o.Handler.OnPlayerAccepted(scriptPlayer(s.player)) })
+	}
+}
+
+func (a *Actor) onWentAway(m player.WentAway) {
+	a.c.Log().Info().Str("game_session_id", string(a.record.ID)).Int32("peer", int32(m.Player.Peer)).
+		Str("player_session", m.Player.ID.Short()).Str("reason", m.Reason).Msg("player detached")
+}
+
+func (a *Actor) onCameBack(m player.CameBack) {
+	a.c.Log().Info().Str("game_session_id", string(a.record.ID)).Int32("peer", int32(m.Player.Peer)).
+		Str("player_session", m.Player.ID.Short()).Uint64("epoch", uint64(m.Epoch)).Msg("player resumed")
+}
+
+// onLeaving tells the game, then removes the player (realtime.md 12).
+func (a *Actor) onLeaving(m player.IsLeaving) {
+	s := a.byPlayer[m.Player]
+	if s == nil {
+		return
+	}
+	if s.in {
+		a.remove(s)
+	}
+	m.Player.Tell(player.LeaveHandled{})
+	a.endIfLast()
+}
+
+// remove runs onPlayerDisconnect with the player still in the list, then takes
+// it out of the list and of its groups.
+func (a *Actor) remove(s *seat) {
+	if !a.relay {
+		a.callback("onPlayerDisconnect", func() { a.o.Handler.OnPlayerDisconnect(s.player.Peer) })
+	}
+	s.in = false
+	delete(a.byPeer, s.player.Peer)
+	for i, other := range a.roster {
+		if other == s {
+			a.roster = append(a.roster[:i:i], a.roster[i+1:]...)
+			break
+		}
+	}
+	a.dropStash(s)
+	for _, id := range s.player.Groups {
+		if g := a.groups[id]; g != nil {
+			a.tellGroup(g, leaveGone(s.player))
+		}
+	}
+	s.player.Groups = nil
+	if len(a.roster) == 0 && a.empty != nil {
+		a.empty.Reset(a.o.EmptyTimeout)
+	}
+}
+
+func (a *Actor) onStatusChanged(m player.StatusChanged) {
+	if s := a.byPlayer[m.Player]; s != nil {
+		a.setPlayerStatus(s, m.Status)
+	}
+}
+
+func (a *Actor) setPlayerStatus(s *seat, status messages.PlayerSessionStatus) {
+	if s.record.Status == status || s.record.Status.Final() {
+		return
+	}
+	s.set(status, a.c.Now())
+	if status.Final() {
+		a.finished++
+	}
+	a.publish()
+}
+
+// set replaces the seat's record, which is immutable once published.
+func (s *seat) set(status messages.PlayerSessionStatus, now time.Time) {
+	next := *s.record
+	next.Status = status
+	if status.Final() {
+		next.Terminated = now
+	}
+	s.record = &next
+}
+
+func scriptPlayer(h *player.Handle) script.Player {
+	return script.Player{PeerID: h.Peer, PlayerSessionID: h.ID, PlayerID: h.PlayerID, PlayerData: h.Data}
+}

@@ -1,0 +1,166 @@
+package gamesession
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/actors/group"
+	"troupe/actors/player"
+	"troupe/actors/script"
+	"troupe/messages"
+	"troupe/messages/counters"
+	"troupe/messages/wire"
+)
+
+// session is the script.Session of a game session: the same actor, seen by the
+// game's logic.
+type session Actor
+
+var _ script.Session = (*session)(nil)
+
+func (s *session) actor() *Actor { return (*Actor)(s) }
+
+func (s *session) Players() []script.Player {
+	list := make([]script.Player, len(s.roster))
+	for i, seat := range s.roster {
+		list[i] = scriptPlayer(seat.player)
+	}
+	return list
+}
+
+func (s *session) ServerID() messages.PeerID           { return messages.ServerPeer }
+func (s *session) AllPlayersGroupID() messages.GroupID { return messages.AllPlayers }
+func (s *session) Logger() script.Logger               { return s.o.Log }
+
+func (s *session) GameSessionID() messages.GameSessionID {
+	if !s.placed {
+		return ""
+	}
+	return s.record.ID
+}
+
+func (s *session) SendMessage(m script.Outgoing, target messages.PeerID) {
+	s.sendToPlayer(m, target, false)
+}
+
+func (s *session) SendReliableMessage(m script.Outgoing, target messages.PeerID) {
+	s.sendToPlayer(m, target, true)
+}
+
+func (s *session) SendGroupMessage(m script.Outgoing, target messages.GroupID) {
+	s.sendToGroup(m, target, false)
+}
+
+func (s *session) SendReliableGroupMessage(m script.Outgoing, target messages.GroupID) {
+	s.sendToGroup(m, target, true)
+}
+
+// sendToPlayer delivers to an accepted player, or to one before the gate's
+// answer, whose outbox holds it until after LOGIN_RESPONSE (D21).
+func (s *session) sendToPlayer(m script.Outgoing, target messages.PeerID, reliable bool) {
+	seat := s.byPeer[target]
+	if seat == nil {
+		s.c.Counters().Dropped.Add(counters.DropUnknownTarget, 1)
+		s.o.Log.Warn(fmt.Sprintf("message %d to player %d, who is not there", m.OpCode, target))
+		return
+	}
+	if f := s.frame(m, target, messages.NoGroup); f != nil {
+		seat.player.Deliver(s.c, f, reliable)
+		f.Release()
+	}
+}
+
+func (s *session) sendToGroup(m script.Outgoing, target messages.GroupID, reliable bool) {
+	if f := s.frame(m, messages.NoPeer, target); f != nil {
+		s.actor().deliverToGroup(target, f, reliable)
+		f.Release()
+	}
+}
+
+// deliverToGroup is fanOut without the bound on what players cause.
+func (a *Actor) deliverToGroup(id messages.GroupID, f *wire.Frame, reliable bool) {
+	for _, p := range a.membersOf(id) {
+		p.Deliver(a.c, f, reliable)
+	}
+}
+
+func (a *Actor) membersOf(id messages.GroupID) group.Snapshot {
+	if id == messages.AllPlayers {
+		all := make(group.Snapshot, len(a.roster))
+		for i, s := range a.roster {
+			all[i] = s.player
+		}
+		return all
+	}
+	if g := a.groups[id]; g != nil {
+		return g.handle.Members()
+	}
+	return nil
+}
+
+// frame builds the packet of a script's message; nil if its payload is over the
+// limit of 65536 bytes (D14).
+func (s *session) frame(m script.Outgoing, target messages.PeerID, to messages.GroupID) *wire.Frame {
+	switch n := len(m.Payload); {
+	case n > wire.ScriptPayloadMax:
+		s.c.Counters().Dropped.Add(counters.DropScriptPayload, 1)
+		s.o.Log.Warn(fmt.Sprintf("message %d has a payload of %d bytes; more than %d are not sent", m.OpCode, n, wire.ScriptPayloadMax))
+		return nil
+	case n > wire.ScriptPayloadWarn:
+		s.o.Log.Warn(fmt.Sprintf("message %d has a payload of %d bytes; stock games stay below %d", m.OpCode, n, wire.ScriptPayloadWarn))
+	}
+	return wire.NewFrame(&wire.Header{OpCode: m.OpCode, Sender: int32(m.Sender), TargetPlayer: int32(target), TargetGroup: int32(to), Payload: m.Payload})
+}
+
+func (s *session) BroadcastGroupMembershipUpdate(of, to messages.GroupID) {
+	peers := s.actor().peersOf(of)
+	for _, p := range s.actor().membersOf(to) {
+		p.Give(s.c, group.Update(p, messages.ServerPeer, of, peers))
+	}
+}
+
+func (s *session) KickPlayer(peer messages.PeerID, reason string) {
+	if seat := s.byPeer[peer]; seat != nil && seat.ref != nil {
+		seat.ref.Tell(player.Kick{Reason: reason})
+	}
+}
+
+func (s *session) ProcessEnding() {
+	if s.phase >= ending {
+		return
+	}
+	s.phase = ending
+	s.actor().setStatus(messages.GameSessionTerminating)
+	s.c.After(endGrace, forcedExit{})
+}
+
+func (s *session) Exit(code int) {
+	if s.exit == nil {
+		s.exit = &exitCall{code: code}
+	}
+}
+
+func (s *session) After(d time.Duration, f func()) (stop func()) {
+	return s.c.After(d, task{f}).Stop
+}
+
+func (s *session) Do(f func()) bool { return s.c.Self().Tell(task{f}) }
+
+// hostLogger writes a game's words to the host's log.
+type hostLogger struct {
+	log     *zerolog.Logger
+	session string
+}
+
+func (l hostLogger) write(level zerolog.Level, args []any) {
+	l.log.WithLevel(level).Str("game_session_id", l.session).Msg(fmt.Sprint(args...))
+}
+
+func (l hostLogger) Debug(args ...any)   { l.write(zerolog.DebugLevel, args) }
+func (l hostLogger) Info(args ...any)    { l.write(zerolog.InfoLevel, args) }
+func (l hostLogger) Warn(args ...any)    { l.write(zerolog.WarnLevel, args) }
+func (l hostLogger) Error(args ...any)   { l.write(zerolog.ErrorLevel, args) }
+func (l hostLogger) Fatal(args ...any)   { l.write(zerolog.ErrorLevel, args) }
+func (l hostLogger) CXFatal(args ...any) { l.write(zerolog.ErrorLevel, args) }

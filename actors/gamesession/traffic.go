@@ -1,0 +1,194 @@
+package gamesession
+
+import (
+	"time"
+
+	"troupe/actors/script"
+	"troupe/messages"
+	"troupe/messages/counters"
+	"troupe/messages/wire"
+)
+
+// onInbound handles one packet of a player. What follows a group operation of
+// the same player waits until the group has answered, so that a join and the
+// message behind it keep their order.
+func (a *Actor) onInbound(in *Inbound) {
+	s := a.byPlayer[in.From]
+	if s == nil || !s.in || a.phase > ending {
+		a.c.Counters().Dropped.Add(counters.DropPlayerGone, 1)
+		in.Release()
+		return
+	}
+	if len(s.pending) > 0 {
+		if len(s.stash) >= stashMax {
+			a.c.Counters().Dropped.Add(counters.DropStashFull, 1)
+			in.Release()
+			return
+		}
+		s.stash = append(s.stash, in)
+		return
+	}
+	a.handle(s, in)
+	in.Release()
+}
+
+func (a *Actor) handle(s *seat, in *Inbound) {
+	switch in.Kind {
+	case Application:
+		a.onApplication(s, in)
+	case JoinGroup:
+		a.onJoinGroup(s, in.Group)
+	case LeaveGroup:
+		a.onLeaveGroup(s, in.Group)
+	case RequestMembership:
+		s.player.Give(a.c, wire.NewMembershipUpdate(int32(s.player.Peer), int32(s.player.Peer), int32(in.Group), a.peersOf(in.Group)))
+	case Ping:
+		f := wire.NewPingResult(int32(s.player.Peer))
+		s.player.Deliver(a.c, f, in.Reliable)
+		f.Release()
+	}
+}
+
+// onApplication routes one application message (realtime.md 10).
+func (a *Actor) onApplication(s *seat, in *Inbound) {
+	f := in.Frame
+	switch route(f.OpCode(), messages.PeerID(f.TargetPlayer()), messages.GroupID(f.TargetGroup())) {
+	case toServer:
+		if !a.relay {
+			m := a.scriptMessage(in)
+			a.callback("onMessage", func() { a.o.Handler.OnMessage(m) })
+		}
+	case toPlayer:
+		a.toPlayer(in)
+	case toGroup:
+		a.toGroup(s, in)
+	default:
+		a.c.Counters().Dropped.Add(counters.DropNoTarget, 1)
+	}
+}
+
+func (a *Actor) toPlayer(in *Inbound) {
+	if !a.relay {
+		m, ok := a.scriptMessage(in), false
+		a.callback("onSendToPlayer", func() { ok = a.o.Handler.OnSendToPlayer(m) })
+		if !ok {
+			a.c.Counters().Dropped.Add(counters.DropRefusedByHandler, 1)
+			return
+		}
+	}
+	target := a.byPeer[messages.PeerID(in.Frame.TargetPlayer())]
+	if target == nil || !target.in {
+		a.c.Counters().Dropped.Add(counters.DropUnknownTarget, 1)
+		return
+	}
+	if a.fanout.allow(1, in.Reliable) {
+		target.player.Deliver(a.c, in.Frame, in.Reliable)
+	} else {
+		a.c.Counters().Dropped.Add(counters.DropDeliveryRate, 1)
+	}
+}
+
+func (a *Actor) toGroup(s *seat, in *Inbound) {
+	id := messages.GroupID(in.Frame.TargetGroup())
+	g := a.groups[id]
+	if id != messages.AllPlayers && (g == nil || !g.handle.Members().Has(s.player)) {
+		a.c.Counters().Dropped.Add(counters.DropNotMember, 1)
+		return
+	}
+	if !a.relay {
+		m, ok := a.scriptMessage(in), false
+		a.callback("onSendToGroup", func() { ok = a.o.Handler.OnSendToGroup(m) })
+		if !ok {
+			a.c.Counters().Dropped.Add(counters.DropRefusedByHandler, 1)
+			return
+		}
+	}
+	a.fanOut(id, in.Frame, in.Reliable)
+}
+
+// fanOut delivers one frame to all members of a group, the sender included.
+func (a *Actor) fanOut(id messages.GroupID, f *wire.Frame, reliable bool) {
+	if id == messages.AllPlayers {
+		if !a.fanout.allow(len(a.roster), reliable) {
+			a.c.Counters().Dropped.Add(counters.DropDeliveryRate, int64(len(a.roster)))
+			return
+		}
+		for _, m := range a.roster {
+			m.player.Deliver(a.c, f, reliable)
+		}
+		return
+	}
+	g := a.groups[id]
+	if g == nil {
+		return
+	}
+	members := g.handle.Members()
+	if !a.fanout.allow(len(members), reliable) {
+		a.c.Counters().Dropped.Add(counters.DropDeliveryRate, int64(len(members)))
+		return
+	}
+	for _, m := range members {
+		m.Deliver(a.c, f, reliable)
+	}
+}
+
+// scriptMessage fills the one script.Message that callbacks see.
+func (a *Actor) scriptMessage(in *Inbound) *script.Message {
+	f := in.Frame
+	a.message = script.Message{
+		OpCode: f.OpCode(), Sender: messages.PeerID(f.Sender()), Reliable: in.Reliable, Payload: f.Payload(),
+		TargetPlayer: messages.PeerID(f.TargetPlayer()), TargetGroup: messages.GroupID(f.TargetGroup()),
+	}
+	return &a.message
+}
+
+// unstash handles what waited for a group operation, up to the next one.
+func (a *Actor) unstash(s *seat) {
+	for len(s.pending) == 0 && len(s.stash) > 0 {
+		in := s.stash[0]
+		s.stash[0] = nil
+		s.stash = s.stash[1:]
+		if s.in && a.phase <= ending {
+			a.handle(s, in)
+		}
+		in.Release()
+	}
+	if len(s.stash) == 0 {
+		s.stash = nil
+	}
+}
+
+func (a *Actor) dropStash(s *seat) {
+	for _, in := range s.stash {
+		in.Release()
+	}
+	s.stash, s.pending = nil, nil
+}
+
+// fanoutLimit bounds how many deliveries the players of one game session may
+// cause (reliability.md 5.2): a bucket of one second. Reliable messages pass,
+// so that none is lost, but their debt keeps the fast ones out.
+type fanoutLimit struct {
+	perSecond int // 0 is no bound
+	tokens    float64
+	at        time.Time
+}
+
+func (l *fanoutLimit) allow(n int, reliable bool) bool {
+	if l.perSecond <= 0 {
+		return true
+	}
+	now := time.Now()
+	most := float64(l.perSecond)
+	if l.at.IsZero() {
+		l.tokens = most
+	} else {
+		l.tokens = min(most, l.tokens+now.Sub(l.at).Seconds()*most)
+	}
+	l.at = now
+	if l.tokens < float64(n) && !reliable {
+		return false
+	}
+	l.tokens = max(l.tokens-float64(n), -most)
+	return true
+}

@@ -1,0 +1,154 @@
+package group
+
+import (
+	"sync/atomic"
+
+	"troupe/actors/player"
+	"troupe/actors/stage"
+	"troupe/messages"
+	"troupe/messages/wire"
+)
+
+// Snapshot is the membership at one moment, in order of joining. Immutable.
+type Snapshot []*player.Handle
+
+// Has reports whether p is a member.
+func (s Snapshot) Has(p *player.Handle) bool {
+	for _, m := range s {
+		if m == p {
+			return true
+		}
+	}
+	return false
+}
+
+// Peers returns the members' peer ids, as the wire wants them.
+func (s Snapshot) Peers() []int32 {
+	ids := make([]int32, len(s))
+	for i, m := range s {
+		ids[i] = int32(m.Peer)
+	}
+	return ids
+}
+
+// Handle is how the game session reaches a group: its actor and its membership.
+type Handle struct {
+	ID      messages.GroupID
+	Ref     *stage.Ref
+	members atomic.Pointer[Snapshot]
+}
+
+// Members returns the membership of the moment. Any goroutine may call it.
+func (h *Handle) Members() Snapshot {
+	if s := h.members.Load(); s != nil {
+		return *s
+	}
+	return nil
+}
+
+// Messages to a group.
+type (
+	// Join adds a player; Changed answers.
+	Join struct{ Player *player.Handle }
+	// Leave removes a player; Changed answers. Gone players get no answer of
+	// their own.
+	Leave struct {
+		Player *player.Handle
+		Gone   bool
+	}
+)
+
+// Changed tells the game session that a Join or Leave is done.
+type Changed struct {
+	Group  *Handle
+	Player *player.Handle
+	Joined bool
+	Gone   bool
+	Empty  bool // nobody is left
+}
+
+// Actor owns one group's membership.
+type Actor struct {
+	handle  *Handle
+	session *stage.Ref
+	members Snapshot // never changed in place: published
+}
+
+// New returns the actor of h. Members, which may be nil, are those that a
+// crashed predecessor had.
+func New(h *Handle, session *stage.Ref, members Snapshot) *Actor {
+	a := &Actor{handle: h, session: session}
+	a.publish(members)
+	return a
+}
+
+// Started implements stage.Actor.
+func (a *Actor) Started(*stage.Context) {}
+
+// Stopped implements stage.Actor. The last snapshot stays readable.
+func (a *Actor) Stopped(*stage.Context) {}
+
+// Receive implements stage.Actor.
+func (a *Actor) Receive(c *stage.Context, msg any) {
+	switch m := msg.(type) {
+	case Join:
+		a.onJoin(c, m)
+	case Leave:
+		a.onLeave(c, m)
+	default:
+		c.Counters().ActorMessages.Add(1)
+	}
+}
+
+// onJoin adds the player and tells all members; one who is in already is
+// answered alone.
+func (a *Actor) onJoin(c *stage.Context, m Join) {
+	if a.members.Has(m.Player) {
+		a.tell(c, m.Player)
+	} else {
+		next := make(Snapshot, len(a.members), len(a.members)+1)
+		copy(next, a.members)
+		a.publish(append(next, m.Player))
+		a.tellAll(c)
+	}
+	a.session.Tell(Changed{Group: a.handle, Player: m.Player, Joined: true})
+}
+
+// onLeave removes the player and tells those who remain; one who was not in is
+// answered alone.
+func (a *Actor) onLeave(c *stage.Context, m Leave) {
+	if a.members.Has(m.Player) {
+		next := make(Snapshot, 0, len(a.members))
+		for _, p := range a.members {
+			if p != m.Player {
+				next = append(next, p)
+			}
+		}
+		a.publish(next)
+		a.tellAll(c)
+	} else if !m.Gone {
+		a.tell(c, m.Player)
+	}
+	a.session.Tell(Changed{Group: a.handle, Player: m.Player, Gone: m.Gone, Empty: len(a.members) == 0})
+}
+
+func (a *Actor) publish(members Snapshot) {
+	a.members = members
+	a.handle.members.Store(&members)
+}
+
+func (a *Actor) tellAll(c *stage.Context) {
+	peers := a.members.Peers()
+	for _, p := range a.members {
+		p.Give(c, Update(p, messages.ServerPeer, a.handle.ID, peers))
+	}
+}
+
+func (a *Actor) tell(c *stage.Context, p *player.Handle) {
+	p.Give(c, Update(p, messages.ServerPeer, a.handle.ID, a.members.Peers()))
+}
+
+// Update builds the GROUP_MEMBERSHIP_UPDATE of a group for one recipient.
+func Update(to *player.Handle, sender messages.PeerID, group messages.GroupID, peers []int32) *wire.Frame {
+	return wire.NewMembershipUpdate(int32(to.Peer), int32(sender), int32(group), peers)
+}

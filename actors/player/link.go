@@ -1,0 +1,40 @@
+package player
+
+import (
+	"troupe/messages"
+	"troupe/messages/counters"
+	"troupe/messages/wire"
+)
+
+// Link is what a player needs of a live connection. A transport's connection
+// is one. Methods may be called from any goroutine and do not block.
+type Link interface {
+	SetSource(src wire.Source)
+	Flush()
+	Close(reason messages.CloseReason)
+}
+
+// FastLink is the fast channel of one connection. Methods may be called from
+// any goroutine and do not block.
+type FastLink interface {
+	// Ready reports whether the peer is known to receive on it.
+	Ready() bool
+	// Send sends one frame, numbered for this peer, or drops and counts it.
+	Send(f *wire.Frame) bool
+	Close()
+}
+
+// Newcomer is a connection that wants to log in. Methods may be called from any
+// goroutine and do not block.
+type Newcomer interface {
+	Link() Link
+	// OpenFast sets up the fast channel of a peer and returns the port to announce.
+	OpenFast(peer messages.PeerID) (FastLink, uint16)
+	// Bind makes the connection serve a: from now on its input goes to the game
+	// session. False: the connection has ended already.
+	Bind(a *Attachment) bool
+	// Refuse answers the login with no and closes the connection.
+	Refuse()
+	// Channel names the transport for metrics.
+	Channel() counters.Channel
+}

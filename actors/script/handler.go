@@ -1,0 +1,133 @@
+package script
+
+import (
+	"time"
+
+	"troupe/messages"
+)
+
+// Configuration is what a script asks of its host (realtime.md 15.3). Zero
+// values mean the defaults.
+type Configuration struct {
+	// PingInterval is the time between WebSocket pings; default 3 s (D35).
+	PingInterval time.Duration
+	// MaxPlayers bounds the players that are in the game at a time, besides the
+	// game session's own maximum; default 32 (D34).
+	MaxPlayers int
+}
+
+// Handler is a game's logic. Each method's comment says what its result means;
+// Base gives the results of a script that lacks the callback. Methods of one
+// Handler are called one at a time. What they receive is valid during the call
+// unless said otherwise.
+type Handler interface {
+	// Configuration is read once, before Init.
+	Configuration() Configuration
+	// Init hands over the session object. An error: the game session does not start.
+	Init(s Session) error
+	// OnProcessStarted comes after Init. False: the game session does not start.
+	OnProcessStarted(args []string) bool
+	// OnStartGameSession comes before the game session is ACTIVE. A panic: it is
+	// not activated and ends (D15).
+	OnStartGameSession(g *messages.GameSession)
+	// OnHealthCheck is asked every 60 s. False: the game session is unhealthy.
+	OnHealthCheck() bool
+	// OnProcessTerminate comes when the host ends the game session; players are
+	// still connected, and what is sent here reaches them.
+	OnProcessTerminate()
+	// OnPlayerConnect is the gate of a login. False: the login is refused.
+	OnPlayerConnect(m *ConnectMessage) bool
+	// OnPlayerAccepted comes after LOGIN_RESPONSE; Players contains the player.
+	OnPlayerAccepted(p Player)
+	// OnPlayerDisconnect comes once when an accepted player is out for good;
+	// Players still contains it.
+	OnPlayerDisconnect(peer messages.PeerID)
+	// OnMessage takes a message to the server. Base drops it.
+	OnMessage(m *Message)
+	// OnSendToPlayer is the gate of a player's message to a player.
+	OnSendToPlayer(m *Message) bool
+	// OnSendToGroup is the gate of a player's message to a group.
+	OnSendToGroup(m *Message) bool
+	// OnPlayerJoinGroup is the gate of a group join.
+	OnPlayerJoinGroup(group messages.GroupID, peer messages.PeerID) bool
+	// OnPlayerLeaveGroup is the gate of a group leave.
+	OnPlayerLeaveGroup(group messages.GroupID, peer messages.PeerID) bool
+}
+
+// Player is an accepted player.
+type Player struct {
+	PeerID          messages.PeerID
+	PlayerSessionID messages.PlayerSessionID
+	PlayerID        messages.PlayerID // the original hides these two (DESIGN 4.6)
+	PlayerData      string
+}
+
+// ConnectMessage is what OnPlayerConnect decides on.
+type ConnectMessage struct {
+	Player  Player
+	Payload []byte // of the LOGIN; empty if none; the receiver may keep it
+}
+
+// Message is one application message (realtime.md 17).
+type Message struct {
+	OpCode       int32
+	Sender       messages.PeerID // the true one
+	TargetPlayer messages.PeerID
+	TargetGroup  messages.GroupID
+	Reliable     bool   // the channel it arrived on
+	Payload      []byte // valid during the call, not to be changed; copy to keep
+}
+
+// Text returns the payload as a string.
+func (m *Message) Text() string { return string(m.Payload) }
+
+// Outgoing is a message that a script makes. It may be sent many times.
+type Outgoing struct {
+	OpCode  int32
+	Sender  messages.PeerID
+	Payload []byte // at most 65536 bytes; more is refused with a warning
+}
+
+// Logger is the game session's log. Arguments are printed as fmt.Sprint does.
+type Logger interface {
+	Debug(args ...any)
+	Info(args ...any)
+	Warn(args ...any)
+	Error(args ...any)
+	Fatal(args ...any)   // a severity; it ends nothing
+	CXFatal(args ...any) // the highest severity; it ends nothing
+}
+
+// Session is the session object of realtime.md 16. Except for Do, its methods
+// are for callbacks only. Sends never fail: an unknown or departed target is
+// logged and left out.
+type Session interface {
+	// Players returns the accepted players in order of acceptance.
+	Players() []Player
+	ServerID() messages.PeerID
+	AllPlayersGroupID() messages.GroupID
+	// GameSessionID is empty before OnStartGameSession.
+	GameSessionID() messages.GameSessionID
+	Logger() Logger
+	// SendMessage sends over the fast channel, or the reliable one where there is none.
+	SendMessage(m Outgoing, target messages.PeerID)
+	SendReliableMessage(m Outgoing, target messages.PeerID)
+	// SendGroupMessage sends to each member; group -1 is all players.
+	SendGroupMessage(m Outgoing, target messages.GroupID)
+	SendReliableGroupMessage(m Outgoing, target messages.GroupID)
+	// BroadcastGroupMembershipUpdate sends the members of group to every member of to.
+	BroadcastGroupMembershipUpdate(group, to messages.GroupID)
+	// KickPlayer removes a player; OnPlayerDisconnect follows.
+	KickPlayer(peer messages.PeerID, reason string)
+	// ProcessEnding stops logins and marks the game session as ending. Idempotent.
+	// Without an Exit, the host ends the game session 10 s later.
+	ProcessEnding()
+	// Exit ends the game session. Without ProcessEnding before, or with a code
+	// that is not 0, it counts as a crash.
+	Exit(code int)
+	// After calls f once after d, between callbacks. The result stops it.
+	After(d time.Duration, f func()) (stop func())
+	// Do calls f between callbacks, soon. It may be called from any goroutine, and
+	// reports false if the game session is over.
+	Do(f func()) bool
+}

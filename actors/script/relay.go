@@ -1,0 +1,63 @@
+package script
+
+import "troupe/messages"
+
+// Base answers every callback as a script that lacks it would (realtime.md
+// 15.2). Embed it and override what the game needs.
+type Base struct{}
+
+var _ Handler = Base{}
+
+// Configuration returns the defaults.
+func (Base) Configuration() Configuration { return Configuration{} }
+
+// Init does nothing.
+func (Base) Init(Session) error { return nil }
+
+// OnProcessStarted says ready.
+func (Base) OnProcessStarted([]string) bool { return true }
+
+// OnStartGameSession does nothing.
+func (Base) OnStartGameSession(*messages.GameSession) {}
+
+// OnHealthCheck says healthy.
+func (Base) OnHealthCheck() bool { return true }
+
+// OnProcessTerminate does nothing.
+func (Base) OnProcessTerminate() {}
+
+// OnPlayerConnect lets everybody in.
+func (Base) OnPlayerConnect(*ConnectMessage) bool { return true }
+
+// OnPlayerAccepted does nothing.
+func (Base) OnPlayerAccepted(Player) {}
+
+// OnPlayerDisconnect does nothing.
+func (Base) OnPlayerDisconnect(messages.PeerID) {}
+
+// OnMessage drops the message.
+func (Base) OnMessage(*Message) {}
+
+// OnSendToPlayer allows.
+func (Base) OnSendToPlayer(*Message) bool { return true }
+
+// OnSendToGroup allows.
+func (Base) OnSendToGroup(*Message) bool { return true }
+
+// OnPlayerJoinGroup allows.
+func (Base) OnPlayerJoinGroup(messages.GroupID, messages.PeerID) bool { return true }
+
+// OnPlayerLeaveGroup allows.
+func (Base) OnPlayerLeaveGroup(messages.GroupID, messages.PeerID) bool { return true }
+
+// Relay is the handler of a game session without a script: everybody may
+// enter, send and join; messages to the server are dropped. Its maximum of
+// players is the game session's own.
+type Relay struct{ Base }
+
+// relayPlayersMax lifts the default of 32: a relay has no script whose
+// expectations it must meet, and the API allows 200.
+const relayPlayersMax = 1 << 20
+
+// Configuration leaves the bound to the game session.
+func (Relay) Configuration() Configuration { return Configuration{MaxPlayers: relayPlayersMax} }

@@ -1,0 +1,24 @@
+// Package stage is what every actor stands on. It wraps protoactor-go so that
+// only the parts that hold up are used, and adds what the library lacks:
+//
+//   - Mailbox: three lanes behind one short lock. Control is never refused and
+//     goes first; data is bounded in messages and bytes and refuses with ErrFull;
+//     ordered messages keep their place among the data but are never refused.
+//     A message that meets a stopped actor is told so (Undeliverable) instead of
+//     vanishing.
+//   - Shard: one long-lived worker that runs the mailboxes pinned to it, and
+//     flushes what they made dirty once per batch. A worker that user code holds
+//     up is replaced, so that other actors of the shard go on.
+//   - Guard: a panic ends the actor in order, and its parent learns of it by
+//     Exited, once everything is released. The library never sees a panic, never restarts anything, and a
+//     parent that wants a replacement spawns one under a fresh name.
+//   - Timers that die with their owner, a clock, unique names, and Await for the
+//     edges instead of the library's futures.
+//
+// A Ref is how others reach an actor; it exists before the actor does. The
+// actor's own fields belong to its Receive alone: no mutex inside an actor.
+//
+// The package does not decide who restarts what (each parent does) and knows
+// nothing of games, players or networks. Other packages must not import the
+// library directly; a test watches that.
+package stage

@@ -1,0 +1,63 @@
+package stage
+
+import (
+	"sync/atomic"
+	"time"
+
+	"github.com/asynkron/protoactor-go/actor"
+
+	"troupe/messages/counters"
+)
+
+// Ref is how others reach one actor. It is made before the actor is spawned and
+// stays good for ever: what is sent to a stopped actor is undelivered. All
+// methods may be called from any goroutine and none blocks, but AwaitRoom.
+type Ref struct {
+	stage   *Stage
+	kind    counters.ActorKind
+	name    string
+	mailbox Mailbox
+	pid     atomic.Pointer[actor.PID]
+	// written by the actor before it stops, read by its parent after
+	crash string
+}
+
+// Kind is the actor's kind.
+func (r *Ref) Kind() counters.ActorKind { return r.kind }
+
+// Name is unique within the process; a replacement never gets an old one.
+func (r *Ref) Name() string { return r.name }
+
+// Tell sends a control message: before all data, never refused for fullness. It
+// reports false if the actor is stopped; then msg was told so (Undeliverable).
+func (r *Ref) Tell(msg any) bool { return r.mailbox.postControl(msg) }
+
+// TellInOrder sends a message behind the data that waits, never refused for
+// fullness; use it for events that must not overtake data and whose number is
+// bounded otherwise. It reports as Tell does.
+func (r *Ref) TellInOrder(msg any) bool { return r.mailbox.postOrdered(msg) }
+
+// Post sends a data message of a size in bytes, which must be what its Size
+// method returns, if it has one. The error is ErrFull or ErrStopped; the
+// message then stays the caller's.
+func (r *Ref) Post(msg any, size int) error {
+	err := r.mailbox.postData(msg, size)
+	if err == ErrFull {
+		r.stage.count.MailboxOverflow.Add(1)
+	}
+	return err
+}
+
+// AwaitRoom blocks until the data lane is at most half full, the actor stops, or
+// d is over. For reader goroutines, never for actors.
+func (r *Ref) AwaitRoom(d time.Duration) { r.mailbox.awaitRoom(d) }
+
+// Depth returns the number of messages that wait.
+func (r *Ref) Depth() int { return r.mailbox.depth() }
+
+// Stop ends the actor after the message in hand; what waits is undelivered.
+func (r *Ref) Stop() {
+	if pid := r.pid.Load(); pid != nil {
+		r.stage.system.Root.Stop(pid)
+	}
+}

@@ -1,0 +1,146 @@
+package actors
+
+import (
+	"context"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/actors/connection"
+	"troupe/actors/fleet"
+	"troupe/actors/stage"
+	"troupe/messages"
+	"troupe/messages/counters"
+)
+
+// Options configure a System. Values are set once.
+type Options struct {
+	Log      zerolog.Logger
+	Counters *counters.Set
+	// Shards is the number of workers; 0 means one per CPU that Go may use.
+	Shards int
+	// Flush says when output is flushed; see stage.FlushPolicy.
+	Flush stage.FlushPolicy
+	// Now is the wall clock; nil means time.Now.
+	Now func() time.Time
+	// Fleet configures the registry and all game sessions.
+	Fleet fleet.Options
+	// Timeouts bound silent connections.
+	Timeouts connection.Timeouts
+	// OnFailure is called when an actor that cannot be replaced crashes: the
+	// process should end with an error.
+	OnFailure func(reason string)
+}
+
+// System is the tree of actors of one host. Its methods may be called from any
+// goroutine.
+type System struct {
+	stage       *stage.Stage
+	count       *counters.Set
+	fleet       *stage.Ref
+	connections *stage.Ref
+	closed      atomic.Bool
+	stopped     chan struct{}
+}
+
+// Start builds the tree. Close ends it.
+func Start(o Options) *System {
+	s := &System{count: o.Counters, stopped: make(chan struct{})}
+	s.stage = stage.New(stage.Options{Log: o.Log, Counters: o.Counters, Shards: o.Shards, Flush: o.Flush, Now: o.Now, OnRootCrash: o.OnFailure})
+	s.fleet = s.stage.NewRef(counters.ActorFleet, stage.LaneLimits{})
+	s.stage.SpawnRoot(s.fleet, fleet.New(o.Fleet))
+	s.connections = s.stage.NewRef(counters.ActorConnections, stage.LaneLimits{})
+	s.stage.SpawnRoot(s.connections, connection.NewSupervisor(s.fleet, o.Timeouts))
+	return s
+}
+
+// Connect puts a new connection under supervision. The transport must call the
+// handle's Ended once the connection is gone.
+func (s *System) Connect(link connection.Link, channel counters.Channel, open connection.OpenFast) *connection.Handle {
+	h := connection.NewHandle(s.stage, link, channel, open, s.count)
+	s.connections.Tell(connection.Open{Handle: h})
+	return h
+}
+
+// CreateGameSession starts a game session. The error is a *messages.Error or
+// the context's.
+func (s *System) CreateGameSession(ctx context.Context, req messages.CreateGameSession) (*messages.GameSession, error) {
+	return stage.Await(ctx, func(reply func(*messages.GameSession, error)) {
+		s.fleet.Tell(fleet.CreateGameSession{Request: req, Reply: reply})
+	})
+}
+
+// GameSessions reads game sessions, oldest first.
+func (s *System) GameSessions(ctx context.Context, q messages.GameSessionQuery) ([]*messages.GameSession, error) {
+	return stage.Await(ctx, func(reply func([]*messages.GameSession, error)) {
+		s.fleet.Tell(fleet.GameSessions{Query: q, Reply: reply})
+	})
+}
+
+// CreatePlayerSessions reserves seats, all or none.
+func (s *System) CreatePlayerSessions(ctx context.Context, req messages.CreatePlayerSessions) ([]*messages.PlayerSession, error) {
+	return stage.Await(ctx, func(reply func([]*messages.PlayerSession, error)) {
+		s.fleet.Tell(fleet.CreatePlayerSessions{Request: req, Reply: reply})
+	})
+}
+
+// PlayerSessions reads player sessions, oldest first.
+func (s *System) PlayerSessions(ctx context.Context, q messages.PlayerSessionQuery) ([]*messages.PlayerSession, error) {
+	return stage.Await(ctx, func(reply func([]*messages.PlayerSession, error)) {
+		s.fleet.Tell(fleet.PlayerSessions{Query: q, Reply: reply})
+	})
+}
+
+// Fleets reads all fleets, oldest first.
+func (s *System) Fleets(ctx context.Context) ([]*messages.Fleet, error) {
+	return stage.Await(ctx, func(reply func([]*messages.Fleet, error)) {
+		s.fleet.Tell(fleet.Fleets{Reply: reply})
+	})
+}
+
+// Drain refuses what is new, lets game sessions end for at most grace, ends
+// those that are left, and returns when all are gone or ctx ends. A further
+// call, also while one waits, shortens the grace.
+func (s *System) Drain(ctx context.Context, grace time.Duration) error {
+	_, err := stage.Await(ctx, func(reply func(struct{}, error)) {
+		s.fleet.Tell(fleet.Drain{Grace: grace, Done: func() { reply(struct{}{}, nil) }})
+	})
+	if err != nil {
+		return fmt.Errorf("actors: drain: %w", err)
+	}
+	return nil
+}
+
+// Depth returns the number of messages that wait for the registry and of
+// mailboxes that wait for a worker.
+func (s *System) Depth() (registry, ready int) { return s.fleet.Depth(), s.stage.Ready() }
+
+// Live returns the number of actors of a kind.
+func (s *System) Live(kind counters.ActorKind) int64 { return s.stage.Live(kind) }
+
+// Close stops all actors, top down, and waits for them up to 5 s. It is
+// idempotent.
+func (s *System) Close() {
+	if s.closed.Swap(true) {
+		<-s.stopped
+		return
+	}
+	defer close(s.stopped)
+	s.fleet.Stop()
+	s.connections.Stop()
+	deadline := time.Now().Add(5 * time.Second)
+	for s.alive() > 0 && time.Now().Before(deadline) {
+		time.Sleep(time.Millisecond)
+	}
+	s.stage.Close()
+}
+
+func (s *System) alive() (n int64) {
+	for _, k := range []counters.ActorKind{counters.ActorFleet, counters.ActorGameSession, counters.ActorPlayer,
+		counters.ActorGroup, counters.ActorConnections, counters.ActorConnection} {
+		n += s.stage.Live(k)
+	}
+	return n
+}
