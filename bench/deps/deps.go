@@ -26,7 +26,7 @@ import (
 	_ "golang.org/x/net/ipv4"
 	_ "golang.org/x/sys/unix"
 	_ "golang.org/x/time/rate"
-	_ "google.golang.org/protobuf/encoding/protojson"
 	_ "google.golang.org/protobuf/compiler/protogen"
+	_ "google.golang.org/protobuf/encoding/protojson"
 	_ "pgregory.net/rapid"
 )

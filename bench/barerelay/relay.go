@@ -1,0 +1,167 @@
+package main
+
+import (
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/lxzan/gws"
+
+	"troupe/bench/rtwire"
+)
+
+// fastPort is what LOGIN_RESPONSE announces; nothing listens there and the load generator never uses it.
+const fastPort = 1
+
+// relay is the whole server: rooms by number.
+type relay struct {
+	gws.BuiltinEventHandler
+	upgrader *gws.Upgrader
+
+	mu    sync.Mutex // guards rooms
+	rooms map[int]*room
+}
+
+// room is the members and what was delivered to them. The mutex is held while writing: that keeps the order of messages
+// the same for every member.
+type room struct {
+	mu        sync.Mutex
+	members   []net.Conn
+	inbound   uint64
+	delivered uint64
+}
+
+// member is the state of one connection, owned by its reader goroutine. It rides in gws's session slot, which saves a map
+// look-up per message; the embedded interface stays nil.
+type member struct {
+	gws.SessionStorage
+	room  *room
+	frame []byte // scratch, reused for every message this member sends
+}
+
+func newRelay() *relay {
+	r := &relay{rooms: make(map[int]*room)}
+	r.upgrader = gws.NewUpgrader(r, &gws.ServerOption{
+		NewSession: func() gws.SessionStorage { return new(member) },
+	})
+	return r
+}
+
+// OnPing implements gws.Event.
+func (r *relay) OnPing(socket *gws.Conn, payload []byte) { _ = socket.WritePong(payload) }
+
+// OnMessage implements gws.Event: login once, relay from then on.
+func (r *relay) OnMessage(socket *gws.Conn, msg *gws.Message) {
+	defer msg.Close()
+	m, ok := socket.Session().(*member)
+	if !ok {
+		return
+	}
+	if m.room == nil {
+		if err := r.login(socket, m, msg.Bytes()); err != nil {
+			socket.WriteClose(1008, []byte(err.Error()))
+		}
+		return
+	}
+	m.frame = appendFrame(m.frame[:0], msg.Bytes())
+	m.room.broadcast(m.frame)
+}
+
+// OnClose implements gws.Event.
+func (r *relay) OnClose(socket *gws.Conn, _ error) {
+	if m, ok := socket.Session().(*member); ok && m.room != nil {
+		m.room.remove(socket.NetConn())
+	}
+}
+
+// login answers LOGIN and joins the room that its player session id names.
+func (r *relay) login(socket *gws.Conn, m *member, unit []byte) error {
+	p, err := rtwire.Parse(unit)
+	if err != nil {
+		return err
+	}
+	id, err := rtwire.PlayerSessionID(p.Login)
+	if err != nil {
+		return err
+	}
+	number, index, err := parseID(id)
+	if err != nil {
+		return err
+	}
+	m.room = r.room(number)
+	m.room.join(socket.NetConn(), appendFrame(nil, rtwire.AppendLoginResponse(nil, int32(index)+1, fastPort)))
+	return nil
+}
+
+func (r *relay) room(number int) *room {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	rm := r.rooms[number]
+	if rm == nil {
+		rm = new(room)
+		r.rooms[number] = rm
+	}
+	return rm
+}
+
+// broadcast writes one frame to every member. A failed write is left for that member's reader to find.
+func (rm *room) broadcast(frame []byte) {
+	rm.mu.Lock()
+	for _, c := range rm.members {
+		_, _ = c.Write(frame)
+	}
+	rm.inbound++
+	rm.delivered += uint64(len(rm.members))
+	rm.mu.Unlock()
+}
+
+// join sends the welcome first, so that nothing overtakes it.
+func (rm *room) join(c net.Conn, welcome []byte) {
+	rm.mu.Lock()
+	defer rm.mu.Unlock()
+	_, _ = c.Write(welcome)
+	rm.members = append(rm.members, c)
+}
+
+func (rm *room) remove(c net.Conn) {
+	rm.mu.Lock()
+	defer rm.mu.Unlock()
+	for i, other := range rm.members {
+		if other == c {
+			rm.members = append(rm.members[:i], rm.members[i+1:]...)
+			return
+		}
+	}
+}
+
+// parseID reads room-<r>-<i>.
+func parseID(id string) (number, index int, err error) {
+	rest, ok := strings.CutPrefix(id, "room-")
+	a, b, cut := strings.Cut(rest, "-")
+	if !ok || !cut {
+		return 0, 0, fmt.Errorf("player session id %q is not room-<r>-<i>", id)
+	}
+	if number, err = strconv.Atoi(a); err != nil {
+		return 0, 0, fmt.Errorf("room number: %w", err)
+	}
+	if index, err = strconv.Atoi(b); err != nil {
+		return 0, 0, fmt.Errorf("player index: %w", err)
+	}
+	return number, index, nil
+}
+
+// appendFrame appends an unmasked binary frame around the unit.
+func appendFrame(dst, unit []byte) []byte {
+	const finBinary = 0x82
+	switch n := len(unit); {
+	case n < 126:
+		dst = append(dst, finBinary, byte(n))
+	case n < 1<<16:
+		dst = append(dst, finBinary, 126, byte(n>>8), byte(n))
+	default: // gws has refused anything above its own limit of 16 MiB
+		dst = append(dst, finBinary, 127, 0, 0, 0, 0, byte(n>>24), byte(n>>16), byte(n>>8), byte(n))
+	}
+	return append(dst, unit...)
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"runtime"
+)
+
+// stats is the answer of /stats: totals since the start.
+type stats struct {
+	Mallocs    uint64 `json:"mallocs"`
+	Inbound    uint64 `json:"inbound"`
+	Delivered  uint64 `json:"delivered"`
+	Goroutines int    `json:"goroutines"`
+}
+
+// writeStats answers a request for /stats.
+func (r *relay) writeStats(w io.Writer) error {
+	body, err := json.Marshal(r.totals())
+	if err != nil {
+		return fmt.Errorf("encode stats: %w", err)
+	}
+	res := http.Response{
+		StatusCode: http.StatusOK, ProtoMajor: 1, ProtoMinor: 1, Close: true,
+		Header:        http.Header{"Content-Type": {"application/json"}},
+		Body:          io.NopCloser(bytes.NewReader(body)),
+		ContentLength: int64(len(body)),
+	}
+	if err := res.Write(w); err != nil {
+		return fmt.Errorf("write stats: %w", err)
+	}
+	return nil
+}
+
+// totals sums the rooms and reads the memory statistics, which stops the world for some microseconds: ask rarely.
+func (r *relay) totals() stats {
+	var mem runtime.MemStats
+	runtime.ReadMemStats(&mem)
+	s := stats{Mallocs: mem.Mallocs, Goroutines: runtime.NumGoroutine()}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, rm := range r.rooms {
+		rm.mu.Lock()
+		s.Inbound += rm.inbound
+		s.Delivered += rm.delivered
+		rm.mu.Unlock()
+	}
+	return s
+}

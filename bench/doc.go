@@ -1,0 +1,52 @@
+// Package bench says how the benchmark numbers are made. The commands are bench/relay and bench/idle; both run the troupe
+// host and the bare relay of bench/barerelay side by side on one machine, over loopback, and exit with 1 when a bar is
+// missed. bench/loadgen is the client side, bench/server starts and measures the servers, bench/report prints and stores.
+// Nothing outside bench uses bench.
+//
+// # CPU per delivered message
+//
+// User and system time of the server process (/proc/PID/stat, steps of 10 ms) over the measured part, divided by the
+// messages that the clients received in it. The measured part begins when the warm-up ends and lasts a fixed time; reading
+// the server's own counters, which is expensive for it, happens outside. Kernel work on loopback is charged to whoever
+// sends: the server's figure holds the delivery into the client's socket, the client's figure that into the server's.
+//
+// The ratio to bare is taken round by round, the two servers of one round running one after the other; the median of the
+// rounds is held against the bar. Every second round swaps the order. bench/relay --self measures the bare relay against
+// itself: how far its ratio is from 1 is the noise of the machine at that time. The table warns when others used more than
+// 5 % of the machine or the generator was late; such a run proves nothing, in either direction.
+//
+// # Allocations
+//
+// Heap objects allocated by the server process over the measured part (runtime Mallocs, tiny ones included), less what
+// reading the counter once allocates, which is found by reading it twice in a row after the load. Everything the process
+// does counts: pings, timers, metrics. Divided by delivered messages for the bar, and by inbound messages beside it,
+// because the bare relay's library allocates once for each message it reads.
+//
+// # Latency
+//
+// From the intended send time of a message, which it carries, to the moment a client has read it; open loop, so a server
+// that falls behind does not slow the load down (see bench/loadgen). Histograms hold every message of the measured part.
+// Several rounds give the median of each percentile and the greatest maximum. Generator and server share the machine, so
+// this is the latency of both; "lateness" in the JSON is the generator's own part in sending. Delivered of expected
+// counts by intended time too, after waiting a few seconds for stragglers; all must arrive.
+//
+// # Context switches
+//
+// Voluntary and involuntary, summed over the server's threads.
+//
+// # Memory per idle connection
+//
+// VmRSS of the server with N players logged in and idle for the settle time, less VmRSS before the first of them, divided
+// by N. Nothing is forced inside the server, no collection, no return of memory: it is what an operator would see,
+// garbage of the logins included. The host's part includes its game sessions, players and reservations, and the pings
+// it sends meanwhile. Socket buffers belong to the kernel and are in nobody's VmRSS.
+//
+// # What is not comparable
+//
+//   - The bare relay does less: no pings, no limits, no queue, no login check, no sender stamping, no order or loss
+//     guarantees, and one stuck reader stops its room. It is a floor, not a competitor.
+//   - Numbers of different machines, kernels, Go versions or core counts; compare ratios of one run.
+//   - Rooms of other sizes or other rates: a message that reaches more players costs less per delivery.
+//   - Latency here with latency over a network, or with a generator on its own machine.
+//   - Memory with other connection counts: fixed costs and the collector's head room divide differently.
+package bench

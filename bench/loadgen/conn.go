@@ -1,0 +1,110 @@
+package loadgen
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"sync/atomic"
+
+	"troupe/bench/rtwire"
+)
+
+// errClosedByServer is wrapped with the close code.
+var errClosedByServer = errors.New("closed by the server")
+
+// conn is one logged-in player.
+type conn struct {
+	// set once by dial
+	net  net.Conn
+	key  [4]byte
+	peer int32
+	room int
+	rec  *recorder
+
+	parser frameParser // owned by dial, then by the reader
+	msg    *message    // owned by Run, then by the pacer
+	dead   atomic.Bool // set by the reader or pacer that met an error
+}
+
+// read takes frames until the connection ends and says why it did.
+func (c *conn) read(now func() int64, w *window) error {
+	var b batch
+	for {
+		// Whatever came along with the login answer is parsed before the first read.
+		if err := c.drain(&b, now(), w); err != nil {
+			return err
+		}
+		n, err := c.net.Read(c.parser.space())
+		if err != nil {
+			return fmt.Errorf("read: %w", err)
+		}
+		c.parser.filled(n)
+	}
+}
+
+// drain handles every whole frame in the parser.
+func (c *conn) drain(b *batch, now int64, w *window) error {
+	for {
+		op, payload, ok, err := c.parser.next()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		if op != opBinary {
+			if err := c.control(op, payload); err != nil {
+				return err
+			}
+			continue
+		}
+		p, err := rtwire.Parse(payload)
+		if err != nil {
+			return err
+		}
+		if stamp, own := stampOf(p); own {
+			b.stamps[b.n] = stamp
+			b.n++
+		} else {
+			b.other++
+		}
+		if b.n == len(b.stamps) {
+			c.rec.add(b, now, w)
+		}
+	}
+	if b.n > 0 || b.other > 0 {
+		c.rec.add(b, now, w)
+	}
+	return nil
+}
+
+// control answers pings with the same payload and turns a close frame into an error.
+func (c *conn) control(op byte, payload []byte) error {
+	switch op {
+	case opPing:
+		// One Write call per frame: net.Conn serialises it with the pacer's.
+		if _, err := c.net.Write(appendFrame(nil, opPong, c.key, payload)); err != nil {
+			return fmt.Errorf("send pong: %w", err)
+		}
+		return nil
+	case opPong:
+		return nil
+	case opClose:
+		code := 1005
+		if len(payload) >= 2 {
+			code = int(binary.BigEndian.Uint16(payload))
+		}
+		return fmt.Errorf("%w: code %d", errClosedByServer, code)
+	default:
+		return fmt.Errorf("frame with op code %d", op)
+	}
+}
+
+// leave says goodbye with close code 1000 and closes the socket.
+func (c *conn) leave() {
+	if !c.dead.Load() {
+		_, _ = c.net.Write(appendFrame(nil, opClose, c.key, []byte{0x03, 0xe8}))
+	}
+	_ = c.net.Close()
+}

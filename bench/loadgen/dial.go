@@ -1,0 +1,149 @@
+package loadgen
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha1"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"troupe/bench/rtwire"
+)
+
+const (
+	loginTimeout      = 20 * time.Second // from dialling to LOGIN_RESPONSE
+	connsPerSource    = 4000             // connections per 127.0.0.x source address
+	sourcesMax        = 8
+	handshakeBytesMax = 8 << 10
+	acceptGUID        = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
+)
+
+// dial connects, upgrades and logs in. The connection it returns has no deadline and may hold bytes in its parser.
+func (s *Swarm) dial(ctx context.Context, login Login, number int) (*conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, loginTimeout)
+	defer cancel()
+	d := net.Dialer{LocalAddr: s.source(number), KeepAlive: -1, Control: bindNoPort}
+	nc, err := d.DialContext(ctx, "tcp", s.cfg.Addr)
+	if err != nil {
+		return nil, fmt.Errorf("dial: %w", err)
+	}
+	stop := context.AfterFunc(ctx, func() { _ = nc.Close() })
+	c := &conn{net: nc, rec: &s.shards[number%shardCount], room: login.Room}
+	_, _ = rand.Read(c.key[:])
+	if err := c.open(s.cfg.Addr, login.PlayerSessionID); err != nil {
+		stop()
+		return nil, errors.Join(err, context.Cause(ctx), nc.Close())
+	}
+	if !stop() {
+		return nil, fmt.Errorf("log in: %w", context.Cause(ctx))
+	}
+	return c, nil
+}
+
+// source spreads connections over several loopback addresses, so that neither ports nor a per-address limit run out.
+func (s *Swarm) source(number int) net.Addr {
+	n := number / connsPerSource
+	if n == 0 || !s.loopback {
+		return nil
+	}
+	return &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(1+n%sourcesMax))}
+}
+
+// open does the WebSocket handshake and the login.
+func (c *conn) open(addr, playerSessionID string) error {
+	if err := c.upgrade(addr); err != nil {
+		return fmt.Errorf("upgrade: %w", err)
+	}
+	if _, err := c.net.Write(appendFrame(nil, opBinary, c.key, rtwire.AppendLogin(nil, playerSessionID))); err != nil {
+		return fmt.Errorf("send login: %w", err)
+	}
+	if err := c.awaitLogin(); err != nil {
+		return fmt.Errorf("log in: %w", err)
+	}
+	return nil
+}
+
+func (c *conn) upgrade(addr string) error {
+	var nonce [16]byte
+	_, _ = rand.Read(nonce[:])
+	key := base64.StdEncoding.EncodeToString(nonce[:])
+	req := "GET /websocket HTTP/1.1\r\nHost: " + addr + "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
+		"Sec-WebSocket-Key: " + key + "\r\nSec-WebSocket-Version: 13\r\n\r\n"
+	if _, err := c.net.Write([]byte(req)); err != nil {
+		return err
+	}
+	for {
+		n, err := c.net.Read(c.parser.space())
+		if err != nil {
+			return err
+		}
+		c.parser.filled(n)
+		got := c.parser.buf[:c.parser.end]
+		if end := bytes.Index(got, []byte("\r\n\r\n")); end >= 0 {
+			c.parser.start = end + 4
+			return checkUpgrade(got[:end], key)
+		}
+		if len(got) > handshakeBytesMax {
+			return errors.New("endless response header")
+		}
+	}
+}
+
+// checkUpgrade looks for status 101 and the accept key that answers ours.
+func checkUpgrade(head []byte, key string) error {
+	status, _, _ := bytes.Cut(head, []byte("\r\n"))
+	if !bytes.HasPrefix(status, []byte("HTTP/1.1 101")) {
+		return fmt.Errorf("answered %q", status)
+	}
+	sum := sha1.Sum([]byte(key + acceptGUID))
+	if !bytes.Contains(head, []byte(base64.StdEncoding.EncodeToString(sum[:]))) {
+		return errors.New("wrong Sec-WebSocket-Accept")
+	}
+	return nil
+}
+
+// awaitLogin reads until LOGIN_RESPONSE, which must be the first packet.
+func (c *conn) awaitLogin() error {
+	for {
+		op, payload, ok, err := c.parser.next()
+		switch {
+		case err != nil:
+			return err
+		case ok && op == opBinary:
+			return c.loggedIn(payload)
+		case ok:
+			if err := c.control(op, payload); err != nil {
+				return err
+			}
+		default:
+			n, err := c.net.Read(c.parser.space())
+			if err != nil {
+				return err
+			}
+			c.parser.filled(n)
+		}
+	}
+}
+
+func (c *conn) loggedIn(unit []byte) error {
+	p, err := rtwire.Parse(unit)
+	if err != nil {
+		return err
+	}
+	if p.OpCode != rtwire.OpLoginResponse || p.LoginRes == nil {
+		return fmt.Errorf("first packet has op code %d", p.OpCode)
+	}
+	ok, peer, err := rtwire.LoginOutcome(p.LoginRes)
+	if err != nil {
+		return err
+	}
+	if !ok || peer <= 0 {
+		return errors.New("refused")
+	}
+	c.peer = peer
+	return nil
+}

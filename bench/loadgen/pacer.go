@@ -1,0 +1,98 @@
+package loadgen
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// sleepMax bounds one sleep of the pacer, so that it notices the end of its context.
+const sleepMax = 50 * time.Millisecond
+
+// pacer sends for every player of the swarm. When it falls behind, because a write blocks or the machine is busy, it sends
+// at once what is due, under the intended times.
+type pacer struct {
+	swarm       *Swarm
+	schedule    schedule
+	start, stop int64 // of intended times, on the swarm's clock
+
+	// owned by run; read when it has returned
+	sent     int64 // inside the window
+	expected int64
+	lateness *hdrhistogram.Histogram
+}
+
+// goRun starts the pacer. The function it returns waits until the pacer is done, and after the given grace makes it stop,
+// also out of a write that the server does not take; it may be called again.
+func (p *pacer) goRun(ctx context.Context) (halt func(grace time.Duration)) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	unblock := context.AfterFunc(ctx, func() {
+		for _, c := range p.swarm.conns {
+			_ = c.net.SetWriteDeadline(time.Unix(1, 0))
+		}
+	})
+	go func() {
+		defer close(done)
+		p.run(ctx)
+	}()
+	return func(grace time.Duration) {
+		timer := time.NewTimer(grace)
+		defer timer.Stop()
+		select {
+		case <-done:
+			unblock() // before cancel: connections stay usable
+		case <-timer.C:
+		}
+		cancel()
+		<-done
+	}
+}
+
+// run returns when every send is made or ctx ends.
+func (p *pacer) run(ctx context.Context) {
+	for k := 0; ; k++ {
+		player, offset := p.schedule.at(k)
+		due := p.start + int64(offset)
+		if due >= p.stop || !p.sleepUntil(ctx, due) {
+			return
+		}
+		p.send(p.swarm.conns[player], due)
+	}
+}
+
+// sleepUntil returns false when ctx ended first.
+func (p *pacer) sleepUntil(ctx context.Context, due int64) bool {
+	for {
+		if ctx.Err() != nil {
+			return false
+		}
+		wait := time.Duration(due - p.swarm.now())
+		if wait <= 0 {
+			return true
+		}
+		sleepPrecisely(min(wait, sleepMax))
+	}
+}
+
+func (p *pacer) send(c *conn, due int64) {
+	if c.dead.Load() {
+		return
+	}
+	s := p.swarm
+	late := s.now() - due
+	if _, err := c.net.Write(c.msg.stamped(due)); err != nil {
+		c.dead.Store(true)
+		s.sendErrors.Add(1)
+		s.noteError(fmt.Errorf("peer %d of room %d: send: %w", c.peer, c.room, err))
+		return
+	}
+	s.sent.Add(1)
+	if s.window.has(due) {
+		p.sent++
+		p.expected += int64(s.rooms[c.room])
+		record(p.lateness, late)
+	}
+}

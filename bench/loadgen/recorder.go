@@ -1,0 +1,83 @@
+package loadgen
+
+import (
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// Histograms count microseconds up to latencyMax with three digits; what is above counts as latencyMax.
+const (
+	latencyMax    = time.Minute
+	latencyDigits = 3
+	shardCount    = 8
+)
+
+// window is the part of the load that is recorded, as a half-open interval of intended send times. Set before the load
+// starts, read by every reader.
+type window struct{ from, to atomic.Int64 }
+
+func (w *window) has(nanos int64) bool { return nanos >= w.from.Load() && nanos < w.to.Load() }
+
+// recorder is one shard of what readers count.
+type recorder struct {
+	mu        sync.Mutex
+	latency   *hdrhistogram.Histogram
+	delivered int64 // intended inside the window
+	received  int64 // all messages of the swarm
+	other     int64 // packets that are not the swarm's
+}
+
+func newHistogram() *hdrhistogram.Histogram {
+	return hdrhistogram.New(1, latencyMax.Microseconds(), latencyDigits)
+}
+
+// batch is what one read brought: stamps of the swarm's messages, and how many packets were others.
+type batch struct {
+	stamps [32]int64
+	n      int
+	other  int64
+}
+
+// add records a batch that arrived at now and empties it.
+func (r *recorder) add(b *batch, now int64, w *window) {
+	r.mu.Lock()
+	for _, stamp := range b.stamps[:b.n] {
+		r.received++
+		if w.has(stamp) {
+			r.delivered++
+			record(r.latency, now-stamp)
+		}
+	}
+	r.other += b.other
+	r.mu.Unlock()
+	b.n, b.other = 0, 0
+}
+
+// record counts nanos as microseconds, cut to the histogram's range.
+func record(h *hdrhistogram.Histogram, nanos int64) {
+	us := min(max(nanos/int64(time.Microsecond), 0), latencyMax.Microseconds())
+	_ = h.RecordValue(us) // in range by construction
+}
+
+// Quantiles are the usual points of a distribution.
+type Quantiles struct {
+	P50  time.Duration `json:"p50"`
+	P99  time.Duration `json:"p99"`
+	P999 time.Duration `json:"p999"`
+	Max  time.Duration `json:"max"`
+}
+
+func quantilesOf(h *hdrhistogram.Histogram) Quantiles {
+	at := func(q float64) time.Duration { return time.Duration(h.ValueAtQuantile(q)) * time.Microsecond }
+	return Quantiles{P50: at(50), P99: at(99), P999: at(99.9), Max: time.Duration(h.Max()) * time.Microsecond}
+}
+
+// String prints the points in milliseconds.
+func (q Quantiles) String() string {
+	ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+	return fmt.Sprintf("p50 %.2f p99 %.2f p99.9 %.2f max %.2f ms", ms(q.P50), ms(q.P99), ms(q.P999), ms(q.Max))
+}

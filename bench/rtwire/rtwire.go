@@ -1,0 +1,201 @@
+// Package rtwire is the little of the Realtime wire format that the benchmarks need: LOGIN, its answer, and a group
+// message, one varint-framed protobuf Packet each.
+//
+// It is written apart from messages/wire on purpose: the yardstick must not share a codec, or a codec's bug, with what it
+// measures. It knows no groups, no fast channel and no limits.
+package rtwire
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// Op codes that the benchmarks use.
+const (
+	OpLogin         int32 = 0
+	OpLoginResponse int32 = -1
+	OpLoad          int32 = 7 // the load generator's own messages
+)
+
+// Reserved ids.
+const (
+	Server     int32 = -1 // peer id of the server
+	AllPlayers int32 = -1 // group of all players
+)
+
+// clientVersion is what every known client writes into LOGIN.
+const clientVersion = 2
+
+// Protobuf keys (field number << 3 | wire type) of Packet.
+const (
+	keyOpCode       = 1<<3 | typeVarint
+	keyTargetPlayer = 3<<3 | typeVarint
+	keyTargetGroup  = 4<<3 | typeVarint
+	keySender       = 5<<3 | typeVarint
+	keyReliable     = 6<<3 | typeVarint
+	keyPayload      = 15<<3 | typeBytes
+	keyLogin        = 30<<3 | typeBytes
+	keyLoginResult  = 31<<3 | typeBytes
+)
+
+const (
+	typeVarint = 0
+	typeBytes  = 2
+)
+
+// errTruncated is returned for a unit or field that ends early.
+var errTruncated = errors.New("truncated")
+
+// AppendLogin appends a LOGIN unit as the C# client writes it.
+func AppendLogin(dst []byte, playerSessionID string) []byte {
+	inner := appendBytes(nil, 1<<3|typeBytes, []byte(playerSessionID))
+	inner = appendInt(inner, 2<<3|typeVarint, clientVersion)
+	body := appendInt(nil, keyTargetPlayer, Server)
+	body = appendInt(body, keyReliable, 1)
+	return appendUnit(dst, appendBytes(body, keyLogin, inner))
+}
+
+// AppendLoginResponse appends a successful LOGIN_RESPONSE unit; the peer id goes to both places.
+func AppendLoginResponse(dst []byte, peerID, fastPort int32) []byte {
+	inner := appendInt(nil, 1<<3|typeVarint, 1)
+	inner = appendInt(inner, 3<<3|typeVarint, peerID)
+	inner = appendInt(inner, 4<<3|typeVarint, fastPort)
+	body := appendOpCode(nil, OpLoginResponse)
+	body = appendInt(body, keyTargetPlayer, peerID)
+	body = appendInt(body, keySender, Server)
+	body = appendInt(body, keyReliable, 1)
+	return appendUnit(dst, appendBytes(body, keyLoginResult, inner))
+}
+
+// AppendGroupMessage appends a reliable message to a group. The payload is the last part of the unit.
+func AppendGroupMessage(dst []byte, opCode, sender, group int32, payload []byte) []byte {
+	body := appendOpCode(nil, opCode)
+	body = appendInt(body, keyTargetGroup, group)
+	body = appendInt(body, keySender, sender)
+	body = appendInt(body, keyReliable, 1)
+	return appendUnit(dst, appendBytes(body, keyPayload, payload))
+}
+
+// Packet is what Parse reads out of a unit. Byte slices alias the unit.
+type Packet struct {
+	OpCode   int32
+	Sender   int32
+	Payload  []byte
+	Login    []byte // inner LoginCommand, nil when absent
+	LoginRes []byte // inner LoginResult, nil when absent
+}
+
+// Parse reads one unit. It ignores the fields it does not know and does not allocate.
+func Parse(unit []byte) (Packet, error) {
+	var p Packet
+	n, w := binary.Uvarint(unit)
+	if w <= 0 || n > uint64(len(unit)-w) {
+		return p, fmt.Errorf("parse unit length: %w", errTruncated)
+	}
+	body := unit[w : w+int(n)]
+	for len(body) > 0 {
+		f, rest, err := nextField(body)
+		if err != nil {
+			return p, fmt.Errorf("parse packet: %w", err)
+		}
+		body = rest
+		switch f.key {
+		case keyOpCode:
+			u := uint32(f.num)
+			p.OpCode = int32(u>>1) ^ -int32(u&1)
+		case keySender:
+			p.Sender = int32(f.num)
+		case keyPayload:
+			p.Payload = f.bytes
+		case keyLogin:
+			p.Login = f.bytes
+		case keyLoginResult:
+			p.LoginRes = f.bytes
+		}
+	}
+	return p, nil
+}
+
+// PlayerSessionID reads the id out of an inner LoginCommand.
+func PlayerSessionID(login []byte) (string, error) {
+	for len(login) > 0 {
+		f, rest, err := nextField(login)
+		if err != nil {
+			return "", fmt.Errorf("parse login: %w", err)
+		}
+		if f.key == 1<<3|typeBytes {
+			return string(f.bytes), nil
+		}
+		login = rest
+	}
+	return "", errors.New("parse login: no player session id")
+}
+
+// LoginOutcome reads success and peer id out of an inner LoginResult.
+func LoginOutcome(res []byte) (ok bool, peerID int32, err error) {
+	for len(res) > 0 {
+		f, rest, err := nextField(res)
+		if err != nil {
+			return false, 0, fmt.Errorf("parse login result: %w", err)
+		}
+		switch f.key {
+		case 1<<3 | typeVarint:
+			ok = f.num != 0
+		case 3<<3 | typeVarint:
+			peerID = int32(f.num)
+		}
+		res = rest
+	}
+	return ok, peerID, nil
+}
+
+// field is one decoded protobuf field: num for varints, bytes for length-delimited ones.
+type field struct {
+	key   uint64
+	num   uint64
+	bytes []byte
+}
+
+// nextField splits the first field off b.
+func nextField(b []byte) (field, []byte, error) {
+	key, w := binary.Uvarint(b)
+	if w <= 0 {
+		return field{}, nil, errTruncated
+	}
+	b = b[w:]
+	v, w := binary.Uvarint(b)
+	if w <= 0 {
+		return field{}, nil, errTruncated
+	}
+	b = b[w:]
+	switch key & 7 {
+	case typeVarint:
+		return field{key: key, num: v}, b, nil
+	case typeBytes:
+		if v > uint64(len(b)) {
+			return field{}, nil, errTruncated
+		}
+		return field{key: key, bytes: b[:v]}, b[v:], nil
+	default:
+		return field{}, nil, fmt.Errorf("wire type %d", key&7)
+	}
+}
+
+func appendUnit(dst, body []byte) []byte {
+	return append(binary.AppendUvarint(dst, uint64(len(body))), body...)
+}
+
+func appendOpCode(dst []byte, op int32) []byte {
+	return binary.AppendUvarint(binary.AppendUvarint(dst, keyOpCode), uint64(uint32(op<<1)^uint32(op>>31)))
+}
+
+// appendInt appends an int32 field; negative values take ten bytes, as protobuf has it.
+func appendInt(dst []byte, key uint64, v int32) []byte {
+	return binary.AppendUvarint(binary.AppendUvarint(dst, key), uint64(int64(v)))
+}
+
+func appendBytes(dst []byte, key uint64, v []byte) []byte {
+	dst = binary.AppendUvarint(binary.AppendUvarint(dst, key), uint64(len(v)))
+	return append(dst, v...)
+}

@@ -1,0 +1,85 @@
+package rtwire
+
+import (
+	"encoding/hex"
+	"testing"
+)
+
+// The vectors are those of the protocol description, section 14.2.
+func TestVectors(t *testing.T) {
+	t.Parallel()
+	if got, want := hex.EncodeToString(AppendLogin(nil, "psess-1")),
+		"1b18ffffffffffffffffff013001f2010b0a0770736573732d311002"; got != want {
+		t.Errorf("LOGIN\n got %s\nwant %s", got, want)
+	}
+	// The vector with connectToken "tok" less that field.
+	if got, want := hex.EncodeToString(AppendLoginResponse(nil, 1, 33400)),
+		"1c0801180128ffffffffffffffffff013001fa010808011801"+"20f88402"; got != want {
+		t.Errorf("LOGIN_RESPONSE\n got %s\nwant %s", got, want)
+	}
+}
+
+func TestParseLogin(t *testing.T) {
+	t.Parallel()
+	p, err := Parse(AppendLogin(nil, "room-3-7"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p.OpCode != OpLogin {
+		t.Errorf("op code %d", p.OpCode)
+	}
+	id, err := PlayerSessionID(p.Login)
+	if err != nil || id != "room-3-7" {
+		t.Errorf("id %q, %v", id, err)
+	}
+}
+
+func TestParseLoginResponse(t *testing.T) {
+	t.Parallel()
+	ok := mustHex(t, "210801180128ffffffffffffffffff013001fa010d0801180120f884023203746f6b")
+	p, err := Parse(ok)
+	if err != nil || p.OpCode != OpLoginResponse || p.Sender != Server {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	if success, peer, err := LoginOutcome(p.LoginRes); !success || peer != 1 || err != nil {
+		t.Errorf("success %v, peer %d, %v", success, peer, err)
+	}
+	refused := mustHex(t, "12080128ffffffffffffffffff013001fa0100")
+	if p, err = Parse(refused); err != nil || p.LoginRes == nil {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	if success, _, _ := LoginOutcome(p.LoginRes); success {
+		t.Error("refusal read as success")
+	}
+}
+
+func TestGroupMessageRoundTrip(t *testing.T) {
+	t.Parallel()
+	unit := AppendGroupMessage(nil, OpLoad, 300, AllPlayers, []byte("payload"))
+	p, err := Parse(unit)
+	if err != nil || p.OpCode != OpLoad || p.Sender != 300 || string(p.Payload) != "payload" {
+		t.Fatalf("%+v, %v", p, err)
+	}
+	if string(unit[len(unit)-7:]) != "payload" {
+		t.Error("the payload is not the last part of the unit")
+	}
+}
+
+func TestParseTruncated(t *testing.T) {
+	t.Parallel()
+	unit := AppendGroupMessage(nil, -500, 1, AllPlayers, make([]byte, 64))
+	for n := range len(unit) {
+		if _, err := Parse(unit[:n]); err == nil {
+			t.Errorf("%d of %d bytes parsed", n, len(unit))
+		}
+	}
+}
+
+func mustHex(t *testing.T, s string) []byte {
+	t.Helper()
+	b, err := hex.DecodeString(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}

@@ -1,0 +1,35 @@
+package server
+
+import (
+	"context"
+	"fmt"
+
+	"troupe/bench/loadgen"
+)
+
+// waveMax is how many players are reserved before they connect: few enough to be in long before a reservation ends.
+const waveMax = 400
+
+// Fill opens rooms of the given size until players players are logged in; the last room may be smaller.
+func (p *Process) Fill(ctx context.Context, swarm *loadgen.Swarm, players, perRoom int) error {
+	var wave []loadgen.Login
+	for room, left := 0, players; left > 0; room++ {
+		size := min(perRoom, left)
+		ids, err := p.OpenRoom(ctx, room, size)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			wave = append(wave, loadgen.Login{Room: room, PlayerSessionID: id})
+		}
+		left -= size
+		if left > 0 && len(wave)+perRoom <= waveMax {
+			continue
+		}
+		if err := swarm.Connect(ctx, wave); err != nil {
+			return fmt.Errorf("fill %s: %w", p.Spec.Title(), err)
+		}
+		wave = wave[:0]
+	}
+	return nil
+}

@@ -1,0 +1,132 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+)
+
+const (
+	startTimeout = 20 * time.Second
+	stopTimeout  = 5 * time.Second // between SIGTERM and SIGKILL
+	pollEvery    = 20 * time.Millisecond
+)
+
+// Announce is what a server writes to its announce file once it listens.
+type Announce struct {
+	API  string `json:"api"` // troupe only
+	WS   string `json:"ws"`
+	Fast string `json:"fast"` // troupe only
+}
+
+// Process is a running server. Its methods are for one goroutine, except Usage. Stop ends it and must be called.
+type Process struct {
+	Spec     Spec
+	Announce Announce
+
+	cmd    *exec.Cmd
+	pid    int
+	exited chan struct{} // closed when the child has been waited for
+	output *tail
+	dir    string
+	client *http.Client
+}
+
+// Start runs the server and waits until it has announced its addresses.
+func Start(ctx context.Context, spec Spec) (*Process, error) {
+	dir, err := os.MkdirTemp("", "troupe-bench-")
+	if err != nil {
+		return nil, fmt.Errorf("start %s: %w", spec.Title(), err)
+	}
+	p := &Process{
+		Spec: spec, exited: make(chan struct{}), output: new(tail), dir: dir,
+		client: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 4}},
+	}
+	bin, err := filepath.Abs(spec.Bin)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start %s: %w", spec.Title(), err), os.RemoveAll(dir))
+	}
+	announce := filepath.Join(dir, "announce.json")
+	p.cmd = exec.Command(bin, spec.args(announce)...)
+	p.cmd.Dir = dir // whatever it writes goes away with it
+	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
+	p.cmd.WaitDelay = time.Second
+	p.cmd.SysProcAttr = dieWithParent()
+	if err := p.cmd.Start(); err != nil {
+		return nil, errors.Join(fmt.Errorf("start %s: %w", spec.Title(), err), os.RemoveAll(dir))
+	}
+	p.pid = p.cmd.Process.Pid
+	go func() {
+		_ = p.cmd.Wait()
+		close(p.exited)
+	}()
+	if err := p.awaitAnnounce(ctx, announce); err != nil {
+		return nil, errors.Join(fmt.Errorf("start %s: %w\n%s", spec.Title(), err, p.output), p.Stop())
+	}
+	return p, nil
+}
+
+func (p *Process) awaitAnnounce(ctx context.Context, path string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, startTimeout, errors.New("no announce file in time"))
+	defer cancel()
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for {
+		b, err := os.ReadFile(path)
+		switch {
+		case err == nil:
+			if err := json.Unmarshal(b, &p.Announce); err != nil {
+				return fmt.Errorf("read announce file: %w", err)
+			}
+			if p.Announce.WS == "" || (p.Spec.Kind == Troupe && p.Announce.API == "") {
+				return fmt.Errorf("announce file lacks an address: %s", b)
+			}
+			return nil
+		case !errors.Is(err, fs.ErrNotExist):
+			return fmt.Errorf("read announce file: %w", err)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-p.exited:
+			return fmt.Errorf("it ended: %s", p.cmd.ProcessState)
+		case <-tick.C:
+		}
+	}
+}
+
+// Alive is nil while the process runs, else it says how it ended and what it printed last.
+func (p *Process) Alive() error {
+	select {
+	case <-p.exited:
+		return fmt.Errorf("%s ended: %s\n%s", p.Spec.Title(), p.cmd.ProcessState, p.output)
+	default:
+		return nil
+	}
+}
+
+// Stop asks the process to end, kills it after five seconds, and removes its directory. It may be called twice.
+func (p *Process) Stop() error {
+	p.client.CloseIdleConnections()
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // by pid; harmless once it has been waited for
+	timer := time.NewTimer(stopTimeout)
+	defer timer.Stop()
+	select {
+	case <-p.exited:
+	case <-timer.C:
+		_ = p.cmd.Process.Kill()
+		<-p.exited
+	}
+	if err := os.RemoveAll(p.dir); err != nil {
+		return fmt.Errorf("stop %s: %w", p.Spec.Title(), err)
+	}
+	return nil
+}

@@ -1,0 +1,76 @@
+package server
+
+import "strings"
+
+// Kind says how a server is started and spoken to.
+type Kind int
+
+// The kinds of server.
+const (
+	Bare Kind = iota + 1
+	Troupe
+)
+
+// String names the kind.
+func (k Kind) String() string {
+	switch k {
+	case Bare:
+		return "bare"
+	case Troupe:
+		return "troupe"
+	default:
+		return "unknown"
+	}
+}
+
+// Spec says which server to start.
+type Spec struct {
+	Name    string   // in tables; empty = the kind
+	Kind    Kind     // required
+	Bin     string   // path of the binary; required
+	FleetID string   // troupe only; empty = fleet-dev
+	Sets    []string // troupe only: further KEY=VALUE settings
+}
+
+// liftedLimits are the per-address limits that one machine full of clients would run into. 0 is off.
+var liftedLimits = []string{
+	"limits.unauthenticated=0",
+	"limits.unauthenticatedPerIP=0",
+	"limits.connectionsPerIPPerSecond=0",
+	"limits.loginFailuresPerIPPerMinute=0",
+}
+
+// Title is the name for tables.
+func (s Spec) Title() string {
+	if s.Name != "" {
+		return s.Name
+	}
+	return s.Kind.String()
+}
+
+// args is the command line: loopback only, free ports, addresses announced in a file.
+func (s Spec) args(announce string) []string {
+	if s.Kind == Bare {
+		return []string{"--addr", "127.0.0.1:0", "--announce", announce}
+	}
+	args := []string{
+		"serve", "--api-addr", "127.0.0.1:0", "--ws-addr", "127.0.0.1:0", "--fast-addr", "127.0.0.1:0",
+		"--announce", announce,
+	}
+	for _, set := range append(liftedLimits[:len(liftedLimits):len(liftedLimits)], s.Sets...) {
+		args = append(args, "--set", set)
+	}
+	return args
+}
+
+// SetFlag collects repeated --set KEY=VALUE flags; it is a flag.Value.
+type SetFlag []string
+
+// String implements flag.Value.
+func (f *SetFlag) String() string { return strings.Join(*f, " ") }
+
+// Set implements flag.Value.
+func (f *SetFlag) Set(v string) error {
+	*f = append(*f, v)
+	return nil
+}

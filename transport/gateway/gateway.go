@@ -1,0 +1,33 @@
+package gateway
+
+import (
+	"net/netip"
+
+	"troupe/messages"
+	"troupe/messages/counters"
+	"troupe/transport"
+)
+
+// Gateway accepts connections for a System. Safe for concurrent use.
+type Gateway struct {
+	o        Options
+	failures *attempts[netip.Addr]
+	logins   *attempts[messages.PlayerSessionID]
+}
+
+// New returns a Gateway.
+func New(o Options) *Gateway {
+	return &Gateway{
+		o:        o,
+		failures: newAttempts[netip.Addr](o.Limits.LoginFailuresPerIPPerMinute),
+		logins:   newAttempts[messages.PlayerSessionID](o.Limits.LoginsPerIDPerMinute),
+	}
+}
+
+// Accept implements transport.Acceptor: every connection gets an actor.
+func (g *Gateway) Accept(c transport.Conn) (transport.Handler, messages.CloseReason) {
+	p := &peer{gateway: g, conn: c, channel: counters.Channel(c.Kind()), ip: c.RemoteAddr().Addr().Unmap()}
+	p.rate.init(g.o.Limits)
+	p.handle = g.o.System.Connect(c, p.channel, p.openFast)
+	return p, 0
+}

@@ -1,0 +1,53 @@
+package gateway
+
+import (
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/actors"
+	"troupe/messages/counters"
+	"troupe/transport/fast"
+)
+
+// Limits bound what one peer may do (reliability.md 5.2, 2.6, 6). Zero switches
+// a limit off.
+type Limits struct {
+	// MalformedMax is how many malformed packets close a connection (D30).
+	MalformedMax int
+	// MessagesPerSecond, with MessageBurst, and BytesPerSecond, with a burst of
+	// one second, bound a player's input over all channels. Over them a fast
+	// message is dropped and a reliable one waits.
+	MessagesPerSecond float64
+	MessageBurst      float64
+	BytesPerSecond    float64
+	// TooFastFor is how long a player may stay over before it is closed.
+	TooFastFor time.Duration
+	// GroupOpsPerSecond bounds a player's group operations; more are dropped.
+	GroupOpsPerSecond float64
+	// LoginFailuresPerIPPerMinute bounds refused logins per address.
+	LoginFailuresPerIPPerMinute int
+	// LoginsPerIDPerMinute bounds logins per player session id.
+	LoginsPerIDPerMinute int
+}
+
+// DefaultLimits returns the values of the specification.
+func DefaultLimits() Limits {
+	return Limits{
+		MalformedMax:      10,
+		MessagesPerSecond: 200, MessageBurst: 400, BytesPerSecond: 256 << 10,
+		TooFastFor:                  10 * time.Second,
+		GroupOpsPerSecond:           20,
+		LoginFailuresPerIPPerMinute: 10,
+		LoginsPerIDPerMinute:        5,
+	}
+}
+
+// Options configure a Gateway. Values are set once.
+type Options struct {
+	System   *actors.System
+	Fast     *fast.Pool
+	Counters *counters.Set
+	Log      zerolog.Logger
+	Limits   Limits
+}

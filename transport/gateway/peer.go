@@ -1,0 +1,235 @@
+package gateway
+
+import (
+	"net/netip"
+	"time"
+
+	"troupe/actors/connection"
+	"troupe/actors/gamesession"
+	"troupe/actors/player"
+	"troupe/actors/stage"
+	"troupe/messages"
+	"troupe/messages/counters"
+	"troupe/messages/wire"
+	"troupe/transport"
+)
+
+// peer is one connection's input: a transport.Handler, and the fast.Handler of
+// the player that comes to be behind it.
+type peer struct {
+	// set once
+	gateway *Gateway
+	conn    transport.Conn
+	channel counters.Channel
+	ip      netip.Addr
+	handle  *connection.Handle
+	rate    inputRate
+
+	// owned by the connection's reader
+	header    wire.Header
+	malformed int
+	tried     bool // a LOGIN was passed on
+	served    bool // a player was attached
+}
+
+// readPauseMax is how long a reader stops at a time (reliability.md 5.1).
+const readPauseMax = time.Second
+
+// OnUnit implements transport.Handler.
+func (p *peer) OnUnit(unit []byte) {
+	p.handle.Alive()
+	packet, err := wire.SplitUnit(unit)
+	if err != nil {
+		p.onMalformed()
+		return
+	}
+	p.onPacket(packet, len(unit))
+}
+
+// OnText implements transport.Handler: proto3 JSON of a Packet (D2).
+func (p *peer) OnText(text []byte) {
+	p.handle.Alive()
+	packet, err := wire.FromJSON(text)
+	if err != nil {
+		p.onMalformed()
+		return
+	}
+	p.onPacket(packet, len(text))
+}
+
+// OnAlive implements transport.Handler.
+func (p *peer) OnAlive([]byte) { p.handle.Alive() }
+
+// OnClosed implements transport.Handler.
+func (p *peer) OnClosed(end transport.End) {
+	if p.tried && !p.served && p.handle.Attachment() == nil {
+		p.gateway.failures.add(time.Now(), p.ip)
+	}
+	p.handle.Ended(end.Clean, reasonOf(end))
+}
+
+func reasonOf(end transport.End) string {
+	switch {
+	case end.ByHost != 0:
+		return end.ByHost.String()
+	case end.Clean:
+		return "left"
+	case end.Err != nil:
+		return end.Err.Error()
+	default:
+		return messages.CloseReason(end.Code).String()
+	}
+}
+
+// onPacket handles one packet of the reliable channel.
+func (p *peer) onPacket(packet []byte, size int) {
+	h := &p.header
+	if err := h.Parse(packet); err != nil {
+		p.onMalformed()
+		return
+	}
+	att := p.handle.Attachment()
+	if att == nil {
+		p.beforeLogin(h)
+		return
+	}
+	p.served = true
+	in := p.inbound(att, h, true)
+	if in == nil {
+		return
+	}
+	count := p.gateway.o.Counters
+	count.MessagesIn.Add(p.channel, 1)
+	count.BytesIn.Add(p.channel, int64(size))
+	if !p.pace(size) {
+		in.Release()
+		return
+	}
+	for err := in.Post(att.Session); err != nil; err = in.Post(att.Session) {
+		if err == stage.ErrStopped {
+			p.drop(counters.DropPlayerGone)
+			in.Release()
+			return
+		}
+		att.Session.AwaitRoom(readPauseMax) // the read stops: back-pressure on this peer
+	}
+}
+
+// OnFast implements fast.Handler: a verified packet of this peer. It must not
+// wait.
+func (p *peer) OnFast(packet []byte) {
+	att := p.handle.Attachment()
+	if att == nil {
+		return
+	}
+	p.handle.Alive()
+	var h wire.Header
+	if err := h.Parse(packet); err != nil {
+		p.drop(counters.DropFastMalformed)
+		return
+	}
+	in := p.inbound(att, &h, false)
+	if in == nil {
+		return
+	}
+	count := p.gateway.o.Counters
+	count.MessagesIn.Add(counters.UDP, 1)
+	count.BytesIn.Add(counters.UDP, int64(len(packet)))
+	if !p.rate.fast(time.Now(), len(packet)) {
+		p.drop(counters.DropFastRate)
+		in.Release()
+		return
+	}
+	if err := in.Post(att.Session); err != nil {
+		p.drop(counters.DropSessionBusy)
+		in.Release()
+	}
+}
+
+// inbound turns a packet into a message for the game session, nil if it is
+// dropped.
+func (p *peer) inbound(att *player.Attachment, h *wire.Header, reliable bool) *gamesession.Inbound {
+	kind, group, drop := classify(h)
+	switch {
+	case drop == counters.DropMalformed && reliable:
+		p.onMalformed()
+		return nil
+	case drop != 0:
+		p.drop(drop)
+		return nil
+	case kind != gamesession.Application && kind != gamesession.Ping && !p.rate.groupOp(time.Now()):
+		p.drop(counters.DropGroupRate)
+		return nil
+	}
+	in := gamesession.NewInbound()
+	in.From, in.Kind, in.Group, in.Reliable = att.Player, kind, group, reliable
+	if kind == gamesession.Application {
+		out := delivered(h, att.Peer)
+		in.Frame = wire.NewFrame(&out)
+	}
+	return in
+}
+
+// pace waits until the player's rate allows a reliable message, and closes a
+// player that has been over it for too long.
+func (p *peer) pace(size int) bool {
+	wait, over := p.rate.reliable(time.Now(), size)
+	if wait == 0 {
+		return true
+	}
+	if limit := p.gateway.o.Limits.TooFastFor; limit > 0 && over > limit {
+		p.conn.Close(messages.CloseTooFast)
+		return false
+	}
+	for ; wait > 0; wait -= readPauseMax {
+		time.Sleep(min(wait, readPauseMax))
+	}
+	return true
+}
+
+// beforeLogin takes a LOGIN and drops everything else (check 7).
+func (p *peer) beforeLogin(h *wire.Header) {
+	if h.OpCode != wire.OpLogin || h.Command != wire.CommandLogin {
+		p.drop(counters.DropBeforeLogin)
+		return
+	}
+	if p.tried {
+		p.drop(counters.DropSecondLogin) // D29
+		return
+	}
+	p.tried = true
+	l, err := wire.ParseLogin(h.Inner)
+	if err != nil {
+		p.onMalformed()
+		return
+	}
+	now := time.Now()
+	id := messages.PlayerSessionID(l.PlayerSessionID)
+	if id == "" || len(h.Payload) > wire.PayloadMax || p.gateway.failures.over(now, p.ip) || p.gateway.logins.over(now, id) {
+		p.handle.Refuse()
+		return
+	}
+	p.gateway.logins.add(now, id)
+	p.handle.Login(&player.Login{ID: id, Payload: append([]byte(nil), h.Payload...), From: p.handle, At: now})
+}
+
+// onMalformed counts a packet that cannot be read; too many close (D30).
+func (p *peer) onMalformed() {
+	p.drop(counters.DropMalformed)
+	p.malformed++
+	if most := p.gateway.o.Limits.MalformedMax; most > 0 && p.malformed >= most {
+		p.conn.Close(messages.CloseMalformed)
+	}
+}
+
+func (p *peer) drop(d counters.Drop) { p.gateway.o.Counters.Dropped.Add(d, 1) }
+
+// openFast sets up the fast channel of the player behind this connection.
+func (p *peer) openFast(peer messages.PeerID) (player.FastLink, uint16) {
+	a, err := p.gateway.o.Fast.Open(peer, p.ip, p)
+	if err != nil {
+		p.gateway.o.Log.Warn().Err(err).Str("remote", p.ip.String()).Msg("no fast channel for a player")
+		return nil, p.gateway.o.Fast.Port()
+	}
+	return a, a.Port()
+}
