@@ -1,0 +1,40 @@
+package host
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"strconv"
+)
+
+// advertisedIP is the address that players are told: the configured one, that
+// of the listener, or, if it listens on all addresses, the machine's first that
+// is not loopback.
+func (c *Config) advertisedIP(listening net.Addr) (string, error) {
+	if c.Public.IP != "" {
+		return c.Public.IP, nil
+	}
+	ip, ok := netip.AddrFromSlice(listening.(*net.TCPAddr).IP)
+	if ok && !ip.IsUnspecified() {
+		return ip.Unmap().String(), nil
+	}
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		return "", fmt.Errorf("host: public.ip is not set, and this machine does not tell its addresses: %w", err)
+	}
+	for _, a := range addrs {
+		if p, err := netip.ParsePrefix(a.String()); err == nil && p.Addr().IsGlobalUnicast() && p.Addr().Is4() {
+			return p.Addr().String(), nil
+		}
+	}
+	return "127.0.0.1", nil
+}
+
+// fastAddr is the configured address with the port that was bound.
+func fastAddr(configured string, port uint16) string {
+	host, _, err := net.SplitHostPort(configured)
+	if err != nil {
+		host = ""
+	}
+	return net.JoinHostPort(host, strconv.Itoa(int(port)))
+}

@@ -1,0 +1,158 @@
+package host
+
+import (
+	"time"
+)
+
+// Config is everything an operator may choose. Each field's key is its path of
+// `config` tags, for example reconnect.window. Start from Defaults.
+type Config struct {
+	API       API       `config:"api"`
+	WebSocket WebSocket `config:"websocket"`
+	Fast      Fast      `config:"fast"`
+	Public    Public    `config:"public"`
+	Region    string    `config:"region"`  // API region, part of all ids; letters, digits, hyphens
+	Account   string    `config:"account"` // 12 digits, part of ARNs
+	Fleets    []Fleet   `config:"fleets"`
+	Aliases   []Alias   `config:"aliases"`
+	Reconnect Reconnect `config:"reconnect"`
+	Session   Session   `config:"session"`
+	Limits    Limits    `config:"limits"`
+	Flush     Flush     `config:"flush"`
+	Drain     Drain     `config:"drain"`
+	Workers   int       `config:"workers"` // shards of actors; 0 is one per CPU
+	Announce  string    `config:"announce"`
+	Log       Log       `config:"log"`
+}
+
+// API is the listener of the service API, health and metrics.
+type API struct {
+	Addr string `config:"addr"` // host:port, port 0 for any; loopback until access keys exist
+}
+
+// WebSocket is the reliable channel without TLS.
+type WebSocket struct {
+	Addr              string `config:"addr"`              // host:port, port 0 for any
+	EmptyCloseIsLeave bool   `config:"emptyCloseIsLeave"` // a close frame without a code, as browsers send it, is a leave
+}
+
+// Fast is the fast channel over plain UDP.
+type Fast struct {
+	Addr      string `config:"addr"`    // host:port of the main socket, port 0 for any
+	Enabled   bool   `config:"enabled"` // false keeps the port bound, announced and silent
+	SameIP    bool   `config:"sameIP"`  // datagrams must come from the IP of the player's WebSocket (D7)
+	PortsFrom int    `config:"portsFrom"`
+	PortsTo   int    `config:"portsTo"`
+	Sockets   int    `config:"sockets"` // further sockets at most, for equal peer ids behind one address
+}
+
+// Public is what players are told to connect to.
+type Public struct {
+	IP   string `config:"ip"`   // a literal; empty: the WebSocket's own, or the first of this machine
+	Host string `config:"host"` // DNS name, empty for none
+}
+
+// Fleet is a fleet that is there from the start.
+type Fleet struct {
+	ID               string `config:"id"` // fleet-...
+	Name             string `config:"name"`
+	Description      string `config:"description"`
+	GameSessionsMax  int    `config:"gameSessionsMax"`
+	LaunchParameters string `config:"launchParameters"`
+}
+
+// Alias is an alias that is there from the start: Fleet for SIMPLE routing,
+// Message for TERMINAL.
+type Alias struct {
+	ID      string `config:"id"` // alias-...
+	Name    string `config:"name"`
+	Fleet   string `config:"fleet"`
+	Message string `config:"message"`
+}
+
+// Reconnect is what happens to a player whose connection is lost.
+type Reconnect struct {
+	Window   time.Duration `config:"window"`   // 0 to 600 s; 0 is the original's behaviour
+	Takeover string        `config:"takeover"` // now, or refuse
+}
+
+// Session are the settings of all game sessions.
+type Session struct {
+	EmptyTimeout        time.Duration `config:"emptyTimeout"` // without players; 0: when the last leaves; negative: never
+	PingInterval        time.Duration `config:"pingInterval"` // default of scripts that do not say
+	PlayerQueueBytes    int           `config:"playerQueueBytes"`
+	PlayerQueueMessages int           `config:"playerQueueMessages"`
+	MailboxBytes        int           `config:"mailboxBytes"`
+	MailboxMessages     int           `config:"mailboxMessages"`
+	EndedMax            int           `config:"endedMax"`  // ended game sessions remembered
+	EndedKeep           time.Duration `config:"endedKeep"` // for at most so long
+}
+
+// Limits bound what peers may cost; 0 switches one off.
+type Limits struct {
+	LoginTimeout                      time.Duration `config:"loginTimeout"`
+	Unauthenticated                   int           `config:"unauthenticated"`
+	UnauthenticatedPerIP              int           `config:"unauthenticatedPerIP"`
+	ConnectionsPerIPPerSecond         float64       `config:"connectionsPerIPPerSecond"`
+	ConnectionsPerIPBurst             int           `config:"connectionsPerIPBurst"`
+	LoginFailuresPerIPPerMinute       int           `config:"loginFailuresPerIPPerMinute"`
+	LoginsPerPlayerSessionPerMinute   int           `config:"loginsPerPlayerSessionPerMinute"`
+	MalformedPackets                  int           `config:"malformedPackets"`
+	PlayerMessagesPerSecond           float64       `config:"playerMessagesPerSecond"`
+	PlayerMessagesBurst               float64       `config:"playerMessagesBurst"`
+	PlayerBytesPerSecond              float64       `config:"playerBytesPerSecond"`
+	TooFastFor                        time.Duration `config:"tooFastFor"`
+	GroupOperationsPerSecond          float64       `config:"groupOperationsPerSecond"`
+	GroupsPerPlayer                   int           `config:"groupsPerPlayer"`
+	GroupsPerGameSession              int           `config:"groupsPerGameSession"`
+	DeliveriesPerGameSessionPerSecond int           `config:"deliveriesPerGameSessionPerSecond"`
+	MessageBytes                      int           `config:"messageBytes"` // inbound WebSocket message; not to be switched off
+}
+
+// Flush says when output is written (DESIGN 5).
+type Flush struct {
+	Interval string `config:"interval"` // adaptive, or a duration; 0s writes after every batch
+}
+
+// Drain is how the host stops.
+type Drain struct {
+	Grace time.Duration `config:"grace"` // how long game sessions with players may go on
+}
+
+// Log is the host's log.
+type Log struct {
+	Level  string `config:"level"`  // debug, info, warn, error
+	Format string `config:"format"` // json or pretty
+}
+
+// Defaults returns the configuration of a host on loopback with the default
+// ports, one fleet and one alias.
+func Defaults() Config {
+	return Config{
+		API:       API{Addr: "127.0.0.1:8080"},
+		WebSocket: WebSocket{Addr: "127.0.0.1:1900", EmptyCloseIsLeave: true},
+		Fast:      Fast{Addr: "127.0.0.1:33400", Enabled: true, SameIP: true, PortsFrom: 33403, PortsTo: 33500, Sockets: 64},
+		Region:    "us-east-1",
+		Account:   "000000000000",
+		Fleets:    []Fleet{{ID: "fleet-dev", Name: "dev", Description: "the embedded fleet", GameSessionsMax: 1000}},
+		Aliases:   []Alias{{ID: "alias-dev", Name: "dev", Fleet: "fleet-dev"}},
+		Reconnect: Reconnect{Window: 30 * time.Second, Takeover: "now"},
+		Session: Session{
+			EmptyTimeout: 5 * time.Minute, PingInterval: 3 * time.Second,
+			PlayerQueueBytes: 1 << 20, PlayerQueueMessages: 4096,
+			MailboxBytes: 8 << 20, MailboxMessages: 8192,
+			EndedMax: 10_000, EndedKeep: 30 * 24 * time.Hour,
+		},
+		Limits: Limits{
+			LoginTimeout: 10 * time.Second, Unauthenticated: 2000, UnauthenticatedPerIP: 20,
+			ConnectionsPerIPPerSecond: 50, ConnectionsPerIPBurst: 200,
+			LoginFailuresPerIPPerMinute: 10, LoginsPerPlayerSessionPerMinute: 5, MalformedPackets: 10,
+			PlayerMessagesPerSecond: 200, PlayerMessagesBurst: 400, PlayerBytesPerSecond: 256 << 10, TooFastFor: 10 * time.Second,
+			GroupOperationsPerSecond: 20, GroupsPerPlayer: 64, GroupsPerGameSession: 4096,
+			DeliveriesPerGameSessionPerSecond: 50_000, MessageBytes: 65536,
+		},
+		Flush: Flush{Interval: "adaptive"},
+		Drain: Drain{Grace: 30 * time.Second},
+		Log:   Log{Level: "info", Format: "json"},
+	}
+}

@@ -1,0 +1,189 @@
+package host_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+	"github.com/rs/zerolog"
+	"go.uber.org/goleak"
+
+	"troupe/actors/script"
+	"troupe/messages"
+	"troupe/transport/host"
+	"troupe/transport/transporttest/stock"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// patience is how long a step of a test may take before it counts as failed.
+const patience = 10 * time.Second
+
+// testHost is a host on loopback with clients that end with the test.
+type testHost struct {
+	*testing.T
+	host *host.Host
+	api  *gamelift.Client
+}
+
+// startHost starts a host on free ports. Change may alter its configuration; a
+// nil handler is a relay.
+func startHost(t *testing.T, change func(*host.Config), handler func() script.Handler) *testHost {
+	t.Helper()
+	c := host.Defaults()
+	c.API.Addr, c.WebSocket.Addr, c.Fast.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
+	c.Limits.UnauthenticatedPerIP, c.Limits.ConnectionsPerIPPerSecond = 0, 0
+	c.Limits.LoginFailuresPerIPPerMinute, c.Limits.LoginsPerPlayerSessionPerMinute = 0, 0
+	if change != nil {
+		change(&c)
+	}
+	o := host.Options{Config: c, Log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel)}
+	if handler != nil {
+		o.NewHandler = func(*messages.Fleet) script.Handler { return handler() }
+	}
+	h, err := host.Start(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.Close)
+	th := &testHost{T: t, host: h}
+	th.api = gamelift.New(gamelift.Options{
+		Region: "us-east-1", BaseEndpoint: aws.String("http://" + h.Addrs().API), RetryMaxAttempts: 1,
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: "test", SecretAccessKey: "test"}, nil
+		}),
+	})
+	return th
+}
+
+func (h *testHost) context() context.Context {
+	h.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	h.Cleanup(cancel)
+	return ctx
+}
+
+// newGame creates a game session for max players and waits until it is ACTIVE.
+func (h *testHost) newGame(max int) string {
+	h.Helper()
+	out, err := h.api.CreateGameSession(h.context(), &gamelift.CreateGameSessionInput{
+		FleetId: aws.String("fleet-dev"), MaximumPlayerSessionCount: aws.Int32(int32(max)), Name: aws.String(h.Name()),
+	})
+	if err != nil {
+		h.Fatal(err)
+	}
+	id := *out.GameSession.GameSessionId
+	h.until("game session is ACTIVE", func() error {
+		if s := h.game(id).Status; s != types.GameSessionStatusActive {
+			return fmt.Errorf("it is %s", s)
+		}
+		return nil
+	})
+	return id
+}
+
+func (h *testHost) game(id string) types.GameSession {
+	h.Helper()
+	out, err := h.api.DescribeGameSessions(h.context(), &gamelift.DescribeGameSessionsInput{GameSessionId: aws.String(id)})
+	if err != nil {
+		h.Fatal(err)
+	}
+	return out.GameSessions[0]
+}
+
+// seats reserves n player sessions and returns their ids.
+func (h *testHost) seats(game string, n int) []string {
+	h.Helper()
+	var names []string
+	for i := range n {
+		names = append(names, fmt.Sprintf("player-%d-%d", time.Now().UnixNano(), i))
+	}
+	out, err := h.api.CreatePlayerSessions(h.context(), &gamelift.CreatePlayerSessionsInput{GameSessionId: aws.String(game), PlayerIds: names})
+	if err != nil {
+		h.Fatal(err)
+	}
+	var ids []string
+	for _, p := range out.PlayerSessions {
+		ids = append(ids, *p.PlayerSessionId)
+	}
+	return ids
+}
+
+// seat returns the record of a player session.
+func (h *testHost) seat(id string) types.PlayerSession {
+	h.Helper()
+	out, err := h.api.DescribePlayerSessions(h.context(), &gamelift.DescribePlayerSessionsInput{PlayerSessionId: aws.String(id)})
+	if err != nil {
+		h.Fatal(err)
+	}
+	return out.PlayerSessions[0]
+}
+
+// dial opens a stock client and sends its LOGIN.
+func (h *testHost) dial(id string, o stock.Options) *stock.Client {
+	h.Helper()
+	c, err := stock.Dial(h.context(), h.host.Addrs().WS, id, o)
+	if err != nil {
+		h.Fatal(err)
+	}
+	h.Cleanup(c.Kill)
+	return c
+}
+
+// join opens a stock client and waits for its login.
+func (h *testHost) join(id string, o stock.Options) *stock.Client {
+	h.Helper()
+	c := h.dial(id, o)
+	if r, err := c.AwaitLogin(h.context()); err != nil {
+		h.Fatalf("login: %v (%+v)", err, r)
+	}
+	return c
+}
+
+// players joins n stock clients to a new game of their own.
+func (h *testHost) players(n int, o stock.Options) []*stock.Client {
+	h.Helper()
+	var clients []*stock.Client
+	for _, id := range h.seats(h.newGame(max(n, 8)), n) {
+		clients = append(clients, h.join(id, o))
+	}
+	return clients
+}
+
+// expect returns the client's next event that matches.
+func (h *testHost) expect(c *stock.Client, match func(stock.Event) bool) stock.Event {
+	h.Helper()
+	e, err := c.Expect(h.context(), match)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return e
+}
+
+// send sends one message.
+func (h *testHost) send(c *stock.Client, m stock.Message) {
+	h.Helper()
+	if err := c.Send(m); err != nil {
+		h.Fatal(err)
+	}
+}
+
+// until waits for a condition that tells why it is not yet true.
+func (h *testHost) until(what string, why func() error) {
+	h.Helper()
+	deadline := time.Now().Add(patience)
+	for {
+		err := why()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			h.Fatalf("%s: not within %v: %v", what, patience, err)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}

@@ -1,0 +1,303 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/actors"
+	"troupe/actors/connection"
+	"troupe/actors/fleet"
+	"troupe/actors/gamesession"
+	"troupe/actors/player"
+	"troupe/actors/script"
+	"troupe/actors/stage"
+	"troupe/messages"
+	"troupe/messages/counters"
+	"troupe/transport"
+	"troupe/transport/fast"
+	"troupe/transport/gateway"
+	"troupe/transport/ops"
+	"troupe/transport/serviceapi"
+	"troupe/transport/websocket"
+)
+
+// Options are what a Host needs besides its Config.
+type Options struct {
+	Config Config
+	Log    zerolog.Logger
+	// NewHandler makes the logic of one game session; nil means a relay.
+	NewHandler func(f *messages.Fleet) script.Handler
+	// Version is shown in metrics.
+	Version string
+	// OnFailure is called when the host cannot go on: end the process with an
+	// error. Nil does nothing.
+	OnFailure func(reason string)
+}
+
+// Host is one running host. Its methods may be called from any goroutine.
+type Host struct {
+	log      zerolog.Logger
+	count    *counters.Set
+	system   *actors.System
+	fast     *fast.Pool
+	ws       *websocket.Listener
+	api      net.Listener
+	http     *http.Server
+	ops      *ops.Pages
+	addrs    Announcement
+	grace    time.Duration
+	serving  sync.WaitGroup
+	stopOnce sync.Once
+	stopped  chan struct{}
+}
+
+// Announcement tells where the listeners are, host:port each; absent where off.
+type Announcement struct {
+	API  string `json:"api,omitempty"`
+	WS   string `json:"ws,omitempty"`
+	WSS  string `json:"wss,omitempty"`
+	Fast string `json:"fast,omitempty"`
+	DTLS string `json:"fast_dtls,omitempty"`
+	KCP  string `json:"kcp,omitempty"`
+}
+
+// Start checks the configuration, binds all listeners and serves. On an error
+// nothing is left behind.
+func Start(o Options) (h *Host, err error) {
+	c := &o.Config
+	if err := c.Validate(); err != nil {
+		return nil, fmt.Errorf("host: configuration: %w", err)
+	}
+	h = &Host{log: o.Log, count: new(counters.Set), grace: c.Drain.Grace, stopped: make(chan struct{})}
+	defer func() {
+		if err != nil {
+			h.stop(messages.CloseGoingAway)
+		}
+	}()
+	admission := transport.NewAdmission(transport.AdmissionLimits{
+		PendingMax: c.Limits.Unauthenticated, PendingPerIPMax: c.Limits.UnauthenticatedPerIP,
+		RatePerIP: c.Limits.ConnectionsPerIPPerSecond, BurstPerIP: c.Limits.ConnectionsPerIPBurst,
+	}, h.count, time.Now)
+	if h.ws, err = websocket.Listen(websocket.Options{
+		Addr: c.WebSocket.Addr, Kind: transport.WS, Admission: admission, Counters: h.count, Log: o.Log,
+		MessageBytesMax: c.Limits.MessageBytes, EmptyCloseIsLeave: c.WebSocket.EmptyCloseIsLeave,
+	}); err != nil {
+		return nil, fmt.Errorf("host: websocket.addr: %w", err)
+	}
+	if h.fast, err = fast.Listen(c.fastOptions(h.count, o.Log)); err != nil {
+		return nil, fmt.Errorf("host: fast.addr: %w", err)
+	}
+	if h.api, err = net.Listen("tcp", c.API.Addr); err != nil {
+		return nil, fmt.Errorf("host: api.addr: %w", err)
+	}
+	if err = h.startActors(o); err != nil {
+		return nil, err
+	}
+	if err = h.startAPI(o); err != nil {
+		return nil, err
+	}
+	gw := gateway.New(gateway.Options{System: h.system, Fast: h.fast, Counters: h.count, Log: o.Log, Limits: c.gatewayLimits()})
+	h.serving.Go(func() { h.serveError("websocket", h.ws.Serve(gw)) })
+	h.serving.Go(func() { h.serveError("api", h.http.Serve(h.api)) })
+	h.addrs = Announcement{API: h.api.Addr().String(), WS: h.ws.Addr().String(), Fast: fastAddr(c.Fast.Addr, h.fast.Port())}
+	h.ops.SetReady(true)
+	return h, nil
+}
+
+func (h *Host) serveError(what string, err error) {
+	if err != nil && !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
+		h.log.Error().Err(err).Str("listener", what).Msg("listener failed")
+	}
+}
+
+// startActors builds the tree, which gives out the address of the listeners.
+func (h *Host) startActors(o Options) error {
+	c := &o.Config
+	ip, err := c.advertisedIP(h.ws.Addr())
+	if err != nil {
+		return err
+	}
+	policy, err := c.Flush.policy()
+	if err != nil {
+		return err
+	}
+	newHandler := o.NewHandler
+	if newHandler == nil {
+		newHandler = func(*messages.Fleet) script.Handler { return script.Relay{} }
+	}
+	h.system = actors.Start(actors.Options{
+		Log: o.Log, Counters: h.count, Shards: c.Workers, Flush: policy, OnFailure: o.OnFailure,
+		Timeouts: connection.Timeouts{Login: c.Limits.LoginTimeout, SilenceMin: connection.DefaultTimeouts().SilenceMin},
+		Fleet: fleet.Options{
+			Region: c.Region, Fleets: c.fleetRecords(time.Now()), Aliases: c.aliasRecords(time.Now()),
+			Advertised: fleet.Advertised{IPAddress: ip, DNSName: c.Public.Host, Port: h.ws.Addr().(*net.TCPAddr).Port},
+			Session:    c.sessionSettings(), NewHandler: newHandler,
+			EndedMax: c.Session.EndedMax, EndedKeep: c.Session.EndedKeep,
+		},
+	})
+	return nil
+}
+
+// startAPI puts the service API and the operator's pages on one address.
+func (h *Host) startAPI(o Options) error {
+	api, err := serviceapi.New(serviceapi.Options{
+		Backend: h.system, Region: o.Config.Region, Account: o.Config.Account, Log: o.Log, Counters: h.count,
+	})
+	if err != nil {
+		return fmt.Errorf("host: service API: %w", err)
+	}
+	h.ops = ops.New(ops.Options{Counters: h.count, System: h.system, Version: o.Version})
+	h.http = &http.Server{
+		Handler: h.ops.Mux(api), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 60 * time.Second,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
+	}
+	return nil
+}
+
+// Addrs tells where the listeners are.
+func (h *Host) Addrs() Announcement { return h.addrs }
+
+// Counters returns what the host counts.
+func (h *Host) Counters() *counters.Set { return h.count }
+
+// System returns the tree of actors.
+func (h *Host) System() *actors.System { return h.system }
+
+// Drain stops in order (style of nats and derp): not ready and no new
+// connections; game sessions end by themselves for up to the configured grace
+// and are ended then; players are told; everything closes. It returns when all
+// is gone. Cancelling ctx skips the waiting.
+func (h *Host) Drain(ctx context.Context) {
+	h.ops.SetReady(false)
+	h.log.Info().Dur("grace", h.grace).Int("connections", h.ws.Len()).Msg("draining")
+	closing, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	if err := h.ws.Close(closing); err != nil {
+		h.log.Warn().Err(err).Msg("the WebSocket listener did not close in time")
+	}
+	h.drainActors(ctx)
+	h.stop(messages.CloseGoingAway)
+}
+
+// endTimeout is how long game sessions may take to end once they are told to.
+const endTimeout = 10 * time.Second
+
+func (h *Host) drainActors(ctx context.Context) {
+	waiting, cancel := context.WithTimeout(context.Background(), h.grace+endTimeout)
+	defer cancel()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		if err := h.system.Drain(waiting, h.grace); err != nil {
+			h.log.Warn().Err(err).Msg("game sessions did not end in time")
+		}
+	}()
+	select {
+	case <-done:
+		return
+	case <-ctx.Done():
+		h.log.Warn().Msg("no more waiting")
+		now, stop := context.WithTimeout(context.Background(), endTimeout)
+		defer stop()
+		if err := h.system.Drain(now, 0); err != nil {
+			h.log.Warn().Err(err).Msg("game sessions did not end in time")
+		}
+		cancel()
+		<-done
+	}
+}
+
+// Close stops at once: game sessions end, players are told, everything closes.
+func (h *Host) Close() {
+	skip, cancel := context.WithCancel(context.Background())
+	cancel()
+	h.Drain(skip)
+}
+
+// stop closes everything that was started. It is idempotent.
+func (h *Host) stop(reason messages.CloseReason) {
+	h.stopOnce.Do(func() {
+		defer close(h.stopped)
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		if h.ws != nil {
+			h.ws.Close(ctx)
+			h.ws.CloseAll(reason)
+			h.ws.Wait(ctx)
+		}
+		if h.system != nil {
+			h.system.Close()
+		}
+		if h.http != nil {
+			if h.http.Shutdown(ctx) != nil {
+				h.http.Close()
+			}
+		} else if h.api != nil {
+			h.api.Close()
+		}
+		if h.fast != nil {
+			h.fast.Close()
+		}
+		h.serving.Wait()
+		h.log.Info().Msg("stopped")
+	})
+	<-h.stopped
+}
+
+func (c *Config) fastOptions(count *counters.Set, log zerolog.Logger) fast.Options {
+	o := fast.Defaults()
+	o.Addr, o.Enabled, o.SameIP = c.Fast.Addr, c.Fast.Enabled, c.Fast.SameIP
+	o.ExtraPortsMin, o.ExtraPortsMax, o.ExtraSocketsMax = uint16(c.Fast.PortsFrom), uint16(c.Fast.PortsTo), c.Fast.Sockets
+	if c.Fast.Sockets == 0 {
+		o.ExtraSocketsMax = -1
+	}
+	o.Counters, o.Log = count, log
+	return o
+}
+
+func (c *Config) gatewayLimits() gateway.Limits {
+	l := &c.Limits
+	return gateway.Limits{
+		MalformedMax:      l.MalformedPackets,
+		MessagesPerSecond: l.PlayerMessagesPerSecond, MessageBurst: l.PlayerMessagesBurst, BytesPerSecond: l.PlayerBytesPerSecond,
+		TooFastFor: l.TooFastFor, GroupOpsPerSecond: l.GroupOperationsPerSecond,
+		LoginFailuresPerIPPerMinute: l.LoginFailuresPerIPPerMinute, LoginsPerIDPerMinute: l.LoginsPerPlayerSessionPerMinute,
+	}
+}
+
+func (c *Config) sessionSettings() gamesession.Settings {
+	return gamesession.Settings{
+		Budget:          player.Budget{BytesMax: c.Session.PlayerQueueBytes, MessagesMax: c.Session.PlayerQueueMessages},
+		ReconnectWindow: c.Reconnect.Window, Takeover: c.Reconnect.Takeover == "now",
+		PingInterval: c.Session.PingInterval, EmptyTimeout: c.Session.EmptyTimeout,
+		GroupsPerPlayerMax: c.Limits.GroupsPerPlayer, GroupsMax: c.Limits.GroupsPerGameSession,
+		DeliveriesPerSecond: c.Limits.DeliveriesPerGameSessionPerSecond,
+		Mailbox:             stage.LaneLimits{MessagesMax: c.Session.MailboxMessages, BytesMax: c.Session.MailboxBytes},
+	}
+}
+
+func (c *Config) fleetRecords(now time.Time) []*messages.Fleet {
+	var all []*messages.Fleet
+	for _, f := range c.Fleets {
+		all = append(all, &messages.Fleet{
+			ID: messages.FleetID(f.ID), Name: f.Name, Description: f.Description, Status: messages.FleetActive, Created: now,
+			Locations: []string{c.Region}, GameSessionsMax: f.GameSessionsMax, LaunchParams: f.LaunchParameters,
+		})
+	}
+	return all
+}
+
+func (c *Config) aliasRecords(now time.Time) []*messages.Alias {
+	var all []*messages.Alias
+	for _, a := range c.Aliases {
+		all = append(all, &messages.Alias{ID: messages.AliasID(a.ID), Name: a.Name, FleetID: messages.FleetID(a.Fleet), Message: a.Message, Created: now})
+	}
+	return all
+}

@@ -1,0 +1,139 @@
+package host
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"regexp"
+	"strconv"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/actors/stage"
+)
+
+var (
+	regionForm  = regexp.MustCompile(`\A[A-Za-z0-9-]{1,64}\z`)
+	accountForm = regexp.MustCompile(`\A[0-9]{12}\z`)
+	fleetForm   = regexp.MustCompile(`\Afleet-[A-Za-z0-9-]{1,120}\z`)
+	aliasForm   = regexp.MustCompile(`\Aalias-[A-Za-z0-9-]{1,120}\z`)
+)
+
+// windowMax is the longest reconnect window (reliability.md 2.1).
+const windowMax = 600 * time.Second
+
+// Validate checks the whole configuration. Each problem names its key.
+func (c *Config) Validate() error {
+	var v checks
+	v.addr("api.addr", c.API.Addr, true)
+	v.addr("websocket.addr", c.WebSocket.Addr, false)
+	v.addr("fast.addr", c.Fast.Addr, false)
+	v.that("fast.portsFrom", c.Fast.PortsFrom >= 1 && c.Fast.PortsFrom <= c.Fast.PortsTo && c.Fast.PortsTo <= 65535, "with fast.portsTo must name a range of ports")
+	v.that("fast.sockets", c.Fast.Sockets >= 0, "must not be negative")
+	if c.Public.IP != "" {
+		_, err := netip.ParseAddr(c.Public.IP)
+		v.that("public.ip", err == nil, "must be an IP address")
+	}
+	v.that("region", regionForm.MatchString(c.Region), "must be letters, digits and hyphens")
+	v.that("account", accountForm.MatchString(c.Account), "must be 12 digits")
+	v.fleets(c)
+	v.that("reconnect.window", c.Reconnect.Window >= 0 && c.Reconnect.Window <= windowMax, "must be 0s to 600s")
+	v.that("reconnect.takeover", c.Reconnect.Takeover == "now" || c.Reconnect.Takeover == "refuse", "must be now or refuse")
+	v.session(&c.Session)
+	v.limits(&c.Limits)
+	if _, err := c.Flush.policy(); err != nil {
+		v.that("flush.interval", false, "must be adaptive or a duration of 0s to 100ms")
+	}
+	v.that("drain.grace", c.Drain.Grace >= 0, "must not be negative")
+	v.that("workers", c.Workers >= 0 && c.Workers <= 1024, "must be 0 to 1024")
+	_, err := zerolog.ParseLevel(c.Log.Level)
+	v.that("log.level", err == nil && c.Log.Level != "", "must be debug, info, warn or error")
+	v.that("log.format", c.Log.Format == "json" || c.Log.Format == "pretty", "must be json or pretty")
+	return errors.Join(v...)
+}
+
+type checks []error
+
+func (v *checks) that(key string, ok bool, what string) {
+	if !ok {
+		*v = append(*v, fmt.Errorf("%s: %s", key, what))
+	}
+}
+
+// addr checks host:port. The API has no access keys yet, so it must not leave
+// the machine.
+func (v *checks) addr(key, addr string, loopback bool) {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		v.that(key, false, "must be host:port, like 127.0.0.1:0")
+		return
+	}
+	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
+		v.that(key, false, "must have a port from 0 to 65535")
+	}
+	if ip, err := netip.ParseAddr(host); loopback && host != "localhost" && (err != nil || !ip.IsLoopback()) {
+		v.that(key, false, "must be a loopback address: requests are not authenticated")
+	}
+}
+
+func (v *checks) fleets(c *Config) {
+	v.that("fleets", len(c.Fleets) > 0, "must name at least one fleet")
+	seen := map[string]bool{}
+	for i, f := range c.Fleets {
+		key := fmt.Sprintf("fleets[%d]", i)
+		v.that(key+".id", fleetForm.MatchString(f.ID), "must be fleet- and letters, digits, hyphens")
+		v.that(key+".id", !seen[f.ID], "is there twice")
+		v.that(key+".gameSessionsMax", f.GameSessionsMax >= 1, "must be at least 1")
+		seen[f.ID] = true
+	}
+	for i, a := range c.Aliases {
+		key := fmt.Sprintf("aliases[%d]", i)
+		v.that(key+".id", aliasForm.MatchString(a.ID), "must be alias- and letters, digits, hyphens")
+		v.that(key+".id", !seen[a.ID], "is there twice")
+		v.that(key, (a.Fleet == "") != (a.Message == ""), "must have either a fleet or a message")
+		v.that(key+".fleet", a.Fleet == "" || seen[a.Fleet], "must be one of fleets")
+		seen[a.ID] = true
+	}
+}
+
+func (v *checks) session(s *Session) {
+	v.that("session.pingInterval", s.PingInterval >= 100*time.Millisecond && s.PingInterval <= 10*time.Minute, "must be 100ms to 10m")
+	v.that("session.playerQueueBytes", s.PlayerQueueBytes >= 64<<10, "must be at least 65536")
+	v.that("session.playerQueueMessages", s.PlayerQueueMessages >= 16, "must be at least 16")
+	v.that("session.mailboxBytes", s.MailboxBytes >= 64<<10, "must be at least 65536")
+	v.that("session.mailboxMessages", s.MailboxMessages >= 16, "must be at least 16")
+	v.that("session.endedMax", s.EndedMax >= 1, "must be at least 1")
+	v.that("session.endedKeep", s.EndedKeep > 0, "must be positive")
+}
+
+func (v *checks) limits(l *Limits) {
+	v.that("limits.loginTimeout", l.LoginTimeout > 0, "must be positive")
+	v.that("limits.messageBytes", l.MessageBytes >= 8<<10 && l.MessageBytes <= 1<<20, "must be 8192 to 1048576")
+	for key, n := range map[string]float64{
+		"unauthenticated": float64(l.Unauthenticated), "unauthenticatedPerIP": float64(l.UnauthenticatedPerIP),
+		"connectionsPerIPPerSecond": l.ConnectionsPerIPPerSecond, "connectionsPerIPBurst": float64(l.ConnectionsPerIPBurst),
+		"loginFailuresPerIPPerMinute":     float64(l.LoginFailuresPerIPPerMinute),
+		"loginsPerPlayerSessionPerMinute": float64(l.LoginsPerPlayerSessionPerMinute),
+		"malformedPackets":                float64(l.MalformedPackets), "playerMessagesPerSecond": l.PlayerMessagesPerSecond,
+		"playerMessagesBurst": l.PlayerMessagesBurst, "playerBytesPerSecond": l.PlayerBytesPerSecond,
+		"tooFastFor": float64(l.TooFastFor), "groupOperationsPerSecond": l.GroupOperationsPerSecond,
+		"groupsPerPlayer": float64(l.GroupsPerPlayer), "groupsPerGameSession": float64(l.GroupsPerGameSession),
+		"deliveriesPerGameSessionPerSecond": float64(l.DeliveriesPerGameSessionPerSecond),
+	} {
+		v.that("limits."+key, n >= 0, "must not be negative; 0 switches it off")
+	}
+}
+
+// policy turns the interval into the stage's policy.
+func (f Flush) policy() (stage.FlushPolicy, error) {
+	if f.Interval == "adaptive" {
+		return stage.FlushPolicy{Interval: stage.Adaptive}, nil
+	}
+	d, err := time.ParseDuration(f.Interval)
+	if err != nil || d < 0 || d > 100*time.Millisecond {
+		return stage.FlushPolicy{}, fmt.Errorf("host: flush interval %q", f.Interval)
+	}
+	return stage.FlushPolicy{Interval: d}, nil
+}

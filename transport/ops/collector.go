@@ -1,0 +1,117 @@
+package ops
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"troupe/actors"
+	"troupe/messages"
+	"troupe/messages/counters"
+)
+
+// collector turns a counters.Set into Prometheus metrics when it is asked.
+type collector struct {
+	set    *counters.Set
+	system *actors.System
+	build  prometheus.Metric
+	descs  map[string]*prometheus.Desc
+}
+
+// metric names, help texts and label; one row per metric.
+var rows = []struct{ name, help, label string }{
+	{"troupe_connections", "Open connections by transport; for udp the confirmed fast channels.", "transport"},
+	{"troupe_connections_accepted_total", "Connections accepted.", "transport"},
+	{"troupe_connections_refused_total", "Connections refused before a login.", "reason"},
+	{"troupe_connections_closed_total", "Connections ended, by who ended them.", "by"},
+	{"troupe_close_reasons_total", "Connections closed by the host.", "reason"},
+	{"troupe_logins_total", "LOGIN packets answered.", "outcome"},
+	{"troupe_players", "Players by state.", "state"},
+	{"troupe_game_sessions", "Game sessions by status.", "status"},
+	{"troupe_messages_in_total", "Application messages taken in.", "transport"},
+	{"troupe_bytes_in_total", "Bytes of application messages taken in.", "transport"},
+	{"troupe_messages_delivered_total", "Messages handed to a transport, one per recipient.", "transport"},
+	{"troupe_bytes_out_total", "Bytes handed to the kernel.", "transport"},
+	{"troupe_writes_total", "Write system calls.", "transport"},
+	{"troupe_dropped_total", "Packets and messages dropped.", "reason"},
+	{"troupe_actor_restarts_total", "Actors restarted by their parent.", "kind"},
+	{"troupe_actors", "Actors alive.", "kind"},
+	{"troupe_actor_panics_total", "Panics caught by guards.", ""},
+	{"troupe_actor_unknown_messages_total", "Messages an actor did not know.", ""},
+	{"troupe_handler_errors_total", "Callbacks of game logic that panicked.", ""},
+	{"troupe_slow_consumers_total", "Times a player's queue passed 75 % of its budget.", ""},
+	{"troupe_old_epoch_events_total", "Events of an older connection, ignored.", ""},
+	{"troupe_mailbox_overflows_total", "Posts refused because a game session's mailbox was full.", ""},
+	{"troupe_registry_mailbox_depth", "Messages that wait for the registry.", ""},
+	{"troupe_ready_mailboxes", "Mailboxes that wait for a worker.", ""},
+	{"troupe_api_requests_total", "Service API requests.", ""},
+	{"troupe_api_errors_total", "Service API requests answered with an error.", ""},
+	{"troupe_login_seconds", "LOGIN read to LOGIN_RESPONSE handed over.", ""},
+}
+
+func newCollector(o Options) *collector {
+	c := &collector{set: o.Counters, system: o.System, descs: make(map[string]*prometheus.Desc)}
+	for _, r := range rows {
+		var labels []string
+		if r.label != "" {
+			labels = []string{r.label}
+		}
+		c.descs[r.name] = prometheus.NewDesc(r.name, r.help, labels, nil)
+	}
+	c.build = prometheus.MustNewConstMetric(
+		prometheus.NewDesc("troupe_build_info", "The running build.", []string{"version"}, nil), prometheus.GaugeValue, 1, o.Version)
+	return c
+}
+
+// Describe implements prometheus.Collector.
+func (c *collector) Describe(ch chan<- *prometheus.Desc) {
+	for _, d := range c.descs {
+		ch <- d
+	}
+	ch <- c.build.Desc()
+}
+
+// Collect implements prometheus.Collector.
+func (c *collector) Collect(ch chan<- prometheus.Metric) {
+	s := c.set
+	ch <- c.build
+	vec(c, ch, "troupe_connections", prometheus.GaugeValue, &s.Connections)
+	vec(c, ch, "troupe_connections_accepted_total", prometheus.CounterValue, &s.Accepted)
+	vec(c, ch, "troupe_connections_refused_total", prometheus.CounterValue, &s.Refused)
+	vec(c, ch, "troupe_connections_closed_total", prometheus.CounterValue, &s.Closed)
+	vec(c, ch, "troupe_logins_total", prometheus.CounterValue, &s.Logins)
+	vec(c, ch, "troupe_players", prometheus.GaugeValue, &s.Players)
+	vec(c, ch, "troupe_game_sessions", prometheus.GaugeValue, &s.GameSessions)
+	vec(c, ch, "troupe_messages_in_total", prometheus.CounterValue, &s.MessagesIn)
+	vec(c, ch, "troupe_bytes_in_total", prometheus.CounterValue, &s.BytesIn)
+	vec(c, ch, "troupe_messages_delivered_total", prometheus.CounterValue, &s.Delivered)
+	vec(c, ch, "troupe_bytes_out_total", prometheus.CounterValue, &s.BytesOut)
+	vec(c, ch, "troupe_writes_total", prometheus.CounterValue, &s.Writes)
+	vec(c, ch, "troupe_dropped_total", prometheus.CounterValue, &s.Dropped)
+	vec(c, ch, "troupe_actor_restarts_total", prometheus.CounterValue, &s.Restarts)
+	for _, r := range messages.CloseReasons() {
+		c.one(ch, "troupe_close_reasons_total", prometheus.CounterValue, float64(s.CloseReasons[r].Load()), r.String())
+	}
+	for k := counters.ActorKind(1); k.String() != ""; k++ {
+		c.one(ch, "troupe_actors", prometheus.GaugeValue, float64(c.system.Live(k)), k.String())
+	}
+	c.one(ch, "troupe_actor_panics_total", prometheus.CounterValue, float64(s.ActorPanics.Load()))
+	c.one(ch, "troupe_actor_unknown_messages_total", prometheus.CounterValue, float64(s.ActorMessages.Load()))
+	c.one(ch, "troupe_handler_errors_total", prometheus.CounterValue, float64(s.HandlerErrors.Load()))
+	c.one(ch, "troupe_slow_consumers_total", prometheus.CounterValue, float64(s.SlowConsumers.Load()))
+	c.one(ch, "troupe_old_epoch_events_total", prometheus.CounterValue, float64(s.OldEpochs.Load()))
+	c.one(ch, "troupe_mailbox_overflows_total", prometheus.CounterValue, float64(s.MailboxOverflow.Load()))
+	registry, ready := c.system.Depth()
+	c.one(ch, "troupe_registry_mailbox_depth", prometheus.GaugeValue, float64(registry))
+	c.one(ch, "troupe_ready_mailboxes", prometheus.GaugeValue, float64(ready))
+	c.one(ch, "troupe_api_requests_total", prometheus.CounterValue, float64(s.APIRequests.Load()))
+	c.one(ch, "troupe_api_errors_total", prometheus.CounterValue, float64(s.APIErrors.Load()))
+	count, sum, buckets := s.LoginLatency.Snapshot()
+	ch <- prometheus.MustNewConstHistogram(c.descs["troupe_login_seconds"], count, sum, buckets)
+}
+
+func (c *collector) one(ch chan<- prometheus.Metric, name string, kind prometheus.ValueType, v float64, labels ...string) {
+	ch <- prometheus.MustNewConstMetric(c.descs[name], kind, v, labels...)
+}
+
+func vec[L counters.Label](c *collector, ch chan<- prometheus.Metric, name string, kind prometheus.ValueType, v *counters.Vec[L]) {
+	v.Each(func(l L, n int64) { c.one(ch, name, kind, float64(n), l.String()) })
+}

@@ -1,0 +1,64 @@
+package ops
+
+import (
+	"net/http"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"troupe/actors"
+	"troupe/messages/counters"
+)
+
+// Options configure Pages.
+type Options struct {
+	Counters *counters.Set
+	System   *actors.System
+	// Version is the label of troupe_build_info.
+	Version string
+}
+
+// Pages are the operator's pages. Safe for concurrent use.
+type Pages struct {
+	ready   atomic.Bool
+	metrics http.Handler
+}
+
+// New returns the pages of one host, not ready.
+func New(o Options) *Pages {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(
+		collectors.NewGoCollector(),
+		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		newCollector(o),
+	)
+	return &Pages{metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry})}
+}
+
+// SetReady says whether the host takes players.
+func (p *Pages) SetReady(ready bool) { p.ready.Store(ready) }
+
+// Mux serves the pages, and everything else from next.
+func (p *Pages) Mux(next http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { answer(w, http.StatusOK, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
+		if p.ready.Load() {
+			answer(w, http.StatusOK, "ready")
+		} else {
+			answer(w, http.StatusServiceUnavailable, "draining")
+		}
+	})
+	mux.Handle("GET /metrics", p.metrics)
+	mux.Handle("/", next)
+	return mux
+}
+
+func answer(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	w.Write([]byte(text + "\n"))
+}

@@ -1,0 +1,76 @@
+package serviceapi
+
+import (
+	"strings"
+
+	"troupe/messages"
+)
+
+// arns mints and reads ARNs of one region and account (service-api.md 2.2).
+//
+//	arn:<partition>:gamelift:<region>:<account>:<kind>/<id>
+//
+// On input the partition and the account are ignored: empty and filled accounts
+// both occur in the wild.
+type arns struct{ region, account string }
+
+const arnPrefix = "arn:aws:gamelift:"
+
+func (a arns) mint(kind, id string) string {
+	return arnPrefix + a.region + ":" + a.account + ":" + kind + "/" + id
+}
+
+// resource returns the last part, `<kind>/<id>`, of an ARN of this region.
+func (a arns) resource(arn string) (string, error) {
+	parts := strings.SplitN(arn, ":", 6)
+	if len(parts) != 6 || parts[0] != "arn" {
+		return "", invalid("%q is not an ARN", clip(arn))
+	}
+	if parts[2] != "gamelift" || parts[3] != a.region {
+		return "", messages.Errorf(messages.NotFound, "%q belongs to another service or region than gamelift in %s", clip(arn), a.region)
+	}
+	return parts[5], nil
+}
+
+// id normalises an id or ARN of a kind to the id.
+func (a arns) id(kind, idOrARN string) (string, error) {
+	if !strings.HasPrefix(idOrARN, "arn:") {
+		return idOrARN, nil
+	}
+	resource, err := a.resource(idOrARN)
+	if err != nil {
+		return "", err
+	}
+	id, ok := strings.CutPrefix(resource, kind+"/")
+	if !ok {
+		return "", invalid("%q is not the ARN of a %s", clip(idOrARN), kind)
+	}
+	return id, nil
+}
+
+// gameSession normalises the ARN of a game session to the form the host mints:
+// without account.
+func (a arns) gameSession(arn string) (messages.GameSessionID, error) {
+	resource, err := a.resource(arn)
+	if err != nil || !strings.HasPrefix(resource, "gamesession/") {
+		return "", messages.Errorf(messages.NotFound, "there is no game session %q in %s", clip(arn), a.region)
+	}
+	return messages.GameSessionID(arnPrefix + a.region + "::" + resource), nil
+}
+
+// optional applies a normalisation to a member that may be absent.
+func optional[ID ~string](member *string, normalise func(string) (string, error)) (ID, error) {
+	if member == nil {
+		return "", nil
+	}
+	id, err := normalise(*member)
+	return ID(id), err
+}
+
+func (a arns) fleet(member *string) (messages.FleetID, error) {
+	return optional[messages.FleetID](member, func(s string) (string, error) { return a.id("fleet", s) })
+}
+
+func (a arns) alias(member *string) (messages.AliasID, error) {
+	return optional[messages.AliasID](member, func(s string) (string, error) { return a.id("alias", s) })
+}

@@ -1,0 +1,50 @@
+package serviceapi
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+)
+
+// Caller is who sent a request.
+type Caller struct {
+	AccessKey string // empty without credentials
+	Region    string // region of the credential scope; empty without one
+}
+
+// Authenticator decides who sent a request. body is the whole body, already
+// read, which it must not keep or change. It refuses with an *AuthError; any
+// other error is answered as an internal fault. It may be called from any
+// goroutine.
+type Authenticator func(r *http.Request, body []byte) (Caller, error)
+
+// AuthError is a refusal by an Authenticator, with one of the codes of
+// service-api.md 1.3, such as InvalidSignatureException.
+type AuthError struct{ Code, Text string }
+
+// Error returns the text alone: it is meant for the API's caller.
+func (e *AuthError) Error() string { return e.Text }
+
+// Anyone is auth mode none: it verifies nothing and refuses nobody. Access key
+// and region are what the Authorization header claims, if it has that form.
+func Anyone(r *http.Request, _ []byte) (Caller, error) {
+	_, rest, ok := strings.Cut(r.Header.Get("Authorization"), "Credential=")
+	if !ok {
+		return Caller{}, nil
+	}
+	scope, _, _ := strings.Cut(rest, ",")
+	parts := strings.Split(strings.TrimSpace(scope), "/") // key/date/region/service/aws4_request
+	if len(parts) != 5 || parts[4] != "aws4_request" || len(scope) > 256 {
+		return Caller{}, nil
+	}
+	return Caller{AccessKey: parts[0], Region: parts[2]}, nil
+}
+
+// authFault translates the error of an Authenticator.
+func authFault(err error) *fault {
+	var refused *AuthError
+	if errors.As(err, &refused) {
+		return badRequest(refused.Code, refused.Text)
+	}
+	return internal(err)
+}

@@ -1,0 +1,36 @@
+package serviceapi
+
+import (
+	"context"
+
+	"troupe/messages"
+)
+
+// Backend is what the API needs of the host. Errors are *messages.Error or
+// context errors; anything else is answered as an internal fault. All methods
+// may be called from any goroutine, must return when ctx ends, and return
+// records that nobody changes afterwards.
+//
+// The API has checked lengths, patterns and all rules that need no state. Ids
+// arrive without the ARN around them, game session ids as ARNs in the form the
+// host mints (service-api.md 2.2).
+type Backend interface {
+	// CreateGameSession resolves fleet or alias, keeps the idempotency token,
+	// takes a server process and answers with the new record (service-api.md 2.6).
+	CreateGameSession(ctx context.Context, req messages.CreateGameSession) (*messages.GameSession, error)
+
+	// GameSessions answers in order of creation time, then id. An unknown game
+	// session, fleet or alias is NotFound.
+	GameSessions(ctx context.Context, q messages.GameSessionQuery) ([]*messages.GameSession, error)
+
+	// CreatePlayerSessions reserves one seat per player, all or none, and
+	// answers in the order of the request (service-api.md 2.7).
+	CreatePlayerSessions(ctx context.Context, req messages.CreatePlayerSessions) ([]*messages.PlayerSession, error)
+
+	// PlayerSessions answers in order of creation time, then id. An unknown
+	// game session or player session is NotFound, an unknown player an empty list.
+	PlayerSessions(ctx context.Context, q messages.PlayerSessionQuery) ([]*messages.PlayerSession, error)
+
+	// Fleets answers all fleets.
+	Fleets(ctx context.Context) ([]*messages.Fleet, error)
+}

@@ -1,0 +1,52 @@
+package serviceapi
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+)
+
+// Body caps. GameSessionData may hold 262,144 characters, and a JSON client
+// that escapes everything outside ASCII spends up to 12 bytes on each: 3 MiB. A
+// script archive of 5,000,000 bytes is 6.7 MB in base64.
+const (
+	bodyMax       = 1 << 20
+	bodyDataMax   = 4 << 20
+	bodyScriptMax = 8 << 20
+
+	// bodyDrainMax is how much of an oversized body is read and thrown away, so
+	// that the caller, still sending, gets to see the answer.
+	bodyDrainMax = 16 << 20
+)
+
+func bodyCap(operation string) int64 {
+	switch operation {
+	case "CreateScript", "UpdateScript":
+		return bodyScriptMax
+	case "CreateGameSession", "StartGameSessionPlacement":
+		return bodyDataMax
+	}
+	return bodyMax
+}
+
+// readBody reads a whole body of at most most bytes.
+func readBody(r *http.Request, most int64) ([]byte, error) {
+	if r.Body == nil || r.Body == http.NoBody {
+		return nil, nil
+	}
+	body, err := io.ReadAll(io.LimitReader(r.Body, most+1))
+	switch {
+	case int64(len(body)) > most:
+		_, _ = io.CopyN(io.Discard, r.Body, bodyDrainMax)
+		return nil, &fault{
+			status: http.StatusRequestEntityTooLarge, code: entityTooLarge,
+			text: fmt.Sprintf("the request body is larger than %d bytes", most),
+		}
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, undecodable("it ends too early")
+	case err != nil:
+		return nil, undecodable("it could not be read")
+	}
+	return body, nil
+}

@@ -1,0 +1,170 @@
+package serviceapi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/messages"
+)
+
+func TestAPICheck21_Replay(t *testing.T) {
+	now := epochStart
+	a := newAPI(t, func(o *Options) { o.Now = func() time.Time { return now } })
+	inBoth(t, func(t *testing.T, protocol string) {
+		bodies := map[int][]byte{}
+		create := func(invocation string, seats int) string {
+			t.Helper()
+			if bodies[seats] == nil { // a second encoding may order the map differently
+				bodies[seats] = encode(t, protocol, members{"FleetId": fleetOne, "MaximumPlayerSessionCount": seats})
+			}
+			out := a.raw(t, protocol, "CreateGameSession", bodies[seats], "Amz-Sdk-Invocation-Id", invocation).ok(t)
+			return out["GameSession"].(members)["GameSessionId"].(string)
+		}
+		first := create("call-1", 1)
+		if got := create("call-1", 1); got != first {
+			t.Errorf("repeated: got %s, want %s", got, first)
+		}
+		for name, got := range map[string]string{"other body": create("call-1", 2), "other call": create("call-2", 1), "no id": create("", 1)} {
+			if got == first {
+				t.Errorf("%s: got the first response", name)
+			}
+		}
+		body := encode(t, protocol, members{"GameSessionId": first, "PlayerId": "p"})
+		one := a.raw(t, protocol, "CreatePlayerSession", body, "Amz-Sdk-Invocation-Id", "p")
+		two := a.raw(t, protocol, "CreatePlayerSession", body, "Amz-Sdk-Invocation-Id", "p")
+		if one.ok(t); !bytes.Equal(one.raw, two.raw) {
+			t.Errorf("got %s then %s", one.raw, two.raw)
+		}
+		if one.header.Get("x-amzn-RequestId") == two.header.Get("x-amzn-RequestId") {
+			t.Error("replay repeats the request id")
+		}
+		now = now.Add(replayFor)
+		if create("call-1", 1) == first {
+			t.Error("replayed after 5 minutes")
+		}
+	})
+}
+
+func TestAPIReplayForgetsFailures(t *testing.T) {
+	a := newAPI(t)
+	in := members{"FleetId": fleetOne, "MaximumPlayerSessionCount": 1}
+	a.fake.fail = messages.Errorf(messages.FleetCapacityExceeded, "full")
+	a.call(t, "json", "CreateGameSession", in, "Amz-Sdk-Invocation-Id", "x").want(t, 400, "FleetCapacityExceededException")
+	a.fake.fail = nil
+	a.call(t, "json", "CreateGameSession", in, "Amz-Sdk-Invocation-Id", "x").ok(t)
+}
+
+// A caller that times out and tries again gets the session it asked for first.
+func TestAPIReplayAfterHangUp(t *testing.T) {
+	a := newAPI(t)
+	entered, proceed := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	a.fake.hook = func(ctx context.Context) error {
+		once.Do(func() { close(entered) })
+		select {
+		case <-proceed:
+		case <-ctx.Done():
+		}
+		return ctx.Err()
+	}
+	body := encode(t, "json", members{"FleetId": fleetOne, "MaximumPlayerSessionCount": 1})
+	ctx, hangUp := context.WithCancel(context.Background())
+	r := newRequest("json", a.url, "CreateGameSession", body).WithContext(ctx)
+	r.Header.Set("Amz-Sdk-Invocation-Id", "x")
+	gone := make(chan error)
+	go func() {
+		resp, err := a.client.Do(r)
+		if err == nil {
+			_, _ = io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+		gone <- err
+	}()
+	<-entered
+	hangUp()
+	if err := <-gone; !errors.Is(err, context.Canceled) {
+		t.Fatalf("first attempt: %v", err)
+	}
+	again := make(chan reply)
+	go func() {
+		again <- a.raw(t, "json", "CreateGameSession", body, "Amz-Sdk-Invocation-Id", "x")
+	}()
+	close(proceed)
+	if r := <-again; r.status != http.StatusOK {
+		t.Errorf("second attempt: %d %v", r.status, r.body)
+	}
+	if n := len(a.fake.created); n != 1 {
+		t.Errorf("%d game sessions created", n)
+	}
+}
+
+func TestReplayWaitsForTheRunningAttempt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newReplays(time.Now)
+		key := replayKey{operation: "x"}
+		runs := 0
+		attempt := func() ([]byte, error) {
+			runs++
+			time.Sleep(time.Second)
+			return []byte("done"), nil
+		}
+		for range 5 {
+			go func() {
+				if body, err := c.do(t.Context(), key, attempt); err != nil || string(body) != "done" {
+					t.Errorf("got %q, %v", body, err)
+				}
+			}()
+		}
+		short, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+		defer cancel()
+		synctest.Wait()
+		if _, err := c.do(short, key, attempt); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		if runs != 1 || len(c.running) != 0 {
+			t.Errorf("%d runs, %d running", runs, len(c.running))
+		}
+		time.Sleep(replayFor)
+		c.begin(replayKey{operation: "y"})
+		if len(c.kept) != 0 || c.order.Len() != 0 || c.bytes != 0 {
+			t.Errorf("kept %d, %d bytes", len(c.kept), c.bytes)
+		}
+	})
+}
+
+func TestReplayIsBounded(t *testing.T) {
+	c := newReplays(func() time.Time { return epochStart })
+	for i := range replayMax + 10 {
+		c.keep(replayKey{invocation: fmt.Sprint(i)}, nil)
+	}
+	if len(c.kept) != replayMax || c.order.Len() != replayMax {
+		t.Errorf("kept %d", len(c.kept))
+	}
+	if _, _, done := c.begin(replayKey{invocation: "9"}); done {
+		t.Error("the oldest is still there")
+	}
+	if _, _, done := c.begin(replayKey{invocation: "10"}); !done {
+		t.Error("more than the oldest are gone")
+	}
+	big := make([]byte, replayBytesMax/2)
+	for i := range 3 {
+		c.keep(replayKey{invocation: fmt.Sprint("big", i)}, big)
+		if c.bytes > replayBytesMax {
+			t.Fatalf("%d bytes", c.bytes)
+		}
+	}
+	c.keep(replayKey{invocation: "huge"}, make([]byte, replayBytesMax))
+	if len(c.kept) != 1 {
+		t.Errorf("kept %d", len(c.kept))
+	}
+}

@@ -1,0 +1,391 @@
+package serviceapi
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"troupe/messages"
+)
+
+func TestAPICheck20_LimitsPatternsEnums(t *testing.T) {
+	a := newAPI(t)
+	game := a.newGameSession(t, 9)
+	create := func(extra members) members {
+		in := members{"FleetId": fleetOne, "MaximumPlayerSessionCount": 1}
+		for k, v := range extra {
+			in[k] = v
+		}
+		return in
+	}
+	property := func(key, value any) members {
+		return members{"GameProperties": []members{{"Key": key, "Value": value}}}
+	}
+	snow := func(n int) string { return strings.Repeat("\u2603", n) }
+	many := func(n int) (l []members) {
+		for i := range n {
+			l = append(l, members{"Key": fmt.Sprint(i), "Value": ""})
+		}
+		return l
+	}
+	cases := []struct {
+		name, operation string
+		in              members
+		text            string // part of the refusal; empty: accepted
+	}{
+		{"required member", "CreateGameSession", members{"FleetId": fleetOne}, "MaximumPlayerSessionCount is required"},
+		{"required comes before limits", "CreateGameSession", members{"FleetId": "?"}, "MaximumPlayerSessionCount is required"},
+		{"model order", "CreateGameSession", members{"FleetId": "?", "MaximumPlayerSessionCount": -1}, "FleetId must match"},
+		{"negative count", "CreateGameSession", create(members{"MaximumPlayerSessionCount": -1}), "at least 0"},
+		{"count over the cap", "CreateGameSession", create(members{"MaximumPlayerSessionCount": 201}), "0 to 200"},
+		{"count at the cap", "CreateGameSession", create(members{"MaximumPlayerSessionCount": 200}), ""},
+		{"name in characters, not bytes", "CreateGameSession", create(members{"Name": snow(1024)}), ""},
+		{"name too long", "CreateGameSession", create(members{"Name": snow(1025)}), "Name must have 1 to 1024 characters, it has 1025"},
+		{"empty name", "CreateGameSession", create(members{"Name": ""}), "Name must have 1 to 1024"},
+		{"data at the limit", "CreateGameSession", create(members{"GameSessionData": snow(262144)}), ""},
+		{"data too long", "CreateGameSession", create(members{"GameSessionData": strings.Repeat("x", 262145)}), "GameSessionData"},
+		{"token too long", "CreateGameSession", create(members{"IdempotencyToken": strings.Repeat("x", 49)}), "IdempotencyToken"},
+		{"token pattern is anchored", "CreateGameSession", create(members{"IdempotencyToken": "a_b"}), "IdempotencyToken must match"},
+		{"token with line end", "CreateGameSession", create(members{"IdempotencyToken": "ab\n"}), "IdempotencyToken must match"},
+		{"location pattern", "CreateGameSession", create(members{"Location": "us_east"}), "Location must match"},
+		{"fleet pattern", "CreateGameSession", create(members{"FleetId": "fleet-a/b"}), "FleetId must match"},
+		{"alias pattern", "CreateGameSession", members{"AliasId": "fleet-1", "MaximumPlayerSessionCount": 1}, "AliasId must match"},
+		{"16 properties", "CreateGameSession", create(members{"GameProperties": many(16)}), ""},
+		{"17 properties", "CreateGameSession", create(members{"GameProperties": many(17)}), "GameProperties must have 0 to 16 items, it has 17"},
+		{"key too long", "CreateGameSession", create(property(snow(33), "")), "GameProperties[0].Key must have 0 to 32"},
+		{"value too long", "CreateGameSession", create(property("k", snow(97))), "GameProperties[0].Value must have 0 to 96"},
+		{"longest property", "CreateGameSession", create(property(snow(32), snow(96))), ""},
+		{"value missing", "CreateGameSession", create(members{"GameProperties": []members{{"Key": "k"}}}), "GameProperties[0].Value is required"},
+		{"null property", "CreateGameSession", create(members{"GameProperties": []any{nil}}), "GameProperties[0].Key is required"},
+		{"key twice", "CreateGameSession", create(members{"GameProperties": append(many(2), many(1)...)}), "twice"},
+		{"two tokens", "CreateGameSession", create(members{"GameSessionId": "a", "IdempotencyToken": "b"}), "differ"},
+		{"two equal tokens", "CreateGameSession", create(members{"GameSessionId": "a", "IdempotencyToken": "a"}), ""},
+		{"game session id pattern", "DescribeGameSessions", members{"GameSessionId": "a b"}, "GameSessionId must match"},
+		{"filter of 1025 characters", "SearchGameSessions", members{"FleetId": fleetOne, "FilterExpression": snow(1025)}, "FilterExpression must have"},
+		{"player id empty", "CreatePlayerSession", members{"GameSessionId": game, "PlayerId": ""}, "PlayerId must have"},
+		{"player id missing", "CreatePlayerSession", members{"GameSessionId": game}, "PlayerId is required"},
+		{"player data too long", "CreatePlayerSession", members{"GameSessionId": game, "PlayerId": "p", "PlayerData": snow(2049)}, "PlayerData"},
+		{"player data at the limit", "CreatePlayerSession", members{"GameSessionId": game, "PlayerId": "p", "PlayerData": snow(2048)}, ""},
+		{"map value too long", "CreatePlayerSessions",
+			members{"GameSessionId": game, "PlayerIds": []string{"p"}, "PlayerDataMap": members{"x": snow(2049)}}, "PlayerDataMap[x]"},
+		{"map key empty", "CreatePlayerSessions",
+			members{"GameSessionId": game, "PlayerIds": []string{"p"}, "PlayerDataMap": members{"": "x"}}, "PlayerDataMap key"},
+		{"player session pattern", "DescribePlayerSessions", members{"PlayerSessionId": "psess- 1"}, "PlayerSessionId must match"},
+		{"empty fleet list", "DescribeFleetAttributes", members{"FleetIds": []string{}}, "FleetIds must have at least 1"},
+		{"script pattern", "ListFleets", members{"ScriptId": "x"}, "ScriptId must match"},
+	}
+	inBoth(t, func(t *testing.T, protocol string) {
+		for _, c := range cases {
+			r := a.call(t, protocol, c.operation, c.in)
+			text, _ := r.body["message"].(string)
+			switch {
+			case c.text == "" && r.status != 200:
+				t.Errorf("%s: got %d %v, want success", c.name, r.status, r.body)
+			case c.text != "" && (r.code() != invalidRequest || !strings.Contains(text, c.text)):
+				t.Errorf("%s: got %d %s %q, want a text with %q", c.name, r.status, r.code(), text, c.text)
+			}
+		}
+	})
+}
+
+func TestAPICheck22_Paging(t *testing.T) {
+	a := newAPI(t)
+	for range 7 {
+		a.newGameSession(t, 1)
+	}
+	inBoth(t, func(t *testing.T, protocol string) {
+		in := members{"FleetId": fleetOne, "Limit": 3}
+		var seen []string
+		var token string
+		for page := range 3 {
+			if token != "" {
+				in["NextToken"] = token
+			}
+			out := a.call(t, protocol, "DescribeGameSessions", in).ok(t)
+			for _, g := range items(t, out, "GameSessions") {
+				seen = append(seen, g["GameSessionId"].(string))
+			}
+			next, more := out["NextToken"].(string)
+			if more != (page < 2) || (more && (next == "" || len(next) > 1024)) {
+				t.Fatalf("page %d: token %q, present %v", page, next, more)
+			}
+			if more {
+				token = next
+			}
+		}
+		if len(seen) != 7 || !strings.HasSuffix(seen[0], "gsess-0006") || !strings.HasSuffix(seen[6], "gsess-0000") {
+			t.Errorf("not all, newest first: %v", seen)
+		}
+		bad := func(name, operation string, in members) {
+			t.Helper()
+			if r := a.call(t, protocol, operation, in); r.status != 400 || r.code() != invalidRequest {
+				t.Errorf("%s: got %d %v", name, r.status, r.body)
+			}
+		}
+		bad("limit 0", "DescribeGameSessions", members{"FleetId": fleetOne, "Limit": 0})
+		bad("limit -1", "DescribeGameSessions", members{"FleetId": fleetOne, "Limit": -1})
+		bad("unknown token", "DescribeGameSessions", members{"FleetId": fleetOne, "NextToken": "abc"})
+		bad("empty token", "DescribeGameSessions", members{"FleetId": fleetOne, "NextToken": ""})
+		bad("other filter", "DescribeGameSessions", members{"FleetId": fleetTwo, "NextToken": token})
+		bad("more filter", "DescribeGameSessions", members{"FleetId": fleetOne, "StatusFilter": "ACTIVE", "NextToken": token})
+		bad("other operation", "SearchGameSessions", members{"FleetId": fleetOne, "NextToken": token})
+		bad("tampered", "DescribeGameSessions", members{"FleetId": fleetOne, "NextToken": token[:len(token)-2] + "AA"})
+		a.call(t, protocol, "DescribeGameSessions", members{"FleetId": fleetOne, "Limit": 1, "NextToken": token}).ok(t)
+		a.call(t, protocol, "DescribeGameSessions", members{"FleetId": fleetOne, "Limit": 1 << 30}).ok(t) // clamped
+	})
+	other := newAPI(t) // another process has another key
+	token := a.call(t, "json", "ListFleets", members{"Limit": 1}).ok(t)["NextToken"]
+	other.call(t, "json", "ListFleets", members{"NextToken": token}).want(t, 400, invalidRequest)
+}
+
+func TestAPICheck23_FleetOrAlias(t *testing.T) {
+	a := newAPI(t)
+	inBoth(t, func(t *testing.T, protocol string) {
+		for _, operation := range []string{"CreateGameSession", "SearchGameSessions"} {
+			in := members{"MaximumPlayerSessionCount": 1}
+			a.call(t, protocol, operation, in).want(t, 400, invalidRequest)
+			in["FleetId"], in["AliasId"] = fleetOne, aliasOne
+			a.call(t, protocol, operation, in).want(t, 400, invalidRequest)
+		}
+		a.call(t, protocol, "CreateGameSession", members{"AliasId": aliasOne, "MaximumPlayerSessionCount": 1}).ok(t)
+	})
+}
+
+func TestAPICheck24_TerminalAlias(t *testing.T) {
+	a := newAPI(t)
+	inBoth(t, func(t *testing.T, protocol string) {
+		r := a.call(t, protocol, "CreateGameSession", members{"AliasId": aliasEnd, "MaximumPlayerSessionCount": 1})
+		r.want(t, 400, "TerminalRoutingStrategyException")
+		if r.body["message"] != endText {
+			t.Errorf("got text %q", r.body["message"])
+		}
+	})
+}
+
+func TestAPICheck35_DescribeGameSessions(t *testing.T) {
+	a := newAPI(t)
+	id := a.newGameSession(t, 1)
+	arn := "arn:aws:gamelift:us-east-1:123456789012:fleet/" + fleetOne
+	inBoth(t, func(t *testing.T, protocol string) {
+		call := func(in members) reply { t.Helper(); return a.call(t, protocol, "DescribeGameSessions", in) }
+		found := func(in members, n int) {
+			t.Helper()
+			if got := items(t, call(in).ok(t), "GameSessions"); len(got) != n {
+				t.Errorf("%v: got %d game sessions, want %d", in, len(got), n)
+			}
+		}
+		call(members{"FleetId": fleetOne, "StatusFilter": "SLEEPING"}).want(t, 400, invalidRequest)
+		call(members{"FleetId": fleetOne, "StatusFilter": "active"}).want(t, 400, invalidRequest)
+		call(members{}).want(t, 400, invalidRequest)
+		call(members{"FleetId": fleetOne, "AliasId": aliasOne}).want(t, 400, invalidRequest)
+		call(members{"GameSessionId": id, "Location": "us-east-1"}).want(t, 400, invalidRequest)
+		call(members{"GameSessionId": id + "x"}).want(t, 400, "NotFoundException")
+		call(members{"GameSessionId": "gsess-1"}).want(t, 400, "NotFoundException")
+		call(members{"GameSessionId": "arn:x"}).want(t, 400, "NotFoundException")
+		call(members{"GameSessionId": strings.Replace(id, "us-east-1", "eu-west-1", 1)}).want(t, 400, "NotFoundException")
+		call(members{"FleetId": "fleet-unknown"}).want(t, 400, "NotFoundException")
+		call(members{"FleetId": strings.Replace(arn, "us-east-1", "eu-west-1", 1)}).want(t, 400, "NotFoundException")
+		found(members{"GameSessionId": id}, 1)
+		found(members{"GameSessionId": strings.Replace(id, "us-east-1::", "us-east-1:123456789012:", 1)}, 1)
+		found(members{"GameSessionId": id, "FleetId": fleetOne, "Location": "nowhere"}, 1)
+		found(members{"GameSessionId": id, "FleetId": fleetTwo}, 0)
+		found(members{"GameSessionId": id, "StatusFilter": "TERMINATED"}, 0)
+		found(members{"FleetId": fleetOne, "StatusFilter": "TERMINATED"}, 0)
+		found(members{"FleetId": fleetOne, "StatusFilter": "ACTIVE", "Location": "us-east-1"}, 1)
+		found(members{"FleetId": arn}, 1)
+		found(members{"AliasId": "arn:aws:gamelift:us-east-1::alias/" + aliasOne}, 1)
+	})
+}
+
+func TestAPICheck37_BatchOfPlayerSessions(t *testing.T) {
+	a := newAPI(t)
+	id := a.newGameSession(t, 100)
+	ids := make([]string, 26)
+	for i := range ids {
+		ids[i] = fmt.Sprint("p", i)
+	}
+	inBoth(t, func(t *testing.T, protocol string) {
+		call := func(in members) reply {
+			t.Helper()
+			in["GameSessionId"] = id
+			return a.call(t, protocol, "CreatePlayerSessions", in)
+		}
+		call(members{"PlayerIds": ids}).want(t, 400, invalidRequest)
+		call(members{"PlayerIds": []string{}}).want(t, 400, invalidRequest)
+		call(members{}).want(t, 400, invalidRequest)
+		call(members{"PlayerIds": []string{"a", "b", "a"}}).want(t, 400, invalidRequest)
+		call(members{"PlayerIds": []any{"a", nil}}).want(t, 400, invalidRequest)
+		out := call(members{"PlayerIds": ids[:25], "PlayerDataMap": members{"p1": "one", "stranger": "x"}}).ok(t)
+		made := items(t, out, "PlayerSessions")
+		if len(made) != 25 || made[1]["PlayerData"] != "one" || made[0]["PlayerData"] != nil || made[24]["PlayerId"] != "p24" {
+			t.Errorf("got %v", made)
+		}
+		if made[0]["Status"] != "RESERVED" || made[0]["FleetArn"] != "arn:aws:gamelift:us-east-1:000000000000:fleet/fleet-one" ||
+			made[0]["IpAddress"] != "127.0.0.1" || made[0]["DnsName"] != "localhost" || made[0]["Port"] != 7000.0 || made[0]["GameSessionId"] != id {
+			t.Errorf("got %v", made[0])
+		}
+	})
+	full := a.newGameSession(t, 1)
+	a.call(t, "json", "CreatePlayerSessions", members{"GameSessionId": full, "PlayerIds": []string{"a", "b"}}).want(t, 400, "GameSessionFullException")
+}
+
+func TestAPICheck40_StatusFilterOfPlayerSessions(t *testing.T) {
+	a := newAPI(t)
+	id := a.newGameSession(t, 9)
+	out := a.call(t, "json", "CreatePlayerSession", members{"GameSessionId": id, "PlayerId": "p"}).ok(t)
+	player := out["PlayerSession"].(members)["PlayerSessionId"]
+	inBoth(t, func(t *testing.T, protocol string) {
+		call := func(in members) reply { t.Helper(); return a.call(t, protocol, "DescribePlayerSessions", in) }
+		found := func(in members, n int) {
+			t.Helper()
+			if got := items(t, call(in).ok(t), "PlayerSessions"); len(got) != n {
+				t.Errorf("%v: got %d player sessions, want %d", in, len(got), n)
+			}
+		}
+		found(members{"GameSessionId": id, "PlayerSessionStatusFilter": "RESERVED"}, 1)
+		found(members{"GameSessionId": id, "PlayerSessionStatusFilter": "COMPLETED"}, 0)
+		call(members{"GameSessionId": id, "PlayerSessionStatusFilter": "GONE"}).want(t, 400, invalidRequest)
+		found(members{"PlayerId": "p", "PlayerSessionStatusFilter": "COMPLETED"}, 1)
+		found(members{"PlayerId": "p", "PlayerSessionStatusFilter": "GONE"}, 1)
+		found(members{"PlayerSessionId": player, "PlayerSessionStatusFilter": "COMPLETED", "Limit": 1, "NextToken": "x"}, 1)
+		found(members{"PlayerId": "nobody"}, 0)
+		call(members{"PlayerSessionId": "psess-none"}).want(t, 400, "NotFoundException")
+		call(members{"GameSessionId": id + "x"}).want(t, 400, "NotFoundException")
+	})
+}
+
+func TestAPICheck41_OneSelectorOfPlayerSessions(t *testing.T) {
+	a := newAPI(t)
+	id := a.newGameSession(t, 9)
+	inBoth(t, func(t *testing.T, protocol string) {
+		for _, in := range []members{
+			{}, {"GameSessionId": id, "PlayerId": "p"}, {"PlayerId": "p", "PlayerSessionId": "psess-1"},
+			{"GameSessionId": id, "PlayerId": "p", "PlayerSessionId": "psess-1"}, {"PlayerSessionStatusFilter": "ACTIVE"},
+		} {
+			a.call(t, protocol, "DescribePlayerSessions", in).want(t, 400, invalidRequest)
+		}
+	})
+}
+
+func TestAPICheck56_SearchActiveInPagesOf20(t *testing.T) {
+	a := newAPI(t)
+	for range 23 {
+		a.newGameSession(t, 1)
+	}
+	a.fake.status = messages.GameSessionActivating
+	a.newGameSession(t, 1)
+	inBoth(t, func(t *testing.T, protocol string) {
+		first := a.call(t, protocol, "SearchGameSessions", members{"FleetId": fleetOne, "Limit": 100}).ok(t)
+		page := items(t, first, "GameSessions")
+		if len(page) != 20 || !strings.HasSuffix(page[0]["GameSessionId"].(string), "gsess-0000") {
+			t.Fatalf("got %d game sessions, the first %v", len(page), page[0])
+		}
+		// Limit is no part of the filter: it may change between pages.
+		second := a.call(t, protocol, "SearchGameSessions", members{"FleetId": fleetOne, "NextToken": first["NextToken"]}).ok(t)
+		if rest := items(t, second, "GameSessions"); len(rest) != 3 || second["NextToken"] != nil {
+			t.Errorf("got %d game sessions, token %v", len(rest), second["NextToken"])
+		}
+		a.call(t, protocol, "SearchGameSessions", members{"FleetId": fleetOne, "FilterExpression": "x = 1"}).want(t, 400, invalidRequest)
+		a.call(t, protocol, "SearchGameSessions", members{"FleetId": fleetOne, "SortExpression": "x ASC"}).want(t, 400, invalidRequest)
+	})
+	if q := a.fake.queries[len(a.fake.queries)-1]; q.Status != messages.GameSessionActive || q.FleetID != fleetOne {
+		t.Errorf("asked for %+v", q)
+	}
+}
+
+func TestAPICheck61_UnknownFleetsAreLeftOut(t *testing.T) {
+	a := newAPI(t)
+	ids := func(n int) (l []string) {
+		for i := range n {
+			l = append(l, fmt.Sprint("fleet-", i))
+		}
+		return l
+	}
+	inBoth(t, func(t *testing.T, protocol string) {
+		call := func(in members) reply { t.Helper(); return a.call(t, protocol, "DescribeFleetAttributes", in) }
+		out := call(members{"FleetIds": []string{"fleet-none", "arn:aws:gamelift:us-east-1::fleet/" + fleetTwo, fleetOne, fleetTwo}, "Limit": 1}).ok(t)
+		got := items(t, out, "FleetAttributes")
+		if len(got) != 2 || got[0]["FleetId"] != fleetTwo || got[1]["FleetId"] != fleetOne {
+			t.Fatalf("got %v", got)
+		}
+		for name, want := range map[string]any{
+			"FleetArn": "arn:aws:gamelift:us-east-1:000000000000:fleet/fleet-two", "FleetType": "ON_DEMAND", "ComputeType": "EC2",
+			"Status": "ERROR", "Description": "second", "ScriptArn": "arn:aws:gamelift:us-east-1:000000000000:script/script-1",
+			"ServerLaunchPath": "/local/game/main.js", "ServerLaunchParameters": "-v",
+		} {
+			if got[0][name] != want {
+				t.Errorf("%s is %v, want %v", name, got[0][name], want)
+			}
+		}
+		for i, want := range []string{"GENERATED", "DISABLED"} {
+			if c, _ := got[i]["CertificateConfiguration"].(members); c["CertificateType"] != want {
+				t.Errorf("certificates %v, want %s", c, want)
+			}
+		}
+		if got := items(t, call(members{"FleetIds": []string{"fleet-none"}}).ok(t), "FleetAttributes"); len(got) != 0 {
+			t.Errorf("got %v", got)
+		}
+		if n := len(items(t, call(members{}).ok(t), "FleetAttributes")); n != 2 {
+			t.Errorf("got %d fleets", n)
+		}
+		call(members{"FleetIds": ids(25)}).ok(t)
+		r := call(members{"FleetIds": ids(26)}).want(t, 400, invalidRequest)
+		if !strings.Contains(r.body["message"].(string), "25") {
+			t.Errorf("text without the maximum: %v", r.body)
+		}
+		call(members{"FleetIds": []string{"arn:aws:gamelift:eu-west-1::fleet/" + fleetOne}}).want(t, 400, "NotFoundException")
+	})
+}
+
+func TestAPIListFleetsFilters(t *testing.T) {
+	a := newAPI(t)
+	inBoth(t, func(t *testing.T, protocol string) {
+		for _, c := range []struct {
+			in   members
+			want int
+		}{
+			{members{}, 2}, {members{"ScriptId": "script-1"}, 1}, {members{"ScriptId": "script-2"}, 0}, {members{"BuildId": "build-1"}, 0},
+			{members{"ScriptId": "arn:aws:gamelift:us-east-1:123456789012:script/script-1"}, 1},
+		} {
+			ids, ok := a.call(t, protocol, "ListFleets", c.in).ok(t)["FleetIds"].([]any)
+			if !ok || len(ids) != c.want {
+				t.Errorf("%v: got %v", c.in, ids)
+			}
+		}
+		a.call(t, protocol, "ListFleets", members{"ScriptId": "script-1", "BuildId": "build-1"}).want(t, 400, invalidRequest)
+	})
+}
+
+func TestAPICheck63_Stubs(t *testing.T) {
+	a := newAPI(t)
+	inBoth(t, func(t *testing.T, protocol string) {
+		for _, d := range declarations {
+			r := a.call(t, protocol, d.name, members{})
+			if r.status >= 500 {
+				t.Errorf("%s: got %d %v", d.name, r.status, r.body)
+			}
+		}
+		want := map[string]string{
+			"CreateContainerFleet": "UnsupportedRegionException", "GetComputeAccess": "UnsupportedRegionException",
+			"StartMatchmaking": "UnsupportedRegionException", "StartGameSessionPlacement": "UnsupportedRegionException",
+			"ClaimGameServer": invalidRequest, "GetInstanceAccess": invalidRequest, "CreateScript": invalidRequest, "CreateLocation": invalidRequest,
+		}
+		for name, code := range want {
+			r := a.call(t, protocol, name, members{}).want(t, 400, code)
+			if !strings.Contains(r.body["message"].(string), name) {
+				t.Errorf("text does not name %s: %v", name, r.body)
+			}
+		}
+		for _, name := range emptyLists {
+			out := a.call(t, protocol, name, members{}).ok(t)
+			if len(out) != 1 {
+				t.Errorf("%s: got %v", name, out)
+			}
+			for member := range out {
+				if len(items(t, out, member)) != 0 {
+					t.Errorf("%s: got %v", name, out)
+				}
+			}
+		}
+	})
+}

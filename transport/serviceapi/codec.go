@@ -1,0 +1,25 @@
+package serviceapi
+
+import "fmt"
+
+// codec is one wire protocol: how members, errors and bodies are written. Both
+// are stateless and may be used from any goroutine.
+type codec interface {
+	// contentType goes out with every answer.
+	contentType() string
+	// decode fills a pointer to an SDK input struct. Errors are
+	// SerializationException faults. An empty body is an empty input.
+	decode(body []byte, in any) error
+	// encode writes an SDK output struct without nulls and without
+	// ResultMetadata.
+	encode(out any) ([]byte, error)
+	// encodeError writes the error body of service-api.md 1.3.
+	encodeError(code, text string) []byte
+}
+
+// metadataField is the one member of SDK outputs that is not part of the service.
+const metadataField = "ResultMetadata"
+
+func undecodable(format string, args ...any) *fault {
+	return badRequest(serialization, "the request body cannot be decoded: "+fmt.Sprintf(format, args...))
+}

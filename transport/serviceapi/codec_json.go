@@ -1,0 +1,121 @@
+package serviceapi
+
+import (
+	"bytes"
+	"errors"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// jsonCodec is AWS JSON 1.1. Duplicate names, invalid UTF-8 and members of the
+// wrong type are refused; unknown members are ignored; null means absent
+// (service-api.md 1.7).
+type jsonCodec struct{}
+
+const jsonContentType = "application/x-amz-json-1.1"
+
+func (jsonCodec) contentType() string { return jsonContentType }
+
+var (
+	// The library bounds nesting at 10,000 levels, and skips what it does not map.
+	jsonIn = json.WithUnmarshalers(json.UnmarshalFromFunc(readEpoch))
+	// OmitZeroStructFields drops nil pointers, nil lists, empty enums and the
+	// empty ResultMetadata, on which encoding would fail. Zeros survive: the
+	// SDK has pointers to all numbers and booleans.
+	jsonOut = json.JoinOptions(
+		json.OmitZeroStructFields(true),
+		json.Deterministic(true),
+		jsontext.AllowInvalidUTF8(true), // written as U+FFFD
+		json.WithMarshalers(json.MarshalToFunc(writeEpoch)),
+	)
+)
+
+func (jsonCodec) decode(body []byte, in any) error {
+	body = bytes.TrimSpace(body)
+	if len(body) == 0 {
+		return nil
+	}
+	if body[0] != '{' {
+		return undecodable("want a JSON object")
+	}
+	err := json.Unmarshal(body, in, jsonIn)
+	if err == nil {
+		return nil
+	}
+	var syntax *jsontext.SyntacticError
+	var kind *json.SemanticError
+	switch { // texts of our own: the library's name Go types
+	case errors.As(err, &syntax):
+		return undecodable("malformed JSON at byte %d: %s", syntax.ByteOffset, syntax.Err)
+	case errors.As(err, &kind):
+		return undecodable("wrong type or range of member %s: JSON %s", clip(string(kind.JSONPointer)), kind.JSONKind)
+	}
+	return undecodable("malformed JSON")
+}
+
+func (jsonCodec) encode(out any) ([]byte, error) { return json.Marshal(out, jsonOut) }
+
+func (jsonCodec) encodeError(code, text string) []byte {
+	body, err := json.Marshal(map[string]string{"__type": code, "Message": text, "message": text}, jsonOut)
+	if err != nil { // strings always encode; a bare code is still an error body
+		return []byte(`{"__type":` + strconv.Quote(code) + `}`)
+	}
+	return body
+}
+
+// writeEpoch writes seconds since the epoch, milliseconds as a fraction.
+func writeEpoch(enc *jsontext.Encoder, t time.Time) error {
+	seconds := float64(t.Round(time.Millisecond).UnixMilli()) / 1000
+	return enc.WriteValue(strconv.AppendFloat(nil, seconds, 'f', -1, 64))
+}
+
+func readEpoch(dec *jsontext.Decoder, t *time.Time) error {
+	token, err := dec.ReadToken()
+	if err != nil {
+		return err
+	}
+	if token.Kind() == 'n' { // null
+		*t = time.Time{}
+		return nil
+	}
+	if token.Kind() != '0' { // number
+		return errNotEpoch
+	}
+	seconds, err := token.Float()
+	if err != nil {
+		return errNotEpoch
+	}
+	*t, err = epoch(seconds)
+	return err
+}
+
+var errNotEpoch = errors.New("want seconds since the epoch as a number")
+
+// epochMax is the end of the year 9999: later times cannot be written in most
+// formats.
+const epochMax = 253402300799
+
+// epoch turns seconds into a time, rounded to the millisecond.
+func epoch(seconds float64) (time.Time, error) {
+	if math.IsNaN(seconds) || math.Abs(seconds) > epochMax {
+		return time.Time{}, errNotEpoch
+	}
+	return time.UnixMilli(int64(math.Round(seconds * 1000))).UTC(), nil
+}
+
+// clip shortens text from a request before it goes into an error text.
+func clip(s string) string {
+	const most = 64
+	count := 0
+	for i := range s {
+		if count == most {
+			return s[:i] + "..."
+		}
+		count++
+	}
+	return s
+}

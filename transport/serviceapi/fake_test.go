@@ -1,0 +1,182 @@
+package serviceapi
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"troupe/messages"
+)
+
+// fakeBackend is a host in memory for tests of the protocol: it keeps records
+// and knows no game.
+type fakeBackend struct {
+	mu      sync.Mutex
+	now     time.Time
+	fleets  []*messages.Fleet
+	games   []*messages.GameSession
+	players []*messages.PlayerSession
+	fail    error                           // answer to everything
+	hook    func(ctx context.Context) error // runs first in every create
+	created []messages.CreateGameSession    // as received
+	seats   []messages.CreatePlayerSessions // as received
+	queries []messages.GameSessionQuery     // as received
+	asked   []messages.PlayerSessionQuery   // as received
+	status  messages.GameSessionStatus      // of new game sessions
+}
+
+const (
+	fleetOne = "fleet-one"
+	fleetTwo = "fleet-two"
+	aliasOne = "alias-one"
+	aliasEnd = "alias-terminal"
+	endText  = "closed for the season"
+)
+
+var epochStart = time.Date(2026, 3, 1, 12, 0, 0, 57_400_000, time.UTC)
+
+func newFakeBackend() *fakeBackend {
+	return &fakeBackend{
+		now:    epochStart,
+		status: messages.GameSessionActive,
+		fleets: []*messages.Fleet{
+			{ID: fleetOne, Name: "one", Status: messages.FleetActive, Created: epochStart, Locations: []string{"us-east-1"}, GameSessionsMax: 1000},
+			{ID: fleetTwo, Name: "two", Description: "second", Status: messages.FleetErrored, Created: epochStart.Add(time.Second),
+				Locations: []string{"us-east-1"}, Certificates: true, ScriptID: "script-1", LaunchPath: "/local/game/main.js", LaunchParams: "-v"},
+		},
+	}
+}
+
+// enter locks, and returns the error to answer with.
+func (b *fakeBackend) enter(ctx context.Context, hooked bool) (err error) {
+	if hooked && b.hook != nil {
+		err = b.hook(ctx)
+	}
+	b.mu.Lock()
+	return cmp.Or(err, b.fail)
+}
+
+func (b *fakeBackend) resolve(fleet messages.FleetID, alias messages.AliasID) (messages.FleetID, error) {
+	switch {
+	case alias == aliasEnd:
+		return "", messages.Errorf(messages.TerminalRouting, endText)
+	case alias == aliasOne:
+		return fleetOne, nil
+	case slices.ContainsFunc(b.fleets, func(f *messages.Fleet) bool { return f.ID == fleet }):
+		return fleet, nil
+	}
+	return "", messages.Errorf(messages.NotFound, "no fleet %q or alias %q", fleet, alias)
+}
+
+func (b *fakeBackend) CreateGameSession(ctx context.Context, req messages.CreateGameSession) (*messages.GameSession, error) {
+	err := b.enter(ctx, true)
+	defer b.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	b.created = append(b.created, req)
+	fleet, err := b.resolve(req.FleetID, req.AliasID)
+	if err != nil {
+		return nil, err
+	}
+	b.now = b.now.Add(time.Millisecond)
+	tail := cmp.Or(req.IdempotencyToken, fmt.Sprintf("gsess-%04d", len(b.games)))
+	g := &messages.GameSession{
+		ID:      messages.GameSessionID("arn:aws:gamelift:us-east-1::gamesession/" + string(fleet) + "/" + tail),
+		FleetID: fleet, Location: "us-east-1", Name: req.Name, CreatorID: req.CreatorID, Data: req.Data,
+		Properties: req.Properties, MaxPlayers: req.MaxPlayers, Status: b.status, AcceptsPlayers: true,
+		IdempotencyToken: req.IdempotencyToken, Created: b.now, IPAddress: "127.0.0.1", DNSName: "localhost", Port: 7000,
+	}
+	b.games = append(b.games, g)
+	return g, nil
+}
+
+func (b *fakeBackend) GameSessions(ctx context.Context, q messages.GameSessionQuery) ([]*messages.GameSession, error) {
+	err := b.enter(ctx, false)
+	defer b.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	b.queries = append(b.queries, q)
+	var fleet messages.FleetID
+	if q.ID == "" {
+		if fleet, err = b.resolve(q.FleetID, q.AliasID); err != nil {
+			return nil, err
+		}
+	}
+	var found []*messages.GameSession
+	for _, g := range b.games {
+		switch {
+		case q.ID != "" && g.ID != q.ID, q.ID == "" && g.FleetID != fleet, q.Status != 0 && g.Status != q.Status,
+			q.Location != "" && g.Location != q.Location:
+			continue
+		}
+		found = append(found, g)
+	}
+	if q.ID != "" && found == nil {
+		return nil, messages.Errorf(messages.NotFound, "no game session %q", q.ID)
+	}
+	return found, nil
+}
+
+func (b *fakeBackend) CreatePlayerSessions(ctx context.Context, req messages.CreatePlayerSessions) ([]*messages.PlayerSession, error) {
+	err := b.enter(ctx, true)
+	defer b.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	b.seats = append(b.seats, req)
+	i := slices.IndexFunc(b.games, func(g *messages.GameSession) bool { return g.ID == req.GameSessionID })
+	if i < 0 {
+		return nil, messages.Errorf(messages.NotFound, "no game session %q", req.GameSessionID)
+	}
+	g := *b.games[i]
+	if g.CurrentPlayers+len(req.Players) > g.MaxPlayers {
+		return nil, messages.Errorf(messages.GameSessionFull, "%d seats wanted, %d free", len(req.Players), g.MaxPlayers-g.CurrentPlayers)
+	}
+	g.CurrentPlayers += len(req.Players)
+	b.games[i] = &g
+	made := make([]*messages.PlayerSession, len(req.Players))
+	for j, p := range req.Players {
+		b.now = b.now.Add(time.Millisecond)
+		made[j] = &messages.PlayerSession{
+			ID:       messages.PlayerSessionID(fmt.Sprintf("psess-%04d", len(b.players))),
+			PlayerID: p.PlayerID, PlayerData: p.PlayerData, GameSessionID: g.ID, FleetID: g.FleetID,
+			Status: messages.PlayerSessionReserved, Created: b.now, IPAddress: g.IPAddress, DNSName: g.DNSName, Port: g.Port,
+		}
+		b.players = append(b.players, made[j])
+	}
+	return made, nil
+}
+
+func (b *fakeBackend) PlayerSessions(ctx context.Context, q messages.PlayerSessionQuery) ([]*messages.PlayerSession, error) {
+	err := b.enter(ctx, false)
+	defer b.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	b.asked = append(b.asked, q)
+	if q.GameSessionID != "" && !slices.ContainsFunc(b.games, func(g *messages.GameSession) bool { return g.ID == q.GameSessionID }) {
+		return nil, messages.Errorf(messages.NotFound, "no game session %q", q.GameSessionID)
+	}
+	var found []*messages.PlayerSession
+	for _, p := range b.players {
+		if p.ID == q.PlayerSessionID || p.PlayerID == q.PlayerID ||
+			(p.GameSessionID == q.GameSessionID && (q.Status == 0 || q.Status == p.Status)) {
+			found = append(found, p)
+		}
+	}
+	if q.PlayerSessionID != "" && found == nil {
+		return nil, messages.Errorf(messages.NotFound, "no player session %q", q.PlayerSessionID.Short())
+	}
+	return found, nil
+}
+
+func (b *fakeBackend) Fleets(ctx context.Context) ([]*messages.Fleet, error) {
+	err := b.enter(ctx, false)
+	defer b.mu.Unlock()
+	return b.fleets, err
+}

@@ -1,0 +1,120 @@
+package serviceapi
+
+import (
+	"context"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"troupe/messages"
+)
+
+// describeIDsMax bounds the ids of one Describe call (D6).
+const describeIDsMax = 25
+
+func (s *Server) registerFleets(t table) {
+	register(t, "ListFleets", s.listFleets,
+		optionally("BuildId", buildIDOrARN),
+		optionally("ScriptId", scriptIDOrARN),
+		optionally("Limit", positiveInteger),
+		optionally("NextToken", nonZeroAndMaxString),
+	)
+	register(t, "DescribeFleetAttributes", s.describeFleetAttributes,
+		optionally("FleetIds", listOf(1, unbounded, fleetIDOrARN)),
+		optionally("Limit", positiveInteger),
+		optionally("NextToken", nonZeroAndMaxString),
+	)
+}
+
+// listFleets lists the ids of fleets, oldest first, all or those of one script.
+// No fleet here runs a build.
+func (s *Server) listFleets(ctx context.Context, in *gamelift.ListFleetsInput) (*gamelift.ListFleetsOutput, error) {
+	if in.BuildId != nil && in.ScriptId != nil {
+		return nil, invalid("give BuildId or ScriptId, not both")
+	}
+	if in.BuildId != nil {
+		if _, err := s.arns.id("build", *in.BuildId); err != nil {
+			return nil, err
+		}
+	}
+	script, err := optional[string](in.ScriptId, func(v string) (string, error) { return s.arns.id("script", v) })
+	if err != nil {
+		return nil, err
+	}
+	fleets, err := s.options.Backend.Fleets(ctx)
+	if err != nil {
+		return nil, err
+	}
+	fleets = slices.DeleteFunc(slices.Clone(fleets), func(f *messages.Fleet) bool {
+		return in.BuildId != nil || (in.ScriptId != nil && f.ScriptID != script)
+	})
+	page, token, err := cut(s.pager, paging{
+		operation: "ListFleets", input: in, limit: in.Limit, token: in.NextToken, max: pageMax, order: oldestFirst,
+	}, fleets, fleetPosition)
+	if err != nil {
+		return nil, err
+	}
+	ids := make([]string, len(page))
+	for i, f := range page {
+		ids[i] = string(f.ID)
+	}
+	return &gamelift.ListFleetsOutput{FleetIds: ids, NextToken: token}, nil
+}
+
+// describeFleetAttributes answers for the fleets named, in that order, and
+// leaves out unknown ones; without names, for all fleets in pages
+// (service-api.md 2.3).
+func (s *Server) describeFleetAttributes(ctx context.Context, in *gamelift.DescribeFleetAttributesInput) (*gamelift.DescribeFleetAttributesOutput, error) {
+	if len(in.FleetIds) > describeIDsMax {
+		return nil, invalid("FleetIds may hold at most %d ids, it has %d", describeIDsMax, len(in.FleetIds))
+	}
+	wanted := make([]messages.FleetID, len(in.FleetIds))
+	for i := range in.FleetIds {
+		id, err := s.arns.fleet(&in.FleetIds[i])
+		if err != nil {
+			return nil, err
+		}
+		wanted[i] = id
+	}
+	fleets, err := s.options.Backend.Fleets(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if in.FleetIds != nil {
+		return &gamelift.DescribeFleetAttributesOutput{FleetAttributes: s.fleetAttributes(pick(fleets, wanted))}, nil
+	}
+	page, token, err := cut(s.pager, paging{
+		operation: "DescribeFleetAttributes", input: in, limit: in.Limit, token: in.NextToken, max: pageMax, order: oldestFirst,
+	}, fleets, fleetPosition)
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.DescribeFleetAttributesOutput{FleetAttributes: s.fleetAttributes(page), NextToken: token}, nil
+}
+
+// pick returns the wanted fleets that exist, each once.
+func pick(fleets []*messages.Fleet, wanted []messages.FleetID) []*messages.Fleet {
+	byID := make(map[messages.FleetID]*messages.Fleet, len(fleets))
+	for _, f := range fleets {
+		byID[f.ID] = f
+	}
+	var found []*messages.Fleet
+	for _, id := range wanted {
+		if f, ok := byID[id]; ok {
+			found = append(found, f)
+			delete(byID, id)
+		}
+	}
+	return found
+}
+
+func (s *Server) fleetAttributes(fleets []*messages.Fleet) []types.FleetAttributes {
+	attributes := make([]types.FleetAttributes, len(fleets))
+	for i, f := range fleets {
+		attributes[i] = s.fleet(f)
+	}
+	return attributes
+}
+
+func fleetPosition(f *messages.Fleet) position { return at(f.Created, f.ID) }

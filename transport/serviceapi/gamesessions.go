@@ -1,0 +1,195 @@
+package serviceapi
+
+import (
+	"context"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"troupe/messages"
+)
+
+// playersMax is the vendor's cap on MaximumPlayerSessionCount (service-api.md 2.6).
+const playersMax = 200
+
+func (s *Server) registerGameSessions(t table) {
+	register(t, "CreateGameSession", s.createGameSession,
+		optionally("FleetId", fleetIDOrARN),
+		optionally("AliasId", aliasIDOrARN),
+		required("MaximumPlayerSessionCount", wholeNumber),
+		optionally("Name", nonZeroAndMaxString),
+		optionally("GameProperties", gameProperties),
+		optionally("CreatorId", nonZeroAndMaxString),
+		optionally("GameSessionId", idString),
+		optionally("IdempotencyToken", idString),
+		optionally("GameSessionData", largeGameSessionData),
+		optionally("Location", locationString),
+	).replayed = true
+	register(t, "DescribeGameSessions", s.describeGameSessions,
+		optionally("FleetId", fleetIDOrARN),
+		optionally("GameSessionId", arnString),
+		optionally("AliasId", aliasIDOrARN),
+		optionally("Location", locationString),
+		optionally("StatusFilter", gameSessionStatus),
+		optionally("Limit", positiveInteger),
+		optionally("NextToken", nonZeroAndMaxString),
+	)
+	register(t, "SearchGameSessions", s.searchGameSessions,
+		optionally("FleetId", fleetIDOrARN),
+		optionally("AliasId", aliasIDOrARN),
+		optionally("Location", locationString),
+		optionally("FilterExpression", nonZeroAndMaxString),
+		optionally("SortExpression", nonZeroAndMaxString),
+		optionally("Limit", positiveInteger),
+		optionally("NextToken", nonZeroAndMaxString),
+	)
+}
+
+func (s *Server) createGameSession(ctx context.Context, in *gamelift.CreateGameSessionInput) (*gamelift.CreateGameSessionOutput, error) {
+	fleet, alias, err := s.fleetOrAlias(in.FleetId, in.AliasId)
+	if err != nil {
+		return nil, err
+	}
+	if *in.MaximumPlayerSessionCount > playersMax {
+		return nil, invalid("MaximumPlayerSessionCount must be 0 to %d, it is %d", playersMax, *in.MaximumPlayerSessionCount)
+	}
+	properties, err := uniqueProperties(in.GameProperties)
+	if err != nil {
+		return nil, err
+	}
+	token := aws.ToString(in.IdempotencyToken)
+	if deprecated := aws.ToString(in.GameSessionId); token == "" {
+		token = deprecated
+	} else if deprecated != "" && deprecated != token {
+		return nil, invalid("IdempotencyToken and GameSessionId differ; give one of them")
+	}
+	record, err := s.options.Backend.CreateGameSession(ctx, messages.CreateGameSession{
+		FleetID:          fleet,
+		AliasID:          alias,
+		Location:         aws.ToString(in.Location),
+		Name:             aws.ToString(in.Name),
+		CreatorID:        aws.ToString(in.CreatorId),
+		Data:             aws.ToString(in.GameSessionData),
+		Properties:       properties,
+		MaxPlayers:       int(*in.MaximumPlayerSessionCount),
+		IdempotencyToken: token,
+	})
+	if err != nil {
+		return nil, err
+	}
+	created := s.gameSession(record)
+	return &gamelift.CreateGameSessionOutput{GameSession: &created}, nil
+}
+
+// describeGameSessions lists game sessions, newest first. With a game session
+// id, the location and the alias are ignored and another fleet's id finds
+// nothing (D11).
+func (s *Server) describeGameSessions(ctx context.Context, in *gamelift.DescribeGameSessionsInput) (*gamelift.DescribeGameSessionsOutput, error) {
+	records, err := s.selectedGameSessions(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	page, token, err := cut(s.pager, paging{
+		operation: "DescribeGameSessions", input: in, limit: in.Limit, token: in.NextToken, max: pageMax, order: newestFirst,
+	}, records, gameSessionPosition)
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.DescribeGameSessionsOutput{GameSessions: s.gameSessions(page), NextToken: token}, nil
+}
+
+func (s *Server) selectedGameSessions(ctx context.Context, in *gamelift.DescribeGameSessionsInput) ([]*messages.GameSession, error) {
+	switch {
+	case in.FleetId != nil && in.AliasId != nil:
+		return nil, invalid("give FleetId or AliasId, not both")
+	case in.FleetId == nil && in.AliasId == nil && in.GameSessionId == nil:
+		return nil, invalid("give one of FleetId, AliasId and GameSessionId")
+	case in.Location != nil && in.FleetId == nil && in.AliasId == nil:
+		return nil, invalid("Location needs a FleetId or an AliasId")
+	}
+	fleet, err := s.arns.fleet(in.FleetId)
+	if err != nil {
+		return nil, err
+	}
+	status, _ := messages.ParseGameSessionStatus(aws.ToString(in.StatusFilter)) // 0, any, if absent
+	if in.GameSessionId != nil {
+		return s.oneGameSession(ctx, *in.GameSessionId, fleet, status)
+	}
+	alias, err := s.arns.alias(in.AliasId)
+	if err != nil {
+		return nil, err
+	}
+	return s.options.Backend.GameSessions(ctx, messages.GameSessionQuery{
+		FleetID: fleet, AliasID: alias, Location: aws.ToString(in.Location), Status: status,
+	})
+}
+
+// oneGameSession finds a game session by its ARN; fleet and status filter what
+// was found.
+func (s *Server) oneGameSession(ctx context.Context, arn string, fleet messages.FleetID, status messages.GameSessionStatus) ([]*messages.GameSession, error) {
+	id, err := s.arns.gameSession(arn)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.options.Backend.GameSessions(ctx, messages.GameSessionQuery{ID: id})
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, messages.Errorf(messages.NotFound, "there is no game session %q", clip(arn))
+	}
+	return slices.DeleteFunc(slices.Clone(found), func(g *messages.GameSession) bool {
+		return (fleet != "" && g.FleetID != fleet) || (status != 0 && g.Status != status)
+	}), nil
+}
+
+func (s *Server) searchGameSessions(ctx context.Context, in *gamelift.SearchGameSessionsInput) (*gamelift.SearchGameSessionsOutput, error) {
+	fleet, alias, err := s.fleetOrAlias(in.FleetId, in.AliasId)
+	if err != nil {
+		return nil, err
+	}
+	if in.FilterExpression != nil || in.SortExpression != nil {
+		return nil, invalid("FilterExpression and SortExpression are not available on this host yet")
+	}
+	records, err := s.options.Backend.GameSessions(ctx, messages.GameSessionQuery{
+		FleetID: fleet, AliasID: alias, Location: aws.ToString(in.Location), Status: messages.GameSessionActive,
+	})
+	if err != nil {
+		return nil, err
+	}
+	page, token, err := cut(s.pager, paging{
+		operation: "SearchGameSessions", input: in, limit: in.Limit, token: in.NextToken, max: pageSearchMax, order: oldestFirst,
+	}, records, gameSessionPosition)
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.SearchGameSessionsOutput{GameSessions: s.gameSessions(page), NextToken: token}, nil
+}
+
+// fleetOrAlias wants exactly one of the two.
+func (s *Server) fleetOrAlias(fleetID, aliasID *string) (messages.FleetID, messages.AliasID, error) {
+	if (fleetID == nil) == (aliasID == nil) {
+		return "", "", invalid("give exactly one of FleetId and AliasId")
+	}
+	fleet, err := s.arns.fleet(fleetID)
+	if err != nil {
+		return "", "", err
+	}
+	alias, err := s.arns.alias(aliasID)
+	return fleet, alias, err
+}
+
+func uniqueProperties(given []types.GameProperty) ([]messages.Property, error) {
+	properties := make([]messages.Property, 0, len(given))
+	for _, p := range given {
+		if slices.ContainsFunc(properties, func(q messages.Property) bool { return q.Key == *p.Key }) {
+			return nil, invalid("GameProperties holds the key %q twice", clip(*p.Key))
+		}
+		properties = append(properties, messages.Property{Key: *p.Key, Value: *p.Value})
+	}
+	return properties, nil
+}
+
+func gameSessionPosition(g *messages.GameSession) position { return at(g.Created, g.ID) }

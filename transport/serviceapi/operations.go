@@ -1,0 +1,47 @@
+package serviceapi
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+)
+
+// operations builds the dispatch table: every operation of the service as a
+// stub, and over that the ones that the host offers.
+func (s *Server) operations() table {
+	t := make(table, len(declarations))
+	for _, d := range declarations {
+		t[d.name] = stub(d.name, d.declared)
+	}
+	s.registerGameSessions(t)
+	s.registerPlayerSessions(t)
+	s.registerFleets(t)
+	registerEmptyLists(t)
+	return t
+}
+
+// registerEmptyLists makes the lists of things that the host never has answer
+// with nothing, so that inventory scripts do not break (service-api.md 2.1).
+func registerEmptyLists(t table) {
+	register(t, "ListContainerFleets", always[gamelift.ListContainerFleetsInput](func() *gamelift.ListContainerFleetsOutput {
+		return &gamelift.ListContainerFleetsOutput{ContainerFleets: []types.ContainerFleet{}}
+	}))
+	register(t, "ListContainerGroupDefinitions", always[gamelift.ListContainerGroupDefinitionsInput](func() *gamelift.ListContainerGroupDefinitionsOutput {
+		return &gamelift.ListContainerGroupDefinitionsOutput{ContainerGroupDefinitions: []types.ContainerGroupDefinition{}}
+	}))
+	register(t, "ListGameServerGroups", always[gamelift.ListGameServerGroupsInput](func() *gamelift.ListGameServerGroupsOutput {
+		return &gamelift.ListGameServerGroupsOutput{GameServerGroups: []types.GameServerGroup{}}
+	}))
+	register(t, "DescribeVpcPeeringAuthorizations", always[gamelift.DescribeVpcPeeringAuthorizationsInput](func() *gamelift.DescribeVpcPeeringAuthorizationsOutput {
+		return &gamelift.DescribeVpcPeeringAuthorizationsOutput{VpcPeeringAuthorizations: []types.VpcPeeringAuthorization{}}
+	}))
+	register(t, "DescribeVpcPeeringConnections", always[gamelift.DescribeVpcPeeringConnectionsInput](func() *gamelift.DescribeVpcPeeringConnectionsOutput {
+		return &gamelift.DescribeVpcPeeringConnectionsOutput{VpcPeeringConnections: []types.VpcPeeringConnection{}}
+	}))
+}
+
+// always is a handler whose output does not depend on the input.
+func always[In, Out any](out func() *Out) func(context.Context, *In) (*Out, error) {
+	return func(context.Context, *In) (*Out, error) { return out(), nil }
+}

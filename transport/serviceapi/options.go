@@ -1,0 +1,79 @@
+package serviceapi
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/messages/counters"
+)
+
+// Options configures a Server. The zero value of every field but Backend is a
+// working default.
+type Options struct {
+	// Backend makes the decisions. Required.
+	Backend Backend
+	// Region is the API region, which is also part of every ARN; letters,
+	// digits and hyphens. Default us-east-1.
+	Region string
+	// Account is the account segment of ARNs, 12 digits. Default 000000000000.
+	Account string
+	// ComputeName is the host's name as game sessions show it, at most 128
+	// letters, digits and hyphens. Empty: not shown.
+	ComputeName string
+	// Authenticator says who calls. Default: Anyone (auth mode none).
+	Authenticator Authenticator
+	// Log gets one debug line per request and an error line per internal fault.
+	Log zerolog.Logger
+	// Now is the clock of Date headers and of the replay memory. Default time.Now.
+	Now func() time.Time
+	// Counters takes APIRequests and APIErrors. Default: a Set of its own.
+	Counters *counters.Set
+}
+
+const (
+	defaultRegion  = "us-east-1"
+	defaultAccount = "000000000000"
+)
+
+var (
+	regionForm  = regexp.MustCompile(`\A[A-Za-z0-9-]{1,64}\z`)
+	accountForm = regexp.MustCompile(`\A[0-9]{12}\z`)
+	computeForm = regexp.MustCompile(`\A[A-Za-z0-9-]{0,128}\z`)
+)
+
+func (o Options) withDefaults() Options {
+	if o.Region == "" {
+		o.Region = defaultRegion
+	}
+	if o.Account == "" {
+		o.Account = defaultAccount
+	}
+	if o.Authenticator == nil {
+		o.Authenticator = Anyone
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Counters == nil {
+		o.Counters = new(counters.Set)
+	}
+	return o
+}
+
+func (o Options) validate() error {
+	switch {
+	case o.Backend == nil:
+		return errors.New("serviceapi: options: no backend")
+	case !regionForm.MatchString(o.Region):
+		return fmt.Errorf("serviceapi: options: region %q: want 1 to 64 letters, digits and hyphens", o.Region)
+	case !accountForm.MatchString(o.Account):
+		return fmt.Errorf("serviceapi: options: account %q: want 12 digits", o.Account)
+	case !computeForm.MatchString(o.ComputeName):
+		return fmt.Errorf("serviceapi: options: compute name %q: want at most 128 letters, digits and hyphens", o.ComputeName)
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package serviceapi
+
+import (
+	"cmp"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+	"encoding/binary"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+// Page sizes (service-api.md 1.6, D3). A larger Limit is clamped.
+const (
+	pageMax       = 100
+	pageSearchMax = 20
+)
+
+// pager makes and checks page tokens. A token names the last item of its page,
+// so it stays good while items come and go, and as long as the process lives.
+// It is bound to operation and filter by an HMAC under a key of this process.
+//
+//	version (1 byte) | MAC (16 bytes) | creation time in us (8 bytes) | id, all in base64url
+type pager struct{ key [32]byte }
+
+func newPager() *pager {
+	p := new(pager)
+	_, _ = rand.Read(p.key[:]) // never fails
+	return p
+}
+
+const (
+	tokenVersion = 1
+	tokenMAC     = 16
+	tokenHead    = 1 + tokenMAC + 8
+)
+
+// position is the place of an item in its list.
+type position struct {
+	created int64 // us since the epoch
+	id      string
+}
+
+func at[ID ~string](created time.Time, id ID) position {
+	return position{created.UnixMicro(), string(id)}
+}
+
+// oldestFirst is the order of all lists but one.
+func oldestFirst(a, b position) int {
+	return cmp.Or(cmp.Compare(a.created, b.created), cmp.Compare(a.id, b.id))
+}
+
+// newestFirst is the order of DescribeGameSessions (service-api.md 2.6).
+func newestFirst(a, b position) int {
+	return cmp.Or(cmp.Compare(b.created, a.created), cmp.Compare(a.id, b.id))
+}
+
+// paging is how one call wants its list cut.
+type paging struct {
+	operation string
+	input     any // pointer to the SDK input; its Limit and NextToken are no filter
+	limit     *int32
+	token     *string
+	max       int
+	order     func(a, b position) int
+}
+
+// cut sorts items and returns the page that the call asks for, and the token of
+// the next one, nil at the end.
+func cut[T any](p *pager, how paging, items []T, of func(T) position) ([]T, *string, error) {
+	items = slices.Clone(items)
+	slices.SortFunc(items, func(a, b T) int { return how.order(of(a), of(b)) })
+	bound, err := filterHash(how.input)
+	if err != nil {
+		return nil, nil, err
+	}
+	if how.token != nil {
+		last, ok := p.open(*how.token, how.operation, bound)
+		if !ok {
+			return nil, nil, invalid("NextToken is not one that %s returned for this filter", how.operation)
+		}
+		behind := func(item T) bool { return how.order(of(item), last) > 0 }
+		if i := slices.IndexFunc(items, behind); i >= 0 {
+			items = items[i:]
+		} else {
+			items = nil
+		}
+	}
+	size := how.max
+	if how.limit != nil {
+		size = min(size, int(*how.limit))
+	}
+	if len(items) <= size {
+		return items, nil, nil
+	}
+	items = items[:size]
+	token := p.seal(of(items[size-1]), how.operation, bound)
+	return items, &token, nil
+}
+
+func (p *pager) seal(last position, operation string, bound [sha256.Size]byte) string {
+	raw := make([]byte, tokenHead, tokenHead+len(last.id))
+	raw[0] = tokenVersion
+	binary.BigEndian.PutUint64(raw[1+tokenMAC:], uint64(last.created))
+	raw = append(raw, last.id...)
+	copy(raw[1:], p.mac(raw[1+tokenMAC:], operation, bound))
+	return base64.RawURLEncoding.EncodeToString(raw)
+}
+
+func (p *pager) open(token, operation string, bound [sha256.Size]byte) (position, bool) {
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
+	if err != nil || strings.ContainsAny(token, "\r\n") || // which the decoder would skip
+		len(raw) < tokenHead || raw[0] != tokenVersion {
+		return position{}, false
+	}
+	if subtle.ConstantTimeCompare(raw[1:1+tokenMAC], p.mac(raw[1+tokenMAC:], operation, bound)) != 1 {
+		return position{}, false
+	}
+	return position{int64(binary.BigEndian.Uint64(raw[1+tokenMAC:])), string(raw[tokenHead:])}, true
+}
+
+func (p *pager) mac(payload []byte, operation string, bound [sha256.Size]byte) []byte {
+	h := hmac.New(sha256.New, p.key[:])
+	h.Write(bound[:])
+	h.Write([]byte(operation))
+	h.Write([]byte{0})
+	h.Write(payload)
+	return h.Sum(nil)[:tokenMAC]
+}
+
+// filterHash is what a token is bound to: the input without Limit and NextToken.
+func filterHash(input any) ([sha256.Size]byte, error) {
+	filter := reflect.New(reflect.TypeOf(input).Elem())
+	filter.Elem().Set(reflect.ValueOf(input).Elem())
+	filter.Elem().FieldByName("Limit").SetZero()
+	filter.Elem().FieldByName("NextToken").SetZero()
+	text, err := json.Marshal(filter.Interface(), jsonOut)
+	return sha256.Sum256(text), err
+}

@@ -1,0 +1,129 @@
+package serviceapi
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+
+	"troupe/messages"
+)
+
+func (s *Server) registerPlayerSessions(t table) {
+	register(t, "CreatePlayerSession", s.createPlayerSession,
+		required("GameSessionId", arnString),
+		required("PlayerId", playerID),
+		optionally("PlayerData", playerData),
+	).replayed = true
+	register(t, "CreatePlayerSessions", s.createPlayerSessions,
+		required("GameSessionId", arnString),
+		required("PlayerIds", listOf(1, 25, playerID)),
+		optionally("PlayerDataMap", mapOf(nonZeroAndMaxString, playerData)),
+	).replayed = true
+	register(t, "DescribePlayerSessions", s.describePlayerSessions,
+		optionally("GameSessionId", arnString),
+		optionally("PlayerId", playerID),
+		optionally("PlayerSessionId", playerSessionID),
+		optionally("PlayerSessionStatusFilter", nonZeroAndMaxString),
+		optionally("Limit", positiveInteger),
+		optionally("NextToken", nonZeroAndMaxString),
+	)
+}
+
+func (s *Server) createPlayerSession(ctx context.Context, in *gamelift.CreatePlayerSessionInput) (*gamelift.CreatePlayerSessionOutput, error) {
+	records, err := s.reserve(ctx, *in.GameSessionId, []messages.NewPlayer{{
+		PlayerID: messages.PlayerID(*in.PlayerId), PlayerData: aws.ToString(in.PlayerData),
+	}})
+	if err != nil {
+		return nil, err
+	}
+	created := s.playerSession(records[0])
+	return &gamelift.CreatePlayerSessionOutput{PlayerSession: &created}, nil
+}
+
+func (s *Server) createPlayerSessions(ctx context.Context, in *gamelift.CreatePlayerSessionsInput) (*gamelift.CreatePlayerSessionsOutput, error) {
+	players := make([]messages.NewPlayer, len(in.PlayerIds))
+	seen := make(map[string]bool, len(in.PlayerIds))
+	for i, id := range in.PlayerIds {
+		if seen[id] {
+			return nil, invalid("PlayerIds holds %q twice", clip(id))
+		}
+		seen[id] = true
+		players[i] = messages.NewPlayer{PlayerID: messages.PlayerID(id), PlayerData: in.PlayerDataMap[id]}
+	}
+	records, err := s.reserve(ctx, *in.GameSessionId, players)
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.CreatePlayerSessionsOutput{PlayerSessions: s.playerSessions(records)}, nil
+}
+
+// reserve returns one record per player.
+func (s *Server) reserve(ctx context.Context, arn string, players []messages.NewPlayer) ([]*messages.PlayerSession, error) {
+	id, err := s.arns.gameSession(arn)
+	if err != nil {
+		return nil, err
+	}
+	records, err := s.options.Backend.CreatePlayerSessions(ctx, messages.CreatePlayerSessions{GameSessionID: id, Players: players})
+	if err == nil && len(records) != len(players) {
+		err = fmt.Errorf("backend returned %d player sessions for %d players", len(records), len(players))
+	}
+	return records, err
+}
+
+// describePlayerSessions lists player sessions, oldest first. The status filter
+// works with a game session only, and paging is ignored with a player session
+// id (service-api.md 2.7).
+func (s *Server) describePlayerSessions(ctx context.Context, in *gamelift.DescribePlayerSessionsInput) (*gamelift.DescribePlayerSessionsOutput, error) {
+	query, err := s.playerSessionQuery(in)
+	if err != nil {
+		return nil, err
+	}
+	records, err := s.options.Backend.PlayerSessions(ctx, query)
+	if err != nil {
+		return nil, err
+	}
+	if in.PlayerSessionId != nil {
+		if len(records) == 0 {
+			return nil, messages.Errorf(messages.NotFound, "there is no player session that starts with %q", clip(query.PlayerSessionID.Short()))
+		}
+		return &gamelift.DescribePlayerSessionsOutput{PlayerSessions: s.playerSessions(records)}, nil
+	}
+	page, token, err := cut(s.pager, paging{
+		operation: "DescribePlayerSessions", input: in, limit: in.Limit, token: in.NextToken, max: pageMax, order: oldestFirst,
+	}, records, func(p *messages.PlayerSession) position { return at(p.Created, p.ID) })
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.DescribePlayerSessionsOutput{PlayerSessions: s.playerSessions(page), NextToken: token}, nil
+}
+
+func (s *Server) playerSessionQuery(in *gamelift.DescribePlayerSessionsInput) (q messages.PlayerSessionQuery, err error) {
+	selectors := 0
+	for _, selector := range []*string{in.GameSessionId, in.PlayerId, in.PlayerSessionId} {
+		if selector != nil {
+			selectors++
+		}
+	}
+	switch {
+	case selectors != 1:
+		return q, invalid("give exactly one of GameSessionId, PlayerId and PlayerSessionId, not %d", selectors)
+	case in.PlayerId != nil:
+		q.PlayerID = messages.PlayerID(*in.PlayerId)
+		return q, nil
+	case in.PlayerSessionId != nil:
+		q.PlayerSessionID = messages.PlayerSessionID(*in.PlayerSessionId)
+		return q, nil
+	}
+	if filter := in.PlayerSessionStatusFilter; filter != nil {
+		status, ok := messages.ParsePlayerSessionStatus(*filter)
+		if !ok {
+			return q, invalid("PlayerSessionStatusFilter must be one of %s", strings.Join(names(messages.PlayerSessionStatuses()), ", "))
+		}
+		q.Status = status
+	}
+	q.GameSessionID, err = s.arns.gameSession(*in.GameSessionId)
+	return q, err
+}

@@ -1,0 +1,56 @@
+package serviceapi
+
+import (
+	"net/http"
+	"strings"
+)
+
+const (
+	headerTarget     = "X-Amz-Target"
+	headerProtocol   = "Smithy-Protocol"
+	headerInvocation = "Amz-Sdk-Invocation-Id"
+
+	jsonTargetPrefix = "GameLift."
+	cborPathMark     = "/service/GameLift/operation/"
+)
+
+// selected is what a request asks for, before anything of it is trusted.
+type selected struct {
+	codec     codec
+	operation string // empty: no selector
+}
+
+// detect tells the protocol and the operation of a request
+// (service-api.md 1.1). Any path may stand before the selector. A request that
+// shows neither protocol is answered in JSON, or in CBOR if its body is that.
+//
+// The protocol header wins over the target: a target is a signed header and a
+// path is signed, but the protocol header need not be, and with this order an
+// added one can only turn a signed request into an unknown operation.
+func detect(r *http.Request) selected {
+	if r.Header.Get(headerProtocol) == cborProtocol {
+		_, name, _ := cutLast(r.URL.Path, cborPathMark)
+		return selected{codec: cborCodec{}, operation: name}
+	}
+	if target := r.Header.Get(headerTarget); target != "" {
+		name, ok := strings.CutPrefix(target, jsonTargetPrefix)
+		if !ok {
+			name = target // of another service: known nowhere
+		}
+		return selected{codec: jsonCodec{}, operation: name}
+	}
+	if strings.HasPrefix(r.Header.Get("Content-Type"), cborContentType) {
+		return selected{codec: cborCodec{}}
+	}
+	return selected{codec: jsonCodec{}}
+}
+
+// cutLast is strings.Cut around the last occurrence of sep; without one, after
+// is empty.
+func cutLast(s, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
+}

@@ -1,0 +1,141 @@
+package serviceapi
+
+import (
+	"math"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"troupe/messages"
+)
+
+// The records of the host as the SDK's structs. Counts are always shown, empty
+// texts, zero times and port 0 never (their model limits exclude them).
+
+func (s *Server) gameSessions(records []*messages.GameSession) []types.GameSession {
+	shown := make([]types.GameSession, len(records))
+	for i, r := range records {
+		shown[i] = s.gameSession(r)
+	}
+	return shown
+}
+
+func (s *Server) gameSession(r *messages.GameSession) types.GameSession {
+	policy := types.PlayerSessionCreationPolicyDenyAll
+	if r.AcceptsPlayers {
+		policy = types.PlayerSessionCreationPolicyAcceptAll
+	}
+	var properties []types.GameProperty
+	for _, p := range r.Properties {
+		properties = append(properties, types.GameProperty{Key: aws.String(p.Key), Value: aws.String(p.Value)})
+	}
+	location := r.Location
+	if location == "" {
+		location = s.arns.region
+	}
+	return types.GameSession{
+		GameSessionId:               filled(string(r.ID)),
+		Name:                        filled(r.Name),
+		FleetId:                     filled(string(r.FleetID)),
+		FleetArn:                    aws.String(s.arns.mint("fleet", string(r.FleetID))),
+		CreationTime:                moment(r.Created),
+		TerminationTime:             moment(r.Terminated),
+		CurrentPlayerSessionCount:   count(r.CurrentPlayers),
+		MaximumPlayerSessionCount:   count(r.MaxPlayers),
+		Status:                      types.GameSessionStatus(r.Status.String()),
+		StatusReason:                types.GameSessionStatusReason(r.StatusReason),
+		GameProperties:              properties,
+		IpAddress:                   filled(r.IPAddress),
+		DnsName:                     filled(r.DNSName),
+		Port:                        port(r.Port),
+		PlayerSessionCreationPolicy: policy,
+		CreatorId:                   filled(r.CreatorID),
+		GameSessionData:             filled(r.Data),
+		MatchmakerData:              filled(r.MatchmakerData),
+		Location:                    aws.String(location),
+		ComputeName:                 filled(s.options.ComputeName),
+		PlayerGatewayStatus:         types.PlayerGatewayStatusDisabled,
+	}
+}
+
+func (s *Server) playerSessions(records []*messages.PlayerSession) []types.PlayerSession {
+	shown := make([]types.PlayerSession, len(records))
+	for i, r := range records {
+		shown[i] = s.playerSession(r)
+	}
+	return shown
+}
+
+func (s *Server) playerSession(r *messages.PlayerSession) types.PlayerSession {
+	return types.PlayerSession{
+		PlayerSessionId: filled(string(r.ID)),
+		PlayerId:        filled(string(r.PlayerID)),
+		GameSessionId:   filled(string(r.GameSessionID)),
+		FleetId:         filled(string(r.FleetID)),
+		FleetArn:        aws.String(s.arns.mint("fleet", string(r.FleetID))),
+		CreationTime:    moment(r.Created),
+		TerminationTime: moment(r.Terminated),
+		Status:          types.PlayerSessionStatus(r.Status.String()),
+		IpAddress:       filled(r.IPAddress),
+		DnsName:         filled(r.DNSName),
+		Port:            port(r.Port),
+		PlayerData:      filled(r.PlayerData),
+	}
+}
+
+// instanceTypeLocal stands in for an instance type, as CreateFleet fills it (D4).
+const instanceTypeLocal = types.EC2InstanceType("local")
+
+func (s *Server) fleet(r *messages.Fleet) types.FleetAttributes {
+	certificates := types.CertificateTypeDisabled
+	if r.Certificates {
+		certificates = types.CertificateTypeGenerated
+	}
+	attributes := types.FleetAttributes{
+		FleetId:                        filled(string(r.ID)),
+		FleetArn:                       aws.String(s.arns.mint("fleet", string(r.ID))),
+		FleetType:                      types.FleetTypeOnDemand,
+		InstanceType:                   instanceTypeLocal,
+		Description:                    filled(r.Description),
+		Name:                           filled(r.Name),
+		CreationTime:                   moment(r.Created),
+		Status:                         types.FleetStatus(r.Status.String()),
+		ServerLaunchPath:               filled(r.LaunchPath),
+		ServerLaunchParameters:         filled(r.LaunchParams),
+		NewGameSessionProtectionPolicy: types.ProtectionPolicyNoProtection,
+		CertificateConfiguration:       &types.CertificateConfiguration{CertificateType: certificates},
+		ComputeType:                    types.ComputeTypeEc2,
+		PlayerGatewayMode:              types.PlayerGatewayModeDisabled,
+	}
+	if r.ScriptID != "" {
+		attributes.ScriptId = aws.String(r.ScriptID)
+		attributes.ScriptArn = aws.String(s.arns.mint("script", r.ScriptID))
+	}
+	return attributes
+}
+
+func filled(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func moment(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+func count(n int) *int32 {
+	return aws.Int32(int32(min(max(n, 0), math.MaxInt32)))
+}
+
+func port(n int) *int32 {
+	if n == 0 {
+		return nil
+	}
+	return count(n)
+}

@@ -1,0 +1,143 @@
+package serviceapi
+
+import (
+	"container/list"
+	"context"
+	"crypto/sha256"
+	"net/http"
+	"sync"
+	"time"
+)
+
+// Bounds of the replay memory (service-api.md 1.5, D2). Over them the oldest
+// responses are forgotten first.
+const (
+	replayFor      = 5 * time.Minute
+	replayMax      = 10_000
+	replayBytesMax = 64 << 20
+	replayOverhead = 512 // bytes an entry costs beside its body, about
+	invocationMax  = 128 // characters of an invocation id; SDKs send 36
+
+	// detachedFor bounds a create that goes on after its caller hung up.
+	detachedFor = 30 * time.Second
+)
+
+// replayKey names all attempts of one call.
+type replayKey struct {
+	accessKey, operation, invocation string
+	codec                            codec
+	body                             [sha256.Size]byte
+}
+
+// replays remembers the first successful response of each create, because SDKs
+// repeat a call that they got no answer to. Failures are not remembered. Safe
+// for concurrent use.
+type replays struct {
+	now func() time.Time
+
+	mu      sync.Mutex
+	kept    map[replayKey]*list.Element
+	order   list.List // of *replay, oldest first
+	bytes   int
+	running map[replayKey]chan struct{} // closed when the attempt ends
+}
+
+type replay struct {
+	key  replayKey
+	body []byte
+	at   time.Time
+}
+
+func newReplays(now func() time.Time) *replays {
+	return &replays{now: now, kept: make(map[replayKey]*list.Element), running: make(map[replayKey]chan struct{})}
+}
+
+// once runs an operation; a create at most once per invocation. Such a create
+// goes on when its caller hangs up: the next attempt then finds its result
+// instead of making a second one.
+func (s *Server) once(r *http.Request, op *operation, c codec, caller Caller, body []byte) ([]byte, error) {
+	invocation := r.Header.Get(headerInvocation)
+	if !op.replayed || invocation == "" || len(invocation) > invocationMax {
+		return op.serve(r.Context(), c, body)
+	}
+	key := replayKey{caller.AccessKey, op.name, invocation, c, sha256.Sum256(body)}
+	return s.replays.do(r.Context(), key, func() ([]byte, error) {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), detachedFor)
+		defer cancel()
+		return op.serve(ctx, c, body)
+	})
+}
+
+// do returns the kept response of key, or runs f and keeps its response. While
+// one attempt runs, others of the same key wait for it.
+func (c *replays) do(ctx context.Context, key replayKey, f func() ([]byte, error)) ([]byte, error) {
+	for {
+		body, wait, done := c.begin(key)
+		if done {
+			return body, nil
+		}
+		if wait == nil {
+			break
+		}
+		select {
+		case <-wait:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	defer c.end(key)
+	body, err := f()
+	if err == nil {
+		c.keep(key, body)
+	}
+	return body, err
+}
+
+// begin returns the kept response, or what to wait for, or neither: then the
+// caller runs the attempt and must call end.
+func (c *replays) begin(key replayKey) (body []byte, wait <-chan struct{}, done bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forget(0)
+	if e, ok := c.kept[key]; ok {
+		return e.Value.(*replay).body, nil, true
+	}
+	if running, ok := c.running[key]; ok {
+		return nil, running, false
+	}
+	c.running[key] = make(chan struct{})
+	return nil, nil, false
+}
+
+func (c *replays) end(key replayKey) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	close(c.running[key])
+	delete(c.running, key)
+}
+
+func (c *replays) keep(key replayKey, body []byte) {
+	cost := len(body) + replayOverhead
+	if cost > replayBytesMax {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forget(cost)
+	c.kept[key] = c.order.PushBack(&replay{key: key, body: body, at: c.now()})
+	c.bytes += cost
+}
+
+// forget drops what is too old, and the oldest until need more bytes fit.
+func (c *replays) forget(need int) {
+	for e := c.order.Front(); e != nil; e = c.order.Front() {
+		old := e.Value.(*replay)
+		full := c.bytes+need > replayBytesMax || (need > 0 && len(c.kept) >= replayMax)
+		if !full && c.now().Sub(old.at) < replayFor {
+			return
+		}
+		c.order.Remove(e)
+		delete(c.kept, old.key)
+		c.bytes -= len(old.body) + replayOverhead
+	}
+}

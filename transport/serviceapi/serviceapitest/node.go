@@ -1,0 +1,118 @@
+package serviceapitest
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+//go:embed testdata/js
+var script embed.FS
+
+const (
+	scriptDir  = "testdata/js"
+	installFor = 2 * time.Minute
+	runFor     = time.Minute
+)
+
+// Node is an installed copy of testdata/js: @aws-sdk/client-gamelift at pinned
+// versions and the script gamelift.mjs.
+type Node struct{ dir string }
+
+// NodeResult is what the script prints: ids and what it saw.
+type NodeResult struct {
+	Protocol         string            `json:"protocol"`
+	GameSessionID    string            `json:"gameSessionId"`
+	GameSession      NodeGameSession   `json:"gameSession"` // once ACTIVE
+	CreationTimeMS   int64             `json:"creationTimeMs"`
+	PlayerSessionIDs []string          `json:"playerSessionIds"` // in order of creation
+	Described        []NodePlayer      `json:"described"`        // from all pages, two to a page
+	Pages            int               `json:"pages"`
+	Searched         []string          `json:"searched"` // ids
+	FleetIDs         []string          `json:"fleetIds"`
+	FleetStatus      string            `json:"fleetStatus"`
+	Errors           map[string]string `json:"errors"` // what was tried -> the error's class
+}
+
+// NodeGameSession is a game session as the script saw it.
+type NodeGameSession struct {
+	Status      string `json:"status"`
+	FleetARN    string `json:"fleetArn"`
+	IPAddress   string `json:"ipAddress"`
+	DNSName     string `json:"dnsName"`
+	Port        int    `json:"port"`
+	CurrentSeen bool   `json:"currentSeen"` // CurrentPlayerSessionCount was there, though 0
+}
+
+// NodePlayer is a player session as the script saw it.
+type NodePlayer struct {
+	ID       string `json:"id"`
+	PlayerID string `json:"playerId"`
+	Status   string `json:"status"`
+}
+
+// InstallNode installs the script's packages into a temporary directory. Only a
+// missing node or npm skips the test; a registry that does not answer fails it.
+func InstallNode(tb testing.TB) *Node {
+	tb.Helper()
+	for _, tool := range []string{"node", "npm"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			tb.Skipf("%s is not installed: the JavaScript SDK was not tried", tool)
+		}
+	}
+	dir := tb.TempDir()
+	entries, err := fs.ReadDir(script, scriptDir)
+	if err != nil {
+		tb.Fatalf("read the script: %v", err)
+	}
+	for _, e := range entries {
+		text, err := script.ReadFile(scriptDir + "/" + e.Name())
+		if err != nil {
+			tb.Fatalf("read %s: %v", e.Name(), err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, e.Name()), text, 0o600); err != nil {
+			tb.Fatalf("write %s: %v", e.Name(), err)
+		}
+	}
+	n := &Node{dir}
+	n.command(tb, installFor, nil, "npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
+	return n
+}
+
+// Run makes the script play through the API at endpoint: a game session with
+// four seats on the fleet, player sessions, descriptions, typed errors. It
+// waits up to 15 s for the game session to become ACTIVE. protocol is json or
+// cbor. The script's complaint fails the test.
+func (n *Node) Run(tb testing.TB, endpoint, fleetID, protocol string) NodeResult {
+	tb.Helper()
+	out := n.command(tb, runFor, []string{
+		"TROUPE_ENDPOINT=" + endpoint, "TROUPE_FLEET_ID=" + fleetID, "TROUPE_PROTOCOL=" + protocol,
+	}, "node", "gamelift.mjs")
+	var result NodeResult
+	if err := json.Unmarshal(out, &result); err != nil {
+		tb.Fatalf("the script printed no JSON: %v\n%s", err, out)
+	}
+	return result
+}
+
+func (n *Node) command(tb testing.TB, limit time.Duration, env []string, name string, args ...string) []byte {
+	tb.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	var out, complaint bytes.Buffer
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = n.dir, &out, &complaint
+	cmd.Env = append(os.Environ(), env...)
+	cmd.WaitDelay = 5 * time.Second
+	if err := cmd.Run(); err != nil {
+		tb.Fatalf("%s %v: %v\n%s%s", name, args, err, out.Bytes(), complaint.Bytes())
+	}
+	return out.Bytes()
+}
