@@ -1,0 +1,208 @@
+package fast
+
+import (
+	"math"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"troupe/messages"
+	"troupe/messages/counters"
+	"troupe/messages/wire"
+)
+
+// Handler takes what arrives on an Association.
+type Handler interface {
+	// OnFast takes one packet (without its length) that came from the peer's
+	// bound address with a new number. All packets but -5 and -7 come here,
+	// built-in commands included. The packet is well formed and valid only during
+	// the call, and its sender field is the peer. Calls come from the socket's
+	// reader, one at a time for one association, and hold up every peer of that
+	// socket: the handler must not block, and must not call Pool.Close.
+	OnFast(packet []byte)
+}
+
+// frameMax is the largest frame that Send takes, in bytes of its Len: with a
+// number of 6 bytes and a longer length its datagram stays within datagramMax.
+const frameMax = datagramMax - 7
+
+// numberSize is what a number adds to a unit at most: tag and varint.
+const numberSize = 6
+
+// Association is one logged-in peer on one socket. All methods may be called
+// from any goroutine, none blocks, and after Close none has an effect.
+type Association struct {
+	pool    *Pool
+	sock    *socket // nil: there is no place for it, it never becomes ready
+	key     key
+	peer    messages.PeerID
+	port    uint16
+	handler Handler
+	ackMax  int // bytes of the largest -6
+
+	// live is the current life of the binding while it is confirmed, else 0. It
+	// is written under mu.
+	live atomic.Uint32
+
+	// mu is held around the rules and the numbering, so that numbers and places
+	// in the socket's queue agree. Order: mu, then the queue's.
+	mu     sync.Mutex
+	bind   binding
+	number int32  // of the next datagram to the peer
+	life   uint32 // counts the changes of bind, from 1
+	ack    *wire.Frame
+	closed bool
+}
+
+// Port returns the port to announce as fastPort; it never changes.
+func (a *Association) Port() uint16 { return a.port }
+
+// Ready reports whether fast messages to the peer go by UDP: its address is
+// confirmed (section 7.3). It costs one atomic load.
+func (a *Association) Ready() bool { return a.live.Load() != 0 }
+
+// Addr returns the peer's bound address, not valid while there is none.
+func (a *Association) Addr() netip.AddrPort {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.bind.addr
+}
+
+// Send queues f for the peer with the next number of the peer's own series
+// (section 9). It takes its own reference; the caller keeps its own. False means
+// that nothing was queued: not ready, or dropped and counted, because the
+// socket's queue is full or f is over 2041 bytes. Whether the payload suits the
+// channel (1200 bytes) is for the caller to know.
+func (a *Association) Send(f *wire.Frame) bool {
+	if a.live.Load() == 0 {
+		return false
+	}
+	if f.Len() > frameMax {
+		a.pool.opt.Counters.Dropped.Add(counters.DropPayloadTooLarge, 1)
+		return false
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	life := a.live.Load()
+	return life != 0 && a.push(f, life)
+}
+
+// push numbers f and queues it to the bound address. Numbers are used up only by
+// what is queued. The caller holds mu.
+func (a *Association) push(f *wire.Frame, life uint32) bool {
+	if a.number == math.MaxInt32 { // clients know no wrap-around: this login's numbers are used up
+		return false
+	}
+	d := datagram{frame: f.Retain(), to: a.bind.addr, owner: a, number: a.number, life: life}
+	if !a.sock.out.push(d) {
+		f.Release()
+		a.pool.opt.Counters.Dropped.Add(counters.DropFastQueueFull, 1)
+		return false
+	}
+	a.number++
+	return true
+}
+
+// Close ends the association and frees its place. Idempotent. A packet that was
+// already accepted when Close was called may still reach the handler, at most
+// one; queued datagrams are dropped.
+func (a *Association) Close() {
+	a.mu.Lock()
+	if a.closed {
+		a.mu.Unlock()
+		return
+	}
+	a.closed = true
+	a.publish(false)
+	a.ack.Release()
+	a.mu.Unlock()
+	if a.sock != nil {
+		a.sock.remove(a)
+	}
+}
+
+// publish makes the state of the binding visible to Ready, to Send and to the
+// writer. The caller holds mu.
+func (a *Association) publish(ready bool) {
+	if a.life++; a.life == 0 { // 0 is for acks
+		a.life = 1
+	}
+	was := a.live.Load() != 0
+	if ready {
+		a.live.Store(a.life)
+	} else {
+		a.live.Store(0)
+	}
+	gauge := &a.pool.opt.Counters.Connections
+	switch {
+	case ready && !was:
+		gauge.Add(counters.UDP, 1)
+	case was && !ready:
+		gauge.Add(counters.UDP, -1)
+	}
+}
+
+// receive takes a well-formed packet that names the peer, of a datagram of size
+// bytes, and hands it up when the rules say so. Only the socket's reader calls it.
+func (a *Association) receive(from netip.AddrPort, h *wire.Header, packet []byte, size int, now time.Duration) {
+	k := kindOf(h.OpCode)
+	// An answer to an address that has proved nothing is at most three times the
+	// request (R27). A -5 that small is no known client's.
+	if k == connect && 3*size < a.ackMax {
+		a.pool.refuse(counters.DropFastMalformed, from, a.peer, now)
+		return
+	}
+	d := a.decide(from, k, h.Sequence, now)
+	if d.change != unchanged {
+		a.logChange(d.change, from)
+	}
+	switch d.action {
+	case discard:
+		a.pool.refuse(d.drop, from, a.peer, now)
+	case deliver:
+		a.handler.OnFast(packet)
+	}
+}
+
+// decide asks the rules, publishes what changed and queues the answer.
+func (a *Association) decide(from netip.AddrPort, k kind, number int32, now time.Duration) decision {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.closed {
+		return refused(counters.DropFastUnknownSender)
+	}
+	d := a.bind.receive(from, k, number, now)
+	if d.change != unchanged {
+		a.publish(a.bind.state == confirmed)
+	}
+	if d.action == reply {
+		a.push(a.ack, 0)
+	}
+	return d
+}
+
+func kindOf(op int32) kind {
+	switch op {
+	case wire.OpUDPConnect:
+		return connect
+	case wire.OpClientAck:
+		return clientAck
+	}
+	return data
+}
+
+func (a *Association) logChange(c change, from netip.AddrPort) {
+	log := &a.pool.opt.Log
+	switch c {
+	case nowBound, nowRebound:
+		log.Debug().Int32("peer", int32(a.peer)).Stringer("remote", from).Msg("fast channel address known")
+	case nowConfirmed:
+		log.Debug().Int32("peer", int32(a.peer)).Stringer("remote", from).Msg("fast channel confirmed")
+	case nowMoved:
+		log.Info().Int32("peer", int32(a.peer)).Stringer("remote", from).Msg("fast channel moved")
+	case nowContested:
+		log.Warn().Int32("peer", int32(a.peer)).Stringer("remote", from).
+			Msg("fast channel off for this login: two active addresses")
+	}
+}

@@ -1,0 +1,215 @@
+package fast
+
+import (
+	"net/netip"
+	"time"
+
+	"troupe/messages/counters"
+)
+
+// Limits of the address rules (spec/reliability.md section 6).
+const (
+	// silence is how long the bound address must not have been heard before a
+	// confirmed binding may move, and the time within which two addresses count
+	// as active at once.
+	silence = 2 * time.Second
+	// moveEvery is the least time between two moves of a confirmed binding.
+	moveEvery = 5 * time.Second
+	// jumpMax is how far above the highest number a claim from another address
+	// may be. The client has one counter for all it sends, so its own next
+	// number is near; a guess is not.
+	jumpMax = 4096
+)
+
+// state is what is known of a peer's UDP address (spec/realtime.md 7.3).
+type state uint8
+
+const (
+	unbound   state = iota + 1 // no -5 yet
+	known                      // -5 came, -6 went; game data by WebSocket
+	confirmed                  // the client proved that it got -6
+	contested                  // two active addresses: off until the next login
+)
+
+// kind is what a datagram is to the binding.
+type kind uint8
+
+const (
+	connect   kind = iota + 1 // -5
+	clientAck                 // -7
+	data                      // everything else
+)
+
+// action is what to do with a datagram.
+type action uint8
+
+const (
+	discard action = iota + 1 // count decision.drop
+	reply                     // answer with one fresh -6
+	consume                   // a handshake packet that needs no answer
+	deliver                   // hand it up
+)
+
+// change is what a datagram did to the binding.
+type change uint8
+
+const (
+	unchanged    change = iota
+	nowBound            // unbound to known
+	nowRebound          // known, at another address
+	nowMoved            // confirmed to known, at another address
+	nowConfirmed        // known to confirmed
+	nowContested
+)
+
+// decision is the binding's answer to one datagram.
+type decision struct {
+	action action
+	drop   counters.Drop // with discard: why
+	change change
+}
+
+func refused(why counters.Drop) decision { return decision{action: discard, drop: why} }
+
+// binding is the address of one peer's fast channel and the rules by which it
+// changes. It is pure: no sockets, no clock, no locks. The caller has checked
+// that the datagram is well formed and names the peer, and, with the same-IP
+// rule, that its IP is that of the peer's WebSocket. Times count from any fixed
+// moment.
+//
+// The rules, in the order they are asked:
+//
+//  1. contested: everything is dropped.
+//  2. unbound: a -5 binds, anything else is from a wrong address.
+//  3. From the bound address: a number not above the highest is stale, -5
+//     included (a client numbers every repeat anew, so an old number is a
+//     duplicate, and answering it would answer one request twice). A newer -5 is
+//     answered and changes nothing else; anything newer confirms (D6).
+//  4. From another address, not a -5: dropped.
+//  5. A -5 from another address, state known, same IP: binds there.
+//  6. The same in state confirmed: only with a number 1 to 4096 above the
+//     highest (a plausible claim), after 2 s of silence of the bound address,
+//     5 s after the last move. The new address has to confirm again.
+//
+// Two addresses are active at once, and the binding is contested, when the bound
+// address is heard within 2 s after a plausible claim that was refused because
+// it was not silent, and when an address that lost the binding is heard (with a
+// number it had not used) within 2 s after losing it. "Heard" means a datagram
+// that passed the number check: replays keep nothing alive.
+type binding struct {
+	// anyIP is set where the same-IP rule is off. It frees the first -5 and rule
+	// 5 only: a guess from anywhere else must not lock the true client out before
+	// it is confirmed, and must not touch it afterwards.
+	anyIP bool
+
+	state   state
+	addr    netip.AddrPort
+	highest int32         // number of the newest datagram from addr
+	heard   time.Duration // when it came
+
+	moved    time.Duration // when a confirmed binding moved last
+	everMove bool
+
+	claimed      bool          // a plausible claim was refused
+	claimedUntil time.Duration // until when hearing addr makes it a contest
+
+	lost        netip.AddrPort // the address that lost the binding, if any
+	lostHighest int32
+	lostUntil   time.Duration // until when hearing it makes it a contest
+}
+
+// receive decides on one datagram and carries the decision out on b.
+func (b *binding) receive(from netip.AddrPort, k kind, number int32, now time.Duration) decision {
+	switch {
+	case b.state == contested:
+		return refused(counters.DropFastContested)
+	case number < 0: // no client counts below 0
+		return refused(counters.DropFastMalformed)
+	case b.state == unbound:
+		if k != connect {
+			return refused(counters.DropFastWrongAddress)
+		}
+		b.bind(from, number, now)
+		return decision{action: reply, change: nowBound}
+	case from == b.addr:
+		return b.fromBound(k, number, now)
+	case from == b.lost && now < b.lostUntil && number > b.lostHighest:
+		return b.contest()
+	case k != connect:
+		return refused(counters.DropFastWrongAddress)
+	case b.state == known:
+		return b.rebind(from, number, now)
+	default:
+		return b.claim(from, number, now)
+	}
+}
+
+// fromBound is rule 3.
+func (b *binding) fromBound(k kind, number int32, now time.Duration) decision {
+	if number <= b.highest {
+		return refused(counters.DropFastStale)
+	}
+	if b.claimed && now < b.claimedUntil {
+		return b.contest()
+	}
+	b.claimed, b.highest, b.heard = false, number, now
+	if k == connect {
+		return decision{action: reply}
+	}
+	d := decision{action: deliver}
+	if k == clientAck {
+		d.action = consume
+	}
+	if b.state == known {
+		b.state, d.change = confirmed, nowConfirmed
+	}
+	return d
+}
+
+// rebind is rule 5.
+func (b *binding) rebind(from netip.AddrPort, number int32, now time.Duration) decision {
+	if !b.anyIP && from.Addr() != b.addr.Addr() {
+		return refused(counters.DropFastWrongAddress)
+	}
+	b.lose(now)
+	b.bind(from, number, now)
+	return decision{action: reply, change: nowRebound}
+}
+
+// claim is rule 6.
+func (b *binding) claim(from netip.AddrPort, number int32, now time.Duration) decision {
+	plausible := from.Addr() == b.addr.Addr() && number > b.highest && number-b.highest <= jumpMax
+	switch {
+	case !plausible:
+		return refused(counters.DropFastWrongAddress)
+	case now-b.heard < silence:
+		b.claimed, b.claimedUntil = true, now+silence
+		return refused(counters.DropFastWrongAddress)
+	case b.everMove && now-b.moved < moveEvery:
+		return refused(counters.DropFastWrongAddress)
+	}
+	b.lose(now)
+	b.bind(from, number, now)
+	b.everMove, b.moved = true, now
+	return decision{action: reply, change: nowMoved}
+}
+
+// bind takes from as the address, to be confirmed, and starts its numbers anew.
+func (b *binding) bind(from netip.AddrPort, number int32, now time.Duration) {
+	b.state, b.addr, b.highest, b.heard, b.claimed = known, from, number, now, false
+}
+
+// lose remembers the bound address as one that loses the binding. An earlier
+// loser stays remembered for its time, so that two quick claims from two ports
+// do not make the first owner forgotten.
+func (b *binding) lose(now time.Duration) {
+	if b.lost.IsValid() && now < b.lostUntil {
+		return
+	}
+	b.lost, b.lostHighest, b.lostUntil = b.addr, b.highest, now+silence
+}
+
+func (b *binding) contest() decision {
+	b.state = contested
+	return decision{action: discard, drop: counters.DropFastContested, change: nowContested}
+}

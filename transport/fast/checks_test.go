@@ -1,0 +1,320 @@
+package fast
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"testing"
+	"time"
+
+	"troupe/messages/counters"
+	"troupe/messages/wire"
+)
+
+// The checks of spec/realtime.md section 21, as far as this layer decides them.
+
+func TestCheck20_ConnectIsAnsweredFromTheAnnouncedPort(t *testing.T) {
+	h := newHost(t, nil)
+	a, in := h.open(1, local)
+	if a.Port() == 0 || a.Port() != h.Port() {
+		t.Fatalf("announced %d, main port %d", a.Port(), h.Port())
+	}
+	c := newClient(t, "127.0.0.1", a.Port(), 1)
+	c.connect()
+	c.serverAck(0) // receive checks the source
+	if a.Ready() || a.Addr() != c.addr() {
+		t.Fatalf("ready %v, address %v, want %v", a.Ready(), a.Addr(), c.addr())
+	}
+	in.empty(t)
+}
+
+func TestCheck21_TenConnectsTenRisingAcks(t *testing.T) {
+	h := newHost(t, nil)
+	a, _ := h.open(1, local)
+	c := newClient(t, "127.0.0.1", a.Port(), 1)
+	for range 10 {
+		c.connect()
+	}
+	for n := range int32(10) {
+		c.serverAck(n)
+	}
+}
+
+func TestCheck22_ReadyOnlyAfterTheAck(t *testing.T) {
+	for _, implied := range []bool{false, true} {
+		t.Run(fmt.Sprint("implied=", implied), func(t *testing.T) {
+			h := newHost(t, nil)
+			a, in := h.open(1, local)
+			if send(a, "early") {
+				t.Fatal("sent before any datagram")
+			}
+			c := newClient(t, "127.0.0.1", a.Port(), 1)
+			c.connect()
+			c.serverAck(0)
+			if a.Ready() || send(a, "early") || h.count.Connections.Get(counters.UDP) != 0 {
+				t.Fatal("ready before the ack")
+			}
+			if implied {
+				c.data("first")
+				if got := in.next(t); string(got.Payload) != "first" {
+					t.Fatalf("got %+v", got)
+				}
+			} else {
+				c.ack()
+			}
+			h.ready(a, true)
+			if !send(a, "now") {
+				t.Fatal("not sent")
+			}
+			c.message("now", 1) // refused sends used up no number
+			if n := h.count.Connections.Get(counters.UDP); n != 1 {
+				t.Fatalf("gauge %d", n)
+			}
+			in.empty(t) // -5 and -7 stay here
+		})
+	}
+}
+
+func TestCheck23_WithoutAServerAckItIsNeverReady(t *testing.T) {
+	h := newHost(t, nil)
+	a, in := h.open(1, local)
+	c := newClient(t, "127.0.0.1", a.Port(), 1)
+	for n := range int32(5) { // as a client that gets no -6
+		c.connect()
+		c.serverAck(n)
+		h.clock.advance(5 * time.Second)
+	}
+	if a.Ready() || send(a, "x") {
+		t.Fatal("ready")
+	}
+	in.empty(t)
+}
+
+func TestCheck24_OnlyTheBoundAddressCounts(t *testing.T) {
+	h := newHost(t, nil)
+	a, in := h.open(1, local)
+	early := newClient(t, "127.0.0.1", a.Port(), 1)
+	early.data("before any -5")
+	early.ack()
+	h.dropped(counters.DropFastWrongAddress, 2)
+	if a.Addr().IsValid() {
+		t.Fatal("bound without a -5")
+	}
+	c := h.confirm(a, "127.0.0.1")
+
+	stranger := newClient(t, "127.0.0.1", a.Port(), 99)
+	stranger.connect()
+	stranger.data("x")
+	h.dropped(counters.DropFastUnknownSender, 2)
+
+	other := newClient(t, "127.0.0.1", a.Port(), 1) // same IP, another port
+	other.seq = 10
+	other.data("x")
+	h.dropped(counters.DropFastWrongAddress, 3)
+
+	c.data("y")
+	if got := in.next(t); string(got.Payload) != "y" {
+		t.Fatalf("got %+v", got)
+	}
+	in.empty(t)
+	if a.Addr() != c.addr() {
+		t.Fatalf("bound to %v", a.Addr())
+	}
+}
+
+func TestCheck25_NumbersRiseByOneAcrossAcksAndMessages(t *testing.T) {
+	h := newHost(t, nil)
+	a, _ := h.open(1, local)
+	c := h.confirm(a, "127.0.0.1") // -6 number 0
+	for n := int32(1); n < 40; n += 4 {
+		c.connect()
+		c.serverAck(n)
+		for i := range int32(3) {
+			if !send(a, "m") {
+				t.Fatal("not sent")
+			}
+			c.message("m", n+1+i)
+		}
+	}
+}
+
+func TestCheck26_OldAndDuplicatedAreDropped(t *testing.T) {
+	h := newHost(t, nil)
+	a, in := h.open(1, local)
+	c := h.confirm(a, "127.0.0.1")
+	c.raw(message(1, 10, "ten"))
+	c.raw(message(1, 10, "again"))
+	c.raw(message(1, 9, "older"))
+	c.raw(message(1, 0, "zero"))
+	c.raw(message(1, 12, "twelve"))
+	for _, want := range []string{"ten", "twelve"} {
+		if got := in.next(t); string(got.Payload) != want {
+			t.Fatalf("got %q, want %q", got.Payload, want)
+		}
+	}
+	h.dropped(counters.DropFastStale, 3)
+	in.empty(t)
+}
+
+func TestCheck27_EachRecipientHasItsOwnNumbers(t *testing.T) {
+	h := newHost(t, nil)
+	a, in := h.open(1, local)
+	b, _ := h.open(2, local)
+	ca, cb := h.confirm(a, "127.0.0.1"), h.confirm(b, "127.0.0.1")
+	for range 5 { // b is ahead of a
+		send(b, "only b")
+	}
+	for n := range int32(5) {
+		cb.message("only b", n+1)
+	}
+	ca.raw(message(1, 1000, "relayed"))
+	got := in.next(t)
+	f := wire.NewFrame(&wire.Header{OpCode: got.OpCode, TargetGroup: wire.AllPlayers, Sender: 1, Payload: got.Payload})
+	defer f.Release()
+	if !a.Send(f) || !b.Send(f) {
+		t.Fatal("not sent")
+	}
+	ca.message("relayed", 1)
+	cb.message("relayed", 6)
+}
+
+// Check 28 is the gateway's: this layer only refuses what is no datagram.
+func TestCheck28_TooLargeIsNotSent(t *testing.T) {
+	h := newHost(t, nil)
+	a, _ := h.open(1, local)
+	c := h.confirm(a, "127.0.0.1")
+	largest := 0
+	for size := 1200; size <= datagramMax; size++ {
+		f := wire.NewFrame(&wire.Header{OpCode: 7, Sender: 1, Payload: make([]byte, size)})
+		sent := a.Send(f)
+		if sent {
+			largest = max(largest, len(f.AppendFast(nil, 1<<31-1)))
+			c.receive()
+		}
+		if want := f.Len() <= frameMax; sent != want {
+			t.Fatalf("%d bytes of payload: sent %v", size, sent)
+		}
+		f.Release()
+	}
+	if largest > datagramMax || largest < datagramMax-8 {
+		t.Fatalf("largest datagram %d", largest)
+	}
+	if h.count.Dropped.Get(counters.DropPayloadTooLarge) == 0 {
+		t.Fatal("not counted")
+	}
+}
+
+func TestCheck29_OffIsBoundAndSilent(t *testing.T) {
+	h := newHost(t, func(o *Options) { o.Enabled = false })
+	a, in := h.open(1, local)
+	if a.Port() != h.Port() || a.Port() == 0 {
+		t.Fatalf("announced %d, main port %d", a.Port(), h.Port())
+	}
+	c := newClient(t, "127.0.0.1", a.Port(), 1)
+	c.connect()
+	c.ack()
+	c.raw([]byte("garbage"))
+	h.dropped(counters.DropFastOff, 3)
+	if n := h.count.Writes.Get(counters.UDP); n != 0 || a.Ready() || send(a, "x") {
+		t.Fatalf("%d writes, ready %v", n, a.Ready())
+	}
+	if conn, err := net.ListenUDP("udp4", net.UDPAddrFromAddrPort(c.to)); err == nil {
+		_ = conn.Close()
+		t.Fatal("the announced port is free")
+	}
+	in.empty(t)
+	if st := h.Stats(); st.Unplaced != 0 {
+		t.Fatalf("%+v", st)
+	}
+}
+
+// Check 56 at this layer: a client may go silent and come back; only Close ends
+// an association.
+func TestCheck56_SilenceEndsNothing(t *testing.T) {
+	h := newHost(t, nil)
+	a, in := h.open(1, local)
+	c := h.confirm(a, "127.0.0.1")
+	h.clock.advance(24 * time.Hour)
+	if !a.Ready() || !send(a, "x") {
+		t.Fatal("not ready")
+	}
+	c.message("x", 1)
+	c.data("back")
+	in.next(t)
+}
+
+func TestVectors(t *testing.T) { // spec/realtime.md 14.2
+	h := newHost(t, nil)
+	a, in := h.open(1, local)
+	c := newClient(t, "127.0.0.1", a.Port(), 1)
+	c.raw(unhex(t, "12080918ffffffffffffffffff012801920200"))
+	buf := make([]byte, 100)
+	if err := c.conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		t.Fatal(err)
+	}
+	n, err := c.conn.Read(buf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprintf("%x", buf[:n]), "12080b180128ffffffffffffffffff01920200"; got != want {
+		t.Fatalf("-6 is %s, want %s", got, want)
+	}
+	c.raw(unhex(t, "14080d100118ffffffffffffffffff012801920200"))
+	h.ready(a, true)
+	in.empty(t)
+}
+
+func TestNeverMalformedNeverPastTheFirstUnit(t *testing.T) {
+	h := newHost(t, nil)
+	a, in := h.open(1, local)
+	c := h.confirm(a, "127.0.0.1")
+	c.raw(append(message(1, c.next(), "one"), message(1, c.next(), "two")...))
+	if got := in.next(t); string(got.Payload) != "one" {
+		t.Fatalf("got %+v", got)
+	}
+	padded := append(message(1, c.next(), "padded"), make([]byte, datagramMax)...)
+	c.raw(padded[:datagramMax])
+	if got := in.next(t); string(got.Payload) != "padded" {
+		t.Fatalf("got %+v", got)
+	}
+	long := append(message(1, c.next(), "too long"), make([]byte, datagramMax)...)
+	c.raw(long[:datagramMax+1])
+	c.raw([]byte{0x05, 0x01})
+	c.raw([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff})
+	c.raw(message(1, -3, "below zero"))
+	h.dropped(counters.DropFastMalformed, 4)
+	c.raw(nil) // an empty datagram
+	h.dropped(counters.DropFastMalformed, 5)
+	in.empty(t)
+}
+
+func TestBothFamilies(t *testing.T) {
+	for _, addr := range []string{":0", "[::]:0"} {
+		t.Run(addr, func(t *testing.T) {
+			probe, err := net.ListenUDP("udp6", &net.UDPAddr{IP: net.IPv6loopback})
+			if err != nil {
+				t.Skip("no IPv6 here: ", err)
+			}
+			_ = probe.Close()
+			h := newHost(t, func(o *Options) { o.Addr = addr })
+			// The WebSocket's address may come in its mapped form.
+			a, in4 := h.open(1, netip.MustParseAddr("::ffff:127.0.0.1"))
+			b, in6 := h.open(2, netip.IPv6Loopback())
+			if a.Port() != b.Port() {
+				t.Fatalf("ports %d and %d", a.Port(), b.Port())
+			}
+			c4, c6 := h.confirm(a, "127.0.0.1"), h.confirm(b, "::1")
+			if got := a.Addr().Addr(); got != local {
+				t.Fatalf("bound to %v", got)
+			}
+			send(a, "four")
+			send(b, "six")
+			c4.message("four", 1)
+			c6.message("six", 1)
+			c4.data("4")
+			c6.data("6")
+			in4.next(t)
+			in6.next(t)
+		})
+	}
+}

@@ -1,0 +1,113 @@
+package fast
+
+import (
+	"encoding/hex"
+	"errors"
+	"net"
+	"net/netip"
+	"sync"
+	"testing"
+
+	"troupe/messages/counters"
+)
+
+// written is one datagram a fakeConn was given.
+type written struct {
+	to    netip.AddrPort
+	bytes []byte
+}
+
+// fakeConn is a socket without a network. Reads give the errors of readErrs,
+// then wait for Close. Writes are kept.
+type fakeConn struct {
+	readErrs []error
+	writeErr error
+	closed   chan struct{}
+	once     sync.Once
+
+	mu      sync.Mutex
+	reads   int
+	written []written
+	discard bool // keep no writes
+}
+
+func (c *fakeConn) ReadFromUDPAddrPort([]byte) (int, netip.AddrPort, error) {
+	c.mu.Lock()
+	n := c.reads
+	c.reads++
+	c.mu.Unlock()
+	if n < len(c.readErrs) {
+		return 0, netip.AddrPort{}, c.readErrs[n]
+	}
+	<-c.closed
+	return 0, netip.AddrPort{}, net.ErrClosed
+}
+
+func (c *fakeConn) WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.writeErr != nil {
+		return 0, c.writeErr
+	}
+	if !c.discard {
+		c.written = append(c.written, written{to, append([]byte(nil), b...)})
+	}
+	return len(b), nil
+}
+
+func (c *fakeConn) LocalAddr() net.Addr { return &net.UDPAddr{Port: 33400} }
+func (c *fakeConn) Close() error        { c.once.Do(func() { close(c.closed) }); return nil }
+
+// drain does the writer's work for a socket that has none: all that is queued
+// now.
+func (c *fakeConn) drain(s *socket) {
+	var batch [writeBatch]datagram
+	var buf []byte
+	for s.out.length() > 0 {
+		n, _ := s.out.take(batch[:])
+		for i := range batch[:n] {
+			buf = s.writeOne(&batch[i], buf)
+		}
+	}
+}
+
+func (q *queue) length() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.count
+}
+
+// quietPool is a pool whose main socket is a fakeConn and has no goroutines: the
+// test is the reader and the writer.
+func quietPool(t testing.TB, change func(*Options)) (*Pool, *fakeConn) {
+	t.Helper()
+	conn := &fakeConn{closed: make(chan struct{})}
+	opt := Defaults()
+	opt.Now, opt.Counters = new(clock).now, new(counters.Set)
+	if change != nil {
+		change(&opt)
+	}
+	opt = opt.filled()
+	p := &Pool{opt: opt, started: opt.Now()}
+	p.binder = binder{bind: func(string, string, int) (packetConn, error) { return nil, errors.New("no") }, min: 1, max: 1, next: 1}
+	p.main = newSocket(p, conn, false)
+	p.sockets = []*socket{p.main}
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+		conn.drain(p.main) // gives the references back
+	})
+	return p, conn
+}
+
+func clientAddr(port uint16) netip.AddrPort { return netip.AddrPortFrom(local, port) }
+
+func unhex(t testing.TB, s string) []byte {
+	t.Helper()
+	b, err := hex.DecodeString(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}

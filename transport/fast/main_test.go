@@ -1,0 +1,251 @@
+package fast
+
+import (
+	"net"
+	"net/netip"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"troupe/messages"
+	"troupe/messages/counters"
+	"troupe/messages/wire"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const patience = 5 * time.Second // for what must happen; nothing waits it out
+
+var local = netip.MustParseAddr("127.0.0.1")
+
+// clock is a Now that stands still until it is moved.
+type clock struct{ offset atomic.Int64 }
+
+var clockStart = time.Now()
+
+func (c *clock) now() time.Time          { return clockStart.Add(time.Duration(c.offset.Load())) }
+func (c *clock) advance(d time.Duration) { c.offset.Add(int64(d)) }
+
+// host is a pool on loopback with a clock that stands still.
+type host struct {
+	*Pool
+	t     testing.TB
+	clock *clock
+	count *counters.Set
+}
+
+func newHost(t testing.TB, change func(*Options)) *host {
+	t.Helper()
+	h := &host{t: t, clock: new(clock), count: new(counters.Set)}
+	opt := Defaults()
+	opt.Addr, opt.Counters, opt.Now = "127.0.0.1:0", h.count, h.clock.now
+	if change != nil {
+		change(&opt)
+	}
+	p, err := Listen(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.Pool = p
+	t.Cleanup(func() {
+		if err := p.Close(); err != nil {
+			t.Error(err)
+		}
+		if n := h.count.Connections.Get(counters.UDP); n != 0 {
+			t.Errorf("%d fast associations counted after Close", n)
+		}
+	})
+	return h
+}
+
+// open opens an association whose packets go to the returned inbox.
+func (h *host) open(peer messages.PeerID, ip netip.Addr) (*Association, inbox) {
+	h.t.Helper()
+	in := make(inbox, 64)
+	a, err := h.Open(peer, ip, in)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return a, in
+}
+
+// dropped waits until n datagrams were dropped for a reason.
+func (h *host) dropped(why counters.Drop, n int64) {
+	h.t.Helper()
+	eventually(h.t, why.String()+" counted", func() bool { return h.count.Dropped.Get(why) >= n })
+	if got := h.count.Dropped.Get(why); got != n {
+		h.t.Fatalf("dropped %v: %d, want %d", why, got, n)
+	}
+}
+
+// wrote waits until n datagrams were written: a client may have one before the
+// writer has counted it.
+func (h *host) wrote(n int64) {
+	h.t.Helper()
+	eventually(h.t, "written", func() bool { return h.count.Writes.Get(counters.UDP) >= n })
+	if got := h.count.Writes.Get(counters.UDP); got != n {
+		h.t.Fatalf("%d datagrams written, want %d", got, n)
+	}
+}
+
+func (h *host) ready(a *Association, want bool) {
+	h.t.Helper()
+	eventually(h.t, "ready", func() bool { return a.Ready() == want })
+}
+
+func eventually(t testing.TB, what string, cond func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !cond(); time.Sleep(200 * time.Microsecond) {
+		if time.Now().After(end) {
+			t.Fatal("not yet: " + what)
+		}
+	}
+}
+
+// inbox is a Handler that keeps what it gets.
+type inbox chan []byte
+
+func (in inbox) OnFast(packet []byte) { in <- append([]byte(nil), packet...) }
+
+func (in inbox) next(t testing.TB) wire.Header {
+	t.Helper()
+	select {
+	case packet := <-in:
+		var h wire.Header
+		if err := h.Parse(packet); err != nil {
+			t.Fatal(err)
+		}
+		return h
+	case <-time.After(patience):
+		t.Fatal("nothing came up")
+		return wire.Header{}
+	}
+}
+
+func (in inbox) empty(t testing.TB) {
+	t.Helper()
+	if len(in) != 0 {
+		t.Fatalf("%d packets came up, want none", len(in))
+	}
+}
+
+// client is a UDP socket that counts as a client does.
+type client struct {
+	t    testing.TB
+	conn *net.UDPConn
+	to   netip.AddrPort
+	peer int32
+	seq  int32
+	sent int // bytes
+	got  int
+}
+
+// newClient binds a socket at ip and aims it at port of 127.0.0.1, or of ::1 for
+// an IPv6 address.
+func newClient(t testing.TB, ip string, port uint16, peer int32) *client {
+	t.Helper()
+	from := netip.MustParseAddr(ip)
+	conn, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(netip.AddrPortFrom(from, 0)))
+	if err != nil {
+		t.Skipf("no address %s here: %v", ip, err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	to := local
+	if from.Is6() {
+		to = netip.IPv6Loopback()
+	}
+	return &client{t: t, conn: conn, to: netip.AddrPortFrom(to, port), peer: peer}
+}
+
+func (c *client) addr() netip.AddrPort {
+	return c.conn.LocalAddr().(*net.UDPAddr).AddrPort()
+}
+
+func (c *client) raw(b []byte) {
+	c.t.Helper()
+	n, err := c.conn.WriteToUDPAddrPort(b, c.to)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.sent += n
+}
+
+func (c *client) next() int32 { c.seq++; return c.seq - 1 }
+
+func (c *client) connect() { c.t.Helper(); c.raw(wire.AppendUDPConnect(nil, c.peer, c.next())) }
+func (c *client) ack()     { c.t.Helper(); c.raw(wire.AppendClientAck(nil, c.peer, c.next())) }
+
+func (c *client) data(payload string) {
+	c.t.Helper()
+	c.raw(message(c.peer, c.next(), payload))
+}
+
+// receive returns the next packet, which must come from the announced port.
+func (c *client) receive() wire.Header {
+	c.t.Helper()
+	buf := make([]byte, 1<<16)
+	if err := c.conn.SetReadDeadline(time.Now().Add(patience)); err != nil {
+		c.t.Fatal(err)
+	}
+	n, from, err := c.conn.ReadFromUDPAddrPort(buf)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if from != c.to {
+		c.t.Fatalf("datagram from %v, want %v", from, c.to)
+	}
+	c.got += n
+	packet, err := wire.SplitUnit(buf[:n])
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	var h wire.Header
+	if err := h.Parse(packet); err != nil {
+		c.t.Fatal(err)
+	}
+	return h
+}
+
+// serverAck expects a -6 with a number.
+func (c *client) serverAck(number int32) {
+	c.t.Helper()
+	h := c.receive()
+	if h.OpCode != wire.OpServerAck || h.Sequence != number || h.TargetPlayer != c.peer ||
+		h.Sender != wire.ServerPeer || h.Reliable || h.Command != wire.CommandUDPConnect {
+		c.t.Fatalf("got %+v, want -6 number %d", h, number)
+	}
+}
+
+// message expects an application message with a payload and a number.
+func (c *client) message(payload string, number int32) {
+	c.t.Helper()
+	h := c.receive()
+	if string(h.Payload) != payload || h.Sequence != number || h.Reliable {
+		c.t.Fatalf("got %+v, want %q number %d", h, payload, number)
+	}
+}
+
+// confirm runs the handshake of a fresh association.
+func (h *host) confirm(a *Association, ip string) *client {
+	h.t.Helper()
+	c := newClient(h.t, ip, a.Port(), int32(a.peer))
+	c.connect()
+	c.serverAck(0)
+	c.ack()
+	h.ready(a, true)
+	return c
+}
+
+// send sends one message of the server and gives the frame back.
+func send(a *Association, payload string) bool {
+	f := wire.NewFrame(&wire.Header{OpCode: 7, TargetPlayer: int32(a.peer), Sender: wire.ServerPeer, Payload: []byte(payload)})
+	defer f.Release()
+	return a.Send(f)
+}
+
+// message is the unit of an application message.
+func message(peer, seq int32, payload string) []byte {
+	return wire.AppendMessage(nil, &wire.Header{OpCode: 7, Sequence: seq, TargetPlayer: wire.ServerPeer, Sender: peer, Payload: []byte(payload)})
+}

@@ -1,0 +1,222 @@
+package fast
+
+import (
+	"errors"
+	"net/netip"
+	"sync"
+	"time"
+
+	"troupe/messages"
+	"troupe/messages/wire"
+)
+
+// Errors of Open.
+var (
+	// ErrClosed: the pool is closed.
+	ErrClosed = errors.New("fast: pool is closed")
+	// ErrPeer: not the id of a player.
+	ErrPeer = errors.New("fast: peer id is not positive")
+)
+
+// bindRetry is how long no further socket is tried after none could be bound.
+const bindRetry = 10 * time.Second
+
+// Pool is the fast channel of one process: the main socket and, on demand,
+// further ones. Its methods may be called from any goroutine. Further sockets
+// stay open until Close; there are at most ExtraSocketsMax and a silent one.
+type Pool struct {
+	opt     Options
+	binder  binder
+	started time.Time
+	running sync.WaitGroup // readers and writers
+
+	refusals    [64]sampler // by drop reason
+	writeErrors sampler
+	placeErrors sampler
+
+	// mu guards what follows. Order: mu, then a socket's.
+	mu       sync.Mutex
+	sockets  []*socket // those that take associations; the first is the main one
+	muted    *socket   // its port is for associations without a place
+	notUntil time.Duration
+	unplaced int64
+	closed   bool
+	main     *socket
+}
+
+// Listen binds the main socket. The pool works until Close.
+func Listen(opt Options) (*Pool, error) { return listen(opt, bindUDP) }
+
+func listen(opt Options, bind bindFunc) (*Pool, error) {
+	opt = opt.filled()
+	host, port, err := opt.validate()
+	if err != nil {
+		return nil, err
+	}
+	p := &Pool{opt: opt, started: opt.Now()}
+	p.binder = binder{bind: bind, host: host, anyPort: port == 0, buffer: opt.SocketBuffer,
+		min: opt.ExtraPortsMin, max: opt.ExtraPortsMax, next: opt.ExtraPortsMin}
+	conn, err := p.binder.main(port)
+	if err != nil {
+		return nil, err
+	}
+	p.main = newSocket(p, conn, !opt.Enabled)
+	if opt.Enabled {
+		p.sockets = append(p.sockets, p.main)
+	}
+	p.main.start()
+	return p, nil
+}
+
+// Port returns the main port.
+func (p *Pool) Port() uint16 { return p.main.port }
+
+// Open registers a logged-in peer whose WebSocket comes from ip, on the first
+// socket where no other association has the same peer id and IP address (with
+// SameIP off: the same peer id). When there is no place, or ip is not valid, or
+// the channel is off, the association never becomes ready; it is no error.
+//
+// Every login opens an association of its own, with numbers from 0 on both
+// sides. Close the one of the login before first, and the port can stay the same.
+func (p *Pool) Open(peer messages.PeerID, ip netip.Addr, h Handler) (*Association, error) {
+	if peer <= messages.NoPeer {
+		return nil, ErrPeer
+	}
+	a := &Association{
+		pool: p, peer: peer, key: p.keyOf(ip.Unmap(), peer), handler: h,
+		bind: binding{state: unbound, anyIP: !p.opt.SameIP},
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, ErrClosed
+	}
+	a.ack = wire.NewServerAck(int32(peer))
+	a.ackMax = a.ack.Len() + numberSize
+	switch {
+	case !p.opt.Enabled:
+		a.port = p.main.port
+	case ip.IsValid() && p.place(a): // it is in use from now on
+	default:
+		p.unplaced++
+		a.port = p.mutedPort()
+	}
+	return a, nil
+}
+
+// keyOf returns what a datagram from ip that names peer is looked up by.
+func (p *Pool) keyOf(ip netip.Addr, peer messages.PeerID) key {
+	if !p.opt.SameIP {
+		ip = netip.Addr{}
+	}
+	return key{ip: ip, peer: peer}
+}
+
+// place finds a socket for a, or opens one. The caller holds mu.
+func (p *Pool) place(a *Association) bool {
+	for _, s := range p.sockets {
+		if s.add(a) {
+			return true
+		}
+	}
+	if len(p.sockets) > p.opt.ExtraSocketsMax {
+		p.logNoPlace(nil)
+		return false
+	}
+	p.mutedPort() // before the range is used up
+	s := p.another(false)
+	if s == nil {
+		return false
+	}
+	p.sockets = append(p.sockets, s)
+	return s.add(a)
+}
+
+// mutedPort returns the port to announce to a peer without a place: one that is
+// bound and silent, so that its handshakes cannot be taken for another peer's.
+// Only where none can be bound it is the main port. The caller holds mu.
+func (p *Pool) mutedPort() uint16 {
+	if p.muted == nil {
+		p.muted = p.another(true)
+	}
+	if p.muted == nil {
+		return p.main.port
+	}
+	return p.muted.port
+}
+
+// another binds and starts a further socket; nil when that fails. The caller
+// holds mu.
+func (p *Pool) another(silent bool) *socket {
+	now := p.now()
+	if now < p.notUntil {
+		return nil
+	}
+	conn, err := p.binder.further()
+	if err != nil {
+		p.notUntil = now + bindRetry
+		p.logNoPlace(err)
+		return nil
+	}
+	s := newSocket(p, conn, silent)
+	s.start()
+	return s
+}
+
+func (p *Pool) logNoPlace(err error) {
+	if skipped, ok := p.placeErrors.allow(p.now()); ok {
+		p.opt.Log.Warn().Err(err).Int("sockets", len(p.sockets)).Int64("skipped", skipped).
+			Msg("no fast channel socket left for a peer id and address")
+	}
+}
+
+// now is the time since the pool was started.
+func (p *Pool) now() time.Duration { return p.opt.Now().Sub(p.started) }
+
+// Stats are the numbers of a Pool that no counter has.
+type Stats struct {
+	Sockets      int   // bound sockets that take associations
+	Associations int   // open associations with a place
+	Unplaced     int64 // associations since the start that got no place
+}
+
+// Stats returns the current numbers. It takes time in the number of sockets.
+func (p *Pool) Stats() Stats {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	st := Stats{Sockets: len(p.sockets), Unplaced: p.unplaced}
+	for _, s := range p.sockets {
+		s.mu.RLock()
+		st.Associations += len(s.peers)
+		s.mu.RUnlock()
+	}
+	return st
+}
+
+// Close closes all associations and sockets, drops what is queued, and returns
+// when the goroutines are gone. Idempotent; not to be called from a Handler.
+func (p *Pool) Close() error {
+	p.mu.Lock()
+	already := p.closed
+	p.closed = true
+	sockets := append([]*socket{}, p.sockets...)
+	if !p.opt.Enabled {
+		sockets = append(sockets, p.main)
+	}
+	if p.muted != nil {
+		sockets = append(sockets, p.muted)
+	}
+	p.mu.Unlock()
+
+	var errs []error
+	if !already {
+		for _, s := range sockets {
+			for _, a := range s.all() {
+				a.Close()
+			}
+			errs = append(errs, s.stop())
+		}
+	}
+	p.running.Wait()
+	return errors.Join(errs...)
+}

@@ -1,0 +1,204 @@
+package fast
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"troupe/messages"
+	"troupe/messages/counters"
+	"troupe/messages/wire"
+)
+
+// datagramMax is the largest datagram in either direction, in bytes. A fast
+// payload is at most 1200, so nothing honest is near it.
+const datagramMax = 2048
+
+// Bounds of the pause after failed reads. The first few in a row are tried again
+// at once: an ICMP error shows up as one failed read on some platforms.
+const (
+	failuresFree = 8
+	pauseMin     = time.Millisecond
+	pauseMax     = 100 * time.Millisecond
+)
+
+// packetConn is what a socket needs of a *net.UDPConn.
+type packetConn interface {
+	ReadFromUDPAddrPort(b []byte) (int, netip.AddrPort, error)
+	WriteToUDPAddrPort(b []byte, addr netip.AddrPort) (int, error)
+	LocalAddr() net.Addr
+	Close() error
+}
+
+// key is what a plain datagram says of its peer. Ip is the zero Addr where the
+// same-IP rule is off.
+type key struct {
+	ip   netip.Addr
+	peer messages.PeerID
+}
+
+// socket is one UDP port: a reader that leads datagrams to associations and a
+// writer that drains the queue. Datagrams create no state; only add does.
+type socket struct {
+	pool   *Pool
+	conn   packetConn
+	port   uint16
+	silent bool // reads and discards
+	out    *queue
+	done   chan struct{} // closed by stop
+
+	// mu guards both maps. The reader holds it for reading during one lookup and
+	// never while it calls up.
+	mu    sync.RWMutex
+	peers map[key]*Association
+	ids   map[messages.PeerID]int // how many of peers have this id
+}
+
+func newSocket(p *Pool, conn packetConn, silent bool) *socket {
+	s := &socket{
+		pool: p, conn: conn, silent: silent, out: newQueue(p.opt.QueueMax), done: make(chan struct{}),
+		peers: make(map[key]*Association), ids: make(map[messages.PeerID]int),
+	}
+	if addr, ok := conn.LocalAddr().(*net.UDPAddr); ok {
+		s.port = uint16(addr.Port)
+	}
+	return s
+}
+
+// start starts the goroutines; a silent socket needs no writer.
+func (s *socket) start() {
+	s.pool.running.Go(s.read)
+	if !s.silent {
+		s.pool.running.Go(s.write)
+	}
+}
+
+// stop makes the goroutines end. Called once.
+func (s *socket) stop() error {
+	close(s.done)
+	s.out.close()
+	return s.conn.Close()
+}
+
+// add gives a its place, unless that is taken: from then on a receives.
+func (s *socket) add(a *Association) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.peers[a.key] != nil {
+		return false
+	}
+	a.sock, a.port = s, s.port
+	s.peers[a.key] = a
+	s.ids[a.peer]++
+	return true
+}
+
+// remove takes a off, if it is still there.
+func (s *socket) remove(a *Association) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.peers[a.key] != a {
+		return
+	}
+	delete(s.peers, a.key)
+	if s.ids[a.peer]--; s.ids[a.peer] == 0 {
+		delete(s.ids, a.peer)
+	}
+}
+
+// find returns the association of a key; without one, elsewhere says whether the
+// peer exists at another IP address.
+func (s *socket) find(k key) (a *Association, elsewhere bool) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	a = s.peers[k]
+	return a, a == nil && s.ids[k.peer] > 0
+}
+
+// all returns the registered associations.
+func (s *socket) all() []*Association {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	list := make([]*Association, 0, len(s.peers))
+	for _, a := range s.peers {
+		list = append(list, a)
+	}
+	return list
+}
+
+// read is the reader. Only closing the socket ends it.
+func (s *socket) read() {
+	buf := make([]byte, datagramMax+1)
+	for failures := 0; ; {
+		n, from, err := s.conn.ReadFromUDPAddrPort(buf)
+		from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
+		switch {
+		case n > datagramMax: // cut off; an error beside it on Windows
+			failures = 0
+			s.pool.refuse(counters.DropFastMalformed, from, messages.NoPeer, s.pool.now())
+		case err == nil:
+			failures = 0
+			s.handle(from, buf[:n])
+		case errors.Is(err, net.ErrClosed):
+			return
+		default:
+			if failures++; !s.pause(failures) {
+				return
+			}
+		}
+	}
+}
+
+// pause waits after a number of failed reads in a row; false when the socket is
+// stopped meanwhile.
+func (s *socket) pause(failures int) bool {
+	over := failures - failuresFree
+	if over <= 0 {
+		return true
+	}
+	timer := time.NewTimer(min(pauseMin<<min(over-1, 10), pauseMax))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-s.done:
+		return false
+	}
+}
+
+// handle is the demultiplexer: it takes one datagram of at most datagramMax
+// bytes. Only the reader calls it. It allocates nothing.
+func (s *socket) handle(from netip.AddrPort, datagram []byte) {
+	if s.silent {
+		s.pool.opt.Counters.Dropped.Add(counters.DropFastOff, 1)
+		return
+	}
+	s.plain(from, datagram)
+}
+
+// plain takes a datagram without encryption: one unit, and bytes behind it that
+// are ignored (spec/realtime.md section 2).
+func (s *socket) plain(from netip.AddrPort, datagram []byte) {
+	now := s.pool.now()
+	packet, err := wire.SplitUnit(datagram)
+	var h wire.Header
+	if err == nil {
+		err = h.Parse(packet)
+	}
+	if err != nil {
+		s.pool.refuse(counters.DropFastMalformed, from, messages.NoPeer, now)
+		return
+	}
+	peer := messages.PeerID(h.Sender)
+	a, elsewhere := s.find(s.pool.keyOf(from.Addr(), peer))
+	switch {
+	case a != nil:
+		a.receive(from, &h, packet, len(datagram), now)
+	case elsewhere:
+		s.pool.refuse(counters.DropFastWrongAddress, from, peer, now)
+	default:
+		s.pool.refuse(counters.DropFastUnknownSender, from, peer, now)
+	}
+}
