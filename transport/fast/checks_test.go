@@ -228,6 +228,19 @@ func TestCheck29_OffIsBoundAndSilent(t *testing.T) {
 	}
 }
 
+func TestCheck34_PlainConnectOnASecuredPortHasNoEffect(t *testing.T) {
+	h := newHost(t, func(o *Options) { o.Secured = true })
+	a, in := h.open(1, local)
+	c := newClient(t, "127.0.0.1", a.Port(), 1)
+	c.connect()
+	c.ack()
+	h.dropped(counters.DropWrongChannel, 2)
+	if n := h.count.Writes.Get(counters.UDP); n != 0 || a.Ready() || send(a, "x") {
+		t.Fatalf("%d writes, ready %v", n, a.Ready())
+	}
+	in.empty(t)
+}
+
 // Check 56 at this layer: a client may go silent and come back; only Close ends
 // an association.
 func TestCheck56_SilenceEndsNothing(t *testing.T) {

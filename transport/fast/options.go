@@ -21,6 +21,9 @@ type Options struct {
 	// Enabled false keeps the main port bound, announced and silent (section 7.5,
 	// check 29).
 	Enabled bool
+	// Secured makes the sockets those of the secured channel: plain datagrams,
+	// the plain handshake above all, have no effect there (check 34).
+	Secured bool
 	// SameIP demands that datagrams come from the IP address of the peer's
 	// WebSocket (D7). Switch it off only where NAT sends UDP and TCP out by
 	// different addresses: the peer id is then all that names a player.

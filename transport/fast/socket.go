@@ -175,6 +175,10 @@ func (s *socket) handle(from netip.AddrPort, datagram []byte) {
 		s.pool.opt.Counters.Dropped.Add(counters.DropFastOff, 1)
 		return
 	}
+	if s.pool.opt.Secured {
+		s.pool.opt.Counters.Dropped.Add(counters.DropWrongChannel, 1)
+		return
+	}
 	s.plain(from, datagram)
 }
 
