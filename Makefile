@@ -1,0 +1,82 @@
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+MAKEFLAGS += --warn-undefined-variables --no-builtin-rules
+.DEFAULT_GOAL := help
+
+GO ?= go
+BIN := bin
+FUZZTIME ?= 10s
+ROUNDS ?= 5
+RUN_FLAGS ?=
+BENCH_FLAGS ?=
+export CGO_ENABLED ?= 0
+
+PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+
+.PHONY: help
+help: ## show the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | awk -F ':.*## ' '{printf "  %-16s %s\n", $$1, $$2}'
+
+.PHONY: run
+run: build ## the host with embedded defaults on loopback (RUN_FLAGS="...")
+	$(BIN)/troupe dev $(RUN_FLAGS)
+
+.PHONY: build
+build: ## build bin/troupe
+	$(GO) build -trimpath -buildvcs=auto -o $(BIN)/troupe ./cmd/troupe
+
+.PHONY: test
+test: lint-quick ## what CI runs: vet, all tests with the race detector, allocation budgets
+	CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout 10m ./...
+	$(GO) test -run 'Alloc|Bytes' -count=1 -timeout 5m ./messages/... ./actors/... ./transport/...
+
+.PHONY: race
+race: ## all tests with the race detector, three times over
+	CGO_ENABLED=1 $(GO) test -race -shuffle=on -count=3 -timeout 30m ./...
+
+.PHONY: fuzz
+fuzz: ## every fuzz target for FUZZTIME (default 10s) each
+	@for pkg in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$pkg 2>/dev/null | grep '^Fuzz' || true); do \
+			echo "$$pkg $$target"; \
+			$(GO) test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x $$pkg; \
+		done; \
+	done
+
+.PHONY: bench
+bench: ## micro benchmarks with allocations, once each (compare with benchstat over 10 runs)
+	$(GO) test -run '^$$' -bench . -benchmem -benchtime 200ms ./messages/... ./actors/... ./transport/...
+
+.PHONY: bench-tools
+bench-tools: build
+	$(GO) build -o $(BIN)/barerelay ./bench/barerelay
+	$(GO) build -o $(BIN)/bench-relay ./bench/relay
+	$(GO) build -o $(BIN)/bench-idle ./bench/idle
+
+.PHONY: bench-relay
+bench-relay: bench-tools ## CPU and allocations per delivered message beside a bare relay
+	$(BIN)/bench-relay --bare $(BIN)/barerelay --troupe $(BIN)/troupe --rounds $(ROUNDS) $(BENCH_FLAGS)
+
+.PHONY: bench-idle
+bench-idle: bench-tools ## memory per idle connection at 9,600 beside a bare relay
+	$(BIN)/bench-idle --bare $(BIN)/barerelay --troupe $(BIN)/troupe $(BENCH_FLAGS)
+
+.PHONY: lint-quick
+lint-quick:
+	@unformatted=$$(gofmt -l $$(git ls-files '*.go' | grep -v '\.pb\.go$$')); \
+	if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
+	$(GO) vet ./...
+
+.PHONY: lint
+lint: lint-quick ## format, vet, tidy, generated code, and builds for all platforms
+	$(GO) mod verify
+	$(GO) mod tidy -diff
+	$(GO) generate ./messages/wire/...
+	git diff --exit-code -- messages/wire
+	@for p in $(PLATFORMS); do echo "build $$p"; GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) build -o /dev/null ./cmd/troupe; GOOS=$${p%/*} GOARCH=$${p#*/} CGO_ENABLED=0 $(GO) vet ./cmd/... ./transport/... ./actors/... ./messages/...; done
+
+.PHONY: clean
+clean: ## remove what was built
+	rm -rf $(BIN)
+	$(GO) clean -testcache

@@ -1,0 +1,53 @@
+package websocket
+
+import "sync"
+
+// bufferClasses are the sizes of pooled buffers, in bytes: messages that are
+// being put together grow through them, and the last holds a full write buffer
+// plus the largest frame a script may send.
+var bufferClasses = [...]int{4 << 10, 16 << 10, 32 << 10, 64 << 10, 100 << 10}
+
+var (
+	bufferPools [len(bufferClasses)]sync.Pool
+	controls    = sync.Pool{New: func() any { return new(control) }}
+)
+
+// buffer is a byte slice that may come from a pool and go back to it.
+type buffer struct {
+	class int // index into bufferClasses, or -1
+	b     []byte
+}
+
+// takeBuffer returns an empty buffer with room for n bytes.
+func takeBuffer(n int) *buffer {
+	for class, size := range bufferClasses {
+		if n > size {
+			continue
+		}
+		if buf, ok := bufferPools[class].Get().(*buffer); ok {
+			return buf
+		}
+		return &buffer{class: class, b: make([]byte, 0, size)}
+	}
+	return &buffer{class: -1, b: make([]byte, 0, n)}
+}
+
+// giveBuffer takes a buffer back. Nobody may use it or its bytes afterwards.
+func giveBuffer(buf *buffer) {
+	if buf == nil || buf.class < 0 {
+		return
+	}
+	buf.b = buf.b[:0]
+	bufferPools[buf.class].Put(buf)
+}
+
+// growBuffer returns a buffer with the same bytes and room for n in all.
+func growBuffer(buf *buffer, n int) *buffer {
+	if n <= cap(buf.b) {
+		return buf
+	}
+	larger := takeBuffer(n)
+	larger.b = append(larger.b, buf.b...)
+	giveBuffer(buf)
+	return larger
+}

@@ -1,0 +1,180 @@
+package websocket
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+const requestKey = "dGhlIHNhbXBsZSBub25jZQ==" // of RFC 6455 section 1.3
+
+const acceptKey = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo="
+
+// client is a WebSocket client that does what it is told, right or wrong.
+type client struct {
+	t    testing.TB
+	conn net.Conn
+	br   *bufio.Reader
+}
+
+func request(path string, lines ...string) string {
+	return "GET " + path + " HTTP/1.1\r\nHost: host\r\nUpgrade: websocket\r\nConnection: keep-alive, Upgrade\r\n" +
+		"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: " + requestKey + "\r\n" + strings.Join(append(lines, ""), "\r\n") + "\r\n"
+}
+
+// open connects and sends raw, which holds the request.
+func openRaw(t testing.TB, addr, raw string) *client {
+	t.Helper()
+	conn, err := net.DialTimeout("tcp", addr, patience)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	cl := &client{t: t, conn: conn, br: bufio.NewReader(conn)}
+	_ = conn.SetDeadline(time.Now().Add(4 * patience))
+	cl.write([]byte(raw))
+	return cl
+}
+
+func dial(t testing.TB, addr, path string, lines ...string) *client {
+	t.Helper()
+	cl := openRaw(t, addr, request(path, lines...))
+	cl.upgraded()
+	return cl
+}
+
+// response reads the HTTP answer.
+func (cl *client) response() (*http.Response, error) {
+	cl.t.Helper()
+	return http.ReadResponse(cl.br, nil)
+}
+
+func (cl *client) upgraded() {
+	cl.t.Helper()
+	resp, err := cl.response()
+	if err != nil {
+		cl.t.Fatal(err)
+	}
+	if resp.StatusCode != http.StatusSwitchingProtocols || resp.Header.Get("Sec-WebSocket-Accept") != acceptKey {
+		cl.t.Fatalf("answer %s %v", resp.Status, resp.Header)
+	}
+	for _, name := range []string{"Sec-WebSocket-Extensions", "Sec-WebSocket-Protocol"} {
+		if v := resp.Header.Values(name); len(v) > 0 {
+			cl.t.Fatalf("%s: %q, none is to be negotiated", name, v)
+		}
+	}
+}
+
+func (cl *client) write(b []byte) {
+	cl.t.Helper()
+	if _, err := cl.conn.Write(b); err != nil {
+		cl.t.Fatal(err)
+	}
+}
+
+// masked returns a frame as a client sends it.
+func masked(first byte, payload []byte) []byte {
+	b := []byte{first}
+	switch n := len(payload); {
+	case n < 126:
+		b = append(b, maskBit|byte(n))
+	case n <= 0xFFFF:
+		b = binary.BigEndian.AppendUint16(append(b, maskBit|126), uint16(n))
+	default:
+		b = binary.BigEndian.AppendUint64(append(b, maskBit|127), uint64(n))
+	}
+	key := [4]byte{0x37, 0xfa, 0x21, 0x3d}
+	b = append(b, key[:]...)
+	for i, c := range payload {
+		b = append(b, c^key[i&3])
+	}
+	return b
+}
+
+func binaryFrame(payload string) []byte { return masked(0x82, []byte(payload)) }
+
+func closeFrame(code uint16, text string) []byte {
+	return masked(0x88, append(binary.BigEndian.AppendUint16(nil, code), text...))
+}
+
+// readFrame reads one frame of the server and checks its form.
+func readFrame(br *bufio.Reader) (first byte, payload []byte, err error) {
+	var head [2]byte
+	if _, err := io.ReadFull(br, head[:]); err != nil {
+		return 0, nil, err
+	}
+	n := uint64(head[1])
+	var ext [8]byte
+	switch {
+	case head[1]&maskBit != 0:
+		return 0, nil, fmt.Errorf("masked frame")
+	case n == 126:
+		if _, err := io.ReadFull(br, ext[6:]); err != nil {
+			return 0, nil, err
+		}
+		n = binary.BigEndian.Uint64(ext[:])
+	case n == 127:
+		if _, err := io.ReadFull(br, ext[:]); err != nil {
+			return 0, nil, err
+		}
+		n = binary.BigEndian.Uint64(ext[:])
+	}
+	if n > 4<<20 {
+		return 0, nil, fmt.Errorf("frame of %d bytes", n)
+	}
+	payload = make([]byte, n)
+	_, err = io.ReadFull(br, payload)
+	return head[0], payload, err
+}
+
+func (cl *client) frame() (first byte, payload []byte) {
+	cl.t.Helper()
+	first, payload, err := readFrame(cl.br)
+	if err != nil {
+		cl.t.Fatalf("reading a frame: %v", err)
+	}
+	return first, payload
+}
+
+// expect reads one frame and compares it.
+func (cl *client) expect(first byte, payload string) {
+	cl.t.Helper()
+	gotFirst, got := cl.frame()
+	if gotFirst != first || string(got) != payload {
+		cl.t.Fatalf("frame %#x %q, want %#x %q", gotFirst, got, first, payload)
+	}
+}
+
+// expectClose reads up to the close frame, compares its code, and wants the
+// connection to end after it.
+func (cl *client) expectClose(code uint16) {
+	cl.t.Helper()
+	for {
+		first, payload := cl.frame()
+		if first != 0x88 {
+			continue
+		}
+		if len(payload) < 2 || binary.BigEndian.Uint16(payload) != code {
+			cl.t.Fatalf("close frame %q, want code %d", payload, code)
+		}
+		return
+	}
+}
+
+// expectEnd wants no byte more.
+func (cl *client) expectEnd() {
+	cl.t.Helper()
+	if b, err := cl.br.ReadByte(); err == nil {
+		cl.t.Fatalf("byte %#x after the end", b)
+	}
+}
+
+// chunks cuts b into pieces of n bytes.
+func chunks(b []byte, n int) [][]byte { return slices.Collect(slices.Chunk(b, n)) }

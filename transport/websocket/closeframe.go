@@ -1,0 +1,67 @@
+package websocket
+
+import (
+	"encoding/binary"
+	"unicode/utf8"
+
+	"troupe/messages"
+)
+
+// parseClose checks the payload of a close frame (RFC 6455 sections 5.5.1 and
+// 7.4). The code is 0 when there is none.
+func parseClose(payload []byte) (code uint16, err *violation) {
+	switch len(payload) {
+	case 0:
+		return 0, nil
+	case 1:
+		return 0, errCloseLength
+	}
+	code = binary.BigEndian.Uint16(payload)
+	switch {
+	case !sendable(code):
+		return 0, errCloseCode
+	case !utf8.Valid(payload[2:]):
+		return 0, errCloseText
+	}
+	return code, nil
+}
+
+// sendable reports whether a peer may send the code: one of the IANA registry
+// that stands for a frame, or one of libraries and applications.
+func sendable(code uint16) bool {
+	switch {
+	case code >= 1000 && code <= 1003, code >= 1007 && code <= 1014, code >= 3000 && code <= 4999:
+		return true
+	}
+	return false
+}
+
+// control is the payload of a control frame that waits to be written.
+type control struct {
+	n uint8
+	b [controlBytesMax]byte
+}
+
+func (p *control) bytes() []byte { return p.b[:p.n] }
+
+// set copies payload, cut at 125 bytes.
+func (p *control) set(payload []byte) { p.n = uint8(copy(p.b[:], payload)) }
+
+// farewell returns the close frame for a reason: its number and name.
+func farewell(reason messages.CloseReason) *control {
+	p := controls.Get().(*control)
+	binary.BigEndian.PutUint16(p.b[:], uint16(reason))
+	p.n = uint8(2 + copy(p.b[2:], reason.String()))
+	return p
+}
+
+// echo returns the close frame that answers the peer's: its code, or nothing.
+func echo(code uint16) *control {
+	p := controls.Get().(*control)
+	p.n = 0
+	if code != 0 {
+		binary.BigEndian.PutUint16(p.b[:], code)
+		p.n = 2
+	}
+	return p
+}

@@ -1,0 +1,166 @@
+package websocket
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"troupe/messages"
+	"troupe/messages/counters"
+	"troupe/messages/wire"
+	"troupe/transport"
+)
+
+// sendsMax is how many frames of the host's own may wait (transport.Conn).
+const sendsMax = 16
+
+// Conn is one WebSocket connection of a client. It implements transport.Conn,
+// whose contract holds for every method; it is made by a Listener and ends by
+// itself. Its own goroutine reads; writing is done by whoever flushes, or by a
+// writer goroutine while the peer is slow.
+type Conn struct {
+	id     uint64
+	l      *Listener
+	nc     net.Conn
+	raw    syscall.RawConn // nil where no write is known that never waits
+	remote netip.AddrPort
+
+	in       inbound     // of the reader goroutine
+	loggedIn atomic.Bool // widens the limit on messages
+	muted    atomic.Bool // the host closes: input is dropped
+
+	mu  sync.Mutex // short; a drain of the source is the longest that is done under it
+	out outbound   // guarded by mu
+}
+
+var _ transport.Conn = (*Conn)(nil)
+
+// phase is how far a connection is on its way out. It only rises.
+type phase uint8
+
+const (
+	phaseOpen    phase = iota + 1
+	phaseDrain         // the host closes: queued frames first, then the close frame
+	phaseParting       // the close frame is next, and nothing else
+	phaseSaid          // the close frame is composed
+	phaseEnded         // nothing is written any more
+)
+
+// outbound is the state of the write side.
+type outbound struct {
+	source wire.Source
+	sends  []*wire.Frame // the host's own frames, nil while there are none
+	ping   *control      // nil while none waits, as the others
+	pong   *control
+	bye    *control // the close frame, from phaseDrain on
+
+	phase      phase
+	writing    bool                 // somebody composes and writes
+	again      bool                 // flushed meanwhile
+	halfClose  bool                 // shut the write side down after the close frame
+	peerClosed bool                 // the peer's close frame is in
+	byHost     messages.CloseReason // the host's first reason
+	drainUntil time.Time            // phaseDrain only
+	err        error                // why writing failed
+	cut        *time.Timer          // closes the socket when the ending takes too long
+	idle       chan struct{}        // closed when writing turns false; made by who waits
+	ticket     *transport.Ticket
+}
+
+// newConn makes the connection of a socket whose handshake is done. Early are
+// bytes that were read together with the request.
+func (l *Listener) newConn(nc net.Conn, ticket *transport.Ticket, early []byte) *Conn {
+	c := &Conn{id: l.opt.NextID(), l: l, nc: nc, raw: rawConnOf(nc), remote: addrPort(nc.RemoteAddr())}
+	c.in.buf = make([]byte, max(readBufferBytes, len(early)))
+	c.in.to = copy(c.in.buf, early)
+	c.in.parser.framesMax = l.opt.FragmentsMax
+	c.out.phase, c.out.ticket = phaseOpen, ticket
+	return c
+}
+
+// addrPort returns the address without a zone-less IPv4-in-IPv6 form; the zero
+// value for addresses that are not IP and port.
+func addrPort(addr net.Addr) netip.AddrPort {
+	var ap netip.AddrPort
+	if tcp, ok := addr.(*net.TCPAddr); ok {
+		ap = tcp.AddrPort()
+	} else if addr != nil {
+		ap, _ = netip.ParseAddrPort(addr.String())
+	}
+	return netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port())
+}
+
+// ID implements transport.Conn.
+func (c *Conn) ID() uint64 { return c.id }
+
+// Kind implements transport.Conn.
+func (c *Conn) Kind() transport.Kind { return c.l.opt.Kind }
+
+// RemoteAddr implements transport.Conn. It is the zero value when the peer's
+// address is not IP and port.
+func (c *Conn) RemoteAddr() netip.AddrPort { return c.remote }
+
+func (c *Conn) channel() counters.Channel { return counters.Channel(c.l.opt.Kind) }
+
+// LoggedIn implements transport.Conn. It also raises the limit on inbound
+// messages, so it belongs before the answer to the LOGIN.
+func (c *Conn) LoggedIn() {
+	c.loggedIn.Store(true)
+	c.mu.Lock()
+	ticket := c.out.ticket
+	c.out.ticket = nil
+	c.mu.Unlock()
+	ticket.Leave()
+}
+
+// SetSource implements transport.Conn. A drain runs under the connection's lock,
+// so that the previous source is at rest when SetSource returns.
+func (c *Conn) SetSource(src wire.Source) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.out.phase != phaseEnded {
+		c.out.source = src
+	}
+}
+
+// Send implements transport.Conn. The frame is written by the next Flush, or by
+// Close; a 17th waiting frame closes the connection as a slow consumer.
+func (c *Conn) Send(f *wire.Frame) {
+	c.mu.Lock()
+	full := len(c.out.sends) >= sendsMax
+	taken := !full && c.out.phase < phaseParting
+	if taken {
+		c.out.sends = append(c.out.sends, f)
+	}
+	c.mu.Unlock()
+	if !taken {
+		f.Release()
+	}
+	if full {
+		c.Close(messages.CloseSlowConsumer)
+	}
+}
+
+// Ping implements transport.Conn; it flushes by itself. A ping that still waits
+// is replaced: the answer to the newer one proves at least as much. Bytes above
+// 125 are cut off.
+func (c *Conn) Ping(payload []byte) {
+	c.queueControl(&c.out.ping, payload)
+	c.Flush()
+}
+
+// queueControl puts payload into a slot, over what still waits there.
+func (c *Conn) queueControl(slot **control, payload []byte) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.out.phase >= phaseParting {
+		return
+	}
+	if *slot == nil {
+		*slot = controls.Get().(*control)
+	}
+	(*slot).set(payload)
+}

@@ -1,0 +1,288 @@
+package websocket
+
+import (
+	"io"
+	"net"
+	"runtime"
+	"testing"
+	"time"
+	"unsafe"
+
+	"troupe/messages"
+	"troupe/messages/counters"
+	"troupe/messages/wire"
+	"troupe/transport"
+)
+
+// tape is a connection that plays the same input for a number of times.
+type tape struct {
+	net.Conn
+	input []byte
+	at    int
+	left  int
+}
+
+func (c *tape) Read(b []byte) (int, error) {
+	if c.at == len(c.input) {
+		if c.at, c.left = 0, c.left-1; c.left <= 0 {
+			return 0, io.EOF
+		}
+	}
+	n := copy(b, c.input[c.at:])
+	c.at += n
+	return n, nil
+}
+
+func (c *tape) Write(b []byte) (int, error)      { return len(b), nil }
+func (c *tape) Close() error                     { return nil }
+func (c *tape) RemoteAddr() net.Addr             { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)} }
+func (c *tape) SetWriteDeadline(time.Time) error { return nil }
+
+// mute is a handler that counts.
+type mute struct{ units, bytes int }
+
+func (m *mute) OnUnit(b []byte)      { m.units++; m.bytes += len(b) }
+func (m *mute) OnText(b []byte)      { m.units++ }
+func (m *mute) OnAlive([]byte)       {}
+func (*mute) OnClosed(transport.End) {}
+
+func skipRace(t testing.TB) {
+	if raceEnabled {
+		t.Skip("the race detector allocates, and sync.Pool drops at random under it")
+	}
+}
+
+func tapeConn(input []byte) (*Conn, *tape) {
+	nc := &tape{input: append([]byte(nil), input...)}
+	c := newListener(Options{}.withDefaults()).newConn(nc, nil, nil)
+	c.loggedIn.Store(true)
+	return c, nc
+}
+
+func TestInboundDoesNotAllocate(t *testing.T) {
+	skipRace(t)
+	for _, size := range []int{0, 100, 1000, 1017, 4096, 5000, 65536} {
+		c, nc := tapeConn(binaryFrame(string(make([]byte, size))))
+		m := new(mute)
+		const n = 200
+		run := func() { nc.left = n; _, _ = c.read(m) }
+		run()
+		if allocs := testing.AllocsPerRun(10, run); allocs >= 2 { // a collection may empty the pools
+			t.Errorf("%d bytes: %v allocations for %d messages", size, allocs, n)
+		}
+		if m.units < 10*n || m.bytes != m.units*size {
+			t.Errorf("%d bytes: %d units, %d bytes", size, m.units, m.bytes)
+		}
+	}
+}
+
+// TestClaimIsNotBelieved starts a message of 64 KiB and sends 10 bytes of it.
+func TestClaimIsNotBelieved(t *testing.T) {
+	c, nc := tapeConn(binaryFrame(string(make([]byte, 65536)))[:24])
+	nc.left = 1
+	if _, err := c.read(new(mute)); err != io.EOF {
+		t.Fatal(err)
+	}
+	if got := cap(c.in.msg.b); got > 4096 {
+		t.Errorf("%d bytes reserved for 10", got)
+	}
+}
+
+// refill is a source that always has n frames for the next flush.
+type refill struct {
+	f *wire.Frame
+	n int
+}
+
+func (r *refill) Drain(sink wire.Sink) bool {
+	for range r.n {
+		sink.Append(r.f)
+	}
+	return false
+}
+
+func TestFlushDoesNotAllocate(t *testing.T) {
+	skipRace(t)
+	h := serve(t, Options{}, newRecorder())
+	cl, p := h.connect(t)
+	go func() { _, _ = io.Copy(io.Discard, cl.br) }()
+	c := p.Conn.(*Conn)
+	if c.raw == nil {
+		t.Skip("no non-blocking write here")
+	}
+	for name, src := range map[string]*refill{"1 frame": {frame(make([]byte, 100)), 1}, "16 frames": {frame(make([]byte, 100)), 16}} {
+		c.SetSource(src)
+		run := func() {
+			for range 100 {
+				c.Flush()
+			}
+			time.Sleep(time.Millisecond) // the reader keeps up, so that no writer goroutine is needed
+		}
+		run()
+		before := h.count.Writes.Get(counters.WS)
+		if allocs := testing.AllocsPerRun(20, run); allocs >= 2 {
+			t.Errorf("%s: %v allocations for 100 flushes", name, allocs)
+		}
+		if writes := h.count.Writes.Get(counters.WS) - before; writes < 2000 {
+			t.Errorf("%s: %d writes for 2100 flushes: not the way that was to be measured", name, writes)
+		}
+	}
+	c.SetSource(nil)
+	ping := []byte("mark 12345")
+	if allocs := testing.AllocsPerRun(100, func() { c.Ping(ping) }); allocs >= 1 {
+		t.Errorf("%v allocations per ping", allocs)
+	}
+	_ = cl.conn.Close()
+	p.awaitEnd(t)
+}
+
+// keeper accepts and forgets.
+type keeper struct{ m mute }
+
+func (k *keeper) Accept(transport.Conn) (transport.Handler, messages.CloseReason) { return &k.m, 0 }
+
+func TestIdleConnectionCost(t *testing.T) {
+	skipRace(t)
+	const n = 1000
+	l, err := Listen(Options{Addr: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	k := new(keeper)
+	go func() { served <- l.Serve(k) }()
+
+	// The clients' side is measured first and taken off: bare sockets, no more.
+	clients := make([]net.Conn, n)
+	raw := []byte(request("/"))
+	answer := make([]byte, 4096)
+	usage := func() (heap, stack uint64, goroutines int) {
+		time.Sleep(50 * time.Millisecond)
+		runtime.GC()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc, m.StackInuse, runtime.NumGoroutine()
+	}
+	base, _, baseG := usage()
+	plain, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pairs := make([]net.Conn, 0, 2*n)
+	for range n {
+		a, err := net.Dial("tcp", plain.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := plain.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		pairs = append(pairs, a, b)
+	}
+	withPairs, _, _ := usage()
+	perSocket := float64(withPairs-base) / (2 * n)
+	for _, c := range pairs {
+		_ = c.Close()
+	}
+	_ = plain.Close()
+	pairs = nil
+
+	before, stackBefore, _ := usage()
+	for i := range clients {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		clients[i] = c
+		if _, err := c.Write(raw); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Read(answer); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Write(binaryFrame("hello")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "all open", func() bool { return l.Len() == n })
+	after, stackAfter, goroutines := usage()
+	total := float64(after-before) / n
+	per := total - perSocket
+	t.Logf("heap per idle connection %.0f bytes, its socket of %.0f included; stack %.0f; Conn %d; goroutines %.3f",
+		per, perSocket, float64(stackAfter-stackBefore)/n, unsafe.Sizeof(Conn{}), float64(goroutines-baseG)/n)
+	if per > 2560 {
+		t.Errorf("%.0f bytes of heap per idle connection, at most 2560 are wanted", per)
+	}
+	if g := goroutines - baseG; g < n || g > n+5 {
+		t.Errorf("%d goroutines for %d connections", g, n)
+	}
+	for _, c := range clients {
+		_ = c.Close()
+	}
+	if err := l.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := l.Wait(t.Context()); err != nil {
+		t.Error(err)
+	}
+	<-served
+}
+
+func BenchmarkInbound(b *testing.B) {
+	for name, size := range map[string]int{"100B": 100, "4KiB": 4096} {
+		b.Run(name, func(b *testing.B) {
+			c, nc := tapeConn(binaryFrame(string(make([]byte, size))))
+			b.ReportAllocs()
+			b.SetBytes(int64(size))
+			nc.left = b.N
+			_, _ = c.read(new(mute))
+		})
+	}
+}
+
+// BenchmarkFlush writes to a socket of loopback and reads what was written, in
+// one goroutine: two system calls, of which Flush has one.
+func BenchmarkFlush(b *testing.B) {
+	for name, n := range map[string]int{"1frame": 1, "16frames": 16} {
+		b.Run(name, func(b *testing.B) {
+			h := serve(b, Options{Counters: new(counters.Set)}, newRecorder())
+			cl, p := h.connect(b)
+			_ = cl.conn.SetDeadline(time.Time{})
+			f := frame(make([]byte, 100))
+			p.SetSource(&refill{f, n})
+			got := make([]byte, n*(2+f.Len()))
+			b.ReportAllocs()
+			for b.Loop() {
+				p.Flush()
+				if _, err := io.ReadFull(cl.conn, got); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.StopTimer()
+			p.SetSource(nil)
+			_ = cl.conn.Close()
+			p.awaitEnd(b)
+		})
+	}
+}
+
+// BenchmarkCompose is a flush without its system call.
+func BenchmarkCompose(b *testing.B) {
+	for name, n := range map[string]int{"1frame": 1, "16frames": 16} {
+		b.Run(name, func(b *testing.B) {
+			c, _ := tapeConn(nil)
+			c.SetSource(&refill{frame(make([]byte, 100)), n})
+			s := takeScratch()
+			defer giveScratch(s)
+			b.ReportAllocs()
+			for b.Loop() {
+				s.reset()
+				c.mu.Lock()
+				c.compose(s)
+				c.mu.Unlock()
+			}
+		})
+	}
+}

@@ -1,0 +1,140 @@
+package websocket
+
+import (
+	"errors"
+	"io"
+	"net"
+	"testing"
+
+	"troupe/messages"
+	"troupe/messages/counters"
+	"troupe/transport"
+)
+
+func TestPeerCloses(t *testing.T) {
+	cases := []struct {
+		name   string
+		opt    Options
+		raw    []byte
+		answer string
+		clean  bool
+		code   uint16
+	}{
+		{"1000", Options{}, closeFrame(1000, "bye"), "\x03\xe8", true, 1000},
+		{"1001", Options{}, closeFrame(1001, ""), "\x03\xe9", false, 1001},
+		{"4999", Options{}, closeFrame(4999, ""), "\x13\x87", false, 4999},
+		{"no code", Options{}, masked(0x88, nil), "", false, 0},
+		{"no code is a leave", Options{EmptyCloseIsLeave: true}, masked(0x88, nil), "", true, 0},
+		{"1000 inside a message", Options{}, append(masked(0x02, []byte("a")), closeFrame(1000, "")...), "\x03\xe8", true, 1000},
+		{"1000, then rubbish", Options{}, append(closeFrame(1000, ""), masked(0x83, nil)...), "\x03\xe8", true, 1000},
+	}
+	for _, tc := range cases {
+		t.Run(tc.name, func(t *testing.T) {
+			h := serve(t, tc.opt, newRecorder())
+			cl, p := h.connect(t)
+			src := new(queue)
+			p.SetSource(src)
+			src.put(frame(nil)) // queued and never flushed: not written after a close frame
+			cl.write(tc.raw)
+			cl.expect(0x88, tc.answer)
+			cl.expectEnd()
+			end := p.awaitEnd(t)
+			if end.Clean != tc.clean || end.Code != tc.code || end.ByHost != 0 || end.Err != nil {
+				t.Errorf("end %+v", end)
+			}
+			class := counters.ClosedLost
+			if tc.clean {
+				class = counters.ClosedByPeer
+			}
+			if h.count.Closed.Get(class) != 1 || h.count.Closed.Total() != 1 {
+				t.Errorf("class %v not counted", class)
+			}
+			if src.len() != 1 {
+				t.Error("drained after the peer's close frame")
+			}
+		})
+	}
+}
+
+func TestPeerVanishes(t *testing.T) {
+	for _, reset := range []bool{false, true} {
+		h := serve(t, Options{EmptyCloseIsLeave: true}, newRecorder())
+		cl, p := h.connect(t)
+		if reset {
+			_ = cl.conn.(*net.TCPConn).SetLinger(0)
+		}
+		_ = cl.conn.Close()
+		end := p.awaitEnd(t)
+		if end.Clean || end.Code != 0 || end.ByHost != 0 || end.Err == nil {
+			t.Errorf("reset %v: end %+v", reset, end)
+		}
+		if !reset && !errors.Is(end.Err, io.EOF) {
+			t.Errorf("error %v", end.Err)
+		}
+		if h.count.Closed.Get(counters.ClosedLost) != 1 {
+			t.Error("not counted as lost")
+		}
+	}
+}
+
+func TestHostCloses(t *testing.T) {
+	for _, reason := range messages.CloseReasons() {
+		h := serve(t, Options{}, newRecorder())
+		cl, p := h.connect(t)
+		p.Send(frame([]byte("refused")))
+		p.Close(reason)
+		cl.write(binaryFrame("too late"))
+		cl.expect(0x82, unitOf([]byte("refused")))
+		first, b := cl.frame()
+		if first != 0x88 || string(b[2:]) != reason.String() || int(b[0])<<8|int(b[1]) != int(reason) {
+			t.Errorf("%v: frame %#x %q", reason, first, b)
+		}
+		cl.write(closeFrame(1000, "")) // an answer, not a leave
+		cl.expectEnd()
+		if end := p.awaitEnd(t); end != (transport.End{Code: 1000, ByHost: reason}) {
+			t.Errorf("%v: end %+v", reason, end)
+		}
+		if h.count.CloseReasons[reason].Load() != 1 || h.count.Closed.Get(counters.ClosedByHost) != 1 {
+			t.Errorf("%v: not counted", reason)
+		}
+	}
+}
+
+// TestHandlerPanic costs the connection and nothing else.
+func TestHandlerPanic(t *testing.T) {
+	r := newRecorder()
+	r.onUnit = func(_ transport.Conn, unit []byte) {
+		if string(unit) == "boom" {
+			panic("boom")
+		}
+	}
+	h := serve(t, Options{}, r)
+	cl, p := h.connect(t)
+	other, q := h.connect(t)
+	cl.write(binaryFrame("boom"))
+	cl.expect(0x88, "\x03\xf3internal_error")
+	_ = cl.conn.Close()
+	if end := p.awaitEnd(t); end.ByHost != messages.CloseInternalError {
+		t.Errorf("end %+v", end)
+	}
+	other.write(binaryFrame("fine"))
+	q.await(t, "other connection", func() bool { return len(q.units) == 1 })
+}
+
+// TestCloseFromTheHandler closes and sends from the reader's own goroutine.
+func TestCloseFromTheHandler(t *testing.T) {
+	r := newRecorder()
+	r.onUnit = func(c transport.Conn, unit []byte) {
+		c.Send(frame(unit))
+		c.Close(messages.CloseNormal)
+	}
+	h := serve(t, Options{}, r)
+	cl, p := h.connect(t)
+	cl.write(binaryFrame("login"))
+	cl.expect(0x82, unitOf([]byte("login")))
+	cl.expectClose(1000)
+	cl.write(closeFrame(1000, ""))
+	if end := p.awaitEnd(t); end.Clean || end.ByHost != messages.CloseNormal {
+		t.Errorf("end %+v", end)
+	}
+}

@@ -1,0 +1,381 @@
+package websocket
+
+import (
+	"bufio"
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"troupe/messages"
+	"troupe/messages/counters"
+	"troupe/transport"
+)
+
+func TestCheck01_PathsAndOrigin(t *testing.T) {
+	h := serve(t, Options{}, newRecorder())
+	ids := make(map[uint64]bool)
+	for _, path := range []string{"/websocket", "/"} {
+		for _, origin := range []string{"", "https://elsewhere.example", "null", "file://"} {
+			var lines []string
+			if origin != "" {
+				lines = append(lines, "Origin: "+origin)
+			}
+			lines = append(lines, "Sec-WebSocket-Protocol: chat, superchat",
+				"Sec-WebSocket-Extensions: permessage-deflate; client_max_window_bits")
+			cl := dial(t, h.Addr().String(), path, lines...)
+			p := h.accepted(t)
+			if p.Kind() != transport.WS || p.RemoteAddr().String() != cl.conn.LocalAddr().String() {
+				t.Errorf("kind %v, remote %v, client %v", p.Kind(), p.RemoteAddr(), cl.conn.LocalAddr())
+			}
+			if ids[p.ID()] {
+				t.Errorf("id %d twice", p.ID())
+			}
+			ids[p.ID()] = true
+			cl.write(binaryFrame("x"))
+			p.await(t, path, func() bool { return len(p.units) == 1 })
+		}
+	}
+	if n := h.count.Accepted.Get(counters.WS); n != 8 {
+		t.Errorf("accepted %d", n)
+	}
+	if n := h.Len(); n != 8 {
+		t.Errorf("%d open", n)
+	}
+}
+
+func TestRefusedRequests(t *testing.T) {
+	h := serve(t, Options{}, newRecorder())
+	ok := request("/websocket")
+	cases := []struct {
+		name, raw string
+		status    int
+		refusal   counters.Refusal
+	}{
+		{"other path", request("/other"), 404, counters.RefusedPath},
+		{"path below", request("/websocket/"), 404, counters.RefusedPath},
+		{"options", "OPTIONS * HTTP/1.1\r\nHost: h\r\n\r\n", 404, counters.RefusedPath},
+		{"POST", "POST" + ok[3:], 405, counters.RefusedHandshake},
+		{"HTTP 1.0", strings.Replace(ok, "HTTP/1.1", "HTTP/1.0", 1), 400, counters.RefusedHandshake},
+		{"body", request("/", "Content-Length: 3") + "abc", 400, counters.RefusedHandshake},
+		{"chunked body", request("/", "Transfer-Encoding: chunked") + "0\r\n\r\n", 400, counters.RefusedHandshake},
+		{"no upgrade", "GET / HTTP/1.1\r\nHost: h\r\n\r\n", 426, counters.RefusedHandshake},
+		{"version 8", strings.Replace(ok, "Version: 13", "Version: 8", 1), 426, counters.RefusedHandshake},
+		{"short key", strings.Replace(ok, requestKey, "YWJj", 1), 400, counters.RefusedHandshake},
+		{"no key", strings.Replace(ok, "Sec-WebSocket-Key", "X-Key", 1), 400, counters.RefusedHandshake},
+		{"not HTTP", "hello\r\n\r\n", 400, counters.RefusedHandshake},
+		{"no host", strings.Replace(ok, "Host: host\r\n", "", 1), 400, counters.RefusedHandshake},
+		{"long header", request("/", "X: "+strings.Repeat("x", 16<<10)), 431, counters.RefusedHandshake},
+	}
+	for _, tc := range cases {
+		before := h.count.Refused.Get(tc.refusal)
+		cl := openRaw(t, h.Addr().String(), tc.raw)
+		resp, err := cl.response()
+		if err != nil {
+			t.Errorf("%s: %v", tc.name, err)
+			continue
+		}
+		if resp.StatusCode != tc.status {
+			t.Errorf("%s: %s, want %d", tc.name, resp.Status, tc.status)
+		}
+		if resp.StatusCode == http.StatusUpgradeRequired && resp.Header.Get("Sec-WebSocket-Version") != "13" {
+			t.Errorf("%s: version not told", tc.name)
+		}
+		if _, err := io.Copy(io.Discard, cl.br); err != nil && !strings.Contains(err.Error(), "reset") {
+			t.Errorf("%s: connection stays: %v", tc.name, err)
+		}
+		eventually(t, tc.name, func() bool { return h.count.Refused.Get(tc.refusal) == before+1 })
+	}
+	if n := h.count.Accepted.Total(); n != 0 {
+		t.Errorf("accepted %d", n)
+	}
+}
+
+func eventually(t testing.TB, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(patience); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%s: not in time", what)
+		}
+	}
+}
+
+// TestEarlyInput sends frames together with the request, more than the read
+// buffer holds.
+func TestEarlyInput(t *testing.T) {
+	h := serve(t, Options{}, newRecorder())
+	raw := request("/")
+	for range 3 {
+		raw += string(binaryFrame(strings.Repeat("early", 200)))
+	}
+	cl := openRaw(t, h.Addr().String(), raw+string(binaryFrame("last")))
+	cl.upgraded()
+	p := h.accepted(t)
+	p.await(t, "early frames", func() bool { return len(p.units) == 4 && p.units[3] == "last" })
+	cl.write(binaryFrame("later"))
+	p.await(t, "later", func() bool { return len(p.units) == 5 })
+}
+
+func TestConnectionHeaderInSeveralLines(t *testing.T) {
+	h := serve(t, Options{}, newRecorder())
+	raw := strings.Replace(request("/"), "Connection: keep-alive, Upgrade", "Connection: keep-alive\r\nConnection: upgrade", 1)
+	cl := openRaw(t, h.Addr().String(), raw)
+	cl.upgraded()
+	h.accepted(t)
+}
+
+func TestSlowloris(t *testing.T) {
+	count := new(counters.Set)
+	adm := transport.NewAdmission(transport.AdmissionLimits{PendingMax: 10}, count, time.Now)
+	h := serve(t, Options{HeaderTimeout: 100 * time.Millisecond, Counters: count, Admission: adm}, newRecorder())
+	silent := openRaw(t, h.Addr().String(), "")
+	slow := openRaw(t, h.Addr().String(), "GET / HT")
+	begun := time.Now()
+	_, _ = slow.conn.Write([]byte("T"))
+	for _, cl := range []*client{silent, slow} {
+		if b, _ := io.ReadAll(cl.br); len(b) > 0 {
+			t.Logf("answer %q", b)
+		}
+	}
+	if took := time.Since(begun); took > 2*time.Second {
+		t.Errorf("took %v", took)
+	}
+	eventually(t, "tickets", func() bool { return adm.Pending() == 0 })
+	eventually(t, "refusals", func() bool { return count.Refused.Get(counters.RefusedHandshake) == 2 })
+}
+
+func TestPendingLimits(t *testing.T) {
+	for name, limits := range map[string]transport.AdmissionLimits{
+		"pending_total":  {PendingMax: 2},
+		"pending_per_ip": {PendingPerIPMax: 2},
+		"rate_per_ip":    {RatePerIP: 1e-9, BurstPerIP: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			count := new(counters.Set)
+			adm := transport.NewAdmission(limits, count, time.Now)
+			h := serve(t, Options{Admission: adm, Counters: count}, newRecorder())
+			cl1, p1 := h.connect(t)
+			cl2, p2 := h.connect(t)
+			refused(t, h)
+			if n := count.Refused.Total(); n != 1 {
+				t.Errorf("refused %d", n)
+			}
+			if limits.RatePerIP > 0 {
+				return
+			}
+			p1.LoggedIn()
+			p1.LoggedIn() // once
+			if adm.Pending() != 1 {
+				t.Errorf("%d pending after a login", adm.Pending())
+			}
+			h.connect(t)
+			refused(t, h)
+			_ = cl2.conn.Close()
+			p2.awaitEnd(t)
+			h.connect(t)
+			refused(t, h)
+			p1.Close(messages.CloseNormal)
+			cl1.write(closeFrame(1000, ""))
+			p1.awaitEnd(t)
+			refused(t, h) // p1 left before
+		})
+	}
+}
+
+// refused wants a connection to be closed before any answer.
+func refused(t *testing.T, h *host) {
+	t.Helper()
+	conn, err := net.Dial("tcp", h.Addr().String())
+	if err != nil {
+		return // reset before the dial was through
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(patience))
+	_, _ = conn.Write([]byte(request("/")))
+	if b, err := io.ReadAll(conn); len(b) > 0 || errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%q, %v", b, err)
+	}
+}
+
+func TestRefusedByAcceptor(t *testing.T) {
+	r := newRecorder()
+	r.onAccept = func(transport.Conn) messages.CloseReason { return messages.CloseGoingAway }
+	h := serve(t, Options{}, r)
+	cl := dial(t, h.Addr().String(), "/")
+	cl.expect(0x88, "\x03\xe9host_draining")
+	cl.write(closeFrame(1001, ""))
+	cl.expectEnd()
+	eventually(t, "close counted", func() bool { return h.count.CloseReasons[1001].Load() == 1 })
+}
+
+func TestCloseStopsAcceptingAndKeepsConnections(t *testing.T) {
+	h := serve(t, Options{}, newRecorder())
+	cl, p := h.connect(t)
+	half := openRaw(t, h.Addr().String(), "GET / HT")
+	eventually(t, "half a request", func() bool { return h.Len() == 1 })
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := h.Listener.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.Listener.Close(ctx); err != nil {
+		t.Fatal(err)
+	}
+	half.expectEnd()
+	if conn, err := net.Dial("tcp", h.Addr().String()); err == nil {
+		_ = conn.Close()
+		t.Error("still accepting")
+	}
+	cl.write(binaryFrame("still here"))
+	p.await(t, "message after Close", func() bool { return len(p.units) == 1 })
+	h.CloseAll(messages.CloseGoingAway)
+	cl.expectClose(1001)
+	cl.write(closeFrame(1001, ""))
+	if err := h.Wait(ctx); err != nil {
+		t.Error(err)
+	}
+	if err := h.Serve(h.recorder); err != nil {
+		t.Errorf("Serve after Close: %v", err)
+	}
+}
+
+func TestDraining(t *testing.T) {
+	l := newListener(Options{}.withDefaults())
+	l.closed = true
+	ours, theirs := net.Pipe()
+	defer theirs.Close()
+	v := &visitor{Conn: ours, l: l}
+	for want, ctx := range map[int]context.Context{
+		http.StatusServiceUnavailable:  context.WithValue(t.Context(), visitorKey{}, net.Conn(v)),
+		http.StatusInternalServerError: t.Context(), // not through our gate
+	} {
+		w := httptest.NewRecorder()
+		newDoor(l).ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", "/", nil))
+		if w.Code != want {
+			t.Errorf("status %d, want %d", w.Code, want)
+		}
+	}
+	_ = v.Close()
+	if n := l.opt.Counters.Refused.Get(counters.RefusedDraining); n != 1 || l.opt.Counters.Refused.Total() != 1 {
+		t.Errorf("%d refused while draining", n)
+	}
+
+	// One that got through in the very last moment is sent away.
+	r := newRecorder()
+	l.acceptor = r
+	ours, theirs = net.Pipe()
+	defer theirs.Close()
+	l.open(&visitor{Conn: ours, l: l}, nil)
+	cl := &client{t: t, conn: theirs, br: bufio.NewReader(theirs)}
+	cl.expect(0x88, "\x03\xe9host_draining")
+	_ = theirs.Close()
+	if end := (<-r.conns).awaitEnd(t); end.ByHost != messages.CloseGoingAway {
+		t.Errorf("end %+v", end)
+	}
+}
+
+func TestOptions(t *testing.T) {
+	for name, opt := range map[string]Options{
+		"kind":      {Kind: transport.KCP},
+		"header":    {HeaderBytesMax: 4096},
+		"message":   {MessageBytesMax: -1},
+		"pending":   {MessageBytesMax: 100, PendingMessageBytesMax: 101},
+		"fragments": {FragmentsMax: -1},
+		"timeout":   {WriteTimeout: -1},
+		"address":   {Addr: "127.0.0.1:not-a-port"},
+	} {
+		if l, err := Listen(opt); err == nil {
+			t.Errorf("%s: accepted", name)
+			_ = l.Close(context.Background())
+		}
+	}
+	l, err := Listen(Options{Addr: "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(context.Background()); err != nil { // never served
+		t.Error(err)
+	}
+}
+
+func TestTLS(t *testing.T) {
+	cert := selfSigned(t)
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := serve(t, Options{Kind: transport.WSS, Listener: tls.NewListener(ln, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12})}, newRecorder())
+	connect := func() (*client, *peer) {
+		// Check 9: a client that knows TLS 1.2 only.
+		conn, err := tls.Dial("tcp", h.Addr().String(), &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS12})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		_ = conn.SetDeadline(time.Now().Add(patience))
+		cl := &client{t: t, conn: conn, br: bufio.NewReader(conn)}
+		cl.write([]byte(request("/websocket")))
+		cl.upgraded()
+		return cl, h.accepted(t)
+	}
+	cl, p := connect()
+	if p.Kind() != transport.WSS {
+		t.Errorf("kind %v", p.Kind())
+	}
+	cl.write(binaryFrame("secret"))
+	p.await(t, "unit", func() bool { return len(p.units) == 1 })
+	src := new(queue)
+	p.SetSource(src)
+	for i := range 100 {
+		src.put(frame([]byte{byte(i)}))
+		p.Flush()
+	}
+	for i := range 100 {
+		cl.expect(0x82, string(frame([]byte{byte(i)}).AppendReliable(nil)))
+	}
+	p.Ping([]byte("mark"))
+	cl.expect(0x89, "mark")
+	p.Close(messages.CloseKicked)
+	cl.expect(0x88, "\x0f\xa6kicked")
+	cl.write(closeFrame(1000, ""))
+	if end := p.awaitEnd(t); end.ByHost != messages.CloseKicked || end.Clean {
+		t.Errorf("end %+v", end)
+	}
+
+	cl, p = connect()
+	cl.write(masked(0x83, nil))
+	cl.expectClose(1002)
+	cl.expectEnd()
+	_ = cl.conn.Close()
+	if end := p.awaitEnd(t); end.ByHost != messages.CloseProtocolError {
+		t.Errorf("end %+v", end)
+	}
+	if n := h.count.Accepted.Get(counters.WSS); n != 2 {
+		t.Errorf("accepted %d", n)
+	}
+}
+
+func selfSigned(t *testing.T) tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tmpl := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour)}
+	der, err := x509.CreateCertificate(rand.Reader, tmpl, tmpl, &key.PublicKey, key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}

@@ -1,0 +1,120 @@
+package websocket
+
+// event is what the parser found at the start of its input.
+type event struct {
+	kind    eventKind
+	op      opcode // gotMessage and gotPart: of the message; gotControl: of the frame
+	last    bool   // gotPart: the message is complete
+	payload []byte // a view of the input, unmasked
+	used    int    // bytes of the input that are done with, payload included
+}
+
+type eventKind uint8
+
+const (
+	needMore   eventKind = iota + 1 // nothing, until more bytes have come
+	gotMessage                      // a whole message
+	gotPart                         // the next bytes of a message, perhaps none
+	gotControl                      // a whole control frame
+)
+
+// parser turns bytes from a client into events, by the rules of RFC 6455. It
+// keeps no bytes: the caller offers the same ones again, with more behind
+// them, until they are used. It knows nothing of sockets and time.
+type parser struct {
+	bytesMax  int // payload of one message; may change between calls
+	framesMax int // frames of one message
+
+	open   opcode // op code of the message under way, 0 without one
+	frames int    // its frames so far
+	size   int    // its payload, as far as announced
+	left   int    // bytes of the frame under way still to come
+	fin    bool   // of the frame under way
+	mask   uint32 // of the frame under way, turned to its next byte
+}
+
+// next looks at b. A frame of a message in one frame, and any control frame, is
+// awaited whole as long as it can fit into window bytes, the largest input the
+// caller can offer, which must be at least 256. All other frames come in parts.
+func (p *parser) next(b []byte, window int) (event, *violation) {
+	if p.left > 0 {
+		return p.part(b, 0), nil
+	}
+	h, err := parseHeader(b)
+	if err != nil || h.size == 0 {
+		return event{kind: needMore}, err
+	}
+	if err := p.check(h); err != nil {
+		return event{kind: needMore}, err
+	}
+	whole := h.size + int(h.length) // bounded by check
+	if h.op.control() || p.open == 0 && h.fin && whole <= window {
+		if len(b) < whole {
+			return event{kind: needMore}, nil
+		}
+		payload := b[h.size:whole:whole]
+		unmask(payload, h.mask)
+		kind := gotMessage
+		if h.op.control() {
+			kind = gotControl
+		}
+		return event{kind: kind, op: h.op, last: true, payload: payload, used: whole}, nil
+	}
+	if h.op != opContinuation {
+		p.open, p.frames, p.size = h.op, 0, 0
+	}
+	p.frames++
+	p.size += int(h.length)
+	p.left, p.fin, p.mask = int(h.length), h.fin, h.mask
+	return p.part(b, h.size), nil
+}
+
+// check holds a header against the message under way and the limits.
+func (p *parser) check(h header) *violation {
+	size, frames := uint64(0), 0
+	switch {
+	case h.op.control():
+		return nil
+	case h.op == opContinuation && p.open == 0:
+		return errNoMessage
+	case h.op != opContinuation && p.open != 0:
+		return errInMessage
+	case h.op == opContinuation:
+		size, frames = uint64(p.size), p.frames
+	}
+	switch {
+	case h.length > uint64(p.bytesMax) || size+h.length > uint64(p.bytesMax):
+		return errTooBig
+	case frames >= p.framesMax:
+		return errTooManyFrames
+	}
+	return nil
+}
+
+// part takes what b has, from index at on, of the frame under way.
+func (p *parser) part(b []byte, at int) event {
+	n := min(p.left, len(b)-at)
+	if n == 0 && p.left > 0 && at == 0 {
+		return event{kind: needMore}
+	}
+	payload := b[at : at+n : at+n]
+	ev := event{kind: gotPart, op: p.open, payload: payload, used: at + n}
+	ev.last = p.body(payload) // forgets p.open when the message is complete
+	return ev
+}
+
+// wants returns how many bytes of the frame under way are still to come. So many
+// may be read to wherever they belong and be passed to body there.
+func (p *parser) wants() int { return p.left }
+
+// body unmasks the next bytes of the frame under way, at most wants, in place,
+// and reports whether they complete the message.
+func (p *parser) body(payload []byte) (last bool) {
+	p.mask = unmask(payload, p.mask)
+	p.left -= len(payload)
+	if p.left > 0 || !p.fin {
+		return false
+	}
+	p.open = 0
+	return true
+}

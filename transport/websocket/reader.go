@@ -1,0 +1,192 @@
+package websocket
+
+import (
+	"errors"
+	"runtime/debug"
+	"unicode/utf8"
+
+	"troupe/transport"
+)
+
+// readBufferBytes is the read buffer of a connection for all its life. Nearly
+// all client messages fit; its size is most of what an idle connection costs.
+const readBufferBytes = 1 << 10
+
+// inbound is the state of the read side. Only the reader goroutine uses it.
+type inbound struct {
+	parser   parser
+	buf      []byte // buf[from:to] is read and not used
+	from, to int
+	msg      *buffer // the message being put together, nil without one
+	pong     bool    // a pong is queued and not flushed
+}
+
+// read handles input until the peer's close frame, whose code it returns, or an
+// error. A *violation is the peer's breach of the rules.
+func (c *Conn) read(h transport.Handler) (code uint16, err error) {
+	in := &c.in
+	for {
+		in.parser.bytesMax = c.messageMax()
+		ev, broken := in.parser.next(in.buf[in.from:in.to], len(in.buf))
+		if broken != nil {
+			return 0, broken
+		}
+		in.from += ev.used
+		switch ev.kind {
+		case needMore:
+			err = c.fill()
+		case gotMessage:
+			err = c.deliver(h, ev.op, ev.payload)
+		case gotPart:
+			err = c.assemble(h, ev)
+		case gotControl:
+			if ev.op == opClose {
+				code, broken := parseClose(ev.payload)
+				if broken != nil {
+					return 0, broken
+				}
+				return code, nil
+			}
+			c.onControl(h, ev)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+}
+
+func (c *Conn) messageMax() int {
+	if c.loggedIn.Load() {
+		return c.l.opt.MessageBytesMax
+	}
+	return c.l.opt.PendingMessageBytesMax
+}
+
+// fill reads once, behind what is unused. Pongs go out first: one for all pings
+// of the buffer.
+func (c *Conn) fill() error {
+	in := &c.in
+	c.flushPong()
+	switch {
+	case in.from == in.to:
+		in.from, in.to = 0, 0
+		if len(in.buf) > readBufferBytes {
+			in.buf = make([]byte, readBufferBytes) // the bytes that came with the request are used
+		}
+	case in.to == len(in.buf):
+		in.to = copy(in.buf, in.buf[in.from:in.to])
+		in.from = 0
+	}
+	n, err := c.nc.Read(in.buf[in.to:])
+	in.to += n
+	if n > 0 {
+		return nil
+	}
+	return err
+}
+
+func (c *Conn) flushPong() {
+	if c.in.pong {
+		c.in.pong = false
+		c.Flush()
+	}
+}
+
+// onControl handles a ping or a pong.
+func (c *Conn) onControl(h transport.Handler, ev event) {
+	if ev.op == opPong {
+		if !c.muted.Load() {
+			h.OnAlive(ev.payload)
+		}
+		return
+	}
+	c.queueControl(&c.out.pong, ev.payload)
+	c.in.pong = true
+	if !c.muted.Load() {
+		h.OnAlive(nil)
+	}
+}
+
+// deliver hands a complete message on.
+func (c *Conn) deliver(h transport.Handler, op opcode, payload []byte) error {
+	switch {
+	case op == opText && !utf8.Valid(payload):
+		return errText
+	case c.muted.Load():
+	case op == opText:
+		h.OnText(payload)
+	default:
+		h.OnUnit(payload)
+	}
+	return nil
+}
+
+// assemble collects a message that does not come in one piece, and delivers it
+// when it is complete.
+func (c *Conn) assemble(h transport.Handler, ev event) error {
+	in := &c.in
+	if in.msg == nil {
+		in.msg = takeBuffer(bufferClasses[0])
+	}
+	in.msg = growBuffer(in.msg, len(in.msg.b)+len(ev.payload))
+	in.msg.b = append(in.msg.b, ev.payload...)
+	last := ev.last
+	for in.from == in.to && in.parser.wants() > 0 {
+		var err error
+		if last, err = c.readBody(); err != nil {
+			return err
+		}
+		if !last && !c.muted.Load() {
+			h.OnAlive(nil)
+		}
+	}
+	if !last {
+		return nil
+	}
+	err := c.deliver(h, ev.op, in.msg.b)
+	giveBuffer(in.msg)
+	in.msg = nil
+	return err
+}
+
+// readBody reads once from the socket straight into the message, not beyond the
+// frame under way. The buffer grows only when it is full, so that its size
+// follows what has arrived and not what was claimed.
+func (c *Conn) readBody() (last bool, err error) {
+	in := &c.in
+	c.flushPong()
+	have := len(in.msg.b)
+	if have == cap(in.msg.b) {
+		in.msg = growBuffer(in.msg, have+1)
+	}
+	n, err := c.nc.Read(in.msg.b[have:min(cap(in.msg.b), have+in.parser.wants())])
+	if n == 0 {
+		return false, err
+	}
+	in.msg.b = in.msg.b[:have+n]
+	return in.parser.body(in.msg.b[have:]), nil
+}
+
+// errPanicked ends a connection whose handler panicked: it is a bug of the host,
+// and costs this one connection.
+var errPanicked = errors.New("websocket: handler panicked")
+
+// guard runs f and reports whether it returned without a panic.
+func (c *Conn) guard(f func()) (ok bool) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.l.opt.Log.Error().Uint64("conn_id", c.id).Interface("panic", p).
+				Bytes("stack", debug.Stack()).Msg("connection handler panicked")
+		}
+	}()
+	f()
+	return true
+}
+
+// nobody is the handler of a connection that was refused.
+type nobody struct{}
+
+func (nobody) OnUnit([]byte)          {}
+func (nobody) OnText([]byte)          {}
+func (nobody) OnAlive([]byte)         {}
+func (nobody) OnClosed(transport.End) {}

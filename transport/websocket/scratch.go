@@ -1,0 +1,81 @@
+package websocket
+
+import (
+	"sync"
+
+	"troupe/messages/wire"
+)
+
+const (
+	// scratchBytes is what one write composes at most, a last large frame aside:
+	// a quarter of the default send buffer. Larger writes save nothing measurable.
+	scratchBytes = 32 << 10
+
+	// roomMin is the room below which the scratch is full. It fits every frame
+	// with a client's payload; larger ones, from scripts, take a larger buffer.
+	roomMin = wire.PayloadMax + 96
+)
+
+// scratch is where one write is composed: WebSocket frames, one after the
+// other. It is a wire.Sink and is used by one goroutine at a time.
+type scratch struct {
+	b    []byte  // what is composed
+	off  int     // how much of it is written
+	home []byte  // the array of its own
+	big  *buffer // in use instead of home while a large frame is in
+	last bool    // the close frame is in: nothing may follow
+
+	attempt func(fd uintptr) bool // tries to write b once; see trywrite_unix.go
+	n       int                   // what the attempt wrote
+	err     error
+}
+
+var scratches = sync.Pool{New: func() any {
+	s := &scratch{home: make([]byte, 0, scratchBytes)}
+	s.b = s.home
+	s.attempt = s.writeOnce
+	return s
+}}
+
+func takeScratch() *scratch { return scratches.Get().(*scratch) }
+
+func giveScratch(s *scratch) {
+	s.reset()
+	scratches.Put(s)
+}
+
+func (s *scratch) reset() {
+	if s.big != nil {
+		giveBuffer(s.big)
+		s.big = nil
+	}
+	s.b, s.off, s.last, s.n, s.err = s.home[:0], 0, false, 0, nil
+}
+
+// Append implements wire.Sink.
+func (s *scratch) Append(f *wire.Frame) (room bool) {
+	n := f.Len()
+	s.reserve(headerSize(n) + n)
+	s.b = f.AppendReliable(putHeader(s.b, opBinary, n))
+	return s.room()
+}
+
+func (s *scratch) control(op opcode, payload []byte) {
+	s.reserve(2 + len(payload))
+	s.b = append(putHeader(s.b, op, len(payload)), payload...)
+}
+
+func (s *scratch) room() bool { return scratchBytes-len(s.b) >= roomMin }
+
+// reserve makes room for n more bytes, by moving to a larger buffer.
+func (s *scratch) reserve(n int) {
+	if cap(s.b)-len(s.b) >= n {
+		return
+	}
+	big := takeBuffer(len(s.b) + n)
+	s.b = append(big.b, s.b...)
+	if s.big != nil {
+		giveBuffer(s.big)
+	}
+	s.big = big
+}

@@ -1,0 +1,29 @@
+package websocket
+
+import (
+	"fmt"
+	"net"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// setUserTimeout lets the kernel give up on a peer that acknowledges nothing for
+// d (TCP_USER_TIMEOUT), instead of after a quarter of an hour.
+func setUserTimeout(tcp *net.TCPConn, d time.Duration) error {
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		return fmt.Errorf("user timeout: %w", err)
+	}
+	var failed error
+	err = raw.Control(func(fd uintptr) {
+		failed = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(d.Milliseconds()))
+	})
+	if err == nil {
+		err = failed
+	}
+	if err != nil {
+		return fmt.Errorf("user timeout: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,233 @@
+package websocket
+
+import (
+	"errors"
+	"net"
+	"os"
+	"time"
+
+	"troupe/messages"
+	"troupe/messages/wire"
+)
+
+// flushRoundsMax is how many writes one Flush does in its caller's goroutine
+// before the rest goes to the writer goroutine: a source that is filled as
+// fast as it is drained must not hold the caller.
+const flushRoundsMax = 8
+
+// Flush implements transport.Conn.
+func (c *Conn) Flush() {
+	c.mu.Lock()
+	o := &c.out
+	if o.writing {
+		o.again = true
+		c.mu.Unlock()
+		return
+	}
+	if o.phase >= phaseSaid || o.phase == phaseOpen && o.source == nil && len(o.sends) == 0 && o.ping == nil && o.pong == nil {
+		c.mu.Unlock()
+		return
+	}
+	s := takeScratch()
+	more := c.compose(s)
+	if len(s.b) == 0 {
+		c.mu.Unlock()
+		giveScratch(s)
+		return
+	}
+	o.writing = true
+	c.mu.Unlock()
+	if c.raw == nil {
+		go c.writeLoop(s)
+		return
+	}
+	c.writeNow(s, more)
+}
+
+// writeNow writes without waiting what s holds, and what follows, as long as
+// the kernel takes it. The caller has set writing.
+func (c *Conn) writeNow(s *scratch, more bool) {
+	for round := 1; ; round++ {
+		n, err := s.try(c.raw)
+		c.countWrite(n)
+		s.off += n
+		switch {
+		case err != nil:
+			giveScratch(s)
+			c.writeFailed(err)
+			return
+		case s.off < len(s.b), more && round >= flushRoundsMax:
+			go c.writeLoop(s)
+			return
+		}
+		if s.last {
+			c.saidGoodbye()
+		}
+		c.mu.Lock()
+		if !more && !c.out.again {
+			c.rest()
+			c.mu.Unlock()
+			giveScratch(s)
+			return
+		}
+		s.reset()
+		more = c.compose(s)
+		if len(s.b) == 0 {
+			c.rest()
+			c.mu.Unlock()
+			giveScratch(s)
+			return
+		}
+		c.mu.Unlock()
+	}
+}
+
+// startWriter sees to it that what is queued gets written, by a goroutine.
+func (c *Conn) startWriter() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.out.writing {
+		c.out.again = true
+		return
+	}
+	c.out.writing = true
+	go c.writeLoop(takeScratch())
+}
+
+// writeLoop is the writer goroutine. It writes what s holds and what follows,
+// waiting for the peer as long as it must, and ends when nothing is left. The
+// caller has set writing.
+func (c *Conn) writeLoop(s *scratch) {
+	for {
+		if err := c.writeWaiting(s); err != nil {
+			giveScratch(s)
+			c.writeFailed(err)
+			return
+		}
+		if s.last {
+			c.saidGoodbye()
+		}
+		s.reset()
+		c.mu.Lock()
+		c.compose(s)
+		if len(s.b) == 0 {
+			_ = c.nc.SetWriteDeadline(time.Time{}) // an old one would fail the next write
+			c.rest()
+			c.mu.Unlock()
+			giveScratch(s)
+			return
+		}
+		c.mu.Unlock()
+	}
+}
+
+// writeWaiting writes the rest of s. A write that moves something gets the
+// timeout anew, so a stalled peer is found after one to two timeouts.
+func (c *Conn) writeWaiting(s *scratch) error {
+	for s.off < len(s.b) {
+		_ = c.nc.SetWriteDeadline(time.Now().Add(c.l.opt.WriteTimeout))
+		n, err := c.nc.Write(s.b[s.off:])
+		c.countWrite(n)
+		s.off += n
+		if err != nil && (n == 0 || !errors.Is(err, os.ErrDeadlineExceeded)) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Conn) countWrite(n int) {
+	c.l.opt.Counters.Writes.Add(c.channel(), 1)
+	c.l.opt.Counters.BytesOut.Add(c.channel(), int64(n))
+}
+
+// compose puts into s what is to be written next: pong and ping, the host's own
+// frames, then the source; in the end the close frame. It reports whether the
+// source has more. The caller holds mu and owns s.
+func (c *Conn) compose(s *scratch) (more bool) {
+	o := &c.out
+	o.again = false
+	if o.phase >= phaseSaid {
+		return false
+	}
+	if o.phase == phaseDrain && !time.Now().Before(o.drainUntil) {
+		o.phase = phaseParting
+	}
+	if o.phase < phaseParting {
+		takeControl(s, opPong, &o.pong)
+		takeControl(s, opPing, &o.ping)
+		more = c.takeSends(s)
+		if !more && o.source != nil {
+			before := len(s.b)
+			// A source that has more and gives none would be asked for ever.
+			more = o.source.Drain(s) && len(s.b) > before
+		}
+		if more || o.phase == phaseOpen {
+			return more
+		}
+	}
+	s.control(opClose, o.bye.bytes())
+	s.last = true
+	o.phase = phaseSaid
+	return false
+}
+
+// takeControl moves a waiting control frame into s.
+func takeControl(s *scratch, op opcode, slot **control) {
+	if *slot == nil {
+		return
+	}
+	s.control(op, (*slot).bytes())
+	controls.Put(*slot)
+	*slot = nil
+}
+
+// takeSends moves frames of the host's own into s and reports whether s is full.
+func (c *Conn) takeSends(s *scratch) (full bool) {
+	o := &c.out
+	taken := 0
+	for taken < len(o.sends) && !full {
+		full = !s.Append(o.sends[taken])
+		o.sends[taken].Release()
+		taken++
+	}
+	if taken == len(o.sends) {
+		o.sends = nil // a login's answer is the only one of most connections
+		return full
+	}
+	o.sends = append([]*wire.Frame(nil), o.sends[taken:]...)
+	return full
+}
+
+// rest ends the turn of whoever is writing. The caller holds mu.
+func (c *Conn) rest() {
+	c.out.writing = false
+	if c.out.idle != nil {
+		close(c.out.idle)
+		c.out.idle = nil
+	}
+}
+
+// writeFailed ends the connection after a failed write. The reader, whose read
+// fails too, does the rest.
+func (c *Conn) writeFailed(err error) {
+	timeout := errors.Is(err, os.ErrDeadlineExceeded)
+	c.mu.Lock()
+	o := &c.out
+	o.phase = phaseEnded
+	if o.err == nil {
+		o.err = err
+	}
+	if timeout && o.byHost == 0 && !o.peerClosed {
+		o.byHost = messages.CloseWriteTimeout
+		c.muted.Store(true)
+	}
+	c.mu.Unlock()
+	if tcp, ok := c.nc.(*net.TCPConn); ok && timeout {
+		_ = tcp.SetLinger(0) // reset: the kernel drops what the peer never took
+	}
+	_ = c.nc.Close()
+	c.mu.Lock()
+	c.rest()
+	c.mu.Unlock()
+}
