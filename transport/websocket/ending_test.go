@@ -5,6 +5,7 @@ import (
 	"io"
 	"net"
 	"testing"
+	"time"
 
 	"troupe/messages"
 	"troupe/messages/counters"
@@ -137,4 +138,19 @@ func TestCloseFromTheHandler(t *testing.T) {
 	if end := p.awaitEnd(t); end.Clean || end.ByHost != messages.CloseNormal {
 		t.Errorf("end %+v", end)
 	}
+}
+
+// TestViolationEndsAtOnce wants the write side shut behind the close frame, so
+// that a client that waits for the end need not wait for CloseLinger.
+func TestViolationEndsAtOnce(t *testing.T) {
+	h := serve(t, Options{CloseLinger: time.Hour}, newRecorder())
+	cl, p := h.connect(t)
+	_ = cl.conn.SetReadDeadline(time.Now().Add(patience))
+	cl.write(append(masked(0x83, nil), make([]byte, 100000)...)) // unread input must not reset
+	cl.expectClose(1002)
+	if _, err := cl.br.ReadByte(); !errors.Is(err, io.EOF) {
+		t.Errorf("after the close frame: %v", err)
+	}
+	_ = cl.conn.Close()
+	p.awaitEnd(t)
 }

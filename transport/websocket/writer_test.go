@@ -105,7 +105,8 @@ func released(f *wire.Frame) (ok bool) {
 // TestSlowReader stalls the peer: Flush never waits, everything arrives in order
 // once the peer reads again.
 func TestSlowReader(t *testing.T) {
-	h := serve(t, Options{}, newRecorder())
+	const timeout = 1500 * time.Millisecond
+	h := serve(t, Options{WriteTimeout: timeout}, newRecorder())
 	cl, p := h.connect(t)
 	src := new(queue)
 	p.SetSource(src)
@@ -142,16 +143,17 @@ func TestSlowReader(t *testing.T) {
 	if pings != 1 {
 		t.Errorf("%d pings", pings)
 	}
-	// Back to writes in the caller's goroutine.
-	src.put(frame(numbered(1)))
-	p.Flush()
-	cl.expect(0x82, unitOf(numbered(1)))
 	eventually(t, "writer gone", func() bool {
 		c := p.Conn.(*Conn)
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		return !c.out.writing
 	})
+	// Back to writes in the caller's goroutine, with no deadline left behind.
+	time.Sleep(timeout + 100*time.Millisecond)
+	src.put(frame(numbered(1)))
+	p.Flush()
+	cl.expect(0x82, unitOf(numbered(1)))
 }
 
 // packetPayload cuts the payload of a frame's unit out: its last bytes.
