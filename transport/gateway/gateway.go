@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"net/netip"
+	"time"
 
 	"troupe/messages"
 	"troupe/messages/counters"
@@ -11,6 +12,8 @@ import (
 // Gateway accepts connections for a System. Safe for concurrent use.
 type Gateway struct {
 	o        Options
+	rates    inputRates
+	started  time.Time
 	failures *attempts[netip.Addr]
 	logins   *attempts[messages.PlayerSessionID]
 }
@@ -19,6 +22,8 @@ type Gateway struct {
 func New(o Options) *Gateway {
 	return &Gateway{
 		o:        o,
+		rates:    ratesOf(o.Limits),
+		started:  time.Now(),
 		failures: newAttempts[netip.Addr](o.Limits.LoginFailuresPerIPPerMinute),
 		logins:   newAttempts[messages.PlayerSessionID](o.Limits.LoginsPerIDPerMinute),
 	}
@@ -27,7 +32,9 @@ func New(o Options) *Gateway {
 // Accept implements transport.Acceptor: every connection gets an actor.
 func (g *Gateway) Accept(c transport.Conn) (transport.Handler, messages.CloseReason) {
 	p := &peer{gateway: g, conn: c, channel: counters.Channel(c.Kind()), ip: c.RemoteAddr().Addr().Unmap()}
-	p.rate.init(g.o.Limits)
 	p.handle = g.o.System.Connect(c, p.channel, p.openFast)
 	return p, 0
 }
+
+// clock is the time since the gateway's start, monotonic.
+func (g *Gateway) clock() time.Duration { return time.Since(g.started) }

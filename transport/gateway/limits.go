@@ -5,37 +5,36 @@ import (
 	"time"
 )
 
-// bucket is a token bucket that may go into debt. Not safe for concurrent use.
+// bucket is a token bucket that may go into debt. Its rate is kept outside, so
+// that a player costs 16 bytes per bucket. Not safe for concurrent use.
 type bucket struct {
-	perSecond, burst float64
-	tokens           float64
-	at               time.Time
+	tokens float64
+	at     time.Duration // when it was last filled, on the gateway's clock; 0 never
 }
 
-func newBucket(perSecond, burst float64) bucket {
-	return bucket{perSecond: perSecond, burst: burst, tokens: burst}
-}
+// rate is how fast a bucket fills, and how far. A rate of 0 is no bound.
+type rate struct{ perSecond, burst float64 }
 
 // take spends n tokens and returns how long to wait until they are there; 0
-// when the bucket had them or is off.
-func (b *bucket) take(now time.Time, n float64) time.Duration {
-	if b.perSecond <= 0 {
+// when the bucket had them.
+func (b *bucket) take(r rate, now time.Duration, n float64) time.Duration {
+	if r.perSecond <= 0 {
 		return 0
 	}
-	b.fill(now)
+	b.fill(r, now)
 	b.tokens -= n
 	if b.tokens >= 0 {
 		return 0
 	}
-	return time.Duration(-b.tokens / b.perSecond * float64(time.Second))
+	return time.Duration(-b.tokens / r.perSecond * float64(time.Second))
 }
 
 // tryTake spends n tokens only if they are there.
-func (b *bucket) tryTake(now time.Time, n float64) bool {
-	if b.perSecond <= 0 {
+func (b *bucket) tryTake(r rate, now time.Duration, n float64) bool {
+	if r.perSecond <= 0 {
 		return true
 	}
-	b.fill(now)
+	b.fill(r, now)
 	if b.tokens < n {
 		return false
 	}
@@ -43,11 +42,24 @@ func (b *bucket) tryTake(now time.Time, n float64) bool {
 	return true
 }
 
-func (b *bucket) fill(now time.Time) {
-	if !b.at.IsZero() {
-		b.tokens = min(b.burst, b.tokens+now.Sub(b.at).Seconds()*b.perSecond)
+func (b *bucket) fill(r rate, now time.Duration) {
+	if b.at == 0 {
+		b.tokens = r.burst
+	} else {
+		b.tokens = min(r.burst, b.tokens+(now-b.at).Seconds()*r.perSecond)
 	}
-	b.at = now
+	b.at = max(now, 1)
+}
+
+// inputRates are the rates of inputRate.
+type inputRates struct{ messages, bytes, groups rate }
+
+func ratesOf(l Limits) inputRates {
+	return inputRates{
+		messages: rate{l.MessagesPerSecond, max(l.MessageBurst, 1)},
+		bytes:    rate{l.BytesPerSecond, l.BytesPerSecond},
+		groups:   rate{l.GroupOpsPerSecond, max(l.GroupOpsPerSecond, 1)},
+	}
 }
 
 // inputRate bounds one player's input over its channels. The WebSocket reader
@@ -56,42 +68,36 @@ type inputRate struct {
 	mu sync.Mutex
 	// guarded by mu
 	messages, bytes, groups bucket
-	overSince               time.Time
-}
-
-func (r *inputRate) init(l Limits) {
-	r.messages = newBucket(l.MessagesPerSecond, max(l.MessageBurst, 1))
-	r.bytes = newBucket(l.BytesPerSecond, l.BytesPerSecond)
-	r.groups = newBucket(l.GroupOpsPerSecond, l.GroupOpsPerSecond)
+	overSince               time.Duration // 0: not over
 }
 
 // reliable admits a reliable message, after a wait if that is not 0. Over tells
 // for how long the player has been waiting without a break.
-func (r *inputRate) reliable(now time.Time, size int) (wait, over time.Duration) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	wait = max(r.messages.take(now, 1), r.bytes.take(now, float64(size)))
+func (i *inputRate) reliable(r *inputRates, now time.Duration, size int) (wait, over time.Duration) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	wait = max(i.messages.take(r.messages, now, 1), i.bytes.take(r.bytes, now, float64(size)))
 	if wait == 0 {
-		r.overSince = time.Time{}
+		i.overSince = 0
 		return 0, 0
 	}
-	if r.overSince.IsZero() {
-		r.overSince = now
+	if i.overSince == 0 {
+		i.overSince = max(now, 1)
 	}
-	return wait, now.Sub(r.overSince)
+	return wait, now - i.overSince
 }
 
 // fast admits a message of the fast channel, or not.
-func (r *inputRate) fast(now time.Time, size int) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.messages.tryTake(now, 1) && r.bytes.tryTake(now, float64(size))
+func (i *inputRate) fast(r *inputRates, now time.Duration, size int) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.messages.tryTake(r.messages, now, 1) && i.bytes.tryTake(r.bytes, now, float64(size))
 }
 
-func (r *inputRate) groupOp(now time.Time) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.groups.tryTake(now, 1)
+func (i *inputRate) groupOp(r *inputRates, now time.Duration) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.groups.tryTake(r.groups, now, 1)
 }
 
 // attempts counts events per key and minute. Safe for concurrent use; bounded

@@ -26,7 +26,6 @@ type peer struct {
 	rate    inputRate
 
 	// owned by the connection's reader
-	header    wire.Header
 	malformed int
 	tried     bool // a LOGIN was passed on
 	served    bool // a player was attached
@@ -83,18 +82,18 @@ func reasonOf(end transport.End) string {
 
 // onPacket handles one packet of the reliable channel.
 func (p *peer) onPacket(packet []byte, size int) {
-	h := &p.header
+	var h wire.Header
 	if err := h.Parse(packet); err != nil {
 		p.onMalformed()
 		return
 	}
 	att := p.handle.Attachment()
 	if att == nil {
-		p.beforeLogin(h)
+		p.beforeLogin(&h)
 		return
 	}
 	p.served = true
-	in := p.inbound(att, h, true)
+	in := p.inbound(att, &h, true)
 	if in == nil {
 		return
 	}
@@ -135,7 +134,7 @@ func (p *peer) OnFast(packet []byte) {
 	count := p.gateway.o.Counters
 	count.MessagesIn.Add(counters.UDP, 1)
 	count.BytesIn.Add(counters.UDP, int64(len(packet)))
-	if !p.rate.fast(time.Now(), len(packet)) {
+	if !p.rate.fast(&p.gateway.rates, p.gateway.clock(), len(packet)) {
 		p.drop(counters.DropFastRate)
 		in.Release()
 		return
@@ -157,7 +156,7 @@ func (p *peer) inbound(att *player.Attachment, h *wire.Header, reliable bool) *g
 	case drop != 0:
 		p.drop(drop)
 		return nil
-	case kind != gamesession.Application && kind != gamesession.Ping && !p.rate.groupOp(time.Now()):
+	case kind != gamesession.Application && kind != gamesession.Ping && !p.rate.groupOp(&p.gateway.rates, p.gateway.clock()):
 		p.drop(counters.DropGroupRate)
 		return nil
 	}
@@ -173,7 +172,7 @@ func (p *peer) inbound(att *player.Attachment, h *wire.Header, reliable bool) *g
 // pace waits until the player's rate allows a reliable message, and closes a
 // player that has been over it for too long.
 func (p *peer) pace(size int) bool {
-	wait, over := p.rate.reliable(time.Now(), size)
+	wait, over := p.rate.reliable(&p.gateway.rates, p.gateway.clock(), size)
 	if wait == 0 {
 		return true
 	}
