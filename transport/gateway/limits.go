@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"math"
 	"sync"
 	"time"
 )
@@ -26,7 +27,7 @@ func (b *bucket) take(r rate, now time.Duration, n float64) time.Duration {
 	if b.tokens >= 0 {
 		return 0
 	}
-	return time.Duration(-b.tokens / r.perSecond * float64(time.Second))
+	return time.Duration(math.Ceil(-b.tokens / r.perSecond * float64(time.Second)))
 }
 
 // tryTake spends n tokens only if they are there.

@@ -53,10 +53,10 @@ func TestInputRateTellsForHowLongAPlayerIsOver(t *testing.T) {
 	rates := ratesOf(Limits{MessagesPerSecond: 1, MessageBurst: 1})
 	var i inputRate
 	i.reliable(&rates, second, 10)
-	if wait, over := i.reliable(&rates, 2*second-1, 10); wait == 0 || over != 0 {
+	if wait, over := i.reliable(&rates, 3*second/2, 10); wait == 0 || over != 0 {
 		t.Errorf("first over: wait %v over %v", wait, over)
 	}
-	if _, over := i.reliable(&rates, 2*second, 10); over != 1 {
+	if _, over := i.reliable(&rates, 2*second, 10); over != second/2 {
 		t.Errorf("still over: %v", over)
 	}
 	if wait, over := i.reliable(&rates, 60*second, 10); wait != 0 || over != 0 {
@@ -76,8 +76,11 @@ func TestAttemptsAreCountedPerMinute(t *testing.T) {
 	if !a.over(now, "x") || a.over(now, "y") {
 		t.Error("the fourth passes, or another key pays for it")
 	}
-	if !a.over(now.Add(61*time.Second), "x") {
-		t.Error("forgotten right after the minute")
+	if !a.over(now.Add(59*time.Second), "x") {
+		t.Error("forgotten within the minute")
+	}
+	if a.over(now.Add(61*time.Second), "x") {
+		t.Error("nothing decays")
 	}
 	if a.over(now.Add(3*time.Minute), "x") {
 		t.Error("never forgotten")
