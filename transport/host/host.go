@@ -76,9 +76,10 @@ func Start(o Options) (h *Host, err error) {
 		return nil, fmt.Errorf("host: configuration: %w", err)
 	}
 	h = &Host{log: o.Log, count: new(counters.Set), grace: c.Drain.Grace, stopped: make(chan struct{})}
+	partial := h // h is nil by the time a failed start gets here
 	defer func() {
 		if err != nil {
-			h.stop(messages.CloseGoingAway)
+			partial.stop(messages.CloseGoingAway)
 		}
 	}()
 	admission := transport.NewAdmission(transport.AdmissionLimits{
@@ -203,7 +204,7 @@ func (h *Host) drainActors(ctx context.Context) {
 	case <-done:
 		return
 	case <-ctx.Done():
-		h.log.Warn().Msg("no more waiting")
+		h.log.Info().Msg("no more waiting")
 		now, stop := context.WithTimeout(context.Background(), endTimeout)
 		defer stop()
 		if err := h.system.Drain(now, 0); err != nil {

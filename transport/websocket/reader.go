@@ -10,7 +10,7 @@ import (
 
 // readBufferBytes is the read buffer of a connection for all its life. Nearly
 // all client messages fit; its size is most of what an idle connection costs.
-const readBufferBytes = 1 << 10
+const readBufferBytes = 512
 
 // inbound is the state of the read side. Only the reader goroutine uses it.
 type inbound struct {

@@ -1,0 +1,193 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/knadh/koanf/parsers/yaml"
+	"github.com/knadh/koanf/providers/confmap"
+	"github.com/knadh/koanf/providers/env/v2"
+	"github.com/knadh/koanf/providers/file"
+	"github.com/knadh/koanf/providers/structs"
+	"github.com/knadh/koanf/v2"
+
+	"troupe/transport/host"
+)
+
+// EnvPrefix is what the names of our environment variables begin with.
+const EnvPrefix = "TROUPE_"
+
+// Sources say where a configuration comes from; each later one wins.
+type Sources struct {
+	Defaults host.Config
+	// File is the path of a YAML file, empty for none.
+	File string
+	// Environ are NAME=value pairs; nil means those of the process.
+	Environ []string
+	// Flags are settings of the command line; of two for one key the last wins.
+	Flags []Flag
+}
+
+// Flag is one setting of the command line.
+type Flag struct {
+	Name  string // as the user knows it, for example --api-addr
+	Key   string
+	Value string
+}
+
+// Load reads all sources and checks the result with host.Config.Validate.
+func Load(s Sources) (host.Config, error) {
+	l := newLoader(s.Defaults)
+	if s.File != "" {
+		data, err := file.Provider(s.File).ReadBytes()
+		if err != nil {
+			return host.Config{}, fmt.Errorf("config: file %s: %w", s.File, cause(err))
+		}
+		l.file("file "+s.File, data)
+	}
+	environ := s.Environ
+	if environ == nil {
+		environ = os.Environ()
+	}
+	l.environment(environ)
+	l.flags(s.Flags)
+	return l.result()
+}
+
+// cause leaves out the path, which the caller names already.
+func cause(err error) error {
+	var p *os.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+// loader collects settings and mistakes.
+type loader struct {
+	k        *koanf.Koanf
+	schema   *schema
+	origin   map[string]string // source of each key that is not a default
+	mistakes []error
+}
+
+func newLoader(defaults host.Config) *loader {
+	l := &loader{k: koanf.New("."), schema: newSchema(), origin: map[string]string{}}
+	l.load(structs.Provider(defaults, tagName))
+	return l
+}
+
+func (l *loader) load(p koanf.Provider) {
+	if err := l.k.Load(p, nil); err != nil {
+		l.mistakes = append(l.mistakes, err)
+	}
+}
+
+// wrong notes a mistake about a key.
+func (l *loader) wrong(key, source, format string, args ...any) {
+	l.mistakes = append(l.mistakes, fmt.Errorf("%s (%s): %w", key, source, fmt.Errorf(format, args...)))
+}
+
+// fileBytesMax bounds a configuration file, which is written by hand.
+const fileBytesMax = 1 << 20
+
+func (l *loader) file(source string, data []byte) {
+	if len(data) > fileBytesMax {
+		l.mistakes = append(l.mistakes, fmt.Errorf("%s: larger than %d bytes", source, fileBytesMax))
+		return
+	}
+	raw, err := yaml.Parser().Unmarshal(data)
+	if err != nil {
+		l.mistakes = append(l.mistakes, fmt.Errorf("%s: %w", source, err))
+		return
+	}
+	r := fileReader{l: l, source: source}
+	l.load(confmap.Provider(r.section(l.schema.root, "", raw), ""))
+}
+
+func (l *loader) environment(environ []string) {
+	l.load(env.Provider(".", env.Opt{
+		Prefix:      EnvPrefix,
+		EnvironFunc: func() []string { return environ },
+		TransformFunc: func(name, value string) (string, any) {
+			source := "environment " + name
+			f := l.schema.byEnv(name)
+			if f == nil {
+				l.wrong(name, source, "unknown variable; did you mean %s?", nearest(name, l.schema.envNames()))
+				return "", nil
+			}
+			return l.text(f, source, value)
+		},
+	}))
+}
+
+func (l *loader) flags(flags []Flag) {
+	settings := map[string]any{}
+	for _, flag := range flags {
+		source := "flag " + flag.Name
+		f := l.schema.byPath[flag.Key]
+		if f == nil || f.isSection() {
+			l.wrong(flag.Key, source, "unknown key; did you mean %s?", nearest(flag.Key, l.schema.paths(false)))
+			continue
+		}
+		if key, v := l.text(f, source, flag.Value); key != "" {
+			settings[key] = v
+		}
+	}
+	l.load(confmap.Provider(settings, "."))
+}
+
+// text takes one setting in text form; it returns no key when it is wrong.
+func (l *loader) text(f *field, source, text string) (key string, value any) {
+	if f.list {
+		l.wrong(f.path, source, "lists can be set in the file only")
+		return "", nil
+	}
+	v, err := fromText(f.kind, text)
+	if err != nil {
+		l.wrong(f.path, source, "%w", err)
+		return "", nil
+	}
+	l.origin[f.path] = source
+	return f.path, v
+}
+
+// result is the configuration, checked, or all that is wrong.
+func (l *loader) result() (host.Config, error) {
+	var c host.Config
+	if err := l.k.UnmarshalWithConf("", &c, koanf.UnmarshalConf{Tag: tagName}); err != nil {
+		l.mistakes = append(l.mistakes, err)
+	}
+	if len(l.mistakes) > 0 {
+		// The sources are read in order; within one, the order is a map's.
+		slices.SortStableFunc(l.mistakes, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+		return host.Config{}, fmt.Errorf("config: %w", errors.Join(l.mistakes...))
+	}
+	if err := c.Validate(); err != nil {
+		return host.Config{}, fmt.Errorf("config: %w", l.named(err))
+	}
+	return c, nil
+}
+
+// named adds the source to each problem that Validate found; its problems begin
+// with the key.
+func (l *loader) named(err error) error {
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return err
+	}
+	var all []error
+	for _, e := range joined.Unwrap() {
+		key, what, _ := strings.Cut(e.Error(), ": ")
+		list, _, _ := strings.Cut(key, "[")
+		if source := l.origin[list]; source != "" {
+			e = fmt.Errorf("%s (%s): %s", key, source, what)
+		}
+		all = append(all, e)
+	}
+	slices.SortStableFunc(all, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errors.Join(all...)
+}

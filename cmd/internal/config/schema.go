@@ -1,0 +1,130 @@
+package config
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"troupe/transport/host"
+)
+
+// tagName is the struct tag that names a field's part of the key.
+const tagName = "config"
+
+// kind is what a setting holds.
+type kind uint8
+
+const (
+	kindText kind = iota + 1
+	kindBool
+	kindInt
+	kindFloat
+	kindDuration
+)
+
+// field is a node of the tree of keys: a section, a list of sections, or a
+// setting.
+type field struct {
+	path string
+	kind kind // of a setting, else 0
+	list bool
+	// of a section, or of each element of a list, by name
+	children map[string]*field
+}
+
+func (f *field) isSection() bool { return f.children != nil && !f.list }
+
+// schema are all keys there are.
+type schema struct {
+	root   *field
+	byPath map[string]*field // without the elements of lists
+}
+
+func newSchema() *schema {
+	s := &schema{byPath: map[string]*field{}}
+	s.root = section(reflect.TypeFor[host.Config](), "")
+	s.index(s.root)
+	return s
+}
+
+func (s *schema) index(f *field) {
+	for _, child := range f.children {
+		s.byPath[child.path] = child
+		if child.isSection() {
+			s.index(child)
+		}
+	}
+}
+
+func section(t reflect.Type, path string) *field {
+	f := &field{path: path, children: map[string]*field{}}
+	for i := range t.NumField() {
+		name := t.Field(i).Tag.Get(tagName)
+		f.children[name] = node(t.Field(i).Type, join(path, name))
+	}
+	return f
+}
+
+// node panics on a type that has no text form: a mistake in host.Config that
+// any test finds.
+func node(t reflect.Type, path string) *field {
+	switch {
+	case t == reflect.TypeFor[time.Duration]():
+		return &field{path: path, kind: kindDuration}
+	case t.Kind() == reflect.Struct:
+		return section(t, path)
+	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
+		return &field{path: path, list: true, children: section(t.Elem(), "").children}
+	case t.Kind() == reflect.String:
+		return &field{path: path, kind: kindText}
+	case t.Kind() == reflect.Bool:
+		return &field{path: path, kind: kindBool}
+	case t.Kind() == reflect.Int:
+		return &field{path: path, kind: kindInt}
+	case t.Kind() == reflect.Float64:
+		return &field{path: path, kind: kindFloat}
+	}
+	panic("config: " + path + ": no setting can be a " + t.String())
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// paths lists the keys, with those of sections if asked, in order.
+func (s *schema) paths(sections bool) []string {
+	var all []string
+	for path, f := range s.byPath {
+		if sections || !f.isSection() {
+			all = append(all, path)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+func envName(path string) string {
+	return EnvPrefix + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
+}
+
+// byEnv finds the setting of an environment variable, nil if there is none.
+func (s *schema) byEnv(name string) *field {
+	for path, f := range s.byPath {
+		if !f.isSection() && strings.EqualFold(envName(path), name) {
+			return f
+		}
+	}
+	return nil
+}
+
+func (s *schema) envNames() []string {
+	names := s.paths(false)
+	for i, path := range names {
+		names[i] = envName(path)
+	}
+	return names
+}

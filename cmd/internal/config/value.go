@@ -1,0 +1,93 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+)
+
+// fromText reads a value as the environment and flags write it.
+func fromText(k kind, text string) (any, error) {
+	switch k {
+	case kindBool:
+		if text != "true" && text != "false" {
+			return nil, fmt.Errorf("must be true or false, not %q", shorten(text))
+		}
+		return text == "true", nil
+	case kindInt:
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			return nil, fmt.Errorf("must be a whole number, not %q", shorten(text))
+		}
+		return n, nil
+	case kindFloat:
+		f, err := strconv.ParseFloat(text, 64)
+		if err != nil {
+			return nil, fmt.Errorf("must be a number, not %q", shorten(text))
+		}
+		return finite(f)
+	case kindDuration:
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return nil, fmt.Errorf("must be a duration like 10s or 1m30s, not %q", shorten(text))
+		}
+		return d, nil
+	}
+	return text, nil
+}
+
+// fromYAML reads a value as a YAML file decodes it.
+func fromYAML(k kind, raw any) (any, error) {
+	switch v := raw.(type) {
+	case nil:
+		return nil, errors.New("has no value")
+	case string:
+		if k == kindText || k == kindDuration {
+			return fromText(k, v)
+		}
+	case bool:
+		if k == kindBool {
+			return v, nil
+		}
+	case int:
+		switch {
+		case k == kindInt:
+			return v, nil
+		case k == kindFloat:
+			return float64(v), nil
+		case k == kindDuration && v == 0:
+			return time.Duration(0), nil
+		}
+	case float64:
+		if k == kindFloat {
+			return finite(v)
+		}
+	}
+	return nil, fmt.Errorf("must be %s, not %s", k, describe(raw))
+}
+
+func finite(f float64) (any, error) {
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		return nil, errors.New("must be a finite number")
+	}
+	return f, nil
+}
+
+// String says what a value of the kind must be.
+func (k kind) String() string {
+	switch k {
+	case kindText:
+		return "text (in quotes, if it looks like something else)"
+	case kindBool:
+		return "true or false"
+	case kindInt:
+		return "a whole number"
+	case kindFloat:
+		return "a number"
+	case kindDuration:
+		return "a duration like 10s or 1m30s"
+	}
+	return "invalid(" + strconv.Itoa(int(k)) + ")"
+}

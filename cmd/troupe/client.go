@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"troupe/cmd/troupe/internal/play"
+)
+
+// defaultFleet is the one of host.Defaults.
+const defaultFleet = "fleet-dev"
+
+type clientCommand struct {
+	API         string        `name:"api" default:"http://127.0.0.1:8080" placeholder:"URL" help:"Service API of the host (${default})."`
+	Region      string        `default:"us-east-1" placeholder:"NAME" help:"Region of the host (${default})."`
+	Fleet       string        `xor:"place" placeholder:"ID" help:"Fleet to play on (fleet-dev, unless there is an alias)."`
+	Alias       string        `xor:"place" placeholder:"ID" help:"Alias to play on, instead of a fleet."`
+	GameSession string        `placeholder:"ARN" help:"Join this game session. Without it: one with room, or a new one."`
+	Player      string        `placeholder:"NAME" help:"Player id; with --bots its beginning. Made up if absent."`
+	Bots        int           `placeholder:"N" help:"Let N bots play instead of you, and count what arrives."`
+	Rate        float64       `default:"5" placeholder:"HZ" help:"Messages per second and bot (${default})."`
+	Duration    time.Duration `placeholder:"D" help:"How long bots play. Without it: until Ctrl-C."`
+	Payload     int           `default:"64" placeholder:"BYTES" help:"Payload of the bots' messages (${default}; at least 31)."`
+	Group       int32         `placeholder:"G" help:"Join this group first. Bots join 1 unless told otherwise."`
+	Fast        bool          `help:"Use the fast channel (UDP). Bots then send every other message by it."`
+	Quiet       bool          `short:"q" help:"Print less: only what is said; for bots only trouble and the table."`
+}
+
+// Run plays until the end of the input, the duration or a signal; a second
+// signal ends the process at once.
+func (c *clientCommand) Run(s streams) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	context.AfterFunc(ctx, stop)
+	o := play.Options{
+		API: c.API, Region: c.Region, Fleet: c.Fleet, Alias: c.Alias, GameSession: c.GameSession,
+		Player: c.Player, Group: c.Group, Fast: c.Fast, Quiet: c.Quiet,
+	}
+	if o.Fleet == "" && o.Alias == "" {
+		o.Fleet = defaultFleet
+	}
+	switch {
+	case c.Group < 0:
+		return errors.New("--group must be positive")
+	case c.Bots < 0:
+		return errors.New("--bots must not be negative")
+	case c.Bots == 0:
+		return play.Chat(ctx, o, s.in, s.out)
+	}
+	if o.Group == 0 {
+		o.Group = 1
+	}
+	return play.Bots(ctx, play.BotOptions{
+		Options: o, Bots: c.Bots, Rate: c.Rate, Duration: c.Duration, PayloadBytes: c.Payload,
+	}, s.out)
+}

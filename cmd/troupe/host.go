@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/signal"
+	"runtime"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/transport/host"
+)
+
+// runHost runs a host until SIGTERM or SIGINT, and drains it; a second signal
+// skips the waiting. It returns an error if the host did not start or could not
+// go on. Started, if not nil, is called once everything is bound.
+//
+// The garbage collector is left as Go sets it up: GOGC and GOMEMLIMIT of the
+// environment hold, and nothing measured so far asks for other defaults.
+func runHost(cfg host.Config, s streams, started func(host.Announcement)) error {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
+	defer signal.Stop(signals)
+
+	log := newLog(cfg.Log, s.err)
+	failed := make(chan string, 1)
+	h, err := host.Start(host.Options{
+		Config: cfg, Log: log, Version: readBuild().version,
+		OnFailure: func(reason string) {
+			select {
+			case failed <- reason:
+			default: // the first says why
+			}
+		},
+	})
+	if err != nil {
+		return err
+	}
+	if cfg.Announce != "" {
+		if err := announce(cfg.Announce, h.Addrs()); err != nil {
+			h.Close()
+			return err
+		}
+	}
+	a := h.Addrs()
+	log.Info().Str("api", a.API).Str("ws", a.WS).Str("fast", a.Fast).Str("version", readBuild().version).
+		Int("cpus", runtime.GOMAXPROCS(0)).Func(memoryLimit).Msg("listening")
+	if started != nil {
+		started(a)
+	}
+	return untilOver(h, signals, failed, log)
+}
+
+// drainer is what untilOver needs of a host.
+type drainer interface {
+	Drain(ctx context.Context)
+	Close()
+}
+
+// untilOver waits for a signal, and drains, or for a failure, and closes.
+func untilOver(h drainer, signals <-chan os.Signal, failed <-chan string, log zerolog.Logger) error {
+	select {
+	case sig := <-signals:
+		log.Info().Stringer("signal", sig).Msg("stopping")
+		drain(h, signals)
+	case reason := <-failed:
+		h.Close()
+		return fmt.Errorf("the host cannot go on: %s", reason)
+	}
+	select {
+	case reason := <-failed:
+		return fmt.Errorf("the host failed while it drained: %s", reason)
+	default:
+		return nil
+	}
+}
+
+// drain waits for the host to drain, but no longer after another signal.
+func drain(h drainer, signals <-chan os.Signal) {
+	ctx, skip := context.WithCancel(context.Background())
+	defer skip()
+	go func() {
+		select {
+		case <-signals:
+			skip()
+		case <-ctx.Done():
+		}
+	}()
+	h.Drain(ctx)
+}
+
+// memoryLimit logs GOMEMLIMIT, which the runtime keeps to, if there is one.
+func memoryLimit(e *zerolog.Event) {
+	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
+		e.Int64("memory_limit_bytes", limit)
+	}
+}
+
+func newLog(c host.Log, out io.Writer) zerolog.Logger {
+	level, err := zerolog.ParseLevel(c.Level)
+	if err != nil {
+		level = zerolog.InfoLevel // config has checked it
+	}
+	if c.Format == "pretty" {
+		out = zerolog.ConsoleWriter{Out: out, TimeFormat: time.TimeOnly, NoColor: !isTerminal(out)}
+	}
+	return zerolog.New(out).Level(level).With().Timestamp().Logger()
+}
+
+func isTerminal(out io.Writer) bool {
+	f, ok := out.(*os.File)
+	if !ok {
+		return false
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice != 0
+}

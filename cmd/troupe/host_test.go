@@ -1,0 +1,137 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/rs/zerolog"
+	"go.uber.org/goleak"
+
+	"troupe/transport/host"
+)
+
+// fakeHost drains until it is told not to wait, or at once.
+type fakeHost struct {
+	waits           bool
+	draining        func()
+	drained, closed bool
+}
+
+func (f *fakeHost) Drain(ctx context.Context) {
+	if f.draining != nil {
+		f.draining()
+	}
+	if f.waits {
+		<-ctx.Done()
+	}
+	f.drained = true
+}
+
+func (f *fakeHost) Close() { f.closed = true }
+
+func TestUntilOver(t *testing.T) {
+	for _, c := range []struct {
+		name             string
+		signals          int
+		failure, failing string // before, and while it drains
+		host             fakeHost
+		want             string
+		drained          bool
+	}{
+		{name: "a signal drains", signals: 1, drained: true},
+		{name: "a second signal skips the waiting", signals: 2, host: fakeHost{waits: true}, drained: true},
+		{name: "a failure closes", failure: "broken", want: "the host cannot go on: broken"},
+		{name: "a failure while it drains", signals: 1, failing: "late", want: "failed while it drained: late", drained: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			defer goleak.VerifyNone(t)
+			signals, failed := make(chan os.Signal, 2), make(chan string, 1)
+			for range c.signals {
+				signals <- syscall.SIGTERM
+			}
+			if c.failure != "" {
+				failed <- c.failure
+			}
+			if c.failing != "" {
+				c.host.draining = func() { failed <- c.failing }
+			}
+			err := untilOver(&c.host, signals, failed, zerolog.Nop())
+			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, want %q", err, c.want)
+			}
+			if c.host.drained != c.drained || c.host.closed == c.drained {
+				t.Errorf("drained %v, closed %v", c.host.drained, c.host.closed)
+			}
+		})
+	}
+}
+
+func TestAnnounce(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "addrs.json")
+	if err := os.WriteFile(path, []byte("from an earlier run, and longer than what comes now .........................................."), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	want := host.Announcement{API: "127.0.0.1:1", WS: "127.0.0.1:2"}
+	if err := announce(path, want); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil || string(text) != `{"api":"127.0.0.1:1","ws":"127.0.0.1:2"}`+"\n" {
+		t.Errorf("got %s, %v", text, err)
+	}
+	var got host.Announcement
+	if err := json.Unmarshal(text, &got); err != nil || got != want {
+		t.Errorf("got %+v, %v", got, err)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode() != 0o644 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	if err := announce(filepath.Join(dir, "no", "such"), want); err == nil || !strings.HasPrefix(err.Error(), "announce: ") {
+		t.Errorf("no directory: %v", err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "taken"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := announce(filepath.Join(dir, "taken"), want); err == nil {
+		t.Error("wrote over a directory")
+	}
+	if files, _ := filepath.Glob(filepath.Join(dir, ".*")); len(files) > 0 {
+		t.Errorf("left behind: %v", files)
+	}
+}
+
+func TestDescribeBuild(t *testing.T) {
+	for name, c := range map[string]struct {
+		info debug.BuildInfo
+		want build
+	}{
+		"nothing known": {debug.BuildInfo{GoVersion: "go1"}, build{"unknown", "unknown", "go1"}},
+		"from a tree":   {debug.BuildInfo{Main: debug.Module{Version: "(devel)"}}, build{"unknown", "unknown", ""}},
+		"clean": {
+			debug.BuildInfo{Main: debug.Module{Version: "v1.2.3"}, Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "abc"}, {Key: "vcs.modified", Value: "false"}}},
+			build{"v1.2.3", "abc", ""},
+		},
+		"changed": {
+			debug.BuildInfo{Settings: []debug.BuildSetting{{Key: "vcs.modified", Value: "true"}, {Key: "vcs.revision", Value: "abc"}}},
+			build{"unknown", "abc with changes", ""},
+		},
+	} {
+		if got := describeBuild(&c.info); got != c.want {
+			t.Errorf("%s: got %+v, want %+v", name, got, c.want)
+		}
+	}
+}
+
+// TestDefaultFleet: what the client plays on is there.
+func TestDefaultFleet(t *testing.T) {
+	if id := host.Defaults().Fleets[0].ID; id != defaultFleet {
+		t.Errorf("the first fleet is %s", id)
+	}
+}

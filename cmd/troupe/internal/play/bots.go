@@ -1,0 +1,301 @@
+package play
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"troupe/transport/client"
+)
+
+// BotOptions say what bots do.
+type BotOptions struct {
+	Options
+	Bots         int
+	Rate         float64       // messages per second and bot
+	Duration     time.Duration // 0: until ctx ends
+	PayloadBytes int           // at least what the counting needs
+}
+
+const (
+	loginsAtOnce = 8 // below what a host allows one address
+	// settlePatience is how long bots wait for what is missing, without progress.
+	settlePatience = 2 * time.Second
+	settlePoll     = 20 * time.Millisecond
+	fastPatience   = 2 * time.Second
+	botsMax        = seatsMax
+)
+
+func (o *BotOptions) check() error {
+	switch {
+	case o.Bots < 1 || o.Bots > botsMax:
+		return fmt.Errorf("--bots must be 1 to %d, the seats of one game session", botsMax)
+	case o.Rate <= 0 || o.Rate > 1000:
+		return errors.New("--rate must be above 0 and at most 1000")
+	case o.PayloadBytes < 0 || o.PayloadBytes > client.PayloadMax:
+		return fmt.Errorf("--payload must be 0 to %d", client.PayloadMax)
+	case o.Duration < 0:
+		return errors.New("--duration must not be negative")
+	}
+	return nil
+}
+
+// Bots lets bots play until the duration or ctx is over, prints what they count,
+// and returns an error if one failed, or if a reliable message was lost although
+// no connection was.
+func Bots(ctx context.Context, o BotOptions, out io.Writer) error {
+	if err := o.check(); err != nil {
+		return err
+	}
+	s := &swarm{o: o, out: out, run: rand.Uint64()}
+	if err := s.login(ctx); err != nil {
+		return err
+	}
+	return s.play(ctx)
+}
+
+// swarm are the bots of one run.
+type swarm struct {
+	o   BotOptions
+	run uint64
+
+	// set before the bots play
+	bots    []*bot
+	tallies []*tally
+	began   time.Time
+	// start is when the schedule begins, since began; set before anyone talks.
+	start time.Duration
+
+	mu  sync.Mutex
+	out io.Writer
+}
+
+// bot is one player.
+type bot struct {
+	swarm *swarm
+	index int
+	link  *link
+	up    chan struct{} // holds a token once the fast channel is up
+	*tally
+}
+
+func (s *swarm) print(format string, args ...any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	fmt.Fprintf(s.out, format+"\n", args...)
+}
+
+// login reserves seats and connects all bots. One that cannot log in counts as
+// failed; the others play without it.
+func (s *swarm) login(ctx context.Context) error {
+	name := s.o.Player
+	if name == "" {
+		name = fmt.Sprintf("bot-%06x", rand.Uint32N(1<<24))
+	}
+	players := make([]string, s.o.Bots)
+	for i := range players {
+		players[i] = fmt.Sprintf("%s-%d", name, i)
+	}
+	game, seats, err := newLobby(s.o.Options).enter(ctx, players)
+	if err != nil {
+		return err
+	}
+	var wg sync.WaitGroup
+	turns := make(chan struct{}, loginsAtOnce)
+	for i, seat := range seats {
+		b := &bot{swarm: s, index: i, up: make(chan struct{}, 1), tally: newTally(len(seats))}
+		s.bots, s.tallies = append(s.bots, b), append(s.tallies, b.tally)
+		wg.Go(func() {
+			turns <- struct{}{}
+			defer func() { <-turns }()
+			l, err := open(ctx, seat, s.o.Fast)
+			if err != nil {
+				b.fail(fmt.Errorf("log in: %w", err))
+				return
+			}
+			b.link = l
+		})
+	}
+	wg.Wait()
+	if !s.o.Quiet {
+		s.print("%d bots joined %s", len(s.bots)-summarize(s.tallies, false).failed, game)
+	}
+	return nil
+}
+
+// play runs the bots to their end.
+func (s *swarm) play(ctx context.Context) error {
+	s.began = time.Now()
+	staying, leave := context.WithCancel(context.WithoutCancel(ctx))
+	defer leave()
+	talking, stop := context.WithCancel(ctx)
+	defer stop()
+	var links, talks sync.WaitGroup
+	playing := slices.DeleteFunc(slices.Clone(s.bots), func(b *bot) bool { return b.link == nil })
+	for _, b := range playing {
+		links.Go(func() {
+			if err := b.link.run(staying, b); err != nil {
+				b.fail(err)
+			}
+		})
+	}
+	if s.o.Fast {
+		awaitFast(ctx, playing)
+	}
+	s.start = time.Since(s.began)
+	if s.o.Duration > 0 {
+		talking, stop = context.WithTimeout(ctx, s.o.Duration)
+		defer stop()
+	}
+	for _, b := range playing {
+		talks.Go(func() { b.talk(talking, staying) })
+	}
+	s.watch(talking)
+	stop()
+	talks.Wait()
+	s.settle()
+	leave()
+	links.Wait()
+	r := summarize(s.tallies, true)
+	s.print("%s", r.table())
+	return r.verdict()
+}
+
+// awaitFast gives the fast channels a moment to come up, so that all of a bot's
+// fast messages take the same way and stay in order.
+func awaitFast(ctx context.Context, bots []*bot) {
+	ctx, cancel := context.WithTimeout(ctx, fastPatience)
+	defer cancel()
+	for _, b := range bots {
+		select {
+		case <-b.up:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// watch prints one line per second until the talking is over.
+func (s *swarm) watch(talking context.Context) {
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	last := summarize(s.tallies, false)
+	for {
+		select {
+		case <-talking.Done():
+			return
+		case <-tick.C:
+			now := summarize(s.tallies, true)
+			if !s.o.Quiet {
+				s.print("%s", now.line(last, time.Since(s.began)))
+			}
+			last = now
+			if now.failed == now.bots {
+				return
+			}
+		}
+	}
+}
+
+// settle waits for what is still on its way.
+func (s *swarm) settle() {
+	var least uint64
+	progress := time.Now()
+	for first := true; ; first = false {
+		var missing uint64
+		for _, sums := range summarize(s.tallies, false).channels {
+			missing += sums.missing()
+		}
+		if missing == 0 {
+			return
+		}
+		if first || missing < least {
+			least, progress = missing, time.Now()
+		}
+		if time.Since(progress) > settlePatience {
+			return
+		}
+		time.Sleep(settlePoll)
+	}
+}
+
+func (b *bot) fail(err error) {
+	b.update(func() { b.failed = err })
+	b.swarm.print("! bot %d failed: %v", b.index, err)
+}
+
+// talk sends at the rate, by the schedule: a late message is sent at once and
+// keeps its intended time, so that waiting shows up as latency.
+func (b *bot) talk(talking, staying context.Context) {
+	o := &b.swarm.o
+	if o.Group > 0 {
+		b.link.with(func(c *client.Client) error { return c.JoinGroup(staying, o.Group) })
+	}
+	interval := time.Duration(float64(time.Second) / o.Rate)
+	next := b.swarm.start + interval*time.Duration(b.index)/time.Duration(len(b.swarm.bots))
+	for n := 0; ; n++ {
+		if sleep(talking, next-time.Since(b.swarm.began)) != nil {
+			return
+		}
+		ch := reliable
+		if o.Fast && n%2 == 1 {
+			ch = fast
+		}
+		b.say(staying, ch, next)
+		next += interval
+	}
+}
+
+func (b *bot) say(ctx context.Context, ch channel, intended time.Duration) {
+	number := uint64(0)
+	b.update(func() {
+		b.sent[ch]++ // before it can arrive
+		number = b.sent[ch]
+	})
+	s := stamp{run: b.swarm.run, bot: uint16(b.index), channel: ch, number: number, intended: intended}
+	m := client.Message{
+		OpCode: opBot, TargetGroup: client.AllPlayers, Reliable: ch == reliable,
+		Payload: s.appendTo(nil, b.swarm.o.PayloadBytes),
+	}
+	if b.link.send(ctx, m) != nil {
+		b.update(func() {
+			b.sent[ch]--
+			b.unsent++
+		})
+	}
+}
+
+func (b *bot) onEvent(e client.Event) {
+	if e.Kind == client.EventFastUp {
+		select {
+		case b.up <- struct{}{}:
+		default: // up again, after a reconnect
+		}
+	}
+	if e.Kind != client.EventMessage || e.OpCode != opBot {
+		return
+	}
+	if s, ok := parseStamp(e.Payload); ok && s.run == b.swarm.run {
+		b.received(s, time.Since(b.swarm.began))
+	}
+}
+
+func (b *bot) onLost(end client.End) {
+	b.update(func() { b.lostTimes++ })
+	b.swarm.print("! bot %d: %s; trying to come back", b.index, end)
+}
+
+func (b *bot) onBack(k back) {
+	b.update(func() {
+		b.backTimes++
+		if !k.same {
+			b.newPeer++
+		}
+	})
+	b.swarm.print("! bot %d: %s", b.index, k)
+}

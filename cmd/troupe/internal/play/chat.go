@@ -1,0 +1,225 @@
+package play
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"time"
+
+	"troupe/transport/client"
+)
+
+// fencePatience is how long Chat waits at the end of its input for what it said
+// to be through.
+const fencePatience = 2 * time.Second
+
+// Chat plays as one person: each line of in is a message or a command, each
+// event is a line on out. It returns at the end of in, on /quit or when ctx ends.
+// After an error of the game in may still be read from, up to one line.
+func Chat(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
+	if o.Player == "" {
+		o.Player = fmt.Sprintf("player-%06x", rand.Uint32N(1<<24))
+	}
+	game, seats, err := newLobby(o).enter(ctx, []string{o.Player})
+	if err != nil {
+		return err
+	}
+	l, err := open(ctx, seats[0], o.Fast)
+	if err != nil {
+		return err
+	}
+	c := &chat{o: o, link: l, out: out, fence: make(chan struct{}, 1)}
+	c.note("joined %s as peer %d, player %s, player session %s", game, l.current.Load().PeerID(), o.Player, seats[0].id)
+	c.note("/help lists the commands")
+	return c.run(ctx, in)
+}
+
+type chat struct {
+	o     Options
+	link  *link
+	fence chan struct{} // a membership of all players that was asked for
+
+	mu  sync.Mutex
+	out io.Writer
+}
+
+func (c *chat) run(ctx context.Context, in io.Reader) error {
+	ctx, leave := context.WithCancel(ctx)
+	defer leave()
+	over := make(chan error, 1)
+	go func() { over <- c.link.run(ctx, c) }()
+	if c.o.Group > 0 {
+		c.do(ctx, command{verb: verbJoin, group: c.o.Group})
+	}
+	lines := readLines(ctx, in)
+	for {
+		select {
+		case err := <-over:
+			return err
+		case line, ok := <-lines:
+			if !ok {
+				c.awaitFence(ctx)
+				leave()
+				return <-over
+			}
+			cmd, err := parse(line)
+			if err != nil {
+				c.note("%v", err)
+			}
+			if cmd.verb == verbQuit {
+				leave()
+				return <-over
+			}
+			c.do(ctx, cmd)
+		}
+	}
+}
+
+// readLines reads in the background, because a terminal cannot be interrupted.
+func readLines(ctx context.Context, in io.Reader) <-chan string {
+	lines := make(chan string)
+	go func() {
+		defer close(lines)
+		s := bufio.NewScanner(in)
+		for s.Scan() {
+			select {
+			case lines <- s.Text():
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return lines
+}
+
+// awaitFence waits until what was said has come back: the answer to a question
+// about the members comes behind it.
+func (c *chat) awaitFence(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, fencePatience)
+	defer cancel()
+	select {
+	case <-c.fence:
+	default:
+	}
+	if c.link.with(func(cl *client.Client) error { return cl.RequestMembership(ctx, client.AllPlayers) }) != nil {
+		return
+	}
+	select {
+	case <-c.fence:
+	case <-ctx.Done():
+	}
+}
+
+func (c *chat) do(ctx context.Context, cmd command) {
+	if cmd.verb == verbHelp {
+		c.print("%s", chatHelp)
+		return
+	}
+	err := c.link.with(func(cl *client.Client) error {
+		switch cmd.verb {
+		case verbSay:
+			if !cmd.message.Reliable && !cl.FastUp() {
+				c.note("the fast channel is not up: by WebSocket")
+			}
+			return cl.Send(ctx, cmd.message)
+		case verbJoin:
+			return cl.JoinGroup(ctx, cmd.group)
+		case verbLeave:
+			return cl.LeaveGroup(ctx, cmd.group)
+		case verbMembers:
+			return cl.RequestMembership(ctx, cmd.group)
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, context.Canceled) {
+		c.note("not sent: %v", err)
+	}
+}
+
+func (c *chat) onEvent(e client.Event) {
+	switch e.Kind {
+	case client.EventMessage:
+		c.onMessage(e)
+	case client.EventMembership:
+		if e.Group == client.AllPlayers {
+			select {
+			case c.fence <- struct{}{}:
+			default:
+			}
+		}
+		c.note("%s: peers %s", groupName(e.Group), join(e.Players))
+	case client.EventFastUp:
+		c.note("the fast channel is up")
+	}
+}
+
+func (c *chat) onMessage(e client.Event) {
+	if c.o.Quiet && e.OpCode != opChat {
+		return
+	}
+	from := fmt.Sprint("peer ", e.Sender)
+	if e.Sender == client.Server {
+		from = "server"
+	}
+	to := ""
+	switch {
+	case e.TargetGroup != 0:
+		to = " to " + groupName(e.TargetGroup)
+	case e.TargetPlayer != 0:
+		to = " to you"
+	}
+	if e.OpCode != opChat {
+		to += fmt.Sprint(", op ", e.OpCode)
+	}
+	if e.Fast {
+		to += ", fast"
+	}
+	c.print("%s%s: %s", from, to, visible(e.Payload))
+}
+
+func (c *chat) onLost(end client.End) { c.warn("%s; trying to come back", end) }
+
+func (c *chat) onBack(b back) { c.warn("%s", b) }
+
+// String tells how the player came back.
+func (b back) String() string {
+	which := "the same peer as before"
+	if !b.same {
+		which = "a new peer: what was missed is lost"
+	}
+	return fmt.Sprintf("back after %v, attempt %d, as peer %d, %s", b.away.Round(time.Millisecond), b.attempts, b.peer, which)
+}
+
+func groupName(g int32) string {
+	if g == client.AllPlayers {
+		return "all"
+	}
+	return fmt.Sprint("group ", g)
+}
+
+func join(peers []int32) string {
+	if len(peers) == 0 {
+		return "none"
+	}
+	return strings.Trim(fmt.Sprint(peers), "[]")
+}
+
+// note is what --quiet leaves out.
+func (c *chat) note(format string, args ...any) {
+	if !c.o.Quiet {
+		c.print("* "+format, args...)
+	}
+}
+
+func (c *chat) warn(format string, args ...any) { c.print("! "+format, args...) }
+
+func (c *chat) print(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	fmt.Fprintf(c.out, format+"\n", args...)
+}

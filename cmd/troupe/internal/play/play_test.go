@@ -1,0 +1,326 @@
+package play
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+	"go.uber.org/goleak"
+
+	"troupe/transport/client"
+	"troupe/transport/host"
+)
+
+func TestMain(m *testing.M) {
+	// The actor library's dead letters start a goroutine of one second, which the
+	// end of the tests does not wait for.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/asynkron/protoactor-go/actor.NewDeadLetter.NewThrottle.func4.1"))
+}
+
+const patience = 10 * time.Second
+
+func startHost(t *testing.T, change func(*host.Config)) *host.Host {
+	t.Helper()
+	c := host.Defaults()
+	c.API.Addr, c.WebSocket.Addr, c.Fast.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
+	if change != nil {
+		change(&c)
+	}
+	h, err := host.Start(host.Options{Config: c, Log: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.Close)
+	return h
+}
+
+func options(h *host.Host) Options {
+	return Options{API: "http://" + h.Addrs().API, Region: "us-east-1", Fleet: "fleet-dev"}
+}
+
+func until(t *testing.T, what string, why func() error) {
+	t.Helper()
+	deadline := time.Now().Add(patience)
+	for {
+		err := why()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s: not within %v: %v", what, patience, err)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// proxy stands in the way of WebSockets, on another loopback address with the
+// host's port: it can cut connections and let none through.
+type proxy struct {
+	l    net.Listener
+	to   string
+	work sync.WaitGroup
+
+	mu     sync.Mutex
+	conns  []net.Conn
+	closed bool // to new connections
+}
+
+const proxyIP = "127.0.0.2"
+
+// startProxied starts a host that tells players the proxy's address.
+func startProxied(t *testing.T) (*host.Host, *proxy) {
+	t.Helper()
+	h := startHost(t, func(c *host.Config) { c.Public.IP = proxyIP })
+	_, port, _ := net.SplitHostPort(h.Addrs().WS)
+	l, err := net.Listen("tcp", net.JoinHostPort(proxyIP, port))
+	if err != nil {
+		t.Skipf("no second loopback address here: %v", err)
+	}
+	p := &proxy{l: l, to: h.Addrs().WS}
+	p.work.Go(p.accept)
+	t.Cleanup(func() {
+		l.Close()
+		p.cut()
+		p.work.Wait()
+	})
+	return h, p
+}
+
+func (p *proxy) accept() {
+	for {
+		in, err := p.l.Accept()
+		if err != nil {
+			return
+		}
+		out, err := net.Dial("tcp", p.to)
+		p.mu.Lock()
+		if err != nil || p.closed {
+			in.Close()
+			if err == nil {
+				out.Close()
+			}
+		} else {
+			p.conns = append(p.conns, in, out)
+			p.work.Go(func() { io.Copy(in, out); in.Close() })
+			p.work.Go(func() { io.Copy(out, in); out.Close() })
+		}
+		p.mu.Unlock()
+	}
+}
+
+// cut resets all connections.
+func (p *proxy) cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.conns {
+		c.(*net.TCPConn).SetLinger(0)
+		c.Close()
+	}
+	p.conns = nil
+}
+
+func (p *proxy) close(closed bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = closed
+}
+
+func (p *proxy) open() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.conns) / 2
+}
+
+// screen is an output that can be read while it is written.
+type screen struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (s *screen) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(b)
+}
+
+func (s *screen) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+func (s *screen) await(t *testing.T, text string) {
+	t.Helper()
+	until(t, "the screen shows "+text, func() error {
+		if !strings.Contains(s.String(), text) {
+			return errors.New(s.String())
+		}
+		return nil
+	})
+}
+
+func TestBotsComeBack(t *testing.T) {
+	h, p := startProxied(t)
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	var out screen
+	over := make(chan error, 1)
+	go func() { over <- Bots(ctx, BotOptions{Options: options(h), Bots: 3, Rate: 50}, &out) }()
+	until(t, "bots are connected", func() error {
+		if n := p.open(); n < 3 {
+			return fmt.Errorf("%d of 3", n)
+		}
+		return nil
+	})
+	out.await(t, "3 bots joined")
+	out.await(t, " 1s  bots 3 ") // in full swing
+	p.cut()
+	until(t, "all are back", func() error {
+		if n := strings.Count(out.String(), "the same peer as before"); n < 3 {
+			return fmt.Errorf("%d of 3:\n%s", n, out.String())
+		}
+		return nil
+	})
+	stop()
+	if err := <-over; err != nil {
+		t.Errorf("%v\n%s", err, out.String())
+	}
+	if text := out.String(); !strings.Contains(text, "connections lost 3, reconnects 3 (as a new peer 0)") || !strings.Contains(text, "connection lost: ") {
+		t.Errorf("output:\n%s", text)
+	}
+}
+
+func TestChatComesBack(t *testing.T) {
+	h, p := startProxied(t)
+	in, typed := io.Pipe()
+	defer typed.Close()
+	var out screen
+	over := make(chan error, 1)
+	o := options(h)
+	o.Player, o.Group = "ann", 3
+	go func() { over <- Chat(t.Context(), o, in, &out) }()
+	out.await(t, "as peer 1, player ann")
+	out.await(t, "group 3: peers 1")
+	fmt.Fprintln(typed, "one")
+	out.await(t, "peer 1 to all: one\n")
+	p.close(true)
+	p.cut()
+	out.await(t, "trying to come back")
+	fmt.Fprintln(typed, "two")
+	out.await(t, "not sent: not connected")
+	p.close(false)
+	out.await(t, "as peer 1, the same peer as before")
+	fmt.Fprintln(typed, "/members 3")
+	until(t, "still in the group", func() error {
+		if n := strings.Count(out.String(), "group 3: peers 1\n"); n < 2 {
+			return fmt.Errorf("%d times:\n%s", n, out.String())
+		}
+		return nil
+	})
+	fmt.Fprintln(typed, "/quit")
+	if err := <-over; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestChatHearsOut: what was said before the end of the input is heard.
+func TestChatHearsOut(t *testing.T) {
+	h := startHost(t, nil)
+	for range 5 {
+		var out screen
+		if err := Chat(t.Context(), options(h), strings.NewReader("one\n/help\ntwo\n"), &out); err != nil {
+			t.Fatal(err)
+		}
+		if text := out.String(); !strings.Contains(text, ": one\n") || !strings.Contains(text, ": two\n") || !strings.Contains(text, "/to PEER text") {
+			t.Errorf("output:\n%s", text)
+		}
+	}
+}
+
+// TestGoneForGood: an end that the host means is not tried again.
+func TestGoneForGood(t *testing.T) {
+	h := startHost(t, nil)
+	_, seats, err := newLobby(options(h)).enter(t.Context(), []string{"ann"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := open(t.Context(), seats[0], false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	over := make(chan error, 1)
+	go func() { over <- l.run(t.Context(), nobody{t}) }()
+	other, err := open(t.Context(), seats[0], false) // takes over
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.current.Load().Close()
+	if err := <-over; err == nil || !strings.Contains(err.Error(), "4001 taken_over") {
+		t.Errorf("got %v", err)
+	}
+	if err := l.send(t.Context(), client.Message{}); !errors.Is(err, errAway) {
+		t.Errorf("send: %v", err)
+	}
+}
+
+// nobody expects nothing but events.
+type nobody struct{ t *testing.T }
+
+func (nobody) onEvent(client.Event)    {}
+func (n nobody) onLost(end client.End) { n.t.Errorf("lost: %s", end) }
+func (n nobody) onBack(b back)         { n.t.Errorf("back: %s", b) }
+
+// TestLobby: rooms are filled before new ones are made, and large parties are
+// reserved in several calls.
+func TestLobby(t *testing.T) {
+	h := startHost(t, nil)
+	lobby := newLobby(options(h))
+	party := func(n int) []string {
+		var names []string
+		for i := range n {
+			names = append(names, fmt.Sprintf("%d-%d", n, i))
+		}
+		return names
+	}
+	first, seats, err := lobby.enter(t.Context(), party(60))
+	if err != nil || len(seats) != 60 || seats[59].player != "60-59" || seats[59].addr != h.Addrs().WS {
+		t.Fatalf("%d seats, %v", len(seats), err)
+	}
+	second, _, err := lobby.enter(t.Context(), party(10))
+	if err != nil || second == first {
+		t.Errorf("the full one again: %v", err)
+	}
+	third, _, err := lobby.enter(t.Context(), party(6))
+	if err != nil || third != second {
+		t.Errorf("not the one with room: %v", err)
+	}
+	full := lobby
+	full.o.GameSession = first
+	if _, _, err := full.enter(t.Context(), party(1)); err == nil || !strings.Contains(err.Error(), "GameSessionFull") {
+		t.Errorf("a full one, by name: %v", err)
+	}
+}
+
+func TestBotOptions(t *testing.T) {
+	for _, change := range []func(o *BotOptions){
+		func(o *BotOptions) { o.Bots = 0 }, func(o *BotOptions) { o.Bots = 201 }, func(o *BotOptions) { o.Rate = 0 },
+		func(o *BotOptions) { o.Rate = 1001 }, func(o *BotOptions) { o.PayloadBytes = 4097 }, func(o *BotOptions) { o.PayloadBytes = -1 },
+		func(o *BotOptions) { o.Duration = -1 },
+	} {
+		o := BotOptions{Bots: 1, Rate: 1}
+		if o.check() != nil {
+			t.Fatal("good ones are refused")
+		}
+		change(&o)
+		if Bots(t.Context(), o, io.Discard) == nil {
+			t.Errorf("%+v is taken", o)
+		}
+	}
+}

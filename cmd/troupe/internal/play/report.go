@@ -1,0 +1,64 @@
+package play
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+)
+
+// line is the summary of one second; last is the report before it.
+func (r report) line(last report, at time.Duration) string {
+	var sent, received, missing uint64
+	all := newHistogram()
+	for ch, s := range r.channels {
+		sent += s.sent - last.channels[ch].sent
+		received += s.received - last.channels[ch].received
+		missing += s.missing()
+		all.Merge(s.latency)
+	}
+	return fmt.Sprintf("%4.0fs  bots %d  sent %d/s  received %d/s  under way %d  p50 %s  p99 %s  reconnects %d",
+		at.Seconds(), r.bots-r.failed, sent, received, missing, quantile(all, 50), quantile(all, 99), r.backs)
+}
+
+// table is the end of a run.
+func (r report) table() string {
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "channel\tsent\texpected\treceived\tlost\tlost with a connection\tduplicates\tp50\tp99\tmax\t")
+	for ch, s := range r.channels {
+		if s.sent == 0 && channel(ch) != reliable {
+			continue
+		}
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%s\t%s\t%s\t\n", channelNames[ch], s.sent, s.expected, s.received,
+			s.lost, s.excused, s.duplicates, quantile(s.latency, 50), quantile(s.latency, 99), quantile(s.latency, 100))
+	}
+	w.Flush()
+	fmt.Fprintf(&b, "bots %d, failed %d, connections lost %d, reconnects %d (as a new peer %d), not sent while away %d",
+		r.bots, r.failed, r.losses, r.backs, r.newIDs, r.unsent)
+	return b.String()
+}
+
+// verdict is an error if the run was not clean. Fast messages may be lost.
+func (r report) verdict() error {
+	var all []error
+	if r.failed > 0 {
+		all = append(all, fmt.Errorf("%d of %d bots failed", r.failed, r.bots))
+	}
+	if lost := r.channels[reliable].lost; lost > 0 {
+		all = append(all, fmt.Errorf("%d reliable messages were lost without a lost connection", lost))
+	}
+	return errors.Join(all...)
+}
+
+// quantile prints a percentile, - if there is nothing.
+func quantile(h *hdrhistogram.Histogram, p float64) string {
+	if h.TotalCount() == 0 {
+		return "-"
+	}
+	d := time.Duration(h.ValueAtQuantile(p)) * time.Microsecond
+	return fmt.Sprintf("%.1fms", float64(d)/float64(time.Millisecond))
+}

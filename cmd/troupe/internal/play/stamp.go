@@ -1,0 +1,62 @@
+package play
+
+import (
+	"bytes"
+	"encoding/binary"
+	"time"
+)
+
+// opBot is the op code of what bots say.
+const opBot = 2
+
+// channel is what a bot asked for; what the message really took may differ while
+// the fast channel is not up.
+type channel uint8
+
+const (
+	reliable channel = iota
+	fast
+	channels // how many there are
+)
+
+var channelNames = [channels]string{"reliable", "fast"}
+
+// stamp is what a bot writes into its messages. The layout, big endian:
+//
+//	magic(4) run(8) bot(2) channel(1) number(8) intended(8) padding
+type stamp struct {
+	run      uint64 // tells the messages of this process apart
+	bot      uint16
+	channel  channel
+	number   uint64        // from 1, per bot and channel
+	intended time.Duration // when it was to be sent, since the run began
+}
+
+const stampBytes = 4 + 8 + 2 + 1 + 8 + 8
+
+var stampMagic = []byte("trp1")
+
+// appendTo writes the stamp and padding up to size bytes.
+func (s stamp) appendTo(dst []byte, size int) []byte {
+	at := len(dst)
+	dst = append(dst, stampMagic...)
+	dst = binary.BigEndian.AppendUint64(dst, s.run)
+	dst = binary.BigEndian.AppendUint16(dst, s.bot)
+	dst = append(dst, byte(s.channel))
+	dst = binary.BigEndian.AppendUint64(dst, s.number)
+	dst = binary.BigEndian.AppendUint64(dst, uint64(s.intended))
+	if missing := size - (len(dst) - at); missing > 0 {
+		dst = append(dst, make([]byte, missing)...)
+	}
+	return dst
+}
+
+func parseStamp(b []byte) (s stamp, ok bool) {
+	if len(b) < stampBytes || !bytes.Equal(b[:4], stampMagic) || b[14] >= byte(channels) {
+		return stamp{}, false
+	}
+	return stamp{
+		run: binary.BigEndian.Uint64(b[4:]), bot: binary.BigEndian.Uint16(b[12:]), channel: channel(b[14]),
+		number: binary.BigEndian.Uint64(b[15:]), intended: time.Duration(binary.BigEndian.Uint64(b[23:])),
+	}, true
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"troupe/transport/host"
+)
+
+func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"troupe": main}) }
+
+// patience is how long a step of a script may take before it counts as failed.
+const patience = 10 * time.Second
+
+// TestScript runs the scripts of testdata/script. Beside the commands of
+// testscript they have:
+//
+//	announced FILE          wait for an announcement; sets API, WS and FAST
+//	http PATH STATUS [RE]   wait until GET PATH of $API has the status, and a body that matches
+//	metric NAME VALUE       wait until a metric of $API has the value
+//	signal NAME N           send a signal to the Nth background command, unless it is over
+func TestScript(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"announced": announced, "http": httpGet, "metric": metric, "signal": sendSignal,
+		},
+	})
+}
+
+// until waits for a condition that tells why it is not yet true.
+func until(ts *testscript.TestScript, what string, why func() error) {
+	deadline := time.Now().Add(patience)
+	for {
+		err := why()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("%s: not within %v: %v", what, patience, err)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+func plain(ts *testscript.TestScript, neg bool, args []string, least, most int) {
+	if neg || len(args) < least || len(args) > most {
+		ts.Fatalf("wrong use; see TestScript")
+	}
+}
+
+func announced(ts *testscript.TestScript, neg bool, args []string) {
+	plain(ts, neg, args, 1, 1)
+	until(ts, "announcement", func() error {
+		text, err := os.ReadFile(ts.MkAbs(args[0]))
+		if err != nil {
+			return err
+		}
+		var a host.Announcement
+		if err := json.Unmarshal(text, &a); err != nil {
+			ts.Fatalf("half an announcement: %q", text)
+		}
+		ts.Setenv("API", a.API)
+		ts.Setenv("WS", a.WS)
+		ts.Setenv("FAST", a.Fast)
+		return nil
+	})
+}
+
+// get reads one page.
+func get(url string) (status int, body string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return 0, "", err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, "", err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(text), err
+}
+
+func httpGet(ts *testscript.TestScript, neg bool, args []string) {
+	plain(ts, neg, args, 2, 3)
+	re := regexp.MustCompile("")
+	if len(args) == 3 {
+		re = regexp.MustCompile(args[2])
+	}
+	until(ts, "GET "+args[0], func() error {
+		status, body, err := get("http://" + ts.Getenv("API") + args[0])
+		if err != nil {
+			return err
+		}
+		if strconv.Itoa(status) != args[1] || !re.MatchString(body) {
+			return fmt.Errorf("status %d, %q", status, body)
+		}
+		return nil
+	})
+}
+
+func metric(ts *testscript.TestScript, neg bool, args []string) {
+	plain(ts, neg, args, 2, 2)
+	until(ts, args[0], func() error {
+		_, body, err := get("http://" + ts.Getenv("API") + "/metrics")
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(body) {
+			if name, value, _ := strings.Cut(strings.TrimSpace(line), " "); name == args[0] {
+				if value == args[1] {
+					return nil
+				}
+				return fmt.Errorf("it is %s", value)
+			}
+		}
+		return fmt.Errorf("there is none")
+	})
+}
+
+func sendSignal(ts *testscript.TestScript, neg bool, args []string) {
+	plain(ts, neg, args, 2, 2)
+	sig, ok := map[string]os.Signal{"TERM": syscall.SIGTERM, "INT": os.Interrupt}[args[0]]
+	n, err := strconv.Atoi(args[1])
+	running := ts.BackgroundCmds()
+	if !ok || err != nil || n < 1 || n > len(running) {
+		ts.Fatalf("no such signal or command: %v of %d", args, len(running))
+	}
+	if err := running[n-1].Process.Signal(sig); !errors.Is(err, os.ErrProcessDone) {
+		ts.Check(err)
+	}
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"troupe/cmd/internal/config"
+	"troupe/transport/host"
+)
+
+// settings are the flags that configure a host. Absent ones leave the other
+// sources alone, so all are pointers to text; config reads and checks them.
+type settings struct {
+	Config     string   `placeholder:"FILE" help:"Read settings from this YAML file. Environment variables TROUPE_SECTION_KEY go over it, flags over both."`
+	Announce   *string  `placeholder:"FILE" help:"Write the addresses as JSON to this file once all listeners are bound."`
+	APIAddr    *string  `name:"api-addr" placeholder:"HOST:PORT" help:"Service API, health and metrics (api.addr)."`
+	WSAddr     *string  `name:"ws-addr" placeholder:"HOST:PORT" help:"WebSocket (websocket.addr)."`
+	FastAddr   *string  `name:"fast-addr" placeholder:"HOST:PORT" help:"Fast channel, UDP (fast.addr)."`
+	LogLevel   *string  `placeholder:"LEVEL" help:"debug, info, warn or error (log.level)."`
+	LogFormat  *string  `placeholder:"FORMAT" help:"json or pretty (log.format)."`
+	DrainGrace *string  `placeholder:"DURATION" help:"How long game sessions with players may go on after SIGTERM (drain.grace)."`
+	Set        []string `sep:"none" placeholder:"KEY=VALUE" help:"Set any key, for example reconnect.window=10s. May be repeated."`
+}
+
+// load puts all sources together.
+func (s *settings) load(defaults host.Config) (host.Config, error) {
+	sources := config.Sources{Defaults: defaults, File: s.Config}
+	for _, f := range []struct {
+		name, key string
+		value     *string
+	}{
+		{"--announce", "announce", s.Announce},
+		{"--api-addr", "api.addr", s.APIAddr},
+		{"--ws-addr", "websocket.addr", s.WSAddr},
+		{"--fast-addr", "fast.addr", s.FastAddr},
+		{"--log-level", "log.level", s.LogLevel},
+		{"--log-format", "log.format", s.LogFormat},
+		{"--drain-grace", "drain.grace", s.DrainGrace},
+	} {
+		if f.value != nil {
+			sources.Flags = append(sources.Flags, config.Flag{Name: f.name, Key: f.key, Value: *f.value})
+		}
+	}
+	for _, set := range s.Set {
+		key, value, ok := strings.Cut(set, "=")
+		if !ok {
+			return host.Config{}, fmt.Errorf("--set %s: must be KEY=VALUE", set)
+		}
+		sources.Flags = append(sources.Flags, config.Flag{Name: "--set", Key: key, Value: value})
+	}
+	return config.Load(sources)
+}

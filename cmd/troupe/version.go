@@ -1,0 +1,51 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+)
+
+type versionCommand struct{}
+
+// Run prints what was built from what.
+func (versionCommand) Run(s streams) error {
+	b := readBuild()
+	fmt.Fprintf(s.out, "troupe %s\ncommit %s\n%s %s/%s\n", b.version, b.commit, b.goVersion, runtime.GOOS, runtime.GOARCH)
+	return nil
+}
+
+// build is what the binary knows of its making.
+type build struct{ version, commit, goVersion string }
+
+const unknown = "unknown"
+
+// readBuild reads the build information; what a build without a repository
+// leaves out is unknown.
+func readBuild() build {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return build{unknown, unknown, runtime.Version()}
+	}
+	return describeBuild(info)
+}
+
+func describeBuild(info *debug.BuildInfo) build {
+	b := build{version: info.Main.Version, commit: unknown, goVersion: info.GoVersion}
+	if b.version == "" || b.version == "(devel)" {
+		b.version = unknown
+	}
+	changed := ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision" && s.Value != "":
+			b.commit = s.Value
+		case s.Key == "vcs.modified" && s.Value == "true":
+			changed = " with changes"
+		}
+	}
+	if b.commit != unknown {
+		b.commit += changed
+	}
+	return b
+}

@@ -1,0 +1,413 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+	"github.com/rs/zerolog"
+	"go.uber.org/goleak"
+
+	"troupe/messages"
+	"troupe/transport/client"
+	"troupe/transport/host"
+)
+
+func TestMain(m *testing.M) {
+	// The actor library's dead letters start a goroutine of one second, which the
+	// end of the tests does not wait for.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/asynkron/protoactor-go/actor.NewDeadLetter.NewThrottle.func4.1"))
+}
+
+// patience is how long a step of a test may take before it counts as failed.
+const patience = 10 * time.Second
+
+// game is a host on loopback with one game session.
+type game struct {
+	host *host.Host
+	api  *gamelift.Client
+	id   string
+}
+
+func startGame(ctx context.Context, change func(*host.Config)) (*game, error) {
+	c := host.Defaults()
+	c.API.Addr, c.WebSocket.Addr, c.Fast.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
+	if change != nil {
+		change(&c)
+	}
+	h, err := host.Start(host.Options{Config: c, Log: zerolog.Nop()})
+	if err != nil {
+		return nil, err
+	}
+	g := &game{host: h, api: gamelift.New(gamelift.Options{
+		Region: c.Region, BaseEndpoint: aws.String("http://" + h.Addrs().API), Credentials: aws.AnonymousCredentials{},
+	})}
+	out, err := g.api.CreateGameSession(ctx, &gamelift.CreateGameSessionInput{
+		FleetId: aws.String("fleet-dev"), MaximumPlayerSessionCount: aws.Int32(8),
+	})
+	if err != nil {
+		h.Close()
+		return nil, err
+	}
+	g.id = *out.GameSession.GameSessionId
+	for out.GameSession.Status != types.GameSessionStatusActive {
+		described, err := g.api.DescribeGameSessions(ctx, &gamelift.DescribeGameSessionsInput{GameSessionId: &g.id})
+		if err != nil {
+			h.Close()
+			return nil, fmt.Errorf("the game session does not become active: %w", err)
+		}
+		out.GameSession = &described.GameSessions[0]
+	}
+	return g, nil
+}
+
+// seat reserves a place in the game session.
+func (g *game) seat(ctx context.Context, player string) (id string, err error) {
+	out, err := g.api.CreatePlayerSession(ctx, &gamelift.CreatePlayerSessionInput{GameSessionId: &g.id, PlayerId: &player})
+	if err != nil {
+		return "", err
+	}
+	return *out.PlayerSession.PlayerSessionId, nil
+}
+
+// bench is a game for one test.
+type bench struct {
+	*testing.T
+	*game
+	ctx context.Context
+}
+
+func start(t *testing.T, change func(*host.Config)) *bench {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 3*patience)
+	t.Cleanup(cancel)
+	g, err := startGame(ctx, change)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(g.host.Close)
+	return &bench{T: t, game: g, ctx: ctx}
+}
+
+func (b *bench) reserve() string {
+	b.Helper()
+	id, err := b.seat(b.ctx, fmt.Sprint("player-", time.Now().UnixNano()))
+	if err != nil {
+		b.Fatal(err)
+	}
+	return id
+}
+
+func (b *bench) dial(o client.Options) *client.Client {
+	b.Helper()
+	if o.PlayerSessionID == "" {
+		o.PlayerSessionID = b.reserve()
+	}
+	o.Addr = b.host.Addrs().WS
+	c, err := client.Dial(b.ctx, o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(c.Close)
+	return c
+}
+
+func (b *bench) send(c *client.Client, m client.Message) {
+	b.Helper()
+	if err := c.Send(b.ctx, m); err != nil {
+		b.Fatal(err)
+	}
+}
+
+// next returns the next event of a kind; others are skipped.
+func (b *bench) next(c *client.Client, kind client.EventKind) client.Event {
+	b.Helper()
+	late := time.After(patience)
+	for {
+		select {
+		case e, ok := <-c.Events():
+			if !ok {
+				b.Fatalf("no %s: %s", kind, c.End())
+			}
+			if e.Kind == kind {
+				return e
+			}
+		case <-late:
+			b.Fatalf("no %s within %v; stats %+v", kind, patience, c.Stats())
+		}
+	}
+}
+
+func (b *bench) ended(c *client.Client) client.End {
+	b.Helper()
+	select {
+	case <-c.Done():
+	case <-time.After(patience):
+		b.Fatalf("the connection is still open after %v", patience)
+	}
+	return c.End()
+}
+
+// status waits for a status of a player session.
+func (b *bench) status(id string, want types.PlayerSessionStatus) {
+	b.Helper()
+	deadline := time.Now().Add(patience)
+	for {
+		out, err := b.api.DescribePlayerSessions(b.ctx, &gamelift.DescribePlayerSessionsInput{PlayerSessionId: &id})
+		if err != nil {
+			b.Fatal(err)
+		}
+		got := out.PlayerSessions[0].Status
+		if got == want {
+			return
+		}
+		if time.Now().After(deadline) {
+			b.Fatalf("player session is %s, want %s", got, want)
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+func TestTalk(t *testing.T) {
+	b := start(t, nil)
+	one, two := b.dial(client.Options{}), b.dial(client.Options{Payload: []byte("hello")})
+	if one.PeerID() != 1 || two.PeerID() != 2 {
+		t.Errorf("peers %d and %d", one.PeerID(), two.PeerID())
+	}
+	b.send(one, client.Message{OpCode: 10, TargetGroup: client.AllPlayers, Payload: []byte("all"), Reliable: true})
+	for _, c := range []*client.Client{one, two} {
+		e := b.next(c, client.EventMessage)
+		if e.Sender != 1 || e.OpCode != 10 || e.TargetGroup != client.AllPlayers || string(e.Payload) != "all" || e.Fast {
+			t.Errorf("got %+v", e)
+		}
+	}
+	b.send(one, client.Message{OpCode: 11, TargetPlayer: 2, Payload: []byte("you")}) // no fast channel: by WebSocket
+	if e := b.next(two, client.EventMessage); e.TargetPlayer != 2 || string(e.Payload) != "you" || e.Fast {
+		t.Errorf("got %+v", e)
+	}
+	if err := one.Send(b.ctx, client.Message{OpCode: 1, Payload: make([]byte, client.PayloadMax+1)}); !errors.Is(err, client.ErrTooLarge) {
+		t.Errorf("too large: %v", err)
+	}
+	if s := one.Stats(); s != (client.Stats{SentReliable: 3, ReceivedReliable: 2}) {
+		t.Errorf("stats %+v", s)
+	}
+}
+
+func TestGroups(t *testing.T) {
+	b := start(t, nil)
+	one, two := b.dial(client.Options{}), b.dial(client.Options{})
+	membership := func(c *client.Client, sender int32, players ...int32) {
+		t.Helper()
+		if e := b.next(c, client.EventMembership); e.Group != 7 || e.Sender != sender || !slices.Equal(e.Players, players) {
+			t.Errorf("got %+v, want players %v", e, players)
+		}
+	}
+	do := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	do(one.JoinGroup(b.ctx, 7))
+	membership(one, client.Server, 1)
+	do(two.JoinGroup(b.ctx, 7))
+	membership(one, client.Server, 1, 2)
+	membership(two, client.Server, 1, 2)
+	do(one.LeaveGroup(b.ctx, 7))
+	membership(two, client.Server, 2)
+	do(one.RequestMembership(b.ctx, 7))
+	membership(one, 1, 2)
+}
+
+func TestFast(t *testing.T) {
+	b := start(t, nil)
+	one, two := b.dial(client.Options{Fast: true}), b.dial(client.Options{Fast: true})
+	for _, c := range []*client.Client{one, two} {
+		b.next(c, client.EventFastUp)
+		if !c.FastUp() {
+			t.Error("fast channel is not up")
+		}
+	}
+	// The first message also confirms the sender's address; one's has to be
+	// confirmed before messages come back to it by UDP.
+	b.send(one, client.Message{OpCode: 10, TargetPlayer: 2, Payload: []byte("by UDP")})
+	if e := b.next(two, client.EventMessage); string(e.Payload) != "by UDP" || !e.Fast {
+		t.Errorf("got %+v", e)
+	}
+	b.send(two, client.Message{OpCode: 11, TargetPlayer: 1, Payload: make([]byte, client.FastPayloadMax+1)})
+	if e := b.next(one, client.EventMessage); e.Fast {
+		t.Error("a large payload came by UDP")
+	}
+	if s := one.Stats(); s.SentFast < 3 || s.SentReliable != 1 || s.ReceivedFast < 1 {
+		t.Errorf("stats %+v", s)
+	}
+	one.Close()
+	if err := one.Send(b.ctx, client.Message{OpCode: 10, TargetPlayer: 2}); !errors.Is(err, client.ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+}
+
+// TestFastSilent: with no answer on UDP, everything goes by WebSocket.
+func TestFastSilent(t *testing.T) {
+	b := start(t, func(c *host.Config) { c.Fast.Enabled = false })
+	c := b.dial(client.Options{Fast: true})
+	deadline := time.Now().Add(patience)
+	for c.Stats().SentFast < 3 { // the first and two retries
+		if time.Now().After(deadline) {
+			t.Fatalf("no retries: %+v", c.Stats())
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	b.send(c, client.Message{OpCode: 10, TargetPlayer: c.PeerID()})
+	if e := b.next(c, client.EventMessage); e.Fast || c.FastUp() {
+		t.Errorf("got %+v", e)
+	}
+}
+
+func TestCloseIsALeave(t *testing.T) {
+	b := start(t, nil)
+	id := b.reserve()
+	c := b.dial(client.Options{PlayerSessionID: id, Fast: true})
+	b.status(id, types.PlayerSessionStatusActive)
+	c.Close()
+	b.status(id, types.PlayerSessionStatusCompleted)
+	if end := b.ended(c); !end.Local || end.Err != nil || end.Retry() != messages.RetryNever || end.String() != "closed here" {
+		t.Errorf("end %+v, %s", end, end)
+	}
+	for range c.Events() { // closed
+	}
+	if err := c.JoinGroup(b.ctx, 1); !errors.Is(err, net.ErrClosed) {
+		t.Errorf("after Close: %v", err)
+	}
+	c.Close()
+	c.Abort()
+}
+
+func TestAbortIsALoss(t *testing.T) {
+	b := start(t, nil)
+	id := b.reserve()
+	c := b.dial(client.Options{PlayerSessionID: id, Fast: true})
+	peer := c.PeerID()
+	c.Abort()
+	if end := b.ended(c); !end.Local || end.Code != 0 {
+		t.Errorf("end %+v", end)
+	}
+	back := b.dial(client.Options{PlayerSessionID: id, Fast: true})
+	if back.PeerID() != peer {
+		t.Errorf("back as peer %d, was %d", back.PeerID(), peer)
+	}
+}
+
+func TestTakenOver(t *testing.T) {
+	b := start(t, nil)
+	id := b.reserve()
+	old := b.dial(client.Options{PlayerSessionID: id})
+	b.dial(client.Options{PlayerSessionID: id})
+	end := b.ended(old)
+	if end.Code != uint16(messages.CloseTakenOver) || end.Reason != "taken_over" || end.Local || end.Retry() != messages.RetryNever {
+		t.Errorf("end %+v", end)
+	}
+}
+
+func TestHostDrains(t *testing.T) {
+	b := start(t, nil)
+	c := b.dial(client.Options{})
+	b.host.Close()
+	end := b.ended(c)
+	if end.Code == 0 || end.Local {
+		t.Errorf("end %+v", end)
+	}
+	if err := c.Send(b.ctx, client.Message{OpCode: 1}); !errors.Is(err, client.ErrClosed) {
+		t.Errorf("after the end: %v", err)
+	}
+}
+
+func TestRefused(t *testing.T) {
+	b := start(t, nil)
+	_, err := client.Dial(b.ctx, client.Options{Addr: b.host.Addrs().WS, PlayerSessionID: "psess-nobody"})
+	if !errors.Is(err, client.ErrRefused) {
+		t.Errorf("got %v", err)
+	}
+	for name, o := range map[string]client.Options{
+		"no id": {}, "bad id": {PlayerSessionID: "\xff"}, "events": {PlayerSessionID: "p", EventsMax: -1},
+		"payload": {PlayerSessionID: "p", Payload: make([]byte, client.PayloadMax+1)}, "no address": {PlayerSessionID: "p"},
+	} {
+		if c, err := client.Dial(b.ctx, o); err == nil {
+			c.Close()
+			t.Errorf("%s: no error", name)
+		}
+	}
+}
+
+// TestDialGivesUp: a listener that says nothing, and a context that ends.
+func TestDialGivesUp(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	_, err = client.Dial(ctx, client.Options{Addr: l.Addr().String(), PlayerSessionID: "p"})
+	if !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestNobodyTakesEvents: reliable messages wait, in order; the program may even
+// leave without taking them.
+func TestNobodyTakesEvents(t *testing.T) {
+	b := start(t, func(c *host.Config) {
+		c.Limits.PlayerMessagesPerSecond, c.Limits.PlayerBytesPerSecond, c.Limits.DeliveriesPerGameSessionPerSecond = 0, 0, 0
+	})
+	sender, lazy, gone := b.dial(client.Options{}), b.dial(client.Options{EventsMax: 1}), b.dial(client.Options{EventsMax: 1})
+	const count = 2000
+	for i := range count {
+		for _, to := range []*client.Client{lazy, gone} {
+			b.send(sender, client.Message{OpCode: int32(i + 1), TargetPlayer: to.PeerID(), Payload: make([]byte, 64), Reliable: true})
+		}
+	}
+	gone.Close()
+	for i := range count {
+		if e := b.next(lazy, client.EventMessage); e.OpCode != int32(i+1) {
+			t.Fatalf("message %d has op code %d", i, e.OpCode)
+		}
+	}
+}
+
+// TestFastOverflow: what came by UDP is dropped and counted.
+func TestFastOverflow(t *testing.T) {
+	b := start(t, nil)
+	c := b.dial(client.Options{Fast: true, EventsMax: 1})
+	b.next(c, client.EventFastUp)
+	deadline := time.Now().Add(patience)
+	for c.Stats().FastDropped == 0 {
+		b.send(c, client.Message{OpCode: 10, TargetPlayer: c.PeerID()})
+		if time.Now().After(deadline) {
+			t.Fatalf("nothing dropped: %+v", c.Stats())
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// TestSendGivesUp: a context that has ended sends nothing and breaks nothing.
+func TestSendGivesUp(t *testing.T) {
+	b := start(t, nil)
+	c := b.dial(client.Options{})
+	ctx, cancel := context.WithCancel(b.ctx)
+	cancel()
+	if err := c.Send(ctx, client.Message{OpCode: 1, TargetPlayer: c.PeerID(), Reliable: true}); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	b.send(c, client.Message{OpCode: 2, TargetPlayer: c.PeerID(), Reliable: true})
+	if e := b.next(c, client.EventMessage); e.OpCode != 2 {
+		t.Errorf("got %+v", e)
+	}
+}
