@@ -70,21 +70,30 @@ type inputRate struct {
 	// guarded by mu
 	messages, bytes, groups bucket
 	overSince               time.Duration // 0: not over
+	waits                   time.Duration // until when the last message that had to wait does
 }
 
+// restAfter is how long a player's messages must not have had to wait before it
+// counts as no longer over its rate: far longer than the head start that a reader
+// gets for free when it is woken late.
+const restAfter = time.Second
+
 // reliable admits a reliable message, after a wait if that is not 0. Over tells
-// for how long the player has been waiting without a break.
+// for how long the player has been waiting without a rest.
 func (i *inputRate) reliable(r *inputRates, now time.Duration, size int) (wait, over time.Duration) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	wait = max(i.messages.take(r.messages, now, 1), i.bytes.take(r.bytes, now, float64(size)))
 	if wait == 0 {
-		i.overSince = 0
+		if now-i.waits >= restAfter {
+			i.overSince = 0
+		}
 		return 0, 0
 	}
 	if i.overSince == 0 {
 		i.overSince = max(now, 1)
 	}
+	i.waits = now + wait
 	return wait, now - i.overSince
 }
 

@@ -177,6 +177,7 @@ func (p *peer) pace(size int) bool {
 		return true
 	}
 	if limit := p.gateway.o.Limits.TooFastFor; limit > 0 && over > limit {
+		p.drop(counters.DropInboundRate)
 		p.conn.Close(messages.CloseTooFast)
 		return false
 	}

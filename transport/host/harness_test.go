@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"testing"
 	"time"
@@ -14,11 +15,22 @@ import (
 
 	"troupe/actors/script"
 	"troupe/messages"
+	"troupe/messages/counters"
 	"troupe/transport/host"
 	"troupe/transport/transporttest/stock"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		_ = flag.Set("test.parallel", "8") // tests wait for sockets and timers more than for a CPU
+	}
+	// The actor library runs a timer of a second after a message to a stopped
+	// actor; it ends by itself, but not before goleak has lost its patience.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/asynkron/protoactor-go/actor.NewDeadLetter.NewThrottle.func4.1"))
+}
 
 // patience is how long a step of a test may take before it counts as failed.
 const patience = 10 * time.Second
@@ -162,6 +174,57 @@ func (h *testHost) expect(c *stock.Client, match func(stock.Event) bool) stock.E
 		h.Fatal(err)
 	}
 	return e
+}
+
+// checkReceived holds all that the clients received against the protocol's
+// rules, and the host against crashes and messages that nobody knew.
+func (h *testHost) checkReceived(clients ...*stock.Client) {
+	h.Helper()
+	for i, c := range clients {
+		if err := c.CheckReceived(); err != nil {
+			h.Errorf("client %d: %v", i, err)
+		}
+	}
+	if n := h.host.Counters().ActorPanics.Load(); n != 0 {
+		h.Errorf("%d actors panicked", n)
+	}
+	if n := h.host.Counters().ActorMessages.Load(); n != 0 {
+		h.Errorf("%d messages that an actor did not know", n)
+	}
+}
+
+// untilCount waits until a counter has exactly the value.
+func (h *testHost) untilCount(what string, get func() int64, want int64) {
+	h.Helper()
+	h.until(what, func() error {
+		if n := get(); n != want {
+			return fmt.Errorf("%d, want %d", n, want)
+		}
+		return nil
+	})
+}
+
+// dropped waits until exactly want packets were dropped for the reason.
+func (h *testHost) dropped(d counters.Drop, want int64) {
+	h.Helper()
+	h.untilCount("dropped as "+d.String(), func() int64 { return h.host.Counters().Dropped.Get(d) }, want)
+}
+
+// closedFor waits until exactly want connections were closed for the reason.
+func (h *testHost) closedFor(r messages.CloseReason, want int64) {
+	h.Helper()
+	h.untilCount("closed as "+r.String(), func() int64 { return int64(h.host.Counters().CloseReasons[r].Load()) }, want)
+}
+
+// awaitClose waits for the end of a client's connection with a close code.
+func (h *testHost) awaitClose(c *stock.Client, code messages.CloseReason) {
+	h.Helper()
+	if err := c.AwaitClose(h.context()); err != nil {
+		h.Fatal(err)
+	}
+	if got, reason, ok := c.CloseStatus(); !ok || got != int(code) {
+		h.Errorf("closed with %d %q (close frame: %v, error: %v), want %d", got, reason, ok, c.Err(), code)
+	}
 }
 
 // send sends one message.
