@@ -83,7 +83,7 @@ func (a *Actor) Receive(c *stage.Context, msg any) {
 		a.onTick(c)
 	case loginOver:
 		if a.state == awaitingLogin {
-			a.handle.link.Close(messages.CloseLoginTimeout)
+			a.end(messages.CloseLoginTimeout)
 		}
 	case gone:
 		a.state = finished
@@ -98,6 +98,12 @@ func (a *Actor) Stopped(*stage.Context) {
 	if a.state != finished {
 		a.handle.link.Close(messages.CloseInternalError)
 	}
+}
+
+// end closes the connection; from then on it takes no login and waits to be gone.
+func (a *Actor) end(reason messages.CloseReason) {
+	a.state = finished
+	a.handle.link.Close(reason)
 }
 
 // onLoginRead passes the first LOGIN on; further ones are ignored (D29).
@@ -133,7 +139,7 @@ func (a *Actor) onTick(c *stage.Context) {
 	limit := max(2*a.interval, a.timeouts.SilenceMin) + a.grace
 	silence := a.handle.silence()
 	if silence >= limit {
-		a.handle.link.Close(messages.ClosePingTimeout)
+		a.end(messages.ClosePingTimeout)
 		return
 	}
 	if silence < a.interval {

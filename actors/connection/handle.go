@@ -68,6 +68,7 @@ func (h *Handle) Login(l *player.Login) { h.ref.Tell(loginRead{l}) }
 func (h *Handle) Ended(clean bool, reason string) {
 	if a := h.bound.Swap(ended); a != nil && a != ended {
 		a.Session.TellInOrder(player.Ended{Player: a.Player, Epoch: a.Epoch, Clean: clean, Reason: reason})
+		a.Player.Out.Abandon(h.link)
 	}
 	h.ref.Tell(gone{})
 }

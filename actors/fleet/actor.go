@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"troupe/actors/gamesession"
@@ -23,7 +24,7 @@ type Registry struct {
 	tokens   map[tokenKey]*entry
 	players  map[messages.PlayerSessionID]*entry
 	refs     map[*stage.Ref]*entry
-	ended    int
+	ended    []*entry // gone for good, in the order of their ends
 	draining bool
 	drained  []func()
 }
@@ -43,6 +44,7 @@ type entry struct {
 	players   []messages.PlayerSessionID
 	over      bool
 	endedAt   time.Time
+	forgotten bool
 }
 
 type tokenKey struct {
@@ -98,8 +100,10 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 	case CreatePlayerSessions:
 		r.onCreatePlayers(m)
 	case GameSessions:
+		r.forgetEnded(c.Now())
 		m.Reply(r.gameSessions(m.Query))
 	case PlayerSessions:
+		r.forgetEnded(c.Now())
 		m.Reply(r.playerSessions(m.Query))
 	case Fleets:
 		m.Reply(r.allFleets(), nil)
@@ -108,7 +112,7 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 	case gamesession.SeatsForgotten:
 		r.onSeatsForgotten(m)
 	case gamesession.Over:
-		r.onOver(c, r.sessions[m.Session])
+		r.onOver(c, r.sessions[m.Session]) // its place is free; Exited follows
 	case stage.Exited:
 		r.onExited(c, m)
 	case Drain:
@@ -183,11 +187,8 @@ func (r *Registry) onOver(c *stage.Context, e *entry) {
 	}
 	e.over, e.endedAt = true, c.Now()
 	e.fleet.live--
-	r.ended++
 	v := e.published.View().Session
 	c.Log().Info().Str("game_session_id", string(e.id)).Str("reason", v.EndText).Msg("game session ended")
-	r.forgetEnded(c.Now())
-	r.finishDrain()
 }
 
 // onExited handles the end of a game session's actor. A crash ends the game
@@ -203,34 +204,37 @@ func (r *Registry) onExited(c *stage.Context, m stage.Exited) {
 		c.Log().Error().Str("game_session_id", string(e.id)).Str("reason", m.Crash).Msg("game session crashed")
 	}
 	r.onOver(c, e)
+	r.ended = append(r.ended, e)
+	r.forgetEnded(c.Now())
 	r.finishDrain()
 }
 
-// forgetEnded drops ended game sessions over the bounds, oldest first.
+// forgetEnded drops ended game sessions over the bounds, those first that ended
+// first.
 func (r *Registry) forgetEnded(now time.Time) {
-	drop := func(e *entry) bool {
-		return e.over && e.ref == nil && (r.ended > r.o.EndedMax || now.Sub(e.endedAt) > r.o.EndedKeep)
+	n := 0
+	for ; n < len(r.ended); n++ {
+		if len(r.ended)-n <= r.o.EndedMax && now.Sub(r.ended[n].endedAt) <= r.o.EndedKeep {
+			break
+		}
+		r.forget(r.ended[n])
 	}
-	if len(r.order) == 0 || r.ended <= r.o.EndedMax && !drop(r.order[0]) {
+	if n == 0 {
 		return
 	}
-	kept := r.order[:0]
-	for _, e := range r.order {
-		if !drop(e) {
-			kept = append(kept, e)
-			continue
-		}
-		r.ended--
-		delete(r.sessions, e.id)
-		if t := e.request.IdempotencyToken; t != "" {
-			delete(r.tokens, tokenKey{e.fleet.record.ID, e.location, t})
-		}
-		for _, id := range e.players {
-			delete(r.players, id)
-		}
+	r.ended = slices.Delete(r.ended, 0, n)
+	r.order = slices.DeleteFunc(r.order, func(e *entry) bool { return e.forgotten })
+}
+
+func (r *Registry) forget(e *entry) {
+	e.forgotten = true
+	delete(r.sessions, e.id)
+	if t := e.request.IdempotencyToken; t != "" {
+		delete(r.tokens, tokenKey{e.fleet.record.ID, e.location, t})
 	}
-	clear(r.order[len(kept):])
-	r.order = kept
+	for _, id := range e.players {
+		delete(r.players, id)
+	}
 }
 
 func (r *Registry) onDrain(c *stage.Context, m Drain) {

@@ -1,12 +1,14 @@
 package fleet
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/google/uuid"
 
 	"troupe/actors/gamesession"
+	"troupe/actors/script"
 	"troupe/actors/stage"
 	"troupe/messages"
 )
@@ -17,6 +19,7 @@ func (r *Registry) create(c *stage.Context, req messages.CreateGameSession) (*me
 	if r.draining {
 		return nil, unavailable()
 	}
+	r.forgetEnded(c.Now())
 	f, err := r.resolve(req.FleetID, req.AliasID)
 	if err != nil {
 		return nil, err
@@ -42,7 +45,10 @@ func (r *Registry) create(c *stage.Context, req messages.CreateGameSession) (*me
 	if f.live >= f.record.GameSessionsMax {
 		return nil, messages.Errorf(messages.FleetCapacityExceeded, "fleet %s hosts its maximum of %d game sessions", f.record.ID, f.record.GameSessionsMax)
 	}
-	e := r.start(c, f, location, req)
+	e, err := r.start(c, f, location, req)
+	if err != nil {
+		return nil, err
+	}
 	if req.IdempotencyToken != "" {
 		r.tokens[key] = e
 	}
@@ -50,13 +56,21 @@ func (r *Registry) create(c *stage.Context, req messages.CreateGameSession) (*me
 }
 
 // start makes the record and the actor of a new game session.
-func (r *Registry) start(c *stage.Context, f *fleetEntry, location string, req messages.CreateGameSession) *entry {
+func (r *Registry) start(c *stage.Context, f *fleetEntry, location string, req messages.CreateGameSession) (*entry, error) {
 	tail := req.IdempotencyToken
 	if tail == "" {
 		tail = "gsess-" + uuid.NewString()
 	}
+	id := r.sessionID(f.record, location, tail)
+	if r.sessions[id] != nil { // a token in the shape of an id that was made up here
+		return nil, messages.Errorf(messages.Conflict, "game session %s exists", id)
+	}
+	handler, err := r.newHandler(c, f.record)
+	if err != nil {
+		return nil, err
+	}
 	record := &messages.GameSession{
-		ID: r.sessionID(f.record, location, tail), FleetID: f.record.ID, Location: location,
+		ID: id, FleetID: f.record.ID, Location: location,
 		Name: req.Name, CreatorID: req.CreatorID, Data: req.Data, Properties: req.Properties,
 		MaxPlayers: req.MaxPlayers, Status: messages.GameSessionActivating, AcceptsPlayers: true,
 		IdempotencyToken: req.IdempotencyToken, Created: c.Now(),
@@ -69,11 +83,24 @@ func (r *Registry) start(c *stage.Context, f *fleetEntry, location string, req m
 	r.order = append(r.order, e)
 	r.refs[e.ref] = e
 	c.Spawn(e.ref, gamesession.New(gamesession.Options{
-		Record: record, Published: e.published, Fleet: c.Self(), Handler: r.o.NewHandler(f.record),
+		Record: record, Published: e.published, Fleet: c.Self(), Handler: handler,
 		Args: strings.Fields(f.record.LaunchParams), Settings: r.o.Session,
 	}))
 	c.Log().Info().Str("game_session_id", string(e.id)).Int("max_players", req.MaxPlayers).Msg("game session created")
-	return e
+	return e, nil
+}
+
+// newHandler makes a game's logic. A panic in it is the game's fault and must
+// not take the registry, and so the host, with it.
+func (r *Registry) newHandler(c *stage.Context, f *messages.Fleet) (h script.Handler, err error) {
+	defer func() {
+		if text := recover(); text != nil {
+			c.Counters().HandlerErrors.Add(1)
+			c.Log().Error().Str("fleet_id", string(f.ID)).Str("panic", fmt.Sprint(text)).Msg("making a game's handler panicked")
+			h, err = nil, messages.Errorf(messages.Internal, "the logic of fleet %s cannot be loaded", f.ID)
+		}
+	}()
+	return r.o.NewHandler(f), nil
 }
 
 // sessionID builds the ARN of a game session (service-api.md 2.2).

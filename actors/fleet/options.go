@@ -18,7 +18,8 @@ type Advertised struct {
 // Options configure the registry. Values are set once.
 type Options struct {
 	// Region names the logical region; it stands in the ids of game sessions.
-	Region  string
+	Region string
+	// Fleets have at least one location each.
 	Fleets  []*messages.Fleet
 	Aliases []*messages.Alias
 	// Advertised is where players of a fleet connect to.

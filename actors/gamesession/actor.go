@@ -36,12 +36,12 @@ type Actor struct {
 	fanout   fanoutLimit
 	message  script.Message // scratch for callbacks
 	phase    phase
-	crashed  string // why the end counts as a crash
 	exit     *exitCall
 	gauge    counters.GameSessionState
 	empty    *stage.Timer
 	sick     int  // health checks failed in a row
 	placed   bool // OnStartGameSession has begun: the id may be seen
+	lastOnly bool // end with the last player, whatever EmptyTimeout says
 }
 
 // phase is where the game session itself stands; the API's status follows.
@@ -63,14 +63,26 @@ type seat struct {
 	record   *messages.PlayerSession
 	waiting  bool // before the gate's answer
 	in       bool // in the roster
-	pending  []messages.GroupID
-	stash    []*Inbound
+	op       groupOp
+	stash    []*Inbound     // what came behind op
+	ended    []player.Ended // what came behind stash
+	kick     *player.Kick   // the game has removed the player
 	restarts restarts
 }
 
+// groupOp is a player's group operation that is under way; the zero value is none.
+type groupOp struct {
+	group messages.GroupID
+	join  bool
+	again bool // asked a second time, after a crash of the group
+}
+
+// groupEntry is one group. A successor of a crashed group gets a handle of its
+// own, so that what the dead one still said is told apart.
 type groupEntry struct {
 	handle   *group.Handle
-	pending  int // joins and leaves under way
+	pending  int              // joins and leaves under way
+	leaving  []*player.Handle // of them, players that are out of the game
 	restarts restarts
 }
 
@@ -100,7 +112,7 @@ func (a *Actor) Receive(c *stage.Context, msg any) {
 	case *player.Login:
 		a.onLogin(m)
 	case player.Ended:
-		m.Player.Tell(m)
+		a.onEnded(m)
 	case player.GateAsked:
 		a.onGateAsked(m)
 	case player.JoinOver:
@@ -142,8 +154,12 @@ func (a *Actor) Receive(c *stage.Context, msg any) {
 }
 
 // callback runs one call into the game's logic. A panic in it is caught and
-// logged; the result is then false (realtime.md 15.2).
+// logged; the result is then false (realtime.md 15.2). A game that has exited
+// or ended is not called any more (15.4, D19).
 func (a *Actor) callback(name string, f func()) (ok bool) {
+	if a.exit != nil || a.phase >= closing {
+		return false
+	}
 	defer func() {
 		if r := recover(); r != nil {
 			a.c.Counters().HandlerErrors.Add(1)

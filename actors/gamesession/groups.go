@@ -1,6 +1,7 @@
 package gamesession
 
 import (
+	"slices"
 	"time"
 
 	"troupe/actors/group"
@@ -33,8 +34,7 @@ func (a *Actor) onJoinGroup(s *seat, id messages.GroupID) {
 	if g == nil {
 		g = a.newGroup(id)
 	}
-	a.tellGroup(g, group.Join{Player: s.player})
-	s.pending = append(s.pending, id)
+	a.operate(g, s, groupOp{group: id, join: true})
 }
 
 // roomForGroup checks the bounds on groups; who is in already may stay.
@@ -63,8 +63,7 @@ func (a *Actor) onLeaveGroup(s *seat, id messages.GroupID) {
 		a.tellMembership(s, id)
 		return
 	}
-	a.tellGroup(g, group.Leave{Player: s.player})
-	s.pending = append(s.pending, id)
+	a.operate(g, s, groupOp{group: id})
 }
 
 // tellMembership answers the requester alone with the list as it is.
@@ -89,26 +88,38 @@ func (a *Actor) peersOf(id messages.GroupID) []int32 {
 }
 
 func (a *Actor) newGroup(id messages.GroupID) *groupEntry {
-	g := &groupEntry{handle: &group.Handle{ID: id}}
+	g := &groupEntry{}
 	a.groups[id] = g
-	a.spawnGroup(g, nil)
+	a.spawnGroup(g, id, nil)
 	return g
 }
 
-func (a *Actor) spawnGroup(g *groupEntry, members group.Snapshot) {
+func (a *Actor) spawnGroup(g *groupEntry, id messages.GroupID, members group.Snapshot) {
 	self := a.c.Self()
-	g.handle.Ref = a.c.Stage().NewRefBeside(self, counters.ActorGroup, stage.LaneLimits{})
+	g.handle = &group.Handle{ID: id, Ref: a.c.Stage().NewRefBeside(self, counters.ActorGroup, stage.LaneLimits{})}
 	a.groupRef[g.handle.Ref] = g
 	a.c.Spawn(g.handle.Ref, group.New(g.handle, self, members))
 }
 
-// tellGroup sends an operation whose answer is counted.
-func (a *Actor) tellGroup(g *groupEntry, op any) {
+// operate has a group do what a player asked for; the answer is counted, and the
+// player's next messages wait for it.
+func (a *Actor) operate(g *groupEntry, s *seat, op groupOp) {
+	s.op = op
 	g.pending++
-	g.handle.Ref.Tell(op)
+	if op.join {
+		g.handle.Ref.Tell(group.Join{Player: s.player})
+	} else {
+		g.handle.Ref.Tell(group.Leave{Player: s.player})
+	}
+	a.c.Yield() // the group answers before the next message
 }
 
-func leaveGone(p *player.Handle) group.Leave { return group.Leave{Player: p, Gone: true} }
+// removeGone takes a player that is out of the game out of a group.
+func (a *Actor) removeGone(g *groupEntry, p *player.Handle) {
+	g.pending++
+	g.leaving = append(g.leaving, p)
+	g.handle.Ref.Tell(group.Leave{Player: p, Gone: true})
+}
 
 // onGroupChanged notes what a group did and lets the player go on.
 func (a *Actor) onGroupChanged(m group.Changed) {
@@ -117,33 +128,49 @@ func (a *Actor) onGroupChanged(m group.Changed) {
 		return
 	}
 	g.pending--
-	if s := a.byPlayer[m.Player]; s != nil && !m.Gone {
-		a.noteGroup(g, s, m.Joined)
-		removeOne(&s.pending, m.Group.ID)
+	if m.Gone {
+		g.leaving = slices.DeleteFunc(g.leaving, func(p *player.Handle) bool { return p == m.Player })
+	} else {
+		a.noteGroup(g, m.Player, m.Joined)
+	}
+	a.dropIfEmpty(g)
+}
+
+// noteGroup keeps the player's own list of groups, from which a crashed group
+// is rebuilt, and lets the player go on. A player that left meanwhile is taken
+// out again.
+func (a *Actor) noteGroup(g *groupEntry, p *player.Handle, joined bool) {
+	id := g.handle.ID
+	removeOne(&p.Groups, id)
+	s := a.byPlayer[p]
+	if s == nil || !s.in {
+		if joined {
+			a.removeGone(g, p)
+		}
+		return
+	}
+	if joined {
+		p.Groups = append(p.Groups, id)
+	}
+	if s.op.group == id {
+		s.op = groupOp{}
 		a.unstash(s)
 	}
-	if len(g.handle.Members()) == 0 && g.pending == 0 {
+}
+
+// dropIfEmpty ends a group that nobody is in or on the way to.
+func (a *Actor) dropIfEmpty(g *groupEntry) {
+	if len(g.handle.Members()) == 0 && g.pending == 0 && a.groups[g.handle.ID] == g {
 		delete(a.groups, g.handle.ID)
 		delete(a.groupRef, g.handle.Ref)
 		g.handle.Ref.Stop()
 	}
 }
 
-// noteGroup keeps the player's own list of groups, from which a crashed group
-// is rebuilt. A player that left meanwhile is taken out again.
-func (a *Actor) noteGroup(g *groupEntry, s *seat, joined bool) {
-	removeOne(&s.player.Groups, g.handle.ID)
-	switch {
-	case joined && s.in:
-		s.player.Groups = append(s.player.Groups, g.handle.ID)
-	case joined:
-		a.tellGroup(g, leaveGone(s.player))
-	}
-}
-
 // replaceGroup restarts a crashed group with the members that the players know
 // of; over the limit the game session crashes (reliability.md 4). Operations
-// that were lost with it are forgotten, and their players go on.
+// that were lost with it are asked for again, once: one that kills the group
+// twice is forgotten, and its player goes on.
 func (a *Actor) replaceGroup(g *groupEntry) {
 	if a.phase >= closing {
 		return
@@ -153,21 +180,30 @@ func (a *Actor) replaceGroup(g *groupEntry) {
 		return
 	}
 	a.c.Counters().Restarts.Add(counters.ActorGroup, 1)
+	id, leaving := g.handle.ID, g.leaving
 	var members group.Snapshot
 	for _, s := range a.roster {
-		for _, id := range s.player.Groups {
-			if id == g.handle.ID {
-				members = append(members, s.player)
-			}
+		if slices.Contains(s.player.Groups, id) {
+			members = append(members, s.player)
 		}
 	}
-	g.pending = 0
-	a.spawnGroup(g, members)
+	g.pending, g.leaving = 0, nil
+	a.spawnGroup(g, id, append(members, leaving...))
+	for _, p := range leaving {
+		a.removeGone(g, p)
+	}
 	for _, s := range a.roster {
-		for removeOne(&s.pending, g.handle.ID) {
+		switch {
+		case s.op.group != id:
+		case s.op.again:
+			s.op = groupOp{}
+			a.tellMembership(s, id)
+			a.unstash(s)
+		default:
+			a.operate(g, s, groupOp{group: id, join: s.op.join, again: true})
 		}
-		a.unstash(s)
 	}
+	a.dropIfEmpty(g)
 }
 
 func removeOne(ids *[]messages.GroupID, id messages.GroupID) bool {

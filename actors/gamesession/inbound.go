@@ -66,3 +66,7 @@ func (in *Inbound) Undelivered() { in.Release() }
 // Post sends the Inbound to a game session. The errors are those of
 // stage.Ref.Post; the Inbound is then still the caller's.
 func (in *Inbound) Post(session *stage.Ref) error { return session.Post(in, in.Size()) }
+
+// PostRun is Post by a goroutine that has time to run the game session itself;
+// see stage.Ref.PostRun.
+func (in *Inbound) PostRun(session *stage.Ref) error { return session.PostRun(in, in.Size()) }

@@ -17,37 +17,50 @@ func (a *Actor) Started(c *stage.Context) {
 	}
 	a.setStatus(messages.GameSessionActivating)
 	a.configure()
+	failure := a.begin()
+	switch {
+	case a.exit != nil:
+		a.afterCallbacks()
+	case failure != "":
+		a.crash(failure)
+	case a.phase == activating: // else it said ProcessEnding already
+		a.phase = active
+		a.setStatus(messages.GameSessionActive)
+		if a.o.EmptyTimeout > 0 {
+			a.empty = c.After(a.o.EmptyTimeout, emptyCheck{})
+		}
+		if !a.relay {
+			c.After(healthInterval, healthCheck{})
+		}
+	}
+}
+
+// begin runs the callbacks up to the game session's start and returns why it
+// cannot start, if so.
+func (a *Actor) begin() (failure string) {
 	h := a.o.Handler
 	var err error
 	if !a.callback("init", func() { err = h.Init((*session)(a)) }) || err != nil {
-		a.crash(fmt.Sprint("init failed: ", err))
-		return
+		return fmt.Sprint("init failed: ", err)
 	}
 	ready := false
 	if !a.callback("onProcessStarted", func() { ready = h.OnProcessStarted(a.o.Args) }) || !ready {
-		a.crash("onProcessStarted did not say ready")
-		return
+		return "onProcessStarted did not say ready"
 	}
 	a.placed = true
 	if !a.callback("onStartGameSession", func() { g := a.record; h.OnStartGameSession(&g) }) {
-		a.crash("onStartGameSession failed") // D15
-		return
+		return "onStartGameSession failed" // D15
 	}
-	a.phase = active
-	a.setStatus(messages.GameSessionActive)
-	if a.o.EmptyTimeout > 0 {
-		a.empty = c.After(a.o.EmptyTimeout, emptyCheck{})
-	}
-	if !a.relay {
-		c.After(healthInterval, healthCheck{})
-	}
-	a.afterCallbacks()
+	return ""
 }
 
 // configure reads the script's configuration; what makes no sense becomes the
 // default (D34, D35).
 func (a *Actor) configure() {
 	a.playersMax, a.ping = playersMaxDefault, a.o.PingInterval
+	if a.ping <= 0 {
+		a.ping = pingIntervalDefault
+	}
 	a.callback("configuration", func() {
 		conf := a.o.Handler.Configuration()
 		if conf.MaxPlayers > 0 {
@@ -85,13 +98,14 @@ func (a *Actor) onEmptyCheck() {
 }
 
 func (a *Actor) onEndWhenEmpty() {
-	a.o.EmptyTimeout = 0
+	a.lastOnly = true
 	a.endIfLast()
 }
 
-// endIfLast ends a game session that does not outlive its last player.
+// endIfLast ends a game session that does not outlive its last player, after one
+// has left.
 func (a *Actor) endIfLast() {
-	if a.phase == active && a.o.EmptyTimeout == 0 && len(a.roster) == 0 && a.joining == 0 {
+	if a.phase == active && (a.lastOnly || a.o.EmptyTimeout == 0) && len(a.roster) == 0 && a.joining == 0 {
 		a.end(messages.CloseGameEnded, "last player left")
 	}
 }
@@ -112,8 +126,10 @@ func (a *Actor) onHealthCheck() {
 
 // crash ends the game session as one whose process failed.
 func (a *Actor) crash(text string) {
+	if a.phase >= closing {
+		return
+	}
 	a.c.Log().Warn().Str("game_session_id", string(a.record.ID)).Str("reason", text).Msg("game session crashed")
-	a.crashed = text
 	a.end(messages.CloseGameEnded, text)
 }
 
@@ -176,6 +192,10 @@ func (a *Actor) Stopped(c *stage.Context) {
 		}
 		a.c = c
 		a.conclude()
+	}
+	for _, s := range a.order {
+		a.dropStash(s)
+		s.player.Close()
 	}
 	a.setGauge(0)
 }

@@ -67,6 +67,8 @@ func DefaultSettings() Settings {
 const (
 	// playersMaxDefault is the bound of a script that does not say (D34).
 	playersMaxDefault = 32
+	// pingIntervalDefault is used if neither the script nor the operator says (D35).
+	pingIntervalDefault = 3 * time.Second
 	// endGrace is how long a game session that called ProcessEnding may go on
 	// (realtime.md 15.4).
 	endGrace = 10 * time.Second

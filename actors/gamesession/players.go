@@ -78,13 +78,19 @@ func (a *Actor) spawnPlayer(s *seat) {
 // the limit, ends the player session (reliability.md 4).
 func (a *Actor) replacePlayer(s *seat) {
 	if a.phase >= closing || s.record.Status.Final() {
+		s.player.Close()
 		return
 	}
 	if s.restarts.allow(time.Now().UnixNano(), playerRestarts) {
 		a.c.Counters().Restarts.Add(counters.ActorPlayer, 1)
 		a.spawnPlayer(s)
+		if s.kick != nil {
+			s.player.Tell(*s.kick)
+		}
 		return
 	}
+	a.c.Log().Error().Str("game_session_id", string(a.record.ID)).Str("player_session", s.player.ID.Short()).
+		Msg("player restarted too often: its player session ends")
 	if s.waiting {
 		a.releasePeer(s)
 	}
@@ -94,6 +100,8 @@ func (a *Actor) replacePlayer(s *seat) {
 		status = messages.PlayerSessionCompleted
 	}
 	a.setPlayerStatus(s, status)
+	s.player.Close()
+	a.endIfLast()
 }
 
 // onLogin checks what the game session knows and leaves the rest to the player
@@ -130,22 +138,32 @@ func (a *Actor) onGateAsked(m player.GateAsked) {
 		ok = false
 		a.callback("onPlayerConnect", func() { ok = a.o.Handler.OnPlayerConnect(msg) })
 	}
-	s.ref.Tell(player.GateAnswer{Attempt: m.Attempt, OK: ok, Peer: s.player.Peer})
+	answer := player.GateAnswer{Attempt: m.Attempt, OK: ok, Peer: s.player.Peer}
+	if !ok {
+		a.releasePeer(s) // at once: the next login may be waiting already
+	}
+	s.ref.Tell(answer)
 }
 
+// onJoinOver hears that a login was not accepted after all.
 func (a *Actor) onJoinOver(m player.JoinOver) {
 	if s := a.byPlayer[m.Player]; s != nil && s.waiting {
 		a.releasePeer(s)
 	}
+	if a.lastOnly {
+		a.endIfLast()
+	}
 }
 
-// releasePeer takes back the peer id of a login that was not accepted.
+// releasePeer takes back the peer id of a login that was not accepted, and what
+// the game sent to it (D21).
 func (a *Actor) releasePeer(s *seat) {
 	s.waiting = false
 	a.joining--
 	delete(a.byPeer, s.player.Peer)
 	a.peers.giveBack(s.player.Peer)
 	s.player.Peer = 0
+	s.player.DropHeld()
 }
 
 // onAccepted takes the player into the game.
@@ -203,7 +221,7 @@ func (a *Actor) remove(s *seat) {
 	a.dropStash(s)
 	for _, id := range s.player.Groups {
 		if g := a.groups[id]; g != nil {
-			a.tellGroup(g, leaveGone(s.player))
+			a.removeGone(g, s.player)
 		}
 	}
 	s.player.Groups = nil

@@ -81,6 +81,12 @@ func (s *session) sendToGroup(m script.Outgoing, target messages.GroupID, reliab
 
 // deliverToGroup is fanOut without the bound on what players cause.
 func (a *Actor) deliverToGroup(id messages.GroupID, f *wire.Frame, reliable bool) {
+	if id == messages.AllPlayers {
+		for _, s := range a.roster {
+			s.player.Deliver(a.c, f, reliable)
+		}
+		return
+	}
 	for _, p := range a.membersOf(id) {
 		p.Deliver(a.c, f, reliable)
 	}
@@ -122,8 +128,9 @@ func (s *session) BroadcastGroupMembershipUpdate(of, to messages.GroupID) {
 }
 
 func (s *session) KickPlayer(peer messages.PeerID, reason string) {
-	if seat := s.byPeer[peer]; seat != nil && seat.ref != nil {
-		seat.ref.Tell(player.Kick{Reason: reason})
+	if seat := s.byPeer[peer]; seat != nil {
+		seat.kick = &player.Kick{Reason: reason} // told again to a successor
+		seat.player.Tell(*seat.kick)
 	}
 }
 
@@ -137,7 +144,7 @@ func (s *session) ProcessEnding() {
 }
 
 func (s *session) Exit(code int) {
-	if s.exit == nil {
+	if s.exit == nil && s.phase < closing {
 		s.exit = &exitCall{code: code}
 	}
 }

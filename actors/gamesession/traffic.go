@@ -3,6 +3,7 @@ package gamesession
 import (
 	"time"
 
+	"troupe/actors/player"
 	"troupe/actors/script"
 	"troupe/messages"
 	"troupe/messages/counters"
@@ -19,7 +20,7 @@ func (a *Actor) onInbound(in *Inbound) {
 		in.Release()
 		return
 	}
-	if len(s.pending) > 0 {
+	if s.op.group != 0 {
 		if len(s.stash) >= stashMax {
 			a.c.Counters().Dropped.Add(counters.DropStashFull, 1)
 			in.Release()
@@ -144,7 +145,7 @@ func (a *Actor) scriptMessage(in *Inbound) *script.Message {
 
 // unstash handles what waited for a group operation, up to the next one.
 func (a *Actor) unstash(s *seat) {
-	for len(s.pending) == 0 && len(s.stash) > 0 {
+	for s.op.group == 0 && len(s.stash) > 0 {
 		in := s.stash[0]
 		s.stash[0] = nil
 		s.stash = s.stash[1:]
@@ -153,16 +154,31 @@ func (a *Actor) unstash(s *seat) {
 		}
 		in.Release()
 	}
-	if len(s.stash) == 0 {
-		s.stash = nil
+	if len(s.stash) > 0 {
+		return
 	}
+	s.stash = nil
+	for _, m := range s.ended {
+		m.Player.Tell(m)
+	}
+	s.ended = nil
 }
 
 func (a *Actor) dropStash(s *seat) {
 	for _, in := range s.stash {
 		in.Release()
 	}
-	s.stash, s.pending = nil, nil
+	s.op, s.stash, s.ended = groupOp{}, nil, nil
+}
+
+// onEnded passes the end of a connection on to its player, behind what was read
+// from it.
+func (a *Actor) onEnded(m player.Ended) {
+	if s := a.byPlayer[m.Player]; s != nil && len(s.stash) > 0 {
+		s.ended = append(s.ended, m)
+		return
+	}
+	m.Player.Tell(m)
 }
 
 // fanoutLimit bounds how many deliveries the players of one game session may

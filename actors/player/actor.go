@@ -75,7 +75,15 @@ func (a *Actor) Started(c *stage.Context) {
 		a.window = c.After(time.Until(a.d.windowUntil), windowOver{a.d.machine.Epoch})
 	case Leaving:
 		a.do(c, TellLeaving)
+	case Gone: // the predecessor may not have come to say so
+		if a.d.machine.Epoch > 0 {
+			a.do(c, SetCompleted)
+		} else {
+			a.do(c, SetTimedOut)
+		}
+		a.do(c, End)
 	}
+	a.onOutboxFull(c) // nobody was there to be told
 }
 
 // Receive implements stage.Actor.
@@ -117,8 +125,12 @@ func (a *Actor) Stopped(c *stage.Context) {
 	if link := a.d.Handle.Out.detach(); link != nil {
 		link.Close(messages.CloseInternalError)
 	}
-	if a.d.machine.State == Joining && a.d.waiting != nil {
-		a.d.waiting.Refuse()
+	if a.d.waiting != nil {
+		if a.d.machine.State == Joining {
+			a.d.waiting.Refuse()
+		} else { // bound, but the crash came before its answer
+			a.d.waiting.Link().Close(messages.CloseInternalError)
+		}
 		a.d.waiting = nil
 	}
 	a.d.Handle.dropFast()
@@ -127,6 +139,7 @@ func (a *Actor) Stopped(c *stage.Context) {
 func (a *Actor) onLogin(c *stage.Context, m *Login) {
 	a.login = m
 	defer func() { a.login = nil }()
+	a.endIfLost(c)
 	if a.resumes() {
 		// The claim is laid before the machine moves: a connection that has ended
 		// meanwhile must not push a live one out.
@@ -152,6 +165,7 @@ func (a *Actor) onGateAnswer(c *stage.Context, m GateAnswer) {
 		}
 	}
 	a.step(c, e)
+	a.endIfLost(c) // of what was held before the gate's answer
 }
 
 func (a *Actor) onEnded(c *stage.Context, m Ended) {
@@ -166,12 +180,25 @@ func (a *Actor) onEnded(c *stage.Context, m Ended) {
 }
 
 // onOutboxFull detaches, and ends the player session if something reliable
-// could not be kept.
+// could not be kept. It asks the outbox: an attach or a detach may have settled
+// the matter since it was reported, which was then one of an older epoch (R8).
 func (a *Actor) onOutboxFull(c *stage.Context) {
+	full, lost := a.d.Handle.Out.overflow()
+	if !full && !lost {
+		return
+	}
 	a.d.fault = "outbound queue full"
 	a.step(c, Event{Kind: OutboxFull})
-	if a.d.Handle.Out.hasLost() && a.d.machine.State == Detached {
+	if lost && a.d.machine.State == Detached {
 		a.step(c, Event{Kind: OutboxFull})
+	}
+}
+
+// endIfLost ends a player session that has lost something reliable before a
+// connection can go on with a gap (R2).
+func (a *Actor) endIfLost(c *stage.Context) {
+	if _, lost := a.d.Handle.Out.overflow(); lost {
+		a.onOutboxFull(c)
 	}
 }
 
@@ -263,9 +290,17 @@ func (a *Actor) do(c *stage.Context, effect Effect) {
 	}
 }
 
-// attach gives the outbox to a connection, LOGIN_RESPONSE first (check 11).
+// attach gives the outbox to a connection, LOGIN_RESPONSE first (check 11). A
+// crash on the way must not leave a bound connection without an answer.
 func (a *Actor) attach(c *stage.Context, from Newcomer, at time.Time, outcome counters.LoginOutcome) {
+	done := false
+	defer func() {
+		if !done {
+			from.Link().Close(messages.CloseInternalError)
+		}
+	}()
 	h := a.d.Handle
+	h.dropFast() // frees its place for the next
 	fast, port := from.OpenFast(h.Peer)
 	h.setFast(fast)
 	h.Out.attach(from.Link(), from.Channel(), wire.NewLoginResult(&wire.LoginResult{
@@ -274,6 +309,7 @@ func (a *Actor) attach(c *stage.Context, from Newcomer, at time.Time, outcome co
 	h.Out.Flush()
 	c.Counters().Logins.Add(outcome, 1)
 	c.Counters().LoginLatency.Observe(time.Since(at))
+	done = true
 }
 
 func (a *Actor) closeLink(reason messages.CloseReason) {

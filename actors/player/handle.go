@@ -51,15 +51,16 @@ func (h *Handle) SetActor(ref *stage.Ref) { h.actor.Store(ref) }
 
 // Deliver hands one application message to the player: over the fast channel if
 // it is meant for it, fits and the channel is up, else through the outbox. It
-// keeps its own reference to f as long as it needs one. To be called from an
-// actor, whose batch flushes the outbox.
+// keeps its own reference to f as long as it needs one. A message meant for the
+// fast channel stays one that may be dropped, also where it goes by the outbox.
+// To be called from an actor, whose batch flushes the outbox.
 func (h *Handle) Deliver(c *stage.Context, f *wire.Frame, reliable bool) {
 	var p Pushed
-	switch {
-	case reliable || len(f.Payload()) > wire.FastPayloadMax:
+	if reliable {
 		p = h.Out.Push(f)
-	default:
-		if fast := h.fast.Load(); fast != nil && (*fast).Ready() {
+	} else {
+		fast := h.fast.Load()
+		if fast != nil && len(f.Payload()) <= wire.FastPayloadMax && (*fast).Ready() {
 			if (*fast).Send(f) {
 				h.count.Delivered.Add(counters.UDP, 1)
 			}
@@ -80,6 +81,17 @@ func (h *Handle) Deliver(c *stage.Context, f *wire.Frame, reliable bool) {
 func (h *Handle) Give(c *stage.Context, f *wire.Frame) {
 	h.Deliver(c, f, true)
 	f.Release()
+}
+
+// DropHeld forgets what was queued for a login that was not accepted (D21). To
+// be called by the game session, which then queues nothing more.
+func (h *Handle) DropHeld() { h.Out.dropHeld() }
+
+// Close lets go of what the player was still to get. To be called once the
+// player's actor is gone for good without having ended the player session.
+func (h *Handle) Close() {
+	h.Out.close()
+	h.dropFast()
 }
 
 // FastReady reports whether the player's fast channel is confirmed.

@@ -186,9 +186,7 @@ func (m Machine) reserved(e Event) (Machine, []Effect) {
 	case LoginArrived:
 		m.Attempt++
 		return m.to(Joining), []Effect{AskGate}
-	case ReservationOver, GameEnded:
-		return m.to(Gone), []Effect{StopReservation, SetTimedOut, End}
-	case Kicked:
+	case ReservationOver, GameEnded, Kicked:
 		return m.to(Gone), []Effect{StopReservation, SetTimedOut, End}
 	}
 	return m, nil
@@ -248,7 +246,7 @@ func (m Machine) detached(e Event) (Machine, []Effect) {
 	case LoginArrived:
 		m.Epoch++
 		return m.to(Attached), []Effect{StopWindow, Resume}
-	case WindowOver, OutboxFull, Kicked:
+	case WindowOver, OutboxFull, Kicked, ConnectionLeft: // the last: the host let go first, but the player left
 		return m.to(Leaving), []Effect{StopWindow, TellLeaving}
 	case GameEnded:
 		return m.to(Gone), []Effect{StopWindow, SetCompleted, End}

@@ -50,10 +50,14 @@ type Outbox struct {
 	bytes   int
 	mode    outboxMode
 	link    Link
+	parting Link // surrendered only: the connection that drains the rest
+	orphan  bool // link has ended, and its player has not heard yet
 	channel counters.Channel
+	greets  bool // the head is a LOGIN_RESPONSE that nobody has drained
 	dirty   bool // flushing is on somebody's list
 	slow    bool // over 75 %, counted
 	told    bool // full was called since the last attach or detach
+	spilled bool // it was full when its connection went: what is over has the reserve
 	lost    bool // a reliable message was refused
 }
 
@@ -75,12 +79,20 @@ func NewOutbox(b Budget, count *counters.Set, full func()) *Outbox {
 
 // Push queues a reliable message; the outbox takes its own reference.
 func (o *Outbox) Push(f *wire.Frame) Pushed {
+	r, tell := o.push(f)
+	if tell {
+		o.full()
+	}
+	return r
+}
+
+func (o *Outbox) push(f *wire.Frame) (r Pushed, tell bool) {
 	size := f.Len()
 	o.mu.Lock()
+	defer o.mu.Unlock()
 	if o.mode >= surrendered {
-		o.mu.Unlock()
 		o.count.Dropped.Add(counters.DropPlayerGone, 1)
-		return PushNothing
+		return PushNothing, false
 	}
 	over := o.bytes+size > o.budget.BytesMax || o.n+1 > o.budget.MessagesMax
 	if over && (o.bytes+size > o.budget.BytesMax+o.budget.BytesMax/4 || o.n+1 > o.budget.MessagesMax+o.budget.MessagesMax/4) {
@@ -89,14 +101,12 @@ func (o *Outbox) Push(f *wire.Frame) Pushed {
 	} else {
 		o.enqueue(f, size)
 	}
-	tell := over && !o.told
-	o.told = o.told || over
-	r := o.wantsFlush()
-	o.mu.Unlock()
-	if tell {
-		o.full()
+	if o.mode == detached && o.spilled {
+		over = o.lost // the reserve is for the way back
 	}
-	return r
+	tell = over && !o.told
+	o.told = o.told || over
+	return o.wantsFlush(), tell
 }
 
 // PushFast queues a message meant for the fast channel of a player that cannot
@@ -175,23 +185,45 @@ func (o *Outbox) Drain(sink wire.Sink) (more bool) {
 	}
 	taken := int64(0)
 	for room := true; room && o.n > 0; {
-		f := o.ring[o.head]
-		o.ring[o.head] = nil
-		o.head = (o.head + 1) & (len(o.ring) - 1)
-		o.n--
-		o.bytes -= f.Len()
+		f := o.pop()
 		room = sink.Append(f)
 		f.Release()
 		taken++
 	}
 	o.count.Delivered.Add(o.channel, taken)
+	if taken > 0 {
+		o.greets = false
+	}
 	if o.n == 0 {
-		o.slow, o.head = false, 0
-		if len(o.ring) > ringKeepMax {
-			o.ring = nil
-		}
+		o.emptied()
 	}
 	return o.n > 0
+}
+
+// pop takes the head out, which must be there.
+func (o *Outbox) pop() *wire.Frame {
+	f := o.ring[o.head]
+	o.ring[o.head] = nil
+	o.head = (o.head + 1) & (len(o.ring) - 1)
+	o.n--
+	o.bytes -= f.Len()
+	return f
+}
+
+// clear releases everything.
+func (o *Outbox) clear() {
+	for o.n > 0 {
+		o.pop().Release()
+	}
+	o.greets = false
+	o.emptied()
+}
+
+func (o *Outbox) emptied() {
+	o.slow, o.head = false, 0
+	if len(o.ring) > ringKeepMax {
+		o.ring = nil
+	}
 }
 
 // ringKeepMax is the capacity that an empty outbox keeps, in messages.
@@ -202,7 +234,7 @@ const ringKeepMax = 32
 func (o *Outbox) attach(link Link, channel counters.Channel, first *wire.Frame) {
 	o.mu.Lock()
 	o.mode, o.link, o.channel = attached, link, channel
-	o.told, o.dirty = false, false
+	o.told, o.spilled, o.dirty, o.orphan, o.greets = false, false, false, false, true
 	if o.n == len(o.ring) {
 		o.grow()
 	}
@@ -215,7 +247,8 @@ func (o *Outbox) attach(link Link, channel counters.Channel, first *wire.Frame) 
 }
 
 // detach takes the queue away from its connection, which is returned; nil if
-// there was none.
+// there was none. A LOGIN_RESPONSE that never left goes with the connection: the
+// next one gets its own, and only that.
 func (o *Outbox) detach() Link {
 	o.mu.Lock()
 	if o.mode == surrendered {
@@ -226,12 +259,29 @@ func (o *Outbox) detach() Link {
 	if o.mode == attached {
 		o.mode = detached
 	}
-	o.link, o.told, o.dirty = nil, false, false
+	o.spilled = o.spilled || o.told
+	o.link, o.told, o.dirty, o.orphan = nil, false, false, false
 	o.mu.Unlock()
 	if link != nil {
 		link.SetSource(nil)
+		o.dropGreeting()
 	}
 	return link
+}
+
+// dropGreeting takes out a LOGIN_RESPONSE that nobody has drained. Nobody drains
+// now.
+func (o *Outbox) dropGreeting() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if !o.greets {
+		return
+	}
+	o.greets = false
+	o.pop().Release()
+	if o.n == 0 {
+		o.emptied()
+	}
 }
 
 // surrender closes the connection but leaves it the queue, so that what the
@@ -240,12 +290,44 @@ func (o *Outbox) surrender(reason messages.CloseReason) {
 	o.mu.Lock()
 	link := o.link
 	if o.mode == attached {
-		o.mode = surrendered
+		o.mode, o.parting = surrendered, link
 	}
 	o.link = nil
+	if o.orphan {
+		o.forget()
+	}
 	o.mu.Unlock()
 	if link != nil {
 		link.Close(reason)
+	}
+}
+
+// Abandon tells that a connection has ended and drains no more: what was
+// surrendered to it is released. Any goroutine may call it.
+func (o *Outbox) Abandon(link Link) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch {
+	case o.mode == surrendered && o.parting == link:
+		o.forget()
+	case o.mode == attached && o.link == link:
+		o.orphan = true
+	}
+}
+
+// forget closes under the lock.
+func (o *Outbox) forget() {
+	o.clear()
+	o.mode, o.ring, o.parting = closed, nil, nil
+}
+
+// dropHeld forgets what is held for a first attach that will not come.
+func (o *Outbox) dropHeld() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.mode == holding {
+		o.clear()
+		o.told, o.lost = false, false
 	}
 }
 
@@ -256,23 +338,17 @@ func (o *Outbox) close() {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.mode == surrendered {
-		return
+	if o.mode != surrendered {
+		o.forget()
 	}
-	o.mode = closed
-	for ; o.n > 0; o.n-- {
-		o.ring[o.head].Release()
-		o.ring[o.head] = nil
-		o.head = (o.head + 1) & (len(o.ring) - 1)
-	}
-	o.ring, o.head, o.bytes = nil, 0, 0
 }
 
-// hasLost reports whether a reliable message had to be refused.
-func (o *Outbox) hasLost() bool {
+// overflow reports whether the budget was used up since the last attach or
+// detach, and whether a reliable message had to be refused.
+func (o *Outbox) overflow() (full, lost bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.lost
+	return o.told, o.lost
 }
 
 // Depth returns what waits, in messages and bytes.

@@ -95,6 +95,7 @@ func (p *peer) onPacket(packet []byte, size int) {
 	p.served = true
 	in := p.inbound(att, &h, true)
 	if in == nil {
+		p.pace(size) // what is dropped counts against the rate as well
 		return
 	}
 	count := p.gateway.o.Counters
@@ -104,7 +105,7 @@ func (p *peer) onPacket(packet []byte, size int) {
 		in.Release()
 		return
 	}
-	for err := in.Post(att.Session); err != nil; err = in.Post(att.Session) {
+	for err := in.PostRun(att.Session); err != nil; err = in.PostRun(att.Session) {
 		if err == stage.ErrStopped {
 			p.drop(counters.DropPlayerGone)
 			in.Release()

@@ -156,7 +156,11 @@ func TestIsolation_GamesAndPlayersCannotReachOthers(t *testing.T) {
 func act(h *testHost, game int, c *stock.Client, rounds int, direct, toAll, toGroup, toServer, forgedSender int32) {
 	me := c.PeerID()
 	send := func(m stock.Message) {
-		for _, m.Via = range bothChannels {
+		vias := bothChannels
+		if m.Via != 0 {
+			vias = []stock.Channel{m.Via}
+		}
+		for _, m.Via = range vias {
 			if err := c.Send(m); err != nil {
 				h.Error(err)
 			}
@@ -175,14 +179,10 @@ func act(h *testHost, game int, c *stock.Client, rounds int, direct, toAll, toGr
 		others = slices.DeleteFunc(others, func(id int32) bool { return id == me })
 		for _, forged := range append(others, stock.ServerID, 0, -2, math.MaxInt32) {
 			m := stock.Message{OpCode: forgedSender, TargetGroup: stock.AllPlayers, Payload: small, Sender: &forged, Via: stock.ChannelUDP}
-			if err := c.Send(m); err != nil {
-				h.Error(err)
-			}
+			send(m)
 			if forged == others[0] {
 				m.Via = stock.ChannelWebSocket
-				if err := c.Send(m); err != nil {
-					h.Error(err)
-				}
+				send(m)
 			}
 		}
 		for _, p := range serverOps {
@@ -195,11 +195,10 @@ func act(h *testHost, game int, c *stock.Client, rounds int, direct, toAll, toGr
 		}
 		// No faster than it is read: sockets lose what does not fit.
 		op := markerOps + markers.Add(1)
-		if err := c.Send(stock.Message{OpCode: op, TargetPlayer: me, Via: stock.ChannelUDP}); err != nil {
-			h.Error(err)
-		}
+		send(stock.Message{OpCode: op, TargetPlayer: me, Via: stock.ChannelUDP})
 		if _, err := c.Expect(h.context(), stock.Op(op)); err != nil {
 			h.Error(err)
+			return
 		}
 	}
 }
@@ -413,5 +412,41 @@ func TestIsolation_AGameThatCrashesLeavesOthersAlone(t *testing.T) {
 	}
 	if n := h.host.Counters().HandlerErrors.Load(); n != count {
 		t.Errorf("%d handler errors", n)
+	}
+}
+
+// What the host drops counts against a player's rate like what it takes: a flood
+// of refused packets must not run at the speed of the wire.
+func TestIsolation_AFloodOfRefusedPacketsIsSlowedDown(t *testing.T) {
+	const flood = 2000
+	limits := host.Defaults().Limits
+	for name, p := range map[string]stock.Packet{
+		"op codes of the server": {OpCode: stock.OpGameEnd, TargetGroup: stock.AllPlayers},
+		"too large payloads":     {OpCode: 10, TargetGroup: stock.AllPlayers, Payload: make([]byte, stock.PayloadMax+1)},
+		"group operations":       {OpCode: stock.OpRequestGroupMembership, TargetPlayer: -1, RequestGroupMembership: &stock.GroupRef{Group: 1}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := startHost(t, func(c *host.Config) { c.Limits.PlayerBytesPerSecond = 0 }, nil)
+			c := h.players(1, stock.Options{NoUDP: true})[0]
+			dropped := func() int64 { return h.host.Counters().Dropped.Total() }
+			p.Reliable = true
+			start, enough := time.Now(), int64(limits.PlayerMessagesBurst+limits.PlayerMessagesPerSecond/2)
+			go func() { // it waits for the host to read
+				for range flood {
+					if c.SendPacket(p, stock.ChannelWebSocket) != nil {
+						return
+					}
+				}
+			}()
+			h.until("drops", func() error {
+				if n := dropped(); n < enough {
+					return fmt.Errorf("%d of %d", n, enough)
+				}
+				return nil
+			})
+			if took := time.Since(start); took < 400*time.Millisecond {
+				t.Errorf("%d drops in %v, the limit is %v/s after %v", enough, took, limits.PlayerMessagesPerSecond, limits.PlayerMessagesBurst)
+			}
+		})
 	}
 }

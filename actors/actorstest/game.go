@@ -1,0 +1,149 @@
+package actorstest
+
+import (
+	"fmt"
+	"sync"
+
+	"troupe/actors/script"
+	"troupe/messages"
+)
+
+// Game is a script whose callbacks a test may set; those that are not set
+// answer as a script that lacks them. It writes down what is called.
+type Game struct {
+	script.Base
+	Conf     script.Configuration
+	OnInit   func(s script.Session) error
+	Started  func() bool
+	Start    func(g *messages.GameSession)
+	Health   func() bool
+	End      func()
+	Connect  func(m *script.ConnectMessage) bool
+	Accepted func(p script.Player)
+	Gone     func(peer messages.PeerID)
+	Message  func(m *script.Message)
+	ToPlayer func(m *script.Message) bool
+	ToGroup  func(m *script.Message) bool
+	Join     func(g messages.GroupID, peer messages.PeerID) bool
+	Leave    func(g messages.GroupID, peer messages.PeerID) bool
+
+	Session script.Session // from Init on
+
+	mu    sync.Mutex
+	calls []string
+}
+
+func (g *Game) note(format string, args ...any) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.calls = append(g.calls, fmt.Sprintf(format, args...))
+}
+
+// Take returns the callbacks since the last Take.
+func (g *Game) Take() []string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	calls := g.calls
+	g.calls = nil
+	return calls
+}
+
+// Peers returns the ids of the players, in order.
+func (g *Game) Peers() []messages.PeerID {
+	var ids []messages.PeerID
+	for _, p := range g.Session.Players() {
+		ids = append(ids, p.PeerID)
+	}
+	return ids
+}
+
+// Configuration implements script.Handler.
+func (g *Game) Configuration() script.Configuration { return g.Conf }
+
+// Init implements script.Handler.
+func (g *Game) Init(s script.Session) error {
+	g.note("init")
+	g.Session = s
+	if g.OnInit != nil {
+		return g.OnInit(s)
+	}
+	return nil
+}
+
+// OnProcessStarted implements script.Handler.
+func (g *Game) OnProcessStarted(args []string) bool {
+	g.note("started %v", args)
+	return g.Started == nil || g.Started()
+}
+
+// OnStartGameSession implements script.Handler.
+func (g *Game) OnStartGameSession(s *messages.GameSession) {
+	g.note("start %v", s.Status)
+	if g.Start != nil {
+		g.Start(s)
+	}
+}
+
+// OnHealthCheck implements script.Handler.
+func (g *Game) OnHealthCheck() bool {
+	g.note("health")
+	return g.Health == nil || g.Health()
+}
+
+// OnProcessTerminate implements script.Handler.
+func (g *Game) OnProcessTerminate() {
+	g.note("terminate")
+	if g.End != nil {
+		g.End()
+	}
+}
+
+// OnPlayerConnect implements script.Handler.
+func (g *Game) OnPlayerConnect(m *script.ConnectMessage) bool {
+	g.note("connect %d", m.Player.PeerID)
+	return g.Connect == nil || g.Connect(m)
+}
+
+// OnPlayerAccepted implements script.Handler.
+func (g *Game) OnPlayerAccepted(p script.Player) {
+	g.note("accepted %d of %v", p.PeerID, g.Peers())
+	if g.Accepted != nil {
+		g.Accepted(p)
+	}
+}
+
+// OnPlayerDisconnect implements script.Handler.
+func (g *Game) OnPlayerDisconnect(peer messages.PeerID) {
+	g.note("gone %d of %v", peer, g.Peers())
+	if g.Gone != nil {
+		g.Gone(peer)
+	}
+}
+
+// OnMessage implements script.Handler.
+func (g *Game) OnMessage(m *script.Message) {
+	g.note("message %d from %d to %d/%d: %s", m.OpCode, m.Sender, m.TargetPlayer, m.TargetGroup, m.Text())
+	if g.Message != nil {
+		g.Message(m)
+	}
+}
+
+// OnSendToPlayer implements script.Handler.
+func (g *Game) OnSendToPlayer(m *script.Message) bool {
+	return g.ToPlayer == nil || g.ToPlayer(m)
+}
+
+// OnSendToGroup implements script.Handler.
+func (g *Game) OnSendToGroup(m *script.Message) bool { return g.ToGroup == nil || g.ToGroup(m) }
+
+// OnPlayerJoinGroup implements script.Handler.
+func (g *Game) OnPlayerJoinGroup(id messages.GroupID, peer messages.PeerID) bool {
+	g.note("join %d by %d", id, peer)
+	return g.Join == nil || g.Join(id, peer)
+}
+
+// OnPlayerLeaveGroup implements script.Handler.
+func (g *Game) OnPlayerLeaveGroup(id messages.GroupID, peer messages.PeerID) bool {
+	g.note("leave %d by %d", id, peer)
+	return g.Leave == nil || g.Leave(id, peer)
+}

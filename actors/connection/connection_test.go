@@ -1,0 +1,199 @@
+package connection_test
+
+import (
+	"testing"
+	"time"
+
+	"troupe/actors/actorstest"
+	"troupe/actors/connection"
+	"troupe/actors/script"
+	"troupe/actors/stage"
+	"troupe/messages"
+	"troupe/messages/counters"
+)
+
+type (
+	world = actorstest.World
+	game  = actorstest.Game
+)
+
+func run(t *testing.T, test func(w *world)) { t.Helper(); actorstest.Run(t, nil, test) }
+
+func closedAt(w *world, c *actorstest.Client, reason messages.CloseReason, at time.Duration) {
+	w.Helper()
+	if r, d := c.Closed(); r != reason || r != 0 && d != at {
+		w.Errorf("closed with %v after %v, want %v after %v", r, d, reason, at)
+	}
+}
+
+func TestCheck8_WithoutALoginTheConnectionIsClosedAfterExactlyTenSeconds(t *testing.T) {
+	run(t, func(w *world) {
+		seat := w.Seat(w.Create(nil))
+		c := w.Open()
+		w.Pass(5 * time.Second)
+		c.Handle.Alive() // bytes alone do not help
+		w.Pass(5*time.Second - time.Millisecond)
+		closedAt(w, c, 0, 0)
+		w.Pass(time.Millisecond)
+		closedAt(w, c, messages.CloseLoginTimeout, 10*time.Second)
+		c.LogIn(seat, "") // read before the end, too late all the same
+		w.Settle()
+		w.Want(seat, messages.PlayerSessionReserved, 1)
+		if n := w.System.Live(counters.ActorConnection); n != 0 {
+			w.Errorf("%d connection actors are left", n)
+		}
+	})
+}
+
+func TestALoginBehindTheTimeoutIsIgnoredWhileTheConnectionCloses(t *testing.T) {
+	run(t, func(w *world) {
+		seat := w.Seat(w.Create(nil))
+		c := w.Open()
+		c.Linger()
+		w.Pass(10 * time.Second)
+		c.LogIn(seat, "")
+		w.Settle()
+		w.Want(seat, messages.PlayerSessionReserved, 1)
+		closedAt(w, c, messages.CloseLoginTimeout, 10*time.Second)
+		c.Lose()
+		if n := w.System.Live(counters.ActorConnection); n != 0 {
+			w.Errorf("%d connection actors are left", n)
+		}
+	})
+}
+
+func TestALoginInTimeStopsTheLoginTimer(t *testing.T) {
+	run(t, func(w *world) {
+		seat := w.Seat(w.Create(nil))
+		c := w.Open()
+		w.Pass(10*time.Second - time.Millisecond)
+		c.LogIn(seat, "")
+		w.Pass(time.Minute)
+		closedAt(w, c, 0, 0)
+		if len(c.Take()) != 1 {
+			w.Error("not logged in")
+		}
+	})
+}
+
+func TestPingsAreSentAtTheGamesInterval(t *testing.T) {
+	for _, interval := range []time.Duration{time.Second, 3 * time.Second, 30 * time.Second} {
+		run(t, func(w *world) {
+			c := w.Player(w.Create(&game{Conf: script.Configuration{PingInterval: interval}}))
+			w.Pass(4 * interval)
+			actorstest.Equal(w, "pings", c.Pings(), interval, 2*interval, 3*interval, 4*interval)
+			closedAt(w, c, 0, 0)
+		})
+	}
+}
+
+func TestCheck55_ASilentPeerIsDroppedAfterTwoIntervalsAndAtLeastSixSeconds(t *testing.T) {
+	for interval, want := range map[time.Duration]time.Duration{
+		time.Second: 6 * time.Second, 2500 * time.Millisecond: 6 * time.Second, 3 * time.Second: 6 * time.Second,
+		3100 * time.Millisecond: 6200 * time.Millisecond, 30 * time.Second: time.Minute,
+	} {
+		run(t, func(w *world) {
+			c := w.Player(w.Create(&game{Conf: script.Configuration{PingInterval: interval}}))
+			c.Silence()
+			w.Pass(want - time.Millisecond)
+			closedAt(w, c, 0, 0)
+			w.Pass(time.Millisecond)
+			closedAt(w, c, messages.ClosePingTimeout, want)
+			w.Want(c.ID, messages.PlayerSessionActive, 1) // a loss: detached
+			w.Pass(30 * time.Second)
+			w.Want(c.ID, messages.PlayerSessionCompleted, 0)
+		})
+	}
+}
+
+func TestAnySignOfLifeCounts(t *testing.T) {
+	run(t, func(w *world) {
+		c := w.Player(w.Create(nil))
+		c.Silence() // pongs never come, but data does
+		for range 20 {
+			w.Pass(5 * time.Second)
+			c.Handle.Alive()
+		}
+		closedAt(w, c, 0, 0)
+		w.Pass(6*time.Second - time.Millisecond)
+		closedAt(w, c, 0, 0)
+		w.Pass(time.Millisecond)
+		closedAt(w, c, messages.ClosePingTimeout, 106*time.Second)
+	})
+}
+
+// D29.
+func TestASecondLoginOnOneConnectionIsIgnored(t *testing.T) {
+	run(t, func(w *world) {
+		id := w.Create(nil)
+		c, other := w.Player(id), w.Seat(id)
+		first := c.ID
+		c.LogIn(other, "")
+		c.LogIn(first, "")
+		w.Settle()
+		actorstest.Equal(w, "answers", c.Take())
+		closedAt(w, c, 0, 0)
+		w.Want(other, messages.PlayerSessionReserved, 2)
+	})
+	run(t, func(w *world) { // also right behind the first, and after a refusal
+		id := w.Create(nil)
+		seat := w.Seat(id)
+		c := w.Open()
+		c.LogIn("psess-unknown", "")
+		c.LogIn(seat, "")
+		w.Settle()
+		actorstest.Equal(w, "answers", c.Take(), "refused")
+		w.Want(seat, messages.PlayerSessionReserved, 1)
+	})
+}
+
+func TestACrashedConnectionActorIsALossForItsPlayer(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		c := w.Player(w.Create(g))
+		g.Take()
+		w.Panics++
+		c.Handle.Ref().Tell(stage.Panic{Text: "a test wants it"})
+		w.Settle()
+		if r, _ := c.Closed(); r != messages.CloseInternalError {
+			w.Errorf("closed with %v", r)
+		}
+		actorstest.Equal(w, "answer", w.Enter(c.ID).Take(), "login 1")
+		actorstest.Equal(w, "callbacks", g.Take())
+	})
+}
+
+func TestAnEndIsToldOnceAndAConnectionThatHasEndedBindsNothing(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		c := w.Player(w.Create(g))
+		a := c.Handle.Attachment()
+		g.Take()
+		c.Handle.Ended(false, "reset")
+		c.Handle.Ended(true, "a second word")
+		w.Settle()
+		w.Want(c.ID, messages.PlayerSessionActive, 1)
+		if c.Handle.Attachment() != nil || c.Handle.Bind(a) {
+			w.Error("an ended connection serves a player")
+		}
+		if n := w.System.Live(counters.ActorConnection); n != 0 {
+			w.Errorf("%d connection actors are left", n)
+		}
+	})
+}
+
+func TestConnectionsAfterTheHostsEndAreSentAway(t *testing.T) {
+	run(t, func(w *world) {
+		w.System.Close()
+		c := w.Open()
+		closedAt(w, c, messages.CloseGoingAway, 0)
+		c.LogIn("psess-x", "")
+		w.Settle()
+	})
+}
+
+func TestTheDefaultsAreThoseOfTheSpecification(t *testing.T) {
+	if d := connection.DefaultTimeouts(); d != (connection.Timeouts{Login: 10 * time.Second, SilenceMin: 6 * time.Second}) {
+		t.Error(d)
+	}
+}

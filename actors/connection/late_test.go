@@ -1,0 +1,78 @@
+package connection
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/actors/player"
+	"troupe/actors/stage"
+	"troupe/messages"
+	"troupe/messages/counters"
+	"troupe/messages/wire"
+)
+
+// slowLink notes when it was closed. Nobody is at its other end.
+type slowLink struct {
+	opened time.Time
+	closed time.Duration
+}
+
+func (l *slowLink) SetSource(wire.Source)      {}
+func (l *slowLink) Flush()                     {}
+func (l *slowLink) Send(f *wire.Frame)         { f.Release() }
+func (l *slowLink) Ping([]byte)                {}
+func (l *slowLink) LoggedIn()                  {}
+func (l *slowLink) Close(messages.CloseReason) { l.closed = time.Since(l.opened) }
+
+// late makes the actor believe that its next tick comes too late.
+type late struct{ by time.Duration }
+
+type lateActor struct{ *Actor }
+
+func (a lateActor) Receive(c *stage.Context, msg any) {
+	if m, ok := msg.(late); ok {
+		a.expected = a.expected.Add(-m.by)
+		return
+	}
+	a.Actor.Receive(c, msg)
+}
+
+// reliability.md 2.7: when the host itself was held up for more than a second,
+// the peers' deadlines move by as much; a sign of life ends the grace.
+func TestTheHostsOwnLatenessMovesTheDeadline(t *testing.T) {
+	for _, test := range []struct {
+		by, want time.Duration
+		alive    bool
+	}{
+		{by: 0, want: 6 * time.Second},
+		{by: time.Second, want: 6 * time.Second},
+		{by: 20 * time.Second, want: 26 * time.Second},
+		{by: 20 * time.Second, alive: true, want: 13 * time.Second},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			var count counters.Set
+			s := stage.New(stage.Options{Log: zerolog.Nop(), Counters: &count, Shards: 1})
+			link := &slowLink{opened: time.Now()}
+			h := NewHandle(s, link, counters.WS, nil, &count)
+			s.SpawnRoot(h.ref, lateActor{New(h, nil, DefaultTimeouts())})
+			h.Bind(&player.Attachment{PingInterval: 3 * time.Second})
+			time.Sleep(4 * time.Second)
+			h.ref.Tell(late{test.by})
+			if test.alive { // a quiet tick in between, then silence again
+				time.Sleep(3 * time.Second)
+				h.Alive()
+			}
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if link.closed != test.want {
+				t.Errorf("late by %v, alive %v: closed after %v, want %v", test.by, test.alive, link.closed, test.want)
+			}
+			h.ref.Stop()
+			time.Sleep(2 * time.Second)
+			s.Close()
+		})
+	}
+}

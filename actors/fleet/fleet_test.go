@@ -1,0 +1,427 @@
+package fleet_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"troupe/actors"
+	"troupe/actors/actorstest"
+	"troupe/actors/script"
+	"troupe/messages"
+	"troupe/messages/counters"
+)
+
+type (
+	world = actorstest.World
+	game  = actorstest.Game
+)
+
+func run(t *testing.T, test func(w *world)) { t.Helper(); actorstest.Run(t, nil, test) }
+
+func create(fleet messages.FleetID, token string) messages.CreateGameSession {
+	return messages.CreateGameSession{FleetID: fleet, MaxPlayers: 4, IdempotencyToken: token}
+}
+
+// end has a game end itself.
+func end(w *world, g *game) {
+	w.Helper()
+	if !g.Session.Do(func() { g.Session.ProcessEnding(); g.Session.Exit(0) }) {
+		w.Error("the game has ended already")
+	}
+	w.Settle()
+}
+
+func sessions(w *world, q messages.GameSessionQuery) []*messages.GameSession {
+	w.Helper()
+	list, err := w.System.GameSessions(context.Background(), q)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return list
+}
+
+func TestAPICheck24_AliasesRouteOrRefuseWithTheirMessage(t *testing.T) {
+	run(t, func(w *world) {
+		g, err := w.Try(messages.CreateGameSession{AliasID: actorstest.Alias}, nil)
+		if err != nil || g.FleetID != actorstest.Fleet {
+			w.Errorf("%+v, %v", g, err)
+		}
+		_, err = w.Try(messages.CreateGameSession{AliasID: actorstest.Terminal}, nil)
+		if w.IsError(err, messages.TerminalRouting); err.Error() != "closed for good" {
+			w.Errorf("the message is %q", err)
+		}
+		_, err = w.Try(messages.CreateGameSession{AliasID: "alias-unknown"}, nil)
+		w.IsError(err, messages.NotFound)
+		_, err = w.Try(messages.CreateGameSession{AliasID: actorstest.Dangling}, nil)
+		w.IsError(err, messages.NotFound)
+		_, err = w.Try(messages.CreateGameSession{FleetID: "fleet-unknown"}, nil)
+		w.IsError(err, messages.NotFound)
+	})
+}
+
+func TestAPICheck25_AFleetNotActiveOrFullRefuses(t *testing.T) {
+	run(t, func(w *world) {
+		_, err := w.Try(create(actorstest.Asleep, ""), nil)
+		w.IsError(err, messages.InvalidFleetStatus)
+
+		g := &game{}
+		if _, err := w.Try(create(actorstest.Small, ""), g); err != nil {
+			w.Fatal(err)
+		}
+		_, err = w.Try(create(actorstest.Small, ""), nil)
+		w.IsError(err, messages.FleetCapacityExceeded)
+		end(w, g)
+		if _, err := w.Try(create(actorstest.Small, ""), nil); err != nil {
+			w.Errorf("after the first has ended: %v", err)
+		}
+		// A game that does not start gives its place back too.
+		w.Settle()
+	})
+	run(t, func(w *world) {
+		if _, err := w.Try(create(actorstest.Small, ""), &game{Started: func() bool { return false }}); err != nil {
+			w.Fatal(err)
+		}
+		if _, err := w.Try(create(actorstest.Small, ""), nil); err != nil {
+			w.Errorf("after one that did not start: %v", err)
+		}
+	})
+}
+
+func TestAPICheck26_ATokenMakesOneGameSession(t *testing.T) {
+	run(t, func(w *world) {
+		req := create(actorstest.Small, "token-1")
+		req.Name, req.Properties = "name", []messages.Property{{Key: "k", Value: "v"}}
+		g := &game{}
+		first, err := w.Try(req, g)
+		if err != nil || first.Status != messages.GameSessionActivating && first.Status != messages.GameSessionActive {
+			w.Fatal(first, err)
+		}
+		again, err := w.Try(req, nil) // also although the fleet is full
+		if err != nil || again.ID != first.ID || again.Status != messages.GameSessionActive {
+			w.Errorf("%+v, %v", again, err)
+		}
+		for name, change := range map[string]func(r *messages.CreateGameSession){
+			"max":        func(r *messages.CreateGameSession) { r.MaxPlayers++ },
+			"name":       func(r *messages.CreateGameSession) { r.Name = "" },
+			"data":       func(r *messages.CreateGameSession) { r.Data = "x" },
+			"creator":    func(r *messages.CreateGameSession) { r.CreatorID = "x" },
+			"properties": func(r *messages.CreateGameSession) { r.Properties = nil },
+		} {
+			other := req
+			change(&other)
+			if _, err := w.Try(other, nil); err == nil {
+				w.Errorf("%s: no error", name)
+			} else {
+				w.IsError(err, messages.IdempotentMismatch)
+			}
+		}
+		end(w, g)
+		if again, err = w.Try(req, nil); err != nil || again.Status != messages.GameSessionTerminated {
+			w.Errorf("after the end: %+v, %v", again, err)
+		}
+	})
+	run(t, func(w *world) { // one token per fleet and location
+		a, err1 := w.Try(create(actorstest.Fleet, "t"), nil)
+		b, err2 := w.Try(create(actorstest.Small, "t"), nil)
+		away := create(actorstest.Fleet, "t")
+		away.Location = actorstest.Away
+		c, err3 := w.Try(away, nil)
+		if err1 != nil || err2 != nil || err3 != nil || a.ID == b.ID || a.ID == c.ID {
+			w.Error(a, b, c, err1, err2, err3)
+		}
+	})
+}
+
+func TestAPICheck27_FormsOfTheARN(t *testing.T) {
+	run(t, func(w *world) {
+		const home = "arn:aws:gamelift:eu-test-1::gamesession/fleet-test/"
+		id := func(req messages.CreateGameSession) string {
+			g, err := w.Try(req, nil)
+			if err != nil {
+				w.Fatal(err)
+			}
+			if g.Location == "" || g.IPAddress != "192.0.2.1" || g.Port != 1900 || !g.AcceptsPlayers {
+				w.Errorf("%+v", g)
+			}
+			return string(g.ID)
+		}
+		if got := id(create(actorstest.Fleet, "my-token")); got != home+"my-token" {
+			w.Error(got)
+		}
+		if got := id(create(actorstest.Fleet, "")); !strings.HasPrefix(got, home+"gsess-") || len(got) != len(home)+6+36 {
+			w.Error(got)
+		}
+		away := create(actorstest.Fleet, "my-token")
+		if away.Location = actorstest.Away; id(away) != home+"away/my-token" {
+			w.Error("away")
+		}
+		named := create(actorstest.Fleet, "other")
+		if named.Location = actorstest.Home; id(named) != home+"other" {
+			w.Error("home")
+		}
+		lost := create(actorstest.Fleet, "")
+		lost.Location = "nowhere"
+		_, err := w.Try(lost, nil)
+		w.IsError(err, messages.InvalidRequest)
+	})
+}
+
+// A token in the shape of a made-up tail must not take a living game session's id.
+func TestATokenCannotTakeAnothersID(t *testing.T) {
+	run(t, func(w *world) {
+		id := w.Create(nil)
+		_, err := w.Try(create(actorstest.Fleet, string(id[strings.LastIndex(string(id), "/")+1:])), nil)
+		w.IsError(err, messages.Conflict)
+		w.Player(id)
+	})
+}
+
+func TestAPICheck34_EndedGameSessionsAreRememberedWithinBounds(t *testing.T) {
+	change := func(o *actors.Options) {
+		o.Fleet.EndedMax, o.Fleet.EndedKeep, o.Fleet.Session.EmptyTimeout = 3, time.Hour, -1
+	}
+	actorstest.Run(t, change, func(w *world) {
+		stays := w.Create(nil) // the oldest, and alive: it must not keep the others
+		w.Player(stays)
+		var ids []messages.GameSessionID
+		var seats []messages.PlayerSessionID
+		for i := range 4 {
+			g := &game{}
+			made, err := w.Try(create(actorstest.Fleet, fmt.Sprint("token-", i)), g)
+			if err != nil {
+				w.Fatal(err)
+			}
+			ids = append(ids, made.ID)
+			seats = append(seats, w.Player(made.ID).ID)
+			w.Pass(time.Minute)
+			end(w, g)
+		}
+		_, err := w.System.GameSessions(context.Background(), messages.GameSessionQuery{ID: ids[0]})
+		w.IsError(err, messages.NotFound)
+		_, err = w.System.PlayerSessions(context.Background(), messages.PlayerSessionQuery{PlayerSessionID: seats[0]})
+		w.IsError(err, messages.NotFound)
+		_, err = w.Seats(ids[0], "x")
+		w.IsError(err, messages.NotFound)
+		if again, err := w.Try(create(actorstest.Fleet, "token-0"), nil); err != nil || again.Status == messages.GameSessionTerminated {
+			w.Errorf("the token is not free: %+v, %v", again, err)
+		}
+		for i, id := range ids[1:] {
+			if g := w.Game(id); g.Status != messages.GameSessionTerminated || g.CurrentPlayers != 0 {
+				w.Errorf("%+v", g)
+			}
+			w.Want(seats[i+1], messages.PlayerSessionCompleted, 0)
+		}
+		w.Pass(time.Hour - 2*time.Minute) // game 1 ended two minutes before game 3
+		w.Game(ids[1])
+		w.Pass(time.Millisecond)
+		if _, err = w.System.GameSessions(context.Background(), messages.GameSessionQuery{ID: ids[1]}); err == nil {
+			w.Error("still known after its time")
+		}
+		w.Game(ids[2])
+		w.Pass(3 * time.Minute)
+		if n := len(sessions(w, messages.GameSessionQuery{FleetID: actorstest.Fleet, Status: messages.GameSessionTerminated})); n > 1 {
+			w.Errorf("%d ended ones are still known", n)
+		}
+		w.Game(stays)
+	})
+}
+
+func TestGameSessionsAreSelectedByIDFleetAliasLocationAndStatus(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		a, b := w.Create(g), w.Create(nil)
+		away := create(actorstest.Fleet, "")
+		away.Location = actorstest.Away
+		c, _ := w.Try(away, nil)
+		d, _ := w.Try(create(actorstest.Small, ""), nil)
+		end(w, g)
+		ids := func(q messages.GameSessionQuery) []messages.GameSessionID {
+			var list []messages.GameSessionID
+			for _, s := range sessions(w, q) {
+				list = append(list, s.ID)
+			}
+			return list
+		}
+		actorstest.Equal(w, "fleet", ids(messages.GameSessionQuery{FleetID: actorstest.Fleet}), a, b, c.ID)
+		actorstest.Equal(w, "alias", ids(messages.GameSessionQuery{AliasID: actorstest.Alias}), a, b, c.ID)
+		actorstest.Equal(w, "small", ids(messages.GameSessionQuery{FleetID: actorstest.Small}), d.ID)
+		actorstest.Equal(w, "status", ids(messages.GameSessionQuery{FleetID: actorstest.Fleet, Status: messages.GameSessionActive}), b, c.ID)
+		actorstest.Equal(w, "location", ids(messages.GameSessionQuery{FleetID: actorstest.Fleet, Location: actorstest.Away}), c.ID)
+		actorstest.Equal(w, "id", ids(messages.GameSessionQuery{ID: a}), a)
+		actorstest.Equal(w, "id and its fleet", ids(messages.GameSessionQuery{ID: a, FleetID: actorstest.Fleet}), a)
+		actorstest.Equal(w, "id and another fleet (D11)", ids(messages.GameSessionQuery{ID: a, FleetID: actorstest.Small}))
+		actorstest.Equal(w, "id and status", ids(messages.GameSessionQuery{ID: a, Status: messages.GameSessionActive}))
+		for _, q := range []messages.GameSessionQuery{{ID: "arn:unknown"}, {FleetID: "fleet-unknown"}, {AliasID: "alias-unknown"}} {
+			_, err := w.System.GameSessions(context.Background(), q)
+			w.IsError(err, messages.NotFound)
+		}
+		_, err := w.System.GameSessions(context.Background(), messages.GameSessionQuery{FleetID: actorstest.Fleet, Location: "nowhere"})
+		w.IsError(err, messages.InvalidRequest)
+		fleets, err := w.System.Fleets(context.Background())
+		if err != nil || len(fleets) != 3 {
+			w.Error(fleets, err)
+		}
+	})
+}
+
+func TestAPICheck40_TheStatusFilterHoldsForAGameSessionOnly(t *testing.T) {
+	run(t, func(w *world) {
+		g, h := w.Create(nil), w.Create(nil)
+		seats, err := w.Seats(g, "alice", "bob")
+		if err != nil {
+			w.Fatal(err)
+		}
+		w.Pass(time.Second)
+		more, err := w.Seats(h, "alice")
+		if err != nil {
+			w.Fatal(err)
+		}
+		w.Enter(seats[0].ID)
+		ids := func(q messages.PlayerSessionQuery) []messages.PlayerSessionID {
+			list, err := w.System.PlayerSessions(context.Background(), q)
+			if err != nil {
+				w.Fatal(err)
+			}
+			var found []messages.PlayerSessionID
+			for _, p := range list {
+				found = append(found, p.ID)
+			}
+			return found
+		}
+		const reserved = messages.PlayerSessionReserved
+		actorstest.Equal(w, "game", ids(messages.PlayerSessionQuery{GameSessionID: g}), seats[0].ID, seats[1].ID)
+		actorstest.Equal(w, "game, reserved", ids(messages.PlayerSessionQuery{GameSessionID: g, Status: reserved}), seats[1].ID)
+		actorstest.Equal(w, "player", ids(messages.PlayerSessionQuery{PlayerID: "alice", Status: reserved}), seats[0].ID, more[0].ID)
+		actorstest.Equal(w, "player session", ids(messages.PlayerSessionQuery{PlayerSessionID: seats[0].ID, Status: reserved}), seats[0].ID)
+		actorstest.Equal(w, "nobody", ids(messages.PlayerSessionQuery{PlayerID: "carol"}))
+		for _, q := range []messages.PlayerSessionQuery{{GameSessionID: "arn:unknown"}, {PlayerSessionID: "psess-unknown"}} {
+			_, err := w.System.PlayerSessions(context.Background(), q)
+			w.IsError(err, messages.NotFound)
+		}
+	})
+}
+
+func TestAHandlerThatCannotBeMadeCostsOnlyItsRequest(t *testing.T) {
+	broken := true
+	change := func(o *actors.Options) {
+		o.Fleet.NewHandler = func(*messages.Fleet) script.Handler {
+			if broken {
+				panic("bug in a loader")
+			}
+			return script.Relay{}
+		}
+	}
+	actorstest.Run(t, change, func(w *world) {
+		_, err := w.Try(create(actorstest.Small, "token"), nil)
+		w.IsError(err, messages.Internal)
+		broken = false
+		if _, err := w.Try(create(actorstest.Small, "token"), nil); err != nil {
+			w.Error(err)
+		}
+	})
+}
+
+func drain(w *world, grace time.Duration) <-chan time.Duration {
+	done := make(chan time.Duration, 1)
+	start := time.Now()
+	go func() {
+		if err := w.System.Drain(context.Background(), grace); err != nil {
+			w.Error(err)
+		}
+		done <- time.Since(start)
+	}()
+	w.Settle()
+	return done
+}
+
+func TestADrainEndsEmptyGamesAtOnceAndTheOthersWithTheirLastPlayer(t *testing.T) {
+	run(t, func(w *world) {
+		empty, first, second := w.Create(nil), w.Create(nil), w.Create(nil)
+		a, b := w.Player(first), w.Player(second)
+		seat := w.Seat(first)
+		done := drain(w, time.Hour)
+		if s := w.Game(empty).Status; s != messages.GameSessionTerminated {
+			w.Errorf("the empty one is %v", s)
+		}
+		_, err := w.Try(create(actorstest.Fleet, ""), nil)
+		w.IsError(err, messages.Unavailable)
+		_, err = w.Seats(first, "x")
+		w.IsError(err, messages.Unavailable)
+		a.Say(1, 1, 0, "goes on")
+		w.Settle()
+		actorstest.Equal(w, "a", a.Take(), "1 from 1 to player 1: goes on")
+		late := w.Enter(seat) // R30: who holds a seat may still come
+		actorstest.Equal(w, "late", late.Take(), "login 2")
+		w.Pass(10 * time.Second)
+		a.Depart()
+		late.Depart()
+		w.Pass(20 * time.Second)
+		b.Lose() // the window counts as being there
+		w.Pass(30*time.Second - time.Millisecond)
+		if len(done) != 0 {
+			w.Error("done too early")
+		}
+		w.Pass(time.Millisecond)
+		if d := <-done; d != time.Minute {
+			w.Errorf("drained after %v", d)
+		}
+	})
+}
+
+func TestADrainsGraceEndsWhatIsLeftAndASecondDrainShortensIt(t *testing.T) {
+	run(t, func(w *world) {
+		var clients []*actorstest.Client
+		for range 150 { // over a hundred are spread
+			clients = append(clients, w.Player(w.Create(nil)))
+		}
+		first := drain(w, time.Hour)
+		w.Pass(time.Second)
+		second := drain(w, 2*time.Second)
+		w.Pass(2*time.Second - time.Millisecond)
+		if len(first)+len(second) != 0 {
+			w.Error("done too early")
+		}
+		w.Pass(time.Second)
+		if a, b := <-first, <-second; a > 3500*time.Millisecond || b > 2500*time.Millisecond || a < 3*time.Second {
+			w.Errorf("drained after %v and %v", a, b)
+		}
+		for _, c := range clients {
+			if r, _ := c.Closed(); r != messages.CloseGoingAway {
+				w.Errorf("closed with %v", r)
+			}
+		}
+		if d := <-drain(w, time.Hour); d != 0 { // nothing left
+			w.Errorf("an empty host drained after %v", d)
+		}
+	})
+}
+
+func TestADrainGivesUpWithItsContext(t *testing.T) {
+	run(t, func(w *world) {
+		w.Player(w.Create(nil))
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if err := w.System.Drain(ctx, time.Hour); err == nil || !strings.Contains(err.Error(), "deadline") {
+			w.Error(err)
+		}
+	})
+}
+
+func TestNothingIsLeftOfManyGameSessions(t *testing.T) {
+	run(t, func(w *world) {
+		for range 20 {
+			g := &game{}
+			id := w.Create(g)
+			w.Player(id)
+			w.Player(id).Lose()
+			w.Seat(id)
+			end(w, g)
+		}
+		if n := w.System.Live(counters.ActorGameSession) + w.System.Live(counters.ActorPlayer); n != 0 {
+			w.Errorf("%d actors are left", n)
+		}
+	})
+}

@@ -1,0 +1,34 @@
+package gamesession
+
+import (
+	"troupe/actors/player"
+	"troupe/actors/script"
+	"troupe/actors/stage"
+	"troupe/messages"
+)
+
+// Route names the destination of a message.
+func Route(op int32, player messages.PeerID, group messages.GroupID) string {
+	return [...]string{"nobody", "server", "player", "group"}[route(op, player, group)]
+}
+
+// GroupRef returns the actor of a group, nil if there is none. For callbacks.
+func GroupRef(s script.Session, id messages.GroupID) *stage.Ref {
+	if g := s.(*session).groups[id]; g != nil {
+		return g.handle.Ref
+	}
+	return nil
+}
+
+// Groups returns how many groups there are. For callbacks.
+func Groups(s script.Session) int { return len(s.(*session).groups) }
+
+// Player returns the player with a peer id. For callbacks.
+func Player(s script.Session, peer messages.PeerID) *player.Handle {
+	return s.(*session).byPeer[peer].player
+}
+
+// Seat returns the player of a player session. For callbacks.
+func Seat(s script.Session, id messages.PlayerSessionID) *player.Handle {
+	return s.(*session).byID[id].player
+}

@@ -1,0 +1,192 @@
+package gamesession_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/actors"
+	"troupe/actors/connection"
+	"troupe/actors/fleet"
+	"troupe/actors/gamesession"
+	"troupe/actors/player"
+	"troupe/actors/script"
+	"troupe/messages"
+	"troupe/messages/counters"
+	"troupe/messages/wire"
+)
+
+// drain is a connection that takes what it gets, as a socket would: it copies
+// the bytes. Delivered frames go to one channel per room.
+type drain struct {
+	buf    []byte
+	source wire.Source
+	frames int
+	want   int
+	done   chan struct{}
+}
+
+func (d *drain) Append(f *wire.Frame) bool {
+	d.buf = f.AppendReliable(d.buf[:0])
+	d.frames++
+	return true
+}
+
+func (d *drain) SetSource(s wire.Source) { d.source = s }
+
+// Flush runs on the room's worker only.
+func (d *drain) Flush() {
+	if d.source == nil {
+		return
+	}
+	for d.source.Drain(d) {
+	}
+	if d.want > 0 && d.frames >= d.want {
+		d.want = 0
+		d.done <- struct{}{}
+	}
+}
+
+func (d *drain) Close(messages.CloseReason) {}
+func (d *drain) Send(f *wire.Frame)         { f.Release() }
+func (d *drain) Ping([]byte)                {}
+func (d *drain) LoggedIn()                  {}
+
+// room is one game session with members in group 1, in real time.
+type room struct {
+	system  *actors.System
+	links   []*drain
+	members []*connection.Handle
+	payload []byte
+	done    chan struct{}
+}
+
+func newRoom(tb testing.TB, h script.Handler, members int) *room {
+	tb.Helper()
+	settings := gamesession.DefaultSettings()
+	settings.DeliveriesPerSecond = 0
+	settings.PingInterval = time.Hour
+	var count counters.Set
+	r := &room{payload: make([]byte, 64), done: make(chan struct{}, members)}
+	r.system = actors.Start(actors.Options{Log: zerolog.Nop(), Counters: &count, Shards: 1, Timeouts: connection.DefaultTimeouts(), Fleet: fleet.Options{
+		Session: settings, NewHandler: func(*messages.Fleet) script.Handler { return h },
+		Fleets: []*messages.Fleet{{ID: "fleet-x", Status: messages.FleetActive, Locations: []string{"home"}, GameSessionsMax: 1}},
+	}})
+	tb.Cleanup(func() {
+		r.system.Close()
+		for _, m := range r.members {
+			m.Ended(false, "")
+		}
+	})
+	g, err := r.system.CreateGameSession(tb.Context(), messages.CreateGameSession{FleetID: "fleet-x", MaxPlayers: members})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for eventually := time.Now().Add(5 * time.Second); ; {
+		req := messages.CreatePlayerSessions{GameSessionID: g.ID, Players: make([]messages.NewPlayer, members)}
+		seats, err := r.system.CreatePlayerSessions(tb.Context(), req)
+		if err != nil { // it is activating
+			if time.Now().After(eventually) {
+				tb.Fatal(err)
+			}
+			continue
+		}
+		for _, s := range seats {
+			r.enter(tb, s.ID)
+		}
+		return r
+	}
+}
+
+func (r *room) enter(tb testing.TB, id messages.PlayerSessionID) {
+	tb.Helper()
+	d := &drain{done: r.done, want: 1}
+	c := r.system.Connect(d, counters.WS, func(messages.PeerID) (player.FastLink, uint16) { return nil, 1 })
+	c.Login(&player.Login{ID: id, From: c, At: time.Now()})
+	select {
+	case <-r.done:
+	case <-time.After(10 * time.Second):
+		tb.Fatal("not let in")
+	}
+	r.links, r.members = append(r.links, d), append(r.members, c)
+	in := gamesession.NewInbound()
+	in.From, in.Kind, in.Group, in.Reliable = c.Attachment().Player, gamesession.JoinGroup, 1, true
+	if err := in.Post(c.Attachment().Session); err != nil {
+		tb.Fatal(err)
+	}
+	// A membership update ends the join; ask for one's own answer behind it.
+	r.await(1, len(r.links)-1, func() {
+		in := gamesession.NewInbound()
+		in.From, in.Kind, in.Reliable = c.Attachment().Player, gamesession.Ping, true
+		_ = in.Post(c.Attachment().Session)
+	})
+}
+
+// await lets f run on the game session's side and waits for n more frames at
+// one client. The fields of a drain belong to the room's only worker, so they
+// are set while it is known to rest: a frame from it was waited for.
+func (r *room) await(n, client int, f func()) {
+	time.Sleep(2 * time.Millisecond)
+	r.links[client].want = r.links[client].frames + n
+	f()
+	<-r.done
+}
+
+// say has member 0 send n messages to the group and waits until all are out.
+func (r *room) say(n int) {
+	a := r.members[0].Attachment()
+	last := r.links[len(r.links)-1]
+	last.want = last.frames + n
+	for range n {
+		in := gamesession.NewInbound()
+		in.From, in.Kind, in.Reliable = a.Player, gamesession.Application, true
+		in.Frame = wire.NewFrame(&wire.Header{OpCode: 7, Sender: 1, TargetGroup: 1, Payload: r.payload})
+		for in.Post(a.Session) != nil {
+			a.Session.AwaitRoom(time.Second)
+		}
+	}
+	<-r.done
+}
+
+// A Game with callbacks, like a script's, but without a memory.
+type quiet struct{ script.Base }
+
+func (quiet) Configuration() script.Configuration { return script.Configuration{MaxPlayers: 1000} }
+
+func TestAGroupMessageIsDeliveredWithoutAllocating(t *testing.T) {
+	if raceEnabled {
+		t.Skip("race build: sync.Pool drops items at random and the room's links are handed over by rest, so allocations prove nothing")
+	}
+	for name, h := range map[string]script.Handler{"relay": script.Relay{}, "game": quiet{}} {
+		for _, members := range []int{8, 50} {
+			r := newRoom(t, h, members)
+			const batch = 16 // as many as an empty outbox keeps room for, and less
+			for range 300 {
+				r.say(batch) // fill the pools
+			}
+			n := testing.AllocsPerRun(200, func() { r.say(batch) })
+			if n != 0 {
+				t.Errorf("%s, %d members: %v allocations for %d messages", name, members, n, batch)
+			}
+		}
+	}
+}
+
+// BenchmarkFanOut is one reliable group message from the game session's mailbox
+// to the drained outbox of every member.
+func BenchmarkFanOut(b *testing.B) {
+	for _, members := range []int{8, 50} {
+		b.Run(fmt.Sprintf("members=%d", members), func(b *testing.B) {
+			r := newRoom(b, script.Relay{}, members)
+			r.say(2000)
+			b.ReportAllocs()
+			b.ResetTimer()
+			for left := b.N; left > 0; left -= 256 {
+				r.say(min(left, 256))
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*members), "ns/delivered")
+		})
+	}
+}

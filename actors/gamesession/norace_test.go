@@ -1,0 +1,5 @@
+//go:build !race
+
+package gamesession_test
+
+const raceEnabled = false

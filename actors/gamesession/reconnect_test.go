@@ -1,0 +1,600 @@
+package gamesession_test
+
+import (
+	"testing"
+	"time"
+
+	"troupe/actors"
+	"troupe/actors/actorstest"
+	"troupe/actors/gamesession"
+	"troupe/actors/player"
+	"troupe/actors/script"
+	"troupe/actors/stage"
+	"troupe/messages"
+	"troupe/messages/counters"
+)
+
+const windowDefault = 30 * time.Second
+
+func closed(w *world, c *actorstest.Client, want messages.CloseReason) {
+	w.Helper()
+	if reason, _ := c.Closed(); reason != want {
+		w.Errorf("closed with %v, want %v", reason, want)
+	}
+}
+
+func TestCheck53_InStrictModeALossIsALeave(t *testing.T) {
+	strict(t, func(w *world) {
+		g := &game{}
+		id := w.Create(g)
+		a, b := w.Player(id), w.Player(id)
+		g.Take()
+		g.Gone = func(peer messages.PeerID) { g.Session.SendReliableMessage(text(1), 1) }
+		b.Lose()
+		equal(w, "callbacks", g.Take(), "gone 2 of [1 2]")
+		w.Want(b.ID, messages.PlayerSessionCompleted, 1)
+		equal(w, "a", a.Take(), "1 from -1 to player 1: x")
+		g.Session.Do(func() { equal(w, "players", g.Peers(), 1) })
+		w.Settle()
+		refused(w, w.Enter(b.ID))
+	})
+}
+
+func TestCheck53_ALeaveIsALeaveInBothModes(t *testing.T) {
+	for name, change := range map[string]func(*actors.Options){"strict": actorstest.Strict, "window": nil} {
+		t.Run(name, func(t *testing.T) {
+			actorstest.Run(t, change, func(w *world) {
+				g := &game{}
+				b := w.Player(w.Create(g))
+				g.Take()
+				b.Depart()
+				equal(w, "callbacks", g.Take(), "gone 1 of [1]")
+				w.Want(b.ID, messages.PlayerSessionCompleted, 0)
+				w.Pass(time.Minute)
+				equal(w, "callbacks later", g.Take(), "health")
+			})
+		})
+	}
+}
+
+func TestCheck54_SendingToTheLeavingPlayerRaisesNothing(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		id := w.Create(g)
+		a, b := w.Player(id), w.Player(id)
+		g.Gone = func(peer messages.PeerID) {
+			g.Session.SendMessage(text(1), peer)
+			g.Session.SendReliableMessage(text(2), peer)
+			g.Session.SendReliableGroupMessage(text(3), all)
+			g.Session.KickPlayer(peer, "again")
+			panic("bug in a script") // the removal goes on
+		}
+		b.Depart()
+		equal(w, "a", a.Take(), "3 from -1 to group -1: x")
+		equal(w, "b", b.Take())
+		w.Want(b.ID, messages.PlayerSessionCompleted, 1)
+	})
+}
+
+func TestALostPlayerIsDetachedForTheWindowAndThenLeavesOnce(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		id := w.Create(g)
+		a, b := w.Player(id), w.Player(id)
+		a.Group(join, 5)
+		b.Group(join, 5)
+		w.Settle()
+		g.Take()
+		a.Take()
+		b.Lose()
+		w.Pass(windowDefault - time.Millisecond)
+		w.Want(b.ID, messages.PlayerSessionActive, 2)
+		if n := w.Count.Players.Get(counters.PlayerDetached); n != 1 {
+			w.Errorf("%d detached", n)
+		}
+		g.Session.Do(func() { equal(w, "players", g.Peers(), 1, 2) })
+		w.Settle()
+		equal(w, "callbacks", g.Take())
+		equal(w, "a sees", a.Take())
+
+		w.Pass(time.Millisecond)
+		w.Want(b.ID, messages.PlayerSessionCompleted, 1)
+		equal(w, "callbacks", g.Take(), "gone 2 of [1 2]")
+		equal(w, "a sees", a.Take(), "group 5 is [1] from -1 to 1")
+		refused(w, w.Enter(b.ID))
+		w.Pass(windowDefault)
+		equal(w, "callbacks", g.Take(), "health")
+	})
+}
+
+func TestAResumeKeepsPeerGroupsAndMessagesInOrder(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		id := w.Create(g)
+		a, b := w.Player(id), w.Player(id)
+		b.Group(join, 5)
+		a.Group(join, 5)
+		w.Settle()
+		g.Take()
+		b.Take()
+		b.Lose()
+		a.Say(1, 2, 0, "direct")
+		a.Say(2, 0, 5, "group")
+		a.Say(3, 0, all, "all")
+		w.Pass(windowDefault - time.Millisecond)
+		again := w.Enter(b.ID)
+		a.Say(4, 2, 0, "new")
+		w.Settle()
+		equal(w, "b", again.Take(), "login 2", "1 from 1 to player 2: direct", "2 from 1 to group 5: group",
+			"3 from 1 to group -1: all", "4 from 1 to player 2: new")
+		equal(w, "callbacks", g.Take())
+		again.Say(5, 0, 5, "still a member")
+		w.Settle()
+		equal(w, "b", again.Take(), "5 from 2 to group 5: still a member")
+		w.Pass(time.Hour) // the old window is over and harmless
+		w.Want(b.ID, messages.PlayerSessionActive, 2)
+	})
+}
+
+// R7: repeatedly, with no traffic, and with the end of the old connection late.
+func TestResumesFollowEachOther(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		id := w.Create(g)
+		c := w.Player(id)
+		g.Take()
+		for range 5 {
+			c.Lose()
+			c = w.Enter(c.ID)
+			equal(w, "answer", c.Take(), "login 1")
+			if e := c.Handle.Attachment().Epoch; e < 2 {
+				w.Errorf("epoch %d", e)
+			}
+		}
+		w.Pass(time.Minute)
+		equal(w, "callbacks", g.Take(), "health")
+		w.Want(c.ID, messages.PlayerSessionActive, 1)
+	})
+}
+
+func TestATakeoverClosesTheOldConnectionAndItsLateEndChangesNothing(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		id := w.Create(g)
+		a, old := w.Player(id), w.Player(id)
+		old.Fast.Confirm()
+		old.Stall(true) // the network is dead, the host does not know
+		g.Take()
+		a.Say(1, 2, 0, "queued")
+		w.Settle()
+		again := w.Enter(old.ID)
+		closed(w, old, messages.CloseTakenOver)
+		if !old.Fast.Closed() {
+			w.Error("the old fast channel is open")
+		}
+		equal(w, "new", again.Take(), "login 2", "1 from 1 to player 2: queued")
+		old.Stall(false)
+		equal(w, "old", old.Take())
+		w.Settle() // R8: the end of epoch 1 has arrived
+		if w.Count.OldEpochs.Load() != 1 {
+			w.Errorf("%d events of old epochs", w.Count.OldEpochs.Load())
+		}
+		a.Say(2, 2, 0, "more")
+		w.Pass(time.Hour)
+		equal(w, "new", again.Take(), "2 from 1 to player 2: more")
+		if n := w.Count.Logins.Get(counters.LoginResumed); n != 1 {
+			w.Errorf("%d resumed", n)
+		}
+	})
+}
+
+func TestWithoutTakeoverASecondLoginIsRefused(t *testing.T) {
+	actorstest.Run(t, func(o *actors.Options) { o.Fleet.Session.Takeover = false }, func(w *world) {
+		c := w.Player(w.Create(nil))
+		refused(w, w.Enter(c.ID))
+		if c.Handle.Attachment() == nil {
+			w.Error("the first connection is gone")
+		}
+		c.Lose()
+		equal(w, "after the loss", w.Enter(c.ID).Take(), "login 1")
+	})
+}
+
+// The claim is laid before the old connection is fenced.
+func TestALoginWhoseConnectionIsGoneTakesNothingOver(t *testing.T) {
+	run(t, func(w *world) {
+		c := w.Player(w.Create(nil))
+		dead := w.Open()
+		dead.Handle.Ended(false, "reset")
+		dead.LogIn(c.ID, "")
+		w.Settle()
+		if reason, _ := c.Closed(); reason != 0 || c.Handle.Attachment() == nil {
+			w.Errorf("closed with %v", reason)
+		}
+	})
+}
+
+// R14: of a login and the end of the window, at the same moment, exactly one wins.
+func TestATieBetweenResumeAndLeaveHasOneWinner(t *testing.T) {
+	for range 20 {
+		run(t, func(w *world) {
+			g := &game{}
+			c := w.Player(w.Create(g))
+			g.Take()
+			c.Lose()
+			time.Sleep(windowDefault - time.Millisecond)
+			again := w.Open()
+			time.Sleep(time.Millisecond)
+			again.LogIn(c.ID, "")
+			w.Settle()
+			calls := g.Take()
+			switch got := again.Take(); {
+			case len(got) == 1 && got[0] == "login 1":
+				equal(w, "callbacks", calls)
+				w.Want(c.ID, messages.PlayerSessionActive, 1)
+			case len(got) == 1 && got[0] == "refused":
+				equal(w, "callbacks", calls, "gone 1 of [1]")
+				w.Want(c.ID, messages.PlayerSessionCompleted, 0)
+			default:
+				w.Errorf("answer %v", got)
+			}
+		})
+	}
+}
+
+func TestAKickedPlayerGetsWhatWasSaidFirstAndLeaves(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		id := w.Create(g)
+		w.Player(id)
+		b := w.Player(id)
+		g.Take()
+		g.Session.Do(func() {
+			g.Session.SendReliableMessage(text(1), 2)
+			g.Session.KickPlayer(2, "rude")
+			g.Session.SendReliableMessage(text(2), 2) // of the same callback
+		})
+		w.Settle()
+		equal(w, "b", b.Take(), "1 from -1 to player 2: x", "2 from -1 to player 2: x")
+		closed(w, b, messages.CloseKicked)
+		equal(w, "callbacks", g.Take(), "gone 2 of [1 2]")
+		w.Want(b.ID, messages.PlayerSessionCompleted, 1)
+		refused(w, w.Enter(b.ID))
+		w.Pass(time.Minute)
+		equal(w, "callbacks", g.Take(), "health")
+	})
+}
+
+// What was queued for a connection that never took it comes back with its end.
+func TestAKickedPlayerThatDoesNotReadHoldsNothing(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		id := w.Create(g)
+		a, b := w.Player(id), w.Player(id)
+		b.Stall(true)
+		b.Linger()
+		a.Say(1, 2, 0, "never read")
+		w.Settle()
+		g.Session.Do(func() { g.Session.KickPlayer(2, "rude") })
+		w.Settle()
+		closed(w, b, messages.CloseKicked)
+		b.Lose() // the frames are counted at the end of the test
+	})
+}
+
+func TestAKickedDetachedOrJoiningPlayerIsGone(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		id := w.Create(g)
+		b := w.Player(id)
+		b.Lose()
+		g.Take()
+		g.Session.Do(func() { g.Session.KickPlayer(1, "away too long") })
+		w.Settle()
+		equal(w, "callbacks", g.Take(), "gone 1 of [1]")
+		w.Want(b.ID, messages.PlayerSessionCompleted, 0)
+
+		g.Connect = func(p *script.ConnectMessage) bool { g.Session.KickPlayer(p.Player.PeerID, "no"); return true }
+		c := w.Enter(w.Seat(id))
+		refused(w, c)
+		equal(w, "callbacks", g.Take(), "connect 2")
+		w.Want(c.ID, messages.PlayerSessionTimedOut, 0)
+	})
+}
+
+// reliability.md 4: restart with carried state, the connection closed, then resume.
+func TestACrashedPlayerActorIsReplacedAndThePlayerResumes(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		id := w.Create(g)
+		a, b := w.Player(id), w.Player(id)
+		b.Group(join, 5)
+		w.Settle()
+		b.Take()
+		g.Take()
+		b.Stall(true)
+		a.Say(1, 2, 0, "kept")
+		w.Settle()
+		b.Panic(false)
+		closed(w, b, messages.CloseInternalError)
+		w.Want(b.ID, messages.PlayerSessionActive, 2)
+		a.Say(2, 2, 0, "missed")
+		w.Settle()
+		again := w.Enter(b.ID)
+		equal(w, "b", again.Take(), "login 2", "1 from 1 to player 2: kept", "2 from 1 to player 2: missed")
+		again.Say(3, 0, 5, "still in it")
+		w.Settle()
+		equal(w, "b", again.Take(), "3 from 2 to group 5: still in it")
+		equal(w, "callbacks", g.Take())
+		if n := w.Count.Restarts.Get(counters.ActorPlayer); n != 1 {
+			w.Errorf("%d restarts", n)
+		}
+		w.Pass(time.Minute)
+		w.Want(b.ID, messages.PlayerSessionActive, 2)
+	})
+}
+
+func TestACrashedPlayerActorInEveryStateIsReplaced(t *testing.T) {
+	run(t, func(w *world) { // reserved: the 60 s go on
+		g := &game{}
+		seat := w.Seat(w.Create(g))
+		w.Pass(20 * time.Second)
+		w.Panics++
+		g.Session.Do(func() { gamesession.Seat(g.Session, seat).Tell(stage.Panic{Text: "a test wants it"}) })
+		w.Pass(40*time.Second - time.Millisecond)
+		w.Want(seat, messages.PlayerSessionReserved, 1)
+		w.Pass(time.Millisecond)
+		w.Want(seat, messages.PlayerSessionTimedOut, 0)
+	})
+	run(t, func(w *world) { // detached: the window goes on
+		g := &game{}
+		c := w.Player(w.Create(g))
+		p := c.Handle.Attachment().Player
+		c.Lose()
+		w.Pass(20 * time.Second)
+		w.Panics++
+		p.Tell(stage.Panic{Text: "a test wants it"})
+		g.Take()
+		w.Pass(10*time.Second - time.Millisecond)
+		w.Want(c.ID, messages.PlayerSessionActive, 1)
+		w.Pass(time.Millisecond)
+		w.Want(c.ID, messages.PlayerSessionCompleted, 0)
+		equal(w, "callbacks", g.Take(), "gone 1 of [1]")
+	})
+	run(t, func(w *world) { // joining: crashed behind the gate's back
+		g := &game{}
+		seat := w.Seat(w.Create(g))
+		g.Take()
+		g.Connect = func(m *script.ConnectMessage) bool {
+			w.Panics++
+			gamesession.Player(g.Session, m.Player.PeerID).Tell(stage.Panic{Text: "a test wants it"})
+			return true
+		}
+		refused(w, w.Enter(seat))
+		w.Want(seat, messages.PlayerSessionReserved, 1)
+		g.Connect = nil
+		equal(w, "again", w.Enter(seat).Take(), "login 1")
+		equal(w, "callbacks", g.Take(), "connect 1", "connect 1", "accepted 1 of [1]")
+	})
+	run(t, func(w *world) { // leaving: the game is told once
+		g := &game{}
+		c := w.Player(w.Create(g))
+		p := c.Handle.Attachment().Player
+		g.Take()
+		g.Gone = func(messages.PeerID) {
+			w.Panics++
+			p.Tell(stage.Panic{Text: "a test wants it"})
+		}
+		c.Depart()
+		equal(w, "callbacks", g.Take(), "gone 1 of [1]")
+		w.Want(c.ID, messages.PlayerSessionCompleted, 0)
+	})
+}
+
+func TestAKickIsNotLostInACrash(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		c := w.Player(w.Create(g))
+		g.Take()
+		p := c.Handle.Attachment().Player
+		w.Panics++
+		g.Session.Do(func() {
+			p.Tell(stage.Panic{Text: "a test wants it"})
+			g.Session.KickPlayer(1, "rude")
+		})
+		w.Settle()
+		equal(w, "callbacks", g.Take(), "gone 1 of [1]")
+		w.Want(c.ID, messages.PlayerSessionCompleted, 0)
+	})
+}
+
+// R24: the fourth crash within 10 s ends the player session, once and cleanly.
+func TestTheFourthCrashInTenSecondsEndsThePlayerSession(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		id := w.Create(g)
+		other, c := w.Player(id), w.Player(id)
+		other.Group(join, 1)
+		c.Group(join, 1)
+		w.Settle()
+		other.Take()
+		g.Take()
+		for range 3 {
+			c.Panic(false)
+			w.Pass(time.Second)
+			c = w.Enter(c.ID)
+			equal(w, "answer", c.Take()[:1], "login 2")
+		}
+		c.Panic(false)
+		closed(w, c, messages.CloseInternalError)
+		equal(w, "callbacks", g.Take(), "gone 2 of [1 2]")
+		equal(w, "the other", other.Take(), "group 1 is [1] from -1 to 1")
+		w.Want(c.ID, messages.PlayerSessionCompleted, 1)
+		refused(w, w.Enter(c.ID))
+		if n := w.Count.Restarts.Get(counters.ActorPlayer); n != 3 {
+			w.Errorf("%d restarts", n)
+		}
+	})
+	run(t, func(w *world) { // spread out they are all forgiven
+		c := w.Player(w.Create(nil))
+		for range 6 {
+			c.Panic(false)
+			w.Pass(5 * time.Second)
+			c = w.Enter(c.ID)
+		}
+		w.Want(c.ID, messages.PlayerSessionActive, 1)
+	})
+}
+
+func TestACrashedGroupKeepsItsMembersAndPendingOperationsGoOn(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		id := w.Create(g)
+		a, b, c := w.Player(id), w.Player(id), w.Player(id)
+		a.Group(join, 5)
+		w.Settle()
+		b.Group(join, 5)
+		w.Settle()
+		a.Take()
+		b.Take()
+		w.Panics++
+		g.Join = func(id messages.GroupID, peer messages.PeerID) bool {
+			gamesession.GroupRef(g.Session, 5).Tell(stage.Panic{Text: "a test wants it"}) // before the Join
+			g.Join = nil
+			return true
+		}
+		c.Group(join, 5)
+		c.Say(1, 0, 5, "behind the join")
+		b.Group(leave, 5)
+		w.Settle()
+		equal(w, "c", c.Take(), "group 5 is [1 2 3] from -1 to 3", "1 from 3 to group 5: behind the join", "group 5 is [1 3] from -1 to 3")
+		equal(w, "a", a.Take(), "group 5 is [1 2 3] from -1 to 1", "1 from 3 to group 5: behind the join", "group 5 is [1 3] from -1 to 1")
+		equal(w, "b", b.Take(), "group 5 is [1 2 3] from -1 to 2", "1 from 3 to group 5: behind the join")
+		if n := w.Count.Restarts.Get(counters.ActorGroup); n != 1 {
+			w.Errorf("%d restarts", n)
+		}
+		a.Depart()
+		c.Depart()
+		if n := w.System.Live(counters.ActorGroup); n != 0 {
+			w.Errorf("%d group actors are left", n)
+		}
+	})
+}
+
+// What a dead group still said is not taken for its successor's word.
+func TestAnAnswerOfACrashedGroupIsNotCountedTwice(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		id := w.Create(g)
+		a, b := w.Player(id), w.Player(id)
+		a.Group(join, 5)
+		w.Settle()
+		a.Take()
+		w.Panics++
+		g.Message = func(*script.Message) {
+			gamesession.GroupRef(g.Session, 5).Tell(stage.Panic{Text: "a test wants it"}) // behind the Join
+		}
+		g.Session.Do(func() { time.Sleep(time.Second) }) // so that both wait for it
+		b.Group(join, 5)
+		a.Say(1, messages.ServerPeer, 0, "")
+		w.Pass(2 * time.Second)
+		a.Say(2, 0, 5, "both are in")
+		w.Settle()
+		got := a.Take()
+		equal(w, "a", got[len(got)-2:], "group 5 is [1 2] from -1 to 1", "2 from 1 to group 5: both are in")
+		got = b.Take()
+		equal(w, "b", got[len(got)-2:], "group 5 is [1 2] from -1 to 2", "2 from 1 to group 5: both are in")
+		a.Depart()
+		b.Depart()
+		if n := w.System.Live(counters.ActorGroup); n != 0 {
+			w.Errorf("%d group actors are left", n)
+		}
+	})
+}
+
+// A player leaves while the group it is in crashes: the rest is told all the same.
+func TestALeaveDuringAGroupsCrashReachesTheMembers(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		id := w.Create(g)
+		a, b := w.Player(id), w.Player(id)
+		a.Group(join, 5)
+		w.Settle()
+		b.Group(join, 5)
+		w.Settle()
+		a.Take()
+		w.Panics++
+		g.Gone = func(messages.PeerID) {
+			gamesession.GroupRef(g.Session, 5).Tell(stage.Panic{Text: "a test wants it"})
+		}
+		b.Depart()
+		equal(w, "a", a.Take(), "group 5 is [1] from -1 to 1")
+	})
+}
+
+func TestTheEleventhGroupCrashInTenSecondsEndsTheGameSession(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		id := w.Create(g)
+		a := w.Player(id)
+		a.Group(join, 5)
+		w.Settle()
+		for i := range 11 {
+			if s := w.Game(id).Status; s != messages.GameSessionActive {
+				w.Fatalf("%v after %d crashes", s, i)
+			}
+			w.Panics++
+			g.Session.Do(func() { gamesession.GroupRef(g.Session, 5).Tell(stage.Panic{Text: "a test wants it"}) })
+			w.Settle()
+		}
+		closed(w, a, messages.CloseGameEnded)
+		if s := w.Game(id); s.Status != messages.GameSessionTerminated || s.EndText != "group restarted too often" {
+			w.Errorf("%v: %s", s.Status, s.EndText)
+		}
+	})
+}
+
+// A game session's own crash ends it and says so; others do not notice.
+func TestACrashedGameSessionIsTerminatedAndItsPlayersAreClosed(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		id, other := w.Create(g), w.Create(nil)
+		a, b, away := w.Player(id), w.Player(other), w.Player(id)
+		reserved := w.Seat(id)
+		a.Group(join, 5)
+		w.Settle()
+		away.Lose()
+		a.Say(1, 2, 0, "queued for ever")
+		w.Settle()
+		g.Take()
+		a.Panic(true)
+		closed(w, a, messages.CloseInternalError)
+		if s := w.Game(id); s.Status != messages.GameSessionTerminated || s.Terminated.IsZero() || s.CurrentPlayers != 0 {
+			w.Errorf("%v, %d players", s.Status, s.CurrentPlayers)
+		}
+		w.Want(a.ID, messages.PlayerSessionCompleted, 0)
+		w.Want(away.ID, messages.PlayerSessionCompleted, 0)
+		w.Want(reserved, messages.PlayerSessionTimedOut, 0)
+		equal(w, "callbacks", g.Take())
+		refused(w, w.Enter(a.ID))
+		refused(w, w.Enter(reserved))
+		_, err := w.Seats(id, "x")
+		w.IsError(err, messages.InvalidGameSessionStatus)
+		if g.Session.Do(func() {}) {
+			w.Error("a task was taken")
+		}
+
+		b.Say(1, 1, 0, "works")
+		w.Settle()
+		equal(w, "b", b.Take(), "1 from 1 to player 1: works")
+		if n := w.System.Live(counters.ActorGroup); n != 0 {
+			w.Errorf("%d group actors are left", n)
+		}
+	})
+}
+
+func TestTheReservationTimeIsOneMinute(t *testing.T) {
+	if player.ReservationTime != time.Minute {
+		t.Error(player.ReservationTime)
+	}
+}

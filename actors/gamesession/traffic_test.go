@@ -1,0 +1,396 @@
+package gamesession_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"troupe/actors"
+	"troupe/actors/actorstest"
+	"troupe/actors/gamesession"
+	"troupe/actors/player"
+	"troupe/actors/script"
+	"troupe/messages"
+	"troupe/messages/counters"
+	"troupe/messages/wire"
+)
+
+const all = messages.AllPlayers
+
+func dropped(w *world, d counters.Drop, want int64) {
+	w.Helper()
+	if n := w.Count.Dropped.Get(d); n != want {
+		w.Errorf("%d dropped as %v, want %d", n, d, want)
+	}
+}
+
+func TestCheck35_TargetServerCallsOnMessageOnceAndRelaysNothing(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		id := w.Create(g)
+		a, b := w.Player(id), w.Player(id)
+		g.Take()
+		a.Say(7, messages.ServerPeer, all, "hi")
+		a.Say(8, messages.ServerPeer, 0, "")
+		w.Settle()
+		equal(w, "callbacks", g.Take(), "message 7 from 1 to -1/-1: hi", "message 8 from 1 to -1/0: ")
+		equal(w, "a", a.Take())
+		equal(w, "b", b.Take())
+	})
+}
+
+// D37: op code 0 that is no login goes to the server only. Check 18 is its sister.
+func TestCheck18_OpCodeZeroIsNeverRelayed(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		id := w.Create(g)
+		a, b := w.Player(id), w.Player(id)
+		g.Take()
+		a.Say(0, 0, all, "x")
+		a.Say(0, b.Peer(), 0, "y")
+		w.Settle()
+		equal(w, "callbacks", g.Take(), "message 0 from 1 to 0/-1: x", "message 0 from 1 to 2/0: y")
+		equal(w, "b", b.Take())
+	})
+}
+
+func TestCheck36_TargetPlayerDeliversToThatPlayerOnlyIfAllowed(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{ToPlayer: func(m *script.Message) bool {
+			if m.OpCode == 13 {
+				panic("bug in a script")
+			}
+			return m.OpCode != 12
+		}}
+		id := w.Create(g)
+		a, b, c := w.Player(id), w.Player(id), w.Player(id)
+		a.Say(10, b.Peer(), all, "both") // the player wins over the group
+		a.Say(11, a.Peer(), 0, "self")
+		a.Say(12, b.Peer(), 0, "refused")
+		a.Say(13, b.Peer(), 0, "panic")
+		a.Say(14, 99, 0, "nobody")
+		w.Settle()
+		equal(w, "a", a.Take(), "11 from 1 to player 1: self")
+		equal(w, "b", b.Take(), "10 from 1 to player 2: both")
+		equal(w, "c", c.Take())
+		dropped(w, counters.DropRefusedByHandler, 2)
+		dropped(w, counters.DropUnknownTarget, 1)
+		if w.Count.HandlerErrors.Load() != 1 {
+			w.Error("the panic was not counted")
+		}
+	})
+}
+
+func TestCheck37_GroupAllReachesEverybodyTheSenderIncluded(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{ToGroup: func(m *script.Message) bool { return m.OpCode != 12 }}
+		id := w.Create(g)
+		a, b, c := w.Player(id), w.Player(id), w.Player(id)
+		waiting := w.Seat(id)
+		a.Say(-500, 0, all, "hi") // check 40: a developer's negative op code
+		a.Say(12, 0, all, "refused")
+		w.Settle()
+		for i, x := range []*actorstest.Client{a, b, c} {
+			equal(w, fmt.Sprint("client ", i), x.Take(), "-500 from 1 to group -1: hi")
+		}
+		w.Want(waiting, messages.PlayerSessionReserved, 4)
+	})
+}
+
+func TestCheck38_AMessageToAGroupOfOthersIsDropped(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{ToGroup: func(*script.Message) bool { panic("asked about a group of others") }}
+		id := w.Create(g)
+		a, b := w.Player(id), w.Player(id)
+		b.Group(join, 5)
+		w.Settle()
+		b.Take()
+		a.Say(1, 0, 5, "x")
+		a.Say(1, 0, 6, "no such group")
+		w.Settle()
+		equal(w, "b", b.Take())
+		dropped(w, counters.DropNotMember, 2)
+	})
+}
+
+func TestCheck42_NoTargetOrANonsenseTargetIsDropped(t *testing.T) {
+	run(t, func(w *world) {
+		id := w.Create(&game{})
+		a := w.Player(id)
+		for _, target := range [][2]int32{{0, 0}, {-2, 0}, {0, -2}, {-2147483648, -2147483648}} {
+			a.Say(1, messages.PeerID(target[0]), messages.GroupID(target[1]), "x")
+		}
+		a.Say(2, a.Peer(), 0, "still here")
+		w.Settle()
+		equal(w, "a", a.Take(), "2 from 1 to player 1: still here")
+		dropped(w, counters.DropNoTarget, 4)
+	})
+}
+
+func TestRoutingTableOfSection10(t *testing.T) {
+	const most, least = 1<<31 - 1, -1 << 31
+	type to struct {
+		op     int32
+		player messages.PeerID
+		group  messages.GroupID
+	}
+	for want, rows := range map[string][]to{
+		"server": {{5, -1, 0}, {5, -1, -1}, {5, -1, 7}, {0, 0, 0}, {0, 3, 0}, {0, 0, -1}, {-500, -1, 0}},
+		"player": {{5, 1, 0}, {5, most, -1}, {5, 2, 7}},
+		"group":  {{5, 0, -1}, {5, 0, 1}, {5, 0, most}, {5, -2, 1}, {5, least, -1}},
+		"nobody": {{5, 0, 0}, {5, -2, 0}, {5, 0, -2}, {5, least, least}},
+	} {
+		for _, r := range rows {
+			if got := gamesession.Route(r.op, r.player, r.group); got != want {
+				t.Errorf("op %d to %d/%d goes to %s, want %s", r.op, r.player, r.group, got, want)
+			}
+		}
+	}
+}
+
+func TestCheck28_FastMessagesGoByTheFastChannelUnlessTheyAreTooLarge(t *testing.T) {
+	run(t, func(w *world) {
+		id := w.Create(nil)
+		a, b := w.Player(id), w.Player(id)
+		a.SayFast(1, b.Peer(), 0, "before")
+		w.Settle()
+		b.Fast.Confirm()
+		w.Settle()
+		a.SayFast(2, b.Peer(), 0, "after")
+		a.SayFast(3, b.Peer(), 0, strings.Repeat("x", wire.FastPayloadMax))
+		a.SayFast(4, b.Peer(), 0, strings.Repeat("x", wire.FastPayloadMax+1))
+		a.Say(5, b.Peer(), 0, "reliable")
+		a.SayFast(6, 0, all, "to all") // a has no confirmed channel
+		w.Settle()
+		var got []string
+		for _, s := range b.Take() {
+			got = append(got, s[:min(len(s), 7)])
+		}
+		equal(w, "b", got, "1 from ", "fast 2 ", "fast 3 ", "fast 6 ", "4 from ", "5 from ")
+		equal(w, "a", a.Take(), "6 from 1 to group -1: to all")
+	})
+}
+
+// A fast message is never kept for an absent player, whatever its size.
+func TestFastMessagesToADetachedPlayerAreDropped(t *testing.T) {
+	run(t, func(w *world) {
+		id := w.Create(nil)
+		a, b := w.Player(id), w.Player(id)
+		b.Fast.Confirm()
+		b.Lose()
+		if !b.Fast.Closed() {
+			w.Error("the fast channel outlives its connection")
+		}
+		a.SayFast(1, 2, 0, "small")
+		a.SayFast(2, 2, 0, strings.Repeat("x", 2000))
+		a.Say(3, 2, 0, "kept")
+		w.Settle()
+		dropped(w, counters.DropFastDetached, 2)
+		equal(w, "b", w.Enter(b.ID).Take(), "login 2", "3 from 1 to player 2: kept")
+	})
+}
+
+func TestCheck44_ReliableMessagesArriveInTheOrderSent(t *testing.T) {
+	run(t, func(w *world) {
+		id := w.Create(&game{})
+		a, b := w.Player(id), w.Player(id)
+		a.Group(join, 1)
+		b.Group(join, 1)
+		w.Settle()
+		b.Take()
+		var want []string
+		for i := range int32(3000) { // more than one turn of the mailbox
+			switch i % 3 {
+			case 0:
+				a.Say(i+1, b.Peer(), 0, "")
+				want = append(want, fmt.Sprintf("%d from 1 to player 2: ", i+1))
+			case 1:
+				a.Say(i+1, 0, all, "")
+				want = append(want, fmt.Sprintf("%d from 1 to group -1: ", i+1))
+			case 2:
+				a.Say(i+1, 0, 1, "")
+				want = append(want, fmt.Sprintf("%d from 1 to group 1: ", i+1))
+			}
+		}
+		w.Settle()
+		equal(w, "b", b.Take(), want...)
+	})
+}
+
+func TestCheck57_APingIsAnsweredOnItsChannel(t *testing.T) {
+	run(t, func(w *world) {
+		a := w.Player(w.Create(nil))
+		a.Fast.Confirm()
+		if err := a.Post(gamesession.Ping, 0, true, nil); err != nil {
+			w.Fatal(err)
+		}
+		w.Settle()
+		if err := a.Post(gamesession.Ping, 0, false, nil); err != nil {
+			w.Fatal(err)
+		}
+		w.Settle()
+		equal(w, "a", a.Take(), "pong", "fast pong")
+	})
+}
+
+func TestCheck69_ScriptMessagesToNobodyAndTooLargeOnesAreLeftOut(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		g.Message = func(*script.Message) {
+			s := g.Session
+			for _, peer := range []messages.PeerID{0, -1, 2, -7} {
+				s.SendMessage(text(1), peer)
+				s.SendReliableMessage(text(1), peer)
+			}
+			for _, id := range []messages.GroupID{0, 3, -7} {
+				s.SendGroupMessage(text(1), id)
+				s.SendReliableGroupMessage(text(1), id)
+				s.BroadcastGroupMembershipUpdate(id, all)
+			}
+			big := script.Outgoing{OpCode: 2, Sender: -1, Payload: make([]byte, wire.ScriptPayloadMax+1)}
+			s.SendReliableMessage(big, 1)
+			big.Payload = make([]byte, wire.ScriptPayloadMax)
+			s.SendReliableMessage(big, 1)
+			s.KickPlayer(9, "who")
+		}
+		a := w.Player(w.Create(g))
+		a.Say(1, messages.ServerPeer, 0, "")
+		w.Settle()
+		got := a.Take()
+		if len(got) != 4 || !strings.HasPrefix(got[3], "2 from -1 to player 1: ") {
+			w.Errorf("%d messages", len(got))
+			return
+		}
+		equal(w, "a", got[:3], "group 0 is [] from -1 to 1", "group 3 is [] from -1 to 1", "group -7 is [] from -1 to 1")
+		dropped(w, counters.DropUnknownTarget, 8)
+		dropped(w, counters.DropScriptPayload, 1)
+	})
+}
+
+func TestDeliveriesThatPlayersCauseAreBounded(t *testing.T) {
+	actorstest.Run(t, func(o *actors.Options) { o.Fleet.Session.DeliveriesPerSecond = 10 }, func(w *world) {
+		id := w.Create(nil)
+		a, b := w.Player(id), w.Player(id)
+		for range 20 {
+			a.SayFast(1, b.Peer(), 0, "")
+		}
+		w.Settle()
+		if n := len(b.Take()); n != 10 {
+			w.Errorf("%d of 20 fast messages in one moment, want 10", n)
+		}
+		for range 20 {
+			a.Say(2, b.Peer(), 0, "")
+		}
+		w.Settle()
+		if n := len(b.Take()); n != 20 {
+			w.Errorf("%d of 20 reliable messages", n)
+		}
+		w.Pass(1e9)
+		a.SayFast(3, b.Peer(), 0, "")
+		w.Settle()
+		equal(w, "while the debt lasts", b.Take())
+		w.Pass(1e9)
+		a.SayFast(3, b.Peer(), 0, "")
+		w.Settle()
+		equal(w, "after it", b.Take(), "3 from 1 to player 2: ")
+	})
+}
+
+func TestAPlayerOfAnotherGameSessionIsOutOfReach(t *testing.T) {
+	run(t, func(w *world) { // R11
+		g, h := w.Create(nil), w.Create(nil)
+		a, b := w.Player(g), w.Player(h)
+		b.Group(join, 4)
+		w.Settle()
+		b.Take()
+		a.Say(1, 0, all, "x")
+		a.Say(1, 0, 4, "x")
+		a.Say(1, 1, 0, "x")
+		w.Settle()
+		equal(w, "b", b.Take())
+		// Even an attachment to the wrong game session brings nothing in.
+		in := gamesession.NewInbound()
+		in.From, in.Kind, in.Reliable = a.Handle.Attachment().Player, gamesession.Application, true
+		in.Frame = w.Frames.Track(wire.NewFrame(&wire.Header{OpCode: 1, Sender: 1, TargetGroup: -1}))
+		if err := in.Post(b.Handle.Attachment().Session); err != nil {
+			w.Fatal(err)
+		}
+		w.Settle()
+		equal(w, "b", b.Take())
+	})
+}
+
+func TestASlowConsumerIsClosedAndDetachedAndLosesNothing(t *testing.T) {
+	actorstest.Run(t, func(o *actors.Options) {
+		o.Fleet.Session.Budget = player.Budget{BytesMax: 1 << 20, MessagesMax: 100}
+	}, func(w *world) {
+		g := &game{}
+		id := w.Create(g)
+		a, b := w.Player(id), w.Player(id)
+		b.Stall(true)
+		var want []string
+		for i := range int32(101) {
+			a.Say(i+1, b.Peer(), 0, "")
+			want = append(want, fmt.Sprintf("%d from 1 to player 2: ", i+1))
+			if i == 50 {
+				w.Settle()
+				a.SayFast(999, b.Peer(), 0, "dropped from 50 % on")
+			}
+		}
+		w.Settle()
+		dropped(w, counters.DropFastSlowPeer, 1)
+		if reason, _ := b.Closed(); reason != messages.CloseSlowConsumer {
+			w.Fatalf("closed with %v", reason)
+		}
+		w.Want(b.ID, messages.PlayerSessionActive, 2)
+		again := w.Enter(b.ID)
+		equal(w, "after the return", again.Take(), append([]string{"login 2"}, want...)...)
+		dropped(w, counters.DropOutboxFull, 0)
+		if calls := g.Take(); calls[len(calls)-1] != "accepted 2 of [1 2]" {
+			w.Errorf("callbacks %v", calls)
+		}
+	})
+}
+
+func TestADetachedPlayerWhoseQueueIsFullLeaves(t *testing.T) {
+	actorstest.Run(t, func(o *actors.Options) {
+		o.Fleet.Session.Budget = player.Budget{BytesMax: 1 << 20, MessagesMax: 100}
+	}, func(w *world) {
+		g := &game{}
+		id := w.Create(g)
+		a, b := w.Player(id), w.Player(id)
+		b.Lose()
+		g.Take()
+		for range 100 {
+			a.Say(1, 2, 0, "")
+		}
+		w.Settle()
+		w.Want(b.ID, messages.PlayerSessionActive, 2)
+		a.Say(1, 2, 0, "")
+		w.Settle()
+		w.Want(b.ID, messages.PlayerSessionCompleted, 1)
+		equal(w, "callbacks", g.Take(), "gone 2 of [1 2]")
+		refused(w, w.Enter(b.ID))
+	})
+}
+
+// R2: what a player lost before its first attach ends its player session at once.
+func TestAPlayerThatLostAHeldMessageDoesNotGoOn(t *testing.T) {
+	actorstest.Run(t, func(o *actors.Options) {
+		o.Fleet.Session.Budget = player.Budget{BytesMax: 1 << 20, MessagesMax: 8}
+	}, func(w *world) {
+		g := &game{}
+		g.Connect = func(m *script.ConnectMessage) bool {
+			for range 11 { // 125 % are 10
+				g.Session.SendReliableMessage(text(1), m.Player.PeerID)
+			}
+			return true
+		}
+		id := w.Create(g)
+		c := w.Enter(w.Seat(id))
+		if reason, _ := c.Closed(); reason != messages.CloseSlowConsumer {
+			w.Errorf("closed with %v", reason)
+		}
+		w.Want(c.ID, messages.PlayerSessionCompleted, 0)
+	})
+}

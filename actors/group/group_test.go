@@ -1,0 +1,251 @@
+package group_test
+
+import (
+	"testing"
+	"time"
+
+	"troupe/actors"
+	"troupe/actors/actorstest"
+	"troupe/actors/gamesession"
+	"troupe/messages"
+	"troupe/messages/counters"
+)
+
+const (
+	join    = gamesession.JoinGroup
+	leave   = gamesession.LeaveGroup
+	request = gamesession.RequestMembership
+)
+
+type (
+	world = actorstest.World
+	game  = actorstest.Game
+)
+
+func run(t *testing.T, test func(w *world)) { t.Helper(); actorstest.Run(t, nil, test) }
+
+func equal(w *world, what string, got []string, want ...string) {
+	w.Helper()
+	actorstest.Equal(w, what, got, want...)
+}
+
+func TestCheck45_AJoinInformsAllMembers(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		id := w.Create(g)
+		a, b, c := w.Player(id), w.Player(id), w.Player(id)
+		g.Take()
+		b.Group(join, 7)
+		w.Settle()
+		a.Group(join, 7)
+		w.Settle()
+		equal(w, "a", a.Take(), "group 7 is [2 1] from -1 to 1")
+		equal(w, "b", b.Take(), "group 7 is [2] from -1 to 2", "group 7 is [2 1] from -1 to 2")
+		equal(w, "c", c.Take())
+		equal(w, "callbacks", g.Take(), "join 7 by 2", "join 7 by 1")
+
+		a.Group(join, 7) // once more: asked and answered, nothing changes
+		w.Settle()
+		equal(w, "a", a.Take(), "group 7 is [2 1] from -1 to 1")
+		equal(w, "b", b.Take())
+		equal(w, "callbacks", g.Take(), "join 7 by 1")
+		a.Say(1, 0, 7, "once")
+		w.Settle()
+		equal(w, "a", a.Take(), "1 from 1 to group 7: once")
+	})
+}
+
+func TestCheck46_ARefusedJoinIsAnsweredToTheRequesterAlone(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		id := w.Create(g)
+		a, b := w.Player(id), w.Player(id)
+		b.Group(join, 7)
+		w.Settle()
+		b.Take()
+		g.Join = func(messages.GroupID, messages.PeerID) bool { return false }
+		a.Group(join, 7)
+		a.Group(join, 8)
+		w.Settle()
+		g.Join = func(messages.GroupID, messages.PeerID) bool { panic("bug in a script") }
+		a.Group(join, 9)
+		w.Settle()
+		equal(w, "a", a.Take(), "group 7 is [2] from -1 to 1", "group 8 is [] from -1 to 1", "group 9 is [] from -1 to 1")
+		equal(w, "b", b.Take())
+	})
+}
+
+func TestCheck47_ALeaveInformsThoseWhoRemain(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		id := w.Create(g)
+		a, b := w.Player(id), w.Player(id)
+		a.Group(join, 7)
+		b.Group(join, 7)
+		w.Settle()
+		a.Take()
+		b.Take()
+		g.Leave = func(_ messages.GroupID, peer messages.PeerID) bool { return peer == 2 }
+		a.Group(leave, 7) // refused
+		b.Group(leave, 7)
+		b.Group(leave, 7) // not in it any more
+		b.Group(leave, 99)
+		w.Settle()
+		a.Say(1, 0, 7, "later")
+		a.Say(2, 0, 7, "traffic")
+		w.Settle()
+		equal(w, "b", b.Take(), "group 7 is [1] from -1 to 2", "group 99 is [] from -1 to 2")
+		equal(w, "a", a.Take(), "group 7 is [1 2] from -1 to 1", "group 7 is [1] from -1 to 1",
+			"1 from 1 to group 7: later", "2 from 1 to group 7: traffic")
+	})
+}
+
+func TestCheck48_ARequestIsAnsweredForAnyGroup(t *testing.T) {
+	run(t, func(w *world) {
+		id := w.Create(nil)
+		a, b := w.Player(id), w.Player(id)
+		b.Group(join, 7)
+		w.Settle()
+		b.Take()
+		for _, g := range []messages.GroupID{7, 8, -1, 0, -9} {
+			a.Group(request, g)
+		}
+		w.Settle()
+		equal(w, "a", a.Take(), "group 7 is [2] from 1 to 1", "group 8 is [] from 1 to 1", "group -1 is [1 2] from 1 to 1",
+			"group 0 is [] from 1 to 1", "group -9 is [] from 1 to 1")
+		equal(w, "b", b.Take())
+	})
+}
+
+func TestCheck51_ADisconnectTellsTheOtherMembersAfterTheCallback(t *testing.T) {
+	actorstest.Run(t, actorstest.Strict, func(w *world) {
+		g := &game{}
+		id := w.Create(g)
+		a, b, c := w.Player(id), w.Player(id), w.Player(id)
+		for _, x := range []*actorstest.Client{a, b} {
+			x.Group(join, 7)
+			x.Group(join, 8)
+			w.Settle()
+		}
+		c.Group(join, 8)
+		w.Settle()
+		for _, x := range []*actorstest.Client{a, b, c} {
+			x.Take()
+		}
+		g.Gone = func(messages.PeerID) { g.Session.BroadcastGroupMembershipUpdate(7, 7) } // still in it
+		b.Lose()
+		equal(w, "a", a.Take(), "group 7 is [1 2] from -1 to 1", "group 7 is [1] from -1 to 1", "group 8 is [1 3] from -1 to 1")
+		equal(w, "c", c.Take(), "group 8 is [1 3] from -1 to 3")
+	})
+}
+
+func TestCheck52_BroadcastSendsOneGroupsListToAnother(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		id := w.Create(g)
+		a, b := w.Player(id), w.Player(id)
+		b.Group(join, 1)
+		w.Settle()
+		b.Take()
+		g.Session.Do(func() {
+			g.Session.BroadcastGroupMembershipUpdate(1, -1)
+			g.Session.BroadcastGroupMembershipUpdate(-1, 1)
+		})
+		w.Settle()
+		equal(w, "a", a.Take(), "group 1 is [2] from -1 to 1")
+		equal(w, "b", b.Take(), "group 1 is [2] from -1 to 2", "group -1 is [1 2] from -1 to 2")
+	})
+}
+
+func TestAJoinAndTheMessagesBehindItKeepTheirOrder(t *testing.T) {
+	run(t, func(w *world) {
+		id := w.Create(&game{})
+		a := w.Player(id)
+		a.Group(join, 1)
+		a.Say(1, 0, 1, "in")
+		a.Group(join, 2)
+		a.Say(2, 0, 2, "in")
+		a.Group(leave, 1)
+		a.Say(3, 0, 1, "out")
+		a.Group(request, 1)
+		w.Settle()
+		equal(w, "a", a.Take(), "group 1 is [1] from -1 to 1", "1 from 1 to group 1: in",
+			"group 2 is [1] from -1 to 1", "2 from 1 to group 2: in", "group 1 is [] from 1 to 1")
+	})
+}
+
+// What a player sent before it left still goes out, also behind group operations.
+func TestALeaveDoesNotOvertakeMessagesThatWaitForAGroup(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		id := w.Create(g)
+		a, b := w.Player(id), w.Player(id)
+		b.Group(join, 2)
+		w.Settle()
+		b.Take()
+		g.Take()
+		a.Group(join, 1)
+		a.Group(join, 2)
+		a.Say(1, 0, 2, "bye")
+		a.Depart()
+		equal(w, "b", b.Take(), "group 2 is [2 1] from -1 to 2", "1 from 1 to group 2: bye", "group 2 is [2] from -1 to 2")
+		equal(w, "callbacks", g.Take(), "join 1 by 1", "join 2 by 1", "gone 1 of [1 2]")
+	})
+}
+
+func TestGroupsAreBoundedAndGroupIDsMustBePositive(t *testing.T) {
+	actorstest.Run(t, func(o *actors.Options) {
+		o.Fleet.Session.GroupsPerPlayerMax, o.Fleet.Session.GroupsMax = 2, 3
+	}, func(w *world) {
+		id := w.Create(nil)
+		a, b := w.Player(id), w.Player(id)
+		for _, g := range []messages.GroupID{1, 2, 3, 1, 0, -1} {
+			a.Group(join, g)
+		}
+		a.Group(leave, -1)
+		w.Settle()
+		equal(w, "a", a.Take(), "group 1 is [1] from -1 to 1", "group 2 is [1] from -1 to 1", "group 3 is [] from -1 to 1",
+			"group 1 is [1] from -1 to 1")
+		for _, g := range []messages.GroupID{3, 4} {
+			b.Group(join, g)
+		}
+		w.Settle()
+		equal(w, "b", b.Take(), "group 3 is [2] from -1 to 2", "group 4 is [] from -1 to 2")
+		if n := w.Count.Dropped.Get(counters.DropBadGroup); n != 5 {
+			w.Errorf("%d dropped, want 5", n)
+		}
+		a.Group(leave, 1) // frees its place for others
+		w.Settle()
+		b.Group(join, 4)
+		w.Settle()
+		equal(w, "b", b.Take(), "group 4 is [2] from -1 to 2")
+		if n := w.System.Live(counters.ActorGroup); n != 3 {
+			w.Errorf("%d group actors", n)
+		}
+	})
+}
+
+func TestAGroupLivesAsLongAsItHasMembers(t *testing.T) {
+	run(t, func(w *world) {
+		id := w.Create(nil)
+		a := w.Player(id)
+		for range 3 {
+			a.Group(join, 1)
+			w.Settle()
+			if n := w.System.Live(counters.ActorGroup); n != 1 {
+				w.Errorf("%d group actors", n)
+			}
+			a.Group(leave, 1)
+			w.Settle()
+			if n := w.System.Live(counters.ActorGroup); n != 0 {
+				w.Errorf("%d group actors of nobody", n)
+			}
+		}
+		a.Group(join, 1)
+		a.Lose()
+		w.Pass(30 * time.Second)
+		if n := w.System.Live(counters.ActorGroup); n != 0 {
+			w.Errorf("%d group actors of nobody", n)
+		}
+	})
+}

@@ -1,0 +1,195 @@
+package player
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/actors/stage"
+	"troupe/messages"
+	"troupe/messages/counters"
+)
+
+// fakeSession is the game session of one player: it lets everybody in, restarts
+// the player's actor, and writes down what it is told.
+type fakeSession struct {
+	h     *Handle
+	d     *Durable
+	rules Rules
+
+	mu   sync.Mutex
+	told []string
+}
+
+func (s *fakeSession) Started(c *stage.Context) { s.spawn(c) }
+func (s *fakeSession) Stopped(*stage.Context)   {}
+
+func (s *fakeSession) spawn(c *stage.Context) {
+	ref := c.Stage().NewRefBeside(c.Self(), counters.ActorPlayer, stage.LaneLimits{})
+	s.h.SetActor(ref)
+	c.Spawn(ref, New(Options{Session: c.Self(), Rules: s.rules, Window: 30 * time.Second, PingInterval: time.Second}, s.d))
+}
+
+func (s *fakeSession) Receive(c *stage.Context, msg any) {
+	word := strings.TrimPrefix(fmt.Sprintf("%T", msg), "player.")
+	switch m := msg.(type) {
+	case GateAsked:
+		m.Player.Peer = 1
+		m.Player.Tell(GateAnswer{Attempt: m.Attempt, OK: true, Peer: 1})
+	case IsLeaving:
+		m.Player.Tell(LeaveHandled{})
+		word += ": " + m.Reason
+	case StatusChanged:
+		word = m.Status.String()
+	case stage.Exited:
+		if word = "exited"; m.Crash != "" {
+			word = "crashed"
+			s.spawn(c)
+		}
+	}
+	s.mu.Lock()
+	s.told = append(s.told, word)
+	s.mu.Unlock()
+}
+
+func (s *fakeSession) take(t *testing.T, want ...string) {
+	t.Helper()
+	synctest.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Equal(s.told, want) {
+		t.Errorf("the game session was told\n     %q\nwant %q", s.told, want)
+	}
+	s.told = nil
+}
+
+// newcomer is a connection that may fail on the way in.
+type newcomer struct {
+	fakeLink
+	broken  bool
+	bound   bool
+	refused bool
+}
+
+func (n *newcomer) Link() Link { return &n.fakeLink }
+func (n *newcomer) OpenFast(messages.PeerID) (FastLink, uint16) {
+	if n.broken {
+		panic("bug in a transport")
+	}
+	return nil, 1
+}
+func (n *newcomer) Bind(*Attachment) bool     { n.bound = true; return true }
+func (n *newcomer) Refuse()                   { n.refused = true }
+func (n *newcomer) Channel() counters.Channel { return counters.WS }
+
+func inBubble(t *testing.T, test func(t *testing.T, s *fakeSession)) {
+	t.Helper()
+	inBubbleWith(t, func(*Durable) {}, test)
+}
+
+func inBubbleWith(t *testing.T, prepare func(*Durable), test func(t *testing.T, s *fakeSession)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		t.Helper()
+		var count counters.Set
+		st := stage.New(stage.Options{Log: zerolog.Nop(), Counters: &count, Shards: 1})
+		time.Sleep(time.Second)
+		h := NewHandle("psess-1", messages.NewPlayer{PlayerID: "p"}, time.Now(), Budget{BytesMax: 1 << 20, MessagesMax: 4}, &count)
+		s := &fakeSession{h: h, d: NewDurable(h), rules: Rules{Window: true, Takeover: true}}
+		prepare(s.d)
+		ref := st.NewRef(counters.ActorGameSession, stage.LaneLimits{})
+		st.SpawnRoot(ref, s)
+		synctest.Wait()
+		test(t, s)
+		ref.Stop()
+		time.Sleep(2 * time.Second)
+		h.Close()
+		st.Close()
+	})
+}
+
+func (s *fakeSession) enter(n *newcomer) *newcomer {
+	s.h.Tell(&Login{ID: s.h.ID, From: n, At: time.Now()})
+	synctest.Wait()
+	return n
+}
+
+// R8: a word of an overflow that a detach or an attach has settled meanwhile is
+// one of an older epoch.
+func TestAStaleOverflowChangesNothing(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *fakeSession) {
+		n := s.enter(&newcomer{})
+		s.take(t, "GateAsked", "Accepted", "ACTIVE")
+		s.h.Tell(outboxFull{})
+		s.take(t)
+		if len(n.closed) > 0 {
+			t.Errorf("a good connection is closed with %v", n.closed)
+		}
+		s.h.Tell(Ended{Player: s.h, Epoch: 1})
+		s.h.Tell(outboxFull{}) // the overflow came before the loss
+		s.take(t, "WentAway")
+		if m := s.enter(&newcomer{}); !m.bound || m.refused {
+			t.Error("not resumed")
+		}
+		s.take(t, "CameBack")
+	})
+}
+
+func TestAnOverflowIsHeardByTheActorsSuccessor(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *fakeSession) {
+		var made frames
+		s.enter(&newcomer{}).drain()
+		s.h.Tell(stage.Panic{Text: "a test wants it"})
+		for range 7 { // 125 % of four are five
+			s.h.Out.Push(made.make(1))
+		}
+		s.take(t, "GateAsked", "Accepted", "ACTIVE", "crashed", "WentAway", "IsLeaving: outbound queue full", "COMPLETED", "exited")
+		s.h.Close()
+		made.balanced(t)
+	})
+}
+
+// A crash between the bind and the answer must not leave a peer that waits for ever.
+func TestACrashOnTheWayInClosesTheBoundConnection(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *fakeSession) {
+		n := s.enter(&newcomer{broken: true}) // accepted
+		if !n.bound || len(n.closed) == 0 || n.closed[0] != messages.CloseInternalError {
+			t.Errorf("bound %v, closed with %v", n.bound, n.closed)
+		}
+		s.take(t, "GateAsked", "Accepted", "crashed", "WentAway")
+		n = s.enter(&newcomer{broken: true}) // resumed
+		if !n.bound || len(n.closed) == 0 || n.closed[0] != messages.CloseInternalError {
+			t.Errorf("bound %v, closed with %v", n.bound, n.closed)
+		}
+		s.take(t, "crashed", "WentAway")
+		n = s.enter(&newcomer{})
+		if n.drain(); len(n.got) != 1 || n.got[0] != -1 {
+			t.Errorf("got %v, want one LOGIN_RESPONSE", n.got)
+		}
+		s.take(t, "CameBack")
+	})
+}
+
+func TestASuccessorFinishesWhatIsOver(t *testing.T) {
+	for _, test := range []struct {
+		m    Machine
+		want []string
+	}{
+		{Machine{State: Gone}, []string{"TIMEDOUT", "exited"}},
+		{Machine{State: Gone, Epoch: 3}, []string{"COMPLETED", "exited"}},
+		{Machine{State: Leaving, Epoch: 1}, []string{"IsLeaving: ", "COMPLETED", "exited"}},
+		{Machine{State: Joining, Attempt: 1, Expired: true}, []string{"JoinOver", "TIMEDOUT", "exited"}},
+		{Machine{State: Joining, Attempt: 1}, []string{"JoinOver"}},
+		{Machine{State: Attached, Epoch: 1}, []string{"WentAway"}},
+	} {
+		inBubbleWith(t, func(d *Durable) { d.machine = test.m }, func(t *testing.T, s *fakeSession) {
+			s.take(t, test.want...)
+		})
+	}
+}

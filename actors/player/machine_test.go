@@ -1,0 +1,250 @@
+package player
+
+import (
+	"fmt"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"troupe/messages"
+)
+
+type stepFunc func(m Machine, r Rules, e Event) (Machine, []Effect)
+
+func realStep(m Machine, r Rules, e Event) (Machine, []Effect) { return m.Step(r, e) }
+
+var allRules = []Rules{{}, {Takeover: true}, {Window: true}, {Window: true, Takeover: true}}
+
+// check compares one step with the reference (when asked to) and checks the
+// invariants.
+func check(step stepFunc, compare bool, r Rules, m Machine, h history, e Event) (Machine, history, error) {
+	next, effects := step(m, r, e)
+	if compare {
+		wantNext, want := reference(m, r, e)
+		if next != wantNext || !slices.Equal(effects, want) {
+			return next, h, fmt.Errorf("%+v in %v, %v: got %v %v, want %v %v", r, m, e, next, effects, wantNext, want)
+		}
+	}
+	h, err := h.after(r, m, e, next, effects)
+	return next, h, err
+}
+
+// explorer walks all sequences of events. Sequences that lead to the same
+// machine with the same history go on alike, so each such point is walked on
+// from once; counted are all.
+type explorer struct {
+	step    stepFunc
+	compare bool
+	rules   Rules
+	known   map[point]*big.Int
+	trace   []Event
+}
+
+type point struct {
+	m     Machine
+	h     history
+	depth int
+}
+
+func (x *explorer) walk(m Machine, h history, depth int) (*big.Int, error) {
+	if depth == 0 {
+		return big.NewInt(1), nil
+	}
+	p := point{m, h, depth}
+	if n := x.known[p]; n != nil {
+		return n, nil
+	}
+	sum := new(big.Int)
+	for _, e := range events(m) {
+		x.trace = append(x.trace, e)
+		next, after, err := check(x.step, x.compare, x.rules, m, h, e)
+		if err != nil {
+			return nil, fmt.Errorf("after %v: %w", x.trace, err)
+		}
+		n, err := x.walk(next, after, depth-1)
+		if err != nil {
+			return nil, err
+		}
+		sum.Add(sum, n)
+		x.trace = x.trace[:len(x.trace)-1]
+	}
+	x.known[p] = sum
+	return sum, nil
+}
+
+func explore(step stepFunc, compare bool, r Rules, depth int) (*big.Int, int, error) {
+	x := &explorer{step: step, compare: compare, rules: r, known: make(map[point]*big.Int)}
+	n, err := x.walk(NewMachine(), newHistory(), depth)
+	return n, len(x.known), err
+}
+
+// exhaustiveDepth lets two connections come, be lost, be taken over, and go.
+const exhaustiveDepth = 10
+
+func TestMachineFollowsTheTableOnEverySequenceOfEvents(t *testing.T) {
+	for _, r := range allRules {
+		n, points, err := explore(realStep, true, r, exhaustiveDepth)
+		if err != nil {
+			t.Errorf("%+v: %v", r, err)
+			continue
+		}
+		t.Logf("%+v: %v sequences of %d events, %d points", r, n, exhaustiveDepth, points)
+	}
+}
+
+// The same without merging, as a check of the merging.
+func TestMachineFollowsTheTableOnShortSequencesOneByOne(t *testing.T) {
+	const depth = 4
+	for _, r := range allRules {
+		count := 0
+		var walk func(m Machine, h history, left int)
+		walk = func(m Machine, h history, left int) {
+			if left == 0 {
+				count++
+				return
+			}
+			for _, e := range events(m) {
+				next, after, err := check(realStep, true, r, m, h, e)
+				if err != nil {
+					t.Fatal(err)
+				}
+				walk(next, after, left-1)
+			}
+		}
+		walk(NewMachine(), newHistory(), depth)
+		if n, _, _ := explore(realStep, true, r, depth); n.Int64() != int64(count) {
+			t.Errorf("%d sequences one by one, %v merged", count, n)
+		}
+	}
+}
+
+func TestMachineFollowsTheTableOnLongRandomSequences(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := rapid.SampledFrom(allRules).Draw(t, "rules")
+		m, h := NewMachine(), newHistory()
+		for range rapid.IntRange(1, 300).Draw(t, "length") {
+			all := events(m)
+			e := all[rapid.IntRange(0, len(all)-1).Draw(t, "event")]
+			switch {
+			case hasEpoch(e.Kind) && rapid.IntRange(0, 3).Draw(t, "far") == 0:
+				e.Epoch = messages.Epoch(rapid.Uint64Range(0, 9).Draw(t, "epoch"))
+			case e.Kind == GameEnded || e.Kind == Kicked: // else most runs end soon
+				if rapid.IntRange(0, 9).Draw(t, "end") > 0 {
+					continue
+				}
+			}
+			var err error
+			if m, h, err = check(realStep, true, r, m, h, e); err != nil {
+				t.Fatal(err)
+			}
+		}
+	})
+}
+
+// mutant is Step with one row of the table broken.
+type mutant struct {
+	name string
+	step stepFunc
+}
+
+func mutants() (all []mutant) {
+	for i, row := range table {
+		row := row
+		broken := func(name string, f func(m, next Machine, effects []Effect) (Machine, []Effect)) {
+			all = append(all, mutant{fmt.Sprintf("row %d: %v %v %s", i, row.from, row.on, name), func(m Machine, r Rules, e Event) (Machine, []Effect) {
+				next, effects := m.Step(r, e)
+				fits := m.State == row.from && e.Kind == row.on && (row.when == nil || row.when(r, m)) &&
+					(!hasEpoch(e.Kind) || e.Epoch == m.Epoch) && (!hasAttempt(e.Kind) || e.Attempt == m.Attempt)
+				if !fits {
+					return next, effects
+				}
+				return f(m, next, effects)
+			}})
+		}
+		broken("is ignored", func(m, _ Machine, _ []Effect) (Machine, []Effect) { return m, nil })
+		for s := Reserved; s <= Gone; s++ {
+			if s != row.to {
+				broken("goes to "+s.String(), func(_, next Machine, effects []Effect) (Machine, []Effect) { return next.to(s), effects })
+			}
+		}
+		for j, effect := range row.do {
+			broken("lacks "+effect.String(), func(_, next Machine, effects []Effect) (Machine, []Effect) {
+				return next, slices.Delete(slices.Clone(effects), j, j+1)
+			})
+			broken("repeats "+effect.String(), func(_, next Machine, effects []Effect) (Machine, []Effect) {
+				return next, slices.Insert(slices.Clone(effects), j, effect)
+			})
+		}
+		broken("moves the epoch", func(_, next Machine, effects []Effect) (Machine, []Effect) {
+			next.Epoch++
+			return next, effects
+		})
+	}
+	all = append(all, mutant{"old epochs count", func(m Machine, r Rules, e Event) (Machine, []Effect) {
+		if hasEpoch(e.Kind) {
+			e.Epoch = m.Epoch
+		}
+		return m.Step(r, e)
+	}}, mutant{"old answers count", func(m Machine, r Rules, e Event) (Machine, []Effect) {
+		if hasAttempt(e.Kind) {
+			e.Attempt = m.Attempt
+		}
+		return m.Step(r, e)
+	}})
+	return all
+}
+
+// A test that cannot fail proves nothing: every single transition, broken in
+// every single way, must be found by the table, and most of them by the
+// invariants alone.
+func TestABrokenTransitionIsFound(t *testing.T) {
+	found := func(s stepFunc, compare bool) bool {
+		for _, r := range allRules {
+			if _, _, err := explore(s, compare, r, 5); err != nil {
+				return true
+			}
+		}
+		return false
+	}
+	all, alone := mutants(), 0
+	var missed []string
+	for _, m := range all {
+		if !found(m.step, true) {
+			t.Errorf("%s: not found", m.name)
+		}
+		if found(m.step, false) {
+			alone++
+		} else {
+			missed = append(missed, m.name)
+		}
+	}
+	t.Logf("%d broken machines, all found by the table, %d by the invariants alone", len(all), alone)
+	if alone*10 < len(all)*8 {
+		t.Errorf("the invariants alone miss %d: %s", len(missed), strings.Join(missed, "; "))
+	}
+}
+
+func TestNamesOfStatesEventsAndEffectsAreComplete(t *testing.T) {
+	seen := make(map[string]bool)
+	name := func(s string) {
+		if s == "" || seen[s] || strings.EqualFold(s, "invalid") {
+			t.Errorf("name %q", s)
+		}
+		seen[s] = true
+	}
+	for s := Reserved; s <= Gone; s++ {
+		name(s.String())
+	}
+	for k := LoginArrived; k < eventKindEnd; k++ {
+		name(k.String())
+	}
+	for e := AskGate; e < effectEnd; e++ {
+		name(e.String())
+	}
+	if State(99).String() != "INVALID" || eventKindEnd.String() != "Invalid" || effectEnd.String() != "Invalid" {
+		t.Error("a value that is none has a name")
+	}
+}

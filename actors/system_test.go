@@ -1,0 +1,82 @@
+package actors_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"troupe/actors/actorstest"
+	"troupe/messages"
+	"troupe/messages/counters"
+)
+
+type world = actorstest.World
+
+func run(t *testing.T, test func(w *world)) { t.Helper(); actorstest.Run(t, nil, test) }
+
+func TestCloseStopsEverythingTopDown(t *testing.T) {
+	run(t, func(w *world) {
+		g := &actorstest.Game{}
+		id := w.Create(g)
+		a, away, waiting := w.Player(id), w.Player(id), w.Open()
+		away.Lose()
+		a.Say(1, 2, 0, "never delivered")
+		w.Seat(id)
+		g.Take()
+		w.System.Close()
+		w.System.Close()
+		w.Settle()
+		for _, c := range []*actorstest.Client{a, waiting} {
+			if r, _ := c.Closed(); r == 0 {
+				w.Error("a connection is left open")
+			}
+		}
+		actorstest.Equal(w, "callbacks", g.Take())
+		if n := w.System.Live(counters.ActorConnection); n != 0 {
+			w.Errorf("%d connections", n)
+		}
+	})
+}
+
+func TestRequestsAfterTheEndAreAnswered(t *testing.T) {
+	run(t, func(w *world) {
+		w.System.Close()
+		ctx := context.Background()
+		_, err := w.System.CreateGameSession(ctx, messages.CreateGameSession{})
+		w.IsError(err, messages.Unavailable)
+		_, err = w.System.CreatePlayerSessions(ctx, messages.CreatePlayerSessions{})
+		w.IsError(err, messages.Unavailable)
+		_, err = w.System.GameSessions(ctx, messages.GameSessionQuery{})
+		w.IsError(err, messages.Unavailable)
+		_, err = w.System.PlayerSessions(ctx, messages.PlayerSessionQuery{})
+		w.IsError(err, messages.Unavailable)
+		_, err = w.System.Fleets(ctx)
+		w.IsError(err, messages.Unavailable)
+		if err := w.System.Drain(ctx, time.Hour); err != nil {
+			w.Error(err)
+		}
+	})
+}
+
+// F10: a crash of one kind of actor is not felt by other game sessions.
+func TestACrashInOneGameSessionIsNotFeltInAnother(t *testing.T) {
+	run(t, func(w *world) {
+		good, bad := w.Create(nil), w.Create(nil)
+		a, b, victim := w.Player(good), w.Player(good), w.Player(bad)
+		for _, inSession := range []bool{false, true} {
+			victim.Panic(inSession)
+			a.Say(1, 2, 0, "still here")
+			w.Settle()
+			actorstest.Equal(w, "b", b.Take(), "1 from 1 to player 2: still here")
+			if !inSession {
+				victim = w.Enter(victim.ID)
+			}
+		}
+		if len(w.Failure) != 0 {
+			w.Errorf("the host failed: %v", w.Failure)
+		}
+		if registry, ready := w.System.Depth(); registry != 0 || ready != 0 {
+			w.Errorf("%d, %d wait", registry, ready)
+		}
+	})
+}
