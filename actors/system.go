@@ -58,8 +58,8 @@ func Start(o Options) *System {
 
 // Connect puts a new connection under supervision. The transport must call the
 // handle's Ended once the connection is gone.
-func (s *System) Connect(link connection.Link, channel counters.Channel, open connection.OpenFast) *connection.Handle {
-	h := connection.NewHandle(s.stage, link, channel, open, s.count)
+func (s *System) Connect(link connection.Link, channel counters.Channel, edge connection.Edge) *connection.Handle {
+	h := connection.NewHandle(s.stage, link, channel, edge, s.count)
 	s.connections.Tell(connection.Open{Handle: h})
 	return h
 }

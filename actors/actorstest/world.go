@@ -229,10 +229,7 @@ type Client struct {
 // Open opens a connection.
 func (w *World) Open() *Client {
 	c := &Client{w: w, Link: &Link{frames: &w.Frames, opened: time.Now()}}
-	h := w.System.Connect(c.Link, counters.WS, func(messages.PeerID) (player.FastLink, uint16) {
-		c.Fast = &Fast{link: c.Link}
-		return c.Fast, 33400
-	})
+	h := w.System.Connect(c.Link, counters.WS, c)
 	c.mu.Lock()
 	c.handle = h
 	ended := c.ended
@@ -244,6 +241,15 @@ func (w *World) Open() *Client {
 	w.Settle()
 	return c
 }
+
+// OpenFast implements connection.Edge.
+func (c *Client) OpenFast(messages.PeerID) (player.FastLink, uint16) {
+	c.Fast = &Fast{link: c.Link}
+	return c.Fast, 33400
+}
+
+// Refused implements connection.Edge.
+func (c *Client) Refused() {}
 
 // LogIn sends a LOGIN without waiting for the answer.
 func (c *Client) LogIn(id messages.PlayerSessionID, payload string) {

@@ -60,6 +60,7 @@ type Actor struct {
 	grace    time.Duration
 	lastPing time.Time
 	pings    uint64
+	payload  [20]byte // of the ping in hand
 }
 
 // New returns the actor of a connection. Logins go to fleet.
@@ -148,7 +149,7 @@ func (a *Actor) onTick(c *stage.Context) {
 	if now.Sub(a.lastPing) >= a.interval {
 		a.lastPing = now
 		a.pings++
-		a.handle.link.Ping(strconv.AppendUint(make([]byte, 0, 8), a.pings, 10))
+		a.handle.link.Ping(strconv.AppendUint(a.payload[:0], a.pings, 10))
 	}
 	next := max(min(a.interval-now.Sub(a.lastPing), limit-silence), time.Millisecond)
 	a.expected = now.Add(next)

@@ -20,20 +20,26 @@ type Link interface {
 	LoggedIn()
 }
 
-// OpenFast sets up the fast channel for the peer that a connection serves. It
-// returns the channel (nil if there is none) and the port to announce.
-type OpenFast func(peer messages.PeerID) (player.FastLink, uint16)
+// Edge is what the layer that accepted a connection does for it. Methods may be
+// called from any goroutine and do not block.
+type Edge interface {
+	// OpenFast sets up the fast channel for the peer that the connection serves.
+	// It returns the channel (nil if there is none) and the port to announce.
+	OpenFast(peer messages.PeerID) (player.FastLink, uint16)
+	// Refused tells that the connection's LOGIN is answered with no.
+	Refused()
+}
 
 // Handle is one connection. It implements player.Newcomer.
 type Handle struct {
-	ref      *stage.Ref
-	link     Link
-	channel  counters.Channel
-	openFast OpenFast
-	count    *counters.Set
-	opened   time.Time
-	alive    atomic.Int64 // nanoseconds after opened
-	bound    atomic.Pointer[player.Attachment]
+	ref     *stage.Ref
+	link    Link
+	edge    Edge
+	count   *counters.Set
+	opened  time.Time
+	alive   atomic.Int64 // nanoseconds after opened
+	bound   atomic.Pointer[player.Attachment]
+	channel counters.Channel
 }
 
 // ended marks a Handle whose connection is gone.
@@ -41,9 +47,9 @@ var ended = new(player.Attachment)
 
 // NewHandle makes the handle of a fresh connection. The actor behind it is
 // spawned by the Supervisor.
-func NewHandle(s *stage.Stage, link Link, channel counters.Channel, open OpenFast, count *counters.Set) *Handle {
+func NewHandle(s *stage.Stage, link Link, channel counters.Channel, edge Edge, count *counters.Set) *Handle {
 	return &Handle{ref: s.NewRef(counters.ActorConnection, stage.LaneLimits{}), link: link, channel: channel,
-		openFast: open, count: count, opened: time.Now()}
+		edge: edge, count: count, opened: time.Now()}
 }
 
 // Attachment returns whom the connection serves, nil before the login is
@@ -80,7 +86,9 @@ func (h *Handle) Link() player.Link { return h.link }
 func (h *Handle) Channel() counters.Channel { return h.channel }
 
 // OpenFast implements player.Newcomer.
-func (h *Handle) OpenFast(peer messages.PeerID) (player.FastLink, uint16) { return h.openFast(peer) }
+func (h *Handle) OpenFast(peer messages.PeerID) (player.FastLink, uint16) {
+	return h.edge.OpenFast(peer)
+}
 
 // Bind implements player.Newcomer.
 func (h *Handle) Bind(a *player.Attachment) bool {
@@ -96,6 +104,7 @@ func (h *Handle) Bind(a *player.Attachment) bool {
 // close (D5).
 func (h *Handle) Refuse() {
 	h.count.Logins.Add(counters.LoginRefused, 1)
+	h.edge.Refused()
 	h.link.Send(wire.NewLoginResult(&wire.LoginResult{}))
 	h.link.Close(messages.CloseNormal)
 }

@@ -144,7 +144,7 @@ func (r *Registry) onCreatePlayers(m CreatePlayerSessions) {
 	case e == nil:
 		m.Reply(nil, notFound(m.Request.GameSessionID))
 	case e.ref == nil:
-		m.Reply(nil, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s is %s, not ACTIVE", e.id, e.published.View().Session.Status))
+		m.Reply(nil, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s is %s, not ACTIVE", e.id, e.published.Session().Status))
 	default:
 		e.ref.Tell(gamesession.CreatePlayers{Request: m.Request, Reply: m.Reply})
 	}
@@ -187,7 +187,7 @@ func (r *Registry) onOver(c *stage.Context, e *entry) {
 	}
 	e.over, e.endedAt = true, c.Now()
 	e.fleet.live--
-	v := e.published.View().Session
+	v := e.published.Session()
 	c.Log().Info().Str("game_session_id", string(e.id)).Str("reason", v.EndText).Msg("game session ended")
 }
 
@@ -244,7 +244,7 @@ func (r *Registry) onDrain(c *stage.Context, m Drain) {
 		if e.ref == nil || e.over {
 			continue
 		}
-		if e.published.View().Session.CurrentPlayers == 0 {
+		if e.published.Session().CurrentPlayers == 0 {
 			r.terminate(e)
 		} else {
 			e.ref.Tell(gamesession.EndWhenEmpty{})

@@ -39,7 +39,7 @@ func (r *Registry) create(c *stage.Context, req messages.CreateGameSession) (*me
 			if !sameRequest(e.request, req) {
 				return nil, messages.Errorf(messages.IdempotentMismatch, "idempotency token %s was used with other parameters", req.IdempotencyToken)
 			}
-			return e.published.View().Session, nil
+			return e.published.Session(), nil
 		}
 	}
 	if f.live >= f.record.GameSessionsMax {
@@ -52,7 +52,7 @@ func (r *Registry) create(c *stage.Context, req messages.CreateGameSession) (*me
 	if req.IdempotencyToken != "" {
 		r.tokens[key] = e
 	}
-	return e.published.View().Session, nil
+	return e.published.Session(), nil
 }
 
 // start makes the record and the actor of a new game session.

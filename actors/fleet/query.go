@@ -17,7 +17,7 @@ func (r *Registry) gameSessions(q messages.GameSessionQuery) ([]*messages.GameSe
 		if q.FleetID != "" && q.FleetID != e.fleet.record.ID {
 			return nil, nil
 		}
-		if g := e.published.View().Session; q.Status == 0 || q.Status == g.Status {
+		if g := e.published.Session(); q.Status == 0 || q.Status == g.Status {
 			return []*messages.GameSession{g}, nil
 		}
 		return nil, nil
@@ -34,7 +34,7 @@ func (r *Registry) gameSessions(q messages.GameSessionQuery) ([]*messages.GameSe
 		if e.fleet != f || q.Location != "" && e.location != q.Location {
 			continue
 		}
-		if g := e.published.View().Session; q.Status == 0 || q.Status == g.Status {
+		if g := e.published.Session(); q.Status == 0 || q.Status == g.Status {
 			found = append(found, g)
 		}
 	}
@@ -46,10 +46,11 @@ func (r *Registry) playerSessions(q messages.PlayerSessionQuery) ([]*messages.Pl
 	switch {
 	case q.PlayerSessionID != "":
 		if e := r.players[q.PlayerSessionID]; e != nil {
-			for _, p := range e.published.View().Players {
-				if p.ID == q.PlayerSessionID {
-					return []*messages.PlayerSession{p}, nil
-				}
+			found := e.published.Players(func(id messages.PlayerSessionID, _ messages.PlayerID, _ messages.PlayerSessionStatus) bool {
+				return id == q.PlayerSessionID
+			})
+			if len(found) > 0 {
+				return found, nil
 			}
 		}
 		return nil, messages.Errorf(messages.NotFound, "player session %s is not known here", q.PlayerSessionID)
@@ -58,21 +59,15 @@ func (r *Registry) playerSessions(q messages.PlayerSessionQuery) ([]*messages.Pl
 		if e == nil {
 			return nil, notFound(q.GameSessionID)
 		}
-		var found []*messages.PlayerSession
-		for _, p := range e.published.View().Players {
-			if q.Status == 0 || q.Status == p.Status {
-				found = append(found, p)
-			}
-		}
-		return found, nil
+		return e.published.Players(func(_ messages.PlayerSessionID, _ messages.PlayerID, s messages.PlayerSessionStatus) bool {
+			return q.Status == 0 || q.Status == s
+		}), nil
 	default:
 		var found []*messages.PlayerSession
 		for _, e := range r.order {
-			for _, p := range e.published.View().Players {
-				if p.PlayerID == q.PlayerID {
-					found = append(found, p)
-				}
-			}
+			found = append(found, e.published.Players(func(_ messages.PlayerSessionID, id messages.PlayerID, _ messages.PlayerSessionStatus) bool {
+				return id == q.PlayerID
+			})...)
 		}
 		slices.SortStableFunc(found, func(a, b *messages.PlayerSession) int { return a.Created.Compare(b.Created) })
 		return found, nil

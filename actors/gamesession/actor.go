@@ -60,9 +60,9 @@ type seat struct {
 	player   *player.Handle
 	durable  *player.Durable
 	ref      *stage.Ref // nil once its actor has stopped
-	record   *messages.PlayerSession
-	waiting  bool // before the gate's answer
-	in       bool // in the roster
+	place    *place     // what the API sees
+	waiting  bool       // before the gate's answer
+	in       bool       // in the roster
 	op       groupOp
 	stash    []*Inbound     // what came behind op
 	ended    []player.Ended // what came behind stash

@@ -100,10 +100,16 @@ func newRoom(tb testing.TB, h script.Handler, members int) *room {
 	}
 }
 
+// noFast is a connection.Edge without a fast channel.
+type noFast struct{}
+
+func (noFast) OpenFast(messages.PeerID) (player.FastLink, uint16) { return nil, 1 }
+func (noFast) Refused()                                           {}
+
 func (r *room) enter(tb testing.TB, id messages.PlayerSessionID) {
 	tb.Helper()
 	d := &drain{done: r.done, want: 1}
-	c := r.system.Connect(d, counters.WS, func(messages.PeerID) (player.FastLink, uint16) { return nil, 1 })
+	c := r.system.Connect(d, counters.WS, noFast{})
 	c.Login(&player.Login{ID: id, From: c, At: time.Now()})
 	select {
 	case <-r.done:

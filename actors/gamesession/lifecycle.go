@@ -171,14 +171,15 @@ func (a *Actor) conclude() {
 	a.phase = over
 	now := a.c.Now()
 	for _, s := range a.order {
-		switch s.record.Status {
+		switch s.place.state() {
 		case messages.PlayerSessionActive:
-			s.set(messages.PlayerSessionCompleted, now)
+			s.place.set(messages.PlayerSessionCompleted, now)
 		case messages.PlayerSessionReserved:
-			s.set(messages.PlayerSessionTimedOut, now)
+			s.place.set(messages.PlayerSessionTimedOut, now)
 		}
 	}
 	a.finished = len(a.order)
+	a.countPlaces()
 	a.record.Terminated = now
 	a.setStatus(messages.GameSessionTerminated)
 }
@@ -204,7 +205,8 @@ func (a *Actor) Stopped(c *stage.Context) {
 func (a *Actor) setStatus(s messages.GameSessionStatus) {
 	a.record.Status = s
 	a.setGauge(counters.GameSessionState(s))
-	a.publish()
+	g := a.record
+	a.o.Published.session.Store(&g)
 }
 
 func (a *Actor) setGauge(g counters.GameSessionState) {
@@ -218,42 +220,6 @@ func (a *Actor) setGauge(g counters.GameSessionState) {
 		a.c.Counters().GameSessions.Add(g, 1)
 	}
 	a.gauge = g
-}
-
-// publish shows the present state to the API. It forgets the oldest finished
-// player sessions over the bound.
-func (a *Actor) publish() {
-	if a.finished > finishedKeptMax {
-		a.forgetFinished()
-	}
-	g := a.record
-	g.CurrentPlayers = len(a.order) - a.finished
-	players := make([]*messages.PlayerSession, len(a.order))
-	for i, s := range a.order {
-		players[i] = s.record
-	}
-	a.o.Published.view.Store(&View{Session: &g, Players: players})
-}
-
-// forgetFinished drops the older half of the finished player sessions, so that
-// the work is spread over many publications.
-func (a *Actor) forgetFinished() {
-	drop := a.finished - finishedKeptMax/2
-	kept := make([]*seat, 0, len(a.order)-drop)
-	var forgotten []messages.PlayerSessionID
-	for _, s := range a.order {
-		if drop > 0 && s.record.Status.Final() && s.ref == nil {
-			drop--
-			a.finished--
-			delete(a.byID, s.player.ID)
-			delete(a.byPlayer, s.player)
-			forgotten = append(forgotten, s.player.ID)
-			continue
-		}
-		kept = append(kept, s)
-	}
-	a.order = kept
-	a.o.Fleet.Tell(SeatsForgotten{Session: a.record.ID, IDs: forgotten})
 }
 
 // onExited handles the end of a child: a player or a group.

@@ -40,22 +40,19 @@ func (a *Actor) onCreatePlayers(m CreatePlayers) {
 	made := SeatsMade{Session: a.record.ID}
 	for _, who := range m.Request.Players {
 		s := a.newSeat(who, now)
-		records = append(records, s.record)
+		records = append(records, s.place.record(&a.record))
 		made.IDs = append(made.IDs, s.player.ID)
 	}
-	a.publish()
+	a.publishPlaces()
 	a.o.Fleet.Tell(made) // before the caller can log in with one
 	m.Reply(records, nil)
 }
 
 func (a *Actor) newSeat(who messages.NewPlayer, now time.Time) *seat {
 	h := player.NewHandle(newPlayerSessionID(), who, now, a.o.Budget, a.c.Counters())
-	s := &seat{player: h, durable: player.NewDurable(h), record: &messages.PlayerSession{
-		ID: h.ID, PlayerID: who.PlayerID, PlayerData: who.PlayerData,
-		GameSessionID: a.record.ID, FleetID: a.record.FleetID,
-		Status: messages.PlayerSessionReserved, Created: now,
-		IPAddress: a.record.IPAddress, DNSName: a.record.DNSName, Port: a.record.Port,
-	}}
+	s := &seat{player: h, durable: player.NewDurable(h),
+		place: &place{id: h.ID, playerID: who.PlayerID, data: who.PlayerData, created: now}}
+	s.place.set(messages.PlayerSessionReserved, now)
 	a.byID[h.ID], a.byPlayer[h] = s, s
 	a.order = append(a.order, s)
 	a.spawnPlayer(s)
@@ -77,7 +74,7 @@ func (a *Actor) spawnPlayer(s *seat) {
 // replacePlayer restarts a crashed player actor with its durable part, or, over
 // the limit, ends the player session (reliability.md 4).
 func (a *Actor) replacePlayer(s *seat) {
-	if a.phase >= closing || s.record.Status.Final() {
+	if a.phase >= closing || s.place.state().Final() {
 		s.player.Close()
 		return
 	}
@@ -237,24 +234,15 @@ func (a *Actor) onStatusChanged(m player.StatusChanged) {
 }
 
 func (a *Actor) setPlayerStatus(s *seat, status messages.PlayerSessionStatus) {
-	if s.record.Status == status || s.record.Status.Final() {
+	if old := s.place.state(); old == status || old.Final() {
 		return
 	}
-	s.set(status, a.c.Now())
+	s.place.set(status, a.c.Now())
 	if status.Final() {
 		a.finished++
+		a.forgetFinished()
 	}
-	a.publish()
-}
-
-// set replaces the seat's record, which is immutable once published.
-func (s *seat) set(status messages.PlayerSessionStatus, now time.Time) {
-	next := *s.record
-	next.Status = status
-	if status.Final() {
-		next.Terminated = now
-	}
-	s.record = &next
+	a.countPlaces()
 }
 
 func scriptPlayer(h *player.Handle) script.Player {

@@ -23,6 +23,9 @@ func (a *Actor) onInbound(in *Inbound) {
 	if s.op.group != 0 {
 		if len(s.stash) >= stashMax {
 			a.c.Counters().Dropped.Add(counters.DropStashFull, 1)
+			if in.Reliable && s.ref != nil { // R2: what is lost ends the player session
+				s.ref.Tell(player.Kick{Reason: "too many messages behind a group operation"})
+			}
 			in.Release()
 			return
 		}

@@ -272,6 +272,7 @@ func (a *Actor) do(c *stage.Context, effect Effect) {
 		a.window.Stop()
 	case StopReservation:
 		a.reservation.Stop()
+		a.reservation = nil
 	case TellDetached:
 		a.o.Session.Tell(WentAway{Player: h, Reason: a.d.fault})
 	case TellLeaving:

@@ -6,12 +6,15 @@
 //     ordered messages keep their place among the data but are never refused.
 //     A message that meets a stopped actor is told so (Undeliverable) instead of
 //     vanishing.
-//   - Shard: one long-lived worker that runs the mailboxes pinned to it, and
-//     flushes what they made dirty once per batch. A worker that user code holds
-//     up is replaced, so that other actors of the shard go on.
+//   - Shard: runs the mailboxes pinned to it, one at a time, and flushes what
+//     they made dirty once per batch. A long-lived worker does, or the reader
+//     whose message found nobody at it: that saves a goroutine switch per
+//     message. One that user code holds up loses the shard to another, so that
+//     other actors go on.
 //   - Guard: a panic ends the actor in order, and its parent learns of it by
-//     Exited, once everything is released. The library never sees a panic, never restarts anything, and a
-//     parent that wants a replacement spawns one under a fresh name.
+//     Exited, once everything is released. The library never sees a panic and
+//     never restarts anything; a parent that wants a replacement spawns one
+//     under a fresh Ref.
 //   - Timers that die with their owner, a clock, unique names, and Await for the
 //     edges instead of the library's futures.
 //

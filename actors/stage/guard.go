@@ -2,7 +2,6 @@ package stage
 
 import (
 	"fmt"
-	"runtime/debug"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -21,7 +20,8 @@ type Actor interface {
 	// or Exited.
 	Receive(c *Context, msg any)
 	// Stopped is called once, last, after all children have stopped. It releases
-	// what the actor holds and must be safe after a panic half way through.
+	// what the actor holds and must be safe after a panic half way through. It
+	// must not spawn, and a timer it starts never fires.
 	Stopped(c *Context)
 }
 
@@ -37,8 +37,12 @@ type Exited struct {
 // kind of actor (reliability.md 4).
 type Panic struct{ Text string }
 
-// Inspect asks an actor for a few words about itself; Reply is called once.
+// Inspect asks an actor for a few words about itself; Reply is called once,
+// with nil by an actor that has nothing to say or is gone.
 type Inspect struct{ Reply func(map[string]string) }
+
+// Undelivered implements Undeliverable.
+func (i Inspect) Undelivered() { i.Reply(nil) }
 
 // Inspector is implemented by actors that answer Inspect.
 type Inspector interface{ Inspect() map[string]string }
@@ -50,42 +54,39 @@ type Context struct {
 
 type guard struct {
 	// set once
-	self   *Ref
-	parent *Ref
-	actor  Actor
-	stage  *Stage
+	self  *Ref
+	actor Actor
+	root  bool
 	// owned by the actor
+	crashed  bool
+	stopped  bool
 	library  actor.Context
 	context  Context
 	children map[string]*Ref // by pid id
 	timers   []*Timer
-	crashed  bool
-	stopped  bool
 }
 
 // Receive implements actor.Actor.
 func (g *guard) Receive(lib actor.Context) {
-	g.library = lib
 	msg := lib.Message()
 	defer g.recover(msg)
 	switch m := msg.(type) {
 	case *actor.Started:
+		g.library = lib
 		g.actor.Started(&g.context)
 	case *actor.Stopping:
 		g.self.mailbox.close()
 		g.stopTimers()
 	case *actor.Stopped:
-		g.self.mailbox.close()
-		g.stopTimers()
 		g.stopOnce()
 	case *actor.Restarting:
 		panic("stage: the library restarts an actor, which a guard rules out")
 	case *actor.Terminated:
 		if child := g.children[m.Who.Id]; child != nil {
 			delete(g.children, m.Who.Id)
-			if !g.crashed && !g.self.mailbox.isClosedFast() {
-				g.actor.Receive(&g.context, Exited{Ref: child, Crash: child.crash})
-			}
+			// By the lane, not at once: what the child told last comes first. A
+			// parent that stops is told no more.
+			g.self.mailbox.postControl(Exited{Ref: child, Crash: child.crash})
 		}
 	case *Timer:
 		if m.due() {
@@ -95,17 +96,17 @@ func (g *guard) Receive(lib actor.Context) {
 	case Panic:
 		panic(m.Text)
 	case Inspect:
-		if i, ok := g.actor.(Inspector); ok {
-			m.Reply(i.Inspect())
-		} else {
-			m.Reply(nil)
-		}
+		g.inspect(m)
 	default:
-		if g.crashed {
-			undelivered(msg)
-			return
-		}
 		g.actor.Receive(&g.context, msg)
+	}
+}
+
+func (g *guard) inspect(m Inspect) {
+	var words map[string]string
+	defer func() { m.Reply(words) }() // also after a panic
+	if i, ok := g.actor.(Inspector); ok {
+		words = i.Inspect()
 	}
 }
 
@@ -114,7 +115,7 @@ func (g *guard) stopOnce() {
 		return
 	}
 	g.stopped = true
-	g.stage.live.Add(g.self.kind, -1)
+	defer g.self.stage.live.Add(g.self.kind, -1)
 	g.actor.Stopped(&g.context)
 }
 
@@ -124,25 +125,30 @@ func (g *guard) recover(msg any) {
 	if r == nil {
 		return
 	}
-	first := !g.crashed
-	g.crashed = true
-	g.stage.count.ActorPanics.Add(1)
-	g.stage.log.Error().Str("actor", g.self.name).Str("message", fmt.Sprintf("%T", msg)).
-		Str("panic", fmt.Sprint(r)).Bytes("stack", debug.Stack()).Msg("actor panicked")
-	if !first || g.stopped {
+	g.self.stage.panicked(g.self.name, msg, r)
+	if g.crashed {
 		return
 	}
+	g.crashed = true
+	g.self.crash = crashText(r)
 	g.self.mailbox.close()
-	g.self.crash = fmt.Sprint(r)
-	if g.parent == nil && g.stage.onRootCrash != nil {
-		g.stage.onRootCrash(g.self.crash)
+	g.self.mailbox.stop() // without effect if it was in Stopped
+	if g.root && g.self.stage.onRootCrash != nil {
+		g.self.stage.onRootCrash(g.self.crash)
 	}
-	g.library.Stop(g.library.Self())
+}
+
+// crashText is never empty, which would look like an orderly stop.
+func crashText(r any) string {
+	if text := fmt.Sprint(r); text != "" {
+		return text
+	}
+	return "panic"
 }
 
 func (g *guard) stopTimers() {
 	for len(g.timers) > 0 {
-		g.timers[0].Stop()
+		g.timers[len(g.timers)-1].Stop()
 	}
 }
 
@@ -150,27 +156,31 @@ func (g *guard) stopTimers() {
 func (c *Context) Self() *Ref { return c.guard.self }
 
 // Now returns the wall clock.
-func (c *Context) Now() time.Time { return c.guard.stage.Now() }
+func (c *Context) Now() time.Time { return c.guard.self.stage.Now() }
 
-// Log returns a logger that names the actor.
-func (c *Context) Log() *zerolog.Logger { return &c.guard.stage.log }
+// Log returns a logger that names the actor. It is made anew: keep it, or call
+// it where it is rare.
+func (c *Context) Log() *zerolog.Logger {
+	log := c.guard.self.stage.log.With().Str("actor", c.guard.self.name).Logger()
+	return &log
+}
 
 // Counters returns what the host counts.
-func (c *Context) Counters() *counters.Set { return c.guard.stage.count }
+func (c *Context) Counters() *counters.Set { return c.guard.self.stage.count }
 
 // Stage returns the stage, for making Refs.
-func (c *Context) Stage() *Stage { return c.guard.stage }
+func (c *Context) Stage() *Stage { return c.guard.self.stage }
 
-// Spawn starts a child behind ref. Messages sent to ref before are delivered
-// after Started. Every child is reported by Exited in the end.
+// Spawn starts a child behind ref, which must be fresh. Messages sent to ref
+// before are delivered after Started. Every child is reported by Exited in the
+// end, unless its parent stops first.
 func (c *Context) Spawn(ref *Ref, a Actor) {
 	g := c.guard
-	props := g.stage.props(ref, a, g.self)
-	pid, err := g.library.SpawnNamed(props, ref.name)
-	if err != nil {
-		panic(fmt.Sprintf("stage: spawn %s: %v", ref.name, err)) // names are unique: a bug
+	if g.stopped {
+		ref.Stop()
+		panic("stage: " + g.self.name + " spawns " + ref.name + " in Stopped")
 	}
-	ref.pid.Store(pid)
+	pid := g.self.stage.spawn(g.library, ref, a, false)
 	if g.children == nil {
 		g.children = make(map[string]*Ref)
 	}
@@ -180,18 +190,17 @@ func (c *Context) Spawn(ref *Ref, a Actor) {
 // Children returns the number of children that have not exited.
 func (c *Context) Children() int { return len(c.guard.children) }
 
-// StopSelf ends the actor after the message in hand.
+// StopSelf ends the actor after the message in hand; what waits is undelivered.
 func (c *Context) StopSelf() {
 	c.guard.self.mailbox.close()
-	c.guard.library.Stop(c.guard.library.Self())
+	c.guard.self.mailbox.stop()
 }
 
 // Dirty has f flushed at the end of the batch, once per call. The caller keeps
 // from calling it twice for the same output.
-func (c *Context) Dirty(f Flusher) {
-	if w := c.guard.self.mailbox.worker; w != nil {
-		w.markDirty(f)
-		return
-	}
-	f.Flush()
-}
+func (c *Context) Dirty(f Flusher) { c.guard.self.mailbox.shard.markDirty(f) }
+
+// Yield lets the other actors of the shard that have messages go first, before
+// the actor's next message: for one that has asked a neighbour something whose
+// answer the messages behind must wait for.
+func (c *Context) Yield() { c.guard.self.mailbox.yield() }

@@ -3,6 +3,7 @@ package stage
 import (
 	"errors"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/asynkron/protoactor-go/actor"
@@ -20,13 +21,17 @@ var (
 // once, from any goroutine, when the message will not reach its actor.
 type Undeliverable interface{ Undelivered() }
 
-// Sized is implemented by data messages that count against a byte bound.
+// Sized is implemented by messages that count against a byte bound also when
+// they are sent in order; data says its size as it is posted.
 type Sized interface{ Size() int }
 
 // LaneLimits bound the data lane. Zero means no bound of that kind.
 type LaneLimits struct {
 	MessagesMax int
-	BytesMax    int
+	// BytesMax may be passed by one message that is larger than half of it: a
+	// lane at most half full takes any message, or AwaitRoom would promise room
+	// that is not there.
+	BytesMax int
 }
 
 // Mailbox is the actor.Mailbox of every actor. Lanes, first to last:
@@ -38,69 +43,88 @@ type Mailbox struct {
 	shard  *Shard
 	// set once by RegisterHandlers, before the first run
 	invoker actor.MessageInvoker
-	// owned by the worker that runs the mailbox
-	worker *worker
+	// yielded belongs to the worker that runs the mailbox; see yield
+	yielded bool
+	// urgent is set under mu when something should go before the data that the
+	// worker has in hand; the worker looks between messages
+	urgent atomic.Bool
 
 	mu sync.Mutex
 	// guarded by mu
 	system    ring[any]
 	control   ring[any]
-	data      ring[any]
+	data      ring[parcel]
 	dataBytes int
 	scheduled bool
 	started   bool
+	stopping  bool          // a stop was asked for
 	closed    bool          // user lanes refuse
 	room      chan struct{} // made by a waiter, closed when the data lane is half empty
 }
 
+// parcel is a message of the data lane with what it counts.
+type parcel struct {
+	msg  any
+	size int
+}
+
 // runBatch is how many data messages are taken per lock; runMax how many
-// before the shard's other mailboxes get their turn.
+// messages of any kind before the shard's other mailboxes get their turn.
 const (
 	runBatch = 32
 	runMax   = 512
 )
+
+// stopMessage is the library's own; PostSystemMessage takes nothing else for it.
+var stopMessage any = &actor.Stop{}
 
 // postControl queues msg on the control lane.
 func (m *Mailbox) postControl(msg any) bool {
 	m.mu.Lock()
 	if m.closed {
 		m.mu.Unlock()
-		undelivered(msg)
+		m.undelivered(msg)
 		return false
 	}
 	m.control.push(msg)
-	m.scheduleLocked()
+	m.urgent.Store(true)
+	m.scheduleLocked(false)
 	return true
 }
 
-// postData queues msg on the data lane unless it is full.
-func (m *Mailbox) postData(msg any, size int) error {
+// postData queues msg on the data lane unless it is full. With here, the caller
+// runs the mailbox itself if nobody else is at its shard.
+func (m *Mailbox) postData(msg any, size int, here bool) error {
 	m.mu.Lock()
 	if m.closed {
 		m.mu.Unlock()
 		return ErrStopped
 	}
-	if m.limits.MessagesMax > 0 && m.data.n >= m.limits.MessagesMax ||
-		m.limits.BytesMax > 0 && m.dataBytes+size > m.limits.BytesMax {
+	if m.fullLocked(size) {
 		m.mu.Unlock()
 		return ErrFull
 	}
 	m.dataBytes += size
-	m.data.push(msg)
-	m.scheduleLocked()
+	m.data.push(parcel{msg, size})
+	m.scheduleLocked(here)
 	return nil
 }
 
 // postOrdered queues msg behind the data that is there, whatever the bound.
 func (m *Mailbox) postOrdered(msg any) bool {
+	size := 0
+	if s, ok := msg.(Sized); ok {
+		size = s.Size()
+	}
 	m.mu.Lock()
 	if m.closed {
 		m.mu.Unlock()
-		undelivered(msg)
+		m.undelivered(msg)
 		return false
 	}
-	m.data.push(msg)
-	m.scheduleLocked()
+	m.dataBytes += size
+	m.data.push(parcel{msg, size})
+	m.scheduleLocked(false)
 	return true
 }
 
@@ -125,22 +149,51 @@ func (m *Mailbox) awaitRoom(d time.Duration) {
 	}
 }
 
-func (m *Mailbox) halfEmptyLocked() bool {
-	return (m.limits.MessagesMax == 0 || m.data.n <= m.limits.MessagesMax/2) &&
-		(m.limits.BytesMax == 0 || m.dataBytes <= m.limits.BytesMax/2)
+func (m *Mailbox) fullLocked(size int) bool {
+	l := &m.limits
+	return l.MessagesMax > 0 && m.data.len() >= l.MessagesMax ||
+		l.BytesMax > 0 && m.dataBytes+size > l.BytesMax && m.dataBytes > l.BytesMax/2
 }
 
-// scheduleLocked hands the mailbox to its shard unless it is there already. It
-// releases mu.
-func (m *Mailbox) scheduleLocked() {
+func (m *Mailbox) halfEmptyLocked() bool {
+	l := &m.limits
+	return (l.MessagesMax == 0 || m.data.len() <= l.MessagesMax/2) &&
+		(l.BytesMax == 0 || m.dataBytes <= l.BytesMax/2)
+}
+
+// scheduleLocked hands the mailbox to its shard unless it is there already; with
+// here, the caller may have to run it. It releases mu.
+func (m *Mailbox) scheduleLocked(here bool) {
 	hand := m.started && !m.scheduled
 	if hand {
 		m.scheduled = true
 	}
 	m.mu.Unlock()
-	if hand {
+	switch {
+	case !hand:
+	case here:
+		m.shard.runHere(m)
+	default:
 		m.shard.schedule(m)
 	}
+}
+
+// stop asks the library for the actor's end. An actor that is not spawned yet
+// gets no more messages, and ends as soon as it has started.
+func (m *Mailbox) stop() {
+	m.mu.Lock()
+	if m.stopping {
+		m.mu.Unlock()
+		return
+	}
+	m.stopping = true
+	if !m.started {
+		m.closeLocked()
+		return
+	}
+	m.system.push(stopMessage)
+	m.urgent.Store(true)
+	m.scheduleLocked(false)
 }
 
 // close makes the user lanes refuse and tells what is in them that it will not
@@ -151,56 +204,49 @@ func (m *Mailbox) close() {
 		m.mu.Unlock()
 		return
 	}
+	m.closeLocked()
+}
+
+// closeLocked is close for an open mailbox. It releases mu.
+func (m *Mailbox) closeLocked() {
 	m.closed = true
-	control, data := m.control, m.data
-	m.control, m.data, m.dataBytes = ring[any]{}, ring[any]{}, 0
-	room := m.room
-	m.room = nil
+	m.urgent.Store(true) // what the worker has in hand is given back
+	control, data, room := m.control, m.data, m.room
+	m.control, m.data, m.dataBytes, m.room = ring[any]{}, ring[parcel]{}, 0, nil
 	m.mu.Unlock()
 	if room != nil {
 		close(room)
 	}
-	for _, lane := range []*ring[any]{&control, &data} {
-		for msg, ok := lane.pop(); ok; msg, ok = lane.pop() {
-			undelivered(msg)
-		}
+	for msg, ok := control.pop(); ok; msg, ok = control.pop() {
+		m.undelivered(msg)
 	}
-}
-
-func (m *Mailbox) isClosed() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.closed
+	for p, ok := data.pop(); ok; p, ok = data.pop() {
+		m.undelivered(p.msg)
+	}
 }
 
 // depth returns the number of user messages that wait.
 func (m *Mailbox) depth() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.control.n + m.data.n
+	return m.control.len() + m.data.len()
 }
 
 // run delivers messages until the mailbox is empty or has had its share, and
-// reports whether it wants another turn. Only one worker runs a mailbox at a time.
+// reports whether it wants another turn. Only one worker runs a mailbox at a
+// time: once scheduled is false, it is no longer this one's.
 func (m *Mailbox) run(w *worker) (again bool) {
-	m.worker = w
-	defer func() { m.worker = nil }()
-	batch := w.batch[:]
 	for handled := 0; ; {
+		if m.yielded || handled >= runMax || handled > 0 && m.shard.overdue() {
+			m.yielded = false
+			return true
+		}
 		m.mu.Lock()
 		if msg, ok := m.system.pop(); ok {
 			m.mu.Unlock()
 			m.invoker.InvokeSystemMessage(msg)
+			handled++
 			continue
-		}
-		if m.control.n == 0 && m.data.n == 0 {
-			m.scheduled = false
-			m.mu.Unlock()
-			return false
-		}
-		if handled >= runMax {
-			m.mu.Unlock()
-			return true
 		}
 		if msg, ok := m.control.pop(); ok {
 			m.mu.Unlock()
@@ -208,17 +254,16 @@ func (m *Mailbox) run(w *worker) (again bool) {
 			handled++
 			continue
 		}
+		m.urgent.Store(false)
+		if m.data.len() == 0 {
+			m.scheduled = false
+			m.mu.Unlock()
+			return false
+		}
 		n := 0
-		for n < len(batch) {
-			msg, ok := m.data.pop()
-			if !ok {
-				break
-			}
-			if s, ok := msg.(Sized); ok {
-				m.dataBytes -= s.Size()
-			}
-			batch[n] = msg
-			n++
+		for ; n < len(w.batch) && m.data.len() > 0; n++ {
+			w.batch[n], _ = m.data.pop()
+			m.dataBytes -= w.batch[n].size
 		}
 		room := m.room
 		if room != nil && m.halfEmptyLocked() {
@@ -230,32 +275,62 @@ func (m *Mailbox) run(w *worker) (again bool) {
 		if room != nil {
 			close(room)
 		}
-		m.deliver(batch[:n])
-		handled += n
+		handled += m.deliver(w.batch[:n])
 	}
 }
 
-// deliver hands a batch of data to the actor. If the actor fails or asks for
-// its stop half way, what is left is undelivered.
-func (m *Mailbox) deliver(batch []any) {
-	for i, msg := range batch {
-		batch[i] = nil
-		if m.isClosedFast() {
-			undelivered(msg)
-			continue
+// deliver hands a batch of data to the actor and returns how many it took. What
+// is left when something more urgent comes, or the actor ends, is given back.
+func (m *Mailbox) deliver(batch []parcel) (taken int) {
+	for i := range batch {
+		if m.urgent.Load() {
+			m.giveBack(batch[i:])
+			return i
 		}
+		msg := batch[i].msg
+		batch[i] = parcel{}
 		m.invoker.InvokeUserMessage(msg)
 	}
+	return len(batch)
 }
 
-// isClosedFast reads closed without the lock: only the goroutine that runs the
-// mailbox closes it.
+// giveBack puts data where it came from; if the actor has ended meanwhile, it
+// is undelivered.
+func (m *Mailbox) giveBack(batch []parcel) {
+	defer clear(batch)
+	if m.isClosedFast() {
+		for _, p := range batch {
+			m.undelivered(p.msg)
+		}
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for i := len(batch) - 1; i >= 0; i-- {
+		m.data.pushFront(batch[i])
+		m.dataBytes += batch[i].size
+	}
+}
+
+// yield ends the turn after the message in hand. To be called by the actor.
+func (m *Mailbox) yield() {
+	m.yielded = true
+	m.urgent.Store(true) // data in hand is given back
+}
+
+// isClosedFast reads closed without the lock: once the mailbox has started,
+// only the goroutine that runs it closes it.
 func (m *Mailbox) isClosedFast() bool { return m.closed }
 
-func undelivered(msg any) {
-	if u, ok := msg.(Undeliverable); ok {
-		u.Undelivered()
+// undelivered tells a message. A panic in there is the message's own affair:
+// neither the other messages nor the worker may suffer.
+func (m *Mailbox) undelivered(msg any) {
+	u, ok := msg.(Undeliverable)
+	if !ok {
+		return
 	}
+	defer m.shard.stage.contain("undelivered", msg)
+	u.Undelivered()
 }
 
 // PostUserMessage implements actor.Mailbox: control lane.
@@ -266,7 +341,8 @@ func (m *Mailbox) PostUserMessage(msg any) { m.postControl(msg) }
 func (m *Mailbox) PostSystemMessage(msg any) {
 	m.mu.Lock()
 	m.system.push(msg)
-	m.scheduleLocked()
+	m.urgent.Store(true)
+	m.scheduleLocked(false)
 }
 
 // RegisterHandlers implements actor.Mailbox.
@@ -274,11 +350,15 @@ func (m *Mailbox) RegisterHandlers(invoker actor.MessageInvoker, _ actor.Dispatc
 	m.invoker = invoker
 }
 
-// Start implements actor.Mailbox: what was posted before runs now.
+// Start implements actor.Mailbox: what was posted before runs now. The library
+// has posted Started, so a stop that came earlier has its place behind it.
 func (m *Mailbox) Start() {
 	m.mu.Lock()
 	m.started = true
-	m.scheduleLocked()
+	if m.stopping {
+		m.system.push(stopMessage)
+	}
+	m.scheduleLocked(false)
 }
 
 // UserMessageCount implements actor.Mailbox.

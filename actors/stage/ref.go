@@ -4,8 +4,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/asynkron/protoactor-go/actor"
-
 	"troupe/messages/counters"
 )
 
@@ -17,7 +15,7 @@ type Ref struct {
 	kind    counters.ActorKind
 	name    string
 	mailbox Mailbox
-	pid     atomic.Pointer[actor.PID]
+	spawned atomic.Bool
 	// written by the actor before it stops, read by its parent after
 	crash string
 }
@@ -37,11 +35,18 @@ func (r *Ref) Tell(msg any) bool { return r.mailbox.postControl(msg) }
 // bounded otherwise. It reports as Tell does.
 func (r *Ref) TellInOrder(msg any) bool { return r.mailbox.postOrdered(msg) }
 
-// Post sends a data message of a size in bytes, which must be what its Size
-// method returns, if it has one. The error is ErrFull or ErrStopped; the
-// message then stays the caller's.
-func (r *Ref) Post(msg any, size int) error {
-	err := r.mailbox.postData(msg, size)
+// Post sends a data message that counts size bytes. The error is ErrFull or
+// ErrStopped; the message then stays the caller's.
+func (r *Ref) Post(msg any, size int) error { return r.post(msg, size, false) }
+
+// PostRun is Post by a goroutine that has time: if nobody is at the actor's
+// shard, it runs the actor itself, and what it flushes, before it returns. For
+// the readers of connections; never from inside an actor, nor with a lock held
+// that an actor or a Flusher may want.
+func (r *Ref) PostRun(msg any, size int) error { return r.post(msg, size, true) }
+
+func (r *Ref) post(msg any, size int, here bool) error {
+	err := r.mailbox.postData(msg, size, here)
 	if err == ErrFull {
 		r.stage.count.MailboxOverflow.Add(1)
 	}
@@ -52,12 +57,11 @@ func (r *Ref) Post(msg any, size int) error {
 // d is over. For reader goroutines, never for actors.
 func (r *Ref) AwaitRoom(d time.Duration) { r.mailbox.awaitRoom(d) }
 
-// Depth returns the number of messages that wait.
+// Depth returns the number of messages that wait, not counting the few that
+// the worker has in hand.
 func (r *Ref) Depth() int { return r.mailbox.depth() }
 
-// Stop ends the actor after the message in hand; what waits is undelivered.
-func (r *Ref) Stop() {
-	if pid := r.pid.Load(); pid != nil {
-		r.stage.system.Root.Stop(pid)
-	}
-}
+// Stop ends the actor after the message in hand; what waits is undelivered. If
+// the Ref has no actor yet, what is sent is undelivered from now on, and an
+// actor spawned behind it stops once it has started.
+func (r *Ref) Stop() { r.mailbox.stop() }

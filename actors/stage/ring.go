@@ -3,19 +3,32 @@ package stage
 // ring is a growing first-in first-out queue. Empty and large, it gives its
 // memory back.
 type ring[T any] struct {
-	buf  []T
-	head int
-	n    int
+	buf  []T // its length is a power of two, or zero
+	head uint32
+	n    uint32
 }
 
-// ringKeepMax is the capacity an empty ring may keep, in entries.
-const ringKeepMax = 32
+// ringKeepMax is the capacity an empty ring may keep, in entries: what a burst
+// of one batch needs, so that a steady stream allocates nothing.
+const ringKeepMax = 2 * runBatch
+
+// ringMin is the capacity of a ring that holds anything. Most hold one entry,
+// and there are many.
+const ringMin = 2
+
+func (r *ring[T]) len() int { return int(r.n) }
 
 func (r *ring[T]) push(v T) {
-	if r.n == len(r.buf) {
-		r.grow()
-	}
-	r.buf[(r.head+r.n)&(len(r.buf)-1)] = v
+	r.reserve()
+	r.buf[r.at(r.n)] = v
+	r.n++
+}
+
+// pushFront puts v before all others.
+func (r *ring[T]) pushFront(v T) {
+	r.reserve()
+	r.head = r.at(uint32(len(r.buf)) - 1)
+	r.buf[r.head] = v
 	r.n++
 }
 
@@ -25,7 +38,7 @@ func (r *ring[T]) pop() (v T, ok bool) {
 	}
 	var zero T
 	v, r.buf[r.head] = r.buf[r.head], zero
-	r.head = (r.head + 1) & (len(r.buf) - 1)
+	r.head = r.at(1)
 	if r.n--; r.n == 0 {
 		r.head = 0
 		if len(r.buf) > ringKeepMax {
@@ -35,10 +48,17 @@ func (r *ring[T]) pop() (v T, ok bool) {
 	return v, true
 }
 
-func (r *ring[T]) grow() {
-	next := make([]T, max(4, 2*len(r.buf)))
+// at returns the index of the entry i places behind the head.
+func (r *ring[T]) at(i uint32) uint32 { return (r.head + i) & uint32(len(r.buf)-1) }
+
+// reserve makes room for one more.
+func (r *ring[T]) reserve() {
+	if int(r.n) < len(r.buf) {
+		return
+	}
+	next := make([]T, max(ringMin, 2*len(r.buf)))
 	for i := range r.n {
-		next[i] = r.buf[(r.head+i)&(len(r.buf)-1)]
+		next[i] = r.buf[r.at(i)]
 	}
 	r.buf, r.head = next, 0
 }

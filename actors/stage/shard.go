@@ -1,21 +1,23 @@
 package stage
 
 import (
+	"math"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
 // Flusher is something that gathers output during a batch and sends it at the
-// end. Flush must not block.
+// end. Flush must not block. Two calls never overlap, but one may come while an
+// actor that holds up its worker still adds output.
 type Flusher interface{ Flush() }
 
 // FlushPolicy says when a shard flushes what its actors made dirty.
 type FlushPolicy struct {
 	// Interval 0 flushes after every batch of one mailbox. A positive interval
-	// gathers for that long, also when idle: 15 ms suits crowds. Negative (the
-	// default is Adaptive) flushes at once while the shard keeps up, and at the
-	// latest after HoldMax while mailboxes are waiting.
+	// gathers for that long, also when idle: 15 ms suits crowds. Negative
+	// (Adaptive) flushes at once while the shard keeps up, and at the latest
+	// after HoldMax while mailboxes are waiting.
 	Interval time.Duration
 }
 
@@ -26,202 +28,301 @@ const Adaptive time.Duration = -1
 // third of a 60 Hz frame.
 const HoldMax = 5 * time.Millisecond
 
-// Shard runs mailboxes, one at a time, on a worker of its own.
+// flushKeepMax is the capacity a list of flushers may keep.
+const flushKeepMax = 4096
+
+// inlineMailboxes is how many mailboxes a poster runs at most before the
+// shard's own worker takes over: enough that a burst needs no wake-up, few
+// enough that a connection's reader gets back to reading.
+const inlineMailboxes = 16
+
+// Shard runs the mailboxes pinned to it, one at a time. Whoever runs them owns
+// the shard: its own worker, or a poster that found nobody at it (Ref.PostRun),
+// which saves the wake-up of a goroutine for every message.
 type Shard struct {
+	stage  *Stage
 	policy FlushPolicy
+	born   time.Time
+	// dirtySince is when the first of dirty was added, counted from a nanosecond
+	// before born; 0 means that nothing is dirty. Written under mu.
+	dirtySince atomic.Int64
 
 	mu   sync.Mutex
-	wake sync.Cond
+	wake sync.Cond // own waits here while it has nothing to run or flush
 	// guarded by mu
-	ready   ring[*Mailbox]
-	current *worker
-	closed  bool
-	done    sync.WaitGroup
+	ready    ring[*Mailbox]
+	owner    *worker // who runs mailboxes now; nil: nobody
+	own      *worker // the one with a goroutine to itself
+	poster   *worker // kept for the next poster; nil: make one
+	dirty    []Flusher
+	spare    []Flusher   // an empty list for dirty, while the other is flushed
+	flushing bool        // a worker is at it, until nothing is dirty
+	idle     *time.Timer // wakes own when it should flush
+	closed   bool
+	// strangers is how many workers still run a batch after they lost the shard
+	strangers int
+	done      sync.WaitGroup // counts own, and the strangers that were own
 }
 
-// worker is one goroutine that serves a shard. It is replaced when an actor
-// holds it up (Stage.watch).
+// worker is one owner of a shard. If an actor holds it up, it loses the shard
+// (Stage.watch), and ends once that actor's batch is done.
 type worker struct {
 	shard *Shard
-	batch [runBatch]any // scratch of the mailbox that runs
+	batch [runBatch]parcel // scratch of the mailbox that runs
 	// turn is odd while a mailbox runs; it changes with every run.
-	turn     atomic.Uint64
-	replaced atomic.Bool
-
-	mu sync.Mutex
-	// guarded by mu
-	dirty []Flusher
-	since time.Time // when the first of dirty was added
-	spare []Flusher
+	turn atomic.Uint64
 }
 
-func newShard(policy FlushPolicy) *Shard {
-	s := &Shard{policy: policy}
+func newShard(stage *Stage, policy FlushPolicy) *Shard {
+	s := &Shard{stage: stage, policy: policy, born: time.Now()}
 	s.wake.L = &s.mu
-	s.replaceWorker()
+	s.startWorkerLocked()
 	return s
 }
 
+// startWorkerLocked starts a worker and makes it the shard's own, in place of
+// the one before.
+func (s *Shard) startWorkerLocked() {
+	s.own = &worker{shard: s}
+	s.done.Add(1)
+	go s.own.loop()
+}
+
+// schedule queues m and sees to it that somebody runs it.
 func (s *Shard) schedule(m *Mailbox) {
 	s.mu.Lock()
+	s.scheduleLocked(m)
+	s.mu.Unlock()
+}
+
+func (s *Shard) scheduleLocked(m *Mailbox) {
 	s.ready.push(m)
-	s.mu.Unlock()
-	s.wake.Signal()
-}
-
-// replaceWorker starts a worker and makes it the shard's own. What the old one
-// held dirty goes to the new one.
-func (s *Shard) replaceWorker() {
-	s.mu.Lock()
-	old := s.current
-	w := &worker{shard: s}
-	s.current = w
-	s.done.Add(1)
-	s.mu.Unlock()
-	if old != nil {
-		old.replaced.Store(true)
-		old.mu.Lock()
-		w.dirty, w.since = old.dirty, old.since
-		old.dirty = nil
-		old.mu.Unlock()
-		s.wake.Broadcast() // the old one may have finished and wait
+	if s.owner == nil {
+		s.wake.Signal()
 	}
-	go w.loop()
 }
 
-// loop runs ready mailboxes until the shard closes or the worker is replaced.
-func (w *worker) loop() {
-	defer w.shard.done.Done()
-	for {
-		m := w.next()
-		if m == nil {
-			w.flush()
-			return
+// runHere runs m in the caller's goroutine if nobody owns the shard, and else
+// queues it. With a fixed flush interval it always queues: the flush must wait.
+func (s *Shard) runHere(m *Mailbox) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.owner != nil || s.ready.len() > 0 || s.closed || s.policy.Interval > 0 {
+		s.scheduleLocked(m)
+		return
+	}
+	w := s.poster
+	if w == nil {
+		w = &worker{shard: s}
+	}
+	s.owner, s.poster = w, nil
+	s.ready.push(m)
+	if w.serveLocked(inlineMailboxes) {
+		s.poster = w
+	}
+}
+
+// serveLocked runs ready mailboxes, up to limit of them, and flushes as the
+// policy says. It lets go of mu meanwhile. The worker must own the shard, and
+// owns it no more after; false means that the shard was taken from it.
+func (w *worker) serveLocked(limit int) bool {
+	s := w.shard
+	for ; limit > 0; limit-- {
+		m, ok := s.ready.pop()
+		if !ok {
+			break
 		}
+		s.mu.Unlock()
 		w.turn.Add(1)
 		again := m.run(w)
 		w.turn.Add(1)
+		s.mu.Lock()
 		if again {
-			w.shard.schedule(m)
+			s.scheduleLocked(m)
 		}
-		if w.replaced.Load() {
-			w.flush()
-			return
+		if s.dueLocked() {
+			s.flushLocked()
 		}
-		w.flushIfDue()
+		if s.owner != w {
+			s.strangers--
+			s.wake.Broadcast() // own may wait for this to end
+			return false
+		}
 	}
+	s.owner = nil
+	if s.ready.len() > 0 || len(s.dirty) > 0 || s.closed {
+		s.wake.Signal()
+	}
+	return true
 }
 
-// next waits for a ready mailbox; nil means that the worker should end. Before
-// it waits it flushes, as the policy says.
-func (w *worker) next() *Mailbox {
+// loop is the shard's own worker: it runs what nobody else does, and flushes
+// what was gathered while idle, until the shard closes or is taken from it.
+func (w *worker) loop() {
 	s := w.shard
+	defer s.done.Done()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for {
-		if w.replaced.Load() {
-			s.wake.Signal() // a signal meant for the new worker may have come here
-			return nil
-		}
-		if m, ok := s.ready.pop(); ok {
-			return m
-		}
-		if s.closed {
-			return nil
-		}
-		if wait, dirty := w.untilFlush(); dirty {
-			s.mu.Unlock()
-			if wait <= 0 {
-				w.flush()
-			} else {
-				// The function takes the lock, so it cannot signal before the wait.
-				t := time.AfterFunc(wait, s.nudge)
-				s.mu.Lock()
-				if s.ready.n == 0 && !s.closed {
-					s.wake.Wait()
-				}
-				t.Stop()
-				continue
+	for s.own == w {
+		wait := s.untilFlushLocked()
+		switch {
+		case s.owner != nil:
+			s.wake.Wait()
+		case s.ready.len() > 0:
+			s.owner = w
+			w.serveLocked(math.MaxInt)
+		case wait == 0 || wait > 0 && s.closed:
+			s.flushLocked()
+		case s.closed && s.strangers == 0:
+			return
+		default:
+			if wait > 0 {
+				s.nudgeLocked(wait)
 			}
-			s.mu.Lock()
-			continue
+			s.wake.Wait()
 		}
-		s.wake.Wait()
 	}
+	s.wake.Signal() // a signal meant for the new worker may have come here
 }
 
-func (s *Shard) nudge() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.wake.Broadcast()
+// never is how long to wait when nothing is to be flushed.
+const never time.Duration = -1
+
+// untilFlushLocked returns how long an idle worker should still gather.
+func (s *Shard) untilFlushLocked() time.Duration {
+	if len(s.dirty) == 0 || s.flushing {
+		return never
+	}
+	return max(0, s.policy.Interval-s.gathered())
 }
 
-// untilFlush says whether anything is dirty and how long an idle worker should
-// still gather.
-func (w *worker) untilFlush() (wait time.Duration, dirty bool) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if len(w.dirty) == 0 {
-		return 0, false
-	}
-	if i := w.shard.policy.Interval; i > 0 {
-		return i - time.Since(w.since), true
-	}
-	return 0, true
-}
-
-// flushIfDue flushes after a run if the policy does not want to gather longer.
-func (w *worker) flushIfDue() {
-	w.mu.Lock()
-	n, since := len(w.dirty), w.since
-	w.mu.Unlock()
-	if n == 0 {
+// nudgeLocked has a waiting worker look again after d. The nudge takes the
+// lock, which the caller holds until it waits: it cannot come too early.
+func (s *Shard) nudgeLocked(d time.Duration) {
+	if s.idle != nil {
+		s.idle.Reset(d)
 		return
 	}
-	switch i := w.shard.policy.Interval; {
-	case i == 0:
-	case i > 0:
-		if time.Since(since) < i {
-			return
-		}
-	default:
-		s := w.shard
+	s.idle = time.AfterFunc(d, func() {
 		s.mu.Lock()
-		waiting := s.ready.n
+		defer s.mu.Unlock()
+		s.wake.Broadcast()
+	})
+}
+
+// gathered returns how long the oldest dirty flusher has waited, 0 if there is
+// none.
+func (s *Shard) gathered() time.Duration {
+	since := s.dirtySince.Load()
+	if since == 0 {
+		return 0
+	}
+	return time.Since(s.born) + 1 - time.Duration(since)
+}
+
+// dueLocked reports whether the policy wants a flush after a run.
+func (s *Shard) dueLocked() bool {
+	switch i := s.policy.Interval; {
+	case len(s.dirty) == 0:
+		return false
+	case i >= 0:
+		return s.gathered() >= i
+	default:
+		return s.ready.len() == 0 || s.gathered() >= HoldMax
+	}
+}
+
+// overdue reports whether a mailbox that still has messages should pause for
+// the flush.
+func (s *Shard) overdue() bool {
+	limit := HoldMax
+	if s.policy.Interval > 0 {
+		limit = s.policy.Interval
+	}
+	return s.gathered() >= limit
+}
+
+// flushLocked flushes until nothing is dirty. It lets go of mu meanwhile. If
+// another worker is at it, that one takes what is dirty too.
+func (s *Shard) flushLocked() {
+	if s.flushing {
+		return
+	}
+	s.flushing = true
+	for len(s.dirty) > 0 {
+		dirty := s.dirty
+		s.dirty, s.spare = s.spare, nil
+		s.dirtySince.Store(0)
 		s.mu.Unlock()
-		if waiting > 0 && time.Since(since) < HoldMax {
-			return
+		for i, f := range dirty {
+			s.flush(f)
+			dirty[i] = nil
+		}
+		s.mu.Lock()
+		if cap(dirty) <= flushKeepMax {
+			s.spare = dirty[:0]
 		}
 	}
-	w.flush()
+	s.flushing = false
 }
 
-func (w *worker) flush() {
-	w.mu.Lock()
-	dirty := w.dirty
-	w.dirty, w.spare = w.spare[:0], nil
-	w.mu.Unlock()
-	for i, f := range dirty {
-		f.Flush()
-		dirty[i] = nil
-	}
-	w.mu.Lock()
-	if cap(dirty) <= 4096 {
-		w.spare = dirty[:0]
-	}
-	w.mu.Unlock()
+// flush keeps a panic of one flusher from the others and from the worker.
+func (s *Shard) flush(f Flusher) {
+	defer s.stage.contain("flush", f)
+	f.Flush()
 }
 
-func (w *worker) markDirty(f Flusher) {
-	w.mu.Lock()
-	if len(w.dirty) == 0 {
-		w.since = time.Now()
+// markDirty has f flushed as the policy says.
+func (s *Shard) markDirty(f Flusher) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.dirty) == 0 {
+		s.dirtySince.Store(int64(time.Since(s.born)) + 1)
+		if s.owner == nil {
+			s.wake.Signal() // the actor's worker lost the shard
+		}
 	}
-	w.dirty = append(w.dirty, f)
-	w.mu.Unlock()
+	s.dirty = append(s.dirty, f)
 }
 
-// close ends the worker once its mailboxes are empty.
+// sight is what the watch saw of a shard.
+type sight struct {
+	owner *worker
+	turn  uint64
+}
+
+// takeOver takes the shard from an owner that still runs the batch of the last
+// sight while something waits behind it: the batch goes on as that of a
+// stranger. It returns a new sight, and how many mailboxes waited if it took.
+func (s *Shard) takeOver(last sight) (now sight, waiting int, took bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w := s.owner
+	if w == nil || s.ready.len() == 0 && len(s.dirty) == 0 {
+		return sight{}, 0, false
+	}
+	now = sight{w, w.turn.Load()}
+	if now != last || now.turn%2 == 0 {
+		return now, 0, false
+	}
+	s.owner = nil
+	s.strangers++
+	if s.own == w {
+		s.startWorkerLocked()
+	} else {
+		s.wake.Signal()
+	}
+	return now, s.ready.len(), true
+}
+
+// waiting returns the number of mailboxes that wait for a worker.
+func (s *Shard) waiting() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ready.len()
+}
+
+// close ends the worker once its mailboxes are empty and no stranger is left.
 func (s *Shard) close() {
 	s.mu.Lock()
 	s.closed = true

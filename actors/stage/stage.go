@@ -2,9 +2,10 @@ package stage
 
 import (
 	"context"
-	"errors"
+	"fmt"
 	"log/slog"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -44,13 +45,23 @@ type Stage struct {
 	now         func() time.Time
 	names       atomic.Uint64
 	next        atomic.Uint64
+	closing     sync.Once
 	stopWatch   chan struct{}
 	watching    sync.WaitGroup
+	props       *actor.Props // of every actor: one each would cost 480 B
+	spawning    sync.Mutex   // held while the library asks props for spawned
+	spawned     *guard
+	// owned by watch
+	takeovers int
+	warnedAt  time.Time
 }
 
 // heldUp is how long one batch may keep a worker before the shard's other
 // mailboxes get a new one: far over a normal batch, far under a frame budget.
 const heldUp = 10 * time.Millisecond
+
+// warnEvery spaces the warnings about that.
+const warnEvery = time.Second
 
 // New starts a stage. Close ends it.
 func New(o Options) *Stage {
@@ -64,9 +75,11 @@ func New(o Options) *Stage {
 	s := &Stage{log: log, count: o.Counters, onRootCrash: o.OnRootCrash, now: o.Now, stopWatch: make(chan struct{})}
 	s.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
 		return slog.New(zerolog.NewSlogHandler(log.Level(max(log.GetLevel(), zerolog.WarnLevel))))
-	}))
+	}), actor.WithDeadLetterThrottleInterval(time.Nanosecond)) // a goroutine waits for it after a dead letter
+	s.props = actor.PropsFromProducer(func() actor.Actor { return s.spawned },
+		actor.WithMailbox(func() actor.Mailbox { return &s.spawned.self.mailbox }))
 	for range o.Shards {
-		s.shards = append(s.shards, newShard(o.Flush))
+		s.shards = append(s.shards, newShard(s, o.Flush))
 	}
 	s.watching.Add(1)
 	go s.watch()
@@ -90,22 +103,27 @@ func (s *Stage) newRef(kind counters.ActorKind, limits LaneLimits, shard *Shard)
 	return r
 }
 
-// SpawnRoot starts an actor without a parent. Its panic ends in OnRootCrash.
-func (s *Stage) SpawnRoot(ref *Ref, a Actor) {
-	pid, err := s.system.Root.SpawnNamed(s.props(ref, a, nil), ref.name)
+// SpawnRoot starts an actor without a parent behind ref, which must be fresh.
+// Its panic ends in OnRootCrash.
+func (s *Stage) SpawnRoot(ref *Ref, a Actor) { s.spawn(s.system.Root, ref, a, true) }
+
+// spawn starts an actor. The library knows it by its Ref's name.
+func (s *Stage) spawn(parent actor.SpawnerContext, ref *Ref, a Actor, root bool) *actor.PID {
+	if ref.spawned.Swap(true) {
+		panic("stage: spawn " + ref.name + ": an actor had this Ref")
+	}
+	g := &guard{self: ref, root: root, actor: a}
+	g.context.guard = g
+	s.live.Add(ref.kind, 1)
+	s.spawning.Lock()
+	defer s.spawning.Unlock()
+	s.spawned = g
+	pid, err := parent.SpawnNamed(s.props, ref.name)
+	s.spawned = nil
 	if err != nil {
 		panic("stage: spawn " + ref.name + ": " + err.Error()) // names are unique: a bug
 	}
-	ref.pid.Store(pid)
-}
-
-func (s *Stage) props(ref *Ref, a Actor, parent *Ref) *actor.Props {
-	s.live.Add(ref.kind, 1)
-	return actor.PropsFromProducer(func() actor.Actor {
-		g := &guard{self: ref, parent: parent, actor: a, stage: s}
-		g.context.guard = g
-		return g
-	}, actor.WithMailbox(func() actor.Mailbox { return &ref.mailbox }))
+	return pid
 }
 
 // Now returns the wall clock.
@@ -117,19 +135,17 @@ func (s *Stage) Live(kind counters.ActorKind) int64 { return s.live.Get(kind) }
 // Ready returns the number of mailboxes that wait for a worker.
 func (s *Stage) Ready() (n int) {
 	for _, sh := range s.shards {
-		sh.mu.Lock()
-		n += sh.ready.n
-		sh.mu.Unlock()
+		n += sh.waiting()
 	}
 	return n
 }
 
-// watch replaces workers that one batch holds up while others wait.
+// watch takes shards from owners that one batch holds up while others wait.
 func (s *Stage) watch() {
 	defer s.watching.Done()
 	tick := time.NewTicker(heldUp)
 	defer tick.Stop()
-	last := make([]uint64, len(s.shards))
+	last := make([]sight, len(s.shards))
 	for {
 		select {
 		case <-s.stopWatch:
@@ -137,33 +153,55 @@ func (s *Stage) watch() {
 		case <-tick.C:
 		}
 		for i, sh := range s.shards {
-			sh.mu.Lock()
-			w, waiting := sh.current, sh.ready.n
-			sh.mu.Unlock()
-			turn := w.turn.Load()
-			if turn%2 == 1 && turn == last[i] && waiting > 0 {
-				s.log.Warn().Int("shard", i).Int("waiting", waiting).Msg("an actor holds up its worker; another takes over")
-				sh.replaceWorker()
-				turn = 0
+			now, waiting, took := sh.takeOver(last[i])
+			last[i] = now
+			if took {
+				s.tookOver(i, waiting)
 			}
-			last[i] = turn
 		}
 	}
 }
 
-// Close ends the workers and the library's system. Stop all actors before:
-// neither does.
-func (s *Stage) Close() {
-	close(s.stopWatch)
-	s.watching.Wait()
-	for _, sh := range s.shards {
-		sh.close()
+// tookOver logs a loss of a shard, at most once per warnEvery.
+func (s *Stage) tookOver(shard, waiting int) {
+	s.takeovers++
+	now := time.Now()
+	if now.Sub(s.warnedAt) < warnEvery {
+		return
 	}
-	s.system.Shutdown()
+	s.log.Warn().Int("shard", shard).Int("waiting", waiting).Int("times", s.takeovers).
+		Msg("an actor holds up its shard; another worker takes over")
+	s.takeovers, s.warnedAt = 0, now
 }
 
-// ErrNoReply is returned by Await when the asked actor went away.
-var ErrNoReply = errors.New("stage: the actor stopped before it replied")
+// panicked counts and logs a panic of who over what, to be called while it
+// unwinds.
+func (s *Stage) panicked(who string, what, reason any) {
+	s.count.ActorPanics.Add(1)
+	s.log.Error().Str("actor", who).Str("message", fmt.Sprintf("%T", what)).
+		Str("panic", fmt.Sprint(reason)).Bytes("stack", debug.Stack()).Msg("actor panicked")
+}
+
+// contain, deferred, ends a panic of code that runs outside of any actor.
+func (s *Stage) contain(who string, what any) {
+	if r := recover(); r != nil {
+		s.panicked(who, what, r)
+	}
+}
+
+// Close ends the workers, which finish the batches in hand first, and the
+// library's system. Stop all actors before and wait until they are gone: Close
+// does neither, and what they still had to do is left.
+func (s *Stage) Close() {
+	s.closing.Do(func() {
+		close(s.stopWatch)
+		s.watching.Wait()
+		for _, sh := range s.shards {
+			sh.close()
+		}
+		s.system.Shutdown()
+	})
+}
 
 // Await runs ask with a reply function and waits for its first call or the end
 // of ctx. For the edges (API handlers, tests) only: never inside an actor.
@@ -183,6 +221,11 @@ func Await[T any](ctx context.Context, ask func(reply func(T, error))) (T, error
 	case a := <-answers:
 		return a.value, a.err
 	case <-ctx.Done():
+	}
+	select {
+	case a := <-answers: // it came in time, too
+		return a.value, a.err
+	default:
 		var zero T
 		return zero, ctx.Err()
 	}

@@ -15,9 +15,13 @@ type Timer struct {
 
 // After sends msg to the actor itself after d, on the control lane. One that
 // has fired or is stopped is forgotten; Reset brings it back without allocating.
+// Once the actor stops it never fires.
 func (c *Context) After(d time.Duration, msg any) *Timer {
 	t := &Timer{owner: c.guard, msg: msg, index: -1}
 	mailbox := &c.guard.self.mailbox
+	if mailbox.isClosedFast() {
+		return t
+	}
 	t.arm(d)
 	t.runtime = time.AfterFunc(d, func() { mailbox.postControl(t) })
 	return t

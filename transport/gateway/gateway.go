@@ -32,7 +32,7 @@ func New(o Options) *Gateway {
 // Accept implements transport.Acceptor: every connection gets an actor.
 func (g *Gateway) Accept(c transport.Conn) (transport.Handler, messages.CloseReason) {
 	p := &peer{gateway: g, conn: c, channel: counters.Channel(c.Kind()), ip: c.RemoteAddr().Addr().Unmap()}
-	p.handle = g.o.System.Connect(c, p.channel, p.openFast)
+	p.handle = g.o.System.Connect(c, p.channel, p)
 	return p, 0
 }
 

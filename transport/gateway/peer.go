@@ -28,7 +28,6 @@ type peer struct {
 	// owned by the connection's reader
 	malformed int
 	tried     bool // a LOGIN was passed on
-	served    bool // a player was attached
 }
 
 // readPauseMax is how long a reader stops at a time (reliability.md 5.1).
@@ -61,9 +60,6 @@ func (p *peer) OnAlive([]byte) { p.handle.Alive() }
 
 // OnClosed implements transport.Handler.
 func (p *peer) OnClosed(end transport.End) {
-	if p.tried && !p.served && p.handle.Attachment() == nil {
-		p.gateway.failures.add(time.Now(), p.ip)
-	}
 	p.handle.Ended(end.Clean, reasonOf(end))
 }
 
@@ -92,7 +88,6 @@ func (p *peer) onPacket(packet []byte, size int) {
 		p.beforeLogin(&h)
 		return
 	}
-	p.served = true
 	in := p.inbound(att, &h, true)
 	if in == nil {
 		p.pace(size) // what is dropped counts against the rate as well
@@ -225,8 +220,11 @@ func (p *peer) onMalformed() {
 
 func (p *peer) drop(d counters.Drop) { p.gateway.o.Counters.Dropped.Add(d, 1) }
 
-// openFast sets up the fast channel of the player behind this connection.
-func (p *peer) openFast(peer messages.PeerID) (player.FastLink, uint16) {
+// Refused implements connection.Edge: it counts against the address.
+func (p *peer) Refused() { p.gateway.failures.add(time.Now(), p.ip) }
+
+// OpenFast implements connection.Edge.
+func (p *peer) OpenFast(peer messages.PeerID) (player.FastLink, uint16) {
 	a, err := p.gateway.o.Fast.Open(peer, p.ip, p)
 	if err != nil {
 		p.gateway.o.Log.Warn().Err(err).Str("remote", p.ip.String()).Msg("no fast channel for a player")

@@ -1,0 +1,185 @@
+package stage_test
+
+import (
+	"runtime"
+	"testing"
+
+	"troupe/actors/stage"
+	"troupe/actors/stage/stagetest"
+	"troupe/messages/counters"
+)
+
+// idleMax is the budget for an idle actor, what its parent keeps for it
+// included: it counts for every connection.
+const idleMax = 1200
+
+func skipUnderRace(t *testing.T) {
+	t.Helper()
+	if raceDetector {
+		t.Skip("the race detector allocates on its own account")
+	}
+}
+
+// item is a pooled message.
+type item struct{ n int }
+
+// sink signals after each message, and flushes itself.
+type sink struct {
+	probe
+	done chan struct{}
+}
+
+// Flush implements stage.Flusher.
+func (s *sink) Flush() {}
+
+// Receive implements stage.Actor.
+func (s *sink) Receive(c *stage.Context, msg any) {
+	msg.(*item).n++
+	c.Dirty(s)
+	s.done <- struct{}{}
+}
+
+// A message costs no allocation, however it is sent.
+func TestAllocsOfAMessage(t *testing.T) {
+	skipUnderRace(t)
+	s := stagetest.Start(t, func(o *stage.Options) { o.Flush.Interval = stage.Adaptive })
+	k := &sink{done: make(chan struct{}, 100)}
+	ref, msg := s.Spawn(k), new(item)
+	for name, send := range map[string]func(){
+		"Tell":        func() { ref.Tell(msg) },
+		"TellInOrder": func() { ref.TellInOrder(msg) },
+		"Post":        func() { _ = ref.Post(msg, 10) },
+		"PostRun":     func() { _ = ref.PostRun(msg, 10) },
+	} {
+		for _, burst := range []int{1, 60} {
+			if n := testing.AllocsPerRun(200, func() {
+				for range burst {
+					send()
+				}
+				for range burst {
+					<-k.done
+				}
+			}); n != 0 {
+				t.Errorf("%s, %d at a time: %v allocations", name, burst, n)
+			}
+		}
+	}
+}
+
+// A tick that resets itself costs none either.
+func TestAllocsOfATimer(t *testing.T) {
+	skipUnderRace(t)
+	s := stagetest.Start(t, nil)
+	done, tick, again := make(chan struct{}, 1), new(item), new(int)
+	var timer *stage.Timer
+	ref := s.Spawn(&quiet{func(c *stage.Context, msg any) {
+		switch {
+		case msg == tick:
+			done <- struct{}{}
+		case timer == nil:
+			timer = c.After(0, tick)
+		default:
+			timer.Reset(0)
+		}
+	}})
+	if n := testing.AllocsPerRun(200, func() { ref.Tell(again); <-done }); n != 0 {
+		t.Errorf("%v allocations per Reset", n)
+	}
+}
+
+// quiet is an actor that only calls a function.
+type quiet struct {
+	f func(c *stage.Context, msg any)
+}
+
+func (*quiet) Started(*stage.Context) {}
+func (*quiet) Stopped(*stage.Context) {}
+func (q *quiet) Receive(c *stage.Context, msg any) {
+	if q.f != nil {
+		q.f(c, msg)
+	}
+}
+
+func heap() float64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc)
+}
+
+// bytesPerIdleActor spawns children of one parent, as connections are.
+func bytesPerIdleActor(t testing.TB, n int) float64 {
+	s := stagetest.Start(t, nil)
+	idle := new(quiet)
+	spawn := make(chan struct{})
+	parent := s.Spawn(&quiet{func(c *stage.Context, _ any) {
+		for range n {
+			c.Spawn(c.Stage().NewRef(counters.ActorProbe, stage.LaneLimits{}), idle)
+		}
+		close(spawn)
+	}})
+	before := heap()
+	parent.Tell("spawn")
+	<-spawn
+	for s.Ready() > 0 {
+		runtime.Gosched()
+	}
+	bytes := (heap() - before) / float64(n)
+	s.Close()
+	return bytes
+}
+
+func TestBytesOfAnIdleActor(t *testing.T) {
+	skipUnderRace(t)
+	bytes := bytesPerIdleActor(t, 9600)
+	t.Logf("%.0f bytes per idle actor", bytes)
+	if bytes > idleMax {
+		t.Errorf("%.0f bytes per idle actor, at most %d are allowed", bytes, idleMax)
+	}
+}
+
+func BenchmarkIdleActor(b *testing.B) {
+	for b.Loop() {
+		b.ReportMetric(bytesPerIdleActor(b, 9600), "B/actor")
+	}
+}
+
+func BenchmarkMailbox(b *testing.B) {
+	for name, c := range map[string]struct {
+		producers int
+		limits    stage.LaneLimits
+		send      func(r *stage.Ref) func(msg any, size int) error
+	}{
+		"lane=data/producers=1":    {1, stage.LaneLimits{MessagesMax: 8192, BytesMax: 8 << 20}, func(r *stage.Ref) func(any, int) error { return r.Post }},
+		"lane=data/producers=4":    {4, stage.LaneLimits{MessagesMax: 8192, BytesMax: 8 << 20}, func(r *stage.Ref) func(any, int) error { return r.Post }},
+		"lane=inline/producers=1":  {1, stage.LaneLimits{MessagesMax: 8192}, func(r *stage.Ref) func(any, int) error { return r.PostRun }},
+		"lane=inline/producers=4":  {4, stage.LaneLimits{MessagesMax: 8192}, func(r *stage.Ref) func(any, int) error { return r.PostRun }},
+		"lane=control/producers=1": {1, stage.LaneLimits{}, func(r *stage.Ref) func(any, int) error { return func(m any, _ int) error { r.Tell(m); return nil } }},
+	} {
+		b.Run(name, func(b *testing.B) {
+			s := stagetest.Start(b, func(o *stage.Options) { o.Flush.Interval = stage.Adaptive })
+			got, done := 0, make(chan struct{})
+			ref := s.SpawnAt(s.Stage.NewRef(counters.ActorProbe, c.limits), &quiet{func(*stage.Context, any) {
+				if got++; got == b.N {
+					close(done)
+				}
+			}})
+			send, msg := c.send(ref), new(item)
+			b.ReportAllocs()
+			b.ResetTimer()
+			for p := range c.producers {
+				go func() {
+					for i := p; i < b.N; i += c.producers {
+						for send(msg, 64) != nil {
+							ref.AwaitRoom(1 << 30)
+						}
+					}
+				}()
+			}
+			<-done
+			b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1e6, "Mmsg/s")
+			s.Close()
+		})
+	}
+}

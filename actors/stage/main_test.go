@@ -1,0 +1,20 @@
+package stage
+
+import (
+	"io"
+	"testing"
+
+	"github.com/rs/zerolog"
+	"go.uber.org/goleak"
+
+	"troupe/messages/counters"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// bare returns a Shard without a worker, and so without a goroutine.
+func bare() *Shard {
+	s := &Shard{stage: &Stage{log: zerolog.New(io.Discard), count: new(counters.Set)}}
+	s.wake.L = &s.mu
+	return s
+}

@@ -1,0 +1,89 @@
+package stagetest
+
+import (
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/actors/stage"
+	"troupe/messages/counters"
+)
+
+// patience is how long Close waits for actors to stop.
+const patience = 10 * time.Second
+
+// Stage is a stage.Stage of one test.
+type Stage struct {
+	*stage.Stage
+	Count *counters.Set
+	// Panics is how many panics the test wants, to be set before Close.
+	Panics int64
+
+	t     testing.TB
+	mu    sync.Mutex
+	roots []*stage.Ref
+	once  sync.Once
+}
+
+// Start starts a Stage with one shard whose options change may alter, or leave
+// if it is nil. It is closed when the test ends.
+func Start(t testing.TB, change func(*stage.Options)) *Stage {
+	t.Helper()
+	s := &Stage{t: t, Count: new(counters.Set)}
+	o := stage.Options{Log: zerolog.Nop(), Counters: s.Count, Shards: 1}
+	if change != nil {
+		change(&o)
+	}
+	s.Stage = stage.New(o)
+	t.Cleanup(s.Close)
+	return s
+}
+
+// NewRef makes a Ref for a probe without bounds.
+func (s *Stage) NewRef() *stage.Ref { return s.Stage.NewRef(counters.ActorProbe, stage.LaneLimits{}) }
+
+// Spawn starts a root actor, which Close stops.
+func (s *Stage) Spawn(a stage.Actor) *stage.Ref { return s.SpawnAt(s.NewRef(), a) }
+
+// SpawnAt is Spawn behind a Ref of the test's own.
+func (s *Stage) SpawnAt(ref *stage.Ref, a stage.Actor) *stage.Ref {
+	s.mu.Lock()
+	s.roots = append(s.roots, ref)
+	s.mu.Unlock()
+	s.SpawnRoot(ref, a)
+	return ref
+}
+
+// Close stops all root actors, waits until no actor is left, ends the workers,
+// and checks the number of panics. A second call does nothing.
+func (s *Stage) Close() {
+	s.t.Helper()
+	s.once.Do(func() {
+		s.t.Helper()
+		s.mu.Lock()
+		roots := s.roots
+		s.mu.Unlock()
+		for _, r := range roots {
+			r.Stop()
+		}
+		for end := time.Now().Add(patience); s.alive() > 0 && time.Now().Before(end); {
+			time.Sleep(100 * time.Microsecond)
+		}
+		if n := s.alive(); n > 0 {
+			s.t.Errorf("stagetest: %d actors are left", n)
+		}
+		s.Stage.Close()
+		if n := s.Count.ActorPanics.Load(); n != s.Panics {
+			s.t.Errorf("stagetest: %d panics, want %d", n, s.Panics)
+		}
+	})
+}
+
+func (s *Stage) alive() (n int64) {
+	for k := counters.ActorSystem; k.String() != ""; k++ {
+		n += s.Live(k)
+	}
+	return n
+}

@@ -1,0 +1,86 @@
+package stage
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/messages/counters"
+)
+
+// hands is an actor that calls the functions it is sent.
+type hands struct{ fired int }
+
+func (*hands) Started(*Context) {}
+func (*hands) Stopped(*Context) {}
+func (h *hands) Receive(c *Context, msg any) {
+	if f, ok := msg.(func(*Context)); ok {
+		f(c)
+		return
+	}
+	h.fired++
+}
+
+// What has fired or was stopped is forgotten.
+func TestTimersAreForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Options{Log: zerolog.Nop(), Counters: new(counters.Set), Shards: 1})
+		ref, h := s.NewRef(counters.ActorProbe, LaneLimits{}), new(hands)
+		s.SpawnRoot(ref, h)
+		ask := func(f func(*Context)) {
+			ref.Tell(f)
+			synctest.Wait()
+		}
+		timers := func() (n int) {
+			ask(func(c *Context) {
+				for i, t := range c.guard.timers {
+					if t.index != i || !t.live {
+						panic("the list of timers is wrong")
+					}
+				}
+				n = len(c.guard.timers)
+			})
+			return n
+		}
+		var kept []*Timer
+		ask(func(c *Context) {
+			for i := range 100 {
+				kept = append(kept, c.After(time.Duration(i%10)*time.Second, i))
+			}
+		})
+		if n := timers(); n != 90 {
+			t.Errorf("%d timers, want 90", n)
+		}
+		ask(func(*Context) {
+			for i, t := range kept {
+				if i%3 == 0 {
+					t.Stop()
+					t.Stop()
+				}
+			}
+		})
+		if n, want := timers(), 90-34+4; n != want { // four of the stopped had fired
+			t.Errorf("%d timers, want %d", n, want)
+		}
+		time.Sleep(time.Minute)
+		if n := timers(); n != 0 || h.fired != 70 {
+			t.Errorf("%d timers after %d firings", n, h.fired)
+		}
+		ask(func(*Context) {
+			for _, t := range kept {
+				t.Reset(time.Hour)
+			}
+		})
+		if n := timers(); n != 100 {
+			t.Errorf("%d timers, want 100", n)
+		}
+		ref.Stop()
+		synctest.Wait()
+		s.Close()
+		if n := s.count.ActorPanics.Load(); n != 0 {
+			t.Errorf("%d panics", n)
+		}
+	})
+}

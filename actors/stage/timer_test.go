@@ -1,0 +1,148 @@
+package stage_test
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/actors/stage"
+	"troupe/actors/stage/stagetest"
+)
+
+// clocked is a probe that notes when, since its making, it received what.
+type clocked struct {
+	*probe
+	born time.Time
+	at   []time.Duration
+}
+
+func newClocked() *clocked {
+	c := &clocked{probe: new(probe), born: time.Now()}
+	c.OnReceive = func(*stage.Context, any) { c.at = append(c.at, time.Since(c.born)) }
+	return c
+}
+
+func (c *clocked) want(t *testing.T, at ...time.Duration) {
+	t.Helper()
+	synctest.Wait()
+	if !slices.Equal(c.at, at) {
+		t.Errorf("fired at %v, want %v", c.at, at)
+	}
+}
+
+const sec = time.Second
+
+func TestTimerFiresOnceInTime(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, s *stagetest.Stage) {
+		p := newClocked()
+		s.Spawn(p).Tell(do(func(c *stage.Context) {
+			c.After(3*sec, "b")
+			c.After(0, "a")
+			c.After(-sec, "a")
+		}))
+		time.Sleep(10 * sec)
+		p.want(t, 0, 0, 3*sec)
+		equal(t, "received", p.Take(), started, "a", "a", "b")
+	})
+}
+
+func TestTimerResetAndStop(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, s *stagetest.Stage) {
+		p := newClocked()
+		var timer *stage.Timer
+		ref := s.Spawn(p)
+		at := func(when time.Duration, f func(c *stage.Context)) {
+			time.Sleep(when - time.Since(p.born))
+			ref.Tell(do(f))
+			synctest.Wait()
+		}
+		at(0, func(c *stage.Context) { timer = c.After(2*sec, "x") })
+		at(1*sec, func(*stage.Context) { timer.Reset(5 * sec) })  // later: not at 2
+		at(3*sec, func(*stage.Context) { timer.Reset(1 * sec) })  // sooner: at 4, not at 6
+		at(7*sec, func(*stage.Context) { timer.Reset(1 * sec) })  // after it fired: at 8
+		at(9*sec, func(*stage.Context) { timer.Reset(3 * sec) })  // at 12, but
+		at(10*sec, func(*stage.Context) { timer.Stop() })         // stopped,
+		at(20*sec, func(*stage.Context) { timer.Reset(2 * sec) }) // until started again: at 22
+		at(30*sec, func(*stage.Context) { timer.Stop() })         // nothing to stop
+		at(31*sec, func(c *stage.Context) { timer = nil; timer.Stop() })
+		time.Sleep(10 * sec)
+		p.want(t, 4*sec, 8*sec, 22*sec)
+	})
+}
+
+// A firing that waits in the mailbox while the timer is reset or stopped counts
+// no more.
+func TestTimerStaleFiring(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, s *stagetest.Stage) {
+		p := newClocked()
+		ref := s.Spawn(p)
+		ref.Tell(do(func(c *stage.Context) {
+			reset, stop, both := c.After(1*sec, "reset"), c.After(1*sec, "stop"), c.After(1*sec, "both")
+			again := c.After(1*sec, "again")
+			time.Sleep(2 * sec) // all four firings wait now
+			reset.Reset(3 * sec)
+			stop.Stop()
+			both.Stop()
+			both.Reset(6 * sec)
+			again.Reset(0) // one firing, though two are on their way
+		}))
+		time.Sleep(20 * sec)
+		p.want(t, 2*sec, 5*sec, 8*sec)
+		equal(t, "received", p.Take(), started, "again", "reset", "both")
+	})
+}
+
+func TestTimerDiesWithItsOwner(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, s *stagetest.Stage) {
+		var timer *stage.Timer
+		p := &probe{OnStopped: func(c *stage.Context) {
+			timer.Reset(sec)
+			c.After(sec, "from Stopped").Reset(sec)
+		}}
+		ref := s.Spawn(p)
+		ref.Tell(do(func(c *stage.Context) {
+			timer = c.After(sec, "pending")
+			queued := c.After(0, "queued")
+			time.Sleep(sec / 2)
+			_ = queued
+			c.StopSelf()
+			c.After(0, "after StopSelf").Stop()
+			timer.Reset(0)
+		}))
+		time.Sleep(10 * sec)
+		equal(t, "received", p.Take(), started, stopped)
+	})
+}
+
+func TestTimerDiesInACrash(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, s *stagetest.Stage) {
+		p := new(probe)
+		ref := s.Spawn(p)
+		ref.Tell(do(func(c *stage.Context) {
+			c.After(sec, "pending")
+			panic("now")
+		}))
+		time.Sleep(10 * sec)
+		equal(t, "received", p.Take(), started, stopped)
+		s.Panics = 1
+	})
+}
+
+// A tick that resets itself keeps its distance and its memory.
+func TestTimerAsATick(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, s *stagetest.Stage) {
+		p := newClocked()
+		var timer *stage.Timer
+		note := p.OnReceive
+		p.OnReceive = func(c *stage.Context, msg any) {
+			note(c, msg)
+			if len(p.at) < 4 {
+				timer.Reset(sec)
+			}
+		}
+		s.Spawn(p).Tell(do(func(c *stage.Context) { timer = c.After(sec, "tick") }))
+		time.Sleep(10 * sec)
+		p.want(t, 1*sec, 2*sec, 3*sec, 4*sec)
+	})
+}
