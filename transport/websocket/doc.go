@@ -5,8 +5,9 @@
 //
 // # What is ours and what is not
 //
-// net/http reads the request, with its limits of time and size, and
-// github.com/lxzan/gws performs the opening handshake. From there on frames are
+// net/http parses the request, within limits of time and size, and
+// github.com/lxzan/gws performs the opening handshake. Accepting is ours: a
+// connection hijacked from net/http's server leaves 8 KiB of garbage. From there on frames are
 // read and written by this package alone. The library's reader allocates one
 // message per inbound message and reserves the length a frame claims, before any
 // login; its asynchronous writer queues without bound. Here an inbound message
@@ -19,13 +20,13 @@
 // Acceptor and the Handler. A writer goroutine exists only while a peer takes
 // bytes slower than they come, while a connection is being closed, and during
 // writes of connections that know no non-blocking write (TLS, and all of
-// them where there is no unix). net/http's goroutine ends with the handshake.
+// them where there is no unix). The handshake's goroutine ends with it.
 //
 // # Reading
 //
 // The rules are those of RFC 6455 for servers, with a bound on the size of a
 // message, on its frames, and a smaller one before login; the size is checked on
-// the frame header, before anything is reserved. Messages of up to 1 KiB, header
+// the frame header, before anything is reserved. Messages of up to 512 bytes, header
 // included, are handed on from the read buffer; larger and fragmented ones are
 // put together in pooled buffers that grow with what has arrived. Data that
 // arrives after the host began to close is read and dropped.

@@ -1,29 +1,34 @@
 package websocket
 
 import (
+	"errors"
 	"net"
 	"sync/atomic"
+	"time"
 
 	"troupe/messages/counters"
 	"troupe/transport"
 )
 
-// gate is the listener net/http accepts from. It asks for admission first: who
-// is refused costs an accept and a close, no goroutine and no memory.
-type gate struct {
-	net.Listener
-	l *Listener
-}
-
-// Accept implements net.Listener.
-func (g gate) Accept() (net.Conn, error) {
-	for {
-		nc, err := g.Listener.Accept()
+// accept takes connections until the listener is closed. It asks for admission
+// first: who is refused costs an accept and a close, no goroutine and no memory.
+func (l *Listener) accept() error {
+	for failures := 0; ; {
+		nc, err := l.ln.Accept()
 		if err != nil {
-			return nil, err
+			if l.closing() || errors.Is(err, net.ErrClosed) {
+				return err
+			}
+			failures++ // out of file descriptors, most likely: they come back
+			if failures > acceptFailuresMax {
+				return err
+			}
+			time.Sleep(min(time.Millisecond<<failures, time.Second))
+			continue
 		}
-		v := &visitor{Conn: nc, l: g.l}
-		if a := g.l.opt.Admission; a != nil {
+		failures = 0
+		v := &visitor{Conn: nc, l: l}
+		if a := l.opt.Admission; a != nil {
 			ticket, refusal := a.Enter(addrPort(nc.RemoteAddr()).Addr())
 			if refusal != 0 {
 				reset(nc)
@@ -31,8 +36,29 @@ func (g gate) Accept() (net.Conn, error) {
 			}
 			v.ticket = ticket
 		}
-		return v, nil
+		if l.enter(v) {
+			go v.serve()
+		}
 	}
+}
+
+// acceptFailuresMax is how many times in a row accepting may fail, about a
+// minute, before the listener gives up.
+const acceptFailuresMax = 64
+
+// enter puts a visitor on the list, unless the listener is closed.
+func (l *Listener) enter(v *visitor) bool {
+	l.mu.Lock()
+	closed := l.closed
+	if !closed {
+		l.visitors[v] = struct{}{}
+		l.handshakes.Add(1)
+	}
+	l.mu.Unlock()
+	if closed {
+		v.Close()
+	}
+	return !closed
 }
 
 // reset closes a connection without a trace: a reset leaves no TIME_WAIT behind,

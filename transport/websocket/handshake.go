@@ -1,58 +1,125 @@
 package websocket
 
 import (
+	"bufio"
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"io"
+	"net"
 	"net/http"
+	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/lxzan/gws"
 
 	"troupe/messages/counters"
 )
 
-// visitorKey is the context key of the visitor a request came from.
-type visitorKey struct{}
-
-// ServeHTTP answers one opening handshake. Exported by need: net/http calls it.
-func (d door) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	v, ok := r.Context().Value(visitorKey{}).(*visitor)
+// serve answers one opening handshake. What it needs for that is pooled: the
+// HTTP server of the standard library leaves 8 KiB of garbage behind for every
+// connection that is taken from it.
+func (v *visitor) serve() {
+	l := v.l
+	defer l.leave(v)
+	defer func() {
+		if r := recover(); r != nil {
+			l.opt.Log.Error().Str("panic", fmt.Sprint(r)).Bytes("stack", debug.Stack()).Msg("handshake panicked")
+			_ = v.Close()
+		}
+	}()
+	_ = v.SetDeadline(time.Now().Add(l.opt.HeaderTimeout))
+	in := l.readers.Get().(*headerReader)
+	defer func() {
+		in.Reset(nil)
+		l.readers.Put(in)
+	}()
+	in.limit.R, in.limit.N = v, int64(l.opt.HeaderBytesMax)
+	in.Reset(&in.limit)
+	r, err := http.ReadRequest(in.Reader)
 	switch {
-	case !ok:
-		http.Error(w, "not a visitor", http.StatusInternalServerError)
-		return
-	case d.l.closing():
+	case err != nil && in.limit.N <= 0:
+		v.answer(http.StatusRequestHeaderFieldsTooLarge, "header too large")
+	case err != nil && isSilence(err):
+		_ = v.Close() // gone, or too slow: nobody listens
+	case err != nil:
+		v.answer(http.StatusBadRequest, "malformed request")
+	default:
+		v.decide(r, in.Reader)
+	}
+}
+
+// headerReader reads one request header, with its bound.
+type headerReader struct {
+	*bufio.Reader
+	limit io.LimitedReader
+}
+
+func newHeaderReader() any {
+	h := &headerReader{}
+	h.Reader = bufio.NewReader(&h.limit)
+	return h
+}
+
+// isSilence tells an end or a timeout from bytes that make no sense.
+func isSilence(err error) bool {
+	var timeout net.Error
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
+		errors.As(err, &timeout)
+}
+
+// decide upgrades a good request and answers any other.
+func (v *visitor) decide(r *http.Request, in *bufio.Reader) {
+	l := v.l
+	switch {
+	case l.closing():
 		v.refuse(counters.RefusedDraining)
-		http.Error(w, "the host drains", http.StatusServiceUnavailable)
+		v.answer(http.StatusServiceUnavailable, "the host drains")
 		return
 	case r.URL.Path != "/websocket" && r.URL.Path != "/":
 		v.refuse(counters.RefusedPath)
-		http.NotFound(w, r)
+		v.answer(http.StatusNotFound, "not found")
 		return
 	}
 	if status, text := checkUpgrade(r); status != 0 {
-		v.refuse(counters.RefusedHandshake)
-		w.Header().Set("Sec-WebSocket-Version", "13")
-		http.Error(w, text, status)
+		v.answer(status, text)
 		return
 	}
-	if err := d.upgrade(w, r, v); err != nil {
+	if err := l.upgrade(v, r, in); err != nil {
 		v.refuse(counters.RefusedHandshake)
-		d.l.opt.Log.Debug().Stringer("remote", addrPort(v.RemoteAddr())).Err(err).Msg("handshake failed")
+		l.opt.Log.Debug().Stringer("remote", addrPort(v.RemoteAddr())).Err(err).Msg("handshake failed")
 	}
 }
 
-// door is the HTTP handler of a Listener.
-type door struct {
-	l  *Listener
-	up *gws.Upgrader
+// answer refuses a request and closes. It reads what is left of the input, so
+// that the answer is not lost to a reset.
+func (v *visitor) answer(status int, text string) {
+	defer v.Close()
+	v.refuse(counters.RefusedHandshake)
+	_ = v.SetDeadline(time.Now().Add(v.l.opt.HeaderTimeout))
+	_, err := fmt.Fprintf(v, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nSec-WebSocket-Version: 13\r\n"+
+		"Connection: close\r\nContent-Length: %d\r\n\r\n%s\n", status, http.StatusText(status), len(text)+1, text)
+	if err != nil {
+		return
+	}
+	if tcp := tcpOf(v.Conn); tcp != nil && tcp.CloseWrite() == nil {
+		_ = v.SetDeadline(time.Now().Add(answerLinger))
+		_, _ = io.CopyN(io.Discard, v.Conn, answerDiscardMax)
+	}
 }
 
-func newDoor(l *Listener) door {
-	return door{l: l, up: gws.NewUpgrader(gws.BuiltinEventHandler{}, &gws.ServerOption{
-		HandshakeTimeout: l.opt.HeaderTimeout,
+// answerLinger and answerDiscardMax bound what is read after a refusal.
+const (
+	answerLinger     = 500 * time.Millisecond
+	answerDiscardMax = 64 << 10
+)
+
+func newUpgrader(opt Options) *gws.Upgrader {
+	return gws.NewUpgrader(gws.BuiltinEventHandler{}, &gws.ServerOption{
+		HandshakeTimeout: opt.HeaderTimeout,
 		ParallelGolimit:  1,
-	})}
+	})
 }
 
 // checkUpgrade holds a request against RFC 6455 section 4.2.1, where gws is
@@ -64,6 +131,8 @@ func checkUpgrade(r *http.Request) (status int, text string) {
 		return http.StatusMethodNotAllowed, "method is not GET"
 	case !r.ProtoAtLeast(1, 1):
 		return http.StatusBadRequest, "HTTP version below 1.1"
+	case r.Host == "":
+		return http.StatusBadRequest, "no Host"
 	case r.ContentLength != 0 || len(r.TransferEncoding) > 0:
 		return http.StatusBadRequest, "request has a body"
 	case !hasToken(r.Header.Values("Upgrade"), "websocket") || !hasToken(r.Header.Values("Connection"), "upgrade"):
@@ -92,22 +161,18 @@ func hasToken(values []string, token string) bool {
 	return false
 }
 
-// upgrade takes the socket from net/http, lets gws answer the handshake and
-// starts the connection. Bytes that came behind the request are the first of its
-// input. The gws connection is thrown away: see the package comment.
-func (d door) upgrade(w http.ResponseWriter, r *http.Request, v *visitor) error {
-	_, rw, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		return fmt.Errorf("hijack: %w", err)
-	}
-	if _, err := d.up.UpgradeFromConn(v, rw.Reader, r); err != nil {
+// upgrade lets gws answer the handshake and starts the connection. Bytes that
+// came behind the request are the first of its input. The gws connection is
+// thrown away: see the package comment.
+func (l *Listener) upgrade(v *visitor, r *http.Request, in *bufio.Reader) error {
+	if _, err := l.upgrader.UpgradeFromConn(v, in, r); err != nil {
 		return fmt.Errorf("upgrade: %w", err) // gws has answered and closed
 	}
-	early, err := rw.Reader.Peek(rw.Reader.Buffered())
+	early, err := in.Peek(in.Buffered())
 	if err != nil {
 		_ = v.Close()
 		return fmt.Errorf("buffered input: %w", err)
 	}
-	d.l.open(v, early)
+	l.open(v, early)
 	return nil
 }

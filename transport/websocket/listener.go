@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log"
 	"net"
-	"net/http"
 	"sync"
 
-	"github.com/rs/zerolog"
+	"github.com/lxzan/gws"
 
 	"troupe/messages"
 	"troupe/transport"
@@ -19,11 +17,15 @@ import (
 // run it with Serve, end it with Close and CloseAll. All methods are safe for
 // concurrent use.
 type Listener struct {
-	opt  Options
-	ln   net.Listener
-	http *http.Server
+	opt      Options
+	ln       net.Listener
+	upgrader *gws.Upgrader
+	readers  sync.Pool // of *headerReader
+
+	handshakes sync.WaitGroup // visitors under way
 
 	mu       sync.Mutex
+	visitors map[*visitor]struct{}
 	acceptor transport.Acceptor // set by Serve
 	closed   bool
 	conns    map[*Conn]struct{}
@@ -56,19 +58,8 @@ func Listen(opt Options) (*Listener, error) {
 }
 
 func newListener(opt Options) *Listener {
-	l := &Listener{opt: opt, conns: make(map[*Conn]struct{})}
-	l.http = &http.Server{
-		Handler:                      newDoor(l),
-		DisableGeneralOptionsHandler: true,
-		ReadHeaderTimeout:            opt.HeaderTimeout,
-		WriteTimeout:                 2 * opt.HeaderTimeout, // of answers that refuse; hijacking lifts it
-		MaxHeaderBytes:               opt.HeaderBytesMax - headerSlop,
-		ErrorLog:                     log.New(httpLog{opt.Log}, "", 0),
-		ConnContext: func(ctx context.Context, nc net.Conn) context.Context {
-			return context.WithValue(ctx, visitorKey{}, nc)
-		},
-	}
-	l.http.SetKeepAlivesEnabled(false) // one request each
+	l := &Listener{opt: opt, upgrader: newUpgrader(opt), visitors: make(map[*visitor]struct{}), conns: make(map[*Conn]struct{})}
+	l.readers.New = newHeaderReader
 	return l
 }
 
@@ -93,7 +84,8 @@ func (l *Listener) Serve(acceptor transport.Acceptor) error {
 	l.mu.Unlock()
 	defer close(served)
 
-	err := l.http.Serve(gate{Listener: l.ln, l: l})
+	err := l.accept()
+	l.handshakes.Wait() // Close cuts them
 	if l.closing() {
 		return nil
 	}
@@ -107,10 +99,14 @@ func (l *Listener) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.closed = true
 	served := l.served
+	cut := make([]*visitor, 0, len(l.visitors))
+	for v := range l.visitors {
+		cut = append(cut, v)
+	}
 	l.mu.Unlock()
-	err := l.http.Close()
-	if cerr := l.ln.Close(); err == nil && !errors.Is(cerr, net.ErrClosed) {
-		err = cerr
+	err := l.ln.Close()
+	for _, v := range cut {
+		_ = v.Conn.Close() // its own goroutine does the rest
 	}
 	if errors.Is(err, net.ErrClosed) {
 		err = nil
@@ -178,15 +174,27 @@ func (l *Listener) closing() bool {
 	return l.closed
 }
 
-// open starts the connection of an upgraded visitor.
+// leave takes a visitor off the list: it is a connection now, or gone.
+func (l *Listener) leave(v *visitor) {
+	l.mu.Lock()
+	delete(l.visitors, v)
+	l.mu.Unlock()
+	l.handshakes.Done()
+}
+
+// open starts the connection of an upgraded visitor, which leaves the list
+// first: Close no longer cuts it.
 func (l *Listener) open(v *visitor, early []byte) {
 	v.done.Store(true)
+	l.mu.Lock()
+	delete(l.visitors, v)
+	l.mu.Unlock()
 	l.tune(v.Conn)
 	l.start(l.newConn(v.Conn, v.ticket, early))
 }
 
-// start runs c in a goroutine of its own, with the small stack of a new one;
-// net/http's has grown and ends now.
+// start runs c in a goroutine of its own, with the small stack of a new one; the
+// visitor's has grown and ends now.
 func (l *Listener) start(c *Conn) {
 	l.mu.Lock()
 	l.conns[c] = struct{}{}
@@ -222,16 +230,4 @@ func (l *Listener) tune(nc net.Conn) {
 	if err != nil {
 		l.opt.Log.Debug().Err(err).Msg("socket options not set")
 	}
-}
-
-// httpLog takes what net/http logs: requests it could not read, which the peer
-// controls, so they are debug and cut.
-type httpLog struct{ log zerolog.Logger }
-
-// Write implements io.Writer.
-func (h httpLog) Write(line []byte) (int, error) {
-	if e := h.log.Debug(); e.Enabled() {
-		e.Str("text", string(line[:min(len(line), 512)])).Msg("http server")
-	}
-	return len(line), nil
 }

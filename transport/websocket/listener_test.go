@@ -255,18 +255,11 @@ func TestDraining(t *testing.T) {
 	l.closed = true
 	ours, theirs := net.Pipe()
 	defer theirs.Close()
-	v := &visitor{Conn: ours, l: l}
-	for want, ctx := range map[int]context.Context{
-		http.StatusServiceUnavailable:  context.WithValue(t.Context(), visitorKey{}, net.Conn(v)),
-		http.StatusInternalServerError: t.Context(), // not through our gate
-	} {
-		w := httptest.NewRecorder()
-		newDoor(l).ServeHTTP(w, httptest.NewRequestWithContext(ctx, "GET", "/", nil))
-		if w.Code != want {
-			t.Errorf("status %d, want %d", w.Code, want)
-		}
+	go (&visitor{Conn: ours, l: l}).decide(httptest.NewRequest("GET", "/", nil), nil)
+	resp, err := http.ReadResponse(bufio.NewReader(theirs), nil)
+	if err != nil || resp.StatusCode != http.StatusServiceUnavailable {
+		t.Fatalf("%v %v", resp, err)
 	}
-	_ = v.Close()
 	if n := l.opt.Counters.Refused.Get(counters.RefusedDraining); n != 1 || l.opt.Counters.Refused.Total() != 1 {
 		t.Errorf("%d refused while draining", n)
 	}
@@ -288,7 +281,7 @@ func TestDraining(t *testing.T) {
 func TestOptions(t *testing.T) {
 	for name, opt := range map[string]Options{
 		"kind":      {Kind: transport.KCP},
-		"header":    {HeaderBytesMax: 4096},
+		"header":    {HeaderBytesMax: -1},
 		"message":   {MessageBytesMax: -1},
 		"pending":   {MessageBytesMax: 100, PendingMessageBytesMax: 101},
 		"fragments": {FragmentsMax: -1},

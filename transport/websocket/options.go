@@ -44,8 +44,7 @@ type Options struct {
 	// HeaderTimeout is the time for TLS handshake and request header together;
 	// default 5 s (reliability.md 5.2). The answer has as long again.
 	HeaderTimeout time.Duration
-	// HeaderBytesMax bounds the request header; default 8 KiB, at least 4097
-	// bytes, because net/http reads 4 KiB more than it is told to.
+	// HeaderBytesMax bounds the request header; default 8 KiB.
 	HeaderBytesMax int
 	// MessageBytesMax bounds the payload of an inbound message; default 65536,
 	// more is closed with 1009 (realtime.md 13, D14).
@@ -79,9 +78,6 @@ var lastID atomic.Uint64
 
 func nextID() uint64 { return lastID.Add(1) }
 
-// headerSlop is what net/http adds to MaxHeaderBytes.
-const headerSlop = 4096
-
 // withDefaults returns o with its zero values filled in.
 func (o Options) withDefaults() Options {
 	setDefault(&o.Kind, transport.WS)
@@ -114,8 +110,8 @@ func (o Options) validate() error {
 	switch {
 	case o.Kind != transport.WS && o.Kind != transport.WSS:
 		return fmt.Errorf("websocket: kind %v is not ws or wss", o.Kind)
-	case o.HeaderBytesMax <= headerSlop:
-		return fmt.Errorf("websocket: HeaderBytesMax %d is not above %d", o.HeaderBytesMax, headerSlop)
+	case o.HeaderBytesMax < 1:
+		return fmt.Errorf("websocket: HeaderBytesMax %d is below 1", o.HeaderBytesMax)
 	case o.MessageBytesMax < 1 || o.MessageBytesMax > 1<<30:
 		return fmt.Errorf("websocket: MessageBytesMax %d is not within 1 and 2^30", o.MessageBytesMax)
 	case o.PendingMessageBytesMax < 1 || o.PendingMessageBytesMax > o.MessageBytesMax:

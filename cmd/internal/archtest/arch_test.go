@@ -1,0 +1,144 @@
+package archtest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestModule(t *testing.T) {
+	all := load(t)
+	pkgs := make(map[string]bool)
+	for _, s := range all {
+		pkgs[s.pkg] = true
+	}
+	// A walk that finds nothing would make every rule hold.
+	for _, p := range []string{"messages", "actors/stage", "actors/stage/stagetest", "transport/gateway", "cmd/troupe", "bench"} {
+		if !pkgs[p] {
+			t.Errorf("the walk did not find %s", p)
+		}
+	}
+	for _, r := range rules {
+		t.Run(r.name, func(t *testing.T) {
+			for _, v := range r.find(all) {
+				t.Errorf("%v\n\tbecause: %s", v, r.why)
+			}
+		})
+	}
+}
+
+// tree makes sources from texts that begin with a line naming the file.
+func tree(t *testing.T, texts ...string) (all []*source) {
+	t.Helper()
+	for _, text := range texts {
+		name, rest, _ := strings.Cut(text, "\n")
+		s, err := parse(name, []byte(rest))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, s)
+	}
+	return all
+}
+
+// one returns a file that imports one package.
+func one(file, path string) string {
+	return fmt.Sprintf("%s\npackage x\n\nimport _ %q\n", file, path)
+}
+
+const paragraph = "// Package x is one that has a real comment, of the twenty words or more that a reader needs\n// to know what it is for, and what not.\n"
+
+// Every rule must be able to fail, and must not fail for what is right.
+func TestEachRuleCanFail(t *testing.T) {
+	const lib = library + "/actor"
+	long := func(n int) string { return "package x\n" + strings.Repeat("\n", n-1) }
+	stage := func(body string) string {
+		return "actors/stage/a.go\npackage stage\n\nimport pa \"" + lib + "\"\n\nfunc f(c pa.Context) { " + body + " }\n"
+	}
+	cases := map[string]struct{ wrong, right []string }{
+		"arrows point down": {
+			[]string{
+				one("actors/a.go", "troupe/transport"), one("actors/x/a_test.go", "troupe/transport/gateway"), one("messages/a.go", "troupe/actors"),
+				one("transport/a.go", "troupe/cmd/internal/config"), one("tools/a.go", "troupe/messages"), one("cmd/a.go", "troupe/tools"), one("a.go", "troupe/messages"),
+			},
+			[]string{
+				one("cmd/a.go", "troupe/transport/host"), one("cmd/b.go", "troupe/messages"), one("transport/a.go", "troupe/actors"), one("transport/b.go", "troupe/transport/fast"),
+				one("actors/a.go", "troupe/messages/wire"), one("bench/a.go", "troupe/cmd/internal/config"), one("messages/a.go", "troupes/transport"), one("actors/b.go", "net"),
+			},
+		},
+		"nothing imports bench": {
+			[]string{one("cmd/a.go", "troupe/bench/report"), one("transport/a_test.go", "troupe/bench")},
+			[]string{one("bench/x/a.go", "troupe/bench"), one("cmd/a.go", "example.com/bench"), one("cmd/b.go", "troupe/messages")},
+		},
+		"messages know nothing else": {
+			[]string{one("messages/a.go", "troupe/actors"), one("messages/wire/a_test.go", "troupe/bench/rtwire")},
+			[]string{one("messages/a.go", "troupe/messages/wire"), one("messages/b.go", "example.com/x")},
+		},
+		"transports know no actors": {
+			[]string{one("transport/fast/a.go", "troupe/actors"), one("transport/gatewayx/a.go", "troupe/actors/stage")},
+			[]string{one("transport/gateway/a.go", "troupe/actors/stage"), one("transport/host/a.go", "troupe/actors"), one("transport/ops/a.go", "troupe/actors"), one("transport/fast/a_test.go", "troupe/actors"), one("cmd/a.go", "troupe/actors")},
+		},
+		"only stage knows the actor library": {
+			[]string{
+				one("actors/player/a.go", lib), one("actors/stage/stagetest/a.go", lib), one("bench/a_test.go", lib), one("actors/stage/a.go", library+"/remote"),
+				one("actors/stage/b.go", library+"/cluster"), one("actors/stage/c_test.go", library+"/router"), "actors/stage/d.go\npackage stage\n\nimport . \"" + lib + "\"\n",
+			},
+			[]string{one("actors/stage/a.go", lib), one("actors/stage/a_test.go", lib)},
+		},
+		"stage leaves the library's unsafe parts alone": {
+			[]string{
+				stage("_ = pa.Bounded(1)"), stage("_ = pa.BoundedDropping(1)"), stage("c.SetReceiveTimeout(1)"), stage("_ = pa.NewFuture(nil, 1)"), stage("c.RequestFuture(nil, 1, 2)"),
+				stage("c.StopFuture(nil)"), stage("g := c.PoisonFuture; g(nil)"), stage("_ = pa.NewOneForOneStrategy(1, 2, nil)"), stage("_ = pa.RestartingSupervisorStrategy()"),
+			},
+			[]string{stage("c.Stop(nil)"), "actors/stage/b.go\npackage stage\n\nfunc (r *ring) Bounded() bool { return r.Bounded() }\n"},
+		},
+		"test packages stay in tests": {
+			[]string{one("cmd/a.go", "troupe/actors/stage/stagetest"), one("transport/a.go", "troupe/transport/transporttest/stock"), one("bench/a.go", "troupe/actors/actorstest")},
+			[]string{one("cmd/a_test.go", "troupe/actors/stage/stagetest"), one("actors/actorstest/a.go", "troupe/actors/stage/stagetest"), one("cmd/b.go", "testing"), one("cmd/c.go", "troupe/transport/tester")},
+		},
+		"one package comment, in doc.go": {
+			[]string{
+				"actors/none/a.go\npackage x\n", "actors/other/a.go\n" + paragraph + "package x\n", "actors/short/doc.go\n// Package x is short.\npackage x\n",
+				"actors/two/doc.go\n" + paragraph + "package x\n", "actors/two/b.go\n// And another.\npackage x\n", "actors/name/doc.go\n// This" + paragraph[2:] + "package x\n",
+				"cmd/none/main.go\npackage main\n", "cmd/tiny/main.go\n// Main.\npackage main\n",
+			},
+			[]string{
+				"actors/x/doc.go\n" + paragraph + "package x\n", "actors/x/b.go\npackage x\n", "actors/x/b_test.go\n// Tests may say something, too.\npackage x\n",
+				"cmd/x/main.go\n// Command x does this and that.\npackage main\n", "actors/only/a_test.go\npackage x\n",
+			},
+		},
+		fmt.Sprintf("no file over %d lines", linesMax): {
+			[]string{"actors/a.go\n" + long(linesMax+1)},
+			[]string{"actors/a.go\n" + long(linesMax), "actors/a_test.go\n" + long(5*linesMax), "messages/a.pb.go\n// Code generated by x. DO NOT EDIT.\n\n" + long(5*linesMax)},
+		},
+	}
+	for _, r := range rules {
+		t.Run(r.name, func(t *testing.T) {
+			c, ok := cases[r.name]
+			if !ok || len(r.why) < 40 {
+				t.Fatal("a rule needs a source that breaks it, and a reason")
+			}
+			if found := r.find(tree(t, c.right...)); len(found) != 0 {
+				t.Errorf("it fails for what is right: %v", found)
+			}
+			found := r.find(tree(t, c.wrong...))
+			at := make(map[string]bool)
+			for _, v := range found {
+				at[v.file] = true
+				if v.line == 0 || v.what == "" {
+					t.Errorf("%+v does not say where or what", v)
+				}
+			}
+			for _, text := range c.wrong {
+				file, _, _ := strings.Cut(text, "\n")
+				// Of two files with comments the first is named.
+				if !at[file] && file != "actors/two/b.go" {
+					t.Errorf("it does not find what is wrong with %s", text)
+				}
+			}
+			if strings.HasPrefix(c.wrong[0], "actors/stage/a.go") && len(found) != len(c.wrong) {
+				t.Errorf("%d found in %d: %v", len(found), len(c.wrong), found)
+			}
+		})
+	}
+}

@@ -1,0 +1,248 @@
+package archtest
+
+import (
+	"fmt"
+	"go/ast"
+	"slices"
+	"strings"
+)
+
+// rule is one thing that holds in the whole module.
+type rule struct {
+	name string
+	why  string
+	find func(all []*source) []violation
+}
+
+// violation is one place where a rule does not hold.
+type violation struct {
+	file string
+	line int
+	what string
+}
+
+func (v violation) String() string { return fmt.Sprintf("%s:%d: %s", v.file, v.line, v.what) }
+
+// library is the actor library.
+const library = "github.com/asynkron/protoactor-go"
+
+var rules = []rule{
+	{
+		"arrows point down",
+		"cmd -> transport -> actors -> messages: what is below must be usable, testable and understandable without what is above",
+		eachImport(func(s *source, i imported) string {
+			from, to := layer(s.pkg), layer(i.path)
+			switch {
+			case !i.own || top(s.pkg) == "bench" || top(i.path) == "bench":
+				return ""
+			case from == 0 || to == 0:
+				return fmt.Sprintf("%s imports %s, and one of them has no place among cmd, transport, actors, messages, bench", s.pkg, i.path)
+			case from < to:
+				return fmt.Sprintf("%s imports %s above it", s.pkg, i.path)
+			}
+			return ""
+		}),
+	},
+	{
+		"nothing imports bench",
+		"bench may use anything, also what a server must not carry; the product must build without it",
+		eachImport(func(s *source, i imported) string {
+			if i.own && top(i.path) == "bench" && top(s.pkg) != "bench" {
+				return s.pkg + " imports " + i.path
+			}
+			return ""
+		}),
+	},
+	{
+		"messages know nothing else",
+		"messages are the words everybody shares: a dependency of theirs is one of everybody",
+		eachImport(func(s *source, i imported) string {
+			if i.own && top(s.pkg) == "messages" && top(i.path) != "messages" {
+				return s.pkg + " imports " + i.path
+			}
+			return ""
+		}),
+	},
+	{
+		"transports know no actors",
+		"gateway is the one place where frames become actor messages and back; host wires and ops shows; any other transport must work against plain interfaces",
+		eachImport(func(s *source, i imported) string {
+			knows := []string{"transport/gateway", "transport/host", "transport/ops"}
+			if i.own && !s.test && top(s.pkg) == "transport" && top(i.path) == "actors" && !slices.ContainsFunc(knows, func(k string) bool { return within(s.pkg, k) }) {
+				return s.pkg + " imports " + i.path
+			}
+			return ""
+		}),
+	},
+	{
+		"only stage knows the actor library",
+		"the library loses messages, restarts what it should not and deadlocks in places; actors/stage is written to keep all that away, and only from its actor package (remote, cluster, router and the rest move and kill actors by their own rules)",
+		eachImport(func(s *source, i imported) string {
+			switch {
+			case i.path != library && !strings.HasPrefix(i.path, library+"/"):
+				return ""
+			case s.pkg != "actors/stage":
+				return s.pkg + " imports " + i.path
+			case i.path != library+"/actor":
+				return s.pkg + " imports " + i.path + ", not the actor package"
+			case i.dot:
+				return "a dot import hides what is used of the library"
+			}
+			return ""
+		}),
+	},
+	{
+		"stage leaves the library's unsafe parts alone",
+		"each of them was seen to fail by running it (DESIGN.md 3): a mailbox that spins or deadlocks, data races of timeouts and futures, restarts that bring back the dead",
+		findUnsafe,
+	},
+	{
+		"test packages stay in tests",
+		"a package whose name ends in test is allowed shortcuts (it takes a testing.TB, waits, panics) that must not end up in a binary",
+		eachImport(func(s *source, i imported) string {
+			if i.own && isTest(i.path) && !s.test && !isTest(s.pkg) {
+				return s.pkg + " imports " + i.path + " outside of its tests"
+			}
+			return ""
+		}),
+	},
+	{
+		"one package comment, in doc.go",
+		"the reader's first question is what a package is for and what it leaves to others: one paragraph, in the place where everybody looks; a command has a short one anywhere, which is its usage",
+		findComments,
+	},
+	{
+		fmt.Sprintf("no file over %d lines", linesMax),
+		"a file holds one concept; one that long holds several, and nobody reads it to the end",
+		func(all []*source) (found []violation) {
+			for _, s := range all {
+				if !s.test && !s.generated && s.lines > linesMax {
+					found = append(found, violation{s.file, s.lines, fmt.Sprintf("%d lines", s.lines)})
+				}
+			}
+			return found
+		},
+	},
+}
+
+const (
+	linesMax     = 600
+	paragraphMin = 20 // words of a package's comment
+	shortMin     = 5  // words of a command's
+)
+
+// banned are the parts of the library that are not to be used, and why.
+var banned = map[string]string{
+	"BoundedDropping":               "spins a core for ever after its first drop",
+	"Bounded":                       "blocks the sender, and deadlocks an actor that sends to itself",
+	"SetReceiveTimeout":             "reused, it is a data race; use Context.After",
+	"NewFuture":                     "raced by its timeout it is a data race; use stage.Await at the edges",
+	"RequestFuture":                 "raced by its timeout it is a data race; use stage.Await at the edges",
+	"StopFuture":                    "raced by its timeout it is a data race; wait for Exited",
+	"PoisonFuture":                  "raced by its timeout it is a data race; wait for Exited",
+	"ReenterAfter":                  "continues a future; ask with a message and a reply",
+	"NewOneForOneStrategy":          "restarts; each parent decides for itself",
+	"NewAllForOneStrategy":          "restarts; each parent decides for itself",
+	"NewExponentialBackoffStrategy": "restarts; each parent decides for itself",
+	"NewRestartingStrategy":         "restarts; each parent decides for itself",
+	"DefaultSupervisorStrategy":     "restarts; each parent decides for itself",
+	"RestartingSupervisorStrategy":  "restarts; each parent decides for itself",
+	"WithSupervisor":                "a guard lets no panic out, so there is nothing to supervise",
+	"WithGuardian":                  "a guard lets no panic out, so there is nothing to supervise",
+	"RestartDirective":              "a restart after a stop leaves a zombie",
+	"RestartChildren":               "a restart after a stop leaves a zombie",
+}
+
+func findUnsafe(all []*source) (found []violation) {
+	for _, s := range all {
+		if s.pkg != "actors/stage" || !slices.ContainsFunc(s.imports, func(i imported) bool { return i.path == library+"/actor" }) {
+			continue
+		}
+		ast.Inspect(s.ast, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok {
+				if why := banned[sel.Sel.Name]; why != "" {
+					found = append(found, violation{s.file, s.at(sel.Pos()), sel.Sel.Name + " " + why})
+				}
+			}
+			return true
+		})
+	}
+	return found
+}
+
+func findComments(all []*source) (found []violation) {
+	type pkg struct {
+		first    *source
+		comments []*source
+	}
+	pkgs := make(map[string]*pkg)
+	var order []string
+	for _, s := range all {
+		if s.test {
+			continue
+		}
+		p := pkgs[s.pkg]
+		if p == nil {
+			p = &pkg{first: s}
+			pkgs[s.pkg] = p
+			order = append(order, s.pkg)
+		}
+		if s.ast.Doc != nil {
+			p.comments = append(p.comments, s)
+		}
+	}
+	for _, name := range order {
+		p := pkgs[name]
+		if len(p.comments) != 1 {
+			found = append(found, violation{p.first.file, 1, fmt.Sprintf("package %s has %d package comments", name, len(p.comments))})
+			continue
+		}
+		s := p.comments[0]
+		text := strings.TrimSpace(s.ast.Doc.Text())
+		words, want := len(strings.Fields(text)), paragraphMin
+		if s.main() {
+			want = shortMin
+		}
+		switch line := s.at(s.ast.Doc.Pos()); {
+		case !s.main() && !strings.HasSuffix(s.file, "/doc.go") && s.file != "doc.go":
+			found = append(found, violation{s.file, line, "the package comment belongs into doc.go"})
+		case !s.main() && !strings.HasPrefix(text, "Package "+s.ast.Name.Name+" "):
+			found = append(found, violation{s.file, line, "the package comment should begin with Package " + s.ast.Name.Name})
+		case words < want:
+			found = append(found, violation{s.file, line, fmt.Sprintf("a package comment of %d words says too little", words)})
+		}
+	}
+	return found
+}
+
+func eachImport(check func(s *source, i imported) string) func([]*source) []violation {
+	return func(all []*source) (found []violation) {
+		for _, s := range all {
+			for _, i := range s.imports {
+				if what := check(s, i); what != "" {
+					found = append(found, violation{s.file, i.line, what})
+				}
+			}
+		}
+		return found
+	}
+}
+
+// layer is a package's height, 0 if it has none.
+func layer(pkg string) int {
+	return 1 + slices.Index([]string{"messages", "actors", "transport", "cmd"}, top(pkg))
+}
+
+func top(pkg string) string {
+	first, _, _ := strings.Cut(pkg, "/")
+	return first
+}
+
+// within reports whether pkg is folder or below it.
+func within(pkg, folder string) bool { return pkg == folder || strings.HasPrefix(pkg, folder+"/") }
+
+// isTest reports whether a package is for tests only: it, or one that it is
+// part of, has a name that ends in test.
+func isTest(pkg string) bool {
+	return slices.ContainsFunc(strings.Split(pkg, "/"), func(part string) bool { return strings.HasSuffix(part, "test") })
+}
