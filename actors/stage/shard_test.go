@@ -288,6 +288,36 @@ func TestAHeldUpWorkerDoesNotHoldUpOutput(t *testing.T) {
 	})
 }
 
+// slowOut is a flusher that must not be flushed twice at once.
+type slowOut struct {
+	out
+	inside atomic.Int32
+}
+
+func (o *slowOut) Flush() {
+	if o.inside.Add(1) != 1 {
+		o.j.note("two flushes at once")
+	}
+	o.out.Flush()
+	time.Sleep(30 * ms)
+	o.inside.Add(-1)
+}
+
+func TestFlushesDoNotOverlap(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, s *stagetest.Stage) {
+		j := newJournal()
+		f := &slowOut{out: out{"a", j}}
+		s.Spawn(new(probe)).Tell(do(func(c *stage.Context) {
+			c.Dirty(f)
+			time.Sleep(40 * ms) // loses the shard after 20, whose new worker flushes
+			c.Dirty(f)
+			j.note("end")
+		}))
+		time.Sleep(sec)
+		j.want(t, "20ms flush a", "40ms end", "50ms flush a")
+	})
+}
+
 // Worker after worker is held up: the shard goes on, and Close waits for all.
 func TestManyHeldUpWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -340,8 +370,11 @@ func TestPostRunRunsInTheCaller(t *testing.T) {
 func TestPostRunQueuesWhereItShould(t *testing.T) {
 	bubble(t, policy(15*ms), func(t *testing.T, s *stagetest.Stage) {
 		j := newJournal()
-		ref := busy(s, j, 0, "a")[0]
-		_ = ref.PostRun(1, 0)
+		ref := busy(s, j, ms, "a")[0]
+		_ = ref.PostRun(1, 0) // the flush is for a goroutine that can wait
+		if time.Since(j.born) != 0 {
+			t.Error("it ran here")
+		}
 		time.Sleep(sec)
 		j.want(t, "0s run a", "15ms flush a")
 	})

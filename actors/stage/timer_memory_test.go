@@ -11,10 +11,13 @@ import (
 )
 
 // hands is an actor that calls the functions it is sent.
-type hands struct{ fired int }
+type hands struct {
+	fired int
+	last  func(*Context)
+}
 
-func (*hands) Started(*Context) {}
-func (*hands) Stopped(*Context) {}
+func (*hands) Started(*Context)     {}
+func (h *hands) Stopped(c *Context) { h.last(c) }
 func (h *hands) Receive(c *Context, msg any) {
 	if f, ok := msg.(func(*Context)); ok {
 		f(c)
@@ -76,8 +79,18 @@ func TestTimersAreForgotten(t *testing.T) {
 		if n := timers(); n != 100 {
 			t.Errorf("%d timers, want 100", n)
 		}
-		ref.Stop()
-		synctest.Wait()
+		var g *guard
+		ask(func(c *Context) {
+			g = c.guard
+			h.last = func(c *Context) {
+				c.After(time.Hour, "never")
+				kept[0].Reset(time.Hour)
+			}
+			c.StopSelf()
+		})
+		if n := len(g.timers); n != 0 {
+			t.Errorf("a stopped actor has %d timers", n)
+		}
 		s.Close()
 		if n := s.count.ActorPanics.Load(); n != 0 {
 			t.Errorf("%d panics", n)

@@ -55,6 +55,7 @@ type Host struct {
 	grace    time.Duration
 	serving  sync.WaitGroup
 	stopOnce sync.Once
+	settled  chan struct{} // closed to end settle
 	stopped  chan struct{}
 }
 
@@ -75,7 +76,7 @@ func Start(o Options) (h *Host, err error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("host: configuration: %w", err)
 	}
-	h = &Host{log: o.Log, count: new(counters.Set), grace: c.Drain.Grace, stopped: make(chan struct{})}
+	h = &Host{log: o.Log, count: new(counters.Set), grace: c.Drain.Grace, settled: make(chan struct{}), stopped: make(chan struct{})}
 	partial := h // h is nil by the time a failed start gets here
 	defer func() {
 		if err != nil {
@@ -105,6 +106,7 @@ func Start(o Options) (h *Host, err error) {
 		return nil, err
 	}
 	gw := gateway.New(gateway.Options{System: h.system, Fast: h.fast, Counters: h.count, Log: o.Log, Limits: c.gatewayLimits()})
+	h.serving.Go(func() { settle(h.settled) })
 	h.serving.Go(func() { h.serveError("websocket", h.ws.Serve(gw)) })
 	h.serving.Go(func() { h.serveError("api", h.http.Serve(h.api)) })
 	h.addrs = Announcement{API: h.api.Addr().String(), WS: h.ws.Addr().String(), Fast: fastAddr(c.Fast.Addr, h.fast.Port())}
@@ -246,6 +248,7 @@ func (h *Host) stop(reason messages.CloseReason) {
 		if h.fast != nil {
 			h.fast.Close()
 		}
+		close(h.settled)
 		h.serving.Wait()
 		h.log.Info().Msg("stopped")
 	})
