@@ -113,9 +113,15 @@ func (s *System) Drain(ctx context.Context, grace time.Duration) error {
 	return nil
 }
 
-// Depth returns the number of messages that wait for the registry and of
-// mailboxes that wait for a worker.
-func (s *System) Depth() (registry, ready int) { return s.fleet.Depth(), s.stage.Ready() }
+// Depth returns how many messages wait for the registry and for game sessions.
+func (s *System) Depth(ctx context.Context) (fleet.Depths, error) {
+	return stage.Await(ctx, func(reply func(fleet.Depths, error)) {
+		s.fleet.Tell(fleet.Depth{Reply: reply})
+	})
+}
+
+// Ready returns how many mailboxes wait for a worker.
+func (s *System) Ready() int { return s.stage.Ready() }
 
 // Live returns the number of actors of a kind.
 func (s *System) Live(kind counters.ActorKind) int64 { return s.stage.Live(kind) }

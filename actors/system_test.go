@@ -75,8 +75,8 @@ func TestACrashInOneGameSessionIsNotFeltInAnother(t *testing.T) {
 		if len(w.Failure) != 0 {
 			w.Errorf("the host failed: %v", w.Failure)
 		}
-		if registry, ready := w.System.Depth(); registry != 0 || ready != 0 {
-			w.Errorf("%d, %d wait", registry, ready)
+		if d, err := w.System.Depth(w.Context()); err != nil || d.Registry != 0 || d.GameSessions != 0 || d.Busiest != 0 || w.System.Ready() != 0 {
+			w.Errorf("%+v, %d wait; %v", d, w.System.Ready(), err)
 		}
 	})
 }

@@ -7,27 +7,24 @@ import "strconv"
 // 4000 to 4999 are Troupe's. Retry says what the client should do next.
 type CloseReason uint16
 
-// Close reasons. Numbers 4001, 4008, 4009 and 4010 are fixed by
-// reliability.md 2.4 to 2.6 and 5.1.
+// Close reasons. Numbers 4001, 4009 and 4010 are fixed by reliability.md 2.4 to
+// 2.6 and 5.1, which also keeps 4008 for numbers out of order.
 const (
-	CloseNormal         CloseReason = 1000 // refused login, or the player left
-	CloseGoingAway      CloseReason = 1001 // the host drains
-	CloseProtocolError  CloseReason = 1002 // RFC 6455 broken
-	CloseUnsupported    CloseReason = 1003 // a frame type the host does not take
-	CloseInvalidText    CloseReason = 1007 // text message that is not UTF-8
-	CloseMessageTooBig  CloseReason = 1009 // inbound message over the limit (D14)
-	CloseInternalError  CloseReason = 1011 // an actor behind the connection crashed
-	CloseTakenOver      CloseReason = 4001 // the same player session logged in elsewhere
-	CloseLoginTimeout   CloseReason = 4002 // no LOGIN in time (D3)
-	CloseMalformed      CloseReason = 4003 // too many malformed packets (D30)
-	ClosePingTimeout    CloseReason = 4004 // no sign of life (realtime.md 12)
-	CloseGameEnded      CloseReason = 4005 // the game session ended
-	CloseKicked         CloseReason = 4006 // the game removed the player
-	CloseWriteTimeout   CloseReason = 4007 // a write made no progress for 10 s
-	CloseSequence       CloseReason = 4008 // relSeq or ack out of rule (issue of reconnection)
-	CloseSlowConsumer   CloseReason = 4009 // outbound queue full (D31)
-	CloseTooFast        CloseReason = 4010 // inbound rate exceeded for 10 s
-	CloseTooManyPending CloseReason = 4011 // too many connections without a login
+	CloseNormal        CloseReason = 1000 // refused login, or the player left
+	CloseGoingAway     CloseReason = 1001 // the host drains
+	CloseProtocolError CloseReason = 1002 // RFC 6455 broken
+	CloseInvalidText   CloseReason = 1007 // text message that is not UTF-8
+	CloseMessageTooBig CloseReason = 1009 // inbound message over the limit (D14)
+	CloseInternalError CloseReason = 1011 // an actor behind the connection crashed
+	CloseTakenOver     CloseReason = 4001 // the same player session logged in elsewhere
+	CloseLoginTimeout  CloseReason = 4002 // no LOGIN in time (D3)
+	CloseMalformed     CloseReason = 4003 // too many malformed packets (D30)
+	ClosePingTimeout   CloseReason = 4004 // no sign of life (realtime.md 12)
+	CloseGameEnded     CloseReason = 4005 // the game session ended
+	CloseKicked        CloseReason = 4006 // the game removed the player
+	CloseWriteTimeout  CloseReason = 4007 // a write made no progress for 10 s
+	CloseSlowConsumer  CloseReason = 4009 // outbound queue full (D31)
+	CloseTooFast       CloseReason = 4010 // inbound rate exceeded for 10 s
 )
 
 // Retry tells a client what a close reason asks of it.
@@ -51,7 +48,6 @@ var closeTable = []closeInfo{
 	{CloseNormal, "normal", RetryNever},
 	{CloseGoingAway, "host_draining", RetryLater},
 	{CloseProtocolError, "protocol_error", RetryResume},
-	{CloseUnsupported, "unsupported_frame", RetryResume},
 	{CloseInvalidText, "invalid_text", RetryResume},
 	{CloseMessageTooBig, "message_too_big", RetryResume},
 	{CloseInternalError, "internal_error", RetryResume},
@@ -62,10 +58,8 @@ var closeTable = []closeInfo{
 	{CloseGameEnded, "game_session_ended", RetryNever},
 	{CloseKicked, "kicked", RetryNever},
 	{CloseWriteTimeout, "write_timeout", RetryResume},
-	{CloseSequence, "sequence_violation", RetryNever},
 	{CloseSlowConsumer, "slow_consumer", RetryResume},
 	{CloseTooFast, "inbound_rate_exceeded", RetryLater},
-	{CloseTooManyPending, "too_many_pending_logins", RetryLater},
 }
 
 // CloseReasons lists every reason, in the order of the table.

@@ -113,7 +113,7 @@ func (w *World) close() {
 	if n := w.Count.ActorMessages.Load(); n != 0 {
 		w.Errorf("%d messages that no actor knew", n)
 	}
-	for k := counters.ActorSystem; k <= counters.ActorProbe; k++ {
+	for k := counters.ActorFleet; k <= counters.ActorProbe; k++ {
 		if n := w.System.Live(k); n != 0 {
 			w.Errorf("%d actors of kind %v are left", n, k)
 		}

@@ -107,6 +107,8 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 		m.Reply(r.playerSessions(m.Query))
 	case Fleets:
 		m.Reply(r.allFleets(), nil)
+	case Depth:
+		m.Reply(r.depths(c), nil)
 	case gamesession.SeatsMade:
 		r.onSeatsMade(m)
 	case gamesession.SeatsForgotten:

@@ -33,6 +33,10 @@ type (
 	Fleets struct {
 		Reply func([]*messages.Fleet, error)
 	}
+	// Depth adds up what waits in the mailboxes of game sessions.
+	Depth struct {
+		Reply func(Depths, error)
+	}
 	// Drain ends all game sessions: those without players at once, the others
 	// when their last player has left or Grace is over. Then Done is called. A
 	// second Drain shortens the grace.
@@ -41,6 +45,13 @@ type (
 		Done  func()
 	}
 )
+
+// Depths says how many messages wait: for the registry, for all game sessions
+// together, and for the busiest one.
+type Depths struct{ Registry, GameSessions, Busiest int }
+
+// Undelivered implements stage.Undeliverable.
+func (m Depth) Undelivered() { m.Reply(Depths{}, unavailable()) }
 
 func unavailable() error {
 	return messages.Errorf(messages.Unavailable, "the host is shutting down")

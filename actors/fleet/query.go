@@ -3,6 +3,7 @@ package fleet
 import (
 	"slices"
 
+	"troupe/actors/stage"
 	"troupe/messages"
 )
 
@@ -89,4 +90,14 @@ func (r *Registry) allFleets() []*messages.Fleet {
 		return 1
 	})
 	return all
+}
+
+func (r *Registry) depths(c *stage.Context) Depths {
+	d := Depths{Registry: c.Self().Depth()}
+	for ref := range r.refs {
+		n := ref.Depth()
+		d.GameSessions += n
+		d.Busiest = max(d.Busiest, n)
+	}
+	return d
 }

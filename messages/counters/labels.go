@@ -139,8 +139,7 @@ type ActorKind uint8
 
 // Actor kinds.
 const (
-	ActorSystem ActorKind = iota + 1
-	ActorFleet
+	ActorFleet ActorKind = iota + 1
 	ActorGameSession
 	ActorPlayer
 	ActorGroup
@@ -149,7 +148,7 @@ const (
 	ActorProbe
 )
 
-var actorKindNames = []string{"", "system", "fleet", "gamesession", "player", "group", "connections", "connection", "probe"}
+var actorKindNames = []string{"", "fleet", "gamesession", "player", "group", "connections", "connection", "probe"}
 
 // String returns the label value.
 func (k ActorKind) String() string { return name(actorKindNames, uint8(k)) }

@@ -1,6 +1,9 @@
 package ops
 
 import (
+	"context"
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 
 	"troupe/actors"
@@ -40,7 +43,7 @@ var rows = []struct{ name, help, label string }{
 	{"troupe_slow_consumers_total", "Times a player's queue passed 75 % of its budget.", ""},
 	{"troupe_old_epoch_events_total", "Events of an older connection, ignored.", ""},
 	{"troupe_mailbox_overflows_total", "Posts refused because a game session's mailbox was full.", ""},
-	{"troupe_registry_mailbox_depth", "Messages that wait for the registry.", ""},
+	{"troupe_mailbox_depth", "Messages that wait: for the registry, for all game sessions, for the busiest one.", "mailbox"},
 	{"troupe_ready_mailboxes", "Mailboxes that wait for a worker.", ""},
 	{"troupe_api_requests_total", "Service API requests.", ""},
 	{"troupe_api_errors_total", "Service API requests answered with an error.", ""},
@@ -99,13 +102,28 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	c.one(ch, "troupe_slow_consumers_total", prometheus.CounterValue, float64(s.SlowConsumers.Load()))
 	c.one(ch, "troupe_old_epoch_events_total", prometheus.CounterValue, float64(s.OldEpochs.Load()))
 	c.one(ch, "troupe_mailbox_overflows_total", prometheus.CounterValue, float64(s.MailboxOverflow.Load()))
-	registry, ready := c.system.Depth()
-	c.one(ch, "troupe_registry_mailbox_depth", prometheus.GaugeValue, float64(registry))
-	c.one(ch, "troupe_ready_mailboxes", prometheus.GaugeValue, float64(ready))
+	c.depth(ch)
+	c.one(ch, "troupe_ready_mailboxes", prometheus.GaugeValue, float64(c.system.Ready()))
 	c.one(ch, "troupe_api_requests_total", prometheus.CounterValue, float64(s.APIRequests.Load()))
 	c.one(ch, "troupe_api_errors_total", prometheus.CounterValue, float64(s.APIErrors.Load()))
 	count, sum, buckets := s.LoginLatency.Snapshot()
 	ch <- prometheus.MustNewConstHistogram(c.descs["troupe_login_seconds"], count, sum, buckets)
+}
+
+// depthTimeout bounds how long a scrape waits for the registry, which answers
+// within a batch unless it is in trouble; then the depth is left out.
+const depthTimeout = 500 * time.Millisecond
+
+func (c *collector) depth(ch chan<- prometheus.Metric) {
+	ctx, cancel := context.WithTimeout(context.Background(), depthTimeout)
+	defer cancel()
+	d, err := c.system.Depth(ctx)
+	if err != nil {
+		return
+	}
+	c.one(ch, "troupe_mailbox_depth", prometheus.GaugeValue, float64(d.Registry), "registry")
+	c.one(ch, "troupe_mailbox_depth", prometheus.GaugeValue, float64(d.GameSessions), "game_sessions")
+	c.one(ch, "troupe_mailbox_depth", prometheus.GaugeValue, float64(d.Busiest), "busiest_game_session")
 }
 
 func (c *collector) one(ch chan<- prometheus.Metric, name string, kind prometheus.ValueType, v float64, labels ...string) {

@@ -82,7 +82,7 @@ func (s *Stage) Close() {
 }
 
 func (s *Stage) alive() (n int64) {
-	for k := counters.ActorSystem; k.String() != ""; k++ {
+	for k := counters.ActorFleet; k.String() != ""; k++ {
 		n += s.Live(k)
 	}
 	return n

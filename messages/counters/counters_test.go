@@ -1,0 +1,67 @@
+package counters
+
+import (
+	"math"
+	"testing"
+	"time"
+)
+
+func TestEveryLabelHasANameOfItsOwn(t *testing.T) {
+	check(t, DropMalformed, DropStashFull)
+	check(t, WS, DTLS)
+	check(t, RefusedPath, RefusedDraining)
+	check(t, ClosedByPeer, ClosedByHost)
+	check(t, LoginNew, LoginRefused)
+	check(t, PlayerReserved, PlayerLeaving)
+	check(t, GameSessionActivating, GameSessionTerminating)
+	check(t, ActorFleet, ActorProbe)
+}
+
+func check[L Label](t *testing.T, first, last L) {
+	t.Helper()
+	seen := map[string]bool{}
+	for l := first; l <= last; l++ {
+		if n := l.String(); n == "" || seen[n] {
+			t.Errorf("%T %d: name %q", l, l, n)
+		} else {
+			seen[n] = true
+		}
+	}
+	if n := (last + 1).String(); n != "" {
+		t.Errorf("%T: %q behind the last constant", last, n)
+	}
+	if last > 63 {
+		t.Errorf("%T does not fit a Vec", last)
+	}
+}
+
+func TestVecCountsByLabel(t *testing.T) {
+	var v Vec[Drop]
+	v.Add(DropMalformed, 2)
+	v.Add(DropStashFull, 3)
+	v.Add(200, 1) // no label
+	n := 0
+	v.Each(func(Drop, int64) { n++ })
+	if v.Get(DropMalformed) != 2 || v.Get(200) != 0 || v.Total() != 6 || n != int(DropStashFull) {
+		t.Errorf("%d %d %d %d", v.Get(DropMalformed), v.Get(200), v.Total(), n)
+	}
+}
+
+func TestHistogram(t *testing.T) {
+	var h Histogram
+	if !math.IsNaN(h.Quantile(0.5)) {
+		t.Error("a quantile of nothing")
+	}
+	for range 99 {
+		h.Observe(time.Millisecond)
+	}
+	h.Observe(time.Hour)
+	h.Observe(-time.Second)
+	count, sum, buckets := h.Snapshot()
+	if count != 101 || math.Abs(sum-3600.099) > 1e-6 || buckets[1e-3] != 100 || buckets[50e-6] != 1 || buckets[10] != 100 {
+		t.Errorf("%d %v %v", count, sum, buckets)
+	}
+	if h.Quantile(0.5) != 1e-3 || !math.IsInf(h.Quantile(1), 1) {
+		t.Errorf("%v %v", h.Quantile(0.5), h.Quantile(1))
+	}
+}

@@ -1,0 +1,98 @@
+package ops_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+	"go.uber.org/goleak"
+
+	"troupe/actors"
+	"troupe/actors/connection"
+	"troupe/actors/fleet"
+	"troupe/actors/gamesession"
+	"troupe/actors/script"
+	"troupe/messages"
+	"troupe/messages/counters"
+	"troupe/transport/ops"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestPages(t *testing.T) {
+	count := new(counters.Set)
+	system := actors.Start(actors.Options{
+		Log: zerolog.Nop(), Counters: count, Timeouts: connection.DefaultTimeouts(),
+		Fleet: fleet.Options{
+			Region: "local", Session: gamesession.DefaultSettings(),
+			Fleets:     []*messages.Fleet{{ID: "fleet-x", Status: messages.FleetActive, Locations: []string{"local"}, GameSessionsMax: 2}},
+			NewHandler: func(*messages.Fleet) script.Handler { return script.Relay{} },
+		},
+	})
+	defer system.Close()
+	pages := ops.New(ops.Options{Counters: count, System: system, Version: "v9"})
+	next := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "next") })
+	get := func(method, path string) (int, string) {
+		w := httptest.NewRecorder()
+		pages.Mux(next).ServeHTTP(w, httptest.NewRequest(method, path, nil))
+		return w.Code, w.Body.String()
+	}
+	for _, c := range []struct {
+		method, path string
+		status       int
+		text         string
+	}{
+		{"GET", "/healthz", 200, "ok\n"},
+		{"GET", "/readyz", 503, "draining\n"},
+		{"POST", "/", 200, "next"},
+		{"GET", "/other", 200, "next"},
+	} {
+		if status, text := get(c.method, c.path); status != c.status || text != c.text {
+			t.Errorf("%s %s: %d %q", c.method, c.path, status, text)
+		}
+	}
+	pages.SetReady(true)
+	if status, text := get("GET", "/readyz"); status != 200 || text != "ready\n" {
+		t.Errorf("ready: %d %q", status, text)
+	}
+
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	if _, err := system.CreateGameSession(ctx, messages.CreateGameSession{FleetID: "fleet-x", MaxPlayers: 2}); err != nil {
+		t.Fatal(err)
+	}
+	count.Dropped.Add(counters.DropNotMember, 3)
+	count.CountClose(uint16(messages.CloseSlowConsumer))
+	count.LoginLatency.Observe(3 * time.Millisecond)
+	status, text := get("GET", "/metrics")
+	if status != 200 {
+		t.Fatalf("metrics: %d", status)
+	}
+	for _, line := range []string{
+		`troupe_build_info{version="v9"} 1`,
+		`troupe_dropped_total{reason="not_member"} 3`,
+		`troupe_close_reasons_total{reason="slow_consumer"} 1`,
+		`troupe_actors{kind="gamesession"} 1`,
+		`troupe_connections{transport="ws"} 0`,
+		`troupe_players{state="detached"} 0`,
+		`troupe_messages_in_total{transport="udp"} 0`,
+		`troupe_messages_delivered_total{transport="ws"} 0`,
+		`troupe_bytes_out_total{transport="ws"} 0`,
+		`troupe_actor_restarts_total{kind="player"} 0`,
+		`troupe_mailbox_depth{mailbox="busiest_game_session"} 0`,
+		`troupe_login_seconds_bucket{le="0.005"} 1`,
+		`troupe_login_seconds_count 1`,
+	} {
+		if !strings.Contains(text, line+"\n") {
+			t.Errorf("no line %q", line)
+		}
+	}
+	if !strings.Contains(text, "troupe_game_sessions{status=\"") || !strings.Contains(text, "go_memstats_mallocs_total") {
+		t.Error("game sessions or the Go runtime are missing")
+	}
+}
