@@ -257,9 +257,8 @@ func (o *Outbox) detach() Link {
 	}
 	link := o.link
 	if o.mode == attached {
-		o.mode = detached
+		o.mode, o.spilled = detached, o.told
 	}
-	o.spilled = o.spilled || o.told
 	o.link, o.told, o.dirty, o.orphan = nil, false, false, false
 	o.mu.Unlock()
 	if link != nil {

@@ -17,6 +17,7 @@ type model struct {
 	mode       outboxMode
 	queue      []modelFrame
 	told, lost bool
+	spilled    bool
 	dirty      bool
 	calls      int // of full
 	delivered  []int32
@@ -77,6 +78,9 @@ func (m *model) push(b Budget, f modelFrame) Pushed {
 	} else {
 		m.add(b, f)
 	}
+	if m.mode == detached && m.spilled {
+		over = m.lost // full when it went: the reserve is free for the way back
+	}
 	if over && !m.told {
 		m.told = true
 		m.calls++
@@ -106,7 +110,7 @@ func (m *model) detach() {
 		return
 	}
 	if m.mode == attached {
-		m.mode = detached
+		m.mode, m.spilled = detached, m.told
 		if len(m.queue) > 0 && m.queue[0].greeting {
 			m.queue = m.queue[1:]
 			if len(m.queue) == 0 {
@@ -173,7 +177,7 @@ func TestOutboxBehavesLikeItsModel(t *testing.T) {
 				f, mf := frame(t)
 				mf.greeting = true
 				out.attach(open, counters.WS, f.Retain())
-				m.mode, m.told, m.dirty, m.orphan = attached, false, false, false
+				m.mode, m.told, m.spilled, m.dirty, m.orphan = attached, false, false, false, false
 				m.queue = slices.Insert(m.queue, 0, mf)
 			},
 			"drain": func(t *rapid.T) {
