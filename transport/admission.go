@@ -61,7 +61,7 @@ type Ticket struct {
 func (a *Admission) Enter(ip netip.Addr) (*Ticket, counters.Refusal) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	now, key := a.now(), sourceOf(ip)
+	now, key := a.now(), SourceOf(ip)
 	a.sweep(now)
 	st := a.byIP[key]
 	if st == nil {
@@ -128,9 +128,9 @@ func (t *Ticket) Leave() {
 	}
 }
 
-// sourceOf groups addresses that one peer controls: a single IPv4 address, a
+// SourceOf groups addresses that one peer controls: a single IPv4 address, a
 // /64 of IPv6.
-func sourceOf(ip netip.Addr) netip.Prefix {
+func SourceOf(ip netip.Addr) netip.Prefix {
 	ip = ip.Unmap()
 	bits := 32
 	if ip.Is6() {

@@ -123,6 +123,24 @@ func TestAnySignOfLifeCounts(t *testing.T) {
 }
 
 // D29.
+// A reader that the host holds up reads no pongs; its peer is not to blame.
+func TestAPeerIsNotSilentWhileTheHostHoldsItsReaderUp(t *testing.T) {
+	run(t, func(w *world) {
+		c := w.Player(w.Create(nil))
+		c.Silence()
+		c.Handle.Busy(true)
+		w.Pass(time.Minute)
+		closedAt(w, c, 0, 0)
+		c.Handle.Busy(false)
+		w.Pass(6*time.Second - time.Millisecond)
+		closedAt(w, c, 0, 0)
+		w.Pass(3 * time.Second)
+		if reason, _ := c.Closed(); reason != messages.ClosePingTimeout {
+			w.Errorf("closed with %v", reason)
+		}
+	})
+}
+
 func TestASecondLoginOnOneConnectionIsIgnored(t *testing.T) {
 	run(t, func(w *world) {
 		id := w.Create(nil)

@@ -38,6 +38,7 @@ type Handle struct {
 	count   *counters.Set
 	opened  time.Time
 	alive   atomic.Int64 // nanoseconds after opened
+	busy    atomic.Bool  // the reader is in the host's own hands
 	bound   atomic.Pointer[player.Attachment]
 	channel counters.Channel
 }
@@ -64,7 +65,22 @@ func (h *Handle) Attachment() *player.Attachment {
 // Alive notes a sign of life.
 func (h *Handle) Alive() { h.alive.Store(int64(time.Since(h.opened))) }
 
-func (h *Handle) silence() time.Duration { return time.Since(h.opened) - time.Duration(h.alive.Load()) }
+// Busy tells that the connection's reader is held up by the host, from now until
+// it is told otherwise: the peer's signs of life wait unread, so it does not
+// count as silent (reliability.md 2.7).
+func (h *Handle) Busy(busy bool) {
+	h.busy.Store(busy)
+	if !busy {
+		h.Alive()
+	}
+}
+
+func (h *Handle) silence() time.Duration {
+	if h.busy.Load() {
+		return 0
+	}
+	return time.Since(h.opened) - time.Duration(h.alive.Load())
+}
 
 // Login passes on a LOGIN that was read.
 func (h *Handle) Login(l *player.Login) { h.ref.Tell(loginRead{l}) }

@@ -24,6 +24,7 @@ type Registry struct {
 	tokens   map[tokenKey]*entry
 	players  map[messages.PlayerSessionID]*entry
 	refs     map[*stage.Ref]*entry
+	creators creators
 	ended    []*entry // gone for good, in the order of their ends
 	draining bool
 	drained  []func()

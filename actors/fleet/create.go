@@ -42,6 +42,9 @@ func (r *Registry) create(c *stage.Context, req messages.CreateGameSession) (*me
 			return e.published.Session(), nil
 		}
 	}
+	if req.CreatorID != "" && !r.creators.allow(creator{f.record.ID, req.CreatorID}, c.Now()) {
+		return nil, messages.Errorf(messages.LimitExceeded, "creator %s created a game session on fleet %s less than a second ago", req.CreatorID, f.record.ID)
+	}
 	if f.live >= f.record.GameSessionsMax {
 		return nil, messages.Errorf(messages.FleetCapacityExceeded, "fleet %s hosts its maximum of %d game sessions", f.record.ID, f.record.GameSessionsMax)
 	}

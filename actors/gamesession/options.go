@@ -45,6 +45,8 @@ type Settings struct {
 	GroupsMax          int
 	// DeliveriesPerSecond bounds the deliveries that players cause; 0 is no bound.
 	DeliveriesPerSecond int
+	// Announce switches on packets that are off in the original.
+	Announce Announce
 	// Mailbox bounds what waits for the game session.
 	Mailbox stage.LaneLimits
 }

@@ -67,7 +67,7 @@ func (a *Actor) spawnPlayer(s *seat) {
 	a.c.Spawn(s.ref, player.New(player.Options{
 		Session: self,
 		Rules:   player.Rules{Window: a.o.ReconnectWindow > 0, Takeover: a.o.Takeover},
-		Window:  a.o.ReconnectWindow, PingInterval: a.ping,
+		Window:  a.o.ReconnectWindow, PingInterval: a.ping, Activate: s.place.activate,
 	}, s.durable))
 }
 
@@ -173,6 +173,7 @@ func (a *Actor) onAccepted(m player.Accepted) {
 	a.joining--
 	a.roster = append(a.roster, s)
 	a.setPlayerStatus(s, messages.PlayerSessionActive)
+	a.announceJoin(s)
 	if !a.relay {
 		a.callback("onPlayerAccepted", func() { a.o.Handler.OnPlayerAccepted(scriptPlayer(s.player)) })
 	}
@@ -222,6 +223,7 @@ func (a *Actor) remove(s *seat) {
 		}
 	}
 	s.player.Groups = nil
+	a.announceLeave(s)
 	if len(a.roster) == 0 && a.empty != nil {
 		a.empty.Reset(a.o.EmptyTimeout)
 	}

@@ -58,10 +58,12 @@ func (a *Actor) onApplication(s *seat, in *Inbound) {
 	f := in.Frame
 	switch route(f.OpCode(), messages.PeerID(f.TargetPlayer()), messages.GroupID(f.TargetGroup())) {
 	case toServer:
-		if !a.relay {
-			m := a.scriptMessage(in)
-			a.callback("onMessage", func() { a.o.Handler.OnMessage(m) })
+		if a.relay {
+			a.c.Counters().Dropped.Add(counters.DropNoHandler, 1)
+			return
 		}
+		m := a.scriptMessage(in)
+		a.callback("onMessage", func() { a.o.Handler.OnMessage(m) })
 	case toPlayer:
 		a.toPlayer(in)
 	case toGroup:

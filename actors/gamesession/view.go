@@ -67,6 +67,11 @@ func (s *place) set(status messages.PlayerSessionStatus, now time.Time) {
 	s.status.Store(uint32(status))
 }
 
+// activate shows a player session that comes to be served, unless it is over.
+func (s *place) activate() {
+	s.status.CompareAndSwap(uint32(messages.PlayerSessionReserved), uint32(messages.PlayerSessionActive))
+}
+
 // record builds the record of a player session of g.
 func (s *place) record(g *messages.GameSession) *messages.PlayerSession {
 	r := &messages.PlayerSession{

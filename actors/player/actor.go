@@ -40,6 +40,9 @@ type Options struct {
 	Rules        Rules
 	Window       time.Duration // reconnect.window; 0 is strict mode
 	PingInterval time.Duration
+	// Activate shows the player session as ACTIVE; called right before the answer
+	// to its login (realtime.md 6.1 step 5).
+	Activate func()
 }
 
 // Actor carries out what the Machine decides.
@@ -247,6 +250,9 @@ func (a *Actor) do(c *stage.Context, effect Effect) {
 		a.o.Session.Tell(JoinOver{Player: h})
 	case Accept:
 		a.o.Session.Tell(Accepted{Player: h}) // before anything the client can send
+		if a.o.Activate != nil {
+			a.o.Activate()
+		}
 		a.attach(c, a.d.waiting, a.d.waitingAt, counters.LoginNew)
 		a.d.waiting = nil
 	case FenceOld:

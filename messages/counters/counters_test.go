@@ -7,7 +7,7 @@ import (
 )
 
 func TestEveryLabelHasANameOfItsOwn(t *testing.T) {
-	check(t, DropMalformed, DropStashFull)
+	check(t, DropMalformed, DropNoHandler)
 	check(t, WS, DTLS)
 	check(t, RefusedPath, RefusedDraining)
 	check(t, ClosedByPeer, ClosedByHost)
@@ -42,7 +42,7 @@ func TestVecCountsByLabel(t *testing.T) {
 	v.Add(200, 1) // no label
 	n := 0
 	v.Each(func(Drop, int64) { n++ })
-	if v.Get(DropMalformed) != 2 || v.Get(200) != 0 || v.Total() != 6 || n != int(DropStashFull) {
+	if v.Get(DropMalformed) != 2 || v.Get(200) != 0 || v.Total() != 6 || n != int(DropNoHandler) {
 		t.Errorf("%d %d %d %d", v.Get(DropMalformed), v.Get(200), v.Total(), n)
 	}
 }

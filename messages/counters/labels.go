@@ -123,13 +123,14 @@ const (
 	DropPlayerGone
 	DropScriptPayload // payload from a script over 65536 bytes
 	DropStashFull     // too many messages behind a group operation
+	DropNoHandler     // a message to the server of a game session without a script
 )
 
 var dropNames = []string{"", "malformed", "before_login", "second_login", "server_op", "wrong_channel", "payload_too_large",
 	"no_target", "unknown_target", "not_member", "refused_by_handler", "bad_group", "inbound_rate", "group_rate",
 	"delivery_rate", "session_busy", "fast_malformed", "fast_unknown_sender", "fast_wrong_address", "fast_stale",
 	"fast_contested", "fast_rate", "fast_off", "fast_queue_full", "fast_slow_peer", "fast_detached", "outbox_full",
-	"player_gone", "script_payload", "stash_full"}
+	"player_gone", "script_payload", "stash_full", "no_handler"}
 
 // String returns the label value.
 func (d Drop) String() string { return name(dropNames, uint8(d)) }

@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/transport"
@@ -14,9 +16,13 @@ type Gateway struct {
 	o        Options
 	rates    inputRates
 	started  time.Time
-	failures *attempts[netip.Addr]
+	drops    zerolog.Logger // sampled: peers decide how much there is to say
+	failures *attempts[netip.Prefix]
 	logins   *attempts[messages.PlayerSessionID]
 }
+
+// dropsPerSecond is how many dropped packets are logged per second.
+const dropsPerSecond = 5
 
 // New returns a Gateway.
 func New(o Options) *Gateway {
@@ -24,7 +30,8 @@ func New(o Options) *Gateway {
 		o:        o,
 		rates:    ratesOf(o.Limits),
 		started:  time.Now(),
-		failures: newAttempts[netip.Addr](o.Limits.LoginFailuresPerIPPerMinute),
+		drops:    o.Log.Sample(&zerolog.BurstSampler{Burst: dropsPerSecond, Period: time.Second}),
+		failures: newAttempts[netip.Prefix](o.Limits.LoginFailuresPerIPPerMinute),
 		logins:   newAttempts[messages.PlayerSessionID](o.Limits.LoginsPerIDPerMinute),
 	}
 }
@@ -32,6 +39,7 @@ func New(o Options) *Gateway {
 // Accept implements transport.Acceptor: every connection gets an actor.
 func (g *Gateway) Accept(c transport.Conn) (transport.Handler, messages.CloseReason) {
 	p := &peer{gateway: g, conn: c, channel: counters.Channel(c.Kind()), ip: c.RemoteAddr().Addr().Unmap()}
+	p.source = transport.SourceOf(p.ip)
 	p.handle = g.o.System.Connect(c, p.channel, p)
 	return p, 0
 }

@@ -22,20 +22,26 @@ type peer struct {
 	conn    transport.Conn
 	channel counters.Channel
 	ip      netip.Addr
+	source  netip.Prefix // of ip: who answers for failed logins
 	handle  *connection.Handle
 	rate    inputRate
 
 	// owned by the connection's reader
 	malformed int
 	tried     bool // a LOGIN was passed on
+	limited   bool // it was refused for too many before it; set before Refuse
 }
+
+// idMax bounds a player session id in bytes; real ones have 42.
+const idMax = 128
 
 // readPauseMax is how long a reader stops at a time (reliability.md 5.1).
 const readPauseMax = time.Second
 
 // OnUnit implements transport.Handler.
 func (p *peer) OnUnit(unit []byte) {
-	p.handle.Alive()
+	p.handle.Busy(true)
+	defer p.handle.Busy(false)
 	packet, err := wire.SplitUnit(unit)
 	if err != nil {
 		p.onMalformed()
@@ -46,7 +52,8 @@ func (p *peer) OnUnit(unit []byte) {
 
 // OnText implements transport.Handler: proto3 JSON of a Packet (D2).
 func (p *peer) OnText(text []byte) {
-	p.handle.Alive()
+	p.handle.Busy(true)
+	defer p.handle.Busy(false)
 	packet, err := wire.FromJSON(text)
 	if err != nil {
 		p.onMalformed()
@@ -201,7 +208,12 @@ func (p *peer) beforeLogin(h *wire.Header) {
 	}
 	now := time.Now()
 	id := messages.PlayerSessionID(l.PlayerSessionID)
-	if id == "" || len(h.Payload) > wire.PayloadMax || p.gateway.failures.over(now, p.ip) || p.gateway.logins.over(now, id) {
+	switch {
+	case p.gateway.failures.over(now, p.source), id != "" && len(id) <= idMax && p.gateway.logins.over(now, id):
+		p.limited = true // refused for what came before: no further mark against the address
+		p.handle.Refuse()
+		return
+	case id == "", len(id) > idMax, len(h.Payload) > wire.PayloadMax:
 		p.handle.Refuse()
 		return
 	}
@@ -218,10 +230,22 @@ func (p *peer) onMalformed() {
 	}
 }
 
-func (p *peer) drop(d counters.Drop) { p.gateway.o.Counters.Dropped.Add(d, 1) }
+// drop counts what goes no further, and logs some of it.
+func (p *peer) drop(d counters.Drop) {
+	p.gateway.o.Counters.Dropped.Add(d, 1)
+	e := p.gateway.drops.Warn().Str("reason", d.String()).Uint64("conn_id", p.conn.ID()).Str("remote", p.ip.String())
+	if att := p.handle.Attachment(); att != nil {
+		e = e.Int32("peer", int32(att.Peer)).Str("player_session", att.Player.ID.Short())
+	}
+	e.Msg("packet dropped")
+}
 
 // Refused implements connection.Edge: it counts against the address.
-func (p *peer) Refused() { p.gateway.failures.add(time.Now(), p.ip) }
+func (p *peer) Refused() {
+	if !p.limited {
+		p.gateway.failures.add(time.Now(), p.source)
+	}
+}
 
 // OpenFast implements connection.Edge.
 func (p *peer) OpenFast(peer messages.PeerID) (player.FastLink, uint16) {

@@ -84,8 +84,11 @@ type Session struct {
 	PlayerQueueMessages int           `config:"playerQueueMessages"`
 	MailboxBytes        int           `config:"mailboxBytes"`
 	MailboxMessages     int           `config:"mailboxMessages"`
-	EndedMax            int           `config:"endedMax"`  // ended game sessions remembered
-	EndedKeep           time.Duration `config:"endedKeep"` // for at most so long
+	AnnouncePlayers     bool          `config:"announcePlayers"`         // PLAYER_CONNECT and PLAYER_DISCONNECT to the others (D12)
+	AnnounceAllPlayers  bool          `config:"announceAllPlayersGroup"` // membership updates of group -1 (D11)
+	LegacyLoginPacket   bool          `config:"legacyLoginPacket"`       // an empty packet with op code 0 after the login (D12)
+	EndedMax            int           `config:"endedMax"`                // ended game sessions remembered
+	EndedKeep           time.Duration `config:"endedKeep"`               // for at most so long
 }
 
 // Limits bound what peers may cost; 0 switches one off.

@@ -107,16 +107,25 @@ func Start(o Options) (h *Host, err error) {
 	}
 	gw := gateway.New(gateway.Options{System: h.system, Fast: h.fast, Counters: h.count, Log: o.Log, Limits: c.gatewayLimits()})
 	h.serving.Go(func() { settle(h.settled) })
-	h.serving.Go(func() { h.serveError("websocket", h.ws.Serve(gw)) })
-	h.serving.Go(func() { h.serveError("api", h.http.Serve(h.api)) })
-	h.addrs = Announcement{API: h.api.Addr().String(), WS: h.ws.Addr().String(), Fast: fastAddr(c.Fast.Addr, h.fast.Port())}
+	h.serving.Go(func() { h.served("websocket", h.ws.Serve(gw), o.OnFailure) })
+	h.serving.Go(func() { h.served("api", h.http.Serve(h.api), o.OnFailure) })
+	h.addrs = Announcement{API: h.api.Addr().String(), WS: h.ws.Addr().String()}
+	if c.Fast.Enabled {
+		h.addrs.Fast = fastAddr(c.Fast.Addr, h.fast.Port())
+	}
 	h.ops.SetReady(true)
 	return h, nil
 }
 
-func (h *Host) serveError(what string, err error) {
-	if err != nil && !errors.Is(err, http.ErrServerClosed) && !errors.Is(err, net.ErrClosed) {
-		h.log.Error().Err(err).Str("listener", what).Msg("listener failed")
+// served handles the end of a listener: a host that lost one is of no use.
+func (h *Host) served(what string, err error, fail func(string)) {
+	if err == nil || errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) {
+		return
+	}
+	h.log.Error().Err(err).Str("listener", what).Msg("listener failed")
+	h.ops.SetReady(false)
+	if fail != nil {
+		fail(what + " listener failed: " + err.Error())
 	}
 }
 
@@ -283,7 +292,10 @@ func (c *Config) sessionSettings() gamesession.Settings {
 		PingInterval: c.Session.PingInterval, EmptyTimeout: c.Session.EmptyTimeout,
 		GroupsPerPlayerMax: c.Limits.GroupsPerPlayer, GroupsMax: c.Limits.GroupsPerGameSession,
 		DeliveriesPerSecond: c.Limits.DeliveriesPerGameSessionPerSecond,
-		Mailbox:             stage.LaneLimits{MessagesMax: c.Session.MailboxMessages, BytesMax: c.Session.MailboxBytes},
+		Announce: gamesession.Announce{
+			AllPlayersGroup: c.Session.AnnounceAllPlayers, Players: c.Session.AnnouncePlayers, LegacyLogin: c.Session.LegacyLoginPacket,
+		},
+		Mailbox: stage.LaneLimits{MessagesMax: c.Session.MailboxMessages, BytesMax: c.Session.MailboxBytes},
 	}
 }
 

@@ -19,11 +19,11 @@ func (l *Listener) accept() error {
 			if l.closing() || errors.Is(err, net.ErrClosed) {
 				return err
 			}
-			failures++ // out of file descriptors, most likely: they come back
-			if failures > acceptFailuresMax {
-				return err
-			}
-			time.Sleep(min(time.Millisecond<<failures, time.Second))
+			// Out of file descriptors or memory, or the peer was gone first: that
+			// passes, and until then nobody is served by giving up.
+			failures = min(failures+1, acceptPauseSteps)
+			l.opt.Log.Warn().Err(err).Msg("accept failed")
+			time.Sleep(time.Millisecond << failures)
 			continue
 		}
 		failures = 0
@@ -42,9 +42,9 @@ func (l *Listener) accept() error {
 	}
 }
 
-// acceptFailuresMax is how many times in a row accepting may fail, about a
-// minute, before the listener gives up.
-const acceptFailuresMax = 64
+// acceptPauseSteps is how often the pause after failed accepts doubles: up to
+// one second.
+const acceptPauseSteps = 10
 
 // enter puts a visitor on the list, unless the listener is closed.
 func (l *Listener) enter(v *visitor) bool {

@@ -1,0 +1,55 @@
+package gamesession
+
+import (
+	"troupe/actors/group"
+	"troupe/messages"
+	"troupe/messages/wire"
+)
+
+// Announce switches on packets that the protocol declares and the original does
+// not send; games tell each other who is there by messages of their own. All
+// are off by default.
+type Announce struct {
+	// AllPlayersGroup sends a membership update of group -1 to all when a player
+	// comes or goes (D11).
+	AllPlayersGroup bool
+	// Players sends PLAYER_CONNECT and PLAYER_DISCONNECT to the others (D12).
+	Players bool
+	// LegacyLogin sends an empty packet with op code 0 after LOGIN_RESPONSE (D12).
+	LegacyLogin bool
+}
+
+// announceJoin tells of a player that has just been accepted.
+func (a *Actor) announceJoin(s *seat) {
+	if a.o.Announce.LegacyLogin {
+		s.player.Give(a.c, wire.NewFrame(&wire.Header{OpCode: wire.OpLogin, Sender: wire.ServerPeer, TargetPlayer: int32(s.player.Peer)}))
+	}
+	if a.o.Announce.Players {
+		for _, other := range a.roster {
+			if other != s {
+				other.player.Give(a.c, wire.NewPlayerConnect(int32(other.player.Peer), int32(s.player.Peer)))
+			}
+		}
+	}
+	a.announceAll()
+}
+
+// announceLeave tells the others of a player that is out of the list.
+func (a *Actor) announceLeave(s *seat) {
+	if a.o.Announce.Players {
+		for _, other := range a.roster {
+			other.player.Give(a.c, wire.NewPlayerDisconnect(int32(other.player.Peer), int32(s.player.Peer)))
+		}
+	}
+	a.announceAll()
+}
+
+func (a *Actor) announceAll() {
+	if !a.o.Announce.AllPlayersGroup {
+		return
+	}
+	peers := a.peersOf(messages.AllPlayers)
+	for _, s := range a.roster {
+		s.player.Give(a.c, group.Update(s.player, messages.ServerPeer, messages.AllPlayers, peers))
+	}
+}
