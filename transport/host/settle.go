@@ -9,8 +9,8 @@ import (
 // A host allocates while players come and go, and next to nothing while they
 // play. After a storm of logins the garbage would stay until as much again is
 // allocated, which may be never. So when allocation has calmed down and much of
-// the heap is garbage, the host collects it and gives the memory back: 16 KiB
-// per idle connection become 10 (make bench-idle).
+// the heap is garbage, the host collects it and gives the memory back: 12.9 KiB
+// per idle connection became 11 (make bench-idle).
 const (
 	settleEvery = 2 * time.Second
 	// settleCalm is how many looks in a row must be calm: fewer than
