@@ -3,6 +3,8 @@ package gamesession
 import (
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"troupe/actors/group"
 	"troupe/actors/player"
 	"troupe/actors/script"
@@ -19,6 +21,7 @@ type Actor struct {
 	relay      bool           // the handler is script.Relay: gates need not be asked
 	playersMax int
 	ping       time.Duration
+	drops      zerolog.Logger // sampled: for packets that are dropped
 
 	// owned by the actor
 	record   messages.GameSession // the next one to publish

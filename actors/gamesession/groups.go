@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"troupe/actors/group"
 	"troupe/actors/player"
 	"troupe/actors/stage"
@@ -14,7 +16,7 @@ import (
 // onJoinGroup asks the game and has the group add the player (realtime.md 11).
 func (a *Actor) onJoinGroup(s *seat, id messages.GroupID) {
 	if id <= 0 {
-		a.c.Counters().Dropped.Add(counters.DropBadGroup, 1)
+		a.drop(s, zerolog.WarnLevel, counters.DropBadGroup)
 		return
 	}
 	ok := true
@@ -23,7 +25,7 @@ func (a *Actor) onJoinGroup(s *seat, id messages.GroupID) {
 		a.callback("onPlayerJoinGroup", func() { ok = a.o.Handler.OnPlayerJoinGroup(id, s.player.Peer) })
 	}
 	if ok && !a.roomForGroup(s, id) {
-		a.c.Counters().Dropped.Add(counters.DropBadGroup, 1)
+		a.drop(s, zerolog.WarnLevel, counters.DropBadGroup)
 		ok = false
 	}
 	if !ok {
@@ -50,7 +52,7 @@ func (a *Actor) roomForGroup(s *seat, id messages.GroupID) bool {
 
 func (a *Actor) onLeaveGroup(s *seat, id messages.GroupID) {
 	if id <= 0 {
-		a.c.Counters().Dropped.Add(counters.DropBadGroup, 1)
+		a.drop(s, zerolog.WarnLevel, counters.DropBadGroup)
 		return
 	}
 	ok := true

@@ -2,6 +2,9 @@ package gamesession
 
 import (
 	"fmt"
+	"time"
+
+	"github.com/rs/zerolog"
 
 	"troupe/actors/player"
 	"troupe/actors/stage"
@@ -12,6 +15,7 @@ import (
 // Started loads the game's logic and opens the game session (realtime.md 15.4).
 func (a *Actor) Started(c *stage.Context) {
 	a.c = c
+	a.drops = c.Log().Sample(&zerolog.BurstSampler{Burst: 1, Period: time.Second})
 	if a.o.Log == nil {
 		a.o.Log = hostLogger{log: c.Log(), session: string(a.record.ID)}
 	}

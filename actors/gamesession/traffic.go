@@ -3,6 +3,8 @@ package gamesession
 import (
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"troupe/actors/player"
 	"troupe/actors/script"
 	"troupe/messages"
@@ -65,15 +67,15 @@ func (a *Actor) onApplication(s *seat, in *Inbound) {
 		m := a.scriptMessage(in)
 		a.callback("onMessage", func() { a.o.Handler.OnMessage(m) })
 	case toPlayer:
-		a.toPlayer(in)
+		a.toPlayer(s, in)
 	case toGroup:
 		a.toGroup(s, in)
 	default:
-		a.c.Counters().Dropped.Add(counters.DropNoTarget, 1)
+		a.drop(s, zerolog.WarnLevel, counters.DropNoTarget)
 	}
 }
 
-func (a *Actor) toPlayer(in *Inbound) {
+func (a *Actor) toPlayer(s *seat, in *Inbound) {
 	if !a.relay {
 		m, ok := a.scriptMessage(in), false
 		a.callback("onSendToPlayer", func() { ok = a.o.Handler.OnSendToPlayer(m) })
@@ -84,7 +86,7 @@ func (a *Actor) toPlayer(in *Inbound) {
 	}
 	target := a.byPeer[messages.PeerID(in.Frame.TargetPlayer())]
 	if target == nil || !target.in {
-		a.c.Counters().Dropped.Add(counters.DropUnknownTarget, 1)
+		a.drop(s, zerolog.DebugLevel, counters.DropUnknownTarget)
 		return
 	}
 	if a.fanout.allow(1, in.Reliable) {
@@ -98,7 +100,7 @@ func (a *Actor) toGroup(s *seat, in *Inbound) {
 	id := messages.GroupID(in.Frame.TargetGroup())
 	g := a.groups[id]
 	if id != messages.AllPlayers && (g == nil || !g.handle.Members().Has(s.player)) {
-		a.c.Counters().Dropped.Add(counters.DropNotMember, 1)
+		a.drop(s, zerolog.DebugLevel, counters.DropNotMember)
 		return
 	}
 	if !a.relay {
@@ -146,6 +148,14 @@ func (a *Actor) scriptMessage(in *Inbound) *script.Message {
 		TargetPlayer: messages.PeerID(f.TargetPlayer()), TargetGroup: messages.GroupID(f.TargetGroup()),
 	}
 	return &a.message
+}
+
+// drop counts a packet that goes no further, and logs some of it at a level
+// (realtime.md 10 and 11): players decide how much there would be to say.
+func (a *Actor) drop(s *seat, level zerolog.Level, d counters.Drop) {
+	a.c.Counters().Dropped.Add(d, 1)
+	a.drops.WithLevel(level).Str("game_session_id", string(a.record.ID)).Int32("peer", int32(s.player.Peer)).
+		Str("reason", d.String()).Msg("packet dropped")
 }
 
 // unstash handles what waited for a group operation, up to the next one.
