@@ -445,7 +445,9 @@ func TestAHeldUpPosterLosesTheShard(t *testing.T) {
 		}})
 		quick := s.Spawn(&probe{OnReceive: func(_ *stage.Context, msg any) { j.note(fmt.Sprint(msg)) }})
 		synctest.Wait()
+		back := make(chan struct{})
 		go func() {
+			defer close(back)
 			_ = held.PostRun(1, 0)
 			j.note("poster is back")
 		}()
@@ -459,6 +461,10 @@ func TestAHeldUpPosterLosesTheShard(t *testing.T) {
 		time.Sleep(80 * ms)
 		held.Tell(do(func(c *stage.Context) { c.StopSelf() }))
 		s.Stage.Close() // waits for the poster, too
+		if d := time.Since(j.born); d != 200*ms {
+			t.Errorf("closed after %v", d)
+		}
+		<-back // at the same instant, in either order
 		j.note("closed")
 		time.Sleep(sec)
 		j.want(t, "0s begin 1", "20ms quick", "20ms flush before", "30ms quick again", "50ms flush between",
