@@ -63,6 +63,12 @@ type Set struct {
 	Writes          Vec[Channel]          // write system calls
 	Dropped         Vec[Drop]             // packets and messages dropped, by reason
 	CloseReasons    [5000]atomic.Uint32   // connections the host closed, by reason number
+	Records         Vec[RecordDrop]       // datagrams and records dropped by DTLS and KCP
+	Handshakes      Vec[HandshakeOutcome] // DTLS handshakes ended, or not begun
+	Associations    Vec[Suite]            // gauge: established DTLS associations
+	GCMRecords      atomic.Int64          // records sealed with AES-GCM, which are capped per association
+	Identities      Vec[IdentityCheck]    // VERIFY_IDENTITY answered
+	Resent          atomic.Int64          // KCP segments sent again
 	HandlerErrors   atomic.Int64          // script callbacks that panicked
 	SlowConsumers   atomic.Int64          // times an outbox passed 75 % of its budget
 	OldEpochs       atomic.Int64          // events of an older epoch, ignored (R8)

@@ -1,0 +1,84 @@
+package counters
+
+// RecordDrop says why a datagram, or a record in one, went no further in the
+// DTLS and KCP layers. Nothing of it is answered.
+type RecordDrop uint8
+
+// Record drops. DTLS first, then KCP.
+const (
+	RecordMalformed      RecordDrop = iota + 1 // no DTLS record, or a length that lies
+	RecordUnknownAddress                       // no hello, and nothing is known of the address
+	RecordForged                               // does not decrypt
+	RecordReplayed                             // number seen before, or older than the window
+	RecordPlainAfter                           // epoch 0 on an established association
+	RecordUnexpected                           // of a kind or epoch that has no place here
+	RecordFragment                             // a handshake fragment that no honest peer sends
+	RecordHandshakeCap                         // a handshake over its share of records or bytes
+	RecordHelloMalformed                       // a ClientHello that does not parse
+	RecordTooLarge                             // over the size of a datagram or of plain text
+	RecordEarly                                // application data before the handshake is done, over what is kept
+	RecordNotSent                              // the kernel did not take it
+	RecordExhausted                            // the association has used up its record numbers
+	SegmentMalformed                           // no KCP segments, or a length that lies
+	SegmentTooLarge                            // a segment that the control block would not survive
+	SegmentConversation                        // another conversation number
+	SegmentFrame                               // a frame type that does not exist
+)
+
+var recordDropNames = []string{"", "malformed", "unknown_address", "forged", "replayed", "plain_after_established",
+	"unexpected", "fragment", "handshake_cap", "hello_malformed", "too_large", "early", "not_sent", "exhausted",
+	"segment_malformed", "segment_too_large", "segment_conversation", "frame_type"}
+
+// String returns the label value.
+func (d RecordDrop) String() string { return name(recordDropNames, uint8(d)) }
+
+// HandshakeOutcome is how a DTLS handshake ended, or why none was begun.
+type HandshakeOutcome uint8
+
+// Handshake outcomes.
+const (
+	HandshakeFull         HandshakeOutcome = iota + 1 // established with a key exchange
+	HandshakeResumed                                  // established from a remembered session
+	HandshakeFailed                                   // the peers did not agree, or the peer broke a rule
+	HandshakeTimedOut                                 // not done in time
+	HandshakeEvicted                                  // unproven, and in the way of a newer one
+	HandshakeRefusedTotal                             // too many half-open in all
+	HandshakeRefusedPerIP                             // too many half-open of one address
+	HandshakeRefusedRate                              // too many new ones per second
+	HandshakeRefusedFull                              // too many associations
+)
+
+var handshakeNames = []string{"", "full", "resumed", "failed", "timed_out", "evicted", "refused_total",
+	"refused_per_ip", "refused_rate", "refused_full"}
+
+// String returns the label value.
+func (o HandshakeOutcome) String() string { return name(handshakeNames, uint8(o)) }
+
+// Suite is the cipher suite of a DTLS association.
+type Suite uint8
+
+// Suites.
+const (
+	SuiteChaCha20 Suite = iota + 1 // TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256
+	SuiteAESGCM                    // TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256
+)
+
+var suiteNames = []string{"", "chacha20_poly1305", "aes_128_gcm"}
+
+// String returns the label value.
+func (s Suite) String() string { return name(suiteNames, uint8(s)) }
+
+// IdentityCheck is how a VERIFY_IDENTITY was answered (realtime.md 8).
+type IdentityCheck uint8
+
+// Identity checks.
+const (
+	IdentityVerified IdentityCheck = iota + 1
+	IdentityRefused
+	IdentityLate // no VERIFY_IDENTITY in time
+)
+
+var identityNames = []string{"", "verified", "refused", "late"}
+
+// String returns the label value.
+func (c IdentityCheck) String() string { return name(identityNames, uint8(c)) }
