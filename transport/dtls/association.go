@@ -1,37 +1,32 @@
 package dtls
 
 import (
-	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"net"
 	"net/netip"
+	"sync"
+	"sync/atomic"
 	"time"
 
-	"github.com/rs/zerolog"
-
 	"troupe/messages/counters"
-
-	_ "github.com/pion/dtls/v2"
-	_ "golang.org/x/crypto/chacha20poly1305"
 )
 
-// PlainMax is the largest plain text of one record in either direction, in
-// bytes: what a stock client's buffer holds is less than 2048 (realtime.md 8.2).
-const PlainMax = 1400
-
-// ErrClosed is what OnClosed gets when this side closed the association.
-var ErrClosed = errors.New("dtls: association is closed")
-
-// ErrPeerClosed is what OnClosed gets after the peer's close_notify.
-var ErrPeerClosed = errors.New("dtls: the peer closed the association")
+// Why an association ended, for OnClosed.
+var (
+	// ErrClosed: this side closed it.
+	ErrClosed = errors.New("dtls: association is closed")
+	// ErrPeerClosed: the peer said so, with close_notify or a fatal alert.
+	ErrPeerClosed = errors.New("dtls: the peer closed the association")
+	// ErrReplaced: the peer made a new one from the same address.
+	ErrReplaced = errors.New("dtls: association was replaced by a newer one")
+	// ErrExhausted: its record numbers are used up.
+	ErrExhausted = errors.New("dtls: record numbers are used up")
+)
 
 // Handler takes what arrives on an Association.
 type Handler interface {
-	// OnRecord takes the plain text of one authenticated application record, at
-	// most 2048 bytes, valid only during the call. Calls come from the socket's
-	// reader, one at a time, and hold up every peer of that socket: the handler
+	// OnRecord takes the plain text of one authentic application record, at most
+	// 2048 bytes, valid only during the call. Calls come one at a time, nearly all
+	// from the socket's reader, and hold up every peer of that socket: the handler
 	// must not block.
 	OnRecord(plain []byte)
 	// OnClosed is called once, last, when the association has ended for whatever
@@ -39,84 +34,169 @@ type Handler interface {
 	OnClosed(err error)
 }
 
-// Acceptor decides what becomes of a new association.
-type Acceptor interface {
-	// Accept is called once the handshake is complete, before any record is handed
-	// up. A nil Handler refuses: the association is closed. It must not block.
-	Accept(a *Association) Handler
-}
-
-// Options configure an Endpoint. The zero value of a limit is its default.
-type Options struct {
-	Addr         string                  // host:port, port 0 for any
-	Conn         PacketConn              // instead of Addr: an in-memory socket
-	Certificate  func() *tls.Certificate // leaf and chain, asked for at every handshake
-	HalfOpenMax  int                     // handshakes at a time; default 512
-	HalfOpenPer  int                     // the same per IP address (/64 for IPv6); default 8
-	HelloRate    float64                 // new handshakes per second in all; default 1000
-	Timeout      time.Duration           // for a handshake; default 5 s
-	MaxPeers     int                     // established associations; default 65536
-	SocketBuffer int                     // bytes asked of the kernel; default 1 MiB, negative leaves it alone
-	Log          zerolog.Logger
-	Counters     *counters.Set
-}
-
-// PacketConn is what an Endpoint needs of a *net.UDPConn.
-type PacketConn interface {
-	ReadFromUDPAddrPort(b []byte) (int, netip.AddrPort, error)
-	WriteToUDPAddrPort(b []byte, addr netip.AddrPort) (int, error)
-	LocalAddr() net.Addr
-	Close() error
-}
-
-// Endpoint is one UDP socket and all associations on it.
-type Endpoint struct{}
-
-// Listen binds the socket and serves it until Close.
-func Listen(o Options, acceptor Acceptor) (*Endpoint, error) { panic("not built yet") }
-
-// Addr is where it listens, with the real port.
-func (e *Endpoint) Addr() *net.UDPAddr { panic("not built yet") }
-
-// Close ends every association (with close_notify) and the socket, and returns
-// when no goroutine is left.
-func (e *Endpoint) Close() error { panic("not built yet") }
+// Bounds of answers to a peer that seems to miss the last flight.
+const (
+	resendsMax  = 8
+	resendPause = 50 * time.Millisecond
+)
 
 // Association is one established DTLS association, of either side. All methods
 // may be called from any goroutine and none blocks.
-type Association struct{}
+type Association struct {
+	count   *counters.Set
+	keys    keys
+	remote  netip.AddrPort
+	send    func(datagram []byte) bool
+	forget  func(a *Association) // takes it off its endpoint
+	running *sync.WaitGroup      // goroutines of the endpoint
 
-// RemoteAddr is the peer's address.
-func (a *Association) RemoteAddr() netip.AddrPort { panic("not built yet") }
+	closed  atomic.Bool
+	number  atomic.Uint64 // next to seal with
+	sealed  atomic.Uint64
+	handler Handler // set before anything arrives
 
-// Write seals plain as one record and hands it to the kernel. False means that
-// it was not sent, which is counted: closed, over PlainMax, or the kernel did
-// not take it at once. Sent is not delivered. It does not keep plain.
-func (a *Association) Write(plain []byte) bool { panic("not built yet") }
-
-// Close sends close_notify and ends the association; OnClosed follows, perhaps
-// from another goroutine. Idempotent.
-func (a *Association) Close() { panic("not built yet") }
-
-// DialOptions are what a client needs.
-type DialOptions struct {
-	Addr       string         // host:port
-	Conn       net.Conn       // instead of Addr: a connected UDP socket or an in-memory one; owned by the association
-	Roots      *x509.CertPool // nil: the system's
-	ServerName string         // name that the certificate must carry; default the host of Addr
-	Sessions   *Sessions      // for resumption; nil for none
-	Log        zerolog.Logger
+	// in is held while a record is taken in and handed up.
+	in       sync.Mutex
+	seen     window
+	proved   bool   // a record of the peer's came through: it has our last flight
+	flight   []byte // our last datagram of the handshake, until then; nil where the peer's came last
+	resends  int
+	resentAt time.Time
 }
 
-// Sessions remembers what is needed to resume associations, by server name and
-// address. Safe for concurrent use; bounded.
-type Sessions struct{}
+func newAssociation(k keys, number uint64, count *counters.Set) *Association {
+	a := &Association{keys: k, count: count}
+	a.number.Store(number)
+	count.Associations.Add(k.suite, 1)
+	return a
+}
 
-// NewSessions returns an empty store of at most 64 entries.
-func NewSessions() *Sessions { panic("not built yet") }
+// RemoteAddr is the peer's address.
+func (a *Association) RemoteAddr() netip.AddrPort { return a.remote }
 
-// Dial makes a client association; ctx bounds the handshake alone. The handler
-// made by accept gets what arrives; it is called before Dial returns.
-func Dial(ctx context.Context, o DialOptions, accept func(a *Association) Handler) (*Association, error) {
-	panic("not built yet")
+// Suite is what its records are encrypted with.
+func (a *Association) Suite() counters.Suite { return a.keys.suite }
+
+// Overhead is what a record adds to its plain text, in bytes.
+func (a *Association) Overhead() int { return a.keys.overhead() }
+
+// Write seals plain as one record and hands it to the kernel. False means that
+// it was not sent, which is counted: over PlainMax, or the kernel did not take it
+// at once; and once the association has ended. Sent is not delivered. Write does
+// not keep plain and does not allocate.
+func (a *Association) Write(plain []byte) bool {
+	if a.closed.Load() {
+		return false
+	}
+	if len(plain) > PlainMax {
+		a.count.Records.Add(counters.RecordTooLarge, 1)
+		return false
+	}
+	if a.exhausted() {
+		a.count.Records.Add(counters.RecordExhausted, 1)
+		a.end(ErrExhausted, true)
+		return false
+	}
+	return a.write(applicationData, plain)
+}
+
+func (a *Association) exhausted() bool {
+	return a.keys.suite == counters.SuiteAESGCM && a.sealed.Load() >= gcmRecordsMax || a.number.Load() >= numberMax-8
+}
+
+func (a *Association) write(typ contentType, plain []byte) bool {
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
+	if a.keys.suite == counters.SuiteAESGCM {
+		a.sealed.Add(1)
+		a.count.GCMRecords.Add(1)
+	}
+	if !a.send(a.keys.sealRecord(s, typ, a.number.Add(1)-1, plain)) {
+		a.count.Records.Add(counters.RecordNotSent, 1)
+		return false
+	}
+	return true
+}
+
+// Close says goodbye and ends the association; OnClosed follows from another
+// goroutine. Idempotent.
+func (a *Association) Close() { a.end(ErrClosed, true) }
+
+// closeNotify is the alert of a normal end (RFC 5246 section 7.2.1).
+var closeNotify = []byte{1, 0}
+
+// end ends the association once.
+func (a *Association) end(why error, goodbye bool) {
+	if a.closed.Swap(true) {
+		return
+	}
+	if goodbye {
+		a.write(alert, closeNotify)
+	}
+	a.count.Associations.Add(a.keys.suite, -1)
+	if a.forget != nil {
+		a.forget(a)
+	}
+	a.running.Go(func() {
+		a.in.Lock() // behind the record in hand
+		defer a.in.Unlock()
+		if a.handler != nil {
+			a.handler.OnClosed(why)
+		}
+	})
+}
+
+// receive takes one record of epoch 1, which it decrypts in place. False: it is
+// not authentic, and its bytes are lost.
+func (a *Association) receive(r *record) bool {
+	a.in.Lock()
+	defer a.in.Unlock()
+	if !a.seen.fresh(r.number) {
+		a.count.Records.Add(counters.RecordReplayed, 1)
+		return true
+	}
+	s := scratches.Get().(*scratch)
+	plain, ok := a.keys.openRecord(s, r)
+	scratches.Put(s)
+	if !ok {
+		return false
+	}
+	a.seen.note(r.number)
+	if a.closed.Load() {
+		return true
+	}
+	switch r.typ {
+	case applicationData:
+		a.proved, a.flight = true, nil
+		a.handler.OnRecord(plain)
+	case alert:
+		if len(plain) == 2 && (plain[0] == 2 || plain[1] == 0) { // fatal, or close_notify
+			a.end(ErrPeerClosed, true)
+		}
+	case handshake: // a Finished that was sent again: the peer misses ours
+		a.resendLocked()
+	default:
+		a.count.Records.Add(counters.RecordUnexpected, 1)
+	}
+	return true
+}
+
+// resend answers a peer that still sends its part of the handshake.
+func (a *Association) resend() {
+	a.in.Lock()
+	defer a.in.Unlock()
+	a.resendLocked()
+}
+
+// resendLocked sends the last flight again, as it was: to the peer it is the
+// datagram that it never got, or one that it has seen.
+func (a *Association) resendLocked() {
+	now := time.Now()
+	if a.flight == nil || a.proved || a.resends >= resendsMax || now.Sub(a.resentAt) < resendPause {
+		a.count.Records.Add(counters.RecordPlainAfter, 1)
+		return
+	}
+	a.resends++
+	a.resentAt = now
+	a.send(a.flight)
 }

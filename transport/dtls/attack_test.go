@@ -1,0 +1,364 @@
+package dtls
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/messages/counters"
+)
+
+const alice = "10.0.0.2:5000"
+
+// live is a hall with one association that has spoken.
+func live(t *testing.T) (*hall, *server, *inbox, *inbox) {
+	h := newHall()
+	s := h.serve(t, nil)
+	c := s.dialFrom(h, alice, nil)
+	c.a.Write([]byte("first"))
+	peer := await(t, s.new)
+	await(t, peer.got)
+	return h, s, c, peer
+}
+
+// talks fails unless both directions of an association work.
+func talks(t testing.TB, c, peer *inbox) {
+	t.Helper()
+	c.a.Write([]byte("ping"))
+	if got := await(t, peer.got); string(got) != "ping" {
+		t.Errorf("the server got %q", got)
+	}
+	peer.a.Write([]byte("pong"))
+	if got := await(t, c.got); string(got) != "pong" {
+		t.Errorf("the client got %q", got)
+	}
+}
+
+// plainRecord is a record of epoch 0.
+func plainRecord(typ contentType, number uint64, fragment []byte) []byte {
+	b := make([]byte, headerSize, headerSize+len(fragment))
+	putHeader(b, typ, number, len(fragment))
+	b[4] = 0 // epoch
+	return append(b, fragment...)
+}
+
+// shakeMessage is a handshake message, or a part of one.
+func shakeMessage(typ byte, length, sequence, offset int, body []byte) []byte {
+	b := []byte{typ, byte(length >> 16), byte(length >> 8), byte(length), byte(sequence >> 8), byte(sequence),
+		byte(offset >> 16), byte(offset >> 8), byte(offset), byte(len(body) >> 16), byte(len(body) >> 8), byte(len(body))}
+	return append(b, body...)
+}
+
+// someHello is the body of a ClientHello with a random of its own.
+func someHello(random byte, cookie []byte) []byte {
+	b := []byte{0xfe, 0xfd}
+	b = append(b, bytes.Repeat([]byte{random}, randomSize)...)
+	b = append(b, 0, byte(len(cookie)))
+	b = append(b, cookie...)
+	b = binary.BigEndian.AppendUint16(b, 2)
+	b = binary.BigEndian.AppendUint16(b, suiteChaCha20)
+	b = append(b, 1, 0)
+	return append(b, 0, 8, 0, 10, 0, 4, 0, 2, 0, 29) // supported groups: X25519
+}
+
+func helloRecord(random byte) []byte {
+	body := someHello(random, nil)
+	return plainRecord(handshake, 0, shakeMessage(msgClientHello, len(body), 0, 0, body))
+}
+
+func TestPlainTextDoesNothingToALiveAssociation(t *testing.T) {
+	h, s, c, peer := live(t)
+	from := netip.MustParseAddrPort(alice)
+	forged := [][]byte{
+		plainRecord(alert, 50, []byte{2, 20}),            // fatal
+		plainRecord(alert, 51, []byte{1, 0}),             // close_notify
+		plainRecord(changeCipherSpec, 52, []byte{1}),     //
+		plainRecord(applicationData, 53, []byte("evil")), //
+		plainRecord(handshake, 54, shakeMessage(20, 12, 3, 0, make([]byte, 12))),
+	}
+	for _, b := range forged {
+		h.inject(from, b)
+	}
+	counted(t, "plain records dropped", func() int64 { return s.count.Records.Get(counters.RecordPlainAfter) }, int64(len(forged)))
+	talks(t, c, peer)
+}
+
+func TestForgedAndReplayedRecordsAreDropped(t *testing.T) {
+	h, s, c, peer := live(t)
+	var sent []byte
+	h.mu.Lock()
+	h.pass = func(fromServer bool, b []byte) int {
+		if !fromServer {
+			sent = append([]byte(nil), b...)
+		}
+		return 1
+	}
+	h.mu.Unlock()
+	c.a.Write([]byte("once"))
+	await(t, peer.got)
+	from := netip.MustParseAddrPort(alice)
+	for range 3 {
+		h.inject(from, sent)
+	}
+	counted(t, "replays", func() int64 { return s.count.Records.Get(counters.RecordReplayed) }, 3)
+	for i := range sent { // one bit anywhere
+		forged := append([]byte(nil), sent...)
+		forged[i] ^= 1
+		forged[10] ^= 0x55 // a number of its own
+		h.inject(from, forged)
+	}
+	talks(t, c, peer)
+	select {
+	case got := <-peer.got:
+		t.Errorf("a record too many: %q", got)
+	default:
+	}
+	if s.count.Records.Get(counters.RecordForged) < int64(len(sent))/2 {
+		t.Error("forged records are not counted")
+	}
+}
+
+func TestAnUnknownAddressGetsNothing(t *testing.T) {
+	h := newHall()
+	s := h.serve(t, nil)
+	from := netip.MustParseAddrPort("10.0.0.9:1")
+	for _, b := range [][]byte{
+		{}, {22}, bytes.Repeat([]byte{0}, 100), plainRecord(applicationData, 0, []byte("x")), plainRecord(alert, 0, []byte{2, 0}),
+		plainRecord(handshake, 0, shakeMessage(msgClientKeyExchange, 33, 0, 0, append([]byte{32}, make([]byte, 32)...))),
+		plainRecord(handshake, 0, shakeMessage(msgClientHello, 100, 0, 0, make([]byte, 10))), // a part
+		plainRecord(handshake, 0, shakeMessage(msgClientHello, 5, 0, 0, make([]byte, 5))),    // no hello
+	} {
+		h.inject(from, b)
+	}
+	c := s.dialFrom(h, alice, nil) // behind them all
+	c.a.Write([]byte("x"))
+	await(t, s.new)
+	if st := s.Stats(); st.HalfOpen != 0 || st.Associations != 1 {
+		t.Errorf("%+v", st)
+	}
+	if n := s.count.Handshakes.Total(); n != 1 {
+		t.Errorf("%d handshakes", n)
+	}
+}
+
+// R27: what an address gets that has proven nothing is at most three times what
+// it sent.
+func TestR27_TheAnswerToAHelloIsSmall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall()
+		s := h.serve(t, nil)
+		hello := helloRecord(1)
+		h.inject(netip.MustParseAddrPort(alice), hello)
+		time.Sleep(10 * time.Second) // with all its repetitions
+		h.mu.Lock()
+		out := h.out
+		h.mu.Unlock()
+		if out == 0 || out > 3*len(hello) {
+			t.Errorf("%d bytes out for %d in", out, len(hello))
+		}
+		if st := s.Stats(); st.HalfOpen != 0 {
+			t.Errorf("%+v after the timeout", st)
+		}
+		s.Close()
+	})
+}
+
+func TestAHandshakeTakesNoPartsAndNoMoreThanItsShare(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall()
+		s := h.serve(t, nil)
+		from := netip.MustParseAddrPort(alice)
+		h.inject(from, helloRecord(1))
+		synctest.Wait()
+		for n := range 1000 { // nothing in them, room for each
+			h.inject(from, plainRecord(handshake, uint64(n+1), shakeMessage(msgClientHello, 100, n%8, 0, nil)))
+			h.inject(from, plainRecord(handshake, uint64(n+1), shakeMessage(msgClientKeyExchange, 33, 2, n%32, []byte{1})))
+			h.inject(from, plainRecord(handshake, uint64(n+1), bytes.Repeat(shakeMessage(msgClientHello, 0, 1, 0, nil), 50)))
+		}
+		synctest.Wait()
+		if got := s.count.Records.Get(counters.RecordFragment); got < 2000 {
+			t.Errorf("%d fragments dropped", got)
+		}
+		if st := s.Stats(); st.HalfOpen != 1 {
+			t.Errorf("%+v", st)
+		}
+		for n := range 200 { // well formed, and too many
+			h.inject(from, plainRecord(handshake, uint64(2000+n), helloRecord(1)[headerSize:]))
+		}
+		synctest.Wait()
+		if s.count.Records.Get(counters.RecordHandshakeCap) == 0 {
+			t.Error("no cap on the records of a handshake")
+		}
+		if s.count.Handshakes.Get(counters.HandshakeFailed) == 0 {
+			t.Error("a handshake over its share goes on")
+		}
+		s.Close()
+	})
+}
+
+func TestAHelloFloodStaysWithinTheCapsAndHonestPeersGetIn(t *testing.T) {
+	before := runtime.NumGoroutine()
+	h := newHall()
+	s := h.serve(t, func(o *Options, _ *acceptAll) { o.HelloRate, o.HalfOpenMax, o.Timeout = -1, 64, 2*time.Second })
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for n := 0; ; n++ {
+			select {
+			case <-stop:
+				return
+			default:
+				from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{172, 16, byte(n / 250 % 8), byte(n % 250)}), uint16(1000+n%7))
+				h.inject(from, helloRecord(byte(n)))
+				time.Sleep(time.Millisecond)
+			}
+		}
+	}()
+	counted(t, "handshakes given up for newer ones", func() int64 { return s.count.Handshakes.Get(counters.HandshakeEvicted) }, 200)
+	if st := s.Stats(); st.HalfOpen > 64 {
+		t.Errorf("%d half-open", st.HalfOpen)
+	}
+	for n := range 5 {
+		c := s.dialFrom(h, fmt.Sprintf("10.0.0.%d:77", n+2), nil)
+		c.a.Write([]byte("x"))
+	}
+	close(stop)
+	<-done
+	for end := time.Now().Add(10 * time.Second); s.Stats().HalfOpen > 0; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%+v long after the flood", s.Stats())
+		}
+	}
+	for end := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before+16; time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d goroutines, %d before the flood", runtime.NumGoroutine(), before)
+		}
+	}
+}
+
+func TestOneAddressHasAShareOfTheHandshakes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall()
+		s := h.serve(t, nil)
+		for port := range uint16(100) {
+			h.inject(netip.AddrPortFrom(netip.MustParseAddr("10.0.0.3"), 1000+port), helloRecord(byte(port)))
+		}
+		synctest.Wait()
+		if st := s.Stats(); st.HalfOpen != 8 {
+			t.Errorf("%+v, want 8 half-open", st)
+		}
+		if n := s.count.Handshakes.Get(counters.HandshakeRefusedPerIP); n != 92 {
+			t.Errorf("%d refused", n)
+		}
+		h.inject(netip.MustParseAddrPort("10.0.0.4:1"), helloRecord(1))
+		synctest.Wait()
+		if st := s.Stats(); st.HalfOpen != 9 {
+			t.Errorf("another address is refused as well: %+v", st)
+		}
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if st := s.Stats(); st.HalfOpen != 0 {
+			t.Errorf("%+v after the timeout", st)
+		}
+		s.Close()
+	})
+}
+
+func TestNewHandshakesHaveARate(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall()
+		s := h.serve(t, func(o *Options, _ *acceptAll) { o.HelloRate, o.HalfOpenMax = 10, 20 })
+		for n := range 100 {
+			h.inject(netip.AddrPortFrom(netip.AddrFrom4([4]byte{172, 16, 0, byte(n)}), 1), helloRecord(byte(n)))
+		}
+		synctest.Wait()
+		if n := s.count.Handshakes.Get(counters.HandshakeRefusedRate); n != 80 {
+			t.Errorf("%d refused for the rate", n)
+		}
+		s.Close()
+	})
+}
+
+// A hello from the address of a live association, spoofed or honest, costs it
+// nothing until another handshake completes.
+func TestAHelloOnALiveAddressIsAShadow(t *testing.T) {
+	h, s, c, peer := live(t)
+	from := netip.MustParseAddrPort(alice)
+	h.inject(from, helloRecord(9)) // spoofed: nobody answers the cookie
+	for s.Stats().HalfOpen == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	talks(t, c, peer)
+	for range 50 { // also with records that belong to neither
+		forged := plainRecord(applicationData, 7, make([]byte, 60))
+		forged[4] = 1
+		h.inject(from, forged)
+	}
+	talks(t, c, peer)
+}
+
+func TestAClientThatRestartsOnItsAddressReplacesItself(t *testing.T) {
+	h, s, c, peer := live(t)
+	again := s.dialFrom(h, alice, nil) // the old socket is gone
+	if err := await(t, peer.closed); err != ErrReplaced {
+		t.Error(err)
+	}
+	again.a.Write([]byte("again"))
+	next := await(t, s.new)
+	if got := await(t, next.got); string(got) != "again" {
+		t.Errorf("%q", got)
+	}
+	talks(t, again, next)
+	if st := s.Stats(); st.Associations != 1 {
+		t.Errorf("%+v", st)
+	}
+	_ = c
+}
+
+func TestGCMIsCapped(t *testing.T) {
+	got := new(sink)
+	from, _ := pair(counters.SuiteAESGCM, got)
+	closed := &inbox{closed: make(chan error, 1)}
+	from.handler = closed
+	from.sealed.Store(gcmRecordsMax - 2)
+	for range 2 {
+		if !from.Write([]byte("x")) {
+			t.Fatal("not sent below the cap")
+		}
+	}
+	if from.Write([]byte("x")) {
+		t.Error("sent over the cap")
+	}
+	if err := await(t, closed.closed); err != ErrExhausted {
+		t.Error(err)
+	}
+	if got.n != 2 || from.count.GCMRecords.Load() != 4 { // and both goodbyes
+		t.Errorf("%d records arrived, %d counted", got.n, from.count.GCMRecords.Load())
+	}
+}
+
+func TestNoNonceIsUsedTwice(t *testing.T) {
+	for _, suite := range []counters.Suite{counters.SuiteChaCha20, counters.SuiteAESGCM} {
+		from, _ := pair(suite, new(sink))
+		seen := map[string]bool{}
+		from.send = func(b []byte) bool {
+			nonce := string(b[3:11])
+			if suite == counters.SuiteAESGCM && nonce != string(b[headerSize:headerSize+explicitSize]) {
+				t.Error("the explicit nonce is not the record's number")
+			}
+			if seen[nonce] {
+				t.Errorf("%v: number %x twice", suite, nonce)
+			}
+			seen[nonce] = true
+			return true
+		}
+		for range 1000 {
+			from.Write([]byte("x"))
+		}
+	}
+}

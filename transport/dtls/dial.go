@@ -1,0 +1,189 @@
+package dtls
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"troupe/messages/counters"
+)
+
+// DialOptions are what a client needs.
+type DialOptions struct {
+	Addr       string         // host:port
+	Conn       net.Conn       // instead of Addr: a connected datagram socket, owned by the association from now on
+	Roots      *x509.CertPool // nil: the system's
+	ServerName string         // that the certificate must carry; default the host of Addr
+	Sessions   *Sessions      // for resumption; nil for none
+	Counters   *counters.Set  // nil: counted nowhere
+}
+
+// Dial makes a client's association; ctx bounds the handshake alone. The handler
+// that accept returns gets what arrives; accept is called before Dial returns and
+// before any record is handed up. Dial verifies the certificate, and errors of the
+// handshake are the library's, wrapped.
+func Dial(ctx context.Context, o DialOptions, accept func(a *Association) Handler) (*Association, error) {
+	conn, name, err := o.open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if o.Counters == nil {
+		o.Counters = new(counters.Set)
+	}
+	d := &dialled{conn: conn, count: o.Counters, filter: filter{client: true, suite: counters.SuiteChaCha20}}
+	d.pipe = newPipe(conn.LocalAddr(), conn.RemoteAddr(), func(b []byte) { _, _ = conn.Write(b) })
+	d.running.Go(d.read)
+	s, err := clientHandshake(ctx, d.pipe, o.Roots, name, o.Sessions)
+	var k keys
+	if err == nil {
+		k, err = newKeys(s)
+	}
+	if err != nil {
+		d.stop()
+		d.running.Wait()
+		return nil, errors.Join(context.Cause(ctx), err)
+	}
+	return d.complete(k, s, accept), nil
+}
+
+func (o *DialOptions) open(ctx context.Context) (conn net.Conn, name string, err error) {
+	conn, name = o.Conn, o.ServerName
+	if host, _, splitErr := net.SplitHostPort(o.Addr); splitErr == nil && name == "" {
+		name = host
+	}
+	if conn == nil {
+		var d net.Dialer
+		if conn, err = d.DialContext(ctx, "udp", o.Addr); err != nil {
+			return nil, "", fmt.Errorf("dtls: %w", err)
+		}
+	}
+	return conn, name, nil
+}
+
+// dialled is the client's side of one socket: a reader and, in turn, a handshake
+// and an association.
+type dialled struct {
+	conn    net.Conn
+	count   *counters.Set
+	pipe    *pipe
+	filter  filter // of the reader, as the next
+	flight  flight
+	running sync.WaitGroup
+	stopped atomic.Bool
+
+	mu    sync.Mutex
+	early [][]byte
+	assoc *Association
+}
+
+func (d *dialled) stop() {
+	if !d.stopped.Swap(true) {
+		_ = d.conn.Close()
+	}
+}
+
+// complete makes the association.
+func (d *dialled) complete(k keys, s *secrets, accept func(a *Association) Handler) *Association {
+	last, number := d.pipe.mute()
+	a := newAssociation(k, number, d.count)
+	a.running = &d.running
+	if remote, ok := d.conn.RemoteAddr().(*net.UDPAddr); ok {
+		ap := remote.AddrPort()
+		a.remote = netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port())
+	}
+	a.send = func(b []byte) bool { _, err := d.conn.Write(b); return err == nil }
+	a.forget = func(*Association) { d.stop() }
+	if s.resumed { // otherwise the last flight was the server's
+		a.flight = last
+	}
+	a.in.Lock() // an end before it has its handler waits for it
+	a.handler = accept(a)
+	a.in.Unlock()
+	d.mu.Lock()
+	early := d.early
+	d.assoc, d.early = a, nil
+	d.mu.Unlock()
+	for _, raw := range early {
+		if r, _, drop := nextRecord(raw); drop == 0 && !a.receive(&r) {
+			d.drop(counters.RecordForged)
+		}
+	}
+	return a
+}
+
+func (d *dialled) drop(why counters.RecordDrop) { d.count.Records.Add(why, 1) }
+
+// read is the reader. It ends with the socket; failed reads tell of datagrams
+// that did not get through, or of a host that is not there yet.
+func (d *dialled) read() {
+	buf := make([]byte, datagramMax+1)
+	for failures := 0; ; {
+		n, err := d.conn.Read(buf)
+		switch {
+		case err == nil && n <= datagramMax:
+			failures = 0
+			d.handle(buf[:n])
+		case err == nil:
+			d.drop(counters.RecordTooLarge)
+		case d.stopped.Load() || errors.Is(err, net.ErrClosed):
+			return
+		default:
+			if failures++; failures > failuresFree {
+				time.Sleep(failurePause)
+			}
+		}
+	}
+}
+
+// shake gives one record to the handshake.
+func (d *dialled) shake(r *record) {
+	drop := d.filter.admit(r)
+	if drop != 0 {
+		d.drop(drop)
+		return
+	}
+	if out := d.flight.take(r); len(out) > 0 && !d.pipe.feed(out) {
+		d.drop(counters.RecordHandshakeCap)
+	}
+}
+
+func (d *dialled) handle(datagram []byte) {
+	for len(datagram) > 0 {
+		r, rest, drop := nextRecord(datagram)
+		if drop != 0 {
+			d.drop(drop)
+			return
+		}
+		datagram = rest
+		d.mu.Lock()
+		a := d.assoc
+		if a == nil && r.epoch == 1 && r.typ == applicationData {
+			if len(d.early) < earlyMax {
+				d.early = append(d.early, append([]byte(nil), r.raw...))
+			} else {
+				d.drop(counters.RecordEarly)
+			}
+			d.mu.Unlock()
+			continue
+		}
+		d.mu.Unlock()
+		switch {
+		case a == nil:
+			d.shake(&r)
+		case r.epoch == 1:
+			if !a.receive(&r) {
+				d.drop(counters.RecordForged)
+			}
+		case r.epoch == 0 && (r.typ == handshake || r.typ == changeCipherSpec):
+			a.resend()
+		default:
+			d.drop(counters.RecordPlainAfter)
+		}
+	}
+}

@@ -1,0 +1,319 @@
+package dtls
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"troupe/messages/counters"
+	"troupe/transport"
+)
+
+// Endpoint is one UDP socket and all associations on it. Its methods may be
+// called from any goroutine.
+type Endpoint struct {
+	o        Options
+	acceptor Acceptor
+	conn     PacketConn
+	out      sender
+	sessions *Sessions
+	hellos   *rate.Limiter // nil: no limit
+	ctx      context.Context
+	cancel   context.CancelFunc
+	running  sync.WaitGroup
+
+	// mu guards what follows. It is never held while a handler is called.
+	mu      sync.Mutex
+	peers   map[netip.AddrPort]*Association
+	halves  map[netip.AddrPort]*half
+	perIP   map[netip.Prefix]int // of halves
+	waiting halfList             // halves whose address is not proven, oldest first
+	closed  bool
+}
+
+// Listen binds the socket and serves it until Close.
+func Listen(o Options, acceptor Acceptor) (*Endpoint, error) {
+	o = o.filled()
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	conn := o.Conn
+	if conn == nil {
+		var err error
+		if conn, err = bind(o.Addr, o.SocketBuffer); err != nil {
+			return nil, err
+		}
+	}
+	e := &Endpoint{o: o, acceptor: acceptor, conn: conn, out: newSender(conn), sessions: newSessions(max(o.SessionsMax, 0)),
+		peers: make(map[netip.AddrPort]*Association), halves: make(map[netip.AddrPort]*half), perIP: make(map[netip.Prefix]int)}
+	if o.HelloRate > 0 {
+		e.hellos = rate.NewLimiter(rate.Limit(o.HelloRate), max(o.HalfOpenMax, 1))
+	}
+	e.ctx, e.cancel = context.WithCancel(context.Background())
+	e.running.Go(e.read)
+	return e, nil
+}
+
+func bind(addr string, buffer int) (PacketConn, error) {
+	network := "udp"
+	if host, _, err := net.SplitHostPort(addr); err == nil {
+		if ip := net.ParseIP(host); ip != nil && ip.To4() != nil {
+			network = "udp4" // an IPv4 wildcard is not both families
+		}
+	}
+	conn, err := new(net.ListenConfig).ListenPacket(context.Background(), network, addr)
+	if err != nil {
+		return nil, fmt.Errorf("dtls: listen: %w", err)
+	}
+	udp, ok := conn.(*net.UDPConn)
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("dtls: %s is not UDP", addr), conn.Close())
+	}
+	if buffer > 0 { // as much as the kernel allows; less is no error
+		_ = udp.SetReadBuffer(buffer)
+		_ = udp.SetWriteBuffer(buffer)
+	}
+	return udp, nil
+}
+
+// Addr is where it listens, with the real port.
+func (e *Endpoint) Addr() net.Addr { return e.conn.LocalAddr() }
+
+// Port is the port it listens on.
+func (e *Endpoint) Port() uint16 {
+	if addr, ok := e.conn.LocalAddr().(*net.UDPAddr); ok {
+		return uint16(addr.Port)
+	}
+	return 0
+}
+
+// Stats are the numbers of an Endpoint at one moment.
+type Stats struct{ Associations, HalfOpen int }
+
+// Stats returns the current numbers.
+func (e *Endpoint) Stats() Stats {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return Stats{Associations: len(e.peers), HalfOpen: len(e.halves)}
+}
+
+// Close ends every association with a goodbye, every handshake and the socket,
+// and returns when no goroutine is left. Idempotent; not to be called from a
+// Handler.
+func (e *Endpoint) Close() error {
+	e.mu.Lock()
+	already := e.closed
+	e.closed = true
+	all := make([]*Association, 0, len(e.peers))
+	for _, a := range e.peers {
+		all = append(all, a)
+	}
+	e.mu.Unlock()
+	var err error
+	if !already {
+		for _, a := range all {
+			a.Close()
+		}
+		e.cancel()
+		err = e.conn.Close()
+	}
+	e.running.Wait()
+	return err
+}
+
+// Pauses after failed reads: the first few are tried again at once, an ICMP
+// error shows up as one on some platforms.
+const (
+	failuresFree = 8
+	failurePause = 10 * time.Millisecond
+)
+
+// read is the reader. Only closing the socket ends it.
+func (e *Endpoint) read() {
+	buf := make([]byte, datagramMax+1)
+	for failures := 0; ; {
+		n, from, err := e.conn.ReadFromUDPAddrPort(buf)
+		switch {
+		case n > datagramMax: // cut off; an error beside it on Windows
+			failures = 0
+			e.drop(counters.RecordTooLarge)
+		case err == nil:
+			failures = 0
+			e.handle(netip.AddrPortFrom(from.Addr().Unmap(), from.Port()), buf[:n])
+		case errors.Is(err, net.ErrClosed):
+			return
+		default:
+			if failures++; failures > failuresFree {
+				select {
+				case <-time.After(failurePause):
+				case <-e.ctx.Done():
+				}
+			}
+		}
+	}
+}
+
+func (e *Endpoint) drop(why counters.RecordDrop) { e.o.Counters.Records.Add(why, 1) }
+
+// handle is the demultiplexer. Only the reader calls it; for an established
+// association it allocates nothing.
+func (e *Endpoint) handle(from netip.AddrPort, datagram []byte) {
+	e.mu.Lock()
+	a, h := e.peers[from], e.halves[from]
+	e.mu.Unlock()
+	for len(datagram) > 0 {
+		r, rest, drop := nextRecord(datagram)
+		if drop != 0 {
+			e.drop(drop)
+			break
+		}
+		datagram = rest
+		switch {
+		case a != nil && r.epoch == 1:
+			e.encrypted(a, h, &r)
+		case h != nil:
+			h.take(&r)
+		case a != nil || r.epoch == 0:
+			if h = e.plain(from, a, &r); h != nil {
+				h.take(&r)
+			}
+		default:
+			e.drop(counters.RecordUnknownAddress)
+		}
+	}
+	if h != nil {
+		h.flush()
+	}
+}
+
+// encrypted takes a record of epoch 1 from the address of an association. With a
+// handshake in its shadow it may belong to that.
+func (e *Endpoint) encrypted(a *Association, h *half, r *record) {
+	if h == nil {
+		if !a.receive(r) {
+			e.drop(counters.RecordForged)
+		}
+		return
+	}
+	spare := *r // a failed opening destroys the bytes
+	spare.raw = append([]byte(nil), r.raw...)
+	spare.fragment = spare.raw[headerSize:]
+	if !a.receive(r) {
+		h.take(&spare)
+	}
+}
+
+// plain takes a record of epoch 0 where no handshake is under way. A ClientHello
+// begins one, which is returned.
+func (e *Endpoint) plain(from netip.AddrPort, a *Association, r *record) *half {
+	hello, ok := readClientHello(r)
+	switch {
+	case ok:
+		return e.begin(from, hello)
+	case a != nil && (r.typ == handshake || r.typ == changeCipherSpec):
+		a.resend()
+	case a != nil:
+		e.drop(counters.RecordPlainAfter)
+	case r.typ == handshake:
+		e.drop(counters.RecordHelloMalformed)
+	default:
+		e.drop(counters.RecordUnknownAddress)
+	}
+	return nil
+}
+
+// begin starts a handshake, if the caps allow it.
+func (e *Endpoint) begin(from netip.AddrPort, hello clientHello) *half {
+	key := transport.SourceOf(from.Addr())
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if refused := e.admit(from, key, hello); refused != 0 {
+		e.o.Counters.Handshakes.Add(refused, 1)
+		return nil
+	}
+	h := newHalf(e, from, key, hello)
+	e.halves[from] = h
+	e.perIP[key]++
+	e.waiting.add(h)
+	e.running.Go(h.run)
+	return h
+}
+
+// admit applies the caps. The caller holds mu.
+func (e *Endpoint) admit(from netip.AddrPort, key netip.Prefix, hello clientHello) counters.HandshakeOutcome {
+	switch {
+	case e.closed, hello.suite == 0:
+		return counters.HandshakeFailed
+	case e.o.HalfOpenPerIP > 0 && e.perIP[key] >= e.o.HalfOpenPerIP:
+		return counters.HandshakeRefusedPerIP
+	case e.o.PeersMax > 0 && len(e.peers) >= e.o.PeersMax && e.peers[from] == nil:
+		return counters.HandshakeRefusedFull
+	case e.hellos != nil && !e.hellos.Allow():
+		return counters.HandshakeRefusedRate
+	case e.o.HalfOpenMax > 0 && len(e.halves) >= e.o.HalfOpenMax:
+		// Whoever forges addresses never proves one: the oldest of those gives way.
+		oldest := e.waiting.oldest()
+		if oldest == nil {
+			return counters.HandshakeRefusedTotal
+		}
+		e.leave(oldest)
+		oldest.evict()
+	}
+	return 0
+}
+
+// leave takes a handshake off the tables, if it is still on them. The caller
+// holds mu.
+func (e *Endpoint) leave(h *half) {
+	if e.halves[h.from] != h {
+		return
+	}
+	delete(e.halves, h.from)
+	e.waiting.remove(h)
+	if e.perIP[h.source]--; e.perIP[h.source] == 0 {
+		delete(e.perIP, h.source)
+	}
+}
+
+// establish puts an association in the place of its handshake, and of an older
+// association. False: the endpoint was closed or the handshake evicted.
+func (e *Endpoint) establish(h *half, a *Association) bool {
+	e.mu.Lock()
+	if e.closed || e.halves[h.from] != h {
+		e.mu.Unlock()
+		return false
+	}
+	e.leave(h)
+	old := e.peers[h.from]
+	e.peers[h.from] = a
+	e.mu.Unlock()
+	if old != nil {
+		old.end(ErrReplaced, false)
+	}
+	return true
+}
+
+// forget takes an ended association off the table.
+func (e *Endpoint) forget(a *Association) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.peers[a.remote] == a {
+		delete(e.peers, a.remote)
+	}
+}
+
+// sendTo hands one datagram to the kernel, if it takes it at once.
+func (e *Endpoint) sendTo(to netip.AddrPort, datagram []byte) bool {
+	ok := e.out.send(datagram, to)
+	e.o.Counters.Writes.Add(e.o.Channel, 1)
+	if ok {
+		e.o.Counters.BytesOut.Add(e.o.Channel, int64(len(datagram)))
+	}
+	return ok
+}

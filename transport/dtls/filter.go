@@ -1,0 +1,136 @@
+package dtls
+
+import "troupe/messages/counters"
+
+// Caps of one handshake. An honest one takes about ten records.
+const (
+	handshakeRecordsMax = 64
+	handshakeBytesMax   = 32 << 10
+	handshakeMessageMax = 8 << 10
+	earlyMax            = 16 // application records kept until the handshake is done
+)
+
+// filter decides what of a peer's records reaches the library during a
+// handshake. It is the only thing between the network and code whose panic could
+// not be recovered: the library reads in goroutines of its own.
+type filter struct {
+	client         bool // this side is the client
+	suite          counters.Suite
+	random         [randomSize]byte // of the peer's hello; on the server's side
+	records, bytes int
+}
+
+// admit reports why a record must not reach the library, 0 if it may.
+func (f *filter) admit(r *record) counters.RecordDrop {
+	if drop := f.kind(r); drop != 0 {
+		return drop
+	}
+	f.records++
+	f.bytes += len(r.raw)
+	if f.records > handshakeRecordsMax || f.bytes > handshakeBytesMax {
+		return counters.RecordHandshakeCap
+	}
+	return 0
+}
+
+func (f *filter) kind(r *record) counters.RecordDrop {
+	switch {
+	case r.epoch > 1:
+		return counters.RecordUnexpected
+	case r.epoch == 1:
+		// Only Finished is encrypted, and its size is known: a type, lengths and 12
+		// bytes of proof.
+		if r.typ != handshake || len(r.fragment) != messageHeaderSize+12+f.sealing() {
+			return counters.RecordUnexpected
+		}
+		return 0
+	case r.typ == changeCipherSpec:
+		if len(r.fragment) != 1 || r.fragment[0] != 1 {
+			return counters.RecordUnexpected
+		}
+		return 0
+	case r.typ == handshake:
+		return f.messages(r.fragment)
+	}
+	return counters.RecordUnexpected
+}
+
+// sealing is what encryption adds to a fragment.
+func (f *filter) sealing() int {
+	if f.suite == counters.SuiteAESGCM {
+		return explicitSize + tagSize
+	}
+	return tagSize
+}
+
+func (f *filter) messages(b []byte) counters.RecordDrop {
+	for len(b) > 0 {
+		m, rest, ok := nextMessage(b)
+		switch {
+		case !ok, m.length > handshakeMessageMax, m.sequence > 15:
+			return counters.RecordFragment
+		case len(m.body) == 0 && m.length != 0:
+			return counters.RecordFragment // takes room and brings nothing
+		case f.client:
+			if drop := f.fromServer(&m); drop != 0 {
+				return drop
+			}
+		default:
+			if drop := f.fromClient(&m); drop != 0 {
+				return drop
+			}
+		}
+		b = rest
+	}
+	return 0
+}
+
+// fromClient admits a hello of this handshake and a key exchange, whole: honest
+// clients have no reason to cut messages of some hundred bytes.
+func (f *filter) fromClient(m *message) counters.RecordDrop {
+	if !m.whole() {
+		return counters.RecordFragment
+	}
+	switch m.typ {
+	case msgClientHello:
+		h, ok := parseClientHello(m.body)
+		if !ok || !libraryReads(m) {
+			return counters.RecordHelloMalformed
+		}
+		if h.random != f.random {
+			return counters.RecordUnexpected // of another handshake
+		}
+		return 0
+	case msgClientKeyExchange:
+		if len(m.body) < 2 || int(m.body[0]) != len(m.body)-1 {
+			return counters.RecordUnexpected
+		}
+		return 0
+	}
+	return counters.RecordUnexpected
+}
+
+// fromServer admits what a server of ours sends. Certificates may come in parts.
+func (f *filter) fromServer(m *message) counters.RecordDrop {
+	switch m.typ {
+	case msgServerHello:
+		in := reader{b: m.body}
+		in.take(2 + randomSize)
+		in.bounded(1, 32)
+		suite := in.take(2)
+		if !m.whole() || in.bad || int(suite[0])<<8|int(suite[1]) != suiteChaCha20 {
+			return counters.RecordUnexpected // a suite that was not offered
+		}
+	case msgHelloVerify, msgServerHelloDone, msgServerKeyExchange:
+		if !m.whole() {
+			return counters.RecordFragment
+		}
+	case msgCertificate:
+	default:
+		return counters.RecordUnexpected
+	}
+	if m.whole() && !libraryReads(m) {
+		return counters.RecordUnexpected
+	}
+	return 0
+}

@@ -1,0 +1,226 @@
+package dtls
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"troupe/messages/counters"
+)
+
+// half is a handshake under way on the server's side, perhaps in the shadow of an
+// association with the same address.
+type half struct {
+	e      *Endpoint
+	from   netip.AddrPort
+	source netip.Prefix
+	pipe   *pipe
+	cancel context.CancelFunc
+	ctx    context.Context
+
+	// of the socket's reader
+	filter   filter
+	gathered []byte // admitted records of the datagram in hand
+
+	// guarded by e.mu: the list of those whose address is not proven
+	older, newer *half
+	listed       bool
+
+	mu      sync.Mutex
+	early   [][]byte     // application records that came before the end
+	became  *Association // what it ended in
+	evicted bool
+}
+
+func newHalf(e *Endpoint, from netip.AddrPort, source netip.Prefix, hello clientHello) *half {
+	h := &half{e: e, from: from, source: source, filter: filter{suite: hello.suite, random: hello.random}}
+	h.pipe = newPipe(e.conn.LocalAddr(), net.UDPAddrFromAddrPort(from), func(b []byte) { e.sendTo(from, b) })
+	h.ctx, h.cancel = context.WithTimeout(e.ctx, e.o.Timeout)
+	return h
+}
+
+// evict ends the handshake for a newer one.
+func (h *half) evict() {
+	h.mu.Lock()
+	h.evicted = true
+	h.mu.Unlock()
+	h.cancel()
+}
+
+// take gives one record of the peer to the handshake; flush ends a datagram. Only
+// the reader calls both.
+func (h *half) take(r *record) {
+	switch {
+	case r.epoch == 1 && r.typ == applicationData:
+		h.takeEarly(r)
+		return
+	case r.epoch == 0 && r.typ == alert:
+		// Plain text, and anybody's: it may end what is half done and proven, so that
+		// a peer that refuses our certificate does not hold its place for seconds.
+		if h.pipe.isProven() && len(r.fragment) == 2 && r.fragment[0] == 2 {
+			h.cancel()
+			return
+		}
+		h.e.drop(counters.RecordUnexpected)
+		return
+	}
+	if drop := h.filter.admit(r); drop != 0 {
+		h.e.drop(drop)
+		if drop == counters.RecordHandshakeCap {
+			h.cancel()
+		}
+		return
+	}
+	h.gathered = append(h.gathered, r.raw...)
+}
+
+// flush ends a datagram: the library gets its admitted records as one, because it
+// looks for whole flights.
+func (h *half) flush() {
+	if len(h.gathered) == 0 {
+		return
+	}
+	if !h.pipe.feed(h.gathered) {
+		h.e.drop(counters.RecordHandshakeCap)
+	}
+	h.gathered = h.gathered[:0]
+}
+
+// takeEarly keeps an application record until the handshake is done; one that
+// comes in the moment after is taken in at once.
+func (h *half) takeEarly(r *record) {
+	h.mu.Lock()
+	a := h.became
+	if a == nil && len(h.early) < earlyMax && h.pipe.isProven() {
+		h.early = append(h.early, append([]byte(nil), r.raw...))
+		h.mu.Unlock()
+		return
+	}
+	h.mu.Unlock()
+	if a == nil {
+		h.e.drop(counters.RecordEarly)
+	} else if !a.receive(r) {
+		h.e.drop(counters.RecordForged)
+	}
+}
+
+// run is the handshake's goroutine.
+func (h *half) run() {
+	defer h.cancel()
+	started := time.Now()
+	s, err := serverHandshake(h.ctx, h.pipe, h.e.o.Certificate(), h.filter.suite, h.e.sessions)
+	var a *Association
+	if err == nil {
+		a, err = h.complete(s)
+	}
+	if err == nil {
+		return
+	}
+	h.e.mu.Lock()
+	h.e.leave(h)
+	h.e.mu.Unlock()
+	if a != nil {
+		a.Close()
+	}
+	outcome := h.outcome()
+	h.e.o.Counters.Handshakes.Add(outcome, 1)
+	h.e.o.Log.Debug().Err(err).Stringer("remote", h.from).Stringer("outcome", outcome).
+		Dur("after", time.Since(started)).Msg("DTLS handshake ended without an association")
+}
+
+func (h *half) outcome() counters.HandshakeOutcome {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.evicted:
+		return counters.HandshakeEvicted
+	case errors.Is(h.ctx.Err(), context.DeadlineExceeded):
+		return counters.HandshakeTimedOut
+	}
+	return counters.HandshakeFailed
+}
+
+// complete makes the association and hands up what waited for it.
+func (h *half) complete(s *secrets) (*Association, error) {
+	k, err := newKeys(s)
+	if err != nil {
+		return nil, err
+	}
+	e := h.e
+	last, number := h.pipe.mute()
+	a := newAssociation(k, number, e.o.Counters)
+	a.remote, a.running, a.forget = h.from, &e.running, e.forget
+	a.send = func(b []byte) bool { return e.sendTo(h.from, b) }
+	if !s.resumed { // with a resumed session the last flight is the client's
+		a.flight = last
+	}
+	a.in.Lock() // an end before it has its handler waits for it
+	a.handler = e.acceptor.Accept(a)
+	a.in.Unlock()
+	if a.handler == nil {
+		return a, errors.New("dtls: not accepted")
+	}
+	if !e.establish(h, a) {
+		return a, errors.New("dtls: handshake was given up")
+	}
+	h.mu.Lock()
+	early := h.early
+	h.became, h.early = a, nil
+	h.mu.Unlock()
+	outcome := counters.HandshakeFull
+	if s.resumed {
+		outcome = counters.HandshakeResumed
+	}
+	e.o.Counters.Handshakes.Add(outcome, 1)
+	e.o.Log.Debug().Stringer("remote", h.from).Stringer("suite", k.suite).Stringer("outcome", outcome).Msg("DTLS association established")
+	for _, raw := range early {
+		if r, _, drop := nextRecord(raw); drop == 0 && !a.receive(&r) {
+			e.drop(counters.RecordForged)
+		}
+	}
+	return a, nil
+}
+
+// halfList is the list of handshakes whose address is not proven, oldest first.
+// The Endpoint's lock guards it.
+type halfList struct{ first, last *half }
+
+func (l *halfList) add(h *half) {
+	h.older, h.listed = l.last, true
+	if l.last != nil {
+		l.last.newer = h
+	} else {
+		l.first = h
+	}
+	l.last = h
+}
+
+func (l *halfList) remove(h *half) {
+	if !h.listed {
+		return
+	}
+	h.listed = false
+	if h.older != nil {
+		h.older.newer = h.newer
+	} else {
+		l.first = h.newer
+	}
+	if h.newer != nil {
+		h.newer.older = h.older
+	} else {
+		l.last = h.older
+	}
+	h.older, h.newer = nil, nil
+}
+
+// oldest returns the oldest one that is still not proven, and takes those off
+// the list that are.
+func (l *halfList) oldest() *half {
+	for l.first != nil && l.first.pipe.isProven() {
+		l.remove(l.first)
+	}
+	return l.first
+}

@@ -1,0 +1,177 @@
+package dtls
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/messages/counters"
+)
+
+// A handshake gets through a network that loses, repeats and delays a third of
+// everything, first and resumed, with the seed in the test's name.
+func TestAHandshakeGetsThroughABadNetwork(t *testing.T) {
+	for seed := range uint64(30) {
+		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHall()
+				s := h.serve(t, func(o *Options, _ *acceptAll) { o.Timeout = time.Minute })
+				dice := rand.New(rand.NewPCG(seed, 1))
+				h.pass = func(bool, []byte) int {
+					switch n := dice.IntN(100); {
+					case n < 30:
+						return 0
+					case n < 40:
+						return 2
+					}
+					return 1
+				}
+				sessions := NewSessions()
+				for round := range 3 {
+					c := s.dialFrom(h, fmt.Sprintf("10.0.0.2:%d", 5000+round), func(o *DialOptions) { o.Sessions = sessions })
+					var peer *inbox
+					for peer == nil || len(peer.got) == 0 { // until one comes through
+						c.a.Write([]byte("x"))
+						time.Sleep(50 * time.Millisecond)
+						select {
+						case peer = <-s.new:
+						default:
+						}
+					}
+					for len(c.got) == 0 {
+						peer.a.Write([]byte("y"))
+						time.Sleep(50 * time.Millisecond)
+					}
+				}
+				if n := s.count.Handshakes.Get(counters.HandshakeResumed); n == 0 {
+					t.Error("nothing was resumed")
+				}
+				h.mu.Lock()
+				h.pass = nil
+				h.mu.Unlock()
+				s.Close()
+				time.Sleep(time.Minute)
+			})
+		})
+	}
+}
+
+// The library is gone once a handshake is done, so the last flight is sent again
+// by the association: here it is lost twice.
+func TestALostLastFlightIsSentAgain(t *testing.T) {
+	for _, resumed := range []bool{false, true} {
+		t.Run(fmt.Sprint("resumed ", resumed), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := newHall()
+				s := h.serve(t, nil)
+				sessions := NewSessions()
+				with := func(o *DialOptions) { o.Sessions = sessions }
+				if resumed {
+					s.dialFrom(h, "10.0.0.3:1", with).a.Write([]byte("x"))
+					await(t, s.new)
+				}
+				lost := 0
+				h.pass = func(fromServer bool, b []byte) int {
+					if r, _, drop := nextRecord(b); drop == 0 && r.typ == changeCipherSpec && fromServer != resumed && lost < 2 {
+						lost++
+						return 0
+					}
+					return 1
+				}
+				started := time.Now()
+				c := s.dialFrom(h, alice, with)
+				if resumed { // the client believes it is done, the server waits
+					c.a.Write([]byte("early"))
+				}
+				peer := await(t, s.new)
+				if took := time.Since(started); took > 2*time.Second || lost != 2 {
+					t.Errorf("took %v, %d lost", took, lost)
+				}
+				if !resumed {
+					c.a.Write([]byte("early"))
+				}
+				if got := await(t, peer.got); string(got) != "early" {
+					t.Errorf("%q", got)
+				}
+				talks(t, c, peer)
+				if peer.a.flight != nil {
+					t.Error("the last flight is kept for ever")
+				}
+				s.Close()
+			})
+		})
+	}
+}
+
+func TestAClientRefusesAHostItDoesNotTrust(t *testing.T) {
+	h := newHall()
+	s := h.serve(t, nil)
+	for what, change := range map[string]func(o *DialOptions){
+		"another authority": func(o *DialOptions) { o.Roots = nil },
+		"another name":      func(o *DialOptions) { o.ServerName = "elsewhere" },
+	} {
+		started := time.Now()
+		err := s.tryDial(3*time.Second, func(o *DialOptions) { o.Conn = h.enter(alice); change(o) })
+		if err == nil || time.Since(started) > 2*time.Second {
+			t.Errorf("%s: %v after %v", what, err, time.Since(started))
+		}
+		counted(t, "failed handshakes", func() int64 { return s.count.Handshakes.Get(counters.HandshakeFailed) }, 1)
+	}
+	for end := time.Now().Add(5 * time.Second); s.Stats().HalfOpen > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%+v", s.Stats())
+		}
+	}
+}
+
+func TestADialEndsWithItsContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall()
+		s := h.serve(t, nil)
+		h.pass = func(bool, []byte) int { return 0 }
+		started := time.Now()
+		err := s.tryDial(3*time.Second, func(o *DialOptions) { o.Conn = h.enter(alice) })
+		if err == nil || time.Since(started) != 3*time.Second {
+			t.Errorf("%v after %v", err, time.Since(started))
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		if _, err := Dial(ctx, DialOptions{Conn: h.enter(alice), ServerName: "localhost"}, func(a *Association) Handler { return newInbox(a) }); err == nil {
+			t.Error("dialled with a context that has ended")
+		}
+		s.Close()
+	})
+}
+
+// With a plain network of records in both orders and twice, each is handed up
+// once.
+func TestTheWindowKnowsWhatItHasSeen(t *testing.T) {
+	dice := rand.New(rand.NewPCG(7, 7))
+	var w window
+	seen := map[uint64]bool{}
+	top := uint64(0)
+	for range 200_000 {
+		n := top + uint64(dice.IntN(8))
+		if back := uint64(dice.IntN(2 * windowSize)); dice.IntN(2) == 0 && back < n {
+			n -= back
+		}
+		if dice.IntN(5000) == 0 {
+			n += windowSize * uint64(1+dice.IntN(3))
+		}
+		fresh := w.fresh(n)
+		if seen[n] && fresh {
+			t.Fatalf("%d twice", n)
+		}
+		if !seen[n] && !fresh && n+windowSize > top {
+			t.Fatalf("%d refused, it is new and within the window (top %d)", n, top)
+		}
+		if fresh {
+			w.note(n)
+			seen[n] = true
+			top = max(top, n+1)
+		}
+	}
+}

@@ -1,0 +1,284 @@
+package dtls
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/binary"
+	"encoding/gob"
+	"errors"
+	"fmt"
+	"hash"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/pion/dtls/v2"
+	"github.com/pion/dtls/v2/pkg/crypto/clientcertificate"
+	"github.com/pion/dtls/v2/pkg/crypto/prf"
+	wirehandshake "github.com/pion/dtls/v2/pkg/protocol/handshake"
+	"github.com/pion/dtls/v2/pkg/protocol/recordlayer"
+	"github.com/pion/logging"
+
+	"troupe/messages/counters"
+)
+
+// This file is all there is of github.com/pion/dtls: a handshake goes in, keys
+// come out. v2 is at its end of life, so what it is known to get wrong is kept
+// from it (filter.go), and its record layer is not used: its AES-GCM nonces are
+// random (CVE-2026-26014), here they serve for the one Finished of a handshake.
+
+// flightInterval is the time before a flight is sent again.
+const flightInterval = 200 * time.Millisecond
+
+var errNoKeys = errors.New("dtls: the handshake left no keys")
+
+// serverHandshake runs the server's side of a handshake over conn, which it
+// closes. The suite is the one chosen of those in the ClientHello.
+func serverHandshake(ctx context.Context, conn *pipe, cert *tls.Certificate, suite counters.Suite, sessions *Sessions) (*secrets, error) {
+	store := &sessionStore{sessions: sessions}
+	captured, config := baseConfig(suite, store)
+	config.Certificates = []tls.Certificate{*cert}
+	return finish(conn, captured, store, func() (*dtls.Conn, error) { return dtls.ServerWithContext(ctx, conn, config) })
+}
+
+// clientHandshake runs the client's side over conn, which it closes.
+func clientHandshake(ctx context.Context, conn *pipe, roots *x509.CertPool, name string, sessions *Sessions) (*secrets, error) {
+	store := &sessionStore{sessions: sessions, client: true}
+	captured, config := baseConfig(counters.SuiteChaCha20, store)
+	config.RootCAs, config.ServerName = roots, name
+	return finish(conn, captured, store, func() (*dtls.Conn, error) { return dtls.ClientWithContext(ctx, conn, config) })
+}
+
+// baseConfig offers one suite. The returned capture learns its keys if it is ours.
+func baseConfig(suite counters.Suite, store *sessionStore) (*capture, *dtls.Config) {
+	captured := new(capture)
+	config := &dtls.Config{
+		FlightInterval: flightInterval, MTU: 1200, LoggerFactory: silent{}, CipherSuites: []dtls.CipherSuiteID{},
+	}
+	if store.sessions != nil {
+		config.SessionStore = store
+	}
+	if suite == counters.SuiteAESGCM {
+		config.CipherSuites = append(config.CipherSuites, dtls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256)
+	} else {
+		config.CustomCipherSuites = func() []dtls.CipherSuite { return []dtls.CipherSuite{&chaCha20{captured: captured}} }
+	}
+	return captured, config
+}
+
+// finish runs a handshake and ends the library's part in it.
+func finish(conn *pipe, captured *capture, store *sessionStore, run func() (*dtls.Conn, error)) (*secrets, error) {
+	defer conn.Close()
+	c, err := run()
+	if err != nil {
+		return nil, fmt.Errorf("dtls: handshake: %w", err)
+	}
+	conn.mute()
+	state := c.ConnectionState()
+	out := captured.get()
+	if out == nil {
+		out, err = gcmSecrets(&state)
+	}
+	closeErr := c.Close() // says goodbye to a muted pipe, and waits for its goroutines
+	if err = errors.Join(err, closeErr); err != nil {
+		return nil, err
+	}
+	out.resumed = store.resumed()
+	return out, nil
+}
+
+// gcmSecrets derives the keys of a handshake that chose the library's own suite.
+func gcmSecrets(state *dtls.State) (*secrets, error) {
+	b, err := state.MarshalBinary()
+	if err != nil {
+		return nil, err
+	}
+	var s struct { // of the fields that are encoded, those that matter
+		LocalRandom, RemoteRandom [randomSize]byte
+		CipherSuiteID             uint16
+		MasterSecret              []byte
+		IsClient                  bool
+	}
+	if err := gob.NewDecoder(bytes.NewReader(b)).Decode(&s); err != nil {
+		return nil, err
+	}
+	if s.CipherSuiteID != suiteAESGCM || len(s.MasterSecret) == 0 {
+		return nil, errNoKeys
+	}
+	client, server := s.RemoteRandom, s.LocalRandom
+	if s.IsClient {
+		client, server = server, client
+	}
+	return derive(counters.SuiteAESGCM, s.MasterSecret, client[:], server[:], s.IsClient, 16, 4)
+}
+
+func derive(suite counters.Suite, master, client, server []byte, isClient bool, keySize, ivSize int) (*secrets, error) {
+	k, err := prf.GenerateEncryptionKeys(master, client, server, 0, keySize, ivSize, sha256.New)
+	if err != nil {
+		return nil, err
+	}
+	s := &secrets{suite: suite, localKey: k.ServerWriteKey, localIV: k.ServerWriteIV, remoteKey: k.ClientWriteKey, remoteIV: k.ClientWriteIV}
+	if isClient {
+		s.localKey, s.localIV, s.remoteKey, s.remoteIV = s.remoteKey, s.remoteIV, s.localKey, s.localIV
+	}
+	return s, nil
+}
+
+// capture holds the keys of the suite that was chosen.
+type capture struct {
+	mu   sync.Mutex
+	keys *secrets
+}
+
+func (c *capture) get() *secrets {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.keys
+}
+
+// chaCha20 is TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256 (RFC 7905) for the
+// library, which does not have it. It seals and opens the two Finished.
+type chaCha20 struct {
+	captured *capture
+	keys     atomic.Pointer[keys]
+}
+
+func (c *chaCha20) String() string                          { return "TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256" }
+func (c *chaCha20) ID() dtls.CipherSuiteID                  { return suiteChaCha20 }
+func (c *chaCha20) CertificateType() clientcertificate.Type { return clientcertificate.ECDSASign }
+func (c *chaCha20) HashFunc() func() hash.Hash              { return sha256.New }
+func (c *chaCha20) ECC() bool                               { return true }
+func (c *chaCha20) IsInitialized() bool                     { return c.keys.Load() != nil }
+
+func (c *chaCha20) AuthenticationType() dtls.CipherSuiteAuthenticationType {
+	return dtls.CipherSuiteAuthenticationTypeCertificate
+}
+
+func (c *chaCha20) KeyExchangeAlgorithm() dtls.CipherSuiteKeyExchangeAlgorithm {
+	return dtls.CipherSuiteKeyExchangeAlgorithmEcdhe
+}
+
+// Init implements dtls.CipherSuite.
+func (c *chaCha20) Init(master, client, server []byte, isClient bool) error {
+	s, err := derive(counters.SuiteChaCha20, master, client, server, isClient, 32, 12)
+	if err != nil {
+		return err
+	}
+	k, err := newKeys(s)
+	if err != nil {
+		return err
+	}
+	c.keys.Store(&k)
+	c.captured.mu.Lock()
+	c.captured.keys = s
+	c.captured.mu.Unlock()
+	return nil
+}
+
+// Encrypt implements dtls.CipherSuite: raw is a record in plain text.
+func (c *chaCha20) Encrypt(pkt *recordlayer.RecordLayer, raw []byte) ([]byte, error) {
+	k := c.keys.Load()
+	if k == nil || len(raw) < headerSize || len(raw) > headerSize+PlainMax || pkt.Header.Epoch != 1 {
+		return nil, errors.New("dtls: nothing to encrypt with, or too much to encrypt")
+	}
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
+	sealed := k.sealRecord(s, contentType(pkt.Header.ContentType), pkt.Header.SequenceNumber, raw[headerSize:])
+	return append([]byte(nil), sealed...), nil
+}
+
+// Decrypt implements dtls.CipherSuite: it returns the record in plain text.
+func (c *chaCha20) Decrypt(raw []byte) ([]byte, error) {
+	r, _, drop := nextRecord(raw)
+	if drop != 0 {
+		return nil, errors.New("dtls: not a record")
+	}
+	if r.typ == changeCipherSpec {
+		return raw, nil
+	}
+	k := c.keys.Load()
+	if k == nil {
+		return nil, errNoKeys
+	}
+	s := scratches.Get().(*scratch)
+	defer scratches.Put(s)
+	plain, ok := k.openRecord(s, &r)
+	if !ok {
+		return nil, errors.New("dtls: a record does not decrypt")
+	}
+	out := append(append([]byte(nil), raw[:headerSize]...), plain...)
+	binary.BigEndian.PutUint16(out[11:], uint16(len(plain)))
+	return out, nil
+}
+
+// sessionStore is Sessions as the library wants it.
+type sessionStore struct {
+	sessions *Sessions
+	client   bool
+	found    atomic.Bool
+	stored   atomic.Bool
+}
+
+func (s *sessionStore) resumed() bool { return s.found.Load() && !s.stored.Load() }
+
+// Get implements dtls.SessionStore.
+func (s *sessionStore) Get(key []byte) (dtls.Session, error) {
+	found, ok := s.sessions.get(string(key))
+	if !ok {
+		return dtls.Session{}, nil
+	}
+	s.found.Store(true)
+	return dtls.Session{ID: found.id, Secret: found.secret}, nil
+}
+
+// Set implements dtls.SessionStore.
+func (s *sessionStore) Set(key []byte, v dtls.Session) error {
+	s.stored.Store(true)
+	s.sessions.put(string(key), v.ID, v.Secret)
+	return nil
+}
+
+// Del implements dtls.SessionStore.
+func (s *sessionStore) Del(key []byte) error {
+	s.sessions.drop(string(key))
+	return nil
+}
+
+// libraryReads reports whether the library's parser survives a whole message. It
+// is asked here, where a panic can be recovered.
+func libraryReads(m *message) (ok bool) {
+	defer func() {
+		if recover() != nil {
+			ok = false
+		}
+	}()
+	header := wirehandshake.Header{Type: wirehandshake.Type(m.typ), Length: uint32(m.length), MessageSequence: m.sequence,
+		FragmentLength: uint32(m.length)}
+	raw, err := header.Marshal()
+	if err != nil {
+		return false
+	}
+	h := wirehandshake.Handshake{KeyExchangeAlgorithm: dtls.CipherSuiteKeyExchangeAlgorithmEcdhe}
+	return h.Unmarshal(append(raw, m.body...)) == nil
+}
+
+// silent is a logger for the library: peers decide how much it would say.
+type silent struct{}
+
+func (silent) NewLogger(string) logging.LeveledLogger { return silent{} }
+func (silent) Trace(string)                           {}
+func (silent) Tracef(string, ...any)                  {}
+func (silent) Debug(string)                           {}
+func (silent) Debugf(string, ...any)                  {}
+func (silent) Info(string)                            {}
+func (silent) Infof(string, ...any)                   {}
+func (silent) Warn(string)                            {}
+func (silent) Warnf(string, ...any)                   {}
+func (silent) Error(string)                           {}
+func (silent) Errorf(string, ...any)                  {}
+
+var _ net.Conn = (*pipe)(nil)

@@ -1,0 +1,137 @@
+package dtls
+
+import (
+	"net"
+	"os"
+	"sync"
+	"time"
+)
+
+// pipe is the network as the library sees it during a handshake: a net.Conn
+// whose reads are the records that the filter let through, and whose writes are
+// watched.
+type pipe struct {
+	write         func(datagram []byte)
+	local, remote net.Addr
+	in            chan []byte
+	done          chan struct{} // closed by Close
+
+	mu     sync.Mutex
+	cut    chan struct{} // closed by a read deadline in the past
+	isCut  bool
+	closed bool
+	muted  bool
+	proven bool   // a ServerHello went out: the peer's cookie was good
+	last   []byte // the latest datagram written
+	number uint64 // above all numbers of epoch 1 that were used
+}
+
+func newPipe(local, remote net.Addr, write func([]byte)) *pipe {
+	return &pipe{write: write, local: local, remote: remote, in: make(chan []byte, 16), done: make(chan struct{}), cut: make(chan struct{})}
+}
+
+// feed hands the library a copy of one record; false when it is too far behind.
+func (p *pipe) feed(raw []byte) bool {
+	select {
+	case p.in <- append([]byte(nil), raw...):
+		return true
+	default:
+		return false
+	}
+}
+
+// mute keeps everything else that the library writes from the network, and
+// returns the latest datagram that was not, and the next free number of epoch 1.
+func (p *pipe) mute() (last []byte, number uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.muted = true
+	return p.last, p.number
+}
+
+// isProven reports whether the peer's address is: it answered a cookie, or named
+// a session that it alone knows.
+func (p *pipe) isProven() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.proven
+}
+
+// Read implements net.Conn.
+func (p *pipe) Read(b []byte) (int, error) {
+	p.mu.Lock()
+	cut := p.cut
+	p.mu.Unlock()
+	select {
+	case raw := <-p.in:
+		return copy(b, raw), nil
+	case <-cut:
+		return 0, os.ErrDeadlineExceeded
+	case <-p.done:
+		return 0, net.ErrClosed
+	}
+}
+
+// Write implements net.Conn.
+func (p *pipe) Write(b []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed || p.muted {
+		return len(b), nil
+	}
+	for rest := b; len(rest) > 0; {
+		r, tail, drop := nextRecord(rest)
+		if drop != 0 {
+			break
+		}
+		if r.epoch == 1 && r.number >= p.number {
+			p.number = r.number + 1
+		}
+		if r.epoch == 0 && r.typ == handshake && r.fragment[0] == msgServerHello {
+			p.proven = true
+		}
+		rest = tail
+	}
+	p.last = append([]byte(nil), b...)
+	p.write(b)
+	return len(b), nil
+}
+
+// Close implements net.Conn.
+func (p *pipe) Close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed {
+		p.closed = true
+		close(p.done)
+	}
+	return nil
+}
+
+// SetReadDeadline implements net.Conn as far as the library uses it: a time in
+// the past ends reads, none allows them again.
+func (p *pipe) SetReadDeadline(t time.Time) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch past := !t.IsZero() && !t.After(time.Now()); {
+	case past && !p.isCut:
+		p.isCut = true
+		close(p.cut)
+	case !past && p.isCut:
+		p.isCut = false
+		p.cut = make(chan struct{})
+	}
+	return nil
+}
+
+// SetDeadline implements net.Conn.
+func (p *pipe) SetDeadline(t time.Time) error { return p.SetReadDeadline(t) }
+
+// SetWriteDeadline implements net.Conn; writes do not wait.
+func (p *pipe) SetWriteDeadline(time.Time) error { return nil }
+
+// LocalAddr implements net.Conn.
+func (p *pipe) LocalAddr() net.Addr { return p.local }
+
+// RemoteAddr implements net.Conn.
+func (p *pipe) RemoteAddr() net.Addr { return p.remote }

@@ -1,0 +1,30 @@
+package dtls
+
+import (
+	"net"
+	"net/netip"
+)
+
+// sender hands datagrams to the kernel without waiting.
+type sender interface {
+	// send reports whether the kernel took the datagram.
+	send(b []byte, to netip.AddrPort) bool
+}
+
+// newSender returns the sender of a socket. One that is not the kernel's own
+// (a test's) is trusted not to wait.
+func newSender(conn PacketConn) sender {
+	if udp, ok := conn.(*net.UDPConn); ok {
+		if s := newRawSender(udp); s != nil {
+			return s
+		}
+	}
+	return plainSender{conn}
+}
+
+type plainSender struct{ conn PacketConn }
+
+func (s plainSender) send(b []byte, to netip.AddrPort) bool {
+	_, err := s.conn.WriteToUDPAddrPort(b, to)
+	return err == nil
+}

@@ -1,0 +1,95 @@
+//go:build unix
+
+package dtls
+
+import (
+	"net"
+	"net/netip"
+	"sync"
+	"syscall"
+)
+
+// rawSender writes to a UDP socket with one attempt: a full send buffer loses the
+// datagram, as the network might. The net package would wait for room, and actors
+// must not.
+type rawSender struct {
+	raw      syscall.RawConn
+	sixth    bool // the socket is of IPv6, which IPv4 addresses are mapped into
+	attempts sync.Pool
+}
+
+// attempt is one write. It is pooled with its callback, so that sending does not
+// allocate.
+type attempt struct {
+	b     []byte
+	four  syscall.SockaddrInet4
+	six   syscall.SockaddrInet6
+	to    syscall.Sockaddr
+	err   error
+	write func(fd uintptr) bool
+}
+
+func newRawSender(conn *net.UDPConn) sender {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return nil
+	}
+	s := &rawSender{raw: raw}
+	var family error
+	err = raw.Control(func(fd uintptr) {
+		var name syscall.Sockaddr
+		if name, family = syscall.Getsockname(int(fd)); family == nil {
+			_, s.sixth = name.(*syscall.SockaddrInet6)
+		}
+	})
+	if err != nil || family != nil {
+		return nil
+	}
+	s.attempts.New = func() any {
+		a := new(attempt)
+		a.write = a.once
+		return a
+	}
+	return s
+}
+
+func (s *rawSender) send(b []byte, to netip.AddrPort) bool {
+	if to.Addr().Zone() != "" {
+		return s.sendZoned(b, to)
+	}
+	a := s.attempts.Get().(*attempt)
+	a.b = b
+	if s.sixth {
+		a.six.Port, a.six.Addr = int(to.Port()), to.Addr().As16()
+		a.to = &a.six
+	} else {
+		a.four.Port, a.four.Addr = int(to.Port()), to.Addr().As4()
+		a.to = &a.four
+	}
+	err := s.raw.Write(a.write)
+	ok := err == nil && a.err == nil
+	a.b, a.err = nil, nil
+	s.attempts.Put(a)
+	return ok
+}
+
+// once is the callback: true always, so that RawConn.Write never waits.
+func (a *attempt) once(fd uintptr) bool {
+	for {
+		if a.err = syscall.Sendto(int(fd), a.b, 0, a.to); a.err != syscall.EINTR {
+			return true
+		}
+	}
+}
+
+// sendZoned sends to a link-local address, whose zone needs its number looked up.
+func (s *rawSender) sendZoned(b []byte, to netip.AddrPort) bool {
+	link, err := net.InterfaceByName(to.Addr().Zone())
+	if err != nil || !s.sixth {
+		return false
+	}
+	a := &attempt{b: b}
+	a.six = syscall.SockaddrInet6{Port: int(to.Port()), Addr: to.Addr().As16(), ZoneId: uint32(link.Index)}
+	a.to = &a.six
+	return s.raw.Write(a.once) == nil && a.err == nil
+}

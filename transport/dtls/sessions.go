@@ -1,0 +1,77 @@
+package dtls
+
+import (
+	"sync"
+	"time"
+)
+
+// sessionLifetime is how long a session may be resumed (RFC 5246 F.1.4 names a
+// day as the most).
+const sessionLifetime = time.Hour
+
+// Sessions remembers what is needed to resume associations: a returning peer
+// then saves a round trip and both sides the key exchange. Bounded: the oldest
+// entry gives way. Kept in memory only. Safe for concurrent use.
+type Sessions struct {
+	most int
+
+	mu    sync.Mutex
+	byKey map[string]session
+	order []string // keys, oldest first
+}
+
+type session struct {
+	id, secret []byte
+	made       time.Time
+}
+
+// NewSessions returns a store for a client, of at most 64 hosts.
+func NewSessions() *Sessions { return newSessions(64) }
+
+func newSessions(most int) *Sessions {
+	return &Sessions{most: most, byKey: make(map[string]session)}
+}
+
+func (s *Sessions) put(key string, id, secret []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, known := s.byKey[key]; !known {
+		s.order = append(s.order, key)
+	}
+	s.byKey[key] = session{id: append([]byte(nil), id...), secret: append([]byte(nil), secret...), made: time.Now()}
+	for len(s.order) > s.most {
+		delete(s.byKey, s.order[0])
+		s.order = s.order[1:]
+	}
+}
+
+func (s *Sessions) get(key string) (session, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	found, ok := s.byKey[key]
+	if ok && time.Since(found.made) > sessionLifetime {
+		s.forget(key)
+		return session{}, false
+	}
+	return found, ok
+}
+
+func (s *Sessions) drop(key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forget(key)
+}
+
+// forget removes a key from both; the caller holds mu. It is rare.
+func (s *Sessions) forget(key string) {
+	if _, ok := s.byKey[key]; !ok {
+		return
+	}
+	delete(s.byKey, key)
+	for i, k := range s.order {
+		if k == key {
+			s.order = append(s.order[:i], s.order[i+1:]...)
+			return
+		}
+	}
+}
