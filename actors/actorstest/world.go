@@ -243,9 +243,9 @@ func (w *World) Open() *Client {
 }
 
 // OpenFast implements connection.Edge.
-func (c *Client) OpenFast(messages.PeerID) (player.FastLink, uint16) {
+func (c *Client) OpenFast(messages.PeerID) player.FastOffer {
 	c.Fast = &Fast{link: c.Link}
-	return c.Fast, 33400
+	return player.FastOffer{Link: c.Fast, Channel: counters.UDP, Port: 33400}
 }
 
 // Refused implements connection.Edge.

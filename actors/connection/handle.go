@@ -24,8 +24,7 @@ type Link interface {
 // called from any goroutine and do not block.
 type Edge interface {
 	// OpenFast sets up the fast channel for the peer that the connection serves.
-	// It returns the channel (nil if there is none) and the port to announce.
-	OpenFast(peer messages.PeerID) (player.FastLink, uint16)
+	OpenFast(peer messages.PeerID) player.FastOffer
 	// Refused tells that the connection's LOGIN is answered with no.
 	Refused()
 }
@@ -102,7 +101,7 @@ func (h *Handle) Link() player.Link { return h.link }
 func (h *Handle) Channel() counters.Channel { return h.channel }
 
 // OpenFast implements player.Newcomer.
-func (h *Handle) OpenFast(peer messages.PeerID) (player.FastLink, uint16) {
+func (h *Handle) OpenFast(peer messages.PeerID) player.FastOffer {
 	return h.edge.OpenFast(peer)
 }
 

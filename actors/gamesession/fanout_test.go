@@ -103,8 +103,8 @@ func newRoom(tb testing.TB, h script.Handler, members int) *room {
 // noFast is a connection.Edge without a fast channel.
 type noFast struct{}
 
-func (noFast) OpenFast(messages.PeerID) (player.FastLink, uint16) { return nil, 1 }
-func (noFast) Refused()                                           {}
+func (noFast) OpenFast(messages.PeerID) player.FastOffer { return player.FastOffer{Port: 1} }
+func (noFast) Refused()                                  {}
 
 func (r *room) enter(tb testing.TB, id messages.PlayerSessionID) {
 	tb.Helper()

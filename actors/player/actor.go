@@ -308,10 +308,10 @@ func (a *Actor) attach(c *stage.Context, from Newcomer, at time.Time, outcome co
 	}()
 	h := a.d.Handle
 	h.dropFast() // frees its place for the next
-	fast, port := from.OpenFast(h.Peer)
+	fast := from.OpenFast(h.Peer)
 	h.setFast(fast)
 	h.Out.attach(from.Link(), from.Channel(), wire.NewLoginResult(&wire.LoginResult{
-		Success: true, PeerID: int32(h.Peer), FastPort: int32(port),
+		Success: true, PeerID: int32(h.Peer), FastPort: int32(fast.Port), CACert: fast.Anchors, ConnectToken: fast.Token,
 	}))
 	h.Out.Flush()
 	c.Counters().Logins.Add(outcome, 1)

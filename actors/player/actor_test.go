@@ -78,11 +78,11 @@ type newcomer struct {
 }
 
 func (n *newcomer) Link() Link { return &n.fakeLink }
-func (n *newcomer) OpenFast(messages.PeerID) (FastLink, uint16) {
+func (n *newcomer) OpenFast(messages.PeerID) FastOffer {
 	if n.broken {
 		panic("bug in a transport")
 	}
-	return nil, 1
+	return FastOffer{Port: 1}
 }
 func (n *newcomer) Bind(*Attachment) bool     { n.bound = true; return true }
 func (n *newcomer) Refuse()                   { n.refused = true }

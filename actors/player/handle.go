@@ -26,7 +26,7 @@ type Handle struct {
 	Groups []messages.GroupID
 
 	count *counters.Set
-	fast  atomic.Pointer[FastLink]
+	fast  atomic.Pointer[FastOffer]
 	actor atomic.Pointer[stage.Ref]
 }
 
@@ -60,9 +60,9 @@ func (h *Handle) Deliver(c *stage.Context, f *wire.Frame, reliable bool) {
 		p = h.Out.Push(f)
 	} else {
 		fast := h.fast.Load()
-		if fast != nil && len(f.Payload()) <= wire.FastPayloadMax && (*fast).Ready() {
-			if (*fast).Send(f) {
-				h.count.Delivered.Add(counters.UDP, 1)
+		if fast != nil && len(f.Payload()) <= wire.FastPayloadMax && fast.Link.Ready() {
+			if fast.Link.Send(f) {
+				h.count.Delivered.Add(fast.Channel, 1)
 			}
 			return
 		}
@@ -97,22 +97,22 @@ func (h *Handle) Close() {
 // FastReady reports whether the player's fast channel is confirmed.
 func (h *Handle) FastReady() bool {
 	fast := h.fast.Load()
-	return fast != nil && (*fast).Ready()
+	return fast != nil && fast.Link.Ready()
 }
 
-func (h *Handle) setFast(l FastLink) {
-	if l == nil {
+func (h *Handle) setFast(offer FastOffer) {
+	if offer.Link == nil {
 		h.dropFast()
 		return
 	}
-	if old := h.fast.Swap(&l); old != nil {
-		(*old).Close()
+	if old := h.fast.Swap(&offer); old != nil {
+		old.Link.Close()
 	}
 }
 
 func (h *Handle) dropFast() {
 	if old := h.fast.Swap(nil); old != nil {
-		(*old).Close()
+		old.Link.Close()
 	}
 }
 

@@ -24,12 +24,22 @@ type FastLink interface {
 	Close()
 }
 
+// FastOffer is a fast channel and what LOGIN_RESPONSE says of it (realtime.md
+// 6.2).
+type FastOffer struct {
+	Link    FastLink         // nil for none
+	Channel counters.Channel // what Link is, for metrics
+	Port    uint16           // fastPort, 1 to 65535 also where there is none
+	Anchors []byte           // caCert, secured mode only
+	Token   string           // connectToken, secured mode only
+}
+
 // Newcomer is a connection that wants to log in. Methods may be called from any
 // goroutine and do not block.
 type Newcomer interface {
 	Link() Link
-	// OpenFast sets up the fast channel of a peer and returns the port to announce.
-	OpenFast(peer messages.PeerID) (FastLink, uint16)
+	// OpenFast sets up the fast channel of a peer.
+	OpenFast(peer messages.PeerID) FastOffer
 	// Bind makes the connection serve a: from now on its input goes to the game
 	// session. False: the connection has ended already.
 	Bind(a *Attachment) bool

@@ -46,7 +46,9 @@ func DefaultLimits() Limits {
 // Options configure a Gateway. Values are set once.
 type Options struct {
 	System   *actors.System
-	Fast     *fast.Pool
+	Fast     *fast.Pool    // beside ws
+	Secured  *fast.Secured // beside wss; nil: plain UDP there as well
+	FastPort uint16        // announced to peers that need no port: those on kcp
 	Counters *counters.Set
 	Log      zerolog.Logger
 	Limits   Limits

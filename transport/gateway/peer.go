@@ -25,6 +25,7 @@ type peer struct {
 	source  netip.Prefix // of ip: who answers for failed logins
 	handle  *connection.Handle
 	rate    inputRate
+	fast    counters.Channel // of the fast channel; set before there is one
 
 	// owned by the connection's reader
 	malformed int
@@ -135,8 +136,8 @@ func (p *peer) OnFast(packet []byte) {
 		return
 	}
 	count := p.gateway.o.Counters
-	count.MessagesIn.Add(counters.UDP, 1)
-	count.BytesIn.Add(counters.UDP, int64(len(packet)))
+	count.MessagesIn.Add(p.fast, 1)
+	count.BytesIn.Add(p.fast, int64(len(packet)))
 	if !p.rate.fast(&p.gateway.rates, p.gateway.clock(), len(packet)) {
 		p.drop(counters.DropFastRate)
 		in.Release()
@@ -248,11 +249,3 @@ func (p *peer) Refused() {
 }
 
 // OpenFast implements connection.Edge.
-func (p *peer) OpenFast(peer messages.PeerID) (player.FastLink, uint16) {
-	a, err := p.gateway.o.Fast.Open(peer, p.ip, p)
-	if err != nil {
-		p.gateway.o.Log.Warn().Err(err).Str("remote", p.ip.String()).Msg("no fast channel for a player")
-		return nil, p.gateway.o.Fast.Port()
-	}
-	return a, a.Port()
-}

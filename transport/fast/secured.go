@@ -1,0 +1,335 @@
+package fast
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/messages"
+	"troupe/messages/counters"
+	"troupe/messages/wire"
+	"troupe/transport/dtls"
+)
+
+// SecuredOptions configure the secured channel. The zero value of a time is its
+// default.
+type SecuredOptions struct {
+	// DTLS is the endpoint under it; its Certificate must be set.
+	DTLS dtls.Options
+	// Anchors returns the PEM trust anchors that go out as caCert, never empty.
+	Anchors func() []byte
+	// Enabled false announces a port that is bound and refuses every association: clients
+	// stay on WebSocket (section 8.4 tells what that costs a stock one).
+	Enabled bool
+	// VerifyTimeout is how long an association may go without VERIFY_IDENTITY;
+	// default 10 s.
+	VerifyTimeout time.Duration
+	// TokenLifetime is how long after the login a connectToken is good; default
+	// 60 s (reliability.md 6).
+	TokenLifetime time.Duration
+	Log           zerolog.Logger
+	Counters      *counters.Set
+}
+
+// Secured is the fast channel of the secured mode: DTLS associations that are
+// bound to peers by VERIFY_IDENTITY (spec/realtime.md section 8). Its methods may
+// be called from any goroutine.
+type Secured struct {
+	o        SecuredOptions
+	endpoint *dtls.Endpoint
+
+	mu     sync.Mutex
+	tokens map[string]*SecuredAssociation // of open ones, by connectToken
+	closed bool
+}
+
+// SecuredHandler takes what arrives on a SecuredAssociation.
+type SecuredHandler interface {
+	Handler
+	// OnVerified is called when the association is bound. The answer, which went out
+	// by DTLS, belongs on the WebSocket as well (D8); the handler takes over one
+	// reference. It must not block.
+	OnVerified(answer *wire.Frame)
+}
+
+// ListenSecured binds the socket. It works until Close.
+func ListenSecured(o SecuredOptions) (*Secured, error) {
+	if o.VerifyTimeout == 0 {
+		o.VerifyTimeout = 10 * time.Second
+	}
+	if o.TokenLifetime == 0 {
+		o.TokenLifetime = time.Minute
+	}
+	if o.Counters == nil {
+		o.Counters = new(counters.Set)
+	}
+	if o.Anchors == nil {
+		return nil, errors.New("fast: no trust anchors for the secured channel")
+	}
+	s := &Secured{o: o, tokens: make(map[string]*SecuredAssociation)}
+	o.DTLS.Channel, o.DTLS.Counters, o.DTLS.Log = counters.DTLS, o.Counters, o.Log
+	endpoint, err := dtls.Listen(o.DTLS, s)
+	if err != nil {
+		return nil, err
+	}
+	s.endpoint = endpoint
+	return s, nil
+}
+
+// Port is the port to announce as fastPort.
+func (s *Secured) Port() uint16 { return s.endpoint.Port() }
+
+// Anchors are the PEM trust anchors to announce as caCert.
+func (s *Secured) Anchors() []byte { return s.o.Anchors() }
+
+// Stats returns the numbers of the endpoint.
+func (s *Secured) Stats() dtls.Stats { return s.endpoint.Stats() }
+
+// Close ends every association and the socket, and returns when no goroutine is
+// left. Not to be called from a handler.
+func (s *Secured) Close() error {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	return s.endpoint.Close()
+}
+
+// Open makes the token of a logged-in peer, which one association may present.
+// Until then, and after its end, the channel is not ready and the peer is served
+// by WebSocket. Every login opens one of its own, with numbers from 0.
+func (s *Secured) Open(peer messages.PeerID, h SecuredHandler) (*SecuredAssociation, error) {
+	if peer <= messages.NoPeer {
+		return nil, ErrPeer
+	}
+	var secret [32]byte
+	rand.Read(secret[:])
+	a := &SecuredAssociation{s: s, peer: peer, handler: h, opened: time.Now(), token: base64.RawURLEncoding.EncodeToString(secret[:]), highest: -1}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, ErrClosed
+	}
+	s.tokens[a.token] = a
+	return a, nil
+}
+
+// Accept implements dtls.Acceptor.
+func (s *Secured) Accept(a *dtls.Association) dtls.Handler {
+	if !s.o.Enabled {
+		return nil
+	}
+	v := &visitor{s: s, a: a}
+	v.timer = time.AfterFunc(s.o.VerifyTimeout, v.late)
+	return v
+}
+
+// claim binds an association to the peer whose token it presents: once, in time,
+// and the peer must be its own.
+func (s *Secured) claim(id wire.VerifyIdentity) *SecuredAssociation {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.tokens[id.ConnectToken]
+	if c == nil || int32(c.peer) != id.PeerID || c.claimed || time.Since(c.opened) > s.o.TokenLifetime {
+		return nil
+	}
+	c.claimed = true
+	return c
+}
+
+// visitor is one association: a stranger until it has verified.
+type visitor struct {
+	s     *Secured
+	a     *dtls.Association
+	timer *time.Timer
+
+	bound atomic.Pointer[SecuredAssociation] // written by OnRecord, once
+}
+
+// late ends an association that did not say who it is.
+func (v *visitor) late() {
+	if v.bound.Load() == nil {
+		v.s.o.Counters.Identities.Add(counters.IdentityLate, 1)
+		v.a.Close()
+	}
+}
+
+// OnRecord implements dtls.Handler. Bytes behind the unit are ignored, as in any
+// datagram (section 2).
+func (v *visitor) OnRecord(plain []byte) {
+	packet, err := wire.SplitUnit(plain)
+	var h wire.Header
+	if err == nil {
+		err = h.Parse(packet)
+	}
+	c := v.bound.Load()
+	switch {
+	case err != nil:
+		v.drop(counters.DropFastMalformed)
+	case h.OpCode == wire.OpVerifyIdentity && h.Command == wire.CommandVerifyIdentity:
+		v.verify(c, &h)
+	case c == nil:
+		v.drop(counters.DropBeforeLogin)
+	case h.OpCode == wire.OpUDPConnect || h.OpCode == wire.OpClientAck:
+		v.drop(counters.DropWrongChannel) // check 34: there is no such handshake here
+	case !c.fresh(h.Sequence):
+		v.drop(counters.DropFastStale)
+	default:
+		c.handler.OnFast(packet)
+	}
+}
+
+// OnClosed implements dtls.Handler.
+func (v *visitor) OnClosed(error) {
+	v.timer.Stop()
+	if c := v.bound.Load(); c != nil {
+		c.lost()
+	}
+}
+
+func (v *visitor) drop(why counters.Drop) { v.s.o.Counters.Dropped.Add(why, 1) }
+
+// verify answers VERIFY_IDENTITY (section 8.2). The one that bound the
+// association may come again, if the peer missed the answer.
+func (v *visitor) verify(c *SecuredAssociation, h *wire.Header) {
+	id, err := wire.ParseVerifyIdentity(h.Inner)
+	again := c != nil && err == nil && id.ConnectToken == c.token && id.PeerID == int32(c.peer)
+	if c == nil && err == nil {
+		c = v.s.claim(id)
+	}
+	if err != nil || c == nil || v.bound.Load() != nil && !again {
+		v.s.o.Counters.Identities.Add(counters.IdentityRefused, 1)
+		answer := wire.NewVerifyIdentityResult(wire.VerifyIdentityResult{})
+		defer answer.Release()
+		v.a.Write(answer.AppendFast(nil, 0))
+		v.a.Close()
+		return
+	}
+	answer := wire.NewVerifyIdentityResult(wire.VerifyIdentityResult{Success: true, PeerID: int32(c.peer)})
+	c.fresh(h.Sequence)
+	if again {
+		c.write(answer)
+		answer.Release()
+		return
+	}
+	if !c.bind(v.a, answer) {
+		answer.Release()
+		v.a.Close()
+		return
+	}
+	v.bound.Store(c)
+	v.timer.Stop()
+	v.s.o.Counters.Identities.Add(counters.IdentityVerified, 1)
+	v.s.o.Log.Debug().Int32("peer", int32(c.peer)).Stringer("remote", v.a.RemoteAddr()).Msg("secured fast channel verified")
+	c.handler.OnVerified(answer)
+}
+
+// SecuredAssociation is the secured channel of one logged-in peer. All methods
+// may be called from any goroutine, none blocks, and after Close none has an
+// effect.
+type SecuredAssociation struct {
+	s       *Secured
+	peer    messages.PeerID
+	handler SecuredHandler
+	token   string
+	opened  time.Time
+	claimed bool // guarded by s.mu
+	ready   atomic.Bool
+
+	mu      sync.Mutex
+	under   *dtls.Association // nil until bound
+	number  int32             // of the next datagram to the peer
+	highest int32             // number received
+	closed  bool
+	buf     []byte
+}
+
+// Token is the connectToken to announce.
+func (c *SecuredAssociation) Token() string { return c.token }
+
+// Ready reports whether fast messages to the peer go by DTLS. It costs one
+// atomic load.
+func (c *SecuredAssociation) Ready() bool { return c.ready.Load() }
+
+// Send seals and sends f with the next number of the peer's own series (section
+// 9). It takes no reference. False: not ready, too large for a datagram, or not
+// taken by the kernel; the last two are counted.
+func (c *SecuredAssociation) Send(f *wire.Frame) bool {
+	if !c.ready.Load() {
+		return false
+	}
+	if f.Len()+numberSize+1 > dtls.PlainMax {
+		c.s.o.Counters.Dropped.Add(counters.DropPayloadTooLarge, 1)
+		return false
+	}
+	return c.write(f)
+}
+
+func (c *SecuredAssociation) write(f *wire.Frame) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.under == nil || c.closed || c.number == math.MaxInt32 { // clients know no wrap-around
+		return false
+	}
+	c.buf = f.AppendFast(c.buf[:0], c.number)
+	if !c.under.Write(c.buf) {
+		return false
+	}
+	c.number++
+	return true
+}
+
+// bind gives the peer its association and sends the answer, before anything else
+// can go there.
+func (c *SecuredAssociation) bind(a *dtls.Association, answer *wire.Frame) bool {
+	c.mu.Lock()
+	if c.closed {
+		c.mu.Unlock()
+		return false
+	}
+	c.under = a
+	c.mu.Unlock()
+	c.write(answer)
+	c.ready.Store(true)
+	c.s.o.Counters.Connections.Add(counters.DTLS, 1)
+	return true
+}
+
+// lost takes the channel down when its association has ended. The login lives on.
+func (c *SecuredAssociation) lost() {
+	if c.ready.Swap(false) {
+		c.s.o.Counters.Connections.Add(counters.DTLS, -1)
+	}
+}
+
+// fresh applies D9: numbers rise.
+func (c *SecuredAssociation) fresh(number int32) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if number <= c.highest {
+		return false
+	}
+	c.highest = number
+	return true
+}
+
+// Close ends the channel and its association and makes the token worthless.
+// Idempotent.
+func (c *SecuredAssociation) Close() {
+	c.s.mu.Lock()
+	delete(c.s.tokens, c.token)
+	c.s.mu.Unlock()
+	c.mu.Lock()
+	under, already := c.under, c.closed
+	c.closed = true
+	c.mu.Unlock()
+	c.lost()
+	if under != nil && !already {
+		under.Close()
+	}
+}
