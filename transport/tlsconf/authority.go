@@ -1,0 +1,251 @@
+package tlsconf
+
+import (
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+const (
+	caYears = 10
+	leafFor = 365 * 24 * time.Hour
+	// backdated is how far the clock of a player's device may be behind.
+	backdated = time.Hour
+)
+
+// authority is the private CA of a data directory, and its one leaf.
+type authority struct {
+	dir   string
+	hosts hosts // that the leaf carries, exactly
+	log   zerolog.Logger
+}
+
+// pair is a certificate with its private key.
+type pair struct {
+	cert *x509.Certificate
+	key  crypto.Signer
+}
+
+// CAFile is where the private CA of a data directory has its certificate: the
+// trust anchor, PEM.
+func CAFile(dir string) string { return filepath.Join(dir, "ca", "cert.pem") }
+
+func (a *authority) caDir() string    { return filepath.Join(a.dir, "ca") }
+func (a *authority) caFile() string   { return CAFile(a.dir) }
+func (a *authority) keyFile() string  { return filepath.Join(a.dir, "ca", "key.pem") }
+func (a *authority) leafFile() string { return filepath.Join(a.dir, "leaf.pem") }
+
+func (a *authority) files() []string { return []string{a.caFile(), a.keyFile(), a.leafFile()} }
+
+func (a *authority) load(now time.Time) (*bundle, error) {
+	ca, err := a.ca(now)
+	if err != nil {
+		return nil, err
+	}
+	leaf, err := a.leaf(ca, now)
+	if err != nil {
+		return nil, err
+	}
+	b, err := newBundle([]*x509.Certificate{leaf.cert}, leaf.key, []*x509.Certificate{ca.cert})
+	if err != nil {
+		return nil, err
+	}
+	b.renewAt = renewAt(leaf.cert, ca.cert)
+	b.expires = expiry{a.caFile(), ca.cert.NotBefore, ca.cert.NotAfter}
+	return b, nil
+}
+
+// ca reads the CA and makes it at first start.
+func (a *authority) ca(now time.Time) (pair, error) {
+	// In this order: another process makes the CA before the leaf.
+	leafThere, err := exists(a.leafFile())
+	if err != nil {
+		return pair{}, err
+	}
+	caThere, err := exists(a.caDir())
+	if err != nil {
+		return pair{}, err
+	}
+	switch {
+	case caThere:
+	case leafThere:
+		return pair{}, fmt.Errorf("%s is there, and the CA that signed it is not: restore %s, or remove the leaf to start a new CA that players must be told of",
+			a.leafFile(), a.caDir())
+	default:
+		if err := a.makeCA(now); err != nil {
+			return pair{}, fmt.Errorf("make a CA in %s: %w", a.dir, err)
+		}
+	}
+	return a.readCA(now)
+}
+
+func (a *authority) readCA(now time.Time) (pair, error) {
+	cert, err := readPEM(a.caFile(), false)
+	if err != nil {
+		return pair{}, err
+	}
+	key, err := readPEM(a.keyFile(), true)
+	if err != nil {
+		return pair{}, err
+	}
+	switch {
+	case len(cert.certs) != 1:
+		return pair{}, fmt.Errorf("%s: %d certificates in it, not one", a.caFile(), len(cert.certs))
+	case key.key == nil:
+		return pair{}, fmt.Errorf("%s: no private key in it", a.keyFile())
+	}
+	ca := pair{cert.certs[0], key.key}
+	switch {
+	case !ca.cert.IsCA:
+		return pair{}, fmt.Errorf("%s: not the certificate of a CA", a.caFile())
+	case !belongs(ca.key, ca.cert):
+		return pair{}, fmt.Errorf("%s: not the private key of %s", a.keyFile(), a.caFile())
+	case now.Before(ca.cert.NotBefore):
+		return pair{}, fmt.Errorf("%s: valid from %v only: is the clock right?", a.caFile(), ca.cert.NotBefore)
+	case now.After(ca.cert.NotAfter):
+		return pair{}, fmt.Errorf("%s: expired on %v: remove %s and %s to start a new CA that players must be told of",
+			a.caFile(), ca.cert.NotAfter, a.caDir(), a.leafFile())
+	}
+	return ca, nil
+}
+
+func (a *authority) makeCA(now time.Time) error {
+	if err := os.MkdirAll(a.dir, 0o700); err != nil {
+		return err
+	}
+	// The name is the CA's own, so that two hosts' CAs in one trust store differ.
+	template := &x509.Certificate{
+		Subject:               pkix.Name{CommonName: "Troupe CA " + rand.Text()[:8]},
+		NotBefore:             now.Add(-backdated),
+		NotAfter:              now.AddDate(caYears, 0, 0),
+		IsCA:                  true,
+		BasicConstraintsValid: true,
+		MaxPathLenZero:        true,
+		KeyUsage:              x509.KeyUsageCertSign,
+	}
+	cert, key, err := create(template, nil)
+	if err != nil {
+		return err
+	}
+	a.log.Info().Str("dir", a.caDir()).Time("not_after", template.NotAfter).Msg("making a private CA")
+	return createDir(a.caDir(), map[string][]byte{"cert.pem": cert, "key.pem": key})
+}
+
+// leaf reads the leaf, and makes it at first start and when it is time.
+func (a *authority) leaf(ca pair, now time.Time) (pair, error) {
+	leaf, err := a.readLeaf(ca)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return pair{}, err
+	}
+	if err == nil {
+		due := renewAt(leaf.cert, ca.cert)
+		if hostsOf(leaf.cert).equal(a.hosts) && (due.IsZero() || now.Before(due)) {
+			return leaf, nil
+		}
+	}
+	if err := a.makeLeaf(ca, now); err != nil {
+		return pair{}, fmt.Errorf("make %s: %w", a.leafFile(), err)
+	}
+	return a.readLeaf(ca)
+}
+
+func (a *authority) readLeaf(ca pair) (pair, error) {
+	f, err := readPEM(a.leafFile(), true)
+	if err != nil {
+		return pair{}, err
+	}
+	if len(f.certs) != 1 || f.key == nil {
+		return pair{}, fmt.Errorf("%s: not one certificate and its private key", a.leafFile())
+	}
+	leaf := pair{f.certs[0], f.key}
+	if !belongs(leaf.key, leaf.cert) {
+		return pair{}, fmt.Errorf("%s: its private key is not that of its certificate", a.leafFile())
+	}
+	if err := leaf.cert.CheckSignatureFrom(ca.cert); err != nil {
+		return pair{}, fmt.Errorf("%s: not signed by %s: %w", a.leafFile(), a.caFile(), err)
+	}
+	return leaf, nil
+}
+
+func (a *authority) makeLeaf(ca pair, now time.Time) error {
+	end := now.Add(leafFor)
+	if end.After(ca.cert.NotAfter) {
+		end = ca.cert.NotAfter
+	}
+	template := &x509.Certificate{
+		Subject:     pkix.Name{CommonName: "Troupe host"},
+		NotBefore:   now.Add(-backdated),
+		NotAfter:    end,
+		KeyUsage:    x509.KeyUsageDigitalSignature,
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+		DNSNames:    a.hosts.names,
+	}
+	for _, ip := range a.hosts.ips {
+		template.IPAddresses = append(template.IPAddresses, net.IP(ip.AsSlice()))
+	}
+	cert, key, err := create(template, &ca)
+	if err != nil {
+		return err
+	}
+	if size := len(cert) * 3 / 4; size > flightMax {
+		return fmt.Errorf("a certificate for %d hosts would be %d bytes, more than the %d that fit a DTLS handshake: name fewer hosts",
+			len(a.hosts.names)+len(a.hosts.ips), size, flightMax)
+	}
+	a.log.Info().Str("file", a.leafFile()).Time("not_after", end).Msg("making a certificate")
+	return replaceFile(a.leafFile(), append(cert, key...))
+}
+
+// renewAt is when less than a third of the leaf's time is left; zero when a new
+// one would not last longer, because the CA does not.
+func renewAt(leaf, ca *x509.Certificate) time.Time {
+	if !ca.NotAfter.After(leaf.NotAfter) {
+		return time.Time{}
+	}
+	return leaf.NotAfter.Add(-leaf.NotAfter.Sub(leaf.NotBefore) / 3)
+}
+
+func hostsOf(cert *x509.Certificate) hosts {
+	h := hosts{names: append([]string(nil), cert.DNSNames...)}
+	for _, b := range cert.IPAddresses {
+		ip, _ := netip.AddrFromSlice(b)
+		h.ips = append(h.ips, ip.Unmap())
+	}
+	h.sort()
+	return h
+}
+
+// create makes a P-256 key and its certificate, self-signed without an issuer,
+// both as PEM.
+func create(template *x509.Certificate, issuer *pair) (certPEM, keyPEM []byte, err error) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		return nil, nil, err
+	}
+	if issuer == nil {
+		issuer = &pair{template, key}
+	}
+	cert, err := x509.CreateCertificate(rand.Reader, template, issuer.cert, &key.PublicKey, issuer.key)
+	if err != nil {
+		return nil, nil, err
+	}
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return nil, nil, err
+	}
+	return pem.EncodeToMemory(&pem.Block{Type: blockCertificate, Bytes: cert}),
+		pem.EncodeToMemory(&pem.Block{Type: blockKey, Bytes: secret}), nil
+}

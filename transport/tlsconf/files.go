@@ -1,0 +1,139 @@
+package tlsconf
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// fileMax bounds what is read of one file.
+const fileMax = 1 << 20
+
+// readPEM reads and parses a file. Every error names it, and fs.ErrNotExist
+// shines through. With secret set nobody but the owner may have access to it.
+func readPEM(name string, secret bool) (pemFile, error) {
+	text, err := readFile(name, secret)
+	if err != nil {
+		return pemFile{}, err // names the file
+	}
+	f, err := parsePEM(text)
+	if err != nil {
+		return pemFile{}, fmt.Errorf("%s: %w", name, err)
+	}
+	return f, nil
+}
+
+func readFile(name string, secret bool) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if mode := info.Mode().Perm(); secret && runtime.GOOS != "windows" && mode&0o077 != 0 {
+		return nil, fmt.Errorf("%s: others than its owner may open this private key (permissions %04o): chmod 600 it, and consider it known", name, mode)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, fileMax+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > fileMax {
+		return nil, fmt.Errorf("%s: more than %d bytes", name, fileMax)
+	}
+	return text, nil
+}
+
+// exists tells a missing file from one that cannot be looked at.
+func exists(name string) (bool, error) {
+	_, err := os.Stat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// replaceFile writes a file of permissions 0600 that is whole or absent,
+// whatever happens meanwhile.
+func replaceFile(name string, text []byte) error {
+	dir := filepath.Dir(name)
+	temp, err := os.CreateTemp(dir, "."+filepath.Base(name)+"-*") // 0600
+	if err != nil {
+		return err
+	}
+	err = writeAndClose(temp, text)
+	if err == nil {
+		err = os.Rename(temp.Name(), name)
+	}
+	if err != nil {
+		_ = os.Remove(temp.Name())
+		return err
+	}
+	syncDir(dir)
+	return nil
+}
+
+// createDir makes a directory with the given files in one step, unless another
+// process was first: then its directory stays as it is.
+func createDir(name string, files map[string][]byte) error {
+	parent := filepath.Dir(name)
+	temp, err := os.MkdirTemp(parent, "."+filepath.Base(name)+"-*") // 0700
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(temp) }() // gone after the rename
+	for file, text := range files {
+		f, err := os.OpenFile(filepath.Join(temp, file), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return err
+		}
+		if err := writeAndClose(f, text); err != nil {
+			return err
+		}
+	}
+	syncDir(temp)
+	if err := os.Rename(temp, name); err != nil { // never onto a directory with files
+		if there, _ := exists(name); there {
+			return nil
+		}
+		return err
+	}
+	syncDir(parent)
+	return nil
+}
+
+func writeAndClose(f *os.File, text []byte) error {
+	_, err := f.Write(text)
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// syncDir makes a rename last, where the system can do that.
+func syncDir(name string) {
+	if dir, err := os.Open(name); err == nil {
+		_ = dir.Sync()
+		_ = dir.Close()
+	}
+}
+
+// stamp is what changes when a file does. The zero stamp is a file that cannot
+// be looked at.
+type stamp struct{ size, modified int64 }
+
+func stampAll(files []string) []stamp {
+	stamps := make([]stamp, len(files))
+	for i, name := range files {
+		if info, err := os.Stat(name); err == nil {
+			stamps[i] = stamp{info.Size(), info.ModTime().UnixNano()}
+		}
+	}
+	return stamps
+}

@@ -1,0 +1,197 @@
+package tlsconf
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+const (
+	// anchorsMax bounds caCert, in bytes of PEM: it is part of every LOGIN_RESPONSE.
+	anchorsMax = 16 << 10
+	// flightMax is what the certificates of a DTLS handshake may need for the
+	// server's flight to fit two datagrams of 1200 bytes, in bytes of DER: the stock
+	// client can lose datagrams of a longer burst (realtime.md 8.2).
+	flightMax = 2000
+)
+
+// source is where a bundle comes from.
+type source interface {
+	// load reads the files, and makes or renews what is its own to make.
+	load(now time.Time) (*bundle, error)
+	// files are what load reads.
+	files() []string
+}
+
+// bundle is what one reading of the files yields. It does not change.
+type bundle struct {
+	cert    tls.Certificate
+	anchors []byte // PEM
+	roots   *x509.CertPool
+
+	renewAt time.Time // when load will make a new leaf; zero: never
+	expires expiry    // the end that only the operator can put off
+}
+
+// expiry is the validity of the certificate in a file.
+type expiry struct {
+	file       string
+	begin, end time.Time
+}
+
+// soon reports whether less than a tenth is left.
+func (e expiry) soon(now time.Time) bool { return now.After(e.end.Add(-e.end.Sub(e.begin) / 10)) }
+
+// newBundle checks the sizes. Chain is the leaf first and without its anchor.
+func newBundle(chain []*x509.Certificate, key any, anchors []*x509.Certificate) (*bundle, error) {
+	b := &bundle{
+		cert:    tls.Certificate{PrivateKey: key, Leaf: chain[0]},
+		anchors: encodeCertificates(anchors),
+		roots:   x509.NewCertPool(),
+	}
+	for _, c := range chain {
+		b.cert.Certificate = append(b.cert.Certificate, c.Raw)
+	}
+	for _, c := range anchors {
+		b.roots.AddCert(c)
+	}
+	if len(b.anchors) > anchorsMax {
+		return nil, fmt.Errorf("the trust anchors are %d bytes, more than the %d that a login may carry: name only those of this host's certificate",
+			len(b.anchors), anchorsMax)
+	}
+	return b, nil
+}
+
+func encodeCertificates(list []*x509.Certificate) []byte {
+	var out []byte
+	for _, c := range list {
+		out = append(out, pem.EncodeToMemory(&pem.Block{Type: blockCertificate, Bytes: c.Raw})...)
+	}
+	return out
+}
+
+// equal reports whether both serve the same bytes.
+func (b *bundle) equal(other *bundle) bool {
+	return bytes.Equal(b.anchors, other.anchors) && bytes.Equal(bytes.Join(b.cert.Certificate, nil), bytes.Join(other.cert.Certificate, nil))
+}
+
+// Store is the current certificate. All methods are safe for concurrent use.
+type Store struct {
+	now    func() time.Time
+	log    zerolog.Logger
+	source source
+
+	current atomic.Pointer[bundle]
+
+	mu     sync.Mutex // one reload at a time
+	seen   []stamp    // of the files, as of the last reload
+	warned time.Time  // when the end of the certificate was last logged
+}
+
+// Load reads the certificate and makes it at first start. Its errors name the
+// file and what to do about it.
+func Load(o Options) (*Store, error) {
+	src, err := o.source()
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{now: o.Now, log: o.Log, source: src}
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if err := s.Reload(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Certificate returns the current leaf with its chain. It costs one atomic load;
+// the result must not be changed.
+func (s *Store) Certificate() *tls.Certificate { return &s.current.Load().cert }
+
+// CAPEM returns the trust anchors as PEM text: CERTIFICATE blocks and nothing
+// else, at most 16 KiB, never empty. The result must not be changed.
+func (s *Store) CAPEM() []byte { return s.current.Load().anchors }
+
+// Roots returns the trust anchors. The result must not be changed.
+func (s *Store) Roots() *x509.CertPool { return s.current.Load().roots }
+
+// ServerConfig returns a new configuration for wss: TLS 1.2 with ephemeral keys
+// and AEAD only (realtime.md 1, reliability.md 5), and TLS 1.3. A connection gets
+// the certificate that is current at its handshake. A resumed session, by
+// crypto/tls's own tickets, gets none.
+func (s *Store) ServerConfig() *tls.Config {
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12,
+		CipherSuites: []uint16{ // of TLS 1.2; crypto/tls orders them itself
+			tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
+			tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+			tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
+			tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+			tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+			tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+		},
+		NextProtos: []string{"http/1.1"},
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			return s.Certificate(), nil
+		},
+	}
+}
+
+// ForDTLS returns nil when the current certificate can serve DTLS, where only
+// ECDHE_ECDSA suites are offered, and else says what is needed.
+func (s *Store) ForDTLS() error { return forDTLS(s.Certificate().Leaf) }
+
+func forDTLS(leaf *x509.Certificate) error {
+	key, ok := leaf.PublicKey.(*ecdsa.PublicKey)
+	switch {
+	case !ok:
+		return fmt.Errorf("tlsconf: DTLS needs a certificate with an ECDSA key, and this one has %v: it serves wss only", leaf.PublicKeyAlgorithm)
+	case key.Curve != elliptic.P256() && key.Curve != elliptic.P384():
+		return fmt.Errorf("tlsconf: DTLS needs an ECDSA key on P-256 or P-384, and this one is on %s: it serves wss only", key.Curve.Params().Name)
+	}
+	return nil
+}
+
+// Reload reads the files again and renews a leaf of the private CA of which less
+// than a third is left. On an error the Store keeps what it has.
+func (s *Store) Reload() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reloadLocked()
+}
+
+func (s *Store) reloadLocked() error {
+	now := s.now()
+	// Before the reading: what changes meanwhile is seen as changed the next time.
+	s.seen = stampAll(s.source.files())
+	b, err := s.source.load(now)
+	if err != nil {
+		return fmt.Errorf("tlsconf: %w", err)
+	}
+	if old := s.current.Load(); old == nil || !old.equal(b) {
+		s.describe(b)
+	}
+	s.current.Store(b)
+	s.warnLocked(now)
+	return nil
+}
+
+func (s *Store) describe(b *bundle) {
+	leaf := b.cert.Leaf
+	s.log.Info().Strs("dns", leaf.DNSNames).Any("ip", leaf.IPAddresses).Time("not_after", leaf.NotAfter).
+		Str("key", leaf.PublicKeyAlgorithm.String()).Msg("certificate in use")
+	if size := len(bytes.Join(b.cert.Certificate, nil)); size > flightMax && forDTLS(leaf) == nil {
+		s.log.Warn().Int("bytes", size).Int("bytes_max", flightMax).
+			Msg("the certificate chain does not fit two datagrams, DTLS handshakes of stock clients may take several tries")
+	}
+}

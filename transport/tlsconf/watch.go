@@ -1,0 +1,58 @@
+package tlsconf
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+const (
+	watchDefault = time.Minute
+	warnEvery    = 24 * time.Hour
+)
+
+// Watch looks at the files and the clock at every interval (zero or less means a
+// minute), and reloads when a file has changed or the leaf is to be renewed. It
+// logs what goes wrong, and once a day that the certificate, or the private CA,
+// is near its end. It returns when ctx ends.
+func (s *Store) Watch(ctx context.Context, every time.Duration) {
+	if every <= 0 {
+		every = watchDefault
+	}
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			s.check()
+		}
+	}
+}
+
+func (s *Store) check() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	due := s.current.Load().renewAt
+	changed := !slices.Equal(stampAll(s.source.files()), s.seen)
+	if !changed && (due.IsZero() || now.Before(due)) {
+		s.warnLocked(now)
+		return
+	}
+	if err := s.reloadLocked(); err != nil {
+		s.log.Error().Err(err).Msg("certificate not reloaded, the old one stays")
+	}
+}
+
+// warnLocked says at most once a day that an end is near which only the
+// operator can put off.
+func (s *Store) warnLocked(now time.Time) {
+	e := s.current.Load().expires
+	if !e.soon(now) || now.Before(s.warned.Add(warnEvery)) {
+		return
+	}
+	s.warned = now
+	s.log.Warn().Str("file", e.file).Time("not_after", e.end).Msg("certificate is near its end")
+}
