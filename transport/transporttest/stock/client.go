@@ -23,11 +23,14 @@ type Client struct {
 	raw      net.Conn // below TLS
 	ws       *wsConn
 	session  string
+	endpoint string // the host that was asked for, which certificates must name
 	serverIP net.IPAddr
 	openUDP  func(local string) (net.PacketConn, error)
 	done     chan struct{} // closed when every goroutine has ended
-	killed   chan struct{}
+	killed   chan struct{} // closed by Kill
 	killOnce sync.Once
+	hurry    chan struct{} // closed when a DTLS handshake must not hold up the end any longer
+	hurrying sync.Once
 	loops    sync.WaitGroup // the goroutines of UDP
 
 	mu       sync.Mutex
@@ -37,9 +40,11 @@ type Client struct {
 	err      error         // why it is over; nil after a close handshake
 	status   Status
 	peerID   int32
+	token    string // connectToken of the last LOGIN_RESPONSE
 	login    *LoginResult
 	fast     *fastChannel
-	fastErr  error // why the fast channel could not be opened
+	fastGone *fastChannel // the last DTLS channel that has ended
+	fastErr  error        // why the fast channel could not be opened
 	groups   map[int32]bool
 	paused   chan struct{} // not nil while reading is paused
 	pings    map[string]chan struct{}
@@ -91,13 +96,21 @@ func connect(
 	ctx context.Context, raw net.Conn, host, playerSessionID string, opts Options,
 	openUDP func(string) (net.PacketConn, error),
 ) (*Client, error) {
+	if err := opts.validate(); err != nil {
+		_ = raw.Close()
+		return nil, err
+	}
 	opts = opts.withDefaults()
-	conn := raw
+	conn, endpoint := raw, host
+	if h, _, err := net.SplitHostPort(host); err == nil {
+		endpoint = h
+	}
 	if opts.TLS != nil {
 		config := opts.TLS.Clone()
 		if config.ServerName == "" {
-			config.ServerName, _, _ = net.SplitHostPort(host)
+			config.ServerName = endpoint
 		}
+		endpoint = config.ServerName
 		if opts.Flavor == CSharp {
 			config.MinVersion, config.MaxVersion = tls.VersionTLS12, tls.VersionTLS12
 		}
@@ -114,8 +127,8 @@ func connect(
 		return nil, err
 	}
 	c := &Client{
-		opts: opts, raw: raw, ws: ws, session: playerSessionID, openUDP: openUDP,
-		done: make(chan struct{}), killed: make(chan struct{}),
+		opts: opts, raw: raw, ws: ws, session: playerSessionID, endpoint: endpoint, openUDP: openUDP,
+		done: make(chan struct{}), killed: make(chan struct{}), hurry: make(chan struct{}),
 		status: StatusConnected, groups: map[int32]bool{}, pings: map[string]chan struct{}{},
 	}
 	if a, ok := raw.RemoteAddr().(*net.TCPAddr); ok {
@@ -141,7 +154,7 @@ func (c *Client) readLoop() {
 	fast := c.fast
 	c.mu.Unlock()
 	if fast != nil {
-		fast.shut()
+		fast.shut(c.isKilled())
 	}
 	c.loops.Wait()
 
@@ -202,11 +215,18 @@ func (c *Client) gate() error {
 		case <-c.killed:
 		}
 	}
+	if c.isKilled() {
+		return ErrClosed
+	}
+	return nil
+}
+
+func (c *Client) isKilled() bool {
 	select {
 	case <-c.killed:
-		return ErrClosed
+		return true
 	default:
-		return nil
+		return false
 	}
 }
 
@@ -260,19 +280,21 @@ func (c *Client) receive(fast *fastChannel, via Channel, raw []byte, text bool, 
 			}
 		case OpServerAck:
 			acked = c.onServerAck(fast)
+		case OpVerifyIdentityResponse:
+			acked = c.onVerifyResponse(fast, e.VerifyIdentityResult)
 		}
 	}
 	if opened != nil {
 		// Nothing is read from the new socket before LOGIN_RESPONSE is in the log.
-		defer c.startLoops(opened, opened.first, true)
+		defer c.startLoops(opened, opened.first, opened.via == ChannelUDP)
 	}
 
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if via == ChannelUDP {
-		c.stats.ReceivedUDP++
-	} else {
+	if via == ChannelWebSocket {
 		c.stats.ReceivedWebSocket++
+	} else {
+		c.stats.ReceivedUDP++
 	}
 	if e.Stale {
 		c.stats.Stale++
@@ -293,8 +315,8 @@ func (c *Client) receive(fast *fastChannel, via Channel, raw []byte, text bool, 
 	c.notifyLocked()
 }
 
-// onLoginResponse learns the own id and opens the fast channel, all inside the receive handler as in the SDK. A second
-// LOGIN_RESPONSE starts the fast channel again. The caller starts the loops of the channel that is returned.
+// onLoginResponse learns the own id and opens the fast channel, all inside the receive handler as in the SDK, the DTLS
+// handshake included. A second LOGIN_RESPONSE starts the fast channel again. The caller starts the loops of the channel that is returned.
 func (c *Client) onLoginResponse(e Event) *fastChannel {
 	if !e.LoginResult.Success {
 		return nil
@@ -304,6 +326,7 @@ func (c *Client) onLoginResponse(e Event) *fastChannel {
 	if c.opts.Flavor == TypeScript {
 		c.peerID = e.TargetPlayer
 	}
+	c.token = e.LoginResult.ConnectToken
 	old := c.fast
 	c.fast, c.fastErr = nil, nil
 	if c.status == StatusConnectedSendFast {
@@ -311,12 +334,12 @@ func (c *Client) onLoginResponse(e Event) *fastChannel {
 	}
 	c.mu.Unlock()
 	if old != nil {
-		old.shut()
+		old.shut(false)
 	}
 	if c.opts.NoUDP {
 		return nil
 	}
-	fast, err := c.openFast(int(e.LoginResult.FastPort))
+	fast, err := c.openFast(e.LoginResult)
 	if err != nil {
 		c.mu.Lock()
 		c.fastErr = err
@@ -325,15 +348,20 @@ func (c *Client) onLoginResponse(e Event) *fastChannel {
 	return fast
 }
 
-func (c *Client) openFast(port int) (*fastChannel, error) {
+func (c *Client) openFast(login *LoginResult) (*fastChannel, error) {
+	port := int(login.FastPort)
 	if port < 0 || port > 65535 {
 		return nil, fmt.Errorf("%w: fastPort %d makes the stock client throw", ErrNoFast, port)
+	}
+	server := &net.UDPAddr{IP: c.serverIP.IP, Zone: c.serverIP.Zone, Port: port}
+	if c.opts.secured() {
+		return c.openSecure(login, server)
 	}
 	conn, err := c.openUDP(c.udpLocal())
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoFast, err)
 	}
-	fast := newFastChannel(c, conn, &net.UDPAddr{IP: c.serverIP.IP, Zone: c.serverIP.Zone, Port: port})
+	fast := newFastChannel(c, conn, server, ChannelUDP)
 	c.mu.Lock()
 	c.fast = fast
 	c.mu.Unlock()
@@ -369,7 +397,7 @@ func (c *Client) onServerAck(fast *fastChannel) bool {
 	if fast == nil {
 		fast = c.fastChannel()
 	}
-	if fast == nil || !fast.ack() {
+	if fast == nil || fast.via != ChannelUDP || !fast.ack() {
 		return false
 	}
 	if !c.opts.NoClientAck {
@@ -402,8 +430,8 @@ func (c *Client) count(add func(*Stats)) {
 	add(&c.stats)
 }
 
-// Close leaves as the SDK's Disconnect does: a close frame with code 1000, then UDP is closed. It waits up to a second
-// for the server's part of the close handshake and returns when all goroutines have ended.
+// Close leaves as the SDK's Disconnect does: a close frame with code 1000, then UDP is closed, or DTLS by a
+// close-notify. It waits up to a second for the server's part of the close handshake and returns when all goroutines have ended.
 func (c *Client) Close() {
 	c.ResumeReading()
 	err := c.ws.writeFrame(FrameClose, CloseFramePayload(1000, ""))
@@ -412,19 +440,21 @@ func (c *Client) Close() {
 		defer timer.Stop()
 		select {
 		case <-c.done:
-		case <-timer.C:
+		case <-timer.C: // the server is silent, or a DTLS handshake holds the reader up
+			c.hurrying.Do(func() { close(c.hurry) })
 		}
 	}
 	_ = c.raw.Close()
 	<-c.done
 }
 
-// Kill ends the connection without a close frame, by a TCP reset, and returns when all goroutines have ended.
+// Kill ends the connection without a close frame, by a TCP reset, and DTLS without a word. It returns when all goroutines have ended.
 func (c *Client) Kill() {
 	if tcp, ok := c.raw.(*net.TCPConn); ok {
 		_ = tcp.SetLinger(0)
 	}
 	c.killOnce.Do(func() { close(c.killed) })
+	c.hurrying.Do(func() { close(c.hurry) })
 	_ = c.raw.Close()
 	<-c.done
 }

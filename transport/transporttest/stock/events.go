@@ -11,13 +11,14 @@ import (
 	"time"
 )
 
-// Channel names one of the two ways a packet can travel.
+// Channel names one of the ways a packet can travel. A client has WebSocket and one of the others.
 type Channel int
 
 // The channels.
 const (
 	ChannelWebSocket Channel = iota + 1
 	ChannelUDP
+	ChannelDTLS
 )
 
 // String returns the name of the channel.
@@ -27,6 +28,8 @@ func (c Channel) String() string {
 		return "WebSocket"
 	case ChannelUDP:
 		return "UDP"
+	case ChannelDTLS:
+		return "DTLS"
 	}
 	return fmt.Sprintf("Channel(%d)", int(c))
 }
@@ -36,7 +39,7 @@ type Event struct {
 	Packet            // as the stock client would read it; zero when Err is set
 	Order    int      // position among everything received, from 0
 	Channel  Channel  // how it came
-	From     net.Addr // source of a datagram, nil on WebSocket
+	From     net.Addr // source of a datagram or record, nil on WebSocket
 	At       time.Time
 	Raw      []byte // the whole message or datagram
 	Text     bool   // came as a WebSocket text message
@@ -248,8 +251,9 @@ func (c *Client) describePending() string {
 // CheckReceived looks over the log for what no server may send to a stock client, whatever the test is about, and
 // returns all findings: a first packet other than LOGIN_RESPONSE, a second LOGIN_RESPONSE, contradictions inside it,
 // text, undecodable or trailing bytes, packets that are not the shortest encoding or carry unknown fields, a reliable
-// flag that does not name the channel, a number on WebSocket, too large a payload on UDP, a built-in packet without
-// its inner message, unpacked players, and datagrams from another port than fastPort.
+// flag that does not name the channel, a number on WebSocket, too large a payload on UDP or DTLS, a record that does
+// not fit the stock client's buffer, a built-in packet without its inner message or of the other mode, unpacked players,
+// caCert in the unsecured mode or none in the secured one, and datagrams from another port than fastPort.
 func (c *Client) CheckReceived() error {
 	var all []error
 	logins, fastPort := 0, 0
@@ -264,7 +268,7 @@ func (c *Client) CheckReceived() error {
 				all = append(all, fmt.Errorf("LOGIN_RESPONSE number %d: %v", logins, e))
 			}
 		}
-		for _, fault := range faults(e, fastPort) {
+		for _, fault := range faults(e, fastPort, c.opts.TLS != nil) {
 			all = append(all, fmt.Errorf("%s: %v", fault, e))
 		}
 	}
@@ -294,12 +298,13 @@ func innerFits(e Event) bool {
 	return name == ""
 }
 
-func faults(e Event, fastPort int) (found []string) {
+func faults(e Event, fastPort int, secured bool) (found []string) {
 	add := func(bad bool, what string) {
 		if bad {
 			found = append(found, what)
 		}
 	}
+	add(e.Channel == ChannelDTLS && len(e.Raw) > recordMax, fmt.Sprintf("record of %d bytes, more than %d", len(e.Raw), recordMax))
 	if add(e.Err != nil, "undecodable"); e.Err != nil {
 		return found
 	}
@@ -318,6 +323,8 @@ func faults(e Event, fastPort int) (found []string) {
 		from, ok := e.From.(*net.UDPAddr)
 		add(ok && fastPort != 0 && from.Port != fastPort, fmt.Sprintf("datagram from %v, not from fastPort", e.From))
 	}
+	add(e.OpCode == OpServerAck && secured, "SERVER_ACK in the secured mode")
+	add(e.OpCode == OpVerifyIdentityResponse && !secured, "VERIFY_IDENTITY_RESPONSE in the unsecured mode")
 	if u := e.GroupMembershipUpdate; u != nil {
 		add(u.Unpacked, "unpacked players")
 	}
@@ -327,6 +334,9 @@ func faults(e Event, fastPort int) (found []string) {
 		add(r.Success && r.PeerID <= 0, "success without a peer id")
 		add(r.Success && (r.FastPort < 1 || r.FastPort > 65535), "fastPort is not a port")
 		add(!r.Success && r.PeerID != 0, "refusal with a peer id")
+		add(!secured && len(r.CACert) > 0, "caCert in the unsecured mode")
+		add(secured && r.Success && checkAnchors(r.CACert) != nil, fmt.Sprintf("caCert: %v", checkAnchors(r.CACert)))
+		add(secured && r.Success && r.ConnectToken == "", "no connectToken in the secured mode")
 	}
 	return found
 }
@@ -336,7 +346,7 @@ func faults(e Event, fastPort int) (found []string) {
 func (c *Client) CheckSequences() error {
 	var want int32
 	for _, e := range c.Log() {
-		if e.Channel != ChannelUDP || e.Err != nil {
+		if e.Channel == ChannelWebSocket || e.Err != nil {
 			continue
 		}
 		if e.SequenceNumber != want {

@@ -64,7 +64,8 @@ type Options struct {
 	Header  http.Header // more request headers
 	Payload []byte      // connection payload in LOGIN
 
-	TLS *tls.Config // wss; restricted to TLS 1.2 in the CSharp flavor. The fast channel (DTLS) is not imitated.
+	TLS  *tls.Config // wss; restricted to TLS 1.2 in the CSharp flavor. Without DTLS there is no fast channel then.
+	DTLS *DTLS       // the fast channel of the secured mode, beside TLS; see [Secured]
 
 	NoLogin       bool // do not send LOGIN on open; see SendLogin
 	FragmentLogin int  // bytes per WebSocket frame of LOGIN; 0 means one frame
@@ -73,7 +74,7 @@ type Options struct {
 	NoPong        bool // never answer WebSocket pings
 
 	LocalAddr    string // local IP of the TCP connection and of UDP; empty means any
-	UDPLocalAddr string // local host:port of UDP; empty means the IP of the TCP connection and any port
+	UDPLocalAddr string // local host:port of UDP; empty means the IP of the TCP connection and any port, with DTLS any
 	ReadBuffer   int    // bytes of the kernel's receive buffer for TCP, for slow-reader tests; 0 means the default
 
 	EventsMax int // bound of the log and of the queue; 0 means 16384. Above it new packets are counted and dropped.
@@ -96,7 +97,7 @@ func (o Options) withDefaults() Options {
 		}
 		o.Header.Set("Origin", o.Origin)
 	}
-	if o.Flavor == TypeScript || o.TLS != nil {
+	if o.Flavor == TypeScript || o.TLS != nil && o.DTLS == nil {
 		o.NoUDP = true
 	}
 	if o.EventsMax <= 0 {
@@ -108,9 +109,9 @@ func (o Options) withDefaults() Options {
 // Stats counts what a client did. Counters of packets include bad and raw ones.
 type Stats struct {
 	SentWebSocket     int // messages
-	SentUDP           int // datagrams
+	SentUDP           int // datagrams, or DTLS records
 	ReceivedWebSocket int // messages
-	ReceivedUDP       int // datagrams, stale ones included
+	ReceivedUDP       int // datagrams or DTLS records, stale ones included
 	Stale             int // datagrams dropped by the sequence rule
 	Undecodable       int
 	UDPConnectSent    int

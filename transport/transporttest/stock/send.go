@@ -15,14 +15,14 @@ type Message struct {
 	Payload      []byte
 	Reliable     bool // the intent; stock messages default to fast
 
-	Via      Channel // forces the channel instead of choosing it
+	Via      Channel // forces the channel instead of choosing it; UDP and DTLS both mean the fast channel
 	Sender   *int32  // forged sender; nil means the own id
 	Sequence *int32  // forged number on UDP, which leaves the counter alone; nil means the next one
 	NoLimit  bool    // send a payload above PayloadMax, which the SDKs refuse
 }
 
 // Send sends a message. It goes by WebSocket when the intent is reliable, the fast channel is not up or the payload is
-// above FastPayloadMax, else by UDP; reliable in the packet names the channel.
+// above FastPayloadMax, else by UDP or DTLS; reliable in the packet names the channel.
 func (c *Client) Send(m Message) error {
 	if len(m.Payload) > PayloadMax && !m.NoLimit {
 		return fmt.Errorf("stock: send: %w: %d bytes", ErrPayloadTooLarge, len(m.Payload))
@@ -55,11 +55,19 @@ func (c *Client) choose(reliable bool, payload int) Channel {
 	if reliable || payload > FastPayloadMax || c.Status() != StatusConnectedSendFast {
 		return ChannelWebSocket
 	}
+	return c.fastVia()
+}
+
+// fastVia is the kind of fast channel that this client has.
+func (c *Client) fastVia() Channel {
+	if c.opts.secured() {
+		return ChannelDTLS
+	}
 	return ChannelUDP
 }
 
 func (c *Client) sendVia(p Packet, via Channel, sequence *int32) error {
-	if via != ChannelUDP {
+	if via == ChannelWebSocket {
 		return c.SendRawReliable(EncodeUnit(p))
 	}
 	fast := c.fastChannel()
@@ -69,7 +77,8 @@ func (c *Client) sendVia(p Packet, via Channel, sequence *int32) error {
 	return wrapSend(fast.send(p, sequence))
 }
 
-// SendPacket sends p as it is, whatever it contains, by the given channel. On UDP it gets the next sequence number.
+// SendPacket sends p as it is, whatever it contains, by the given channel: WebSocket or the fast channel, be it UDP or
+// DTLS. On the latter it gets the next sequence number.
 func (c *Client) SendPacket(p Packet, via Channel) error { return c.sendVia(p, via, nil) }
 
 // SendLogin sends the LOGIN of this kind of client. Dial has done so already unless Options.NoLogin is set.
@@ -92,7 +101,7 @@ func (c *Client) SendUDPConnect() error {
 
 // SendClientAck sends one CLIENT_ACK, for use with Options.NoClientAck.
 func (c *Client) SendClientAck() error {
-	return c.SendPacket(c.handshakePacket(OpClientAck), ChannelUDP)
+	return c.SendPacket(c.handshakePacket(OpClientAck), c.fastVia())
 }
 
 // SendPing sends the packet ping (op code -2), which no known client does, by the given channel.
@@ -102,7 +111,7 @@ func (c *Client) SendPing(via Channel) error {
 	}, via)
 }
 
-// JoinGroup asks to join a group. Like the SDK it has the intent fast and goes by UDP once that is up; a channel given
+// JoinGroup asks to join a group. Like the SDK it has the intent fast and goes by UDP (DTLS) once that is up; a channel given
 // as via is used instead. The TypeScript flavor has no groups and returns [ErrUnsupported].
 func (c *Client) JoinGroup(group int32, via ...Channel) error {
 	return c.sendGroup(Packet{OpCode: OpJoinGroup, JoinGroup: &GroupRef{Group: group}}, via, func() {
@@ -157,7 +166,7 @@ func (c *Client) SendFragmented(unit []byte, size int) error {
 	return c.sentMessage(c.ws.writeFragmented(FrameBinary, unit, size))
 }
 
-// SendRawFast sends bytes as one datagram from the socket of the fast channel.
+// SendRawFast sends bytes as one datagram from the socket of the fast channel, or as one DTLS record.
 func (c *Client) SendRawFast(datagram []byte) error {
 	fast := c.fastChannel()
 	if fast == nil {
@@ -221,11 +230,14 @@ func (c *Client) ResumeReading() {
 }
 
 // RebindUDP goes on from another local socket with the same counters, as if a NAT had changed its mind. It sends
-// nothing. An empty local address means the same IP and any port.
+// nothing. An empty local address means the same IP and any port. With DTLS it returns [ErrUnsupported].
 func (c *Client) RebindUDP(local string) error {
 	fast := c.fastChannel()
 	if fast == nil {
 		return fmt.Errorf("stock: rebind: %w", ErrNoFast)
+	}
+	if fast.via == ChannelDTLS {
+		return fmt.Errorf("stock: rebind: %w", ErrUnsupported)
 	}
 	if local == "" {
 		local = c.udpLocal()
@@ -242,14 +254,14 @@ func (c *Client) RebindUDP(local string) error {
 	return nil
 }
 
-// CloseUDP closes the fast channel alone. The status stays, as the SDK does not notice.
+// CloseUDP closes the fast channel alone, DTLS with a close-notify. The status stays, as the SDK does not notice.
 func (c *Client) CloseUDP() {
 	if fast := c.fastChannel(); fast != nil {
-		fast.shut()
+		fast.shut(false)
 	}
 }
 
-// UDPLocalAddr returns the local address of the fast channel, nil without one.
+// UDPLocalAddr returns the local address of the fast channel, nil without one and with DTLS.
 func (c *Client) UDPLocalAddr() net.Addr {
 	if fast := c.fastChannel(); fast != nil {
 		return fast.localAddr()

@@ -66,8 +66,13 @@ func dial(t *testing.T, opts Options) (*Client, *peer) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = ln.Close() }()
+	return dialOn(t, ln, opts)
+}
 
+// dialOn is dial on a listener of the test's, which it closes.
+func dialOn(t *testing.T, ln net.Listener, opts Options) (*Client, *peer) {
+	t.Helper()
+	defer func() { _ = ln.Close() }()
 	p := &peer{t: t}
 	var wg sync.WaitGroup
 	var failed error
@@ -165,8 +170,16 @@ func (p *peer) write(raw ...[]byte) {
 	}
 }
 
-// send sends a packet as one short binary frame.
-func (p *peer) send(packet Packet) { p.t.Helper(); p.write(short(0x82, EncodeUnit(packet))) }
+// send sends a packet as one binary frame.
+func (p *peer) send(packet Packet) {
+	p.t.Helper()
+	unit := EncodeUnit(packet)
+	if len(unit) <= 125 {
+		p.write(short(0x82, unit))
+		return
+	}
+	p.write(append(binary.BigEndian.AppendUint16([]byte{0x82, 126}, uint16(len(unit))), unit...))
+}
 
 // short builds an unmasked frame of up to 125 bytes by hand.
 func short(first byte, payload []byte) []byte {

@@ -2,6 +2,7 @@ package stock
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -45,23 +46,28 @@ func (c *Client) await(ctx context.Context, what string, ready func() (bool, err
 }
 
 // AwaitLogin waits for LOGIN_RESPONSE and takes it from the queue. On success false it returns the result together with
-// [ErrLoginRefused].
+// [ErrLoginRefused], and with [ErrNoAnchors] when the C# client would have thrown for want of caCert. In the secured mode
+// it returns when the DTLS handshake is over, whatever came of that.
 func (c *Client) AwaitLogin(ctx context.Context) (LoginResult, error) {
 	if err := c.await(ctx, "await login", func() (bool, error) { return c.login != nil, nil }); err != nil {
 		return LoginResult{}, err
 	}
 	c.dropPending(OpLoginResponse)
 	c.mu.Lock()
-	result := *c.login
+	result, fastErr := *c.login, c.fastErr
 	c.mu.Unlock()
-	if !result.Success {
+	switch {
+	case !result.Success:
 		return result, fmt.Errorf("stock: %w", ErrLoginRefused)
+	case errors.Is(fastErr, ErrNoAnchors):
+		return result, fmt.Errorf("stock: LOGIN_RESPONSE: %w", fastErr)
 	}
 	return result, nil
 }
 
-// AwaitFast waits until SERVER_ACK was received and CLIENT_ACK sent, and takes SERVER_ACK from the queue. It fails with
-// [ErrNoFast] if that cannot happen.
+// AwaitFast waits until SERVER_ACK was received and CLIENT_ACK sent, or VERIFY_IDENTITY_RESPONSE with success in the
+// secured mode, and takes SERVER_ACK or VERIFY_IDENTITY_RESPONSE from the queue (the latter's repetition by WebSocket may
+// come later). It fails with [ErrNoFast] if that cannot happen.
 func (c *Client) AwaitFast(ctx context.Context) error {
 	err := c.await(ctx, "await fast channel", func() (bool, error) {
 		switch {
@@ -76,8 +82,31 @@ func (c *Client) AwaitFast(ctx context.Context) error {
 	})
 	if err == nil {
 		c.dropPending(OpServerAck)
+		c.dropPending(OpVerifyIdentityResponse)
 	}
 	return err
+}
+
+// AwaitFastEnd waits until the DTLS association of the present login has ended, by either side, and its program is gone.
+// The status stays, as the SDK does not notice. It fails with [ErrNoFast] where there never was one.
+func (c *Client) AwaitFastEnd(ctx context.Context) error {
+	return c.await(ctx, "await end of DTLS", func() (bool, error) {
+		if c.fast == nil || c.fast.via != ChannelDTLS {
+			return false, ErrNoFast
+		}
+		return c.fast == c.fastGone, nil
+	})
+}
+
+// fastEnded notes that nothing more can come by the channel.
+func (c *Client) fastEnded(fast *fastChannel) {
+	fast.shut(false)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.fast == fast {
+		c.fastGone = fast
+	}
+	c.notifyLocked()
 }
 
 // AwaitClose waits until the connection has ended, whoever ended it. It returns nil then; see [Client.CloseStatus] and

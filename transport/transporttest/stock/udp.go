@@ -21,9 +21,10 @@ func RetryDelay(n int) time.Duration {
 	return retryFirst << max(n, 0)
 }
 
-// fastChannel is the UDP side of one login. A new LOGIN_RESPONSE replaces it by a new one, with fresh counters.
+// fastChannel is the UDP or DTLS side of one login. A new LOGIN_RESPONSE replaces it by a new one, with fresh counters.
 type fastChannel struct {
 	client *Client
+	via    Channel        // ChannelUDP or ChannelDTLS
 	first  net.PacketConn // the socket it began with
 	acked  chan struct{}  // closed when the first SERVER_ACK was handled
 	stop   chan struct{}  // closed by shut
@@ -37,9 +38,9 @@ type fastChannel struct {
 	isAcked bool
 }
 
-func newFastChannel(c *Client, conn net.PacketConn, server net.Addr) *fastChannel {
+func newFastChannel(c *Client, conn net.PacketConn, server net.Addr, via Channel) *fastChannel {
 	return &fastChannel{
-		client: c, acked: make(chan struct{}), stop: make(chan struct{}),
+		client: c, via: via, acked: make(chan struct{}), stop: make(chan struct{}),
 		first: conn, conn: conn, server: server, highest: -1,
 	}
 }
@@ -100,15 +101,18 @@ func (f *fastChannel) connectLoop() {
 	}
 }
 
-// readLoop receives from one socket until that socket is closed.
+// readLoop receives from one socket until that socket is closed. With DTLS the program behind it has ended then.
 func (f *fastChannel) readLoop(conn net.PacketConn) {
+	if f.via == ChannelDTLS {
+		defer f.client.fastEnded(f)
+	}
 	buf := make([]byte, datagramBuffer)
 	for {
 		n, from, err := conn.ReadFrom(buf)
 		if err != nil {
 			return
 		}
-		f.client.receive(f, ChannelUDP, append([]byte(nil), buf[:n]...), false, from)
+		f.client.receive(f, f.via, append([]byte(nil), buf[:n]...), false, from)
 	}
 }
 
@@ -154,12 +158,18 @@ func (f *fastChannel) localAddr() net.Addr {
 	return f.conn.LocalAddr()
 }
 
-func (f *fastChannel) shut() {
+// shut closes the channel; silently means without the close-notify of DTLS.
+func (f *fastChannel) shut(silently bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if !f.shutYet {
-		f.shutYet = true
-		close(f.stop)
-		_ = f.conn.Close()
+	if f.shutYet {
+		return
 	}
+	f.shutYet = true
+	close(f.stop)
+	if secure, ok := f.conn.(secureConn); ok && silently {
+		secure.kill()
+		return
+	}
+	_ = f.conn.Close()
 }

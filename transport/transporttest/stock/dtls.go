@@ -1,0 +1,171 @@
+package stock
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+)
+
+// Errors of the secured mode.
+var (
+	// ErrNoAnchors means that LOGIN_RESPONSE came without caCert, which makes the C# client throw.
+	ErrNoAnchors = errors.New("caCert is empty")
+	// ErrVerifyRefused means that the server answered VERIFY_IDENTITY with success false.
+	ErrVerifyRefused = errors.New("identity refused")
+)
+
+const (
+	recordMax     = 2047            // bytes of plain text that fit the decrypt buffer of the C# client
+	dtlsTimeout   = 2 * time.Minute // about what the C# client takes to give up a handshake
+	dtlsCloseWait = 2 * time.Second // how long a DTLS program may take to say goodbye
+)
+
+// DTLS is the fast channel of the secured mode. The handshake runs inside the handler of LOGIN_RESPONSE, as in the SDK:
+// while it lasts, nothing is read from the WebSocket.
+type DTLS struct {
+	Stack    Stack         // the program that speaks DTLS; zero means OpenSSL
+	Cipher   Cipher        // what it offers; zero means both, ChaCha20 first
+	Timeout  time.Duration // for the handshake; zero means the two minutes of the C# client
+	NoVerify bool          // do not send VERIFY_IDENTITY; see [Client.VerifyPacket]
+}
+
+// Secured returns the options of the secured mode: wss with TLS 1.2, whose certificate must chain to roots, the
+// platform's trust store so to speak, and DTLS with the anchors of LOGIN_RESPONSE; both for the given DNS name. Dial may
+// then be given any address.
+func Secured(roots *x509.CertPool, name string) Options {
+	return Options{TLS: &tls.Config{RootCAs: roots, ServerName: name}, DTLS: &DTLS{}}
+}
+
+// validate says what no stock client would do.
+func (o Options) validate() error {
+	switch {
+	case o.DTLS != nil && o.TLS == nil:
+		return errors.New("DTLS needs TLS, with the roots of the platform")
+	case o.DTLS != nil && o.TLS.InsecureSkipVerify:
+		return errors.New("DTLS and InsecureSkipVerify: the stock client keeps all checks on")
+	}
+	return nil
+}
+
+// secured reports whether the fast channel is DTLS.
+func (o Options) secured() bool { return o.DTLS != nil }
+
+// checkAnchors does what mbed TLS does with caCert: one certificate that does not parse fails the handshake.
+func checkAnchors(caCert []byte) error {
+	if len(caCert) == 0 {
+		return ErrNoAnchors
+	}
+	if bytes.IndexByte(caCert, 0) >= 0 {
+		return errors.New("caCert has a NUL in it, where the text ends for the stock client")
+	}
+	parsed, text := 0, caCert
+	for {
+		var block *pem.Block
+		if block, text = pem.Decode(text); block == nil {
+			break
+		}
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		parsed++
+		if _, err := x509.ParseCertificate(block.Bytes); err != nil {
+			return fmt.Errorf("certificate %d of caCert: %w", parsed, err)
+		}
+	}
+	switch begun := bytes.Count(caCert, []byte("-----BEGIN CERTIFICATE-----")); {
+	case begun == 0:
+		return errors.New("caCert holds no certificate")
+	case begun != parsed:
+		return fmt.Errorf("%d of %d certificates of caCert are damaged", begun-parsed, begun)
+	}
+	return nil
+}
+
+// secureConn is a DTLS association behind the interface of a UDP socket: a datagram is one record.
+type secureConn interface {
+	net.PacketConn
+	// kill ends the association without a word.
+	kill()
+	// report returns what the program said about the handshake.
+	report() string
+}
+
+// openSecure performs the DTLS handshake and sends VERIFY_IDENTITY, once.
+func (c *Client) openSecure(login *LoginResult, server *net.UDPAddr) (*fastChannel, error) {
+	if err := checkAnchors(login.CACert); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoFast, err)
+	}
+	local := ""
+	if c.opts.UDPLocalAddr != "" || c.opts.LocalAddr != "" {
+		local = c.udpLocal()
+	}
+	conn, err := dialDTLS(c.hurry, *c.opts.DTLS, dtlsTarget{
+		server: server, local: local, name: c.endpoint, anchors: login.CACert,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("%w: DTLS handshake with %v: %w", ErrNoFast, server, err)
+	}
+	fast := newFastChannel(c, conn, server, ChannelDTLS)
+	c.mu.Lock()
+	c.fast = fast
+	c.mu.Unlock()
+	if !c.opts.DTLS.NoVerify {
+		_ = fast.send(c.VerifyPacket(), nil) // counted; it is never repeated
+	}
+	return fast, nil
+}
+
+// dtlsTarget is whom to shake hands with.
+type dtlsTarget struct {
+	server  *net.UDPAddr
+	local   string // empty means any
+	name    string // that the server's certificate must carry
+	anchors []byte // PEM, nothing else is trusted
+}
+
+// VerifyPacket returns the VERIFY_IDENTITY that the client sends after the handshake. With DTLS.NoVerify a test sends it,
+// or a forged one, by [Client.SendPacket] over [ChannelDTLS].
+func (c *Client) VerifyPacket() Packet {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return Packet{
+		OpCode: OpVerifyIdentity, Sender: c.peerID, Payload: c.opts.Payload,
+		VerifyIdentity: &VerifyIdentity{PeerID: c.peerID, ConnectToken: c.token},
+	}
+}
+
+// onVerifyResponse handles VERIFY_IDENTITY_RESPONSE, whichever way it came, and reports whether the fast channel is up
+// by it.
+func (c *Client) onVerifyResponse(fast *fastChannel, r *VerifyIdentityResult) bool {
+	if fast == nil {
+		fast = c.fastChannel()
+	}
+	if fast == nil || fast.via != ChannelDTLS || r == nil {
+		return false
+	}
+	if r.Success {
+		return fast.ack() && fast == c.fastChannel()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.status == StatusConnected {
+		c.fastErr = fmt.Errorf("%w: %w", ErrNoFast, ErrVerifyRefused)
+	}
+	return false
+}
+
+// HandshakeReport returns what the DTLS program printed about the handshake of the present fast channel: the cipher
+// suite among other things, as CHACHA20-POLY1305 or AES128-GCM (OpenSSL), AES-128-GCM (GnuTLS). It is empty without one.
+func (c *Client) HandshakeReport() string {
+	if fast := c.fastChannel(); fast != nil {
+		if conn, ok := fast.first.(secureConn); ok {
+			return conn.report()
+		}
+	}
+	return ""
+}
