@@ -19,9 +19,7 @@ func pair(suite counters.Suite, h Handler) (from, to *Association) {
 		if err != nil {
 			panic(err)
 		}
-		a := newAssociation(k, 1, count)
-		a.running = new(sync.WaitGroup)
-		return a
+		return newAssociation(k, 1, count, new(sync.WaitGroup))
 	}
 	from, to = make(), make()
 	to.handler = h

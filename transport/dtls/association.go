@@ -48,7 +48,7 @@ type Association struct {
 	remote  netip.AddrPort
 	send    func(datagram []byte) bool
 	forget  func(a *Association) // takes it off its endpoint
-	running *sync.WaitGroup      // goroutines of the endpoint
+	running *sync.WaitGroup      // of the endpoint; counts the association until OnClosed has returned
 
 	closed  atomic.Bool
 	number  atomic.Uint64 // next to seal with
@@ -64,8 +64,10 @@ type Association struct {
 	resentAt time.Time
 }
 
-func newAssociation(k keys, number uint64, count *counters.Set) *Association {
-	a := &Association{keys: k, count: count}
+// newAssociation must be followed by an end. Its caller is counted by running.
+func newAssociation(k keys, number uint64, count *counters.Set, running *sync.WaitGroup) *Association {
+	a := &Association{keys: k, count: count, running: running}
+	running.Add(1)
 	a.number.Store(number)
 	count.Associations.Add(k.suite, 1)
 	return a
@@ -137,13 +139,14 @@ func (a *Association) end(why error, goodbye bool) {
 	if a.forget != nil {
 		a.forget(a)
 	}
-	a.running.Go(func() {
+	go func() {
+		defer a.running.Done()
 		a.in.Lock() // behind the record in hand
 		defer a.in.Unlock()
 		if a.handler != nil {
 			a.handler.OnClosed(why)
 		}
-	})
+	}()
 }
 
 // receive takes one record of epoch 1, which it decrypts in place. False: it is

@@ -91,8 +91,7 @@ func (d *dialled) stop() {
 // complete makes the association.
 func (d *dialled) complete(k keys, s *secrets, accept func(a *Association) Handler) *Association {
 	last, number := d.pipe.mute()
-	a := newAssociation(k, number, d.count)
-	a.running = &d.running
+	a := newAssociation(k, number, d.count, &d.running)
 	if remote, ok := d.conn.RemoteAddr().(*net.UDPAddr); ok {
 		ap := remote.AddrPort()
 		a.remote = netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port())

@@ -151,8 +151,8 @@ func (h *half) complete(s *secrets) (*Association, error) {
 	}
 	e := h.e
 	last, number := h.pipe.mute()
-	a := newAssociation(k, number, e.o.Counters)
-	a.remote, a.running, a.forget = h.from, &e.running, e.forget
+	a := newAssociation(k, number, e.o.Counters, &e.running)
+	a.remote, a.forget = h.from, e.forget
 	a.send = func(b []byte) bool { return e.sendTo(h.from, b) }
 	if !s.resumed { // with a resumed session the last flight is the client's
 		a.flight = last

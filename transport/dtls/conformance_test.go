@@ -1,0 +1,146 @@
+package dtls
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/netip"
+	"sync"
+	"testing"
+	"time"
+
+	"troupe/transport/transporttest"
+	"troupe/transport/transporttest/memnet"
+)
+
+func TestConformance(t *testing.T)           { transporttest.RunDatagrams(t, conforming{}) }
+func TestConformanceOnLoopback(t *testing.T) { transporttest.RunDatagramsLoopback(t, conforming{}) }
+
+// conforming is this package as the conformance suite sees it.
+type conforming struct{}
+
+// NewestWins: an association drops replays and nothing else; order is for the
+// layer above.
+func (conforming) NewestWins() bool { return false }
+
+func (conforming) Start(tb transporttest.TB, o transporttest.DatagramOptions) transporttest.DatagramServer {
+	s := &conformingEndpoint{network: o.Network, accepted: make(map[netip.AddrPort]*relay)}
+	opt := Options{
+		Addr: "127.0.0.1:0", Certificate: func() *tls.Certificate { return authority().leaf },
+		Counters: o.Counters, HalfOpenPerIP: 64,
+	}
+	if o.Network != nil {
+		conn, err := o.Network.Node().ListenPacket(0)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		opt.Conn = conn
+	}
+	var err error
+	if s.Endpoint, err = Listen(opt, s); err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+type conformingEndpoint struct {
+	*Endpoint
+	network *memnet.Network // nil: loopback
+
+	mu       sync.Mutex
+	accepted map[netip.AddrPort]*relay // the host's ends, not yet asked for
+	clients  []*relay
+}
+
+// relay is the handler of either end. It checks that OnClosed comes once, last.
+type relay struct {
+	a      *Association
+	closed chan struct{} // closed by OnClosed, which panics the second time
+
+	mu   sync.Mutex
+	take func(plain []byte)
+}
+
+func (r *relay) OnRecord(plain []byte) {
+	select {
+	case <-r.closed:
+		panic("OnRecord after OnClosed")
+	default:
+	}
+	r.mu.Lock()
+	take := r.take
+	r.mu.Unlock()
+	if take != nil {
+		take(plain)
+	}
+}
+
+func (r *relay) OnClosed(error) { close(r.closed) }
+
+// Accept implements Acceptor.
+func (s *conformingEndpoint) Accept(a *Association) Handler {
+	r := &relay{a: a, closed: make(chan struct{})}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.accepted[a.RemoteAddr()] = r
+	return r
+}
+
+func (s *conformingEndpoint) Dial(ctx context.Context, up func([]byte), down func(int32, []byte)) (*transporttest.DatagramPair, error) {
+	to := s.Addr().(*net.UDPAddr)
+	var conn net.Conn
+	var err error
+	if s.network != nil {
+		conn, err = s.network.Node().DialPacket(to.AddrPort())
+	} else {
+		conn, err = net.DialUDP("udp", nil, to)
+	}
+	if err != nil {
+		return nil, err
+	}
+	client := &relay{closed: make(chan struct{}), take: func(b []byte) { down(-1, b) }}
+	_, err = Dial(ctx, DialOptions{Conn: conn, Roots: authority().roots, ServerName: "localhost"},
+		func(a *Association) Handler { client.a = a; return client })
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.clients = append(s.clients, client)
+	s.mu.Unlock()
+	host := s.take(ctx, conn.LocalAddr().(*net.UDPAddr).AddrPort())
+	if host == nil {
+		return nil, errors.New("not accepted")
+	}
+	host.mu.Lock()
+	host.take = up
+	host.mu.Unlock()
+	return &transporttest.DatagramPair{Up: client.a.Write, Down: host.a.Write, Close: host.a.Close,
+		Raw: func(b []byte) { _, _ = conn.Write(b) }}, nil
+}
+
+// take returns the host's end of a client; the client is often done first.
+func (s *conformingEndpoint) take(ctx context.Context, addr netip.AddrPort) *relay {
+	for {
+		s.mu.Lock()
+		r := s.accepted[addr]
+		delete(s.accepted, addr)
+		s.mu.Unlock()
+		if r != nil {
+			return r
+		}
+		select {
+		case <-time.After(time.Millisecond):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+func (s *conformingEndpoint) Stop() {
+	for _, c := range s.clients {
+		c.a.Close()
+		<-c.closed
+	}
+	_ = s.Endpoint.Close()
+}
