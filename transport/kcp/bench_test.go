@@ -1,0 +1,174 @@
+package kcp
+
+import (
+	"net/netip"
+	"runtime"
+	"sync/atomic"
+	"testing"
+
+	kcpgo "github.com/xtaci/kcp-go/v5"
+
+	"troupe/messages"
+	"troupe/messages/counters"
+	"troupe/messages/wire"
+	"troupe/transport"
+)
+
+// loop is a carrier whose datagrams wait until they are carried over by hand.
+type loop struct {
+	waiting [][]byte
+	free    [][]byte
+}
+
+func (l *loop) Write(b []byte) bool {
+	var c []byte
+	if n := len(l.free); n > 0 {
+		c, l.free = l.free[n-1], l.free[:n-1]
+	}
+	l.waiting = append(l.waiting, append(c[:0], b...))
+	return true
+}
+
+func (l *loop) RemoteAddr() netip.AddrPort { return netip.AddrPort{} }
+func (l *loop) Close()                     {}
+
+// carry gives what waits to e.
+func (l *loop) carry(e *engine) {
+	for i, b := range l.waiting {
+		e.OnRecord(b)
+		l.free = append(l.free, b)
+		l.waiting[i] = nil
+	}
+	l.waiting = l.waiting[:0]
+}
+
+// counting is a layer above that counts.
+type counting struct{ messages atomic.Int64 }
+
+func (c *counting) Accept(transport.Conn) (transport.Handler, messages.CloseReason) { return c, 0 }
+func (c *counting) OnUnit([]byte)                                                   { c.messages.Add(1) }
+func (c *counting) OnText([]byte)                                                   {}
+func (c *counting) OnAlive([]byte)                                                  {}
+func (c *counting) OnClosed(transport.End)                                          {}
+
+type countingStream struct{ messages atomic.Int64 }
+
+func (c *countingStream) OnMessage([]byte)   { c.messages.Add(1) }
+func (c *countingStream) OnDatagram([]byte)  {}
+func (c *countingStream) OnClosed(StreamEnd) {}
+
+// oneFrame is a source that always has the same frame once.
+type oneFrame struct {
+	f    *wire.Frame
+	left int
+}
+
+func (o *oneFrame) Drain(sink wire.Sink) bool {
+	for ; o.left > 0; o.left-- {
+		sink.Append(o.f)
+	}
+	return false
+}
+
+// bench is a host and a client whose datagrams are carried by hand.
+type bench struct {
+	down, up *loop
+	conn     *Conn
+	host     *engine
+	stream   *Stream
+	heard    *countingStream
+	source   *oneFrame
+}
+
+func newBench(tb testing.TB) *bench {
+	b := &bench{down: new(loop), up: new(loop), heard: new(countingStream)}
+	b.source = &oneFrame{f: frameOf(1, 100)}
+	var count counters.Set
+	l := NewListener(Options{Counters: &count}, new(counting))
+	b.host = l.accept(b.down)
+	b.conn = b.host.owner.(*Conn)
+	b.conn.LoggedIn()
+	b.conn.SetSource(b.source)
+	b.stream = newStream(b.up, DialOptions{}, b.heard)
+	tb.Cleanup(func() {
+		b.stream.Abort()
+		b.host.OnClosed(errPathClosed)
+		b.stream.e.OnClosed(errPathClosed)
+	})
+	return b
+}
+
+// round sends n messages from the host, carries them to the client and the acks
+// back.
+func (b *bench) round(n int) {
+	b.source.left = n
+	b.conn.Flush()
+	b.down.carry(b.stream.e)
+	b.stream.e.lock()
+	b.stream.e.flush() // the ack is due
+	b.stream.e.leave()
+	b.up.carry(b.host)
+}
+
+// await returns when the client has heard n messages.
+func (b *bench) await(tb testing.TB, n int64) {
+	for spins := 0; b.heard.messages.Load() < n; spins++ {
+		if spins > 1e7 {
+			tb.Fatalf("%d of %d messages", b.heard.messages.Load(), n)
+		}
+		runtime.Gosched()
+	}
+}
+
+// BenchmarkMessage is one small message from a host's source to a client's
+// handler and its ack back, all of both sides but DTLS and the kernel. In batches
+// the goroutine that hands up, and the datagram, serve several.
+func BenchmarkMessage(b *testing.B) {
+	for _, c := range []struct {
+		name  string
+		batch int
+	}{{"batch=1", 1}, {"batch=8", 8}} {
+		b.Run(c.name, func(b *testing.B) {
+			x := newBench(b)
+			b.ReportAllocs()
+			sent := int64(0)
+			for i := 0; b.Loop(); i++ {
+				if i%c.batch == 0 {
+					x.round(c.batch)
+					sent += int64(c.batch)
+					x.await(b, sent)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkBareKCP is what the library alone takes for the same, for comparison.
+func BenchmarkBareKCP(b *testing.B) {
+	down, up := new(loop), new(loop)
+	mk := func(l *loop) *kcpgo.KCP {
+		k := kcpgo.NewKCP(conversation, func(p []byte, n int) { l.Write(p[:n]) })
+		k.NoDelay(1, 10, 2, 1)
+		k.SetMtu(packetMax)
+		k.WndSize(windowSegments, windowSegments)
+		return k
+	}
+	pass := func(l *loop, k *kcpgo.KCP) {
+		for _, p := range l.waiting {
+			k.Input(p, kcpgo.IKCP_PACKET_REGULAR, false)
+			l.free = append(l.free, p)
+		}
+		l.waiting = l.waiting[:0]
+	}
+	host, client := mk(down), mk(up)
+	message, buf := frameBytes(1, 100), make([]byte, 2048)
+	b.ReportAllocs()
+	for b.Loop() {
+		host.Send(message)
+		flushKCP(host, kcpgo.IKCP_FLUSH_FULL)
+		pass(down, client)
+		client.Recv(buf)
+		flushKCP(client, kcpgo.IKCP_FLUSH_FULL)
+		pass(up, host)
+	}
+}

@@ -1,0 +1,201 @@
+package kcp
+
+import (
+	"net/netip"
+	"slices"
+	"sync/atomic"
+
+	"troupe/messages"
+	"troupe/messages/counters"
+	"troupe/messages/wire"
+	"troupe/transport"
+)
+
+// sendsMax is how many frames of the host's own may wait (transport.Conn).
+const sendsMax = 16
+
+// Conn is the host's side of one connection. It implements transport.Conn, whose
+// contract holds for every method; it is made by a Listener and ends by itself.
+type Conn struct {
+	id      uint64
+	l       *Listener
+	e       *engine
+	handler transport.Handler // set before the first record
+
+	fast atomic.Pointer[Fast] // nil before OpenFast
+
+	// guarded by the engine's lock
+	source wire.Source
+	sends  []*wire.Frame // the host's own frames, nil while there are none
+	ticket *transport.Ticket
+}
+
+var _ transport.Conn = (*Conn)(nil)
+
+func newConn(l *Listener, carrier Carrier, ticket *transport.Ticket) *Conn {
+	c := &Conn{id: l.opt.NextID(), l: l, ticket: ticket}
+	c.e = newEngine(carrier, settings{
+		count: l.opt.Counters, log: l.opt.Log,
+		writeTimeout: l.opt.WriteTimeout, closeLinger: l.opt.CloseLinger,
+		receiveWindow: pendingSegments, messageMax: l.opt.PendingMessageBytesMax,
+		wantsAlive: true,
+	})
+	c.e.owner = c
+	return c
+}
+
+// ID implements transport.Conn.
+func (c *Conn) ID() uint64 { return c.id }
+
+// Kind implements transport.Conn.
+func (c *Conn) Kind() transport.Kind { return transport.KCP }
+
+// RemoteAddr implements transport.Conn.
+func (c *Conn) RemoteAddr() netip.AddrPort { return c.e.carrier.RemoteAddr() }
+
+// LoggedIn implements transport.Conn. It also raises the limit on inbound
+// messages and the window, so it belongs before the answer to the LOGIN.
+func (c *Conn) LoggedIn() {
+	c.e.lock()
+	c.e.widen(c.l.opt.MessageBytesMax)
+	ticket := c.ticket
+	c.ticket = nil
+	c.e.leave()
+	ticket.Leave()
+}
+
+// SetSource implements transport.Conn. A drain runs under the connection's lock,
+// so that the previous source is at rest when SetSource returns.
+func (c *Conn) SetSource(src wire.Source) {
+	c.e.lock()
+	if !c.e.ending.over {
+		c.source = src
+	}
+	c.e.leave()
+}
+
+// Send implements transport.Conn. The frame is sent by the next Flush, or by
+// Close; a 17th waiting frame closes the connection as a slow consumer.
+func (c *Conn) Send(f *wire.Frame) {
+	c.e.lock()
+	full := len(c.sends) >= sendsMax
+	taken := !full && c.e.phase < phaseParting
+	if taken {
+		c.sends = append(c.sends, f)
+	}
+	c.e.leave()
+	if !taken {
+		f.Release()
+	}
+	if full {
+		c.Close(messages.CloseSlowConsumer)
+	}
+}
+
+// Flush implements transport.Conn. What KCP's window has no room for follows when
+// the peer acknowledges.
+func (c *Conn) Flush() {
+	c.e.lock()
+	c.e.push()
+	c.e.leave()
+}
+
+// Ping implements transport.Conn. It is repeated until it is answered, for up to
+// two seconds, because a lost ping is not a lost peer; bytes above 125 are cut
+// off. Its answer proves life, not that anything else has arrived.
+func (c *Conn) Ping(payload []byte) {
+	c.e.lock()
+	if c.e.phase <= phaseDrain {
+		c.e.startPing(payload)
+	}
+	c.e.leave()
+}
+
+// Close implements transport.Conn. It returns at once. What is queued is sent and
+// acknowledged within CloseLinger, or given up; then the peer is told, and has a
+// second to say that it heard. Only the first reason counts.
+func (c *Conn) Close(reason messages.CloseReason) {
+	if reason == 0 {
+		reason = messages.CloseInternalError // no number: a bug of the caller
+	}
+	c.e.lock()
+	c.e.part(reason, nil, true)
+	c.e.leave()
+}
+
+// refill implements owner.
+func (c *Conn) refill() (more bool) {
+	taken := 0
+	for taken < len(c.sends) && c.e.room() {
+		c.e.Append(c.sends[taken])
+		c.sends[taken].Release()
+		taken++
+	}
+	if taken == len(c.sends) {
+		c.sends = nil // a login's answer is the only one of most connections
+	} else {
+		c.sends = slices.Delete(c.sends, 0, taken)
+	}
+	if !c.e.room() {
+		return len(c.sends) > 0 || c.source != nil
+	}
+	return c.source != nil && c.source.Drain(c.e)
+}
+
+// ending implements owner.
+func (c *Conn) ending() {
+	if f := c.fast.Load(); f != nil {
+		f.Close()
+	}
+}
+
+// onMessage implements owner.
+func (c *Conn) onMessage(message []byte) { c.handler.OnUnit(message) }
+
+// onAlive implements owner.
+func (c *Conn) onAlive(pong []byte) { c.handler.OnAlive(pong) }
+
+// onClosed implements owner: it frees what the connection holds, and says how it
+// ended.
+func (c *Conn) onClosed(how ended) {
+	defer c.l.forget(c)
+	c.e.lock()
+	for _, f := range c.sends {
+		f.Release()
+	}
+	ticket := c.ticket
+	c.sends, c.source, c.ticket = nil, nil, nil
+	c.e.leave()
+	ticket.Leave()
+	end := transport.End{Code: how.code, ByHost: how.ours, Err: how.err}
+	end.Clean = how.peerSaid && how.code == uint16(messages.CloseNormal) && how.ours == 0
+	c.account(end)
+	c.handler.OnClosed(end)
+}
+
+// account counts and logs the end.
+func (c *Conn) account(end transport.End) {
+	count, class := c.l.opt.Counters, counters.ClosedLost
+	switch {
+	case end.Clean:
+		class = counters.ClosedByPeer
+	case end.ByHost != 0:
+		class = counters.ClosedByHost
+		count.CountClose(uint16(end.ByHost))
+	}
+	count.Closed.Add(class, 1)
+	count.Connections.Add(counters.KCP, -1)
+	if e := c.l.opt.Log.Debug(); e.Enabled() {
+		e.Uint64("conn_id", c.id).Stringer("remote", c.RemoteAddr()).Stringer("transport", c.Kind()).
+			Stringer("class", class).Uint16("code", end.Code).Uint16("by_host", uint16(end.ByHost)).
+			AnErr("cause", end.Err).Msg("connection ended")
+	}
+}
+
+// nobody is the handler of a connection that was refused.
+type nobody struct{}
+
+func (nobody) OnUnit([]byte)          {}
+func (nobody) OnText([]byte)          {}
+func (nobody) OnAlive([]byte)         {}
+func (nobody) OnClosed(transport.End) {}

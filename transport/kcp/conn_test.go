@@ -1,0 +1,216 @@
+package kcp
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/messages"
+	"troupe/messages/counters"
+	"troupe/messages/wire"
+	"troupe/transport"
+)
+
+func TestConnDescribesItself(t *testing.T) {
+	in(t, func(t *testing.T) {
+		p := connect(t, 1, weather{})
+		other := connect(t, 1, weather{})
+		if p.conn.Kind() != transport.KCP || p.conn.RemoteAddr() != p.a.RemoteAddr() || p.conn.ID() == other.conn.ID() {
+			t.Errorf("kind %v, remote %v, ids %d and %d", p.conn.Kind(), p.conn.RemoteAddr(), p.conn.ID(), other.conn.ID())
+		}
+		if p.count.Accepted.Get(counters.KCP) != 1 || p.count.Connections.Get(counters.KCP) != 1 {
+			t.Error("not counted")
+		}
+		before, bytes := p.count.Writes.Get(counters.KCP), p.count.BytesOut.Get(counters.KCP)
+		p.hear(t, 1)
+		if w, b := p.count.Writes.Get(counters.KCP)-before, p.count.BytesOut.Get(counters.KCP)-bytes; w != 1 || b < 45 || b > 60 {
+			t.Errorf("%d writes of %d bytes for a message of 25", w, b)
+		}
+		p.finish()
+		other.finish()
+	})
+}
+
+// A batch goes out in few datagrams, and a frame of the host's own before it.
+func TestFlushPacksABatch(t *testing.T) {
+	in(t, func(t *testing.T) {
+		p := connect(t, 1, weather{})
+		before := p.a.out.sent()
+		for i := range 40 {
+			p.source.add(frameOf(i, 20))
+		}
+		p.conn.Send(frameOf(100, 20))
+		p.conn.Flush()
+		if n := p.a.out.sent() - before; n != 2 { // 41 segments of 50 bytes
+			t.Errorf("%d datagrams, want 2", n)
+		}
+		p.conn.Flush()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if got := p.client.got(); len(got) != 41 || senderOf(t, got[0]) != 100 || senderOf(t, got[1]) != 0 {
+			t.Errorf("%d messages", len(got))
+		}
+		p.finish()
+	})
+}
+
+func TestSendIsBounded(t *testing.T) {
+	in(t, func(t *testing.T) {
+		p := connect(t, 1, weather{})
+		frames := make([]*wire.Frame, sendsMax+1)
+		for i := range frames {
+			frames[i] = frameOf(i, 1)
+			p.conn.Send(frames[i].Retain())
+		}
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		if end := p.host.end(t); end.ByHost != messages.CloseSlowConsumer {
+			t.Errorf("end %+v", end)
+		}
+		p.conn.Send(frames[0].Retain()) // after the end
+		for _, f := range frames {
+			f.Release()
+			mustPanic(t, f.Release) // all other references were given back
+		}
+		p.finish()
+	})
+}
+
+// Frames that wait when the connection ends are given back.
+func TestEndReleasesFrames(t *testing.T) {
+	in(t, func(t *testing.T) {
+		p := connect(t, 1, weather{})
+		f := frameOf(1, 1)
+		p.conn.Send(f.Retain())
+		p.finish()
+		f.Release()
+		mustPanic(t, f.Release)
+	})
+}
+
+func mustPanic(t *testing.T, f func()) {
+	t.Helper()
+	defer func() {
+		if recover() == nil {
+			t.Error("a reference is left")
+		}
+	}()
+	f()
+}
+
+// SetSource returns when the previous source is at rest.
+func TestSetSourceWaitsForTheDrain(t *testing.T) {
+	in(t, func(t *testing.T) {
+		p := connect(t, 1, weather{})
+		var wg sync.WaitGroup
+		stop := make(chan struct{})
+		wg.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					p.conn.Flush()
+				}
+			}
+		})
+		for i := range 300 {
+			old := p.source
+			for j := range 3 {
+				old.add(frameOf(i+j, 10))
+			}
+			p.source = new(outbox)
+			p.conn.SetSource(p.source)
+			drains := old.drains
+			if old.draining.Load() != 0 {
+				t.Fatal("the previous source is being drained")
+			}
+			old.add(frameOf(1, 10))
+			if old.drains != drains {
+				t.Fatal("the previous source was drained after SetSource")
+			}
+		}
+		close(stop)
+		wg.Wait()
+		p.finish()
+		last := p.source
+		last.add(frameOf(1, 1))
+		p.conn.SetSource(last)
+		p.conn.Flush()
+		if last.len() != 1 || p.conn.source != nil {
+			t.Error("a source is kept after the end")
+		}
+	})
+}
+
+// Methods of an ended connection do nothing.
+func TestAfterTheEnd(t *testing.T) {
+	in(t, func(t *testing.T) {
+		p := connect(t, 1, weather{})
+		p.finish()
+		end := p.host.end(t)
+		p.conn.Flush()
+		p.conn.Ping([]byte("x"))
+		p.conn.LoggedIn()
+		p.conn.Close(messages.CloseKicked)
+		for _, r := range [][]byte{dataFrame(forged{number: 1, data: []byte("x")}), {byte(framePing)}, {byte(framePong)}, {byte(frameBye), 3, 232}, {byte(frameByeAck)}, {byte(frameFast), 0}} {
+			p.conn.e.OnRecord(r)
+		}
+		p.conn.e.OnClosed(errPathClosed)
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if now := p.host.end(t); now != end {
+			t.Errorf("end %+v, was %+v", now, end)
+		}
+		if ok, why := p.conn.e.idle(); !ok {
+			t.Errorf("not idle: %+v", why)
+		}
+	})
+}
+
+// Send of a Stream waits while the queue is full, and no longer.
+func TestStreamSendWaits(t *testing.T) {
+	in(t, func(t *testing.T) {
+		p := connectFresh(t, 1, weather{loss: 1}, Options{}, DialOptions{QueueMax: 10, WriteTimeout: time.Hour, SilenceMax: time.Hour})
+		p.say(t, windowSegments+10) // what KCP takes, and the queue
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := p.stream.Send(ctx, []byte("x")); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Send with a full queue: %v", err)
+		}
+		sent := make(chan error, 25)
+		for range 20 {
+			go func() { sent <- p.stream.Send(t.Context(), []byte("x")) }()
+		}
+		time.Sleep(time.Second)
+		if len(sent) > 0 {
+			t.Error("Send does not wait")
+		}
+		p.b.out.set(weather{})
+		p.a.out.set(weather{})
+		p.conn.LoggedIn()
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if len(sent) != 20 {
+			t.Errorf("%d of 20 returned", len(sent))
+		}
+		if n := len(p.host.got()); n != windowSegments+30 {
+			t.Errorf("%d messages, want %d", n, windowSegments+30)
+		}
+		p.b.out.set(weather{loss: 1})
+		p.say(t, windowSegments+10)
+		for range 5 {
+			go func() { sent <- p.stream.Send(t.Context(), []byte("x")) }()
+		}
+		synctest.Wait()
+		p.stream.Abort()
+		synctest.Wait()
+		if len(sent) != 25 {
+			t.Errorf("%d of 25 returned after the end", len(sent))
+		}
+		p.finish()
+	})
+}

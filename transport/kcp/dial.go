@@ -1,0 +1,65 @@
+package kcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"troupe/messages/counters"
+	"troupe/transport/dtls"
+)
+
+// DialOptions are what Dial needs. Zero values are defaults.
+type DialOptions struct {
+	DTLS         dtls.DialOptions
+	SilenceMax   time.Duration // without a sign of the host; default 10 s
+	WriteTimeout time.Duration // without progress; default 10 s
+	QueueMax     int           // messages that may wait in Send; default 1024
+}
+
+func (o DialOptions) withDefaults() DialOptions {
+	setDefault(&o.SilenceMax, 10*time.Second)
+	setDefault(&o.WriteTimeout, 10*time.Second)
+	setDefault(&o.QueueMax, 1024)
+	if o.DTLS.Counters == nil {
+		o.DTLS.Counters = new(counters.Set)
+	}
+	return o
+}
+
+// Dial makes the association and the stream. Ctx bounds this alone. The handler
+// may be called before Dial returns; when Dial fails, OnClosed is called if the
+// association had come about.
+func Dial(ctx context.Context, o DialOptions, h StreamHandler) (*Stream, error) {
+	// The socket is made here, so that the stream knows its address.
+	if o.DTLS.Conn == nil {
+		conn, err := new(net.Dialer).DialContext(ctx, "udp", o.DTLS.Addr)
+		if err != nil {
+			return nil, fmt.Errorf("kcp: dial: %w", err)
+		}
+		o.DTLS.Conn = conn
+		if host, _, err := net.SplitHostPort(o.DTLS.Addr); err == nil && o.DTLS.ServerName == "" {
+			o.DTLS.ServerName = host
+		}
+	}
+	conn := o.DTLS.Conn
+	var s *Stream
+	_, err := dtls.Dial(ctx, o.DTLS, func(a *dtls.Association) dtls.Handler {
+		s = newStream(a, o, h)
+		s.local = conn.LocalAddr()
+		return s.e
+	})
+	if err == nil && s == nil {
+		err = errors.New("kcp: no association")
+	}
+	if err != nil {
+		if s != nil {
+			s.Abort()
+		}
+		_ = conn.Close()
+		return nil, fmt.Errorf("kcp: dial: %w", err)
+	}
+	return s, nil
+}

@@ -1,0 +1,459 @@
+package kcp
+
+import (
+	"context"
+	"errors"
+	"net"
+	"os"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/messages"
+	"troupe/messages/counters"
+	"troupe/transport"
+	"troupe/transport/dtls"
+)
+
+// isFrame loses datagrams of one type.
+func isFrame(t frameType) func(b []byte) bool {
+	return func(b []byte) bool { return frameType(b[0]) == t }
+}
+
+func TestLeaveIsClean(t *testing.T) {
+	for _, w := range weathers {
+		t.Run(w.name, func(t *testing.T) {
+			in(t, func(t *testing.T) {
+				p := connect(t, 3, w.weather)
+				p.say(t, 100)
+				p.stream.Close(1000)
+				synctest.Wait()
+				if n := len(p.host.got()); n != 100 {
+					t.Errorf("%d of 100 messages before the leave", n)
+				}
+				if end := p.host.end(t); end != (transport.End{Clean: true, Code: 1000}) {
+					t.Errorf("the host's end: %+v", end)
+				}
+				if end := p.client.end(t); end != (StreamEnd{}) {
+					t.Errorf("the client's end: %+v", end)
+				}
+				if n := p.count.Closed.Get(counters.ClosedByPeer); n != 1 {
+					t.Errorf("%d leaves counted", n)
+				}
+				if n := p.count.Connections.Get(counters.KCP); n != 0 {
+					t.Errorf("%d connections left", n)
+				}
+				p.finish()
+			})
+		})
+	}
+}
+
+func TestOtherGoodbyeIsALoss(t *testing.T) {
+	in(t, func(t *testing.T) {
+		p := connect(t, 1, weather{})
+		p.stream.Close(1001)
+		synctest.Wait()
+		if end := p.host.end(t); end != (transport.End{Code: 1001}) {
+			t.Errorf("the host's end: %+v", end)
+		}
+		if n := p.count.Closed.Get(counters.ClosedLost); n != 1 {
+			t.Errorf("%d losses counted", n)
+		}
+		p.finish()
+	})
+}
+
+func TestHostClosesAfterWhatIsQueued(t *testing.T) {
+	in(t, func(t *testing.T) {
+		p := connect(t, 1, weather{loss: 0.05, delay: 10 * time.Millisecond})
+		for i := range 300 { // more than a window
+			p.source.add(frameOf(i, 20))
+		}
+		began := time.Now()
+		p.conn.Send(frameOf(999, 20))
+		p.conn.Close(messages.CloseKicked)
+		p.conn.Close(messages.CloseGameEnded) // only the first counts
+		p.say(t, 0)
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		got := p.client.got()
+		if len(got) != 301 || senderOf(t, got[0]) != 999 || senderOf(t, got[300]) != 299 {
+			t.Errorf("%d messages before the goodbye", len(got))
+		}
+		if end := p.client.end(t); end != (StreamEnd{Code: 4006, Reason: "kicked"}) {
+			t.Errorf("the client's end: %+v", end)
+		}
+		if end := p.host.end(t); end.ByHost != messages.CloseKicked || end.Clean || end.Err != nil {
+			t.Errorf("the host's end: %+v", end)
+		}
+		if d := p.host.endAt.Sub(began); d > time.Second {
+			t.Errorf("it took %v", d)
+		}
+		if p.count.CloseReasons[4006].Load() != 1 || p.count.Closed.Get(counters.ClosedByHost) != 1 {
+			t.Error("not counted")
+		}
+		p.finish()
+	})
+}
+
+// Messages that come after the host has begun to close are dropped.
+func TestClosingHostHearsNothing(t *testing.T) {
+	in(t, func(t *testing.T) {
+		p := connect(t, 1, weather{delay: 5 * time.Millisecond})
+		p.hear(t, 1)
+		p.conn.Close(messages.CloseNormal)
+		p.say(t, 5)
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		if n := len(p.host.got()); n != 0 {
+			t.Errorf("%d messages", n)
+		}
+		p.finish()
+	})
+}
+
+// The goodbye of either side is repeated until it is heard, and so is the answer.
+func TestGoodbyeThatIsLost(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		lost frameType
+	}{{"bye", frameBye}, {"byeAck", frameByeAck}} {
+		t.Run(c.name, func(t *testing.T) {
+			in(t, func(t *testing.T) {
+				p := connect(t, 1, weather{})
+				lost := 0
+				lose := func(b []byte) bool {
+					if frameType(b[0]) == c.lost && lost < 7 {
+						lost++
+						return true
+					}
+					return false
+				}
+				p.a.out.loseIf(lose)
+				p.b.out.loseIf(lose)
+				began := time.Now()
+				p.stream.Close(1000)
+				took := time.Since(began)
+				synctest.Wait()
+				if end := p.host.end(t); !end.Clean {
+					t.Errorf("the host's end: %+v", end)
+				}
+				if lost != 7 || took != 7*byeEvery {
+					t.Errorf("%d lost, took %v", lost, took)
+				}
+				p.finish()
+			})
+		})
+	}
+}
+
+// Without any answer the goodbye ends after a second, the carrier with it.
+func TestGoodbyeToNobody(t *testing.T) {
+	in(t, func(t *testing.T) {
+		p := connect(t, 1, weather{})
+		p.a.out.set(weather{loss: 1})
+		p.a.silently = true
+		p.hear(t, 3)
+		began := time.Now()
+		p.conn.Close(messages.ClosePingTimeout)
+		time.Sleep(600 * time.Millisecond)
+		p.conn.Close(messages.ClosePingTimeout) // does not begin it anew
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		end := p.host.end(t)
+		if end.ByHost != messages.ClosePingTimeout || end.Clean {
+			t.Errorf("the host's end: %+v", end)
+		}
+		if took := p.host.endAt.Sub(began); took != 2*time.Second { // the linger, and the goodbye
+			t.Errorf("it took %v", took)
+		}
+		if !p.a.out.closed {
+			t.Error("the carrier is open")
+		}
+		// The client hears nothing any more, and gives up.
+		if end := p.client.end(t); !errors.Is(end.Err, os.ErrDeadlineExceeded) || end.Code != 0 {
+			t.Errorf("the client's end: %+v", end)
+		}
+		p.finish()
+	})
+}
+
+func TestBothSayGoodbye(t *testing.T) {
+	in(t, func(t *testing.T) {
+		p := connect(t, 1, weather{delay: 20 * time.Millisecond})
+		p.conn.Close(messages.CloseGameEnded)
+		p.stream.Close(1000)
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		if end := p.host.end(t); end.ByHost != messages.CloseGameEnded || end.Clean || end.Code != 1000 {
+			t.Errorf("the host's end: %+v", end)
+		}
+		if end := p.client.end(t); end.Err != nil || end.Code != 4005 {
+			t.Errorf("the client's end: %+v", end)
+		}
+		p.finish()
+	})
+}
+
+// A carrier that ends without a goodbye is a loss. What had come is handed up.
+func TestAbruptEnd(t *testing.T) {
+	in(t, func(t *testing.T) {
+		p := connect(t, 1, weather{})
+		gate := make(chan struct{})
+		p.host.onUnit = func([]byte) { <-gate }
+		p.say(t, 20)
+		time.Sleep(time.Second)
+		p.stream.Abort()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if !p.host.open() {
+			t.Error("OnClosed during OnUnit")
+		}
+		close(gate)
+		synctest.Wait()
+		if n := len(p.host.got()); n != 20 {
+			t.Errorf("%d of 20 messages", n)
+		}
+		if end := p.host.end(t); end.Clean || end.Code != 0 || end.ByHost != 0 || !errors.Is(end.Err, dtls.ErrPeerClosed) {
+			t.Errorf("the host's end: %+v", end)
+		}
+		if end := p.client.end(t); !errors.Is(end.Err, net.ErrClosed) {
+			t.Errorf("the client's end: %+v", end)
+		}
+		if err := p.stream.Send(t.Context(), []byte{1}); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("send after the end: %v", err)
+		}
+		if err := p.stream.SendDatagram([]byte{1}); !errors.Is(err, net.ErrClosed) {
+			t.Errorf("datagram after the end: %v", err)
+		}
+		p.finish()
+	})
+}
+
+// The goodbye overtakes messages that the layer above has not taken yet.
+func TestGoodbyeWaitsForMessages(t *testing.T) {
+	in(t, func(t *testing.T) {
+		p := connect(t, 1, weather{})
+		p.host.onUnit = func([]byte) { time.Sleep(100 * time.Millisecond) }
+		p.say(t, 50)
+		p.stream.Close(1000)
+		time.Sleep(time.Second)
+		if !p.host.open() {
+			t.Error("OnClosed before the messages")
+		}
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		if n := len(p.host.got()); n != 50 {
+			t.Errorf("%d of 50 messages", n)
+		}
+		if end := p.host.end(t); !end.Clean {
+			t.Errorf("the host's end: %+v", end)
+		}
+		p.finish()
+	})
+}
+
+// Half-open: the client is gone without a word, and data is on the way.
+func TestHalfOpenPeer(t *testing.T) {
+	in(t, func(t *testing.T) {
+		p := connect(t, 1, weather{})
+		p.b.silently = true
+		p.stream.Abort()
+		p.a.out.set(weather{loss: 1})
+		began := time.Now()
+		p.hear(t, 1)
+		time.Sleep(9900 * time.Millisecond)
+		p.hear(t, 1) // new data is no progress
+		if !p.host.open() {
+			t.Fatal("ended too early")
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		end := p.host.end(t)
+		if end.ByHost != messages.CloseWriteTimeout || !errors.Is(end.Err, os.ErrDeadlineExceeded) {
+			t.Errorf("the host's end: %+v", end)
+		}
+		if took := p.host.endAt.Sub(began); took != 11*time.Second { // and the goodbye
+			t.Errorf("it took %v", took)
+		}
+		p.finish()
+	})
+}
+
+func TestSilentHost(t *testing.T) {
+	in(t, func(t *testing.T) {
+		p := connect(t, 1, weather{})
+		for range 10 { // pings keep it alive
+			time.Sleep(3 * time.Second)
+			p.conn.Ping([]byte("1"))
+		}
+		synctest.Wait()
+		p.a.out.set(weather{loss: 1})
+		time.Sleep(9990 * time.Millisecond)
+		if p.stream.e.phaseNow() != phaseOpen {
+			t.Fatal("ended too early")
+		}
+		time.Sleep(100 * time.Millisecond)
+		synctest.Wait()
+		if end := p.client.end(t); !errors.Is(end.Err, os.ErrDeadlineExceeded) {
+			t.Errorf("the client's end: %+v", end)
+		}
+		p.finish()
+	})
+}
+
+func TestRefusalSaysWhy(t *testing.T) {
+	in(t, func(t *testing.T) {
+		a, b := network(1, weather{loss: 0.2})
+		r := &recorder{t: t, refuse: messages.CloseGoingAway}
+		l := NewListener(Options{}, r)
+		e := l.accept(a)
+		a.in.connect(e)
+		c := &listening{t: t}
+		s := newStream(b, DialOptions{}, c)
+		b.in.connect(s.e)
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if end := c.end(t); end.Code != 1001 || end.Reason != "host_draining" {
+			t.Errorf("the client's end: %+v", end)
+		}
+		if r.accepted != 1 || len(r.ends) != 0 {
+			t.Errorf("asked %d times, %d ends", r.accepted, len(r.ends))
+		}
+		if err := l.Wait(t.Context()); err != nil || l.Len() != 0 {
+			t.Errorf("%d connections left: %v", l.Len(), err)
+		}
+	})
+}
+
+type panicking struct{ recorder }
+
+func (*panicking) Accept(transport.Conn) (transport.Handler, messages.CloseReason) { panic("a bug") }
+
+func TestPanicsCostOneConnection(t *testing.T) {
+	in(t, func(t *testing.T) {
+		p := connect(t, 1, weather{})
+		p.host.onUnit = func([]byte) { panic("a bug") }
+		p.say(t, 3)
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		if end := p.host.end(t); end.ByHost != messages.CloseInternalError || !errors.Is(end.Err, errPanicked) {
+			t.Errorf("the host's end: %+v", end)
+		}
+		if end := p.client.end(t); end.Code != 1011 {
+			t.Errorf("the client's end: %+v", end)
+		}
+		p.finish()
+	})
+	t.Run("fast", func(t *testing.T) {
+		in(t, func(t *testing.T) {
+			p := connect(t, 1, weather{})
+			p.conn.OpenFast(func([]byte) { panic("a bug") })
+			_ = p.stream.SendDatagram(frameBytes(1, 1))
+			time.Sleep(3 * time.Second)
+			synctest.Wait()
+			if end := p.host.end(t); end.ByHost != messages.CloseInternalError {
+				t.Errorf("the host's end: %+v", end)
+			}
+			p.finish()
+		})
+	})
+	t.Run("acceptor", func(t *testing.T) {
+		in(t, func(t *testing.T) {
+			a, b := network(1, weather{})
+			l := NewListener(Options{}, new(panicking))
+			a.in.connect(l.accept(a))
+			c := &listening{t: t}
+			s := newStream(b, DialOptions{}, c)
+			b.in.connect(s.e)
+			time.Sleep(5 * time.Second)
+			synctest.Wait()
+			if end := c.end(t); end.Code != 1011 || l.Len() != 0 {
+				t.Errorf("the client's end: %+v, %d left", end, l.Len())
+			}
+		})
+	})
+}
+
+func TestListenerCloses(t *testing.T) {
+	in(t, func(t *testing.T) {
+		p := connect(t, 1, weather{})
+		p.l.Close()
+		p.l.Close()
+		a, _ := network(2, weather{})
+		if p.l.accept(a) != nil {
+			t.Error("accepts after Close")
+		}
+		if n := p.count.Refused.Get(counters.RefusedDraining); n != 1 {
+			t.Errorf("%d refusals counted", n)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		if err := p.l.Wait(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Wait with one open: %v", err)
+		}
+		if p.l.Len() != 1 {
+			t.Errorf("%d open, want 1", p.l.Len())
+		}
+		p.l.CloseAll(messages.CloseGoingAway)
+		if err := p.l.Wait(t.Context()); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		if end := p.client.end(t); end.Code != 1001 {
+			t.Errorf("the client's end: %+v", end)
+		}
+		p.finish()
+	})
+}
+
+// Check 5.2 of reliability.md: who has not logged in counts as pending until the
+// login or the end.
+func TestAdmission(t *testing.T) {
+	in(t, func(t *testing.T) {
+		var count counters.Set
+		adm := transport.NewAdmission(transport.AdmissionLimits{PendingMax: 2}, &count, time.Now)
+		l := NewListener(Options{Admission: adm, Counters: &count}, new(counting))
+		var open []*engine
+		for range 2 {
+			a, _ := network(1, weather{})
+			open = append(open, l.accept(a))
+		}
+		a, _ := network(1, weather{})
+		if l.accept(a) != nil {
+			t.Error("a third is accepted")
+		}
+		if n := count.Refused.Get(counters.RefusedPendingTotal); n != 1 || l.Len() != 2 {
+			t.Errorf("%d refused, %d open", n, l.Len())
+		}
+		open[0].owner.(*Conn).LoggedIn()
+		open[0].owner.(*Conn).LoggedIn()
+		if adm.Pending() != 1 {
+			t.Errorf("%d pending after a login", adm.Pending())
+		}
+		for _, e := range open {
+			e.OnClosed(errPathClosed)
+		}
+		synctest.Wait()
+		if adm.Pending() != 0 || l.Len() != 0 {
+			t.Errorf("%d pending, %d open", adm.Pending(), l.Len())
+		}
+	})
+}
+
+// Close returns, also when the handler calls it.
+func TestCloseFromTheHandler(t *testing.T) {
+	in(t, func(t *testing.T) {
+		p := connect(t, 1, weather{})
+		p.client.onMessage = func([]byte) { p.stream.Close(1000) }
+		p.hear(t, 1)
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if end := p.host.end(t); !end.Clean {
+			t.Errorf("the host's end: %+v", end)
+		}
+		p.client.end(t)
+		p.finish()
+	})
+}

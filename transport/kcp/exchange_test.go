@@ -1,0 +1,275 @@
+package kcp
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/messages/wire"
+)
+
+var weathers = []struct {
+	name string
+	weather
+}{
+	{"calm", weather{}},
+	{"loss 1", weather{loss: 0.01}},
+	{"loss 5 delayed", weather{loss: 0.05, delay: 25 * time.Millisecond}},
+	{"loss 20 delayed", weather{loss: 0.20, delay: 10 * time.Millisecond}},
+	{"reordered", weather{reorder: 0.3, jitter: 5 * time.Millisecond}},
+	{"doubled", weather{double: 0.5, reorder: 0.1}},
+	{"all", weather{loss: 0.10, double: 0.1, reorder: 0.1, delay: 5 * time.Millisecond, jitter: 5 * time.Millisecond}},
+}
+
+// sizes are lengths of messages, with those around what a segment carries.
+func sizes(n int, rng *rand.Rand) []int {
+	s := []int{1, 2, segmentDataMax - 1, segmentDataMax, segmentDataMax + 1, 2 * segmentDataMax, 65536, 65535, 4096}
+	for len(s) < n {
+		if rng.IntN(20) == 0 {
+			s = append(s, 1+rng.IntN(65536))
+		} else {
+			s = append(s, 1+rng.IntN(300))
+		}
+	}
+	return s
+}
+
+// messageOf is a message of n bytes that no other number has.
+func messageOf(number, n int) []byte {
+	b := make([]byte, n)
+	rng := rand.New(rand.NewPCG(uint64(number), uint64(n)))
+	for i := range b {
+		b[i] = byte(rng.Uint32())
+	}
+	return b
+}
+
+func sameMessages(t *testing.T, what string, got, want [][]byte) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Errorf("%s: %d messages, want %d", what, len(got), len(want))
+		return
+	}
+	for i := range want {
+		if !slices.Equal(got[i], want[i]) {
+			t.Errorf("%s: message %d of %d bytes is not the one of %d bytes", what, i, len(got[i]), len(want[i]))
+			return
+		}
+	}
+}
+
+func TestEverythingArrivesOnceInOrder(t *testing.T) {
+	for i, w := range weathers {
+		t.Run(w.name, func(t *testing.T) {
+			in(t, func(t *testing.T) {
+				p := connect(t, uint64(i), w.weather)
+				rng := rand.New(rand.NewPCG(uint64(i), 7))
+				var up, down [][]byte
+				go func() {
+					for n, size := range sizes(150, rng) {
+						m := messageOf(n, size)
+						up = append(up, m)
+						if err := p.stream.Send(t.Context(), m); err != nil {
+							t.Error(err)
+						}
+						time.Sleep(time.Duration(n%7) * time.Millisecond)
+					}
+				}()
+				rng2 := rand.New(rand.NewPCG(uint64(i), 8))
+				for n, size := range sizes(150, rng2) {
+					f := wire.NewFrame(&wire.Header{OpCode: 3, Payload: messageOf(n, size)})
+					down = append(down, slices.Clone(f.Unit()))
+					p.source.add(f)
+					p.conn.Flush()
+					time.Sleep(time.Duration(n%5) * time.Millisecond)
+				}
+				time.Sleep(20 * time.Second)
+				synctest.Wait()
+				sameMessages(t, "to the host", p.host.got(), up)
+				sameMessages(t, "to the client", p.client.got(), down)
+				p.finish()
+			})
+		})
+	}
+}
+
+// A message of the largest size passes, both ways. One over it is an error for the
+// client, and ends a connection of the host, whose sources cannot be told.
+func TestLargestMessage(t *testing.T) {
+	in(t, func(t *testing.T) {
+		p := connectFresh(t, 1, weather{}, Options{MessageBytesMax: 1 << 20}, DialOptions{})
+		p.conn.LoggedIn()
+		p.conn.SetSource(p.source)
+		large := messageOf(1, MessageMax)
+		if err := p.stream.Send(t.Context(), large); err != nil {
+			t.Fatal(err)
+		}
+		f := wire.NewFrame(&wire.Header{OpCode: 1, Payload: make([]byte, MessageMax-11)})
+		if f.Len() != MessageMax {
+			t.Fatalf("%d bytes, want %d", f.Len(), MessageMax)
+		}
+		p.source.add(f)
+		p.conn.Flush()
+		time.Sleep(time.Second)
+		sameMessages(t, "to the host", p.host.got(), [][]byte{large})
+		if got := p.client.got(); len(got) != 1 || len(got[0]) != MessageMax {
+			t.Errorf("%d messages to the client", len(got))
+		}
+		if err := p.stream.Send(t.Context(), make([]byte, MessageMax+1)); err == nil {
+			t.Error("the stream takes a message over the limit")
+		}
+		if err := p.stream.Send(t.Context(), nil); err == nil {
+			t.Error("the stream takes a message of no bytes")
+		}
+		p.source.add(wire.NewFrame(&wire.Header{OpCode: 1, Payload: make([]byte, MessageMax-10)}))
+		p.conn.Flush()
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if end := p.client.end(t); end.Code != uint16(closeOversize) {
+			t.Errorf("the client's end: %+v", end)
+		}
+		if end := p.host.end(t); end.ByHost != closeOversize || end.Err == nil {
+			t.Errorf("the host's end: %+v", end)
+		}
+		p.finish()
+	})
+}
+
+// TestLatencyUnderLoss is the point of the loss probe: a lost message of a thin
+// flow is found missing without a later one.
+func TestLatencyUnderLoss(t *testing.T) {
+	in(t, func(t *testing.T) {
+		const messages = 20_000
+		p := connect(t, 42, weather{loss: 0.05})
+		at := make([]time.Time, messages)
+		took := make([]time.Duration, 0, messages)
+		p.client.onMessage = func(b []byte) { took = append(took, time.Since(at[senderOf(t, b)])) }
+		for i := range messages {
+			at[i] = time.Now()
+			p.source.add(frameOf(i, 100))
+			p.conn.Flush()
+			time.Sleep(50 * time.Millisecond)
+		}
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if len(took) != messages {
+			t.Fatalf("%d of %d messages", len(took), messages)
+		}
+		slices.Sort(took)
+		q := func(f float64) time.Duration { return took[int(f*float64(len(took)-1))] }
+		t.Logf("p50 %v p90 %v p99 %v p99.9 %v max %v; resent %d", q(.5), q(.9), q(.99), q(.999), q(1), p.count.Resent.Load())
+		if q(.9) > time.Millisecond || q(.99) > 15*time.Millisecond || q(.999) > 80*time.Millisecond {
+			t.Error("a lost message takes too long")
+		}
+		// A lost message and a lost ack cost one each, 10 % in all, and a little more.
+		if r := p.count.Resent.Load(); r < messages/20 || r > messages/6 {
+			t.Errorf("%d resends of %d messages", r, messages)
+		}
+		p.finish()
+	})
+}
+
+// Nothing is resent on a path that loses nothing, however long.
+func TestNoNeedlessResends(t *testing.T) {
+	for _, delay := range []time.Duration{0, 20 * time.Millisecond, 150 * time.Millisecond} {
+		t.Run(fmt.Sprint(delay), func(t *testing.T) {
+			in(t, func(t *testing.T) {
+				p := connect(t, 1, weather{delay: delay})
+				for i := range 200 { // while the round trip is learnt
+					p.hear(t, 1)
+					time.Sleep(time.Duration(30+i%9) * time.Millisecond)
+				}
+				time.Sleep(time.Second)
+				before := p.count.Resent.Load()
+				for i := range 500 {
+					p.hear(t, 1+i%3)
+					time.Sleep(time.Duration(10+i%50) * time.Millisecond)
+				}
+				time.Sleep(time.Second)
+				if n := p.count.Resent.Load() - before; n > 0 {
+					t.Errorf("%d resends", n)
+				}
+				p.finish()
+			})
+		})
+	}
+}
+
+// A layer above that waits stops the peer, and nothing else: what it does not take
+// stays with the peer, in a bounded queue.
+func TestSlowReader(t *testing.T) {
+	in(t, func(t *testing.T) {
+		p := connect(t, 1, weather{})
+		gate := make(chan struct{})
+		p.host.onUnit = func([]byte) { <-gate }
+		var want [][]byte
+		sent := make(chan struct{})
+		go func() {
+			defer close(sent)
+			for i := range 3000 {
+				want = append(want, frameBytes(i, 20))
+				if err := p.stream.Send(t.Context(), want[i]); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		}()
+		time.Sleep(5 * time.Second)
+		select {
+		case <-sent:
+			t.Fatal("the stream took everything, though nobody reads")
+		default:
+		}
+		// A slow reader is no dead peer: its acks stop, but the window is closed.
+		p.conn.Ping([]byte("still"))
+		time.Sleep(time.Second)
+		close(gate)
+		time.Sleep(100 * time.Millisecond) // the peer hears of it at once, not when it asks
+		select {
+		case <-sent:
+		default:
+			t.Error("the window opens late")
+			<-sent
+		}
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		sameMessages(t, "to the host", p.host.got(), want)
+		if got := p.host.pongs; !slices.Equal(got, []string{"still"}) {
+			t.Errorf("pongs %q", got)
+		}
+		p.finish()
+	})
+}
+
+// The other way: a client that does not read leaves the frames in the source.
+func TestSlowClientLeavesFramesInTheSource(t *testing.T) {
+	in(t, func(t *testing.T) {
+		p := connect(t, 1, weather{})
+		gate := make(chan struct{})
+		p.client.onMessage = func([]byte) { <-gate }
+		p.hear(t, 2000)
+		time.Sleep(3 * time.Second)
+		if n := p.source.len(); n < 2000-2*windowSegments-windowSegments {
+			t.Errorf("%d frames left in the source", n)
+		}
+		if n := p.conn.e.waiting(); n > windowSegments {
+			t.Errorf("%d segments in KCP", n)
+		}
+		close(gate)
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		got := p.client.got()
+		if len(got) != 2000 {
+			t.Fatalf("%d of 2000 messages", len(got))
+		}
+		for i, b := range got {
+			if senderOf(t, b) != i {
+				t.Fatalf("message %d is number %d", i, senderOf(t, b))
+			}
+		}
+		p.finish()
+	})
+}

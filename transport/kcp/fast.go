@@ -1,0 +1,104 @@
+package kcp
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+
+	"troupe/messages/counters"
+	"troupe/messages/wire"
+)
+
+// fastFrameMax is the largest frame that Fast.Send takes, in bytes of its Len:
+// with its type, a number (6 bytes) and a longer length (1) it fits a datagram.
+const fastFrameMax = datagramMax - 1 - 6 - 1
+
+// Fast is the outgoing side of the fast channel. All methods may be called from
+// any goroutine, none blocks, and after Close none has an effect.
+type Fast struct {
+	e    *engine
+	live atomic.Bool
+
+	onPacket func(packet []byte)
+	highest  int32 // number of the newest packet in; owned by the carrier's reader
+
+	mu     sync.Mutex
+	number int32 // of the next packet out
+}
+
+// OpenFast returns the connection's own fast channel: unreliable datagrams beside
+// KCP in the same association. What arrives goes to onPacket (one packet without
+// its length, newest wins, valid during the call, from the socket's reader: it
+// must not block). A second call replaces the first, numbers start at 0 again.
+func (c *Conn) OpenFast(onPacket func(packet []byte)) *Fast {
+	f := &Fast{e: c.e, onPacket: onPacket, highest: -1}
+	c.e.lock()
+	f.live.Store(c.e.phase == phaseOpen)
+	if old := c.fast.Swap(f); old != nil {
+		old.Close()
+	}
+	c.e.leave()
+	return f
+}
+
+// Ready reports whether Send has a chance: until Close, or the connection's end.
+func (f *Fast) Ready() bool { return f.live.Load() }
+
+// Send sends fr with the next number of the channel's own series (realtime.md 9).
+// It takes no reference. False means that it was not sent: not ready, too large
+// (1392 bytes of Len, which is counted), or refused by the kernel.
+func (f *Fast) Send(fr *wire.Frame) bool {
+	if !f.live.Load() {
+		return false
+	}
+	if fr.Len() > fastFrameMax {
+		f.e.set.count.Dropped.Add(counters.DropPayloadTooLarge, 1)
+		return false
+	}
+	f.mu.Lock() // numbers go out in order
+	defer f.mu.Unlock()
+	if f.number == math.MaxInt32 { // clients know no wrap-around
+		return false
+	}
+	d := datagrams.Get().(*datagram)
+	defer datagrams.Put(d)
+	if !f.e.write(fr.AppendFast(append(d[:0], byte(frameFast)), f.number)) {
+		return false
+	}
+	f.number++
+	return true
+}
+
+// Close ends the channel. A packet that is being handed up may still reach
+// onPacket. Idempotent.
+func (f *Fast) Close() { f.live.Store(false) }
+
+// onDatagram implements owner: one unit of the fast channel. Only the carrier's
+// reader calls it.
+func (c *Conn) onDatagram(unit []byte) {
+	f := c.fast.Load()
+	switch {
+	case f == nil:
+		c.dropFast(counters.DropBeforeLogin)
+		return
+	case !f.live.Load():
+		c.dropFast(counters.DropFastOff)
+		return
+	}
+	packet, err := wire.SplitUnit(unit)
+	var h wire.Header
+	if err == nil {
+		err = h.Parse(packet)
+	}
+	switch {
+	case err != nil:
+		c.dropFast(counters.DropFastMalformed)
+	case h.Sequence <= f.highest:
+		c.dropFast(counters.DropFastStale)
+	default:
+		f.highest = h.Sequence
+		f.onPacket(packet)
+	}
+}
+
+func (c *Conn) dropFast(why counters.Drop) { c.l.opt.Counters.Dropped.Add(why, 1) }

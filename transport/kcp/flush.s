@@ -1,0 +1,1 @@
+// Empty: it lets flush.go declare a function without a body.

@@ -1,0 +1,156 @@
+package kcp
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
+
+	"troupe/messages"
+	"troupe/messages/counters"
+	"troupe/transport"
+	"troupe/transport/dtls"
+)
+
+// Listener makes connections of the associations of a dtls.Endpoint, whose
+// Acceptor it is. All methods are safe for concurrent use.
+type Listener struct {
+	opt      Options
+	acceptor transport.Acceptor
+
+	mu     sync.Mutex
+	conns  map[*Conn]struct{}
+	closed bool
+	empty  chan struct{} // closed when conns is empty; made by who waits
+}
+
+// NewListener returns a Listener that asks acceptor about each new connection,
+// in the goroutine of the socket's reader: it must not block.
+func NewListener(o Options, acceptor transport.Acceptor) *Listener {
+	return &Listener{opt: o.withDefaults(), acceptor: acceptor, conns: make(map[*Conn]struct{})}
+}
+
+// Accept implements dtls.Acceptor.
+func (l *Listener) Accept(a *dtls.Association) dtls.Handler {
+	if h := l.accept(a); h != nil {
+		return h
+	}
+	return nil
+}
+
+// accept makes the connection of a carrier; nil refuses it without a word. A
+// connection that the acceptor refuses is told why, so it lives a little longer.
+func (l *Listener) accept(carrier Carrier) *engine {
+	l.mu.Lock()
+	closed := l.closed
+	l.mu.Unlock()
+	if closed {
+		l.opt.Counters.Refused.Add(counters.RefusedDraining, 1)
+		return nil
+	}
+	var ticket *transport.Ticket
+	if a := l.opt.Admission; a != nil {
+		var refusal counters.Refusal
+		if ticket, refusal = a.Enter(carrier.RemoteAddr().Addr()); refusal != 0 {
+			return nil
+		}
+	}
+	c := newConn(l, carrier, ticket)
+	l.opt.Counters.Accepted.Add(counters.KCP, 1)
+	l.opt.Counters.Connections.Add(counters.KCP, 1)
+	l.mu.Lock()
+	l.conns[c] = struct{}{}
+	closed = l.closed
+	l.mu.Unlock()
+	if closed {
+		c.Close(messages.CloseGoingAway) // came through while Close was called
+	}
+	l.ask(c)
+	return c.e
+}
+
+// ask lets the acceptor decide.
+func (l *Listener) ask(c *Conn) {
+	var handler transport.Handler
+	refusal := messages.CloseInternalError
+	defer func() {
+		if p := recover(); p != nil {
+			l.opt.Log.Error().Uint64("conn_id", c.id).Interface("panic", p).
+				Bytes("stack", debug.Stack()).Msg("acceptor panicked")
+		}
+		refused := handler == nil
+		if refused {
+			handler = nobody{}
+		}
+		c.e.lock() // a connection that closes already has a timer
+		c.handler = handler
+		c.e.leave()
+		if refused {
+			c.Close(refusal)
+		}
+	}()
+	handler, refusal = l.acceptor.Accept(c)
+}
+
+// Close makes Accept refuse from now on; open connections stay. Idempotent.
+func (l *Listener) Close() {
+	l.mu.Lock()
+	l.closed = true
+	l.mu.Unlock()
+}
+
+// CloseAll closes every open connection with a reason, each as Conn.Close does,
+// and returns at once.
+func (l *Listener) CloseAll(reason messages.CloseReason) {
+	l.mu.Lock()
+	all := make([]*Conn, 0, len(l.conns))
+	for c := range l.conns {
+		all = append(all, c)
+	}
+	l.mu.Unlock()
+	for _, c := range all {
+		c.Close(reason)
+	}
+}
+
+// Wait returns once no connection is open, or with an error when ctx ends
+// before. It is meant for after Close and CloseAll. A connection whose peer said
+// goodbye is not open, though it answers repetitions for one second.
+func (l *Listener) Wait(ctx context.Context) error {
+	for {
+		l.mu.Lock()
+		left := len(l.conns)
+		if left == 0 {
+			l.mu.Unlock()
+			return nil
+		}
+		if l.empty == nil {
+			l.empty = make(chan struct{})
+		}
+		empty := l.empty
+		l.mu.Unlock()
+		select {
+		case <-empty:
+		case <-ctx.Done():
+			return fmt.Errorf("kcp: %d connections open: %w", left, context.Cause(ctx))
+		}
+	}
+}
+
+// Len returns the number of open connections.
+func (l *Listener) Len() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.conns)
+}
+
+// forget takes an ended connection off the list.
+func (l *Listener) forget(c *Conn) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.conns, c)
+	if len(l.conns) == 0 && l.empty != nil {
+		close(l.empty)
+		l.empty = nil
+	}
+}

@@ -1,0 +1,206 @@
+package kcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"troupe/messages"
+)
+
+// StreamHandler takes what arrives on a Stream. OnMessage and OnClosed come one
+// at a time.
+type StreamHandler interface {
+	// OnMessage takes one reliable message, valid during the call. A call that waits
+	// is back-pressure on the host.
+	OnMessage(message []byte)
+	// OnDatagram takes one unreliable datagram, valid during the call. It comes from
+	// the socket's reader and must not block.
+	OnDatagram(datagram []byte)
+	// OnClosed is called once, last.
+	OnClosed(end StreamEnd)
+}
+
+// StreamEnd says how a Stream ended.
+type StreamEnd struct {
+	Code   uint16 // the host's close reason number, 0 if it said none
+	Reason string
+	Err    error // nil after the host's goodbye, and after Close
+}
+
+// closeMax is the longest that Close takes: sending what is queued, and saying
+// goodbye.
+const closeMax = streamLinger + byeMax + 100*time.Millisecond
+
+// streamLinger is how long a closing Stream sends what is queued.
+const streamLinger = time.Second
+
+// Stream is the client's side of one connection. All methods may be called from
+// any goroutine.
+type Stream struct {
+	e       *engine
+	handler StreamHandler
+	local   net.Addr
+	done    chan struct{} // closed when nothing is taken any more
+	closed  chan struct{} // closed after OnClosed
+
+	// guarded by the engine's lock
+	queue    [][]byte // messages that KCP has no room for, from head on
+	head     int
+	queueMax int
+	room     chan struct{} // closed when there is room; made by who waits
+	byUs     bool          // Close was called first
+}
+
+func newStream(carrier Carrier, o DialOptions, h StreamHandler) *Stream {
+	o = o.withDefaults()
+	s := &Stream{handler: h, queueMax: o.QueueMax, done: make(chan struct{}), closed: make(chan struct{})}
+	s.e = newEngine(carrier, settings{
+		count:        o.DTLS.Counters,
+		writeTimeout: o.WriteTimeout, closeLinger: streamLinger, silenceMax: o.SilenceMax,
+		receiveWindow: windowSegments, messageMax: MessageMax,
+	})
+	s.e.owner = s
+	s.e.lock()
+	s.e.leave() // arms the timer for a host that never says a word
+	return s
+}
+
+// Send queues one reliable message and waits while the queue is full. The message
+// is copied. A message of no bytes, or over MessageMax, is an error, and so is one
+// after the end (net.ErrClosed); hosts close a stream over less than MessageMax.
+func (s *Stream) Send(ctx context.Context, message []byte) error {
+	if len(message) == 0 || len(message) > MessageMax {
+		return fmt.Errorf("kcp: a message of %d bytes is not within 1 and %d", len(message), MessageMax)
+	}
+	for {
+		room, err := s.offer(message)
+		if room == nil {
+			return err
+		}
+		select {
+		case <-room:
+		case <-s.done:
+		case <-ctx.Done():
+			return fmt.Errorf("kcp: send: %w", context.Cause(ctx))
+		}
+	}
+}
+
+// offer takes the message, or returns what to wait for.
+func (s *Stream) offer(message []byte) (room chan struct{}, err error) {
+	s.e.lock()
+	defer s.e.leave()
+	waiting := len(s.queue) - s.head
+	switch {
+	case s.e.phase != phaseOpen:
+		return nil, fmt.Errorf("kcp: send: %w", net.ErrClosed)
+	case waiting == 0 && s.e.room():
+		s.e.put(message)
+		s.e.flush()
+		return nil, nil
+	case waiting < s.queueMax:
+		s.queue = append(s.queue, append([]byte(nil), message...))
+		s.e.sending.backlog = true
+		return nil, nil
+	}
+	if s.room == nil {
+		s.room = make(chan struct{})
+	}
+	return s.room, nil
+}
+
+// refill implements owner.
+func (s *Stream) refill() (more bool) {
+	before := s.head
+	for s.head < len(s.queue) && s.e.room() {
+		s.e.put(s.queue[s.head])
+		s.queue[s.head] = nil
+		s.head++
+	}
+	if s.head > before && s.room != nil {
+		close(s.room)
+		s.room = nil
+	}
+	if s.head >= len(s.queue)-s.head { // at most half of it is room already used
+		s.queue = append(s.queue[:0], s.queue[s.head:]...)
+		s.head = 0
+	}
+	return len(s.queue) > 0
+}
+
+var errNotSent = errors.New("kcp: the datagram was not sent")
+
+// SendDatagram sends one unreliable datagram of at most 1399 bytes, or does not.
+func (s *Stream) SendDatagram(b []byte) error {
+	if len(b) > datagramMax-1 {
+		return fmt.Errorf("kcp: a datagram of %d bytes is over %d", len(b), datagramMax-1)
+	}
+	select {
+	case <-s.done:
+		return fmt.Errorf("kcp: send: %w", net.ErrClosed)
+	default:
+	}
+	d := datagrams.Get().(*datagram)
+	defer datagrams.Put(d)
+	d[0] = byte(frameFast)
+	if !s.e.write(d[:1+copy(d[1:], b)]) {
+		return errNotSent
+	}
+	return nil
+}
+
+// Close delivers what is queued, says goodbye with a code (1000 is a leave) and
+// returns after OnClosed, or after about two seconds. What arrives meanwhile is
+// dropped. Called by the handler itself it waits for all of that time.
+func (s *Stream) Close(code uint16) {
+	s.e.lock()
+	if s.e.phase == phaseOpen {
+		s.byUs = true
+	}
+	s.e.part(messages.CloseReason(code), nil, true)
+	s.e.leave()
+	late := time.NewTimer(closeMax)
+	defer late.Stop()
+	select {
+	case <-s.closed:
+	case <-late.C:
+	}
+}
+
+// Abort drops the stream without a word. OnClosed follows.
+func (s *Stream) Abort() { s.e.abort(fmt.Errorf("kcp: aborted: %w", net.ErrClosed)) }
+
+// LocalAddr is the address of the socket.
+func (s *Stream) LocalAddr() net.Addr { return s.local }
+
+// RemoteAddr is the host's address.
+func (s *Stream) RemoteAddr() net.Addr { return net.UDPAddrFromAddrPort(s.e.carrier.RemoteAddr()) }
+
+// ending implements owner.
+func (s *Stream) ending() { close(s.done) }
+
+// onMessage implements owner.
+func (s *Stream) onMessage(message []byte) { s.handler.OnMessage(message) }
+
+// onAlive implements owner; a client has no use for it.
+func (s *Stream) onAlive([]byte) {}
+
+// onDatagram implements owner.
+func (s *Stream) onDatagram(b []byte) { s.handler.OnDatagram(b) }
+
+// onClosed implements owner.
+func (s *Stream) onClosed(how ended) {
+	defer close(s.closed)
+	s.e.lock()
+	s.queue, s.head = nil, 0
+	byUs := s.byUs
+	s.e.leave()
+	end := StreamEnd{Code: how.code, Reason: how.text, Err: how.err}
+	if byUs || how.peerSaid {
+		end.Err = nil
+	}
+	s.handler.OnClosed(end)
+}
