@@ -2,13 +2,17 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
 	"time"
 
 	"troupe/cmd/troupe/internal/play"
+	"troupe/transport/client"
 )
 
 // defaultFleet is the one of host.Defaults.
@@ -26,7 +30,11 @@ type clientCommand struct {
 	Duration    time.Duration `placeholder:"D" help:"How long bots play. Without it: until Ctrl-C."`
 	Payload     int           `default:"64" placeholder:"BYTES" help:"Payload of the bots' messages (${default}; at least 31)."`
 	Group       int32         `placeholder:"G" help:"Join this group first. Bots join 1 unless told otherwise."`
-	Fast        bool          `help:"Use the fast channel (UDP). Bots then send every other message by it."`
+	Fast        bool          `help:"Use the fast channel. Bots then send every other message by it."`
+	Transport   string        `enum:"ws,wss,kcp,auto" default:"ws" help:"ws, wss, kcp, or auto: kcp, and wss where that does not get through (${default})."`
+	KCPAddr     string        `name:"kcp-addr" placeholder:"ADDR" help:"host:port of KCP. Without it: port 33402 where the game session is."`
+	CA          string        `name:"ca" placeholder:"FILE" help:"PEM certificates to trust for wss and kcp, instead of the system's."`
+	ServerName  string        `placeholder:"NAME" help:"Name that the host's certificate must carry. Without it: the one connected to."`
 	Quiet       bool          `short:"q" help:"Print less: only what is said; for bots only trouble and the table."`
 }
 
@@ -38,7 +46,14 @@ func (c *clientCommand) Run(s streams) error {
 	context.AfterFunc(ctx, stop)
 	o := play.Options{
 		API: c.API, Region: c.Region, Fleet: c.Fleet, Alias: c.Alias, GameSession: c.GameSession,
-		Player: c.Player, Group: c.Group, Fast: c.Fast, Quiet: c.Quiet,
+		Player: c.Player, Group: c.Group, Fast: c.Fast, Quiet: c.Quiet, KCPAddr: c.KCPAddr,
+	}
+	var err error
+	if o.Transport, err = client.ParseTransport(c.Transport); err != nil {
+		return err
+	}
+	if o.TLS, err = c.tls(); err != nil {
+		return err
 	}
 	if o.Fleet == "" && o.Alias == "" {
 		o.Fleet = defaultFleet
@@ -57,4 +72,21 @@ func (c *clientCommand) Run(s streams) error {
 	return play.Bots(ctx, play.BotOptions{
 		Options: o, Bots: c.Bots, Rate: c.Rate, Duration: c.Duration, PayloadBytes: c.Payload,
 	}, s.out)
+}
+
+// tls is what the host's certificate is checked against.
+func (c *clientCommand) tls() (*tls.Config, error) {
+	config := &tls.Config{ServerName: c.ServerName}
+	if c.CA == "" {
+		return config, nil
+	}
+	pem, err := os.ReadFile(c.CA)
+	if err != nil {
+		return nil, fmt.Errorf("--ca: %w", err)
+	}
+	config.RootCAs = x509.NewCertPool()
+	if !config.RootCAs.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("--ca: %s has no PEM certificate", c.CA)
+	}
+	return config, nil
 }

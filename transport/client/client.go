@@ -2,145 +2,57 @@ package client
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"io"
-	"net"
 	"sync"
-	"sync/atomic"
-	"time"
 
 	"troupe/messages/wire"
-)
-
-const (
-	// closePatience is how long Close waits for the host's part of the goodbye.
-	closePatience = time.Second
-	// writePatience is how long an answer to a ping may take to be written.
-	writePatience = 10 * time.Second
 )
 
 // Client is one connection of one player. It is made by Dial; its methods may be
 // called from any goroutine. Close or Abort must be called at the end.
 type Client struct {
-	// set once
-	ws     *socket
-	peer   int32
-	udp    *fastChannel // nil without Options.Fast
-	events chan Event
-	loops  sync.WaitGroup // of the fast channel
+	// set once, by Dial
+	transport Transport
+	link      link
+	peer      int32
+	fast      *fastChannel // nil without a fast channel
+	events    chan Event
+	login     chan loginAnswer // holds the answer to LOGIN
+
+	// owned by the caller of onUnit
+	answered bool // the first unit has come
 
 	leaving   chan struct{} // closed by Close and Abort: nobody takes events any more
 	leaveOnce sync.Once
-	stopping  chan struct{} // closed when the reading has ended
+	alive     context.Context // until the link has ended
+	ended     context.CancelFunc
 	done      chan struct{} // closed when every goroutine has ended
 	end       End           // valid once done is closed
 
-	stats struct {
-		sentReliable, sentFast, receivedReliable, receivedFast, stale, dropped, malformed atomic.Uint64
-	}
+	// mu is held while alive is ended, a helper is started, and a datagram is taken:
+	// the last two do not come after it.
+	mu      sync.Mutex
+	helpers sync.WaitGroup
+
+	reliable, datagrams channelCounters
 }
 
-// Dial opens a connection and logs in. The context bounds this alone. A login
-// that the host does not accept is ErrRefused.
-func Dial(ctx context.Context, o Options) (*Client, error) {
-	if err := o.check(); err != nil {
-		return nil, err
-	}
-	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", o.Addr)
-	if err != nil {
-		return nil, fmt.Errorf("client: %w", err)
-	}
-	cut := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		conn.SetDeadline(time.Unix(1, 0))
-		close(cut)
-	})
-	c, result, err := login(ctx, conn, &o)
-	if !stop() {
-		<-cut
-		err = errors.Join(ctx.Err(), err)
-	}
-	if err != nil {
-		conn.Close()
-		return nil, err
-	}
-	if o.Fast {
-		if c.udp, err = c.openFast(conn, int(result.FastPort)); err != nil {
-			conn.Close()
-			return nil, fmt.Errorf("client: fast channel: %w", err)
-		}
-	}
-	go c.run()
-	return c, nil
-}
-
-// login makes the WebSocket of an open connection and sends LOGIN.
-func login(ctx context.Context, conn net.Conn, o *Options) (*Client, wire.LoginResult, error) {
-	ws, err := upgrade(conn, o.Addr)
-	if err != nil {
-		return nil, wire.LoginResult{}, fmt.Errorf("client: opening handshake: %w", err)
-	}
-	events := o.EventsMax
-	if events == 0 {
-		events = eventsMaxDefault
-	}
+func newClient(t Transport, o *Options) *Client {
 	c := &Client{
-		ws: ws, events: make(chan Event, events),
-		leaving: make(chan struct{}), stopping: make(chan struct{}), done: make(chan struct{}),
+		transport: t, events: make(chan Event, o.EventsMax), login: make(chan loginAnswer, 1),
+		leaving: make(chan struct{}), done: make(chan struct{}),
 	}
-	unit := wire.AppendLogin(nil, &wire.Login{PlayerSessionID: o.PlayerSessionID, ClientVersion: wire.ClientVersion}, o.Payload)
-	if err := c.sendReliable(ctx, unit); err != nil {
-		return nil, wire.LoginResult{}, fmt.Errorf("client: login: %w", err)
+	c.alive, c.ended = context.WithCancel(context.Background())
+	if o.Fast || t == KCP { // a host may use that of KCP unasked
+		c.fast = &fastChannel{c: c, highest: -1, answered: make(chan struct{})}
 	}
-	result, err := c.awaitLogin()
-	if err != nil {
-		return nil, wire.LoginResult{}, fmt.Errorf("client: login: %w", err)
-	}
-	if !result.Success {
-		ws.writeControl(opClose, closePayload(codeNormal), closePatience)
-		return nil, wire.LoginResult{}, ErrRefused
-	}
-	c.peer = result.PeerID
-	return c, result, nil
-}
-
-// awaitLogin reads up to LOGIN_RESPONSE, which is the first packet there is.
-func (c *Client) awaitLogin() (wire.LoginResult, error) {
-	for {
-		op, payload, err := c.ws.read()
-		if err != nil {
-			return wire.LoginResult{}, err
-		}
-		switch op {
-		case opPing:
-			if err := c.ws.writeControl(opPong, payload, writePatience); err != nil {
-				return wire.LoginResult{}, err
-			}
-		case opClose:
-			code, reason := closeFrame(payload)
-			return wire.LoginResult{}, fmt.Errorf("%w: %s", ErrClosed, End{Code: code, Reason: reason})
-		case opBinary:
-			c.stats.receivedReliable.Add(1)
-			var h wire.Header
-			packet, err := wire.SplitUnit(payload)
-			if err == nil {
-				err = h.Parse(packet)
-			}
-			if err != nil {
-				return wire.LoginResult{}, err
-			}
-			if h.OpCode != wire.OpLoginResponse || h.Command != wire.CommandLoginResult {
-				return wire.LoginResult{}, fmt.Errorf("the host began with op code %s", wire.OpCode(h.OpCode))
-			}
-			return wire.ParseLoginResult(h.Inner)
-		}
-	}
+	return c
 }
 
 // PeerID is the player's number in the game session.
 func (c *Client) PeerID() int32 { return c.peer }
+
+// Transport is what the connection runs over: WS, WSS or KCP.
+func (c *Client) Transport() Transport { return c.transport }
 
 // Events are what was received, in order. The channel is closed at the end of
 // the connection; what still waits in it can be taken then.
@@ -159,70 +71,78 @@ func (c *Client) End() End {
 	}
 }
 
-// FastUp reports whether unreliable messages go by the fast channel.
-func (c *Client) FastUp() bool { return c.udp != nil && c.udp.up() }
+// FastUp reports whether messages of intent Fast go by the fast channel.
+func (c *Client) FastUp() bool { return c.fast != nil && c.fast.up() }
 
-// Stats returns what was counted so far.
-func (c *Client) Stats() Stats {
-	s := &c.stats
-	return Stats{
-		SentReliable: s.sentReliable.Load(), SentFast: s.sentFast.Load(),
-		ReceivedReliable: s.receivedReliable.Load(), ReceivedFast: s.receivedFast.Load(),
-		FastStale: s.stale.Load(), FastDropped: s.dropped.Load(), Malformed: s.malformed.Load(),
+// FastErr says why there will be no fast channel on this connection, or no
+// longer; nil while it is up, being set up, or was not asked for.
+func (c *Client) FastErr() error {
+	if c.fast == nil {
+		return nil
 	}
+	return c.fast.failure()
 }
 
-// Send sends one message. By WebSocket it waits until the kernel takes it; a
-// context that ends while it waits may leave half a message behind and so ends
-// the connection. That a message was sent does not mean that it arrives: the
-// connection may end before.
+// Send sends one message. That it was sent does not mean that it arrives: the
+// connection may end before. A fast message does not wait for the host. A reliable one waits
+// until the kernel takes it (WebSocket) or until there is room in the queue
+// (KCP). A context that ends while WebSocket waits may leave half a message
+// behind, and so ends the connection; with KCP it does not.
 func (c *Client) Send(ctx context.Context, m Message) error {
-	if len(m.Payload) > PayloadMax {
-		return ErrTooLarge
+	if err := m.check(); err != nil {
+		return err
 	}
 	h := wire.Header{
 		OpCode: m.OpCode, Sender: c.peer, TargetPlayer: m.TargetPlayer, TargetGroup: m.TargetGroup, Payload: m.Payload,
 	}
-	if !m.Reliable && len(m.Payload) <= FastPayloadMax && c.FastUp() {
-		return c.udp.send(func(seq int32) []byte {
+	if m.Intent == Fast && len(m.Payload) <= FastPayloadMax && c.FastUp() {
+		c.fast.send(func(dst []byte, seq int32) []byte {
 			h.Sequence = seq
-			return wire.AppendMessage(nil, &h)
+			return wire.AppendMessage(dst, &h)
 		})
+		return nil
 	}
 	h.Reliable = true
-	return c.sendReliable(ctx, wire.AppendMessage(nil, &h))
+	b := buffers.Get().(*[]byte)
+	defer buffers.Put(b)
+	*b = wire.AppendMessage((*b)[:0], &h)
+	return c.sendReliable(ctx, *b)
 }
+
+// buffers hold one message while it is sent.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
 // JoinGroup asks to join a group, a positive number. An EventMembership tells
 // what came of it.
 func (c *Client) JoinGroup(ctx context.Context, group int32) error {
-	return c.group(ctx, wire.OpJoinGroup, group)
+	return c.group(ctx, wire.OpJoinGroup, group, 1)
 }
 
-// LeaveGroup asks to leave a group.
+// LeaveGroup asks to leave a group. The members that remain get an
+// EventMembership.
 func (c *Client) LeaveGroup(ctx context.Context, group int32) error {
-	return c.group(ctx, wire.OpLeaveGroup, group)
+	return c.group(ctx, wire.OpLeaveGroup, group, 1)
 }
 
-// RequestMembership asks who is in a group; the answer is an EventMembership.
+// RequestMembership asks who is in a group, which may be AllPlayers; the answer
+// is an EventMembership.
 func (c *Client) RequestMembership(ctx context.Context, group int32) error {
-	return c.group(ctx, wire.OpRequestGroupMembership, group)
+	return c.group(ctx, wire.OpRequestGroupMembership, group, AllPlayers)
 }
 
-// group sends a group command, always by WebSocket: official clients prefer the
-// fast channel, where it may be lost.
-func (c *Client) group(ctx context.Context, op, group int32) error {
+// group sends a group command, always reliably: official clients prefer the fast
+// channel, where it may be lost.
+func (c *Client) group(ctx context.Context, op, group, least int32) error {
+	if err := checkGroup(group, least); err != nil {
+		return err
+	}
 	return c.sendReliable(ctx, wire.AppendGroupCommand(nil, op, group, c.peer, 0, true))
 }
 
 func (c *Client) sendReliable(ctx context.Context, unit []byte) error {
-	if err := c.ws.acquire(ctx); err != nil {
-		return err
-	}
-	defer c.ws.release()
-	err := c.ws.write(ctx, opBinary, unit)
+	err := c.link.send(ctx, unit)
 	if err == nil {
-		c.stats.sentReliable.Add(1)
+		c.reliable.countSent(len(unit))
 	}
 	return err
 }
@@ -231,38 +151,36 @@ func (c *Client) sendReliable(ctx context.Context, unit []byte) error {
 // goroutine is left: at most about two seconds later.
 func (c *Client) Close() {
 	c.leaveOnce.Do(func() { close(c.leaving) })
-	if c.ws.writeControl(opClose, closePayload(codeNormal), closePatience) == nil {
-		timer := time.NewTimer(closePatience)
-		defer timer.Stop()
-		select {
-		case <-c.done:
-		case <-timer.C:
-		}
-	}
-	c.ws.conn.Close()
+	c.link.close()
 	<-c.done
 }
 
-// Abort drops the connection without a goodbye, by a TCP reset, and returns when
-// no goroutine is left. To the host it is a loss: the player may come back.
+// Abort drops the connection without a goodbye and returns when no goroutine is
+// left. To the host it is a loss: the player may come back.
 func (c *Client) Abort() {
 	c.leaveOnce.Do(func() { close(c.leaving) })
-	if tcp, ok := c.ws.conn.(*net.TCPConn); ok {
-		tcp.SetLinger(0)
-	}
-	c.ws.conn.Close()
+	c.link.abort()
 	<-c.done
 }
 
-// run is the reader. It ends with the connection and takes the rest with it.
-func (c *Client) run() {
-	end := c.readAll()
-	c.ws.conn.Close()
-	close(c.stopping)
-	if c.udp != nil {
-		c.udp.close()
+// spawn starts a helper that ends soon after alive; none starts after that.
+func (c *Client) spawn(helper func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.alive.Err() == nil {
+		c.helpers.Go(helper)
 	}
-	c.loops.Wait()
+}
+
+// onEnd is called by the link, last.
+func (c *Client) onEnd(end End) {
+	c.mu.Lock()
+	c.ended()
+	c.mu.Unlock()
+	if c.fast != nil {
+		c.fast.close()
+	}
+	c.helpers.Wait()
 	select {
 	case <-c.leaving:
 		end.Local, end.Err = true, nil
@@ -271,97 +189,4 @@ func (c *Client) run() {
 	c.end = end
 	close(c.events)
 	close(c.done)
-}
-
-func (c *Client) readAll() End {
-	for {
-		op, payload, err := c.ws.read()
-		if err != nil {
-			if errors.Is(err, errProtocol) {
-				c.ws.writeControl(opClose, closePayload(codeProtocolError), closePatience)
-			}
-			return End{Err: err}
-		}
-		switch op {
-		case opBinary:
-			c.stats.receivedReliable.Add(1)
-			c.packet(payload, nil)
-		case opText:
-			c.stats.malformed.Add(1) // no host sends text
-		case opPing:
-			if err := c.ws.writeControl(opPong, payload, writePatience); err != nil && !errors.Is(err, ErrClosed) {
-				return End{Err: err}
-			}
-		case opClose:
-			return c.goodbye(payload)
-		}
-	}
-}
-
-// goodbye answers the host's close frame and gives it a moment to close TCP,
-// which is its part.
-func (c *Client) goodbye(payload []byte) End {
-	code, reason := closeFrame(payload)
-	c.ws.writeControl(opClose, payload[:min(2, len(payload))], closePatience)
-	c.ws.conn.SetReadDeadline(time.Now().Add(closePatience))
-	io.Copy(io.Discard, c.ws.br)
-	return End{Code: code, Reason: reason}
-}
-
-// packet handles one unit; via is nil for the WebSocket.
-func (c *Client) packet(unit []byte, via *fastChannel) {
-	var h wire.Header
-	packet, err := wire.SplitUnit(unit)
-	if err == nil {
-		err = h.Parse(packet)
-	}
-	if err != nil {
-		c.stats.malformed.Add(1)
-		return
-	}
-	fast := via != nil
-	if fast && !via.fresh(h.Sequence) {
-		c.stats.stale.Add(1)
-		return
-	}
-	switch h.OpCode {
-	case wire.OpServerAck:
-		if via == nil {
-			via = c.udp // the handshake may be answered by WebSocket
-		}
-		if via != nil && via.acknowledge() {
-			c.emit(Event{Kind: EventFastUp, Sender: h.Sender, Fast: fast})
-		}
-	case wire.OpGroupMembershipUpdate:
-		m, err := wire.ParseMembership(h.Inner)
-		if err != nil {
-			c.stats.malformed.Add(1)
-			return
-		}
-		c.emit(Event{Kind: EventMembership, Sender: h.Sender, Fast: fast, Group: m.Group, Players: m.Players})
-	case wire.OpLoginResponse, wire.OpPingResult, wire.OpVerifyIdentityResponse:
-		// nothing to do
-	default:
-		c.emit(Event{
-			Kind: EventMessage, Sender: h.Sender, Fast: fast, OpCode: h.OpCode, TargetPlayer: h.TargetPlayer,
-			TargetGroup: h.TargetGroup, Payload: append([]byte(nil), h.Payload...),
-		})
-	}
-}
-
-// emit hands on an event, by the policy of the package comment.
-func (c *Client) emit(e Event) {
-	if e.Fast && e.Kind != EventFastUp {
-		select {
-		case c.events <- e:
-		default:
-			c.stats.dropped.Add(1)
-		}
-		return
-	}
-	select {
-	case c.events <- e:
-	case <-c.leaving:
-	case <-c.stopping:
-	}
 }

@@ -1,46 +1,86 @@
-// Package client is a player's side of the Realtime protocol: log in with a
-// player session id, send and receive messages, join and leave groups.
+// Package client is the SDK for players written in Go: log in to a game session
+// with a player session id, send and receive messages, join and leave groups.
 //
 //	c, err := client.Dial(ctx, client.Options{Addr: "127.0.0.1:1900", PlayerSessionID: id})
-//	...
+//	if err != nil {
+//		return err // errors.Is(err, client.ErrRefused): the seat is not ours
+//	}
 //	defer c.Close()
-//	err = c.Send(ctx, client.Message{OpCode: 1, TargetGroup: client.AllPlayers, Payload: []byte("hi"), Reliable: true})
+//	err = c.Send(ctx, client.Message{OpCode: 1, TargetGroup: client.AllPlayers, Payload: []byte("hi")})
 //	for e := range c.Events() {
 //		...
 //	}
 //
-// # Channels
+// Address and player session id come from the service API (CreatePlayerSession),
+// normally by way of the game's backend.
 //
-// Reliable messages go by WebSocket. With Options.Fast a UDP socket is opened
-// beside it and the handshake of the official clients runs in the background:
-// until it succeeds, and for payloads above FastPayloadMax, unreliable messages
-// go by WebSocket too. Messages of the fast channel may be lost; those that
-// arrive late are dropped.
+// # Transports
+//
+// Options.Transport says what the connection runs over, Client.Transport what it
+// does run over:
+//
+//	WS    WebSocket over TCP, in plain text
+//	WSS   WebSocket over TLS; Options.TLS holds roots and server name
+//	KCP   KCP inside DTLS over UDP, which recovers faster from loss; port 33402,
+//	      with the same roots and server name
+//	Auto  KCP, or WSS where KCP does not get through within Options.AutoTimeout
+//
+// Auto takes any answer of the host as final: a login that was refused over KCP
+// is refused. An attempt over KCP that took too long is dropped before WSS is
+// tried; if the host had let it in, the second login takes it over.
+//
+// # Delivery
+//
+// A message goes to a player, to a group, or to the game's own code (Server), and
+// its Intent is Reliable or Fast. Reliable ones go by the reliable channel of the
+// transport. Fast ones go by the fast channel, where they may be lost, and are
+// dropped if they arrive late; but only with Options.Fast, once it is up, and up
+// to FastPayloadMax. Otherwise they go by the reliable channel, too.
+//
+// The fast channel depends on the transport:
+//
+//	WS    plain UDP; the handshake of the official clients runs in the background
+//	WSS   DTLS, which trusts what the login brought and nothing else; also in the
+//	      background
+//	KCP   datagrams beside KCP, ready after Dial
+//
+// EventFastUp tells when it is up. EventFastDown tells that there is none or no
+// longer, and FastErr why; the connection goes on without. Over plain UDP nothing
+// tells of a path that is dead: the handshake is just never answered.
 //
 // # Events and back-pressure
 //
 // Events is a channel of Options.EventsMax places. When they are all taken, an
-// event that came by WebSocket waits, and with it the reading of the WebSocket:
-// nothing reliable is dropped here. A program that stops taking events will
-// then be slow in the eyes of the host, which closes such connections. What came
-// by the fast channel is dropped instead, and counted in Stats.FastDropped.
+// event of the reliable channel waits, and with it the reading: nothing reliable
+// is dropped here. A program that stops taking events will then be slow in the
+// eyes of the host, which closes such connections. What came by the fast channel
+// is dropped instead, and counted in ChannelStats.Dropped. Events of one channel
+// come in order; between the two there is none.
 //
 // # Ending
 //
-// Close leaves the game session; Abort drops the connection, as a crash or a
-// dead network would. Either way, and when the host or the network ends it,
-// Events is closed and End tells why. A Client is one connection: whoever wants
-// to come back dials again with the same player session id. The contract that
-// makes this lossless, TLS and DTLS, and KCP are not here yet.
+// Close leaves the game session; Abort drops the connection, as a crash or a dead
+// network would, and the host holds the seat for a while. Either way, and when the
+// host or the network ends it, Events is closed and End tells why: the host's
+// close code and reason, or an error, and with Retry what to do next. A host that
+// is silent for Options.SilenceMax counts as gone.
 //
-// # Goroutines
+// A Client is one connection: it does not come back by itself. Whoever wants to
+// dials again, with the same player session id; the host then goes on with the
+// same peer, groups, and the messages it holds.
 //
-// A Client has one goroutine, and two more with Options.Fast until the handshake
-// is done, then one. None is left when Close or Abort has returned, or, if the
+// # Goroutines and time
+//
+// A context given to a method bounds that call, and Dial leaves nothing behind
+// when it ends. A Client has a goroutine or two beside those of the handshake of
+// a fast channel. None is left when Close or Abort has returned, or, if the
 // connection ended by itself, once Done is closed.
 //
-// The WebSocket side is written here and not taken from the library that the
-// host uses for its handshake: that one closes TCP right after its close frame,
-// which can turn a leave into a reset, and its dialling leaks a goroutine when
-// it times out.
+// # What is written here
+//
+// The WebSocket side is, and is not taken from the library that the host uses for
+// its handshake: that one closes TCP right after its close frame, which can turn
+// a leave into a reset, and its dialling leaks a goroutine when it times out. DTLS
+// is transport/dtls, KCP is transport/kcp. This package knows no other part of a
+// host, and nothing of the service API.
 package client

@@ -15,19 +15,20 @@ const (
 	EventMessage EventKind = iota + 1
 	// EventMembership tells who is in a group now.
 	EventMembership
-	// EventFastUp tells that unreliable messages go by the fast channel from now on.
+	// EventFastUp tells that messages of intent Fast go by the fast channel from
+	// now on.
 	EventFastUp
+	// EventFastDown tells that they do not, or no longer, for the rest of this
+	// connection. Client.FastErr says why.
+	EventFastDown
 )
+
+var eventNames = [...]string{"", "message", "membership", "fast up", "fast down"}
 
 // String returns the kind's name.
 func (k EventKind) String() string {
-	switch k {
-	case EventMessage:
-		return "message"
-	case EventMembership:
-		return "membership"
-	case EventFastUp:
-		return "fast up"
+	if k > 0 && int(k) < len(eventNames) {
+		return eventNames[k]
 	}
 	return "invalid(" + strconv.Itoa(int(k)) + ")"
 }
@@ -54,14 +55,14 @@ type Event struct {
 
 // End tells how a connection ended.
 type End struct {
-	// Code is the close code of the host's close frame, 0 if it sent none.
-	// Troupe's own codes are messages.CloseReason.
+	// Code is the close code of the host's goodbye, 0 if it said none. Troupe's own
+	// codes are messages.CloseReason, on every transport.
 	Code uint16
-	// Reason is the text of that frame.
+	// Reason is the text of the goodbye.
 	Reason string
 	// Local says that Close or Abort was called before.
 	Local bool
-	// Err is what ended the reading; nil after a close frame, Close or Abort.
+	// Err is what broke the connection; nil after a goodbye, Close or Abort.
 	Err error
 }
 
@@ -91,18 +92,4 @@ func (e End) String() string {
 		return "connection lost: " + e.Err.Error()
 	}
 	return "open"
-}
-
-// Stats are counts of packets since Dial, those of the protocol's own included.
-type Stats struct {
-	SentReliable     uint64 // by WebSocket
-	SentFast         uint64 // by UDP
-	ReceivedReliable uint64
-	ReceivedFast     uint64
-	// FastStale came late on the fast channel and were dropped.
-	FastStale uint64
-	// FastDropped found no place for their event.
-	FastDropped uint64
-	// Malformed could not be read.
-	Malformed uint64
 }

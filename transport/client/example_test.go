@@ -2,10 +2,12 @@ package client_test
 
 import (
 	"context"
+	"crypto/tls"
 	"fmt"
 	"log"
 	"time"
 
+	"troupe/messages"
 	"troupe/transport/client"
 )
 
@@ -33,11 +35,117 @@ func Example() {
 		players = append(players, c)
 	}
 
-	hello := client.Message{OpCode: 1, TargetGroup: client.AllPlayers, Payload: []byte("hello"), Reliable: true}
+	hello := client.Message{OpCode: 1, TargetGroup: client.AllPlayers, Payload: []byte("hello")}
 	if err := players[0].Send(ctx, hello); err != nil {
 		log.Fatal(err)
 	}
 	e := <-players[1].Events()
 	fmt.Printf("peer %d hears from peer %d: %s\n", players[1].PeerID(), e.Sender, e.Payload)
 	// Output: peer 2 hears from peer 1: hello
+}
+
+// Groups are joined by asking; everybody in the group is told who is in it now.
+func ExampleClient_JoinGroup() {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	game, err := startGame(ctx, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer game.host.Close()
+	c, err := game.join(ctx, "ann", client.Options{Addr: game.host.Addrs().WS})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+
+	const team = 7
+	if err := c.JoinGroup(ctx, team); err != nil {
+		log.Fatal(err)
+	}
+	if err := c.Send(ctx, client.Message{OpCode: 1, TargetGroup: team, Payload: []byte("anybody here?")}); err != nil {
+		log.Fatal(err)
+	}
+	for e := range c.Events() {
+		switch e.Kind {
+		case client.EventMembership:
+			fmt.Println("members of group", e.Group, "are", e.Players)
+		case client.EventMessage:
+			fmt.Printf("peer %d to group %d: %s\n", e.Sender, e.TargetGroup, e.Payload)
+			c.Close()
+		}
+	}
+	// Output:
+	// members of group 7 are [1]
+	// peer 1 to group 7: anybody here?
+}
+
+// A host with a private certificate authority is reached over TLS with its roots.
+func ExampleDial_secure() {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	game, err := startGame(ctx, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer game.host.Close()
+	addr, stop, err := tlsFront(game.host.Addrs().WS)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer stop()
+
+	c, err := game.join(ctx, "ann", client.Options{
+		Addr:      addr,
+		Transport: client.WSS,
+		TLS:       &tls.Config{RootCAs: authority().Roots()},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	fmt.Println("peer", c.PeerID(), "over", c.Transport())
+	// Output: peer 1 over wss
+}
+
+// When the connection ends, End says why, and whether to log in again.
+func ExampleClient_End() {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	game, err := startGame(ctx, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer game.host.Close()
+	id, err := game.seat(ctx, "ann")
+	if err != nil {
+		log.Fatal(err)
+	}
+	o := client.Options{Addr: game.host.Addrs().WS, PlayerSessionID: id}
+	c, err := client.Dial(ctx, o)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	elsewhere, err := client.Dial(ctx, o) // the same player, on another device
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer elsewhere.Close()
+
+	for range c.Events() {
+	}
+	end := c.End()
+	fmt.Println(end)
+	switch end.Retry() {
+	case messages.RetryResume:
+		fmt.Println("log in again, now")
+	case messages.RetryLater:
+		fmt.Println("log in again, but wait first")
+	case messages.RetryNever:
+		fmt.Println("it is over")
+	}
+	// Output:
+	// closed by the host: 4001 taken_over
+	// it is over
 }

@@ -1,110 +1,120 @@
 package client
 
 import (
-	"errors"
-	"fmt"
-	"net"
+	"context"
 	"sync"
 	"time"
 
 	"troupe/messages/wire"
 )
 
-// Retries of UDP_CONNECT, as the official clients do them (realtime.md 7.1).
+// Repeats of a handshake's packet, as the official clients do them for UDP
+// (realtime.md 7.1).
 const (
-	retryFirst = 100 * time.Millisecond
-	retryMax   = 5 * time.Second
+	repeatFirst = 100 * time.Millisecond
+	repeatMax   = 5 * time.Second
 )
 
-// fastChannel is the plain UDP side of one login.
+// fastPath is the way of the fast channel: a UDP socket, a DTLS association of
+// its own, or that of KCP.
+type fastPath interface {
+	// write sends one datagram, which it does not keep, or reports that it did not.
+	// It does not block.
+	write(unit []byte) bool
+	close()
+}
+
+// fastChannel is the fast channel of one login: numbers (realtime.md 9) and how
+// far it is.
 type fastChannel struct {
-	c    *Client
-	conn *net.UDPConn // connected to the host
+	c        *Client
+	answered chan struct{} // closed when the host has answered
 
-	acked chan struct{} // closed when the host has answered
-
+	mu sync.Mutex
 	// guarded by mu, so that numbers and datagrams go in the same order
-	mu      sync.Mutex
+	path    fastPath // nil before open and after close
+	state   fastState
+	awaits  int32 // op code of the answer
 	next    int32 // number of the next packet sent
 	highest int32 // highest number received
-	isUp    bool
+	buf     []byte
+	err     error // of fastDown
 }
 
-// openFast opens the socket beside a logged-in WebSocket: from the same address,
-// because the host may insist on it, to the same machine.
-func (c *Client) openFast(tcp net.Conn, port int) (*fastChannel, error) {
-	if port < 1 || port > 65535 {
-		return nil, fmt.Errorf("the host announced port %d", port)
-	}
-	local, ok1 := tcp.LocalAddr().(*net.TCPAddr)
-	remote, ok2 := tcp.RemoteAddr().(*net.TCPAddr)
-	if !ok1 || !ok2 {
-		return nil, errors.New("not a TCP connection")
-	}
-	conn, err := net.DialUDP("udp", &net.UDPAddr{IP: local.IP, Zone: local.Zone}, &net.UDPAddr{IP: remote.IP, Port: port, Zone: remote.Zone})
-	if err != nil {
-		return nil, err
-	}
-	f := &fastChannel{c: c, conn: conn, acked: make(chan struct{}), highest: -1}
-	c.loops.Go(f.readAll)
-	c.loops.Go(f.connect)
-	return f, nil
-}
+type fastState uint8
 
-func (f *fastChannel) close() { f.conn.Close() }
+const (
+	fastNew fastState = iota // nothing was sent
+	fastAsked
+	fastUp
+	fastDown
+)
 
-func (f *fastChannel) up() bool {
+// open gives the channel its way, which it owns from then on; false when it is
+// closed already. Awaits is the op code of the host's answer, 0 for a way that
+// needs none.
+func (f *fastChannel) open(path fastPath, awaits int32) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.isUp
+	if f.state != fastNew {
+		return false
+	}
+	f.path, f.awaits, f.state = path, awaits, fastAsked
+	if awaits == 0 {
+		f.state = fastUp
+	}
+	return true
 }
 
-// connect repeats UDP_CONNECT until it is answered.
-func (f *fastChannel) connect() {
-	for delay := retryFirst; ; delay = min(2*delay, retryMax) {
-		// An error is as good as a lost datagram.
-		f.send(func(seq int32) []byte { return wire.AppendUDPConnect(nil, f.c.peer, seq) })
+// answer takes the host's answer; only the first one counts.
+func (f *fastChannel) answer(op int32, accepted bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.state != fastAsked || op != f.awaits {
+		return
+	}
+	f.state = fastUp
+	if !accepted {
+		f.state, f.err = fastDown, ErrFastRefused
+	}
+	close(f.answered)
+}
+
+// ask repeats a packet, each time with a new number, until the host answers, or
+// lost is closed, or the connection ends.
+func (f *fastChannel) ask(lost <-chan struct{}, packet func(dst []byte, seq int32) []byte) {
+	for delay := repeatFirst; ; delay = min(2*delay, repeatMax) {
+		f.send(packet)
 		timer := time.NewTimer(delay)
 		select {
 		case <-timer.C:
-		case <-f.acked:
-			timer.Stop()
-			return
-		case <-f.c.stopping:
-			timer.Stop()
-			return
+			continue
+		case <-f.answered:
+		case <-lost:
+		case <-f.c.alive.Done():
 		}
+		timer.Stop()
+		return
 	}
 }
 
-// acknowledge answers the host's first answer and reports whether it was that.
-func (f *fastChannel) acknowledge() bool {
-	f.mu.Lock()
-	first := !f.isUp
-	f.isUp = true
-	f.mu.Unlock()
-	if first {
-		close(f.acked)
-		f.send(func(seq int32) []byte { return wire.AppendClientAck(nil, f.c.peer, seq) })
-	}
-	return first
-}
-
-// send numbers and sends one packet. That a datagram is lost is no error, but
-// that the connection has ended is.
-func (f *fastChannel) send(unit func(seq int32) []byte) error {
+// send numbers and sends one packet. That it is lost is no error.
+func (f *fastChannel) send(packet func(dst []byte, seq int32) []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	_, err := f.conn.Write(unit(f.next))
-	f.next++
-	if errors.Is(err, net.ErrClosed) {
-		return ErrClosed
+	if f.path == nil {
+		return
 	}
-	f.c.stats.sentFast.Add(1)
-	return nil
+	f.buf = packet(f.buf[:0], f.next)
+	f.next++
+	if !f.path.write(f.buf) {
+		f.c.datagrams.unsent.Add(1)
+		return
+	}
+	f.c.datagrams.countSent(len(f.buf))
 }
 
-// fresh applies the sequence rule (realtime.md 9).
+// fresh applies the rule of sequence numbers.
 func (f *fastChannel) fresh(seq int32) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -115,25 +125,51 @@ func (f *fastChannel) fresh(seq int32) bool {
 	return true
 }
 
-// readAll receives until the socket is closed. Other errors tell of datagrams
-// that did not get through; they are ignored, but not in a tight loop.
-func (f *fastChannel) readAll() {
-	buf := make([]byte, 64<<10)
-	for {
-		n, err := f.conn.Read(buf)
-		switch {
-		case err == nil:
-			f.c.stats.receivedFast.Add(1)
-			f.c.packet(buf[:n], f)
-		case errors.Is(err, net.ErrClosed):
-			return
-		default:
-			timer := time.NewTimer(10 * time.Millisecond)
-			select {
-			case <-timer.C:
-			case <-f.c.stopping:
-			}
-			timer.Stop()
-		}
+func (f *fastChannel) up() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.state == fastUp
+}
+
+func (f *fastChannel) failure() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.err
+}
+
+// announce tells the program that the channel is up; by a helper, because it may
+// wait.
+func (f *fastChannel) announce() {
+	f.c.emit(Event{Kind: EventFastUp, Sender: wire.ServerPeer})
+}
+
+// fail ends the channel, but not the connection, and tells the program; by a
+// helper, because that may wait. A refusal before counts as the reason.
+func (f *fastChannel) fail(err error) {
+	f.close()
+	if f.c.alive.Err() != nil {
+		return
 	}
+	f.mu.Lock()
+	if f.err == nil {
+		f.err = err
+	}
+	f.mu.Unlock()
+	f.c.emit(Event{Kind: EventFastDown, Sender: wire.ServerPeer})
+}
+
+// close ends the way. Idempotent.
+func (f *fastChannel) close() {
+	f.mu.Lock()
+	path := f.path
+	f.path, f.state = nil, fastDown
+	f.mu.Unlock()
+	if path != nil {
+		path.close()
+	}
+}
+
+// within derives a context that also ends after d.
+func (c *Client) within(d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(c.alive, d)
 }

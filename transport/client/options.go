@@ -1,12 +1,17 @@
 package client
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"math"
 	"net"
+	"strconv"
+	"time"
 	"unicode/utf8"
 
 	"troupe/messages/wire"
+	"troupe/transport/dtls"
 )
 
 // Reserved ids and limits of the protocol.
@@ -17,58 +22,188 @@ const (
 	AllPlayers = wire.AllPlayers
 	// PayloadMax is the largest payload of a message, in bytes.
 	PayloadMax = wire.PayloadMax
-	// FastPayloadMax is the largest payload that goes by the fast channel.
+	// FastPayloadMax is the largest payload that goes by the fast channel, in bytes.
 	FastPayloadMax = wire.FastPayloadMax
+	// KCPPort is the default port of KCP.
+	KCPPort = 33402
 )
 
-// Errors of Dial and Send. They match with errors.Is.
-var (
-	// ErrRefused: the host did not accept the login.
-	ErrRefused = errors.New("client: login refused")
-	// ErrClosed: the connection has ended; it matches net.ErrClosed.
-	ErrClosed = fmt.Errorf("client: connection has ended: %w", net.ErrClosed)
-	// ErrTooLarge: a payload is larger than PayloadMax.
-	ErrTooLarge = fmt.Errorf("client: payload is larger than %d bytes", PayloadMax)
+// Transport is what the reliable channel of a connection runs over.
+type Transport uint8
+
+// Transports.
+const (
+	WS   Transport = iota + 1 // WebSocket over TCP; the default
+	WSS                       // WebSocket over TLS
+	KCP                       // KCP inside DTLS, over UDP
+	Auto                      // KCP, or WSS where KCP does not get through
 )
 
-// eventsMaxDefault holds a second of a busy room: 50 players at 20 Hz.
-const eventsMaxDefault = 1024
+var transportNames = [...]string{"", "ws", "wss", "kcp", "auto"}
 
-// Options are what Dial needs.
+// String returns the short name, as ParseTransport reads it.
+func (t Transport) String() string {
+	if t > 0 && int(t) < len(transportNames) {
+		return transportNames[t]
+	}
+	return "invalid(" + strconv.Itoa(int(t)) + ")"
+}
+
+// ParseTransport reads ws, wss, kcp or auto.
+func ParseTransport(name string) (Transport, error) {
+	for t := WS; t <= Auto; t++ {
+		if t.String() == name {
+			return t, nil
+		}
+	}
+	return 0, fmt.Errorf("client: %q is no transport: ws, wss, kcp or auto", name)
+}
+
+// Defaults of Options.
+const (
+	// eventsMaxDefault holds a second of a busy room: 50 players at 20 Hz.
+	eventsMaxDefault = 1024
+	// dialTimeoutDefault is a little more than a host waits for a LOGIN (D3).
+	dialTimeoutDefault = 15 * time.Second
+	// autoTimeoutDefault gives a DTLS handshake a few retransmissions.
+	autoTimeoutDefault = 3 * time.Second
+	// silenceMaxDefault is five pings of a host with default settings.
+	silenceMaxDefault = 15 * time.Second
+)
+
+// Options are what Dial needs. Addr and PlayerSessionID are required; the zero
+// value of everything else is its default.
 type Options struct {
-	// Addr is the host:port of the game session, as its player session tells it.
+	// Addr is the host:port of ws or wss, as the player session tells it: IP
+	// address and port for ws, DNS name and port for wss.
 	Addr string
 	// PlayerSessionID is the seat to take, psess-...
 	PlayerSessionID string
 	// Payload goes to the game's onPlayerConnect; at most PayloadMax bytes.
 	Payload []byte
-	// Fast opens the fast channel over plain UDP.
+
+	// Transport is WS, WSS, KCP or Auto; default WS.
+	Transport Transport
+	// KCPAddr is the host:port of KCP; default the host of Addr and KCPPort.
+	KCPAddr string
+	// TLS is used as it is for wss, except for its NextProtos. For DTLS, which is
+	// KCP and the fast channel of wss, ServerName is taken from it, and for KCP
+	// RootCAs. The default trusts the system's roots and the name dialled. It is
+	// not changed.
+	TLS *tls.Config
+	// Sessions remembers DTLS sessions, so that a connection that is made again
+	// saves a round trip and a key exchange; default none. To be shared by the
+	// dials of one program.
+	Sessions *dtls.Sessions
+
+	// Fast sends messages of intent Fast by the fast channel once it is up. Without
+	// it they go by the reliable channel.
 	Fast bool
 	// EventsMax is how many events wait for the program (see the package
-	// comment); 0 is 1024.
+	// comment); default 1024.
 	EventsMax int
+
+	// DialTimeout bounds Dial beside its context; default 15 s.
+	DialTimeout time.Duration
+	// AutoTimeout is how long Auto tries KCP, the login included: default 3 s, and
+	// never more than a third of what Dial has left.
+	AutoTimeout time.Duration
+	// SilenceMax is how long nothing may come from the host before the connection
+	// counts as lost. A host pings every 3 s, unless its game says otherwise;
+	// default 15 s.
+	SilenceMax time.Duration
 }
 
-func (o *Options) check() error {
+// withDefaults returns o with its zero values filled in, or says what is wrong.
+func (o Options) withDefaults() (Options, error) {
+	host, _, err := net.SplitHostPort(o.Addr)
 	switch {
+	case err != nil:
+		return o, fmt.Errorf("client: Options.Addr: %w", err)
 	case o.PlayerSessionID == "" || !utf8.ValidString(o.PlayerSessionID):
-		return errors.New("client: Options.PlayerSessionID must be text")
+		return o, errors.New("client: Options.PlayerSessionID must be text")
 	case len(o.Payload) > PayloadMax:
-		return ErrTooLarge
-	case o.EventsMax < 0:
-		return errors.New("client: Options.EventsMax must not be negative")
+		return o, ErrTooLarge
+	case o.Transport > Auto:
+		return o, fmt.Errorf("client: Options.Transport is %s", o.Transport)
+	case o.EventsMax < 0 || o.DialTimeout < 0 || o.AutoTimeout < 0 || o.SilenceMax < 0:
+		return o, errors.New("client: Options.EventsMax and the times must not be negative")
 	}
-	return nil
+	setDefault(&o.Transport, WS)
+	setDefault(&o.KCPAddr, net.JoinHostPort(host, strconv.Itoa(KCPPort)))
+	setDefault(&o.EventsMax, eventsMaxDefault)
+	setDefault(&o.DialTimeout, dialTimeoutDefault)
+	setDefault(&o.AutoTimeout, autoTimeoutDefault)
+	setDefault(&o.SilenceMax, silenceMaxDefault)
+	if _, _, err := net.SplitHostPort(o.KCPAddr); err != nil {
+		return o, fmt.Errorf("client: Options.KCPAddr: %w", err)
+	}
+	return o, nil
 }
+
+func setDefault[T comparable](field *T, value T) {
+	if *field == *new(T) {
+		*field = value
+	}
+}
+
+// serverName is the name that the certificate of whoever is at addr must carry.
+func (o *Options) serverName(addr string) string {
+	if o.TLS != nil && o.TLS.ServerName != "" {
+		return o.TLS.ServerName
+	}
+	host, _, _ := net.SplitHostPort(addr)
+	return host
+}
+
+// Intent says how a message is to be delivered.
+type Intent uint8
+
+// Intents. The zero value counts as Reliable; messages of the official clients
+// are Fast unless told otherwise.
+const (
+	// Reliable messages arrive in order, or the connection ends.
+	Reliable Intent = iota + 1
+	// Fast messages may be lost, and are dropped if they come late. They go by the
+	// reliable channel while the fast one is not up, and above FastPayloadMax.
+	Fast
+)
 
 // Message is an application message to send.
 type Message struct {
-	OpCode int32 // positive for the game's own
+	// OpCode is the game's own, a positive number; 0 and negative numbers that the
+	// protocol does not use are possible.
+	OpCode int32
 	// TargetPlayer is a peer id, Server, or 0; it comes before TargetGroup.
 	TargetPlayer int32
 	// TargetGroup is a group that the player is in, AllPlayers, or 0.
 	TargetGroup int32
-	Payload     []byte // not kept
-	// Reliable sends by WebSocket; else by the fast channel if that is possible.
-	Reliable bool
+	// Payload is not kept; at most PayloadMax bytes.
+	Payload []byte
+	Intent  Intent
+}
+
+// check says what of a message the host would drop without a word.
+func (m *Message) check() error {
+	switch {
+	case len(m.Payload) > PayloadMax:
+		return ErrTooLarge
+	case m.TargetPlayer == wire.NoPeer && m.TargetGroup == wire.NoGroup:
+		return ErrNoTarget
+	case m.TargetPlayer < Server || m.TargetGroup < AllPlayers:
+		return ErrNoTarget
+	case wire.ServerOnly(m.OpCode) || wire.BuiltIn(m.OpCode, wire.CommandNone):
+		return ErrOpCode
+	case m.Intent > Fast:
+		return fmt.Errorf("client: Message.Intent is %d", m.Intent)
+	}
+	return nil
+}
+
+// checkGroup says whether a player can ask about a group from min upwards.
+func checkGroup(group, min int32) error {
+	if group == wire.NoGroup || group < min {
+		return fmt.Errorf("client: group %d: want 1 to %d", group, math.MaxInt32)
+	}
+	return nil
 }

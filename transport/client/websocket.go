@@ -55,11 +55,12 @@ type socket struct {
 	// held by the holder of lock
 	frame  []byte
 	closed bool // a close frame was written, or a write failed
+	broken bool // a write failed
 }
 
-// upgrade does the opening handshake on an open connection. Deadlines are the
-// caller's.
-func upgrade(conn net.Conn, addr string) (*socket, error) {
+// upgrade does the opening handshake on an open connection, which is read through
+// in, also later. Deadlines are the caller's.
+func upgrade(conn net.Conn, in io.Reader, addr string) (*socket, error) {
 	var nonce [16]byte
 	rand.Read(nonce[:]) // never fails since Go 1.24
 	key := base64.StdEncoding.EncodeToString(nonce[:])
@@ -69,7 +70,7 @@ func upgrade(conn net.Conn, addr string) (*socket, error) {
 		return nil, err
 	}
 	// The answer's header is bounded by the reader's limit, the rest by messageMax.
-	limited := &io.LimitedReader{R: conn, N: 16 << 10}
+	limited := &io.LimitedReader{R: in, N: 16 << 10}
 	br := bufio.NewReaderSize(limited, 4<<10)
 	resp, err := http.ReadResponse(br, nil)
 	if err != nil {
@@ -79,7 +80,7 @@ func upgrade(conn net.Conn, addr string) (*socket, error) {
 	sum := sha1.Sum([]byte(key + acceptGUID))
 	switch {
 	case resp.StatusCode != http.StatusSwitchingProtocols:
-		return nil, fmt.Errorf("client: the host answered %s", resp.Status)
+		return nil, fmt.Errorf("the host answered %s", resp.Status)
 	case resp.Header.Get("Sec-WebSocket-Accept") != base64.StdEncoding.EncodeToString(sum[:]):
 		return nil, fmt.Errorf("%w: wrong Sec-WebSocket-Accept", errProtocol)
 	}
@@ -110,21 +111,30 @@ func (s *socket) write(ctx context.Context, op byte, payload []byte) error {
 		return err
 	}
 	s.frame = appendFrame(s.frame[:0], op, payload)
+	if ctx.Done() == nil {
+		_, err := s.conn.Write(s.frame)
+		return s.wrote(op, err)
+	}
 	cut := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		s.conn.SetWriteDeadline(time.Unix(1, 0))
 		close(cut)
 	})
 	_, err := s.conn.Write(s.frame)
-	s.closed = op == opClose || err != nil
 	if !stop() {
 		<-cut
 		if err == nil { // ctx ended just behind the write
 			s.conn.SetWriteDeadline(time.Time{})
-			return nil
+		} else {
+			err = ctx.Err()
 		}
-		return errors.Join(ctx.Err(), ErrClosed)
 	}
+	return s.wrote(op, err)
+}
+
+// wrote notes what came of a write.
+func (s *socket) wrote(op byte, err error) error {
+	s.closed, s.broken = op == opClose || err != nil, err != nil
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrClosed, err)
 	}

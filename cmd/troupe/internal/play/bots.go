@@ -80,7 +80,7 @@ type bot struct {
 	swarm *swarm
 	index int
 	link  *link
-	up    chan struct{} // holds a token once the fast channel is up
+	up    chan struct{} // holds a token once the fast channel is up, or will not be
 	*tally
 }
 
@@ -107,13 +107,14 @@ func (s *swarm) login(ctx context.Context) error {
 	}
 	var wg sync.WaitGroup
 	turns := make(chan struct{}, loginsAtOnce)
+	connection := s.o.connection()
 	for i, seat := range seats {
 		b := &bot{swarm: s, index: i, up: make(chan struct{}, 1), tally: newTally(len(seats))}
 		s.bots, s.tallies = append(s.bots, b), append(s.tallies, b.tally)
 		wg.Go(func() {
 			turns <- struct{}{}
 			defer func() { <-turns }()
-			l, err := open(ctx, seat, s.o.Fast)
+			l, err := open(ctx, seat, connection)
 			if err != nil {
 				b.fail(fmt.Errorf("log in: %w", err))
 				return
@@ -163,6 +164,11 @@ func (s *swarm) play(ctx context.Context) error {
 	links.Wait()
 	r := summarize(s.tallies, true)
 	s.print("%s", r.table())
+	var all traffic
+	for _, b := range playing {
+		all.add(b.link.traffic())
+	}
+	s.print("%s", all)
 	return r.verdict()
 }
 
@@ -259,7 +265,7 @@ func (b *bot) say(ctx context.Context, ch channel, intended time.Duration) {
 	})
 	s := stamp{run: b.swarm.run, bot: uint16(b.index), channel: ch, number: number, intended: intended}
 	m := client.Message{
-		OpCode: opBot, TargetGroup: client.AllPlayers, Reliable: ch == reliable,
+		OpCode: opBot, TargetGroup: client.AllPlayers, Intent: intents[ch],
 		Payload: s.appendTo(nil, b.swarm.o.PayloadBytes),
 	}
 	if b.link.send(ctx, m) != nil {
@@ -271,7 +277,7 @@ func (b *bot) say(ctx context.Context, ch channel, intended time.Duration) {
 }
 
 func (b *bot) onEvent(e client.Event) {
-	if e.Kind == client.EventFastUp {
+	if e.Kind == client.EventFastUp || e.Kind == client.EventFastDown { // known either way
 		select {
 		case b.up <- struct{}{}:
 		default: // up again, after a reconnect

@@ -29,14 +29,16 @@ func Chat(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	l, err := open(ctx, seats[0], o.Fast)
+	l, err := open(ctx, seats[0], o.connection())
 	if err != nil {
 		return err
 	}
 	c := &chat{o: o, link: l, out: out, fence: make(chan struct{}, 1)}
-	c.note("joined %s as peer %d, player %s, player session %s", game, l.current.Load().PeerID(), o.Player, seats[0].id)
+	c.note("joined %s as peer %d, player %s, player session %s, over %s", game, l.current.Load().PeerID(), o.Player, seats[0].id, l.current.Load().Transport())
 	c.note("/help lists the commands")
-	return c.run(ctx, in)
+	err = c.run(ctx, in)
+	c.note("%s", l.traffic())
+	return err
 }
 
 type chat struct {
@@ -116,15 +118,19 @@ func (c *chat) awaitFence(ctx context.Context) {
 }
 
 func (c *chat) do(ctx context.Context, cmd command) {
-	if cmd.verb == verbHelp {
+	switch cmd.verb {
+	case verbHelp:
 		c.print("%s", chatHelp)
+		return
+	case verbStats:
+		c.print("* %s", c.link.traffic())
 		return
 	}
 	err := c.link.with(func(cl *client.Client) error {
 		switch cmd.verb {
 		case verbSay:
-			if !cmd.message.Reliable && !cl.FastUp() {
-				c.note("the fast channel is not up: by WebSocket")
+			if cmd.message.Intent == client.Fast && !cl.FastUp() {
+				c.note("the fast channel is not up: sent reliably")
 			}
 			return cl.Send(ctx, cmd.message)
 		case verbJoin:
@@ -155,6 +161,11 @@ func (c *chat) onEvent(e client.Event) {
 		c.note("%s: peers %s", groupName(e.Group), join(e.Players))
 	case client.EventFastUp:
 		c.note("the fast channel is up")
+	case client.EventFastDown:
+		c.link.with(func(cl *client.Client) error {
+			c.warn("no fast channel: %v", cl.FastErr())
+			return nil
+		})
 	}
 }
 
@@ -192,7 +203,7 @@ func (b back) String() string {
 	if !b.same {
 		which = "a new peer: what was missed is lost"
 	}
-	return fmt.Sprintf("back after %v, attempt %d, as peer %d, %s", b.away.Round(time.Millisecond), b.attempts, b.peer, which)
+	return fmt.Sprintf("back after %v, attempt %d, over %s, as peer %d, %s", b.away.Round(time.Millisecond), b.attempts, b.over, b.peer, which)
 }
 
 func groupName(g int32) string {

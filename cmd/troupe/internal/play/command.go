@@ -21,6 +21,7 @@ const (
 	verbMembers
 	verbQuit
 	verbHelp
+	verbStats
 )
 
 // opChat is the op code of what people type.
@@ -40,13 +41,14 @@ const chatHelp = `text            say it to all players
 /join G         join group G
 /leave G        leave group G
 /members [G]    who is in group G; without G: all players
+/stats          what was sent and received, and over what
 /quit           leave the game session`
 
 // parse reads one line; an empty one is no command.
 func parse(line string) (command, error) {
 	line = strings.TrimSpace(line)
 	if !strings.HasPrefix(line, "/") {
-		return say(client.Message{TargetGroup: client.AllPlayers, Reliable: true}, line)
+		return say(client.Message{TargetGroup: client.AllPlayers}, line)
 	}
 	word, rest, _ := strings.Cut(line, " ")
 	rest = strings.TrimSpace(rest)
@@ -57,11 +59,11 @@ func parse(line string) (command, error) {
 		if err != nil || peer < 1 {
 			return command{}, errors.New("/to needs a peer id: /to 2 hello")
 		}
-		return say(client.Message{TargetPlayer: int32(peer), Reliable: true}, strings.TrimSpace(text))
+		return say(client.Message{TargetPlayer: int32(peer)}, strings.TrimSpace(text))
 	case "/server":
-		return say(client.Message{TargetPlayer: client.Server, Reliable: true}, rest)
+		return say(client.Message{TargetPlayer: client.Server}, rest)
 	case "/fast":
-		return say(client.Message{TargetGroup: client.AllPlayers}, rest)
+		return say(client.Message{TargetGroup: client.AllPlayers, Intent: client.Fast}, rest)
 	case "/join":
 		return groupCommand(verbJoin, word, rest)
 	case "/leave":
@@ -73,6 +75,8 @@ func parse(line string) (command, error) {
 		return groupCommand(verbMembers, word, rest)
 	case "/quit":
 		return command{verb: verbQuit}, nil
+	case "/stats":
+		return command{verb: verbStats}, nil
 	case "/help":
 		return command{verb: verbHelp}, nil
 	}

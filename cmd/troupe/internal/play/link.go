@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -41,6 +42,7 @@ type watcher interface {
 // back tells how a link came back.
 type back struct {
 	peer     int32
+	over     client.Transport
 	same     bool // peer is the one before
 	away     time.Duration
 	attempts int
@@ -50,13 +52,17 @@ type back struct {
 // stub of the reconnection contract: the same player session id, nothing else.
 type link struct {
 	seat    seat
-	fast    bool
+	options client.Options
 	current atomic.Pointer[client.Client] // nil while away
+
+	mu   sync.Mutex // held while a connection goes over to past
+	past traffic    // of connections that have ended
 }
 
 // open logs in for the first time.
-func open(ctx context.Context, s seat, fast bool) (*link, error) {
-	l := &link{seat: s, fast: fast}
+func open(ctx context.Context, s seat, o client.Options) (*link, error) {
+	o.Addr, o.PlayerSessionID = s.addr, s.id
+	l := &link{seat: s, options: o}
 	c, err := l.dial(ctx)
 	if err != nil {
 		return nil, err
@@ -68,7 +74,7 @@ func open(ctx context.Context, s seat, fast bool) (*link, error) {
 func (l *link) dial(ctx context.Context) (*client.Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, loginPatience)
 	defer cancel()
-	return client.Dial(ctx, client.Options{Addr: l.seat.addr, PlayerSessionID: l.seat.id, Fast: l.fast})
+	return client.Dial(ctx, l.options)
 }
 
 // run hands on events until ctx ends, which leaves the game session, or until
@@ -78,12 +84,12 @@ func (l *link) run(ctx context.Context, w watcher) error {
 	for {
 		c := l.current.Load()
 		if l.take(ctx, c, w) {
-			l.current.Store(nil)
 			c.Close()
+			l.retire(c)
 			return nil
 		}
 		<-c.Done()
-		l.current.Store(nil)
+		l.retire(c)
 		if c.End().Retry() == messages.RetryNever {
 			return errors.New(c.End().String())
 		}
@@ -131,7 +137,7 @@ func (l *link) again(ctx context.Context, lost *client.Client) (*client.Client, 
 		}
 		c, err := l.dial(ctx)
 		if err == nil {
-			return c, back{peer: c.PeerID(), same: c.PeerID() == lost.PeerID(), away: time.Since(began), attempts: attempt}, nil
+			return c, back{peer: c.PeerID(), over: c.Transport(), same: c.PeerID() == lost.PeerID(), away: time.Since(began), attempts: attempt}, nil
 		}
 		last = err
 		if errors.Is(err, client.ErrRefused) {
@@ -163,4 +169,23 @@ func (l *link) with(do func(c *client.Client) error) error {
 		return errAway
 	}
 	return do(c)
+}
+
+// retire notes that a connection is gone and what it carried.
+func (l *link) retire(c *client.Client) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.past.count(c)
+	l.current.Store(nil)
+}
+
+// traffic is what all connections so far carried.
+func (l *link) traffic() traffic {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	sum := l.past
+	if c := l.current.Load(); c != nil {
+		sum.count(c)
+	}
+	return sum
 }

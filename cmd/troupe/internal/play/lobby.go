@@ -2,6 +2,7 @@ package play
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -12,6 +13,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"troupe/transport/client"
+	"troupe/transport/dtls"
 )
 
 // Options say where to play and as whom.
@@ -24,7 +28,20 @@ type Options struct {
 	Player      string // player id, or its beginning with bots; empty: made up
 	Group       int32  // group to join; 0 for none
 	Fast        bool   // use the fast channel
-	Quiet       bool   // print less
+
+	Transport client.Transport
+	KCPAddr   string      // host:port; empty: the default port of the game session's machine
+	TLS       *tls.Config // roots and server name of wss and kcp; nil: the system's, and the name dialled
+
+	Quiet bool // print less
+}
+
+// connection is how each player gets to its seat. DTLS sessions are shared by all
+// connections made of one result.
+func (o *Options) connection() client.Options {
+	return client.Options{
+		Transport: o.Transport, KCPAddr: o.KCPAddr, TLS: o.TLS, Sessions: dtls.NewSessions(), Fast: o.Fast,
+	}
 }
 
 // seat is a reserved place in a game session.
@@ -159,12 +176,21 @@ func (l *lobby) reserve(ctx context.Context, game string, players []string) ([]s
 		}
 		for _, p := range out.PlayerSessions {
 			seats = append(seats, seat{
-				addr: net.JoinHostPort(aws.ToString(p.IpAddress), strconv.Itoa(int(aws.ToInt32(p.Port)))),
+				addr: net.JoinHostPort(l.host(&p), strconv.Itoa(int(aws.ToInt32(p.Port)))),
 				id:   aws.ToString(p.PlayerSessionId), player: aws.ToString(p.PlayerId),
 			})
 		}
 	}
 	return seats, nil
+}
+
+// host is where a player session says to connect to: a certificate carries the
+// name, so that is taken where there is one.
+func (l *lobby) host(p *types.PlayerSession) string {
+	if name := aws.ToString(p.DnsName); name != "" && l.o.Transport > client.WS {
+		return name
+	}
+	return aws.ToString(p.IpAddress)
 }
 
 // sleep waits, or returns why ctx ended before.

@@ -2,6 +2,7 @@ package play
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -16,12 +17,14 @@ import (
 
 	"troupe/transport/client"
 	"troupe/transport/host"
+	"troupe/transport/tlsconf"
 )
 
 func TestMain(m *testing.M) {
-	// The actor library's dead letters start a goroutine of one second, which the
-	// end of the tests does not wait for.
-	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/asynkron/protoactor-go/actor.NewDeadLetter.NewThrottle.func4.1"))
+	goleak.VerifyTestMain(m,
+		// The actor library's dead letters start a goroutine of one second, which the
+		// end of the tests does not wait for.
+		goleak.IgnoreTopFunction("github.com/asynkron/protoactor-go/actor.NewDeadLetter.NewThrottle.func4.1"))
 }
 
 const patience = 10 * time.Second
@@ -30,6 +33,7 @@ func startHost(t *testing.T, change func(*host.Config)) *host.Host {
 	t.Helper()
 	c := host.Defaults()
 	c.API.Addr, c.WebSocket.Addr, c.Fast.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
+	c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "", "", ""
 	if change != nil {
 		change(&c)
 	}
@@ -74,14 +78,18 @@ type proxy struct {
 
 const proxyIP = "127.0.0.2"
 
-// startProxied starts a host that tells players the proxy's address.
-func startProxied(t *testing.T) (*host.Host, *proxy) {
+// startProxied starts a host that tells players the proxy's address. With secure
+// the proxy is to be spoken to over TLS.
+func startProxied(t *testing.T, secure *tls.Config) (*host.Host, *proxy) {
 	t.Helper()
 	h := startHost(t, func(c *host.Config) { c.Public.IP = proxyIP })
 	_, port, _ := net.SplitHostPort(h.Addrs().WS)
 	l, err := net.Listen("tcp", net.JoinHostPort(proxyIP, port))
 	if err != nil {
 		t.Skipf("no second loopback address here: %v", err)
+	}
+	if secure != nil {
+		l = tls.NewListener(l, secure)
 	}
 	p := &proxy{l: l, to: h.Addrs().WS}
 	p.work.Go(p.accept)
@@ -120,7 +128,9 @@ func (p *proxy) cut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, c := range p.conns {
-		c.(*net.TCPConn).SetLinger(0)
+		if tcp, ok := c.(*net.TCPConn); ok {
+			tcp.SetLinger(0)
+		}
 		c.Close()
 	}
 	p.conns = nil
@@ -167,7 +177,7 @@ func (s *screen) await(t *testing.T, text string) {
 }
 
 func TestBotsComeBack(t *testing.T) {
-	h, p := startProxied(t)
+	h, p := startProxied(t, nil)
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var out screen
@@ -198,7 +208,7 @@ func TestBotsComeBack(t *testing.T) {
 }
 
 func TestChatComesBack(t *testing.T) {
-	h, p := startProxied(t)
+	h, p := startProxied(t, nil)
 	in, typed := io.Pipe()
 	defer typed.Close()
 	var out screen
@@ -230,6 +240,90 @@ func TestChatComesBack(t *testing.T) {
 	}
 }
 
+// TestChatOverWSS: the transport that was asked for is used and shown, with what
+// it carried; a fast channel that the host does not have is said to be missing.
+func TestChatOverWSS(t *testing.T) {
+	store, err := tlsconf.Load(tlsconf.Options{Dir: t.TempDir(), Hosts: []string{proxyIP}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h, _ := startProxied(t, store.ServerConfig())
+	in, typed := io.Pipe()
+	defer typed.Close()
+	var out screen
+	over := make(chan error, 1)
+	o := options(h)
+	o.Player, o.Fast, o.Transport, o.TLS = "ann", true, client.WSS, &tls.Config{RootCAs: store.Roots()}
+	go func() { over <- Chat(t.Context(), o, in, &out) }()
+	out.await(t, "as peer 1, player ann")
+	out.await(t, ", over wss\n")
+	out.await(t, "! no fast channel: ")
+	fmt.Fprintln(typed, "/fast one")
+	out.await(t, "the fast channel is not up: sent reliably")
+	out.await(t, "peer 1 to all: one\n")
+	fmt.Fprintln(typed, "/stats")
+	out.await(t, "connections: wss 1; packets by the reliable channel: sent 2 (")
+	fmt.Fprintln(typed, "/quit")
+	if err := <-over; err != nil {
+		t.Error(err)
+	}
+	if n := strings.Count(out.String(), "connections: wss 1; "); n != 2 {
+		t.Errorf("the counts are shown %d times:\n%s", n, out.String())
+	}
+	o.TLS = nil
+	if err := Chat(t.Context(), o, in, io.Discard); err == nil || !strings.Contains(err.Error(), "certificate") {
+		t.Errorf("with the system's roots: %v", err)
+	}
+}
+
+// TestBotsCount: per-channel counts of all bots, over all their connections.
+func TestBotsCount(t *testing.T) {
+	h := startHost(t, nil)
+	var out screen
+	o := options(h)
+	o.Fast, o.Transport = true, client.WS
+	if err := Bots(t.Context(), BotOptions{Options: o, Bots: 2, Rate: 50, Duration: 200 * time.Millisecond, PayloadBytes: 64}, &out); err != nil {
+		t.Error(err)
+	}
+	if text := out.String(); !strings.Contains(text, "connections: ws 2; packets by the reliable channel: sent ") || !strings.Contains(text, "; by the fast channel: sent ") {
+		t.Errorf("output:\n%s", text)
+	}
+}
+
+func TestTraffic(t *testing.T) {
+	one := traffic{stats: client.Stats{
+		Reliable: client.ChannelStats{Sent: 1, SentBytes: 10, Received: 2, ReceivedBytes: 20, Malformed: 3},
+		Fast:     client.ChannelStats{Sent: 4, SentBytes: 40, Received: 5, ReceivedBytes: 50, Malformed: 6, Stale: 7, Dropped: 8, Unsent: 9},
+	}}
+	one.over[client.WS], one.over[client.KCP] = 1, 2
+	var sum traffic
+	sum.add(one)
+	sum.add(one)
+	if want := "connections: ws 2, kcp 4; packets by the reliable channel: sent 2 (20 bytes), received 4 (40 bytes), malformed 6; " +
+		"by the fast channel: sent 8 (80 bytes), received 10 (100 bytes), malformed 12, stale 14, dropped 16, unsent 18"; sum.String() != want {
+		t.Errorf("got %s", sum)
+	}
+	if s := (traffic{}).String(); strings.Contains(s, "fast") {
+		t.Errorf("got %s", s)
+	}
+}
+
+// TestHostName: what is checked against a certificate is dialled by name.
+func TestHostName(t *testing.T) {
+	h := startHost(t, func(c *host.Config) { c.Public.Host = "localhost" })
+	_, port, _ := net.SplitHostPort(h.Addrs().WS)
+	for over, want := range map[client.Transport]string{
+		client.WS: h.Addrs().WS, client.WSS: "localhost:" + port, client.KCP: "localhost:" + port, client.Auto: "localhost:" + port,
+	} {
+		o := options(h)
+		o.Transport = over
+		_, seats, err := newLobby(o).enter(t.Context(), []string{over.String()})
+		if err != nil || seats[0].addr != want {
+			t.Errorf("%s: %+v, %v", over, seats, err)
+		}
+	}
+}
+
 // TestChatHearsOut: what was said before the end of the input is heard.
 func TestChatHearsOut(t *testing.T) {
 	h := startHost(t, nil)
@@ -251,13 +345,13 @@ func TestGoneForGood(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := open(t.Context(), seats[0], false)
+	l, err := open(t.Context(), seats[0], client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	over := make(chan error, 1)
 	go func() { over <- l.run(t.Context(), nobody{t}) }()
-	other, err := open(t.Context(), seats[0], false) // takes over
+	other, err := open(t.Context(), seats[0], client.Options{}) // takes over
 	if err != nil {
 		t.Fatal(err)
 	}

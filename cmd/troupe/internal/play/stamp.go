@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"time"
+
+	"troupe/transport/client"
 )
 
 // opBot is the op code of what bots say.
@@ -19,7 +21,10 @@ const (
 	channels // how many there are
 )
 
-var channelNames = [channels]string{"reliable", "fast"}
+var (
+	channelNames = [channels]string{"reliable", "fast"}
+	intents      = [channels]client.Intent{client.Reliable, client.Fast}
+)
 
 // stamp is what a bot writes into its messages. The layout, big endian:
 //

@@ -1,0 +1,254 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/messages/wire"
+)
+
+func TestDefaults(t *testing.T) {
+	o, err := Options{Addr: "[::1]:1901", PlayerSessionID: "p"}.withDefaults()
+	if err != nil || o.Transport != WS || o.KCPAddr != "[::1]:33402" || o.EventsMax != 1024 ||
+		o.DialTimeout != 15*time.Second || o.AutoTimeout != 3*time.Second || o.SilenceMax != 15*time.Second {
+		t.Errorf("got %+v, %v", o, err)
+	}
+	if name := o.serverName(o.KCPAddr); name != "::1" {
+		t.Errorf("server name %q", name)
+	}
+	good := Options{Addr: "localhost:1900", PlayerSessionID: "p"}
+	for name, change := range map[string]func(o *Options){
+		"no address":   func(o *Options) { o.Addr = "" },
+		"no port":      func(o *Options) { o.Addr = "localhost" },
+		"no id":        func(o *Options) { o.PlayerSessionID = "" },
+		"bad id":       func(o *Options) { o.PlayerSessionID = "\xff" },
+		"payload":      func(o *Options) { o.Payload = make([]byte, PayloadMax+1) },
+		"transport":    func(o *Options) { o.Transport = Auto + 1 },
+		"KCP address":  func(o *Options) { o.KCPAddr = "localhost" },
+		"events":       func(o *Options) { o.EventsMax = -1 },
+		"dial timeout": func(o *Options) { o.DialTimeout = -1 },
+		"auto timeout": func(o *Options) { o.AutoTimeout = -1 },
+		"silence":      func(o *Options) { o.SilenceMax = -1 },
+	} {
+		o := good
+		change(&o)
+		if c, err := Dial(t.Context(), o); err == nil {
+			c.Close()
+			t.Errorf("%s: no error", name)
+		} else if (name == "payload") != errors.Is(err, ErrTooLarge) || !strings.HasPrefix(err.Error(), "client: ") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestTransportNames(t *testing.T) {
+	for want, name := range map[Transport]string{WS: "ws", WSS: "wss", KCP: "kcp", Auto: "auto"} {
+		if got, err := ParseTransport(name); got != want || err != nil || want.String() != name {
+			t.Errorf("%s: got %s, %v", name, got, err)
+		}
+	}
+	for _, bad := range []string{"", "tcp", "WS"} {
+		if got, err := ParseTransport(bad); err == nil {
+			t.Errorf("%q is %s", bad, got)
+		}
+	}
+	if s := Transport(9).String(); s != "invalid(9)" {
+		t.Error(s)
+	}
+}
+
+// table is a client on a fake link.
+func table(t *testing.T, o Options, fast fastPath) (*Client, *fakeLink) {
+	t.Helper()
+	o.Addr, o.PlayerSessionID = "localhost:1900", "p"
+	o, err := o.withDefaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var l *fakeLink
+	c, err := dial(t.Context(), &o, func(_ context.Context, _ Transport, _ *Options, c *Client) (link, error) {
+		l = &fakeLink{c: c, fast: fast, reply: func(l *fakeLink, unit []byte) {
+			if len(l.sent) == 1 {
+				accept(l, unit)
+			}
+		}}
+		return l, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c, l
+}
+
+// TestChecks: what the host would drop without a word is an error here, and is not
+// sent.
+func TestChecks(t *testing.T) {
+	c, l := table(t, Options{}, nil)
+	good := Message{OpCode: 1, TargetPlayer: 2}
+	for name, bad := range map[string]struct {
+		change func(m *Message)
+		err    error
+	}{
+		"payload":      {func(m *Message) { m.Payload = make([]byte, PayloadMax+1) }, ErrTooLarge},
+		"nobody":       {func(m *Message) { m.TargetPlayer = 0 }, ErrNoTarget},
+		"no player":    {func(m *Message) { m.TargetPlayer = -2 }, ErrNoTarget},
+		"no group":     {func(m *Message) { m.TargetGroup = -2 }, ErrNoTarget},
+		"LOGIN answer": {func(m *Message) { m.OpCode = wire.OpLoginResponse }, ErrOpCode},
+		"JOIN":         {func(m *Message) { m.OpCode = wire.OpJoinGroup }, ErrOpCode},
+		"intent":       {func(m *Message) { m.Intent = 3 }, nil},
+	} {
+		m := good
+		bad.change(&m)
+		if err := c.Send(t.Context(), m); err == nil || bad.err != nil && !errors.Is(err, bad.err) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for _, err := range []error{
+		c.JoinGroup(t.Context(), 0), c.JoinGroup(t.Context(), -1), c.LeaveGroup(t.Context(), -1),
+		c.RequestMembership(t.Context(), 0), c.RequestMembership(t.Context(), -2),
+	} {
+		if err == nil {
+			t.Error("a group that cannot be is taken")
+		}
+	}
+	if len(l.sent) != 1 {
+		t.Errorf("%d were sent beside the login", len(l.sent)-1)
+	}
+	for _, op := range []int32{0, 1, -500} { // free for games
+		if err := c.Send(t.Context(), Message{OpCode: op, TargetGroup: AllPlayers}); err != nil {
+			t.Errorf("op code %d: %v", op, err)
+		}
+	}
+}
+
+// fakePath keeps what is written.
+type fakePath struct {
+	mu      sync.Mutex
+	written []wire.Header
+	full    bool
+	closed  bool
+}
+
+func (p *fakePath) write(unit []byte) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var h wire.Header
+	packet, _ := wire.SplitUnit(slices.Clone(unit))
+	if h.Parse(packet) == nil && !p.full {
+		p.written = append(p.written, h)
+	}
+	return !p.full
+}
+
+func (p *fakePath) close() { p.closed = true }
+
+// TestFastCounts: unsent, stale, malformed and dropped are told apart.
+func TestFastCounts(t *testing.T) {
+	p := &fakePath{}
+	c, l := table(t, Options{Fast: true, EventsMax: 1}, p)
+	if e := <-c.Events(); e.Kind != EventFastUp {
+		t.Errorf("got %+v", e)
+	}
+	send := func() {
+		if err := c.Send(t.Context(), Message{OpCode: 1, TargetPlayer: 2, Intent: Fast}); err != nil {
+			t.Error(err)
+		}
+	}
+	send()
+	p.full = true
+	send()
+	p.full = false
+	send()
+	if len(p.written) != 2 || p.written[0].Sequence != 0 || p.written[1].Sequence != 2 {
+		t.Errorf("written %+v", p.written)
+	}
+	arrive := func(seq int32) {
+		f := wire.NewFrame(&wire.Header{OpCode: 9, Sender: 2, TargetPlayer: 7})
+		defer f.Release()
+		l.c.onDatagram(f.AppendFast(nil, seq))
+	}
+	arrive(0)
+	arrive(5)
+	arrive(4)
+	arrive(5)
+	l.c.onDatagram(nil)
+	l.c.onUnit([]byte{1})
+	s := c.Stats()
+	fast := s.Fast
+	fast.SentBytes, fast.ReceivedBytes = 0, 0
+	if want := (ChannelStats{Sent: 2, Unsent: 1, Received: 5, Dropped: 1, Stale: 2, Malformed: 1}); fast != want {
+		t.Errorf("fast %+v", s.Fast)
+	}
+	if s.Reliable.Malformed != 1 {
+		t.Errorf("reliable %+v", s.Reliable)
+	}
+	c.Close()
+	if !p.closed {
+		t.Error("the way is left open")
+	}
+}
+
+// TestAskRepeats: the delays of the official clients (realtime.md 7.1), until the
+// answer that is waited for; only the first one counts.
+func TestAskRepeats(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newClient(WS, &Options{Fast: true, EventsMax: 1})
+		defer c.ended()
+		began := time.Now()
+		var at []time.Duration
+		p := &fakePath{}
+		c.fast.open(p, wire.OpServerAck)
+		go c.fast.ask(nil, func(dst []byte, seq int32) []byte {
+			at = append(at, time.Since(began))
+			return wire.AppendUDPConnect(dst, 7, seq)
+		})
+		time.Sleep(20 * time.Second)
+		c.fast.answer(wire.OpVerifyIdentityResponse, true) // of another handshake
+		if c.FastUp() {
+			t.Error("up by an answer to what was not asked")
+		}
+		c.fast.answer(wire.OpServerAck, true)
+		c.fast.answer(wire.OpServerAck, false)
+		if !c.FastUp() || c.FastErr() != nil {
+			t.Error("not up, or no longer")
+		}
+		synctest.Wait()
+		time.Sleep(time.Minute)
+		ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+		if want := []time.Duration{0, ms(100), ms(300), ms(700), ms(1500), ms(3100), ms(6300), ms(11300), ms(16300)}; !slices.Equal(at, want) {
+			t.Errorf("sent at %v", at)
+		}
+		for n, h := range p.written {
+			if h.Sequence != int32(n) || h.OpCode != wire.OpUDPConnect {
+				t.Errorf("packet %d: %+v", n, h)
+			}
+		}
+	})
+}
+
+// TestNeverWaitsForEver: a program that takes nothing can leave, and a helper that
+// tells it something ends with the connection.
+func TestNeverWaitsForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, l := table(t, Options{Fast: true, EventsMax: 1}, &fakePath{})
+		synctest.Wait() // EventFastUp takes the place
+		go l.deliver(unitOf(wire.NewFrame(&wire.Header{OpCode: 9, Sender: 2, TargetPlayer: 7})))
+		c.spawn(func() { c.fast.fail(io.EOF) })
+		synctest.Wait()
+		c.Close()
+		f := wire.NewFrame(&wire.Header{OpCode: 9, Sender: 2, TargetPlayer: 7})
+		defer f.Release()
+		c.onDatagram(f.AppendFast(nil, 3)) // late: KCP's reader may be behind its end
+		if n := len(c.Events()); n != 1 {
+			t.Errorf("%d events", n)
+		}
+	})
+}

@@ -1,0 +1,76 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"time"
+
+	"troupe/messages/wire"
+)
+
+// udpPath is the fast channel of ws: plain UDP, and the handshake -5, -6, -7
+// (realtime.md 7).
+type udpPath struct{ conn *net.UDPConn }
+
+func (p udpPath) write(unit []byte) bool {
+	_, err := p.conn.Write(unit)
+	return err == nil
+}
+
+func (p udpPath) close() { p.conn.Close() }
+
+// runUDP sets the channel up; it ends with the handshake.
+func (f *fastChannel) runUDP(link net.Conn, port int) {
+	conn, err := dialBeside(link, port)
+	if err != nil {
+		f.fail(err)
+		return
+	}
+	if !f.open(udpPath{conn}, wire.OpServerAck) {
+		conn.Close()
+		return
+	}
+	f.c.spawn(func() { f.readUDP(conn) })
+	f.ask(nil, func(dst []byte, seq int32) []byte { return wire.AppendUDPConnect(dst, f.c.peer, seq) })
+	if f.up() {
+		f.send(func(dst []byte, seq int32) []byte { return wire.AppendClientAck(dst, f.c.peer, seq) })
+		f.announce()
+	}
+}
+
+// readUDP receives until the socket is closed. Other errors tell of datagrams
+// that did not get through; they are ignored, but not in a tight loop.
+func (f *fastChannel) readUDP(conn *net.UDPConn) {
+	buf := make([]byte, 64<<10)
+	for {
+		n, err := conn.Read(buf)
+		switch {
+		case err == nil:
+			f.c.onDatagram(buf[:n])
+		case errors.Is(err, net.ErrClosed):
+			return
+		default:
+			timer := time.NewTimer(10 * time.Millisecond)
+			select {
+			case <-timer.C:
+			case <-f.c.alive.Done():
+			}
+			timer.Stop()
+		}
+	}
+}
+
+// dialBeside opens a UDP socket beside a TCP connection: from the same address,
+// because the host may insist on it, to the same machine.
+func dialBeside(tcp net.Conn, port int) (*net.UDPConn, error) {
+	if port < 1 || port > 65535 {
+		return nil, fmt.Errorf("the host announced port %d", port)
+	}
+	local, ok1 := tcp.LocalAddr().(*net.TCPAddr)
+	remote, ok2 := tcp.RemoteAddr().(*net.TCPAddr)
+	if !ok1 || !ok2 {
+		return nil, errors.New("not a TCP connection")
+	}
+	return net.DialUDP("udp", &net.UDPAddr{IP: local.IP, Zone: local.Zone}, &net.UDPAddr{IP: remote.IP, Port: port, Zone: remote.Zone})
+}

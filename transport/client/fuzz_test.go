@@ -1,0 +1,36 @@
+package client
+
+import (
+	"testing"
+
+	"troupe/messages/wire"
+)
+
+// FuzzInput gives whatever a host may send to a client, logged in or not: nothing
+// panics, all of it is counted, and events are within their bound.
+func FuzzInput(f *testing.F) {
+	yes := wire.VerifyIdentityResult{Success: true, PeerID: 7}
+	for _, frame := range []*wire.Frame{
+		wire.NewLoginResult(&wire.LoginResult{Success: true, PeerID: 7, FastPort: 1}), wire.NewServerAck(7),
+		wire.NewMembershipUpdate(7, 1, 3, []int32{1, 7}), wire.NewVerifyIdentityResult(yes),
+		wire.NewFrame(&wire.Header{OpCode: 9, Sender: 2, TargetGroup: AllPlayers, Payload: []byte("hi")}),
+	} {
+		f.Add(unitOf(frame), []byte{0x80}, byte(wire.OpServerAck&0x0f))
+	}
+	f.Fuzz(func(t *testing.T, first, second []byte, awaits byte) {
+		c := newClient(KCP, &Options{Fast: true, EventsMax: 4})
+		defer c.ended()
+		c.fast.open(&fakePath{}, -int32(awaits%16))
+		c.onUnit(first)
+		if len(c.login) != 1 {
+			t.Error("the login has no answer")
+		}
+		c.onUnit(second)
+		c.onDatagram(first)
+		c.onDatagram(second)
+		s := c.Stats()
+		if s.Reliable.Received != 2 || s.Fast.Received != 2 || len(c.Events()) > 3 {
+			t.Errorf("stats %+v, %d events", s, len(c.Events()))
+		}
+	})
+}

@@ -1,0 +1,70 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+
+	"troupe/messages/wire"
+	"troupe/transport/dtls"
+	"troupe/transport/kcp"
+)
+
+// kcpLink is the reliable channel over KCP. Its association carries the fast
+// channel, too.
+type kcpLink struct{ stream *kcp.Stream }
+
+// streamHandler hands on what arrives.
+type streamHandler struct{ c *Client }
+
+func (h streamHandler) OnMessage(message []byte)   { h.c.onUnit(message) }
+func (h streamHandler) OnDatagram(datagram []byte) { h.c.onDatagram(datagram) }
+
+func (h streamHandler) OnClosed(end kcp.StreamEnd) {
+	err := end.Err
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		err = fmt.Errorf("%w: %w", ErrSilent, err)
+	}
+	h.c.onEnd(End{Code: end.Code, Reason: end.Reason, Err: err})
+}
+
+func openKCP(ctx context.Context, o *Options, c *Client) (link, error) {
+	d := dtls.DialOptions{Addr: o.KCPAddr, ServerName: o.serverName(o.KCPAddr), Sessions: o.Sessions}
+	if o.TLS != nil {
+		d.Roots = o.TLS.RootCAs
+	}
+	s, err := kcp.Dial(ctx, kcp.DialOptions{DTLS: d, SilenceMax: o.SilenceMax}, streamHandler{c})
+	if err != nil {
+		return nil, err
+	}
+	return kcpLink{s}, nil
+}
+
+func (l kcpLink) send(ctx context.Context, unit []byte) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	err := l.stream.Send(ctx, unit)
+	if errors.Is(err, net.ErrClosed) {
+		return fmt.Errorf("%w: %w", ErrClosed, err)
+	}
+	return err
+}
+
+// openFast: the association is there, and the login spoke for it.
+func (l kcpLink) openFast(f *fastChannel, _ *wire.LoginResult, o *Options) {
+	if o.Fast && f.open(streamPath(l), 0) {
+		f.c.spawn(f.announce)
+	}
+}
+
+func (l kcpLink) close() { l.stream.Close(codeNormal) }
+func (l kcpLink) abort() { l.stream.Abort() }
+
+// streamPath is the fast channel of kcp; it ends with the link.
+type streamPath struct{ stream *kcp.Stream }
+
+func (p streamPath) write(unit []byte) bool { return p.stream.SendDatagram(unit) == nil }
+func (p streamPath) close()                 {}

@@ -1,0 +1,42 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"troupe/messages/wire"
+)
+
+// closePatience is how long Close waits for the host's part of the goodbye.
+const closePatience = time.Second
+
+// link is the reliable channel of one connection. It is made for one Client,
+// whose onUnit takes what arrives, one call at a time, and whose onEnd is called
+// last, once. Send, close and abort may be called from any goroutine, also after
+// the end.
+type link interface {
+	// send sends one unit, which it does not keep. Its error after the end, or one
+	// that ends the connection, matches ErrClosed.
+	send(ctx context.Context, unit []byte) error
+	// openFast begins to set up the fast channel that belongs to this link, without
+	// waiting for it.
+	openFast(f *fastChannel, login *wire.LoginResult, o *Options)
+	// close says goodbye with code 1000 and ends the link, within about two seconds.
+	close()
+	// abort ends the link without a word.
+	abort()
+}
+
+// opener makes a link for a client; ctx bounds that alone.
+type opener func(ctx context.Context, t Transport, o *Options, c *Client) (link, error)
+
+func openLink(ctx context.Context, t Transport, o *Options, c *Client) (link, error) {
+	switch t {
+	case WS, WSS:
+		return openWebSocket(ctx, t == WSS, o, c)
+	case KCP:
+		return openKCP(ctx, o, c)
+	}
+	return nil, fmt.Errorf("client: %s is no transport", t)
+}

@@ -1,0 +1,60 @@
+package client
+
+import "sync/atomic"
+
+// Stats are counts per channel, since Dial or the last ResetStats. Packets of
+// the protocol's own are included.
+type Stats struct {
+	Reliable, Fast ChannelStats
+}
+
+// ChannelStats are the counts of one channel. Bytes are those of packets with
+// their length, without what WebSocket, TLS, KCP or UDP add.
+type ChannelStats struct {
+	Sent, SentBytes         uint64
+	Received, ReceivedBytes uint64
+	// Malformed could not be read. They are among Received, as the next two are.
+	Malformed uint64
+	// Stale came late and were dropped; fast channel only.
+	Stale uint64
+	// Dropped found no place for their event; fast channel only.
+	Dropped uint64
+	// Unsent were not taken by the kernel; fast channel only, and not among Sent.
+	Unsent uint64
+}
+
+// channelCounters are ChannelStats while they are counted.
+type channelCounters struct {
+	sent, sentBytes, received, receivedBytes, malformed, stale, dropped, unsent atomic.Uint64
+}
+
+func (c *channelCounters) countSent(n int) {
+	c.sent.Add(1)
+	c.sentBytes.Add(uint64(n))
+}
+
+func (c *channelCounters) countReceived(n int) {
+	c.received.Add(1)
+	c.receivedBytes.Add(uint64(n))
+}
+
+// read takes each count with get, which may also reset it.
+func (c *channelCounters) read(get func(*atomic.Uint64) uint64) ChannelStats {
+	return ChannelStats{
+		Sent: get(&c.sent), SentBytes: get(&c.sentBytes), Received: get(&c.received), ReceivedBytes: get(&c.receivedBytes),
+		Malformed: get(&c.malformed), Stale: get(&c.stale), Dropped: get(&c.dropped), Unsent: get(&c.unsent),
+	}
+}
+
+// Stats returns what was counted so far.
+func (c *Client) Stats() Stats { return c.readStats((*atomic.Uint64).Load) }
+
+// ResetStats returns what was counted and begins again at zero. Nothing is
+// counted twice or not at all.
+func (c *Client) ResetStats() Stats {
+	return c.readStats(func(n *atomic.Uint64) uint64 { return n.Swap(0) })
+}
+
+func (c *Client) readStats(get func(*atomic.Uint64) uint64) Stats {
+	return Stats{Reliable: c.reliable.read(get), Fast: c.datagrams.read(get)}
+}

@@ -1,0 +1,199 @@
+package client
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"time"
+
+	"troupe/messages/wire"
+)
+
+// pongPatience is how long an answer to a ping may take to be written.
+const pongPatience = 10 * time.Second
+
+// wsLink is the reliable channel over ws and wss. It has one goroutine, which
+// reads.
+type wsLink struct {
+	// set once
+	c      *Client
+	ws     *socket
+	tcp    net.Conn // under TLS, if there is TLS
+	secure bool
+	quiet  *quietReader
+	over   chan struct{} // closed when the reading has ended
+
+	failOnce sync.Once
+	cause    error // why the writing ended first; valid once tcp is closed by fail
+}
+
+// quietReader limits how long a read may take. Max is owned by the reader.
+type quietReader struct {
+	conn net.Conn
+	max  time.Duration // 0 for no limit
+}
+
+func (q *quietReader) Read(b []byte) (int, error) {
+	if q.max > 0 {
+		q.conn.SetReadDeadline(time.Now().Add(q.max))
+	}
+	return q.conn.Read(b)
+}
+
+func openWebSocket(ctx context.Context, secure bool, o *Options, c *Client) (link, error) {
+	var d net.Dialer
+	tcp, err := d.DialContext(ctx, "tcp", o.Addr)
+	if err != nil {
+		return nil, err
+	}
+	conn := tcp
+	if secure {
+		t := tls.Client(tcp, o.tlsConfig())
+		if err := t.HandshakeContext(ctx); err != nil {
+			tcp.Close()
+			return nil, err
+		}
+		conn = t
+	}
+	cut := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		conn.SetDeadline(time.Unix(1, 0))
+		close(cut)
+	})
+	quiet := &quietReader{conn: conn}
+	ws, err := upgrade(conn, quiet, o.Addr)
+	if !stop() {
+		<-cut
+		err = errors.Join(ctx.Err(), err)
+	}
+	if err != nil {
+		tcp.Close()
+		return nil, fmt.Errorf("opening handshake: %w", err)
+	}
+	quiet.max = o.SilenceMax
+	l := &wsLink{c: c, ws: ws, tcp: tcp, secure: secure, quiet: quiet, over: make(chan struct{})}
+	go l.run()
+	return l, nil
+}
+
+// tlsConfig is what wss uses.
+func (o *Options) tlsConfig() *tls.Config {
+	cfg := &tls.Config{}
+	if o.TLS != nil {
+		cfg = o.TLS.Clone()
+	}
+	cfg.ServerName = o.serverName(o.Addr)
+	cfg.NextProtos = []string{"http/1.1"} // there is no WebSocket over anything newer here
+	return cfg
+}
+
+func (l *wsLink) send(ctx context.Context, unit []byte) error {
+	if err := l.ws.acquire(ctx); err != nil {
+		return err
+	}
+	defer l.ws.release()
+	err := l.ws.write(ctx, opBinary, unit)
+	if errors.Is(err, ErrClosed) {
+		l.fail(err)
+	}
+	return err
+}
+
+// fail ends a connection that can no longer be written to. After a close frame
+// it is the reader who ends it.
+func (l *wsLink) fail(err error) {
+	if !l.ws.broken {
+		return
+	}
+	l.failOnce.Do(func() {
+		l.cause = err
+		l.tcp.Close()
+	})
+}
+
+func (l *wsLink) openFast(f *fastChannel, login *wire.LoginResult, o *Options) {
+	if !l.secure {
+		port := int(login.FastPort)
+		f.c.spawn(func() { f.runUDP(l.tcp, port) })
+		return
+	}
+	result := *login
+	f.c.spawn(func() { f.runDTLS(l.tcp, &result, o.serverName(o.Addr), o.Sessions, o.Payload) })
+}
+
+func (l *wsLink) close() {
+	if l.ws.writeControl(opClose, closePayload(codeNormal), closePatience) == nil {
+		timer := time.NewTimer(closePatience)
+		defer timer.Stop()
+		select {
+		case <-l.over:
+		case <-timer.C:
+		}
+	}
+	l.tcp.Close()
+}
+
+// abort ends TCP with a reset. TLS is not told: its goodbye could block.
+func (l *wsLink) abort() {
+	if tcp, ok := l.tcp.(*net.TCPConn); ok {
+		tcp.SetLinger(0)
+	}
+	l.tcp.Close()
+}
+
+// run is the reader. It ends with the connection and takes the rest with it.
+func (l *wsLink) run() {
+	end := l.read()
+	l.tcp.Close()
+	l.failOnce.Do(func() {})
+	if l.cause != nil && end.Code == 0 {
+		end.Err = l.cause
+	}
+	close(l.over)
+	l.c.onEnd(end)
+}
+
+func (l *wsLink) read() End {
+	for {
+		op, payload, err := l.ws.read()
+		if err != nil {
+			if errors.Is(err, errProtocol) {
+				l.ws.writeControl(opClose, closePayload(codeProtocolError), closePatience)
+			}
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				err = fmt.Errorf("%w for %v", ErrSilent, l.quiet.max)
+			}
+			return End{Err: err}
+		}
+		switch op {
+		case opBinary:
+			l.c.onUnit(payload)
+		case opText:
+			l.c.reliable.countReceived(len(payload))
+			l.c.reliable.malformed.Add(1) // no host sends text
+		case opPing:
+			// ErrClosed itself: a close frame was written before, the host's is awaited.
+			if err := l.ws.writeControl(opPong, payload, pongPatience); err != nil && err != ErrClosed {
+				return End{Err: fmt.Errorf("answer to a ping: %w", err)}
+			}
+		case opClose:
+			return l.goodbye(payload)
+		}
+	}
+}
+
+// goodbye answers the host's close frame and gives it a moment to close TCP,
+// which is its part.
+func (l *wsLink) goodbye(payload []byte) End {
+	code, reason := closeFrame(payload)
+	l.ws.writeControl(opClose, payload[:min(2, len(payload))], closePatience)
+	l.quiet.max = 0
+	l.quiet.conn.SetReadDeadline(time.Now().Add(closePatience))
+	io.Copy(io.Discard, l.ws.br)
+	return End{Code: code, Reason: reason}
+}
