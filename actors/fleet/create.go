@@ -72,12 +72,16 @@ func (r *Registry) start(c *stage.Context, f *fleetEntry, location string, req m
 	if err != nil {
 		return nil, err
 	}
+	address := r.o.Advertised
+	if f.record.Certificates {
+		address = r.o.Secured
+	}
 	record := &messages.GameSession{
 		ID: id, FleetID: f.record.ID, Location: location,
 		Name: req.Name, CreatorID: req.CreatorID, Data: req.Data, Properties: req.Properties,
 		MaxPlayers: req.MaxPlayers, Status: messages.GameSessionActivating, AcceptsPlayers: true,
 		IdempotencyToken: req.IdempotencyToken, Created: c.Now(),
-		IPAddress: r.o.Advertised.IPAddress, DNSName: r.o.Advertised.DNSName, Port: r.o.Advertised.Port,
+		IPAddress: address.IPAddress, DNSName: address.DNSName, Port: address.Port,
 	}
 	e := &entry{id: record.ID, fleet: f, location: location, request: req,
 		published: gamesession.NewPublished(record), ref: r.newRef(c)}

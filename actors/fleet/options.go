@@ -22,8 +22,9 @@ type Options struct {
 	// Fleets have at least one location each.
 	Fleets  []*messages.Fleet
 	Aliases []*messages.Alias
-	// Advertised is where players of a fleet connect to.
-	Advertised Advertised
+	// Advertised is where players of a fleet connect to, Secured where those of a
+	// fleet with certificates do.
+	Advertised, Secured Advertised
 	// Session are the settings of all game sessions.
 	Session gamesession.Settings
 	// NewHandler makes the logic of one new game session of a fleet.

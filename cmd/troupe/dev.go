@@ -27,6 +27,13 @@ func (c *devCommand) Run(s streams) error {
 	return runHost(cfg, s, func(a host.Announcement) { welcome(s.out, &cfg, a) })
 }
 
+func orNone(s string) string {
+	if s == "" {
+		return "off"
+	}
+	return s
+}
+
 // welcome says where the host is and what to try.
 func welcome(out io.Writer, cfg *host.Config, a host.Announcement) {
 	api := ""
@@ -41,6 +48,10 @@ func welcome(out io.Writer, cfg *host.Config, a host.Announcement) {
   service API, health, metrics  http://%s
   WebSocket                     ws://%s
   fast channel (UDP)            %s
+  secured: WebSocket            wss://%s
+           fast channel (DTLS)  %s
+  KCP (inside DTLS)             %s
+  trust anchors of these three  %s
 
 Try next, in another terminal:
   troupe client --bots 4%s%s
@@ -49,5 +60,5 @@ Try next, in another terminal:
 
 Ctrl-C stops.
 
-`, a.API, a.WS, a.Fast, api, fleet, api, fleet, cfg.Fleets[0].ID, a.API, cfg.Region)
+`, a.API, a.WS, a.Fast, orNone(a.WSS), orNone(a.DTLS), orNone(a.KCP), orNone(a.CA), api, fleet, api, fleet, cfg.Fleets[0].ID, a.API, cfg.Region)
 }

@@ -49,7 +49,7 @@ func runHost(cfg host.Config, s streams, started func(host.Announcement)) error 
 		}
 	}
 	a := h.Addrs()
-	log.Info().Str("api", a.API).Str("ws", a.WS).Str("fast", a.Fast).Str("version", readBuild().version).
+	log.Info().Str("api", a.API).Str("ws", a.WS).Str("fast", a.Fast).Str("wss", a.WSS).Str("dtls", a.DTLS).Str("kcp", a.KCP).Str("version", readBuild().version).
 		Int("cpus", runtime.GOMAXPROCS(0)).Func(memoryLimit).Msg("listening")
 	if started != nil {
 		started(a)

@@ -28,7 +28,7 @@ const patience = 10 * time.Second
 // TestScript runs the scripts of testdata/script. Beside the commands of
 // testscript they have:
 //
-//	announced FILE          wait for an announcement; sets API, WS and FAST
+//	announced FILE          wait for an announcement; sets API, WS, FAST, WSS, DTLS, KCP and CA
 //	http PATH STATUS [RE]   wait until GET PATH of $API has the status, and a body that matches
 //	metric NAME VALUE       wait until a metric of $API has the value
 //	signal NAME N           send a signal to the Nth background command, unless it is over
@@ -78,6 +78,10 @@ func announced(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Setenv("API", a.API)
 		ts.Setenv("WS", a.WS)
 		ts.Setenv("FAST", a.Fast)
+		ts.Setenv("WSS", a.WSS)
+		ts.Setenv("DTLS", a.DTLS)
+		ts.Setenv("KCP", a.KCP)
+		ts.Setenv("CA", a.CA)
 		return nil
 	})
 }

@@ -16,6 +16,11 @@ type settings struct {
 	APIAddr    *string  `name:"api-addr" placeholder:"HOST:PORT" help:"Service API, health and metrics (api.addr)."`
 	WSAddr     *string  `name:"ws-addr" placeholder:"HOST:PORT" help:"WebSocket (websocket.addr)."`
 	FastAddr   *string  `name:"fast-addr" placeholder:"HOST:PORT" help:"Fast channel, UDP (fast.addr)."`
+	WSSAddr    *string  `name:"wss-addr" placeholder:"HOST:PORT" help:"WebSocket over TLS (wss.addr)."`
+	DTLSAddr   *string  `name:"dtls-addr" placeholder:"HOST:PORT" help:"Fast channel, DTLS (dtls.addr)."`
+	KCPAddr    *string  `name:"kcp-addr" placeholder:"HOST:PORT" help:"KCP inside DTLS (kcp.addr)."`
+	PublicHost *string  `placeholder:"NAME" help:"DNS name that players are told, and that the certificate carries (public.host)."`
+	TLSDir     *string  `name:"tls-dir" placeholder:"DIR" help:"Where the private certificate authority is kept (tls.dir)."`
 	LogLevel   *string  `placeholder:"LEVEL" help:"debug, info, warn or error (log.level)."`
 	LogFormat  *string  `placeholder:"FORMAT" help:"json or pretty (log.format)."`
 	DrainGrace *string  `placeholder:"DURATION" help:"How long game sessions with players may go on after SIGTERM (drain.grace)."`
@@ -33,6 +38,11 @@ func (s *settings) load(defaults host.Config) (host.Config, error) {
 		{"--api-addr", "api.addr", s.APIAddr},
 		{"--ws-addr", "websocket.addr", s.WSAddr},
 		{"--fast-addr", "fast.addr", s.FastAddr},
+		{"--wss-addr", "wss.addr", s.WSSAddr},
+		{"--dtls-addr", "dtls.addr", s.DTLSAddr},
+		{"--kcp-addr", "kcp.addr", s.KCPAddr},
+		{"--public-host", "public.host", s.PublicHost},
+		{"--tls-dir", "tls.dir", s.TLSDir},
 		{"--log-level", "log.level", s.LogLevel},
 		{"--log-format", "log.format", s.LogFormat},
 		{"--drain-grace", "drain.grace", s.DrainGrace},

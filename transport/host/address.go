@@ -5,7 +5,16 @@ import (
 	"net"
 	"net/netip"
 	"strconv"
+
+	"troupe/actors/fleet"
+	"troupe/transport/websocket"
 )
+
+// advertised is where the game sessions of a listener are announced.
+func (c *Config) advertised(l *websocket.Listener, name string) (fleet.Advertised, error) {
+	ip, err := c.advertisedIP(l.Addr())
+	return fleet.Advertised{IPAddress: ip, DNSName: name, Port: l.Addr().(*net.TCPAddr).Port}, err
+}
 
 // advertisedIP is the address that players are told: the configured one, that
 // of the listener, or, if it listens on all addresses, the machine's first that

@@ -10,6 +10,10 @@ type Config struct {
 	API       API       `config:"api"`
 	WebSocket WebSocket `config:"websocket"`
 	Fast      Fast      `config:"fast"`
+	WSS       WSS       `config:"wss"`
+	DTLS      DTLS      `config:"dtls"`
+	KCP       KCP       `config:"kcp"`
+	TLS       TLS       `config:"tls"`
 	Public    Public    `config:"public"`
 	Region    string    `config:"region"`  // API region, part of all ids; letters, digits, hyphens
 	Account   string    `config:"account"` // 12 digits, part of ARNs
@@ -46,10 +50,41 @@ type Fast struct {
 	Sockets   int    `config:"sockets"` // further sockets at most, for equal peer ids behind one address
 }
 
+// WSS is the reliable channel of the secured mode.
+type WSS struct {
+	Addr string `config:"addr"` // host:port, port 0 for any; empty for none
+}
+
+// DTLS is the fast channel of the secured mode, beside WSS. Its limits hold for
+// KCP as well, each for itself.
+type DTLS struct {
+	Addr            string  `config:"addr"`            // host:port, port 0 for any; set exactly where wss.addr is
+	HalfOpen        int     `config:"halfOpen"`        // handshakes at a time
+	HalfOpenPerIP   int     `config:"halfOpenPerIP"`   // the same per IP address
+	HellosPerSecond float64 `config:"hellosPerSecond"` // new handshakes
+	Associations    int     `config:"associations"`    // established ones
+}
+
+// KCP is Troupe's own transport: KCP inside DTLS.
+type KCP struct {
+	Addr string `config:"addr"` // host:port, port 0 for any; empty for none
+}
+
+// TLS is where the certificate of the secured listeners comes from: a private CA,
+// kept in Dir, or files.
+type TLS struct {
+	Dir         string        `config:"dir"` // empty: troupe/tls in the user's configuration directory
+	CertFile    string        `config:"certFile"`
+	KeyFile     string        `config:"keyFile"`
+	CAFile      string        `config:"caFile"` // trust anchors that players get, with certFile
+	Hosts       string        `config:"hosts"`  // names and addresses of the leaf besides public.host, public.ip and loopback; comma between
+	ReloadEvery time.Duration `config:"reloadEvery"`
+}
+
 // Public is what players are told to connect to.
 type Public struct {
 	IP   string `config:"ip"`   // a literal; empty: the WebSocket's own, or the first of this machine
-	Host string `config:"host"` // DNS name, empty for none
+	Host string `config:"host"` // DNS name, empty for none; players of a fleet with certificates verify it
 }
 
 // Fleet is a fleet that is there from the start.
@@ -59,6 +94,7 @@ type Fleet struct {
 	Description      string `config:"description"`
 	GameSessionsMax  int    `config:"gameSessionsMax"`
 	LaunchParameters string `config:"launchParameters"`
+	Certificates     string `config:"certificates"` // GENERATED: its game sessions announce the secure ports; DISABLED
 }
 
 // Alias is an alias that is there from the start: Fleet for SIMPLE routing,
@@ -135,9 +171,13 @@ func Defaults() Config {
 		API:       API{Addr: "127.0.0.1:8080"},
 		WebSocket: WebSocket{Addr: "127.0.0.1:1900", EmptyCloseIsLeave: true},
 		Fast:      Fast{Addr: "127.0.0.1:33400", Enabled: true, SameIP: true, PortsFrom: 33403, PortsTo: 33500, Sockets: 64},
+		WSS:       WSS{Addr: "127.0.0.1:1901"},
+		DTLS:      DTLS{Addr: "127.0.0.1:33401", HalfOpen: 512, HalfOpenPerIP: 8, HellosPerSecond: 1000, Associations: 1 << 16},
+		KCP:       KCP{Addr: "127.0.0.1:33402"},
+		TLS:       TLS{ReloadEvery: time.Minute},
 		Region:    "us-east-1",
 		Account:   "000000000000",
-		Fleets:    []Fleet{{ID: "fleet-dev", Name: "dev", Description: "the embedded fleet", GameSessionsMax: 1000}},
+		Fleets:    []Fleet{{ID: "fleet-dev", Name: "dev", Description: "the embedded fleet", GameSessionsMax: 1000, Certificates: "DISABLED"}},
 		Aliases:   []Alias{{ID: "alias-dev", Name: "dev", Fleet: "fleet-dev"}},
 		Reconnect: Reconnect{Window: 30 * time.Second, Takeover: "now"},
 		Session: Session{

@@ -20,12 +20,10 @@ import (
 	"troupe/actors/stage"
 	"troupe/messages"
 	"troupe/messages/counters"
-	"troupe/transport"
 	"troupe/transport/fast"
 	"troupe/transport/gateway"
 	"troupe/transport/ops"
 	"troupe/transport/serviceapi"
-	"troupe/transport/websocket"
 )
 
 // Options are what a Host needs besides its Config.
@@ -46,8 +44,7 @@ type Host struct {
 	log      zerolog.Logger
 	count    *counters.Set
 	system   *actors.System
-	fast     *fast.Pool
-	ws       *websocket.Listener
+	doors    listeners
 	api      net.Listener
 	http     *http.Server
 	ops      *ops.Pages
@@ -56,6 +53,7 @@ type Host struct {
 	serving  sync.WaitGroup
 	stopOnce sync.Once
 	settled  chan struct{} // closed to end settle
+	watching context.CancelFunc
 	stopped  chan struct{}
 }
 
@@ -67,6 +65,7 @@ type Announcement struct {
 	Fast string `json:"fast,omitempty"`
 	DTLS string `json:"fast_dtls,omitempty"`
 	KCP  string `json:"kcp,omitempty"`
+	CA   string `json:"ca,omitempty"` // PEM trust anchors of the secured listeners
 }
 
 // Start checks the configuration, binds all listeners and serves. On an error
@@ -77,24 +76,16 @@ func Start(o Options) (h *Host, err error) {
 		return nil, fmt.Errorf("host: configuration: %w", err)
 	}
 	h = &Host{log: o.Log, count: new(counters.Set), grace: c.Drain.Grace, settled: make(chan struct{}), stopped: make(chan struct{})}
+	watching, stopWatching := context.WithCancel(context.Background())
+	h.watching = stopWatching
 	partial := h // h is nil by the time a failed start gets here
 	defer func() {
 		if err != nil {
 			partial.stop(messages.CloseGoingAway)
 		}
 	}()
-	admission := transport.NewAdmission(transport.AdmissionLimits{
-		PendingMax: c.Limits.Unauthenticated, PendingPerIPMax: c.Limits.UnauthenticatedPerIP,
-		RatePerIP: c.Limits.ConnectionsPerIPPerSecond, BurstPerIP: c.Limits.ConnectionsPerIPBurst,
-	}, h.count, time.Now)
-	if h.ws, err = websocket.Listen(websocket.Options{
-		Addr: c.WebSocket.Addr, Kind: transport.WS, Admission: admission, Counters: h.count, Log: o.Log,
-		MessageBytesMax: c.Limits.MessageBytes, EmptyCloseIsLeave: c.WebSocket.EmptyCloseIsLeave,
-	}); err != nil {
-		return nil, fmt.Errorf("host: websocket.addr: %w", err)
-	}
-	if h.fast, err = fast.Listen(c.fastOptions(h.count, o.Log)); err != nil {
-		return nil, fmt.Errorf("host: fast.addr: %w", err)
+	if err = h.doors.bind(c, h.count, o.Log); err != nil {
+		return nil, err
 	}
 	if h.api, err = net.Listen("tcp", c.API.Addr); err != nil {
 		return nil, fmt.Errorf("host: api.addr: %w", err)
@@ -105,14 +96,22 @@ func Start(o Options) (h *Host, err error) {
 	if err = h.startAPI(o); err != nil {
 		return nil, err
 	}
-	gw := gateway.New(gateway.Options{System: h.system, Fast: h.fast, Counters: h.count, Log: o.Log, Limits: c.gatewayLimits()})
-	h.serving.Go(func() { settle(h.settled) })
-	h.serving.Go(func() { h.served("websocket", h.ws.Serve(gw), o.OnFailure) })
-	h.serving.Go(func() { h.served("api", h.http.Serve(h.api), o.OnFailure) })
-	h.addrs = Announcement{API: h.api.Addr().String(), WS: h.ws.Addr().String()}
-	if c.Fast.Enabled {
-		h.addrs.Fast = fastAddr(c.Fast.Addr, h.fast.Port())
+	gw := gateway.New(gateway.Options{
+		System: h.system, Fast: h.doors.fast, Secured: h.doors.secured, Counters: h.count, Log: o.Log, Limits: c.gatewayLimits(),
+	})
+	if err = h.doors.open(c, gw, h.count, o.Log); err != nil {
+		return nil, err
 	}
+	h.serving.Go(func() { settle(h.settled) })
+	for _, ws := range h.doors.webSockets() {
+		h.serving.Go(func() { h.served("websocket", ws.Serve(gw), o.OnFailure) })
+	}
+	h.serving.Go(func() { h.served("api", h.http.Serve(h.api), o.OnFailure) })
+	if h.doors.certs != nil {
+		h.serving.Go(func() { h.doors.certs.Watch(watching, c.TLS.ReloadEvery) })
+	}
+	h.addrs = h.doors.announcement(c)
+	h.addrs.API = h.api.Addr().String()
 	h.ops.SetReady(true)
 	return h, nil
 }
@@ -132,9 +131,15 @@ func (h *Host) served(what string, err error, fail func(string)) {
 // startActors builds the tree, which gives out the address of the listeners.
 func (h *Host) startActors(o Options) error {
 	c := &o.Config
-	ip, err := c.advertisedIP(h.ws.Addr())
+	plain, err := c.advertised(h.doors.ws, c.Public.Host)
 	if err != nil {
 		return err
+	}
+	secured := plain
+	if h.doors.wss != nil {
+		if secured, err = c.advertised(h.doors.wss, c.secureName()); err != nil {
+			return err
+		}
 	}
 	policy, err := c.Flush.policy()
 	if err != nil {
@@ -149,8 +154,8 @@ func (h *Host) startActors(o Options) error {
 		Timeouts: connection.Timeouts{Login: c.Limits.LoginTimeout, SilenceMin: connection.DefaultTimeouts().SilenceMin},
 		Fleet: fleet.Options{
 			Region: c.Region, Fleets: c.fleetRecords(time.Now()), Aliases: c.aliasRecords(time.Now()),
-			Advertised: fleet.Advertised{IPAddress: ip, DNSName: c.Public.Host, Port: h.ws.Addr().(*net.TCPAddr).Port},
-			Session:    c.sessionSettings(), NewHandler: newHandler,
+			Advertised: plain, Secured: secured,
+			Session: c.sessionSettings(), NewHandler: newHandler,
 			EndedMax: c.Session.EndedMax, EndedKeep: c.Session.EndedKeep,
 		},
 	})
@@ -188,11 +193,11 @@ func (h *Host) System() *actors.System { return h.system }
 // is gone. Cancelling ctx skips the waiting.
 func (h *Host) Drain(ctx context.Context) {
 	h.ops.SetReady(false)
-	h.log.Info().Dur("grace", h.grace).Int("connections", h.ws.Len()).Msg("draining")
+	h.log.Info().Dur("grace", h.grace).Int("connections", h.doors.len()).Msg("draining")
 	closing, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	if err := h.ws.Close(closing); err != nil {
-		h.log.Warn().Err(err).Msg("the WebSocket listener did not close in time")
+	if err := h.doors.closeDoors(closing); err != nil {
+		h.log.Warn().Err(err).Msg("a listener did not close in time")
 	}
 	h.drainActors(ctx)
 	h.stop(messages.CloseGoingAway)
@@ -239,11 +244,8 @@ func (h *Host) stop(reason messages.CloseReason) {
 		defer close(h.stopped)
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		if h.ws != nil {
-			h.ws.Close(ctx)
-			h.ws.CloseAll(reason)
-			h.ws.Wait(ctx)
-		}
+		_ = h.doors.closeDoors(ctx)
+		h.doors.closeAll(ctx, reason)
 		if h.system != nil {
 			h.system.Close()
 		}
@@ -254,9 +256,8 @@ func (h *Host) stop(reason messages.CloseReason) {
 		} else if h.api != nil {
 			h.api.Close()
 		}
-		if h.fast != nil {
-			h.fast.Close()
-		}
+		h.doors.closeSockets()
+		h.watching()
 		close(h.settled)
 		h.serving.Wait()
 		h.log.Info().Msg("stopped")
@@ -305,6 +306,7 @@ func (c *Config) fleetRecords(now time.Time) []*messages.Fleet {
 		all = append(all, &messages.Fleet{
 			ID: messages.FleetID(f.ID), Name: f.Name, Description: f.Description, Status: messages.FleetActive, Created: now,
 			Locations: []string{c.Region}, GameSessionsMax: f.GameSessionsMax, LaunchParams: f.LaunchParameters,
+			Certificates: f.Certificates == certificatesGenerated,
 		})
 	}
 	return all

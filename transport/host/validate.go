@@ -32,6 +32,7 @@ func (c *Config) Validate() error {
 	v.addr("fast.addr", c.Fast.Addr, false)
 	v.that("fast.portsFrom", c.Fast.PortsFrom >= 1 && c.Fast.PortsFrom <= c.Fast.PortsTo && c.Fast.PortsTo <= 65535, "with fast.portsTo must name a range of ports")
 	v.that("fast.sockets", c.Fast.Sockets >= 0, "must not be negative")
+	v.secured(c)
 	if c.Public.IP != "" {
 		_, err := netip.ParseAddr(c.Public.IP)
 		v.that("public.ip", err == nil, "must be an IP address")
@@ -95,6 +96,39 @@ func (v *checks) fleets(c *Config) {
 		v.that(key, (a.Fleet == "") != (a.Message == ""), "must have either a fleet or a message")
 		v.that(key+".fleet", a.Fleet == "" || seen[a.Fleet], "must be one of fleets")
 		seen[a.ID] = true
+	}
+}
+
+// certificatesGenerated is the setting of a fleet that announces the secure ports.
+const certificatesGenerated = "GENERATED"
+
+func (v *checks) secured(c *Config) {
+	v.that("dtls.addr", (c.WSS.Addr == "") == (c.DTLS.Addr == ""), "must be set exactly where wss.addr is: stock clients need both")
+	for key, addr := range map[string]string{"wss.addr": c.WSS.Addr, "dtls.addr": c.DTLS.Addr, "kcp.addr": c.KCP.Addr} {
+		if addr != "" {
+			v.addr(key, addr, false)
+		}
+	}
+	v.that("tls.certFile", (c.TLS.CertFile == "") == (c.TLS.KeyFile == ""), "and tls.keyFile must be set together")
+	v.that("tls.caFile", c.TLS.CAFile == "" || c.TLS.CertFile != "", "goes with tls.certFile")
+	v.that("tls.reloadEvery", c.TLS.ReloadEvery >= time.Second || !c.hasTLS(), "must be at least 1s")
+	for key, n := range map[string]float64{
+		"halfOpen": float64(c.DTLS.HalfOpen), "halfOpenPerIP": float64(c.DTLS.HalfOpenPerIP),
+		"hellosPerSecond": c.DTLS.HellosPerSecond, "associations": float64(c.DTLS.Associations),
+	} {
+		v.that("dtls."+key, n >= 0, "must not be negative; 0 switches it off")
+	}
+	for i, f := range c.Fleets {
+		key := fmt.Sprintf("fleets[%d].certificates", i)
+		switch f.Certificates {
+		case "", "DISABLED":
+		case certificatesGenerated:
+			v.that(key, c.WSS.Addr != "", "needs wss.addr and dtls.addr")
+			v.that("public.host", c.Public.Host != "" || c.WSS.Addr == "" || loopback(c.WSS.Addr),
+				"must be set where a fleet has certificates: players verify that name")
+		default:
+			v.that(key, false, "must be GENERATED or DISABLED")
+		}
 	}
 }
 

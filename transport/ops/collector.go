@@ -21,7 +21,7 @@ type collector struct {
 
 // metric names, help texts and label; one row per metric.
 var rows = []struct{ name, help, label string }{
-	{"troupe_connections", "Open connections by transport; for udp the confirmed fast channels.", "transport"},
+	{"troupe_connections", "Open connections by transport; for udp and dtls the confirmed fast channels.", "transport"},
 	{"troupe_connections_accepted_total", "Connections accepted.", "transport"},
 	{"troupe_connections_refused_total", "Connections refused before a login.", "reason"},
 	{"troupe_connections_closed_total", "Connections ended, by who ended them.", "by"},
@@ -35,6 +35,12 @@ var rows = []struct{ name, help, label string }{
 	{"troupe_bytes_out_total", "Bytes handed to the kernel.", "transport"},
 	{"troupe_writes_total", "Write system calls.", "transport"},
 	{"troupe_dropped_total", "Packets and messages dropped.", "reason"},
+	{"troupe_records_dropped_total", "DTLS and KCP datagrams and records dropped.", "reason"},
+	{"troupe_dtls_handshakes_total", "DTLS handshakes ended, or not begun.", "outcome"},
+	{"troupe_dtls_associations", "Established DTLS associations.", "suite"},
+	{"troupe_dtls_gcm_records_total", "Records sealed with AES-GCM, which are capped per association.", ""},
+	{"troupe_identity_checks_total", "VERIFY_IDENTITY answered.", "result"},
+	{"troupe_kcp_resent_total", "KCP segments sent again.", ""},
 	{"troupe_actor_restarts_total", "Actors restarted by their parent.", "kind"},
 	{"troupe_actors", "Actors alive.", "kind"},
 	{"troupe_actor_panics_total", "Panics caught by guards.", ""},
@@ -89,6 +95,12 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	vec(c, ch, "troupe_bytes_out_total", prometheus.CounterValue, &s.BytesOut)
 	vec(c, ch, "troupe_writes_total", prometheus.CounterValue, &s.Writes)
 	vec(c, ch, "troupe_dropped_total", prometheus.CounterValue, &s.Dropped)
+	vec(c, ch, "troupe_records_dropped_total", prometheus.CounterValue, &s.Records)
+	vec(c, ch, "troupe_dtls_handshakes_total", prometheus.CounterValue, &s.Handshakes)
+	vec(c, ch, "troupe_dtls_associations", prometheus.GaugeValue, &s.Associations)
+	c.one(ch, "troupe_dtls_gcm_records_total", prometheus.CounterValue, float64(s.GCMRecords.Load()))
+	vec(c, ch, "troupe_identity_checks_total", prometheus.CounterValue, &s.Identities)
+	c.one(ch, "troupe_kcp_resent_total", prometheus.CounterValue, float64(s.Resent.Load()))
 	vec(c, ch, "troupe_actor_restarts_total", prometheus.CounterValue, &s.Restarts)
 	for _, r := range messages.CloseReasons() {
 		c.one(ch, "troupe_close_reasons_total", prometheus.CounterValue, float64(s.CloseReasons[r].Load()), r.String())

@@ -2,6 +2,7 @@ package websocket
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -53,6 +54,9 @@ func Listen(opt Options) (*Listener, error) {
 			return nil, fmt.Errorf("websocket: listen: %w", err)
 		}
 		l.ln = ln
+	}
+	if opt.TLS != nil {
+		l.ln = tls.NewListener(l.ln, opt.TLS)
 	}
 	return l, nil
 }

@@ -1,6 +1,7 @@
 package websocket
 
 import (
+	"crypto/tls"
 	"fmt"
 	"net"
 	"sync/atomic"
@@ -20,12 +21,13 @@ type Options struct {
 	// port. Without a host all addresses of both families are taken. Ignored when
 	// Listener is set.
 	Addr string
-	// Listener is used instead of Addr, and is closed with the Listener. For wss
-	// it yields *tls.Conn and must offer no protocol but http/1.1; the TLS
-	// handshake is part of HeaderTimeout.
+	// Listener is used instead of Addr, and is closed with the Listener.
 	Listener net.Listener
-	// Kind is transport.WS (the default) or transport.WSS. It is a name only:
-	// whether there is TLS is up to Listener.
+	// TLS makes it wss. It must offer no protocol but http/1.1; the TLS handshake
+	// is part of HeaderTimeout.
+	TLS *tls.Config
+	// Kind is transport.WS or transport.WSS; the default goes by TLS. A Listener may
+	// bring TLS of its own.
 	Kind transport.Kind
 
 	// Admission limits peers without a login; nil means no limits. It may be
@@ -80,6 +82,9 @@ func nextID() uint64 { return lastID.Add(1) }
 
 // withDefaults returns o with its zero values filled in.
 func (o Options) withDefaults() Options {
+	if o.TLS != nil {
+		setDefault(&o.Kind, transport.WSS)
+	}
 	setDefault(&o.Kind, transport.WS)
 	setDefault(&o.HeaderTimeout, 5*time.Second)
 	setDefault(&o.HeaderBytesMax, 8<<10)

@@ -1,0 +1,164 @@
+package websocket
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"testing"
+	"time"
+
+	"troupe/messages"
+	"troupe/transport/transporttest"
+	"troupe/transport/transporttest/memnet"
+)
+
+func TestConformance(t *testing.T)           { transporttest.Run(t, conforming{}) }
+func TestConformanceOnLoopback(t *testing.T) { transporttest.RunLoopback(t, conforming{}) }
+
+// conforming is this package as the conformance suite sees it.
+type conforming struct{}
+
+func (conforming) Start(tb transporttest.TB, o transporttest.Options) transporttest.Server {
+	s := &conformingServer{network: o.Network, served: make(chan error, 1)}
+	opt := Options{
+		Addr: "127.0.0.1:0", Admission: o.Admission, Counters: o.Counters, NextID: o.NextID,
+		MessageBytesMax: o.MessageBytesMax, PendingMessageBytesMax: o.PendingMessageBytesMax,
+		WriteTimeout: o.WriteTimeout, CloseLinger: o.CloseLinger,
+	}
+	if o.Network != nil {
+		ln, err := o.Network.Node().Listen(0)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		opt.Listener = ln
+	}
+	var err error
+	if s.Listener, err = Listen(opt); err != nil {
+		tb.Fatal(err)
+	}
+	go func() { s.served <- s.Serve(o.Acceptor) }()
+	return s
+}
+
+type conformingServer struct {
+	*Listener
+	network *memnet.Network // nil: loopback
+	served  chan error
+	running sync.WaitGroup // readers of clients
+
+	mu      sync.Mutex
+	clients []*conformingClient
+}
+
+func (s *conformingServer) Dial(ctx context.Context, in transporttest.Inbox) (transporttest.Client, error) {
+	to := addrPort(s.Addr())
+	var conn net.Conn
+	var err error
+	if s.network != nil {
+		conn, err = s.network.Node().Dial(ctx, to)
+	} else if conn, err = new(net.Dialer).DialContext(ctx, "tcp", to.String()); err == nil {
+		err = conn.(*net.TCPConn).SetReadBuffer(64 << 10)
+	}
+	if err != nil {
+		return nil, err
+	}
+	cl := &conformingClient{conn: conn, br: bufio.NewReader(conn), in: in, gone: make(chan struct{}), turn: make(chan struct{}, 1)}
+	_, err = io.WriteString(conn, request("/websocket"))
+	if err == nil {
+		var resp *http.Response
+		if resp, err = http.ReadResponse(cl.br, nil); err == nil && resp.StatusCode != http.StatusSwitchingProtocols {
+			err = errors.New(resp.Status)
+		}
+	}
+	if err != nil {
+		_ = conn.Close()
+		return nil, err
+	}
+	s.mu.Lock()
+	s.clients = append(s.clients, cl)
+	s.mu.Unlock()
+	s.running.Go(cl.read)
+	return cl, nil
+}
+
+func (s *conformingServer) Stop() {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	_ = s.Close(ctx)
+	s.CloseAll(messages.CloseGoingAway)
+	s.mu.Lock()
+	for _, cl := range s.clients {
+		cl.Abort()
+	}
+	s.mu.Unlock()
+	_ = s.Wait(ctx)
+	s.running.Wait()
+	<-s.served
+}
+
+// conformingClient reads on its own, answers pings and obeys close frames.
+type conformingClient struct {
+	conn net.Conn
+	br   *bufio.Reader
+	in   transporttest.Inbox
+	gone chan struct{} // closed when nothing more is read
+	turn chan struct{} // holds a token while somebody writes: a mutex would stop the bubble's clock
+}
+
+func (cl *conformingClient) read() {
+	defer close(cl.gone)
+	defer cl.conn.Close()
+	code, name := uint16(0), ""
+	for {
+		first, payload, err := readFrame(cl.br)
+		if err != nil {
+			break
+		}
+		switch first {
+		case 0x82:
+			cl.in.OnMessage(payload)
+		case 0x89:
+			_ = cl.Raw(masked(0x8A, payload))
+		case 0x88:
+			if len(payload) >= 2 {
+				code, name = binary.BigEndian.Uint16(payload), string(payload[2:])
+			}
+			_ = cl.Raw(masked(0x88, payload))
+		}
+	}
+	cl.in.OnClosed(code, name)
+}
+
+func (cl *conformingClient) Addr() netip.AddrPort { return addrPort(cl.conn.LocalAddr()) }
+
+func (cl *conformingClient) Send(message []byte) error { return cl.Raw(masked(0x82, message)) }
+
+func (cl *conformingClient) Raw(b []byte) error {
+	cl.turn <- struct{}{}
+	defer func() { <-cl.turn }()
+	_, err := cl.conn.Write(b)
+	return err
+}
+
+func (cl *conformingClient) Close() {
+	_ = cl.Raw(closeFrame(1000, ""))
+	limit := time.AfterFunc(time.Minute, func() { _ = cl.conn.Close() })
+	defer limit.Stop()
+	<-cl.gone
+}
+
+func (cl *conformingClient) Abort() {
+	switch conn := cl.conn.(type) {
+	case *memnet.Stream:
+		conn.Reset()
+	case *net.TCPConn:
+		_ = conn.SetLinger(0)
+		_ = conn.Close()
+	}
+}
