@@ -24,7 +24,10 @@ const (
 type Announce struct {
 	API  string `json:"api"` // troupe only
 	WS   string `json:"ws"`
-	Fast string `json:"fast"` // troupe only
+	WSS  string `json:"wss"` // troupe only, as all that follow
+	Fast string `json:"fast"`
+	KCP  string `json:"kcp"`
+	CA   string `json:"ca"` // file with the trust anchors
 }
 
 // Process is a running server. Its methods are for one goroutine, except Usage. Stop ends it and must be called.

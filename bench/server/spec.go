@@ -1,6 +1,9 @@
 package server
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Kind says how a server is started and spoken to.
 type Kind int
@@ -38,7 +41,11 @@ var liftedLimits = []string{
 	"limits.unauthenticatedPerIP=0",
 	"limits.connectionsPerIPPerSecond=0",
 	"limits.loginFailuresPerIPPerMinute=0",
+	"dtls.halfOpenPerIP=0",
 }
+
+// secured puts the secured listeners on free ports, with a certificate authority of the run's own.
+var secured = []string{"wss.addr=127.0.0.1:0", "dtls.addr=127.0.0.1:0", "kcp.addr=127.0.0.1:0", "tls.dir=tls"}
 
 // Title is the name for tables.
 func (s Spec) Title() string {
@@ -57,7 +64,7 @@ func (s Spec) args(announce string) []string {
 		"serve", "--api-addr", "127.0.0.1:0", "--ws-addr", "127.0.0.1:0", "--fast-addr", "127.0.0.1:0",
 		"--announce", announce,
 	}
-	for _, set := range append(liftedLimits[:len(liftedLimits):len(liftedLimits)], s.Sets...) {
+	for _, set := range slices.Concat(liftedLimits, secured, s.Sets) {
 		args = append(args, "--set", set)
 	}
 	return args
