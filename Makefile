@@ -53,6 +53,7 @@ bench-tools: build
 	$(GO) build -o $(BIN)/barerelay ./bench/barerelay
 	$(GO) build -o $(BIN)/bench-relay ./bench/relay
 	$(GO) build -o $(BIN)/bench-idle ./bench/idle
+	$(GO) build -o $(BIN)/bench-transports ./bench/transports
 
 .PHONY: bench-relay
 bench-relay: bench-tools ## CPU and allocations per delivered message beside a bare relay
@@ -61,6 +62,10 @@ bench-relay: bench-tools ## CPU and allocations per delivered message beside a b
 .PHONY: bench-idle
 bench-idle: bench-tools ## memory per idle connection at 9,600 beside a bare relay
 	$(BIN)/bench-idle --bare $(BIN)/barerelay --troupe $(BIN)/troupe $(BENCH_FLAGS)
+
+.PHONY: bench-transports
+bench-transports: bench-tools ## DTLS and KCP beside plain UDP, idle KCP players, a lossy path (root and nft)
+	$(BIN)/bench-transports --troupe $(BIN)/troupe --rounds $(ROUNDS) $(BENCH_FLAGS)
 
 .PHONY: lint-quick
 lint-quick:
