@@ -162,7 +162,7 @@ func (d *dialled) handle(datagram []byte) {
 		datagram = rest
 		d.mu.Lock()
 		a := d.assoc
-		if a == nil && r.epoch == 1 && r.typ == applicationData {
+		if a == nil && r.epoch == 1 && r.typ != handshake { // a refusal may come as early as data
 			if len(d.early) < earlyMax {
 				d.early = append(d.early, append([]byte(nil), r.raw...))
 			} else {

@@ -3,6 +3,7 @@ package websocket
 import (
 	"bufio"
 	"context"
+	"crypto/tls"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -20,16 +21,27 @@ import (
 
 func TestConformance(t *testing.T)           { transporttest.Run(t, conforming{}) }
 func TestConformanceOnLoopback(t *testing.T) { transporttest.RunLoopback(t, conforming{}) }
+func TestConformanceWSS(t *testing.T)        { transporttest.Run(t, conforming{secure: true}) }
+func TestConformanceWSSOnLoopback(t *testing.T) {
+	transporttest.RunLoopback(t, conforming{secure: true})
+}
 
-// conforming is this package as the conformance suite sees it.
-type conforming struct{}
+// conforming is this package as the conformance suite sees it: ws, or wss.
+type conforming struct{ secure bool }
 
-func (conforming) Start(tb transporttest.TB, o transporttest.Options) transporttest.Server {
+func (c conforming) Start(tb transporttest.TB, o transporttest.Options) transporttest.Server {
 	s := &conformingServer{network: o.Network, served: make(chan error, 1)}
+	cert, roots := transporttest.Trusted()
+	if c.secure {
+		s.tls = &tls.Config{RootCAs: roots, ServerName: "localhost"}
+	}
 	opt := Options{
 		Addr: "127.0.0.1:0", Admission: o.Admission, Counters: o.Counters, NextID: o.NextID,
 		MessageBytesMax: o.MessageBytesMax, PendingMessageBytesMax: o.PendingMessageBytesMax,
 		WriteTimeout: o.WriteTimeout, CloseLinger: o.CloseLinger,
+	}
+	if c.secure {
+		opt.TLS = &tls.Config{Certificates: []tls.Certificate{*cert}}
 	}
 	if o.Network != nil {
 		ln, err := o.Network.Node().Listen(0)
@@ -50,6 +62,7 @@ type conformingServer struct {
 	*Listener
 	network *memnet.Network // nil: loopback
 	served  chan error
+	tls     *tls.Config    // of clients; nil: ws
 	running sync.WaitGroup // readers of clients
 
 	mu      sync.Mutex
@@ -68,7 +81,11 @@ func (s *conformingServer) Dial(ctx context.Context, in transporttest.Inbox) (tr
 	if err != nil {
 		return nil, err
 	}
-	cl := &conformingClient{conn: conn, br: bufio.NewReader(conn), in: in, gone: make(chan struct{}), turn: make(chan struct{}, 1)}
+	raw := conn
+	if s.tls != nil {
+		conn = tls.Client(conn, s.tls)
+	}
+	cl := &conformingClient{raw: raw, conn: conn, br: bufio.NewReader(conn), in: in, gone: make(chan struct{}), turn: make(chan struct{}, 1)}
 	_, err = io.WriteString(conn, request("/websocket"))
 	if err == nil {
 		var resp *http.Response
@@ -104,6 +121,7 @@ func (s *conformingServer) Stop() {
 
 // conformingClient reads on its own, answers pings and obeys close frames.
 type conformingClient struct {
+	raw  net.Conn // under TLS, if there is any
 	conn net.Conn
 	br   *bufio.Reader
 	in   transporttest.Inbox
@@ -154,7 +172,7 @@ func (cl *conformingClient) Close() {
 }
 
 func (cl *conformingClient) Abort() {
-	switch conn := cl.conn.(type) {
+	switch conn := cl.raw.(type) {
 	case *memnet.Stream:
 		conn.Reset()
 	case *net.TCPConn:

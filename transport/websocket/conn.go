@@ -27,6 +27,8 @@ type Conn struct {
 	nc     net.Conn
 	raw    syscall.RawConn // nil where no write is known that never waits
 	remote netip.AddrPort
+	// patient: the socket counts the write timeout, not the writer
+	patient bool
 
 	in       inbound     // of the reader goroutine
 	loggedIn atomic.Bool // widens the limit on messages
@@ -73,7 +75,7 @@ type outbound struct {
 // newConn makes the connection of a socket whose handshake is done. Early are
 // bytes that were read together with the request.
 func (l *Listener) newConn(nc net.Conn, ticket *transport.Ticket, early []byte) *Conn {
-	c := &Conn{id: l.opt.NextID(), l: l, nc: nc, raw: rawConnOf(nc), remote: addrPort(nc.RemoteAddr())}
+	c := &Conn{id: l.opt.NextID(), l: l, nc: nc, raw: rawConnOf(nc), remote: addrPort(nc.RemoteAddr()), patient: isPatient(nc)}
 	c.in.buf = make([]byte, max(readBufferBytes, len(early)))
 	c.in.to = copy(c.in.buf, early)
 	c.in.parser.framesMax = l.opt.FragmentsMax

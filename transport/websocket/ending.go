@@ -69,7 +69,7 @@ func (c *Conn) answer(code uint16) {
 // cutAfter closes the socket after d, whatever goes on then. The caller holds mu.
 func (c *Conn) cutAfter(d time.Duration) {
 	if c.out.cut == nil {
-		c.out.cut = time.AfterFunc(d, func() { _ = c.nc.Close() })
+		c.out.cut = time.AfterFunc(d, func() { cut(c.nc) })
 		return
 	}
 	c.out.cut.Reset(d)
@@ -189,6 +189,9 @@ func (c *Conn) release(code uint16, err error) transport.End {
 	o.sends, o.source, o.cut, o.ticket = nil, nil, nil, nil
 	if o.err != nil && errors.Is(err, net.ErrClosed) {
 		err = o.err // what broke the connection, not what the reader saw of it
+	}
+	if o.byHost == 0 && !o.peerClosed && timedOut(err) { // the kernel told the reader, not the writer
+		o.byHost = messages.CloseWriteTimeout
 	}
 	end := transport.End{Code: code, ByHost: o.byHost, Err: err}
 	c.mu.Unlock()

@@ -2,7 +2,6 @@ package websocket
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -56,7 +55,7 @@ func Listen(opt Options) (*Listener, error) {
 		l.ln = ln
 	}
 	if opt.TLS != nil {
-		l.ln = tls.NewListener(l.ln, opt.TLS)
+		l.ln = &tlsListener{Listener: l.ln, config: opt.TLS, timeout: opt.WriteTimeout}
 	}
 	return l, nil
 }

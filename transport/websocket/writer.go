@@ -2,8 +2,8 @@ package websocket
 
 import (
 	"errors"
-	"net"
 	"os"
+	"syscall"
 	"time"
 
 	"troupe/messages"
@@ -125,7 +125,9 @@ func (c *Conn) writeLoop(s *scratch) {
 // timeout anew, so a stalled peer is found after one to two timeouts.
 func (c *Conn) writeWaiting(s *scratch) error {
 	for s.off < len(s.b) {
-		_ = c.nc.SetWriteDeadline(time.Now().Add(c.l.opt.WriteTimeout))
+		if !c.patient {
+			_ = c.nc.SetWriteDeadline(time.Now().Add(c.l.opt.WriteTimeout))
+		}
 		n, err := c.nc.Write(s.b[s.off:])
 		c.countWrite(n)
 		s.off += n
@@ -208,10 +210,16 @@ func (c *Conn) rest() {
 	}
 }
 
+// timedOut reports whether the peer took nothing for too long: by our own
+// deadline, or by TCP_USER_TIMEOUT, which is as long and may come first.
+func timedOut(err error) bool {
+	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, syscall.ETIMEDOUT)
+}
+
 // writeFailed ends the connection after a failed write. The reader, whose read
 // fails too, does the rest.
 func (c *Conn) writeFailed(err error) {
-	timeout := errors.Is(err, os.ErrDeadlineExceeded)
+	timeout := timedOut(err)
 	c.mu.Lock()
 	o := &c.out
 	o.phase = phaseEnded
@@ -223,10 +231,10 @@ func (c *Conn) writeFailed(err error) {
 		c.muted.Store(true)
 	}
 	c.mu.Unlock()
-	if tcp, ok := c.nc.(*net.TCPConn); ok && timeout {
+	if tcp := tcpOf(c.nc); tcp != nil && timeout {
 		_ = tcp.SetLinger(0) // reset: the kernel drops what the peer never took
 	}
-	_ = c.nc.Close()
+	cut(c.nc)
 	c.mu.Lock()
 	c.rest()
 	c.mu.Unlock()

@@ -1,0 +1,291 @@
+package fast
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/netip"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"troupe/messages"
+	"troupe/messages/wire"
+	"troupe/transport/dtls"
+	"troupe/transport/transporttest"
+	"troupe/transport/transporttest/memnet"
+)
+
+func TestConformance(t *testing.T)           { transporttest.RunDatagrams(t, conforming{}) }
+func TestConformanceOnLoopback(t *testing.T) { transporttest.RunDatagramsLoopback(t, conforming{}) }
+
+func TestConformanceSecured(t *testing.T) { transporttest.RunDatagrams(t, conforming{secured: true}) }
+func TestConformanceSecuredOnLoopback(t *testing.T) {
+	transporttest.RunDatagramsLoopback(t, conforming{secured: true})
+}
+
+// conforming is the plain channel, or the secured one, as the conformance suite
+// sees it.
+type conforming struct{ secured bool }
+
+func (conforming) NewestWins() bool { return true }
+
+func (c conforming) Start(tb transporttest.TB, o transporttest.DatagramOptions) transporttest.DatagramServer {
+	if c.secured {
+		return startSecured(tb, o)
+	}
+	s := &conformingPool{network: o.Network, ip: local}
+	bind := bindUDP
+	if o.Network != nil {
+		node := o.Network.Node()
+		s.ip = node.Addr()
+		bind = func(_, address string, _ int) (packetConn, error) {
+			_, port, _ := net.SplitHostPort(address)
+			n, err := strconv.ParseUint(port, 10, 16)
+			if err != nil {
+				return nil, err
+			}
+			return node.ListenPacket(uint16(n))
+		}
+	}
+	opt := Defaults()
+	opt.Addr, opt.Counters = "127.0.0.1:0", o.Counters
+	var err error
+	if s.pool, err = listen(opt, bind); err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+// conformingPool is the plain channel.
+type conformingPool struct {
+	network *memnet.Network // nil: loopback
+	pool    *Pool
+	ip      netip.Addr // of the pool
+	running sync.WaitGroup
+
+	mu      sync.Mutex
+	peers   int32
+	clients []net.Conn
+}
+
+func (s *conformingPool) Dial(ctx context.Context, up func([]byte), down func(int32, []byte)) (*transporttest.DatagramPair, error) {
+	s.mu.Lock()
+	s.peers++
+	peer, node := s.peers, (*memnet.Node)(nil)
+	s.mu.Unlock()
+	ip := local
+	if s.network != nil {
+		node = s.network.Node()
+		ip = node.Addr()
+	}
+	a, err := s.pool.Open(messages.PeerID(peer), ip, upward(up))
+	if err != nil {
+		return nil, err
+	}
+	conn, err := connectTo(node, netip.AddrPortFrom(s.ip, a.Port()))
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.clients = append(s.clients, conn)
+	s.mu.Unlock()
+
+	cl := &numbered{peer: peer, write: func(b []byte) bool { _, err := conn.Write(b); return err == nil }}
+	var acked atomic.Bool
+	s.running.Go(func() {
+		buf := make([]byte, datagramMax)
+		for {
+			n, err := conn.Read(buf)
+			if errors.Is(err, net.ErrClosed) {
+				return
+			}
+			if h, ok := headerOf(buf[:n]); err == nil && ok && h.OpCode == wire.OpServerAck {
+				acked.Store(true)
+			} else if err == nil && ok {
+				down(h.Sequence, h.Payload)
+			}
+		}
+	})
+	// The handshake (section 7.3), repeated as a client repeats it.
+	for !a.Ready() {
+		shake := wire.AppendUDPConnect
+		if acked.Load() {
+			shake = wire.AppendClientAck
+		}
+		cl.send(func(number int32) []byte { return shake(nil, peer, number) })
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return cl.pair(a.Send, a.Close), nil
+}
+
+func (s *conformingPool) Stop() {
+	_ = s.pool.Close()
+	for _, conn := range s.clients {
+		_ = conn.Close()
+	}
+	s.running.Wait()
+}
+
+// connectTo opens a client's socket; node is nil for loopback.
+func connectTo(node *memnet.Node, to netip.AddrPort) (net.Conn, error) {
+	if node != nil {
+		return node.DialPacket(to)
+	}
+	return net.DialUDP("udp", nil, net.UDPAddrFromAddrPort(to))
+}
+
+// upward hands payloads to the suite.
+type upward func(payload []byte)
+
+func (u upward) OnFast(packet []byte) {
+	var h wire.Header
+	if h.Parse(packet) == nil {
+		u(h.Payload)
+	}
+}
+
+// OnVerified implements SecuredHandler.
+func (u upward) OnVerified(answer *wire.Frame) { answer.Release() }
+
+// headerOf parses one unit.
+func headerOf(unit []byte) (h wire.Header, ok bool) {
+	packet, err := wire.SplitUnit(unit)
+	return h, err == nil && h.Parse(packet) == nil
+}
+
+// numbered is a client that numbers all it sends.
+type numbered struct {
+	peer  int32
+	write func(b []byte) bool
+
+	mu   sync.Mutex
+	next int32
+}
+
+func (c *numbered) send(compose func(number int32) []byte) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.next++
+	return c.write(compose(c.next - 1))
+}
+
+// pair returns both ends, given what sends at the host's and closes it.
+func (c *numbered) pair(send func(f *wire.Frame) bool, closeHost func()) *transporttest.DatagramPair {
+	return &transporttest.DatagramPair{
+		Up: func(payload []byte) bool {
+			return c.send(func(number int32) []byte { return message(c.peer, number, string(payload)) })
+		},
+		Down: func(payload []byte) bool {
+			f := wire.NewFrame(&wire.Header{OpCode: 7, TargetPlayer: c.peer, Sender: wire.ServerPeer, Payload: payload})
+			defer f.Release()
+			return send(f)
+		},
+		Raw:   func(b []byte) { c.write(b) },
+		Close: closeHost,
+	}
+}
+
+// conformingSecured is the secured channel.
+type conformingSecured struct {
+	network *memnet.Network // nil: loopback
+	*Secured
+
+	mu      sync.Mutex
+	peers   int32
+	clients []*verifying
+}
+
+func startSecured(tb transporttest.TB, o transporttest.DatagramOptions) transporttest.DatagramServer {
+	cert, _ := transporttest.Trusted()
+	opt := SecuredOptions{
+		DTLS:    dtls.Options{Addr: "127.0.0.1:0", Certificate: func() *tls.Certificate { return cert }, HalfOpenPerIP: 64},
+		Anchors: func() []byte { return []byte("unused") }, Enabled: true, Counters: o.Counters,
+	}
+	if o.Network != nil {
+		conn, err := o.Network.Node().ListenPacket(0)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		opt.DTLS.Conn = conn
+	}
+	s := &conformingSecured{network: o.Network}
+	var err error
+	if s.Secured, err = ListenSecured(opt); err != nil {
+		tb.Fatal(err)
+	}
+	return s
+}
+
+func (s *conformingSecured) Dial(ctx context.Context, up func([]byte), down func(int32, []byte)) (*transporttest.DatagramPair, error) {
+	s.mu.Lock()
+	s.peers++
+	peer, node := s.peers, (*memnet.Node)(nil)
+	s.mu.Unlock()
+	if s.network != nil {
+		node = s.network.Node()
+	}
+	a, err := s.Open(messages.PeerID(peer), upward(up))
+	if err != nil {
+		return nil, err
+	}
+	to := s.endpoint.Addr().(*net.UDPAddr).AddrPort()
+	conn, err := connectTo(node, to)
+	if err != nil {
+		return nil, err
+	}
+	_, roots := transporttest.Trusted()
+	v := &verifying{down: down, closed: make(chan struct{})}
+	under, err := dtls.Dial(ctx, dtls.DialOptions{Conn: conn, Roots: roots, ServerName: "localhost"},
+		func(a *dtls.Association) dtls.Handler { v.a = a; return v })
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	s.clients = append(s.clients, v)
+	s.mu.Unlock()
+	cl := &numbered{peer: peer, write: under.Write}
+	for !a.Ready() {
+		cl.send(func(number int32) []byte {
+			return wire.AppendVerifyIdentity(nil, &wire.VerifyIdentity{PeerID: peer, ConnectToken: a.Token()}, number, nil)
+		})
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	return cl.pair(a.Send, a.Close), nil
+}
+
+func (s *conformingSecured) Stop() {
+	for _, v := range s.clients {
+		v.a.Close()
+		<-v.closed
+	}
+	_ = s.Close()
+}
+
+// verifying is the client's handler.
+type verifying struct {
+	a      *dtls.Association
+	down   func(number int32, payload []byte)
+	closed chan struct{}
+}
+
+// OnRecord implements dtls.Handler.
+func (v *verifying) OnRecord(plain []byte) {
+	if h, ok := headerOf(plain); ok && h.OpCode == 7 {
+		v.down(h.Sequence, h.Payload)
+	}
+}
+
+// OnClosed implements dtls.Handler.
+func (v *verifying) OnClosed(error) { close(v.closed) }

@@ -1,0 +1,333 @@
+package transporttest
+
+import (
+	"encoding/binary"
+	"slices"
+	"sync"
+	"time"
+
+	"troupe/messages"
+	"troupe/messages/wire"
+)
+
+// exchange is one connection with a series either way.
+type exchange struct {
+	p        *peer
+	l        *link
+	src      *outbox
+	up, down series
+	n        int
+}
+
+func (e *env) exchange(id, n int, sizes []int) *exchange {
+	e.Helper()
+	x := &exchange{src: newOutbox(e.TB), n: n, up: series{2 * id, sizes}, down: series{2*id + 1, sizes}}
+	x.p, x.l = e.login()
+	x.l.expects(x.up)
+	x.p.expects(x.down)
+	x.l.SetSource(x.src)
+	return x
+}
+
+// run sends both ways at once.
+func (x *exchange) run(e *env) {
+	for i := range x.n {
+		x.src.put(x.down.frame(i))
+		if i%3 != 1 { // some gather
+			e.flush(x.l)
+		}
+	}
+	e.flush(x.l)
+}
+
+func (x *exchange) send(e *env) {
+	for i := range x.n {
+		if err := x.p.Send(x.up.message(i)); err != nil {
+			e.Errorf("send of message %d: %v", i, err)
+			return
+		}
+	}
+}
+
+func (x *exchange) done() bool {
+	units, _, _ := x.l.counts()
+	got, _ := x.p.counts()
+	return units >= x.n && got >= x.n
+}
+
+// exchangeAll runs all at once and checks that everything arrived once, in order,
+// with its boundaries and bytes.
+func (e *env) exchangeAll(all []*exchange) {
+	e.Helper()
+	var senders sync.WaitGroup
+	for _, x := range all {
+		senders.Go(func() { x.send(e) })
+		senders.Go(func() { x.run(e) })
+	}
+	for _, x := range all {
+		e.await("all messages arrive", func() bool { return x.done() || e.Failed() })
+	}
+	senders.Wait()
+	time.Sleep(e.settle) // for what comes twice
+	for _, x := range all {
+		units, _, _ := x.l.counts()
+		if got, _ := x.p.counts(); units != x.n || got != x.n {
+			e.Errorf("sent %d either way, host got %d and client %d", x.n, units, got)
+		}
+	}
+}
+
+// reliableBothWays: exactly once, in order, boundaries and bytes intact, whatever
+// the size.
+func reliableBothWays(e *env) {
+	e.start()
+	e.exchangeAll([]*exchange{
+		e.exchange(1, 3*len(sizes), sizes),
+		e.exchange(2, 2*len(sizes), slices.Concat(sizes[3:], sizes[:3])),
+		e.exchange(3, 300, []int{100, 20}),
+	})
+}
+
+// manyConnections: they do not get into each other's way.
+func manyConnections(e *env) {
+	e.start()
+	var all []*exchange
+	for i := range 32 {
+		all = append(all, e.exchange(i, 25, smallSizes))
+	}
+	e.exchangeAll(all)
+}
+
+// tags returns the numbers of the messages of a series, in order of arrival.
+func tags(payloads [][]byte) (numbers []int) {
+	for _, b := range payloads {
+		if len(b) >= 8 {
+			numbers = append(numbers, int(binary.BigEndian.Uint32(b[4:])))
+		}
+	}
+	return numbers
+}
+
+// stall fills a source until the connection takes no more of it, because its
+// client is held. It returns how many frames the connection took.
+func (e *env) stall(l *link, src *outbox) (taken int) {
+	e.Helper()
+	s := series{id: 1, sizes: []int{16 << 10}}
+	for i := range 128 { // 2 MiB
+		src.put(s.frame(i))
+		e.flush(l)
+	}
+	for since := time.Now(); time.Since(since) < e.opt.WriteTimeout/4; time.Sleep(time.Millisecond) {
+		if _, now, _ := src.state(); now != taken {
+			taken, since = now, time.Now()
+		}
+	}
+	if waiting, _, _ := src.state(); waiting == 0 {
+		e.Fatalf("a client that reads nothing took 2 MiB")
+	}
+	return taken
+}
+
+// sendGoesFirst: frames of the host's own leave before the source is drained again.
+func sendGoesFirst(e *env) {
+	e.start()
+	p, l := e.login()
+	p.set(func(p *peer) { p.keep = true })
+	src := newOutbox(e.TB)
+	l.SetSource(src)
+	own := series{id: 2, sizes: []int{100}}
+	src.put(own.frame(2))
+	src.put(own.frame(3))
+	l.Send(own.frame(0))
+	l.Send(own.frame(1))
+	e.flush(l)
+	e.await("four messages arrive", func() bool { got, _ := p.counts(); return got >= 4 })
+	if got := tags(p.payloads()); !slices.Equal(got, []int{0, 1, 2, 3}) {
+		e.Errorf("two frames sent and two of the source: order %v", got)
+	}
+
+	p.set(func(p *peer) { p.kept = nil })
+	p.hold(true)
+	taken := e.stall(l, src) - 2
+	l.Send(own.frame(1000))
+	e.flush(l)
+	p.hold(false)
+	e.await("all arrive", func() bool { got, _ := p.counts(); return got >= 4+128+1 })
+	if at := slices.Index(tags(p.payloads()), 1000); at < 0 || at > taken {
+		e.Errorf("the frame sent after %d of the source came in place %d", taken, at)
+	}
+}
+
+// sendIsBounded: more than 16 frames that cannot leave close the connection, and
+// every frame is released.
+func sendIsBounded(e *env) {
+	e.start()
+	p, l := e.login()
+	src := newOutbox(e.TB)
+	l.SetSource(src)
+	p.hold(true)
+	e.stall(l, src)
+	own := series{id: 2, sizes: []int{16 << 10}}
+	frames := make([]*wire.Frame, 17)
+	for i := range frames {
+		frames[i] = own.frame(i).Retain()
+		e.atOnce("Send", func() { l.Send(frames[i]) })
+	}
+	if end := e.ends(l); end.ByHost != messages.CloseSlowConsumer || end.Clean {
+		e.Errorf("after 17 frames that waited the end is %+v", end)
+	}
+	for i, f := range frames {
+		if f.Release(); !released(f) {
+			e.Errorf("frame %d is still held", i)
+		}
+	}
+}
+
+// released reports whether a frame, of which the caller holds no reference, has
+// none left.
+func released(f *wire.Frame) (yes bool) {
+	defer func() { yes = recover() != nil }()
+	f.Len()
+	return false
+}
+
+// setSourceWaits: SetSource returns when no drain of the previous source is under
+// way, and none comes later.
+func setSourceWaits(e *env) {
+	e.start()
+	p, l := e.login()
+	src := newOutbox(e.TB)
+	src.yields.Store(500)
+	s := series{id: 1, sizes: []int{100}}
+	p.expects(s)
+	const rounds = 50
+	for i := range rounds {
+		src.resting.Store(false)
+		select {
+		case <-src.entered:
+		default:
+		}
+		src.put(s.frame(i))
+		l.SetSource(src)
+		flushed := goes(l.Flush)
+		e.join("the source is drained", src.entered)
+		l.SetSource(nil)
+		src.resting.Store(true)
+		e.join("Flush returns", flushed)
+		if i%10 == 0 {
+			e.flush(l)
+			l.Ping([]byte("x"))
+			time.Sleep(e.settle / 10)
+		}
+		if e.Failed() {
+			return
+		}
+	}
+	e.await("all messages arrive", func() bool { got, _ := p.counts(); return got >= rounds })
+}
+
+// sourceMoves: a source that moves from connection to connection loses nothing and
+// brings nothing twice.
+func sourceMoves(e *env) {
+	e.start()
+	var ps [2]*peer
+	var ls [2]*link
+	for i := range ps {
+		ps[i], ls[i] = e.login()
+		ps[i].set(func(p *peer) { p.keep = true })
+	}
+	src := newOutbox(e.TB)
+	s := series{id: 1, sizes: []int{100, 1201, 5000, 20}}
+	const n, moves = 600, 60
+	filled := goes(func() {
+		for i := range n {
+			src.put(s.frame(i))
+			if i%(n/moves) == 0 {
+				time.Sleep(time.Millisecond)
+			}
+		}
+	})
+	for i := range moves {
+		l := ls[i%2]
+		src.resting.Store(false)
+		l.SetSource(src)
+		e.flush(l)
+		time.Sleep(time.Duration(i%3) * time.Millisecond)
+		e.flush(l)
+		l.SetSource(nil)
+		src.resting.Store(true)
+	}
+	e.join("the source is filled", filled)
+	src.resting.Store(false)
+	ls[0].SetSource(src)
+	e.flush(ls[0])
+	total := func() (sum int) {
+		for _, p := range ps {
+			got, _ := p.counts()
+			sum += got
+		}
+		return sum
+	}
+	e.await("all messages arrive", func() bool { return total() >= n })
+	time.Sleep(e.settle)
+	seen := make([]int, n)
+	for i, p := range ps {
+		numbers := tags(p.payloads())
+		if !slices.IsSorted(numbers) {
+			e.Errorf("client %d got messages out of order", i)
+		}
+		for _, k := range numbers {
+			seen[k]++
+		}
+	}
+	for k, times := range seen {
+		if times != 1 {
+			e.Errorf("message %d arrived %d times", k, times)
+		}
+	}
+}
+
+// anyGoroutine: all methods of a connection, all at once.
+func anyGoroutine(e *env) {
+	e.start()
+	p, l := e.connect()
+	src := newOutbox(e.TB)
+	s := series{id: 1, sizes: []int{100, 1201, 20}}
+	p.expects(s)
+	l.SetSource(src)
+	var mu sync.Mutex
+	next := 0
+	const each = 100
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			for range each {
+				mu.Lock()
+				src.put(s.frame(next))
+				next++
+				mu.Unlock()
+				l.Flush()
+			}
+		})
+	}
+	all.Go(func() {
+		for range each {
+			l.Ping([]byte("mark"))
+			l.SetSource(src)
+			_, _, _ = l.ID(), l.Kind(), l.RemoteAddr()
+		}
+	})
+	all.Go(func() {
+		for range each {
+			l.LoggedIn()
+			l.Flush()
+		}
+	})
+	all.Wait()
+	l.Flush()
+	e.await("all messages arrive", func() bool { got, _ := p.counts(); return got >= 3*each })
+	_, pongs, _ := l.counts()
+	if pongs == 0 {
+		e.await("a pong arrives", func() bool { _, pongs, _ = l.counts(); return pongs > 0 })
+	}
+}

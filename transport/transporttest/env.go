@@ -1,0 +1,206 @@
+package transporttest
+
+import (
+	"context"
+	"sync/atomic"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"troupe/messages/counters"
+	"troupe/transport"
+	"troupe/transport/transporttest/memnet"
+)
+
+// condition is a network that properties are tested on.
+type condition struct {
+	name string
+	memnet.Condition
+}
+
+func lossy(name string, loss float64) condition {
+	return condition{name, memnet.Condition{
+		Delay: 20 * time.Millisecond, Jitter: 10 * time.Millisecond, Loss: loss, Reorder: 0.1, Duplicate: 0.05,
+	}}
+}
+
+// conditions are those of the specification's fault matrix (reliability.md 7, F3
+// and F4).
+var conditions = []condition{
+	{name: "plain"}, lossy("loss 1 %", 0.01), lossy("loss 5 %", 0.05), lossy("loss 20 %", 0.20),
+}
+
+// env is what one check works with.
+type env struct {
+	TB
+	tr  Transport
+	net *memnet.Network // nil on loopback
+	opt Options
+	hub *hub
+
+	patience time.Duration // for what must happen
+	soon     time.Duration // for a message that nothing holds up
+	slack    time.Duration // for a call that must not wait
+	settle   time.Duration // to see that nothing more comes
+
+	server Server
+}
+
+// newEnv prepares a network and the options of a host side. Start starts it.
+func newEnv(tb TB, tr Transport, c *condition) *env {
+	e := &env{TB: tb, tr: tr, hub: newHub(tb)}
+	e.opt = Options{
+		Acceptor: e.hub, Counters: new(counters.Set), NextID: new(ids).next,
+		MessageBytesMax: 65536, PendingMessageBytesMax: 8 << 10,
+	}
+	if c == nil { // leaks are left to the package's TestMain: others run at the same time
+		e.patience, e.soon, e.slack, e.settle = 15*time.Second, time.Second, time.Second/2, 50*time.Millisecond
+		e.opt.WriteTimeout, e.opt.CloseLinger = time.Second, time.Second/2
+		return e
+	}
+	e.net = memnet.New(memnet.Seed(tb))
+	tb.Cleanup(e.net.Close)
+	e.net.SetAll(c.Condition)
+	e.opt.Network = e.net
+	e.patience, e.soon, e.settle = 2*time.Minute, 100*time.Millisecond, time.Second
+	e.opt.WriteTimeout, e.opt.CloseLinger = 10*time.Second, time.Second
+	if c.Loss > 0 {
+		e.soon, e.settle = 5*time.Second, 20*time.Second
+		e.opt.CloseLinger = 20 * time.Second // so that losses do not cut what is queued
+	}
+	others := goleak.IgnoreCurrent()
+	tb.Cleanup(func() {
+		if err := goleak.Find(others); err != nil {
+			tb.Errorf("goroutines left over: %v", err)
+		}
+	})
+	return e
+}
+
+// ids numbers connections.
+type ids struct{ last atomic.Uint64 }
+
+func (i *ids) next() uint64 { return i.last.Add(1) }
+
+// start starts the host side. In the end everything must have come to its end:
+// connections, tickets, gauges.
+func (e *env) start() {
+	e.server = e.tr.Start(e.TB, e.opt)
+	e.Cleanup(func() {
+		e.server.Stop()
+		if n := e.opt.Counters.Connections.Total(); n != 0 {
+			e.Errorf("%d connections counted as open in the end", n)
+		}
+		if a := e.opt.Admission; a != nil && a.Pending() != 0 {
+			e.Errorf("%d admission tickets not given back", a.Pending())
+		}
+		for _, l := range e.hub.links() {
+			if !l.closed() {
+				e.Errorf("connection %d never ended", l.ID())
+			}
+		}
+	})
+}
+
+// dial connects a client.
+func (e *env) dial() (*peer, error) {
+	p := newPeer(e.TB)
+	ctx, cancel := context.WithTimeout(context.Background(), e.patience)
+	defer cancel()
+	client, err := e.server.Dial(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	p.Client = client
+	e.Cleanup(func() {
+		p.set(func(p *peer) { p.held, p.pace = false, 0 })
+	})
+	return p, nil
+}
+
+// connect connects a client and returns both of its ends.
+func (e *env) connect() (*peer, *link) {
+	e.Helper()
+	p, err := e.dial()
+	if err != nil {
+		e.Fatalf("dial: %v", err)
+	}
+	return p, e.linkOf(p)
+}
+
+// login connects a client and logs it in.
+func (e *env) login() (*peer, *link) {
+	e.Helper()
+	p, l := e.connect()
+	l.LoggedIn()
+	return p, l
+}
+
+// linkOf returns the host's end of a client.
+func (e *env) linkOf(p *peer) (found *link) {
+	e.Helper()
+	e.await("the connection is accepted", func() bool {
+		found = e.hub.take(func(l *link) bool { return l.RemoteAddr() == p.Addr() })
+		return found != nil
+	})
+	return found
+}
+
+// await waits until cond holds.
+func (e *env) await(what string, cond func() bool) {
+	e.Helper()
+	e.awaitFor(what, e.patience, cond)
+}
+
+func (e *env) awaitFor(what string, within time.Duration, cond func() bool) {
+	e.Helper()
+	for end := time.Now().Add(within); !cond(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			e.Fatalf("not within %v: %s", within, what)
+		}
+	}
+}
+
+// ends waits for the end of a connection and returns it.
+func (e *env) ends(l *link) transport.End {
+	e.Helper()
+	e.await("the connection ends", l.closed)
+	return l.how()
+}
+
+// flush flushes a connection, which must not wait.
+func (e *env) flush(l *link) {
+	e.Helper()
+	e.atOnce("Flush", l.Flush)
+}
+
+// atOnce calls f and checks that it does not wait. In virtual time no time at all
+// passes for whoever does not wait.
+func (e *env) atOnce(what string, f func()) {
+	e.Helper()
+	begun := time.Now()
+	f()
+	if took := time.Since(begun); took > e.slack {
+		e.Errorf("%s waited %v", what, took)
+	}
+}
+
+// goes runs f and reports through the channel that it is done.
+func goes(f func()) <-chan struct{} {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	return done
+}
+
+// join waits for what goes has begun.
+func (e *env) join(what string, done <-chan struct{}) {
+	e.Helper()
+	select {
+	case <-done:
+	case <-time.After(e.patience):
+		e.Fatalf("not within %v: %s", e.patience, what)
+	}
+}

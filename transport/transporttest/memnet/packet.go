@@ -1,0 +1,152 @@
+package memnet
+
+import (
+	"net"
+	"net/netip"
+	"os"
+	"sync"
+	"time"
+)
+
+// queueMax is how many datagrams wait in a socket; more are dropped.
+const queueMax = 1024
+
+type datagram struct {
+	from, to netip.AddrPort
+	number   uint64 // of its path
+	b        []byte // not changed any more
+}
+
+// PacketConn is a datagram socket: what the transports need of a *net.UDPConn.
+type PacketConn struct {
+	n     *Network
+	local netip.AddrPort
+	peer  netip.AddrPort // valid: takes from nobody else
+
+	filled sync.Cond // on the network's lock, which guards what follows
+	queue  []datagram
+	limit  deadline // for reading
+	closed bool
+}
+
+// ListenPacket opens a datagram socket; port 0 takes any free one.
+func (d *Node) ListenPacket(port uint16) (*PacketConn, error) {
+	return d.openPacket(port, netip.AddrPort{})
+}
+
+// DialPacket opens a datagram socket that is connected to one peer. Nothing is
+// sent by that.
+func (d *Node) DialPacket(peer netip.AddrPort) (net.Conn, error) {
+	c, err := d.openPacket(0, peer)
+	if err != nil {
+		return nil, err
+	}
+	return connected{c}, nil
+}
+
+func (d *Node) openPacket(port uint16, peer netip.AddrPort) (*PacketConn, error) {
+	n := d.n
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	at, err := n.bind(d.addr, port, func(at netip.AddrPort) bool { return n.packets[at] != nil })
+	if err != nil {
+		return nil, &net.OpError{Op: "listen", Net: "udp", Err: err}
+	}
+	c := &PacketConn{n: n, local: at, peer: peer}
+	c.filled.L = &n.mu
+	n.packets[at] = c
+	return c, nil
+}
+
+// push adds a datagram that has arrived. The caller holds the network's lock.
+func (c *PacketConn) push(d datagram) bool {
+	if c.peer.IsValid() && d.from != c.peer {
+		return true // the kernel drops it without a word
+	}
+	if len(c.queue) >= queueMax {
+		return false
+	}
+	c.queue = append(c.queue, d)
+	c.filled.Signal()
+	return true
+}
+
+// ReadFromUDPAddrPort waits for a datagram. What does not fit into b is cut off.
+func (c *PacketConn) ReadFromUDPAddrPort(b []byte) (int, netip.AddrPort, error) {
+	c.n.mu.Lock()
+	defer c.n.mu.Unlock()
+	for {
+		switch {
+		case c.closed:
+			return 0, netip.AddrPort{}, c.failed("read", net.ErrClosed)
+		case c.limit.passed():
+			return 0, netip.AddrPort{}, c.failed("read", os.ErrDeadlineExceeded)
+		case len(c.queue) > 0:
+			d := c.queue[0]
+			c.queue[0] = datagram{}
+			c.queue = c.queue[1:]
+			return copy(b, d.b), d.from, nil
+		}
+		c.filled.Wait()
+	}
+}
+
+// WriteToUDPAddrPort sends a datagram; it never waits. Sent is not delivered.
+func (c *PacketConn) WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, error) {
+	c.n.mu.Lock()
+	defer c.n.mu.Unlock()
+	if c.closed {
+		return 0, c.failed("write", net.ErrClosed)
+	}
+	c.n.path(c.local.Addr(), to.Addr()).send(datagram{from: c.local, to: to, b: append([]byte(nil), b...)})
+	return len(b), nil
+}
+
+// LocalAddr returns a *net.UDPAddr.
+func (c *PacketConn) LocalAddr() net.Addr { return net.UDPAddrFromAddrPort(c.local) }
+
+// SetReadDeadline is as in net.Conn.
+func (c *PacketConn) SetReadDeadline(t time.Time) error {
+	c.n.mu.Lock()
+	defer c.n.mu.Unlock()
+	if c.closed {
+		return c.failed("set", net.ErrClosed)
+	}
+	c.limit.set(t, &c.filled)
+	return nil
+}
+
+// Close frees the port; what waits is dropped.
+func (c *PacketConn) Close() error {
+	c.n.mu.Lock()
+	defer c.n.mu.Unlock()
+	if c.closed {
+		return c.failed("close", net.ErrClosed)
+	}
+	c.closed, c.queue = true, nil
+	c.limit.stop()
+	delete(c.n.packets, c.local)
+	c.filled.Broadcast()
+	return nil
+}
+
+func (c *PacketConn) failed(op string, err error) error {
+	return &net.OpError{Op: op, Net: "udp", Source: net.UDPAddrFromAddrPort(c.local), Err: err}
+}
+
+// connected is a PacketConn with one peer, as a net.Conn.
+type connected struct{ *PacketConn }
+
+func (c connected) Read(b []byte) (int, error) {
+	n, _, err := c.ReadFromUDPAddrPort(b)
+	return n, err
+}
+
+func (c connected) Write(b []byte) (int, error) { return c.WriteToUDPAddrPort(b, c.peer) }
+
+func (c connected) RemoteAddr() net.Addr { return net.UDPAddrFromAddrPort(c.peer) }
+
+func (c connected) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
+
+// SetWriteDeadline has nothing to do: writing never waits.
+func (c connected) SetWriteDeadline(time.Time) error { return nil }

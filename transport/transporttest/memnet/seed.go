@@ -1,0 +1,30 @@
+package memnet
+
+import (
+	"flag"
+	"math/rand/v2"
+)
+
+var seedFlag = flag.Uint64("transport.seed", 0, "seed of the simulated network; 0 takes a new one for every test")
+
+// Reporter is the part of a testing.TB that Seed needs.
+type Reporter interface {
+	Cleanup(func())
+	Failed() bool
+	Logf(format string, args ...any)
+}
+
+// Seed returns the seed of the flag -transport.seed, or a new one, and logs it if
+// the test fails.
+func Seed(tb Reporter) uint64 {
+	seed := *seedFlag
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	tb.Cleanup(func() {
+		if tb.Failed() {
+			tb.Logf("the network's seed: -transport.seed=%d", seed)
+		}
+	})
+	return seed
+}

@@ -1,0 +1,72 @@
+package transporttest
+
+import (
+	"testing"
+	"testing/synctest"
+)
+
+// property is one promise and the check of it.
+type property struct {
+	name   string
+	check  func(e *env)
+	memory bool // needs a network whose paths can be blocked, or watched
+}
+
+// Run runs the suite over an in-memory network, in virtual time, under every
+// condition.
+func Run(t *testing.T, tr Transport) {
+	for i := range conditions {
+		c := &conditions[i]
+		t.Run(c.name, func(t *testing.T) {
+			for _, p := range properties {
+				t.Run(p.name, func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) { p.check(newEnv(t, tr, c)) })
+				})
+			}
+		})
+	}
+}
+
+// RunLoopback runs what needs no faulty network over real sockets.
+func RunLoopback(t *testing.T, tr Transport) {
+	for _, p := range properties {
+		t.Run(p.name, func(t *testing.T) {
+			if p.memory {
+				t.Skip("needs a network that can be blocked or watched: runs in memory only")
+			}
+			t.Parallel() // they wait more than they work
+			p.check(newEnv(t, tr, nil))
+		})
+	}
+}
+
+// properties is the contract, in the order of transport/conn.go.
+var properties = []property{
+	{name: "AcceptComesFirstAndIDsAreUnique", check: acceptComesFirst},
+	{name: "RefusedByTheAcceptor", check: refusedByTheAcceptor},
+	{name: "AdmissionTicketsComeBack", check: admissionTickets},
+
+	{name: "ReliableBothWaysAtOnce", check: reliableBothWays},
+	{name: "ManyConnectionsAtOnce", check: manyConnections},
+	{name: "SendGoesBeforeTheSource", check: sendGoesFirst},
+	{name: "SendIsBoundedAndReleasesFrames", check: sendIsBounded},
+	{name: "SetSourceWaitsForTheDrain", check: setSourceWaits},
+	{name: "SourceMovesBetweenConnections", check: sourceMoves},
+	{name: "AnyGoroutineMayCall", check: anyGoroutine},
+	{name: "PingComesBack", check: pingComesBack},
+	{name: "PingsKeepAnIdleConnectionAlive", check: pingsKeepAlive, memory: true},
+	{name: "IdleIsSilent", check: idleIsSilent, memory: true},
+
+	{name: "StoppedReader", check: stoppedReader},
+	{name: "SlowReader", check: slowReader},
+	{name: "SlowHandlerIsBackPressure", check: slowHandler},
+	{name: "HalfOpenPeer", check: halfOpenPeer, memory: true},
+
+	{name: "CleanEnd", check: cleanEnd},
+	{name: "AbruptEnd", check: abruptEnd},
+	{name: "HostClose", check: hostClose},
+	{name: "HostCloseOfAStoppedReader", check: hostCloseStopped},
+	{name: "ClosedConnectionIgnoresCalls", check: closedIgnores},
+	{name: "OversizedMessage", check: oversized},
+	{name: "Garbage", check: garbage},
+}

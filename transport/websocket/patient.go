@@ -1,0 +1,97 @@
+package websocket
+
+import (
+	"crypto/tls"
+	"errors"
+	"net"
+	"os"
+	"sync/atomic"
+	"time"
+)
+
+// patient is the socket under TLS. A write of TLS that times out in the middle
+// breaks the connection for good, and a slow peer takes a record in pieces; so the
+// write timeout is counted here, anew for each piece that the peer takes.
+type patient struct {
+	net.Conn
+	timeout time.Duration
+	limit   atomic.Pointer[time.Time] // write deadline of others, nil for none
+}
+
+// tlsListener makes TLS connections of accepted ones.
+type tlsListener struct {
+	net.Listener
+	config  *tls.Config
+	timeout time.Duration
+}
+
+// Accept implements net.Listener. The handshake is done by the first read.
+func (l *tlsListener) Accept() (net.Conn, error) {
+	nc, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return tls.Server(&patient{Conn: nc, timeout: l.timeout}, l.config), nil
+}
+
+// NetConn returns the socket.
+func (p *patient) NetConn() net.Conn { return p.Conn }
+
+// Write implements net.Conn.
+func (p *patient) Write(b []byte) (n int, err error) {
+	for n < len(b) {
+		deadline := time.Now().Add(p.timeout)
+		limit := p.limit.Load()
+		if limit != nil && limit.Before(deadline) {
+			deadline = *limit
+		}
+		_ = p.Conn.SetWriteDeadline(deadline)
+		var m int
+		m, err = p.Conn.Write(b[n:])
+		n += m
+		if err != nil && (m == 0 || limit != nil || !errors.Is(err, os.ErrDeadlineExceeded)) {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// SetWriteDeadline implements net.Conn.
+func (p *patient) SetWriteDeadline(t time.Time) error {
+	p.note(t)
+	return p.Conn.SetWriteDeadline(t)
+}
+
+// SetDeadline implements net.Conn.
+func (p *patient) SetDeadline(t time.Time) error {
+	p.note(t)
+	return p.Conn.SetDeadline(t)
+}
+
+func (p *patient) note(t time.Time) {
+	if t.IsZero() {
+		p.limit.Store(nil)
+	} else {
+		p.limit.Store(&t)
+	}
+}
+
+// cut closes a connection without TLS's goodbye, which would wait for a peer that
+// takes nothing.
+func cut(nc net.Conn) {
+	if c, ok := nc.(*tls.Conn); ok {
+		_ = c.NetConn().Close()
+	}
+	_ = nc.Close()
+}
+
+// isPatient reports whether the socket under a connection counts the write
+// timeout itself.
+func isPatient(nc net.Conn) bool {
+	c, ok := nc.(*tls.Conn)
+	if !ok {
+		return false
+	}
+	_, ok = c.NetConn().(*patient)
+	return ok
+}
