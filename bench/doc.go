@@ -1,6 +1,6 @@
-// Package bench says how the benchmark numbers are made. The commands are bench/relay and bench/idle; both run the troupe
-// host and the bare relay of bench/barerelay side by side on one machine, over loopback, and exit with 1 when a bar is
-// missed. bench/loadgen is the client side, bench/server starts and measures the servers, bench/report prints and stores.
+// Package bench says how the benchmark numbers are made. The commands are bench/relay and bench/idle, which run the troupe
+// host and the bare relay of bench/barerelay side by side on one machine, over loopback, and bench/transports, which
+// compares transports; they exit with 1 when a bar is missed. bench/loadgen is the client side, bench/server starts and measures the servers, bench/report prints and stores.
 // Nothing outside bench uses bench.
 //
 // # CPU per delivered message
@@ -40,6 +40,18 @@
 // by N. Nothing is forced inside the server, no collection, no return of memory: it is what an operator would see,
 // garbage of the logins included. The host's part includes its game sessions, players and reservations, and the pings
 // it sends meanwhile. Socket buffers belong to the kernel and are in nobody's VmRSS.
+//
+// # Transports
+//
+// An echo is one message of 64 bytes in and one out. A process on one core (GOMAXPROCS=1) echoes for 16 peers with one
+// message under way each, over a plain UDP socket and nothing else, over a dtls.Endpoint, and over a kcp.Listener whose
+// connections drain a source as the host's do. The figure is that process's user and system time divided by the echoes,
+// rounds in turn as above. What KCP costs a message beyond DTLS is half of the difference of an echo.
+//
+// The lossy path is a network namespace in which nftables drops each packet with the given probability, so both
+// directions of TCP, DTLS and everything else lose alike. Players send at a fixed rate, over all transports at the same
+// time, through a troupe host in the same namespace, so a message crosses the path twice; latency is from the time it was
+// due. There is no added delay: with one, all transports would wait for it alike.
 //
 // # What is not comparable
 //

@@ -22,6 +22,7 @@ import (
 
 	"troupe/messages/counters"
 	"troupe/messages/wire"
+	"troupe/transport/client"
 	"troupe/transport/dtls"
 	"troupe/transport/host"
 	"troupe/transport/transporttest/stock"
@@ -452,5 +453,41 @@ func TestAnAssociationThatDoesNotSayWhoItIsEnds(t *testing.T) {
 	}
 	if n := h.host.Counters().Identities.Get(counters.IdentityLate); n != 1 {
 		t.Errorf("%d late", n)
+	}
+}
+
+// The library's own listener would make a session of any such datagram, and one
+// with the victim's address would kill the victim's (reliability.md 6).
+func TestForgedKCPSegmentsMakeNothingAndKillNothing(t *testing.T) {
+	h := startHost(t, secure(t), nil)
+	p := h.sdk(client.KCP, h.seats(h.newGame(4), 1)[0])
+	conn, err := net.Dial("udp", h.host.Addrs().KCP)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	segment := make([]byte, 24)
+	segment[4] = 81 // PUSH, number 0, another conversation
+	for _, b := range [][]byte{segment, append(segment, make([]byte, 1600)...), append([]byte{1}, segment...), {0}, make([]byte, 1400)} {
+		for range 20 {
+			if _, err := conn.Write(b); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	h.until("all are dropped", func() error {
+		if n := h.host.Counters().Records.Get(counters.RecordMalformed); n != 100 {
+			return fmt.Errorf("%d", n)
+		}
+		return nil
+	})
+	if n := h.host.Counters().Accepted.Get(counters.KCP); n != 1 {
+		t.Errorf("%d connections were made", n)
+	}
+	if err := p.say(5, client.AllPlayers, "still here", true); err != nil {
+		t.Fatal(err)
+	}
+	if from, text, _ := p.hear(5); from != p.id() || text != "still here" {
+		t.Errorf("%q of %d", text, from)
 	}
 }

@@ -57,6 +57,7 @@ type settings struct {
 	receiveWindow int
 	messageMax    int
 	wantsAlive    bool // onAlive is worth a call
+	hands         *hands
 }
 
 // engine is one connection: KCP, the frames around it, and its timer. Every
@@ -68,7 +69,7 @@ type engine struct {
 	owner   owner
 	set     settings
 	start   time.Time
-	handUp  func() // deliver, bound once: a go statement with it allocates nothing
+	handUp  func() // deliver, bound once, so that it allocates nothing
 
 	mu  sync.Mutex
 	now time.Duration // since start, when the lock was taken
@@ -84,12 +85,15 @@ type engine struct {
 
 // sending is the state of the way out.
 type sending struct {
-	backlog    bool          // the owner may have more
-	oversize   bool          // the owner had a message that KCP does not take
-	next       uint32        // number of the first segment that was never sent
-	window     uint16        // the peer's
-	windowTold bool          // the peer has told it
-	flushed    bool          // something went out since it was last reset
+	backlog    bool      // the owner may have more
+	oversize   bool      // the owner had a message that KCP does not take
+	next       uint32    // number of the first segment that was never sent
+	window     uint16    // the peer's
+	windowTold bool      // the peer has told it
+	flushed    bool      // something went out since it was last reset
+	inputting  bool      // KCP takes a datagram in: acks that it lets go are held
+	held       *datagram // a data frame of acks that wait for data to ride with; nil without
+	heldTo     int
 	progressAt time.Duration // when the peer last acknowledged, or data began to wait for it
 	rtt        rtt
 	clock      uint32    // what KCP's clock is ahead of ours, in milliseconds
@@ -123,6 +127,7 @@ type taking struct {
 func newEngine(carrier Carrier, set settings) *engine {
 	e := &engine{carrier: carrier, set: set, start: time.Now(), phase: phaseOpen}
 	e.handUp = e.deliver
+	set.hands.join()
 	e.timer.reset()
 	e.taking.window, e.taking.messageMax = set.receiveWindow, set.messageMax
 	e.taking.aliveAt = -aliveEvery
@@ -155,7 +160,7 @@ func (e *engine) leave() {
 	e.arm()
 	e.mu.Unlock()
 	if deliver {
-		go e.handUp()
+		e.set.hands.do(e.handUp)
 	}
 	if shut {
 		e.carrier.Close()

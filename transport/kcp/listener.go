@@ -17,6 +17,7 @@ import (
 type Listener struct {
 	opt      Options
 	acceptor transport.Acceptor
+	hands    *hands
 
 	mu     sync.Mutex
 	conns  map[*Conn]struct{}
@@ -24,10 +25,13 @@ type Listener struct {
 	empty  chan struct{} // closed when conns is empty; made by who waits
 }
 
+// handsMax is how many goroutines stay that hand up what has arrived.
+const handsMax = 16
+
 // NewListener returns a Listener that asks acceptor about each new connection,
 // in the goroutine of the socket's reader: it must not block.
 func NewListener(o Options, acceptor transport.Acceptor) *Listener {
-	return &Listener{opt: o.withDefaults(), acceptor: acceptor, conns: make(map[*Conn]struct{})}
+	return &Listener{opt: o.withDefaults(), acceptor: acceptor, hands: newHands(handsMax), conns: make(map[*Conn]struct{})}
 }
 
 // Accept implements dtls.Acceptor.

@@ -45,8 +45,10 @@ func (e *engine) takeIn(body []byte) {
 		return
 	}
 	waiting := e.kcp.WaitSnd()
-	s.flushed = false
-	if !e.input(body) {
+	s.flushed, s.inputting = false, true
+	ok := e.input(body)
+	s.inputting = false
+	if !ok {
 		e.drop(counters.SegmentTooLarge)
 		e.part(closeProtocol, errProtocol, false)
 		return
@@ -163,6 +165,7 @@ func (e *engine) deliverSome() (done bool) {
 		case gotAlive:
 			e.owner.onAlive(nil)
 		case gotEnd:
+			e.set.hands.leave()
 			e.owner.onClosed(e.ending.end)
 		}
 	}

@@ -13,8 +13,7 @@ const (
 	reorderDelay = 4 * time.Millisecond
 	// resendMin is KCP's smallest timeout.
 	resendMin = kcpgo.IKCP_RTO_NDL * time.Millisecond
-	// askEvery is how often KCP is called while the peer's window is closed; it
-	// decides itself when to ask for it.
+	// askEvery is how often the peer is asked for its window while that is closed.
 	askEvery = 250 * time.Millisecond
 )
 
@@ -56,6 +55,7 @@ func (e *engine) flush() {
 	e.kcp.NoDelay(-1, 5000, -1, -1)
 	next := time.Duration(flushKCP(e.kcp, kcpgo.IKCP_FLUSH_FULL)) * time.Millisecond
 	e.kcp.NoDelay(-1, 10, -1, -1)
+	e.sendHeld() // nothing went out that it could ride with
 	if e.sending.window == 0 {
 		next = min(next, askEvery)
 	}
@@ -69,12 +69,15 @@ func (e *engine) flush() {
 func (e *engine) output(packet []byte, size int) {
 	packet = packet[:size]
 	s, t := &e.sending, &e.taking
-	d := datagrams.Get().(*datagram)
-	d[0] = byte(frameData)
-	to := 1 + copy(d[1:], packet)
+	if s.inputting && acksOnly(packet) {
+		e.hold(packet)
+		return
+	}
+	d, start := e.compose(size)
+	to := start + copy(d[start:], packet)
 	from, pushes := 0, 0
 	for rest := packet; len(rest) > 0; {
-		at := 1 + size - len(rest)
+		at := to - len(rest)
 		var seg segment
 		seg, rest = cutSegment(rest)
 		t.toldUna, t.toldWindow = seg.una, seg.window
@@ -103,6 +106,83 @@ func (e *engine) output(packet []byte, size int) {
 	if !s.probed && e.timer.probe == never {
 		e.timer.probe = e.now + s.rtt.probeAfter()
 	}
+}
+
+// KCP lets its acks go as soon as an ack of the peer's comes in, in a packet of
+// their own. Where both sides talk that would be every second datagram, so these
+// acks are held, as long as other acks are, and ride with what goes out next.
+
+// acksOnly reports whether nothing in a packet is in a hurry.
+func acksOnly(packet []byte) bool {
+	for len(packet) > 0 {
+		var seg segment
+		if seg, packet = cutSegment(packet); seg.cmd != kcpgo.IKCP_CMD_ACK {
+			return false
+		}
+	}
+	return true
+}
+
+// hold keeps a packet of acks.
+func (e *engine) hold(packet []byte) {
+	s, t := &e.sending, &e.taking
+	if s.held != nil && s.heldTo+len(packet) > dataMax {
+		e.sendHeld()
+	}
+	if s.held == nil {
+		s.held, s.heldTo = datagrams.Get().(*datagram), 1
+		s.held[0] = byte(frameData)
+	}
+	s.heldTo += copy(s.held[s.heldTo:], packet)
+	for len(packet) > 0 {
+		var seg segment
+		seg, packet = cutSegment(packet)
+		t.toldUna, t.toldWindow = seg.una, seg.window
+	}
+}
+
+// compose returns a data frame with room for size bytes behind start: the held
+// one, if it has the room.
+func (e *engine) compose(size int) (d *datagram, start int) {
+	s := &e.sending
+	if s.held != nil && s.heldTo+size <= dataMax {
+		d, start = s.held, s.heldTo
+		s.held = nil
+		return d, start
+	}
+	e.sendHeld()
+	d = datagrams.Get().(*datagram)
+	d[0] = byte(frameData)
+	return d, 1
+}
+
+// sendHeld sends held acks by themselves.
+func (e *engine) sendHeld() {
+	s, t := &e.sending, &e.taking
+	if s.held == nil {
+		return
+	}
+	s.flushed = true
+	t.hole = t.toldUna != t.next
+	e.write(s.held[:s.heldTo])
+	datagrams.Put(s.held)
+	s.held = nil
+}
+
+// ask asks a peer with a closed window for it. KCP asks too, but after seconds:
+// if the one word that it is open again is lost, that is too late.
+func (e *engine) ask() {
+	d := datagrams.Get().(*datagram)
+	defer datagrams.Put(d)
+	clear(d[:1+kcpgo.IKCP_OVERHEAD])
+	d[0] = byte(frameData)
+	b := d[1:]
+	binary.LittleEndian.PutUint32(b, conversation)
+	b[4] = kcpgo.IKCP_CMD_WASK
+	binary.LittleEndian.PutUint16(b[6:], e.taking.toldWindow)
+	binary.LittleEndian.PutUint32(b[8:], e.sending.clock+milliseconds(e.now))
+	binary.LittleEndian.PutUint32(b[16:], e.taking.toldUna)
+	e.write(d[:1+kcpgo.IKCP_OVERHEAD])
 }
 
 // milliseconds is a time as KCP counts it.

@@ -96,6 +96,9 @@ func (e *engine) onTimer() {
 	}
 	if e.phase <= phaseDrain {
 		if e.now >= t.ack || e.now >= t.resend {
+			if e.sending.window == 0 && e.now >= t.resend && e.kcp.WaitSnd() > 0 {
+				e.ask()
+			}
 			e.flush()
 		}
 		if e.now >= t.probe {
