@@ -65,7 +65,7 @@ type Shard struct {
 }
 
 // worker is one owner of a shard. If an actor holds it up, it loses the shard
-// (Stage.watch), and ends once that actor's batch is done.
+// (Stage's watch), and ends once that actor's batch is done.
 type worker struct {
 	shard *Shard
 	batch [runBatch]parcel // scratch of the mailbox that runs
@@ -116,6 +116,7 @@ func (s *Shard) runHere(m *Mailbox) {
 		w = &worker{shard: s}
 	}
 	s.owner, s.poster = w, nil
+	s.stage.watch.stir()
 	s.ready.push(m)
 	if w.serveLocked(inlineMailboxes) {
 		s.poster = w
@@ -170,6 +171,7 @@ func (w *worker) loop() {
 			s.wake.Wait()
 		case s.ready.len() > 0:
 			s.owner = w
+			s.stage.watch.stir()
 			w.serveLocked(math.MaxInt)
 		case wait == 0 || wait > 0 && s.closed:
 			s.flushLocked()
@@ -313,6 +315,13 @@ func (s *Shard) takeOver(last sight) (now sight, waiting int, took bool) {
 		s.wake.Signal()
 	}
 	return now, s.ready.len(), true
+}
+
+// owned reports whether somebody runs the shard's mailboxes.
+func (s *Shard) owned() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.owner != nil
 }
 
 // waiting returns the number of mailboxes that wait for a worker.

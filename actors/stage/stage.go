@@ -47,22 +47,11 @@ type Stage struct {
 	names       atomic.Uint64
 	next        atomic.Uint64
 	closing     sync.Once
-	stopWatch   chan struct{}
-	watching    sync.WaitGroup
+	watch       watch
 	props       *actor.Props // of every actor: one each would cost 480 B
 	spawning    sync.Mutex   // held while the library asks props for spawned
 	spawned     *guard
-	// owned by watch
-	takeovers int
-	warnedAt  time.Time
 }
-
-// heldUp is how long one batch may keep a worker before the shard's other
-// mailboxes get a new one: far over a normal batch, far under a frame budget.
-const heldUp = 10 * time.Millisecond
-
-// warnEvery spaces the warnings about that.
-const warnEvery = time.Second
 
 // New starts a stage. Close ends it.
 func New(o Options) *Stage {
@@ -73,7 +62,7 @@ func New(o Options) *Stage {
 		o.Now = time.Now
 	}
 	log := o.Log
-	s := &Stage{log: log, count: o.Counters, onRootCrash: o.OnRootCrash, now: o.Now, stopWatch: make(chan struct{})}
+	s := &Stage{log: log, count: o.Counters, onRootCrash: o.OnRootCrash, now: o.Now}
 	s.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
 		return slog.New(zerolog.NewSlogHandler(log.Level(max(log.GetLevel(), zerolog.WarnLevel))))
 	}), actor.WithDeadLetterThrottleInterval(time.Nanosecond)) // a goroutine waits for it after a dead letter
@@ -83,8 +72,7 @@ func New(o Options) *Stage {
 	for range o.Shards {
 		s.shards = append(s.shards, newShard(s, o.Flush))
 	}
-	s.watching.Add(1)
-	go s.watch()
+	s.watch.start(s)
 	return s
 }
 
@@ -160,40 +148,6 @@ func (s *Stage) Ready() (n int) {
 	return n
 }
 
-// watch takes shards from owners that one batch holds up while others wait.
-func (s *Stage) watch() {
-	defer s.watching.Done()
-	tick := time.NewTicker(heldUp)
-	defer tick.Stop()
-	last := make([]sight, len(s.shards))
-	for {
-		select {
-		case <-s.stopWatch:
-			return
-		case <-tick.C:
-		}
-		for i, sh := range s.shards {
-			now, waiting, took := sh.takeOver(last[i])
-			last[i] = now
-			if took {
-				s.tookOver(i, waiting)
-			}
-		}
-	}
-}
-
-// tookOver logs a loss of a shard, at most once per warnEvery.
-func (s *Stage) tookOver(shard, waiting int) {
-	s.takeovers++
-	now := time.Now()
-	if now.Sub(s.warnedAt) < warnEvery {
-		return
-	}
-	s.log.Warn().Int("shard", shard).Int("waiting", waiting).Int("times", s.takeovers).
-		Msg("an actor holds up its shard; another worker takes over")
-	s.takeovers, s.warnedAt = 0, now
-}
-
 // panicked counts and logs a panic of who over what, to be called while it
 // unwinds.
 func (s *Stage) panicked(who string, what, reason any) {
@@ -214,8 +168,7 @@ func (s *Stage) contain(who string, what any) {
 // does neither, and what they still had to do is left.
 func (s *Stage) Close() {
 	s.closing.Do(func() {
-		close(s.stopWatch)
-		s.watching.Wait()
+		s.watch.close()
 		for _, sh := range s.shards {
 			sh.close()
 		}

@@ -1,0 +1,108 @@
+package stage
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// heldUp is how long one batch may keep a worker before the shard's other
+// mailboxes get a new one: far over a normal batch, far under a frame budget.
+const heldUp = 10 * time.Millisecond
+
+// warnEvery spaces the warnings about that.
+const warnEvery = time.Second
+
+// watch takes shards from owners that one batch holds up while others wait. It
+// looks every heldUp while a shard has an owner, and sleeps while none has: an
+// idle host costs nothing.
+type watch struct {
+	stage   *Stage
+	asleep  atomic.Bool
+	stirred chan struct{}
+	stop    chan struct{}
+	done    sync.WaitGroup
+
+	// of the goroutine
+	last      []sight
+	takeovers int
+	warnedAt  time.Time
+}
+
+func (w *watch) start(s *Stage) {
+	w.stage, w.last = s, make([]sight, len(s.shards))
+	w.stirred, w.stop = make(chan struct{}, 1), make(chan struct{})
+	w.done.Go(w.run)
+}
+
+func (w *watch) close() {
+	close(w.stop)
+	w.done.Wait()
+}
+
+// stir tells that a shard has an owner now. It costs an atomic load.
+func (w *watch) stir() {
+	if w.asleep.Load() && w.asleep.CompareAndSwap(true, false) {
+		select {
+		case w.stirred <- struct{}{}:
+		default:
+		}
+	}
+}
+
+func (w *watch) run() {
+	timer := time.NewTimer(heldUp)
+	defer timer.Stop()
+	for {
+		w.asleep.Store(true)
+		if !w.busy() { // who becomes an owner from here on stirs
+			select {
+			case <-w.stop:
+				return
+			case <-w.stirred:
+			}
+		}
+		w.asleep.Store(false)
+		for again := true; again; again = w.busy() {
+			timer.Reset(heldUp)
+			select {
+			case <-w.stop:
+				return
+			case <-timer.C:
+				w.look()
+			}
+		}
+	}
+}
+
+// busy reports whether a shard has an owner.
+func (w *watch) busy() bool {
+	for _, sh := range w.stage.shards {
+		if sh.owned() {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *watch) look() {
+	for i, sh := range w.stage.shards {
+		now, waiting, took := sh.takeOver(w.last[i])
+		w.last[i] = now
+		if took {
+			w.tookOver(i, waiting)
+		}
+	}
+}
+
+// tookOver logs a loss of a shard, at most once per warnEvery.
+func (w *watch) tookOver(shard, waiting int) {
+	w.takeovers++
+	now := time.Now()
+	if now.Sub(w.warnedAt) < warnEvery {
+		return
+	}
+	w.stage.log.Warn().Int("shard", shard).Int("waiting", waiting).Int("times", w.takeovers).
+		Msg("an actor holds up its shard; another worker takes over")
+	w.takeovers, w.warnedAt = 0, now
+}
