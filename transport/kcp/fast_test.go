@@ -33,8 +33,8 @@ func TestFastIn(t *testing.T) {
 			if err := p.stream.SendDatagram(b); err != nil {
 				t.Error(err)
 			}
-			synctest.Wait()
 			time.Sleep(time.Millisecond)
+			synctest.Wait()
 		}
 		say(fastUnit(0))
 		p.droppedPackets(t, counters.DropBeforeLogin, 1)

@@ -34,7 +34,7 @@ func TestIdleCostsNothing(t *testing.T) {
 		p.a.out.set(weather{})
 		p.b.out.set(weather{})
 		p.hear(t, 1)
-		time.Sleep(ackDelay)
+		time.Sleep(ackDelay + time.Millisecond)
 		synctest.Wait()
 		if ok, why := p.conn.e.idle(); !ok {
 			t.Errorf("the host's side is not idle after the ack: %+v", why)
@@ -104,7 +104,7 @@ func TestAcksOfDisorderAreSentAtOnce(t *testing.T) {
 			t.Errorf("%d acks at once, want 1", n)
 		}
 		// One ack behind the gap is enough, after a little patience.
-		time.Sleep(reorderDelay)
+		time.Sleep(reorderDelay + time.Millisecond)
 		synctest.Wait()
 		if n := len(p.host.got()); n != 2 {
 			t.Errorf("%d messages, want 2", n)
