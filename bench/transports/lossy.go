@@ -11,7 +11,6 @@ import (
 	"os"
 	"os/exec"
 	"sync"
-	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -51,7 +50,9 @@ func measureLossy(ctx context.Context, o *options) ([]lossyResult, error) {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, self, "-in-namespace", "-troupe", o.Troupe, "-for", o.For.String(), "-loss", fmt.Sprint(o.Loss), "-rate", fmt.Sprint(o.Rate))
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET, Pdeathsig: syscall.SIGKILL}
+	if cmd.SysProcAttr, err = inNamespace(); err != nil {
+		return nil, err
+	}
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
