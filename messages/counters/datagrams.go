@@ -46,10 +46,11 @@ const (
 	HandshakeRefusedPerIP                             // too many half-open of one address
 	HandshakeRefusedRate                              // too many new ones per second
 	HandshakeRefusedFull                              // too many associations
+	HandshakeRefusedGate                              // not an address that may
 )
 
 var handshakeNames = []string{"", "full", "resumed", "failed", "timed_out", "evicted", "refused_total",
-	"refused_per_ip", "refused_rate", "refused_full"}
+	"refused_per_ip", "refused_rate", "refused_full", "refused_gate"}
 
 // String returns the label value.
 func (o HandshakeOutcome) String() string { return name(handshakeNames, uint8(o)) }

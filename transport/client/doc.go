@@ -27,7 +27,11 @@
 //
 // Auto takes any answer of the host as final: a login that was refused over KCP
 // is refused. An attempt over KCP that took too long is dropped before WSS is
-// tried; if the host had let it in, the second login takes it over.
+// tried; if the host had let it in, the second login takes it over, or is refused
+// by a host that allows no takeover.
+//
+// Importing this package stops the scheduler that kcp-go starts for sessions of its
+// own (kcp.SystemTimedSched): a program that uses those as well cannot have both.
 //
 // # Delivery
 //

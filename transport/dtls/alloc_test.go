@@ -26,7 +26,7 @@ func pair(suite counters.Suite, h Handler) (from, to *Association) {
 	to.send = func([]byte) bool { return true }
 	from.send = func(b []byte) bool {
 		r, _, drop := nextRecord(b)
-		return drop == 0 && to.receive(&r)
+		return drop == 0 && to.receive(&r) == 0
 	}
 	return from, to
 }

@@ -149,24 +149,24 @@ func (a *Association) end(why error, goodbye bool) {
 	}()
 }
 
-// receive takes one record of epoch 1, which it decrypts in place. False: it is
-// not authentic, and its bytes are lost.
-func (a *Association) receive(r *record) bool {
+// receive takes one record of epoch 1, which it decrypts in place. It returns why
+// the record is not this association's, 0 if it is: RecordReplayed, or
+// RecordForged, which costs the record its bytes. The caller counts that.
+func (a *Association) receive(r *record) counters.RecordDrop {
 	a.in.Lock()
 	defer a.in.Unlock()
 	if !a.seen.fresh(r.number) {
-		a.count.Records.Add(counters.RecordReplayed, 1)
-		return true
+		return counters.RecordReplayed
 	}
 	s := scratches.Get().(*scratch)
 	plain, ok := a.keys.openRecord(s, r)
 	scratches.Put(s)
 	if !ok {
-		return false
+		return counters.RecordForged
 	}
 	a.seen.note(r.number)
 	if a.closed.Load() {
-		return true
+		return 0
 	}
 	switch r.typ {
 	case applicationData:
@@ -181,7 +181,7 @@ func (a *Association) receive(r *record) bool {
 	default:
 		a.count.Records.Add(counters.RecordUnexpected, 1)
 	}
-	return true
+	return 0
 }
 
 // resend answers a peer that still sends its part of the handshake.

@@ -2,6 +2,7 @@ package dtls
 
 import (
 	"bytes"
+	"crypto/tls"
 	"encoding/binary"
 	"fmt"
 	"net/netip"
@@ -54,20 +55,22 @@ func shakeMessage(typ byte, length, sequence, offset int, body []byte) []byte {
 	return append(b, body...)
 }
 
-// someHello is the body of a ClientHello with a random of its own.
-func someHello(random byte, cookie []byte) []byte {
+// someHello is the body of a ClientHello with a random of its own, perhaps with a
+// session to resume.
+func someHello(random byte, session []byte) []byte {
 	b := []byte{0xfe, 0xfd}
 	b = append(b, bytes.Repeat([]byte{random}, randomSize)...)
-	b = append(b, 0, byte(len(cookie)))
-	b = append(b, cookie...)
+	b = append(b, byte(len(session)))
+	b = append(b, session...)
+	b = append(b, 0) // no cookie
 	b = binary.BigEndian.AppendUint16(b, 2)
 	b = binary.BigEndian.AppendUint16(b, suiteChaCha20)
 	b = append(b, 1, 0)
 	return append(b, 0, 8, 0, 10, 0, 4, 0, 2, 0, 29) // supported groups: X25519
 }
 
-func helloRecord(random byte) []byte {
-	body := someHello(random, nil)
+func helloRecord(random byte, session ...byte) []byte {
+	body := someHello(random, session)
 	return plainRecord(handshake, 0, shakeMessage(msgClientHello, len(body), 0, 0, body))
 }
 
@@ -168,6 +171,48 @@ func TestR27_TheAnswerToAHelloIsSmall(t *testing.T) {
 	})
 }
 
+// A session's id travels in plain text, so it proves nothing: whoever read one
+// gets no more from it than from any other hello.
+func TestR27_AKnownSessionIDOpensNoDoor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := newHall()
+		s := h.serve(t, func(o *Options, _ *acceptAll) { o.HalfOpenMax, o.HelloRate = 16, -1 })
+		sessions := NewSessions()
+		s.dialFrom(h, alice, func(o *DialOptions) { o.Sessions = sessions }).a.Write([]byte("x"))
+		await(t, s.new)
+		var id []byte
+		for _, known := range sessions.byKey {
+			id = known.id
+		}
+		if len(id) == 0 {
+			t.Fatal("no session to know")
+		}
+		h.mu.Lock()
+		h.out = 0
+		h.mu.Unlock()
+		in := 0
+		for n := range 100 {
+			hello := helloRecord(byte(n+1), id...)
+			in += len(hello)
+			h.inject(netip.AddrPortFrom(netip.AddrFrom4([4]byte{172, 16, 1, byte(n)}), 1), hello)
+			synctest.Wait()
+		}
+		if st := s.Stats(); st.HalfOpen > 16 {
+			t.Errorf("%+v", st)
+		}
+		s.dialFrom(h, "10.0.0.3:1", nil).a.Write([]byte("y")) // others get in meanwhile
+		await(t, s.new)
+		time.Sleep(4 * time.Second)
+		h.mu.Lock()
+		out := h.out - 2000 // about what the honest handshake got
+		h.mu.Unlock()
+		if out > 3*in {
+			t.Errorf("%d bytes out for %d in", out, in)
+		}
+		s.Close()
+	})
+}
+
 func TestAHandshakeTakesNoPartsAndNoMoreThanItsShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall()
@@ -241,6 +286,8 @@ func TestAHelloFloodStaysWithinTheCapsAndHonestPeersGetIn(t *testing.T) {
 	}
 }
 
+// An address has its share and no more, and what others send in its name does
+// not use it up: of those that prove nothing the oldest gives way.
 func TestOneAddressHasAShareOfTheHandshakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall()
@@ -252,14 +299,27 @@ func TestOneAddressHasAShareOfTheHandshakes(t *testing.T) {
 		if st := s.Stats(); st.HalfOpen != 8 {
 			t.Errorf("%+v, want 8 half-open", st)
 		}
-		if n := s.count.Handshakes.Get(counters.HandshakeRefusedPerIP); n != 92 {
-			t.Errorf("%d refused", n)
+		if n := s.count.Handshakes.Get(counters.HandshakeEvicted); n != 92 {
+			t.Errorf("%d gave way", n)
+		}
+		for port := range uint16(1000) { // 200 at once and 50 a second are what an address may begin
+			h.inject(netip.AddrPortFrom(netip.MustParseAddr("10.0.0.3"), 2000+port), helloRecord(byte(port)))
+		}
+		synctest.Wait()
+		if n := s.count.Handshakes.Get(counters.HandshakeRefusedRate); n != 900 {
+			t.Errorf("%d refused for the rate", n)
 		}
 		h.inject(netip.MustParseAddrPort("10.0.0.4:1"), helloRecord(1))
 		synctest.Wait()
 		if st := s.Stats(); st.HalfOpen != 9 {
 			t.Errorf("another address is refused as well: %+v", st)
 		}
+		time.Sleep(time.Second)
+		for port := range uint16(8) {
+			h.inject(netip.AddrPortFrom(netip.MustParseAddr("10.0.0.3"), 4000+port), helloRecord(byte(port)))
+		}
+		s.dialFrom(h, "10.0.0.3:7", nil).a.Write([]byte("mine")) // the honest one behind that address
+		await(t, s.new)
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		if st := s.Stats(); st.HalfOpen != 0 {
@@ -304,6 +364,14 @@ func TestAHelloOnALiveAddressIsAShadow(t *testing.T) {
 
 func TestAClientThatRestartsOnItsAddressReplacesItself(t *testing.T) {
 	h, s, c, peer := live(t)
+	for range 1000 { // its numbers begin again, far below the window of the old ones
+		c.a.Write([]byte("x"))
+		await(t, peer.got)
+	}
+	h.inject(netip.MustParseAddrPort(alice), helloRecord(9)) // and somebody has sent a hello in its name
+	for s.Stats().HalfOpen == 0 {
+		time.Sleep(time.Millisecond)
+	}
 	again := s.dialFrom(h, alice, nil) // the old socket is gone
 	if err := await(t, peer.closed); err != ErrReplaced {
 		t.Error(err)
@@ -317,7 +385,45 @@ func TestAClientThatRestartsOnItsAddressReplacesItself(t *testing.T) {
 	if st := s.Stats(); st.Associations != 1 {
 		t.Errorf("%+v", st)
 	}
-	_ = c
+}
+
+func TestAGateIsAskedFirst(t *testing.T) {
+	h := newHall()
+	s := h.serve(t, func(o *Options, _ *acceptAll) {
+		o.Admit = func(ip netip.Addr) bool { return ip == netip.MustParseAddr("10.0.0.2") }
+	})
+	h.inject(netip.MustParseAddrPort("10.0.0.3:1"), helloRecord(1))
+	s.dialFrom(h, alice, nil).a.Write([]byte("x"))
+	await(t, s.new)
+	if n := s.count.Handshakes.Get(counters.HandshakeRefusedGate); n != 1 {
+		t.Errorf("%d refused", n)
+	}
+}
+
+// refuseAll closes every association in Accept, and accepts it all the same.
+type refuseAll struct{ inbox *inbox }
+
+func (r refuseAll) Accept(a *Association) Handler {
+	a.Close()
+	return r.inbox
+}
+
+func TestAnAssociationThatIsClosedInAcceptIsNotKept(t *testing.T) {
+	h := newHall()
+	box := newInbox(nil)
+	e, err := Listen(Options{Conn: h, Certificate: func() *tls.Certificate { return authority().leaf }}, refuseAll{box})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &server{Endpoint: e, TB: t}
+	s.dialFrom(h, alice, nil)
+	await(t, box.closed)
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
+	if st := e.Stats(); st.Associations != 0 {
+		t.Errorf("%+v", st)
+	}
 }
 
 func TestGCMIsCapped(t *testing.T) {

@@ -109,8 +109,12 @@ func (d *dialled) complete(k keys, s *secrets, accept func(a *Association) Handl
 	d.assoc, d.early = a, nil
 	d.mu.Unlock()
 	for _, raw := range early {
-		if r, _, drop := nextRecord(raw); drop == 0 && !a.receive(&r) {
-			d.drop(counters.RecordForged)
+		r, _, drop := nextRecord(raw)
+		if drop == 0 {
+			drop = a.receive(&r)
+		}
+		if drop != 0 {
+			d.drop(drop)
 		}
 	}
 	return a
@@ -176,8 +180,8 @@ func (d *dialled) handle(datagram []byte) {
 		case a == nil:
 			d.shake(&r)
 		case r.epoch == 1:
-			if !a.receive(&r) {
-				d.drop(counters.RecordForged)
+			if drop := a.receive(&r); drop != 0 {
+				d.drop(drop)
 			}
 		case r.epoch == 0 && (r.typ == handshake || r.typ == changeCipherSpec):
 			a.resend()

@@ -22,7 +22,8 @@
 // # What hostile datagrams meet
 //
 //   - No handshake beyond the caps: in all, per address, per second. One whose
-//     address is not proven (no cookie came back) gives way to a newer one.
+//     address is not proven (no cookie came back) gives way to a newer one, and
+//     sends at most three times what it got.
 //   - A handshake takes whole messages only, of the kinds a client sends, that
 //     parse, and few of them: no fragments, nothing that grows.
 //   - Once established, plain text is dropped: alerts, ChangeCipherSpec, data.

@@ -24,6 +24,7 @@ type Endpoint struct {
 	out      sender
 	sessions *Sessions
 	hellos   *rate.Limiter // nil: no limit
+	rates    *sourceRates  // nil: no limit
 	ctx      context.Context
 	cancel   context.CancelFunc
 	running  sync.WaitGroup
@@ -54,6 +55,9 @@ func Listen(o Options, acceptor Acceptor) (*Endpoint, error) {
 		peers: make(map[netip.AddrPort]*Association), halves: make(map[netip.AddrPort]*half), perIP: make(map[netip.Prefix]int)}
 	if o.HelloRate > 0 {
 		e.hellos = rate.NewLimiter(rate.Limit(o.HelloRate), max(o.HalfOpenMax, 1))
+	}
+	if o.HelloRatePerIP > 0 {
+		e.rates = newSourceRates(o.HelloRatePerIP)
 	}
 	e.ctx, e.cancel = context.WithCancel(context.Background())
 	e.running.Go(e.read)
@@ -178,7 +182,9 @@ func (e *Endpoint) handle(from netip.AddrPort, datagram []byte) {
 		case a != nil && r.epoch == 1:
 			e.encrypted(a, h, &r)
 		case h != nil:
-			h.take(&r)
+			if h = e.current(h, &r); h != nil {
+				h.take(&r)
+			}
 		case a != nil || r.epoch == 0:
 			if h = e.plain(from, a, &r); h != nil {
 				h.take(&r)
@@ -196,15 +202,17 @@ func (e *Endpoint) handle(from netip.AddrPort, datagram []byte) {
 // handshake in its shadow it may belong to that.
 func (e *Endpoint) encrypted(a *Association, h *half, r *record) {
 	if h == nil {
-		if !a.receive(r) {
-			e.drop(counters.RecordForged)
+		if drop := a.receive(r); drop != 0 {
+			e.drop(drop)
 		}
 		return
 	}
-	spare := *r // a failed opening destroys the bytes
+	// What is forged or old to the association may be the first of the other, whose
+	// numbers begin again. A failed opening destroys the bytes.
+	spare := *r
 	spare.raw = append([]byte(nil), r.raw...)
 	spare.fragment = spare.raw[headerSize:]
-	if !a.receive(r) {
+	if a.receive(r) != 0 {
 		h.take(&spare)
 	}
 }
@@ -226,6 +234,24 @@ func (e *Endpoint) plain(from netip.AddrPort, a *Association, r *record) *half {
 		e.drop(counters.RecordUnknownAddress)
 	}
 	return nil
+}
+
+// current returns the handshake that a record belongs to. A hello of another one
+// takes the place of a handshake whose peer has proven nothing: that was forged,
+// or its client has died.
+func (e *Endpoint) current(h *half, r *record) *half {
+	if r.epoch != 0 || r.typ != handshake || h.pipe.isProven() {
+		return h
+	}
+	hello, ok := readClientHello(r)
+	if !ok || hello.random == h.filter.random {
+		return h
+	}
+	e.mu.Lock()
+	e.leave(h)
+	e.mu.Unlock()
+	h.evict()
+	return e.begin(h.from, hello)
 }
 
 // begin starts a handshake, if the caps allow it.
@@ -250,22 +276,33 @@ func (e *Endpoint) admit(from netip.AddrPort, key netip.Prefix, hello clientHell
 	switch {
 	case e.closed, hello.suite == 0:
 		return counters.HandshakeFailed
-	case e.o.HalfOpenPerIP > 0 && e.perIP[key] >= e.o.HalfOpenPerIP:
-		return counters.HandshakeRefusedPerIP
+	case e.o.Admit != nil && !e.o.Admit(from.Addr()):
+		return counters.HandshakeRefusedGate
 	case e.o.PeersMax > 0 && len(e.peers) >= e.o.PeersMax && e.peers[from] == nil:
 		return counters.HandshakeRefusedFull
-	case e.hellos != nil && !e.hellos.Allow():
+	case !e.rates.allow(key, time.Now()), e.hellos != nil && !e.hellos.Allow():
 		return counters.HandshakeRefusedRate
-	case e.o.HalfOpenMax > 0 && len(e.halves) >= e.o.HalfOpenMax:
-		// Whoever forges addresses never proves one: the oldest of those gives way.
-		oldest := e.waiting.oldest()
-		if oldest == nil {
-			return counters.HandshakeRefusedTotal
-		}
-		e.leave(oldest)
-		oldest.evict()
+	}
+	// Whoever forges an address never proves it: of those the oldest gives way, so
+	// that nobody is kept out by what others send in his name.
+	if e.o.HalfOpenPerIP > 0 && e.perIP[key] >= e.o.HalfOpenPerIP && !e.giveWay(e.waiting.oldestOf(key)) {
+		return counters.HandshakeRefusedPerIP
+	}
+	if e.o.HalfOpenMax > 0 && len(e.halves) >= e.o.HalfOpenMax && !e.giveWay(e.waiting.oldest()) {
+		return counters.HandshakeRefusedTotal
 	}
 	return 0
+}
+
+// giveWay ends a handshake for a newer one; false without one. The caller holds
+// mu.
+func (e *Endpoint) giveWay(h *half) bool {
+	if h == nil {
+		return false
+	}
+	e.leave(h)
+	h.evict()
+	return true
 }
 
 // leave takes a handshake off the tables, if it is still on them. The caller
@@ -285,7 +322,7 @@ func (e *Endpoint) leave(h *half) {
 // association. False: the endpoint was closed or the handshake evicted.
 func (e *Endpoint) establish(h *half, a *Association) bool {
 	e.mu.Lock()
-	if e.closed || e.halves[h.from] != h {
+	if e.closed || e.halves[h.from] != h || a.closed.Load() {
 		e.mu.Unlock()
 		return false
 	}

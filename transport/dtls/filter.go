@@ -6,8 +6,11 @@ import "troupe/messages/counters"
 const (
 	handshakeRecordsMax = 64
 	handshakeBytesMax   = 32 << 10
-	handshakeMessageMax = 8 << 10
-	earlyMax            = 16 // application records kept until the handshake is done
+	handshakeMessageMax = 6 << 10 // a flight fits the library's read buffer of 8 KiB
+	// Application records kept until the handshake is done. Where nothing is proven
+	// yet it may be a resumption, whose client speaks right behind its Finished.
+	earlyMax         = 16
+	earlyUnprovenMax = 2
 )
 
 // filter decides what of a peer's records reaches the library during a

@@ -38,6 +38,7 @@ type half struct {
 func newHalf(e *Endpoint, from netip.AddrPort, source netip.Prefix, hello clientHello) *half {
 	h := &half{e: e, from: from, source: source, filter: filter{suite: hello.suite, random: hello.random}}
 	h.pipe = newPipe(e.conn.LocalAddr(), net.UDPAddrFromAddrPort(from), func(b []byte) { e.sendTo(from, b) })
+	h.pipe.server = true
 	h.ctx, h.cancel = context.WithTimeout(e.ctx, e.o.Timeout)
 	return h
 }
@@ -53,18 +54,9 @@ func (h *half) evict() {
 // take gives one record of the peer to the handshake; flush ends a datagram. Only
 // the reader calls both.
 func (h *half) take(r *record) {
-	switch {
-	case r.epoch == 1 && r.typ == applicationData:
+	h.pipe.heard(len(r.raw))
+	if r.epoch == 1 && r.typ == applicationData {
 		h.takeEarly(r)
-		return
-	case r.epoch == 0 && r.typ == alert:
-		// Plain text, and anybody's: it may end what is half done and proven, so that
-		// a peer that refuses our certificate does not hold its place for seconds.
-		if h.pipe.isProven() && len(r.fragment) == 2 && r.fragment[0] == 2 {
-			h.cancel()
-			return
-		}
-		h.e.drop(counters.RecordUnexpected)
 		return
 	}
 	if drop := h.filter.admit(r); drop != 0 {
@@ -94,7 +86,11 @@ func (h *half) flush() {
 func (h *half) takeEarly(r *record) {
 	h.mu.Lock()
 	a := h.became
-	if a == nil && len(h.early) < earlyMax && h.pipe.isProven() {
+	most := earlyUnprovenMax
+	if h.pipe.isProven() {
+		most = earlyMax
+	}
+	if a == nil && len(h.early) < most {
 		h.early = append(h.early, append([]byte(nil), r.raw...))
 		h.mu.Unlock()
 		return
@@ -102,8 +98,8 @@ func (h *half) takeEarly(r *record) {
 	h.mu.Unlock()
 	if a == nil {
 		h.e.drop(counters.RecordEarly)
-	} else if !a.receive(r) {
-		h.e.drop(counters.RecordForged)
+	} else if drop := a.receive(r); drop != 0 {
+		h.e.drop(drop)
 	}
 }
 
@@ -177,8 +173,12 @@ func (h *half) complete(s *secrets) (*Association, error) {
 	e.o.Counters.Handshakes.Add(outcome, 1)
 	e.o.Log.Debug().Stringer("remote", h.from).Stringer("suite", k.suite).Stringer("outcome", outcome).Msg("DTLS association established")
 	for _, raw := range early {
-		if r, _, drop := nextRecord(raw); drop == 0 && !a.receive(&r) {
-			e.drop(counters.RecordForged)
+		r, _, drop := nextRecord(raw)
+		if drop == 0 {
+			drop = a.receive(&r)
+		}
+		if drop != 0 {
+			e.drop(drop)
 		}
 	}
 	return a, nil
@@ -214,6 +214,16 @@ func (l *halfList) remove(h *half) {
 		l.last = h.older
 	}
 	h.older, h.newer = nil, nil
+}
+
+// oldestOf returns the oldest one of a source that is still not proven.
+func (l *halfList) oldestOf(source netip.Prefix) *half {
+	for h := l.first; h != nil; h = h.newer {
+		if h.source == source && !h.pipe.isProven() {
+			return h
+		}
+	}
+	return nil
 }
 
 // oldest returns the oldest one that is still not proven, and takes those off

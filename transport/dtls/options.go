@@ -40,13 +40,20 @@ type Options struct {
 	// asked for at every handshake.
 	Certificate func() *tls.Certificate
 
-	HalfOpenMax   int           // handshakes at a time; 512
-	HalfOpenPerIP int           // the same per IP address (/64 for IPv6); 8
-	HelloRate     float64       // new handshakes per second in all, with a burst of HalfOpenMax; 1000
-	Timeout       time.Duration // of one handshake; 5 s
-	PeersMax      int           // established associations; 65536
-	SessionsMax   int           // remembered for resumption, an hour each; 16384
-	SocketBuffer  int           // bytes asked of the kernel each way; 1 MiB
+	HalfOpenMax   int     // handshakes at a time; 512
+	HalfOpenPerIP int     // the same per IP address (/64 for IPv6); 8
+	HelloRate     float64 // new handshakes per second in all, with a burst of HalfOpenMax; 1000
+	// HelloRatePerIP is the same per IP address (/64 for IPv6), with a burst of four
+	// seconds; 50. Addresses share buckets where there are more of them than buckets.
+	HelloRatePerIP float64
+	Timeout        time.Duration // of one handshake; 5 s
+	PeersMax       int           // established associations; 65536
+	SessionsMax    int           // remembered for resumption, an hour each; 16384
+	SocketBuffer   int           // bytes asked of the kernel each way; 1 MiB
+
+	// Admit, if not nil, says whether an address may begin a handshake at all. It is
+	// called by the socket's reader, under the endpoint's lock: it must not block.
+	Admit func(ip netip.Addr) bool
 
 	// Channel names this endpoint's socket in Writes and BytesOut.
 	Channel  counters.Channel
@@ -58,6 +65,7 @@ func (o Options) filled() Options {
 	fill(&o.HalfOpenMax, 512)
 	fill(&o.HalfOpenPerIP, 8)
 	fill(&o.HelloRate, 1000)
+	fill(&o.HelloRatePerIP, 50)
 	fill(&o.Timeout, 5*time.Second)
 	fill(&o.PeersMax, 1<<16)
 	fill(&o.SessionsMax, 1<<14)

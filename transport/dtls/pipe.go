@@ -21,7 +21,10 @@ type pipe struct {
 	isCut  bool
 	closed bool
 	muted  bool
-	proven bool   // a ServerHello went out: the peer's cookie was good
+	asked  bool   // a HelloVerifyRequest went out
+	proven bool   // and then a ServerHello: the cookie came back
+	server bool   // the peer has to prove its address
+	credit int    // bytes that may go to it before that
 	last   []byte // the latest datagram written
 	number uint64 // above all numbers of epoch 1 that were used
 }
@@ -49,8 +52,20 @@ func (p *pipe) mute() (last []byte, number uint64) {
 	return p.last, p.number
 }
 
-// isProven reports whether the peer's address is: it answered a cookie, or named
-// a session that it alone knows.
+// amplification is how much more an address gets that has proven nothing than it
+// sent (R27).
+const amplification = 3
+
+// heard tells of n bytes from the peer's address.
+func (p *pipe) heard(n int) {
+	p.mu.Lock()
+	p.credit += amplification * n
+	p.mu.Unlock()
+}
+
+// isProven reports whether the peer's address is: it answered with the cookie. To
+// know a session's id proves nothing, it travels in plain text; such a handshake
+// is proven when it is complete.
 func (p *pipe) isProven() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -87,10 +102,17 @@ func (p *pipe) Write(b []byte) (int, error) {
 		if r.epoch == 1 && r.number >= p.number {
 			p.number = r.number + 1
 		}
-		if r.epoch == 0 && r.typ == handshake && r.fragment[0] == msgServerHello {
-			p.proven = true
+		if r.epoch == 0 && r.typ == handshake {
+			p.asked = p.asked || r.fragment[0] == msgHelloVerify
+			p.proven = p.proven || p.asked && r.fragment[0] == msgServerHello
 		}
 		rest = tail
+	}
+	if p.server && !p.proven {
+		if len(b) > p.credit {
+			return len(b), nil // a peer that is one sends its hello again
+		}
+		p.credit -= len(b)
 	}
 	p.last = append([]byte(nil), b...)
 	p.write(b)

@@ -232,7 +232,7 @@ func (s *conformingSecured) Dial(ctx context.Context, up func([]byte), down func
 	if s.network != nil {
 		node = s.network.Node()
 	}
-	a, err := s.Open(messages.PeerID(peer), upward(up))
+	a, err := s.Open(messages.PeerID(peer), netip.Addr{}, upward(up))
 	if err != nil {
 		return nil, err
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"math"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,6 +28,10 @@ type SecuredOptions struct {
 	// Enabled false announces a port that is bound and refuses every association: clients
 	// stay on WebSocket (section 8.4 tells what that costs a stock one).
 	Enabled bool
+	// SameIP lets only addresses begin a handshake that a logged-in peer's WebSocket
+	// comes from (reliability.md 6). A client whose UDP leaves by another address
+	// then waits for minutes, which is why it is not the rule.
+	SameIP bool
 	// VerifyTimeout is how long an association may go without VERIFY_IDENTITY;
 	// default 10 s.
 	VerifyTimeout time.Duration
@@ -46,6 +51,7 @@ type Secured struct {
 
 	mu     sync.Mutex
 	tokens map[string]*SecuredAssociation // of open ones, by connectToken
+	ips    map[netip.Addr]int             // of open ones, how many
 	closed bool
 }
 
@@ -72,7 +78,10 @@ func ListenSecured(o SecuredOptions) (*Secured, error) {
 	if o.Anchors == nil {
 		return nil, errors.New("fast: no trust anchors for the secured channel")
 	}
-	s := &Secured{o: o, tokens: make(map[string]*SecuredAssociation)}
+	s := &Secured{o: o, tokens: make(map[string]*SecuredAssociation), ips: make(map[netip.Addr]int)}
+	if o.SameIP {
+		o.DTLS.Admit = s.knows
+	}
 	o.DTLS.Channel, o.DTLS.Counters, o.DTLS.Log = counters.DTLS, o.Counters, o.Log
 	endpoint, err := dtls.Listen(o.DTLS, s)
 	if err != nil {
@@ -100,22 +109,31 @@ func (s *Secured) Close() error {
 	return s.endpoint.Close()
 }
 
-// Open makes the token of a logged-in peer, which one association may present.
+// knows reports whether a logged-in peer has its WebSocket from an address.
+func (s *Secured) knows(ip netip.Addr) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ips[ip] > 0
+}
+
+// Open makes the token of a logged-in peer, whose WebSocket comes from ip. One
+// association may present it.
 // Until then, and after its end, the channel is not ready and the peer is served
 // by WebSocket. Every login opens one of its own, with numbers from 0.
-func (s *Secured) Open(peer messages.PeerID, h SecuredHandler) (*SecuredAssociation, error) {
+func (s *Secured) Open(peer messages.PeerID, ip netip.Addr, h SecuredHandler) (*SecuredAssociation, error) {
 	if peer <= messages.NoPeer {
 		return nil, ErrPeer
 	}
 	var secret [32]byte
 	rand.Read(secret[:])
-	a := &SecuredAssociation{s: s, peer: peer, handler: h, opened: time.Now(), token: base64.RawURLEncoding.EncodeToString(secret[:]), highest: -1}
+	a := &SecuredAssociation{s: s, peer: peer, ip: ip.Unmap(), handler: h, opened: time.Now(), token: base64.RawURLEncoding.EncodeToString(secret[:]), highest: -1}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return nil, ErrClosed
 	}
 	s.tokens[a.token] = a
+	s.ips[a.ip]++
 	return a, nil
 }
 
@@ -235,6 +253,7 @@ func (v *visitor) verify(c *SecuredAssociation, h *wire.Header) {
 type SecuredAssociation struct {
 	s       *Secured
 	peer    messages.PeerID
+	ip      netip.Addr // of its WebSocket
 	handler SecuredHandler
 	token   string
 	opened  time.Time
@@ -318,12 +337,23 @@ func (c *SecuredAssociation) fresh(number int32) bool {
 	return true
 }
 
+// forget makes a token worthless.
+func (s *Secured) forget(c *SecuredAssociation) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tokens[c.token] != c {
+		return
+	}
+	delete(s.tokens, c.token)
+	if s.ips[c.ip]--; s.ips[c.ip] == 0 {
+		delete(s.ips, c.ip)
+	}
+}
+
 // Close ends the channel and its association and makes the token worthless.
 // Idempotent.
 func (c *SecuredAssociation) Close() {
-	c.s.mu.Lock()
-	delete(c.s.tokens, c.token)
-	c.s.mu.Unlock()
+	c.s.forget(c)
 	c.mu.Lock()
 	under, already := c.under, c.closed
 	c.closed = true

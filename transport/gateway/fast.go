@@ -16,7 +16,7 @@ func (p *peer) OpenFast(peer messages.PeerID) player.FastOffer {
 	case transport.KCP:
 		if own, ok := p.conn.(*kcp.Conn); ok {
 			p.fast = counters.KCP
-			return player.FastOffer{Link: own.OpenFast(p.OnFast), Channel: counters.KCP, Port: p.gateway.o.FastPort}
+			return player.FastOffer{Link: own.OpenFast(p.OnFast), Channel: counters.KCP, Port: p.gateway.o.Fast.Port()} // a port is required; none is needed
 		}
 	case transport.WSS:
 		if s := p.gateway.o.Secured; s != nil {
@@ -41,7 +41,7 @@ func (p *peer) openPlain(peer messages.PeerID) player.FastOffer {
 func (p *peer) openSecured(peer messages.PeerID) player.FastOffer {
 	s := p.gateway.o.Secured
 	offer := player.FastOffer{Channel: counters.DTLS, Port: s.Port(), Anchors: s.Anchors()}
-	a, err := s.Open(peer, p)
+	a, err := s.Open(peer, p.ip, p)
 	if err != nil {
 		p.noFast(err)
 		return offer

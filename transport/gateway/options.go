@@ -48,7 +48,6 @@ type Options struct {
 	System   *actors.System
 	Fast     *fast.Pool    // beside ws
 	Secured  *fast.Secured // beside wss; nil: plain UDP there as well
-	FastPort uint16        // announced to peers that need no port: those on kcp
 	Counters *counters.Set
 	Log      zerolog.Logger
 	Limits   Limits

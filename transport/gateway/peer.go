@@ -247,5 +247,3 @@ func (p *peer) Refused() {
 		p.gateway.failures.add(time.Now(), p.source)
 	}
 }
-
-// OpenFast implements connection.Edge.

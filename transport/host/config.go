@@ -62,7 +62,9 @@ type DTLS struct {
 	HalfOpen        int     `config:"halfOpen"`        // handshakes at a time
 	HalfOpenPerIP   int     `config:"halfOpenPerIP"`   // the same per IP address
 	HellosPerSecond float64 `config:"hellosPerSecond"` // new handshakes
-	Associations    int     `config:"associations"`    // established ones
+	HellosPerIP     float64 `config:"hellosPerIPPerSecond"`
+	Associations    int     `config:"associations"` // established ones
+	SameIP          bool    `config:"sameIP"`       // handshakes only from the IP of a logged-in player's wss
 }
 
 // KCP is Troupe's own transport: KCP inside DTLS.
@@ -172,7 +174,7 @@ func Defaults() Config {
 		WebSocket: WebSocket{Addr: "127.0.0.1:1900", EmptyCloseIsLeave: true},
 		Fast:      Fast{Addr: "127.0.0.1:33400", Enabled: true, SameIP: true, PortsFrom: 33403, PortsTo: 33500, Sockets: 64},
 		WSS:       WSS{Addr: "127.0.0.1:1901"},
-		DTLS:      DTLS{Addr: "127.0.0.1:33401", HalfOpen: 512, HalfOpenPerIP: 8, HellosPerSecond: 1000, Associations: 1 << 16},
+		DTLS:      DTLS{Addr: "127.0.0.1:33401", HalfOpen: 512, HalfOpenPerIP: 8, HellosPerSecond: 1000, HellosPerIP: 50, Associations: 1 << 16},
 		KCP:       KCP{Addr: "127.0.0.1:33402"},
 		TLS:       TLS{ReloadEvery: time.Minute},
 		Region:    "us-east-1",

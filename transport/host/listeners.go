@@ -72,7 +72,7 @@ func (l *listeners) bind(c *Config, count *counters.Set, log zerolog.Logger) err
 		return fmt.Errorf("host: wss.addr: %w", err)
 	}
 	l.secured, err = fast.ListenSecured(fast.SecuredOptions{
-		DTLS: c.dtlsOptions(c.DTLS.Addr, l.certs), Anchors: l.certs.CAPEM, Enabled: c.Fast.Enabled, Log: log, Counters: count,
+		DTLS: c.dtlsOptions(c.DTLS.Addr, l.certs), Anchors: l.certs.CAPEM, Enabled: c.Fast.Enabled, SameIP: c.DTLS.SameIP, Log: log, Counters: count,
 	})
 	if err != nil {
 		return fmt.Errorf("host: dtls.addr: %w", err)
@@ -176,7 +176,7 @@ func (c *Config) hasTLS() bool { return c.WSS.Addr != "" || c.KCP.Addr != "" }
 
 // loadCertificates loads the certificate of the secured listeners.
 func (l *listeners) loadCertificates(c *Config, log zerolog.Logger) error {
-	o := tlsconf.Options{Dir: c.TLS.Dir, CertFile: c.TLS.CertFile, KeyFile: c.TLS.KeyFile, CAFile: c.TLS.CAFile, Log: log}
+	o := tlsconf.Options{Dir: c.TLS.Dir, CertFile: c.TLS.CertFile, KeyFile: c.TLS.KeyFile, CAFile: c.TLS.CAFile, ForDTLS: true, Log: log}
 	for _, name := range append(strings.Split(c.TLS.Hosts, ","), c.Public.Host, c.Public.IP) {
 		if name = strings.TrimSpace(name); name != "" {
 			o.Hosts = append(o.Hosts, name)
@@ -204,19 +204,21 @@ func (l *listeners) loadCertificates(c *Config, log zerolog.Logger) error {
 	if abs, err := filepath.Abs(l.anchors); err == nil {
 		l.anchors = abs // whoever reads the announcement may stand elsewhere
 	}
-	return l.certs.ForDTLS()
+	return nil
 }
 
 func (c *Config) dtlsOptions(addr string, certs *tlsconf.Store) dtls.Options {
 	o := dtls.Options{Addr: addr, Certificate: certs.Certificate, HalfOpenMax: c.DTLS.HalfOpen, HalfOpenPerIP: c.DTLS.HalfOpenPerIP,
-		HelloRate: c.DTLS.HellosPerSecond, PeersMax: c.DTLS.Associations}
+		HelloRate: c.DTLS.HellosPerSecond, HelloRatePerIP: c.DTLS.HellosPerIP, PeersMax: c.DTLS.Associations}
 	for _, limit := range []*int{&o.HalfOpenMax, &o.HalfOpenPerIP, &o.PeersMax} {
 		if *limit == 0 {
 			*limit = -1 // 0 switches a limit off
 		}
 	}
-	if o.HelloRate == 0 {
-		o.HelloRate = -1
+	for _, limit := range []*float64{&o.HelloRate, &o.HelloRatePerIP} {
+		if *limit == 0 {
+			*limit = -1
+		}
 	}
 	return o
 }

@@ -2,11 +2,16 @@ package host_test
 
 import (
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"math/big"
 	"net"
 	"os"
 	"path/filepath"
@@ -25,6 +30,7 @@ import (
 	"troupe/transport/client"
 	"troupe/transport/dtls"
 	"troupe/transport/host"
+	"troupe/transport/kcp"
 	"troupe/transport/transporttest/stock"
 )
 
@@ -489,5 +495,129 @@ func TestForgedKCPSegmentsMakeNothingAndKillNothing(t *testing.T) {
 	}
 	if from, text, _ := p.hear(5); from != p.id() || text != "still here" {
 		t.Errorf("%q of %d", text, from)
+	}
+}
+
+// operatorFiles writes a certificate authority and a leaf of its own, anew.
+func operatorFiles(t *testing.T, dir string, serial int64) (cert, key, ca string) {
+	t.Helper()
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	caKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	must(err)
+	leafKey, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	must(err)
+	authority := &x509.Certificate{SerialNumber: big.NewInt(serial), Subject: pkix.Name{CommonName: fmt.Sprint("CA ", serial)},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	leaf := &x509.Certificate{SerialNumber: big.NewInt(serial + 1), Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour), ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	caDER, err := x509.CreateCertificate(rand.Reader, authority, authority, caKey.Public(), caKey)
+	must(err)
+	leafDER, err := x509.CreateCertificate(rand.Reader, leaf, authority, leafKey.Public(), caKey)
+	must(err)
+	keyDER, err := x509.MarshalPKCS8PrivateKey(leafKey)
+	must(err)
+	cert, key, ca = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"), filepath.Join(dir, "ca.pem")
+	for file, block := range map[string]*pem.Block{
+		cert: {Type: "CERTIFICATE", Bytes: leafDER}, key: {Type: "PRIVATE KEY", Bytes: keyDER}, ca: {Type: "CERTIFICATE", Bytes: caDER},
+	} {
+		must(os.WriteFile(file, pem.EncodeToMemory(block), 0o600))
+	}
+	return cert, key, ca
+}
+
+func TestANewCertificateReachesAllListenersWithoutARestart(t *testing.T) {
+	dir := t.TempDir()
+	cert, key, ca := operatorFiles(t, dir, 100)
+	h := startHost(t, func(c *host.Config) {
+		secure(t)(c)
+		c.TLS = host.TLS{CertFile: cert, KeyFile: key, CAFile: ca, ReloadEvery: time.Second}
+	}, nil)
+	old := h.roots()
+	seats := h.seats(h.newGame(8), 4)
+	before := h.sdk(client.KCP, seats[0])
+	operatorFiles(t, dir, 200)
+	trust := &tls.Config{RootCAs: h.roots(), ServerName: "localhost"} // of the new file
+	h.until("wss serves the new certificate", func() error {
+		conn, err := tls.Dial("tcp", h.host.Addrs().WSS, trust)
+		if err != nil {
+			return err
+		}
+		return conn.Close()
+	})
+	h.sdk(client.WSS, seats[1]) // its DTLS trusts the caCert of its login: that is new as well
+	h.sdk(client.KCP, seats[2])
+	o := dtls.DialOptions{Addr: h.host.Addrs().KCP, Roots: old, ServerName: "localhost"}
+	if _, err := dtls.Dial(h.context(), o, func(*dtls.Association) dtls.Handler { return nil }); err == nil {
+		t.Error("the old certificate is still served")
+	}
+	if err := before.say(5, client.AllPlayers, "still here", true); err != nil {
+		t.Fatal(err)
+	}
+	before.hear(5)
+}
+
+// firstMessage keeps the first message of a stream.
+type firstMessage struct{ got chan []byte }
+
+func (f firstMessage) OnMessage(m []byte) {
+	select {
+	case f.got <- append([]byte(nil), m...):
+	default:
+	}
+}
+func (firstMessage) OnDatagram([]byte)      {}
+func (firstMessage) OnClosed(kcp.StreamEnd) {}
+
+func TestALoginOverKCPNamesAPortAsEveryLoginDoes(t *testing.T) {
+	h := startHost(t, secure(t), nil)
+	in := firstMessage{make(chan []byte, 1)}
+	s, err := kcp.Dial(h.context(), kcp.DialOptions{DTLS: dtls.DialOptions{Addr: h.host.Addrs().KCP, Roots: h.roots(), ServerName: "localhost"}}, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Abort()
+	login := wire.AppendLogin(nil, &wire.Login{PlayerSessionID: h.seats(h.newGame(2), 1)[0], ClientVersion: wire.ClientVersion}, nil)
+	if err := s.Send(h.context(), login); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case unit := <-in.got:
+		packet, err := wire.SplitUnit(unit)
+		var head wire.Header
+		if err == nil {
+			err = head.Parse(packet)
+		}
+		r, err2 := wire.ParseLoginResult(head.Inner)
+		if err != nil || err2 != nil || !r.Success || r.FastPort < 1 || r.FastPort > 65535 || r.PeerID != head.TargetPlayer {
+			t.Errorf("%v %v: %+v", err, err2, r)
+		}
+	case <-h.context().Done():
+		t.Fatal("no answer")
+	}
+}
+
+func TestWithSameIPOnlyLoggedInAddressesGetAHandshake(t *testing.T) {
+	needOpenSSL(t)
+	h := startHost(t, func(c *host.Config) {
+		secure(t)(c)
+		c.DTLS.SameIP = true
+	}, nil)
+	short, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	o := dtls.DialOptions{Addr: h.host.Addrs().DTLS, Roots: h.roots(), ServerName: "localhost"}
+	if _, err := dtls.Dial(short, o, func(*dtls.Association) dtls.Handler { return nil }); err == nil {
+		t.Error("a stranger has an association")
+	}
+	if h.host.Counters().Handshakes.Get(counters.HandshakeRefusedGate) == 0 {
+		t.Error("nothing was refused at the gate")
+	}
+	c := h.joinSecure(h.seats(h.newGame(2), 1)[0], h.secured())
+	if err := c.AwaitFast(h.context()); err != nil {
+		t.Fatal(err)
 	}
 }

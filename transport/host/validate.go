@@ -114,7 +114,7 @@ func (v *checks) secured(c *Config) {
 	v.that("tls.reloadEvery", c.TLS.ReloadEvery >= time.Second || !c.hasTLS(), "must be at least 1s")
 	for key, n := range map[string]float64{
 		"halfOpen": float64(c.DTLS.HalfOpen), "halfOpenPerIP": float64(c.DTLS.HalfOpenPerIP),
-		"hellosPerSecond": c.DTLS.HellosPerSecond, "associations": float64(c.DTLS.Associations),
+		"hellosPerSecond": c.DTLS.HellosPerSecond, "hellosPerIPPerSecond": c.DTLS.HellosPerIP, "associations": float64(c.DTLS.Associations),
 	} {
 		v.that("dtls."+key, n >= 0, "must not be negative; 0 switches it off")
 	}

@@ -400,3 +400,26 @@ func TestFloodsDoNotGrow(t *testing.T) {
 		a.finish()
 	})
 }
+
+// Questions cost the one who answers more than the one who asks.
+func TestAFloodOfQuestionsIsNotAnswered(t *testing.T) {
+	in(t, func(t *testing.T) {
+		a := attack(t, Options{})
+		before := a.a.out.sent()
+		for range 500 {
+			a.in([]byte{byte(framePing), 'x'})
+			a.in(dataFrame(forged{cmd: kcpgo.IKCP_CMD_WASK}))
+		}
+		if n := a.a.out.sent() - before; n != asksMax {
+			t.Errorf("%d answers, want %d", n, asksMax)
+		}
+		time.Sleep(asksEvery)
+		synctest.Wait()
+		before = a.a.out.sent()
+		a.in([]byte{byte(framePing), 'y'})
+		if n := a.a.out.sent() - before; n != 1 {
+			t.Errorf("%d answers later, want 1", n)
+		}
+		a.finish()
+	})
+}

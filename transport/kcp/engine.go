@@ -120,6 +120,8 @@ type taking struct {
 	alive      bool // a sign of life to be passed on
 	aliveAt    time.Duration
 	heardAt    time.Duration
+	asked      int // questions of the peer since askedFrom
+	askedFrom  time.Duration
 	pong       []byte // room for one payload, nil until the first
 	ponged     bool   // it holds one
 }

@@ -29,7 +29,7 @@ type Listener struct {
 const handsMax = 16
 
 // NewListener returns a Listener that asks acceptor about each new connection,
-// in the goroutine of the socket's reader: it must not block.
+// in the goroutine of its handshake: it must not block.
 func NewListener(o Options, acceptor transport.Acceptor) *Listener {
 	return &Listener{opt: o.withDefaults(), acceptor: acceptor, hands: newHands(handsMax), conns: make(map[*Conn]struct{})}
 }

@@ -88,7 +88,7 @@ func (e *engine) takeIn(body []byte) {
 	}
 	hurry := t.acks > 0 && (a.disorder || t.hole || t.acks >= acksMax)
 	switch {
-	case hurry, a.ask, opened:
+	case hurry, a.ask && t.mayAsk(e.now), opened:
 		e.flush()
 	case progress && t.acks == 0 && !a.hole && e.kcp.WaitSnd() > 0:
 		e.flush() // sends nothing, but tells when the next resend is due

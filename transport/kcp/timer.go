@@ -140,7 +140,7 @@ func (e *engine) onPing(payload []byte) {
 		return
 	}
 	e.lock()
-	if e.phase <= phaseParting {
+	if e.phase <= phaseParting && e.taking.mayAsk(e.now) {
 		d := datagrams.Get().(*datagram)
 		d[0] = byte(framePong)
 		e.write(d[:1+copy(d[1:], payload)])
@@ -148,6 +148,22 @@ func (e *engine) onPing(payload []byte) {
 	}
 	e.heard()
 	e.leave()
+}
+
+// Questions are answered for a while and then not: an answer costs more than the
+// question, and the socket's reader serves others too.
+const (
+	asksMax   = 16 // in asksEvery
+	asksEvery = 200 * time.Millisecond
+)
+
+// mayAsk counts a question, and reports whether it gets an answer.
+func (t *taking) mayAsk(now time.Duration) bool {
+	if now-t.askedFrom >= asksEvery {
+		t.askedFrom, t.asked = now, 0
+	}
+	t.asked++
+	return t.asked <= asksMax
 }
 
 // onPong ends the repetition of the ping it answers.

@@ -208,3 +208,21 @@ func TestFilesOfTheDirectoryAsTheOperatorsOwn(t *testing.T) {
 		t.Error("another certificate")
 	}
 }
+
+// A reload must not leave DTLS without a certificate that it can serve.
+func TestForDTLSHoldsAtAReload(t *testing.T) {
+	o, root, _, _ := operators(t, "P-256", noon)
+	o.ForDTLS = true
+	s := load(t, o)
+	kept := s.Certificate()
+	leaf := issue(t, "RSA", root, noon.Add(-day), noon.Add(day), "game.example", "192.0.2.7")
+	write(t, o.KeyFile, 0o600, leaf.secr)
+	write(t, o.CertFile, 0o600, leaf.pem, root.pem)
+	refused(t, s.Reload(), "RSA", "ECDSA")
+	if s.Certificate() != kept {
+		t.Error("the certificate was replaced")
+	}
+	if _, err := Load(o); err == nil {
+		t.Error("loaded at a start")
+	}
+}

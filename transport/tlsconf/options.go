@@ -31,6 +31,10 @@ type Options struct {
 	// the private CA carries localhost, 127.0.0.1 and ::1 as well, and nothing else.
 	Hosts []string
 
+	// ForDTLS refuses certificates that cannot serve DTLS (Store.ForDTLS), at a reload
+	// as well: wss alone would go on then, and players wait for DTLS.
+	ForDTLS bool
+
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
 	// Log takes what happens to the certificate. Its zero value logs nothing.

@@ -89,6 +89,8 @@ type Store struct {
 	now    func() time.Time
 	log    zerolog.Logger
 	source source
+	// forDTLS refuses what cannot serve it
+	forDTLS bool
 
 	current atomic.Pointer[bundle]
 
@@ -104,7 +106,7 @@ func Load(o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Store{now: o.Now, log: o.Log, source: src}
+	s := &Store{now: o.Now, log: o.Log, source: src, forDTLS: o.ForDTLS}
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -175,6 +177,9 @@ func (s *Store) reloadLocked() error {
 	// Before the reading: what changes meanwhile is seen as changed the next time.
 	s.seen = stampAll(s.source.files())
 	b, err := s.source.load(now)
+	if err == nil && s.forDTLS {
+		err = forDTLS(b.cert.Leaf)
+	}
 	if err != nil {
 		return fmt.Errorf("tlsconf: %w", err)
 	}

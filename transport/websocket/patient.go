@@ -46,6 +46,9 @@ func (p *patient) Write(b []byte) (n int, err error) {
 			deadline = *limit
 		}
 		_ = p.Conn.SetWriteDeadline(deadline)
+		if p.limit.Load() != limit {
+			continue // somebody set one meanwhile, and this was over it
+		}
 		var m int
 		m, err = p.Conn.Write(b[n:])
 		n += m
