@@ -141,6 +141,7 @@ func TestAnUnknownAddressGetsNothing(t *testing.T) {
 	c := s.dialFrom(h, alice, nil) // behind them all
 	c.a.Write([]byte("x"))
 	await(t, s.new)
+	counted(t, "handshakes", s.count.Handshakes.Total, 1)
 	if st := s.Stats(); st.HalfOpen != 0 || st.Associations != 1 {
 		t.Errorf("%+v", st)
 	}
