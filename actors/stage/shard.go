@@ -58,6 +58,7 @@ type Shard struct {
 	spare    []Flusher   // an empty list for dirty, while the other is flushed
 	flushing bool        // a worker is at it, until nothing is dirty
 	idle     *time.Timer // wakes own when it should flush
+	runs     uint64      // times that somebody became the owner
 	closed   bool
 	// strangers is how many workers still run a batch after they lost the shard
 	strangers int
@@ -116,6 +117,7 @@ func (s *Shard) runHere(m *Mailbox) {
 		w = &worker{shard: s}
 	}
 	s.owner, s.poster = w, nil
+	s.runs++
 	s.stage.watch.stir()
 	s.ready.push(m)
 	if w.serveLocked(inlineMailboxes) {
@@ -171,6 +173,7 @@ func (w *worker) loop() {
 			s.wake.Wait()
 		case s.ready.len() > 0:
 			s.owner = w
+			s.runs++
 			s.stage.watch.stir()
 			w.serveLocked(math.MaxInt)
 		case wait == 0 || wait > 0 && s.closed:
@@ -317,11 +320,12 @@ func (s *Shard) takeOver(last sight) (now sight, waiting int, took bool) {
 	return now, s.ready.len(), true
 }
 
-// owned reports whether somebody runs the shard's mailboxes.
-func (s *Shard) owned() bool {
+// activity reports whether somebody runs the shard's mailboxes, and how often
+// somebody has begun to.
+func (s *Shard) activity() (owned bool, runs uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.owner != nil
+	return s.owner != nil, s.runs
 }
 
 // waiting returns the number of mailboxes that wait for a worker.

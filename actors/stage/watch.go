@@ -13,9 +13,12 @@ const heldUp = 10 * time.Millisecond
 // warnEvery spaces the warnings about that.
 const warnEvery = time.Second
 
+// quietLooks is how many times in a row nothing has run before the watch sleeps:
+// being woken costs more than looking, so under load it does not sleep.
+const quietLooks = 3
+
 // watch takes shards from owners that one batch holds up while others wait. It
-// looks every heldUp while a shard has an owner, and sleeps while none has: an
-// idle host costs nothing.
+// looks every heldUp, and sleeps while nothing runs: an idle host costs nothing.
 type watch struct {
 	stage   *Stage
 	asleep  atomic.Bool
@@ -25,6 +28,7 @@ type watch struct {
 
 	// of the goroutine
 	last      []sight
+	runs      uint64 // of all shards, when asked last
 	takeovers int
 	warnedAt  time.Time
 }
@@ -55,7 +59,7 @@ func (w *watch) run() {
 	defer timer.Stop()
 	for {
 		w.asleep.Store(true)
-		if !w.busy() { // who becomes an owner from here on stirs
+		if w.quiet() { // who becomes an owner from here on stirs
 			select {
 			case <-w.stop:
 				return
@@ -63,7 +67,10 @@ func (w *watch) run() {
 			}
 		}
 		w.asleep.Store(false)
-		for again := true; again; again = w.busy() {
+		for quiet := 0; quiet < quietLooks; quiet++ {
+			if !w.quiet() {
+				quiet = 0
+			}
 			timer.Reset(heldUp)
 			select {
 			case <-w.stop:
@@ -75,14 +82,17 @@ func (w *watch) run() {
 	}
 }
 
-// busy reports whether a shard has an owner.
-func (w *watch) busy() bool {
+// quiet reports whether no shard has an owner, or had one since it was asked last.
+func (w *watch) quiet() bool {
+	quiet, runs := true, uint64(0)
 	for _, sh := range w.stage.shards {
-		if sh.owned() {
-			return true
-		}
+		owned, n := sh.activity()
+		quiet = quiet && !owned
+		runs += n
 	}
-	return false
+	quiet = quiet && runs == w.runs
+	w.runs = runs
+	return quiet
 }
 
 func (w *watch) look() {
