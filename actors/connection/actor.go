@@ -133,9 +133,9 @@ func (a *Actor) onAttached(c *stage.Context, m attached) {
 
 // beat is the grid on which connections tick: those of one moment wake the
 // process once, and their pings leave and come back together. A thousand idle
-// players cost ten wake-ups a second then, not three hundred, and a wake-up is
+// players cost four wake-ups a second then, not three hundred, and a wake-up is
 // most of what a ping costs.
-const beat = 100 * time.Millisecond
+const beat = 250 * time.Millisecond
 
 // together returns a wait of at least d that ends on the grid.
 func together(now time.Time, d time.Duration) time.Duration {

@@ -90,7 +90,7 @@ func TestPingsAreSentAtTheGamesInterval(t *testing.T) {
 func TestCheck55_ASilentPeerIsDroppedAfterTwoIntervalsAndAtLeastSixSeconds(t *testing.T) {
 	for interval, want := range map[time.Duration]time.Duration{
 		time.Second: 6 * time.Second, 2500 * time.Millisecond: 6 * time.Second, 3 * time.Second: 6 * time.Second,
-		3100 * time.Millisecond: 6200 * time.Millisecond, 30 * time.Second: time.Minute,
+		3100 * time.Millisecond: 6250 * time.Millisecond, 30 * time.Second: time.Minute,
 	} {
 		run(t, func(w *world) {
 			c := w.Player(w.Create(&game{Conf: script.Configuration{PingInterval: interval}}))

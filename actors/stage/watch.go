@@ -13,12 +13,9 @@ const heldUp = 10 * time.Millisecond
 // warnEvery spaces the warnings about that.
 const warnEvery = time.Second
 
-// quietLooks is how many times in a row nothing has run before the watch sleeps:
-// being woken costs more than looking, so under load it does not sleep.
-const quietLooks = 3
-
 // watch takes shards from owners that one batch holds up while others wait. It
-// looks every heldUp, and sleeps while nothing runs: an idle host costs nothing.
+// looks every heldUp, and sleeps while nothing runs: an idle host costs nothing,
+// and a busy one does not pay for waking it.
 type watch struct {
 	stage   *Stage
 	asleep  atomic.Bool
@@ -67,10 +64,7 @@ func (w *watch) run() {
 			}
 		}
 		w.asleep.Store(false)
-		for quiet := 0; quiet < quietLooks; quiet++ {
-			if !w.quiet() {
-				quiet = 0
-			}
+		for again := true; again; again = !w.quiet() {
 			timer.Reset(heldUp)
 			select {
 			case <-w.stop:
