@@ -142,7 +142,7 @@ func TestDialGivesUpAnywhere(t *testing.T) {
 				if c != nil || !errors.Is(err, want) {
 					t.Errorf("got %v, %v", c, err)
 				}
-				if took := time.Since(began); took > 2*time.Second {
+				if took := time.Since(began); took > 10*time.Second {
 					t.Errorf("took %v", took)
 				}
 				if o.Addr == mute.addr {
@@ -235,7 +235,7 @@ func TestCloseDoesNotWait(t *testing.T) {
 	}
 	began := time.Now()
 	c.Close()
-	if took := time.Since(began); took > 2500*time.Millisecond {
+	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("took %v", took)
 	}
 	if err := <-sending; !errors.Is(err, client.ErrClosed) {

@@ -146,7 +146,7 @@ func TestCheck55_PingTimeout(t *testing.T) {
 				}
 			}()
 			h.awaitClose(silent, messages.ClosePingTimeout)
-			if took := time.Since(start); took < mode.least-100*time.Millisecond || took > mode.least+2500*time.Millisecond {
+			if took := time.Since(start); took < mode.least-100*time.Millisecond || took > mode.least+10*time.Second {
 				t.Errorf("dropped after %v, want %v", took, mode.least)
 			}
 			<-stop
@@ -384,7 +384,7 @@ func TestWindowEnds(t *testing.T) {
 	start := time.Now()
 	lost.Kill()
 	g.await(t, "onPlayerDisconnect 1 of [1 2]")
-	if took := time.Since(start); took < window || took > window+time.Second {
+	if took := time.Since(start); took < window || took > window+5*time.Second {
 		t.Errorf("after %v, window %v", took, window)
 	}
 	h.expectMembers(other, -1, 5, 2)

@@ -120,7 +120,7 @@ func TestSlowReader(t *testing.T) {
 		p.Flush()
 		worst = max(worst, time.Since(begun))
 	}
-	if worst > time.Second {
+	if worst > 5*time.Second {
 		t.Errorf("a flush took %v", worst)
 	}
 	if src.len() < n/4 {
