@@ -7,8 +7,8 @@ import "strconv"
 // 4000 to 4999 are Troupe's. Retry says what the client should do next.
 type CloseReason uint16
 
-// Close reasons. Numbers 4001, 4009 and 4010 are fixed by reliability.md 2.4 to
-// 2.6 and 5.1, which also keeps 4008 for numbers out of order.
+// Close reasons. Numbers 4001 and 4008 to 4010 are fixed by reliability.md 2.4 to
+// 2.6 and 5.1.
 const (
 	CloseNormal        CloseReason = 1000 // refused login, or the player left
 	CloseGoingAway     CloseReason = 1001 // the host drains
@@ -23,8 +23,10 @@ const (
 	CloseGameEnded     CloseReason = 4005 // the game session ended
 	CloseKicked        CloseReason = 4006 // the game removed the player
 	CloseWriteTimeout  CloseReason = 4007 // a write made no progress for 10 s
+	CloseOutOfOrder    CloseReason = 4008 // a relSeq or an ack that cannot be
 	CloseSlowConsumer  CloseReason = 4009 // outbound queue full (D31)
 	CloseTooFast       CloseReason = 4010 // inbound rate exceeded for 10 s
+	CloseTryLater      CloseReason = 4011 // too many log in at once
 )
 
 // Retry tells a client what a close reason asks of it.
@@ -58,8 +60,10 @@ var closeTable = []closeInfo{
 	{CloseGameEnded, "game_session_ended", RetryNever},
 	{CloseKicked, "kicked", RetryNever},
 	{CloseWriteTimeout, "write_timeout", RetryResume},
+	{CloseOutOfOrder, "numbers_out_of_order", RetryResume},
 	{CloseSlowConsumer, "slow_consumer", RetryResume},
 	{CloseTooFast, "inbound_rate_exceeded", RetryLater},
+	{CloseTryLater, "try_later", RetryLater},
 }
 
 // CloseReasons lists every reason, in the order of the table.

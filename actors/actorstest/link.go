@@ -31,13 +31,30 @@ type Link struct {
 	reason   messages.CloseReason
 	closedAt time.Duration
 	pings    []time.Duration
+	numbers  []Numbers
+	marks    []uint64
 }
+
+// Numbers are what a frame carries for a client of the extension.
+type Numbers struct{ RelSeq, Ack uint64 }
 
 // Append implements wire.Sink.
 func (l *Link) Append(f *wire.Frame) bool {
 	l.frames.Track(f)
 	l.bytes += f.Len()
 	l.got = append(l.got, describe(f.Unit()))
+	return true
+}
+
+// AppendNumbered implements wire.Sink.
+func (l *Link) AppendNumbered(f *wire.Frame, relSeq, ack uint64) bool {
+	l.numbers = append(l.numbers, Numbers{relSeq, ack})
+	return l.Append(f)
+}
+
+// Mark implements wire.Sink.
+func (l *Link) Mark(n uint64) bool {
+	l.marks = append(l.marks, n)
 	return true
 }
 

@@ -34,6 +34,9 @@ func (d *drain) Append(f *wire.Frame) bool {
 	return true
 }
 
+func (d *drain) AppendNumbered(f *wire.Frame, _, _ uint64) bool { return d.Append(f) }
+func (d *drain) Mark(uint64) bool                               { return false }
+
 func (d *drain) SetSource(s wire.Source) { d.source = s }
 
 // Flush runs on the room's worker only.

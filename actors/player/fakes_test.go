@@ -57,6 +57,9 @@ func (l *fakeLink) Append(f *wire.Frame) bool {
 	return l.room == 0 || l.taken < l.room
 }
 
+func (l *fakeLink) AppendNumbered(f *wire.Frame, _, _ uint64) bool { return l.Append(f) }
+func (l *fakeLink) Mark(uint64) bool                               { return false }
+
 func (l *fakeLink) SetSource(s wire.Source) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

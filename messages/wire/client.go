@@ -23,6 +23,12 @@ func AppendLogin(dst []byte, l *Login, payload []byte) []byte {
 	})
 }
 
+// AppendAck appends an acknowledgement that no other packet carries: a reliable
+// packet of op code 0 with nothing but the number. Both sides may send it.
+func AppendAck(dst []byte, ack uint64) []byte {
+	return AppendMessage(dst, &Header{Reliable: true, Ack: ack})
+}
+
 // AppendUDPConnect appends UDP_CONNECT, step 1 of the UDP handshake.
 func AppendUDPConnect(dst []byte, peer, seq int32) []byte {
 	return appendHandshake(dst, OpUDPConnect, peer, seq)

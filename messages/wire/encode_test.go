@@ -74,7 +74,7 @@ func checkFrame(t failer, h *Header, seq int32, relSeq, ack uint64) {
 		t.Fatalf("reliable unit\n%x (Len %d), want\n%x", reliable, f.Len(), unit)
 	}
 	want.RelSeq, want.Ack = relSeq, ack
-	if got, unit := f.AppendNumbered([]byte("before"), relSeq, ack)[6:], generated(t, &want); !bytes.Equal(got, unit) {
+	if got, unit := f.AppendNumbered([]byte("before"), relSeq, ack)[6:], generated(t, &want); !bytes.Equal(got, unit) || f.NumberedLen(relSeq, ack) != len(unit) {
 		t.Fatalf("numbered unit\n%x, want\n%x", got, unit)
 	}
 	want.RelSeq, want.Ack, want.Reliable, want.Sequence = 0, 0, false, seq

@@ -155,14 +155,28 @@ func (f *Frame) AppendFast(dst []byte, seq int32) []byte {
 	return append(dst, f.unit[f.reliableAt+reliableSize:]...)
 }
 
+// NumbersMax is what relSeq, ack and a longer length add to a unit at most, in
+// bytes.
+const NumbersMax = 2*(2+10) + 1
+
+// NumberedLen returns the length of the unit that AppendNumbered appends, in
+// bytes.
+func (f *Frame) NumberedLen(relSeq, ack uint64) int {
+	f.live()
+	size := f.numberedSize(relSeq, ack)
+	return sizeVarint(uint64(size)) + size
+}
+
+func (f *Frame) numberedSize(relSeq, ack uint64) int {
+	return len(f.unit) - int(f.body) + sizeUint64(fieldRelSeq, relSeq) + sizeUint64(fieldAck, ack)
+}
+
 // AppendNumbered appends the unit for a client of the extension: that of
 // AppendReliable with the recipient's own relSeq and ack, each left out when it
 // is 0. With both 0 the bytes are those of AppendReliable.
 func (f *Frame) AppendNumbered(dst []byte, relSeq, ack uint64) []byte {
 	f.live()
-	size := len(f.unit) - int(f.body) +
-		sizeUint64(fieldRelSeq, relSeq) + sizeUint64(fieldAck, ack)
-	dst = appendVarint(dst, uint64(size))
+	dst = appendVarint(dst, uint64(f.numberedSize(relSeq, ack)))
 	dst = append(dst, f.unit[f.body:]...)
 	dst = appendUint64(dst, fieldRelSeq, relSeq)
 	return appendUint64(dst, fieldAck, ack)

@@ -31,6 +31,7 @@ func TestFrameMisusePanics(t *testing.T) {
 		"AppendReliable": func(f *Frame) { f.AppendReliable(nil) },
 		"AppendFast":     func(f *Frame) { f.AppendFast(nil, 1) },
 		"AppendNumbered": func(f *Frame) { f.AppendNumbered(nil, 1, 1) },
+		"NumberedLen":    func(f *Frame) { f.NumberedLen(1, 1) },
 	} {
 		f := freed()
 		if !panics(func() { misuse(f) }) {
@@ -135,6 +136,13 @@ func (b *buffer) Append(f *Frame) (room bool) {
 	b.bytes = f.AppendReliable(b.bytes)
 	return len(b.bytes) < b.max
 }
+
+func (b *buffer) AppendNumbered(f *Frame, relSeq, ack uint64) (room bool) {
+	b.bytes = f.AppendNumbered(b.bytes, relSeq, ack)
+	return len(b.bytes) < b.max
+}
+
+func (b *buffer) Mark(uint64) bool { return false }
 
 func TestSourceDrainsInOrderUntilFull(t *testing.T) {
 	q, want := &queue{}, []byte(nil)

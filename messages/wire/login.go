@@ -9,6 +9,10 @@ const (
 	fieldLoginLastReceived    = 1003
 )
 
+// CapNumbers is the one bit of Caps so far: reliable packets after the login are
+// numbered and acknowledged in both directions (reliability.md 2.4).
+const CapNumbers uint64 = 1
+
 // Login is the inner message of LOGIN (spec section 3.2). Stock clients leave
 // the last three at zero; they belong to the extension.
 type Login struct {

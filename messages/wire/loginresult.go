@@ -12,6 +12,8 @@ const (
 	fieldResultLastReceived   = 1002
 	fieldResultOutcome        = 1003
 	fieldResultWindowMs       = 1004
+	fieldResultBase           = 1005
+	fieldResultRetryAfterMs   = 1006
 )
 
 // Outcomes of a login, LoginResult.Outcome of the extension.
@@ -37,6 +39,12 @@ type LoginResult struct {
 	LastReceived uint64 // highest reliable number received from the client
 	Outcome      uint64 // one of the Outcome constants
 	WindowMs     uint64 // reconnection window in milliseconds
+	// Base is the reliable number before the first that follows: what is above the
+	// client's own LastReceived and up to Base is lost (OutcomeReplayLost).
+	Base uint64
+	// RetryAfterMs is for a refusal that is not final: log in again, after so many
+	// milliseconds. 0 is a final one.
+	RetryAfterMs uint64
 }
 
 // ParseLoginResult decodes the inner message of LOGIN_RESPONSE. Strings and
@@ -79,6 +87,10 @@ func (r *LoginResult) setVarint(number, v uint64) {
 		r.Outcome = v
 	case fieldResultWindowMs:
 		r.WindowMs = v
+	case fieldResultBase:
+		r.Base = v
+	case fieldResultRetryAfterMs:
+		r.RetryAfterMs = v
 	}
 }
 
@@ -109,5 +121,7 @@ func (r *LoginResult) append(dst []byte) []byte {
 	dst = appendUint64(dst, fieldResultCaps, r.Caps)
 	dst = appendUint64(dst, fieldResultLastReceived, r.LastReceived)
 	dst = appendUint64(dst, fieldResultOutcome, r.Outcome)
-	return appendUint64(dst, fieldResultWindowMs, r.WindowMs)
+	dst = appendUint64(dst, fieldResultWindowMs, r.WindowMs)
+	dst = appendUint64(dst, fieldResultBase, r.Base)
+	return appendUint64(dst, fieldResultRetryAfterMs, r.RetryAfterMs)
 }

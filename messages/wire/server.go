@@ -15,6 +15,10 @@ func NewLoginResult(r *LoginResult) *Frame {
 	})
 }
 
+// NewAck builds an empty packet, to be sent with AppendNumbered when an
+// acknowledgement finds nothing to ride on.
+func NewAck() *Frame { return newFrame(&Header{}) }
+
 // NewMembershipUpdate builds GROUP_MEMBERSHIP_UPDATE for the peer target. Sender
 // is the requester when it answers a request, else ServerPeer (D10). The list is
 // packed, and the inner message is present even for an empty one: stock clients

@@ -7,6 +7,14 @@ type Sink interface {
 	// keeps its reference and may release it afterwards. The frame is always
 	// taken; room reports whether another one may follow.
 	Append(f *Frame) (room bool)
+	// AppendNumbered is Append for a client of the extension: f carries the
+	// recipient's own relSeq and ack, each left out when it is 0.
+	AppendNumbered(f *Frame, relSeq, ack uint64) (room bool)
+	// Mark has the peer asked for an echo of number n, where the transport's pings
+	// are ordered with its messages: a pong with n proves that everything appended
+	// before has arrived (reliability.md 2.5). It reports whether that is so; false
+	// means that nothing was done.
+	Mark(n uint64) bool
 }
 
 // Source is a queue of frames that a connection drains, such as a player's

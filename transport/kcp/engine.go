@@ -278,3 +278,14 @@ func (e *engine) Append(f *wire.Frame) (room bool) {
 	e.put(f.Unit())
 	return e.room()
 }
+
+// AppendNumbered implements wire.Sink.
+func (e *engine) AppendNumbered(f *wire.Frame, relSeq, ack uint64) (room bool) {
+	buf := takeBuffer(f.Len() + wire.NumbersMax)
+	defer giveBuffer(buf)
+	e.put(f.AppendNumbered(buf.b[:0], relSeq, ack))
+	return e.room()
+}
+
+// Mark implements wire.Sink: pings are not in order with messages here.
+func (e *engine) Mark(uint64) bool { return false }

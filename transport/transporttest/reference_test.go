@@ -252,6 +252,9 @@ type sink struct {
 	last   []byte
 }
 
+func (s *sink) AppendNumbered(f *wire.Frame, _, _ uint64) bool { return s.Append(f) }
+func (s *sink) Mark(uint64) bool                               { return false }
+
 func (s *sink) Append(f *wire.Frame) (room bool) {
 	unit := f.AppendReliable(nil)
 	times := 1

@@ -1,6 +1,7 @@
 package websocket
 
 import (
+	"strconv"
 	"sync"
 
 	"troupe/messages/wire"
@@ -58,6 +59,22 @@ func (s *scratch) Append(f *wire.Frame) (room bool) {
 	s.reserve(headerSize(n) + n)
 	s.b = f.AppendReliable(putHeader(s.b, opBinary, n))
 	return s.room()
+}
+
+// AppendNumbered implements wire.Sink.
+func (s *scratch) AppendNumbered(f *wire.Frame, relSeq, ack uint64) (room bool) {
+	n := f.NumberedLen(relSeq, ack)
+	s.reserve(headerSize(n) + n)
+	s.b = f.AppendNumbered(putHeader(s.b, opBinary, n), relSeq, ack)
+	return s.room()
+}
+
+// Mark implements wire.Sink: a ping with the number as text, because the official
+// C# library passes payloads through UTF-8 (DESIGN 4.4).
+func (s *scratch) Mark(n uint64) bool {
+	var text [20]byte
+	s.control(opPing, strconv.AppendUint(text[:0], n, 10))
+	return true
 }
 
 func (s *scratch) control(op opcode, payload []byte) {

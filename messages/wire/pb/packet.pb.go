@@ -477,7 +477,11 @@ type LoginResult struct {
 	// Extension: 0 new, 1 resumed, 2 replay lost.
 	Outcome uint64 `protobuf:"varint,1003,opt,name=outcome,proto3" json:"outcome,omitempty"`
 	// Extension: reconnection window in milliseconds.
-	WindowMs      uint64 `protobuf:"varint,1004,opt,name=windowMs,proto3" json:"windowMs,omitempty"`
+	WindowMs uint64 `protobuf:"varint,1004,opt,name=windowMs,proto3" json:"windowMs,omitempty"`
+	// Extension: reliable number before the first that follows.
+	Base uint64 `protobuf:"varint,1005,opt,name=base,proto3" json:"base,omitempty"`
+	// Extension: a refusal that is not final says when to come again.
+	RetryAfterMs  uint64 `protobuf:"varint,1006,opt,name=retryAfterMs,proto3" json:"retryAfterMs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -578,6 +582,20 @@ func (x *LoginResult) GetOutcome() uint64 {
 func (x *LoginResult) GetWindowMs() uint64 {
 	if x != nil {
 		return x.WindowMs
+	}
+	return 0
+}
+
+func (x *LoginResult) GetBase() uint64 {
+	if x != nil {
+		return x.Base
+	}
+	return 0
+}
+
+func (x *LoginResult) GetRetryAfterMs() uint64 {
+	if x != nil {
+		return x.RetryAfterMs
 	}
 	return 0
 }
@@ -1120,7 +1138,7 @@ const file_troupe_messages_wire_packet_proto_rawDesc = "" +
 	"\rclientVersion\x18\x02 \x01(\x05R\rclientVersion\x12\x13\n" +
 	"\x04caps\x18\xe9\a \x01(\x04R\x04caps\x12'\n" +
 	"\x0ereconnectToken\x18\xea\a \x01(\tR\x0ereconnectToken\x12#\n" +
-	"\flastReceived\x18\xeb\a \x01(\x04R\flastReceived\"\xb1\x02\n" +
+	"\flastReceived\x18\xeb\a \x01(\x04R\flastReceived\"\xeb\x02\n" +
 	"\vLoginResult\x12\x18\n" +
 	"\asuccess\x18\x01 \x01(\bR\asuccess\x12&\n" +
 	"\x0ereconnectToken\x18\x02 \x01(\tR\x0ereconnectToken\x12\x16\n" +
@@ -1131,7 +1149,9 @@ const file_troupe_messages_wire_packet_proto_rawDesc = "" +
 	"\x04caps\x18\xe9\a \x01(\x04R\x04caps\x12#\n" +
 	"\flastReceived\x18\xea\a \x01(\x04R\flastReceived\x12\x19\n" +
 	"\aoutcome\x18\xeb\a \x01(\x04R\aoutcome\x12\x1b\n" +
-	"\bwindowMs\x18\xec\a \x01(\x04R\bwindowMs\"\r\n" +
+	"\bwindowMs\x18\xec\a \x01(\x04R\bwindowMs\x12\x13\n" +
+	"\x04base\x18\xed\a \x01(\x04R\x04base\x12#\n" +
+	"\fretryAfterMs\x18\xee\a \x01(\x04R\fretryAfterMs\"\r\n" +
 	"\vPingCommand\"\f\n" +
 	"\n" +
 	"PingResult\"S\n" +
