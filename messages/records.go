@@ -57,6 +57,7 @@ type Fleet struct {
 	ScriptID        string
 	LaunchPath      string
 	LaunchParams    string
+	ReconnectWindow *time.Duration // of its game sessions; nil: the host's
 }
 
 // Alias is the record of an alias: FleetID for SIMPLE routing, Message for TERMINAL.

@@ -2,6 +2,7 @@ package actorstest
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -100,13 +101,13 @@ func (l *Link) Send(f *wire.Frame) {
 	l.sends = append(l.sends, f)
 }
 
-// Ping implements connection.Link. The peer answers at once unless it is silent.
-func (l *Link) Ping([]byte) {
+// Ping implements connection.Link. The peer echoes it at once unless it is silent.
+func (l *Link) Ping(payload []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.pings = append(l.pings, time.Since(l.opened))
 	if !l.silent && !l.ended {
-		go l.handle.Alive()
+		go l.handle.Pong(slices.Clone(payload))
 	}
 }
 

@@ -1,7 +1,6 @@
 package connection
 
 import (
-	"strconv"
 	"time"
 
 	"troupe/actors/player"
@@ -32,7 +31,7 @@ type (
 )
 
 // Undelivered implements stage.Undeliverable.
-func (m loginRead) Undelivered() { m.login.From.Refuse() }
+func (m loginRead) Undelivered() { m.login.From.Refuse(player.RetrySoon) }
 
 // state is where a connection stands.
 type state uint8
@@ -59,7 +58,6 @@ type Actor struct {
 	expected time.Time    // when the next tick is due
 	grace    time.Duration
 	lastPing time.Time
-	pings    uint64
 	payload  [20]byte // of the ping in hand
 }
 
@@ -150,7 +148,7 @@ func (a *Actor) onTick(c *stage.Context) {
 		a.grace += late
 	}
 	limit := max(2*a.interval, a.timeouts.SilenceMin) + a.grace
-	silence := a.handle.silence()
+	silence := a.handle.Silence()
 	if silence >= limit {
 		a.end(messages.ClosePingTimeout)
 		return
@@ -160,8 +158,7 @@ func (a *Actor) onTick(c *stage.Context) {
 	}
 	if now.Sub(a.lastPing) >= a.interval {
 		a.lastPing = now
-		a.pings++
-		a.handle.link.Ping(strconv.AppendUint(a.payload[:0], a.pings, 10))
+		a.handle.link.Ping(a.handle.mark(a.payload[:0]))
 	}
 	next := together(now, max(min(a.interval-now.Sub(a.lastPing), limit-silence), time.Millisecond))
 	a.expected = now.Add(next)

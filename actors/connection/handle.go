@@ -1,6 +1,7 @@
 package connection
 
 import (
+	"strconv"
 	"sync/atomic"
 	"time"
 
@@ -40,6 +41,7 @@ type Handle struct {
 	busy    atomic.Bool  // the reader is in the host's own hands
 	bound   atomic.Pointer[player.Attachment]
 	channel counters.Channel
+	caps    uint64 // of the LOGIN; set before it is passed on
 }
 
 // ended marks a Handle whose connection is gone.
@@ -64,6 +66,15 @@ func (h *Handle) Attachment() *player.Attachment {
 // Alive notes a sign of life.
 func (h *Handle) Alive() { h.alive.Store(int64(time.Since(h.opened))) }
 
+// Pong notes the answer to a ping: a sign of life, and what came before the ping
+// has arrived (reliability.md 2.5). The payload is valid during the call.
+func (h *Handle) Pong(payload []byte) {
+	h.Alive()
+	if a := h.Attachment(); a != nil {
+		a.Player.Out.Echoed(a.Epoch, payload)
+	}
+}
+
 // Busy tells that the connection's reader is held up by the host, from now until
 // it is told otherwise: the peer's signs of life wait unread, so it does not
 // count as silent (reliability.md 2.7).
@@ -74,15 +85,36 @@ func (h *Handle) Busy(busy bool) {
 	}
 }
 
-func (h *Handle) silence() time.Duration {
+// Silence implements player.Newcomer: how long there was no sign of life.
+func (h *Handle) Silence() time.Duration {
 	if h.busy.Load() {
 		return 0
 	}
 	return time.Since(h.opened) - time.Duration(h.alive.Load())
 }
 
+// Caps notes what the client understands. To be called before Login and Refuse.
+func (h *Handle) Caps(caps uint64) { h.caps = caps }
+
 // Login passes on a LOGIN that was read.
 func (h *Handle) Login(l *player.Login) { h.ref.Tell(loginRead{l}) }
+
+// Challenge implements player.Newcomer.
+func (h *Handle) Challenge() {
+	var payload [20]byte
+	h.link.Ping(h.mark(payload[:0]))
+}
+
+// mark appends what a ping sent now is to carry: how far the player is served
+// (reliability.md 2.5). It is short ASCII text, because the official C# library
+// passes it through UTF-8 (DESIGN 4.4).
+func (h *Handle) mark(dst []byte) []byte {
+	n := uint64(0)
+	if a := h.Attachment(); a != nil {
+		n = a.Player.Out.Mark(a.Epoch)
+	}
+	return strconv.AppendUint(dst, n, 10)
+}
 
 // Ended notes that the transport's connection is gone, after all that was read
 // from it was posted. Clean is a leave.
@@ -116,10 +148,20 @@ func (h *Handle) Bind(a *player.Attachment) bool {
 }
 
 // Refuse implements player.Newcomer: LOGIN_RESPONSE with false, then a normal
-// close (D5).
-func (h *Handle) Refuse() {
+// close (D5), or one that says to try later.
+func (h *Handle) Refuse(after time.Duration) {
 	h.count.Logins.Add(counters.LoginRefused, 1)
-	h.edge.Refused()
-	h.link.Send(wire.NewLoginResult(&wire.LoginResult{}))
-	h.link.Close(messages.CloseNormal)
+	var no wire.LoginResult
+	reason := messages.CloseNormal
+	if after > 0 {
+		no.Caps, no.RetryAfterMs = h.caps, uint64(after.Milliseconds())
+		reason = messages.CloseTryLater
+	} else {
+		h.edge.Refused()
+	}
+	if h.caps == 0 {
+		reason = messages.CloseNormal // all that stock clients know
+	}
+	h.link.Send(wire.NewLoginResult(&no))
+	h.link.Close(reason)
 }

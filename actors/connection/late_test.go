@@ -58,7 +58,8 @@ func TestTheHostsOwnLatenessMovesTheDeadline(t *testing.T) {
 			link := &slowLink{opened: time.Now()}
 			h := NewHandle(s, link, counters.WS, nil, &count)
 			s.SpawnRoot(h.ref, lateActor{New(h, nil, DefaultTimeouts())})
-			h.Bind(&player.Attachment{PingInterval: 3 * time.Second})
+			p := player.NewHandle("psess-1", messages.NewPlayer{}, time.Now(), player.Budget{}, &count)
+			h.Bind(&player.Attachment{Player: p, PingInterval: 3 * time.Second})
 			time.Sleep(4 * time.Second)
 			h.ref.Tell(late{test.by})
 			if test.alive { // a quiet tick in between, then silence again

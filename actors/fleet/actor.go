@@ -133,7 +133,7 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 func (r *Registry) onLogin(l *player.Login) {
 	e := r.players[l.ID]
 	if e == nil || e.ref == nil {
-		l.From.Refuse()
+		l.From.Refuse(0)
 		return
 	}
 	e.ref.Tell(l)

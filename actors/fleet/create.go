@@ -89,9 +89,13 @@ func (r *Registry) start(c *stage.Context, f *fleetEntry, location string, req m
 	r.sessions[e.id] = e
 	r.order = append(r.order, e)
 	r.refs[e.ref] = e
+	settings := r.o.Session
+	if w := f.record.ReconnectWindow; w != nil {
+		settings.ReconnectWindow = *w
+	}
 	c.Spawn(e.ref, gamesession.New(gamesession.Options{
 		Record: record, Published: e.published, Fleet: c.Self(), Handler: handler,
-		Args: strings.Fields(f.record.LaunchParams), Settings: r.o.Session,
+		Args: strings.Fields(f.record.LaunchParams), Settings: settings,
 	}))
 	c.Log().Info().Str("game_session_id", string(e.id)).Int("max_players", req.MaxPlayers).Msg("game session created")
 	return e, nil

@@ -42,8 +42,11 @@ type Actor struct {
 	exit     *exitCall
 	gauge    counters.GameSessionState
 	empty    *stage.Timer
-	sick     int  // health checks failed in a row
-	placed   bool // OnStartGameSession has begun: the id may be seen
+	sick     int          // health checks failed in a row
+	placed   bool         // OnStartGameSession has begun: the id may be seen
+	owed     []*seat      // players that wait for an ack
+	ackTimer *stage.Timer // running while there are any
+	window   time.Duration
 	lastOnly bool // end with the last player, whatever EmptyTimeout says
 }
 
@@ -62,10 +65,15 @@ const (
 type seat struct {
 	player   *player.Handle
 	durable  *player.Durable
-	ref      *stage.Ref // nil once its actor has stopped
-	place    *place     // what the API sees
-	waiting  bool       // before the gate's answer
-	in       bool       // in the roster
+	ref      *stage.Ref    // nil once its actor has stopped
+	place    *place        // what the API sees
+	waiting  bool          // before the gate's answer
+	in       bool          // in the roster
+	left     bool          // by itself: it may come again
+	again    bool          // has come again, and is not in yet
+	leaving  bool          // out of the game, and its actor is not gone yet
+	late     *player.Login // came meanwhile
+	owed     bool          // waits for an ack
 	op       groupOp
 	stash    []*Inbound     // what came behind op
 	ended    []player.Ended // what came behind stash
@@ -128,6 +136,10 @@ func (a *Actor) Receive(c *stage.Context, msg any) {
 		a.onCameBack(m)
 	case player.IsLeaving:
 		a.onLeaving(m)
+	case player.LoginAgain:
+		a.onLogin(m.Login)
+	case ackDue:
+		a.onAckDue()
 	case player.StatusChanged:
 		a.onStatusChanged(m)
 	case group.Changed:

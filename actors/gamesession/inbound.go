@@ -19,6 +19,9 @@ const (
 	LeaveGroup
 	RequestMembership
 	Ping // the packet, not the control frame
+	// Nothing is a packet that the gateway did not let through, but whose number
+	// counts.
+	Nothing
 )
 
 // Inbound is one packet of a logged-in player, decoded and checked by the
@@ -30,6 +33,9 @@ type Inbound struct {
 	Group messages.GroupID
 	// Reliable tells the channel it came on.
 	Reliable bool
+	// Number is the packet's relSeq, 0 for none, and Epoch that of its connection.
+	Number uint64
+	Epoch  messages.Epoch
 	// Frame is the packet as it will be delivered: true sender, one target. Only
 	// Application has one. The Inbound owns one reference.
 	Frame *wire.Frame

@@ -2,6 +2,7 @@ package gamesession
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -61,6 +62,7 @@ func (a *Actor) begin() (failure string) {
 // configure reads the script's configuration; what makes no sense becomes the
 // default (D34, D35).
 func (a *Actor) configure() {
+	a.window = a.reconnectWindow()
 	a.playersMax, a.ping = playersMaxDefault, a.o.PingInterval
 	if a.ping <= 0 {
 		a.ping = pingIntervalDefault
@@ -79,6 +81,26 @@ func (a *Actor) configure() {
 		}
 	})
 	a.playersMax = min(a.playersMax, max(a.record.MaxPlayers, 0))
+}
+
+// windowProperty is the game property that sets the reconnect window of one game
+// session, in seconds from 0 to 600.
+const windowProperty = "troupe.reconnectWindowSeconds"
+
+func (a *Actor) reconnectWindow() time.Duration {
+	for _, p := range a.record.Properties {
+		if p.Key != windowProperty {
+			continue
+		}
+		seconds, err := strconv.Atoi(p.Value)
+		if err != nil || seconds < 0 || time.Duration(seconds) > ReconnectWindowMax/time.Second {
+			a.o.Log.Warn(fmt.Sprintf("game property %s is %q, not 0 to %.0f: using %v",
+				windowProperty, p.Value, ReconnectWindowMax.Seconds(), a.o.ReconnectWindow))
+			break
+		}
+		return time.Duration(seconds) * time.Second
+	}
+	return a.o.ReconnectWindow
 }
 
 func (a *Actor) onTerminate(m Terminate) {
@@ -148,6 +170,7 @@ func (a *Actor) end(reason messages.CloseReason, text string) {
 	live := 0
 	for _, s := range a.order {
 		a.dropStash(s)
+		a.refuseLate(s)
 		if s.ref != nil {
 			live++
 			s.ref.Tell(player.EndGame{Reason: reason})
@@ -158,6 +181,13 @@ func (a *Actor) end(reason messages.CloseReason, text string) {
 		return
 	}
 	a.c.After(closeGrace, closeOver{})
+}
+
+func (a *Actor) refuseLate(s *seat) {
+	if s.late != nil {
+		s.late.From.Refuse(0)
+		s.late = nil
+	}
 }
 
 // finish publishes the end and stops the actor.
@@ -200,6 +230,7 @@ func (a *Actor) Stopped(c *stage.Context) {
 	}
 	for _, s := range a.order {
 		a.dropStash(s)
+		a.refuseLate(s)
 		s.player.Close()
 	}
 	a.setGauge(0)
@@ -233,6 +264,10 @@ func (a *Actor) onExited(m stage.Exited) {
 		s.ref = nil
 		if m.Crash != "" {
 			a.replacePlayer(s)
+		}
+		if late := s.late; late != nil && s.ref == nil {
+			s.late = nil
+			a.onLogin(late)
 		}
 		if a.phase == closing && len(a.byRef) == 0 {
 			a.finish()

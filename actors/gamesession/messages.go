@@ -49,6 +49,7 @@ type (
 	healthCheck struct{}
 	forcedExit  struct{}
 	closeOver   struct{}
+	ackDue      struct{}
 	task        struct{ f func() }
 )
 

@@ -33,8 +33,15 @@ type Settings struct {
 	Budget player.Budget
 	// ReconnectWindow is how long a lost player is waited for; 0 is strict mode.
 	ReconnectWindow time.Duration
-	// Takeover lets a second login win over a connection that looks alive.
+	// Takeover lets a second login win at once over a connection that looks alive;
+	// otherwise that has 2 s for a sign of life.
 	Takeover bool
+	// Rejoin lets a player that has left come back as a new one.
+	Rejoin bool
+	// Acknowledge keeps what was written until the player confirms it.
+	Acknowledge bool
+	// SkipAmbiguous does not send again to a stock client what may have arrived.
+	SkipAmbiguous bool
 	// PingInterval is the default of scripts that do not say (D35).
 	PingInterval time.Duration
 	// EmptyTimeout ends a game session that has had no players for so long; 0
@@ -57,6 +64,8 @@ func DefaultSettings() Settings {
 		Budget:              player.Budget{BytesMax: 1 << 20, MessagesMax: 4096},
 		ReconnectWindow:     30 * time.Second,
 		Takeover:            true,
+		Rejoin:              true,
+		Acknowledge:         true,
 		PingInterval:        3 * time.Second,
 		EmptyTimeout:        5 * time.Minute,
 		GroupsPerPlayerMax:  64,
@@ -65,6 +74,9 @@ func DefaultSettings() Settings {
 		Mailbox:             stage.LaneLimits{MessagesMax: 8192, BytesMax: 8 << 20},
 	}
 }
+
+// ReconnectWindowMax is the longest reconnect window (reliability.md 2.1).
+const ReconnectWindowMax = 600 * time.Second
 
 const (
 	// playersMaxDefault is the bound of a script that does not say (D34).
@@ -83,6 +95,10 @@ const (
 	// stashMax bounds what waits behind a player's own group operation. The
 	// answer comes within one batch of the shard.
 	stashMax = 1024
+	// ackEvery and ackDelay are after how many messages, and how long, a player of
+	// the extension hears that they have come (reliability.md 2.4: 16 or 200 ms).
+	ackEvery = 16
+	ackDelay = 150 * time.Millisecond
 	// playerRestarts and groupRestarts are allowed within restartWindow
 	// (reliability.md 4).
 	playerRestarts = 3

@@ -64,10 +64,15 @@ func (a *Actor) spawnPlayer(s *seat) {
 	s.ref = a.c.Stage().NewRefBeside(self, counters.ActorPlayer, stage.LaneLimits{})
 	s.player.SetActor(s.ref)
 	a.byRef[s.ref] = s
+	activate := s.place.activate
+	if s.again {
+		activate = s.place.reactivate
+	}
 	a.c.Spawn(s.ref, player.New(player.Options{
 		Session: self,
-		Rules:   player.Rules{Window: a.o.ReconnectWindow > 0, Takeover: a.o.Takeover},
-		Window:  a.o.ReconnectWindow, PingInterval: a.ping, Activate: s.place.activate,
+		Rules:   player.Rules{Window: a.window > 0, Takeover: a.o.Takeover, Rejoin: a.o.Rejoin && a.window > 0},
+		Window:  a.window, PingInterval: a.ping, Activate: activate,
+		Acknowledge: a.o.Acknowledge, SkipAmbiguous: a.o.SkipAmbiguous,
 	}, s.durable))
 }
 
@@ -106,13 +111,41 @@ func (a *Actor) replacePlayer(s *seat) {
 func (a *Actor) onLogin(l *player.Login) {
 	s := a.byID[l.ID]
 	switch {
-	case a.phase != active, s == nil, s.ref == nil:
-		l.From.Refuse()
+	case a.phase != active, s == nil:
+		l.From.Refuse(0)
+	case s.leaving && s.ref != nil: // its actor is on its way out
+		if s.late != nil {
+			s.late.From.Refuse(0)
+		}
+		s.late = l
+	case s.ref == nil:
+		a.rejoin(s, l)
 	case !s.in && !s.waiting && len(a.roster)+a.joining >= a.playersMax:
-		l.From.Refuse()
+		l.From.Refuse(0)
 	default:
 		s.ref.Tell(l)
 	}
+}
+
+// rejoin lets a player that has left come again, if there is room: the same peer
+// id, and a fresh start in everything else (DESIGN 4.2).
+func (a *Actor) rejoin(s *seat, l *player.Login) {
+	free := a.record.MaxPlayers - (len(a.order) - a.finished)
+	if !a.o.Rejoin || a.window == 0 || !s.left || l.Token != "" || free <= 0 || len(a.roster)+a.joining >= a.playersMax {
+		l.From.Refuse(0)
+		return
+	}
+	old := s.player
+	h := player.NewHandle(old.ID, messages.NewPlayer{PlayerID: old.PlayerID, PlayerData: old.Data}, old.Created, a.o.Budget, a.c.Counters())
+	h.Peer = old.Peer
+	delete(a.byPlayer, old)
+	a.byPlayer[h] = s
+	s.player, s.durable = h, player.NewStayDurable(h)
+	s.again, s.left, s.leaving, s.kick = true, false, false, nil
+	a.finished--
+	a.countPlaces()
+	a.spawnPlayer(s)
+	s.ref.Tell(l)
 }
 
 // onGateAsked asks the game about a login.
@@ -127,7 +160,9 @@ func (a *Actor) onGateAsked(m player.GateAsked) {
 	}
 	s.waiting = true
 	a.joining++
-	s.player.Peer = a.peers.next()
+	if !s.again {
+		s.player.Peer = a.peers.next()
+	}
 	a.byPeer[s.player.Peer] = s
 	ok := true
 	if !a.relay {
@@ -158,8 +193,10 @@ func (a *Actor) releasePeer(s *seat) {
 	s.waiting = false
 	a.joining--
 	delete(a.byPeer, s.player.Peer)
-	a.peers.giveBack(s.player.Peer)
-	s.player.Peer = 0
+	if !s.again { // else it is its own for ever (R9)
+		a.peers.giveBack(s.player.Peer)
+		s.player.Peer = 0
+	}
 	s.player.DropHeld()
 }
 
@@ -179,14 +216,30 @@ func (a *Actor) onAccepted(m player.Accepted) {
 	}
 }
 
+// onWentAway asks the game whether it waits for a lost player (DESIGN 4.6).
 func (a *Actor) onWentAway(m player.WentAway) {
 	a.c.Log().Info().Str("game_session_id", string(a.record.ID)).Int32("peer", int32(m.Player.Peer)).
 		Str("player_session", m.Player.ID.Short()).Str("reason", m.Reason).Msg("player detached")
+	if s := a.byPlayer[m.Player]; s == nil || !s.in || a.relay {
+		return
+	}
+	verdict := script.Hold
+	a.callback("onPlayerDetached", func() { verdict = a.o.Handler.OnPlayerDetached(m.Player.Peer, m.Reason) })
+	if verdict == script.Release {
+		m.Player.Tell(player.Release{Epoch: m.Epoch})
+	}
 }
 
 func (a *Actor) onCameBack(m player.CameBack) {
 	a.c.Log().Info().Str("game_session_id", string(a.record.ID)).Int32("peer", int32(m.Player.Peer)).
-		Str("player_session", m.Player.ID.Short()).Uint64("epoch", uint64(m.Epoch)).Msg("player resumed")
+		Str("player_session", m.Player.ID.Short()).Uint64("epoch", uint64(m.Epoch)).
+		Stringer("from", m.From).Stringer("to", m.To).Dur("away", m.Away).Int("resent", m.Replay.Messages).
+		Uint64("lost", m.Lost).Msg("player resumed")
+	if s := a.byPlayer[m.Player]; s == nil || !s.in || a.relay {
+		return
+	}
+	info := script.Reconnected{Resent: m.Replay.Messages, Lost: m.Lost, Away: m.Away, Takeover: m.Takeover}
+	a.callback("onPlayerReconnected", func() { a.o.Handler.OnPlayerReconnected(m.Player.Peer, info) })
 }
 
 // onLeaving tells the game, then removes the player (realtime.md 12).
@@ -195,6 +248,7 @@ func (a *Actor) onLeaving(m player.IsLeaving) {
 	if s == nil {
 		return
 	}
+	s.leaving, s.left = true, m.Left
 	if s.in {
 		a.remove(s)
 	}
@@ -236,10 +290,18 @@ func (a *Actor) onStatusChanged(m player.StatusChanged) {
 }
 
 func (a *Actor) setPlayerStatus(s *seat, status messages.PlayerSessionStatus) {
-	if old := s.place.state(); old == status || old.Final() {
+	old := s.place.state()
+	switch {
+	case s.again && status.Final(): // it was not let in again: as it was before
+		s.again, s.left = false, true
+	case s.again && status == messages.PlayerSessionActive:
+		s.again = false
+		s.place.set(status, a.c.Now())
+	case old == status, old.Final():
 		return
+	default:
+		s.place.set(status, a.c.Now())
 	}
-	s.place.set(status, a.c.Now())
 	if status.Final() {
 		a.finished++
 		a.forgetFinished()

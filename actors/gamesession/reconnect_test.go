@@ -14,7 +14,11 @@ import (
 	"troupe/messages/counters"
 )
 
-const windowDefault = 30 * time.Second
+const (
+	windowDefault = 30 * time.Second
+	pingDefault   = 3 * time.Second
+	challengeTime = 2 * time.Second
+)
 
 func closed(w *world, c *actorstest.Client, want messages.CloseReason) {
 	w.Helper()
@@ -114,7 +118,7 @@ func TestAResumeKeepsPeerGroupsAndMessagesInOrder(t *testing.T) {
 		a, b := w.Player(id), w.Player(id)
 		b.Group(join, 5)
 		a.Group(join, 5)
-		w.Settle()
+		w.Pass(pingDefault) // b confirms what it has
 		g.Take()
 		b.Take()
 		b.Lose()
@@ -188,15 +192,52 @@ func TestATakeoverClosesTheOldConnectionAndItsLateEndChangesNothing(t *testing.T
 	})
 }
 
-func TestWithoutTakeoverASecondLoginIsRefused(t *testing.T) {
-	actorstest.Run(t, func(o *actors.Options) { o.Fleet.Session.Takeover = false }, func(w *world) {
+// reliability.md 2.6: with takeover = refuse the old connection is asked for a sign
+// of life, and has 2 s.
+func TestWithoutTakeoverASecondLoginWaitsForTheFirstOnesSilence(t *testing.T) {
+	cautious := func(o *actors.Options) { o.Fleet.Session.Takeover = false }
+	actorstest.Run(t, cautious, func(w *world) {
 		c := w.Player(w.Create(nil))
-		refused(w, w.Enter(c.ID))
+		again := w.Enter(c.ID)
+		w.Pass(challengeTime - time.Millisecond)
+		equal(w, "before the time is up", again.Take())
+		refused(w, w.Enter(c.ID)) // one is decided at a time
+		w.Pass(time.Millisecond)
+		refused(w, again)
 		if c.Handle.Attachment() == nil {
 			w.Error("the first connection is gone")
 		}
 		c.Lose()
 		equal(w, "after the loss", w.Enter(c.ID).Take(), "login 1")
+	})
+	actorstest.Run(t, cautious, func(w *world) {
+		c := w.Player(w.Create(nil))
+		c.Silence()
+		w.Pass(time.Millisecond)
+		again := w.Enter(c.ID)
+		w.Pass(challengeTime)
+		equal(w, "the silent one is replaced", again.Take(), "login 1")
+		closed(w, c, messages.CloseTakenOver)
+	})
+	actorstest.Run(t, cautious, func(w *world) { // lost while it is asked
+		c := w.Player(w.Create(nil))
+		again := w.Enter(c.ID)
+		c.Lose()
+		w.Settle()
+		equal(w, "at once", again.Take(), "login 1")
+		w.Pass(time.Hour)
+		if again.Handle.Attachment() == nil {
+			w.Error("the second connection is gone")
+		}
+	})
+	actorstest.Run(t, cautious, func(w *world) { // the one who waits goes away
+		c := w.Player(w.Create(nil))
+		again := w.Enter(c.ID)
+		again.Lose()
+		c.Lose()
+		w.Settle()
+		w.Want(c.ID, messages.PlayerSessionActive, 1)
+		equal(w, "the third", w.Enter(c.ID).Take(), "login 1")
 	})
 }
 
@@ -309,7 +350,7 @@ func TestACrashedPlayerActorIsReplacedAndThePlayerResumes(t *testing.T) {
 		id := w.Create(g)
 		a, b := w.Player(id), w.Player(id)
 		b.Group(join, 5)
-		w.Settle()
+		w.Pass(pingDefault) // b confirms what it has
 		b.Take()
 		g.Take()
 		b.Stall(true)

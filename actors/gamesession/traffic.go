@@ -7,6 +7,7 @@ import (
 
 	"troupe/actors/player"
 	"troupe/actors/script"
+	"troupe/actors/stage"
 	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/messages/wire"
@@ -19,6 +20,10 @@ func (a *Actor) onInbound(in *Inbound) {
 	s := a.byPlayer[in.From]
 	if s == nil || !s.in || a.phase > ending {
 		a.c.Counters().Dropped.Add(counters.DropPlayerGone, 1)
+		in.Release()
+		return
+	}
+	if in.Number != 0 && !a.inOrder(s, in) {
 		in.Release()
 		return
 	}
@@ -36,6 +41,59 @@ func (a *Actor) onInbound(in *Inbound) {
 	}
 	a.handle(s, in)
 	in.Release()
+}
+
+// inOrder takes the number of a packet and sees to it that it is acknowledged: at
+// once after some, else soon (reliability.md 2.4).
+func (a *Actor) inOrder(s *seat, in *Inbound) bool {
+	out := s.player.Out
+	switch out.Receive(in.Number) {
+	case player.Duplicate:
+		a.c.Counters().Duplicates.Add(1)
+		return false
+	case player.Violation:
+		a.c.Counters().Dropped.Add(counters.DropOutOfOrder, 1)
+		s.player.Tell(player.OutOfOrder{Epoch: in.Epoch})
+		return false
+	}
+	if out.Unacked() >= ackEvery {
+		a.ack(s)
+		return true
+	}
+	if !s.owed {
+		s.owed = true
+		if a.owed = append(a.owed, s); len(a.owed) == 1 {
+			a.soon(&a.ackTimer, ackDelay, ackDue{})
+		}
+	}
+	return true
+}
+
+// ack sends an ack with this batch, on whatever else there is.
+func (a *Actor) ack(s *seat) {
+	if s.player.Out.AckNow() != player.PushNothing {
+		a.c.Dirty(s.player.Out)
+	}
+}
+
+// onAckDue acknowledges what found nothing to ride on.
+func (a *Actor) onAckDue() {
+	for i, s := range a.owed {
+		if s.owed = false; s.player.Out.Unacked() > 0 {
+			a.ack(s)
+		}
+		a.owed[i] = nil
+	}
+	a.owed = a.owed[:0]
+}
+
+// soon runs a timer of the actor's own, made when it is first needed.
+func (a *Actor) soon(t **stage.Timer, d time.Duration, msg any) {
+	if *t == nil {
+		*t = a.c.After(d, msg)
+		return
+	}
+	(*t).Reset(d)
 }
 
 func (a *Actor) handle(s *seat, in *Inbound) {

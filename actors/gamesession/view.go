@@ -72,6 +72,11 @@ func (s *place) activate() {
 	s.status.CompareAndSwap(uint32(messages.PlayerSessionReserved), uint32(messages.PlayerSessionActive))
 }
 
+// reactivate shows a player session that has left and comes to be served again.
+func (s *place) reactivate() {
+	s.status.CompareAndSwap(uint32(messages.PlayerSessionCompleted), uint32(messages.PlayerSessionActive))
+}
+
 // record builds the record of a player session of g.
 func (s *place) record(g *messages.GameSession) *messages.PlayerSession {
 	r := &messages.PlayerSession{

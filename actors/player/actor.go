@@ -20,8 +20,11 @@ type Durable struct {
 	// deadlines on the monotonic clock
 	reservedUntil time.Time
 	windowUntil   time.Time
-	waiting       Newcomer // the login before the gate
-	waitingAt     time.Time
+	waiting       *Login // before the gate
+	held          *Login // waits for the current connection to give no sign of life
+	current       Newcomer
+	lostAt        time.Time
+	tokens        tokens
 	fault         string // why the connection of this epoch is ending
 }
 
@@ -30,16 +33,30 @@ func NewDurable(h *Handle) *Durable {
 	return &Durable{Handle: h, machine: NewMachine(), reservedUntil: time.Now().Add(ReservationTime)}
 }
 
+// NewStayDurable returns the state of a player that comes again after it has
+// left: h is new, and its login follows.
+func NewStayDurable(h *Handle) *Durable {
+	d := NewDurable(h)
+	d.machine = NewStay()
+	return d
+}
+
 // State returns where the player session stands. For the game session, between
 // the player actor's life and its successor's, and for tests.
 func (d *Durable) State() State { return d.machine.State }
 
 // Options are what a player actor needs besides its Durable.
 type Options struct {
-	Session      *stage.Ref // the game session: parent and addressee of all reports
-	Rules        Rules
-	Window       time.Duration // reconnect.window; 0 is strict mode
-	PingInterval time.Duration
+	Session *stage.Ref // the game session: parent and addressee of all reports
+	Rules   Rules
+	Window  time.Duration // reconnect.window; 0 is strict mode
+	// Acknowledge keeps what was written until the player confirms it
+	// (reliability.md 2.4, 2.5). Without it a reconnect may lose what was on its way.
+	Acknowledge bool
+	// SkipAmbiguous does not send again to a stock client what may have arrived
+	// (reconnect.stockAmbiguous = skip).
+	SkipAmbiguous bool
+	PingInterval  time.Duration
 	// Activate shows the player session as ACTIVE; called right before the answer
 	// to its login (realtime.md 6.1 step 5).
 	Activate func()
@@ -51,7 +68,9 @@ type Actor struct {
 	d           *Durable
 	reservation *stage.Timer
 	window      *stage.Timer
-	login       *Login // the one in hand, for RefuseLogin and Resume
+	challenge   *stage.Timer
+	login       *Login // the one in hand
+	credential  Credential
 	endReason   messages.CloseReason
 	gauge       counters.PlayerState
 }
@@ -65,6 +84,11 @@ func New(o Options, d *Durable) *Actor {
 // login that the predecessor left behind is given up (reliability.md 4).
 func (a *Actor) Started(c *stage.Context) {
 	a.setGauge(c)
+	if s := a.d.machine.State; (s == Attached || s == Detached) && !a.d.Handle.Out.sound() {
+		a.d.fault = "player state is in disorder"
+		a.step(c, Event{Kind: StateUnsound})
+		return
+	}
 	switch a.d.machine.State {
 	case Reserved:
 		a.reservation = c.After(time.Until(a.d.reservedUntil), reservationOver{})
@@ -73,6 +97,7 @@ func (a *Actor) Started(c *stage.Context) {
 		a.step(c, Event{Kind: JoinLost, Attempt: a.d.machine.Attempt})
 	case Attached:
 		a.d.fault = "player actor restarted"
+		a.d.machine.Challenged = false // the login that waited was sent away
 		a.step(c, Event{Kind: ConnectionLost, Epoch: a.d.machine.Epoch})
 	case Detached:
 		a.window = c.After(time.Until(a.d.windowUntil), windowOver{a.d.machine.Epoch})
@@ -105,6 +130,12 @@ func (a *Actor) Receive(c *stage.Context, msg any) {
 	case windowOver:
 		a.d.fault = "reconnect window is over"
 		a.step(c, Event{Kind: WindowOver, Epoch: m.epoch})
+	case challengeOver:
+		a.onChallengeOver(c, m)
+	case Release:
+		a.step(c, Event{Kind: Released, Epoch: m.Epoch})
+	case OutOfOrder:
+		a.onOutOfOrder(c, m)
 	case Kick:
 		a.d.fault = "kicked: " + m.Reason
 		a.step(c, Event{Kind: Kicked})
@@ -128,42 +159,121 @@ func (a *Actor) Stopped(c *stage.Context) {
 	if link := a.d.Handle.Out.detach(); link != nil {
 		link.Close(messages.CloseInternalError)
 	}
-	if a.d.waiting != nil {
+	if w := a.d.waiting; w != nil {
 		if a.d.machine.State == Joining {
-			a.d.waiting.Refuse()
+			w.From.Refuse(RetrySoon)
 		} else { // bound, but the crash came before its answer
-			a.d.waiting.Link().Close(messages.CloseInternalError)
+			w.From.Link().Close(messages.CloseInternalError)
 		}
 		a.d.waiting = nil
 	}
+	a.refuseHeld(RetrySoon)
 	a.d.Handle.dropFast()
 }
 
 func (a *Actor) onLogin(c *stage.Context, m *Login) {
-	a.login = m
+	a.login, a.credential = m, a.check(m)
 	defer func() { a.login = nil }()
 	a.endIfLost(c)
 	if a.resumes() {
 		// The claim is laid before the machine moves: a connection that has ended
 		// meanwhile must not push a live one out.
-		if !m.From.Bind(a.attachment(a.d.machine.Epoch + 1)) {
+		if !m.From.Bind(a.attachment(a.d.machine.Epoch+1, m)) {
 			return
 		}
 	}
-	a.step(c, Event{Kind: LoginArrived})
+	a.step(c, Event{Kind: LoginArrived, Credential: a.credential})
 }
 
-// resumes reports whether a login now would attach at once.
+// check says what a login's token is worth. One that claims to have received
+// what was never sent is not believed (R6).
+func (a *Actor) check(m *Login) Credential {
+	switch {
+	case m.Token == "":
+		return IDOnly
+	case a.d.tokens.good(m.Token, !a.d.Handle.Out.hasAcked()) && a.d.Handle.Out.plausible(m.LastReceived):
+		return GoodToken
+	}
+	return DeadToken
+}
+
+// resumes reports whether the login in hand would attach at once.
 func (a *Actor) resumes() bool {
-	s := a.d.machine.State
-	return s == Detached || s == Attached && a.o.Rules.Window && a.o.Rules.Takeover
+	if a.credential == DeadToken || !a.o.Rules.Window {
+		return false
+	}
+	switch a.d.machine.State {
+	case Detached:
+		return true
+	case Attached:
+		return a.credential == GoodToken || a.o.Rules.Takeover && !a.d.machine.Challenged
+	}
+	return false
+}
+
+// numbered reports whether a login's connection will number its packets.
+func (a *Actor) numbered(m *Login) bool {
+	return a.o.Rules.Window && a.o.Acknowledge && m.Caps&wire.CapNumbers != 0
+}
+
+func (a *Actor) confirmation(m *Login) Confirmation {
+	switch {
+	case !a.o.Rules.Window, !a.o.Acknowledge:
+		return ByWriting
+	case a.numbered(m):
+		return ByAcks
+	case m.From.Channel() == counters.KCP: // its pings are not in order with messages
+		return ByWriting
+	}
+	return ByMarks
+}
+
+// challengeTime is how long a connection that is in a login's way has for a sign
+// of life (reliability.md 2.6).
+const challengeTime = 2 * time.Second
+
+func (a *Actor) onChallengeOver(c *stage.Context, m challengeOver) {
+	e := Event{Kind: ChallengeMet, Epoch: m.epoch}
+	if a.d.current.Silence() > challengeTime {
+		e.Kind = ChallengeLost
+		a.bindHeld(c, m.epoch)
+	}
+	a.step(c, e)
+}
+
+// bindHeld lays the claim of the login that waits, before the connection of an
+// epoch ends; if it has gone, nobody waits any more.
+func (a *Actor) bindHeld(c *stage.Context, e messages.Epoch) {
+	if !a.d.machine.Challenged || e != a.d.machine.Epoch || a.d.held.From.Bind(a.attachment(e+1, a.d.held)) {
+		return
+	}
+	a.d.held = nil
+	a.challenge.Stop()
+	a.step(c, Event{Kind: HeldLost})
+}
+
+func (a *Actor) refuseHeld(after time.Duration) {
+	if a.d.held != nil {
+		a.d.held.From.Refuse(after)
+		a.d.held = nil
+	}
+}
+
+// onOutOfOrder closes a connection whose client counts wrongly; with its next
+// login it hears where both sides stand.
+func (a *Actor) onOutOfOrder(c *stage.Context, m OutOfOrder) {
+	if m.Epoch != a.d.machine.Epoch || a.d.machine.State != Attached {
+		return
+	}
+	a.closeLink(messages.CloseOutOfOrder)
+	a.onEnded(c, Ended{Epoch: m.Epoch, Reason: messages.CloseOutOfOrder.String()})
 }
 
 func (a *Actor) onGateAnswer(c *stage.Context, m GateAnswer) {
 	e := Event{Kind: GateRefused, Attempt: m.Attempt}
 	if m.OK && a.d.machine.State == Joining && a.d.machine.Attempt == m.Attempt {
 		e.Kind = GateAccepted
-		if !a.d.waiting.Bind(a.attachment(a.d.machine.Epoch + 1)) {
+		if !a.d.waiting.From.Bind(a.attachment(a.d.machine.Epoch+1, a.d.waiting)) {
 			e.Kind = JoinLost
 		}
 	}
@@ -178,6 +288,9 @@ func (a *Actor) onEnded(c *stage.Context, m Ended) {
 	}
 	if m.Epoch == a.d.machine.Epoch {
 		a.d.fault = m.Reason
+		if !m.Clean {
+			a.bindHeld(c, m.Epoch)
+		}
 	}
 	a.step(c, Event{Kind: kind, Epoch: m.Epoch})
 }
@@ -205,8 +318,9 @@ func (a *Actor) endIfLost(c *stage.Context) {
 	}
 }
 
-func (a *Actor) attachment(e messages.Epoch) *Attachment {
-	return &Attachment{Player: a.d.Handle, Epoch: e, Peer: a.d.Handle.Peer, Session: a.o.Session, PingInterval: a.o.PingInterval}
+func (a *Actor) attachment(e messages.Epoch, m *Login) *Attachment {
+	return &Attachment{Player: a.d.Handle, Epoch: e, Peer: a.d.Handle.Peer, Session: a.o.Session,
+		Numbered: a.numbered(m), PingInterval: a.o.PingInterval}
 }
 
 func (a *Actor) step(c *stage.Context, e Event) {
@@ -237,15 +351,30 @@ func (a *Actor) do(c *stage.Context, effect Effect) {
 	h := a.d.Handle
 	switch effect {
 	case AskGate:
-		a.d.waiting, a.d.waitingAt = a.login.From, a.login.At
+		a.d.waiting = a.login
 		a.o.Session.Tell(GateAsked{Player: h, Attempt: a.d.machine.Attempt, Payload: a.login.Payload})
 	case RefuseLogin:
-		a.login.From.Refuse()
+		a.login.From.Refuse(0)
 	case RefuseWaiting:
 		if a.d.waiting != nil {
-			a.d.waiting.Refuse()
+			a.d.waiting.From.Refuse(0)
 			a.d.waiting = nil
 		}
+	case CountDeadToken:
+		c.Counters().DeadTokens.Add(1)
+	case Challenge:
+		a.d.held = a.login
+		a.d.current.Challenge()
+		a.challenge = c.After(challengeTime, challengeOver{a.d.machine.Epoch})
+	case RefuseHeld:
+		a.challenge.Stop()
+		a.refuseHeld(0)
+	case ResumeHeld:
+		a.challenge.Stop()
+		a.login, a.credential, a.d.held = a.d.held, IDOnly, nil
+		a.resume(c)
+	case SendBack:
+		a.o.Session.Tell(LoginAgain{Login: a.login})
 	case ReleasePeer:
 		a.o.Session.Tell(JoinOver{Player: h})
 	case Accept:
@@ -253,15 +382,14 @@ func (a *Actor) do(c *stage.Context, effect Effect) {
 		if a.o.Activate != nil {
 			a.o.Activate()
 		}
-		a.attach(c, a.d.waiting, a.d.waitingAt, counters.LoginNew)
+		a.attach(c, a.d.waiting, wire.OutcomeNew, "")
+		c.Counters().Logins.Add(counters.LoginNew, 1)
 		a.d.waiting = nil
 	case FenceOld:
-		if link := h.Out.detach(); link != nil {
-			link.Close(messages.CloseTakenOver)
-		}
+		c.Counters().Takeovers.Add(1)
+		a.closeLink(messages.CloseTakenOver)
 	case Resume:
-		a.attach(c, a.login.From, a.login.At, counters.LoginResumed)
-		a.o.Session.Tell(CameBack{Player: h, Epoch: a.d.machine.Epoch})
+		a.resume(c)
 	case CloseSlow:
 		a.closeLink(messages.CloseSlowConsumer)
 	case CloseKicked:
@@ -275,14 +403,17 @@ func (a *Actor) do(c *stage.Context, effect Effect) {
 		a.d.windowUntil = time.Now().Add(a.o.Window)
 		a.window = c.After(a.o.Window, windowOver{a.d.machine.Epoch})
 	case StopWindow:
-		a.window.Stop()
+		if a.window != nil { // there is none yet in a restarted actor
+			a.window.Stop()
+		}
 	case StopReservation:
 		a.reservation.Stop()
 		a.reservation = nil
 	case TellDetached:
-		a.o.Session.Tell(WentAway{Player: h, Reason: a.d.fault})
+		a.d.lostAt = time.Now()
+		a.o.Session.Tell(WentAway{Player: h, Epoch: a.d.machine.Epoch, Reason: a.d.fault})
 	case TellLeaving:
-		a.o.Session.Tell(IsLeaving{Player: h, Reason: a.d.fault})
+		a.o.Session.Tell(IsLeaving{Player: h, Reason: a.d.fault, Left: a.d.machine.Left})
 	case SetActive:
 		a.o.Session.Tell(StatusChanged{Player: h, Status: messages.PlayerSessionActive})
 	case SetCompleted:
@@ -297,26 +428,76 @@ func (a *Actor) do(c *stage.Context, effect Effect) {
 	}
 }
 
+// resume attaches the login in hand to a player that has had a connection
+// before.
+func (a *Actor) resume(c *stage.Context) {
+	h, m := a.d.Handle, a.login
+	back := Return{From: a.d.current.Channel(), To: m.From.Channel(), Takeover: a.d.lostAt.IsZero(), Lost: h.Out.takeGaps()}
+	if !back.Takeover {
+		back.Away = time.Since(a.d.lostAt)
+	}
+	used := ""
+	switch a.confirmation(m) {
+	case ByAcks:
+		if a.credential == GoodToken {
+			h.Out.settle(m.LastReceived)
+		}
+	case ByMarks:
+		if a.o.SkipAmbiguous {
+			h.Out.skip()
+		}
+	}
+	if a.credential == GoodToken {
+		used = m.Token
+	}
+	back.Replay = a.attach(c, m, wire.OutcomeResumed, used)
+	count := c.Counters()
+	count.Logins.Add(counters.LoginResumed, 1)
+	if back.Lost > 0 {
+		count.Gaps.Add(1)
+	}
+	count.Resumes.Add(counters.PairOf(back.From, back.To), 1)
+	count.ResumeLatency.Observe(time.Since(m.At))
+	count.Replayed.Add(int64(back.Replay.Messages))
+	count.ReplayedBytes.Add(int64(back.Replay.Bytes))
+	a.o.Session.Tell(CameBack{Player: h, Epoch: a.d.machine.Epoch, Return: back})
+}
+
 // attach gives the outbox to a connection, LOGIN_RESPONSE first (check 11). A
 // crash on the way must not leave a bound connection without an answer.
-func (a *Actor) attach(c *stage.Context, from Newcomer, at time.Time, outcome counters.LoginOutcome) {
-	done := false
+func (a *Actor) attach(c *stage.Context, m *Login, outcome uint64, used string) (again Replay) {
+	from, done := m.From, false
 	defer func() {
 		if !done {
 			from.Link().Close(messages.CloseInternalError)
 		}
 	}()
 	h := a.d.Handle
+	a.d.current, a.d.lostAt = from, time.Time{}
 	h.dropFast() // frees its place for the next
 	fast := from.OpenFast(h.Peer)
 	h.setFast(fast)
-	h.Out.attach(from.Link(), from.Channel(), wire.NewLoginResult(&wire.LoginResult{
-		Success: true, PeerID: int32(h.Peer), FastPort: int32(fast.Port), CACert: fast.Anchors, ConnectToken: fast.Token,
-	}))
+	result := wire.LoginResult{
+		Success: true, ReconnectToken: a.d.tokens.renew(used), PeerID: int32(h.Peer),
+		FastPort: int32(fast.Port), CACert: fast.Anchors, ConnectToken: fast.Token,
+	}
+	again = h.Out.attach(terms{
+		link: from.Link(), channel: from.Channel(), epoch: a.d.machine.Epoch, confirm: a.confirmation(m),
+		greet: func(base, received uint64) *wire.Frame {
+			if a.numbered(m) {
+				result.Caps, result.Outcome, result.WindowMs = wire.CapNumbers, outcome, uint64(a.o.Window.Milliseconds())
+				result.Base, result.LastReceived = base, received
+				if used != "" && base > m.LastReceived {
+					result.Outcome = wire.OutcomeReplayLost
+				}
+			}
+			return wire.NewLoginResult(&result)
+		},
+	})
 	h.Out.Flush()
-	c.Counters().Logins.Add(outcome, 1)
-	c.Counters().LoginLatency.Observe(time.Since(at))
+	c.Counters().LoginLatency.Observe(time.Since(m.At))
 	done = true
+	return again
 }
 
 func (a *Actor) closeLink(reason messages.CloseReason) {

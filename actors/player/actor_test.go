@@ -85,7 +85,9 @@ func (n *newcomer) OpenFast(messages.PeerID) FastOffer {
 	return FastOffer{Port: 1}
 }
 func (n *newcomer) Bind(*Attachment) bool     { n.bound = true; return true }
-func (n *newcomer) Refuse()                   { n.refused = true }
+func (n *newcomer) Refuse(time.Duration)      { n.refused = true }
+func (n *newcomer) Challenge()                {}
+func (n *newcomer) Silence() time.Duration    { return time.Hour }
 func (n *newcomer) Channel() counters.Channel { return counters.WS }
 
 func inBubble(t *testing.T, test func(t *testing.T, s *fakeSession)) {

@@ -123,6 +123,9 @@ type Attachment struct {
 	Epoch   messages.Epoch
 	Peer    messages.PeerID
 	Session *stage.Ref // the game session
+	// Numbered says that the client speaks the extension: every reliable packet has
+	// a number.
+	Numbered bool
 	// PingInterval is what the game's configuration asks for.
 	PingInterval time.Duration
 }

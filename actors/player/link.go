@@ -1,6 +1,8 @@
 package player
 
 import (
+	"time"
+
 	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/messages/wire"
@@ -43,8 +45,13 @@ type Newcomer interface {
 	// Bind makes the connection serve a: from now on its input goes to the game
 	// session. False: the connection has ended already.
 	Bind(a *Attachment) bool
-	// Refuse answers the login with no and closes the connection.
-	Refuse()
+	// Refuse answers the login with no and closes the connection. A client of the
+	// extension is told that it may come again after so long; 0 is final.
+	Refuse(after time.Duration)
 	// Channel names the transport for metrics.
 	Channel() counters.Channel
+	// Challenge asks the peer for a sign of life; Silence tells how long there was
+	// none.
+	Challenge()
+	Silence() time.Duration
 }

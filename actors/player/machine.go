@@ -53,11 +53,16 @@ const (
 	Kicked                    // the game removed the player
 	GameEnded                 // the game session is over
 	LeaveDone                 // the game has been told
+	Released                  // the game does not wait for a detached player
+	ChallengeLost             // the connection that was asked for a sign of life gave none
+	ChallengeMet              // it gave one
+	HeldLost                  // the login that waited for that has gone
+	StateUnsound              // a restarted actor found what it inherited in disorder
 	eventKindEnd
 )
 
 var eventNames = [...]string{"", "LoginArrived", "ReservationOver", "GateAccepted", "GateRefused", "JoinLost", "ConnectionLost",
-	"ConnectionLeft", "WindowOver", "OutboxFull", "Kicked", "GameEnded", "LeaveDone"}
+	"ConnectionLeft", "WindowOver", "OutboxFull", "Kicked", "GameEnded", "LeaveDone", "Released", "ChallengeLost", "ChallengeMet", "HeldLost", "StateUnsound"}
 
 // String returns the event's name.
 func (k EventKind) String() string {
@@ -67,13 +72,34 @@ func (k EventKind) String() string {
 	return "Invalid"
 }
 
+// Credential is what a login brings besides the player session's id.
+type Credential uint8
+
+// Credentials.
+const (
+	IDOnly    Credential = iota // no token: a stock client, or another device
+	GoodToken                   // the token of this player session
+	DeadToken                   // another: nobody gets in with it
+)
+
 // Event is one thing that happened. Epoch is the connection's for
-// ConnectionLost, ConnectionLeft and WindowOver; Attempt the login's for
-// GateAccepted, GateRefused and JoinLost.
+// ConnectionLost, ConnectionLeft, WindowOver, Released, ChallengeLost and
+// ChallengeMet; Attempt the login's for GateAccepted, GateRefused and JoinLost;
+// Credential is of LoginArrived.
 type Event struct {
-	Kind    EventKind
-	Epoch   messages.Epoch
-	Attempt uint64
+	Kind       EventKind
+	Epoch      messages.Epoch
+	Attempt    uint64
+	Credential Credential
+}
+
+// ofEpoch reports whether the event belongs to one connection.
+func (e Event) ofEpoch() bool {
+	switch e.Kind {
+	case ConnectionLost, ConnectionLeft, WindowOver, Released, ChallengeLost, ChallengeMet:
+		return true
+	}
+	return false
 }
 
 // Effect is one thing the actor is to do. They are carried out in order.
@@ -101,13 +127,18 @@ const (
 	SetCompleted                      // status COMPLETED
 	SetTimedOut                       // status TIMEDOUT
 	CountOldEpoch                     // an event of an older epoch was ignored
+	CountDeadToken                    // a login brought a token that is not good
+	Challenge                         // keep the login that just came, and ask the old connection for a sign of life
+	ResumeHeld                        // attach the login that was kept
+	RefuseHeld                        // answer the login that was kept with no
+	SendBack                          // have the game session bring the login again when the leave is done
 	End                               // nothing more will happen: the actor stops
 	effectEnd
 )
 
 var effectNames = [...]string{"", "AskGate", "RefuseLogin", "RefuseWaiting", "ReleasePeer", "Accept", "FenceOld", "Resume", "CloseSlow",
 	"Drop", "StartWindow", "StopWindow", "StopReservation", "TellDetached", "TellLeaving", "CloseKicked", "CloseEnded",
-	"SetActive", "SetCompleted", "SetTimedOut", "CountOldEpoch", "End"}
+	"SetActive", "SetCompleted", "SetTimedOut", "CountOldEpoch", "CountDeadToken", "Challenge", "ResumeHeld", "RefuseHeld", "SendBack", "End"}
 
 // String returns the effect's name.
 func (e Effect) String() string {
@@ -122,9 +153,12 @@ type Rules struct {
 	// Window is false in strict mode (reconnect.window = 0): a loss is a leave
 	// and no second login is taken.
 	Window bool
-	// Takeover lets a login win over a connection that still looks alive
-	// (DESIGN 4.3).
+	// Takeover lets a login without a token win at once over a connection that
+	// still looks alive (DESIGN 4.3); otherwise that one is asked for a sign of life
+	// first (reliability.md 2.6). One with a good token always wins.
 	Takeover bool
+	// Rejoin lets a player that has left come back as a new one (DESIGN 4.2).
+	Rejoin bool
 }
 
 // Machine is the state of one player session. It is a value: Step returns the
@@ -137,18 +171,29 @@ type Machine struct {
 	Attempt uint64
 	// Expired says that the reservation ran out while a login was before the gate.
 	Expired bool
+	// Again is a player that has left and wants in again: no reservation is held.
+	Again bool
+	// Left says that the player has left by itself, and may come again.
+	Left bool
+	// Challenged says that a login waits for the current connection to give a sign
+	// of life or not.
+	Challenged bool
 }
 
 // NewMachine returns the machine of a fresh reservation.
 func NewMachine() Machine { return Machine{State: Reserved} }
 
+// NewStay returns the machine of a player that comes again after it has left.
+func NewStay() Machine { return Machine{State: Reserved, Again: true} }
+
 // Step takes one event and returns the next machine and what is to be done. It
 // is total: an event that does not fit the state changes nothing.
 func (m Machine) Step(r Rules, e Event) (Machine, []Effect) {
-	if e.Kind == ConnectionLost || e.Kind == ConnectionLeft || e.Kind == WindowOver {
-		if e.Epoch != m.Epoch {
-			return m, []Effect{CountOldEpoch}
-		}
+	if e.ofEpoch() && e.Epoch != m.Epoch {
+		return m, []Effect{CountOldEpoch}
+	}
+	if e.Kind == LoginArrived && e.Credential == DeadToken {
+		return m, []Effect{CountDeadToken, RefuseLogin}
 	}
 	if (e.Kind == GateAccepted || e.Kind == GateRefused || e.Kind == JoinLost) && (m.State != Joining || e.Attempt != m.Attempt) {
 		return m, nil
@@ -163,7 +208,7 @@ func (m Machine) Step(r Rules, e Event) (Machine, []Effect) {
 	case Detached:
 		return m.detached(e)
 	case Leaving:
-		return m.leaving(e)
+		return m.leaving(r, e)
 	default:
 		return m.refuseOnly(e)
 	}
@@ -200,10 +245,11 @@ func (m Machine) joining(e Event) (Machine, []Effect) {
 		m.Expired = true
 	case GateAccepted:
 		m.Epoch++
+		m.Again = false
 		return m.to(Attached), []Effect{StopReservation, Accept, SetActive}
 	case GateRefused, JoinLost:
 		effects := []Effect{RefuseWaiting, ReleasePeer}
-		if m.Expired {
+		if m.Expired || m.Again {
 			return m.to(Gone), append(effects, SetTimedOut, End)
 		}
 		return m.to(Reserved), effects
@@ -216,29 +262,64 @@ func (m Machine) joining(e Event) (Machine, []Effect) {
 func (m Machine) attached(r Rules, e Event) (Machine, []Effect) {
 	switch e.Kind {
 	case LoginArrived:
-		if !r.Window || !r.Takeover {
+		switch {
+		case !r.Window, m.Challenged && e.Credential != GoodToken:
 			return m, []Effect{RefuseLogin}
+		case !r.Takeover && e.Credential != GoodToken:
+			m.Challenged = true
+			return m, []Effect{Challenge}
 		}
 		m.Epoch++
-		return m, []Effect{FenceOld, Resume}
+		return m.unchallenged(FenceOld, Resume)
+	case ChallengeMet:
+		return m.unchallenged()
+	case ChallengeLost:
+		if m.Challenged {
+			return m.admitHeld(FenceOld)
+		}
+	case HeldLost:
+		m.Challenged = false
 	case ConnectionLost:
-		if !r.Window {
+		switch {
+		case !r.Window:
 			return m.to(Leaving), []Effect{Drop, TellLeaving}
+		case m.Challenged:
+			return m.admitHeld(Drop)
 		}
 		return m.to(Detached), []Effect{Drop, StartWindow, TellDetached}
 	case ConnectionLeft:
-		return m.to(Leaving), []Effect{Drop, TellLeaving}
+		m.Left = true
+		return m.to(Leaving).unchallenged(Drop, TellLeaving)
 	case OutboxFull:
 		if !r.Window {
 			return m.to(Leaving), []Effect{CloseSlow, Drop, TellLeaving}
 		}
-		return m.to(Detached), []Effect{CloseSlow, Drop, StartWindow, TellDetached}
+		return m.to(Detached).unchallenged(CloseSlow, Drop, StartWindow, TellDetached)
+	case StateUnsound:
+		return m.to(Leaving).unchallenged(Drop, TellLeaving)
 	case Kicked:
-		return m.to(Leaving), []Effect{CloseKicked, Drop, TellLeaving}
+		return m.to(Leaving).unchallenged(CloseKicked, Drop, TellLeaving)
 	case GameEnded:
-		return m.to(Gone), []Effect{CloseEnded, Drop, SetCompleted, End}
+		return m.to(Gone).unchallenged(CloseEnded, Drop, SetCompleted, End)
 	}
 	return m, nil
+}
+
+// unchallenged refuses the login that waits, if there is one, before effects.
+func (m Machine) unchallenged(effects ...Effect) (Machine, []Effect) {
+	if m.Challenged {
+		m.Challenged = false
+		return m, append([]Effect{RefuseHeld}, effects...)
+	}
+	return m, effects
+}
+
+// admitHeld lets the login that waits have the player, once first is done with
+// the old connection.
+func (m Machine) admitHeld(first Effect) (Machine, []Effect) {
+	m.Challenged = false
+	m.Epoch++
+	return m, []Effect{first, ResumeHeld}
 }
 
 func (m Machine) detached(e Event) (Machine, []Effect) {
@@ -246,7 +327,10 @@ func (m Machine) detached(e Event) (Machine, []Effect) {
 	case LoginArrived:
 		m.Epoch++
 		return m.to(Attached), []Effect{StopWindow, Resume}
-	case WindowOver, OutboxFull, Kicked, ConnectionLeft: // the last: the host let go first, but the player left
+	case WindowOver, OutboxFull, Kicked, Released, StateUnsound:
+		return m.to(Leaving), []Effect{StopWindow, TellLeaving}
+	case ConnectionLeft: // the host let go first, but the player left
+		m.Left = true
 		return m.to(Leaving), []Effect{StopWindow, TellLeaving}
 	case GameEnded:
 		return m.to(Gone), []Effect{StopWindow, SetCompleted, End}
@@ -254,9 +338,12 @@ func (m Machine) detached(e Event) (Machine, []Effect) {
 	return m, nil
 }
 
-func (m Machine) leaving(e Event) (Machine, []Effect) {
+func (m Machine) leaving(r Rules, e Event) (Machine, []Effect) {
 	switch e.Kind {
 	case LoginArrived:
+		if r.Rejoin && m.Left && e.Credential == IDOnly {
+			return m, []Effect{SendBack}
+		}
 		return m, []Effect{RefuseLogin}
 	case LeaveDone, GameEnded:
 		return m.to(Gone), []Effect{SetCompleted, End}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"troupe/messages"
+	"troupe/messages/counters"
 )
 
 // Login asks a game session, and then a player, to take a connection in.
@@ -12,10 +13,18 @@ type Login struct {
 	Payload []byte // the game's own, at most 4096 bytes; owned by the message
 	From    Newcomer
 	At      time.Time // when the LOGIN was read
+
+	// Of the extension; zero for stock clients.
+	Caps         uint64 // wire.CapNumbers
+	Token        string
+	LastReceived uint64
 }
 
+// RetrySoon is what a login is told that met a player between two actors.
+const RetrySoon = 250 * time.Millisecond
+
 // Undelivered implements stage.Undeliverable: nobody is there to decide.
-func (l *Login) Undelivered() { l.From.Refuse() }
+func (l *Login) Undelivered() { l.From.Refuse(RetrySoon) }
 
 // Ended tells that the connection of an epoch is gone.
 type Ended struct {
@@ -39,6 +48,11 @@ type (
 	EndGame struct{ Reason messages.CloseReason }
 	// LeaveHandled says that the game has been told of the leave.
 	LeaveHandled struct{}
+	// Release says that the game does not wait for the player that was lost with
+	// the connection of Epoch.
+	Release struct{ Epoch messages.Epoch }
+	// OutOfOrder says that the connection of Epoch sent a number that cannot be.
+	OutOfOrder struct{ Epoch messages.Epoch }
 )
 
 // Messages from a player to its game session.
@@ -56,17 +70,24 @@ type (
 	// WentAway says that the player is detached.
 	WentAway struct {
 		Player *Handle
+		Epoch  messages.Epoch
 		Reason string
 	}
-	// CameBack says that the player is attached again.
+	// CameBack says that the player is attached again, and how.
 	CameBack struct {
 		Player *Handle
 		Epoch  messages.Epoch
+		Return
 	}
-	// IsLeaving wants the game to be told, then LeaveHandled.
+	// LoginAgain brings back a login that came while its player was leaving, to be
+	// tried once the player is gone.
+	LoginAgain struct{ Login *Login }
+	// IsLeaving wants the game to be told, then LeaveHandled. Left says that the
+	// player did it by itself, and may come again.
 	IsLeaving struct {
 		Player *Handle
 		Reason string
+		Left   bool
 	}
 	// StatusChanged reports the player session's status to the API.
 	StatusChanged struct {
@@ -75,8 +96,22 @@ type (
 	}
 )
 
+// Return tells how a player came back.
+type Return struct {
+	From, To counters.Channel
+	Away     time.Duration // since the loss; 0 for a takeover
+	Takeover bool          // the old connection looked alive
+	Replay   Replay        // what was sent again
+	Lost     uint64        // reliable messages that the budget could not keep
+}
+
+// Undelivered implements stage.Undeliverable.
+func (m LoginAgain) Undelivered() { m.Login.From.Refuse(0) }
+
 type outboxFull struct{}
 
 type reservationOver struct{}
 
 type windowOver struct{ epoch messages.Epoch }
+
+type challengeOver struct{ epoch messages.Epoch }

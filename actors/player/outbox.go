@@ -2,17 +2,12 @@ package player
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/messages/wire"
 )
-
-// Budget bounds what may wait for one player (reliability.md 2.4, 5.1, D31).
-type Budget struct {
-	BytesMax    int // default 1 MiB
-	MessagesMax int // default 4096
-}
 
 // flushAtBytes is how much may gather for one player before it is written
 // without waiting for the end of the batch (DESIGN 5).
@@ -28,37 +23,63 @@ const (
 	PushFlushNow               // flush it now
 )
 
-// Outbox is what one player is still to get, in order. It is a wire.Source: the
-// writer of the attached connection drains it. Any goroutine may push. The
-// player actor rules it: hold, attach, detach, close.
+// Outbox is what one player is still to get, and what it got and has not
+// confirmed, in order. It is a wire.Source: the writer of the attached
+// connection drains it. Any goroutine may push. The player actor rules it: hold,
+// attach, detach, close.
+//
+// Reliable messages are numbered 1, 2, 3 ... for the life of the player session.
+// One leaves when the player has confirmed it (Confirmation), never because it
+// was written; the next connection gets what is not confirmed once more, the
+// same bytes in the same order (reliability.md 2.4, 2.5). Messages meant for the
+// fast channel have no number, leave when they are written, and go with the
+// connection.
 //
 // Overflow, in order (reliability.md 5.1): from 50 % of the budget messages that
 // were meant for the fast channel are dropped; at 75 % the player counts as
 // slow; at 100 % the player actor is told, which closes the connection as a
 // slow consumer and keeps the queue. A quarter more is taken until that has
 // happened; what does not fit even then is lost, and the player session ends
-// for it.
+// for it, unless the budget says to drop the oldest instead.
 type Outbox struct {
 	budget Budget
 	count  *counters.Set
 	full   func() // tells the player actor; called without the lock
 
+	// received is the highest number that the game session has of the player; it
+	// alone writes it. told is what of that the player knows by ack.
+	received, ackTold atomic.Uint64
+
 	mu sync.Mutex
 	// guarded by mu
-	ring    []*wire.Frame
-	head, n int
-	bytes   int
-	mode    outboxMode
-	link    Link
-	parting Link // surrendered only: the connection that drains the rest
-	orphan  bool // link has ended, and its player has not heard yet
-	channel counters.Channel
-	greets  bool // the head is a LOGIN_RESPONSE that nobody has drained
-	dirty   bool // flushing is on somebody's list
-	slow    bool // over 75 %, counted
-	told    bool // full was called since the last attach or detach
-	spilled bool // it was full when its connection went: what is over has the reserve
-	lost    bool // a reliable message was refused
+	ring     []item
+	head, n  int // the items held: confirmed ones are gone
+	next     int // of them, how many this connection has taken
+	bytes    int // of the items held
+	waiting  int // of those, bytes this connection has not taken
+	granted  int // bytes taken from the budget's Pool
+	last     uint64
+	base     uint64 // the number before the oldest held: what is up to it is confirmed, or lost
+	sent     uint64 // the highest ever given to a connection
+	mode     outboxMode
+	link     Link
+	parting  Link // surrendered only: the connection that drains the rest
+	orphan   bool // link has ended, and its player has not heard yet
+	channel  counters.Channel
+	greeting *wire.Frame // LOGIN_RESPONSE, until the connection takes it
+	dirty    bool        // flushing is on somebody's list
+	slow     bool        // over 75 %, counted
+	told     bool        // full was called since the last attach or detach
+	spilled  bool        // it was full when its connection went: what is over has the reserve
+	lost     bool        // a reliable message was refused
+	gaps     uint64      // how many were dropped while nobody was attached
+	confirming
+}
+
+// item is one message; f is nil once it is gone and older ones are not.
+type item struct {
+	f *wire.Frame
+	n uint64 // its number, 0 for one meant for the fast channel
 }
 
 type outboxMode uint8
@@ -94,12 +115,23 @@ func (o *Outbox) push(f *wire.Frame) (r Pushed, tell bool) {
 		o.count.Dropped.Add(counters.DropPlayerGone, 1)
 		return PushNothing, false
 	}
-	over := o.bytes+size > o.budget.BytesMax || o.n+1 > o.budget.MessagesMax
-	if over && (o.bytes+size > o.budget.BytesMax+o.budget.BytesMax/4 || o.n+1 > o.budget.MessagesMax+o.budget.MessagesMax/4) {
+	over := o.over(size, 0)
+	if over {
+		o.forgetUnconfirmable(size)
+		over = o.over(size, 0)
+	}
+	switch {
+	case !over || !o.over(size, 4):
+		o.last++
+		o.enqueue(item{f, o.last}, size)
+	case o.budget.Gap && o.mode == detached:
+		o.dropOldest(size)
+		o.last++
+		o.enqueue(item{f, o.last}, size)
+		over = false
+	default:
 		o.lost = true
 		o.count.Dropped.Add(counters.DropOutboxFull, 1)
-	} else {
-		o.enqueue(f, size)
 	}
 	if o.mode == detached && o.spilled {
 		over = o.lost // the reserve is for the way back
@@ -107,6 +139,30 @@ func (o *Outbox) push(f *wire.Frame) (r Pushed, tell bool) {
 	tell = over && !o.told
 	o.told = o.told || over
 	return o.wantsFlush(), tell
+}
+
+// over reports whether size more bytes pass the budget and, if reserve is not 0,
+// that part of it on top.
+func (o *Outbox) over(size, reserve int) bool {
+	bytes, messages := o.budget.BytesMax, o.budget.MessagesMax
+	if reserve > 0 {
+		bytes, messages = bytes+bytes/reserve, messages+messages/reserve
+	}
+	if o.bytes+size > bytes || o.n+1 > messages {
+		return true
+	}
+	return !o.grant(size) && (reserve == 0 || o.bytes+size > poolFree+poolGrain+o.granted)
+}
+
+// dropOldest makes room by losing what is oldest.
+func (o *Outbox) dropOldest(size int) {
+	for o.n > 0 && o.over(size, 0) {
+		if it := o.pop(); it.f != nil {
+			o.gaps++
+			o.count.Lost.Add(1)
+			it.f.Release()
+		}
+	}
 }
 
 // PushFast queues a message meant for the fast channel of a player that cannot
@@ -122,22 +178,24 @@ func (o *Outbox) PushFast(f *wire.Frame) Pushed {
 	case o.mode == detached:
 		o.count.Dropped.Add(counters.DropFastDetached, 1)
 		return PushNothing
-	case o.bytes+size > o.budget.BytesMax/2 || o.n+1 > o.budget.MessagesMax/2:
+	case o.bytes+size > o.budget.BytesMax/2 || o.n+1 > o.budget.MessagesMax/2 || !o.grant(size):
 		o.count.Dropped.Add(counters.DropFastSlowPeer, 1)
 		return PushNothing
 	}
-	o.enqueue(f, size)
+	o.enqueue(item{f: f}, size)
 	return o.wantsFlush()
 }
 
 // enqueue appends under the lock.
-func (o *Outbox) enqueue(f *wire.Frame, size int) {
+func (o *Outbox) enqueue(it item, size int) {
 	if o.n == len(o.ring) {
 		o.grow()
 	}
-	o.ring[(o.head+o.n)&(len(o.ring)-1)] = f.Retain()
+	it.f.Retain()
+	o.ring[(o.head+o.n)&(len(o.ring)-1)] = it
 	o.n++
 	o.bytes += size
+	o.waiting += size
 	if !o.slow && (o.bytes > o.budget.BytesMax/4*3 || o.n > o.budget.MessagesMax/4*3) {
 		o.slow = true
 		o.count.SlowConsumers.Add(1)
@@ -145,18 +203,21 @@ func (o *Outbox) enqueue(f *wire.Frame, size int) {
 }
 
 func (o *Outbox) grow() {
-	next := make([]*wire.Frame, max(4, 2*len(o.ring)))
+	next := make([]item, max(4, 2*len(o.ring)))
 	for i := range o.n {
-		next[i] = o.ring[(o.head+i)&(len(o.ring)-1)]
+		next[i] = *o.at(i)
 	}
 	o.ring, o.head = next, 0
 }
 
+// at returns the i-th item held.
+func (o *Outbox) at(i int) *item { return &o.ring[(o.head+i)&(len(o.ring)-1)] }
+
 func (o *Outbox) wantsFlush() Pushed {
 	switch {
-	case o.mode != attached || o.n == 0:
+	case o.mode != attached || o.next == o.n && !o.ackNow:
 		return PushNothing
-	case o.bytes >= flushAtBytes:
+	case o.waiting >= flushAtBytes:
 		return PushFlushNow
 	case o.dirty:
 		return PushNothing
@@ -183,40 +244,102 @@ func (o *Outbox) Drain(sink wire.Sink) (more bool) {
 	if o.mode != attached && o.mode != surrendered {
 		return false
 	}
-	taken := int64(0)
-	for room := true; room && o.n > 0; {
-		f := o.pop()
-		room = sink.Append(f)
-		f.Release()
+	taken, room := int64(0), true
+	if o.greeting != nil {
+		room = sink.Append(o.greeting)
+		o.dropGreeting()
+		taken++
+	}
+	for room && o.next < o.n {
+		it := o.at(o.next)
+		o.next++
+		if it.f == nil {
+			continue
+		}
+		o.waiting -= it.f.Len()
+		room = o.give(sink, it)
 		taken++
 	}
 	o.count.Delivered.Add(o.channel, taken)
-	if taken > 0 {
-		o.greets = false
+	if o.ackNow {
+		o.giveAck(sink)
+	}
+	o.trim()
+	return o.next < o.n
+}
+
+// give appends one item to sink and lets go of it if nothing will confirm it.
+func (o *Outbox) give(sink wire.Sink, it *item) (room bool) {
+	size := it.f.Len()
+	switch {
+	case it.n == 0:
+		room = sink.Append(it.f)
+		o.release(it)
+		return room
+	case o.confirm == ByAcks:
+		room = sink.AppendNumbered(it.f, it.n, o.takeAck())
+	default:
+		room = sink.Append(it.f)
+	}
+	o.position, o.sent = it.n, max(o.sent, it.n)
+	switch o.confirm {
+	case ByMarks:
+		o.unmarked(sink, size)
+	case ByWriting:
+		o.release(it)
+	}
+	return room
+}
+
+// release lets go of an item that is taken. Its place stays until it is the
+// oldest.
+func (o *Outbox) release(it *item) {
+	o.bytes -= it.f.Len()
+	it.f.Release()
+	it.f = nil
+}
+
+// trim takes out what is gone at the head.
+func (o *Outbox) trim() {
+	for o.n > 0 && o.at(0).f == nil {
+		o.pop()
+	}
+	if o.slow && o.bytes <= o.budget.BytesMax/2 && o.n <= o.budget.MessagesMax/2 {
+		o.slow = false
 	}
 	if o.n == 0 {
 		o.emptied()
 	}
-	return o.n > 0
+	o.giveBack()
 }
 
-// pop takes the head out, which must be there.
-func (o *Outbox) pop() *wire.Frame {
-	f := o.ring[o.head]
-	o.ring[o.head] = nil
+// pop takes the head out, which must be there; the caller releases its frame.
+func (o *Outbox) pop() item {
+	it := *o.at(0)
+	*o.at(0) = item{}
 	o.head = (o.head + 1) & (len(o.ring) - 1)
 	o.n--
-	o.bytes -= f.Len()
-	return f
+	if it.f != nil {
+		o.bytes -= it.f.Len()
+	}
+	if o.next > 0 {
+		o.next--
+	} else if it.f != nil {
+		o.waiting -= it.f.Len()
+	}
+	o.base = max(o.base, it.n)
+	return it
 }
 
 // clear releases everything.
 func (o *Outbox) clear() {
 	for o.n > 0 {
-		o.pop().Release()
+		if it := o.pop(); it.f != nil {
+			it.f.Release()
+		}
 	}
-	o.greets = false
-	o.emptied()
+	o.dropGreeting()
+	o.trim()
 }
 
 func (o *Outbox) emptied() {
@@ -226,29 +349,57 @@ func (o *Outbox) emptied() {
 	}
 }
 
-// ringKeepMax is the capacity that an empty outbox keeps, in messages.
-const ringKeepMax = 32
+// ringKeepMax is the capacity that an empty outbox keeps, in messages: what is
+// on its way to confirm for an ordinary player, so that it is not made anew
+// after every ack.
+const ringKeepMax = 64
 
-// attach gives the queue to a connection, with first in front of all that
-// waits, and consumes first's reference. The caller flushes.
-func (o *Outbox) attach(link Link, channel counters.Channel, first *wire.Frame) {
-	o.mu.Lock()
-	o.mode, o.link, o.channel = attached, link, channel
-	o.told, o.spilled, o.dirty, o.orphan, o.greets = false, false, false, false, true
-	if o.n == len(o.ring) {
-		o.grow()
+func (o *Outbox) dropGreeting() {
+	if o.greeting != nil {
+		o.greeting.Release()
+		o.greeting = nil
 	}
-	o.head = (o.head - 1) & (len(o.ring) - 1)
-	o.ring[o.head] = first
-	o.n++
-	o.bytes += first.Len()
-	o.mu.Unlock()
-	link.SetSource(o)
 }
+
+// terms are how a connection is attached.
+type terms struct {
+	link    Link
+	channel counters.Channel
+	epoch   messages.Epoch
+	confirm Confirmation
+	// greet builds LOGIN_RESPONSE, of which the outbox takes the reference. Base is
+	// the number before the first that will follow, received what has come from the
+	// player.
+	greet func(base, received uint64) *wire.Frame
+}
+
+// attach gives the queue to a connection: LOGIN_RESPONSE first, then what is not
+// confirmed. It tells what of that was given to a connection before. The caller
+// flushes.
+func (o *Outbox) attach(t terms) (again Replay) {
+	o.mu.Lock()
+	o.mode, o.link, o.channel = attached, t.link, t.channel
+	o.told, o.spilled, o.dirty, o.orphan = false, false, false, false
+	o.begin(t.epoch, t.confirm)
+	for i := range o.n {
+		if it := o.at(i); it.f != nil && it.n != 0 && it.n <= o.sent {
+			again.Messages++
+			again.Bytes += it.f.Len()
+		}
+	}
+	o.greeting = t.greet(o.base, o.ackTold.Load())
+	o.mu.Unlock()
+	t.link.SetSource(o)
+	return again
+}
+
+// Replay is what a connection is given that one before it was given, too.
+type Replay struct{ Messages, Bytes int }
 
 // detach takes the queue away from its connection, which is returned; nil if
 // there was none. A LOGIN_RESPONSE that never left goes with the connection: the
-// next one gets its own, and only that.
+// next one gets its own, and only that. So do messages meant for the fast
+// channel.
 func (o *Outbox) detach() Link {
 	o.mu.Lock()
 	if o.mode == surrendered {
@@ -258,29 +409,26 @@ func (o *Outbox) detach() Link {
 	link := o.link
 	if o.mode == attached {
 		o.mode, o.spilled = detached, o.told
+		o.dropGreeting()
+		o.rewind()
 	}
 	o.link, o.told, o.dirty, o.orphan = nil, false, false, false
 	o.mu.Unlock()
 	if link != nil {
 		link.SetSource(nil)
-		o.dropGreeting()
 	}
 	return link
 }
 
-// dropGreeting takes out a LOGIN_RESPONSE that nobody has drained. Nobody drains
-// now.
-func (o *Outbox) dropGreeting() {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	if !o.greets {
-		return
+// rewind has the next connection begin with what is not confirmed.
+func (o *Outbox) rewind() {
+	for i := o.next; i < o.n; i++ {
+		if it := o.at(i); it.n == 0 && it.f != nil {
+			o.release(it)
+		}
 	}
-	o.greets = false
-	o.pop().Release()
-	if o.n == 0 {
-		o.emptied()
-	}
+	o.next, o.waiting = 0, o.bytes
+	o.trim()
 }
 
 // surrender closes the connection but leaves it the queue, so that what the
@@ -327,6 +475,7 @@ func (o *Outbox) dropHeld() {
 	if o.mode == holding {
 		o.clear()
 		o.told, o.lost = false, false
+		o.last, o.base = 0, 0
 	}
 }
 
@@ -350,7 +499,16 @@ func (o *Outbox) overflow() (full, lost bool) {
 	return o.told, o.lost
 }
 
-// Depth returns what waits, in messages and bytes.
+// takeGaps returns how many messages were lost since it was last asked.
+func (o *Outbox) takeGaps() (n uint64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	n, o.gaps = o.gaps, 0
+	return n
+}
+
+// Depth returns what is held, in messages and bytes: what waits, and what is not
+// confirmed.
 func (o *Outbox) Depth() (messages, bytes int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

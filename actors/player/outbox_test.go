@@ -2,6 +2,7 @@ package player
 
 import (
 	"slices"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -15,7 +16,12 @@ import (
 // model is what an Outbox should be, in the simplest words.
 type model struct {
 	mode       outboxMode
-	queue      []modelFrame
+	confirm    Confirmation
+	greeting   bool
+	queue      []modelFrame // held, holes included
+	next       int
+	last, base uint64
+	sent       uint64
 	told, lost bool
 	spilled    bool
 	dirty      bool
@@ -25,29 +31,36 @@ type model struct {
 	slow       bool
 	slows      int64
 	orphan     bool
+	ack        uint64
+	echoes     bool
+	gap        bool
+	gaps       uint64
 }
 
 type modelFrame struct {
-	op       int32
-	size     int
-	greeting bool
+	op   int32
+	size int
+	n    uint64 // 0: meant for the fast channel
+	gone bool
 }
 
-func (m *model) bytes() (n int) {
-	for _, f := range m.queue {
-		n += f.size
+func bytesOf(q []modelFrame) (n int) {
+	for _, f := range q {
+		if !f.gone {
+			n += f.size
+		}
 	}
 	return n
 }
 
 // over reports whether one more frame would pass a share of the budget.
 func (m *model) over(b Budget, size int, percent int) bool {
-	return m.bytes()+size > b.BytesMax*percent/100 || len(m.queue)+1 > b.MessagesMax*percent/100
+	return bytesOf(m.queue)+size > b.BytesMax*percent/100 || len(m.queue)+1 > b.MessagesMax*percent/100
 }
 
 func (m *model) add(b Budget, f modelFrame) {
 	m.queue = append(m.queue, f)
-	if !m.slow && (m.bytes() > b.BytesMax*75/100 || len(m.queue) > b.MessagesMax*75/100) {
+	if !m.slow && (bytesOf(m.queue) > b.BytesMax*75/100 || len(m.queue) > b.MessagesMax*75/100) {
 		m.slow = true
 		m.slows++
 	}
@@ -55,9 +68,9 @@ func (m *model) add(b Budget, f modelFrame) {
 
 func (m *model) wants() Pushed {
 	switch {
-	case m.mode != attached || len(m.queue) == 0:
+	case m.mode != attached || m.next == len(m.queue):
 		return PushNothing
-	case m.bytes() >= flushAtBytes:
+	case bytesOf(m.queue[m.next:]) >= flushAtBytes:
 		return PushFlushNow
 	case m.dirty:
 		return PushNothing
@@ -71,12 +84,29 @@ func (m *model) push(b Budget, f modelFrame) Pushed {
 		m.dropped[counters.DropPlayerGone]++
 		return PushNothing
 	}
+	if m.confirm == ByMarks && !m.echoes {
+		for m.next > 0 && m.over(b, f.size, 100) {
+			m.pop()
+		}
+	}
 	over := m.over(b, f.size, 100)
-	if m.over(b, f.size, 125) {
+	switch f.n = m.last + 1; {
+	case !m.over(b, f.size, 125):
+		m.last++
+		m.add(b, f)
+	case m.gap && m.mode == detached:
+		for len(m.queue) > 0 && m.over(b, f.size, 100) {
+			if !m.queue[0].gone {
+				m.gaps++
+			}
+			m.pop()
+		}
+		m.last++
+		m.add(b, f)
+		over = false
+	default:
 		m.lost = true
 		m.dropped[counters.DropOutboxFull]++
-	} else {
-		m.add(b, f)
 	}
 	if m.mode == detached && m.spilled {
 		over = m.lost // full when it went: the reserve is free for the way back
@@ -103,46 +133,86 @@ func (m *model) pushFast(b Budget, f modelFrame) Pushed {
 	return PushNothing
 }
 
-func (m *model) clear() { m.queue, m.slow = nil, false }
-
-func (m *model) detach() {
-	if m.mode == surrendered {
-		return
-	}
-	if m.mode == attached {
-		m.mode, m.spilled = detached, m.told
-		if len(m.queue) > 0 && m.queue[0].greeting {
-			m.queue = m.queue[1:]
-			if len(m.queue) == 0 {
-				m.slow = false
-			}
-		}
-	}
-	m.told, m.dirty, m.orphan = false, false, false
+func (m *model) pop() {
+	m.base = max(m.base, m.queue[0].n)
+	m.queue = m.queue[1:]
+	m.next = max(0, m.next-1)
 }
 
-func (m *model) drain(room int) {
-	if m.mode != attached && m.mode != surrendered {
-		return
+func (m *model) trim(b Budget) {
+	for len(m.queue) > 0 && m.queue[0].gone {
+		m.pop()
 	}
-	n := len(m.queue)
-	if room > 0 {
-		n = min(n, room)
-	}
-	for _, f := range m.queue[:n] {
-		m.delivered = append(m.delivered, f.op)
-	}
-	m.queue = m.queue[n:]
-	if len(m.queue) == 0 {
+	if bytesOf(m.queue) <= b.BytesMax/2 && len(m.queue) <= b.MessagesMax/2 {
 		m.slow = false
 	}
 }
 
+func (m *model) confirmUpTo(b Budget, n uint64) {
+	for len(m.queue) > 0 && (m.queue[0].gone || m.queue[0].n != 0 && m.queue[0].n <= n) {
+		m.pop()
+	}
+	m.trim(b)
+}
+
+func (m *model) clear() { m.queue, m.next, m.greeting, m.slow = nil, 0, false, false }
+
+func (m *model) detach(b Budget) {
+	if m.mode == surrendered {
+		return
+	}
+	if m.mode == attached {
+		m.mode, m.spilled, m.greeting = detached, m.told, false
+		for i := range m.queue {
+			if f := &m.queue[i]; f.n == 0 {
+				f.gone = true
+			}
+		}
+		m.next = 0
+		m.trim(b)
+	}
+	m.told, m.dirty, m.orphan = false, false, false
+}
+
+func (m *model) drain(b Budget, room int) {
+	if m.mode != attached && m.mode != surrendered {
+		return
+	}
+	taken := 0
+	if m.greeting {
+		m.greeting = false
+		m.delivered = append(m.delivered, greetingOp)
+		taken++
+	}
+	for m.next < len(m.queue) && (room == 0 || taken < room) {
+		f := &m.queue[m.next]
+		m.next++
+		if f.gone {
+			continue
+		}
+		taken++
+		m.delivered = append(m.delivered, f.op)
+		m.sent = max(m.sent, f.n)
+		f.gone = f.n == 0 || m.confirm == ByWriting
+	}
+	m.trim(b)
+}
+
 var sizes = []int{0, 10, 400, 3000, 9000}
+
+const greetingOp = -77
+
+// by are terms without an epoch of their own.
+func by(l Link, how Confirmation) terms {
+	return terms{link: l, channel: counters.WS, confirm: how, greet: greet}
+}
+
+func greet(uint64, uint64) *wire.Frame { return wire.NewFrame(&wire.Header{OpCode: greetingOp}) }
 
 func TestOutboxBehavesLikeItsModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		b := Budget{BytesMax: 40_000, MessagesMax: 24}
+		pool := NewPool(1 << 30)
+		b := Budget{BytesMax: 40_000, MessagesMax: 24, Gap: rapid.Bool().Draw(t, "gap"), Pool: pool}
 		var (
 			made      frames
 			count     counters.Set
@@ -150,9 +220,10 @@ func TestOutboxBehavesLikeItsModel(t *testing.T) {
 			links     []*fakeLink
 			delivered []int32
 			open      *fakeLink // attached, or closing with the queue
+			epoch     messages.Epoch
 		)
 		out := NewOutbox(b, &count, func() { calls++ })
-		m := &model{mode: holding, dropped: make(map[counters.Drop]int64)}
+		m := &model{mode: holding, dropped: make(map[counters.Drop]int64), gap: b.Gap}
 		frame := func(t *rapid.T) (*wire.Frame, modelFrame) {
 			f := made.make(rapid.SampledFrom(sizes).Draw(t, "size"))
 			return f, modelFrame{op: f.OpCode(), size: f.Len()}
@@ -174,11 +245,21 @@ func TestOutboxBehavesLikeItsModel(t *testing.T) {
 				}
 				open = &fakeLink{room: rapid.IntRange(0, 3).Draw(t, "room")}
 				links = append(links, open)
-				f, mf := frame(t)
-				mf.greeting = true
-				out.attach(open, counters.WS, f.Retain())
+				epoch++
+				confirm := rapid.SampledFrom([]Confirmation{ByWriting, ByMarks, ByAcks}).Draw(t, "confirm")
+				again := out.attach(terms{link: open, channel: counters.WS, epoch: epoch, confirm: confirm, greet: greet})
+				want := Replay{}
+				for _, f := range m.queue {
+					if !f.gone && f.n != 0 && f.n <= m.sent {
+						want.Messages++
+						want.Bytes += f.size
+					}
+				}
+				if again != want {
+					t.Fatalf("replay %+v, want %+v", again, want)
+				}
 				m.mode, m.told, m.spilled, m.dirty, m.orphan = attached, false, false, false, false
-				m.queue = slices.Insert(m.queue, 0, mf)
+				m.greeting, m.confirm, m.ack = true, confirm, m.base
 			},
 			"drain": func(t *rapid.T) {
 				if open == nil {
@@ -187,17 +268,54 @@ func TestOutboxBehavesLikeItsModel(t *testing.T) {
 				before := len(open.got)
 				more := open.drain()
 				delivered = append(delivered, open.got[before:]...)
-				m.drain(open.room)
-				if (m.mode == attached || m.mode == surrendered) && more != (len(m.queue) > 0) {
+				m.drain(b, open.room)
+				if (m.mode == attached || m.mode == surrendered) && more != (m.next < len(m.queue)) {
 					t.Fatalf("more is %v", more)
 				}
+			},
+			"ack": func(t *rapid.T) {
+				e, n := epoch-messages.Epoch(rapid.IntRange(0, 1).Draw(t, "older")), rapid.Uint64Range(0, m.last+1).Draw(t, "n")
+				ok := out.Acked(e, n)
+				switch {
+				case e != epoch || m.mode != attached:
+					if !ok {
+						t.Fatal("an old ack is a violation")
+					}
+				case m.confirm != ByAcks || n > m.sent || n < m.ack:
+					if ok {
+						t.Fatalf("ack %d is taken: sent %d, acked %d", n, m.sent, m.ack)
+					}
+				default:
+					if !ok {
+						t.Fatalf("ack %d is not taken: sent %d, acked %d", n, m.sent, m.ack)
+					}
+					m.ack = n
+					m.confirmUpTo(b, n)
+				}
+			},
+			"echo": func(t *rapid.T) {
+				mark := out.Mark(epoch)
+				if m.mode != attached || m.confirm != ByMarks {
+					t.Skip("no marks")
+				}
+				out.Echoed(epoch, strconv.AppendUint(nil, mark, 10))
+				m.echoes = true
+				m.confirmUpTo(b, mark)
+			},
+			"settle": func(t *rapid.T) {
+				if m.mode != detached {
+					t.Skip("not on the way back")
+				}
+				n := rapid.Uint64Range(m.base, max(m.base, m.sent)).Draw(t, "n")
+				out.settle(n)
+				m.confirmUpTo(b, min(n, m.sent))
 			},
 			"detach": func(t *rapid.T) {
 				link := out.detach()
 				if (link != nil) != (m.mode == attached) {
 					t.Fatalf("detached %v", link)
 				}
-				m.detach()
+				m.detach(b)
 			},
 			"surrender": func(t *rapid.T) {
 				if rapid.IntRange(0, 3).Draw(t, "seldom") > 0 {
@@ -235,7 +353,7 @@ func TestOutboxBehavesLikeItsModel(t *testing.T) {
 				out.dropHeld()
 				if m.mode == holding {
 					m.clear()
-					m.told, m.lost = false, false
+					m.told, m.lost, m.last, m.base = false, false, 0, 0
 				}
 			},
 			"close": func(t *rapid.T) {
@@ -243,15 +361,15 @@ func TestOutboxBehavesLikeItsModel(t *testing.T) {
 					t.Skip()
 				}
 				out.close()
-				m.detach()
+				m.detach(b)
 				if m.mode != surrendered {
 					m.mode = closed
 					m.clear()
 				}
 			},
 			"": func(t *rapid.T) {
-				if n, bytes := out.Depth(); n != len(m.queue) || bytes != m.bytes() {
-					t.Fatalf("%d messages, %d bytes; want %d, %d", n, bytes, len(m.queue), m.bytes())
+				if n, bytes := out.Depth(); n != len(m.queue) || bytes != bytesOf(m.queue) {
+					t.Fatalf("%d messages, %d bytes; want %d, %d", n, bytes, len(m.queue), bytesOf(m.queue))
 				}
 				full, lost := out.overflow()
 				if full != m.told || lost != m.lost || calls != m.calls {
@@ -268,18 +386,32 @@ func TestOutboxBehavesLikeItsModel(t *testing.T) {
 						t.Fatalf("%d dropped as %v, want %d", count.Dropped.Get(d), d, n)
 					}
 				}
-				held := 0
+				if count.Lost.Load() != int64(m.gaps) {
+					t.Fatalf("%d lost, want %d", count.Lost.Load(), m.gaps)
+				}
+				if m.mode != closed && m.mode != surrendered && !out.sound() {
+					t.Fatal("not sound")
+				}
+				held, want := 0, 0
 				for _, f := range made.all {
 					held += int(refs(f)) - 1
 				}
-				if held != len(m.queue) {
-					t.Fatalf("the outbox holds %d references for %d frames", held, len(m.queue))
+				for _, f := range m.queue {
+					if !f.gone {
+						want++
+					}
+				}
+				if held != want {
+					t.Fatalf("the outbox holds %d references for %d frames", held, want)
 				}
 			},
 		})
 		out.close()
 		if m.mode == surrendered && open != nil {
 			out.Abandon(open)
+		}
+		if n := pool.Used(); n != 0 {
+			t.Fatalf("%d bytes of the pool are left", n)
 		}
 		made.balanced(t)
 	})
@@ -290,8 +422,8 @@ func TestFastMessagesAreDroppedFromHalfTheBudget(t *testing.T) {
 	var count counters.Set
 	out := NewOutbox(Budget{BytesMax: 1 << 20, MessagesMax: 100}, &count, func() { t.Error("full") })
 	link := &fakeLink{}
-	out.attach(link, counters.WS, wire.NewLoginResult(&wire.LoginResult{Success: true}))
-	for range 49 {
+	out.attach(by(link, ByWriting))
+	for range 50 {
 		out.Push(made.make(1))
 	}
 	if out.PushFast(made.make(1)); count.Dropped.Get(counters.DropFastSlowPeer) != 1 {
@@ -340,13 +472,12 @@ func TestAnUndeliveredLoginResponseGoesWithItsConnection(t *testing.T) {
 	out := NewOutbox(Budget{BytesMax: 1 << 20, MessagesMax: 100}, &count, func() {})
 	held := made.make(1)
 	out.Push(held)
-	first, second := made.make(0), made.make(0)
-	out.attach(&fakeLink{}, counters.WS, first.Retain())
+	out.attach(by(&fakeLink{}, ByAcks))
 	out.detach()
 	link := &fakeLink{}
-	out.attach(link, counters.WS, second.Retain())
+	out.attach(by(link, ByAcks))
 	link.drain()
-	if want := []int32{second.OpCode(), held.OpCode()}; !slices.Equal(link.got, want) {
+	if want := []int32{greetingOp, held.OpCode()}; !slices.Equal(link.got, want) {
 		t.Errorf("got %v, want %v", link.got, want)
 	}
 	out.detach()
@@ -389,7 +520,7 @@ func TestConcurrentPushDrainAndAttachLoseNothing(t *testing.T) {
 		}
 		link := &fakeLink{on: true, room: 1 + len(links)%5}
 		links = append(links, link)
-		out.attach(link, counters.WS, wire.NewFrame(&wire.Header{OpCode: -1}))
+		out.attach(by(link, ByWriting))
 		for range 20 {
 			out.Flush()
 		}
@@ -398,7 +529,7 @@ func TestConcurrentPushDrainAndAttachLoseNothing(t *testing.T) {
 		}
 	}
 	last := &fakeLink{}
-	out.attach(last, counters.WS, wire.NewFrame(&wire.Header{OpCode: -1}))
+	out.attach(by(last, ByWriting))
 	last.drain()
 	links = append(links, last)
 	out.close()
@@ -407,7 +538,7 @@ func TestConcurrentPushDrainAndAttachLoseNothing(t *testing.T) {
 	total := 0
 	for _, l := range links {
 		for i, op := range l.ops() {
-			if op == -1 {
+			if op == greetingOp {
 				if i != 0 {
 					t.Fatalf("a greeting in place %d", i)
 				}

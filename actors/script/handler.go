@@ -39,6 +39,13 @@ type Handler interface {
 	OnPlayerConnect(m *ConnectMessage) bool
 	// OnPlayerAccepted comes after LOGIN_RESPONSE; Players contains the player.
 	OnPlayerAccepted(p Player)
+	// OnPlayerDetached comes when the connection of an accepted player is lost. Hold
+	// waits for it, as long as the reconnect window lasts; Release does not:
+	// OnPlayerDisconnect follows. Reason is for logs. Base holds.
+	OnPlayerDetached(peer messages.PeerID, reason string) Verdict
+	// OnPlayerReconnected comes when a player has another connection than before,
+	// after what it missed was sent.
+	OnPlayerReconnected(peer messages.PeerID, info Reconnected)
 	// OnPlayerDisconnect comes once when an accepted player is out for good;
 	// Players still contains it.
 	OnPlayerDisconnect(peer messages.PeerID)
@@ -52,6 +59,23 @@ type Handler interface {
 	OnPlayerJoinGroup(group messages.GroupID, peer messages.PeerID) bool
 	// OnPlayerLeaveGroup is the gate of a group leave.
 	OnPlayerLeaveGroup(group messages.GroupID, peer messages.PeerID) bool
+}
+
+// Verdict is what a game says to a player's loss.
+type Verdict uint8
+
+// Verdicts. The zero value holds.
+const (
+	Hold Verdict = iota
+	Release
+)
+
+// Reconnected tells how a player came back.
+type Reconnected struct {
+	Resent   int           // messages sent once more
+	Lost     uint64        // messages that were more than may be kept for a player
+	Away     time.Duration // since the loss; 0 if the connection was replaced before it was lost
+	Takeover bool          // it was replaced: OnPlayerDetached has not come
 }
 
 // Player is an accepted player.

@@ -32,6 +32,12 @@ func (Base) OnPlayerConnect(*ConnectMessage) bool { return true }
 // OnPlayerAccepted does nothing.
 func (Base) OnPlayerAccepted(Player) {}
 
+// OnPlayerDetached holds.
+func (Base) OnPlayerDetached(messages.PeerID, string) Verdict { return Hold }
+
+// OnPlayerReconnected does nothing.
+func (Base) OnPlayerReconnected(messages.PeerID, Reconnected) {}
+
 // OnPlayerDisconnect does nothing.
 func (Base) OnPlayerDisconnect(messages.PeerID) {}
 

@@ -54,6 +54,15 @@ type Set struct {
 	Closed          Vec[CloseClass]       // connections ended, by who ended them
 	Logins          Vec[LoginOutcome]     // LOGIN packets answered
 	LoginLatency    Histogram             // LOGIN read to LOGIN_RESPONSE handed over, seconds
+	Resumes         Vec[ChannelPair]      // players that came back, by transports: before and now
+	ResumeLatency   Histogram             // of theirs, LOGIN read to LOGIN_RESPONSE handed over, seconds
+	Replayed        atomic.Int64          // messages given to a second connection
+	ReplayedBytes   atomic.Int64          // their bytes
+	Lost            atomic.Int64          // reliable messages that the budget of an absent player could not keep
+	Gaps            atomic.Int64          // resumes after such a loss
+	Takeovers       atomic.Int64          // connections that another of the same player replaced
+	DeadTokens      atomic.Int64          // logins refused for their reconnect token
+	Duplicates      atomic.Int64          // numbered messages of players that had come before
 	Players         Vec[PlayerState]      // gauge: players by state
 	GameSessions    Vec[GameSessionState] // gauge: game sessions that have not ended
 	MessagesIn      Vec[Channel]          // application messages taken in

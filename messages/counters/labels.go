@@ -24,6 +24,21 @@ var channelNames = []string{"", "ws", "wss", "kcp", "udp", "dtls"}
 // String returns the label value.
 func (c Channel) String() string { return name(channelNames, uint8(c)) }
 
+// ChannelPair is a transport a player was on before, and the one it came back
+// on.
+type ChannelPair uint8
+
+// PairOf returns the pair of two reliable channels.
+func PairOf(from, to Channel) ChannelPair { return ChannelPair(from-1)*3 + ChannelPair(to) }
+
+// String returns the label value, as ws_kcp.
+func (p ChannelPair) String() string {
+	if p < 1 || p > 9 {
+		return ""
+	}
+	return Channel((p-1)/3+1).String() + "_" + Channel((p-1)%3+1).String()
+}
+
 // Refusal says why a connection was refused before a login.
 type Refusal uint8
 
@@ -124,13 +139,14 @@ const (
 	DropScriptPayload // payload from a script over 65536 bytes
 	DropStashFull     // too many messages behind a group operation
 	DropNoHandler     // a message to the server of a game session without a script
+	DropOutOfOrder    // a number of the extension that cannot be
 )
 
 var dropNames = []string{"", "malformed", "before_login", "second_login", "server_op", "wrong_channel", "payload_too_large",
 	"no_target", "unknown_target", "not_member", "refused_by_handler", "bad_group", "inbound_rate", "group_rate",
 	"delivery_rate", "session_busy", "fast_malformed", "fast_unknown_sender", "fast_wrong_address", "fast_stale",
 	"fast_contested", "fast_rate", "fast_off", "fast_queue_full", "fast_slow_peer", "fast_detached", "outbox_full",
-	"player_gone", "script_payload", "stash_full", "no_handler"}
+	"player_gone", "script_payload", "stash_full", "no_handler", "out_of_order"}
 
 // String returns the label value.
 func (d Drop) String() string { return name(dropNames, uint8(d)) }

@@ -104,6 +104,16 @@ func (i *inputRate) fast(r *inputRates, now time.Duration, size int) bool {
 	return i.messages.tryTake(r.messages, now, 1) && i.bytes.tryTake(r.bytes, now, float64(size))
 }
 
+// acksPerMessage is how many acks cost a player as much as one message.
+const acksPerMessage = 8
+
+// ack charges for an ack that came alone.
+func (i *inputRate) ack(r *inputRates, now time.Duration) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.messages.take(r.messages, now, 1.0/acksPerMessage)
+}
+
 func (i *inputRate) groupOp(r *inputRates, now time.Duration) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()

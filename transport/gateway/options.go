@@ -29,6 +29,14 @@ type Limits struct {
 	LoginFailuresPerIPPerMinute int
 	// LoginsPerIDPerMinute bounds logins per player session id.
 	LoginsPerIDPerMinute int
+	// ResumesPerIDPerMinute bounds logins with a reconnect token per player session
+	// id.
+	ResumesPerIDPerMinute int
+	// LoginsPerSecond bounds logins altogether, with a burst of a tenth of it. Those
+	// that come back go first.
+	LoginsPerSecond float64
+	// LoginsWaiting is how many wait for that at most; more are told to come later.
+	LoginsWaiting int
 }
 
 // DefaultLimits returns the values of the specification.
@@ -40,6 +48,9 @@ func DefaultLimits() Limits {
 		GroupOpsPerSecond:           20,
 		LoginFailuresPerIPPerMinute: 10,
 		LoginsPerIDPerMinute:        5,
+		ResumesPerIDPerMinute:       120,
+		LoginsPerSecond:             2500,
+		LoginsWaiting:               4096,
 	}
 }
 

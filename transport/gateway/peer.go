@@ -33,7 +33,8 @@ type peer struct {
 	limited   bool // it was refused for too many before it; set before Refuse
 }
 
-// idMax bounds a player session id in bytes; real ones have 42.
+// idMax bounds a player session id and a reconnect token in bytes; real ones
+// have 42 and 43.
 const idMax = 128
 
 // readPauseMax is how long a reader stops at a time (reliability.md 5.1).
@@ -64,7 +65,13 @@ func (p *peer) OnText(text []byte) {
 }
 
 // OnAlive implements transport.Handler.
-func (p *peer) OnAlive([]byte) { p.handle.Alive() }
+func (p *peer) OnAlive(pong []byte) {
+	if pong == nil {
+		p.handle.Alive()
+		return
+	}
+	p.handle.Pong(pong)
+}
 
 // OnClosed implements transport.Handler.
 func (p *peer) OnClosed(end transport.End) {
@@ -96,6 +103,9 @@ func (p *peer) onPacket(packet []byte, size int) {
 		p.beforeLogin(&h)
 		return
 	}
+	if att.Numbered && !p.numbers(att, &h) {
+		return
+	}
 	in := p.inbound(att, &h, true)
 	if in == nil {
 		p.pace(size) // what is dropped counts against the rate as well
@@ -116,6 +126,30 @@ func (p *peer) onPacket(packet []byte, size int) {
 		}
 		att.Session.AwaitRoom(readPauseMax) // the read stops: back-pressure on this peer
 	}
+}
+
+// numbers takes the ack of a packet of a client of the extension, and reports
+// whether there is more to it. Acks count on the reliable channel only: datagrams
+// of plain UDP can be forged.
+func (p *peer) numbers(att *player.Attachment, h *wire.Header) (more bool) {
+	if h.Ack != 0 && !att.Player.Out.Acked(att.Epoch, h.Ack) {
+		p.outOfOrder()
+		return false
+	}
+	switch {
+	case h.RelSeq != 0 || !h.Reliable:
+		return true
+	case h.OpCode == 0 && h.Ack != 0 && len(h.Payload) == 0 && h.Command == wire.CommandNone:
+		p.rate.ack(&p.gateway.rates, p.gateway.clock())
+		return false
+	}
+	p.outOfOrder()
+	return false
+}
+
+func (p *peer) outOfOrder() {
+	p.drop(counters.DropOutOfOrder)
+	p.conn.Close(messages.CloseOutOfOrder)
 }
 
 // OnFast implements fast.Handler: a verified packet of this peer. It must not
@@ -156,16 +190,25 @@ func (p *peer) inbound(att *player.Attachment, h *wire.Header, reliable bool) *g
 	switch {
 	case drop == counters.DropMalformed && reliable:
 		p.onMalformed()
-		return nil
 	case drop != 0:
 		p.drop(drop)
-		return nil
 	case kind != gamesession.Application && kind != gamesession.Ping && !p.rate.groupOp(&p.gateway.rates, p.gateway.clock()):
-		p.drop(counters.DropGroupRate)
-		return nil
+		drop = counters.DropGroupRate
+		p.drop(drop)
+	}
+	number := uint64(0)
+	if att.Numbered && reliable {
+		number = h.RelSeq
+	}
+	if drop != 0 {
+		if number == 0 {
+			return nil
+		}
+		kind = gamesession.Nothing // its number counts all the same
 	}
 	in := gamesession.NewInbound()
 	in.From, in.Kind, in.Group, in.Reliable = att.Player, kind, group, reliable
+	in.Number, in.Epoch = number, att.Epoch
 	if kind == gamesession.Application {
 		out := delivered(h, att.Peer)
 		in.Frame = wire.NewFrame(&out)
@@ -209,18 +252,30 @@ func (p *peer) beforeLogin(h *wire.Header) {
 	}
 	now := time.Now()
 	id := messages.PlayerSessionID(l.PlayerSessionID)
-	switch {
-	case p.gateway.failures.over(now, p.source), id != "" && len(id) <= idMax && p.gateway.logins.over(now, id):
-		p.limited = true // refused for what came before: no further mark against the address
-		p.handle.Refuse()
-		return
-	case id == "", len(id) > idMax, len(h.Payload) > wire.PayloadMax:
-		p.handle.Refuse()
+	if id == "" || len(id) > idMax || len(l.ReconnectToken) > idMax || len(h.Payload) > wire.PayloadMax {
+		p.handle.Refuse(0)
 		return
 	}
-	p.gateway.logins.add(now, id)
-	p.handle.Login(&player.Login{ID: id, Payload: append([]byte(nil), h.Payload...), From: p.handle, At: now})
+	p.handle.Caps(l.Caps)
+	perID := p.gateway.logins
+	if l.ReconnectToken != "" {
+		perID = p.gateway.resumes
+	}
+	if p.gateway.failures.over(now, p.source) || perID.over(now, id) {
+		p.limited = true // refused for what came before: no further mark against the address
+		p.handle.Refuse(retryOverLimit)
+		return
+	}
+	perID.add(now, id)
+	login := &player.Login{
+		ID: id, Payload: append([]byte(nil), h.Payload...), From: p.handle, At: now,
+		Caps: l.Caps, Token: l.ReconnectToken, LastReceived: l.LastReceived,
+	}
+	p.gateway.turnstile.pass(login, func() { p.handle.Login(login) })
 }
+
+// retryOverLimit is when a client that logs in too often may come again.
+const retryOverLimit = 15 * time.Second
 
 // onMalformed counts a packet that cannot be read; too many close (D30).
 func (p *peer) onMalformed() {

@@ -1,0 +1,68 @@
+package player
+
+import "sync/atomic"
+
+// Budget bounds what may be held for one player (reliability.md 2.4, 5.1, D31).
+type Budget struct {
+	BytesMax    int // default 1 MiB
+	MessagesMax int // default 4096
+	// Gap has a player that is away lose its oldest messages when the budget is
+	// used up, where otherwise its player session ends (reconnect.overflow).
+	Gap bool
+	// Pool bounds all players together; nil is no bound.
+	Pool *Pool
+}
+
+// Pool bounds the bytes held for all players of a host (reliability.md 2.4). The
+// first poolFree bytes of each player are not counted, so that most players never
+// touch it. Safe for concurrent use.
+type Pool struct {
+	max  int64
+	used atomic.Int64
+}
+
+const (
+	poolFree  = 16 << 10 // bytes a player may hold without asking
+	poolGrain = 64 << 10 // bytes a player asks for at a time
+)
+
+// NewPool returns a pool of so many bytes.
+func NewPool(max int64) *Pool { return &Pool{max: max} }
+
+// Used returns the bytes that players have asked for.
+func (p *Pool) Used() int64 {
+	if p == nil {
+		return 0
+	}
+	return p.used.Load()
+}
+
+func (p *Pool) take(n int64) bool {
+	if p.used.Add(n) > p.max {
+		p.used.Add(-n)
+		return false
+	}
+	return true
+}
+
+// grant sees to it that size more bytes are counted, under the lock.
+func (o *Outbox) grant(size int) bool {
+	if o.budget.Pool == nil {
+		return true
+	}
+	for o.bytes+size > poolFree+o.granted {
+		if !o.budget.Pool.take(poolGrain) {
+			return false
+		}
+		o.granted += poolGrain
+	}
+	return true
+}
+
+// giveBack returns what is no longer needed, under the lock.
+func (o *Outbox) giveBack() {
+	for o.granted > 0 && (o.n == 0 || o.bytes+2*poolGrain <= o.granted) {
+		o.budget.Pool.used.Add(-poolGrain)
+		o.granted -= poolGrain
+	}
+}

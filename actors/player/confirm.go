@@ -1,0 +1,283 @@
+package player
+
+import (
+	"strconv"
+
+	"troupe/messages"
+	"troupe/messages/wire"
+)
+
+// Confirmation is how the host learns what a connection's player has received.
+type Confirmation uint8
+
+// Confirmations.
+const (
+	// ByWriting: not at all. What a connection has taken counts as received, so a
+	// reconnect may lose it.
+	ByWriting Confirmation = iota + 1
+	// ByMarks: the client echoes ping payloads, as every WebSocket library does
+	// (reliability.md 2.5). For stock clients.
+	ByMarks
+	// ByAcks: the client speaks the extension (reliability.md 2.4).
+	ByAcks
+)
+
+const (
+	// markBytes and markMessages are how much goes to a stock client between two
+	// marks at most.
+	markBytes    = 64 << 10
+	markMessages = 512
+	// strangeMax is how many pongs may come that echo nothing of ours, although a
+	// mark is out, before the client counts as one that does not echo.
+	strangeMax = 2
+	// ackEvery is after how many messages an ack is due at once.
+	ackEvery = 16
+)
+
+// confirming is what an Outbox knows of confirmations.
+type confirming struct {
+	epoch    messages.Epoch
+	confirm  Confirmation
+	position uint64 // the last number this connection has taken, or what was confirmed before
+	acked    bool   // something was acked on this connection
+	ack      uint64 // the highest of its acks
+	ackNow   bool   // an ack goes out with the next drain, by itself if it must
+
+	// of marks
+	mark          uint64 // the highest this connection was asked for
+	markDue       int    // bytes since
+	markDueCount  int    // messages since
+	echoes, mute  bool   // the player's client is known to echo, or not to
+	strange       int    // pongs of this connection that echo nothing
+	skipAmbiguous bool   // what may have arrived is not sent again
+}
+
+// begin starts a connection's confirmations.
+func (o *Outbox) begin(e messages.Epoch, how Confirmation) {
+	if how == ByMarks && o.mute {
+		how = ByWriting
+	}
+	o.epoch, o.confirm, o.position = e, how, o.base
+	o.acked, o.ack, o.ackNow = false, o.base, false
+	o.mark, o.markDue, o.markDueCount, o.strange = o.base, 0, 0, 0
+	o.ackTold.Store(o.received.Load()) // LOGIN_RESPONSE says it
+}
+
+// plausible reports whether the player can have received up to n (R6).
+func (o *Outbox) plausible(n uint64) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return n <= o.sent
+}
+
+// confirmUpTo lets go of what is confirmed.
+func (o *Outbox) confirmUpTo(n uint64) {
+	for o.n > 0 {
+		if it := o.at(0); it.f != nil && (it.n == 0 || it.n > n) {
+			break
+		}
+		if it := o.pop(); it.f != nil {
+			it.f.Release()
+		}
+	}
+	o.trim()
+}
+
+// settle confirms, before an attach, what the player says it has received.
+func (o *Outbox) settle(n uint64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.confirmUpTo(min(n, o.sent))
+}
+
+// skip gives up what may have arrived unconfirmed (reconnect.stockAmbiguous =
+// skip): at most once for stock clients.
+func (o *Outbox) skip() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.confirmUpTo(o.sent)
+}
+
+// Acked takes an ack from the connection of an epoch. Ok is false for one that
+// cannot be: above what this connection and those before it were given, or below
+// an earlier one (R6). An older epoch's changes nothing. Any goroutine may call
+// it; acks of one connection one at a time.
+func (o *Outbox) Acked(e messages.Epoch, n uint64) (ok bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if e != o.epoch || o.mode != attached {
+		return true
+	}
+	if o.confirm != ByAcks || n > o.sent || n < o.ack {
+		return false
+	}
+	o.acked, o.ack = true, n
+	o.confirmUpTo(n)
+	return true
+}
+
+// hasAcked reports whether the player has acked anything on the connection of
+// the moment, which is the end of its older token.
+func (o *Outbox) hasAcked() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.acked
+}
+
+// unmarked counts what went out since the last mark, and sets one when it is
+// due.
+func (o *Outbox) unmarked(sink wire.Sink, size int) {
+	o.markDue += size
+	o.markDueCount++
+	if o.markDue < markBytes && o.markDueCount < markMessages {
+		return
+	}
+	if !sink.Mark(o.position) {
+		o.confirmByWriting() // nothing will ever confirm it
+		return
+	}
+	o.marked()
+}
+
+func (o *Outbox) marked() { o.mark, o.markDue, o.markDueCount = o.position, 0, 0 }
+
+// Mark returns the number that a ping sent now by the connection of an epoch is
+// to carry.
+func (o *Outbox) Mark(e messages.Epoch) uint64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if e != o.epoch {
+		return 0
+	}
+	o.marked()
+	return o.mark
+}
+
+// Echoed takes the payload of a pong from the connection of an epoch. What is no
+// echo of a mark changes nothing, except that a client which answers marks with
+// something else will not confirm anything: from then on it gets again only what
+// was never written.
+func (o *Outbox) Echoed(e messages.Epoch, pong []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if e != o.epoch || o.mode != attached || o.confirm != ByMarks {
+		return
+	}
+	n, err := strconv.ParseUint(string(pong), 10, 64)
+	switch {
+	case err == nil && n <= o.mark:
+		o.echoes = true
+		o.confirmUpTo(n)
+	case !o.echoes:
+		if o.strange++; o.strange >= strangeMax {
+			o.mute = true
+			o.confirmByWriting()
+		}
+	}
+}
+
+// confirmByWriting gives up on confirmations for this connection.
+func (o *Outbox) confirmByWriting() {
+	o.confirm = ByWriting
+	for i := range o.next {
+		if it := o.at(i); it.f != nil {
+			o.release(it)
+		}
+	}
+	o.trim()
+}
+
+// forgetUnconfirmable makes room for size bytes by letting go of what was written
+// to a client of which nobody knows whether it echoes at all: that it is slow
+// would be a guess.
+func (o *Outbox) forgetUnconfirmable(size int) {
+	if o.confirm != ByMarks || o.echoes {
+		return
+	}
+	for o.next > 0 && o.over(size, 0) {
+		if it := o.pop(); it.f != nil {
+			it.f.Release()
+		}
+	}
+}
+
+// Receive takes the number of a message from the player: Next is to be handled,
+// Duplicate was before, Violation cannot be (reliability.md 2.4). To be called by
+// the game session alone, in the order of arrival.
+func (o *Outbox) Receive(n uint64) Receipt {
+	switch last := o.received.Load(); {
+	case n <= last:
+		return Duplicate
+	case n > last+1:
+		return Violation
+	}
+	o.received.Store(n)
+	return Next
+}
+
+// Receipt is what a number says about its message.
+type Receipt uint8
+
+// Receipts.
+const (
+	Next Receipt = iota + 1
+	Duplicate
+	Violation
+)
+
+// Unacked returns how many messages of the player it does not know to have
+// arrived.
+func (o *Outbox) Unacked() uint64 { return o.received.Load() - o.ackTold.Load() }
+
+// AckNow has the next drain carry an ack, alone if nothing else is there.
+func (o *Outbox) AckNow() Pushed {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.mode != attached || o.confirm != ByAcks {
+		return PushNothing
+	}
+	o.ackNow = true
+	return o.wantsFlush()
+}
+
+// takeAck returns what the next packet is to acknowledge, 0 for nothing new.
+func (o *Outbox) takeAck() uint64 {
+	n := o.received.Load()
+	if n == o.ackTold.Load() {
+		return 0
+	}
+	o.ackTold.Store(n)
+	o.ackNow = false
+	return n
+}
+
+// giveAck sends an ack that found nothing to ride on.
+func (o *Outbox) giveAck(sink wire.Sink) {
+	o.ackNow = false
+	if n := o.takeAck(); n != 0 {
+		f := wire.NewAck()
+		sink.AppendNumbered(f, 0, n)
+		f.Release()
+	}
+}
+
+// sound checks what a restarted player actor relies on (reliability.md 4).
+func (o *Outbox) sound() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	n, bytes := o.base, 0
+	for i := range o.n {
+		it := o.at(i)
+		if it.f != nil {
+			bytes += it.f.Len()
+		}
+		if it.n == 0 {
+			continue
+		}
+		if it.n != n+1 {
+			return false
+		}
+		n = it.n
+	}
+	return n == o.last && bytes == o.bytes && o.sent <= o.last && o.next <= o.n
+}

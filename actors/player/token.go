@@ -1,0 +1,40 @@
+package player
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/base64"
+)
+
+// tokens are the reconnect tokens of one player session (reliability.md 2.2). A
+// token is 32 random bytes as base64url, of which only the hash is kept; each
+// attach makes a new one. The one before stays good until the player has proved
+// that it has the new one, because the answer that brings it may be lost.
+type tokens struct {
+	current, previous hash
+	made              bool
+}
+
+type hash [sha256.Size]byte
+
+// renew makes the token of a new connection, whose login brought used, or "".
+func (t *tokens) renew(used string) string {
+	t.previous = t.current
+	if used != "" {
+		t.previous = sha256.Sum256([]byte(used))
+	}
+	var secret [32]byte
+	rand.Read(secret[:]) // never fails since Go 1.24
+	token := base64.RawURLEncoding.EncodeToString(secret[:])
+	t.current, t.made = sha256.Sum256([]byte(token)), true
+	return token
+}
+
+// good checks a token in constant time. Old says that the one before counts, too.
+func (t *tokens) good(token string, old bool) bool {
+	h := hash(sha256.Sum256([]byte(token)))
+	current := subtle.ConstantTimeCompare(h[:], t.current[:])
+	previous := subtle.ConstantTimeCompare(h[:], t.previous[:])
+	return t.made && (current == 1 || old && previous == 1)
+}

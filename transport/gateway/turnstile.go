@@ -1,0 +1,97 @@
+package gateway
+
+import (
+	"sync"
+	"time"
+
+	"troupe/actors/player"
+)
+
+// turnstile lets logins in at a bounded rate, so that thousands who come back at
+// once do not stall those who play. Who comes back with a token goes before who
+// is new. Who finds the queue full is told when to come again. Safe for concurrent
+// use; it needs no goroutine, and a timer only while somebody waits, which is
+// never longer than the queue at its rate.
+type turnstile struct {
+	rate  rate
+	most  int
+	start time.Time
+
+	mu sync.Mutex
+	// guarded by mu
+	bucket bucket
+	back   queue // with a reconnect token
+	fresh  queue
+	timer  *time.Timer // running while somebody waits
+}
+
+type queue []waiter
+
+type waiter struct {
+	login *player.Login
+	enter func()
+}
+
+// newTurnstile returns a turnstile for so many logins per second, 0 for no bound,
+// and so many that wait.
+func newTurnstile(perSecond float64, waiting int) *turnstile {
+	return &turnstile{rate: rate{perSecond, max(1, perSecond/10)}, most: waiting, start: time.Now()}
+}
+
+func (t *turnstile) now() time.Duration { return time.Since(t.start) }
+
+// pass calls enter, now or soon, or refuses the login.
+func (t *turnstile) pass(l *player.Login, enter func()) {
+	t.mu.Lock()
+	w := waiter{l, enter}
+	switch {
+	case len(t.back)+len(t.fresh) >= t.most && t.rate.perSecond > 0:
+		full := t.wait(len(t.back) + len(t.fresh))
+		t.mu.Unlock()
+		l.From.Refuse(full)
+		return
+	case t.timer == nil && t.bucket.tryTake(t.rate, t.now(), 1):
+		t.mu.Unlock()
+		enter()
+		return
+	case l.Token != "":
+		t.back = append(t.back, w)
+	default:
+		t.fresh = append(t.fresh, w)
+	}
+	if t.timer == nil {
+		t.timer = time.AfterFunc(t.wait(1), t.turn)
+	}
+	t.mu.Unlock()
+}
+
+// wait is how long n logins take.
+func (t *turnstile) wait(n int) time.Duration {
+	return max(time.Duration(float64(n)/t.rate.perSecond*float64(time.Second)), time.Millisecond)
+}
+
+// turn lets in who may.
+func (t *turnstile) turn() {
+	t.mu.Lock()
+	var in []waiter
+	for len(t.back)+len(t.fresh) > 0 && t.bucket.tryTake(t.rate, t.now(), 1) {
+		q := &t.back
+		if len(*q) == 0 {
+			q = &t.fresh
+		}
+		in = append(in, (*q)[0])
+		(*q)[0] = waiter{}
+		if *q = (*q)[1:]; len(*q) == 0 {
+			*q = nil
+		}
+	}
+	if len(t.back)+len(t.fresh) > 0 {
+		t.timer.Reset(t.wait(1))
+	} else {
+		t.timer = nil
+	}
+	t.mu.Unlock()
+	for _, w := range in {
+		w.enter()
+	}
+}
