@@ -22,6 +22,7 @@ type Durable struct {
 	windowUntil   time.Time
 	waiting       *Login // before the gate
 	held          *Login // waits for the current connection to give no sign of life
+	challengedAt  time.Time
 	current       Newcomer
 	lostAt        time.Time
 	tokens        tokens
@@ -234,7 +235,7 @@ const challengeTime = 2 * time.Second
 
 func (a *Actor) onChallengeOver(c *stage.Context, m challengeOver) {
 	e := Event{Kind: ChallengeMet, Epoch: m.epoch}
-	if a.d.current.Silence() > challengeTime {
+	if a.d.current.Silence() > time.Since(a.d.challengedAt) {
 		e.Kind = ChallengeLost
 		a.bindHeld(c, m.epoch)
 	}
@@ -363,7 +364,7 @@ func (a *Actor) do(c *stage.Context, effect Effect) {
 	case CountDeadToken:
 		c.Counters().DeadTokens.Add(1)
 	case Challenge:
-		a.d.held = a.login
+		a.d.held, a.d.challengedAt = a.login, time.Now()
 		a.d.current.Challenge()
 		a.challenge = c.After(challengeTime, challengeOver{a.d.machine.Epoch})
 	case RefuseHeld:
@@ -478,8 +479,10 @@ func (a *Actor) attach(c *stage.Context, m *Login, outcome uint64, used string) 
 	fast := from.OpenFast(h.Peer)
 	h.setFast(fast)
 	result := wire.LoginResult{
-		Success: true, ReconnectToken: a.d.tokens.renew(used), PeerID: int32(h.Peer),
-		FastPort: int32(fast.Port), CACert: fast.Anchors, ConnectToken: fast.Token,
+		Success: true, PeerID: int32(h.Peer), FastPort: int32(fast.Port), CACert: fast.Anchors, ConnectToken: fast.Token,
+	}
+	if a.o.Rules.Window && m.Caps != 0 { // stock clients do nothing with one
+		result.ReconnectToken = a.d.tokens.renew(used)
 	}
 	again = h.Out.attach(terms{
 		link: from.Link(), channel: from.Channel(), epoch: a.d.machine.Epoch, confirm: a.confirmation(m),

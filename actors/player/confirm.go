@@ -23,15 +23,13 @@ const (
 )
 
 const (
-	// markBytes and markMessages are how much goes to a stock client between two
-	// marks at most.
-	markBytes    = 64 << 10
-	markMessages = 512
+	// markBytes is how much goes to a stock client between two marks at most, and
+	// markShare the same as a part of the budget.
+	markBytes = 64 << 10
+	markShare = 8
 	// strangeMax is how many pongs may come that echo nothing of ours, although a
 	// mark is out, before the client counts as one that does not echo.
 	strangeMax = 2
-	// ackEvery is after how many messages an ack is due at once.
-	ackEvery = 16
 )
 
 // confirming is what an Outbox knows of confirmations.
@@ -129,7 +127,7 @@ func (o *Outbox) hasAcked() bool {
 func (o *Outbox) unmarked(sink wire.Sink, size int) {
 	o.markDue += size
 	o.markDueCount++
-	if o.markDue < markBytes && o.markDueCount < markMessages {
+	if o.markDue < min(markBytes, o.budget.BytesMax/markShare) && o.markDueCount < o.budget.MessagesMax/markShare {
 		return
 	}
 	if !sink.Mark(o.position) {

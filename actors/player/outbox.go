@@ -73,7 +73,24 @@ type Outbox struct {
 	spilled  bool        // it was full when its connection went: what is over has the reserve
 	lost     bool        // a reliable message was refused
 	gaps     uint64      // how many were dropped while nobody was attached
+	old      backlog
 	confirming
+}
+
+// backlog is what a player had to get when its connection was attached, as long as
+// it is not confirmed, and never more than the budget: the budget is for what
+// comes after that, so that a player who comes back to a full queue has the time
+// to receive it.
+type backlog struct {
+	upTo            uint64
+	bytes, messages int
+}
+
+// less takes out what is let go of.
+func (b *backlog) less(it *item) {
+	if it.n != 0 && it.n <= b.upTo {
+		b.bytes, b.messages = max(0, b.bytes-it.f.Len()), max(0, b.messages-1)
+	}
 }
 
 // item is one message; f is nil once it is gone and older ones are not.
@@ -148,6 +165,7 @@ func (o *Outbox) over(size, reserve int) bool {
 	if reserve > 0 {
 		bytes, messages = bytes+bytes/reserve, messages+messages/reserve
 	}
+	bytes, messages = bytes+o.old.bytes, messages+o.old.messages
 	if o.bytes+size > bytes || o.n+1 > messages {
 		return true
 	}
@@ -295,6 +313,7 @@ func (o *Outbox) give(sink wire.Sink, it *item) (room bool) {
 // oldest.
 func (o *Outbox) release(it *item) {
 	o.bytes -= it.f.Len()
+	o.old.less(it)
 	it.f.Release()
 	it.f = nil
 }
@@ -328,6 +347,9 @@ func (o *Outbox) pop() item {
 		o.waiting -= it.f.Len()
 	}
 	o.base = max(o.base, it.n)
+	if it.f != nil {
+		o.old.less(&it)
+	}
 	return it
 }
 
@@ -381,12 +403,19 @@ func (o *Outbox) attach(t terms) (again Replay) {
 	o.mode, o.link, o.channel = attached, t.link, t.channel
 	o.told, o.spilled, o.dirty, o.orphan = false, false, false, false
 	o.begin(t.epoch, t.confirm)
+	o.old = backlog{upTo: o.last}
 	for i := range o.n {
-		if it := o.at(i); it.f != nil && it.n != 0 && it.n <= o.sent {
-			again.Messages++
-			again.Bytes += it.f.Len()
+		it := o.at(i)
+		if it.f == nil || it.n == 0 {
+			continue
+		}
+		size := it.f.Len()
+		o.old.messages, o.old.bytes = o.old.messages+1, o.old.bytes+size
+		if it.n <= o.sent {
+			again.Messages, again.Bytes = again.Messages+1, again.Bytes+size
 		}
 	}
+	o.old.bytes, o.old.messages = min(o.old.bytes, o.budget.BytesMax), min(o.old.messages, o.budget.MessagesMax)
 	o.greeting = t.greet(o.base, o.ackTold.Load())
 	o.mu.Unlock()
 	t.link.SetSource(o)

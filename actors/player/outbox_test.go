@@ -15,26 +15,28 @@ import (
 
 // model is what an Outbox should be, in the simplest words.
 type model struct {
-	mode       outboxMode
-	confirm    Confirmation
-	greeting   bool
-	queue      []modelFrame // held, holes included
-	next       int
-	last, base uint64
-	sent       uint64
-	told, lost bool
-	spilled    bool
-	dirty      bool
-	calls      int // of full
-	delivered  []int32
-	dropped    map[counters.Drop]int64
-	slow       bool
-	slows      int64
-	orphan     bool
-	ack        uint64
-	echoes     bool
-	gap        bool
-	gaps       uint64
+	mode                  outboxMode
+	confirm               Confirmation
+	greeting              bool
+	queue                 []modelFrame // held, holes included
+	next                  int
+	last, base            uint64
+	sent                  uint64
+	told, lost            bool
+	spilled               bool
+	dirty                 bool
+	calls                 int // of full
+	delivered             []int32
+	dropped               map[counters.Drop]int64
+	slow                  bool
+	slows                 int64
+	orphan                bool
+	ack                   uint64
+	echoes                bool
+	gap                   bool
+	gaps                  uint64
+	oldUpTo               uint64
+	oldBytes, oldMessages int
 }
 
 type modelFrame struct {
@@ -55,7 +57,11 @@ func bytesOf(q []modelFrame) (n int) {
 
 // over reports whether one more frame would pass a share of the budget.
 func (m *model) over(b Budget, size int, percent int) bool {
-	return bytesOf(m.queue)+size > b.BytesMax*percent/100 || len(m.queue)+1 > b.MessagesMax*percent/100
+	bytes, messages := b.BytesMax*percent/100, b.MessagesMax*percent/100
+	if percent >= 100 { // what was there at the attach has room of its own
+		bytes, messages = bytes+m.oldBytes, messages+m.oldMessages
+	}
+	return bytesOf(m.queue)+size > bytes || len(m.queue)+1 > messages
 }
 
 func (m *model) add(b Budget, f modelFrame) {
@@ -133,7 +139,16 @@ func (m *model) pushFast(b Budget, f modelFrame) Pushed {
 	return PushNothing
 }
 
+// let takes a frame out, or only its content.
+func (m *model) let(f *modelFrame) {
+	if !f.gone && f.n != 0 && f.n <= m.oldUpTo {
+		m.oldBytes, m.oldMessages = max(0, m.oldBytes-f.size), max(0, m.oldMessages-1)
+	}
+	f.gone = true
+}
+
 func (m *model) pop() {
+	m.let(&m.queue[0])
 	m.base = max(m.base, m.queue[0].n)
 	m.queue = m.queue[1:]
 	m.next = max(0, m.next-1)
@@ -193,7 +208,9 @@ func (m *model) drain(b Budget, room int) {
 		taken++
 		m.delivered = append(m.delivered, f.op)
 		m.sent = max(m.sent, f.n)
-		f.gone = f.n == 0 || m.confirm == ByWriting
+		if f.n == 0 || m.confirm == ByWriting {
+			m.let(f)
+		}
 	}
 	m.trim(b)
 }
@@ -260,6 +277,12 @@ func TestOutboxBehavesLikeItsModel(t *testing.T) {
 				}
 				m.mode, m.told, m.spilled, m.dirty, m.orphan = attached, false, false, false, false
 				m.greeting, m.confirm, m.ack = true, confirm, m.base
+				m.oldUpTo, m.oldBytes, m.oldMessages = m.last, 0, 0
+				for _, f := range m.queue {
+					if !f.gone && f.n != 0 {
+						m.oldBytes, m.oldMessages = min(m.oldBytes+f.size, b.BytesMax), min(m.oldMessages+1, b.MessagesMax)
+					}
+				}
 			},
 			"drain": func(t *rapid.T) {
 				if open == nil {

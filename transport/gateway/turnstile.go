@@ -45,7 +45,7 @@ func (t *turnstile) pass(l *player.Login, enter func()) {
 	t.mu.Lock()
 	w := waiter{l, enter}
 	switch {
-	case len(t.back)+len(t.fresh) >= t.most && t.rate.perSecond > 0:
+	case t.most > 0 && len(t.back)+len(t.fresh) >= t.most:
 		full := t.wait(len(t.back) + len(t.fresh))
 		t.mu.Unlock()
 		l.From.Refuse(full)

@@ -96,7 +96,8 @@ type Fleet struct {
 	Description      string `config:"description"`
 	GameSessionsMax  int    `config:"gameSessionsMax"`
 	LaunchParameters string `config:"launchParameters"`
-	Certificates     string `config:"certificates"` // GENERATED: its game sessions announce the secure ports; DISABLED
+	Certificates     string `config:"certificates"`    // GENERATED: its game sessions announce the secure ports; DISABLED
+	ReconnectWindow  string `config:"reconnectWindow"` // a duration; empty: reconnect.window
 }
 
 // Alias is an alias that is there from the start: Fleet for SIMPLE routing,
@@ -110,8 +111,13 @@ type Alias struct {
 
 // Reconnect is what happens to a player whose connection is lost.
 type Reconnect struct {
-	Window   time.Duration `config:"window"`   // 0 to 600 s; 0 is the original's behaviour
-	Takeover string        `config:"takeover"` // now, or refuse
+	Window         time.Duration `config:"window"`         // 0 to 600 s; 0 is the original's behaviour
+	Takeover       string        `config:"takeover"`       // now, or refuse: a connection that gives a sign of life within 2 s stays
+	Rejoin         bool          `config:"rejoin"`         // who has left may come again, as a new player with the same peer id
+	Overflow       string        `config:"overflow"`       // of the queue of who is away: end, or gap
+	StockAmbiguous string        `config:"stockAmbiguous"` // what a stock client may have received: resend, or skip
+	Acknowledge    bool          `config:"acknowledge"`    // keep what was sent until it is confirmed
+	QueueBytesAll  int           `config:"queueBytesAll"`  // for all players together; 0: a quarter of the memory
 }
 
 // Session are the settings of all game sessions.
@@ -137,7 +143,10 @@ type Limits struct {
 	ConnectionsPerIPPerSecond         float64       `config:"connectionsPerIPPerSecond"`
 	ConnectionsPerIPBurst             int           `config:"connectionsPerIPBurst"`
 	LoginFailuresPerIPPerMinute       int           `config:"loginFailuresPerIPPerMinute"`
-	LoginsPerPlayerSessionPerMinute   int           `config:"loginsPerPlayerSessionPerMinute"`
+	LoginsPerPlayerSessionPerMinute   int           `config:"loginsPerPlayerSessionPerMinute"`  // without a reconnect token
+	ResumesPerPlayerSessionPerMinute  int           `config:"resumesPerPlayerSessionPerMinute"` // with one
+	LoginsPerSecond                   float64       `config:"loginsPerSecond"`                  // altogether; those who come back go first
+	LoginsWaiting                     int           `config:"loginsWaiting"`                    // for their turn; more are told to come later
 	MalformedPackets                  int           `config:"malformedPackets"`
 	PlayerMessagesPerSecond           float64       `config:"playerMessagesPerSecond"`
 	PlayerMessagesBurst               float64       `config:"playerMessagesBurst"`
@@ -181,7 +190,9 @@ func Defaults() Config {
 		Account:   "000000000000",
 		Fleets:    []Fleet{{ID: "fleet-dev", Name: "dev", Description: "the embedded fleet", GameSessionsMax: 1000, Certificates: "DISABLED"}},
 		Aliases:   []Alias{{ID: "alias-dev", Name: "dev", Fleet: "fleet-dev"}},
-		Reconnect: Reconnect{Window: 30 * time.Second, Takeover: "now"},
+		Reconnect: Reconnect{
+			Window: 30 * time.Second, Takeover: "now", Rejoin: true, Overflow: "end", StockAmbiguous: "resend", Acknowledge: true,
+		},
 		Session: Session{
 			EmptyTimeout: 5 * time.Minute, PingInterval: 3 * time.Second,
 			PlayerQueueBytes: 1 << 20, PlayerQueueMessages: 4096,
@@ -191,7 +202,8 @@ func Defaults() Config {
 		Limits: Limits{
 			LoginTimeout: 10 * time.Second, Unauthenticated: 2000, UnauthenticatedPerIP: 20,
 			ConnectionsPerIPPerSecond: 50, ConnectionsPerIPBurst: 200,
-			LoginFailuresPerIPPerMinute: 10, LoginsPerPlayerSessionPerMinute: 5, MalformedPackets: 10,
+			LoginFailuresPerIPPerMinute: 10, LoginsPerPlayerSessionPerMinute: 5, ResumesPerPlayerSessionPerMinute: 120,
+			LoginsPerSecond: 2500, LoginsWaiting: 4096, MalformedPackets: 10,
 			PlayerMessagesPerSecond: 200, PlayerMessagesBurst: 400, PlayerBytesPerSecond: 256 << 10, TooFastFor: 10 * time.Second,
 			GroupOperationsPerSecond: 20, GroupsPerPlayer: 64, GroupsPerGameSession: 4096,
 			DeliveriesPerGameSessionPerSecond: 50_000, MessageBytes: 65536,

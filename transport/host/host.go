@@ -283,13 +283,18 @@ func (c *Config) gatewayLimits() gateway.Limits {
 		MessagesPerSecond: l.PlayerMessagesPerSecond, MessageBurst: l.PlayerMessagesBurst, BytesPerSecond: l.PlayerBytesPerSecond,
 		TooFastFor: l.TooFastFor, GroupOpsPerSecond: l.GroupOperationsPerSecond,
 		LoginFailuresPerIPPerMinute: l.LoginFailuresPerIPPerMinute, LoginsPerIDPerMinute: l.LoginsPerPlayerSessionPerMinute,
+		ResumesPerIDPerMinute: l.ResumesPerPlayerSessionPerMinute, LoginsPerSecond: l.LoginsPerSecond, LoginsWaiting: l.LoginsWaiting,
 	}
 }
 
 func (c *Config) sessionSettings() gamesession.Settings {
 	return gamesession.Settings{
-		Budget:          player.Budget{BytesMax: c.Session.PlayerQueueBytes, MessagesMax: c.Session.PlayerQueueMessages},
-		ReconnectWindow: c.Reconnect.Window, Takeover: c.Reconnect.Takeover == "now",
+		Budget: player.Budget{
+			BytesMax: c.Session.PlayerQueueBytes, MessagesMax: c.Session.PlayerQueueMessages,
+			Gap: c.Reconnect.Overflow == "gap", Pool: player.NewPool(c.queueBytesAll()),
+		},
+		ReconnectWindow: c.Reconnect.Window, Takeover: c.Reconnect.Takeover == "now", Rejoin: c.Reconnect.Rejoin,
+		Acknowledge: c.Reconnect.Acknowledge, SkipAmbiguous: c.Reconnect.StockAmbiguous == "skip",
 		PingInterval: c.Session.PingInterval, EmptyTimeout: c.Session.EmptyTimeout,
 		GroupsPerPlayerMax: c.Limits.GroupsPerPlayer, GroupsMax: c.Limits.GroupsPerGameSession,
 		DeliveriesPerSecond: c.Limits.DeliveriesPerGameSessionPerSecond,
@@ -306,7 +311,7 @@ func (c *Config) fleetRecords(now time.Time) []*messages.Fleet {
 		all = append(all, &messages.Fleet{
 			ID: messages.FleetID(f.ID), Name: f.Name, Description: f.Description, Status: messages.FleetActive, Created: now,
 			Locations: []string{c.Region}, GameSessionsMax: f.GameSessionsMax, LaunchParams: f.LaunchParameters,
-			Certificates: f.Certificates == certificatesGenerated,
+			Certificates: f.Certificates == certificatesGenerated, ReconnectWindow: f.window(),
 		})
 	}
 	return all

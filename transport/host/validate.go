@@ -12,6 +12,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/actors/stage"
+
+	"troupe/actors/gamesession"
 )
 
 var (
@@ -21,8 +23,8 @@ var (
 	aliasForm   = regexp.MustCompile(`\Aalias-[A-Za-z0-9-]{1,120}\z`)
 )
 
-// windowMax is the longest reconnect window (reliability.md 2.1).
-const windowMax = 600 * time.Second
+// windowMax is the longest reconnect window.
+const windowMax = gamesession.ReconnectWindowMax
 
 // Validate checks the whole configuration. Each problem names its key.
 func (c *Config) Validate() error {
@@ -41,6 +43,9 @@ func (c *Config) Validate() error {
 	v.that("account", accountForm.MatchString(c.Account), "must be 12 digits")
 	v.fleets(c)
 	v.that("reconnect.window", c.Reconnect.Window >= 0 && c.Reconnect.Window <= windowMax, "must be 0s to 600s")
+	v.that("reconnect.overflow", c.Reconnect.Overflow == "end" || c.Reconnect.Overflow == "gap", "must be end or gap")
+	v.that("reconnect.stockAmbiguous", c.Reconnect.StockAmbiguous == "resend" || c.Reconnect.StockAmbiguous == "skip", "must be resend or skip")
+	v.that("reconnect.queueBytesAll", c.Reconnect.QueueBytesAll >= 0, "must not be negative")
 	v.that("reconnect.takeover", c.Reconnect.Takeover == "now" || c.Reconnect.Takeover == "refuse", "must be now or refuse")
 	v.session(&c.Session)
 	v.limits(&c.Limits)
@@ -87,6 +92,10 @@ func (v *checks) fleets(c *Config) {
 		v.that(key+".id", fleetForm.MatchString(f.ID), "must be fleet- and letters, digits, hyphens")
 		v.that(key+".id", !seen[f.ID], "is there twice")
 		v.that(key+".gameSessionsMax", f.GameSessionsMax >= 1, "must be at least 1")
+		if f.ReconnectWindow != "" {
+			w, err := time.ParseDuration(f.ReconnectWindow)
+			v.that(key+".reconnectWindow", err == nil && w >= 0 && w <= windowMax, "must be 0s to 600s, or empty")
+		}
 		seen[f.ID] = true
 	}
 	for i, a := range c.Aliases {
@@ -148,9 +157,11 @@ func (v *checks) limits(l *Limits) {
 	for key, n := range map[string]float64{
 		"unauthenticated": float64(l.Unauthenticated), "unauthenticatedPerIP": float64(l.UnauthenticatedPerIP),
 		"connectionsPerIPPerSecond": l.ConnectionsPerIPPerSecond, "connectionsPerIPBurst": float64(l.ConnectionsPerIPBurst),
-		"loginFailuresPerIPPerMinute":     float64(l.LoginFailuresPerIPPerMinute),
-		"loginsPerPlayerSessionPerMinute": float64(l.LoginsPerPlayerSessionPerMinute),
-		"malformedPackets":                float64(l.MalformedPackets), "playerMessagesPerSecond": l.PlayerMessagesPerSecond,
+		"loginFailuresPerIPPerMinute":      float64(l.LoginFailuresPerIPPerMinute),
+		"loginsPerPlayerSessionPerMinute":  float64(l.LoginsPerPlayerSessionPerMinute),
+		"resumesPerPlayerSessionPerMinute": float64(l.ResumesPerPlayerSessionPerMinute),
+		"loginsPerSecond":                  l.LoginsPerSecond, "loginsWaiting": float64(l.LoginsWaiting),
+		"malformedPackets": float64(l.MalformedPackets), "playerMessagesPerSecond": l.PlayerMessagesPerSecond,
 		"playerMessagesBurst": l.PlayerMessagesBurst, "playerBytesPerSecond": l.PlayerBytesPerSecond,
 		"tooFastFor": float64(l.TooFastFor), "groupOperationsPerSecond": l.GroupOperationsPerSecond,
 		"groupsPerPlayer": float64(l.GroupsPerPlayer), "groupsPerGameSession": float64(l.GroupsPerGameSession),

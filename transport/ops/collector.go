@@ -27,6 +27,15 @@ var rows = []struct{ name, help, label string }{
 	{"troupe_connections_closed_total", "Connections ended, by who ended them.", "by"},
 	{"troupe_close_reasons_total", "Connections closed by the host.", "reason"},
 	{"troupe_logins_total", "LOGIN packets answered.", "outcome"},
+	{"troupe_resumes_total", "Players that came back, by the transports before and after.", "transports"},
+	{"troupe_resume_seconds", "The same logins, LOGIN read to LOGIN_RESPONSE handed over.", ""},
+	{"troupe_replayed_messages_total", "Messages sent once more after a resume.", ""},
+	{"troupe_replayed_bytes_total", "Bytes of those.", ""},
+	{"troupe_lost_messages_total", "Reliable messages that were more than may be kept for an absent player.", ""},
+	{"troupe_gaps_total", "Resumes after such a loss.", ""},
+	{"troupe_takeovers_total", "Connections that another of the same player replaced.", ""},
+	{"troupe_dead_tokens_total", "Logins refused for their reconnect token.", ""},
+	{"troupe_duplicates_total", "Numbered messages of players that had come before.", ""},
 	{"troupe_players", "Players by state.", "state"},
 	{"troupe_game_sessions", "Game sessions by status.", "status"},
 	{"troupe_messages_in_total", "Application messages taken in.", "transport"},
@@ -87,6 +96,14 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	vec(c, ch, "troupe_connections_refused_total", prometheus.CounterValue, &s.Refused)
 	vec(c, ch, "troupe_connections_closed_total", prometheus.CounterValue, &s.Closed)
 	vec(c, ch, "troupe_logins_total", prometheus.CounterValue, &s.Logins)
+	vec(c, ch, "troupe_resumes_total", prometheus.CounterValue, &s.Resumes)
+	c.one(ch, "troupe_replayed_messages_total", prometheus.CounterValue, float64(s.Replayed.Load()))
+	c.one(ch, "troupe_replayed_bytes_total", prometheus.CounterValue, float64(s.ReplayedBytes.Load()))
+	c.one(ch, "troupe_lost_messages_total", prometheus.CounterValue, float64(s.Lost.Load()))
+	c.one(ch, "troupe_gaps_total", prometheus.CounterValue, float64(s.Gaps.Load()))
+	c.one(ch, "troupe_takeovers_total", prometheus.CounterValue, float64(s.Takeovers.Load()))
+	c.one(ch, "troupe_dead_tokens_total", prometheus.CounterValue, float64(s.DeadTokens.Load()))
+	c.one(ch, "troupe_duplicates_total", prometheus.CounterValue, float64(s.Duplicates.Load()))
 	vec(c, ch, "troupe_players", prometheus.GaugeValue, &s.Players)
 	vec(c, ch, "troupe_game_sessions", prometheus.GaugeValue, &s.GameSessions)
 	vec(c, ch, "troupe_messages_in_total", prometheus.CounterValue, &s.MessagesIn)
@@ -118,8 +135,8 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	c.one(ch, "troupe_ready_mailboxes", prometheus.GaugeValue, float64(c.system.Ready()))
 	c.one(ch, "troupe_api_requests_total", prometheus.CounterValue, float64(s.APIRequests.Load()))
 	c.one(ch, "troupe_api_errors_total", prometheus.CounterValue, float64(s.APIErrors.Load()))
-	count, sum, buckets := s.LoginLatency.Snapshot()
-	ch <- prometheus.MustNewConstHistogram(c.descs["troupe_login_seconds"], count, sum, buckets)
+	c.histogram(ch, "troupe_login_seconds", &s.LoginLatency)
+	c.histogram(ch, "troupe_resume_seconds", &s.ResumeLatency)
 }
 
 // depthTimeout bounds how long a scrape waits for the registry, which answers
@@ -136,6 +153,11 @@ func (c *collector) depth(ch chan<- prometheus.Metric) {
 	c.one(ch, "troupe_mailbox_depth", prometheus.GaugeValue, float64(d.Registry), "registry")
 	c.one(ch, "troupe_mailbox_depth", prometheus.GaugeValue, float64(d.GameSessions), "game_sessions")
 	c.one(ch, "troupe_mailbox_depth", prometheus.GaugeValue, float64(d.Busiest), "busiest_game_session")
+}
+
+func (c *collector) histogram(ch chan<- prometheus.Metric, name string, h *counters.Histogram) {
+	count, sum, buckets := h.Snapshot()
+	ch <- prometheus.MustNewConstHistogram(c.descs[name], count, sum, buckets)
 }
 
 func (c *collector) one(ch chan<- prometheus.Metric, name string, kind prometheus.ValueType, v float64, labels ...string) {
