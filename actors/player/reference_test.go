@@ -13,104 +13,158 @@ import (
 type row struct {
 	from State
 	on   EventKind
-	when func(r Rules, m Machine) bool // nil: always
+	when cond // nil: always
 	to   State
 	do   []Effect
+	set  func(*Machine) // what is remembered besides
 }
 
-func window(r Rules, _ Machine) bool      { return r.Window }
-func strict(r Rules, _ Machine) bool      { return !r.Window }
-func takesOver(r Rules, _ Machine) bool   { return r.Window && r.Takeover }
-func refusesNew(r Rules, _ Machine) bool  { return !r.Window || !r.Takeover }
-func inTime(_ Rules, m Machine) bool      { return !m.Expired }
-func afterExpiry(_ Rules, m Machine) bool { return m.Expired }
+type cond func(r Rules, m Machine, e Event) bool
+
+// Conditions.
+func windowed(r Rules, _ Machine, _ Event) bool   { return r.Window }
+func strict(r Rules, _ Machine, _ Event) bool     { return !r.Window }
+func takeover(r Rules, _ Machine, _ Event) bool   { return r.Takeover }
+func rejoin(r Rules, _ Machine, _ Event) bool     { return r.Rejoin }
+func byID(_ Rules, _ Machine, e Event) bool       { return e.Credential == IDOnly }
+func byToken(_ Rules, _ Machine, e Event) bool    { return e.Credential == GoodToken }
+func expired(_ Rules, m Machine, _ Event) bool    { return m.Expired }
+func again(_ Rules, m Machine, _ Event) bool      { return m.Again }
+func left(_ Rules, m Machine, _ Event) bool       { return m.Left }
+func challenged(_ Rules, m Machine, _ Event) bool { return m.Challenged }
+
+func no(c cond) cond { return func(r Rules, m Machine, e Event) bool { return !c(r, m, e) } }
+
+func every(cs ...cond) cond {
+	return func(r Rules, m Machine, e Event) bool {
+		for _, c := range cs {
+			if !c(r, m, e) {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+func either(a, b cond) cond { return no(every(no(a), no(b))) }
+
+// What is remembered.
+func asExpired(m *Machine)    { m.Expired = true }
+func asAsked(m *Machine)      { m.Attempt++ }
+func asAccepted(m *Machine)   { m.Epoch, m.Again = 1, false }
+func asNext(m *Machine)       { m.Epoch, m.Challenged = m.Epoch+1, false }
+func asChallenged(m *Machine) { m.Challenged = true }
+func asAlone(m *Machine)      { m.Challenged = false }
+func asLeft(m *Machine)       { m.Left, m.Challenged = true, false }
 
 func do(effects ...Effect) []Effect { return effects }
 
 // table has a row for whatever changes or does something; the rest is ignored.
+// What holds for every state and what numbers do is in reference.
 var table = []row{
-	{Reserved, LoginArrived, nil, Joining, do(AskGate)},
-	{Reserved, ReservationOver, nil, Gone, do(StopReservation, SetTimedOut, End)},
-	{Reserved, Kicked, nil, Gone, do(StopReservation, SetTimedOut, End)},
-	{Reserved, GameEnded, nil, Gone, do(StopReservation, SetTimedOut, End)},
+	{Reserved, LoginArrived, nil, Joining, do(AskGate), asAsked},
+	{Reserved, ReservationOver, nil, Gone, do(StopReservation, SetTimedOut, End), nil},
+	{Reserved, Kicked, nil, Gone, do(StopReservation, SetTimedOut, End), nil},
+	{Reserved, GameEnded, nil, Gone, do(StopReservation, SetTimedOut, End), nil},
 
-	{Joining, LoginArrived, nil, Joining, do(RefuseLogin)},
-	{Joining, ReservationOver, nil, Joining, do()}, // remembered: Expired
-	{Joining, GateAccepted, nil, Attached, do(StopReservation, Accept, SetActive)},
-	{Joining, GateRefused, inTime, Reserved, do(RefuseWaiting, ReleasePeer)},
-	{Joining, GateRefused, afterExpiry, Gone, do(RefuseWaiting, ReleasePeer, SetTimedOut, End)},
-	{Joining, JoinLost, inTime, Reserved, do(RefuseWaiting, ReleasePeer)},
-	{Joining, JoinLost, afterExpiry, Gone, do(RefuseWaiting, ReleasePeer, SetTimedOut, End)},
-	{Joining, Kicked, nil, Gone, do(StopReservation, RefuseWaiting, ReleasePeer, SetTimedOut, End)},
-	{Joining, GameEnded, nil, Gone, do(StopReservation, RefuseWaiting, ReleasePeer, SetTimedOut, End)},
+	{Joining, LoginArrived, nil, Joining, do(RefuseLogin), nil},
+	{Joining, ReservationOver, nil, Joining, do(), asExpired},
+	{Joining, GateAccepted, nil, Attached, do(StopReservation, Accept, SetActive), asAccepted},
+	{Joining, GateRefused, no(either(expired, again)), Reserved, do(RefuseWaiting, ReleasePeer), nil},
+	{Joining, GateRefused, either(expired, again), Gone, do(RefuseWaiting, ReleasePeer, SetTimedOut, End), nil},
+	{Joining, JoinLost, no(either(expired, again)), Reserved, do(RefuseWaiting, ReleasePeer), nil},
+	{Joining, JoinLost, either(expired, again), Gone, do(RefuseWaiting, ReleasePeer, SetTimedOut, End), nil},
+	{Joining, Kicked, nil, Gone, do(StopReservation, RefuseWaiting, ReleasePeer, SetTimedOut, End), nil},
+	{Joining, GameEnded, nil, Gone, do(StopReservation, RefuseWaiting, ReleasePeer, SetTimedOut, End), nil},
 
-	{Attached, LoginArrived, takesOver, Attached, do(FenceOld, Resume)},
-	{Attached, LoginArrived, refusesNew, Attached, do(RefuseLogin)},
-	{Attached, ConnectionLost, window, Detached, do(Drop, StartWindow, TellDetached)},
-	{Attached, ConnectionLost, strict, Leaving, do(Drop, TellLeaving)},
-	{Attached, ConnectionLeft, nil, Leaving, do(Drop, TellLeaving)},
-	{Attached, OutboxFull, window, Detached, do(CloseSlow, Drop, StartWindow, TellDetached)},
-	{Attached, OutboxFull, strict, Leaving, do(CloseSlow, Drop, TellLeaving)},
-	{Attached, Kicked, nil, Leaving, do(CloseKicked, Drop, TellLeaving)},
-	{Attached, GameEnded, nil, Gone, do(CloseEnded, Drop, SetCompleted, End)}, // D19: no onPlayerDisconnect
+	// reliability.md 2.6 and DESIGN 4.3: who gets the player
+	{Attached, LoginArrived, strict, Attached, do(RefuseLogin), nil},
+	{Attached, LoginArrived, every(windowed, byToken, no(challenged)), Attached, do(FenceOld, Resume), asNext},
+	{Attached, LoginArrived, every(windowed, byToken, challenged), Attached, do(RefuseHeld, FenceOld, Resume), asNext},
+	{Attached, LoginArrived, every(windowed, byID, challenged), Attached, do(RefuseLogin), nil},
+	{Attached, LoginArrived, every(windowed, byID, no(challenged), takeover), Attached, do(FenceOld, Resume), asNext},
+	{Attached, LoginArrived, every(windowed, byID, no(challenged), no(takeover)), Attached, do(Challenge), asChallenged},
+	{Attached, ChallengeMet, challenged, Attached, do(RefuseHeld), asAlone},
+	{Attached, ChallengeLost, challenged, Attached, do(FenceOld, ResumeHeld), asNext},
+	{Attached, HeldLost, challenged, Attached, do(), asAlone},
 
-	{Detached, LoginArrived, nil, Attached, do(StopWindow, Resume)},
-	{Detached, WindowOver, nil, Leaving, do(StopWindow, TellLeaving)},
-	{Detached, OutboxFull, nil, Leaving, do(StopWindow, TellLeaving)},
-	{Detached, ConnectionLeft, nil, Leaving, do(StopWindow, TellLeaving)},
-	{Detached, Kicked, nil, Leaving, do(StopWindow, TellLeaving)},
-	{Detached, GameEnded, nil, Gone, do(StopWindow, SetCompleted, End)},
+	{Attached, ConnectionLost, every(windowed, no(challenged)), Detached, do(Drop, StartWindow, TellDetached), nil},
+	{Attached, ConnectionLost, every(windowed, challenged), Attached, do(Drop, ResumeHeld), asNext},
+	{Attached, ConnectionLost, strict, Leaving, do(Drop, TellLeaving), nil},
+	{Attached, ConnectionLeft, no(challenged), Leaving, do(Drop, TellLeaving), asLeft},
+	{Attached, ConnectionLeft, challenged, Leaving, do(RefuseHeld, Drop, TellLeaving), asLeft},
+	{Attached, OutboxFull, every(windowed, no(challenged)), Detached, do(CloseSlow, Drop, StartWindow, TellDetached), nil},
+	{Attached, OutboxFull, every(windowed, challenged), Detached, do(RefuseHeld, CloseSlow, Drop, StartWindow, TellDetached), asAlone},
+	{Attached, OutboxFull, strict, Leaving, do(CloseSlow, Drop, TellLeaving), nil},
+	{Attached, StateUnsound, no(challenged), Leaving, do(Drop, TellLeaving), nil},
+	{Attached, StateUnsound, challenged, Leaving, do(RefuseHeld, Drop, TellLeaving), asAlone},
+	{Attached, Kicked, no(challenged), Leaving, do(CloseKicked, Drop, TellLeaving), nil},
+	{Attached, Kicked, challenged, Leaving, do(RefuseHeld, CloseKicked, Drop, TellLeaving), asAlone},
+	{Attached, GameEnded, no(challenged), Gone, do(CloseEnded, Drop, SetCompleted, End), nil}, // D19: no onPlayerDisconnect
+	{Attached, GameEnded, challenged, Gone, do(RefuseHeld, CloseEnded, Drop, SetCompleted, End), asAlone},
 
-	{Leaving, LoginArrived, nil, Leaving, do(RefuseLogin)},
-	{Leaving, LeaveDone, nil, Gone, do(SetCompleted, End)},
-	{Leaving, GameEnded, nil, Gone, do(SetCompleted, End)},
+	{Detached, LoginArrived, nil, Attached, do(StopWindow, Resume), asNext},
+	{Detached, WindowOver, nil, Leaving, do(StopWindow, TellLeaving), nil},
+	{Detached, OutboxFull, nil, Leaving, do(StopWindow, TellLeaving), nil},
+	{Detached, Released, nil, Leaving, do(StopWindow, TellLeaving), nil},
+	{Detached, StateUnsound, nil, Leaving, do(StopWindow, TellLeaving), nil},
+	{Detached, ConnectionLeft, nil, Leaving, do(StopWindow, TellLeaving), asLeft},
+	{Detached, Kicked, nil, Leaving, do(StopWindow, TellLeaving), nil},
+	{Detached, GameEnded, nil, Gone, do(StopWindow, SetCompleted, End), nil},
 
-	{Gone, LoginArrived, nil, Gone, do(RefuseLogin)},
+	// DESIGN 4.2: who has left may come again, but not by a token of the old stay
+	{Leaving, LoginArrived, every(rejoin, left, byID), Leaving, do(SendBack), nil},
+	{Leaving, LoginArrived, no(every(rejoin, left, byID)), Leaving, do(RefuseLogin), nil},
+	{Leaving, LeaveDone, nil, Gone, do(SetCompleted, End), nil},
+	{Leaving, GameEnded, nil, Gone, do(SetCompleted, End), nil},
+
+	{Gone, LoginArrived, nil, Gone, do(RefuseLogin), nil},
 }
 
 func hasEpoch(k EventKind) bool {
-	return k == ConnectionLost || k == ConnectionLeft || k == WindowOver
+	return slices.Contains([]EventKind{ConnectionLost, ConnectionLeft, WindowOver, Released, ChallengeLost, ChallengeMet}, k)
 }
 
 func hasAttempt(k EventKind) bool { return k == GateAccepted || k == GateRefused || k == JoinLost }
+
+// fits reports whether the row is the one for an event.
+func (row row) fits(m Machine, r Rules, e Event) bool {
+	return row.from == m.State && row.on == e.Kind && (row.when == nil || row.when(r, m, e)) &&
+		(!hasEpoch(e.Kind) || e.Epoch == m.Epoch) && (!hasAttempt(e.Kind) || e.Attempt == m.Attempt) &&
+		(e.Kind != LoginArrived || e.Credential != DeadToken)
+}
 
 // reference is what Step should do.
 func reference(m Machine, r Rules, e Event) (Machine, []Effect) {
 	if hasEpoch(e.Kind) && e.Epoch != m.Epoch {
 		return m, do(CountOldEpoch)
 	}
-	if hasAttempt(e.Kind) && e.Attempt != m.Attempt {
-		return m, nil
+	if e.Kind == LoginArrived && e.Credential == DeadToken { // reliability.md 2.2: refuse, count, leave the rest alone
+		return m, do(CountDeadToken, RefuseLogin)
 	}
 	for _, row := range table {
-		if row.from != m.State || row.on != e.Kind || row.when != nil && !row.when(r, m) {
-			continue
-		}
-		if m.State == Joining && e.Kind == ReservationOver {
-			m.Expired = true
-		}
-		for _, effect := range row.do {
-			switch effect {
-			case AskGate:
-				m.Attempt++
-			case Accept, Resume:
-				m.Epoch++
+		if row.fits(m, r, e) {
+			if m.State = row.to; row.set != nil {
+				row.set(&m)
 			}
+			return m, row.do
 		}
-		m.State = row.to
-		return m, row.do
 	}
 	return m, nil
 }
 
 // events lists what may happen to a machine: every kind, with the right number
-// and with the one before.
+// and with the one before, and with every credential.
 func events(m Machine) []Event {
 	var all []Event
 	for k := LoginArrived; k < eventKindEnd; k++ {
 		switch {
 		case hasEpoch(k):
 			all = append(all, Event{Kind: k, Epoch: m.Epoch}, Event{Kind: k, Epoch: m.Epoch - 1})
+		case k == LoginArrived:
+			for c := IDOnly; c <= DeadToken; c++ {
+				all = append(all, Event{Kind: k, Credential: c})
+			}
 		case hasAttempt(k):
 			all = append(all, Event{Kind: k, Attempt: m.Attempt}, Event{Kind: k, Attempt: m.Attempt - 1})
 		default:
@@ -125,6 +179,7 @@ func events(m Machine) []Event {
 type history struct {
 	accepts, leavings, ends uint8
 	waiting, connected      bool
+	held, left              bool
 	windowRuns, reserved    bool
 	status                  messages.PlayerSessionStatus
 }
@@ -148,9 +203,15 @@ func (h history) after(r Rules, m Machine, e Event, next Machine, effects []Effe
 	if hasAttempt(e.Kind) && e.Attempt < m.Attempt && (next != m || len(effects) > 0) {
 		return broken("an answer to an older login has an effect")
 	}
+	if e.Credential == DeadToken && (next != m || !slices.Equal(effects, do(CountDeadToken, RefuseLogin))) {
+		return broken("R12: a dead token does something")
+	}
+	if e.Kind == ConnectionLeft && e.Epoch == m.Epoch && (h.connected || h.windowRuns) {
+		h.left = true
+	}
 	attaches, answers := 0, 0
 	for i, effect := range effects {
-		if h.ends > 0 && effect != RefuseLogin && effect != CountOldEpoch {
+		if h.ends > 0 && effect != RefuseLogin && effect != CountOldEpoch && effect != CountDeadToken {
 			return broken("%v after the end", effect)
 		}
 		switch effect {
@@ -182,7 +243,9 @@ func (h history) after(r Rules, m Machine, e Event, next Machine, effects []Effe
 				return broken("a peer id is released for nothing")
 			}
 		case FenceOld:
-			if !h.connected || !r.Takeover {
+			// reliability.md 2.6, DESIGN 4.3
+			may := e.Kind == LoginArrived && (r.Takeover || e.Credential == GoodToken) || e.Kind == ChallengeLost && h.held
+			if !h.connected || !may || !r.Window {
 				return broken("R12: fenced for nothing")
 			}
 			h.connected = false
@@ -193,6 +256,32 @@ func (h history) after(r Rules, m Machine, e Event, next Machine, effects []Effe
 				return broken("R12: resumed wrongly")
 			}
 			h.connected = true
+		case Challenge:
+			answers++
+			if h.held || !h.connected || !r.Window {
+				return broken("%v without a connection, or a second one", effect)
+			}
+			h.held = true
+		case ResumeHeld:
+			attaches++
+			if !h.held || h.connected || e.Kind != ChallengeLost && e.Kind != ConnectionLost {
+				return broken("R12: resumed wrongly")
+			}
+			h.held, h.connected = false, true
+		case RefuseHeld:
+			if !h.held {
+				return broken("%v without a login that waits", effect)
+			}
+			h.held = false
+		case SendBack:
+			answers++
+			if !h.left || !r.Rejoin || e.Credential != IDOnly {
+				return broken("sent back for nothing")
+			}
+		case CountDeadToken:
+			if e.Kind != LoginArrived || e.Credential != DeadToken {
+				return broken("a good token counts as dead")
+			}
 		case CloseSlow, CloseKicked, CloseEnded:
 			if !h.connected || i+1 >= len(effects) || effects[i+1] != Drop {
 				return broken("%v of no connection, or one that is kept", effect)
@@ -237,6 +326,9 @@ func (h history) after(r Rules, m Machine, e Event, next Machine, effects []Effe
 			}
 		}
 	}
+	if e.Kind == HeldLost {
+		h.held = false
+	}
 	return h, h.settled(r, m, e, next, attaches, answers, broken)
 }
 
@@ -261,6 +353,10 @@ func (h history) settled(r Rules, m Machine, e Event, next Machine, attaches, an
 		fail("connected is %v", h.connected)
 	case h.waiting != (next.State == Joining):
 		fail("a login waits: %v", h.waiting)
+	case h.held != next.Challenged:
+		fail("a login waits for the connection: %v", h.held)
+	case h.left != next.Left:
+		fail("left by itself: %v", h.left)
 	case h.windowRuns != (next.State == Detached):
 		fail("R14: the window runs: %v", h.windowRuns)
 	case next.State == Detached && !r.Window:
