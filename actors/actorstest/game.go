@@ -20,6 +20,8 @@ type Game struct {
 	End      func()
 	Connect  func(m *script.ConnectMessage) bool
 	Accepted func(p script.Player)
+	Detached func(peer messages.PeerID) script.Verdict
+	Back     func(peer messages.PeerID, info script.Reconnected)
 	Gone     func(peer messages.PeerID)
 	Message  func(m *script.Message)
 	ToPlayer func(m *script.Message) bool
@@ -109,6 +111,24 @@ func (g *Game) OnPlayerAccepted(p script.Player) {
 	g.note("accepted %d of %v", p.PeerID, g.Peers())
 	if g.Accepted != nil {
 		g.Accepted(p)
+	}
+}
+
+// OnPlayerDetached implements script.Handler. It is noted only where a test has
+// set it, as OnPlayerReconnected is.
+func (g *Game) OnPlayerDetached(peer messages.PeerID, reason string) script.Verdict {
+	if g.Detached == nil {
+		return script.Hold
+	}
+	g.note("detached %d: %s", peer, reason)
+	return g.Detached(peer)
+}
+
+// OnPlayerReconnected implements script.Handler.
+func (g *Game) OnPlayerReconnected(peer messages.PeerID, info script.Reconnected) {
+	if g.Back != nil {
+		g.note("back %d: %+v", peer, info)
+		g.Back(peer, info)
 	}
 }
 

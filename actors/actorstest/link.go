@@ -33,6 +33,7 @@ type Link struct {
 	closedAt time.Duration
 	pings    []time.Duration
 	numbers  []Numbers
+	result   wire.LoginResult
 	marks    []uint64
 }
 
@@ -44,12 +45,19 @@ func (l *Link) Append(f *wire.Frame) bool {
 	l.frames.Track(f)
 	l.bytes += f.Len()
 	l.got = append(l.got, describe(f.Unit()))
+	if f.Command() == wire.CommandLoginResult {
+		l.result = resultOf(f)
+	}
 	return true
 }
 
 // AppendNumbered implements wire.Sink.
 func (l *Link) AppendNumbered(f *wire.Frame, relSeq, ack uint64) bool {
 	l.numbers = append(l.numbers, Numbers{relSeq, ack})
+	if relSeq == 0 { // an ack alone
+		l.frames.Track(f)
+		return true
+	}
 	return l.Append(f)
 }
 
@@ -57,6 +65,38 @@ func (l *Link) AppendNumbered(f *wire.Frame, relSeq, ack uint64) bool {
 func (l *Link) Mark(n uint64) bool {
 	l.marks = append(l.marks, n)
 	return true
+}
+
+// LoginResult returns the answer to the login.
+func (l *Link) LoginResult() wire.LoginResult {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.result
+}
+
+// resultOf parses what the host itself has made.
+func resultOf(f *wire.Frame) (r wire.LoginResult) {
+	var h wire.Header
+	packet, err := wire.SplitUnit(f.Unit())
+	if err == nil {
+		err = h.Parse(packet)
+	}
+	if err == nil {
+		r, err = wire.ParseLoginResult(h.Inner)
+	}
+	if err != nil {
+		panic(err)
+	}
+	return r
+}
+
+// Numbers returns the numbers of the frames since the last call that had any.
+func (l *Link) Numbers() []Numbers {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := l.numbers
+	l.numbers = nil
+	return n
 }
 
 // SetSource implements player.Link.

@@ -257,6 +257,27 @@ func (c *Client) LogIn(id messages.PlayerSessionID, payload string) {
 	c.Handle.Login(&player.Login{ID: id, Payload: []byte(payload), From: c.Handle, At: time.Now()})
 }
 
+// LogInNumbered is LogIn by a client of the extension.
+func (c *Client) LogInNumbered(id messages.PlayerSessionID, token string, received uint64) {
+	c.ID = id
+	c.Handle.Caps(wire.CapNumbers)
+	c.Handle.Login(&player.Login{ID: id, From: c.Handle, At: time.Now(), Caps: wire.CapNumbers, Token: token, LastReceived: received})
+}
+
+// SayNumbered is Say with a number.
+func (c *Client) SayNumbered(n uint64, op int32, player messages.PeerID, text string) {
+	c.w.Helper()
+	a := c.Handle.Attachment()
+	in := gamesession.NewInbound()
+	in.From, in.Kind, in.Reliable, in.Number, in.Epoch = a.Player, gamesession.Application, true, n, a.Epoch
+	in.Frame = c.w.Frames.Track(wire.NewFrame(&wire.Header{
+		OpCode: op, Sender: int32(a.Peer), TargetPlayer: int32(player), Payload: []byte(text)}))
+	if err := in.Post(a.Session); err != nil {
+		in.Release()
+		c.w.Errorf("post: %v", err)
+	}
+}
+
 // Enter opens a connection and logs in. The answer waits for Take.
 func (w *World) Enter(id messages.PlayerSessionID) *Client {
 	w.Helper()

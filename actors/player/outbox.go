@@ -137,15 +137,14 @@ func (o *Outbox) push(f *wire.Frame) (r Pushed, tell bool) {
 		o.forgetUnconfirmable(size)
 		over = o.over(size, 0)
 	}
-	switch {
-	case !over || !o.over(size, 4):
-		o.last++
-		o.enqueue(item{f, o.last}, size)
-	case o.budget.Gap && o.mode == detached:
+	if over && o.budget.Gap && o.mode == detached {
 		o.dropOldest(size)
+		over = false
+	}
+	switch {
+	case !over || !o.over(size, reserve):
 		o.last++
 		o.enqueue(item{f, o.last}, size)
-		over = false
 	default:
 		o.lost = true
 		o.count.Dropped.Add(counters.DropOutboxFull, 1)
@@ -158,23 +157,32 @@ func (o *Outbox) push(f *wire.Frame) (r Pushed, tell bool) {
 	return o.wantsFlush(), tell
 }
 
-// over reports whether size more bytes pass the budget and, if reserve is not 0,
+// over reports whether size more bytes pass the budget and, if part is not 0,
 // that part of it on top.
-func (o *Outbox) over(size, reserve int) bool {
+func (o *Outbox) over(size, part int) bool {
 	bytes, messages := o.budget.BytesMax, o.budget.MessagesMax
-	if reserve > 0 {
-		bytes, messages = bytes+bytes/reserve, messages+messages/reserve
+	if part > 0 {
+		bytes, messages = bytes+bytes/part, messages+messages/part
 	}
 	bytes, messages = bytes+o.old.bytes, messages+o.old.messages
 	if o.bytes+size > bytes || o.n+1 > messages {
 		return true
 	}
-	return !o.grant(size) && (reserve == 0 || o.bytes+size > poolFree+poolGrain+o.granted)
+	return !o.grant(size) && (part == 0 || o.bytes+size > poolFree+poolGrain+o.granted)
 }
 
-// dropOldest makes room by losing what is oldest.
+// reserve is the part of the budget that is taken on top of it until the player
+// actor has acted.
+const reserve = 4
+
+// dropOldest makes room by losing what is oldest. A queue that was full when its
+// connection went has the reserve.
 func (o *Outbox) dropOldest(size int) {
-	for o.n > 0 && o.over(size, 0) {
+	part := 0
+	if o.spilled {
+		part = reserve
+	}
+	for o.n > 0 && o.over(size, part) {
 		if it := o.pop(); it.f != nil {
 			o.gaps++
 			o.count.Lost.Add(1)

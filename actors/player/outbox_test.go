@@ -96,20 +96,23 @@ func (m *model) push(b Budget, f modelFrame) Pushed {
 		}
 	}
 	over := m.over(b, f.size, 100)
-	switch f.n = m.last + 1; {
-	case !m.over(b, f.size, 125):
-		m.last++
-		m.add(b, f)
-	case m.gap && m.mode == detached:
-		for len(m.queue) > 0 && m.over(b, f.size, 100) {
+	if over && m.gap && m.mode == detached {
+		percent := 100
+		if m.spilled { // full when it went
+			percent = 125
+		}
+		for len(m.queue) > 0 && m.over(b, f.size, percent) {
 			if !m.queue[0].gone {
 				m.gaps++
 			}
 			m.pop()
 		}
+		over = false
+	}
+	switch f.n = m.last + 1; {
+	case !over || !m.over(b, f.size, 125):
 		m.last++
 		m.add(b, f)
-		over = false
 	default:
 		m.lost = true
 		m.dropped[counters.DropOutboxFull]++

@@ -1,0 +1,310 @@
+package gamesession_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"troupe/actors"
+	"troupe/actors/actorstest"
+	"troupe/actors/player"
+	"troupe/actors/script"
+	"troupe/messages"
+	"troupe/messages/wire"
+)
+
+// DESIGN 4.2: who has left may come again: the same peer id, all callbacks, no
+// replay, and none of its groups.
+func TestALeaverRejoinsAsANewPlayerWithItsPeerID(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		id := w.Create(g)
+		a, b := w.Player(id), w.Player(id)
+		b.Group(join, 5)
+		w.Settle()
+		for range 3 { // again and again
+			g.Take()
+			b.Depart()
+			w.Want(b.ID, messages.PlayerSessionCompleted, 1)
+			a.Say(1, 2, 0, "to nobody")
+			w.Settle()
+			b = w.Enter(b.ID)
+			w.Want(b.ID, messages.PlayerSessionActive, 2)
+			equal(w, "b", b.Take(), "login 2")
+			equal(w, "callbacks", g.Take(), "gone 2 of [1 2]", "connect 2", "accepted 2 of [1 2]")
+			b.Say(2, 0, 5, "not a member")
+			a.Take()
+			a.Say(3, 2, 0, "to the new one")
+			w.Settle()
+			equal(w, "b", b.Take(), "3 from 1 to player 2: to the new one")
+		}
+		c := w.Player(id)
+		if c.Peer() != 3 {
+			w.Errorf("the next player is %d", c.Peer())
+		}
+		b.Lose() // it is a player as any other
+		w.Want(b.ID, messages.PlayerSessionActive, 3)
+		w.Pass(windowDefault)
+		w.Want(b.ID, messages.PlayerSessionCompleted, 2)
+		refused(w, w.Enter(b.ID)) // not a leave
+	})
+}
+
+func TestARejoinNeedsRoomAndTheGamesYes(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		one, err := w.Try(messages.CreateGameSession{FleetID: actorstest.Fleet, MaxPlayers: 1}, g)
+		if err != nil {
+			w.Fatal(err)
+		}
+		a := w.Player(one.ID)
+		a.Depart()
+		other := w.Player(one.ID)
+		refused(w, w.Enter(a.ID)) // the place is taken
+		w.Want(a.ID, messages.PlayerSessionCompleted, 1)
+		other.Depart()
+		g.Connect = func(*script.ConnectMessage) bool { return false }
+		refused(w, w.Enter(a.ID))
+		w.Want(a.ID, messages.PlayerSessionCompleted, 0)
+		g.Connect = nil
+		g.Take()
+		back := w.Enter(a.ID)
+		equal(w, "a", back.Take(), "login 1")
+		w.Want(a.ID, messages.PlayerSessionActive, 1)
+		refused(w, w.Enter(other.ID))
+		if _, err := w.Seats(one.ID, ""); err == nil {
+			w.Error("a seat was sold twice")
+		}
+	})
+	actorstest.Run(t, func(o *actors.Options) { o.Fleet.Session.Rejoin = false }, func(w *world) {
+		a := w.Player(w.Create(nil))
+		a.Depart()
+		refused(w, w.Enter(a.ID))
+	})
+	strict(t, func(w *world) {
+		a := w.Player(w.Create(nil))
+		a.Depart()
+		refused(w, w.Enter(a.ID))
+	})
+}
+
+// A rejoin that comes while the leave is under way waits for it.
+func TestARejoinRightBehindTheLeave(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		a := w.Player(w.Create(g))
+		g.Take()
+		late, later := w.Open(), w.Open()
+		g.Gone = func(messages.PeerID) {
+			g.Gone = nil
+			late.LogIn(a.ID, "")
+			later.LogIn(a.ID, "")
+			time.Sleep(time.Millisecond)
+		}
+		a.Depart()
+		w.Pass(time.Second)
+		if got := fmt.Sprint(late.Take(), later.Take()); got != "[refused] [login 1]" && got != "[login 1] [refused]" { // one waits
+			w.Errorf("answers %s", got)
+		}
+		equal(w, "callbacks", g.Take(), "gone 1 of [1]", "connect 1", "accepted 1 of [1]")
+		w.Want(a.ID, messages.PlayerSessionActive, 1)
+	})
+}
+
+// DESIGN 4.6.
+func TestTheGameIsAskedAboutALossAndToldOfTheReturn(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		id := w.Create(g)
+		a, b := w.Player(id), w.Player(id)
+		verdict := script.Hold
+		g.Detached = func(messages.PeerID) script.Verdict { return verdict }
+		g.Back = func(peer messages.PeerID, _ script.Reconnected) {
+			g.Session.SendReliableMessage(text(9), peer) // behind what it missed
+		}
+		w.Pass(pingDefault)
+		g.Take()
+		b.Lose()
+		equal(w, "callbacks", g.Take(), "detached 2: reset")
+		a.Say(1, 2, 0, "missed")
+		w.Pass(time.Second)
+		b = w.Enter(b.ID)
+		equal(w, "callbacks", g.Take(), "back 2: {Resent:0 Lost:0 Away:1s Takeover:false}")
+		equal(w, "b", b.Take(), "login 2", "1 from 1 to player 2: missed", "9 from -1 to player 2: x")
+		b = w.Enter(b.ID) // a takeover
+		equal(w, "callbacks", g.Take(), "back 2: {Resent:2 Lost:0 Away:0s Takeover:true}")
+		verdict = script.Release
+		b.Lose()
+		w.Want(b.ID, messages.PlayerSessionCompleted, 1)
+		equal(w, "callbacks", g.Take(), "detached 2: reset", "gone 2 of [1 2]")
+		g.Detached = func(messages.PeerID) script.Verdict { panic("bug in a script") }
+		a.Lose()
+		w.Want(a.ID, messages.PlayerSessionActive, 1) // it holds
+	})
+}
+
+func TestAGameSessionHasItsOwnWindow(t *testing.T) {
+	for value, want := range map[string]time.Duration{
+		"0": 0, "5": 5 * time.Second, "600": 10 * time.Minute, "601": windowDefault, "-1": windowDefault, "soon": windowDefault, "": windowDefault,
+	} {
+		run(t, func(w *world) {
+			game, err := w.Try(messages.CreateGameSession{FleetID: actorstest.Fleet, MaxPlayers: 8, Properties: []messages.Property{
+				{Key: "other", Value: "7"}, {Key: "troupe.reconnectWindowSeconds", Value: value}}}, &game{})
+			if err != nil {
+				w.Fatal(err)
+			}
+			c := w.Player(game.ID)
+			c.Lose()
+			if want > 0 {
+				w.Pass(want - time.Millisecond)
+				w.Want(c.ID, messages.PlayerSessionActive, 1)
+				w.Pass(time.Millisecond)
+			}
+			w.Want(c.ID, messages.PlayerSessionCompleted, 0)
+		})
+	}
+}
+
+func numbered(w *world, id messages.PlayerSessionID, token string, received uint64) *actorstest.Client {
+	c := w.Open()
+	c.LogInNumbered(id, token, received)
+	w.Settle()
+	return c
+}
+
+func equalNumbers(w *world, c *actorstest.Client, want ...actorstest.Numbers) {
+	w.Helper()
+	if got := fmt.Sprint(c.Numbers()); got != fmt.Sprint(want) {
+		w.Errorf("numbers %v, want %v", got, want)
+	}
+}
+
+func nums(relSeq, ack uint64) actorstest.Numbers {
+	return actorstest.Numbers{RelSeq: relSeq, Ack: ack}
+}
+
+// reliability.md 2.4 and 2.2 from the login to the second resume.
+func TestNumbersAcksAndTokens(t *testing.T) {
+	run(t, func(w *world) {
+		id := w.Create(&game{})
+		a := w.Player(id)
+		b := numbered(w, w.Seat(id), "", 0)
+		first := b.LoginResult()
+		if first.Caps != wire.CapNumbers || first.Outcome != wire.OutcomeNew || first.WindowMs != 30_000 || first.Base != 0 || len(first.ReconnectToken) != 43 {
+			w.Errorf("%+v", first)
+		}
+		for i := range 3 {
+			a.Say(int32(i+1), 2, 0, "x")
+		}
+		w.Settle()
+		equalNumbers(w, b, nums(1, 0), nums(2, 0), nums(3, 0))
+		b.SayNumbered(1, 1, 1, "one")
+		b.SayNumbered(1, 1, 1, "one again")
+		b.SayNumbered(2, 2, 1, "two")
+		w.Settle()
+		equal(w, "a", a.Take(), "1 from 2 to player 1: one", "2 from 2 to player 1: two")
+		equalNumbers(w, b)
+		w.Pass(200 * time.Millisecond)
+		equalNumbers(w, b, nums(0, 2)) // by itself
+		b.SayNumbered(3, 3, 2, "to myself")
+		w.Settle()
+		equalNumbers(w, b, nums(4, 3)) // on what goes out anyway
+		for n := uint64(4); n < 20; n++ {
+			b.SayNumbered(n, 1, 1, "x")
+		}
+		w.Settle()
+		equalNumbers(w, b, nums(0, 19)) // 16 at once
+		if !b.Handle.Attachment().Player.Out.Acked(1, 3) {
+			w.Error("3 of 4 is no violation")
+		}
+
+		b.Lose()
+		a.Take()
+		a.Say(5, 2, 0, "missed")
+		w.Settle()
+		dead := numbered(w, b.ID, "a wrong token", 4)
+		refused(w, dead)
+		liar := numbered(w, b.ID, first.ReconnectToken, 6) // was never sent
+		refused(w, liar)
+		if n := w.Count.DeadTokens.Load(); n != 2 {
+			w.Errorf("%d dead tokens", n)
+		}
+		b = numbered(w, b.ID, first.ReconnectToken, 4) // it had 4, the ack was lost
+		second := b.LoginResult()
+		if second.Outcome != wire.OutcomeResumed || second.Base != 4 || second.LastReceived != 19 || second.ReconnectToken == first.ReconnectToken {
+			w.Errorf("%+v", second)
+		}
+		equalNumbers(w, b, nums(5, 0))
+		old := b
+		b = numbered(w, b.ID, first.ReconnectToken, 4) // the answer was lost: the old token is good
+		if r := b.LoginResult(); !r.Success || r.Base != 4 {
+			w.Errorf("%+v", r)
+		}
+		closed(w, old, messages.CloseTakenOver)
+		equalNumbers(w, b, nums(5, 0))
+		third := b.LoginResult()
+		b.Handle.Attachment().Player.Out.Acked(3, 5)
+		refused(w, numbered(w, b.ID, first.ReconnectToken, 5)) // now it is dead, and so is the one never used
+		refused(w, numbered(w, b.ID, second.ReconnectToken, 5))
+		closed(w, b, 0)
+		if b = numbered(w, b.ID, third.ReconnectToken, 5); !b.LoginResult().Success {
+			w.Error("the newest token is refused")
+		}
+		equalNumbers(w, b)
+	})
+}
+
+func TestAJumpInTheNumbersClosesTheConnectionAlone(t *testing.T) {
+	run(t, func(w *world) {
+		id := w.Create(&game{})
+		a := w.Player(id)
+		b := numbered(w, w.Seat(id), "", 0)
+		b.SayNumbered(1, 1, 1, "one")
+		b.SayNumbered(3, 3, 1, "three")
+		b.SayNumbered(2, 2, 1, "two")
+		w.Settle()
+		closed(w, b, messages.CloseOutOfOrder)
+		equal(w, "a", a.Take(), "1 from 2 to player 1: one", "2 from 2 to player 1: two")
+		w.Want(b.ID, messages.PlayerSessionActive, 2)
+		b = numbered(w, b.ID, b.LoginResult().ReconnectToken, 0)
+		if r := b.LoginResult(); r.LastReceived != 2 {
+			w.Errorf("%+v", r)
+		}
+	})
+}
+
+// What is too much for an absent player ends it, or leaves a gap that is told.
+func TestOverflowWhileAwayIsAnEndOrAGap(t *testing.T) {
+	for _, gap := range []bool{false, true} {
+		small := func(o *actors.Options) {
+			o.Fleet.Session.Budget = player.Budget{BytesMax: 1 << 20, MessagesMax: 8, Gap: gap}
+		}
+		actorstest.Run(t, small, func(w *world) {
+			g := &game{}
+			g.Back = func(messages.PeerID, script.Reconnected) {}
+			id := w.Create(g)
+			a := w.Player(id)
+			b := numbered(w, w.Seat(id), "", 0)
+			token := b.LoginResult().ReconnectToken
+			g.Take()
+			b.Lose()
+			for i := range 12 {
+				a.Say(int32(i+1), 2, 0, "x")
+				w.Settle()
+			}
+			if !gap {
+				w.Want(b.ID, messages.PlayerSessionCompleted, 1)
+				equal(w, "callbacks", g.Take(), "gone 2 of [1 2]")
+				return
+			}
+			b = numbered(w, b.ID, token, 0)
+			if r := b.LoginResult(); r.Outcome != wire.OutcomeReplayLost || r.Base != 4 { // 8 of 12 are kept
+				w.Errorf("%+v", r)
+			}
+			equal(w, "callbacks", g.Take(), "back 2: {Resent:0 Lost:4 Away:0s Takeover:false}")
+			if n := len(b.Numbers()); n != 8 {
+				w.Errorf("%d came", n)
+			}
+		})
+	}
+}
