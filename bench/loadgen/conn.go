@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync"
 	"sync/atomic"
 
 	"troupe/bench/rtwire"
@@ -21,10 +22,16 @@ type conn struct {
 	peer int32
 	room int
 	rec  *recorder
+	// numbered: the server speaks the extension with this player
+	numbered bool
 
-	parser frameParser // owned by dial, then by the reader
-	msg    *message    // owned by Run, then by the pacer
-	dead   atomic.Bool // set by the reader or pacer that met an error
+	// writeMu keeps numbers and acknowledgements in the order of the writes
+	writeMu  sync.Mutex
+	acked    uint64        // guarded by writeMu
+	received atomic.Uint64 // highest number, written by the reader alone
+	parser   frameParser   // owned by dial, then by the reader
+	msg      *message      // owned by Run, then by the pacer
+	dead     atomic.Bool   // set by the reader or pacer that met an error
 }
 
 // read takes frames until the connection ends and says why it did.
@@ -63,6 +70,9 @@ func (c *conn) drain(b *batch, now int64, w *window) error {
 		if err != nil {
 			return err
 		}
+		if err := c.number(p); err != nil {
+			return err
+		}
 		if stamp, own := stampOf(p); own {
 			b.stamps[b.n] = stamp
 			b.n++
@@ -77,6 +87,43 @@ func (c *conn) drain(b *batch, now int64, w *window) error {
 		c.rec.add(b, now, w)
 	}
 	return nil
+}
+
+// ackEvery is after how many messages an acknowledgement is sent by itself.
+const ackEvery = 16
+
+// number checks that nothing is missing or comes twice, and acknowledges what has gathered.
+func (c *conn) number(p rtwire.Packet) error {
+	if p.RelSeq == 0 {
+		return nil
+	}
+	n := c.received.Load() + 1
+	if p.RelSeq != n {
+		return fmt.Errorf("number %d where %d was due", p.RelSeq, n)
+	}
+	c.received.Store(n)
+	c.writeMu.Lock()
+	defer c.writeMu.Unlock()
+	if n < c.acked+ackEvery {
+		return nil
+	}
+	c.acked = n
+	if _, err := c.net.Write(appendFrame(nil, opBinary, c.key, rtwire.AppendAck(nil, n))); err != nil {
+		return fmt.Errorf("send ack: %w", err)
+	}
+	return nil
+}
+
+// send writes the player's next message.
+func (c *conn) send(nanos int64) error {
+	if c.numbered {
+		c.writeMu.Lock()
+		defer c.writeMu.Unlock()
+		c.acked = c.received.Load()
+		c.msg.number(c.acked)
+	}
+	_, err := c.net.Write(c.msg.stamped(nanos))
+	return err
 }
 
 // control answers pings with the same payload and turns a close frame into an error.

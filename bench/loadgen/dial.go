@@ -34,7 +34,7 @@ func (s *Swarm) dial(ctx context.Context, login Login, number int) (*conn, error
 	stop := context.AfterFunc(ctx, func() { _ = nc.Close() })
 	c := &conn{net: nc, rec: &s.shards[number%shardCount], room: login.Room}
 	_, _ = rand.Read(c.key[:])
-	if err := c.open(s.cfg.Addr, login.PlayerSessionID); err != nil {
+	if err := c.open(s.cfg, login.PlayerSessionID); err != nil {
 		stop()
 		return nil, errors.Join(err, context.Cause(ctx), nc.Close())
 	}
@@ -54,11 +54,11 @@ func (s *Swarm) source(number int) net.Addr {
 }
 
 // open does the WebSocket handshake and the login.
-func (c *conn) open(addr, playerSessionID string) error {
-	if err := c.upgrade(addr); err != nil {
+func (c *conn) open(cfg Config, playerSessionID string) error {
+	if err := c.upgrade(cfg.Addr); err != nil {
 		return fmt.Errorf("upgrade: %w", err)
 	}
-	if _, err := c.net.Write(appendFrame(nil, opBinary, c.key, rtwire.AppendLogin(nil, playerSessionID))); err != nil {
+	if _, err := c.net.Write(appendFrame(nil, opBinary, c.key, rtwire.AppendLogin(nil, playerSessionID, cfg.Numbered))); err != nil {
 		return fmt.Errorf("send login: %w", err)
 	}
 	if err := c.awaitLogin(); err != nil {
@@ -137,13 +137,13 @@ func (c *conn) loggedIn(unit []byte) error {
 	if p.OpCode != rtwire.OpLoginResponse || p.LoginRes == nil {
 		return fmt.Errorf("first packet has op code %d", p.OpCode)
 	}
-	ok, peer, err := rtwire.LoginOutcome(p.LoginRes)
+	r, err := rtwire.ParseLoginResult(p.LoginRes)
 	if err != nil {
 		return err
 	}
-	if !ok || peer <= 0 {
+	if !r.OK || r.PeerID <= 0 {
 		return errors.New("refused")
 	}
-	c.peer = peer
+	c.peer, c.numbered = r.PeerID, r.Numbered
 	return nil
 }

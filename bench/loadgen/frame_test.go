@@ -106,8 +106,13 @@ func TestMessageStamp(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{stampBytes, 64, 300} {
 		key := [4]byte{0x11, 0x22, 0x33, 0x44}
-		m := newMessage(3, size, key)
-		for _, stamp := range []int64{1, 1 << 40, 0} {
+		m := newMessage(3, size, key, size == 300)
+		for i, stamp := range []int64{1, 1 << 40, 0} {
+			number := uint64(0)
+			if size == 300 {
+				number = uint64(i + 1)
+				m.number(7)
+			}
 			frame := bytes.Clone(m.stamped(stamp))
 			head := 6
 			if frame[1]&0x7f == 126 {
@@ -119,7 +124,7 @@ func TestMessageStamp(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, ok := stampOf(p); !ok || got != stamp || p.Sender != 3 || len(p.Payload) != size {
+			if got, ok := stampOf(p); !ok || got != stamp || p.Sender != 3 || len(p.Payload) != size || p.RelSeq != number {
 				t.Errorf("size %d: stamp %d read as %d (%v) from %+v", size, stamp, got, ok, p)
 			}
 		}

@@ -11,24 +11,47 @@ const stampBytes = 8
 
 // message is the one message a player sends again and again, kept as a finished masked frame. It belongs to the pacer.
 type message struct {
-	frame  []byte
-	stamp  []byte // the masked stamp inside frame
-	key    [4]byte
-	offset int // of the stamp in the frame's payload
+	frame       []byte
+	unit        []byte // inside frame, masked
+	stampAt     int    // in unit, as the next two; those are 0 without the extension
+	relSeq, ack int
+	next        uint64 // the number of the next one
+	key         [4]byte
 }
 
-func newMessage(peer int32, payloadBytes int, key [4]byte) *message {
-	unit := rtwire.AppendGroupMessage(nil, rtwire.OpLoad, peer, rtwire.AllPlayers, make([]byte, payloadBytes))
-	m := &message{frame: appendFrame(nil, opBinary, key, unit), key: key, offset: len(unit) - payloadBytes}
-	at := len(m.frame) - payloadBytes
-	m.stamp = m.frame[at : at+stampBytes]
+func newMessage(peer int32, payloadBytes int, key [4]byte, numbered bool) *message {
+	m := &message{key: key}
+	payload := make([]byte, payloadBytes)
+	var unit []byte
+	if numbered {
+		unit, m.relSeq, m.ack = rtwire.AppendNumberedMessage(nil, rtwire.OpLoad, peer, rtwire.AllPlayers, payload)
+	} else {
+		unit = rtwire.AppendGroupMessage(nil, rtwire.OpLoad, peer, rtwire.AllPlayers, payload)
+	}
+	m.stampAt = len(unit) - payloadBytes
+	m.frame = appendFrame(nil, opBinary, key, unit)
+	m.unit = m.frame[len(m.frame)-len(unit):]
 	return m
+}
+
+// number gives the message its next number and an acknowledgement.
+func (m *message) number(ack uint64) {
+	m.next++
+	for _, f := range []struct {
+		at int
+		n  uint64
+	}{{m.relSeq, m.next}, {m.ack, ack}} {
+		b := m.unit[f.at : f.at+rtwire.NumberBytes]
+		rtwire.PutNumber(b, f.n)
+		mask(b, m.key, f.at)
+	}
 }
 
 // stamped returns the frame carrying the given time, valid until the next call.
 func (m *message) stamped(nanos int64) []byte {
-	binary.LittleEndian.PutUint64(m.stamp, uint64(nanos))
-	mask(m.stamp, m.key, m.offset)
+	b := m.unit[m.stampAt : m.stampAt+stampBytes]
+	binary.LittleEndian.PutUint64(b, uint64(nanos))
+	mask(b, m.key, m.stampAt)
 	return m.frame
 }
 

@@ -83,7 +83,7 @@ func (p *pacer) send(c *conn, due int64) {
 	}
 	s := p.swarm
 	late := s.now() - due
-	if _, err := c.net.Write(c.msg.stamped(due)); err != nil {
+	if err := c.send(due); err != nil {
 		c.dead.Store(true)
 		s.sendErrors.Add(1)
 		s.noteError(fmt.Errorf("peer %d of room %d: send: %w", c.peer, c.room, err))

@@ -40,7 +40,7 @@ func (s *Swarm) Run(ctx context.Context, plan Plan) (Result, error) {
 		return Result{}, errors.New("run: no players, no rate, or a second run")
 	}
 	for _, c := range s.conns {
-		c.msg = newMessage(c.peer, s.cfg.PayloadBytes, c.key)
+		c.msg = newMessage(c.peer, s.cfg.PayloadBytes, c.key, c.numbered)
 	}
 	start := s.now() + int64(startDelay)
 	from := start + int64(plan.Warmup)

@@ -17,6 +17,7 @@ type Config struct {
 	PayloadBytes    int     // at least 8; 0 = 64
 	Seed            uint64  // of the send schedule
 	DialConcurrency int     // connections being opened at once; 0 = 64
+	Numbered        bool    // ask for the extension: numbers and acknowledgements
 }
 
 // Login is one player to connect. Players with the same Room number receive each other's messages.

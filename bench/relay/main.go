@@ -1,6 +1,9 @@
 // Command relay compares what relaying a message costs in the troupe host and in the bare relay, in turns on the same
 // machine under the same load. See the package comment of bench for how each number is made.
 //
+// With --without KEY=VALUE there is no bare relay: the host with that setting is the yardstick of the host without it, for
+// example --numbered --without reconnect.acknowledge=false for the cost of numbers and acknowledgements.
+//
 // It exits with 1 when a bar is missed, with 2 when it could not measure. Without --troupe it measures the bare relay
 // alone; with --self it measures the bare relay against itself, which shows how much of a ratio is noise.
 package main
@@ -12,6 +15,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -21,14 +25,16 @@ import (
 
 // config is the load and how often it is repeated; it is stored with the result.
 type config struct {
-	Rooms   int           `json:"rooms"`
-	Players int           `json:"players"`
-	Hz      float64       `json:"hz"`
-	Payload int           `json:"payload_bytes"`
-	Seed    uint64        `json:"seed"`
-	Rounds  int           `json:"rounds"`
-	Warmup  time.Duration `json:"warmup_ns"`
-	Measure time.Duration `json:"measure_ns"`
+	Rooms   int     `json:"rooms"`
+	Players int     `json:"players"`
+	Hz      float64 `json:"hz"`
+	Payload int     `json:"payload_bytes"`
+	// Numbered players speak the extension.
+	Numbered bool          `json:"numbered"`
+	Seed     uint64        `json:"seed"`
+	Rounds   int           `json:"rounds"`
+	Warmup   time.Duration `json:"warmup_ns"`
+	Measure  time.Duration `json:"measure_ns"`
 }
 
 // options is the command line.
@@ -36,6 +42,7 @@ type options struct {
 	config
 	bare, troupe, fleet, json string
 	sets                      server.SetFlag
+	without                   string
 	self                      bool
 	barRatio, barAllocs       float64
 }
@@ -68,6 +75,8 @@ func parseFlags() options {
 	flag.StringVar(&o.troupe, "troupe", "", "troupe binary; empty = bare relay only")
 	flag.StringVar(&o.fleet, "fleet", "fleet-dev", "fleet of the game sessions")
 	flag.Var(&o.sets, "set", "KEY=VALUE for troupe; may be repeated")
+	flag.StringVar(&o.without, "without", "", "KEY=VALUE that switches off what is to be measured; replaces the bare relay")
+	flag.BoolVar(&o.Numbered, "numbered", false, "players speak the extension: numbers and acknowledgements")
 	flag.BoolVar(&o.self, "self", false, "measure the bare relay against itself")
 	flag.Float64Var(&o.barRatio, "bar-ratio", 1.25, "CPU per delivered message, at most this many times the bare relay's")
 	flag.Float64Var(&o.barAllocs, "bar-allocs", 0.01, "allocations per delivered message, below this")
@@ -77,8 +86,11 @@ func parseFlags() options {
 }
 
 func (o options) validate() error {
-	if o.bare == "" {
-		return errors.New("--bare is required")
+	if (o.bare == "") == (o.without == "") {
+		return errors.New("either --bare or --without is required")
+	}
+	if o.without != "" && o.troupe == "" {
+		return errors.New("--without needs --troupe")
 	}
 	if o.self && o.troupe != "" {
 		return errors.New("--self and --troupe exclude each other")
@@ -91,6 +103,12 @@ func (o options) validate() error {
 
 // servers lists what is measured; the first is the yardstick.
 func (o options) servers() []server.Spec {
+	if o.without != "" {
+		return []server.Spec{
+			{Name: "troupe, " + o.without, Kind: server.Troupe, Bin: o.troupe, FleetID: o.fleet, Sets: append(slices.Clone(o.sets), o.without)},
+			{Kind: server.Troupe, Bin: o.troupe, FleetID: o.fleet, Sets: o.sets},
+		}
+	}
 	specs := []server.Spec{{Kind: server.Bare, Bin: o.bare}}
 	if o.self {
 		specs = append(specs, server.Spec{Name: "bare again", Kind: server.Bare, Bin: o.bare})

@@ -70,7 +70,7 @@ func measure(ctx context.Context, spec server.Spec, cfg config) (s sample, err e
 		return s, err
 	}
 	defer func() { err = errors.Join(err, proc.Stop()) }()
-	swarm, err := loadgen.New(loadgen.Config{Addr: proc.Announce.WS, Hz: cfg.Hz, PayloadBytes: cfg.Payload, Seed: cfg.Seed})
+	swarm, err := loadgen.New(loadgen.Config{Addr: proc.Announce.WS, Hz: cfg.Hz, PayloadBytes: cfg.Payload, Seed: cfg.Seed, Numbered: cfg.Numbered})
 	if err != nil {
 		return s, err
 	}

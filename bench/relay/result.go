@@ -57,7 +57,7 @@ func (r *result) summarise(o options) {
 	s := r.Servers[len(r.Servers)-1]
 	delivered := report.SpreadOf([]float64{per(float64(s.Delivered), s.Expected)})
 	r.Bars = []report.Bar{
-		{Name: "CPU per delivered message, ratio to bare", Limit: o.barRatio, Got: s.Ratio.Median,
+		{Name: "CPU per delivered message, ratio to " + r.Servers[0].Server, Limit: o.barRatio, Got: s.Ratio.Median,
 			Met: s.Ratio.Known() && s.Ratio.Median <= o.barRatio},
 		{Name: "allocations per delivered message", Limit: o.barAllocs, Got: s.MallocsPerDelivered.Median,
 			Met: s.MallocsPerDelivered.Known() && s.MallocsPerDelivered.Median < o.barAllocs},
@@ -109,7 +109,7 @@ func (r *result) print(w io.Writer) {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	r.row(t, "", func(s summary) string { return s.Server })
 	r.row(t, "CPU us per delivered", func(s summary) string { return s.CPUMicros.Format(2) })
-	r.row(t, "ratio to bare", func(s summary) string { return s.Ratio.Format(3) })
+	r.row(t, "ratio to the first", func(s summary) string { return s.Ratio.Format(3) })
 	r.row(t, "allocations per delivered", func(s summary) string { return s.MallocsPerDelivered.Format(4) })
 	r.row(t, "allocations per inbound", func(s summary) string { return s.MallocsPerInbound.Format(4) })
 	r.row(t, "context switches per delivered", func(s summary) string { return s.SwitchesPerDelivered.Format(3) })

@@ -32,7 +32,15 @@ const (
 	keyPayload      = 15<<3 | typeBytes
 	keyLogin        = 30<<3 | typeBytes
 	keyLoginResult  = 31<<3 | typeBytes
+
+	// of the extension: numbers and acknowledgements
+	keyRelSeq = 1001<<3 | typeVarint
+	keyAck    = 1002<<3 | typeVarint
+	keyCaps   = 1001<<3 | typeVarint // in LoginCommand and LoginResult
 )
+
+// NumberBytes is the fixed length of a number in AppendNumberedMessage.
+const NumberBytes = 5
 
 const (
 	typeVarint = 0
@@ -42,10 +50,13 @@ const (
 // errTruncated is returned for a unit or field that ends early.
 var errTruncated = errors.New("truncated")
 
-// AppendLogin appends a LOGIN unit as the C# client writes it.
-func AppendLogin(dst []byte, playerSessionID string) []byte {
+// AppendLogin appends a LOGIN unit as the C# client writes it; numbered asks for the extension.
+func AppendLogin(dst []byte, playerSessionID string, numbered bool) []byte {
 	inner := appendBytes(nil, 1<<3|typeBytes, []byte(playerSessionID))
 	inner = appendInt(inner, 2<<3|typeVarint, clientVersion)
+	if numbered {
+		inner = appendInt(inner, keyCaps, 1)
+	}
 	body := appendInt(nil, keyTargetPlayer, Server)
 	body = appendInt(body, keyReliable, 1)
 	return appendUnit(dst, appendBytes(body, keyLogin, inner))
@@ -72,6 +83,41 @@ func AppendGroupMessage(dst []byte, opCode, sender, group int32, payload []byte)
 	return appendUnit(dst, appendBytes(body, keyPayload, payload))
 }
 
+// AppendNumberedMessage is AppendGroupMessage with a number and an acknowledgement, both 0 and to be written with PutNumber
+// at the offsets returned, which count from the start of what was appended.
+func AppendNumberedMessage(dst []byte, opCode, sender, group int32, payload []byte) (unit []byte, relSeqAt, ackAt int) {
+	body := appendOpCode(nil, opCode)
+	body = appendInt(body, keyTargetGroup, group)
+	body = appendInt(body, keySender, sender)
+	body = appendInt(body, keyReliable, 1)
+	body = binary.AppendUvarint(body, keyRelSeq)
+	relSeqAt = len(body)
+	body = append(body, make([]byte, NumberBytes)...)
+	body = binary.AppendUvarint(body, keyAck)
+	ackAt = len(body)
+	body = append(body, make([]byte, NumberBytes)...)
+	PutNumber(body[relSeqAt:], 0)
+	PutNumber(body[ackAt:], 0)
+	body = appendBytes(body, keyPayload, payload)
+	length := len(binary.AppendUvarint(nil, uint64(len(body))))
+	return appendUnit(dst, body), length + relSeqAt, length + ackAt
+}
+
+// PutNumber writes n, below 2^35, as a varint of NumberBytes.
+func PutNumber(b []byte, n uint64) {
+	for i := range NumberBytes - 1 {
+		b[i] = byte(n>>(7*i)) | 0x80
+	}
+	b[NumberBytes-1] = byte(n>>(7*(NumberBytes-1))) & 0x7f
+}
+
+// AppendAck appends a unit with nothing but an acknowledgement.
+func AppendAck(dst []byte, n uint64) []byte {
+	body := appendInt(nil, keyReliable, 1)
+	body = binary.AppendUvarint(binary.AppendUvarint(body, keyAck), n)
+	return appendUnit(dst, body)
+}
+
 // Packet is what Parse reads out of a unit. Byte slices alias the unit.
 type Packet struct {
 	OpCode   int32
@@ -79,6 +125,8 @@ type Packet struct {
 	Payload  []byte
 	Login    []byte // inner LoginCommand, nil when absent
 	LoginRes []byte // inner LoginResult, nil when absent
+	RelSeq   uint64 // of the extension, 0 when absent, as Ack
+	Ack      uint64
 }
 
 // Parse reads one unit. It ignores the fields it does not know and does not allocate.
@@ -107,6 +155,10 @@ func Parse(unit []byte) (Packet, error) {
 			p.Login = f.bytes
 		case keyLoginResult:
 			p.LoginRes = f.bytes
+		case keyRelSeq:
+			p.RelSeq = f.num
+		case keyAck:
+			p.Ack = f.num
 		}
 	}
 	return p, nil
@@ -127,22 +179,31 @@ func PlayerSessionID(login []byte) (string, error) {
 	return "", errors.New("parse login: no player session id")
 }
 
-// LoginOutcome reads success and peer id out of an inner LoginResult.
-func LoginOutcome(res []byte) (ok bool, peerID int32, err error) {
+// LoginResult is what the benchmarks need of an inner LoginResult.
+type LoginResult struct {
+	OK       bool
+	PeerID   int32
+	Numbered bool // the extension is on
+}
+
+// ParseLoginResult reads an inner LoginResult.
+func ParseLoginResult(res []byte) (r LoginResult, err error) {
 	for len(res) > 0 {
 		f, rest, err := nextField(res)
 		if err != nil {
-			return false, 0, fmt.Errorf("parse login result: %w", err)
+			return r, fmt.Errorf("parse login result: %w", err)
 		}
 		switch f.key {
 		case 1<<3 | typeVarint:
-			ok = f.num != 0
+			r.OK = f.num != 0
 		case 3<<3 | typeVarint:
-			peerID = int32(f.num)
+			r.PeerID = int32(f.num)
+		case keyCaps:
+			r.Numbered = f.num != 0
 		}
 		res = rest
 	}
-	return ok, peerID, nil
+	return r, nil
 }
 
 // field is one decoded protobuf field: num for varints, bytes for length-delimited ones.

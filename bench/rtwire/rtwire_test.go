@@ -3,12 +3,14 @@ package rtwire
 import (
 	"encoding/hex"
 	"testing"
+
+	"troupe/messages/wire"
 )
 
 // The vectors are those of the protocol description, section 14.2.
 func TestVectors(t *testing.T) {
 	t.Parallel()
-	if got, want := hex.EncodeToString(AppendLogin(nil, "psess-1")),
+	if got, want := hex.EncodeToString(AppendLogin(nil, "psess-1", false)),
 		"1b18ffffffffffffffffff013001f2010b0a0770736573732d311002"; got != want {
 		t.Errorf("LOGIN\n got %s\nwant %s", got, want)
 	}
@@ -21,7 +23,7 @@ func TestVectors(t *testing.T) {
 
 func TestParseLogin(t *testing.T) {
 	t.Parallel()
-	p, err := Parse(AppendLogin(nil, "room-3-7"))
+	p, err := Parse(AppendLogin(nil, "room-3-7", false))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,14 +43,14 @@ func TestParseLoginResponse(t *testing.T) {
 	if err != nil || p.OpCode != OpLoginResponse || p.Sender != Server {
 		t.Fatalf("%+v, %v", p, err)
 	}
-	if success, peer, err := LoginOutcome(p.LoginRes); !success || peer != 1 || err != nil {
-		t.Errorf("success %v, peer %d, %v", success, peer, err)
+	if r, err := ParseLoginResult(p.LoginRes); r != (LoginResult{OK: true, PeerID: 1}) || err != nil {
+		t.Errorf("%+v, %v", r, err)
 	}
 	refused := mustHex(t, "12080128ffffffffffffffffff013001fa0100")
 	if p, err = Parse(refused); err != nil || p.LoginRes == nil {
 		t.Fatalf("%+v, %v", p, err)
 	}
-	if success, _, _ := LoginOutcome(p.LoginRes); success {
+	if r, _ := ParseLoginResult(p.LoginRes); r.OK {
 		t.Error("refusal read as success")
 	}
 }
@@ -82,4 +84,23 @@ func mustHex(t *testing.T, s string) []byte {
 		t.Fatal(err)
 	}
 	return b
+}
+
+func TestNumberedMessage(t *testing.T) {
+	for _, n := range []uint64{0, 1, 127, 128, 1<<35 - 1} {
+		unit, relSeqAt, ackAt := AppendNumberedMessage(nil, OpLoad, 3, AllPlayers, make([]byte, 200))
+		PutNumber(unit[relSeqAt:], n)
+		PutNumber(unit[ackAt:], n/2)
+		if p, err := Parse(unit); err != nil || p.RelSeq != n || p.Ack != n/2 || len(p.Payload) != 200 || p.Sender != 3 {
+			t.Errorf("%d: %+v, %v", n, p, err)
+		}
+	}
+	if p, err := Parse(AppendAck(nil, 300)); err != nil || p.Ack != 300 || p.RelSeq != 0 || p.OpCode != 0 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	var h wire.Header
+	packet, err := wire.SplitUnit(AppendAck(nil, 300))
+	if err != nil || h.Parse(packet) != nil || h.Ack != 300 || !h.Reliable || h.Command != wire.CommandNone {
+		t.Errorf("the host reads %+v, %v", h, err)
+	}
 }
