@@ -63,10 +63,19 @@ type Options struct {
 	Activate func()
 }
 
+// surroundings are what a player actor needs of its *stage.Context. The checks of
+// every interleaving bring their own.
+type surroundings interface {
+	Counters() *counters.Set
+	After(d time.Duration, msg any) *stage.Timer
+	StopSelf()
+}
+
 // Actor carries out what the Machine decides.
 type Actor struct {
 	o           Options
 	d           *Durable
+	tell        func(msg any) bool // the game session
 	reservation *stage.Timer
 	window      *stage.Timer
 	challenge   *stage.Timer
@@ -78,7 +87,7 @@ type Actor struct {
 
 // New returns the actor that rules d from now on.
 func New(o Options, d *Durable) *Actor {
-	return &Actor{o: o, d: d, endReason: messages.CloseGameEnded}
+	return &Actor{o: o, d: d, tell: o.Session.Tell, endReason: messages.CloseGameEnded}
 }
 
 // Started puts a carried state in order: timers go on, and a connection or a
@@ -116,7 +125,9 @@ func (a *Actor) Started(c *stage.Context) {
 }
 
 // Receive implements stage.Actor.
-func (a *Actor) Receive(c *stage.Context, msg any) {
+func (a *Actor) Receive(c *stage.Context, msg any) { a.receive(c, msg) }
+
+func (a *Actor) receive(c surroundings, msg any) {
 	switch m := msg.(type) {
 	case *Login:
 		a.onLogin(c, m)
@@ -172,7 +183,7 @@ func (a *Actor) Stopped(c *stage.Context) {
 	a.d.Handle.dropFast()
 }
 
-func (a *Actor) onLogin(c *stage.Context, m *Login) {
+func (a *Actor) onLogin(c surroundings, m *Login) {
 	a.login, a.credential = m, a.check(m)
 	defer func() { a.login = nil }()
 	a.endIfLost(c)
@@ -233,7 +244,7 @@ func (a *Actor) confirmation(m *Login) Confirmation {
 // of life (reliability.md 2.6).
 const challengeTime = 2 * time.Second
 
-func (a *Actor) onChallengeOver(c *stage.Context, m challengeOver) {
+func (a *Actor) onChallengeOver(c surroundings, m challengeOver) {
 	e := Event{Kind: ChallengeMet, Epoch: m.epoch}
 	if a.d.current.Silence() > time.Since(a.d.challengedAt) {
 		e.Kind = ChallengeLost
@@ -244,7 +255,7 @@ func (a *Actor) onChallengeOver(c *stage.Context, m challengeOver) {
 
 // bindHeld lays the claim of the login that waits, before the connection of an
 // epoch ends; if it has gone, nobody waits any more.
-func (a *Actor) bindHeld(c *stage.Context, e messages.Epoch) {
+func (a *Actor) bindHeld(c surroundings, e messages.Epoch) {
 	if !a.d.machine.Challenged || e != a.d.machine.Epoch || a.d.held.From.Bind(a.attachment(e+1, a.d.held)) {
 		return
 	}
@@ -262,7 +273,7 @@ func (a *Actor) refuseHeld(after time.Duration) {
 
 // onOutOfOrder closes a connection whose client counts wrongly; with its next
 // login it hears where both sides stand.
-func (a *Actor) onOutOfOrder(c *stage.Context, m OutOfOrder) {
+func (a *Actor) onOutOfOrder(c surroundings, m OutOfOrder) {
 	if m.Epoch != a.d.machine.Epoch || a.d.machine.State != Attached {
 		return
 	}
@@ -270,7 +281,7 @@ func (a *Actor) onOutOfOrder(c *stage.Context, m OutOfOrder) {
 	a.onEnded(c, Ended{Epoch: m.Epoch, Reason: messages.CloseOutOfOrder.String()})
 }
 
-func (a *Actor) onGateAnswer(c *stage.Context, m GateAnswer) {
+func (a *Actor) onGateAnswer(c surroundings, m GateAnswer) {
 	e := Event{Kind: GateRefused, Attempt: m.Attempt}
 	if m.OK && a.d.machine.State == Joining && a.d.machine.Attempt == m.Attempt {
 		e.Kind = GateAccepted
@@ -282,7 +293,7 @@ func (a *Actor) onGateAnswer(c *stage.Context, m GateAnswer) {
 	a.endIfLost(c) // of what was held before the gate's answer
 }
 
-func (a *Actor) onEnded(c *stage.Context, m Ended) {
+func (a *Actor) onEnded(c surroundings, m Ended) {
 	kind := ConnectionLost
 	if m.Clean {
 		kind = ConnectionLeft
@@ -299,7 +310,7 @@ func (a *Actor) onEnded(c *stage.Context, m Ended) {
 // onOutboxFull detaches, and ends the player session if something reliable
 // could not be kept. It asks the outbox: an attach or a detach may have settled
 // the matter since it was reported, which was then one of an older epoch (R8).
-func (a *Actor) onOutboxFull(c *stage.Context) {
+func (a *Actor) onOutboxFull(c surroundings) {
 	full, lost := a.d.Handle.Out.overflow()
 	if !full && !lost {
 		return
@@ -313,7 +324,7 @@ func (a *Actor) onOutboxFull(c *stage.Context) {
 
 // endIfLost ends a player session that has lost something reliable before a
 // connection can go on with a gap (R2).
-func (a *Actor) endIfLost(c *stage.Context) {
+func (a *Actor) endIfLost(c surroundings) {
 	if _, lost := a.d.Handle.Out.overflow(); lost {
 		a.onOutboxFull(c)
 	}
@@ -324,7 +335,7 @@ func (a *Actor) attachment(e messages.Epoch, m *Login) *Attachment {
 		Numbered: a.numbered(m), PingInterval: a.o.PingInterval}
 }
 
-func (a *Actor) step(c *stage.Context, e Event) {
+func (a *Actor) step(c surroundings, e Event) {
 	next, effects := a.d.machine.Step(a.o.Rules, e)
 	a.d.machine = next
 	a.setGauge(c)
@@ -333,7 +344,7 @@ func (a *Actor) step(c *stage.Context, e Event) {
 	}
 }
 
-func (a *Actor) setGauge(c *stage.Context) {
+func (a *Actor) setGauge(c surroundings) {
 	g := a.d.machine.State.gauge()
 	if g == a.gauge {
 		return
@@ -348,12 +359,12 @@ func (a *Actor) setGauge(c *stage.Context) {
 }
 
 // do carries out one effect.
-func (a *Actor) do(c *stage.Context, effect Effect) {
+func (a *Actor) do(c surroundings, effect Effect) {
 	h := a.d.Handle
 	switch effect {
 	case AskGate:
 		a.d.waiting = a.login
-		a.o.Session.Tell(GateAsked{Player: h, Attempt: a.d.machine.Attempt, Payload: a.login.Payload})
+		a.tell(GateAsked{Player: h, Attempt: a.d.machine.Attempt, Payload: a.login.Payload})
 	case RefuseLogin:
 		a.login.From.Refuse(0)
 	case RefuseWaiting:
@@ -375,11 +386,11 @@ func (a *Actor) do(c *stage.Context, effect Effect) {
 		a.login, a.credential, a.d.held = a.d.held, IDOnly, nil
 		a.resume(c)
 	case SendBack:
-		a.o.Session.Tell(LoginAgain{Login: a.login})
+		a.tell(LoginAgain{Login: a.login})
 	case ReleasePeer:
-		a.o.Session.Tell(JoinOver{Player: h})
+		a.tell(JoinOver{Player: h})
 	case Accept:
-		a.o.Session.Tell(Accepted{Player: h}) // before anything the client can send
+		a.tell(Accepted{Player: h}) // before anything the client can send
 		if a.o.Activate != nil {
 			a.o.Activate()
 		}
@@ -412,15 +423,15 @@ func (a *Actor) do(c *stage.Context, effect Effect) {
 		a.reservation = nil
 	case TellDetached:
 		a.d.lostAt = time.Now()
-		a.o.Session.Tell(WentAway{Player: h, Epoch: a.d.machine.Epoch, Reason: a.d.fault})
+		a.tell(WentAway{Player: h, Epoch: a.d.machine.Epoch, Reason: a.d.fault})
 	case TellLeaving:
-		a.o.Session.Tell(IsLeaving{Player: h, Reason: a.d.fault, Left: a.d.machine.Left})
+		a.tell(IsLeaving{Player: h, Reason: a.d.fault, Left: a.d.machine.Left})
 	case SetActive:
-		a.o.Session.Tell(StatusChanged{Player: h, Status: messages.PlayerSessionActive})
+		a.tell(StatusChanged{Player: h, Status: messages.PlayerSessionActive})
 	case SetCompleted:
-		a.o.Session.Tell(StatusChanged{Player: h, Status: messages.PlayerSessionCompleted})
+		a.tell(StatusChanged{Player: h, Status: messages.PlayerSessionCompleted})
 	case SetTimedOut:
-		a.o.Session.Tell(StatusChanged{Player: h, Status: messages.PlayerSessionTimedOut})
+		a.tell(StatusChanged{Player: h, Status: messages.PlayerSessionTimedOut})
 	case CountOldEpoch:
 		c.Counters().OldEpochs.Add(1)
 	case End:
@@ -431,7 +442,7 @@ func (a *Actor) do(c *stage.Context, effect Effect) {
 
 // resume attaches the login in hand to a player that has had a connection
 // before.
-func (a *Actor) resume(c *stage.Context) {
+func (a *Actor) resume(c surroundings) {
 	h, m := a.d.Handle, a.login
 	back := Return{From: a.d.current.Channel(), To: m.From.Channel(), Takeover: a.d.lostAt.IsZero(), Lost: h.Out.takeGaps()}
 	if !back.Takeover {
@@ -461,12 +472,12 @@ func (a *Actor) resume(c *stage.Context) {
 	count.ResumeLatency.Observe(time.Since(m.At))
 	count.Replayed.Add(int64(back.Replay.Messages))
 	count.ReplayedBytes.Add(int64(back.Replay.Bytes))
-	a.o.Session.Tell(CameBack{Player: h, Epoch: a.d.machine.Epoch, Return: back})
+	a.tell(CameBack{Player: h, Epoch: a.d.machine.Epoch, Return: back})
 }
 
 // attach gives the outbox to a connection, LOGIN_RESPONSE first (check 11). A
 // crash on the way must not leave a bound connection without an answer.
-func (a *Actor) attach(c *stage.Context, m *Login, outcome uint64, used string) (again Replay) {
+func (a *Actor) attach(c surroundings, m *Login, outcome uint64, used string) (again Replay) {
 	from, done := m.From, false
 	defer func() {
 		if !done {
