@@ -1,0 +1,143 @@
+package sim
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"troupe/messages"
+	"troupe/messages/counters"
+	"troupe/transport/transporttest/stock"
+)
+
+// checkGroups asks for all groups and compares what the players are told with what
+// the game has seen: groups survive a loss (DESIGN 4.1).
+func (r *run) checkGroups() {
+	r.mu.Lock()
+	asked := make(map[*player]bool)
+	for _, p := range r.players {
+		if l := p.dev.link; l != nil && l.in && !p.game.ending {
+			asked[p] = true
+			clear(p.groups)
+			for id := int32(1); id <= groupsMax; id++ {
+				p.dev.group(stock.OpRequestGroupMembership, id)
+			}
+		}
+	}
+	r.mu.Unlock()
+	r.until(time.Now().Add(time.Second))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for p := range asked {
+		for id := int32(1); id <= groupsMax; id++ {
+			told, answered := p.groups[id]
+			told = slices.Sorted(slices.Values(told))
+			if want := p.game.inGroup(messages.GroupID(id)); !answered || !slices.Equal(told, want) {
+				r.failf("R9: %v is told that group %d has %v (answered: %v), it has %v", p, id, told, answered, want)
+			}
+		}
+	}
+}
+
+// checkRecords holds what the API shows against the steps that it may take (R16),
+// and, when all is quiet, against what the games have seen (R15).
+func (r *run) checkRecords(quiet bool) {
+	for _, g := range r.games {
+		list, err := r.system.PlayerSessions(context.Background(), messages.PlayerSessionQuery{GameSessionID: g.id})
+		must(err)
+		r.mu.Lock()
+		live := 0
+		for _, s := range list {
+			old, p := r.status[s.ID], r.byID[s.ID]
+			back := old == messages.PlayerSessionCompleted && s.Status == messages.PlayerSessionActive && p != nil && len(p.stays) > 1
+			if s.Status < old && !back || old == messages.PlayerSessionCompleted && s.Status == messages.PlayerSessionTimedOut {
+				r.failf("R16: player session %s goes from %v to %v", s.ID.Short(), old, s.Status)
+			}
+			r.status[s.ID] = s.Status
+			if !s.Status.Final() {
+				live++
+			}
+			if quiet && p != nil && !g.ending && (s.Status == messages.PlayerSessionActive) != p.playing() {
+				r.failf("R15: %v is %v, and in the game: %v", p, s.Status, p.playing())
+			}
+		}
+		r.mu.Unlock()
+		if !quiet {
+			continue
+		}
+		record, err := r.system.GameSessions(context.Background(), messages.GameSessionQuery{ID: g.id})
+		must(err)
+		r.mu.Lock()
+		if n := record[0].CurrentPlayers; n != live {
+			r.failf("R15: game %d counts %d players, %d player sessions are not final", g.index, n, live)
+		}
+		if n := record[0].CurrentPlayers; n > record[0].MaxPlayers {
+			r.failf("R15: game %d counts %d players of %d", g.index, n, record[0].MaxPlayers)
+		}
+		r.mu.Unlock()
+	}
+}
+
+// playing reports whether the player is in the game as the game sees it.
+func (p *player) playing() bool { return p.stay != nil && p.stay.accepted && !p.stay.over }
+
+// checkUnclaimed waits for the end of a reservation (R17).
+func (r *run) checkUnclaimed() {
+	status := func() messages.PlayerSessionStatus {
+		list, err := r.system.PlayerSessions(context.Background(), messages.PlayerSessionQuery{PlayerSessionID: r.lonely})
+		must(err)
+		return list[0].Status
+	}
+	r.until(r.start.Add(59 * time.Second))
+	before := status()
+	r.until(r.start.Add(61 * time.Second))
+	if after := status(); before != messages.PlayerSessionReserved || after != messages.PlayerSessionTimedOut {
+		r.failf("R17: an unclaimed seat is %v after 59 s and %v after 61 s", before, after)
+	}
+}
+
+// checkEnded looks at game sessions that were told to end (R13, R16).
+func (r *run) checkEnded() {
+	r.checkRecords(false)
+	for _, g := range r.games {
+		record, err := r.system.GameSessions(context.Background(), messages.GameSessionQuery{ID: g.id})
+		must(err)
+		r.mu.Lock()
+		if s := record[0].Status; s != messages.GameSessionTerminated || record[0].CurrentPlayers != 0 {
+			r.failf("R16: game %d was told to end and is %v, with %d players", g.index, s, record[0].CurrentPlayers)
+		}
+		r.mu.Unlock()
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range r.players {
+		if s := r.status[p.id]; !s.Final() {
+			r.failf("R16: %v is %v after its game has ended", p, s)
+		}
+		if l := p.dev.link; l != nil {
+			r.failf("R11: connection %d of %v outlives its game", l.number, p)
+		}
+	}
+}
+
+// checkLeftovers looks at the counters of a host that is gone.
+func (r *run) checkLeftovers() {
+	if n := r.count.ActorPanics.Load(); n != 0 {
+		r.failf("%d actors panicked", n)
+	}
+	if n := r.count.ActorMessages.Load(); n != 0 {
+		r.failf("%d messages that no actor knew", n)
+	}
+	if n := r.count.HandlerErrors.Load(); n != 0 {
+		r.failf("%d callbacks panicked", n)
+	}
+	if n := r.count.Players.Total(); n != 0 {
+		r.failf("%d players are still counted", n)
+	}
+	if n := r.count.Connections.Get(counters.WS); n != 0 {
+		r.failf("%d connections are still counted", n)
+	}
+	if n := r.count.Dropped.Get(counters.DropOutboxFull); n != 0 {
+		r.failf("R25: %d messages did not fit", n)
+	}
+}

@@ -1,0 +1,381 @@
+package sim
+
+import (
+	"errors"
+	"time"
+
+	"troupe/messages"
+	"troupe/transport/transporttest/memnet"
+	"troupe/transport/transporttest/stock"
+)
+
+// flavor is what a player speaks.
+type flavor uint8
+
+const (
+	v2 flavor = iota
+	stockish
+	mute // a stock player whose pongs are empty
+)
+
+func (f flavor) String() string { return [...]string{"v2", "stock", "mute"}[f] }
+
+const (
+	ackEvery = 16
+	ackAfter = 200 * time.Millisecond
+)
+
+// player is one player session and all devices that play it. The run's lock
+// guards it.
+type player struct {
+	*run
+	index  int
+	flavor flavor
+	game   *game
+	id     messages.PlayerSessionID
+	nodes  [2]*memnet.Node // of two devices
+
+	dev      *device // the one that plays
+	links    int     // made so far, over all devices
+	wants    bool    // to be in the game
+	retryAt  time.Time
+	refusals int               // logins the gate is to refuse
+	units    uint16            // of uid, given out to devices
+	groups   map[int32][]int32 // members, as last told to the device that plays
+	burned   map[int32]bool    // groups that it asked to leave in this stay
+
+	// what the game says
+	peer  messages.PeerID
+	stay  *stay
+	stays []*stay
+	heard uid    // the game's last of this player
+	marks []mark // stock: echoed
+
+	// what may happen
+	mayLeave  string    // why its stay may end: it asked for it
+	over      bool      // its stay has ended
+	heardHost time.Time // when the host last said something to a link that plays
+	spoke     time.Time // when it last said something to the host
+	brokenAt  time.Time // since when its path or connection may be faulty; zero: it is not
+
+	cut bool // its path is blocked
+
+	got, duplicates, resumed int
+}
+
+// device is one client object. A new one knows nothing of the one before.
+type device struct {
+	*player
+	node *memnet.Node
+	link *link // the one that is in use, nil for none
+
+	unit uint16 // of uid
+	sent uint32 // application messages in it
+	cur  *stay  // the stay that it has messages of
+	at   int    // how many, in order
+
+	// v2
+	token    string
+	old      string // the token before, good until something is acked
+	dead     []deadToken
+	received uint64
+	ackedOut uint64 // what the host was told on this link
+	last     uint64 // the last number given out
+	acked    uint64
+	held     []numbered
+	ackTimer *time.Timer
+	known    bool // it has been in: token and numbers mean something
+}
+
+// deadToken is a token that the host no longer takes, once it has read what the
+// device sent then.
+type deadToken struct {
+	token string
+	since time.Time
+}
+
+type numbered struct {
+	n uint64
+	p packet
+}
+
+type mark struct {
+	stay *stay
+	at   int
+	when time.Time // the echo was sent
+}
+
+// link is one connection of a device.
+type link struct {
+	dev      *device
+	number   int
+	opened   time.Time
+	sock     *socket // nil while it is dialing
+	in       bool    // LOGIN_RESPONSE said yes
+	inAt     time.Time
+	fresh    bool                 // it logged in as a device that knows nothing
+	passive  bool                 // an attempt that must fail: it never plays
+	expect   messages.CloseReason // the host must end it so
+	since    time.Time
+	fenced   bool // its device uses another one
+	ended    bool
+	refused  bool
+	code     uint16 // of the host's close frame
+	stay     *stay
+	at       int
+	ackSeen  uint64
+	lastSeen time.Time // something arrived
+	twice    bool      // once in, another follows at once
+	slowTill time.Time
+	lossAt   time.Time // since when the connection before may have been faulty
+	next     *link     // that came after it
+}
+
+// dial opens a new connection for a device, which forgets the one it has: that one
+// stays open, unheard.
+func (d *device) dial() *link {
+	d.player.links++
+	l := &link{dev: d, number: d.player.links, opened: time.Now(), fresh: !d.known, lastSeen: time.Now()}
+	if d.link != nil {
+		d.link.fenced, d.link.next = true, l
+	}
+	d.link = l
+	d.note(d.player, "dial", int64(l.number), 0)
+	go l.run()
+	return l
+}
+
+// run is the life of a connection.
+func (l *link) run() {
+	p := l.dev.player
+	sock, err := openSocket(l.dev.node, p.host)
+	p.mu.Lock()
+	if err != nil {
+		l.ends(err)
+		p.mu.Unlock()
+		return
+	}
+	l.sock = sock
+	if l.fenced && !l.passive {
+		sock.stream.Reset()
+		l.ends(errFenced)
+		p.mu.Unlock()
+		return
+	}
+	l.login()
+	p.mu.Unlock()
+	for err == nil {
+		var op byte
+		var b []byte
+		op, b, err = sock.read()
+		p.mu.Lock()
+		till := l.slowTill
+		p.mu.Unlock()
+		if wait := time.Until(till); wait > 0 {
+			time.Sleep(wait)
+		}
+		if err == nil {
+			p.mu.Lock()
+			err = l.frame(op, b)
+			p.mu.Unlock()
+		}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	_ = sock.stream.Close()
+	l.ends(err)
+}
+
+var (
+	errFenced = errors.New("another connection is in use")
+	errClosed = errors.New("close frame")
+)
+
+func (l *link) login() {
+	d := l.dev
+	p := packet{Packet: stock.LoginPacket(stock.CSharp, string(d.id), nil)}
+	if d.flavor == v2 {
+		p.login.caps = 1
+		if d.known {
+			p.login.token, p.login.lastReceived = d.token, d.received
+		}
+		d.ackedOut = d.received
+	}
+	d.note(d.player, "login", int64(l.number), int64(p.login.lastReceived))
+	l.write(&p)
+}
+
+func (l *link) write(p *packet) {
+	if l.sock == nil || l.ended {
+		return
+	}
+	l.dev.spoke = time.Now()
+	_ = l.sock.write(frameBinary, p.encode())
+}
+
+// frame handles one frame of the host.
+func (l *link) frame(op byte, b []byte) error {
+	d := l.dev
+	now := time.Now()
+	l.lastSeen = now
+	if l.in && !l.fenced {
+		d.heardHost = now
+	}
+	switch op {
+	case framePing:
+		return l.ping(b)
+	case frameClose:
+		if len(b) >= 2 {
+			l.code = uint16(b[0])<<8 | uint16(b[1])
+		}
+		_ = l.sock.write(frameClose, b)
+		return errClosed
+	case frameBinary:
+	default:
+		d.failf("a frame with op code %d reached player %d", op, d.index)
+		return errClosed
+	}
+	m, err := decode(b)
+	switch {
+	case err != nil:
+		d.failf("R4: player %d cannot read what it got: %v", d.index, err)
+	case l.fenced && !l.passive:
+		l.late(&m)
+	case m.OpCode == stock.OpLoginResponse && !l.in:
+		l.answered(&m)
+	case !l.in:
+		d.failf("R11: a packet with op code %d reached player %d before its login was answered", m.OpCode, d.index)
+	default:
+		l.packet(&m)
+	}
+	return nil
+}
+
+// late checks what arrives on a connection that its device has given up: nothing
+// that was routed after the next one was attached (R8).
+func (l *link) late(m *packet) {
+	d := l.dev
+	if m.OpCode != opReliable || l.next == nil || !l.next.in {
+		return
+	}
+	_, id, _ := parsePayload(m.Payload)
+	if st, at := d.find(id); st != nil && st.want[at].at.After(l.next.inAt) {
+		d.failf("R8: message %v reached connection %d of player %d, long after connection %d took over", id, l.number, d.index, l.next.number)
+	}
+}
+
+// ping answers a ping; for a stock player it is a receipt mark.
+func (l *link) ping(b []byte) error {
+	d := l.dev
+	if l.fenced && l.next != nil && l.next.in {
+		return nil // the host does not listen any more
+	}
+	d.spoke = time.Now()
+	switch d.flavor {
+	case mute:
+		return l.sock.write(framePong, nil)
+	case stockish:
+		if l.in && d.cur != nil {
+			d.marks = append(d.marks, mark{d.cur, d.at, time.Now()})
+		}
+	}
+	return l.sock.write(framePong, b)
+}
+
+// surely is how many messages of a stay the host knows that the player has: those
+// before a mark that was echoed while all was well, long enough ago.
+func (l *link) surely(st *stay) (at int) {
+	for _, m := range l.dev.marks {
+		if m.stay == st && m.when.Before(l.lossAt.Add(-2*time.Second)) {
+			at = max(at, m.at)
+		}
+	}
+	return at
+}
+
+// ends notes that a connection is gone.
+func (l *link) ends(err error) {
+	d := l.dev
+	l.ended = true
+	d.note(d.player, "ended: "+err.Error(), int64(l.number), int64(l.code))
+	if d.link != l || l.fenced {
+		return
+	}
+	d.link = nil
+	d.dropAck()
+	d.broken()
+	if l.expect != 0 && l.code != 0 && messages.CloseReason(l.code) != l.expect {
+		d.failf("R6: connection %d of player %d is closed with %d, not %d", l.number, d.index, l.code, l.expect)
+	}
+	switch messages.CloseReason(l.code) {
+	case messages.CloseTakenOver:
+		if d.player.dev == d {
+			d.failf("R12: connection %d of player %d is closed as taken over, by nobody", l.number, d.index)
+		}
+	case messages.CloseGameEnded, messages.CloseKicked:
+		d.wants = false
+	}
+	if d.retryAt.IsZero() {
+		d.retryAt = time.Now().Add(300 * time.Millisecond)
+	}
+}
+
+// answered handles LOGIN_RESPONSE.
+func (l *link) answered(m *packet) {
+	d := l.dev
+	r := m.LoginResult
+	switch {
+	case r == nil || m.relSeq != 0:
+		d.failf("R1: LOGIN_RESPONSE of player %d without its inner message, or numbered", d.index)
+		return
+	case !r.Success:
+		l.refuse(m)
+		return
+	case l.passive:
+		d.failf("R12: player %d is let in with a token that is dead", d.index)
+		return
+	}
+	l.in, l.inAt, d.heardHost = true, time.Now(), time.Now()
+	d.note(d.player, "in", int64(l.number), int64(m.result.outcome))
+	peer := messages.PeerID(r.PeerID)
+	if d.game.owner[peer] != d.player || peer != d.peer {
+		d.failf("R9: player %d, peer %d, is told that it is peer %d", d.index, d.peer, peer)
+	}
+	if d.player.links > 1 {
+		d.resumed++
+	}
+	l.lossAt = l.opened
+	if !d.brokenAt.IsZero() {
+		l.lossAt = d.brokenAt
+	}
+	if !d.cut {
+		d.brokenAt = time.Time{}
+	}
+	if d.flavor == v2 {
+		d.resume(l, m)
+	} else {
+		d.unit, d.sent = uint16(l.number), 0
+	}
+	if l.twice {
+		d.dial()
+	}
+}
+
+// refuse checks a login that was answered with no: a player that has a stay is not
+// to be turned away (R2, R7), nor one that comes back after a leave (DESIGN 4.2).
+func (l *link) refuse(m *packet) {
+	d := l.dev
+	l.refused = true
+	d.note(d.player, "refused", int64(l.number), int64(m.result.retryAfterMs))
+	switch {
+	case l.passive:
+	case m.result.retryAfterMs > 0:
+		d.retryAt = time.Now().Add(time.Duration(m.result.retryAfterMs) * time.Millisecond)
+	case d.player.stay == nil: // by the gate; the seat is still reserved
+		d.retryAt = time.Now().Add(500 * time.Millisecond)
+	case !d.player.stay.over && !d.game.ending && d.mayLeave == "":
+		d.failf("R7: player %d is in the game and is refused", d.index)
+	default:
+		d.wants = false
+	}
+}

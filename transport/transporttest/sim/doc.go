@@ -1,0 +1,32 @@
+// Package sim runs a whole host in one testing/synctest bubble, in virtual time:
+// the tree of actors, the gateway and a WebSocket listener over package memnet,
+// with players of its own that lose their connections in every way that a seed
+// thinks of. It has tests only; nothing imports it.
+//
+// # Seeds
+//
+// One seed gives one plan: settings, players, paths, and what happens when. A seed
+// does not give one run: goroutines interleave as the scheduler likes, and the
+// host's own ids are random, so that a rare failure may need its seed several
+// times. A failing seed prints itself, its plan and the last events; -sim.seed=N
+// runs it alone, -sim.seeds=N runs that many, -sim.first=N sets the first.
+//
+// A run has two phases: faults at random (safety), then everything is healed and
+// all players that still have a player session must be back within 10 s, with
+// nothing left to deliver (liveness, R29).
+//
+// # Players
+//
+// They are written from the specification: a WebSocket client in one file, the
+// extension in another, on the codec of package stock and nothing of the server's.
+// A stock player knows its player session id and answers pings; a mute one answers
+// them without their payload; a v2 player numbers, acknowledges and resumes.
+//
+// # Oracles
+//
+// The game of every game session is a script.Handler whose gates see each message
+// in the order in which it is routed, and write down for each player what it must
+// receive. What a player then gets is compared with that list when it arrives:
+// each entry once and in order. The checks carry the numbers of the invariants of
+// the specification (R1 to R17).
+package sim

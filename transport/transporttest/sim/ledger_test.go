@@ -1,0 +1,388 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"troupe/actors/script"
+	"troupe/messages"
+)
+
+// entry is one message that a player is to receive.
+type entry struct {
+	id uid
+	at time.Time // when it was routed
+}
+
+// stay is one stay of a player in its game: from the gate of a login to the call
+// of OnPlayerDisconnect. Its list is what the player must receive, in order.
+type stay struct {
+	number   int
+	peer     messages.PeerID
+	want     []entry
+	at       map[uid]int
+	fast     map[uid]time.Time // sent as such: may arrive, once
+	accepted bool
+	over     bool
+	overAt   time.Time
+	furthest int // how many of want some device of the player has received
+	lastFast uint32
+}
+
+func (st *stay) expect(id uid, now time.Time) {
+	st.at[id] = len(st.want)
+	st.want = append(st.want, entry{id, now})
+}
+
+// game is the logic of one game session: it lets everybody in, echoes and writes
+// down. Its callbacks come one at a time; the run's lock guards its fields against
+// the players.
+type game struct {
+	script.Base
+	*run
+	index   int
+	id      messages.GameSessionID
+	canary  [canaryBytes]byte
+	session script.Session // set before the first player
+	max     int
+	sent    uint32
+	members map[messages.GroupID]map[messages.PeerID]bool
+	roster  map[messages.PeerID]*player
+	owner   map[messages.PeerID]*player // R9: for ever
+	joining int
+	ending  bool // the run wants it to end
+}
+
+func (g *game) Configuration() script.Configuration {
+	return script.Configuration{PingInterval: g.plan.ping, MaxPlayers: g.max}
+}
+
+func (g *game) Init(s script.Session) error {
+	g.session = s
+	return nil
+}
+
+// OnPlayerConnect begins a stay (R9, R11, R13, R15).
+func (g *game) OnPlayerConnect(m *script.ConnectMessage) bool {
+	g.mu.Lock()
+	p, peer := g.byID[m.Player.PlayerSessionID], m.Player.PeerID
+	switch {
+	case p == nil || p.game != g:
+		g.failf("R11: login of %s at game %d, which it does not belong to", m.Player.PlayerSessionID.Short(), g.index)
+		g.mu.Unlock()
+		return false
+	case p.stay != nil && !p.stay.over:
+		g.failf("R13: a second Connect for player %d within a stay", p.index)
+	case len(g.roster)+1 > g.max:
+		g.failf("R15: Connect with %d of %d players in the game", len(g.roster), g.max)
+	case g.owner[peer] != nil && g.owner[peer] != p:
+		g.failf("R9: peer id %d of player %d is given to player %d", peer, g.owner[peer].index, p.index)
+	case p.peer != 0 && p.peer != peer:
+		g.failf("R9: player %d had peer id %d and comes back as %d", p.index, p.peer, peer)
+	}
+	if p.refusals > 0 {
+		p.refusals--
+		g.note(p, "gate says no", int64(peer), 0)
+		g.mu.Unlock()
+		return false
+	}
+	g.owner[peer], p.peer = p, peer
+	p.stay = &stay{number: len(p.stays) + 1, peer: peer, at: make(map[uid]int), fast: make(map[uid]time.Time)}
+	p.stays = append(p.stays, p.stay)
+	g.note(p, "connect", int64(peer), int64(p.stay.number))
+	b := g.compose(p) // held until the login is answered (D21)
+	g.mu.Unlock()
+	g.session.SendReliableMessage(b, peer)
+	return true
+}
+
+func (g *game) OnPlayerAccepted(pl script.Player) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	p := g.byID[pl.PlayerSessionID]
+	switch {
+	case p == nil || p.stay == nil || p.stay.over || p.stay.accepted:
+		g.failf("R13: Accepted of peer %d without a Connect, or twice", pl.PeerID)
+	case pl.PeerID != p.stay.peer:
+		g.failf("R9: peer %d accepted as %d", p.stay.peer, pl.PeerID)
+	default:
+		p.stay.accepted = true
+		g.roster[pl.PeerID] = p
+		g.note(p, "accepted", int64(pl.PeerID), 0)
+	}
+}
+
+// OnPlayerDisconnect ends a stay, for which there must be a reason (R2, R13, R14).
+func (g *game) OnPlayerDisconnect(peer messages.PeerID) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	p := g.roster[peer]
+	if p == nil {
+		g.failf("R13: Disconnect of peer %d, who is not in the game", peer)
+		return
+	}
+	g.note(p, "disconnect", int64(peer), int64(p.stay.number))
+	p.stay.over, p.stay.overAt = true, time.Now()
+	delete(g.roster, peer)
+	for _, in := range g.members {
+		delete(in, peer)
+	}
+	clear(p.groups)
+	clear(p.burned)
+	p.left()
+}
+
+func (g *game) OnPlayerJoinGroup(id messages.GroupID, peer messages.PeerID) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.members[id] == nil {
+		g.members[id] = make(map[messages.PeerID]bool)
+	}
+	g.members[id][peer] = true
+	return true
+}
+
+func (g *game) OnPlayerLeaveGroup(id messages.GroupID, peer messages.PeerID) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.members[id], peer)
+	return true
+}
+
+func (g *game) OnSendToPlayer(m *script.Message) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if id, ok := g.heard(m); ok {
+		g.owe(id, g.roster[m.TargetPlayer])
+	}
+	return true
+}
+
+func (g *game) OnSendToGroup(m *script.Message) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if id, ok := g.heard(m); ok {
+		g.oweGroup(id, m.TargetGroup)
+	}
+	return true
+}
+
+// OnMessage answers some of what it is told, by all ways a game has.
+func (g *game) OnMessage(m *script.Message) {
+	g.mu.Lock()
+	id, ok := g.heard(m)
+	if !ok {
+		g.mu.Unlock()
+		return
+	}
+	p := g.roster[m.Sender]
+	switch id.n % 4 {
+	case 0:
+		b := g.compose(p)
+		g.mu.Unlock()
+		g.session.SendReliableMessage(b, m.Sender)
+	case 1:
+		b := g.composeAll(messages.AllPlayers)
+		g.mu.Unlock()
+		g.session.SendReliableGroupMessage(b, messages.AllPlayers)
+	case 2:
+		b := g.composeAll(1)
+		g.mu.Unlock()
+		g.session.SendReliableGroupMessage(b, 1)
+	default:
+		g.sent++
+		fast := uid{from: serverSender, n: g.sent}
+		if p != nil {
+			p.stay.fast[fast] = time.Now()
+		}
+		g.mu.Unlock()
+		g.session.SendMessage(script.Outgoing{OpCode: opFast, Sender: messages.ServerPeer, Payload: payload(g.canary, fast, 8)}, m.Sender)
+	}
+}
+
+// compose makes a message to one player, composeAll one to a group, and notes who
+// must get it. The caller holds the lock and sends it in the same callback.
+func (g *game) compose(p *player) script.Outgoing {
+	id := g.next()
+	g.owe(id, p)
+	return script.Outgoing{OpCode: opReliable, Sender: messages.ServerPeer, Payload: payload(g.canary, id, int(id.n%24))}
+}
+
+func (g *game) composeAll(to messages.GroupID) script.Outgoing {
+	id := g.next()
+	g.oweGroup(id, to)
+	return script.Outgoing{OpCode: opReliable, Sender: messages.ServerPeer, Payload: payload(g.canary, id, int(id.n%24))}
+}
+
+func (g *game) next() uid {
+	g.sent++
+	return uid{from: serverSender, n: g.sent}
+}
+
+func (g *game) owe(id uid, p *player) {
+	if p != nil && p.stay != nil && !p.stay.over {
+		p.stay.expect(id, time.Now())
+	}
+}
+
+func (g *game) oweGroup(id uid, to messages.GroupID) {
+	if to == messages.AllPlayers {
+		for _, p := range g.roster {
+			g.owe(id, p)
+		}
+		return
+	}
+	for peer := range g.members[to] {
+		g.owe(id, g.roster[peer])
+	}
+}
+
+// heard checks a message of a player as the game sees it: whole, from whom it says,
+// and the next of its sender (R1, R3, R4, R8, R10, R11).
+func (g *game) heard(m *script.Message) (id uid, ok bool) {
+	canary, id, whole := parsePayload(m.Payload)
+	switch p := g.roster[m.Sender]; {
+	case !whole:
+		g.failf("R4: payload of %d bytes from peer %d is damaged on its way in", len(m.Payload), m.Sender)
+	case canary != g.canary:
+		g.failf("R11: a message of another game session is routed in game %d", g.index)
+	case p == nil:
+		g.failf("R11: message %v of peer %d, who is not in the game", id, m.Sender)
+	case int(id.from) != p.index:
+		g.failf("R10: message %v is shown as one of player %d", id, p.index)
+	case id.unit < p.heard.unit:
+		g.failf("R8: message %v of an older life of player %d, after %v", id, p.index, p.heard)
+	case id.unit > p.heard.unit && id.n != 1 || id.unit == p.heard.unit && id.n != p.heard.n+1:
+		g.failf("R1: message %v of player %d after %v", id, p.index, p.heard)
+	default:
+		p.heard = id
+		g.note(p, "routed", int64(id.unit), int64(id.n))
+		return id, true
+	}
+	return id, false
+}
+
+// fits checks a message that player p received by link l against its lists.
+func (p *player) fits(l *link, m *packet) {
+	canary, id, whole := parsePayload(m.Payload)
+	sender := p.game.senderOf(id.from)
+	switch {
+	case !whole:
+		p.failf("R4: payload of %d bytes reached player %d damaged", len(m.Payload), p.index)
+		return
+	case canary != p.game.canary:
+		p.failf("R11: player %d of game %d got a message of another game session", p.index, p.game.index)
+		return
+	case m.Sender != sender:
+		p.failf("R10: message %v reached player %d as one of peer %d, not %d", id, p.index, m.Sender, sender)
+		return
+	}
+	if m.OpCode == opFast {
+		p.fitsFast(id)
+		return
+	}
+	st, at := p.find(id)
+	switch {
+	case st == nil:
+		p.failf("R11: message %v reached player %d, to whom it was not sent", id, p.index)
+		return
+	case l.stay == nil:
+		p.resumesAt(l, st, at)
+		l.stay = st
+	case l.stay != st:
+		p.failf("R11: message %v of stay %d reached player %d on a connection of stay %d", id, st.number, p.index, l.stay.number)
+		return
+	case at < l.at:
+		p.failf("R3: message %v (%d) reached player %d again, after %d", id, at, p.index, l.at-1)
+	case at > l.at:
+		p.failf("R1: message %v (%d) reached player %d after %d: %v is missing", id, at, p.index, l.at-1, st.want[l.at].id)
+	}
+	l.at = at + 1
+	l.dev.at = l.at
+	st.furthest = max(st.furthest, l.at)
+	p.got++
+}
+
+// resumesAt checks with which message of a stay a connection begins.
+func (p *player) resumesAt(l *link, st *stay, at int) {
+	d := l.dev
+	next, same := st.furthest, d.cur == st
+	if same && p.flavor == v2 {
+		next = d.at
+	}
+	d.cur = st
+	switch {
+	case p.flavor == mute && at >= next: // at most once
+	case at > next:
+		p.failf("R1: connection %d of player %d begins with %v (%d) of stay %d: %v (%d) is missing",
+			l.number, p.index, st.want[at].id, at, st.number, st.want[next].id, next)
+	case at == next:
+	case p.flavor == v2 && same:
+		p.failf("R3: connection %d of player %d begins with %v (%d), which it had: it was at %d", l.number, p.index, st.want[at].id, at, next)
+	case p.flavor == mute:
+		p.failf("R3: connection %d of player %d, who cannot say what it has, begins with %d again: it was at %d", l.number, p.index, at, next)
+	case p.flavor == stockish && at < l.surely(st):
+		p.failf("R3: connection %d of player %d begins with %v (%d), before its last mark at %d", l.number, p.index, st.want[at].id, at, l.surely(st))
+	}
+	p.duplicates += max(0, next-at)
+}
+
+// fitsFast checks a message that was sent as fast (R5).
+func (p *player) fitsFast(id uid) {
+	st := p.stay
+	switch _, sent := st.fast[id]; {
+	case !sent:
+		p.failf("R5: fast message %v reached player %d unasked, or twice", id, p.index)
+	case id.n < st.lastFast:
+		p.failf("R5: fast message %v reached player %d after %d", id, p.index, st.lastFast)
+	}
+	delete(st.fast, id)
+	st.lastFast = id.n
+}
+
+// find looks for a message in the stays of a player.
+func (p *player) find(id uid) (*stay, int) {
+	for i := len(p.stays) - 1; i >= 0; i-- {
+		if at, ok := p.stays[i].at[id]; ok {
+			return p.stays[i], at
+		}
+	}
+	return nil, 0
+}
+
+func (g *game) senderOf(from uint8) int32 {
+	if from == serverSender {
+		return int32(messages.ServerPeer)
+	}
+	if int(from) < len(g.players) {
+		return int32(g.players[from].peer)
+	}
+	return 0
+}
+
+// left checks that a stay may end now. The caller holds the lock.
+func (p *player) left() {
+	now := time.Now()
+	if p.mayLeave != "" || p.game.ending {
+		return
+	}
+	p.over = true
+	earliest, latest := p.windowBounds()
+	switch {
+	case now.Before(earliest):
+		p.failf("R14: player %d is out at %v, before its window is over at %v", p.index, p.since(now), p.since(earliest))
+	case now.After(latest):
+		p.failf("R14: player %d is out at %v, its window was over at %v", p.index, p.since(now), p.since(latest))
+	}
+}
+
+// windowBounds are the earliest and the latest moment at which the host may give a
+// lost player up: the host's words in the last moment that it surely served the
+// player, and the player's own last words.
+func (p *player) windowBounds() (earliest, latest time.Time) {
+	const beat = 250 * time.Millisecond
+	silence := max(2*p.plan.ping, p.plan.silence) + 2*beat
+	return p.heardHost.Add(p.plan.window - time.Second), p.spoke.Add(silence + p.plan.window + 2*time.Second)
+}
+
+func (p *player) String() string { return fmt.Sprintf("player %d (%v)", p.index, p.flavor) }

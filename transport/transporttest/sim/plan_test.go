@@ -1,0 +1,166 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"troupe/transport/transporttest/memnet"
+)
+
+// action is one kind of thing that happens to a player.
+type action uint8
+
+const (
+	sayPlayer    action = iota // to player arg
+	sayGroup                   // to group arg, if it is in
+	sayServer                  //
+	sayAll                     //
+	burst                      // arg messages of all kinds
+	joinGroup                  // arg
+	leaveGroup                 // arg
+	reset                      // the connection; back after d
+	cut                        // its path for d; it gives its connection up and is back then
+	cutUnnoticed               // its path for d; it waits
+	resumeLive                 // a new connection while the old one is well
+	resumeTwice                // a new connection, and one more as soon as that is in
+	takeOver                   // by a device that knows the player session id alone
+	halfOpen                   // the path is cut for ever, and another device takes over
+	leave                      // close 1000; back after d, never for 0
+	stayAway                   // reset, and not back before the window is over
+	deadLogin                  // a login with a token that is dead
+	garbage                    // bytes that are no packet, and a second LOGIN
+	again                      // a numbered packet once more
+	skipNumber                 // a number that is too high
+	ackTooMuch                 // an ack of what was never sent
+	slow                       // reads nothing for d
+	kick                       // by the game
+	endGame                    // by the game
+	actions
+)
+
+var actionNames = [...]string{"say to player", "say to group", "say to server", "say to all", "burst", "join", "leave group", "reset", "cut",
+	"cut unnoticed", "resume live", "resume twice", "take over", "half-open", "leave", "stay away", "dead login", "garbage", "again",
+	"skip number", "ack too much", "slow", "kick", "end game"}
+
+// step is one action at its time, counted from the start.
+type step struct {
+	at     time.Duration
+	player int
+	do     action
+	arg    int
+	d      time.Duration
+}
+
+func (s step) String() string {
+	return fmt.Sprintf("%v player %d: %s %d %v", s.at, s.player, actionNames[s.do], s.arg, s.d)
+}
+
+// plan is what one seed is about.
+type plan struct {
+	seed                  uint64
+	window, ping, silence time.Duration
+	games                 int
+	flavors               []flavor // of the players, who are in the games in turn
+	refusals              []int    // logins that the gate refuses each
+	paths                 memnet.Condition
+	unclaimed             bool // a seat is reserved that nobody takes
+	steps                 []step
+	faultsEnd             time.Duration
+}
+
+// groups are 1 to groupsMax.
+const groupsMax = 3
+
+// weights say how often an action comes, and whether it is a fault.
+var weights = [actions]int{
+	sayPlayer: 60, sayGroup: 30, sayServer: 40, sayAll: 15, burst: 6, joinGroup: 25, leaveGroup: 3,
+	reset: 10, cut: 6, cutUnnoticed: 4, resumeLive: 4, resumeTwice: 4, takeOver: 4, halfOpen: 2, leave: 3, stayAway: 2,
+	deadLogin: 2, garbage: 2, again: 2, skipNumber: 1, ackTooMuch: 1, slow: 2, kick: 1,
+}
+
+// newPlan draws the plan of a seed.
+func newPlan(seed uint64) *plan {
+	r := rand.New(rand.NewPCG(seed, 0x7431))
+	upTo := func(least, most time.Duration) time.Duration {
+		return least + time.Duration(r.Int64N(int64(most-least)))
+	}
+	p := &plan{
+		seed: seed, games: 1 + r.IntN(2), unclaimed: r.IntN(16) == 0,
+		window: time.Duration(3+r.IntN(5)) * time.Second, ping: time.Duration(1+r.IntN(2)) * time.Second, silence: time.Duration(3+r.IntN(2)) * time.Second,
+	}
+	for range 4 + r.IntN(3) {
+		f := v2
+		switch r.IntN(8) {
+		case 0, 1, 2:
+			f = stockish
+		case 3:
+			f = mute
+		}
+		p.flavors = append(p.flavors, f)
+		refusals := 0
+		if r.IntN(12) == 0 {
+			refusals = 1
+		}
+		p.refusals = append(p.refusals, refusals)
+	}
+	if r.IntN(3) > 0 {
+		p.paths = memnet.Condition{Delay: upTo(time.Millisecond, 60*time.Millisecond)}
+		p.paths.Jitter = p.paths.Delay / time.Duration(1+r.IntN(4))
+		if r.IntN(3) == 0 {
+			p.paths.Loss = 0.05 * r.Float64()
+		}
+	}
+	p.faultsEnd = upTo(4*time.Second, 9*time.Second)
+	total := 0
+	for _, w := range weights {
+		total += w
+	}
+	for range len(p.flavors) * (8 + r.IntN(12)) {
+		s := step{at: upTo(200*time.Millisecond, p.faultsEnd), player: r.IntN(len(p.flavors))}
+		for n := r.IntN(total); n >= weights[s.do]; s.do++ {
+			n -= weights[s.do]
+		}
+		switch s.do {
+		case sayPlayer:
+			s.arg = r.IntN(len(p.flavors))
+		case sayGroup, joinGroup, leaveGroup:
+			s.arg = 1 + r.IntN(groupsMax)
+		case burst:
+			s.arg = 5 + r.IntN(30)
+		case reset:
+			if r.IntN(2) == 0 {
+				s.d = upTo(0, time.Second)
+			}
+		case cut, cutUnnoticed:
+			s.d = upTo(50*time.Millisecond, 6*time.Second)
+		case leave:
+			if r.IntN(3) > 0 {
+				s.d = upTo(time.Millisecond, 2*time.Second)
+			}
+		case slow:
+			s.d = upTo(100*time.Millisecond, 4*time.Second)
+		}
+		p.steps = append(p.steps, s)
+	}
+	if r.IntN(12) == 0 {
+		p.steps = append(p.steps, step{at: p.faultsEnd - 1, do: endGame, arg: r.IntN(p.games)})
+	}
+	slices.SortStableFunc(p.steps, func(a, b step) int { return int(a.at - b.at) })
+	return p
+}
+
+// String shows the plan without the talk.
+func (p *plan) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "window %v, ping %v, silence %v, %d games, players %v, gate refuses %v, paths %+v, unclaimed seat %v, faults until %v",
+		p.window, p.ping, p.silence, p.games, p.flavors, p.refusals, p.paths, p.unclaimed, p.faultsEnd)
+	for _, s := range p.steps {
+		if s.do > burst {
+			fmt.Fprintf(&b, "\n\t%v", s)
+		}
+	}
+	return b.String()
+}

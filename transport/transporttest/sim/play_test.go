@@ -1,0 +1,162 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"troupe/messages"
+	"troupe/transport/transporttest/stock"
+)
+
+// packet handles a packet to a player that is in the game.
+func (l *link) packet(m *packet) {
+	d := l.dev
+	if d.flavor == v2 {
+		if !d.numbers(l, m) {
+			return
+		}
+	} else if m.relSeq != 0 || m.ack != 0 {
+		d.failf("R5: player %d does not speak the extension and got number %d, ack %d", d.index, m.relSeq, m.ack)
+	}
+	switch m.OpCode {
+	case opReliable, opFast:
+		d.fits(l, m)
+	case stock.OpGroupMembershipUpdate:
+		if u := m.GroupMembershipUpdate; u != nil {
+			d.groups[u.Group] = u.Players
+		}
+	default:
+		d.failf("R11: player %d got a packet with op code %d", d.index, m.OpCode)
+	}
+}
+
+// say sends an application message. A stock player does so only while it is in,
+// and what its connection loses is lost.
+func (d *device) say(target int32, group int32) {
+	if !d.ready() {
+		return
+	}
+	d.sent++
+	id := uid{uint8(d.index), d.unit, d.sent}
+	d.send(stock.Packet{OpCode: opReliable, TargetPlayer: target, TargetGroup: group, Payload: payload(d.game.canary, id, int(d.sent%16))})
+}
+
+// ready reports whether the device may send: a v2 player keeps what it cannot send
+// at once.
+func (d *device) ready() bool {
+	return d.flavor == v2 && d.known || d.link != nil && d.link.in
+}
+
+func (d *device) send(p stock.Packet) {
+	p.Reliable, p.Sender = true, int32(d.peer)
+	m := packet{Packet: p}
+	switch l := d.link; {
+	case d.flavor == v2 && d.known:
+		d.number(&m)
+	case l != nil && l.in:
+		l.write(&m)
+	}
+}
+
+// group sends a group operation.
+func (d *device) group(op int32, id int32) {
+	p := stock.Packet{OpCode: op, TargetPlayer: stock.ServerID}
+	switch op {
+	case stock.OpJoinGroup:
+		p.JoinGroup = &stock.GroupRef{Group: id}
+	case stock.OpLeaveGroup:
+		p.LeaveGroup = &stock.GroupRef{Group: id}
+	default:
+		p.RequestGroupMembership = &stock.GroupRef{Group: id}
+	}
+	d.send(p)
+}
+
+// broken notes that a player's path or connection is faulty from now on.
+func (p *player) broken() {
+	if p.brokenAt.IsZero() {
+		p.brokenAt = time.Now()
+	}
+}
+
+// keep sees to it that a player that wants to be in the game is. It gives up a
+// connection over which nothing comes.
+func (p *player) keep() {
+	if !p.wants || p.dev == nil {
+		return
+	}
+	now := time.Now()
+	l := p.dev.link
+	if l != nil && now.Sub(l.lastSeen) > 3*p.plan.ping+time.Second && !now.Before(l.slowTill) {
+		p.note(p, "gives up", int64(l.number), 0)
+		p.broken()
+		p.drop(l)
+		l = nil
+	}
+	if l != nil && l.expect != 0 && p.brokenAt.IsZero() && now.Sub(l.since) > 3*time.Second {
+		p.failf("R6: connection %d of player %d broke the rules and is not closed", l.number, p.index)
+		l.expect = 0
+	}
+	if l == nil && !now.Before(p.retryAt) {
+		p.retryAt = time.Time{}
+		p.dev.dial()
+	}
+}
+
+// drop gives up a connection by resetting it; a blocked path keeps that to itself.
+func (p *player) drop(l *link) {
+	l.fenced = true
+	if l.dev.link == l {
+		l.dev.link = nil
+		l.dev.dropAck()
+	}
+	if l.sock != nil {
+		l.sock.stream.Reset()
+	}
+}
+
+// newDevice lets another device play, which knows the player session id alone.
+func (p *player) newDevice() {
+	old := p.dev
+	p.dev = &device{player: p, node: p.nodes[0]}
+	clear(p.groups)
+	if old != nil {
+		old.dropAck()
+		if old.node == p.nodes[0] {
+			p.dev.node = p.nodes[1]
+		}
+	}
+}
+
+// settled tells why a player is not yet where it must be once all is healed: in,
+// with everything delivered both ways (R2, R29).
+func (p *player) settled() string {
+	st := p.stay
+	if st == nil || !st.accepted || st.over {
+		if p.wants && p.stay == nil {
+			return "has not come in"
+		}
+		return ""
+	}
+	l := p.dev.link
+	switch {
+	case !p.wants:
+		return "is still in the game"
+	case l == nil || !l.in:
+		return "is not attached"
+	case st.furthest < len(st.want) && p.flavor != mute:
+		return "lacks messages: " + st.want[st.furthest].id.String()
+	case len(p.dev.held) > 0:
+		return "has messages that are not acknowledged"
+	}
+	return ""
+}
+
+// inGroup is the membership of a group as the game sees it.
+func (g *game) inGroup(id messages.GroupID) (peers []int32) {
+	for peer := range g.members[id] {
+		peers = append(peers, int32(peer))
+	}
+	slices.Sort(peers)
+	return peers
+}

@@ -1,0 +1,351 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/actors"
+	"troupe/actors/connection"
+	"troupe/actors/fleet"
+	"troupe/actors/gamesession"
+	"troupe/actors/script"
+	"troupe/messages"
+	"troupe/messages/counters"
+	"troupe/transport/gateway"
+	"troupe/transport/transporttest/memnet"
+	"troupe/transport/websocket"
+)
+
+const (
+	fleetID messages.FleetID = "fleet-sim"
+	// tick is how often players look whether all is well.
+	tick = 250 * time.Millisecond
+	// attachedWithin and emptyWithin are the bounds of R29.
+	attachedWithin = 10 * time.Second
+	emptyWithin    = 30 * time.Second
+	// libraryRest is how long the actor library's counter of dead letters may run.
+	libraryRest = 2 * time.Second
+)
+
+// run is one run of a plan, within a bubble.
+type run struct {
+	plan  *plan
+	start time.Time
+	net   *memnet.Network
+	host  netip.AddrPort
+
+	count  *counters.Set
+	system *actors.System
+	door   *websocket.Listener
+	served chan struct{}
+
+	mu       sync.Mutex // guards all that follows, and games and players
+	games    []*game
+	players  []*player
+	byID     map[messages.PlayerSessionID]*player
+	pending  []later
+	status   map[messages.PlayerSessionID]messages.PlayerSessionStatus
+	lonely   messages.PlayerSessionID // the seat that nobody takes
+	failures []string
+	events   []event
+	dropped  int // events forgotten
+}
+
+// later is something that the plan's own steps cause.
+type later struct {
+	at time.Time
+	do func()
+}
+
+// event is one line of the trace.
+type event struct {
+	at     time.Time
+	player int
+	what   string
+	a, b   int64
+}
+
+const (
+	eventsMax   = 400
+	failuresMax = 8
+)
+
+func (r *run) since(t time.Time) time.Duration { return t.Sub(r.start).Round(time.Millisecond) }
+
+func (r *run) note(p *player, what string, a, b int64) {
+	if len(r.events) == 2*eventsMax {
+		r.dropped += eventsMax
+		r.events = r.events[:copy(r.events, r.events[eventsMax:])]
+	}
+	r.events = append(r.events, event{time.Now(), p.index, what, a, b})
+}
+
+func (r *run) failf(format string, args ...any) {
+	if len(r.failures) < failuresMax {
+		r.failures = append(r.failures, fmt.Sprintf("%v: ", r.since(time.Now()))+fmt.Sprintf(format, args...))
+	}
+	r.events = append(r.events, event{time.Now(), -1, "FAILED", int64(len(r.failures)), 0})
+}
+
+func (r *run) later(d time.Duration, do func()) {
+	r.pending = append(r.pending, later{time.Now().Add(d), do})
+}
+
+// report is what a failed run has to say.
+func (r *run) report() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "seed %d: go test ./transport/transporttest/sim -run TestSeeds -sim.seed=%d\n%v\nevents (%d before):", r.plan.seed, r.plan.seed, r.plan, r.dropped)
+	for _, e := range r.events {
+		fmt.Fprintf(&b, "\n\t%v player %d %s %d %d", r.since(e.at), e.player, e.what, e.a, e.b)
+	}
+	return b.String() + "\n" + strings.Join(r.failures, "\n")
+}
+
+// simulate runs a plan in a bubble and returns what was wrong.
+func simulate(t *testing.T, p *plan) (failed *run) {
+	synctest.Test(t, func(t *testing.T) {
+		r := open(p, nil)
+		r.play()
+		r.close()
+		if len(r.failures) > 0 {
+			failed = r
+		}
+	})
+	return failed
+}
+
+// open starts the host as package host does for WebSocket, on a network of its own,
+// with the games and players of the plan. Change may alter the settings.
+func open(p *plan, change func(o *actors.Options)) *run {
+	r := &run{
+		plan: p, start: time.Now(), net: memnet.New(p.seed), count: new(counters.Set), served: make(chan struct{}),
+		byID: make(map[messages.PlayerSessionID]*player), status: make(map[messages.PlayerSessionID]messages.PlayerSessionStatus),
+	}
+	r.net.SetAll(p.paths)
+	var next script.Handler
+	o := actors.Options{
+		Log: zerolog.Nop(), Counters: r.count, Shards: 1,
+		Timeouts:  connection.Timeouts{Login: 10 * time.Second, SilenceMin: p.silence},
+		OnFailure: func(reason string) { r.failures = append(r.failures, "the host failed: "+reason) },
+		Fleet: fleet.Options{
+			Region: "sim-1", Session: gamesession.DefaultSettings(),
+			Advertised: fleet.Advertised{IPAddress: "192.0.2.1", Port: 1900},
+			Fleets:     []*messages.Fleet{{ID: fleetID, Status: messages.FleetActive, Locations: []string{"sim-1"}, GameSessionsMax: 10}},
+			NewHandler: func(*messages.Fleet) script.Handler { return next },
+			EndedMax:   100, EndedKeep: time.Hour,
+		},
+	}
+	o.Fleet.Session.ReconnectWindow = p.window
+	if change != nil {
+		change(&o)
+	}
+	r.system = actors.Start(o)
+	ln, err := r.net.Node().Listen(1900)
+	must(err)
+	r.host = netip.MustParseAddrPort(ln.Addr().String())
+	r.door, err = websocket.Listen(websocket.Options{Listener: ln, Counters: r.count})
+	must(err)
+	gw := gateway.New(gateway.Options{System: r.system, Fast: noFast, Counters: r.count, Log: zerolog.Nop(), Limits: gateway.Limits{
+		MalformedMax: 10, MessagesPerSecond: 200, MessageBurst: 400, BytesPerSecond: 256 << 10, TooFastFor: 10 * time.Second,
+	}})
+	go func() {
+		defer close(r.served)
+		must(r.door.Serve(gw))
+	}()
+	for i := range p.games {
+		g := &game{run: r, index: i, max: len(p.flavors), members: make(map[messages.GroupID]map[messages.PeerID]bool),
+			roster: make(map[messages.PeerID]*player), owner: make(map[messages.PeerID]*player)}
+		copy(g.canary[:], fmt.Sprintf("game%04d", i))
+		next = g
+		created, err := r.system.CreateGameSession(context.Background(), messages.CreateGameSession{FleetID: fleetID, MaxPlayers: len(p.flavors) + 1})
+		must(err)
+		g.id = created.ID
+		r.games = append(r.games, g)
+		synctest.Wait()
+	}
+	for i, f := range p.flavors {
+		pl := &player{run: r, index: i, flavor: f, game: r.games[i%len(r.games)], refusals: p.refusals[i],
+			groups: make(map[int32][]int32), burned: make(map[int32]bool)}
+		pl.nodes = [2]*memnet.Node{r.net.Node(), r.net.Node()}
+		pl.id = r.seat(pl.game)
+		r.players = append(r.players, pl)
+		r.byID[pl.id] = pl
+	}
+	if p.unclaimed {
+		r.lonely = r.seat(r.games[0])
+	}
+	return r
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// seat reserves one.
+func (r *run) seat(g *game) messages.PlayerSessionID {
+	seats, err := r.system.CreatePlayerSessions(context.Background(), messages.CreatePlayerSessions{
+		GameSessionID: g.id, Players: []messages.NewPlayer{{PlayerID: "somebody"}}})
+	must(err)
+	return seats[0].ID
+}
+
+// enter has a player want to be in the game from now on.
+func (p *player) enter() {
+	p.wants = true
+	p.newDevice()
+	p.dev.dial()
+}
+
+// play goes through the two phases.
+func (r *run) play() {
+	begin := time.Now()
+	r.mu.Lock()
+	for i, p := range r.players {
+		r.later(time.Duration(i)*30*time.Millisecond, p.enter)
+	}
+	r.mu.Unlock()
+	steps := r.plan.steps
+	for len(steps) > 0 {
+		s := steps[0]
+		steps = steps[1:]
+		r.until(begin.Add(s.at))
+		r.mu.Lock()
+		r.perform(s)
+		r.mu.Unlock()
+	}
+	r.until(begin.Add(r.plan.faultsEnd))
+	r.heal()
+	r.settle()
+	r.checkGroups()
+	r.checkRecords(true)
+	if r.lonely != "" {
+		r.checkUnclaimed()
+	}
+}
+
+// until lets time pass, with the players' ticks and what the steps caused.
+func (r *run) until(end time.Time) {
+	for {
+		r.mu.Lock()
+		now := time.Now()
+		next := now.Truncate(tick).Add(tick)
+		for i := 0; i < len(r.pending); i++ {
+			l := r.pending[i]
+			if !l.at.After(now) {
+				r.pending = append(r.pending[:i:i], r.pending[i+1:]...)
+				i = -1
+				l.do()
+			} else if l.at.Before(next) {
+				next = l.at
+			}
+		}
+		if now.Equal(now.Truncate(tick)) {
+			for _, p := range r.players {
+				p.keep()
+			}
+		}
+		r.mu.Unlock()
+		if now.Equal(now.Truncate(time.Second)) {
+			r.checkRecords(false)
+		}
+		if !now.Before(end) {
+			return
+		}
+		if end.Before(next) {
+			next = end
+		}
+		time.Sleep(time.Until(next))
+	}
+}
+
+// heal ends all faults.
+func (r *run) heal() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.net.SetAll(memnet.Condition{Delay: time.Millisecond})
+	for _, l := range r.pending {
+		l.do()
+	}
+	r.pending = nil
+	for _, p := range r.players {
+		p.cut = false
+		for _, n := range p.nodes {
+			r.net.Partition(n.Addr(), r.host.Addr(), false)
+		}
+		if p.wants && p.retryAt.After(time.Now()) {
+			p.retryAt = time.Now()
+		}
+		p.note(p, "healed", 0, 0)
+	}
+}
+
+// settle waits until all is in order, for as long as that may take (R29).
+func (r *run) settle() {
+	healed := time.Now()
+	for {
+		r.until(time.Now().Add(tick))
+		why := r.unsettled()
+		passed := time.Since(healed)
+		switch {
+		case why == "":
+			return
+		case passed > emptyWithin, passed > attachedWithin && strings.HasSuffix(why, "is not attached"):
+			r.mu.Lock()
+			r.failf("R29: %v after all was healed, %s", passed, why)
+			r.mu.Unlock()
+			return
+		}
+	}
+}
+
+func (r *run) unsettled() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, p := range r.players {
+		if why := p.settled(); why != "" {
+			return fmt.Sprintf("%v %s", p, why)
+		}
+	}
+	return ""
+}
+
+// close ends the games, then the host, and looks at what is left.
+func (r *run) close() {
+	r.mu.Lock()
+	for _, g := range r.games {
+		r.endGame(g)
+	}
+	for _, p := range r.players {
+		p.wants = false
+	}
+	r.mu.Unlock()
+	time.Sleep(4 * time.Second)
+	r.checkEnded()
+	r.mu.Lock()
+	for _, p := range r.players {
+		if p.dev != nil && p.dev.link != nil {
+			p.drop(p.dev.link)
+		}
+	}
+	r.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	must(r.door.Close(ctx))
+	r.door.CloseAll(messages.CloseGoingAway)
+	must(r.door.Wait(ctx))
+	<-r.served
+	r.system.Close()
+	r.net.Close()
+	time.Sleep(libraryRest)
+	r.checkLeftovers()
+}

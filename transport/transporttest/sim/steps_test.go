@@ -1,0 +1,201 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"troupe/messages"
+	"troupe/transport/transporttest/stock"
+)
+
+// perform does one step. The caller holds the lock; nothing in here waits.
+func (r *run) perform(s step) {
+	if s.do == endGame {
+		r.endGame(r.games[s.arg%len(r.games)])
+		return
+	}
+	p := r.players[s.player]
+	d := p.dev
+	if d == nil || !p.wants || p.stay == nil || p.game.ending {
+		return
+	}
+	if s.do > burst {
+		r.note(p, actionNames[s.do], int64(s.arg), int64(s.d/time.Millisecond))
+	}
+	l := d.link
+	switch s.do {
+	case sayPlayer:
+		if q := r.players[s.arg]; q.game == p.game && q.peer != 0 {
+			d.say(int32(q.peer), 0)
+		}
+	case sayGroup:
+		d.sayGroup(int32(s.arg))
+	case sayServer:
+		d.say(stock.ServerID, 0)
+	case sayAll:
+		d.say(0, stock.AllPlayers)
+	case burst:
+		for i := range s.arg {
+			r.perform(step{player: s.player, do: action(i) % burst, arg: i % len(r.players)})
+		}
+	case joinGroup:
+		if !p.burned[int32(s.arg)] {
+			d.group(stock.OpJoinGroup, int32(s.arg))
+		}
+	case leaveGroup:
+		if d.ready() {
+			p.burned[int32(s.arg)] = true
+			d.group(stock.OpLeaveGroup, int32(s.arg))
+		}
+	case takeOver:
+		p.broken()
+		p.newDevice()
+		r.block(p.dev, false)
+		p.cut = false
+		p.dev.dial()
+	case halfOpen:
+		p.broken()
+		r.block(d, true)
+		p.newDevice()
+		r.block(p.dev, false)
+		p.cut = false
+		p.dev.dial()
+	case resumeLive:
+		d.dial()
+	case reset:
+		p.loses(s.d)
+	case stayAway:
+		p.loses(p.plan.window + p.plan.silence + 3*time.Second)
+	case cut:
+		p.broken()
+		p.cutPath(s.d)
+		p.loses(s.d)
+	case cutUnnoticed:
+		p.broken()
+		p.cutPath(s.d)
+	default:
+		if l != nil && l.in && !p.cut {
+			p.performLive(s, l)
+		}
+	}
+}
+
+// performLive does a step that needs a connection.
+func (p *player) performLive(s step, l *link) {
+	d := p.dev
+	switch s.do {
+	case resumeTwice:
+		d.dial().twice = true
+	case leave:
+		p.mayLeave = "left"
+		p.spoke = time.Now()
+		_ = l.sock.write(frameClose, []byte{1000 >> 8, 1000 & 0xFF})
+		l.fenced, d.link = true, nil
+		d.dropAck()
+		p.retryAt = time.Now().Add(s.d)
+		if s.d == 0 {
+			p.wants = false
+		}
+		p.rejoins()
+	case deadLogin:
+		p.deadLogin(d)
+	case garbage:
+		p.spoke = time.Now()
+		_ = l.sock.write(frameBinary, []byte{200, 1, 2, 3})
+		second := packet{Packet: stock.LoginPacket(stock.CSharp, string(p.id), nil)}
+		l.write(&second)
+	case again:
+		if n := len(d.held); n > 0 && d.flavor == v2 {
+			l.write(&d.held[n-1].p)
+		}
+	case skipNumber:
+		if d.flavor == v2 {
+			l.write(&packet{Packet: stock.Packet{OpCode: opReliable, TargetPlayer: stock.ServerID, Reliable: true}, relSeq: d.last + 7})
+			l.must(messages.CloseOutOfOrder)
+		}
+	case ackTooMuch:
+		if d.flavor == v2 {
+			l.write(&packet{Packet: stock.Packet{Reliable: true}, ack: d.received + 100_000})
+			l.must(messages.CloseOutOfOrder)
+		}
+	case slow:
+		p.broken()
+		l.slowTill = time.Now().Add(s.d)
+	case kick:
+		p.mayLeave, p.wants = "kicked", false
+		g, peer := p.game, p.peer
+		g.session.Do(func() { g.session.KickPlayer(peer, "the plan wants it") })
+	}
+}
+
+// must says how the host has to end a connection.
+func (l *link) must(end messages.CloseReason) { l.expect, l.since = end, time.Now() }
+
+// rejoins makes the device one that knows nothing: what comes is a new stay.
+func (p *player) rejoins() {
+	node := p.dev.node
+	p.dev = &device{player: p, node: node}
+}
+
+// loses resets the connection; the player is back after d.
+func (p *player) loses(d time.Duration) {
+	p.broken()
+	if l := p.dev.link; l != nil {
+		p.drop(l)
+	}
+	p.retryAt = time.Now().Add(d)
+	if d == 0 {
+		p.retryAt = time.Time{}
+		p.dev.dial()
+	}
+}
+
+// cutPath blocks the path of a device for d.
+func (p *player) cutPath(d time.Duration) {
+	p.block(p.dev, true)
+	p.cut = true
+	dev := p.dev
+	p.later(d, func() {
+		p.block(dev, false)
+		if p.dev.node == dev.node {
+			p.cut = false
+		}
+	})
+}
+
+func (r *run) block(d *device, on bool) {
+	r.net.Partition(d.node.Addr(), r.host.Addr(), on)
+}
+
+// deadLogin logs in with a token that the host has reason to know as dead. The
+// connection that plays must not notice (R12).
+func (p *player) deadLogin(d *device) {
+	if d.flavor != v2 || !p.brokenAt.IsZero() {
+		return
+	}
+	token := "bm90IGEgdG9rZW4gb2YgdGhpcyBob3N0LCBub3IgYW55"
+	if n := len(d.dead); n > 0 && time.Since(d.dead[n-1].since) > 2*time.Second {
+		token = d.dead[n-1].token
+	}
+	thief := &device{player: p, node: p.nodes[1], token: token, received: d.received, known: true}
+	p.links++
+	l := &link{dev: thief, number: p.links, opened: time.Now(), passive: true, fenced: true}
+	go l.run()
+}
+
+// sayGroup sends to a group that the device surely is in: it was told so, and has
+// never asked to leave.
+func (d *device) sayGroup(id int32) {
+	if !d.burned[id] && slices.Contains(d.groups[id], int32(d.peer)) {
+		d.say(0, id)
+	}
+}
+
+// endGame has the game end its game session as a script would.
+func (r *run) endGame(g *game) {
+	g.ending = true
+	g.session.Do(func() {
+		g.session.ProcessEnding()
+		g.session.Exit(0)
+	})
+}

@@ -1,0 +1,156 @@
+package sim
+
+import (
+	"time"
+
+	"troupe/transport/transporttest/stock"
+)
+
+// This is a player's side of the extension (reliability.md 2.2 to 2.4).
+
+// resume takes the numbers of LOGIN_RESPONSE and sends what the host has not.
+func (d *device) resume(l *link, m *packet) {
+	r := m.result
+	token := m.LoginResult.ReconnectToken
+	switch {
+	case r.caps != 1:
+		d.failf("R7: player %d is answered with caps %d", d.index, r.caps)
+		return
+	case token == "" || token == d.token:
+		d.failf("R12: player %d is given the token %q once more", d.index, token)
+	case r.windowMs != uint64(d.plan.window/time.Millisecond):
+		d.failf("R14: player %d is told a window of %d ms", d.index, r.windowMs)
+	}
+	if d.token != "" {
+		d.old = d.token // dead once something is acked on this link
+	}
+	d.token = token
+	switch {
+	case r.outcome == outcomeNew:
+		if d.player.stay != nil && d.cur == d.player.stay {
+			d.failf("R2: player %d is told that its stay is new, in the middle of it", d.index)
+		}
+		d.received, d.last, d.acked, d.held = 0, 0, 0, nil
+		d.restart()
+		if r.base != 0 || r.lastReceived != 0 {
+			d.failf("R1: a new stay of player %d begins at %d and %d", d.index, r.base, r.lastReceived)
+		}
+	case r.outcome != outcomeResumed:
+		d.failf("R2: player %d is told that messages are lost: outcome %d, base %d, it has %d", d.index, r.outcome, r.base, d.received)
+		d.received = r.base
+	case l.fresh:
+		d.received, d.last, d.acked = r.base, r.lastReceived, r.lastReceived
+		d.restart()
+	case r.base != d.received:
+		d.failf("R1: player %d has %d, and is told that %d comes next", d.index, d.received, r.base+1)
+	case r.lastReceived < d.acked || r.lastReceived > d.last:
+		d.failf("R6: the host has %d of player %d, who sent %d and knows of %d", r.lastReceived, d.index, d.last, d.acked)
+	}
+	d.known = true
+	l.ackSeen, d.ackedOut = r.lastReceived, d.received
+	d.forget(r.lastReceived)
+	for i := range d.held {
+		d.put(l, &d.held[i])
+	}
+}
+
+// restart begins a new life of numbers of application messages.
+func (d *device) restart() {
+	d.player.units++
+	d.unit, d.sent = d.player.units, 0
+}
+
+// forget drops what the host has.
+func (d *device) forget(ack uint64) {
+	d.acked = max(d.acked, ack)
+	for len(d.held) > 0 && d.held[0].n <= ack {
+		d.held = d.held[1:]
+	}
+}
+
+// put writes one numbered packet with the ack of the moment.
+func (d *device) put(l *link, h *numbered) {
+	h.p.relSeq, h.p.ack = h.n, d.received
+	l.write(&h.p)
+	d.ackDone()
+}
+
+// number gives a packet its number and sends it, now or when the host can be
+// reached.
+func (d *device) number(p *packet) {
+	d.last++
+	d.held = append(d.held, numbered{d.last, *p})
+	if l := d.link; l != nil && l.in {
+		d.put(l, &d.held[len(d.held)-1])
+	}
+}
+
+// numbers checks those of a packet of the host and reports whether the packet is
+// to be handled (R1, R5, R6).
+func (d *device) numbers(l *link, m *packet) bool {
+	switch {
+	case m.ack == 0:
+	case m.ack > d.last:
+		d.failf("R6: player %d sent %d, and %d are acknowledged", d.index, d.last, m.ack)
+	case m.ack < l.ackSeen:
+		d.failf("R6: %d are acknowledged to player %d, after %d", m.ack, d.index, l.ackSeen)
+	default:
+		l.ackSeen = m.ack
+		d.forget(m.ack)
+	}
+	switch {
+	case m.relSeq == 0 && m.OpCode == 0 && len(m.Payload) == 0: // an ack alone
+		return false
+	case m.relSeq == 0 && m.OpCode == opFast && !m.Reliable:
+		return true
+	case m.relSeq == 0 || m.OpCode == opFast:
+		d.failf("R5: player %d got a packet with op code %d, reliable %v, and number %d", d.index, m.OpCode, m.Reliable, m.relSeq)
+		return m.relSeq == 0
+	case m.relSeq != d.received+1:
+		d.failf("R1: player %d got number %d after %d", d.index, m.relSeq, d.received)
+		return m.relSeq > d.received
+	}
+	d.received = m.relSeq
+	d.owesAck(l)
+	return true
+}
+
+// owesAck sends an ack, or sees to it that one is sent in time.
+func (d *device) owesAck(l *link) {
+	switch {
+	case d.received-d.ackedOut >= ackEvery:
+		d.ack(l)
+	case d.ackTimer == nil:
+		d.ackTimer = time.AfterFunc(ackAfter, func() { d.ackDue(l) })
+	}
+}
+
+func (d *device) ackDue(l *link) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.ackTimer = nil
+	if d.link == l && l.in && d.received > d.ackedOut {
+		d.ack(l)
+	}
+}
+
+func (d *device) ack(l *link) {
+	l.write(&packet{Packet: stock.Packet{Reliable: true}, ack: d.received})
+	d.ackDone()
+}
+
+// ackDone notes that the host is told what has arrived.
+func (d *device) ackDone() {
+	if d.received > d.ackedOut && d.old != "" {
+		d.dead, d.old = append(d.dead, deadToken{d.old, time.Now()}), ""
+	}
+	d.ackedOut = d.received
+	d.dropAck()
+}
+
+func (d *device) dropAck() {
+	if d.ackTimer != nil {
+		d.ackTimer.Stop()
+		d.ackTimer = nil
+	}
+}
