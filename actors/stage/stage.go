@@ -88,6 +88,9 @@ func shrinkRegistry(system *actor.ActorSystem) {
 	few := &actor.SliceMap{LocalPIDs: slices.Clone(old[:registryBuckets])}
 	system.ProcessRegistry.LocalPIDs = few
 	for _, bucket := range old[registryBuckets:] {
+		if bucket.IsEmpty() {
+			continue // Items starts 32 goroutines
+		}
 		for id, process := range bucket.Items() {
 			few.GetBucket(id).Set(id, process)
 		}
