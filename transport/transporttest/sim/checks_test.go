@@ -16,7 +16,7 @@ func (r *run) checkGroups() {
 	r.mu.Lock()
 	asked := make(map[*player]bool)
 	for _, p := range r.players {
-		if l := p.dev.link; l != nil && l.in && !p.game.ending {
+		if l := p.dev.link; l != nil && l.in && p.playing() && !p.game.ending {
 			asked[p] = true
 			clear(p.groups)
 			for id := int32(1); id <= groupsMax; id++ {

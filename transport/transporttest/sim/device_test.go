@@ -36,6 +36,7 @@ type player struct {
 	nodes  [2]*memnet.Node // of two devices
 
 	dev      *device // the one that plays
+	all      []*link // that tried to play
 	links    int     // made so far, over all devices
 	wants    bool    // to be in the game
 	retryAt  time.Time
@@ -60,7 +61,7 @@ type player struct {
 
 	cut bool // its path is blocked
 
-	got, duplicates, resumed int
+	got, fastGot, duplicates, resumed int
 }
 
 // device is one client object. A new one knows nothing of the one before.
@@ -137,9 +138,10 @@ func (d *device) dial() *link {
 	d.player.links++
 	l := &link{dev: d, number: d.player.links, opened: time.Now(), fresh: !d.known, lastSeen: time.Now()}
 	if d.link != nil {
-		d.link.fenced, d.link.next = true, l
+		d.link.fenced = true
 	}
 	d.link = l
+	d.all = append(d.all, l)
 	d.note(d.player, "dial", int64(l.number), 0)
 	go l.run()
 	return l
@@ -156,7 +158,7 @@ func (l *link) run() {
 		return
 	}
 	l.sock = sock
-	if l.fenced && !l.passive {
+	if l.idle() && !l.passive {
 		sock.stream.Reset()
 		l.ends(errFenced)
 		p.mu.Unlock()
@@ -218,7 +220,7 @@ func (l *link) frame(op byte, b []byte) error {
 	d := l.dev
 	now := time.Now()
 	l.lastSeen = now
-	if l.in && !l.fenced {
+	if l.in && !l.idle() {
 		d.heardHost = now
 	}
 	switch op {
@@ -239,7 +241,7 @@ func (l *link) frame(op byte, b []byte) error {
 	switch {
 	case err != nil:
 		d.failf("R4: player %d cannot read what it got: %v", d.index, err)
-	case l.fenced && !l.passive:
+	case l.idle() && !l.passive:
 		l.late(&m)
 	case m.OpCode == stock.OpLoginResponse && !l.in:
 		l.answered(&m)
@@ -255,20 +257,31 @@ func (l *link) frame(op byte, b []byte) error {
 // that was routed after the next one was attached (R8).
 func (l *link) late(m *packet) {
 	d := l.dev
-	if m.OpCode != opReliable || l.next == nil || !l.next.in {
+	if m.OpCode == stock.OpLoginResponse {
+		l.inAt = time.Now()
+	}
+	if m.OpCode != opReliable {
 		return
 	}
 	_, id, _ := parsePayload(m.Payload)
-	if st, at := d.find(id); st != nil && st.want[at].at.After(l.next.inAt) {
-		d.failf("R8: message %v reached connection %d of player %d, long after connection %d took over", id, l.number, d.index, l.next.number)
+	st, at := d.find(id)
+	for _, next := range d.all {
+		if st != nil && next.number > l.number && next.in && st.want[at].at.After(next.inAt) {
+			d.failf("R8: message %v reached connection %d of player %d, long after connection %d took over", id, l.number, d.index, next.number)
+			return
+		}
 	}
 }
+
+// idle reports whether nobody uses the connection any more. Its owner keeps it
+// open and does nothing with it, as a sleeping phone does.
+func (l *link) idle() bool { return l.fenced || l.dev.player.dev != l.dev }
 
 // ping answers a ping; for a stock player it is a receipt mark.
 func (l *link) ping(b []byte) error {
 	d := l.dev
-	if l.fenced && l.next != nil && l.next.in {
-		return nil // the host does not listen any more
+	if l.idle() {
+		return nil
 	}
 	d.spoke = time.Now()
 	switch d.flavor {
@@ -298,7 +311,7 @@ func (l *link) ends(err error) {
 	d := l.dev
 	l.ended = true
 	d.note(d.player, "ended: "+err.Error(), int64(l.number), int64(l.code))
-	if d.link != l || l.fenced {
+	if d.link != l || l.idle() {
 		return
 	}
 	d.link = nil
@@ -309,7 +322,7 @@ func (l *link) ends(err error) {
 	}
 	switch messages.CloseReason(l.code) {
 	case messages.CloseTakenOver:
-		if d.player.dev == d {
+		if !l.outrun() {
 			d.failf("R12: connection %d of player %d is closed as taken over, by nobody", l.number, d.index)
 		}
 	case messages.CloseGameEnded, messages.CloseKicked:
@@ -318,6 +331,17 @@ func (l *link) ends(err error) {
 	if d.retryAt.IsZero() {
 		d.retryAt = time.Now().Add(300 * time.Millisecond)
 	}
+}
+
+// outrun reports whether an attempt that the player had given up may have won
+// after this connection was in: the network brought its LOGIN late.
+func (l *link) outrun() bool {
+	for _, other := range l.dev.all {
+		if other != l && other.sock != nil && (other.inAt.IsZero() || !other.inAt.Before(l.inAt)) {
+			return true
+		}
+	}
+	return false
 }
 
 // answered handles LOGIN_RESPONSE.

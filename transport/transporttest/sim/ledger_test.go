@@ -49,8 +49,8 @@ type game struct {
 	members map[messages.GroupID]map[messages.PeerID]bool
 	roster  map[messages.PeerID]*player
 	owner   map[messages.PeerID]*player // R9: for ever
-	joining int
-	ending  bool // the run wants it to end
+	ending  bool                        // the run wants it to end
+	thinks  time.Duration               // before its gate answers a login
 }
 
 func (g *game) Configuration() script.Configuration {
@@ -71,7 +71,7 @@ func (g *game) OnPlayerConnect(m *script.ConnectMessage) bool {
 		g.failf("R11: login of %s at game %d, which it does not belong to", m.Player.PlayerSessionID.Short(), g.index)
 		g.mu.Unlock()
 		return false
-	case p.stay != nil && !p.stay.over:
+	case p.stay != nil && p.stay.accepted && !p.stay.over:
 		g.failf("R13: a second Connect for player %d within a stay", p.index)
 	case len(g.roster)+1 > g.max:
 		g.failf("R15: Connect with %d of %d players in the game", len(g.roster), g.max)
@@ -90,9 +90,15 @@ func (g *game) OnPlayerConnect(m *script.ConnectMessage) bool {
 	p.stay = &stay{number: len(p.stays) + 1, peer: peer, at: make(map[uid]int), fast: make(map[uid]time.Time)}
 	p.stays = append(p.stays, p.stay)
 	g.note(p, "connect", int64(peer), int64(p.stay.number))
-	b := g.compose(p) // held until the login is answered (D21)
-	g.mu.Unlock()
-	g.session.SendReliableMessage(b, peer)
+	thinks := g.thinks
+	if g.plan.quiet {
+		g.mu.Unlock()
+	} else {
+		b := g.compose(p) // held until the login is answered (D21)
+		g.mu.Unlock()
+		g.session.SendReliableMessage(b, peer)
+	}
+	time.Sleep(thinks)
 	return true
 }
 
@@ -338,6 +344,7 @@ func (p *player) fitsFast(id uid) {
 	}
 	delete(st.fast, id)
 	st.lastFast = id.n
+	p.fastGot++
 }
 
 // find looks for a message in the stays of a player.

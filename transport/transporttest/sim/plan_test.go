@@ -66,6 +66,7 @@ type plan struct {
 	flavors               []flavor // of the players, who are in the games in turn
 	refusals              []int    // logins that the gate refuses each
 	paths                 memnet.Condition
+	quiet                 bool // the game does not greet
 	unclaimed             bool // a seat is reserved that nobody takes
 	steps                 []step
 	faultsEnd             time.Duration
@@ -98,6 +99,9 @@ func newPlan(seed uint64) *plan {
 			f = stockish
 		case 3:
 			f = mute
+		}
+		if force != nil {
+			f = *force
 		}
 		p.flavors = append(p.flavors, f)
 		refusals := 0

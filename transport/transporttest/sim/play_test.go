@@ -132,6 +132,9 @@ func (p *player) newDevice() {
 // with everything delivered both ways (R2, R29).
 func (p *player) settled() string {
 	st := p.stay
+	if p.game.ending {
+		return ""
+	}
 	if st == nil || !st.accepted || st.over {
 		if p.wants && p.stay == nil {
 			return "has not come in"
@@ -144,6 +147,8 @@ func (p *player) settled() string {
 		return "is still in the game"
 	case l == nil || !l.in:
 		return "is not attached"
+	case time.Now().Before(l.slowTill):
+		return "reads nothing yet"
 	case st.furthest < len(st.want) && p.flavor != mute:
 		return "lacks messages: " + st.want[st.furthest].id.String()
 	case len(p.dev.held) > 0:

@@ -102,7 +102,10 @@ func (r *run) later(d time.Duration, do func()) {
 // report is what a failed run has to say.
 func (r *run) report() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "seed %d: go test ./transport/transporttest/sim -run TestSeeds -sim.seed=%d\n%v\nevents (%d before):", r.plan.seed, r.plan.seed, r.plan, r.dropped)
+	if r.plan.seed != 0 {
+		fmt.Fprintf(&b, "seed %d: go test ./transport/transporttest/sim -run TestSeeds -sim.seed=%d\n", r.plan.seed, r.plan.seed)
+	}
+	fmt.Fprintf(&b, "%v\nevents (%d before):", r.plan, r.dropped)
 	for _, e := range r.events {
 		fmt.Fprintf(&b, "\n\t%v player %d %s %d %d", r.since(e.at), e.player, e.what, e.a, e.b)
 	}
@@ -172,17 +175,25 @@ func open(p *plan, change func(o *actors.Options)) *run {
 		synctest.Wait()
 	}
 	for i, f := range p.flavors {
-		pl := &player{run: r, index: i, flavor: f, game: r.games[i%len(r.games)], refusals: p.refusals[i],
-			groups: make(map[int32][]int32), burned: make(map[int32]bool)}
-		pl.nodes = [2]*memnet.Node{r.net.Node(), r.net.Node()}
-		pl.id = r.seat(pl.game)
-		r.players = append(r.players, pl)
-		r.byID[pl.id] = pl
+		pl := r.newPlayer(f, r.games[i%len(r.games)])
+		pl.refusals = p.refusals[i]
 	}
 	if p.unclaimed {
 		r.lonely = r.seat(r.games[0])
 	}
 	return r
+}
+
+// newPlayer reserves a seat for one more player.
+func (r *run) newPlayer(f flavor, g *game) *player {
+	p := &player{run: r, index: len(r.players), flavor: f, game: g, groups: make(map[int32][]int32), burned: make(map[int32]bool)}
+	p.nodes = [2]*memnet.Node{r.net.Node(), r.net.Node()}
+	p.id = r.seat(g)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.players = append(r.players, p)
+	r.byID[p.id] = p
+	return p
 }
 
 func must(err error) {
@@ -228,7 +239,7 @@ func (r *run) play() {
 	r.settle()
 	r.checkGroups()
 	r.checkRecords(true)
-	if r.lonely != "" {
+	if r.lonely != "" && !r.games[0].ending {
 		r.checkUnclaimed()
 	}
 }

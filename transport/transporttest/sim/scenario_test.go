@@ -1,0 +1,435 @@
+package sim
+
+import (
+	"context"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/messages"
+	"troupe/transport/transporttest/memnet"
+	"troupe/transport/transporttest/stock"
+)
+
+// These are bugs that others had (reliability.md 10), one test each, against the
+// whole host. What a test does not say itself, the oracles of the package say:
+// every message once, in order and whole, no player lost, no state stuck.
+
+// scene is a run that a test leads by hand.
+type scene struct {
+	*run
+	t *testing.T
+}
+
+// play runs a scene with players of the given flavors in one game, once they are
+// all in, and then demands that all is in order.
+func play(t *testing.T, flavors []flavor, act func(s *scene)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		p := &plan{
+			window: 5 * time.Second, ping: 2 * time.Second, silence: 4 * time.Second, games: 1, flavors: flavors,
+			refusals: make([]int, len(flavors)), quiet: len(flavors) == 1, paths: memnet.Condition{Delay: 5 * time.Millisecond},
+		}
+		s := &scene{open(p, nil), t}
+		s.do(func() {
+			for _, p := range s.players {
+				p.enter()
+			}
+		})
+		s.pass(time.Second)
+		act(s)
+		s.heal()
+		s.settle()
+		s.checkGroups()
+		s.checkRecords(true)
+		s.close()
+		if len(s.failures) > 0 {
+			t.Error(s.report())
+		}
+	})
+}
+
+// each plays a scene with a v2 player and with a stock player as the first.
+func each(t *testing.T, others int, act func(s *scene)) {
+	for _, f := range []flavor{v2, stockish} {
+		t.Run(f.String(), func(t *testing.T) {
+			t.Parallel()
+			flavors := []flavor{f}
+			for range others {
+				flavors = append(flavors, v2)
+			}
+			play(t, flavors, act)
+		})
+	}
+}
+
+func (s *scene) do(f func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	f()
+}
+
+func (s *scene) pass(d time.Duration) { s.until(time.Now().Add(d)) }
+
+// say has a player send n messages to another.
+func (s *scene) say(from, to, n int) {
+	s.do(func() {
+		for range n {
+			s.players[from].dev.say(int32(s.players[to].peer), 0)
+		}
+	})
+}
+
+// lose resets a player's connection; it is not back before it is told.
+func (s *scene) lose(i int) { s.do(func() { s.players[i].loses(time.Hour) }) }
+
+// back has a player dial.
+func (s *scene) back(i int) {
+	s.do(func() {
+		s.players[i].retryAt = time.Time{}
+		s.players[i].dev.dial()
+	})
+}
+
+// attached demands that a player is in, on its nth connection or a later one.
+func (s *scene) attached(i, least int) {
+	s.t.Helper()
+	s.do(func() {
+		p := s.players[i]
+		if l := p.dev.link; l == nil || !l.in || l.number < least {
+			s.t.Errorf("%v: %v is not in (wanted on connection %d or later)", s.since(time.Now()), p, least)
+		}
+		if !p.playing() || len(p.stays) != 1 {
+			s.t.Errorf("%v: %v is not in its first stay", s.since(time.Now()), p)
+		}
+	})
+}
+
+func TestLateCloseOfTheOldConnectionDoesNotKillTheResumedOne(t *testing.T) {
+	each(t, 1, func(s *scene) {
+		s.do(func() {
+			p := s.players[0]
+			s.block(p.dev, true) // the host does not hear that the old one ends
+			old := p.dev.link
+			node := p.dev.node
+			p.broken()
+			p.drop(old)
+			p.dev.node = p.nodes[1]
+			p.dev.dial()
+			s.later(500*time.Millisecond, func() { s.net.Partition(node.Addr(), s.host.Addr(), false) })
+		})
+		s.pass(200 * time.Millisecond)
+		s.attached(0, 2)
+		s.say(1, 0, 5)
+		s.pass(s.plan.window + s.plan.silence + 2*time.Second)
+		s.attached(0, 2)
+		s.do(func() {
+			if n := s.players[0].links; n != 2 {
+				s.t.Errorf("%d connections, want 2", n)
+			}
+		})
+	})
+}
+
+func TestStaleWindowDoesNotEndAResumedPlayer(t *testing.T) {
+	each(t, 1, func(s *scene) {
+		for n := range 5 {
+			s.lose(0)
+			s.pass(s.plan.window - 100*time.Millisecond)
+			s.back(0)
+			s.pass(300 * time.Millisecond) // over the deadline of the loss
+			s.attached(0, n+2)
+			s.say(1, 0, 2)
+		}
+		s.pass(s.plan.window + time.Second)
+		s.attached(0, 6)
+	})
+}
+
+func TestResumeWorksWithNothingEverSent(t *testing.T) {
+	each(t, 0, func(s *scene) {
+		for n := range 4 {
+			s.lose(0)
+			s.pass(100 * time.Millisecond)
+			s.back(0)
+			s.pass(100 * time.Millisecond)
+			s.attached(0, n+2)
+		}
+	})
+}
+
+func TestResumeWorksMoreThanOnce(t *testing.T) {
+	each(t, 1, func(s *scene) {
+		for n := range 10 {
+			s.say(1, 0, 3)
+			s.say(0, 1, 2)
+			s.lose(0)
+			s.say(1, 0, 3)
+			s.pass(200 * time.Millisecond)
+			s.back(0)
+			s.pass(200 * time.Millisecond)
+			s.attached(0, n+2)
+		}
+	})
+}
+
+func TestSecondResumeReplaysNothingTwice(t *testing.T) {
+	each(t, 1, func(s *scene) {
+		s.lose(0)
+		s.pass(100 * time.Millisecond)
+		s.say(1, 0, 30)
+		s.pass(100 * time.Millisecond)
+		s.back(0)
+		s.pass(100 * time.Millisecond) // it has them, and has not acknowledged all
+		for range 3 {
+			s.lose(0)
+			s.pass(20 * time.Millisecond)
+			s.back(0)
+			s.pass(50 * time.Millisecond)
+		}
+		s.attached(0, 5)
+	})
+}
+
+func TestFastMessagesDoNotMoveTheNumbers(t *testing.T) {
+	each(t, 1, func(s *scene) {
+		for range 6 {
+			s.do(func() { // the game answers each fourth by a fast message
+				for range 8 {
+					s.players[0].dev.say(stock.ServerID, 0)
+				}
+			})
+			s.say(1, 0, 3)
+			s.pass(30 * time.Millisecond)
+			s.lose(0)
+			s.pass(50 * time.Millisecond)
+			s.back(0)
+			s.pass(100 * time.Millisecond)
+		}
+		s.do(func() {
+			if s.players[0].flavor == v2 && s.players[0].fastGot == 0 {
+				s.t.Error("no fast message arrived: nothing is proven")
+			}
+		})
+	})
+}
+
+func TestReceiveCounterGoesOnAfterAResume(t *testing.T) {
+	each(t, 1, func(s *scene) {
+		for range 4 {
+			s.say(0, 1, 7)
+			s.pass(10 * time.Millisecond) // some have arrived, none is acknowledged
+			s.do(func() { s.perform(step{player: 0, do: again}) })
+			s.lose(0)
+			s.say(0, 1, 4)
+			s.pass(50 * time.Millisecond)
+			s.back(0)
+			s.pass(300 * time.Millisecond)
+		}
+		s.do(func() {
+			if p := s.players[0]; p.flavor == v2 && p.heard.n != 4*11 {
+				s.t.Errorf("the game heard %d messages, want %d", p.heard.n, 4*11)
+			}
+		})
+	})
+}
+
+func TestAnAckOfMoreThanWasSentCloses(t *testing.T) {
+	play(t, []flavor{v2, v2}, func(s *scene) {
+		s.say(1, 0, 3)
+		s.pass(100 * time.Millisecond)
+		s.do(func() { s.perform(step{player: 0, do: ackTooMuch}) })
+		s.say(1, 0, 5)
+		s.pass(100 * time.Millisecond)
+		s.do(func() {
+			if n := s.count.CloseReasons[messages.CloseOutOfOrder].Load(); n != 1 {
+				s.t.Errorf("%d connections closed for their numbers, want 1", n)
+			}
+		})
+		s.pass(time.Second)
+		s.attached(0, 2)
+	})
+}
+
+func TestBufferIsTrimmedAtTheAckAndNotAtTheWrite(t *testing.T) {
+	each(t, 1, func(s *scene) {
+		s.do(func() {
+			p := s.players[0]
+			p.broken()
+			s.net.Path(s.host.Addr(), p.dev.node.Addr()).Block(true) // the host writes into the dark
+		})
+		s.say(1, 0, 40)
+		s.pass(time.Second)
+		s.lose(0)
+		s.pass(100 * time.Millisecond)
+		s.do(func() { s.net.Path(s.host.Addr(), s.players[0].dev.node.Addr()).Block(false) })
+		s.back(0)
+		s.pass(200 * time.Millisecond)
+		s.attached(0, 2)
+		s.do(func() {
+			if p := s.players[0]; p.stay.furthest != len(p.stay.want) {
+				s.t.Errorf("%d of %d messages arrived", p.stay.furthest, len(p.stay.want))
+			}
+		})
+	})
+}
+
+func TestSecondReplayHasItsBytes(t *testing.T) {
+	each(t, 1, func(s *scene) {
+		s.lose(0)
+		s.pass(50 * time.Millisecond)
+		s.say(1, 0, 50)
+		s.pass(100 * time.Millisecond)
+		for range 3 { // each replay is lost on its way
+			s.back(0)
+			s.pass(26 * time.Millisecond)
+			s.do(func() { s.net.Path(s.host.Addr(), s.players[0].dev.node.Addr()).Block(true) })
+			s.pass(100 * time.Millisecond)
+			s.lose(0)
+			s.do(func() { s.net.Path(s.host.Addr(), s.players[0].dev.node.Addr()).Block(false) })
+			s.pass(50 * time.Millisecond)
+			s.say(1, 0, 5)
+		}
+		s.back(0)
+		s.pass(300 * time.Millisecond)
+		s.attached(0, 5)
+	})
+}
+
+func TestAFailedSendBurnsNoNumber(t *testing.T) {
+	each(t, 1, func(s *scene) {
+		for range 5 {
+			s.lose(0)
+			s.pass(4 * time.Millisecond) // the reset is under way: the host writes
+			s.say(1, 0, 3)
+			s.pass(20 * time.Millisecond)
+			s.say(1, 0, 3)
+			s.back(0)
+			s.pass(100 * time.Millisecond)
+		}
+		s.attached(0, 6)
+	})
+}
+
+func TestAnAckDuringTheReplaySkipsNothing(t *testing.T) {
+	each(t, 1, func(s *scene) {
+		s.lose(0)
+		s.pass(50 * time.Millisecond)
+		s.say(1, 0, 200)
+		s.pass(1500 * time.Millisecond) // the rate of one player
+		s.do(func() {
+			s.net.Path(s.host.Addr(), s.players[0].dev.node.Addr()).Set(memnet.Condition{Delay: 5 * time.Millisecond, Jitter: 5 * time.Millisecond, Loss: 0.2})
+		})
+		s.back(0)
+		for range 40 {
+			s.pass(5 * time.Millisecond)
+			s.say(1, 0, 1)
+			s.say(0, 1, 1)
+		}
+	})
+}
+
+func TestASlowReaderHoldsUpNobodyElse(t *testing.T) {
+	play(t, []flavor{v2, v2, stockish, v2}, func(s *scene) {
+		s.do(func() {
+			for _, p := range s.players {
+				p.dev.group(stock.OpJoinGroup, 1)
+			}
+		})
+		s.pass(100 * time.Millisecond)
+		s.lose(3)
+		s.do(func() { s.players[0].dev.link.slowTill = time.Now().Add(3 * time.Second) })
+		for range 20 {
+			s.do(func() { s.players[1].dev.sayGroup(1) })
+			s.pass(5 * time.Millisecond)
+		}
+		s.back(3)
+		s.pass(60 * time.Millisecond)
+		for _, i := range []int{1, 2, 3} {
+			s.do(func() {
+				if p := s.players[i]; p.stay.furthest != len(p.stay.want) {
+					s.t.Errorf("%v has %d of %d messages while another reads nothing", p, p.stay.furthest, len(p.stay.want))
+				}
+			})
+		}
+	})
+}
+
+func TestReconnectBeforeTheHostNoticesTheLoss(t *testing.T) {
+	each(t, 1, func(s *scene) {
+		for n := range 4 {
+			s.say(1, 0, 3)
+			s.do(func() {
+				p := s.players[0]
+				p.broken()
+				s.block(p.dev, true)
+				p.drop(p.dev.link)
+				p.dev.node = p.nodes[(n+1)%2]
+				s.block(p.dev, false)
+				p.dev.dial()
+			})
+			s.say(1, 0, 3)
+			s.pass(50 * time.Millisecond) // two round trips and a bit, far below any timeout
+			s.attached(0, n+2)
+		}
+	})
+}
+
+func TestAStalledHandshakeHoldsUpNobody(t *testing.T) {
+	each(t, 0, func(s *scene) {
+		visitor := s.net.Node()
+		var silent []*memnet.Stream
+		for i := range 60 {
+			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+			c, err := visitor.Dial(ctx, s.host)
+			cancel()
+			must(err)
+			_, err = io.WriteString(c, upgradeRequest[:i%len(upgradeRequest)])
+			must(err)
+			silent = append(silent, c)
+		}
+		s.lose(0)
+		s.pass(20 * time.Millisecond)
+		s.back(0)
+		s.pass(50 * time.Millisecond)
+		s.attached(0, 2)
+		for _, c := range silent {
+			c.Reset()
+		}
+	})
+}
+
+// The gate of a Go game is asked within the game session's turn; that takes as
+// long as the game likes.
+func TestAConnectionThatDropsWithinTheGateNeverWasIn(t *testing.T) {
+	for _, f := range []flavor{v2, stockish} {
+		t.Run(f.String(), func(t *testing.T) {
+			t.Parallel()
+			play(t, []flavor{v2}, func(s *scene) {
+				late := s.newPlayer(f, s.games[0])
+				s.games[0].max++
+				s.do(func() {
+					s.games[0].thinks = 2 * time.Second
+					late.enter()
+				})
+				s.pass(500 * time.Millisecond) // before the gate
+				s.do(func() { late.loses(time.Hour) })
+				s.pass(3 * time.Second)
+				s.do(func() {
+					if late.playing() || len(s.games[0].roster) != 1 {
+						s.t.Errorf("a player whose connection is gone is in the game")
+					}
+					s.games[0].thinks = 0
+					late.retryAt = time.Now()
+				})
+				s.pass(time.Second)
+				s.do(func() {
+					if !late.playing() || late.dev.link == nil || !late.dev.link.in {
+						s.t.Errorf("a player that comes again is not in the game")
+					}
+				})
+			})
+		})
+	}
+}
