@@ -20,6 +20,10 @@ const (
 
 func (f flavor) String() string { return [...]string{"v2", "stock", "mute"}[f] }
 
+// pongsTold is how many pongs of one connection tell a host that a client does not
+// echo.
+const pongsTold = 2
+
 const (
 	ackEvery = 16
 	ackAfter = 200 * time.Millisecond
@@ -46,11 +50,12 @@ type player struct {
 	burned   map[int32]bool    // groups that it asked to leave in this stay
 
 	// what the game says
-	peer  messages.PeerID
-	stay  *stay
-	stays []*stay
-	heard uid    // the game's last of this player
-	marks []mark // stock: echoed
+	peer      messages.PeerID
+	stay      *stay
+	stays     []*stay
+	heard     uid       // the game's last of this player
+	marks     []mark    // stock: echoed
+	muteSince time.Time // mute: when the host could know; zero: it cannot
 
 	// what may happen
 	mayLeave  string    // why its stay may end: it asked for it
@@ -128,6 +133,7 @@ type link struct {
 	lastSeen time.Time // something arrived
 	twice    bool      // once in, another follows at once
 	slowTill time.Time
+	pongs    int       // of a mute player
 	lossAt   time.Time // since when the connection before may have been faulty
 	next     *link     // that came after it
 }
@@ -266,7 +272,7 @@ func (l *link) late(m *packet) {
 	_, id, _ := parsePayload(m.Payload)
 	st, at := d.find(id)
 	for _, next := range d.all {
-		if st != nil && next.number > l.number && next.in && st.want[at].at.After(next.inAt) {
+		if st != nil && next.in && l.inAt.Before(next.inAt) && st.want[at].at.After(next.inAt) {
 			d.failf("R8: message %v reached connection %d of player %d, long after connection %d took over", id, l.number, d.index, next.number)
 			return
 		}
@@ -286,6 +292,9 @@ func (l *link) ping(b []byte) error {
 	d.spoke = time.Now()
 	switch d.flavor {
 	case mute:
+		if l.pongs++; l.pongs == pongsTold && l.in && d.muteSince.IsZero() {
+			d.muteSince = time.Now()
+		}
 		return l.sock.write(framePong, nil)
 	case stockish:
 		if l.in && d.cur != nil {

@@ -89,6 +89,7 @@ func (g *game) OnPlayerConnect(m *script.ConnectMessage) bool {
 	g.owner[peer], p.peer = p, peer
 	p.stay = &stay{number: len(p.stays) + 1, peer: peer, at: make(map[uid]int), fast: make(map[uid]time.Time)}
 	p.stays = append(p.stays, p.stay)
+	p.muteSince = time.Time{}
 	g.note(p, "connect", int64(peer), int64(p.stay.number))
 	thinks := g.thinks
 	if g.plan.quiet {
@@ -325,7 +326,7 @@ func (p *player) resumesAt(l *link, st *stay, at int) {
 	case at == next:
 	case p.flavor == v2 && same:
 		p.failf("R3: connection %d of player %d begins with %v (%d), which it had: it was at %d", l.number, p.index, st.want[at].id, at, next)
-	case p.flavor == mute:
+	case p.flavor == mute && !p.muteSince.IsZero() && p.muteSince.Before(l.lossAt.Add(-2*time.Second)):
 		p.failf("R3: connection %d of player %d, who cannot say what it has, begins with %d again: it was at %d", l.number, p.index, at, next)
 	case p.flavor == stockish && at < l.surely(st):
 		p.failf("R3: connection %d of player %d begins with %v (%d), before its last mark at %d", l.number, p.index, st.want[at].id, at, l.surely(st))

@@ -11,10 +11,13 @@ import (
 )
 
 var (
-	seedFlag  = flag.Uint64("sim.seed", 0, "run this seed alone; 0 runs many")
-	seedsFlag = flag.Int("sim.seeds", 2000, "how many seeds to run")
-	firstFlag = flag.Uint64("sim.first", 1, "the first of them")
+	seedFlag   = flag.Uint64("sim.seed", 0, "run this seed alone; 0 runs many")
+	seedsFlag  = flag.Int("sim.seeds", 2000, "how many seeds to run")
+	firstFlag  = flag.Uint64("sim.first", 1, "the first of them")
+	flavorFlag = flag.String("sim.flavor", "", "v2, stock or mute: all players are such; empty is as the seed says")
 )
+
+var flavors = map[string]flavor{"v2": v2, "stock": stockish, "mute": mute}
 
 // noFast is a fast channel that is switched off. Its socket cannot live in a
 // bubble, so all runs share one that nobody talks to.

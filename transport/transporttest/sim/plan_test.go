@@ -66,6 +66,7 @@ type plan struct {
 	flavors               []flavor // of the players, who are in the games in turn
 	refusals              []int    // logins that the gate refuses each
 	paths                 memnet.Condition
+	spare                 int  // players more than those of the plan may come in
 	quiet                 bool // the game does not greet
 	unclaimed             bool // a seat is reserved that nobody takes
 	steps                 []step
@@ -100,8 +101,8 @@ func newPlan(seed uint64) *plan {
 		case 3:
 			f = mute
 		}
-		if force != nil {
-			f = *force
+		if only, ok := flavors[*flavorFlag]; ok {
+			f = only
 		}
 		p.flavors = append(p.flavors, f)
 		refusals := 0

@@ -164,11 +164,11 @@ func open(p *plan, change func(o *actors.Options)) *run {
 		must(r.door.Serve(gw))
 	}()
 	for i := range p.games {
-		g := &game{run: r, index: i, max: len(p.flavors), members: make(map[messages.GroupID]map[messages.PeerID]bool),
+		g := &game{run: r, index: i, max: len(p.flavors) + p.spare, members: make(map[messages.GroupID]map[messages.PeerID]bool),
 			roster: make(map[messages.PeerID]*player), owner: make(map[messages.PeerID]*player)}
 		copy(g.canary[:], fmt.Sprintf("game%04d", i))
 		next = g
-		created, err := r.system.CreateGameSession(context.Background(), messages.CreateGameSession{FleetID: fleetID, MaxPlayers: len(p.flavors) + 1})
+		created, err := r.system.CreateGameSession(context.Background(), messages.CreateGameSession{FleetID: fleetID, MaxPlayers: len(p.flavors) + 1 + p.spare})
 		must(err)
 		g.id = created.ID
 		r.games = append(r.games, g)

@@ -29,7 +29,7 @@ func play(t *testing.T, flavors []flavor, act func(s *scene)) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &plan{
 			window: 5 * time.Second, ping: 2 * time.Second, silence: 4 * time.Second, games: 1, flavors: flavors,
-			refusals: make([]int, len(flavors)), quiet: len(flavors) == 1, paths: memnet.Condition{Delay: 5 * time.Millisecond},
+			refusals: make([]int, len(flavors)), quiet: len(flavors) == 1, spare: 1, paths: memnet.Condition{Delay: 5 * time.Millisecond},
 		}
 		s := &scene{open(p, nil), t}
 		s.do(func() {
@@ -408,7 +408,6 @@ func TestAConnectionThatDropsWithinTheGateNeverWasIn(t *testing.T) {
 			t.Parallel()
 			play(t, []flavor{v2}, func(s *scene) {
 				late := s.newPlayer(f, s.games[0])
-				s.games[0].max++
 				s.do(func() {
 					s.games[0].thinks = 2 * time.Second
 					late.enter()

@@ -101,7 +101,7 @@ func (d *device) numbers(l *link, m *packet) bool {
 	switch {
 	case m.relSeq == 0 && m.OpCode == 0 && len(m.Payload) == 0: // an ack alone
 		return false
-	case m.relSeq == 0 && m.OpCode == opFast && !m.Reliable:
+	case m.relSeq == 0 && m.OpCode == opFast:
 		return true
 	case m.relSeq == 0 || m.OpCode == opFast:
 		d.failf("R5: player %d got a packet with op code %d, reliable %v, and number %d", d.index, m.OpCode, m.Reliable, m.relSeq)
