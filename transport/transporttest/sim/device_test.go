@@ -2,6 +2,7 @@ package sim
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"troupe/messages"
@@ -147,6 +148,7 @@ func (d *device) dial() *link {
 		d.link.fenced = true
 	}
 	d.link = l
+	d.unsure()
 	d.all = append(d.all, l)
 	d.note(d.player, "dial", int64(l.number), 0)
 	go l.run()
@@ -297,22 +299,29 @@ func (l *link) ping(b []byte) error {
 		}
 		return l.sock.write(framePong, nil)
 	case stockish:
-		if l.in && d.cur != nil {
+		if l.in && d.cur != nil && d.brokenAt.IsZero() {
 			d.marks = append(d.marks, mark{d.cur, d.at, time.Now()})
+			d.note(d.player, "echoes a mark", int64(l.number), int64(d.at))
 		}
 	}
 	return l.sock.write(framePong, b)
 }
 
 // surely is how many messages of a stay the host knows that the player has: those
-// before a mark that was echoed while all was well, long enough ago.
-func (l *link) surely(st *stay) (at int) {
-	for _, m := range l.dev.marks {
-		if m.stay == st && m.when.Before(l.lossAt.Add(-2*time.Second)) {
+// before a mark whose echo has arrived.
+func (p *player) surely(st *stay) (at int) {
+	for _, m := range p.marks {
+		if m.stay == st {
 			at = max(at, m.at)
 		}
 	}
 	return at
+}
+
+// unsure forgets marks whose echo may be lost with a connection.
+func (p *player) unsure() {
+	limit := time.Now().Add(-2 * time.Second)
+	p.marks = slices.DeleteFunc(p.marks, func(m mark) bool { return m.when.After(limit) })
 }
 
 // ends notes that a connection is gone.
@@ -326,7 +335,7 @@ func (l *link) ends(err error) {
 	d.link = nil
 	d.dropAck()
 	d.broken()
-	if l.expect != 0 && l.code != 0 && messages.CloseReason(l.code) != l.expect {
+	if l.expect != 0 && l.code != 0 && !d.game.ending && d.mayLeave == "" && messages.CloseReason(l.code) != l.expect {
 		d.failf("R6: connection %d of player %d is closed with %d, not %d", l.number, d.index, l.code, l.expect)
 	}
 	switch messages.CloseReason(l.code) {

@@ -328,9 +328,10 @@ func (p *player) resumesAt(l *link, st *stay, at int) {
 		p.failf("R3: connection %d of player %d begins with %v (%d), which it had: it was at %d", l.number, p.index, st.want[at].id, at, next)
 	case p.flavor == mute && !p.muteSince.IsZero() && p.muteSince.Before(l.lossAt.Add(-2*time.Second)):
 		p.failf("R3: connection %d of player %d, who cannot say what it has, begins with %d again: it was at %d", l.number, p.index, at, next)
-	case p.flavor == stockish && at < l.surely(st):
-		p.failf("R3: connection %d of player %d begins with %v (%d), before its last mark at %d", l.number, p.index, st.want[at].id, at, l.surely(st))
+	case p.flavor == stockish && at < p.surely(st):
+		p.failf("R3: connection %d of player %d begins with %v (%d), before its last mark at %d", l.number, p.index, st.want[at].id, at, p.surely(st))
 	}
+	p.note(p, "begins", int64(l.number), int64(at))
 	p.duplicates += max(0, next-at)
 }
 

@@ -76,6 +76,7 @@ func (d *device) group(op int32, id int32) {
 func (p *player) broken() {
 	if p.brokenAt.IsZero() {
 		p.brokenAt = time.Now()
+		p.unsure()
 	}
 }
 
