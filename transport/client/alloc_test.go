@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"net"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -24,22 +25,32 @@ func TestSendCosts(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector changes what is allocated")
 	}
-	c := newClient(WS, &Options{Fast: true, EventsMax: 1})
-	defer c.ended()
-	c.link = &wsLink{c: c, ws: &socket{conn: nowhere{}, br: bufio.NewReader(strings.NewReader("")), lock: make(chan struct{}, 1)}}
-	c.fast.open(nowhere{}, 0)
+	c, cn := bare(Options{Fast: true})
+	defer cn.ended()
+	cn.link = &wsLink{cn: cn, ws: &socket{conn: nowhere{}, br: bufio.NewReader(strings.NewReader("")), lock: make(chan struct{}, 1)}}
+	cn.fast.open(nowhere{}, 0)
 	payload := make([]byte, 100)
-	for intent, name := range map[Intent]string{Reliable: "reliable", Fast: "fast"} {
+	measure := func(name string, intent Intent) {
+		t.Helper()
 		n := testing.AllocsPerRun(1000, func() {
 			if err := c.Send(context.Background(), Message{OpCode: 1, TargetGroup: AllPlayers, Payload: payload, Intent: intent}); err != nil {
 				t.Fatal(err)
 			}
+			runtime.Gosched() // to the writer
+			c.mu.Lock()
+			c.numbers.out.trim(c.numbers.sent)
+			c.mu.Unlock()
 		})
 		if n != 0 {
 			t.Errorf("%s: %v allocations", name, n)
 		}
 	}
-	if s := c.Stats(); s.Reliable.Sent != 1001 || s.Fast.Sent != 1001 {
+	measure("fast", Fast)
+	measure("reliable", Reliable)
+	c.numbers.on = true
+	measure("reliable, numbered", Reliable)
+	c.settle(cn)
+	if s := c.Stats(); s.Reliable.Sent != 2002 || s.Fast.Sent != 1001 {
 		t.Errorf("stats %+v", s)
 	}
 }

@@ -3,65 +3,94 @@ package client
 import (
 	"context"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"troupe/messages/wire"
 )
 
-// Client is one connection of one player. It is made by Dial; its methods may be
-// called from any goroutine. Close or Abort must be called at the end.
+// Client is one player. It is made by Dial; its methods may be called from any
+// goroutine. It outlives its connections, unless Options.Reconnect is off. Close
+// or Abort must be called at the end.
 type Client struct {
 	// set once, by Dial
-	transport Transport
-	link      link
-	peer      int32
-	fast      *fastChannel // nil without a fast channel
-	events    chan Event
-	login     chan loginAnswer // holds the answer to LOGIN
+	o      Options
+	open   opener
+	events chan Event
+	life   context.Context // until Close, Abort or the end
+	leave  context.CancelFunc
+	done   chan struct{} // closed when every goroutine has ended
+	end    End           // valid once done is closed
 
-	// owned by the caller of onUnit
-	answered bool // the first unit has come
+	// Each holds one token. Who has inbox may emit events in order, and decides
+	// which connection they come from; who has dialing may log in. The order is
+	// dialing, inbox, mu.
+	inbox, dialing chan struct{}
+	nudge          chan struct{} // the wait between two attempts is to end
 
-	leaving   chan struct{} // closed by Close and Abort: nobody takes events any more
-	leaveOnce sync.Once
-	alive     context.Context // until the link has ended
-	ended     context.CancelFunc
-	done      chan struct{} // closed when every goroutine has ended
-	end       End           // valid once done is closed
+	current atomic.Pointer[connection] // nil while detached; written under mu
+	peer    atomic.Int32
 
-	// mu is held while alive is ended, a helper is started, and a datagram is taken:
-	// the last two do not come after it.
-	mu      sync.Mutex
-	helpers sync.WaitGroup
+	mu        sync.Mutex
+	numbers   numbers
+	closing   bool          // Close or Abort was called
+	over      bool          // there will be no other connection
+	changed   chan struct{} // closed at the next change; nil while nobody waits
+	ackTimer  *time.Timer   // nil until it is needed
+	ackArmed  bool
+	away      *absence      // nil while attached
+	last      Transport     // of the newest connection
+	prefer    Transport     // what to come back by; may be Auto
+	window    time.Duration // the host's, 0 if it told none
+	tries     int           // attempts since a connection was stable
+	notBefore time.Time     // no attempt before it
+	stop      context.CancelFunc
+	replaced  []*connection // by Move, and perhaps not ended yet
 
 	reliable, datagrams channelCounters
+	resumes             resumeCounters
 }
 
-func newClient(t Transport, o *Options) *Client {
+// absence is the time between two connections.
+type absence struct {
+	since    time.Time
+	attempts int
+}
+
+func newClient(o *Options, open opener) *Client {
 	c := &Client{
-		transport: t, events: make(chan Event, o.EventsMax), login: make(chan loginAnswer, 1),
-		leaving: make(chan struct{}), done: make(chan struct{}),
+		o: *o, open: open, events: make(chan Event, o.EventsMax), done: make(chan struct{}),
+		inbox: make(chan struct{}, 1), dialing: make(chan struct{}, 1), nudge: make(chan struct{}, 1),
+		prefer:  o.Transport,
+		numbers: numbers{bytesMax: o.SendBufferBytes, messagesMax: o.SendBufferMessages},
 	}
-	c.alive, c.ended = context.WithCancel(context.Background())
-	if o.Fast || t == KCP { // a host may use that of KCP unasked
-		c.fast = &fastChannel{c: c, highest: -1, answered: make(chan struct{})}
-	}
+	c.life, c.leave = context.WithCancel(context.Background())
 	return c
 }
 
 // PeerID is the player's number in the game session.
-func (c *Client) PeerID() int32 { return c.peer }
+func (c *Client) PeerID() int32 { return c.peer.Load() }
 
-// Transport is what the connection runs over: WS, WSS or KCP.
-func (c *Client) Transport() Transport { return c.transport }
+// Transport is what the newest connection runs over: WS, WSS or KCP.
+func (c *Client) Transport() Transport {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.last
+}
 
-// Events are what was received, in order. The channel is closed at the end of
-// the connection; what still waits in it can be taken then.
+// Attached reports whether there is a connection at the moment, as far as is
+// known here.
+func (c *Client) Attached() bool { return c.current.Load() != nil }
+
+// Events are what was received, in order, across connections. The channel is
+// closed at the end of the Client; what still waits in it can be taken then.
 func (c *Client) Events() <-chan Event { return c.events }
 
-// Done is closed when the connection has ended and no goroutine is left.
+// Done is closed when the Client has ended and no goroutine is left. The loss of
+// a connection is no end as long as it may come back.
 func (c *Client) Done() <-chan struct{} { return c.done }
 
-// End tells how the connection ended, once Done is closed; before, it is zero.
+// End tells how the Client ended, once Done is closed; before, it is zero.
 func (c *Client) End() End {
 	select {
 	case <-c.done:
@@ -72,48 +101,43 @@ func (c *Client) End() End {
 }
 
 // FastUp reports whether messages of intent Fast go by the fast channel.
-func (c *Client) FastUp() bool { return c.fast != nil && c.fast.up() }
+func (c *Client) FastUp() bool { return c.current.Load().fastUp() }
 
-// FastErr says why there will be no fast channel on this connection, or no
+// FastErr says why there will be no fast channel on the present connection, or no
 // longer; nil while it is up, being set up, or was not asked for.
 func (c *Client) FastErr() error {
-	if c.fast == nil {
+	cn := c.current.Load()
+	if cn == nil || cn.fast == nil {
 		return nil
 	}
-	return c.fast.failure()
+	return cn.fast.failure()
 }
 
-// Send sends one message. That it was sent does not mean that it arrives: the
-// connection may end before. A fast message does not wait for the host. A reliable one waits
-// until the kernel takes it (WebSocket) or until there is room in the queue
-// (KCP). A context that ends while WebSocket waits may leave half a message
-// behind, and so ends the connection; with KCP it does not.
+// Send sends one message. A reliable one is kept until the host has it: that Send
+// returned without an error means that it arrives exactly once, or that the Client
+// ends (see the package comment for hosts that do not count). It waits while the
+// send buffer is full, or fails with ErrBufferFull if the connection is lost. A
+// fast one never waits; while there is no connection it is dropped, and counted in
+// Stats.Fast.Unsent.
 func (c *Client) Send(ctx context.Context, m Message) error {
 	if err := m.check(); err != nil {
 		return err
 	}
 	h := wire.Header{
-		OpCode: m.OpCode, Sender: c.peer, TargetPlayer: m.TargetPlayer, TargetGroup: m.TargetGroup, Payload: m.Payload,
+		OpCode: m.OpCode, Sender: c.PeerID(), TargetPlayer: m.TargetPlayer, TargetGroup: m.TargetGroup, Payload: m.Payload,
 	}
-	if m.Intent == Fast && len(m.Payload) <= FastPayloadMax && c.FastUp() {
-		c.fast.send(func(dst []byte, seq int32) []byte {
+	if cn := c.current.Load(); m.Intent == Fast && len(m.Payload) <= FastPayloadMax && cn.fastUp() {
+		cn.fast.send(func(dst []byte, seq int32) []byte {
 			h.Sequence = seq
 			return wire.AppendMessage(dst, &h)
 		})
 		return nil
 	}
-	h.Reliable = true
-	b := buffers.Get().(*[]byte)
-	defer buffers.Put(b)
-	*b = wire.AppendMessage((*b)[:0], &h)
-	return c.sendReliable(ctx, *b)
+	return c.put(ctx, &h, m.Intent == Fast)
 }
 
-// buffers hold one message while it is sent.
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
-
 // JoinGroup asks to join a group, a positive number. An EventMembership tells
-// what came of it.
+// what came of it. Like the next two it is sent as a reliable message is.
 func (c *Client) JoinGroup(ctx context.Context, group int32) error {
 	return c.group(ctx, wire.OpJoinGroup, group, 1)
 }
@@ -136,57 +160,63 @@ func (c *Client) group(ctx context.Context, op, group, least int32) error {
 	if err := checkGroup(group, least); err != nil {
 		return err
 	}
-	return c.sendReliable(ctx, wire.AppendGroupCommand(nil, op, group, c.peer, 0, true))
-}
-
-func (c *Client) sendReliable(ctx context.Context, unit []byte) error {
-	err := c.link.send(ctx, unit)
-	if err == nil {
-		c.reliable.countSent(len(unit))
+	var h wire.Header
+	if err := parse(&h, wire.AppendGroupCommand(nil, op, group, c.PeerID(), 0, true)); err != nil {
+		return err
 	}
-	return err
+	return c.put(ctx, &h, false)
 }
 
 // Close leaves the game session, with close code 1000, and returns when no
-// goroutine is left: at most about two seconds later.
+// goroutine is left: at most about three seconds later. What was sent before goes
+// first. While the connection is lost the host cannot be told: it holds the seat
+// until its window is over.
 func (c *Client) Close() {
-	c.leaveOnce.Do(func() { close(c.leaving) })
-	c.link.close()
+	if cn := c.depart(); cn != nil {
+		c.settle(cn)
+		cn.link.close()
+	}
 	<-c.done
 }
 
-// Abort drops the connection without a goodbye and returns when no goroutine is
-// left. To the host it is a loss: the player may come back.
+// Abort drops the connection without a goodbye, ends the Client and returns when
+// no goroutine is left. To the host it is a loss: the player may come back.
 func (c *Client) Abort() {
-	c.leaveOnce.Do(func() { close(c.leaving) })
-	c.link.abort()
+	if cn := c.depart(); cn != nil {
+		cn.link.abort()
+	}
 	<-c.done
 }
 
-// spawn starts a helper that ends soon after alive; none starts after that.
-func (c *Client) spawn(helper func()) {
+// depart begins the end from this side: nothing more is taken from the program
+// or given to it.
+func (c *Client) depart() *connection {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.alive.Err() == nil {
-		c.helpers.Go(helper)
-	}
+	c.closing = true
+	c.wake()
+	c.leave()
+	return c.current.Load()
 }
 
-// onEnd is called by the link, last.
-func (c *Client) onEnd(end End) {
-	c.mu.Lock()
-	c.ended()
-	c.mu.Unlock()
-	if c.fast != nil {
-		c.fast.close()
+// settle waits until everything is written, for a while.
+func (c *Client) settle(cn *connection) {
+	late := time.NewTimer(closePatience)
+	defer late.Stop()
+	for {
+		c.mu.Lock()
+		if cn.broken || c.current.Load() != cn || !cn.writing && c.numbers.idle() {
+			c.mu.Unlock()
+			return
+		}
+		changed := c.change()
+		c.mu.Unlock()
+		select {
+		case <-changed:
+		case <-late.C:
+			return
+		case <-cn.done:
+			return
+		}
 	}
-	c.helpers.Wait()
-	select {
-	case <-c.leaving:
-		end.Local, end.Err = true, nil
-	default:
-	}
-	c.end = end
-	close(c.events)
-	close(c.done)
 }

@@ -64,6 +64,17 @@ func TestTransportNames(t *testing.T) {
 	}
 }
 
+// bare is a client with a connection that was never opened.
+func bare(o Options) (*Client, *connection) {
+	setDefault(&o.EventsMax, 1)
+	setDefault(&o.SendBufferMessages, 100)
+	setDefault(&o.SendBufferBytes, 1<<20)
+	c := newClient(&o, nil)
+	cn := newConnection(c, KCP)
+	c.current.Store(cn)
+	return c, cn
+}
+
 // table is a client on a fake link.
 func table(t *testing.T, o Options, fast fastPath) (*Client, *fakeLink) {
 	t.Helper()
@@ -73,7 +84,7 @@ func table(t *testing.T, o Options, fast fastPath) (*Client, *fakeLink) {
 		t.Fatal(err)
 	}
 	var l *fakeLink
-	c, err := dial(t.Context(), &o, func(_ context.Context, _ Transport, _ *Options, c *Client) (link, error) {
+	c, err := dial(t.Context(), &o, func(_ context.Context, _ Transport, _ *Options, c *connection) (link, error) {
 		l = &fakeLink{c: c, fast: fast, reply: func(l *fakeLink, unit []byte) {
 			if len(l.sent) == 1 {
 				accept(l, unit)
@@ -200,23 +211,23 @@ func TestFastCounts(t *testing.T) {
 // answer that is waited for; only the first one counts.
 func TestAskRepeats(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newClient(WS, &Options{Fast: true, EventsMax: 1})
-		defer c.ended()
+		c, cn := bare(Options{Fast: true})
+		defer cn.ended()
 		began := time.Now()
 		var at []time.Duration
 		p := &fakePath{}
-		c.fast.open(p, wire.OpServerAck)
-		go c.fast.ask(nil, func(dst []byte, seq int32) []byte {
+		cn.fast.open(p, wire.OpServerAck)
+		go cn.fast.ask(nil, func(dst []byte, seq int32) []byte {
 			at = append(at, time.Since(began))
 			return wire.AppendUDPConnect(dst, 7, seq)
 		})
 		time.Sleep(20 * time.Second)
-		c.fast.answer(wire.OpVerifyIdentityResponse, true) // of another handshake
+		cn.fast.answer(wire.OpVerifyIdentityResponse, true) // of another handshake
 		if c.FastUp() {
 			t.Error("up by an answer to what was not asked")
 		}
-		c.fast.answer(wire.OpServerAck, true)
-		c.fast.answer(wire.OpServerAck, false)
+		cn.fast.answer(wire.OpServerAck, true)
+		cn.fast.answer(wire.OpServerAck, false)
 		if !c.FastUp() || c.FastErr() != nil {
 			t.Error("not up, or no longer")
 		}
@@ -241,12 +252,12 @@ func TestNeverWaitsForEver(t *testing.T) {
 		c, l := table(t, Options{Fast: true, EventsMax: 1}, &fakePath{})
 		synctest.Wait() // EventFastUp takes the place
 		go l.deliver(unitOf(wire.NewFrame(&wire.Header{OpCode: 9, Sender: 2, TargetPlayer: 7})))
-		c.spawn(func() { c.fast.fail(io.EOF) })
+		l.c.spawn(func() { l.c.fast.fail(io.EOF) })
 		synctest.Wait()
 		c.Close()
 		f := wire.NewFrame(&wire.Header{OpCode: 9, Sender: 2, TargetPlayer: 7})
 		defer f.Release()
-		c.onDatagram(f.AppendFast(nil, 3)) // late: KCP's reader may be behind its end
+		l.c.onDatagram(f.AppendFast(nil, 3)) // late: KCP's reader may be behind its end
 		if n := len(c.Events()); n != 1 {
 			t.Errorf("%d events", n)
 		}

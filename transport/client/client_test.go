@@ -28,6 +28,9 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreTopFunction("github.com/asynkron/protoactor-go/actor.NewDeadLetter.NewThrottle.func4.1"))
 }
 
+// once is for tests that look at the end of one connection.
+var once = client.Reconnect{Off: true}
+
 // patience is how long a step of a test may take before it counts as failed.
 const patience = 10 * time.Second
 
@@ -353,7 +356,7 @@ func TestTakenOver(t *testing.T) {
 
 func TestHostDrains(t *testing.T) {
 	each(t, nil, func(t *testing.T, b *bench) {
-		c := b.dial(client.Options{})
+		c := b.dial(client.Options{Reconnect: once})
 		b.host.Close()
 		end := b.ended(c)
 		if end.Code == 0 || end.Local {

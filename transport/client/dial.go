@@ -10,9 +10,10 @@ import (
 )
 
 // Dial opens a connection and logs in. The context bounds this alone; when it
-// ends, nothing of the attempt is left. A login that the host does not accept is
-// ErrRefused, and a connection that ends before it is answered an *EndError; a
-// refusal may take up to two seconds more, for the goodbye.
+// ends, nothing of the attempt is left. A login that the host does not accept is a
+// *RefusedError, and a connection that ends before it is answered an *EndError; a
+// refusal may take up to two seconds more, for the goodbye. A host that says when
+// to ask again is asked again, as long as there is time.
 func Dial(ctx context.Context, o Options) (*Client, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -24,29 +25,64 @@ func Dial(ctx context.Context, o Options) (*Client, error) {
 func dial(ctx context.Context, o *Options, open opener) (*Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.DialTimeout)
 	defer cancel()
-	if o.Transport != Auto {
-		return attempt(ctx, o.Transport, o, open)
+	c := newClient(o, open)
+	for n := 0; ; n++ {
+		err := c.connect(ctx, o.Transport)
+		if err == nil {
+			return c, nil
+		}
+		var refused *RefusedError
+		if !errors.As(err, &refused) || refused.RetryAfter == 0 || !wait(ctx, o.Reconnect.delay(n, refused.RetryAfter)) {
+			c.leave()
+			return nil, err
+		}
 	}
-	c, err := attemptFirst(ctx, o, open)
-	if err == nil || answered(err) || ctx.Err() != nil {
-		return c, err
-	}
-	c, wssErr := attempt(ctx, WSS, o, open)
-	if wssErr != nil {
-		return nil, fmt.Errorf("%w; before: %w", wssErr, err)
-	}
-	return c, nil
 }
 
-// attemptFirst is Auto's attempt by KCP. Time is left for another.
-func attemptFirst(ctx context.Context, o *Options, open opener) (*Client, error) {
-	bound := o.AutoTimeout
+// wait reports false if ctx does not allow it, without waiting where that can be
+// foreseen.
+func wait(ctx context.Context, d time.Duration) bool {
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= d {
+		return false
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// connect logs in over a transport. Auto begins with the one that worked last.
+func (c *Client) connect(ctx context.Context, t Transport) error {
+	if t != Auto {
+		return c.attempt(ctx, t)
+	}
+	first, second := KCP, WSS
+	if c.Transport() == WSS {
+		first, second = WSS, KCP
+	}
+	err := c.attemptFirst(ctx, first)
+	if err == nil || answered(err) || ctx.Err() != nil {
+		return err
+	}
+	if secondErr := c.attempt(ctx, second); secondErr != nil {
+		return fmt.Errorf("%w; before: %w", secondErr, err)
+	}
+	return nil
+}
+
+// attemptFirst is the first attempt of Auto. Time is left for another.
+func (c *Client) attemptFirst(ctx context.Context, t Transport) error {
+	bound := c.o.AutoTimeout
 	if deadline, ok := ctx.Deadline(); ok {
 		bound = min(bound, time.Until(deadline)/3)
 	}
 	ctx, cancel := context.WithTimeout(ctx, bound)
 	defer cancel()
-	return attempt(ctx, KCP, o, open)
+	return c.attempt(ctx, t)
 }
 
 // answered reports whether the host itself said no: it would on any transport.
@@ -55,29 +91,38 @@ func answered(err error) bool {
 	return errors.Is(err, ErrRefused) || errors.As(err, &end) && end.End.Code != 0
 }
 
-// attempt opens one link and logs in over it.
-func attempt(ctx context.Context, t Transport, o *Options, open opener) (*Client, error) {
-	c := newClient(t, o)
-	l, err := open(ctx, t, o, c)
+// attempt opens one link and logs in over it. After an error nothing of it is
+// left; without one it is, or was, the current connection.
+func (c *Client) attempt(ctx context.Context, t Transport) error {
+	cn := newConnection(c, t)
+	l, err := c.open(ctx, t, &c.o, cn)
 	if err != nil {
-		return nil, dialError(ctx, t, err)
+		cn.ended()
+		return dialError(ctx, t, err)
 	}
-	c.link = l
-	result, err := c.logIn(ctx, o)
-	switch {
-	case errors.Is(err, ErrRefused):
-		c.Close()
-	case err != nil:
-		c.Abort()
+	c.mu.Lock()
+	cn.link = l
+	c.mu.Unlock()
+	err = c.logIn(ctx, cn)
+	if err == nil || !c.abandon(cn) {
+		return nil
 	}
-	if err != nil {
-		return nil, dialError(ctx, t, err)
+	if errors.Is(err, ErrRefused) {
+		l.close()
+	} else {
+		l.abort()
 	}
-	c.peer = result.PeerID
-	if c.fast != nil {
-		l.openFast(c.fast, &result, o)
-	}
-	return c, nil
+	<-cn.done
+	return dialError(ctx, t, err)
+}
+
+// abandon keeps a connection from becoming the current one; false if it did
+// before.
+func (c *Client) abandon(cn *connection) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	cn.abandoned = true
+	return cn.since.IsZero()
 }
 
 // dialError says where an attempt failed, and that the context ended if it did.
@@ -88,45 +133,37 @@ func dialError(ctx context.Context, t Transport, err error) error {
 	return fmt.Errorf("%s: %w", t, err)
 }
 
-// loginAnswer is the host's first packet, or why it is none.
-type loginAnswer struct {
-	result wire.LoginResult
-	err    error
-}
-
-// logIn sends LOGIN and waits for the answer.
-func (c *Client) logIn(ctx context.Context, o *Options) (wire.LoginResult, error) {
-	login := wire.Login{PlayerSessionID: o.PlayerSessionID, ClientVersion: wire.ClientVersion}
-	err := c.sendReliable(ctx, wire.AppendLogin(nil, &login, o.Payload))
-	if err != nil && !errors.Is(err, ErrClosed) {
-		return wire.LoginResult{}, err
+// logIn sends LOGIN and waits for what comes of it.
+func (c *Client) logIn(ctx context.Context, cn *connection) error {
+	login := wire.Login{PlayerSessionID: c.o.PlayerSessionID, ClientVersion: wire.ClientVersion}
+	c.mu.Lock()
+	c.numbers.login(&login)
+	cn.said = login.LastReceived
+	c.mu.Unlock()
+	unit := wire.AppendLogin(nil, &login, c.o.Payload)
+	c.reliable.countSent(len(unit))
+	if err := cn.link.send(ctx, unit); err != nil && !errors.Is(err, ErrClosed) {
+		return err
 	}
-	var a loginAnswer
 	select {
-	case a = <-c.login:
+	case err := <-cn.login:
+		return err
 	case <-ctx.Done():
-		return a.result, ctx.Err()
-	case <-c.done:
-		select {
-		case a = <-c.login: // it came before the end
-		default:
-			return a.result, &EndError{c.end}
-		}
+		return ctx.Err()
+	case <-cn.done:
 	}
-	if a.err == nil && !a.result.Success {
-		a.err = ErrRefused
+	select {
+	case err := <-cn.login: // it came before the end
+		return err
+	default:
+		return &EndError{cn.end}
 	}
-	return a.result, a.err
 }
 
-// parseLoginAnswer reads LOGIN_RESPONSE, which is the first packet there is.
+// parseLoginAnswer reads LOGIN_RESPONSE.
 func parseLoginAnswer(unit []byte) (wire.LoginResult, error) {
 	var h wire.Header
-	packet, err := wire.SplitUnit(unit)
-	if err == nil {
-		err = h.Parse(packet)
-	}
-	if err != nil {
+	if err := parse(&h, unit); err != nil {
 		return wire.LoginResult{}, err
 	}
 	if h.OpCode != wire.OpLoginResponse || h.Command != wire.CommandLoginResult {

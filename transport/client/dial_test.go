@@ -17,7 +17,7 @@ import (
 
 // fakeLink is a link of which the test decides what arrives.
 type fakeLink struct {
-	c     *Client
+	c     *connection
 	fast  fastPath // what openFast gives the channel, if anything
 	reply func(l *fakeLink, unit []byte)
 
@@ -92,7 +92,7 @@ type fakeNet struct {
 
 var errUnreachable = errors.New("unreachable")
 
-func (n *fakeNet) open(ctx context.Context, t Transport, o *Options, c *Client) (link, error) {
+func (n *fakeNet) open(ctx context.Context, t Transport, o *Options, c *connection) (link, error) {
 	n.opened, n.at = append(n.opened, t), append(n.at, time.Since(n.began))
 	reply, ok := n.reply[t]
 	switch {
@@ -235,7 +235,7 @@ func TestAnswerBeforeTheEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 100 { // both are there when Dial looks
-		c, err := dial(t.Context(), &o, func(_ context.Context, _ Transport, _ *Options, c *Client) (link, error) {
+		c, err := dial(t.Context(), &o, func(_ context.Context, _ Transport, _ *Options, c *connection) (link, error) {
 			return &fakeLink{c: c, reply: func(l *fakeLink, unit []byte) {
 				accept(l, unit)
 				l.finish("end", End{Code: 4006, Reason: "kicked"})

@@ -4,14 +4,20 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"time"
 )
 
 // Errors of Dial, Send and the group commands. They match with errors.Is.
 var (
 	// ErrRefused: the host did not accept the login.
 	ErrRefused = errors.New("client: login refused")
-	// ErrClosed: the connection has ended; it matches net.ErrClosed.
+	// ErrClosed: the Client or the connection has ended; it matches net.ErrClosed.
 	ErrClosed = fmt.Errorf("client: connection has ended: %w", net.ErrClosed)
+	// ErrDetached: the connection is lost and has not come back yet.
+	ErrDetached = errors.New("client: not connected at the moment")
+	// ErrBufferFull: the connection is lost, and there is no room for another message
+	// until it comes back.
+	ErrBufferFull = errors.New("client: send buffer is full while not connected")
 	// ErrTooLarge: a payload is larger than PayloadMax.
 	ErrTooLarge = fmt.Errorf("client: payload is larger than %d bytes", PayloadMax)
 	// ErrNoTarget: a message is for nobody.
@@ -23,12 +29,34 @@ var (
 // Errors that End.Err and Client.FastErr match.
 var (
 	// ErrSilent: nothing came from the host for Options.SilenceMax, or, with KCP, it
-	// acknowledged nothing for 10 s.
+	// acknowledged nothing for 2 s in which nothing else came either, or for 10 s.
 	ErrSilent = errors.New("client: the host is silent")
+	// ErrGaveUp: the connection was lost and did not come back in time.
+	ErrGaveUp = errors.New("client: did not come back")
 	// ErrFastRefused: the host does not offer the fast channel, or did not accept
 	// the proof of who asks for it.
 	ErrFastRefused = errors.New("client: the host refused the fast channel")
 )
+
+// errDropped is the loss of a connection that was dropped here.
+var errDropped = errors.New("client: dropped for another network")
+
+// RefusedError is a login that the host did not accept. It matches ErrRefused.
+type RefusedError struct {
+	// RetryAfter is when the host wants to be asked again; 0 for never.
+	RetryAfter time.Duration
+}
+
+// Error describes the refusal.
+func (e *RefusedError) Error() string {
+	if e.RetryAfter > 0 {
+		return fmt.Sprintf("%v for now: again after %v", ErrRefused, e.RetryAfter)
+	}
+	return ErrRefused.Error()
+}
+
+// Unwrap returns ErrRefused.
+func (e *RefusedError) Unwrap() error { return ErrRefused }
 
 // EndError is the error of a Dial whose connection ended before the login was
 // answered. It matches ErrClosed, and what End.Err matches.

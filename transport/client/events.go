@@ -1,7 +1,9 @@
 package client
 
 import (
+	"errors"
 	"strconv"
+	"time"
 
 	"troupe/messages"
 )
@@ -21,9 +23,16 @@ const (
 	// EventFastDown tells that they do not, or no longer, for the rest of this
 	// connection. Client.FastErr says why.
 	EventFastDown
+	// EventDetached tells that the connection is lost and will be made again.
+	EventDetached
+	// EventReconnected tells that it is there again. What was missed follows.
+	EventReconnected
+	// EventGap tells that what was missed is not complete: the host could not keep
+	// all of it. The rest follows.
+	EventGap
 )
 
-var eventNames = [...]string{"", "message", "membership", "fast up", "fast down"}
+var eventNames = [...]string{"", "message", "membership", "fast up", "fast down", "detached", "reconnected", "gap"}
 
 // String returns the kind's name.
 func (k EventKind) String() string {
@@ -51,9 +60,31 @@ type Event struct {
 	// Of a membership.
 	Group   int32
 	Players []int32
+
+	Detached    *End         // of EventDetached: how the connection ended
+	Reconnected *Reconnected // of EventReconnected
+	Gap         *Gap         // of EventGap
 }
 
-// End tells how a connection ended.
+// Reconnected tells how a Client came back.
+type Reconnected struct {
+	// Transport is what the new connection runs over.
+	Transport Transport
+	// Attempts is how many it took, and After how long since the loss.
+	Attempts int
+	After    time.Duration
+	// Replayed messages of the program were on their way at the loss and are sent
+	// again. The host drops those that it has; 0 if it does not count.
+	Replayed uint64
+	// PeerID is the same as before, unless the host does not count and the player
+	// begins anew.
+	PeerID int32
+}
+
+// Gap tells of messages to this player that are lost.
+type Gap struct{ Lost uint64 }
+
+// End tells how a connection, or the Client, ended.
 type End struct {
 	// Code is the close code of the host's goodbye, 0 if it said none. Troupe's own
 	// codes are messages.CloseReason, on every transport.
@@ -66,10 +97,11 @@ type End struct {
 	Err error
 }
 
-// Retry tells what to do next: log in again now, later, or not at all.
+// Retry tells what is to be done next: log in again now, later, or not at all. A
+// Client does that itself, unless Options.Reconnect is off.
 func (e End) Retry() messages.Retry {
 	switch {
-	case e.Local:
+	case e.Local, errors.Is(e.Err, ErrGaveUp):
 		return messages.RetryNever
 	case e.Code == 0:
 		return messages.RetryResume

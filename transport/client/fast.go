@@ -1,7 +1,6 @@
 package client
 
 import (
-	"context"
 	"sync"
 	"time"
 
@@ -27,7 +26,7 @@ type fastPath interface {
 // fastChannel is the fast channel of one login: numbers (realtime.md 9) and how
 // far it is.
 type fastChannel struct {
-	c        *Client
+	c        *connection
 	answered chan struct{} // closed when the host has answered
 
 	mu sync.Mutex
@@ -108,10 +107,10 @@ func (f *fastChannel) send(packet func(dst []byte, seq int32) []byte) {
 	f.buf = packet(f.buf[:0], f.next)
 	f.next++
 	if !f.path.write(f.buf) {
-		f.c.datagrams.unsent.Add(1)
+		f.c.client.datagrams.unsent.Add(1)
 		return
 	}
-	f.c.datagrams.countSent(len(f.buf))
+	f.c.client.datagrams.countSent(len(f.buf))
 }
 
 // fresh applies the rule of sequence numbers.
@@ -140,7 +139,7 @@ func (f *fastChannel) failure() error {
 // announce tells the program that the channel is up; by a helper, because it may
 // wait.
 func (f *fastChannel) announce() {
-	f.c.emit(Event{Kind: EventFastUp, Sender: wire.ServerPeer})
+	f.c.client.emit(f.c, Event{Kind: EventFastUp, Sender: wire.ServerPeer})
 }
 
 // fail ends the channel, but not the connection, and tells the program; by a
@@ -155,7 +154,7 @@ func (f *fastChannel) fail(err error) {
 		f.err = err
 	}
 	f.mu.Unlock()
-	f.c.emit(Event{Kind: EventFastDown, Sender: wire.ServerPeer})
+	f.c.client.emit(f.c, Event{Kind: EventFastDown, Sender: wire.ServerPeer})
 }
 
 // close ends the way. Idempotent.
@@ -167,9 +166,4 @@ func (f *fastChannel) close() {
 	if path != nil {
 		path.close()
 	}
-}
-
-// within derives a context that also ends after d.
-func (c *Client) within(d time.Duration) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(c.alive, d)
 }

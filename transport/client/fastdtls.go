@@ -24,7 +24,7 @@ func (p associationPath) close()                 { p.a.Close() }
 
 // associationHandler takes what arrives on it.
 type associationHandler struct {
-	c      *Client
+	c      *connection
 	closed chan struct{}
 	err    error // valid once closed is closed
 }
@@ -63,7 +63,7 @@ func (f *fastChannel) runDTLS(link net.Conn, login *wire.LoginResult, serverName
 		return
 	}
 	if f.open(associationPath{a}, wire.OpVerifyIdentityResponse) {
-		identity := wire.VerifyIdentity{PeerID: f.c.peer, ConnectToken: login.ConnectToken}
+		identity := wire.VerifyIdentity{PeerID: f.c.client.PeerID(), ConnectToken: login.ConnectToken}
 		f.ask(h.closed, func(dst []byte, seq int32) []byte {
 			return wire.AppendVerifyIdentity(dst, &identity, seq, payload)
 		})

@@ -32,9 +32,9 @@ func (f *fastChannel) runUDP(link net.Conn, port int) {
 		return
 	}
 	f.c.spawn(func() { f.readUDP(conn) })
-	f.ask(nil, func(dst []byte, seq int32) []byte { return wire.AppendUDPConnect(dst, f.c.peer, seq) })
+	f.ask(nil, func(dst []byte, seq int32) []byte { return wire.AppendUDPConnect(dst, f.c.client.PeerID(), seq) })
 	if f.up() {
-		f.send(func(dst []byte, seq int32) []byte { return wire.AppendClientAck(dst, f.c.peer, seq) })
+		f.send(func(dst []byte, seq int32) []byte { return wire.AppendClientAck(dst, f.c.client.PeerID(), seq) })
 		f.announce()
 	}
 }

@@ -18,16 +18,19 @@ func FuzzInput(f *testing.F) {
 		f.Add(unitOf(frame), []byte{0x80}, byte(wire.OpServerAck&0x0f))
 	}
 	f.Fuzz(func(t *testing.T, first, second []byte, awaits byte) {
-		c := newClient(KCP, &Options{Fast: true, EventsMax: 4})
-		defer c.ended()
-		c.fast.open(&fakePath{}, -int32(awaits%16))
-		c.onUnit(first)
-		if len(c.login) != 1 {
+		c, cn := bare(Options{Fast: true, EventsMax: 4})
+		defer cn.ended()
+		cn.link = &fakeLink{c: cn}
+		c.current.Store(nil) // until the login is answered
+		cn.fast.open(&fakePath{}, -int32(awaits%16))
+		cn.onUnit(first)
+		if len(cn.login) != 1 {
 			t.Error("the login has no answer")
 		}
-		c.onUnit(second)
-		c.onDatagram(first)
-		c.onDatagram(second)
+		cn.onUnit(second)
+		cn.onDatagram(first)
+		cn.onDatagram(second)
+		c.leave()
 		s := c.Stats()
 		if s.Reliable.Received != 2 || s.Fast.Received != 2 || len(c.Events()) > 3 {
 			t.Errorf("stats %+v, %d events", s, len(c.Events()))

@@ -6,36 +6,40 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"time"
 
 	"troupe/messages/wire"
 	"troupe/transport/dtls"
 	"troupe/transport/kcp"
 )
 
+// kcpStallMax is how long a host may be silent that has something to acknowledge.
+const kcpStallMax = 2 * time.Second
+
 // kcpLink is the reliable channel over KCP. Its association carries the fast
 // channel, too.
 type kcpLink struct{ stream *kcp.Stream }
 
 // streamHandler hands on what arrives.
-type streamHandler struct{ c *Client }
+type streamHandler struct{ cn *connection }
 
-func (h streamHandler) OnMessage(message []byte)   { h.c.onUnit(message) }
-func (h streamHandler) OnDatagram(datagram []byte) { h.c.onDatagram(datagram) }
+func (h streamHandler) OnMessage(message []byte)   { h.cn.onUnit(message) }
+func (h streamHandler) OnDatagram(datagram []byte) { h.cn.onDatagram(datagram) }
 
 func (h streamHandler) OnClosed(end kcp.StreamEnd) {
 	err := end.Err
 	if errors.Is(err, os.ErrDeadlineExceeded) {
 		err = fmt.Errorf("%w: %w", ErrSilent, err)
 	}
-	h.c.onEnd(End{Code: end.Code, Reason: end.Reason, Err: err})
+	h.cn.onEnd(End{Code: end.Code, Reason: end.Reason, Err: err})
 }
 
-func openKCP(ctx context.Context, o *Options, c *Client) (link, error) {
+func openKCP(ctx context.Context, o *Options, cn *connection) (link, error) {
 	d := dtls.DialOptions{Addr: o.KCPAddr, ServerName: o.serverName(o.KCPAddr), Sessions: o.Sessions}
 	if o.TLS != nil {
 		d.Roots = o.TLS.RootCAs
 	}
-	s, err := kcp.Dial(ctx, kcp.DialOptions{DTLS: d, SilenceMax: o.SilenceMax}, streamHandler{c})
+	s, err := kcp.Dial(ctx, kcp.DialOptions{DTLS: d, SilenceMax: o.SilenceMax, StallMax: kcpStallMax}, streamHandler{cn})
 	if err != nil {
 		return nil, err
 	}

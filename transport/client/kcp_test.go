@@ -179,7 +179,7 @@ func TestKCPSilence(t *testing.T) {
 	r := newKCPRig(t, accepted, nil)
 	way := newTap(t, r.addr)
 	o := r.options()
-	o.KCPAddr, o.SilenceMax = way.addr, 500*time.Millisecond
+	o.KCPAddr, o.SilenceMax, o.Reconnect = way.addr, 500*time.Millisecond, once
 	c, _ := r.dial(o)
 	way.cut.Store(true)
 	end := ended(t, c)

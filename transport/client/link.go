@@ -11,7 +11,7 @@ import (
 // closePatience is how long Close waits for the host's part of the goodbye.
 const closePatience = time.Second
 
-// link is the reliable channel of one connection. It is made for one Client,
+// link is the reliable channel of one connection. It is made for that,
 // whose onUnit takes what arrives, one call at a time, and whose onEnd is called
 // last, once. Send, close and abort may be called from any goroutine, also after
 // the end.
@@ -28,15 +28,15 @@ type link interface {
 	abort()
 }
 
-// opener makes a link for a client; ctx bounds that alone.
-type opener func(ctx context.Context, t Transport, o *Options, c *Client) (link, error)
+// opener makes a link for a connection; ctx bounds that alone.
+type opener func(ctx context.Context, t Transport, o *Options, cn *connection) (link, error)
 
-func openLink(ctx context.Context, t Transport, o *Options, c *Client) (link, error) {
+func openLink(ctx context.Context, t Transport, o *Options, cn *connection) (link, error) {
 	switch t {
 	case WS, WSS:
-		return openWebSocket(ctx, t == WSS, o, c)
+		return openWebSocket(ctx, t == WSS, o, cn)
 	case KCP:
-		return openKCP(ctx, o, c)
+		return openKCP(ctx, o, cn)
 	}
 	return nil, fmt.Errorf("client: %s is no transport", t)
 }

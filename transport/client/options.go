@@ -69,6 +69,9 @@ const (
 	autoTimeoutDefault = 3 * time.Second
 	// silenceMaxDefault is five pings of a host with default settings.
 	silenceMaxDefault = 15 * time.Second
+	// The send buffer's defaults are those of a host's outbox (reliability.md 2.4).
+	sendBufferBytesDefault    = 1 << 20
+	sendBufferMessagesDefault = 4096
 )
 
 // Options are what Dial needs. Addr and PlayerSessionID are required; the zero
@@ -92,8 +95,8 @@ type Options struct {
 	// not changed.
 	TLS *tls.Config
 	// Sessions remembers DTLS sessions, so that a connection that is made again
-	// saves a round trip and a key exchange; default none. To be shared by the
-	// dials of one program.
+	// saves a round trip and a key exchange. To be shared by the dials of one
+	// program; by default a Client remembers its own.
 	Sessions *dtls.Sessions
 
 	// Fast sends messages of intent Fast by the fast channel once it is up. Without
@@ -103,7 +106,22 @@ type Options struct {
 	// comment); default 1024.
 	EventsMax int
 
-	// DialTimeout bounds Dial beside its context; default 15 s.
+	// Reconnect says how the Client comes back after a loss; by default it does.
+	Reconnect Reconnect
+	// SendBufferBytes and SendBufferMessages bound the reliable messages that the
+	// host has not acknowledged; default 1 MiB and 4096.
+	SendBufferBytes    int
+	SendBufferMessages int
+	// OnDetached, OnReconnected and OnGap are called with the events of the same
+	// names, before they go into the channel, and in order with all events but
+	// those of the fast channel. They hold up the reading: they must not wait, and
+	// not call Close, Abort or Move.
+	OnDetached    func(End)
+	OnReconnected func(Reconnected)
+	OnGap         func(Gap)
+
+	// DialTimeout bounds Dial beside its context, and each attempt to come back;
+	// default 15 s.
 	DialTimeout time.Duration
 	// AutoTimeout is how long Auto tries KCP, the login included: default 3 s, and
 	// never more than a third of what Dial has left.
@@ -128,6 +146,11 @@ func (o Options) withDefaults() (Options, error) {
 		return o, fmt.Errorf("client: Options.Transport is %s", o.Transport)
 	case o.EventsMax < 0 || o.DialTimeout < 0 || o.AutoTimeout < 0 || o.SilenceMax < 0:
 		return o, errors.New("client: Options.EventsMax and the times must not be negative")
+	case o.SendBufferBytes < 0 || o.SendBufferMessages < 0:
+		return o, errors.New("client: the bounds of the send buffer must not be negative")
+	}
+	if err := o.Reconnect.check(); err != nil {
+		return o, err
 	}
 	setDefault(&o.Transport, WS)
 	setDefault(&o.KCPAddr, net.JoinHostPort(host, strconv.Itoa(KCPPort)))
@@ -135,6 +158,11 @@ func (o Options) withDefaults() (Options, error) {
 	setDefault(&o.DialTimeout, dialTimeoutDefault)
 	setDefault(&o.AutoTimeout, autoTimeoutDefault)
 	setDefault(&o.SilenceMax, silenceMaxDefault)
+	setDefault(&o.SendBufferBytes, sendBufferBytesDefault)
+	setDefault(&o.SendBufferMessages, sendBufferMessagesDefault)
+	if o.Sessions == nil {
+		o.Sessions = dtls.NewSessions()
+	}
 	if _, _, err := net.SplitHostPort(o.KCPAddr); err != nil {
 		return o, fmt.Errorf("client: Options.KCPAddr: %w", err)
 	}
@@ -162,7 +190,7 @@ type Intent uint8
 // Intents. The zero value counts as Reliable; messages of the official clients
 // are Fast unless told otherwise.
 const (
-	// Reliable messages arrive in order, or the connection ends.
+	// Reliable messages arrive in order, or the Client ends.
 	Reliable Intent = iota + 1
 	// Fast messages may be lost, and are dropped if they come late. They go by the
 	// reliable channel while the fast one is not up, and above FastPayloadMax.

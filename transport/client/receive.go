@@ -2,70 +2,110 @@ package client
 
 import "troupe/messages/wire"
 
+// parse reads one unit.
+func parse(h *wire.Header, unit []byte) error {
+	packet, err := wire.SplitUnit(unit)
+	if err != nil {
+		return err
+	}
+	return h.Parse(packet)
+}
+
 // onUnit takes one unit of the reliable channel, valid during the call. It waits
 // while the program takes no events.
-func (c *Client) onUnit(unit []byte) {
+func (cn *connection) onUnit(unit []byte) {
+	c := cn.client
 	c.reliable.countReceived(len(unit))
-	if !c.answered {
-		c.answered = true
-		result, err := parseLoginAnswer(unit)
-		c.login <- loginAnswer{result, err}
+	if !cn.answered {
+		cn.answered = true
+		cn.login <- c.onLoginAnswer(cn, unit)
 		return
 	}
-	c.packet(unit, false)
+	var h wire.Header
+	if parse(&h, unit) != nil {
+		c.reliable.malformed.Add(1)
+		return
+	}
+	c.inbox <- struct{}{}
+	defer func() { <-c.inbox }()
+	if c.admit(cn, &h) {
+		cn.packet(&h, false)
+	}
+}
+
+// admit reports whether a packet of the reliable channel is to be processed. The
+// caller holds the inbox.
+func (c *Client) admit(cn *connection, h *wire.Header) bool {
+	c.mu.Lock()
+	if c.current.Load() != cn {
+		c.mu.Unlock()
+		return false
+	}
+	fresh, err := c.numbers.take(h.RelSeq, h.Ack)
+	pureAck := c.numbers.on && h.RelSeq == 0 && h.OpCode == 0 && h.Sender == wire.NoPeer
+	if h.Ack != 0 {
+		c.wake()
+	}
+	c.seeToAck(cn)
+	c.mu.Unlock()
+	switch {
+	case err != nil:
+		cn.drop(err)
+	case !fresh:
+		c.resumes.duplicates.Add(1)
+	}
+	return fresh && !pureAck
 }
 
 // onDatagram takes one unit of the fast channel, valid during the call. It does
 // not wait, and may come after the end.
-func (c *Client) onDatagram(unit []byte) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.alive.Err() != nil {
+func (cn *connection) onDatagram(unit []byte) {
+	cn.mu.Lock()
+	defer cn.mu.Unlock()
+	c := cn.client
+	if cn.alive.Err() != nil {
 		return
 	}
 	c.datagrams.countReceived(len(unit))
-	c.packet(unit, true)
+	var h wire.Header
+	switch {
+	case parse(&h, unit) != nil:
+		c.datagrams.malformed.Add(1)
+	case c.current.Load() != cn || !cn.fast.fresh(h.Sequence):
+		c.datagrams.stale.Add(1)
+	default:
+		cn.packet(&h, true)
+	}
 }
 
-func (c *Client) packet(unit []byte, fast bool) {
+// packet processes a packet. That of the fast channel does not wait.
+func (cn *connection) packet(h *wire.Header, fast bool) {
+	c := cn.client
 	stats := &c.reliable
 	if fast {
 		stats = &c.datagrams
 	}
-	var h wire.Header
-	packet, err := wire.SplitUnit(unit)
-	if err == nil {
-		err = h.Parse(packet)
-	}
-	if err != nil {
-		stats.malformed.Add(1)
-		return
-	}
-	if fast && !c.fast.fresh(h.Sequence) {
-		stats.stale.Add(1)
-		return
-	}
 	switch h.OpCode {
 	case wire.OpServerAck:
-		c.onFastAnswer(h.OpCode, true)
+		cn.onFastAnswer(h.OpCode, true)
 	case wire.OpVerifyIdentityResponse:
 		result, err := wire.ParseVerifyIdentityResult(h.Inner)
 		if err != nil {
 			stats.malformed.Add(1)
 			return
 		}
-		c.onFastAnswer(h.OpCode, result.Success)
+		cn.onFastAnswer(h.OpCode, result.Success)
 	case wire.OpGroupMembershipUpdate:
 		m, err := wire.ParseMembership(h.Inner)
 		if err != nil {
 			stats.malformed.Add(1)
 			return
 		}
-		c.emit(Event{Kind: EventMembership, Sender: h.Sender, Fast: fast, Group: m.Group, Players: m.Players})
+		c.emit(cn, Event{Kind: EventMembership, Sender: h.Sender, Fast: fast, Group: m.Group, Players: m.Players})
 	case wire.OpLoginResponse, wire.OpPingResult:
 		// nothing to do
 	default:
-		c.emit(Event{
+		c.emit(cn, Event{
 			Kind: EventMessage, Sender: h.Sender, Fast: fast, OpCode: h.OpCode, TargetPlayer: h.TargetPlayer,
 			TargetGroup: h.TargetGroup, Payload: append([]byte(nil), h.Payload...),
 		})
@@ -73,14 +113,14 @@ func (c *Client) packet(unit []byte, fast bool) {
 }
 
 // onFastAnswer takes the answer to a handshake, which may come by either channel.
-func (c *Client) onFastAnswer(op int32, accepted bool) {
-	if c.fast != nil {
-		c.fast.answer(op, accepted)
+func (cn *connection) onFastAnswer(op int32, accepted bool) {
+	if cn.fast != nil {
+		cn.fast.answer(op, accepted)
 	}
 }
 
-// emit hands on an event, by the policy of the package comment.
-func (c *Client) emit(e Event) {
+// emit hands on an event of a connection, by the policy of the package comment.
+func (c *Client) emit(cn *connection, e Event) {
 	if e.Fast {
 		select {
 		case c.events <- e:
@@ -91,7 +131,7 @@ func (c *Client) emit(e Event) {
 	}
 	select {
 	case c.events <- e:
-	case <-c.leaving:
-	case <-c.alive.Done():
+	case <-c.life.Done():
+	case <-cn.alive.Done(): // of a helper; a reader ends alive itself
 	}
 }

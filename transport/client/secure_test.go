@@ -163,7 +163,7 @@ func TestSilence(t *testing.T) {
 	const silence = 300 * time.Millisecond
 	r := newRig(t, accepted, nil)
 	o := r.options()
-	o.SilenceMax = silence
+	o.SilenceMax, o.Reconnect = silence, once
 	c, p := r.dial(o)
 	began := time.Now()
 	for time.Since(began) < 2*silence {
@@ -184,33 +184,28 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// stalled is a client whose host does not take any more.
-func stalled(t *testing.T) (*client.Client, *peer) {
+// TestSendWaits: a full send buffer makes Send wait, and a context that ends that
+// breaks nothing.
+func TestSendWaits(t *testing.T) {
 	wait := make(chan struct{})
 	r := newRig(t, accepted, func(p *peer, h *wire.Header) { <-wait })
-	c, p := r.dial(r.options())
-	t.Cleanup(func() { close(wait) })
+	c, _ := r.dial(r.options())
+	m := client.Message{OpCode: 1, TargetPlayer: client.Server, Payload: make([]byte, client.PayloadMax)}
 	for {
 		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
-		err := c.Send(ctx, client.Message{OpCode: 1, TargetPlayer: client.Server, Payload: make([]byte, client.PayloadMax)})
+		err := c.Send(ctx, m)
 		cancel()
 		if err == nil {
 			continue
 		}
-		if !errors.Is(err, context.DeadlineExceeded) || !errors.Is(err, client.ErrClosed) {
+		if !errors.Is(err, context.DeadlineExceeded) || errors.Is(err, client.ErrClosed) {
 			t.Fatalf("a send that waits: %v", err)
 		}
-		return c, p
+		break
 	}
-}
-
-// TestSendCutOff: a context that ends a write ends the connection, and End says
-// so.
-func TestSendCutOff(t *testing.T) {
-	c, _ := stalled(t)
-	end := ended(t, c)
-	if !errors.Is(end.Err, context.DeadlineExceeded) || end.Local || end.Retry() != messages.RetryResume {
-		t.Errorf("end %+v", end)
+	close(wait)
+	if err := c.Send(t.Context(), m); err != nil || !c.Attached() {
+		t.Errorf("when there is room again: %v", err)
 	}
 }
 
@@ -250,7 +245,9 @@ func TestCloseDoesNotWait(t *testing.T) {
 func TestGoodbyes(t *testing.T) {
 	r := newRig(t, accepted, nil)
 	for _, reason := range messages.CloseReasons() {
-		c, p := r.dial(r.options())
+		o := r.options()
+		o.Reconnect = once
+		c, p := r.dial(o)
 		p.Close(reason)
 		end := ended(t, c)
 		if end.Code != uint16(reason) || end.Reason != reason.String() || end.Retry() != reason.Retry() || end.Local || end.Err != nil {

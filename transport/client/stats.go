@@ -2,13 +2,21 @@ package client
 
 import "sync/atomic"
 
-// Stats are counts per channel, since Dial or the last ResetStats. Packets of
-// the protocol's own are included.
+// Stats are counts since Dial or the last ResetStats, over all connections.
 type Stats struct {
 	Reliable, Fast ChannelStats
+
+	// Reconnects is how often a lost connection was made again.
+	Reconnects uint64
+	// Replayed packets of the reliable channel were sent again after that, Duplicates
+	// were received again and dropped.
+	Replayed, Duplicates uint64
+	// Gaps is how often messages to this player were lost, Lost how many.
+	Gaps, Lost uint64
 }
 
-// ChannelStats are the counts of one channel. Bytes are those of packets with
+// ChannelStats are the counts of one channel, packets of the protocol's own
+// included. Bytes are those of packets with
 // their length, without what WebSocket, TLS, KCP or UDP add.
 type ChannelStats struct {
 	Sent, SentBytes         uint64
@@ -19,7 +27,8 @@ type ChannelStats struct {
 	Stale uint64
 	// Dropped found no place for their event; fast channel only.
 	Dropped uint64
-	// Unsent were not taken by the kernel; fast channel only, and not among Sent.
+	// Unsent were not taken by the kernel, or found no connection; messages of intent
+	// Fast only, and not among Sent.
 	Unsent uint64
 }
 
@@ -56,5 +65,13 @@ func (c *Client) ResetStats() Stats {
 }
 
 func (c *Client) readStats(get func(*atomic.Uint64) uint64) Stats {
-	return Stats{Reliable: c.reliable.read(get), Fast: c.datagrams.read(get)}
+	s := &c.resumes
+	return Stats{
+		Reliable: c.reliable.read(get), Fast: c.datagrams.read(get),
+		Reconnects: get(&s.reconnects), Replayed: get(&s.replayed), Duplicates: get(&s.duplicates),
+		Gaps: get(&s.gaps), Lost: get(&s.lost),
+	}
 }
+
+// resumeCounters are what a Client counts beside its channels.
+type resumeCounters struct{ reconnects, replayed, duplicates, gaps, lost atomic.Uint64 }

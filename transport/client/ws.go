@@ -21,7 +21,7 @@ const pongPatience = 10 * time.Second
 // reads.
 type wsLink struct {
 	// set once
-	c      *Client
+	cn     *connection
 	ws     *socket
 	tcp    net.Conn // under TLS, if there is TLS
 	secure bool
@@ -45,7 +45,7 @@ func (q *quietReader) Read(b []byte) (int, error) {
 	return q.conn.Read(b)
 }
 
-func openWebSocket(ctx context.Context, secure bool, o *Options, c *Client) (link, error) {
+func openWebSocket(ctx context.Context, secure bool, o *Options, cn *connection) (link, error) {
 	var d net.Dialer
 	tcp, err := d.DialContext(ctx, "tcp", o.Addr)
 	if err != nil {
@@ -76,7 +76,7 @@ func openWebSocket(ctx context.Context, secure bool, o *Options, c *Client) (lin
 		return nil, fmt.Errorf("opening handshake: %w", err)
 	}
 	quiet.max = o.SilenceMax
-	l := &wsLink{c: c, ws: ws, tcp: tcp, secure: secure, quiet: quiet, over: make(chan struct{})}
+	l := &wsLink{cn: cn, ws: ws, tcp: tcp, secure: secure, quiet: quiet, over: make(chan struct{})}
 	go l.run()
 	return l, nil
 }
@@ -155,7 +155,7 @@ func (l *wsLink) run() {
 		end.Err = l.cause
 	}
 	close(l.over)
-	l.c.onEnd(end)
+	l.cn.onEnd(end)
 }
 
 func (l *wsLink) read() End {
@@ -172,10 +172,10 @@ func (l *wsLink) read() End {
 		}
 		switch op {
 		case opBinary:
-			l.c.onUnit(payload)
+			l.cn.onUnit(payload)
 		case opText:
-			l.c.reliable.countReceived(len(payload))
-			l.c.reliable.malformed.Add(1) // no host sends text
+			l.cn.client.reliable.countReceived(len(payload))
+			l.cn.client.reliable.malformed.Add(1) // no host sends text
 		case opPing:
 			// ErrClosed itself: a close frame was written before, the host's is awaited.
 			if err := l.ws.writeControl(opPong, payload, pongPatience); err != nil && err != ErrClosed {

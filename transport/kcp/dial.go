@@ -16,7 +16,10 @@ type DialOptions struct {
 	DTLS         dtls.DialOptions
 	SilenceMax   time.Duration // without a sign of the host; default 10 s
 	WriteTimeout time.Duration // without progress; default 10 s
-	QueueMax     int           // messages that may wait in Send; default 1024
+	// StallMax is how long nothing at all may come from the host while it has
+	// something to acknowledge; default: no limit but the other two.
+	StallMax time.Duration
+	QueueMax int // messages that may wait in Send; default 1024
 }
 
 func (o DialOptions) withDefaults() DialOptions {

@@ -54,6 +54,7 @@ type settings struct {
 	writeTimeout  time.Duration
 	closeLinger   time.Duration
 	silenceMax    time.Duration // 0: for ever
+	stallMax      time.Duration // 0: for ever
 	receiveWindow int
 	messageMax    int
 	wantsAlive    bool // onAlive is worth a call

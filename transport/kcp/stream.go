@@ -59,7 +59,7 @@ func newStream(carrier Carrier, o DialOptions, h StreamHandler) *Stream {
 	s := &Stream{handler: h, queueMax: o.QueueMax, done: make(chan struct{}), closed: make(chan struct{})}
 	s.e = newEngine(carrier, settings{
 		count:        o.DTLS.Counters,
-		writeTimeout: o.WriteTimeout, closeLinger: streamLinger, silenceMax: o.SilenceMax,
+		writeTimeout: o.WriteTimeout, closeLinger: streamLinger, silenceMax: o.SilenceMax, stallMax: o.StallMax,
 		receiveWindow: windowSegments, messageMax: MessageMax,
 		hands: newHands(1),
 	})

@@ -44,7 +44,7 @@ type keepAlive struct {
 // due is when the timer must fire.
 func (e *engine) due() time.Duration {
 	t := &e.timer
-	return min(t.ack, t.resend, t.probe, t.ping, t.phase, e.stalled(), e.silent())
+	return min(t.ack, t.resend, t.probe, t.ping, t.phase, e.stalled(), e.silent(), e.mute())
 }
 
 // stalled is when a peer that acknowledges nothing is given up.
@@ -61,6 +61,15 @@ func (e *engine) silent() time.Duration {
 		return never
 	}
 	return e.taking.heardAt + e.set.silenceMax
+}
+
+// mute is when a peer is given up that has something to acknowledge and of whom
+// nothing at all comes.
+func (e *engine) mute() time.Duration {
+	if e.phase > phaseDrain || e.set.stallMax == 0 || e.kcp.WaitSnd() == 0 {
+		return never
+	}
+	return max(e.sending.progressAt, e.taking.heardAt) + e.set.stallMax
 }
 
 // arm sees to it that the timer fires in time. One that is set too early is left
@@ -91,7 +100,7 @@ func (e *engine) onTimer() {
 	switch {
 	case e.now >= e.stalled():
 		e.part(closeStalled, errStalled, false)
-	case e.now >= e.silent():
+	case e.now >= e.silent(), e.now >= e.mute():
 		e.endNow(errSilent)
 	}
 	if e.phase <= phaseDrain {

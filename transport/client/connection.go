@@ -1,0 +1,96 @@
+package client
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// connection is one connection of a Client: a link, the fast channel beside it,
+// and the goroutines that belong to both.
+type connection struct {
+	// set once
+	client    *Client
+	transport Transport
+	fast      *fastChannel  // nil without a fast channel
+	login     chan error    // holds what came of LOGIN, once it is answered
+	writer    func()        // write, bound once, so that it allocates nothing
+	done      chan struct{} // closed when every goroutine has ended
+	end       End           // valid once done is closed
+
+	// owned by the caller of onUnit
+	answered bool // the first unit has come
+
+	// guarded by client.mu
+	link      link      // nil until it is open
+	said      uint64    // how much was received, as LOGIN told
+	since     time.Time // when it became the current one; zero if it did not
+	abandoned bool      // it must not become it
+	writing   bool      // the writer runs
+	broken    bool      // the link takes nothing any more
+	cause     error     // why it was dropped here
+
+	alive context.Context // until the link has ended
+	ended context.CancelFunc
+
+	// mu is held while alive is ended, a helper is started, and a datagram is taken:
+	// the last two do not come after it.
+	mu      sync.Mutex
+	helpers sync.WaitGroup
+}
+
+func newConnection(c *Client, t Transport) *connection {
+	cn := &connection{client: c, transport: t, login: make(chan error, 1), done: make(chan struct{})}
+	cn.writer = cn.write
+	cn.alive, cn.ended = context.WithCancel(context.Background())
+	if c.o.Fast || t == KCP { // a host may use that of KCP unasked
+		cn.fast = &fastChannel{c: cn, highest: -1, answered: make(chan struct{})}
+	}
+	return cn
+}
+
+// fastUp reports whether there is a fast channel; cn may be nil.
+func (cn *connection) fastUp() bool { return cn != nil && cn.fast != nil && cn.fast.up() }
+
+// spawn starts a helper that ends soon after alive; none starts after that.
+func (cn *connection) spawn(helper func()) {
+	cn.mu.Lock()
+	defer cn.mu.Unlock()
+	if cn.alive.Err() == nil {
+		cn.helpers.Go(helper)
+	}
+}
+
+// drop ends the connection without a word to the host.
+func (cn *connection) drop(cause error) {
+	cn.client.mu.Lock()
+	if cn.cause == nil {
+		cn.cause = cause
+	}
+	cn.client.mu.Unlock()
+	cn.link.abort()
+}
+
+// onEnd is called by the link, last.
+func (cn *connection) onEnd(end End) {
+	cn.mu.Lock()
+	cn.ended()
+	cn.mu.Unlock()
+	if cn.fast != nil {
+		cn.fast.close()
+	}
+	cn.helpers.Wait()
+	cn.client.mu.Lock()
+	if cn.cause != nil && end.Code == 0 {
+		end.Err = cn.cause
+	}
+	cn.client.mu.Unlock()
+	cn.end = end
+	close(cn.done)
+	cn.client.lost(cn, end)
+}
+
+// within derives a context that also ends after d.
+func (cn *connection) within(d time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(cn.alive, d)
+}

@@ -1,0 +1,181 @@
+package client
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"troupe/messages/wire"
+)
+
+// acksMax is how many packets may come before they are acknowledged at once
+// (reliability.md 2.4).
+const acksMax = 16
+
+// Errors of numbers.
+var (
+	// errNumbers is what a host never says; the connection is of no use any more.
+	errNumbers = errors.New("client: the host's numbers do not add up")
+	// errNewStay is a login that did not resume: what was sent before is gone.
+	errNewStay = errors.New("client: the host knows nothing of the player session's past")
+)
+
+// numbers is what one player session counts across its connections: what was
+// sent and not acknowledged, what was received, and what follows from both. It
+// knows no goroutines, clocks or links.
+//
+// Without numbers (the host does not count) packets are kept until they are
+// written, and no longer.
+type numbers struct {
+	bytesMax, messagesMax int // bounds of out
+
+	joined bool   // there was a login
+	on     bool   // both sides count
+	token  string // of the newest answer
+	out    outbox
+	last   uint64 // number of the newest packet
+	sent   uint64 // highest number that was ever written
+
+	received uint64 // highest number received
+	// of this connection
+	told   uint64 // highest number acknowledged to the host
+	heard  uint64 // highest number acknowledged by the host
+	hasten bool   // an ack has waited long enough
+}
+
+// put keeps one packet to be sent, numbered unless it is fast, or reports that
+// there is no room: then nothing has changed.
+func (n *numbers) put(h *wire.Header, fast bool) (ok bool) {
+	h.Reliable = !fast || !n.on
+	if h.RelSeq = 0; n.on && !fast {
+		h.RelSeq = n.last + 1
+	}
+	if n.out.count >= n.messagesMax || n.out.count > 0 && n.out.bytes+h.Size() > n.bytesMax {
+		return false
+	}
+	packet := packets.Get().(*[]byte)
+	*packet = h.Append((*packet)[:0])
+	n.out.add(kept{packet: packet, number: h.RelSeq, fast: fast})
+	n.last = max(n.last, h.RelSeq)
+	return true
+}
+
+// next appends the next unit to be written to dst, with an ack where it has room
+// for one: a packet, or an ack that has waited long enough. Again says that it was
+// written before, on another connection.
+func (n *numbers) next(dst []byte) (unit []byte, again, ok bool) {
+	k := n.out.next()
+	switch {
+	case k == nil && !n.ackDue():
+		return dst, false, false
+	case k == nil:
+		n.acknowledge()
+		return wire.AppendAck(dst, n.told), false, true
+	}
+	var tail wire.Header
+	if k.number != 0 {
+		tail.Ack = n.acknowledge()
+	}
+	dst = binary.AppendUvarint(dst, uint64(len(*k.packet)+tail.Size()))
+	dst = tail.Append(append(dst, *k.packet...))
+	again = k.number != 0 && k.number <= n.sent
+	n.sent = max(n.sent, k.number)
+	n.out.written++
+	if k.number == 0 {
+		n.out.letGo(k)
+	}
+	return dst, again, true
+}
+
+// idle reports that everything is written.
+func (n *numbers) idle() bool { return n.out.next() == nil && !n.ackDue() }
+
+// ackOpen reports that there is something to acknowledge, ackDue that it must not
+// wait any longer.
+func (n *numbers) ackOpen() bool { return n.on && n.received > n.told }
+
+func (n *numbers) ackDue() bool {
+	return n.ackOpen() && (n.hasten || n.received-n.told >= acksMax)
+}
+
+func (n *numbers) acknowledge() uint64 {
+	n.told, n.hasten = n.received, false
+	return n.told
+}
+
+// take looks at the number and the ack of a packet that has arrived, each 0 for
+// none. Fresh says that the packet is to be processed: it is no duplicate. An
+// error is a violation of the protocol, and the connection must end.
+func (n *numbers) take(number, ack uint64) (fresh bool, err error) {
+	if !n.on {
+		return true, nil
+	}
+	if ack != 0 {
+		if ack > n.sent || ack < n.heard {
+			return false, fmt.Errorf("%w: ack %d after %d, of %d sent", errNumbers, ack, n.heard, n.sent)
+		}
+		n.heard = ack
+		n.out.trim(ack)
+	}
+	switch {
+	case number == 0:
+		return true, nil
+	case number <= n.received:
+		return false, nil
+	case number > n.received+1:
+		return false, fmt.Errorf("%w: packet %d after %d", errNumbers, number, n.received)
+	}
+	n.received = number
+	return true, nil
+}
+
+// login fills in what the host needs to know to go on.
+func (n *numbers) login(l *wire.Login) {
+	l.Caps = wire.CapNumbers
+	if n.on {
+		l.ReconnectToken, l.LastReceived = n.token, n.received
+	}
+}
+
+// resumption is what came of a login.
+type resumption struct {
+	replay uint64 // packets that will be written again
+	gap    uint64 // packets of the host that are lost
+}
+
+// answer takes the host's answer to a login that said how much was received. An
+// error is final: the player session cannot go on.
+func (n *numbers) answer(r *wire.LoginResult, said uint64) (resumption, error) {
+	on := r.Caps&wire.CapNumbers != 0
+	var done resumption
+	switch {
+	case !n.joined && on:
+		// Fresh, or on from where another device stopped.
+		n.received, n.last, n.sent = r.Base, r.LastReceived, r.LastReceived
+	case !n.joined:
+	case on != n.on, on && r.Outcome == wire.OutcomeNew:
+		return done, errNewStay
+	case on && (r.LastReceived > n.sent || r.LastReceived < n.oldest() || r.Base < said):
+		return done, fmt.Errorf("%w: login answered with %d received of %d, and base %d after %d",
+			errNumbers, r.LastReceived, n.sent, r.Base, said)
+	case on:
+		n.out.trim(r.LastReceived)
+		done.replay = n.sent - r.LastReceived
+		done.gap = r.Base - min(n.received, r.Base)
+		n.received = max(n.received, r.Base)
+	}
+	n.joined, n.on, n.token = true, on, r.ReconnectToken
+	n.told, n.heard, n.hasten = 0, 0, false
+	n.out.rewind()
+	return done, nil
+}
+
+// oldest is the highest number that is known to have arrived.
+func (n *numbers) oldest() uint64 {
+	for i := range n.out.count {
+		if k := n.out.at(i); k.number != 0 {
+			return k.number - 1
+		}
+	}
+	return n.last
+}

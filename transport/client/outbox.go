@@ -1,0 +1,81 @@
+package client
+
+import "sync"
+
+// outbox holds encoded packets in order, from when they are accepted until they
+// need not be sent again. It is a ring that grows up to its bounds.
+type outbox struct {
+	ring  []kept
+	head  int // index of the oldest
+	count int
+	bytes int
+	// written is how many of count, from the oldest on, went out on this connection.
+	written int
+}
+
+// kept is one packet, without its length and its ack.
+type kept struct {
+	packet *[]byte // nil once it is let go, but younger ones are not
+	number uint64  // 0 without numbers
+	fast   bool    // not worth keeping for another connection
+}
+
+// packets are the bytes of kept ones.
+var packets = sync.Pool{New: func() any { return new([]byte) }}
+
+func (b *outbox) at(i int) *kept { return &b.ring[(b.head+i)%len(b.ring)] }
+
+// add takes over a packet.
+func (b *outbox) add(k kept) {
+	if b.count == len(b.ring) {
+		grown := make([]kept, max(16, 2*b.count))
+		for i := range b.count {
+			grown[i] = *b.at(i)
+		}
+		b.ring, b.head = grown, 0
+	}
+	b.count++
+	*b.at(b.count - 1) = k
+	b.bytes += len(*k.packet)
+}
+
+// letGo frees the bytes of one packet, and the places of what is done before it.
+func (b *outbox) letGo(k *kept) {
+	b.bytes -= len(*k.packet)
+	packets.Put(k.packet)
+	k.packet = nil
+	for b.count > 0 && b.at(0).packet == nil {
+		b.head = (b.head + 1) % len(b.ring)
+		b.count--
+		b.written = max(0, b.written-1)
+	}
+}
+
+// next returns the first packet that was not written on this connection, nil for
+// none.
+func (b *outbox) next() *kept {
+	for ; b.written < b.count; b.written++ {
+		if k := b.at(b.written); k.packet != nil {
+			return k
+		}
+	}
+	return nil
+}
+
+// trim lets go what has arrived, up to a number.
+func (b *outbox) trim(number uint64) {
+	for b.count > 0 && b.at(0).number != 0 && b.at(0).number <= number {
+		b.letGo(b.at(0))
+	}
+}
+
+// rewind makes everything unwritten for another connection, except for what is
+// let go: fast packets.
+func (b *outbox) rewind() {
+	b.written = 0
+	for i := b.count - 1; i >= 0; i-- { // from the youngest: letGo moves the oldest
+		if k := b.at(i); k.fast && k.packet != nil {
+			b.letGo(k)
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package client
+
+import (
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"troupe/messages"
+)
+
+// Defaults of Reconnect.
+const (
+	reconnectDelayDefault    = 200 * time.Millisecond
+	reconnectDelayMaxDefault = 5 * time.Second
+	// windowMargin is tried beyond the host's window: its clock began later.
+	windowMargin = 5 * time.Second
+	// windowUnknown is the window of a host that does not tell: the default one.
+	windowUnknown = 30 * time.Second
+)
+
+const (
+	// stableAfter is how long a connection must have lasted for its loss to be an
+	// accident: the first attempt is then made at once.
+	stableAfter = 5 * time.Second
+	// laterMin is waited at least when the host says later without a time.
+	laterMin = time.Second
+	// attemptFirst bounds the first attempt after a loss, the second may take twice
+	// as long, and so on up to Options.DialTimeout: a network that comes back is
+	// better met by a new attempt than by the repetitions of an old one.
+	attemptFirst = 3 * time.Second
+)
+
+// Reconnect says how a Client comes back after its connection is lost. The zero
+// value is the default: it does.
+type Reconnect struct {
+	// Off ends the Client with its first connection.
+	Off bool
+	// Delay and DelayMax bound the wait before attempt n, counted from 0: a random
+	// time up to min(DelayMax, Delay<<n). Default 200 ms and 5 s. A loss after more
+	// than 5 s of connection is followed by an attempt at once.
+	Delay, DelayMax time.Duration
+	// GiveUpAfter the loss the Client ends; default the host's window and 5 s.
+	GiveUpAfter time.Duration
+}
+
+// check says what is wrong, and fills in defaults.
+func (r *Reconnect) check() error {
+	if r.Delay < 0 || r.DelayMax < 0 || r.GiveUpAfter < 0 {
+		return errors.New("client: the times of Options.Reconnect must not be negative")
+	}
+	setDefault(&r.Delay, reconnectDelayDefault)
+	setDefault(&r.DelayMax, reconnectDelayMaxDefault)
+	return nil
+}
+
+// patience is how long after a loss the Client tries; window is the host's, 0 if
+// it told none.
+func (r *Reconnect) patience(window time.Duration) time.Duration {
+	switch {
+	case r.GiveUpAfter > 0:
+		return r.GiveUpAfter
+	case window > 0:
+		return window + windowMargin
+	}
+	return windowUnknown + windowMargin
+}
+
+// delayMax bounds the random wait before attempt n.
+func (r *Reconnect) delayMax(n int) time.Duration {
+	d := r.Delay
+	for ; n > 0 && d < r.DelayMax; n-- {
+		d *= 2
+	}
+	return min(d, r.DelayMax)
+}
+
+// delay is the wait before attempt n: what the host asks for, and the random part
+// on top, so that a crowd does not come back in one instant.
+func (r *Reconnect) delay(n int, asked time.Duration) time.Duration {
+	return asked + rand.N(r.delayMax(n)+1)
+}
+
+// afterLoss says what the end of a connection asks for: how long to wait at least,
+// or that it was the last. AtOnce excuses from the random part.
+func afterLoss(end End, lasted time.Duration) (asked time.Duration, atOnce, final bool) {
+	switch end.Retry() {
+	case messages.RetryNever:
+		return 0, false, true
+	case messages.RetryLater:
+		return laterMin, false, false
+	}
+	return 0, lasted > stableAfter || errors.Is(end.Err, errDropped), false
+}
+
+// afterAttempt says the same of an attempt that failed.
+func afterAttempt(err error) (asked time.Duration, final bool) {
+	var refused *RefusedError
+	var end *EndError
+	switch {
+	case errors.As(err, &refused):
+		return refused.RetryAfter, refused.RetryAfter == 0
+	case errors.Is(err, errNumbers), errors.Is(err, errNewStay):
+		return 0, true
+	case errors.As(err, &end):
+		asked, _, final = afterLoss(end.End, 0)
+		return asked, final
+	}
+	return 0, false
+}
+
+// attemptMax bounds attempt n.
+func (o *Options) attemptMax(n int) time.Duration {
+	return min(o.DialTimeout, attemptFirst<<min(n, 10))
+}

@@ -1,0 +1,159 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"troupe/messages/wire"
+)
+
+// ackDelay is how long an ack waits for a packet to ride on (reliability.md 2.4).
+const ackDelay = 200 * time.Millisecond
+
+// buffers hold one unit while it is written.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// put keeps a packet to be sent by the reliable channel.
+func (c *Client) put(ctx context.Context, h *wire.Header, fast bool) error {
+	for {
+		changed, err := c.offer(ctx, h, fast)
+		if changed == nil {
+			return err
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// offer keeps a packet, or returns what to wait for before the next try.
+func (c *Client) offer(ctx context.Context, h *wire.Header, fast bool) (changed <-chan struct{}, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	cn := c.current.Load()
+	switch {
+	case c.closing || c.over:
+		return nil, ErrClosed
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case fast && cn == nil:
+	case c.numbers.put(h, fast):
+		if cn != nil {
+			c.kick(cn)
+		}
+		return nil, nil
+	case !fast && cn == nil:
+		return nil, ErrBufferFull
+	case !fast:
+		return c.change(), nil
+	}
+	c.datagrams.unsent.Add(1)
+	return nil, nil
+}
+
+// change returns what is closed at the next change. The caller holds mu.
+func (c *Client) change() <-chan struct{} {
+	if c.changed == nil {
+		c.changed = make(chan struct{})
+	}
+	return c.changed
+}
+
+// wake tells those who wait that something has changed. The caller holds mu.
+func (c *Client) wake() {
+	if c.changed != nil {
+		close(c.changed)
+		c.changed = nil
+	}
+}
+
+// kick starts the writer if there is something to be written. The caller holds
+// mu.
+func (c *Client) kick(cn *connection) {
+	if cn.writing || cn.broken || c.numbers.idle() {
+		return
+	}
+	cn.mu.Lock()
+	defer cn.mu.Unlock()
+	if cn.alive.Err() == nil {
+		cn.writing = true
+		cn.helpers.Add(1)
+		go cn.writer()
+	}
+}
+
+// write is a goroutine that lives while there is something to be written. Nobody
+// else writes after the login, so that numbers rise on the wire, and no context of
+// the program's can cut a unit in half.
+func (cn *connection) write() {
+	defer cn.helpers.Done()
+	b := buffers.Get().(*[]byte)
+	defer buffers.Put(b)
+	for cn.nextUnit(b) {
+		if err := cn.link.send(context.Background(), *b); err != nil {
+			cn.fail(err)
+		}
+	}
+}
+
+// nextUnit fills b with what is to be written next, or reports that the writer
+// ends.
+func (cn *connection) nextUnit(b *[]byte) (ok bool) {
+	c := cn.client
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	again := false
+	if c.current.Load() == cn && !cn.broken {
+		*b, again, ok = c.numbers.next((*b)[:0])
+	}
+	if !ok {
+		cn.writing = false
+		c.wake()
+		return false
+	}
+	c.reliable.countSent(len(*b))
+	if again {
+		c.resumes.replayed.Add(1)
+	}
+	return true
+}
+
+// fail notes that the link takes nothing any more. It ends by itself after
+// ErrClosed.
+func (cn *connection) fail(err error) {
+	cn.client.mu.Lock()
+	cn.broken = true
+	cn.client.mu.Unlock()
+	if !errors.Is(err, ErrClosed) {
+		cn.drop(err)
+	}
+}
+
+// seeToAck sends an ack that is due, or has it sent later. The caller holds mu.
+func (c *Client) seeToAck(cn *connection) {
+	switch {
+	case c.numbers.ackDue():
+		c.kick(cn)
+	case c.numbers.ackOpen() && !c.ackArmed:
+		c.ackArmed = true
+		if c.ackTimer == nil {
+			c.ackTimer = time.AfterFunc(ackDelay, c.onAckTimer)
+		} else {
+			c.ackTimer.Reset(ackDelay)
+		}
+	}
+}
+
+// onAckTimer may find that the ack has been sent since.
+func (c *Client) onAckTimer() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ackArmed = false
+	if cn := c.current.Load(); cn != nil && c.numbers.ackOpen() {
+		c.numbers.hasten = true
+		c.kick(cn)
+	}
+}
