@@ -67,6 +67,14 @@ bench-idle: bench-tools ## memory per idle connection at 9,600 beside a bare rel
 bench-transports: bench-tools ## DTLS and KCP beside plain UDP, idle KCP players, a lossy path (root and nft)
 	$(BIN)/bench-transports --troupe $(BIN)/troupe --rounds $(ROUNDS) $(BENCH_FLAGS)
 
+.PHONY: bench-reconnect
+bench-reconnect: bench-tools ## players cut off and back, with and without acknowledgements, and what those cost
+	$(BIN)/troupe bench reconnect-storm --players 1000 --single 1000 --bar-p99 5 --bar-exact --json $(BIN)/reconnect-1000.json
+	$(BIN)/troupe bench reconnect-storm --players 5000 --single 0 --bar-back 5 --bar-exact --json $(BIN)/reconnect-5000.json
+	$(BIN)/troupe bench reconnect-storm --players 5000 --single 0 --set reconnect.acknowledge=false --json $(BIN)/reconnect-5000-off.json
+	$(BIN)/bench-relay --troupe $(BIN)/troupe --numbered --without reconnect.acknowledge=false --bar-ratio 1.05 --rounds $(ROUNDS) $(BENCH_FLAGS)
+	$(BIN)/bench-relay --troupe $(BIN)/troupe --without reconnect.acknowledge=false --bar-ratio 1.05 --rounds $(ROUNDS) $(BENCH_FLAGS)
+
 .PHONY: lint-quick
 lint-quick:
 	@unformatted=$$(gofmt -l $$(git ls-files '*.go' | grep -v '\.pb\.go$$')); \

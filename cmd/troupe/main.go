@@ -28,6 +28,7 @@ type commands struct {
 	Dev     devCommand     `cmd:"" help:"Run a host for development: everything on loopback, a fleet and an alias ready to use, readable log."`
 	Serve   serveCommand   `cmd:"" help:"Run a host."`
 	Client  clientCommand  `cmd:"" help:"Play: chat from the terminal, or let bots play."`
+	Bench   benchCommand   `cmd:"" help:"Measure."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
 

@@ -1,0 +1,120 @@
+package storm
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"sync"
+	"time"
+
+	"troupe/transport/client"
+)
+
+// stampBytes is what a payload carries: the sender's place in its room and the
+// number of its message.
+const stampBytes = 12
+
+const opLoad = 7
+
+// player is one client and what it has received.
+type player struct {
+	c     *client.Client
+	place int // in its room
+	room  *room
+	sent  uint64 // owned by the pacer
+
+	mu sync.Mutex
+	// guarded by mu
+	from       []uint64 // by the sender's place: the highest number
+	received   uint64
+	lost       uint64
+	duplicated uint64
+	replayed   uint64
+	gaps       uint64
+	back       chan time.Duration // takes the time of the resume that is waited for; nil: nobody waits
+}
+
+// room is the players of one game session.
+type room struct{ players []*player }
+
+// enter logs a player in and takes its events until it ends.
+func (r *run) enter(ctx context.Context, rm *room, place int, s seat) error {
+	p := &player{place: place, room: rm, from: make([]uint64, r.o.Room)}
+	c, err := client.Dial(ctx, client.Options{
+		Addr: s.addr, PlayerSessionID: s.id, Transport: r.o.Transport, KCPAddr: r.o.KCPAddr, TLS: r.o.TLS,
+		OnReconnected: p.onReconnected, OnGap: p.onGap, DialTimeout: r.o.Patience,
+	})
+	if err != nil {
+		return fmt.Errorf("log in: %w", err)
+	}
+	p.c = c
+	rm.players[place] = p
+	r.ends.Go(func() { p.listen() })
+	return nil
+}
+
+func (p *player) onReconnected(b client.Reconnected) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.replayed += b.Replayed
+	if p.back != nil {
+		p.back <- b.After
+		p.back = nil
+	}
+}
+
+func (p *player) onGap(g client.Gap) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.gaps++
+}
+
+func (p *player) listen() {
+	for e := range p.c.Events() {
+		if e.Kind != client.EventMessage || e.OpCode != opLoad || len(e.Payload) < stampBytes {
+			continue
+		}
+		place, number := binary.LittleEndian.Uint32(e.Payload), binary.LittleEndian.Uint64(e.Payload[4:])
+		p.mu.Lock()
+		switch last := &p.from[place]; {
+		case number <= *last:
+			p.duplicated++
+		default:
+			p.lost += number - *last - 1
+			*last = number
+			p.received++
+		}
+		p.mu.Unlock()
+	}
+}
+
+// send sends the player's next message. One that finds the send buffer full is
+// not sent, and not counted.
+func (p *player) send(ctx context.Context, payload []byte) {
+	binary.LittleEndian.PutUint32(payload, uint32(p.place))
+	binary.LittleEndian.PutUint64(payload[4:], p.sent+1)
+	if p.c.Send(ctx, client.Message{OpCode: opLoad, TargetGroup: client.AllPlayers, Payload: payload}) == nil {
+		p.sent++
+	}
+}
+
+// cut drops the connection; the time until the player is back comes by the
+// channel.
+func (p *player) cut() <-chan time.Duration {
+	back := make(chan time.Duration, 1)
+	p.mu.Lock()
+	p.back = back
+	p.mu.Unlock()
+	p.c.NetworkChanged()
+	return back
+}
+
+// missing returns how many messages of its room have not come yet.
+func (p *player) missing() (n uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, other := range p.room.players {
+		n += other.sent - p.from[other.place]
+	}
+	return n
+}
