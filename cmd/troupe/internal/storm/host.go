@@ -19,7 +19,8 @@ import (
 // lifted are the limits per address that one machine full of players runs into.
 var lifted = []string{
 	"limits.unauthenticated=0", "limits.unauthenticatedPerIP=0", "limits.connectionsPerIPPerSecond=0",
-	"limits.loginFailuresPerIPPerMinute=0", "limits.resumesPerPlayerSessionPerMinute=0", "dtls.halfOpenPerIP=0", "dtls.hellosPerIPPerSecond=0",
+	"limits.loginFailuresPerIPPerMinute=0", "limits.resumesPerPlayerSessionPerMinute=0", "limits.loginsPerPlayerSessionPerMinute=0",
+	"dtls.halfOpenPerIP=0", "dtls.hellosPerIPPerSecond=0",
 	"dtls.halfOpen=0", "dtls.hellosPerSecond=0", "log.level=error",
 }
 

@@ -26,6 +26,7 @@ func startHost(t *testing.T, change func(*host.Config)) (api string) {
 	}
 	c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "", "", ""
 	c.Limits.UnauthenticatedPerIP, c.Limits.ConnectionsPerIPPerSecond, c.Limits.ResumesPerPlayerSessionPerMinute = 0, 0, 0
+	c.Limits.LoginsPerPlayerSessionPerMinute = 0
 	c.Drain.Grace = 0
 	if change != nil {
 		change(&c)
