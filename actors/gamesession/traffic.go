@@ -47,7 +47,7 @@ func (a *Actor) onInbound(in *Inbound) {
 // once after some, else soon (reliability.md 2.4).
 func (a *Actor) inOrder(s *seat, in *Inbound) bool {
 	out := s.player.Out
-	switch out.Receive(in.Number) {
+	switch out.Receive(in.Epoch, in.Number) {
 	case player.Duplicate:
 		a.c.Counters().Duplicates.Add(1)
 		return false

@@ -203,7 +203,7 @@ func (a *Actor) check(m *Login) Credential {
 	switch {
 	case m.Token == "":
 		return IDOnly
-	case a.d.tokens.good(m.Token, !a.d.Handle.Out.hasAcked()) && a.d.Handle.Out.plausible(m.LastReceived):
+	case a.d.tokens.good(m.Token, !a.d.Handle.Out.proven()) && a.d.Handle.Out.plausible(m.LastReceived):
 		return GoodToken
 	}
 	return DeadToken

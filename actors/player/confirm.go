@@ -37,7 +37,7 @@ type confirming struct {
 	epoch    messages.Epoch
 	confirm  Confirmation
 	position uint64 // the last number this connection has taken, or what was confirmed before
-	acked    bool   // something was acked on this connection
+	proved   bool   // the player has shown that it has this connection's LOGIN_RESPONSE: it acked, or sent a number
 	ack      uint64 // the highest of its acks
 	ackNow   bool   // an ack goes out with the next drain, by itself if it must
 
@@ -56,7 +56,7 @@ func (o *Outbox) begin(e messages.Epoch, how Confirmation) {
 		how = ByWriting
 	}
 	o.epoch, o.confirm, o.position = e, how, o.base
-	o.acked, o.ack, o.ackNow = false, o.base, false
+	o.proved, o.ack, o.ackNow = false, o.base, false
 	o.mark, o.markDue, o.markDueCount, o.strange = o.base, 0, 0, 0
 	o.ackTold.Store(o.received.Load()) // LOGIN_RESPONSE says it
 }
@@ -109,17 +109,17 @@ func (o *Outbox) Acked(e messages.Epoch, n uint64) (ok bool) {
 	if o.confirm != ByAcks || n > o.sent || n < o.ack {
 		return false
 	}
-	o.acked, o.ack = true, n
+	o.proved, o.ack = true, n
 	o.confirmUpTo(n)
 	return true
 }
 
-// hasAcked reports whether the player has acked anything on the connection of
-// the moment, which is the end of its older token.
-func (o *Outbox) hasAcked() bool {
+// proven reports whether the player has shown that it has the LOGIN_RESPONSE of
+// the connection of the moment, which is the end of its older token.
+func (o *Outbox) proven() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.acked
+	return o.proved
 }
 
 // unmarked counts what went out since the last mark, and sets one when it is
@@ -199,12 +199,19 @@ func (o *Outbox) forgetUnconfirmable(size int) {
 	}
 }
 
-// Receive takes the number of a message from the player: Next is to be handled,
-// Duplicate was before, Violation cannot be (reliability.md 2.4). To be called by
-// the game session alone, in the order of arrival.
-func (o *Outbox) Receive(n uint64) Receipt {
+// Receive takes the number of a message that came on the connection of an epoch:
+// Next is to be handled, Duplicate was before, Violation cannot be (reliability.md
+// 2.4). What a connection before the current one brings late is left alone, too:
+// the current one was told at its LOGIN_RESPONSE that it is missing (R8). To be
+// called by the game session alone, in the order of arrival.
+func (o *Outbox) Receive(e messages.Epoch, n uint64) Receipt {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if e == o.epoch {
+		o.proved = true
+	}
 	switch last := o.received.Load(); {
-	case n <= last:
+	case n <= last, e != o.epoch:
 		return Duplicate
 	case n > last+1:
 		return Violation
