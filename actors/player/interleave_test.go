@@ -52,13 +52,25 @@ func (m move) String() string {
 	return moveNames[m.kind]
 }
 
+// soon reports whether a move happens without anybody doing anything.
+func (m move) soon() bool {
+	switch m.kind {
+	case acks, arrivesUp, arrivesDown, notices, writes, handles, gates, ackIsDue, challengeMet, challengeLost, fullIsHeard:
+		return true
+	}
+	return false
+}
+
 // moves appends what may happen next. Live reports whether something will without
 // anybody doing anything.
 //
 //go:norace
 func (w *world) moves(all []move) (_ []move, live bool) {
-	add := func(k moveKind, i int) { all = append(all, move{k, int8(i)}) }
-	soon := func(k moveKind, i int) { add(k, i); live = true }
+	add := func(k moveKind, i int) {
+		m := move{k, int8(i)}
+		all = append(all, m)
+		live = live || m.soon()
+	}
 	for i := range w.devices {
 		d := &w.devices[i]
 		if w.left.dials > 0 && d.conn < 0 && !d.over && (i == 0 || w.devices[i-1].met) {
@@ -68,7 +80,7 @@ func (w *world) moves(all []move) (_ []move, live bool) {
 			add(sends, i)
 		}
 		if d.live && d.kind == extended && d.received > d.ackTold {
-			soon(acks, i)
+			add(acks, i)
 		}
 		if d.live && w.left.leaves > 0 {
 			add(leaves, i)
@@ -77,26 +89,26 @@ func (w *world) moves(all []move) (_ []move, live bool) {
 	for i := range w.conns {
 		c := &w.conns[i]
 		if len(c.up) > 0 && !c.cut && !c.ended {
-			soon(arrivesUp, i)
+			add(arrivesUp, i)
 		}
 		if len(c.down) > 0 {
-			soon(arrivesDown, i)
+			add(arrivesDown, i)
 		}
 		if !c.cut && w.left.cuts > 0 && !c.closed {
 			add(cuts, i)
 		}
 		if !c.ended && (c.cut || c.closed) {
-			soon(notices, i)
+			add(notices, i)
 		}
 		if c.source && !c.ended && (w.out.greeting != nil || w.out.next < w.out.n || w.out.ackNow) {
-			soon(writes, i)
+			add(writes, i)
 		}
 		if c.source && !c.cut && !c.ended && w.left.pings > 0 && w.out.confirm == ByMarks {
 			add(pings, i)
 		}
 	}
 	if len(w.session) > 0 {
-		soon(handles, 0)
+		add(handles, 0)
 	}
 	if w.left.pushes > 0 && (w.in || w.gate > 0) && !w.stopped {
 		add(pushes, 0)
@@ -105,20 +117,20 @@ func (w *world) moves(all []move) (_ []move, live bool) {
 		add(pushesFast, 0)
 	}
 	if w.gate > 0 && !w.stopped {
-		soon(gates, 0)
+		add(gates, 0)
 	}
 	if w.in && w.out.mode == attached && w.out.confirm == ByAcks && w.out.Unacked() > 0 && !w.out.ackNow {
-		soon(ackIsDue, 0)
+		add(ackIsDue, 0)
 	}
 	if w.window > 0 && w.left.windows > 0 && !w.stopped {
 		add(windowIsOver, 0)
 	}
 	if w.challenge > 0 && !w.stopped {
-		soon(challengeMet, 0)
-		soon(challengeLost, 0)
+		add(challengeMet, 0)
+		add(challengeLost, 0)
 	}
 	if w.full && !w.stopped {
-		soon(fullIsHeard, 0)
+		add(fullIsHeard, 0)
 	}
 	return all, live
 }

@@ -1,0 +1,431 @@
+package player
+
+import (
+	"bytes"
+	"reflect"
+	"strings"
+	"testing"
+
+	"troupe/messages"
+	"troupe/messages/counters"
+	"troupe/messages/wire"
+)
+
+// Regression scenarios of reliability.md 10, taken from others' bugs, as far as
+// one player session shows them. Each is a story of its own; TestEveryInterleaving
+// tries what lies between them.
+
+// recordLink writes down what it takes, room frames at a time; 0 is all.
+type recordLink struct {
+	fakeLink
+	took  []taken
+	marks []uint64
+}
+
+type taken struct {
+	op     int32
+	n, ack uint64
+	unit   []byte // without number and ack
+}
+
+func (l *recordLink) Append(f *wire.Frame) bool { return l.AppendNumbered(f, 0, 0) }
+
+func (l *recordLink) AppendNumbered(f *wire.Frame, n, ack uint64) bool {
+	l.took = append(l.took, taken{f.OpCode(), n, ack, bytes.Clone(f.Unit())})
+	l.taken++
+	return l.room == 0 || l.taken < l.room
+}
+
+func (l *recordLink) Mark(n uint64) bool {
+	l.marks = append(l.marks, n)
+	return true
+}
+
+// drain has it take frames until its room is used.
+func (l *recordLink) drain() bool {
+	l.taken = 0
+	return l.source != nil && l.source.Drain(l)
+}
+
+// numbers are those of what it took, and 0 for each frame without.
+func (l *recordLink) numbers() (all []uint64) {
+	for _, t := range l.took {
+		all = append(all, t.n)
+	}
+	return all
+}
+
+// scene is an outbox and the connections it has had.
+type scene struct {
+	t     *testing.T
+	out   *Outbox
+	made  frames
+	count counters.Set
+	epoch messages.Epoch
+	base  uint64 // as the last LOGIN_RESPONSE said
+	got   uint64 // likewise: what the host has received
+}
+
+func newScene(t *testing.T) *scene {
+	s := &scene{t: t}
+	s.out = NewOutbox(Budget{BytesMax: 1 << 20, MessagesMax: 100}, &s.count, func() { t.Error("full") })
+	t.Cleanup(func() {
+		s.out.close()
+		s.made.balanced(t)
+	})
+	return s
+}
+
+func (s *scene) attach(how Confirmation) *recordLink {
+	s.epoch++
+	l := &recordLink{}
+	s.out.attach(terms{link: l, channel: counters.WS, epoch: s.epoch, confirm: how, greet: func(base, received uint64) *wire.Frame {
+		s.base, s.got = base, received
+		return greet(base, received)
+	}})
+	return l
+}
+
+func (s *scene) push(n int) {
+	for range n {
+		s.out.Push(s.made.make(10 + len(s.made.all)))
+	}
+}
+
+func (s *scene) depth(want int) {
+	s.t.Helper()
+	if n, _ := s.out.Depth(); n != want {
+		s.t.Errorf("%d messages are kept, not %d", n, want)
+	}
+}
+
+func (s *scene) took(l *recordLink, want ...uint64) {
+	s.t.Helper()
+	if got := l.numbers(); !reflect.DeepEqual(got, want) {
+		s.t.Errorf("the connection took %v, not %v", got, want)
+	}
+}
+
+func TestABufferIsTrimmedAtTheAckNotAtTheWrite(t *testing.T) {
+	s := newScene(t)
+	l := s.attach(ByAcks)
+	s.push(3)
+	l.drain()
+	s.took(l, 0, 1, 2, 3)
+	s.depth(3)
+	if !s.out.Acked(1, 2) {
+		t.Error("the ack is a violation")
+	}
+	s.depth(1)
+}
+
+func TestASecondReplaySendsTheSameBytes(t *testing.T) {
+	s := newScene(t)
+	s.push(3)
+	var all [][]taken
+	for range 3 {
+		l := s.attach(ByAcks)
+		l.drain()
+		all = append(all, l.took[1:])
+		s.out.detach()
+	}
+	if !reflect.DeepEqual(all[0], all[1]) || !reflect.DeepEqual(all[0], all[2]) || len(all[0]) != 3 {
+		t.Errorf("three connections took\n%v\n%v\n%v", all[0], all[1], all[2])
+	}
+	for i, f := range s.made.all {
+		if !bytes.Equal(all[2][i].unit, f.Unit()) {
+			t.Errorf("message %d is not what was sent", i+1)
+		}
+	}
+}
+
+func TestAPeerThatAcksMoreThanWasSentIsAViolation(t *testing.T) {
+	s := newScene(t)
+	l := s.attach(ByAcks)
+	l.room = 2
+	s.push(3)
+	l.drain() // LOGIN_RESPONSE and one
+	if s.out.Acked(1, 2) {
+		t.Error("an ack of what is only queued is taken")
+	}
+	s.depth(3)
+	if !s.out.Acked(1, 1) || s.out.Acked(1, 0) {
+		t.Error("acks may fall")
+	}
+	if s.out.plausible(2) || !s.out.plausible(1) {
+		t.Error("a login may claim what was never sent")
+	}
+	s.depth(2)
+}
+
+func TestAStockClientCannotAck(t *testing.T) {
+	s := newScene(t)
+	s.push(1)
+	s.attach(ByMarks).drain()
+	if s.out.Acked(1, 1) {
+		t.Error("an ack without the extension is taken")
+	}
+	s.depth(1)
+}
+
+func TestAnAckDuringTheReplaySkipsNothing(t *testing.T) {
+	s := newScene(t)
+	s.push(4)
+	s.attach(ByAcks).drain()
+	s.out.detach()
+	l := s.attach(ByAcks)
+	l.room = 2
+	l.drain() // LOGIN_RESPONSE, 1
+	if !s.out.Acked(2, 1) {
+		t.Error("the ack is a violation")
+	}
+	l.drain()
+	s.push(1)
+	if !s.out.Acked(2, 4) { // the old connection had brought it so far, and the new one says so
+		t.Error("an ack of what an older connection was given is a violation")
+	}
+	l.drain()
+	s.took(l, 0, 1, 2, 3, 5)
+	s.depth(1)
+}
+
+func TestAFastMessageMovesNoNumber(t *testing.T) {
+	s := newScene(t)
+	l := s.attach(ByAcks)
+	s.push(1)
+	s.out.PushFast(s.made.make(1))
+	s.push(1)
+	l.drain()
+	s.took(l, 0, 1, 0, 2)
+	s.depth(3) // its place goes with what is before it
+	if !s.out.Acked(1, 2) {
+		t.Error("the ack is a violation")
+	}
+	s.depth(0)
+	s.out.PushFast(s.made.make(1))
+	s.out.detach()
+	s.depth(0)
+	l = s.attach(ByAcks)
+	s.push(1)
+	l.drain()
+	s.took(l, 0, 3)
+}
+
+func TestAResumeWorksWithZeroMessages(t *testing.T) {
+	s := newScene(t)
+	for range 3 {
+		l := s.attach(ByAcks)
+		l.drain()
+		s.took(l, 0)
+		if s.base != 0 || s.got != 0 {
+			t.Errorf("base %d, received %d", s.base, s.got)
+		}
+		s.out.detach()
+	}
+	l := s.attach(ByAcks)
+	s.push(1)
+	l.drain()
+	s.took(l, 0, 1)
+}
+
+func TestAReceiveCountOutlivesItsConnection(t *testing.T) {
+	s := newScene(t)
+	s.attach(ByAcks)
+	for n := uint64(1); n <= 3; n++ {
+		if r := s.out.Receive(1, n); r != Next {
+			t.Errorf("number %d: %d", n, r)
+		}
+	}
+	s.out.detach()
+	s.attach(ByAcks)
+	if s.got != 3 {
+		t.Errorf("the client is told %d", s.got)
+	}
+	for n, want := range map[uint64]Receipt{3: Duplicate, 5: Violation, 4: Next} {
+		if n != 4 && s.out.Receive(2, n) != want {
+			t.Errorf("number %d is not %d", n, want)
+		}
+	}
+	if s.out.Receive(2, 4) != Next {
+		t.Error("number 4 is not the next")
+	}
+}
+
+// A number that an older connection brings late would take the place of what
+// another device sends: the new connection was told that it is missing.
+func TestALateNumberOfAnOlderConnectionIsLeftAlone(t *testing.T) {
+	s := newScene(t)
+	s.attach(ByAcks)
+	s.out.Receive(1, 1)
+	s.out.detach()
+	s.attach(ByAcks)
+	if r := s.out.Receive(1, 2); r != Duplicate {
+		t.Errorf("the late number is %d", r)
+	}
+	if r := s.out.Receive(2, 2); r != Next {
+		t.Errorf("the number of the new connection is %d", r)
+	}
+}
+
+func TestLateWordsOfAnOlderConnectionConfirmNothing(t *testing.T) {
+	s := newScene(t)
+	s.push(2)
+	s.attach(ByMarks).drain()
+	mark := s.out.Mark(1)
+	s.out.detach()
+	s.attach(ByMarks)
+	s.out.Echoed(1, pongOf(mark))
+	if !s.out.Acked(1, 2) {
+		t.Error("a late ack is a violation")
+	}
+	s.depth(2)
+	if n := s.out.Mark(1); n != 0 {
+		t.Errorf("an older connection's ping carries %d", n)
+	}
+}
+
+func TestAnAckRidesOrGoesAlone(t *testing.T) {
+	s := newScene(t)
+	l := s.attach(ByAcks)
+	s.out.Receive(1, 1)
+	s.push(1)
+	s.out.Flush()
+	l.drain()
+	if got := l.took[1]; got.n != 1 || got.ack != 1 {
+		t.Errorf("the message carries number %d, ack %d", got.n, got.ack)
+	}
+	s.out.Receive(1, 2)
+	s.out.Receive(1, 3)
+	if s.out.Unacked() != 2 || s.out.AckNow() != PushDirty {
+		t.Errorf("%d to acknowledge", s.out.Unacked())
+	}
+	l.drain()
+	if got := l.took[2]; got.op != 0 || got.n != 0 || got.ack != 3 || s.out.Unacked() != 0 {
+		t.Errorf("the ack is %+v", got)
+	}
+	s.out.AckNow()
+	if l.drain(); len(l.took) != 3 {
+		t.Error("an ack says nothing new")
+	}
+	if !s.out.Acked(1, 1) {
+		t.Error("the ack is a violation")
+	}
+}
+
+func TestAMarkIsDueEvery64KiB(t *testing.T) {
+	s := newScene(t)
+	s.out.budget = Budget{BytesMax: 8 << 20, MessagesMax: 8000}
+	l := s.attach(ByMarks)
+	for range 9 {
+		s.out.Push(s.made.make(20 << 10))
+	}
+	l.drain()
+	if want := []uint64{4, 8}; !reflect.DeepEqual(l.marks, want) {
+		t.Errorf("marks %v, not %v", l.marks, want)
+	}
+	s.out.Echoed(1, pongOf(4))
+	s.depth(5)
+	s.out.detach()
+	l = s.attach(ByMarks)
+	l.drain()
+	if l.took[1].op != 5 || len(l.took) != 6 {
+		t.Errorf("the replay begins with %d and has %d", l.took[1].op, len(l.took)-1)
+	}
+}
+
+func TestAClientThatDoesNotEchoGetsWhatWasNeverWritten(t *testing.T) {
+	s := newScene(t)
+	s.push(2)
+	l := s.attach(ByMarks)
+	l.drain()
+	s.out.Echoed(1, []byte("mangled"))
+	s.depth(2)
+	s.out.Echoed(1, []byte("mangled"))
+	s.depth(0)
+	s.push(1)
+	l.drain()
+	s.push(1)
+	s.out.detach()
+	l = s.attach(ByMarks)
+	l.drain()
+	if len(l.took) != 2 || l.took[1].op != 4 {
+		t.Errorf("it got %v again", l.took[1:])
+	}
+}
+
+// Tokens.
+
+func TestThePreviousTokenIsGoodUntilTheNewOneIsProved(t *testing.T) {
+	for name, prove := range map[string]func(*Outbox){
+		"by an ack":   func(o *Outbox) { o.Acked(2, 1) },
+		"by a number": func(o *Outbox) { o.Receive(2, 1) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newScene(t)
+			var tokens tokens
+			first := tokens.renew("")
+			s.attach(ByAcks)
+			s.push(1)
+			second := tokens.renew(first)
+			s.attach(ByAcks).drain()
+			if old := !s.out.proven(); !tokens.good(first, old) || !tokens.good(second, old) {
+				t.Error("the answer with the new token may be lost, and the old one is dead")
+			}
+			prove(s.out)
+			if old := !s.out.proven(); tokens.good(first, old) || !tokens.good(second, old) {
+				t.Error("the old token lives on")
+			}
+		})
+	}
+}
+
+func TestATokenWhoseAnswerWasLostManyTimesStaysGood(t *testing.T) {
+	var tokens tokens
+	if tokens.good("", true) {
+		t.Error("no token is good before there is one")
+	}
+	held := tokens.renew("")
+	var lost []string
+	for range 5 {
+		lost = append(lost, tokens.renew(held))
+	}
+	if !tokens.good(held, true) {
+		t.Error("the token that the player has is dead")
+	}
+	for _, other := range lost[:4] {
+		if tokens.good(other, true) {
+			t.Error("a token that nobody got is good")
+		}
+	}
+}
+
+func TestOnlyTheHashOfATokenIsKept(t *testing.T) {
+	var kept tokens
+	token := kept.renew("")
+	if len(token) != 43 { // 32 bytes as base64url
+		t.Errorf("a token of %d characters", len(token))
+	}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[tokens]()) {
+		if k := f.Type.Kind(); k != reflect.Array && k != reflect.Bool {
+			t.Errorf("%s may hold a token's text", f.Name)
+		}
+	}
+	var l Durable
+	l.tokens = kept
+	if text := wordsOf(reflect.ValueOf(l)); strings.Contains(text, token) {
+		t.Error("what outlives the actor has the token's text")
+	}
+}
+
+// wordsOf is every string that a value holds, not going through pointers.
+func wordsOf(v reflect.Value) (text string) {
+	switch v.Kind() {
+	case reflect.String:
+		return v.String() + "\n"
+	case reflect.Struct:
+		for i := range v.NumField() {
+			text += wordsOf(v.Field(i))
+		}
+	}
+	return text
+}
