@@ -59,15 +59,14 @@ type player struct {
 	muteSince time.Time // mute: when the host could know; zero: it cannot
 
 	// what may happen
-	mayLeave  string    // why its stay may end: it asked for it
-	over      bool      // its stay has ended
-	heardHost time.Time // when the host last said something to a link that plays
-	spoke     time.Time // when it last said something to the host
-	brokenAt  time.Time // since when its path or connection may be faulty; zero: it is not
+	mayLeave string    // why its stay may end: it asked for it
+	lostAt   time.Time // when the game was told of a loss; zero: it is attached
+	spoke    time.Time // when it last said something to the host
+	brokenAt time.Time // since when its path or connection may be faulty; zero: it is not
 
 	cut bool // its path is blocked
 
-	got, fastGot, duplicates, resumed int
+	got, fastGot int // messages
 }
 
 // device is one client object. A new one knows nothing of the one before.
@@ -226,11 +225,7 @@ func (l *link) write(p *packet) {
 // frame handles one frame of the host.
 func (l *link) frame(op byte, b []byte) error {
 	d := l.dev
-	now := time.Now()
-	l.lastSeen = now
-	if l.in && !l.idle() {
-		d.heardHost = now
-	}
+	l.lastSeen = time.Now()
 	switch op {
 	case framePing:
 		return l.ping(b)
@@ -274,7 +269,7 @@ func (l *link) late(m *packet) {
 	_, id, _ := parsePayload(m.Payload)
 	st, at := d.find(id)
 	for _, next := range d.all {
-		if st != nil && next.in && l.inAt.Before(next.inAt) && st.want[at].at.After(next.inAt) {
+		if st != nil && next.in && l.inAt.Before(next.opened) && st.want[at].at.After(next.inAt) {
 			d.failf("R8: message %v reached connection %d of player %d, long after connection %d took over", id, l.number, d.index, next.number)
 			return
 		}
@@ -328,7 +323,7 @@ func (p *player) unsure() {
 func (l *link) ends(err error) {
 	d := l.dev
 	l.ended = true
-	d.note(d.player, "ended: "+err.Error(), int64(l.number), int64(l.code))
+	d.note(d.player, ending(err, messages.CloseReason(l.code)), int64(l.number), int64(l.code))
 	if d.link != l || l.idle() {
 		return
 	}
@@ -351,11 +346,27 @@ func (l *link) ends(err error) {
 	}
 }
 
+// ending names how a connection ended.
+func ending(err error, code messages.CloseReason) string {
+	switch {
+	case code == messages.CloseTakenOver:
+		return "taken over"
+	case code == messages.CloseOutOfOrder:
+		return "closed for its numbers"
+	case code == messages.ClosePingTimeout:
+		return "too slow for pings"
+	case errors.Is(err, errClosed):
+		return "closed"
+	default:
+		return "ended"
+	}
+}
+
 // outrun reports whether an attempt that the player had given up may have won
 // after this connection was in: the network brought its LOGIN late.
 func (l *link) outrun() bool {
 	for _, other := range l.dev.all {
-		if other != l && other.sock != nil && (other.inAt.IsZero() || !other.inAt.Before(l.inAt)) {
+		if other != l && other.sock != nil && (other.inAt.IsZero() || !other.inAt.Before(l.opened)) {
 			return true
 		}
 	}
@@ -377,14 +388,14 @@ func (l *link) answered(m *packet) {
 		d.failf("R12: player %d is let in with a token that is dead", d.index)
 		return
 	}
-	l.in, l.inAt, d.heardHost = true, time.Now(), time.Now()
+	l.in, l.inAt = true, time.Now()
+	if d.mayLeave == "left" {
+		d.mayLeave = "" // it is in again, or its leave came too late to count
+	}
 	d.note(d.player, "in", int64(l.number), int64(m.result.outcome))
 	peer := messages.PeerID(r.PeerID)
 	if d.game.owner[peer] != d.player || peer != d.peer {
 		d.failf("R9: player %d, peer %d, is told that it is peer %d", d.index, d.peer, peer)
-	}
-	if d.player.links > 1 {
-		d.resumed++
 	}
 	l.lossAt = l.opened
 	if !d.brokenAt.IsZero() {
@@ -411,12 +422,18 @@ func (l *link) refuse(m *packet) {
 	d.note(d.player, "refused", int64(l.number), int64(m.result.retryAfterMs))
 	switch {
 	case l.passive:
+		d.note(d.player, "dead login refused", int64(l.number), 0)
 	case m.result.retryAfterMs > 0:
 		d.retryAt = time.Now().Add(time.Duration(m.result.retryAfterMs) * time.Millisecond)
 	case d.player.stay == nil: // by the gate; the seat is still reserved
 		d.retryAt = time.Now().Add(500 * time.Millisecond)
 	case !d.player.stay.over && !d.game.ending && d.mayLeave == "":
 		d.failf("R7: player %d is in the game and is refused", d.index)
+	case d.mayLeave == "left" && !d.game.ending:
+		if since := time.Since(d.player.stay.overAt); d.player.stay.over && since > time.Second {
+			d.failf("R7: player %d has left %v ago and is refused", d.index, since)
+		}
+		d.retryAt = time.Now().Add(500 * time.Millisecond)
 	default:
 		d.wants = false
 	}

@@ -91,6 +91,9 @@ func (g *game) OnPlayerConnect(m *script.ConnectMessage) bool {
 	p.stays = append(p.stays, p.stay)
 	p.muteSince = time.Time{}
 	g.note(p, "connect", int64(peer), int64(p.stay.number))
+	if p.stay.number > 1 {
+		g.note(p, "comes in anew", int64(peer), 0)
+	}
 	thinks := g.thinks
 	if g.plan.quiet {
 		g.mu.Unlock()
@@ -332,7 +335,9 @@ func (p *player) resumesAt(l *link, st *stay, at int) {
 		p.failf("R3: connection %d of player %d begins with %v (%d), before its last mark at %d", l.number, p.index, st.want[at].id, at, p.surely(st))
 	}
 	p.note(p, "begins", int64(l.number), int64(at))
-	p.duplicates += max(0, next-at)
+	if at < next {
+		p.note(p, "begins with what it had", int64(l.number), int64(next-at))
+	}
 }
 
 // fitsFast checks a message that was sent as fast (R5).
@@ -369,29 +374,71 @@ func (g *game) senderOf(from uint8) int32 {
 	return 0
 }
 
-// left checks that a stay may end now. The caller holds the lock.
-func (p *player) left() {
+// OnPlayerDetached begins a window. The player must have lost something (2.7), and
+// the host has found out in time.
+func (g *game) OnPlayerDetached(peer messages.PeerID, _ string) script.Verdict {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	p := g.roster[peer]
+	if p == nil {
+		g.failf("R13: Detached for peer %d, who is not in the game", peer)
+		return script.Hold
+	}
+	g.note(p, "detached", int64(peer), 0)
 	now := time.Now()
+	const beat = 250 * time.Millisecond
+	silence := max(2*p.plan.ping, p.plan.silence) + 2*beat
+	switch {
+	case !p.lostAt.IsZero():
+		g.failf("R8: player %d is detached twice", p.index)
+	case p.brokenAt.IsZero() && p.mayLeave == "":
+		g.failf("R8: player %d is detached, and its connection is well", p.index)
+	case now.After(p.spoke.Add(silence + 2*time.Second)):
+		g.failf("R14: the host notices at %v that player %d said its last word at %v", p.since(now), p.index, p.since(p.spoke))
+	}
+	p.lostAt = now
+	return script.Hold
+}
+
+// OnPlayerReconnected ends a window, or tells of a replaced connection.
+func (g *game) OnPlayerReconnected(peer messages.PeerID, info script.Reconnected) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	p := g.roster[peer]
+	if p == nil {
+		g.failf("R13: Reconnected for peer %d, who is not in the game", peer)
+		return
+	}
+	g.note(p, "reconnected", int64(info.Resent), int64(info.Away/time.Millisecond))
+	away := time.Duration(0)
+	if !p.lostAt.IsZero() {
+		away = time.Since(p.lostAt)
+	}
+	switch {
+	case info.Lost != 0:
+		g.failf("R2: the game is told that player %d has lost %d messages", p.index, info.Lost)
+	case info.Takeover != p.lostAt.IsZero() || (info.Away-away).Abs() > time.Second:
+		g.failf("R14: the game is told %+v of player %d, who was away for %v", info, p.index, away)
+	case away > p.plan.window+time.Second:
+		g.failf("R14: player %d is back after %v", p.index, away)
+	}
+	p.lostAt = time.Time{}
+}
+
+// left checks that a stay may end now: it was asked for, or its window is over
+// (R2, R14). The caller holds the lock.
+func (p *player) left() {
+	lost := p.lostAt
+	p.lostAt = time.Time{}
 	if p.mayLeave != "" || p.game.ending {
 		return
 	}
-	p.over = true
-	earliest, latest := p.windowBounds()
-	switch {
-	case now.Before(earliest):
-		p.failf("R14: player %d is out at %v, before its window is over at %v", p.index, p.since(now), p.since(earliest))
-	case now.After(latest):
-		p.failf("R14: player %d is out at %v, its window was over at %v", p.index, p.since(now), p.since(latest))
+	p.note(p, "window over", 0, 0)
+	if lost.IsZero() {
+		p.failf("R2: player %d is out, and was not lost before", p.index)
+	} else if passed := time.Since(lost); (passed - p.plan.window).Abs() > time.Second {
+		p.failf("R14: player %d is out %v after its loss, its window is %v", p.index, passed, p.plan.window)
 	}
-}
-
-// windowBounds are the earliest and the latest moment at which the host may give a
-// lost player up: the host's words in the last moment that it surely served the
-// player, and the player's own last words.
-func (p *player) windowBounds() (earliest, latest time.Time) {
-	const beat = 250 * time.Millisecond
-	silence := max(2*p.plan.ping, p.plan.silence) + 2*beat
-	return p.heardHost.Add(p.plan.window - time.Second), p.spoke.Add(silence + p.plan.window + 2*time.Second)
 }
 
 func (p *player) String() string { return fmt.Sprintf("player %d (%v)", p.index, p.flavor) }

@@ -56,7 +56,8 @@ type run struct {
 	lonely   messages.PlayerSessionID // the seat that nobody takes
 	failures []string
 	events   []event
-	dropped  int // events forgotten
+	dropped  int            // events forgotten
+	seen     map[string]int // how often there was what
 }
 
 // later is something that the plan's own steps cause.
@@ -86,6 +87,7 @@ func (r *run) note(p *player, what string, a, b int64) {
 		r.events = r.events[:copy(r.events, r.events[eventsMax:])]
 	}
 	r.events = append(r.events, event{time.Now(), p.index, what, a, b})
+	r.seen[what]++
 }
 
 func (r *run) failf(format string, args ...any) {
@@ -112,17 +114,15 @@ func (r *run) report() string {
 	return b.String() + "\n" + strings.Join(r.failures, "\n")
 }
 
-// simulate runs a plan in a bubble and returns what was wrong.
-func simulate(t *testing.T, p *plan) (failed *run) {
+// simulate runs a plan in a bubble.
+func simulate(t *testing.T, p *plan) (r *run) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		r := open(p, nil)
+		r = open(p, nil)
 		r.play()
 		r.close()
-		if len(r.failures) > 0 {
-			failed = r
-		}
 	})
-	return failed
+	return r
 }
 
 // open starts the host as package host does for WebSocket, on a network of its own,
@@ -131,6 +131,7 @@ func open(p *plan, change func(o *actors.Options)) *run {
 	r := &run{
 		plan: p, start: time.Now(), net: memnet.New(p.seed), count: new(counters.Set), served: make(chan struct{}),
 		byID: make(map[messages.PlayerSessionID]*player), status: make(map[messages.PlayerSessionID]messages.PlayerSessionStatus),
+		seen: make(map[string]int),
 	}
 	r.net.SetAll(p.paths)
 	var next script.Handler

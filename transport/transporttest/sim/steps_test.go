@@ -129,7 +129,10 @@ func (p *player) performLive(s step, l *link) {
 }
 
 // must says how the host has to end a connection.
-func (l *link) must(end messages.CloseReason) { l.expect, l.since = end, time.Now() }
+func (l *link) must(end messages.CloseReason) {
+	l.expect, l.since = end, time.Now()
+	l.dev.broken()
+}
 
 // rejoins makes the device one that knows nothing: what comes is a new stay.
 func (p *player) rejoins() {
