@@ -55,7 +55,7 @@ type player struct {
 	stay      *stay
 	stays     []*stay
 	heard     uid       // the game's last of this player
-	marks     []mark    // stock: echoed
+	marks     []mark    // stock: echoed; v2: acknowledged
 	muteSince time.Time // mute: when the host could know; zero: it cannot
 
 	// what may happen
@@ -107,8 +107,8 @@ type numbered struct {
 
 type mark struct {
 	stay *stay
-	at   int
-	when time.Time // the echo was sent
+	at   int       // messages; v2: the number
+	when time.Time // it was sent
 }
 
 // link is one connection of a device.

@@ -38,6 +38,8 @@ func (d *device) resume(l *link, m *packet) {
 	case r.outcome != outcomeResumed:
 		d.failf("R2: player %d is told that messages are lost: outcome %d, base %d, it has %d", d.index, r.outcome, r.base, d.received)
 		d.received = r.base
+	case l.fresh && int(r.base) < d.surely(d.player.stay):
+		d.failf("R3: a new device of player %d begins at %d, %d were acknowledged", d.index, r.base, d.surely(d.player.stay))
 	case l.fresh:
 		d.received, d.last, d.acked = r.base, r.lastReceived, r.lastReceived
 		d.restart()
@@ -146,6 +148,9 @@ func (d *device) ackDone() {
 	}
 	d.ackedOut = d.received
 	d.dropAck()
+	if d.received > 0 && d.brokenAt.IsZero() && !d.link.idle() {
+		d.marks = append(d.marks, mark{d.player.stay, int(d.received), time.Now()})
+	}
 }
 
 func (d *device) dropAck() {
