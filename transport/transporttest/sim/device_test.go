@@ -133,6 +133,7 @@ type link struct {
 	lastSeen time.Time // something arrived
 	twice    bool      // once in, another follows at once
 	slowTill time.Time
+	gap      bool      // it was told that messages are lost
 	pongs    int       // of a mute player
 	lossAt   time.Time // since when the connection before may have been faulty
 	next     *link     // that came after it

@@ -323,6 +323,8 @@ func (p *player) resumesAt(l *link, st *stay, at int) {
 	d.cur = st
 	switch {
 	case p.flavor == mute && at >= next: // at most once
+	case at > next && p.plan.gap && (p.flavor == stockish || l.gap):
+		p.note(p, "gap", int64(l.number), int64(at-next))
 	case at > next:
 		p.failf("R1: connection %d of player %d begins with %v (%d) of stay %d: %v (%d) is missing",
 			l.number, p.index, st.want[at].id, at, st.number, st.want[next].id, next)
@@ -391,7 +393,7 @@ func (g *game) OnPlayerDetached(peer messages.PeerID, _ string) script.Verdict {
 	switch {
 	case !p.lostAt.IsZero():
 		g.failf("R8: player %d is detached twice", p.index)
-	case p.brokenAt.IsZero() && p.mayLeave == "":
+	case p.brokenAt.IsZero() && p.mayLeave == "" && p.plan.budget == 0:
 		g.failf("R8: player %d is detached, and its connection is well", p.index)
 	case now.After(p.spoke.Add(silence + 2*time.Second)):
 		g.failf("R14: the host notices at %v that player %d said its last word at %v", p.since(now), p.index, p.since(p.spoke))
@@ -415,7 +417,7 @@ func (g *game) OnPlayerReconnected(peer messages.PeerID, info script.Reconnected
 		away = time.Since(p.lostAt)
 	}
 	switch {
-	case info.Lost != 0:
+	case info.Lost != 0 && !p.plan.gap:
 		g.failf("R2: the game is told that player %d has lost %d messages", p.index, info.Lost)
 	case info.Takeover != p.lostAt.IsZero() || (info.Away-away).Abs() > time.Second:
 		g.failf("R14: the game is told %+v of player %d, who was away for %v", info, p.index, away)
@@ -434,7 +436,9 @@ func (p *player) left() {
 		return
 	}
 	p.note(p, "window over", 0, 0)
-	if lost.IsZero() {
+	if p.plan.budget > 0 && !p.plan.gap && time.Since(lost) < p.plan.window-time.Second {
+		p.note(p, "out for want of room", 0, 0)
+	} else if lost.IsZero() {
 		p.failf("R2: player %d is out, and was not lost before", p.index)
 	} else if passed := time.Since(lost); (passed - p.plan.window).Abs() > time.Second {
 		p.failf("R14: player %d is out %v after its loss, its window is %v", p.index, passed, p.plan.window)

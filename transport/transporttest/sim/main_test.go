@@ -3,6 +3,7 @@ package sim
 import (
 	"flag"
 	"os"
+	"runtime/debug"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -25,6 +26,7 @@ var noFast *fast.Pool
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	debug.SetGCPercent(400) // a fifth of the time
 	var err error
 	if noFast, err = fast.Listen(fast.Options{Addr: "127.0.0.1:0"}); err != nil {
 		panic(err)

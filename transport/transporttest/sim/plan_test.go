@@ -68,6 +68,8 @@ type plan struct {
 	paths                 memnet.Condition
 	spare                 int  // players more than those of the plan may come in
 	quiet                 bool // the game does not greet
+	budget                int  // messages that are kept for a player; 0: as many as there are
+	gap                   bool // what is more is lost; else the player session ends
 	unclaimed             bool // a seat is reserved that nobody takes
 	steps                 []step
 	faultsEnd             time.Duration
@@ -150,6 +152,9 @@ func newPlan(seed uint64) *plan {
 		}
 		p.steps = append(p.steps, s)
 	}
+	if r.IntN(8) == 0 {
+		p.budget, p.gap = 5+r.IntN(15), r.IntN(2) == 0
+	}
 	if r.IntN(12) == 0 {
 		p.steps = append(p.steps, step{at: p.faultsEnd - 1, do: endGame, arg: r.IntN(p.games)})
 	}
@@ -160,8 +165,8 @@ func newPlan(seed uint64) *plan {
 // String shows the plan without the talk.
 func (p *plan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "window %v, ping %v, silence %v, %d games, players %v, gate refuses %v, paths %+v, unclaimed seat %v, faults until %v",
-		p.window, p.ping, p.silence, p.games, p.flavors, p.refusals, p.paths, p.unclaimed, p.faultsEnd)
+	fmt.Fprintf(&b, "window %v, ping %v, silence %v, %d games, players %v, gate refuses %v, paths %+v, budget %d (gap %v), unclaimed seat %v, faults until %v",
+		p.window, p.ping, p.silence, p.games, p.flavors, p.refusals, p.paths, p.budget, p.gap, p.unclaimed, p.faultsEnd)
 	for _, s := range p.steps {
 		if s.do > burst {
 			fmt.Fprintf(&b, "\n\t%v", s)

@@ -148,6 +148,9 @@ func open(p *plan, change func(o *actors.Options)) *run {
 		},
 	}
 	o.Fleet.Session.ReconnectWindow = p.window
+	if p.budget > 0 {
+		o.Fleet.Session.Budget.MessagesMax, o.Fleet.Session.Budget.Gap = p.budget, p.gap
+	}
 	if change != nil {
 		change(&o)
 	}

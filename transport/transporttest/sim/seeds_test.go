@@ -76,7 +76,7 @@ func (a *tally) add(r *run) (bad bool) {
 // come, and players that are never lost, prove nothing.
 func (a *tally) check(t *testing.T) {
 	must := []string{"routed", "refused", "gate says no", "detached", "reconnected", "window over", "comes in anew",
-		"begins with what it had", "dead login refused", "gives up", "taken over", "closed for its numbers", "too slow for pings"}
+		"begins with what it had", "dead login refused", "gives up", "taken over", "closed for its numbers", "too slow for pings", "gap", "out for want of room"}
 	for do := burst + 1; do < actions; do++ {
 		if do != endGame {
 			must = append(must, actionNames[do])

@@ -35,6 +35,12 @@ func (d *device) resume(l *link, m *packet) {
 		if r.base != 0 || r.lastReceived != 0 {
 			d.failf("R1: a new stay of player %d begins at %d and %d", d.index, r.base, r.lastReceived)
 		}
+	case r.outcome == outcomeGap && d.plan.gap && (l.fresh || r.base > d.received):
+		l.gap = true
+		if d.received = r.base; l.fresh {
+			d.last, d.acked = r.lastReceived, r.lastReceived
+			d.restart()
+		}
 	case r.outcome != outcomeResumed:
 		d.failf("R2: player %d is told that messages are lost: outcome %d, base %d, it has %d", d.index, r.outcome, r.base, d.received)
 		d.received = r.base
