@@ -331,7 +331,7 @@ func (l *link) ends(err error) {
 	d.link = nil
 	d.dropAck()
 	d.broken()
-	if l.expect != 0 && l.code != 0 && !d.game.ending && d.mayLeave == "" && messages.CloseReason(l.code) != l.expect {
+	if code := messages.CloseReason(l.code); l.expect != 0 && code != 0 && code != l.expect && !d.game.ending && d.mayLeave == "" && d.plan.budget == 0 {
 		d.failf("R6: connection %d of player %d is closed with %d, not %d", l.number, d.index, l.code, l.expect)
 	}
 	switch messages.CloseReason(l.code) {
