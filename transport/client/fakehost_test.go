@@ -1,0 +1,261 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"troupe/messages"
+	"troupe/messages/wire"
+)
+
+// fakeHost is a host of one player session that counts, without sockets and
+// actors.
+type fakeHost struct {
+	*testing.T
+	caps   uint64
+	window time.Duration
+	// enter says what becomes of the nth login, from 1: nil for the usual.
+	enter func(n int, l *hostLink) *wire.LoginResult
+	// down says that a transport does not get through: at once or never.
+	down map[Transport]error
+
+	mu     sync.Mutex
+	n      numbers // its own side of the player session
+	stay   bool    // the player has been let in before
+	logins []wire.Login
+	dials  []Transport
+	at     []time.Time
+	links  []*hostLink
+	got    []string
+	gotAt  []time.Time // when packets came, whatever they were
+	forget uint64      // messages that the next resume will miss
+}
+
+func newFakeHost(t *testing.T) *fakeHost {
+	h := &fakeHost{T: t, caps: wire.CapNumbers, window: 30 * time.Second}
+	h.n = numbers{bytesMax: 1 << 20, messagesMax: 1 << 20, joined: true, on: true}
+	return h
+}
+
+// hostLink is one connection to it. Its reader is the goroutine of a real one.
+type hostLink struct {
+	h     *fakeHost
+	cn    *connection
+	units chan []byte
+	once  sync.Once
+	over  chan struct{}
+	end   End
+	how   string        // who ended it and how
+	late  time.Duration // of the answer to the login
+}
+
+func (h *fakeHost) open(ctx context.Context, t Transport, _ *Options, cn *connection) (link, error) {
+	h.mu.Lock()
+	h.dials, h.at = append(h.dials, t), append(h.at, time.Now())
+	err, down := h.down[t]
+	h.mu.Unlock()
+	switch {
+	case down && err == nil:
+		<-ctx.Done()
+		return nil, ctx.Err()
+	case down:
+		return nil, err
+	}
+	l := &hostLink{h: h, cn: cn, units: make(chan []byte, 1<<16), over: make(chan struct{})}
+	h.mu.Lock()
+	h.links = append(h.links, l)
+	h.mu.Unlock()
+	go l.read()
+	return l, nil
+}
+
+func (l *hostLink) read() {
+	for {
+		select {
+		case unit := <-l.units:
+			l.cn.onUnit(unit)
+			continue
+		case <-l.over:
+		}
+		l.cn.onEnd(l.end)
+		return
+	}
+}
+
+func (l *hostLink) send(ctx context.Context, unit []byte) error {
+	select {
+	case <-l.over:
+		return ErrClosed
+	default:
+	}
+	l.h.receive(l, slices.Clone(unit))
+	return ctx.Err()
+}
+
+func (l *hostLink) openFast(f *fastChannel, _ *wire.LoginResult, o *Options) {
+	if o.Fast && f.open(&fakePath{}, 0) {
+		f.c.spawn(f.announce)
+	}
+}
+
+func (l *hostLink) finish(how string, end End) {
+	l.once.Do(func() {
+		l.how, l.end = how, end
+		close(l.over)
+	})
+}
+
+func (l *hostLink) close() { l.finish("close", End{}) }
+func (l *hostLink) abort() { l.finish("abort", End{Err: net.ErrClosed}) }
+
+// cut is a network that breaks, bye a goodbye of the host.
+func (l *hostLink) cut() { l.finish("cut", End{Err: net.ErrClosed}) }
+
+func (l *hostLink) bye(c messages.CloseReason) {
+	l.finish("bye", End{Code: uint16(c), Reason: c.String()})
+}
+
+// answer takes its time, or is lost with the connection.
+func (l *hostLink) answer(r *wire.LoginResult) {
+	unit := unitOf(wire.NewLoginResult(r))
+	select {
+	case <-l.over:
+		return
+	default:
+	}
+	if l.late == 0 {
+		l.units <- unit
+		return
+	}
+	go func() {
+		time.Sleep(l.late)
+		l.units <- unit
+	}()
+}
+
+func (h *fakeHost) receive(l *hostLink, unit []byte) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	var head wire.Header
+	if err := parse(&head, unit); err != nil {
+		h.Error(err)
+		return
+	}
+	if head.Command == wire.CommandLogin {
+		h.onLogin(l, &head)
+		return
+	}
+	if l != h.links[len(h.links)-1] {
+		return // taken over
+	}
+	h.gotAt = append(h.gotAt, time.Now())
+	h.n.on = h.caps != 0
+	fresh, err := h.n.take(head.RelSeq, head.Ack)
+	if err != nil {
+		h.Error(err)
+	}
+	if fresh && head.OpCode != 0 {
+		h.got = append(h.got, string(head.Payload))
+	}
+	h.flush()
+}
+
+func (h *fakeHost) onLogin(l *hostLink, head *wire.Header) {
+	login, err := wire.ParseLogin(head.Inner)
+	if err != nil || login.Caps != wire.CapNumbers {
+		h.Errorf("login %+v, %v", login, err)
+	}
+	h.logins = append(h.logins, login)
+	if h.enter != nil {
+		if r := h.enter(len(h.logins), l); r != nil {
+			l.answer(r)
+			return
+		}
+	}
+	r := wire.LoginResult{Success: true, PeerID: 7, FastPort: 1, Caps: h.caps, WindowMs: uint64(h.window.Milliseconds())}
+	if h.stay && h.caps != 0 {
+		h.n.out.trim(login.LastReceived + h.forget)
+		r.Outcome, r.LastReceived, r.Base = wire.OutcomeResumed, h.n.received, login.LastReceived
+		if h.forget > 0 {
+			r.Outcome, r.Base = wire.OutcomeReplayLost, login.LastReceived+h.forget
+		}
+	}
+	h.forget, h.stay = 0, true
+	h.n.out.rewind()
+	h.n.told, h.n.heard = 0, 0
+	r.ReconnectToken = fmt.Sprint("token-", len(h.logins))
+	l.answer(&r)
+	h.flush()
+}
+
+// flush writes what is due to the newest link. The caller holds mu.
+func (h *fakeHost) flush() {
+	h.n.on = h.caps != 0
+	for {
+		unit, _, ok := h.n.next(nil)
+		if !ok {
+			return
+		}
+		h.links[len(h.links)-1].units <- unit
+	}
+}
+
+// say sends one reliable message to the player.
+func (h *fakeHost) say(text string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.n.on = h.caps != 0
+	h.n.put(&wire.Header{OpCode: 9, Sender: Server, TargetPlayer: 7, Payload: []byte(text)}, false)
+	if h.attached() {
+		h.flush()
+	}
+}
+
+func (h *fakeHost) attached() bool {
+	select {
+	case <-h.links[len(h.links)-1].over:
+		return false
+	default:
+		return true
+	}
+}
+
+// last is the newest link.
+func (h *fakeHost) last() *hostLink {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.links[len(h.links)-1]
+}
+
+// heard is what the player said so far.
+func (h *fakeHost) heard() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.got)
+}
+
+func (h *fakeHost) counts() (dials, logins int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.dials), len(h.logins)
+}
+
+// dial logs in.
+func (h *fakeHost) dial(o Options) *Client {
+	h.Helper()
+	o.Addr, o.PlayerSessionID = "localhost:1900", "p"
+	o, err := o.withDefaults()
+	if err != nil {
+		h.Fatal(err)
+	}
+	c, err := dial(h.Context(), &o, h.open)
+	if err != nil {
+		h.Fatal(err)
+	}
+	return c
+}

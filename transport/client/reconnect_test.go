@@ -1,0 +1,605 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/messages"
+	"troupe/messages/wire"
+)
+
+// with runs a test of a client and a fake host in a bubble.
+func with(t *testing.T, test func(t *testing.T, h *fakeHost)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) { test(t, newFakeHost(t)) })
+}
+
+// pass lets time pass, and what is due then happen.
+func pass(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+func talk(t *testing.T, c *Client, text string) {
+	t.Helper()
+	if err := c.Send(t.Context(), Message{OpCode: 1, TargetPlayer: Server, Payload: []byte(text)}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// events are those that wait, each in a word.
+func events(c *Client) (all []string) {
+	for {
+		select {
+		case e, ok := <-c.Events():
+			if !ok {
+				return append(all, "end")
+			}
+			text := e.Kind.String()
+			if e.Kind == EventMessage {
+				text = string(e.Payload)
+			}
+			all = append(all, text)
+		default:
+			return all
+		}
+	}
+}
+
+func want(t *testing.T, what string, got []string, want ...string) {
+	t.Helper()
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: %q, want %q", what, got, want)
+	}
+}
+
+// TestReconnects: a connection that breaks comes back by itself, in one round
+// trip; nothing is lost, nothing comes twice, and the program is told.
+func TestReconnects(t *testing.T) {
+	with(t, func(t *testing.T, h *fakeHost) {
+		var called []string
+		c := h.dial(Options{
+			OnDetached:    func(e End) { called = append(called, "detached: "+e.String()) },
+			OnReconnected: func(r Reconnected) { called = append(called, fmt.Sprintf("%+v", r)) },
+		})
+		pass(10 * time.Second)
+		talk(t, c, "a")
+		h.say("A")
+		synctest.Wait()
+		h.down = map[Transport]error{WS: errUnreachable}
+		h.last().cut()
+		synctest.Wait()
+		if c.Attached() || c.FastErr() != nil || c.FastUp() {
+			t.Error("attached")
+		}
+		talk(t, c, "b")
+		h.say("B")
+		pass(time.Second)
+		h.mu.Lock()
+		h.down = nil
+		h.mu.Unlock()
+		pass(10 * time.Second)
+		talk(t, c, "c")
+		synctest.Wait()
+		want(t, "the host", h.heard(), "a", "b", "c")
+		want(t, "the player", events(c), "A", "detached", "reconnected", "B")
+		if l := h.logins[1]; l.ReconnectToken != "token-1" || l.LastReceived != 1 {
+			t.Errorf("login %+v", l)
+		}
+		if len(called) != 2 || !strings.HasPrefix(called[0], "detached: connection lost") || !strings.Contains(called[1], "Replayed:0 PeerID:7") {
+			t.Errorf("called %q", called)
+		}
+		if s := c.Stats(); s.Reconnects != 1 || s.Replayed != 0 || s.Duplicates != 0 || s.Gaps != 0 {
+			t.Errorf("stats %+v", s)
+		}
+		c.Close()
+		if how := h.last().how; how != "close" || !c.End().Local {
+			t.Errorf("ended by %s: %s", how, c.End())
+		}
+	})
+}
+
+// TestExactlyOnceThroughLosses: many messages both ways, and a network that breaks
+// all the time.
+func TestExactlyOnceThroughLosses(t *testing.T) {
+	with(t, func(t *testing.T, h *fakeHost) {
+		const count = 3000
+		c := h.dial(Options{SendBufferMessages: 50, Transport: Auto})
+		var heard []string
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for e := range c.Events() {
+				if e.Kind == EventMessage {
+					heard = append(heard, string(e.Payload))
+				}
+			}
+		}()
+		for i := range count {
+			text := fmt.Sprint(i)
+			for err := ErrBufferFull; errors.Is(err, ErrBufferFull); {
+				if err = c.Send(t.Context(), Message{OpCode: 1, TargetPlayer: Server, Payload: []byte(text)}); err != nil {
+					pass(time.Second)
+				}
+			}
+			h.say(text)
+			switch rand.IntN(60) {
+			case 0:
+				h.last().cut()
+			case 1:
+				h.last().bye(messages.CloseWriteTimeout)
+			case 2:
+				c.NetworkChanged()
+			case 3:
+				pass(time.Duration(rand.IntN(1000)) * time.Millisecond)
+			case 4:
+				if err := c.Move(t.Context(), []Transport{WS, WSS, KCP, Auto}[rand.IntN(4)]); err != nil && !errors.Is(err, ErrDetached) {
+					t.Log(err)
+				}
+			}
+		}
+		pass(time.Minute)
+		c.Close()
+		<-done
+		for i := range count {
+			if i >= len(heard) || heard[i] != fmt.Sprint(i) {
+				t.Fatalf("the player: message %d of %d: %q", i, len(heard), heard[max(0, i-1):min(i+2, len(heard))])
+			}
+			if got := h.got; i >= len(got) || got[i] != fmt.Sprint(i) {
+				t.Fatalf("the host: message %d of %d", i, len(got))
+			}
+		}
+		if len(heard) != count || len(h.got) != count {
+			t.Errorf("the player has %d, the host %d", len(heard), len(h.got))
+		}
+		if s := c.Stats(); s.Reconnects == 0 || s.Replayed == 0 {
+			t.Errorf("stats %+v", s)
+		}
+	})
+}
+
+// TestSendWhileDetached: the buffer is bounded, fast messages are dropped and
+// counted.
+func TestSendWhileDetached(t *testing.T) {
+	with(t, func(t *testing.T, h *fakeHost) {
+		c := h.dial(Options{SendBufferMessages: 2, Fast: true})
+		c.Outage(10 * time.Second)
+		synctest.Wait()
+		talk(t, c, "a")
+		if err := c.Send(t.Context(), Message{OpCode: 1, TargetPlayer: Server, Intent: Fast}); err != nil {
+			t.Error(err)
+		}
+		talk(t, c, "b")
+		if err := c.Send(t.Context(), Message{OpCode: 1, TargetPlayer: Server}); err != ErrBufferFull {
+			t.Errorf("the third message: %v", err)
+		}
+		if err := c.Move(t.Context(), WSS); !errors.Is(err, ErrDetached) {
+			t.Errorf("move: %v", err)
+		}
+		pass(11 * time.Second)
+		want(t, "the host", h.heard(), "a", "b")
+		if s := c.Stats(); s.Fast.Unsent != 1 || !c.FastUp() {
+			t.Errorf("stats %+v", s)
+		}
+		c.Close()
+		if err := c.Send(t.Context(), Message{OpCode: 1, TargetPlayer: Server}); !errors.Is(err, ErrClosed) {
+			t.Errorf("after Close: %v", err)
+		}
+		if err := c.Move(t.Context(), WSS); !errors.Is(err, ErrClosed) {
+			t.Errorf("after Close: %v", err)
+		}
+	})
+}
+
+// TestWhen: when attempts are made, for each way to lose a connection.
+func TestWhen(t *testing.T) {
+	for name, c := range map[string]struct {
+		lasted      time.Duration
+		lose        func(h *fakeHost, c *Client)
+		least, most time.Duration
+	}{
+		"an accident":     {10 * time.Second, func(h *fakeHost, c *Client) { h.last().cut() }, 0, 0},
+		"soon":            {time.Second, func(h *fakeHost, c *Client) { h.last().cut() }, 0, reconnectDelayDefault},
+		"later":           {10 * time.Second, func(h *fakeHost, c *Client) { h.last().bye(messages.CloseTooFast) }, laterMin, laterMin + reconnectDelayDefault},
+		"network changed": {time.Second, func(h *fakeHost, c *Client) { c.NetworkChanged() }, 0, 0},
+		"outage":          {time.Second, func(h *fakeHost, c *Client) { c.Outage(7 * time.Second) }, 7 * time.Second, 7 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			with(t, func(t *testing.T, h *fakeHost) {
+				cl := h.dial(Options{})
+				defer cl.Close()
+				pass(c.lasted)
+				lost := time.Now()
+				c.lose(h, cl)
+				pass(20 * time.Second)
+				if dials, _ := h.counts(); dials != 2 {
+					t.Fatalf("%d dials", dials)
+				}
+				if after := h.at[1].Sub(lost); after < c.least || after > c.most {
+					t.Errorf("after %v", after)
+				}
+			})
+		})
+	}
+}
+
+// TestGivesUp: attempts go on for the host's window and a margin, or as long as
+// the program says, and then the Client ends.
+func TestGivesUp(t *testing.T) {
+	for _, after := range []time.Duration{0, time.Second, time.Hour} {
+		with(t, func(t *testing.T, h *fakeHost) {
+			h.window = 10 * time.Second
+			c := h.dial(Options{Reconnect: Reconnect{GiveUpAfter: after}})
+			h.down = map[Transport]error{WS: errUnreachable}
+			lost := time.Now()
+			h.last().cut()
+			<-c.Done()
+			synctest.Wait()
+			want := after
+			if want == 0 {
+				want = h.window + windowMargin
+			}
+			if took := time.Since(lost); took != want {
+				t.Errorf("gave up after %v, want %v", took, want)
+			}
+			end := c.End()
+			if !errors.Is(end.Err, ErrGaveUp) || !errors.Is(end.Err, errUnreachable) || end.Retry() != messages.RetryNever || end.Local {
+				t.Errorf("end %s", end)
+			}
+			wantEvents := events(c)
+			if !slices.Equal(wantEvents, []string{"detached", "end"}) {
+				t.Errorf("events %q", wantEvents)
+			}
+			if err := c.Send(t.Context(), Message{OpCode: 1, TargetPlayer: Server}); !errors.Is(err, ErrClosed) {
+				t.Errorf("send: %v", err)
+			}
+			dials, _ := h.counts()
+			if most := 5 + int(want/time.Second); after < time.Hour && dials > 6*most {
+				t.Errorf("%d dials in %v", dials, want)
+			}
+		})
+	}
+}
+
+// TestHostDecides: what a host answers to an attempt, and what becomes of it.
+func TestHostDecides(t *testing.T) {
+	for name, c := range map[string]struct {
+		enter  func(n int, l *hostLink) *wire.LoginResult
+		logins int
+		least  time.Duration
+		end    error // nil: it comes back
+	}{
+		"refused": {func(n int, l *hostLink) *wire.LoginResult { return &wire.LoginResult{} }, 2, 0, ErrRefused},
+		"not yet": {func(n int, l *hostLink) *wire.LoginResult {
+			if n < 4 {
+				return &wire.LoginResult{Caps: wire.CapNumbers, RetryAfterMs: 2000}
+			}
+			return nil
+		}, 4, 4 * time.Second, nil},
+		"try later": {func(n int, l *hostLink) *wire.LoginResult {
+			if n == 2 {
+				l.bye(messages.CloseTryLater)
+				return &wire.LoginResult{}
+			}
+			return nil
+		}, 3, time.Second, nil},
+		"a new stay": {func(n int, l *hostLink) *wire.LoginResult {
+			return &wire.LoginResult{Success: true, PeerID: 7, Caps: wire.CapNumbers}
+		}, 2, 0, errNewStay},
+	} {
+		t.Run(name, func(t *testing.T) {
+			with(t, func(t *testing.T, h *fakeHost) {
+				h.enter = func(n int, l *hostLink) *wire.LoginResult {
+					if n == 1 {
+						return nil
+					}
+					return c.enter(n, l)
+				}
+				cl := h.dial(Options{})
+				defer cl.Abort()
+				pass(10 * time.Second)
+				lost := time.Now()
+				h.last().cut()
+				pass(29 * time.Second)
+				if _, logins := h.counts(); logins != c.logins {
+					t.Errorf("%d logins", logins)
+				}
+				if c.end == nil {
+					if !cl.Attached() || h.at[len(h.at)-1].Sub(lost) < c.least {
+						t.Errorf("attached %v after %v", cl.Attached(), h.at[len(h.at)-1].Sub(lost))
+					}
+					return
+				}
+				if !errors.Is(cl.End().Err, c.end) || !errors.Is(cl.End().Err, ErrGaveUp) {
+					t.Errorf("end %+v", cl.End())
+				}
+			})
+		})
+	}
+}
+
+// TestEndsAtOnce: what needs no attempt.
+func TestEndsAtOnce(t *testing.T) {
+	for name, c := range map[string]struct {
+		o   Options
+		end End
+	}{
+		"taken over": {Options{}, End{Code: 4001, Reason: "taken_over"}},
+		"off":        {Options{Reconnect: Reconnect{Off: true}}, End{Err: net.ErrClosed}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			with(t, func(t *testing.T, h *fakeHost) {
+				cl := h.dial(c.o)
+				h.last().finish("test", c.end)
+				<-cl.Done()
+				if cl.End() != c.end {
+					t.Errorf("end %+v", cl.End())
+				}
+				want(t, "events", events(cl), "end")
+			})
+		})
+	}
+}
+
+// TestDialAsksAgain: a host that says when it wants to be asked again.
+func TestDialAsksAgain(t *testing.T) {
+	with(t, func(t *testing.T, h *fakeHost) {
+		h.enter = func(n int, _ *hostLink) *wire.LoginResult {
+			if n < 3 {
+				return &wire.LoginResult{Caps: wire.CapNumbers, RetryAfterMs: 3000}
+			}
+			return nil
+		}
+		began := time.Now()
+		c := h.dial(Options{})
+		if took := time.Since(began); took < 6*time.Second || took > 8*time.Second {
+			t.Errorf("took %v", took)
+		}
+		c.Close()
+		h.enter = func(int, *hostLink) *wire.LoginResult {
+			return &wire.LoginResult{Caps: wire.CapNumbers, RetryAfterMs: 60_000}
+		}
+		began = time.Now()
+		o := c.o
+		_, err := dial(t.Context(), &o, h.open)
+		var refused *RefusedError
+		if !errors.As(err, &refused) || refused.RetryAfter != time.Minute || !errors.Is(err, ErrRefused) || time.Since(began) != 0 {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+	})
+}
+
+// TestMove: another transport while attached; the old connection goes without a
+// goodbye, and an attempt that fails changes nothing.
+func TestMove(t *testing.T) {
+	with(t, func(t *testing.T, h *fakeHost) {
+		c := h.dial(Options{})
+		talk(t, c, "a")
+		h.say("A")
+		synctest.Wait()
+		h.down = map[Transport]error{WSS: errUnreachable}
+		old := h.last()
+		if err := c.Move(t.Context(), WSS); !errors.Is(err, errUnreachable) || c.Transport() != WS || old.how != "" {
+			t.Errorf("a move that fails: %v, %s", err, c.Transport())
+		}
+		if err := c.Move(t.Context(), KCP); err != nil || c.Transport() != KCP {
+			t.Errorf("move: %v, %s", err, c.Transport())
+		}
+		synctest.Wait()
+		if old.how != "abort" {
+			t.Errorf("the old connection: %q", old.how)
+		}
+		old.units <- unitOf(wire.NewFrame(&wire.Header{OpCode: 9, Sender: Server, TargetPlayer: 7, Payload: []byte("late")}))
+		talk(t, c, "b")
+		h.say("B")
+		synctest.Wait()
+		want(t, "the host", h.heard(), "a", "b")
+		want(t, "the player", events(c), "A", "B")
+		h.last().cut()
+		pass(time.Second)
+		if c.Transport() != KCP || !c.Attached() {
+			t.Errorf("back by %s", c.Transport())
+		}
+		c.Close()
+	})
+}
+
+// TestAutoComesBack: by what worked last, and by the other where that is dead.
+func TestAutoComesBack(t *testing.T) {
+	with(t, func(t *testing.T, h *fakeHost) {
+		c := h.dial(Options{Transport: Auto})
+		for _, down := range []map[Transport]error{nil, {KCP: nil}, nil, {WSS: errUnreachable}} {
+			h.mu.Lock()
+			h.down = down
+			h.mu.Unlock()
+			h.last().cut()
+			pass(20 * time.Second)
+		}
+		if want := []Transport{KCP, KCP, KCP, WSS, WSS, WSS, KCP}; !slices.Equal(h.dials, want) {
+			t.Errorf("dials %v, want %v", h.dials, want)
+		}
+		c.Close()
+	})
+}
+
+// TestAckTimes: after 16 packets, or after 200 ms, and then nothing more.
+func TestAckTimes(t *testing.T) {
+	with(t, func(t *testing.T, h *fakeHost) {
+		c := h.dial(Options{})
+		defer c.Close()
+		began := time.Now()
+		for i := range acksMax {
+			h.say(fmt.Sprint(i))
+		}
+		synctest.Wait()
+		h.say("one more")
+		pass(time.Minute)
+		var at []time.Duration
+		for _, when := range h.gotAt {
+			at = append(at, when.Sub(began))
+		}
+		if want := []time.Duration{0, ackDelay}; !slices.Equal(at, want) {
+			t.Errorf("acks at %v, want %v", at, want)
+		}
+		if h.n.out.count != 0 || c.ackArmed {
+			t.Errorf("%d not acknowledged, timer armed %v", h.n.out.count, c.ackArmed)
+		}
+	})
+}
+
+// TestGap: what the host could not keep is told, where it belongs.
+func TestGap(t *testing.T) {
+	with(t, func(t *testing.T, h *fakeHost) {
+		var lost uint64
+		c := h.dial(Options{OnGap: func(g Gap) { lost = g.Lost }})
+		h.say("A")
+		synctest.Wait()
+		c.Outage(time.Second)
+		synctest.Wait()
+		for _, text := range []string{"B", "C", "D"} {
+			h.say(text)
+		}
+		h.mu.Lock()
+		h.forget = 2
+		h.mu.Unlock()
+		pass(2 * time.Second)
+		want(t, "the player", events(c), "A", "detached", "reconnected", "gap", "D")
+		if s := c.Stats(); lost != 2 || s.Gaps != 1 || s.Lost != 2 {
+			t.Errorf("lost %d, stats %+v", lost, s)
+		}
+		c.Close()
+	})
+}
+
+// TestHostCannotCount: a number that cannot be ends the connection, not the
+// Client.
+func TestHostCannotCount(t *testing.T) {
+	with(t, func(t *testing.T, h *fakeHost) {
+		c := h.dial(Options{})
+		h.last().units <- wire.AppendMessage(nil, &wire.Header{OpCode: 9, Sender: Server, TargetPlayer: 7, Reliable: true, RelSeq: 5})
+		pass(10 * time.Second)
+		e := <-c.Events()
+		if e.Kind != EventDetached || !errors.Is(e.Detached.Err, errNumbers) {
+			t.Errorf("got %+v", e)
+		}
+		h.say("A")
+		synctest.Wait()
+		want(t, "the player", events(c), "reconnected", "A")
+		c.Close()
+	})
+}
+
+// TestHostThatDoesNotCount: the player session id alone brings the player back.
+func TestHostThatDoesNotCount(t *testing.T) {
+	with(t, func(t *testing.T, h *fakeHost) {
+		h.caps = 0
+		c := h.dial(Options{})
+		talk(t, c, "a")
+		synctest.Wait()
+		c.Outage(time.Second)
+		synctest.Wait()
+		talk(t, c, "b")
+		pass(2 * time.Second)
+		talk(t, c, "c")
+		h.say("A")
+		synctest.Wait()
+		want(t, "the host", h.heard(), "a", "b", "c")
+		want(t, "the player", events(c), "detached", "reconnected", "A")
+		if l := h.logins[1]; l.ReconnectToken != "" {
+			t.Errorf("login %+v", l)
+		}
+		c.Close()
+	})
+}
+
+// TestEndsWhileDetached: Close and Abort end the attempts, wherever they are.
+func TestEndsWhileDetached(t *testing.T) {
+	for _, end := range []func(*Client){(*Client).Close, (*Client).Abort} {
+		for _, down := range []map[Transport]error{{WS: nil}, {WS: errUnreachable}} {
+			with(t, func(t *testing.T, h *fakeHost) {
+				c := h.dial(Options{})
+				pass(10 * time.Second)
+				h.down = down
+				h.last().cut()
+				pass(100 * time.Millisecond)
+				began := time.Now()
+				end(c)
+				if !c.End().Local || time.Since(began) != 0 {
+					t.Errorf("end %s after %v", c.End(), time.Since(began))
+				}
+				want(t, "the player", events(c), "detached", "end")
+			})
+		}
+	}
+}
+
+// TestCloseSendsFirst: what was sent before Close goes before the goodbye.
+func TestCloseSendsFirst(t *testing.T) {
+	with(t, func(t *testing.T, h *fakeHost) {
+		c := h.dial(Options{})
+		for i := range 100 {
+			talk(t, c, fmt.Sprint(i))
+		}
+		c.Close()
+		if got := h.heard(); len(got) != 100 {
+			t.Errorf("%d of 100", len(got))
+		}
+	})
+}
+
+// TestAnswerTooLate: an attempt that was given up is not the connection, even if
+// the host let it in.
+func TestAnswerTooLate(t *testing.T) {
+	with(t, func(t *testing.T, h *fakeHost) {
+		c := h.dial(Options{})
+		h.enter = func(n int, l *hostLink) *wire.LoginResult {
+			if n == 2 {
+				l.late = attemptFirst + time.Second
+			}
+			return nil
+		}
+		h.last().cut()
+		pass(10 * time.Second)
+		talk(t, c, "a")
+		synctest.Wait()
+		want(t, "the host", h.heard(), "a")
+		if _, logins := h.counts(); logins != 3 || h.logins[2].ReconnectToken != "token-1" || h.links[1].how != "abort" {
+			t.Errorf("%d logins, %+v", logins, h.logins)
+		}
+		c.Close()
+	})
+}
+
+// TestSendUntilAcked: a full buffer makes Send wait for the host's acks, and its
+// context ends the waiting.
+func TestSendUntilAcked(t *testing.T) {
+	with(t, func(t *testing.T, h *fakeHost) {
+		c := h.dial(Options{SendBufferMessages: 3})
+		defer c.Close()
+		for i := range 3 {
+			talk(t, c, fmt.Sprint(i))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		err := c.Send(ctx, Message{OpCode: 1, TargetPlayer: Server, Payload: []byte("given up")})
+		if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Second {
+			t.Errorf("%v after %v", err, time.Since(began))
+		}
+		go func() {
+			time.Sleep(time.Second)
+			h.say("with an ack")
+		}()
+		talk(t, c, "3")
+		synctest.Wait()
+		want(t, "the host", h.heard(), "0", "1", "2", "3")
+	})
+}
