@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
+	"troupe/messages"
 	"troupe/messages/wire"
 )
 
@@ -49,7 +51,7 @@ func (c *Client) attach(cn *connection, r *wire.LoginResult) error {
 	now := time.Now()
 	old, away := c.current.Load(), c.away
 	if old != nil {
-		c.replaced = append(c.replaced, old)
+		c.replaced = append(slices.DeleteFunc(c.replaced, (*connection).isDone), old)
 	}
 	cn.since, c.away, c.last, c.window = now, nil, cn.transport, milliseconds(r.WindowMs)
 	c.peer.Store(r.PeerID)
@@ -61,7 +63,7 @@ func (c *Client) attach(cn *connection, r *wire.LoginResult) error {
 	if old != nil {
 		old.link.abort()
 	}
-	if away != nil {
+	if away != nil && away.told {
 		c.resumes.reconnects.Add(1)
 		c.tellReconnected(cn, Reconnected{
 			Transport: cn.transport, Attempts: away.attempts, After: now.Sub(away.since), Replayed: done.replay, PeerID: r.PeerID,
@@ -108,35 +110,48 @@ func (c *Client) tellDetached(end End) {
 func (c *Client) lost(cn *connection, end End) {
 	c.inbox <- struct{}{}
 	c.mu.Lock()
-	if c.current.Load() != cn {
-		c.mu.Unlock()
-		<-c.inbox
-		return
+	current, moving := c.current.Load() == cn, c.moving
+	var away *absence
+	if current {
+		away = &absence{since: time.Now(), lasted: time.Since(cn.since), end: end}
+		c.current.Store(nil)
+		c.away = away
+		c.numbers.out.rewind()
+		c.wake()
+		if moving && end.Code == uint16(messages.CloseTakenOver) { // by the Move itself
+			away.end = End{Err: errDropped}
+		}
 	}
-	c.current.Store(nil)
-	c.numbers.out.rewind()
-	lasted := time.Since(cn.since)
-	if lasted > stableAfter {
+	c.mu.Unlock()
+	<-c.inbox
+	if current && !moving { // or Move decides what it was
+		c.detach(away)
+	}
+}
+
+// detach decides what follows from a loss, and tells the program.
+func (c *Client) detach(away *absence) {
+	c.inbox <- struct{}{}
+	c.mu.Lock()
+	if away.lasted > stableAfter {
 		c.tries = 0
 	}
-	asked, atOnce, final := afterLoss(end, lasted)
-	c.over = final || c.o.Reconnect.Off || c.closing
-	away := &absence{since: time.Now()}
-	c.away = away
+	asked, atOnce, final := afterLoss(away.end, away.lasted)
+	over := final || c.o.Reconnect.Off || c.closing
+	c.over, away.told = c.over || over, !over
 	c.wake()
-	over := c.over
 	c.mu.Unlock()
 	if !over {
-		c.tellDetached(end)
+		c.tellDetached(away.end)
 	}
 	<-c.inbox
 	switch {
 	case over:
-		c.finish(end)
+		c.finish(away.end)
 	case atOnce:
-		go c.comeBack(away, end, 0)
+		go c.comeBack(away, 0)
 	default:
-		go c.comeBack(away, end, c.nextDelay(asked))
+		go c.comeBack(away, c.nextDelay(asked))
 	}
 }
 
@@ -151,7 +166,7 @@ func (c *Client) nextDelay(asked time.Duration) time.Duration {
 
 // comeBack is the goroutine of an absence: it logs in until that works, or is of
 // no use.
-func (c *Client) comeBack(away *absence, end End, delay time.Duration) {
+func (c *Client) comeBack(away *absence, delay time.Duration) {
 	c.mu.Lock()
 	patience := c.o.Reconnect.patience(c.window)
 	c.mu.Unlock()
@@ -159,7 +174,7 @@ func (c *Client) comeBack(away *absence, end End, delay time.Duration) {
 	defer cancel()
 	err := context.DeadlineExceeded // of the last attempt
 	for n := 0; c.pause(ctx, delay); n++ {
-		if err = c.tryAgain(ctx, away, n); err == nil {
+		if err = c.tryAgain(ctx, n); err == nil {
 			return
 		}
 		asked, final := afterAttempt(err)
@@ -168,15 +183,10 @@ func (c *Client) comeBack(away *absence, end End, delay time.Duration) {
 		}
 		delay = c.nextDelay(asked)
 	}
-	c.mu.Lock()
-	attempts, last := away.attempts, c.away == away
-	c.over = c.over || last
-	c.mu.Unlock()
-	if last { // or else Move has made a connection after all
-		end.Err = fmt.Errorf("%w: %d attempts in %v after %q: %w",
-			ErrGaveUp, attempts, time.Since(away.since).Round(time.Millisecond), end, err)
-		c.finish(end)
-	}
+	end := away.end
+	end.Err = fmt.Errorf("%w: %d attempts in %v after %q: %w",
+		ErrGaveUp, away.attempts, time.Since(away.since).Round(time.Millisecond), end, err)
+	c.finish(end)
 }
 
 // pause waits before an attempt; it reports false when ctx has ended.
@@ -211,21 +221,11 @@ func later(a, b time.Time) time.Time {
 }
 
 // tryAgain makes attempt n. Without an error there is a connection, or there was.
-func (c *Client) tryAgain(ctx context.Context, away *absence, n int) error {
-	select {
-	case c.dialing <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	defer func() { <-c.dialing }()
+func (c *Client) tryAgain(ctx context.Context, n int) error {
 	ctx, cancel := context.WithTimeout(ctx, c.o.attemptMax(n))
 	defer cancel()
 	c.mu.Lock()
-	if c.away != away { // Move was faster
-		c.mu.Unlock()
-		return nil
-	}
-	away.attempts++
+	c.away.attempts++
 	c.stop = cancel
 	t := c.prefer
 	c.mu.Unlock()
@@ -234,8 +234,9 @@ func (c *Client) tryAgain(ctx context.Context, away *absence, n int) error {
 
 // Move makes a new connection, over another transport or another path, and then
 // drops the present one. Nothing reliable is lost or comes twice, if the host
-// counts. After an error everything is as before. Reconnects go by t, too. While
-// the connection is lost it is ErrDetached.
+// counts. After an error everything is as before, except that the connection may
+// have been lost meanwhile. Reconnects go by t, too. While the connection is lost
+// it is ErrDetached.
 func (c *Client) Move(ctx context.Context, t Transport) error {
 	if t < WS || t > Auto {
 		return fmt.Errorf("client: %s is no transport", t)
@@ -244,24 +245,39 @@ func (c *Client) Move(ctx context.Context, t Transport) error {
 	defer cancel()
 	defer context.AfterFunc(c.life, cancel)()
 	select {
-	case c.dialing <- struct{}{}:
+	case c.moves <- struct{}{}:
 	case <-ctx.Done():
 		return c.moveError(ctx.Err())
 	}
-	defer func() { <-c.dialing }()
-	c.mu.Lock()
-	c.stop = cancel
-	c.mu.Unlock()
-	if !c.Attached() {
-		return c.moveError(ErrDetached)
+	orphan, err := c.move(ctx, cancel, t)
+	<-c.moves
+	if orphan != nil {
+		c.detach(orphan)
 	}
-	if err := c.connect(ctx, t); err != nil {
+	if err != nil {
 		return c.moveError(err)
 	}
-	c.mu.Lock()
-	c.prefer = t
-	c.mu.Unlock()
 	return nil
+}
+
+// move is Move for one caller at a time. Orphan is the loss of the old connection
+// before there was a new one.
+func (c *Client) move(ctx context.Context, cancel context.CancelFunc, t Transport) (orphan *absence, err error) {
+	c.mu.Lock()
+	if c.current.Load() == nil {
+		c.mu.Unlock()
+		return nil, ErrDetached
+	}
+	c.moving, c.stop = true, cancel
+	c.mu.Unlock()
+	err = c.connect(ctx, t)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.moving = false
+	if err == nil {
+		c.prefer = t
+	}
+	return c.away, err
 }
 
 // moveError is ErrClosed if that is why.
@@ -299,8 +315,8 @@ func (c *Client) Outage(d time.Duration) {
 // finish ends the Client. It is called once, when there is no connection and no
 // attempt of comeBack.
 func (c *Client) finish(end End) {
-	c.leave()               // ends a Move
-	c.dialing <- struct{}{} // and waits for it
+	c.leave()             // ends a Move
+	c.moves <- struct{}{} // and waits for it
 	c.mu.Lock()
 	c.over = true
 	if c.closing {

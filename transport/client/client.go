@@ -23,10 +23,10 @@ type Client struct {
 	end    End           // valid once done is closed
 
 	// Each holds one token. Who has inbox may emit events in order, and decides
-	// which connection they come from; who has dialing may log in. The order is
-	// dialing, inbox, mu.
-	inbox, dialing chan struct{}
-	nudge          chan struct{} // the wait between two attempts is to end
+	// which connection they come from; who has moves may make a Move. The order is
+	// moves, inbox, mu.
+	inbox, moves chan struct{}
+	nudge        chan struct{} // the wait between two attempts is to end
 
 	current atomic.Pointer[connection] // nil while detached; written under mu
 	peer    atomic.Int32
@@ -35,6 +35,7 @@ type Client struct {
 	numbers   numbers
 	closing   bool          // Close or Abort was called
 	over      bool          // there will be no other connection
+	moving    bool          // a Move logs in
 	changed   chan struct{} // closed at the next change; nil while nobody waits
 	ackTimer  *time.Timer   // nil until it is needed
 	ackArmed  bool
@@ -53,14 +54,20 @@ type Client struct {
 
 // absence is the time between two connections.
 type absence struct {
-	since    time.Time
+	// set once
+	since  time.Time
+	lasted time.Duration // the connection before
+	end    End
+
+	// guarded by mu
+	told     bool // the program knows
 	attempts int
 }
 
 func newClient(o *Options, open opener) *Client {
 	c := &Client{
 		o: *o, open: open, events: make(chan Event, o.EventsMax), done: make(chan struct{}),
-		inbox: make(chan struct{}, 1), dialing: make(chan struct{}, 1), nudge: make(chan struct{}, 1),
+		inbox: make(chan struct{}, 1), moves: make(chan struct{}, 1), nudge: make(chan struct{}, 1),
 		prefer:  o.Transport,
 		numbers: numbers{bytesMax: o.SendBufferBytes, messagesMax: o.SendBufferMessages},
 	}

@@ -90,6 +90,16 @@ func (cn *connection) onEnd(end End) {
 	cn.client.lost(cn, end)
 }
 
+// isDone reports whether every goroutine has ended.
+func (cn *connection) isDone() bool {
+	select {
+	case <-cn.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // within derives a context that also ends after d.
 func (cn *connection) within(d time.Duration) (context.Context, context.CancelFunc) {
 	return context.WithTimeout(cn.alive, d)

@@ -52,33 +52,64 @@
 // longer, and FastErr why; the connection goes on without. Over plain UDP nothing
 // tells of a path that is dead: the handshake is just never answered.
 //
+// # Reconnection
+//
+// A Client outlives its connections. When one is lost - the network is gone, the
+// host is silent, it closed the connection and wants the player back - the Client
+// logs in again with the same player session and goes on: same peer id, same
+// groups, and in both directions exactly what was missed, in order. The program
+// sees EventDetached, EventReconnected and then the messages, or, if the host
+// could not keep all of them, EventGap before the rest.
+//
+// This takes one round trip behind that of the transport: the login says what was
+// received, the answer says what the other side has, and both send the rest at
+// once. Reliable packets are numbered for that and kept in a bounded buffer until
+// they are acknowledged. While the connection is lost, reliable messages go into
+// this buffer, until it is full (ErrBufferFull), and fast ones are dropped.
+//
+// Options.Reconnect says when attempts are made. The host has a say: it can ask
+// the player to come later, and it ends the Client with a refusal or with a close
+// code that says never, such as that of a kick, or of another device that took
+// over. After its window no attempt is of use. Then Events and Done are closed.
+//
+// Options.Transport is what attempts go by; Auto begins with what worked last. Move
+// changes the transport without losing the connection, and NetworkChanged is for
+// programs that the system tells of a new network. A session of DTLS is resumed,
+// so that roaming with KCP costs an abbreviated handshake.
+//
+// Hosts that do not count (a host without a window, or another implementation) are
+// logged in to by the player session id alone. Nothing is numbered then: what was
+// on its way when the connection broke may be lost, and what the host sends again
+// may come twice.
+//
 // # Events and back-pressure
 //
 // Events is a channel of Options.EventsMax places. When they are all taken, an
 // event of the reliable channel waits, and with it the reading: nothing reliable
 // is dropped here. A program that stops taking events will then be slow in the
-// eyes of the host, which closes such connections. What came by the fast channel
-// is dropped instead, and counted in ChannelStats.Dropped. Events of one channel
-// come in order; between the two there is none.
+// eyes of the host, which closes such connections, and it does not come back
+// before there is room. What came by the fast channel is dropped instead, and
+// counted in ChannelStats.Dropped. Events of one channel come in order, across
+// connections; between the two there is none.
 //
 // # Ending
 //
 // Close leaves the game session; Abort drops the connection, as a crash or a dead
 // network would, and the host holds the seat for a while. Either way, and when the
-// host or the network ends it, Events is closed and End tells why: the host's
-// close code and reason, or an error, and with Retry what to do next. A host that
-// is silent for Options.SilenceMax counts as gone.
+// host ends it, or a lost connection does not come back, Events is closed and End
+// tells why: the host's close code and reason, or an error.
 //
-// A Client is one connection: it does not come back by itself. Whoever wants to
-// dials again, with the same player session id; the host then goes on with the
-// same peer, groups, and the messages it holds.
+// A host that is silent for Options.SilenceMax counts as gone; with KCP after two
+// seconds already, if it has something to acknowledge.
 //
 // # Goroutines and time
 //
 // A context given to a method bounds that call, and Dial leaves nothing behind
 // when it ends. A Client has a goroutine or two beside those of the handshake of
-// a fast channel. None is left when Close or Abort has returned, or, if the
-// connection ended by itself, once Done is closed.
+// a fast channel, one more while there is something to be written, and one while
+// the connection is lost. None is left when Close or Abort has returned, or, if
+// the Client ended by itself, once Done is closed. Nothing wakes up while nothing
+// is to be done.
 //
 // # What is written here
 //

@@ -412,6 +412,40 @@ func TestMove(t *testing.T) {
 	})
 }
 
+// TestMoveIsNoTakeover: a host closes the old connection as taken over; if that is
+// heard before the login is answered, it is neither the end nor a loss. If the
+// answer never comes, it is a loss.
+func TestMoveIsNoTakeover(t *testing.T) {
+	for _, late := range []time.Duration{100 * time.Millisecond, time.Hour} {
+		with(t, func(t *testing.T, h *fakeHost) {
+			c := h.dial(Options{})
+			defer c.Close()
+			old := h.last()
+			h.enter = func(n int, l *hostLink) *wire.LoginResult {
+				if n == 2 {
+					l.late = late
+					old.bye(messages.CloseTakenOver)
+				}
+				return nil
+			}
+			err := c.Move(t.Context(), KCP)
+			if (err == nil) != (late < time.Second) {
+				t.Errorf("move: %v", err)
+			}
+			pass(time.Minute)
+			talk(t, c, "a")
+			h.say("A")
+			synctest.Wait()
+			want(t, "the host", h.heard(), "a")
+			if err == nil {
+				want(t, "the player", events(c), "A")
+			} else {
+				want(t, "the player", events(c), "detached", "reconnected", "A")
+			}
+		})
+	}
+}
+
 // TestAutoComesBack: by what worked last, and by the other where that is dead.
 func TestAutoComesBack(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {

@@ -2,10 +2,12 @@ package client_test
 
 import (
 	"crypto/tls"
+	"crypto/x509"
 	"io"
 	"net"
 	"os"
 	"sync"
+	"testing"
 
 	"troupe/transport/tlsconf"
 )
@@ -24,6 +26,20 @@ var authority = sync.OnceValue(func() *tlsconf.Store {
 	}
 	return store
 })
+
+// roots are the trust anchors that a host has written to a file.
+func roots(t *testing.T, file string) *x509.CertPool {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(text) {
+		t.Fatal("no certificate in the announced file")
+	}
+	return pool
+}
 
 // tlsFront listens for TLS and hands on what comes to a host that speaks without.
 // A connection cut on one side is cut on the other. Stop waits for all of them.

@@ -303,6 +303,36 @@ func TestSilentHost(t *testing.T) {
 	})
 }
 
+// TestMuteHost: with something to acknowledge, silence is a loss much sooner.
+func TestMuteHost(t *testing.T) {
+	in(t, func(t *testing.T) {
+		p := connect(t, 1, weather{})
+		p.stream.e.lock()
+		p.stream.e.set.stallMax = 2 * time.Second
+		p.stream.e.leave()
+		for range 5 { // silent, but nothing is due, and then alive again
+			time.Sleep(8 * time.Second)
+			p.say(t, 1)
+		}
+		time.Sleep(time.Second) // and acknowledged
+		p.a.out.set(weather{loss: 1})
+		time.Sleep(5 * time.Second)
+		if err := p.stream.Send(t.Context(), []byte("anybody there?")); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(1990 * time.Millisecond)
+		if p.stream.e.phaseNow() != phaseOpen {
+			t.Fatal("ended too early")
+		}
+		time.Sleep(20 * time.Millisecond)
+		synctest.Wait()
+		if end := p.client.end(t); !errors.Is(end.Err, os.ErrDeadlineExceeded) {
+			t.Errorf("the client's end: %+v", end)
+		}
+		p.finish()
+	})
+}
+
 func TestRefusalSaysWhy(t *testing.T) {
 	in(t, func(t *testing.T) {
 		a, b := network(1, weather{loss: 0.2})

@@ -1,0 +1,257 @@
+package client_test
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"troupe/messages"
+	"troupe/transport/client"
+	"troupe/transport/host"
+)
+
+// everywhere starts a host with all transports and without limits in the way of
+// one player who comes back all the time.
+func everywhere(t *testing.T, change func(*host.Config)) *bench {
+	dir := filepath.Join(t.TempDir(), "tls")
+	b := start(t, func(c *host.Config) {
+		c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
+		c.TLS.Dir = dir
+		c.DTLS.HalfOpenPerIP, c.DTLS.HellosPerIP = 0, 0
+		l := &c.Limits
+		l.PlayerMessagesPerSecond, l.PlayerBytesPerSecond, l.DeliveriesPerGameSessionPerSecond = 0, 0, 0
+		l.LoginsPerPlayerSessionPerMinute, l.ResumesPerPlayerSessionPerMinute = 0, 0
+		l.ConnectionsPerIPPerSecond, l.UnauthenticatedPerIP = 0, 0
+		if change != nil {
+			change(c)
+		}
+	})
+	return b
+}
+
+// by are options for one transport.
+func (b *bench) by(t client.Transport) client.Options {
+	a := b.host.Addrs()
+	o := client.Options{Transport: t, Addr: a.WS, KCPAddr: a.KCP, TLS: &tls.Config{RootCAs: roots(b.T, a.CA), ServerName: "localhost"}}
+	if t == client.WSS || t == client.Auto {
+		o.Addr = a.WSS
+	}
+	return o
+}
+
+func (b *bench) enter(o client.Options) *client.Client {
+	b.Helper()
+	o.PlayerSessionID = b.reserve()
+	c, err := client.Dial(b.ctx, o)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(c.Abort)
+	return c
+}
+
+// numbered sends message n to itself by way of the host.
+func (b *bench) numbered(c *client.Client, n int) {
+	b.Helper()
+	m := client.Message{OpCode: 3, TargetPlayer: c.PeerID(), Payload: binary.BigEndian.AppendUint32(nil, uint32(n))}
+	if err := c.Send(b.ctx, m); err != nil {
+		b.Fatalf("message %d: %v", n, err)
+	}
+}
+
+// TestResumes: real sockets and a real host, over every transport: a connection
+// that is dropped again and again, sometimes for a moment; every message comes
+// back exactly once, in order.
+func TestResumes(t *testing.T) {
+	for _, over := range []client.Transport{client.WS, client.WSS, client.KCP, client.Auto} {
+		t.Run(over.String(), func(t *testing.T) {
+			b := everywhere(t, nil)
+			c := b.enter(b.by(over))
+			peer := c.PeerID()
+			const count, every = 1000, 100
+			go func() {
+				for i := range count {
+					b.numbered(c, i)
+					if i%every == every-1 {
+						c.Outage(time.Duration(i%3) * 20 * time.Millisecond)
+					}
+					time.Sleep(200 * time.Microsecond)
+				}
+			}()
+			back := 0
+			for i := 0; i < count; {
+				select {
+				case e := <-c.Events():
+					switch e.Kind {
+					case client.EventMessage:
+						if n := binary.BigEndian.Uint32(e.Payload); int(n) != i {
+							t.Fatalf("message %d comes as number %d", n, i)
+						}
+						i++
+					case client.EventReconnected:
+						back++
+						if e.Reconnected.Transport != c.Transport() || e.Reconnected.PeerID != peer {
+							t.Errorf("back as %+v, was peer %d", e.Reconnected, peer)
+						}
+					case client.EventGap:
+						t.Errorf("a gap of %d", e.Gap.Lost)
+					}
+				case <-time.After(patience):
+					t.Fatalf("message %d does not come; stats %+v, end %s", i, c.Stats(), c.End())
+				}
+			}
+			if s := c.Stats(); back == 0 || s.Reconnects != uint64(back) || s.Lost > 0 {
+				t.Errorf("%d times back, stats %+v", back, s)
+			}
+			c.Close()
+		})
+	}
+}
+
+// TestMoves: from transport to transport while messages flow.
+func TestMoves(t *testing.T) {
+	b := everywhere(t, nil)
+	c := b.enter(b.by(client.WSS))
+	next := 0
+	for _, to := range []client.Transport{client.KCP, client.WSS, client.KCP, client.KCP, client.Auto} {
+		for range 50 {
+			b.numbered(c, next)
+			next++
+		}
+		if err := c.Move(b.ctx, to); err != nil {
+			t.Fatalf("to %s: %v; %s", to, err, b.ended(c))
+		}
+		if got := c.Transport(); got != to && to != client.Auto {
+			t.Errorf("moved to %s, is on %s", to, got)
+		}
+	}
+	for i := range next {
+		if n := binary.BigEndian.Uint32(b.next(c, client.EventMessage).Payload); int(n) != i {
+			t.Fatalf("message %d comes as number %d", n, i)
+		}
+	}
+	if s := c.Stats(); s.Reconnects != 0 || s.Lost != 0 {
+		t.Errorf("stats %+v", s)
+	}
+}
+
+// TestAnotherDevice: a Client that knows nothing goes on where the first one
+// stopped, and the first one ends.
+func TestAnotherDevice(t *testing.T) {
+	b := everywhere(t, nil)
+	o := b.by(client.WS)
+	o.PlayerSessionID = b.reserve()
+	var devices []*client.Client
+	for i := range 3 {
+		c, err := client.Dial(b.ctx, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Cleanup(c.Abort)
+		devices = append(devices, c)
+		for n := range 20 {
+			b.numbered(c, 100*i+n)
+		}
+		for n := range 20 {
+			if got := binary.BigEndian.Uint32(b.next(c, client.EventMessage).Payload); int(got) != 100*i+n {
+				t.Fatalf("device %d: message %d comes as number %d", i, got, n)
+			}
+		}
+	}
+	for _, c := range devices[:2] {
+		if end := b.ended(c); end.Code != uint16(messages.CloseTakenOver) || end.Retry() != messages.RetryNever {
+			t.Errorf("end %s", end)
+		}
+	}
+}
+
+// TestTooLate: a player who comes back after the window is refused, and the
+// Client ends.
+func TestTooLate(t *testing.T) {
+	b := everywhere(t, func(c *host.Config) { c.Reconnect.Window = time.Second })
+	c := b.enter(b.by(client.WS))
+	c.Outage(2 * time.Second)
+	end := b.ended(c)
+	if !errors.Is(end.Err, client.ErrRefused) || !errors.Is(end.Err, client.ErrGaveUp) {
+		t.Errorf("end %s", end)
+	}
+}
+
+// TestStrictHost: without a window nobody comes back, and nothing is counted.
+func TestStrictHost(t *testing.T) {
+	b := everywhere(t, func(c *host.Config) { c.Reconnect.Window = 0 })
+	c := b.enter(b.by(client.WS))
+	b.numbered(c, 1)
+	b.next(c, client.EventMessage)
+	c.NetworkChanged()
+	if end := b.ended(c); !errors.Is(end.Err, client.ErrRefused) {
+		t.Errorf("end %s", end)
+	}
+}
+
+// TestFastComesBack: the fast channel is made anew with each connection.
+func TestFastComesBack(t *testing.T) {
+	for _, over := range []client.Transport{client.WS, client.KCP} {
+		t.Run(over.String(), func(t *testing.T) {
+			b := everywhere(t, nil)
+			o := b.by(over)
+			o.Fast = true
+			c := b.enter(o)
+			b.next(c, client.EventFastUp)
+			for range 3 {
+				c.NetworkChanged()
+				b.next(c, client.EventReconnected)
+				b.next(c, client.EventFastUp)
+				if !c.FastUp() || c.FastErr() != nil {
+					t.Errorf("not up: %v", c.FastErr())
+				}
+			}
+		})
+	}
+}
+
+// The program is told when its connection is lost and when it is there again;
+// what it sends meanwhile arrives.
+func ExampleClient_Events_reconnect() {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	game, err := startGame(ctx, nil)
+	if err != nil {
+		panic(err)
+	}
+	defer game.host.Close()
+	c, err := game.join(ctx, "ann", client.Options{
+		Addr: game.host.Addrs().WS,
+		OnReconnected: func(r client.Reconnected) {
+			fmt.Println("back over", r.Transport, "as peer", r.PeerID)
+		},
+		OnGap: func(g client.Gap) {
+			fmt.Println(g.Lost, "messages are lost: fetch the state of the game again")
+		},
+	})
+	if err != nil {
+		panic(err)
+	}
+	defer c.Close()
+
+	c.Outage(100 * time.Millisecond) // a tunnel
+	for e := range c.Events() {
+		switch e.Kind {
+		case client.EventDetached:
+			err := c.Send(ctx, client.Message{OpCode: 1, TargetPlayer: c.PeerID(), Payload: []byte("still here")})
+			fmt.Println("away; sent:", err == nil)
+		case client.EventMessage:
+			fmt.Printf("%s\n", e.Payload)
+			c.Close()
+		}
+	}
+	// Output:
+	// away; sent: true
+	// back over ws as peer 1
+	// still here
+}
