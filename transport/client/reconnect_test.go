@@ -416,7 +416,7 @@ func TestMove(t *testing.T) {
 // heard before the login is answered, it is neither the end nor a loss. If the
 // answer never comes, it is a loss.
 func TestMoveIsNoTakeover(t *testing.T) {
-	for _, late := range []time.Duration{100 * time.Millisecond, time.Hour} {
+	for _, late := range []time.Duration{100 * time.Millisecond, 30 * time.Second} {
 		with(t, func(t *testing.T, h *fakeHost) {
 			c := h.dial(Options{})
 			defer c.Close()
