@@ -116,7 +116,6 @@ func (c *Client) lost(cn *connection, end End) {
 		away = &absence{since: time.Now(), lasted: time.Since(cn.since), end: end}
 		c.current.Store(nil)
 		c.away = away
-		c.numbers.out.rewind()
 		c.wake()
 		if moving && end.Code == uint16(messages.CloseTakenOver) { // by the Move itself
 			away.end = End{Err: errDropped}

@@ -231,6 +231,27 @@ func TestWhen(t *testing.T) {
 	}
 }
 
+// TestNetworkBack: a program that knows of a network ends the wait for the next
+// attempt, and one that knows of none lengthens it.
+func TestNetworkBack(t *testing.T) {
+	with(t, func(t *testing.T, h *fakeHost) {
+		c := h.dial(Options{Reconnect: Reconnect{Delay: time.Hour, DelayMax: time.Hour, GiveUpAfter: 3 * time.Hour}})
+		defer c.Close()
+		h.last().cut()
+		pass(time.Millisecond)
+		c.Outage(2 * time.Hour)
+		pass(119 * time.Minute)
+		if dials, _ := h.counts(); dials != 1 {
+			t.Fatalf("%d dials in an outage", dials)
+		}
+		c.NetworkChanged()
+		synctest.Wait()
+		if dials, _ := h.counts(); dials != 2 || !c.Attached() {
+			t.Errorf("%d dials, attached %v", dials, c.Attached())
+		}
+	})
+}
+
 // TestGivesUp: attempts go on for the host's window and a margin, or as long as
 // the program says, and then the Client ends.
 func TestGivesUp(t *testing.T) {
@@ -397,7 +418,8 @@ func TestMove(t *testing.T) {
 		if old.how != "abort" {
 			t.Errorf("the old connection: %q", old.how)
 		}
-		old.units <- unitOf(wire.NewFrame(&wire.Header{OpCode: 9, Sender: Server, TargetPlayer: 7, Payload: []byte("late")}))
+		late := wire.Header{OpCode: 9, Sender: Server, TargetPlayer: 7, Reliable: true, Payload: []byte("late"), Ack: 1 << 40}
+		old.cn.onUnit(wire.AppendMessage(nil, &late)) // of an older connection: changes nothing
 		talk(t, c, "b")
 		h.say("B")
 		synctest.Wait()

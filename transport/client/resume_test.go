@@ -140,8 +140,8 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// TestAnotherDevice: a Client that knows nothing goes on where the first one
-// stopped, and the first one ends.
+// TestAnotherDevice: a Client that knows nothing goes on where the one before was
+// known to be, and that one ends.
 func TestAnotherDevice(t *testing.T) {
 	b := everywhere(t, nil)
 	o := b.by(client.WS)
@@ -157,8 +157,12 @@ func TestAnotherDevice(t *testing.T) {
 		for n := range 20 {
 			b.numbered(c, 100*i+n)
 		}
-		for n := range 20 {
-			if got := binary.BigEndian.Uint32(b.next(c, client.EventMessage).Payload); int(got) != 100*i+n {
+		for n := 0; n < 20; {
+			got := int(binary.BigEndian.Uint32(b.next(c, client.EventMessage).Payload))
+			switch {
+			case got == 100*i+n:
+				n++
+			case got >= 100*i || n > 0: // or else the device before had it, but had not said so
 				t.Fatalf("device %d: message %d comes as number %d", i, got, n)
 			}
 		}
