@@ -35,6 +35,8 @@ type clientCommand struct {
 	KCPAddr     string        `name:"kcp-addr" placeholder:"ADDR" help:"host:port of KCP. Without it: port 33402 where the game session is."`
 	CA          string        `name:"ca" placeholder:"FILE" help:"PEM certificates to trust for wss and kcp, instead of the system's."`
 	ServerName  string        `placeholder:"NAME" help:"Name that the host's certificate must carry. Without it: the one connected to."`
+	Drop        time.Duration `placeholder:"D" help:"Cut the own network every D, at first after a part of it."`
+	For         time.Duration `placeholder:"D" help:"How long it stays cut with --drop; without it: no longer than it takes to come back."`
 	Quiet       bool          `short:"q" help:"Print less: only what is said; for bots only trouble and the table."`
 }
 
@@ -47,6 +49,7 @@ func (c *clientCommand) Run(s streams) error {
 	o := play.Options{
 		API: c.API, Region: c.Region, Fleet: c.Fleet, Alias: c.Alias, GameSession: c.GameSession,
 		Player: c.Player, Group: c.Group, Fast: c.Fast, Quiet: c.Quiet, KCPAddr: c.KCPAddr,
+		Drop: c.Drop, For: c.For,
 	}
 	var err error
 	if o.Transport, err = client.ParseTransport(c.Transport); err != nil {

@@ -66,7 +66,7 @@ func (c *Client) attach(cn *connection, r *wire.LoginResult) error {
 	if away != nil && away.told {
 		c.resumes.reconnects.Add(1)
 		c.tellReconnected(cn, Reconnected{
-			Transport: cn.transport, Attempts: away.attempts, After: now.Sub(away.since), Replayed: done.replay, PeerID: r.PeerID,
+			Transport: cn.transport, Attempts: away.attempts, After: now.Sub(away.since), Replayed: done.replay, Lost: done.gap, PeerID: r.PeerID,
 		})
 	}
 	if done.gap > 0 {

@@ -39,7 +39,7 @@ var (
 )
 
 // errDropped is the loss of a connection that was dropped here.
-var errDropped = errors.New("client: dropped for another network")
+var errDropped = errors.New("client: dropped here")
 
 // RefusedError is a login that the host did not accept. It matches ErrRefused.
 type RefusedError struct {

@@ -76,6 +76,8 @@ type Reconnected struct {
 	// Replayed messages of the program were on their way at the loss and are sent
 	// again. The host drops those that it has; 0 if it does not count.
 	Replayed uint64
+	// Lost messages to this player the host could not keep; an EventGap follows.
+	Lost uint64
 	// PeerID is the same as before, unless the host does not count and the player
 	// begins anew.
 	PeerID int32

@@ -94,7 +94,7 @@ func TestReconnects(t *testing.T) {
 		if l := h.logins[1]; l.ReconnectToken != "token-1" || l.LastReceived != 1 {
 			t.Errorf("login %+v", l)
 		}
-		if len(called) != 2 || !strings.HasPrefix(called[0], "detached: connection lost") || !strings.Contains(called[1], "Replayed:0 PeerID:7") {
+		if len(called) != 2 || !strings.HasPrefix(called[0], "detached: connection lost") || !strings.Contains(called[1], "Replayed:0 Lost:0 PeerID:7") {
 			t.Errorf("called %q", called)
 		}
 		if s := c.Stats(); s.Reconnects != 1 || s.Replayed != 0 || s.Duplicates != 0 || s.Gaps != 0 {

@@ -221,7 +221,7 @@ func TestFastComesBack(t *testing.T) {
 
 // The program is told when its connection is lost and when it is there again;
 // what it sends meanwhile arrives.
-func ExampleClient_Events_reconnect() {
+func ExampleOptions_onReconnected() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
 	game, err := startGame(ctx, nil)

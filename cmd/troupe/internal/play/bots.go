@@ -32,6 +32,9 @@ const (
 )
 
 func (o *BotOptions) check() error {
+	if err := o.Options.check(); err != nil {
+		return err
+	}
 	switch {
 	case o.Bots < 1 || o.Bots > botsMax:
 		return fmt.Errorf("--bots must be 1 to %d, the seats of one game session", botsMax)
@@ -46,8 +49,8 @@ func (o *BotOptions) check() error {
 }
 
 // Bots lets bots play until the duration or ctx is over, prints what they count,
-// and returns an error if one failed, or if a reliable message was lost although
-// no connection was.
+// and returns an error if one failed, or if a reliable message was lost without a
+// word or came twice.
 func Bots(ctx context.Context, o BotOptions, out io.Writer) error {
 	if err := o.check(); err != nil {
 		return err
@@ -114,7 +117,7 @@ func (s *swarm) login(ctx context.Context) error {
 		wg.Go(func() {
 			turns <- struct{}{}
 			defer func() { <-turns }()
-			l, err := open(ctx, seat, connection)
+			l, err := open(ctx, seat, connection, s.o.outages())
 			if err != nil {
 				b.fail(fmt.Errorf("log in: %w", err))
 				return
@@ -158,8 +161,11 @@ func (s *swarm) play(ctx context.Context) error {
 	}
 	s.watch(talking)
 	stop()
+	for _, b := range playing {
+		b.link.calm.Store(true)
+	}
 	talks.Wait()
-	s.settle()
+	s.settle(playing)
 	leave()
 	links.Wait()
 	r := summarize(s.tallies, true)
@@ -208,8 +214,8 @@ func (s *swarm) watch(talking context.Context) {
 	}
 }
 
-// settle waits for what is still on its way.
-func (s *swarm) settle() {
+// settle waits for what is still on its way, and for who is away.
+func (s *swarm) settle(playing []*bot) {
 	var least uint64
 	progress := time.Now()
 	for first := true; ; first = false {
@@ -220,13 +226,24 @@ func (s *swarm) settle() {
 		if missing == 0 {
 			return
 		}
-		if first || missing < least {
+		away := slices.ContainsFunc(playing, func(b *bot) bool { return b.away() })
+		if first || missing < least || away {
 			least, progress = missing, time.Now()
 		}
 		if time.Since(progress) > settlePatience {
 			return
 		}
 		time.Sleep(settlePoll)
+	}
+}
+
+// away reports whether a bot may still come back.
+func (b *bot) away() bool {
+	select {
+	case <-b.link.client.Done():
+		return false
+	default:
+		return !b.link.client.Attached()
 	}
 }
 
@@ -240,7 +257,7 @@ func (b *bot) fail(err error) {
 func (b *bot) talk(talking, staying context.Context) {
 	o := &b.swarm.o
 	if o.Group > 0 {
-		b.link.with(func(c *client.Client) error { return c.JoinGroup(staying, o.Group) })
+		b.link.client.JoinGroup(staying, o.Group)
 	}
 	interval := time.Duration(float64(time.Second) / o.Rate)
 	next := b.swarm.start + interval*time.Duration(b.index)/time.Duration(len(b.swarm.bots))
@@ -268,7 +285,7 @@ func (b *bot) say(ctx context.Context, ch channel, intended time.Duration) {
 		OpCode: opBot, TargetGroup: client.AllPlayers, Intent: intents[ch],
 		Payload: s.appendTo(nil, b.swarm.o.PayloadBytes),
 	}
-	if b.link.send(ctx, m) != nil {
+	if b.link.client.Send(ctx, m) != nil {
 		b.update(func() {
 			b.sent[ch]--
 			b.unsent++
@@ -282,6 +299,9 @@ func (b *bot) onEvent(e client.Event) {
 		case b.up <- struct{}{}:
 		default: // up again, after a reconnect
 		}
+	}
+	if e.Kind == client.EventGap {
+		b.update(func() { b.gaps++ })
 	}
 	if e.Kind != client.EventMessage || e.OpCode != opBot {
 		return

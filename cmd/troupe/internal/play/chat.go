@@ -25,16 +25,19 @@ func Chat(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
 	if o.Player == "" {
 		o.Player = fmt.Sprintf("player-%06x", rand.Uint32N(1<<24))
 	}
+	if err := o.check(); err != nil {
+		return err
+	}
 	game, seats, err := newLobby(o).enter(ctx, []string{o.Player})
 	if err != nil {
 		return err
 	}
-	l, err := open(ctx, seats[0], o.connection())
+	l, err := open(ctx, seats[0], o.connection(), o.outages())
 	if err != nil {
 		return err
 	}
 	c := &chat{o: o, link: l, out: out, fence: make(chan struct{}, 1)}
-	c.note("joined %s as peer %d, player %s, player session %s, over %s", game, l.current.Load().PeerID(), o.Player, seats[0].id, l.current.Load().Transport())
+	c.note("joined %s as peer %d, player %s, player session %s, over %s", game, l.client.PeerID(), o.Player, seats[0].id, l.client.Transport())
 	c.note("/help lists the commands")
 	err = c.run(ctx, in)
 	c.note("%s", l.traffic())
@@ -108,7 +111,7 @@ func (c *chat) awaitFence(ctx context.Context) {
 	case <-c.fence:
 	default:
 	}
-	if c.link.with(func(cl *client.Client) error { return cl.RequestMembership(ctx, client.AllPlayers) }) != nil {
+	if c.link.client.RequestMembership(ctx, client.AllPlayers) != nil {
 		return
 	}
 	select {
@@ -126,22 +129,25 @@ func (c *chat) do(ctx context.Context, cmd command) {
 		c.print("* %s", c.link.traffic())
 		return
 	}
-	err := c.link.with(func(cl *client.Client) error {
-		switch cmd.verb {
-		case verbSay:
-			if cmd.message.Intent == client.Fast && !cl.FastUp() {
-				c.note("the fast channel is not up: sent reliably")
-			}
-			return cl.Send(ctx, cmd.message)
-		case verbJoin:
-			return cl.JoinGroup(ctx, cmd.group)
-		case verbLeave:
-			return cl.LeaveGroup(ctx, cmd.group)
-		case verbMembers:
-			return cl.RequestMembership(ctx, cmd.group)
+	var err error
+	cl := c.link.client
+	switch cmd.verb {
+	case verbSay:
+		switch {
+		case cmd.message.Intent != client.Fast || cl.FastUp():
+		case cl.Attached():
+			c.note("the fast channel is not up: sent reliably")
+		default:
+			c.note("not connected at the moment: dropped")
 		}
-		return nil
-	})
+		err = cl.Send(ctx, cmd.message)
+	case verbJoin:
+		err = cl.JoinGroup(ctx, cmd.group)
+	case verbLeave:
+		err = cl.LeaveGroup(ctx, cmd.group)
+	case verbMembers:
+		err = cl.RequestMembership(ctx, cmd.group)
+	}
 	if err != nil && !errors.Is(err, context.Canceled) {
 		c.note("not sent: %v", err)
 	}
@@ -162,10 +168,9 @@ func (c *chat) onEvent(e client.Event) {
 	case client.EventFastUp:
 		c.note("the fast channel is up")
 	case client.EventFastDown:
-		c.link.with(func(cl *client.Client) error {
-			c.warn("no fast channel: %v", cl.FastErr())
-			return nil
-		})
+		c.warn("no fast channel: %v", c.link.client.FastErr())
+	case client.EventGap:
+		c.warn("%d messages are lost", e.Gap.Lost)
 	}
 }
 
@@ -196,15 +201,6 @@ func (c *chat) onMessage(e client.Event) {
 func (c *chat) onLost(end client.End) { c.warn("%s; trying to come back", end) }
 
 func (c *chat) onBack(b back) { c.warn("%s", b) }
-
-// String tells how the player came back.
-func (b back) String() string {
-	which := "the same peer as before"
-	if !b.same {
-		which = "a new peer: what was missed is lost"
-	}
-	return fmt.Sprintf("back after %v, attempt %d, over %s, as peer %d, %s", b.away.Round(time.Millisecond), b.attempts, b.over, b.peer, which)
-}
 
 func groupName(g int32) string {
 	if g == client.AllPlayers {

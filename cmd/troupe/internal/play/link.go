@@ -9,183 +9,122 @@ import (
 	"sync/atomic"
 	"time"
 
-	"troupe/messages"
 	"troupe/transport/client"
 )
 
-// Coming back after a loss: full jitter, for half a minute.
-const (
-	retryBase     = 200 * time.Millisecond
-	retryMax      = 5 * time.Second
-	retryPatience = 30 * time.Second
-	// refusalsMax logins that the host does not accept are enough.
-	refusalsMax = 3
-	// loginPatience is how long one attempt may take.
-	loginPatience = 10 * time.Second
-	// laterFrom is the number of the attempt whose delay the first one gets
-	// when the host asks to come back later.
-	laterFrom = 3
-)
-
-// errAway is the answer to a send while the connection is lost.
-var errAway = errors.New("not connected at the moment")
+// loginPatience is how long the first login may take.
+const loginPatience = 10 * time.Second
 
 // watcher is told what happens on a link, from the link's one goroutine.
 type watcher interface {
 	onEvent(e client.Event)
 	// onLost: the connection is gone and will be tried again.
 	onLost(end client.End)
-	// onBack: logged in again, as the same peer or not.
+	// onBack: it is there again, as the same peer or not.
 	onBack(b back)
 }
 
 // back tells how a link came back.
 type back struct {
-	peer     int32
-	over     client.Transport
-	same     bool // peer is the one before
-	away     time.Duration
-	attempts int
+	client.Reconnected
+	same       bool   // as the same peer
+	duplicates uint64 // received again and dropped since the link was opened
 }
 
-// link is a seat with a connection that is made again when it is lost. It is a
-// stub of the reconnection contract: the same player session id, nothing else.
+// String tells how the player came back.
+func (b back) String() string {
+	which := "the same peer as before"
+	if !b.same {
+		which = "a new peer: what was missed is lost"
+	}
+	return fmt.Sprintf("back after %v, attempt %d, over %s, as peer %d, %s; %d sent again, %d lost, %d duplicates dropped so far",
+		b.After.Round(time.Millisecond), b.Attempts, b.Transport, b.PeerID, which, b.Replayed, b.Lost, b.duplicates)
+}
+
+// outages are what a link does to its own network.
+type outages struct {
+	every time.Duration // 0 for none
+	last  time.Duration
+}
+
+// link is a seat and the Client on it.
 type link struct {
 	seat    seat
-	options client.Options
-	current atomic.Pointer[client.Client] // nil while away
+	client  *client.Client
+	outages outages
+	calm    atomic.Bool // no more outages
 
-	mu   sync.Mutex // held while a connection goes over to past
-	past traffic    // of connections that have ended
+	mu   sync.Mutex
+	peer int32            // the last one known
+	over [client.Auto]int // connections so far, per transport
 }
 
-// open logs in for the first time.
-func open(ctx context.Context, s seat, o client.Options) (*link, error) {
+// open logs in.
+func open(ctx context.Context, s seat, o client.Options, cuts outages) (*link, error) {
+	ctx, cancel := context.WithTimeout(ctx, loginPatience)
+	defer cancel()
 	o.Addr, o.PlayerSessionID = s.addr, s.id
-	l := &link{seat: s, options: o}
-	c, err := l.dial(ctx)
+	c, err := client.Dial(ctx, o)
 	if err != nil {
 		return nil, err
 	}
-	l.current.Store(c)
+	l := &link{seat: s, client: c, outages: cuts, peer: c.PeerID()}
+	l.over[c.Transport()]++
 	return l, nil
 }
 
-func (l *link) dial(ctx context.Context) (*client.Client, error) {
-	ctx, cancel := context.WithTimeout(ctx, loginPatience)
-	defer cancel()
-	return client.Dial(ctx, l.options)
-}
-
 // run hands on events until ctx ends, which leaves the game session, or until
-// the connection is gone for good, which is an error. It is one, too, if the
+// the player is gone for good, which is an error. It is one, too, if the
 // connection is away when ctx ends.
 func (l *link) run(ctx context.Context, w watcher) error {
-	for {
-		c := l.current.Load()
-		if l.take(ctx, c, w) {
-			c.Close()
-			l.retire(c)
-			return nil
-		}
-		<-c.Done()
-		l.retire(c)
-		if c.End().Retry() == messages.RetryNever {
-			return errors.New(c.End().String())
-		}
-		w.onLost(c.End())
-		next, b, err := l.again(ctx, c)
-		if ctx.Err() != nil && err != nil {
-			return errors.New("the connection was lost and had not come back")
-		}
-		if err != nil {
-			return fmt.Errorf("did not come back: %w", err)
-		}
-		l.current.Store(next)
-		w.onBack(b)
+	cut := time.NewTimer(1<<63 - 1)
+	defer cut.Stop()
+	if l.outages.every > 0 {
+		cut.Reset(rand.N(l.outages.every)) // not all links at once
 	}
-}
-
-// take hands on the events of one connection, and reports whether ctx ended it.
-func (l *link) take(ctx context.Context, c *client.Client, w watcher) (left bool) {
 	for {
 		select {
-		case e, ok := <-c.Events():
+		case e, ok := <-l.client.Events():
 			if !ok {
-				return false
+				return errors.New(l.client.End().String())
 			}
-			w.onEvent(e)
+			l.onEvent(e, w)
+		case <-cut.C:
+			if !l.calm.Load() {
+				l.client.Outage(l.outages.last)
+			}
+			cut.Reset(l.outages.every)
 		case <-ctx.Done():
-			return true
-		}
-	}
-}
-
-// again logs in until it works, for up to retryPatience.
-func (l *link) again(ctx context.Context, lost *client.Client) (*client.Client, back, error) {
-	began := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, retryPatience)
-	defer cancel()
-	first, refusals := 0, 0
-	if lost.End().Retry() == messages.RetryLater {
-		first = laterFrom
-	}
-	var last error
-	for attempt := 1; ; attempt++ {
-		if sleep(ctx, jitter(first+attempt-1)) != nil {
-			return nil, back{}, fmt.Errorf("%d attempts in %v: %w", attempt-1, time.Since(began).Round(time.Millisecond), errors.Join(ctx.Err(), last))
-		}
-		c, err := l.dial(ctx)
-		if err == nil {
-			return c, back{peer: c.PeerID(), over: c.Transport(), same: c.PeerID() == lost.PeerID(), away: time.Since(began), attempts: attempt}, nil
-		}
-		last = err
-		if errors.Is(err, client.ErrRefused) {
-			if refusals++; refusals == refusalsMax {
-				return nil, back{}, err
+			away := !l.client.Attached()
+			l.client.Close()
+			if away {
+				return errors.New("the connection was lost and had not come back")
 			}
+			return nil
 		}
 	}
 }
 
-// jitter is the delay before attempt n, counted from 0.
-func jitter(n int) time.Duration {
-	return rand.N(min(retryMax, retryBase<<min(n, 10)))
-}
-
-// send sends on the present connection.
-func (l *link) send(ctx context.Context, m client.Message) error {
-	c := l.current.Load()
-	if c == nil {
-		return errAway
+func (l *link) onEvent(e client.Event, w watcher) {
+	switch e.Kind {
+	case client.EventDetached:
+		w.onLost(*e.Detached)
+	case client.EventReconnected:
+		r := *e.Reconnected
+		l.mu.Lock()
+		same := l.peer == r.PeerID
+		l.peer = r.PeerID
+		l.over[r.Transport]++
+		l.mu.Unlock()
+		w.onBack(back{Reconnected: r, same: same, duplicates: l.client.Stats().Duplicates})
+	default:
+		w.onEvent(e)
 	}
-	return c.Send(ctx, m)
-}
-
-// with does something on the present connection.
-func (l *link) with(do func(c *client.Client) error) error {
-	c := l.current.Load()
-	if c == nil {
-		return errAway
-	}
-	return do(c)
-}
-
-// retire notes that a connection is gone and what it carried.
-func (l *link) retire(c *client.Client) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.past.count(c)
-	l.current.Store(nil)
 }
 
 // traffic is what all connections so far carried.
 func (l *link) traffic() traffic {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	sum := l.past
-	if c := l.current.Load(); c != nil {
-		sum.count(c)
-	}
-	return sum
+	return traffic{over: l.over, stats: l.client.Stats()}
 }

@@ -33,6 +33,9 @@ type Options struct {
 	KCPAddr   string      // host:port; empty: the default port of the game session's machine
 	TLS       *tls.Config // roots and server name of wss and kcp; nil: the system's, and the name dialled
 
+	Drop time.Duration // each player cuts its own network so often; 0 for never
+	For  time.Duration // and for so long
+
 	Quiet bool // print less
 }
 
@@ -42,6 +45,20 @@ func (o *Options) connection() client.Options {
 	return client.Options{
 		Transport: o.Transport, KCPAddr: o.KCPAddr, TLS: o.TLS, Sessions: dtls.NewSessions(), Fast: o.Fast,
 	}
+}
+
+// outages are what each player does to its own network.
+func (o *Options) outages() outages { return outages{every: o.Drop, last: o.For} }
+
+// check says what of the options cannot be.
+func (o *Options) check() error {
+	switch {
+	case o.Drop < 0 || o.For < 0:
+		return errors.New("--drop and --for must not be negative")
+	case o.For > 0 && o.Drop == 0:
+		return errors.New("--for goes with --drop")
+	}
+	return nil
 }
 
 // seat is a reserved place in a game session.

@@ -207,6 +207,29 @@ func TestBotsComeBack(t *testing.T) {
 	}
 }
 
+// TestBotsCutTheirNetworks: whatever they do to their own connections, everything
+// reliable arrives once.
+func TestBotsCutTheirNetworks(t *testing.T) {
+	h := startHost(t, func(c *host.Config) {
+		c.Limits.ConnectionsPerIPPerSecond, c.Limits.LoginsPerPlayerSessionPerMinute = 0, 0
+	})
+	var out screen
+	o := options(h)
+	o.Drop, o.For = 500*time.Millisecond, 100*time.Millisecond
+	if err := Bots(t.Context(), BotOptions{Options: o, Bots: 3, Rate: 100, Duration: 2 * time.Second}, &out); err != nil {
+		t.Error(err)
+	}
+	text := out.String()
+	for _, want := range []string{"attempt 1, over ws", "sent again", "of ", "as a new peer 0", "not sent while away 0"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in the output", want)
+		}
+	}
+	if strings.Contains(text, "reconnects 0 (") || t.Failed() {
+		t.Errorf("output:\n%s", text)
+	}
+}
+
 func TestChatComesBack(t *testing.T) {
 	h, p := startProxied(t, nil)
 	in, typed := io.Pipe()
@@ -224,9 +247,9 @@ func TestChatComesBack(t *testing.T) {
 	p.cut()
 	out.await(t, "trying to come back")
 	fmt.Fprintln(typed, "two")
-	out.await(t, "not sent: not connected")
 	p.close(false)
-	out.await(t, "as peer 1, the same peer as before")
+	out.await(t, "as peer 1, the same peer as before; ")
+	out.await(t, "peer 1 to all: two\n") // said while away
 	fmt.Fprintln(typed, "/members 3")
 	until(t, "still in the group", func() error {
 		if n := strings.Count(out.String(), "group 3: peers 1\n"); n < 2 {
@@ -345,21 +368,21 @@ func TestGoneForGood(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	l, err := open(t.Context(), seats[0], client.Options{})
+	l, err := open(t.Context(), seats[0], client.Options{}, outages{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	over := make(chan error, 1)
 	go func() { over <- l.run(t.Context(), nobody{t}) }()
-	other, err := open(t.Context(), seats[0], client.Options{}) // takes over
+	other, err := open(t.Context(), seats[0], client.Options{}, outages{}) // takes over
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer other.current.Load().Close()
+	defer other.client.Close()
 	if err := <-over; err == nil || !strings.Contains(err.Error(), "4001 taken_over") {
 		t.Errorf("got %v", err)
 	}
-	if err := l.send(t.Context(), client.Message{}); !errors.Is(err, errAway) {
+	if err := l.client.JoinGroup(t.Context(), 1); !errors.Is(err, client.ErrClosed) {
 		t.Errorf("send: %v", err)
 	}
 }
@@ -406,7 +429,7 @@ func TestBotOptions(t *testing.T) {
 	for _, change := range []func(o *BotOptions){
 		func(o *BotOptions) { o.Bots = 0 }, func(o *BotOptions) { o.Bots = 201 }, func(o *BotOptions) { o.Rate = 0 },
 		func(o *BotOptions) { o.Rate = 1001 }, func(o *BotOptions) { o.PayloadBytes = 4097 }, func(o *BotOptions) { o.PayloadBytes = -1 },
-		func(o *BotOptions) { o.Duration = -1 },
+		func(o *BotOptions) { o.Duration = -1 }, func(o *BotOptions) { o.Drop = -1 }, func(o *BotOptions) { o.For = 1 },
 	} {
 		o := BotOptions{Bots: 1, Rate: 1}
 		if o.check() != nil {

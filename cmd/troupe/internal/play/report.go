@@ -28,7 +28,7 @@ func (r report) line(last report, at time.Duration) string {
 func (r report) table() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "channel\tsent\texpected\treceived\tlost\tlost with a connection\tduplicates\tp50\tp99\tmax\t")
+	fmt.Fprintln(w, "channel\tsent\texpected\treceived\tlost\tlost and told so\tduplicates\tp50\tp99\tmax\t")
 	for ch, s := range r.channels {
 		if s.sent == 0 && channel(ch) != reliable {
 			continue
@@ -49,7 +49,10 @@ func (r report) verdict() error {
 		all = append(all, fmt.Errorf("%d of %d bots failed", r.failed, r.bots))
 	}
 	if lost := r.channels[reliable].lost; lost > 0 {
-		all = append(all, fmt.Errorf("%d reliable messages were lost without a lost connection", lost))
+		all = append(all, fmt.Errorf("%d reliable messages were lost", lost))
+	}
+	if twice := r.channels[reliable].duplicates; twice > 0 {
+		all = append(all, fmt.Errorf("%d reliable messages came twice", twice))
 	}
 	return errors.Join(all...)
 }

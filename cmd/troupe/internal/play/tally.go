@@ -23,13 +23,14 @@ type tally struct {
 	mu sync.Mutex
 	// guarded by mu
 	sent       [channels]uint64
-	unsent     uint64 // not sent, because the connection was away
+	unsent     uint64 // not sent, because the connection was away for too long
 	from       [channels][]stream
 	latency    [channels]*hdrhistogram.Histogram
 	duplicates [channels]uint64
 	lostTimes  int // how often the connection was lost
 	backTimes  int
 	newPeer    int // of these as another peer
+	gaps       int // how often the host said that messages are lost
 	failed     error
 }
 
@@ -74,8 +75,8 @@ func (t *tally) received(s stamp, now time.Duration) {
 // sums are the counts of one channel over all bots.
 type sums struct {
 	sent, expected, received, duplicates uint64
-	// lost did not arrive although neither sender nor receiver lost its
-	// connection; excused are the others that did not arrive.
+	// lost did not arrive, and nobody said so; excused are those of bots that
+	// failed, began anew or were told of a gap.
 	lost, excused uint64
 	latency       *hdrhistogram.Histogram
 }
@@ -100,7 +101,7 @@ func summarize(tallies []*tally, latency bool) report {
 	for i, t := range tallies {
 		t.update(func() {
 			sent[i] = t.sent
-			troubled[i] = t.lostTimes > 0 || t.failed != nil
+			troubled[i] = t.gaps > 0 || t.newPeer > 0 || t.failed != nil
 			r.losses += t.lostTimes
 			r.backs += t.backTimes
 			r.newIDs += t.newPeer

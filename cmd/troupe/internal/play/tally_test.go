@@ -65,23 +65,23 @@ func TestSummarize(t *testing.T) {
 			},
 			sent: 10, received: 29, lost: 1, verdict: "1 reliable messages were lost",
 		},
-		"lost with the receiver's connection": {
+		"the receiver began anew": {
 			play: func(b []*tally) {
 				tell(b, reliable, 0, 10, func(j int, n uint64) int { return 1 - j/2 })
-				b[2].lostTimes = 1
+				b[2].newPeer = 1
 			},
 			sent: 10, received: 20, excused: 10,
 		},
-		"lost with the sender's connection": {
+		"the sender was told": {
 			play: func(b []*tally) {
 				tell(b, reliable, 1, 10, func(int, uint64) int { return 0 })
-				b[1].lostTimes = 1
+				b[1].gaps = 1
 			},
 			sent: 10, excused: 30,
 		},
 		"twice": {
 			play: func(b []*tally) { tell(b, reliable, 0, 2, func(int, uint64) int { return 2 }) },
-			sent: 2, received: 6, d: 6,
+			sent: 2, received: 6, d: 6, verdict: "6 reliable messages came twice",
 		},
 		"failed": {
 			play: func(b []*tally) {
@@ -133,15 +133,5 @@ func TestForeignStamps(t *testing.T) {
 	b.received(stamp{bot: 0, number: 2}, 1000*time.Hour)
 	if b.from[reliable][0].received != 2 || b.latency[reliable].TotalCount() != 2 {
 		t.Errorf("got %+v", b.from)
-	}
-}
-
-func TestJitter(t *testing.T) {
-	for n := range 40 {
-		for range 100 {
-			if d := jitter(n); d < 0 || d > retryMax || n == 0 && d > retryBase {
-				t.Fatalf("attempt %d after %v", n, d)
-			}
-		}
 	}
 }

@@ -13,20 +13,16 @@ type traffic struct {
 	stats client.Stats
 }
 
-// count adds one connection.
-func (t *traffic) count(c *client.Client) {
-	t.over[c.Transport()]++
-	s := c.Stats()
-	addChannel(&t.stats.Reliable, &s.Reliable)
-	addChannel(&t.stats.Fast, &s.Fast)
-}
-
 func (t *traffic) add(other traffic) {
 	for kind, n := range other.over {
 		t.over[kind] += n
 	}
 	addChannel(&t.stats.Reliable, &other.stats.Reliable)
 	addChannel(&t.stats.Fast, &other.stats.Fast)
+	t.stats.Reconnects += other.stats.Reconnects
+	t.stats.Replayed += other.stats.Replayed
+	t.stats.Duplicates += other.stats.Duplicates
+	t.stats.Lost += other.stats.Lost
 }
 
 func addChannel(to, s *client.ChannelStats) {
@@ -51,6 +47,9 @@ func (t traffic) String() string {
 	text := fmt.Sprintf("connections: %s; packets by the reliable channel: %s", strings.Join(over, ", "), channelLine(&t.stats.Reliable))
 	if fast := &t.stats.Fast; *fast != (client.ChannelStats{}) {
 		text += fmt.Sprintf("; by the fast channel: %s, stale %d, dropped %d, unsent %d", channelLine(fast), fast.Stale, fast.Dropped, fast.Unsent)
+	}
+	if s := &t.stats; s.Reconnects > 0 {
+		text += fmt.Sprintf("; of %d reconnects: sent again %d, received again and dropped %d, lost %d", s.Reconnects, s.Replayed, s.Duplicates, s.Lost)
 	}
 	return text
 }
