@@ -67,6 +67,10 @@ bench-idle: bench-tools ## memory per idle connection at 9,600 beside a bare rel
 bench-transports: bench-tools ## DTLS and KCP beside plain UDP, idle KCP players, a lossy path (root and nft)
 	$(BIN)/bench-transports --troupe $(BIN)/troupe --rounds $(ROUNDS) $(BENCH_FLAGS)
 
+.PHONY: soak-reconnect
+soak-reconnect: ## 100,000 numbered messages each way while connections are cut, stock clients and the SDK's
+	$(GO) test ./transport/host -count=1 -timeout 60m -v -run StreamThroughResets -stream.messages 100000 | grep -v '"level"'
+
 .PHONY: bench-reconnect
 bench-reconnect: bench-tools ## players cut off and back, with and without acknowledgements, and what those cost
 	$(BIN)/troupe bench reconnect-storm --players 1000 --single 1000 --bar-p99 5 --bar-exact --json $(BIN)/reconnect-1000.json

@@ -448,6 +448,21 @@ func (c *Client) Close() {
 	<-c.done
 }
 
+// Vanish ends the connection without a close frame, as a process that is killed while nothing waits for it does: what was
+// written before arrives. It returns when all goroutines have ended.
+func (c *Client) Vanish() {
+	if tcp, ok := c.raw.(*net.TCPConn); ok {
+		_ = tcp.CloseWrite()
+	}
+	timer := time.NewTimer(closeWait)
+	defer timer.Stop()
+	select {
+	case <-c.done: // the server has read it all, and closed
+	case <-timer.C:
+	}
+	c.Kill()
+}
+
 // Kill ends the connection without a close frame, by a TCP reset, and DTLS without a word. It returns when all goroutines have ended.
 func (c *Client) Kill() {
 	if tcp, ok := c.raw.(*net.TCPConn); ok {
