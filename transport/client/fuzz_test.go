@@ -17,6 +17,8 @@ func FuzzInput(f *testing.F) {
 	} {
 		f.Add(unitOf(frame), []byte{0x80}, byte(wire.OpServerAck&0x0f))
 	}
+	numbered := wire.AppendMessage(nil, &wire.Header{OpCode: 9, Sender: 2, TargetPlayer: 7, Reliable: true, RelSeq: 4, Ack: 2})
+	f.Add(unitOf(wire.NewLoginResult(&wire.LoginResult{Success: true, PeerID: 7, Caps: wire.CapNumbers, Base: 3, LastReceived: 2})), numbered, byte(0))
 	f.Fuzz(func(t *testing.T, first, second []byte, awaits byte) {
 		c, cn := bare(Options{Fast: true, EventsMax: 4})
 		defer cn.ended()

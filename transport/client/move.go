@@ -1,0 +1,62 @@
+package client
+
+import (
+	"context"
+	"fmt"
+)
+
+// Move makes a new connection, over another transport or another path, and then
+// drops the present one. Nothing reliable is lost or comes twice, if the host
+// counts. After an error everything is as before, except that the connection may
+// have been lost meanwhile. Reconnects go by t, too. While the connection is lost
+// it is ErrDetached.
+func (c *Client) Move(ctx context.Context, t Transport) error {
+	if t < WS || t > Auto {
+		return fmt.Errorf("client: %s is no transport", t)
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.o.DialTimeout)
+	defer cancel()
+	defer context.AfterFunc(c.life, cancel)()
+	select {
+	case c.moves <- struct{}{}:
+	case <-ctx.Done():
+		return c.moveError(ctx.Err())
+	}
+	orphan, err := c.move(ctx, cancel, t)
+	<-c.moves
+	if orphan != nil {
+		c.detach(orphan)
+	}
+	if err != nil {
+		return c.moveError(err)
+	}
+	return nil
+}
+
+// move is Move for one caller at a time. Orphan is the loss of the old connection
+// before there was a new one.
+func (c *Client) move(ctx context.Context, cancel context.CancelFunc, t Transport) (orphan *absence, err error) {
+	c.mu.Lock()
+	if c.current.Load() == nil {
+		c.mu.Unlock()
+		return nil, ErrDetached
+	}
+	c.moving, c.stop = true, cancel
+	c.mu.Unlock()
+	err = c.connect(ctx, t)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.moving = false
+	if err == nil {
+		c.prefer = t
+	}
+	return c.away, err
+}
+
+// moveError is ErrClosed if that is why.
+func (c *Client) moveError(err error) error {
+	if c.life.Err() != nil {
+		return ErrClosed
+	}
+	return err
+}

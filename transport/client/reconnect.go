@@ -1,0 +1,183 @@
+package client
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"troupe/messages"
+)
+
+// lost is called when a connection has ended: the current one, or one that does
+// not matter any more.
+func (c *Client) lost(cn *connection, end End) {
+	c.inbox <- struct{}{}
+	c.mu.Lock()
+	current, moving := c.current.Load() == cn, c.moving
+	var away *absence
+	if current {
+		away = &absence{since: time.Now(), lasted: time.Since(cn.since), end: end}
+		c.current.Store(nil)
+		c.away = away
+		c.wake()
+		if moving && end.Code == uint16(messages.CloseTakenOver) { // by the Move itself
+			away.end = End{Err: errDropped}
+		}
+	}
+	c.mu.Unlock()
+	<-c.inbox
+	if current && !moving { // or Move decides what it was
+		c.detach(away)
+	}
+}
+
+// detach decides what follows from a loss, and tells the program.
+func (c *Client) detach(away *absence) {
+	c.inbox <- struct{}{}
+	c.mu.Lock()
+	if away.lasted > stableAfter {
+		c.tries = 0
+	}
+	asked, atOnce, final := afterLoss(away.end, away.lasted)
+	over := final || c.o.Reconnect.Off || c.closing
+	c.over, away.told = c.over || over, !over
+	c.wake()
+	c.mu.Unlock()
+	if !over {
+		c.tellDetached(away.end)
+	}
+	<-c.inbox
+	switch {
+	case over:
+		c.finish(away.end)
+	case atOnce:
+		go c.comeBack(away, 0)
+	default:
+		go c.comeBack(away, c.nextDelay(asked))
+	}
+}
+
+// nextDelay is the wait before the next attempt.
+func (c *Client) nextDelay(asked time.Duration) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	d := c.o.Reconnect.delay(c.tries, asked)
+	c.tries++
+	return d
+}
+
+// comeBack is the goroutine of an absence: it logs in until that works, or is of
+// no use.
+func (c *Client) comeBack(away *absence, delay time.Duration) {
+	c.mu.Lock()
+	patience := c.o.Reconnect.patience(c.window)
+	c.mu.Unlock()
+	ctx, cancel := context.WithDeadline(c.life, away.since.Add(patience))
+	defer cancel()
+	err := context.DeadlineExceeded // of the last attempt
+	for n := 0; c.pause(ctx, delay); n++ {
+		if err = c.tryAgain(ctx, n); err == nil {
+			return
+		}
+		asked, final := afterAttempt(err)
+		if final {
+			break
+		}
+		delay = c.nextDelay(asked)
+	}
+	end := away.end
+	end.Err = fmt.Errorf("%w: %d attempts in %v after %q: %w",
+		ErrGaveUp, away.attempts, time.Since(away.since).Round(time.Millisecond), end, err)
+	c.finish(end)
+}
+
+// pause waits before an attempt; it reports false when ctx has ended.
+func (c *Client) pause(ctx context.Context, d time.Duration) bool {
+	until := time.Now().Add(d)
+	for {
+		c.mu.Lock()
+		wait := time.Until(later(until, c.notBefore))
+		c.mu.Unlock()
+		if wait <= 0 {
+			return ctx.Err() == nil
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-c.nudge:
+			until = time.Time{}
+		case <-ctx.Done():
+		}
+		timer.Stop()
+		if ctx.Err() != nil {
+			return false
+		}
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// tryAgain makes attempt n. Without an error there is a connection, or there was.
+func (c *Client) tryAgain(ctx context.Context, n int) error {
+	ctx, cancel := context.WithTimeout(ctx, c.o.attemptMax(n))
+	defer cancel()
+	c.mu.Lock()
+	c.away.attempts++
+	c.stop = cancel
+	t := c.prefer
+	c.mu.Unlock()
+	return c.connect(ctx, t)
+}
+
+// NetworkChanged drops the connection without a word and makes another at once,
+// for programs that the system tells of a new network: they need not wait until
+// the old one is found to be silent.
+func (c *Client) NetworkChanged() { c.Outage(0) }
+
+// Outage drops the connection without a goodbye and makes no attempt to come back
+// before d is over, as if there were no network: for tests.
+func (c *Client) Outage(d time.Duration) {
+	c.mu.Lock()
+	c.notBefore = time.Now().Add(d)
+	if c.stop != nil {
+		c.stop()
+	}
+	c.mu.Unlock()
+	if cn := c.current.Load(); cn != nil {
+		cn.drop(errDropped)
+		return
+	}
+	select {
+	case c.nudge <- struct{}{}:
+	default:
+	}
+}
+
+// finish ends the Client. It is called once, when there is no connection and no
+// attempt of comeBack.
+func (c *Client) finish(end End) {
+	c.leave()             // ends a Move
+	c.moves <- struct{}{} // and waits for it
+	c.mu.Lock()
+	c.over = true
+	if c.closing {
+		end.Local, end.Err = true, nil
+	}
+	if c.ackTimer != nil {
+		c.ackTimer.Stop()
+	}
+	replaced := c.replaced
+	c.wake()
+	c.mu.Unlock()
+	for _, cn := range replaced {
+		<-cn.done
+	}
+	c.end = end
+	close(c.events)
+	close(c.done)
+}
