@@ -26,19 +26,20 @@ type Durable struct {
 	current       Newcomer
 	lostAt        time.Time
 	tokens        tokens
-	fault         string // why the connection of this epoch is ending
+	admitted      counters.LoginOutcome // what the first login counts as
+	fault         string                // why the connection of this epoch is ending
 }
 
 // NewDurable returns the state of a fresh reservation.
 func NewDurable(h *Handle) *Durable {
-	return &Durable{Handle: h, machine: NewMachine(), reservedUntil: time.Now().Add(ReservationTime)}
+	return &Durable{Handle: h, machine: NewMachine(), admitted: counters.LoginNew, reservedUntil: time.Now().Add(ReservationTime)}
 }
 
 // NewStayDurable returns the state of a player that comes again after it has
 // left: h is new, and its login follows.
 func NewStayDurable(h *Handle) *Durable {
 	d := NewDurable(h)
-	d.machine = NewStay()
+	d.machine, d.admitted = NewStay(), counters.LoginRejoined
 	return d
 }
 
@@ -395,7 +396,7 @@ func (a *Actor) do(c surroundings, effect Effect) {
 			a.o.Activate()
 		}
 		a.attach(c, a.d.waiting, wire.OutcomeNew, "")
-		c.Counters().Logins.Add(counters.LoginNew, 1)
+		c.Counters().Logins.Add(a.d.admitted, 1)
 		a.d.waiting = nil
 	case FenceOld:
 		c.Counters().Takeovers.Add(1)
@@ -464,10 +465,12 @@ func (a *Actor) resume(c surroundings) {
 	}
 	back.Replay = a.attach(c, m, wire.OutcomeResumed, used)
 	count := c.Counters()
-	count.Logins.Add(counters.LoginResumed, 1)
+	how := counters.LoginResumed
 	if back.Lost > 0 {
+		how = counters.LoginGap
 		count.Gaps.Add(1)
 	}
+	count.Logins.Add(how, 1)
 	count.Resumes.Add(counters.PairOf(back.From, back.To), 1)
 	count.ResumeLatency.Observe(time.Since(m.At))
 	count.Replayed.Add(int64(back.Replay.Messages))

@@ -7,11 +7,12 @@ import (
 )
 
 func TestEveryLabelHasANameOfItsOwn(t *testing.T) {
-	check(t, DropMalformed, DropNoHandler)
+	check(t, DropMalformed, DropOutOfOrder)
 	check(t, WS, DTLS)
 	check(t, RefusedPath, RefusedDraining)
 	check(t, ClosedByPeer, ClosedByHost)
-	check(t, LoginNew, LoginRefused)
+	check(t, LoginNew, LoginRejoined)
+	check(t, PairOf(WS, WS), PairOf(KCP, KCP))
 	check(t, PlayerReserved, PlayerLeaving)
 	check(t, GameSessionActivating, GameSessionTerminating)
 	check(t, ActorFleet, ActorProbe)
@@ -42,7 +43,7 @@ func TestVecCountsByLabel(t *testing.T) {
 	v.Add(200, 1) // no label
 	n := 0
 	v.Each(func(Drop, int64) { n++ })
-	if v.Get(DropMalformed) != 2 || v.Get(200) != 0 || v.Total() != 6 || n != int(DropNoHandler) {
+	if v.Get(DropMalformed) != 2 || v.Get(200) != 0 || v.Total() != 6 || n != int(DropOutOfOrder) {
 		t.Errorf("%d %d %d %d", v.Get(DropMalformed), v.Get(200), v.Total(), n)
 	}
 }

@@ -80,9 +80,11 @@ const (
 	LoginNew LoginOutcome = iota + 1
 	LoginResumed
 	LoginRefused
+	LoginGap      // resumed, but messages were lost
+	LoginRejoined // of a player that had left
 )
 
-var loginNames = []string{"", "new", "resumed", "refused"}
+var loginNames = []string{"", "new", "resumed", "refused", "gap", "rejoined"}
 
 // String returns the label value.
 func (o LoginOutcome) String() string { return name(loginNames, uint8(o)) }
