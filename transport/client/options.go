@@ -80,6 +80,9 @@ type Options struct {
 	// Addr is the host:port of ws or wss, as the player session tells it: IP
 	// address and port for ws, DNS name and port for wss.
 	Addr string
+	// WSSAddr is the host:port of wss for players who may go from ws to wss, or fall
+	// back to it; default Addr.
+	WSSAddr string
 	// PlayerSessionID is the seat to take, psess-...
 	PlayerSessionID string
 	// Payload goes to the game's onPlayerConnect; at most PayloadMax bytes.
@@ -152,6 +155,7 @@ func (o Options) withDefaults() (Options, error) {
 	if err := o.Reconnect.check(); err != nil {
 		return o, err
 	}
+	setDefault(&o.WSSAddr, o.Addr)
 	setDefault(&o.Transport, WS)
 	setDefault(&o.KCPAddr, net.JoinHostPort(host, strconv.Itoa(KCPPort)))
 	setDefault(&o.EventsMax, eventsMaxDefault)
@@ -162,6 +166,9 @@ func (o Options) withDefaults() (Options, error) {
 	setDefault(&o.SendBufferMessages, sendBufferMessagesDefault)
 	if o.Sessions == nil {
 		o.Sessions = dtls.NewSessions()
+	}
+	if _, _, err := net.SplitHostPort(o.WSSAddr); err != nil {
+		return o, fmt.Errorf("client: Options.WSSAddr: %w", err)
 	}
 	if _, _, err := net.SplitHostPort(o.KCPAddr); err != nil {
 		return o, fmt.Errorf("client: Options.KCPAddr: %w", err)

@@ -47,7 +47,11 @@ func (q *quietReader) Read(b []byte) (int, error) {
 
 func openWebSocket(ctx context.Context, secure bool, o *Options, cn *connection) (link, error) {
 	var d net.Dialer
-	tcp, err := d.DialContext(ctx, "tcp", o.Addr)
+	addr := o.Addr
+	if secure {
+		addr = o.WSSAddr
+	}
+	tcp, err := d.DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +70,7 @@ func openWebSocket(ctx context.Context, secure bool, o *Options, cn *connection)
 		close(cut)
 	})
 	quiet := &quietReader{conn: conn}
-	ws, err := upgrade(conn, quiet, o.Addr)
+	ws, err := upgrade(conn, quiet, addr)
 	if !stop() {
 		<-cut
 		err = errors.Join(ctx.Err(), err)
@@ -87,7 +91,7 @@ func (o *Options) tlsConfig() *tls.Config {
 	if o.TLS != nil {
 		cfg = o.TLS.Clone()
 	}
-	cfg.ServerName = o.serverName(o.Addr)
+	cfg.ServerName = o.serverName(o.WSSAddr)
 	cfg.NextProtos = []string{"http/1.1"} // there is no WebSocket over anything newer here
 	return cfg
 }
@@ -123,7 +127,7 @@ func (l *wsLink) openFast(f *fastChannel, login *wire.LoginResult, o *Options) {
 		return
 	}
 	result := *login
-	f.c.spawn(func() { f.runDTLS(l.tcp, &result, o.serverName(o.Addr), o.Sessions, o.Payload) })
+	f.c.spawn(func() { f.runDTLS(l.tcp, &result, o.serverName(o.WSSAddr), o.Sessions, o.Payload) })
 }
 
 func (l *wsLink) close() {

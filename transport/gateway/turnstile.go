@@ -38,7 +38,8 @@ func newTurnstile(perSecond float64, waiting int) *turnstile {
 	return &turnstile{rate: rate{perSecond, max(1, perSecond/10)}, most: waiting, start: time.Now()}
 }
 
-func (t *turnstile) now() time.Duration { return time.Since(t.start) }
+// now is the time on the bucket's clock, which is never 0.
+func (t *turnstile) now() time.Duration { return time.Since(t.start) + 1 }
 
 // pass calls enter, now or soon, or refuses the login.
 func (t *turnstile) pass(l *player.Login, enter func()) {

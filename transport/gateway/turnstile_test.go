@@ -1,0 +1,131 @@
+package gateway
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/actors/player"
+	"troupe/messages"
+	"troupe/messages/counters"
+)
+
+// visitor is a connection at the turnstile.
+type visitor struct {
+	player.Newcomer
+	after time.Duration // of its refusal
+}
+
+func (v *visitor) Refuse(after time.Duration) { v.after = after }
+
+func (v *visitor) Channel() counters.Channel { return counters.WS }
+
+// door is a turnstile and who went through it.
+type door struct {
+	*turnstile // its mu is its own
+	begun      time.Time
+
+	mu sync.Mutex
+	in []string // guarded by mu
+}
+
+func (d *door) arrive(name, token string) *visitor {
+	v := &visitor{}
+	d.pass(&player.Login{ID: messages.PlayerSessionID(name), Token: token, From: v}, func() {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		d.in = append(d.in, fmt.Sprint(name, " ", time.Since(d.begun)))
+	})
+	return v
+}
+
+func (d *door) came(t *testing.T, want ...string) {
+	t.Helper()
+	synctest.Wait()
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !slices.Equal(d.in, want) {
+		t.Errorf("in came\n     %q\nwant %q", d.in, want)
+	}
+	d.in = nil
+}
+
+func TestTurnstileLetsThoseWhoComeBackGoFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Second)
+		d := &door{turnstile: newTurnstile(10, 6), begun: time.Now()} // a burst of one
+		d.arrive("a", "")
+		d.arrive("b", "")
+		d.arrive("c", "")
+		d.arrive("d", "token")
+		d.arrive("e", "token")
+		d.came(t, "a 0s")
+		time.Sleep(150 * time.Millisecond)
+		d.came(t, "d 100ms")
+		d.arrive("f", "token")
+		time.Sleep(time.Second)
+		d.came(t, "e 200ms", "f 300ms", "b 400ms", "c 500ms")
+		d.turnstile.mu.Lock()
+		running := d.timer != nil
+		d.turnstile.mu.Unlock()
+		if running {
+			t.Error("a timer runs, and nobody waits")
+		}
+		d.arrive("g", "") // the bucket is full again
+		d.came(t, "g 1.15s")
+	})
+}
+
+func TestTurnstileTellsWhenToComeAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Second)
+		d := &door{turnstile: newTurnstile(10, 3), begun: time.Now()}
+		for i := range 4 {
+			if v := d.arrive(fmt.Sprint(i), ""); v.after != 0 {
+				t.Errorf("%d is sent away for %v", i, v.after)
+			}
+		}
+		if v := d.arrive("late", "token"); v.after != 300*time.Millisecond {
+			t.Errorf("sent away for %v, want the time that the queue takes", v.after)
+		}
+		time.Sleep(100 * time.Millisecond)
+		synctest.Wait()
+		if v := d.arrive("again", "token"); v.after != 0 {
+			t.Errorf("there is room: sent away for %v", v.after)
+		}
+		time.Sleep(time.Second)
+		d.came(t, "0 0s", "1 100ms", "again 200ms", "2 300ms", "3 400ms")
+	})
+}
+
+func TestTurnstileWithoutALimit(t *testing.T) {
+	for _, limits := range []struct {
+		perSecond float64
+		waiting   int
+		refused   int
+	}{{0, 0, 0}, {0, 5, 0}, {1, 0, 0}, {1, 5, 94}} {
+		synctest.Test(t, func(t *testing.T) {
+			time.Sleep(time.Second)
+			d := &door{turnstile: newTurnstile(limits.perSecond, limits.waiting), begun: time.Now()}
+			refused := 0
+			for i := range 100 {
+				if d.arrive(fmt.Sprint(i), "").after > 0 {
+					refused++
+				}
+			}
+			if refused != limits.refused {
+				t.Errorf("%+v: %d refused", limits, refused)
+			}
+			time.Sleep(200 * time.Second)
+			synctest.Wait()
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			if len(d.in) != 100-refused {
+				t.Errorf("%+v: %d came in", limits, len(d.in))
+			}
+		})
+	}
+}
