@@ -89,6 +89,7 @@ type device struct {
 	last     uint64 // the last number given out
 	acked    uint64
 	held     []numbered
+	gap      bool // it was told that messages are lost, and had none since
 	ackTimer *time.Timer
 	known    bool // it has been in: token and numbers mean something
 }
@@ -133,7 +134,6 @@ type link struct {
 	lastSeen time.Time // something arrived
 	twice    bool      // once in, another follows at once
 	slowTill time.Time
-	gap      bool      // it was told that messages are lost
 	pongs    int       // of a mute player
 	lossAt   time.Time // since when the connection before may have been faulty
 	next     *link     // that came after it

@@ -323,7 +323,7 @@ func (p *player) resumesAt(l *link, st *stay, at int) {
 	d.cur = st
 	switch {
 	case p.flavor == mute && at >= next: // at most once
-	case at > next && p.plan.gap && (p.flavor == stockish || l.gap):
+	case at > next && p.plan.gap && (p.flavor == stockish || d.gap || l.fresh): // who knows nothing does not miss anything
 		p.note(p, "gap", int64(l.number), int64(at-next))
 	case at > next:
 		p.failf("R1: connection %d of player %d begins with %v (%d) of stay %d: %v (%d) is missing",
@@ -337,6 +337,7 @@ func (p *player) resumesAt(l *link, st *stay, at int) {
 		p.failf("R3: connection %d of player %d begins with %v (%d), before its last mark at %d", l.number, p.index, st.want[at].id, at, p.surely(st))
 	}
 	p.note(p, "begins", int64(l.number), int64(at))
+	d.gap = false
 	if at < next {
 		p.note(p, "begins with what it had", int64(l.number), int64(next-at))
 	}
@@ -436,7 +437,7 @@ func (p *player) left() {
 		return
 	}
 	p.note(p, "window over", 0, 0)
-	if p.plan.budget > 0 && !p.plan.gap && time.Since(lost) < p.plan.window-time.Second {
+	if p.plan.budget > 0 && time.Since(lost) < p.plan.window-time.Second {
 		p.note(p, "out for want of room", 0, 0)
 	} else if lost.IsZero() {
 		p.failf("R2: player %d is out, and was not lost before", p.index)

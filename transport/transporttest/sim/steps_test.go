@@ -102,8 +102,10 @@ func (p *player) performLive(s step, l *link) {
 	case garbage:
 		p.spoke = time.Now()
 		_ = l.sock.write(frameBinary, []byte{200, 1, 2, 3})
-		second := packet{Packet: stock.LoginPacket(stock.CSharp, string(p.id), nil)}
-		l.write(&second)
+		if d.flavor != v2 { // whose packets all have numbers
+			second := packet{Packet: stock.LoginPacket(stock.CSharp, string(p.id), nil)}
+			l.write(&second)
+		}
 	case again:
 		if n := len(d.held); n > 0 && d.flavor == v2 {
 			l.write(&d.held[n-1].p)

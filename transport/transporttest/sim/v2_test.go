@@ -36,7 +36,7 @@ func (d *device) resume(l *link, m *packet) {
 			d.failf("R1: a new stay of player %d begins at %d and %d", d.index, r.base, r.lastReceived)
 		}
 	case r.outcome == outcomeGap && d.plan.gap && (l.fresh || r.base > d.received):
-		l.gap = true
+		d.gap = true
 		if d.received = r.base; l.fresh {
 			d.last, d.acked = r.lastReceived, r.lastReceived
 			d.restart()
