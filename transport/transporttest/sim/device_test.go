@@ -339,6 +339,7 @@ func (l *link) ends(err error) {
 		if !l.outrun() {
 			d.failf("R12: connection %d of player %d is closed as taken over, by nobody", l.number, d.index)
 		}
+		d.anew() // its token is another's now
 	case messages.CloseGameEnded, messages.CloseKicked:
 		d.wants = false
 	}

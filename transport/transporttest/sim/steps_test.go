@@ -96,7 +96,7 @@ func (p *player) performLive(s step, l *link) {
 		if s.d == 0 {
 			p.wants = false
 		}
-		p.rejoins()
+		p.anew()
 	case deadLogin:
 		p.deadLogin(d)
 	case garbage:
@@ -136,8 +136,8 @@ func (l *link) must(end messages.CloseReason) {
 	l.dev.broken()
 }
 
-// rejoins makes the device one that knows nothing: what comes is a new stay.
-func (p *player) rejoins() {
+// anew makes the device one that knows the player session id alone.
+func (p *player) anew() {
 	node := p.dev.node
 	p.dev = &device{player: p, node: node}
 }
