@@ -185,20 +185,6 @@ func (o *Outbox) confirmByWriting() {
 	o.trim()
 }
 
-// forgetUnconfirmable makes room for size bytes by letting go of what was written
-// to a client of which nobody knows whether it echoes at all: that it is slow
-// would be a guess.
-func (o *Outbox) forgetUnconfirmable(size int) {
-	if o.confirm != ByMarks || o.echoes {
-		return
-	}
-	for o.next > 0 && o.over(size, 0) {
-		if it := o.pop(); it.f != nil {
-			it.f.Release()
-		}
-	}
-}
-
 // Receive takes the number of a message that came on the connection of an epoch:
 // Next is to be handled, Duplicate was before, Violation cannot be (reliability.md
 // 2.4). What a connection before the current one brings late is left alone, too:

@@ -39,7 +39,7 @@ const (
 // were meant for the fast channel are dropped; at 75 % the player counts as
 // slow; at 100 % the player actor is told, which closes the connection as a
 // slow consumer and keeps the queue. A quarter more is taken until that has
-// happened; what does not fit even then is lost, and the player session ends
+// happened; what does not fit even then is lost with all that follows, and the player session ends
 // for it, unless the budget says to drop the oldest instead.
 type Outbox struct {
 	budget Budget
@@ -133,16 +133,12 @@ func (o *Outbox) push(f *wire.Frame) (r Pushed, tell bool) {
 		return PushNothing, false
 	}
 	over := o.over(size, 0)
-	if over {
-		o.forgetUnconfirmable(size)
-		over = o.over(size, 0)
-	}
 	if over && o.budget.Gap && o.mode == detached {
 		o.dropOldest(size)
 		over = false
 	}
 	switch {
-	case !over || !o.over(size, reserve):
+	case !o.lost && (!over || !o.over(size, reserve)): // nothing goes on after a hole (R2)
 		o.last++
 		o.enqueue(item{f, o.last}, size)
 	default:

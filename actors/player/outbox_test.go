@@ -32,7 +32,6 @@ type model struct {
 	slows                 int64
 	orphan                bool
 	ack                   uint64
-	echoes                bool
 	gap                   bool
 	gaps                  uint64
 	oldUpTo               uint64
@@ -90,11 +89,6 @@ func (m *model) push(b Budget, f modelFrame) Pushed {
 		m.dropped[counters.DropPlayerGone]++
 		return PushNothing
 	}
-	if m.confirm == ByMarks && !m.echoes {
-		for m.next > 0 && m.over(b, f.size, 100) {
-			m.pop()
-		}
-	}
 	over := m.over(b, f.size, 100)
 	if over && m.gap && m.mode == detached {
 		percent := 100
@@ -110,7 +104,7 @@ func (m *model) push(b Budget, f modelFrame) Pushed {
 		over = false
 	}
 	switch f.n = m.last + 1; {
-	case !over || !m.over(b, f.size, 125):
+	case !m.lost && (!over || !m.over(b, f.size, 125)):
 		m.last++
 		m.add(b, f)
 	default:
@@ -325,7 +319,6 @@ func TestOutboxBehavesLikeItsModel(t *testing.T) {
 					t.Skip("no marks")
 				}
 				out.Echoed(epoch, strconv.AppendUint(nil, mark, 10))
-				m.echoes = true
 				m.confirmUpTo(b, mark)
 			},
 			"settle": func(t *rapid.T) {

@@ -126,7 +126,7 @@ type world struct {
 
 	// what the oracles remember
 	pushed    int8 // messages of the host made
-	app       [2]int8
+	app       [3]int8
 	given     uint64 // stock: the highest number ever taken by a connection
 	mutely    uint64 // the highest taken since the client is known not to echo
 	confirmed uint64 // stock: the highest mark that came back
@@ -175,7 +175,7 @@ type standLink struct {
 
 func newStand() *stand {
 	s := &stand{}
-	for i := range 8 {
+	for i := range 32 {
 		s.links = append(s.links, &standLink{s, i})
 	}
 	return s
@@ -760,7 +760,7 @@ func (w *world) key(b []byte) []byte {
 	b = w.appendHost(b)
 	b = append(b, byte(l.dials), byte(l.pushes), byte(l.fasts), byte(l.sends), byte(l.cuts), byte(l.pings), byte(l.windows), byte(l.leaves),
 		byte(w.gate), byte(w.window), byte(w.challenge), flags(w.full, w.in, w.stopped, w.proved),
-		byte(w.app[0]), byte(w.app[1]), byte(w.given), byte(w.mutely), byte(w.confirmed), byte(w.seen), byte(w.fastGot), byte(w.fastGiven),
+		byte(w.app[0]), byte(w.app[1]), byte(w.app[2]), byte(w.given), byte(w.mutely), byte(w.confirmed), byte(w.seen), byte(w.fastGot), byte(w.fastGiven),
 		byte(w.accepts), byte(w.leavings), byte(w.status))
 	b = append(b, w.rank(w.tokenUsed))
 	b = w.appendTransits(b, w.session)
