@@ -2,6 +2,7 @@ package player
 
 import (
 	"strconv"
+	"time"
 
 	"troupe/messages"
 	"troupe/messages/wire"
@@ -30,6 +31,10 @@ const (
 	// strangeMax is how many pongs may come that echo nothing of ours, although a
 	// mark is out, before the client counts as one that does not echo.
 	strangeMax = 2
+	// muteAfter is how long a connection may live on without ever echoing before the
+	// same is believed of a client that answers nothing at all. A peer that is only
+	// silent is gone sooner.
+	muteAfter = 10 * time.Second
 )
 
 // confirming is what an Outbox knows of confirmations.
@@ -42,12 +47,12 @@ type confirming struct {
 	ackNow   bool   // an ack goes out with the next drain, by itself if it must
 
 	// of marks
-	mark          uint64 // the highest this connection was asked for
-	markDue       int    // bytes since
-	markDueCount  int    // messages since
-	echoes, mute  bool   // the player's client is known to echo, or not to
-	strange       int    // pongs of this connection that echo nothing
-	skipAmbiguous bool   // what may have arrived is not sent again
+	mark         uint64    // the highest this connection was asked for
+	markDue      int       // bytes since
+	markDueCount int       // messages since
+	echoes, mute bool      // the player's client is known to echo, or not to
+	strange      int       // pongs of this connection that echo nothing
+	pingedAt     time.Time // the first time on this connection; zero before
 }
 
 // begin starts a connection's confirmations.
@@ -57,7 +62,7 @@ func (o *Outbox) begin(e messages.Epoch, how Confirmation) {
 	}
 	o.epoch, o.confirm, o.position = e, how, o.base
 	o.proved, o.ack, o.ackNow = false, o.base, false
-	o.mark, o.markDue, o.markDueCount, o.strange = o.base, 0, 0, 0
+	o.mark, o.markDue, o.markDueCount, o.strange, o.pingedAt = o.base, 0, 0, 0, time.Time{}
 	o.ackTold.Store(o.received.Load()) // LOGIN_RESPONSE says it
 }
 
@@ -146,6 +151,14 @@ func (o *Outbox) Mark(e messages.Epoch) uint64 {
 	defer o.mu.Unlock()
 	if e != o.epoch {
 		return 0
+	}
+	now := time.Now()
+	if o.pingedAt.IsZero() {
+		o.pingedAt = now
+	}
+	if o.confirm == ByMarks && !o.echoes && now.Sub(o.pingedAt) > muteAfter {
+		o.mute = true
+		o.confirmByWriting()
 	}
 	o.marked()
 	return o.mark

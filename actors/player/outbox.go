@@ -39,8 +39,8 @@ const (
 // were meant for the fast channel are dropped; at 75 % the player counts as
 // slow; at 100 % the player actor is told, which closes the connection as a
 // slow consumer and keeps the queue. A quarter more is taken until that has
-// happened; what does not fit even then is lost with all that follows, and the player session ends
-// for it, unless the budget says to drop the oldest instead.
+// happened; what does not fit even then is lost with all that follows, and the
+// player session ends for it, unless the budget says to drop the oldest instead.
 type Outbox struct {
 	budget Budget
 	count  *counters.Set

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -579,4 +581,39 @@ func TestConcurrentPushDrainAndAttachLoseNothing(t *testing.T) {
 		t.Errorf("%d of %d arrived", total, pushers*each)
 	}
 	made.balanced(t)
+}
+
+// A client that lives on and never echoes is found out, so that its queue does
+// not fill with what it has.
+func TestAClientThatNeverEchoesIsFoundOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var made frames
+		var count counters.Set
+		out := NewOutbox(Budget{BytesMax: 1 << 20, MessagesMax: 100}, &count, func() {})
+		link := &fakeLink{}
+		out.attach(by(link, ByMarks))
+		held := func() int {
+			out.Push(made.make(1))
+			link.drain()
+			out.Mark(0)
+			n, _ := out.Depth()
+			return n
+		}
+		for i := range 4 { // pings every 3 s
+			if n := held(); n != i+1 {
+				t.Errorf("after %d pings %d are held", i, n)
+			}
+			time.Sleep(3 * time.Second)
+		}
+		if n := held(); n != 0 {
+			t.Errorf("%d are held for a client that does not echo", n)
+		}
+		out.detach()
+		out.attach(by(link, ByMarks)) // nor does it next time
+		if n := held(); n != 0 {
+			t.Errorf("%d are held", n)
+		}
+		out.close()
+		made.balanced(t)
+	})
 }
