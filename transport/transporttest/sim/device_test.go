@@ -295,9 +295,9 @@ func (l *link) ping(b []byte) error {
 		}
 		return l.sock.write(framePong, nil)
 	case stockish:
-		if l.in && d.cur != nil && d.brokenAt.IsZero() {
-			d.marks = append(d.marks, mark{d.cur, d.at, time.Now()})
-			d.note(d.player, "echoes a mark", int64(l.number), int64(d.at))
+		if l.in && l.stay != nil && d.brokenAt.IsZero() {
+			d.marks = append(d.marks, mark{l.stay, l.at, time.Now()})
+			d.note(d.player, "echoes a mark", int64(l.number), int64(l.at))
 		}
 	}
 	return l.sock.write(framePong, b)

@@ -94,7 +94,7 @@ func (p *player) keep() {
 		p.drop(l)
 		l = nil
 	}
-	if l != nil && l.expect != 0 && !p.cut && now.Sub(l.since) > 3*time.Second {
+	if l != nil && l.expect != 0 && !p.cut && now.Sub(l.since) > 3*time.Second && now.Sub(l.slowTill) > 3*time.Second {
 		p.failf("R6: connection %d of player %d broke the rules and is not closed", l.number, p.index)
 		l.expect = 0
 	}
