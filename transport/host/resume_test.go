@@ -198,3 +198,29 @@ func errorsOf(err error) (all []string) {
 	}
 	return all
 }
+
+// TestRoamingIsAnAbbreviatedHandshake: over KCP a player with a new network is back
+// without another key exchange.
+func TestRoamingIsAnAbbreviatedHandshake(t *testing.T) {
+	t.Parallel()
+	h := startHost(t, secure(t), nil)
+	c := h.sdk(client.KCP, h.seats(h.newGame(2), 1)[0])
+	count := h.host.Counters()
+	for i := range int64(3) {
+		c.NetworkChanged()
+		h.untilCount("resumes", func() int64 { return count.Resumes.Get(counters.PairOf(counters.KCP, counters.KCP)) }, i+1)
+		h.untilCount("abbreviated handshakes", func() int64 { return count.Handshakes.Get(counters.HandshakeResumed) }, i+1)
+		h.until("back", func() error {
+			if !c.Attached() {
+				return fmt.Errorf("not attached")
+			}
+			return nil
+		})
+	}
+	if n := count.Handshakes.Get(counters.HandshakeFull); n != 1 {
+		t.Errorf("%d key exchanges", n)
+	}
+	if c.PeerID() != 1 {
+		t.Errorf("peer %d", c.PeerID())
+	}
+}
