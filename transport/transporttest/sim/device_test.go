@@ -318,6 +318,9 @@ func (p *player) surely(st *stay) (at int) {
 func (p *player) unsure() {
 	limit := time.Now().Add(-2 * time.Second)
 	p.marks = slices.DeleteFunc(p.marks, func(m mark) bool { return m.when.After(limit) })
+	if p.muteSince.After(limit) {
+		p.muteSince = time.Time{}
+	}
 }
 
 // ends notes that a connection is gone.

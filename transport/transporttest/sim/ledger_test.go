@@ -323,6 +323,7 @@ func (p *player) resumesAt(l *link, st *stay, at int) {
 	d.cur = st
 	switch {
 	case p.flavor == mute && at >= next: // at most once
+	case at > next && p.plan.budget > 0 && p.flavor == stockish && p.surely(st) == 0: // the host cannot know that it echoes
 	case at > next && p.plan.gap && (p.flavor == stockish || d.gap || l.fresh): // who knows nothing does not miss anything
 		p.note(p, "gap", int64(l.number), int64(at-next))
 	case at > next:
