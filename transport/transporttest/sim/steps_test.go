@@ -159,6 +159,9 @@ func (p *player) loses(d time.Duration) {
 func (p *player) cutPath(d time.Duration) {
 	p.block(p.dev, true)
 	p.cut = true
+	if l := p.dev.link; l != nil {
+		l.expect = 0 // the host may never hear of it
+	}
 	dev := p.dev
 	p.later(d, func() {
 		p.block(dev, false)
