@@ -208,7 +208,8 @@ func (s *stand) make(m move) {
 		w.out.Push(contents[w.pushed])
 	case pushesFast:
 		w.left.fasts--
-		w.out.PushFast(contents[fastOp+int(w.left.fasts)])
+		w.out.PushFast(contents[fastOp+int(w.fastMade)])
+		w.fastMade++
 	case gates:
 		attempt := w.gate
 		w.gate = 0
@@ -438,7 +439,8 @@ var plans = []plan{
 	{name: "extended, then stock", devices: []client{extended, echoing}, rules: holds, budget: budget{dials: 3, pushes: 2, cuts: 1, pings: 1}},
 	{name: "stock, then extended", devices: []client{echoing, extended}, rules: holds, budget: budget{dials: 3, pushes: 2, cuts: 1, pings: 1}},
 	{name: "stock", devices: []client{echoing}, rules: holds, budget: budget{dials: 3, pushes: 3, cuts: 2, windows: 1, pings: 2}},
-	{name: "stock that sends", devices: []client{echoing}, rules: holds, budget: budget{dials: 3, pushes: 1, sends: 2, cuts: 1, pings: 1, fasts: 1}},
+	{name: "stock that sends", devices: []client{echoing}, rules: holds, budget: budget{dials: 3, pushes: 1, sends: 2, cuts: 1, pings: 1}},
+	{name: "extended, fast messages by the reliable channel", devices: []client{extended}, rules: holds, budget: budget{dials: 2, pushes: 1, cuts: 1, fasts: 2}},
 	{name: "stock, at most once", skip: true, devices: []client{echoing}, rules: holds, budget: budget{dials: 3, pushes: 3, cuts: 2, pings: 1}},
 	{name: "stock without echo", devices: []client{mute}, rules: holds, budget: budget{dials: 3, pushes: 2, cuts: 2, pings: 3}},
 	{name: "stock over kcp", devices: []client{kcpStock}, rules: holds, budget: budget{dials: 3, pushes: 3, cuts: 2}},

@@ -72,6 +72,34 @@ func TestALoginThatClaimsWhatWasNeverSentIsNotBelieved(t *testing.T) {
 	}
 }
 
+// A connection that has ended by the time its login is decided pushes nobody out.
+func TestALoginWhoseConnectionHasEndedChangesNothing(t *testing.T) {
+	s := onStand(extended)
+	s.play(t, move{dials, 0})
+	s.rest(t)
+	before := s.hostKey()
+	s.conns = append(s.conns, wireup{cut: true, ended: true})
+	s.tell(&Login{From: s.links[1], At: time.Now(), Caps: wire.CapNumbers, Token: s.devices[0].token})
+	if s.hostKey() != before || !s.conns[0].source {
+		t.Error("it took the player over")
+	}
+}
+
+// The answer with the new token is lost, again and again.
+func TestALostLoginResponseLeavesTheOldTokenGood(t *testing.T) {
+	s := onStand(extended)
+	s.play(t, move{dials, 0})
+	s.rest(t)
+	for i := range int8(3) {
+		s.play(t, move{pushes, 0}, move{sends, 0}, move{cuts, i}, move{dials, 0}, move{arrivesUp, i + 1}, move{writes, i + 1})
+	}
+	s.play(t, move{cuts, 3}, move{dials, 0})
+	s.rest(t)
+	if d := s.devices[0]; !d.live || d.received != 3 || s.app[0] != 3 || s.actor.d.machine.Epoch != 5 {
+		t.Errorf("%+v, the game got %d", d, s.app[0])
+	}
+}
+
 func TestAResumeBeforeTheLossIsNoticedAndALateClose(t *testing.T) {
 	s := onStand(extended)
 	s.play(t, move{dials, 0})

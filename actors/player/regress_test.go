@@ -273,7 +273,8 @@ func TestLateWordsOfAnOlderConnectionConfirmNothing(t *testing.T) {
 	s.attach(ByMarks).drain()
 	mark := s.out.Mark(1)
 	s.out.detach()
-	s.attach(ByMarks)
+	s.attach(ByMarks).drain()
+	s.out.Mark(2)
 	s.out.Echoed(1, pongOf(mark))
 	if !s.out.Acked(1, 2) {
 		t.Error("a late ack is a violation")
@@ -351,6 +352,63 @@ func TestAClientThatDoesNotEchoGetsWhatWasNeverWritten(t *testing.T) {
 	if len(l.took) != 2 || l.took[1].op != 4 {
 		t.Errorf("it got %v again", l.took[1:])
 	}
+}
+
+// The actor hears of it later; until then the player must not get what comes
+// behind the hole.
+func TestNothingGoesOnAfterAMessageThatWasRefused(t *testing.T) {
+	var made frames
+	var count counters.Set
+	out := NewOutbox(Budget{BytesMax: 1 << 20, MessagesMax: 4}, &count, func() {})
+	l := &recordLink{}
+	out.attach(terms{link: l, channel: counters.WS, epoch: 1, confirm: ByAcks, greet: greet})
+	for range 8 { // five are kept
+		out.Push(made.make(1))
+	}
+	l.drain()
+	out.Acked(1, 5)
+	out.Push(made.make(1))
+	l.drain()
+	if len(l.took) != 6 || count.Dropped.Get(counters.DropOutboxFull) != 4 {
+		t.Errorf("the connection took %v, %d were refused", l.numbers(), count.Dropped.Get(counters.DropOutboxFull))
+	}
+	out.close()
+	made.balanced(t)
+}
+
+// A player that was told of a gap says from then on that it is beyond it, also if
+// the connection that told it was lost before it took anything.
+func TestWhatWasDroppedMayBeClaimed(t *testing.T) {
+	var made frames
+	var count counters.Set
+	out := NewOutbox(Budget{BytesMax: 1 << 20, MessagesMax: 4, Gap: true}, &count, func() {})
+	attach := func(e messages.Epoch) (l *recordLink, base uint64) {
+		l = &recordLink{}
+		out.attach(terms{link: l, channel: counters.WS, epoch: e, confirm: ByAcks, greet: func(b, r uint64) *wire.Frame {
+			base = b
+			return greet(b, r)
+		}})
+		return l, base
+	}
+	attach(1)
+	out.detach()
+	for range 7 {
+		out.Push(made.make(1))
+	}
+	l, base := attach(2)
+	l.room = 1
+	if l.drain(); base != 3 || len(l.took) != 1 {
+		t.Errorf("base %d, taken %v", base, l.numbers())
+	}
+	if !out.plausible(base) || !out.Acked(2, base) {
+		t.Error("what LOGIN_RESPONSE said is not believed")
+	}
+	out.detach()
+	if attach(3); base != 3 {
+		t.Errorf("base %d", base)
+	}
+	out.close()
+	made.balanced(t)
 }
 
 // Tokens.

@@ -133,6 +133,8 @@ type world struct {
 	seen      uint64 // stock: the highest that a stock client has got
 	fastGot   int8
 	fastGiven int8
+	fastMade  int8
+	fastOld   int8 // how many of them were made before the connection of the moment
 	accepts   int8
 	leavings  int8
 	status    messages.PlayerSessionStatus
@@ -389,8 +391,8 @@ func (l *standLink) append(f *wire.Frame, n, ack uint64, unit []byte) (room bool
 			breaks("R4: message %d is sent as %q", h.OpCode, h.Payload)
 		}
 		if h.OpCode >= fastOp {
-			if t.fast = true; n != 0 {
-				breaks("R5: a fast message has number %d", n)
+			if t.fast = true; n != 0 || int8(h.OpCode)-fastOp < s.fastOld {
+				breaks("R5: fast message %d of %d, number %d, is for an older connection, or counts", h.OpCode-fastOp, s.fastMade, n)
 			}
 			s.fastGiven++
 			break
@@ -469,7 +471,7 @@ func (s *stand) onLoginArrives(t transit) {
 	switch {
 	case before != "" && (before != w.hostKey() || !c.closed || c.bound != nil):
 		breaks("R12: a dead token is not without effect")
-	case good && w.in && c.bound == nil && !c.ended:
+	case good && w.in && w.plan.rules.Window && c.bound == nil:
 		breaks("R7: a good token is refused")
 	}
 }
@@ -481,6 +483,7 @@ func (s *stand) onAttached(i int, used string) {
 	if c.bound == nil || c.bound.Epoch != w.actor.d.machine.Epoch || !c.source || w.out.greeting == nil {
 		breaks("R8: the connection that was let in is not the one that serves")
 	}
+	w.fastOld = w.fastMade
 	for j := range w.conns {
 		if other := &w.conns[j]; j != i && other.source {
 			breaks("R8: connection %d still drains", j)
@@ -760,7 +763,7 @@ func (w *world) key(b []byte) []byte {
 	b = w.appendHost(b)
 	b = append(b, byte(l.dials), byte(l.pushes), byte(l.fasts), byte(l.sends), byte(l.cuts), byte(l.pings), byte(l.windows), byte(l.leaves),
 		byte(w.gate), byte(w.window), byte(w.challenge), flags(w.full, w.in, w.stopped, w.proved),
-		byte(w.app[0]), byte(w.app[1]), byte(w.app[2]), byte(w.given), byte(w.mutely), byte(w.confirmed), byte(w.seen), byte(w.fastGot), byte(w.fastGiven),
+		byte(w.app[0]), byte(w.app[1]), byte(w.app[2]), byte(w.given), byte(w.mutely), byte(w.confirmed), byte(w.seen), byte(w.fastGot), byte(w.fastGiven), byte(w.fastMade), byte(w.fastOld),
 		byte(w.accepts), byte(w.leavings), byte(w.status))
 	b = append(b, w.rank(w.tokenUsed))
 	b = w.appendTransits(b, w.session)
