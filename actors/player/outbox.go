@@ -185,7 +185,7 @@ func (o *Outbox) dropOldest(size int) {
 			it.f.Release()
 		}
 	}
-	o.sent = max(o.sent, o.base) // the next LOGIN_RESPONSE speaks of it, and the player may from then on
+	o.sent = max(o.sent, o.base) // LOGIN_RESPONSE speaks of it, and then the player does
 }
 
 // PushFast queues a message meant for the fast channel of a player that cannot

@@ -103,6 +103,7 @@ func (m *model) push(b Budget, f modelFrame) Pushed {
 			}
 			m.pop()
 		}
+		m.sent = max(m.sent, m.base)
 		over = false
 	}
 	switch f.n = m.last + 1; {
