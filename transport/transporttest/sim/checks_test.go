@@ -13,6 +13,7 @@ import (
 // checkGroups asks for all groups and compares what the players are told with what
 // the game has seen: groups survive a loss (DESIGN 4.1).
 func (r *run) checkGroups() {
+	r.until(time.Now().Add(time.Second)) // a last join may be on its way
 	r.mu.Lock()
 	asked := make(map[*player]bool)
 	for _, p := range r.players {

@@ -89,7 +89,7 @@ func (g *game) OnPlayerConnect(m *script.ConnectMessage) bool {
 	g.owner[peer], p.peer = p, peer
 	p.stay = &stay{number: len(p.stays) + 1, peer: peer, at: make(map[uid]int), fast: make(map[uid]time.Time)}
 	p.stays = append(p.stays, p.stay)
-	p.muteSince = time.Time{}
+	p.muteSince, p.mayLeave = time.Time{}, ""
 	g.note(p, "connect", int64(peer), int64(p.stay.number))
 	if p.stay.number > 1 {
 		g.note(p, "comes in anew", int64(peer), 0)

@@ -122,7 +122,9 @@ func (p *player) performLive(s step, l *link) {
 		}
 	case slow:
 		p.broken()
-		l.slowTill = time.Now().Add(s.d)
+		if till := time.Now().Add(s.d); till.After(l.slowTill) {
+			l.slowTill = till
+		}
 	case kick:
 		p.mayLeave, p.wants = "kicked", false
 		g, peer := p.game, p.peer
