@@ -27,9 +27,9 @@ build: ## build bin/troupe
 	$(GO) build -trimpath -buildvcs=auto -o $(BIN)/troupe ./cmd/troupe
 
 .PHONY: test
-test: lint-quick ## what CI runs: vet, all tests with the race detector, allocation budgets
+test: lint-quick ## what CI runs: vet, all tests with the race detector, allocation budgets, the longer models
 	CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout 10m ./...
-	$(GO) test -run 'Alloc|Bytes' -count=1 -timeout 5m ./messages/... ./actors/... ./transport/...
+	$(GO) test -run 'Alloc|Bytes|EveryInterleaving' -count=1 -timeout 5m ./messages/... ./actors/... ./transport/...
 
 .PHONY: race
 race: ## all tests with the race detector, three times over
