@@ -137,7 +137,7 @@ func (p *peer) numbers(att *player.Attachment, h *wire.Header) (more bool) {
 		return false
 	}
 	switch {
-	case h.RelSeq != 0 || !h.Reliable:
+	case h.RelSeq != 0, !h.Reliable, h.Command == wire.CommandLogin: // a second LOGIN is dropped (D29)
 		return true
 	case h.OpCode == 0 && h.Ack != 0 && len(h.Payload) == 0 && h.Command == wire.CommandNone:
 		p.rate.ack(&p.gateway.rates, p.gateway.clock())
