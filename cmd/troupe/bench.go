@@ -52,8 +52,8 @@ func (c *stormCommand) Run(s streams) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(s.out, "resumed %d, failed %d; messages %d, deliveries %d of %d, lost %d, duplicated %d, sent again %d, gaps %d\n",
-		r.Resumed, r.Failed, r.Sent, r.Received, r.Expected, r.Lost, r.Duplicated, r.Replayed, r.Gaps)
+	fmt.Fprintf(s.out, "resumed %d, failed %d; messages %d, deliveries %d of %d, lost %d, duplicated %d, unsent %d, sent again %d, gaps %d\n",
+		r.Resumed, r.Failed, r.Sent, r.Received, r.Expected, r.Lost, r.Duplicated, r.Unsent, r.Replayed, r.Gaps)
 	if c.JSON != "" {
 		text, err := json.MarshalIndent(r, "", "  ")
 		if err == nil {
@@ -75,8 +75,8 @@ func (c *stormCommand) judge(r *storm.Result) error {
 		return fmt.Errorf("p99 of single resumes is %.2f ms, the bar %.2f", r.Single.P99, c.BarP99)
 	case c.BarBack > 0 && r.StormSeconds > c.BarBack:
 		return fmt.Errorf("all were back after %.2f s, the bar is %.2f", r.StormSeconds, c.BarBack)
-	case c.BarExact && r.Lost+r.Duplicated+r.Gaps > 0:
-		return fmt.Errorf("lost %d, duplicated %d, gaps %d", r.Lost, r.Duplicated, r.Gaps)
+	case c.BarExact && r.Lost+r.Duplicated+r.Unsent+r.Gaps > 0:
+		return fmt.Errorf("lost %d, duplicated %d, unsent %d, gaps %d", r.Lost, r.Duplicated, r.Unsent, r.Gaps)
 	}
 	return nil
 }

@@ -9,7 +9,8 @@ import (
 
 // turnstile lets logins in at a bounded rate, so that thousands who come back at
 // once do not stall those who play. Who comes back with a token goes before who
-// is new. Who finds the queue full is told when to come again. Safe for concurrent
+// is new, and takes its place if all are taken; the token is checked later, by the
+// player. Who finds no place is told when to come again. Safe for concurrent
 // use; it needs no goroutine, and a timer only while somebody waits, which is
 // never longer than the queue at its rate.
 type turnstile struct {
@@ -44,26 +45,39 @@ func (t *turnstile) now() time.Duration { return time.Since(t.start) + 1 }
 // pass calls enter, now or soon, or refuses the login.
 func (t *turnstile) pass(l *player.Login, enter func()) {
 	t.mu.Lock()
-	w := waiter{l, enter}
-	switch {
-	case t.most > 0 && len(t.back)+len(t.fresh) >= t.most:
-		full := t.wait(len(t.back) + len(t.fresh))
-		t.mu.Unlock()
-		l.From.Refuse(full)
-		return
-	case t.timer == nil && t.bucket.tryTake(t.rate, t.now(), 1):
+	if t.timer == nil && t.bucket.tryTake(t.rate, t.now(), 1) {
 		t.mu.Unlock()
 		enter()
 		return
-	case l.Token != "":
-		t.back = append(t.back, w)
-	default:
-		t.fresh = append(t.fresh, w)
 	}
+	waiting := len(t.back) + len(t.fresh)
+	refused := t.queue(waiter{l, enter}, t.most > 0 && waiting >= t.most)
 	if t.timer == nil {
 		t.timer = time.AfterFunc(t.wait(1), t.turn)
 	}
+	after := t.wait(waiting)
 	t.mu.Unlock()
+	if refused != nil {
+		refused.From.Refuse(after)
+	}
+}
+
+// queue has a login wait and returns the one that must not: itself if all places
+// are taken, or the last one that is new if it comes back.
+func (t *turnstile) queue(w waiter, full bool) (refused *player.Login) {
+	switch last := len(t.fresh) - 1; {
+	case w.login.Token == "" && full, full && last < 0:
+		return w.login
+	case w.login.Token == "":
+		t.fresh = append(t.fresh, w)
+		return nil
+	case full:
+		refused = t.fresh[last].login
+		t.fresh[last] = waiter{}
+		t.fresh = t.fresh[:last]
+	}
+	t.back = append(t.back, w)
+	return refused
 }
 
 // wait is how long n logins take.

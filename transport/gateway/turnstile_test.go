@@ -88,16 +88,35 @@ func TestTurnstileTellsWhenToComeAgain(t *testing.T) {
 				t.Errorf("%d is sent away for %v", i, v.after)
 			}
 		}
-		if v := d.arrive("late", "token"); v.after != 300*time.Millisecond {
+		if v := d.arrive("late", ""); v.after != 300*time.Millisecond {
 			t.Errorf("sent away for %v, want the time that the queue takes", v.after)
 		}
 		time.Sleep(100 * time.Millisecond)
 		synctest.Wait()
-		if v := d.arrive("again", "token"); v.after != 0 {
+		if v := d.arrive("again", ""); v.after != 0 {
 			t.Errorf("there is room: sent away for %v", v.after)
 		}
 		time.Sleep(time.Second)
-		d.came(t, "0 0s", "1 100ms", "again 200ms", "2 300ms", "3 400ms")
+		d.came(t, "0 0s", "1 100ms", "2 200ms", "3 300ms", "again 400ms")
+	})
+}
+
+// Newcomers must not hold the places of those who come back.
+func TestTurnstileGivesTheLastPlacesToThoseWhoComeBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Second)
+		d := &door{turnstile: newTurnstile(10, 2), begun: time.Now()}
+		d.arrive("in", "")
+		first, second := d.arrive("first", ""), d.arrive("second", "")
+		back, another := d.arrive("back", "token"), d.arrive("another", "token")
+		if first.after == 0 || second.after == 0 || back.after != 0 || another.after != 0 {
+			t.Errorf("sent away: %v %v %v %v", first.after, second.after, back.after, another.after)
+		}
+		if v := d.arrive("third", "token"); v.after == 0 {
+			t.Error("there is no place for a third")
+		}
+		time.Sleep(time.Second)
+		d.came(t, "in 0s", "back 100ms", "another 200ms")
 	})
 }
 

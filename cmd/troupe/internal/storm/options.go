@@ -44,6 +44,7 @@ func (o *Options) validate() error {
 
 // Result is what was measured, as it is stored.
 type Result struct {
+	Machine   string  `json:"machine"`
 	Players   int     `json:"players"`
 	Transport string  `json:"transport"`
 	Rate      float64 `json:"messages_per_second_and_player"`
@@ -60,7 +61,8 @@ type Result struct {
 	Received   uint64 `json:"received"`   // of them
 	Lost       uint64 `json:"lost"`       // of them
 	Duplicated uint64 `json:"duplicated"` // on top
-	Replayed   uint64 `json:"replayed"`   // messages sent again after a cut, by players and host
+	Unsent     uint64 `json:"unsent"`     // messages that could not be sent, and are not among the others
+	Replayed   uint64 `json:"replayed"`   // messages sent again after a cut, by players and by the host's own count
 	Gaps       uint64 `json:"gaps"`       // that the host told of
 }
 

@@ -21,7 +21,8 @@ type player struct {
 	c     *client.Client
 	place int // in its room
 	room  *room
-	sent  uint64 // owned by the pacer
+	// owned by the pacer
+	sent, unsent uint64
 
 	mu sync.Mutex
 	// guarded by mu
@@ -31,6 +32,7 @@ type player struct {
 	duplicated uint64
 	replayed   uint64
 	gaps       uint64
+	cutAt      time.Time
 	back       chan time.Duration // takes the time of the resume that is waited for; nil: nobody waits
 }
 
@@ -58,7 +60,7 @@ func (p *player) onReconnected(b client.Reconnected) {
 	defer p.mu.Unlock()
 	p.replayed += b.Replayed
 	if p.back != nil {
-		p.back <- b.After
+		p.back <- time.Since(p.cutAt)
 		p.back = nil
 	}
 }
@@ -88,13 +90,15 @@ func (p *player) listen() {
 	}
 }
 
-// send sends the player's next message. One that finds the send buffer full is
-// not sent, and not counted.
+// send sends the player's next message. One that cannot be sent is counted: it
+// is not among those that must arrive.
 func (p *player) send(ctx context.Context, payload []byte) {
 	binary.LittleEndian.PutUint32(payload, uint32(p.place))
 	binary.LittleEndian.PutUint64(payload[4:], p.sent+1)
 	if p.c.Send(ctx, client.Message{OpCode: opLoad, TargetGroup: client.AllPlayers, Payload: payload}) == nil {
 		p.sent++
+	} else if ctx.Err() == nil {
+		p.unsent++
 	}
 }
 
@@ -103,7 +107,7 @@ func (p *player) send(ctx context.Context, payload []byte) {
 func (p *player) cut() <-chan time.Duration {
 	back := make(chan time.Duration, 1)
 	p.mu.Lock()
-	p.back = back
+	p.back, p.cutAt = back, time.Now()
 	p.mu.Unlock()
 	p.c.NetworkChanged()
 	return back

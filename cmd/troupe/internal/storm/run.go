@@ -1,11 +1,16 @@
 package storm
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net/http"
+	"runtime"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -109,7 +114,12 @@ func (r *run) leave() {
 
 // measure plays, cuts one after the other, cuts all, and counts.
 func (r *run) measure(ctx context.Context) (res Result, err error) {
-	res = Result{Players: len(r.players), Transport: r.o.Transport.String(), Rate: r.o.Rate}
+	replayed, err := r.hostReplayed(ctx)
+	if err != nil {
+		return res, err
+	}
+	machine := fmt.Sprintf("%s/%s, %d cores, %s", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())
+	res = Result{Machine: machine, Players: len(r.players), Transport: r.o.Transport.String(), Rate: r.o.Rate}
 	playing, halt := context.WithCancel(ctx)
 	var pacer sync.WaitGroup
 	pacer.Go(func() { r.play(playing) })
@@ -134,7 +144,31 @@ func (r *run) measure(ctx context.Context) (res Result, err error) {
 	pacer.Wait()
 	r.await(ctx)
 	r.count(&res)
-	return res, nil
+	after, err := r.hostReplayed(ctx)
+	res.Replayed += after - replayed
+	return res, err
+}
+
+// hostReplayed is how many messages the host has sent again so far.
+func (r *run) hostReplayed(ctx context.Context) (uint64, error) {
+	const name = "troupe_replayed_messages_total "
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.o.API+"/metrics", nil)
+	if err != nil {
+		return 0, err
+	}
+	once := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	resp, err := once.Do(req)
+	if err != nil {
+		return 0, fmt.Errorf("metrics: %w", err)
+	}
+	defer resp.Body.Close()
+	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {
+		if value, ok := strings.CutPrefix(lines.Text(), name); ok {
+			n, err := strconv.ParseFloat(value, 64)
+			return uint64(n), err
+		}
+	}
+	return 0, fmt.Errorf("metrics: no %s", name)
 }
 
 // play sends for all players, each at its rate, spread over the time.
@@ -226,7 +260,6 @@ func (r *run) count(res *Result) {
 	res.Resumed = res.Single.Count + res.Storm.Count
 	res.Failed = r.o.Single + len(r.players) - res.Resumed
 	for _, p := range r.players {
-		stats := p.c.Stats()
 		missing := p.missing()
 		p.mu.Lock()
 		res.Sent += p.sent
@@ -234,7 +267,8 @@ func (r *run) count(res *Result) {
 		res.Received += p.received
 		res.Lost += p.lost + missing
 		res.Duplicated += p.duplicated
-		res.Replayed += p.replayed + stats.Duplicates
+		res.Unsent += p.unsent
+		res.Replayed += p.replayed
 		res.Gaps += p.gaps
 		p.mu.Unlock()
 	}
