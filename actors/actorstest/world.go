@@ -264,6 +264,20 @@ func (c *Client) LogInNumbered(id messages.PlayerSessionID, token string, receiv
 	c.Handle.Login(&player.Login{ID: id, From: c.Handle, At: time.Now(), Caps: wire.CapNumbers, Token: token, LastReceived: received})
 }
 
+// SayAs is Say by a reader that is late: the connection it belongs to has been
+// replaced.
+func (c *Client) SayAs(a *player.Attachment, op int32, to messages.PeerID, text string) {
+	c.w.Helper()
+	in := gamesession.NewInbound()
+	in.From, in.Kind, in.Reliable, in.Epoch = a.Player, gamesession.Application, true, a.Epoch
+	in.Frame = c.w.Frames.Track(wire.NewFrame(&wire.Header{
+		OpCode: op, Sender: int32(a.Peer), TargetPlayer: int32(to), Payload: []byte(text)}))
+	if err := in.Post(a.Session); err != nil {
+		in.Release()
+		c.w.Errorf("post: %v", err)
+	}
+}
+
 // SayNumbered is Say with a number.
 func (c *Client) SayNumbered(n uint64, op int32, player messages.PeerID, text string) {
 	c.w.Helper()
@@ -305,7 +319,7 @@ func (c *Client) Peer() messages.PeerID { return c.Handle.Attachment().Peer }
 func (c *Client) Post(kind gamesession.Kind, group messages.GroupID, reliable bool, f *wire.Frame) error {
 	a := c.Handle.Attachment()
 	in := gamesession.NewInbound()
-	in.From, in.Kind, in.Group, in.Reliable = a.Player, kind, group, reliable
+	in.From, in.Kind, in.Group, in.Reliable, in.Epoch = a.Player, kind, group, reliable, a.Epoch
 	if f != nil {
 		in.Frame = c.w.Frames.Track(f)
 	}

@@ -75,6 +75,9 @@ func (h *Handle) Pong(payload []byte) {
 	}
 }
 
+// Gone implements player.Newcomer.
+func (h *Handle) Gone() bool { return h.bound.Load() == ended }
+
 // Busy tells that the connection's reader is held up by the host, from now until
 // it is told otherwise: the peer's signs of life wait unread, so it does not
 // count as silent (reliability.md 2.7).
@@ -111,7 +114,7 @@ func (h *Handle) Challenge() {
 func (h *Handle) mark(dst []byte) []byte {
 	n := uint64(0)
 	if a := h.Attachment(); a != nil {
-		n = a.Player.Out.Mark(a.Epoch)
+		n = a.Player.Out.Mark(a.Epoch, h.opened.Add(time.Duration(h.alive.Load())))
 	}
 	return strconv.AppendUint(dst, n, 10)
 }

@@ -65,15 +65,16 @@ const (
 type seat struct {
 	player   *player.Handle
 	durable  *player.Durable
-	ref      *stage.Ref    // nil once its actor has stopped
-	place    *place        // what the API sees
-	waiting  bool          // before the gate's answer
-	in       bool          // in the roster
-	left     bool          // by itself: it may come again
-	again    bool          // has come again, and is not in yet
-	leaving  bool          // out of the game, and its actor is not gone yet
-	late     *player.Login // came meanwhile
-	owed     bool          // waits for an ack
+	ref      *stage.Ref     // nil once its actor has stopped
+	place    *place         // what the API sees
+	waiting  bool           // before the gate's answer
+	in       bool           // in the roster
+	left     bool           // by itself: it may come again
+	again    bool           // has come again, and is not in yet
+	leaving  bool           // out of the game, and its actor is not gone yet
+	late     *player.Login  // came meanwhile
+	owed     bool           // waits for an ack
+	epoch    messages.Epoch // of the newest connection that it has said something on
 	op       groupOp
 	stash    []*Inbound     // what came behind op
 	ended    []player.Ended // what came behind stash

@@ -79,7 +79,7 @@ func (a *Actor) spawnPlayer(s *seat) {
 // replacePlayer restarts a crashed player actor with its durable part, or, over
 // the limit, ends the player session (reliability.md 4).
 func (a *Actor) replacePlayer(s *seat) {
-	if a.phase >= closing || s.place.state().Final() {
+	if a.phase >= closing || !s.again && s.place.state().Final() {
 		s.player.Close()
 		return
 	}
@@ -115,7 +115,7 @@ func (a *Actor) onLogin(l *player.Login) {
 		l.From.Refuse(0)
 	case s.leaving && s.ref != nil: // its actor is on its way out
 		if s.late != nil {
-			s.late.From.Refuse(0)
+			s.late.From.Refuse(player.RetrySoon)
 		}
 		s.late = l
 	case s.ref == nil:
@@ -141,7 +141,7 @@ func (a *Actor) rejoin(s *seat, l *player.Login) {
 	delete(a.byPlayer, old)
 	a.byPlayer[h] = s
 	s.player, s.durable = h, player.NewStayDurable(h)
-	s.again, s.left, s.leaving, s.kick = true, false, false, nil
+	s.again, s.left, s.leaving, s.kick, s.epoch = true, false, false, nil, 0
 	a.finished--
 	a.countPlaces()
 	a.spawnPlayer(s)
@@ -293,7 +293,7 @@ func (a *Actor) setPlayerStatus(s *seat, status messages.PlayerSessionStatus) {
 	old := s.place.state()
 	switch {
 	case s.again && status.Final(): // it was not let in again: as it was before
-		s.again, s.left = false, true
+		s.again, s.left = false, s.kick == nil
 	case s.again && status == messages.PlayerSessionActive:
 		s.again = false
 		s.place.set(status, a.c.Now())

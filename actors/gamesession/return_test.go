@@ -7,8 +7,10 @@ import (
 
 	"troupe/actors"
 	"troupe/actors/actorstest"
+	"troupe/actors/gamesession"
 	"troupe/actors/player"
 	"troupe/actors/script"
+	"troupe/actors/stage"
 	"troupe/messages"
 	"troupe/messages/wire"
 )
@@ -307,4 +309,97 @@ func TestOverflowWhileAwayIsAnEndOrAGap(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A crash of a player's actor while it comes again gives its place back.
+func TestACrashWhileAPlayerRejoinsLeaksNothing(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		one, err := w.Try(messages.CreateGameSession{FleetID: actorstest.Fleet, MaxPlayers: 1}, g)
+		if err != nil {
+			w.Fatal(err)
+		}
+		a := w.Player(one.ID)
+		a.Depart()
+		again := w.Open()
+		g.Connect = func(m *script.ConnectMessage) bool {
+			w.Panics++
+			gamesession.Player(g.Session, m.Player.PeerID).Tell(stage.Panic{Text: "a test wants it"})
+			return true
+		}
+		again.LogIn(a.ID, "")
+		w.Settle()
+		g.Connect = nil
+		w.Want(a.ID, messages.PlayerSessionCompleted, 0)
+		equal(w, "the next one", w.Enter(a.ID).Take(), "login 1")
+		w.Want(a.ID, messages.PlayerSessionActive, 1)
+	})
+}
+
+func TestWhoIsKickedWhileItRejoinsStaysOut(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		a := w.Player(w.Create(g))
+		a.Depart()
+		g.Connect = func(m *script.ConnectMessage) bool { g.Session.KickPlayer(m.Player.PeerID, "no"); return true }
+		refused(w, w.Enter(a.ID))
+		g.Connect = nil
+		refused(w, w.Enter(a.ID))
+		w.Want(a.ID, messages.PlayerSessionCompleted, 0)
+	})
+}
+
+// What an older connection of a stock client still brings must not overtake,
+// backwards, what the player has said since.
+func TestLateInputOfAnOlderConnectionIsLeftOut(t *testing.T) {
+	run(t, func(w *world) {
+		id := w.Create(&game{})
+		a, old := w.Player(id), w.Player(id)
+		held := old.Handle.Attachment()
+		fresh := w.Enter(old.ID)
+		old.SayAs(held, 1, 1, "before it said anything else: taken")
+		w.Settle()
+		fresh.Say(2, 1, 0, "newer")
+		w.Settle()
+		old.SayAs(held, 3, 1, "too late")
+		w.Settle()
+		equal(w, "a", a.Take(), "1 from 2 to player 1: before it said anything else: taken", "2 from 2 to player 1: newer")
+		if n := w.Count.OldEpochs.Load(); n < 1 {
+			w.Errorf("%d old events", n)
+		}
+	})
+}
+
+// What a player has received is not lost, whatever its budget dropped.
+func TestAGapIsWhatThePlayerDoesNotHave(t *testing.T) {
+	small := func(o *actors.Options) {
+		o.Fleet.Session.Budget = player.Budget{BytesMax: 1 << 20, MessagesMax: 8, Gap: true}
+	}
+	actorstest.Run(t, small, func(w *world) {
+		g := &game{}
+		g.Back = func(messages.PeerID, script.Reconnected) {}
+		id := w.Create(g)
+		a := w.Player(id)
+		b := numbered(w, w.Seat(id), "", 0)
+		token := b.LoginResult().ReconnectToken
+		for i := range 14 {
+			if i == 8 { // it has 8, and its acks were lost
+				b.Lose()
+				g.Take()
+			}
+			a.Say(int32(i+1), 2, 0, "x")
+			w.Settle()
+		}
+		b = numbered(w, b.ID, token, 8)
+		if r := b.LoginResult(); r.Outcome != wire.OutcomeResumed || r.Base != 8 {
+			w.Errorf("%+v", r)
+		}
+		equal(w, "callbacks", g.Take(), "back 2: {Resent:0 Lost:0 Away:0s Takeover:false}")
+		if n := w.Count.Lost.Load() + w.Count.Gaps.Load(); n != 0 {
+			w.Errorf("%d are said to be lost", n)
+		}
+		if n := len(b.Numbers()); n != 6 {
+			w.Errorf("%d came", n)
+		}
+	})
 }

@@ -27,6 +27,12 @@ func (a *Actor) onInbound(in *Inbound) {
 		in.Release()
 		return
 	}
+	if in.Epoch < s.epoch { // it would overtake, backwards, what the player has said since (R8)
+		a.c.Counters().OldEpochs.Add(1)
+		in.Release()
+		return
+	}
+	s.epoch = in.Epoch
 	if s.op.group != 0 {
 		if len(s.stash) >= stashMax {
 			a.c.Counters().Dropped.Add(counters.DropStashFull, 1)
@@ -50,6 +56,9 @@ func (a *Actor) inOrder(s *seat, in *Inbound) bool {
 	switch out.Receive(in.Epoch, in.Number) {
 	case player.Duplicate:
 		a.c.Counters().Duplicates.Add(1)
+		return false
+	case player.Late:
+		a.c.Counters().OldEpochs.Add(1)
 		return false
 	case player.Violation:
 		a.c.Counters().Dropped.Add(counters.DropOutOfOrder, 1)

@@ -368,6 +368,8 @@ func (a *Actor) do(c surroundings, effect Effect) {
 		a.tell(GateAsked{Player: h, Attempt: a.d.machine.Attempt, Payload: a.login.Payload})
 	case RefuseLogin:
 		a.login.From.Refuse(0)
+	case RefuseForNow:
+		a.login.From.Refuse(RetrySoon)
 	case RefuseWaiting:
 		if a.d.waiting != nil {
 			a.d.waiting.From.Refuse(0)
@@ -437,6 +439,7 @@ func (a *Actor) do(c surroundings, effect Effect) {
 		c.Counters().OldEpochs.Add(1)
 	case End:
 		h.Out.close()
+		a.d.current = nil // a finished player session is remembered, its connection is not
 		c.StopSelf()
 	}
 }
@@ -453,7 +456,7 @@ func (a *Actor) resume(c surroundings) {
 	switch a.confirmation(m) {
 	case ByAcks:
 		if a.credential == GoodToken {
-			h.Out.settle(m.LastReceived)
+			back.Lost = h.Out.settle(m.LastReceived) // what of it the player has is not lost
 		}
 	case ByMarks:
 		if a.o.SkipAmbiguous {
@@ -465,6 +468,7 @@ func (a *Actor) resume(c surroundings) {
 	}
 	back.Replay = a.attach(c, m, wire.OutcomeResumed, used)
 	count := c.Counters()
+	count.Lost.Add(int64(back.Lost))
 	how := counters.LoginResumed
 	if back.Lost > 0 {
 		how = counters.LoginGap

@@ -87,6 +87,7 @@ func (n *newcomer) OpenFast(messages.PeerID) FastOffer {
 func (n *newcomer) Bind(*Attachment) bool     { n.bound = true; return true }
 func (n *newcomer) Refuse(time.Duration)      { n.refused = true }
 func (n *newcomer) Challenge()                {}
+func (n *newcomer) Gone() bool                { return false }
 func (n *newcomer) Silence() time.Duration    { return time.Hour }
 func (n *newcomer) Channel() counters.Channel { return counters.WS }
 

@@ -31,9 +31,9 @@ const (
 	// strangeMax is how many pongs may come that echo nothing of ours, although a
 	// mark is out, before the client counts as one that does not echo.
 	strangeMax = 2
-	// muteAfter is how long a connection may live on without ever echoing before the
-	// same is believed of a client that answers nothing at all. A peer that is only
-	// silent is gone sooner.
+	// muteAfter is how long after the first ping a connection must have given other
+	// signs of life, and no echo, before the same is believed of a client that
+	// answers nothing at all.
 	muteAfter = 10 * time.Second
 )
 
@@ -47,7 +47,9 @@ type confirming struct {
 	ackNow   bool   // an ack goes out with the next drain, by itself if it must
 
 	// of marks
-	mark         uint64    // the highest this connection was asked for
+	marks        bool // this connection can be asked for echoes, and asked: it was
+	asked        bool
+	mark         uint64    // the highest it was asked for
 	markDue      int       // bytes since
 	markDueCount int       // messages since
 	echoes, mute bool      // the player's client is known to echo, or not to
@@ -57,12 +59,13 @@ type confirming struct {
 
 // begin starts a connection's confirmations.
 func (o *Outbox) begin(e messages.Epoch, how Confirmation) {
-	if how == ByMarks && o.mute {
+	if o.marks = how == ByMarks; o.marks && o.mute {
 		how = ByWriting
 	}
 	o.epoch, o.confirm, o.position = e, how, o.base
 	o.proved, o.ack, o.ackNow = false, o.base, false
-	o.mark, o.markDue, o.markDueCount, o.strange, o.pingedAt = o.base, 0, 0, 0, time.Time{}
+	o.mark, o.markDue, o.markDueCount, o.asked = o.base, 0, 0, false
+	o.strange, o.pingedAt = 0, time.Time{}
 	o.ackTold.Store(o.received.Load()) // LOGIN_RESPONSE says it
 }
 
@@ -86,11 +89,13 @@ func (o *Outbox) confirmUpTo(n uint64) {
 	o.trim()
 }
 
-// settle confirms, before an attach, what the player says it has received.
-func (o *Outbox) settle(n uint64) {
+// settle confirms, before an attach, what the player says it has received, and
+// returns how many it will never get.
+func (o *Outbox) settle(n uint64) (lost uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.confirmUpTo(min(n, o.sent))
+	return o.base - min(n, o.base)
 }
 
 // skip gives up what may have arrived unconfirmed (reconnect.stockAmbiguous =
@@ -136,27 +141,29 @@ func (o *Outbox) unmarked(sink wire.Sink, size int) {
 		return
 	}
 	if !sink.Mark(o.position) {
-		o.confirmByWriting() // nothing will ever confirm it
+		o.marks = false // nothing will ever confirm it
+		o.confirmByWriting()
 		return
 	}
 	o.marked()
 }
 
-func (o *Outbox) marked() { o.mark, o.markDue, o.markDueCount = o.position, 0, 0 }
+func (o *Outbox) marked() {
+	o.mark, o.markDue, o.markDueCount, o.asked = o.position, 0, 0, true
+}
 
 // Mark returns the number that a ping sent now by the connection of an epoch is
-// to carry.
-func (o *Outbox) Mark(e messages.Epoch) uint64 {
+// to carry. HeardAt is when the peer last gave a sign of life.
+func (o *Outbox) Mark(e messages.Epoch, heardAt time.Time) uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if e != o.epoch {
 		return 0
 	}
-	now := time.Now()
 	if o.pingedAt.IsZero() {
-		o.pingedAt = now
+		o.pingedAt = time.Now()
 	}
-	if o.confirm == ByMarks && !o.echoes && now.Sub(o.pingedAt) > muteAfter {
+	if o.confirm == ByMarks && !o.echoes && heardAt.Sub(o.pingedAt) > muteAfter {
 		o.mute = true
 		o.confirmByWriting()
 	}
@@ -167,19 +174,19 @@ func (o *Outbox) Mark(e messages.Epoch) uint64 {
 // Echoed takes the payload of a pong from the connection of an epoch. What is no
 // echo of a mark changes nothing, except that a client which answers marks with
 // something else will not confirm anything: from then on it gets again only what
-// was never written.
+// was never written, until it does echo.
 func (o *Outbox) Echoed(e messages.Epoch, pong []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if e != o.epoch || o.mode != attached || o.confirm != ByMarks {
+	if e != o.epoch || o.mode != attached || !o.marks || !o.asked {
 		return
 	}
 	n, err := strconv.ParseUint(string(pong), 10, 64)
 	switch {
 	case err == nil && n <= o.mark:
-		o.echoes = true
+		o.echoes, o.mute, o.confirm = true, false, ByMarks
 		o.confirmUpTo(n)
-	case !o.echoes:
+	case !o.echoes && !o.mute:
 		if o.strange++; o.strange >= strangeMax {
 			o.mute = true
 			o.confirmByWriting()
@@ -200,8 +207,8 @@ func (o *Outbox) confirmByWriting() {
 
 // Receive takes the number of a message that came on the connection of an epoch:
 // Next is to be handled, Duplicate was before, Violation cannot be (reliability.md
-// 2.4). What a connection before the current one brings late is left alone, too:
-// the current one was told at its LOGIN_RESPONSE that it is missing (R8). To be
+// 2.4). Late is what a connection before the current one brings: the current one
+// was told at its LOGIN_RESPONSE that it is missing, and brings it again (R8). To be
 // called by the game session alone, in the order of arrival.
 func (o *Outbox) Receive(e messages.Epoch, n uint64) Receipt {
 	o.mu.Lock()
@@ -210,8 +217,10 @@ func (o *Outbox) Receive(e messages.Epoch, n uint64) Receipt {
 		o.proved = true
 	}
 	switch last := o.received.Load(); {
-	case n <= last, e != o.epoch:
+	case n <= last:
 		return Duplicate
+	case e != o.epoch:
+		return Late
 	case n > last+1:
 		return Violation
 	}
@@ -226,6 +235,7 @@ type Receipt uint8
 const (
 	Next Receipt = iota + 1
 	Duplicate
+	Late
 	Violation
 )
 

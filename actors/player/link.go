@@ -50,6 +50,8 @@ type Newcomer interface {
 	Refuse(after time.Duration)
 	// Channel names the transport for metrics.
 	Channel() counters.Channel
+	// Gone reports whether the connection has ended.
+	Gone() bool
 	// Challenge asks the peer for a sign of life; Silence tells how long there was
 	// none.
 	Challenge()

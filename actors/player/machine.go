@@ -109,6 +109,7 @@ type Effect uint8
 const (
 	AskGate         Effect = iota + 1 // have the game decide on the waiting login
 	RefuseLogin                       // answer the login that just came with no
+	RefuseForNow                      // the same, but it may come again soon
 	RefuseWaiting                     // answer the login before the gate with no
 	ReleasePeer                       // the waiting login is over: its peer id and place are free
 	Accept                            // attach the waiting login: epoch 1, LOGIN_RESPONSE, tell the game
@@ -136,7 +137,7 @@ const (
 	effectEnd
 )
 
-var effectNames = [...]string{"", "AskGate", "RefuseLogin", "RefuseWaiting", "ReleasePeer", "Accept", "FenceOld", "Resume", "CloseSlow",
+var effectNames = [...]string{"", "AskGate", "RefuseLogin", "RefuseForNow", "RefuseWaiting", "ReleasePeer", "Accept", "FenceOld", "Resume", "CloseSlow",
 	"Drop", "StartWindow", "StopWindow", "StopReservation", "TellDetached", "TellLeaving", "CloseKicked", "CloseEnded",
 	"SetActive", "SetCompleted", "SetTimedOut", "CountOldEpoch", "CountDeadToken", "Challenge", "ResumeHeld", "RefuseHeld", "SendBack", "End"}
 
@@ -240,7 +241,7 @@ func (m Machine) reserved(e Event) (Machine, []Effect) {
 func (m Machine) joining(e Event) (Machine, []Effect) {
 	switch e.Kind {
 	case LoginArrived:
-		return m, []Effect{RefuseLogin} // one login per player session is decided at a time
+		return m, []Effect{RefuseForNow} // one login per player session is decided at a time
 	case ReservationOver:
 		m.Expired = true
 	case GateAccepted:

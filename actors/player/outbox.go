@@ -40,7 +40,8 @@ const (
 // slow; at 100 % the player actor is told, which closes the connection as a
 // slow consumer and keeps the queue. A quarter more is taken until that has
 // happened; what does not fit even then is lost with all that follows, and the
-// player session ends for it, unless the budget says to drop the oldest instead.
+// player session ends for it. While nobody is attached the oldest may be dropped
+// instead (Budget.Gap).
 type Outbox struct {
 	budget Budget
 	count  *counters.Set
@@ -52,28 +53,30 @@ type Outbox struct {
 
 	mu sync.Mutex
 	// guarded by mu
-	ring     []item
-	head, n  int // the items held: confirmed ones are gone
-	next     int // of them, how many this connection has taken
-	bytes    int // of the items held
-	waiting  int // of those, bytes this connection has not taken
-	granted  int // bytes taken from the budget's Pool
-	last     uint64
-	base     uint64 // the number before the oldest held: what is up to it is confirmed, or lost
-	sent     uint64 // the highest ever given to a connection
-	mode     outboxMode
-	link     Link
-	parting  Link // surrendered only: the connection that drains the rest
-	orphan   bool // link has ended, and its player has not heard yet
-	channel  counters.Channel
-	greeting *wire.Frame // LOGIN_RESPONSE, until the connection takes it
-	dirty    bool        // flushing is on somebody's list
-	slow     bool        // over 75 %, counted
-	told     bool        // full was called since the last attach or detach
-	spilled  bool        // it was full when its connection went: what is over has the reserve
-	lost     bool        // a reliable message was refused
-	gaps     uint64      // how many were dropped while nobody was attached
-	old      backlog
+	ring    []item
+	head, n int // the items held: confirmed ones are gone
+	next    int // of them, how many this connection has taken
+	bytes   int // of the items held
+	waiting int // of those, bytes this connection has not taken
+	granted int // bytes taken from the budget's Pool
+	last    uint64
+	base    uint64 // the number before the oldest held: what is up to it is confirmed, or lost
+	sent    uint64 // the highest ever given to a connection
+	mode    outboxMode
+	link    Link
+	parting Link // surrendered only: the connection that drains the rest
+	orphan  bool // link has ended, and its player has not heard yet
+	// abandoned is the last link that ended while it was not attached.
+	abandoned Link
+	channel   counters.Channel
+	greeting  *wire.Frame // LOGIN_RESPONSE, until the connection takes it
+	dirty     bool        // flushing is on somebody's list
+	slow      bool        // over 75 %, counted
+	told      bool        // full was called since the last attach or detach
+	spilled   bool        // it was full when its connection went: what is over has the reserve
+	lost      bool        // a reliable message was refused
+	gaps      uint64      // how many were dropped while nobody was attached
+	old       backlog
 	confirming
 }
 
@@ -181,7 +184,6 @@ func (o *Outbox) dropOldest(size int) {
 	for o.n > 0 && o.over(size, part) {
 		if it := o.pop(); it.f != nil {
 			o.gaps++
-			o.count.Lost.Add(1)
 			it.f.Release()
 		}
 	}
@@ -406,7 +408,8 @@ type terms struct {
 func (o *Outbox) attach(t terms) (again Replay) {
 	o.mu.Lock()
 	o.mode, o.link, o.channel = attached, t.link, t.channel
-	o.told, o.spilled, o.dirty, o.orphan = false, false, false, false
+	o.told, o.spilled, o.dirty = false, false, false
+	o.orphan, o.abandoned = o.abandoned == t.link, nil
 	o.begin(t.epoch, t.confirm)
 	o.old = backlog{upTo: o.last}
 	for i := range o.n {
@@ -493,6 +496,8 @@ func (o *Outbox) Abandon(link Link) {
 		o.forget()
 	case o.mode == attached && o.link == link:
 		o.orphan = true
+	default: // it may be about to be attached
+		o.abandoned = link
 	}
 }
 

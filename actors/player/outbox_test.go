@@ -317,7 +317,7 @@ func TestOutboxBehavesLikeItsModel(t *testing.T) {
 				}
 			},
 			"echo": func(t *rapid.T) {
-				mark := out.Mark(epoch)
+				mark := out.Mark(epoch, time.Time{})
 				if m.mode != attached || m.confirm != ByMarks {
 					t.Skip("no marks")
 				}
@@ -408,8 +408,8 @@ func TestOutboxBehavesLikeItsModel(t *testing.T) {
 						t.Fatalf("%d dropped as %v, want %d", count.Dropped.Get(d), d, n)
 					}
 				}
-				if count.Lost.Load() != int64(m.gaps) {
-					t.Fatalf("%d lost, want %d", count.Lost.Load(), m.gaps)
+				if out.gaps != m.gaps {
+					t.Fatalf("%d lost, want %d", out.gaps, m.gaps)
 				}
 				if m.mode != closed && m.mode != surrendered && !out.sound() {
 					t.Fatal("not sound")
@@ -596,7 +596,7 @@ func TestAClientThatNeverEchoesIsFoundOut(t *testing.T) {
 		held := func() int {
 			out.Push(made.make(1))
 			link.drain()
-			out.Mark(0)
+			out.Mark(0, time.Now())
 			n, _ := out.Depth()
 			return n
 		}
@@ -617,4 +617,42 @@ func TestAClientThatNeverEchoesIsFoundOut(t *testing.T) {
 		out.close()
 		made.balanced(t)
 	})
+}
+
+// One that gives no sign of life after the first ping is dead, not mute.
+func TestASilentClientIsNotTakenForOneThatDoesNotEcho(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var made frames
+		var count counters.Set
+		out := NewOutbox(Budget{BytesMax: 1 << 20, MessagesMax: 100}, &count, func() {})
+		link := &fakeLink{}
+		out.attach(by(link, ByMarks))
+		out.Push(made.make(1))
+		link.drain()
+		for range 3 { // pings every 20 s
+			out.Mark(0, time.Time{})
+			time.Sleep(20 * time.Second)
+		}
+		if n, _ := out.Depth(); n != 1 {
+			t.Errorf("%d are held for the one who may come back", n)
+		}
+		out.close()
+		made.balanced(t)
+	})
+}
+
+// A connection may end between its claim on the player and its attach.
+func TestWhatIsSurrenderedToAConnectionThatHasEndedIsReleased(t *testing.T) {
+	var made frames
+	var count counters.Set
+	out := NewOutbox(Budget{BytesMax: 1 << 20, MessagesMax: 100}, &count, func() {})
+	link := &fakeLink{}
+	out.Push(made.make(1))
+	out.Abandon(link)
+	out.attach(by(link, ByAcks))
+	out.surrender(messages.CloseKicked)
+	if n, _ := out.Depth(); n != 0 {
+		t.Errorf("%d are held for nobody", n)
+	}
+	made.balanced(t)
 }

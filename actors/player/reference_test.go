@@ -67,7 +67,7 @@ var table = []row{
 	{Reserved, Kicked, nil, Gone, do(StopReservation, SetTimedOut, End), nil},
 	{Reserved, GameEnded, nil, Gone, do(StopReservation, SetTimedOut, End), nil},
 
-	{Joining, LoginArrived, nil, Joining, do(RefuseLogin), nil},
+	{Joining, LoginArrived, nil, Joining, do(RefuseForNow), nil},
 	{Joining, ReservationOver, nil, Joining, do(), asExpired},
 	{Joining, GateAccepted, nil, Attached, do(StopReservation, Accept, SetActive), asAccepted},
 	{Joining, GateRefused, no(either(expired, again)), Reserved, do(RefuseWaiting, ReleasePeer), nil},
@@ -221,7 +221,7 @@ func (h history) after(r Rules, m Machine, e Event, next Machine, effects []Effe
 				return broken("R13: the gate is asked again")
 			}
 			h.waiting = true
-		case RefuseLogin:
+		case RefuseLogin, RefuseForNow:
 			answers++
 		case RefuseWaiting, Accept:
 			if !h.waiting {

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"troupe/messages"
 	"troupe/messages/counters"
@@ -259,7 +260,7 @@ func TestALateNumberOfAnOlderConnectionIsLeftAlone(t *testing.T) {
 	s.out.Receive(1, 1)
 	s.out.detach()
 	s.attach(ByAcks)
-	if r := s.out.Receive(1, 2); r != Duplicate {
+	if r := s.out.Receive(1, 2); r != Late {
 		t.Errorf("the late number is %d", r)
 	}
 	if r := s.out.Receive(2, 2); r != Next {
@@ -271,16 +272,16 @@ func TestLateWordsOfAnOlderConnectionConfirmNothing(t *testing.T) {
 	s := newScene(t)
 	s.push(2)
 	s.attach(ByMarks).drain()
-	mark := s.out.Mark(1)
+	mark := s.out.Mark(1, time.Time{})
 	s.out.detach()
 	s.attach(ByMarks).drain()
-	s.out.Mark(2)
+	s.out.Mark(2, time.Time{})
 	s.out.Echoed(1, pongOf(mark))
 	if !s.out.Acked(1, 2) {
 		t.Error("a late ack is a violation")
 	}
 	s.depth(2)
-	if n := s.out.Mark(1); n != 0 {
+	if n := s.out.Mark(1, time.Time{}); n != 0 {
 		t.Errorf("an older connection's ping carries %d", n)
 	}
 }
@@ -339,6 +340,11 @@ func TestAClientThatDoesNotEchoGetsWhatWasNeverWritten(t *testing.T) {
 	s.push(2)
 	l := s.attach(ByMarks)
 	l.drain()
+	for range strangeMax { // not an answer: nothing was asked
+		s.out.Echoed(1, nil)
+	}
+	s.depth(2)
+	s.out.Mark(1, time.Time{})
 	s.out.Echoed(1, []byte("mangled"))
 	s.depth(2)
 	s.out.Echoed(1, []byte("mangled"))
@@ -352,6 +358,10 @@ func TestAClientThatDoesNotEchoGetsWhatWasNeverWritten(t *testing.T) {
 	if len(l.took) != 2 || l.took[1].op != 4 {
 		t.Errorf("it got %v again", l.took[1:])
 	}
+	s.out.Echoed(2, pongOf(s.out.Mark(2, time.Time{}))) // another device, which does
+	s.push(1)
+	l.drain()
+	s.depth(1)
 }
 
 // The actor hears of it later; until then the player must not get what comes

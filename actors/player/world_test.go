@@ -307,6 +307,7 @@ func (l *standLink) Link() Link                { return l }
 func (l *standLink) SetSource(src wire.Source) { l.c().source = src != nil }
 func (l *standLink) Flush()                    {}
 func (l *standLink) Challenge()                {}
+func (l *standLink) Gone() bool                { return false }
 func (l *standLink) Channel() counters.Channel {
 	if l.s.devices[l.c().device].kind == kcpStock {
 		return counters.KCP
@@ -533,7 +534,7 @@ func (s *stand) onPosted(t transit) {
 	if t.n != 0 {
 		w.proved = w.proved || t.epoch == w.actor.d.machine.Epoch
 		switch w.out.Receive(t.epoch, t.n) {
-		case Duplicate:
+		case Duplicate, Late:
 			return
 		case Violation:
 			breaks("R1: number %d of a correct client after %d", t.n, w.out.received.Load())

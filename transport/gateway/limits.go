@@ -78,12 +78,13 @@ type inputRate struct {
 // gets for free when it is woken late.
 const restAfter = time.Second
 
-// reliable admits a reliable message, after a wait if that is not 0. Over tells
-// for how long the player has been waiting without a rest.
-func (i *inputRate) reliable(r *inputRates, now time.Duration, size int) (wait, over time.Duration) {
+// reliable admits a reliable packet that counts as so many messages, after a wait
+// if that is not 0. Over tells for how long the player has been waiting without a
+// rest.
+func (i *inputRate) reliable(r *inputRates, now time.Duration, cost float64, size int) (wait, over time.Duration) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	wait = max(i.messages.take(r.messages, now, 1), i.bytes.take(r.bytes, now, float64(size)))
+	wait = max(i.messages.take(r.messages, now, cost), i.bytes.take(r.bytes, now, float64(size)))
 	if wait == 0 {
 		if now-i.waits >= restAfter {
 			i.overSince = 0
@@ -102,16 +103,6 @@ func (i *inputRate) fast(r *inputRates, now time.Duration, size int) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.messages.tryTake(r.messages, now, 1) && i.bytes.tryTake(r.bytes, now, float64(size))
-}
-
-// acksPerMessage is how many acks cost a player as much as one message.
-const acksPerMessage = 8
-
-// ack charges for an ack that came alone.
-func (i *inputRate) ack(r *inputRates, now time.Duration) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	i.messages.take(r.messages, now, 1.0/acksPerMessage)
 }
 
 func (i *inputRate) groupOp(r *inputRates, now time.Duration) bool {

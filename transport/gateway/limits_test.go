@@ -52,14 +52,14 @@ func TestBucketBoundsTheRate(t *testing.T) {
 func TestInputRateTellsForHowLongAPlayerIsOver(t *testing.T) {
 	rates := ratesOf(Limits{MessagesPerSecond: 1, MessageBurst: 1})
 	var i inputRate
-	i.reliable(&rates, second, 10)
-	if wait, over := i.reliable(&rates, 3*second/2, 10); wait == 0 || over != 0 {
+	i.reliable(&rates, second, 1, 10)
+	if wait, over := i.reliable(&rates, 3*second/2, 1, 10); wait == 0 || over != 0 {
 		t.Errorf("first over: wait %v over %v", wait, over)
 	}
-	if _, over := i.reliable(&rates, 2*second, 10); over != second/2 {
+	if _, over := i.reliable(&rates, 2*second, 1, 10); over != second/2 {
 		t.Errorf("still over: %v", over)
 	}
-	if wait, over := i.reliable(&rates, 60*second, 10); wait != 0 || over != 0 {
+	if wait, over := i.reliable(&rates, 60*second, 1, 10); wait != 0 || over != 0 {
 		t.Errorf("after a rest: wait %v over %v", wait, over)
 	}
 }

@@ -103,18 +103,18 @@ func (p *peer) onPacket(packet []byte, size int) {
 		p.beforeLogin(&h)
 		return
 	}
-	if att.Numbered && !p.numbers(att, &h) {
+	if att.Numbered && !p.numbers(att, &h, size) {
 		return
 	}
 	in := p.inbound(att, &h, true)
 	if in == nil {
-		p.pace(size) // what is dropped counts against the rate as well
+		p.pace(1, size) // what is dropped counts against the rate as well
 		return
 	}
 	count := p.gateway.o.Counters
 	count.MessagesIn.Add(p.channel, 1)
 	count.BytesIn.Add(p.channel, int64(size))
-	if !p.pace(size) {
+	if !p.pace(1, size) {
 		in.Release()
 		return
 	}
@@ -131,7 +131,7 @@ func (p *peer) onPacket(packet []byte, size int) {
 // numbers takes the ack of a packet of a client of the extension, and reports
 // whether there is more to it. Acks count on the reliable channel only: datagrams
 // of plain UDP can be forged.
-func (p *peer) numbers(att *player.Attachment, h *wire.Header) (more bool) {
+func (p *peer) numbers(att *player.Attachment, h *wire.Header, size int) (more bool) {
 	if h.Ack != 0 && !att.Player.Out.Acked(att.Epoch, h.Ack) {
 		p.outOfOrder()
 		return false
@@ -140,7 +140,7 @@ func (p *peer) numbers(att *player.Attachment, h *wire.Header) (more bool) {
 	case h.RelSeq != 0, !h.Reliable, h.Command == wire.CommandLogin: // a second LOGIN is dropped (D29)
 		return true
 	case h.OpCode == 0 && h.Ack != 0 && len(h.Payload) == 0 && h.Command == wire.CommandNone:
-		p.rate.ack(&p.gateway.rates, p.gateway.clock())
+		p.pace(ackCost, size)
 		return false
 	}
 	p.outOfOrder()
@@ -216,10 +216,13 @@ func (p *peer) inbound(att *player.Attachment, h *wire.Header, reliable bool) *g
 	return in
 }
 
-// pace waits until the player's rate allows a reliable message, and closes a
-// player that has been over it for too long.
-func (p *peer) pace(size int) bool {
-	wait, over := p.rate.reliable(&p.gateway.rates, p.gateway.clock(), size)
+// ackCost is what an ack alone costs of a player's rate of messages.
+const ackCost = 1.0 / 8
+
+// pace waits until the player's rate allows a reliable packet that counts as so
+// many messages, and closes a player that has been over it for too long.
+func (p *peer) pace(cost float64, size int) bool {
+	wait, over := p.rate.reliable(&p.gateway.rates, p.gateway.clock(), cost, size)
 	if wait == 0 {
 		return true
 	}

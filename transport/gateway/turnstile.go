@@ -9,8 +9,8 @@ import (
 
 // turnstile lets logins in at a bounded rate, so that thousands who come back at
 // once do not stall those who play. Who comes back with a token goes before who
-// is new, and takes its place if all are taken; the token is checked later, by the
-// player. Who finds no place is told when to come again. Safe for concurrent
+// is new, three times of four, and takes its place if all are taken; the token is
+// checked later, by the player. Who finds no place is told when to come again. Safe for concurrent
 // use; it needs no goroutine, and a timer only while somebody waits, which is
 // never longer than the queue at its rate.
 type turnstile struct {
@@ -23,6 +23,7 @@ type turnstile struct {
 	bucket bucket
 	back   queue // with a reconnect token
 	fresh  queue
+	turns  int
 	timer  *time.Timer // running while somebody waits
 }
 
@@ -85,20 +86,25 @@ func (t *turnstile) wait(n int) time.Duration {
 	return max(time.Duration(float64(n)/t.rate.perSecond*float64(time.Second)), time.Millisecond)
 }
 
-// turn lets in who may.
+// newEvery is how often somebody new goes before those who come back: a crowd
+// with made-up tokens must not keep everybody else out.
+const newEvery = 4
+
+// turn lets in who may. Who has gone meanwhile costs nobody a turn.
 func (t *turnstile) turn() {
 	t.mu.Lock()
 	var in []waiter
-	for len(t.back)+len(t.fresh) > 0 && t.bucket.tryTake(t.rate, t.now(), 1) {
+	for t.back, t.fresh = present(t.back), present(t.fresh); len(t.back)+len(t.fresh) > 0; {
+		if !t.bucket.tryTake(t.rate, t.now(), 1) {
+			break
+		}
 		q := &t.back
-		if len(*q) == 0 {
+		if t.turns++; len(*q) == 0 || t.turns%newEvery == 0 && len(t.fresh) > 0 {
 			q = &t.fresh
 		}
 		in = append(in, (*q)[0])
 		(*q)[0] = waiter{}
-		if *q = (*q)[1:]; len(*q) == 0 {
-			*q = nil
-		}
+		*q = present((*q)[1:])
 	}
 	if len(t.back)+len(t.fresh) > 0 {
 		t.timer.Reset(t.wait(1))
@@ -109,4 +115,16 @@ func (t *turnstile) turn() {
 	for _, w := range in {
 		w.enter()
 	}
+}
+
+// present drops those at the head whose connections have ended.
+func present(q queue) queue {
+	for len(q) > 0 && q[0].login.From.Gone() {
+		q[0] = waiter{}
+		q = q[1:]
+	}
+	if len(q) == 0 {
+		return nil
+	}
+	return q
 }

@@ -17,7 +17,10 @@ import (
 type visitor struct {
 	player.Newcomer
 	after time.Duration // of its refusal
+	gone  bool
 }
+
+func (v *visitor) Gone() bool { return v.gone }
 
 func (v *visitor) Refuse(after time.Duration) { v.after = after }
 
@@ -117,6 +120,23 @@ func TestTurnstileGivesTheLastPlacesToThoseWhoComeBack(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		d.came(t, "in 0s", "back 100ms", "another 200ms")
+	})
+}
+
+// Nor must a crowd with made-up tokens keep everybody else out, or those who have
+// gone away cost the others their turn.
+func TestTurnstileLeavesATurnToWhoIsNew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Second)
+		d := &door{turnstile: newTurnstile(10, 20), begun: time.Now()}
+		d.arrive("in", "")
+		d.arrive("x", "")
+		d.arrive("y", "")
+		for i := range 5 {
+			d.arrive(fmt.Sprint(i), "token").gone = i == 1
+		}
+		time.Sleep(2 * time.Second)
+		d.came(t, "in 0s", "0 100ms", "2 200ms", "3 300ms", "x 400ms", "4 500ms", "y 600ms")
 	})
 }
 

@@ -146,7 +146,7 @@ type Limits struct {
 	LoginsPerPlayerSessionPerMinute   int           `config:"loginsPerPlayerSessionPerMinute"`  // without a reconnect token
 	ResumesPerPlayerSessionPerMinute  int           `config:"resumesPerPlayerSessionPerMinute"` // with one
 	LoginsPerSecond                   float64       `config:"loginsPerSecond"`                  // altogether; those who come back go first
-	LoginsWaiting                     int           `config:"loginsWaiting"`                    // for their turn; more are told to come later
+	LoginsWaiting                     int           `config:"loginsWaiting"`                    // for their turn, and never longer than half of loginTimeout; more are told to come later
 	MalformedPackets                  int           `config:"malformedPackets"`
 	PlayerMessagesPerSecond           float64       `config:"playerMessagesPerSecond"`
 	PlayerMessagesBurst               float64       `config:"playerMessagesBurst"`

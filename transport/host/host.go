@@ -283,8 +283,21 @@ func (c *Config) gatewayLimits() gateway.Limits {
 		MessagesPerSecond: l.PlayerMessagesPerSecond, MessageBurst: l.PlayerMessagesBurst, BytesPerSecond: l.PlayerBytesPerSecond,
 		TooFastFor: l.TooFastFor, GroupOpsPerSecond: l.GroupOperationsPerSecond,
 		LoginFailuresPerIPPerMinute: l.LoginFailuresPerIPPerMinute, LoginsPerIDPerMinute: l.LoginsPerPlayerSessionPerMinute,
-		ResumesPerIDPerMinute: l.ResumesPerPlayerSessionPerMinute, LoginsPerSecond: l.LoginsPerSecond, LoginsWaiting: l.LoginsWaiting,
+		ResumesPerIDPerMinute: l.ResumesPerPlayerSessionPerMinute, LoginsPerSecond: l.LoginsPerSecond, LoginsWaiting: l.loginsWaiting(),
 	}
+}
+
+// loginsWaiting bounds what waits to what gets its turn well within the time that
+// a connection has for its login.
+func (l *Limits) loginsWaiting() int {
+	if l.LoginsPerSecond <= 0 || l.LoginTimeout <= 0 {
+		return l.LoginsWaiting
+	}
+	most := max(1, int(l.LoginsPerSecond*l.LoginTimeout.Seconds()/2))
+	if l.LoginsWaiting > 0 {
+		most = min(most, l.LoginsWaiting)
+	}
+	return most
 }
 
 func (c *Config) sessionSettings() gamesession.Settings {

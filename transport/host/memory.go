@@ -6,6 +6,8 @@ import (
 	"math"
 	"os"
 	"runtime/debug"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -13,7 +15,8 @@ import (
 const queueBytesFallback = 1 << 30
 
 // queueBytesAll bounds what is kept for all players together: a quarter of the
-// memory limit (reliability.md 2.4), or of the machine.
+// limit of the Go runtime, of the control group, or of the machine, the first
+// that there is (reliability.md 2.4).
 func (c *Config) queueBytesAll() int64 {
 	if n := int64(c.Reconnect.QueueBytesAll); n > 0 {
 		return n
@@ -21,10 +24,29 @@ func (c *Config) queueBytesAll() int64 {
 	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
 		return limit / 4
 	}
-	if total := machineMemory(); total > 0 {
+	total := machineMemory()
+	for _, file := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
+		if limit := numberIn(file); limit > 0 && (total == 0 || limit < total) {
+			total = limit
+		}
+	}
+	if total > 0 {
 		return total / 4
 	}
 	return queueBytesFallback
+}
+
+// numberIn reads a file with one number, 0 if it is not there or says otherwise.
+func numberIn(file string) int64 {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return 0
+	}
+	n, err := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	if err != nil {
+		return 0
+	}
+	return n
 }
 
 // machineMemory returns the bytes of memory of a Linux machine, 0 elsewhere.
