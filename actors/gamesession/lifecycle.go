@@ -62,7 +62,7 @@ func (a *Actor) begin() (failure string) {
 // configure reads the script's configuration; what makes no sense becomes the
 // default (D34, D35).
 func (a *Actor) configure() {
-	a.window = a.reconnectWindow()
+	a.window = a.o.ReconnectWindow
 	a.playersMax, a.ping = playersMaxDefault, a.o.PingInterval
 	if a.ping <= 0 {
 		a.ping = pingIntervalDefault
@@ -74,6 +74,11 @@ func (a *Actor) configure() {
 		} else if conf.MaxPlayers < 0 {
 			a.o.Log.Warn("configuration.maxPlayers is below 1: using", playersMaxDefault)
 		}
+		if w := conf.ReconnectWindow; w != nil && *w >= 0 && *w <= ReconnectWindowMax {
+			a.window = *w
+		} else if w != nil {
+			a.o.Log.Warn("configuration.reconnectWindow is not 0 to 600 s: using", a.window)
+		}
 		if conf.PingInterval > 0 {
 			a.ping = conf.PingInterval
 		} else if conf.PingInterval < 0 {
@@ -81,26 +86,27 @@ func (a *Actor) configure() {
 		}
 	})
 	a.playersMax = min(a.playersMax, max(a.record.MaxPlayers, 0))
+	a.window = a.windowOfProperty(a.window)
 }
 
 // windowProperty is the game property that sets the reconnect window of one game
 // session, in seconds from 0 to 600.
 const windowProperty = "troupe.reconnectWindowSeconds"
 
-func (a *Actor) reconnectWindow() time.Duration {
+// windowOfProperty returns what the game property says, or otherwise.
+func (a *Actor) windowOfProperty(otherwise time.Duration) time.Duration {
 	for _, p := range a.record.Properties {
 		if p.Key != windowProperty {
 			continue
 		}
 		seconds, err := strconv.Atoi(p.Value)
-		if err != nil || seconds < 0 || time.Duration(seconds) > ReconnectWindowMax/time.Second {
-			a.o.Log.Warn(fmt.Sprintf("game property %s is %q, not 0 to %.0f: using %v",
-				windowProperty, p.Value, ReconnectWindowMax.Seconds(), a.o.ReconnectWindow))
-			break
+		if err == nil && seconds >= 0 && time.Duration(seconds) <= ReconnectWindowMax/time.Second {
+			return time.Duration(seconds) * time.Second
 		}
-		return time.Duration(seconds) * time.Second
+		a.o.Log.Warn(fmt.Sprintf("game property %s is %q, not 0 to %.0f: using %v",
+			windowProperty, p.Value, ReconnectWindowMax.Seconds(), otherwise))
 	}
-	return a.o.ReconnectWindow
+	return otherwise
 }
 
 func (a *Actor) onTerminate(m Terminate) {

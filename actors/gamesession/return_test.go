@@ -167,6 +167,32 @@ func TestAGameSessionHasItsOwnWindow(t *testing.T) {
 	}
 }
 
+func TestAScriptHasItsOwnWindow(t *testing.T) {
+	for _, c := range []struct{ script, property, want time.Duration }{
+		{script: 5 * time.Second, want: 5 * time.Second}, {script: 0, want: 0}, {script: time.Hour, want: windowDefault},
+		{script: 5 * time.Second, property: 7 * time.Second, want: 7 * time.Second},
+	} {
+		run(t, func(w *world) {
+			req := messages.CreateGameSession{FleetID: actorstest.Fleet, MaxPlayers: 8}
+			if c.property > 0 {
+				req.Properties = []messages.Property{{Key: "troupe.reconnectWindowSeconds", Value: fmt.Sprint(c.property.Seconds())}}
+			}
+			game, err := w.Try(req, &game{Conf: script.Configuration{ReconnectWindow: &c.script}})
+			if err != nil {
+				w.Fatal(err)
+			}
+			p := w.Player(game.ID)
+			p.Lose()
+			if c.want > 0 {
+				w.Pass(c.want - time.Millisecond)
+				w.Want(p.ID, messages.PlayerSessionActive, 1)
+				w.Pass(time.Millisecond)
+			}
+			w.Want(p.ID, messages.PlayerSessionCompleted, 0)
+		})
+	}
+}
+
 func numbered(w *world, id messages.PlayerSessionID, token string, received uint64) *actorstest.Client {
 	c := w.Open()
 	c.LogInNumbered(id, token, received)

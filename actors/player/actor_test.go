@@ -196,3 +196,17 @@ func TestASuccessorFinishesWhatIsOver(t *testing.T) {
 		})
 	}
 }
+
+// reliability.md 4: what a restarted actor inherits is checked; in disorder it ends
+// the player session, with a reason.
+func TestASuccessorEndsAPlayerSessionInDisorder(t *testing.T) {
+	inBubble(t, func(t *testing.T, s *fakeSession) {
+		s.enter(&newcomer{})
+		s.take(t, "GateAsked", "Accepted", "ACTIVE")
+		s.h.Out.mu.Lock()
+		s.h.Out.bytes++
+		s.h.Out.mu.Unlock()
+		s.h.Tell(stage.Panic{Text: "a test wants it"})
+		s.take(t, "crashed", "IsLeaving: player state is in disorder", "COMPLETED", "exited")
+	})
+}

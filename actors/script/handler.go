@@ -11,6 +11,9 @@ import (
 type Configuration struct {
 	// PingInterval is the time between WebSocket pings; default 3 s (D35).
 	PingInterval time.Duration
+	// ReconnectWindow is how long a lost player is waited for, 0 to 600 s; nil: as the
+	// operator says (DESIGN 4.1). A game property of the game session goes before it.
+	ReconnectWindow *time.Duration
 	// MaxPlayers bounds the players that are in the game at a time, besides the
 	// game session's own maximum; default 32 (D34).
 	MaxPlayers int
