@@ -33,10 +33,12 @@ func milliseconds(ms uint64) time.Duration {
 // attach makes a connection the current one, in place of another if there is one,
 // and tells the program.
 func (c *Client) attach(cn *connection, r *wire.LoginResult) error {
-	c.inbox <- struct{}{}
+	if !cn.enter() {
+		return errAbandoned
+	}
 	defer func() { <-c.inbox }()
 	c.mu.Lock()
-	if cn.link == nil || cn.abandoned || c.closing || c.over {
+	if cn.link == nil || isClosed(cn.abandoned) || c.closing || c.over {
 		c.mu.Unlock()
 		return errAbandoned
 	}

@@ -36,6 +36,7 @@ type Client struct {
 	closing   bool          // Close or Abort was called
 	over      bool          // there will be no other connection
 	moving    bool          // a Move logs in
+	stray     time.Time     // when a LOGIN was given up that may still reach the host
 	changed   chan struct{} // closed at the next change; nil while nobody waits
 	ackTimer  *time.Timer   // nil until it is needed
 	ackArmed  bool

@@ -15,6 +15,7 @@ type connection struct {
 	fast      *fastChannel  // nil without a fast channel
 	login     chan error    // holds what came of LOGIN, once it is answered
 	writer    func()        // write, bound once, so that it allocates nothing
+	abandoned chan struct{} // closed, under client.mu, when it must not become the current one
 	done      chan struct{} // closed when every goroutine has ended
 	end       End           // valid once done is closed
 
@@ -22,13 +23,13 @@ type connection struct {
 	answered bool // the first unit has come
 
 	// guarded by client.mu
-	link      link      // nil until it is open
-	said      uint64    // how much was received, as LOGIN told
-	since     time.Time // when it became the current one; zero if it did not
-	abandoned bool      // it must not become it
-	writing   bool      // the writer runs
-	broken    bool      // the link takes nothing any more
-	cause     error     // why it was dropped here
+	link    link      // nil until it is open
+	asked   bool      // LOGIN was sent, or may have been
+	said    uint64    // how much was received, as LOGIN told
+	since   time.Time // when it became the current one; zero if it did not
+	writing bool      // the writer runs
+	broken  bool      // the link takes nothing any more
+	cause   error     // why it was dropped here
 
 	alive context.Context // until the link has ended
 	ended context.CancelFunc
@@ -40,7 +41,9 @@ type connection struct {
 }
 
 func newConnection(c *Client, t Transport) *connection {
-	cn := &connection{client: c, transport: t, login: make(chan error, 1), done: make(chan struct{})}
+	cn := &connection{
+		client: c, transport: t, login: make(chan error, 1), abandoned: make(chan struct{}), done: make(chan struct{}),
+	}
 	cn.writer = cn.write
 	cn.alive, cn.ended = context.WithCancel(context.Background())
 	if c.o.Fast || t == KCP { // a host may use that of KCP unasked
@@ -91,9 +94,11 @@ func (cn *connection) onEnd(end End) {
 }
 
 // isDone reports whether every goroutine has ended.
-func (cn *connection) isDone() bool {
+func (cn *connection) isDone() bool { return isClosed(cn.done) }
+
+func isClosed(ch <-chan struct{}) bool {
 	select {
-	case <-cn.done:
+	case <-ch:
 		return true
 	default:
 		return false

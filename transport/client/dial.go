@@ -116,13 +116,19 @@ func (c *Client) attempt(ctx context.Context, t Transport) error {
 	return dialError(ctx, t, err)
 }
 
-// abandon keeps a connection from becoming the current one; false if it did
-// before.
+// abandon, called once, keeps a connection from becoming the current one; false if
+// it did before.
 func (c *Client) abandon(cn *connection) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	cn.abandoned = true
-	return cn.since.IsZero()
+	close(cn.abandoned)
+	if !cn.since.IsZero() {
+		return false
+	}
+	if cn.asked {
+		c.stray = time.Now()
+	}
+	return true
 }
 
 // dialError says where an attempt failed, and that the context ended if it did.
@@ -138,7 +144,7 @@ func (c *Client) logIn(ctx context.Context, cn *connection) error {
 	login := wire.Login{PlayerSessionID: c.o.PlayerSessionID, ClientVersion: wire.ClientVersion}
 	c.mu.Lock()
 	c.numbers.login(&login)
-	cn.said = login.LastReceived
+	cn.asked, cn.said = true, login.LastReceived
 	c.mu.Unlock()
 	unit := wire.AppendLogin(nil, &login, c.o.Payload)
 	c.reliable.countSent(len(unit))

@@ -9,7 +9,8 @@ import (
 // drops the present one. Nothing reliable is lost or comes twice, if the host
 // counts. After an error everything is as before, except that the connection may
 // have been lost meanwhile. Reconnects go by t, too. While the connection is lost
-// it is ErrDetached.
+// it is ErrDetached. The program must take events meanwhile: with no room for them
+// Move waits until its context ends.
 func (c *Client) Move(ctx context.Context, t Transport) error {
 	if t < WS || t > Auto {
 		return fmt.Errorf("client: %s is no transport", t)

@@ -22,6 +22,8 @@ const (
 	// stableAfter is how long a connection must have lasted for its loss to be an
 	// accident: the first attempt is then made at once.
 	stableAfter = 5 * time.Second
+	// strayMax is how long a login that was given up may take to reach the host.
+	strayMax = 10 * time.Second
 	// laterMin is waited at least when the host says later without a time.
 	laterMin = time.Second
 	// attemptFirst bounds the first attempt after a loss, the second may take twice

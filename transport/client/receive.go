@@ -26,10 +26,23 @@ func (cn *connection) onUnit(unit []byte) {
 		c.reliable.malformed.Add(1)
 		return
 	}
-	c.inbox <- struct{}{}
+	if !cn.enter() {
+		return
+	}
 	defer func() { <-c.inbox }()
 	if c.admit(cn, &h) {
 		cn.packet(&h, false)
+	}
+}
+
+// enter takes the inbox, or reports that the connection was given up: then it does
+// not wait for a program that takes no events of the one before.
+func (cn *connection) enter() bool {
+	select {
+	case cn.client.inbox <- struct{}{}:
+		return true
+	case <-cn.abandoned:
+		return false
 	}
 }
 

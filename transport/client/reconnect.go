@@ -20,7 +20,8 @@ func (c *Client) lost(cn *connection, end End) {
 		c.current.Store(nil)
 		c.away = away
 		c.wake()
-		if moving && end.Code == uint16(messages.CloseTakenOver) { // by the Move itself
+		ours := moving || time.Since(c.stray) < strayMax
+		if ours && end.Code == uint16(messages.CloseTakenOver) { // by a login of our own, or the next one is refused
 			away.end = End{Err: errDropped}
 		}
 	}

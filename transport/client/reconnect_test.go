@@ -464,6 +464,72 @@ func TestMoveIsNoTakeover(t *testing.T) {
 	}
 }
 
+// TestMoveWithEventsWaiting: a Move from the goroutine that should take events
+// ends with its context, and nothing is lost by it.
+func TestMoveWithEventsWaiting(t *testing.T) {
+	with(t, func(t *testing.T, h *fakeHost) {
+		c := h.dial(Options{EventsMax: 1})
+		defer c.Close()
+		for i := range 5 {
+			h.say(fmt.Sprint(i))
+		}
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		if err := c.Move(ctx, KCP); !errors.Is(err, context.DeadlineExceeded) || time.Since(began) != time.Second {
+			t.Errorf("move: %v after %v", err, time.Since(began))
+		}
+		var got []string
+		take := func() {
+			for range 5 {
+				synctest.Wait()
+				got = append(got, events(c)...)
+			}
+		}
+		take()
+		c.NetworkChanged()
+		take()
+		h.say("5")
+		take()
+		want(t, "the player", got, "0", "1", "2", "3", "4", "detached", "reconnected", "5")
+	})
+}
+
+// TestOwnLoginComesLate: a login that was given up reaches the host after all. That
+// takes over the connection there is, which is a loss and not the end; what
+// another device does is.
+func TestOwnLoginComesLate(t *testing.T) {
+	for _, late := range []time.Duration{100 * time.Millisecond, strayMax} {
+		with(t, func(t *testing.T, h *fakeHost) {
+			c := h.dial(Options{})
+			defer c.Close()
+			old := h.last()
+			h.enter = func(n int, l *hostLink) *wire.LoginResult {
+				if n == 2 {
+					l.late = 5 * time.Second
+				}
+				return nil
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			if err := c.Move(ctx, KCP); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("move: %v", err)
+			}
+			pass(late)
+			old.bye(messages.CloseTakenOver)
+			pass(time.Minute)
+			if late >= strayMax {
+				want(t, "the player", events(c), "end")
+				return
+			}
+			h.say("A")
+			synctest.Wait()
+			want(t, "the player", events(c), "detached", "reconnected", "A")
+		})
+	}
+}
+
 // TestAutoComesBack: by what worked last, and by the other where that is dead.
 func TestAutoComesBack(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
