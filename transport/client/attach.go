@@ -38,7 +38,7 @@ func (c *Client) attach(cn *connection, r *wire.LoginResult) error {
 	}
 	defer func() { <-c.inbox }()
 	c.mu.Lock()
-	if cn.link == nil || isClosed(cn.abandoned) || c.closing || c.over {
+	if cn.link == nil || isClosed(cn.abandoned) || c.closing || c.over || cn.began.Before(c.notBefore) {
 		c.mu.Unlock()
 		return errAbandoned
 	}

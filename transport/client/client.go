@@ -45,7 +45,7 @@ type Client struct {
 	prefer    Transport     // what to come back by; may be Auto
 	window    time.Duration // the host's, 0 if it told none
 	tries     int           // attempts since a connection was stable
-	notBefore time.Time     // no attempt before it
+	notBefore time.Time     // no attempt before it, and none that began before it succeeds
 	stop      context.CancelFunc
 	replaced  []*connection // by Move, and perhaps not ended yet
 

@@ -12,6 +12,7 @@ type connection struct {
 	// set once
 	client    *Client
 	transport Transport
+	began     time.Time
 	fast      *fastChannel  // nil without a fast channel
 	login     chan error    // holds what came of LOGIN, once it is answered
 	writer    func()        // write, bound once, so that it allocates nothing
@@ -42,7 +43,7 @@ type connection struct {
 
 func newConnection(c *Client, t Transport) *connection {
 	cn := &connection{
-		client: c, transport: t, login: make(chan error, 1), abandoned: make(chan struct{}), done: make(chan struct{}),
+		client: c, transport: t, began: time.Now(), login: make(chan error, 1), abandoned: make(chan struct{}), done: make(chan struct{}),
 	}
 	cn.writer = cn.write
 	cn.alive, cn.ended = context.WithCancel(context.Background())

@@ -32,7 +32,7 @@ func dial(ctx context.Context, o *Options, open opener) (*Client, error) {
 			return c, nil
 		}
 		var refused *RefusedError
-		if !errors.As(err, &refused) || refused.RetryAfter == 0 || !wait(ctx, o.Reconnect.delay(n, refused.RetryAfter)) {
+		if !errors.As(err, &refused) || refused.RetryAfter == 0 || !wait(ctx, refused.RetryAfter+o.Reconnect.delay(n)) {
 			c.leave()
 			return nil, err
 		}

@@ -76,11 +76,9 @@ func (r *Reconnect) delayMax(n int) time.Duration {
 	return min(d, r.DelayMax)
 }
 
-// delay is the wait before attempt n: what the host asks for, and the random part
-// on top, so that a crowd does not come back in one instant.
-func (r *Reconnect) delay(n int, asked time.Duration) time.Duration {
-	return asked + rand.N(r.delayMax(n)+1)
-}
+// delay is the random part of the wait before attempt n. It comes on top of what
+// the host asks for, so that a crowd does not come back in one instant.
+func (r *Reconnect) delay(n int) time.Duration { return rand.N(r.delayMax(n) + 1) }
 
 // afterLoss says what the end of a connection asks for: how long to wait at least,
 // or that it was the last. AtOnce excuses from the random part.

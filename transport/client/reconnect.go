@@ -19,6 +19,10 @@ func (c *Client) lost(cn *connection, end End) {
 		away = &absence{since: time.Now(), lasted: time.Since(cn.since), end: end}
 		c.current.Store(nil)
 		c.away = away
+		select {
+		case <-c.nudge: // of the absence before
+		default:
+		}
 		c.wake()
 		ours := moving || time.Since(c.stray) < strayMax
 		if ours && end.Code == uint16(messages.CloseTakenOver) { // by a login of our own, or the next one is refused
@@ -52,39 +56,39 @@ func (c *Client) detach(away *absence) {
 	case over:
 		c.finish(away.end)
 	case atOnce:
-		go c.comeBack(away, 0)
+		go c.comeBack(away, 0, 0)
 	default:
-		go c.comeBack(away, c.nextDelay(asked))
+		go c.comeBack(away, asked, c.nextDelay())
 	}
 }
 
-// nextDelay is the wait before the next attempt.
-func (c *Client) nextDelay(asked time.Duration) time.Duration {
+// nextDelay is the random wait before the next attempt.
+func (c *Client) nextDelay() time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	d := c.o.Reconnect.delay(c.tries, asked)
+	d := c.o.Reconnect.delay(c.tries)
 	c.tries++
 	return d
 }
 
 // comeBack is the goroutine of an absence: it logs in until that works, or is of
-// no use.
-func (c *Client) comeBack(away *absence, delay time.Duration) {
+// no use. Asked and delay are the waits before the first attempt, as for pause.
+func (c *Client) comeBack(away *absence, asked, delay time.Duration) {
 	c.mu.Lock()
 	patience := c.o.Reconnect.patience(c.window)
 	c.mu.Unlock()
 	ctx, cancel := context.WithDeadline(c.life, away.since.Add(patience))
 	defer cancel()
 	err := context.DeadlineExceeded // of the last attempt
-	for n := 0; c.pause(ctx, delay); n++ {
+	for n := 0; c.pause(ctx, asked, delay); n++ {
 		if err = c.tryAgain(ctx, n); err == nil {
 			return
 		}
-		asked, final := afterAttempt(err)
-		if final {
+		var final bool
+		if asked, final = afterAttempt(err); final {
 			break
 		}
-		delay = c.nextDelay(asked)
+		delay = c.nextDelay()
 	}
 	end := away.end
 	end.Err = fmt.Errorf("%w: %d attempts in %v after %q: %w",
@@ -92,9 +96,11 @@ func (c *Client) comeBack(away *absence, delay time.Duration) {
 	c.finish(end)
 }
 
-// pause waits before an attempt; it reports false when ctx has ended.
-func (c *Client) pause(ctx context.Context, d time.Duration) bool {
-	until := time.Now().Add(d)
+// pause waits before an attempt, as long as the host asked for and then a delay
+// that a nudge ends; it reports false when ctx has ended.
+func (c *Client) pause(ctx context.Context, asked, delay time.Duration) bool {
+	earliest := time.Now().Add(asked)
+	until := earliest.Add(delay)
 	for {
 		c.mu.Lock()
 		wait := time.Until(later(until, c.notBefore))
@@ -106,7 +112,7 @@ func (c *Client) pause(ctx context.Context, d time.Duration) bool {
 		select {
 		case <-timer.C:
 		case <-c.nudge:
-			until = time.Time{}
+			until = earliest
 		case <-ctx.Done():
 		}
 		timer.Stop()
@@ -137,7 +143,8 @@ func (c *Client) tryAgain(ctx context.Context, n int) error {
 
 // NetworkChanged drops the connection without a word and makes another at once,
 // for programs that the system tells of a new network: they need not wait until
-// the old one is found to be silent.
+// the old one is found to be silent. A host that asked to come later is not asked
+// earlier. With Reconnect.Off the Client ends.
 func (c *Client) NetworkChanged() { c.Outage(0) }
 
 // Outage drops the connection without a goodbye and makes no attempt to come back

@@ -248,6 +248,67 @@ func TestNetworkBack(t *testing.T) {
 	})
 }
 
+// TestNetworkBackTooEarly: a program that knows of a network does not shorten the
+// wait that the host asked for, now or after the next loss.
+func TestNetworkBackTooEarly(t *testing.T) {
+	with(t, func(t *testing.T, h *fakeHost) {
+		const asked = 10 * time.Second
+		const ages = 20 * time.Second
+		c := h.dial(Options{Reconnect: Reconnect{Delay: ages, DelayMax: ages, GiveUpAfter: time.Hour}})
+		defer c.Close()
+		h.enter = func(n int, _ *hostLink) *wire.LoginResult {
+			if n == 2 {
+				return &wire.LoginResult{Caps: wire.CapNumbers, RetryAfterMs: uint64(asked.Milliseconds())}
+			}
+			return nil
+		}
+		c.NetworkChanged() // an attempt at once, which is refused
+		pass(time.Second)
+		for range 3 {
+			c.NetworkChanged()
+			pass(time.Second)
+		}
+		pass(asked)
+		if len(h.at) != 3 || h.at[2].Sub(h.at[1]) != asked || !c.Attached() {
+			t.Fatalf("attempts at %v", h.at)
+		}
+		c.nudge <- struct{}{} // that came while an attempt began which worked
+		h.last().bye(messages.CloseTryLater)
+		synctest.Wait()
+		if len(c.nudge) != 0 || c.Attached() {
+			t.Error("the next absence begins with a nudge")
+		}
+	})
+}
+
+// TestOutageWhileLoggingIn: a login that is answered in the same moment does not
+// bring the player back before the outage is over.
+func TestOutageWhileLoggingIn(t *testing.T) {
+	with(t, func(t *testing.T, h *fakeHost) {
+		c := h.dial(Options{Reconnect: Reconnect{GiveUpAfter: time.Hour}})
+		defer c.Close()
+		h.enter = func(n int, l *hostLink) *wire.LoginResult {
+			if n == 2 {
+				c.Outage(time.Minute)
+				l.cn.onUnit(unitOf(wire.NewLoginResult(&wire.LoginResult{
+					Success: true, PeerID: 7, Caps: wire.CapNumbers, Outcome: wire.OutcomeResumed,
+				})))
+				return &wire.LoginResult{}
+			}
+			return nil
+		}
+		h.last().cut()
+		pass(59 * time.Second)
+		if c.Attached() {
+			t.Error("attached during the outage")
+		}
+		pass(time.Minute)
+		if dials, _ := h.counts(); dials != 3 || !c.Attached() {
+			t.Errorf("%d dials, attached %v", dials, c.Attached())
+		}
+	})
+}
+
 // TestGivesUp: attempts go on for the host's window and a margin, or as long as
 // the program says, and then the Client ends.
 func TestGivesUp(t *testing.T) {
