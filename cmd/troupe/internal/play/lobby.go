@@ -57,6 +57,8 @@ func (o *Options) check() error {
 		return errors.New("--drop and --for must not be negative")
 	case o.For > 0 && o.Drop == 0:
 		return errors.New("--for goes with --drop")
+	case o.For > 0 && o.For >= o.Drop:
+		return errors.New("--for must be less than --drop: the network would never be back")
 	}
 	return nil
 }

@@ -430,13 +430,14 @@ func TestBotOptions(t *testing.T) {
 		func(o *BotOptions) { o.Bots = 0 }, func(o *BotOptions) { o.Bots = 201 }, func(o *BotOptions) { o.Rate = 0 },
 		func(o *BotOptions) { o.Rate = 1001 }, func(o *BotOptions) { o.PayloadBytes = 4097 }, func(o *BotOptions) { o.PayloadBytes = -1 },
 		func(o *BotOptions) { o.Duration = -1 }, func(o *BotOptions) { o.Drop = -1 }, func(o *BotOptions) { o.For = 1 },
+		func(o *BotOptions) { o.Drop, o.For = 1, 1 },
 	} {
 		o := BotOptions{Bots: 1, Rate: 1}
 		if o.check() != nil {
 			t.Fatal("good ones are refused")
 		}
 		change(&o)
-		if Bots(t.Context(), o, io.Discard) == nil {
+		if o.check() == nil || Bots(t.Context(), o, io.Discard) == nil {
 			t.Errorf("%+v is taken", o)
 		}
 	}
