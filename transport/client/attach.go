@@ -60,7 +60,11 @@ func (c *Client) attach(cn *connection, r *wire.LoginResult) error {
 	c.wake()
 	c.mu.Unlock()
 	if old != nil {
+		fast := old.fastUp()
 		old.link.abort()
+		if fast {
+			c.emit(cn, Event{Kind: EventFastDown, Sender: wire.ServerPeer})
+		}
 	}
 	if away != nil && away.told {
 		c.resumes.reconnects.Add(1)

@@ -45,6 +45,8 @@ type Client struct {
 	prefer    Transport     // what to come back by; may be Auto
 	window    time.Duration // the host's, 0 if it told none
 	tries     int           // attempts since a connection was stable
+	violated  int           // violations of the numbers since progress was made
+	progress  uint64        // of the numbers, at the first of them
 	notBefore time.Time     // no attempt before it, and none that began before it succeeds
 	stop      context.CancelFunc
 	replaced  []*connection // by Move, and perhaps not ended yet
@@ -124,9 +126,9 @@ func (c *Client) FastErr() error {
 // Send sends one message. A reliable one is kept until the host has it: that Send
 // returned without an error means that it arrives exactly once, or that the Client
 // ends (see the package comment for hosts that do not count). It waits while the
-// send buffer is full, or fails with ErrBufferFull if the connection is lost. A
-// fast one never waits; while there is no connection it is dropped, and counted in
-// Stats.Fast.Unsent.
+// send buffer is full, which may take until events are taken, or fails with
+// ErrBufferFull if the connection is lost. A fast one never waits; while there is
+// no connection it is dropped, and counted in Stats.Fast.Unsent.
 func (c *Client) Send(ctx context.Context, m Message) error {
 	if err := m.check(); err != nil {
 		return err

@@ -78,9 +78,9 @@
 // so that roaming with KCP costs an abbreviated handshake.
 //
 // Hosts that do not count (a host without a window, or another implementation) are
-// logged in to by the player session id alone. Nothing is numbered then: what was
-// on its way when the connection broke may be lost, and what the host sends again
-// may come twice.
+// logged in to by the player session id, and the token if they gave one. Nothing is
+// numbered then: what was on its way when the connection broke may be lost, and
+// what the host sends again may come twice.
 //
 // # Events and back-pressure
 //
@@ -88,9 +88,11 @@
 // event of the reliable channel waits, and with it the reading: nothing reliable
 // is dropped here. A program that stops taking events will then be slow in the
 // eyes of the host, which closes such connections, and it does not come back
-// before there is room. What came by the fast channel is dropped instead, and
-// counted in ChannelStats.Dropped. Events of one channel come in order, across
-// connections; between the two there is none.
+// before there is room. Nor are the host's acknowledgements read: a Send that waits
+// for room in the send buffer waits for events to be taken, so one goroutine that
+// does both must bound its Send by a context. What came by the fast channel is
+// dropped instead, and counted in ChannelStats.Dropped. Events of one channel come
+// in order, across connections; between the two there is none.
 //
 // # Ending
 //
@@ -99,8 +101,8 @@
 // host ends it, or a lost connection does not come back, Events is closed and End
 // tells why: the host's close code and reason, or an error.
 //
-// A host that is silent for Options.SilenceMax counts as gone; with KCP after two
-// seconds already, if it has something to acknowledge.
+// A host that is silent for Options.SilenceMax counts as gone; with KCP after
+// Options.StallMax already, if it has something to acknowledge.
 //
 // # Goroutines and time
 //

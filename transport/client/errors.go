@@ -29,9 +29,11 @@ var (
 // Errors that End.Err and Client.FastErr match.
 var (
 	// ErrSilent: nothing came from the host for Options.SilenceMax, or, with KCP, it
-	// acknowledged nothing for 2 s in which nothing else came either, or for 10 s.
+	// acknowledged nothing for Options.StallMax in which nothing else came either, or
+	// for 10 s.
 	ErrSilent = errors.New("client: the host is silent")
-	// ErrGaveUp: the connection was lost and did not come back in time.
+	// ErrGaveUp: the connection was lost and did not come back in time, or was of no
+	// use again and again.
 	ErrGaveUp = errors.New("client: did not come back")
 	// ErrFastRefused: the host does not offer the fast channel, or did not accept
 	// the proof of who asks for it.

@@ -21,7 +21,8 @@ const (
 	// now on.
 	EventFastUp
 	// EventFastDown tells that they do not, or no longer, for the rest of this
-	// connection. Client.FastErr says why.
+	// connection. Client.FastErr says why. After a Move it tells that of the old
+	// connection; the new one may get an EventFastUp.
 	EventFastDown
 	// EventDetached tells that the connection is lost and will be made again.
 	EventDetached

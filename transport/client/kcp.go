@@ -6,15 +6,11 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"time"
 
 	"troupe/messages/wire"
 	"troupe/transport/dtls"
 	"troupe/transport/kcp"
 )
-
-// kcpStallMax is how long a host may be silent that has something to acknowledge.
-const kcpStallMax = 2 * time.Second
 
 // kcpLink is the reliable channel over KCP. Its association carries the fast
 // channel, too.
@@ -39,7 +35,7 @@ func openKCP(ctx context.Context, o *Options, cn *connection) (link, error) {
 	if o.TLS != nil {
 		d.Roots = o.TLS.RootCAs
 	}
-	s, err := kcp.Dial(ctx, kcp.DialOptions{DTLS: d, SilenceMax: o.SilenceMax, StallMax: kcpStallMax}, streamHandler{cn})
+	s, err := kcp.Dial(ctx, kcp.DialOptions{DTLS: d, SilenceMax: o.SilenceMax, StallMax: o.StallMax}, streamHandler{cn})
 	if err != nil {
 		return nil, err
 	}

@@ -188,6 +188,23 @@ func TestKCPSilence(t *testing.T) {
 	}
 }
 
+// TestKCPStall: the same, sooner, when there is something to acknowledge.
+func TestKCPStall(t *testing.T) {
+	r := newKCPRig(t, accepted, nil)
+	way := newTap(t, r.addr)
+	o := r.options()
+	o.KCPAddr, o.StallMax, o.SilenceMax, o.Reconnect = way.addr, 200*time.Millisecond, time.Hour, once
+	c, _ := r.dial(o)
+	way.cut.Store(true)
+	began := time.Now()
+	if err := c.JoinGroup(t.Context(), 1); err != nil {
+		t.Fatal(err)
+	}
+	if end := ended(t, c); !errors.Is(end.Err, client.ErrSilent) || time.Since(began) > 10*o.StallMax {
+		t.Errorf("end %+v after %v", end, time.Since(began))
+	}
+}
+
 // tap hands on datagrams between one client at a time and a host, until it is cut.
 type tap struct {
 	addr string

@@ -131,9 +131,9 @@ func (n *numbers) take(number, ack uint64) (fresh bool, err error) {
 
 // login fills in what the host needs to know to go on.
 func (n *numbers) login(l *wire.Login) {
-	l.Caps = wire.CapNumbers
+	l.Caps, l.ReconnectToken = wire.CapNumbers, n.token
 	if n.on {
-		l.ReconnectToken, l.LastReceived = n.token, n.received
+		l.LastReceived = n.received
 	}
 }
 
@@ -169,6 +169,9 @@ func (n *numbers) answer(r *wire.LoginResult, said uint64) (resumption, error) {
 	n.out.rewind()
 	return done, nil
 }
+
+// progress grows when a packet has arrived on either side.
+func (n *numbers) progress() uint64 { return n.received + n.oldest() }
 
 // oldest is the highest number that is known to have arrived.
 func (n *numbers) oldest() uint64 {

@@ -69,6 +69,8 @@ const (
 	autoTimeoutDefault = 3 * time.Second
 	// silenceMaxDefault is five pings of a host with default settings.
 	silenceMaxDefault = 15 * time.Second
+	// stallMaxDefault outlasts a handover of a mobile network.
+	stallMaxDefault = 4 * time.Second
 	// The send buffer's defaults are those of a host's outbox (reliability.md 2.4).
 	sendBufferBytesDefault    = 1 << 20
 	sendBufferMessagesDefault = 4096
@@ -133,6 +135,9 @@ type Options struct {
 	// counts as lost. A host pings every 3 s, unless its game says otherwise;
 	// default 15 s.
 	SilenceMax time.Duration
+	// StallMax is the same for KCP while the host has something to acknowledge;
+	// default 4 s. Less finds a dead network sooner, and takes a slow one for dead.
+	StallMax time.Duration
 }
 
 // withDefaults returns o with its zero values filled in, or says what is wrong.
@@ -147,7 +152,7 @@ func (o Options) withDefaults() (Options, error) {
 		return o, ErrTooLarge
 	case o.Transport > Auto:
 		return o, fmt.Errorf("client: Options.Transport is %s", o.Transport)
-	case o.EventsMax < 0 || o.DialTimeout < 0 || o.AutoTimeout < 0 || o.SilenceMax < 0:
+	case o.EventsMax < 0 || o.DialTimeout < 0 || o.AutoTimeout < 0 || o.SilenceMax < 0 || o.StallMax < 0:
 		return o, errors.New("client: Options.EventsMax and the times must not be negative")
 	case o.SendBufferBytes < 0 || o.SendBufferMessages < 0:
 		return o, errors.New("client: the bounds of the send buffer must not be negative")
@@ -162,6 +167,7 @@ func (o Options) withDefaults() (Options, error) {
 	setDefault(&o.DialTimeout, dialTimeoutDefault)
 	setDefault(&o.AutoTimeout, autoTimeoutDefault)
 	setDefault(&o.SilenceMax, silenceMaxDefault)
+	setDefault(&o.StallMax, stallMaxDefault)
 	setDefault(&o.SendBufferBytes, sendBufferBytesDefault)
 	setDefault(&o.SendBufferMessages, sendBufferMessagesDefault)
 	if o.Sessions == nil {

@@ -20,12 +20,15 @@ const (
 
 const (
 	// stableAfter is how long a connection must have lasted for its loss to be an
-	// accident: the first attempt is then made at once.
+	// accident: attempts are then counted from 0.
 	stableAfter = 5 * time.Second
 	// strayMax is how long a login that was given up may take to reach the host.
 	strayMax = 10 * time.Second
 	// laterMin is waited at least when the host says later without a time.
 	laterMin = time.Second
+	// violationsMax ends the Client: so many violations of the numbers, of either
+	// side, without a message in between that arrived.
+	violationsMax = 5
 	// attemptFirst bounds the first attempt after a loss, the second may take twice
 	// as long, and so on up to Options.DialTimeout: a network that comes back is
 	// better met by a new attempt than by the repetitions of an old one.
@@ -38,8 +41,9 @@ type Reconnect struct {
 	// Off ends the Client with its first connection.
 	Off bool
 	// Delay and DelayMax bound the wait before attempt n, counted from 0: a random
-	// time up to min(DelayMax, Delay<<n). Default 200 ms and 5 s. A loss after more
-	// than 5 s of connection is followed by an attempt at once.
+	// time up to min(DelayMax, Delay<<n). Default 200 ms and 5 s. The count goes on
+	// after a connection of less than 5 s. After NetworkChanged the first attempt is
+	// made at once.
 	Delay, DelayMax time.Duration
 	// GiveUpAfter the loss the Client ends; default the host's window and 5 s.
 	GiveUpAfter time.Duration
@@ -81,15 +85,16 @@ func (r *Reconnect) delayMax(n int) time.Duration {
 func (r *Reconnect) delay(n int) time.Duration { return rand.N(r.delayMax(n) + 1) }
 
 // afterLoss says what the end of a connection asks for: how long to wait at least,
-// or that it was the last. AtOnce excuses from the random part.
-func afterLoss(end End, lasted time.Duration) (asked time.Duration, atOnce, final bool) {
+// or that it was the last. AtOnce excuses from the random part who alone is lost; a
+// host that fails loses everybody in one instant.
+func afterLoss(end End) (asked time.Duration, atOnce, final bool) {
 	switch end.Retry() {
 	case messages.RetryNever:
 		return 0, false, true
 	case messages.RetryLater:
 		return laterMin, false, false
 	}
-	return 0, lasted > stableAfter || errors.Is(end.Err, errDropped), false
+	return 0, errors.Is(end.Err, errDropped), false
 }
 
 // afterAttempt says the same of an attempt that failed.
@@ -102,7 +107,7 @@ func afterAttempt(err error) (asked time.Duration, final bool) {
 	case errors.Is(err, errNumbers), errors.Is(err, errNewStay):
 		return 0, true
 	case errors.As(err, &end):
-		asked, _, final = afterLoss(end.End, 0)
+		asked, _, final = afterLoss(end.End)
 		return asked, final
 	}
 	return 0, false

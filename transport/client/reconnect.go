@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -43,23 +44,40 @@ func (c *Client) detach(away *absence) {
 	if away.lasted > stableAfter {
 		c.tries = 0
 	}
-	asked, atOnce, final := afterLoss(away.end, away.lasted)
+	end := away.end
+	asked, atOnce, final := afterLoss(end)
+	if c.hopeless(end) {
+		final, end.Err = true, fmt.Errorf("%w: %d times in a row: %w", ErrGaveUp, c.violated, errNumbers)
+	}
 	over := final || c.o.Reconnect.Off || c.closing
 	c.over, away.told = c.over || over, !over
 	c.wake()
 	c.mu.Unlock()
 	if !over {
-		c.tellDetached(away.end)
+		c.tellDetached(end)
 	}
 	<-c.inbox
 	switch {
 	case over:
-		c.finish(away.end)
+		c.finish(end)
 	case atOnce:
 		go c.comeBack(away, 0, 0)
 	default:
 		go c.comeBack(away, asked, c.nextDelay())
 	}
+}
+
+// hopeless reports whether there were so many violations of the numbers without
+// progress that another connection is of no use. The caller holds mu.
+func (c *Client) hopeless(end End) bool {
+	if !c.numbers.on || end.Code != uint16(messages.CloseOutOfOrder) && !errors.Is(end.Err, errNumbers) {
+		return false
+	}
+	if p := c.numbers.progress(); p > c.progress {
+		c.progress, c.violated = p, 0
+	}
+	c.violated++
+	return c.violated >= violationsMax
 }
 
 // nextDelay is the random wait before the next attempt.

@@ -206,7 +206,7 @@ func TestWhen(t *testing.T) {
 		lose        func(h *fakeHost, c *Client)
 		least, most time.Duration
 	}{
-		"an accident":     {10 * time.Second, func(h *fakeHost, c *Client) { h.last().cut() }, 0, 0},
+		"an accident":     {10 * time.Second, func(h *fakeHost, c *Client) { h.last().cut() }, 0, reconnectDelayDefault},
 		"soon":            {time.Second, func(h *fakeHost, c *Client) { h.last().cut() }, 0, reconnectDelayDefault},
 		"later":           {10 * time.Second, func(h *fakeHost, c *Client) { h.last().bye(messages.CloseTooFast) }, laterMin, laterMin + reconnectDelayDefault},
 		"network changed": {time.Second, func(h *fakeHost, c *Client) { c.NetworkChanged() }, 0, 0},
@@ -525,6 +525,21 @@ func TestMoveIsNoTakeover(t *testing.T) {
 	}
 }
 
+// TestMoveTellsOfFast: the fast channel of the old connection is told to be down
+// before the new one has its own.
+func TestMoveTellsOfFast(t *testing.T) {
+	with(t, func(t *testing.T, h *fakeHost) {
+		c := h.dial(Options{Fast: true})
+		defer c.Close()
+		synctest.Wait()
+		if err := c.Move(t.Context(), KCP); err != nil {
+			t.Error(err)
+		}
+		synctest.Wait()
+		want(t, "the player", events(c), "fast up", "fast down", "fast up")
+	})
+}
+
 // TestMoveWithEventsWaiting: a Move from the goroutine that should take events
 // ends with its context, and nothing is lost by it.
 func TestMoveWithEventsWaiting(t *testing.T) {
@@ -676,7 +691,46 @@ func TestHostCannotCount(t *testing.T) {
 	})
 }
 
-// TestHostThatDoesNotCount: the player session id alone brings the player back.
+// TestHostNeverCounts: numbers that never add up end the Client, unless something
+// arrives in between.
+func TestHostNeverCounts(t *testing.T) {
+	for name, violate := range map[string]func(l *hostLink){
+		"the host's": func(l *hostLink) {
+			l.units <- wire.AppendMessage(nil, &wire.Header{OpCode: 9, Sender: Server, RelSeq: 1 << 40})
+		},
+		"said to ours": func(l *hostLink) { l.bye(messages.CloseOutOfOrder) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			with(t, func(t *testing.T, h *fakeHost) {
+				c := h.dial(Options{})
+				defer c.Abort()
+				for i := range 3 * violationsMax {
+					if i%2 == 0 {
+						h.say("A")
+					} else {
+						talk(t, c, "a")
+					}
+					pass(time.Second)
+					violate(h.last())
+					pass(10 * time.Second)
+				}
+				for i := range violationsMax - 1 {
+					if !c.Attached() {
+						t.Fatalf("ended after %d: %s", i, c.End())
+					}
+					violate(h.last())
+					pass(10 * time.Second)
+				}
+				if end := c.End(); !errors.Is(end.Err, errNumbers) || !errors.Is(end.Err, ErrGaveUp) || end.Retry() != messages.RetryNever {
+					t.Errorf("end %+v", end)
+				}
+			})
+		})
+	}
+}
+
+// TestHostThatDoesNotCount: the player session id and the token bring the player
+// back.
 func TestHostThatDoesNotCount(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		h.caps = 0
@@ -692,7 +746,7 @@ func TestHostThatDoesNotCount(t *testing.T) {
 		synctest.Wait()
 		want(t, "the host", h.heard(), "a", "b", "c")
 		want(t, "the player", events(c), "detached", "reconnected", "A")
-		if l := h.logins[1]; l.ReconnectToken != "" {
+		if l := h.logins[1]; l.ReconnectToken != "token-1" || l.LastReceived != 0 {
 			t.Errorf("login %+v", l)
 		}
 		c.Close()

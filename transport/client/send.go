@@ -105,7 +105,7 @@ func (cn *connection) nextUnit(b *[]byte) (ok bool) {
 	c := cn.client
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	again := false
+	again, bytes := false, c.numbers.out.bytes
 	if c.current.Load() == cn && !cn.broken {
 		*b, again, ok = c.numbers.next((*b)[:0])
 	}
@@ -113,6 +113,9 @@ func (cn *connection) nextUnit(b *[]byte) (ok bool) {
 		cn.writing = false
 		c.wake()
 		return false
+	}
+	if c.numbers.out.bytes < bytes {
+		c.wake()
 	}
 	c.reliable.countSent(len(*b))
 	if again {
