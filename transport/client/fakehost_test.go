@@ -52,6 +52,7 @@ type hostLink struct {
 	end   End
 	how   string        // who ended it and how
 	late  time.Duration // of the answer to the login
+	turns chan struct{} // each send takes one; nil for no limit
 }
 
 func (h *fakeHost) open(ctx context.Context, t Transport, _ *Options, cn *connection) (link, error) {
@@ -92,6 +93,9 @@ func (l *hostLink) send(ctx context.Context, unit []byte) error {
 	case <-l.over:
 		return ErrClosed
 	default:
+	}
+	if l.turns != nil {
+		<-l.turns
 	}
 	l.h.receive(l, slices.Clone(unit))
 	return ctx.Err()

@@ -753,6 +753,38 @@ func TestHostThatDoesNotCount(t *testing.T) {
 	})
 }
 
+// TestRoomWithoutNumbers: what is written to a host that does not count makes room
+// at once, while the writer goes on.
+func TestRoomWithoutNumbers(t *testing.T) {
+	with(t, func(t *testing.T, h *fakeHost) {
+		h.caps = 0
+		c := h.dial(Options{SendBufferMessages: 2})
+		l := h.last()
+		l.turns = make(chan struct{})
+		talk(t, c, "a") // the writer has it and waits
+		synctest.Wait()
+		talk(t, c, "b")
+		talk(t, c, "c")
+		sent := false
+		go func() {
+			talk(t, c, "d")
+			sent = true
+		}()
+		synctest.Wait()
+		if sent {
+			t.Error("there is room too early")
+		}
+		l.turns <- struct{}{}
+		synctest.Wait()
+		if !sent {
+			t.Error("there is no room")
+		}
+		close(l.turns)
+		c.Close()
+		want(t, "the host", h.heard(), "a", "b", "c", "d")
+	})
+}
+
 // TestEndsWhileDetached: Close and Abort end the attempts, wherever they are.
 func TestEndsWhileDetached(t *testing.T) {
 	for _, end := range []func(*Client){(*Client).Close, (*Client).Abort} {
