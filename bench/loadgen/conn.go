@@ -28,6 +28,7 @@ type conn struct {
 	// writeMu keeps numbers and acknowledgements in the order of the writes
 	writeMu  sync.Mutex
 	acked    uint64        // guarded by writeMu
+	riding   bool          // guarded by writeMu: a message of its own carried the last ack
 	received atomic.Uint64 // highest number, written by the reader alone
 	parser   frameParser   // owned by dial, then by the reader
 	msg      *message      // owned by Run, then by the pacer
@@ -89,8 +90,12 @@ func (c *conn) drain(b *batch, now int64, w *window) error {
 	return nil
 }
 
-// ackEvery is after how many messages an acknowledgement is sent by itself.
-const ackEvery = 16
+// ackEvery and ackRiding are after how many messages an acknowledgement is sent by itself; the second is for players whose
+// own messages have carried the last one. The Go SDK does the same.
+const (
+	ackEvery  = 16
+	ackRiding = 64
+)
 
 // number checks that nothing is missing or comes twice, and acknowledges what has gathered.
 func (c *conn) number(p rtwire.Packet) error {
@@ -104,10 +109,10 @@ func (c *conn) number(p rtwire.Packet) error {
 	c.received.Store(n)
 	c.writeMu.Lock()
 	defer c.writeMu.Unlock()
-	if n < c.acked+ackEvery {
+	if n < c.acked+ackEvery || c.riding && n < c.acked+ackRiding {
 		return nil
 	}
-	c.acked = n
+	c.acked, c.riding = n, false
 	if _, err := c.net.Write(appendFrame(nil, opBinary, c.key, rtwire.AppendAck(nil, n))); err != nil {
 		return fmt.Errorf("send ack: %w", err)
 	}
@@ -119,7 +124,7 @@ func (c *conn) send(nanos int64) error {
 	if c.numbered {
 		c.writeMu.Lock()
 		defer c.writeMu.Unlock()
-		c.acked = c.received.Load()
+		c.acked, c.riding = c.received.Load(), true
 		c.msg.number(c.acked)
 	}
 	_, err := c.net.Write(c.msg.stamped(nanos))

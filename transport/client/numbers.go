@@ -12,6 +12,11 @@ import (
 // (reliability.md 2.4).
 const acksMax = 16
 
+// acksRidingMax is the same for a client whose acks ride on its own packets: the
+// next of those is on its way. An ack alone costs the host as much as a message, so
+// in a room of fifty one for every sixteen would cost it a fifth of its time.
+const acksRidingMax = 64
+
 // Errors of numbers.
 var (
 	// errNumbers is what a host never says; the connection is of no use any more.
@@ -41,6 +46,7 @@ type numbers struct {
 	told   uint64 // highest number acknowledged to the host
 	heard  uint64 // highest number acknowledged by the host
 	hasten bool   // an ack has waited long enough
+	riding bool   // the last ack found a packet to ride on
 }
 
 // put keeps one packet to be sent, numbered unless it is fast, or reports that
@@ -69,11 +75,12 @@ func (n *numbers) next(dst []byte) (unit []byte, again, ok bool) {
 	case k == nil && !n.ackDue():
 		return dst, false, false
 	case k == nil:
-		n.acknowledge()
-		return wire.AppendAck(dst, n.told), false, true
+		n.riding = false
+		return wire.AppendAck(dst, n.acknowledge()), false, true
 	}
 	var tail wire.Header
 	if k.number != 0 {
+		n.riding = n.riding || n.ackOpen()
 		tail.Ack = n.acknowledge()
 	}
 	dst = binary.AppendUvarint(dst, uint64(len(*k.packet)+tail.Size()))
@@ -95,7 +102,11 @@ func (n *numbers) idle() bool { return n.out.next() == nil && !n.ackDue() }
 func (n *numbers) ackOpen() bool { return n.on && n.received > n.told }
 
 func (n *numbers) ackDue() bool {
-	return n.ackOpen() && (n.hasten || n.received-n.told >= acksMax)
+	most := uint64(acksMax)
+	if n.riding {
+		most = acksRidingMax
+	}
+	return n.ackOpen() && (n.hasten || n.received-n.told >= most)
 }
 
 func (n *numbers) acknowledge() uint64 {
@@ -165,7 +176,7 @@ func (n *numbers) answer(r *wire.LoginResult, said uint64) (resumption, error) {
 		n.received = max(n.received, r.Base)
 	}
 	n.joined, n.on, n.token = true, on, r.ReconnectToken
-	n.told, n.heard, n.hasten = 0, 0, false
+	n.told, n.heard, n.hasten, n.riding = 0, 0, false, false
 	n.out.rewind()
 	return done, nil
 }

@@ -232,10 +232,30 @@ func TestAcks(t *testing.T) {
 	arrive(t, n, acksMax+2, 0, true)
 	n.hasten = true // the timer
 	wantWritten(t, n, "0:/18")
+	say(t, n, "b", false)
+	wantWritten(t, n, "2:b/18") // nothing new: it does not count as riding
+	arrive(t, n, 19, 0, true)
+	say(t, n, "c", false)
+	wantWritten(t, n, "3:c/19")
+	last := uint64(19)
+	for range acksRidingMax - 1 { // the next one rides, too
+		last++
+		arrive(t, n, last, 0, true)
+	}
+	if n.ackDue() {
+		t.Error("due although acks ride")
+	}
+	arrive(t, n, last+1, 0, true)
+	wantWritten(t, n, "0:/83")
+	for range acksMax { // it did not
+		last++
+		arrive(t, n, last+1, 0, true)
+	}
+	wantWritten(t, n, "0:/99")
 	// What was received is told again on a new connection, so that the host knows
 	// that its new token has arrived.
-	logged(t, n, wire.LoginResult{Outcome: wire.OutcomeResumed, LastReceived: 1, Base: 18}, resumption{})
-	wantWritten(t, n, "0:/18")
+	logged(t, n, wire.LoginResult{Outcome: wire.OutcomeResumed, LastReceived: 3, Base: 99}, resumption{})
+	wantWritten(t, n, "0:/99")
 }
 
 func TestGapAndFreshDevice(t *testing.T) {
