@@ -166,6 +166,7 @@ func (h *fakeHost) receive(l *hostLink, unit []byte) {
 	if fresh && head.OpCode != 0 {
 		h.got = append(h.got, string(head.Payload))
 	}
+	h.n.riding = false // it has no timer that would end it
 	h.flush()
 }
 
