@@ -23,7 +23,8 @@ func (a *Actor) onInbound(in *Inbound) {
 		in.Release()
 		return
 	}
-	if in.Number != 0 && !a.inOrder(s, in) {
+	numbered := in.Number != 0
+	if numbered && !a.inOrder(s, in) {
 		in.Release()
 		return
 	}
@@ -43,17 +44,18 @@ func (a *Actor) onInbound(in *Inbound) {
 			return
 		}
 		s.stash = append(s.stash, in)
-		return
+	} else {
+		a.handle(s, in)
+		in.Release()
 	}
-	a.handle(s, in)
-	in.Release()
+	if numbered {
+		a.seeToAck(s)
+	}
 }
 
-// inOrder takes the number of a packet and sees to it that it is acknowledged: at
-// once after some, else soon (reliability.md 2.4).
+// inOrder takes the number of a packet and reports whether it is the next.
 func (a *Actor) inOrder(s *seat, in *Inbound) bool {
-	out := s.player.Out
-	switch out.Receive(in.Epoch, in.Number) {
+	switch s.player.Out.Receive(in.Epoch, in.Number) {
 	case player.Duplicate:
 		a.c.Counters().Duplicates.Add(1)
 		return false
@@ -65,17 +67,21 @@ func (a *Actor) inOrder(s *seat, in *Inbound) bool {
 		s.player.Tell(player.OutOfOrder{Epoch: in.Epoch})
 		return false
 	}
-	if out.Unacked() >= ackEvery {
+	return true
+}
+
+// seeToAck has what came of a player acknowledged: by what goes back to it anyway,
+// at once after some packets, else soon (reliability.md 2.4).
+func (a *Actor) seeToAck(s *seat) {
+	switch n := s.player.Out.UnackedAlone(); {
+	case n >= ackEvery:
 		a.ack(s)
-		return true
-	}
-	if !s.owed {
+	case n > 0 && !s.owed:
 		s.owed = true
 		if a.owed = append(a.owed, s); len(a.owed) == 1 {
 			a.soon(&a.ackTimer, ackDelay, ackDue{})
 		}
 	}
-	return true
 }
 
 // ack sends an ack with this batch, on whatever else there is.

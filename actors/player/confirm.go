@@ -243,6 +243,17 @@ const (
 // arrived.
 func (o *Outbox) Unacked() uint64 { return o.received.Load() - o.ackTold.Load() }
 
+// UnackedAlone is Unacked, but 0 where an ack is on its way: a message waits that
+// will carry it, or nobody is attached, and the next LOGIN_RESPONSE says it.
+func (o *Outbox) UnackedAlone() uint64 {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.mode != attached || o.next < o.n && o.at(o.n-1).n != 0 {
+		return 0
+	}
+	return o.Unacked()
+}
+
 // AckNow has the next drain carry an ack, alone if nothing else is there.
 func (o *Outbox) AckNow() Pushed {
 	o.mu.Lock()
