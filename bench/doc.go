@@ -61,9 +61,9 @@
 // everything has had time to arrive.
 //
 // What acknowledgements cost is the CPU per delivered message of one build with them and with reconnect.acknowledge=false,
-// in turns (bench/relay --without): with players that number and acknowledge (--numbered), in small rooms, where every ack
-// rides on a message, and in large ones, where most come alone; and with stock players, whose pings carry marks. Without
-// them nothing is kept after it was written.
+// in turns (bench/relay --without): with players that number and acknowledge (--numbered), in small rooms and, without a bar,
+// in large ones, where a delivery costs so little that keeping the message shows; and with stock players, whose pings carry
+// marks. Without them nothing is kept after it was written.
 //
 // # What is not comparable
 //

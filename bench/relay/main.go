@@ -69,7 +69,7 @@ func parseFlags() options {
 	flag.IntVar(&o.Payload, "payload", 64, "payload bytes")
 	flag.Uint64Var(&o.Seed, "seed", 1, "seed of the send times")
 	flag.IntVar(&o.Rounds, "rounds", 3, "rounds; the order of the servers is swapped every round")
-	flag.DurationVar(&o.Warmup, "warmup", 2*time.Second, "load before measuring")
+	flag.DurationVar(&o.Warmup, "warmup", 10*time.Second, "load before measuring; below 6s what waits for its confirmation still grows")
 	flag.DurationVar(&o.Measure, "measure", 10*time.Second, "measured load of each server in each round")
 	flag.StringVar(&o.bare, "bare", "", "bare relay binary (required)")
 	flag.StringVar(&o.troupe, "troupe", "", "troupe binary; empty = bare relay only")

@@ -19,9 +19,45 @@ var classes = [...]int{
 // classNone marks a frame too large for the pools; the collector takes it.
 const classNone = -1
 
-// pools hold released frames with their bytes, one pool for each class. They are
-// safe for concurrent use and give memory back at collections.
-var pools [len(classes)]sync.Pool
+// lists and pools hold released frames with their bytes, one of each for each
+// class; safe for concurrent use. Frames that wait for a confirmation come back in
+// bursts, seconds later, and a sync.Pool would have lost many of them to the
+// collector by the time they are needed. So a bounded list keeps some; what it has
+// no place for goes to the pool, which gives memory back.
+var (
+	lists [len(classes)]freeList
+	pools [len(classes)]sync.Pool
+)
+
+// listBytesMax bounds a list by the bytes of its frames.
+const listBytesMax = 4 << 20
+
+type freeList struct {
+	mu     sync.Mutex
+	frames []*Frame
+}
+
+func (l *freeList) take() (f *Frame) {
+	l.mu.Lock()
+	if last := len(l.frames) - 1; last >= 0 {
+		f = l.frames[last]
+		l.frames[last] = nil
+		l.frames = l.frames[:last]
+	}
+	l.mu.Unlock()
+	return f
+}
+
+// give reports whether there was a place for f.
+func (l *freeList) give(f *Frame) bool {
+	l.mu.Lock()
+	room := len(l.frames) < listBytesMax/classes[f.class]
+	if room {
+		l.frames = append(l.frames, f)
+	}
+	l.mu.Unlock()
+	return room
+}
 
 // takeFrame returns a frame whose unit has room for size bytes. Its fields
 // other than class and unit are those of its previous life.
@@ -29,6 +65,9 @@ func takeFrame(size int) *Frame {
 	for class, room := range classes {
 		if size > room {
 			continue
+		}
+		if f := lists[class].take(); f != nil {
+			return f
 		}
 		if f, ok := pools[class].Get().(*Frame); ok {
 			return f
@@ -44,7 +83,7 @@ func giveFrame(f *Frame) {
 	if raceEnabled {
 		clear(f.unit)
 	}
-	if f.class != classNone {
+	if f.class != classNone && !lists[f.class].give(f) {
 		pools[f.class].Put(f)
 	}
 }
