@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -17,10 +18,10 @@ import (
 type visitor struct {
 	player.Newcomer
 	after time.Duration // of its refusal
-	gone  bool
+	gone  atomic.Bool
 }
 
-func (v *visitor) Gone() bool { return v.gone }
+func (v *visitor) Gone() bool { return v.gone.Load() }
 
 func (v *visitor) Refuse(after time.Duration) { v.after = after }
 
@@ -133,7 +134,7 @@ func TestTurnstileLeavesATurnToWhoIsNew(t *testing.T) {
 		d.arrive("x", "")
 		d.arrive("y", "")
 		for i := range 5 {
-			d.arrive(fmt.Sprint(i), "token").gone = i == 1
+			d.arrive(fmt.Sprint(i), "token").gone.Store(i == 1)
 		}
 		time.Sleep(2 * time.Second)
 		d.came(t, "in 0s", "0 100ms", "2 200ms", "3 300ms", "x 400ms", "4 500ms", "y 600ms")
