@@ -76,9 +76,9 @@ bench-reconnect: bench-tools ## players cut off and back, with and without ackno
 	$(BIN)/troupe bench reconnect-storm --players 1000 --single 1000 --bar-p99 5 --bar-exact --json $(BIN)/reconnect-1000.json
 	$(BIN)/troupe bench reconnect-storm --players 5000 --single 0 --bar-back 5 --bar-exact --json $(BIN)/reconnect-5000.json
 	$(BIN)/troupe bench reconnect-storm --players 5000 --single 0 --set reconnect.acknowledge=false --json $(BIN)/reconnect-5000-off.json
-	$(BIN)/bench-relay --troupe $(BIN)/troupe --numbered --without reconnect.acknowledge=false --bar-ratio 1.05 --rounds $(ROUNDS) $(BENCH_FLAGS)
-	$(BIN)/bench-relay --troupe $(BIN)/troupe --numbered --without reconnect.acknowledge=false --rounds $(ROUNDS) --rooms 4 --players 50 --hz 10 $(BENCH_FLAGS)
-	$(BIN)/bench-relay --troupe $(BIN)/troupe --without reconnect.acknowledge=false --bar-ratio 1.05 --rounds $(ROUNDS) $(BENCH_FLAGS)
+	$(BIN)/bench-relay --troupe $(BIN)/troupe --numbered --without reconnect.acknowledge=false --bar-allocs 0.1 --bar-ratio 1.05 --rounds $(ROUNDS) $(BENCH_FLAGS)
+	$(BIN)/bench-relay --troupe $(BIN)/troupe --numbered --without reconnect.acknowledge=false --bar-allocs 0.1 --rounds $(ROUNDS) --rooms 4 --players 50 --hz 10 $(BENCH_FLAGS)
+	$(BIN)/bench-relay --troupe $(BIN)/troupe --without reconnect.acknowledge=false --bar-allocs 0.1 --bar-ratio 1.05 --rounds $(ROUNDS) $(BENCH_FLAGS)
 
 .PHONY: lint-quick
 lint-quick:
