@@ -2,6 +2,7 @@ package storm
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -68,11 +69,10 @@ func reserve(ctx context.Context, api *gamelift.Client, game *string, n int) (se
 			}
 			return seats, nil
 		}
-		// A game session is ACTIVE a moment after it was made.
-		if attempt == 50 || ctx.Err() != nil {
-			return nil, fmt.Errorf("reserve seats: %w", err)
+		var activating *types.InvalidGameSessionStatusException // it is ACTIVE a moment after it was made
+		if !errors.As(err, &activating) || attempt == 50 || sleep(ctx, 20*time.Millisecond) != nil {
+			return nil, fmt.Errorf("reserve %d seats in %s: %w", n, aws.ToString(game), err)
 		}
-		time.Sleep(20 * time.Millisecond)
 	}
 }
 
