@@ -25,6 +25,7 @@ type GameSession struct {
 	Created            time.Time
 	Terminated         time.Time // zero while alive
 	EndText            string    // why it ended, for logs and operators
+	ScriptVersion      string    // of the script that runs it; empty without one
 	IPAddress, DNSName string
 	Port               int
 }

@@ -20,7 +20,7 @@ type Game struct {
 	End      func()
 	Connect  func(m *script.ConnectMessage) bool
 	Accepted func(p script.Player)
-	Detached func(peer messages.PeerID) script.Verdict
+	Detached func(peer messages.PeerID) script.Decision
 	Back     func(peer messages.PeerID, info script.Reconnected)
 	Gone     func(peer messages.PeerID)
 	Message  func(m *script.Message)
@@ -73,37 +73,39 @@ func (g *Game) Init(s script.Session) error {
 }
 
 // OnProcessStarted implements script.Handler.
-func (g *Game) OnProcessStarted(args []string) bool {
+func (g *Game) OnProcessStarted(args []string) script.Decision {
 	g.note("started %v", args)
-	return g.Started == nil || g.Started()
+	return script.AllowIf(g.Started == nil || g.Started())
 }
 
 // OnStartGameSession implements script.Handler.
-func (g *Game) OnStartGameSession(s *messages.GameSession) {
+func (g *Game) OnStartGameSession(s *messages.GameSession) script.Decision {
 	g.note("start %v", s.Status)
 	if g.Start != nil {
 		g.Start(s)
 	}
+	return script.Allow
 }
 
 // OnHealthCheck implements script.Handler.
-func (g *Game) OnHealthCheck() bool {
+func (g *Game) OnHealthCheck() script.Decision {
 	g.note("health")
-	return g.Health == nil || g.Health()
+	return script.AllowIf(g.Health == nil || g.Health())
 }
 
 // OnProcessTerminate implements script.Handler.
-func (g *Game) OnProcessTerminate() {
+func (g *Game) OnProcessTerminate() script.Decision {
 	g.note("terminate")
 	if g.End != nil {
 		g.End()
 	}
+	return script.Allow
 }
 
 // OnPlayerConnect implements script.Handler.
-func (g *Game) OnPlayerConnect(m *script.ConnectMessage) bool {
+func (g *Game) OnPlayerConnect(m *script.ConnectMessage) script.Decision {
 	g.note("connect %d", m.Player.PeerID)
-	return g.Connect == nil || g.Connect(m)
+	return script.AllowIf(g.Connect == nil || g.Connect(m))
 }
 
 // OnPlayerAccepted implements script.Handler.
@@ -116,7 +118,7 @@ func (g *Game) OnPlayerAccepted(p script.Player) {
 
 // OnPlayerDetached implements script.Handler. It is noted only where a test has
 // set it, as OnPlayerReconnected is.
-func (g *Game) OnPlayerDetached(peer messages.PeerID, reason string) script.Verdict {
+func (g *Game) OnPlayerDetached(peer messages.PeerID, reason string) script.Decision {
 	if g.Detached == nil {
 		return script.Hold
 	}
@@ -149,21 +151,23 @@ func (g *Game) OnMessage(m *script.Message) {
 }
 
 // OnSendToPlayer implements script.Handler.
-func (g *Game) OnSendToPlayer(m *script.Message) bool {
-	return g.ToPlayer == nil || g.ToPlayer(m)
+func (g *Game) OnSendToPlayer(m *script.Message) script.Decision {
+	return script.AllowIf(g.ToPlayer == nil || g.ToPlayer(m))
 }
 
 // OnSendToGroup implements script.Handler.
-func (g *Game) OnSendToGroup(m *script.Message) bool { return g.ToGroup == nil || g.ToGroup(m) }
+func (g *Game) OnSendToGroup(m *script.Message) script.Decision {
+	return script.AllowIf(g.ToGroup == nil || g.ToGroup(m))
+}
 
 // OnPlayerJoinGroup implements script.Handler.
-func (g *Game) OnPlayerJoinGroup(id messages.GroupID, peer messages.PeerID) bool {
+func (g *Game) OnPlayerJoinGroup(id messages.GroupID, peer messages.PeerID) script.Decision {
 	g.note("join %d by %d", id, peer)
-	return g.Join == nil || g.Join(id, peer)
+	return script.AllowIf(g.Join == nil || g.Join(id, peer))
 }
 
 // OnPlayerLeaveGroup implements script.Handler.
-func (g *Game) OnPlayerLeaveGroup(id messages.GroupID, peer messages.PeerID) bool {
+func (g *Game) OnPlayerLeaveGroup(id messages.GroupID, peer messages.PeerID) script.Decision {
 	g.note("leave %d by %d", id, peer)
-	return g.Leave == nil || g.Leave(id, peer)
+	return script.AllowIf(g.Leave == nil || g.Leave(id, peer))
 }

@@ -98,7 +98,10 @@ type groupEntry struct {
 	restarts restarts
 }
 
-type exitCall struct{ code int }
+type exitCall struct {
+	code   int
+	reason string // of a crash
+}
 
 // New returns the actor of one game session.
 func New(o Options) *Actor {
@@ -195,6 +198,8 @@ func (a *Actor) afterCallbacks() {
 	e := a.exit
 	a.exit = nil
 	switch {
+	case e.reason != "":
+		a.crash(e.reason)
 	case e.code != 0:
 		a.crash("exited with an error code")
 	case a.phase == ending:

@@ -22,7 +22,7 @@ func (a *Actor) onJoinGroup(s *seat, id messages.GroupID) {
 	ok := true
 	if !a.relay {
 		ok = false
-		a.callback("onPlayerJoinGroup", func() { ok = a.o.Handler.OnPlayerJoinGroup(id, s.player.Peer) })
+		a.callback("onPlayerJoinGroup", func() { ok, _ = a.o.Handler.OnPlayerJoinGroup(id, s.player.Peer).Now() })
 	}
 	if ok && !a.roomForGroup(s, id) {
 		a.drop(s, zerolog.WarnLevel, counters.DropBadGroup)
@@ -58,7 +58,7 @@ func (a *Actor) onLeaveGroup(s *seat, id messages.GroupID) {
 	ok := true
 	if !a.relay {
 		ok = false
-		a.callback("onPlayerLeaveGroup", func() { ok = a.o.Handler.OnPlayerLeaveGroup(id, s.player.Peer) })
+		a.callback("onPlayerLeaveGroup", func() { ok, _ = a.o.Handler.OnPlayerLeaveGroup(id, s.player.Peer).Now() })
 	}
 	g := a.groups[id]
 	if !ok || g == nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/actors/player"
+	"troupe/actors/script"
 	"troupe/actors/stage"
 	"troupe/messages"
 	"troupe/messages/counters"
@@ -18,7 +19,7 @@ func (a *Actor) Started(c *stage.Context) {
 	a.c = c
 	a.drops = c.Log().Sample(&zerolog.BurstSampler{Burst: 1, Period: time.Second})
 	if a.o.Log == nil {
-		a.o.Log = hostLogger{log: c.Log(), session: string(a.record.ID)}
+		a.o.Log = script.NewLog(hostLog{log: c.Log(), session: string(a.record.ID)}, script.LevelDebug, c.Stage().Now)
 	}
 	a.setStatus(messages.GameSessionActivating)
 	a.configure()
@@ -49,7 +50,7 @@ func (a *Actor) begin() (failure string) {
 		return fmt.Sprint("init failed: ", err)
 	}
 	ready := false
-	if !a.callback("onProcessStarted", func() { ready = h.OnProcessStarted(a.o.Args) }) || !ready {
+	if !a.callback("onProcessStarted", func() { ready, _ = h.OnProcessStarted(a.o.Args).Now() }) || !ready {
 		return "onProcessStarted did not say ready"
 	}
 	a.placed = true
@@ -113,7 +114,7 @@ func (a *Actor) onTerminate(m Terminate) {
 	if a.phase >= closing {
 		return
 	}
-	a.callback("onProcessTerminate", a.o.Handler.OnProcessTerminate)
+	a.callback("onProcessTerminate", func() { a.o.Handler.OnProcessTerminate() })
 	a.exit = nil // exiting is what happens now anyway
 	a.end(m.Reason, m.Text)
 }
@@ -147,7 +148,7 @@ func (a *Actor) onHealthCheck() {
 		return
 	}
 	healthy := false
-	if a.callback("onHealthCheck", func() { healthy = a.o.Handler.OnHealthCheck() }) && healthy {
+	if a.callback("onHealthCheck", func() { healthy, _ = a.o.Handler.OnHealthCheck().Now() }) && healthy {
 		a.sick = 0
 	} else if a.sick++; a.sick >= unhealthyMax {
 		a.crash("unhealthy")

@@ -22,7 +22,7 @@ type Options struct {
 	// Args are the launch parameters, for OnProcessStarted (D17).
 	Args []string
 	// Log is the game session's own log; nil writes to the host's.
-	Log script.Logger
+	Log *script.Log
 
 	Settings
 }

@@ -168,7 +168,7 @@ func (a *Actor) onGateAsked(m player.GateAsked) {
 	if !a.relay {
 		msg := &script.ConnectMessage{Player: scriptPlayer(s.player), Payload: m.Payload}
 		ok = false
-		a.callback("onPlayerConnect", func() { ok = a.o.Handler.OnPlayerConnect(msg) })
+		a.callback("onPlayerConnect", func() { ok, _ = a.o.Handler.OnPlayerConnect(msg).Now() })
 	}
 	answer := player.GateAnswer{Attempt: m.Attempt, OK: ok, Peer: s.player.Peer}
 	if !ok {
@@ -223,9 +223,9 @@ func (a *Actor) onWentAway(m player.WentAway) {
 	if s := a.byPlayer[m.Player]; s == nil || !s.in || a.relay {
 		return
 	}
-	verdict := script.Hold
-	a.callback("onPlayerDetached", func() { verdict = a.o.Handler.OnPlayerDetached(m.Player.Peer, m.Reason) })
-	if verdict == script.Release {
+	hold := true
+	a.callback("onPlayerDetached", func() { hold, _ = a.o.Handler.OnPlayerDetached(m.Player.Peer, m.Reason).Now() })
+	if !hold {
 		m.Player.Tell(player.Release{Epoch: m.Epoch})
 	}
 }

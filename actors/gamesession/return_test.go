@@ -120,7 +120,7 @@ func TestTheGameIsAskedAboutALossAndToldOfTheReturn(t *testing.T) {
 		id := w.Create(g)
 		a, b := w.Player(id), w.Player(id)
 		verdict := script.Hold
-		g.Detached = func(messages.PeerID) script.Verdict { return verdict }
+		g.Detached = func(messages.PeerID) script.Decision { return verdict }
 		g.Back = func(peer messages.PeerID, _ script.Reconnected) {
 			g.Session.SendReliableMessage(text(9), peer) // behind what it missed
 		}
@@ -139,7 +139,7 @@ func TestTheGameIsAskedAboutALossAndToldOfTheReturn(t *testing.T) {
 		b.Lose()
 		w.Want(b.ID, messages.PlayerSessionCompleted, 1)
 		equal(w, "callbacks", g.Take(), "detached 2: reset", "gone 2 of [1 2]")
-		g.Detached = func(messages.PeerID) script.Verdict { panic("bug in a script") }
+		g.Detached = func(messages.PeerID) script.Decision { panic("bug in a script") }
 		a.Lose()
 		w.Want(a.ID, messages.PlayerSessionActive, 1) // it holds
 	})

@@ -32,7 +32,7 @@ func (s *session) Players() []script.Player {
 
 func (s *session) ServerID() messages.PeerID           { return messages.ServerPeer }
 func (s *session) AllPlayersGroupID() messages.GroupID { return messages.AllPlayers }
-func (s *session) Logger() script.Logger               { return s.o.Log }
+func (s *session) Logger() *script.Log                 { return s.o.Log }
 
 func (s *session) GameSessionID() messages.GameSessionID {
 	if !s.placed {
@@ -149,25 +149,31 @@ func (s *session) Exit(code int) {
 	}
 }
 
+func (s *session) Crash(reason string) {
+	if s.exit == nil && s.phase < closing {
+		s.exit = &exitCall{code: 1, reason: reason}
+	}
+}
+
 func (s *session) After(d time.Duration, f func()) (stop func()) {
 	return s.c.After(d, task{f}).Stop
 }
 
 func (s *session) Do(f func()) bool { return s.c.Self().Tell(task{f}) }
 
-// hostLogger writes a game's words to the host's log.
-type hostLogger struct {
+// hostLog is the sink of a game session without a log of its own: the host's.
+type hostLog struct {
 	log     *zerolog.Logger
 	session string
 }
 
-func (l hostLogger) write(level zerolog.Level, args []any) {
-	l.log.WithLevel(level).Str("game_session_id", l.session).Msg(fmt.Sprint(args...))
+var hostLevels = [...]zerolog.Level{script.LevelDebug: zerolog.DebugLevel, script.LevelInfo: zerolog.InfoLevel, script.LevelWarn: zerolog.WarnLevel,
+	script.LevelError: zerolog.ErrorLevel, script.LevelFatal: zerolog.ErrorLevel, script.LevelCXFatal: zerolog.ErrorLevel}
+
+// Write implements script.Sink.
+func (l hostLog) Write(line script.Line) {
+	l.log.WithLevel(hostLevels[line.Level]).Str("game_session_id", l.session).Str("file", line.File).Int("line", line.Row).Msg(line.Text)
 }
 
-func (l hostLogger) Debug(args ...any)   { l.write(zerolog.DebugLevel, args) }
-func (l hostLogger) Info(args ...any)    { l.write(zerolog.InfoLevel, args) }
-func (l hostLogger) Warn(args ...any)    { l.write(zerolog.WarnLevel, args) }
-func (l hostLogger) Error(args ...any)   { l.write(zerolog.ErrorLevel, args) }
-func (l hostLogger) Fatal(args ...any)   { l.write(zerolog.ErrorLevel, args) }
-func (l hostLogger) CXFatal(args ...any) { l.write(zerolog.ErrorLevel, args) }
+// Close implements script.Sink.
+func (hostLog) Close() {}

@@ -151,7 +151,7 @@ func (a *Actor) onApplication(s *seat, in *Inbound) {
 func (a *Actor) toPlayer(s *seat, in *Inbound) {
 	if !a.relay {
 		m, ok := a.scriptMessage(in), false
-		a.callback("onSendToPlayer", func() { ok = a.o.Handler.OnSendToPlayer(m) })
+		a.callback("onSendToPlayer", func() { ok, _ = a.o.Handler.OnSendToPlayer(m).Now() })
 		if !ok {
 			a.c.Counters().Dropped.Add(counters.DropRefusedByHandler, 1)
 			return
@@ -178,7 +178,7 @@ func (a *Actor) toGroup(s *seat, in *Inbound) {
 	}
 	if !a.relay {
 		m, ok := a.scriptMessage(in), false
-		a.callback("onSendToGroup", func() { ok = a.o.Handler.OnSendToGroup(m) })
+		a.callback("onSendToGroup", func() { ok, _ = a.o.Handler.OnSendToGroup(m).Now() })
 		if !ok {
 			a.c.Counters().Dropped.Add(counters.DropRefusedByHandler, 1)
 			return

@@ -22,30 +22,30 @@ type Configuration struct {
 // Handler is a game's logic. Each method's comment says what its result means;
 // Base gives the results of a script that lacks the callback. Methods of one
 // Handler are called one at a time. What they receive is valid during the call
-// unless said otherwise.
+// unless said otherwise. A handler that also is a Loader or a Closer is used as such.
 type Handler interface {
-	// Configuration is read once, before Init.
-	Configuration() Configuration
 	// Init hands over the session object. An error: the game session does not start.
 	Init(s Session) error
-	// OnProcessStarted comes after Init. False: the game session does not start.
-	OnProcessStarted(args []string) bool
-	// OnStartGameSession comes before the game session is ACTIVE. A panic: it is
-	// not activated and ends (D15).
-	OnStartGameSession(g *messages.GameSession)
-	// OnHealthCheck is asked every 60 s. False: the game session is unhealthy.
-	OnHealthCheck() bool
-	// OnProcessTerminate comes when the host ends the game session; players are
-	// still connected, and what is sent here reaches them.
-	OnProcessTerminate()
-	// OnPlayerConnect is the gate of a login. False: the login is refused.
-	OnPlayerConnect(m *ConnectMessage) bool
+	// Configuration is read once, after Init.
+	Configuration() Configuration
+	// OnProcessStarted comes after Init. Refuse: the process never becomes ready.
+	OnProcessStarted(args []string) Decision
+	// OnStartGameSession comes before the game session is ACTIVE. Refuse, or a
+	// panic: it is not activated and ends (D15).
+	OnStartGameSession(g *messages.GameSession) Decision
+	// OnHealthCheck is asked every 60 s. Refuse: the process is unhealthy.
+	OnHealthCheck() Decision
+	// OnProcessTerminate comes when the host ends the process; players are still
+	// connected, and what is sent before the decision, whichever, reaches them.
+	OnProcessTerminate() Decision
+	// OnPlayerConnect is the gate of a login. Refuse: the login is refused.
+	OnPlayerConnect(m *ConnectMessage) Decision
 	// OnPlayerAccepted comes after LOGIN_RESPONSE; Players contains the player.
 	OnPlayerAccepted(p Player)
 	// OnPlayerDetached comes when the connection of an accepted player is lost. Hold
 	// waits for it, as long as the reconnect window lasts; Release does not:
 	// OnPlayerDisconnect follows. Reason is for logs. Base holds.
-	OnPlayerDetached(peer messages.PeerID, reason string) Verdict
+	OnPlayerDetached(peer messages.PeerID, reason string) Decision
 	// OnPlayerReconnected comes when a player has another connection than before,
 	// after what it missed was sent.
 	OnPlayerReconnected(peer messages.PeerID, info Reconnected)
@@ -55,23 +55,14 @@ type Handler interface {
 	// OnMessage takes a message to the server. Base drops it.
 	OnMessage(m *Message)
 	// OnSendToPlayer is the gate of a player's message to a player.
-	OnSendToPlayer(m *Message) bool
+	OnSendToPlayer(m *Message) Decision
 	// OnSendToGroup is the gate of a player's message to a group.
-	OnSendToGroup(m *Message) bool
+	OnSendToGroup(m *Message) Decision
 	// OnPlayerJoinGroup is the gate of a group join.
-	OnPlayerJoinGroup(group messages.GroupID, peer messages.PeerID) bool
+	OnPlayerJoinGroup(group messages.GroupID, peer messages.PeerID) Decision
 	// OnPlayerLeaveGroup is the gate of a group leave.
-	OnPlayerLeaveGroup(group messages.GroupID, peer messages.PeerID) bool
+	OnPlayerLeaveGroup(group messages.GroupID, peer messages.PeerID) Decision
 }
-
-// Verdict is what a game says to a player's loss.
-type Verdict uint8
-
-// Verdicts. The zero value holds.
-const (
-	Hold Verdict = iota
-	Release
-)
 
 // Reconnected tells how a player came back.
 type Reconnected struct {
@@ -115,16 +106,6 @@ type Outgoing struct {
 	Payload []byte // at most 65536 bytes; more is refused with a warning
 }
 
-// Logger is the game session's log. Arguments are printed as fmt.Sprint does.
-type Logger interface {
-	Debug(args ...any)
-	Info(args ...any)
-	Warn(args ...any)
-	Error(args ...any)
-	Fatal(args ...any)   // a severity; it ends nothing
-	CXFatal(args ...any) // the highest severity; it ends nothing
-}
-
 // Session is the session object of realtime.md 16. Except for Do, its methods
 // are for callbacks only. Sends never fail: an unknown or departed target is
 // logged and left out.
@@ -135,7 +116,7 @@ type Session interface {
 	AllPlayersGroupID() messages.GroupID
 	// GameSessionID is empty before OnStartGameSession.
 	GameSessionID() messages.GameSessionID
-	Logger() Logger
+	Logger() *Log
 	// SendMessage sends over the fast channel, or the reliable one where there is none.
 	SendMessage(m Outgoing, target messages.PeerID)
 	SendReliableMessage(m Outgoing, target messages.PeerID)
@@ -152,6 +133,9 @@ type Session interface {
 	// Exit ends the game session. Without ProcessEnding before, or with a code
 	// that is not 0, it counts as a crash.
 	Exit(code int)
+	// Crash ends the game session as one whose process failed, with words for
+	// operators. Like Exit, it takes effect when the callback is over.
+	Crash(reason string)
 	// After calls f once after d, between callbacks. The result stops it.
 	After(d time.Duration, f func()) (stop func())
 	// Do calls f between callbacks, soon. It may be called from any goroutine, and

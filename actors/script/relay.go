@@ -15,25 +15,25 @@ func (Base) Configuration() Configuration { return Configuration{} }
 func (Base) Init(Session) error { return nil }
 
 // OnProcessStarted says ready.
-func (Base) OnProcessStarted([]string) bool { return true }
+func (Base) OnProcessStarted([]string) Decision { return Allow }
 
 // OnStartGameSession does nothing.
-func (Base) OnStartGameSession(*messages.GameSession) {}
+func (Base) OnStartGameSession(*messages.GameSession) Decision { return Allow }
 
 // OnHealthCheck says healthy.
-func (Base) OnHealthCheck() bool { return true }
+func (Base) OnHealthCheck() Decision { return Allow }
 
 // OnProcessTerminate does nothing.
-func (Base) OnProcessTerminate() {}
+func (Base) OnProcessTerminate() Decision { return Allow }
 
 // OnPlayerConnect lets everybody in.
-func (Base) OnPlayerConnect(*ConnectMessage) bool { return true }
+func (Base) OnPlayerConnect(*ConnectMessage) Decision { return Allow }
 
 // OnPlayerAccepted does nothing.
 func (Base) OnPlayerAccepted(Player) {}
 
 // OnPlayerDetached holds.
-func (Base) OnPlayerDetached(messages.PeerID, string) Verdict { return Hold }
+func (Base) OnPlayerDetached(messages.PeerID, string) Decision { return Hold }
 
 // OnPlayerReconnected does nothing.
 func (Base) OnPlayerReconnected(messages.PeerID, Reconnected) {}
@@ -45,16 +45,16 @@ func (Base) OnPlayerDisconnect(messages.PeerID) {}
 func (Base) OnMessage(*Message) {}
 
 // OnSendToPlayer allows.
-func (Base) OnSendToPlayer(*Message) bool { return true }
+func (Base) OnSendToPlayer(*Message) Decision { return Allow }
 
 // OnSendToGroup allows.
-func (Base) OnSendToGroup(*Message) bool { return true }
+func (Base) OnSendToGroup(*Message) Decision { return Allow }
 
 // OnPlayerJoinGroup allows.
-func (Base) OnPlayerJoinGroup(messages.GroupID, messages.PeerID) bool { return true }
+func (Base) OnPlayerJoinGroup(messages.GroupID, messages.PeerID) Decision { return Allow }
 
 // OnPlayerLeaveGroup allows.
-func (Base) OnPlayerLeaveGroup(messages.GroupID, messages.PeerID) bool { return true }
+func (Base) OnPlayerLeaveGroup(messages.GroupID, messages.PeerID) Decision { return Allow }
 
 // Relay is the handler of a game session without a script: everybody may
 // enter, send and join; messages to the server are dropped. Its maximum of

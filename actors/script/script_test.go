@@ -9,13 +9,16 @@ import (
 // realtime.md 15.2, column "if missing".
 func TestBaseAnswersAsAScriptThatLacksTheCallback(t *testing.T) {
 	var b script.Base
-	yes := b.OnProcessStarted(nil) && b.OnHealthCheck() && b.OnPlayerConnect(nil) && b.OnSendToPlayer(nil) &&
-		b.OnSendToGroup(nil) && b.OnPlayerJoinGroup(1, 1) && b.OnPlayerLeaveGroup(1, 1)
-	if !yes || b.Init(nil) != nil || b.Configuration() != (script.Configuration{}) {
-		t.Error("a gate is closed")
+	for i, d := range []script.Decision{b.OnProcessStarted(nil), b.OnHealthCheck(), b.OnPlayerConnect(nil), b.OnSendToPlayer(nil),
+		b.OnSendToGroup(nil), b.OnPlayerJoinGroup(1, 1), b.OnPlayerLeaveGroup(1, 1), b.OnStartGameSession(nil),
+		b.OnProcessTerminate(), b.OnPlayerDetached(1, "")} {
+		if d != script.Allow {
+			t.Errorf("gate %d is closed", i)
+		}
 	}
-	b.OnStartGameSession(nil)
-	b.OnProcessTerminate()
+	if b.Init(nil) != nil || b.Configuration() != (script.Configuration{}) {
+		t.Error("a default is wrong")
+	}
 	b.OnPlayerAccepted(script.Player{})
 	b.OnPlayerDisconnect(1)
 	b.OnMessage(nil)

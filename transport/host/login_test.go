@@ -110,22 +110,24 @@ func (g *logic) Init(s script.Session) error {
 	return nil
 }
 
-func (g *logic) OnStartGameSession(*messages.GameSession) {
+func (g *logic) OnStartGameSession(*messages.GameSession) script.Decision {
 	if g.startGame != nil {
 		g.startGame(g.session)
 	}
+	return script.Allow
 }
 
-func (g *logic) OnProcessTerminate() {
+func (g *logic) OnProcessTerminate() script.Decision {
 	g.note("onProcessTerminate")
 	if g.terminating != nil {
 		g.terminating(g.session)
 	}
+	return script.Allow
 }
 
-func (g *logic) OnPlayerConnect(m *script.ConnectMessage) bool {
+func (g *logic) OnPlayerConnect(m *script.ConnectMessage) script.Decision {
 	g.note("onPlayerConnect %d %q", m.Player.PeerID, m.Payload)
-	return g.connect == nil || g.connect(g.session, m)
+	return script.AllowIf(g.connect == nil || g.connect(g.session, m))
 }
 
 func (g *logic) OnPlayerAccepted(p script.Player) {
@@ -149,19 +151,19 @@ func (g *logic) OnMessage(m *script.Message) {
 	}
 }
 
-func (g *logic) OnSendToPlayer(m *script.Message) bool {
+func (g *logic) OnSendToPlayer(m *script.Message) script.Decision {
 	g.note("onSendToPlayer %d from %d to %d", m.OpCode, m.Sender, m.TargetPlayer)
-	return true
+	return script.Allow
 }
 
-func (g *logic) OnPlayerJoinGroup(group messages.GroupID, peer messages.PeerID) bool {
+func (g *logic) OnPlayerJoinGroup(group messages.GroupID, peer messages.PeerID) script.Decision {
 	g.note("onPlayerJoinGroup %d %d", group, peer)
-	return g.joinGroup == nil || g.joinGroup(group, peer)
+	return script.AllowIf(g.joinGroup == nil || g.joinGroup(group, peer))
 }
 
-func (g *logic) OnPlayerLeaveGroup(group messages.GroupID, peer messages.PeerID) bool {
+func (g *logic) OnPlayerLeaveGroup(group messages.GroupID, peer messages.PeerID) script.Decision {
 	g.note("onPlayerLeaveGroup %d %d", group, peer)
-	return g.leaveGroup == nil || g.leaveGroup(group, peer)
+	return script.AllowIf(g.leaveGroup == nil || g.leaveGroup(group, peer))
 }
 
 // strict is the original's behaviour: no reconnection.

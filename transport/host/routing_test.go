@@ -64,10 +64,11 @@ func (p *play) Init(s script.Session) error {
 	return nil
 }
 
-func (p *play) OnStartGameSession(g *messages.GameSession) {
+func (p *play) OnStartGameSession(g *messages.GameSession) script.Decision {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.game = string(g.ID)
+	return script.Allow
 }
 
 func (p *play) OnPlayerAccepted(who script.Player) {
@@ -84,24 +85,24 @@ func (p *play) OnMessage(m *script.Message) {
 	}
 }
 
-func (p *play) OnSendToPlayer(m *script.Message) bool {
+func (p *play) OnSendToPlayer(m *script.Message) script.Decision {
 	defer p.note(playCall{name: "onSendToPlayer", message: *m})()
-	return p.toPlayer == nil || p.toPlayer(m)
+	return script.AllowIf(p.toPlayer == nil || p.toPlayer(m))
 }
 
-func (p *play) OnSendToGroup(m *script.Message) bool {
+func (p *play) OnSendToGroup(m *script.Message) script.Decision {
 	defer p.note(playCall{name: "onSendToGroup", message: *m})()
-	return p.toGroup == nil || p.toGroup(m)
+	return script.AllowIf(p.toGroup == nil || p.toGroup(m))
 }
 
-func (p *play) OnPlayerJoinGroup(g messages.GroupID, who messages.PeerID) bool {
+func (p *play) OnPlayerJoinGroup(g messages.GroupID, who messages.PeerID) script.Decision {
 	defer p.note(playCall{name: "onPlayerJoinGroup", group: g, peer: who})()
-	return p.join == nil || p.join(g, who)
+	return script.AllowIf(p.join == nil || p.join(g, who))
 }
 
-func (p *play) OnPlayerLeaveGroup(g messages.GroupID, who messages.PeerID) bool {
+func (p *play) OnPlayerLeaveGroup(g messages.GroupID, who messages.PeerID) script.Decision {
 	defer p.note(playCall{name: "onPlayerLeaveGroup", group: g, peer: who})()
-	return p.leave == nil || p.leave(g, who)
+	return script.AllowIf(p.leave == nil || p.leave(g, who))
 }
 
 // overlapped reports whether callbacks ever ran at the same time.

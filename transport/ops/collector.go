@@ -55,6 +55,13 @@ var rows = []struct{ name, help, label string }{
 	{"troupe_actor_panics_total", "Panics caught by guards.", ""},
 	{"troupe_actor_unknown_messages_total", "Messages an actor did not know.", ""},
 	{"troupe_handler_errors_total", "Callbacks of game logic that panicked.", ""},
+	{"troupe_script_errors_total", "Errors of scripts outside of callbacks, unhandled rejections included.", ""},
+	{"troupe_script_slow_calls_total", "Calls into scripts above the tick budget.", ""},
+	{"troupe_script_interrupts_total", "Calls into scripts ended by the watchdog.", ""},
+	{"troupe_scripts_stuck", "Calls that the watchdog could not end; each holds a thread.", ""},
+	{"troupe_script_crashes_total", "Game sessions that ended by the fault of their script.", ""},
+	{"troupe_script_processes", "Child processes of scripts alive.", ""},
+	{"troupe_log_lines_dropped_total", "Lines of game session logs that came too fast.", ""},
 	{"troupe_slow_consumers_total", "Times a player's queue passed 75 % of its budget.", ""},
 	{"troupe_old_epoch_events_total", "Events of an older connection, ignored.", ""},
 	{"troupe_mailbox_overflows_total", "Posts refused because a game session's mailbox was full.", ""},
@@ -128,6 +135,13 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	c.one(ch, "troupe_actor_panics_total", prometheus.CounterValue, float64(s.ActorPanics.Load()))
 	c.one(ch, "troupe_actor_unknown_messages_total", prometheus.CounterValue, float64(s.ActorMessages.Load()))
 	c.one(ch, "troupe_handler_errors_total", prometheus.CounterValue, float64(s.HandlerErrors.Load()))
+	c.one(ch, "troupe_script_errors_total", prometheus.CounterValue, float64(s.ScriptErrors.Load()))
+	c.one(ch, "troupe_script_slow_calls_total", prometheus.CounterValue, float64(s.ScriptSlowCalls.Load()))
+	c.one(ch, "troupe_script_interrupts_total", prometheus.CounterValue, float64(s.ScriptInterrupts.Load()))
+	c.one(ch, "troupe_scripts_stuck", prometheus.GaugeValue, float64(s.ScriptsStuck.Load()))
+	c.one(ch, "troupe_script_crashes_total", prometheus.CounterValue, float64(s.ScriptCrashes.Load()))
+	c.one(ch, "troupe_script_processes", prometheus.GaugeValue, float64(s.ScriptProcesses.Load()))
+	c.one(ch, "troupe_log_lines_dropped_total", prometheus.CounterValue, float64(s.LogLinesDropped.Load()))
 	c.one(ch, "troupe_slow_consumers_total", prometheus.CounterValue, float64(s.SlowConsumers.Load()))
 	c.one(ch, "troupe_old_epoch_events_total", prometheus.CounterValue, float64(s.OldEpochs.Load()))
 	c.one(ch, "troupe_mailbox_overflows_total", prometheus.CounterValue, float64(s.MailboxOverflow.Load()))

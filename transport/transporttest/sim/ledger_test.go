@@ -63,14 +63,14 @@ func (g *game) Init(s script.Session) error {
 }
 
 // OnPlayerConnect begins a stay (R9, R11, R13, R15).
-func (g *game) OnPlayerConnect(m *script.ConnectMessage) bool {
+func (g *game) OnPlayerConnect(m *script.ConnectMessage) script.Decision {
 	g.mu.Lock()
 	p, peer := g.byID[m.Player.PlayerSessionID], m.Player.PeerID
 	switch {
 	case p == nil || p.game != g:
 		g.failf("R11: login of %s at game %d, which it does not belong to", m.Player.PlayerSessionID.Short(), g.index)
 		g.mu.Unlock()
-		return false
+		return script.Refuse
 	case p.stay != nil && p.stay.accepted && !p.stay.over:
 		g.failf("R13: a second Connect for player %d within a stay", p.index)
 	case len(g.roster)+1 > g.max:
@@ -84,7 +84,7 @@ func (g *game) OnPlayerConnect(m *script.ConnectMessage) bool {
 		p.refusals--
 		g.note(p, "gate says no", int64(peer), 0)
 		g.mu.Unlock()
-		return false
+		return script.Refuse
 	}
 	g.owner[peer], p.peer = p, peer
 	p.stay = &stay{number: len(p.stays) + 1, peer: peer, at: make(map[uid]int), fast: make(map[uid]time.Time)}
@@ -103,7 +103,7 @@ func (g *game) OnPlayerConnect(m *script.ConnectMessage) bool {
 		g.session.SendReliableMessage(b, peer)
 	}
 	time.Sleep(thinks)
-	return true
+	return script.Allow
 }
 
 func (g *game) OnPlayerAccepted(pl script.Player) {
@@ -142,39 +142,39 @@ func (g *game) OnPlayerDisconnect(peer messages.PeerID) {
 	p.left()
 }
 
-func (g *game) OnPlayerJoinGroup(id messages.GroupID, peer messages.PeerID) bool {
+func (g *game) OnPlayerJoinGroup(id messages.GroupID, peer messages.PeerID) script.Decision {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.members[id] == nil {
 		g.members[id] = make(map[messages.PeerID]bool)
 	}
 	g.members[id][peer] = true
-	return true
+	return script.Allow
 }
 
-func (g *game) OnPlayerLeaveGroup(id messages.GroupID, peer messages.PeerID) bool {
+func (g *game) OnPlayerLeaveGroup(id messages.GroupID, peer messages.PeerID) script.Decision {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	delete(g.members[id], peer)
-	return true
+	return script.Allow
 }
 
-func (g *game) OnSendToPlayer(m *script.Message) bool {
+func (g *game) OnSendToPlayer(m *script.Message) script.Decision {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if id, ok := g.heard(m); ok {
 		g.owe(id, g.roster[m.TargetPlayer])
 	}
-	return true
+	return script.Allow
 }
 
-func (g *game) OnSendToGroup(m *script.Message) bool {
+func (g *game) OnSendToGroup(m *script.Message) script.Decision {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if id, ok := g.heard(m); ok {
 		g.oweGroup(id, m.TargetGroup)
 	}
-	return true
+	return script.Allow
 }
 
 // OnMessage answers some of what it is told, by all ways a game has.
@@ -380,7 +380,7 @@ func (g *game) senderOf(from uint8) int32 {
 
 // OnPlayerDetached begins a window. The player must have lost something (2.7), and
 // the host has found out in time.
-func (g *game) OnPlayerDetached(peer messages.PeerID, _ string) script.Verdict {
+func (g *game) OnPlayerDetached(peer messages.PeerID, _ string) script.Decision {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	p := g.roster[peer]

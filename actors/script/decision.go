@@ -1,0 +1,80 @@
+package script
+
+// Decision is what a game says to a question of the host: Allow, Refuse, or
+// Later. The zero value refuses.
+type Decision struct {
+	ok    bool
+	later *Pending
+}
+
+// Decisions.
+var (
+	Allow  = Decision{ok: true}
+	Refuse = Decision{}
+)
+
+// Hold and Release are the decisions on a lost player: wait for it, or let it go.
+var (
+	Hold    = Allow
+	Release = Refuse
+)
+
+// AllowIf allows or refuses.
+func AllowIf(ok bool) Decision { return Decision{ok: ok} }
+
+// Later is a decision that p will bring.
+func Later(p *Pending) Decision { return Decision{later: p} }
+
+// Now returns the decision, and false if it is still to come. For the host.
+func (d Decision) Now() (ok, now bool) {
+	if d.later == nil {
+		return d.ok, true
+	}
+	return d.later.ok, d.later.done
+}
+
+// Pending returns what will bring the decision, nil if it is made.
+func (d Decision) Pending() *Pending {
+	if d.later == nil || d.later.done {
+		return nil
+	}
+	return d.later
+}
+
+// Pending is a decision that takes time. The zero value is ready for use. All its
+// methods are for callbacks only, as those of Session; from another goroutine use
+// Session.Do. What is not decided in time is refused (D16: 10 s).
+type Pending struct {
+	done, ok bool
+	reason   string
+	then     func(ok bool)
+}
+
+// Decide ends the wait; later calls change nothing.
+func (p *Pending) Decide(ok bool) { p.decide(ok, "") }
+
+// Fail refuses, with words for the log.
+func (p *Pending) Fail(reason string) { p.decide(false, reason) }
+
+func (p *Pending) decide(ok bool, reason string) {
+	if p.done {
+		return
+	}
+	p.done, p.ok, p.reason = true, ok, reason
+	if then := p.then; then != nil {
+		p.then = nil
+		then(ok)
+	}
+}
+
+// Reason returns what Fail was told.
+func (p *Pending) Reason() string { return p.reason }
+
+// Then has f called with the decision, at once if it is made. For the host, once.
+func (p *Pending) Then(f func(ok bool)) {
+	if p.done {
+		f(p.ok)
+		return
+	}
+	p.then = f
+}

@@ -1,0 +1,134 @@
+package script
+
+import (
+	"fmt"
+	"path"
+	"runtime"
+	"strings"
+	"time"
+)
+
+// Level is the severity of a line (realtime.md 18.1).
+type Level uint8
+
+// Levels in rising severity.
+const (
+	LevelDebug Level = iota + 1
+	LevelInfo
+	LevelWarn
+	LevelError
+	LevelFatal
+	LevelCXFatal
+)
+
+var levelNames = [...]string{LevelDebug: "DEBUG", LevelInfo: "INFO", LevelWarn: "WARN", LevelError: "ERROR", LevelFatal: "FATAL", LevelCXFatal: "CXFATAL"}
+
+// String returns the level as lines show it.
+func (l Level) String() string {
+	if int(l) < len(levelNames) && l > 0 {
+		return levelNames[l]
+	}
+	return fmt.Sprintf("Level(%d)", uint8(l))
+}
+
+// LevelOf returns the threshold that launch parameters ask for by a word
+// loggingLevel:LEVEL, in either case; LevelInfo without one (realtime.md 18.1).
+func LevelOf(launchParameters string) Level {
+	for _, word := range strings.Fields(launchParameters) {
+		name, ok := strings.CutPrefix(strings.ToLower(word), "logginglevel:")
+		if !ok {
+			continue
+		}
+		for l, s := range levelNames {
+			if s != "" && strings.EqualFold(s, name) {
+				return Level(l)
+			}
+		}
+	}
+	return LevelInfo
+}
+
+// Line is one line of a game session's log.
+type Line struct {
+	Time  time.Time
+	Level Level
+	File  string // source file, without folders
+	Row   int    // in it, from 1; 0 if unknown
+	Text  string
+}
+
+// String returns the line as the original writes it (realtime.md 18.1), without
+// its end.
+func (l Line) String() string {
+	return fmt.Sprintf("%s,%03d [%s] (%s) %d: %s", l.Time.Format("02 January 2006 15:04:05"), l.Time.Nanosecond()/1e6, l.Level, l.File, l.Row, l.Text)
+}
+
+// Sink takes the lines of one game session. Write must not block and may be
+// called from any goroutine; Close comes once, last.
+type Sink interface {
+	Write(Line)
+	Close()
+}
+
+// Log is the log of one game session: what the script and the host say of it.
+// Its methods may be called from any goroutine. A nil Log takes nothing.
+type Log struct {
+	sink      Sink
+	threshold Level
+	now       func() time.Time
+}
+
+// NewLog returns a log into sink of what is at or above threshold; now nil means
+// time.Now.
+func NewLog(sink Sink, threshold Level, now func() time.Time) *Log {
+	if now == nil {
+		now = time.Now
+	}
+	return &Log{sink: sink, threshold: threshold, now: now}
+}
+
+// Enabled reports whether lines of a level are written.
+func (l *Log) Enabled(level Level) bool { return l != nil && level >= l.threshold }
+
+// At writes a line that says itself where it comes from.
+func (l *Log) At(level Level, file string, row int, text string) {
+	if l.Enabled(level) {
+		l.sink.Write(Line{Time: l.now(), Level: level, File: file, Row: row, Text: text})
+	}
+}
+
+// Close releases the sink.
+func (l *Log) Close() {
+	if l != nil {
+		l.sink.Close()
+	}
+}
+
+// write writes a line from the caller of the caller. Arguments are printed as by
+// fmt.Sprintln.
+func (l *Log) write(level Level, args []any) {
+	if !l.Enabled(level) {
+		return
+	}
+	_, file, row, _ := runtime.Caller(2)
+	l.At(level, path.Base(file), row, strings.TrimSuffix(fmt.Sprintln(args...), "\n"))
+}
+
+// Debug writes a line of that level, as the five others do; none of them ends
+// anything.
+func (l *Log) Debug(args ...any) { l.write(LevelDebug, args) }
+
+// Info writes a line.
+func (l *Log) Info(args ...any) { l.write(LevelInfo, args) }
+
+// Warn writes a line.
+func (l *Log) Warn(args ...any) { l.write(LevelWarn, args) }
+
+// Error writes a line.
+func (l *Log) Error(args ...any) { l.write(LevelError, args) }
+
+// Fatal writes a line.
+func (l *Log) Fatal(args ...any) { l.write(LevelFatal, args) }
+
+// CXFatal writes a line.
+func (l *Log) CXFatal(args ...any) { l.write(LevelCXFatal, args) }

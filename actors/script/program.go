@@ -1,0 +1,66 @@
+package script
+
+import (
+	"time"
+
+	"troupe/messages"
+	"troupe/messages/counters"
+)
+
+// Process is what one game server process is started with: one game session's
+// run of a program.
+type Process struct {
+	Fleet *messages.Fleet
+	// Launch parameters, as words without interpreter and file (D17).
+	Args     []string
+	Log      *Log
+	Counters *counters.Set
+}
+
+// Program is one version of a game's logic, from which any number of game
+// sessions may run. Its methods may be called from any goroutine.
+type Program interface {
+	// Version names the version, for records and logs.
+	Version() string
+	// NewHandler makes the logic of one game session. It must not block: what
+	// takes time belongs into Init or Load.
+	NewHandler(p Process) (Handler, error)
+	// Close releases what the program holds, once no game session runs it.
+	Close()
+}
+
+// Loader is a Handler that takes time to be ready, such as one in another
+// process. Load comes instead of Init.
+type Loader interface {
+	Handler
+	Load(s Session) *Pending
+}
+
+// Closer is a Handler that holds something. Close comes once, last, after the
+// game session is over; it must not block.
+type Closer interface {
+	Handler
+	Close()
+}
+
+// Limits bound what the logic of one game session may do. Zero values mean none.
+type Limits struct {
+	// Callback is how long one call into a script may take (D25: 30 s).
+	Callback time.Duration
+	// Tick is how long a call may take before it is counted and, now and then,
+	// warned of.
+	Tick time.Duration
+	// TimersMax is how many timers may wait.
+	TimersMax int
+	// MemoryMax is how much a script may hold, in bytes. A child process is ended
+	// above it. The embedded engine cannot be measured: a call during which the
+	// host grows by so much is interrupted.
+	MemoryMax int64
+	// KeepRunningOnError logs errors outside of callbacks, and goes on (D25).
+	KeepRunningOnError bool
+}
+
+// DefaultLimits returns the values of realtime.md 18.3 and reliability.md 5.2.
+func DefaultLimits() Limits {
+	return Limits{Callback: 30 * time.Second, Tick: 50 * time.Millisecond, TimersMax: 10_000, MemoryMax: 256 << 20}
+}
