@@ -24,39 +24,46 @@ type Actor struct {
 	drops      zerolog.Logger // sampled: for packets that are dropped
 
 	// owned by the actor
-	record   messages.GameSession // the next one to publish
-	byID     map[messages.PlayerSessionID]*seat
-	byPlayer map[*player.Handle]*seat
-	byRef    map[*stage.Ref]*seat
-	order    []*seat // all remembered, in order of creation
-	finished int     // of them, how many are final
-	roster   []*seat // accepted, in order of acceptance: group -1
-	byPeer   map[messages.PeerID]*seat
-	joining  int // seats before the gate's answer
-	peers    peerIDs
-	groups   map[messages.GroupID]*groupEntry
-	groupRef map[*stage.Ref]*groupEntry
-	fanout   fanoutLimit
-	message  script.Message // scratch for callbacks
-	phase    phase
-	exit     *exitCall
-	gauge    counters.GameSessionState
-	empty    *stage.Timer
-	sick     int          // health checks failed in a row
-	placed   bool         // OnStartGameSession has begun: the id may be seen
-	owed     []*seat      // players that wait for an ack
-	ackTimer *stage.Timer // running while there are any
-	window   time.Duration
-	lastOnly bool // end with the last player, whatever EmptyTimeout says
+	record    messages.GameSession // the next one to publish
+	byID      map[messages.PlayerSessionID]*seat
+	byPlayer  map[*player.Handle]*seat
+	byRef     map[*stage.Ref]*seat
+	order     []*seat // all remembered, in order of creation
+	finished  int     // of them, how many are final
+	roster    []*seat // accepted, in order of acceptance: group -1
+	byPeer    map[messages.PeerID]*seat
+	joining   int // seats before the gate's answer
+	peers     peerIDs
+	groups    map[messages.GroupID]*groupEntry
+	groupRef  map[*stage.Ref]*groupEntry
+	fanout    fanoutLimit
+	message   script.Message // scratch for callbacks
+	phase     phase
+	exit      *exitCall
+	gauge     counters.GameSessionState
+	empty     *stage.Timer
+	sick      int          // health checks failed in a row
+	assigned  bool         // there is a game session
+	placed    bool         // OnStartGameSession has begun: the id may be seen
+	owed      []*seat      // players that wait for an ack
+	ackTimer  *stage.Timer // running while there are any
+	window    time.Duration
+	lastOnly  bool         // end with the last player, whatever EmptyTimeout says
+	decided   []func()     // what goes on after decisions that took time
+	checking  *stage.Timer // of the health
+	crashed   bool
+	terminate *Terminate // OnProcessTerminate is under way
 }
 
 // phase is where the game session itself stands; the API's status follows.
 type phase uint8
 
 const (
-	activating phase = iota + 1
+	loading    phase = iota + 1 // up to onProcessStarted
+	idle                        // ready for a game session
+	activating                  // in onStartGameSession
 	active
-	ending  // ProcessEnding was called: no logins, players stay
+	ending  // ProcessEnding was called, or OnProcessTerminate runs: no logins, players stay
 	closing // players are being closed
 	over
 )
@@ -65,20 +72,23 @@ const (
 type seat struct {
 	player   *player.Handle
 	durable  *player.Durable
-	ref      *stage.Ref     // nil once its actor has stopped
-	place    *place         // what the API sees
-	waiting  bool           // before the gate's answer
-	in       bool           // in the roster
-	left     bool           // by itself: it may come again
-	again    bool           // has come again, and is not in yet
-	leaving  bool           // out of the game, and its actor is not gone yet
-	late     *player.Login  // came meanwhile
-	owed     bool           // waits for an ack
-	epoch    messages.Epoch // of the newest connection that it has said something on
+	ref      *stage.Ref      // nil once its actor has stopped
+	place    *place          // what the API sees
+	waiting  bool            // before the gate's answer
+	in       bool            // in the roster
+	left     bool            // by itself: it may come again
+	again    bool            // has come again, and is not in yet
+	leaving  bool            // out of the game, and its actor is not gone yet
+	late     *player.Login   // came meanwhile
+	gate     *script.Pending // onPlayerConnect takes time
+	owed     bool            // waits for an ack
+	epoch    messages.Epoch  // of the newest connection that it has said something on
 	op       groupOp
-	stash    []*Inbound     // what came behind op
-	ended    []player.Ended // what came behind stash
-	kick     *player.Kick   // the game has removed the player
+	asked    *script.Pending // a gate that takes time has been asked about
+	held     *Inbound        // this, nil for a group operation
+	stash    []*Inbound      // what came behind op, or behind the question
+	ended    []player.Ended  // what came behind stash
+	kick     *player.Kick    // the game has removed the player
 	restarts restarts
 }
 
@@ -106,8 +116,8 @@ type exitCall struct {
 // New returns the actor of one game session.
 func New(o Options) *Actor {
 	_, relay := o.Handler.(script.Relay)
-	return &Actor{
-		o: o, relay: relay, record: *o.Record,
+	a := &Actor{
+		o: o, relay: relay,
 		byID:     make(map[messages.PlayerSessionID]*seat),
 		byPlayer: make(map[*player.Handle]*seat),
 		byRef:    make(map[*stage.Ref]*seat),
@@ -115,8 +125,12 @@ func New(o Options) *Actor {
 		groups:   make(map[messages.GroupID]*groupEntry),
 		groupRef: make(map[*stage.Ref]*groupEntry),
 		fanout:   fanoutLimit{perSecond: o.DeliveriesPerSecond},
-		phase:    activating,
+		phase:    loading,
 	}
+	if o.Record != nil {
+		a.assigned, a.record = true, *o.Record
+	}
+	return a
 }
 
 // Receive implements stage.Actor.
@@ -150,6 +164,8 @@ func (a *Actor) Receive(c *stage.Context, msg any) {
 		a.onGroupChanged(m)
 	case CreatePlayers:
 		a.onCreatePlayers(m)
+	case Assign:
+		a.onAssign(m)
 	case Terminate:
 		a.onTerminate(m)
 	case EndWhenEmpty:
@@ -162,6 +178,8 @@ func (a *Actor) Receive(c *stage.Context, msg any) {
 		a.onEmptyCheck()
 	case healthCheck:
 		a.onHealthCheck()
+	case overdue:
+		m.p.Fail("no answer in time")
 	case forcedExit:
 		a.end(messages.CloseGameEnded, "did not exit after processEnding")
 	case closeOver:
@@ -190,14 +208,62 @@ func (a *Actor) callback(name string, f func()) (ok bool) {
 	return true
 }
 
-// afterCallbacks does what callbacks asked for that must not happen inside one.
-func (a *Actor) afterCallbacks() {
-	if a.exit == nil {
+// ask puts a question to the game. If its answer takes time, p is what brings it.
+func (a *Actor) ask(name string, f func() script.Decision) (ok bool, p *script.Pending) {
+	var d script.Decision
+	if !a.callback(name, func() { d = f() }) {
+		return false, nil
+	}
+	ok, _ = d.Now()
+	return ok, d.Pending()
+}
+
+// await has then called with what p brings, behind the callback that brings it;
+// at the latest after limit, refused, if that is positive.
+func (a *Actor) await(p *script.Pending, limit time.Duration, then func(ok bool)) {
+	var t *stage.Timer
+	if limit > 0 {
+		t = a.c.After(limit, overdue{p})
+	}
+	p.Then(func(ok bool) {
+		if t != nil {
+			t.Stop()
+		}
+		a.decided = append(a.decided, func() { then(ok) })
+	})
+}
+
+// resolve is ask, and then at once or by await. For questions that are rare.
+func (a *Actor) resolve(name string, limit time.Duration, f func() script.Decision, then func(ok bool)) {
+	ok, p := a.ask(name, f)
+	if p == nil {
+		then(ok)
 		return
 	}
+	a.await(p, limit, then)
+}
+
+// afterCallbacks does what callbacks asked for that must not happen inside one.
+func (a *Actor) afterCallbacks() {
+	for a.exit != nil || len(a.decided) > 0 {
+		if a.exit != nil {
+			a.exited()
+			continue
+		}
+		then := a.decided[0]
+		a.decided[0] = nil
+		a.decided = a.decided[1:]
+		then()
+	}
+}
+
+// exited ends the game session as its exit says.
+func (a *Actor) exited() {
 	e := a.exit
 	a.exit = nil
 	switch {
+	case a.terminate != nil: // exiting is what happens now anyway
+		a.terminated()
 	case e.reason != "":
 		a.crash(e.reason)
 	case e.code != 0:

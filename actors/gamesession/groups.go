@@ -8,6 +8,7 @@ import (
 
 	"troupe/actors/group"
 	"troupe/actors/player"
+	"troupe/actors/script"
 	"troupe/actors/stage"
 	"troupe/messages"
 	"troupe/messages/counters"
@@ -19,11 +20,31 @@ func (a *Actor) onJoinGroup(s *seat, id messages.GroupID) {
 		a.drop(s, zerolog.WarnLevel, counters.DropBadGroup)
 		return
 	}
-	ok := true
-	if !a.relay {
-		ok = false
-		a.callback("onPlayerJoinGroup", func() { ok, _ = a.o.Handler.OnPlayerJoinGroup(id, s.player.Peer).Now() })
+	if a.relay {
+		a.joinGroup(s, id, true)
+		return
 	}
+	ok, p := a.ask("onPlayerJoinGroup", func() script.Decision { return a.o.Handler.OnPlayerJoinGroup(id, s.player.Peer) })
+	a.groupGate(s, id, ok, p, a.joinGroup)
+}
+
+// groupGate goes on with what the game decided on a group operation, now or later.
+func (a *Actor) groupGate(s *seat, id messages.GroupID, ok bool, p *script.Pending, then func(*seat, messages.GroupID, bool)) {
+	if p == nil {
+		then(s, id, ok)
+		return
+	}
+	s.asked = p
+	a.await(p, 0, func(ok bool) {
+		if s.asked == p { // else the player is gone
+			s.asked = nil
+			then(s, id, ok && a.phase <= ending)
+			a.unstash(s)
+		}
+	})
+}
+
+func (a *Actor) joinGroup(s *seat, id messages.GroupID, ok bool) {
 	if ok && !a.roomForGroup(s, id) {
 		a.drop(s, zerolog.WarnLevel, counters.DropBadGroup)
 		ok = false
@@ -55,11 +76,15 @@ func (a *Actor) onLeaveGroup(s *seat, id messages.GroupID) {
 		a.drop(s, zerolog.WarnLevel, counters.DropBadGroup)
 		return
 	}
-	ok := true
-	if !a.relay {
-		ok = false
-		a.callback("onPlayerLeaveGroup", func() { ok, _ = a.o.Handler.OnPlayerLeaveGroup(id, s.player.Peer).Now() })
+	if a.relay {
+		a.leaveGroup(s, id, true)
+		return
 	}
+	ok, p := a.ask("onPlayerLeaveGroup", func() script.Decision { return a.o.Handler.OnPlayerLeaveGroup(id, s.player.Peer) })
+	a.groupGate(s, id, ok, p, a.leaveGroup)
+}
+
+func (a *Actor) leaveGroup(s *seat, id messages.GroupID, ok bool) {
 	g := a.groups[id]
 	if !ok || g == nil {
 		a.tellMembership(s, id)

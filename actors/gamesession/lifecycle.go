@@ -1,6 +1,7 @@
 package gamesession
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"time"
@@ -14,7 +15,8 @@ import (
 	"troupe/messages/counters"
 )
 
-// Started loads the game's logic and opens the game session (realtime.md 15.4).
+// Started loads the game's logic; the rest follows as its decisions come
+// (realtime.md 15.4).
 func (a *Actor) Started(c *stage.Context) {
 	a.c = c
 	a.drops = c.Log().Sample(&zerolog.BurstSampler{Burst: 1, Period: time.Second})
@@ -22,42 +24,102 @@ func (a *Actor) Started(c *stage.Context) {
 		a.o.Log = script.NewLog(hostLog{log: c.Log(), session: string(a.record.ID)}, script.LevelDebug, c.Stage().Now)
 	}
 	a.setStatus(messages.GameSessionActivating)
+	a.load()
+	a.afterCallbacks()
+}
+
+// load hands the session object over.
+func (a *Actor) load() {
+	loader, ok := a.o.Handler.(script.Loader)
+	if !ok {
+		var err error
+		if !a.callback("init", func() { err = a.o.Handler.Init((*session)(a)) }) || err != nil {
+			a.fail(fmt.Sprint("init failed: ", err))
+			return
+		}
+		a.loaded()
+		return
+	}
+	var p *script.Pending
+	if !a.callback("load", func() { p = loader.Load((*session)(a)) }) || p == nil {
+		a.fail("load failed")
+		return
+	}
+	a.await(p, loadLimit, func(ok bool) {
+		if !ok {
+			a.fail("init failed: " + p.Reason())
+			return
+		}
+		a.loaded()
+	})
+}
+
+// loaded opens the process.
+func (a *Actor) loaded() {
+	if a.phase >= closing {
+		return
+	}
 	a.configure()
-	failure := a.begin()
-	switch {
-	case a.exit != nil:
-		a.afterCallbacks()
-	case failure != "":
-		a.crash(failure)
-	case a.phase == activating: // else it said ProcessEnding already
-		a.phase = active
-		a.setStatus(messages.GameSessionActive)
-		if a.o.EmptyTimeout > 0 {
-			a.empty = c.After(a.o.EmptyTimeout, emptyCheck{})
+	a.resolve("onProcessStarted", gateLimit, func() script.Decision { return a.o.Handler.OnProcessStarted(a.o.Args) }, func(ready bool) {
+		switch {
+		case !ready:
+			a.fail("onProcessStarted did not say ready")
+		case a.phase >= closing:
+		case a.assigned:
+			a.begin()
+		case a.phase == loading:
+			a.phase = idle
+			a.watchHealth()
+			a.o.Fleet.Tell(Ready{a.c.Self()})
 		}
-		if !a.relay {
-			c.After(healthInterval, healthCheck{})
-		}
+	})
+}
+
+// fail ends a process that does not start, unless it has exited, which says more.
+func (a *Actor) fail(text string) {
+	if a.exit == nil {
+		a.crash(text)
 	}
 }
 
-// begin runs the callbacks up to the game session's start and returns why it
-// cannot start, if so.
-func (a *Actor) begin() (failure string) {
-	h := a.o.Handler
-	var err error
-	if !a.callback("init", func() { err = h.Init((*session)(a)) }) || err != nil {
-		return fmt.Sprint("init failed: ", err)
+func (a *Actor) onAssign(m Assign) {
+	if a.assigned {
+		return
 	}
-	ready := false
-	if !a.callback("onProcessStarted", func() { ready, _ = h.OnProcessStarted(a.o.Args).Now() }) || !ready {
-		return "onProcessStarted did not say ready"
+	a.assigned, a.record, a.o.Published = true, *m.Record, m.Published
+	if a.phase >= closing {
+		a.o.Published.session.Store(m.Record)
+		a.conclude()
+		a.o.Fleet.Tell(a.over())
+		return
 	}
+	a.setStatus(messages.GameSessionActivating)
+	if a.phase == idle {
+		a.begin()
+	}
+}
+
+// begin starts the game session in a process that is ready.
+func (a *Actor) begin() {
+	if a.phase < activating {
+		a.phase = activating
+	}
+	a.playersMax = min(a.playersMax, max(a.record.MaxPlayers, 0))
+	a.window = a.windowOfProperty(a.window)
 	a.placed = true
-	if !a.callback("onStartGameSession", func() { g := a.record; h.OnStartGameSession(&g) }) {
-		return "onStartGameSession failed" // D15
-	}
-	return ""
+	a.watchHealth()
+	a.resolve("onStartGameSession", activationLimit, func() script.Decision { g := a.record; return a.o.Handler.OnStartGameSession(&g) }, func(ok bool) {
+		switch {
+		case !ok:
+			a.fail("onStartGameSession failed") // D15
+		case a.phase == activating && a.exit == nil: // else it said ProcessEnding, or is being ended
+			a.phase = active
+			a.setStatus(messages.GameSessionActive)
+			if a.o.EmptyTimeout > 0 {
+				a.empty = a.c.After(a.o.EmptyTimeout, emptyCheck{})
+			}
+		}
+	})
 }
 
 // configure reads the script's configuration; what makes no sense becomes the
@@ -86,8 +148,6 @@ func (a *Actor) configure() {
 			a.o.Log.Warn("configuration.pingIntervalTime is not positive: using", a.ping)
 		}
 	})
-	a.playersMax = min(a.playersMax, max(a.record.MaxPlayers, 0))
-	a.window = a.windowOfProperty(a.window)
 }
 
 // windowProperty is the game property that sets the reconnect window of one game
@@ -114,9 +174,26 @@ func (a *Actor) onTerminate(m Terminate) {
 	if a.phase >= closing {
 		return
 	}
-	a.callback("onProcessTerminate", func() { a.o.Handler.OnProcessTerminate() })
+	first := a.terminate == nil
+	a.terminate = &m
+	switch {
+	case m.Force || a.phase < activating:
+		a.terminated()
+	case first:
+		a.phase = ending
+		a.setStatus(messages.GameSessionTerminating)
+		a.resolve("onProcessTerminate", terminateLimit, a.o.Handler.OnProcessTerminate, func(bool) { a.terminated() })
+	}
+}
+
+// terminated ends the game session as it was told to from outside.
+func (a *Actor) terminated() {
+	m := a.terminate
 	a.exit = nil // exiting is what happens now anyway
-	a.end(m.Reason, m.Text)
+	if a.phase < closing {
+		a.record.StatusReason = m.StatusReason
+		a.end(m.Reason, m.Text)
+	}
 }
 
 func (a *Actor) onEmptyCheck() {
@@ -143,18 +220,25 @@ func (a *Actor) endIfLast() {
 	}
 }
 
+// watchHealth asks a game every healthInterval how it is.
+func (a *Actor) watchHealth() {
+	if !a.relay && a.checking == nil {
+		a.checking = a.c.After(healthInterval, healthCheck{})
+	}
+}
+
 func (a *Actor) onHealthCheck() {
 	if a.phase >= closing {
 		return
 	}
-	healthy := false
-	if a.callback("onHealthCheck", func() { healthy, _ = a.o.Handler.OnHealthCheck().Now() }) && healthy {
-		a.sick = 0
-	} else if a.sick++; a.sick >= unhealthyMax {
-		a.crash("unhealthy")
-		return
-	}
-	a.c.After(healthInterval, healthCheck{})
+	a.checking.Reset(healthInterval)
+	a.resolve("onHealthCheck", gateLimit, a.o.Handler.OnHealthCheck, func(healthy bool) {
+		if healthy {
+			a.sick = 0
+		} else if a.sick++; a.sick >= unhealthyMax {
+			a.crash("unhealthy")
+		}
+	})
 }
 
 // crash ends the game session as one whose process failed.
@@ -162,6 +246,11 @@ func (a *Actor) crash(text string) {
 	if a.phase >= closing {
 		return
 	}
+	a.crashed = true
+	if !a.relay {
+		a.c.Counters().ScriptCrashes.Add(1)
+	}
+	a.o.Log.Error("the process ends with an error:", text)
 	a.c.Log().Warn().Str("game_session_id", string(a.record.ID)).Str("reason", text).Msg("game session crashed")
 	a.end(messages.CloseGameEnded, text)
 }
@@ -203,8 +292,12 @@ func (a *Actor) finish() {
 		return
 	}
 	a.conclude()
-	a.o.Fleet.Tell(Over{Session: a.record.ID})
+	a.o.Fleet.Tell(a.over())
 	a.c.StopSelf()
+}
+
+func (a *Actor) over() Over {
+	return Over{Session: a.record.ID, Ref: a.c.Self(), Text: a.record.EndText, Failed: a.crashed}
 }
 
 // conclude brings all records to their final status (service-api.md D15).
@@ -220,7 +313,9 @@ func (a *Actor) conclude() {
 		}
 	}
 	a.finished = len(a.order)
-	a.countPlaces()
+	if a.assigned {
+		a.countPlaces()
+	}
 	a.record.Terminated = now
 	a.setStatus(messages.GameSessionTerminated)
 }
@@ -230,7 +325,7 @@ func (a *Actor) conclude() {
 func (a *Actor) Stopped(c *stage.Context) {
 	if a.phase != over {
 		if a.record.EndText == "" {
-			a.record.EndText = "game session actor stopped"
+			a.record.EndText = cmp.Or(c.Crash(), "game session actor stopped")
 		}
 		a.c = c
 		a.conclude()
@@ -241,11 +336,19 @@ func (a *Actor) Stopped(c *stage.Context) {
 		s.player.Close()
 	}
 	a.setGauge(0)
+	if closer, ok := a.o.Handler.(script.Closer); ok {
+		closer.Close()
+	}
+	a.o.Log.Info("ended:", a.record.EndText)
+	a.o.Log.Close()
 }
 
 // setStatus publishes a status of the game session.
 func (a *Actor) setStatus(s messages.GameSessionStatus) {
 	a.record.Status = s
+	if a.o.Published == nil {
+		return // there is no game session yet
+	}
 	a.setGauge(counters.GameSessionState(s))
 	g := a.record
 	a.o.Published.session.Store(&g)

@@ -1,6 +1,7 @@
 package gamesession
 
 import (
+	"troupe/actors/script"
 	"troupe/actors/stage"
 	"troupe/messages"
 )
@@ -12,11 +13,20 @@ type (
 		Request messages.CreatePlayerSessions
 		Reply   func([]*messages.PlayerSession, error)
 	}
+	// Assign gives an idle process its game session.
+	Assign struct {
+		Record    *messages.GameSession
+		Published *Published
+	}
 	// Terminate ends the game session from outside: OnProcessTerminate runs, what
-	// it sends is flushed, then players are closed with Reason.
+	// it sends is flushed, then players are closed with Reason. Force leaves
+	// OnProcessTerminate out, or ends the wait for it.
 	Terminate struct {
 		Reason messages.CloseReason
 		Text   string
+		// StatusReason is shown with TERMINATED (service-api.md 2.6).
+		StatusReason string
+		Force        bool
 	}
 	// EndWhenEmpty ends the game session when its last player leaves.
 	EndWhenEmpty struct{}
@@ -39,8 +49,16 @@ type (
 		Session messages.GameSessionID
 		IDs     []messages.PlayerSessionID
 	}
-	// Over says that the game session has ended; Exited follows.
-	Over struct{ Session messages.GameSessionID }
+	// Ready says that a process without a game session may get one.
+	Ready struct{ Ref *stage.Ref }
+	// Over says that the game session has ended; Exited follows. Session is empty
+	// for a process that had none.
+	Over struct {
+		Session messages.GameSessionID
+		Ref     *stage.Ref
+		Text    string
+		Failed  bool // by the game's fault
+	}
 )
 
 // Timers and tasks of its own.
@@ -49,6 +67,7 @@ type (
 	healthCheck struct{}
 	forcedExit  struct{}
 	closeOver   struct{}
+	overdue     struct{ p *script.Pending }
 	ackDue      struct{}
 	task        struct{ f func() }
 )

@@ -11,9 +11,10 @@ import (
 
 // Options configure one game session. Values are set once.
 type Options struct {
-	// Record is how the game session begins: ACTIVATING, no players.
+	// Record is how the game session begins: ACTIVATING, no players. Nil: a process
+	// without a game session, which gets one by Assign.
 	Record *messages.GameSession
-	// Published shows the record to the API.
+	// Published shows the record to the API; nil without one.
 	Published *Published
 	// Fleet is told of player sessions and of the end.
 	Fleet *stage.Ref
@@ -21,7 +22,7 @@ type Options struct {
 	Handler script.Handler
 	// Args are the launch parameters, for OnProcessStarted (D17).
 	Args []string
-	// Log is the game session's own log; nil writes to the host's.
+	// Log is the game session's own log, which it closes; nil writes to the host's.
 	Log *script.Log
 
 	Settings
@@ -86,6 +87,13 @@ const (
 	// endGrace is how long a game session that called ProcessEnding may go on
 	// (realtime.md 15.4).
 	endGrace = 10 * time.Second
+	// gateLimit is how long a game may take for a decision (D16), loadLimit for its
+	// start, activationLimit for onStartGameSession (service-api.md D5), terminateLimit
+	// for OnProcessTerminate (service-api.md D13).
+	gateLimit       = 10 * time.Second
+	loadLimit       = 60 * time.Second
+	activationLimit = 300 * time.Second
+	terminateLimit  = 5 * time.Minute
 	// closeGrace is how long an ending game session waits for its players' actors.
 	closeGrace = 3 * time.Second
 	// healthInterval is the time between health checks, unhealthyMax how many may

@@ -164,17 +164,34 @@ func (a *Actor) onGateAsked(m player.GateAsked) {
 		s.player.Peer = a.peers.next()
 	}
 	a.byPeer[s.player.Peer] = s
-	ok := true
-	if !a.relay {
-		msg := &script.ConnectMessage{Player: scriptPlayer(s.player), Payload: m.Payload}
-		ok = false
-		a.callback("onPlayerConnect", func() { ok, _ = a.o.Handler.OnPlayerConnect(msg).Now() })
+	if a.relay {
+		a.answerGate(s, m.Attempt, true)
+		return
 	}
-	answer := player.GateAnswer{Attempt: m.Attempt, OK: ok, Peer: s.player.Peer}
+	msg := &script.ConnectMessage{Player: scriptPlayer(s.player), Payload: m.Payload}
+	ok, p := a.ask("onPlayerConnect", func() script.Decision { return a.o.Handler.OnPlayerConnect(msg) })
+	if p == nil {
+		a.answerGate(s, m.Attempt, ok)
+		return
+	}
+	s.gate = p
+	a.await(p, gateLimit, func(ok bool) {
+		if s.gate == p && s.waiting { // else the login has ended meanwhile
+			s.gate = nil
+			a.answerGate(s, m.Attempt, ok && a.phase == active)
+		}
+	})
+}
+
+// answerGate tells a player what the game decided on its login.
+func (a *Actor) answerGate(s *seat, attempt uint64, ok bool) {
+	answer := player.GateAnswer{Attempt: attempt, OK: ok, Peer: s.player.Peer}
 	if !ok {
 		a.releasePeer(s) // at once: the next login may be waiting already
 	}
-	s.ref.Tell(answer)
+	if s.ref != nil {
+		s.ref.Tell(answer)
+	}
 }
 
 // onJoinOver hears that a login was not accepted after all.
@@ -190,7 +207,7 @@ func (a *Actor) onJoinOver(m player.JoinOver) {
 // releasePeer takes back the peer id of a login that was not accepted, and what
 // the game sent to it (D21).
 func (a *Actor) releasePeer(s *seat) {
-	s.waiting = false
+	s.waiting, s.gate = false, nil
 	a.joining--
 	delete(a.byPeer, s.player.Peer)
 	if !s.again { // else it is its own for ever (R9)
@@ -223,11 +240,19 @@ func (a *Actor) onWentAway(m player.WentAway) {
 	if s := a.byPlayer[m.Player]; s == nil || !s.in || a.relay {
 		return
 	}
-	hold := true
-	a.callback("onPlayerDetached", func() { hold, _ = a.o.Handler.OnPlayerDetached(m.Player.Peer, m.Reason).Now() })
-	if !hold {
-		m.Player.Tell(player.Release{Epoch: m.Epoch})
+	release := func(hold bool) {
+		if !hold {
+			m.Player.Tell(player.Release{Epoch: m.Epoch})
+		}
 	}
+	d := script.Hold // if it fails, or takes too long
+	a.callback("onPlayerDetached", func() { d = a.o.Handler.OnPlayerDetached(m.Player.Peer, m.Reason) })
+	if p := d.Pending(); p != nil {
+		a.await(p, gateLimit, func(ok bool) { release(ok || p.Reason() != "") })
+		return
+	}
+	ok, _ := d.Now()
+	release(ok)
 }
 
 func (a *Actor) onCameBack(m player.CameBack) {

@@ -34,7 +34,7 @@ func (a *Actor) onInbound(in *Inbound) {
 		return
 	}
 	s.epoch = in.Epoch
-	if s.op.group != 0 {
+	if s.busy() {
 		if len(s.stash) >= stashMax {
 			a.c.Counters().Dropped.Add(counters.DropStashFull, 1)
 			if in.Reliable && s.ref != nil { // R2: what is lost ends the player session
@@ -46,7 +46,6 @@ func (a *Actor) onInbound(in *Inbound) {
 		s.stash = append(s.stash, in)
 	} else {
 		a.handle(s, in)
-		in.Release()
 	}
 	if numbered {
 		a.seeToAck(s)
@@ -111,6 +110,10 @@ func (a *Actor) soon(t **stage.Timer, d time.Duration, msg any) {
 	(*t).Reset(d)
 }
 
+// busy reports whether what the player sends has to wait.
+func (s *seat) busy() bool { return s.op.group != 0 || s.asked != nil }
+
+// handle does what a player wants, and releases in, now or later.
 func (a *Actor) handle(s *seat, in *Inbound) {
 	switch in.Kind {
 	case Application:
@@ -125,6 +128,49 @@ func (a *Actor) handle(s *seat, in *Inbound) {
 		f := wire.NewPingResult(int32(s.player.Peer))
 		s.player.Deliver(a.c, f, in.Reliable)
 		f.Release()
+	}
+	if s.held != in {
+		in.Release()
+	}
+}
+
+// gate does what the game decided on what a player sends. If that takes time, the
+// player's next messages wait.
+func (a *Actor) gate(s *seat, in *Inbound, ok bool, p *script.Pending) {
+	switch {
+	case p != nil:
+		s.asked, s.held = p, in
+		a.await(p, 0, func(ok bool) { a.gateAnswered(s, p, ok) })
+	case ok:
+		a.pass(s, in)
+	default:
+		a.c.Counters().Dropped.Add(counters.DropRefusedByHandler, 1)
+	}
+}
+
+// gateAnswered goes on where gate has left off.
+func (a *Actor) gateAnswered(s *seat, p *script.Pending, ok bool) {
+	if s.asked != p {
+		return // the player is gone
+	}
+	in := s.held
+	s.asked, s.held = nil, nil
+	switch {
+	case !ok:
+		a.c.Counters().Dropped.Add(counters.DropRefusedByHandler, 1)
+	case a.phase <= ending:
+		a.pass(s, in)
+	}
+	in.Release()
+	a.unstash(s)
+}
+
+// pass delivers what has passed its gate.
+func (a *Actor) pass(s *seat, in *Inbound) {
+	if in.Frame.TargetPlayer() > 0 {
+		a.passToPlayer(s, in)
+	} else {
+		a.fanOut(messages.GroupID(in.Frame.TargetGroup()), in.Frame, in.Reliable)
 	}
 }
 
@@ -149,14 +195,16 @@ func (a *Actor) onApplication(s *seat, in *Inbound) {
 }
 
 func (a *Actor) toPlayer(s *seat, in *Inbound) {
-	if !a.relay {
-		m, ok := a.scriptMessage(in), false
-		a.callback("onSendToPlayer", func() { ok, _ = a.o.Handler.OnSendToPlayer(m).Now() })
-		if !ok {
-			a.c.Counters().Dropped.Add(counters.DropRefusedByHandler, 1)
-			return
-		}
+	if a.relay {
+		a.passToPlayer(s, in)
+		return
 	}
+	m := a.scriptMessage(in)
+	ok, p := a.ask("onSendToPlayer", func() script.Decision { return a.o.Handler.OnSendToPlayer(m) })
+	a.gate(s, in, ok, p)
+}
+
+func (a *Actor) passToPlayer(s *seat, in *Inbound) {
 	target := a.byPeer[messages.PeerID(in.Frame.TargetPlayer())]
 	if target == nil || !target.in {
 		a.drop(s, zerolog.DebugLevel, counters.DropUnknownTarget)
@@ -172,19 +220,16 @@ func (a *Actor) toPlayer(s *seat, in *Inbound) {
 func (a *Actor) toGroup(s *seat, in *Inbound) {
 	id := messages.GroupID(in.Frame.TargetGroup())
 	g := a.groups[id]
-	if id != messages.AllPlayers && (g == nil || !g.handle.Members().Has(s.player)) {
+	switch {
+	case id != messages.AllPlayers && (g == nil || !g.handle.Members().Has(s.player)):
 		a.drop(s, zerolog.DebugLevel, counters.DropNotMember)
-		return
+	case a.relay:
+		a.pass(s, in)
+	default:
+		m := a.scriptMessage(in)
+		ok, p := a.ask("onSendToGroup", func() script.Decision { return a.o.Handler.OnSendToGroup(m) })
+		a.gate(s, in, ok, p)
 	}
-	if !a.relay {
-		m, ok := a.scriptMessage(in), false
-		a.callback("onSendToGroup", func() { ok, _ = a.o.Handler.OnSendToGroup(m).Now() })
-		if !ok {
-			a.c.Counters().Dropped.Add(counters.DropRefusedByHandler, 1)
-			return
-		}
-	}
-	a.fanOut(id, in.Frame, in.Reliable)
 }
 
 // fanOut delivers one frame to all members of a group, the sender included.
@@ -233,16 +278,17 @@ func (a *Actor) drop(s *seat, level zerolog.Level, d counters.Drop) {
 
 // unstash handles what waited for a group operation, up to the next one.
 func (a *Actor) unstash(s *seat) {
-	for s.op.group == 0 && len(s.stash) > 0 {
+	for !s.busy() && len(s.stash) > 0 {
 		in := s.stash[0]
 		s.stash[0] = nil
 		s.stash = s.stash[1:]
 		if s.in && a.phase <= ending {
 			a.handle(s, in)
+		} else {
+			in.Release()
 		}
-		in.Release()
 	}
-	if len(s.stash) > 0 {
+	if len(s.stash) > 0 || s.busy() {
 		return
 	}
 	s.stash = nil
@@ -256,13 +302,16 @@ func (a *Actor) dropStash(s *seat) {
 	for _, in := range s.stash {
 		in.Release()
 	}
-	s.op, s.stash, s.ended = groupOp{}, nil, nil
+	if s.held != nil {
+		s.held.Release()
+	}
+	s.op, s.asked, s.held, s.stash, s.ended = groupOp{}, nil, nil, nil, nil
 }
 
 // onEnded passes the end of a connection on to its player, behind what was read
 // from it.
 func (a *Actor) onEnded(m player.Ended) {
-	if s := a.byPlayer[m.Player]; s != nil && len(s.stash) > 0 {
+	if s := a.byPlayer[m.Player]; s != nil && (len(s.stash) > 0 || s.asked != nil) {
 		s.ended = append(s.ended, m)
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"path"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -68,6 +69,52 @@ func (l Line) String() string {
 type Sink interface {
 	Write(Line)
 	Close()
+}
+
+// HeldLinesMax is how many lines a Held keeps before it has a sink; further ones
+// are dropped.
+const HeldLinesMax = 1000
+
+// Held is the sink of a process that has no game session yet: it keeps the lines
+// until Pass. Any goroutine may use it.
+type Held struct {
+	mu    sync.Mutex
+	lines []Line
+	sink  Sink
+	over  bool
+}
+
+// Write implements Sink.
+func (h *Held) Write(l Line) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.sink != nil:
+		h.sink.Write(l)
+	case len(h.lines) < HeldLinesMax && !h.over:
+		h.lines = append(h.lines, l)
+	}
+}
+
+// Pass hands what was kept, and all that comes, to sink, which is closed with it. Once.
+func (h *Held) Pass(sink Sink) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, l := range h.lines {
+		sink.Write(l)
+	}
+	if h.lines, h.sink = nil, sink; h.over {
+		sink.Close()
+	}
+}
+
+// Close implements Sink.
+func (h *Held) Close() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.over = true; h.sink != nil {
+		h.sink.Close()
+	}
 }
 
 // Log is the log of one game session: what the script and the host say of it.

@@ -15,6 +15,10 @@ type Process struct {
 	Args     []string
 	Log      *Log
 	Counters *counters.Set
+	// Stuck tells that a call into the logic cannot be ended: the game session is
+	// given up, as crashed. From any goroutine; the call must never return to the
+	// game session. Nil does nothing.
+	Stuck func(reason string)
 }
 
 // Program is one version of a game's logic, from which any number of game

@@ -165,6 +165,9 @@ func (c *Context) Log() *zerolog.Logger {
 	return &log
 }
 
+// Crash returns why the actor ends, in Stopped; empty after an orderly stop.
+func (c *Context) Crash() string { return c.guard.self.crash }
+
 // Counters returns what the host counts.
 func (c *Context) Counters() *counters.Set { return c.guard.self.stage.count }
 

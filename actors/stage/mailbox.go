@@ -51,6 +51,7 @@ type Mailbox struct {
 
 	mu sync.Mutex
 	// guarded by mu
+	runner    *worker // who ran it last
 	system    ring[any]
 	control   ring[any]
 	data      ring[parcel]
@@ -225,6 +226,33 @@ func (m *Mailbox) closeLocked() {
 	}
 }
 
+// abandon takes the actor from a call that will never return, and stops it, after
+// last. It reports false if nobody runs the mailbox.
+func (m *Mailbox) abandon(last func()) bool {
+	m.mu.Lock()
+	w := m.runner
+	if !m.scheduled || w == nil {
+		m.mu.Unlock()
+		return false
+	}
+	m.runner = nil
+	m.mu.Unlock()
+	last()
+	m.shard.lose(w)
+	m.close()
+	for i, p := range w.batch { // what it had in hand
+		if p.msg != nil {
+			w.batch[i] = parcel{}
+			m.undelivered(p.msg)
+		}
+	}
+	m.mu.Lock()
+	m.stopping, m.scheduled, m.yielded = true, false, false
+	m.system.push(stopMessage)
+	m.scheduleLocked(false)
+	return true
+}
+
 // depth returns the number of user messages that wait.
 func (m *Mailbox) depth() int {
 	m.mu.Lock()
@@ -242,6 +270,7 @@ func (m *Mailbox) run(w *worker) (again bool) {
 			return true
 		}
 		m.mu.Lock()
+		m.runner = w
 		if msg, ok := m.system.pop(); ok {
 			m.mu.Unlock()
 			m.invoker.InvokeSystemMessage(msg)

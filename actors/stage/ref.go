@@ -16,7 +16,7 @@ type Ref struct {
 	name    string
 	mailbox Mailbox
 	spawned atomic.Bool
-	// written by the actor before it stops, read by its parent after
+	// written by the actor before it stops, or by who abandons it; read by its parent after
 	crash string
 }
 
@@ -65,3 +65,12 @@ func (r *Ref) Depth() int { return r.mailbox.depth() }
 // the Ref has no actor yet, what is sent is undelivered from now on, and an
 // actor spawned behind it stops once it has started.
 func (r *Ref) Stop() { r.mailbox.stop() }
+
+// Abandon ends an actor whose call in hand will never return to it, such as code
+// of a game that cannot be interrupted: the rest goes on as after a panic with
+// that reason. The caller vouches for it that the goroutine of that call parks for
+// ever if it ever gets out, and has seen something that it wrote before. It reports
+// false if the actor is in no call.
+func (r *Ref) Abandon(reason string) bool {
+	return r.mailbox.abandon(func() { r.crash = reason })
+}

@@ -70,6 +70,7 @@ type Shard struct {
 type worker struct {
 	shard *Shard
 	batch [runBatch]parcel // scratch of the mailbox that runs
+	loops bool             // it has a goroutine to itself
 	// turn is odd while a mailbox runs; it changes with every run.
 	turn atomic.Uint64
 }
@@ -84,7 +85,7 @@ func newShard(stage *Stage, policy FlushPolicy) *Shard {
 // startWorkerLocked starts a worker and makes it the shard's own, in place of
 // the one before.
 func (s *Shard) startWorkerLocked() {
-	s.own = &worker{shard: s}
+	s.own = &worker{shard: s, loops: true}
 	s.done.Add(1)
 	go s.own.loop()
 }
@@ -318,6 +319,24 @@ func (s *Shard) takeOver(last sight) (now sight, waiting int, took bool) {
 		s.wake.Signal()
 	}
 	return now, s.ready.len(), true
+}
+
+// lose gives up a worker that will never come back from the batch in hand.
+func (s *Shard) lose(w *worker) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.owner == w {
+		s.owner = nil
+		if s.own == w {
+			s.startWorkerLocked()
+		}
+	} else {
+		s.strangers--
+	}
+	if w.loops {
+		s.done.Done()
+	}
+	s.wake.Broadcast()
 }
 
 // activity reports whether somebody runs the shard's mailboxes, and how often
