@@ -32,3 +32,6 @@ func Player(s script.Session, peer messages.PeerID) *player.Handle {
 func Seat(s script.Session, id messages.PlayerSessionID) *player.Handle {
 	return s.(*session).byID[id].player
 }
+
+// Ref returns the actor of a game session.
+func Ref(s script.Session) *stage.Ref { return s.(*session).c.Self() }

@@ -1,0 +1,324 @@
+package gamesession_test
+
+import (
+	"testing"
+	"time"
+
+	"troupe/actors/actorstest"
+	"troupe/actors/gamesession"
+	"troupe/actors/script"
+	"troupe/messages"
+	"troupe/messages/counters"
+)
+
+// slow is a game whose decisions come when the test says so.
+type slow struct {
+	game
+	now     bool // decide at once
+	pending []*script.Pending
+	asked   []string
+	quiet   map[string]bool // of these, decide at once
+}
+
+func (g *slow) later(name string) script.Decision {
+	g.asked = append(g.asked, name)
+	if g.now || g.quiet[name] {
+		return script.Allow
+	}
+	p := new(script.Pending)
+	g.pending = append(g.pending, p)
+	return script.Later(p)
+}
+
+// decide decides what is pending, in order, inside the game session.
+func (g *slow) decide(w *world, answers ...bool) {
+	w.Helper()
+	g.Session.Do(func() {
+		if len(g.pending) < len(answers) {
+			w.Errorf("%d questions are open, not %d", len(g.pending), len(answers))
+			return
+		}
+		now := g.pending[:len(answers)]
+		g.pending = g.pending[len(answers):]
+		for i, ok := range answers {
+			now[i].Decide(ok)
+		}
+	})
+	w.Settle()
+}
+
+func (g *slow) Load(s script.Session) *script.Pending {
+	g.Session = s
+	return g.later("load").Pending()
+}
+func (g *slow) OnProcessStarted([]string) script.Decision { return g.later("started") }
+func (g *slow) OnStartGameSession(*messages.GameSession) script.Decision {
+	return g.later("start")
+}
+func (g *slow) OnHealthCheck() script.Decision      { return g.later("health") }
+func (g *slow) OnProcessTerminate() script.Decision { return g.later("terminate") }
+func (g *slow) OnPlayerConnect(*script.ConnectMessage) script.Decision {
+	return g.later("connect")
+}
+func (g *slow) OnPlayerDetached(messages.PeerID, string) script.Decision { return g.later("detached") }
+func (g *slow) OnSendToPlayer(*script.Message) script.Decision           { return g.later("to player") }
+func (g *slow) OnSendToGroup(*script.Message) script.Decision            { return g.later("to group") }
+func (g *slow) OnPlayerJoinGroup(messages.GroupID, messages.PeerID) script.Decision {
+	return g.later("join")
+}
+func (g *slow) OnPlayerLeaveGroup(messages.GroupID, messages.PeerID) script.Decision {
+	return g.later("leave")
+}
+
+func starting(names ...string) map[string]bool {
+	m := map[string]bool{"started": true, "start": true, "connect": true, "terminate": true, "health": true}
+	for _, n := range names {
+		m[n] = true
+	}
+	return m
+}
+
+func terminate(w *world, g *slow, m gamesession.Terminate) {
+	gamesession.Ref(g.Session).Tell(m)
+	w.Settle()
+}
+
+// begun returns a game session of a slow game that is ACTIVE.
+func begun(w *world, quiet ...string) (*slow, messages.GameSessionID) {
+	w.Helper()
+	g := &slow{quiet: starting(quiet...)}
+	id := w.Create(g)
+	g.decide(w, true) // load
+	status(w, id, messages.GameSessionActive)
+	return g, id
+}
+
+// Check 58: each step waits for the decision before it.
+func TestCheck58_AStartThatTakesTimeIsInOrderToo(t *testing.T) {
+	run(t, func(w *world) {
+		g := &slow{}
+		id := w.Create(g)
+		for _, next := range []string{"load", "started", "start"} {
+			status(w, id, messages.GameSessionActivating)
+			if last := g.asked[len(g.asked)-1]; last != next {
+				w.Errorf("asked %v, want %v last", g.asked, next)
+			}
+			w.Pass(5 * time.Second)
+			g.decide(w, true)
+		}
+		status(w, id, messages.GameSessionActive)
+	})
+}
+
+func TestCheck60_AStartWithoutADecisionEnds(t *testing.T) {
+	for i, want := range []struct {
+		after time.Duration
+		why   string
+	}{
+		{60 * time.Second, "init failed: no answer in time"},
+		{10 * time.Second, "onProcessStarted did not say ready"},
+		{300 * time.Second, "onStartGameSession failed"},
+	} {
+		run(t, func(w *world) {
+			g := &slow{quiet: map[string]bool{"health": true}}
+			id := w.Create(g)
+			for range i {
+				g.decide(w, true)
+			}
+			w.Pass(want.after - time.Second)
+			status(w, id, messages.GameSessionActivating)
+			w.Pass(time.Second)
+			ended(w, id, want.why)
+		})
+	}
+}
+
+// D16: a login waits for the game's promise, for 10 s.
+func TestCheck15_ALoginWaitsForADecisionThatTakesTime(t *testing.T) {
+	run(t, func(w *world) {
+		g, id := begun(w)
+		g.quiet["connect"] = false
+		var c [3]*actorstest.Client
+		for i := range c {
+			c[i] = w.Enter(w.Seat(id))
+			equal(w, "before the decision", c[i].Take())
+		}
+		g.decide(w, true, false) // the third gets none
+		if c[0].Handle.Attachment() == nil || c[1].Handle.Attachment() != nil || c[2].Handle.Attachment() != nil {
+			w.Error("the first was to be let in, and no other yet")
+		}
+		w.Pass(10 * time.Second)
+		if c[2].Handle.Attachment() != nil {
+			w.Error("let in without a decision")
+		}
+		w.Want(c[2].ID, messages.PlayerSessionReserved, 3) // the seats wait on
+	})
+}
+
+// A login that is given up does not disturb the next one by the answer to it.
+func TestALateDecisionOnALostLoginChangesNothing(t *testing.T) {
+	run(t, func(w *world) {
+		g, id := begun(w)
+		g.quiet["connect"] = false
+		seat := w.Seat(id)
+		lost := w.Enter(seat)
+		lost.Lose()
+		soon := w.Enter(seat) // one login of a player session is decided at a time
+		closed(w, soon, messages.CloseNormal)
+		g.decide(w, true)
+		if len(g.pending) != 0 || len(g.Peers()) != 0 {
+			w.Errorf("%d questions, players %v", len(g.pending), g.Peers())
+		}
+		again := w.Enter(seat)
+		g.decide(w, true)
+		if again.Handle.Attachment() == nil {
+			w.Error("not let in")
+		}
+	})
+}
+
+// What a player sends behind a question waits for the answer; others go on.
+func TestCheck36_MessagesKeepTheirOrderBehindADecisionThatTakesTime(t *testing.T) {
+	run(t, func(w *world) {
+		g, id := begun(w, "detached")
+		a, b := w.Player(id), w.Player(id)
+		a.Say(1, b.Peer(), 0, "first")
+		a.Say(2, messages.ServerPeer, 0, "second")
+		a.Group(gamesession.JoinGroup, 5)
+		a.Say(3, 0, 5, "third")
+		a.Say(4, 0, all, "fourth")
+		w.Settle()
+		b.Say(9, a.Peer(), 0, "other")
+		w.Settle()
+		equal(w, "b, before", b.Take())
+		g.decide(w, true)
+		equal(w, "b", b.Take(), "1 from 1 to player 2: first")
+		equal(w, "callbacks", g.Take(), "accepted 1 of [1]", "accepted 2 of [1 2]", "message 2 from 1 to -1/0: second")
+		g.decide(w, true) // b's
+		equal(w, "a", a.Take(), "9 from 2 to player 1: other")
+		g.decide(w, true) // the join
+		a.Take()
+		g.decide(w, true) // the third
+		equal(w, "a", a.Take(), "3 from 1 to group 5: third")
+		equal(w, "b", b.Take())
+		g.decide(w, false) // the fourth
+		equal(w, "b", b.Take())
+	})
+}
+
+func TestCheck36_ARefusalThatTookTimeDropsTheMessage(t *testing.T) {
+	run(t, func(w *world) {
+		g, id := begun(w)
+		a, b := w.Player(id), w.Player(id)
+		a.Say(1, b.Peer(), 0, "no")
+		a.Say(2, 0, all, "no")
+		a.Group(gamesession.JoinGroup, 5)
+		a.Say(3, b.Peer(), 0, "yes")
+		w.Settle()
+		for _, ok := range []bool{false, false, false, true} {
+			g.decide(w, ok)
+		}
+		equal(w, "b", b.Take(), "3 from 1 to player 2: yes")
+		dropped(w, counters.DropRefusedByHandler, 2)
+	})
+}
+
+// The end of a connection is heard behind what was read from it.
+func TestALeaveWaitsForTheDecisionOnTheMessageBefore(t *testing.T) {
+	run(t, func(w *world) {
+		g, id := begun(w)
+		a, b := w.Player(id), w.Player(id)
+		g.Take()
+		a.Say(1, b.Peer(), 0, "last words")
+		w.Settle()
+		a.Depart()
+		equal(w, "callbacks", g.Take())
+		g.decide(w, true)
+		equal(w, "b", b.Take(), "1 from 1 to player 2: last words")
+		equal(w, "callbacks", g.Take(), "gone 1 of [1 2]")
+	})
+}
+
+func TestOnPlayerDetachedMayTakeTime(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer []bool
+		want   messages.PlayerSessionStatus
+	}{
+		"holds":          {[]bool{true}, messages.PlayerSessionActive},
+		"releases":       {[]bool{false}, messages.PlayerSessionCompleted},
+		"says nothing":   {nil, messages.PlayerSessionActive},
+		"is not in time": {nil, messages.PlayerSessionActive},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(w *world) {
+				g, id := begun(w)
+				a := w.Player(id)
+				w.Player(id)
+				a.Lose()
+				if name == "is not in time" {
+					w.Pass(11 * time.Second)
+				}
+				g.decide(w, c.answer...)
+				current := 2
+				if c.want == messages.PlayerSessionCompleted {
+					current = 1
+				}
+				w.Want(a.ID, c.want, current)
+			})
+		})
+	}
+}
+
+// Check 72: what is sent before the decision arrives before the close.
+func TestCheck72_TheEndWaitsForOnProcessTerminate(t *testing.T) {
+	run(t, func(w *world) {
+		g, id := begun(w)
+		g.quiet["terminate"] = false
+		a := w.Player(id)
+		terminate(w, g, gamesession.Terminate{Reason: messages.CloseGameEnded, Text: "told to", StatusReason: "TRIGGERED_ON_PROCESS_TERMINATE"})
+		status(w, id, messages.GameSessionTerminating)
+		w.Pass(time.Minute)
+		g.Session.Do(func() { g.Session.SendReliableMessage(script.Outgoing{OpCode: 9, Payload: []byte("bye")}, a.Peer()) })
+		g.decide(w, true)
+		equal(w, "a", a.Take(), "9 from 0 to player 1: bye")
+		closed(w, a, messages.CloseGameEnded)
+		ended(w, id, "told to")
+		if r := w.Game(id).StatusReason; r != "TRIGGERED_ON_PROCESS_TERMINATE" {
+			w.Errorf("status reason %q", r)
+		}
+	})
+}
+
+func TestCheck72_OnProcessTerminateIsNotWaitedForForEver(t *testing.T) {
+	for name, end := range map[string]func(w *world, g *slow){
+		"grace over": func(w *world, _ *slow) { w.Pass(5 * time.Minute) },
+		"forced": func(w *world, g *slow) {
+			terminate(w, g, gamesession.Terminate{Reason: messages.CloseGameEnded, Text: "told to", Force: true})
+		},
+		"exit":         func(w *world, g *slow) { g.Session.Do(func() { g.Session.Exit(0) }); w.Settle() },
+		"exit by code": func(w *world, g *slow) { g.Session.Do(func() { g.Session.Exit(3) }); w.Settle() },
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(w *world) {
+				g, id := begun(w)
+				g.quiet["terminate"] = false
+				terminate(w, g, gamesession.Terminate{Reason: messages.CloseGameEnded, Text: "told to"})
+				status(w, id, messages.GameSessionTerminating)
+				end(w, g)
+				ended(w, id, "told to")
+			})
+		})
+	}
+}
+
+func TestCheck74_AHealthCheckWithoutAnAnswerIsABadOne(t *testing.T) {
+	run(t, func(w *world) {
+		g, id := begun(w)
+		g.quiet["health"] = false
+		w.Player(id)
+		w.Pass(3*time.Minute + 9*time.Second)
+		status(w, id, messages.GameSessionActive)
+		w.Pass(time.Second)
+		ended(w, id, "unhealthy")
+	})
+}
