@@ -26,6 +26,7 @@ type Registry struct {
 	refs     map[*stage.Ref]*entry
 	creators creators
 	ended    []*entry // gone for good, in the order of their ends
+	stuck    int      // calls into games that nothing can end
 	draining bool
 	drained  []func()
 }
@@ -120,6 +121,8 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 		r.onExited(c, m)
 	case Drain:
 		r.onDrain(c, m)
+	case Stuck:
+		r.onStuck(c, m)
 	case graceOver:
 		r.endAll(c)
 	case endOne:

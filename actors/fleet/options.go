@@ -29,6 +29,9 @@ type Options struct {
 	Session gamesession.Settings
 	// NewHandler makes the logic of one new game session of a fleet.
 	NewHandler func(f *messages.Fleet) script.Handler
+	// OnStuck is called once, when so many scripts cannot be stopped that the
+	// process should drain and end. Nil does nothing.
+	OnStuck func()
 	// EndedMax is how many ended game sessions are remembered, EndedKeep for how
 	// long (service-api.md 2.6: 30 days).
 	EndedMax  int

@@ -36,7 +36,8 @@ type Actor struct {
 	peers     peerIDs
 	groups    map[messages.GroupID]*groupEntry
 	groupRef  map[*stage.Ref]*groupEntry
-	fanout    fanoutLimit
+	fanout    fanoutLimit    // of players
+	sending   fanoutLimit    // of the game itself
 	message   script.Message // scratch for callbacks
 	phase     phase
 	exit      *exitCall
@@ -124,7 +125,8 @@ func New(o Options) *Actor {
 		byPeer:   make(map[messages.PeerID]*seat),
 		groups:   make(map[messages.GroupID]*groupEntry),
 		groupRef: make(map[*stage.Ref]*groupEntry),
-		fanout:   fanoutLimit{perSecond: o.DeliveriesPerSecond},
+		fanout:   fanoutLimit{perSecond: o.DeliveriesPerSecond, debtMax: 1},
+		sending:  fanoutLimit{perSecond: o.ScriptDeliveriesPerSecond, debtMax: sendDebt},
 		phase:    loading,
 	}
 	if o.Record != nil {

@@ -53,6 +53,10 @@ type Settings struct {
 	GroupsMax          int
 	// DeliveriesPerSecond bounds the deliveries that players cause; 0 is no bound.
 	DeliveriesPerSecond int
+	// ScriptDeliveriesPerSecond bounds those of the game's own messages: fast ones
+	// above it are dropped, and a game whose reliable ones are ten seconds ahead of
+	// it is ended. 0 is no bound.
+	ScriptDeliveriesPerSecond int
 	// Announce switches on packets that are off in the original.
 	Announce Announce
 	// Mailbox bounds what waits for the game session.
@@ -72,7 +76,9 @@ func DefaultSettings() Settings {
 		GroupsPerPlayerMax:  64,
 		GroupsMax:           4096,
 		DeliveriesPerSecond: 50_000,
-		Mailbox:             stage.LaneLimits{MessagesMax: 8192, BytesMax: 8 << 20},
+
+		ScriptDeliveriesPerSecond: 200_000,
+		Mailbox:                   stage.LaneLimits{MessagesMax: 8192, BytesMax: 8 << 20},
 	}
 }
 
@@ -107,6 +113,9 @@ const (
 	// the extension hears that they have come (reliability.md 2.4: 16 or 200 ms).
 	ackEvery = 16
 	ackDelay = 150 * time.Millisecond
+	// sendDebt is how many seconds a game's own reliable messages may be ahead of
+	// their bound.
+	sendDebt = 10
 	// playerRestarts and groupRestarts are allowed within restartWindow
 	// (reliability.md 4).
 	playerRestarts = 3

@@ -66,6 +66,9 @@ func (s *session) sendToPlayer(m script.Outgoing, target messages.PeerID, reliab
 		s.o.Log.Warn(fmt.Sprintf("message %d to player %d, who is not there", m.OpCode, target))
 		return
 	}
+	if !s.maySend(1, reliable) {
+		return
+	}
 	if f := s.frame(m, target, messages.NoGroup); f != nil {
 		seat.player.Deliver(s.c, f, reliable)
 		f.Release()
@@ -73,10 +76,31 @@ func (s *session) sendToPlayer(m script.Outgoing, target messages.PeerID, reliab
 }
 
 func (s *session) sendToGroup(m script.Outgoing, target messages.GroupID, reliable bool) {
+	n := len(s.roster)
+	if target != messages.AllPlayers {
+		n = len(s.actor().membersOf(target))
+	}
+	if !s.maySend(n, reliable) {
+		return
+	}
 	if f := s.frame(m, messages.NoPeer, target); f != nil {
 		s.actor().deliverToGroup(target, f, reliable)
 		f.Release()
 	}
+}
+
+// maySend bounds what a game sends. Nothing goes out after its end was asked for.
+func (s *session) maySend(n int, reliable bool) bool {
+	switch {
+	case s.exit != nil || s.phase >= closing:
+		return false
+	case !s.sending.allow(n, reliable):
+		s.c.Counters().Dropped.Add(counters.DropDeliveryRate, int64(n))
+		return false
+	case s.sending.broke():
+		s.Crash(fmt.Sprintf("it sends far more than %d messages per second", s.sending.perSecond))
+	}
+	return true
 }
 
 // deliverToGroup is fanOut without the bound on what players cause.

@@ -318,11 +318,12 @@ func (a *Actor) onEnded(m player.Ended) {
 	m.Player.Tell(m)
 }
 
-// fanoutLimit bounds how many deliveries the players of one game session may
-// cause (reliability.md 5.2): a bucket of one second. Reliable messages pass,
-// so that none is lost, but their debt keeps the fast ones out.
+// fanoutLimit bounds how many deliveries the players of one game session, or its
+// own logic, may cause (reliability.md 5.2): a bucket of one second. Reliable
+// messages pass, so that none is lost, but their debt keeps the fast ones out.
 type fanoutLimit struct {
 	perSecond int // 0 is no bound
+	debtMax   int // in seconds
 	tokens    float64
 	at        time.Time
 }
@@ -342,6 +343,11 @@ func (l *fanoutLimit) allow(n int, reliable bool) bool {
 	if l.tokens < float64(n) && !reliable {
 		return false
 	}
-	l.tokens = max(l.tokens-float64(n), -most)
+	l.tokens = max(l.tokens-float64(n), -most*float64(l.debtMax))
 	return true
+}
+
+// broke reports whether the debt is as large as it may be.
+func (l *fanoutLimit) broke() bool {
+	return l.perSecond > 0 && l.tokens <= -float64(l.perSecond)*float64(l.debtMax)
 }

@@ -156,7 +156,8 @@ type Limits struct {
 	GroupsPerPlayer                   int           `config:"groupsPerPlayer"`
 	GroupsPerGameSession              int           `config:"groupsPerGameSession"`
 	DeliveriesPerGameSessionPerSecond int           `config:"deliveriesPerGameSessionPerSecond"`
-	MessageBytes                      int           `config:"messageBytes"` // inbound WebSocket message; not to be switched off
+	ScriptDeliveriesPerSecond         int           `config:"scriptDeliveriesPerSecond"` // of a game session's own messages
+	MessageBytes                      int           `config:"messageBytes"`              // inbound WebSocket message; not to be switched off
 }
 
 // Flush says when output is written (DESIGN 5).
@@ -206,7 +207,7 @@ func Defaults() Config {
 			LoginsPerSecond: 2500, LoginsWaiting: 4096, MalformedPackets: 10,
 			PlayerMessagesPerSecond: 200, PlayerMessagesBurst: 400, PlayerBytesPerSecond: 256 << 10, TooFastFor: 10 * time.Second,
 			GroupOperationsPerSecond: 20, GroupsPerPlayer: 64, GroupsPerGameSession: 4096,
-			DeliveriesPerGameSessionPerSecond: 50_000, MessageBytes: 65536,
+			DeliveriesPerGameSessionPerSecond: 50_000, ScriptDeliveriesPerSecond: 200_000, MessageBytes: 65536,
 		},
 		Flush: Flush{Interval: "adaptive"},
 		Drain: Drain{Grace: 30 * time.Second},

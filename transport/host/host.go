@@ -156,10 +156,19 @@ func (h *Host) startActors(o Options) error {
 			Region: c.Region, Fleets: c.fleetRecords(time.Now()), Aliases: c.aliasRecords(time.Now()),
 			Advertised: plain, Secured: secured,
 			Session: c.sessionSettings(), NewHandler: newHandler,
+			OnStuck:  func() { go h.giveUp(o.OnFailure) },
 			EndedMax: c.Session.EndedMax, EndedKeep: c.Session.EndedKeep,
 		},
 	})
 	return nil
+}
+
+// giveUp drains a process that scripts hold threads of, and has it ended.
+func (h *Host) giveUp(fail func(string)) {
+	h.Drain(context.Background())
+	if fail != nil {
+		fail("two scripts cannot be stopped")
+	}
 }
 
 // startAPI puts the service API and the operator's pages on one address.
@@ -310,7 +319,7 @@ func (c *Config) sessionSettings() gamesession.Settings {
 		Acknowledge: c.Reconnect.Acknowledge, SkipAmbiguous: c.Reconnect.StockAmbiguous == "skip",
 		PingInterval: c.Session.PingInterval, EmptyTimeout: c.Session.EmptyTimeout,
 		GroupsPerPlayerMax: c.Limits.GroupsPerPlayer, GroupsMax: c.Limits.GroupsPerGameSession,
-		DeliveriesPerSecond: c.Limits.DeliveriesPerGameSessionPerSecond,
+		DeliveriesPerSecond: c.Limits.DeliveriesPerGameSessionPerSecond, ScriptDeliveriesPerSecond: c.Limits.ScriptDeliveriesPerSecond,
 		Announce: gamesession.Announce{
 			AllPlayersGroup: c.Session.AnnounceAllPlayers, Players: c.Session.AnnouncePlayers, LegacyLogin: c.Session.LegacyLoginPacket,
 		},

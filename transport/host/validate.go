@@ -166,6 +166,7 @@ func (v *checks) limits(l *Limits) {
 		"tooFastFor": float64(l.TooFastFor), "groupOperationsPerSecond": l.GroupOperationsPerSecond,
 		"groupsPerPlayer": float64(l.GroupsPerPlayer), "groupsPerGameSession": float64(l.GroupsPerGameSession),
 		"deliveriesPerGameSessionPerSecond": float64(l.DeliveriesPerGameSessionPerSecond),
+		"scriptDeliveriesPerSecond":         float64(l.ScriptDeliveriesPerSecond),
 	} {
 		v.that("limits."+key, n >= 0, "must not be negative; 0 switches it off")
 	}

@@ -1,0 +1,48 @@
+package gamesession_test
+
+import (
+	"testing"
+	"time"
+
+	"troupe/actors"
+	"troupe/actors/actorstest"
+	"troupe/actors/script"
+	"troupe/messages"
+	"troupe/messages/counters"
+)
+
+// A game's own fast messages are bounded, its reliable ones are not lost, and one
+// that only sends is ended.
+func TestWhatAGameSendsIsBounded(t *testing.T) {
+	const perSecond = 100
+	actorstest.Run(t, func(o *actors.Options) { o.Fleet.Session.ScriptDeliveriesPerSecond = perSecond }, func(w *world) {
+		g := &game{}
+		id := w.Create(g)
+		a, b := w.Player(id), w.Player(id)
+		send := func(n int, f func()) {
+			g.Session.Do(func() {
+				for range n {
+					f()
+				}
+			})
+			w.Settle()
+		}
+		w.Pass(time.Minute)
+		send(perSecond, func() { g.Session.SendGroupMessage(script.Outgoing{OpCode: 1}, all) })
+		if n := len(a.Take()); n != perSecond/2 {
+			w.Errorf("a got %d fast messages, not half of %d", n, perSecond)
+		}
+		dropped(w, counters.DropDeliveryRate, perSecond)
+		b.Take()
+		send(5*perSecond, func() { g.Session.SendReliableMessage(script.Outgoing{OpCode: 2}, b.Peer()) })
+		if n := len(b.Take()); n != 5*perSecond {
+			w.Errorf("b got %d reliable messages of %d", n, 5*perSecond)
+		}
+		status(w, id, messages.GameSessionActive)
+		send(20*perSecond, func() { g.Session.SendReliableMessage(script.Outgoing{OpCode: 3}, b.Peer()) })
+		ended(w, id, "it sends far more than 100 messages per second")
+		if n := len(b.Take()); n > 6*perSecond {
+			w.Errorf("b got %d messages after the bound", n)
+		}
+	})
+}
