@@ -1,0 +1,391 @@
+'use strict';
+
+// The Realtime script interface (realtime.md 15 to 18): what scripts see, and how
+// their callbacks are called and judged. It runs in every engine as it is, so that
+// all behave the same; it needs no more than ES2017 and the host below.
+//
+// create(host) returns the glue. The engine calls the glue, never the script. It runs
+// this file under the name troupe:realtime; stacks in the log end at the first frame
+// of a file whose name begins with troupe:.
+//
+// host, given by the engine; only format may throw:
+//   logLevel               the threshold of the log: a number of LEVELS
+//   log(level, text, file, row)   writes a line; without file: from where the script is now
+//   format(args)           what util.format makes of an array of arguments
+//   utf8(string)           a plain Uint8Array of its own memory
+//   text(bytes)            the UTF-8 in a Uint8Array, as a string
+//   send(how, opCode, sender, payload, target)   how: 0 player, 1 player reliable,
+//                          2 group, 3 group reliable; payload: a Uint8Array, valid during the call
+//   broadcastGroupMembershipUpdate(group, target)
+//   kick(peerId, reason)
+//   processEnding()        called once; may return a promise of when it is done
+//   decided(token, ok)     what a promise came to, for answers that were undefined
+//
+// glue; token is any value but undefined, handed back to host.decided:
+//   session, logger        the objects for scripts
+//   load(ssExports)        takes the object of callbacks; returns what is wrong with it, or ''
+//   configuration()        { pingIntervalTime (ms), maxPlayers, reconnectWindow (s) }; undefined: the default
+//   init()                 returns what went wrong, or ''
+//   onProcessStarted(token, args), onHealthCheck(token),
+//   onPlayerConnect(token, peerId, playerSessionId, playerId, playerData, payload)
+//                          true, false, or undefined: host.decided tells later
+//   onStartGameSession(game)   game: the plain object of makeGameSession; true or false
+//   onProcessTerminate()
+//   onPlayerAccepted(peerId, playerSessionId, playerId, playerData)
+//   onPlayerDetached(peerId, reason)   true: hold, false: release
+//   onPlayerReconnected(peerId, info)  info: { resent, lost, awayMs, takeover }
+//   onPlayerDisconnect(peerId)
+//   onMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload)
+//   onSendToPlayer(...), onSendToGroup(...)   as onMessage; true or false
+//   onPlayerJoinGroup(group, peerId), onPlayerLeaveGroup(group, peerId)   true or false
+//   report(level, what, error)   logs an error with its stack
+// Payloads handed to the glue are plain Uint8Arrays that nobody else changes.
+
+const LEVELS = { debug: 1, info: 2, warn: 3, error: 4, fatal: 5, cxfatal: 6 };
+const FAST = 0, RELIABLE = 1, GROUP = 2;
+const SERVER = -1, ALL_PLAYERS = -1;
+const PING_DEFAULT_MS = 3000, PLAYERS_DEFAULT = 32, RECONNECT_WINDOW_MAX = 600;
+const MISSING = {}, FAILED = {}; // results of a callback that no script can return
+
+function hidden(object, name, value) {
+  Object.defineProperty(object, name, { value: value, writable: true, configurable: true });
+}
+
+// isPromise looks at what a callback returned; any thenable counts, as with await.
+function isPromise(value) {
+  return value !== null && typeof value === 'object' && typeof value.then === 'function';
+}
+
+exports.LEVELS = LEVELS;
+exports.create = function create(host) {
+  let callbacks = {};
+  let players = new Map(); // accepted, in order
+  let ending = null;
+  let game = null;
+
+  function log(level, text) {
+    if (level >= host.logLevel) host.log(level, text);
+  }
+
+  function warn(text) { log(LEVELS.warn, text); }
+
+  function print(args) {
+    try {
+      return host.format(args);
+    } catch (error) { // of a getter or a proxy in it
+      return '(cannot be printed)';
+    }
+  }
+
+  // report logs an error with the script's own stack, as from where it happened.
+  function report(level, what, error) {
+    if (level < host.logLevel) return;
+    let stack;
+    try {
+      stack = error !== null && typeof error === 'object' ? error.stack : undefined;
+    } catch (e) { /* a getter that throws: printed as any object */ }
+    if (typeof stack !== 'string') {
+      host.log(level, what + ': ' + print(['%O', error]));
+      return;
+    }
+    let lines = stack.split('\n').filter(line => line.trim() !== '');
+    const host0 = lines.findIndex(line => line.indexOf('troupe:') >= 0);
+    if (host0 > 0) lines = lines.slice(0, host0);
+    const at = /([^\s()/\\]+):(\d+):\d+/.exec(lines.find(line => /^\s*at /.test(line)) || '');
+    const text = what + ': ' + lines.join('\n');
+    if (at) host.log(level, text, at[1], Number(at[2]));
+    else host.log(level, text);
+  }
+
+  function failed(name, error) { report(LEVELS.error, 'Error in ' + name, error); }
+
+  // call looks a callback up and calls it as a method of ssExports, with count arguments.
+  function call(name, count, a, b) {
+    try {
+      const f = callbacks[name];
+      if (typeof f !== 'function') return MISSING;
+      return count === 1 ? f.call(callbacks, a) : count === 2 ? f.call(callbacks, a, b) : f.call(callbacks);
+    } catch (error) {
+      failed(name, error);
+      return FAILED;
+    }
+  }
+
+  // told judges a callback whose result does not matter: false if it threw. The
+  // rejection of a promise is logged (D16).
+  function told(name, result) {
+    if (result === undefined || result === MISSING) return true;
+    if (result === FAILED) return false;
+    try {
+      if (isPromise(result)) result.then(undefined, error => failed(name, error));
+    } catch (error) {
+      failed(name, error);
+    }
+    return true;
+  }
+
+  // gate judges a callback that decides at once: a promise is yes (D16).
+  function gate(name, result) {
+    if (result === true || result === MISSING) return true;
+    if (result === FAILED || !result) return false;
+    told(name, result);
+    return true;
+  }
+
+  // awaited judges a callback whose promise is waited for.
+  function awaited(name, token, result) {
+    if (result === true || result === MISSING) return true;
+    if (result === FAILED || !result) return false;
+    try {
+      if (!isPromise(result)) return true;
+      result.then(value => host.decided(token, !!value), error => {
+        failed(name, error);
+        host.decided(token, false);
+      });
+      return undefined;
+    } catch (error) {
+      failed(name, error);
+      return false;
+    }
+  }
+
+  // Conversions. None throws; what cannot be meant is warned of.
+
+  function int32(value, what) {
+    if (typeof value === 'number' && value === value) return value | 0;
+    try {
+      if (what === 'sender' && value !== null && typeof value === 'object') value = value.peerId;
+      const number = Number(value);
+      if (number === number && value !== undefined && value !== null) return number | 0;
+    } catch (error) { /* a symbol, or an object that cannot be converted */ }
+    warn('not a number as ' + what + ': ' + print([value]));
+    return 0;
+  }
+
+  // id converts a target: a number, a numeric string, or something with a peerId (D20).
+  function id(value, method, what) {
+    if (typeof value === 'number' && (value | 0) === value) return value;
+    try {
+      const plain = value !== null && typeof value === 'object' ? value.peerId : value;
+      const number = typeof plain === 'string' && plain.trim() !== '' ? Number(plain) : plain;
+      if (typeof number === 'number' && (number | 0) === number) return number;
+    } catch (error) { /* a getter that throws */ }
+    warn(method + ': not a ' + what + ': ' + print([value]));
+    return undefined;
+  }
+
+  function bytes(value) {
+    if (typeof value === 'string') return host.utf8(value);
+    if (value === null || value === undefined) return new Uint8Array(0);
+    try {
+      if (value instanceof Uint8Array && value.constructor === Uint8Array) return value;
+      if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+      if (value instanceof ArrayBuffer) return new Uint8Array(value);
+      if (Array.isArray(value)) return new Uint8Array(value);
+      return host.utf8(String(value));
+    } catch (error) {
+      warn('a payload that cannot be converted: ' + error);
+      return new Uint8Array(0);
+    }
+  }
+
+  // GameMessage is a message to a script or from it (realtime.md 17). opcode is
+  // another name for opCode.
+  class GameMessage {
+    constructor(opCode, sender, targetPlayer, targetGroup, reliable, payload) {
+      this.opCode = opCode;
+      this.sender = sender;
+      this.targetPlayer = targetPlayer;
+      this.targetGroup = targetGroup;
+      this.reliable = reliable;
+      this.payload = payload;
+    }
+    get opcode() { return this.opCode; }
+    set opcode(value) { this.opCode = value; }
+    getPayloadAsText() { return host.text(bytes(this.payload)); }
+    toString() {
+      return 'GameMessage { opCode: ' + this.opCode + ', sender: ' + this.sender + ', targetPlayer: ' + this.targetPlayer +
+        ', targetGroup: ' + this.targetGroup + ', reliable: ' + this.reliable + ', payload: ' + bytes(this.payload).length + ' bytes }';
+    }
+  }
+
+  class Player {
+    constructor(peerId, playerSessionId, playerId, playerData) {
+      this.peerId = peerId;
+      this.playerSessionId = playerSessionId;
+      this.playerId = playerId;
+      this.playerData = playerData;
+    }
+  }
+
+  class ConnectMessage {
+    constructor(player, payload) {
+      this.player = player;
+      this.peerId = player.peerId;
+      this.payload = payload;
+    }
+  }
+
+  class GameSession {}
+
+  // makeGameSession adds the names with a lower-case first letter (D24) to
+  // { GameSessionId, Name, FleetId, MaximumPlayerSessionCount, Port, IpAddress, DnsName,
+  // GameSessionData, MatchmakerData, Status, GameProperties: [{ Key, Value }] }.
+  function makeGameSession(from) {
+    function aliased(to, object) {
+      Object.keys(object).forEach(name => {
+        to[name] = object[name];
+        hidden(to, name.charAt(0).toLowerCase() + name.slice(1), object[name]);
+      });
+      return to;
+    }
+    return aliased(new GameSession(), Object.assign({}, from, { GameProperties: (from.GameProperties || []).map(p => aliased({}, p)) }));
+  }
+
+  function send(method, how, what, message, target) {
+    if (!(message instanceof GameMessage)) {
+      warn(method + ': not a game message: ' + print([message]));
+      return;
+    }
+    const to = id(target, method, what);
+    if (to !== undefined) host.send(how, int32(message.opCode, 'opCode'), int32(message.sender, 'sender'), bytes(message.payload), to);
+  }
+
+  class Logger {}
+  const logger = new Logger();
+  Object.keys(LEVELS).forEach(name => hidden(Logger.prototype, name, function () {
+    if (LEVELS[name] >= host.logLevel) host.log(LEVELS[name], print(Array.prototype.slice.call(arguments)));
+  }));
+
+  // Session is the object of realtime.md 16. Its methods do without this, because
+  // scripts tear them off.
+  class Session {
+    getPlayers() { return new Map(players); }
+    getServerId() { return SERVER; }
+    getAllPlayersGroupId() { return ALL_PLAYERS; }
+    getGameSessionId() { return game ? game.GameSessionId : ''; }
+    getLogger() { return logger; }
+    processEnding() {
+      if (!ending) {
+        const outcome = error => {
+          const o = { Success: error === null, Error: error };
+          hidden(o, 'toString', () => String(o.Success));
+          return o;
+        };
+        ending = new Promise(resolve => resolve(host.processEnding())).then(() => outcome(null), error => outcome(String(error)));
+      }
+      return ending;
+    }
+    newTextGameMessage(opCode, sender, payload) {
+      return new GameMessage(int32(opCode, 'opCode'), int32(sender, 'sender'), 0, 0, true, bytes(payload));
+    }
+    newBinaryGameMessage(opCode, sender, payload) {
+      return new GameMessage(int32(opCode, 'opCode'), int32(sender, 'sender'), 0, 0, true, bytes(payload));
+    }
+    sendMessage(message, target) { send('sendMessage', FAST, 'player', message, target); }
+    sendReliableMessage(message, target) { send('sendReliableMessage', RELIABLE, 'player', message, target); }
+    sendGroupMessage(message, target) { send('sendGroupMessage', GROUP, 'group', message, target); }
+    sendReliableGroupMessage(message, target) { send('sendReliableGroupMessage', GROUP + RELIABLE, 'group', message, target); }
+    broadcastGroupMembershipUpdate(group, target) {
+      const of = id(group, 'broadcastGroupMembershipUpdate', 'group'), to = id(target, 'broadcastGroupMembershipUpdate', 'group');
+      if (of !== undefined && to !== undefined) host.broadcastGroupMembershipUpdate(of, to);
+    }
+
+    // Additions of Troupe.
+    kickPlayer(peerId, reason) {
+      const peer = id(peerId, 'kickPlayer', 'player');
+      if (peer !== undefined) host.kick(peer, reason === undefined ? '' : print([reason]));
+    }
+    get gameProperties() {
+      const properties = {};
+      if (game) game.GameProperties.forEach(p => Object.defineProperty(properties, p.Key, { value: p.Value, enumerable: true, configurable: true, writable: true }));
+      return properties;
+    }
+    get matchmakerData() { return game ? game.MatchmakerData : ''; }
+    get gameSession() { return game; }
+  }
+  const session = new Session();
+
+  function configuration() {
+    const found = {};
+    let given;
+    const take = (name, from, to, without) => {
+      try {
+        const value = given[name];
+        if (value === undefined) return;
+        if (typeof value === 'number' && value >= from && value <= to) found[name] = value;
+        else warn('configuration.' + name + ' is ' + print([value]) + '; ' + without + ' is used');
+      } catch (error) {
+        failed('configuration.' + name, error);
+      }
+    };
+    try {
+      given = callbacks.configuration;
+    } catch (error) {
+      failed('configuration', error);
+    }
+    if (given === undefined || given === null) return found;
+    take('pingIntervalTime', Number.MIN_VALUE, 0x7fffffff, PING_DEFAULT_MS);
+    take('maxPlayers', 1, 0x7fffffff, PLAYERS_DEFAULT);
+    take('reconnectWindow', 0, RECONNECT_WINDOW_MAX, 'the default of the fleet');
+    return found;
+  }
+
+  return {
+    session: session,
+    logger: logger,
+    report: report,
+    configuration: configuration,
+    load(ssExports) {
+      if (ssExports === null || (typeof ssExports !== 'object' && typeof ssExports !== 'function')) {
+        return 'the script does not export ssExports: end it with exports.ssExports = { init: init, ... }';
+      }
+      callbacks = ssExports;
+      try {
+        return typeof callbacks.init === 'function' ? '' : 'ssExports has no function init, which is required';
+      } catch (error) {
+        return 'ssExports.init: ' + error;
+      }
+    },
+    init() { return told('init', call('init', 1, session)) ? '' : 'init failed'; },
+
+    onProcessStarted(token, args) { return awaited('onProcessStarted', token, call('onProcessStarted', 1, args)); },
+    onHealthCheck(token) { return awaited('onHealthCheck', token, call('onHealthCheck', 0)); },
+    onPlayerConnect(token, peerId, playerSessionId, playerId, playerData, payload) {
+      const message = new ConnectMessage(new Player(peerId, playerSessionId, playerId, playerData), payload);
+      return awaited('onPlayerConnect', token, call('onPlayerConnect', 1, message));
+    },
+    onStartGameSession(from) {
+      game = makeGameSession(from);
+      return told('onStartGameSession', call('onStartGameSession', 1, game));
+    },
+    onProcessTerminate() { return told('onProcessTerminate', call('onProcessTerminate', 0)); },
+    onPlayerAccepted(peerId, playerSessionId, playerId, playerData) {
+      const player = new Player(peerId, playerSessionId, playerId, playerData);
+      players.set(peerId, player);
+      told('onPlayerAccepted', call('onPlayerAccepted', 1, player));
+    },
+    onPlayerDetached(peerId, reason) {
+      const result = call('onPlayerDetached', 2, peerId, reason);
+      if (result === false || result === 'release') return false;
+      told('onPlayerDetached', result);
+      return true;
+    },
+    onPlayerReconnected(peerId, info) { told('onPlayerReconnected', call('onPlayerReconnected', 2, peerId, info)); },
+    onPlayerDisconnect(peerId) {
+      told('onPlayerDisconnect', call('onPlayerDisconnect', 1, peerId));
+      players.delete(peerId);
+    },
+    onMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload) {
+      told('onMessage', call('onMessage', 1, new GameMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload)));
+    },
+    onSendToPlayer(opCode, sender, targetPlayer, targetGroup, reliable, payload) {
+      return gate('onSendToPlayer', call('onSendToPlayer', 1, new GameMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload)));
+    },
+    onSendToGroup(opCode, sender, targetPlayer, targetGroup, reliable, payload) {
+      return gate('onSendToGroup', call('onSendToGroup', 1, new GameMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload)));
+    },
+    onPlayerJoinGroup(group, peerId) { return gate('onPlayerJoinGroup', call('onPlayerJoinGroup', 2, group, peerId)); },
+    onPlayerLeaveGroup(group, peerId) { return gate('onPlayerLeaveGroup', call('onPlayerLeaveGroup', 2, group, peerId)); },
+  };
+};
