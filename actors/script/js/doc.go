@@ -1,0 +1,16 @@
+// Package js runs game scripts in an embedded JavaScript engine (goja): one runtime
+// per game session, owned by the game session's actor, so callbacks, timers and
+// promise jobs never overlap (realtime.md 18.2). The scripts of one version are
+// compiled once and shared. What a script sees is made by package realtime, the
+// modules it may require by js/modules; here are the calls into it and their bounds:
+//
+//	program.go  a version: its compiled files      handler.go   callbacks, one method each
+//	runtime.go  a game session's runtime           host.go      what realtime.js asks of its engine
+//	timers.go   setTimeout and its kin             errors.go    what becomes of errors
+//
+// What the engine cannot stop: its interrupt acts between two JavaScript
+// instructions, so a built-in that runs long (a regular expression that backtracks,
+// a sort of millions) goes on until it is done, and memory is bounded only between
+// instructions. The watchdog gives such a call up: its goroutine is never used again.
+// Scripts of strangers belong into the engine of package node.
+package js

@@ -1,0 +1,153 @@
+package js
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"troupe/actors/script"
+	"troupe/actors/script/bundle"
+	"troupe/messages"
+	"troupe/messages/counters"
+)
+
+// game is a game session of one actor: callbacks, timers and Do are called by
+// whoever calls run, one at a time.
+type game struct {
+	t       testing.TB
+	log     *script.Log
+	lines   lines
+	handler script.Handler
+	tasks   chan func()
+	timers  sync.WaitGroup
+	over    chan struct{}
+	ended   bool
+
+	sent    []string
+	players []script.Player
+	ending  bool
+	exit    *int
+	crash   string
+}
+
+type lines struct {
+	mu   sync.Mutex
+	list []script.Line
+}
+
+func (l *lines) Write(line script.Line) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = append(l.list, line)
+}
+func (l *lines) Close() {}
+
+// String is the log, a line each, without times.
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var b strings.Builder
+	for _, line := range l.list {
+		fmt.Fprintf(&b, "[%s] (%s) %d: %s\n", line.Level, line.File, line.Row, line.Text)
+	}
+	return b.String()
+}
+
+func (g *game) Players() []script.Player              { return g.players }
+func (g *game) ServerID() messages.PeerID             { return messages.ServerPeer }
+func (g *game) AllPlayersGroupID() messages.GroupID   { return messages.AllPlayers }
+func (g *game) GameSessionID() messages.GameSessionID { return "" }
+func (g *game) Logger() *script.Log                   { return g.log }
+func (g *game) send(how string, m script.Outgoing, target int32) {
+	g.sent = append(g.sent, fmt.Sprintf("%s op %d from %d to %d: %q", how, m.OpCode, m.Sender, target, m.Payload))
+}
+func (g *game) SendMessage(m script.Outgoing, target messages.PeerID) {
+	g.send("fast", m, int32(target))
+}
+func (g *game) SendReliableMessage(m script.Outgoing, target messages.PeerID) {
+	g.send("reliable", m, int32(target))
+}
+func (g *game) SendGroupMessage(m script.Outgoing, target messages.GroupID) {
+	g.send("fast group", m, int32(target))
+}
+func (g *game) SendReliableGroupMessage(m script.Outgoing, target messages.GroupID) {
+	g.send("reliable group", m, int32(target))
+}
+func (g *game) BroadcastGroupMembershipUpdate(group, to messages.GroupID) {
+	g.sent = append(g.sent, fmt.Sprintf("members of %d to %d", group, to))
+}
+func (g *game) KickPlayer(peer messages.PeerID, reason string) {
+	g.sent = append(g.sent, fmt.Sprintf("kick %d: %s", peer, reason))
+}
+func (g *game) ProcessEnding() { g.ending = true }
+func (g *game) Exit(code int) {
+	if g.exit == nil {
+		g.exit = &code
+	}
+}
+func (g *game) Crash(reason string) {
+	if g.exit == nil {
+		g.exit, g.crash = new(int), reason
+	}
+}
+func (g *game) After(d time.Duration, f func()) func() {
+	timer := time.AfterFunc(d, func() { g.Do(f) })
+	return func() { timer.Stop() }
+}
+func (g *game) Do(f func()) bool {
+	select {
+	case g.tasks <- f:
+		return true
+	case <-g.over:
+		return false
+	}
+}
+
+// play runs the actor for d.
+func (g *game) play(d time.Duration) {
+	until := time.After(d)
+	for g.exit == nil {
+		select {
+		case f := <-g.tasks:
+			f()
+		case <-until:
+			return
+		}
+	}
+}
+
+// start loads the files and calls init; it fails the test unless that works.
+func start(t testing.TB, limits script.Limits, files map[string]string) *game {
+	t.Helper()
+	g, err := load(t, limits, files)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, &g.lines)
+	}
+	return g
+}
+
+func script1(source string) map[string]string { return map[string]string{"server.js": source} }
+
+func load(t testing.TB, limits script.Limits, files map[string]string) (*game, error) {
+	g := &game{t: t, tasks: make(chan func(), 1000), over: make(chan struct{})}
+	b := &bundle.Bundle{Files: map[string][]byte{}, Version: "v1", NodeVersion: "24.x"}
+	for name, source := range files {
+		b.Files[name] = []byte(source)
+	}
+	p, err := New(b, "server.js", limits)
+	if err != nil {
+		return g, err
+	}
+	g.log = script.NewLog(&g.lines, script.LevelInfo, nil)
+	if g.handler, err = p.NewHandler(script.Process{Log: g.log, Counters: &counters.Set{}}); err != nil {
+		return g, err
+	}
+	t.Cleanup(func() {
+		close(g.over)
+		g.handler.(script.Closer).Close()
+		p.Close()
+	})
+	return g, g.handler.Init(g)
+}
