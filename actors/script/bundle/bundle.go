@@ -1,5 +1,16 @@
 package bundle
 
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+)
+
 // Bundle is the files of one version of a script. Immutable.
 type Bundle struct {
 	// Files by path: slashes, relative, cleaned.
@@ -9,4 +20,126 @@ type Bundle struct {
 	// NodeVersion is "10.x" or "24.x": an unhandled rejection ends the process of the
 	// second only (realtime.md 18.3).
 	NodeVersion string
+}
+
+// Root is where the original puts a script's files (realtime.md 15.1).
+const Root = "/local/game"
+
+// packageFile says what a folder of files is, as npm has it.
+const packageFile = "package.json"
+
+// extensions of files that can be an entry.
+var extensions = []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"}
+
+func isScript(name string) bool { return slices.Contains(extensions, strings.ToLower(path.Ext(name))) }
+
+// Entry returns the file that a fleet's launch path names: below Root, or
+// relative to it. Without a launch path it is package.json's main, or the only
+// script beside it, or index.js or main.js. The error names what there is.
+func (b *Bundle) Entry(launchPath string) (string, error) {
+	if launchPath == "" {
+		return b.defaultEntry()
+	}
+	name := path.Clean(strings.TrimPrefix(strings.ReplaceAll(launchPath, `\`, "/"), Root+"/"))
+	if _, ok := b.Files[name]; ok {
+		return name, nil
+	}
+	return "", fmt.Errorf("launch path %s: the script has no such file; it has %s", launchPath, b.candidates())
+}
+
+func (b *Bundle) defaultEntry() (string, error) {
+	p, err := b.describe()
+	if err != nil {
+		return "", err
+	}
+	if p.Main != "" {
+		for _, name := range []string{p.Main, p.Main + ".js", path.Join(p.Main, "index.js")} {
+			if _, ok := b.Files[path.Clean(name)]; ok {
+				return path.Clean(name), nil
+			}
+		}
+		return "", fmt.Errorf("main of %s is %q: the script has no such file; it has %s", packageFile, p.Main, b.candidates())
+	}
+	top := slices.DeleteFunc(b.scripts(), func(s string) bool { return strings.Contains(s, "/") })
+	if len(top) == 1 {
+		return top[0], nil
+	}
+	for _, name := range []string{"index.js", "main.js"} {
+		if slices.Contains(top, name) {
+			return name, nil
+		}
+	}
+	return "", fmt.Errorf("it is not clear which file to start: give a launch path; the script has %s", b.candidates())
+}
+
+// scripts lists what can be an entry, without packages, sorted: those least
+// deep first.
+func (b *Bundle) scripts() []string {
+	names := slices.DeleteFunc(slices.Collect(maps.Keys(b.Files)), func(s string) bool {
+		return !isScript(s) || strings.HasPrefix(s, "node_modules/") || strings.Contains(s, "/node_modules/")
+	})
+	slices.SortFunc(names, func(x, y string) int {
+		if d := strings.Count(x, "/") - strings.Count(y, "/"); d != 0 {
+			return d
+		}
+		return strings.Compare(x, y)
+	})
+	return names
+}
+
+// candidatesMax is how many files an error names.
+const candidatesMax = 8
+
+func (b *Bundle) candidates() string {
+	names := b.scripts()
+	switch n := len(names); {
+	case n == 0:
+		return "no scripts outside of node_modules"
+	case n > candidatesMax:
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:candidatesMax], ", "), n-candidatesMax)
+	}
+	return strings.Join(names, ", ")
+}
+
+// Names of engines.
+const (
+	EngineEmbedded = "embedded"
+	EngineNode     = "node"
+)
+
+// Engine returns which engine the script asks for in its package.json, as
+// {"troupe": {"engine": "node"}}: EngineEmbedded, EngineNode, or "" if it does
+// not say.
+func (b *Bundle) Engine() (string, error) {
+	p, err := b.describe()
+	if err != nil {
+		return "", err
+	}
+	switch e := p.Troupe.Engine; e {
+	case "", EngineEmbedded, EngineNode:
+		return e, nil
+	default:
+		return "", fmt.Errorf("troupe.engine of %s is %q: it must be %s or %s", packageFile, e, EngineEmbedded, EngineNode)
+	}
+}
+
+// description is what matters here of a package.json.
+type description struct {
+	Main   string `json:"main"`
+	Troupe struct {
+		Engine string `json:"engine"`
+	} `json:"troupe"`
+}
+
+var errNotScript = errors.New("there is no script in it: no file that ends with .js")
+
+func (b *Bundle) describe() (p description, err error) {
+	text, ok := b.Files[packageFile]
+	if !ok {
+		return p, nil
+	}
+	if err := json.Unmarshal(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf")), &p); err != nil {
+		return p, fmt.Errorf("%s: %w", packageFile, err)
+	}
+	return p, nil
 }

@@ -1,0 +1,136 @@
+package bundle
+
+import (
+	"cmp"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// FromPath reads a script from disk: an archive that ends with .zip, a folder,
+// or a file with the folder it is in, since it may require what lies beside it.
+// Hidden files and folders are left out, and so are links that lead out of the
+// folder.
+func FromPath(name string, l Limits) (*Bundle, error) {
+	l = l.withDefaults()
+	info, err := os.Stat(name)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case info.IsDir():
+		return fromFolder(name, l)
+	case !info.Mode().IsRegular():
+		return nil, fmt.Errorf("%s is neither a file nor a folder", name)
+	case strings.EqualFold(filepath.Ext(name), ".zip"):
+		if info.Size() > l.ZipMax {
+			return nil, fmt.Errorf("%s has %d bytes; at most %d are allowed", name, info.Size(), l.ZipMax)
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		b, err := FromZip(data, l)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		return b, nil
+	case !isScript(name):
+		return nil, fmt.Errorf("%s is no script: it must end with %s or .zip, or be a folder", name, strings.Join(extensions, ", "))
+	}
+	b, err := fromFolder(filepath.Dir(name), l)
+	if err != nil {
+		return nil, fmt.Errorf("%w; give the script a folder of its own", err)
+	}
+	return b, nil
+}
+
+func fromFolder(name string, l Limits) (*Bundle, error) {
+	root, err := os.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	w := walk{collector: newCollector(l), root: root}
+	if err := w.folder(".", nil); err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	b, err := w.bundle()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return b, nil
+}
+
+// walk gathers a folder. The root keeps it inside, also while somebody changes
+// links under it.
+type walk struct {
+	*collector
+	root *os.Root
+}
+
+// folder takes what is in a folder; above are those it is in, so that a link to
+// one of them does not lead round in a circle.
+func (w *walk) folder(name string, above []fs.FileInfo) error {
+	dir, err := w.root.Open(name)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	self, err := dir.Stat()
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(above, func(f fs.FileInfo) bool { return os.SameFile(f, self) }) {
+		return nil
+	}
+	entries, err := dir.ReadDir(-1)
+	if err != nil {
+		return err
+	}
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return cmp.Compare(a.Name(), b.Name()) })
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), ".") {
+			continue
+		}
+		if err := w.entry(path.Join(name, e.Name()), e.Type(), append(above[:len(above):len(above)], self)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *walk) entry(name string, mode fs.FileMode, above []fs.FileInfo) error {
+	if mode&fs.ModeSymlink != 0 {
+		info, err := w.root.Stat(name)
+		if err != nil {
+			return nil // it leads out, or nowhere
+		}
+		mode = info.Mode().Type()
+	}
+	if !mode.IsDir() && !mode.IsRegular() {
+		return nil
+	}
+	if _, err := check(name); err != nil {
+		return fmt.Errorf("%q: %w", clip(name), err)
+	}
+	if err := w.claim(name, mode.IsDir()); err != nil {
+		return err
+	}
+	if mode.IsDir() {
+		return w.folder(name, above)
+	}
+	file, err := w.root.Open(name)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if err := w.read(name, file); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}

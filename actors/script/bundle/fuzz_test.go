@@ -1,0 +1,44 @@
+package bundle_test
+
+import (
+	"io/fs"
+	"path"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"troupe/actors/script/bundle"
+)
+
+// Whatever an archive holds: no panic, and what is accepted is bounded, has
+// plain paths, and can be asked for its entry and engine.
+func FuzzFromZip(f *testing.F) {
+	f.Add(pack(f, item{name: "main.js", text: "x"}, item{name: "lib/a.js", text: strings.Repeat("y", 5000)}))
+	f.Add(pack(f, item{name: "index.js"}, item{name: "package.json", text: `{"main":"index","troupe":{"engine":"node"}}`}))
+	f.Add(pack(f, item{name: "../main.js"}))
+	f.Add(pack(f, item{name: "main.js", change: mode(fs.ModeSymlink)}))
+	limits := bundle.Limits{ZipMax: 1 << 16, UnpackedMax: 1 << 20, FilesMax: 20}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		b, err := bundle.FromZip(data, limits)
+		if err != nil {
+			if b != nil {
+				t.Error("a bundle and an error")
+			}
+			return
+		}
+		total := 0
+		for name, content := range b.Files {
+			total += len(content)
+			if !fs.ValidPath(name) || path.IsAbs(name) || !utf8.ValidString(name) || strings.ContainsAny(name, "\\\x00") {
+				t.Errorf("path %q", name)
+			}
+		}
+		if total > 1<<20 || len(b.Files) > 20 {
+			t.Errorf("%d bytes in %d files", total, len(b.Files))
+		}
+		_, _ = b.Engine()
+		if entry, err := b.Entry(""); err == nil && b.Files[entry] == nil {
+			t.Errorf("entry %q", entry)
+		}
+	})
+}

@@ -1,0 +1,157 @@
+package bundle
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"unicode/utf8"
+)
+
+// Limits bound a bundle. Zero values mean the defaults.
+type Limits struct {
+	// ZipMax is the size of an archive in bytes (realtime.md 15.1).
+	ZipMax int64
+	// UnpackedMax is the size of all files together in bytes (service-api.md 2.5).
+	UnpackedMax int64
+	// FilesMax is how many files there may be, folders of an archive included.
+	FilesMax int
+	// RatioMax is how many times larger than itself an archive may unpack, from
+	// ratioFrom bytes on.
+	RatioMax int64
+}
+
+// Default limits.
+const (
+	DefaultZipMax      = 5_000_000
+	DefaultUnpackedMax = 50 << 20
+	DefaultFilesMax    = 2000
+	DefaultRatioMax    = 200
+)
+
+const (
+	// ratioFrom is below which size a ratio says nothing: a table in JSON shrinks a
+	// hundredfold.
+	ratioFrom = 1 << 20
+	// pathMax bounds a file's path in bytes, depthMax in folders.
+	pathMax  = 512
+	depthMax = 32
+)
+
+func (l Limits) withDefaults() Limits {
+	if l.ZipMax <= 0 {
+		l.ZipMax = DefaultZipMax
+	}
+	if l.UnpackedMax <= 0 {
+		l.UnpackedMax = DefaultUnpackedMax
+	}
+	if l.FilesMax <= 0 {
+		l.FilesMax = DefaultFilesMax
+	}
+	if l.RatioMax <= 0 {
+		l.RatioMax = DefaultRatioMax
+	}
+	return l
+}
+
+// collector gathers files under limits. It trusts no size that anybody declares.
+type collector struct {
+	limits Limits
+	most   int64 // bytes of all files
+	why    string
+	total  int64
+	count  int
+	files  map[string][]byte
+	kinds  map[string]kind // by path in lower case
+}
+
+type kind struct {
+	path   string
+	folder bool
+}
+
+func newCollector(l Limits) *collector {
+	return &collector{
+		limits: l, most: l.UnpackedMax, why: fmt.Sprintf("the files are larger than %d bytes together", l.UnpackedMax),
+		files: make(map[string][]byte), kinds: make(map[string]kind),
+	}
+}
+
+// check returns a path as the bundle knows it, or why it cannot be one.
+func check(name string) (string, error) {
+	switch {
+	case name == "":
+		return "", errors.New("it has no name")
+	case len(name) > pathMax:
+		return "", fmt.Errorf("its path is longer than %d bytes", pathMax)
+	case !utf8.ValidString(name):
+		return "", errors.New("its name is not UTF-8")
+	case strings.ContainsRune(name, 0):
+		return "", errors.New("its name holds a zero byte")
+	case strings.Contains(name, `\`):
+		return "", errors.New("its path has a backslash; folders are parted by /")
+	case name[0] == '/':
+		return "", errors.New("its path is absolute")
+	case len(name) > 1 && name[1] == ':':
+		return "", errors.New("its path has a drive letter")
+	}
+	for part := range strings.SplitSeq(name, "/") {
+		if part == ".." {
+			return "", errors.New("its path leaves the script's folder (..)")
+		}
+	}
+	if strings.Count(name, "/") > depthMax {
+		return "", fmt.Errorf("its path is more than %d folders deep", depthMax)
+	}
+	return path.Clean(name), nil
+}
+
+// claim takes a path for a file or folder and, as folders, what is above it. Two
+// files must not have one path, in any case: the script would mean another file
+// on another machine.
+func (c *collector) claim(name string, folder bool) error {
+	if c.count++; c.count > c.limits.FilesMax {
+		return fmt.Errorf("there are more than %d files", c.limits.FilesMax)
+	}
+	for ; name != "."; name, folder = path.Dir(name), true {
+		key := strings.ToLower(name)
+		old, taken := c.kinds[key]
+		switch {
+		case !taken:
+			c.kinds[key] = kind{name, folder}
+		case old.folder != folder:
+			return fmt.Errorf("%s is a file and a folder", name)
+		case old.path != name:
+			return fmt.Errorf("%s and %s differ in case only", old.path, name)
+		case !folder:
+			return fmt.Errorf("%s is there twice", name)
+		default:
+			return nil // so is what is above it
+		}
+	}
+	return nil
+}
+
+// read takes a file's content.
+func (c *collector) read(name string, from io.Reader) error {
+	content, err := io.ReadAll(io.LimitReader(from, c.most-c.total+1))
+	if err != nil {
+		return err
+	}
+	if c.total += int64(len(content)); c.total > c.most {
+		return errors.New(c.why)
+	}
+	c.files[name] = content
+	return nil
+}
+
+func (c *collector) bundle() (*Bundle, error) {
+	b := &Bundle{Files: c.files}
+	for name := range c.files {
+		if isScript(name) {
+			return b, nil
+		}
+	}
+	return nil, errNotScript
+}

@@ -1,0 +1,87 @@
+package bundle
+
+import (
+	"archive/zip"
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+const (
+	// encryptedFlag is bit 0 of an entry's flags (APPNOTE 4.4.4).
+	encryptedFlag = 1
+	// finderFolder is what macOS adds to archives: its files are named like the
+	// real ones, and are no scripts.
+	finderFolder = "__MACOSX/"
+)
+
+// FromZip unpacks an archive in memory. It is refused as a whole for one entry
+// that is not a plain file or folder, that has no plain relative path, or that
+// would be two files on some machine.
+func FromZip(data []byte, l Limits) (*Bundle, error) {
+	l = l.withDefaults()
+	if int64(len(data)) > l.ZipMax {
+		return nil, fmt.Errorf("the archive has %d bytes; at most %d are allowed", len(data), l.ZipMax)
+	}
+	archive, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
+	if err != nil {
+		return nil, fmt.Errorf("the archive cannot be read: %w", err)
+	}
+	c := newCollector(l)
+	if most := max(int64(len(data))*l.RatioMax, ratioFrom); most < c.most {
+		c.most, c.why = most, fmt.Sprintf("the archive unpacks to more than %d times its size", l.RatioMax)
+	}
+	for _, f := range archive.File {
+		if strings.HasPrefix(f.Name, finderFolder) {
+			continue
+		}
+		if err := c.unpack(f); err != nil {
+			return nil, fmt.Errorf("archive entry %q: %w", clip(f.Name), err)
+		}
+	}
+	return c.bundle()
+}
+
+func (c *collector) unpack(f *zip.File) error {
+	name, err := check(f.Name)
+	if err != nil {
+		return err
+	}
+	mode := f.Mode()
+	switch {
+	case f.Flags&encryptedFlag != 0:
+		return errors.New("it is encrypted")
+	case mode&fs.ModeSymlink != 0:
+		return errors.New("it is a link; pack the file itself")
+	case !mode.IsRegular() && !mode.IsDir():
+		return errors.New("it is neither a file nor a folder")
+	case f.Method != zip.Store && f.Method != zip.Deflate:
+		return fmt.Errorf("it is compressed by method %d; only stored and deflated files can be read", f.Method)
+	}
+	folder := mode.IsDir() || strings.HasSuffix(f.Name, "/")
+	if name == "." {
+		if folder {
+			return nil
+		}
+		return errors.New("it has no name")
+	}
+	if err := c.claim(name, folder); err != nil || folder {
+		return err
+	}
+	content, err := f.Open()
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	return c.read(name, content)
+}
+
+// clip shortens a name from an archive for an error.
+func clip(name string) string {
+	if len(name) > 128 {
+		return name[:128] + "..."
+	}
+	return name
+}

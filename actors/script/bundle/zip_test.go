@@ -1,0 +1,192 @@
+package bundle_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"troupe/actors/script/bundle"
+)
+
+// item is an entry of an archive; change edits its header.
+type item struct {
+	name, text string
+	change     func(*zip.FileHeader)
+}
+
+func pack(tb testing.TB, items ...item) []byte {
+	tb.Helper()
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	for _, i := range items {
+		h := &zip.FileHeader{Name: i.name, Method: zip.Deflate}
+		if i.change != nil {
+			i.change(h)
+		}
+		f, err := w.CreateHeader(h)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		if _, err := f.Write([]byte(i.text)); err != nil {
+			tb.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func mode(m fs.FileMode) func(*zip.FileHeader) { return func(h *zip.FileHeader) { h.SetMode(m) } }
+
+func paths(b *bundle.Bundle) string {
+	return strings.Join(slices.Sorted(maps.Keys(b.Files)), " ")
+}
+
+func TestAZipBecomesItsFiles(t *testing.T) {
+	b, err := bundle.FromZip(pack(t,
+		item{name: "lib/"}, item{name: "lib/"}, item{name: "./", change: mode(fs.ModeDir | 0o755)},
+		item{name: "main.js", text: "one"}, item{name: "./lib/./deep/žluť.js", text: "two"},
+		item{name: "data.json", text: "{}", change: func(h *zip.FileHeader) { h.Method = zip.Store }},
+		item{name: "__MACOSX/._main.js", text: "x"}, item{name: "empty"},
+	), bundle.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := paths(b); got != "data.json empty lib/deep/žluť.js main.js" {
+		t.Error(got)
+	}
+	if string(b.Files["main.js"]) != "one" || string(b.Files["lib/deep/žluť.js"]) != "two" {
+		t.Errorf("%q", b.Files)
+	}
+}
+
+// Everything that reliability.md 6 and service-api.md 2.5 want refused.
+func TestAZipIsRefused(t *testing.T) {
+	js := item{name: "main.js", text: "x"}
+	small := bundle.Limits{ZipMax: 100_000, UnpackedMax: 3 << 20, FilesMax: 10, RatioMax: 50}
+	many := []item{js}
+	for i := range 10 {
+		many = append(many, item{name: fmt.Sprint(i)})
+	}
+	for name, c := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"nothing":         {nil, "cannot be read"},
+		"no zip":          {[]byte("console.log(1)"), "cannot be read"},
+		"cut":             {pack(t, js)[:60], "cannot be read"},
+		"archive too big": {make([]byte, 100_001), "100001 bytes; at most 100000"},
+		"no script":       {pack(t, item{name: "a.txt"}), "no script"},
+		"only finder's":   {pack(t, item{name: "__MACOSX/._main.js"}), "no script"},
+		"too many":        {pack(t, many...), "more than 10 files"},
+		"absolute":        {pack(t, item{name: "/etc/main.js"}), "absolute"},
+		"parent":          {pack(t, item{name: "../main.js"}), "leaves"},
+		"inner parent":    {pack(t, item{name: "a/b/../../c.js"}), "leaves"},
+		"backslash":       {pack(t, item{name: `lib\main.js`}), "backslash"},
+		"escape":          {pack(t, item{name: `..\main.js`}), "backslash"},
+		"drive":           {pack(t, item{name: "C:main.js"}), "drive"},
+		"no name":         {pack(t, item{name: ""}), "no name"},
+		"dot":             {pack(t, item{name: "."}), "no name"},
+		"zero byte":       {pack(t, item{name: "main.js\x00.txt"}), "zero byte"},
+		"not UTF-8":       {pack(t, item{name: "m\xff.js"}), "UTF-8"},
+		"long path":       {pack(t, item{name: strings.Repeat("a", 600) + ".js"}), "longer than 512"},
+		"deep path":       {pack(t, item{name: strings.Repeat("a/", 40) + "b.js"}), "deep"},
+		"link":            {pack(t, item{name: "main.js", text: "/etc/passwd", change: mode(fs.ModeSymlink | 0o777)}), "link"},
+		"device":          {pack(t, item{name: "main.js", change: mode(fs.ModeDevice | fs.ModeCharDevice | 0o600)}), "neither"},
+		"pipe":            {pack(t, item{name: "main.js", change: mode(fs.ModeNamedPipe | 0o600)}), "neither"},
+		"encrypted":       {encrypted(t, js), "encrypted"},
+		"method":          {method(t, 12, js), "method 12"},
+		"twice":           {pack(t, js, js), "twice"},
+		"twice, cleaned":  {pack(t, js, item{name: "./main.js"}), "twice"},
+		"case":            {pack(t, js, item{name: "Main.js"}), "case"},
+		"case of folder":  {pack(t, js, item{name: "lib/a.js"}, item{name: "LIB/b.js"}), "case"},
+		"file and folder": {pack(t, item{name: "a.js"}, item{name: "a.js/b"}), "a file and a folder"},
+		"folder and file": {pack(t, item{name: "a.js/b"}, item{name: "a.js"}), "a file and a folder"},
+		"too large":       {pack(t, js, item{name: "noise", text: noise(1000)}, item{name: "a", text: strings.Repeat("a", 2<<20)}, item{name: "b", text: strings.Repeat("a", 2<<20)}), "larger than 3145728"},
+		"ratio":           {pack(t, js, item{name: "a", text: strings.Repeat("a", 3<<20)}), "more than 50 times"},
+		"bad checksum":    {corrupted(t, item{name: "main.js", text: "hello hello", change: func(h *zip.FileHeader) { h.Method = zip.Store }}), "checksum"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := small
+			if name == "too large" {
+				l.RatioMax = 10_000
+			}
+			b, err := bundle.FromZip(c.data, l)
+			if err == nil || b != nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v, %v, want %q", b, err, c.want)
+			}
+		})
+	}
+}
+
+// A declared size is a lie: what counts is what comes out.
+func TestAZipThatLiesAboutItsSizesIsCounted(t *testing.T) {
+	data := pack(t, item{name: "main.js", text: strings.Repeat("a", 8<<20)})
+	at := bytes.LastIndex(data, []byte("PK\x01\x02"))
+	binary.LittleEndian.PutUint32(data[at+24:], 10) // uncompressed size of the central directory
+	if _, err := bundle.FromZip(data, bundle.Limits{UnpackedMax: 1 << 20}); err == nil {
+		t.Error("accepted")
+	}
+	// Entries that share their bytes (an overlapping bomb) are counted each time.
+	data = pack(t, item{name: "main.js", text: strings.Repeat("a", 900_000)}, item{name: "bbbb.js", text: strings.Repeat("a", 900_000)})
+	first := bytes.Index(data, []byte("PK\x01\x02"))
+	second := bytes.LastIndex(data, []byte("PK\x01\x02"))
+	copy(data[second+42:second+46], data[first+42:first+46]) // offset of its local header
+	if _, err := bundle.FromZip(data, bundle.Limits{UnpackedMax: 1 << 20}); err == nil || !strings.Contains(err.Error(), "larger than") {
+		t.Error(err)
+	}
+}
+
+// Five million bytes pass, one more does not (check 58).
+func TestTheSizeOfAnArchive(t *testing.T) {
+	exact := pack(t, item{name: "main.js"}, item{name: "pad", change: func(h *zip.FileHeader) { h.Method = zip.Store }})
+	pad := item{name: "pad", text: noise(bundle.DefaultZipMax - len(exact)), change: func(h *zip.FileHeader) { h.Method = zip.Store }}
+	data := pack(t, item{name: "main.js"}, pad)
+	if len(data) != bundle.DefaultZipMax {
+		t.Fatalf("the archive has %d bytes", len(data))
+	}
+	if _, err := bundle.FromZip(data, bundle.Limits{}); err != nil {
+		t.Error(err)
+	}
+	pad.text += "x"
+	if _, err := bundle.FromZip(pack(t, item{name: "main.js"}, pad), bundle.Limits{}); err == nil {
+		t.Error("5000001 bytes are accepted")
+	}
+}
+
+func encrypted(tb testing.TB, i item) []byte {
+	data := pack(tb, i)
+	at := bytes.LastIndex(data, []byte("PK\x01\x02"))
+	data[at+8] |= 1
+	return data
+}
+
+func method(tb testing.TB, n uint16, i item) []byte {
+	data := pack(tb, i)
+	at := bytes.LastIndex(data, []byte("PK\x01\x02"))
+	binary.LittleEndian.PutUint16(data[at+10:], n)
+	return data
+}
+
+func corrupted(tb testing.TB, i item) []byte {
+	data := pack(tb, i)
+	data[bytes.Index(data, []byte(i.text))]++
+	return data
+}
+
+// noise is text that does not shrink.
+func noise(n int) string {
+	out, x := make([]byte, n), uint32(1)
+	for i := range out {
+		x = x*1664525 + 1013904223
+		out[i] = byte(x >> 24)
+	}
+	return string(out)
+}
