@@ -1,0 +1,123 @@
+package sessionlog
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+// sweep forgets the logs whose game sessions ended too long ago, and those over
+// the bounds.
+func (s *Store) sweep(now time.Time) {
+	s.mu.Lock()
+	for _, l := range s.ended(nil) {
+		if now.Sub(l.ended) <= s.o.Keep {
+			break
+		}
+		s.dropLog(l)
+	}
+	s.mu.Unlock()
+	s.makeRoom(nil, 0)
+}
+
+// makeRoom frees as much as the bounds ask for before n more bytes of l, and reports
+// whether it could. It frees a little more, so that it has not to look every time.
+func (s *Store) makeRoom(l *log, n int64) bool {
+	defer s.tidy()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	tooBig := s.total+n > s.o.TotalBytes
+	tooMany := len(s.logs) > s.o.LogsMax
+	if !tooBig && !tooMany {
+		return true
+	}
+	bytes, logs := s.o.TotalBytes-n, s.o.LogsMax
+	if tooBig {
+		bytes -= s.o.TotalBytes / 16
+	}
+	if tooMany {
+		logs -= s.o.LogsMax / 16
+	}
+	for _, old := range s.ended(l) {
+		if s.total <= bytes && len(s.logs) <= logs {
+			break
+		}
+		s.dropLog(old)
+	}
+	for tooBig && s.total > bytes && s.evict(l) {
+	}
+	return s.total+n <= s.o.TotalBytes
+}
+
+// ended returns the logs that have ended, the first first. The caller holds mu.
+func (s *Store) ended(except *log) (all []*log) {
+	for _, l := range s.logs {
+		if l != except && !l.ended.IsZero() && !l.queued {
+			all = append(all, l)
+		}
+	}
+	slices.SortFunc(all, func(a, b *log) int { return a.ended.Compare(b.ended) })
+	return all
+}
+
+// evict removes the oldest file of the log that takes most, but not the one that
+// writing goes on with. The caller holds mu.
+func (s *Store) evict(writing *log) bool {
+	var most *log
+	var bytes int64
+	for _, l := range s.logs {
+		if n := l.bytes(); n > bytes && (l != writing || len(l.parts) > 1) {
+			most, bytes = l, n
+		}
+	}
+	if most == nil {
+		return false
+	}
+	s.dropPart(most)
+	return true
+}
+
+// dropLog removes a log that has ended. The caller holds mu.
+func (s *Store) dropLog(l *log) {
+	for len(l.parts) > 0 {
+		s.dropPart(l)
+	}
+	delete(s.logs, l.id)
+	if filepath.Dir(l.base) != s.dir {
+		s.garbage = append(s.garbage, func() { s.removeFolders(l.base) })
+	}
+}
+
+// removeFolders removes the folders that a long id had for itself.
+func (s *Store) removeFolders(base string) {
+	for dir := filepath.Dir(base); dir != s.dir; dir = filepath.Dir(dir) {
+		if os.Remove(dir) != nil {
+			return // another log has files there
+		}
+	}
+}
+
+// dropPart removes the oldest file of a log. The caller holds mu, and calls tidy
+// without it. A file that cannot be removed is found again by the next process.
+func (s *Store) dropPart(l *log) {
+	p := l.parts[0]
+	s.total -= p.bytes
+	l.parts = l.parts[1:]
+	last := len(l.parts) == 0
+	s.garbage = append(s.garbage, func() {
+		if last {
+			s.closeFile(l)
+		}
+		_ = os.Remove(file(l.base, p.number))
+	})
+}
+
+// tidy does what dropping leaves to be done without mu: a disk that hangs must not
+// make those wait who log.
+func (s *Store) tidy() {
+	for _, do := range s.garbage {
+		do()
+	}
+	s.garbage = nil
+}

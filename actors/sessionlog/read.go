@@ -1,0 +1,174 @@
+package sessionlog
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"troupe/messages"
+)
+
+// settleMax is how long a reader waits for what is queued to be written.
+const settleMax = time.Second
+
+// Read returns a game session's log as far as it is written, from the oldest line
+// that is kept. The error is fs.ErrNotExist for a game session without one. The
+// result is for one goroutine.
+func (s *Store) Read(id messages.GameSessionID) (io.ReadCloser, error) {
+	return s.read(context.Background(), id, false)
+}
+
+// Follow is like Read, but at the end it waits for more, until the game session has
+// ended, the store is closed, or ctx ends.
+func (s *Store) Follow(ctx context.Context, id messages.GameSessionID) (io.ReadCloser, error) {
+	return s.read(ctx, id, true)
+}
+
+func (s *Store) read(ctx context.Context, id messages.GameSessionID, follow bool) (io.ReadCloser, error) {
+	s.mu.Lock()
+	l := s.logs[id]
+	s.mu.Unlock()
+	if l == nil {
+		return nil, fs.ErrNotExist
+	}
+	s.settle(l)
+	s.mu.Lock()
+	empty := len(l.parts) == 0
+	s.mu.Unlock()
+	if empty && !follow {
+		return nil, fs.ErrNotExist
+	}
+	return &reader{store: s, log: l, ctx: ctx, follow: follow}, nil
+}
+
+// settle has what is queued of a log written.
+func (s *Store) settle(l *log) {
+	patience := time.NewTimer(settleMax)
+	defer patience.Stop()
+	for {
+		s.mu.Lock()
+		queued, changed := l.queued, s.changed
+		s.mu.Unlock()
+		if !queued {
+			return
+		}
+		select {
+		case s.rush <- struct{}{}:
+		default:
+		}
+		select {
+		case <-changed:
+		case <-s.done:
+			return
+		case <-patience.C:
+			return
+		}
+	}
+}
+
+// reader goes through the files of a log in order. It reads no further than what
+// has been written as a whole, so that it never ends within a line.
+type reader struct {
+	store  *Store
+	log    *log
+	ctx    context.Context
+	follow bool
+
+	file   *os.File
+	number int // of the file
+	at     int64
+}
+
+// Read implements io.Reader.
+func (r *reader) Read(p []byte) (int, error) {
+	for {
+		left, next, wait := r.state()
+		switch {
+		case left > 0:
+			n, err := r.readPart(p[:min(int64(len(p)), left)])
+			if n > 0 || err != nil || len(p) == 0 {
+				return n, err
+			}
+		case next > 0:
+			r.close()
+			r.number, r.at = next, 0
+		case wait == nil:
+			return 0, io.EOF
+		default:
+			select {
+			case <-wait:
+			case <-r.ctx.Done():
+				return 0, context.Cause(r.ctx)
+			}
+		}
+	}
+}
+
+// state tells how many bytes are left in the file at hand, else which is the next
+// one, else what to wait for; nothing at all at the end.
+func (r *reader) state() (left int64, next int, wait <-chan struct{}) {
+	s := r.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, p := range r.log.parts {
+		if p.number == r.number && p.bytes > r.at {
+			return p.bytes - r.at, 0, nil
+		}
+		if p.number > r.number {
+			return 0, p.number, nil
+		}
+	}
+	over := r.log.writers == 0 && !r.log.queued
+	select {
+	case <-s.done:
+		over = true
+	default:
+	}
+	if !r.follow || over {
+		return 0, 0, nil
+	}
+	return 0, 0, s.changed
+}
+
+// readPart reads from the file at hand. One that is gone, because newer ones took
+// its place, is passed over.
+func (r *reader) readPart(p []byte) (int, error) {
+	if r.file == nil {
+		f, err := os.Open(file(r.log.base, r.number))
+		if errors.Is(err, fs.ErrNotExist) {
+			r.number++
+			return 0, nil
+		} else if err != nil {
+			return 0, err
+		}
+		r.file = f
+	}
+	n, err := r.file.ReadAt(p, r.at)
+	r.at += int64(n)
+	switch {
+	case n > 0:
+		return n, nil
+	case err == io.EOF: // somebody has cut it
+		r.number, r.at = r.number+1, 0
+		r.close()
+		return 0, nil
+	}
+	return 0, err
+}
+
+func (r *reader) close() {
+	if r.file != nil {
+		r.file.Close()
+		r.file = nil
+	}
+}
+
+// Close implements io.Closer. It does not end a Read that waits: that is what the
+// context of Follow is for.
+func (r *reader) Close() error {
+	r.close()
+	return nil
+}
