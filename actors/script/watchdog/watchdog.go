@@ -1,0 +1,230 @@
+package watchdog
+
+import (
+	"fmt"
+	"runtime/metrics"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+const (
+	// period is the time between two looks; limits are exact to that.
+	period = 10 * time.Millisecond
+	// idleLooks is after how many looks without a call the goroutine sleeps.
+	idleLooks = 20
+	// memoryAfter is how long a call must run before its memory counts: what others
+	// allocate meanwhile is counted with it.
+	memoryAfter = 100 * time.Millisecond
+	// Grace is how long a call may go on after Interrupt.
+	Grace = time.Second
+)
+
+// Options say what bounds the calls of one Watch. The functions are called by the
+// watchdog's goroutine and must not block.
+type Options struct {
+	// Limit is how long a call may take; 0: for ever.
+	Limit time.Duration
+	// MemoryMax is by how many bytes the process may grow during a call; 0: any.
+	MemoryMax int64
+	// Interrupt must end the call that is under way.
+	Interrupt func(reason string)
+	// Stuck tells that a call goes on Grace after its Interrupt. Its End says so, too.
+	Stuck func(reason string)
+}
+
+// Verdict is what became of a call.
+type Verdict int64
+
+// Verdicts.
+const (
+	InTime Verdict = iota + 1
+	Interrupted
+	Stuck
+)
+
+// Values of Watch.since besides the start of a call.
+const (
+	idle   = 0
+	fired  = -1
+	stuck  = -2
+	oldest = 1 // a start is at least that
+)
+
+// Dog is a watchdog. The zero value is ready; its methods may be called from any
+// goroutine.
+type Dog struct {
+	asleep atomic.Bool
+
+	mu      sync.Mutex
+	watches []*Watch
+	start   time.Time
+	wake    chan struct{} // of the goroutine that runs; nil: none does
+	quit    chan struct{}
+}
+
+// Watch watches the calls of one owner, who makes them one at a time.
+type Watch struct {
+	dog   *Dog
+	o     Options
+	start time.Time    // of the dog: the zero of since
+	since atomic.Int64 // when the call under way began, ns; or one of the values above
+	index int          // guarded by dog.mu; -1: released
+
+	// Owned by the watchdog's goroutine.
+	seen    int64 // since, as it was first looked at
+	heap    int64 // of the process, then
+	firedAt time.Duration
+	reason  string // written before since becomes fired
+}
+
+// Watch returns a watch, which must be released.
+func (d *Dog) Watch(o Options) *Watch {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.wake == nil {
+		d.start, d.wake, d.quit = time.Now(), make(chan struct{}, 1), make(chan struct{})
+		d.asleep.Store(false)
+		go d.run(d.wake, d.quit)
+	}
+	w := &Watch{dog: d, o: o, start: d.start, index: len(d.watches)}
+	d.watches = append(d.watches, w)
+	return w
+}
+
+// Release ends the watch; a call that is under way is not watched any more. The
+// goroutine ends with the last.
+func (w *Watch) Release() {
+	d := w.dog
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if w.index < 0 {
+		return
+	}
+	last := len(d.watches) - 1
+	d.watches[w.index] = d.watches[last]
+	d.watches[w.index].index = w.index
+	d.watches[last] = nil
+	d.watches = d.watches[:last]
+	w.index = -1
+	if last == 0 {
+		close(d.quit)
+		d.wake, d.quit = nil, nil
+	}
+}
+
+// Begin starts a call.
+func (w *Watch) Begin() {
+	w.since.Store(int64(time.Since(w.start)) + oldest)
+	if w.dog.asleep.Load() && w.dog.asleep.CompareAndSwap(true, false) {
+		w.dog.rouse()
+	}
+}
+
+func (d *Dog) rouse() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}
+
+// End ends it, and returns how long it took if it was in time. After Stuck, somebody
+// else has taken over: the caller must not go on.
+func (w *Watch) End() (time.Duration, Verdict) {
+	switch since := w.since.Swap(idle); since {
+	case idle, fired:
+		return 0, Interrupted
+	case stuck:
+		return 0, Stuck
+	default:
+		return time.Since(w.start) + oldest - time.Duration(since), InTime
+	}
+}
+
+// Reason says why the last call was not InTime. For the owner, after End.
+func (w *Watch) Reason() string { return w.reason }
+
+func (d *Dog) run(wake, quit chan struct{}) {
+	ticker := time.NewTicker(period)
+	defer ticker.Stop()
+	looks := 0
+	for {
+		if d.look() {
+			looks = 0
+		} else if looks++; looks >= idleLooks {
+			d.asleep.Store(true)
+			if !d.look() { // else it began before it could see that
+				ticker.Stop()
+				select {
+				case <-wake:
+				case <-quit:
+					return
+				}
+				ticker.Reset(period)
+			}
+			d.asleep.Store(false)
+			looks = 0
+		}
+		select {
+		case <-ticker.C:
+		case <-quit:
+			return
+		}
+	}
+}
+
+// look looks at all calls, and reports whether any is under way.
+func (d *Dog) look() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	now, heap, any := time.Since(d.start), int64(-1), false
+	for _, w := range d.watches {
+		since := w.since.Load()
+		if since == idle {
+			continue
+		}
+		any = true
+		if heap < 0 && w.o.MemoryMax > 0 {
+			heap = heapSize()
+		}
+		w.judge(since, now, heap)
+	}
+	return any
+}
+
+func (w *Watch) judge(since int64, now time.Duration, heap int64) {
+	if since == stuck {
+		return
+	}
+	if since == fired {
+		if now-w.firedAt >= Grace && w.since.CompareAndSwap(fired, stuck) && w.o.Stuck != nil {
+			w.o.Stuck(w.reason)
+		}
+		return
+	}
+	if since != w.seen {
+		w.seen, w.heap = since, heap
+	}
+	took, reason := now+oldest-time.Duration(since), ""
+	switch {
+	case w.o.Limit > 0 && took >= w.o.Limit:
+		reason = fmt.Sprintf("it ran for more than %v", w.o.Limit)
+	case w.o.MemoryMax > 0 && took >= memoryAfter && heap-w.heap > w.o.MemoryMax:
+		reason = fmt.Sprintf("memory grew by more than %d MiB while it ran", w.o.MemoryMax>>20)
+	default:
+		return
+	}
+	w.reason, w.firedAt = reason, now
+	if w.since.CompareAndSwap(since, fired) {
+		w.o.Interrupt(reason)
+	}
+}
+
+// heapSize returns the bytes in objects, live or not yet swept.
+func heapSize() int64 {
+	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
+	metrics.Read(s)
+	return int64(s[0].Value.Uint64())
+}

@@ -1,0 +1,107 @@
+package watchdog
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestACallInTimeIsLeftAlone(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var d Dog
+		w := d.Watch(Options{Limit: time.Second, Interrupt: func(string) { t.Error("interrupted") }})
+		defer w.Release()
+		for range 5 {
+			w.Begin()
+			time.Sleep(900 * time.Millisecond)
+			if took, v := w.End(); v != InTime || took != 900*time.Millisecond {
+				t.Error(took, v)
+			}
+			time.Sleep(time.Second) // it falls asleep
+		}
+	})
+}
+
+func TestALongCallIsInterruptedOnceThenStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var d Dog
+		begun := time.Now()
+		var interrupts, stucks []time.Duration
+		w := d.Watch(Options{Limit: time.Second,
+			Interrupt: func(reason string) {
+				interrupts = append(interrupts, time.Since(begun))
+				if !strings.Contains(reason, "1s") {
+					t.Error(reason)
+				}
+			},
+			Stuck: func(string) { stucks = append(stucks, time.Since(begun)) }})
+		defer w.Release()
+		other := d.Watch(Options{Limit: time.Minute, Interrupt: func(string) { t.Error("the other was interrupted") }})
+		defer other.Release()
+		other.Begin()
+		w.Begin()
+		time.Sleep(1500 * time.Millisecond)
+		synctest.Wait()
+		if _, v := w.End(); v != Interrupted || len(interrupts) != 1 || interrupts[0] > time.Second+2*period {
+			t.Error(v, interrupts)
+		}
+		begun = time.Now()
+		w.Begin() // the next one is judged by itself
+		time.Sleep(4 * time.Second)
+		synctest.Wait()
+		if _, v := w.End(); v != Stuck || len(interrupts) != 2 || len(stucks) != 1 || stucks[0] > time.Second+Grace+3*period {
+			t.Error(v, interrupts, stucks)
+		}
+		if _, v := other.End(); v != InTime {
+			t.Error(v)
+		}
+	})
+}
+
+func TestGrowthDuringALongCallInterruptsIt(t *testing.T) {
+	var d Dog
+	var reason atomic.Value
+	w := d.Watch(Options{MemoryMax: 64 << 20, Interrupt: func(r string) { reason.Store(r) }})
+	defer w.Release()
+	w.Begin()
+	var held [][]byte
+	for begun := time.Now(); reason.Load() == nil && time.Since(begun) < 20*time.Second; {
+		if len(held) < 200 {
+			held = append(held, make([]byte, 1<<20))
+		}
+	}
+	if _, v := w.End(); v != Interrupted || !strings.Contains(w.Reason(), "64 MiB") || len(held) < 64 {
+		t.Error(v, w.Reason(), len(held))
+	}
+}
+
+func TestAReleasedWatchIsNotLookedAt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var d Dog
+		a := d.Watch(Options{Limit: time.Second, Interrupt: func(string) { t.Error("interrupted") }})
+		b := d.Watch(Options{})
+		a.Begin()
+		a.Release()
+		a.Release()
+		time.Sleep(3 * time.Second)
+		b.Release()
+		c := d.Watch(Options{}) // a new goroutine
+		c.Release()
+	})
+}
+
+func BenchmarkCall(b *testing.B) {
+	var d Dog
+	w := d.Watch(Options{Limit: time.Minute, MemoryMax: 1 << 30})
+	defer w.Release()
+	for b.Loop() {
+		w.Begin()
+		w.End()
+	}
+}
