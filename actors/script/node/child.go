@@ -1,0 +1,368 @@
+package node
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"troupe/actors/script"
+	"troupe/messages/counters"
+)
+
+const (
+	// readMin is the size of the buffer that frames are read into; it grows for a
+	// longer frame, and is given back then.
+	readMin = 32 << 10
+	// batchMax is how many frames are handed to the game session at a time. The child
+	// waits while one batch is handled: what a script sends is bounded by that.
+	batchMax = 512
+	// drainTime is how long what a dead child has left in its pipes is read: something
+	// that it has started may have escaped and hold them open.
+	drainTime = 5 * time.Second
+	// memoryOfNode is what node itself takes, besides what a script holds.
+	memoryOfNode = 96 << 20
+)
+
+// child is one process and what moves between it and its game session. Its
+// goroutines: run, which alone starts, ends and waits for the process; a writer; a
+// reader; one for each stream that it prints on. None is the game session's.
+type child struct {
+	p       *Program
+	process script.Process
+	do      func(f func()) bool // script.Session.Do
+	handle  func(list []fields) // by do
+	ended   func(why string)    // by do, last
+
+	queue   queue
+	closing chan struct{} // closed when the game session is over
+	kills   chan string   // of one element: why the process must end
+	handled chan struct{} // of one element: a batch was handled
+	cpu     cpuMeter      // of the keeper's goroutine
+
+	mu   sync.Mutex
+	dog  watchdog
+	mute bool // the log is closed
+}
+
+func newChild(p *Program, process script.Process) *child {
+	if process.Counters == nil {
+		process.Counters = new(counters.Set)
+	}
+	return &child{p: p, process: process, closing: make(chan struct{}), kills: make(chan string, 1), handled: make(chan struct{}, 1),
+		queue: queue{wake: make(chan struct{}, 1)}, dog: watchdog{limit: p.limits.Callback}, cpu: cpuMeter{window: CPUWindow}}
+}
+
+// close ends the process, and the log's use. It does not wait.
+func (c *child) close() {
+	c.mu.Lock()
+	c.mute = true
+	c.mu.Unlock()
+	close(c.closing)
+}
+
+// say writes to the game session's log, from any goroutine.
+func (c *child) say(level script.Level, file string, row int, text string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.mute {
+		c.process.Log.At(level, file, row, text)
+	}
+}
+
+// kill has the process ended, for the first of all reasons.
+func (c *child) kill(why string) {
+	select {
+	case c.kills <- why:
+	default:
+	}
+}
+
+// put sends a frame that fill completes. False: it was left out.
+func (c *child) put(k toChild, fill func(f *frame)) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f := c.queue.begin(k)
+	if fill != nil {
+		fill(&f)
+	}
+	fits, room := c.queue.end(&f)
+	if !room {
+		c.kill(fmt.Sprintf("the script does not keep up: %d MiB wait for it", queueMax>>20))
+	}
+	if fits && room {
+		c.dog.sent(time.Now())
+	}
+	return fits && room
+}
+
+// run is the life of the process.
+func (c *child) run() {
+	defer c.p.release(1)
+	why, err := c.live()
+	if err != nil {
+		why = "node cannot be started: " + err.Error()
+	}
+	c.do(func() { c.ended(why) })
+}
+
+// pipes are the host's ends.
+type pipes struct{ in, out, stdout, stderr *os.File }
+
+func (p *pipes) each(f func(*os.File)) {
+	for _, file := range []*os.File{p.in, p.out, p.stdout, p.stderr} {
+		if file != nil {
+			f(file)
+		}
+	}
+}
+
+// command makes the process, not started, and its pipes. It returns the child's
+// ends, which are to be closed.
+func (c *child) command() (cmd *exec.Cmd, host, far pipes, err error) {
+	flags := []string{"--no-warnings"} // the shim logs them
+	if max := c.p.limits.MemoryMax; max > 0 {
+		flags = append(flags, fmt.Sprintf("--max-old-space-size=%d", (max+1<<20-1)>>20))
+	}
+	cmd = exec.Command(c.p.o.Binary, append(flags, c.p.files.boot)...)
+	cmd.Dir = c.p.files.game
+	cmd.Env = []string{"PATH=" + filepath.Dir(c.p.o.Binary) + string(os.PathListSeparator) + "/usr/local/bin:/usr/bin:/bin",
+		"HOME=" + c.p.files.game, "NODE_ENV=production"}
+	cmd.SysProcAttr = attributes(&c.p.o)
+	pipe := func(r, w **os.File) {
+		if err == nil {
+			*r, *w, err = os.Pipe()
+		}
+	}
+	pipe(&far.in, &host.in)
+	pipe(&host.out, &far.out)
+	pipe(&host.stdout, &far.stdout)
+	pipe(&host.stderr, &far.stderr)
+	cmd.Stdout, cmd.Stderr, cmd.ExtraFiles = far.stdout, far.stderr, []*os.File{far.in, far.out}
+	return cmd, host, far, err
+}
+
+// live starts the process and returns, when it is gone, why.
+func (c *child) live() (why string, err error) {
+	closeFile := func(f *os.File) { _ = f.Close() }
+	cmd, host, far, err := c.command()
+	defer host.each(closeFile)
+	if err == nil {
+		err = c.load()
+	}
+	if err == nil {
+		err = c.p.keeper.start(start{cmd: cmd, o: &c.p.o, memoryMax: c.p.limits.MemoryMax, use: c.use})
+	}
+	far.each(closeFile)
+	if err != nil {
+		return "", err
+	}
+	count := c.process.Counters
+	count.ScriptProcesses.Add(1)
+	defer count.ScriptProcesses.Add(-1)
+	var all sync.WaitGroup
+	stderr := &lines{stream: "stderr", level: script.LevelError, write: c.say, dropped: &count.LogLinesDropped}
+	stdout := &lines{stream: "stdout", level: script.LevelInfo, write: c.say, dropped: &count.LogLinesDropped}
+	all.Go(func() { c.queue.run(host.in) })
+	all.Go(func() { c.read(host.out) })
+	all.Go(func() { stdout.run(host.stdout) })
+	all.Go(func() { stderr.run(host.stderr) })
+	why = c.watch(cmd)
+	c.queue.close()
+	closeFile(host.in)
+	host.each(func(f *os.File) { _ = f.SetReadDeadline(time.Now().Add(drainTime)) })
+	select {
+	case <-c.closing: // nobody is there to hear it
+		host.each(func(f *os.File) { _ = f.SetReadDeadline(time.Now()) })
+	default:
+	}
+	all.Wait()
+	switch {
+	case why != "":
+	case stderr.fatal != "":
+		why = fmt.Sprintf("node ended (%v): %s", cmd.ProcessState, stderr.fatal)
+	default:
+		why = fmt.Sprintf("node ended (%v)", cmd.ProcessState)
+	}
+	return why, nil
+}
+
+// watch waits for the end of the process, and ends it if it must. It returns why, if so.
+func (c *child) watch(cmd *exec.Cmd) (why string) {
+	gone := make(chan struct{})
+	go func() {
+		awaitEnd(cmd)
+		close(gone)
+	}()
+	pid := cmd.Process.Pid
+	ticker := time.NewTicker(c.dog.every())
+	defer ticker.Stop()
+	closing, kills := c.closing, c.kills
+	for {
+		select {
+		case <-gone:
+			killGroup(pid) // what it has started
+			c.p.keeper.ended(pid)
+			reap(cmd)
+			return why
+		case <-closing:
+			closing, kills = nil, nil
+			killGroup(pid)
+		case why = <-kills:
+			kills = nil
+			killGroup(pid)
+		case <-ticker.C:
+			c.look()
+		}
+	}
+}
+
+// look is the watchdog's.
+func (c *child) look() {
+	c.mu.Lock()
+	stuck, ask := c.dog.look(time.Now())
+	c.mu.Unlock()
+	switch {
+	case stuck:
+		if len(c.kills) == 0 {
+			c.process.Counters.ScriptInterrupts.Add(1)
+		}
+		c.kill(fmt.Sprintf("the script did not answer within %v", c.p.limits.Callback))
+	case ask:
+		c.put(toConfirm, nil)
+	}
+}
+
+// use judges what the processes use. Called by the keeper.
+func (c *child) use(u usage) {
+	cpu := c.cpu.add(time.Now(), u.cpu)
+	memory, o := c.p.limits.MemoryMax, &c.p.o
+	switch {
+	case memory > 0 && u.rss > memory+memoryOfNode:
+		c.kill(fmt.Sprintf("the script takes %d MiB of memory, more than %d MiB", (u.rss-memoryOfNode)>>20, memory>>20))
+	case o.CPU > 0 && cpu > o.CPU:
+		c.kill(fmt.Sprintf("the script took %v of processor time within %v, more than %v", cpu.Round(10*time.Millisecond), CPUWindow, o.CPU))
+	case o.ProcessesMax > 0 && u.processes > o.ProcessesMax:
+		c.kill(fmt.Sprintf("the script has %d processes, more than %d", u.processes, o.ProcessesMax))
+	}
+}
+
+// load sends the first frame.
+func (c *child) load() error {
+	metadata, err := c.p.metadata(c.process.Fleet)
+	if err != nil {
+		return err
+	}
+	level := script.LevelDebug
+	for level <= script.LevelCXFatal && !c.process.Log.Enabled(level) {
+		level++
+	}
+	data, err := json.Marshal(map[string]any{
+		"entry": c.p.entry, "game": c.p.files.game, "metadata": metadata, "args": c.process.Args, "nodeVersion": c.p.nodeVersion,
+		"logLevel": level, "tickMs": c.p.limits.Tick.Milliseconds(), "keepRunning": c.p.limits.KeepRunningOnError,
+	})
+	if err == nil && !c.put(toLoad, func(f *frame) { f.rest(data) }) {
+		err = errors.New("the launch parameters are too long")
+	}
+	return err
+}
+
+// read takes frames from the child and has them handled, batch by batch.
+func (c *child) read(r io.Reader) {
+	buf := make([]byte, 0, readMin)
+	var list []fields
+	var batch []fields
+	handle := func() {
+		c.handle(batch)
+		c.handled <- struct{}{}
+	}
+	for {
+		n, err := r.Read(buf[len(buf):cap(buf)])
+		if err != nil && n == 0 {
+			return
+		}
+		buf = buf[:len(buf)+n]
+		used := 0
+		for {
+			var size int
+			size, list, err = split(buf[used:], list[:0])
+			if err != nil {
+				c.kill("the process wrote what the host does not understand: " + err.Error())
+				return
+			}
+			if size == 0 {
+				break
+			}
+			used += size
+			if batch, err = c.confirm(list); err != nil {
+				c.kill(err.Error())
+				return
+			}
+			if len(batch) == 0 {
+				continue
+			}
+			if !c.do(handle) {
+				return
+			}
+			select {
+			case <-c.handled:
+			case <-c.closing:
+				return // it may be in the middle of the batch
+			}
+		}
+		buf = again(buf, used)
+	}
+}
+
+// split returns the frames at the front of b, batchMax at most, and how long they are.
+func split(b []byte, list []fields) (used int, _ []fields, err error) {
+	for len(list) < batchMax {
+		n, err := frameLen(b[used:])
+		if err != nil {
+			return used, list, err
+		}
+		if n == 0 || len(b)-used < n {
+			break
+		}
+		f, err := parse(b[used+4 : used+n])
+		if err != nil {
+			return used, list, err
+		}
+		list = append(list, f)
+		used += n
+	}
+	return used, list, nil
+}
+
+// again returns a buffer that holds what was not used, with room for more of it.
+func again(buf []byte, used int) []byte {
+	rest := buf[used:]
+	need := readMin
+	if n, _ := frameLen(rest); n > need { // its length was checked by split
+		need = n
+	}
+	if need > cap(buf) || (need == readMin && cap(buf) > readMin && len(rest) < readMin) {
+		return append(make([]byte, 0, need), rest...)
+	}
+	return buf[:copy(buf, rest)]
+}
+
+// confirm takes signs of life out of list.
+func (c *child) confirm(list []fields) ([]fields, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	others := list[:0]
+	for _, f := range list {
+		if f.kind != fromAck {
+			others = append(others, f)
+		} else if !c.dog.confirmed(f.n, time.Now()) {
+			return nil, fmt.Errorf("%w: more confirmed than sent", errMalformed)
+		}
+	}
+	return others, nil
+}

@@ -1,0 +1,121 @@
+package node
+
+import (
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"troupe/actors/script/bundle"
+	"troupe/actors/script/realtime"
+	"troupe/messages"
+)
+
+// files are the unpacked files of one program, in the layout of the original
+// (realtime.md 15.1):
+//
+//	root/host/          what runs the script
+//	root/game/src/proto the original's generated classes, as stubs
+//	root/game/VERSION/  the script, its working directory
+//	root/fleet-N/       gamelift-metadata.json of one fleet
+//
+// Nothing in it is written by scripts that are well-behaved: files and folders of
+// the script are read-only.
+type files struct {
+	root, boot, game string
+}
+
+// unpack writes the files of b below dir, readable for other users if foreign.
+func unpack(dir string, b *bundle.Bundle, foreign bool) (f *files, err error) {
+	root, err := os.MkdirTemp(dir, "troupe-node-")
+	if err != nil {
+		return nil, err
+	}
+	f = &files{root: root, boot: filepath.Join(root, "host", "boot.js"), game: filepath.Join(root, "game", versionFolder(b.Version))}
+	defer func() {
+		if err != nil {
+			f.remove()
+		}
+	}()
+	if foreign {
+		if err := os.Chmod(root, 0o755); err != nil {
+			return nil, err
+		}
+	}
+	for name, text := range map[string]string{"boot.js": bootJS, "shim.js": shimJS, "realtime.js": realtime.Source} {
+		if err := write(filepath.Join(root, "host", name), []byte(text)); err != nil {
+			return nil, err
+		}
+	}
+	for _, name := range []string{"Packet_pb", "CoreCommands_pb", "GroupMessages_pb"} {
+		if err := write(filepath.Join(root, "game", "src", "proto", name+".js"), []byte(stubJS)); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.MkdirAll(f.game, 0o755); err != nil {
+		return nil, err
+	}
+	for name, data := range b.Files {
+		if !filepath.IsLocal(filepath.FromSlash(name)) {
+			return nil, fmt.Errorf("file %q is outside of the script's folder", name)
+		}
+		if err := write(filepath.Join(f.game, filepath.FromSlash(name)), data); err != nil {
+			return nil, err
+		}
+	}
+	return f, f.chmodFolders(0o555)
+}
+
+// versionFolder is a version as the name of a folder.
+func versionFolder(version string) string {
+	clean := strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-', r == '_':
+			return r
+		}
+		return '_'
+	}, version)
+	if clean == "" || clean == "src" {
+		return "version"
+	}
+	return clean[:min(len(clean), 64)]
+}
+
+func write(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, data, 0o444)
+}
+
+// chmodFolders makes the script's folders read-only, or not.
+func (f *files) chmodFolders(mode os.FileMode) error {
+	return filepath.WalkDir(f.game, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() {
+			return err
+		}
+		return os.Chmod(path, mode)
+	})
+}
+
+// metadata writes what the original keeps in /local/gamemetadata of a fleet, into a
+// folder of its own, and returns that.
+func (f *files) metadata(fleet *messages.Fleet, n int) (string, error) {
+	data, err := json.MarshalIndent(map[string]any{
+		"FleetId": fleet.ID, "Name": fleet.Name, "Description": fleet.Description, "ScriptId": fleet.ScriptID,
+		"LaunchPath": fleet.LaunchPath, "Parameters": fleet.LaunchParams, "Locations": fleet.Locations,
+	}, "", "  ")
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Join(f.root, fmt.Sprint("fleet-", n))
+	return dir, write(filepath.Join(dir, "gamelift-metadata.json"), data)
+}
+
+// remove deletes everything.
+func (f *files) remove() {
+	_ = f.chmodFolders(0o755) // what cannot be changed back cannot be removed either
+	_ = os.RemoveAll(f.root)
+}

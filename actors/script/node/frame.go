@@ -1,0 +1,235 @@
+package node
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"troupe/actors/script"
+)
+
+// The protocol. The child reads frames on descriptor 3 and writes frames on 4.
+//
+//	frame    u32 length of the rest, 1 to 1 MiB; u8 kind; fields
+//	numbers  little-endian; u8, u32, i32
+//	text     u32 length, UTF-8; rest: what is left of the frame
+//	player   i32 peer id, text player session id, text player id, text player data
+//	message  i32 op code, i32 sender, i32 target player, i32 target group, u8 reliable, rest payload
+//
+// Each frame to the child is counted, and confirmed by number (ack) when it was
+// handled: that is the sign of life. Frames are handled in order on either side, so
+// what a script sends before it answers a question is delivered before the answer.
+
+// frameMax bounds a frame, its length field not included.
+const frameMax = 1 << 20
+
+// toChild is the kind of a frame to the child.
+type toChild uint8
+
+const (
+	toLoad    toChild = iota + 1 // rest JSON of loading
+	toConfirm                    // nothing: is the child alive?
+	toCall                       // u32 id of the answer, 0 for none; u8 callback; its arguments
+)
+
+// callback numbers the callbacks; bit 1<<n of a set of exports says that there is one.
+type callback uint8
+
+const (
+	onProcessStarted    callback = iota + 1 // rest JSON array of words
+	onStartGameSession                      // rest JSON of the game session
+	onHealthCheck                           //
+	onProcessTerminate                      //
+	onPlayerConnect                         // player; rest payload
+	onPlayerAccepted                        // player
+	onPlayerDetached                        // i32 peer; rest reason
+	onPlayerReconnected                     // i32 peer; rest JSON of script.Reconnected
+	onPlayerDisconnect                      // i32 peer
+	onMessage                               // message
+	onSendToPlayer                          // message
+	onSendToGroup                           // message
+	onPlayerJoinGroup                       // i32 group, i32 peer
+	onPlayerLeaveGroup                      // i32 group, i32 peer
+)
+
+// fromChild is the kind of a frame from the child.
+type fromChild uint8
+
+const (
+	fromAck     fromChild = iota + 1 // u32 frames handled since the last
+	fromLoaded                       // u32 exports; rest JSON of the configuration
+	fromFailed                       // rest reason: the script cannot be loaded
+	fromAnswer                       // u32 id, u8 yes
+	fromExports                      // u32 exports, when they have changed
+	fromSend                         // u8 sendGroup | sendReliable; i32 op code, i32 sender, i32 target; rest payload
+	fromMembers                      // i32 group, i32 to whom
+	fromKick                         // i32 peer; rest reason
+	fromEnding                       // processEnding
+	fromExit                         // i32 code: the process is about to exit
+	fromCrash                        // rest reason: the script has failed
+	fromLog                          // u8 level, u32 row, text file, rest text
+	fromSlow                         // u32 milliseconds; rest what took so long
+	fromErred                        // u8 where
+)
+
+const (
+	sendGroup    = 1
+	sendReliable = 2
+)
+
+const (
+	erredInCallback = 1
+	erredOutside    = 2
+)
+
+var errMalformed = errors.New("malformed frame")
+
+// fields are what frames from the child carry. Bytes are valid as long as the
+// buffer they were read into.
+type fields struct {
+	kind    fromChild
+	flags   uint8
+	n       uint32
+	a, b, c int32
+	file    []byte
+	rest    []byte
+}
+
+// frameLen returns the length of the frame at the front of b with its length
+// field, 0 if more must be read to know it.
+func frameLen(b []byte) (int, error) {
+	if len(b) < 4 {
+		return 0, nil
+	}
+	n := binary.LittleEndian.Uint32(b)
+	if n == 0 || n > frameMax {
+		return 0, fmt.Errorf("%w: length %d", errMalformed, n)
+	}
+	return 4 + int(n), nil
+}
+
+// parse reads one frame from the child, without its length field. What has no rest
+// must end with its last field.
+func parse(frame []byte) (f fields, err error) {
+	r := reader{b: frame}
+	f.kind = fromChild(r.u8())
+	rest := false
+	switch f.kind {
+	case fromEnding:
+	case fromAck, fromExports:
+		f.n = r.u32()
+	case fromFailed, fromCrash:
+		rest = true
+	case fromLoaded, fromSlow:
+		f.n, rest = r.u32(), true
+	case fromAnswer:
+		f.n, f.flags = r.u32(), r.u8()
+		r.bad = r.bad || f.flags > 1
+	case fromSend:
+		f.flags, f.a, f.b, f.c, rest = r.u8(), r.i32(), r.i32(), r.i32(), true
+		r.bad = r.bad || f.flags > sendGroup|sendReliable
+	case fromMembers:
+		f.a, f.b = r.i32(), r.i32()
+	case fromKick:
+		f.a, rest = r.i32(), true
+	case fromExit:
+		f.a = r.i32()
+	case fromLog:
+		f.flags, f.n, f.file, rest = r.u8(), r.u32(), r.text(), true
+		r.bad = r.bad || f.flags < uint8(script.LevelDebug) || f.flags > uint8(script.LevelCXFatal)
+	case fromErred:
+		f.flags = r.u8()
+		r.bad = r.bad || f.flags < erredInCallback || f.flags > erredOutside
+	default:
+		r.bad = true
+	}
+	if rest {
+		f.rest = r.b
+		r.b = nil
+	}
+	if r.bad || len(r.b) > 0 {
+		return fields{}, fmt.Errorf("%w of kind %d", errMalformed, f.kind)
+	}
+	return f, nil
+}
+
+// reader takes fields from the front of b. Beyond the end it gives zeros and is bad.
+type reader struct {
+	b   []byte
+	bad bool
+}
+
+func (r *reader) take(n uint32) []byte {
+	if r.bad || uint64(n) > uint64(len(r.b)) {
+		r.bad = true
+		return nil
+	}
+	b := r.b[:n:n]
+	r.b = r.b[n:]
+	return b
+}
+
+func (r *reader) u8() uint8 {
+	if b := r.take(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+func (r *reader) u32() uint32 {
+	if b := r.take(4); b != nil {
+		return binary.LittleEndian.Uint32(b)
+	}
+	return 0
+}
+
+func (r *reader) i32() int32 { return int32(r.u32()) }
+
+func (r *reader) text() []byte { return r.take(r.u32()) }
+
+// frame appends one frame to the child.
+type frame struct {
+	b     []byte
+	start int
+}
+
+// begin starts a frame behind what b holds.
+func begin(b []byte, k toChild) frame {
+	return frame{b: append(b, 0, 0, 0, 0, byte(k)), start: len(b)}
+}
+
+func (f *frame) u8(v uint8)    { f.b = append(f.b, v) }
+func (f *frame) u32(v uint32)  { f.b = binary.LittleEndian.AppendUint32(f.b, v) }
+func (f *frame) i32(v int32)   { f.u32(uint32(v)) }
+func (f *frame) rest(b []byte) { f.b = append(f.b, b...) }
+func (f *frame) text(s string) { f.u32(uint32(len(s))); f.b = append(f.b, s...) }
+func (f *frame) player(p script.Player) {
+	f.i32(int32(p.PeerID))
+	f.text(string(p.PlayerSessionID))
+	f.text(string(p.PlayerID))
+	f.text(p.PlayerData)
+}
+
+func (f *frame) message(m *script.Message) {
+	f.i32(m.OpCode)
+	f.i32(int32(m.Sender))
+	f.i32(int32(m.TargetPlayer))
+	f.i32(int32(m.TargetGroup))
+	reliable := uint8(0)
+	if m.Reliable {
+		reliable = 1
+	}
+	f.u8(reliable)
+	f.rest(m.Payload)
+}
+
+// end fills in the length. It returns b as it was before, and false, if the frame
+// is longer than a frame may be.
+func (f *frame) end() ([]byte, bool) {
+	n := len(f.b) - f.start - 4
+	if n > frameMax {
+		return f.b[:f.start], false
+	}
+	binary.LittleEndian.PutUint32(f.b[f.start:], uint32(n))
+	return f.b, true
+}

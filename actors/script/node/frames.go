@@ -1,0 +1,122 @@
+package node
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"troupe/actors/script"
+	"troupe/messages"
+)
+
+// onFrames does what the script wants. It runs in the game session's actor.
+func (h *handler) onFrames(list []fields) {
+	for i := range list {
+		if h.over {
+			return
+		}
+		h.onFrame(&list[i])
+	}
+}
+
+func (h *handler) onFrame(f *fields) {
+	switch f.kind {
+	case fromLoaded:
+		h.onLoaded(f)
+	case fromFailed:
+		h.onEnded(string(f.rest))
+	case fromAnswer:
+		if p := h.asked[f.n]; p != nil {
+			delete(h.asked, f.n)
+			p.Decide(f.flags == 1)
+		}
+	case fromExports:
+		h.exports = f.n
+	case fromSend:
+		h.onSend(f)
+	case fromMembers:
+		h.session.BroadcastGroupMembershipUpdate(messages.GroupID(f.a), messages.GroupID(f.b))
+	case fromKick:
+		h.session.KickPlayer(messages.PeerID(f.a), string(f.rest))
+	case fromEnding:
+		h.session.ProcessEnding()
+	case fromExit:
+		h.over = true
+		h.session.Exit(int(f.a))
+	case fromCrash:
+		h.over = true
+		h.session.Crash(string(f.rest))
+	case fromLog:
+		h.process.Log.At(script.Level(f.flags), string(f.file), int(f.n), string(f.rest))
+	case fromSlow:
+		h.onSlow(f)
+	case fromErred:
+		if f.flags == erredInCallback {
+			h.process.Counters.HandlerErrors.Add(1)
+		} else {
+			h.process.Counters.ScriptErrors.Add(1)
+		}
+	}
+}
+
+func (h *handler) onLoaded(f *fields) {
+	var conf struct{ PingIntervalTime, MaxPlayers, ReconnectWindow *float64 }
+	if err := json.Unmarshal(f.rest, &conf); err != nil { // the shim makes it
+		h.loading.Fail("configuration: " + err.Error())
+		return
+	}
+	h.exports = f.n
+	if v := conf.PingIntervalTime; v != nil {
+		h.conf.PingInterval = max(time.Duration(*v*float64(time.Millisecond)), time.Millisecond)
+	}
+	if v := conf.MaxPlayers; v != nil {
+		h.conf.MaxPlayers = int(*v)
+	}
+	if v := conf.ReconnectWindow; v != nil {
+		d := time.Duration(*v * float64(time.Second))
+		h.conf.ReconnectWindow = &d
+	}
+	h.loading.Decide(true)
+}
+
+func (h *handler) onSend(f *fields) {
+	m := script.Outgoing{OpCode: f.a, Sender: messages.PeerID(f.b), Payload: f.rest}
+	switch f.flags {
+	case 0:
+		h.session.SendMessage(m, messages.PeerID(f.c))
+	case sendReliable:
+		h.session.SendReliableMessage(m, messages.PeerID(f.c))
+	case sendGroup:
+		h.session.SendGroupMessage(m, messages.GroupID(f.c))
+	default:
+		h.session.SendReliableGroupMessage(m, messages.GroupID(f.c))
+	}
+}
+
+// slowInterval is the time between two warnings of slow calls.
+const slowInterval = 10 * time.Second
+
+func (h *handler) onSlow(f *fields) {
+	h.process.Counters.ScriptSlowCalls.Add(1)
+	h.slower++
+	now := time.Now()
+	if !h.slow.IsZero() && now.Sub(h.slow) < slowInterval {
+		return
+	}
+	h.process.Log.At(script.LevelWarn, "troupe", 0, fmt.Sprintf("%s took %v, more than %v; %d such calls since the last warning",
+		f.rest, time.Duration(f.n)*time.Millisecond, h.p.limits.Tick, h.slower))
+	h.slow, h.slower = now, 0
+}
+
+// onEnded comes when the process is gone.
+func (h *handler) onEnded(why string) {
+	if h.over {
+		return
+	}
+	h.over = true
+	if ok, now := script.Later(h.loading).Now(); !ok || !now { // it had not been loaded
+		h.loading.Fail(why)
+		return
+	}
+	h.session.Crash(why)
+}

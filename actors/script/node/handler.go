@@ -1,0 +1,207 @@
+package node
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"troupe/actors/script"
+	"troupe/messages"
+)
+
+// handler is the logic of one game session, in a child. Its fields belong to the
+// game session's actor.
+type handler struct {
+	*child
+	session script.Session
+	loading *script.Pending
+	conf    script.Configuration
+	exports uint32 // which callbacks there are
+	over    bool   // the process has ended, or is about to
+	asked   map[uint32]*script.Pending
+	last    uint32 // number of a question
+	sweep   int    // at so many questions, those that others have answered are forgotten
+	slow    time.Time
+	slower  int // slow calls since then
+}
+
+var (
+	_ script.Loader = (*handler)(nil)
+	_ script.Closer = (*handler)(nil)
+)
+
+const sweepMin = 256
+
+func newHandler(p *Program, process script.Process) *handler {
+	h := &handler{child: newChild(p, process), asked: make(map[uint32]*script.Pending), sweep: sweepMin}
+	h.child.handle, h.child.ended = h.onFrames, h.onEnded
+	return h
+}
+
+// Load implements script.Loader: it starts the process.
+func (h *handler) Load(s script.Session) *script.Pending {
+	h.session, h.do, h.loading = s, s.Do, new(script.Pending)
+	h.p.hold()
+	go h.run()
+	return h.loading
+}
+
+// Init is never called, because there is Load.
+func (h *handler) Init(script.Session) error { return nil }
+
+// Close implements script.Closer: the process is killed.
+func (h *handler) Close() {
+	h.over = true
+	h.close()
+	h.p.release(1)
+}
+
+// Configuration implements script.Handler.
+func (h *handler) Configuration() script.Configuration { return h.conf }
+
+// has reports whether there was such a callback when the child last said.
+func (h *handler) has(c callback) bool { return h.exports&(1<<c) != 0 }
+
+// tell calls a callback whose result does not matter.
+func (h *handler) tell(c callback, fill func(f *frame)) { h.call(0, c, fill) }
+
+func (h *handler) call(id uint32, c callback, fill func(f *frame)) bool {
+	if h.over {
+		return false
+	}
+	ok := h.put(toCall, func(f *frame) {
+		f.u32(id)
+		f.u8(uint8(c))
+		if fill != nil {
+			fill(f)
+		}
+	})
+	if !ok {
+		h.say(script.LevelError, "troupe", 0, fmt.Sprintf("callback %d is left out: its arguments are too long", c))
+	}
+	return ok
+}
+
+// ask calls a callback that decides. Without it the answer is yes, at once.
+func (h *handler) ask(c callback, fill func(f *frame)) script.Decision {
+	if !h.has(c) {
+		return script.Allow
+	}
+	h.last++
+	if h.last == 0 {
+		h.last++
+	}
+	if !h.call(h.last, c, fill) {
+		return script.Refuse
+	}
+	if len(h.asked) >= h.sweep {
+		for id, p := range h.asked {
+			if script.Later(p).Pending() == nil { // given up by the host (D16)
+				delete(h.asked, id)
+			}
+		}
+		h.sweep = max(sweepMin, 2*len(h.asked))
+	}
+	p := new(script.Pending)
+	h.asked[h.last] = p
+	return script.Later(p)
+}
+
+func asJSON(v any) func(f *frame) {
+	return func(f *frame) {
+		data, err := json.Marshal(v)
+		if err != nil {
+			panic(err) // of plain structs of strings and numbers
+		}
+		f.rest(data)
+	}
+}
+
+// OnProcessStarted implements script.Handler.
+func (h *handler) OnProcessStarted(args []string) script.Decision {
+	return h.ask(onProcessStarted, asJSON(append([]string{}, args...)))
+}
+
+// OnStartGameSession implements script.Handler. The child is told in any case: the
+// session object shows what it says.
+func (h *handler) OnStartGameSession(g *messages.GameSession) script.Decision {
+	type property struct{ Key, Value string }
+	properties := make([]property, len(g.Properties))
+	for i, p := range g.Properties {
+		properties[i] = property(p)
+	}
+	fill := asJSON(map[string]any{
+		"GameSessionId": g.ID, "Name": g.Name, "FleetId": g.FleetID, "MaximumPlayerSessionCount": g.MaxPlayers, "Port": g.Port,
+		"IpAddress": g.IPAddress, "DnsName": g.DNSName, "GameSessionData": g.Data, "MatchmakerData": g.MatchmakerData,
+		"Status": g.Status.String(), "GameProperties": properties,
+	})
+	if !h.has(onStartGameSession) {
+		return script.AllowIf(h.call(0, onStartGameSession, fill))
+	}
+	return h.ask(onStartGameSession, fill)
+}
+
+// OnHealthCheck implements script.Handler.
+func (h *handler) OnHealthCheck() script.Decision { return h.ask(onHealthCheck, nil) }
+
+// OnProcessTerminate implements script.Handler.
+func (h *handler) OnProcessTerminate() script.Decision { return h.ask(onProcessTerminate, nil) }
+
+// OnPlayerConnect implements script.Handler.
+func (h *handler) OnPlayerConnect(m *script.ConnectMessage) script.Decision {
+	return h.ask(onPlayerConnect, func(f *frame) {
+		f.player(m.Player)
+		f.rest(m.Payload)
+	})
+}
+
+// OnPlayerAccepted implements script.Handler.
+func (h *handler) OnPlayerAccepted(p script.Player) {
+	h.tell(onPlayerAccepted, func(f *frame) { f.player(p) })
+}
+
+// OnPlayerDetached implements script.Handler.
+func (h *handler) OnPlayerDetached(peer messages.PeerID, reason string) script.Decision {
+	return h.ask(onPlayerDetached, func(f *frame) {
+		f.i32(int32(peer))
+		f.rest([]byte(reason))
+	})
+}
+
+// OnPlayerReconnected implements script.Handler.
+func (h *handler) OnPlayerReconnected(peer messages.PeerID, r script.Reconnected) {
+	h.tell(onPlayerReconnected, func(f *frame) {
+		f.i32(int32(peer))
+		asJSON(map[string]any{"resent": r.Resent, "lost": r.Lost, "awayMs": r.Away.Milliseconds(), "takeover": r.Takeover})(f)
+	})
+}
+
+// OnPlayerDisconnect implements script.Handler.
+func (h *handler) OnPlayerDisconnect(peer messages.PeerID) {
+	h.tell(onPlayerDisconnect, func(f *frame) { f.i32(int32(peer)) })
+}
+
+// OnMessage implements script.Handler.
+func (h *handler) OnMessage(m *script.Message) {
+	h.tell(onMessage, func(f *frame) { f.message(m) })
+}
+
+// OnSendToPlayer implements script.Handler.
+func (h *handler) OnSendToPlayer(m *script.Message) script.Decision {
+	return h.ask(onSendToPlayer, func(f *frame) { f.message(m) })
+}
+
+// OnSendToGroup implements script.Handler.
+func (h *handler) OnSendToGroup(m *script.Message) script.Decision {
+	return h.ask(onSendToGroup, func(f *frame) { f.message(m) })
+}
+
+// OnPlayerJoinGroup implements script.Handler.
+func (h *handler) OnPlayerJoinGroup(group messages.GroupID, peer messages.PeerID) script.Decision {
+	return h.ask(onPlayerJoinGroup, func(f *frame) { f.i32(int32(group)); f.i32(int32(peer)) })
+}
+
+// OnPlayerLeaveGroup implements script.Handler.
+func (h *handler) OnPlayerLeaveGroup(group messages.GroupID, peer messages.PeerID) script.Decision {
+	return h.ask(onPlayerLeaveGroup, func(f *frame) { f.i32(int32(group)); f.i32(int32(peer)) })
+}

@@ -1,0 +1,98 @@
+package node
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"troupe/actors/script"
+)
+
+const (
+	// lineMax is how long a line of a child's output may be, in bytes; more is cut off.
+	lineMax = 8 << 10
+	// linesPerSecond and linesBurst bound the lines of one stream; more are dropped.
+	linesPerSecond = 200
+	linesBurst     = 1000
+	// tailMax is how many of the last lines are written in the end, dropped or not.
+	tailMax = 10
+)
+
+// lines writes what a child prints on one stream into the game session's log.
+type lines struct {
+	stream  string // as the source of the lines
+	level   script.Level
+	write   func(level script.Level, file string, row int, text string)
+	dropped *atomic.Int64 // all that were dropped
+	limiter *rate.Limiter
+
+	gap   int      // lines dropped since the last that was written
+	tail  []string // the last of them
+	fatal string   // the last line of a fatal error of node itself
+}
+
+// run reads r to its end.
+func (l *lines) run(r io.Reader) {
+	l.limiter = rate.NewLimiter(linesPerSecond, linesBurst)
+	buf := make([]byte, 0, lineMax)
+	chunk := make([]byte, 4<<10)
+	for {
+		n, err := r.Read(chunk)
+		for rest := chunk[:n]; len(rest) > 0; {
+			line, after, end := bytes.Cut(rest, []byte("\n"))
+			buf = append(buf, line[:min(len(line), lineMax-len(buf))]...)
+			if end {
+				l.line(buf)
+				buf = buf[:0]
+			}
+			rest = after
+		}
+		if err != nil {
+			break
+		}
+	}
+	if len(buf) > 0 {
+		l.line(buf)
+	}
+	l.end()
+}
+
+func (l *lines) line(b []byte) {
+	b = bytes.TrimRight(b, "\r")
+	text := string(bytes.ToValidUTF8(b, []byte("\ufffd")))
+	if len(b) >= lineMax {
+		text += " ..."
+	}
+	if bytes.HasPrefix(b, []byte("FATAL ERROR:")) {
+		l.fatal = text
+	}
+	if !l.limiter.AllowN(time.Now(), 1) {
+		l.gap++
+		l.dropped.Add(1)
+		if len(l.tail) == tailMax {
+			copy(l.tail, l.tail[1:])
+			l.tail = l.tail[:tailMax-1]
+		}
+		l.tail = append(l.tail, text)
+		return
+	}
+	if l.gap > 0 {
+		l.write(script.LevelWarn, l.stream, 0, fmt.Sprintf("%d lines are left out: a script may print %d per second", l.gap, linesPerSecond))
+		l.gap, l.tail = 0, l.tail[:0]
+	}
+	l.write(l.level, l.stream, 0, text)
+}
+
+// end writes the last lines, if they were dropped: they may say why.
+func (l *lines) end() {
+	if left := l.gap - len(l.tail); left > 0 {
+		l.write(script.LevelWarn, l.stream, 0, fmt.Sprintf("%d lines are left out: a script may print %d per second", left, linesPerSecond))
+	}
+	for _, text := range l.tail {
+		l.write(l.level, l.stream, 0, text)
+	}
+}

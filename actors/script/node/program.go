@@ -1,0 +1,144 @@
+package node
+
+import (
+	"context"
+	"fmt"
+	"path"
+	"strings"
+	"sync"
+
+	"troupe/actors/script"
+	"troupe/actors/script/bundle"
+	"troupe/messages"
+)
+
+// Program is one version of a script that runs in Node.js. Its methods may be
+// called from any goroutine.
+type Program struct {
+	version     string
+	nodeVersion string
+	entry       string // path of the file
+	limits      script.Limits
+	o           Options
+	files       *files
+	keeper      *keeper
+
+	mu     sync.Mutex
+	closed bool
+	over   bool
+	live   int               // handlers that are not closed, and children that are not gone
+	fleets map[string]string // where a fleet's metadata is, by what it says
+	done   chan struct{}     // closed when all is gone
+}
+
+var _ script.Program = (*Program)(nil)
+
+// New unpacks b, whose entry is a path in it, to run it within limits. The error
+// says what to do; it is ErrMissing without Node.js.
+func New(b *bundle.Bundle, entry string, limits script.Limits, o Options) (*Program, error) {
+	o, err := o.filled()
+	if err != nil {
+		return nil, err
+	}
+	entry, err = entryOf(b, entry)
+	if err != nil {
+		return nil, err
+	}
+	f, err := unpack(o.Dir, b, o.UID != 0 || o.GID != 0)
+	if err != nil {
+		return nil, fmt.Errorf("unpack version %s: %w", b.Version, err)
+	}
+	p := &Program{version: b.Version, nodeVersion: b.NodeVersion, entry: path.Join(f.game, entry), limits: limits, o: o, files: f,
+		keeper: newKeeper(), fleets: make(map[string]string), done: make(chan struct{})}
+	go p.keeper.run()
+	return p, nil
+}
+
+// gameRoot is where the original has its scripts (realtime.md 15.1).
+const gameRoot = "/local/game/"
+
+// entryOf returns the path of the entry in b.
+func entryOf(b *bundle.Bundle, entry string) (string, error) {
+	clean := path.Clean(strings.TrimPrefix(entry, gameRoot))
+	if _, ok := b.Files[clean]; !ok {
+		return "", fmt.Errorf("version %s has no file %q, which is to be started", b.Version, clean)
+	}
+	return clean, nil
+}
+
+// Version implements script.Program.
+func (p *Program) Version() string { return p.version }
+
+// NewHandler implements script.Program. The child starts with Load.
+func (p *Program) NewHandler(process script.Process) (script.Handler, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return nil, fmt.Errorf("version %s is closed", p.version)
+	}
+	p.live++
+	return newHandler(p, process), nil
+}
+
+// Close implements script.Program: it forbids new game sessions, and has the files
+// removed as soon as the last child is gone. It does not wait for that.
+func (p *Program) Close() {
+	p.mu.Lock()
+	closed := p.closed
+	p.closed = true
+	p.mu.Unlock()
+	if !closed {
+		p.release(0)
+	}
+}
+
+// Wait returns when Close has been called and all is gone.
+func (p *Program) Wait(ctx context.Context) error {
+	select {
+	case <-p.done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// release gives back n of what NewHandler and hold took.
+func (p *Program) release(n int) {
+	p.mu.Lock()
+	p.live -= n
+	last := p.closed && p.live == 0 && !p.over
+	p.over = p.over || last
+	p.mu.Unlock()
+	if last {
+		go func() {
+			p.keeper.stop()
+			p.files.remove()
+			close(p.done)
+		}()
+	}
+}
+
+// hold keeps the program until release.
+func (p *Program) hold() {
+	p.mu.Lock()
+	p.live++
+	p.mu.Unlock()
+}
+
+// metadata returns the folder with what the original tells of a fleet.
+func (p *Program) metadata(fleet *messages.Fleet) (string, error) {
+	if fleet == nil {
+		fleet = new(messages.Fleet)
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	key := fmt.Sprintf("%q", []any{fleet.ID, fleet.Name, fleet.Description, fleet.ScriptID, fleet.LaunchPath, fleet.LaunchParams, fleet.Locations})
+	if dir, ok := p.fleets[key]; ok {
+		return dir, nil
+	}
+	dir, err := p.files.metadata(fleet, len(p.fleets)+1)
+	if err == nil {
+		p.fleets[key] = dir
+	}
+	return dir, err
+}

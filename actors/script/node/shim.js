@@ -1,0 +1,453 @@
+'use strict';
+// Carries actors/script/realtime/realtime.js between the host and Node: frames (frame.go)
+// to calls, and what Node has otherwise than the original. What a script sees of the
+// game is realtime.js's alone.
+
+const fs = require('fs'), net = require('net'), path = require('path'), util = require('util'), timers = require('timers');
+const Module = require('module'), url = require('url'), childProcess = require('child_process');
+
+const TO = { load: 1, confirm: 2, call: 3 };
+const FROM = {
+  ack: 1, loaded: 2, failed: 3, answer: 4, exports: 5, send: 6, members: 7, kick: 8, ending: 9, exit: 10, crash: 11, log: 12,
+  slow: 13, erred: 14,
+};
+const CALLBACKS = [
+  '', 'onProcessStarted', 'onStartGameSession', 'onHealthCheck', 'onProcessTerminate', 'onPlayerConnect', 'onPlayerAccepted',
+  'onPlayerDetached', 'onPlayerReconnected', 'onPlayerDisconnect', 'onMessage', 'onSendToPlayer', 'onSendToGroup',
+  'onPlayerJoinGroup', 'onPlayerLeaveGroup',
+];
+const ERRED_OUTSIDE = 2;
+const IN = 3, OUT = 4;
+const FRAME_MAX = 1 << 20;
+const FLUSH_BYTES = 16 << 10, FLUSH_MS = 1;
+const LOG_MAX = 64 << 10;          // characters of a line
+const PAYLOAD_CUT = 65536 + 1;     // the host refuses payloads over 65536 bytes, and says so
+const LOCAL_GAME = '/local/game', LOCAL_METADATA = '/local/gamemetadata';
+
+const really = process.reallyExit;
+const setImmediate = timers.setImmediate, now = performance.now.bind(performance);
+
+// Frames to the host are gathered while one call of the script runs, and the calls
+// that wait behind it, and written at once, synchronously: when process.exit comes,
+// they are out.
+
+let out = Buffer.allocUnsafe(FLUSH_BYTES * 2);
+let used = 0, at = 0;
+let scheduled = false;
+
+function room(n) {
+  if (used + n <= out.length) return;
+  const larger = Buffer.allocUnsafe(Math.max(out.length * 2, used + n));
+  out.copy(larger, 0, 0, used);
+  out = larger;
+}
+
+function begin(kind, size) {
+  room(size + 5);
+  at = used;
+  used += 4;
+  out[used++] = kind;
+}
+function u8(v) { out[used++] = v; }
+function u32(v) { used = out.writeUInt32LE(v >>> 0, used); }
+function i32(v) { used = out.writeInt32LE(v | 0, used); }
+function rest(bytes) {
+  out.set(bytes, used);
+  used += bytes.length;
+}
+function end() {
+  out.writeUInt32LE(used - at - 4, at);
+  if (used >= FLUSH_BYTES) flush();
+  else schedule();
+}
+
+// frame sends a frame of numbers and one text.
+function frame(kind, numbers, text) {
+  const bytes = text === undefined ? [] : Buffer.from(text);
+  begin(kind, numbers.length * 4 + bytes.length);
+  numbers.forEach(i32);
+  rest(bytes);
+  end();
+}
+
+// schedule has what was gathered written when the script is through.
+function schedule() {
+  if (scheduled || waiting > 0) return; // the last call that waits will do it
+  scheduled = true;
+  queueMicrotask(flush);
+}
+
+const cell = new Int32Array(new SharedArrayBuffer(4));
+
+function flush() {
+  scheduled = false;
+  let from = 0;
+  while (from < used) {
+    try {
+      from += fs.writeSync(OUT, out, from, used - from);
+    } catch (error) {
+      if (error.code !== 'EAGAIN') really.call(process, 1); // nobody is there any more
+      Atomics.wait(cell, 0, 0, 1);
+    }
+  }
+  used = 0;
+  if (out.length > FLUSH_BYTES * 4) out = Buffer.allocUnsafe(FLUSH_BYTES * 2);
+}
+
+// What the host sends.
+
+let glue = null, options = null, ssExports = null;
+let exported = 0;      // what the host was told of the callbacks
+let handled = 0;       // frames since the last ack
+let waiting = 0;       // frames that have come and are not handled
+
+class Reader {
+  constructor(bytes) { this.b = bytes; this.at = 0; }
+  u8() { return this.b[this.at++]; }
+  u32() { const v = this.b.readUInt32LE(this.at); this.at += 4; return v; }
+  i32() { const v = this.b.readInt32LE(this.at); this.at += 4; return v; }
+  text() { const n = this.u32(), v = this.b.toString('utf8', this.at, this.at + n); this.at += n; return v; }
+  restText() { return this.b.toString('utf8', this.at); }
+  rest() {
+    const copy = new Uint8Array(this.b.length - this.at);
+    copy.set(this.b.subarray(this.at));
+    return copy;
+  }
+}
+
+function listen() {
+  const socket = new net.Socket({ fd: IN, readable: true, writable: false });
+  let held = null; // the front of a frame
+  socket.on('data', chunk => {
+    if (held) chunk = Buffer.concat([held, chunk]);
+    let from = 0;
+    while (chunk.length - from >= 4) {
+      const n = chunk.readUInt32LE(from);
+      if (chunk.length - from < 4 + n) break;
+      waiting++;
+      // One task per frame: promise jobs run between callbacks (realtime.md 18.2).
+      setImmediate(handle, chunk.subarray(from + 4, from + 4 + n));
+      from += 4 + n;
+    }
+    held = from < chunk.length ? chunk.subarray(from) : null;
+  });
+  socket.on('close', () => really.call(process, 1)); // the host is gone
+  socket.on('error', () => really.call(process, 1));
+}
+
+function handle(bytes) {
+  const start = now();
+  const r = new Reader(bytes);
+  let what = '';
+  switch (r.u8()) {
+    case TO.load: load(JSON.parse(r.restText())); break;
+    case TO.call: what = call(r); break;
+  }
+  waiting--;
+  handled++;
+  const took = now() - start;
+  if (what) slow(what, took);
+  if (glue && ssExports) announce();
+  if (waiting === 0 || took >= FLUSH_MS) {
+    frame(FROM.ack, [handled]);
+    handled = 0;
+    if (waiting > 0) flush();
+  }
+}
+
+function call(r) {
+  const id = r.u32(), name = CALLBACKS[r.u8()];
+  let result;
+  switch (name) {
+    case 'onProcessStarted': result = glue.onProcessStarted(id, JSON.parse(r.restText())); break;
+    case 'onHealthCheck': result = glue.onHealthCheck(id); break;
+    case 'onPlayerConnect': result = glue.onPlayerConnect(id, r.i32(), r.text(), r.text(), r.text(), r.rest()); break;
+    case 'onStartGameSession': result = glue.onStartGameSession(JSON.parse(r.restText())); break;
+    case 'onProcessTerminate': result = glue.onProcessTerminate(); break;
+    case 'onPlayerAccepted': glue.onPlayerAccepted(r.i32(), r.text(), r.text(), r.text()); break;
+    case 'onPlayerDetached': result = glue.onPlayerDetached(r.i32(), r.restText()); break;
+    case 'onPlayerReconnected': glue.onPlayerReconnected(r.i32(), JSON.parse(r.restText())); break;
+    case 'onPlayerDisconnect': glue.onPlayerDisconnect(r.i32()); break;
+    case 'onMessage': case 'onSendToPlayer': case 'onSendToGroup':
+      result = glue[name](r.i32(), r.i32(), r.i32(), r.i32(), r.u8() === 1, r.rest());
+      break;
+    case 'onPlayerJoinGroup': case 'onPlayerLeaveGroup': result = glue[name](r.i32(), r.i32()); break;
+  }
+  if (id !== 0 && result !== undefined) answer(id, result);
+  return name;
+}
+
+function answer(id, ok) {
+  begin(FROM.answer, 5);
+  u32(id);
+  u8(ok !== false && ok ? 1 : 0);
+  end();
+}
+
+function exportsNow() {
+  let set = 0;
+  try {
+    for (let i = 1; i < CALLBACKS.length; i++) if (typeof ssExports[CALLBACKS[i]] === 'function') set |= 1 << i;
+  } catch (error) { /* a getter that throws; the call will say so */ set = -1; }
+  return set >>> 0;
+}
+
+// announce tells the host when callbacks have come or gone: it asks only those that exist.
+function announce() {
+  const set = exportsNow();
+  if (set === exported) return;
+  exported = set;
+  frame(FROM.exports, [set]);
+}
+
+function slow(what, took) {
+  if (options.tickMs > 0 && took > options.tickMs) frame(FROM.slow, [Math.round(took)], what);
+}
+
+// The host of realtime.js.
+
+function position() {
+  const limit = Error.stackTraceLimit, holder = {};
+  Error.stackTraceLimit = 20;
+  Error.captureStackTrace(holder);
+  Error.stackTraceLimit = limit;
+  if (typeof holder.stack !== 'string') return ['', 0]; // the script has its own idea of stacks
+  const line = holder.stack.split('\n').find(l => /^\s*at /.test(l) && l.indexOf('troupe:') < 0 && l.indexOf('node:') < 0);
+  const found = /([^\s()/\\]+):(\d+):\d+\)?$/.exec(line || '');
+  return found ? [found[1], Number(found[2])] : ['', 0];
+}
+
+function log(level, text, file, row) {
+  if (file === undefined) [file, row] = position();
+  text = String(text);
+  if (text.length > LOG_MAX) text = text.slice(0, LOG_MAX) + ' ...';
+  const bytes = Buffer.from(text.split(options.game + '/').join(LOCAL_GAME + '/')), name = Buffer.from(file || 'script');
+  begin(FROM.log, 9 + name.length + bytes.length);
+  u8(level);
+  u32(row || 0);
+  u32(name.length);
+  rest(name);
+  rest(bytes);
+  end();
+}
+
+function format(args) {
+  try {
+    return util.format.apply(util, args);
+  } catch (error) { // of an object that cannot be printed
+    return '(not printable: ' + error + ')';
+  }
+}
+
+const encoder = new TextEncoder();
+
+function makeHost() {
+  return {
+    logLevel: options.logLevel,
+    log: log,
+    format: format,
+    utf8: text => encoder.encode(text),
+    text: bytes => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'),
+    send(how, opCode, sender, payload, target) {
+      if (payload.length > PAYLOAD_CUT) payload = payload.subarray(0, PAYLOAD_CUT);
+      begin(FROM.send, 13 + payload.length);
+      u8((how & 1 ? 2 : 0) | (how & 2 ? 1 : 0));
+      i32(opCode);
+      i32(sender);
+      i32(target);
+      rest(payload);
+      end();
+    },
+    broadcastGroupMembershipUpdate: (group, target) => frame(FROM.members, [group, target]),
+    kick: (peer, reason) => frame(FROM.kick, [peer], reason.slice(0, LOG_MAX)),
+    processEnding: () => frame(FROM.ending, []),
+    decided: answer,
+  };
+}
+
+// Loading.
+
+function load(o) {
+  options = o;
+  glue = realtime.create(makeHost());
+  process.argv.splice(1, process.argv.length, o.entry, ...o.args);
+  adapt();
+  let module;
+  try {
+    module = Module.createRequire(o.entry)(o.entry);
+  } catch (error) {
+    if (error && (error.code === 'ERR_REQUIRE_ESM' || error.code === 'ERR_REQUIRE_ASYNC_MODULE')) {
+      importFile(url.pathToFileURL(o.entry).href).then(loaded, notLoaded);
+    } else {
+      notLoaded(error);
+    }
+    return;
+  }
+  loaded(module);
+}
+
+function notLoaded(error) {
+  glue.report(realtime.LEVELS.error, 'Error in ' + path.basename(options.entry), error);
+  const text = error instanceof Error ? error.name + ': ' + error.message : format([error]);
+  frame(FROM.failed, [], 'load ' + path.basename(options.entry) + ': ' + text.slice(0, LOG_MAX));
+}
+
+function loaded(module) {
+  const given = module && (module.ssExports || (module.default && module.default.ssExports));
+  const wrong = glue.load(given);
+  if (wrong) {
+    frame(FROM.failed, [], wrong);
+    return;
+  }
+  const conf = glue.configuration();
+  const failed = glue.init();
+  if (failed) {
+    frame(FROM.failed, [], failed);
+    return;
+  }
+  ssExports = given;
+  exported = exportsNow();
+  frame(FROM.loaded, [exported], JSON.stringify(conf));
+}
+
+// Errors outside of callbacks (realtime.md 18.3).
+
+function uncaught(what, error) {
+  begin(FROM.erred, 1);
+  u8(ERRED_OUTSIDE);
+  end();
+  if (!glue) return fatal(what + ': ' + error);
+  glue.report(realtime.LEVELS.error, what, error);
+  if (!options.keepRunning) fatal(what + ': ' + (error instanceof Error ? error.name + ': ' + error.message : format([error])));
+}
+
+function fatal(text) {
+  frame(FROM.crash, [], text.slice(0, LOG_MAX));
+  flush();
+  really.call(process, 1);
+}
+
+// others reports whether the script itself listens to an event that the shim listens to.
+function others(event) { return process.listenerCount(event) > 1; }
+
+function watchErrors() {
+  process.on('uncaughtException', error => {
+    if (!others('uncaughtException')) uncaught('Uncaught error', error);
+  });
+  process.on('unhandledRejection', reason => {
+    if (others('unhandledRejection')) return;
+    if (options && options.nodeVersion === '10.x') {
+      begin(FROM.erred, 1);
+      u8(ERRED_OUTSIDE);
+      end();
+      glue.report(realtime.LEVELS.warn, 'Unhandled promise rejection', reason);
+    } else if (others('uncaughtException')) {
+      process.emit('uncaughtException', reason, 'unhandledRejection');
+    } else {
+      uncaught('Unhandled promise rejection', reason);
+    }
+  });
+  process.on('warning', warning => glue && glue.report(realtime.LEVELS.warn, 'Warning', warning));
+  process.reallyExit = function reallyExit(code) {
+    frame(FROM.exit, [code]);
+    flush();
+    really.call(process, code);
+  };
+}
+
+// What Node has otherwise than the original.
+
+function adapt() {
+  adaptConsole();
+  adaptPaths();
+  adaptTimers();
+  try {
+    new Buffer.from('');
+  } catch (error) { // not a constructor: published scripts use it as one (realtime.md 15.1)
+    const from = Buffer.from;
+    Buffer.from = function () { return from.apply(Buffer, arguments); };
+  }
+  // Processes of the script end with it, whatever it wants.
+  const spawn = childProcess.ChildProcess.prototype.spawn;
+  childProcess.ChildProcess.prototype.spawn = function (o) {
+    if (o) o.detached = false;
+    return spawn.apply(this, arguments);
+  };
+}
+
+function adaptConsole() {
+  const L = realtime.LEVELS;
+  const levels = { log: L.info, info: L.info, warn: L.warn, error: L.error, debug: L.debug };
+  Object.keys(levels).forEach(name => {
+    console[name] = function () {
+      if (levels[name] >= options.logLevel) log(levels[name], format(Array.prototype.slice.call(arguments)));
+    };
+  });
+}
+
+// local returns where a path of the original is here.
+function local(p) {
+  if (typeof p !== 'string' || !p.startsWith('/local/')) return p;
+  for (const [there, here] of [[LOCAL_GAME, options.game], [LOCAL_METADATA, options.metadata]]) {
+    if (p === there || p.startsWith(there + '/')) return here + p.slice(there.length);
+  }
+  return p;
+}
+
+function adaptPaths() {
+  const wrap = (object, names) => names.forEach(name => {
+    const original = object[name];
+    if (typeof original !== 'function') return;
+    const adapted = function (p) {
+      if (local(p) !== p) arguments[0] = local(p);
+      return original.apply(this, arguments);
+    };
+    object[name] = Object.defineProperties(adapted, Object.getOwnPropertyDescriptors(original));
+  });
+  const names = ['access', 'lstat', 'open', 'opendir', 'readFile', 'readdir', 'realpath', 'stat'];
+  wrap(fs, names.concat(names.map(n => n + 'Sync'), 'exists', 'existsSync', 'createReadStream', 'watch', 'watchFile'));
+  wrap(fs.promises, names);
+
+  const resolve = Module._resolveFilename;
+  Module._resolveFilename = function (request) {
+    arguments[0] = local(request);
+    try {
+      return resolve.apply(this, arguments);
+    } catch (error) {
+      const stub = /(?:^|\/)src\/proto\/(Packet|CoreCommands|GroupMessages)_pb(?:\.js)?$/.exec(request);
+      if (!stub) throw error;
+      return path.join(options.game, '..', 'src', 'proto', stub[1] + '_pb.js');
+    }
+  };
+}
+
+// adaptTimers measures what timers call.
+function adaptTimers() {
+  if (!(options.tickMs > 0)) return;
+  ['setTimeout', 'setInterval', 'setImmediate'].forEach(name => {
+    const original = timers[name];
+    const adapted = function (f) {
+      if (typeof f === 'function') {
+        arguments[0] = function () {
+          const start = now();
+          try {
+            return f.apply(this, arguments);
+          } finally {
+            slow('a timer', now() - start);
+          }
+        };
+      }
+      return original.apply(this, arguments);
+    };
+    timers[name] = globalThis[name] = Object.defineProperties(adapted, Object.getOwnPropertyDescriptors(original));
+  });
+}
+
+let realtime = null, importFile = null;
+
+exports.run = function run(glueModule, importer) {
+  realtime = glueModule;
+  importFile = importer;
+  watchErrors();
+  listen();
+};

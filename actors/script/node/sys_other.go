@@ -1,0 +1,31 @@
+//go:build !unix
+
+package node
+
+import (
+	"os"
+	"os/exec"
+	"syscall"
+)
+
+// watches: memory and processor time are watched on Linux only; elsewhere a script
+// has the heap limit of node, and the watchdog.
+const watches = false
+
+// Without process groups, what a script has started itself may outlive it.
+func attributes(*Options) *syscall.SysProcAttr { return nil }
+
+func tame(int, *Options, int64) {}
+
+func awaitEnd(cmd *exec.Cmd) { _ = cmd.Wait() }
+
+func reap(*exec.Cmd) {}
+
+func killGroup(pid int) {
+	if p, err := os.FindProcess(pid); err == nil {
+		_ = p.Kill()
+		_ = p.Release()
+	}
+}
+
+func sample() map[int]usage { return nil }

@@ -1,0 +1,35 @@
+//go:build unix && !linux
+
+package node
+
+import (
+	"os/exec"
+	"syscall"
+)
+
+// watches: memory and processor time are watched on Linux only; elsewhere a script
+// has the heap limit of node, and the watchdog.
+const watches = false
+
+// attributes make a process the first of its own group.
+func attributes(o *Options) *syscall.SysProcAttr {
+	a := &syscall.SysProcAttr{Setpgid: true}
+	if o.UID != 0 || o.GID != 0 {
+		a.Credential = &syscall.Credential{Uid: o.UID, Gid: o.GID}
+	}
+	return a
+}
+
+func tame(pid int, o *Options, _ int64) {
+	_ = syscall.Setpriority(syscall.PRIO_PROCESS, pid, max(o.Nice, 0))
+}
+
+// awaitEnd returns when a process has ended.
+func awaitEnd(cmd *exec.Cmd) { _ = cmd.Wait() }
+
+func reap(*exec.Cmd) {}
+
+// killGroup ends all processes of the group of pid.
+func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
+
+func sample() map[int]usage { return nil }

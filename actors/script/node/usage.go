@@ -1,0 +1,37 @@
+package node
+
+import "time"
+
+// usage is what all processes of one process group use.
+type usage struct {
+	rss       int64         // resident memory in bytes; what they share counts for each
+	cpu       time.Duration // since their start, ended children included
+	processes int
+}
+
+// cpuMeter tells how much processor time was used within a window. Pure.
+type cpuMeter struct {
+	window  time.Duration
+	samples []cpuSample // from the last at or before the window's start on
+}
+
+type cpuSample struct {
+	at  time.Time
+	cpu time.Duration
+}
+
+// add takes a sample and returns what was used in the window that ends with it.
+// Until a window is full, everything counts.
+func (m *cpuMeter) add(now time.Time, cpu time.Duration) time.Duration {
+	// A sample is kept if it is a tenth of the window after the one before.
+	if n := len(m.samples); n == 0 || now.Sub(m.samples[n-1].at) >= m.window/10 {
+		m.samples = append(m.samples, cpuSample{now, cpu})
+	}
+	for len(m.samples) > 1 && now.Sub(m.samples[1].at) >= m.window {
+		m.samples = m.samples[1:]
+	}
+	if first := m.samples[0]; now.Sub(first.at) >= m.window {
+		return cpu - first.cpu
+	}
+	return cpu
+}
