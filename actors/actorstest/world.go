@@ -43,51 +43,61 @@ type World struct {
 	Panics  int64 // how many actor panics the test wants
 	Failure []string
 	handler script.Handler // of the next game session
+	real    bool           // in real time, not in a bubble
 }
 
 // Run runs a test in a World whose options it may change first.
 func Run(t *testing.T, change func(o *actors.Options), test func(w *World)) {
 	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		t.Helper()
-		w := &World{T: t, Count: new(counters.Set)}
-		o := actors.Options{
-			Log: zerolog.Nop(), Counters: w.Count, Shards: 2, Timeouts: connection.DefaultTimeouts(),
-			OnFailure: func(reason string) { w.Failure = append(w.Failure, reason) },
-			Fleet: fleet.Options{
-				Region:     "eu-test-1",
-				Advertised: fleet.Advertised{IPAddress: "192.0.2.1", Port: 1900},
-				Session:    gamesession.DefaultSettings(),
-				Fleets: []*messages.Fleet{
-					{ID: Fleet, Status: messages.FleetActive, Locations: []string{Home, Away}, GameSessionsMax: 1000, LaunchParams: " one  two"},
-					{ID: Small, Status: messages.FleetActive, Locations: []string{Home}, GameSessionsMax: 1},
-					{ID: Asleep, Status: messages.FleetActivating, Locations: []string{Home}, GameSessionsMax: 1},
-				},
-				Aliases: []*messages.Alias{{ID: Alias, FleetID: Fleet}, {ID: Terminal, Message: "closed for good"}, {ID: Dangling, FleetID: "fleet-gone"}},
-				NewHandler: func(*messages.Fleet) script.Handler {
-					if h := w.handler; h != nil {
-						return h
-					}
-					return script.Relay{}
-				},
+	synctest.Test(t, func(t *testing.T) { run(t, false, change, test) })
+}
+
+// RunReal is Run in real time, for what has parts outside of the process: nothing
+// has happened yet when a method returns, so a test waits with Until.
+func RunReal(t *testing.T, change func(o *actors.Options), test func(w *World)) {
+	t.Helper()
+	run(t, true, change, test)
+}
+
+func run(t *testing.T, real bool, change func(o *actors.Options), test func(w *World)) {
+	t.Helper()
+	w := &World{T: t, Count: new(counters.Set), real: real}
+	o := actors.Options{
+		Log: zerolog.Nop(), Counters: w.Count, Shards: 2, Timeouts: connection.DefaultTimeouts(),
+		OnFailure: func(reason string) { w.Failure = append(w.Failure, reason) },
+		Fleet: fleet.Options{
+			Region:     "eu-test-1",
+			Advertised: fleet.Advertised{IPAddress: "192.0.2.1", Port: 1900},
+			Session:    gamesession.DefaultSettings(),
+			Fleets: []*messages.Fleet{
+				{ID: Fleet, Status: messages.FleetActive, Locations: []string{Home, Away}, GameSessionsMax: 1000, LaunchParams: " one  two"},
+				{ID: Small, Status: messages.FleetActive, Locations: []string{Home}, GameSessionsMax: 1},
+				{ID: Asleep, Status: messages.FleetActivating, Locations: []string{Home}, GameSessionsMax: 1},
 			},
+			Aliases: []*messages.Alias{{ID: Alias, FleetID: Fleet}, {ID: Terminal, Message: "closed for good"}, {ID: Dangling, FleetID: "fleet-gone"}},
+			NewHandler: func(*messages.Fleet) script.Handler {
+				if h := w.handler; h != nil {
+					return h
+				}
+				return script.Relay{}
+			},
+		},
+	}
+	if change != nil {
+		change(&o)
+	}
+	w.System = actors.Start(o)
+	w.Pass(time.Second) // nothing real happens in the nanosecond of the start
+	done := false
+	defer func() { // a test that gives up must not leave goroutines in its bubble
+		if !done {
+			w.System.Close()
+			w.Pass(libraryRest)
 		}
-		if change != nil {
-			change(&o)
-		}
-		w.System = actors.Start(o)
-		time.Sleep(time.Second) // nothing real happens in the nanosecond of the start
-		done := false
-		defer func() { // a test that gives up must not leave goroutines in its bubble
-			if !done {
-				w.System.Close()
-				time.Sleep(libraryRest)
-			}
-		}()
-		test(w)
-		w.close()
-		done = true
-	})
+	}()
+	test(w)
+	w.close()
+	done = true
 }
 
 // Strict turns reconnection off.
@@ -121,13 +131,34 @@ func (w *World) close() {
 }
 
 // Settle waits until nothing more happens without time passing.
-func (w *World) Settle() { synctest.Wait() }
+func (w *World) Settle() {
+	if !w.real {
+		synctest.Wait()
+	}
+}
 
 // Pass lets virtual time pass.
 func (w *World) Pass(d time.Duration) {
-	time.Sleep(d)
-	synctest.Wait()
+	if !w.real {
+		time.Sleep(d)
+		synctest.Wait()
+	}
 }
+
+// Until waits, in real time, until check finds nothing missing.
+func (w *World) Until(check func() (missing string)) {
+	w.Helper()
+	missing := check()
+	for until := time.Now().Add(untilMax); missing != ""; missing = check() {
+		if time.Now().After(until) {
+			w.Fatalf("after %v: %s", untilMax, missing)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// untilMax is for machines that are busy.
+const untilMax = 20 * time.Second
 
 // Try asks for a game session.
 func (w *World) Try(req messages.CreateGameSession, h script.Handler) (*messages.GameSession, error) {
