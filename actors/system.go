@@ -72,6 +72,13 @@ func (s *System) CreateGameSession(ctx context.Context, req messages.CreateGameS
 	})
 }
 
+// TerminateGameSession ends a game session; force does not wait for the game.
+func (s *System) TerminateGameSession(ctx context.Context, id messages.GameSessionID, force bool) (*messages.GameSession, error) {
+	return stage.Await(ctx, func(reply func(*messages.GameSession, error)) {
+		s.fleet.Tell(fleet.TerminateGameSession{Session: id, Force: force, Reply: reply})
+	})
+}
+
 // GameSessions reads game sessions, oldest first.
 func (s *System) GameSessions(ctx context.Context, q messages.GameSessionQuery) ([]*messages.GameSession, error) {
 	return stage.Await(ctx, func(reply func([]*messages.GameSession, error)) {

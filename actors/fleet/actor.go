@@ -101,6 +101,8 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 		m.Reply(r.create(c, m.Request))
 	case CreatePlayerSessions:
 		r.onCreatePlayers(m)
+	case TerminateGameSession:
+		r.onTerminateGameSession(m)
 	case GameSessions:
 		r.forgetEnded(c.Now())
 		m.Reply(r.gameSessions(m.Query))

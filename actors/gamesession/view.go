@@ -12,6 +12,7 @@ import (
 // actor no copy of what did not change.
 type Published struct {
 	session atomic.Pointer[messages.GameSession] // without CurrentPlayers
+	ending  atomic.Bool                          // somebody has been told that it ends
 	current atomic.Int64                         // player sessions RESERVED or ACTIVE
 	places  atomic.Pointer[[]*place]             // in order of creation; only ever appended to, or replaced
 }
@@ -40,8 +41,15 @@ func NewPublished(g *messages.GameSession) *Published {
 func (p *Published) Session() *messages.GameSession {
 	g := *p.session.Load()
 	g.CurrentPlayers = int(p.current.Load())
+	if g.Status < messages.GameSessionTerminating && p.ending.Load() {
+		g.Status = messages.GameSessionTerminating
+	}
 	return &g
 }
+
+// Terminating shows the game session as TERMINATING before its actor gets to know,
+// so that a status that was answered once is never taken back. Terminate follows.
+func (p *Published) Terminating() { p.ending.Store(true) }
 
 // Players returns the records of the player sessions in order of creation, those
 // that want says yes to. Finished ones are kept up to finishedKeptMax.

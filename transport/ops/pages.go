@@ -16,6 +16,8 @@ import (
 type Options struct {
 	Counters *counters.Set
 	System   *actors.System
+	// Logs serves the logs of game sessions; nil: they are not served.
+	Logs *Logs
 	// Version is the label of troupe_build_info.
 	Version string
 }
@@ -24,6 +26,7 @@ type Options struct {
 type Pages struct {
 	ready   atomic.Bool
 	metrics http.Handler
+	logs    *Logs
 }
 
 // New returns the pages of one host, not ready.
@@ -34,7 +37,7 @@ func New(o Options) *Pages {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		newCollector(o),
 	)
-	return &Pages{metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry})}
+	return &Pages{logs: o.Logs, metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry})}
 }
 
 // SetReady says whether the host takes players.
@@ -52,6 +55,9 @@ func (p *Pages) Mux(next http.Handler) http.Handler {
 		}
 	})
 	mux.Handle("GET /metrics", p.metrics)
+	if p.logs != nil {
+		p.logs.register(mux)
+	}
 	mux.Handle("/", next)
 	return mux
 }

@@ -19,6 +19,11 @@ type Backend interface {
 	// takes a server process and answers with the new record (service-api.md 2.6).
 	CreateGameSession(ctx context.Context, req messages.CreateGameSession) (*messages.GameSession, error)
 
+	// TerminateGameSession ends a game session and answers with the record as
+	// TERMINATING; force does not wait for the game (service-api.md 2.6). TERMINATED
+	// and ERROR are InvalidGameSessionStatus.
+	TerminateGameSession(ctx context.Context, id messages.GameSessionID, force bool) (*messages.GameSession, error)
+
 	// GameSessions answers in order of creation time, then id. An unknown game
 	// session, fleet or alias is NotFound.
 	GameSessions(ctx context.Context, q messages.GameSessionQuery) ([]*messages.GameSession, error)

@@ -94,6 +94,31 @@ func (b *fakeBackend) CreateGameSession(ctx context.Context, req messages.Create
 	return g, nil
 }
 
+func (b *fakeBackend) TerminateGameSession(ctx context.Context, id messages.GameSessionID, force bool) (*messages.GameSession, error) {
+	err := b.enter(ctx, true)
+	defer b.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(b.games, func(g *messages.GameSession) bool { return g.ID == id })
+	switch {
+	case i < 0:
+		return nil, messages.Errorf(messages.NotFound, "no game session %q", id)
+	case b.games[i].Status == messages.GameSessionTerminated:
+		return nil, messages.Errorf(messages.InvalidGameSessionStatus, "game session %q has ended", id)
+	}
+	g := *b.games[i]
+	g.Status, g.StatusReason = messages.GameSessionTerminated, "TRIGGERED_ON_PROCESS_TERMINATE"
+	if force {
+		g.StatusReason = "FORCE_TERMINATED"
+	}
+	g.Terminated = b.now
+	b.games[i] = &g
+	shown := g
+	shown.Status, shown.StatusReason, shown.Terminated = messages.GameSessionTerminating, "", time.Time{}
+	return &shown, nil
+}
+
 func (b *fakeBackend) GameSessions(ctx context.Context, q messages.GameSessionQuery) ([]*messages.GameSession, error) {
 	err := b.enter(ctx, false)
 	defer b.mu.Unlock()

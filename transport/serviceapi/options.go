@@ -8,6 +8,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"troupe/messages"
 	"troupe/messages/counters"
 )
 
@@ -26,6 +27,9 @@ type Options struct {
 	ComputeName string
 	// Authenticator says who calls. Default: Anyone (auth mode none).
 	Authenticator Authenticator
+	// LogURL signs a URL of the log of a game session that has ended, at most 1,024
+	// characters; ok is false where there is none, or none any more. Nil: there are none.
+	LogURL func(g *messages.GameSession) (url string, ok bool)
 	// Log gets one debug line per request and an error line per internal fault.
 	Log zerolog.Logger
 	// Now is the clock of Date headers and of the replay memory. Default time.Now.

@@ -1,0 +1,191 @@
+package ops
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"mime"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"troupe/actors/sessionlog"
+	"troupe/messages"
+)
+
+const (
+	// logPath is where anybody with a signed URL gets a log, debugLogPath where an
+	// operator gets any.
+	logPath      = "/gamesession-logs"
+	debugLogPath = "/debug/gamesession-log"
+	// logURLLife is for how long a signed URL is good (service-api.md 2.6).
+	logURLLife = 15 * time.Minute
+	// logEndWait is how long a log is waited for whose game session has just ended.
+	logEndWait = 3 * time.Second
+)
+
+// Logs serves the logs of game sessions. Safe for concurrent use.
+type Logs struct {
+	store *sessionlog.Store
+	base  string
+	key   []byte // of signatures; good for this process
+	now   func() time.Time
+}
+
+// NewLogs returns the pages of a store at a base URL, such as http://127.0.0.1:8080.
+// Now nil means time.Now.
+func NewLogs(store *sessionlog.Store, base string, now func() time.Time) *Logs {
+	if now == nil {
+		now = time.Now
+	}
+	l := &Logs{store: store, base: base, key: make([]byte, sha256.Size), now: now}
+	_, _ = rand.Read(l.key) // never fails
+	return l
+}
+
+// URL signs a URL of the log of a game session that has ended, good for 15 minutes
+// and as long as this process; false if there is no log, or none any more.
+func (l *Logs) URL(g *messages.GameSession) (string, bool) {
+	now := l.now()
+	if !l.store.Has(g.ID) || now.Sub(g.Terminated) > l.store.Keep() {
+		return "", false
+	}
+	expires := strconv.FormatInt(now.Add(logURLLife).Unix(), 10)
+	// Colons and slashes may stand in a query as they are, which keeps it short.
+	id := strings.NewReplacer("%3A", ":", "%2F", "/").Replace(url.QueryEscape(string(g.ID)))
+	return l.base + logPath + "?id=" + id + "&expires=" + expires + "&signature=" + l.sign(string(g.ID), expires), true
+}
+
+func (l *Logs) sign(id, expires string) string {
+	mac := hmac.New(sha256.New, l.key)
+	mac.Write([]byte(expires + "\n" + id))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// allowed checks a signed URL. What is wrong with it shows neither in the answer
+// nor in the time that it takes.
+func (l *Logs) allowed(q url.Values) bool {
+	id, expires := q.Get("id"), q.Get("expires")
+	signed := hmac.Equal([]byte(q.Get("signature")), []byte(l.sign(id, expires)))
+	until, err := strconv.ParseInt(expires, 10, 64)
+	current := err == nil && l.now().Unix() < until
+	return signed && current
+}
+
+func (l *Logs) register(mux *http.ServeMux) {
+	mux.HandleFunc("GET "+logPath, l.serveSigned)
+	mux.HandleFunc("GET "+debugLogPath, l.serveDebug)
+}
+
+func (l *Logs) serveSigned(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	if !l.allowed(q) {
+		answer(w, http.StatusForbidden, "the URL is not valid, or not any more")
+		return
+	}
+	// The last lines may come just behind the status TERMINATED.
+	ctx, cancel := context.WithTimeout(r.Context(), logEndWait)
+	defer cancel()
+	l.send(ctx, w, messages.GameSessionID(q.Get("id")), true, true)
+}
+
+func (l *Logs) serveDebug(w http.ResponseWriter, r *http.Request) {
+	q := r.URL.Query()
+	if q.Get("id") == "" {
+		l.list(w)
+		return
+	}
+	switch found := l.find(q.Get("id")); len(found) {
+	case 0:
+		answer(w, http.StatusNotFound, "there is no log of this game session")
+	case 1:
+		l.send(r.Context(), w, found[0], q.Get("follow") == "1", false)
+	default:
+		text := "several game sessions end with that:"
+		for _, id := range found {
+			text += "\n" + string(id)
+		}
+		answer(w, http.StatusConflict, text)
+	}
+}
+
+// find returns the game session with an id, else those with that last part.
+func (l *Logs) find(id string) (found []messages.GameSessionID) {
+	if l.store.Has(messages.GameSessionID(id)) {
+		return []messages.GameSessionID{messages.GameSessionID(id)}
+	}
+	for _, i := range l.store.List() {
+		if path.Base(string(i.ID)) == id {
+			found = append(found, i.ID)
+		}
+	}
+	return found
+}
+
+// list names the game sessions that have a log.
+func (l *Logs) list(w http.ResponseWriter) {
+	header(w)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, i := range l.store.List() {
+		state := "running"
+		if !i.Ended.IsZero() {
+			state = "ended " + i.Ended.UTC().Format(time.RFC3339)
+		}
+		fmt.Fprintf(t, "%s\t%s\t%d bytes\n", i.ID, state, i.Bytes)
+	}
+	t.Flush()
+}
+
+// send streams a log until its end, or that of ctx.
+func (l *Logs) send(ctx context.Context, w http.ResponseWriter, id messages.GameSessionID, follow, attach bool) {
+	var log io.ReadCloser
+	var err error
+	if follow {
+		log, err = l.store.Follow(ctx, id)
+	} else {
+		log, err = l.store.Read(id)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		answer(w, http.StatusNotFound, "there is no log of this game session")
+		return
+	case err != nil:
+		answer(w, http.StatusInternalServerError, "the log cannot be read")
+		return
+	}
+	defer log.Close()
+	if attach {
+		name := path.Base(string(id)) + ".log"
+		w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
+	}
+	header(w)
+	flush := http.NewResponseController(w)
+	buffer := make([]byte, 32<<10)
+	for {
+		n, err := log.Read(buffer)
+		if _, gone := w.Write(buffer[:n]); gone != nil || err != nil {
+			return
+		}
+		if follow && flush.Flush() != nil {
+			return
+		}
+	}
+}
+
+// header says that what follows is text, whatever it looks like.
+func header(w http.ResponseWriter) {
+	h := w.Header()
+	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Cache-Control", "no-store")
+}

@@ -1,0 +1,62 @@
+package serviceapi
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"troupe/messages"
+)
+
+// logURLMax is the longest URL of a log (service-api.md 2.6).
+const logURLMax = 1024
+
+// registerEnds adds what ends game sessions and what is left of them.
+func (s *Server) registerEnds(t table) {
+	register(t, "TerminateGameSession", s.terminateGameSession,
+		required("GameSessionId", arnString),
+		required("TerminationMode", terminationMode),
+	)
+	register(t, "GetGameSessionLogUrl", s.getGameSessionLogURL,
+		required("GameSessionId", arnString),
+	)
+}
+
+var terminationMode = oneOf(string(types.TerminationModeTriggerOnProcessTerminate), string(types.TerminationModeForceTerminate))
+
+func (s *Server) terminateGameSession(ctx context.Context, in *gamelift.TerminateGameSessionInput) (*gamelift.TerminateGameSessionOutput, error) {
+	id, err := s.arns.gameSession(*in.GameSessionId)
+	if err != nil {
+		return nil, err
+	}
+	record, err := s.options.Backend.TerminateGameSession(ctx, id, in.TerminationMode == types.TerminationModeForceTerminate)
+	if err != nil {
+		return nil, err
+	}
+	shown := s.gameSession(record)
+	return &gamelift.TerminateGameSessionOutput{GameSession: &shown}, nil
+}
+
+func (s *Server) getGameSessionLogURL(ctx context.Context, in *gamelift.GetGameSessionLogUrlInput) (*gamelift.GetGameSessionLogUrlOutput, error) {
+	found, err := s.oneGameSession(ctx, *in.GameSessionId, "", 0)
+	if err != nil {
+		return nil, err
+	}
+	g := found[0]
+	if g.Status != messages.GameSessionTerminated {
+		return nil, invalid("game session %q is %s; its log is offered once it is TERMINATED", clip(string(g.ID)), g.Status)
+	}
+	url, ok := "", false
+	if s.options.LogURL != nil {
+		url, ok = s.options.LogURL(g)
+	}
+	switch {
+	case !ok:
+		return nil, messages.Errorf(messages.NotFound, "there is no log of game session %q", clip(string(g.ID)))
+	case len(url) > logURLMax:
+		return nil, messages.Errorf(messages.Internal, "the URL of the log has more than %d characters", logURLMax)
+	}
+	return &gamelift.GetGameSessionLogUrlOutput{PreSignedUrl: aws.String(url)}, nil
+}
