@@ -95,7 +95,7 @@ func (r *Registry) start(c *stage.Context, f *fleetEntry, location string, req m
 	}
 	c.Spawn(e.ref, gamesession.New(gamesession.Options{
 		Record: record, Published: e.published, Fleet: c.Self(), Handler: handler,
-		Args: strings.Fields(f.record.LaunchParams), Settings: settings,
+		Args: strings.Fields(f.record.LaunchParams), Settings: settings, Log: r.gameLog(c, id, f.record),
 	}))
 	c.Log().Info().Str("game_session_id", string(e.id)).Int("max_players", req.MaxPlayers).Msg("game session created")
 	return e, nil

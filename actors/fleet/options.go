@@ -29,6 +29,8 @@ type Options struct {
 	Session gamesession.Settings
 	// NewHandler makes the logic of one new game session of a fleet.
 	NewHandler func(f *messages.Fleet) script.Handler
+	// OpenLog opens the log of a game session; nil: they write to the host's.
+	OpenLog func(id messages.GameSessionID, f *messages.Fleet) script.Sink
 	// OnStuck is called once, when so many scripts cannot be stopped that the
 	// process should drain and end. Nil does nothing.
 	OnStuck func()

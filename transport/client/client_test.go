@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"slices"
 	"testing"
 	"time"
@@ -45,6 +46,7 @@ func startGame(ctx context.Context, change func(*host.Config)) (*game, error) {
 	c := host.Defaults()
 	c.API.Addr, c.WebSocket.Addr, c.Fast.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
 	c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "", "", ""
+	c.Log.GameSessions.Dir = os.DevNull // nobody reads them
 	if change != nil {
 		change(&c)
 	}

@@ -174,6 +174,17 @@ type Drain struct {
 type Log struct {
 	Level  string `config:"level"`  // debug, info, warn, error
 	Format string `config:"format"` // json or pretty
+	// GameSessions is where the logs of game sessions are kept.
+	GameSessions GameSessionLogs `config:"gameSessions"`
+}
+
+// GameSessionLogs are the logs that scripts write, as files of one folder.
+type GameSessionLogs struct {
+	Dir        string        `config:"dir"`        // empty: troupe/game-session-logs in the user's state folder, or in that for temporary files
+	MaxBytes   int           `config:"maxBytes"`   // of one file; the next one begins then
+	Files      int           `config:"files"`      // of one game session; older ones are removed
+	TotalBytes int           `config:"totalBytes"` // of all; the logs of game sessions that ended first go first
+	Keep       time.Duration `config:"keep"`       // after the end of the game session
 }
 
 // Defaults returns the configuration of a host on loopback with the default
@@ -211,6 +222,9 @@ func Defaults() Config {
 		},
 		Flush: Flush{Interval: "adaptive"},
 		Drain: Drain{Grace: 30 * time.Second},
-		Log:   Log{Level: "info", Format: "json"},
+		Log: Log{
+			Level: "info", Format: "json",
+			GameSessions: GameSessionLogs{MaxBytes: 4 << 20, Files: 4, TotalBytes: 1 << 30, Keep: 14 * 24 * time.Hour},
+		},
 	}
 }

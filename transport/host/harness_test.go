@@ -51,6 +51,7 @@ func startHost(t *testing.T, change func(*host.Config), handler func() script.Ha
 	c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "", "", "" // a test of the secured mode turns them on
 	c.Limits.UnauthenticatedPerIP, c.Limits.ConnectionsPerIPPerSecond = 0, 0
 	c.Limits.LoginFailuresPerIPPerMinute, c.Limits.LoginsPerPlayerSessionPerMinute = 0, 0
+	c.Log.GameSessions.Dir = t.TempDir()
 	if change != nil {
 		change(&c)
 	}

@@ -17,6 +17,7 @@ import (
 	"troupe/actors/gamesession"
 	"troupe/actors/player"
 	"troupe/actors/script"
+	"troupe/actors/sessionlog"
 	"troupe/actors/stage"
 	"troupe/messages"
 	"troupe/messages/counters"
@@ -48,6 +49,7 @@ type Host struct {
 	api      net.Listener
 	http     *http.Server
 	ops      *ops.Pages
+	logs     *sessionlog.Store
 	addrs    Announcement
 	grace    time.Duration
 	serving  sync.WaitGroup
@@ -89,6 +91,9 @@ func Start(o Options) (h *Host, err error) {
 	}
 	if h.api, err = net.Listen("tcp", c.API.Addr); err != nil {
 		return nil, fmt.Errorf("host: api.addr: %w", err)
+	}
+	if h.logs, err = c.Log.GameSessions.open(h.count, o.Log); err != nil {
+		return nil, err
 	}
 	if err = h.startActors(o); err != nil {
 		return nil, err
@@ -155,7 +160,7 @@ func (h *Host) startActors(o Options) error {
 		Fleet: fleet.Options{
 			Region: c.Region, Fleets: c.fleetRecords(time.Now()), Aliases: c.aliasRecords(time.Now()),
 			Advertised: plain, Secured: secured,
-			Session: c.sessionSettings(), NewHandler: newHandler,
+			Session: c.sessionSettings(), NewHandler: newHandler, OpenLog: h.openLog,
 			OnStuck:  func() { go h.giveUp(o.OnFailure) },
 			EndedMax: c.Session.EndedMax, EndedKeep: c.Session.EndedKeep,
 		},
@@ -173,13 +178,14 @@ func (h *Host) giveUp(fail func(string)) {
 
 // startAPI puts the service API and the operator's pages on one address.
 func (h *Host) startAPI(o Options) error {
+	logs := ops.NewLogs(h.logs, "http://"+h.api.Addr().String(), nil)
 	api, err := serviceapi.New(serviceapi.Options{
-		Backend: h.system, Region: o.Config.Region, Account: o.Config.Account, Log: o.Log, Counters: h.count,
+		Backend: h.system, Region: o.Config.Region, Account: o.Config.Account, Log: o.Log, Counters: h.count, LogURL: logs.URL,
 	})
 	if err != nil {
 		return fmt.Errorf("host: service API: %w", err)
 	}
-	h.ops = ops.New(ops.Options{Counters: h.count, System: h.system, Version: o.Version})
+	h.ops = ops.New(ops.Options{Counters: h.count, System: h.system, Version: o.Version, Logs: logs})
 	h.http = &http.Server{
 		Handler: h.ops.Mux(api), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 60 * time.Second,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
@@ -257,6 +263,9 @@ func (h *Host) stop(reason messages.CloseReason) {
 		h.doors.closeAll(ctx, reason)
 		if h.system != nil {
 			h.system.Close()
+		}
+		if h.logs != nil { // its readers end with it, before the pages that they are on
+			h.logs.Close()
 		}
 		if h.http != nil {
 			if h.http.Shutdown(ctx) != nil {

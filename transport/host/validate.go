@@ -57,7 +57,15 @@ func (c *Config) Validate() error {
 	_, err := zerolog.ParseLevel(c.Log.Level)
 	v.that("log.level", err == nil && c.Log.Level != "", "must be debug, info, warn or error")
 	v.that("log.format", c.Log.Format == "json" || c.Log.Format == "pretty", "must be json or pretty")
+	v.gameSessionLogs(&c.Log.GameSessions)
 	return errors.Join(v...)
+}
+
+func (v *checks) gameSessionLogs(l *GameSessionLogs) {
+	v.that("log.gameSessions.maxBytes", l.MaxBytes >= 64<<10, "must be at least 65536")
+	v.that("log.gameSessions.files", l.Files >= 1 && l.Files <= 1000, "must be 1 to 1000")
+	v.that("log.gameSessions.totalBytes", l.TotalBytes >= l.MaxBytes, "must be at least log.gameSessions.maxBytes")
+	v.that("log.gameSessions.keep", l.Keep >= time.Minute, "must be at least 1m")
 }
 
 type checks []error

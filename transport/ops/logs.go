@@ -170,6 +170,9 @@ func (l *Logs) send(ctx context.Context, w http.ResponseWriter, id messages.Game
 	}
 	header(w)
 	flush := http.NewResponseController(w)
+	if follow {
+		_ = flush.Flush() // there may be no line for long
+	}
 	buffer := make([]byte, 32<<10)
 	for {
 		n, err := log.Read(buffer)

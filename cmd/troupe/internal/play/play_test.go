@@ -34,6 +34,7 @@ func startHost(t *testing.T, change func(*host.Config)) *host.Host {
 	c := host.Defaults()
 	c.API.Addr, c.WebSocket.Addr, c.Fast.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
 	c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "", "", ""
+	c.Log.GameSessions.Dir = t.TempDir()
 	if change != nil {
 		change(&c)
 	}

@@ -25,6 +25,7 @@ func startHost(t *testing.T, change func(*host.Config)) (api string) {
 		*addr = "127.0.0.1:0"
 	}
 	c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "", "", ""
+	c.Log.GameSessions.Dir = t.TempDir()
 	c.Limits.UnauthenticatedPerIP, c.Limits.ConnectionsPerIPPerSecond, c.Limits.ResumesPerPlayerSessionPerMinute = 0, 0, 0
 	c.Limits.LoginsPerPlayerSessionPerMinute = 0
 	c.Drain.Grace = 0

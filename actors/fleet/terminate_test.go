@@ -1,0 +1,180 @@
+package fleet_test
+
+import (
+	"context"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"troupe/actors"
+	"troupe/actors/actorstest"
+	"troupe/actors/script"
+	"troupe/actors/sessionlog"
+	"troupe/messages"
+)
+
+// ponders decides on OnProcessTerminate when it is told to.
+type ponders struct {
+	game
+	decision script.Pending
+}
+
+func (p *ponders) OnProcessTerminate() script.Decision {
+	p.game.OnProcessTerminate()
+	return script.Later(&p.decision)
+}
+
+func terminate(w *world, id messages.GameSessionID, force bool) (*messages.GameSession, error) {
+	w.Helper()
+	return w.System.TerminateGameSession(context.Background(), id, force)
+}
+
+func want(w *world, g *messages.GameSession, status messages.GameSessionStatus, reason string) {
+	w.Helper()
+	if g == nil || g.Status != status || g.StatusReason != reason || g.Terminated.IsZero() != (status != messages.GameSessionTerminated) {
+		w.Errorf("%+v, want %v %q", g, status, reason)
+	}
+}
+
+func TestAPICheck32_TerminateTriggersOnProcessTerminate(t *testing.T) {
+	run(t, func(w *world) {
+		p := &ponders{}
+		id := w.Create(p)
+		seat := w.Seat(id)
+		c := w.Enter(seat)
+		g, err := terminate(w, id, false)
+		if err != nil {
+			w.Fatal(err)
+		}
+		want(w, g, messages.GameSessionTerminating, "")
+		w.Pass(time.Minute)
+		want(w, w.Game(id), messages.GameSessionTerminating, "")
+		if reason, _ := c.Closed(); reason != 0 {
+			w.Errorf("the player is closed with %v while the game still thinks", reason)
+		}
+		again, err := terminate(w, id, false)
+		if err != nil {
+			w.Error(err)
+		}
+		want(w, again, messages.GameSessionTerminating, "")
+		if _, err = w.Seats(id, "late"); err == nil {
+			w.Error("a game session that is TERMINATING takes players")
+		}
+		p.Session.Do(func() { p.decision.Decide(true) })
+		w.Settle()
+		want(w, w.Game(id), messages.GameSessionTerminated, "TRIGGERED_ON_PROCESS_TERMINATE")
+		w.Want(seat, messages.PlayerSessionCompleted, 0)
+		_, err = terminate(w, id, false)
+		w.IsError(err, messages.InvalidGameSessionStatus)
+		_, err = terminate(w, id, true)
+		w.IsError(err, messages.InvalidGameSessionStatus)
+		_, err = terminate(w, id+"x", true)
+		w.IsError(err, messages.NotFound)
+	})
+}
+
+func TestAPICheck32_TheGraceOfTerminateEnds(t *testing.T) {
+	run(t, func(w *world) {
+		id := w.Create(&ponders{})
+		if _, err := terminate(w, id, false); err != nil {
+			w.Fatal(err)
+		}
+		w.Pass(299 * time.Second)
+		want(w, w.Game(id), messages.GameSessionTerminating, "")
+		w.Pass(2 * time.Second)
+		want(w, w.Game(id), messages.GameSessionTerminated, "TRIGGERED_ON_PROCESS_TERMINATE")
+	})
+}
+
+func TestAPICheck32_ForceDoesNotAsk(t *testing.T) {
+	run(t, func(w *world) {
+		p := &ponders{}
+		id := w.Create(p)
+		p.Take()
+		g, err := terminate(w, id, true)
+		if err != nil {
+			w.Fatal(err)
+		}
+		want(w, g, messages.GameSessionTerminating, "")
+		w.Settle()
+		want(w, w.Game(id), messages.GameSessionTerminated, "FORCE_TERMINATED")
+		if calls := p.Take(); len(calls) != 0 {
+			w.Errorf("the game was asked: %v", calls)
+		}
+	})
+}
+
+func TestAPICheck32_ForceEndsAGracefulEnd(t *testing.T) {
+	run(t, func(w *world) {
+		id := w.Create(&ponders{})
+		for _, force := range []bool{false, true} {
+			if _, err := terminate(w, id, force); err != nil {
+				w.Fatal(err)
+			}
+		}
+		w.Settle()
+		want(w, w.Game(id), messages.GameSessionTerminated, "FORCE_TERMINATED")
+	})
+}
+
+// A status that somebody has been told is never taken back (R16), even if the
+// game session is busy and does not know yet.
+func TestTerminatingIsShownAtOnce(t *testing.T) {
+	run(t, func(w *world) {
+		p, busy := &ponders{}, make(chan struct{})
+		id := w.Create(p)
+		p.Session.Do(func() { <-busy })
+		defer close(busy)
+		if _, err := terminate(w, id, false); err != nil {
+			w.Fatal(err)
+		}
+		want(w, w.Game(id), messages.GameSessionTerminating, "")
+		list := sessions(w, messages.GameSessionQuery{FleetID: actorstest.Fleet})
+		want(w, list[0], messages.GameSessionTerminating, "")
+	})
+}
+
+func TestGameSessionsHaveLogsOfTheirOwn(t *testing.T) {
+	var logs *sessionlog.Store
+	actorstest.Run(t, func(o *actors.Options) {
+		var err error
+		if logs, err = sessionlog.Open(t.TempDir(), sessionlog.Options{}); err != nil {
+			t.Fatal(err)
+		}
+		o.Fleet.OpenLog = func(id messages.GameSessionID, f *messages.Fleet) script.Sink {
+			if f.ID != actorstest.Fleet {
+				t.Errorf("fleet %s", f.ID)
+			}
+			return logs.Open(id)
+		}
+	}, func(w *world) {
+		defer logs.Close()
+		g := &game{}
+		id, other := w.Create(g), w.Create(&game{})
+		g.Session.Do(func() { g.Session.Logger().Warn("hello"); g.Session.Logger().Debug("below the threshold") })
+		end(w, g)
+		w.Pass(time.Second)
+		text := readLog(w, logs, id)
+		if !strings.Contains(text, "[WARN] (terminate_test.go)") || !strings.Contains(text, ": hello\n") || strings.Contains(text, "threshold") || !strings.Contains(text, "ended: exited") {
+			w.Errorf("%q", text)
+		}
+		if logs.Has(other) && strings.Contains(readLog(w, logs, other), "hello") {
+			w.Error("two game sessions share a log")
+		}
+	})
+}
+
+func readLog(w *world, s *sessionlog.Store, id messages.GameSessionID) string {
+	w.Helper()
+	r, err := s.Read(id)
+	if err != nil {
+		w.Fatal(err)
+	}
+	defer r.Close()
+	text, err := io.ReadAll(r)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return string(text)
+}

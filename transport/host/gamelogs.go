@@ -1,0 +1,70 @@
+package host
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/rs/zerolog"
+
+	"troupe/actors/script"
+	"troupe/actors/sessionlog"
+	"troupe/messages"
+	"troupe/messages/counters"
+)
+
+// open opens the store of the logs of game sessions.
+func (l *GameSessionLogs) open(count *counters.Set, log zerolog.Logger) (*sessionlog.Store, error) {
+	dir := l.Dir
+	if dir == "" {
+		dir = defaultLogDir()
+	}
+	s, err := sessionlog.Open(dir, sessionlog.Options{
+		FileBytes: int64(l.MaxBytes), Files: l.Files, TotalBytes: int64(l.TotalBytes), Keep: l.Keep, Log: log, Counters: count,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("host: log.gameSessions.dir: %w", err)
+	}
+	return s, nil
+}
+
+func (h *Host) openLog(id messages.GameSessionID, _ *messages.Fleet) script.Sink {
+	return h.logs.Open(id)
+}
+
+// defaultLogDir is a folder of the user's for what programs keep between runs; one
+// for temporary files if there is none to write to.
+func defaultLogDir() string {
+	const name = "game-session-logs"
+	state := os.Getenv("XDG_STATE_HOME")
+	if home, err := os.UserHomeDir(); state == "" && err == nil {
+		state = filepath.Join(home, ".local", "state")
+	}
+	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
+		state, _ = os.UserCacheDir()
+	}
+	if state != "" {
+		dir := filepath.Join(state, "troupe", name)
+		if os.MkdirAll(dir, 0o700) == nil {
+			return dir
+		}
+	}
+	return tempDir("troupe-" + name)
+}
+
+// tempDir returns a folder for temporary files that is this user's alone; others can
+// make one of that name before.
+func tempDir(name string) string {
+	dir := filepath.Join(os.TempDir(), fmt.Sprintf("%s-%d", name, os.Getuid()))
+	if os.Mkdir(dir, 0o700) == nil {
+		return dir
+	}
+	if info, err := os.Lstat(dir); err == nil && info.IsDir() && (runtime.GOOS == "windows" || info.Mode().Perm()&0o077 == 0) {
+		return dir
+	}
+	if own, err := os.MkdirTemp("", name+"-"); err == nil {
+		return own
+	}
+	return dir
+}
