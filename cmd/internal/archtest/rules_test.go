@@ -29,14 +29,14 @@ const library = "github.com/asynkron/protoactor-go"
 var rules = []rule{
 	{
 		"arrows point down",
-		"cmd -> transport -> actors -> messages: what is below must be usable, testable and understandable without what is above",
+		"docs -> cmd -> transport -> actors -> messages: what is below must be usable, testable and understandable without what is above",
 		eachImport(func(s *source, i imported) string {
 			from, to := layer(s.pkg), layer(i.path)
 			switch {
 			case !i.own || top(s.pkg) == "bench" || top(i.path) == "bench":
 				return ""
 			case from == 0 || to == 0:
-				return fmt.Sprintf("%s imports %s, and one of them has no place among cmd, transport, actors, messages, bench", s.pkg, i.path)
+				return fmt.Sprintf("%s imports %s, and one of them has no place among docs, cmd, transport, actors, messages, bench", s.pkg, i.path)
 			case from < to:
 				return fmt.Sprintf("%s imports %s above it", s.pkg, i.path)
 			}
@@ -230,7 +230,7 @@ func eachImport(check func(s *source, i imported) string) func([]*source) []viol
 
 // layer is a package's height, 0 if it has none.
 func layer(pkg string) int {
-	return 1 + slices.Index([]string{"messages", "actors", "transport", "cmd"}, top(pkg))
+	return 1 + slices.Index([]string{"messages", "actors", "transport", "cmd", "docs"}, top(pkg))
 }
 
 func top(pkg string) string {
