@@ -1,0 +1,81 @@
+'use strict';
+
+// Who is in which team, and who is ready. Methods return what is wrong, or null.
+class Teams {
+  constructor(ids, size) {
+    this.ids = ids;
+    this.size = size; // players per team
+    this.players = new Map(); // peer id -> {id, name, team, ready}; team 0 is none
+  }
+
+  // The owner is whoever has been here longest.
+  get owner() {
+    const [first] = this.players.keys();
+    return first;
+  }
+
+  add(id, name) {
+    this.players.set(id, { id, name, team: 0, ready: false });
+  }
+
+  remove(id) {
+    this.players.delete(id);
+  }
+
+  join(id, team) {
+    const player = this.players.get(id);
+    if (!this.ids.includes(team)) {
+      return 'there is no such team';
+    }
+    if (player.team !== 0 && player.team !== team) {
+      return 'leave your team first';
+    }
+    if (player.team === 0 && this.members(team).length >= this.size) {
+      return 'the team is full';
+    }
+    player.team = team;
+    return null;
+  }
+
+  leave(id, team) {
+    const player = this.players.get(id);
+    if (player.team !== team) {
+      return 'you are not in that team';
+    }
+    player.team = 0;
+    player.ready = false;
+    return null;
+  }
+
+  setReady(id, ready) {
+    const player = this.players.get(id);
+    if (player.team === 0) {
+      return 'pick a team first';
+    }
+    player.ready = ready;
+    return null;
+  }
+
+  // allReady: every team has somebody, and everybody is ready.
+  allReady() {
+    return this.list().every((p) => p.ready) && this.ids.every((team) => this.members(team).length > 0);
+  }
+
+  members(team) {
+    return this.list().filter((p) => p.team === team).map((p) => p.id);
+  }
+
+  rosters() {
+    const all = {};
+    for (const team of this.ids) {
+      all[team] = this.members(team);
+    }
+    return all;
+  }
+
+  list() {
+    return Array.from(this.players.values());
+  }
+}
+
+exports.Teams = Teams;
