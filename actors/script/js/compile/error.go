@@ -1,0 +1,126 @@
+package compile
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/parser"
+)
+
+// useNode is what to do when the embedded engine cannot run something.
+const useNode = `to run it in Node.js, set "troupe": {"engine": "node"} in package.json`
+
+// Error is source that cannot be compiled, and where.
+type Error struct {
+	File    string // path in the bundle
+	Line    int    // from 1; 0 if unknown
+	Column  int    // from 1, in characters
+	Text    string // of the line, shortened
+	Message string
+
+	final bool // lowering would only hide it
+}
+
+// Error returns file:line:column, the message, and the line with a mark below.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString(e.File)
+	if e.Line > 0 {
+		fmt.Fprintf(&b, ":%d:%d", e.Line, e.Column)
+	}
+	fmt.Fprintf(&b, ": SyntaxError: %s", e.Message)
+	if e.Text != "" {
+		fmt.Fprintf(&b, "\n    %s\n    %s^", e.Text, strings.Repeat(" ", max(e.Column-1, 0)))
+	}
+	return b.String()
+}
+
+// lineShown bounds the source text that an error shows, in characters.
+const lineShown = 160
+
+// at returns an error at a line and column of text; both from 1.
+func at(name, text string, line, column int, message string) *Error {
+	e := &Error{File: name, Line: line, Column: column, Message: message}
+	for range line - 1 {
+		_, rest, ok := strings.Cut(text, "\n")
+		if !ok {
+			return e
+		}
+		text = rest
+	}
+	text, _, _ = strings.Cut(text, "\n")
+	text = strings.TrimSuffix(text, "\r")
+	if utf8.RuneCountInString(text) <= lineShown && !strings.Contains(text, "\t") {
+		e.Text = text
+		return e
+	}
+	if len(text) <= 4*lineShown {
+		if text = strings.ReplaceAll(text, "\t", " "); utf8.RuneCountInString(text) <= lineShown {
+			e.Text = text
+		}
+	}
+	return e
+}
+
+// located gives an error of the engine's parser or compiler its place; shift bytes
+// precede the first line.
+func located(name, text string, shift int, err error) error {
+	var list parser.ErrorList
+	if errors.As(err, &list) && len(list) > 0 {
+		return placed(name, text, shift, list[0].Position.Line, list[0].Position.Column, list[0].Message)
+	}
+	var syntax *goja.CompilerSyntaxError
+	if errors.As(err, &syntax) && syntax.File != nil {
+		p := syntax.File.Position(syntax.Offset)
+		return placed(name, text, shift, p.Line, p.Column, syntax.Message)
+	}
+	return &Error{File: name, Message: err.Error()}
+}
+
+func placed(name, text string, shift, line, column int, message string) error {
+	if line == 1 {
+		column = max(column-shift, 1)
+	}
+	e := at(name, text, line, column, message)
+	if strings.HasPrefix(message, "Invalid group") || strings.HasPrefix(message, "Invalid flags") {
+		e.Message, e.final = "the embedded engine does not have this kind of regular expression: "+message+"; "+useNode, true
+	}
+	return e
+}
+
+// returns reports whether a return at the top is among the errors.
+func returns(list parser.ErrorList) bool {
+	for _, e := range list {
+		if e.Message == "Illegal return statement" {
+			return true
+		}
+	}
+	return false
+}
+
+// unlowerable reports whether esbuild says that something cannot be lowered, and
+// not that it is wrong.
+func unlowerable(text string) bool {
+	return strings.Contains(text, "is not supported yet") || strings.Contains(text, "currently not supported") || strings.Contains(text, "not available in the configured target")
+}
+
+// quote writes text as a JavaScript string literal.
+func quote(b *bytes.Buffer, text string) {
+	b.WriteByte('"')
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c < 0x20:
+			fmt.Fprintf(b, `\x%02x`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+}

@@ -1,0 +1,92 @@
+package compile
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path"
+	"regexp"
+
+	"github.com/dop251/goja"
+	"github.com/evanw/esbuild/pkg/api"
+)
+
+// Short names of esbuild's loaders.
+const (
+	loaderJS = api.LoaderJS
+	loaderTS = api.LoaderTS
+)
+
+// imports is how a module that only imports looks.
+var imports = regexp.MustCompile(`(?m)^import[\s{*"']`)
+
+func loaderOf(name string) api.Loader {
+	switch path.Ext(name) {
+	case ".ts", ".cts", ".mts":
+		return loaderTS
+	}
+	return loaderJS
+}
+
+// supported has what differs from the target: false is what the engine does not
+// parse and esbuild can do without. Regular expressions are left to the engine.
+var supported = map[string]bool{
+	"async-generator": false,
+	"for-await":       false,
+	"dynamic-import":  false,
+	"decorators":      false,
+	"using":           false,
+	"hashbang":        false,
+
+	"regexp-match-indices":            true,
+	"regexp-set-notation":             true,
+	"regexp-unicode-property-escapes": true,
+}
+
+// lower compiles source by way of esbuild. Its errors are those of the user's
+// source; what the engine then still cannot parse nobody can lower.
+func lower(name, text string, lang api.Loader, esm bool) (*goja.Program, error) {
+	self, _ := json.Marshal(Root + "/" + name)
+	dir, _ := json.Marshal(path.Dir(Root + "/" + name))
+	url, _ := json.Marshal("file://" + Root + "/" + name)
+	if esm {
+		// What has neither import nor export would be taken for CommonJS.
+		text += "\nexport {}"
+	}
+	r := api.Transform(text, api.TransformOptions{
+		Format: api.FormatCommonJS, Target: api.ES2022, Supported: supported, Platform: api.PlatformNode,
+		Loader: lang, Sourcefile: path.Base(name), Sourcemap: api.SourceMapExternal, SourcesContent: api.SourcesContentExclude,
+		KeepNames: false, Charset: api.CharsetUTF8, LogLevel: api.LogLevelSilent, TreeShaking: api.TreeShakingFalse,
+		TsconfigRaw: `{"compilerOptions": {"experimentalDecorators": true, "verbatimModuleSyntax": false}}`,
+		Define:      map[string]string{"import.meta.url": string(url), "import.meta.filename": string(self), "import.meta.dirname": string(dir)},
+	})
+	if len(r.Errors) > 0 {
+		return nil, refused(name, r.Errors[0])
+	}
+	strict := esm || bytes.Contains(r.Code, []byte("module.exports = __toCommonJS(")) || imports.MatchString(text)
+	program, err := common(name, string(r.Code), shifted(r.Map), strict)
+	if err != nil {
+		e, ok := err.(*Error)
+		if !ok || e.final {
+			return nil, err
+		}
+		// Its place may be one in the lowered source, so the text is left out.
+		return nil, &Error{File: name, Line: e.Line, Column: e.Column, Message: fmt.Sprintf("the embedded engine cannot run this: %s; %s", e.Message, useNode)}
+	}
+	return program, nil
+}
+
+// refused returns what esbuild says.
+func refused(name string, m api.Message) error {
+	if m.Location == nil {
+		return &Error{File: name, Message: m.Text}
+	}
+	text := m.Text
+	if m.Location.Line > 0 && len(text) > 0 && unlowerable(text) {
+		text += "; " + useNode
+	}
+	column := len([]rune(m.Location.LineText[:min(m.Location.Column, len(m.Location.LineText))])) + 1
+	e := at(name, m.Location.LineText, 1, column, text)
+	e.Line = m.Location.Line
+	return e
+}

@@ -1,0 +1,65 @@
+package compile
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/dop251/goja/ast"
+)
+
+// checkRegexps refuses regular expressions that the engine would take for
+// something else, or fail with only when they are reached.
+func checkRegexps(name string, tree *ast.Program) error {
+	var err error
+	walk(reflect.ValueOf(tree.Body), func(r *ast.RegExpLiteral) {
+		what := ""
+		switch {
+		case strings.Contains(r.Flags, "v"):
+			what = "the flag v of a regular expression"
+		case strings.Contains(r.Flags, "d"):
+			what = "the flag d of a regular expression"
+		case strings.Contains(r.Flags, "u") && (strings.Contains(r.Pattern, `\p{`) || strings.Contains(r.Pattern, `\P{`)):
+			what = `\p{...} in a regular expression`
+		}
+		if what == "" || err != nil {
+			return
+		}
+		p := tree.File.Position(int(r.Idx) - 1)
+		err = &Error{File: name, Line: p.Line, Column: p.Column, final: true, Message: fmt.Sprintf("the embedded engine does not have %s; %s", what, useNode)}
+	})
+	return err
+}
+
+// walk calls f for each regular expression of a syntax tree. Its depth is that of
+// the source, which is bounded.
+func walk(v reflect.Value, f func(*ast.RegExpLiteral)) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if r, ok := v.Interface().(*ast.RegExpLiteral); ok {
+			f(r)
+			return
+		}
+		if !v.IsNil() && v.Elem().Kind() == reflect.Struct {
+			walk(v.Elem(), f)
+		}
+	case reflect.Interface:
+		if !v.IsNil() {
+			walk(v.Elem(), f)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			// Declarations are listed a second time, for their scope.
+			if t := v.Type().Field(i); t.IsExported() && t.Name != "DeclarationList" {
+				walk(v.Field(i), f)
+			}
+		}
+	case reflect.Slice:
+		if k := v.Type().Elem().Kind(); k == reflect.Uint8 || k == reflect.Uint16 {
+			return
+		}
+		for i := range v.Len() {
+			walk(v.Index(i), f)
+		}
+	}
+}

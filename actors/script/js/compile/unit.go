@@ -1,0 +1,113 @@
+package compile
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/dop251/goja"
+
+	"troupe/actors/script/bundle"
+)
+
+// Root is the folder in which scripts believe to be (realtime.md 15.1).
+const Root = "/local/game"
+
+// SourceMax bounds one source file, in bytes.
+const SourceMax = 5 << 20
+
+// Unit is the compiled form of a bundle. It is immutable for its users, and its
+// methods may be called from any goroutine.
+type Unit struct {
+	bundle *bundle.Bundle
+	files  map[string]*compiled
+}
+
+// compiled is a file, compiled once, by whoever asks first.
+type compiled struct {
+	once    sync.Once
+	program *goja.Program
+	err     error
+}
+
+// Bundle prepares the source files of b: what ends in .js, .cjs, .mjs, .ts, .cts or
+// .mts, what ends in .json, and what has no extension. It compiles none of them.
+func Bundle(b *bundle.Bundle) (*Unit, error) {
+	if b == nil || len(b.Files) == 0 {
+		return nil, errors.New("the script has no files")
+	}
+	u := &Unit{bundle: b, files: make(map[string]*compiled)}
+	for name := range b.Files {
+		switch path.Ext(name) {
+		case "", ".js", ".cjs", ".mjs", ".ts", ".cts", ".mts", ".json":
+			u.files[name] = new(compiled)
+		}
+	}
+	return u, nil
+}
+
+// Files returns the files of the bundle by path. They must not be changed.
+func (u *Unit) Files() map[string][]byte { return u.bundle.Files }
+
+// NodeVersion is that of the bundle.
+func (u *Unit) NodeVersion() string { return u.bundle.NodeVersion }
+
+// Program returns a file, by its path in the bundle, as a program whose value is
+// the function (exports, require, module, __filename, __dirname) of CommonJS; for a
+// .json file it sets module.exports. A file that is not there: fs.ErrNotExist; one
+// that cannot be compiled: *Error.
+func (u *Unit) Program(name string) (*goja.Program, error) {
+	f, ok := u.files[name]
+	if !ok {
+		return nil, fmt.Errorf("%s: %w", name, fs.ErrNotExist)
+	}
+	f.once.Do(func() { f.program, f.err = source(name, u.bundle.Files[name], u.module(name)) })
+	return f.program, f.err
+}
+
+// Check compiles all files but those of packages, and returns what is wrong with
+// them, file by file.
+func (u *Unit) Check() error {
+	var errs []error
+	for _, name := range slices.Sorted(maps.Keys(u.files)) {
+		if ext := path.Ext(name); ext == "" || ext == ".json" || strings.HasSuffix(name, ".d.ts") || strings.Contains("/"+name, "/node_modules/") {
+			continue
+		}
+		if _, err := u.Program(name); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// module reports whether a file is an ES module by its name or by the nearest
+// package.json.
+func (u *Unit) module(name string) bool {
+	switch path.Ext(name) {
+	case ".mjs", ".mts":
+		return true
+	case ".cjs", ".cts", ".json":
+		return false
+	}
+	for dir := path.Dir(name); ; dir = path.Dir(dir) {
+		if data, ok := u.bundle.Files[path.Join(dir, "package.json")]; ok {
+			var p struct {
+				Type string `json:"type"`
+			}
+			return json.Unmarshal(trimmed(data), &p) == nil && p.Type == "module"
+		}
+		if dir == "." || dir == "/" {
+			return false
+		}
+	}
+}
+
+// trimmed leaves out a byte order mark.
+func trimmed(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) }
