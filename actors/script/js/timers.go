@@ -2,7 +2,6 @@ package js
 
 import (
 	"container/heap"
-	"math"
 	"time"
 
 	"github.com/dop251/goja"
@@ -17,62 +16,61 @@ type timers struct {
 	last  int64
 	armed time.Time // when the game session's timer fires; zero: it does not
 	stop  func()
+
+	immediates []goja.Value // Immediate objects of prelude.js
+	soonest    func()       // stops the game session's timer for them; nil: not armed
+	waiting    int          // immediates that will still do something
 }
 
 type timer struct {
-	id    int64
-	due   time.Time
-	every time.Duration // 0: once
-	call  goja.Callable
-	args  []goja.Value
-	index int
+	id     int64
+	due    time.Time
+	every  time.Duration // 0: once
+	object goja.Value    // the Timeout of prelude.js
+	index  int           // in the heap; -1: out of it
 }
 
-func (t *timers) init(h *Handler) { t.h, t.byID = h, map[int64]*timer{} }
-
-// delay converts as Node does: 1 ms for what is shorter, longer than 2^31 or no number.
-func delay(v goja.Value) time.Duration {
-	ms := v.ToFloat()
-	if !(ms >= 1 && ms <= math.MaxInt32) {
-		ms = 1
+// room throws a RangeError when too many wait.
+func (t *timers) room() {
+	if limit := t.h.program.limits.TimersMax; limit > 0 && len(t.byID)+t.waiting >= limit {
+		panic(t.h.rangeError("more than %d timers wait", limit))
 	}
-	return time.Duration(ms) * time.Millisecond
 }
 
-func (t *timers) add(c goja.FunctionCall, repeat bool) goja.Value {
-	call, ok := goja.AssertFunction(c.Argument(0))
-	if !ok {
-		panic(t.h.vm.NewTypeError("The \"callback\" argument must be of type function. Received %s", c.Argument(0).String()))
-	}
-	if limit := t.h.program.limits.TimersMax; limit > 0 && len(t.byID) >= limit {
-		panic(t.h.rangeError("more than %d timers", limit))
-	}
-	d := delay(c.Argument(1))
+// armTimer is host.arm(object, ms, repeat).
+func (t *timers) armTimer(c goja.FunctionCall) goja.Value {
+	t.room()
+	d := time.Duration(c.Argument(1).ToInteger()) * time.Millisecond
 	t.last++
-	n := &timer{id: t.last, due: time.Now().Add(d), call: call}
-	if repeat {
+	n := &timer{id: t.last, due: time.Now().Add(d), object: c.Argument(0)}
+	if c.Argument(2).ToBoolean() {
 		n.every = d
 	}
-	if len(c.Arguments) > 2 {
-		n.args = append(n.args, c.Arguments[2:]...)
+	if t.byID == nil {
+		t.byID = map[int64]*timer{}
 	}
 	t.byID[n.id] = n
 	heap.Push(&t.heap, n)
-	t.arm()
+	t.schedule()
 	return t.h.vm.ToValue(n.id)
 }
 
-func (t *timers) clear(id int64) {
-	if n := t.byID[id]; n != nil {
-		delete(t.byID, id)
+func (t *timers) isArmed(c goja.FunctionCall) goja.Value {
+	return t.h.vm.ToValue(t.byID[c.Argument(0).ToInteger()] != nil)
+}
+
+func (t *timers) disarm(c goja.FunctionCall) goja.Value {
+	if n := t.byID[c.Argument(0).ToInteger()]; n != nil {
+		delete(t.byID, n.id)
 		if n.index >= 0 {
 			heap.Remove(&t.heap, n.index)
 		}
 	}
+	return goja.Undefined()
 }
 
-// arm makes the game session's timer fire no later than the earliest is due.
-func (t *timers) arm() {
+// schedule makes the game session's timer fire no later than the earliest is due.
+func (t *timers) schedule() {
 	if len(t.heap) == 0 || t.h.session == nil || !t.armed.IsZero() && !t.heap[0].due.Before(t.armed) {
 		return
 	}
@@ -83,47 +81,91 @@ func (t *timers) arm() {
 	t.stop = t.h.session.After(time.Until(t.armed), t.fire)
 }
 
-// fire runs what is due; what becomes due meanwhile waits for the next time.
+// fire runs what is due; what becomes due meanwhile waits for the next time. An
+// interval keeps its beat; beats that are over are left out.
 func (t *timers) fire() {
 	t.armed, t.stop = time.Time{}, nil
 	now := time.Now()
-	for len(t.heap) > 0 && !t.heap[0].due.After(now) && !t.h.dead {
-		n := heap.Pop(&t.heap).(*timer)
+	for len(t.heap) > 0 && !t.h.dead {
+		n := t.heap[0]
+		if n.due.After(now) {
+			break
+		}
+		heap.Pop(&t.heap)
 		if n.every == 0 {
 			delete(t.byID, n.id)
 		}
-		t.h.callback("timer", n.call, n.args)
-		if _, alive := t.byID[n.id]; alive {
-			n.due = n.due.Add(n.every)
-			if n.due.Before(now) {
+		t.run("timer", t.h.prelude.fire, n.object)
+		if t.byID[n.id] == n {
+			if n.due = n.due.Add(n.every); n.due.Before(now) {
 				n.due = now.Add(n.every)
 			}
 			heap.Push(&t.heap, n)
 		}
 	}
 	if !t.h.dead {
-		t.arm()
+		t.schedule()
 	}
 }
 
+// soon is host.soon(object): it runs when the actor has handled what waits for it.
+func (t *timers) soon(c goja.FunctionCall) goja.Value {
+	t.room()
+	t.immediates = append(t.immediates, c.Argument(0))
+	t.waiting++
+	if t.soonest == nil && t.h.session != nil {
+		t.soonest = t.h.session.After(0, t.fireImmediates)
+	}
+	return goja.Undefined()
+}
+
+// notSoon counts one of them that has run or was cleared.
+func (t *timers) notSoon(goja.FunctionCall) goja.Value {
+	t.waiting--
+	return goja.Undefined()
+}
+
+func (t *timers) fireImmediates() {
+	now := t.immediates
+	t.immediates, t.soonest = nil, nil
+	for _, o := range now {
+		t.run("immediate", t.h.prelude.fireImmediate, o)
+	}
+}
+
+// run calls into the script; what no code of it can catch is an uncaught error.
+func (t *timers) run(what string, f goja.Callable, object goja.Value) {
+	if _, err := t.h.call(what, f, object); err != nil && !t.h.dead {
+		t.h.process.Counters.ScriptErrors.Add(1)
+		if !t.h.program.limits.KeepRunningOnError {
+			t.h.crash("Uncaught error: " + err.Error())
+		}
+	}
+}
+
+// timerHeap orders by due time, then by creation.
 type timerHeap []*timer
 
 func (h timerHeap) Len() int { return len(h) }
+
 func (h timerHeap) Less(i, j int) bool {
 	if h[i].due.Equal(h[j].due) {
 		return h[i].id < h[j].id
 	}
 	return h[i].due.Before(h[j].due)
 }
+
 func (h timerHeap) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
 	h[i].index, h[j].index = i, j
 }
+
 func (h *timerHeap) Push(x any) {
 	n := x.(*timer)
 	n.index = len(*h)
 	*h = append(*h, n)
 }
+
 func (h *timerHeap) Pop() any {
 	old := *h
 	n := old[len(old)-1]

@@ -20,6 +20,8 @@
 //   kick(peerId, reason)
 //   processEnding()        called once; may return a promise of when it is done
 //   decided(token, ok)     what a promise came to, for answers that were undefined
+//   failed(name)           optional: a callback threw, for counters
+//   afterCallback()        optional: called right after each callback, before promise jobs
 //
 // glue; token is any value but undefined, handed back to host.decided:
 //   session, logger        the objects for scripts
@@ -58,6 +60,7 @@ function isPromise(value) {
 
 exports.LEVELS = LEVELS;
 exports.create = function create(host) {
+  const afterCallback = host.afterCallback;
   let callbacks = {};
   let players = new Map(); // accepted, in order
   let ending = null;
@@ -97,16 +100,22 @@ exports.create = function create(host) {
     else host.log(level, text);
   }
 
-  function failed(name, error) { report(LEVELS.error, 'Error in ' + name, error); }
+  function failed(name, error) {
+    if (host.failed) host.failed(name);
+    report(LEVELS.error, 'Error in ' + name, error);
+  }
 
   // call looks a callback up and calls it as a method of ssExports, with count arguments.
   function call(name, count, a, b) {
     try {
       const f = callbacks[name];
       if (typeof f !== 'function') return MISSING;
-      return count === 1 ? f.call(callbacks, a) : count === 2 ? f.call(callbacks, a, b) : f.call(callbacks);
+      const result = count === 1 ? f.call(callbacks, a) : count === 2 ? f.call(callbacks, a, b) : f.call(callbacks);
+      if (afterCallback !== undefined) afterCallback();
+      return result;
     } catch (error) {
       failed(name, error);
+      if (afterCallback !== undefined) afterCallback();
       return FAILED;
     }
   }

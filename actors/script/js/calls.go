@@ -1,0 +1,177 @@
+package js
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/dop251/goja"
+
+	"troupe/actors/script"
+	"troupe/actors/script/watchdog"
+)
+
+// slowWarnEvery is the time between two warnings of slow calls in one log.
+const slowWarnEvery = 10 * time.Second
+
+// enginePanic is a panic of the engine itself.
+type enginePanic struct {
+	value any
+	stack []byte
+}
+
+func (e *enginePanic) Error() string {
+	return fmt.Sprintf("the engine failed: %v\n%s", e.value, e.stack)
+}
+
+// call calls a function from outside of the script, or from within if the host calls
+// back at once. When it returns, promise jobs have run, the watchdog has been asked,
+// and decisions are made. Without a result, ok is false: the function did not return.
+// An error is what no code of the script can catch.
+func (h *Handler) call(what string, f goja.Callable, args ...goja.Value) (v goja.Value, err error) {
+	if h.dead {
+		return nil, errDead
+	}
+	if h.running {
+		return f(goja.Undefined(), args...)
+	}
+	h.running = true
+	h.watch.Begin()
+	if v, err = h.protected(f, args); err == nil && (h.ticking || len(h.rejections) > 0) {
+		err = h.settle()
+	}
+	took, verdict := h.watch.End()
+	if verdict != watchdog.InTime {
+		h.overdue(what, verdict, err)
+		return nil, errDead
+	}
+	h.running = false
+	if h.tick > 0 && took > h.tick {
+		h.slow(what, took)
+	}
+	if err != nil {
+		err = h.abrupt(what, err)
+	}
+	if len(h.decided) > 0 {
+		h.decideAll()
+	}
+	return v, err
+}
+
+// errDead is the error of calls after the script's end. It is told already.
+var errDead = errors.New("the script has ended")
+
+// protected turns a panic of the engine into an error.
+func (h *Handler) protected(f goja.Callable, args []goja.Value) (v goja.Value, err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			err = &enginePanic{x, debug.Stack()}
+		}
+	}()
+	return f(goja.Undefined(), args...)
+}
+
+// settle runs ticks that promise jobs have left, and decides on rejections that
+// nobody handles once nothing is left to run.
+func (h *Handler) settle() error {
+	for !h.dead {
+		switch {
+		case h.ticking:
+			h.ticking = false
+			if _, err := h.protected(h.prelude.drain, nil); err != nil {
+				return err
+			}
+		case len(h.rejections) > 0:
+			p := h.rejections[0]
+			h.rejections = h.rejections[1:]
+			if _, err := h.protected(h.prelude.rejected, []goja.Value{p.Result(), h.vm.ToValue(p), h.vm.ToValue(h.program.rejectionsFatal())}); err != nil {
+				return err
+			}
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+// abrupt judges an error that no code of the script can catch, after a call that was
+// in time.
+func (h *Handler) abrupt(what string, err error) error {
+	var overflow *goja.StackOverflowError
+	var failed *enginePanic
+	switch {
+	case h.dead: // process.exit
+		return errDead
+	case errors.As(err, &failed):
+		h.process.Log.At(script.LevelError, "script", 0, what+": "+failed.Error())
+		h.crash(fmt.Sprintf("%s: the engine failed: %v", what, failed.value))
+		return errDead
+	case errors.As(err, &overflow):
+		file, row := firstFrame(overflow.Stack())
+		h.process.Log.At(script.LevelError, file, row, "Error in "+what+": RangeError: Maximum call stack size exceeded"+frames(overflow.Stack()))
+	default:
+		h.process.Log.At(script.LevelError, "script", 0, "Error in "+what+": "+err.Error())
+	}
+	return err
+}
+
+// slow counts a call over the tick budget and says so now and then.
+func (h *Handler) slow(what string, took time.Duration) {
+	h.process.Counters.ScriptSlowCalls.Add(1)
+	h.slowCalls++
+	if now := time.Now(); now.Sub(h.slowWarned) >= slowWarnEvery {
+		h.process.Log.At(script.LevelWarn, "script", 0, fmt.Sprintf("%s took %v; more than %v holds the game up (%d such calls)", what, took.Round(time.Millisecond), h.tick, h.slowCalls))
+		h.slowWarned, h.slowCalls = now, 0
+	}
+}
+
+// overdue ends the script after a call that the watchdog interrupted.
+func (h *Handler) overdue(what string, verdict watchdog.Verdict, err error) {
+	if verdict == watchdog.Stuck {
+		// The game session was given up while the call ran and others took over what
+		// this goroutine had to do. To return would be to work on it twice.
+		select {}
+	}
+	h.running = false
+	var interrupted *goja.InterruptedError
+	file, row, stack := "script", 0, ""
+	if errors.As(err, &interrupted) {
+		file, row = firstFrame(interrupted.Stack())
+		stack = frames(interrupted.Stack())
+	}
+	reason := what + " was interrupted: " + h.watch.Reason()
+	h.process.Log.At(script.LevelError, file, row, reason+stack)
+	h.crash(reason)
+}
+
+// crash ends the game session as one whose process failed.
+func (h *Handler) crash(reason string) {
+	if h.session != nil {
+		h.session.Crash(reason)
+	}
+	h.stop(reason)
+}
+
+// stop keeps the script from running on, now and later.
+func (h *Handler) stop(reason string) {
+	if !h.dead {
+		h.dead, h.end = true, reason
+	}
+	h.vm.Interrupt(reason)
+}
+
+// interrupt and stuck are called by the watchdog.
+func (h *Handler) interrupt(reason string) {
+	h.process.Counters.ScriptInterrupts.Add(1)
+	h.vm.Interrupt(reason)
+}
+
+func (h *Handler) stuck(reason string) {
+	h.process.Counters.ScriptsStuck.Add(1)
+	reason += ", and nothing stops it: a built-in that takes long"
+	h.process.Log.At(script.LevelError, "script", 0, reason)
+	if h.process.Stuck != nil {
+		h.process.Stuck(reason)
+	}
+}

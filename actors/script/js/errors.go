@@ -1,0 +1,107 @@
+package js
+
+import (
+	"bytes"
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja"
+
+	"troupe/actors/script"
+)
+
+// isAbrupt reports whether no code of the script could catch err.
+func isAbrupt(err error) bool {
+	var interrupted *goja.InterruptedError
+	var overflow *goja.StackOverflowError
+	return errors.As(err, &interrupted) || errors.As(err, &overflow)
+}
+
+// framesMax bounds what a log line shows of a stack.
+const framesMax = 10
+
+// uncaught ends the game session for an error outside of callbacks, as Node ends the
+// process (D25).
+func (h *Handler) uncaught(c goja.FunctionCall) goja.Value {
+	what := c.Argument(1).String()
+	h.process.Counters.ScriptErrors.Add(1)
+	h.report(script.LevelError, what, c.Argument(0))
+	if !h.program.limits.KeepRunningOnError {
+		h.crash(what + ": " + brief(c.Argument(0)))
+	}
+	return goja.Undefined()
+}
+
+// warned logs a rejection that nobody handled in a 10.x script.
+func (h *Handler) warned(c goja.FunctionCall) goja.Value {
+	h.process.Counters.ScriptErrors.Add(1)
+	h.report(script.LevelWarn, "Unhandled promise rejection", c.Argument(0))
+	return goja.Undefined()
+}
+
+// report logs an error with the script's own stack.
+func (h *Handler) report(level script.Level, what string, e goja.Value) {
+	if h.glue.report.call == nil { // while realtime.js itself loads
+		h.process.Log.At(level, "script", 0, what+": "+brief(e))
+		return
+	}
+	_, _ = h.glue.report.call(goja.Undefined(), h.vm.ToValue(int(level)), h.vm.ToValue(what), e)
+}
+
+// rejection keeps the list of promises that were rejected and are not handled.
+func (h *Handler) rejection(p *goja.Promise, op goja.PromiseRejectionOperation) {
+	if op == goja.PromiseRejectionReject {
+		h.rejections = append(h.rejections, p)
+		return
+	}
+	if i := slices.Index(h.rejections, p); i >= 0 {
+		h.rejections = slices.Delete(h.rejections, i, i+1)
+	}
+}
+
+// brief returns the first line of an error, whatever it is.
+func brief(v goja.Value) (text string) {
+	defer func() {
+		if recover() != nil { // a toString that throws
+			text = "(cannot be printed)"
+		}
+	}()
+	text, _, _ = strings.Cut(v.String(), "\n")
+	return text
+}
+
+func own(f *goja.StackFrame) bool {
+	name := f.SrcName()
+	return name != "" && name != "<native>" && !strings.HasPrefix(name, "troupe:")
+}
+
+// firstFrame returns the innermost place that is the script's.
+func firstFrame(stack []goja.StackFrame) (file string, row int) {
+	for i := range stack {
+		if own(&stack[i]) {
+			p := stack[i].Position()
+			return path.Base(p.Filename), p.Line
+		}
+	}
+	return "script", 0
+}
+
+// frames returns the innermost frames of the script, a line each.
+func frames(stack []goja.StackFrame) string {
+	var b bytes.Buffer
+	shown := 0
+	for i := range stack {
+		if !own(&stack[i]) {
+			continue
+		}
+		if shown++; shown > framesMax {
+			b.WriteString("\n\t...")
+			break
+		}
+		b.WriteString("\n\tat ")
+		stack[i].Write(&b)
+	}
+	return b.String()
+}
