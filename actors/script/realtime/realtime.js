@@ -94,7 +94,7 @@ exports.create = function create(host) {
     let lines = stack.split('\n').filter(line => line.trim() !== '');
     const host0 = lines.findIndex(line => line.indexOf('troupe:') >= 0);
     if (host0 > 0) lines = lines.slice(0, host0);
-    const at = /([^\s()/\\]+):(\d+):\d+/.exec(lines.find(line => /^\s*at /.test(line)) || '');
+    const at = /([^\s()/\\]+):(\d+):\d+/.exec(lines.find(line => /^\s*at /.test(line) && line.indexOf('node:') < 0) || '');
     const text = what + ': ' + lines.join('\n');
     if (at) host.log(level, text, at[1], Number(at[2]));
     else host.log(level, text);
