@@ -33,6 +33,9 @@ func unpack(dir string, b *bundle.Bundle, foreign bool) (f *files, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if root, err = filepath.EvalSymlinks(root); err != nil { // as stacks name the files
+		return nil, err
+	}
 	f = &files{root: root, boot: filepath.Join(root, "host", "boot.js"), game: filepath.Join(root, "game", versionFolder(b.Version))}
 	defer func() {
 		if err != nil {

@@ -287,7 +287,10 @@ function load(o) {
 }
 
 function notLoaded(error) {
-  glue.report(realtime.LEVELS.error, 'Error in ' + path.basename(options.entry), error);
+  const what = 'Error in ' + path.basename(options.entry), stack = error instanceof SyntaxError ? String(error.stack) : '';
+  const where = /^[^\n]*?([^\n/\\]+):(\d+)\n/.exec(stack); // of what Node cannot parse
+  if (where) log(realtime.LEVELS.error, what + ': ' + stack.replace(/\n +at [^\n]*/g, ''), where[1], Number(where[2]));
+  else glue.report(realtime.LEVELS.error, what, error);
   const text = error instanceof Error ? error.name + ': ' + error.message : format([error]);
   frame(FROM.failed, [], 'load ' + path.basename(options.entry) + ': ' + text.slice(0, LOG_MAX));
 }

@@ -1,0 +1,247 @@
+package node_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"troupe/actors/gamesession"
+	"troupe/actors/script"
+	"troupe/messages"
+)
+
+// ruled lets the first message of a player to the server decide what every gate says:
+// its text is JavaScript.
+const ruled = `
+let session, rule = () => true;
+const gate = (name, f) => function () {
+  if (this !== exports.ssExports) console.log('wrong this');
+  return rule(name, ...arguments);
+};
+exports.ssExports = {
+  init(s) { session = s; },
+  onMessage(m) { rule = eval(m.getPayloadAsText()); session.sendReliableMessage(session.newTextGameMessage(99, -1, 'ruled'), m.sender); },
+  onPlayerConnect: gate('connect'), onHealthCheck: gate('health'),
+  onSendToPlayer: gate('player'), onSendToGroup: gate('group'), onPlayerJoinGroup: gate('join'), onPlayerLeaveGroup: gate('leave'),
+};`
+
+func (p *player) rules(rule string) {
+	p.g.Helper()
+	p.Say(1, messages.ServerPeer, 0, rule)
+	p.gets("99 from -1 to player 1: ruled")
+}
+
+// 15, 36, 37, 46: truthiness, thrown errors and promises, as realtime.js judges them.
+func TestGates(t *testing.T) {
+	play(t, strings.Replace(ruled, "rule(name", "(() => rule)()(name", 1), setup{}, func(g *game) {
+		a := g.enter()
+		b := g.enter()
+		for _, no := range []string{"() => false", "() => undefined", "() => ''", "() => { throw new Error('no') }"} {
+			a.rules(no)
+			b.Say(1, a.Peer(), 0, "dropped")
+			b.Say(2, 0, messages.AllPlayers, "dropped")
+			b.Group(gamesession.JoinGroup, 5)
+			b.gets("group 5 is [] from -1 to 2") // to the requester only, without itself
+			a.rules("() => true")
+		}
+		a.rules("async () => false") // D16: a promise is yes
+		b.Say(3, a.Peer(), 0, "promised")
+		a.gets("3 from 2 to player 1: promised")
+		a.rules("() => 1")
+		b.Group(gamesession.JoinGroup, 5)
+		b.gets("group 5 is [2] from -1 to 2")
+		b.Say(4, 0, messages.AllPlayers, "all")
+		a.gets("4 from 2 to group -1: all")
+		b.gets("4 from 2 to group -1: all")
+		a.rules("(name) => name !== 'leave'")
+		b.Group(gamesession.LeaveGroup, 5)
+		b.Say(5, 0, 5, "still a member")
+		b.gets("group 5 is [2] from -1 to 2", "5 from 2 to group 5: still a member")
+		if strings.Contains(g.log.String(), "wrong this") {
+			t.Error("gates are not called as methods of ssExports")
+		}
+		g.logged("Error in onSendToPlayer: Error: no")
+		g.logged("Error in onPlayerJoinGroup: Error: no")
+	})
+}
+
+// 15, 17: the login's gate may take its time.
+func TestThePlayerGateIsAwaited(t *testing.T) {
+	play(t, `
+let session;
+exports.ssExports = {
+  init(s) { session = s; },
+  async onPlayerConnect(m) {
+    session.sendReliableMessage(session.newTextGameMessage(8, -1, 'early'), m.peerId); // D21
+    await new Promise(done => setTimeout(done, 5));
+    if (m.player.peerId !== m.peerId || m.player.playerId !== 'somebody' || m.player.playerData !== 'data of somebody') return false;
+    return Buffer.from(m.payload).toString() === 'let me in';
+  },
+  onPlayerAccepted(p) { session.sendMessage(session.newTextGameMessage(9, -1, p.playerSessionId), p.peerId); },
+};`, setup{}, func(g *game) {
+		g.open("x").gets("refused")
+		a := g.open("let me in")
+		a.gets("login 1", "8 from -1 to player 1: early", "9 from -1 to player 1: "+string(a.ID))
+	})
+}
+
+// realtime.md 16: what leaves in one call leaves in order, and gates do not overtake.
+func TestOrderIsKept(t *testing.T) {
+	play(t, `
+let session, n = 0;
+exports.ssExports = {
+  init(s) { session = s; },
+  onSendToPlayer(m) { session.sendReliableMessage(session.newTextGameMessage(1, -1, 'gate ' + m.getPayloadAsText()), m.targetPlayer); return true; },
+  onMessage(m) {
+    const say = text => session.sendReliableMessage(session.newTextGameMessage(1, -1, text), m.sender);
+    say('sync ' + m.getPayloadAsText());
+    process.nextTick(say, 'tick ' + m.getPayloadAsText());
+    Promise.resolve().then(() => say('job ' + m.getPayloadAsText()));
+  },
+};`, setup{}, func(g *game) {
+		a := g.enter()
+		var want []string
+		for i := range 300 {
+			if i%3 == 0 {
+				a.Say(2, a.Peer(), 0, fmt.Sprint(i))
+				want = append(want, fmt.Sprint("1 from -1 to player 1: gate ", i), fmt.Sprint("2 from 1 to player 1: ", i))
+				continue
+			}
+			a.Say(2, messages.ServerPeer, 0, fmt.Sprint(i))
+			for _, kind := range []string{"sync", "tick", "job"} {
+				want = append(want, fmt.Sprintf("1 from -1 to player 1: %s %d", kind, i))
+			}
+		}
+		a.gets(want...)
+	})
+}
+
+// The host asks only what is there; a callback that comes later is asked, too.
+func TestCallbacksMayComeAndGo(t *testing.T) {
+	play(t, `
+let session;
+exports.ssExports = {
+  init(s) { session = s; },
+  onMessage(m) {
+    if (m.opCode === 1) exports.ssExports.onSendToPlayer = () => false; else if (m.opCode === 2) delete exports.ssExports.onSendToPlayer;
+    session.sendReliableMessage(session.newTextGameMessage(9, -1, 'done'), m.sender);
+  },
+};`, setup{}, func(g *game) {
+		a := g.enter()
+		passes := func() bool {
+			a.Say(5, a.Peer(), 0, "free")
+			a.Say(3, messages.ServerPeer, 0, "")
+			g.Until(func() string {
+				if a.got = append(a.got, a.Take()...); len(a.got) == 0 || a.got[len(a.got)-1] != "9 from -1 to player 1: done" {
+					return fmt.Sprint("got ", a.got)
+				}
+				return ""
+			})
+			n := len(a.got)
+			a.got = nil
+			return n == 2
+		}
+		becomes := func(want bool) {
+			g.Until(func() string { // the host hears of it with the next confirmation
+				if passes() != want {
+					return fmt.Sprintf("it passes: %v", !want)
+				}
+				return ""
+			})
+		}
+		becomes(true)
+		for op, want := range []bool{true, false, true} {
+			a.Say(int32(op), messages.ServerPeer, 0, "")
+			a.gets("9 from -1 to player 1: done")
+			becomes(want)
+		}
+	})
+}
+
+func TestHealthDetachmentAndReturn(t *testing.T) {
+	play(t, `
+let session;
+exports.ssExports = {
+  init(s) { session = s; },
+  onHealthCheck: async () => { throw new Error('sick'); },
+  onPlayerDetached(id, reason) { console.log('detached', id, reason); return id === 1; },
+  onPlayerReconnected(id, info) { console.log('back', id, info.takeover, info.resent); },
+  onPlayerDisconnect(id) { console.log('gone', id); },
+};`, setup{}, func(g *game) {
+		a, b := g.enter(), g.enter()
+		d := make(chan bool, 1)
+		g.inside(func() {
+			g.handler.OnHealthCheck().Pending().Then(func(ok bool) { d <- ok })
+		})
+		if <-d {
+			t.Error("healthy")
+		}
+		g.logged("Error in onHealthCheck: Error: sick")
+		a.Lose()
+		g.logged("detached 1 reset")
+		again := g.World.Open()
+		again.LogIn(a.ID, "")
+		g.logged("back 1 false")
+		b.Lose()
+		g.logged("gone 2")
+	})
+}
+
+// inside runs f in the game session's actor.
+func (g *game) inside(f func()) {
+	done := make(chan struct{})
+	g.session.Do(func() { f(); close(done) })
+	<-done
+}
+
+// Everything that a script may do to players and groups reaches the game session.
+func TestTheSessionObject(t *testing.T) {
+	play(t, `
+let session;
+exports.ssExports = {
+  init(s) { session = s; },
+  onMessage(m) {
+    const text = (op, s) => session.newTextGameMessage(op, '2', s);
+    session.sendMessage(text(10, 'fast'), {peerId: 1});
+    session.sendGroupMessage(text(11, 'group'), -1);
+    session.sendReliableGroupMessage(session.newBinaryGameMessage(12, 3, [72, 105 + 256]), '5');
+    session.broadcastGroupMembershipUpdate(5, -1);
+    session.sendReliableMessage('no message', 1);
+    session.sendReliableMessage(text(13, 'nobody'), 77);
+    session.sendReliableMessage(text(14, new Uint8Array(70000)), 1);
+    session.sendReliableMessage(text(15, new Uint8Array(2000000)), 1);
+    session.sendReliableMessage(text(16, 'x'.repeat(65536)), 1);
+    session.kickPlayer(2, 'rude');
+  },
+};`, setup{}, func(g *game) {
+		a, b := g.enter(), g.enter()
+		a.Group(gamesession.JoinGroup, 5)
+		a.gets("group 5 is [1] from -1 to 1")
+		a.Say(1, messages.ServerPeer, 0, "")
+		a.gets("10 from 2 to player 1: fast", "11 from 2 to group -1: group", "12 from 3 to group 5: Hi", "group 5 is [1] from -1 to 1",
+			"16 from 2 to player 1: "+strings.Repeat("x", 65536))
+		g.Until(func() string {
+			if reason, _ := b.Closed(); reason == 0 {
+				return "not kicked"
+			}
+			return ""
+		})
+		g.logged("not a game message: no message")
+		if n := g.Count.ScriptErrors.Load() + g.Count.HandlerErrors.Load(); n != 0 {
+			t.Errorf("%d errors", n)
+		}
+	})
+}
+
+// What every gate, and every callback without an answer, costs.
+func TestCallbacksAfterTheEndDoNothing(t *testing.T) {
+	play(t, exits, setup{}, func(g *game) {
+		a := g.enter()
+		a.Say(1, messages.ServerPeer, 0, "ending 0")
+		g.ended("exited")
+		if ok, now := g.handler.OnPlayerConnect(&script.ConnectMessage{}).Now(); !now || !ok { // this script has none
+			t.Error(ok, now)
+		}
+		g.handler.OnMessage(&script.Message{})
+	})
+}

@@ -1,0 +1,302 @@
+package node_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"troupe/actors/actorstest"
+	"troupe/actors/gamesession"
+	"troupe/actors/script"
+	"troupe/actors/script/bundle"
+	"troupe/actors/script/node"
+	"troupe/messages"
+)
+
+// pids is JavaScript that writes process ids where the test looks for them.
+func pids(t *testing.T) string {
+	return fmt.Sprintf(`function mark(...ids) { require('fs').writeFileSync(%q, [process.pid, ...ids].join(' ') + ' end\n'); } `, pidFile(t))
+}
+
+func TestAScriptAnswers(t *testing.T) {
+	play(t, pids(t)+`mark();
+let session;
+exports.ssExports = {
+  init(s) { session = s; s.getLogger().info('hello', {a: 1}); },
+  onMessage(m) {
+    session.sendReliableMessage(session.newTextGameMessage(m.opCode + 1, session.getServerId(), m.getPayloadAsText() + '!'), m.sender);
+  },
+};`, setup{}, func(g *game) {
+		g.processes()
+		a := g.enter()
+		a.Say(7, messages.ServerPeer, 0, "žluť")
+		a.gets("8 from -1 to player 1: žluť!")
+		g.logged("[INFO] (server.js) 4: hello { a: 1 }")
+		if n := g.Count.ScriptProcesses.Load(); n != 1 {
+			t.Errorf("%d processes are counted", n)
+		}
+	})
+}
+
+// 58, D17, 75: order of the start, and what each callback is given.
+func TestCheck58_TheCallbacksOfTheStartComeInOrder(t *testing.T) {
+	play(t, `
+const log = s => console.log('step', s);
+log('top');
+let session;
+exports.ssExports = {
+  get configuration() { log('configuration'); return { pingIntervalTime: 7000, maxPlayers: 1, other: 1 }; },
+  init(s) { session = s; log('init ' + s.getGameSessionId()); },
+  async onProcessStarted(args) { await null; log('started ' + args.join('|') + ' ' + process.argv.slice(2)); return true; },
+  async onStartGameSession(g) {
+    log('start ' + (g.GameSessionId === session.getGameSessionId()) + g.gameSessionId.length + ' ' + g.MaximumPlayerSessionCount);
+    await null; log('microtask');
+  },
+  onPlayerConnect() { log('connect'); return true; },
+  onPlayerAccepted(p) { log('accepted ' + [...session.getPlayers().keys()]); },
+  onPlayerDisconnect(id) { log('gone ' + [...session.getPlayers().keys()]); setTimeout(() => log('then ' + session.getPlayers().size), 0); },
+};`, setup{args: []string{"one", "two"}}, func(g *game) {
+		a := g.enter()
+		if got := a.Handle.Attachment().PingInterval; got != 7*time.Second {
+			t.Error("ping interval", got)
+		}
+		full := g.open("")
+		full.gets("refused") // configuration.maxPlayers
+		a.Depart()
+		g.logged("then 0")
+		var steps []string
+		for _, line := range strings.Split(g.log.String(), "\n") {
+			if _, step, ok := strings.Cut(line, "step "); ok {
+				steps = append(steps, step)
+			}
+		}
+		id := fmt.Sprint("start true", len(g.id), " 100")
+		want := []string{"top", "configuration", "init ", "started one two|one,two ", id, "microtask", "connect", "accepted 1", "gone 1", "then 0"}
+		want[3] = "started one|two one,two" // of the World's fleet, and of the process
+		if strings.Join(steps, ";") != strings.Join(want, ";") {
+			t.Errorf("got  %q\nwant %q", steps, want)
+		}
+	})
+}
+
+func TestCheck59_AScriptWithInitOnlyIsARelay(t *testing.T) {
+	play(t, `exports.ssExports = { init: () => {} };`, setup{}, func(g *game) {
+		a, b := g.enter(), g.enter()
+		a.Say(1, b.Peer(), 0, "x")
+		b.gets("1 from 1 to player 2: x")
+		a.Group(gamesession.JoinGroup, 5)
+		a.gets("group 5 is [1] from -1 to 1")
+		if err := g.System.Drain(context.Background(), 0); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// What does not load or start ends with a reason that says where to look.
+func TestWhatCannotStartSaysWhy(t *testing.T) {
+	for name, c := range map[string]struct{ source, reason, log string }{
+		"syntax":          {"let a = 1;\nlet b = ;\n", "load server.js: SyntaxError: Unexpected token ';'", "[ERROR] (server.js) 2: Error in server.js: /local/game/server.js:2\nlet b = ;"},
+		"module":          {"require('nowhere');", "Cannot find module 'nowhere'", "Error in server.js"},
+		"throws":          {"function f() { throw new TypeError('bug'); }\nf();", "load server.js: TypeError: bug", "/local/game/server.js:1"},
+		"nothing":         {"", "does not export ssExports", ""},
+		"no init":         {"exports.ssExports = {};", "no function init", ""},
+		"init":            {"exports.ssExports = { init() { throw 1; } };", "init failed", "Error in init"},
+		"exit at load":    {"process.exit(2);", "exited with an error code", ""},
+		"exit in init":    {"exports.ssExports = { init() { process.exit(0); } };", "exited without processEnding", ""},
+		"not ready":       {"exports.ssExports = { init() {}, onProcessStarted: () => 0 };", "onProcessStarted did not say ready", ""},
+		"rejects ready":   {"exports.ssExports = { init() {}, async onProcessStarted() { throw 1; } };", "onProcessStarted did not say ready", "Error in onProcessStarted"},
+		"does not start":  {"exports.ssExports = { init() {}, onStartGameSession() { null.x; } };", "onStartGameSession failed", "server.js:1"},
+		"killed":          {"process.kill(process.pid, 'SIGKILL'); for (;;);", "signal: killed", ""},
+		"aborts":          {"process.abort();", "signal: aborted", ""},
+		"stderr":          {"process.stderr.write('last words'); process.kill(process.pid, 'SIGKILL'); for (;;);", "signal: killed", "[ERROR] (stderr) 0: last words"},
+		"no heap":         {"const a = []; for (;;) a.push(new Array(1000).fill(1));", "heap out of memory", "FATAL ERROR"},
+		"endless at load": {"for (;;);", "did not answer within", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			play(t, pids(t)+"mark();"+c.source, setup{failing: true, limits: func(l *script.Limits) {
+				l.MemoryMax = 64 << 20
+				l.Callback = 5 * time.Second
+			}}, func(g *game) {
+				g.ended(c.reason)
+				if c.log != "" {
+					g.logged(c.log)
+				}
+				if name != "syntax" { // nothing of it runs
+					g.processes()
+				}
+			})
+		})
+	}
+}
+
+const exits = `
+let session;
+exports.ssExports = {
+  init(s) { session = s; },
+  async onMessage(m) {
+    const say = text => session.sendReliableMessage(session.newTextGameMessage(9, -1, text), m.sender);
+    say('last words');
+    const [ending, code] = m.getPayloadAsText().split(' ');
+    if (ending === 'ending') { const o = await session.processEnding(); say('' + o + o.Success + (session.processEnding() === session.processEnding())); }
+    try { process.exit(Number(code)); } finally { say('never'); }
+  },
+};`
+
+// 70, 73: what was sent before an exit arrives, and nothing runs after it.
+func TestCheck70_ExitsAreReal(t *testing.T) {
+	for text, why := range map[string]string{"ending 0": "exited", "ending 3": "exited with an error code", "at-once 0": "exited without processEnding", "at-once 4": "exited with an error code"} {
+		t.Run(text, func(t *testing.T) {
+			play(t, pids(t)+"mark();"+exits, setup{}, func(g *game) {
+				g.processes()
+				a := g.enter()
+				a.Say(1, messages.ServerPeer, 0, text)
+				want := []string{"9 from -1 to player 1: last words"}
+				if strings.HasPrefix(text, "ending") {
+					want = append(want, "9 from -1 to player 1: truetruetrue")
+				}
+				a.gets(want...)
+				g.ended(why)
+				if more := a.Take(); len(more) != 0 {
+					t.Error("after the exit:", more)
+				}
+			})
+		})
+	}
+}
+
+// 72
+func TestCheck72_WhatOnProcessTerminateSendsArrives(t *testing.T) {
+	play(t, `
+let session;
+exports.ssExports = {
+  init(s) { session = s; },
+  onProcessTerminate() { session.sendReliableGroupMessage(session.newTextGameMessage(9, -1, 'bye'), -1); session.processEnding(); },
+};`, setup{}, func(g *game) {
+		a := g.enter()
+		done := make(chan error)
+		go func() { done <- g.System.Drain(context.Background(), 0) }()
+		a.gets("9 from -1 to group -1: bye")
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// 73, 78, D25, by the version of the script, whatever the version of Node.
+func TestErrorsOutsideOfCallbacks(t *testing.T) {
+	const after = "exports.ssExports = { init() {}, onStartGameSession() { setTimeout(() => console.log('goes on'), 20); go(); } };\n"
+	const timer = "function go() { setTimeout(function tick() { throw new RangeError('oops'); }, 1); }\n" + after
+	const reject = "function go() { Promise.reject(new RangeError('oops')); }\n" + after
+	const handled = "process.on('uncaughtException', e => console.log('own ' + e.message));\n" + reject
+	for name, c := range map[string]struct {
+		source, version string
+		keep, lives     bool
+		log             string
+		errors          int64
+	}{
+		"timer":              {source: timer, log: "RangeError: oops\n    at Timeout.tick (/local/game/server.js:1", errors: 1},
+		"timer, kept":        {source: timer, keep: true, lives: true, log: "oops", errors: 1},
+		"timer, 10.x":        {source: timer, version: "10.x", log: "oops", errors: 1},
+		"rejection, 10.x":    {source: reject, version: "10.x", lives: true, log: "[WARN] (server.js) 1: Unhandled promise rejection: RangeError: oops", errors: 1},
+		"rejection, 24.x":    {source: reject, log: "[ERROR] (server.js) 1: Unhandled promise rejection: RangeError: oops", errors: 1},
+		"rejection, kept":    {source: reject, keep: true, lives: true, log: "oops", errors: 1},
+		"rejection, its own": {source: handled, lives: true, log: "own oops"},
+		"of a callback":      {source: "exports.ssExports = { init() {}, async onStartGameSession() { setTimeout(() => console.log('goes on'), 20); throw Error('oops'); } };", lives: true, log: "Error in onStartGameSession: Error: oops"},
+		"not an error":       {source: "function go() { setTimeout(() => { throw {odd: 1}; }, 1); }\n" + after, log: "Uncaught error: { odd: 1 }", errors: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			play(t, c.source, setup{nodeVersion: c.version, failing: !c.lives, limits: func(l *script.Limits) { l.KeepRunningOnError = c.keep }}, func(g *game) {
+				g.logged(c.log)
+				if c.lives {
+					g.logged("goes on")
+				} else {
+					g.ended("")
+					if n := g.Count.ScriptCrashes.Load(); n != 1 {
+						t.Errorf("%d crashes", n)
+					}
+				}
+				if n := g.Count.ScriptErrors.Load(); n != c.errors {
+					t.Errorf("%d errors are counted, want %d", n, c.errors)
+				}
+			})
+		})
+	}
+}
+
+// Whoever kills the process ends one game session, and no other.
+func TestADeadProcessIsACrashOfItsGameSessionOnly(t *testing.T) {
+	play(t, pids(t)+"mark();"+exits, setup{}, func(g *game) {
+		g.processes()
+		h, err := g.program.NewHandler(script.Process{Counters: g.Count})
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := g.Create(h)
+		g.Until(func() string { return fmt.Sprint(strings.TrimPrefix(g.Game(other).Status.String(), "ACTIVE")) })
+		var pid int
+		if _, err := fmt.Sscan(g.marks[0], &pid); err != nil {
+			t.Fatal(err)
+		}
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		g.ended("node ended (signal: killed)")
+		if s := g.Game(other).Status; s != messages.GameSessionActive {
+			t.Error("the other is", s)
+		}
+	})
+}
+
+func TestNewSaysWhatIsMissing(t *testing.T) {
+	b := &bundle.Bundle{Files: map[string][]byte{"server.js": nil}, Version: "v"}
+	_, err := node.New(b, "server.js", script.Limits{}, node.Options{Binary: "/nowhere/node"})
+	if !errors.Is(err, node.ErrMissing) || !strings.Contains(err.Error(), "install Node.js") {
+		t.Error(err)
+	}
+	need(t)
+	if _, err = node.New(b, "/local/game/other.js", script.Limits{}, node.Options{}); err == nil || !strings.Contains(err.Error(), "other.js") {
+		t.Error(err)
+	}
+	p := program(t, t.TempDir(), "", setup{})
+	p.Close()
+	if _, err := p.NewHandler(script.Process{}); err == nil {
+		t.Error("a closed program makes handlers")
+	}
+	p.Close()
+	if err := p.Wait(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// A binary that is no node: the game session ends with words, and nothing hangs.
+func TestABinaryThatIsNoNode(t *testing.T) {
+	for name, binary := range map[string]string{"ends at once": "/bin/true", "cannot be run": "/etc/passwd"} {
+		t.Run(name, func(t *testing.T) {
+			p, err := node.New(&bundle.Bundle{Files: map[string][]byte{"a.js": nil}, Version: "v"}, "a.js", script.DefaultLimits(), node.Options{Binary: binary, Dir: t.TempDir()})
+			if errors.Is(err, node.ErrMissing) {
+				return
+			} else if err != nil {
+				t.Fatal(err)
+			}
+			actorstest.RunReal(t, nil, func(w *actorstest.World) {
+				h, _ := p.NewHandler(script.Process{Counters: w.Count})
+				id := w.Create(h)
+				w.Until(func() string {
+					if g := w.Game(id); g.Status != messages.GameSessionTerminated || !strings.Contains(g.EndText, "node ended") {
+						return fmt.Sprint(g.Status, g.EndText)
+					}
+					return ""
+				})
+			})
+			p.Close()
+			if err := p.Wait(t.Context()); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

@@ -1,0 +1,308 @@
+package node_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"troupe/actors"
+	"troupe/actors/actorstest"
+	"troupe/actors/script"
+	"troupe/actors/script/bundle"
+	"troupe/actors/script/node"
+	"troupe/messages"
+)
+
+// need skips a test where there is no Node.js.
+func need(t testing.TB) {
+	t.Helper()
+	if _, err := exec.LookPath("node"); err != nil {
+		t.Skip("node is not on PATH: its engine cannot be tested here")
+	}
+}
+
+// log is the log of one game session.
+type log struct {
+	mu     sync.Mutex
+	lines  []string
+	closed bool
+	late   int // lines after the end
+}
+
+func (l *log) Write(line script.Line) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		l.late++
+	}
+	l.lines = append(l.lines, fmt.Sprintf("[%s] (%s) %d: %s", line.Level, line.File, line.Row, line.Text))
+}
+
+func (l *log) Close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.closed = true
+}
+
+func (l *log) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Join(l.lines, "\n")
+}
+
+func (l *log) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.lines)
+}
+
+// game is a game session with a script, among real actors.
+type game struct {
+	*actorstest.World
+	t       testing.TB
+	program *node.Program
+	handler script.Handler
+	session script.Session
+	log     log
+	id      messages.GameSessionID
+	dir     string
+	marks   []string // process ids that the script has written down
+}
+
+// setup is what a game is made of.
+type setup struct {
+	files       map[string]string // besides server.js
+	entry       string
+	limits      func(l *script.Limits)
+	options     node.Options
+	nodeVersion string
+	args        []string
+	failing     bool // it is not to become ACTIVE
+	change      func(o *actors.Options)
+}
+
+// play runs a script in a game session, and in the end checks that nothing of it is left.
+func play(t *testing.T, source string, s setup, test func(g *game)) {
+	t.Helper()
+	need(t)
+	g := &game{t: t, dir: t.TempDir()}
+	g.program = program(t, g.dir, source, s)
+	actorstest.RunReal(t, s.change, func(w *actorstest.World) {
+		g.World = w
+		h, err := g.program.NewHandler(script.Process{Fleet: &messages.Fleet{ID: "fleet-1", Name: "arena"}, Args: s.args,
+			Log: script.NewLog(&g.log, script.LevelDebug, nil), Counters: w.Count})
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.handler = h
+		g.id = w.Create(spy{h.(loader), g})
+		if !s.failing {
+			g.await(messages.GameSessionActive)
+		}
+		test(g)
+	})
+	g.program.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := g.program.Wait(ctx); err != nil {
+		t.Fatal("the program does not end:", err)
+	}
+	if n := g.World.Count.ScriptProcesses.Load(); n != 0 {
+		t.Errorf("%d processes are counted", n)
+	}
+	if left, _ := filepath.Glob(g.dir + "/*"); len(left) != 0 {
+		t.Error("files are left:", left)
+	}
+	g.nobodyLeft()
+	if t.Failed() {
+		t.Log("game session's log:\n" + g.log.String())
+	}
+}
+
+func program(t testing.TB, dir, source string, s setup) *node.Program {
+	t.Helper()
+	entry := s.entry
+	if entry == "" {
+		entry = "server.js"
+	}
+	b := &bundle.Bundle{Files: map[string][]byte{entry: []byte(source)}, Version: "v-1", NodeVersion: "24.x"}
+	if s.nodeVersion != "" {
+		b.NodeVersion = s.nodeVersion
+	}
+	for name, text := range s.files {
+		b.Files[name] = []byte(text)
+	}
+	l := script.DefaultLimits()
+	if s.limits != nil {
+		s.limits(&l)
+	}
+	s.options.Dir = dir
+	p, err := node.New(b, entry, l, s.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+type loader interface {
+	script.Loader
+	script.Closer
+}
+
+// spy hands the session object to a test, too.
+type spy struct {
+	loader
+	g *game
+}
+
+func (s spy) Load(session script.Session) *script.Pending {
+	s.g.session = session
+	return s.loader.Load(session)
+}
+
+// await waits for a status of the game session.
+func (g *game) await(s messages.GameSessionStatus) {
+	g.Helper()
+	g.Until(func() string {
+		record := g.Game(g.id)
+		if record.Status == s {
+			return ""
+		}
+		if record.Status == messages.GameSessionTerminated {
+			g.Fatalf("ended: %s\n%s", record.EndText, &g.log)
+		}
+		return fmt.Sprintf("%v, want %v\n%s", record.Status, s, &g.log)
+	})
+}
+
+// ended waits for the end of the game session, and wants words in its reason.
+func (g *game) ended(words string) {
+	g.Helper()
+	g.Until(func() string {
+		record := g.Game(g.id)
+		if record.Status != messages.GameSessionTerminated {
+			return fmt.Sprintf("%v\n%s", record.Status, &g.log)
+		}
+		if !strings.Contains(record.EndText, words) {
+			g.Fatalf("ended: %q, want %q\n%s", record.EndText, words, &g.log)
+		}
+		return ""
+	})
+}
+
+// logged waits for words in the log.
+func (g *game) logged(words string) {
+	g.Helper()
+	g.Until(func() string {
+		if text := g.log.String(); !strings.Contains(text, words) {
+			return fmt.Sprintf("%q is not in the log:\n%s", words, text)
+		}
+		return ""
+	})
+}
+
+// player is a client that keeps what it gets.
+type player struct {
+	*actorstest.Client
+	g   *game
+	got []string
+}
+
+// open reserves a seat and sends a login.
+func (g *game) open(payload string) *player {
+	g.Helper()
+	c := g.World.Open()
+	c.LogIn(g.Seat(g.id), payload)
+	return &player{Client: c, g: g}
+}
+
+// enter is open, and in.
+func (g *game) enter() *player {
+	g.Helper()
+	p := g.open("")
+	g.Until(func() string {
+		if p.Handle.Attachment() == nil {
+			return "not let in\n" + g.log.String()
+		}
+		return ""
+	})
+	p.gets(fmt.Sprintf("login %d", p.Peer()))
+	return p
+}
+
+// gets waits until the player has got exactly this, in order.
+func (p *player) gets(want ...string) {
+	p.g.Helper()
+	p.g.Until(func() string {
+		p.got = append(p.got, p.Take()...)
+		if len(p.got) < len(want) {
+			return fmt.Sprintf("got %q, want %q\n%s", p.got, want, &p.g.log)
+		}
+		return ""
+	})
+	for i, w := range want {
+		if p.got[i] != w {
+			p.g.Fatalf("got %q, want %q\n%s", p.got, want, &p.g.log)
+		}
+	}
+	p.got = p.got[len(want):]
+}
+
+// processes waits for a file that the script has written its process ids to.
+func (g *game) processes() {
+	g.Helper()
+	g.Until(func() string {
+		data, _ := os.ReadFile(g.file())
+		if !strings.HasSuffix(string(data), "end\n") {
+			return "no process ids are written"
+		}
+		g.marks = strings.Fields(strings.TrimSuffix(string(data), "end\n"))
+		return ""
+	})
+}
+
+func (g *game) file() string { return pidFile(g.t) }
+
+func pidFile(t testing.TB) string {
+	return filepath.Join(os.TempDir(), "troupe-test-"+strconv.Itoa(os.Getpid())+"-"+strings.ReplaceAll(t.Name(), "/", "_"))
+}
+
+// nobodyLeft fails if a process that the script has written down is alive.
+func (g *game) nobodyLeft() {
+	defer func() { _ = os.Remove(g.file()) }()
+	for _, mark := range g.marks {
+		pid, err := strconv.Atoi(mark)
+		if err != nil {
+			g.t.Error(err)
+			continue
+		}
+		until := time.Now().Add(10 * time.Second)
+		for alive(pid) {
+			if time.Now().After(until) {
+				g.t.Errorf("process %d is alive", pid)
+				_ = syscall.Kill(pid, syscall.SIGKILL)
+				break
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
+// alive reports whether there is a process that is not a zombie, which only waits
+// for whoever started it.
+func alive(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err == nil {
+		after := stat[strings.LastIndexByte(string(stat), ')')+1:]
+		return len(after) > 1 && after[1] != 'Z'
+	}
+	return syscall.Kill(pid, 0) == nil && !os.IsNotExist(err)
+}
