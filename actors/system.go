@@ -10,6 +10,7 @@ import (
 
 	"troupe/actors/connection"
 	"troupe/actors/fleet"
+	"troupe/actors/script/bundle"
 	"troupe/actors/stage"
 	"troupe/messages"
 	"troupe/messages/counters"
@@ -27,6 +28,8 @@ type Options struct {
 	Now func() time.Time
 	// Fleet configures the registry and all game sessions.
 	Fleet fleet.Options
+	// Bundle bounds the archives of scripts.
+	Bundle bundle.Limits
 	// Timeouts bound silent connections.
 	Timeouts connection.Timeouts
 	// OnFailure is called when an actor that cannot be replaced crashes: the
@@ -40,6 +43,9 @@ type System struct {
 	stage       *stage.Stage
 	count       *counters.Set
 	fleet       *stage.Ref
+	registry    *fleet.Registry // for Wait only: the rest is its actor's
+	bundle      bundle.Limits
+	unpacks     chan struct{}
 	connections *stage.Ref
 	closed      atomic.Bool
 	stopped     chan struct{}
@@ -47,10 +53,10 @@ type System struct {
 
 // Start builds the tree. Close ends it.
 func Start(o Options) *System {
-	s := &System{count: o.Counters, stopped: make(chan struct{})}
+	s := &System{count: o.Counters, stopped: make(chan struct{}), registry: fleet.New(o.Fleet), bundle: o.Bundle, unpacks: make(chan struct{}, unpacksMax)}
 	s.stage = stage.New(stage.Options{Log: o.Log, Counters: o.Counters, Shards: o.Shards, Flush: o.Flush, Now: o.Now, OnRootCrash: o.OnFailure})
 	s.fleet = s.stage.NewRef(counters.ActorFleet, stage.LaneLimits{})
-	s.stage.SpawnRoot(s.fleet, fleet.New(o.Fleet))
+	s.stage.SpawnRoot(s.fleet, s.registry)
 	s.connections = s.stage.NewRef(counters.ActorConnections, stage.LaneLimits{})
 	s.stage.SpawnRoot(s.connections, connection.NewSupervisor(s.fleet, o.Timeouts))
 	return s
@@ -147,7 +153,24 @@ func (s *System) Close() {
 	for s.alive() > 0 && time.Now().Before(deadline) {
 		time.Sleep(time.Millisecond)
 	}
+	s.waitFor(time.Until(deadline))
 	s.stage.Close()
+}
+
+// waitFor waits for what works beside the registry, an engine that compiles for
+// example, but not for ever: that cannot be stopped.
+func (s *System) waitFor(d time.Duration) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.registry.Wait()
+	}()
+	limit := time.NewTimer(max(d, time.Millisecond))
+	defer limit.Stop()
+	select {
+	case <-done:
+	case <-limit.C:
+	}
 }
 
 func (s *System) alive() (n int64) {

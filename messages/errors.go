@@ -18,13 +18,14 @@ const (
 	IdempotentMismatch
 	TerminalRouting
 	Conflict
+	TaggingFailed
 	Internal
 	Unavailable // the host drains
 )
 
 var errorCodeNames = [...]string{"", "invalid request", "not found", "invalid fleet status", "invalid game session status",
 	"game session full", "fleet capacity exceeded", "limit exceeded", "idempotent parameter mismatch",
-	"terminal routing strategy", "conflict", "internal", "unavailable"}
+	"terminal routing strategy", "conflict", "tagging failed", "internal", "unavailable"}
 
 // String returns the code's name in words.
 func (c ErrorCode) String() string { return nameOf(errorCodeNames[:], int(c)) }

@@ -52,13 +52,20 @@ type Fleet struct {
 	Description     string
 	Status          FleetStatus
 	Created         time.Time
-	Locations       []string // the first is the home location
-	GameSessionsMax int      // server processes: idle plus hosting
-	Certificates    bool     // CertificateType GENERATED: secure ports are announced
-	ScriptID        string
+	Terminated      time.Time // zero until then
+	Locations       []string  // the first is the home location
+	GameSessionsMax int       // the operator's bound; 0: what Runtime says
+	Certificates    bool      // CertificateType GENERATED: secure ports are announced
+	Anywhere        bool      // its processes run elsewhere
+	ScriptID        ScriptID
+	Runtime         RuntimeConfiguration // of a fleet with a script
+	Engine          string               // embedded or node; empty: as the script says
+	Standby         int                  // idle processes kept ready; negative: as the engine wants
 	LaunchPath      string
 	LaunchParams    string
 	ReconnectWindow *time.Duration // of its game sessions; nil: the host's
+	Shown           FleetShown
+	Tags            map[string]string
 }
 
 // Alias is the record of an alias: FleetID for SIMPLE routing, Message for TERMINAL.

@@ -3,6 +3,7 @@ package fleet
 import (
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 
 	"troupe/actors/gamesession"
@@ -25,15 +26,23 @@ type Registry struct {
 	players  map[messages.PlayerSessionID]*entry
 	refs     map[*stage.Ref]*entry
 	creators creators
-	ended    []*entry // gone for good, in the order of their ends
-	stuck    int      // calls into games that nothing can end
+	scripts  map[messages.ScriptID]*scriptEntry
+	idles    map[*stage.Ref]*idle // until their actors have stopped
+	ended    []*entry             // gone for good, in the order of their ends
+	stuck    int                  // calls into games that nothing can end
 	draining bool
 	drained  []func()
+
+	// work are the goroutines beside the actor, loads those that compile.
+	work  sync.WaitGroup
+	loads chan struct{}
 }
 
 type fleetEntry struct {
-	record *messages.Fleet
-	live   int // game sessions that have not ended
+	record    *messages.Fleet
+	live      int        // game sessions that have not ended
+	processes []*process // of a fleet with a script
+	events    events
 }
 
 type entry struct {
@@ -42,6 +51,8 @@ type entry struct {
 	location  string
 	request   messages.CreateGameSession
 	published *gamesession.Published
+	process   *process // with program: of a fleet with a script
+	program   *program
 	ref       *stage.Ref // nil once the actor has stopped
 	players   []messages.PlayerSessionID
 	over      bool
@@ -63,6 +74,9 @@ func New(o Options) *Registry {
 	if o.EndedKeep <= 0 {
 		o.EndedKeep = DefaultEndedKeep
 	}
+	if o.ProcessesMax <= 0 {
+		o.ProcessesMax = DefaultProcessesMax
+	}
 	r := &Registry{
 		o:        o,
 		fleets:   make(map[messages.FleetID]*fleetEntry),
@@ -71,6 +85,12 @@ func New(o Options) *Registry {
 		tokens:   make(map[tokenKey]*entry),
 		players:  make(map[messages.PlayerSessionID]*entry),
 		refs:     make(map[*stage.Ref]*entry),
+		scripts:  make(map[messages.ScriptID]*scriptEntry),
+		idles:    make(map[*stage.Ref]*idle),
+		loads:    make(chan struct{}, loadsMax),
+	}
+	for _, s := range o.Scripts {
+		r.scripts[s.Record.ID] = &scriptEntry{record: s.Record, bundle: s.Bundle}
 	}
 	for _, f := range o.Fleets {
 		r.fleets[f.ID] = &fleetEntry{record: f}
@@ -81,11 +101,18 @@ func New(o Options) *Registry {
 	return r
 }
 
-// Started implements stage.Actor.
-func (r *Registry) Started(*stage.Context) {}
+// Started has the scripts of fleets that are there from the start loaded.
+func (r *Registry) Started(c *stage.Context) {
+	for _, f := range r.fleets {
+		if f.record.ScriptID != "" {
+			r.open(c, f)
+		}
+	}
+}
 
-// Stopped implements stage.Actor.
+// Stopped implements stage.Actor. All game sessions have stopped before.
 func (r *Registry) Stopped(*stage.Context) {
+	r.closePrograms()
 	for _, done := range r.drained {
 		done()
 	}
@@ -113,12 +140,41 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 		m.Reply(r.allFleets(), nil)
 	case Depth:
 		m.Reply(r.depths(c), nil)
+	case Request[NewScript, *messages.Script]:
+		m.Reply(r.createScript(c, m.Request))
+	case Request[ChangeScript, *messages.Script]:
+		r.onUpdateScript(c, m)
+	case Request[Scripts, []*messages.Script]:
+		m.Reply(r.describeScripts(m.Request.ID))
+	case Request[DropScript, None]:
+		m.Reply(None{}, r.deleteScript(c, m.Request.ID))
+	case Request[messages.CreateFleet, *messages.Fleet]:
+		m.Reply(r.createFleet(c, m.Request))
+	case Request[DropFleet, None]:
+		m.Reply(None{}, r.deleteFleet(c, m.Request.ID))
+	case Request[messages.UpdateRuntime, *messages.Fleet]:
+		m.Reply(r.updateRuntime(c, m.Request))
+	case Request[Events, []messages.FleetEvent]:
+		m.Reply(r.fleetEvents(m.Request.ID))
+	case Request[Settled, None]:
+		r.onSettled(m)
+	case loaded:
+		r.onLoaded(c, m)
+	case updateDue:
+		m.w.end()
+	case retryDue:
+		m.p.paused = false
+		r.fill(c, m.p)
+	case activationDue:
+		r.onActivationDue(c, m)
+	case gamesession.Ready:
+		r.onReady(c, m.Ref)
 	case gamesession.SeatsMade:
 		r.onSeatsMade(m)
 	case gamesession.SeatsForgotten:
 		r.onSeatsForgotten(m)
 	case gamesession.Over:
-		r.onOver(c, r.sessions[m.Session]) // its place is free; Exited follows
+		r.onProcessOver(c, m) // its place is free; Exited follows
 	case stage.Exited:
 		r.onExited(c, m)
 	case Drain:
@@ -188,6 +244,26 @@ func (r *Registry) onSeatsForgotten(m gamesession.SeatsForgotten) {
 	e.players = kept
 }
 
+// onProcessOver handles the end of a game session, or of an idle process.
+func (r *Registry) onProcessOver(c *stage.Context, m gamesession.Over) {
+	if i := r.idles[m.Ref]; i != nil {
+		r.onIdleOver(c, i, m.Text)
+		return
+	}
+	e := r.refs[m.Ref]
+	if e == nil {
+		return
+	}
+	if m.Session == "" { // it ended while its game session was on the way to it
+		r.replace(c, e)
+		return
+	}
+	if m.Failed && e.process != nil {
+		e.fleet.events.add(c.Now(), eventCrashed, "a game session of version "+e.program.version+" ended: "+m.Text)
+	}
+	r.onOver(c, e)
+}
+
 // onOver takes an ended game session out of the fleet's capacity.
 func (r *Registry) onOver(c *stage.Context, e *entry) {
 	if e == nil || e.over {
@@ -195,13 +271,25 @@ func (r *Registry) onOver(c *stage.Context, e *entry) {
 	}
 	e.over, e.endedAt = true, c.Now()
 	e.fleet.live--
+	if e.process != nil {
+		e.process.live--
+		r.fill(c, e.process)
+	}
 	v := e.published.Session()
 	c.Log().Info().Str("game_session_id", string(e.id)).Str("reason", v.EndText).Msg("game session ended")
+	r.finishFleet(c, e.fleet)
 }
 
 // onExited handles the end of a game session's actor. A crash ends the game
 // session and says so; it is never restarted.
 func (r *Registry) onExited(c *stage.Context, m stage.Exited) {
+	if i := r.idles[m.Ref]; i != nil {
+		r.onIdleOver(c, i, m.Crash)
+		delete(r.idles, m.Ref)
+		r.release(i.program)
+		r.finishDrain()
+		return
+	}
 	e := r.refs[m.Ref]
 	if e == nil {
 		return
@@ -210,8 +298,12 @@ func (r *Registry) onExited(c *stage.Context, m stage.Exited) {
 	e.ref = nil
 	if m.Crash != "" {
 		c.Log().Error().Str("game_session_id", string(e.id)).Str("reason", m.Crash).Msg("game session crashed")
+		if e.process != nil && !e.over {
+			e.fleet.events.add(c.Now(), eventCrashed, "a game session of version "+e.program.version+" ended: "+m.Crash)
+		}
 	}
 	r.onOver(c, e)
+	r.release(e.program)
 	r.ended = append(r.ended, e)
 	r.forgetEnded(c.Now())
 	r.finishDrain()
@@ -248,6 +340,12 @@ func (r *Registry) forget(e *entry) {
 func (r *Registry) onDrain(c *stage.Context, m Drain) {
 	r.draining = true
 	r.drained = append(r.drained, m.Done)
+	for _, f := range r.fleets {
+		for _, p := range f.processes {
+			r.stopIdle(p, func(*idle) bool { return true })
+			p.settle()
+		}
+	}
 	for _, e := range r.order {
 		if e.ref == nil || e.over {
 			continue
@@ -297,7 +395,7 @@ func (r *Registry) terminate(e *entry) {
 }
 
 func (r *Registry) finishDrain() {
-	if !r.draining || len(r.refs) > 0 {
+	if !r.draining || len(r.refs)+len(r.idles) > 0 {
 		return
 	}
 	for _, done := range r.drained {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -45,8 +46,11 @@ func (r *Registry) create(c *stage.Context, req messages.CreateGameSession) (*me
 	if req.CreatorID != "" && !r.creators.allow(creator{f.record.ID, req.CreatorID}, c.Now()) {
 		return nil, messages.Errorf(messages.LimitExceeded, "creator %s created a game session on fleet %s less than a second ago", req.CreatorID, f.record.ID)
 	}
-	if f.live >= f.record.GameSessionsMax {
-		return nil, messages.Errorf(messages.FleetCapacityExceeded, "fleet %s hosts its maximum of %d game sessions", f.record.ID, f.record.GameSessionsMax)
+	if most := f.capacity(); f.live >= most {
+		return nil, messages.Errorf(messages.FleetCapacityExceeded, "fleet %s hosts its maximum of %d game sessions", f.record.ID, most)
+	}
+	if most := f.record.Runtime.ActivatingMax; most > 0 && r.activating(f) >= most {
+		return nil, messages.Errorf(messages.FleetCapacityExceeded, "fleet %s activates its maximum of %d game sessions at a time", f.record.ID, most)
 	}
 	e, err := r.start(c, f, location, req)
 	if err != nil {
@@ -68,9 +72,12 @@ func (r *Registry) start(c *stage.Context, f *fleetEntry, location string, req m
 	if r.sessions[id] != nil { // a token in the shape of an id that was made up here
 		return nil, messages.Errorf(messages.Conflict, "game session %s exists", id)
 	}
-	handler, err := r.newHandler(c, f.record)
-	if err != nil {
-		return nil, err
+	e := &entry{id: id, fleet: f, location: location, request: req}
+	if f.record.ScriptID != "" {
+		if e.process = f.vacant(); e.process == nil {
+			return nil, messages.Errorf(messages.FleetCapacityExceeded, "fleet %s has no process that is free", f.record.ID)
+		}
+		e.program = e.process.current
 	}
 	address := r.o.Advertised
 	if f.record.Certificates {
@@ -83,26 +90,130 @@ func (r *Registry) start(c *stage.Context, f *fleetEntry, location string, req m
 		IdempotencyToken: req.IdempotencyToken, Created: c.Now(),
 		IPAddress: address.IPAddress, DNSName: address.DNSName, Port: address.Port,
 	}
-	e := &entry{id: record.ID, fleet: f, location: location, request: req,
-		published: gamesession.NewPublished(record), ref: r.newRef(c)}
+	if e.program != nil {
+		record.ScriptVersion = e.program.version
+	}
+	e.published = gamesession.NewPublished(record)
+	if err := r.run(c, e, record); err != nil {
+		return nil, err
+	}
 	f.live++
 	r.sessions[e.id] = e
 	r.order = append(r.order, e)
-	r.refs[e.ref] = e
-	settings := r.o.Session
-	if w := f.record.ReconnectWindow; w != nil {
-		settings.ReconnectWindow = *w
+	if t := f.record.Runtime.ActivationTimeout; t > 0 {
+		c.After(t, activationDue{e, e.ref})
 	}
-	c.Spawn(e.ref, gamesession.New(gamesession.Options{
-		Record: record, Published: e.published, Fleet: c.Self(), Handler: handler,
-		Args: strings.Fields(f.record.LaunchParams), Settings: settings, Log: r.gameLog(c, id, f.record),
-	}))
-	c.Log().Info().Str("game_session_id", string(e.id)).Int("max_players", req.MaxPlayers).Msg("game session created")
+	log := c.Log().Info().Str("game_session_id", string(e.id)).Int("max_players", req.MaxPlayers)
+	if record.ScriptVersion != "" {
+		log = log.Str("script_version", record.ScriptVersion)
+	}
+	log.Msg("game session created")
 	return e, nil
 }
 
-// newHandler makes a game's logic. A panic in it is the game's fault and must
-// not take the registry, and so the host, with it.
+// run gives a game session a process: one that is ready, or a new one.
+func (r *Registry) run(c *stage.Context, e *entry, record *messages.GameSession) error {
+	p := e.process
+	if p == nil {
+		return r.runHandler(c, e, record)
+	}
+	if i := r.take(p); i != nil {
+		i.log.Pass(r.openLog(c, e.id, e.fleet.record))
+		e.ref = i.ref // and the idle's use of the program is the game session's
+		e.ref.Tell(gamesession.Assign{Record: record, Published: e.published})
+	} else if err := r.runProgram(c, e, record); err != nil {
+		return err
+	}
+	r.refs[e.ref] = e
+	p.live++
+	r.fill(c, p)
+	return nil
+}
+
+// runProgram starts a process for a game session.
+func (r *Registry) runProgram(c *stage.Context, e *entry, record *messages.GameSession) error {
+	p := e.process
+	ref := r.newRef(c)
+	log := script.NewLog(r.openLog(c, e.id, e.fleet.record), script.LevelOf(p.spec.Parameters), c.Stage().Now)
+	handler, err := r.makeHandler(c, e.program, r.processOf(c, p, ref, log))
+	if err != nil {
+		log.Error("the script cannot be started:", err)
+		log.Close()
+		e.fleet.events.add(c.Now(), eventCrashed, "a process could not be started: "+err.Error())
+		return messages.Errorf(messages.Internal, "a process of fleet %s could not be started: %v", e.fleet.record.ID, err)
+	}
+	e.program.users++
+	e.ref = ref
+	c.Spawn(ref, gamesession.New(gamesession.Options{
+		Record: record, Published: e.published, Fleet: c.Self(), Handler: handler,
+		Args: strings.Fields(p.spec.Parameters), Log: log, Settings: r.settings(e.fleet.record),
+	}))
+	return nil
+}
+
+// replace gives a game session another process, because the idle one that it was
+// given had ended by itself at that moment.
+func (r *Registry) replace(c *stage.Context, e *entry) {
+	delete(r.refs, e.ref)
+	r.release(e.program)
+	e.ref = nil
+	record := e.published.Session()
+	record.Status, record.EndText, record.Terminated = messages.GameSessionActivating, "", time.Time{}
+	if err := r.runProgram(c, e, record); err != nil {
+		e.published.End(c.Now(), err.Error())
+		r.onOver(c, e)
+		r.ended = append(r.ended, e)
+		return
+	}
+	r.refs[e.ref] = e
+}
+
+// runHandler starts a game session of a fleet without a script.
+func (r *Registry) runHandler(c *stage.Context, e *entry, record *messages.GameSession) error {
+	f := e.fleet.record
+	handler, err := r.newHandler(c, f)
+	if err != nil {
+		return err
+	}
+	e.ref = r.newRef(c)
+	r.refs[e.ref] = e
+	c.Spawn(e.ref, gamesession.New(gamesession.Options{
+		Record: record, Published: e.published, Fleet: c.Self(), Handler: handler,
+		Args: strings.Fields(f.LaunchParams), Log: r.gameLog(c, e.id, f), Settings: r.settings(f),
+	}))
+	return nil
+}
+
+func (r *Registry) settings(f *messages.Fleet) gamesession.Settings {
+	s := r.o.Session
+	if w := f.ReconnectWindow; w != nil {
+		s.ReconnectWindow = *w
+	}
+	return s
+}
+
+// processOf is what a process of p is started with.
+func (r *Registry) processOf(c *stage.Context, p *process, ref *stage.Ref, log *script.Log) script.Process {
+	registry := c.Self()
+	return script.Process{
+		Fleet: p.fleet.record, Args: strings.Fields(p.spec.Parameters), Log: log, Counters: c.Counters(),
+		Stuck: func(reason string) { registry.Tell(Stuck{Ref: ref, Reason: reason}) },
+	}
+}
+
+// makeHandler makes the logic of one process. A panic in it is the engine's
+// fault and must not take the registry with it.
+func (r *Registry) makeHandler(c *stage.Context, of *program, p script.Process) (h script.Handler, err error) {
+	defer func() {
+		if text := recover(); text != nil {
+			c.Counters().HandlerErrors.Add(1)
+			h, err = nil, fmt.Errorf("the engine failed on it: %v", text)
+		}
+	}()
+	return of.NewHandler(p)
+}
+
+// newHandler makes the logic of a fleet without a script, as makeHandler does.
 func (r *Registry) newHandler(c *stage.Context, f *messages.Fleet) (h script.Handler, err error) {
 	defer func() {
 		if text := recover(); text != nil {

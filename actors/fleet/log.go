@@ -1,15 +1,24 @@
 package fleet
 
 import (
+	"troupe/actors/gamesession"
 	"troupe/actors/script"
 	"troupe/actors/stage"
 	"troupe/messages"
 )
 
-// gameLog opens the log of a game session, nil where there is none.
+// gameLog opens the log of a game session without a script, nil where there is none.
 func (r *Registry) gameLog(c *stage.Context, id messages.GameSessionID, f *messages.Fleet) *script.Log {
 	if r.o.OpenLog == nil {
 		return nil
 	}
 	return script.NewLog(r.o.OpenLog(id, f), script.LevelOf(f.LaunchParams), c.Stage().Now)
+}
+
+// openLog opens where the log of a game session with a script goes.
+func (r *Registry) openLog(c *stage.Context, id messages.GameSessionID, f *messages.Fleet) script.Sink {
+	if r.o.OpenLog == nil {
+		return gamesession.HostLog(c.Log(), string(id))
+	}
+	return r.o.OpenLog(id, f)
 }

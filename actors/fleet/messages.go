@@ -3,6 +3,8 @@ package fleet
 import (
 	"time"
 
+	"troupe/actors/script/bundle"
+	"troupe/actors/stage"
 	"troupe/messages"
 )
 
@@ -50,6 +52,46 @@ type (
 // together, and for the busiest one.
 type Depths struct{ Registry, GameSessions, Busiest int }
 
+// Request asks the registry for something. Reply is called exactly once, as
+// with the others.
+type Request[Q, A any] struct {
+	Request Q
+	Reply   func(A, error)
+}
+
+// Undelivered implements stage.Undeliverable.
+func (m Request[Q, A]) Undelivered() {
+	var none A
+	m.Reply(none, unavailable())
+}
+
+// What is asked about scripts and fleets.
+type (
+	// NewScript makes a script of a bundle; Request.Zip counts for its size only.
+	NewScript struct {
+		Request messages.CreateScript
+		Bundle  *bundle.Bundle
+	}
+	// ChangeScript is answered when each process that is to run a new content
+	// does, or cannot, or after some seconds. A bundle of nil leaves the content.
+	ChangeScript struct {
+		Request messages.UpdateScript
+		Bundle  *bundle.Bundle
+	}
+	// DropScript is refused while a fleet uses it (D8).
+	DropScript struct{ ID messages.ScriptID }
+	// Scripts asks for one script, or with an empty id for all, oldest first.
+	Scripts struct{ ID messages.ScriptID }
+	// DropFleet ends the fleet's game sessions.
+	DropFleet struct{ ID messages.FleetID }
+	// Events asks what happened to a fleet, oldest first.
+	Events struct{ ID messages.FleetID }
+	// Settled is answered when no process loads a script any more.
+	Settled struct{}
+	// None is no answer.
+	None = struct{}
+)
+
 // Undelivered implements stage.Undeliverable.
 func (m Depth) Undelivered() { m.Reply(Depths{}, unavailable()) }
 
@@ -75,6 +117,28 @@ func (m Fleets) Undelivered() { m.Reply(nil, unavailable()) }
 // Undelivered implements stage.Undeliverable.
 func (m Drain) Undelivered() { m.Done() }
 
-type graceOver struct{}
+// Timers and results of its own.
+type (
+	graceOver     struct{}
+	endOne        struct{ id messages.GameSessionID }
+	updateDue     struct{ w *waiting }
+	retryDue      struct{ p *process }
+	activationDue struct {
+		e   *entry
+		ref *stage.Ref
+	}
+	loaded struct {
+		process *process
+		program *program
+		code    string // of the event, if it failed
+		err     error
+		close   func(*program)
+	}
+)
 
-type endOne struct{ id messages.GameSessionID }
+// Undelivered implements stage.Undeliverable.
+func (m loaded) Undelivered() {
+	if m.program != nil {
+		m.close(m.program)
+	}
+}

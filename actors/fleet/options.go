@@ -5,6 +5,7 @@ import (
 
 	"troupe/actors/gamesession"
 	"troupe/actors/script"
+	"troupe/actors/script/bundle"
 	"troupe/messages"
 )
 
@@ -27,10 +28,18 @@ type Options struct {
 	Advertised, Secured Advertised
 	// Session are the settings of all game sessions.
 	Session gamesession.Settings
-	// NewHandler makes the logic of one new game session of a fleet.
+	// NewHandler makes the logic of one new game session of a fleet without a script.
 	NewHandler func(f *messages.Fleet) script.Handler
+	// NewProgram makes a program of a script whose entry is one of its files, for
+	// processes of f. It may take its time, and is called from any goroutine.
+	NewProgram func(b *bundle.Bundle, entry string, f *messages.Fleet) (script.Program, error)
 	// OpenLog opens the log of a game session; nil: they write to the host's.
 	OpenLog func(id messages.GameSessionID, f *messages.Fleet) script.Sink
+	// Scripts are there from the start.
+	Scripts []Script
+	// ProcessesMax bounds the processes of a fleet that the API makes; 0: 50
+	// (service-api.md 2.3).
+	ProcessesMax int
 	// OnStuck is called once, when so many scripts cannot be stopped that the
 	// process should drain and end. Nil does nothing.
 	OnStuck func()
@@ -39,6 +48,39 @@ type Options struct {
 	EndedMax  int
 	EndedKeep time.Duration
 }
+
+// Script is a script with its content.
+type Script struct {
+	Record *messages.Script
+	Bundle *bundle.Bundle
+}
+
+// Standby is implemented by programs that are slow to start: so many idle
+// processes are kept ready where a fleet does not say.
+type Standby interface {
+	script.Program
+	Standby() int
+}
+
+const (
+	// DefaultProcessesMax is the vendor's bound on processes of a fleet.
+	DefaultProcessesMax = 50
+	// scriptsMax and scriptBytesMax bound the memory of scripts, fleetsMax that of
+	// fleets.
+	scriptsMax     = 1000
+	scriptBytesMax = 1 << 30
+	fleetsMax      = 1000
+	// terminatedKeep is how long a terminated fleet is shown (service-api.md 2.3).
+	terminatedKeep = 24 * time.Hour
+	// loadsMax is how many scripts are compiled at a time.
+	loadsMax = 2
+	// updateWait is how long an update waits for processes to run it.
+	updateWait = 10 * time.Second
+	// retryMin and retryMax are the first and the longest pause before another
+	// process is started after one that did not become ready.
+	retryMin = time.Second
+	retryMax = 5 * time.Minute
+)
 
 // DefaultEndedMax and DefaultEndedKeep bound the memory of ended game sessions.
 const (

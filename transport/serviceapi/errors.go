@@ -62,6 +62,7 @@ var abbreviations = map[messages.ErrorCode]string{
 	messages.IdempotentMismatch:       "IM",
 	messages.TerminalRouting:          "TR",
 	messages.Conflict:                 "CF",
+	messages.TaggingFailed:            "TF",
 }
 
 // invalid refuses a request for what the caller wrote.

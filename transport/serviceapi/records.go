@@ -109,8 +109,8 @@ func (s *Server) fleet(r *messages.Fleet) types.FleetAttributes {
 		PlayerGatewayMode:              types.PlayerGatewayModeDisabled,
 	}
 	if r.ScriptID != "" {
-		attributes.ScriptId = aws.String(r.ScriptID)
-		attributes.ScriptArn = aws.String(s.arns.mint("script", r.ScriptID))
+		attributes.ScriptId = aws.String(string(r.ScriptID))
+		attributes.ScriptArn = aws.String(s.arns.mint("script", string(r.ScriptID)))
 	}
 	return attributes
 }

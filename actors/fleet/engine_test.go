@@ -1,0 +1,259 @@
+package fleet_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"troupe/actors"
+	"troupe/actors/actorstest"
+	"troupe/actors/fleet"
+	"troupe/actors/script"
+	"troupe/actors/script/bundle"
+	"troupe/messages"
+)
+
+// engine makes programs of files whose text says what they do, and counts what is
+// open. It stands in for the engines, which compile and run JavaScript; the
+// registry behaves the same with them.
+type engine struct {
+	mu       sync.Mutex
+	standby  int
+	gate     chan struct{} // if set, NewProgram waits for it
+	open     int           // programs
+	made     int
+	handlers []*instance
+	lines    map[messages.GameSessionID][]string
+	closed   map[messages.GameSessionID]bool
+}
+
+type testProgram struct {
+	e       *engine
+	version string
+	text    string
+}
+
+// instance is one process.
+type instance struct {
+	actorstest.Game
+	program *testProgram
+	process script.Process
+}
+
+func (e *engine) newProgram(b *bundle.Bundle, entry string, _ *messages.Fleet) (script.Program, error) {
+	if e.gate != nil {
+		<-e.gate
+	}
+	text := string(b.Files[entry])
+	switch text {
+	case "syntax error":
+		return nil, errors.New(entry + ":3:14: unexpected }")
+	case "panic":
+		panic("a bug in the compiler")
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.open++
+	e.made++
+	return &testProgram{e: e, version: b.Version, text: text}, nil
+}
+
+func (p *testProgram) Version() string { return p.version }
+
+func (p *testProgram) Standby() int { return p.e.standby }
+
+func (p *testProgram) NewHandler(process script.Process) (script.Handler, error) {
+	i := &instance{program: p, process: process}
+	switch p.text {
+	case "no handler":
+		return nil, errors.New("no room for it")
+	case "throws":
+		i.OnInit = func(script.Session) error { return errors.New("x is not defined") }
+	case "not ready":
+		i.Game.Started = func() bool { return false }
+	case "slow start":
+		return &slowStart{instance: i}, nil
+	}
+	i.process.Log.Info("hello from", p.version)
+	p.e.mu.Lock()
+	defer p.e.mu.Unlock()
+	p.e.handlers = append(p.e.handlers, i)
+	return i, nil
+}
+
+// slowStart never decides whether the game session starts.
+type slowStart struct{ *instance }
+
+func (s *slowStart) OnStartGameSession(*messages.GameSession) script.Decision {
+	return script.Later(new(script.Pending))
+}
+
+func (p *testProgram) Close() {
+	p.e.mu.Lock()
+	defer p.e.mu.Unlock()
+	p.e.open--
+}
+
+func (e *engine) programs() int {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.open
+}
+
+// last returns the newest process.
+func (e *engine) last() *instance {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.handlers[len(e.handlers)-1]
+}
+
+// sink keeps a game session's log.
+type sink struct {
+	e  *engine
+	id messages.GameSessionID
+}
+
+func (s sink) Write(l script.Line) {
+	s.e.mu.Lock()
+	defer s.e.mu.Unlock()
+	s.e.lines[s.id] = append(s.e.lines[s.id], l.Level.String()+" "+l.Text)
+}
+
+func (s sink) Close() {
+	s.e.mu.Lock()
+	defer s.e.mu.Unlock()
+	s.e.closed[s.id] = true
+}
+
+// scripted runs a test with an engine; at its end no program is open.
+func scripted(t *testing.T, change func(e *engine, o *actors.Options), test func(w *world, e *engine)) {
+	t.Helper()
+	e := &engine{lines: map[messages.GameSessionID][]string{}, closed: map[messages.GameSessionID]bool{}}
+	actorstest.Run(t, func(o *actors.Options) {
+		o.Fleet.NewProgram = e.newProgram
+		o.Fleet.OpenLog = func(id messages.GameSessionID, _ *messages.Fleet) script.Sink { return sink{e, id} }
+		if change != nil {
+			change(e, o)
+		}
+	}, func(w *world) { test(w, e) })
+	if n := e.programs(); n != 0 {
+		t.Errorf("%d programs are still open", n)
+	}
+}
+
+// archive is a zip of files, "name=text" each.
+func archive(files ...string) []byte {
+	var out bytes.Buffer
+	w := zip.NewWriter(&out)
+	for _, f := range files {
+		name, text, _ := strings.Cut(f, "=")
+		part, err := w.Create(name)
+		if err == nil {
+			_, err = part.Write([]byte(text))
+		}
+		if err != nil {
+			panic(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		panic(err)
+	}
+	return out.Bytes()
+}
+
+func newScript(w *world, files ...string) *messages.Script {
+	w.Helper()
+	s, err := w.System.CreateScript(context.Background(), messages.CreateScript{Name: "game", Version: "1.0", Zip: archive(files...)})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return s
+}
+
+func update(w *world, id messages.ScriptID, version string, files ...string) {
+	w.Helper()
+	_, err := w.System.UpdateScript(context.Background(), messages.UpdateScript{ID: id, Version: version, Zip: archive(files...)})
+	if err != nil {
+		w.Error(err)
+	}
+	w.Settle()
+}
+
+func newFleet(w *world, q messages.CreateFleet) *messages.Fleet {
+	w.Helper()
+	q.Locations = []string{actorstest.Home}
+	f, err := w.System.CreateFleet(context.Background(), q)
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Settle()
+	return f
+}
+
+func processes(specs ...string) (rc messages.RuntimeConfiguration) {
+	for _, s := range specs {
+		p := messages.ServerProcess{Concurrent: 1}
+		if _, err := fmt.Sscanf(s, "%d %s %s", &p.Concurrent, &p.LaunchPath, &p.Parameters); err != nil && p.LaunchPath == "" {
+			panic(err)
+		}
+		rc.Processes = append(rc.Processes, p)
+	}
+	return rc
+}
+
+func theFleet(w *world, id messages.FleetID) *messages.Fleet {
+	w.Helper()
+	all, err := w.System.Fleets(context.Background())
+	if err != nil {
+		w.Fatal(err)
+	}
+	for _, f := range all {
+		if f.ID == id {
+			return f
+		}
+	}
+	w.Fatalf("no fleet %s", id)
+	return nil
+}
+
+// happened returns the events of a fleet, "CODE" or "CODE xN" each.
+func happened(w *world, id messages.FleetID) (codes []string) {
+	w.Helper()
+	for _, e := range eventsOf(w, id) {
+		if e.Count > 1 {
+			codes = append(codes, fmt.Sprintf("%s x%d", e.Code, e.Count))
+		} else {
+			codes = append(codes, e.Code)
+		}
+	}
+	return codes
+}
+
+func eventsOf(w *world, id messages.FleetID) []messages.FleetEvent {
+	w.Helper()
+	all, err := w.System.FleetEvents(context.Background(), id)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return all
+}
+
+// start creates a game session that must become ACTIVE.
+func start(w *world, id messages.FleetID) *messages.GameSession {
+	w.Helper()
+	g, err := w.Try(messages.CreateGameSession{FleetID: id, MaxPlayers: 4}, nil)
+	if err != nil {
+		w.Fatal(err)
+	}
+	if g = w.Game(g.ID); g.Status != messages.GameSessionActive {
+		w.Fatalf("it is %v: %s", g.Status, g.EndText)
+	}
+	return g
+}
+
+var _ fleet.Standby = (*testProgram)(nil)

@@ -1,0 +1,45 @@
+package fleet
+
+import (
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"troupe/messages"
+)
+
+// Codes of fleet events, as the API has them.
+const (
+	eventCreated       = "FLEET_CREATED"
+	eventDeleted       = "FLEET_DELETED"
+	eventNoLaunchPath  = "FLEET_VALIDATION_LAUNCH_PATH_NOT_FOUND"
+	eventNotRunnable   = "FLEET_VALIDATION_EXECUTABLE_RUNTIME_FAILURE"
+	eventCrashed       = "SERVER_PROCESS_CRASHED"
+	eventActivation    = "GAME_SESSION_ACTIVATION_TIMEOUT"
+	eventGeneric       = "GENERIC_EVENT"
+	eventStatePrefix   = "FLEET_STATE_"
+	eventsMax          = 200 // kept per fleet
+	eventRepetitionMax = 101 // EventCount of the API
+	eventMessageMax    = 2048
+)
+
+// events is what happened to one fleet, in the order of the last of each.
+type events []messages.FleetEvent
+
+// add writes something down; what happens again is counted.
+func (e *events) add(now time.Time, code, message string) {
+	if len(message) > eventMessageMax {
+		message = message[:eventMessageMax] + "..."
+	}
+	event := messages.FleetEvent{ID: uuid.NewString(), Code: code, Message: message}
+	same := func(o messages.FleetEvent) bool { return o.Code == code && o.Message == message }
+	if i := slices.IndexFunc(*e, same); i >= 0 {
+		event = (*e)[i]
+		*e = slices.Delete(*e, i, i+1)
+	}
+	event.Time, event.Count = now, min(event.Count+1, eventRepetitionMax)
+	if *e = append(*e, event); len(*e) > eventsMax {
+		*e = slices.Delete(*e, 0, len(*e)-eventsMax)
+	}
+}

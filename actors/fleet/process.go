@@ -1,0 +1,256 @@
+package fleet
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"troupe/actors/script"
+	"troupe/actors/script/bundle"
+	"troupe/actors/stage"
+	"troupe/messages"
+)
+
+// process is one entry of a fleet's runtime configuration: processes that run
+// the same thing. A content that is new goes through next: it becomes current,
+// and what new game sessions run, once a process with it was ready. Until then,
+// and if that never happens, the last good one goes on (realtime.md 19.1).
+type process struct {
+	fleet   *fleetEntry
+	spec    messages.ServerProcess
+	current *program // nil until the first is ready
+	next    *program // loaded, and not proven yet
+	loading bool
+	stale   bool // what is being loaded is old already
+	gone    bool // no longer configured
+	live    int  // game sessions
+	idle    []*idle
+	failed  int  // processes in a row that did not become ready
+	paused  bool // until retry
+	retry   *stage.Timer
+	waiting []*waiting
+}
+
+// program is a version of a script, for one entry of a runtime configuration. It
+// is closed when it is not wanted any more and nothing runs it.
+type program struct {
+	script.Program
+	version string
+	users   int
+	wanted  bool
+}
+
+// busy reports whether a new content is on its way.
+func (p *process) busy() bool { return p.loading || p.next != nil && p.failed == 0 }
+
+// settle tells those who wait for the outcome.
+func (p *process) settle() {
+	waiting := p.waiting
+	p.waiting = nil
+	for _, w := range waiting {
+		w.less()
+	}
+}
+
+// load makes a program of the newest content, in a goroutine: compiling takes
+// time, and may be made to take long.
+func (r *Registry) load(c *stage.Context, p *process) {
+	s := r.scripts[p.fleet.record.ScriptID]
+	if p.gone || r.draining || s == nil {
+		return
+	}
+	if p.loading {
+		p.stale = true
+		return
+	}
+	p.loading = true
+	l := loader{
+		registry: c.Self(), process: p, path: p.spec.LaunchPath, fleet: p.fleet.record, bundle: labelled(s),
+		make: r.o.NewProgram, close: r.closeProgram,
+	}
+	r.work.Go(func() {
+		r.loads <- struct{}{}
+		defer func() { <-r.loads }()
+		l.run()
+	})
+}
+
+// labelled is a script's content under the name of its version: the number of
+// the content, which no other has, and what the caller calls it.
+func labelled(s *scriptEntry) *bundle.Bundle {
+	b := *s.bundle
+	b.Version = strconv.Itoa(s.record.Contents)
+	if s.record.Version != "" {
+		b.Version += " (" + s.record.Version + ")"
+	}
+	b.NodeVersion = s.record.NodeVersion
+	return &b
+}
+
+// loader is one load, outside of the actor.
+type loader struct {
+	registry *stage.Ref
+	process  *process // not looked into
+	path     string
+	fleet    *messages.Fleet
+	bundle   *bundle.Bundle
+	make     func(*bundle.Bundle, string, *messages.Fleet) (script.Program, error)
+	close    func(*program)
+}
+
+func (l *loader) run() {
+	result := loaded{process: l.process, close: l.close, code: eventNoLaunchPath}
+	var entry string
+	if entry, result.err = l.bundle.Entry(l.path); result.err == nil {
+		result.code = eventNotRunnable
+		result.program, result.err = l.compile(entry)
+	}
+	l.registry.Tell(result)
+}
+
+func (l *loader) compile(entry string) (p *program, err error) {
+	defer func() {
+		if text := recover(); text != nil {
+			p, err = nil, fmt.Errorf("the engine failed on it: %v\n%s", text, debug.Stack())
+		}
+	}()
+	if l.make == nil {
+		return nil, errors.New("this host runs no scripts")
+	}
+	made, err := l.make(l.bundle, entry, l.fleet)
+	if err != nil {
+		return nil, err
+	}
+	return &program{Program: made, version: l.bundle.Version, wanted: true}, nil
+}
+
+// onLoaded takes a program that was made, or why it was not.
+func (r *Registry) onLoaded(c *stage.Context, m loaded) {
+	p := m.process
+	p.loading = false
+	switch {
+	case p.gone || r.draining:
+		if m.program != nil {
+			r.closeProgram(m.program)
+		}
+		p.settle()
+	case p.stale:
+		p.stale = false
+		if m.program != nil {
+			r.closeProgram(m.program)
+		}
+		r.load(c, p)
+	case m.err != nil:
+		r.cannotRun(c, p, m.code, m.err.Error(), true)
+	default:
+		r.unwant(p.next)
+		p.next = m.program
+		p.carryOn()
+		r.stopIdle(p, func(i *idle) bool { return i.program != p.current })
+		r.fill(c, p)
+	}
+}
+
+// cannotRun writes down that a process does not run, and what goes on if it has a
+// newer content.
+func (r *Registry) cannotRun(c *stage.Context, p *process, code, text string, newer bool) {
+	f := p.fleet
+	message := strings.TrimSpace(text)
+	log := c.Log().Error().Str("fleet_id", string(f.record.ID)).Str("launch_path", p.spec.LaunchPath).Str("error", message)
+	if p.current != nil && newer {
+		message += "; game sessions go on with version " + p.current.version
+		log = log.Str("goes_on_with", p.current.version)
+	}
+	log.Msg("script does not run")
+	f.events.add(c.Now(), code, message)
+	p.settle()
+	r.judge(c, f)
+}
+
+// prove makes the next program the one that new game sessions run.
+func (r *Registry) prove(c *stage.Context, p *process) {
+	old := p.current
+	p.current, p.next = p.next, nil
+	r.stopIdle(p, func(i *idle) bool { return i.program != p.current })
+	r.unwant(old)
+	c.Log().Info().Str("fleet_id", string(p.fleet.record.ID)).Str("launch_path", p.spec.LaunchPath).Str("version", p.current.version).Msg("script runs")
+	if old != nil {
+		p.fleet.events.add(c.Now(), eventGeneric, "new game sessions run version "+p.current.version+" of the script")
+	}
+	p.settle()
+	r.judge(c, p.fleet)
+}
+
+// judge brings a fleet that is being made to the status that its processes
+// deserve.
+func (r *Registry) judge(c *stage.Context, f *fleetEntry) {
+	switch f.record.Status {
+	case messages.FleetActive, messages.FleetDeleting, messages.FleetTerminated:
+		return
+	}
+	if slices.ContainsFunc(f.processes, func(p *process) bool { return p.current != nil }) {
+		for _, s := range []messages.FleetStatus{messages.FleetBuilding, messages.FleetActivating, messages.FleetActive} {
+			r.setFleetStatus(c, f, s)
+		}
+		return
+	}
+	if !slices.ContainsFunc(f.processes, (*process).busy) && f.record.Status != messages.FleetErrored {
+		r.setFleetStatus(c, f, messages.FleetErrored)
+	}
+}
+
+// unwant gives up a program.
+func (r *Registry) unwant(p *program) {
+	if p != nil {
+		p.wanted = false
+		r.closeIfUnused(p)
+	}
+}
+
+// release ends one use of a program.
+func (r *Registry) release(p *program) {
+	if p != nil {
+		p.users--
+		r.closeIfUnused(p)
+	}
+}
+
+func (r *Registry) closeIfUnused(p *program) {
+	if p.users == 0 && !p.wanted {
+		r.closeProgram(p)
+	}
+}
+
+// closeProgram closes a program beside the actor: that may touch the disk.
+func (r *Registry) closeProgram(p *program) {
+	r.work.Go(func() {
+		defer func() { _ = recover() }() // nothing is left that it could harm
+		p.Close()
+	})
+}
+
+// retire takes a process out of use; game sessions in it go on.
+func (r *Registry) retire(p *process) {
+	p.gone = true
+	p.carryOn()
+	r.stopIdle(p, func(*idle) bool { return true })
+	r.unwant(p.next)
+	r.unwant(p.current)
+	p.next, p.current = nil, nil
+	p.settle()
+}
+
+// carryOn forgets failures.
+func (p *process) carryOn() {
+	p.failed, p.paused = 0, false
+	p.retry.Stop()
+}
+
+// pause is how long to wait after so many failures in a row.
+func pause(failed int) time.Duration {
+	return min(retryMin<<min(failed-1, 20), retryMax)
+}

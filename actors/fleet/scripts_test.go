@@ -1,0 +1,297 @@
+package fleet_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"troupe/actors"
+	"troupe/actors/actorstest"
+	"troupe/actors/fleet"
+	"troupe/actors/script/bundle"
+	"troupe/messages"
+)
+
+var trail = []string{"FLEET_CREATED", "FLEET_STATE_DOWNLOADING", "FLEET_STATE_VALIDATING", "FLEET_STATE_BUILDING", "FLEET_STATE_ACTIVATING", "FLEET_STATE_ACTIVE"}
+
+func TestAPICheck60_AFleetOfAScriptBecomesActiveWithItsTrail(t *testing.T) {
+	scripted(t, nil, func(w *world, _ *engine) {
+		s := newScript(w, "main.js")
+		f := newFleet(w, messages.CreateFleet{Name: "f", ScriptID: s.ID, LaunchPath: "/local/game/main.js"})
+		if f.Status != messages.FleetNew {
+			w.Errorf("the answer says %v", f.Status)
+		}
+		if now := theFleet(w, f.ID); now.Status != messages.FleetActive {
+			w.Errorf("it is %v", now.Status)
+		}
+		actorstest.Equal(w, "events", happened(w, f.ID), trail...)
+		any, err := w.System.CreateFleet(context.Background(), messages.CreateFleet{Name: "a", Anywhere: true, Locations: []string{"custom-x"}})
+		if err != nil || any.Status != messages.FleetActive {
+			w.Errorf("an ANYWHERE fleet: %+v, %v", any, err)
+		}
+		_, err = w.Try(create(any.ID, ""), nil)
+		w.IsError(err, messages.FleetCapacityExceeded)
+		_, err = w.System.CreateFleet(context.Background(), messages.CreateFleet{ScriptID: "script-unknown"})
+		w.IsError(err, messages.NotFound)
+	})
+}
+
+func TestAPICheck59_NewGameSessionsRunTheNewContentRunningOnesTheirs(t *testing.T) {
+	scripted(t, nil, func(w *world, e *engine) {
+		s := newScript(w, "main.js=one")
+		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
+		first := start(w, f.ID)
+		old := e.last()
+		update(w, s.ID, "2.0", "main.js=two")
+		second := start(w, f.ID)
+		if first.ScriptVersion != "1 (1.0)" || w.Game(first.ID).Status != messages.GameSessionActive || second.ScriptVersion != "2 (2.0)" {
+			w.Errorf("versions %q and %q", first.ScriptVersion, second.ScriptVersion)
+		}
+		if old.program.text != "one" || e.last().program.text != "two" {
+			w.Error("they run", old.program.text, e.last().program.text)
+		}
+		if n := e.programs(); n != 2 {
+			w.Errorf("%d programs while both are run", n)
+		}
+		end(w, &old.Game)
+		if n := e.programs(); n != 1 {
+			w.Errorf("%d programs after the last game session of the old one", n)
+		}
+		scripts, err := w.System.Scripts(context.Background(), s.ID)
+		if err != nil || scripts[0].Contents != 2 || scripts[0].Version != "2.0" || scripts[0].Name != "game" {
+			w.Error(scripts, err)
+		}
+		// A change of names alone loads nothing.
+		if _, err := w.System.UpdateScript(context.Background(), messages.UpdateScript{ID: s.ID, Name: "other"}); err != nil || e.made != 2 {
+			w.Error(err, e.made)
+		}
+	})
+}
+
+// realtime.md 19.1: a version that does not load takes nothing down.
+func TestAContentThatDoesNotRunChangesNothing(t *testing.T) {
+	for text, want := range map[string]string{
+		"main.js=syntax error": "FLEET_VALIDATION_EXECUTABLE_RUNTIME_FAILURE main.js:3:14: unexpected }",
+		"main.js=panic":        "FLEET_VALIDATION_EXECUTABLE_RUNTIME_FAILURE the engine failed on it: a bug",
+		"other.js=":            "FLEET_VALIDATION_LAUNCH_PATH_NOT_FOUND launch path main.js: the script has no such file; it has other.js",
+		"main.js=throws":       "SERVER_PROCESS_CRASHED a process ended before it had a game session: init failed: x is not defined",
+		"main.js=not ready":    "SERVER_PROCESS_CRASHED a process ended before it had a game session: onProcessStarted",
+		"main.js=no handler":   "SERVER_PROCESS_CRASHED a process ended before it had a game session: no room",
+	} {
+		t.Run(text, func(t *testing.T) {
+			scripted(t, nil, func(w *world, e *engine) {
+				s := newScript(w, "main.js=good")
+				f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
+				first := start(w, f.ID)
+				before := time.Now()
+				update(w, s.ID, "", text)
+				if d := time.Since(before); d != 0 {
+					w.Errorf("answered after %v", d)
+				}
+				event := eventsOf(w, f.ID)
+				last := event[len(event)-1]
+				if got := last.Code + " " + last.Message; !strings.HasPrefix(got, want) || !strings.HasSuffix(got, "go on with version 1 (1.0)") {
+					w.Error(got)
+				}
+				if second := start(w, f.ID); second.ScriptVersion != "1 (1.0)" || w.Game(first.ID).Status != messages.GameSessionActive {
+					w.Error(second.ScriptVersion)
+				}
+				if s := theFleet(w, f.ID).Status; s != messages.FleetActive {
+					w.Error(s)
+				}
+				update(w, s.ID, "", "main.js=fixed")
+				if third := start(w, f.ID); third.ScriptVersion != "3 (1.0)" || e.last().program.text != "fixed" {
+					w.Error(third.ScriptVersion)
+				}
+			})
+		})
+	}
+}
+
+func TestAFleetWhoseScriptNeverRanIsInErrorUntilItDoes(t *testing.T) {
+	scripted(t, nil, func(w *world, e *engine) {
+		s := newScript(w, "main.js=syntax error")
+		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID})
+		if s := theFleet(w, f.ID).Status; s != messages.FleetErrored {
+			w.Error(s)
+		}
+		_, err := w.Try(create(f.ID, ""), nil)
+		w.IsError(err, messages.InvalidFleetStatus)
+		actorstest.Equal(w, "events", happened(w, f.ID), "FLEET_CREATED", "FLEET_STATE_DOWNLOADING", "FLEET_STATE_VALIDATING",
+			"FLEET_VALIDATION_EXECUTABLE_RUNTIME_FAILURE", "FLEET_STATE_ERROR")
+		update(w, s.ID, "", "main.js=good")
+		start(w, f.ID)
+	})
+}
+
+func TestTheRegistryGoesOnWhileAScriptIsLoaded(t *testing.T) {
+	scripted(t, nil, func(w *world, e *engine) {
+		s := newScript(w, "main.js=good")
+		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
+		e.gate = make(chan struct{})
+		answered := make(chan time.Duration, 2)
+		for i := range 2 {
+			go func() {
+				before := time.Now()
+				time.Sleep(time.Duration(i))
+				_, err := w.System.UpdateScript(context.Background(), messages.UpdateScript{ID: s.ID, Zip: archive("main.js=new")})
+				if err != nil {
+					w.Error(err)
+				}
+				answered <- time.Since(before)
+			}()
+		}
+		w.Settle()
+		if g := start(w, f.ID); g.ScriptVersion != "1 (1.0)" {
+			w.Error(g.ScriptVersion)
+		}
+		w.Create(nil)
+		w.Pass(9 * time.Second)
+		if len(answered) != 0 {
+			w.Error("answered too early")
+		}
+		w.Pass(2 * time.Second)
+		if len(answered) != 2 {
+			w.Error("not answered")
+		}
+		close(e.gate)
+		w.Settle()
+		if g := start(w, f.ID); g.ScriptVersion != "3 (1.0)" { // the second was skipped
+			w.Error(g.ScriptVersion)
+		}
+	})
+}
+
+func TestDeletingAScriptAndAFleet(t *testing.T) {
+	scripted(t, nil, func(w *world, e *engine) {
+		ctx := context.Background()
+		s := newScript(w, "main.js=good")
+		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
+		w.IsError(w.System.DeleteScript(ctx, s.ID), messages.InvalidRequest) // D8
+		g := start(w, f.ID)
+		c := w.Player(g.ID)
+		if err := w.System.DeleteFleet(ctx, f.ID); err != nil {
+			w.Fatal(err)
+		}
+		_, err := w.Try(create(f.ID, ""), nil)
+		w.IsError(err, messages.InvalidFleetStatus)
+		w.Pass(5 * time.Second)
+		if r, _ := c.Closed(); r != messages.CloseGoingAway {
+			w.Errorf("the player was closed with %v", r)
+		}
+		now := theFleet(w, f.ID)
+		if now.Status != messages.FleetTerminated || now.Terminated.IsZero() || w.Game(g.ID).Status != messages.GameSessionTerminated {
+			w.Errorf("%v, %v", now.Status, w.Game(g.ID).Status)
+		}
+		actorstest.Equal(w, "events", happened(w, f.ID), append(slices.Clone(trail), "FLEET_DELETED")...)
+		w.IsError(w.System.DeleteFleet(ctx, f.ID), messages.InvalidFleetStatus)
+		if e.programs() != 0 {
+			w.Error("its program is open")
+		}
+		if err := w.System.DeleteScript(ctx, s.ID); err != nil {
+			w.Error(err)
+		}
+		w.IsError(w.System.DeleteScript(ctx, s.ID), messages.NotFound)
+		_, err = w.System.UpdateScript(ctx, messages.UpdateScript{ID: s.ID, Name: "x"})
+		w.IsError(err, messages.NotFound)
+		w.Pass(25 * time.Hour)
+		w.IsError(w.System.DeleteFleet(ctx, f.ID), messages.NotFound)
+	})
+}
+
+func TestProcessesOfARuntimeConfiguration(t *testing.T) {
+	scripted(t, nil, func(w *world, e *engine) {
+		ctx := context.Background()
+		s := newScript(w, "a.js=a", "b.js=b")
+		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("2 a.js mode:1", "1 /local/game/b.js")})
+		var texts, args []string
+		for range 3 {
+			start(w, f.ID)
+			texts = append(texts, e.last().program.text)
+			args = append(args, strings.Join(e.last().process.Args, "+"))
+		}
+		actorstest.Equal(w, "run", texts, "a", "a", "b")
+		actorstest.Equal(w, "args", args, "mode:1", "mode:1", "")
+		_, err := w.Try(create(f.ID, ""), nil)
+		w.IsError(err, messages.FleetCapacityExceeded)
+
+		change := func(rc messages.RuntimeConfiguration) error {
+			_, err := w.System.UpdateRuntime(ctx, messages.UpdateRuntime{FleetID: f.ID, Runtime: rc})
+			w.Settle()
+			return err
+		}
+		w.IsError(change(processes("51 a.js")), messages.LimitExceeded)
+		if err := change(processes("2 a.js mode:1", "2 b.js x")); err != nil {
+			w.Fatal(err)
+		}
+		start(w, f.ID) // of four, three run on
+		if e.last().program.text != "b" || e.last().process.Args[0] != "x" {
+			w.Error(e.last().process.Args)
+		}
+		_, err = w.Try(create(f.ID, ""), nil)
+		w.IsError(err, messages.FleetCapacityExceeded)
+		_, err = w.System.UpdateRuntime(ctx, messages.UpdateRuntime{FleetID: actorstest.Fleet, Runtime: processes("1 a.js")})
+		w.IsError(err, messages.InvalidRequest)
+		_, err = w.System.CreateFleet(ctx, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("30 a.js", "21 b.js")})
+		w.IsError(err, messages.InvalidRequest)
+	})
+}
+
+func TestActivationIsBounded(t *testing.T) {
+	scripted(t, nil, func(w *world, _ *engine) {
+		s := newScript(w, "main.js=slow start")
+		rc := processes("5 main.js")
+		rc.ActivatingMax, rc.ActivationTimeout = 1, 20*time.Second
+		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: rc})
+		g, err := w.Try(create(f.ID, ""), nil)
+		if err != nil || g.Status != messages.GameSessionActivating {
+			w.Fatal(g, err)
+		}
+		_, err = w.Try(create(f.ID, ""), nil)
+		w.IsError(err, messages.FleetCapacityExceeded)
+		w.Pass(19 * time.Second)
+		if s := w.Game(g.ID).Status; s != messages.GameSessionActivating {
+			w.Error(s)
+		}
+		w.Pass(2 * time.Second)
+		if s := w.Game(g.ID).Status; s != messages.GameSessionTerminated {
+			w.Error(s)
+		}
+		if got := happened(w, f.ID); got[len(got)-1] != "GAME_SESSION_ACTIVATION_TIMEOUT" {
+			w.Error(got)
+		}
+	})
+}
+
+func TestAFleetOfTheOperatorHasBothBounds(t *testing.T) {
+	scripted(t, func(_ *engine, o *actors.Options) {
+		o.Fleet.Scripts = []fleet.Script{{Record: &messages.Script{ID: "script-own", Contents: 1},
+			Bundle: &bundle.Bundle{Files: map[string][]byte{"main.js": []byte("good")}}}}
+		o.Fleet.Fleets = append(o.Fleet.Fleets, &messages.Fleet{ID: "fleet-own", ScriptID: "script-own", GameSessionsMax: 2, Locations: []string{actorstest.Home}})
+	}, func(w *world, _ *engine) {
+		if err := w.System.Settled(context.Background()); err != nil {
+			w.Fatal(err)
+		}
+		for range 2 {
+			if g := start(w, "fleet-own"); g.ScriptVersion != "1" {
+				w.Error(g.ScriptVersion)
+			}
+		}
+		_, err := w.Try(create("fleet-own", ""), nil)
+		w.IsError(err, messages.FleetCapacityExceeded)
+	})
+}
+
+func TestAnArchiveThatIsRefusedIsNamed(t *testing.T) {
+	scripted(t, nil, func(w *world, _ *engine) {
+		for _, zip := range [][]byte{{}, []byte("x"), archive("a.txt"), archive("../a.js")} {
+			_, err := w.System.CreateScript(context.Background(), messages.CreateScript{Zip: zip})
+			w.IsError(err, messages.InvalidRequest)
+		}
+		s := newScript(w, "main.js=good")
+		_, err := w.System.UpdateScript(context.Background(), messages.UpdateScript{ID: s.ID, Zip: archive("a.txt")})
+		w.IsError(err, messages.InvalidRequest)
+	})
+}

@@ -1,0 +1,153 @@
+package fleet
+
+import (
+	"slices"
+	"strings"
+
+	"troupe/actors/gamesession"
+	"troupe/actors/script"
+	"troupe/actors/stage"
+	"troupe/messages"
+)
+
+// idle is a process that has no game session: one that waits for its next, or
+// that shows whether a new content runs at all.
+type idle struct {
+	ref     *stage.Ref
+	process *process
+	program *program
+	log     *script.Held
+	ready   bool
+	over    bool // told to stop, or stopped
+}
+
+// standby is how many idle processes of a program are kept ready.
+func (p *process) standby(of *program) int {
+	n := p.fleet.record.Standby
+	if s, ok := of.Program.(Standby); ok && n < 0 {
+		n = s.Standby()
+	}
+	return max(0, min(n, p.spec.Concurrent-p.live))
+}
+
+// fill starts what is missing of idle processes: one for the next program, to
+// see whether it runs, else those that the fleet wants of the current one.
+func (r *Registry) fill(c *stage.Context, p *process) {
+	if p.gone || r.draining || p.paused {
+		return
+	}
+	if p.next != nil {
+		if p.count(p.next) == 0 {
+			r.startIdle(c, p, p.next)
+		}
+		return
+	}
+	if p.current == nil {
+		return
+	}
+	want := p.standby(p.current)
+	for n := p.count(p.current); n < want; n++ {
+		if !r.startIdle(c, p, p.current) {
+			return
+		}
+	}
+	surplus := p.count(p.current) - want
+	r.stopIdle(p, func(i *idle) bool { surplus--; return surplus >= 0 })
+}
+
+func (p *process) count(of *program) (n int) {
+	for _, i := range p.idle {
+		if i.program == of {
+			n++
+		}
+	}
+	return n
+}
+
+// startIdle starts a process without a game session.
+func (r *Registry) startIdle(c *stage.Context, p *process, of *program) bool {
+	i := &idle{ref: r.newRef(c), process: p, program: of, log: new(script.Held)}
+	log := script.NewLog(i.log, script.LevelOf(p.spec.Parameters), c.Stage().Now)
+	handler, err := r.makeHandler(c, of, r.processOf(c, p, i.ref, log))
+	if err != nil {
+		r.cannotStart(c, p, err.Error())
+		return false
+	}
+	of.users++
+	p.idle = append(p.idle, i)
+	r.idles[i.ref] = i
+	c.Spawn(i.ref, gamesession.New(gamesession.Options{
+		Fleet: c.Self(), Handler: handler, Args: strings.Fields(p.spec.Parameters), Log: log, Settings: r.settings(p.fleet.record),
+	}))
+	return true
+}
+
+// onReady takes a process that may get a game session.
+func (r *Registry) onReady(c *stage.Context, ref *stage.Ref) {
+	i := r.idles[ref]
+	if i == nil || i.over {
+		return
+	}
+	p := i.process
+	i.ready, p.failed = true, 0
+	if i.program == p.next {
+		r.prove(c, p)
+	}
+	r.fill(c, p)
+}
+
+// onIdleOver handles the end of a process without a game session.
+func (r *Registry) onIdleOver(c *stage.Context, i *idle, text string) {
+	if i.over {
+		return
+	}
+	r.drop(i)
+	i.log.Pass(gamesession.HostLog(c.Log(), "")) // it says why
+	if i.process.gone || i.program != i.process.next && i.program != i.process.current {
+		return
+	}
+	r.cannotStart(c, i.process, text)
+}
+
+// cannotStart writes down that a process did not become ready, or did not stay,
+// and has another one tried after a pause that grows.
+func (r *Registry) cannotStart(c *stage.Context, p *process, text string) {
+	p.failed++
+	p.paused = true
+	if p.retry == nil {
+		p.retry = c.After(pause(p.failed), retryDue{p})
+	} else {
+		p.retry.Reset(pause(p.failed))
+	}
+	r.cannotRun(c, p, eventCrashed, "a process ended before it had a game session: "+text, p.next != nil)
+}
+
+// stopIdle ends idle processes.
+func (r *Registry) stopIdle(p *process, which func(*idle) bool) {
+	for _, i := range slices.Clone(p.idle) {
+		if which(i) {
+			r.drop(i)
+			i.ref.Tell(gamesession.Terminate{Reason: messages.CloseGoingAway, Text: "not needed any more", Force: true})
+		}
+	}
+}
+
+// drop takes an idle process from those that may be used; it may still run.
+func (r *Registry) drop(i *idle) {
+	i.over = true
+	p := i.process
+	p.idle = slices.DeleteFunc(p.idle, func(o *idle) bool { return o == i })
+}
+
+// take returns an idle process that is ready for a game session, nil if there
+// is none. It is not idle any more.
+func (r *Registry) take(p *process) *idle {
+	for _, i := range p.idle {
+		if i.ready && i.program == p.current {
+			r.drop(i)
+			delete(r.idles, i.ref)
+			return i
+		}
+	}
+	return nil
+}

@@ -1,0 +1,158 @@
+package fleet_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"troupe/actors"
+	"troupe/messages"
+	"troupe/messages/counters"
+)
+
+// standing is a world whose programs want idle processes.
+func standing(t *testing.T, n int, test func(w *world, e *engine)) {
+	t.Helper()
+	scripted(t, func(e *engine, _ *actors.Options) { e.standby = n }, test)
+}
+
+// D27.
+func TestIdleProcessesAreKeptTakenAndReplaced(t *testing.T) {
+	standing(t, 2, func(w *world, e *engine) {
+		s := newScript(w, "main.js=one")
+		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("3 main.js loggingLevel:DEBUG")})
+		if n := w.System.Live(counters.ActorGameSession); n != 2 {
+			w.Fatalf("%d processes stand by", n)
+		}
+		waiting := e.handlers[0]
+		waiting.Take()
+		first := start(w, f.ID)
+		if calls := waiting.Take(); len(calls) != 1 || !strings.HasPrefix(calls[0], "start") {
+			w.Errorf("the first that was ready was not taken: %v", calls)
+		}
+		if n := len(e.handlers); n != 3 {
+			w.Errorf("%d processes were started", n)
+		}
+		start(w, f.ID)
+		start(w, f.ID)
+		if n := w.System.Live(counters.ActorGameSession); n != 3 || len(e.handlers) != 3 {
+			w.Errorf("%d processes of three", n)
+		}
+		// What it said before it had a game session is in the game session's log.
+		if lines := e.lines[first.ID]; len(lines) == 0 || lines[0] != "INFO hello from 1 (1.0)" {
+			w.Errorf("log %q", lines)
+		}
+		end(w, &waiting.Game)
+		if !e.closed[first.ID] {
+			w.Error("its log is open")
+		}
+		if n := w.System.Live(counters.ActorGameSession); n != 3 {
+			w.Errorf("%d processes after one has ended: no new one", n)
+		}
+	})
+}
+
+func TestIdleProcessesAreRecycledForANewContent(t *testing.T) {
+	standing(t, 1, func(w *world, e *engine) {
+		s := newScript(w, "main.js=one")
+		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
+		update(w, s.ID, "", "main.js=two")
+		if e.programs() != 1 || w.System.Live(counters.ActorGameSession) != 1 {
+			w.Errorf("%d programs, %d processes", e.programs(), w.System.Live(counters.ActorGameSession))
+		}
+		if g := start(w, f.ID); !strings.HasPrefix(g.ScriptVersion, "2") {
+			w.Error(g.ScriptVersion)
+		}
+		// Parameters follow the same rule.
+		_, err := w.System.UpdateRuntime(context.Background(), messages.UpdateRuntime{FleetID: f.ID, Runtime: processes("5 main.js new")})
+		if err != nil {
+			w.Fatal(err)
+		}
+		w.Settle()
+		start(w, f.ID)
+		if args := fmt.Sprint(e.handlers[len(e.handlers)-2].process.Args); args != "[new]" {
+			w.Error(args)
+		}
+	})
+}
+
+func TestAProcessThatDoesNotBecomeReadyIsTriedAgainLaterAndLater(t *testing.T) {
+	standing(t, 1, func(w *world, e *engine) {
+		s := newScript(w, "main.js=one")
+		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
+		update(w, s.ID, "", "main.js=not ready")
+		w.Pass(time.Minute) // after 1, 2, 4, 8, 16 s
+		events := eventsOf(w, f.ID)
+		if last := events[len(events)-1]; last.Code != "SERVER_PROCESS_CRASHED" || last.Count != 6 {
+			w.Errorf("%+v", last)
+		}
+		if g := start(w, f.ID); !strings.HasPrefix(g.ScriptVersion, "1 ") || len(e.lines[g.ID]) == 0 {
+			w.Error(g.ScriptVersion, "which was not the one that stood by")
+		}
+		update(w, s.ID, "", "main.js=three") // at once, whatever the pause
+		if g := start(w, f.ID); !strings.HasPrefix(g.ScriptVersion, "3 ") {
+			w.Error(g.ScriptVersion)
+		}
+	})
+}
+
+// A process that ends by itself at the moment it is given a game session does
+// not take that with it.
+func TestAGameSessionOutlivesTheIdleProcessThatWasMeantForIt(t *testing.T) {
+	for range 20 {
+		standing(t, 1, func(w *world, e *engine) {
+			s := newScript(w, "main.js=one")
+			f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
+			idle := e.last()
+			if !idle.Session.Do(func() { idle.Session.Exit(1) }) {
+				w.Fatal("it is gone already")
+			}
+			start(w, f.ID)
+		})
+	}
+}
+
+func TestAStuckProcessCostsItsGameSessionOnly(t *testing.T) {
+	standing(t, 0, func(w *world, e *engine) {
+		s := newScript(w, "main.js=one")
+		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
+		g := start(w, f.ID)
+		stuck := e.last()
+		if stuck.process.Stuck == nil || stuck.process.Counters != w.Count || stuck.process.Fleet.ID != f.ID {
+			w.Errorf("%+v", stuck.process)
+		}
+		other := start(w, f.ID)
+		stuck.Session.Do(func() { stuck.Session.Crash("lost") })
+		w.Settle()
+		if a, b := w.Game(g.ID).Status, w.Game(other.ID).Status; a != messages.GameSessionTerminated || b != messages.GameSessionActive {
+			w.Error(a, b)
+		}
+		events := eventsOf(w, f.ID)
+		if last := events[len(events)-1]; last.Code != "SERVER_PROCESS_CRASHED" || !strings.Contains(last.Message, "version 1 (1.0) ended: lost") {
+			w.Errorf("%+v", last)
+		}
+	})
+}
+
+func TestADrainEndsIdleProcessesAndLoadsNothing(t *testing.T) {
+	standing(t, 2, func(w *world, e *engine) {
+		s := newScript(w, "main.js=one")
+		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
+		start(w, f.ID)
+		e.gate = make(chan struct{})
+		go func() {
+			_, _ = w.System.UpdateScript(context.Background(), messages.UpdateScript{ID: s.ID, Zip: archive("main.js=two")})
+		}()
+		w.Settle()
+		if d := <-drain(w, time.Hour); d != 0 {
+			w.Errorf("drained after %v", d)
+		}
+		if n := w.System.Live(counters.ActorGameSession); n != 0 {
+			w.Errorf("%d processes are left", n)
+		}
+		close(e.gate)
+		w.Settle()
+	})
+}

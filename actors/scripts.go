@@ -1,0 +1,102 @@
+package actors
+
+import (
+	"context"
+
+	"troupe/actors/fleet"
+	"troupe/actors/script/bundle"
+	"troupe/actors/stage"
+	"troupe/messages"
+)
+
+// unpacksMax bounds how many archives are unpacked at a time: each may take
+// Options.Bundle.UnpackedMax bytes.
+const unpacksMax = 2
+
+// ask sends the registry a request and waits for the answer.
+func ask[Q, A any](ctx context.Context, s *System, q Q) (A, error) {
+	return stage.Await(ctx, func(reply func(A, error)) {
+		s.fleet.Tell(fleet.Request[Q, A]{Request: q, Reply: reply})
+	})
+}
+
+// unpack reads an archive, in the caller's goroutine.
+func (s *System) unpack(ctx context.Context, zip []byte) (*bundle.Bundle, error) {
+	select {
+	case s.unpacks <- struct{}{}:
+		defer func() { <-s.unpacks }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	b, err := bundle.FromZip(zip, s.bundle)
+	if err != nil {
+		return nil, messages.Errorf(messages.InvalidRequest, "ZipFile: %v", err)
+	}
+	return b, nil
+}
+
+// CreateScript makes a script of an archive.
+func (s *System) CreateScript(ctx context.Context, q messages.CreateScript) (*messages.Script, error) {
+	b, err := s.unpack(ctx, q.Zip)
+	if err != nil {
+		return nil, err
+	}
+	return ask[fleet.NewScript, *messages.Script](ctx, s, fleet.NewScript{Request: q, Bundle: b})
+}
+
+// UpdateScript changes a script. It returns when new game sessions run a new
+// content, or when that has turned out not to run, or after some seconds.
+func (s *System) UpdateScript(ctx context.Context, q messages.UpdateScript) (*messages.Script, error) {
+	var b *bundle.Bundle
+	if q.Zip != nil {
+		var err error
+		if b, err = s.unpack(ctx, q.Zip); err != nil {
+			return nil, err
+		}
+	}
+	return s.ReplaceScript(ctx, q, b)
+}
+
+// ReplaceScript is UpdateScript with a content that is unpacked already, such as
+// one from a folder.
+func (s *System) ReplaceScript(ctx context.Context, q messages.UpdateScript, b *bundle.Bundle) (*messages.Script, error) {
+	return ask[fleet.ChangeScript, *messages.Script](ctx, s, fleet.ChangeScript{Request: q, Bundle: b})
+}
+
+// Scripts reads one script, or with an empty id all, oldest first.
+func (s *System) Scripts(ctx context.Context, id messages.ScriptID) ([]*messages.Script, error) {
+	return ask[fleet.Scripts, []*messages.Script](ctx, s, fleet.Scripts{ID: id})
+}
+
+// DeleteScript deletes a script that no fleet uses.
+func (s *System) DeleteScript(ctx context.Context, id messages.ScriptID) error {
+	_, err := ask[fleet.DropScript, fleet.None](ctx, s, fleet.DropScript{ID: id})
+	return err
+}
+
+// CreateFleet makes a fleet of a script, which is ACTIVE once that runs.
+func (s *System) CreateFleet(ctx context.Context, q messages.CreateFleet) (*messages.Fleet, error) {
+	return ask[messages.CreateFleet, *messages.Fleet](ctx, s, q)
+}
+
+// DeleteFleet ends a fleet and its game sessions.
+func (s *System) DeleteFleet(ctx context.Context, id messages.FleetID) error {
+	_, err := ask[fleet.DropFleet, fleet.None](ctx, s, fleet.DropFleet{ID: id})
+	return err
+}
+
+// UpdateRuntime replaces the runtime configuration of a fleet with a script.
+func (s *System) UpdateRuntime(ctx context.Context, q messages.UpdateRuntime) (*messages.Fleet, error) {
+	return ask[messages.UpdateRuntime, *messages.Fleet](ctx, s, q)
+}
+
+// FleetEvents reads what happened to a fleet, oldest first.
+func (s *System) FleetEvents(ctx context.Context, id messages.FleetID) ([]messages.FleetEvent, error) {
+	return ask[fleet.Events, []messages.FleetEvent](ctx, s, fleet.Events{ID: id})
+}
+
+// Settled returns when no fleet loads a script any more.
+func (s *System) Settled(ctx context.Context) error {
+	_, err := ask[fleet.Settled, fleet.None](ctx, s, fleet.Settled{})
+	return err
+}

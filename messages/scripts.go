@@ -1,0 +1,94 @@
+package messages
+
+import "time"
+
+// ScriptID is `script-<name or uuid>`.
+type ScriptID string
+
+// Node versions that a script may ask for (service-api.md 2.5).
+const (
+	NodeVersion10 = "10.x"
+	NodeVersion24 = "24.x"
+)
+
+// Script is the record of a script at one moment. Immutable.
+type Script struct {
+	ID          ScriptID
+	Name        string
+	Version     string // as the caller named it
+	NodeVersion string // never changes
+	Size        int64  // bytes of the archive
+	Created     time.Time
+	Contents    int // how many contents it has had; counts from 1
+	Tags        map[string]string
+}
+
+// CreateScript makes a script of an archive.
+type CreateScript struct {
+	Name, Version string
+	NodeVersion   string // empty: 10.x
+	Zip           []byte
+	Tags          map[string]string
+}
+
+// UpdateScript changes what is not empty. Game sessions from then on run the new
+// content.
+type UpdateScript struct {
+	ID            ScriptID
+	Name, Version string
+	Zip           []byte
+}
+
+// ServerProcess says what runs in some of a fleet's processes.
+type ServerProcess struct {
+	LaunchPath string
+	Parameters string
+	Concurrent int // how many of them
+}
+
+// RuntimeConfiguration says what runs in a fleet's processes.
+type RuntimeConfiguration struct {
+	Processes         []ServerProcess
+	ActivatingMax     int           // game sessions that activate at a time; 0: no bound
+	ActivationTimeout time.Duration // 0: the default
+}
+
+// CreateFleet makes a fleet of a script. The values have passed the API's checks
+// of length and pattern.
+type CreateFleet struct {
+	Name, Description string
+	ScriptID          ScriptID
+	LaunchPath        string // without processes in Runtime: of its one process
+	LaunchParams      string
+	Runtime           RuntimeConfiguration
+	Certificates      bool
+	Anywhere          bool // processes elsewhere: no script, no home location
+	Locations         []string
+	Shown             FleetShown
+	Tags              map[string]string
+}
+
+// FleetShown is what the host keeps of a fleet for nothing but to show it again
+// (service-api.md D4).
+type FleetShown struct {
+	InstanceType string
+	FleetType    string
+	Protection   bool // FullProtection
+	LogPaths     []string
+	MetricGroups []string
+}
+
+// FleetEvent is something that happened to a fleet.
+type FleetEvent struct {
+	ID      string
+	Code    string // an EventCode of the API
+	Message string
+	Time    time.Time // of the last one
+	Count   int       // how many with this code and message, at most 101
+}
+
+// UpdateRuntime replaces a fleet's runtime configuration.
+type UpdateRuntime struct {
+	FleetID FleetID
+	Runtime RuntimeConfiguration
+}
