@@ -12,7 +12,9 @@ func (r *Registry) gameLog(c *stage.Context, id messages.GameSessionID, f *messa
 	if r.o.OpenLog == nil {
 		return nil
 	}
-	return script.NewLog(r.o.OpenLog(id, f), script.LevelOf(f.LaunchParams), c.Stage().Now)
+	log := script.NewLog(r.o.OpenLog(id, f), script.LevelOf(f.LaunchParams), c.Stage().Now)
+	log.Info("created on", f.ID)
+	return log
 }
 
 // openLog opens where the log of a game session with a script goes.

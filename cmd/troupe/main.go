@@ -1,7 +1,7 @@
 // Command troupe is the game host and its companions: `troupe dev` and `troupe
-// serve` run a host, `troupe client` plays on one. This package is wiring:
-// configuration is cmd/internal/config, the host is transport/host, what the
-// client does is internal/play.
+// serve` run a host, `troupe client` plays on one, `troupe logs` shows what its
+// games say. This package is wiring: configuration is cmd/internal/config, the host
+// is transport/host, what the client does is internal/play.
 package main
 
 import (
@@ -28,6 +28,7 @@ type commands struct {
 	Dev     devCommand     `cmd:"" help:"Run a host for development: everything on loopback, a fleet and an alias ready to use, readable log."`
 	Serve   serveCommand   `cmd:"" help:"Run a host."`
 	Client  clientCommand  `cmd:"" help:"Play: chat from the terminal, or let bots play."`
+	Logs    logsCommand    `cmd:"" help:"Print the log of a game session that runs or has ended."`
 	Bench   benchCommand   `cmd:"" help:"Measure."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }

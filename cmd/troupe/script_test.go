@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -32,6 +33,7 @@ const patience = 10 * time.Second
 //	announced FILE          wait for an announcement; sets API, WS, FAST, WSS, DTLS, KCP and CA
 //	http PATH STATUS [RE]   wait until GET PATH of $API has the status, and a body that matches
 //	metric NAME VALUE       wait until a metric of $API has the value
+//	logged STATE            wait for a game session with a log that is running or has ended; sets SESSION to its last part
 //	signal NAME N           send a signal to the Nth background command, unless it is over
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -43,7 +45,7 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"announced": announced, "http": httpGet, "metric": metric, "signal": sendSignal,
+			"announced": announced, "http": httpGet, "logged": logged, "metric": metric, "signal": sendSignal,
 		},
 	})
 }
@@ -123,6 +125,23 @@ func httpGet(ts *testscript.TestScript, neg bool, args []string) {
 			return fmt.Errorf("status %d, %q", status, body)
 		}
 		return nil
+	})
+}
+
+func logged(ts *testscript.TestScript, neg bool, args []string) {
+	plain(ts, neg, args, 1, 1)
+	until(ts, "log of a game session", func() error {
+		_, body, err := get("http://" + ts.Getenv("API") + "/debug/gamesession-log")
+		if err != nil {
+			return err
+		}
+		for line := range strings.Lines(body) {
+			if fields := strings.Fields(line); len(fields) > 1 && fields[1] == args[0] {
+				ts.Setenv("SESSION", path.Base(fields[0]))
+				return nil
+			}
+		}
+		return fmt.Errorf("none is %s: %q", args[0], body)
 	})
 }
 

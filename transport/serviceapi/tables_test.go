@@ -80,6 +80,8 @@ func TestRulesAreComplete(t *testing.T) {
 		"CreatePlayerSession":     reflect.TypeFor[gamelift.CreatePlayerSessionInput](),
 		"CreatePlayerSessions":    reflect.TypeFor[gamelift.CreatePlayerSessionsInput](),
 		"DescribePlayerSessions":  reflect.TypeFor[gamelift.DescribePlayerSessionsInput](),
+		"TerminateGameSession":    reflect.TypeFor[gamelift.TerminateGameSessionInput](),
+		"GetGameSessionLogUrl":    reflect.TypeFor[gamelift.GetGameSessionLogUrlInput](),
 		"ListFleets":              reflect.TypeFor[gamelift.ListFleetsInput](),
 		"DescribeFleetAttributes": reflect.TypeFor[gamelift.DescribeFleetAttributesInput](),
 	}

@@ -1,0 +1,58 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+)
+
+type logsCommand struct {
+	API    string `name:"api" default:"http://127.0.0.1:8080" placeholder:"URL" help:"Service API of the host (${default})."`
+	Follow bool   `short:"f" help:"Wait for more until the game session has ended, or Ctrl-C."`
+	ID     string `arg:"" optional:"" name:"game-session" help:"ARN of the game session, or its last part. Without it: which game sessions have a log."`
+}
+
+// Run prints a log, or the list of them.
+func (c *logsCommand) Run(s streams) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	if c.Follow && c.ID == "" {
+		return errors.New("--follow needs a game session")
+	}
+	q := url.Values{}
+	if c.ID != "" {
+		q.Set("id", c.ID)
+	}
+	if c.Follow {
+		q.Set("follow", "1")
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(c.API, "/")+"/debug/gamesession-log?"+q.Encode(), nil)
+	if err != nil {
+		return fmt.Errorf("--api: %w", err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return fmt.Errorf("logs: %w", err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		const most = 64 << 10
+		text, _ := io.ReadAll(io.LimitReader(resp.Body, most))
+		return fmt.Errorf("logs: %s", strings.TrimSpace(string(text)))
+	}
+	_, err = io.Copy(s.out, resp.Body)
+	if ctx.Err() != nil {
+		return nil // somebody has seen enough
+	}
+	if err != nil {
+		return fmt.Errorf("logs: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,167 @@
+package host_test
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"troupe/actors/script"
+	"troupe/transport/host"
+)
+
+// parting says goodbye when its process is terminated.
+type parting struct {
+	script.Base
+	session script.Session
+	asked   func()
+}
+
+func (p *parting) Init(s script.Session) error { p.session = s; return nil }
+
+func (p *parting) OnProcessTerminate() script.Decision {
+	p.asked()
+	p.session.Logger().Warn("goodbye\nand a line of its own")
+	p.session.SendReliableGroupMessage(script.Outgoing{OpCode: 7, Payload: []byte("goodbye")}, p.session.AllPlayersGroupID())
+	return script.Allow
+}
+
+func (h *testHost) terminate(game string, mode types.TerminationMode) (*types.GameSession, error) {
+	h.Helper()
+	out, err := h.api.TerminateGameSession(h.context(), &gamelift.TerminateGameSessionInput{GameSessionId: aws.String(game), TerminationMode: mode})
+	if err != nil {
+		return nil, err
+	}
+	return out.GameSession, nil
+}
+
+func (h *testHost) logURL(game string) (string, error) {
+	h.Helper()
+	out, err := h.api.GetGameSessionLogUrl(h.context(), &gamelift.GetGameSessionLogUrlInput{GameSessionId: aws.String(game)})
+	if err != nil {
+		return "", err
+	}
+	return *out.PreSignedUrl, nil
+}
+
+func (h *testHost) awaitEnd(game string, reason types.GameSessionStatusReason) {
+	h.Helper()
+	h.until("game session is TERMINATED", func() error {
+		if g := h.game(game); g.Status != types.GameSessionStatusTerminated || g.StatusReason != reason {
+			return fmt.Errorf("it is %s, %s", g.Status, g.StatusReason)
+		}
+		return nil
+	})
+}
+
+func TestAPICheck32_GameSessionIsTerminatedAndItsLogIsOffered(t *testing.T) {
+	t.Parallel()
+	asked := make(chan struct{}, 2)
+	h := startHost(t, nil, func() script.Handler { return &parting{asked: func() { asked <- struct{}{} }} })
+	for mode, reason := range map[types.TerminationMode]types.GameSessionStatusReason{
+		types.TerminationModeTriggerOnProcessTerminate: types.GameSessionStatusReasonTriggeredOnProcessTerminate,
+		types.TerminationModeForceTerminate:            types.GameSessionStatusReasonForceTerminated,
+	} {
+		game := h.newGame(2)
+		graceful := mode == types.TerminationModeTriggerOnProcessTerminate
+		_, err := h.logURL(game)
+		if refused := new(types.InvalidRequestException); !errors.As(err, &refused) {
+			t.Errorf("the log of a game session that runs: %v", err)
+		}
+		g, err := h.terminate(game, mode)
+		if err != nil || g.Status != types.GameSessionStatusTerminating {
+			t.Fatalf("%s: %+v, %v", mode, g, err)
+		}
+		h.awaitEnd(game, reason)
+		if n := len(asked); (n == 1) != graceful {
+			t.Errorf("%s: asked %d times", mode, n)
+		} else if graceful {
+			<-asked
+		}
+		_, err = h.terminate(game, mode)
+		if refused := new(types.InvalidGameSessionStatusException); !errors.As(err, &refused) {
+			t.Errorf("terminated once more: %v", err)
+		}
+
+		url, err := h.logURL(game)
+		if err != nil || len(url) > 1024 || !strings.HasPrefix(url, "http://"+h.host.Addrs().API+"/") {
+			t.Fatalf("%q, %v", url, err)
+		}
+		text := h.fetch(url, http.StatusOK)
+		for line, want := range map[string]bool{
+			"[INFO] (": true, ": created on fleet-dev\n": true, "[WARN] (ends_test.go)": graceful,
+			": goodbye\n    and a line of its own\n": graceful, ": ended: terminated by ": true,
+		} {
+			if strings.Contains(text, line) != want {
+				t.Errorf("%s: %q in the log is not %v:\n%s", mode, line, want, text)
+			}
+		}
+		h.fetch(strings.Replace(url, "signature=", "signature=A", 1), http.StatusForbidden)
+	}
+}
+
+func (h *testHost) fetch(url string, status int) string {
+	h.Helper()
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
+	resp, err := client.Get(url)
+	if err != nil {
+		h.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil || resp.StatusCode != status {
+		h.Fatalf("%s: %s, %v", url, resp.Status, err)
+	}
+	return string(text)
+}
+
+// Where no log can be written there are games all the same.
+func TestGamesGoOnWithoutLogs(t *testing.T) {
+	t.Parallel()
+	h := startHost(t, func(c *host.Config) {
+		file := filepath.Join(t.TempDir(), "file")
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c.Log.GameSessions.Dir = file
+	}, nil)
+	game := h.newGame(2)
+	if _, err := h.terminate(game, types.TerminationModeTriggerOnProcessTerminate); err != nil {
+		t.Fatal(err)
+	}
+	h.awaitEnd(game, types.GameSessionStatusReasonTriggeredOnProcessTerminate)
+	h.until("lines are counted", func() error {
+		if n := h.host.Counters().LogLinesDropped.Load(); n < 2 {
+			return fmt.Errorf("%d", n)
+		}
+		return nil
+	})
+	_, err := h.logURL(game)
+	if missing := new(types.NotFoundException); !errors.As(err, &missing) {
+		t.Errorf("the log that was never written: %v", err)
+	}
+}
+
+func TestLogSettingsAreChecked(t *testing.T) {
+	t.Parallel()
+	for key, change := range map[string]func(l *host.GameSessionLogs){
+		"maxBytes":   func(l *host.GameSessionLogs) { l.MaxBytes = 1000 },
+		"files":      func(l *host.GameSessionLogs) { l.Files = 0 },
+		"totalBytes": func(l *host.GameSessionLogs) { l.TotalBytes = l.MaxBytes - 1 },
+		"keep":       func(l *host.GameSessionLogs) { l.Keep = 0 },
+	} {
+		c := host.Defaults()
+		change(&c.Log.GameSessions)
+		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), "log.gameSessions."+key+": ") {
+			t.Errorf("%s: %v", key, err)
+		}
+	}
+}

@@ -1,0 +1,205 @@
+package ops_test
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"troupe/actors/script"
+	"troupe/actors/sessionlog"
+	"troupe/messages"
+	"troupe/messages/counters"
+	"troupe/transport/ops"
+)
+
+const (
+	ended   messages.GameSessionID = "arn:aws:gamelift:local::gamesession/fleet-x/ended"
+	running messages.GameSessionID = "arn:aws:gamelift:local::gamesession/fleet-x/running"
+	twinA   messages.GameSessionID = "arn:aws:gamelift:local::gamesession/fleet-x/twin"
+	twinB   messages.GameSessionID = "arn:aws:gamelift:local::gamesession/fleet-y/twin"
+)
+
+// logPages are the pages of a store with one game session that has ended and three
+// that run, under a clock that can be turned.
+type logPages struct {
+	*testing.T
+	logs    *ops.Logs
+	server  *httptest.Server
+	running script.Sink
+	now     time.Time
+}
+
+func newLogPages(t *testing.T) *logPages {
+	t.Helper()
+	store, err := sessionlog.Open(t.TempDir(), sessionlog.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &logPages{T: t, now: time.Now()}
+	for _, id := range []messages.GameSessionID{ended, running, twinA, twinB} {
+		k := store.Open(id)
+		k.Write(script.Line{Text: "<script>hello</script>"})
+		if id == ended {
+			k.Close()
+		} else if id == running {
+			p.running = k
+		}
+	}
+	p.logs = ops.NewLogs(store, "http://base", func() time.Time { return p.now })
+	pages := ops.New(ops.Options{Counters: new(counters.Set), Version: "v", Logs: p.logs})
+	p.server = httptest.NewServer(pages.Mux(http.NotFoundHandler()))
+	t.Cleanup(p.server.Close)
+	t.Cleanup(http.DefaultClient.CloseIdleConnections)
+	t.Cleanup(store.Close) // first: its readers end with it
+	return p
+}
+
+func (p *logPages) get(path string) (int, string, http.Header) {
+	p.Helper()
+	resp, err := http.Get(p.server.URL + path)
+	if err != nil {
+		p.Fatal(err)
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return resp.StatusCode, string(body), resp.Header
+}
+
+func (p *logPages) url(id messages.GameSessionID, terminated time.Time) string {
+	p.Helper()
+	u, ok := p.logs.URL(&messages.GameSession{ID: id, Terminated: terminated})
+	path, based := strings.CutPrefix(u, "http://base/")
+	if !ok || !based {
+		p.Fatalf("%q, %v", u, ok)
+	}
+	return "/" + path
+}
+
+func TestSignedLog(t *testing.T) {
+	p := newLogPages(t)
+	good := p.url(ended, p.now)
+	status, body, header := p.get(good)
+	if status != 200 || !strings.HasSuffix(body, ": <script>hello</script>\n") {
+		t.Errorf("%d %q", status, body)
+	}
+	if header.Get("Content-Type") != "text/plain; charset=utf-8" || header.Get("X-Content-Type-Options") != "nosniff" ||
+		header.Get("Content-Disposition") != `attachment; filename=ended.log` || header.Get("Cache-Control") != "no-store" {
+		t.Errorf("%v", header)
+	}
+
+	u, err := url.Parse(good)
+	if err != nil {
+		t.Fatal(err)
+	}
+	with := func(key, value string) string {
+		q := u.Query()
+		q.Set(key, value)
+		return u.Path + "?" + q.Encode()
+	}
+	signature := u.Query().Get("signature")
+	for name, bad := range map[string]string{
+		"no signature":      with("signature", ""),
+		"cut signature":     with("signature", signature[:len(signature)-1]),
+		"another signature": with("signature", strings.Repeat("A", len(signature))),
+		"another id":        with("id", string(running)),
+		"a later end":       with("expires", "99999999999"),
+		"no end":            with("expires", ""),
+		"nothing":           u.Path,
+	} {
+		if status, body, _ := p.get(bad); status != 403 || strings.Contains(body, "hello") {
+			t.Errorf("%s: %d %q", name, status, body)
+		}
+	}
+
+	p.now = p.now.Add(15*time.Minute - 2*time.Second)
+	if status, _, _ := p.get(good); status != 200 {
+		t.Errorf("just before its end: %d", status)
+	}
+	p.now = p.now.Add(3 * time.Second)
+	if status, body, _ := p.get(good); status != 403 || strings.Contains(body, "hello") {
+		t.Errorf("after its end: %d", status)
+	}
+	// Another process has another key.
+	other := newLogPages(t)
+	if status, _, _ := p.get(other.url(ended, other.now)); status != 403 {
+		t.Errorf("signed by another process: %d", status)
+	}
+}
+
+func TestNoURLWithoutALog(t *testing.T) {
+	p := newLogPages(t)
+	for name, g := range map[string]*messages.GameSession{
+		"unknown": {ID: ended + "x", Terminated: p.now},
+		"too old": {ID: ended, Terminated: p.now.Add(-14*24*time.Hour - time.Second)},
+	} {
+		if u, ok := p.logs.URL(g); ok {
+			t.Errorf("%s: %s", name, u)
+		}
+	}
+	_ = p.url(ended, p.now.Add(-14*24*time.Hour+time.Second))
+	if status, _, _ := p.get(strings.Replace(p.url(ended, p.now), "/gamesession-logs", "/debug/gamesession-log", 1) + "x"); status != 200 {
+		t.Errorf("an operator needs no signature: %d", status)
+	}
+}
+
+func TestOperatorsReadAnyLog(t *testing.T) {
+	p := newLogPages(t)
+	status, list, _ := p.get("/debug/gamesession-log")
+	lines := strings.Split(strings.TrimSpace(list), "\n")
+	if status != 200 || len(lines) != 4 || !strings.Contains(lines[0], "running") || !strings.Contains(lines[3], "fleet-x/ended ") || !strings.Contains(lines[3], "  ended 20") {
+		t.Errorf("%d\n%s", status, list)
+	}
+	for _, c := range []struct {
+		id     string
+		status int
+		text   string
+	}{
+		{string(running), 200, "hello"}, {"running", 200, "hello"}, {"ended", 200, "hello"}, {string(twinB), 200, "hello"},
+		{"twin", 409, string(twinA)}, {"end", 404, "no log"}, {"..%2f..%2fetc%2fpasswd", 404, "no log"},
+	} {
+		if status, body, _ := p.get("/debug/gamesession-log?id=" + c.id); status != c.status || !strings.Contains(body, c.text) {
+			t.Errorf("%s: %d %q", c.id, status, body)
+		}
+	}
+}
+
+func TestOperatorsFollow(t *testing.T) {
+	p := newLogPages(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.server.URL+"/debug/gamesession-log?follow=1&id=running", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	await := func(text string) {
+		t.Helper()
+		var got strings.Builder
+		buffer := make([]byte, 1000)
+		for !strings.Contains(got.String(), text) {
+			n, err := resp.Body.Read(buffer)
+			if got.Write(buffer[:n]); err != nil {
+				t.Fatalf("%v after %q", err, got.String())
+			}
+		}
+	}
+	await("hello")
+	p.running.Write(script.Line{Text: "and more"})
+	await("and more")
+	p.running.Close()
+	if rest, err := io.ReadAll(resp.Body); err != nil || len(rest) != 0 {
+		t.Errorf("%q, %v", rest, err)
+	}
+}
