@@ -54,6 +54,7 @@ bench-tools: build
 	$(GO) build -o $(BIN)/bench-relay ./bench/relay
 	$(GO) build -o $(BIN)/bench-idle ./bench/idle
 	$(GO) build -o $(BIN)/bench-transports ./bench/transports
+	$(GO) build -o $(BIN)/bench-script ./bench/script
 
 .PHONY: bench-relay
 bench-relay: bench-tools ## CPU and allocations per delivered message beside a bare relay
@@ -66,6 +67,10 @@ bench-idle: bench-tools ## memory per idle connection at 9,600 beside a bare rel
 .PHONY: bench-transports
 bench-transports: bench-tools ## DTLS and KCP beside plain UDP, idle KCP players, a lossy path (root and nft)
 	$(BIN)/bench-transports --troupe $(BIN)/troupe --rounds $(ROUNDS) $(BENCH_FLAGS)
+
+.PHONY: bench-script
+bench-script: bench-tools ## what scripts cost: CPU per message, memory, lateness of ticks, a hostile one beside others
+	$(BIN)/bench-script --troupe $(BIN)/troupe --rounds $(ROUNDS) $(BENCH_FLAGS)
 
 .PHONY: soak-reconnect
 soak-reconnect: ## 100,000 numbered messages each way while connections are cut, stock clients and the SDK's

@@ -1,6 +1,6 @@
 // Package bench says how the benchmark numbers are made. The commands are bench/relay and bench/idle, which run the troupe
-// host and the bare relay of bench/barerelay side by side on one machine, over loopback, and bench/transports, which
-// compares transports; they exit with 1 when a bar is missed. bench/loadgen is the client side, bench/server starts and measures the servers, bench/report prints and stores.
+// host and the bare relay of bench/barerelay side by side on one machine, over loopback, bench/transports, which
+// compares transports, and bench/script, which measures game scripts; they exit with 1 when a bar is missed. bench/loadgen is the client side, bench/server starts and measures the servers, bench/report prints and stores.
 // Nothing outside bench uses bench.
 //
 // # CPU per delivered message
@@ -64,6 +64,17 @@
 // in turns (bench/relay --without): with players that number and acknowledge (--numbered), in small rooms and, without a bar,
 // in large ones, where a delivery costs so little that keeping the message shows; and with stock players, whose pings carry
 // marks. Without them nothing is kept after it was written.
+//
+// # Scripts
+//
+// bench/script starts hosts with scripts of its own (bench/script/scripts). The cost of a message is the host's CPU over the
+// messages that came back, as above, for players who are alone in their game sessions: what goes to the group of all comes
+// back relayed, what goes to the server comes back from onMessage; the difference of the two in one round is held against
+// the bar. Memory is VmRSS with all game sessions of a fleet made and idle for the settle time; nobody is in them. Ticks
+// are measured inside the scripts: a tick is late by as much as it comes more than 50 ms after the one before; counts go to
+// the game sessions' logs, which the benchmark reads. A hostile script runs beside scripted game sessions with players, a
+// new one whenever the host has ended it; the others' p99 is compared with that of a host without, in the same round.
+// The load generator shares the machine: a script that takes a core takes it from the generator, too.
 //
 // # What is not comparable
 //

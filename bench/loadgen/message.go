@@ -19,13 +19,16 @@ type message struct {
 	key         [4]byte
 }
 
-func newMessage(peer int32, payloadBytes int, key [4]byte, numbered bool) *message {
+func newMessage(peer int32, payloadBytes int, key [4]byte, numbered, toServer bool) *message {
 	m := &message{key: key}
 	payload := make([]byte, payloadBytes)
 	var unit []byte
-	if numbered {
+	switch {
+	case numbered:
 		unit, m.relSeq, m.ack = rtwire.AppendNumberedMessage(nil, rtwire.OpLoad, peer, rtwire.AllPlayers, payload)
-	} else {
+	case toServer:
+		unit = rtwire.AppendPlayerMessage(nil, rtwire.OpLoad, peer, rtwire.Server, payload)
+	default:
 		unit = rtwire.AppendGroupMessage(nil, rtwire.OpLoad, peer, rtwire.AllPlayers, payload)
 	}
 	m.stampAt = len(unit) - payloadBytes

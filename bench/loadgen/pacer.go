@@ -92,7 +92,11 @@ func (p *pacer) send(c *conn, due int64) {
 	s.sent.Add(1)
 	if s.window.has(due) {
 		p.sent++
-		p.expected += int64(s.rooms[c.room])
+		if s.cfg.ToServer {
+			p.expected++
+		} else {
+			p.expected += int64(s.rooms[c.room])
+		}
 		record(p.lateness, late)
 	}
 }

@@ -18,6 +18,7 @@ type Config struct {
 	Seed            uint64  // of the send schedule
 	DialConcurrency int     // connections being opened at once; 0 = 64
 	Numbered        bool    // ask for the extension: numbers and acknowledgements
+	ToServer        bool    // messages go to the server, whose script sends each back to its sender alone; not with Numbered
 }
 
 // Login is one player to connect. Players with the same Room number receive each other's messages.
@@ -59,6 +60,9 @@ func New(cfg Config) (*Swarm, error) {
 	}
 	if cfg.DialConcurrency <= 0 {
 		cfg.DialConcurrency = 64
+	}
+	if cfg.ToServer && cfg.Numbered {
+		return nil, errors.New("numbered messages go to the group of all players")
 	}
 	host, _, err := net.SplitHostPort(cfg.Addr)
 	if err != nil {

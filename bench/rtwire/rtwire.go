@@ -83,6 +83,15 @@ func AppendGroupMessage(dst []byte, opCode, sender, group int32, payload []byte)
 	return appendUnit(dst, appendBytes(body, keyPayload, payload))
 }
 
+// AppendPlayerMessage appends a reliable message to a player, or to the server. The payload is the last part of the unit.
+func AppendPlayerMessage(dst []byte, opCode, sender, player int32, payload []byte) []byte {
+	body := appendOpCode(nil, opCode)
+	body = appendInt(body, keyTargetPlayer, player)
+	body = appendInt(body, keySender, sender)
+	body = appendInt(body, keyReliable, 1)
+	return appendUnit(dst, appendBytes(body, keyPayload, payload))
+}
+
 // AppendNumberedMessage is AppendGroupMessage with a number and an acknowledgement, both 0 and to be written with PutNumber
 // at the offsets returned, which count from the start of what was appended.
 func AppendNumberedMessage(dst []byte, opCode, sender, group int32, payload []byte) (unit []byte, relSeqAt, ackAt int) {

@@ -68,23 +68,28 @@ func (a api) createGameSession(ctx context.Context, fleet, name string, players 
 	return out.GameSession.GameSessionId, nil
 }
 
+// status is that of a game session, empty for one that is not known.
+func (a api) status(ctx context.Context, session string) (string, error) {
+	in := struct{ GameSessionId string }{session}
+	var out struct {
+		GameSessions []struct{ Status string }
+	}
+	if err := a.call(ctx, "DescribeGameSessions", in, &out); err != nil || len(out.GameSessions) != 1 {
+		return "", err
+	}
+	return out.GameSessions[0].Status, nil
+}
+
 // awaitActive polls until the game session takes players.
 func (a api) awaitActive(ctx context.Context, session string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, activeTimeout, errors.New("game session not ACTIVE in time"))
 	defer cancel()
 	tick := time.NewTicker(describeEvery)
 	defer tick.Stop()
-	in := struct{ GameSessionId string }{session}
 	for {
-		var out struct {
-			GameSessions []struct{ Status string }
-		}
-		if err := a.call(ctx, "DescribeGameSessions", in, &out); err != nil {
+		status, err := a.status(ctx, session)
+		if err != nil {
 			return err
-		}
-		status := ""
-		if len(out.GameSessions) == 1 {
-			status = out.GameSessions[0].Status
 		}
 		switch status {
 		case "ACTIVE":

@@ -3,6 +3,9 @@ package server
 import (
 	"context"
 	"fmt"
+	"io"
+	"net/http"
+	"net/url"
 )
 
 // OpenRoom makes room number ready for players and returns the ids to log in with, in order. With the host a room is a
@@ -19,7 +22,7 @@ func (p *Process) OpenRoom(ctx context.Context, number, players int) ([]string, 
 	if fleet == "" {
 		fleet = "fleet-dev"
 	}
-	api := api{url: "http://" + p.Announce.API + "/", client: p.client}
+	api := p.api()
 	session, err := api.createGameSession(ctx, fleet, fmt.Sprintf("room-%d", number), players)
 	if err != nil {
 		return nil, fmt.Errorf("open room %d: %w", number, err)
@@ -32,4 +35,42 @@ func (p *Process) OpenRoom(ctx context.Context, number, players int) ([]string, 
 		return nil, fmt.Errorf("open room %d: %w", number, err)
 	}
 	return ids, nil
+}
+
+func (p *Process) api() api { return api{url: "http://" + p.Announce.API + "/", client: p.client} }
+
+// CreateGameSession makes a game session of a fleet, troupe only, and does not wait for it.
+func (p *Process) CreateGameSession(ctx context.Context, fleet string, players int) (id string, err error) {
+	return p.api().createGameSession(ctx, fleet, "bench", players)
+}
+
+// AwaitActive waits until a game session is ACTIVE, ten seconds at most.
+func (p *Process) AwaitActive(ctx context.Context, id string) error {
+	return p.api().awaitActive(ctx, id)
+}
+
+// Status is that of a game session, empty for one that is not known.
+func (p *Process) Status(ctx context.Context, id string) (string, error) {
+	return p.api().status(ctx, id)
+}
+
+// GameSessionLog is the log of a game session as far as it is written, at most 16 MiB of it.
+func (p *Process) GameSessionLog(ctx context.Context, id string) (string, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.Announce.API+"/debug/gamesession-log?id="+url.QueryEscape(id), nil)
+	if err != nil {
+		return "", fmt.Errorf("read log: %w", err)
+	}
+	res, err := p.client.Do(req)
+	if err != nil {
+		return "", fmt.Errorf("read log: %w", err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(res.Body, answerBytesMax))
+	if err == nil && res.StatusCode != http.StatusOK {
+		err = fmt.Errorf("%s: %s", res.Status, text)
+	}
+	if err != nil {
+		return "", fmt.Errorf("read log: %w", err)
+	}
+	return string(text), nil
 }

@@ -32,6 +32,7 @@ type Spec struct {
 	Kind    Kind     // required
 	Bin     string   // path of the binary; required
 	FleetID string   // troupe only; empty = fleet-dev
+	Config  string   // troupe only: a configuration file; empty = none
 	Sets    []string // troupe only: further KEY=VALUE settings
 }
 
@@ -63,6 +64,9 @@ func (s Spec) args(announce string) []string {
 	args := []string{
 		"serve", "--api-addr", "127.0.0.1:0", "--ws-addr", "127.0.0.1:0", "--fast-addr", "127.0.0.1:0",
 		"--announce", announce,
+	}
+	if s.Config != "" {
+		args = append(args, "--config", s.Config)
 	}
 	for _, set := range slices.Concat(liftedLimits, secured, s.Sets) {
 		args = append(args, "--set", set)

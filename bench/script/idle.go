@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"troupe/bench/server"
+)
+
+// idleResult is the memory of game sessions in which nothing happens.
+type idleResult struct {
+	BeforeMiB     float64       `json:"before_mib"`
+	AfterMiB      float64       `json:"after_mib"`
+	PeakMiB       float64       `json:"peak_mib"`
+	KiBPerSession float64       `json:"kib_per_session"`
+	IdleCPU       float64       `json:"idle_cpu"` // share of one core
+	Create        time.Duration `json:"create_ns"`
+}
+
+const mib = 1 << 20
+
+func (b *bench) idle(ctx context.Context) (err error) {
+	proc, err := server.Start(ctx, b.spec(fleetEcho))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, proc.Stop()) }()
+	if err := rest(ctx, time.Second); err != nil {
+		return err
+	}
+	before, err := proc.Usage()
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	if _, err := create(ctx, proc, fleetEcho, b.IdleSessions); err != nil {
+		return errors.Join(err, proc.Alive())
+	}
+	took := time.Since(start)
+	filled, err := proc.Usage()
+	if err != nil {
+		return err
+	}
+	if err := rest(ctx, b.Settle); err != nil {
+		return err
+	}
+	after, err := proc.Usage()
+	if err != nil {
+		return err
+	}
+	r := idleResult{
+		BeforeMiB: float64(before.RSSBytes) / mib, AfterMiB: float64(after.RSSBytes) / mib, PeakMiB: float64(after.PeakBytes) / mib,
+		KiBPerSession: float64(after.RSSBytes-before.RSSBytes) / 1024 / float64(b.IdleSessions), Create: took,
+	}
+	if b.Settle > 0 {
+		r.IdleCPU = float64(after.CPU()-filled.CPU()) / float64(b.Settle)
+	}
+	fmt.Fprintf(os.Stderr, "idle: %.0f MiB with %d game sessions, made in %v\n", r.AfterMiB, b.IdleSessions, took.Round(time.Millisecond))
+	b.res.Idle = &r
+	b.res.bar(fmt.Sprintf("resident MiB with %d idle scripted game sessions", b.IdleSessions), b.barIdle, r.AfterMiB, r.AfterMiB <= b.barIdle)
+	return nil
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"time"
+
+	"troupe/bench/report"
+)
+
+// noisyShare is how much of the machine others may use before a result is called noisy.
+const noisyShare = 0.05
+
+// result is what is stored. Parts that were not measured are absent.
+type result struct {
+	Machine report.Machine  `json:"machine"`
+	Command string          `json:"command"`
+	Build   string          `json:"build"`
+	Config  config          `json:"config"`
+	Cost    *costResult     `json:"cost,omitempty"`
+	Idle    *idleResult     `json:"idle,omitempty"`
+	Tick    *tickResult     `json:"tick,omitempty"`
+	Hostile []hostileResult `json:"hostile,omitempty"`
+	Bars    []report.Bar    `json:"bars"`
+}
+
+func (r *result) bar(name string, limit, got float64, met bool) {
+	r.Bars = append(r.Bars, report.Bar{Name: name, Limit: limit, Got: got, Met: met})
+}
+
+func (r *result) met() bool {
+	return !slices.ContainsFunc(r.Bars, func(b report.Bar) bool { return !b.Met })
+}
+
+// print writes the figures, the bars and the warnings.
+func (r *result) print(w io.Writer) {
+	c := r.Config
+	fmt.Fprintln(w, r.Machine)
+	fmt.Fprintf(w, "troupe, %s\n", r.Build)
+	if k := r.Cost; k != nil {
+		fmt.Fprintf(w, "cost: %d players alone in their game sessions at %g Hz, payload %d bytes; %d rounds of %v after %v\n",
+			c.CostRooms, c.Hz, c.Payload, c.Rounds, c.Measure, c.Warmup)
+		fmt.Fprintf(w, "  CPU us per message: relay %s, script %s, script over relay %s\n", k.Relay.Format(2), k.Script.Format(2), k.Over.Format(2))
+		warn(w, "cost", k.Rounds)
+	}
+	if k := r.Idle; k != nil {
+		fmt.Fprintf(w, "idle: %d game sessions made in %v, read after %v: %.1f MiB before, %.1f after, %.1f at its peak, %.1f KiB each, idle CPU %.1f%%\n",
+			c.IdleSessions, k.Create.Round(time.Millisecond), c.Settle, k.BeforeMiB, k.AfterMiB, k.PeakMiB, k.KiBPerSession, 100*k.IdleCPU)
+	}
+	if k := r.Tick; k != nil {
+		fmt.Fprintf(w, "tick: %d game sessions, %d ticks, %.2f Hz each: late p50 %.1f ms, p99 %.1f ms, p99.9 %.1f ms, %d above %g ms; host %.2f cores\n",
+			c.TickSessions, k.Ticks, k.PerHz, k.P50, k.P99, k.P999, k.Over, tickStep*tickSteps, k.HostCPU)
+	}
+	for _, k := range r.Hostile {
+		fmt.Fprintf(w, "hostile: %-10s p99 %s ms, ratio %s, host CPU %s ms of %v, %d game sessions of it, %d messages lost\n",
+			k.Way, k.P99.Format(2), k.Ratio.Format(2), k.HostCPU.Format(0), c.Measure, k.Hosted, k.Lost)
+		warn(w, "hostile, "+k.Way, k.Rounds)
+	}
+	for _, b := range r.Bars {
+		fmt.Fprintln(w, b)
+	}
+}
+
+// warn names what makes a result doubtful.
+func warn(w io.Writer, what string, rounds []sample) {
+	var other float64
+	var late time.Duration
+	for _, s := range rounds {
+		other, late = max(other, s.OtherShare), max(late, s.Load.Lateness.P99)
+	}
+	if other > noisyShare {
+		fmt.Fprintf(w, "  warning: %s: noisy machine, up to %.1f%% used by others\n", what, 100*other)
+	}
+	if late > 5*time.Millisecond {
+		fmt.Fprintf(w, "  warning: %s: the generator was up to %v late (p99)\n", what, late)
+	}
+}

@@ -1,0 +1,31 @@
+'use strict';
+// What the first launch parameter says, over and over, soon after the start.
+const ways = {
+    loop() {
+        for (;;) { }
+    },
+    allocation() {
+        const hoard = [];
+        for (;;) {
+            hoard.push(new Array(1000).fill(hoard.length));
+        }
+    },
+    recursion() {
+        const deeper = (n) => deeper(n + 1) + 1;
+        for (;;) {
+            try { deeper(0); } catch (e) { /* once more */ }
+        }
+    },
+};
+let way;
+
+exports.ssExports = {
+    init: () => { },
+    onProcessStarted: (args) => {
+        way = ways[args[0]];
+        return way !== undefined;
+    },
+    onStartGameSession: () => { setTimeout(way, 100); },
+    onPlayerConnect: () => true,
+    onHealthCheck: () => true,
+};
