@@ -26,7 +26,7 @@ exports.ssExports = {
         logger = session.getLogger();
     },
     onStartGameSession: function (gameSession) {
-        gameloop.setGameLoop(function () { ticks++; }, 50);
+        gameloop.setGameLoop(function () { if (++ticks === 1) console.log('ticking'); }, 50);
     },
     onPlayerConnect: function (connectMsg) {
         console.log('connecting', connectMsg.player.peerId);

@@ -10,7 +10,7 @@ lines.push('files ' + fs.readdirSync(__dirname).sort().join(' '));
 lines.push('read ' + JSON.parse(fs.readFileSync(path.join(__dirname, 'words.json'), 'utf8')).join(' '));
 lines.push('missing ' + fs.existsSync(path.join(__dirname, 'nothing')));
 lines.push('argv ' + Array.isArray(process.argv) + ', pid ' + typeof process.pid + ', version ' + typeof process.version);
-setTimeout(() => lines.push('timer'), 1);
+const timer = new Promise((resolve) => setTimeout(() => resolve('timer'), 1));
 
 let session;
 
@@ -23,6 +23,9 @@ exports.ssExports = {
     lines.forEach((line, i) => {
       session.sendReliableMessage(session.newTextGameMessage(100 + i, -1, line), player.peerId);
     });
+  },
+  onMessage: async (gameMessage) => {
+    session.sendReliableMessage(session.newTextGameMessage(gameMessage.opCode, -1, await timer), gameMessage.sender);
   },
   onPlayerDisconnect: () => {
     if (session.getPlayers().size === 1) {

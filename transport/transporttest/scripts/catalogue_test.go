@@ -1,0 +1,107 @@
+package scripts
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"troupe/actors/script/bundle"
+	"troupe/transport/transporttest/stock"
+)
+
+var update = flag.Bool("update", false, "write the traces of testdata/catalogue anew, from the embedded engine")
+
+const catalogue = "testdata/catalogue"
+
+// catalogued lists the scripts of the catalogue.
+func catalogued(t *testing.T) (names []string) {
+	t.Helper()
+	entries, err := os.ReadDir(catalogue)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			names = append(names, e.Name())
+		}
+	}
+	if len(names) < 8 {
+		t.Fatalf("the catalogue has %d scripts only", len(names))
+	}
+	return names
+}
+
+// Every script of the catalogue loads and passes a scripted run of two players
+// without an uncaught error, and the same script gives the same trace in both
+// engines: the one that is written down, which a human has read.
+func TestCheck62CatalogueRunsAlikeInEveryEngine(t *testing.T) {
+	for _, name := range catalogued(t) {
+		t.Run(name, func(t *testing.T) {
+			everyEngine(t, func(t *testing.T, e engine) {
+				asks, err := folder(t, filepath.Join(catalogue, name)).Engine()
+				if err != nil {
+					t.Fatal(err)
+				}
+				if asks == bundle.EngineNode && e.name != bundle.EngineNode {
+					t.Skip("the script asks for engine node")
+				}
+				got := playCatalogued(t, e, name)
+				file := filepath.Join(catalogue, name+".trace")
+				if *update && (e.name == bundle.EngineEmbedded || asks != "") {
+					if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+						t.Fatal(err)
+					}
+				}
+				want, err := os.ReadFile(file)
+				if err != nil {
+					t.Fatal(err)
+				}
+				diff(t, string(want), got)
+			})
+		})
+	}
+}
+
+// playCatalogued plays NAME.play with the script, and returns the trace.
+func playCatalogued(t *testing.T, e engine, name string) string {
+	t.Helper()
+	steps, err := os.ReadFile(filepath.Join(catalogue, name+".play"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := start(t, e, folder(t, filepath.Join(catalogue, name)), setup{Launch: name + ".js", Args: "one two loggingLevel:debug"})
+	p := &play{world: w, game: w.newGame(8), players: map[int32]*stock.Client{}}
+	p.run(string(steps))
+	if t.Failed() {
+		t.FailNow()
+	}
+	for n, c := range p.players {
+		if err := c.CheckReceived(); err != nil {
+			t.Errorf("player %d: %v", n, err)
+		}
+	}
+	if name != "ticked" { // whose point is an error
+		w.noErrors()
+	}
+	return p.trace()
+}
+
+// diff fails with the first line that differs.
+func diff(t *testing.T, want, got string) {
+	t.Helper()
+	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
+	for i := range max(len(w), len(g)) {
+		line := func(all []string) string {
+			if i < len(all) {
+				return all[i]
+			}
+			return "(nothing)"
+		}
+		if line(w) != line(g) {
+			t.Errorf("line %d of the trace:\n got %s\nwant %s\nall:\n%s", i+1, line(g), line(w), got)
+			return
+		}
+	}
+}

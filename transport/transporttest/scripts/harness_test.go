@@ -1,0 +1,358 @@
+package scripts
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+	"github.com/rs/zerolog"
+	"go.uber.org/goleak"
+
+	"troupe/actors/script"
+	"troupe/actors/script/bundle"
+	"troupe/messages"
+	"troupe/transport/host"
+	"troupe/transport/transporttest/stock"
+)
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		_ = flag.Set("test.parallel", "8") // tests wait for sockets and timers more than for a CPU
+	}
+	// The actor library runs a timer of a second after a message to a stopped
+	// actor; it ends by itself, but not before goleak has lost its patience.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/asynkron/protoactor-go/actor.NewDeadLetter.NewThrottle.func4.1"))
+}
+
+// patience is how long a step of a test may take before it counts as failed.
+const patience = 20 * time.Second
+
+// logbook keeps the lines of a game session's log.
+type logbook struct {
+	mu      sync.Mutex
+	lines   []script.Line
+	changed chan struct{}
+}
+
+func (l *logbook) Write(line script.Line) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.lines = append(l.lines, line)
+	if l.changed != nil {
+		close(l.changed)
+		l.changed = nil
+	}
+}
+
+func (l *logbook) Close() {}
+
+func (l *logbook) all() []script.Line {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]script.Line(nil), l.lines...)
+}
+
+// await waits for a line that contains the text.
+func (l *logbook) await(t testing.TB, text string) script.Line {
+	t.Helper()
+	timeout := time.After(patience)
+	for {
+		l.mu.Lock()
+		for _, line := range l.lines {
+			if strings.Contains(line.Text, text) {
+				l.mu.Unlock()
+				return line
+			}
+		}
+		if l.changed == nil {
+			l.changed = make(chan struct{})
+		}
+		changed := l.changed
+		l.mu.Unlock()
+		select {
+		case <-changed:
+		case <-timeout:
+			t.Fatalf("no line %q in the log:\n%s", text, l)
+		}
+	}
+}
+
+func (l *logbook) String() string {
+	var b strings.Builder
+	for _, line := range l.all() {
+		fmt.Fprintf(&b, "%v\n", line)
+	}
+	return b.String()
+}
+
+// has reports whether a line contains the text.
+func (l *logbook) has(text string) bool { return strings.Contains(l.String(), text) }
+
+// world is a host on loopback that runs one script, with clients that end with
+// the test.
+type world struct {
+	*testing.T
+	host *host.Host
+	api  *gamelift.Client
+	log  *logbook // of all game sessions of the world
+}
+
+// setup is how a world differs from the usual one.
+type setup struct {
+	Launch string // launch path; may be left out for a script of one file
+	Args   string // launch parameters
+	Config func(*host.Config)
+	Limits func(*script.Limits)
+	Log    script.Level // threshold; 0 is as the launch parameters say
+}
+
+// files makes a bundle of scripts given as text, the first of which is the entry.
+func files(nameAndText ...string) *bundle.Bundle {
+	b := &bundle.Bundle{Files: map[string][]byte{}, Version: "1", NodeVersion: "10.x"}
+	for i := 0; i < len(nameAndText); i += 2 {
+		b.Files[nameAndText[i]] = []byte(nameAndText[i+1])
+	}
+	return b
+}
+
+// one is a script of one file.
+func one(text string) *bundle.Bundle { return files("script.js", text) }
+
+// folder reads a script from disk.
+func folder(t testing.TB, path string) *bundle.Bundle {
+	t.Helper()
+	b, err := bundle.FromPath(path, bundle.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Version, b.NodeVersion = "1", "10.x"
+	return b
+}
+
+// quiet is a configuration on free ports that lets tests do things often.
+func quiet(c *host.Config) {
+	c.API.Addr, c.WebSocket.Addr, c.Fast.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
+	c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "", "", ""
+	c.Limits.UnauthenticatedPerIP, c.Limits.ConnectionsPerIPPerSecond = 0, 0
+	c.Limits.LoginFailuresPerIPPerMinute, c.Limits.LoginsPerPlayerSessionPerMinute = 0, 0
+}
+
+// start runs a script on a host of its own.
+func start(t *testing.T, e engine, b *bundle.Bundle, s setup) *world {
+	t.Helper()
+	w := &world{T: t, log: new(logbook)}
+	limits := script.DefaultLimits()
+	if s.Limits != nil {
+		s.Limits(&limits)
+	}
+	entry, err := b.Entry(s.Launch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, err := e.program(b, entry, limits)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(program.Close)
+	c := host.Defaults()
+	quiet(&c)
+	c.Fleets[0].LaunchParameters = s.Args
+	if s.Config != nil {
+		s.Config(&c)
+	}
+	if s.Log == 0 {
+		s.Log = script.LevelOf(s.Args)
+	}
+	log := script.NewLog(w.log, s.Log, nil)
+	w.host, err = host.Start(host.Options{
+		Config: c, Log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel),
+		NewHandler: func(f *messages.Fleet) script.Handler {
+			h, err := program.NewHandler(script.Process{Fleet: f, Args: strings.Fields(f.LaunchParams), Log: log})
+			if err != nil {
+				panic(err)
+			}
+			return h
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(w.host.Close)
+	w.api = gamelift.New(gamelift.Options{
+		Region: "us-east-1", BaseEndpoint: aws.String("http://" + w.host.Addrs().API), RetryMaxAttempts: 1,
+		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+			return aws.Credentials{AccessKeyID: "test", SecretAccessKey: "test"}, nil
+		}),
+	})
+	return w
+}
+
+func (w *world) context() context.Context {
+	w.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	w.Cleanup(cancel)
+	return ctx
+}
+
+// create asks for a game session, and does not wait.
+func (w *world) create(max int, properties ...types.GameProperty) string {
+	w.Helper()
+	out, err := w.api.CreateGameSession(w.context(), &gamelift.CreateGameSessionInput{
+		FleetId: aws.String("fleet-dev"), MaximumPlayerSessionCount: aws.Int32(int32(max)), Name: aws.String("game"), GameProperties: properties,
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return *out.GameSession.GameSessionId
+}
+
+// newGame creates a game session and waits until it is ACTIVE.
+func (w *world) newGame(max int, properties ...types.GameProperty) string {
+	w.Helper()
+	id := w.create(max, properties...)
+	w.awaitStatus(id, types.GameSessionStatusActive)
+	return id
+}
+
+func (w *world) awaitStatus(id string, want types.GameSessionStatus) {
+	w.Helper()
+	w.until("game session is "+string(want), func() error {
+		g := w.game(id)
+		if g.Status == types.GameSessionStatusTerminated && want != g.Status {
+			w.Fatalf("the game session is over; log:\n%s", w.log)
+		}
+		if g.Status != want {
+			return fmt.Errorf("it is %s; log:\n%s", g.Status, w.log)
+		}
+		return nil
+	})
+}
+
+func (w *world) game(id string) types.GameSession {
+	w.Helper()
+	out, err := w.api.DescribeGameSessions(w.context(), &gamelift.DescribeGameSessionsInput{GameSessionId: aws.String(id)})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return out.GameSessions[0]
+}
+
+// seat reserves a player session and returns its id.
+func (w *world) seat(game, name string) string {
+	w.Helper()
+	out, err := w.api.CreatePlayerSession(w.context(), &gamelift.CreatePlayerSessionInput{
+		GameSessionId: aws.String(game), PlayerId: aws.String(name), PlayerData: aws.String("data of " + name),
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return *out.PlayerSession.PlayerSessionId
+}
+
+// dial opens a stock client, which sends its LOGIN at once.
+func (w *world) dial(seat string, o stock.Options) *stock.Client {
+	w.Helper()
+	c, err := stock.Dial(w.context(), w.host.Addrs().WS, seat, o)
+	if err != nil {
+		w.Fatal(err)
+	}
+	w.Cleanup(c.Kill)
+	return c
+}
+
+// login opens a stock client and waits for its login.
+func (w *world) login(seat string, o stock.Options) *stock.Client {
+	w.Helper()
+	c := w.dial(seat, o)
+	if _, err := c.AwaitLogin(w.context()); err != nil {
+		w.Fatalf("login: %v; log:\n%s", err, w.log)
+	}
+	return c
+}
+
+// join reserves a seat and logs in, without a fast channel.
+func (w *world) join(game, name string) *stock.Client {
+	w.Helper()
+	return w.login(w.seat(game, name), stock.Options{NoUDP: true, Payload: []byte(name)})
+}
+
+// say sends a reliable text to the server.
+func (w *world) say(c *stock.Client, op int32, text string) {
+	w.Helper()
+	w.send(c, stock.Message{OpCode: op, TargetPlayer: stock.ServerID, Payload: []byte(text), Reliable: true})
+}
+
+func (w *world) send(c *stock.Client, m stock.Message) {
+	w.Helper()
+	if err := c.Send(m); err != nil {
+		w.Fatal(err)
+	}
+}
+
+// hear takes the client's next packet with the op code.
+func (w *world) hear(c *stock.Client, op int32) stock.Event {
+	w.Helper()
+	e, err := c.Expect(w.context(), stock.Op(op))
+	if err != nil {
+		w.Fatalf("no op code %d: %v; log:\n%s", op, err, w.log)
+	}
+	return e
+}
+
+// heard checks the text of the client's next packet with the op code.
+func (w *world) heard(c *stock.Client, op int32, want string) {
+	w.Helper()
+	if got := string(w.hear(c, op).Payload); got != want {
+		w.Fatalf("op code %d: %q, want %q", op, got, want)
+	}
+}
+
+// awaitClose waits for the end of a client's connection.
+func (w *world) awaitClose(c *stock.Client) {
+	w.Helper()
+	if err := c.AwaitClose(w.context()); err != nil {
+		w.Fatalf("%v; log:\n%s", err, w.log)
+	}
+}
+
+// until waits for a condition that tells why it is not yet true.
+func (w *world) until(what string, why func() error) {
+	w.Helper()
+	deadline := time.Now().Add(patience)
+	for {
+		err := why()
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			w.Fatalf("%s: not within %v: %v", what, patience, err)
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// noErrors fails if the script or the host said that something went wrong.
+func (w *world) noErrors() {
+	w.Helper()
+	for _, line := range w.log.all() {
+		if line.Level >= script.LevelError {
+			w.Errorf("in the log: %v", line)
+		}
+	}
+	if n := w.host.Counters().ActorPanics.Load(); n != 0 {
+		w.Errorf("%d actors panicked", n)
+	}
+	if n := w.host.Counters().HandlerErrors.Load(); n != 0 {
+		w.Errorf("%d callbacks failed", n)
+	}
+}
