@@ -113,6 +113,7 @@ type setup struct {
 	Args   string // launch parameters
 	Config func(*host.Config)
 	Limits func(*script.Limits)
+	Wrap   func(script.Handler) script.Handler
 	Log    script.Level // threshold; 0 is as the launch parameters say
 }
 
@@ -181,6 +182,9 @@ func start(t *testing.T, e engine, b *bundle.Bundle, s setup) *world {
 			if err != nil {
 				panic(err)
 			}
+			if s.Wrap != nil {
+				h = s.Wrap(h)
+			}
 			return h
 		},
 	})
@@ -245,6 +249,15 @@ func (w *world) game(id string) types.GameSession {
 		w.Fatal(err)
 	}
 	return out.GameSessions[0]
+}
+
+func (w *world) games() []types.GameSession {
+	w.Helper()
+	out, err := w.api.DescribeGameSessions(w.context(), &gamelift.DescribeGameSessionsInput{FleetId: aws.String("fleet-dev")})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return out.GameSessions
 }
 
 // seat reserves a player session and returns its id.

@@ -1,0 +1,174 @@
+package scripts
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"troupe/transport/transporttest/stock"
+)
+
+func TestCheck58OrderAtStart(t *testing.T) {
+	everyEngine(t, func(t *testing.T, e engine) {
+		w := start(t, e, one(`
+			const steps = ['load'];
+			let session;
+			exports.ssExports = {
+				get configuration() { steps.push('configuration'); return {}; },
+				init: (s) => { session = s; steps.push('init with ' + JSON.stringify(s.getGameSessionId())); },
+				onProcessStarted: async (args) => {
+					steps.push('onProcessStarted ' + args.join('+'));
+					await new Promise((resolve) => setTimeout(resolve, 20));
+					steps.push('ready');
+					return true;
+				},
+				onStartGameSession: (g) => {
+					steps.push('onStartGameSession ' + g.Status + ' ' + (g.GameSessionId === session.getGameSessionId()));
+					steps.forEach((step) => session.getLogger().info(step));
+				},
+			};`), setup{Args: "a  b"})
+		game := w.create(4)
+		w.log.await(t, "onStartGameSession")
+		w.awaitStatus(game, types.GameSessionStatusActive)
+		var got []string
+		for _, line := range w.log.all() {
+			if scriptLine(line) {
+				got = append(got, line.Text)
+			}
+		}
+		same(t, "steps", got, []string{"load", "configuration", `init with ""`, "onProcessStarted a+b", "ready", "onStartGameSession ACTIVATING true"})
+		w.noErrors()
+	})
+}
+
+func TestCheck59OnlyInitIsARelay(t *testing.T) {
+	everyEngine(t, func(t *testing.T, e engine) {
+		w := start(t, e, one(`exports.ssExports = { init: function () {} };`), setup{})
+		game := w.newGame(4)
+		ann, bob := w.join(game, "ann"), w.join(game, "bob")
+		w.send(ann, stock.Message{OpCode: 5, TargetPlayer: 2, Payload: []byte("x"), Reliable: true})
+		w.heard(bob, 5, "x")
+		w.send(bob, stock.Message{OpCode: 6, TargetGroup: stock.AllPlayers, Payload: []byte("y"), Reliable: true})
+		w.heard(ann, 6, "y")
+		w.say(ann, 7, "nobody listens")
+		if err := ann.JoinGroup(3); err != nil {
+			t.Fatal(err)
+		}
+		w.hear(ann, stock.OpGroupMembershipUpdate)
+		w.noErrors()
+	})
+}
+
+func TestCheck60NotReadyIsNeverReady(t *testing.T) {
+	for name, answer := range map[string]string{
+		"false": "() => false", "undefined": "() => {}", "throws": "() => { throw new Error('no') }", "promise of false": "async () => false", "rejects": "async () => { throw new Error('no') }",
+	} {
+		t.Run(name, func(t *testing.T) {
+			everyEngine(t, func(t *testing.T, e engine) {
+				w := start(t, e, one(fmt.Sprintf(`exports.ssExports = {
+					init: () => {}, onProcessStarted: %s, onStartGameSession: () => console.log('started'),
+				};`, answer)), setup{})
+				game := w.create(4)
+				w.awaitStatus(game, types.GameSessionStatusTerminated)
+				if w.log.has("started") {
+					t.Error("the game session was started")
+				}
+				if n := w.host.Counters().ScriptCrashes.Load(); n != 1 {
+					t.Errorf("%d processes ended with an error", n)
+				}
+			})
+		})
+	}
+}
+
+func TestCheck61DefaultsWithoutConfiguration(t *testing.T) {
+	const players = 32
+	for name, configuration := range map[string]string{
+		"missing": "", "empty": "configuration: {},", "not numbers": "configuration: { maxPlayers: 'many', pingIntervalTime: null, other: 1 },",
+	} {
+		t.Run(name, func(t *testing.T) {
+			everyEngine(t, func(t *testing.T, e engine) {
+				w := start(t, e, one(`exports.ssExports = { `+configuration+` init: () => {} };`), setup{})
+				game := w.newGame(40)
+				first := w.join(game, "first")
+				opened := time.Now()
+				for i := 1; i < players; i++ {
+					w.join(game, fmt.Sprint("player ", i))
+				}
+				if r, err := w.dial(w.seat(game, "one too many"), stock.Options{NoUDP: true}).AwaitLogin(w.context()); err == nil {
+					t.Errorf("player %d was let in: %+v", players+1, r)
+				}
+				w.until("two pings", func() error {
+					if n := first.Stats().PingsReceived; n < 2 {
+						return fmt.Errorf("%d pings", n)
+					}
+					return nil
+				})
+				// The first comes within an interval of 3 s, the second one interval later.
+				if d := time.Since(opened); d < 2900*time.Millisecond || d > 7*time.Second {
+					t.Errorf("two pings took %v", d)
+				}
+			})
+		})
+	}
+}
+
+func TestCheck61ConfigurationIsUsed(t *testing.T) {
+	everyEngine(t, func(t *testing.T, e engine) {
+		w := start(t, e, one(`exports.ssExports = { configuration: { maxPlayers: 1, pingIntervalTime: 50 }, init: () => {} };`), setup{})
+		game := w.newGame(4)
+		ann := w.join(game, "ann")
+		seat := w.seat(game, "bob")
+		if r, err := w.dial(seat, stock.Options{NoUDP: true}).AwaitLogin(w.context()); err == nil {
+			t.Errorf("a second player was let in: %+v", r)
+		}
+		began := time.Now()
+		before := ann.Stats().PingsReceived
+		w.until("ten pings", func() error {
+			if n := ann.Stats().PingsReceived - before; n < 10 {
+				return fmt.Errorf("%d pings", n)
+			}
+			return nil
+		})
+		if d := time.Since(began); d < 400*time.Millisecond {
+			t.Errorf("ten pings took %v", d)
+		}
+	})
+}
+
+func TestCheck63ModulesAndByteOrderMark(t *testing.T) {
+	everyEngine(t, func(t *testing.T, e engine) {
+		w := start(t, e, files(
+			"game/script.js", "\ufeff"+`
+				const loaded = [
+					require('../src/proto/Packet_pb'), require('../src/proto/CoreCommands_pb'), require('../src/proto/GroupMessages_pb.js'),
+					require('./gameloop.js'), require('./gameloop'), require('./parts'), require('./words'), require('util'), require('./parts/deep/../deeper'),
+				];
+				exports.ssExports = {
+					init: (s) => {
+						s.getLogger().info(loaded.map((m) => typeof m).join(' '), loaded[3] === loaded[4], loaded[3].count, loaded[5], loaded[6].word);
+						s.getLogger().info(typeof loaded[7].inspect, loaded[8].where, require.main === module);
+					},
+				};`,
+			"game/gameloop.js", "\ufeff"+`let count = 0; exports.count = ++count;`,
+			"game/parts/index.js", `module.exports = 'index of ' + require('path').basename(__dirname);`,
+			"game/parts/deep/x.js", ``,
+			"game/parts/deeper.js", `exports.where = require('path').basename(__filename);`,
+			"game/words.json", `{"word": "json"}`,
+		), setup{Launch: "/local/game/game/script.js"})
+		w.newGame(4)
+		w.log.await(t, "object object object object object string object object object true 1 index of parts json")
+		w.log.await(t, "function deeper.js true")
+		w.noErrors()
+	})
+}
+
+func TestCheck63AMissingModuleIsNamed(t *testing.T) {
+	everyEngine(t, func(t *testing.T, e engine) {
+		w := start(t, e, one(`const aws = require('aws-sdk'); exports.ssExports = { init: () => {} };`), setup{})
+		w.awaitStatus(w.create(4), types.GameSessionStatusTerminated)
+		w.log.await(t, "aws-sdk")
+	})
+}
