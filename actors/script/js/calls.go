@@ -36,7 +36,7 @@ func (h *Handler) call(what string, f goja.Callable, args ...goja.Value) (v goja
 	if h.running {
 		return f(goja.Undefined(), args...)
 	}
-	h.running = true
+	h.running, h.what = true, what
 	h.watch.Begin()
 	if v, err = h.protected(f, args); err == nil && (h.ticking || len(h.rejections) > 0) {
 		err = h.settle()
@@ -104,9 +104,7 @@ func (h *Handler) abrupt(what string, err error) error {
 	case h.dead: // process.exit
 		return errDead
 	case errors.As(err, &failed):
-		h.process.Log.At(script.LevelError, "script", 0, what+": "+failed.Error())
-		h.crash(fmt.Sprintf("%s: the engine failed: %v", what, failed.value))
-		return errDead
+		h.process.Log.At(script.LevelError, "script", 0, "Error in "+what+": "+failed.Error())
 	case errors.As(err, &overflow):
 		file, row := firstFrame(overflow.Stack())
 		h.process.Log.At(script.LevelError, file, row, "Error in "+what+": RangeError: Maximum call stack size exceeded"+frames(overflow.Stack()))
@@ -169,7 +167,8 @@ func (h *Handler) interrupt(reason string) {
 
 func (h *Handler) stuck(reason string) {
 	h.process.Counters.ScriptsStuck.Add(1)
-	reason += ", and nothing stops it: a built-in that takes long"
+	// Of the fields only what is read, which no call writes before this one has ended.
+	reason = h.what + ": " + reason + ", and cannot be ended: it is in a built-in"
 	h.process.Log.At(script.LevelError, "script", 0, reason)
 	if h.process.Stuck != nil {
 		h.process.Stuck(reason)

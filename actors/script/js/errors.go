@@ -1,8 +1,8 @@
 package js
 
 import (
-	"bytes"
 	"errors"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -88,20 +88,23 @@ func firstFrame(stack []goja.StackFrame) (file string, row int) {
 	return "script", 0
 }
 
-// frames returns the innermost frames of the script, a line each.
+// frames returns the innermost frames of the script, a line each, as Node writes them.
 func frames(stack []goja.StackFrame) string {
-	var b bytes.Buffer
+	var b strings.Builder
 	shown := 0
 	for i := range stack {
 		if !own(&stack[i]) {
 			continue
 		}
 		if shown++; shown > framesMax {
-			b.WriteString("\n\t...")
+			b.WriteString("\n    ...")
 			break
 		}
-		b.WriteString("\n\tat ")
-		stack[i].Write(&b)
+		name, p := stack[i].FuncName(), stack[i].Position()
+		if name == "" {
+			name = "<anonymous>"
+		}
+		fmt.Fprintf(&b, "\n    at %s (%s:%d:%d)", name, p.Filename, p.Line, p.Column)
 	}
 	return b.String()
 }

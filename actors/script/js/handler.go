@@ -33,6 +33,7 @@ type Handler struct {
 	watch      *watchdog.Watch // nil before Init
 	tick       time.Duration   // script.Limits.Tick
 	running    bool            // a call is under way
+	what       string          // which
 	dead       bool            // nothing of the script runs any more
 	end        string          // why
 	ticking    bool            // prelude.js has ticks

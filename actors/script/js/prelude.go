@@ -40,6 +40,8 @@ func (h *Handler) loadPrelude(process *goja.Object) error {
 		"uncaught": h.uncaught,
 		"warned":   h.warned,
 		"exit":     h.exit,
+
+		"checkSource": h.checkSource,
 	})
 	o, err := h.create(exports, host, process, h.vm.GlobalObject())
 	if err != nil {

@@ -3,6 +3,10 @@
 // Timers, ticks and what becomes of uncaught errors, as Node has them (realtime.md
 // 18.2, 18.3), over the host of prelude.go. Promise jobs are the engine's own: they
 // run when the outermost call into the runtime is over.
+function define(object, name, value) {
+  Object.defineProperty(object, name, { value: value, writable: true, configurable: true });
+}
+
 exports.create = function create(host, process, global) {
   // Timers are kept by the host, which calls fire with what is due.
   class Timeout {
@@ -129,6 +133,36 @@ exports.create = function create(host, process, global) {
   process.reallyExit = process.exit;
   process.abort = () => host.exit(134);
   process.nextTick = nextTick;
+
+  // The engine recurses over source and over nested arrays; see guard.go. A direct
+  // eval becomes an indirect one by this: it sees globals only.
+  const indirect = global.eval;
+  const guarded = {
+    apply(target, self, args) { host.checkSource(args); return Reflect.apply(target, self, args); },
+    construct(target, args, to) { host.checkSource(args); return Reflect.construct(target, args, to); },
+  };
+  [function () {}, function* () {}, async function () {}].forEach(f => {
+    const constructor = f.constructor, proxy = new Proxy(constructor, guarded);
+    define(constructor.prototype, 'constructor', proxy);
+    if (constructor === global.Function) define(global, 'Function', proxy);
+  });
+  define(global, 'eval', new Proxy(indirect, { apply(target, self, args) { if (typeof args[0] === 'string') host.checkSource(args); return indirect(args[0]); } }));
+
+  const flat = Array.prototype.flat;
+  define(Array.prototype, 'flat', { flat(depth) {
+    if (!(depth > 100)) return flat.call(this, depth);
+    const out = [], open = [{ array: this, at: 0 }];
+    while (open.length !== 0) {
+      const top = open[open.length - 1];
+      if (top.at >= top.array.length) open.pop();
+      else if (top.at in top.array) {
+        const value = top.array[top.at++];
+        if (Array.isArray(value) && open.length <= depth) open.push({ array: value, at: 0 });
+        else out.push(value);
+      } else top.at++;
+    }
+    return out;
+  } }.flat);
 
   const timers = { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval: clearTimeout, clearImmediate, queueMicrotask };
   Object.keys(timers).forEach(name => Object.defineProperty(global, name, { value: timers[name], writable: true, configurable: true, enumerable: true }));

@@ -13,7 +13,7 @@ import (
 
 // callDepthMax bounds recursion. That of Node is about twice as deep; but to unwind
 // recursion through built-ins takes the engine the square of its depth (8,000: 2 s).
-const callDepthMax = 5000
+const callDepthMax = 4000
 
 // native is a function of the host.
 type native = func(goja.FunctionCall) goja.Value
@@ -30,6 +30,7 @@ func (h *Handler) boot() error {
 	h.vm.SetMaxCallStackSize(callDepthMax)
 	h.vm.SetPromiseRejectionTracker(h.rejection)
 	h.newUint8Array, _ = goja.AssertConstructor(h.vm.Get("Uint8Array"))
+	h.guard()
 	process := h.vm.NewObject()
 	_ = h.vm.Set("process", process)
 	if err := h.loadPrelude(process); err != nil {

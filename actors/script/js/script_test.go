@@ -9,7 +9,7 @@ import (
 )
 
 func TestAScriptAnswers(t *testing.T) {
-	g := start(t, script.DefaultLimits(), script1(`
+	g := start(t, script.DefaultLimits(), only(`
 let session;
 exports.ssExports = {
   init(s) { session = s; s.getLogger().info('hello', 1); },

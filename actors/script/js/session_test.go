@@ -21,15 +21,16 @@ type game struct {
 	lines   lines
 	handler script.Handler
 	tasks   chan func()
-	timers  sync.WaitGroup
 	over    chan struct{}
-	ended   bool
 
 	sent    []string
 	players []script.Player
 	ending  bool
 	exit    *int
 	crash   string
+	stuck   func(reason string) // what the host does; nil: nothing
+
+	counters counters.Set
 }
 
 type lines struct {
@@ -128,7 +129,8 @@ func start(t testing.TB, limits script.Limits, files map[string]string) *game {
 	return g
 }
 
-func script1(source string) map[string]string { return map[string]string{"server.js": source} }
+// only is a script of one file.
+func only(source string) map[string]string { return map[string]string{"server.js": source} }
 
 func load(t testing.TB, limits script.Limits, files map[string]string) (*game, error) {
 	g := &game{t: t, tasks: make(chan func(), 1000), over: make(chan struct{})}
@@ -141,7 +143,11 @@ func load(t testing.TB, limits script.Limits, files map[string]string) (*game, e
 		return g, err
 	}
 	g.log = script.NewLog(&g.lines, script.LevelInfo, nil)
-	if g.handler, err = p.NewHandler(script.Process{Log: g.log, Counters: &counters.Set{}}); err != nil {
+	if g.handler, err = p.NewHandler(script.Process{Log: g.log, Counters: &g.counters, Stuck: func(reason string) {
+		if g.stuck != nil {
+			g.stuck(reason)
+		}
+	}}); err != nil {
 		return g, err
 	}
 	t.Cleanup(func() {

@@ -93,10 +93,12 @@ exports.create = function create(host) {
       host.log(level, what + ': ' + print(['%O', error]));
       return;
     }
-    let lines = stack.split('\n').filter(line => line.trim() !== '');
-    const host0 = lines.findIndex(line => line.indexOf('troupe:') >= 0);
-    if (host0 > 0) lines = lines.slice(0, host0);
-    const at = /([^\s()/\\]+):(\d+):\d+/.exec(lines.find(line => /^\s*at /.test(line) && line.indexOf('node:') < 0) || '');
+    // What the embedded engine writes as "\tat f (file:1:2(34))" becomes what Node writes.
+    let lines = stack.split('\n').filter(line => line.trim() !== '').map(line => line.replace(/^\tat /, '    at ').replace(/\(\d+\)(\)?)$/, '$1'));
+    const hosts = lines.findIndex(line => line.indexOf('troupe:') >= 0);
+    if (hosts > 0) lines = lines.slice(0, hosts);
+    let at = null;
+    for (let i = 0; i < lines.length && at === null; i++) if (/^ *at /.test(lines[i]) && lines[i].indexOf('node:') < 0) at = /([^\s()/\\]+):(\d+):\d+\)?$/.exec(lines[i]);
     const text = what + ': ' + lines.join('\n');
     if (at) host.log(level, text, at[1], Number(at[2]));
     else host.log(level, text);

@@ -1,0 +1,52 @@
+package js
+
+import (
+	"errors"
+
+	"github.com/dop251/goja"
+
+	"troupe/actors/script/js/compile"
+)
+
+// guard keeps input that is nested deeply from the built-ins that recurse over it: a
+// Go stack that overflows ends the process, and nothing recovers from that. The rest
+// of the guard is in prelude.js.
+func (h *Handler) guard() {
+	json, _ := h.vm.Get("JSON").(*goja.Object)
+	parse, _ := json.Get("parse").Export().(func(goja.FunctionCall) goja.Value)
+	guarded, _ := h.vm.ToValue(func(c goja.FunctionCall) goja.Value {
+		if text, ok := c.Argument(0).(goja.String); ok {
+			h.refuse(compile.CheckJSON(text.String()))
+		} else if len(c.Arguments) > 0 { // a Buffer, or whatever has a toString
+			text := c.Arguments[0].ToString()
+			h.refuse(compile.CheckJSON(text.String()))
+			c.Arguments[0] = text
+		}
+		return parse(c)
+	}).(*goja.Object)
+	_ = guarded.DefineDataProperty("name", h.vm.ToValue("parse"), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	_ = guarded.DefineDataProperty("length", h.vm.ToValue(2), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	_ = json.DefineDataProperty("parse", guarded, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+}
+
+// checkSource is host.checkSource(args): it throws if the parser must not see one.
+func (h *Handler) checkSource(c goja.FunctionCall) goja.Value {
+	h.vm.ForOf(c.Argument(0), func(v goja.Value) bool {
+		h.refuse(compile.CheckSource(v.String()))
+		return true
+	})
+	return goja.Undefined()
+}
+
+// refuse throws a SyntaxError.
+func (h *Handler) refuse(err error) {
+	var e *compile.Error
+	if !errors.As(err, &e) {
+		return
+	}
+	o, thrown := h.vm.New(h.vm.Get("SyntaxError"), h.vm.ToValue(e.Message))
+	if thrown != nil {
+		panic(thrown)
+	}
+	panic(o)
+}

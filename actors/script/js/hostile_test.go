@@ -1,0 +1,176 @@
+package js
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"troupe/actors/script"
+)
+
+// outcome is how a call into a script ends.
+type outcome string
+
+const (
+	returns     outcome = "returns"     // nothing is wrong
+	fails       outcome = "fails"       // an error in the log, the game goes on
+	interrupted outcome = "interrupted" // by the watchdog, the game has crashed
+	gone        outcome = "stuck"       // not even that helped: the host was told
+)
+
+var hostile = []struct {
+	name, source string
+	want         outcome
+	says         string // in the log
+}{
+	{"endless loop", `for (;;);`, interrupted, "ran for more than 200ms"},
+	{"endless loop behind finally", `for (;;) { try { for (;;); } finally { continue; } }`, interrupted, "at onMessage (/local/game/server.js:"},
+	{"endless loop behind catch", `for (;;) { try { for (;;); } catch (e) {} }`, interrupted, ""},
+	{"loop in a finally", `try { for (;;); } finally { for (;;); }`, interrupted, ""},
+	{"iterator that does not return", `for (const x of { [Symbol.iterator]() { return { next: () => ({ value: 1 }), return() { for (;;); } }; } }) for (;;);`, interrupted, ""},
+	{"generator with a finally", `for (const x of (function* () { try { yield 1; } finally { for (;;); } })()) for (;;);`, interrupted, ""},
+	{"recursion", `(function f() { f(); })();`, fails, "RangeError: Maximum call stack size exceeded"},
+	{"recursion behind catch", `(function f() { try { f(); } catch (e) { f(); } })();`, fails, "RangeError"},
+	{"recursion through a built-in", `(function f() { [1].forEach(f); })();`, fails, "RangeError"},
+	{"recursion through toString", `const o = { toString() { return '' + o; } }; '' + o;`, fails, "RangeError"},
+	{"recursion through a getter", `const o = { get x() { return this.x; } }; o.x;`, fails, "RangeError"},
+	{"recursion through toJSON", `const o = { toJSON() { return JSON.stringify(o); } }; JSON.stringify(o);`, fails, "RangeError"},
+	{"recursion through a proxy", `new Proxy({}, { get(t, k, self) { return self[k]; } }).x;`, fails, "RangeError"},
+	{"recursion in a promise job", `Promise.resolve().then(function f() { f(); });`, fails, "RangeError"},
+	{"proxy with endless keys", `Object.keys(new Proxy({}, { ownKeys() { for (;;); } }));`, interrupted, ""},
+	{"regular expression that explodes", `if (/^(a+)+$/.test('a'.repeat(50) + 'b')) throw 1;`, returns, ""},
+	{"regular expression with a back reference that explodes", `/^(a+)+\1$/.test('a'.repeat(50) + 'b');`, gone, ""},
+	{"allocation", `const a = []; for (;;) a.push(new Array(1000).fill(1));`, interrupted, ""},
+	{"string that doubles", `let s = 'x'; for (;;) s += s;`, interrupted, ""},
+	{"sort that never agrees", `const a = []; for (let i = 0; i < 2000; i++) a.push(i); a.sort(() => Math.random() - 0.5); a.sort(() => 1); a.sort(() => NaN);`, returns, ""},
+	{"sort with an endless comparator", `[1, 2, 3].sort(() => { for (;;); });`, interrupted, ""},
+	{"sort that changes its array", `const a = [3, 2, 1]; a.sort(() => { a.length = 0; a.push({}); return -1; });`, fails, "the engine failed"},
+	{"promise storm", `(function f() { Promise.resolve().then(f); })();`, interrupted, ""},
+	{"promises that double", `(function f() { Promise.resolve().then(f); Promise.resolve().then(f); })();`, interrupted, ""},
+	{"endless await", `(async () => { for (;;) await null; })();`, interrupted, ""},
+	{"tick storm", `(function f() { process.nextTick(f); })();`, interrupted, ""},
+	{"microtask storm", `(function f() { queueMicrotask(f); })();`, interrupted, ""},
+	{"timers without end", `for (;;) setTimeout(() => {}, 1e6);`, fails, "RangeError: more than 100 timers wait"},
+	{"immediates without end", `for (;;) setImmediate(() => {});`, fails, "RangeError: more than 100 timers wait"},
+	{"deep source", `eval('['.repeat(5e6));`, fails, "nested too deeply"},
+	{"deep source in a function", `new Function('return ' + '['.repeat(5e6));`, fails, "nested too deeply"},
+	{"deep source in an async function", `(async () => {}).constructor('!'.repeat(5e6));`, fails, "nested too deeply"},
+	{"deep JSON", `JSON.parse('['.repeat(5e6));`, fails, "JSON is nested"},
+	{"deep JSON objects", `JSON.parse('{"a":'.repeat(1e6));`, fails, "JSON is nested"},
+	{"deep array made flat", `let a = []; for (let i = 0; i < 5e5; i++) a = [a]; if (a.flat(Infinity).length) throw 1;`, returns, ""},
+	{"error that cannot be printed", `throw { get stack() { throw 1; }, toString() { throw 2; } };`, fails, "Error in onMessage"},
+	{"error that is a hostile proxy", `throw new Proxy({}, { get() { throw 1; }, ownKeys() { throw 2; }, getPrototypeOf() { throw 3; } });`, fails, "Error in onMessage"},
+	{"error whose printing never ends", `throw { get stack() { for (;;); } };`, interrupted, ""},
+	{"thenable that throws", `return { get then() { throw new Error('then'); } };`, fails, "then"},
+	{"thenable that never ends", `return { then() { for (;;); } };`, interrupted, ""},
+	{"globals taken away", `for (const k of Object.getOwnPropertyNames(globalThis)) try { delete globalThis[k]; } catch (e) {}`, returns, ""},
+	{"prototypes broken", `Array.prototype.slice = Array.prototype.map = Object.keys = Uint8Array.prototype.length = null; Object.prototype.then = 5;`, returns, ""},
+}
+
+// TestHostileScripts runs every snippet in a process of its own, so that one that
+// harms the host, or cannot be ended, fails its own test alone.
+func TestHostileScripts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a process per snippet")
+	}
+	for i, c := range hostile {
+		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.Command(os.Args[0], "-test.run=^TestOneHostileScript$")
+			cmd.Env = append(os.Environ(), fmt.Sprintf("HOSTILE=%d", i), "GOMEMLIMIT=1GiB")
+			out, err := cmd.CombinedOutput()
+			if len(out) > 2000 {
+				out = append(out[:1000], out[len(out)-1000:]...)
+			}
+			if err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+func TestOneHostileScript(t *testing.T) {
+	var n int
+	if _, err := fmt.Sscan(os.Getenv("HOSTILE"), &n); err != nil {
+		t.Skip("run by TestHostileScripts")
+	}
+	c := hostile[n]
+	failed := false
+	wrong := func(format string, args ...any) { // os.Exit would keep t's
+		failed = true
+		fmt.Printf(format+"\n", args...)
+	}
+	limit := 200 * time.Millisecond
+	if c.want == fails || c.want == returns {
+		limit = 10 * time.Second
+	}
+	limits := script.Limits{Callback: limit, MemoryMax: 256 << 20, TimersMax: 100}
+	g := start(t, limits, only(`
+let session;
+exports.ssExports = {
+  init(s) { session = s; },
+  onMessage(m) { if (m.opCode === 1) { `+c.source+` } else session.sendMessage(m, 1); },
+};`))
+	tellStuck := make(chan string, 1)
+	g.stuck = func(reason string) { tellStuck <- reason }
+	done := make(chan struct{})
+	begun := time.Now()
+	go func() {
+		g.handler.OnMessage(&script.Message{OpCode: 1, Sender: 1})
+		close(done)
+	}()
+	got := outcome("")
+	select {
+	case reason := <-tellStuck:
+		if took := time.Since(begun); took > 3*time.Second || reason == "" {
+			wrong("told after %v: %q", took, reason)
+		}
+		select {
+		case <-done:
+			wrong("the call came back")
+		case <-time.After(50 * time.Millisecond):
+		}
+		got = gone
+	case <-done:
+		got = g.judge()
+	case <-time.After(20 * time.Second):
+		wrong("still running")
+		os.Exit(1)
+	}
+	if got != c.want || !strings.Contains(g.lines.String(), c.says) {
+		wrong("it %s, want %s (%q)\n%s", got, c.want, c.says, &g.lines)
+	}
+	if took := time.Since(begun); took > 4*time.Second {
+		wrong("it took %v", took)
+	}
+	if got == returns || got == fails { // the game goes on
+		g.sent = nil
+		g.handler.OnMessage(&script.Message{OpCode: 2, Sender: 1, Payload: []byte("ok")})
+		if len(g.sent) != 1 {
+			wrong("afterwards: %q\n%s", g.sent, &g.lines)
+		}
+	} else if n := g.counters.ScriptInterrupts.Load(); n != 1 {
+		wrong("%d interrupts counted", n)
+	}
+	if failed {
+		os.Exit(1)
+	}
+	os.Exit(0) // a goroutine may be stuck
+}
+
+// judge says how the last call ended, from what it left.
+func (g *game) judge() outcome {
+	switch {
+	case g.crash != "" && strings.Contains(g.crash, "interrupted"):
+		return interrupted
+	case g.exit != nil:
+		return outcome("crashed: " + g.crash)
+	case strings.Contains(g.lines.String(), "[ERROR]"):
+		return fails
+	default:
+		return returns
+	}
+}
