@@ -63,14 +63,10 @@ func newHandler(p *Program, process script.Process) *Handler {
 // Init implements script.Handler: it loads the script and calls its init.
 func (h *Handler) Init(s script.Session) error {
 	h.session = s
-	if err := h.boot(); err != nil {
+	if err := h.open(); err != nil {
 		return err
 	}
-	h.watch = dog.Watch(watchdog.Options{
-		Limit: h.program.limits.Callback, MemoryMax: h.program.limits.MemoryMax,
-		Interrupt: h.interrupt, Stuck: h.stuck,
-	})
-	if err := h.first("loading "+h.program.entry, func() error { return h.load() }); err != nil {
+	if err := h.first("loading "+h.program.entry, h.load); err != nil {
 		return err
 	}
 	return h.first("init", func() error {
@@ -85,6 +81,18 @@ func (h *Handler) Init(s script.Session) error {
 		}
 		return err
 	})
+}
+
+// open makes the runtime, and has it watched.
+func (h *Handler) open() error {
+	if err := h.boot(); err != nil {
+		return err
+	}
+	h.watch = dog.Watch(watchdog.Options{
+		Limit: h.program.limits.Callback, MemoryMax: h.program.limits.MemoryMax,
+		Interrupt: h.interrupt, Stuck: h.stuck,
+	})
+	return nil
 }
 
 // first makes one of the calls that a start consists of.
@@ -105,7 +113,7 @@ func (h *Handler) first(what string, f func() error) error {
 	case h.dead:
 		return fmt.Errorf("%s: the script has ended: %s", what, h.end)
 	case errors.As(err, &thrown):
-		return fmt.Errorf("%s: %s%s", what, brief(thrown.Value()), frames(thrown.Stack()))
+		return loadError(what, thrown)
 	case err != nil:
 		return fmt.Errorf("%s: %w", what, err)
 	}

@@ -1,0 +1,71 @@
+package js
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dop251/goja"
+
+	"troupe/actors/script"
+	"troupe/actors/script/bundle"
+	"troupe/actors/script/js/compile"
+)
+
+// checkLimit is how long the files of a script may take to load in a Check.
+const checkLimit = 5 * time.Second
+
+// LoadError is an error that a script threw while it loaded, or in its init.
+type LoadError struct {
+	While   string // what was done
+	File    string // path in the bundle; empty if it is not known
+	Line    int    // from 1
+	Column  int
+	Message string // of the error, with its class
+	Stack   string // a line for each frame, each after a newline; or empty
+}
+
+// Error returns file:line:column, the message and the stack.
+func (e *LoadError) Error() string {
+	where := e.While
+	if e.File != "" {
+		where = fmt.Sprintf("%s:%d:%d: %s", e.File, e.Line, e.Column, e.While)
+	}
+	return where + ": " + e.Message + e.Stack
+}
+
+func loadError(while string, thrown *goja.Exception) *LoadError {
+	e := &LoadError{While: while, Message: brief(thrown.Value()), Stack: frames(thrown.Stack())}
+	for _, f := range thrown.Stack() {
+		if own(&f) {
+			p := f.Position()
+			e.File, e.Line, e.Column = strings.TrimPrefix(p.Filename, compile.Root+"/"), p.Line, p.Column
+			break
+		}
+	}
+	return e
+}
+
+// Check compiles all files of a script and runs its top level once, without a game
+// session, as `troupe dev` does before it takes a new version. Errors say file, line
+// and column. It takes 5 s at most.
+func Check(b *bundle.Bundle, entry string) error {
+	limits := script.DefaultLimits()
+	limits.Callback = checkLimit
+	p, err := New(b, entry, limits)
+	if err != nil {
+		return err
+	}
+	if err := p.unit.Check(); err != nil {
+		return err
+	}
+	result := make(chan error, 2) // one that is stuck may come back
+	h := newHandler(p, script.Process{Stuck: func(reason string) { result <- errors.New(reason) }})
+	defer h.Close()
+	if err := h.open(); err != nil {
+		return err
+	}
+	go func() { result <- h.first("loading "+p.entry, h.load) }()
+	return <-result
+}
