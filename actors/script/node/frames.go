@@ -24,7 +24,9 @@ func (h *handler) onFrame(f *fields) {
 	case fromLoaded:
 		h.onLoaded(f)
 	case fromFailed:
-		h.onEnded(string(f.rest))
+		reason := string(f.rest)
+		h.leave(func() { h.fail(reason) })
+		h.kill("") // nothing of it shall run on
 	case fromAnswer:
 		if p := h.asked[f.n]; p != nil {
 			delete(h.asked, f.n)
@@ -41,11 +43,11 @@ func (h *handler) onFrame(f *fields) {
 	case fromEnding:
 		h.session.ProcessEnding()
 	case fromExit:
-		h.over = true
-		h.session.Exit(int(f.a))
+		code := int(f.a)
+		h.leave(func() { h.session.Exit(code) })
 	case fromCrash:
-		h.over = true
-		h.session.Crash(string(f.rest))
+		reason := string(f.rest)
+		h.leave(func() { h.session.Crash(reason) })
 	case fromLog:
 		h.process.Log.At(script.Level(f.flags), string(f.file), int(f.n), string(f.rest))
 	case fromSlow:
@@ -108,13 +110,29 @@ func (h *handler) onSlow(f *fields) {
 	h.slow, h.slower = now, 0
 }
 
+// leaveTime is how long a process may take to end once it has said that it will.
+const leaveTime = 2 * time.Second
+
+// leave keeps what the end of the process means until it has ended and all that it
+// has printed is in the log.
+func (h *handler) leave(fate func()) {
+	h.over, h.fate = true, fate
+	time.AfterFunc(leaveTime, func() { h.kill("") })
+}
+
 // onEnded comes when the process is gone.
 func (h *handler) onEnded(why string) {
-	if h.over {
+	h.over = true
+	if h.fate != nil {
+		h.fate()
 		return
 	}
-	h.over = true
-	if ok, now := script.Later(h.loading).Now(); !ok || !now { // it had not been loaded
+	h.fail(why)
+}
+
+// fail ends the game session, or the attempt to start one.
+func (h *handler) fail(why string) {
+	if _, decided := script.Later(h.loading).Now(); !decided {
 		h.loading.Fail(why)
 		return
 	}

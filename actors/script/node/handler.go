@@ -18,6 +18,7 @@ type handler struct {
 	conf    script.Configuration
 	exports uint32 // which callbacks there are
 	over    bool   // the process has ended, or is about to
+	fate    func() // what its end means, if it has said so
 	asked   map[uint32]*script.Pending
 	last    uint32 // number of a question
 	sweep   int    // at so many questions, those that others have answered are forgotten

@@ -21,6 +21,7 @@ const IN = 3, OUT = 4;
 const FRAME_MAX = 1 << 20;
 const FLUSH_BYTES = 16 << 10, FLUSH_MS = 1;
 const LOG_MAX = 64 << 10;          // characters of a line
+const BRIEF_MAX = 1000;            // and of a reason
 const PAYLOAD_CUT = 65536 + 1;     // the host refuses payloads over 65536 bytes, and says so
 const LOCAL_GAME = '/local/game', LOCAL_METADATA = '/local/gamemetadata';
 
@@ -221,7 +222,7 @@ function log(level, text, file, row) {
   if (file === undefined) [file, row] = position();
   text = String(text);
   if (text.length > LOG_MAX) text = text.slice(0, LOG_MAX) + ' ...';
-  const bytes = Buffer.from(text.split(options.game + '/').join(LOCAL_GAME + '/')), name = Buffer.from(file || 'script');
+  const bytes = Buffer.from(there(text)), name = Buffer.from(file || 'script');
   begin(FROM.log, 9 + name.length + bytes.length);
   u8(level);
   u32(row || 0);
@@ -229,6 +230,14 @@ function log(level, text, file, row) {
   rest(name);
   rest(bytes);
   end();
+}
+
+// there names files as the original has them.
+function there(text) { return text.split(options.game + '/').join(LOCAL_GAME + '/'); }
+
+// brief is an error in one line.
+function brief(error) {
+  return there(error instanceof Error ? error.name + ': ' + error.message : format([error])).split('\n')[0].slice(0, BRIEF_MAX);
 }
 
 function format(args) {
@@ -291,8 +300,7 @@ function notLoaded(error) {
   const where = /^[^\n]*?([^\n/\\]+):(\d+)\n/.exec(stack); // of what Node cannot parse
   if (where) log(realtime.LEVELS.error, what + ': ' + stack.replace(/\n +at [^\n]*/g, ''), where[1], Number(where[2]));
   else glue.report(realtime.LEVELS.error, what, error);
-  const text = error instanceof Error ? error.name + ': ' + error.message : format([error]);
-  frame(FROM.failed, [], 'load ' + path.basename(options.entry) + ': ' + text.slice(0, LOG_MAX));
+  frame(FROM.failed, [], 'load ' + path.basename(options.entry) + ': ' + brief(error));
 }
 
 function loaded(module) {
@@ -319,13 +327,13 @@ function uncaught(what, error) {
   begin(FROM.erred, 1);
   u8(ERRED_OUTSIDE);
   end();
-  if (!glue) return fatal(what + ': ' + error);
+  if (!glue) return fatal(what + ': ' + error); // of the shim itself
   glue.report(realtime.LEVELS.error, what, error);
-  if (!options.keepRunning) fatal(what + ': ' + (error instanceof Error ? error.name + ': ' + error.message : format([error])));
+  if (!options.keepRunning) fatal(what + ': ' + brief(error));
 }
 
 function fatal(text) {
-  frame(FROM.crash, [], text.slice(0, LOG_MAX));
+  frame(FROM.crash, [], text);
   flush();
   really.call(process, 1);
 }
@@ -385,6 +393,17 @@ function adaptConsole() {
     console[name] = function () {
       if (levels[name] >= options.logLevel) log(levels[name], format(Array.prototype.slice.call(arguments)));
     };
+  });
+  // What is printed right before process.exit must not wait in the process.
+  ['stdout', 'stderr'].forEach(name => {
+    const made = Object.getOwnPropertyDescriptor(process, name).get;
+    const get = () => {
+      const stream = made.call(process);
+      if (stream._handle && stream._handle.setBlocking) stream._handle.setBlocking(true);
+      Object.defineProperty(process, name, { get: made });
+      return stream;
+    };
+    Object.defineProperty(process, name, { get: get });
   });
 }
 

@@ -1,0 +1,247 @@
+package node_test
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"troupe/actors/script"
+	"troupe/actors/script/node"
+	"troupe/messages"
+)
+
+func onLinux(t *testing.T) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("memory, processor time and processes are watched on Linux only")
+	}
+}
+
+// misbehave is a script that does what it is told by the first message.
+const misbehave = `
+exports.ssExports = {
+  init(s) {},
+  onMessage(m) { eval(m.getPayloadAsText()); },
+  onSendToPlayer(m) { eval(m.getPayloadAsText()); return true; },
+};`
+
+// reliability.md 6, script row, for scripts that run in Node: each costs its game
+// session, at once or at the watchdog's limit, and leaves no process behind.
+func TestHostileScripts(t *testing.T) {
+	onLinux(t)
+	const callback = 2 * time.Second
+	stuck := "did not answer within 2s"
+	for name, c := range map[string]struct {
+		code, reason string
+		gate         bool
+		options      node.Options
+		interrupts   int64
+	}{
+		"loop":                 {code: "for (;;);", reason: stuck, interrupts: 1},
+		"loop in try, finally": {code: "for (;;) try { for (;;); } finally { continue; }", reason: stuck, interrupts: 1},
+		"loop in a gate":       {code: "for (;;);", gate: true, reason: stuck, interrupts: 1},
+		"loop in a timer":      {code: "setTimeout(() => { for (;;); }, 1)", reason: stuck, interrupts: 1},
+		"loop of promises":     {code: "(function again() { Promise.resolve().then(again); })()", reason: stuck, interrupts: 1},
+		"regular expression":   {code: "/^(a+)+$/.test('a'.repeat(50) + '!')", reason: stuck, interrupts: 1},
+		"atomic sleep":         {code: "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)", reason: stuck, interrupts: 1},
+		"stopped":              {code: "process.kill(process.pid, 'SIGSTOP')", reason: stuck, interrupts: 1},
+		"heap":                 {code: "const a = []; for (;;) a.push({ n: [a.length] });", reason: "heap out of memory"},
+		"buffers":              {code: "globalThis.a = []; setInterval(() => a.push(Buffer.alloc(16 << 20, 1)), 5);", reason: "MiB of memory, more than 64 MiB"},
+		"buffers at once":      {code: "globalThis.a = []; for (;;) a.push(Buffer.alloc(64 << 20, 1));", reason: ""},
+		"processor time":       {code: "const f = () => setImmediate(f); f()", reason: "of processor time within 10s", options: node.Options{CPU: 500 * time.Millisecond}},
+		"other threads": {code: "const {Worker} = require('worker_threads'); for (let i = 0; i < 3; i++) new Worker('for (;;);', {eval: true});",
+			reason: "of processor time within 10s", options: node.Options{CPU: time.Second}},
+		"processes": {code: "const {spawn} = require('child_process'); for (let i = 0; i < 12; i++) spawn('sleep', ['1000'])",
+			reason: "13 processes, more than 4", options: node.Options{ProcessesMax: 4}},
+		"reads the pipes":  {code: "require('fs').writeSync(4, 'garbage')", reason: "the host does not understand"},
+		"closes the pipes": {code: "require('fs').closeSync(4)", reason: "node ended"},
+		"kills its group":  {code: "process.kill(0, 'SIGKILL')", reason: "signal: killed"},
+		"recursion":        {code: "setTimeout(function f() { f(); }, 1)", reason: "Maximum call stack size exceeded"},
+		"deep JSON":        {code: "setTimeout(() => JSON.parse('['.repeat(2e6)), 1)", reason: ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := setup{options: c.options, limits: func(l *script.Limits) {
+				l.Callback, l.MemoryMax = callback, 64<<20
+			}}
+			play(t, pids(t)+"mark();"+misbehave, s, func(g *game) {
+				g.processes()
+				a := g.enter()
+				to := messages.ServerPeer
+				if c.gate {
+					to = a.Peer()
+				}
+				a.Say(1, to, 0, c.code)
+				g.ended(c.reason)
+				if n := g.Count.ScriptInterrupts.Load(); n != c.interrupts {
+					t.Errorf("%d interrupts, want %d", n, c.interrupts)
+				}
+			})
+		})
+	}
+}
+
+// What is caught is a callback's own: the game goes on.
+func TestWhatACallbackMayDo(t *testing.T) {
+	play(t, misbehave, setup{limits: func(l *script.Limits) { l.Tick = 20 * time.Millisecond }}, func(g *game) {
+		a := g.enter()
+		for _, code := range []string{"(function f() { f(); })()", "null.x", "throw undefined", "new Array(-1)",
+			"const d = Date.now(); while (Date.now() < d + 60);", "setTimeout(() => { const d = Date.now(); while (Date.now() < d + 60); }, 1)"} {
+			a.Say(1, messages.ServerPeer, 0, code)
+		}
+		g.Until(func() string {
+			if n := g.Count.ScriptSlowCalls.Load(); n < 2 {
+				return fmt.Sprintf("%d slow calls", n)
+			}
+			return ""
+		})
+		g.logged("Maximum call stack")
+		g.logged("onMessage took ")
+		if s := g.Game(g.id); s.Status != messages.GameSessionActive {
+			t.Error(s.Status, s.EndText)
+		}
+	})
+}
+
+// What a script starts ends with it, in whatever way that ends.
+func TestProcessesOfTheScriptEndWithIt(t *testing.T) {
+	onLinux(t)
+	const children = `
+const {spawn, execFile, fork} = require('child_process');
+const a = spawn('sleep', ['1000']), b = spawn('sleep', ['1000'], {detached: true, stdio: 'ignore'}), c = spawn('sh', ['-c', 'sleep 1000 & echo $! ; wait']);
+b.unref();
+c.stdout.on('data', text => mark(a.pid, b.pid, c.pid, Number(text)));
+`
+	for name, end := range map[string]string{
+		"exit":    "setTimeout(() => process.exit(0), 1)",
+		"loop":    "for (;;);",
+		"killed":  "process.kill(process.pid, 'SIGKILL')",
+		"by host": "",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			play(t, pids(t)+misbehave+children, setup{limits: func(l *script.Limits) { l.Callback = 2 * time.Second }}, func(g *game) {
+				g.processes()
+				if len(g.marks) != 5 {
+					t.Fatal(g.marks)
+				}
+				if end != "" {
+					g.enter().Say(1, messages.ServerPeer, 0, end)
+					g.ended("")
+				}
+			})
+		})
+	}
+}
+
+// 18.1: what is printed is kept, but no more than a log can take.
+func TestPrintedLinesAreBounded(t *testing.T) {
+	play(t, `
+exports.ssExports = { init() {}, onMessage(m) {
+  process.stdout.write('x'.repeat(100000) + '\nno end');
+  for (let i = 0; i < 20000; i++) process.stderr.write('line ' + i + '\n');
+  process.stdout.write(Buffer.from([10, 255, 254, 10]));
+  process.exit(1);
+} };`, setup{}, func(g *game) {
+		g.enter().Say(1, messages.ServerPeer, 0, "")
+		g.ended("exited with an error code")
+		text := g.log.String()
+		for _, want := range []string{"[INFO] (stdout) 0: " + strings.Repeat("x", 8<<10) + " ...\n", "(stdout) 0: no end", "(stderr) 0: line 19999", "lines are left out", "\ufffd"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%.100q is not in the log of %d bytes", want, len(text))
+			}
+		}
+		if n := g.log.count(); n > 6000 || n < 1000 {
+			t.Errorf("%d lines", n)
+		}
+		if n := g.Count.LogLinesDropped.Load(); n < 10000 {
+			t.Errorf("%d lines dropped", n)
+		}
+	})
+}
+
+// A script that is too slow for what it is sent ends, and the host's memory does not grow.
+func TestAScriptThatDoesNotKeepUpEnds(t *testing.T) {
+	play(t, misbehave, setup{}, func(g *game) {
+		a := g.enter()
+		a.Say(1, messages.ServerPeer, 0, "const d = Date.now(); while (Date.now() < d + 10000);")
+		payload := make([]byte, 60000)
+		g.inside(func() {
+			for range 200 {
+				g.handler.OnMessage(&script.Message{OpCode: 1, Sender: 1, Payload: payload})
+			}
+		})
+		g.ended("does not keep up")
+	})
+}
+
+// A script that sends without end waits for the host, which goes on.
+func TestSendsWithoutEndAreBounded(t *testing.T) {
+	play(t, misbehave, setup{limits: func(l *script.Limits) { l.Callback = 2 * time.Second }}, func(g *game) {
+		before := heap()
+		a := g.enter()
+		a.Say(1, messages.ServerPeer, 0, "for (;;) console.log('x'.repeat(1000))")
+		g.ended("did not answer")
+		if after := heap(); after > before+64<<20 {
+			// The log of this test keeps what it is given.
+			if kept := uint64(len(g.log.String())); after > before+3*kept+64<<20 {
+				t.Errorf("%d MiB more, %d MiB in the log", (after-before)>>20, kept>>20)
+			}
+		}
+	})
+}
+
+func heap() uint64 {
+	var m runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&m)
+	return m.HeapAlloc
+}
+
+// A child knows nothing of its host: not its environment, not its files.
+func TestWhatAScriptSeesOfTheHost(t *testing.T) {
+	t.Setenv("SECRET_OF_THE_HOST", "canary")
+	play(t, `
+const fs = require('fs');
+console.log('environment', Object.keys(process.env).sort().join());
+console.log('arguments', process.argv.length, process.argv[1].endsWith('/game/v-1/server.js'), process.argv.slice(2).join());
+console.log('folder', process.cwd() === __dirname, fs.readFileSync(0).length);
+let open = 0;
+for (let fd = 0; fd < 100; fd++) try { const s = fs.fstatSync(fd); if (s.isSocket() || s.isFile()) open++; } catch (e) {}
+console.log('open', open);
+console.log('limits', fs.readFileSync('/proc/self/limits', 'utf8').match(/Max core file size +\d+/)[0].split(/ +/).pop(), require('os').getPriority());
+exports.ssExports = { init() {} };`, setup{args: []string{"a", "b"}}, func(g *game) {
+		for _, want := range []string{"environment HOME,NODE_ENV,PATH\n", "arguments 4 true a,b\n", "folder true 0\n", "open 0\n", "limits 0 5"} {
+			if !strings.Contains(g.log.String()+"\n", want) {
+				t.Errorf("%q is not in the log", want)
+			}
+		}
+		if strings.Contains(g.log.String(), "canary") {
+			t.Error("the host's environment is visible")
+		}
+	})
+}
+
+func TestAnotherUser(t *testing.T) {
+	onLinux(t)
+	if os.Getuid() != 0 {
+		t.Skip("only root may run scripts as another user")
+	}
+	dir, err := os.MkdirTemp("", "troupe-user-") // below folders that all may pass
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	if err := os.Chmod(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p := program(t, dir, "console.log('user', process.getuid(), process.getgid());\nexports.ssExports = { init() {} };", setup{options: node.Options{UID: 65534, GID: 65534}})
+	_ = p
+	p.Close()
+	if err := p.Wait(t.Context()); err != nil {
+		t.Error(err)
+	}
+}

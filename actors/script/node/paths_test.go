@@ -1,0 +1,105 @@
+package node_test
+
+import (
+	"strings"
+	"testing"
+
+	"troupe/messages"
+)
+
+// 63: what published scripts load, and where they expect to be.
+func TestCheck63_WhatPublishedScriptsLoad(t *testing.T) {
+	play(t, "\ufeff"+`'use strict';
+const assert = require('assert'), fs = require('fs'), path = require('path'), util = require('util');
+const { Packet } = require('../src/proto/Packet_pb');
+require('../src/proto/CoreCommands_pb.js'); require('../src/proto/GroupMessages_pb');
+assert.strictEqual(Packet, undefined);
+const loop = require('./gameloop.js');
+assert.strictEqual(require('./gameloop'), loop);
+assert.strictEqual(require('./lib').name, 'index');
+assert.deepStrictEqual(require('./data.json'), { a: 1 });
+assert.strictEqual(require('tool')(), 'tool of node_modules');
+assert.strictEqual(require('/local/game/gameloop.js'), loop);
+assert.strictEqual(fs.readFileSync('/local/game/data.json', 'utf8'), '\ufeff{"a":1}');
+assert.ok(fs.existsSync('/local/game') && !fs.existsSync('/local/other') && fs.statSync('/local/game/lib').isDirectory());
+const metadata = JSON.parse(fs.readFileSync('/local/gamemetadata/gamelift-metadata.json'));
+assert.strictEqual(metadata.FleetId, 'fleet-1');
+assert.strictEqual(metadata.Name, 'arena');
+assert.ok(new Buffer.from(new Uint8Array([91, 93])) instanceof Buffer);
+assert.deepStrictEqual(JSON.parse(new Buffer.from('[1]')), [1]);
+assert.deepStrictEqual(JSON.parse(Buffer.from([91, 93])), []);
+assert.strictEqual(Buffer.from('a').constructor, Buffer);
+assert.throws(() => fs.writeFileSync('/nowhere/x', ''));
+for (const name of ['os', 'child_process', 'http', 'https', 'crypto', 'events', 'url', 'querystring', 'stream', 'zlib', 'dns', 'net', 'domain']) require(name);
+const session = {};
+exports.ssExports = {
+  init(s) {
+    util.inspect(s);
+    assert.ok(s.getPlayers() instanceof Map);
+    fs.promises.readFile('/local/game/data.json').then(() => fs.readFile('/local/gamemetadata/gamelift-metadata.json', e => console.log('read', e)));
+  },
+  onMessage(m) { console.log('message', m.toString(), String.fromCharCode.apply(null, m.payload), m.opcode); },
+};`, setup{files: map[string]string{
+		"gameloop.js": "exports.tick = 1;", "lib/index.js": "exports.name = 'index'; require('../../src/proto/Packet_pb'); require('../src/proto/Packet_pb');",
+		"data.json": "\ufeff{\"a\":1}", "node_modules/tool/package.json": `{"name": "tool", "main": "./main"}`, "node_modules/tool/main.js": "module.exports = () => 'tool of ' + __dirname.split('/').slice(-2)[0];",
+	}}, func(g *game) {
+		g.enter().Say(3, messages.ServerPeer, 0, "hi")
+		g.logged("message GameMessage { opCode: 3, sender: 1, targetPlayer: -1, targetGroup: 0, reliable: true, payload: 2 bytes } hi 3")
+		g.logged("read null")
+	})
+}
+
+// Modules and sub-folders: the entry may be any file, in the format its name or package.json says.
+func TestEntriesInAllFormats(t *testing.T) {
+	const body = `
+let session;
+const hooks = { init(s) { session = s; console.log('here', helper()); }, onMessage(m) { process.exit(0); } };
+`
+	for name, c := range map[string]struct {
+		entry, source string
+		files         map[string]string
+	}{
+		"mjs":         {"server.mjs", "import { helper } from './helper.mjs';" + body + "export const ssExports = hooks;", map[string]string{"helper.mjs": "export const helper = () => await1; const await1 = await 1;"}},
+		"default":     {"server.mjs", "const helper = () => 1;" + body + "export default { ssExports: hooks };", nil},
+		"type module": {"server.js", "import { helper } from './helper.js';" + body + "export const ssExports = hooks;", map[string]string{"package.json": `{"type": "module"}`, "helper.js": "export const helper = () => 1;"}},
+		"sub-folder":  {"src/deep/server.js", "const { helper } = require('../helper'); require('../src/proto/Packet_pb');" + body + "exports.ssExports = hooks;", map[string]string{"src/helper.js": "exports.helper = () => 1;"}},
+		"cjs":         {"server.cjs", "const helper = () => 1;" + body + "exports.ssExports = hooks;", nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			play(t, c.source, setup{entry: c.entry, files: c.files}, func(g *game) {
+				g.logged("here 1")
+				g.enter().Say(1, messages.ServerPeer, 0, "")
+				g.ended("exited without processEnding")
+			})
+		})
+	}
+	t.Run("a module that fails", func(t *testing.T) {
+		play(t, "import './nowhere.mjs';", setup{entry: "server.mjs", failing: true}, func(g *game) {
+			g.ended("Cannot find module '/local/game/nowhere.mjs'")
+		})
+	})
+}
+
+// 18.2: timers of Node are the script's timers, and its jobs run between callbacks.
+func TestCheck76_TimersAndJobs(t *testing.T) {
+	play(t, `
+const util = require('util'), order = [];
+let session, busy = false;
+const alone = name => { if (busy) order.push('overlap'); busy = true; order.push(name); busy = false; };
+exports.ssExports = {
+  init(s) { session = s; },
+  onStartGameSession() {
+    setTimeout(() => alone('t2'), 30); setTimeout(() => alone('t1'), 10); setTimeout(alone, 20, 't1b');
+    const i = setInterval(() => { alone('i'); clearInterval(i); clearTimeout(null); clearTimeout(undefined); }, 5);
+    setImmediate(() => alone('immediate')); process.nextTick(() => alone('tick'));
+    util.promisify(setTimeout)(40).then(() => { alone('promisified'); console.log('order ' + order.join()); });
+    require('timers').setTimeout(() => {}, 'x').unref();
+  },
+};`, setup{limits: nil}, func(g *game) {
+		g.logged("order ")
+		if text := g.log.String(); !strings.Contains(text, "order tick,immediate,i,t1,t1b,t2,promisified") {
+			t.Error(text)
+		}
+	})
+}
