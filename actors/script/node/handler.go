@@ -52,7 +52,7 @@ func (h *handler) Init(script.Session) error { return nil }
 
 // Close implements script.Closer: the process is killed.
 func (h *handler) Close() {
-	h.over = true
+	h.over, h.fate = true, func() {}
 	h.close()
 	h.p.release(1)
 }

@@ -1,0 +1,225 @@
+package node
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"troupe/actors/script"
+)
+
+// encode is the other end of parse.
+func encode(f fields) []byte {
+	e := frame{}
+	e.u8(uint8(f.kind))
+	switch f.kind {
+	case fromAck, fromExports:
+		e.u32(f.n)
+	case fromLoaded, fromSlow:
+		e.u32(f.n)
+	case fromAnswer:
+		e.u32(f.n)
+		e.u8(f.flags)
+	case fromSend:
+		e.u8(f.flags)
+		e.i32(f.a)
+		e.i32(f.b)
+		e.i32(f.c)
+	case fromMembers:
+		e.i32(f.a)
+		e.i32(f.b)
+	case fromKick, fromExit:
+		e.i32(f.a)
+	case fromLog:
+		e.u8(f.flags)
+		e.u32(f.n)
+		e.text(string(f.file))
+	case fromErred:
+		e.u8(f.flags)
+	}
+	e.rest(f.rest)
+	return e.b
+}
+
+func unit(b []byte) []byte {
+	return append(binary.LittleEndian.AppendUint32(nil, uint32(len(b))), b...)
+}
+
+var samples = []fields{
+	{kind: fromAck, n: 3}, {kind: fromLoaded, n: 6, rest: []byte(`{"maxPlayers":2}`)}, {kind: fromFailed, rest: []byte("no")},
+	{kind: fromAnswer, n: 1 << 31, flags: 1}, {kind: fromExports}, {kind: fromSend, flags: 3, a: -1, b: 2, c: 1 << 30, rest: []byte{0, 255}},
+	{kind: fromMembers, a: 1, b: -1}, {kind: fromKick, a: 7, rest: []byte("rude")}, {kind: fromEnding}, {kind: fromExit, a: -1}, {kind: fromCrash},
+	{kind: fromLog, flags: 6, n: 12, file: []byte("a.js"), rest: []byte("text")}, {kind: fromSlow, n: 60, rest: []byte("onMessage")}, {kind: fromErred, flags: 2},
+}
+
+func TestFramesAreReadAsTheyAreWritten(t *testing.T) {
+	for _, f := range samples {
+		b := encode(f)
+		got, err := parse(b)
+		if err != nil || !bytes.Equal(encode(got), b) || got.kind != f.kind {
+			t.Errorf("%+v became %+v, %v", f, got, err)
+		}
+		if len(f.rest) == 0 && f.kind != fromCrash {
+			for n := range b {
+				if _, err := parse(b[:n]); !errors.Is(err, errMalformed) {
+					t.Errorf("%d of %d bytes of %+v: %v", n, len(b), f, err)
+				}
+			}
+			if _, err := parse(append(b, 0)); !errors.Is(err, errMalformed) {
+				t.Errorf("a byte more of %+v: %v", f, err)
+			}
+		}
+	}
+}
+
+// What is read is what was written, and nothing else may be read.
+func FuzzParse(f *testing.F) {
+	for _, s := range samples {
+		f.Add(encode(s))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		got, err := parse(b)
+		if err != nil {
+			if !errors.Is(err, errMalformed) {
+				t.Error(err)
+			}
+			return
+		}
+		if again := encode(got); !bytes.Equal(again, b) {
+			t.Errorf("%x became %x", b, again)
+		}
+	})
+}
+
+// A stream in pieces gives the same frames as in one, in buffers that are bounded.
+func FuzzStream(f *testing.F) {
+	var all []byte
+	for _, s := range samples {
+		all = append(all, unit(encode(s))...)
+	}
+	f.Add(all, uint16(1))
+	f.Add(append(all, 0, 0, 0, 0), uint16(7))
+	f.Add(append(all, 255, 255, 255, 255, 1), uint16(3))
+	f.Fuzz(func(t *testing.T, stream []byte, step uint16) {
+		read := func(step int) (text string, err error) {
+			buf, list := make([]byte, 0, readMin), []fields(nil)
+			for rest := stream; len(rest) > 0 && err == nil; {
+				n := copy(buf[len(buf):min(cap(buf), len(buf)+step)], rest)
+				if n == 0 {
+					t.Fatalf("no room in %d of %d bytes", len(buf), cap(buf))
+				}
+				buf, rest = buf[:len(buf)+n], rest[n:]
+				used, size := 0, 1
+				for size > 0 && err == nil {
+					size, list, err = split(buf[used:], list[:0])
+					for _, f := range list {
+						text += string(encode(f))
+					}
+					used += size
+				}
+				if err == nil {
+					buf = again(buf, used)
+				}
+				if cap(buf) > frameMax+4 && cap(buf) > readMin {
+					t.Fatalf("a buffer of %d bytes", cap(buf))
+				}
+			}
+			return text, err
+		}
+		one, err1 := read(max(int(step), 1))
+		two, err2 := read(readMin)
+		if one != two || (err1 == nil) != (err2 == nil) {
+			t.Errorf("%q, %v or %q, %v", one, err1, two, err2)
+		}
+	})
+}
+
+// A long frame grows the buffer, and gives it back.
+func TestBuffersOfLongFrames(t *testing.T) {
+	long := unit(encode(fields{kind: fromCrash, rest: make([]byte, frameMax-1)}))
+	buf := append(make([]byte, 0, readMin), long[:readMin]...)
+	buf = again(buf, 0)
+	if cap(buf) != len(long) || len(buf) != readMin {
+		t.Fatal(len(buf), cap(buf))
+	}
+	buf = append(buf, long[readMin:]...)
+	used, list, err := split(buf, nil)
+	if used != len(long) || len(list) != 1 || err != nil {
+		t.Fatal(used, len(list), err)
+	}
+	if buf = again(buf, used); len(buf) != 0 || cap(buf) != readMin {
+		t.Error(len(buf), cap(buf))
+	}
+	for _, n := range []uint32{0, frameMax + 1, 1 << 31} {
+		if _, _, err := split(binary.LittleEndian.AppendUint32(nil, n), nil); !errors.Is(err, errMalformed) {
+			t.Error(n, err)
+		}
+	}
+}
+
+func TestTheQueueIsBounded(t *testing.T) {
+	q := queue{wake: make(chan struct{}, 1)}
+	put := func(n int) (fits, room bool) {
+		f := q.begin(toConfirm)
+		f.rest(make([]byte, n))
+		return q.end(&f)
+	}
+	if fits, room := put(frameMax); fits || !room {
+		t.Error("a frame that is too long:", fits, room)
+	}
+	n := 0
+	for ; n < 100; n++ {
+		if _, room := put(1<<20 - 5); !room {
+			break
+		}
+	}
+	if n != 4 {
+		t.Errorf("%d MiB are queued", n)
+	}
+	if _, room := put(1); room {
+		t.Error("what has overflowed goes on")
+	}
+	done := make(chan struct{})
+	var out bytes.Buffer
+	go func() { q.run(&out); close(done) }()
+	for !q.empty() {
+		runtime.Gosched()
+	}
+	q.close()
+	<-done
+	if out.Len() != n*(1<<20) {
+		t.Errorf("%d bytes are written", out.Len())
+	}
+}
+
+func (q *queue) empty() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.buf) == 0
+}
+
+func TestLines(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "\n", "\r\n", "\xff", strings.Repeat("x", lineMax), "FATAL ERROR: x\n"}), 0, 50).Draw(t, "text")
+		var got []string
+		l := lines{stream: "s", level: script.LevelInfo, write: func(_ script.Level, _ string, _ int, text string) { got = append(got, text) }}
+		l.run(strings.NewReader(strings.Join(text, "")))
+		want := strings.Split(strings.Join(text, ""), "\n")
+		if want[len(want)-1] == "" {
+			want = want[:len(want)-1]
+		}
+		if len(got) != len(want) {
+			t.Fatalf("%d lines, want %d", len(got), len(want))
+		}
+		for i, w := range want {
+			if w = strings.TrimRight(w, "\r"); len(w) < lineMax && got[i] != strings.ToValidUTF8(w, "\ufffd") || len(got[i]) > 3*lineMax {
+				t.Fatalf("%.50q, want %.50q", got[i], w)
+			}
+		}
+	})
+}
