@@ -129,6 +129,9 @@ func (c *child) command() (cmd *exec.Cmd, host, far pipes, err error) {
 	if max := c.p.limits.MemoryMax; max > 0 {
 		flags = append(flags, fmt.Sprintf("--max-old-space-size=%d", (max+1<<20-1)>>20))
 	}
+	if c.p.maps {
+		flags = append(flags, "--enable-source-maps")
+	}
 	cmd = exec.Command(c.p.o.Binary, append(flags, c.p.files.boot)...)
 	cmd.Dir = c.p.files.game
 	cmd.Env = []string{"PATH=" + filepath.Dir(c.p.o.Binary) + string(os.PathListSeparator) + "/usr/local/bin:/usr/bin:/bin",

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"troupe/actors/script/bundle"
 	"troupe/actors/script/realtime"
 	"troupe/messages"
 )
@@ -27,8 +26,8 @@ type files struct {
 	root, boot, game string
 }
 
-// unpack writes the files of b below dir, readable for other users if foreign.
-func unpack(dir string, b *bundle.Bundle, foreign bool) (f *files, err error) {
+// unpack writes a version below dir, readable for other users if foreign.
+func unpack(dir, version string, all map[string][]byte, foreign bool) (f *files, err error) {
 	root, err := os.MkdirTemp(dir, "troupe-node-")
 	if err != nil {
 		return nil, err
@@ -36,7 +35,7 @@ func unpack(dir string, b *bundle.Bundle, foreign bool) (f *files, err error) {
 	if root, err = filepath.EvalSymlinks(root); err != nil { // as stacks name the files
 		return nil, err
 	}
-	f = &files{root: root, boot: filepath.Join(root, "host", "boot.js"), game: filepath.Join(root, "game", versionFolder(b.Version))}
+	f = &files{root: root, boot: filepath.Join(root, "host", "boot.js"), game: filepath.Join(root, "game", versionFolder(version))}
 	defer func() {
 		if err != nil {
 			f.remove()
@@ -60,7 +59,7 @@ func unpack(dir string, b *bundle.Bundle, foreign bool) (f *files, err error) {
 	if err := os.MkdirAll(f.game, 0o755); err != nil {
 		return nil, err
 	}
-	for name, data := range b.Files {
+	for name, data := range all {
 		if !filepath.IsLocal(filepath.FromSlash(name)) {
 			return nil, fmt.Errorf("file %q is outside of the script's folder", name)
 		}

@@ -105,7 +105,7 @@ func (h *handler) onSlow(f *fields) {
 	if !h.slow.IsZero() && now.Sub(h.slow) < slowInterval {
 		return
 	}
-	h.process.Log.At(script.LevelWarn, "troupe", 0, fmt.Sprintf("%s took %v, more than %v; %d such calls since the last warning",
+	h.process.Log.At(script.LevelWarn, "script", 0, fmt.Sprintf("%s took %v; more than %v holds the game up (%d such calls)",
 		f.rest, time.Duration(f.n)*time.Millisecond, h.p.limits.Tick, h.slower))
 	h.slow, h.slower = now, 0
 }

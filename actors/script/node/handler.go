@@ -78,7 +78,7 @@ func (h *handler) call(id uint32, c callback, fill func(f *frame)) bool {
 		}
 	})
 	if !ok {
-		h.say(script.LevelError, "troupe", 0, fmt.Sprintf("callback %d is left out: its arguments are too long", c))
+		h.say(script.LevelError, "script", 0, fmt.Sprintf("callback %d is left out: its arguments are too long", c))
 	}
 	return ok
 }

@@ -262,6 +262,10 @@ func TestNewSaysWhatIsMissing(t *testing.T) {
 	if _, err = node.New(b, "/local/game/other.js", script.Limits{}, node.Options{}); err == nil || !strings.Contains(err.Error(), "other.js") {
 		t.Error(err)
 	}
+	b = &bundle.Bundle{Files: map[string][]byte{"a.ts": []byte("let a: number;\nlet b = ;")}, Version: "v"}
+	if _, err = node.New(b, "a.ts", script.Limits{}, node.Options{Dir: t.TempDir()}); err == nil || !strings.Contains(err.Error(), "a.ts:2:9: Unexpected \";\"") {
+		t.Error(err)
+	}
 	p := program(t, t.TempDir(), "", setup{})
 	p.Close()
 	if _, err := p.NewHandler(script.Process{}); err == nil {

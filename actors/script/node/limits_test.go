@@ -100,6 +100,9 @@ func TestWhatACallbackMayDo(t *testing.T) {
 		})
 		g.logged("Maximum call stack")
 		g.logged("onMessage took ")
+		if n := g.Count.HandlerErrors.Load(); n != 4 {
+			t.Errorf("%d errors of callbacks", n)
+		}
 		if s := g.Game(g.id); s.Status != messages.GameSessionActive {
 			t.Error(s.Status, s.EndText)
 		}

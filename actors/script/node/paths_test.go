@@ -63,6 +63,8 @@ const hooks = { init(s) { session = s; console.log('here', helper()); }, onMessa
 		"default":     {"server.mjs", "const helper = () => 1;" + body + "export default { ssExports: hooks };", nil},
 		"type module": {"server.js", "import { helper } from './helper.js';" + body + "export const ssExports = hooks;", map[string]string{"package.json": `{"type": "module"}`, "helper.js": "export const helper = () => 1;"}},
 		"sub-folder":  {"src/deep/server.js", "const { helper } = require('../helper'); require('../src/proto/Packet_pb');" + body + "exports.ssExports = hooks;", map[string]string{"src/helper.js": "exports.helper = () => 1;"}},
+		"ts":          {"server.ts", "import { helper } from './helper';\nimport type { T } from './types';\nenum E { A = 1 }\n" + body + "export const ssExports = hooks;", map[string]string{"helper.ts": "export const helper = (): number => 1;\nexport enum X { Y }\n", "types.d.ts": "export type T = 1;"}},
+		"ts of type":  {"src/server.mts", "import { helper } from './helper.ts';" + body + "export default { ssExports: hooks };", map[string]string{"src/helper.ts": "export function helper(this: void): number { return 1 }", "package.json": `{"type": "module"}`}},
 		"cjs":         {"server.cjs", "const helper = () => 1;" + body + "exports.ssExports = hooks;", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -74,6 +76,12 @@ const hooks = { init(s) { session = s; console.log('here', helper()); }, onMessa
 			})
 		})
 	}
+	t.Run("lines of TypeScript", func(t *testing.T) {
+		play(t, "type A = {\n  a: number;\n};\nfunction f(a: A) {\n  console.log('here', a);\n  null!.x;\n}\nexport const ssExports = { init() { f({a: 1}); } };", setup{entry: "server.ts", failing: true}, func(g *game) {
+			g.logged("[INFO] (server.ts) 5: here { a: 1 }")
+			g.logged("[ERROR] (server.ts) 6: Error in init: TypeError: Cannot read properties of null (reading 'x')\n    at f (/local/game/server.ts:6:")
+		})
+	})
 	t.Run("a module that fails", func(t *testing.T) {
 		play(t, "import './nowhere.mjs';", setup{entry: "server.mjs", failing: true}, func(g *game) {
 			g.ended("Cannot find module '/local/game/nowhere.mjs'")

@@ -3,8 +3,7 @@ package node
 import (
 	"context"
 	"fmt"
-	"path"
-	"strings"
+	"path/filepath"
 	"sync"
 
 	"troupe/actors/script"
@@ -18,6 +17,7 @@ type Program struct {
 	version     string
 	nodeVersion string
 	entry       string // path of the file
+	maps        bool   // there are source maps
 	limits      script.Limits
 	o           Options
 	files       *files
@@ -33,37 +33,29 @@ type Program struct {
 
 var _ script.Program = (*Program)(nil)
 
-// New unpacks b, whose entry is a path in it, to run it within limits. The error
+// New unpacks b, whose entry is what a launch path names (bundle.Bundle.Entry), to run it within limits. The error
 // says what to do; it is ErrMissing without Node.js.
 func New(b *bundle.Bundle, entry string, limits script.Limits, o Options) (*Program, error) {
 	o, err := o.filled()
 	if err != nil {
 		return nil, err
 	}
-	entry, err = entryOf(b, entry)
+	entry, err = b.Entry(entry)
 	if err != nil {
 		return nil, err
 	}
-	f, err := unpack(o.Dir, b, o.UID != 0 || o.GID != 0)
+	all, maps, err := translated(b)
+	if err != nil {
+		return nil, err
+	}
+	f, err := unpack(o.Dir, b.Version, all, o.UID != 0 || o.GID != 0)
 	if err != nil {
 		return nil, fmt.Errorf("unpack version %s: %w", b.Version, err)
 	}
-	p := &Program{version: b.Version, nodeVersion: b.NodeVersion, entry: path.Join(f.game, entry), limits: limits, o: o, files: f,
+	p := &Program{version: b.Version, nodeVersion: b.NodeVersion, entry: filepath.Join(f.game, filepath.FromSlash(entry)), maps: maps, limits: limits, o: o, files: f,
 		keeper: newKeeper(), fleets: make(map[string]string), done: make(chan struct{})}
 	go p.keeper.run()
 	return p, nil
-}
-
-// gameRoot is where the original has its scripts (realtime.md 15.1).
-const gameRoot = "/local/game/"
-
-// entryOf returns the path of the entry in b.
-func entryOf(b *bundle.Bundle, entry string) (string, error) {
-	clean := path.Clean(strings.TrimPrefix(entry, gameRoot))
-	if _, ok := b.Files[clean]; !ok {
-		return "", fmt.Errorf("version %s has no file %q, which is to be started", b.Version, clean)
-	}
-	return clean, nil
 }
 
 // Version implements script.Program.

@@ -16,7 +16,7 @@ const CALLBACKS = [
   'onPlayerDetached', 'onPlayerReconnected', 'onPlayerDisconnect', 'onMessage', 'onSendToPlayer', 'onSendToGroup',
   'onPlayerJoinGroup', 'onPlayerLeaveGroup',
 ];
-const ERRED_OUTSIDE = 2;
+const ERRED_IN_CALLBACK = 1, ERRED_OUTSIDE = 2;
 const IN = 3, OUT = 4;
 const FRAME_MAX = 1 << 20;
 const FLUSH_BYTES = 16 << 10, FLUSH_MS = 1;
@@ -237,7 +237,11 @@ function there(text) { return text.split(options.game + '/').join(LOCAL_GAME + '
 
 // brief is an error in one line.
 function brief(error) {
-  return there(error instanceof Error ? error.name + ': ' + error.message : format([error])).split('\n')[0].slice(0, BRIEF_MAX);
+  try {
+    return there(String(error)).split('\n')[0].slice(0, BRIEF_MAX);
+  } catch (another) {
+    return '(cannot be printed)';
+  }
 }
 
 function format(args) {
@@ -271,6 +275,7 @@ function makeHost() {
     kick: (peer, reason) => frame(FROM.kick, [peer], reason.slice(0, LOG_MAX)),
     processEnding: () => frame(FROM.ending, []),
     decided: answer,
+    failed: () => erred(ERRED_IN_CALLBACK),
   };
 }
 
@@ -323,10 +328,14 @@ function loaded(module) {
 
 // Errors outside of callbacks (realtime.md 18.3).
 
-function uncaught(what, error) {
+function erred(where) {
   begin(FROM.erred, 1);
-  u8(ERRED_OUTSIDE);
+  u8(where);
   end();
+}
+
+function uncaught(what, error) {
+  erred(ERRED_OUTSIDE);
   if (!glue) return fatal(what + ': ' + error); // of the shim itself
   glue.report(realtime.LEVELS.error, what, error);
   if (!options.keepRunning) fatal(what + ': ' + brief(error));
@@ -348,9 +357,7 @@ function watchErrors() {
   process.on('unhandledRejection', reason => {
     if (others('unhandledRejection')) return;
     if (options && options.nodeVersion === '10.x') {
-      begin(FROM.erred, 1);
-      u8(ERRED_OUTSIDE);
-      end();
+      erred(ERRED_OUTSIDE);
       glue.report(realtime.LEVELS.warn, 'Unhandled promise rejection', reason);
     } else if (others('uncaughtException')) {
       process.emit('uncaughtException', reason, 'unhandledRejection');
@@ -429,6 +436,9 @@ function adaptPaths() {
   const names = ['access', 'lstat', 'open', 'opendir', 'readFile', 'readdir', 'realpath', 'stat'];
   wrap(fs, names.concat(names.map(n => n + 'Sync'), 'exists', 'existsSync', 'createReadStream', 'watch', 'watchFile'));
   wrap(fs.promises, names);
+
+  // The host has translated TypeScript already.
+  for (const extension of ['.ts', '.mts', '.cts']) Module._extensions[extension] = Module._extensions['.js'];
 
   const resolve = Module._resolveFilename;
   Module._resolveFilename = function (request) {

@@ -1,0 +1,51 @@
+package node
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/evanw/esbuild/pkg/api"
+
+	"troupe/actors/script/bundle"
+)
+
+// typescript reports whether a file must be translated: old versions of Node.js do
+// not know TypeScript, and new ones know the part of it that can be left out only.
+func typescript(name string) bool {
+	if strings.HasSuffix(name, ".d.ts") || strings.Contains("/"+name, "/node_modules/") {
+		return false
+	}
+	switch path.Ext(name) {
+	case ".ts", ".mts", ".cts":
+		return true
+	}
+	return false
+}
+
+// translated returns the files of b, TypeScript as CommonJS under its own name, with
+// a map by which stacks show its own lines; any is whether there is some.
+func translated(b *bundle.Bundle) (files map[string][]byte, any bool, err error) {
+	files = make(map[string][]byte, len(b.Files))
+	for name, data := range b.Files {
+		if !typescript(name) {
+			files[name] = data
+			continue
+		}
+		any = true
+		r := api.Transform(string(data), api.TransformOptions{
+			Loader: api.LoaderTS, Format: api.FormatCommonJS, Platform: api.PlatformNode, Target: api.ES2022, Sourcefile: path.Base(name),
+			Sourcemap: api.SourceMapInline, SourcesContent: api.SourcesContentExclude, Charset: api.CharsetUTF8, LogLevel: api.LogLevelSilent,
+			TsconfigRaw: `{"compilerOptions": {"experimentalDecorators": true}}`,
+		})
+		if len(r.Errors) > 0 {
+			m := r.Errors[0]
+			if m.Location == nil {
+				return nil, true, fmt.Errorf("%s: %s", name, m.Text)
+			}
+			return nil, true, fmt.Errorf("%s:%d:%d: %s\n    %s", name, m.Location.Line, m.Location.Column+1, m.Text, m.Location.LineText)
+		}
+		files[name] = r.Code
+	}
+	return files, any, nil
+}
