@@ -71,11 +71,14 @@ type CreateFleet struct {
 // FleetShown is what the host keeps of a fleet for nothing but to show it again
 // (service-api.md D4).
 type FleetShown struct {
-	InstanceType string
-	FleetType    string
-	Protection   bool // FullProtection
-	LogPaths     []string
-	MetricGroups []string
+	InstanceType    string
+	FleetType       string
+	Protection      bool // FullProtection
+	LogPaths        []string
+	MetricGroups    []string
+	RoleARN         string
+	RoleCredentials string
+	Cost            string // of an ANYWHERE fleet
 }
 
 // FleetEvent is something that happened to a fleet.

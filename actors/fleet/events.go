@@ -32,7 +32,7 @@ func (e *events) add(now time.Time, code, message string) {
 	if len(message) > eventMessageMax {
 		message = message[:eventMessageMax] + "..."
 	}
-	event := messages.FleetEvent{ID: uuid.NewString(), Code: code, Message: message}
+	event := messages.FleetEvent{ID: newEventID(), Code: code, Message: message}
 	same := func(o messages.FleetEvent) bool { return o.Code == code && o.Message == message }
 	if i := slices.IndexFunc(*e, same); i >= 0 {
 		event = (*e)[i]
@@ -43,3 +43,7 @@ func (e *events) add(now time.Time, code, message string) {
 		*e = slices.Delete(*e, 0, len(*e)-eventsMax)
 	}
 }
+
+// newEventID returns an id that sorts behind those before: events often happen
+// at one moment.
+func newEventID() string { return uuid.Must(uuid.NewV7()).String() }

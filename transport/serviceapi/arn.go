@@ -74,3 +74,7 @@ func (a arns) fleet(member *string) (messages.FleetID, error) {
 func (a arns) alias(member *string) (messages.AliasID, error) {
 	return optional[messages.AliasID](member, func(s string) (string, error) { return a.id("alias", s) })
 }
+
+func (a arns) script(member *string) (messages.ScriptID, error) {
+	return optional[messages.ScriptID](member, func(s string) (string, error) { return a.id("script", s) })
+}

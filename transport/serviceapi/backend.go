@@ -36,6 +36,24 @@ type Backend interface {
 	// game session or player session is NotFound, an unknown player an empty list.
 	PlayerSessions(ctx context.Context, q messages.PlayerSessionQuery) ([]*messages.PlayerSession, error)
 
-	// Fleets answers all fleets.
+	// Fleets answers all fleets, terminated ones for a while.
 	Fleets(ctx context.Context) ([]*messages.Fleet, error)
+	// CreateFleet answers with a fleet that is NEW. An unknown script is NotFound.
+	CreateFleet(ctx context.Context, req messages.CreateFleet) (*messages.Fleet, error)
+	// DeleteFleet ends a fleet and what runs on it.
+	DeleteFleet(ctx context.Context, id messages.FleetID) error
+	// UpdateRuntime replaces what a fleet runs.
+	UpdateRuntime(ctx context.Context, req messages.UpdateRuntime) (*messages.Fleet, error)
+	// FleetEvents answers what happened to a fleet, oldest first.
+	FleetEvents(ctx context.Context, id messages.FleetID) ([]messages.FleetEvent, error)
+
+	// CreateScript unpacks the archive and makes a script of it.
+	CreateScript(ctx context.Context, req messages.CreateScript) (*messages.Script, error)
+	// UpdateScript changes a script. New game sessions run its content from then on,
+	// unless that does not run at all (realtime.md 19.1).
+	UpdateScript(ctx context.Context, req messages.UpdateScript) (*messages.Script, error)
+	// Scripts answers one script, or without an id all.
+	Scripts(ctx context.Context, id messages.ScriptID) ([]*messages.Script, error)
+	// DeleteScript deletes a script that no fleet uses (D8).
+	DeleteScript(ctx context.Context, id messages.ScriptID) error
 }

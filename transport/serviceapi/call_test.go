@@ -179,6 +179,8 @@ func treeOf(v any) cbor.Value {
 	switch v := v.(type) {
 	case nil:
 		return &cbor.Nil{}
+	case cbor.Value:
+		return v
 	case string:
 		return cbor.String(v)
 	case bool:

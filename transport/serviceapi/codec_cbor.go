@@ -87,18 +87,26 @@ var (
 // field is one member of an SDK struct.
 type field struct {
 	name  string
-	index int
+	index []int
 }
 
-// membersOf lists the members of an SDK struct that are part of the service.
+// membersOf lists the members of an SDK struct that are part of the service. Those
+// of an embedded struct count as the outer one's, as in JSON.
 func membersOf(t reflect.Type) []field {
 	if known, ok := fieldsCache.Load(t); ok {
 		return known.([]field)
 	}
 	fields := make([]field, 0, t.NumField())
 	for i := range t.NumField() {
-		if f := t.Field(i); f.IsExported() && f.Name != metadataField {
-			fields = append(fields, field{f.Name, i})
+		f := t.Field(i)
+		switch {
+		case !f.IsExported() || f.Name == metadataField:
+		case f.Anonymous:
+			for _, inner := range membersOf(f.Type) {
+				fields = append(fields, field{inner.name, append([]int{i}, inner.index...)})
+			}
+		default:
+			fields = append(fields, field{f.Name, []int{i}})
 		}
 	}
 	fieldsCache.Store(t, fields)
@@ -129,7 +137,7 @@ func fromCBOR(v cbor.Value, dst reflect.Value, path string) error {
 		}
 		for _, f := range membersOf(dst.Type()) {
 			if entry, ok := m[f.name]; ok {
-				if err := fromCBOR(entry, dst.Field(f.index), path+"/"+f.name); err != nil {
+				if err := fromCBOR(entry, dst.FieldByIndex(f.index), path+"/"+f.name); err != nil {
 					return err
 				}
 			}
@@ -279,7 +287,7 @@ func structToCBOR(src reflect.Value) (cbor.Value, error) {
 	fields := membersOf(src.Type())
 	m := make(cbor.Map, len(fields))
 	for _, f := range fields {
-		member := src.Field(f.index)
+		member := src.FieldByIndex(f.index)
 		if member.IsZero() { // nil, or an empty enum: all numbers are pointers
 			continue
 		}

@@ -26,7 +26,7 @@ func (s *Server) registerEnds(t table) {
 
 var terminationMode = oneOf(string(types.TerminationModeTriggerOnProcessTerminate), string(types.TerminationModeForceTerminate))
 
-func (s *Server) terminateGameSession(ctx context.Context, in *gamelift.TerminateGameSessionInput) (*gamelift.TerminateGameSessionOutput, error) {
+func (s *Server) terminateGameSession(ctx context.Context, in *gamelift.TerminateGameSessionInput) (*gameSessionOutput, error) {
 	id, err := s.arns.gameSession(*in.GameSessionId)
 	if err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (s *Server) terminateGameSession(ctx context.Context, in *gamelift.Terminat
 		return nil, err
 	}
 	shown := s.gameSession(record)
-	return &gamelift.TerminateGameSessionOutput{GameSession: &shown}, nil
+	return &gameSessionOutput{GameSession: &shown}, nil
 }
 
 func (s *Server) getGameSessionLogURL(ctx context.Context, in *gamelift.GetGameSessionLogUrlInput) (*gamelift.GetGameSessionLogUrlOutput, error) {

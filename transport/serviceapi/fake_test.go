@@ -26,6 +26,12 @@ type fakeBackend struct {
 	queries []messages.GameSessionQuery     // as received
 	asked   []messages.PlayerSessionQuery   // as received
 	status  messages.GameSessionStatus      // of new game sessions
+	scripts []*messages.Script
+	events  []messages.FleetEvent
+	made    []messages.CreateScript  // as received
+	changed []messages.UpdateScript  // as received
+	founded []messages.CreateFleet   // as received
+	runtime []messages.UpdateRuntime // as received
 }
 
 const (
@@ -204,4 +210,133 @@ func (b *fakeBackend) Fleets(ctx context.Context) ([]*messages.Fleet, error) {
 	err := b.enter(ctx, false)
 	defer b.mu.Unlock()
 	return b.fleets, err
+}
+
+func (b *fakeBackend) CreateScript(ctx context.Context, req messages.CreateScript) (*messages.Script, error) {
+	err := b.enter(ctx, true)
+	defer b.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	b.made = append(b.made, req)
+	b.now = b.now.Add(time.Millisecond)
+	s := &messages.Script{ID: messages.ScriptID(fmt.Sprintf("script-%04d", len(b.scripts))), Name: req.Name, Version: req.Version,
+		NodeVersion: cmp.Or(req.NodeVersion, messages.NodeVersion10), Size: int64(len(req.Zip)), Created: b.now, Contents: 1}
+	b.scripts = append(b.scripts, s)
+	return s, nil
+}
+
+func (b *fakeBackend) UpdateScript(ctx context.Context, req messages.UpdateScript) (*messages.Script, error) {
+	err := b.enter(ctx, true)
+	defer b.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	b.changed = append(b.changed, req)
+	i := b.script(req.ID)
+	if i < 0 {
+		return nil, messages.Errorf(messages.NotFound, "no script %q", req.ID)
+	}
+	s := *b.scripts[i]
+	s.Name, s.Version = cmp.Or(req.Name, s.Name), cmp.Or(req.Version, s.Version)
+	if req.Zip != nil {
+		s.Size, s.Contents = int64(len(req.Zip)), s.Contents+1
+	}
+	b.scripts[i] = &s
+	return &s, nil
+}
+
+func (b *fakeBackend) script(id messages.ScriptID) int {
+	return slices.IndexFunc(b.scripts, func(s *messages.Script) bool { return s.ID == id })
+}
+
+func (b *fakeBackend) Scripts(ctx context.Context, id messages.ScriptID) ([]*messages.Script, error) {
+	err := b.enter(ctx, false)
+	defer b.mu.Unlock()
+	switch i := b.script(id); {
+	case err != nil:
+		return nil, err
+	case id == "":
+		return b.scripts, nil
+	case i < 0:
+		return nil, messages.Errorf(messages.NotFound, "no script %q", id)
+	default:
+		return b.scripts[i : i+1], nil
+	}
+}
+
+func (b *fakeBackend) DeleteScript(ctx context.Context, id messages.ScriptID) error {
+	err := b.enter(ctx, false)
+	defer b.mu.Unlock()
+	i := b.script(id)
+	switch {
+	case err != nil:
+		return err
+	case i < 0:
+		return messages.Errorf(messages.NotFound, "no script %q", id)
+	}
+	b.scripts = slices.Delete(b.scripts, i, i+1)
+	return nil
+}
+
+func (b *fakeBackend) CreateFleet(ctx context.Context, req messages.CreateFleet) (*messages.Fleet, error) {
+	err := b.enter(ctx, true)
+	defer b.mu.Unlock()
+	switch {
+	case err != nil:
+		return nil, err
+	case !req.Anywhere && b.script(req.ScriptID) < 0:
+		return nil, messages.Errorf(messages.NotFound, "no script %q", req.ScriptID)
+	}
+	b.founded = append(b.founded, req)
+	b.now = b.now.Add(time.Millisecond)
+	f := &messages.Fleet{ID: messages.FleetID(fmt.Sprintf("fleet-%04d", len(b.fleets))), Name: req.Name, Description: req.Description,
+		Status: messages.FleetNew, Created: b.now, Locations: req.Locations, Certificates: req.Certificates, Anywhere: req.Anywhere,
+		ScriptID: req.ScriptID, Runtime: req.Runtime, LaunchPath: req.LaunchPath, LaunchParams: req.LaunchParams, Shown: req.Shown}
+	b.fleets = append(b.fleets, f)
+	return f, nil
+}
+
+func (b *fakeBackend) DeleteFleet(ctx context.Context, id messages.FleetID) error {
+	err := b.enter(ctx, false)
+	defer b.mu.Unlock()
+	i := slices.IndexFunc(b.fleets, func(f *messages.Fleet) bool { return f.ID == id })
+	switch {
+	case err != nil:
+		return err
+	case i < 0:
+		return messages.Errorf(messages.NotFound, "no fleet %q", id)
+	case b.fleets[i].Status == messages.FleetTerminated:
+		return messages.Errorf(messages.InvalidFleetStatus, "fleet %q is TERMINATED", id)
+	}
+	f := *b.fleets[i]
+	f.Status, f.Terminated = messages.FleetTerminated, b.now
+	b.fleets[i] = &f
+	return nil
+}
+
+func (b *fakeBackend) UpdateRuntime(ctx context.Context, req messages.UpdateRuntime) (*messages.Fleet, error) {
+	err := b.enter(ctx, true)
+	defer b.mu.Unlock()
+	i := slices.IndexFunc(b.fleets, func(f *messages.Fleet) bool { return f.ID == req.FleetID })
+	switch {
+	case err != nil:
+		return nil, err
+	case i < 0:
+		return nil, messages.Errorf(messages.NotFound, "no fleet %q", req.FleetID)
+	}
+	b.runtime = append(b.runtime, req)
+	f := *b.fleets[i]
+	f.Runtime = req.Runtime
+	b.fleets[i] = &f
+	return &f, nil
+}
+
+func (b *fakeBackend) FleetEvents(ctx context.Context, id messages.FleetID) ([]messages.FleetEvent, error) {
+	err := b.enter(ctx, false)
+	defer b.mu.Unlock()
+	if err == nil {
+		_, err = b.resolve(id, "")
+	}
+	return b.events, err
 }

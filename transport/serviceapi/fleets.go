@@ -38,7 +38,7 @@ func (s *Server) listFleets(ctx context.Context, in *gamelift.ListFleetsInput) (
 			return nil, err
 		}
 	}
-	script, err := optional[messages.ScriptID](in.ScriptId, func(v string) (string, error) { return s.arns.id("script", v) })
+	script, err := s.arns.script(in.ScriptId)
 	if err != nil {
 		return nil, err
 	}

@@ -47,7 +47,7 @@ func (s *Server) registerGameSessions(t table) {
 	)
 }
 
-func (s *Server) createGameSession(ctx context.Context, in *gamelift.CreateGameSessionInput) (*gamelift.CreateGameSessionOutput, error) {
+func (s *Server) createGameSession(ctx context.Context, in *gamelift.CreateGameSessionInput) (*gameSessionOutput, error) {
 	fleet, alias, err := s.fleetOrAlias(in.FleetId, in.AliasId)
 	if err != nil {
 		return nil, err
@@ -80,13 +80,13 @@ func (s *Server) createGameSession(ctx context.Context, in *gamelift.CreateGameS
 		return nil, err
 	}
 	created := s.gameSession(record)
-	return &gamelift.CreateGameSessionOutput{GameSession: &created}, nil
+	return &gameSessionOutput{GameSession: &created}, nil
 }
 
 // describeGameSessions lists game sessions, newest first. With a game session
 // id, the location and the alias are ignored and another fleet's id finds
 // nothing (D11).
-func (s *Server) describeGameSessions(ctx context.Context, in *gamelift.DescribeGameSessionsInput) (*gamelift.DescribeGameSessionsOutput, error) {
+func (s *Server) describeGameSessions(ctx context.Context, in *gamelift.DescribeGameSessionsInput) (*gameSessionsOutput, error) {
 	records, err := s.selectedGameSessions(ctx, in)
 	if err != nil {
 		return nil, err
@@ -97,7 +97,7 @@ func (s *Server) describeGameSessions(ctx context.Context, in *gamelift.Describe
 	if err != nil {
 		return nil, err
 	}
-	return &gamelift.DescribeGameSessionsOutput{GameSessions: s.gameSessions(page), NextToken: token}, nil
+	return &gameSessionsOutput{GameSessions: s.gameSessions(page), NextToken: token}, nil
 }
 
 func (s *Server) selectedGameSessions(ctx context.Context, in *gamelift.DescribeGameSessionsInput) ([]*messages.GameSession, error) {
@@ -145,7 +145,7 @@ func (s *Server) oneGameSession(ctx context.Context, arn string, fleet messages.
 	}), nil
 }
 
-func (s *Server) searchGameSessions(ctx context.Context, in *gamelift.SearchGameSessionsInput) (*gamelift.SearchGameSessionsOutput, error) {
+func (s *Server) searchGameSessions(ctx context.Context, in *gamelift.SearchGameSessionsInput) (*gameSessionsOutput, error) {
 	fleet, alias, err := s.fleetOrAlias(in.FleetId, in.AliasId)
 	if err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func (s *Server) searchGameSessions(ctx context.Context, in *gamelift.SearchGame
 	if err != nil {
 		return nil, err
 	}
-	return &gamelift.SearchGameSessionsOutput{GameSessions: s.gameSessions(page), NextToken: token}, nil
+	return &gameSessionsOutput{GameSessions: s.gameSessions(page), NextToken: token}, nil
 }
 
 // fleetOrAlias wants exactly one of the two.

@@ -1,10 +1,12 @@
 package serviceapi
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"troupe/messages"
 	"troupe/transport/serviceapi/serviceapitest"
 )
 
@@ -33,6 +35,22 @@ func TestNodeSDK(t *testing.T) {
 		}
 		if e := got.Errors; e["unknownGameSession"] != "NotFoundException" || e["full"] != "GameSessionFullException" || e["noSelector"] != invalidRequest {
 			t.Errorf("errors: %v", e)
+		}
+	})
+	inBoth(t, func(t *testing.T, protocol string) {
+		a := newAPI(t)
+		a.fake.events = []messages.FleetEvent{{ID: "e", Code: "FLEET_CREATED", Message: "m", Time: epochStart, Count: 1}}
+		got := node.RunScripts(t, a.url, protocol, []byte("PK"))
+		want := serviceapitest.NodeScripts{
+			ScriptID: "script-0000", Size: 2, NodeVersion: "24.x", Versions: []string{"1", "2", "2"}, Listed: []string{"script-0000"},
+			FleetID: "fleet-0002", FleetStatus: "NEW", Locations: []string{"us-east-1"}, Concurrent: 3, Events: []string{"FLEET_CREATED"}, EventTimes: true,
+			Errors: map[string]string{"deletedTwice": "InvalidFleetStatusException", "unknownScript": "NotFoundException"},
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("got %+v, want %+v", got, want)
+		}
+		if string(a.fake.made[0].Zip) != "PK" || string(a.fake.changed[0].Zip) != "PK" {
+			t.Errorf("zips %q, %q", a.fake.made[0].Zip, a.fake.changed[0].Zip)
 		}
 	})
 }

@@ -18,6 +18,8 @@ func (s *Server) operations() table {
 	s.registerEnds(t)
 	s.registerPlayerSessions(t)
 	s.registerFleets(t)
+	s.registerFleetLives(t)
+	s.registerScripts(t)
 	registerEmptyLists(t)
 	return t
 }

@@ -61,6 +61,9 @@ func newestFirst(a, b position) int {
 	return cmp.Or(cmp.Compare(b.created, a.created), cmp.Compare(a.id, b.id))
 }
 
+// latestFirst is the order of fleet events, whose ids grow with time.
+func latestFirst(a, b position) int { return oldestFirst(b, a) }
+
 // paging is how one call wants its list cut.
 type paging struct {
 	operation string

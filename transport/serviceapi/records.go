@@ -1,6 +1,7 @@
 package serviceapi
 
 import (
+	"cmp"
 	"math"
 	"time"
 
@@ -13,15 +14,31 @@ import (
 // The records of the host as the SDK's structs. Counts are always shown, empty
 // texts, zero times and port 0 never (their model limits exclude them).
 
-func (s *Server) gameSessions(records []*messages.GameSession) []types.GameSession {
-	shown := make([]types.GameSession, len(records))
+// gameSession is the service's shape and one member more. SDKs skip members that
+// they do not know, in both protocols.
+type gameSession struct {
+	types.GameSession
+	ScriptVersion *string // of the script that runs the game session
+}
+
+// Outputs with that member.
+type (
+	gameSessionOutput  struct{ GameSession *gameSession }
+	gameSessionsOutput struct {
+		GameSessions []gameSession
+		NextToken    *string
+	}
+)
+
+func (s *Server) gameSessions(records []*messages.GameSession) []gameSession {
+	shown := make([]gameSession, len(records))
 	for i, r := range records {
 		shown[i] = s.gameSession(r)
 	}
 	return shown
 }
 
-func (s *Server) gameSession(r *messages.GameSession) types.GameSession {
+func (s *Server) gameSession(r *messages.GameSession) gameSession {
 	policy := types.PlayerSessionCreationPolicyDenyAll
 	if r.AcceptsPlayers {
 		policy = types.PlayerSessionCreationPolicyAcceptAll
@@ -34,7 +51,7 @@ func (s *Server) gameSession(r *messages.GameSession) types.GameSession {
 	if location == "" {
 		location = s.arns.region
 	}
-	return types.GameSession{
+	return gameSession{ScriptVersion: filled(r.ScriptVersion), GameSession: types.GameSession{
 		GameSessionId:               filled(string(r.ID)),
 		Name:                        filled(r.Name),
 		FleetId:                     filled(string(r.FleetID)),
@@ -56,7 +73,7 @@ func (s *Server) gameSession(r *messages.GameSession) types.GameSession {
 		Location:                    aws.String(location),
 		ComputeName:                 filled(s.options.ComputeName),
 		PlayerGatewayStatus:         types.PlayerGatewayStatusDisabled,
-	}
+	}}
 }
 
 func (s *Server) playerSessions(records []*messages.PlayerSession) []types.PlayerSession {
@@ -88,25 +105,39 @@ func (s *Server) playerSession(r *messages.PlayerSession) types.PlayerSession {
 const instanceTypeLocal = types.EC2InstanceType("local")
 
 func (s *Server) fleet(r *messages.Fleet) types.FleetAttributes {
-	certificates := types.CertificateTypeDisabled
+	certificates, protection := types.CertificateTypeDisabled, types.ProtectionPolicyNoProtection
 	if r.Certificates {
 		certificates = types.CertificateTypeGenerated
 	}
+	if r.Shown.Protection {
+		protection = types.ProtectionPolicyFullProtection
+	}
 	attributes := types.FleetAttributes{
-		FleetId:                        filled(string(r.ID)),
-		FleetArn:                       aws.String(s.arns.mint("fleet", string(r.ID))),
-		FleetType:                      types.FleetTypeOnDemand,
-		InstanceType:                   instanceTypeLocal,
-		Description:                    filled(r.Description),
-		Name:                           filled(r.Name),
-		CreationTime:                   moment(r.Created),
-		Status:                         types.FleetStatus(r.Status.String()),
-		ServerLaunchPath:               filled(r.LaunchPath),
-		ServerLaunchParameters:         filled(r.LaunchParams),
-		NewGameSessionProtectionPolicy: types.ProtectionPolicyNoProtection,
-		CertificateConfiguration:       &types.CertificateConfiguration{CertificateType: certificates},
-		ComputeType:                    types.ComputeTypeEc2,
-		PlayerGatewayMode:              types.PlayerGatewayModeDisabled,
+		FleetId:                         filled(string(r.ID)),
+		FleetArn:                        aws.String(s.arns.mint("fleet", string(r.ID))),
+		FleetType:                       cmp.Or(types.FleetType(r.Shown.FleetType), types.FleetTypeOnDemand),
+		InstanceType:                    cmp.Or(types.EC2InstanceType(r.Shown.InstanceType), instanceTypeLocal),
+		Description:                     filled(r.Description),
+		Name:                            filled(r.Name),
+		CreationTime:                    moment(r.Created),
+		TerminationTime:                 moment(r.Terminated),
+		Status:                          types.FleetStatus(r.Status.String()),
+		ServerLaunchPath:                filled(r.LaunchPath),
+		ServerLaunchParameters:          filled(r.LaunchParams),
+		LogPaths:                        r.Shown.LogPaths,
+		MetricGroups:                    r.Shown.MetricGroups,
+		InstanceRoleArn:                 filled(r.Shown.RoleARN),
+		InstanceRoleCredentialsProvider: types.InstanceRoleCredentialsProvider(r.Shown.RoleCredentials),
+		NewGameSessionProtectionPolicy:  protection,
+		CertificateConfiguration:        &types.CertificateConfiguration{CertificateType: certificates},
+		ComputeType:                     types.ComputeTypeEc2,
+		PlayerGatewayMode:               types.PlayerGatewayModeDisabled,
+	}
+	if r.Anywhere {
+		attributes.ComputeType, attributes.InstanceType, attributes.FleetType = types.ComputeTypeAnywhere, "", ""
+		if r.Shown.Cost != "" {
+			attributes.AnywhereConfiguration = &types.AnywhereConfiguration{Cost: aws.String(r.Shown.Cost)}
+		}
 	}
 	if r.ScriptID != "" {
 		attributes.ScriptId = aws.String(string(r.ScriptID))

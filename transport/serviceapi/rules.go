@@ -98,6 +98,19 @@ func text(least, most int64, pattern string) check {
 	}
 }
 
+// blob checks the size of bytes.
+func blob(least, most int64) check {
+	return func(path string, v reflect.Value) error {
+		if n := int64(v.Len()); n < least || n > most {
+			return invalid("%s must have %s bytes, it has %d", path, span(least, most), n)
+		}
+		return nil
+	}
+}
+
+// either checks nothing: every value of the type is right.
+func either(string, reflect.Value) error { return nil }
+
 // oneOf checks a text against the values of an enumeration.
 func oneOf(values ...string) check {
 	return func(path string, v reflect.Value) error {

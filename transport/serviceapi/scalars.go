@@ -25,6 +25,13 @@ var (
 	positiveInteger      = number(1, unbounded)
 	scriptIDOrARN        = text(0, unbounded, `^script-\S+|^arn:.*:script\/script-\S+`)
 	wholeNumber          = number(0, unbounded)
+	launchPath           = text(1, 1024, `[A-Za-z0-9_:.+\/\\\- ]+`)
+	launchParameters     = text(1, 1024, `[A-Za-z0-9_:.+\/\\\- =@;{},?'\[\]"]+`)
+	nodeJSVersion        = text(0, 16, `^[0-9]+\.(?:x|[0-9]+)$`)
+	nonEmptyString       = text(1, unbounded, "")
+	metricGroup          = text(1, 255, "")
+	portNumber           = number(1, 60000)
+	zipBlob              = blob(0, 5_000_000)
 
 	gameSessionStatus = oneOf(names(messages.GameSessionStatuses())...)
 	gameProperties    = listOf(0, 16, structure[types.GameProperty](
@@ -32,6 +39,61 @@ var (
 		required("Value", gamePropertyValue),
 	))
 )
+
+// The structures and enumerations of scripts and fleets.
+var (
+	s3Location = structure[types.S3Location](
+		optionally("Bucket", nonEmptyString),
+		optionally("Key", nonEmptyString),
+		optionally("RoleArn", nonEmptyString),
+		optionally("ObjectVersion", nonEmptyString),
+	)
+	tagList = listOf(0, 200, structure[types.Tag](
+		required("Key", text(1, 128, "")),
+		required("Value", text(0, 256, "")),
+	))
+	ipPermissions = listOf(0, 50, structure[types.IpPermission](
+		required("FromPort", portNumber),
+		required("ToPort", portNumber),
+		required("IpRange", text(0, unbounded, `[^\s]+`)),
+		required("Protocol", enum(types.IpProtocol("").Values())),
+	))
+	serverProcesses = listOf(1, 50, structure[types.ServerProcess](
+		required("LaunchPath", launchPath),
+		optionally("Parameters", launchParameters),
+		required("ConcurrentExecutions", positiveInteger),
+	))
+	runtimeConfiguration = structure[types.RuntimeConfiguration](
+		optionally("ServerProcesses", serverProcesses),
+		optionally("MaxConcurrentGameSessionActivations", number(1, 1<<31-1)),
+		optionally("GameSessionActivationTimeoutSeconds", number(1, 600)),
+	)
+	creationLimitPolicy = structure[types.ResourceCreationLimitPolicy](
+		optionally("NewGameSessionsPerCreator", wholeNumber),
+		optionally("PolicyPeriodInMinutes", wholeNumber),
+	)
+	certificateConfiguration = structure[types.CertificateConfiguration](
+		required("CertificateType", enum(types.CertificateType("").Values())),
+	)
+	locationConfigurations = listOf(1, 100, structure[types.LocationConfiguration](
+		required("Location", locationString),
+	))
+	anywhereConfiguration = structure[types.AnywhereConfiguration](
+		required("Cost", text(1, 11, `^\d{1,5}(?:\.\d{1,5})?$`)),
+	)
+	playerGatewayConfiguration = structure[types.PlayerGatewayConfiguration](
+		optionally("GameServerIpProtocolSupported", enum(types.GameServerIpProtocolSupported("").Values())),
+	)
+)
+
+// enum checks a text against the values of an enumeration of the service model.
+func enum[T ~string](values []T) check {
+	texts := make([]string, len(values))
+	for i, v := range values {
+		texts[i] = string(v)
+	}
+	return oneOf(texts...)
+}
 
 // names lists the API's names of statuses.
 func names[S interface{ String() string }](statuses []S) []string {

@@ -84,6 +84,19 @@ func TestRulesAreComplete(t *testing.T) {
 		"GetGameSessionLogUrl":    reflect.TypeFor[gamelift.GetGameSessionLogUrlInput](),
 		"ListFleets":              reflect.TypeFor[gamelift.ListFleetsInput](),
 		"DescribeFleetAttributes": reflect.TypeFor[gamelift.DescribeFleetAttributesInput](),
+		"TerminateGameSession":    reflect.TypeFor[gamelift.TerminateGameSessionInput](),
+		"GetGameSessionLogUrl":    reflect.TypeFor[gamelift.GetGameSessionLogUrlInput](),
+
+		"CreateScript":                 reflect.TypeFor[gamelift.CreateScriptInput](),
+		"UpdateScript":                 reflect.TypeFor[gamelift.UpdateScriptInput](),
+		"DescribeScript":               reflect.TypeFor[gamelift.DescribeScriptInput](),
+		"ListScripts":                  reflect.TypeFor[gamelift.ListScriptsInput](),
+		"DeleteScript":                 reflect.TypeFor[gamelift.DeleteScriptInput](),
+		"CreateFleet":                  reflect.TypeFor[gamelift.CreateFleetInput](),
+		"DeleteFleet":                  reflect.TypeFor[gamelift.DeleteFleetInput](),
+		"DescribeFleetEvents":          reflect.TypeFor[gamelift.DescribeFleetEventsInput](),
+		"DescribeRuntimeConfiguration": reflect.TypeFor[gamelift.DescribeRuntimeConfigurationInput](),
+		"UpdateRuntimeConfiguration":   reflect.TypeFor[gamelift.UpdateRuntimeConfigurationInput](),
 	}
 	for name, in := range want {
 		if got := counted[name]; got != len(membersOf(in)) {

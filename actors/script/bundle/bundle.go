@@ -34,13 +34,13 @@ var extensions = []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"}
 func isScript(name string) bool { return slices.Contains(extensions, strings.ToLower(path.Ext(name))) }
 
 // Entry returns the file that a fleet's launch path names: below Root, or
-// relative to it. Without a launch path it is package.json's main, or the only
+// relative to it. Without a launch path, or with Root alone, it is package.json's main, or the only
 // script beside it, or index.js or main.js. The error names what there is.
 func (b *Bundle) Entry(launchPath string) (string, error) {
-	if launchPath == "" {
+	name := path.Clean(strings.TrimPrefix(strings.ReplaceAll(launchPath, `\`, "/"), Root+"/"))
+	if name == "." {
 		return b.defaultEntry()
 	}
-	name := path.Clean(strings.TrimPrefix(strings.ReplaceAll(launchPath, `\`, "/"), Root+"/"))
 	if _, ok := b.Files[name]; ok {
 		return name, nil
 	}

@@ -26,7 +26,7 @@ func TestTheEntryOfALaunchPath(t *testing.T) {
 			t.Errorf("%s: %q, %v", path, got, err)
 		}
 	}
-	for _, path := range []string{"main.js", "/local/game/../etc/passwd", "../Main.js", "/etc/passwd", "/Main.js", "game", "."} {
+	for _, path := range []string{"main.js", "/local/game/../etc/passwd", "../Main.js", "/etc/passwd", "/Main.js", "game"} {
 		_, err := b.Entry(path)
 		if err == nil || !strings.Contains(err.Error(), "Main.js, game/server.js") || strings.Contains(err.Error(), "node_modules") {
 			t.Errorf("%s: %v", path, err)
@@ -57,6 +57,9 @@ func TestTheEntryWithoutALaunchPath(t *testing.T) {
 		{of("node_modules/x/a.js"), ""},
 	} {
 		got, err := c.b.Entry("")
+		if other, _ := c.b.Entry("/local/game/"); other != got {
+			t.Errorf("%v: %q for the folder, %q without", c.b.Files, other, got)
+		}
 		if got != c.want || (err == nil) != (c.want != "") {
 			t.Errorf("%v: %q, %v, want %q", c.b.Files, got, err, c.want)
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"embed"
+	"encoding/base64"
 	"encoding/json"
 	"io/fs"
 	"os"
@@ -92,14 +93,44 @@ func InstallNode(tb testing.TB) *Node {
 // cbor. The script's complaint fails the test.
 func (n *Node) Run(tb testing.TB, endpoint, fleetID, protocol string) NodeResult {
 	tb.Helper()
-	out := n.command(tb, runFor, []string{
-		"TROUPE_ENDPOINT=" + endpoint, "TROUPE_FLEET_ID=" + fleetID, "TROUPE_PROTOCOL=" + protocol,
-	}, "node", "gamelift.mjs")
 	var result NodeResult
-	if err := json.Unmarshal(out, &result); err != nil {
-		tb.Fatalf("the script printed no JSON: %v\n%s", err, out)
-	}
+	n.play(tb, "gamelift.mjs", &result, "TROUPE_ENDPOINT="+endpoint, "TROUPE_FLEET_ID="+fleetID, "TROUPE_PROTOCOL="+protocol)
 	return result
+}
+
+// NodeScripts is what RunScripts saw.
+type NodeScripts struct {
+	ScriptID    string            `json:"scriptId"`
+	Size        int               `json:"size"`
+	NodeVersion string            `json:"nodeVersion"`
+	Versions    []string          `json:"versions"` // created, updated, described
+	Listed      []string          `json:"listed"`
+	FleetID     string            `json:"fleetId"`
+	FleetStatus string            `json:"fleetStatus"`
+	Locations   []string          `json:"locations"`
+	Concurrent  int               `json:"concurrent"` // processes after the update
+	Events      []string          `json:"events"`     // codes, as answered
+	EventTimes  bool              `json:"eventTimes"` // all have a time and a count
+	Errors      map[string]string `json:"errors"`
+}
+
+// RunScripts makes scripts.mjs take a script, which is an archive with main.js,
+// and a fleet of it through their lives.
+func (n *Node) RunScripts(tb testing.TB, endpoint, protocol string, zip []byte) NodeScripts {
+	tb.Helper()
+	var result NodeScripts
+	n.play(tb, "scripts.mjs", &result, "TROUPE_ENDPOINT="+endpoint, "TROUPE_PROTOCOL="+protocol,
+		"TROUPE_ZIP="+base64.StdEncoding.EncodeToString(zip))
+	return result
+}
+
+// play runs a script and reads what it prints.
+func (n *Node) play(tb testing.TB, file string, result any, env ...string) {
+	tb.Helper()
+	out := n.command(tb, runFor, env, "node", file)
+	if err := json.Unmarshal(out, result); err != nil {
+		tb.Fatalf("%s printed no JSON: %v\n%s", file, err, out)
+	}
 }
 
 func (n *Node) command(tb testing.TB, limit time.Duration, env []string, name string, args ...string) []byte {

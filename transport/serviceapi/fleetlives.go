@@ -1,0 +1,291 @@
+package serviceapi
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"troupe/messages"
+)
+
+// registerFleetLives adds what makes, changes and ends fleets, and what happened
+// to them (service-api.md 2.3).
+func (s *Server) registerFleetLives(t table) {
+	register(t, "CreateFleet", s.createFleet,
+		required("Name", nonZeroAndMaxString),
+		optionally("Description", nonZeroAndMaxString),
+		optionally("BuildId", buildIDOrARN),
+		optionally("ScriptId", scriptIDOrARN),
+		optionally("ServerLaunchPath", launchPath),
+		optionally("ServerLaunchParameters", launchParameters),
+		optionally("LogPaths", listOf(0, unbounded, nonZeroAndMaxString)),
+		optionally("EC2InstanceType", text(0, 64, "")), // free text (D4)
+		optionally("EC2InboundPermissions", ipPermissions),
+		optionally("NewGameSessionProtectionPolicy", enum(types.ProtectionPolicy("").Values())),
+		optionally("RuntimeConfiguration", runtimeConfiguration),
+		optionally("ResourceCreationLimitPolicy", creationLimitPolicy),
+		optionally("MetricGroups", listOf(0, 1, metricGroup)),
+		optionally("PeerVpcAwsAccountId", nonZeroAndMaxString),
+		optionally("PeerVpcId", nonZeroAndMaxString),
+		optionally("FleetType", enum(types.FleetType("").Values())),
+		optionally("InstanceRoleArn", nonEmptyString),
+		optionally("CertificateConfiguration", certificateConfiguration),
+		optionally("Locations", locationConfigurations),
+		optionally("Tags", tagList),
+		optionally("ComputeType", enum(types.ComputeType("").Values())),
+		optionally("AnywhereConfiguration", anywhereConfiguration),
+		optionally("InstanceRoleCredentialsProvider", enum(types.InstanceRoleCredentialsProvider("").Values())),
+		optionally("PlayerGatewayMode", enum(types.PlayerGatewayMode("").Values())),
+		optionally("PlayerGatewayConfiguration", playerGatewayConfiguration),
+	).replayed = true
+	register(t, "DeleteFleet", s.deleteFleet,
+		required("FleetId", fleetIDOrARN),
+	)
+	register(t, "DescribeFleetEvents", s.describeFleetEvents,
+		required("FleetId", fleetIDOrARN),
+		optionally("StartTime", either),
+		optionally("EndTime", either),
+		optionally("Limit", positiveInteger),
+		optionally("NextToken", nonZeroAndMaxString),
+	)
+	register(t, "DescribeRuntimeConfiguration", s.describeRuntimeConfiguration,
+		required("FleetId", fleetIDOrARN),
+	)
+	register(t, "UpdateRuntimeConfiguration", s.updateRuntimeConfiguration,
+		required("FleetId", fleetIDOrARN),
+		required("RuntimeConfiguration", runtimeConfiguration),
+	)
+}
+
+func (s *Server) createFleet(ctx context.Context, in *gamelift.CreateFleetInput) (*gamelift.CreateFleetOutput, error) {
+	req := messages.CreateFleet{
+		Name: *in.Name, Description: aws.ToString(in.Description),
+		LaunchPath: aws.ToString(in.ServerLaunchPath), LaunchParams: aws.ToString(in.ServerLaunchParameters),
+		Certificates: in.CertificateConfiguration != nil && in.CertificateConfiguration.CertificateType == types.CertificateTypeGenerated,
+		Shown: messages.FleetShown{
+			InstanceType: string(in.EC2InstanceType), FleetType: string(in.FleetType),
+			Protection: in.NewGameSessionProtectionPolicy == types.ProtectionPolicyFullProtection,
+			LogPaths:   in.LogPaths, MetricGroups: in.MetricGroups,
+			RoleARN: aws.ToString(in.InstanceRoleArn), RoleCredentials: string(in.InstanceRoleCredentialsProvider),
+		},
+	}
+	if in.RuntimeConfiguration != nil {
+		req.Runtime = runtimeOf(in.RuntimeConfiguration)
+	}
+	if err := notOffered(in); err != nil {
+		return nil, err
+	}
+	place := s.onThisHost
+	if in.ComputeType == types.ComputeTypeAnywhere {
+		place = s.anywhere
+	}
+	if err := place(in, &req); err != nil {
+		return nil, err
+	}
+	var err error
+	if req.Tags, err = tagsOf(in.Tags); err != nil {
+		return nil, err
+	}
+	if in.BuildId != nil {
+		return nil, messages.Errorf(messages.NotFound, "there is no build %q: this host runs scripts", clip(*in.BuildId))
+	}
+	record, err := s.options.Backend.CreateFleet(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	attributes := s.fleet(record)
+	states := make([]types.LocationState, len(record.Locations))
+	for i, l := range record.Locations {
+		states[i] = types.LocationState{Location: aws.String(l), Status: types.FleetStatus(record.Status.String())}
+	}
+	return &gamelift.CreateFleetOutput{FleetAttributes: &attributes, LocationStates: states}, nil
+}
+
+// notOffered refuses what the host would have to act on and cannot.
+func notOffered(in *gamelift.CreateFleetInput) error {
+	policy := in.ResourceCreationLimitPolicy
+	switch {
+	case policy != nil && aws.ToInt32(policy.NewGameSessionsPerCreator) > 0 && aws.ToInt32(policy.PolicyPeriodInMinutes) > 0:
+		return invalid("ResourceCreationLimitPolicy is not available on this host yet")
+	case in.PeerVpcId != nil || in.PeerVpcAwsAccountId != nil:
+		return invalid("PeerVpcId and PeerVpcAwsAccountId are not available on this host")
+	case in.PlayerGatewayMode != "" && in.PlayerGatewayMode != types.PlayerGatewayModeDisabled:
+		return invalid("PlayerGatewayMode must be DISABLED on this host")
+	}
+	for _, p := range in.EC2InboundPermissions { // ports open by themselves
+		if *p.FromPort > *p.ToPort {
+			return invalid("EC2InboundPermissions has a range from %d to %d", *p.FromPort, *p.ToPort)
+		}
+	}
+	return nil
+}
+
+// onThisHost is the part of CreateFleet for fleets whose processes run here.
+func (s *Server) onThisHost(in *gamelift.CreateFleetInput, req *messages.CreateFleet) error {
+	switch {
+	case (in.BuildId == nil) == (in.ScriptId == nil):
+		return invalid("give exactly one of BuildId and ScriptId")
+	case in.AnywhereConfiguration != nil:
+		return invalid("AnywhereConfiguration goes with ComputeType ANYWHERE")
+	}
+	req.Locations = []string{s.arns.region}
+	for i, l := range in.Locations {
+		if *l.Location != s.arns.region {
+			return invalid("Locations[%d] is %s; only the home location %s is available on this host yet", i, *l.Location, s.arns.region)
+		}
+		if i > 0 {
+			return invalid("Locations holds %s twice", *l.Location)
+		}
+	}
+	var err error
+	req.ScriptID, err = s.arns.script(in.ScriptId)
+	return err
+}
+
+// anywhere is the part of CreateFleet for fleets whose processes run elsewhere.
+func (s *Server) anywhere(in *gamelift.CreateFleetInput, req *messages.CreateFleet) error {
+	switch {
+	case in.BuildId != nil || in.ScriptId != nil:
+		return invalid("an ANYWHERE fleet has neither BuildId nor ScriptId")
+	case len(in.Locations) == 0:
+		return invalid("an ANYWHERE fleet needs Locations")
+	}
+	for i, l := range in.Locations {
+		if !strings.HasPrefix(*l.Location, "custom-") {
+			return invalid("Locations[%d] of an ANYWHERE fleet must be a custom location, it is %s", i, *l.Location)
+		}
+		if slices.Contains(req.Locations, *l.Location) {
+			return invalid("Locations holds %s twice", *l.Location)
+		}
+		req.Locations = append(req.Locations, *l.Location)
+	}
+	req.Anywhere = true
+	if in.AnywhereConfiguration != nil {
+		req.Shown.Cost = aws.ToString(in.AnywhereConfiguration.Cost)
+	}
+	return nil
+}
+
+func (s *Server) deleteFleet(ctx context.Context, in *gamelift.DeleteFleetInput) (*gamelift.DeleteFleetOutput, error) {
+	id, err := s.arns.fleet(in.FleetId)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.options.Backend.DeleteFleet(ctx, id); err != nil {
+		return nil, err
+	}
+	return &gamelift.DeleteFleetOutput{}, nil
+}
+
+// describeFleetEvents lists what happened to a fleet, newest first (D7).
+func (s *Server) describeFleetEvents(ctx context.Context, in *gamelift.DescribeFleetEventsInput) (*gamelift.DescribeFleetEventsOutput, error) {
+	from, to := aws.ToTime(in.StartTime), aws.ToTime(in.EndTime)
+	if in.StartTime != nil && in.EndTime != nil && from.After(to) {
+		return nil, invalid("StartTime is after EndTime")
+	}
+	id, err := s.arns.fleet(in.FleetId)
+	if err != nil {
+		return nil, err
+	}
+	events, err := s.options.Backend.FleetEvents(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	events = slices.DeleteFunc(slices.Clone(events), func(e messages.FleetEvent) bool {
+		t := e.Time.Round(time.Millisecond) // as it is shown
+		return in.StartTime != nil && t.Before(from) || in.EndTime != nil && t.After(to)
+	})
+	page, token, err := cut(s.pager, paging{
+		operation: "DescribeFleetEvents", input: in, limit: in.Limit, token: in.NextToken, max: pageMax, order: latestFirst,
+	}, events, func(e messages.FleetEvent) position { return at(e.Time, e.ID) })
+	if err != nil {
+		return nil, err
+	}
+	shown := make([]types.Event, len(page))
+	for i, e := range page {
+		shown[i] = types.Event{
+			EventId: aws.String(e.ID), ResourceId: aws.String(string(id)), EventCode: types.EventCode(e.Code),
+			Message: filled(e.Message), EventTime: moment(e.Time), Count: aws.Int64(int64(e.Count)),
+		}
+	}
+	return &gamelift.DescribeFleetEventsOutput{Events: shown, NextToken: token}, nil
+}
+
+// describeRuntimeConfiguration answers for a fleet with a script; a deleted one,
+// and one without a script, has no configuration.
+func (s *Server) describeRuntimeConfiguration(ctx context.Context, in *gamelift.DescribeRuntimeConfigurationInput) (*gamelift.DescribeRuntimeConfigurationOutput, error) {
+	id, err := s.arns.fleet(in.FleetId)
+	if err != nil {
+		return nil, err
+	}
+	fleets, err := s.options.Backend.Fleets(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := pick(fleets, []messages.FleetID{id})
+	if len(found) == 0 {
+		return nil, messages.Errorf(messages.NotFound, "there is no fleet %q", clip(*in.FleetId))
+	}
+	out := &gamelift.DescribeRuntimeConfigurationOutput{}
+	if f := found[0]; f.Status != messages.FleetTerminated && len(f.Runtime.Processes) > 0 {
+		out.RuntimeConfiguration = shownRuntime(f.Runtime)
+	}
+	return out, nil
+}
+
+func (s *Server) updateRuntimeConfiguration(ctx context.Context, in *gamelift.UpdateRuntimeConfigurationInput) (*gamelift.UpdateRuntimeConfigurationOutput, error) {
+	if in.RuntimeConfiguration.ServerProcesses == nil {
+		return nil, invalid("RuntimeConfiguration needs ServerProcesses")
+	}
+	id, err := s.arns.fleet(in.FleetId)
+	if err != nil {
+		return nil, err
+	}
+	record, err := s.options.Backend.UpdateRuntime(ctx, messages.UpdateRuntime{FleetID: id, Runtime: runtimeOf(in.RuntimeConfiguration)})
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.UpdateRuntimeConfigurationOutput{RuntimeConfiguration: shownRuntime(record.Runtime)}, nil
+}
+
+func runtimeOf(in *types.RuntimeConfiguration) messages.RuntimeConfiguration {
+	rc := messages.RuntimeConfiguration{
+		ActivatingMax:     int(aws.ToInt32(in.MaxConcurrentGameSessionActivations)),
+		ActivationTimeout: time.Duration(aws.ToInt32(in.GameSessionActivationTimeoutSeconds)) * time.Second,
+	}
+	for _, p := range in.ServerProcesses {
+		rc.Processes = append(rc.Processes, messages.ServerProcess{
+			LaunchPath: *p.LaunchPath, Parameters: aws.ToString(p.Parameters), Concurrent: int(*p.ConcurrentExecutions),
+		})
+	}
+	return rc
+}
+
+// scriptFolder stands for the script's own choice of a file.
+const scriptFolder = "/local/game/"
+
+// activationTimeout is shown where a fleet does not say (D5).
+const activationTimeout = 300 * time.Second
+
+func shownRuntime(rc messages.RuntimeConfiguration) *types.RuntimeConfiguration {
+	timeout := activationTimeout
+	if rc.ActivationTimeout > 0 {
+		timeout = rc.ActivationTimeout
+	}
+	shown := &types.RuntimeConfiguration{GameSessionActivationTimeoutSeconds: count(int(timeout / time.Second))}
+	if rc.ActivatingMax > 0 {
+		shown.MaxConcurrentGameSessionActivations = count(rc.ActivatingMax)
+	}
+	for _, p := range rc.Processes {
+		shown.ServerProcesses = append(shown.ServerProcesses, types.ServerProcess{
+			LaunchPath: aws.String(cmp.Or(p.LaunchPath, scriptFolder)), Parameters: filled(p.Parameters), ConcurrentExecutions: count(p.Concurrent),
+		})
+	}
+	return shown
+}

@@ -1,0 +1,184 @@
+package serviceapi
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"troupe/messages"
+)
+
+func (s *Server) registerScripts(t table) {
+	register(t, "CreateScript", s.createScript,
+		optionally("Name", nonZeroAndMaxString),
+		optionally("Version", nonZeroAndMaxString),
+		optionally("StorageLocation", s3Location),
+		optionally("ZipFile", zipBlob),
+		optionally("Tags", tagList),
+		optionally("NodeJsVersion", nodeJSVersion),
+	).replayed = true
+	register(t, "UpdateScript", s.updateScript,
+		required("ScriptId", scriptIDOrARN),
+		optionally("Name", nonZeroAndMaxString),
+		optionally("Version", nonZeroAndMaxString),
+		optionally("StorageLocation", s3Location),
+		optionally("ZipFile", zipBlob),
+	)
+	register(t, "DescribeScript", s.describeScript,
+		required("ScriptId", scriptIDOrARN),
+	)
+	register(t, "ListScripts", s.listScripts,
+		optionally("Limit", positiveInteger),
+		optionally("NextToken", nonEmptyString),
+	)
+	register(t, "DeleteScript", s.deleteScript,
+		required("ScriptId", scriptIDOrARN),
+	)
+}
+
+// createScript takes a script as an archive; the host has no object store
+// (service-api.md 2.5).
+func (s *Server) createScript(ctx context.Context, in *gamelift.CreateScriptInput) (*gamelift.CreateScriptOutput, error) {
+	if (in.ZipFile == nil) == (in.StorageLocation == nil) {
+		return nil, invalid("give exactly one of ZipFile and StorageLocation")
+	}
+	if in.StorageLocation != nil {
+		return nil, noStore(in.StorageLocation)
+	}
+	node := aws.ToString(in.NodeJsVersion)
+	if !slices.Contains([]string{"", messages.NodeVersion10, messages.NodeVersion24}, node) {
+		return nil, invalid("NodeJsVersion must be %s or %s, it is %q", messages.NodeVersion10, messages.NodeVersion24, clip(node))
+	}
+	tags, err := tagsOf(in.Tags)
+	if err != nil {
+		return nil, err
+	}
+	record, err := s.options.Backend.CreateScript(ctx, messages.CreateScript{
+		Name: aws.ToString(in.Name), Version: aws.ToString(in.Version), NodeVersion: node, Zip: in.ZipFile, Tags: tags,
+	})
+	if err != nil {
+		return nil, err
+	}
+	shown := s.script(record)
+	return &gamelift.CreateScriptOutput{Script: &shown}, nil
+}
+
+func (s *Server) updateScript(ctx context.Context, in *gamelift.UpdateScriptInput) (*gamelift.UpdateScriptOutput, error) {
+	switch {
+	case in.ZipFile != nil && in.StorageLocation != nil:
+		return nil, invalid("give ZipFile or StorageLocation, not both")
+	case in.Name == nil && in.Version == nil && in.ZipFile == nil && in.StorageLocation == nil:
+		return nil, invalid("give at least one of Name, Version, ZipFile and StorageLocation")
+	case in.StorageLocation != nil:
+		return nil, noStore(in.StorageLocation)
+	}
+	id, err := s.arns.script(in.ScriptId)
+	if err != nil {
+		return nil, err
+	}
+	record, err := s.options.Backend.UpdateScript(ctx, messages.UpdateScript{
+		ID: id, Name: aws.ToString(in.Name), Version: aws.ToString(in.Version), Zip: in.ZipFile,
+	})
+	if err != nil {
+		return nil, err
+	}
+	shown := s.script(record)
+	return &gamelift.UpdateScriptOutput{Script: &shown}, nil
+}
+
+func (s *Server) describeScript(ctx context.Context, in *gamelift.DescribeScriptInput) (*gamelift.DescribeScriptOutput, error) {
+	id, err := s.arns.script(in.ScriptId)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.options.Backend.Scripts(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 {
+		return nil, messages.Errorf(messages.NotFound, "there is no script %q", clip(*in.ScriptId))
+	}
+	shown := s.script(found[0])
+	return &gamelift.DescribeScriptOutput{Script: &shown}, nil
+}
+
+// listScripts lists scripts, oldest first.
+func (s *Server) listScripts(ctx context.Context, in *gamelift.ListScriptsInput) (*gamelift.ListScriptsOutput, error) {
+	found, err := s.options.Backend.Scripts(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	page, token, err := cut(s.pager, paging{
+		operation: "ListScripts", input: in, limit: in.Limit, token: in.NextToken, max: pageMax, order: oldestFirst,
+	}, found, func(r *messages.Script) position { return at(r.Created, r.ID) })
+	if err != nil {
+		return nil, err
+	}
+	shown := make([]types.Script, len(page))
+	for i, r := range page {
+		shown[i] = s.script(r)
+	}
+	return &gamelift.ListScriptsOutput{Scripts: shown, NextToken: token}, nil
+}
+
+func (s *Server) deleteScript(ctx context.Context, in *gamelift.DeleteScriptInput) (*gamelift.DeleteScriptOutput, error) {
+	id, err := s.arns.script(in.ScriptId)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.options.Backend.DeleteScript(ctx, id); err != nil {
+		return nil, err
+	}
+	return &gamelift.DeleteScriptOutput{}, nil
+}
+
+// script shows a script. It has a storage location, as callers expect one: a
+// name that the host makes up.
+func (s *Server) script(r *messages.Script) types.Script {
+	return types.Script{
+		ScriptId:      filled(string(r.ID)),
+		ScriptArn:     aws.String(s.arns.mint("script", string(r.ID))),
+		Name:          filled(r.Name),
+		Version:       filled(r.Version),
+		SizeOnDisk:    aws.Int64(r.Size),
+		CreationTime:  moment(r.Created),
+		NodeJsVersion: filled(r.NodeVersion),
+		StorageLocation: &types.S3Location{
+			Bucket: aws.String("troupe-scripts-" + s.arns.region), Key: aws.String(string(r.ID) + "/" + strconv.Itoa(r.Contents)),
+		},
+	}
+}
+
+func noStore(l *types.S3Location) error {
+	switch bucket := aws.ToString(l.Bucket); {
+	case bucket == "" || aws.ToString(l.Key) == "" || aws.ToString(l.RoleArn) == "":
+		return invalid("StorageLocation needs Bucket, Key and RoleArn")
+	default:
+		return invalid("this host has no object store for the bucket %q: give the script as ZipFile", clip(bucket))
+	}
+}
+
+// tagsMax bounds the tags of one resource (service-api.md 2.11).
+const tagsMax = 50
+
+func tagsOf(given []types.Tag) (map[string]string, error) {
+	if len(given) > tagsMax {
+		return nil, messages.Errorf(messages.TaggingFailed, "Tags may hold at most %d tags, it has %d", tagsMax, len(given))
+	}
+	tags := make(map[string]string, len(given))
+	for _, t := range given {
+		if strings.HasPrefix(strings.ToLower(*t.Key), "aws:") {
+			return nil, messages.Errorf(messages.TaggingFailed, "tag keys must not start with aws:, %q does", clip(*t.Key))
+		}
+		if _, twice := tags[*t.Key]; twice {
+			return nil, messages.Errorf(messages.TaggingFailed, "Tags holds the key %q twice", clip(*t.Key))
+		}
+		tags[*t.Key] = *t.Value
+	}
+	return tags, nil
+}
