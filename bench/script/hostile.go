@@ -64,6 +64,9 @@ func (b *bench) hostile(ctx context.Context) error {
 
 // keep has one hostile game session at any time.
 func (r *hostileResult) keep(ctx context.Context, proc *server.Process) error {
+	if err := proc.AwaitFleet(ctx, hostileFleet(r.Way)); err != nil {
+		return err
+	}
 	for id := ""; ; {
 		status, err := "", error(nil)
 		if id != "" {

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"os"
 	"time"
-
-	"troupe/bench/server"
 )
 
 // idleResult is the memory of game sessions in which nothing happens.
@@ -23,7 +21,7 @@ type idleResult struct {
 const mib = 1 << 20
 
 func (b *bench) idle(ctx context.Context) (err error) {
-	proc, err := server.Start(ctx, b.spec(fleetEcho))
+	proc, err := b.start(ctx, fleetEcho)
 	if err != nil {
 		return err
 	}

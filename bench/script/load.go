@@ -48,6 +48,18 @@ type edge struct {
 	received    int64
 }
 
+// start starts a host, and waits until a fleet takes game sessions.
+func (b *bench) start(ctx context.Context, fleet string) (*server.Process, error) {
+	proc, err := server.Start(ctx, b.spec(fleet))
+	if err != nil {
+		return nil, err
+	}
+	if err := proc.AwaitFleet(ctx, fleet); err != nil {
+		return nil, errors.Join(err, proc.Alive(), proc.Stop())
+	}
+	return proc, nil
+}
+
 // load is who plays.
 type load struct {
 	fleet          string
@@ -57,7 +69,7 @@ type load struct {
 
 // loaded starts a host, loads it, and ends it. Beside, if not nil, runs while the load does and is ended by its context.
 func (b *bench) loaded(ctx context.Context, l load, beside func(context.Context, *server.Process) error) (s sample, err error) {
-	proc, err := server.Start(ctx, b.spec(l.fleet))
+	proc, err := b.start(ctx, l.fleet)
 	if err != nil {
 		return s, err
 	}

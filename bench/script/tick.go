@@ -34,7 +34,7 @@ const (
 type ticks [tickSteps + 1]int64
 
 func (b *bench) tick(ctx context.Context) (err error) {
-	proc, err := server.Start(ctx, b.spec(fleetTick))
+	proc, err := b.start(ctx, fleetTick)
 	if err != nil {
 		return err
 	}

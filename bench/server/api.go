@@ -80,6 +80,35 @@ func (a api) status(ctx context.Context, session string) (string, error) {
 	return out.GameSessions[0].Status, nil
 }
 
+// awaitFleet polls until a fleet takes game sessions: a script has to be loaded first.
+func (a api) awaitFleet(ctx context.Context, fleet string) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, activeTimeout, errors.New("fleet not ACTIVE in time"))
+	defer cancel()
+	tick := time.NewTicker(describeEvery)
+	defer tick.Stop()
+	in := struct{ FleetIds []string }{[]string{fleet}}
+	for {
+		var out struct {
+			FleetAttributes []struct{ Status string }
+		}
+		switch err := a.call(ctx, "DescribeFleetAttributes", in, &out); {
+		case err != nil:
+			return err
+		case len(out.FleetAttributes) != 1:
+			return fmt.Errorf("there is no fleet %s", fleet)
+		case out.FleetAttributes[0].Status == "ACTIVE":
+			return nil
+		case out.FleetAttributes[0].Status == "ERROR":
+			return fmt.Errorf("fleet %s is in ERROR; the host's log says why", fleet)
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-tick.C:
+		}
+	}
+}
+
 // awaitActive polls until the game session takes players.
 func (a api) awaitActive(ctx context.Context, session string) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, activeTimeout, errors.New("game session not ACTIVE in time"))

@@ -44,6 +44,11 @@ func (p *Process) CreateGameSession(ctx context.Context, fleet string, players i
 	return p.api().createGameSession(ctx, fleet, "bench", players)
 }
 
+// AwaitFleet waits until a fleet takes game sessions, ten seconds at most.
+func (p *Process) AwaitFleet(ctx context.Context, fleet string) error {
+	return p.api().awaitFleet(ctx, fleet)
+}
+
 // AwaitActive waits until a game session is ACTIVE, ten seconds at most.
 func (p *Process) AwaitActive(ctx context.Context, id string) error {
 	return p.api().awaitActive(ctx, id)
