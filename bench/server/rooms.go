@@ -59,7 +59,7 @@ func (p *Process) Status(ctx context.Context, id string) (string, error) {
 	return p.api().status(ctx, id)
 }
 
-// GameSessionLog is the log of a game session as far as it is written, at most 16 MiB of it.
+// GameSessionLog is the log of a game session as far as it is written, at most 16 MiB of it; empty if there is none.
 func (p *Process) GameSessionLog(ctx context.Context, id string) (string, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.Announce.API+"/debug/gamesession-log?id="+url.QueryEscape(id), nil)
 	if err != nil {
@@ -70,6 +70,9 @@ func (p *Process) GameSessionLog(ctx context.Context, id string) (string, error)
 		return "", fmt.Errorf("read log: %w", err)
 	}
 	defer res.Body.Close()
+	if res.StatusCode == http.StatusNotFound {
+		return "", nil // it has not said anything yet
+	}
 	text, err := io.ReadAll(io.LimitReader(res.Body, answerBytesMax))
 	if err == nil && res.StatusCode != http.StatusOK {
 		err = fmt.Errorf("%s: %s", res.Status, text)
