@@ -16,6 +16,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -36,6 +37,7 @@ type config struct {
 	IdleSessions  int           `json:"idle_sessions"`
 	Settle        time.Duration `json:"settle_ns"`
 	TickSessions  int           `json:"tick_sessions"`
+	TickThings    int           `json:"tick_things"`
 	HostileRooms  int           `json:"hostile_rooms"`
 	HostileRoomOf int           `json:"hostile_room_of"`
 }
@@ -86,6 +88,7 @@ func parseFlags() options {
 	flag.IntVar(&o.IdleSessions, "idle-sessions", 2000, "idle scripted game sessions")
 	flag.DurationVar(&o.Settle, "settle", 10*time.Second, "idle time before memory is read")
 	flag.IntVar(&o.TickSessions, "tick-sessions", 500, "game sessions that tick at 20 Hz")
+	flag.IntVar(&o.TickThings, "tick-things", 4, "things that a tick moves")
 	flag.IntVar(&o.HostileRooms, "hostile-rooms", 25, "scripted game sessions beside the hostile one")
 	flag.IntVar(&o.HostileRoomOf, "hostile-players", 4, "players in each of them")
 	flag.Float64Var(&o.barCost, "bar-cost", 8, "CPU us of a message through a script over the relay path, at most")
@@ -149,7 +152,7 @@ func (b *bench) prepare() error {
 		c.WriteString("}\n")
 	}
 	scripted(fleetEcho, "echo.js", "")
-	scripted(fleetTick, "tick.js", "")
+	scripted(fleetTick, "tick.js", strconv.Itoa(b.TickThings))
 	for _, way := range hostileWays {
 		scripted(hostileFleet(way), "hostile.js", way)
 	}

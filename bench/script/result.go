@@ -49,8 +49,8 @@ func (r *result) print(w io.Writer) {
 			c.IdleSessions, k.Create.Round(time.Millisecond), c.Settle, k.BeforeMiB, k.AfterMiB, k.PeakMiB, k.KiBPerSession, 100*k.IdleCPU)
 	}
 	if k := r.Tick; k != nil {
-		fmt.Fprintf(w, "tick: %d game sessions, %d ticks, %.2f Hz each: late p50 %.1f ms, p99 %.1f ms, p99.9 %.1f ms, %d above %g ms; host %.2f cores\n",
-			c.TickSessions, k.Ticks, k.PerHz, k.P50, k.P99, k.P999, k.Over, tickStep*tickSteps, k.HostCPU)
+		fmt.Fprintf(w, "tick: %d game sessions that move %d things, %d ticks, %.2f Hz each: late p50 %.1f ms, p99 %.1f ms, p99.9 %.1f ms, %d above %g ms; host %.2f cores\n",
+			c.TickSessions, c.TickThings, k.Ticks, k.PerHz, k.P50, k.P99, k.P999, k.Over, tickStep*tickSteps, k.HostCPU)
 	}
 	for _, k := range r.Hostile {
 		fmt.Fprintf(w, "hostile: %-10s p99 %s ms, ratio %s, host CPU %s ms of %v, %d game sessions of it, %d messages lost\n",

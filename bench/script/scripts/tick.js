@@ -1,5 +1,5 @@
 'use strict';
-// Twenty ticks a second that move a few things, and how late each of them was: by how
+// Twenty ticks a second that move as many things as the launch parameter says, and how late each of them was: by how
 // much it came more than 50 ms after the one before. Counts go to the log every two
 // seconds, as "ticks COUNT [...]" in steps of half a millisecond, the last for all above.
 const stepMs = 0.5;
@@ -9,6 +9,7 @@ let late = new Array(steps + 1).fill(0);
 let ticks = 0;
 let last;
 const things = [];
+let count;
 
 function now() {
     const t = process.hrtime();
@@ -39,9 +40,12 @@ function report() {
 
 exports.ssExports = {
     init: (s) => { session = s; },
-    onProcessStarted: () => true,
+    onProcessStarted: (args) => {
+        count = Number(args[0]);
+        return true;
+    },
     onStartGameSession: () => {
-        for (let i = 0; i < 32; i++) {
+        for (let i = 0; i < count; i++) {
             things.push({ x: i, y: 2 * i, dx: 3 + i, dy: 7 - i });
         }
         // So that not all game sessions of a benchmark tick in the same millisecond.
