@@ -149,7 +149,7 @@ func TestCheck63ModulesAndByteOrderMark(t *testing.T) {
 				exports.ssExports = {
 					init: (s) => {
 						s.getLogger().info(loaded.map((m) => typeof m).join(' '), loaded[3] === loaded[4], loaded[3].count, loaded[5], loaded[6].word);
-						s.getLogger().info(typeof loaded[7].inspect, loaded[8].where, require.main === module);
+						s.getLogger().info(typeof loaded[7].inspect, loaded[8].where);
 					},
 				};`,
 			"game/gameloop.js", "\ufeff"+`let count = 0; exports.count = ++count;`,
@@ -160,7 +160,7 @@ func TestCheck63ModulesAndByteOrderMark(t *testing.T) {
 		), setup{Launch: "/local/game/game/script.js"})
 		w.newGame(4)
 		w.log.await(t, "object object object object object string object object object true 1 index of parts json")
-		w.log.await(t, "function deeper.js true")
+		w.log.await(t, "function deeper.js")
 		w.noErrors()
 	})
 }

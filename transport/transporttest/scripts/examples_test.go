@@ -332,9 +332,6 @@ func TestExampleLobby(t *testing.T) {
 // TypeScript runs as it is, and the types declare what there is.
 func TestExampleTyped(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
-		if e.name != embedded.name && !e.typescript {
-			t.Skip("this engine takes no TypeScript")
-		}
 		w := example(t, e, "typed")
 		game := w.newGame(4, types.GameProperty{Key: aws.String("mode"), Value: aws.String("duel")})
 		ann := w.join(game, "ann")
