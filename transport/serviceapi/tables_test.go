@@ -84,8 +84,6 @@ func TestRulesAreComplete(t *testing.T) {
 		"GetGameSessionLogUrl":    reflect.TypeFor[gamelift.GetGameSessionLogUrlInput](),
 		"ListFleets":              reflect.TypeFor[gamelift.ListFleetsInput](),
 		"DescribeFleetAttributes": reflect.TypeFor[gamelift.DescribeFleetAttributesInput](),
-		"TerminateGameSession":    reflect.TypeFor[gamelift.TerminateGameSessionInput](),
-		"GetGameSessionLogUrl":    reflect.TypeFor[gamelift.GetGameSessionLogUrlInput](),
 
 		"CreateScript":                 reflect.TypeFor[gamelift.CreateScriptInput](),
 		"UpdateScript":                 reflect.TypeFor[gamelift.UpdateScriptInput](),
