@@ -1,6 +1,7 @@
 package js
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"sync"
@@ -16,7 +17,7 @@ import (
 // game is a game session of one actor: callbacks, timers and Do are called by
 // whoever calls run, one at a time.
 type game struct {
-	t       testing.TB
+	node    string // version
 	log     *script.Log
 	lines   lines
 	handler script.Handler
@@ -133,8 +134,13 @@ func start(t testing.TB, limits script.Limits, files map[string]string) *game {
 func only(source string) map[string]string { return map[string]string{"server.js": source} }
 
 func load(t testing.TB, limits script.Limits, files map[string]string) (*game, error) {
-	g := &game{t: t, tasks: make(chan func(), 1000), over: make(chan struct{})}
-	b := &bundle.Bundle{Files: map[string][]byte{}, Version: "v1", NodeVersion: "24.x"}
+	return loadInto(t, &game{}, limits, files)
+}
+
+// loadInto loads them into a game session with a log and a version of Node of its own.
+func loadInto(t testing.TB, g *game, limits script.Limits, files map[string]string) (*game, error) {
+	g.tasks, g.over = make(chan func(), 1000), make(chan struct{})
+	b := &bundle.Bundle{Files: map[string][]byte{}, Version: "v1", NodeVersion: cmp.Or(g.node, "24.x")}
 	for name, source := range files {
 		b.Files[name] = []byte(source)
 	}
@@ -142,7 +148,9 @@ func load(t testing.TB, limits script.Limits, files map[string]string) (*game, e
 	if err != nil {
 		return g, err
 	}
-	g.log = script.NewLog(&g.lines, script.LevelInfo, nil)
+	if g.log == nil {
+		g.log = script.NewLog(&g.lines, script.LevelInfo, nil)
+	}
 	if g.handler, err = p.NewHandler(script.Process{Log: g.log, Counters: &g.counters, Stuck: func(reason string) {
 		if g.stuck != nil {
 			g.stuck(reason)

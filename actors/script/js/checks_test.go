@@ -1,0 +1,352 @@
+package js
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"troupe/actors/script"
+	"troupe/messages"
+)
+
+// The checks of realtime.md 21 that concern an engine alone. Over sockets, and for
+// both engines, they are in transport/transporttest/scripts.
+
+func message(op int32, payload string) *script.Message {
+	return &script.Message{OpCode: op, Sender: 3, TargetPlayer: -1, Reliable: true, Payload: []byte(payload)}
+}
+
+// body is a script with session, logger and one more key.
+func body(key string) map[string]string {
+	return only("let session, logger;\nexports.ssExports = { init(s) { session = s; logger = s.getLogger(); },\n" + key + " };")
+}
+
+func (g *game) logged(t *testing.T, want ...string) {
+	t.Helper()
+	for _, w := range want {
+		if !strings.Contains(g.lines.String(), w) {
+			t.Errorf("the log lacks %q:\n%s", w, &g.lines)
+		}
+	}
+}
+
+func (g *game) wants(t *testing.T, want ...string) {
+	t.Helper()
+	if got := strings.Join(g.sent, "\n"); got != strings.Join(want, "\n") {
+		t.Errorf("sent:\n%s\nwant:\n%s\n%s", got, strings.Join(want, "\n"), &g.lines)
+	}
+	g.sent = nil
+}
+
+func TestCheck61ConfigurationAndItsDefaults(t *testing.T) {
+	window := 90 * time.Second
+	for source, want := range map[string]script.Configuration{
+		``:                   {},
+		`configuration: {},`: {},
+		`configuration: { pingIntervalTime: 30000, maxPlayers: 4, other: 1 },`:              {PingInterval: 30 * time.Second, MaxPlayers: 4},
+		`configuration: { pingIntervalTime: 0, maxPlayers: 0 },`:                            {},
+		`configuration: { pingIntervalTime: -1, maxPlayers: 'x', reconnectWindow: 'soon'},`: {},
+		`configuration: { pingIntervalTime: NaN, maxPlayers: 1e99 },`:                       {},
+		`configuration: { reconnectWindow: 90 },`:                                           {ReconnectWindow: &window},
+		`configuration: { reconnectWindow: 601 },`:                                          {},
+		`get configuration() { throw new Error('no'); },`:                                   {},
+		`configuration: 7,`:    {},
+		`configuration: null,`: {},
+	} {
+		g := start(t, script.DefaultLimits(), body(source))
+		got := g.handler.Configuration()
+		if fmt.Sprint(got.PingInterval, got.MaxPlayers, got.ReconnectWindow != nil) != fmt.Sprint(want.PingInterval, want.MaxPlayers, want.ReconnectWindow != nil) {
+			t.Errorf("%s: %+v, want %+v", source, got, want)
+		}
+		if want.ReconnectWindow != nil && *got.ReconnectWindow != window {
+			t.Error(*got.ReconnectWindow)
+		}
+	}
+}
+
+func TestCheck63AByteOrderMarkIsSkipped(t *testing.T) {
+	g := start(t, script.DefaultLimits(), map[string]string{
+		"server.js":    "\ufeff'use strict';\nconst other = require('./lib/other.js');\nexports.ssExports = { init() { other.loaded(); }, onMessage() { throw new Error('here'); } };",
+		"lib/other.js": "\ufeffexports.loaded = () => 1;",
+	})
+	g.handler.OnMessage(message(1, ""))
+	g.logged(t, "[ERROR] (server.js) 3: Error in onMessage: Error: here\n    at onMessage (/local/game/server.js:3:")
+}
+
+func TestCheck65BinaryThroughATextMessage(t *testing.T) {
+	g := start(t, script.DefaultLimits(), body(`
+onMessage(m) {
+  if (!(m.payload instanceof Uint8Array) || Object.getPrototypeOf(m.payload) !== Uint8Array.prototype) throw new Error('not plain');
+  session.sendMessage(session.newTextGameMessage(1, -1, m.payload), m.sender);
+}`))
+	all := make([]byte, 256)
+	for i := range all {
+		all[i] = byte(i)
+	}
+	m := message(1, string(all))
+	g.handler.OnMessage(m)
+	g.wants(t, fmt.Sprintf("fast op 1 from -1 to 3: %q", all))
+}
+
+func TestCheck66TextIsUTF8(t *testing.T) {
+	g := start(t, script.DefaultLimits(), body(`onMessage(m) { session.sendMessage(session.newTextGameMessage(1, -1, m.getPayloadAsText() + ' 日本語 🎲'), 3); }`))
+	for in, want := range map[string]string{"žluť": "žluť", "": "", "a\xff\xe2\x82b\xf0\x9f\x8e": "a\ufffd\ufffdb\ufffd", "\xed\xa0\x80": "\ufffd\ufffd\ufffd"} {
+		g.handler.OnMessage(message(1, in))
+		g.wants(t, fmt.Sprintf("fast op 1 from -1 to 3: %q", want+" 日本語 🎲"))
+	}
+}
+
+func TestCheck67PlayersAreAMapWithNumbersInOrderOfAcceptance(t *testing.T) {
+	g := start(t, script.DefaultLimits(), body(`
+onMessage(m) {
+  const list = [];
+  const players = session.getPlayers();
+  players.forEach((player, peerId) => list.push(typeof peerId, peerId, player.peerId === peerId, player.playerSessionId, player.playerId, player.playerData));
+  if (!(players instanceof Map)) throw new Error('no Map');
+  players.clear();
+  session.sendMessage(session.newTextGameMessage(1, -1, list.join()), 3);
+},
+onPlayerDisconnect(peerId) { if (!session.getPlayers().has(peerId)) throw new Error('gone already'); },`))
+	g.handler.OnPlayerAccepted(script.Player{PeerID: 2, PlayerSessionID: "psess-2", PlayerID: "bob", PlayerData: "{}"})
+	g.handler.OnPlayerAccepted(script.Player{PeerID: 1, PlayerSessionID: "psess-1"})
+	for range 2 {
+		g.handler.OnMessage(message(1, ""))
+		g.wants(t, `fast op 1 from -1 to 3: "number,2,true,psess-2,bob,{},number,1,true,psess-1,,"`)
+	}
+	g.handler.OnPlayerDisconnect(2)
+	g.handler.OnMessage(message(1, ""))
+	g.wants(t, `fast op 1 from -1 to 3: "number,1,true,psess-1,,"`)
+	if s := g.lines.String(); s != "" {
+		t.Error(s)
+	}
+}
+
+func TestCheck68AFastSendWhenAPlayerIsAccepted(t *testing.T) {
+	g := start(t, script.DefaultLimits(), body(`onPlayerAccepted(p) { session.sendMessage(session.newTextGameMessage(5, p.peerId, 'hi'), p.peerId); session.sendGroupMessage(session.newTextGameMessage(6, -1, 'all'), session.getAllPlayersGroupId()); }`))
+	g.handler.OnPlayerAccepted(script.Player{PeerID: 4})
+	g.wants(t, `fast op 5 from 4 to 4: "hi"`, `fast group op 6 from -1 to -1: "all"`)
+}
+
+func TestCheck69BadArgumentsRaiseNothing(t *testing.T) {
+	for source, want := range map[string]string{
+		`session.sendMessage('text', 1)`:                                                                     "",
+		`session.sendMessage(undefined, 1)`:                                                                  "",
+		`session.sendMessage({ opCode: 1, payload: 'x' }, 1)`:                                                "",
+		`session.sendMessage()`:                                                                              "",
+		`session.sendMessage(session.newTextGameMessage(), 1)`:                                               `fast op 0 from 0 to 1: ""`,
+		`session.sendMessage(session.newTextGameMessage(undefined, '7', 'x'), 1)`:                            `fast op 0 from 7 to 1: "x"`,
+		`session.sendMessage(session.newTextGameMessage('12', -1, 5), '3')`:                                  `fast op 12 from -1 to 3: "5"`,
+		`session.sendMessage(session.newTextGameMessage(4294967295, -1, true), 1)`:                           `fast op -1 from -1 to 1: "true"`,
+		`session.sendMessage(session.newTextGameMessage(Symbol(), {}, null), 1)`:                             `fast op 0 from 0 to 1: ""`,
+		`session.sendMessage(session.newTextGameMessage(1, -1, x => x), 1)`:                                  `fast op 1 from -1 to 1: "x => x"`,
+		`session.sendMessage(session.newTextGameMessage(1, -1, { a: 1 }), 1)`:                                `fast op 1 from -1 to 1: "[object Object]"`,
+		`session.sendMessage(session.newTextGameMessage(1, -1, Object.create(null)), 1)`:                     `fast op 1 from -1 to 1: ""`,
+		`session.sendMessage(session.newBinaryGameMessage(1, -1, [1, 257, -1, 'x']), 1)`:                     `fast op 1 from -1 to 1: "\x01\x01\xff\x00"`,
+		`session.sendMessage(session.newBinaryGameMessage(1, -1, 'ž'), 1)`:                                   `fast op 1 from -1 to 1: "ž"`,
+		`session.sendMessage(session.newBinaryGameMessage(1, -1, new Uint16Array([258])), 1)`:                `fast op 1 from -1 to 1: "\x02\x01"`,
+		`session.sendMessage(session.newBinaryGameMessage(1, -1, new Uint8Array([1, 2, 3]).buffer), 1)`:      `fast op 1 from -1 to 1: "\x01\x02\x03"`,
+		`session.sendMessage(session.newBinaryGameMessage(1, -1, new Uint8Array([1, 2, 3]).subarray(1)), 1)`: `fast op 1 from -1 to 1: "\x02\x03"`,
+		`session.sendReliableMessage(session.newTextGameMessage(1, -1, 'x'), { peerId: 9 })`:                 `reliable op 1 from -1 to 9: "x"`,
+		`session.sendReliableMessage(session.newTextGameMessage(1, { peerId: 4 }, 'x'), 1)`:                  `reliable op 1 from 4 to 1: "x"`,
+		`session.sendReliableMessage(session.newTextGameMessage(1, -1, 'x'), {})`:                            "",
+		`session.sendReliableMessage(session.newTextGameMessage(1, -1, 'x'), '')`:                            "",
+		`session.sendReliableMessage(session.newTextGameMessage(1, -1, 'x'), 1.5)`:                           "",
+		`session.sendReliableMessage(session.newTextGameMessage(1, -1, 'x'), null)`:                          "",
+		`session.sendReliableMessage(session.newTextGameMessage(1, -1, 'x'), { get peerId() { throw 1; } })`: "",
+		`session.sendReliableGroupMessage(session.newTextGameMessage(1, -1, 'x'), '5')`:                      `reliable group op 1 from -1 to 5: "x"`,
+		`session.sendGroupMessage(session.newTextGameMessage(1, -1, 'x'))`:                                   "",
+		`session.broadcastGroupMembershipUpdate(1, -1)`:                                                      "members of 1 to -1",
+		`session.broadcastGroupMembershipUpdate('a', 2)`:                                                     "",
+		`session.kickPlayer(2, 'cheater')`:                                                                   "kick 2: cheater",
+		`session.kickPlayer(2)`:                                                                              "kick 2: ",
+		`session.kickPlayer('x', {})`:                                                                        "",
+		`const { sendMessage, newTextGameMessage } = session; sendMessage(newTextGameMessage(1, 2, '3'), 4)`: `fast op 1 from 2 to 4: "3"`,
+		`session.sendMessage(m, 1); session.sendMessage(m, 1)`:                                               "fast op 1 from 3 to 1: \"in\"\nfast op 1 from 3 to 1: \"in\"",
+		`m.opcode = 8; m.payload = 'changed'; session.sendMessage(m, 1)`:                                     `fast op 8 from 3 to 1: "changed"`,
+	} {
+		g := start(t, script.DefaultLimits(), body(`onMessage(m) { `+source+` }`))
+		g.handler.OnMessage(message(1, "in"))
+		if got := strings.Join(g.sent, "\n"); got != want {
+			t.Errorf("%s\nsent %q, want %q", source, got, want)
+		}
+		log := g.lines.String()
+		if strings.Contains(log, "[ERROR]") || want == "" && !strings.Contains(log, "[WARN]") {
+			t.Errorf("%s\nlog: %q", source, log)
+		}
+	}
+}
+
+func TestCheck75TheLogger(t *testing.T) {
+	source := body(`onMessage(m) { for (const l of ['debug', 'info', 'warn', 'error', 'fatal', 'cxfatal']) logger[l](l, 1, null); if (logger !== session.getLogger()) throw 1; }`)
+	for word, first := range map[string]int{"": 1, "loggingLevel:debug": 0, "loggingLevel:ERROR": 3} {
+		g := &game{}
+		g.log = script.NewLog(&g.lines, script.LevelOf("a "+word), nil)
+		g, err := loadInto(t, g, script.DefaultLimits(), source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g.handler.OnMessage(message(1, ""))
+		want := ""
+		for _, l := range []string{"debug", "info", "warn", "error", "fatal", "cxfatal"}[first:] {
+			want += fmt.Sprintf("[%s] (server.js) 3: %s 1 null\n", strings.ToUpper(l), l)
+		}
+		if got := g.lines.String(); got != want {
+			t.Errorf("%s: got\n%swant\n%s", word, got, want)
+		}
+	}
+}
+
+func TestCheck78AnUnhandledRejection(t *testing.T) {
+	for source, fatal := range map[string]bool{
+		`Promise.reject(new Error('lost'));`:                                                            true,
+		`(async () => { throw new Error('lost'); })();`:                                                 true,
+		`setTimeout(async () => { throw new Error('lost'); }, 1);`:                                      true,
+		`const p = Promise.reject(new Error('lost')); p.catch(() => {});`:                               false,
+		`const p = Promise.reject(new Error('lost')); process.nextTick(() => p.catch(() => {}));`:       false,
+		`const p = Promise.reject(new Error('lost')); Promise.resolve().then(() => p.catch(() => {}));`: false,
+		`const p = Promise.reject(new Error('lost')); setTimeout(() => p.catch(() => {}), 1);`:          true,
+		`return Promise.reject(new Error('lost'));`:                                                     false, // a callback's: logged
+	} {
+		for _, version := range []string{"10.x", "24.x"} {
+			g := &game{node: version}
+			g, err := loadInto(t, g, script.DefaultLimits(), body(`onMessage(m) { `+source+` }`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			g.handler.OnMessage(message(1, ""))
+			g.play(50 * time.Millisecond)
+			crashed, log := g.crash != "", g.lines.String()
+			if crashed != (fatal && version == "24.x") {
+				t.Errorf("%s of %s: crash %q\n%s", source, version, g.crash, log)
+			}
+			if fatal && !strings.Contains(log, "Unhandled promise rejection: Error: lost") {
+				t.Errorf("%s of %s: %s", source, version, log)
+			}
+			if want := int64(map[bool]int{true: 1}[fatal]); g.counters.ScriptErrors.Load() != want {
+				t.Errorf("%s: %d errors counted", source, g.counters.ScriptErrors.Load())
+			}
+		}
+	}
+}
+
+// realtime.md 15.2 and D16.
+func TestGatesAreJudgedByTruthinessAndPromises(t *testing.T) {
+	yes, no, later := "yes", "no", "later"
+	for _, c := range []struct{ result, gate, awaited, told string }{
+		{`true`, yes, yes, yes}, {`1`, yes, yes, yes}, {`'a'`, yes, yes, yes}, {`{}`, yes, yes, yes},
+		{`false`, no, no, yes}, {`0`, no, no, yes}, {`''`, no, no, yes}, {`null`, no, no, yes}, {`undefined`, no, no, yes}, {`NaN`, no, no, yes},
+		{`(() => { throw new Error('x'); })()`, no, no, no},
+		{`Promise.resolve(true)`, yes, yes, yes}, {`Promise.resolve(0)`, yes, no, yes}, {`Promise.reject(1)`, yes, no, yes},
+		{`new Promise(() => {})`, yes, later, yes}, {`{ then: f => f(true) }`, yes, yes, yes},
+		{`new Promise(f => setTimeout(f, 1, 1))`, yes, later, yes},
+	} {
+		g := start(t, script.DefaultLimits(), body(strings.ReplaceAll(`
+onProcessStarted() { return R; }, onHealthCheck() { return R; }, onPlayerConnect() { return R; },
+onSendToPlayer() { return R; }, onSendToGroup() { return R; }, onPlayerJoinGroup() { return R; }, onPlayerLeaveGroup() { return R; },
+onStartGameSession() { return R; }, onProcessTerminate() { return R; }`, "R", c.result)))
+		h := g.handler
+		for name, d := range map[string]script.Decision{
+			c.awaited + " onProcessStarted": h.OnProcessStarted([]string{"a"}), c.awaited + " onHealthCheck": h.OnHealthCheck(),
+			c.awaited + " onPlayerConnect": h.OnPlayerConnect(&script.ConnectMessage{}),
+			c.gate + " onSendToPlayer":     h.OnSendToPlayer(message(1, "")), c.gate + " onSendToGroup": h.OnSendToGroup(message(1, "")),
+			c.gate + " onPlayerJoinGroup": h.OnPlayerJoinGroup(1, 2), c.gate + " onPlayerLeaveGroup": h.OnPlayerLeaveGroup(1, 2),
+			c.told + " onStartGameSession": h.OnStartGameSession(&messages.GameSession{}), c.told + " onProcessTerminate": h.OnProcessTerminate(),
+		} {
+			got := later
+			if ok, now := d.Now(); now {
+				got = map[bool]string{true: yes, false: no}[ok]
+			}
+			if want, _, _ := strings.Cut(name, " "); got != want {
+				t.Errorf("%s: %s: %s\n%s", c.result, name, got, &g.lines)
+			}
+		}
+		g.play(20 * time.Millisecond)
+		if g.crash != "" {
+			t.Errorf("%s: %s", c.result, g.crash)
+		}
+	}
+}
+
+func TestAPromiseThatComesLaterDecides(t *testing.T) {
+	g := start(t, script.DefaultLimits(), body(`onPlayerConnect: m => new Promise(f => setTimeout(f, 1, m.player.playerId === 'a'))`))
+	for _, id := range []messages.PlayerID{"a", "b"} {
+		d := g.handler.OnPlayerConnect(&script.ConnectMessage{Player: script.Player{PlayerID: id}})
+		var got []bool
+		d.Pending().Then(func(ok bool) { got = append(got, ok) })
+		g.play(50 * time.Millisecond)
+		if len(got) != 1 || got[0] != (id == "a") {
+			t.Error(id, got)
+		}
+	}
+	if n := len(g.handler.(*Handler).pending); n != 0 {
+		t.Errorf("%d decisions are kept", n)
+	}
+}
+
+func TestALostPlayerIsHeldUnlessTheScriptReleasesIt(t *testing.T) {
+	for result, hold := range map[string]bool{`undefined`: true, `true`: true, `0`: true, `'hold'`: true, `false`: false, `'release'`: false, `Promise.resolve(false)`: true} {
+		g := start(t, script.DefaultLimits(), body(`
+onPlayerDetached(peerId, reason) { logger.info('lost', peerId, reason); return `+result+`; },
+onPlayerReconnected(peerId, info) { logger.info('back', peerId, info.resent, info.lost, info.awayMs, info.takeover); }`))
+		if d := g.handler.OnPlayerDetached(3, "timeout"); d != script.AllowIf(hold) {
+			t.Error(result, d)
+		}
+		g.handler.OnPlayerReconnected(3, script.Reconnected{Resent: 2, Lost: 1, Away: 1500 * time.Millisecond})
+		g.logged(t, "lost 3 timeout", "back 3 2 1 1500 false")
+	}
+	g := start(t, script.DefaultLimits(), body(``))
+	if d := g.handler.OnPlayerDetached(3, ""); d != script.Hold {
+		t.Error(d)
+	}
+}
+
+// realtime.md 17, D24.
+func TestTheGameSessionObject(t *testing.T) {
+	g := start(t, script.DefaultLimits(), body(`
+onStartGameSession(g) {
+  logger.info(Object.keys(g).join());
+  logger.info(g.GameSessionId, g.gameSessionId, g.Name, g.maximumPlayerSessionCount, g.GameProperties[0].Key, g.gameProperties[0].value, g.matchmakerData, g.Status);
+  logger.info(session.getGameSessionId(), JSON.stringify(session.gameProperties), session.matchmakerData, session.gameSession === g);
+}, onProcessStarted() { logger.info('id', JSON.stringify(session.getGameSessionId()), JSON.stringify(session.gameProperties)); return 1; }`))
+	g.handler.OnProcessStarted(nil)
+	g.handler.OnStartGameSession(&messages.GameSession{ID: "arn:1", Name: "n", MaxPlayers: 9, MatchmakerData: "{}", Status: messages.GameSessionActive,
+		Properties: []messages.Property{{Key: "map", Value: "moon"}, {Key: "__proto__", Value: "x"}}})
+	g.logged(t, `id "" {}`, "GameSessionId,Name,FleetId,MaximumPlayerSessionCount,Port,IpAddress,DnsName,GameSessionData,MatchmakerData,Status,GameProperties",
+		"arn:1 arn:1 n 9 map moon {} ACTIVE", `arn:1 {"map":"moon","__proto__":"x"} {} true`)
+}
+
+func TestProcessEndingResolvesAndIsIdempotent(t *testing.T) {
+	g := start(t, script.DefaultLimits(), body(`
+async onMessage() { const a = session.processEnding(); if (a !== session.processEnding()) throw 1; const o = await a; logger.info('outcome', String(o), o.Success, o.Error); process.exit(0); logger.info('not this'); }`))
+	g.handler.OnMessage(message(1, ""))
+	g.logged(t, "outcome true true null")
+	if !g.ending || g.exit == nil || *g.exit != 0 || g.crash != "" || strings.Contains(g.lines.String(), "not this") {
+		t.Error(g.ending, g.exit, g.crash, &g.lines)
+	}
+	g.handler.OnMessage(message(1, "")) // nothing runs any more
+	if n := strings.Count(g.lines.String(), "outcome"); n != 1 {
+		t.Error(n)
+	}
+}
+
+func TestCallbacksAreLookedUpWhenCalled(t *testing.T) {
+	g := start(t, script.DefaultLimits(), only(`
+class Game {
+  init(s) { this.session = s; s.getLogger().info('this', this === exports.ssExports); }
+  onMessage(m) { this.onMessage = undefined; this.onPlayerConnect = () => false; }
+}
+exports.ssExports = new Game();`))
+	g.logged(t, "this true")
+	if ok, _ := g.handler.OnPlayerConnect(&script.ConnectMessage{}).Now(); !ok {
+		t.Error("without a gate")
+	}
+	g.handler.OnMessage(message(1, ""))
+	g.handler.OnMessage(message(1, ""))
+	if ok, _ := g.handler.OnPlayerConnect(&script.ConnectMessage{}).Now(); ok {
+		t.Error("with one")
+	}
+	if s := g.lines.String(); strings.Contains(s, "ERROR") {
+		t.Error(s)
+	}
+}

@@ -1,0 +1,93 @@
+package js
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"troupe/actors/script"
+	"troupe/actors/script/bundle"
+	"troupe/actors/script/js/compile"
+)
+
+func TestAStartThatFailsSaysWhy(t *testing.T) {
+	limits := script.DefaultLimits()
+	limits.Callback = 100 * time.Millisecond
+	for source, says := range map[string]string{
+		`exports.x = 1;`:                                             "server.js: the script does not export ssExports",
+		`exports.ssExports = null;`:                                  "does not export ssExports",
+		`exports.ssExports = {};`:                                    "ssExports has no function init",
+		`exports.ssExports = { init: 5 };`:                           "ssExports has no function init",
+		`exports.ssExports = { init() { throw new Error('no'); } };`: "init failed",
+		"\n  null.x;":                                                "server.js:2:8: loading server.js: TypeError: Cannot read property 'x' of",
+		"const a = 1;\nconst a = 2;":                                 "server.js:2:7: SyntaxError",
+		"const a = ;":                                                "server.js:1:11: SyntaxError",
+		`throw 'text';`:                                              "loading server.js: text",
+		`for (;;);`:                                                  "it ran for more than 100ms",
+		`process.exit(2);`:                                           "process.exit",
+		`(function f() { f(); })();`:                                 "loading server.js",
+		`require('./gone');`:                                         "./gone",
+		`exports.ssExports = { init() { for (;;); } };`:              "it ran for more than 100ms",
+	} {
+		_, err := load(t, limits, only(source))
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v, want %q", source, err, says)
+		}
+	}
+}
+
+func TestCheckFindsWhatIsWrongBeforeAnyGame(t *testing.T) {
+	good := "exports.ssExports = { init() {} }; setTimeout(() => {}, 1); setImmediate(() => {}); console.log('x');"
+	for name, c := range map[string]struct {
+		files map[string]string
+		says  string
+	}{
+		"good":                  {map[string]string{"server.js": good}, ""},
+		"another file's syntax": {map[string]string{"server.js": good, "lib/b.js": "let a;\nlet a = (;"}, "lib/b.js:2:"},
+		"thrown at the top":     {map[string]string{"server.js": "require('./b');\n" + good, "b.js": "\n\nundefined.y;"}, "b.js:3:11: loading server.js: TypeError"},
+		"no init":               {map[string]string{"server.js": "exports.ssExports = {};"}, "no function init"},
+		"another entry":         {map[string]string{"other.js": good}, "server.js"},
+	} {
+		b := &bundle.Bundle{Files: map[string][]byte{}}
+		for file, source := range c.files {
+			b.Files[file] = []byte(source)
+		}
+		err := Check(b, "server.js")
+		if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
+			t.Errorf("%s: %v, want %q", name, err, c.says)
+		}
+	}
+}
+
+func TestErrorsOfCheckHavePlaces(t *testing.T) {
+	b := &bundle.Bundle{Files: map[string][]byte{"server.js": []byte("let x;\nx.y();")}}
+	var e *LoadError
+	if err := Check(b, "server.js"); !errors.As(err, &e) || e.File != "server.js" || e.Line != 2 || e.Column == 0 {
+		t.Errorf("%+v", e)
+	}
+	b = &bundle.Bundle{Files: map[string][]byte{"server.js": []byte("let x;\nlet 5;")}}
+	var s *compile.Error
+	if err := Check(b, "server.js"); !errors.As(err, &s) || s.Line != 2 {
+		t.Errorf("%+v", s)
+	}
+}
+
+func TestNothingIsHeavyBeforeTheFirstGame(t *testing.T) {
+	p := program(t, echo)
+	h, err := p.NewHandler(script.Process{})
+	if err != nil || h.(*Handler).vm != nil || p.Version() != "v1" {
+		t.Error(err, p.Version())
+	}
+	h.(script.Closer).Close()
+}
+
+func TestGamesOfOneProgramShareNothingButCode(t *testing.T) {
+	files := body(`onMessage() { globalThis.n = (globalThis.n || 0) + 1; Array.prototype.x = globalThis.n; logger.info('n', globalThis.n, [].x); }`)
+	a, b := start(t, script.DefaultLimits(), files), start(t, script.DefaultLimits(), files)
+	a.handler.OnMessage(message(1, ""))
+	a.handler.OnMessage(message(1, ""))
+	b.handler.OnMessage(message(1, ""))
+	a.logged(t, "n 2 2")
+	b.logged(t, "n 1 1")
+}

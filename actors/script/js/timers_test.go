@@ -1,0 +1,156 @@
+package js
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/actors/script"
+)
+
+// trace runs a script whose body calls t(word) and returns the words.
+func trace(t *testing.T, limits script.Limits, d time.Duration, source string) (string, *game) {
+	g := start(t, limits, body(`
+onMessage(m) { const t = w => logger.info('t:' + w); `+source+` }`))
+	g.handler.OnMessage(message(1, ""))
+	g.play(d)
+	var words []string
+	for _, line := range strings.Split(g.lines.String(), "\n") {
+		if _, w, ok := strings.Cut(line, ": t:"); ok {
+			words = append(words, w)
+		}
+	}
+	return strings.Join(words, " "), g
+}
+
+func TestCheck76TimersFireBetweenCallbacksInOrder(t *testing.T) {
+	for name, c := range map[string]struct{ source, want string }{
+		"due, then created":  {`setTimeout(t, 20, 'c'); setTimeout(t, 10, 'a'); setTimeout(t, 10, 'b'); setTimeout(t, 0, '0'); t('now');`, "now 0 a b c"},
+		"odd delays are 1ms": {`setTimeout(t, -5, 'a'); setTimeout(t, NaN, 'b'); setTimeout(t, undefined, 'c'); setTimeout(t, '2', 'e'); setTimeout(t, 1e12, 'd'); setTimeout(t, 1.9, 'x');`, "a b c d x e"},
+		"jobs first": {`
+setTimeout(() => { t('timer1'); Promise.resolve().then(() => t('job1')); process.nextTick(() => t('tick1')); }, 1);
+setTimeout(() => { t('timer2'); queueMicrotask(() => t('job2')); }, 1);
+Promise.resolve().then(() => { t('job'); process.nextTick(t, 'tick of job'); }).then(() => t('second job'));
+process.nextTick(() => { t('tick'); process.nextTick(t, 'tick of tick'); });
+setImmediate(() => { t('immediate'); setImmediate(t, 'immediate of immediate'); });
+t('now');`, "now tick tick of tick job second job tick of job immediate immediate of immediate timer1 tick1 job1 timer2 job2"},
+		"interval":              {`let n = 0; const i = setInterval(() => { t(++n); if (n === 3) clearInterval(i); }, 10);`, "1 2 3"},
+		"cleared":               {`const a = setTimeout(t, 5, 'a'), b = setTimeout(() => { t('b'); clearTimeout(a); clearTimeout(b); clearInterval(c); clearImmediate(d); }, 4), c = setInterval(t, 6, 'c'), d = setImmediate(t, 'd'); clearImmediate(d); clearTimeout(null); clearTimeout(undefined); clearTimeout({}); clearTimeout(99999); clearInterval('x');`, "b"},
+		"cleared by number":     {`const a = setTimeout(t, 5, 'a'); clearTimeout(+a); clearTimeout(String(+setTimeout(t, 5, 'b'))); t(typeof +a);`, "number"},
+		"handles":               {`const a = setTimeout(t, 5, 'a'); t(a.unref() === a && a.ref() === a && a.hasRef()); a.refresh(); a.close(); t(a.hasRef()); const b = setTimeout(t, 5, 'b'); setTimeout(() => b.refresh(), 3); setTimeout(t, 6, 'c');`, "true false c b"},
+		"within a timer":        {`setTimeout(() => { setTimeout(t, 0, 'inner'); t('outer'); }, 1); setTimeout(t, 1, 'next');`, "outer next inner"},
+		"async loop":            {`(async () => { for (let i = 0; i < 3; i++) { await new Promise(f => setTimeout(f, 500)); t(i); } })();`, "0 1 2"},
+		"not a function":        {`for (const f of [undefined, 'code', {}]) try { setTimeout(f, 1); } catch (e) { t(e.name + e.code); }`, "TypeErrorERR_INVALID_ARG_TYPE TypeErrorERR_INVALID_ARG_TYPE TypeErrorERR_INVALID_ARG_TYPE"},
+		"this and the rest":     {`const h = setTimeout(function () { t(this === h); t(arguments.length); }, 1, 1, 2, 3);`, "true 3"},
+		"interval that is late": {`let n = 0; const i = setInterval(() => { t(++n); const until = Date.now() + 0; if (n === 2) clearInterval(i); }, 1);`, "1 2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				got, g := trace(t, script.DefaultLimits(), 5*time.Second, c.source)
+				if got != c.want {
+					t.Errorf("got  %s\nwant %s\n%s", got, c.want, &g.lines)
+				}
+				if h := g.handler.(*Handler); len(h.timers.byID)+len(h.timers.heap)+h.timers.waiting != 0 {
+					t.Errorf("%d timers are left, %d waiting", len(h.timers.byID), h.timers.waiting)
+				}
+			})
+		})
+	}
+}
+
+func TestAnIntervalKeepsItsBeat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		got, _ := trace(t, script.DefaultLimits(), 10*time.Second, `
+const begun = Date.now(); let n = 0;
+const i = setInterval(() => { t(Date.now() - begun); if (++n === 5) clearInterval(i); }, 50);`)
+		if got != "50 100 150 200 250" {
+			t.Error(got)
+		}
+	})
+}
+
+func TestAnIntervalAfterAPauseLeavesBeatsOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := start(t, script.DefaultLimits(), body(`onMessage() { this.n = 0; setInterval(() => { this.n++; }, 10); }, onHealthCheck() { logger.info('beats', this.n); return true; }`))
+		g.handler.OnMessage(message(1, ""))
+		time.Sleep(time.Second) // the actor is busy with something else
+		g.play(25 * time.Millisecond)
+		g.handler.OnHealthCheck()
+		g.logged(t, "beats 3")
+	})
+}
+
+func TestErrorsOutsideOfCallbacksEndTheGame(t *testing.T) {
+	for source, says := range map[string]string{
+		`setTimeout(() => { throw new Error('boom'); }, 1);`:              "Uncaught error: Error: boom",
+		`setImmediate(() => { null.x; });`:                                "Uncaught error: TypeError",
+		`process.nextTick(() => { throw 'text'; });`:                      "Uncaught error: 'text'",
+		`queueMicrotask(() => { throw new RangeError('r'); });`:           "Uncaught error: RangeError: r",
+		`setTimeout(() => { (function f() { f(); })(); }, 1);`:            "RangeError: Maximum call stack size exceeded",
+		`setTimeout(() => { process.nextTick(() => { throw 1; }); }, 1);`: "Uncaught error: 1",
+	} {
+		for _, keep := range []bool{false, true} {
+			synctest.Test(t, func(t *testing.T) {
+				limits := script.DefaultLimits()
+				limits.KeepRunningOnError = keep
+				got, g := trace(t, limits, time.Second, source+`setTimeout(t, 100, 'later');`)
+				if want := map[bool]string{true: "later"}[keep]; got != want {
+					t.Errorf("%s, %v: ran %q", source, keep, got)
+				}
+				if (g.crash == "") != keep || g.counters.ScriptErrors.Load() != 1 {
+					t.Errorf("%s, %v: crash %q, %d errors", source, keep, g.crash, g.counters.ScriptErrors.Load())
+				}
+				if !strings.Contains(strings.ReplaceAll(g.lines.String(), "text", "'text'"), says) && !strings.Contains(g.lines.String(), says) {
+					t.Errorf("%s: %s", source, &g.lines)
+				}
+			})
+		}
+	}
+}
+
+func TestExitStopsInTheMiddle(t *testing.T) {
+	for name, c := range map[string]struct {
+		source string
+		code   int
+	}{
+		"at once":              {`t('a'); process.exit(3); t('b');`, 3},
+		"behind catch":         {`t('a'); try { process.exit(3); } catch (e) { t('b'); } finally { t('c'); }`, 3},
+		"in a callback":        {`t('a'); try { [1, 2].forEach(() => { process.exit(3); t('b'); }); } finally { t('c'); }`, 3},
+		"as a callback":        {`t('a'); [3].forEach(process.exit); t('b');`, 3},
+		"in a job":             {`t('a'); Promise.resolve().then(() => { process.exit(3); t('b'); }).then(t, t); Promise.resolve().then(() => t('c'));`, 3},
+		"in a tick":            {`t('a'); process.nextTick(() => { process.exit(3); t('b'); }); process.nextTick(t, 'c'); Promise.resolve().then(() => t('d'));`, 3},
+		"in a timer":           {`t('a'); setTimeout(() => { process.exit(3); t('b'); }, 1); setTimeout(t, 1, 'c');`, 3},
+		"in a generator":       {`t('a'); for (const x of (function* () { try { yield 1; } finally { t('b'); } })()) process.exit(3);`, 3},
+		"in an async function": {`(async () => { t('a'); try { await null; process.exit(3); t('b'); } catch (e) { t('c'); } finally { t('d'); } })();`, 3},
+		"without a code":       {`t('a'); process.exit();`, 0},
+		"with exitCode":        {`t('a'); process.exitCode = 3; process.exit();`, 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				got, g := trace(t, script.DefaultLimits(), time.Second, c.source)
+				if got != "a" || g.exit == nil || *g.exit != c.code || g.crash != "" {
+					t.Errorf("ran %s, exit %v, crash %q\n%s", got, g.exit, g.crash, &g.lines)
+				}
+				if strings.Contains(g.lines.String(), "ERROR") {
+					t.Error(&g.lines)
+				}
+			})
+		})
+	}
+}
+
+func TestSlowCallsAreCountedAndWarnedOfNowAndThen(t *testing.T) {
+	limits := script.DefaultLimits()
+	limits.Tick = 5 * time.Millisecond
+	g := start(t, limits, body(`onMessage() { const until = Date.now() + 10; while (Date.now() < until); }`))
+	for range 3 {
+		g.handler.OnMessage(message(1, ""))
+	}
+	if n := g.counters.ScriptSlowCalls.Load(); n != 3 {
+		t.Errorf("%d slow calls", n)
+	}
+	if n := strings.Count(g.lines.String(), "more than 5ms holds the game up"); n != 1 {
+		t.Error(&g.lines)
+	}
+}
