@@ -27,9 +27,11 @@ exports.ssExports = {
   onMessage(m) { session.sendReliableMessage(session.newTextGameMessage(m.opCode, session.getServerId(), m.getPayloadAsText()), m.sender); },
 };`
 
+var shared = new(counters.Set)
+
 // sink is a session that counts what is sent.
 type sink struct {
-	game
+	script.Session
 	bytes int
 }
 
@@ -48,7 +50,7 @@ func BenchmarkMessage(b *testing.B) {
 	for name, source := range map[string]string{"binary": echo, "text": echoText} {
 		for _, size := range []int{64, 1024} {
 			b.Run(fmt.Sprintf("kind=%s/size=%d", name, size), func(b *testing.B) {
-				h, _ := program(b, source).NewHandler(script.Process{Counters: &counters.Set{}})
+				h, _ := program(b, source).NewHandler(script.Process{Counters: shared})
 				s := new(sink)
 				if err := h.Init(s); err != nil {
 					b.Fatal(err)
@@ -81,7 +83,7 @@ func BenchmarkIdleRuntime(b *testing.B) {
 	var list []script.Handler
 	before := heap()
 	for b.Loop() {
-		h, _ := p.NewHandler(script.Process{Counters: &counters.Set{}})
+		h, _ := p.NewHandler(script.Process{Counters: shared})
 		if err := h.Init(new(sink)); err != nil {
 			b.Fatal(err)
 		}

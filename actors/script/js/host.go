@@ -9,38 +9,60 @@ import (
 	"troupe/messages"
 )
 
-// hostObject is the host of realtime.js.
-func (h *Handler) hostObject() *goja.Object {
-	o := h.vm.NewObject()
+// hostFunction is a function of the host.
+type hostFunction func(*Handler, goja.FunctionCall) goja.Value
+
+// hostFunctions are what realtime.js and prelude.js ask of the engine.
+var hostFunctions = map[string]hostFunction{
+	"log": (*Handler).log, "format": (*Handler).format, "utf8": (*Handler).utf8, "text": (*Handler).text,
+	"send": (*Handler).send, "kick": (*Handler).kick, "processEnding": (*Handler).processEnding,
+	"broadcastGroupMembershipUpdate": (*Handler).broadcast, "decided": (*Handler).decide, "failed": (*Handler).countFailed,
+
+	"arm": (*Handler).arm, "armed": (*Handler).armed, "disarm": (*Handler).disarm, "soon": (*Handler).soon, "notSoon": (*Handler).notSoon,
+	"ticking": (*Handler).tickQueued, "uncaught": (*Handler).uncaught, "warned": (*Handler).warned,
+	"exit": (*Handler).exit, "checkSource": (*Handler).checkSource,
+}
+
+// host is the host object of one runtime. It makes its functions when they are first
+// asked for: each takes half a KiB, and most games use few.
+type host struct {
+	h      *Handler
+	values map[string]goja.Value
+}
+
+var _ goja.DynamicObject = (*host)(nil)
+
+func newHost(h *Handler) *goja.Object {
 	level := script.LevelDebug
 	for level <= script.LevelCXFatal && !h.process.Log.Enabled(level) {
 		level++
 	}
-	_ = o.Set("logLevel", int(level))
-	h.natives(o, map[string]native{
-		"log":           h.log,
-		"format":        h.format,
-		"utf8":          func(c goja.FunctionCall) goja.Value { return h.bytes([]byte(c.Argument(0).String())) },
-		"text":          func(c goja.FunctionCall) goja.Value { return h.vm.ToValue(text(exported(c.Argument(0)))) },
-		"send":          h.send,
-		"kick":          h.kick,
-		"processEnding": func(goja.FunctionCall) goja.Value { h.session.ProcessEnding(); return goja.Undefined() },
-		"broadcastGroupMembershipUpdate": func(c goja.FunctionCall) goja.Value {
-			h.session.BroadcastGroupMembershipUpdate(messages.GroupID(c.Argument(0).ToInteger()), messages.GroupID(c.Argument(1).ToInteger()))
-			return goja.Undefined()
-		},
-		"decided": func(c goja.FunctionCall) goja.Value {
-			h.decided = append(h.decided, decision{c.Argument(0).ToInteger(), c.Argument(1).ToBoolean()})
-			return goja.Undefined()
-		},
-		"failed": func(goja.FunctionCall) goja.Value {
-			h.process.Counters.HandlerErrors.Add(1)
-			return goja.Undefined()
-		},
-	})
-	_ = o.Set("afterCallback", h.vm.ToValue(h.prelude.afterCallback))
-	return o
+	return h.vm.NewDynamicObject(&host{h, map[string]goja.Value{"logLevel": h.vm.ToValue(int(level)), "toPrimitive": goja.SymToPrimitive}})
 }
+
+// Get implements goja.DynamicObject.
+func (o *host) Get(name string) goja.Value {
+	v := o.values[name]
+	if v == nil {
+		if f := hostFunctions[name]; f != nil {
+			v = o.h.vm.ToValue(func(c goja.FunctionCall) goja.Value { return f(o.h, c) })
+			o.values[name] = v
+		}
+	}
+	return v
+}
+
+// Set implements goja.DynamicObject.
+func (o *host) Set(name string, v goja.Value) bool { o.values[name] = v; return true }
+
+// Has implements goja.DynamicObject.
+func (o *host) Has(name string) bool { return o.Get(name) != nil }
+
+// Delete implements goja.DynamicObject.
+func (o *host) Delete(string) bool { return false }
+
+// Keys implements goja.DynamicObject.
+func (o *host) Keys() []string { return nil }
 
 // log is host.log(level, text, file, row).
 func (h *Handler) log(c goja.FunctionCall) goja.Value {
@@ -61,6 +83,34 @@ func (h *Handler) format(c goja.FunctionCall) goja.Value {
 		return true
 	})
 	return h.vm.ToValue(strings.Join(parts, " "))
+}
+
+func (h *Handler) utf8(c goja.FunctionCall) goja.Value {
+	return h.bytes([]byte(c.Argument(0).String()))
+}
+
+func (h *Handler) text(c goja.FunctionCall) goja.Value {
+	return h.vm.ToValue(text(exported(c.Argument(0))))
+}
+
+func (h *Handler) processEnding(goja.FunctionCall) goja.Value {
+	h.session.ProcessEnding()
+	return goja.Undefined()
+}
+
+func (h *Handler) broadcast(c goja.FunctionCall) goja.Value {
+	h.session.BroadcastGroupMembershipUpdate(messages.GroupID(c.Argument(0).ToInteger()), messages.GroupID(c.Argument(1).ToInteger()))
+	return goja.Undefined()
+}
+
+func (h *Handler) decide(c goja.FunctionCall) goja.Value {
+	h.decided = append(h.decided, decision{c.Argument(0).ToInteger(), c.Argument(1).ToBoolean()})
+	return goja.Undefined()
+}
+
+func (h *Handler) countFailed(goja.FunctionCall) goja.Value {
+	h.process.Counters.HandlerErrors.Add(1)
+	return goja.Undefined()
 }
 
 func (h *Handler) kick(c goja.FunctionCall) goja.Value {
@@ -93,6 +143,9 @@ func exported(v goja.Value) []byte {
 
 // bytes makes a plain Uint8Array of b, which it takes over.
 func (h *Handler) bytes(b []byte) goja.Value {
+	if h.newUint8Array == nil {
+		h.newUint8Array, _ = goja.AssertConstructor(h.vm.Get("Uint8Array"))
+	}
 	v, err := h.newUint8Array(nil, h.vm.ToValue(h.vm.NewArrayBuffer(b)))
 	if err != nil {
 		return goja.Undefined()

@@ -24,31 +24,22 @@ type prelude struct {
 }
 
 // loadPrelude gives the runtime its timers and process.exit.
-func (h *Handler) loadPrelude(process *goja.Object) error {
+func (h *Handler) loadPrelude(host, process *goja.Object) error {
 	exports, err := h.evaluate(preludeProgram())
 	if err != nil {
 		return err
 	}
-	host := h.vm.NewObject()
-	h.natives(host, map[string]native{
-		"arm":      h.timers.armTimer,
-		"armed":    h.timers.isArmed,
-		"disarm":   h.timers.disarm,
-		"soon":     h.timers.soon,
-		"notSoon":  h.timers.notSoon,
-		"ticking":  func(goja.FunctionCall) goja.Value { h.ticking = true; return goja.Undefined() },
-		"uncaught": h.uncaught,
-		"warned":   h.warned,
-		"exit":     h.exit,
-
-		"checkSource": h.checkSource,
-	})
 	o, err := h.create(exports, host, process, h.vm.GlobalObject())
 	if err != nil {
 		return err
 	}
 	h.prelude = prelude{drain: function(o, "drain"), fire: function(o, "fire"), fireImmediate: function(o, "fireImmediate"), rejected: function(o, "rejected"), afterCallback: o.Get("afterCallback")}
 	return nil
+}
+
+func (h *Handler) tickQueued(goja.FunctionCall) goja.Value {
+	h.ticking = true
+	return goja.Undefined()
 }
 
 // exit is process.exit: nothing of the script runs any more, in the middle of the

@@ -26,7 +26,7 @@ exports.create = function create(host, process, global) {
       return this;
     }
     close() { host.disarm(this._id); return this; }
-    [Symbol.toPrimitive]() { return this._id; }
+    [host.toPrimitive]() { return this._id; }
   }
 
   class Immediate {

@@ -15,9 +15,6 @@ import (
 // recursion through built-ins takes the engine the square of its depth (8,000: 2 s).
 const callDepthMax = 4000
 
-// native is a function of the host.
-type native = func(goja.FunctionCall) goja.Value
-
 func wrapped(source string) string { return "(function (exports, require, module) {" + source + "\n})" }
 
 var glueProgram = sync.OnceValue(func() *goja.Program {
@@ -29,18 +26,19 @@ func (h *Handler) boot() error {
 	h.vm = goja.New()
 	h.vm.SetMaxCallStackSize(callDepthMax)
 	h.vm.SetPromiseRejectionTracker(h.rejection)
-	h.newUint8Array, _ = goja.AssertConstructor(h.vm.Get("Uint8Array"))
 	h.guard()
 	process := h.vm.NewObject()
 	_ = h.vm.Set("process", process)
-	if err := h.loadPrelude(process); err != nil {
+	host := newHost(h)
+	if err := h.loadPrelude(host, process); err != nil {
 		return err
 	}
+	_ = host.Set("afterCallback", h.prelude.afterCallback)
 	exports, err := h.evaluate(glueProgram())
 	if err != nil {
 		return err
 	}
-	glue, err := h.create(exports, h.hostObject())
+	glue, err := h.create(exports, host)
 	if err != nil {
 		return err
 	}
@@ -75,12 +73,6 @@ func function(o *goja.Object, name string) goja.Callable {
 		panic("no function " + name) // in files of ours
 	}
 	return f
-}
-
-func (h *Handler) natives(o *goja.Object, functions map[string]native) {
-	for name, f := range functions {
-		_ = o.Set(name, f)
-	}
 }
 
 // load runs the script's files, and hands its callbacks to the glue.

@@ -37,33 +37,33 @@ func (t *timers) room() {
 	}
 }
 
-// armTimer is host.arm(object, ms, repeat).
-func (t *timers) armTimer(c goja.FunctionCall) goja.Value {
-	t.room()
+// arm is host.arm(object, ms, repeat).
+func (h *Handler) arm(c goja.FunctionCall) goja.Value {
+	h.timers.room()
 	d := time.Duration(c.Argument(1).ToInteger()) * time.Millisecond
-	t.last++
-	n := &timer{id: t.last, due: time.Now().Add(d), object: c.Argument(0)}
+	h.timers.last++
+	n := &timer{id: h.timers.last, due: time.Now().Add(d), object: c.Argument(0)}
 	if c.Argument(2).ToBoolean() {
 		n.every = d
 	}
-	if t.byID == nil {
-		t.byID = map[int64]*timer{}
+	if h.timers.byID == nil {
+		h.timers.byID = map[int64]*timer{}
 	}
-	t.byID[n.id] = n
-	heap.Push(&t.heap, n)
-	t.schedule()
-	return t.h.vm.ToValue(n.id)
+	h.timers.byID[n.id] = n
+	heap.Push(&h.timers.heap, n)
+	h.timers.schedule()
+	return h.vm.ToValue(n.id)
 }
 
-func (t *timers) isArmed(c goja.FunctionCall) goja.Value {
-	return t.h.vm.ToValue(t.byID[c.Argument(0).ToInteger()] != nil)
+func (h *Handler) armed(c goja.FunctionCall) goja.Value {
+	return h.vm.ToValue(h.timers.byID[c.Argument(0).ToInteger()] != nil)
 }
 
-func (t *timers) disarm(c goja.FunctionCall) goja.Value {
-	if n := t.byID[c.Argument(0).ToInteger()]; n != nil {
-		delete(t.byID, n.id)
+func (h *Handler) disarm(c goja.FunctionCall) goja.Value {
+	if n := h.timers.byID[c.Argument(0).ToInteger()]; n != nil {
+		delete(h.timers.byID, n.id)
 		if n.index >= 0 {
-			heap.Remove(&t.heap, n.index)
+			heap.Remove(&h.timers.heap, n.index)
 		}
 	}
 	return goja.Undefined()
@@ -109,19 +109,19 @@ func (t *timers) fire() {
 }
 
 // soon is host.soon(object): it runs when the actor has handled what waits for it.
-func (t *timers) soon(c goja.FunctionCall) goja.Value {
-	t.room()
-	t.immediates = append(t.immediates, c.Argument(0))
-	t.waiting++
-	if t.soonest == nil && t.h.session != nil {
-		t.soonest = t.h.session.After(0, t.fireImmediates)
+func (h *Handler) soon(c goja.FunctionCall) goja.Value {
+	h.timers.room()
+	h.timers.immediates = append(h.timers.immediates, c.Argument(0))
+	h.timers.waiting++
+	if h.timers.soonest == nil && h.session != nil {
+		h.timers.soonest = h.session.After(0, h.timers.fireImmediates)
 	}
 	return goja.Undefined()
 }
 
 // notSoon counts one of them that has run or was cleared.
-func (t *timers) notSoon(goja.FunctionCall) goja.Value {
-	t.waiting--
+func (h *Handler) notSoon(goja.FunctionCall) goja.Value {
+	h.timers.waiting--
 	return goja.Undefined()
 }
 

@@ -49,7 +49,7 @@ const SERVER = -1, ALL_PLAYERS = -1;
 const PING_DEFAULT_MS = 3000, PLAYERS_DEFAULT = 32, RECONNECT_WINDOW_MAX = 600;
 const MISSING = {}, FAILED = {}; // results of a callback that no script can return
 
-const getPrototypeOf = Object.getPrototypeOf, plain = Uint8Array.prototype;
+const getPrototypeOf = Object.getPrototypeOf;
 
 function hidden(object, name, value) {
   Object.defineProperty(object, name, { value: value, writable: true, configurable: true });
@@ -64,7 +64,9 @@ exports.LEVELS = LEVELS;
 exports.create = function create(host) {
   const afterCallback = host.afterCallback;
   let callbacks = {};
-  let players = new Map(); // accepted, in order
+  // Made when first needed, for games that wait: each built-in class costs 10 KiB.
+  let players = null; // a Map of those accepted, in order
+  let plain = null; // Uint8Array.prototype
   let ending = null;
   let game = null;
 
@@ -191,6 +193,7 @@ exports.create = function create(host) {
     if (typeof value === 'string') return host.utf8(value);
     if (value === null || value === undefined) return new Uint8Array(0);
     try {
+      if (plain === null) plain = Uint8Array.prototype;
       if (getPrototypeOf(value) === plain) return value; // not instanceof, which is dear
       if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
       if (value instanceof ArrayBuffer) return new Uint8Array(value);
@@ -272,7 +275,7 @@ exports.create = function create(host) {
   // Session is the object of realtime.md 16. Its methods do without this, because
   // scripts tear them off.
   class Session {
-    getPlayers() { return new Map(players); }
+    getPlayers() { return players === null ? new Map() : new Map(players); }
     getServerId() { return SERVER; }
     getAllPlayersGroupId() { return ALL_PLAYERS; }
     getGameSessionId() { return game ? game.GameSessionId : ''; }
@@ -374,6 +377,7 @@ exports.create = function create(host) {
     onProcessTerminate() { return told('onProcessTerminate', call('onProcessTerminate', 0)); },
     onPlayerAccepted(peerId, playerSessionId, playerId, playerData) {
       const player = new Player(peerId, playerSessionId, playerId, playerData);
+      if (players === null) players = new Map();
       players.set(peerId, player);
       told('onPlayerAccepted', call('onPlayerAccepted', 1, player));
     },
@@ -386,7 +390,7 @@ exports.create = function create(host) {
     onPlayerReconnected(peerId, info) { told('onPlayerReconnected', call('onPlayerReconnected', 2, peerId, info)); },
     onPlayerDisconnect(peerId) {
       told('onPlayerDisconnect', call('onPlayerDisconnect', 1, peerId));
-      players.delete(peerId);
+      if (players !== null) players.delete(peerId);
     },
     onMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload) {
       told('onMessage', call('onMessage', 1, gameMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload)));
