@@ -1,0 +1,167 @@
+package modules
+
+import (
+	"math/big"
+	"reflect"
+	"strconv"
+
+	"github.com/dop251/goja"
+
+	"troupe/actors/script"
+)
+
+// binding returns what a built-in module's source calls Go for.
+func (l *Loader) binding(source string) goja.Value {
+	make, ok := map[string]func(*Loader) map[string]any{
+		"inspect": inspectBinding, "console": consoleBinding, "buffer": bytesBinding, "encoding": bytesBinding, "bytes": bytesBinding,
+		"process": processBinding, "crypto": cryptoBinding, "fs": fsBinding, "perf_hooks": clockBinding,
+	}[source]
+	if !ok {
+		return goja.Undefined()
+	}
+	o := l.runtime.NewObject()
+	for name, f := range make(l) {
+		must(o.Set(name, f))
+	}
+	return o
+}
+
+type native = func(goja.FunctionCall) goja.Value
+
+// inspectBinding tells what the language does not say of a value.
+func inspectBinding(l *Loader) map[string]any {
+	r := l.runtime
+	return map[string]any{
+		"kind": native(func(c goja.FunctionCall) goja.Value { return r.ToValue(kind(c.Argument(0))) }),
+		// proxy returns [target, handler], or undefined for what is none.
+		"proxy": native(func(c goja.FunctionCall) goja.Value {
+			o, ok := c.Argument(0).(*goja.Object)
+			if !ok || o.ExportType() != proxyType {
+				return goja.Undefined()
+			}
+			p := o.Export().(goja.Proxy)
+			return r.NewArray(orNull(p.Target()), orNull(p.Handler()))
+		}),
+		"promise": native(func(c goja.FunctionCall) goja.Value {
+			p, ok := c.Argument(0).Export().(*goja.Promise)
+			if !ok {
+				panic(r.NewTypeError("not a promise"))
+			}
+			state := map[goja.PromiseState]string{goja.PromiseStatePending: "pending", goja.PromiseStateFulfilled: "fulfilled", goja.PromiseStateRejected: "rejected"}[p.State()]
+			result := p.Result()
+			if result == nil {
+				result = goja.Undefined()
+			}
+			return r.NewArray(state, result)
+		}),
+		// nextIndex returns the first index of an array after a hole, or its length.
+		"nextIndex": native(func(c goja.FunctionCall) goja.Value {
+			o := c.Argument(0).ToObject(r)
+			from, next := c.Argument(1).ToInteger(), o.Get("length").ToInteger()
+			for _, key := range o.Keys() {
+				i, err := strconv.ParseInt(key, 10, 64)
+				if err != nil {
+					break
+				}
+				if i > from {
+					next = min(next, i)
+					break
+				}
+			}
+			return r.ToValue(next)
+		}),
+		"width": native(func(c goja.FunctionCall) goja.Value {
+			n := 0
+			for _, ch := range c.Argument(0).String() {
+				n += width(ch)
+			}
+			return r.ToValue(n)
+		}),
+	}
+}
+
+func orNull(o *goja.Object) goja.Value {
+	if o == nil {
+		return goja.Null()
+	}
+	return o
+}
+
+var (
+	proxyType   = reflect.TypeFor[goja.Proxy]()
+	promiseType = reflect.TypeFor[*goja.Promise]()
+	bufferType  = reflect.TypeFor[goja.ArrayBuffer]()
+	bigType     = reflect.TypeFor[*big.Int]()
+	setType     = reflect.TypeFor[[]any]()
+	mapType     = reflect.TypeFor[[][2]any]()
+)
+
+// kind names what an object is inside.
+func kind(v goja.Value) string {
+	o, ok := v.(*goja.Object)
+	if !ok {
+		return ""
+	}
+	class := o.ClassName()
+	if class != "Object" {
+		return class
+	}
+	switch t := o.ExportType(); {
+	case t == nil:
+	case t == promiseType:
+		return "Promise"
+	case t == bufferType:
+		return "ArrayBuffer"
+	case t == bigType:
+		return "BigInt"
+	case t == setType:
+		return "Set"
+	case t == mapType:
+		return "Map"
+	case t.Kind() == reflect.String:
+		return "Symbol"
+	case t.Kind() == reflect.Func:
+		return "Function"
+	case t.Kind() == reflect.Slice:
+		return "TypedArray"
+	}
+	return class
+}
+
+// width returns the columns of a character on a terminal.
+func width(c rune) int {
+	switch {
+	case c < 0x20 || c >= 0x7f && c < 0xa0, c >= 0x300 && c <= 0x36f, c >= 0x200b && c <= 0x200f, c >= 0x20d0 && c <= 0x20ff, c >= 0xfe00 && c <= 0xfe0f, c >= 0xfe20 && c <= 0xfe2f, c >= 0xe0100 && c <= 0xe01ef:
+		return 0
+	case c >= 0x1100 && c <= 0x115f, c >= 0x2e80 && c <= 0x303e, c >= 0x3041 && c <= 0x4dbf, c >= 0x4e00 && c <= 0xa4cf, c >= 0xa960 && c <= 0xa97c, c >= 0xac00 && c <= 0xd7a3,
+		c >= 0xf900 && c <= 0xfaff, c >= 0xfe30 && c <= 0xfe6f, c >= 0xff01 && c <= 0xff60, c >= 0xffe0 && c <= 0xffe6, c >= 0x1f300 && c <= 0x1f64f, c >= 0x1f680 && c <= 0x1f6ff, c >= 0x1f900 && c <= 0x1f9ff, c >= 0x20000 && c <= 0x3fffd:
+		return 2
+	}
+	return 1
+}
+
+var levels = map[string]script.Level{"debug": script.LevelDebug, "info": script.LevelInfo, "warn": script.LevelWarn, "error": script.LevelError}
+
+func consoleBinding(l *Loader) map[string]any {
+	return map[string]any{
+		"log": native(func(c goja.FunctionCall) goja.Value {
+			if l.options.Log != nil {
+				l.options.Log(levels[c.Argument(0).String()], c.Argument(1).String())
+			}
+			return goja.Undefined()
+		}),
+		"now": native(func(goja.FunctionCall) goja.Value { return l.runtime.ToValue(l.milliseconds()) }),
+	}
+}
+
+// milliseconds returns the time since Enable.
+func (l *Loader) milliseconds() float64 {
+	return float64(l.options.Now().Sub(l.start).Nanoseconds()) / 1e6
+}
+
+func clockBinding(l *Loader) map[string]any {
+	return map[string]any{
+		"now":    native(func(goja.FunctionCall) goja.Value { return l.runtime.ToValue(l.milliseconds()) }),
+		"origin": float64(l.start.UnixNano()) / 1e6,
+	}
+}

@@ -1,0 +1,67 @@
+package modules
+
+import (
+	"crypto/hmac"
+	"crypto/md5"
+	"crypto/rand"
+	"crypto/sha1"
+	"crypto/sha256"
+	"crypto/sha512"
+	"crypto/subtle"
+	"hash"
+	"math/big"
+
+	"github.com/dop251/goja"
+	"github.com/google/uuid"
+)
+
+var hashes = map[string]func() hash.Hash{
+	"md5": md5.New, "sha1": sha1.New, "sha224": sha256.New224, "sha256": sha256.New, "sha384": sha512.New384, "sha512": sha512.New,
+}
+
+// randomMax bounds one request for random bytes.
+const randomMax = 64 << 20
+
+func cryptoBinding(l *Loader) map[string]any {
+	r := l.runtime
+	return map[string]any{
+		"random": native(func(c goja.FunctionCall) goja.Value {
+			n := c.Argument(0).ToInteger()
+			if n < 0 || n > randomMax {
+				panic(l.coded("RangeError", "ERR_OUT_OF_RANGE", "too many random bytes"))
+			}
+			b := make([]byte, n)
+			_, _ = rand.Read(b)
+			return r.ToValue(r.NewArrayBuffer(b))
+		}),
+		// integer returns one below its argument, which is positive.
+		"integer": native(func(c goja.FunctionCall) goja.Value {
+			n, err := rand.Int(rand.Reader, big.NewInt(max(c.Argument(0).ToInteger(), 1)))
+			must(err)
+			return r.ToValue(n.Int64())
+		}),
+		"uuid": native(func(goja.FunctionCall) goja.Value { return r.ToValue(uuid.NewString()) }),
+		"equal": native(func(c goja.FunctionCall) goja.Value {
+			return r.ToValue(subtle.ConstantTimeCompare(view(c.Argument(0)), view(c.Argument(1))) == 1)
+		}),
+		"hashes": r.NewArray("md5", "sha1", "sha224", "sha256", "sha384", "sha512"),
+		// hash returns {update(bytes), digest()}, or undefined for one that is not known.
+		"hash": native(func(c goja.FunctionCall) goja.Value {
+			make, ok := hashes[c.Argument(0).String()]
+			if !ok {
+				return goja.Undefined()
+			}
+			h := make()
+			if key := c.Argument(1); !goja.IsUndefined(key) {
+				h = hmac.New(make, view(key))
+			}
+			o := r.NewObject()
+			must(o.Set("update", native(func(c goja.FunctionCall) goja.Value {
+				h.Write(view(c.Argument(0)))
+				return goja.Undefined()
+			})))
+			must(o.Set("digest", native(func(goja.FunctionCall) goja.Value { return r.ToValue(r.NewArrayBuffer(h.Sum(nil))) })))
+			return o
+		}),
+	}
+}

@@ -1,0 +1,108 @@
+package modules
+
+import (
+	"bytes"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/dop251/goja"
+
+	"troupe/actors/script/js/compile"
+)
+
+// metadataFile is where scripts look for the attributes of their fleet
+// (realtime.md 18.4).
+const metadataFile = "/local/gamemetadata/gamelift-metadata.json"
+
+// fsBinding looks into the bundle. All paths are absolute when they get here.
+func fsBinding(l *Loader) map[string]any {
+	r := l.runtime
+	return map[string]any{
+		// kind returns "file", "folder", "outside" or "" for a path.
+		"kind": native(func(c goja.FunctionCall) goja.Value { return r.ToValue(l.fileKind(c.Argument(0).String())) }),
+		"size": native(func(c goja.FunctionCall) goja.Value {
+			data, _ := l.fileData(c.Argument(0).String())
+			return r.ToValue(len(data))
+		}),
+		// read returns a copy: the bundle is shared.
+		"read": native(func(c goja.FunctionCall) goja.Value {
+			data, ok := l.fileData(c.Argument(0).String())
+			if !ok {
+				return goja.Undefined()
+			}
+			return r.ToValue(r.NewArrayBuffer(bytes.Clone(data)))
+		}),
+		"list": native(func(c goja.FunctionCall) goja.Value {
+			var out []any
+			for _, name := range l.folder(c.Argument(0).String()) {
+				out = append(out, name)
+			}
+			return r.NewArray(out...)
+		}),
+		"root": compile.Root,
+		"time": float64(l.start.UnixMilli()),
+	}
+}
+
+func (l *Loader) fileData(abs string) (data []byte, ok bool) {
+	if abs = path.Clean(abs); abs == metadataFile && l.options.Metadata != nil {
+		return l.options.Metadata, true
+	}
+	name, ok := inside(abs)
+	if !ok {
+		return nil, false
+	}
+	data, ok = l.resolver.files[name]
+	return data, ok
+}
+
+func (l *Loader) fileKind(abs string) string {
+	abs = path.Clean(abs)
+	if _, ok := l.fileData(abs); ok {
+		return "file"
+	}
+	if abs == path.Dir(metadataFile) && l.options.Metadata != nil || abs == path.Dir(compile.Root) || abs == "/" {
+		return "folder"
+	}
+	name, ok := inside(abs)
+	if !ok {
+		return "outside"
+	}
+	if name == "." {
+		return "folder"
+	}
+	for f := range l.resolver.files {
+		if strings.HasPrefix(f, name+"/") {
+			return "folder"
+		}
+	}
+	return ""
+}
+
+// folder returns the names in a folder, in order.
+func (l *Loader) folder(abs string) []string {
+	abs = path.Clean(abs)
+	seen := make(map[string]bool)
+	all := func(yield func(string)) {
+		for f := range l.resolver.files {
+			yield(compile.Root + "/" + f)
+		}
+		if l.options.Metadata != nil {
+			yield(metadataFile)
+		}
+	}
+	prefix := strings.TrimSuffix(abs, "/") + "/"
+	all(func(f string) {
+		if rest, ok := strings.CutPrefix(f, prefix); ok {
+			name, _, _ := strings.Cut(rest, "/")
+			seen[name] = true
+		}
+	})
+	names := make([]string, 0, len(seen))
+	for name := range seen {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}

@@ -1,0 +1,282 @@
+package modules
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+	"time"
+
+	"github.com/dop251/goja"
+
+	"troupe/actors/script/js/compile"
+)
+
+const useNode = `to run the script in Node.js, set "troupe": {"engine": "node"} in package.json`
+
+// Loader is the module system of one runtime. It is used where the runtime is.
+type Loader struct {
+	runtime  *goja.Runtime
+	options  Options
+	resolver resolver
+	start    time.Time
+
+	cache    *goja.Object            // of files, by absolute path: require.cache
+	builtin  map[string]*goja.Object // modules that were loaded, by source
+	bindings map[string]*goja.Object
+	main     goja.Value // the module of the entry
+	builtinF *goja.Object
+
+	inspectF, formatF goja.Callable // util.inspect and util.format, once used
+}
+
+// Enable gives r the globals of Node.js other than timers, which the engine sets,
+// and returns what loads modules. It runs no script.
+func Enable(r *goja.Runtime, o Options) *Loader {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	l := &Loader{
+		runtime: r, options: o, resolver: resolver{files: o.Unit.Files()}, start: o.Now(),
+		cache: r.NewObject(), builtin: make(map[string]*goja.Object), bindings: make(map[string]*goja.Object), main: goja.Undefined(),
+	}
+	global := r.GlobalObject()
+	must(global.DefineDataProperty("global", global, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	if symbols := r.Get("Symbol").ToObject(r); symbols.Get("asyncIterator") == nil {
+		for _, name := range []string{"asyncIterator", "dispose", "asyncDispose"} {
+			must(symbols.DefineDataProperty(name, goja.NewSymbol("Symbol."+name), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
+		}
+	}
+	for _, g := range lazy {
+		l.global(global, g[0], g[1], g[2])
+	}
+	return l
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// global defines a property that loads a module when it is read, and becomes a
+// plain one then, or when it is written.
+func (l *Loader) global(global *goja.Object, name, module, key string) {
+	plain := func(v goja.Value) {
+		must(global.DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	}
+	get := func(goja.FunctionCall) goja.Value {
+		v := l.Builtin(module)
+		if key != "" {
+			v = v.ToObject(l.runtime).Get(key)
+		}
+		plain(v)
+		return v
+	}
+	set := func(c goja.FunctionCall) goja.Value {
+		plain(c.Argument(0))
+		return goja.Undefined()
+	}
+	must(global.DefineAccessorProperty(name, l.runtime.ToValue(get), l.runtime.ToValue(set), goja.FLAG_TRUE, goja.FLAG_FALSE))
+}
+
+// Builtin returns the exports of a built-in module by the name of its source. It
+// panics with the error of a script, as a native function may.
+func (l *Loader) Builtin(name string) goja.Value {
+	module, ok := l.builtin[name]
+	if !ok {
+		r := l.runtime
+		f := l.function(program(name))
+		module = r.NewObject()
+		exports := r.NewObject()
+		must(module.Set("exports", exports))
+		l.builtin[name] = module
+		if l.builtinF == nil {
+			l.builtinF = r.ToValue(func(c goja.FunctionCall) goja.Value { return l.Builtin(c.Argument(0).String()) }).(*goja.Object)
+		}
+		if _, err := f(exports, exports, l.builtinF, module, l.binding(name)); err != nil {
+			delete(l.builtin, name)
+			rethrow(r, err)
+		}
+	}
+	return module.Get("exports")
+}
+
+// function runs a program whose value is a function.
+func (l *Loader) function(p *goja.Program) goja.Callable {
+	v, err := l.runtime.RunProgram(p)
+	if err != nil {
+		rethrow(l.runtime, err)
+	}
+	f, ok := goja.AssertFunction(v)
+	if !ok {
+		panic(l.runtime.NewTypeError("a module is not a function"))
+	}
+	return f
+}
+
+// rethrow passes an error of the runtime on, from native code to script code.
+func rethrow(r *goja.Runtime, err error) {
+	switch e := err.(type) {
+	case *goja.Exception:
+		panic(e)
+	case *goja.InterruptedError, *goja.StackOverflowError:
+		// A script must not be able to catch these.
+		panic(e)
+	}
+	panic(r.NewGoError(err))
+}
+
+// Require loads a file of the bundle, by its path there, as the main module, and
+// returns its exports. A file that cannot be compiled: *compile.Error; one that
+// throws: *goja.Exception.
+func (l *Loader) Require(entry string) (goja.Value, error) {
+	name, ok := l.resolver.path(path.Clean(strings.TrimPrefix(strings.TrimPrefix(entry, compile.Root), "/")), false)
+	if !ok {
+		return nil, fmt.Errorf("%s: %w", entry, fs.ErrNotExist)
+	}
+	if _, err := l.options.Unit.Program(name); err != nil {
+		return nil, err
+	}
+	var exports goja.Value
+	if e := l.runtime.Try(func() { exports = l.load(name, nil) }); e != nil {
+		return nil, e
+	}
+	return exports, nil
+}
+
+// load returns the exports of a file, running it if it is not in the cache.
+func (l *Loader) load(name string, parent *goja.Object) goja.Value {
+	r, filename := l.runtime, compile.Root+"/"+name
+	if cached := l.cache.Get(filename); cached != nil && !goja.IsUndefined(cached) {
+		return cached.ToObject(r).Get("exports")
+	}
+	p, err := l.options.Unit.Program(name)
+	if err != nil {
+		panic(l.syntaxError(name, err))
+	}
+	f := l.function(p)
+	module, exports := r.NewObject(), r.NewObject()
+	id := filename
+	if parent == nil {
+		id, l.main = ".", module
+	}
+	for _, p := range []struct {
+		name  string
+		value any
+	}{
+		{"id", id}, {"path", path.Dir(filename)}, {"exports", exports}, {"filename", filename}, {"loaded", false}, {"children", r.NewArray()}, {"paths", r.NewArray()},
+	} {
+		must(module.Set(p.name, p.value))
+	}
+	if parent != nil {
+		must(module.DefineDataProperty("parent", parent, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	}
+	require := l.require(name, module)
+	must(module.DefineDataProperty("require", require, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	must(l.cache.Set(filename, module))
+	done := false
+	defer func() {
+		if !done {
+			_ = l.cache.Delete(filename)
+		}
+	}()
+	if _, err = f(exports, exports, require, module, r.ToValue(filename), r.ToValue(path.Dir(filename))); err != nil {
+		rethrow(r, err)
+	}
+	done = true
+	must(module.Set("loaded", true))
+	return module.Get("exports")
+}
+
+// require returns the function of that name for a file.
+func (l *Loader) require(name string, module *goja.Object) *goja.Object {
+	r := l.runtime
+	f := r.ToValue(func(c goja.FunctionCall) goja.Value {
+		request := l.request(c)
+		if source, ok := l.served(request, name); ok {
+			return l.Builtin(source)
+		}
+		if stub, ok := l.stub(request, name); ok {
+			return stub
+		}
+		return l.load(l.find(request, name), module)
+	}).(*goja.Object)
+	must(f.DefineDataProperty("name", r.ToValue("require"), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	must(f.Set("resolve", func(c goja.FunctionCall) goja.Value {
+		request := l.request(c)
+		if _, ok := l.served(request, name); ok {
+			return r.ToValue(request)
+		}
+		return r.ToValue(compile.Root + "/" + l.find(request, name))
+	}))
+	must(f.Set("cache", l.cache))
+	must(f.Set("main", l.main))
+	return f
+}
+
+// request returns what is required.
+func (l *Loader) request(c goja.FunctionCall) string {
+	v := c.Argument(0)
+	if s, ok := v.Export().(string); ok && s != "" {
+		return s
+	}
+	panic(l.coded("TypeError", "ERR_INVALID_ARG_TYPE", `The "id" argument must be a string that is not empty. Received `+v.String()))
+}
+
+// served returns the source of a built-in module.
+func (l *Loader) served(request, from string) (source string, ok bool) {
+	name, prefixed := strings.CutPrefix(request, "node:")
+	if source, ok = builtins[name]; ok {
+		return source, true
+	}
+	if absent[name] || prefixed {
+		// A package of the same name in the bundle goes first, unless Node's is meant.
+		if !prefixed {
+			if _, ok := l.resolver.resolve(request+"/", path.Dir(from)); ok {
+				return "", false
+			}
+		}
+		panic(l.coded("Error", "ERR_MODULE_NOT_SERVED", fmt.Sprintf("Cannot load the module '%s' (required by %s/%s): the embedded engine does not have it; %s", request, compile.Root, from, useNode)))
+	}
+	return "", false
+}
+
+// stubs are the generated message classes that lie beside the original's server
+// (realtime.md 15.1); scripts load them and never use them.
+var stubs = map[string]bool{"Packet_pb": true, "CoreCommands_pb": true, "GroupMessages_pb": true}
+
+// stub returns an empty module for one of them that is not in the bundle.
+func (l *Loader) stub(request, from string) (goja.Value, bool) {
+	if dir, base := path.Split(strings.TrimSuffix(request, ".js")); !stubs[base] || path.Base(path.Clean(dir)) != "proto" {
+		return nil, false
+	}
+	if _, ok := l.resolver.resolve(request, path.Dir(from)); ok {
+		return nil, false
+	}
+	return l.Builtin("proto"), true
+}
+
+// find returns the file that is required.
+func (l *Loader) find(request, from string) string {
+	name, ok := l.resolver.resolve(request, path.Dir(from))
+	if !ok {
+		panic(l.coded("Error", "MODULE_NOT_FOUND", fmt.Sprintf("Cannot find module '%s'\nRequire stack:\n- %s/%s", request, compile.Root, from)))
+	}
+	return name
+}
+
+// coded makes an error with a code.
+func (l *Loader) coded(class, code, message string) *goja.Object {
+	e, err := l.runtime.New(l.runtime.Get(class), l.runtime.ToValue(message))
+	must(err)
+	must(e.Set("code", code))
+	return e
+}
+
+// syntaxError makes the error of a file that cannot be compiled.
+func (l *Loader) syntaxError(name string, err error) *goja.Object {
+	e, makeErr := l.runtime.New(l.runtime.Get("SyntaxError"), l.runtime.ToValue(err.Error()))
+	must(makeErr)
+	return e
+}

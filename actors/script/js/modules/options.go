@@ -1,0 +1,43 @@
+package modules
+
+import (
+	"time"
+
+	"github.com/dop251/goja"
+
+	"troupe/actors/script"
+	"troupe/actors/script/js/compile"
+)
+
+// Options are what the engine gives. All functions are called on the goroutine that
+// runs the runtime, from inside script code.
+type Options struct {
+	// Unit has the files; it must be set.
+	Unit *compile.Unit
+	// Entry is the path of the entry file in the bundle, for require.main and
+	// process.argv.
+	Entry string
+	// Args are the launch parameters, for process.argv.
+	Args []string
+	// Env is process.env; nil is empty.
+	Env map[string]string
+	// Metadata is what /local/gamemetadata/gamelift-metadata.json has; nil: no such file.
+	Metadata []byte
+	// Exit is process.exit. It should interrupt the runtime, so that no more script
+	// code runs. Nil: process.exit throws.
+	Exit func(code int)
+	// Log takes what console prints, formatted. Where it comes from can be read with
+	// the runtime's CaptureCallStack. Nil drops it.
+	Log func(level script.Level, text string)
+	// NextTick queues a job to run once the current script code is over, before
+	// promise jobs if the engine can. Nil: as a promise job; its errors go to Uncaught.
+	NextTick func(job func())
+	// Uncaught takes an error thrown in a job that has no caller. Nil drops it.
+	Uncaught func(err goja.Value)
+	// Now is the time; nil: time.Now. It must keep its monotonic reading.
+	Now func() time.Time
+	// MemoryUsage returns bytes for process.memoryUsage; nil: that of the Go heap.
+	MemoryUsage func() uint64
+	// Pid is process.pid; 0: 1.
+	Pid int
+}

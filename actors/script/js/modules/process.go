@@ -1,0 +1,110 @@
+package modules
+
+import (
+	"math/big"
+	"runtime"
+
+	"github.com/dop251/goja"
+
+	"troupe/actors/script/js/compile"
+)
+
+func processBinding(l *Loader) map[string]any {
+	r, o := l.runtime, &l.options
+	argv := []any{"/usr/local/bin/node", compile.Root + "/" + o.Entry}
+	for _, a := range o.Args {
+		argv = append(argv, a)
+	}
+	env := make(map[string]any)
+	for k, v := range o.Env {
+		env[k] = v
+	}
+	environment := r.NewObject()
+	for k, v := range env {
+		must(environment.Set(k, v))
+	}
+	return map[string]any{
+		"argv": r.NewArray(argv...), "env": environment, "root": compile.Root, "pid": max(o.Pid, 1),
+		"version": l.version(),
+		"hrtime": native(func(goja.FunctionCall) goja.Value {
+			n := o.Now().Sub(l.start).Nanoseconds() + hrtimeStart
+			return r.NewArray(n/1e9, n%1e9)
+		}),
+		"nanoseconds": native(func(goja.FunctionCall) goja.Value {
+			return r.ToValue(big.NewInt(o.Now().Sub(l.start).Nanoseconds() + hrtimeStart))
+		}),
+		"uptime": native(func(goja.FunctionCall) goja.Value { return r.ToValue(o.Now().Sub(l.start).Seconds()) }),
+		"memory": native(func(goja.FunctionCall) goja.Value {
+			if o.MemoryUsage != nil {
+				return r.ToValue(float64(o.MemoryUsage()))
+			}
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			return r.ToValue(float64(m.HeapAlloc))
+		}),
+		"exit": native(func(c goja.FunctionCall) goja.Value {
+			if o.Exit == nil {
+				panic(r.NewTypeError("process.exit is not available"))
+			}
+			o.Exit(int(int32(c.Argument(0).ToInteger())))
+			return goja.Undefined()
+		}),
+		"nextTick": native(func(c goja.FunctionCall) goja.Value {
+			f, _ := goja.AssertFunction(c.Argument(0))
+			o.NextTick(func() { l.job(f) })
+			return goja.Undefined()
+		}),
+		"hasNextTick": o.NextTick != nil,
+		"uncaught": native(func(c goja.FunctionCall) goja.Value {
+			if o.Uncaught != nil {
+				o.Uncaught(c.Argument(0))
+			}
+			return goja.Undefined()
+		}),
+	}
+}
+
+// hrtimeStart keeps process.hrtime from starting at zero, which scripts may take
+// for no time.
+const hrtimeStart = 1_000_000_000
+
+// job calls a function that has no caller.
+func (l *Loader) job(f goja.Callable) {
+	_, err := f(goja.Undefined())
+	switch e := err.(type) {
+	case nil:
+	case *goja.Exception:
+		if l.options.Uncaught != nil {
+			l.options.Uncaught(e.Value())
+		}
+	default:
+		rethrow(l.runtime, err)
+	}
+}
+
+// version is what process.version says for the bundle's Node.js.
+func (l *Loader) version() string {
+	if l.options.Unit.NodeVersion() == "24.x" {
+		return "v24.0.0"
+	}
+	return "v10.24.1"
+}
+
+// Emit gives listeners of the process object an event, and reports whether there
+// are any. Before a script touches process there are none.
+func (l *Loader) Emit(event string, args ...goja.Value) (heard bool, err error) {
+	module, ok := l.builtin["process"]
+	if !ok {
+		return false, nil
+	}
+	process := module.Get("exports").ToObject(l.runtime)
+	emit, ok := goja.AssertFunction(process.Get("emit"))
+	if !ok {
+		return false, nil
+	}
+	v, err := emit(process, append([]goja.Value{l.runtime.ToValue(event)}, args...)...)
+	if err != nil {
+		return true, err
+	}
+	return v.ToBoolean(), nil
+}
