@@ -14,7 +14,7 @@ import (
 func (l *Loader) binding(source string) goja.Value {
 	make, ok := map[string]func(*Loader) map[string]any{
 		"inspect": inspectBinding, "console": consoleBinding, "buffer": bytesBinding, "encoding": bytesBinding, "bytes": bytesBinding,
-		"process": processBinding, "crypto": cryptoBinding, "fs": fsBinding, "perf_hooks": clockBinding,
+		"process": processBinding, "crypto": cryptoBinding, "fs": fsBinding, "perf_hooks": clockBinding, "clone": jobsBinding,
 	}[source]
 	if !ok {
 		return goja.Undefined()

@@ -55,14 +55,21 @@ func processBinding(l *Loader) map[string]any {
 			return goja.Undefined()
 		}),
 		"hasNextTick": o.NextTick != nil,
-		"uncaught": native(func(c goja.FunctionCall) goja.Value {
-			if o.Uncaught != nil {
-				o.Uncaught(c.Argument(0))
-			}
-			return goja.Undefined()
-		}),
+		"uncaught": l.uncaught(),
 	}
 }
+
+// uncaught returns a function that takes an error nobody caught.
+func (l *Loader) uncaught() native {
+	return func(c goja.FunctionCall) goja.Value {
+		if l.options.Uncaught != nil {
+			l.options.Uncaught(c.Argument(0))
+		}
+		return goja.Undefined()
+	}
+}
+
+func jobsBinding(l *Loader) map[string]any { return map[string]any{"uncaught": l.uncaught()} }
 
 // hrtimeStart keeps process.hrtime from starting at zero, which scripts may take
 // for no time.

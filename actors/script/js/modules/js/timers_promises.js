@@ -1,0 +1,60 @@
+function abortError(signal) {
+  const e = new Error('The operation was aborted');
+  e.name = 'AbortError';
+  e.code = 'ABORT_ERR';
+  if (signal.reason !== undefined) e.cause = signal.reason;
+  return e;
+}
+
+function wait(start, stop, value, { signal } = {}) {
+  if (signal && signal.aborted) return Promise.reject(abortError(signal));
+  return new Promise((resolve, reject) => {
+    const t = start(() => resolve(value));
+    if (signal) signal.addEventListener('abort', () => {
+      stop(t);
+      reject(abortError(signal));
+    }, { once: true });
+  });
+}
+
+const timeout = (ms, value, options) => wait((f) => globalThis.setTimeout(f, ms), (t) => globalThis.clearTimeout(t), value, options);
+module.exports = {
+  setTimeout: timeout,
+  setImmediate: (value, options) => wait((f) => globalThis.setImmediate(f), (t) => globalThis.clearImmediate(t), value, options),
+  setInterval(ms, value, { signal } = {}) {
+    let ready = 0, waiting, over = false, failure;
+    const t = globalThis.setInterval(() => {
+      if (waiting) {
+        const w = waiting;
+        waiting = undefined;
+        w.resolve({ value, done: false });
+      } else ready++;
+    }, ms);
+    const stop = (e) => {
+      over = true;
+      globalThis.clearInterval(t);
+      if (waiting && e) waiting.reject(e);
+      else if (waiting) waiting.resolve({ value: undefined, done: true });
+      else failure = e;
+      waiting = undefined;
+    };
+    if (signal) signal.addEventListener('abort', () => stop(abortError(signal)), { once: true });
+    return {
+      next() {
+        if (failure) return Promise.reject(failure);
+        if (over) return Promise.resolve({ value: undefined, done: true });
+        if (ready > 0) {
+          ready--;
+          return Promise.resolve({ value, done: false });
+        }
+        return new Promise((resolve, reject) => { waiting = { resolve, reject }; });
+      },
+      return() {
+        stop();
+        return Promise.resolve({ value: undefined, done: true });
+      },
+      [Symbol.asyncIterator]() { return this; },
+    };
+  },
+  scheduler: { wait: (ms, options) => timeout(ms, undefined, options), yield: () => module.exports.setImmediate() },
+};
