@@ -38,7 +38,7 @@ func (h *Handler) call(what string, f goja.Callable, args ...goja.Value) (v goja
 	}
 	h.running, h.what = true, what
 	h.watch.Begin()
-	if v, err = h.protected(f, args); err == nil && (h.ticking || len(h.rejections) > 0) {
+	if v, err = h.protected(f, args); err == nil && (len(h.ticks) > 0 || len(h.rejections) > 0) {
 		err = h.settle()
 	}
 	took, verdict := h.watch.End()
@@ -65,34 +65,63 @@ var errDead = errors.New("the script has ended")
 // protected turns a panic of the engine into an error.
 func (h *Handler) protected(f goja.Callable, args []goja.Value) (v goja.Value, err error) {
 	defer func() {
-		if x := recover(); x != nil {
+		switch x := recover().(type) {
+		case nil:
+		case error:
+			if isAbrupt(x) { // of a native function called from here
+				err = x
+				return
+			}
+			err = &enginePanic{x, debug.Stack()}
+		default:
 			err = &enginePanic{x, debug.Stack()}
 		}
 	}()
 	return f(goja.Undefined(), args...)
 }
 
-// settle runs ticks that promise jobs have left, and decides on rejections that
-// nobody handles once nothing is left to run.
-func (h *Handler) settle() error {
-	for !h.dead {
-		switch {
-		case h.ticking:
-			h.ticking = false
-			if _, err := h.protected(h.prelude.drain, nil); err != nil {
-				return err
-			}
-		case len(h.rejections) > 0:
+// settle runs ticks that promise jobs have left, and decides on rejections once
+// nothing else is left to run.
+func (h *Handler) settle() (err error) {
+	step := func(goja.Value, ...goja.Value) (goja.Value, error) {
+		if len(h.ticks) > 0 {
+			h.drain()
+		} else {
 			p := h.rejections[0]
 			h.rejections = h.rejections[1:]
-			if _, err := h.protected(h.prelude.rejected, []goja.Value{p.Result(), h.vm.ToValue(p), h.vm.ToValue(h.program.rejectionsFatal())}); err != nil {
-				return err
+			h.unhandled(p)
+		}
+		return nil, nil
+	}
+	for err == nil && !h.dead && (len(h.ticks) > 0 || len(h.rejections) > 0) {
+		_, err = h.protected(step, nil)
+	}
+	return err
+}
+
+// nextTick is process.nextTick: ticks come before promise jobs, which come before
+// anything else.
+func (h *Handler) nextTick(job func()) { h.ticks = append(h.ticks, job) }
+
+func (h *Handler) drain() {
+	for len(h.ticks) > 0 && !h.dead {
+		now := h.ticks
+		h.ticks = nil
+		for _, job := range now {
+			if h.dead {
+				return
 			}
-		default:
-			return nil
+			job()
 		}
 	}
-	return nil
+}
+
+// afterCallback is host.afterCallback(): before promise jobs.
+func (h *Handler) afterCallback(goja.FunctionCall) goja.Value {
+	if len(h.ticks) > 0 {
+		h.drain()
+	}
+	return goja.Undefined()
 }
 
 // abrupt judges an error that no code of the script can catch, after a call that was
@@ -157,6 +186,15 @@ func (h *Handler) stop(reason string) {
 		h.dead, h.end = true, reason
 	}
 	h.vm.Interrupt(reason)
+}
+
+// exit is process.exit: nothing of the script runs any more, in the middle of the
+// function, and no catch or finally sees it (realtime.md 15.4).
+func (h *Handler) exit(code int) {
+	if h.session != nil {
+		h.session.Exit(code)
+	}
+	h.stop("process.exit")
 }
 
 // interrupt and stuck are called by the watchdog.

@@ -74,6 +74,50 @@ func TestCheck63AByteOrderMarkIsSkipped(t *testing.T) {
 	g.logged(t, "[ERROR] (server.js) 3: Error in onMessage: Error: here\n    at onMessage (/local/game/server.js:3:")
 }
 
+func TestCheck63ModulesResolve(t *testing.T) {
+	g := start(t, script.DefaultLimits(), map[string]string{
+		"server.js":   "const Packet = require('../src/proto/Packet_pb'), loop = require('./gameloop.js'), util = require('util');\nexports.ssExports = { init(s) { s.getLogger().info(util.format('%s %d', typeof Packet, loop.rate), util.inspect({ s }).includes('Session')); } };",
+		"gameloop.js": "exports.rate = 20;",
+	})
+	g.logged(t, "[INFO] (server.js) 2: object 20 true")
+}
+
+func TestCheck64Buffers(t *testing.T) {
+	g := start(t, script.DefaultLimits(), body(`
+onMessage(m) {
+  const a = new Buffer.from(m.payload), b = Buffer.from(m.payload);
+  logger.info(JSON.parse(a).x, JSON.parse(b).x, String.fromCharCode.apply(null, m.payload), m.payload == '', b.equals(a));
+  session.sendMessage(session.newTextGameMessage(1, -1, a), 3);
+}`))
+	g.handler.OnMessage(message(1, `{"x":"y"}`))
+	g.logged(t, `y y {"x":"y"} false true`)
+	g.wants(t, `fast op 1 from -1 to 3: "{\"x\":\"y\"}"`)
+}
+
+func TestTheConsoleWritesToTheLogOfTheGame(t *testing.T) {
+	g := start(t, script.DefaultLimits(), body(`onMessage(m) { console.log('a %s', 1, { b: [2] });
+console.error(new Error('e').message); console.debug('not'); }`))
+	g.handler.OnMessage(message(1, ""))
+	if got := g.lines.String(); got != "[INFO] (server.js) 3: a 1 { b: [ 2 ] }\n[ERROR] (server.js) 4: e\n" {
+		t.Error(got)
+	}
+}
+
+func TestProcessListeners(t *testing.T) {
+	g := start(t, script.DefaultLimits(), body(`onMessage(m) {
+process.on('uncaughtException', (e, origin) => logger.info('caught', e.message, origin));
+process.on('exit', code => logger.info('exit', code));
+setTimeout(() => { throw new Error('one'); }, 1);
+Promise.reject(new Error('two'));
+setTimeout(() => process.exit(4), 5); }`))
+	g.handler.OnMessage(message(1, ""))
+	g.play(time.Second)
+	g.logged(t, "caught one uncaughtException", "caught two unhandledRejection", "exit 4")
+	if g.crash != "" || *g.exit != 4 {
+		t.Error(g.crash, *g.exit)
+	}
+}
+
 func TestCheck65BinaryThroughATextMessage(t *testing.T) {
 	g := start(t, script.DefaultLimits(), body(`
 onMessage(m) {

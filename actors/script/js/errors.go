@@ -22,31 +22,57 @@ func isAbrupt(err error) bool {
 // framesMax bounds what a log line shows of a stack.
 const framesMax = 10
 
-// uncaught ends the game session for an error outside of callbacks, as Node ends the
-// process (D25).
-func (h *Handler) uncaught(c goja.FunctionCall) goja.Value {
-	what := c.Argument(1).String()
-	h.process.Counters.ScriptErrors.Add(1)
-	h.report(script.LevelError, what, c.Argument(0))
-	if !h.program.limits.KeepRunningOnError {
-		h.crash(what + ": " + brief(c.Argument(0)))
-	}
+// thrown is host.uncaught(error).
+func (h *Handler) thrown(c goja.FunctionCall) goja.Value {
+	h.uncaught(c.Argument(0), "uncaughtException")
 	return goja.Undefined()
 }
 
-// warned logs a rejection that nobody handled in a 10.x script.
-func (h *Handler) warned(c goja.FunctionCall) goja.Value {
+// uncaught ends the game session for an error outside of callbacks, as Node ends the
+// process (D25), unless the script listens for such errors.
+func (h *Handler) uncaught(e goja.Value, origin string) {
+	heard, err := h.loader.Emit("uncaughtException", e, h.vm.ToValue(origin))
+	var another *goja.Exception
+	switch {
+	case errors.As(err, &another):
+		e = another.Value()
+	case err != nil:
+		panic(err) // not to be caught
+	case heard:
+		return
+	}
+	what := "Uncaught error"
+	if origin == "unhandledRejection" {
+		what = "Unhandled promise rejection"
+	}
 	h.process.Counters.ScriptErrors.Add(1)
-	h.report(script.LevelWarn, "Unhandled promise rejection", c.Argument(0))
-	return goja.Undefined()
+	h.report(script.LevelError, what, e)
+	if !h.program.limits.KeepRunningOnError {
+		h.crash(what + ": " + brief(e))
+	}
+}
+
+// unhandled decides on a promise that was rejected and is not handled: since
+// Node.js 15 it is as an error nobody catches, before it is a warning (18.3).
+func (h *Handler) unhandled(p *goja.Promise) {
+	heard, err := h.loader.Emit("unhandledRejection", p.Result(), h.vm.ToValue(p))
+	var thrown *goja.Exception
+	switch {
+	case errors.As(err, &thrown):
+		h.uncaught(thrown.Value(), "uncaughtException")
+	case err != nil:
+		panic(err)
+	case heard:
+	case h.program.rejectionsFatal():
+		h.uncaught(p.Result(), "unhandledRejection")
+	default:
+		h.process.Counters.ScriptErrors.Add(1)
+		h.report(script.LevelWarn, "Unhandled promise rejection", p.Result())
+	}
 }
 
 // report logs an error with the script's own stack.
 func (h *Handler) report(level script.Level, what string, e goja.Value) {
-	if h.glue.report.call == nil { // while realtime.js itself loads
-		h.process.Log.At(level, "script", 0, what+": "+brief(e))
-		return
-	}
 	_, _ = h.glue.report.call(goja.Undefined(), h.vm.ToValue(int(level)), h.vm.ToValue(what), e)
 }
 
@@ -74,7 +100,7 @@ func brief(v goja.Value) (text string) {
 
 func own(f *goja.StackFrame) bool {
 	name := f.SrcName()
-	return name != "" && name != "<native>" && !strings.HasPrefix(name, "troupe:")
+	return name != "" && name != "<native>" && !strings.HasPrefix(name, "troupe:") && !strings.HasPrefix(name, "node:")
 }
 
 // firstFrame returns the innermost place that is the script's.

@@ -8,6 +8,7 @@ import (
 	"github.com/dop251/goja"
 
 	"troupe/actors/script"
+	"troupe/actors/script/js/modules"
 	"troupe/actors/script/watchdog"
 	"troupe/messages/counters"
 )
@@ -24,7 +25,7 @@ type Handler struct {
 
 	vm            *goja.Runtime // nil before Init
 	newUint8Array goja.Constructor
-	modules       map[string]*goja.Object // by file
+	loader        *modules.Loader
 	glue          glue
 	prelude       prelude
 	timers        timers
@@ -36,7 +37,7 @@ type Handler struct {
 	what       string          // which
 	dead       bool            // nothing of the script runs any more
 	end        string          // why
-	ticking    bool            // prelude.js has ticks
+	ticks      []func()        // of process.nextTick
 	rejections []*goja.Promise // that nobody handles
 	slowWarned time.Time
 	slowCalls  int // since
@@ -55,7 +56,7 @@ func newHandler(p *Program, process script.Process) *Handler {
 	if process.Counters == nil {
 		process.Counters = new(counters.Set)
 	}
-	h := &Handler{program: p, process: process, tick: p.limits.Tick, modules: map[string]*goja.Object{}, pending: map[int64]*script.Pending{}}
+	h := &Handler{program: p, process: process, tick: p.limits.Tick, pending: map[int64]*script.Pending{}}
 	h.timers.h = h
 	return h
 }

@@ -1,8 +1,6 @@
 package js
 
 import (
-	"strings"
-
 	"github.com/dop251/goja"
 
 	"troupe/actors/script"
@@ -19,8 +17,7 @@ var hostFunctions = map[string]hostFunction{
 	"broadcastGroupMembershipUpdate": (*Handler).broadcast, "decided": (*Handler).decide, "failed": (*Handler).countFailed,
 
 	"arm": (*Handler).arm, "armed": (*Handler).armed, "disarm": (*Handler).disarm, "soon": (*Handler).soon, "notSoon": (*Handler).notSoon,
-	"ticking": (*Handler).tickQueued, "uncaught": (*Handler).uncaught, "warned": (*Handler).warned,
-	"exit": (*Handler).exit, "checkSource": (*Handler).checkSource,
+	"uncaught": (*Handler).thrown, "afterCallback": (*Handler).afterCallback, "checkSource": (*Handler).checkSource,
 }
 
 // host is the host object of one runtime. It makes its functions when they are first
@@ -76,13 +73,22 @@ func (h *Handler) log(c goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
+// format is host.format(args).
 func (h *Handler) format(c goja.FunctionCall) goja.Value {
-	var parts []string
+	var args []goja.Value
 	h.vm.ForOf(c.Argument(0), func(v goja.Value) bool {
-		parts = append(parts, v.String())
+		args = append(args, v)
 		return true
 	})
-	return h.vm.ToValue(strings.Join(parts, " "))
+	return h.vm.ToValue(h.loader.Format(args...))
+}
+
+// console takes what console prints.
+func (h *Handler) console(level script.Level, text string) {
+	if h.process.Log.Enabled(level) {
+		file, row := firstFrame(h.vm.CaptureCallStack(0, nil))
+		h.process.Log.At(level, file, row, text)
+	}
 }
 
 func (h *Handler) utf8(c goja.FunctionCall) goja.Value {

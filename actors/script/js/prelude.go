@@ -19,35 +19,19 @@ var preludeProgram = sync.OnceValue(func() *goja.Program {
 
 // prelude is the functions of prelude.js.
 type prelude struct {
-	drain, fire, fireImmediate, rejected goja.Callable
-	afterCallback                        goja.Value
+	fire, fireImmediate goja.Callable
 }
 
-// loadPrelude gives the runtime its timers and process.exit.
-func (h *Handler) loadPrelude(host, process *goja.Object) error {
+// loadPrelude gives the runtime its timers.
+func (h *Handler) loadPrelude(host *goja.Object) error {
 	exports, err := h.evaluate(preludeProgram())
 	if err != nil {
 		return err
 	}
-	o, err := h.create(exports, host, process, h.vm.GlobalObject())
+	o, err := h.create(exports, host, h.vm.GlobalObject())
 	if err != nil {
 		return err
 	}
-	h.prelude = prelude{drain: function(o, "drain"), fire: function(o, "fire"), fireImmediate: function(o, "fireImmediate"), rejected: function(o, "rejected"), afterCallback: o.Get("afterCallback")}
+	h.prelude = prelude{fire: function(o, "fire"), fireImmediate: function(o, "fireImmediate")}
 	return nil
-}
-
-func (h *Handler) tickQueued(goja.FunctionCall) goja.Value {
-	h.ticking = true
-	return goja.Undefined()
-}
-
-// exit is process.exit: nothing of the script runs any more, in the middle of the
-// function, and no catch or finally sees it (realtime.md 15.4).
-func (h *Handler) exit(c goja.FunctionCall) goja.Value {
-	if h.session != nil {
-		h.session.Exit(int(c.Argument(0).ToInteger()))
-	}
-	h.stop("process.exit")
-	return goja.Undefined()
 }

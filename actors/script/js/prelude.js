@@ -1,13 +1,13 @@
 'use strict';
 
-// Timers, ticks and what becomes of uncaught errors, as Node has them (realtime.md
-// 18.2, 18.3), over the host of prelude.go. Promise jobs are the engine's own: they
-// run when the outermost call into the runtime is over.
+// Timers as Node has them (realtime.md 18.2), and what keeps scripts from ending the
+// process, over the host of host.go.
+
 function define(object, name, value) {
   Object.defineProperty(object, name, { value: value, writable: true, configurable: true });
 }
 
-exports.create = function create(host, process, global) {
+exports.create = function create(host, global) {
   // Timers are kept by the host, which calls fire with what is due.
   class Timeout {
     constructor(f, delay, repeat, args) {
@@ -75,64 +75,14 @@ exports.create = function create(host, process, global) {
     }
   }
 
-  // Ticks come before promise jobs, which come before anything else.
-  let ticks = [];
-
-  function nextTick(f) {
-    callable(f);
-    if (ticks.length === 0) host.ticking();
-    ticks.push({ f: f, args: Array.prototype.slice.call(arguments, 1) });
-  }
-
-  function drain() {
-    while (ticks.length !== 0) {
-      const now = ticks;
-      ticks = [];
-      for (let i = 0; i < now.length; i++) attempt(now[i].f, undefined, now[i].args);
-    }
-  }
-
   function attempt(f, self, args) {
     try {
       f.apply(self, args);
     } catch (error) {
-      uncaught(error, 'uncaughtException');
+      host.uncaught(error);
     }
+    host.afterCallback();
   }
-
-  function queueMicrotask(f) {
-    callable(f);
-    Promise.resolve().then(() => attempt(f, undefined, []));
-  }
-
-  function listens(event) { return typeof process.listenerCount === 'function' && process.listenerCount(event) > 0; }
-
-  function uncaught(error, origin) {
-    try {
-      if (listens('uncaughtException')) {
-        process.emit('uncaughtException', error, origin);
-        return;
-      }
-    } catch (another) {
-      error = another;
-    }
-    host.uncaught(error, origin === 'unhandledRejection' ? 'Unhandled promise rejection' : 'Uncaught error');
-  }
-
-  let exiting = false;
-  process.exit = function exit(code) {
-    if (code === undefined) code = process.exitCode;
-    if (!exiting) {
-      exiting = true;
-      try {
-        if (listens('exit')) process.emit('exit', code);
-      } catch (error) { /* too late to tell anybody */ }
-    }
-    host.exit(Number(code) | 0);
-  };
-  process.reallyExit = process.exit;
-  process.abort = () => host.exit(134);
-  process.nextTick = nextTick;
 
   // The engine recurses over source and over nested arrays; see guard.go. A direct
   // eval becomes an indirect one by this: it sees globals only.
@@ -164,37 +114,17 @@ exports.create = function create(host, process, global) {
     return out;
   } }.flat);
 
-  const timers = { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval: clearTimeout, clearImmediate, queueMicrotask };
+  const timers = { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval: clearTimeout, clearImmediate };
   Object.keys(timers).forEach(name => Object.defineProperty(global, name, { value: timers[name], writable: true, configurable: true, enumerable: true }));
 
   return {
-    drain: drain,
-    afterCallback() { if (ticks.length !== 0) drain(); },
-    fire(timer) {
-      attempt(timer._onTimeout, timer, timer._args);
-      if (ticks.length !== 0) drain();
-    },
+    fire(timer) { attempt(timer._onTimeout, timer, timer._args); },
     fireImmediate(immediate) {
       const f = immediate._onImmediate;
       if (f === null) return;
       immediate._onImmediate = null;
       host.notSoon();
       attempt(f, immediate, immediate._args);
-      if (ticks.length !== 0) drain();
-    },
-    // rejected decides on a promise that nobody handles; fatal as in Node 15 and later.
-    rejected(reason, promise, fatal) {
-      try {
-        if (listens('unhandledRejection')) {
-          process.emit('unhandledRejection', reason, promise);
-          return;
-        }
-      } catch (error) {
-        uncaught(error, 'uncaughtException');
-        return;
-      }
-      if (fatal) uncaught(reason, 'unhandledRejection');
-      else host.warned(reason);
     },
   };
 };

@@ -2,12 +2,12 @@ package js
 
 import (
 	"fmt"
-	"path"
 	"sync"
 
 	"github.com/dop251/goja"
 
-	"troupe/actors/script/js/compile"
+	"troupe/actors/script"
+	"troupe/actors/script/js/modules"
 	"troupe/actors/script/realtime"
 )
 
@@ -27,13 +27,15 @@ func (h *Handler) boot() error {
 	h.vm.SetMaxCallStackSize(callDepthMax)
 	h.vm.SetPromiseRejectionTracker(h.rejection)
 	h.guard()
-	process := h.vm.NewObject()
-	_ = h.vm.Set("process", process)
+	h.loader = modules.Enable(h.vm, modules.Options{
+		Unit: h.program.unit, Entry: h.program.entry, Args: h.process.Args, Metadata: script.Metadata(h.process.Fleet),
+		Exit: h.exit, Log: h.console, NextTick: h.nextTick,
+		Uncaught: func(e goja.Value) { h.uncaught(e, "uncaughtException") },
+	})
 	host := newHost(h)
-	if err := h.loadPrelude(host, process); err != nil {
+	if err := h.loadPrelude(host); err != nil {
 		return err
 	}
-	_ = host.Set("afterCallback", h.prelude.afterCallback)
 	exports, err := h.evaluate(glueProgram())
 	if err != nil {
 		return err
@@ -77,7 +79,7 @@ func function(o *goja.Object, name string) goja.Callable {
 
 // load runs the script's files, and hands its callbacks to the glue.
 func (h *Handler) load() error {
-	exports, err := h.require(h.program.entry)
+	exports, err := h.loader.Require(h.program.entry)
 	if err != nil {
 		return err
 	}
@@ -96,43 +98,6 @@ func (h *Handler) load() error {
 		return fmt.Errorf("%s: %s", h.program.entry, text)
 	}
 	return nil
-}
-
-// require loads a file of the bundle.
-func (h *Handler) require(file string) (goja.Value, error) {
-	if m := h.modules[file]; m != nil {
-		return m.Get("exports"), nil
-	}
-	c, err := h.program.unit.Program(file)
-	if err != nil {
-		return nil, err
-	}
-	f, err := h.vm.RunProgram(c)
-	if err != nil {
-		return nil, err
-	}
-	call, _ := goja.AssertFunction(f)
-	module, exports := h.vm.NewObject(), h.vm.NewObject()
-	_ = module.Set("exports", exports)
-	h.modules[file] = module
-	require := func(c goja.FunctionCall) goja.Value {
-		name := c.Argument(0).String()
-		for _, candidate := range []string{path.Join(path.Dir(file), name), path.Join(path.Dir(file), name+".js")} {
-			if _, ok := h.program.unit.Files()[candidate]; ok {
-				v, err := h.require(candidate)
-				if err != nil {
-					panic(err)
-				}
-				return v
-			}
-		}
-		panic(h.vm.NewTypeError("Cannot find module '%s'", name))
-	}
-	if _, err := call(exports, exports, h.vm.ToValue(require), module, h.vm.ToValue(compile.Root+"/"+file), h.vm.ToValue(path.Dir(compile.Root+"/"+file))); err != nil {
-		delete(h.modules, file)
-		return nil, err
-	}
-	return module.Get("exports"), nil
 }
 
 // rangeError is an error to panic with.
