@@ -150,7 +150,9 @@ func exported(v goja.Value) []byte {
 // bytes makes a plain Uint8Array of b, which it takes over.
 func (h *Handler) bytes(b []byte) goja.Value {
 	if h.newUint8Array == nil {
-		h.newUint8Array, _ = goja.AssertConstructor(h.vm.Get("Uint8Array"))
+		if h.newUint8Array, _ = goja.AssertConstructor(h.vm.Get("Uint8Array")); h.newUint8Array == nil {
+			return goja.Undefined() // the script has taken it away
+		}
 	}
 	v, err := h.newUint8Array(nil, h.vm.ToValue(h.vm.NewArrayBuffer(b)))
 	if err != nil {
