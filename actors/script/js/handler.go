@@ -1,8 +1,10 @@
 package js
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"path"
 	"time"
 
 	"github.com/dop251/goja"
@@ -78,7 +80,7 @@ func (h *Handler) Init(s script.Session) error {
 		h.configuration = configurationOf(c.(*goja.Object))
 		wrong, err := h.glue.init.call(goja.Undefined())
 		if err == nil && wrong.String() != "" {
-			err = errors.New(wrong.String())
+			err = errLogged
 		}
 		return err
 	})
@@ -111,15 +113,25 @@ func (h *Handler) first(what string, f func() error) error {
 	}
 	var thrown *goja.Exception
 	switch {
-	case h.dead:
+	case h.dead: // it is logged already, unless the script itself wanted it
 		return fmt.Errorf("%s: the script has ended: %s", what, h.end)
+	case errors.Is(err, errLogged):
+		return fmt.Errorf("%s failed", what)
+	case isAbrupt(err): // logged, too
+		return fmt.Errorf("%s: RangeError: Maximum call stack size exceeded", what)
 	case errors.As(err, &thrown):
-		return loadError(what, thrown)
+		failed := loadError(what, thrown)
+		h.process.Log.At(script.LevelError, cmp.Or(path.Base(failed.File), "script"), failed.Line, failed.Error())
+		return failed
 	case err != nil:
-		return fmt.Errorf("%s: %w", what, err)
+		err = fmt.Errorf("%s: %w", what, err)
+		h.process.Log.At(script.LevelError, path.Base(h.program.entry), 0, err.Error())
 	}
-	return nil
+	return err
 }
+
+// errLogged is an error that the log has already.
+var errLogged = errors.New("see the log")
 
 // Close implements script.Closer. It may come while a call that is given up goes on,
 // so it touches nothing that is the call's.

@@ -26,13 +26,16 @@ func TestAStartThatFailsSaysWhy(t *testing.T) {
 		`throw 'text';`:                                              "loading server.js: text",
 		`for (;;);`:                                                  "it ran for more than 100ms",
 		`process.exit(2);`:                                           "process.exit",
-		`(function f() { f(); })();`:                                 "loading server.js",
+		`(function f() { f(); })();`:                                 "loading server.js: RangeError",
 		`require('./gone');`:                                         "./gone",
 		`exports.ssExports = { init() { for (;;); } };`:              "it ran for more than 100ms",
 	} {
-		_, err := load(t, limits, only(source))
+		g, err := load(t, limits, only(source))
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %q", source, err, says)
+		}
+		if log := g.lines.String(); (strings.Count(log, "[ERROR]") != 1) != (strings.Contains(source, "exit") || strings.Contains(source, "const a")) {
+			t.Errorf("%s: log: %s", source, log)
 		}
 	}
 }

@@ -86,17 +86,25 @@ exports.create = function create(host, global) {
 
   // The engine recurses over source and over nested arrays; see guard.go. A direct
   // eval becomes an indirect one by this: it sees globals only.
+  function guarded(original) {
+    function guard() {
+      host.checkSource(arguments);
+      return new.target === undefined || new.target === guard ? Reflect.construct(original, arguments) : Reflect.construct(original, arguments, new.target);
+    }
+    Object.defineProperty(guard, 'name', { value: original.name, configurable: true });
+    Object.defineProperty(guard, 'length', { value: 1, configurable: true });
+    Object.defineProperty(guard, 'prototype', { value: original.prototype, writable: false });
+    define(original.prototype, 'constructor', guard);
+    return guard;
+  }
+  define(global, 'Function', guarded(global.Function));
+  guarded((function* () {}).constructor);
+  guarded((async function () {}).constructor);
   const indirect = global.eval;
-  const guarded = {
-    apply(target, self, args) { host.checkSource(args); return Reflect.apply(target, self, args); },
-    construct(target, args, to) { host.checkSource(args); return Reflect.construct(target, args, to); },
-  };
-  [function () {}, function* () {}, async function () {}].forEach(f => {
-    const constructor = f.constructor, proxy = new Proxy(constructor, guarded);
-    define(constructor.prototype, 'constructor', proxy);
-    if (constructor === global.Function) define(global, 'Function', proxy);
-  });
-  define(global, 'eval', new Proxy(indirect, { apply(target, self, args) { if (typeof args[0] === 'string') host.checkSource(args); return indirect(args[0]); } }));
+  define(global, 'eval', { eval(source) {
+    if (typeof source === 'string') host.checkSource([source]);
+    return indirect(source);
+  } }.eval);
 
   const flat = Array.prototype.flat;
   define(Array.prototype, 'flat', { flat(depth) {
