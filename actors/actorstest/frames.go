@@ -3,14 +3,17 @@ package actorstest
 import (
 	"reflect"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"unsafe"
 
 	"troupe/messages/wire"
 )
 
 // Refs reads the reference count of a frame, which wire keeps to itself.
 func Refs(f *wire.Frame) int64 {
-	return reflect.ValueOf(f).Elem().FieldByName("refs").FieldByName("v").Int()
+	v := reflect.ValueOf(f).Elem().FieldByName("refs").FieldByName("v")
+	return atomic.LoadInt64((*int64)(unsafe.Pointer(v.UnsafeAddr())))
 }
 
 // Frames holds one reference to each of many frames, and says in the end
@@ -32,6 +35,18 @@ func (c *Frames) Track(f *wire.Frame) *wire.Frame {
 		f.Retain()
 	}
 	return f
+}
+
+// held reports whether somebody else holds a frame.
+func (c *Frames) held() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for f := range c.all {
+		if Refs(f) != 1 {
+			return true
+		}
+	}
+	return false
 }
 
 // Balanced fails t for every frame that somebody else holds, and lets go of all.

@@ -110,6 +110,14 @@ func (w *World) close() {
 	w.Helper()
 	w.System.Close()
 	w.Pass(libraryRest)
+	if w.real { // connections end in goroutines of their own
+		w.Until(func() string {
+			if w.Frames.held() {
+				return "frames are held"
+			}
+			return ""
+		})
+	}
 	w.Frames.Balanced(w.T)
 	if n := w.Count.Players.Total(); n != 0 {
 		w.Errorf("%d players are still counted", n)

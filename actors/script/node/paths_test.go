@@ -18,6 +18,7 @@ const loop = require('./gameloop.js');
 assert.strictEqual(require('./gameloop'), loop);
 assert.strictEqual(require('./lib').name, 'index');
 assert.deepStrictEqual(require('./data.json'), { a: 1 });
+assert.ok(require.main === module && module.id === '.');
 assert.strictEqual(require('tool')(), 'tool of node_modules');
 assert.strictEqual(require('/local/game/gameloop.js'), loop);
 assert.strictEqual(fs.readFileSync('/local/game/data.json', 'utf8'), '\ufeff{"a":1}');

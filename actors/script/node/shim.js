@@ -288,7 +288,7 @@ function load(o) {
   adapt();
   let module;
   try {
-    module = Module.createRequire(o.entry)(o.entry);
+    module = requireMain(o.entry);
   } catch (error) {
     if (error && (error.code === 'ERR_REQUIRE_ESM' || error.code === 'ERR_REQUIRE_ASYNC_MODULE')) {
       importFile(url.pathToFileURL(o.entry).href).then(loaded, notLoaded);
@@ -298,6 +298,19 @@ function load(o) {
     return;
   }
   loaded(module);
+}
+
+// requireMain loads the entry as the main module; Module._load can do so too, but not
+// tell what an ES module exports.
+function requireMain(entry) {
+  const load = Module.prototype.load;
+  Module.prototype.load = function () {
+    Module.prototype.load = load;
+    process.mainModule = this;
+    this.id = '.';
+    return load.apply(this, arguments);
+  };
+  return Module.createRequire(entry)(entry);
 }
 
 function notLoaded(error) {
