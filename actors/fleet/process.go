@@ -79,13 +79,19 @@ func (r *Registry) load(c *stage.Context, p *process) {
 	})
 }
 
+// versionShown is how many characters of the caller's name of a version are shown.
+const versionShown = 64
+
 // labelled is a script's content under the name of its version: the number of
 // the content, which no other has, and what the caller calls it.
 func labelled(s *scriptEntry) *bundle.Bundle {
 	b := *s.bundle
 	b.Version = strconv.Itoa(s.record.Contents)
-	if s.record.Version != "" {
-		b.Version += " (" + s.record.Version + ")"
+	if v := s.record.Version; v != "" {
+		if short := []rune(v); len(short) > versionShown {
+			v = string(short[:versionShown]) + "..."
+		}
+		b.Version += " (" + v + ")"
 	}
 	b.NodeVersion = s.record.NodeVersion
 	return &b

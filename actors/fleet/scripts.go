@@ -75,7 +75,10 @@ func (r *Registry) onUpdateScript(c *stage.Context, m Request[ChangeScript, *mes
 		m.Reply(nil, err)
 		return
 	}
-	changed.Size, changed.Contents = int64(len(q.Zip)), changed.Contents+1
+	if changed.Size = int64(len(q.Zip)); q.Zip == nil {
+		changed.Size = int64(size(m.Request.Bundle))
+	}
+	changed.Contents++
 	s.record, s.bundle = &changed, m.Request.Bundle
 	c.Log().Info().Str("script_id", string(changed.ID)).Str("version", changed.Version).Int("contents", changed.Contents).Msg("script updated")
 	w := &waiting{done: func() { m.Reply(&changed, nil) }}

@@ -3,6 +3,7 @@ package fleet
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"troupe/actors/gamesession"
 	"troupe/actors/script"
@@ -16,9 +17,39 @@ type idle struct {
 	ref     *stage.Ref
 	process *process
 	program *program
-	log     *script.Held
+	log     *idleLog
 	ready   bool
 	over    bool // told to stop, or stopped
+}
+
+// idleLog keeps the lines of an idle process, and knows its first error, which says
+// why it is none for long.
+type idleLog struct {
+	script.Held
+	mu    sync.Mutex
+	first string
+}
+
+// Write implements script.Sink.
+func (l *idleLog) Write(line script.Line) {
+	if line.Level >= script.LevelError {
+		l.mu.Lock()
+		if l.first == "" {
+			l.first = line.Text
+		}
+		l.mu.Unlock()
+	}
+	l.Held.Write(line)
+}
+
+// why returns a reason, with the first error.
+func (l *idleLog) why(reason string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.first == "" || strings.Contains(l.first, reason) {
+		return reason
+	}
+	return reason + "\n" + l.first
 }
 
 // standby is how many idle processes of a program are kept ready.
@@ -66,7 +97,7 @@ func (p *process) count(of *program) (n int) {
 
 // startIdle starts a process without a game session.
 func (r *Registry) startIdle(c *stage.Context, p *process, of *program) bool {
-	i := &idle{ref: r.newRef(c), process: p, program: of, log: new(script.Held)}
+	i := &idle{ref: r.newRef(c), process: p, program: of, log: new(idleLog)}
 	log := script.NewLog(i.log, script.LevelOf(p.spec.Parameters), c.Stage().Now)
 	handler, err := r.makeHandler(c, of, r.processOf(c, p, i.ref, log))
 	if err != nil {
@@ -106,7 +137,7 @@ func (r *Registry) onIdleOver(c *stage.Context, i *idle, text string) {
 	if i.process.gone || i.program != i.process.next && i.program != i.process.current {
 		return
 	}
-	r.cannotStart(c, i.process, text)
+	r.cannotStart(c, i.process, i.log.why(text))
 }
 
 // cannotStart writes down that a process did not become ready, or did not stay,

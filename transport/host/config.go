@@ -2,6 +2,9 @@ package host
 
 import (
 	"time"
+
+	"troupe/actors/fleet"
+	"troupe/actors/script/bundle"
 )
 
 // Config is everything an operator may choose. Each field's key is its path of
@@ -21,6 +24,7 @@ type Config struct {
 	Aliases   []Alias   `config:"aliases"`
 	Reconnect Reconnect `config:"reconnect"`
 	Session   Session   `config:"session"`
+	Script    Script    `config:"script"`
 	Limits    Limits    `config:"limits"`
 	Flush     Flush     `config:"flush"`
 	Drain     Drain     `config:"drain"`
@@ -98,6 +102,34 @@ type Fleet struct {
 	LaunchParameters string `config:"launchParameters"`
 	Certificates     string `config:"certificates"`    // GENERATED: its game sessions announce the secure ports; DISABLED
 	ReconnectWindow  string `config:"reconnectWindow"` // a duration; empty: reconnect.window
+	Script           string `config:"script"`          // file, folder or .zip archive of its logic; empty: a relay
+	LaunchPath       string `config:"launchPath"`      // the file of the script to start; empty: the one that script names, or its own choice
+	Engine           string `config:"engine"`          // embedded, or node; empty: as the script's package.json says
+	Standby          string `config:"standby"`         // idle processes kept ready; empty: 0, and 1 with the engine node
+	NodeVersion      string `config:"nodeVersion"`     // 10.x or 24.x: how the script is treated; empty: 10.x
+}
+
+// Script bounds what the logic of one game session may do, and what scripts may
+// cost. Of the first four, 0 switches one off.
+type Script struct {
+	Callback           time.Duration `config:"callback"`           // one call into a script; its game session is ended over it
+	Tick               time.Duration `config:"tick"`               // a call over it is counted, and now and then warned of
+	TimersMax          int           `config:"timersMax"`          // that wait
+	MemoryMax          int           `config:"memoryMax"`          // bytes
+	KeepRunningOnError bool          `config:"keepRunningOnError"` // errors outside of callbacks are logged only
+	UnpackedMax        int           `config:"unpackedMax"`        // bytes of all files of a script
+	ProcessesMax       int           `config:"processesMax"`       // of a fleet that the service API makes
+	Node               Node          `config:"node"`
+}
+
+// Node is how scripts run in Node.js.
+type Node struct {
+	Binary       string        `config:"binary"`       // empty: node on the PATH
+	Dir          string        `config:"dir"`          // where scripts are unpacked; empty: the folder for temporary files
+	CPU          time.Duration `config:"cpu"`          // a game session may take in 10 s; 0: 15 s; negative: any
+	ProcessesMax int           `config:"processesMax"` // of a game session; 0: 16; negative: any
+	UID          int           `config:"uid"`          // user that scripts run as; 0: the host's own
+	GID          int           `config:"gid"`
 }
 
 // Alias is an alias that is there from the start: Fleet for SIMPLE routing,
@@ -210,6 +242,10 @@ func Defaults() Config {
 			PlayerQueueBytes: 1 << 20, PlayerQueueMessages: 4096,
 			MailboxBytes: 8 << 20, MailboxMessages: 8192,
 			EndedMax: 10_000, EndedKeep: 30 * 24 * time.Hour,
+		},
+		Script: Script{
+			Callback: 30 * time.Second, Tick: 50 * time.Millisecond, TimersMax: 10_000, MemoryMax: 256 << 20,
+			UnpackedMax: bundle.DefaultUnpackedMax, ProcessesMax: fleet.DefaultProcessesMax,
 		},
 		Limits: Limits{
 			LoginTimeout: 10 * time.Second, Unauthenticated: 2000, UnauthenticatedPerIP: 20,

@@ -17,6 +17,7 @@ import (
 	"troupe/actors/gamesession"
 	"troupe/actors/player"
 	"troupe/actors/script"
+	"troupe/actors/script/bundle"
 	"troupe/actors/sessionlog"
 	"troupe/actors/stage"
 	"troupe/messages"
@@ -50,6 +51,9 @@ type Host struct {
 	http     *http.Server
 	ops      *ops.Pages
 	logs     *sessionlog.Store
+	fleets   []Fleet
+	bundles  bundle.Limits
+	programs *programs
 	addrs    Announcement
 	grace    time.Duration
 	serving  sync.WaitGroup
@@ -95,7 +99,11 @@ func Start(o Options) (h *Host, err error) {
 	if h.logs, err = c.Log.GameSessions.open(h.count, o.Log); err != nil {
 		return nil, err
 	}
+	h.fleets, h.bundles, h.programs = c.Fleets, c.Script.bundleLimits(), newPrograms(&c.Script)
 	if err = h.startActors(o); err != nil {
+		return nil, err
+	}
+	if err = h.loadScripts(); err != nil {
 		return nil, err
 	}
 	if err = h.startAPI(o); err != nil {
@@ -154,13 +162,19 @@ func (h *Host) startActors(o Options) error {
 	if newHandler == nil {
 		newHandler = func(*messages.Fleet) script.Handler { return script.Relay{} }
 	}
+	scripts, err := c.scripts(time.Now())
+	if err != nil {
+		return err
+	}
 	h.system = actors.Start(actors.Options{
-		Log: o.Log, Counters: h.count, Shards: c.Workers, Flush: policy, OnFailure: o.OnFailure,
+		Bundle: c.Script.bundleLimits(),
+		Log:    o.Log, Counters: h.count, Shards: c.Workers, Flush: policy, OnFailure: o.OnFailure,
 		Timeouts: connection.Timeouts{Login: c.Limits.LoginTimeout, SilenceMin: connection.DefaultTimeouts().SilenceMin},
 		Fleet: fleet.Options{
 			Region: c.Region, Fleets: c.fleetRecords(time.Now()), Aliases: c.aliasRecords(time.Now()),
 			Advertised: plain, Secured: secured,
 			Session: c.sessionSettings(), NewHandler: newHandler, OpenLog: h.openLog,
+			NewProgram: h.programs.make, Scripts: scripts, ProcessesMax: c.Script.ProcessesMax,
 			OnStuck:  func() { go h.giveUp(o.OnFailure) },
 			EndedMax: c.Session.EndedMax, EndedKeep: c.Session.EndedKeep,
 		},
@@ -343,6 +357,7 @@ func (c *Config) fleetRecords(now time.Time) []*messages.Fleet {
 			ID: messages.FleetID(f.ID), Name: f.Name, Description: f.Description, Status: messages.FleetActive, Created: now,
 			Locations: []string{c.Region}, GameSessionsMax: f.GameSessionsMax, LaunchParams: f.LaunchParameters,
 			Certificates: f.Certificates == certificatesGenerated, ReconnectWindow: f.window(),
+			ScriptID: f.scriptID(), LaunchPath: f.launchPath(), Engine: f.Engine, Standby: f.standby(),
 		})
 	}
 	return all

@@ -3,6 +3,7 @@ package host
 import (
 	"errors"
 	"fmt"
+	"math"
 	"net"
 	"net/netip"
 	"regexp"
@@ -11,9 +12,10 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"troupe/actors/stage"
-
 	"troupe/actors/gamesession"
+	"troupe/actors/script/bundle"
+	"troupe/actors/stage"
+	"troupe/messages"
 )
 
 var (
@@ -58,6 +60,7 @@ func (c *Config) Validate() error {
 	v.that("log.level", err == nil && c.Log.Level != "", "must be debug, info, warn or error")
 	v.that("log.format", c.Log.Format == "json" || c.Log.Format == "pretty", "must be json or pretty")
 	v.gameSessionLogs(&c.Log.GameSessions)
+	v.scripts(c)
 	return errors.Join(v...)
 }
 
@@ -66,6 +69,33 @@ func (v *checks) gameSessionLogs(l *GameSessionLogs) {
 	v.that("log.gameSessions.files", l.Files >= 1 && l.Files <= 1000, "must be 1 to 1000")
 	v.that("log.gameSessions.totalBytes", l.TotalBytes >= l.MaxBytes, "must be at least log.gameSessions.maxBytes")
 	v.that("log.gameSessions.keep", l.Keep >= time.Minute, "must be at least 1m")
+}
+
+func (v *checks) scripts(c *Config) {
+	s := &c.Script
+	for key, n := range map[string]int64{
+		"callback": int64(s.Callback), "tick": int64(s.Tick), "timersMax": int64(s.TimersMax), "memoryMax": int64(s.MemoryMax),
+	} {
+		v.that("script."+key, n >= 0, "must not be negative; 0 switches it off")
+	}
+	v.that("script.memoryMax", s.MemoryMax == 0 || s.MemoryMax >= 16<<20, "must be at least 16777216, or 0")
+	v.that("script.unpackedMax", s.UnpackedMax >= 1<<20 && s.UnpackedMax <= 1<<30, "must be 1048576 to 1073741824")
+	v.that("script.processesMax", s.ProcessesMax >= 1, "must be at least 1")
+	for key, id := range map[string]int{"uid": s.Node.UID, "gid": s.Node.GID} {
+		v.that("script.node."+key, id >= 0 && int64(id) <= math.MaxUint32, "must be 0 to 4294967295")
+	}
+	for i, f := range c.Fleets {
+		key := fmt.Sprintf("fleets[%d]", i)
+		v.that(key+".engine", f.Engine == "" || f.Engine == bundle.EngineEmbedded || f.Engine == bundle.EngineNode, "must be embedded or node, or empty")
+		v.that(key+".nodeVersion", f.NodeVersion == "" || f.NodeVersion == messages.NodeVersion10 || f.NodeVersion == messages.NodeVersion24, "must be 10.x or 24.x, or empty")
+		if f.Standby != "" {
+			n, err := strconv.Atoi(f.Standby)
+			v.that(key+".standby", err == nil && n >= 0 && n <= 1000, "must be 0 to 1000, or empty")
+		}
+		if f.Script == "" {
+			v.that(key, f.LaunchPath == "" && f.Engine == "" && f.Standby == "" && f.NodeVersion == "", "has settings of a script and no script")
+		}
+	}
 }
 
 type checks []error

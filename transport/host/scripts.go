@@ -1,0 +1,162 @@
+package host
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"troupe/actors/fleet"
+	"troupe/actors/script"
+	"troupe/actors/script/bundle"
+	"troupe/actors/script/js"
+	"troupe/actors/script/node"
+	"troupe/messages"
+)
+
+// programs chooses the engine of a script.
+type programs struct {
+	limits script.Limits
+	node   node.Options
+}
+
+func newPrograms(s *Script) *programs {
+	return &programs{
+		limits: script.Limits{
+			Callback: s.Callback, Tick: s.Tick, TimersMax: s.TimersMax, MemoryMax: int64(s.MemoryMax), KeepRunningOnError: s.KeepRunningOnError,
+		},
+		node: node.Options{
+			Binary: s.Node.Binary, Dir: s.Node.Dir, CPU: s.Node.CPU, ProcessesMax: s.Node.ProcessesMax, UID: uint32(s.Node.UID), GID: uint32(s.Node.GID),
+		},
+	}
+}
+
+// make makes a program of a script: by the engine that the fleet names, else that
+// of the script's package.json, else the embedded one (realtime.md D26).
+func (p *programs) make(b *bundle.Bundle, entry string, f *messages.Fleet) (script.Program, error) {
+	asked, err := b.Engine()
+	if err != nil {
+		return nil, err
+	}
+	if cmp.Or(f.Engine, asked) != bundle.EngineNode {
+		return js.New(b, entry, p.limits)
+	}
+	made, err := node.New(b, entry, p.limits, p.node)
+	if err != nil {
+		return nil, err
+	}
+	return slowStarter{made}, nil
+}
+
+// slowStarter is a program whose processes are children: starting one takes tens
+// of milliseconds, so one is kept ready.
+type slowStarter struct{ *node.Program }
+
+// Standby implements fleet.Standby.
+func (slowStarter) Standby() int { return 1 }
+
+func (s *Script) bundleLimits() bundle.Limits {
+	return bundle.Limits{UnpackedMax: int64(s.UnpackedMax)}
+}
+
+// scripts reads the scripts of the configured fleets.
+func (c *Config) scripts(now time.Time) ([]fleet.Script, error) {
+	var all []fleet.Script
+	for i, f := range c.Fleets {
+		if f.Script == "" {
+			continue
+		}
+		b, err := bundle.FromPath(f.Script, c.Script.bundleLimits())
+		if err != nil {
+			return nil, fmt.Errorf("host: fleets[%d].script: %w", i, err)
+		}
+		record := &messages.Script{
+			ID: f.scriptID(), Name: filepath.Base(f.Script), NodeVersion: cmp.Or(f.NodeVersion, messages.NodeVersion10), Created: now, Contents: 1,
+		}
+		for _, content := range b.Files {
+			record.Size += int64(len(content))
+		}
+		all = append(all, fleet.Script{Record: record, Bundle: b})
+	}
+	return all, nil
+}
+
+// scriptID is the id of the script of a configured fleet; empty for a relay.
+func (f *Fleet) scriptID() messages.ScriptID {
+	if f.Script == "" {
+		return ""
+	}
+	return messages.ScriptID("script-" + strings.TrimPrefix(f.ID, "fleet-"))
+}
+
+// launchPath is the file to start: a script that is one file is its own.
+func (f *Fleet) launchPath() string {
+	if f.LaunchPath != "" || f.Script == "" || strings.EqualFold(filepath.Ext(f.Script), ".zip") {
+		return f.LaunchPath
+	}
+	if info, err := os.Stat(f.Script); err != nil || info.IsDir() {
+		return ""
+	}
+	return filepath.Base(f.Script)
+}
+
+func (f *Fleet) standby() int {
+	n, err := strconv.Atoi(f.Standby)
+	if err != nil {
+		return -1 // as the engine wants
+	}
+	return n
+}
+
+// loadWait is how long a start waits for the scripts of configured fleets. One that
+// does not run costs its fleet, not the host: the log and the fleet's events say why.
+const loadWait = 30 * time.Second
+
+func (h *Host) loadScripts() error {
+	ctx, cancel := context.WithTimeout(context.Background(), loadWait)
+	defer cancel()
+	if err := h.system.Settled(ctx); err != nil && ctx.Err() == nil {
+		return fmt.Errorf("host: scripts: %w", err)
+	}
+	return nil
+}
+
+// ReloadScript reads the script of a configured fleet again, and has new game
+// sessions run it. If it cannot be compiled that is the error, and nothing changes.
+func (h *Host) ReloadScript(ctx context.Context, id messages.FleetID) error {
+	for _, f := range h.fleets {
+		if f.ID != string(id) || f.Script == "" {
+			continue
+		}
+		b, err := bundle.FromPath(f.Script, h.bundles)
+		if err != nil {
+			return err
+		}
+		if err := h.compiles(b, &f); err != nil {
+			return err
+		}
+		_, err = h.system.ReplaceScript(ctx, messages.UpdateScript{ID: f.scriptID()}, b)
+		return err
+	}
+	return fmt.Errorf("host: fleet %s has no script of the configuration", id)
+}
+
+// compiles tells why a script cannot be compiled, if so.
+func (h *Host) compiles(b *bundle.Bundle, f *Fleet) error {
+	entry, err := b.Entry(f.launchPath())
+	if err != nil {
+		return err
+	}
+	checked := *b
+	checked.Version, checked.NodeVersion = "check", cmp.Or(f.NodeVersion, messages.NodeVersion10)
+	p, err := h.programs.make(&checked, entry, &messages.Fleet{ID: messages.FleetID(f.ID), Engine: f.Engine})
+	if err != nil {
+		return err
+	}
+	p.Close()
+	return nil
+}
