@@ -108,7 +108,7 @@ func (r *Registry) open(c *stage.Context, f *fleetEntry) {
 }
 
 // configure makes processes of what the runtime configuration says; those that
-// it says as before stay.
+// it says as before stay, the others serve until something new runs.
 func (r *Registry) configure(c *stage.Context, f *fleetEntry) {
 	old := f.processes
 	f.processes = nil
@@ -119,17 +119,32 @@ func (r *Registry) configure(c *stage.Context, f *fleetEntry) {
 		if i := slices.IndexFunc(old, same); i >= 0 {
 			p := old[i]
 			old = slices.Delete(old, i, i+1)
-			p.spec = spec
+			p.spec, p.leaving = spec, false
 			f.processes = append(f.processes, p)
 			r.fill(c, p)
 			continue
 		}
 		p := &process{fleet: f, spec: spec}
 		f.processes = append(f.processes, p)
+		r.inherit(p, old)
 		r.load(c, p)
 	}
 	for _, p := range old {
-		r.retire(p)
+		p.leaving = true
+	}
+	f.processes = append(f.processes, old...)
+	r.judge(c, f)
+}
+
+// inherit gives a process with other parameters the program of one with the same
+// launch path, which goes on if the newest content does not run.
+func (r *Registry) inherit(p *process, from []*process) {
+	for _, o := range from {
+		if o.spec.LaunchPath == p.spec.LaunchPath && o.current != nil {
+			p.current = o.current
+			p.current.wanted++
+			return
+		}
 	}
 }
 

@@ -26,7 +26,8 @@ type process struct {
 	next    *program // loaded, and not proven yet
 	loading bool
 	stale   bool // what is being loaded is old already
-	gone    bool // no longer configured
+	leaving bool // no longer configured; serves until what is configured runs
+	gone    bool // no longer configured, and retired
 	live    int  // game sessions
 	idle    []*idle
 	failed  int  // processes in a row that did not become ready
@@ -35,13 +36,13 @@ type process struct {
 	waiting []*waiting
 }
 
-// program is a version of a script, for one entry of a runtime configuration. It
-// is closed when it is not wanted any more and nothing runs it.
+// program is a version of a script. It is closed when no entry of a runtime
+// configuration wants it any more and nothing runs it.
 type program struct {
 	script.Program
 	version string
+	wanted  int
 	users   int
-	wanted  bool
 }
 
 // busy reports whether a new content is on its way.
@@ -60,7 +61,7 @@ func (p *process) settle() {
 // time, and may be made to take long.
 func (r *Registry) load(c *stage.Context, p *process) {
 	s := r.scripts[p.fleet.record.ScriptID]
-	if p.gone || r.draining || s == nil {
+	if p.gone || p.leaving || r.draining || s == nil {
 		return
 	}
 	if p.loading {
@@ -131,7 +132,7 @@ func (l *loader) compile(entry string) (p *program, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return &program{Program: made, version: l.bundle.Version, wanted: true}, nil
+	return &program{Program: made, version: l.bundle.Version, wanted: 1}, nil
 }
 
 // onLoaded takes a program that was made, or why it was not.
@@ -191,9 +192,18 @@ func (r *Registry) prove(c *stage.Context, p *process) {
 	r.judge(c, p.fleet)
 }
 
-// judge brings a fleet that is being made to the status that its processes
-// deserve.
+// judge retires what is not configured any more, once something that is runs, and
+// brings a fleet that is being made to the status that its processes deserve.
 func (r *Registry) judge(c *stage.Context, f *fleetEntry) {
+	serves := func(p *process) bool { return !p.leaving && p.current != nil }
+	if slices.ContainsFunc(f.processes, serves) && !slices.ContainsFunc(f.processes, (*process).busy) {
+		f.processes = slices.DeleteFunc(f.processes, func(p *process) bool {
+			if p.leaving {
+				r.retire(p)
+			}
+			return p.leaving
+		})
+	}
 	switch f.record.Status {
 	case messages.FleetActive, messages.FleetDeleting, messages.FleetTerminated:
 		return
@@ -212,7 +222,7 @@ func (r *Registry) judge(c *stage.Context, f *fleetEntry) {
 // unwant gives up a program.
 func (r *Registry) unwant(p *program) {
 	if p != nil {
-		p.wanted = false
+		p.wanted--
 		r.closeIfUnused(p)
 	}
 }
@@ -226,7 +236,7 @@ func (r *Registry) release(p *program) {
 }
 
 func (r *Registry) closeIfUnused(p *program) {
-	if p.users == 0 && !p.wanted {
+	if p.users == 0 && p.wanted == 0 {
 		r.closeProgram(p)
 	}
 }

@@ -64,7 +64,7 @@ func (p *process) standby(of *program) int {
 // fill starts what is missing of idle processes: one for the next program, to
 // see whether it runs, else those that the fleet wants of the current one.
 func (r *Registry) fill(c *stage.Context, p *process) {
-	if p.gone || r.draining || p.paused {
+	if p.gone || p.leaving || r.draining || p.paused {
 		return
 	}
 	if p.next != nil {

@@ -156,3 +156,44 @@ func TestADrainEndsIdleProcessesAndLoadsNothing(t *testing.T) {
 		w.Settle()
 	})
 }
+
+// What is configured anew does not run: what was configured before goes on.
+func TestAConfigurationThatDoesNotRunLeavesTheOldOne(t *testing.T) {
+	standing(t, 1, func(w *world, e *engine) {
+		s := newScript(w, "a.js=a", "b.js=syntax error", "c.js=c")
+		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 a.js")})
+		change := func(specs ...string) {
+			w.Helper()
+			_, err := w.System.UpdateRuntime(context.Background(), messages.UpdateRuntime{FleetID: f.ID, Runtime: processes(specs...)})
+			if err != nil {
+				w.Fatal(err)
+			}
+			w.Settle()
+		}
+		runs := func(want string) {
+			w.Helper()
+			g := start(w, f.ID)
+			for _, i := range e.handlers {
+				if i.Session != nil && i.Session.GameSessionID() == g.ID && i.program.text+strings.Join(i.process.Args, "") != want {
+					w.Errorf("%s %v runs, want %s", i.program.text, i.process.Args, want)
+				}
+			}
+		}
+		change("5 b.js")
+		runs("a")
+		change("5 c.js")
+		runs("c")
+		if n := e.programs(); n != 2 { // a has a game session
+			w.Errorf("%d programs", n)
+		}
+		// The newest content is broken: other parameters get the last good one.
+		update(w, s.ID, "", "c.js=throws")
+		change("5 c.js new")
+		runs("cnew")
+		update(w, s.ID, "", "c.js=fixed")
+		runs("fixednew")
+		if n := w.System.Live(counters.ActorGameSession); n != 5 {
+			w.Errorf("%d processes, want four game sessions and one that stands by", n)
+		}
+	})
+}
