@@ -105,7 +105,7 @@ type Fleet struct {
 	Script           string `config:"script"`          // file, folder or .zip archive of its logic; empty: a relay
 	LaunchPath       string `config:"launchPath"`      // the file of the script to start; empty: the one that script names, or its own choice
 	Engine           string `config:"engine"`          // embedded, or node; empty: as the script's package.json says
-	Standby          string `config:"standby"`         // idle processes kept ready; empty: 0, and 1 with the engine node
+	Standby          int    `config:"standby"`         // idle processes kept ready; 0: as the engine needs, none or with node 1; -1: none
 	NodeVersion      string `config:"nodeVersion"`     // 10.x or 24.x: how the script is treated; empty: 10.x
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -104,12 +103,15 @@ func (f *Fleet) launchPath() string {
 	return filepath.Base(f.Script)
 }
 
+// standby is the setting as the registry has it: negative is what the engine wants.
 func (f *Fleet) standby() int {
-	n, err := strconv.Atoi(f.Standby)
-	if err != nil {
-		return -1 // as the engine wants
+	switch f.Standby {
+	case 0:
+		return -1
+	case -1:
+		return 0
 	}
-	return n
+	return f.Standby
 }
 
 // loadWait is how long a start waits for the scripts of configured fleets. One that

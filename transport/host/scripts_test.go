@@ -290,7 +290,7 @@ func TestSettingsOfScriptsAreChecked(t *testing.T) {
 		"script.processesMax":     func(c *host.Config) { c.Script.ProcessesMax = 0 },
 		"script.node.uid":         func(c *host.Config) { c.Script.Node.UID = -1 },
 		"fleets[0].engine":        func(c *host.Config) { c.Fleets[0].Engine = "v8" },
-		"fleets[0].standby":       func(c *host.Config) { c.Fleets[0].Standby = "some" },
+		"fleets[0].standby":       func(c *host.Config) { c.Fleets[0].Standby = -2 },
 		"fleets[0].nodeVersion":   func(c *host.Config) { c.Fleets[0].NodeVersion = "12.x" },
 		"fleets[0]: has settings": func(c *host.Config) { c.Fleets[0].Script = ""; c.Fleets[0].LaunchPath = "x.js" },
 	} {

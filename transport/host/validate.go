@@ -88,12 +88,9 @@ func (v *checks) scripts(c *Config) {
 		key := fmt.Sprintf("fleets[%d]", i)
 		v.that(key+".engine", f.Engine == "" || f.Engine == bundle.EngineEmbedded || f.Engine == bundle.EngineNode, "must be embedded or node, or empty")
 		v.that(key+".nodeVersion", f.NodeVersion == "" || f.NodeVersion == messages.NodeVersion10 || f.NodeVersion == messages.NodeVersion24, "must be 10.x or 24.x, or empty")
-		if f.Standby != "" {
-			n, err := strconv.Atoi(f.Standby)
-			v.that(key+".standby", err == nil && n >= 0 && n <= 1000, "must be 0 to 1000, or empty")
-		}
+		v.that(key+".standby", f.Standby >= -1 && f.Standby <= 1000, "must be -1 to 1000")
 		if f.Script == "" {
-			v.that(key, f.LaunchPath == "" && f.Engine == "" && f.Standby == "" && f.NodeVersion == "", "has settings of a script and no script")
+			v.that(key, f.LaunchPath == "" && f.Engine == "" && f.Standby == 0 && f.NodeVersion == "", "has settings of a script and no script")
 		}
 	}
 }
