@@ -68,13 +68,14 @@
 // # Scripts
 //
 // bench/script starts hosts with scripts of its own (bench/script/scripts). The cost of a message is the host's CPU over the
-// messages that came back, as above, for players who are alone in their game sessions: what goes to the group of all comes
-// back relayed, what goes to the server comes back from onMessage; the difference of the two in one round is held against
-// the bar. Memory is VmRSS with all game sessions of a fleet made and idle for the settle time; nobody is in them. Ticks
-// are measured inside the scripts: a tick is late by as much as it comes more than 50 ms after the one before; counts go to
-// the game sessions' logs, which the benchmark reads. A hostile script runs beside scripted game sessions with players, a
-// new one whenever the host has ended it; the others' p99 is compared with that of a host without, in the same round.
-// The load generator shares the machine: a script that takes a core takes it from the generator, too.
+// messages that came back, as above: what a player sends to itself is relayed back, what it sends to the server comes back
+// from onMessage; the difference of the two in one round is held against the bar. Many game sessions with little to do each
+// (--cost-rooms, --cost-players) cost more per message than few busy ones: a script's memory is then cold. Memory is VmRSS
+// with all game sessions of a fleet made and idle for the settle time; nobody is in them. Ticks are measured inside the
+// scripts: a tick is late by as much as it comes more than 50 ms after the one before; counts go to the game sessions' logs,
+// which the benchmark reads. A hostile script runs beside scripted game sessions with players, a new one whenever the host
+// has ended it; the others' p99 is compared with that of a host without, in the same round. The load generator shares the
+// machine: a script that takes a core takes it from the generator, too.
 //
 // # What is not comparable
 //

@@ -104,9 +104,9 @@ func FuzzFrameParser(f *testing.F) {
 // A stamped message must come out of an unmasking reader as a valid group message, stamp after stamp.
 func TestMessageStamp(t *testing.T) {
 	t.Parallel()
-	for _, size := range []int{stampBytes, 64, 65, 300} {
+	for size, to := range map[int]Target{stampBytes: ToRoom, 64: ToSelf, 65: ToServer, 300: ToRoom} {
 		key := [4]byte{0x11, 0x22, 0x33, 0x44}
-		m := newMessage(3, size, key, size == 300, size == 65)
+		m := newMessage(3, size, key, size == 300, to)
 		for i, stamp := range []int64{1, 1 << 40, 0} {
 			number := uint64(0)
 			if size == 300 {

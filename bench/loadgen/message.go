@@ -19,14 +19,16 @@ type message struct {
 	key         [4]byte
 }
 
-func newMessage(peer int32, payloadBytes int, key [4]byte, numbered, toServer bool) *message {
+func newMessage(peer int32, payloadBytes int, key [4]byte, numbered bool, to Target) *message {
 	m := &message{key: key}
 	payload := make([]byte, payloadBytes)
 	var unit []byte
 	switch {
 	case numbered:
 		unit, m.relSeq, m.ack = rtwire.AppendNumberedMessage(nil, rtwire.OpLoad, peer, rtwire.AllPlayers, payload)
-	case toServer:
+	case to == ToSelf:
+		unit = rtwire.AppendPlayerMessage(nil, rtwire.OpLoad, peer, peer, payload)
+	case to == ToServer:
 		unit = rtwire.AppendPlayerMessage(nil, rtwire.OpLoad, peer, rtwire.Server, payload)
 	default:
 		unit = rtwire.AppendGroupMessage(nil, rtwire.OpLoad, peer, rtwire.AllPlayers, payload)

@@ -92,10 +92,10 @@ func (p *pacer) send(c *conn, due int64) {
 	s.sent.Add(1)
 	if s.window.has(due) {
 		p.sent++
-		if s.cfg.ToServer {
-			p.expected++
-		} else {
+		if s.cfg.To == ToRoom {
 			p.expected += int64(s.rooms[c.room])
+		} else {
+			p.expected++
 		}
 		record(p.lateness, late)
 	}

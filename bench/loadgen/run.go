@@ -25,7 +25,7 @@ type Plan struct {
 // Result is what the measured part brought. Messages belong to it by their intended send time.
 type Result struct {
 	Sent        int64     `json:"sent"`
-	Expected    int64     `json:"expected"`  // sent times the players of the room, sender included; with ToServer just sent
+	Expected    int64     `json:"expected"`  // sent times the players of the room, sender included; with other targets just sent
 	Delivered   int64     `json:"delivered"` // of the expected ones
 	Other       int64     `json:"other"`     // packets that were not the swarm's
 	SendErrors  int64     `json:"send_errors"`
@@ -40,7 +40,7 @@ func (s *Swarm) Run(ctx context.Context, plan Plan) (Result, error) {
 		return Result{}, errors.New("run: no players, no rate, or a second run")
 	}
 	for _, c := range s.conns {
-		c.msg = newMessage(c.peer, s.cfg.PayloadBytes, c.key, c.numbered, s.cfg.ToServer)
+		c.msg = newMessage(c.peer, s.cfg.PayloadBytes, c.key, c.numbered, s.cfg.To)
 	}
 	start := s.now() + int64(startDelay)
 	from := start + int64(plan.Warmup)

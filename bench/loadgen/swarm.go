@@ -18,8 +18,18 @@ type Config struct {
 	Seed            uint64  // of the send schedule
 	DialConcurrency int     // connections being opened at once; 0 = 64
 	Numbered        bool    // ask for the extension: numbers and acknowledgements
-	ToServer        bool    // messages go to the server, whose script sends each back to its sender alone; not with Numbered
+	To              Target  // where messages go; with Numbered to the room
 }
+
+// Target is where the messages of a swarm go.
+type Target int
+
+// Targets.
+const (
+	ToRoom   Target = iota // all players of the room, the sender included
+	ToSelf                 // the sender
+	ToServer               // the server, whose script sends each back to its sender
+)
 
 // Login is one player to connect. Players with the same Room number receive each other's messages.
 type Login struct {
@@ -61,7 +71,7 @@ func New(cfg Config) (*Swarm, error) {
 	if cfg.DialConcurrency <= 0 {
 		cfg.DialConcurrency = 64
 	}
-	if cfg.ToServer && cfg.Numbered {
+	if cfg.To != ToRoom && cfg.Numbered {
 		return nil, errors.New("numbered messages go to the group of all players")
 	}
 	host, _, err := net.SplitHostPort(cfg.Addr)

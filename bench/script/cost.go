@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"os"
 
+	"troupe/bench/loadgen"
 	"troupe/bench/report"
 )
 
-// costResult compares a message that a script sends back with one that is relayed back, by players who are alone in
-// their game sessions.
+// costResult compares a message that a script sends back with one that is relayed back to its sender.
 type costResult struct {
 	Relay  report.Spread `json:"relay_us"`
 	Script report.Spread `json:"script_us"`
@@ -19,8 +19,8 @@ type costResult struct {
 
 func (b *bench) cost(ctx context.Context) error {
 	loads := []load{
-		{fleet: fleetRelay, rooms: b.CostRooms, players: 1},
-		{fleet: fleetEcho, rooms: b.CostRooms, players: 1, toServer: true},
+		{fleet: fleetRelay, rooms: b.CostRooms, players: b.CostRoomOf, to: loadgen.ToSelf},
+		{fleet: fleetEcho, rooms: b.CostRooms, players: b.CostRoomOf, to: loadgen.ToServer},
 	}
 	var r costResult
 	var each [2][]float64

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"troupe/bench/loadgen"
 	"troupe/bench/report"
 	"troupe/bench/server"
 )
@@ -27,7 +28,7 @@ type hostileResult struct {
 const lookEvery = 200 * time.Millisecond
 
 func (b *bench) hostile(ctx context.Context) error {
-	l := load{fleet: fleetEcho, rooms: b.HostileRooms, players: b.HostileRoomOf, toServer: true}
+	l := load{fleet: fleetEcho, rooms: b.HostileRooms, players: b.HostileRoomOf, to: loadgen.ToServer}
 	results := make([]hostileResult, len(hostileWays)+1) // the first is without any
 	for round := range b.Rounds {
 		for turn := range results {

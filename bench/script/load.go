@@ -63,8 +63,8 @@ func (b *bench) start(ctx context.Context, fleet string) (*server.Process, error
 // load is who plays.
 type load struct {
 	fleet          string
-	rooms, players int  // players in each
-	toServer       bool // the script answers; else each message goes to the room
+	rooms, players int // players in each
+	to             loadgen.Target
 }
 
 // loaded starts a host, loads it, and ends it. Beside, if not nil, runs while the load does and is ended by its context.
@@ -74,7 +74,7 @@ func (b *bench) loaded(ctx context.Context, l load, beside func(context.Context,
 		return s, err
 	}
 	defer func() { err = errors.Join(err, proc.Stop()) }()
-	swarm, err := loadgen.New(loadgen.Config{Addr: proc.Announce.WS, Hz: b.Hz, PayloadBytes: b.Payload, Seed: 1, ToServer: l.toServer})
+	swarm, err := loadgen.New(loadgen.Config{Addr: proc.Announce.WS, Hz: b.Hz, PayloadBytes: b.Payload, Seed: 1, To: l.to})
 	if err != nil {
 		return s, err
 	}

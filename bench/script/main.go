@@ -33,7 +33,8 @@ type config struct {
 	Measure       time.Duration `json:"measure_ns"`
 	Payload       int           `json:"payload_bytes"`
 	Hz            float64       `json:"hz"`
-	CostRooms     int           `json:"cost_rooms"` // of one player each
+	CostRooms     int           `json:"cost_rooms"`
+	CostRoomOf    int           `json:"cost_room_of"`
 	IdleSessions  int           `json:"idle_sessions"`
 	Settle        time.Duration `json:"settle_ns"`
 	TickSessions  int           `json:"tick_sessions"`
@@ -84,7 +85,8 @@ func parseFlags() options {
 	flag.DurationVar(&o.Measure, "measure", 10*time.Second, "measured load, each time")
 	flag.IntVar(&o.Payload, "payload", 64, "payload bytes")
 	flag.Float64Var(&o.Hz, "hz", 20, "messages per second and player")
-	flag.IntVar(&o.CostRooms, "cost-rooms", 200, "game sessions of one player each that measure the cost")
+	flag.IntVar(&o.CostRooms, "cost-rooms", 25, "game sessions that measure the cost")
+	flag.IntVar(&o.CostRoomOf, "cost-players", 8, "players in each of them")
 	flag.IntVar(&o.IdleSessions, "idle-sessions", 2000, "idle scripted game sessions")
 	flag.DurationVar(&o.Settle, "settle", 10*time.Second, "idle time before memory is read")
 	flag.IntVar(&o.TickSessions, "tick-sessions", 500, "game sessions that tick at 20 Hz")
@@ -104,7 +106,7 @@ func (o options) validate() error {
 	if o.troupe == "" {
 		return errors.New("--troupe is required")
 	}
-	if min(o.Rounds, o.CostRooms, o.IdleSessions, o.TickSessions, o.HostileRooms, o.HostileRoomOf) < 1 || o.Hz <= 0 || o.Measure < time.Second {
+	if min(o.Rounds, o.CostRooms, o.CostRoomOf, o.IdleSessions, o.TickSessions, o.HostileRooms, o.HostileRoomOf) < 1 || o.Hz <= 0 || o.Measure < time.Second {
 		return errors.New("rounds, rooms, game sessions, players and hz must be positive, measure at least 1s")
 	}
 	for name := range strings.SplitSeq(o.parts, ",") {

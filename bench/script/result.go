@@ -39,8 +39,8 @@ func (r *result) print(w io.Writer) {
 	fmt.Fprintln(w, r.Machine)
 	fmt.Fprintf(w, "troupe, %s\n", r.Build)
 	if k := r.Cost; k != nil {
-		fmt.Fprintf(w, "cost: %d players alone in their game sessions at %g Hz, payload %d bytes; %d rounds of %v after %v\n",
-			c.CostRooms, c.Hz, c.Payload, c.Rounds, c.Measure, c.Warmup)
+		fmt.Fprintf(w, "cost: %d game sessions of %d players at %g Hz, payload %d bytes; %d rounds of %v after %v\n",
+			c.CostRooms, c.CostRoomOf, c.Hz, c.Payload, c.Rounds, c.Measure, c.Warmup)
 		fmt.Fprintf(w, "  CPU us per message: relay %s, script %s, script over relay %s\n", k.Relay.Format(2), k.Script.Format(2), k.Over.Format(2))
 		warn(w, "cost", k.Rounds)
 	}

@@ -101,7 +101,7 @@ func TestConfigurationNamesEveryScript(t *testing.T) {
 func TestOptions(t *testing.T) {
 	t.Parallel()
 	good := options{troupe: "x", parts: "cost,tick", config: config{
-		Rounds: 1, CostRooms: 1, IdleSessions: 1, TickSessions: 1, HostileRooms: 1, HostileRoomOf: 1, Hz: 1, Measure: time.Second,
+		Rounds: 1, CostRooms: 1, CostRoomOf: 1, IdleSessions: 1, TickSessions: 1, HostileRooms: 1, HostileRoomOf: 1, Hz: 1, Measure: time.Second,
 	}}
 	if err := good.validate(); err != nil {
 		t.Error(err)
