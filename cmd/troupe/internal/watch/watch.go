@@ -1,0 +1,66 @@
+package watch
+
+import (
+	"context"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// filesMax bounds how many files are looked at; a script may not have more.
+const filesMax = 4000
+
+// stamp is what is seen of a file.
+type stamp struct {
+	size int64
+	time time.Time
+}
+
+// look returns the stamps of all files in a folder and below, or of one file.
+// Hidden ones are left out, as they are no part of a script. What goes away while
+// it is looked at is not there.
+func look(path string) map[string]stamp {
+	seen := make(map[string]stamp)
+	_ = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
+		hidden := name != path && strings.HasPrefix(filepath.Base(name), ".")
+		switch {
+		case err != nil:
+			return nil
+		case hidden && d.IsDir():
+			return fs.SkipDir
+		case hidden || d.IsDir():
+			return nil
+		case len(seen) >= filesMax:
+			return fs.SkipAll
+		}
+		if info, err := d.Info(); err == nil {
+			seen[name] = stamp{info.Size(), info.ModTime()}
+		}
+		return nil
+	})
+	return seen
+}
+
+// Watch calls changed after the files at a path have changed, and then been the
+// same for one interval: an editor may write a file in several steps. It returns
+// when ctx ends. Changes that come while changed runs are seen after it.
+func Watch(ctx context.Context, path string, every time.Duration, changed func()) {
+	ticks := time.NewTicker(every)
+	defer ticks.Stop()
+	known, last := look(path), map[string]stamp(nil)
+	for {
+		select {
+		case <-ticks.C:
+		case <-ctx.Done():
+			return
+		}
+		now := look(path)
+		if !maps.Equal(now, known) && maps.Equal(now, last) {
+			known = now
+			changed()
+		}
+		last = now
+	}
+}

@@ -1,0 +1,112 @@
+package watch
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestWatch(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string) func() {
+		return func() {
+			path := filepath.Join(dir, name)
+			if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	file("a.js", "one")()
+	file(".git/x", "")()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		count := 0
+		go Watch(ctx, dir, time.Second, func() { count++ })
+		time.Sleep(time.Second / 2)
+		for _, step := range []struct {
+			what string
+			do   func()
+			want int // calls by then, of all steps
+		}{
+			{"nothing", func() {}, 0},
+			{"another size", file("a.js", "and two"), 1},
+			{"another time", func() {
+				if err := os.Chtimes(filepath.Join(dir, "a.js"), time.Time{}, time.Unix(1, 0)); err != nil {
+					t.Fatal(err)
+				}
+			}, 2},
+			{"a new file in a folder", file("sub/b.json", "{}"), 3},
+			{"a hidden file", file(".a.js.swp", "x"), 3},
+			{"a file in a hidden folder", file(".git/y", "x"), 3},
+			{"a file goes", func() {
+				if err := os.Remove(filepath.Join(dir, "sub/b.json")); err != nil {
+					t.Fatal(err)
+				}
+			}, 4},
+			{"all goes", func() {
+				if err := os.RemoveAll(dir); err != nil {
+					t.Fatal(err)
+				}
+			}, 5},
+			{"it is back", file("a.js", "again"), 6},
+		} {
+			step.do()
+			time.Sleep(3 * time.Second)
+			synctest.Wait()
+			if count != step.want {
+				t.Fatalf("%s: called %d times, want %d", step.what, count, step.want)
+			}
+		}
+		// As long as it goes on changing, nobody is called.
+		for i := range 5 {
+			file("a.js", "abcdefg"[:i+1])()
+			time.Sleep(time.Second)
+			synctest.Wait()
+		}
+		if count != 6 {
+			t.Fatalf("called while the file was written")
+		}
+		time.Sleep(3 * time.Second)
+		synctest.Wait()
+		if count != 7 {
+			t.Fatalf("called %d times", count)
+		}
+	})
+}
+
+// One file is watched by itself, such as an archive.
+func TestWatchOneFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "game.zip")
+	if err := os.WriteFile(path, []byte("PK"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		count := 0
+		go Watch(ctx, path, time.Second, func() { count++ })
+		time.Sleep(time.Second / 2)
+		if err := os.WriteFile(path, []byte("PK and more"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(filepath.Dir(path), "other"), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if count != 1 {
+			t.Fatalf("called %d times", count)
+		}
+	})
+}
