@@ -373,7 +373,7 @@ func TestExampleTyped(t *testing.T) {
 
 		bob.Kill()
 		bob = w.login(seat, stock.Options{NoUDP: true})
-		back := told[map[string]any](w, bob, 108)
+		back := told[map[string]any](w, bob, 101)
 		same(t, "lost", back["lost"], 0.0)
 		w.say(ann, 5, "2")
 		w.say(ann, 5, string(rune('0'+second)))
