@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
 	"troupe/actors/script/bundle"
 	"troupe/transport/transporttest/stock"
 )
@@ -40,10 +42,7 @@ func TestCheck62CatalogueRunsAlikeInEveryEngine(t *testing.T) {
 	for _, name := range catalogued(t) {
 		t.Run(name, func(t *testing.T) {
 			everyEngine(t, func(t *testing.T, e engine) {
-				asks, err := folder(t, filepath.Join(catalogue, name)).Engine()
-				if err != nil {
-					t.Fatal(err)
-				}
+				asks := asksFor(t, name)
 				if asks == bundle.EngineNode && e.name != bundle.EngineNode {
 					t.Skip("the script asks for engine node")
 				}
@@ -64,6 +63,27 @@ func TestCheck62CatalogueRunsAlikeInEveryEngine(t *testing.T) {
 	}
 }
 
+// What the embedded engine does not have fails when the script loads, with an error
+// that names it and says what to do.
+func TestEmbeddedEngineRefusesWithAReason(t *testing.T) {
+	w := start(t, engine{bundle.EngineEmbedded}, filepath.Join(catalogue, "intruder"), setup{})
+	w.neverReady("child_process", `"engine": "node"`)
+}
+
+// asksFor returns the engine that a script of the catalogue asks for, if it does.
+func asksFor(t *testing.T, name string) string {
+	t.Helper()
+	b, err := bundle.FromPath(filepath.Join(catalogue, name), bundle.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asks, err := b.Engine()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return asks
+}
+
 // playCatalogued plays NAME.play with the script, and returns the trace.
 func playCatalogued(t *testing.T, e engine, name string) string {
 	t.Helper()
@@ -71,9 +91,10 @@ func playCatalogued(t *testing.T, e engine, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := start(t, e, folder(t, filepath.Join(catalogue, name)), setup{Launch: name + ".js", Args: "one two loggingLevel:debug"})
+	w := start(t, e, filepath.Join(catalogue, name), setup{Launch: name + ".js", Args: "one two loggingLevel:debug"})
 	p := &play{world: w, game: w.newGame(8), players: map[int32]*stock.Client{}}
 	p.run(string(steps))
+	p.awaitStatus(p.game, types.GameSessionStatusTerminated) // the trace is complete
 	if t.Failed() {
 		t.FailNow()
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"troupe/actors/script"
+	"troupe/transport/host"
 	"troupe/transport/transporttest/stock"
 )
 
@@ -24,7 +25,7 @@ func (w *world) crashes(want int64) {
 
 func TestCheck70ProcessEndingAndExit(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
-		w := start(t, e, one(`
+		w := start(t, e, one(t, `
 			let session, ending;
 			exports.ssExports = {
 				init: (s) => { session = s; },
@@ -75,7 +76,7 @@ func TestCheck70ProcessEndingAndExit(t *testing.T) {
 
 func TestCheck71ForgottenExit(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
-		w := start(t, e, one(`
+		w := start(t, e, one(t, `
 			let session;
 			exports.ssExports = {
 				init: (s) => { session = s; },
@@ -104,7 +105,7 @@ func TestCheck72LastWordsInOnProcessTerminate(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			everyEngine(t, func(t *testing.T, e engine) {
-				w := start(t, e, one(`
+				w := start(t, e, one(t, `
 					let session;
 					exports.ssExports = {
 						init: (s) => { session = s; },
@@ -143,7 +144,7 @@ func TestCheck73CrashesAreReported(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			everyEngine(t, func(t *testing.T, e engine) {
-				w := start(t, e, one(`
+				w := start(t, e, one(t, `
 					let session;
 					exports.ssExports = { init: (s) => { session = s; }, onMessage: () => { `+c.body+` } };`), setup{})
 				game := w.newGame(4)
@@ -164,7 +165,7 @@ func TestCheck73CrashesAreReported(t *testing.T) {
 // elsewhere none either (D25).
 func TestCheck73WhatIsNoCrash(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
-		w := start(t, e, one(`
+		w := start(t, e, one(t, `
 			let session;
 			exports.ssExports = {
 				init: (s) => { session = s; },
@@ -173,7 +174,7 @@ func TestCheck73WhatIsNoCrash(t *testing.T) {
 					if (message.opCode === 2) setTimeout(() => { throw new Error('in a timer'); }, 1);
 					if (message.opCode === 3) session.sendReliableMessage(session.newTextGameMessage(4, -1, 'alive'), message.sender);
 				},
-			};`), setup{Limits: func(l *script.Limits) { l.KeepRunningOnError = true }})
+			};`), setup{Config: func(c *host.Config) { c.Script.KeepRunningOnError = true }})
 		ann := w.join(w.newGame(4), "ann")
 		w.say(ann, 1, "")
 		w.say(ann, 2, "")
@@ -189,7 +190,7 @@ func TestCheck73WhatIsNoCrash(t *testing.T) {
 // with it; others go on.
 func TestCheck73EndlessLoop(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
-		w := start(t, e, one(`
+		w := start(t, e, one(t, `
 			let session;
 			exports.ssExports = {
 				init: (s) => { session = s; },
@@ -197,7 +198,7 @@ func TestCheck73EndlessLoop(t *testing.T) {
 					if (message.opCode === 1) for (;;) { try { for (;;); } catch (e) {} finally { continue; } }
 					session.sendReliableMessage(session.newTextGameMessage(2, -1, 'alive'), message.sender);
 				},
-			};`), setup{Limits: func(l *script.Limits) { l.Callback = 300 * time.Millisecond }})
+			};`), setup{Config: func(c *host.Config) { c.Script.Callback = 300 * time.Millisecond }})
 		game, other := w.newGame(4), w.newGame(4)
 		ann, bob := w.join(game, "ann"), w.join(other, "bob")
 		w.say(ann, 1, "")
@@ -224,7 +225,7 @@ func TestCheck78UnhandledRejections(t *testing.T) {
 		};`
 	everyEngine(t, func(t *testing.T, e engine) {
 		t.Run("10.x", func(t *testing.T) {
-			w := start(t, e, one(text), setup{})
+			w := start(t, e, one(t, text), setup{})
 			ann := w.join(w.newGame(4), "ann")
 			w.say(ann, 2, "")
 			w.say(ann, 1, "")
@@ -239,9 +240,7 @@ func TestCheck78UnhandledRejections(t *testing.T) {
 			}
 		})
 		t.Run("24.x", func(t *testing.T) {
-			b := one(text)
-			b.NodeVersion = "24.x"
-			w := start(t, e, b, setup{})
+			w := start(t, e, one(t, text), setup{Node: "24.x"})
 			game := w.newGame(4)
 			ann := w.join(game, "ann")
 			w.say(ann, 2, "")

@@ -5,6 +5,10 @@ import (
 	"testing"
 
 	"troupe/actors/script"
+	"troupe/actors/script/bundle"
+	"troupe/actors/script/js"
+	"troupe/actors/script/node"
+	"troupe/messages"
 )
 
 // examined is a handler that a message with op code 999 asks for its health, as
@@ -49,6 +53,34 @@ func examine(h script.Handler, healthy chan bool) script.Handler {
 	return x
 }
 
+// startExamined is start with a program that the test makes, to get between it and
+// the host.
+func startExamined(t *testing.T, e engine, path string, healthy chan bool) *world {
+	t.Helper()
+	b, err := bundle.FromPath(path, bundle.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Version, b.NodeVersion = "1", messages.NodeVersion10
+	var program script.Program
+	if e.name == bundle.EngineNode {
+		program, err = node.New(b, "script.js", script.DefaultLimits(), node.Options{})
+	} else {
+		program, err = js.New(b, "script.js", script.DefaultLimits())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(program.Close)
+	return startWith(t, nil, func(f *messages.Fleet) script.Handler {
+		h, err := program.NewHandler(script.Process{Fleet: f})
+		if err != nil {
+			panic(err)
+		}
+		return examine(h, healthy)
+	})
+}
+
 // What the host makes of three checks that failed, a minute apart, is in
 // actors/gamesession, in virtual time.
 func TestCheck74HealthCheck(t *testing.T) {
@@ -64,9 +96,7 @@ func TestCheck74HealthCheck(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			everyEngine(t, func(t *testing.T, e engine) {
 				healthy := make(chan bool, 1)
-				w := start(t, e, one(`exports.ssExports = { `+c.callback+` init: () => {} };`), setup{
-					Wrap: func(h script.Handler) script.Handler { return examine(h, healthy) },
-				})
+				w := startExamined(t, e, one(t, `exports.ssExports = { `+c.callback+` init: () => {} };`), healthy)
 				ann := w.join(w.newGame(2), "ann")
 				w.say(ann, 999, "")
 				select {
@@ -90,7 +120,7 @@ func TestCheck75Logger(t *testing.T) {
 	} {
 		t.Run(args, func(t *testing.T) {
 			everyEngine(t, func(t *testing.T, e engine) {
-				w := start(t, e, one(`
+				w := start(t, e, one(t, `
 					exports.ssExports = {
 						init: (session) => {
 							const logger = session.getLogger(), same = logger === session.getLogger();
@@ -136,7 +166,7 @@ func TestCheck75Logger(t *testing.T) {
 
 func TestCheck76OneAtATimeAndTimersInOrder(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
-		w := start(t, e, one(`
+		w := start(t, e, one(t, `
 			let session, inside = 0, overlaps = 0, calls = 0;
 			const order = [];
 			// exclusive runs f as code that nothing else may interrupt.

@@ -27,7 +27,7 @@ func answering(expression string) string {
 
 func TestCheck64NewBufferFrom(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
-		w := start(t, e, one(answering(`session.newTextGameMessage(2, -1, [
+		w := start(t, e, one(t, answering(`session.newTextGameMessage(2, -1, [
 			JSON.parse(new Buffer.from(payload)).a[1],
 			JSON.parse(Buffer.from(payload)).b,
 			new Buffer.from(payload).toString() === Buffer.from(payload).toString('utf8'),
@@ -58,7 +58,7 @@ func TestCheck65BytesThroughText(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			everyEngine(t, func(t *testing.T, e engine) {
-				w := start(t, e, one(answering(`(message.opCode === 1 ? session.newTextGameMessage(2, -1, `+expression+`) : session.newBinaryGameMessage(3, -1, `+expression+`))`)), setup{})
+				w := start(t, e, one(t, answering(`(message.opCode === 1 ? session.newTextGameMessage(2, -1, `+expression+`) : session.newBinaryGameMessage(3, -1, `+expression+`))`)), setup{})
 				ann := w.join(w.newGame(2), "ann")
 				for op := range int32(2) {
 					w.send(ann, stock.Message{OpCode: op + 1, TargetPlayer: stock.ServerID, Payload: allBytes(), Reliable: true})
@@ -75,7 +75,7 @@ func TestCheck65BytesThroughText(t *testing.T) {
 func TestCheck66TextIsUTF8(t *testing.T) {
 	const text = "Grüße, 世界 \U0001F438 \x00 end"
 	everyEngine(t, func(t *testing.T, e engine) {
-		w := start(t, e, one(answering(`session.newTextGameMessage(message.getPayloadAsText().length, -1, message.getPayloadAsText() + '|ä€\u{1F438}')`)), setup{})
+		w := start(t, e, one(t, answering(`session.newTextGameMessage(message.getPayloadAsText().length, -1, message.getPayloadAsText() + '|ä€\u{1F438}')`)), setup{})
 		ann := w.join(w.newGame(2), "ann")
 		w.say(ann, 1, text)
 		w.heard(ann, 18, text+"|ä€\U0001F438")
@@ -85,7 +85,7 @@ func TestCheck66TextIsUTF8(t *testing.T) {
 
 func TestCheck67PlayersAreAMap(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
-		w := start(t, e, one(answering(`session.newTextGameMessage(2, -1, JSON.stringify([
+		w := start(t, e, one(t, answering(`session.newTextGameMessage(2, -1, JSON.stringify([
 			session.getPlayers() instanceof Map, session.getPlayers() !== session.getPlayers(),
 			Array.from(session.getPlayers().keys()), Array.from(session.getPlayers(), ([id, p]) => id === p.peerId),
 			session.getPlayers().has(sender), session.getPlayers().has(String(sender)), session.getPlayers().size,
@@ -114,7 +114,7 @@ func TestCheck67PlayersAreAMap(t *testing.T) {
 
 func TestCheck68FastSendInOnPlayerAccepted(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
-		w := start(t, e, one(`
+		w := start(t, e, one(t, `
 			let session;
 			exports.ssExports = {
 				init: (s) => { session = s; },
@@ -170,7 +170,7 @@ func TestCheck69BadArgumentsRaiseNothing(t *testing.T) {
 		calls += "() => " + c + ",\n"
 	}
 	everyEngine(t, func(t *testing.T, e engine) {
-		w := start(t, e, one(`
+		w := start(t, e, one(t, `
 			let session;
 			exports.ssExports = {
 				init: (s) => { session = s; },

@@ -23,7 +23,7 @@ func example(t *testing.T, e engine, name string) *world {
 	if name == "typed" {
 		ext = ".ts"
 	}
-	return start(t, e, folder(t, examples+name), setup{Launch: "/local/game/" + name + ext, Args: "two words"})
+	return start(t, e, examples+name, setup{Launch: "/local/game/" + name + ext, Args: "two words"})
 }
 
 // told decodes the JSON of the client's next packet with the op code.

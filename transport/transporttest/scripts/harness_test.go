@@ -4,6 +4,13 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -16,7 +23,6 @@ import (
 	"go.uber.org/goleak"
 
 	"troupe/actors/script"
-	"troupe/actors/script/bundle"
 	"troupe/messages"
 	"troupe/transport/host"
 	"troupe/transport/transporttest/stock"
@@ -37,62 +43,78 @@ func TestMain(m *testing.M) {
 // patience is how long a step of a test may take before it counts as failed.
 const patience = 20 * time.Second
 
-// logbook keeps the lines of a game session's log.
+// logbook reads the log of the newest game session from the host, as `troupe
+// logs` does.
 type logbook struct {
-	mu      sync.Mutex
-	lines   []script.Line
-	changed chan struct{}
+	api  string
+	mu   sync.Mutex
+	game string // id
+	kept string // of a host that is gone
 }
 
-func (l *logbook) Write(line script.Line) {
+func (l *logbook) of(game string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.lines = append(l.lines, line)
-	if l.changed != nil {
-		close(l.changed)
-		l.changed = nil
+	l.game, l.kept = game, ""
+}
+
+// String returns the log as it is.
+func (l *logbook) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	resp, err := pages.Get("http://" + l.api + "/debug/gamesession-log?id=" + url.QueryEscape(l.game))
+	if err != nil {
+		return l.kept
 	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode == http.StatusOK {
+		l.kept = string(text)
+	}
+	return l.kept
 }
 
-func (l *logbook) Close() {}
+// pages reads the host's pages; its connections end with their requests.
+var pages = http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
 
-func (l *logbook) all() []script.Line {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return append([]script.Line(nil), l.lines...)
+var lineForm = regexp.MustCompile(`^(\d\d \w+ \d{4} \d\d:\d\d:\d\d,\d{3}) \[(\w+)\] \(([^)]*)\) (\d+): (.*)$`)
+
+// all returns the lines of the log; what is indented belongs to the line before.
+func (l *logbook) all() (lines []script.Line) {
+	for text := range strings.Lines(l.String()) {
+		text = strings.TrimSuffix(text, "\n")
+		m := lineForm.FindStringSubmatch(text)
+		if m == nil {
+			if len(lines) > 0 {
+				lines[len(lines)-1].Text += "\n" + strings.TrimPrefix(text, "    ")
+			}
+			continue
+		}
+		row, _ := strconv.Atoi(m[4])
+		level := script.LevelDebug
+		for level.String() != m[2] && level < script.LevelCXFatal {
+			level++
+		}
+		lines = append(lines, script.Line{Level: level, File: m[3], Row: row, Text: m[5]})
+	}
+	return lines
 }
 
 // await waits for a line that contains the text.
 func (l *logbook) await(t testing.TB, text string) script.Line {
 	t.Helper()
-	timeout := time.After(patience)
+	deadline := time.Now().Add(patience)
 	for {
-		l.mu.Lock()
-		for _, line := range l.lines {
+		for _, line := range l.all() {
 			if strings.Contains(line.Text, text) {
-				l.mu.Unlock()
 				return line
 			}
 		}
-		if l.changed == nil {
-			l.changed = make(chan struct{})
-		}
-		changed := l.changed
-		l.mu.Unlock()
-		select {
-		case <-changed:
-		case <-timeout:
+		if time.Now().After(deadline) {
 			t.Fatalf("no line %q in the log:\n%s", text, l)
 		}
+		time.Sleep(5 * time.Millisecond)
 	}
-}
-
-func (l *logbook) String() string {
-	var b strings.Builder
-	for _, line := range l.all() {
-		fmt.Fprintf(&b, "%v\n", line)
-	}
-	return b.String()
 }
 
 // has reports whether a line contains the text.
@@ -104,41 +126,36 @@ type world struct {
 	*testing.T
 	host *host.Host
 	api  *gamelift.Client
-	log  *logbook // of all game sessions of the world
+	log  *logbook
 }
 
 // setup is how a world differs from the usual one.
 type setup struct {
 	Launch string // launch path; may be left out for a script of one file
 	Args   string // launch parameters
+	Node   string // version of Node.js; empty is 10.x
 	Config func(*host.Config)
-	Limits func(*script.Limits)
-	Wrap   func(script.Handler) script.Handler
-	Log    script.Level // threshold; 0 is as the launch parameters say
 }
 
-// files makes a bundle of scripts given as text, the first of which is the entry.
-func files(nameAndText ...string) *bundle.Bundle {
-	b := &bundle.Bundle{Files: map[string][]byte{}, Version: "1", NodeVersion: "10.x"}
+// files writes a script of several files, given as names and texts, and returns
+// its folder.
+func files(t testing.TB, nameAndText ...string) string {
+	t.Helper()
+	dir := t.TempDir()
 	for i := 0; i < len(nameAndText); i += 2 {
-		b.Files[nameAndText[i]] = []byte(nameAndText[i+1])
+		name := filepath.Join(dir, filepath.FromSlash(nameAndText[i]))
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte(nameAndText[i+1]), 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
-	return b
+	return dir
 }
 
 // one is a script of one file.
-func one(text string) *bundle.Bundle { return files("script.js", text) }
-
-// folder reads a script from disk.
-func folder(t testing.TB, path string) *bundle.Bundle {
-	t.Helper()
-	b, err := bundle.FromPath(path, bundle.Limits{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	b.Version, b.NodeVersion = "1", "10.x"
-	return b
-}
+func one(t testing.TB, text string) string { return files(t, "script.js", text) }
 
 // quiet is a configuration on free ports that lets tests do things often.
 func quiet(c *host.Config) {
@@ -148,52 +165,37 @@ func quiet(c *host.Config) {
 	c.Limits.LoginFailuresPerIPPerMinute, c.Limits.LoginsPerPlayerSessionPerMinute = 0, 0
 }
 
-// start runs a script on a host of its own.
-func start(t *testing.T, e engine, b *bundle.Bundle, s setup) *world {
+// start runs a script, which is a file or a folder, on a host of its own.
+func start(t *testing.T, e engine, path string, s setup) *world {
 	t.Helper()
-	w := &world{T: t, log: new(logbook)}
-	limits := script.DefaultLimits()
-	if s.Limits != nil {
-		s.Limits(&limits)
-	}
-	entry, err := b.Entry(s.Launch)
-	if err != nil {
-		t.Fatal(err)
-	}
-	program, err := e.program(b, entry, limits)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(program.Close)
+	return startWith(t, func(c *host.Config) {
+		f := &c.Fleets[0]
+		f.Script, f.LaunchPath, f.LaunchParameters, f.Engine, f.NodeVersion = path, s.Launch, s.Args, e.name, s.Node
+		if s.Config != nil {
+			s.Config(c)
+		}
+	}, nil)
+}
+
+// startWith runs a host; newHandler makes its games where fleets have no script.
+func startWith(t *testing.T, config func(*host.Config), newHandler func(*messages.Fleet) script.Handler) *world {
+	t.Helper()
+	w := &world{T: t}
 	c := host.Defaults()
 	quiet(&c)
-	c.Fleets[0].LaunchParameters = s.Args
-	if s.Config != nil {
-		s.Config(&c)
+	c.Log.GameSessions.Dir = t.TempDir()
+	if config != nil {
+		config(&c)
 	}
-	if s.Log == 0 {
-		s.Log = script.LevelOf(s.Args)
-	}
-	log := script.NewLog(w.log, s.Log, nil)
-	w.host, err = host.Start(host.Options{
-		Config: c, Log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel),
-		NewHandler: func(f *messages.Fleet) script.Handler {
-			h, err := program.NewHandler(script.Process{Fleet: f, Args: strings.Fields(f.LaunchParams), Log: log})
-			if err != nil {
-				panic(err)
-			}
-			if s.Wrap != nil {
-				h = s.Wrap(h)
-			}
-			return h
-		},
-	})
+	var err error
+	w.host, err = host.Start(host.Options{Config: c, NewHandler: newHandler, Log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(w.host.Close)
+	w.log = &logbook{api: w.host.Addrs().API}
 	w.api = gamelift.New(gamelift.Options{
-		Region: "us-east-1", BaseEndpoint: aws.String("http://" + w.host.Addrs().API), RetryMaxAttempts: 1,
+		Region: "us-east-1", BaseEndpoint: aws.String("http://" + w.host.Addrs().API), RetryMaxAttempts: 1, HTTPClient: &pages,
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: "test", SecretAccessKey: "test"}, nil
 		}),
@@ -217,6 +219,7 @@ func (w *world) create(max int, properties ...types.GameProperty) string {
 	if err != nil {
 		w.Fatal(err)
 	}
+	w.log.of(*out.GameSession.GameSessionId)
 	return *out.GameSession.GameSessionId
 }
 
@@ -258,6 +261,17 @@ func (w *world) games() []types.GameSession {
 		w.Fatal(err)
 	}
 	return out.GameSessions
+}
+
+// terminate has the host end a process in order.
+func (w *world) terminate(game string) {
+	w.Helper()
+	_, err := w.api.TerminateGameSession(w.context(), &gamelift.TerminateGameSessionInput{
+		GameSessionId: aws.String(game), TerminationMode: types.TerminationModeTriggerOnProcessTerminate,
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
 }
 
 // seat reserves a player session and returns its id.

@@ -26,7 +26,6 @@ import (
 //	leave N              close the connection as the SDK does
 //	terminate            the host ends the process
 //	closed N             wait for the end of the connection
-//	over                 wait for the end of the game session
 type play struct {
 	*world
 	game    string
@@ -85,10 +84,7 @@ func (p *play) step(where, line string) {
 		p.log.await(p, rest)
 		return
 	case "terminate":
-		p.host.Close()
-		return
-	case "over":
-		p.awaitStatus(p.game, "TERMINATED")
+		p.terminate(p.game)
 		return
 	}
 	words, text := cut(rest, 1)
@@ -186,7 +182,7 @@ func (p *play) trace() string {
 	}
 	for _, l := range p.log.all() {
 		if scriptLine(l) {
-			fmt.Fprintf(&b, "log: [%v] (%s) %d: %s\n", l.Level, l.File, l.Row, l.Text)
+			fmt.Fprintf(&b, "log: [%v] (%s) %d: %s\n", l.Level, l.File, l.Row, wording.ReplaceAllString(l.Text, "$1"))
 		}
 	}
 	replace := []string{p.game, "GAME-SESSION"}
@@ -211,3 +207,7 @@ var scriptFile = regexp.MustCompile(`^[a-z]+\.[cm]?[jt]s$`)
 
 // scriptLine reports whether a line was written by the script itself.
 func scriptLine(l script.Line) bool { return scriptFile.MatchString(l.File) && l.Row > 0 }
+
+// wording is what engines say in words of their own: the text of their errors, and
+// stacks.
+var wording = regexp.MustCompile(`(Unhandled promise rejection: \w+Error): (?s:.*)`)
