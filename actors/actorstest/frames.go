@@ -13,7 +13,7 @@ import (
 // Refs reads the reference count of a frame, which wire keeps to itself.
 func Refs(f *wire.Frame) int64 {
 	v := reflect.ValueOf(f).Elem().FieldByName("refs").FieldByName("v")
-	return atomic.LoadInt64((*int64)(unsafe.Pointer(v.UnsafeAddr())))
+	return int64(atomic.LoadInt32((*int32)(unsafe.Pointer(v.UnsafeAddr()))))
 }
 
 // Frames holds one reference to each of many frames, and says in the end
