@@ -1,6 +1,7 @@
 package modules
 
 import (
+	"bytes"
 	"fmt"
 	"io/fs"
 	"path"
@@ -27,6 +28,8 @@ type Loader struct {
 	main     goja.Value // the module of the entry
 	builtinF *goja.Object
 
+	hasSymbols bool
+
 	inspectF, formatF goja.Callable // util.inspect and util.format, once used
 }
 
@@ -40,16 +43,7 @@ func Enable(r *goja.Runtime, o Options) *Loader {
 		runtime: r, options: o, resolver: resolver{files: o.Unit.Files()}, start: o.Now(),
 		cache: r.NewObject(), builtin: make(map[string]*goja.Object), bindings: make(map[string]*goja.Object), main: goja.Undefined(),
 	}
-	global := r.GlobalObject()
-	must(global.DefineDataProperty("global", global, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
-	if symbols := r.Get("Symbol").ToObject(r); symbols.Get("asyncIterator") == nil {
-		for _, name := range []string{"asyncIterator", "dispose", "asyncDispose"} {
-			must(symbols.DefineDataProperty(name, goja.NewSymbol("Symbol."+name), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
-		}
-	}
-	for _, g := range lazy {
-		l.global(global, g[0], g[1], g[2])
-	}
+	l.enableGlobals()
 	return l
 }
 
@@ -59,33 +53,13 @@ func must(err error) {
 	}
 }
 
-// global defines a property that loads a module when it is read, and becomes a
-// plain one then, or when it is written.
-func (l *Loader) global(global *goja.Object, name, module, key string) {
-	plain := func(v goja.Value) {
-		must(global.DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
-	}
-	get := func(goja.FunctionCall) goja.Value {
-		v := l.Builtin(module)
-		if key != "" {
-			v = v.ToObject(l.runtime).Get(key)
-		}
-		plain(v)
-		return v
-	}
-	set := func(c goja.FunctionCall) goja.Value {
-		plain(c.Argument(0))
-		return goja.Undefined()
-	}
-	must(global.DefineAccessorProperty(name, l.runtime.ToValue(get), l.runtime.ToValue(set), goja.FLAG_TRUE, goja.FLAG_FALSE))
-}
-
 // Builtin returns the exports of a built-in module by the name of its source. It
 // panics with the error of a script, as a native function may.
 func (l *Loader) Builtin(name string) goja.Value {
 	module, ok := l.builtin[name]
 	if !ok {
 		r := l.runtime
+		l.symbols()
 		f := l.function(program(name))
 		module = r.NewObject()
 		exports := r.NewObject()
@@ -154,6 +128,9 @@ func (l *Loader) load(name string, parent *goja.Object) goja.Value {
 	p, err := l.options.Unit.Program(name)
 	if err != nil {
 		panic(l.syntaxError(name, err))
+	}
+	if bytes.Contains(l.options.Unit.Files()[name], []byte("Symbol")) {
+		l.symbols()
 	}
 	f := l.function(p)
 	module, exports := r.NewObject(), r.NewObject()

@@ -34,6 +34,9 @@ type Options struct {
 	NextTick func(job func())
 	// Uncaught takes an error thrown in a job that has no caller. Nil drops it.
 	Uncaught func(err goja.Value)
+	// Globals names more globals, which Global makes when they are first read.
+	Globals []string
+	Global  func(name string) goja.Value
 	// Now is the time; nil: time.Now. It must keep its monotonic reading.
 	Now func() time.Time
 	// MemoryUsage returns bytes for process.memoryUsage; nil: that of the Go heap.
