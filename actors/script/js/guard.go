@@ -1,6 +1,7 @@
 package js
 
 import (
+	_ "embed" // of the file beside this one
 	"errors"
 
 	"github.com/dop251/goja"
@@ -8,10 +9,15 @@ import (
 	"troupe/actors/script/js/compile"
 )
 
+//go:embed guard.js
+var guardSource string
+
+var guardProgram = embedded("guard", guardSource)
+
 // guard keeps input that is nested deeply from the built-ins that recurse over it: a
 // Go stack that overflows ends the process, and nothing recovers from that. The rest
-// of the guard is in prelude.js.
-func (h *Handler) guard() {
+// of the guard is in guard.js.
+func (h *Handler) guard() error {
 	json, _ := h.vm.Get("JSON").(*goja.Object)
 	parse, _ := json.Get("parse").Export().(func(goja.FunctionCall) goja.Value)
 	guarded, _ := h.vm.ToValue(func(c goja.FunctionCall) goja.Value {
@@ -27,6 +33,8 @@ func (h *Handler) guard() {
 	_ = guarded.DefineDataProperty("name", h.vm.ToValue("parse"), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 	_ = guarded.DefineDataProperty("length", h.vm.ToValue(2), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 	_ = json.DefineDataProperty("parse", guarded, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	_, err := h.create(guardProgram(), h.host, h.vm.GlobalObject())
+	return err
 }
 
 // checkSource is host.checkSource(args): it throws if the parser must not see one.

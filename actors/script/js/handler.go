@@ -29,7 +29,7 @@ type Handler struct {
 	newUint8Array goja.Constructor
 	loader        *modules.Loader
 	glue          glue
-	prelude       prelude
+	host          *goja.Object
 	timers        timers
 	configuration script.Configuration
 

@@ -10,7 +10,7 @@ import (
 // hostFunction is a function of the host.
 type hostFunction func(*Handler, goja.FunctionCall) goja.Value
 
-// hostFunctions are what realtime.js and prelude.js ask of the engine.
+// hostFunctions are what realtime.js, timers.js and guard.js ask of the engine.
 var hostFunctions = map[string]hostFunction{
 	"log": (*Handler).log, "format": (*Handler).format, "utf8": (*Handler).utf8, "text": (*Handler).text,
 	"send": (*Handler).send, "kick": (*Handler).kick, "processEnding": (*Handler).processEnding,

@@ -2,6 +2,7 @@ package js
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/dop251/goja"
@@ -15,32 +16,32 @@ import (
 // recursion through built-ins takes the engine the square of its depth (8,000: 2 s).
 const callDepthMax = 4000
 
-func wrapped(source string) string { return "(function (exports, require, module) {" + source + "\n})" }
+// embedded compiles a file of the host, once, as a program whose value is a function.
+// Its name begins with troupe: in stacks: its frames are not the script's.
+func embedded(name, source string) func() *goja.Program {
+	return sync.OnceValue(func() *goja.Program {
+		return goja.MustCompile("troupe:"+name, "(function (exports) {"+source+"\n})", false)
+	})
+}
 
-var glueProgram = sync.OnceValue(func() *goja.Program {
-	return goja.MustCompile(realtime.Name, wrapped(realtime.Source), false)
-})
+var glueProgram = embedded(strings.TrimPrefix(realtime.Name, "troupe:"), realtime.Source)
 
 // boot makes the runtime: globals, the session object, nothing of the script yet.
 func (h *Handler) boot() error {
 	h.vm = goja.New()
 	h.vm.SetMaxCallStackSize(callDepthMax)
 	h.vm.SetPromiseRejectionTracker(h.rejection)
-	h.guard()
+	h.host = newHost(h)
+	if err := h.guard(); err != nil {
+		return err
+	}
 	h.loader = modules.Enable(h.vm, modules.Options{
 		Unit: h.program.unit, Entry: h.program.entry, Args: h.process.Args, Metadata: script.Metadata(h.process.Fleet),
 		Exit: h.exit, Log: h.console, NextTick: h.nextTick,
+		Globals: timerGlobals, Global: func(name string) goja.Value { return h.timers.load().Get(name) },
 		Uncaught: func(e goja.Value) { h.uncaught(e, "uncaughtException") },
 	})
-	host := newHost(h)
-	if err := h.loadPrelude(host); err != nil {
-		return err
-	}
-	exports, err := h.evaluate(glueProgram())
-	if err != nil {
-		return err
-	}
-	glue, err := h.create(exports, host)
+	glue, err := h.create(glueProgram(), h.host)
 	if err != nil {
 		return err
 	}
@@ -48,25 +49,20 @@ func (h *Handler) boot() error {
 	return nil
 }
 
-// evaluate runs a file of the host and returns its exports.
-func (h *Handler) evaluate(p *goja.Program) (*goja.Object, error) {
+// create runs a file of the host and calls its create.
+func (h *Handler) create(p *goja.Program, args ...goja.Value) (*goja.Object, error) {
 	f, err := h.vm.RunProgram(p)
 	if err != nil {
 		return nil, err
 	}
 	call, _ := goja.AssertFunction(f)
 	exports := h.vm.NewObject()
-	_, err = call(goja.Undefined(), exports)
-	return exports, err
-}
-
-// create calls the create of a file of the host.
-func (h *Handler) create(exports *goja.Object, args ...goja.Value) (*goja.Object, error) {
-	v, err := function(exports, "create")(goja.Undefined(), args...)
-	if err != nil {
+	if _, err := call(goja.Undefined(), exports); err != nil {
 		return nil, err
 	}
-	return v.(*goja.Object), nil
+	v, err := function(exports, "create")(goja.Undefined(), args...)
+	o, _ := v.(*goja.Object)
+	return o, err
 }
 
 func function(o *goja.Object, name string) goja.Callable {

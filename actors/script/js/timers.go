@@ -2,10 +2,16 @@ package js
 
 import (
 	"container/heap"
+	_ "embed" // of the file beside this one
 	"time"
 
 	"github.com/dop251/goja"
 )
+
+//go:embed timers.js
+var timersSource string
+
+var timersProgram = embedded("timers", timersSource)
 
 // timers are the timers of one runtime: a heap by due time, then by creation
 // (realtime.md 18.2), with one timer of the game session for the earliest.
@@ -20,6 +26,9 @@ type timers struct {
 	immediates []goja.Value // Immediate objects of prelude.js
 	soonest    func()       // stops the game session's timer for them; nil: not armed
 	waiting    int          // immediates that will still do something
+
+	js                *goja.Object // the functions of timers.js; nil: not used yet
+	fireOne, fireSoon goja.Callable
 }
 
 type timer struct {
@@ -28,6 +37,21 @@ type timer struct {
 	every  time.Duration // 0: once
 	object goja.Value    // the Timeout of prelude.js
 	index  int           // in the heap; -1: out of it
+}
+
+// timerGlobals are the globals for timers.
+var timerGlobals = []string{"setTimeout", "setInterval", "setImmediate", "clearTimeout", "clearInterval", "clearImmediate"}
+
+// load runs timers.js. It is called by natives: what it throws is thrown there.
+func (t *timers) load() *goja.Object {
+	if t.js == nil {
+		js, err := t.h.create(timersProgram(), t.h.host)
+		if err != nil {
+			panic(err)
+		}
+		t.js, t.fireOne, t.fireSoon = js, function(js, "fire"), function(js, "fireImmediate")
+	}
+	return t.js
 }
 
 // room throws a RangeError when too many wait.
@@ -95,7 +119,7 @@ func (t *timers) fire() {
 		if n.every == 0 {
 			delete(t.byID, n.id)
 		}
-		t.run("timer", t.h.prelude.fire, n.object)
+		t.run("timer", t.fireOne, n.object)
 		if t.byID[n.id] == n {
 			if n.due = n.due.Add(n.every); n.due.Before(now) {
 				n.due = now.Add(n.every)
@@ -129,7 +153,7 @@ func (t *timers) fireImmediates() {
 	now := t.immediates
 	t.immediates, t.soonest = nil, nil
 	for _, o := range now {
-		t.run("immediate", t.h.prelude.fireImmediate, o)
+		t.run("immediate", t.fireSoon, o)
 	}
 }
 

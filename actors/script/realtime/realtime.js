@@ -205,43 +205,42 @@ exports.create = function create(host) {
     }
   }
 
+  // What follows is made when first needed: in the embedded engine a class takes some
+  // KiB of each game that waits.
+  let messagePrototype = null, types = null;
+
   // GameMessage is a message to a script or from it (realtime.md 17). opcode is
   // another name for opCode.
-  class GameMessage {
-    get opcode() { return this.opCode; }
-    set opcode(value) { this.opCode = value; }
-    getPayloadAsText() { return host.text(bytes(this.payload)); }
-    toString() {
-      return 'GameMessage { opCode: ' + this.opCode + ', sender: ' + this.sender + ', targetPlayer: ' + this.targetPlayer +
-        ', targetGroup: ' + this.targetGroup + ', reliable: ' + this.reliable + ', payload: ' + bytes(this.payload).length + ' bytes }';
+  function makeMessages() {
+    class GameMessage {
+      get opcode() { return this.opCode; }
+      set opcode(value) { this.opCode = value; }
+      getPayloadAsText() { return host.text(bytes(this.payload)); }
+      toString() {
+        return 'GameMessage { opCode: ' + this.opCode + ', sender: ' + this.sender + ', targetPlayer: ' + this.targetPlayer +
+          ', targetGroup: ' + this.targetGroup + ', reliable: ' + this.reliable + ', payload: ' + bytes(this.payload).length + ' bytes }';
+      }
     }
+    messagePrototype = GameMessage.prototype;
   }
-
-  const messagePrototype = GameMessage.prototype;
 
   // gameMessage makes one: in the embedded engine a literal costs half of a constructor.
   function gameMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload) {
+    if (messagePrototype === null) makeMessages();
     return { __proto__: messagePrototype, opCode: opCode, sender: sender, targetPlayer: targetPlayer, targetGroup: targetGroup, reliable: reliable, payload: payload };
   }
 
-  class Player {
-    constructor(peerId, playerSessionId, playerId, playerData) {
-      this.peerId = peerId;
-      this.playerSessionId = playerSessionId;
-      this.playerId = playerId;
-      this.playerData = playerData;
-    }
+  function makeTypes() {
+    class Player {}
+    class ConnectMessage {}
+    class GameSession {}
+    types = { player: Player.prototype, connectMessage: ConnectMessage.prototype, gameSession: GameSession.prototype };
   }
 
-  class ConnectMessage {
-    constructor(player, payload) {
-      this.player = player;
-      this.peerId = player.peerId;
-      this.payload = payload;
-    }
+  function makePlayer(peerId, playerSessionId, playerId, playerData) {
+    if (types === null) makeTypes();
+    return { __proto__: types.player, peerId: peerId, playerSessionId: playerSessionId, playerId: playerId, playerData: playerData };
   }
-
-  class GameSession {}
 
   // makeGameSession adds the names with a lower-case first letter (D24) to
   // { GameSessionId, Name, FleetId, MaximumPlayerSessionCount, Port, IpAddress, DnsName,
@@ -254,11 +253,12 @@ exports.create = function create(host) {
       });
       return to;
     }
-    return aliased(new GameSession(), Object.assign({}, from, { GameProperties: (from.GameProperties || []).map(p => aliased({}, p)) }));
+    if (types === null) makeTypes();
+    return aliased(Object.create(types.gameSession), Object.assign({}, from, { GameProperties: (from.GameProperties || []).map(p => aliased({}, p)) }));
   }
 
   function send(method, how, what, message, target) {
-    if (message === null || typeof message !== 'object' || getPrototypeOf(message) !== messagePrototype) {
+    if (message === null || typeof message !== 'object' || messagePrototype === null || getPrototypeOf(message) !== messagePrototype) {
       warn(method + ': not a game message: ' + print([message]));
       return;
     }
@@ -367,7 +367,8 @@ exports.create = function create(host) {
     onProcessStarted(token, args) { return awaited('onProcessStarted', token, call('onProcessStarted', 1, args)); },
     onHealthCheck(token) { return awaited('onHealthCheck', token, call('onHealthCheck', 0)); },
     onPlayerConnect(token, peerId, playerSessionId, playerId, playerData, payload) {
-      const message = new ConnectMessage(new Player(peerId, playerSessionId, playerId, playerData), payload);
+      const player = makePlayer(peerId, playerSessionId, playerId, playerData);
+      const message = { __proto__: types.connectMessage, player: player, peerId: peerId, payload: payload };
       return awaited('onPlayerConnect', token, call('onPlayerConnect', 1, message));
     },
     onStartGameSession(from) {
@@ -376,7 +377,7 @@ exports.create = function create(host) {
     },
     onProcessTerminate() { return told('onProcessTerminate', call('onProcessTerminate', 0)); },
     onPlayerAccepted(peerId, playerSessionId, playerId, playerData) {
-      const player = new Player(peerId, playerSessionId, playerId, playerData);
+      const player = makePlayer(peerId, playerSessionId, playerId, playerData);
       if (players === null) players = new Map();
       players.set(peerId, player);
       told('onPlayerAccepted', call('onPlayerAccepted', 1, player));

@@ -1,13 +1,8 @@
 'use strict';
 
-// Timers as Node has them (realtime.md 18.2), and what keeps scripts from ending the
-// process, over the host of host.go.
-
-function define(object, name, value) {
-  Object.defineProperty(object, name, { value: value, writable: true, configurable: true });
-}
-
-exports.create = function create(host, global) {
+// Timers as Node has them (realtime.md 18.2), over the host of host.go. A runtime runs
+// this file when its script first uses one.
+exports.create = function create(host) {
   // Timers are kept by the host, which calls fire with what is due.
   class Timeout {
     constructor(f, delay, repeat, args) {
@@ -84,48 +79,8 @@ exports.create = function create(host, global) {
     host.afterCallback();
   }
 
-  // The engine recurses over source and over nested arrays; see guard.go. A direct
-  // eval becomes an indirect one by this: it sees globals only.
-  function guarded(original) {
-    function guard() {
-      host.checkSource(arguments);
-      return new.target === undefined || new.target === guard ? Reflect.construct(original, arguments) : Reflect.construct(original, arguments, new.target);
-    }
-    Object.defineProperty(guard, 'name', { value: original.name, configurable: true });
-    Object.defineProperty(guard, 'length', { value: 1, configurable: true });
-    Object.defineProperty(guard, 'prototype', { value: original.prototype, writable: false });
-    define(original.prototype, 'constructor', guard);
-    return guard;
-  }
-  define(global, 'Function', guarded(global.Function));
-  guarded((function* () {}).constructor);
-  guarded((async function () {}).constructor);
-  const indirect = global.eval;
-  define(global, 'eval', { eval(source) {
-    if (typeof source === 'string') host.checkSource([source]);
-    return indirect(source);
-  } }.eval);
-
-  const flat = Array.prototype.flat;
-  define(Array.prototype, 'flat', { flat(depth) {
-    if (!(depth > 100)) return flat.call(this, depth);
-    const out = [], open = [{ array: this, at: 0 }];
-    while (open.length !== 0) {
-      const top = open[open.length - 1];
-      if (top.at >= top.array.length) open.pop();
-      else if (top.at in top.array) {
-        const value = top.array[top.at++];
-        if (Array.isArray(value) && open.length <= depth) open.push({ array: value, at: 0 });
-        else out.push(value);
-      } else top.at++;
-    }
-    return out;
-  } }.flat);
-
-  const timers = { setTimeout, setInterval, setImmediate, clearTimeout, clearInterval: clearTimeout, clearImmediate };
-  Object.keys(timers).forEach(name => Object.defineProperty(global, name, { value: timers[name], writable: true, configurable: true, enumerable: true }));
-
   return {
+    setTimeout, setInterval, setImmediate, clearTimeout, clearInterval: clearTimeout, clearImmediate,
     fire(timer) { attempt(timer._onTimeout, timer, timer._args); },
     fireImmediate(immediate) {
       const f = immediate._onImmediate;
