@@ -101,7 +101,15 @@ func (h *Handler) settle() (err error) {
 
 // nextTick is process.nextTick: ticks come before promise jobs, which come before
 // anything else.
-func (h *Handler) nextTick(job func()) { h.ticks = append(h.ticks, job) }
+func (h *Handler) nextTick(job func()) {
+	if len(h.ticks) == 0 {
+		h.waiting(true)
+	}
+	h.ticks = append(h.ticks, job)
+}
+
+// waiting sets host.ticks.waiting.
+func (h *Handler) waiting(is bool) { _ = h.tickFlag.Set("waiting", is) }
 
 func (h *Handler) drain() {
 	for len(h.ticks) > 0 && !h.dead {
@@ -114,6 +122,7 @@ func (h *Handler) drain() {
 			job()
 		}
 	}
+	h.waiting(false)
 }
 
 // afterCallback is host.afterCallback(): before promise jobs.

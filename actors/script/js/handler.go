@@ -40,6 +40,7 @@ type Handler struct {
 	dead       bool            // nothing of the script runs any more
 	end        string          // why
 	ticks      []func()        // of process.nextTick
+	tickFlag   *goja.Object    // host.ticks: says so to realtime.js
 	rejections []*goja.Promise // that nobody handles
 	slowWarned time.Time
 	slowCalls  int // since

@@ -34,7 +34,9 @@ func newHost(h *Handler) *goja.Object {
 	for level <= script.LevelCXFatal && !h.process.Log.Enabled(level) {
 		level++
 	}
-	return h.vm.NewDynamicObject(&host{h, map[string]goja.Value{"logLevel": h.vm.ToValue(int(level)), "toPrimitive": goja.SymToPrimitive}})
+	h.tickFlag = h.vm.NewObject()
+	h.waiting(false)
+	return h.vm.NewDynamicObject(&host{h, map[string]goja.Value{"logLevel": h.vm.ToValue(int(level)), "toPrimitive": goja.SymToPrimitive, "ticks": h.tickFlag}})
 }
 
 // Get implements goja.DynamicObject.

@@ -21,7 +21,8 @@
 //   processEnding()        called once; may return a promise of when it is done
 //   decided(token, ok)     what a promise came to, for answers that were undefined
 //   failed(name)           optional: a callback threw, for counters
-//   afterCallback()        optional: called right after each callback, before promise jobs
+//   ticks                  optional: an object; afterCallback() is called right after each callback,
+//                          before promise jobs, if its property waiting is true
 //
 // glue; token is any value but undefined, handed back to host.decided:
 //   session, logger        the objects for scripts
@@ -62,7 +63,7 @@ function isPromise(value) {
 
 exports.LEVELS = LEVELS;
 exports.create = function create(host) {
-  const afterCallback = host.afterCallback;
+  const ticks = host.ticks || { waiting: false };
   let callbacks = {};
   // Made when first needed, for games that wait: each built-in class costs 10 KiB.
   let players = null; // a Map of those accepted, in order
@@ -117,11 +118,11 @@ exports.create = function create(host) {
       if (typeof callbacks[name] !== 'function') return MISSING;
       // Looked up again: a call of a method is cheaper than f.call.
       const result = count === 1 ? callbacks[name](a) : count === 2 ? callbacks[name](a, b) : callbacks[name]();
-      if (afterCallback !== undefined) afterCallback();
+      if (ticks.waiting) host.afterCallback();
       return result;
     } catch (error) {
       failed(name, error);
-      if (afterCallback !== undefined) afterCallback();
+      if (ticks.waiting) host.afterCallback();
       return FAILED;
     }
   }
@@ -262,8 +263,12 @@ exports.create = function create(host) {
       warn(method + ': not a game message: ' + print([message]));
       return;
     }
-    const to = id(target, method, what);
-    if (to !== undefined) host.send(how, int32(message.opCode, 'opCode'), int32(message.sender, 'sender'), bytes(message.payload), to);
+    // Conversions are called only where there is something to convert: calls are dear.
+    const to = typeof target === 'number' && (target | 0) === target ? target : id(target, method, what);
+    if (to === undefined) return;
+    const opCode = message.opCode, sender = message.sender;
+    host.send(how, typeof opCode === 'number' && (opCode | 0) === opCode ? opCode : int32(opCode, 'opCode'), typeof sender === 'number' && (sender | 0) === sender ? sender : int32(sender, 'sender'),
+      bytes(message.payload), to);
   }
 
   class Logger {}
@@ -292,10 +297,10 @@ exports.create = function create(host) {
       return ending;
     }
     newTextGameMessage(opCode, sender, payload) {
-      return gameMessage(int32(opCode, 'opCode'), int32(sender, 'sender'), 0, 0, true, bytes(payload));
+      return gameMessage(typeof opCode === 'number' && (opCode | 0) === opCode ? opCode : int32(opCode, 'opCode'), typeof sender === 'number' && (sender | 0) === sender ? sender : int32(sender, 'sender'), 0, 0, true, bytes(payload));
     }
     newBinaryGameMessage(opCode, sender, payload) {
-      return gameMessage(int32(opCode, 'opCode'), int32(sender, 'sender'), 0, 0, true, bytes(payload));
+      return gameMessage(typeof opCode === 'number' && (opCode | 0) === opCode ? opCode : int32(opCode, 'opCode'), typeof sender === 'number' && (sender | 0) === sender ? sender : int32(sender, 'sender'), 0, 0, true, bytes(payload));
     }
     sendMessage(message, target) { send('sendMessage', FAST, 'player', message, target); }
     sendReliableMessage(message, target) { send('sendReliableMessage', RELIABLE, 'player', message, target); }
@@ -393,8 +398,16 @@ exports.create = function create(host) {
       told('onPlayerDisconnect', call('onPlayerDisconnect', 1, peerId));
       if (players !== null) players.delete(peerId);
     },
+    // As told('onMessage', call('onMessage', ...)), without the calls.
     onMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload) {
-      told('onMessage', call('onMessage', 1, gameMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload)));
+      try {
+        if (typeof callbacks.onMessage !== 'function') return;
+        const result = callbacks.onMessage(gameMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload));
+        if (result !== undefined) told('onMessage', result);
+      } catch (error) {
+        failed('onMessage', error);
+      }
+      if (ticks.waiting) host.afterCallback();
     },
     onSendToPlayer(opCode, sender, targetPlayer, targetGroup, reliable, payload) {
       return gate('onSendToPlayer', call('onSendToPlayer', 1, gameMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload)));
