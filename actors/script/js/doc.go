@@ -4,9 +4,11 @@
 // compiled once and shared. What a script sees is made by package realtime, the
 // modules it may require by js/modules; here are the calls into it and their bounds:
 //
-//	program.go  a version: its compiled files      handler.go   callbacks, one method each
-//	runtime.go  a game session's runtime           host.go      what realtime.js asks of its engine
-//	timers.go   setTimeout and its kin             errors.go    what becomes of errors
+//	program.go    a version: its compiled files     handler.go   a game session's run: its start and end
+//	callbacks.go  script.Handler, method by method  calls.go     the one way into a runtime
+//	host.go       what realtime.js asks for         timers.go    setTimeout and its kin
+//	errors.go     what becomes of errors            guard.go     what would overflow the stack
+//	runtime.go    makes a runtime                   check.go     a script before it is used
 //
 // What the engine cannot stop: its interrupt acts between two JavaScript
 // instructions, so a built-in that runs long (a regular expression that backtracks,
