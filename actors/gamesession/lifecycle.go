@@ -327,7 +327,9 @@ func (a *Actor) Stopped(c *stage.Context) {
 		if a.record.EndText == "" {
 			a.record.EndText = cmp.Or(c.Crash(), "game session actor stopped")
 		}
-		a.c = c
+		if a.c == nil { // never started; else Session.Do reads it from other goroutines
+			a.c = c
+		}
 		a.conclude()
 	}
 	for _, s := range a.order {
