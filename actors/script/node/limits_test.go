@@ -169,10 +169,9 @@ exports.ssExports = { init() {}, onMessage(m) {
 // A script that is too slow for what it is sent ends, and the host's memory does not grow.
 func TestAScriptThatDoesNotKeepUpEnds(t *testing.T) {
 	play(t, misbehave, setup{}, func(g *game) {
-		a := g.enter()
-		a.Say(1, messages.ServerPeer, 0, "const d = Date.now(); while (Date.now() < d + 10000);")
 		payload := make([]byte, 60000)
 		g.inside(func() {
+			g.handler.OnMessage(&script.Message{OpCode: 1, Sender: 1, Payload: []byte("const d = Date.now(); while (Date.now() < d + 10000);")})
 			for range 200 {
 				g.handler.OnMessage(&script.Message{OpCode: 1, Sender: 1, Payload: payload})
 			}
