@@ -161,7 +161,7 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 	case loaded:
 		r.onLoaded(c, m)
 	case updateDue:
-		m.w.end()
+		r.onUpdateDue(m.w)
 	case retryDue:
 		m.p.paused = false
 		r.fill(c, m.p)

@@ -160,6 +160,19 @@ func (w *waiting) less() {
 	}
 }
 
+// onUpdateDue answers an update that some process still loads.
+func (r *Registry) onUpdateDue(w *waiting) {
+	if w.done == nil {
+		return
+	}
+	for _, f := range r.fleets {
+		for _, p := range f.processes {
+			p.waiting = slices.DeleteFunc(p.waiting, func(o *waiting) bool { return o == w })
+		}
+	}
+	w.end()
+}
+
 // end stops waiting, for whatever reason.
 func (w *waiting) end() {
 	if done := w.done; done != nil {
