@@ -19,7 +19,7 @@ const devGrace = time.Second
 // Run serves with the defaults for development.
 func (c *devCommand) Run(s streams) error {
 	defaults := host.Defaults()
-	defaults.Log.Format, defaults.Drain.Grace = "pretty", devGrace
+	defaults.Log.Format, defaults.Log.GameSessions.Show, defaults.Drain.Grace = "pretty", true, devGrace
 	cfg, err := c.load(defaults)
 	if err != nil {
 		return err

@@ -217,6 +217,7 @@ type GameSessionLogs struct {
 	Files      int           `config:"files"`      // of one game session; older ones are removed
 	TotalBytes int           `config:"totalBytes"` // of all; the logs of game sessions that ended first go first
 	Keep       time.Duration `config:"keep"`       // after the end of the game session
+	Show       bool          `config:"show"`       // in the host's log, too: for development
 }
 
 // Defaults returns the configuration of a host on loopback with the default

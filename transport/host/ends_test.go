@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,13 +9,16 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+	"github.com/rs/zerolog"
 
 	"troupe/actors/script"
+	"troupe/messages"
 	"troupe/transport/host"
 )
 
@@ -164,4 +168,50 @@ func TestLogSettingsAreChecked(t *testing.T) {
 			t.Errorf("%s: %v", key, err)
 		}
 	}
+}
+
+// In development the logs of game sessions are seen in the host's.
+func TestLogsAreShownInTheHostsLog(t *testing.T) {
+	t.Parallel()
+	var out syncBuffer
+	c := host.Defaults()
+	c.API.Addr, c.WebSocket.Addr, c.Fast.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
+	c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "", "", ""
+	c.Log.GameSessions.Dir, c.Log.GameSessions.Show = t.TempDir(), true
+	running, err := host.Start(host.Options{Config: c, Log: zerolog.New(&out), NewHandler: func(*messages.Fleet) script.Handler {
+		return &parting{asked: func() {}}
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	g, err := running.System().CreateGameSession(ctx, messages.CreateGameSession{FleetID: "fleet-dev", MaxPlayers: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	running.Close()
+	for _, want := range []string{`"message":"goodbye\nand a line of its own"`, `"file":"ends_test.go"`, `"level":"warn","game_session_id":"` + string(g.ID)} {
+		if text := out.String(); !strings.Contains(text, want) {
+			t.Errorf("no %s in\n%s", want, text)
+		}
+	}
+}
+
+// syncBuffer is a buffer for many writers.
+type syncBuffer struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
 }

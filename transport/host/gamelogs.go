@@ -8,6 +8,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"troupe/actors/gamesession"
 	"troupe/actors/script"
 	"troupe/actors/sessionlog"
 	"troupe/messages"
@@ -29,8 +30,29 @@ func (l *GameSessionLogs) open(count *counters.Set, log zerolog.Logger) (*sessio
 	return s, nil
 }
 
+// openLog opens the log of a game session.
 func (h *Host) openLog(id messages.GameSessionID, _ *messages.Fleet) script.Sink {
+	if h.showLogs {
+		return both{h.logs.Open(id), gamesession.HostLog(&h.log, string(id))}
+	}
 	return h.logs.Open(id)
+}
+
+// both writes to two sinks.
+type both [2]script.Sink
+
+// Write implements script.Sink.
+func (b both) Write(l script.Line) {
+	for _, s := range b {
+		s.Write(l)
+	}
+}
+
+// Close implements script.Sink.
+func (b both) Close() {
+	for _, s := range b {
+		s.Close()
+	}
 }
 
 // defaultLogDir is a folder of the user's for what programs keep between runs; one

@@ -51,6 +51,7 @@ type Host struct {
 	http     *http.Server
 	ops      *ops.Pages
 	logs     *sessionlog.Store
+	showLogs bool // of game sessions in the host's, too
 	fleets   []Fleet
 	bundles  bundle.Limits
 	programs *programs
@@ -81,7 +82,7 @@ func Start(o Options) (h *Host, err error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("host: configuration: %w", err)
 	}
-	h = &Host{log: o.Log, count: new(counters.Set), grace: c.Drain.Grace, settled: make(chan struct{}), stopped: make(chan struct{})}
+	h = &Host{log: o.Log, count: new(counters.Set), grace: c.Drain.Grace, showLogs: c.Log.GameSessions.Show, settled: make(chan struct{}), stopped: make(chan struct{})}
 	watching, stopWatching := context.WithCancel(context.Background())
 	h.watching = stopWatching
 	partial := h // h is nil by the time a failed start gets here
