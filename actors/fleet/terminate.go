@@ -39,7 +39,9 @@ func (r *Registry) onTerminateGameSession(m TerminateGameSession) {
 		if m.Force {
 			reason, text = reasonForced, "terminated by force by the service API"
 		}
-		e.published.Terminating()
+		if g.Status < messages.GameSessionTerminating {
+			e.published.Terminating(reason)
+		}
 		e.ref.Tell(gamesession.Terminate{Reason: messages.CloseGameEnded, Text: text, StatusReason: reason, Force: m.Force})
 	}
 	m.Reply(e.published.Session(), nil)

@@ -125,13 +125,16 @@ func TestTerminatingIsShownAtOnce(t *testing.T) {
 		p, busy := &ponders{}, make(chan struct{})
 		id := w.Create(p)
 		p.Session.Do(func() { <-busy })
-		defer close(busy)
 		if _, err := terminate(w, id, false); err != nil {
 			w.Fatal(err)
 		}
 		want(w, w.Game(id), messages.GameSessionTerminating, "")
+		p.Session.Do(func() { p.Session.Exit(1) }) // before it gets to know
 		list := sessions(w, messages.GameSessionQuery{FleetID: actorstest.Fleet})
 		want(w, list[0], messages.GameSessionTerminating, "")
+		close(busy)
+		w.Settle()
+		want(w, w.Game(id), messages.GameSessionTerminated, "TRIGGERED_ON_PROCESS_TERMINATE")
 	})
 }
 

@@ -12,7 +12,7 @@ import (
 // actor no copy of what did not change.
 type Published struct {
 	session atomic.Pointer[messages.GameSession] // without CurrentPlayers
-	ending  atomic.Bool                          // somebody has been told that it ends
+	ending  atomic.Pointer[string]               // somebody has been told that it ends, for this reason
 	current atomic.Int64                         // player sessions RESERVED or ACTIVE
 	places  atomic.Pointer[[]*place]             // in order of creation; only ever appended to, or replaced
 }
@@ -41,15 +41,21 @@ func NewPublished(g *messages.GameSession) *Published {
 func (p *Published) Session() *messages.GameSession {
 	g := *p.session.Load()
 	g.CurrentPlayers = int(p.current.Load())
-	if g.Status < messages.GameSessionTerminating && p.ending.Load() {
-		g.Status = messages.GameSessionTerminating
+	if reason := p.ending.Load(); reason != nil {
+		switch {
+		case g.Status < messages.GameSessionTerminating:
+			g.Status = messages.GameSessionTerminating
+		case g.Status == messages.GameSessionTerminated && g.StatusReason == "":
+			g.StatusReason = *reason
+		}
 	}
 	return &g
 }
 
 // Terminating shows the game session as TERMINATING before its actor gets to know,
-// so that a status that was answered once is never taken back. Terminate follows.
-func (p *Published) Terminating() { p.ending.Store(true) }
+// so that a status that was answered once is never taken back, and the reason at its
+// end, should that come before Terminate, which follows.
+func (p *Published) Terminating(reason string) { p.ending.CompareAndSwap(nil, &reason) }
 
 // Players returns the records of the player sessions in order of creation, those
 // that want says yes to. Finished ones are kept up to finishedKeptMax.
