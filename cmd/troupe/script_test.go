@@ -34,6 +34,7 @@ const patience = 10 * time.Second
 //	http PATH STATUS [RE]   wait until GET PATH of $API has the status, and a body that matches
 //	metric NAME VALUE       wait until a metric of $API has the value
 //	logged STATE            wait for a game session with a log that is running or has ended; sets SESSION to its last part
+//	said FILE RE            wait until a file has a line that matches
 //	signal NAME N           send a signal to the Nth background command, unless it is over
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -45,7 +46,7 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"announced": announced, "http": httpGet, "logged": logged, "metric": metric, "signal": sendSignal,
+			"announced": announced, "http": httpGet, "logged": logged, "metric": metric, "signal": sendSignal, "said": said,
 		},
 	})
 }
@@ -161,6 +162,18 @@ func metric(ts *testscript.TestScript, neg bool, args []string) {
 			}
 		}
 		return fmt.Errorf("there is none")
+	})
+}
+
+func said(ts *testscript.TestScript, neg bool, args []string) {
+	plain(ts, neg, args, 2, 2)
+	re := regexp.MustCompile("(?m)" + args[1])
+	until(ts, args[1], func() error {
+		text, err := os.ReadFile(ts.MkAbs(args[0]))
+		if err == nil && !re.Match(text) {
+			err = fmt.Errorf("it says:\n%s", text)
+		}
+		return err
 	})
 }
 

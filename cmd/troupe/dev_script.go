@@ -1,0 +1,104 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"troupe/actors/script/bundle"
+	"troupe/actors/script/js"
+	"troupe/cmd/troupe/internal/watch"
+	"troupe/messages"
+)
+
+// devScript is the script of `troupe dev`, which is reloaded on save.
+type devScript struct {
+	path   string
+	engine string // empty: as the script says
+	fleet  messages.FleetID
+	out    io.Writer
+}
+
+// reloader is what a devScript needs of a host.
+type reloader interface {
+	// ReloadScript has new game sessions of a fleet run what its script is now. If
+	// that cannot be compiled, it is the error, and nothing changes.
+	ReloadScript(ctx context.Context, id messages.FleetID) error
+}
+
+const (
+	// watchEvery is how often the files are looked at.
+	watchEvery = 300 * time.Millisecond
+	// reloadLimit is how long a reload may take.
+	reloadLimit = 30 * time.Second
+)
+
+// watch reloads the script when it changes, until stop is called.
+func (d *devScript) watch(h reloader) (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		watch.Watch(ctx, d.watched(), watchEvery, func() { d.reload(ctx, h) })
+	})
+	return func() {
+		cancel()
+		watching.Wait()
+	}
+}
+
+// watched is what to look at: a script that is one file may need what lies beside
+// it.
+func (d *devScript) watched() string {
+	if info, err := os.Stat(d.path); err == nil && !info.IsDir() && !d.zip() {
+		return filepath.Dir(d.path)
+	}
+	return d.path
+}
+
+func (d *devScript) zip() bool { return strings.EqualFold(filepath.Ext(d.path), ".zip") }
+
+// reload takes a save, and says what came of it.
+func (d *devScript) reload(ctx context.Context, h reloader) {
+	ctx, cancel := context.WithTimeout(ctx, reloadLimit)
+	defer cancel()
+	err := d.check()
+	if err == nil {
+		err = h.ReloadScript(ctx, d.fleet)
+	}
+	switch now := time.Now().Format(time.TimeOnly); {
+	case ctx.Err() != nil && err != nil: // the host stops
+	case err != nil:
+		fmt.Fprintf(d.out, "%s %s does not run, the version before stays:\n  %s\n", now, d.path, strings.ReplaceAll(err.Error(), "\n", "\n  "))
+	default:
+		fmt.Fprintf(d.out, "%s %s is good: new game sessions use it\n", now, d.path)
+	}
+}
+
+// check finds what the host would: mistakes in what is read, and in the code, with
+// their place. Code for Node.js is compiled by the host when it takes it.
+func (d *devScript) check() error {
+	b, err := bundle.FromPath(d.path, bundle.Limits{})
+	if err != nil {
+		return err
+	}
+	asked, err := b.Engine()
+	if err != nil {
+		return err
+	}
+	launch := ""
+	if d.watched() != d.path {
+		launch = filepath.Base(d.path)
+	}
+	entry, err := b.Entry(launch)
+	if err != nil || cmp.Or(d.engine, asked) == bundle.EngineNode {
+		return err
+	}
+	b.NodeVersion = messages.NodeVersion10
+	return js.Check(b, entry)
+}
