@@ -26,9 +26,9 @@ func (e *enginePanic) Error() string {
 }
 
 // call calls a function from outside of the script, or from within if the host calls
-// back at once. When it returns, promise jobs have run, the watchdog has been asked,
-// and decisions are made. Without a result, ok is false: the function did not return.
-// An error is what no code of the script can catch.
+// back at once. When it returns, ticks and promise jobs have run, the watchdog has been
+// asked, and decisions are made. An error is what no code of the script could catch; it
+// is logged.
 func (h *Handler) call(what string, f goja.Callable, args ...goja.Value) (v goja.Value, err error) {
 	if h.dead {
 		return nil, errDead
@@ -38,8 +38,9 @@ func (h *Handler) call(what string, f goja.Callable, args ...goja.Value) (v goja
 	}
 	h.running, h.what = true, what
 	h.watch.Begin()
-	if v, err = h.protected(f, args); err == nil && (len(h.ticks) > 0 || len(h.rejections) > 0) {
-		err = h.settle()
+	v, err = h.protected(f, args)
+	if len(h.ticks) > 0 || len(h.rejections) > 0 {
+		err = h.settle(err)
 	}
 	took, verdict := h.watch.End()
 	if verdict != watchdog.InTime {
@@ -81,8 +82,8 @@ func (h *Handler) protected(f goja.Callable, args []goja.Value) (v goja.Value, e
 }
 
 // settle runs ticks that promise jobs have left, and decides on rejections once
-// nothing else is left to run.
-func (h *Handler) settle() (err error) {
+// nothing else is left to run; not after an interrupt, which err may be.
+func (h *Handler) settle(err error) error {
 	step := func(goja.Value, ...goja.Value) (goja.Value, error) {
 		if len(h.ticks) > 0 {
 			h.drain()
@@ -93,8 +94,11 @@ func (h *Handler) settle() (err error) {
 		}
 		return nil, nil
 	}
-	for err == nil && !h.dead && (len(h.ticks) > 0 || len(h.rejections) > 0) {
-		_, err = h.protected(step, nil)
+	var interrupted *goja.InterruptedError
+	for !h.dead && !errors.As(err, &interrupted) && (len(h.ticks) > 0 || len(h.rejections) > 0) {
+		if _, another := h.protected(step, nil); another != nil {
+			err = another
+		}
 	}
 	return err
 }
@@ -113,14 +117,10 @@ func (h *Handler) waiting(is bool) { _ = h.tickFlag.Set("waiting", is) }
 
 func (h *Handler) drain() {
 	for len(h.ticks) > 0 && !h.dead {
-		now := h.ticks
-		h.ticks = nil
-		for _, job := range now {
-			if h.dead {
-				return
-			}
-			job()
-		}
+		job := h.ticks[0]
+		h.ticks[0] = nil
+		h.ticks = h.ticks[1:]
+		job()
 	}
 	h.waiting(false)
 }

@@ -54,24 +54,28 @@ const (
 // Dog is a watchdog. The zero value is ready; its methods may be called from any
 // goroutine.
 type Dog struct {
-	asleep atomic.Bool
-
 	mu      sync.Mutex
 	watches []*Watch
-	start   time.Time
-	wake    chan struct{} // of the goroutine that runs; nil: none does
-	quit    chan struct{}
+	worker  *worker // nil: there are no watches
+}
+
+// worker is the goroutine that looks, from the first watch to the last.
+type worker struct {
+	start  time.Time
+	asleep atomic.Bool
+	wake   chan struct{} // with room for one
+	quit   chan struct{}
 }
 
 // Watch watches the calls of one owner, who makes them one at a time.
 type Watch struct {
-	dog   *Dog
-	o     Options
-	start time.Time    // of the dog: the zero of since
-	since atomic.Int64 // when the call under way began, ns; or one of the values above
-	index int          // guarded by dog.mu; -1: released
+	dog    *Dog
+	worker *worker
+	o      Options
+	since  atomic.Int64 // when the call under way began, ns since worker.start; or one of the values above
 
-	// Owned by the watchdog's goroutine.
+	// Guarded by dog.mu.
+	index   int   // in dog.watches; -1: released
 	seen    int64 // since, as it was first looked at
 	heap    int64 // of the process, then
 	firedAt time.Duration
@@ -82,12 +86,11 @@ type Watch struct {
 func (d *Dog) Watch(o Options) *Watch {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.wake == nil {
-		d.start, d.wake, d.quit = time.Now(), make(chan struct{}, 1), make(chan struct{})
-		d.asleep.Store(false)
-		go d.run(d.wake, d.quit)
+	if d.worker == nil {
+		d.worker = &worker{start: time.Now(), wake: make(chan struct{}, 1), quit: make(chan struct{})}
+		go d.run(d.worker)
 	}
-	w := &Watch{dog: d, o: o, start: d.start, index: len(d.watches)}
+	w := &Watch{dog: d, worker: d.worker, o: o, index: len(d.watches)}
 	d.watches = append(d.watches, w)
 	return w
 }
@@ -108,25 +111,19 @@ func (w *Watch) Release() {
 	d.watches = d.watches[:last]
 	w.index = -1
 	if last == 0 {
-		close(d.quit)
-		d.wake, d.quit = nil, nil
+		close(d.worker.quit)
+		d.worker = nil
 	}
 }
 
 // Begin starts a call.
 func (w *Watch) Begin() {
-	w.since.Store(int64(time.Since(w.start)) + oldest)
-	if w.dog.asleep.Load() && w.dog.asleep.CompareAndSwap(true, false) {
-		w.dog.rouse()
-	}
-}
-
-func (d *Dog) rouse() {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	select {
-	case d.wake <- struct{}{}:
-	default:
+	w.since.Store(int64(time.Since(w.worker.start)) + oldest)
+	if w.worker.asleep.Load() && w.worker.asleep.CompareAndSwap(true, false) {
+		select {
+		case w.worker.wake <- struct{}{}:
+		default:
+		}
 	}
 }
 
@@ -139,70 +136,84 @@ func (w *Watch) End() (time.Duration, Verdict) {
 	case stuck:
 		return 0, Stuck
 	default:
-		return time.Since(w.start) + oldest - time.Duration(since), InTime
+		return time.Since(w.worker.start) + oldest - time.Duration(since), InTime
 	}
 }
 
 // Reason says why the last call was not InTime. For the owner, after End.
 func (w *Watch) Reason() string { return w.reason }
 
-func (d *Dog) run(wake, quit chan struct{}) {
+func (d *Dog) run(k *worker) {
 	ticker := time.NewTicker(period)
 	defer ticker.Stop()
 	looks := 0
 	for {
-		if d.look() {
+		if d.look(k) {
 			looks = 0
 		} else if looks++; looks >= idleLooks {
-			d.asleep.Store(true)
-			if !d.look() { // else it began before it could see that
+			k.asleep.Store(true)
+			if !d.look(k) { // else a call began before it could see that
 				ticker.Stop()
 				select {
-				case <-wake:
-				case <-quit:
+				case <-k.wake:
+				case <-k.quit:
 					return
 				}
 				ticker.Reset(period)
 			}
-			d.asleep.Store(false)
+			k.asleep.Store(false)
 			looks = 0
 		}
 		select {
 		case <-ticker.C:
-		case <-quit:
+		case <-k.quit:
 			return
 		}
 	}
 }
 
-// look looks at all calls, and reports whether any is under way.
-func (d *Dog) look() bool {
+// look looks at all calls, and reports whether any is under way. What it finds is told
+// without the lock, because who is told may release watches.
+func (d *Dog) look(k *worker) bool {
+	var found []finding
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	now, heap, any := time.Since(d.start), int64(-1), false
+	now, heap, any := time.Since(k.start), int64(-1), false
 	for _, w := range d.watches {
 		since := w.since.Load()
-		if since == idle {
+		if since == idle || w.worker != k {
 			continue
 		}
 		any = true
 		if heap < 0 && w.o.MemoryMax > 0 {
 			heap = heapSize()
 		}
-		w.judge(since, now, heap)
+		if tell := w.judge(since, now, heap); tell != nil {
+			found = append(found, finding{tell, w.reason})
+		}
+	}
+	d.mu.Unlock()
+	for _, f := range found {
+		f.tell(f.reason)
 	}
 	return any
 }
 
-func (w *Watch) judge(since int64, now time.Duration, heap int64) {
+// finding is somebody to be told why.
+type finding struct {
+	tell   func(reason string)
+	reason string
+}
+
+// judge returns who is to be told of a call, nil if nobody.
+func (w *Watch) judge(since int64, now time.Duration, heap int64) (tell func(reason string)) {
 	if since == stuck {
-		return
+		return nil
 	}
 	if since == fired {
-		if now-w.firedAt >= Grace && w.since.CompareAndSwap(fired, stuck) && w.o.Stuck != nil {
-			w.o.Stuck(w.reason)
+		if now-w.firedAt >= Grace && w.since.CompareAndSwap(fired, stuck) {
+			return w.o.Stuck
 		}
-		return
+		return nil
 	}
 	if since != w.seen {
 		w.seen, w.heap = since, heap
@@ -214,12 +225,13 @@ func (w *Watch) judge(since int64, now time.Duration, heap int64) {
 	case w.o.MemoryMax > 0 && took >= memoryAfter && heap-w.heap > w.o.MemoryMax:
 		reason = fmt.Sprintf("memory grew by more than %d MiB while it ran", w.o.MemoryMax>>20)
 	default:
-		return
+		return nil
 	}
 	w.reason, w.firedAt = reason, now
-	if w.since.CompareAndSwap(since, fired) {
-		w.o.Interrupt(reason)
+	if !w.since.CompareAndSwap(since, fired) {
+		return nil
 	}
+	return w.o.Interrupt
 }
 
 // heapSize returns the bytes in objects, live or not yet swept.

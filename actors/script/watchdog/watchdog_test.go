@@ -96,6 +96,17 @@ func TestAReleasedWatchIsNotLookedAt(t *testing.T) {
 	})
 }
 
+func TestWhoIsToldMayReleaseTheWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var d Dog
+		var w *Watch
+		done := make(chan struct{})
+		w = d.Watch(Options{Limit: time.Second, Interrupt: func(string) {}, Stuck: func(string) { w.Release(); close(done) }})
+		w.Begin()
+		<-done
+	})
+}
+
 func BenchmarkCall(b *testing.B) {
 	var d Dog
 	w := d.Watch(Options{Limit: time.Minute, MemoryMax: 1 << 30})
