@@ -25,7 +25,8 @@ const (
 type Options struct {
 	// Limit is how long a call may take; 0: for ever.
 	Limit time.Duration
-	// MemoryMax is by how many bytes the process may grow during a call; 0: any.
+	// MemoryMax is by how many bytes the process may grow during a call, from the
+	// first look at it on; 0: any.
 	MemoryMax int64
 	// Interrupt must end the call that is under way.
 	Interrupt func(reason string)

@@ -72,9 +72,10 @@ func TestGrowthDuringALongCallInterruptsIt(t *testing.T) {
 	w.Begin()
 	var held [][]byte
 	for begun := time.Now(); reason.Load() == nil && time.Since(begun) < 20*time.Second; {
-		if len(held) < 200 {
+		if len(held) < 400 {
 			held = append(held, make([]byte, 1<<20))
 		}
+		time.Sleep(time.Millisecond) // memory counts from the first look on
 	}
 	if _, v := w.End(); v != Interrupted || !strings.Contains(w.Reason(), "64 MiB") || len(held) < 64 {
 		t.Error(v, w.Reason(), len(held))
