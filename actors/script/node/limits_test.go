@@ -55,7 +55,7 @@ func TestHostileScripts(t *testing.T) {
 		"other threads": {code: "const {Worker} = require('worker_threads'); for (let i = 0; i < 3; i++) new Worker('for (;;);', {eval: true});",
 			reason: "of processor time within 10s", options: node.Options{CPU: time.Second}},
 		"processes": {code: "const {spawn} = require('child_process'); for (let i = 0; i < 12; i++) spawn('sleep', ['1000'])",
-			reason: "13 processes, more than 4", options: node.Options{ProcessesMax: 4}},
+			reason: "processes, more than 4", options: node.Options{ProcessesMax: 4}},
 		"reads the pipes":  {code: "require('fs').writeSync(4, 'garbage')", reason: "the host does not understand"},
 		"closes the pipes": {code: "require('fs').closeSync(4)", reason: "node ended"},
 		"kills its group":  {code: "process.kill(0, 'SIGKILL')", reason: "signal: killed"},

@@ -107,7 +107,8 @@ exports.ssExports = {
   },
 };`, setup{limits: nil}, func(g *game) {
 		g.logged("order ")
-		if text := g.log.String(); !strings.Contains(text, "order tick,immediate,i,t1,t1b,t2,promisified") {
+		// Where the immediate stands depends on how busy the machine is.
+		if text := strings.Replace(g.log.String(), ",immediate", "", 1); !strings.Contains(text, "order tick,i,t1,t1b,t2,promisified") {
 			t.Error(text)
 		}
 	})
