@@ -10,6 +10,7 @@ import (
 
 // idleResult is the memory of game sessions in which nothing happens.
 type idleResult struct {
+	Fleet         string        `json:"fleet"`
 	BeforeMiB     float64       `json:"before_mib"`
 	AfterMiB      float64       `json:"after_mib"`
 	PeakMiB       float64       `json:"peak_mib"`
@@ -20,8 +21,18 @@ type idleResult struct {
 
 const mib = 1 << 20
 
-func (b *bench) idle(ctx context.Context) (err error) {
-	proc, err := b.start(ctx, fleetEcho)
+func (b *bench) idle(ctx context.Context) error {
+	for _, fleet := range []string{fleetEcho, fleetUtil} {
+		if err := b.idleOf(ctx, fleet); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// idleOf measures the game sessions of one fleet.
+func (b *bench) idleOf(ctx context.Context, fleet string) (err error) {
+	proc, err := b.start(ctx, fleet)
 	if err != nil {
 		return err
 	}
@@ -34,7 +45,7 @@ func (b *bench) idle(ctx context.Context) (err error) {
 		return err
 	}
 	start := time.Now()
-	if _, err := create(ctx, proc, fleetEcho, b.IdleSessions); err != nil {
+	if _, err := create(ctx, proc, fleet, b.IdleSessions); err != nil {
 		return errors.Join(err, proc.Alive())
 	}
 	took := time.Since(start)
@@ -50,14 +61,15 @@ func (b *bench) idle(ctx context.Context) (err error) {
 		return err
 	}
 	r := idleResult{
+		Fleet: proc.Spec.Title(),
 		BeforeMiB: float64(before.RSSBytes) / mib, AfterMiB: float64(after.RSSBytes) / mib, PeakMiB: float64(after.PeakBytes) / mib,
 		KiBPerSession: float64(after.RSSBytes-before.RSSBytes) / 1024 / float64(b.IdleSessions), Create: took,
 	}
 	if b.Settle > 0 {
 		r.IdleCPU = float64(after.CPU()-filled.CPU()) / float64(b.Settle)
 	}
-	fmt.Fprintf(os.Stderr, "idle: %.0f MiB with %d game sessions, made in %v\n", r.AfterMiB, b.IdleSessions, took.Round(time.Millisecond))
-	b.res.Idle = &r
-	b.res.bar(fmt.Sprintf("resident MiB with %d idle scripted game sessions", b.IdleSessions), b.barIdle, r.AfterMiB, r.AfterMiB <= b.barIdle)
+	fmt.Fprintf(os.Stderr, "idle, %s: %.0f MiB with %d game sessions, made in %v\n", r.Fleet, r.AfterMiB, b.IdleSessions, took.Round(time.Millisecond))
+	b.res.Idle = append(b.res.Idle, r)
+	b.res.bar(fmt.Sprintf("resident MiB with %d idle scripted game sessions, %s", b.IdleSessions, r.Fleet), b.barIdle, r.AfterMiB, r.AfterMiB <= b.barIdle)
 	return nil
 }

@@ -131,6 +131,7 @@ var scripts embed.FS
 const (
 	fleetRelay = "fleet-relay"
 	fleetEcho  = "fleet-echo"
+	fleetUtil  = "fleet-util" // echo, with a module of Node's
 	fleetTick  = "fleet-tick"
 )
 
@@ -154,6 +155,7 @@ func (b *bench) prepare() error {
 		c.WriteString("}\n")
 	}
 	scripted(fleetEcho, "echo.js", "")
+	scripted(fleetUtil, "util.js", "")
 	scripted(fleetTick, "tick.js", strconv.Itoa(b.TickThings))
 	for _, way := range hostileWays {
 		scripted(hostileFleet(way), "hostile.js", way)

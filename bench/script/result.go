@@ -19,7 +19,7 @@ type result struct {
 	Build   string          `json:"build"`
 	Config  config          `json:"config"`
 	Cost    *costResult     `json:"cost,omitempty"`
-	Idle    *idleResult     `json:"idle,omitempty"`
+	Idle    []idleResult    `json:"idle,omitempty"`
 	Tick    *tickResult     `json:"tick,omitempty"`
 	Hostile []hostileResult `json:"hostile,omitempty"`
 	Bars    []report.Bar    `json:"bars"`
@@ -44,9 +44,9 @@ func (r *result) print(w io.Writer) {
 		fmt.Fprintf(w, "  CPU us per message: relay %s, script %s, script over relay %s\n", k.Relay.Format(2), k.Script.Format(2), k.Over.Format(2))
 		warn(w, "cost", k.Rounds)
 	}
-	if k := r.Idle; k != nil {
-		fmt.Fprintf(w, "idle: %d game sessions made in %v, read after %v: %.1f MiB before, %.1f after, %.1f at its peak, %.1f KiB each, idle CPU %.1f%%\n",
-			c.IdleSessions, k.Create.Round(time.Millisecond), c.Settle, k.BeforeMiB, k.AfterMiB, k.PeakMiB, k.KiBPerSession, 100*k.IdleCPU)
+	for _, k := range r.Idle {
+		fmt.Fprintf(w, "idle, %s: %d game sessions made in %v, read after %v: %.1f MiB before, %.1f after, %.1f at its peak, %.1f KiB each, idle CPU %.1f%%\n",
+			k.Fleet, c.IdleSessions, k.Create.Round(time.Millisecond), c.Settle, k.BeforeMiB, k.AfterMiB, k.PeakMiB, k.KiBPerSession, 100*k.IdleCPU)
 	}
 	if k := r.Tick; k != nil {
 		fmt.Fprintf(w, "tick: %d game sessions that move %d things, %d ticks, %.2f Hz each: late p50 %.1f ms, p99 %.1f ms, p99.9 %.1f ms, %d above %g ms; host %.2f cores\n",

@@ -85,7 +85,7 @@ func TestConfigurationNamesEveryScript(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"echo.js", "tick.js", "hostile.js"} {
+	for _, name := range []string{"echo.js", "util.js", "tick.js", "hostile.js"} {
 		if _, err := os.Stat(filepath.Join(b.dir, "scripts", name)); err != nil {
 			t.Error(err)
 		}
@@ -93,7 +93,7 @@ func TestConfigurationNamesEveryScript(t *testing.T) {
 			t.Errorf("no %s in\n%s", name, text)
 		}
 	}
-	if strings.Count(string(text), "engine: node}") != 2+len(hostileWays) {
+	if strings.Count(string(text), "engine: node}") != 3+len(hostileWays) {
 		t.Errorf("%s", text)
 	}
 }

@@ -1,7 +1,5 @@
 'use strict';
 // A small game: it knows its players, counts what they say, and answers each.
-const util = require('util');
-
 let session;
 let logger;
 const players = new Map();
@@ -13,7 +11,7 @@ function init(s) {
 }
 
 function onProcessStarted(args) {
-    logger.debug('process started with ' + util.inspect(args));
+    logger.debug('process started with ' + args.join(' '));
     return true;
 }
 
