@@ -61,7 +61,7 @@ func (b *bench) idleOf(ctx context.Context, fleet string) (err error) {
 		return err
 	}
 	r := idleResult{
-		Fleet: proc.Spec.Title(),
+		Fleet:     proc.Spec.Title(),
 		BeforeMiB: float64(before.RSSBytes) / mib, AfterMiB: float64(after.RSSBytes) / mib, PeakMiB: float64(after.PeakBytes) / mib,
 		KiBPerSession: float64(after.RSSBytes-before.RSSBytes) / 1024 / float64(b.IdleSessions), Create: took,
 	}
