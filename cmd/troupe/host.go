@@ -19,7 +19,7 @@ import (
 
 // runHost runs a host until SIGTERM or SIGINT, and drains it; a second signal
 // skips the waiting. It returns an error if the host did not start or could not
-// go on. Started, if there is one, is called once everything is bound, and what it
+// go on. Started, if not nil, is called once everything is bound, and what it
 // returns at the end.
 //
 // The garbage collector is left as Go sets it up: GOGC and GOMEMLIMIT of the

@@ -13,7 +13,7 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-var update = flag.Bool("update", false, "write the traces of testdata/catalogue anew, from the embedded engine")
+var update = flag.Bool("update", false, "write the traces of testdata/catalogue anew, from the engine node")
 
 const catalogue = "testdata/catalogue"
 
@@ -39,6 +39,7 @@ func catalogued(t *testing.T) (names []string) {
 // without an uncaught error, and the same script gives the same trace in both
 // engines: the one that is written down, which a human has read.
 func TestCheck62CatalogueRunsAlikeInEveryEngine(t *testing.T) {
+	t.Parallel()
 	for _, name := range catalogued(t) {
 		t.Run(name, func(t *testing.T) {
 			everyEngine(t, func(t *testing.T, e engine) {
@@ -48,7 +49,7 @@ func TestCheck62CatalogueRunsAlikeInEveryEngine(t *testing.T) {
 				}
 				got := playCatalogued(t, e, name)
 				file := filepath.Join(catalogue, name+".trace")
-				if *update && (e.name == bundle.EngineEmbedded || asks != "") {
+				if *update && e.name == bundle.EngineNode {
 					if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 						t.Fatal(err)
 					}

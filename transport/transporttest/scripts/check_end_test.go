@@ -97,6 +97,7 @@ func TestCheck71ForgottenExit(t *testing.T) {
 }
 
 func TestCheck72LastWordsInOnProcessTerminate(t *testing.T) {
+	t.Parallel()
 	for name, body := range map[string]string{
 		"sends":           `session.getPlayers().forEach((p, id) => session.sendReliableMessage(words, id));`,
 		"sends and ends":  `session.sendReliableGroupMessage(words, -1); session.processEnding();`,
@@ -131,6 +132,7 @@ func TestCheck72LastWordsInOnProcessTerminate(t *testing.T) {
 }
 
 func TestCheck73CrashesAreReported(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		body string
 		said string // in the log
@@ -198,7 +200,7 @@ func TestCheck73EndlessLoop(t *testing.T) {
 					if (message.opCode === 1) for (;;) { try { for (;;); } catch (e) {} finally { continue; } }
 					session.sendReliableMessage(session.newTextGameMessage(2, -1, 'alive'), message.sender);
 				},
-			};`), setup{Config: func(c *host.Config) { c.Script.Callback = 300 * time.Millisecond }})
+			};`), setup{Config: func(c *host.Config) { c.Script.Callback = 2 * time.Second }})
 		game, other := w.newGame(4), w.newGame(4)
 		ann, bob := w.join(game, "ann"), w.join(other, "bob")
 		w.say(ann, 1, "")

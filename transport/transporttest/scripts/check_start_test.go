@@ -66,6 +66,7 @@ func TestCheck59OnlyInitIsARelay(t *testing.T) {
 }
 
 func TestCheck60NotReadyIsNeverReady(t *testing.T) {
+	t.Parallel()
 	for name, answer := range map[string]string{
 		"false": "() => false", "undefined": "() => {}", "throws": "() => { throw new Error('no') }", "promise of false": "async () => false", "rejects": "async () => { throw new Error('no') }",
 	} {
@@ -111,6 +112,7 @@ func (w *world) neverReady(reasons ...string) {
 }
 
 func TestCheck61DefaultsWithoutConfiguration(t *testing.T) {
+	t.Parallel()
 	const players = 32
 	for name, configuration := range map[string]string{
 		"missing": "", "empty": "configuration: {},", "not numbers": "configuration: { maxPlayers: 'many', pingIntervalTime: null, other: 1 },",

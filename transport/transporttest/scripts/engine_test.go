@@ -13,6 +13,7 @@ type engine struct{ name string }
 
 // everyEngine runs a test in each engine.
 func everyEngine(t *testing.T, test func(t *testing.T, e engine)) {
+	t.Parallel()
 	for _, name := range []string{bundle.EngineEmbedded, bundle.EngineNode} {
 		t.Run(name, func(t *testing.T) {
 			if name == bundle.EngineNode {

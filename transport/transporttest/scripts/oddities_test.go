@@ -71,7 +71,7 @@ var oddities = []struct {
 	{what: "Array fill, every", file: "board/board.js", source: `\.fill\(0\)(.|\n)*board\.every`},
 	{what: "sendMessage with a string", file: "platform/platform.js", source: `sendMessage\("welcome", player\.peerId\)`},
 	{what: "sender.toString", file: "platform/platform.js", source: `gameMessage\.sender\.toString\(\)`},
-	{what: "onProcessTerminate calls processEnding", file: "platform/platform.js", source: `onProcessTerminate\(\) \{(.|\n)*await session\.processEnding`},
+	{what: "onProcessTerminate calls processEnding", file: "platform/platform.js", source: `onProcessTerminate\(\) \{(.|\n)*session\.processEnding`},
 	{what: "exit commented out", file: "platform/platform.js", source: `// process\.exit\(0\)`},
 	{what: "gameMessage.contents is undefined", file: "looped/looped.js", source: `gameMessage\.contents`},
 	{what: "wrong argument counts", file: "looped/looped.js", source: `sendReliableMessage\(session\.newTextGameMessage\(CONTENTS\)\)`},

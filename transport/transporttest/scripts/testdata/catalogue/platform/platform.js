@@ -25,10 +25,9 @@ function onMessage(gameMessage) {
     session.sendGroupMessage(session.newTextGameMessage(SAID, gameMessage.sender, sender + " said it"), -1);
 }
 
-async function onProcessTerminate() {
+function onProcessTerminate() {
     logger.info("terminate");
-    var outcome = await session.processEnding();
-    logger.info("ended: " + outcome);
+    session.processEnding();
     // process.exit(0);
 }
 
