@@ -28,6 +28,7 @@ const SourceMax = 5 << 20
 type Unit struct {
 	bundle *bundle.Bundle
 	files  map[string]*compiled
+	memo   sync.Map
 }
 
 // compiled is a file, compiled once, by whoever asks first.
@@ -111,3 +112,13 @@ func (u *Unit) module(name string) bool {
 
 // trimmed leaves out a byte order mark.
 func trimmed(data []byte) []byte { return bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")) }
+
+// Memo returns what f computes from the bundle, once for all runtimes: key says
+// what it is.
+func (u *Unit) Memo(key string, f func() any) any {
+	if v, ok := u.memo.Load(key); ok {
+		return v
+	}
+	v, _ := u.memo.LoadOrStore(key, f())
+	return v
+}

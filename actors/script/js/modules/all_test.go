@@ -10,9 +10,15 @@ func TestEveryModuleLoads(t *testing.T) {
 			t.Errorf("%s: %v", name, e)
 		}
 	}
-	for _, g := range lazy {
-		if v, err := h.runtime.RunString("typeof " + g[0]); err != nil || v.String() == "undefined" {
-			t.Errorf("%s: %v %v", g[0], v, err)
+	h.install(^uint64(0))
+	for _, x := range extras {
+		if v, err := h.runtime.RunString(x.of + "." + x.name); err != nil || v.String() == "undefined" {
+			t.Errorf("%s of %s: %v %v", x.name, x.of, v, err)
+		}
+	}
+	for name := range lazy {
+		if v, err := h.runtime.RunString("typeof " + name); err != nil || v.String() == "undefined" {
+			t.Errorf("%s: %v %v", name, v, err)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"math/big"
 	"reflect"
 	"strconv"
+	"strings"
 
 	"github.com/dop251/goja"
 
@@ -13,7 +14,7 @@ import (
 // binding returns what a built-in module's source calls Go for.
 func (l *Loader) binding(source string) goja.Value {
 	make, ok := map[string]func(*Loader) map[string]any{
-		"inspect": inspectBinding, "console": consoleBinding, "buffer": bytesBinding, "encoding": bytesBinding, "bytes": bytesBinding,
+		"inspect": inspectBinding, "console": consoleBinding, "buffer": bufferBinding, "buffer_more": bytesBinding, "encoding": bytesBinding, "bytes": bytesBinding,
 		"process": processBinding, "crypto": cryptoBinding, "fs": fsBinding, "perf_hooks": clockBinding, "clone": jobsBinding,
 	}[source]
 	if !ok {
@@ -70,6 +71,15 @@ func inspectBinding(l *Loader) map[string]any {
 			}
 			return r.ToValue(next)
 		}),
+		"quote": native(func(c goja.FunctionCall) goja.Value { return quote(r, c.Argument(0)) }),
+		"label": native(func(c goja.FunctionCall) goja.Value { return label(r, c.Argument(0)) }),
+		"escape": native(func(c goja.FunctionCall) goja.Value {
+			var b strings.Builder
+			escape(&b, units(r, c.Argument(0)), '\'')
+			return r.ToValue(b.String())
+		}),
+		"stack":     native(func(c goja.FunctionCall) goja.Value { return r.ToValue(stack(c.Argument(0).String())) }),
+		"typedName": native(func(c goja.FunctionCall) goja.Value { return r.ToValue(typedName(c.Argument(0))) }),
 		"width": native(func(c goja.FunctionCall) goja.Value {
 			n := 0
 			for _, ch := range c.Argument(0).String() {
@@ -128,6 +138,15 @@ func kind(v goja.Value) string {
 	return class
 }
 
+// typedName returns the class of a typed array, which its prototype may hide.
+func typedName(v goja.Value) string {
+	names := map[reflect.Kind]string{
+		reflect.Uint8: "Uint8Array", reflect.Int8: "Int8Array", reflect.Uint16: "Uint16Array", reflect.Int16: "Int16Array", reflect.Uint32: "Uint32Array", reflect.Int32: "Int32Array",
+		reflect.Float32: "Float32Array", reflect.Float64: "Float64Array", reflect.Uint64: "BigUint64Array", reflect.Int64: "BigInt64Array",
+	}
+	return names[v.(*goja.Object).ExportType().Elem().Kind()]
+}
+
 // width returns the columns of a character on a terminal.
 func width(c rune) int {
 	switch {
@@ -150,7 +169,8 @@ func consoleBinding(l *Loader) map[string]any {
 			}
 			return goja.Undefined()
 		}),
-		"now": native(func(goja.FunctionCall) goja.Value { return l.runtime.ToValue(l.milliseconds()) }),
+		"format": native(func(c goja.FunctionCall) goja.Value { return l.runtime.ToValue(l.Format(c.Arguments...)) }),
+		"now":    native(func(goja.FunctionCall) goja.Value { return l.runtime.ToValue(l.milliseconds()) }),
 	}
 }
 

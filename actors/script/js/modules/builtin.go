@@ -11,19 +11,28 @@ import (
 //go:embed js/*.js
 var sources embed.FS
 
-// compiled are the built-in modules as programs, for all runtimes.
-var compiled sync.Map // name -> func() *goja.Program
+// source is a built-in module.
+type source struct {
+	program *goja.Program
+	words   uint64 // see mentions
+}
 
-// program returns a built-in module; its source is ours, so it compiles.
-func program(name string) *goja.Program {
-	once, _ := compiled.LoadOrStore(name, sync.OnceValue(func() *goja.Program {
-		text, err := sources.ReadFile("js/" + strings.ReplaceAll(name, "/", "_") + ".js")
+// compiled are the built-in modules that were used, for all runtimes.
+var compiled sync.Map // name -> func() source
+
+// program returns a built-in module; it is ours, so it compiles.
+func program(name string) source {
+	once, _ := compiled.LoadOrStore(name, sync.OnceValue(func() source {
+		text, err := sources.ReadFile("js/" + name + ".js")
 		if err != nil {
 			panic(err)
 		}
-		return goja.MustCompile("node:"+name, "(function (exports, require, module, binding) {'use strict';"+string(text)+"\n})", false)
+		return source{
+			program: goja.MustCompile("node:"+name, "(function (exports, require, module, binding) {'use strict';"+string(text)+"\n})", false),
+			words:   mentions(text) & symbols,
+		}
 	}))
-	return once.(func() *goja.Program)()
+	return once.(func() source)()
 }
 
 // Names of what can be required. Values are the names of sources.
@@ -44,15 +53,3 @@ var absent = func() map[string]bool {
 	}
 	return m
 }()
-
-// lazy are the globals that load a module when first touched: global, module, key;
-// without a key the whole module.
-var lazy = [][3]string{
-	{"Buffer", "buffer", "Buffer"}, {"console", "console", ""}, {"process", "process", ""},
-	{"URL", "url", "URL"}, {"URLSearchParams", "url", "URLSearchParams"},
-	{"TextEncoder", "encoding", "TextEncoder"}, {"TextDecoder", "encoding", "TextDecoder"},
-	{"atob", "buffer", "atob"}, {"btoa", "buffer", "btoa"}, {"performance", "perf_hooks", "performance"},
-	{"structuredClone", "clone", "structuredClone"}, {"queueMicrotask", "clone", "queueMicrotask"},
-	{"Event", "event_target", "Event"}, {"EventTarget", "event_target", "EventTarget"},
-	{"AbortController", "event_target", "AbortController"}, {"AbortSignal", "event_target", "AbortSignal"},
-}

@@ -1,6 +1,7 @@
 package modules
 
 import (
+	"bytes"
 	"slices"
 
 	"github.com/dop251/goja"
@@ -15,21 +16,36 @@ type globals struct {
 	loader *Loader
 }
 
-// lazyIndex is lazy by name.
-var lazyIndex = func() map[string][2]string {
-	index := make(map[string][2]string, len(lazy))
-	for _, names := range lazy {
-		index[names[0]] = [2]string{names[1], names[2]}
-	}
-	return index
-}()
+// lazy are the globals of modules by name: module and key; without a key it is the
+// whole module.
+var lazy = map[string][2]string{
+	"Buffer":               {"buffer", "Buffer"},
+	"atob":                 {"buffer", "atob"},
+	"btoa":                 {"buffer", "btoa"},
+	"console":              {"console", ""},
+	"process":              {"process", ""},
+	"URL":                  {"url", "URL"},
+	"URLSearchParams":      {"url", "URLSearchParams"},
+	"TextEncoder":          {"encoding", "TextEncoder"},
+	"TextDecoder":          {"encoding", "TextDecoder"},
+	"performance":          {"perf_hooks", "performance"},
+	"crypto":               {"crypto", "webcrypto"},
+	"structuredClone":      {"clone", "structuredClone"},
+	"queueMicrotask":       {"clone", "queueMicrotask"},
+	"Event":                {"event_target", "Event"},
+	"EventTarget":          {"event_target", "EventTarget"},
+	"AbortController":      {"event_target", "AbortController"},
+	"AbortSignal":          {"event_target", "AbortSignal"},
+	"WeakRef":              {"polyfill", "WeakRef"},
+	"FinalizationRegistry": {"polyfill", "FinalizationRegistry"},
+}
 
 var _ goja.DynamicObject = (*globals)(nil)
 
 // Get implements goja.DynamicObject.
 func (g *globals) Get(name string) goja.Value {
 	var v goja.Value
-	if source, ok := lazyIndex[name]; ok {
+	if source, ok := lazy[name]; ok {
 		v = g.loader.Builtin(source[0])
 		if key := source[1]; key != "" {
 			v = v.ToObject(g.loader.runtime).Get(key)
@@ -48,7 +64,7 @@ func (g *globals) Set(string, goja.Value) bool { return false }
 
 // Has implements goja.DynamicObject.
 func (g *globals) Has(name string) bool {
-	_, ok := lazyIndex[name]
+	_, ok := lazy[name]
 	return ok || slices.Contains(g.loader.options.Globals, name)
 }
 
@@ -65,16 +81,123 @@ func (l *Loader) enableGlobals() {
 	must(g.global.SetPrototype(l.runtime.NewDynamicObject(g)))
 }
 
-// symbols adds the well-known symbols that the engine lacks, before code runs that
-// may use them: the class Symbol takes 7 KiB, which few scripts need.
-func (l *Loader) symbols() {
-	if l.hasSymbols {
-		return
-	}
-	l.hasSymbols = true
-	if symbols := l.runtime.Get("Symbol").ToObject(l.runtime); symbols.Get("asyncIterator") == nil {
-		for _, name := range []string{"asyncIterator", "dispose", "asyncDispose"} {
-			must(symbols.DefineDataProperty(name, goja.NewSymbol("Symbol."+name), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
+// extras are parts of the library that the engine lacks: name, the object it belongs
+// to, module and key.
+var extras = [...]struct{ name, of, module, key string }{
+	{"groupBy", "Object", "polyfill", "groupBy"}, {"groupBy", "Map", "polyfill", "mapGroupBy"},
+	{"withResolvers", "Promise", "polyfill", "withResolvers"}, {"try", "Promise", "polyfill", "promiseTry"},
+	{"fromAsync", "Array", "polyfill", "fromAsync"},
+	{"isWellFormed", "String.prototype", "polyfill", "isWellFormed"}, {"toWellFormed", "String.prototype", "polyfill", "toWellFormed"},
+	{"asyncIterator", "Symbol", "", ""}, {"dispose", "Symbol", "", ""}, {"asyncDispose", "Symbol", "", ""},
+	{"captureStackTrace", "Error", "", ""}, {"stackTraceLimit", "Error", "", ""},
+}
+
+// symbols are those of extras that belong to Symbol; the built-in modules need no
+// others.
+var symbols = func() (bits uint64) {
+	for i, g := range extras {
+		if g.of == "Symbol" {
+			bits |= 1 << i
 		}
 	}
+	return bits
+}()
+
+// mentions returns which of extras are in a source, a bit for each. What a file does
+// not mention is not installed for it: each costs a runtime 1.5 KiB and more.
+func mentions(text []byte) (bits uint64) {
+	for i, g := range extras {
+		name := g.name
+		if name == "try" {
+			name = "Promise.try"
+		}
+		if bytes.Contains(text, []byte(name)) {
+			bits |= 1 << i
+		}
+	}
+	return bits
+}
+
+// mentioned is mentions for a file of the bundle, once for all runtimes.
+func (l *Loader) mentioned(name string) uint64 {
+	return l.options.Unit.Memo("mentions "+name, func() any { return mentions(l.resolver.files[name]) }).(uint64)
+}
+
+// Install defines the extras that a source mentions which is not a file of the
+// bundle; for those it happens as they are loaded.
+func (l *Loader) Install(source []byte) { l.install(mentions(source)) }
+
+// install defines what is mentioned and not there yet.
+func (l *Loader) install(bits uint64) {
+	bits &^= l.have
+	if bits == 0 {
+		return
+	}
+	l.have |= bits
+	for i, g := range extras {
+		if bits&(1<<i) == 0 {
+			continue
+		}
+		var object *goja.Object
+		if g.of == "String.prototype" {
+			object = l.runtime.Get("String").ToObject(l.runtime).Get("prototype").ToObject(l.runtime)
+		} else {
+			object = l.runtime.Get(g.of).ToObject(l.runtime)
+		}
+		if v := object.Get(g.name); v != nil && !goja.IsUndefined(v) {
+			continue
+		}
+		switch {
+		case g.module != "":
+			l.define(object, g.name, g.module, g.key)
+		case g.of == "Symbol":
+			must(object.DefineDataProperty(g.name, goja.NewSymbol("Symbol."+g.name), goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE))
+		case g.name == "stackTraceLimit":
+			must(object.Set(g.name, 10))
+		default:
+			must(object.DefineDataProperty(g.name, l.runtime.ToValue(l.captureStackTrace), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+		}
+	}
+}
+
+// define makes a property that loads a module when it is read, and becomes a plain
+// one then, or when it is written.
+func (l *Loader) define(object *goja.Object, name, module, key string) {
+	plain := func(v goja.Value) {
+		must(object.DefineDataProperty(name, v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	}
+	get := func(goja.FunctionCall) goja.Value {
+		v := l.Builtin(module)
+		if key != "" {
+			v = v.ToObject(l.runtime).Get(key)
+		}
+		plain(v)
+		return v
+	}
+	set := func(c goja.FunctionCall) goja.Value {
+		plain(c.Argument(0))
+		return goja.Undefined()
+	}
+	must(object.DefineAccessorProperty(name, l.runtime.ToValue(get), l.runtime.ToValue(set), goja.FLAG_TRUE, goja.FLAG_FALSE))
+}
+
+// captureStackTrace gives an object a stack, as V8 does.
+func (l *Loader) captureStackTrace(c goja.FunctionCall) goja.Value {
+	r := l.runtime
+	target, ok := c.Argument(0).(*goja.Object)
+	if !ok {
+		panic(r.NewTypeError("Invalid argument"))
+	}
+	e, err := r.New(r.Get("Error"))
+	must(err)
+	head := "Error"
+	if name := target.Get("name"); name != nil && !goja.IsUndefined(name) {
+		head = name.String()
+	}
+	if message := target.Get("message"); message != nil && !goja.IsUndefined(message) && message.String() != "" {
+		head += ": " + message.String()
+	}
+	_, frames, _ := bytes.Cut([]byte(e.Get("stack").String()), []byte("\n"))
+	must(target.DefineDataProperty("stack", r.ToValue(head+"\n"+string(frames)), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	return goja.Undefined()
 }

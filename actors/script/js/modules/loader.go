@@ -1,7 +1,6 @@
 package modules
 
 import (
-	"bytes"
 	"fmt"
 	"io/fs"
 	"path"
@@ -27,8 +26,7 @@ type Loader struct {
 	bindings map[string]*goja.Object
 	main     goja.Value // the module of the entry
 	builtinF *goja.Object
-
-	hasSymbols bool
+	have     uint64 // of extras, those that are installed, a bit for each
 
 	inspectF, formatF goja.Callable // util.inspect and util.format, once used
 }
@@ -59,8 +57,9 @@ func (l *Loader) Builtin(name string) goja.Value {
 	module, ok := l.builtin[name]
 	if !ok {
 		r := l.runtime
-		l.symbols()
-		f := l.function(program(name))
+		p := program(name)
+		l.install(p.words)
+		f := l.function(p.program)
 		module = r.NewObject()
 		exports := r.NewObject()
 		must(module.Set("exports", exports))
@@ -129,9 +128,7 @@ func (l *Loader) load(name string, parent *goja.Object) goja.Value {
 	if err != nil {
 		panic(l.syntaxError(name, err))
 	}
-	if bytes.Contains(l.options.Unit.Files()[name], []byte("Symbol")) {
-		l.symbols()
-	}
+	l.install(l.mentioned(name))
 	f := l.function(p)
 	module, exports := r.NewObject(), r.NewObject()
 	id := filename
@@ -148,6 +145,9 @@ func (l *Loader) load(name string, parent *goja.Object) goja.Value {
 	}
 	if parent != nil {
 		must(module.DefineDataProperty("parent", parent, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+		if children, ok := parent.Get("children").(*goja.Object); ok && children.ClassName() == "Array" {
+			must(children.Set(children.Get("length").String(), module))
+		}
 	}
 	require := l.require(name, module)
 	must(module.DefineDataProperty("require", require, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))

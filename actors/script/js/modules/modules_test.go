@@ -1,8 +1,12 @@
 package modules
 
 import (
+	"bytes"
+	"path"
 	"strings"
 	"testing"
+	"time"
+	"unicode/utf8"
 
 	"github.com/dop251/goja"
 	"go.uber.org/goleak"
@@ -19,6 +23,7 @@ type host struct {
 	*Loader
 	runtime *goja.Runtime
 	lines   []string
+	levels  script.Level // lines of this level are noted without it; others with it
 	exit    []int
 }
 
@@ -42,7 +47,12 @@ func enable(t testing.TB, files ...string) *host {
 			h.exit = append(h.exit, code)
 			h.runtime.Interrupt("exit")
 		},
-		Log:      func(level script.Level, text string) { h.lines = append(h.lines, level.String()+" "+text) },
+		Log: func(level script.Level, text string) {
+			if h.levels != level {
+				text = level.String() + " " + text
+			}
+			h.lines = append(h.lines, text)
+		},
 		Uncaught: func(e goja.Value) { h.lines = append(h.lines, "uncaught "+e.String()) },
 	})
 	return h
@@ -57,11 +67,91 @@ func (h *host) run(t testing.TB, entry string) string {
 	return strings.Join(h.lines, "\n")
 }
 
-func TestSmoke(t *testing.T) {
+// What scripts hand to built-in modules must not hang or end the host.
+func TestHostileValues(t *testing.T) {
+	start := time.Now()
 	h := enable(t, "main.js", `
-const util = require('util');
-console.log('%s is %d', 'a', 42, { a: 1, b: [1, 2, { c: { d: 1 } }] }, new Map([[1, { a: 2 }]]), new Buffer.from('abc'), JSON.parse(Buffer.from('{"x":1}')));
-console.log(require('./sub').x, process.argv, new Error('x').message, Buffer.from('abc').toString('base64'));
-`, "sub/index.js", "exports.x = 1")
-	t.Log(h.run(t, "main.js"))
+		const util = require('util');
+		let deep = {}, list = []; for (let i = 0; i < 1e5; i++) { deep = { deep }; list = [list]; }
+		console.log(util.inspect(deep, { depth: Infinity }).includes('Inspection interrupted'), util.inspect(list, { depth: null }).includes('Inspection interrupted'));
+		console.log(util.inspect('x'.repeat(1e6)).length < 11000, util.inspect(new Array(4e9)), util.inspect(Array.from({ length: 1e5 })).length < 2000, util.inspect(new Uint8Array(1e6)).length < 1000, util.inspect(new Set(Array.from({ length: 1e5 }, (_, i) => i))).length < 2000);
+		const proxy = new Proxy({}, { get() { throw new Error('trap'); }, ownKeys() { throw new Error('trap'); } });
+		console.log(util.inspect(proxy), util.format('%s %d', proxy === null, {}));
+		const revoked = Proxy.revocable({}, {}); revoked.revoke(); console.log(util.inspect(revoked.proxy));
+		for (const f of [() => Buffer.alloc(1e12), () => Buffer.alloc(4e9), () => Buffer.concat([], 1e10), () => Buffer.from({ length: -1 }), () => require('crypto').randomBytes(2e9), () => Buffer.from('a').readUIntBE(0, 7), () => util.inspect({ get [Symbol.toStringTag]() { throw new Error('tag'); } }), () => util.promisify(5), () => new URL('http://' + 'a'.repeat(1e5) + ':x'), () => require('path').join(Symbol('x')), () => util.inspect({ [util.inspect.custom]() { throw new Error('custom'); } })]) {
+			try { f(); console.log('fine'); } catch (e) { console.log(e.name); }
+		}
+		let chain; for (let i = 0; i < 1e5; i++) chain = new Proxy(chain || {}, {}); console.log(util.inspect(chain));
+		console.log(new URL('http://h/' + '../'.repeat(1e5)).pathname, require('path').normalize('../'.repeat(1e5)).length, require('querystring').parse('&'.repeat(1e5)), new URLSearchParams('&'.repeat(1e5)).size, require('url').parse('http://' + '@'.repeat(1e5)).host);
+		console.log(util.inspect({ constructor: { prototype: null } }), util.inspect(Object.create({ constructor: function () {} })).length > 0, util.inspect(Object.defineProperty(new Error('x'), 'stack', { get() { return 5; } })), util.format('%s'.repeat(10), ...Array(10).fill({ toString: null })).length > 0);`)
+	h.levels = script.LevelInfo
+	got := h.run(t, "main.js")
+	want := `true true
+true [ <4000000000 empty items> ] true true true
+{} false NaN
+<Revoked Proxy>
+RangeError
+RangeError
+RangeError
+fine
+RangeError
+RangeError
+Error
+TypeError
+TypeError
+TypeError
+Error
+{}
+/ 300000 [Object: null prototype] {} 0 
+{ constructor: { prototype: null } } true [5] true`
+	if got != want {
+		compare(t, got, want)
+	}
+	if d := time.Since(start); d > 20*time.Second {
+		t.Errorf("it took %v", d)
+	}
+}
+
+func FuzzResolve(f *testing.F) {
+	for _, s := range []string{"./a", "../..", "/", "node_modules", "@a/b/c", "x/..", "./" + strings.Repeat("../", 9), "", "."} {
+		f.Add(s, "lib", `{"main": "./x", "exports": {".": ["./y", {"require": "./z"}]}}`)
+	}
+	f.Fuzz(func(t *testing.T, request, dir, manifest string) {
+		if len(request)+len(dir)+len(manifest) > 1<<12 {
+			return
+		}
+		r := resolver{files: map[string][]byte{"a.js": nil, "package.json": []byte(manifest), "node_modules/p/package.json": []byte(manifest), "x": nil, "lib/index.js": nil}}
+		dir = path.Clean(strings.TrimLeft(path.Clean("/"+dir), "/"))
+		if name, ok := r.resolve(request, dir); ok {
+			if _, there := r.files[name]; !there {
+				t.Errorf("%q from %q is %q, which is not there", request, dir, name)
+			}
+		}
+	})
+}
+
+func FuzzBytes(f *testing.F) {
+	for _, s := range []string{"", "a", "\xff\xfe", "\xe2\x82", "\xf0\x9f\x98\x80", "\xed\xa0\x80", "YQ==", "zz0", "\xc0\x80"} {
+		f.Add([]byte(s))
+	}
+	r := goja.New()
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for _, e := range []string{"utf8", "hex", "base64", "base64url", "latin1", "utf16le"} {
+			back := decode(encode(r, b, e), e)
+			whole := b
+			if e == "utf16le" {
+				whole = b[:len(b)&^1]
+			}
+			if (e != "utf8" || utf8.Valid(b)) && !bytes.Equal(back, whole) {
+				t.Errorf("%s: %x became %x", e, b, back)
+			}
+			if n := incomplete(b, e); n < 0 || n > len(b) || n > 3 {
+				t.Errorf("%s: %d of %x are incomplete", e, n, b)
+			}
+			decode(r.ToValue(string(b)), e)
+		}
+		if !utf8.Valid(repaired(b)) {
+			t.Errorf("%x is not repaired", b)
+		}
+	})
 }

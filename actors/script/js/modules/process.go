@@ -55,7 +55,7 @@ func processBinding(l *Loader) map[string]any {
 			return goja.Undefined()
 		}),
 		"hasNextTick": o.NextTick != nil,
-		"uncaught": l.uncaught(),
+		"uncaught":    l.uncaught(),
 	}
 }
 

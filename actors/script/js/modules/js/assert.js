@@ -9,12 +9,12 @@ const titles = {
 };
 
 // difference shows two values, line by line where they differ.
-function difference(operator, actual, expected) {
+function difference(operator, actual, expected, title = titles[operator]) {
   const a = shown(actual), b = shown(expected);
   const aLines = a.split('\n'), bLines = b.split('\n');
   if (aLines.length === 1 && bLines.length === 1 && a !== b) {
     const simple = (v) => v === null || typeof v !== 'object' && typeof v !== 'function';
-    if ((simple(actual) || simple(expected)) && a.length + b.length <= 74 && (actual !== 0 || expected !== 0)) return `${titles[operator]}\n\n${a} !== ${b}\n`;
+    if ((simple(actual) || simple(expected)) && a.length + b.length <= 74 && (actual !== 0 || expected !== 0)) return `${title}\n\n${a} !== ${b}\n`;
   }
   if (a === b) return `${operator === 'strictEqual' ? 'Values have same structure but are not reference-equal' : titles[operator].slice(0, -1)}:\n\n${a}\n`;
   let start = 0, end = 0;
@@ -27,7 +27,7 @@ function difference(operator, actual, expected) {
     ...bLines.slice(start, bLines.length - end).slice(0, 50).map((l) => `- ${l}`),
     ...aLines.slice(aLines.length - end).slice(0, 3).map(same),
   ];
-  return `${titles[operator]}\n+ actual - expected\n\n${lines.join('\n')}`;
+  return `${title}\n+ actual - expected\n\n${lines.join('\n')}`;
 }
 
 class AssertionError extends Error {
@@ -39,7 +39,8 @@ class AssertionError extends Error {
     }
     const { message, operator, actual, expected } = options;
     let text = message;
-    if (text === undefined || text === null) {
+    if (operator === 'deepStrictEqual' && text || operator === 'strictEqual' && text) text = difference(operator, actual, expected, String(text));
+    else if (text === undefined || text === null) {
       if (operator === 'deepStrictEqual' || operator === 'strictEqual') text = difference(operator, actual, expected);
       else if (operator === 'notDeepStrictEqual' || operator === 'notStrictEqual') {
         const s = shown(actual);

@@ -1,5 +1,7 @@
 const { encode, decode, length: textLength } = binding;
-const kMaxLength = 2 ** 31 - 1;
+const kMaxLength = 2 ** 32;
+// What is asked for at once is bounded, as nothing else bounds it.
+const allocMax = 256 * 2 ** 20;
 
 class Bytes extends Uint8Array {}
 
@@ -34,6 +36,11 @@ const outOfRange = (name, range, v) => {
   return coded(RangeError, 'ERR_OUT_OF_RANGE', `The value of "${name}" is out of range. It must be ${range}. Received ${s}`);
 };
 
+function define(object, methods) {
+  for (const key of Object.getOwnPropertyNames(methods)) Object.defineProperty(object, key, { value: methods[key], writable: true, configurable: true });
+  for (const key of Object.getOwnPropertySymbols(methods)) Object.defineProperty(object, key, { value: methods[key], writable: true, configurable: true });
+}
+
 const wrap = (ab) => new Bytes(ab);
 const isBytes = (v) => v instanceof Uint8Array;
 const fromString = (s, encoding) => wrap(decode(s, encodingOf(encoding)));
@@ -41,6 +48,7 @@ const fromString = (s, encoding) => wrap(decode(s, encodingOf(encoding)));
 function size(n) {
   if (typeof n !== 'number') throw badType('size', 'of type number', n);
   if (!(n >= 0 && n <= kMaxLength)) throw outOfRange('size', `>= 0 && <= ${kMaxLength}`, n);
+  if (n > allocMax) throw coded(RangeError, 'ERR_MEMORY_ALLOCATION_FAILED', 'Array buffer allocation failed');
   return n;
 }
 
@@ -104,7 +112,11 @@ Buffer.byteLength = function byteLength(v, encoding) {
     if (ArrayBuffer.isView(v) || v instanceof ArrayBuffer) return v.byteLength;
     throw badType('string', 'of type string or an instance of Buffer or ArrayBuffer', v);
   }
-  return textLength(v, encodings[`${encoding}`.toLowerCase()] || 'utf8');
+  const e = encodings[`${encoding}`.toLowerCase()] || 'utf8';
+  // Of hex and base64 Node.js guesses it by the length.
+  if (e === 'hex') return v.length >>> 1;
+  if (e === 'base64' || e === 'base64url') return (v.length - (v.endsWith('==') ? 2 : v.endsWith('=') ? 1 : 0)) * 3 >>> 2;
+  return textLength(v, e);
 };
 Buffer.compare = function compare(a, b) {
   if (!isBytes(a)) throw badType('buf1', 'an instance of Buffer or Uint8Array', a);
@@ -149,24 +161,6 @@ function slice(start, end) {
   return new Bytes(this.buffer, this.byteOffset + start, end - start);
 }
 
-function search(b, value, from, encoding, last) {
-  if (typeof from === 'string') {
-    encoding = from;
-    from = undefined;
-  }
-  from = +from;
-  if (Number.isNaN(from)) from = last ? b.length : 0;
-  if (from < 0) from += b.length;
-  if (typeof value === 'number') value = new Bytes([value]);
-  else if (typeof value === 'string') value = fromString(value, encoding);
-  else if (!isBytes(value)) throw badType('value', 'one of type number or string or an instance of Buffer or Uint8Array', value);
-  if (from < 0) {
-    if (last) return -1;
-    from = 0;
-  }
-  return binding.search(b, value, Math.trunc(Math.min(from, b.length)), last);
-}
-
 const methods = {
   toString(encoding, start, end) {
     if (arguments.length === 0) return encode(this, 'utf8', 0, this.length);
@@ -179,76 +173,11 @@ const methods = {
     if (!isBytes(other)) throw badType('otherBuffer', 'an instance of Buffer or Uint8Array', other);
     return this === other || this.length === other.length && binding.compare(this, other) === 0;
   },
-  compare(target, ts = 0, te = target && target.length, ss = 0, se = this.length) {
-    if (!isBytes(target)) throw badType('target', 'an instance of Buffer or Uint8Array', target);
-    return binding.compare(this.subarray(ss, Math.max(ss, se)), target.subarray(ts, Math.max(ts, te)));
-  },
-  write(string, offset, length, encoding) {
-    if (typeof string !== 'string') throw badType('argument', 'of type string', string);
-    if (typeof offset === 'string') [offset, encoding] = [0, offset];
-    else if (typeof length === 'string') [length, encoding] = [undefined, length];
-    offset = offset === undefined ? 0 : offset;
-    if (!(offset >= 0 && offset <= this.length)) throw outOfRange('offset', `>= 0 && <= ${this.length}`, offset);
-    const left = this.length - offset;
-    length = length === undefined ? left : Math.min(length, left);
-    const e = encodingOf(encoding);
-    let bytes = new Uint8Array(decode(string, e));
-    if (bytes.length > length) {
-      // Half a character is not written.
-      if (e === 'utf8') while (length > 0 && (bytes[length] & 0xc0) === 0x80) length--;
-      if (e === 'utf16le') length -= length % 2;
-      bytes = bytes.subarray(0, length);
-    }
-    this.set(bytes, offset);
-    return bytes.length;
-  },
-  copy(target, ts, ss, se) {
-    if (!isBytes(target)) throw badType('target', 'an instance of Buffer or Uint8Array', target);
-    ts = clamp(ts, 0, kMaxLength);
-    ss = clamp(ss, 0, kMaxLength);
-    if (ss > this.length) throw outOfRange('sourceStart', `>= 0 && <= ${this.length}`, ss);
-    se = clamp(se, this.length, this.length);
-    if (ts >= target.length || ss >= se) return 0;
-    const part = this.subarray(ss, Math.min(se, ss + target.length - ts));
-    target.set(part, ts);
-    return part.length;
-  },
-  fill(value, start, end, encoding) {
-    if (typeof start === 'string') [start, encoding] = [0, start];
-    else if (typeof end === 'string') [end, encoding] = [undefined, end];
-    start = start === undefined ? 0 : start;
-    end = end === undefined ? this.length : end;
-    if (!(start >= 0 && start <= this.length)) throw outOfRange('offset', `>= 0 && <= ${this.length}`, start);
-    if (!(end >= 0 && end <= this.length)) throw outOfRange('end', `>= 0 && <= ${this.length}`, end);
-    if (start >= end) return this;
-    if (typeof value === 'string') {
-      const bytes = fromString(value, encoding);
-      if (value.length > 0 && bytes.length === 0) throw coded(TypeError, 'ERR_INVALID_ARG_VALUE', `The argument 'value' is invalid. Received '${value}'`);
-      value = bytes.length === 0 ? 0 : bytes;
-    } else if (typeof value === 'boolean') value = +value;
-    if (isBytes(value)) {
-      if (value.length === 0) throw coded(TypeError, 'ERR_INVALID_ARG_VALUE', `The argument 'value' is invalid. Received ${require('inspect').inspect(value)}`);
-      for (let i = start, j = 0; i < end; i++, j++) {
-        if (j === value.length) j = 0;
-        this[i] = value[j];
-      }
-      return this;
-    }
-    Uint8Array.prototype.fill.call(this, value & 255, start, end);
-    return this;
-  },
   slice, subarray: slice,
-  indexOf(value, from, encoding) { return search(this, value, from, encoding, false); },
-  lastIndexOf(value, from, encoding) { return search(this, value, from, encoding, true); },
-  includes(value, from, encoding) { return search(this, value, from, encoding, false) !== -1; },
-  swap16() { return swap(this, 2); },
-  swap32() { return swap(this, 4); },
-  swap64() { return swap(this, 8); },
-  toLocaleString(...args) { return this.toString(...args); },
   [Symbol.for('nodejs.util.inspect.custom')](depth, options) {
     const max = module.exports.INSPECT_MAX_BYTES;
     const n = Math.min(max, this.length);
-    let s = this.hexSlice(0, n).replace(/(.{2})/g, '$1 ').trim();
+    let s = binding.spaced(this, n);
     if (this.length > max) s += ` ... ${this.length - max} more byte${this.length - max > 1 ? 's' : ''}`;
     const keys = this.length > 10000 ? [] : Object.keys(this).slice(this.length);
     if (keys.length) {
@@ -259,117 +188,9 @@ const methods = {
     return `<${this.constructor.name} ${s}>`;
   },
 };
-methods.inspect = methods[Symbol.for('nodejs.util.inspect.custom')];
-
-function swap(b, n) {
-  if (b.length % n !== 0) throw coded(RangeError, 'ERR_INVALID_BUFFER_SIZE', `Buffer size must be a multiple of ${n * 8}-bits`);
-  for (let i = 0; i < b.length; i += n) Uint8Array.prototype.reverse.call(new Uint8Array(b.buffer, b.byteOffset + i, n));
-  return b;
-}
-
-for (const e of ['utf8', 'hex', 'base64', 'base64url', 'latin1', 'ascii', 'ucs2']) {
-  methods[`${e}Slice`] = function (start = 0, end = this.length) { return this.toString(e, start, end); };
-  methods[`${e}Write`] = function (s, offset, length) { return this.write(s, offset, length, e); };
-}
-
-function checkOffset(b, offset, n) {
-  if (typeof offset !== 'number') throw badType('offset', 'of type number', offset);
-  if (!Number.isInteger(offset)) throw outOfRange('offset', 'an integer', offset);
-  if (b.length < n) throw coded(RangeError, 'ERR_BUFFER_OUT_OF_BOUNDS', 'Attempt to access memory outside buffer bounds');
-  if (offset < 0 || offset + n > b.length) throw outOfRange('offset', `>= 0 and <= ${b.length - n}`, offset);
-}
-
-// view is the one for numbers of a buffer.
-const views = new WeakMap();
-function view(b) {
-  let v = views.get(b);
-  if (v === undefined) views.set(b, v = new DataView(b.buffer, b.byteOffset, b.byteLength));
-  return v;
-}
-
-function number(names, n, get, set, min, max) {
-  for (const little of n === 1 ? [false] : [true, false]) {
-    const end = n === 1 ? '' : little ? 'LE' : 'BE';
-    for (const name of names) {
-      methods[`read${name}${end}`] = function (offset = 0) {
-        checkOffset(this, offset, n);
-        return view(this)[get](offset, little);
-      };
-      methods[`write${name}${end}`] = function (value, offset = 0) {
-        if (typeof min === 'bigint') {
-          if (typeof value !== 'bigint') throw badType('value', 'of type bigint', value);
-        } else value = +value;
-        if (min !== undefined && (value < min || value > max)) throw badNumber(value, n, min, max);
-        checkOffset(this, offset, n);
-        view(this)[set](offset, value, little);
-        return offset + n;
-      };
-    }
-  }
-}
-
-function badNumber(value, n, min, max) {
-  const b = typeof min === 'bigint' ? 'n' : '';
-  const bits = n * 8;
-  let range;
-  if (n <= 2) range = `>= ${min} and <= ${max}`;
-  else if (n === 4 && b === '') range = `>= ${min} and <= ${max}`;
-  else range = min === 0 || min === 0n ? `>= 0${b} and < 2${b} ** ${bits}${b}` : `>= -(2${b} ** ${bits - 1}${b}) and < 2${b} ** ${bits - 1}${b}`;
-  return outOfRange('value', range, value);
-}
-
-number(['UInt8', 'Uint8'], 1, 'getUint8', 'setUint8', 0, 255);
-number(['UInt16', 'Uint16'], 2, 'getUint16', 'setUint16', 0, 65535);
-number(['UInt32', 'Uint32'], 4, 'getUint32', 'setUint32', 0, 4294967295);
-number(['Int8'], 1, 'getInt8', 'setInt8', -128, 127);
-number(['Int16'], 2, 'getInt16', 'setInt16', -32768, 32767);
-number(['Int32'], 4, 'getInt32', 'setInt32', -2147483648, 2147483647);
-number(['Float'], 4, 'getFloat32', 'setFloat32');
-number(['Double'], 8, 'getFloat64', 'setFloat64');
-number(['BigUInt64', 'BigUint64'], 8, 'getBigUint64', 'setBigUint64', 0n, 2n ** 64n - 1n);
-number(['BigInt64'], 8, 'getBigInt64', 'setBigInt64', -(2n ** 63n), 2n ** 63n - 1n);
-
-// Integers of one to six bytes.
-for (const signed of [false, true]) {
-  for (const little of [true, false]) {
-    const end = little ? 'LE' : 'BE';
-    const read = function (offset, n) {
-      if (offset === undefined) throw badType('offset', 'of type number', offset);
-      checkLength(n);
-      checkOffset(this, offset, n);
-      let v = 0;
-      for (let i = 0; i < n; i++) v = v * 256 + this[little ? offset + n - 1 - i : offset + i];
-      return signed && v >= 2 ** (8 * n - 1) ? v - 2 ** (8 * n) : v;
-    };
-    const write = function (value, offset, n) {
-      checkLength(n);
-      value = +value;
-      const max = signed ? 2 ** (8 * n - 1) - 1 : 2 ** (8 * n) - 1, min = signed ? -max - 1 : 0;
-      if (value < min || value > max) throw badNumber(value, n, min, max);
-      checkOffset(this, offset, n);
-      let v = Math.trunc(value) || 0;
-      if (v < 0) v += 2 ** (8 * n);
-      for (let i = 0; i < n; i++) {
-        this[little ? offset + i : offset + n - 1 - i] = v % 256;
-        v = Math.floor(v / 256);
-      }
-      return offset + n;
-    };
-    for (const name of signed ? ['Int'] : ['UInt', 'Uint']) {
-      methods[`read${name}${end}`] = read;
-      methods[`write${name}${end}`] = write;
-    }
-  }
-}
-
-function checkLength(n) {
-  if (typeof n !== 'number') throw badType('byteLength', 'of type number', n);
-  if (!(n >= 1 && n <= 6 && Number.isInteger(n))) throw outOfRange('byteLength', '>= 1 and <= 6', n);
-}
-
-for (const key of Reflect.ownKeys(methods)) Object.defineProperty(Bytes.prototype, key, { value: methods[key], writable: true, configurable: true });
-Object.defineProperty(Bytes.prototype, 'parent', { get() { return this.buffer; }, configurable: true });
-Object.defineProperty(Bytes.prototype, 'offset', { get() { return this.byteOffset; }, configurable: true });
+// The rest of the methods costs more than all of this: it comes when one is missed.
+binding.later(Bytes.prototype, () => require('buffer_more')(Bytes.prototype, { Bytes, fromString, encodingOf, coded, badType, outOfRange, clamp, isBytes, kMaxLength }));
+define(Bytes.prototype, methods);
 
 function domError(message) {
   const e = new Error(message);
@@ -378,10 +199,8 @@ function domError(message) {
   return e;
 }
 
-class Blob { constructor() { throw new Error('Blob is not available in the embedded engine'); } }
-
 module.exports = {
-  Buffer, SlowBuffer: Buffer.allocUnsafeSlow, kMaxLength, kStringMaxLength: 2 ** 29 - 24, INSPECT_MAX_BYTES: 50, Blob,
+  Buffer, SlowBuffer: Buffer.allocUnsafeSlow, kMaxLength, kStringMaxLength: 2 ** 29 - 24, INSPECT_MAX_BYTES: 50,
   constants: { MAX_LENGTH: kMaxLength, MAX_STRING_LENGTH: 2 ** 29 - 24 },
   btoa(s) {
     s = `${s}`;

@@ -1,14 +1,15 @@
-const { inspect, formatWithOptions, width } = require('inspect');
-const { log } = binding;
+// Plain text is formatted without loading the inspect module.
+const { log, format } = binding;
+const inspect = (v, options) => require('inspect').inspect(v, options);
 
-const counts = new Map(), timers = new Map();
+const counts = Object.create(null), timers = Object.create(null);
 let indent = '';
 
 const print = (level, text) => {
   if (indent !== '') text = indent + text.replaceAll('\n', '\n' + indent);
   log(level, text);
 };
-const at = (level) => (...args) => print(level, formatWithOptions(undefined, ...args));
+const at = (level) => (...args) => print(level, format(...args));
 const info = at('info'), warn = at('warn'), error = at('error'), debug = at('debug');
 
 function span(ms) {
@@ -22,7 +23,7 @@ function span(ms) {
 }
 
 function elapsed(label, name) {
-  const t = timers.get(label);
+  const t = timers[label];
   if (t === undefined) {
     warn(`Warning: No such label '${label}' for console.${name}()`);
     return undefined;
@@ -31,10 +32,10 @@ function elapsed(label, name) {
 }
 
 function rows(head, columns) {
+  const { width } = require('inspect');
   const lines = columns[0].map((_, i) => columns.map((c) => c[i]));
   const widths = head.map((h, i) => Math.max(width(h), ...columns[i].map(width)) + 2);
-  const centre = (s, w) => ' '.repeat(Math.floor((w - width(s)) / 2)) + s + ' '.repeat(Math.ceil((w - width(s)) / 2));
-  const line = (cells) => `│${cells.map((c, i) => centre(c, widths[i])).join('│')}│`;
+  const line = (cells) => `│${cells.map((c, i) => ` ${c}${' '.repeat(widths[i] - width(c) - 1)}`).join('│')}│`;
   const rule = (l, m, r) => l + widths.map((w) => '─'.repeat(w)).join(m) + r;
   return [rule('┌', '┬', '┐'), line(head), rule('├', '┼', '┤'), ...lines.map(line), rule('└', '┴', '┘')].join('\n');
 }
@@ -77,7 +78,7 @@ function table(data, only) {
 
 const console = {
   log: info, info, warn, error, debug,
-  trace: (...args) => print('error', `Trace${args.length ? ': ' + formatWithOptions(undefined, ...args) : ''}${require('inspect').stackOf(new Error('').stack.replace(/^Error:? ?/, ''))}`),
+  trace: (...args) => print('error', `Trace${args.length ? ': ' + format(...args) : ''}${require('inspect').stackOf(new Error('').stack.slice(5))}`),
   dir: (v, options) => print('info', inspect(v, { customInspect: false, ...options })),
   dirxml: info, table,
   assert: (ok, ...args) => {
@@ -88,10 +89,10 @@ const console = {
   },
   count: (label = 'default') => {
     label = `${label}`;
-    counts.set(label, (counts.get(label) || 0) + 1);
-    info(`${label}: ${counts.get(label)}`);
+    counts[label] = (counts[label] || 0) + 1;
+    info(`${label}: ${counts[label]}`);
   },
-  countReset: (label = 'default') => { counts.delete(`${label}`); },
+  countReset: (label = 'default') => { delete counts[`${label}`]; },
   group: (...args) => {
     if (args.length > 0) info(...args);
     if (indent.length < 200) indent += '  ';
@@ -99,14 +100,14 @@ const console = {
   groupEnd: () => { indent = indent.slice(2); },
   time: (label = 'default') => {
     label = `${label}`;
-    if (timers.has(label)) warn(`Warning: Label '${label}' already exists for console.time()`);
-    else timers.set(label, binding.now());
+    if (label in timers) warn(`Warning: Label '${label}' already exists for console.time()`);
+    else timers[label] = binding.now();
   },
   timeEnd: (label = 'default') => {
     label = `${label}`;
     const t = elapsed(label, 'timeEnd');
     if (t !== undefined) info(`${label}: ${t}`);
-    timers.delete(label);
+    delete timers[label];
   },
   timeLog: (label = 'default', ...args) => {
     label = `${label}`;

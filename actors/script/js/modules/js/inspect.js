@@ -2,14 +2,12 @@
 const custom = Symbol.for('nodejs.util.inspect.custom');
 const defaults = {
   showHidden: false, depth: 2, colors: false, customInspect: true, showProxy: false, maxArrayLength: 100,
-  maxStringLength: 10000, breakLength: 128, compact: 3, sorted: false, getters: false, numericSeparator: false,
+  maxStringLength: 10000, breakLength: 80, compact: 3, sorted: false, getters: false, numericSeparator: false,
 };
 const hasOwn = (o, k) => Object.prototype.hasOwnProperty.call(o, k);
 const isEnumerable = (o, k) => Object.prototype.propertyIsEnumerable.call(o, k);
-const AsyncFunction = (async () => {}).constructor;
-const GeneratorFunction = (function* () {}).constructor;
-const TypedArray = Object.getPrototypeOf(Uint8Array);
-const typedTag = Object.getOwnPropertyDescriptor(TypedArray.prototype, Symbol.toStringTag).get;
+// Prototypes of the engine are costly, so nothing here touches one before it must.
+const typedName = (v) => binding.typedName(v);
 const own = 0, element = 1, extra = 2; // kinds of properties
 
 function inspect(value, options, ...old) {
@@ -32,38 +30,21 @@ inspect.defaultOptions = defaults;
 inspect.colors = Object.create(null);
 inspect.styles = Object.create(null);
 
-function quote(s) {
-  let q = "'";
-  if (s.includes("'")) {
-    if (!s.includes('"')) q = '"';
-    else if (!s.includes('`') && !s.includes('${')) q = '`';
-  }
-  let out = q;
-  for (let i = 0; i < s.length; i++) {
-    const n = s.charCodeAt(i);
-    if (n === 92) out += '\\\\';
-    else if (n === 39 && q === "'") out += "\\'";
-    else if (n < 32 || n >= 127 && n < 160) {
-      const known = '\b\t\n\v\f\r'.indexOf(s[i]);
-      out += known >= 0 && n !== 11 ? '\\' + 'btnvfr'[known] : '\\x' + n.toString(16).toUpperCase().padStart(2, '0');
-    } else if (n >= 0xd800 && n <= 0xdfff) {
-      const next = s.charCodeAt(i + 1);
-      if (n < 0xdc00 && next >= 0xdc00 && next <= 0xdfff) out += s[i] + s[++i];
-      else out += '\\u' + n.toString(16).toUpperCase();
-    } else out += s[i];
-  }
-  return out + q;
-}
-
-// plain strings need no escapes; most are plain.
-const plain = /^[^\\'\x00-\x1f\x7f-\x9f\ud800-\udfff]*$/;
-const quoted = (s) => plain.test(s) ? "'" + s + "'" : quote(s);
+const quoted = binding.quote;
 
 function number(n, c) {
   if (Object.is(n, -0)) return '-0';
   if (!c || !c.numericSeparator) return `${n}`;
   const [whole, ...rest] = `${n}`.split('.');
   return [whole.replace(/\B(?=(\d{3})+$)/g, '_'), ...rest.map((r) => r.replace(/(\d{3})(?=\d)/g, '$1_'))].join('.');
+}
+
+// lines keeps the ends of lines.
+function lines(s) {
+  const out = s.split('\n').map((l) => l + '\n');
+  const last = out.pop().slice(0, -1);
+  if (last !== '') out.push(last);
+  return out;
 }
 
 function primitive(c, v) {
@@ -76,7 +57,7 @@ function primitive(c, v) {
         more = `... ${n} more character${n > 1 ? 's' : ''}`;
       }
       if (c.compact !== true && v.length > 16 && v.length > c.breakLength - c.indent - 4 && v.includes('\n')) {
-        return v.match(/[^\n]*\n|[^\n]+$/g).map(quoted).join(` +\n${' '.repeat(c.indent + 2)}`) + more;
+        return lines(v).map(quoted).join(` +\n${' '.repeat(c.indent + 2)}`) + more;
       }
       return quoted(v) + more;
     }
@@ -106,12 +87,11 @@ function any(c, value, depth, typed) {
       const left = c.depth === null ? null : c.depth - depth;
       const options = { ...c.user };
       for (const key of Object.keys(defaults)) options[key] = c[key];
-      options.depth = left;
       options.stylize = (s) => `${s}`;
       const got = f.call(context, left, options, inspect);
       if (got !== context) {
-        if (typeof got !== 'object') return `${got}`;
-        return any(c, got, depth).replaceAll('\n', `\n${' '.repeat(c.indent)}`);
+        const text = typeof got === 'object' ? any(c, got, depth) : `${got}`;
+        return text.replaceAll('\n', `\n${' '.repeat(c.indent)}`);
       }
     }
   }
@@ -185,14 +165,14 @@ function keysOf(v, showHidden) {
   return keys;
 }
 
-const index = /^(?:0|[1-9]\d{0,9})$/;
+const isIndex = (k) => typeof k === 'string' && k.charCodeAt(0) <= 57 && String(k >>> 0) === k && k !== '4294967295';
 
 // otherKeys are the keys that are no indexes; indexes come first among all.
 function otherKeys(v, showHidden) {
   if (v.length > 10000 && ArrayBuffer.isView(v)) return [];
   const keys = keysOf(v, showHidden);
-  if (keys.length === 0 || typeof keys[keys.length - 1] === 'string' && index.test(keys[keys.length - 1])) return [];
-  return keys.filter((k) => typeof k === 'symbol' || !index.test(k));
+  if (keys.length === 0 || isIndex(keys[keys.length - 1])) return [];
+  return keys.filter((k) => !isIndex(k));
 }
 
 function object(c, value, depth, typed) {
@@ -213,7 +193,7 @@ function object(c, value, depth, typed) {
     }
     case 'Set': case 'Map': {
       keys = keysOf(value, c.showHidden);
-      const size = k === 'Set' ? setSize.call(value) : mapSize.call(value);
+      const size = sizeOf(value, k);
       const p = prefix(name, tag, k, `(${size})`);
       if (size === 0 && keys.length === 0) return `${p}{}`;
       braces = [`${p}{`, '}'];
@@ -222,7 +202,7 @@ function object(c, value, depth, typed) {
     }
     case 'TypedArray': {
       keys = otherKeys(value, c.showHidden);
-      braces = [`${prefix(name, tag, typedTag.call(value), `(${value.length})`)}[`, ']'];
+      braces = [`${prefix(name, tag, typedName(value), `(${value.length})`)}[`, ']'];
       if (value.length === 0 && keys.length === 0 && !c.showHidden) return `${braces[0]}]`;
       type = extra;
       parts = typedArray;
@@ -281,7 +261,7 @@ function object(c, value, depth, typed) {
           parts = () => ['<items unknown>'];
           break;
         case 'Number': case 'String': case 'Boolean': case 'Symbol': case 'BigInt':
-          if (k === 'String') keys = keys.filter((key) => typeof key === 'symbol' || !index.test(key));
+          if (k === 'String') keys = keys.filter((key) => !isIndex(key));
           base = `[${k}`;
           if (name !== k) base += name === null ? ' (null prototype)' : ` (${name})`;
           base += `: ${primitive({ ...c, compact: true }, globalThis[k].prototype.valueOf.call(value))}]`;
@@ -301,6 +281,8 @@ function object(c, value, depth, typed) {
     const fallback = k === 'Array' || k === 'TypedArray' ? 'Array' : 'Object';
     return `[${prefix(name, tag, fallback).slice(0, -1).replace(/^\[(.*)\]$/, '$1')}]`;
   }
+  // The engine ends scripts that call too deeply.
+  if (depth > 250) return `[${name === null ? 'Object: null prototype' : name}: Inspection interrupted prematurely. Maximum call stack size exceeded.]`;
   depth++;
   c.seen.push(value);
   c.level = depth;
@@ -322,8 +304,7 @@ function object(c, value, depth, typed) {
   return layout(c, out, base, braces, type, depth, value);
 }
 
-const setSize = Object.getOwnPropertyDescriptor(Set.prototype, 'size').get;
-const mapSize = Object.getOwnPropertyDescriptor(Map.prototype, 'size').get;
+const sizeOf = (v, k) => Object.getOwnPropertyDescriptor(globalThis[k].prototype, 'size').get.call(v);
 
 function functionBase(f, name, tag) {
   const source = Function.prototype.toString.call(f);
@@ -338,9 +319,13 @@ function functionBase(f, name, tag) {
     return base + ']';
   }
   let type = 'Function';
-  const star = /^(async\s+)?(function\s*)?\*/.test(source);
-  if (instance(f, GeneratorFunction) || star && !instance(f, AsyncFunction)) type = source.startsWith('async') ? 'AsyncGeneratorFunction' : 'GeneratorFunction';
-  else if (instance(f, AsyncFunction)) type = 'AsyncFunction';
+  const own = Object.getPrototypeOf(f);
+  if (own !== null && own !== Function.prototype) {
+    const kind = own[Symbol.toStringTag];
+    if (kind === 'AsyncFunction' || kind === 'GeneratorFunction') type = kind;
+  }
+  // The engine gives asynchronous methods the prototype of plain functions.
+  if (type === 'Function' && name === type && (source.startsWith('async ') || source.startsWith('async('))) type = name = 'AsyncFunction';
   let base = `[${type}`;
   if (name === null) base += ' (null prototype)';
   base += f.name === '' || typeof f.name !== 'string' ? ' (anonymous)' : `: ${f.name}`;
@@ -351,9 +336,7 @@ function functionBase(f, name, tag) {
 }
 
 // stackOf returns a stack in the form of Node.js.
-function stackOf(stack) {
-  return stack.replace(/\n\tat (.*?)\(\d+\)(\)?)(?=\n|$)/g, '\n    at $1$2').replace(/\n\tat /g, '\n    at ').replace(/\n$/, '');
-}
+const stackOf = binding.stack;
 
 function errorBase(c, e, name, tag, keys) {
   let stack = stackOf(e.stack ? String(e.stack) : Error.prototype.toString.call(e));
@@ -435,7 +418,7 @@ function set(c, value, depth) {
   const max = Math.max(0, c.maxArrayLength);
   for (const v of Set.prototype.values.call(value)) {
     if (out.length >= max) {
-      out.push(more(setSize.call(value) - max));
+      out.push(more(sizeOf(value, 'Set') - max));
       break;
     }
     out.push(any(c, v, depth));
@@ -450,7 +433,7 @@ function map(c, value, depth) {
   const max = Math.max(0, c.maxArrayLength);
   for (const [k, v] of Map.prototype.entries.call(value)) {
     if (out.length >= max) {
-      out.push(more(mapSize.call(value) - max));
+      out.push(more(sizeOf(value, 'Map') - max));
       break;
     }
     out.push(`${any(c, k, depth)} => ${any(c, v, depth)}`);
@@ -478,8 +461,6 @@ function promise(c, value, depth) {
   return [state === 'rejected' ? `<rejected> ${s}` : s];
 }
 
-const simple = /^[a-zA-Z_][a-zA-Z_0-9]*$/;
-
 function property(c, value, depth, key, type) {
   const d = Object.getOwnPropertyDescriptor(value, key) || { value: value[key], enumerable: true };
   let s;
@@ -493,18 +474,15 @@ function property(c, value, depth, key, type) {
   else s = d.set !== undefined ? '[Setter]' : 'undefined';
   if (type === element) return s;
   let label;
-  if (typeof key === 'symbol') label = `[${key.toString().replace(/[\x00-\x1f\x27\x5c\x7f-\x9f]/g, (ch) => quote(ch).slice(1, -1))}]`;
+  if (typeof key === 'symbol') label = `[${binding.escape(key.toString())}]`;
   else if (key === '__proto__') label = "['__proto__']";
   else if (d.enumerable === false) label = `[${key}]`;
-  else label = simple.test(key) ? key : quoted(String(key));
-  return `${label}: ${s}`;
+  else label = binding.label(key);
+  return s.charCodeAt(0) === 10 ? `${label}:${s}` : `${label}: ${s}`;
 }
 
 // width returns columns on a terminal: wide characters count double.
-function width(s) {
-  if (/^[\x20-\x7e]*$/.test(s)) return s.length;
-  return binding.width(s);
-}
+const width = binding.width;
 
 // columns puts many short elements into rows.
 function columns(c, out, value) {
@@ -518,7 +496,7 @@ function columns(c, out, value) {
   }
   const widest = longest + 2;
   if (widest * 3 + c.indent >= c.breakLength || total / widest <= 5 && longest > 6) return out;
-  const bias = Math.max(widest - Math.sqrt(widest - total / out.length), 1);
+  const bias = Math.max(widest - 3 - Math.sqrt(widest - total / out.length), 1);
   const count = Math.min(Math.round(Math.sqrt(2.5 * bias * n) / bias), Math.floor((c.breakLength - c.indent) / widest), c.compact * 4, 15);
   if (count <= 1) return out;
   const widths = [];
@@ -580,7 +558,10 @@ function fits(c, out, start, base) {
   return base === '' || !base.includes('\n');
 }
 
-const builtIn = new Set(Object.getOwnPropertyNames(globalThis).filter((n) => /^[A-Z][a-zA-Z0-9]+$/.test(n)));
+const isBuiltIn = (f) => {
+  const c = f.name.charCodeAt(0);
+  return c >= 65 && c <= 90 && Function.prototype.toString.call(f).endsWith('{ [native code] }');
+};
 
 // printsItself reports whether an object has a toString of its own making.
 function printsItself(v) {
@@ -590,7 +571,7 @@ function printsItself(v) {
   let p = v;
   do p = Object.getPrototypeOf(p); while (!hasOwn(p, 'toString'));
   const d = Object.getOwnPropertyDescriptor(p, 'constructor');
-  return !(d !== undefined && typeof d.value === 'function' && builtIn.has(d.value.name));
+  return !(d !== undefined && typeof d.value === 'function' && isBuiltIn(d.value));
 }
 
 function json(v) {
@@ -633,6 +614,7 @@ function formatWithOptions(options, ...args) {
           break;
         case 'i':
           s = typeof v === 'bigint' ? `${v}n` : typeof v === 'symbol' ? 'NaN' : number(Number.parseInt(v));
+          if (s === '0' && String(v).trim().charCodeAt(0) === 45) s = '-0';
           break;
         case 'f':
           s = typeof v === 'symbol' ? 'NaN' : number(Number.parseFloat(v));
@@ -658,4 +640,4 @@ function formatWithOptions(options, ...args) {
 
 const format = (...args) => formatWithOptions(undefined, ...args);
 
-module.exports = { inspect, format, formatWithOptions, custom, kind, stackOf, width: (s) => width(s), isProxy: (v) => v !== null && (typeof v === 'object' || typeof v === 'function') && binding.proxy(v) !== undefined };
+module.exports = { inspect, format, formatWithOptions, custom, kind, stackOf, width, isProxy: (v) => v !== null && (typeof v === 'object' || typeof v === 'function') && binding.proxy(v) !== undefined };

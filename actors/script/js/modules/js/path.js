@@ -61,19 +61,18 @@ function dirname(path) {
   while (end > 1 && path[end - 1] === '/') end--;
   const at = path.lastIndexOf('/', end - 1);
   if (at === -1) return '.';
-  end = at;
-  while (end > 0 && path[end - 1] === '/') end--;
-  if (end === 0) return path.startsWith('//') && at === 1 ? '//' : '/';
-  return path.slice(0, end);
+  if (at === 0) return '/';
+  return at === 1 && path[0] === '/' ? '//' : path.slice(0, at);
 }
 
 function basename(path, suffix) {
   check(path);
   if (suffix !== undefined) check(suffix, 'suffix');
+  if (suffix === path && suffix !== '') return '';
   let end = path.length;
   while (end > 0 && path[end - 1] === '/') end--;
   const base = path.slice(path.lastIndexOf('/', end - 1) + 1, end);
-  return suffix !== undefined && suffix !== base && suffix !== '' && base.endsWith(suffix) ? base.slice(0, -suffix.length) : base;
+  return suffix !== undefined && suffix !== '' && base.endsWith(suffix) && suffix !== base ? base.slice(0, -suffix.length) : base;
 }
 
 function extname(path) {

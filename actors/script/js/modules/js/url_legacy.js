@@ -4,7 +4,7 @@ const querystring = require('querystring');
 const slashed = new Set(['http', 'https', 'ftp', 'gopher', 'file', 'ws', 'wss']);
 
 function Url() {
-  this.protocol = this.slashes = this.auth = this.host = this.port = this.hostname = this.hash = this.search = this.query = this.pathname = this.path = this.href = null;
+  for (const key of ['protocol', 'slashes', 'auth', 'host', 'port', 'hostname', 'hash', 'search', 'query', 'pathname', 'path', 'href']) this[key] = null;
 }
 
 const escapes = /[\t\n\r "'<>\\^`{|}]/g;
@@ -34,7 +34,7 @@ function parse(input, withQuery, slashesMeanHost) {
     u.slashes = true;
     rest = rest.slice(2);
   }
-  if (u.slashes) {
+  if (u.slashes || scheme !== '' && scheme !== 'javascript' && !slashed.has(scheme)) {
     let end = rest.search(/[/?#]/);
     if (end < 0) end = rest.length;
     const user = rest.lastIndexOf('@', end);

@@ -93,7 +93,7 @@ function puny(label) {
       for (let k = 36; ; k += 36) {
         const t = k <= bias ? 1 : k >= bias + 26 ? 26 : k - bias;
         if (q < t) break;
-        out += (t + (q - t) % (36 - t)).toString(36);
+        out += digit(t + (q - t) % (36 - t));
         q = Math.floor((q - t) / (36 - t));
       }
       out += digit(q);

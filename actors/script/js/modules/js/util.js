@@ -1,4 +1,4 @@
-const { inspect, format, formatWithOptions, stackOf } = require('inspect');
+const { inspect, format, formatWithOptions } = require('inspect');
 
 const custom = Symbol.for('nodejs.util.promisify.custom');
 
@@ -54,15 +54,15 @@ function inherits(constructor, parent) {
   Object.setPrototypeOf(constructor.prototype, parent.prototype);
 }
 
-const warned = new Set();
+const warned = Object.create(null);
 
 function deprecate(f, message, code) {
   let done = false;
   function deprecated(...args) {
     if (!done) {
       done = true;
-      if (code === undefined || !warned.has(code)) {
-        if (code !== undefined) warned.add(code);
+      if (code === undefined || !warned[code]) {
+        if (code !== undefined) warned[code] = true;
         require('console').warn(`${code === undefined ? 'DeprecationWarning' : `[${code}] DeprecationWarning`}: ${message}`);
       }
     }
@@ -80,9 +80,9 @@ function debuglog() {
   return f;
 }
 
-const types = require('util_types');
+const types = () => require('util_types');
 const util = {
-  inspect, format, formatWithOptions, promisify, callbackify, inherits, deprecate, debuglog, debug: debuglog, types,
+  inspect, format, formatWithOptions, promisify, callbackify, inherits, deprecate, debuglog, debug: debuglog,
   isDeepStrictEqual: (a, b) => require('equal').deepEqual(a, b, true),
   stripVTControlCharacters: (s) => `${s}`.replace(/[\u001b\u009b][[\]()#;?]*(?:\d{1,4}(?:;\d{0,4})*)?[\dA-PR-TZcf-ntqry=><~]/g, ''),
   toUSVString: (s) => `${s}`.replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, '\ufffd'),
@@ -91,8 +91,8 @@ const util = {
   isArray: Array.isArray,
   isBoolean: (v) => typeof v === 'boolean', isNull: (v) => v === null, isNullOrUndefined: (v) => v === null || v === undefined,
   isNumber: (v) => typeof v === 'number', isString: (v) => typeof v === 'string', isSymbol: (v) => typeof v === 'symbol',
-  isUndefined: (v) => v === undefined, isRegExp: types.isRegExp, isObject: (v) => v !== null && typeof v === 'object',
-  isDate: types.isDate, isError: (v) => types.isNativeError(v) || v instanceof Error, isFunction: (v) => typeof v === 'function',
+  isUndefined: (v) => v === undefined, isRegExp: (v) => types().isRegExp(v), isObject: (v) => v !== null && typeof v === 'object',
+  isDate: (v) => types().isDate(v), isError: (v) => types().isNativeError(v) || v instanceof Error, isFunction: (v) => typeof v === 'function',
   isPrimitive: (v) => v === null || typeof v !== 'object' && typeof v !== 'function', isBuffer: (v) => require('buffer').Buffer.isBuffer(v),
   _extend: (target, source) => source !== null && typeof source === 'object' ? Object.assign(target, source) : target,
   log: (...args) => require('console').log(`${new Date().toString().slice(4, 24)} - ${format(...args)}`),
@@ -100,4 +100,5 @@ const util = {
 for (const name of ['TextEncoder', 'TextDecoder']) {
   Object.defineProperty(util, name, { get: () => require('encoding')[name], enumerable: true, configurable: true });
 }
+Object.defineProperty(util, 'types', { get: types, enumerable: true, configurable: true });
 module.exports = util;
