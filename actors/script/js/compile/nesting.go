@@ -9,13 +9,14 @@ import (
 // Both parsers and both compilers recurse: over brackets, over chains of operators,
 // over statements without braces. A Go stack that overflows ends the process, so
 // source is bounded before they see it. One level costs up to 10 KiB of stack, and
-// esbuild's time grows with the cube of nested functions (500: 0.4 s), the engine's
+// esbuild's time grows with the cube of nested functions (480: 3 s), the engine's
 // doubles with each default value inside another one's parentheses.
 const (
-	nestMax   = 500    // brackets, templates and arrow functions inside one another
-	chainMax  = 10_000 // operators and prefixes of all statements that are open at a place
+	nestMax   = 300    // brackets, templates, arrow functions, statements without braces, labels
+	chainMax  = 6_000  // operators and prefixes of all statements that are open at a place
 	commaMax  = 5_000  // operands of one comma expression
 	assignMax = 10     // assignments in parentheses inside one another
+	jsonMax   = 10_000 // brackets of JSON inside one another
 	unsureMax = 5_000  // all of these together, where comments or regular expressions are in doubt
 )
 
@@ -26,7 +27,7 @@ type level struct {
 	control bool // a ( of if, for, while or with
 	chain   int
 	before  int // chain of the last statement: an else goes on with it
-	arrows  int
+	nested  int // arrow functions, statements without braces, labels
 	commas  int
 	assign  bool
 }
@@ -38,7 +39,7 @@ type scan struct {
 	at     int
 	levels []level
 
-	chain, arrows, assigns int // sums over levels
+	chain, nested, assigns int // sums over levels
 	count                  int
 	unsure                 bool
 
@@ -53,7 +54,7 @@ func check(name, text string) error {
 	for s.next() {
 		what := ""
 		switch {
-		case len(s.levels)+s.arrows > nestMax:
+		case len(s.levels)+s.nested > nestMax:
 			what = fmt.Sprintf("more than %d levels", nestMax)
 		case s.chain > chainMax:
 			what = fmt.Sprintf("a chain of more than %d operators", chainMax)
@@ -85,8 +86,8 @@ func checkJSON(name, text string) error {
 				i++
 			}
 		case c == '[' || c == '{':
-			if depth++; depth > chainMax {
-				return &Error{File: name, Message: fmt.Sprintf("JSON is nested more than %d levels deep", chainMax)}
+			if depth++; depth > jsonMax {
+				return &Error{File: name, Message: fmt.Sprintf("JSON is nested more than %d levels deep", jsonMax)}
 			}
 		case c == ']' || c == '}':
 			depth--

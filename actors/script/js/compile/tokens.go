@@ -30,15 +30,21 @@ func (s *scan) link() {
 	s.count++
 }
 
+// nest counts one construct that the next token is inside of, without a bracket.
+func (s *scan) nest() {
+	s.top().nested++
+	s.nested++
+}
+
 // ends begins another statement, operand of a comma or element.
 func (s *scan) ends() {
 	l := s.top()
 	s.chain -= l.chain
-	s.arrows -= l.arrows
+	s.nested -= l.nested
 	if l.assign {
 		s.assigns--
 	}
-	l.before, l.chain, l.arrows, l.assign = l.chain, 0, 0, false
+	l.before, l.chain, l.nested, l.assign = l.chain, 0, 0, false
 }
 
 func (s *scan) push(kind byte) {
@@ -118,7 +124,9 @@ func (s *scan) name() {
 		s.link()
 		s.set(word)
 	default:
-		s.operand(word)
+		if s.operand(word); controls[word] && s.before != "else" || word == "do" {
+			s.nest()
+		}
 		if prefixes[word] || statements[word] || word == "class" || word == "function" {
 			s.link()
 		}
@@ -245,8 +253,7 @@ func (s *scan) operator(rest string) {
 		s.set("<")
 	case strings.HasPrefix(rest, "=>"):
 		s.at++
-		s.top().arrows++
-		s.arrows++
+		s.nest()
 		s.set("=>")
 	case strings.HasPrefix(rest, "==") || strings.HasPrefix(rest, "!=") || strings.HasPrefix(rest, "<=") || strings.HasPrefix(rest, ">="):
 		s.at++
@@ -264,6 +271,9 @@ func (s *scan) operator(rest string) {
 		}
 		s.set("=")
 	default:
+		if rest[0] == ':' && s.before == ":" && wordByte(firstByte(s.prev)) {
+			s.nest() // a label after a label
+		}
 		s.set(rest[:1])
 	}
 }
