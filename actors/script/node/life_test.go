@@ -120,7 +120,9 @@ func TestWhatCannotStartSaysWhy(t *testing.T) {
 			t.Parallel()
 			play(t, pids(t)+"mark();"+c.source, setup{failing: true, limits: func(l *script.Limits) {
 				l.MemoryMax = 64 << 20
-				l.Callback = 5 * time.Second
+				if name == "endless at load" {
+					l.Callback = 3 * time.Second
+				}
 			}}, func(g *game) {
 				g.ended(c.reason)
 				if c.log != "" {

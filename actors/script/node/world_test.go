@@ -145,6 +145,9 @@ func program(t testing.TB, dir, source string, s setup) *node.Program {
 		s.limits(&l)
 	}
 	s.options.Dir = dir
+	if s.options.Nice == 0 {
+		s.options.Nice = -1 // tests wait for it
+	}
 	p, err := node.New(b, entry, l, s.options)
 	if err != nil {
 		t.Fatal(err)
