@@ -62,6 +62,8 @@ func start(t *testing.T, binary string) (addrs host.Announcement) {
 	t.Helper()
 	any := "127.0.0.1:0"
 	run := exec.Command(binary, "-api", any, "-ws", any, "-fast", any)
+	home := t.TempDir() // where logs of game sessions are kept
+	run.Env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME="+home)
 	out, err := run.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
