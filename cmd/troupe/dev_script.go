@@ -3,14 +3,19 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"troupe/actors"
 	"troupe/actors/script/bundle"
 	"troupe/actors/script/js"
 	"troupe/cmd/troupe/internal/watch"
@@ -30,6 +35,8 @@ type reloader interface {
 	// ReloadScript has new game sessions of a fleet run what its script is now. If
 	// that cannot be compiled, it is the error, and nothing changes.
 	ReloadScript(ctx context.Context, id messages.FleetID) error
+	// System knows what happened to the fleet.
+	System() *actors.System
 }
 
 const (
@@ -67,9 +74,13 @@ func (d *devScript) zip() bool { return strings.EqualFold(filepath.Ext(d.path), 
 func (d *devScript) reload(ctx context.Context, h reloader) {
 	ctx, cancel := context.WithTimeout(ctx, reloadLimit)
 	defer cancel()
+	began := time.Now()
 	err := d.check()
 	if err == nil {
 		err = h.ReloadScript(ctx, d.fleet)
+	}
+	if err == nil {
+		err = d.refused(ctx, h, began)
 	}
 	switch now := time.Now().Format(time.TimeOnly); {
 	case ctx.Err() != nil && err != nil: // the host stops
@@ -78,6 +89,22 @@ func (d *devScript) reload(ctx context.Context, h reloader) {
 	default:
 		fmt.Fprintf(d.out, "%s %s is good: new game sessions use it\n", now, d.path)
 	}
+}
+
+// refused returns why processes with a new version did not become ready, such as an
+// onProcessStarted that says no.
+func (d *devScript) refused(ctx context.Context, h reloader, since time.Time) error {
+	events, err := h.System().FleetEvents(ctx, d.fleet)
+	if err != nil {
+		return err
+	}
+	for _, e := range slices.Backward(events) {
+		failure := e.Code == string(types.EventCodeServerProcessCrashed) || strings.HasPrefix(e.Code, "FLEET_VALIDATION_")
+		if failure && !e.Time.Before(since) {
+			return errors.New(e.Message)
+		}
+	}
+	return nil
 }
 
 // check finds what the host would: mistakes in what is read, and in the code, with
