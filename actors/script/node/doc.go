@@ -7,7 +7,9 @@
 //
 // A child has a process group of its own, an environment of its own, and ends with
 // its game session: nothing of it is asked, it is killed. Who does not answer, or
-// takes more than it may, is killed too, and the game session ends as crashed.
+// takes more than it may, is killed too, and the game session ends as crashed. Timers
+// are Node's own: script.Limits.TimersMax is not counted, memory bounds them.
+//
 // This keeps a script's faults in its game session. It is no prison for a script
 // that means harm: without a user of its own (Options.UID) it may do what the host's
 // user may.

@@ -3,12 +3,16 @@ package node_test
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"runtime"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"troupe/actors/script"
+	"troupe/actors/script/bundle"
 	"troupe/actors/script/node"
 	"troupe/messages"
 )
@@ -234,18 +238,54 @@ func TestAnotherUser(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root may run scripts as another user")
 	}
-	dir, err := os.MkdirTemp("", "troupe-user-") // below folders that all may pass
+	play(t, "console.log('user', process.getuid(), process.getgid());\nexports.ssExports = { init() {} };", setup{options: node.Options{UID: 65534, GID: 65534}}, func(g *game) {
+		g.logged("user 65534 65534")
+	})
+}
+
+// The host is killed while a script is in an endless loop: nothing may be left.
+func TestAKilledHostLeavesNothing(t *testing.T) {
+	onLinux(t)
+	need(t)
+	file := pidFile(t)
+	defer func() { _ = os.Remove(file) }()
+	host := exec.Command(os.Args[0])
+	host.Env = append(os.Environ(), "TMPDIR="+t.TempDir(), hostOnly+"="+pids(t)+"const p = require('child_process').spawn('sleep', ['3']); mark(p.pid); for (;;);")
+	if err := host.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for until := time.Now().Add(20 * time.Second); len(ids) == 0; time.Sleep(time.Millisecond) {
+		if data, _ := os.ReadFile(file); strings.HasSuffix(string(data), "end\n") {
+			ids = strings.Fields(strings.TrimSuffix(string(data), "end\n"))
+		} else if time.Now().After(until) {
+			t.Fatal("the script does not run")
+		}
+	}
+	_ = host.Process.Kill()
+	_ = host.Wait()
+	pid, _ := strconv.Atoi(ids[0])
+	for until := time.Now().Add(5 * time.Second); alive(pid); time.Sleep(time.Millisecond) {
+		if time.Now().After(until) {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			t.Fatal("the script outlives its host")
+		}
+	}
+}
+
+// hostOnly names the environment variable by which the test binary is no more than a
+// host of the script in it.
+const hostOnly = "TROUPE_TEST_HOST_OF"
+
+func beHost(source string) {
+	p, err := node.New(&bundle.Bundle{Files: map[string][]byte{"server.js": []byte(source)}, Version: "v"}, "server.js", script.DefaultLimits(), node.Options{})
 	if err != nil {
-		t.Fatal(err)
+		panic(err)
 	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
+	h, err := p.NewHandler(script.Process{})
+	if err != nil {
+		panic(err)
 	}
-	p := program(t, dir, "console.log('user', process.getuid(), process.getgid());\nexports.ssExports = { init() {} };", setup{options: node.Options{UID: 65534, GID: 65534}})
-	_ = p
-	p.Close()
-	if err := p.Wait(t.Context()); err != nil {
-		t.Error(err)
-	}
+	h.(script.Loader).Load(&stand{tasks: make(chan func(), 10)})
+	time.Sleep(time.Minute) // it is killed before
 }

@@ -30,12 +30,13 @@ func (w *watchdog) confirmed(n uint32, now time.Time) bool {
 	return true
 }
 
-// every is how often the watchdog wants to look.
+// every is how often the watchdog wants to look: often enough for the limit, and
+// not so often that game sessions without players cost something.
 func (w *watchdog) every() time.Duration {
 	if w.limit <= 0 {
 		return time.Second
 	}
-	return min(max(w.limit/10, 10*time.Millisecond), time.Second)
+	return min(max(w.limit/10, 10*time.Millisecond), 3*time.Second)
 }
 
 // look tells whether the child is stuck, and otherwise whether it is to be sent

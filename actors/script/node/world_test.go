@@ -94,6 +94,17 @@ func play(t *testing.T, source string, s setup, test func(g *game)) {
 	t.Helper()
 	need(t)
 	g := &game{t: t, dir: t.TempDir()}
+	if s.options.UID != 0 { // whose parents that user may pass
+		dir, err := os.MkdirTemp("", "troupe-user-")
+		if err == nil {
+			err = os.Chmod(dir, 0o755)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = os.RemoveAll(dir) }()
+		g.dir = dir
+	}
 	g.program = program(t, g.dir, source, s)
 	actorstest.RunReal(t, s.change, func(w *actorstest.World) {
 		g.World = w
