@@ -1,8 +1,10 @@
 package js
 
 import (
+	"bytes"
 	_ "embed" // of the file beside this one
 	"errors"
+	"regexp"
 
 	"github.com/dop251/goja"
 
@@ -13,6 +15,27 @@ import (
 var guardSource string
 
 var guardProgram = embedded("guard", guardSource)
+
+// needs says what of guard.js a script needs: all of it takes 29 KiB of a runtime.
+type needs struct {
+	any, functions, evals, flats bool
+}
+
+// makesFunctions finds what makes functions of text: Function, or the constructor of a
+// function. A class's own constructor is none of these.
+var makesFunctions = regexp.MustCompile(`\bFunction\b|[.'"\x60]\s*constructor\b`)
+
+// needsOf looks for words. A script that hides them is out to harm, for which the
+// embedded engine is not made (see the package's comment).
+func needsOf(files map[string][]byte) (n needs) {
+	for _, source := range files {
+		n.functions = n.functions || makesFunctions.Match(source)
+		n.evals = n.evals || bytes.Contains(source, []byte("eval"))
+		n.flats = n.flats || bytes.Contains(source, []byte("flat"))
+	}
+	n.any = n.functions || n.evals || n.flats
+	return n
+}
 
 // guard keeps input that is nested deeply from the built-ins that recurse over it: a
 // Go stack that overflows ends the process, and nothing recovers from that. The rest
@@ -33,7 +56,11 @@ func (h *Handler) guard() error {
 	_ = guarded.DefineDataProperty("name", h.vm.ToValue("parse"), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 	_ = guarded.DefineDataProperty("length", h.vm.ToValue(2), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 	_ = json.DefineDataProperty("parse", guarded, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
-	_, err := h.create(guardProgram(), h.host, h.vm.GlobalObject())
+	n := h.program.needs
+	if !n.any {
+		return nil
+	}
+	_, err := h.create(guardProgram(), h.host, h.vm.GlobalObject(), h.vm.ToValue(n.functions), h.vm.ToValue(n.evals), h.vm.ToValue(n.flats))
 	return err
 }
 

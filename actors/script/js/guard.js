@@ -6,7 +6,7 @@ function define(object, name, value) {
   Object.defineProperty(object, name, { value: value, writable: true, configurable: true });
 }
 
-exports.create = function create(host, global) {
+exports.create = function create(host, global, functions, evals, flats) {
   // A direct eval becomes an indirect one by this: it sees globals only.
   function guarded(original) {
     function guard() {
@@ -19,17 +19,19 @@ exports.create = function create(host, global) {
     define(original.prototype, 'constructor', guard);
     return guard;
   }
-  define(global, 'Function', guarded(global.Function));
-  guarded((function* () {}).constructor);
-  guarded((async function () {}).constructor);
+  if (functions) {
+    define(global, 'Function', guarded(global.Function));
+    guarded((function* () {}).constructor);
+    guarded((async function () {}).constructor);
+  }
   const indirect = global.eval;
-  define(global, 'eval', { eval(source) {
+  if (evals) define(global, 'eval', { eval(source) {
     if (typeof source === 'string') host.checkSource([source]);
     return indirect(source);
   } }.eval);
 
   const flat = Array.prototype.flat;
-  define(Array.prototype, 'flat', { flat(depth) {
+  if (flats) define(Array.prototype, 'flat', { flat(depth) {
     if (!(depth > 100)) return flat.call(this, depth);
     const out = [], open = [{ array: this, at: 0 }];
     while (open.length !== 0) {

@@ -1,0 +1,18 @@
+package js
+
+import "testing"
+
+func TestWhatAScriptNeedsGuardsFor(t *testing.T) {
+	for source, want := range map[string]needs{
+		`class A { constructor() { this.x = [].map(x => x); } }`: {},
+		`new Function('return 1')`:                               {any: true, functions: true},
+		`(async () => {}).constructor('x')`:                      {any: true, functions: true},
+		`f['constructor']('x')`:                                  {any: true, functions: true},
+		`eval(x)`:                                                {any: true, evals: true},
+		`a.flat(Infinity)`:                                       {any: true, flats: true},
+	} {
+		if got := needsOf(map[string][]byte{"a.js": nil, "b.js": []byte(source)}); got != want {
+			t.Errorf("%s: %+v", source, got)
+		}
+	}
+}
