@@ -247,15 +247,23 @@ exports.create = function create(host) {
   // { GameSessionId, Name, FleetId, MaximumPlayerSessionCount, Port, IpAddress, DnsName,
   // GameSessionData, MatchmakerData, Status, GameProperties: [{ Key, Value }] }.
   function makeGameSession(from) {
-    function aliased(to, object) {
-      Object.keys(object).forEach(name => {
-        to[name] = object[name];
-        hidden(to, name.charAt(0).toLowerCase() + name.slice(1), object[name]);
-      });
-      return to;
-    }
+    const names = ['GameSessionId', 'gameSessionId', 'Name', 'name', 'FleetId', 'fleetId', 'MaximumPlayerSessionCount', 'maximumPlayerSessionCount',
+      'Port', 'port', 'IpAddress', 'ipAddress', 'DnsName', 'dnsName', 'GameSessionData', 'gameSessionData',
+      'MatchmakerData', 'matchmakerData', 'Status', 'status', 'GameProperties', 'gameProperties'];
     if (types === null) makeTypes();
-    return aliased(Object.create(types.gameSession), Object.assign({}, from, { GameProperties: (from.GameProperties || []).map(p => aliased({}, p)) }));
+    const made = { __proto__: types.gameSession }, properties = [];
+    for (let i = 0; i < from.GameProperties.length; i++) {
+      const property = { Key: from.GameProperties[i].Key, Value: from.GameProperties[i].Value };
+      hidden(property, 'key', property.Key);
+      hidden(property, 'value', property.Value);
+      properties.push(property);
+    }
+    for (let i = 0; i < names.length; i += 2) {
+      const value = names[i] === 'GameProperties' ? properties : from[names[i]];
+      made[names[i]] = value;
+      hidden(made, names[i + 1], value);
+    }
+    return made;
   }
 
   function send(method, how, what, message, target) {
