@@ -163,7 +163,7 @@ function slice(start, end) {
 
 const methods = {
   toString(encoding, start, end) {
-    if (arguments.length === 0) return encode(this, 'utf8', 0, this.length);
+    if (encoding === undefined && start === undefined && end === undefined) return encode(this, 'utf8', 0, this.length);
     start = clamp(start, 0, this.length);
     end = clamp(end, this.length, this.length);
     return end <= start ? '' : encode(this, encodingOf(encoding), start, end);
