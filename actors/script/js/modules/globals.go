@@ -123,10 +123,6 @@ func (l *Loader) mentioned(name string) uint64 {
 	return l.options.Unit.Memo("mentions "+name, func() any { return mentions(l.resolver.files[name]) }).(uint64)
 }
 
-// Install defines the extras that a source mentions which is not a file of the
-// bundle; for those it happens as they are loaded.
-func (l *Loader) Install(source []byte) { l.install(mentions(source)) }
-
 // install defines what is mentioned and not there yet.
 func (l *Loader) install(bits uint64) {
 	bits &^= l.have
