@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"troupe/actors/script"
 	"troupe/actors/script/bundle"
@@ -72,8 +73,11 @@ func (p *Program) NewHandler(process script.Process) (script.Handler, error) {
 	return newHandler(p, process), nil
 }
 
-// Close implements script.Program: it forbids new game sessions, and has the files
-// removed as soon as the last child is gone. It does not wait for that.
+// closeTime is how long Close waits for children that have been killed.
+const closeTime = 5 * time.Second
+
+// Close implements script.Program: it forbids new game sessions, and removes the files
+// when the last child is gone. It waits for that, 5 s at most, so not in an actor.
 func (p *Program) Close() {
 	p.mu.Lock()
 	closed := p.closed
@@ -82,6 +86,9 @@ func (p *Program) Close() {
 	if !closed {
 		p.release(0)
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
+	_ = p.Wait(ctx) // what is left then goes when the last game session does
 }
 
 // Wait returns when Close has been called and all is gone.
