@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -244,7 +243,7 @@ func TestADeadProcessIsACrashOfItsGameSessionOnly(t *testing.T) {
 		if _, err := fmt.Sscan(g.marks[0], &pid); err != nil {
 			t.Fatal(err)
 		}
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
+		if err := kill(pid); err != nil {
 			t.Fatal(err)
 		}
 		g.ended("node ended (signal: killed)")

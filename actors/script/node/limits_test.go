@@ -7,7 +7,6 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -267,7 +266,7 @@ func TestAKilledHostLeavesNothing(t *testing.T) {
 	pid, _ := strconv.Atoi(ids[0])
 	for until := time.Now().Add(5 * time.Second); alive(pid); time.Sleep(time.Millisecond) {
 		if time.Now().After(until) {
-			_ = syscall.Kill(pid, syscall.SIGKILL)
+			_ = kill(pid)
 			t.Fatal("the script outlives its host")
 		}
 	}

@@ -302,7 +302,7 @@ func (g *game) nobodyLeft() {
 		for alive(pid) {
 			if time.Now().After(until) {
 				g.t.Errorf("process %d is alive", pid)
-				_ = syscall.Kill(pid, syscall.SIGKILL)
+				_ = kill(pid)
 				break
 			}
 			time.Sleep(time.Millisecond)
@@ -318,5 +318,14 @@ func alive(pid int) bool {
 		after := stat[strings.LastIndexByte(string(stat), ')')+1:]
 		return len(after) > 1 && after[1] != 'Z'
 	}
-	return syscall.Kill(pid, 0) == nil && !os.IsNotExist(err)
+	p, err := os.FindProcess(pid)
+	return err == nil && p.Signal(syscall.Signal(0)) == nil
+}
+
+func kill(pid int) error {
+	p, err := os.FindProcess(pid)
+	if err == nil {
+		err = p.Kill()
+	}
+	return err
 }
