@@ -25,7 +25,7 @@ type glue struct {
 	onPlayerJoinGroup, onPlayerLeaveGroup                     callback
 }
 
-func (g *glue) bind(o *goja.Object) {
+func (g *glue) bind(h *Handler, o *goja.Object) {
 	for name, c := range map[string]*callback{
 		"load": &g.load, "report": &g.report, "configuration": &g.configuration, "init": &g.init,
 		"onProcessStarted": &g.onProcessStarted, "onHealthCheck": &g.onHealthCheck, "onPlayerConnect": &g.onPlayerConnect,
@@ -34,7 +34,7 @@ func (g *glue) bind(o *goja.Object) {
 		"onMessage": &g.onMessage, "onSendToPlayer": &g.onSendToPlayer, "onSendToGroup": &g.onSendToGroup,
 		"onPlayerJoinGroup": &g.onPlayerJoinGroup, "onPlayerLeaveGroup": &g.onPlayerLeaveGroup,
 	} {
-		*c = callback{name, function(o, name)}
+		*c = callback{name, h.entry(o, name)}
 	}
 }
 

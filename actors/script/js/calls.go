@@ -38,7 +38,9 @@ func (h *Handler) call(what string, f goja.Callable, args ...goja.Value) (v goja
 	}
 	h.running, h.what = true, what
 	h.watch.Begin()
+	h.outermost = true
 	v, err = h.protected(f, args)
+	h.outermost = false
 	if len(h.ticks) > 0 || len(h.rejections) > 0 {
 		err = h.settle(err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"reflect"
 	"time"
 
 	"github.com/dop251/goja"
@@ -26,9 +27,12 @@ type Handler struct {
 	session script.Session // nil before Init
 
 	vm            *goja.Runtime // nil before Init
-	newUint8Array goja.Constructor
+	uint8Array    goja.Value
 	loader        *modules.Loader
 	glue          glue
+	jobs          reflect.Value // the engine's queue of promise jobs
+	nothing       goja.Callable
+	outermost     bool
 	host          *goja.Object
 	timers        timers
 	configuration script.Configuration

@@ -151,14 +151,12 @@ func exported(v goja.Value) []byte {
 
 // bytes makes a plain Uint8Array of b, which it takes over.
 func (h *Handler) bytes(b []byte) goja.Value {
-	if h.newUint8Array == nil {
-		if h.newUint8Array, _ = goja.AssertConstructor(h.vm.Get("Uint8Array")); h.newUint8Array == nil {
-			return goja.Undefined() // the script has taken it away
-		}
+	if h.uint8Array == nil {
+		h.uint8Array = h.vm.Get("Uint8Array")
 	}
-	v, err := h.newUint8Array(nil, h.vm.ToValue(h.vm.NewArrayBuffer(b)))
+	v, err := h.vm.New(h.uint8Array, h.vm.ToValue(h.vm.NewArrayBuffer(b)))
 	if err != nil {
-		return goja.Undefined()
+		return goja.Undefined() // the script has taken it away
 	}
 	return v
 }

@@ -424,6 +424,7 @@ exports.create = function create(host) {
       return gate('onSendToGroup', call('onSendToGroup', 1, gameMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload)));
     },
     onPlayerJoinGroup(group, peerId) { return gate('onPlayerJoinGroup', call('onPlayerJoinGroup', 2, group, peerId)); },
+    nothing() {},
     onPlayerLeaveGroup(group, peerId) { return gate('onPlayerLeaveGroup', call('onPlayerLeaveGroup', 2, group, peerId)); },
   };
 };
