@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"runtime"
-	"syscall"
 	"testing"
-	"time"
 
 	"troupe/actors/script"
 	"troupe/actors/script/bundle"
@@ -38,13 +36,6 @@ type sink struct {
 }
 
 func (s *sink) SendReliableMessage(m script.Outgoing, _ messages.PeerID) { s.bytes += len(m.Payload) }
-
-// cpu is the time that the process has used.
-func cpu() time.Duration {
-	var u syscall.Rusage
-	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
-	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
-}
 
 func program(tb testing.TB, source string) *Program {
 	b := &bundle.Bundle{Files: map[string][]byte{"server.js": []byte(source)}, Version: "v1", NodeVersion: "24.x"}

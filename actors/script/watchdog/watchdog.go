@@ -178,13 +178,13 @@ func (d *Dog) run(k *worker) {
 func (d *Dog) look(k *worker) bool {
 	var found []finding
 	d.mu.Lock()
-	now, heap, any := time.Since(k.start), int64(-1), false
+	now, heap, busy := time.Since(k.start), int64(-1), false
 	for _, w := range d.watches {
 		since := w.since.Load()
 		if since == idle || w.worker != k {
 			continue
 		}
-		any = true
+		busy = true
 		if heap < 0 && w.o.MemoryMax > 0 {
 			heap = heapSize()
 		}
@@ -196,7 +196,7 @@ func (d *Dog) look(k *worker) bool {
 	for _, f := range found {
 		f.tell(f.reason)
 	}
-	return any
+	return busy
 }
 
 // finding is somebody to be told why.
