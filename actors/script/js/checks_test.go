@@ -54,7 +54,7 @@ func TestCheck61ConfigurationAndItsDefaults(t *testing.T) {
 		`configuration: 7,`:    {},
 		`configuration: null,`: {},
 	} {
-		g := start(t, script.DefaultLimits(), body(source))
+		g := start(t, calm(), body(source))
 		got := g.handler.Configuration()
 		if fmt.Sprint(got.PingInterval, got.MaxPlayers, got.ReconnectWindow != nil) != fmt.Sprint(want.PingInterval, want.MaxPlayers, want.ReconnectWindow != nil) {
 			t.Errorf("%s: %+v, want %+v", source, got, want)
@@ -66,7 +66,7 @@ func TestCheck61ConfigurationAndItsDefaults(t *testing.T) {
 }
 
 func TestCheck63AByteOrderMarkIsSkipped(t *testing.T) {
-	g := start(t, script.DefaultLimits(), map[string]string{
+	g := start(t, calm(), map[string]string{
 		"server.js":    "\ufeff'use strict';\nconst other = require('./lib/other.js');\nexports.ssExports = { init() { other.loaded(); }, onMessage() { throw new Error('here'); } };",
 		"lib/other.js": "\ufeffexports.loaded = () => 1;",
 	})
@@ -75,7 +75,7 @@ func TestCheck63AByteOrderMarkIsSkipped(t *testing.T) {
 }
 
 func TestCheck63ModulesResolve(t *testing.T) {
-	g := start(t, script.DefaultLimits(), map[string]string{
+	g := start(t, calm(), map[string]string{
 		"server.js":   "const Packet = require('../src/proto/Packet_pb'), loop = require('./gameloop.js'), util = require('util');\nexports.ssExports = { init(s) { s.getLogger().info(util.format('%s %d', typeof Packet, loop.rate), util.inspect({ s }).includes('Session')); } };",
 		"gameloop.js": "exports.rate = 20;",
 	})
@@ -83,7 +83,7 @@ func TestCheck63ModulesResolve(t *testing.T) {
 }
 
 func TestCheck64Buffers(t *testing.T) {
-	g := start(t, script.DefaultLimits(), body(`
+	g := start(t, calm(), body(`
 onMessage(m) {
   const a = new Buffer.from(m.payload), b = Buffer.from(m.payload);
   logger.info(JSON.parse(a).x, JSON.parse(b).x, String.fromCharCode.apply(null, m.payload), m.payload == '', b.equals(a));
@@ -95,7 +95,7 @@ onMessage(m) {
 }
 
 func TestTheConsoleWritesToTheLogOfTheGame(t *testing.T) {
-	g := start(t, script.DefaultLimits(), body(`onMessage(m) { console.log('a %s', 1, { b: [2] });
+	g := start(t, calm(), body(`onMessage(m) { console.log('a %s', 1, { b: [2] });
 console.error(new Error('e').message); console.debug('not'); }`))
 	g.handler.OnMessage(message(1, ""))
 	if got := g.lines.String(); got != "[INFO] (server.js) 3: a 1 { b: [ 2 ] }\n[ERROR] (server.js) 4: e\n" {
@@ -104,7 +104,7 @@ console.error(new Error('e').message); console.debug('not'); }`))
 }
 
 func TestProcessListeners(t *testing.T) {
-	g := start(t, script.DefaultLimits(), body(`onMessage(m) {
+	g := start(t, calm(), body(`onMessage(m) {
 process.on('uncaughtException', (e, origin) => logger.info('caught', e.message, origin));
 process.on('exit', code => logger.info('exit', code));
 setTimeout(() => { throw new Error('one'); }, 1);
@@ -119,7 +119,7 @@ setTimeout(() => process.exit(4), 5); }`))
 }
 
 func TestCheck65BinaryThroughATextMessage(t *testing.T) {
-	g := start(t, script.DefaultLimits(), body(`
+	g := start(t, calm(), body(`
 onMessage(m) {
   if (!(m.payload instanceof Uint8Array) || Object.getPrototypeOf(m.payload) !== Uint8Array.prototype) throw new Error('not plain');
   session.sendMessage(session.newTextGameMessage(1, -1, m.payload), m.sender);
@@ -134,7 +134,7 @@ onMessage(m) {
 }
 
 func TestCheck66TextIsUTF8(t *testing.T) {
-	g := start(t, script.DefaultLimits(), body(`onMessage(m) { session.sendMessage(session.newTextGameMessage(1, -1, m.getPayloadAsText() + ' 日本語 🎲'), 3); }`))
+	g := start(t, calm(), body(`onMessage(m) { session.sendMessage(session.newTextGameMessage(1, -1, m.getPayloadAsText() + ' 日本語 🎲'), 3); }`))
 	for in, want := range map[string]string{"žluť": "žluť", "": "", "a\xff\xe2\x82b\xf0\x9f\x8e": "a\ufffd\ufffdb\ufffd", "\xed\xa0\x80": "\ufffd\ufffd\ufffd"} {
 		g.handler.OnMessage(message(1, in))
 		g.wants(t, fmt.Sprintf("fast op 1 from -1 to 3: %q", want+" 日本語 🎲"))
@@ -142,7 +142,7 @@ func TestCheck66TextIsUTF8(t *testing.T) {
 }
 
 func TestCheck67PlayersAreAMapWithNumbersInOrderOfAcceptance(t *testing.T) {
-	g := start(t, script.DefaultLimits(), body(`
+	g := start(t, calm(), body(`
 onMessage(m) {
   const list = [];
   const players = session.getPlayers();
@@ -167,7 +167,7 @@ onPlayerDisconnect(peerId) { if (!session.getPlayers().has(peerId)) throw new Er
 }
 
 func TestCheck68AFastSendWhenAPlayerIsAccepted(t *testing.T) {
-	g := start(t, script.DefaultLimits(), body(`onPlayerAccepted(p) { session.sendMessage(session.newTextGameMessage(5, p.peerId, 'hi'), p.peerId); session.sendGroupMessage(session.newTextGameMessage(6, -1, 'all'), session.getAllPlayersGroupId()); }`))
+	g := start(t, calm(), body(`onPlayerAccepted(p) { session.sendMessage(session.newTextGameMessage(5, p.peerId, 'hi'), p.peerId); session.sendGroupMessage(session.newTextGameMessage(6, -1, 'all'), session.getAllPlayersGroupId()); }`))
 	g.handler.OnPlayerAccepted(script.Player{PeerID: 4})
 	g.wants(t, `fast op 5 from 4 to 4: "hi"`, `fast group op 6 from -1 to -1: "all"`)
 }
@@ -209,7 +209,7 @@ func TestCheck69BadArgumentsRaiseNothing(t *testing.T) {
 		`session.sendMessage(m, 1); session.sendMessage(m, 1)`:                                               "fast op 1 from 3 to 1: \"in\"\nfast op 1 from 3 to 1: \"in\"",
 		`m.opcode = 8; m.payload = 'changed'; session.sendMessage(m, 1)`:                                     `fast op 8 from 3 to 1: "changed"`,
 	} {
-		g := start(t, script.DefaultLimits(), body(`onMessage(m) { `+source+` }`))
+		g := start(t, calm(), body(`onMessage(m) { `+source+` }`))
 		g.handler.OnMessage(message(1, "in"))
 		if got := strings.Join(g.sent, "\n"); got != want {
 			t.Errorf("%s\nsent %q, want %q", source, got, want)
@@ -226,7 +226,7 @@ func TestCheck75TheLogger(t *testing.T) {
 	for word, first := range map[string]int{"": 1, "loggingLevel:debug": 0, "loggingLevel:ERROR": 3} {
 		g := &game{}
 		g.log = script.NewLog(&g.lines, script.LevelOf("a "+word), nil)
-		g, err := loadInto(t, g, script.DefaultLimits(), source)
+		g, err := loadInto(t, g, calm(), source)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -254,7 +254,7 @@ func TestCheck78AnUnhandledRejection(t *testing.T) {
 	} {
 		for _, version := range []string{"10.x", "24.x"} {
 			g := &game{node: version}
-			g, err := loadInto(t, g, script.DefaultLimits(), body(`onMessage(m) { `+source+` }`))
+			g, err := loadInto(t, g, calm(), body(`onMessage(m) { `+source+` }`))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -285,7 +285,7 @@ func TestGatesAreJudgedByTruthinessAndPromises(t *testing.T) {
 		{`new Promise(() => {})`, yes, later, yes}, {`{ then: f => f(true) }`, yes, yes, yes},
 		{`new Promise(f => setTimeout(f, 1, 1))`, yes, later, yes},
 	} {
-		g := start(t, script.DefaultLimits(), body(strings.ReplaceAll(`
+		g := start(t, calm(), body(strings.ReplaceAll(`
 onProcessStarted() { return R; }, onHealthCheck() { return R; }, onPlayerConnect() { return R; },
 onSendToPlayer() { return R; }, onSendToGroup() { return R; }, onPlayerJoinGroup() { return R; }, onPlayerLeaveGroup() { return R; },
 onStartGameSession() { return R; }, onProcessTerminate() { return R; }`, "R", c.result)))
@@ -313,7 +313,7 @@ onStartGameSession() { return R; }, onProcessTerminate() { return R; }`, "R", c.
 }
 
 func TestAPromiseThatComesLaterDecides(t *testing.T) {
-	g := start(t, script.DefaultLimits(), body(`onPlayerConnect: m => new Promise(f => setTimeout(f, 1, m.player.playerId === 'a'))`))
+	g := start(t, calm(), body(`onPlayerConnect: m => new Promise(f => setTimeout(f, 1, m.player.playerId === 'a'))`))
 	for _, id := range []messages.PlayerID{"a", "b"} {
 		d := g.handler.OnPlayerConnect(&script.ConnectMessage{Player: script.Player{PlayerID: id}})
 		var got []bool
@@ -330,7 +330,7 @@ func TestAPromiseThatComesLaterDecides(t *testing.T) {
 
 func TestALostPlayerIsHeldUnlessTheScriptReleasesIt(t *testing.T) {
 	for result, hold := range map[string]bool{`undefined`: true, `true`: true, `0`: true, `'hold'`: true, `false`: false, `'release'`: false, `Promise.resolve(false)`: true} {
-		g := start(t, script.DefaultLimits(), body(`
+		g := start(t, calm(), body(`
 onPlayerDetached(peerId, reason) { logger.info('lost', peerId, reason); return `+result+`; },
 onPlayerReconnected(peerId, info) { logger.info('back', peerId, info.resent, info.lost, info.awayMs, info.takeover); }`))
 		if d := g.handler.OnPlayerDetached(3, "timeout"); d != script.AllowIf(hold) {
@@ -339,7 +339,7 @@ onPlayerReconnected(peerId, info) { logger.info('back', peerId, info.resent, inf
 		g.handler.OnPlayerReconnected(3, script.Reconnected{Resent: 2, Lost: 1, Away: 1500 * time.Millisecond})
 		g.logged(t, "lost 3 timeout", "back 3 2 1 1500 false")
 	}
-	g := start(t, script.DefaultLimits(), body(``))
+	g := start(t, calm(), body(``))
 	if d := g.handler.OnPlayerDetached(3, ""); d != script.Hold {
 		t.Error(d)
 	}
@@ -347,7 +347,7 @@ onPlayerReconnected(peerId, info) { logger.info('back', peerId, info.resent, inf
 
 // realtime.md 17, D24.
 func TestTheGameSessionObject(t *testing.T) {
-	g := start(t, script.DefaultLimits(), body(`
+	g := start(t, calm(), body(`
 onStartGameSession(g) {
   logger.info(Object.keys(g).join());
   logger.info(g.GameSessionId, g.gameSessionId, g.Name, g.maximumPlayerSessionCount, g.GameProperties[0].Key, g.gameProperties[0].value, g.matchmakerData, g.Status);
@@ -361,7 +361,7 @@ onStartGameSession(g) {
 }
 
 func TestProcessEndingResolvesAndIsIdempotent(t *testing.T) {
-	g := start(t, script.DefaultLimits(), body(`
+	g := start(t, calm(), body(`
 async onMessage() { const a = session.processEnding(); if (a !== session.processEnding()) throw 1; const o = await a; logger.info('outcome', String(o), o.Success, o.Error); process.exit(0); logger.info('not this'); }`))
 	g.handler.OnMessage(message(1, ""))
 	g.logged(t, "outcome true true null")
@@ -375,7 +375,7 @@ async onMessage() { const a = session.processEnding(); if (a !== session.process
 }
 
 func TestCallbacksAreLookedUpWhenCalled(t *testing.T) {
-	g := start(t, script.DefaultLimits(), only(`
+	g := start(t, calm(), only(`
 class Game {
   init(s) { this.session = s; s.getLogger().info('this', this === exports.ssExports); }
   onMessage(m) { this.onMessage = undefined; this.onPlayerConnect = () => false; }

@@ -165,3 +165,10 @@ func loadInto(t testing.TB, g *game, limits script.Limits, files map[string]stri
 	})
 	return g, g.handler.Init(g)
 }
+
+// calm is the limits of a machine that has time: no line in a log says that it had not.
+func calm() script.Limits {
+	l := script.DefaultLimits()
+	l.Tick = 0
+	return l
+}
