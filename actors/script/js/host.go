@@ -17,7 +17,7 @@ var hostFunctions = map[string]hostFunction{
 	"broadcastGroupMembershipUpdate": (*Handler).broadcast, "decided": (*Handler).decide, "failed": (*Handler).countFailed,
 
 	"arm": (*Handler).arm, "armed": (*Handler).armed, "disarm": (*Handler).disarm, "soon": (*Handler).soon, "notSoon": (*Handler).notSoon,
-	"uncaught": (*Handler).thrown, "afterCallback": (*Handler).afterCallback, "checkSource": (*Handler).checkSource,
+	"message": (*Handler).newMessage, "uncaught": (*Handler).thrown, "afterCallback": (*Handler).afterCallback, "checkSource": (*Handler).checkSource,
 }
 
 // host is the host object of one runtime. It makes its functions when they are first

@@ -100,7 +100,9 @@ func (h *Handler) entry(o *goja.Object, name string) goja.Callable {
 			err = ex
 		}
 		if h.jobs.Len() > 0 {
-			_, _ = h.nothing(goja.Undefined())
+			if _, failed := h.nothing(goja.Undefined()); err == nil {
+				err = failed
+			}
 		}
 		return v, err
 	}

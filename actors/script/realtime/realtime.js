@@ -208,7 +208,7 @@ exports.create = function create(host) {
 
   // What follows is made when first needed: in the embedded engine a class takes some
   // KiB of each game that waits.
-  let messagePrototype = null, types = null;
+  let messagePrototype = null, types = null, makeMessage;
 
   // GameMessage is a message to a script or from it (realtime.md 17). opcode is
   // another name for opCode.
@@ -223,11 +223,13 @@ exports.create = function create(host) {
       }
     }
     messagePrototype = GameMessage.prototype;
+    makeMessage = host.message;
   }
 
   // gameMessage makes one: in the embedded engine a literal costs half of a constructor.
   function gameMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload) {
     if (messagePrototype === null) makeMessages();
+    if (makeMessage !== undefined) return makeMessage(messagePrototype, opCode, sender, targetPlayer, targetGroup, reliable, payload);
     return { __proto__: messagePrototype, opCode: opCode, sender: sender, targetPlayer: targetPlayer, targetGroup: targetGroup, reliable: reliable, payload: payload };
   }
 
