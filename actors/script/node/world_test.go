@@ -106,6 +106,10 @@ func play(t *testing.T, source string, s setup, test func(g *game)) {
 		g.dir = dir
 	}
 	g.program = program(t, g.dir, source, s)
+	t.Cleanup(func() { // for tests that give up
+		g.program.Close()
+		_ = os.Remove(pidFile(t))
+	})
 	actorstest.RunReal(t, s.change, func(w *actorstest.World) {
 		g.World = w
 		h, err := g.program.NewHandler(script.Process{Fleet: &messages.Fleet{ID: "fleet-1", Name: "arena"}, Args: s.args,
@@ -291,7 +295,6 @@ func pidFile(t testing.TB) string {
 
 // nobodyLeft fails if a process that the script has written down is alive.
 func (g *game) nobodyLeft() {
-	defer func() { _ = os.Remove(g.file()) }()
 	for _, mark := range g.marks {
 		pid, err := strconv.Atoi(mark)
 		if err != nil {
