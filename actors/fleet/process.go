@@ -48,7 +48,14 @@ type program struct {
 // busy reports whether a new content is on its way.
 func (p *process) busy() bool { return p.loading || p.next != nil && p.failed == 0 }
 
-// settle tells those who wait for the outcome.
+// outcome tells those who wait for one, unless what they wait for is still to come.
+func (p *process) outcome() {
+	if !p.loading {
+		p.settle()
+	}
+}
+
+// settle tells those who wait that there is nothing more to wait for.
 func (p *process) settle() {
 	waiting := p.waiting
 	p.waiting = nil
@@ -174,7 +181,7 @@ func (r *Registry) cannotRun(c *stage.Context, p *process, code, text string, ne
 	}
 	log.Msg("script does not run")
 	f.events.add(c.Now(), code, message)
-	p.settle()
+	p.outcome()
 	r.judge(c, f)
 }
 
@@ -188,7 +195,7 @@ func (r *Registry) prove(c *stage.Context, p *process) {
 	if old != nil {
 		p.fleet.events.add(c.Now(), eventGeneric, "new game sessions run version "+p.current.version+" of the script")
 	}
-	p.settle()
+	p.outcome()
 	r.judge(c, p.fleet)
 }
 

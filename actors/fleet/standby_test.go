@@ -98,6 +98,39 @@ func TestAProcessThatDoesNotBecomeReadyIsTriedAgainLaterAndLater(t *testing.T) {
 	})
 }
 
+// While a newer content is loaded, what comes of the one before is no answer to the
+// update that brought it.
+func TestAnUpdateIsNotAnsweredByTheVersionBefore(t *testing.T) {
+	for _, before := range []string{"not ready", "two"} {
+		standing(t, 1, func(w *world, e *engine) {
+			s := newScript(w, "main.js=one")
+			f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
+			update(w, s.ID, "", "main.js="+before) // tried again after a second
+			gate := make(chan struct{})
+			e.gate = gate
+			answered := make(chan struct{})
+			go func() {
+				defer close(answered)
+				if _, err := w.System.UpdateScript(context.Background(), messages.UpdateScript{ID: s.ID, Zip: archive("main.js=three")}); err != nil {
+					w.Error(err)
+				}
+			}()
+			w.Pass(3 * time.Second)
+			select {
+			case <-answered:
+				w.Errorf("answered while it was loaded, after %q", before)
+			default:
+			}
+			close(gate)
+			w.Settle()
+			<-answered
+			if g := start(w, f.ID); !strings.HasPrefix(g.ScriptVersion, "3 ") {
+				w.Error(g.ScriptVersion)
+			}
+		})
+	}
+}
+
 // A process that ends by itself at the moment it is given a game session does
 // not take that with it.
 func TestAGameSessionOutlivesTheIdleProcessThatWasMeantForIt(t *testing.T) {
