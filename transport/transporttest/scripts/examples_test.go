@@ -199,8 +199,11 @@ func TestExampleArena(t *testing.T) {
 				t.Fatal(err)
 			}
 			tick, now := readSnapshot(t, e.Payload)
-			if before == nil && len(now) == 1 {
-				continue // of a tick before bob was in
+			if tick > 600 {
+				t.Fatalf("half a minute later nobody has moved: %v", now)
+			}
+			if last == 0 && len(now) < 2 {
+				continue // of before bob came
 			}
 			if tick <= last || len(now) != 2 {
 				t.Fatalf("tick %d with %d bodies after tick %d", tick, len(now), last)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,8 +32,8 @@ func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		count := 0
-		go Watch(ctx, dir, time.Second, func() { count++ })
+		var count atomic.Int32
+		go Watch(ctx, dir, time.Second, func() { count.Add(1) })
 		time.Sleep(time.Second / 2)
 		for _, step := range []struct {
 			what string
@@ -64,7 +65,7 @@ func TestWatch(t *testing.T) {
 			step.do()
 			time.Sleep(3 * time.Second)
 			synctest.Wait()
-			if count != step.want {
+			if count := int(count.Load()); count != step.want {
 				t.Fatalf("%s: called %d times, want %d", step.what, count, step.want)
 			}
 		}
@@ -74,12 +75,12 @@ func TestWatch(t *testing.T) {
 			time.Sleep(time.Second)
 			synctest.Wait()
 		}
-		if count != 6 {
+		if count.Load() != 6 {
 			t.Fatalf("called while the file was written")
 		}
 		time.Sleep(3 * time.Second)
 		synctest.Wait()
-		if count != 7 {
+		if count := count.Load(); count != 7 {
 			t.Fatalf("called %d times", count)
 		}
 	})
@@ -94,8 +95,8 @@ func TestWatchOneFile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		count := 0
-		go Watch(ctx, path, time.Second, func() { count++ })
+		var count atomic.Int32
+		go Watch(ctx, path, time.Second, func() { count.Add(1) })
 		time.Sleep(time.Second / 2)
 		if err := os.WriteFile(path, []byte("PK and more"), 0o644); err != nil {
 			t.Fatal(err)
@@ -105,7 +106,7 @@ func TestWatchOneFile(t *testing.T) {
 		}
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		if count != 1 {
+		if count := count.Load(); count != 1 {
 			t.Fatalf("called %d times", count)
 		}
 	})
