@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"os"
@@ -54,6 +55,14 @@ func TestBuiltAndPlayed(t *testing.T) {
 		if low > high {
 			t.Fatalf("it is not below %d and not above %d", low, high)
 		}
+	}
+}
+
+// It is an example that is read as a whole.
+func TestUnder60Lines(t *testing.T) {
+	text, err := os.ReadFile("main.go")
+	if n := bytes.Count(text, []byte("\n")); err != nil || n >= 60 {
+		t.Errorf("%d lines, %v", n, err)
 	}
 }
 
