@@ -135,11 +135,12 @@ func (g *Game) OnPlayerReconnected(peer messages.PeerID, info script.Reconnected
 }
 
 // OnPlayerDisconnect implements script.Handler.
-func (g *Game) OnPlayerDisconnect(peer messages.PeerID) {
+func (g *Game) OnPlayerDisconnect(peer messages.PeerID) script.Decision {
 	g.note("gone %d of %v", peer, g.Peers())
 	if g.Gone != nil {
 		g.Gone(peer)
 	}
+	return script.Allow
 }
 
 // OnMessage implements script.Handler.

@@ -158,7 +158,7 @@ func (r *Registry) stopIdle(p *process, which func(*idle) bool) {
 	for _, i := range slices.Clone(p.idle) {
 		if which(i) {
 			r.drop(i)
-			i.ref.Tell(gamesession.Terminate{Reason: messages.CloseGoingAway, Text: "not needed any more", Force: true})
+			i.ref.Tell(gamesession.Terminate{Reason: messages.CloseGoingAway, Text: "not needed any more"})
 		}
 	}
 }

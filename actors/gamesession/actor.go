@@ -79,6 +79,7 @@ type seat struct {
 	in       bool            // in the roster
 	left     bool            // by itself: it may come again
 	again    bool            // has come again, and is not in yet
+	removed  []func()        // what comes after onPlayerDisconnect, which takes time
 	leaving  bool            // out of the game, and its actor is not gone yet
 	late     *player.Login   // came meanwhile
 	gate     *script.Pending // onPlayerConnect takes time

@@ -35,3 +35,15 @@ func Seat(s script.Session, id messages.PlayerSessionID) *player.Handle {
 
 // Ref returns the actor of a game session.
 func Ref(s script.Session) *stage.Ref { return s.(*session).c.Self() }
+
+// Do sends a message to the actor of a player session, which may be leaving.
+func Do(s script.Session, id messages.PlayerSessionID, msg any) {
+	s.Do(func() {
+		if seat := s.(*session).byID[id]; seat.ref != nil {
+			seat.ref.Tell(msg)
+		}
+	})
+}
+
+// ActorOf returns the actor of the player with a peer id. For callbacks.
+func ActorOf(s script.Session, peer messages.PeerID) *stage.Ref { return s.(*session).byPeer[peer].ref }

@@ -35,7 +35,7 @@ func (a *Actor) groupGate(s *seat, id messages.GroupID, ok bool, p *script.Pendi
 		return
 	}
 	s.asked = p
-	a.await(p, 0, func(ok bool) {
+	a.await(p, gateLimit, func(ok bool) {
 		if s.asked == p { // else the player is gone
 			s.asked = nil
 			then(s, id, ok && a.phase <= ending)

@@ -7,6 +7,7 @@ import (
 	"troupe/actors/actorstest"
 	"troupe/actors/gamesession"
 	"troupe/actors/script"
+	"troupe/actors/stage"
 	"troupe/messages"
 	"troupe/messages/counters"
 )
@@ -14,10 +15,11 @@ import (
 // slow is a game whose decisions come when the test says so.
 type slow struct {
 	game
-	now     bool // decide at once
-	pending []*script.Pending
-	asked   []string
-	quiet   map[string]bool // of these, decide at once
+	now      bool // decide at once
+	slowGone bool // OnPlayerDisconnect takes time
+	pending  []*script.Pending
+	asked    []string
+	quiet    map[string]bool // of these, decide at once
 }
 
 func (g *slow) later(name string) script.Decision {
@@ -61,8 +63,14 @@ func (g *slow) OnPlayerConnect(*script.ConnectMessage) script.Decision {
 	return g.later("connect")
 }
 func (g *slow) OnPlayerDetached(messages.PeerID, string) script.Decision { return g.later("detached") }
-func (g *slow) OnSendToPlayer(*script.Message) script.Decision           { return g.later("to player") }
-func (g *slow) OnSendToGroup(*script.Message) script.Decision            { return g.later("to group") }
+func (g *slow) OnPlayerDisconnect(peer messages.PeerID) script.Decision {
+	if !g.slowGone {
+		return g.game.OnPlayerDisconnect(peer)
+	}
+	return g.later("disconnect")
+}
+func (g *slow) OnSendToPlayer(*script.Message) script.Decision { return g.later("to player") }
+func (g *slow) OnSendToGroup(*script.Message) script.Decision  { return g.later("to group") }
 func (g *slow) OnPlayerJoinGroup(messages.GroupID, messages.PeerID) script.Decision {
 	return g.later("join")
 }
@@ -320,5 +328,85 @@ func TestCheck74_AHealthCheckWithoutAnAnswerIsABadOne(t *testing.T) {
 		status(w, id, messages.GameSessionActive)
 		w.Pass(time.Second)
 		ended(w, id, "unhealthy")
+	})
+}
+
+// Check 53: the player is in the list, and in its groups, until OnPlayerDisconnect
+// is over; what the game sends there comes before the others hear of it.
+func TestCheck53_OnPlayerDisconnectMayTakeTime(t *testing.T) {
+	run(t, func(w *world) {
+		g, id := begun(w, "join")
+		a, b := w.Player(id), w.Player(id)
+		for _, c := range []*actorstest.Client{a, b} {
+			c.Group(gamesession.JoinGroup, 5)
+			w.Settle()
+			a.Take()
+			b.Take()
+		}
+		g.slowGone = true
+		a.Depart()
+		if n := len(g.Peers()); n != 2 {
+			w.Errorf("%d players during OnPlayerDisconnect", n)
+		}
+		w.Want(a.ID, messages.PlayerSessionActive, 2)
+		g.Session.Do(func() {
+			g.Session.SendReliableMessage(script.Outgoing{OpCode: 9, Payload: []byte("is gone")}, b.Peer())
+			g.Session.SendReliableMessage(script.Outgoing{OpCode: 9, Payload: []byte("farewell")}, 1) // check 54
+		})
+		g.decide(w, true)
+		equal(w, "b", b.Take(), "9 from 0 to player 2: is gone", "group 5 is [2] from -1 to 2")
+		if n := len(g.Peers()); n != 1 {
+			w.Errorf("%d players afterwards", n)
+		}
+		w.Want(a.ID, messages.PlayerSessionCompleted, 1)
+	})
+}
+
+func TestOnPlayerDisconnectIsNotWaitedForForEver(t *testing.T) {
+	for name, end := range map[string]func(w *world, g *slow, c *actorstest.Client){
+		"too late": func(w *world, _ *slow, _ *actorstest.Client) { w.Pass(11 * time.Second) },
+		"the game session ends": func(w *world, g *slow, _ *actorstest.Client) {
+			g.Session.Do(func() { g.Session.Exit(1) })
+			w.Pass(5 * time.Second)
+		},
+		"the player actor crashes": func(w *world, g *slow, c *actorstest.Client) {
+			for range 4 { // more often than it is restarted
+				w.Panics++
+				gamesession.Do(g.Session, c.ID, stage.Panic{Text: "a test wants it"})
+				w.Settle()
+			}
+			g.decide(w, true)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			run(t, func(w *world) {
+				g, id := begun(w)
+				a := w.Player(id)
+				w.Player(id)
+				g.slowGone = true
+				a.Depart()
+				end(w, g, a)
+				if s := w.Seated(a.ID).Status; s != messages.PlayerSessionCompleted {
+					w.Errorf("the player session is %v", s)
+				}
+			})
+		})
+	}
+}
+
+// A question that is never answered holds a player up for 10 s, not for ever.
+func TestCheck36_AGateThatNeverDecidesRefuses(t *testing.T) {
+	run(t, func(w *world) {
+		_, id := begun(w)
+		a, b := w.Player(id), w.Player(id)
+		a.Say(1, b.Peer(), 0, "first")
+		a.Group(gamesession.JoinGroup, 5)
+		w.Settle()
+		a.Lose()
+		w.Pass(10 * time.Second)
+		equal(w, "b", b.Take())
+		w.Pass(10 * time.Second) // the join
+		w.Pass(30 * time.Second) // the window, which begins now
+		w.Want(a.ID, messages.PlayerSessionCompleted, 1)
 	})
 }

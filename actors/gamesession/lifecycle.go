@@ -94,8 +94,11 @@ func (a *Actor) onAssign(m Assign) {
 		return
 	}
 	a.setStatus(messages.GameSessionActivating)
-	if a.phase == idle {
+	switch a.phase {
+	case idle:
 		a.begin()
+	case ending:
+		a.fail("the process was ending already")
 	}
 }
 
@@ -177,7 +180,7 @@ func (a *Actor) onTerminate(m Terminate) {
 	first := a.terminate == nil
 	a.terminate = &m
 	switch {
-	case m.Force || a.phase < activating:
+	case m.Force || a.phase < idle:
 		a.terminated()
 	case first:
 		a.phase = ending

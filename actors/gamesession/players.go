@@ -98,12 +98,13 @@ func (a *Actor) replacePlayer(s *seat) {
 	}
 	status := messages.PlayerSessionTimedOut
 	if s.in {
-		a.remove(s)
 		status = messages.PlayerSessionCompleted
 	}
-	a.setPlayerStatus(s, status)
-	s.player.Close()
-	a.endIfLast()
+	a.remove(s, func() {
+		a.setPlayerStatus(s, status)
+		s.player.Close()
+		a.endIfLast()
+	})
 }
 
 // onLogin checks what the game session knows and leaves the rest to the player
@@ -207,7 +208,7 @@ func (a *Actor) onJoinOver(m player.JoinOver) {
 // releasePeer takes back the peer id of a login that was not accepted, and what
 // the game sent to it (D21).
 func (a *Actor) releasePeer(s *seat) {
-	s.waiting, s.gate = false, nil
+	s.waiting, s.gate, s.kick = false, nil, nil
 	a.joining--
 	delete(a.byPeer, s.player.Peer)
 	if !s.again { // else it is its own for ever (R9)
@@ -274,19 +275,38 @@ func (a *Actor) onLeaving(m player.IsLeaving) {
 		return
 	}
 	s.leaving, s.left = true, m.Left
-	if s.in {
-		a.remove(s)
-	}
-	m.Player.Tell(player.LeaveHandled{})
-	a.endIfLast()
+	a.remove(s, func() {
+		m.Player.Tell(player.LeaveHandled{})
+		a.endIfLast()
+	})
 }
 
 // remove runs onPlayerDisconnect with the player still in the list, then takes
-// it out of the list and of its groups.
-func (a *Actor) remove(s *seat) {
-	if !a.relay {
-		a.callback("onPlayerDisconnect", func() { a.o.Handler.OnPlayerDisconnect(s.player.Peer) })
+// it out of the list and of its groups, if it is in. At last it calls then.
+func (a *Actor) remove(s *seat, then func()) {
+	switch {
+	case !s.in:
+		then()
+	case s.removed != nil: // under way, and its actor has crashed meanwhile
+		s.removed = append(s.removed, then)
+	case a.relay:
+		a.takeOut(s)
+		then()
+	default:
+		s.removed = []func(){then}
+		a.resolve("onPlayerDisconnect", gateLimit, func() script.Decision { return a.o.Handler.OnPlayerDisconnect(s.player.Peer) }, func(bool) {
+			a.takeOut(s)
+			removed := s.removed
+			s.removed = nil
+			for _, then := range removed {
+				then()
+			}
+		})
 	}
+}
+
+// takeOut takes a player out of the list and of its groups.
+func (a *Actor) takeOut(s *seat) {
 	s.in = false
 	delete(a.byPeer, s.player.Peer)
 	for i, other := range a.roster {

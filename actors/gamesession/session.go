@@ -145,24 +145,32 @@ func (s *session) frame(m script.Outgoing, target messages.PeerID, to messages.G
 }
 
 func (s *session) BroadcastGroupMembershipUpdate(of, to messages.GroupID) {
+	members := s.actor().membersOf(to)
+	if !s.maySend(len(members), true) {
+		return
+	}
 	peers := s.actor().peersOf(of)
-	for _, p := range s.actor().membersOf(to) {
+	for _, p := range members {
 		p.Give(s.c, group.Update(p, messages.ServerPeer, of, peers))
 	}
 }
 
 func (s *session) KickPlayer(peer messages.PeerID, reason string) {
-	if seat := s.byPeer[peer]; seat != nil {
+	if seat := s.byPeer[peer]; seat != nil && seat.kick == nil && s.exit == nil {
 		seat.kick = &player.Kick{Reason: reason} // told again to a successor
 		seat.player.Tell(*seat.kick)
 	}
 }
 
 func (s *session) ProcessEnding() {
-	if s.phase >= ending {
+	if s.phase >= ending || s.exit != nil {
 		return
 	}
 	s.phase = ending
+	if !s.assigned { // nobody is there to wait for
+		s.exit = &exitCall{}
+		return
+	}
 	s.actor().setStatus(messages.GameSessionTerminating)
 	s.c.After(endGrace, forcedExit{})
 }

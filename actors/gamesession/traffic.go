@@ -38,7 +38,7 @@ func (a *Actor) onInbound(in *Inbound) {
 		if len(s.stash) >= stashMax {
 			a.c.Counters().Dropped.Add(counters.DropStashFull, 1)
 			if in.Reliable && s.ref != nil { // R2: what is lost ends the player session
-				s.ref.Tell(player.Kick{Reason: "too many messages behind a group operation"})
+				s.ref.Tell(player.Kick{Reason: "too many messages behind a question to the game"})
 			}
 			in.Release()
 			return
@@ -140,7 +140,7 @@ func (a *Actor) gate(s *seat, in *Inbound, ok bool, p *script.Pending) {
 	switch {
 	case p != nil:
 		s.asked, s.held = p, in
-		a.await(p, 0, func(ok bool) { a.gateAnswered(s, p, ok) })
+		a.await(p, gateLimit, func(ok bool) { a.gateAnswered(s, p, ok) })
 	case ok:
 		a.pass(s, in)
 	default:

@@ -50,8 +50,8 @@ type Handler interface {
 	// after what it missed was sent.
 	OnPlayerReconnected(peer messages.PeerID, info Reconnected)
 	// OnPlayerDisconnect comes once when an accepted player is out for good;
-	// Players still contains it.
-	OnPlayerDisconnect(peer messages.PeerID)
+	// Players contains it until the decision, whichever.
+	OnPlayerDisconnect(peer messages.PeerID) Decision
 	// OnMessage takes a message to the server. Base drops it.
 	OnMessage(m *Message)
 	// OnSendToPlayer is the gate of a player's message to a player.

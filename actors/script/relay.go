@@ -39,7 +39,7 @@ func (Base) OnPlayerDetached(messages.PeerID, string) Decision { return Hold }
 func (Base) OnPlayerReconnected(messages.PeerID, Reconnected) {}
 
 // OnPlayerDisconnect does nothing.
-func (Base) OnPlayerDisconnect(messages.PeerID) {}
+func (Base) OnPlayerDisconnect(messages.PeerID) Decision { return Allow }
 
 // OnMessage drops the message.
 func (Base) OnMessage(*Message) {}

@@ -137,11 +137,12 @@ func (g *logic) OnPlayerAccepted(p script.Player) {
 	}
 }
 
-func (g *logic) OnPlayerDisconnect(peer messages.PeerID) {
+func (g *logic) OnPlayerDisconnect(peer messages.PeerID) script.Decision {
 	g.note("onPlayerDisconnect %d of %v", peer, peers(g.session))
 	if g.disconnect != nil {
 		g.disconnect(g.session, peer)
 	}
+	return script.Allow
 }
 
 func (g *logic) OnMessage(m *script.Message) {

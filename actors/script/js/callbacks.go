@@ -121,8 +121,9 @@ func (h *Handler) OnPlayerReconnected(peer messages.PeerID, info script.Reconnec
 }
 
 // OnPlayerDisconnect implements script.Handler.
-func (h *Handler) OnPlayerDisconnect(peer messages.PeerID) {
+func (h *Handler) OnPlayerDisconnect(peer messages.PeerID) script.Decision {
 	h.ask(&h.glue.onPlayerDisconnect, h.vm.ToValue(int32(peer)))
+	return script.Allow
 }
 
 // OnMessage implements script.Handler.

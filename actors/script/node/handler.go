@@ -178,8 +178,9 @@ func (h *handler) OnPlayerReconnected(peer messages.PeerID, r script.Reconnected
 }
 
 // OnPlayerDisconnect implements script.Handler.
-func (h *handler) OnPlayerDisconnect(peer messages.PeerID) {
+func (h *handler) OnPlayerDisconnect(peer messages.PeerID) script.Decision {
 	h.tell(onPlayerDisconnect, func(f *frame) { f.i32(int32(peer)) })
+	return script.Allow
 }
 
 // OnMessage implements script.Handler.

@@ -123,13 +123,13 @@ func (g *game) OnPlayerAccepted(pl script.Player) {
 }
 
 // OnPlayerDisconnect ends a stay, for which there must be a reason (R2, R13, R14).
-func (g *game) OnPlayerDisconnect(peer messages.PeerID) {
+func (g *game) OnPlayerDisconnect(peer messages.PeerID) script.Decision {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	p := g.roster[peer]
 	if p == nil {
 		g.failf("R13: Disconnect of peer %d, who is not in the game", peer)
-		return
+		return script.Allow
 	}
 	g.note(p, "disconnect", int64(peer), int64(p.stay.number))
 	p.stay.over, p.stay.overAt = true, time.Now()
@@ -140,6 +140,7 @@ func (g *game) OnPlayerDisconnect(peer messages.PeerID) {
 	clear(p.groups)
 	clear(p.burned)
 	p.left()
+	return script.Allow
 }
 
 func (g *game) OnPlayerJoinGroup(id messages.GroupID, peer messages.PeerID) script.Decision {

@@ -1,0 +1,179 @@
+package gamesession_test
+
+import (
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/actors/actorstest"
+	"troupe/actors/gamesession"
+	"troupe/actors/script"
+	"troupe/actors/stage"
+	"troupe/actors/stage/stagetest"
+	"troupe/messages"
+	"troupe/messages/counters"
+)
+
+// process is a game session's actor without a game session, under a parent that
+// notes what it says.
+type process struct {
+	*testing.T
+	fleet  *stagetest.Probe
+	ref    *stage.Ref
+	record *gamesession.Published
+}
+
+func idle(t *testing.T, g script.Handler, test func(p *process)) {
+	synctest.Test(t, func(t *testing.T) {
+		s := stagetest.Start(t, nil)
+		defer func() {
+			s.Close()
+			time.Sleep(5 * time.Second) // the library's rest
+		}()
+		p := &process{T: t, fleet: new(stagetest.Probe)}
+		fleet := s.Spawn(p.fleet)
+		p.ref = s.Stage.NewRef(counters.ActorGameSession, stage.LaneLimits{})
+		fleet.Tell(stagetest.Do(func(c *stage.Context) {
+			c.Spawn(p.ref, gamesession.New(gamesession.Options{Fleet: c.Self(), Handler: g, Settings: gamesession.DefaultSettings()}))
+		}))
+		synctest.Wait()
+		test(p)
+	})
+}
+
+// assign gives the process its game session.
+func (p *process) assign() {
+	record := &messages.GameSession{ID: "arn:one", Status: messages.GameSessionActivating, MaxPlayers: 2, AcceptsPlayers: true}
+	p.record = gamesession.NewPublished(record)
+	p.ref.Tell(gamesession.Assign{Record: record, Published: p.record})
+	synctest.Wait()
+}
+
+// told returns what the fleet was told since the last call.
+func (p *process) told() (words []any) {
+	for _, m := range p.fleet.Take() {
+		switch m := m.(type) {
+		case gamesession.Ready:
+			words = append(words, "ready")
+		case gamesession.Over:
+			words = append(words, "over: "+m.Text)
+		case stage.Exited:
+			words = append(words, "exited"+m.Crash)
+		}
+	}
+	return words
+}
+
+func (p *process) want(words ...any) {
+	p.Helper()
+	if got := p.told(); !slices.Equal(got, words) {
+		p.Errorf("the fleet was told %q, want %q", got, words)
+	}
+}
+
+func (p *process) calls(g *actorstest.Game, want ...string) {
+	p.Helper()
+	if got := g.Take(); !slices.Equal(got, want) {
+		p.Errorf("callbacks %q, want %q", got, want)
+	}
+}
+
+// Check 58: a process is ready before it has a game session, and starts that at once.
+func TestCheck58_AnIdleProcessGetsItsGameSession(t *testing.T) {
+	g := &actorstest.Game{}
+	idle(t, g, func(p *process) {
+		p.want("ready")
+		p.calls(g, "init", "started []")
+		if id := g.Session.GameSessionID(); id != "" {
+			t.Errorf("it is %q already", id)
+		}
+		time.Sleep(61 * time.Second)
+		p.calls(g, "health") // from then on, not only with a game session
+		p.assign()
+		p.calls(g, "start ACTIVATING")
+		if s := p.record.Session().Status; s != messages.GameSessionActive {
+			t.Errorf("the game session is %v", s)
+		}
+		p.ref.Tell(gamesession.Terminate{Reason: messages.CloseGameEnded, Text: "enough"})
+		synctest.Wait()
+		p.calls(g, "terminate")
+		p.want("over: enough", "exited")
+	})
+}
+
+// Check 60: one that does not get ready says so, and is gone.
+func TestCheck60_AProcessThatDoesNotGetReadyIsOver(t *testing.T) {
+	idle(t, &actorstest.Game{Started: func() bool { return false }}, func(p *process) {
+		p.want("over: onProcessStarted did not say ready", "exited")
+	})
+}
+
+// What is not needed any more is told so like any process (realtime.md 15.4, 10b).
+func TestAnIdleProcessIsToldOfItsEnd(t *testing.T) {
+	g := &actorstest.Game{}
+	idle(t, g, func(p *process) {
+		p.ref.Tell(gamesession.Terminate{Reason: messages.CloseGoingAway, Text: "not needed"})
+		synctest.Wait()
+		p.calls(g, "init", "started []", "terminate")
+		p.want("ready", "over: not needed", "exited")
+	})
+}
+
+// A process that ends itself before it has a game session is over at once; a game
+// session that comes too late is told so, and may be placed again.
+func TestAnIdleProcessThatEndsItselfHasNoGameSession(t *testing.T) {
+	g := &actorstest.Game{}
+	idle(t, g, func(p *process) {
+		p.told()
+		g.Session.Do(func() { g.Session.ProcessEnding() })
+		synctest.Wait()
+		p.want("over: exited", "exited")
+	})
+	last := &slow{quiet: starting()}
+	last.quiet["terminate"] = false
+	idle(t, last, func(p *process) {
+		last.Session.Do(func() { last.pending[0].Decide(true) }) // load
+		synctest.Wait()
+		p.want("ready")
+		p.ref.Tell(gamesession.Terminate{Reason: messages.CloseGoingAway, Text: "not needed"})
+		p.assign()
+		if s := p.record.Session(); s.Status != messages.GameSessionTerminated {
+			t.Errorf("the game session is %v", s.Status)
+		}
+		p.want("over: the process was ending already", "exited")
+	})
+}
+
+// What a game does not get by sends it does not get by other ways to make players
+// busy.
+func TestMembershipUpdatesAndKicksAreBoundedToo(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		id := w.Create(g)
+		a := w.Player(id)
+		g.Session.Do(func() {
+			for range 20 * 200_000 {
+				g.Session.BroadcastGroupMembershipUpdate(5, all)
+			}
+		})
+		w.Settle()
+		ended(w, id, "it sends far more than 200000 messages per second")
+		a.Take()
+	})
+	run(t, func(w *world) {
+		g := &game{}
+		id := w.Create(g)
+		a := w.Player(id)
+		g.Session.Do(func() {
+			for range 100 {
+				g.Session.KickPlayer(1, "out")
+			}
+			if n := gamesession.ActorOf(g.Session, 1).Depth(); n > 1 {
+				w.Errorf("%d messages wait for the player", n)
+			}
+		})
+		w.Settle()
+		closed(w, a, messages.CloseKicked)
+	})
+}
