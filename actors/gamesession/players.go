@@ -208,7 +208,7 @@ func (a *Actor) onJoinOver(m player.JoinOver) {
 // releasePeer takes back the peer id of a login that was not accepted, and what
 // the game sent to it (D21).
 func (a *Actor) releasePeer(s *seat) {
-	s.waiting, s.gate, s.kick = false, nil, nil
+	s.waiting, s.gate = false, nil
 	a.joining--
 	delete(a.byPeer, s.player.Peer)
 	if !s.again { // else it is its own for ever (R9)
