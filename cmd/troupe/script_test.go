@@ -11,6 +11,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -146,22 +147,26 @@ func logged(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
+// metric waits for a metric, or a sum of metrics a+b, to be a whole number.
 func metric(ts *testscript.TestScript, neg bool, args []string) {
 	plain(ts, neg, args, 2, 2)
+	wanted := strings.Split(args[0], "+")
 	until(ts, args[0], func() error {
 		_, body, err := get("http://" + ts.Getenv("API") + "/metrics")
 		if err != nil {
 			return err
 		}
+		sum, found := 0, 0
 		for line := range strings.Lines(body) {
-			if name, value, _ := strings.Cut(strings.TrimSpace(line), " "); name == args[0] {
-				if value == args[1] {
-					return nil
-				}
-				return fmt.Errorf("it is %s", value)
+			name, value, _ := strings.Cut(strings.TrimSpace(line), " ")
+			if n, err := strconv.Atoi(value); err == nil && slices.Contains(wanted, name) {
+				sum, found = sum+n, found+1
 			}
 		}
-		return fmt.Errorf("there is none")
+		if found < len(wanted) || strconv.Itoa(sum) != args[1] {
+			return fmt.Errorf("%d of %d are there, together %d", found, len(wanted), sum)
+		}
+		return nil
 	})
 }
 
