@@ -287,6 +287,7 @@ func (r *Registry) onExited(c *stage.Context, m stage.Exited) {
 		r.onIdleOver(c, i, m.Crash)
 		delete(r.idles, m.Ref)
 		r.release(i.program)
+		r.started(c, i.program)
 		r.finishDrain()
 		return
 	}

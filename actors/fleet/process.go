@@ -40,10 +40,19 @@ type process struct {
 // configuration wants it any more and nothing runs it.
 type program struct {
 	script.Program
-	version string
-	wanted  int
-	users   int
+	script   *scriptEntry
+	contents int // which content of the script it is
+	version  string
+	wanted   int
+	users    int
 }
+
+// sameContent reports whether two programs are of one content: what holds one up may
+// well hold the other up.
+func (p *program) sameContent(o *program) bool { return p.script == o.script && p.contents == o.contents }
+
+// hangs reports whether a process with this content could not be stopped.
+func (p *program) hangs() bool { return slices.Contains(p.script.hung, p.contents) }
 
 // busy reports whether a new content is on its way.
 func (p *process) busy() bool { return p.loading || p.next != nil && p.failed == 0 }
@@ -77,7 +86,7 @@ func (r *Registry) load(c *stage.Context, p *process) {
 	}
 	p.loading = true
 	l := loader{
-		registry: c.Self(), process: p, path: p.spec.LaunchPath, fleet: p.fleet.record, bundle: labelled(s),
+		registry: c.Self(), process: p, script: s, contents: s.record.Contents, path: p.spec.LaunchPath, fleet: p.fleet.record, bundle: labelled(s),
 		make: r.o.NewProgram, close: r.closeProgram,
 	}
 	r.work.Go(func() {
@@ -108,7 +117,9 @@ func labelled(s *scriptEntry) *bundle.Bundle {
 // loader is one load, outside of the actor.
 type loader struct {
 	registry *stage.Ref
-	process  *process // not looked into
+	process  *process     // not looked into
+	script   *scriptEntry // neither
+	contents int
 	path     string
 	fleet    *messages.Fleet
 	bundle   *bundle.Bundle
@@ -139,7 +150,7 @@ func (l *loader) compile(entry string) (p *program, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return &program{Program: made, version: l.bundle.Version, wanted: 1}, nil
+	return &program{Program: made, script: l.script, contents: l.contents, version: l.bundle.Version, wanted: 1}, nil
 }
 
 // onLoaded takes a program that was made, or why it was not.

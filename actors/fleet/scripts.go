@@ -15,6 +15,7 @@ import (
 type scriptEntry struct {
 	record *messages.Script
 	bundle *bundle.Bundle
+	hung   []int // contents of which a process could not be stopped before it was ready
 }
 
 func (r *Registry) createScript(c *stage.Context, m NewScript) (*messages.Script, error) {

@@ -62,18 +62,22 @@ func (p *process) standby(of *program) int {
 }
 
 // fill starts what is missing of idle processes: one for the next program, to
-// see whether it runs, else those that the fleet wants of the current one.
+// see whether it runs, else those that the fleet wants of the current one. What
+// could not be stopped once is not started again: each time costs a thread.
 func (r *Registry) fill(c *stage.Context, p *process) {
 	if p.gone || p.leaving || r.draining || p.paused {
 		return
 	}
+	if p.next != nil && p.next.hangs() {
+		r.giveUp(c, p)
+	}
 	if p.next != nil {
-		if p.count(p.next) == 0 {
+		if p.count(p.next) == 0 && !r.starting(p.next) {
 			r.startIdle(c, p, p.next)
 		}
 		return
 	}
-	if p.current == nil {
+	if p.current == nil || p.current.hangs() {
 		return
 	}
 	want := p.standby(p.current)
@@ -84,6 +88,46 @@ func (r *Registry) fill(c *stage.Context, p *process) {
 	}
 	surplus := p.count(p.current) - want
 	r.stopIdle(p, func(i *idle) bool { surplus--; return surplus >= 0 })
+}
+
+// starting reports whether a process with a content is on its way to be ready.
+// While it is, nobody else tries that content: if it hangs, it does so once.
+func (r *Registry) starting(of *program) bool {
+	for _, i := range r.idles {
+		if !i.ready && i.program.sameContent(of) {
+			return true
+		}
+	}
+	return false
+}
+
+// started lets others try a content, once one has shown what becomes of it.
+func (r *Registry) started(c *stage.Context, of *program) {
+	for _, f := range r.fleets {
+		for _, p := range slices.Clone(f.processes) {
+			if p.next != nil && p.next.sameContent(of) {
+				r.fill(c, p)
+			}
+		}
+	}
+}
+
+// giveUp drops a next program that hangs; a new content is waited for.
+func (r *Registry) giveUp(c *stage.Context, p *process) {
+	r.dropNext(p)
+	r.cannotRun(c, p, eventCrashed, "a process with it could not be stopped before it had a game session: it is not tried again", true)
+}
+
+// dropNext gives up the program that is not proven yet.
+func (r *Registry) dropNext(p *process) {
+	next := p.next
+	if next == nil {
+		return
+	}
+	p.next = nil
+	p.carryOn()
+	r.stopIdle(p, func(i *idle) bool { return i.program == next })
+	r.unwant(next)
 }
 
 func (p *process) count(of *program) (n int) {
@@ -125,6 +169,7 @@ func (r *Registry) onReady(c *stage.Context, ref *stage.Ref) {
 		r.prove(c, p)
 	}
 	r.fill(c, p)
+	r.started(c, i.program)
 }
 
 // onIdleOver handles the end of a process without a game session.
@@ -137,7 +182,22 @@ func (r *Registry) onIdleOver(c *stage.Context, i *idle, text string) {
 	if i.process.gone || i.program != i.process.next && i.program != i.process.current {
 		return
 	}
+	if i.program.hangs() {
+		r.hung(c, i, i.log.why(text))
+		return
+	}
 	r.cannotStart(c, i.process, i.log.why(text))
+}
+
+// hung writes down that a process could not be stopped before it had a game session.
+// No other is started with that program.
+func (r *Registry) hung(c *stage.Context, i *idle, text string) {
+	p, newer := i.process, i.program == i.process.next
+	if newer {
+		r.dropNext(p)
+	}
+	r.cannotRun(c, p, eventCrashed, "a process could not be stopped before it had a game session, and none is started with it again: "+text, newer)
+	r.fill(c, p)
 }
 
 // cannotStart writes down that a process did not become ready, or did not stay,

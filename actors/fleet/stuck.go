@@ -20,6 +20,9 @@ func (r *Registry) onStuck(c *stage.Context, m Stuck) {
 	if !m.Ref.Abandon(m.Reason) {
 		return
 	}
+	if i := r.idles[m.Ref]; i != nil && !i.program.hangs() {
+		i.program.script.hung = append(i.program.script.hung, i.program.contents)
+	}
 	r.stuck++
 	c.Log().Error().Str("actor", m.Ref.Name()).Str("reason", m.Reason).Int("stuck", r.stuck).Msg("a script cannot be stopped: its game session is given up")
 	if r.stuck == stuckMax && r.o.OnStuck != nil {

@@ -46,6 +46,16 @@ type testHost struct {
 // nil handler is a relay.
 func startHost(t *testing.T, change func(*host.Config), handler func() script.Handler) *testHost {
 	t.Helper()
+	return startHostWith(t, change, func(o *host.Options) {
+		if handler != nil {
+			o.NewHandler = func(*messages.Fleet) script.Handler { return handler() }
+		}
+	})
+}
+
+// startHostWith is startHost for tests that need other options.
+func startHostWith(t *testing.T, change func(*host.Config), options func(*host.Options)) *testHost {
+	t.Helper()
 	c := host.Defaults()
 	c.API.Addr, c.WebSocket.Addr, c.Fast.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
 	c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "", "", "" // a test of the secured mode turns them on
@@ -56,9 +66,7 @@ func startHost(t *testing.T, change func(*host.Config), handler func() script.Ha
 		change(&c)
 	}
 	o := host.Options{Config: c, Log: zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.WarnLevel)}
-	if handler != nil {
-		o.NewHandler = func(*messages.Fleet) script.Handler { return handler() }
-	}
+	options(&o)
 	h, err := host.Start(o)
 	if err != nil {
 		t.Fatal(err)
