@@ -193,7 +193,8 @@ func (s *session) After(d time.Duration, f func()) (stop func()) {
 
 func (s *session) Do(f func()) bool { return s.c.Self().Tell(task{f}) }
 
-// hostLog is the sink of a game session without a log of its own: the host's.
+// hostLog is the sink of a game session without a log of its own: the host's, which
+// may be a terminal.
 type hostLog struct {
 	log     *zerolog.Logger
 	session string
@@ -204,6 +205,7 @@ var hostLevels = [...]zerolog.Level{script.LevelDebug: zerolog.DebugLevel, scrip
 
 // Write implements script.Sink.
 func (l hostLog) Write(line script.Line) {
+	line = line.Clean()
 	l.log.WithLevel(hostLevels[line.Level]).Str("game_session_id", l.session).Str("file", line.File).Int("line", line.Row).Msg(line.Text)
 }
 

@@ -46,7 +46,7 @@ func FuzzName(f *testing.F) {
 
 func FuzzLine(f *testing.F) {
 	for _, text := range []string{
-		"", "plain", "two\nlines", "\r\n\r\r\n", "\x1b[31mred", "a\u2028b\u0085c\vd\fe", "tab\t", "\xff\xfe", strings.Repeat("é", textMax), "\n", "21 November 2026 [INFO]",
+		"", "plain", "two\nlines", "\r\n\r\r\n", "\x1b[31mred", "a\u2028b\u0085c\vd\fe", "tab\t", "\xff\xfe", strings.Repeat("é", script.LineTextMax), "\n", "21 November 2026 [INFO]",
 	} {
 		f.Add(text, "main.js")
 		f.Add("x", text)
@@ -54,7 +54,7 @@ func FuzzLine(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, name string) {
 		line := string(appendLine(nil, script.Line{Time: time.Unix(0, 0).UTC(), Level: script.LevelInfo, File: name, Row: 1, Text: text}))
 		body, ended := strings.CutSuffix(line, "\n")
-		if !ended || len(line) > 16*(textMax+len(name))+200 {
+		if !ended || len(line) > 16*(script.LineTextMax+len(name))+200 {
 			t.Fatalf("%q", line)
 		}
 		for i, l := range strings.Split(body, "\n") {
@@ -77,8 +77,8 @@ func TestLineIsThatOfTheOriginal(t *testing.T) {
 	if got != want {
 		t.Errorf("got  %q\nwant %q", got, want)
 	}
-	long := string(appendLine(nil, script.Line{Text: strings.Repeat("é", textMax)}))
-	if !strings.HasSuffix(long, " ... (32768 more bytes)\n") || len(long) > textMax+100 {
+	long := string(appendLine(nil, script.Line{Text: strings.Repeat("é", script.LineTextMax)}))
+	if !strings.HasSuffix(long, " ... (32768 more bytes)\n") || len(long) > script.LineTextMax+100 {
 		t.Errorf("%d bytes, end %q", len(long), long[len(long)-40:])
 	}
 }

@@ -39,8 +39,6 @@ const (
 	// pendingMax bounds what waits of one game session, pendingAllMax of all.
 	pendingMax    = 256 << 10
 	pendingAllMax = 16 << 20
-	// textMax is how much of one line's text is kept, in bytes.
-	textMax = 32 << 10
 	// sweepEvery is how often the age of logs is looked at.
 	sweepEvery = time.Hour
 )
