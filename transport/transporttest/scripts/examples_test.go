@@ -221,12 +221,34 @@ func TestExampleArena(t *testing.T) {
 		}
 		same(t, "ann's last input", before[1].input, uint16(2))
 
-		// Who is cut off stands still, and is still there.
+		// Who is cut off stands still, and is still there: in the middle, where no wall
+		// stops anybody within seconds.
+		bobNow := func() body {
+			t.Helper()
+			_, bodies := readSnapshot(t, w.hear(ann, 11).Payload)
+			if len(bodies) != 2 {
+				t.Fatalf("%d bodies", len(bodies))
+			}
+			return bodies[2]
+		}
+		way := int8(1)
+		if bobNow().x > 50 {
+			way = -1
+		}
+		input(bob, 2, way, 0)
+		w.until("bob is on his way", func() error {
+			if b := bobNow(); b.input != 2 || b.x < 30 || b.x > 70 {
+				return errString("not yet")
+			}
+			return nil
+		})
 		bob.Kill()
 		w.until("bob stands still", func() error {
-			_, a := readSnapshot(t, w.hear(ann, 11).Payload)
-			_, b := readSnapshot(t, w.hear(ann, 11).Payload)
-			if a[2] != b[2] || len(b) != 2 {
+			a, b := bobNow(), bobNow()
+			if b.x <= 1 || b.x >= 99 {
+				t.Fatalf("he went on to the wall: %v", b)
+			}
+			if a != b {
 				return errString("he moves")
 			}
 			return nil
