@@ -41,9 +41,7 @@ exports.ssExports = {
 
   onPlayerAccepted(player) {
     world.add(player.peerId);
-    const welcome = { you: player.peerId, tickRate: TICK_RATE, width: world.width, height: world.height };
-    session.sendReliableMessage(
-      session.newTextGameMessage(OP_WELCOME, session.getServerId(), JSON.stringify(welcome)), player.peerId);
+    welcome(player.peerId);
   },
 
   onMessage(gameMessage) {
@@ -58,6 +56,13 @@ exports.ssExports = {
   onPlayerDetached(peerId) {
     world.release(peerId); // who cannot steer stands still, and is waited for
     return true;
+  },
+
+  // Its client may have started from nothing: it counts its inputs anew, and does not
+  // know who it is.
+  onPlayerReconnected(peerId) {
+    world.release(peerId);
+    welcome(peerId);
   },
 
   onPlayerDisconnect(peerId) {
@@ -75,6 +80,11 @@ exports.ssExports = {
   onSendToPlayer: () => false, // everything goes through the server
   onSendToGroup: () => false,
 };
+
+function welcome(peerId) {
+  const text = JSON.stringify({ you: peerId, tickRate: TICK_RATE, width: world.width, height: world.height });
+  session.sendReliableMessage(session.newTextGameMessage(OP_WELCOME, session.getServerId(), text), peerId);
+}
 
 function tick() {
   world.tick();

@@ -2,7 +2,7 @@
 
 // What travels, all big-endian:
 //   input     u16 number from 1, i8 dx, i8 dy
-//   snapshot  u32 tick, then per body: u32 peer id, u16 last input, f32 x, f32 y
+//   snapshot  u32 tick, then per body: u32 peer id, u16 last input (0: none yet), f32 x, f32 y
 
 const INPUT_BYTES = 4;
 const HEAD_BYTES = 4;
@@ -25,7 +25,7 @@ exports.write = (world) => {
   let at = HEAD_BYTES;
   for (const body of world.bodies.values()) {
     view.setUint32(at, body.id);
-    view.setUint16(at + 4, body.input);
+    view.setUint16(at + 4, body.input === null ? 0 : body.input);
     view.setFloat32(at + 6, body.x);
     view.setFloat32(at + 10, body.y);
     at += BODY_BYTES;

@@ -18,7 +18,7 @@ class World {
   }
 
   add(id) {
-    this.bodies.set(id, { id, x: this.width / 2, y: this.height / 2, dx: 0, dy: 0, input: 0 });
+    this.bodies.set(id, { id, x: this.width / 2, y: this.height / 2, dx: 0, dy: 0, input: null });
   }
 
   remove(id) {
@@ -28,7 +28,7 @@ class World {
   // input takes what a player presses from now on: a direction, any length.
   input(id, { number, dx, dy }) {
     const body = this.bodies.get(id);
-    if (!body || !isNewer(number, body.input)) {
+    if (!body || (body.input !== null && !isNewer(number, body.input))) {
       return; // unknown, or overtaken on the fast channel
     }
     const length = Math.hypot(dx, dy);
@@ -37,9 +37,11 @@ class World {
     body.input = number;
   }
 
+  // release lets go of all keys. The next input counts, whatever its number.
   release(id) {
     const body = this.bodies.get(id);
     if (body) {
+      body.input = null;
       body.dx = 0;
       body.dy = 0;
     }
