@@ -1,9 +1,10 @@
 'use strict';
 
-const MAKE_UP_MAX = 5; // ticks; a host that was away longer has lost that time
+const MAKE_UP_MAX = 5; // ticks in one go; what is missing then is lost, and the game is slower
 
 // Ticker calls tick every interval milliseconds, counted from its start: a late
-// timer is made up for, so the rate holds and nothing drifts.
+// timer is made up for, so the rate holds and nothing drifts. If ticks take longer than
+// the interval, everything else still gets its turn.
 class Ticker {
   constructor(interval, tick) {
     this.interval = interval;
@@ -23,11 +24,11 @@ class Ticker {
   }
 
   wake() {
-    const late = now() - this.due;
-    if (late > MAKE_UP_MAX * this.interval) {
-      this.due = now();
-    }
-    while (this.timer !== null && this.due <= now()) {
+    for (let made = 0; this.timer !== null && this.due <= now(); made += 1) {
+      if (made === MAKE_UP_MAX) {
+        this.due = now() + this.interval; // messages and other timers have a turn
+        break;
+      }
       this.due += this.interval;
       this.tick();
     }
