@@ -121,8 +121,10 @@ func TestExampleTicTacToe(t *testing.T) {
 		move(bob, "0", "O...X....")
 		w.say(ann, 1, "0")
 		w.heard(ann, 3, "there is no such free cell")
-		w.say(ann, 1, "nine")
-		w.heard(ann, 3, "there is no such free cell")
+		for _, text := range []string{"nine", "", " ", "9", "-1", "1e0", "0x1", "1.0", "1\n"} { // Number reads a cell in most
+			w.say(ann, 1, text)
+			w.heard(ann, 3, "there is no such free cell")
+		}
 
 		// Ann's network goes away. Bob sees it, the board waits, and she gets it back.
 		ann.Kill()

@@ -42,7 +42,7 @@ exports.ssExports = {
     if (gameMessage.opCode !== OP_MOVE) {
       return;
     }
-    const problem = play(gameMessage.sender, Number(gameMessage.getPayloadAsText()));
+    const problem = play(gameMessage.sender, gameMessage.getPayloadAsText());
     if (problem) {
       send(OP_REFUSED, gameMessage.sender, problem);
       return;
@@ -93,7 +93,8 @@ exports.ssExports = {
 };
 
 // play makes a move and returns what is wrong with it, if something is.
-function play(peerId, cell) {
+function play(peerId, text) {
+  const cell = /^[0-8]$/.test(text) ? Number(text) : -1; // Number('') would be 0
   const mark = game.marks.get(peerId);
   if (game.winner !== null) {
     return 'the game is over';
