@@ -364,7 +364,7 @@ func (c *child) confirm(list []fields) ([]fields, error) {
 		if f.kind != fromAck {
 			others = append(others, f)
 		} else if !c.dog.confirmed(f.n, time.Now()) {
-			return nil, fmt.Errorf("%w: more confirmed than sent", errMalformed)
+			return nil, errors.New("the process confirmed what it was not sent")
 		}
 	}
 	return others, nil

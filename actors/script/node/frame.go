@@ -56,7 +56,7 @@ const (
 type fromChild uint8
 
 const (
-	fromAck     fromChild = iota + 1 // u32 frames handled since the last
+	fromAck     fromChild = iota + 1 // u32 frames handled since the last, 1 at least
 	fromLoaded                       // u32 exports; rest JSON of the configuration
 	fromFailed                       // rest reason: the script cannot be loaded
 	fromAnswer                       // u32 id, u8 yes

@@ -28,6 +28,10 @@ func TestTheWatchdog(t *testing.T) {
 	if w.confirmed(3, now) {
 		t.Error("more confirmed than sent")
 	}
+	if w.confirmed(0, now) { // a sign of life by which nothing is done
+		t.Error("nothing confirmed")
+	}
+	look(70*time.Second, true, false)
 	if !w.confirmed(1, now) { // progress does
 		t.Error("not confirmed")
 	}

@@ -8,7 +8,7 @@ type watchdog struct {
 	limit time.Duration // a call may take so long; 0: no limit
 
 	open     int       // frames that are not confirmed
-	progress time.Time // of the last confirmation, or when the oldest open frame was sent
+	progress time.Time // since when the oldest open frame is the child's next
 	looked   time.Time
 }
 
@@ -20,9 +20,10 @@ func (w *watchdog) sent(now time.Time) {
 	w.open++
 }
 
-// confirmed tells that the child has handled n frames. False: it cannot have.
+// confirmed tells that the child has handled n frames. False: it cannot have, or has
+// handled none, which is no progress.
 func (w *watchdog) confirmed(n uint32, now time.Time) bool {
-	if int64(n) > int64(w.open) {
+	if n == 0 || int64(n) > int64(w.open) {
 		return false
 	}
 	w.open -= int(n)
