@@ -35,9 +35,9 @@ const (
 type child struct {
 	p       *Program
 	process script.Process
-	do      func(f func()) bool // script.Session.Do
-	handle  func(list []fields) // by do
-	ended   func(why string)    // by do, last
+	do      func(f func()) bool                 // script.Session.Do
+	handle  func(list []fields) (rest []fields) // by do, until nothing is left
+	ended   func(why string)                    // by do, last
 
 	queue   queue
 	closing chan struct{} // closed when the game session is over
@@ -280,9 +280,11 @@ func (c *child) read(r io.Reader) {
 	buf := make([]byte, 0, readMin)
 	var list []fields
 	var batch []fields
-	handle := func() {
-		c.handle(batch)
-		c.handled <- struct{}{}
+	var handle func()
+	handle = func() {
+		if batch = c.handle(batch); len(batch) == 0 || !c.do(handle) {
+			c.handled <- struct{}{}
+		}
 	}
 	for {
 		n, err := r.Read(buf[len(buf):cap(buf)])

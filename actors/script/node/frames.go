@@ -9,14 +9,20 @@ import (
 	"troupe/messages"
 )
 
-// onFrames does what the script wants. It runs in the game session's actor.
-func (h *handler) onFrames(list []fields) {
+// onFrames does what the script wants, and returns what is left for another turn of the
+// game session's actor, in which this runs: what an answer lets happen comes when the
+// turn is over, and before what the script has done since.
+func (h *handler) onFrames(list []fields) (rest []fields) {
 	for i := range list {
 		if h.over {
-			return
+			return nil
 		}
 		h.onFrame(&list[i])
+		if rest = list[i+1:]; list[i].kind == fromAnswer && len(rest) > 0 && rest[0].kind != fromAnswer {
+			return rest
+		}
 	}
+	return nil
 }
 
 func (h *handler) onFrame(f *fields) {

@@ -116,6 +116,41 @@ exports.ssExports = {
 	})
 }
 
+// What a gate lets pass is not overtaken by what the script does next, although
+// both come in one batch.
+func TestWhatFollowsAnAnswerStaysBehindIt(t *testing.T) {
+	play(t, `
+let session, passed = '';
+exports.ssExports = {
+  init(s) { session = s; },
+  onSendToPlayer(m) { passed = m.getPayloadAsText(); return true; },
+  onMessage(m) {
+    if (m.opCode === 1) for (const start = Date.now(); Date.now() < start + 5;);
+    else session.sendReliableMessage(session.newTextGameMessage(9, -1, passed), 1);
+  },
+};`, setup{}, func(g *game) {
+		a, b := g.enter(), g.enter()
+		last := ""
+		for i := range 30 {
+			b.Say(1, messages.ServerPeer, 0, "") // both of what comes now wait for it
+			a.Say(5, a.Peer(), 0, fmt.Sprint(i))
+			b.Say(2, messages.ServerPeer, 0, "")
+			var got []string
+			g.Until(func() string {
+				if got = append(got, a.Take()...); len(got) < 2 {
+					return fmt.Sprint("got ", got)
+				}
+				return ""
+			})
+			pass, sent := fmt.Sprint("5 from 1 to player 1: ", i), "9 from -1 to player 1: "
+			if len(got) != 2 || !(got[0] == pass && got[1] == fmt.Sprint(sent, i) || got[0] == sent+last && got[1] == pass) {
+				t.Fatalf("%d: got %q", i, got)
+			}
+			last = fmt.Sprint(i)
+		}
+	})
+}
+
 // The host asks only what is there; a callback that comes later is asked, too.
 func TestCallbacksMayComeAndGo(t *testing.T) {
 	play(t, `
