@@ -83,22 +83,23 @@ func (c *child) kill(why string) {
 	}
 }
 
-// put sends a frame that fill completes. False: it was left out.
-func (c *child) put(k toChild, fill func(f *frame)) bool {
+// put sends a frame that fill completes. If the error is errTooLong or errFull, it was
+// left out; the latter is the end of the process.
+func (c *child) put(k toChild, fill func(f *frame)) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f := c.queue.begin(k)
 	if fill != nil {
 		fill(&f)
 	}
-	fits, room := c.queue.end(&f)
-	if !room {
+	err := c.queue.end(&f)
+	switch err {
+	case nil:
+		c.dog.sent(time.Now())
+	case errFull:
 		c.kill(fmt.Sprintf("the script does not keep up: %d MiB wait for it", queueMax>>20))
 	}
-	if fits && room {
-		c.dog.sent(time.Now())
-	}
-	return fits && room
+	return err
 }
 
 // run is the life of the process.
@@ -237,7 +238,7 @@ func (c *child) look() {
 		}
 		c.kill(fmt.Sprintf("the script did not answer within %v", c.p.limits.Callback))
 	case ask:
-		c.put(toConfirm, nil)
+		_ = c.put(toConfirm, nil) // if the queue is full, the process ends anyway
 	}
 }
 
@@ -269,7 +270,7 @@ func (c *child) load() error {
 		"entry": c.p.entry, "game": c.p.files.game, "metadata": metadata, "args": append([]string{}, c.process.Args...), "nodeVersion": c.p.nodeVersion,
 		"logLevel": level, "tickMs": c.p.limits.Tick.Milliseconds(), "keepRunning": c.p.limits.KeepRunningOnError,
 	})
-	if err == nil && !c.put(toLoad, func(f *frame) { f.rest(data) }) {
+	if err == nil && c.put(toLoad, func(f *frame) { f.rest(data) }) != nil {
 		err = errors.New("the launch parameters are too long")
 	}
 	return err

@@ -164,25 +164,27 @@ func TestBuffersOfLongFrames(t *testing.T) {
 
 func TestTheQueueIsBounded(t *testing.T) {
 	q := queue{wake: make(chan struct{}, 1)}
-	put := func(n int) (fits, room bool) {
+	put := func(n int) error {
 		f := q.begin(toConfirm)
 		f.rest(make([]byte, n))
 		return q.end(&f)
 	}
-	if fits, room := put(frameMax); fits || !room {
-		t.Error("a frame that is too long:", fits, room)
+	if err := put(frameMax); err != errTooLong {
+		t.Error("a frame that is too long:", err)
 	}
 	n := 0
 	for ; n < 100; n++ {
-		if _, room := put(1<<20 - 5); !room {
+		if err := put(1<<20 - 5); err == errFull {
 			break
+		} else if err != nil {
+			t.Fatal(err)
 		}
 	}
 	if n != 4 {
 		t.Errorf("%d MiB are queued", n)
 	}
-	if _, room := put(1); room {
-		t.Error("what has overflowed goes on")
+	if err := put(1); err != errFull {
+		t.Error("what has overflowed goes on:", err)
 	}
 	done := make(chan struct{})
 	var out bytes.Buffer

@@ -70,17 +70,17 @@ func (h *handler) call(id uint32, c callback, fill func(f *frame)) bool {
 	if h.over {
 		return false
 	}
-	ok := h.put(toCall, func(f *frame) {
+	err := h.put(toCall, func(f *frame) {
 		f.u32(id)
 		f.u8(uint8(c))
 		if fill != nil {
 			fill(f)
 		}
 	})
-	if !ok {
+	if err == errTooLong {
 		h.say(script.LevelError, "script", 0, fmt.Sprintf("callback %d is left out: its arguments are too long", c))
 	}
-	return ok
+	return err == nil
 }
 
 // ask calls a callback that decides. Without it the answer is yes, at once.

@@ -183,6 +183,21 @@ func TestAScriptThatDoesNotKeepUpEnds(t *testing.T) {
 			}
 		})
 		g.ended("does not keep up")
+		if strings.Contains(g.log.String(), "too long") {
+			t.Error("what does not fit is called too long")
+		}
+	})
+}
+
+// What no frame can hold is left out, with a line that says so.
+func TestArgumentsThatAreTooLongAreLeftOut(t *testing.T) {
+	play(t, misbehave, setup{}, func(g *game) {
+		g.inside(func() {
+			g.handler.OnMessage(&script.Message{OpCode: 1, Sender: 1, Payload: make([]byte, 2<<20)})
+			g.handler.OnMessage(&script.Message{OpCode: 1, Sender: 1, Payload: []byte("console.log('goes on')")})
+		})
+		g.logged("its arguments are too long")
+		g.logged("goes on")
 	})
 }
 

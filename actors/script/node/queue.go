@@ -1,6 +1,7 @@
 package node
 
 import (
+	"errors"
 	"io"
 	"sync"
 )
@@ -29,17 +30,21 @@ func (q *queue) begin(k toChild) frame {
 	return begin(q.buf, k)
 }
 
-// end adds a frame. Fits is false if it is longer than frames may be, room is false
-// if the queue is full; it is left out then.
-func (q *queue) end(f *frame) (fits, room bool) {
+var (
+	errTooLong = errors.New("longer than a frame may be")
+	errFull    = errors.New("the queue is full")
+)
+
+// end adds a frame. If the error is errTooLong or errFull, it is left out.
+func (q *queue) end(f *frame) error {
 	defer q.mu.Unlock()
 	b, fits := f.end()
 	if !fits {
-		return false, true
+		return errTooLong
 	}
 	if q.full = q.full || len(b) > queueMax; q.full {
 		q.buf = b[:f.start]
-		return true, false
+		return errFull
 	}
 	if q.buf = b; q.closed {
 		q.buf = nil
@@ -48,7 +53,7 @@ func (q *queue) end(f *frame) (fits, room bool) {
 	case q.wake <- struct{}{}:
 	default:
 	}
-	return true, true
+	return nil
 }
 
 // close ends run.
