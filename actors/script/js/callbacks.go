@@ -22,7 +22,7 @@ type glue struct {
 	onStartGameSession, onProcessTerminate, onPlayerAccepted  callback
 	onPlayerDetached, onPlayerReconnected, onPlayerDisconnect callback
 	onMessage, onSendToPlayer, onSendToGroup                  callback
-	onPlayerJoinGroup, onPlayerLeaveGroup                     callback
+	onPlayerJoinGroup, onPlayerLeaveGroup, messageType        callback
 }
 
 func (g *glue) bind(h *Handler, o *goja.Object) {
@@ -32,7 +32,7 @@ func (g *glue) bind(h *Handler, o *goja.Object) {
 		"onStartGameSession": &g.onStartGameSession, "onProcessTerminate": &g.onProcessTerminate, "onPlayerAccepted": &g.onPlayerAccepted,
 		"onPlayerDetached": &g.onPlayerDetached, "onPlayerReconnected": &g.onPlayerReconnected, "onPlayerDisconnect": &g.onPlayerDisconnect,
 		"onMessage": &g.onMessage, "onSendToPlayer": &g.onSendToPlayer, "onSendToGroup": &g.onSendToGroup,
-		"onPlayerJoinGroup": &g.onPlayerJoinGroup, "onPlayerLeaveGroup": &g.onPlayerLeaveGroup,
+		"messageType": &g.messageType, "onPlayerJoinGroup": &g.onPlayerJoinGroup, "onPlayerLeaveGroup": &g.onPlayerLeaveGroup,
 	} {
 		*c = callback{name, h.entry(o, name)}
 	}
@@ -142,8 +142,14 @@ func (h *Handler) OnSendToGroup(m *script.Message) script.Decision {
 }
 
 func (h *Handler) message(c *callback, m *script.Message) goja.Value {
-	return h.ask(c, h.vm.ToValue(int32(m.OpCode)), h.vm.ToValue(int32(m.Sender)), h.vm.ToValue(int32(m.TargetPlayer)), h.vm.ToValue(int32(m.TargetGroup)),
-		h.vm.ToValue(m.Reliable), h.bytes(append([]byte(nil), m.Payload...)))
+	if h.messageType == nil {
+		t, err := h.glue.messageType.call(goja.Undefined())
+		if err != nil {
+			return nil
+		}
+		h.messageType = t
+	}
+	return h.ask(c, h.inbound(m))
 }
 
 // OnPlayerJoinGroup implements script.Handler.

@@ -1,9 +1,13 @@
 package js
 
 import (
+	"reflect"
 	"slices"
 
 	"github.com/dop251/goja"
+
+	"troupe/actors/script"
+	"troupe/messages"
 )
 
 // gameMessage is a game message as an object of the engine. A plain object of six
@@ -13,6 +17,10 @@ type gameMessage struct {
 	values [len(messageFields)]goja.Value // nil: deleted
 	more   map[string]goja.Value          // what the script has added
 	order  []string                       // of more
+	// out is the message if the script sends it, as long as simple: no property has
+	// been set since it was made of integers and a plain Uint8Array.
+	out    script.Outgoing
+	simple bool
 }
 
 var messageFields = [...]string{"opCode", "sender", "targetPlayer", "targetGroup", "reliable", "payload"}
@@ -45,12 +53,70 @@ func (h *Handler) newMessage(c goja.FunctionCall) goja.Value {
 	for i := range m.values {
 		m.values[i] = c.Argument(i + 1)
 	}
+	return h.messageObject(m, c.Argument(0))
+}
+
+func (h *Handler) messageObject(m *gameMessage, prototype goja.Value) goja.Value {
 	o := h.vm.NewDynamicObject(m)
-	if prototype, ok := c.Argument(0).(*goja.Object); ok {
+	if prototype, ok := prototype.(*goja.Object); ok {
 		_ = o.SetPrototype(prototype)
 	}
 	return o
 }
+
+// inbound makes the object of a player's message.
+func (h *Handler) inbound(in *script.Message) goja.Value {
+	payload := append([]byte(nil), in.Payload...)
+	m := &gameMessage{simple: true, out: script.Outgoing{OpCode: in.OpCode, Sender: in.Sender, Payload: payload}}
+	m.values = [...]goja.Value{h.vm.ToValue(in.OpCode), h.vm.ToValue(int32(in.Sender)), h.vm.ToValue(int32(in.TargetPlayer)),
+		h.vm.ToValue(int32(in.TargetGroup)), h.vm.ToValue(in.Reliable), h.bytes(payload)}
+	return h.messageObject(m, h.messageType)
+}
+
+// made is host.made(prototype, opCode, sender, payload): undefined if something of
+// it has to be converted.
+func (h *Handler) made(c goja.FunctionCall) goja.Value {
+	op, ok := h.int32(c.Argument(1))
+	sender, also := h.int32(c.Argument(2))
+	array, isObject := c.Argument(3).(*goja.Object)
+	if !ok || !also || !isObject {
+		return goja.Undefined()
+	}
+	payload, ok := array.Export().([]byte)
+	if !ok || array.Prototype() != h.uint8Prototype { // which a proxy is not asked for
+		return goja.Undefined()
+	}
+	m := &gameMessage{simple: true, out: script.Outgoing{OpCode: op, Sender: messages.PeerID(sender), Payload: payload}}
+	zero := h.vm.ToValue(0)
+	m.values = [...]goja.Value{c.Argument(1), c.Argument(2), zero, zero, h.vm.ToValue(true), array}
+	return h.messageObject(m, c.Argument(0))
+}
+
+// sent is host.sent(how, message, target): false if something has to be converted.
+func (h *Handler) sent(c goja.FunctionCall) goja.Value {
+	o, ok := c.Argument(1).(*goja.Object)
+	target, also := h.int32(c.Argument(2))
+	if !ok || !also {
+		return h.vm.ToValue(false)
+	}
+	m, ok := o.Export().(*gameMessage)
+	if ok = ok && m.simple; ok {
+		h.sendTo(c.Argument(0).ToInteger(), m.out, int64(target))
+	}
+	return h.vm.ToValue(ok)
+}
+
+// int32 returns a number that is one.
+func (h *Handler) int32(v goja.Value) (int32, bool) {
+	if v.ExportType() != intType {
+		return 0, false
+	}
+	i := v.ToInteger()
+	return int32(i), int64(int32(i)) == i
+}
+
+// intType is the type of the engine's integers.
+var intType = reflect.TypeFor[int64]()
 
 // Get implements goja.DynamicObject.
 func (m *gameMessage) Get(name string) goja.Value {
@@ -63,7 +129,7 @@ func (m *gameMessage) Get(name string) goja.Value {
 // Set implements goja.DynamicObject.
 func (m *gameMessage) Set(name string, v goja.Value) bool {
 	if i := field(name); i >= 0 {
-		m.values[i] = v
+		m.values[i], m.simple = v, false
 		return true
 	}
 	if m.more == nil {
@@ -82,7 +148,7 @@ func (m *gameMessage) Has(name string) bool { return m.Get(name) != nil }
 // Delete implements goja.DynamicObject.
 func (m *gameMessage) Delete(name string) bool {
 	if i := field(name); i >= 0 {
-		m.values[i] = nil
+		m.values[i], m.simple = nil, false
 	} else if _, ok := m.more[name]; ok {
 		delete(m.more, name)
 		m.order = slices.DeleteFunc(m.order, func(s string) bool { return s == name })

@@ -26,16 +26,18 @@ type Handler struct {
 	process script.Process
 	session script.Session // nil before Init
 
-	vm            *goja.Runtime // nil before Init
-	uint8Array    goja.Value
-	loader        *modules.Loader
-	glue          glue
-	jobs          reflect.Value // the engine's queue of promise jobs
-	nothing       goja.Callable
-	outermost     bool
-	host          *goja.Object
-	timers        timers
-	configuration script.Configuration
+	vm             *goja.Runtime // nil before Init
+	uint8Array     goja.Value    // the constructor of payloads
+	uint8Prototype *goja.Object
+	messageType    goja.Value // the prototype of messages; nil: no message has come yet
+	loader         *modules.Loader
+	glue           glue
+	jobs           reflect.Value // the engine's queue of promise jobs
+	nothing        goja.Callable
+	outermost      bool
+	host           *goja.Object
+	timers         timers
+	configuration  script.Configuration
 
 	watch      *watchdog.Watch // nil before Init
 	tick       time.Duration   // script.Limits.Tick

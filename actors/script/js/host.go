@@ -17,7 +17,8 @@ var hostFunctions = map[string]hostFunction{
 	"broadcastGroupMembershipUpdate": (*Handler).broadcast, "decided": (*Handler).decide, "failed": (*Handler).countFailed,
 
 	"arm": (*Handler).arm, "armed": (*Handler).armed, "disarm": (*Handler).disarm, "soon": (*Handler).soon, "notSoon": (*Handler).notSoon,
-	"message": (*Handler).newMessage, "uncaught": (*Handler).thrown, "afterCallback": (*Handler).afterCallback, "checkSource": (*Handler).checkSource,
+	"message": (*Handler).newMessage, "made": (*Handler).made, "sent": (*Handler).sent,
+	"uncaught": (*Handler).thrown, "afterCallback": (*Handler).afterCallback, "checkSource": (*Handler).checkSource,
 }
 
 // host is the host object of one runtime. It makes its functions when they are first
@@ -129,8 +130,12 @@ func (h *Handler) kick(c goja.FunctionCall) goja.Value {
 // send is host.send(how, opCode, sender, payload, target).
 func (h *Handler) send(c goja.FunctionCall) goja.Value {
 	m := script.Outgoing{OpCode: int32(c.Argument(1).ToInteger()), Sender: messages.PeerID(c.Argument(2).ToInteger()), Payload: exported(c.Argument(3))}
-	target := c.Argument(4).ToInteger()
-	switch c.Argument(0).ToInteger() {
+	h.sendTo(c.Argument(0).ToInteger(), m, c.Argument(4).ToInteger())
+	return goja.Undefined()
+}
+
+func (h *Handler) sendTo(how int64, m script.Outgoing, target int64) {
+	switch how {
 	case 0:
 		h.session.SendMessage(m, messages.PeerID(target))
 	case 1:
@@ -140,7 +145,6 @@ func (h *Handler) send(c goja.FunctionCall) goja.Value {
 	case 3:
 		h.session.SendReliableGroupMessage(m, messages.GroupID(target))
 	}
-	return goja.Undefined()
 }
 
 // exported returns the bytes of a Uint8Array, which stay the script's.
@@ -151,9 +155,6 @@ func exported(v goja.Value) []byte {
 
 // bytes makes a plain Uint8Array of b, which it takes over.
 func (h *Handler) bytes(b []byte) goja.Value {
-	if h.uint8Array == nil {
-		h.uint8Array = h.vm.Get("Uint8Array")
-	}
 	v, err := h.vm.New(h.uint8Array, h.vm.ToValue(h.vm.NewArrayBuffer(b)))
 	if err != nil {
 		return goja.Undefined() // the script has taken it away

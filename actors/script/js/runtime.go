@@ -32,6 +32,8 @@ func (h *Handler) boot() error {
 	h.vm = goja.New()
 	h.vm.SetMaxCallStackSize(callDepthMax)
 	h.vm.SetPromiseRejectionTracker(h.rejection)
+	h.uint8Array = h.vm.Get("Uint8Array") // before a script can put something else there
+	h.uint8Prototype = h.uint8Array.ToObject(h.vm).Get("prototype").ToObject(h.vm)
 	h.host = newHost(h)
 	if err := h.guard(); err != nil {
 		return err

@@ -19,6 +19,11 @@
 //   broadcastGroupMembershipUpdate(group, target)
 //   kick(peerId, reason)
 //   processEnding()        called once; may return a promise of when it is done
+//   message, made, sent    may be missing; engines for which plain objects are dear have
+//                          message(type, opCode, sender, targetPlayer, targetGroup,
+//                          reliable, payload) for a message, made(type, opCode, sender,
+//                          payload) and sent(how, message, target) for what needs no
+//                          conversion: undefined, false if something does
 //   decided(token, ok)     what a promise came to, for answers that were undefined
 //   failed(name)           optional: a callback threw, for counters
 //   ticks                  optional: an object; afterCallback() is called right after each callback,
@@ -39,8 +44,11 @@
 //   onPlayerReconnected(peerId, info)  info: { resent, lost, awayMs, takeover }
 //   onPlayerDisconnect(peerId)
 //   onMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload)
+//                          or one message that the engine has made
 //   onSendToPlayer(...), onSendToGroup(...)   as onMessage; true or false
 //   onPlayerJoinGroup(group, peerId), onPlayerLeaveGroup(group, peerId)   true or false
+//   messageType()          the prototype of messages
+//   nothing()              for an engine that has promise jobs to run
 //   report(level, what, error)   logs an error with its stack
 // Payloads handed to the glue are plain Uint8Arrays that nobody else changes.
 
@@ -208,7 +216,7 @@ exports.create = function create(host) {
 
   // What follows is made when first needed: in the embedded engine a class takes some
   // KiB of each game that waits.
-  let messagePrototype = null, types = null, makeMessage;
+  let messagePrototype = null, types = null, makeMessage, made, sent;
 
   // GameMessage is a message to a script or from it (realtime.md 17). opcode is
   // another name for opCode.
@@ -224,6 +232,8 @@ exports.create = function create(host) {
     }
     messagePrototype = GameMessage.prototype;
     makeMessage = host.message;
+    made = host.made;
+    sent = host.sent;
   }
 
   // gameMessage makes one: in the embedded engine a literal costs half of a constructor.
@@ -231,6 +241,12 @@ exports.create = function create(host) {
     if (messagePrototype === null) makeMessages();
     if (makeMessage !== undefined) return makeMessage(messagePrototype, opCode, sender, targetPlayer, targetGroup, reliable, payload);
     return { __proto__: messagePrototype, opCode: opCode, sender: sender, targetPlayer: targetPlayer, targetGroup: targetGroup, reliable: reliable, payload: payload };
+  }
+
+  // simple is a message of what needs no conversion, by an engine that can tell.
+  function simple(opCode, sender, payload) {
+    if (messagePrototype === null) makeMessages();
+    return made === undefined ? undefined : made(messagePrototype, opCode, sender, payload);
   }
 
   function makeTypes() {
@@ -307,15 +323,15 @@ exports.create = function create(host) {
       return ending;
     }
     newTextGameMessage(opCode, sender, payload) {
-      return gameMessage(typeof opCode === 'number' && (opCode | 0) === opCode ? opCode : int32(opCode, 'opCode'), typeof sender === 'number' && (sender | 0) === sender ? sender : int32(sender, 'sender'), 0, 0, true, bytes(payload));
+      return simple(opCode, sender, payload) || gameMessage(typeof opCode === 'number' && (opCode | 0) === opCode ? opCode : int32(opCode, 'opCode'), typeof sender === 'number' && (sender | 0) === sender ? sender : int32(sender, 'sender'), 0, 0, true, bytes(payload));
     }
     newBinaryGameMessage(opCode, sender, payload) {
-      return gameMessage(typeof opCode === 'number' && (opCode | 0) === opCode ? opCode : int32(opCode, 'opCode'), typeof sender === 'number' && (sender | 0) === sender ? sender : int32(sender, 'sender'), 0, 0, true, bytes(payload));
+      return simple(opCode, sender, payload) || gameMessage(typeof opCode === 'number' && (opCode | 0) === opCode ? opCode : int32(opCode, 'opCode'), typeof sender === 'number' && (sender | 0) === sender ? sender : int32(sender, 'sender'), 0, 0, true, bytes(payload));
     }
-    sendMessage(message, target) { send('sendMessage', FAST, 'player', message, target); }
-    sendReliableMessage(message, target) { send('sendReliableMessage', RELIABLE, 'player', message, target); }
-    sendGroupMessage(message, target) { send('sendGroupMessage', GROUP, 'group', message, target); }
-    sendReliableGroupMessage(message, target) { send('sendReliableGroupMessage', GROUP + RELIABLE, 'group', message, target); }
+    sendMessage(message, target) { if (sent === undefined || !sent(FAST, message, target)) send('sendMessage', FAST, 'player', message, target); }
+    sendReliableMessage(message, target) { if (sent === undefined || !sent(RELIABLE, message, target)) send('sendReliableMessage', RELIABLE, 'player', message, target); }
+    sendGroupMessage(message, target) { if (sent === undefined || !sent(GROUP, message, target)) send('sendGroupMessage', GROUP, 'group', message, target); }
+    sendReliableGroupMessage(message, target) { if (sent === undefined || !sent(GROUP + RELIABLE, message, target)) send('sendReliableGroupMessage', GROUP + RELIABLE, 'group', message, target); }
     broadcastGroupMembershipUpdate(group, target) {
       const of = id(group, 'broadcastGroupMembershipUpdate', 'group'), to = id(target, 'broadcastGroupMembershipUpdate', 'group');
       if (of !== undefined && to !== undefined) host.broadcastGroupMembershipUpdate(of, to);
@@ -412,7 +428,7 @@ exports.create = function create(host) {
     onMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload) {
       try {
         if (typeof callbacks.onMessage !== 'function') return;
-        const result = callbacks.onMessage(gameMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload));
+        const result = callbacks.onMessage(typeof opCode === 'object' ? opCode : gameMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload));
         if (result !== undefined) told('onMessage', result);
       } catch (error) {
         failed('onMessage', error);
@@ -420,13 +436,17 @@ exports.create = function create(host) {
       if (ticks.waiting) host.afterCallback();
     },
     onSendToPlayer(opCode, sender, targetPlayer, targetGroup, reliable, payload) {
-      return gate('onSendToPlayer', call('onSendToPlayer', 1, gameMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload)));
+      return gate('onSendToPlayer', call('onSendToPlayer', 1, typeof opCode === 'object' ? opCode : gameMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload)));
     },
     onSendToGroup(opCode, sender, targetPlayer, targetGroup, reliable, payload) {
-      return gate('onSendToGroup', call('onSendToGroup', 1, gameMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload)));
+      return gate('onSendToGroup', call('onSendToGroup', 1, typeof opCode === 'object' ? opCode : gameMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload)));
     },
     onPlayerJoinGroup(group, peerId) { return gate('onPlayerJoinGroup', call('onPlayerJoinGroup', 2, group, peerId)); },
-    nothing() {},
     onPlayerLeaveGroup(group, peerId) { return gate('onPlayerLeaveGroup', call('onPlayerLeaveGroup', 2, group, peerId)); },
+    messageType() {
+      if (messagePrototype === null) makeMessages();
+      return messagePrototype;
+    },
+    nothing() {},
   };
 };
