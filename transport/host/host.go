@@ -61,6 +61,7 @@ type Host struct {
 	stopOnce sync.Once
 	settled  chan struct{} // closed to end settle
 	watching context.CancelFunc
+	started  chan struct{} // closed once all of it is there
 	stopped  chan struct{}
 }
 
@@ -82,7 +83,10 @@ func Start(o Options) (h *Host, err error) {
 	if err := c.Validate(); err != nil {
 		return nil, fmt.Errorf("host: configuration: %w", err)
 	}
-	h = &Host{log: o.Log, count: new(counters.Set), grace: c.Drain.Grace, showLogs: c.Log.GameSessions.Show, settled: make(chan struct{}), stopped: make(chan struct{})}
+	h = &Host{
+		log: o.Log, count: new(counters.Set), grace: c.Drain.Grace, showLogs: c.Log.GameSessions.Show, settled: make(chan struct{}),
+		started: make(chan struct{}), stopped: make(chan struct{}),
+	}
 	watching, stopWatching := context.WithCancel(context.Background())
 	h.watching = stopWatching
 	partial := h // h is nil by the time a failed start gets here
@@ -127,6 +131,7 @@ func Start(o Options) (h *Host, err error) {
 	h.addrs = h.doors.announcement(c)
 	h.addrs.API = h.api.Addr().String()
 	h.ops.SetReady(true)
+	close(h.started)
 	return h, nil
 }
 
@@ -183,8 +188,14 @@ func (h *Host) startActors(o Options) error {
 	return nil
 }
 
-// giveUp drains a process that scripts hold threads of, and has it ended.
+// giveUp drains a process that scripts hold threads of, and has it ended. They may do
+// so while it still starts.
 func (h *Host) giveUp(fail func(string)) {
+	select {
+	case <-h.started:
+	case <-h.stopped: // the start failed, and says why
+		return
+	}
 	h.Drain(context.Background())
 	if fail != nil {
 		fail("two scripts cannot be stopped")

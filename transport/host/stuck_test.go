@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -12,7 +13,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
+	"troupe/messages"
 	"troupe/transport/host"
+	"troupe/transport/transporttest/stock"
 )
 
 // hang is a call that no interrupt ends: it is within one built-in.
@@ -20,7 +23,10 @@ const hang = `/^(a+)+\1$/.test('a'.repeat(50) + 'b');`
 
 // stuckCases each leave goroutines that run for ever.
 var stuckCases = map[string]func(t *testing.T){
-	"an update that hangs": anUpdateThatHangs,
+	"an update that hangs":       anUpdateThatHangs,
+	"a standby that hangs":       aStandbyThatHangs,
+	"two that hang at the start": twoThatHangAtTheStart,
+	"game sessions that hang":    gameSessionsThatHang,
 }
 
 // TestStuckScripts runs each case in a process of its own, which ends with what it left.
@@ -126,3 +132,118 @@ func (h *testHost) event(fleet, code string, words ...string) {
 	})
 }
 
+// A version that ran and hangs later, as it is to stand by, is not started again for
+// that.
+func aStandbyThatHangs(t *testing.T) {
+	said := make(chan string, 10)
+	later := time.Now().Add(2 * time.Second)
+	text := fmt.Sprintf("if (Date.now() > %d) %s\n%s", later.UnixMilli(), hang, says("one"))
+	h := startHostWith(t, func(c *host.Config) {
+		stuckLimit(c)
+		c.Fleets[0].Script, c.Fleets[0].Standby = scriptFile(t, text), 1
+	}, failure(said))
+	time.Sleep(time.Until(later.Add(10 * time.Millisecond)))
+	_, a := h.on("fleet-dev") // the one that stood by
+	h.hears(a, "one")
+	h.event("fleet-dev", "SERVER_PROCESS_CRASHED", "could not be stopped")
+	time.Sleep(3500 * time.Millisecond)
+	if n := h.host.Counters().ScriptsStuck.Load(); n != 1 || len(said) != 0 {
+		t.Fatalf("%d are stuck, the host said %d times that it cannot go on", n, len(said))
+	}
+	h.hears(a, "one")
+}
+
+// With two scripts that hang as it starts, a host says so and ends in order.
+func twoThatHangAtTheStart(t *testing.T) {
+	said := make(chan string, 10)
+	startHostWith(t, func(c *host.Config) {
+		stuckLimit(c)
+		c.Fleets[0].Script = scriptFile(t, hang)
+		c.Fleets = append(c.Fleets, host.Fleet{ID: "fleet-second", GameSessionsMax: 1, Script: scriptFile(t, "// another\n"+hang)})
+	}, failure(said))
+	select {
+	case reason := <-said:
+		if !strings.Contains(reason, "cannot be stopped") {
+			t.Error(reason)
+		}
+	case <-time.After(patience):
+		t.Fatal("the host goes on")
+	}
+}
+
+// A game session that hangs costs itself; with a second one, the host drains and says
+// that it cannot go on.
+func gameSessionsThatHang(t *testing.T) {
+	said := make(chan string, 10)
+	text := strings.Replace(says("well"), "onMessage: (m) =>", "onMessage: (m) => m.opCode === 66 ? "+strings.TrimSuffix(hang, ";")+" :", 1)
+	h := startHostWith(t, func(c *host.Config) {
+		stuckLimit(c)
+		c.Drain.Grace = 0
+		c.Fleets[0].Script = scriptFile(t, text)
+	}, failure(said))
+	healthy, a := h.on("fleet-dev")
+	b := h.join(h.seats(healthy, 1)[0], stock.Options{})
+	peer := b.PeerID()
+	round := func(n int) {
+		t.Helper()
+		h.send(a, stock.Message{OpCode: 7, TargetPlayer: peer, Payload: fmt.Append(nil, n), Reliable: true})
+		h.expect(b, func(e stock.Event) bool { return e.OpCode == 7 && string(e.Payload) == fmt.Sprint(n) })
+		h.hears(b, "well")
+	}
+	hangs := func() (game string, player *stock.Client) {
+		game, player = h.on("fleet-dev")
+		h.hears(player, "well")
+		h.send(player, stock.Message{OpCode: 66, TargetPlayer: stock.ServerID, Reliable: true})
+		return game, player
+	}
+
+	first, c := hangs()
+	n, longest := 0, time.Duration(0)
+	for begun := time.Now(); h.game(first).Status != types.GameSessionStatusTerminated; n++ {
+		if time.Since(begun) > patience {
+			t.Fatal("the game session that hangs does not end")
+		}
+		began := time.Now()
+		round(n)
+		longest = max(longest, time.Since(began))
+	}
+	t.Logf("%d messages there and back meanwhile, the longest in %v", n, longest)
+	if n < 10 || longest > time.Second {
+		t.Errorf("%d messages, the longest in %v", n, longest)
+	}
+	h.awaitClose(c, messages.CloseInternalError)
+	h.event("fleet-dev", "SERVER_PROCESS_CRASHED", "a game session of version 1", "cannot be ended")
+	if n := h.host.Counters().ScriptsStuck.Load(); n != 1 || len(said) != 0 {
+		t.Errorf("%d are stuck, the host said %d times that it cannot go on", n, len(said))
+	}
+	round(-1)
+	_, d := h.on("fleet-dev") // the version may still be used
+	h.hears(d, "well")
+
+	hangs()
+	select {
+	case reason := <-said:
+		if !strings.Contains(reason, "cannot be stopped") {
+			t.Error(reason)
+		}
+	case <-time.After(patience):
+		t.Fatal("the host goes on")
+	}
+	h.awaitClose(b, messages.CloseGoingAway)
+	if n := h.host.Counters().ScriptsStuck.Load(); n != 2 {
+		t.Errorf("%d are stuck", n)
+	}
+	if _, err := stock.Dial(h.context(), h.host.Addrs().WS, "x", stock.Options{}); err == nil {
+		t.Error("a player comes in after the host has drained")
+	}
+}
+
+// scriptFile writes a script into a folder of its own.
+func scriptFile(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "game.js")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
