@@ -384,6 +384,40 @@ func TestExampleLobby(t *testing.T) {
 	})
 }
 
+// A game starts as well when whoever was not ready is gone.
+func TestExampleLobbyStartsWithoutTheLast(t *testing.T) {
+	everyEngine(t, func(t *testing.T, e engine) {
+		w := example(t, e, "lobby")
+		for _, c := range []struct {
+			name string
+			gone func(owner, last *stock.Client)
+		}{
+			{"left", func(_, last *stock.Client) { last.Close() }},
+			{"kicked", func(owner, _ *stock.Client) { w.say(owner, 21, "3") }},
+		} {
+			game := w.newGame(8)
+			ann, bob, eve := w.join(game, "ann"), w.join(game, "bob"), w.join(game, "eve")
+			for i, one := range []*stock.Client{ann, bob} {
+				if err := one.JoinGroup(int32(i + 1)); err != nil {
+					t.Fatal(err)
+				}
+				w.say(one, 20, "1")
+			}
+			w.until("bob is ready", func() error {
+				if p := told[lobby](w, ann, 22).Players; len(p) != 3 || !p[0].Ready || !p[1].Ready {
+					return errString("not yet")
+				}
+				return nil
+			})
+			c.gone(ann, eve)
+			for _, one := range []*stock.Client{ann, bob} {
+				w.heard(one, 23, `{"map":"plains","teams":{"1":[1],"2":[2]}}`)
+			}
+			w.noErrors()
+		}
+	})
+}
+
 // TypeScript runs as it is, and the types declare what there is.
 func TestExampleTyped(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {

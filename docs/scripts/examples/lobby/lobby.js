@@ -82,6 +82,7 @@ exports.ssExports = {
       session.processEnding().then(() => process.exit(0));
     } else if (!started) {
       tellLobby(peerId);
+      startWhenReady(peerId); // all were waiting for this one, perhaps
     }
   },
 
@@ -91,12 +92,15 @@ exports.ssExports = {
 
 function onReady(peerId, ready) {
   const problem = started ? 'the game has started' : teams.setReady(peerId, ready);
-  if (!answer(peerId, problem)) {
-    return;
+  if (answer(peerId, problem)) {
+    startWhenReady();
   }
+}
+
+function startWhenReady(except) {
   if (teams.allReady()) {
     started = true;
-    tellAll(OP_START, { map, teams: teams.rosters() });
+    tellAll(OP_START, { map, teams: teams.rosters() }, except);
   }
 }
 
