@@ -88,11 +88,16 @@ func Open(dir string, o Options) (*Store, error) {
 	return s, nil
 }
 
-// scan finds the files that are there. Their game sessions have ended.
+// scan finds the files that are there. Their game sessions have ended. What cannot
+// be read hides nothing else.
 func (s *Store) scan() {
+	var failed error // the first
 	err := filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return err
+			if failed == nil && !os.IsNotExist(err) {
+				failed = err
+			}
+			return nil
 		}
 		name, err := filepath.Rel(s.dir, path)
 		if err != nil {
@@ -120,7 +125,7 @@ func (s *Store) scan() {
 		}
 		return nil
 	})
-	if err != nil && !os.IsNotExist(err) {
+	if err = cmp.Or(failed, err); err != nil {
 		s.o.Log.Warn().Err(err).Msg("logs of earlier game sessions cannot be found")
 	}
 	for _, l := range s.logs {

@@ -373,6 +373,42 @@ func TestNextProcessFindsTheFiles(t *testing.T) {
 	}
 }
 
+// One folder that cannot be read hides no log beside it. It is one below a path that
+// is too long, because permissions do not keep root out.
+func TestFolderInItThatCannotBeRead(t *testing.T) {
+	dir := t.TempDir()
+	first := open(t, dir, Options{})
+	k := first.Open("a")
+	k.Write(line("0"))
+	k.Close()
+	first.Close()
+	deep, err := os.OpenRoot(dir)
+	for range 20 {
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := strings.Repeat("d", 250) // before s-a
+		if err := deep.Mkdir(name, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		up := deep
+		deep, err = up.OpenRoot(name)
+		up.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	deep.Close()
+	var host bytes.Buffer
+	s := open(t, dir, Options{Log: zerolog.New(&host)})
+	if got := texts(t, read(t, s, "a")); len(got) != 1 {
+		t.Errorf("%v", got)
+	}
+	if n := strings.Count(host.String(), "\n"); runtime.GOOS == "linux" && n != 1 {
+		t.Errorf("%d warnings: %s", n, host.String())
+	}
+}
+
 func TestFolderThatCannotBeWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		place := filepath.Join(t.TempDir(), "logs")
