@@ -148,19 +148,37 @@ declare namespace Troupe {
     toString(): string;
   }
 
-  /** Each field also has a name that begins with a small letter. */
+  /** Each field has two names. Those with a small letter are left out when the object is printed. */
   interface GameSession {
     readonly GameSessionId: string;
+    readonly gameSessionId: string;
     readonly Name: string;
+    readonly name: string;
     readonly FleetId: string;
+    readonly fleetId: string;
     readonly MaximumPlayerSessionCount: number;
+    readonly maximumPlayerSessionCount: number;
     readonly Port: number;
+    readonly port: number;
     readonly IpAddress: string;
+    readonly ipAddress: string;
     readonly DnsName: string;
+    readonly dnsName: string;
     readonly GameSessionData: string;
+    readonly gameSessionData: string;
     readonly MatchmakerData: string;
+    readonly matchmakerData: string;
     readonly Status: string;
-    readonly GameProperties: ReadonlyArray<{ readonly Key: string; readonly Value: string }>;
+    readonly status: string;
+    readonly GameProperties: ReadonlyArray<GameProperty>;
+    readonly gameProperties: ReadonlyArray<GameProperty>;
+  }
+
+  interface GameProperty {
+    readonly Key: string;
+    readonly key: string;
+    readonly Value: string;
+    readonly value: string;
   }
 
   interface Outcome {

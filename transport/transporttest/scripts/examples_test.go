@@ -443,7 +443,7 @@ func TestExampleTyped(t *testing.T) {
 		w.say(ann, 3, "")
 		g := told[map[string]any](w, ann, 3)
 		for key, want := range map[string]any{
-			"same": true, "args": []any{"two", "words"}, "address": []any{"string", "string", "number"}, "name": "game", "fleet": "fleet-dev",
+			"same": true, "small": true, "args": []any{"two", "words"}, "address": []any{"string", "string", "number"}, "name": "game", "fleet": "fleet-dev",
 			"max": 4.0, "keys": []any{"mode=duel"}, "mode": "duel",
 		} {
 			same(t, key, g[key], want)

@@ -44,9 +44,14 @@ const answers: { [op: number]: (message: Troupe.GameMessage) => void } = {
   },
   [Op.Game](message) {
     const same = session.gameSession === game && session.getGameSessionId() === game.GameSessionId;
+    const { gameSessionId, name, fleetId, maximumPlayerSessionCount, port, ipAddress, dnsName, status } = game;
+    const small = gameSessionId === game.GameSessionId && name === game.Name && fleetId === game.FleetId && status === game.Status &&
+      maximumPlayerSessionCount === game.MaximumPlayerSessionCount && port === game.Port && ipAddress === game.IpAddress &&
+      dnsName === game.DnsName && game.gameSessionData === game.GameSessionData && game.matchmakerData === game.MatchmakerData &&
+      game.gameProperties.every((p: Troupe.GameProperty) => p.key === p.Key && p.value === p.Value);
     const address = [game.IpAddress, game.DnsName, game.Port].map((part) => typeof part);
     tell(message.opCode, message.sender, JSON.stringify({
-      same, args, address, name: game.Name, fleet: game.FleetId, max: game.MaximumPlayerSessionCount,
+      same, small, args, address, name: game.Name, fleet: game.FleetId, max: game.MaximumPlayerSessionCount,
       data: game.GameSessionData, matchmaker: game.MatchmakerData || session.matchmakerData, status: game.Status,
       keys: game.GameProperties.map(({ Key, Value }) => `${Key}=${Value}`), mode: session.gameProperties.mode,
     }));
