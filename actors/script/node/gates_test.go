@@ -151,6 +151,37 @@ exports.ssExports = {
 	})
 }
 
+// A player is in its groups until the script has run onPlayerDisconnect, and out of
+// them at once if there is none.
+func TestWhatOnPlayerDisconnectSendsComesBeforeItsConsequences(t *testing.T) {
+	const source = `
+let session;
+exports.ssExports = {
+  init(s) { session = s; },
+  CALLBACK(peer) { session.sendReliableGroupMessage(session.newTextGameMessage(9, -1, 'without ' + peer), 5); },
+  onPlayerJoinGroup() { console.log(session.getPlayers().size + ' players'); return true; },
+};`
+	for _, callback := range []string{"onPlayerDisconnect", "another"} {
+		t.Run(callback, func(t *testing.T) {
+			play(t, strings.Replace(source, "CALLBACK", callback, 1), setup{}, func(g *game) {
+				a, b := g.enter(), g.enter()
+				a.Group(gamesession.JoinGroup, 5)
+				a.gets("group 5 is [1] from -1 to 1")
+				b.Group(gamesession.JoinGroup, 5)
+				a.gets("group 5 is [1 2] from -1 to 1")
+				b.Depart()
+				if callback == "onPlayerDisconnect" {
+					a.gets("9 from -1 to group 5: without 2")
+				}
+				a.gets("group 5 is [1] from -1 to 1")
+				a.Group(gamesession.JoinGroup, 6)
+				a.gets("group 6 is [1] from -1 to 1")
+				g.logged(" 1 players")
+			})
+		})
+	}
+}
+
 // The host asks only what is there; a callback that comes later is asked, too.
 func TestCallbacksMayComeAndGo(t *testing.T) {
 	play(t, `

@@ -88,6 +88,11 @@ func (h *handler) ask(c callback, fill func(f *frame)) script.Decision {
 	if !h.has(c) {
 		return script.Allow
 	}
+	return h.await(c, fill)
+}
+
+// await calls a callback, there or not, and waits for the child's answer.
+func (h *handler) await(c callback, fill func(f *frame)) script.Decision {
 	h.last++
 	if h.last == 0 {
 		h.last++
@@ -131,15 +136,11 @@ func (h *handler) OnStartGameSession(g *messages.GameSession) script.Decision {
 	for i, p := range g.Properties {
 		properties[i] = property(p)
 	}
-	fill := asJSON(map[string]any{
+	return h.await(onStartGameSession, asJSON(map[string]any{
 		"GameSessionId": g.ID, "Name": g.Name, "FleetId": g.FleetID, "MaximumPlayerSessionCount": g.MaxPlayers, "Port": g.Port,
 		"IpAddress": g.IPAddress, "DnsName": g.DNSName, "GameSessionData": g.Data, "MatchmakerData": g.MatchmakerData,
 		"Status": g.Status.String(), "GameProperties": properties,
-	})
-	if !h.has(onStartGameSession) {
-		return script.AllowIf(h.call(0, onStartGameSession, fill))
-	}
-	return h.ask(onStartGameSession, fill)
+	}))
 }
 
 // OnHealthCheck implements script.Handler.
@@ -177,10 +178,10 @@ func (h *handler) OnPlayerReconnected(peer messages.PeerID, r script.Reconnected
 	})
 }
 
-// OnPlayerDisconnect implements script.Handler.
+// OnPlayerDisconnect implements script.Handler. The child is told in any case: its list
+// of players changes. It answers when the callback has run.
 func (h *handler) OnPlayerDisconnect(peer messages.PeerID) script.Decision {
-	h.tell(onPlayerDisconnect, func(f *frame) { f.i32(int32(peer)) })
-	return script.Allow
+	return h.await(onPlayerDisconnect, func(f *frame) { f.i32(int32(peer)) })
 }
 
 // OnMessage implements script.Handler.

@@ -168,7 +168,7 @@ function call(r) {
     case 'onPlayerAccepted': glue.onPlayerAccepted(r.i32(), r.text(), r.text(), r.text()); break;
     case 'onPlayerDetached': result = glue.onPlayerDetached(r.i32(), r.restText()); break;
     case 'onPlayerReconnected': glue.onPlayerReconnected(r.i32(), JSON.parse(r.restText())); break;
-    case 'onPlayerDisconnect': glue.onPlayerDisconnect(r.i32()); break;
+    case 'onPlayerDisconnect': glue.onPlayerDisconnect(r.i32()); result = true; break;
     case 'onMessage': case 'onSendToPlayer': case 'onSendToGroup':
       result = glue[name](r.i32(), r.i32(), r.i32(), r.i32(), r.u8() === 1, r.rest());
       break;
