@@ -218,7 +218,9 @@ func (r *Registry) stopIdle(p *process, which func(*idle) bool) {
 	for _, i := range slices.Clone(p.idle) {
 		if which(i) {
 			r.drop(i)
-			i.ref.Tell(gamesession.Terminate{Reason: messages.CloseGoingAway, Text: "not needed any more"})
+			// Without OnProcessTerminate: scripts expect to have had a game session there, and
+			// such processes come and go more often here than in the original.
+			i.ref.Tell(gamesession.Terminate{Reason: messages.CloseGoingAway, Text: "not needed any more", Force: true})
 		}
 	}
 }
