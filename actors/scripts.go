@@ -2,6 +2,7 @@ package actors
 
 import (
 	"context"
+	"time"
 
 	"troupe/actors/fleet"
 	"troupe/actors/script/bundle"
@@ -54,13 +55,15 @@ func (s *System) UpdateScript(ctx context.Context, q messages.UpdateScript) (*me
 			return nil, err
 		}
 	}
-	return s.ReplaceScript(ctx, q, b)
+	changed, err := s.ReplaceScript(ctx, q, b, 0)
+	return changed.Script, err
 }
 
 // ReplaceScript is UpdateScript with a content that is unpacked already, such as
-// one from a folder.
-func (s *System) ReplaceScript(ctx context.Context, q messages.UpdateScript, b *bundle.Bundle) (*messages.Script, error) {
-	return ask[fleet.ChangeScript, *messages.Script](ctx, s, fleet.ChangeScript{Request: q, Bundle: b})
+// one from a folder. It waits for processes to run it for as long as wait (0: 10 s),
+// and tells what came of that.
+func (s *System) ReplaceScript(ctx context.Context, q messages.UpdateScript, b *bundle.Bundle, wait time.Duration) (fleet.Changed, error) {
+	return ask[fleet.ChangeScript, fleet.Changed](ctx, s, fleet.ChangeScript{Request: q, Bundle: b, Wait: wait})
 }
 
 // Scripts reads one script, or with an empty id all, oldest first.

@@ -142,7 +142,7 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 		m.Reply(r.depths(c), nil)
 	case Request[NewScript, *messages.Script]:
 		m.Reply(r.createScript(c, m.Request))
-	case Request[ChangeScript, *messages.Script]:
+	case Request[ChangeScript, Changed]:
 		r.onUpdateScript(c, m)
 	case Request[Scripts, []*messages.Script]:
 		m.Reply(r.describeScripts(m.Request.ID))
@@ -344,7 +344,7 @@ func (r *Registry) onDrain(c *stage.Context, m Drain) {
 	for _, f := range r.fleets {
 		for _, p := range f.processes {
 			r.stopIdle(p, func(*idle) bool { return true })
-			p.settle()
+			p.settle(shuttingDown)
 		}
 	}
 	for _, e := range r.order {

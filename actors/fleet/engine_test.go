@@ -78,6 +78,8 @@ func (p *testProgram) NewHandler(process script.Process) (script.Handler, error)
 		i.Game.Started = func() bool { return false }
 	case "slow start":
 		return &slowStart{instance: i}, nil
+	case "never ready":
+		return &neverReady{instance: i}, nil
 	}
 	i.process.Log.Info("hello from", p.version)
 	p.e.mu.Lock()
@@ -90,6 +92,13 @@ func (p *testProgram) NewHandler(process script.Process) (script.Handler, error)
 type slowStart struct{ *instance }
 
 func (s *slowStart) OnStartGameSession(*messages.GameSession) script.Decision {
+	return script.Later(new(script.Pending))
+}
+
+// neverReady never decides whether the process is ready.
+type neverReady struct{ *instance }
+
+func (*neverReady) OnProcessStarted([]string) script.Decision {
 	return script.Later(new(script.Pending))
 }
 

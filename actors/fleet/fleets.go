@@ -261,7 +261,7 @@ func (r *Registry) closePrograms() {
 		for _, p := range f.processes {
 			all[p.current], all[p.next] = true, true
 			p.gone = true
-			p.settle()
+			p.settle(shuttingDown)
 		}
 	}
 	for _, e := range r.refs {

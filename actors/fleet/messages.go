@@ -73,10 +73,18 @@ type (
 		Bundle  *bundle.Bundle
 	}
 	// ChangeScript is answered when each process that is to run a new content
-	// does, or cannot, or after some seconds. A bundle of nil leaves the content.
+	// does, or cannot, or after Wait (0: 10 s). A bundle of nil leaves the content.
 	ChangeScript struct {
 		Request messages.UpdateScript
 		Bundle  *bundle.Bundle
+		Wait    time.Duration
+	}
+	// Changed is the answer: a content of which nothing was Refused and which is not
+	// Loading any more is what new game sessions run.
+	Changed struct {
+		Script  *messages.Script
+		Refused []string // why processes go on with what they ran
+		Loading bool     // some process has not shown yet whether it runs
 	}
 	// DropScript is refused while a fleet uses it (D8).
 	DropScript struct{ ID messages.ScriptID }

@@ -49,7 +49,9 @@ type program struct {
 
 // sameContent reports whether two programs are of one content: what holds one up may
 // well hold the other up.
-func (p *program) sameContent(o *program) bool { return p.script == o.script && p.contents == o.contents }
+func (p *program) sameContent(o *program) bool {
+	return p.script == o.script && p.contents == o.contents
+}
 
 // hangs reports whether a process with this content could not be stopped.
 func (p *program) hangs() bool { return slices.Contains(p.script.hung, p.contents) }
@@ -58,20 +60,27 @@ func (p *program) hangs() bool { return slices.Contains(p.script.hung, p.content
 func (p *process) busy() bool { return p.loading || p.next != nil && p.failed == 0 }
 
 // outcome tells those who wait for one, unless what they wait for is still to come.
-func (p *process) outcome() {
+func (p *process) outcome(refused string) {
 	if !p.loading {
-		p.settle()
+		p.settle(refused)
 	}
 }
 
-// settle tells those who wait that there is nothing more to wait for.
-func (p *process) settle() {
+// settle tells those who wait that there is nothing more to wait for, and why what is
+// new does not run; "" if it does.
+func (p *process) settle(refused string) {
 	waiting := p.waiting
 	p.waiting = nil
 	for _, w := range waiting {
-		w.less()
+		w.less(refused)
 	}
 }
+
+// Why a process says no more about what is new.
+const (
+	notConfigured = "it is not configured any more"
+	shuttingDown  = "the host is shutting down"
+)
 
 // load makes a program of the newest content, in a goroutine: compiling takes
 // time, and may be made to take long.
@@ -162,7 +171,7 @@ func (r *Registry) onLoaded(c *stage.Context, m loaded) {
 		if m.program != nil {
 			r.closeProgram(m.program)
 		}
-		p.settle()
+		p.settle(notConfigured)
 	case p.stale:
 		p.stale = false
 		if m.program != nil {
@@ -192,7 +201,9 @@ func (r *Registry) cannotRun(c *stage.Context, p *process, code, text string, ne
 	}
 	log.Msg("script does not run")
 	f.events.add(c.Now(), code, message)
-	p.outcome()
+	if newer {
+		p.outcome(message)
+	}
 	r.judge(c, f)
 }
 
@@ -206,7 +217,7 @@ func (r *Registry) prove(c *stage.Context, p *process) {
 	if old != nil {
 		p.fleet.events.add(c.Now(), eventGeneric, "new game sessions run version "+p.current.version+" of the script")
 	}
-	p.outcome()
+	p.outcome("")
 	r.judge(c, p.fleet)
 }
 
@@ -275,7 +286,7 @@ func (r *Registry) retire(p *process) {
 	r.unwant(p.next)
 	r.unwant(p.current)
 	p.next, p.current = nil, nil
-	p.settle()
+	p.settle(notConfigured)
 }
 
 // carryOn forgets failures.

@@ -58,22 +58,22 @@ func size(b *bundle.Bundle) (n int) {
 
 // onUpdateScript changes a script. Processes that are to run a new content load
 // it first: one that does not load changes nothing but what events say.
-func (r *Registry) onUpdateScript(c *stage.Context, m Request[ChangeScript, *messages.Script]) {
+func (r *Registry) onUpdateScript(c *stage.Context, m Request[ChangeScript, Changed]) {
 	q := m.Request.Request
 	s := r.scripts[q.ID]
 	if s == nil {
-		m.Reply(nil, noScript(q.ID))
+		m.Reply(Changed{}, noScript(q.ID))
 		return
 	}
 	changed := *s.record
 	changed.Name, changed.Version = cmp.Or(q.Name, changed.Name), cmp.Or(q.Version, changed.Version)
 	if m.Request.Bundle == nil {
 		s.record = &changed
-		m.Reply(s.record, nil)
+		m.Reply(Changed{Script: s.record}, nil)
 		return
 	}
 	if err := r.roomForScript(s, m.Request.Bundle); err != nil {
-		m.Reply(nil, err)
+		m.Reply(Changed{}, err)
 		return
 	}
 	if changed.Size = int64(len(q.Zip)); q.Zip == nil {
@@ -82,7 +82,8 @@ func (r *Registry) onUpdateScript(c *stage.Context, m Request[ChangeScript, *mes
 	changed.Contents++
 	s.record, s.bundle = &changed, m.Request.Bundle
 	c.Log().Info().Str("script_id", string(changed.ID)).Str("version", changed.Version).Int("contents", changed.Contents).Msg("script updated")
-	w := &waiting{done: func() { m.Reply(&changed, nil) }}
+	w := new(waiting)
+	w.done = func() { m.Reply(Changed{Script: &changed, Refused: w.refused, Loading: w.left > 0}, nil) }
 	for _, f := range r.fleets {
 		if f.record.ScriptID != q.ID {
 			continue
@@ -93,7 +94,7 @@ func (r *Registry) onUpdateScript(c *stage.Context, m Request[ChangeScript, *mes
 		}
 	}
 	w.begin()
-	c.After(updateWait, updateDue{w})
+	c.After(cmp.Or(m.Request.Wait, updateWait), updateDue{w})
 }
 
 // describeScripts reads one script, or all.
@@ -136,8 +137,9 @@ func noScript(id messages.ScriptID) error {
 // waiting calls done once, when all processes it waits on have loaded what is
 // new, or given up.
 type waiting struct {
-	left int
-	done func()
+	left    int
+	refused []string
+	done    func()
 }
 
 // on waits on one more process, if it loads something.
@@ -155,7 +157,11 @@ func (w *waiting) begin() {
 	}
 }
 
-func (w *waiting) less() {
+// less takes what came of one process: why it does not run what is new, or "".
+func (w *waiting) less(refused string) {
+	if refused != "" && !slices.Contains(w.refused, refused) {
+		w.refused = append(w.refused, refused)
+	}
 	if w.left--; w.left == 0 {
 		w.end()
 	}

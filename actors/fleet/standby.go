@@ -145,7 +145,7 @@ func (r *Registry) startIdle(c *stage.Context, p *process, of *program) bool {
 	log := script.NewLog(i.log, script.LevelOf(p.spec.Parameters), c.Stage().Now)
 	handler, err := r.makeHandler(c, of, r.processOf(c, p, i.ref, log))
 	if err != nil {
-		r.cannotStart(c, p, err.Error())
+		r.cannotStart(c, p, of, err.Error())
 		return false
 	}
 	of.users++
@@ -186,7 +186,7 @@ func (r *Registry) onIdleOver(c *stage.Context, i *idle, text string) {
 		r.hung(c, i, i.log.why(text))
 		return
 	}
-	r.cannotStart(c, i.process, i.log.why(text))
+	r.cannotStart(c, i.process, i.program, i.log.why(text))
 }
 
 // hung writes down that a process could not be stopped before it had a game session.
@@ -202,7 +202,12 @@ func (r *Registry) hung(c *stage.Context, i *idle, text string) {
 
 // cannotStart writes down that a process did not become ready, or did not stay,
 // and has another one tried after a pause that grows.
-func (r *Registry) cannotStart(c *stage.Context, p *process, text string) {
+func (r *Registry) cannotStart(c *stage.Context, p *process, of *program, text string) {
+	text = "a process ended before it had a game session: " + text
+	if p.next != nil && of != p.next { // no more of the old one for now; of the new one it says nothing
+		r.cannotRun(c, p, eventCrashed, text, false)
+		return
+	}
 	p.failed++
 	p.paused = true
 	if p.retry == nil {
@@ -210,7 +215,7 @@ func (r *Registry) cannotStart(c *stage.Context, p *process, text string) {
 	} else {
 		p.retry.Reset(pause(p.failed))
 	}
-	r.cannotRun(c, p, eventCrashed, "a process ended before it had a game session: "+text, p.next != nil)
+	r.cannotRun(c, p, eventCrashed, text, p.next != nil)
 }
 
 // stopIdle ends idle processes.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"troupe/actors"
+	"troupe/actors/fleet"
+	"troupe/actors/script/bundle"
 	"troupe/messages"
 	"troupe/messages/counters"
 )
@@ -227,6 +229,56 @@ func TestAConfigurationThatDoesNotRunLeavesTheOldOne(t *testing.T) {
 		runs("fixednew")
 		if n := w.System.Live(counters.ActorGameSession); n != 5 {
 			w.Errorf("%d processes, want four game sessions and one that stands by", n)
+		}
+	})
+}
+
+func TestAReplacedScriptTellsWhatCameOfIt(t *testing.T) {
+	standing(t, 1, func(w *world, e *engine) {
+		s := newScript(w, "main.js=one")
+		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
+		start(w, f.ID)
+		crashing := e.handlers[0]
+		replace := func(text string, wait time.Duration) fleet.Changed {
+			w.Helper()
+			b := &bundle.Bundle{Files: map[string][]byte{"main.js": []byte(text)}}
+			type answer struct {
+				fleet.Changed
+				error
+			}
+			got := make(chan answer, 1)
+			go func() {
+				c, err := w.System.ReplaceScript(context.Background(), messages.UpdateScript{ID: s.ID}, b, wait)
+				got <- answer{c, err}
+			}()
+			w.Pass(wait)
+			select {
+			case a := <-got:
+				if a.error != nil {
+					w.Fatal(a.error)
+				}
+				return a.Changed
+			default:
+				w.Fatalf("%s: no answer after %v", text, wait)
+				return fleet.Changed{}
+			}
+		}
+		if c := replace("never ready", 9*time.Second); !c.Loading || len(c.Refused) != 0 {
+			w.Errorf("too early to tell: %+v", c)
+		}
+		if c := replace("never ready", 12*time.Second); c.Loading || len(c.Refused) != 1 || !strings.Contains(c.Refused[0], "onProcessStarted") {
+			w.Errorf("never ready: %+v", c)
+		}
+		if c := replace("syntax error", time.Second); c.Loading || len(c.Refused) != 1 || !strings.Contains(c.Refused[0], "main.js:3:14") {
+			w.Errorf("syntax error: %+v", c)
+		}
+		// What else happens to the fleet at that moment is no answer.
+		crashing.Session.Do(func() { crashing.Session.Crash("an old one") })
+		if c := replace("two", time.Second); c.Loading || len(c.Refused) != 0 || c.Script.Contents != 5 {
+			w.Errorf("good: %+v", c)
+		}
+		if g := start(w, f.ID); g.ScriptVersion != "5 (1.0)" {
+			w.Error(g.ScriptVersion)
 		}
 	})
 }

@@ -8,18 +8,15 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
-
-	"troupe/actors"
 	"troupe/actors/script/bundle"
 	"troupe/actors/script/js"
 	"troupe/cmd/troupe/internal/watch"
 	"troupe/messages"
+	"troupe/transport/host"
 )
 
 // devScript is the script of `troupe dev`, which is reloaded on save.
@@ -33,10 +30,8 @@ type devScript struct {
 // reloader is what a devScript needs of a host.
 type reloader interface {
 	// ReloadScript has new game sessions of a fleet run what its script is now. If
-	// that cannot be compiled, it is the error, and nothing changes.
+	// that cannot be compiled, or does not run, it is the error, and nothing changes.
 	ReloadScript(ctx context.Context, id messages.FleetID) error
-	// System knows what happened to the fleet.
-	System() *actors.System
 }
 
 const (
@@ -74,37 +69,19 @@ func (d *devScript) zip() bool { return strings.EqualFold(filepath.Ext(d.path), 
 func (d *devScript) reload(ctx context.Context, h reloader) {
 	ctx, cancel := context.WithTimeout(ctx, reloadLimit)
 	defer cancel()
-	began := time.Now()
 	err := d.check()
 	if err == nil {
 		err = h.ReloadScript(ctx, d.fleet)
 	}
-	if err == nil {
-		err = d.refused(ctx, h, began)
-	}
 	switch now := time.Now().Format(time.TimeOnly); {
 	case ctx.Err() != nil && err != nil: // the host stops
+	case errors.Is(err, host.ErrStillLoading):
+		fmt.Fprintf(d.out, "%s %s: %v\n", now, d.path, err)
 	case err != nil:
 		fmt.Fprintf(d.out, "%s %s does not run, the version before stays:\n  %s\n", now, d.path, strings.ReplaceAll(err.Error(), "\n", "\n  "))
 	default:
 		fmt.Fprintf(d.out, "%s %s is good: new game sessions use it\n", now, d.path)
 	}
-}
-
-// refused returns why processes with a new version did not become ready, such as an
-// onProcessStarted that says no.
-func (d *devScript) refused(ctx context.Context, h reloader, since time.Time) error {
-	events, err := h.System().FleetEvents(ctx, d.fleet)
-	if err != nil {
-		return err
-	}
-	for _, e := range slices.Backward(events) {
-		failure := e.Code == string(types.EventCodeServerProcessCrashed) || strings.HasPrefix(e.Code, "FLEET_VALIDATION_")
-		if failure && !e.Time.Before(since) {
-			return errors.New(e.Message)
-		}
-	}
-	return nil
 }
 
 // check finds what the host would: mistakes in what is read, and in the code, with

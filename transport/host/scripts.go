@@ -3,6 +3,7 @@ package host
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -127,8 +128,17 @@ func (h *Host) loadScripts() error {
 	return nil
 }
 
+// reloadWait is how long a reload waits for a process to run it: longer than that may
+// take to say whether it is ready (10 s).
+const reloadWait = 12 * time.Second
+
+// ErrStillLoading is returned by ReloadScript for a version that has not shown within
+// 12 s whether it runs. It may still become what new game sessions run.
+var ErrStillLoading = errors.New("it is still loading; game sessions run it once it is ready")
+
 // ReloadScript reads the script of a configured fleet again, and has new game
-// sessions run it. If it cannot be compiled that is the error, and nothing changes.
+// sessions run it. If it cannot be compiled, or a process with it does not become
+// ready, that is the error, and game sessions go on with what they ran.
 func (h *Host) ReloadScript(ctx context.Context, id messages.FleetID) error {
 	for _, f := range h.fleets {
 		if f.ID != string(id) || f.Script == "" {
@@ -141,8 +151,16 @@ func (h *Host) ReloadScript(ctx context.Context, id messages.FleetID) error {
 		if err := h.compiles(b, &f); err != nil {
 			return err
 		}
-		_, err = h.system.ReplaceScript(ctx, messages.UpdateScript{ID: f.scriptID()}, b)
-		return err
+		changed, err := h.system.ReplaceScript(ctx, messages.UpdateScript{ID: f.scriptID()}, b, reloadWait)
+		switch {
+		case err != nil:
+			return err
+		case len(changed.Refused) > 0:
+			return errors.New(strings.Join(changed.Refused, "\n"))
+		case changed.Loading:
+			return ErrStillLoading
+		}
+		return nil
 	}
 	return fmt.Errorf("host: fleet %s has no script of the configuration", id)
 }

@@ -257,6 +257,19 @@ func TestAScriptOfTheConfiguration(t *testing.T) {
 	}
 }
 
+// A version that never says whether it is ready is refused, and the reload says so.
+func TestAReloadWaitsForTheAnswerOfTheNewVersion(t *testing.T) {
+	t.Parallel()
+	path := scriptFile(t, says("one"))
+	h := startHost(t, func(c *host.Config) { c.Fleets[0].Script = path }, nil)
+	if err := os.WriteFile(path, []byte("exports.ssExports = { init() {}, onProcessStarted: () => new Promise(() => {}) };"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.host.ReloadScript(t.Context(), "fleet-dev"); err == nil || !strings.Contains(err.Error(), "onProcessStarted") || errors.Is(err, host.ErrStillLoading) {
+		t.Error(err)
+	}
+}
+
 func TestABrokenScriptOfTheConfigurationCostsItsFleetOnly(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "index.js"), []byte("const"), 0o600); err != nil {
