@@ -108,19 +108,31 @@ func (r *Registry) load(c *stage.Context, p *process) {
 // versionShown is how many characters of the caller's name of a version are shown.
 const versionShown = 64
 
-// labelled is a script's content under the name of its version: the number of
-// the content, which no other has, and what the caller calls it.
+// labelled is a script's newest content under the name of its version.
 func labelled(s *scriptEntry) *bundle.Bundle {
 	b := *s.bundle
-	b.Version = strconv.Itoa(s.record.Contents)
-	if v := s.record.Version; v != "" {
-		if short := []rune(v); len(short) > versionShown {
-			v = string(short[:versionShown]) + "..."
-		}
-		b.Version += " (" + v + ")"
-	}
-	b.NodeVersion = s.record.NodeVersion
+	b.Version, b.NodeVersion = s.label(), s.record.NodeVersion
 	return &b
+}
+
+// label names the newest content: its number, which no other has, and what the caller
+// calls it.
+func (s *scriptEntry) label() string {
+	number, v := strconv.Itoa(s.record.Contents), s.record.Version
+	if v == "" {
+		return number
+	}
+	if short := []rune(v); len(short) > versionShown {
+		v = string(short[:versionShown]) + "..."
+	}
+	return number + " (" + v + ")"
+}
+
+// relabel gives a program of the newest content the name that this has by now.
+func (s *scriptEntry) relabel(p *program) {
+	if p != nil && p.script == s && p.contents == s.record.Contents {
+		p.version = s.label()
+	}
 }
 
 // loader is one load, outside of the actor.
@@ -183,6 +195,7 @@ func (r *Registry) onLoaded(c *stage.Context, m loaded) {
 	default:
 		r.unwant(p.next)
 		p.next = m.program
+		p.next.script.relabel(p.next)
 		p.carryOn()
 		r.stopIdle(p, func(i *idle) bool { return i.program != p.current })
 		r.fill(c, p)

@@ -69,6 +69,12 @@ func (r *Registry) onUpdateScript(c *stage.Context, m Request[ChangeScript, Chan
 	changed.Name, changed.Version = cmp.Or(q.Name, changed.Name), cmp.Or(q.Version, changed.Version)
 	if m.Request.Bundle == nil {
 		s.record = &changed
+		for _, f := range r.fleets {
+			for _, p := range f.processes {
+				s.relabel(p.current)
+				s.relabel(p.next)
+			}
+		}
 		m.Reply(Changed{Script: s.record}, nil)
 		return
 	}

@@ -295,3 +295,42 @@ func TestAnArchiveThatIsRefusedIsNamed(t *testing.T) {
 		w.IsError(err, messages.InvalidRequest)
 	})
 }
+
+// A new name for the version is that of game sessions from then on.
+func TestAVersionIsNamedAnew(t *testing.T) {
+	scripted(t, nil, func(w *world, e *engine) {
+		s := newScript(w, "main.js=good")
+		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("9 main.js")})
+		first := start(w, f.ID)
+		rename := func(name string) {
+			w.Helper()
+			if _, err := w.System.UpdateScript(context.Background(), messages.UpdateScript{ID: s.ID, Version: name}); err != nil {
+				w.Fatal(err)
+			}
+		}
+		rename("1.1")
+		if second := start(w, f.ID); second.ScriptVersion != "1 (1.1)" || w.Game(first.ID).ScriptVersion != "1 (1.0)" {
+			w.Errorf("%q, the first %q", second.ScriptVersion, w.Game(first.ID).ScriptVersion)
+		}
+		// The name of a content that does not run is not that of the one before.
+		update(w, s.ID, "2.0", "main.js=throws")
+		rename("2.1")
+		if third := start(w, f.ID); third.ScriptVersion != "1 (1.1)" {
+			w.Error(third.ScriptVersion)
+		}
+		// Also while it is loaded.
+		e.gate = make(chan struct{})
+		go func() {
+			if _, err := w.System.UpdateScript(context.Background(), messages.UpdateScript{ID: s.ID, Version: "3.0", Zip: archive("main.js=good")}); err != nil {
+				w.Error(err)
+			}
+		}()
+		w.Settle()
+		rename("3.1")
+		close(e.gate)
+		w.Settle()
+		if fourth := start(w, f.ID); fourth.ScriptVersion != "3 (3.1)" {
+			w.Error(fourth.ScriptVersion)
+		}
+	})
+}
