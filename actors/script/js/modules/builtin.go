@@ -1,6 +1,7 @@
 package modules
 
 import (
+	"bytes"
 	"embed"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ var sources embed.FS
 type source struct {
 	program *goja.Program
 	words   uint64 // see mentions
+	custom  bool   // it has a way of its own to be printed
 }
 
 // compiled are the built-in modules that were used, for all runtimes.
@@ -30,6 +32,7 @@ func program(name string) source {
 		return source{
 			program: goja.MustCompile("node:"+name, "(function (exports, require, module, binding) {'use strict';"+string(text)+"\n})", false),
 			words:   mentions(text) & symbols,
+			custom:  bytes.Contains(text, []byte("'nodejs.util.inspect.custom'")),
 		}
 	}))
 	return once.(func() source)()

@@ -27,7 +27,7 @@ func (l *Loader) Inspect(v goja.Value) string {
 		}
 	}
 	if l.inspectF == nil {
-		l.inspectF = l.callable("inspect")
+		l.inspectF = l.callable("inspect", "inspect")
 	}
 	s, err := l.inspectF(goja.Undefined(), v)
 	return text(s, err)
@@ -64,15 +64,15 @@ func (l *Loader) Format(args ...goja.Value) string {
 		return b.String()
 	}
 	if l.formatF == nil {
-		l.formatF = l.callable("format")
+		l.formatF = l.callable("format", "format")
 	}
 	s, err := l.formatF(goja.Undefined(), args...)
 	return text(s, err)
 }
 
-// callable returns a function of the inspect module.
-func (l *Loader) callable(name string) goja.Callable {
-	f, ok := goja.AssertFunction(l.Builtin("inspect").ToObject(l.runtime).Get(name))
+// callable returns a function of a built-in module.
+func (l *Loader) callable(module, name string) goja.Callable {
+	f, ok := goja.AssertFunction(l.Builtin(module).ToObject(l.runtime).Get(name))
 	if !ok {
 		panic(l.runtime.NewTypeError("%s is not a function", name))
 	}

@@ -23,10 +23,12 @@ type Loader struct {
 
 	cache    *goja.Object            // of files, by absolute path: require.cache
 	builtin  map[string]*goja.Object // modules that were loaded, by source
-	bindings map[string]*goja.Object
-	main     goja.Value // the module of the entry
+	main     goja.Value              // the module of the entry
 	builtinF *goja.Object
 	have     uint64 // of extras, those that are installed, a bit for each
+
+	custom  bool     // see namesCustom
+	inspect *binding // nil: not loaded
 
 	inspectF, formatF goja.Callable // util.inspect and util.format, once used
 }
@@ -39,7 +41,7 @@ func Enable(r *goja.Runtime, o Options) *Loader {
 	}
 	l := &Loader{
 		runtime: r, options: o, resolver: resolver{files: o.Unit.Files()}, start: o.Now(),
-		cache: r.NewObject(), builtin: make(map[string]*goja.Object), bindings: make(map[string]*goja.Object), main: goja.Undefined(),
+		cache: r.NewObject(), builtin: make(map[string]*goja.Object), main: goja.Undefined(),
 	}
 	l.enableGlobals()
 	return l
@@ -59,6 +61,9 @@ func (l *Loader) Builtin(name string) goja.Value {
 		r := l.runtime
 		p := program(name)
 		l.install(p.words)
+		if p.custom {
+			l.setCustom()
+		}
 		f := l.function(p.program)
 		module = r.NewObject()
 		exports := r.NewObject()

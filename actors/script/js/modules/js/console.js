@@ -32,7 +32,7 @@ function elapsed(label, name) {
 }
 
 function rows(head, columns) {
-  const { width } = require('inspect');
+  const { width } = require('inspect_more');
   const lines = columns[0].map((_, i) => columns.map((c) => c[i]));
   const widths = head.map((h, i) => Math.max(width(h), ...columns[i].map(width)) + 2);
   const line = (cells) => `│${cells.map((c, i) => ` ${c}${' '.repeat(widths[i] - width(c) - 1)}`).join('│')}│`;
@@ -78,7 +78,7 @@ function table(data, only) {
 
 const console = {
   log: info, info, warn, error, debug,
-  trace: (...args) => print('error', `Trace${args.length ? ': ' + format(...args) : ''}${require('inspect').stackOf(new Error('').stack.slice(5))}`),
+  trace: (...args) => print('error', `Trace${args.length ? ': ' + format(...args) : ''}${require('inspect_more').stackOf(new Error('').stack.slice(5))}`),
   dir: (v, options) => print('info', inspect(v, { customInspect: false, ...options })),
   dirxml: info, table,
   assert: (ok, ...args) => {

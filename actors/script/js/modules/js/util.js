@@ -1,4 +1,4 @@
-const { inspect, format, formatWithOptions } = require('inspect');
+const { inspect } = require('inspect'), { format, formatWithOptions } = require('format');
 
 const custom = Symbol.for('nodejs.util.promisify.custom');
 
