@@ -57,7 +57,11 @@ func must(err error) {
 // panics with the error of a script, as a native function may.
 func (l *Loader) Builtin(name string) goja.Value {
 	module, ok := l.builtin[name]
-	if !ok {
+	if !ok && name == "util" {
+		module = l.runtime.NewObject()
+		must(module.Set("exports", l.runtime.NewDynamicObject(&exports{loader: l, list: utilExports})))
+		l.builtin[name] = module
+	} else if !ok {
 		r := l.runtime
 		p := program(name)
 		l.install(p.words)

@@ -1,10 +1,9 @@
-const { inspect } = require('inspect'), { format, formatWithOptions } = require('format');
-
+// Functions of util that make functions and classes.
 const custom = Symbol.for('nodejs.util.promisify.custom');
 
 function needFunction(f, name) {
   if (typeof f !== 'function') {
-    const e = new TypeError(`The "${name}" argument must be of type function. Received ${f === null || f === undefined ? f : `type ${typeof f} (${inspect(f)})`}`);
+    const e = new TypeError(`The "${name}" argument must be of type function. Received ${f === null || f === undefined ? f : `type ${typeof f} (${require('inspect').inspect(f)})`}`);
     e.code = 'ERR_INVALID_ARG_TYPE';
     throw e;
   }
@@ -80,25 +79,4 @@ function debuglog() {
   return f;
 }
 
-const types = () => require('util_types');
-const util = {
-  inspect, format, formatWithOptions, promisify, callbackify, inherits, deprecate, debuglog, debug: debuglog,
-  isDeepStrictEqual: (a, b) => require('equal').deepEqual(a, b, true),
-  stripVTControlCharacters: (s) => `${s}`.replace(/[\u001b\u009b][[\]()#;?]*(?:\d{1,4}(?:;\d{0,4})*)?[\dA-PR-TZcf-ntqry=><~]/g, ''),
-  toUSVString: (s) => `${s}`.replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, '\ufffd'),
-  aborted: (signal) => new Promise((resolve) => signal.aborted ? resolve() : signal.addEventListener('abort', resolve)),
-  getSystemErrorName: (n) => `Unknown system error ${n}`,
-  isArray: Array.isArray,
-  isBoolean: (v) => typeof v === 'boolean', isNull: (v) => v === null, isNullOrUndefined: (v) => v === null || v === undefined,
-  isNumber: (v) => typeof v === 'number', isString: (v) => typeof v === 'string', isSymbol: (v) => typeof v === 'symbol',
-  isUndefined: (v) => v === undefined, isRegExp: (v) => types().isRegExp(v), isObject: (v) => v !== null && typeof v === 'object',
-  isDate: (v) => types().isDate(v), isError: (v) => types().isNativeError(v) || v instanceof Error, isFunction: (v) => typeof v === 'function',
-  isPrimitive: (v) => v === null || typeof v !== 'object' && typeof v !== 'function', isBuffer: (v) => require('buffer').Buffer.isBuffer(v),
-  _extend: (target, source) => source !== null && typeof source === 'object' ? Object.assign(target, source) : target,
-  log: (...args) => require('console').log(`${new Date().toString().slice(4, 24)} - ${format(...args)}`),
-};
-for (const name of ['TextEncoder', 'TextDecoder']) {
-  Object.defineProperty(util, name, { get: () => require('encoding')[name], enumerable: true, configurable: true });
-}
-Object.defineProperty(util, 'types', { get: types, enumerable: true, configurable: true });
-module.exports = util;
+module.exports = { promisify, callbackify, inherits, deprecate, debuglog };
