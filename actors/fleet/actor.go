@@ -30,6 +30,7 @@ type Registry struct {
 	idles    map[*stage.Ref]*idle // until their actors have stopped
 	ended    []*entry             // gone for good, in the order of their ends
 	stuck    int                  // calls into games that nothing can end
+	deleted  []*fleetEntry        // TERMINATED, in the order of their ends
 	draining bool
 	drained  []func()
 
@@ -131,12 +132,13 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 	case TerminateGameSession:
 		r.onTerminateGameSession(m)
 	case GameSessions:
-		r.forgetEnded(c.Now())
+		r.forgetOld(c.Now())
 		m.Reply(r.gameSessions(m.Query))
 	case PlayerSessions:
-		r.forgetEnded(c.Now())
+		r.forgetOld(c.Now())
 		m.Reply(r.playerSessions(m.Query))
 	case Fleets:
+		r.forgetOld(c.Now())
 		m.Reply(r.allFleets(), nil)
 	case Depth:
 		m.Reply(r.depths(c), nil)
@@ -153,8 +155,10 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 	case Request[DropFleet, None]:
 		m.Reply(None{}, r.deleteFleet(c, m.Request.ID))
 	case Request[messages.UpdateRuntime, *messages.Fleet]:
+		r.forgetOld(c.Now())
 		m.Reply(r.updateRuntime(c, m.Request))
 	case Request[Events, []messages.FleetEvent]:
+		r.forgetOld(c.Now())
 		m.Reply(r.fleetEvents(m.Request.ID))
 	case Request[Settled, None]:
 		r.onSettled(m)
@@ -308,6 +312,12 @@ func (r *Registry) onExited(c *stage.Context, m stage.Exited) {
 	r.ended = append(r.ended, e)
 	r.forgetEnded(c.Now())
 	r.finishDrain()
+}
+
+// forgetOld drops what has been over for long.
+func (r *Registry) forgetOld(now time.Time) {
+	r.forgetEnded(now)
+	r.forgetFleets(now)
 }
 
 // forgetEnded drops ended game sessions over the bounds, those first that ended

@@ -20,7 +20,7 @@ func (r *Registry) create(c *stage.Context, req messages.CreateGameSession) (*me
 	if r.draining {
 		return nil, unavailable()
 	}
-	r.forgetEnded(c.Now())
+	r.forgetOld(c.Now())
 	f, err := r.resolve(req.FleetID, req.AliasID)
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -57,7 +58,7 @@ func (r *Registry) createFleet(c *stage.Context, q messages.CreateFleet) (*messa
 	if r.draining {
 		return nil, unavailable()
 	}
-	r.forgetFleets(c)
+	r.forgetOld(c.Now())
 	record := &messages.Fleet{
 		ID: messages.FleetID("fleet-" + uuid.NewString()), Name: q.Name, Description: q.Description, Status: messages.FleetNew,
 		Created: c.Now(), Locations: q.Locations, Certificates: q.Certificates, Anywhere: q.Anywhere, ScriptID: q.ScriptID,
@@ -72,7 +73,7 @@ func (r *Registry) createFleet(c *stage.Context, q messages.CreateFleet) (*messa
 		return nil, messages.Errorf(messages.InvalidRequest, "the processes of RuntimeConfiguration are %d together; at most %d are allowed",
 			concurrent(f.runtime()), r.o.ProcessesMax)
 	}
-	if len(r.fleets) >= fleetsMax {
+	if len(r.fleets)-len(r.deleted) >= fleetsMax {
 		return nil, messages.Errorf(messages.LimitExceeded, "there are %d fleets already", fleetsMax)
 	}
 	r.fleets[record.ID] = f
@@ -185,7 +186,7 @@ func (r *Registry) updateRuntime(c *stage.Context, q messages.UpdateRuntime) (*m
 
 // deleteFleet ends what runs on a fleet; it is TERMINATED when all has ended.
 func (r *Registry) deleteFleet(c *stage.Context, id messages.FleetID) error {
-	r.forgetFleets(c)
+	r.forgetOld(c.Now())
 	f, err := r.resolve(id, "")
 	if err != nil {
 		return err
@@ -214,15 +215,21 @@ func (r *Registry) finishFleet(c *stage.Context, f *fleetEntry) {
 	r.setFleetStatus(c, f, messages.FleetTerminated)
 	f.change(func(n *messages.Fleet) { n.Terminated = c.Now() })
 	f.events.add(c.Now(), eventDeleted, "the fleet was deleted")
+	r.deleted = append(r.deleted, f)
+	r.forgetFleets(c.Now())
 }
 
-// forgetFleets drops fleets that were terminated long ago.
-func (r *Registry) forgetFleets(c *stage.Context) {
-	for id, f := range r.fleets {
-		if f.record.Status == messages.FleetTerminated && c.Now().Sub(f.record.Terminated) > terminatedKeep {
-			delete(r.fleets, id)
+// forgetFleets drops fleets that were terminated long ago, and the oldest of too many.
+func (r *Registry) forgetFleets(now time.Time) {
+	n := 0
+	for ; n < len(r.deleted); n++ {
+		f := r.deleted[n].record
+		if len(r.deleted)-n <= terminatedMax && now.Sub(f.Terminated) <= terminatedKeep {
+			break
 		}
+		delete(r.fleets, f.ID)
 	}
+	r.deleted = slices.Delete(r.deleted, 0, n)
 }
 
 func (r *Registry) fleetEvents(id messages.FleetID) ([]messages.FleetEvent, error) {

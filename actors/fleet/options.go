@@ -66,10 +66,11 @@ const (
 	// DefaultProcessesMax is the vendor's bound on processes of a fleet.
 	DefaultProcessesMax = 50
 	// scriptsMax and scriptBytesMax bound the memory of scripts, fleetsMax that of
-	// fleets.
+	// fleets: those that live, and those that are TERMINATED.
 	scriptsMax     = 1000
 	scriptBytesMax = 1 << 30
 	fleetsMax      = 1000
+	terminatedMax  = 1000
 	// terminatedKeep is how long a terminated fleet is shown (service-api.md 2.3).
 	terminatedKeep = 24 * time.Hour
 	// loadsMax is how many scripts are compiled at a time.

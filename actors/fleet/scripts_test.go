@@ -334,3 +334,51 @@ func TestAVersionIsNamedAnew(t *testing.T) {
 		}
 	})
 }
+
+// Fleets that are deleted leave room for new ones, and are shown for a day, but not
+// without bound.
+func TestDeletedFleetsLeaveRoom(t *testing.T) {
+	scripted(t, nil, func(w *world, _ *engine) {
+		ctx := context.Background()
+		var ids []messages.FleetID
+		for range 2100 {
+			f, err := w.System.CreateFleet(ctx, messages.CreateFleet{Anywhere: true, Locations: []string{actorstest.Home}})
+			if err != nil {
+				w.Fatalf("after %d: %v", len(ids), err)
+			}
+			if err := w.System.DeleteFleet(ctx, f.ID); err != nil {
+				w.Fatal(err)
+			}
+			ids = append(ids, f.ID)
+			w.Pass(time.Millisecond)
+		}
+		all, err := w.System.Fleets(ctx)
+		if err != nil {
+			w.Fatal(err)
+		}
+		shown := map[messages.FleetID]bool{}
+		for _, f := range all {
+			shown[f.ID] = true
+		}
+		if len(all) > 1100 || shown[ids[0]] || !shown[ids[1200]] || !shown[ids[2099]] {
+			w.Errorf("%d are shown: the first %v, a later one %v, the last %v", len(all), shown[ids[0]], shown[ids[1200]], shown[ids[2099]])
+		}
+		// After a day none is, whatever is asked.
+		w.Pass(25 * time.Hour)
+		_, err = w.System.FleetEvents(ctx, ids[2099])
+		w.IsError(err, messages.NotFound)
+		if all, err := w.System.Fleets(ctx); err != nil || len(all) > 10 {
+			w.Errorf("%d are shown a day later, %v", len(all), err)
+		}
+		live := 0
+		for ; live < 1100; live++ {
+			if _, err = w.System.CreateFleet(ctx, messages.CreateFleet{Anywhere: true, Locations: []string{actorstest.Home}}); err != nil {
+				break
+			}
+		}
+		w.IsError(err, messages.LimitExceeded)
+		if live < 900 || live > 1000 {
+			w.Errorf("%d fleets could be made", live)
+		}
+	})
+}
