@@ -191,7 +191,9 @@ func (r *Registry) onLoaded(c *stage.Context, m loaded) {
 		}
 		r.load(c, p)
 	case m.err != nil:
+		r.dropNext(p) // it is not the newest any more
 		r.cannotRun(c, p, m.code, m.err.Error(), true)
+		r.fill(c, p)
 	default:
 		r.unwant(p.next)
 		p.next = m.program

@@ -12,6 +12,7 @@ import (
 	"troupe/actors/fleet"
 	"troupe/actors/script/bundle"
 	"troupe/messages"
+	"troupe/messages/counters"
 )
 
 var trail = []string{"FLEET_CREATED", "FLEET_STATE_DOWNLOADING", "FLEET_STATE_VALIDATING", "FLEET_STATE_BUILDING", "FLEET_STATE_ACTIVATING", "FLEET_STATE_ACTIVE"}
@@ -261,6 +262,38 @@ func TestActivationIsBounded(t *testing.T) {
 		}
 		if got := happened(w, f.ID); got[len(got)-1] != "GAME_SESSION_ACTIVATION_TIMEOUT" {
 			w.Error(got)
+		}
+	})
+}
+
+// A version that does not even load takes the place of one that was still tried.
+func TestAnUploadThatDoesNotLoadEndsTheTriesOfTheOneBefore(t *testing.T) {
+	standing(t, 1, func(w *world, e *engine) {
+		s := newScript(w, "main.js=good")
+		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
+		for _, before := range []string{"not ready", "never ready"} {
+			go func() {
+				if _, err := w.System.UpdateScript(context.Background(), messages.UpdateScript{ID: s.ID, Zip: archive("main.js=" + before)}); err != nil {
+					w.Error(err)
+				}
+			}()
+			w.Settle()
+			update(w, s.ID, "", "main.js=syntax error")
+			then := eventsOf(w, f.ID)
+			w.Pass(time.Minute)
+			if now := eventsOf(w, f.ID); len(now) != len(then) || now[len(now)-1] != then[len(then)-1] {
+				w.Errorf("after %q it went on: %+v", before, now[len(now)-1])
+			}
+			if n := e.programs(); n != 1 {
+				w.Errorf("%d programs", n)
+			}
+			if n := w.System.Live(counters.ActorGameSession); n != 1 {
+				w.Errorf("%d stand by", n)
+			}
+			if g := start(w, f.ID); !strings.HasPrefix(g.ScriptVersion, "1 ") {
+				w.Error(g.ScriptVersion)
+			}
+			end(w, &e.handlers[len(e.handlers)-2].Game)
 		}
 	})
 }
