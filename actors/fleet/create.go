@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -100,8 +101,8 @@ func (r *Registry) start(c *stage.Context, f *fleetEntry, location string, req m
 	f.live++
 	r.sessions[e.id] = e
 	r.order = append(r.order, e)
-	if t := f.record.Runtime.ActivationTimeout; t > 0 {
-		c.After(t, activationDue{e, e.ref})
+	if e.process != nil {
+		r.boundActivation(c, e)
 	}
 	log := c.Log().Info().Str("game_session_id", string(e.id)).Int("max_players", req.MaxPlayers)
 	if record.ScriptVersion != "" {
@@ -109,6 +110,11 @@ func (r *Registry) start(c *stage.Context, f *fleetEntry, location string, req m
 	}
 	log.Msg("game session created")
 	return e, nil
+}
+
+// boundActivation ends a game session that is not ACTIVE in time.
+func (r *Registry) boundActivation(c *stage.Context, e *entry) {
+	c.After(cmp.Or(e.fleet.record.Runtime.ActivationTimeout, activationTimeout), activationDue{e, e.ref})
 }
 
 // run gives a game session a process: one that is ready, or a new one.

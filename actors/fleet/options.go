@@ -73,6 +73,9 @@ const (
 	terminatedMax  = 1000
 	// terminatedKeep is how long a terminated fleet is shown (service-api.md 2.3).
 	terminatedKeep = 24 * time.Hour
+	// activationTimeout is how long a game session may take to be ACTIVE where its
+	// fleet does not say (service-api.md D5).
+	activationTimeout = 300 * time.Second
 	// loadsMax is how many scripts are compiled at a time.
 	loadsMax = 2
 	// updateWait is how long an update waits for processes to run it.

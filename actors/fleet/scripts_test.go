@@ -298,6 +298,29 @@ func TestAnUploadThatDoesNotLoadEndsTheTriesOfTheOneBefore(t *testing.T) {
 	})
 }
 
+// service-api.md D5.
+func TestActivationIsBoundedByDefault(t *testing.T) {
+	scripted(t, nil, func(w *world, _ *engine) {
+		s := newScript(w, "main.js=slow start")
+		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
+		g, err := w.Try(create(f.ID, ""), nil)
+		if err != nil {
+			w.Fatal(err)
+		}
+		w.Pass(299 * time.Second)
+		if s := w.Game(g.ID).Status; s != messages.GameSessionActivating {
+			w.Error(s)
+		}
+		w.Pass(2 * time.Second)
+		if s := w.Game(g.ID).Status; s != messages.GameSessionTerminated {
+			w.Error(s)
+		}
+		if got := happened(w, f.ID); got[len(got)-1] != "GAME_SESSION_ACTIVATION_TIMEOUT" {
+			w.Error(got)
+		}
+	})
+}
+
 func TestAFleetOfTheOperatorHasBothBounds(t *testing.T) {
 	scripted(t, func(_ *engine, o *actors.Options) {
 		o.Fleet.Scripts = []fleet.Script{{Record: &messages.Script{ID: "script-own", Contents: 1},
