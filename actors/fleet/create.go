@@ -44,7 +44,8 @@ func (r *Registry) create(c *stage.Context, req messages.CreateGameSession) (*me
 			return e.published.Session(), nil
 		}
 	}
-	if req.CreatorID != "" && !r.creators.allow(creator{f.record.ID, req.CreatorID}, c.Now()) {
+	who := creator{f.record.ID, req.CreatorID}
+	if req.CreatorID != "" && !r.creators.allow(who, c.Now()) {
 		return nil, messages.Errorf(messages.LimitExceeded, "creator %s created a game session on fleet %s less than a second ago", req.CreatorID, f.record.ID)
 	}
 	if most := f.capacity(); f.live >= most {
@@ -56,6 +57,9 @@ func (r *Registry) create(c *stage.Context, req messages.CreateGameSession) (*me
 	e, err := r.start(c, f, location, req)
 	if err != nil {
 		return nil, err
+	}
+	if req.CreatorID != "" {
+		r.creators.remember(who, c.Now())
 	}
 	if req.IdempotencyToken != "" {
 		r.tokens[key] = e

@@ -22,9 +22,15 @@ type creator struct {
 // creatorPause is the time between two creations by one creator.
 const creatorPause = time.Second
 
-// allow reports whether who may create now, and remembers it. Old entries are
-// forgotten once per pause, so there are as many as creations in two of them.
+// allow reports whether who may create now.
 func (c *creators) allow(who creator, now time.Time) bool {
+	at, ok := c.last[who]
+	return !ok || now.Sub(at) >= creatorPause
+}
+
+// remember charges who has created. Old entries are forgotten once per pause, so there
+// are as many as creations in two of them.
+func (c *creators) remember(who creator, now time.Time) {
 	if c.last == nil || now.Sub(c.swept) >= creatorPause {
 		for k, at := range c.last {
 			if now.Sub(at) >= creatorPause {
@@ -36,9 +42,5 @@ func (c *creators) allow(who creator, now time.Time) bool {
 		}
 		c.swept = now
 	}
-	if at, ok := c.last[who]; ok && now.Sub(at) < creatorPause {
-		return false
-	}
 	c.last[who] = now
-	return true
 }

@@ -19,13 +19,17 @@ func TestACreatorMayCreateOncePerSecond(t *testing.T) {
 		{0, creator{"fleet-b", "x"}, true}, {time.Millisecond, who, true}, {time.Millisecond, who, false},
 	} {
 		now = now.Add(step.after)
-		if got := c.allow(step.who, now); got != step.want {
+		got := c.allow(step.who, now)
+		if got != step.want {
 			t.Errorf("%v at %v: %v", step.who, now, got)
+		}
+		if got {
+			c.remember(step.who, now)
 		}
 	}
 	for i := range 10_000 {
 		now = now.Add(creatorPause / 10)
-		c.allow(creator{"fleet-a", strconv.Itoa(i)}, now)
+		c.remember(creator{"fleet-a", strconv.Itoa(i)}, now)
 	}
 	if n := len(c.last); n > 25 {
 		t.Errorf("%d creators are remembered", n)

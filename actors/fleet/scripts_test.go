@@ -321,6 +321,24 @@ func TestActivationIsBoundedByDefault(t *testing.T) {
 	})
 }
 
+// What was refused for another reason does not count against who asked.
+func TestARefusedCreationIsNotCharged(t *testing.T) {
+	scripted(t, nil, func(w *world, e *engine) {
+		s := newScript(w, "main.js=good")
+		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("1 main.js")})
+		start(w, f.ID)
+		ask := messages.CreateGameSession{FleetID: f.ID, MaxPlayers: 4, CreatorID: "me"}
+		_, err := w.Try(ask, nil)
+		w.IsError(err, messages.FleetCapacityExceeded)
+		end(w, &e.last().Game)
+		if _, err := w.Try(ask, nil); err != nil {
+			w.Error(err)
+		}
+		_, err = w.Try(ask, nil)
+		w.IsError(err, messages.LimitExceeded)
+	})
+}
+
 func TestAFleetOfTheOperatorHasBothBounds(t *testing.T) {
 	scripted(t, func(_ *engine, o *actors.Options) {
 		o.Fleet.Scripts = []fleet.Script{{Record: &messages.Script{ID: "script-own", Contents: 1},
