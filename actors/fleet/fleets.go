@@ -67,11 +67,11 @@ func (r *Registry) createFleet(c *stage.Context, q messages.CreateFleet) (*messa
 	f := &fleetEntry{record: record}
 	switch {
 	case q.Anywhere:
-	case r.scripts[q.ScriptID] == nil:
-		return nil, noScript(q.ScriptID)
 	case concurrent(f.runtime()) > r.o.ProcessesMax:
 		return nil, messages.Errorf(messages.InvalidRequest, "the processes of RuntimeConfiguration are %d together; at most %d are allowed",
 			concurrent(f.runtime()), r.o.ProcessesMax)
+	case r.scripts[q.ScriptID] == nil:
+		return nil, noScript(q.ScriptID)
 	}
 	if len(r.fleets)-len(r.deleted) >= fleetsMax {
 		return nil, messages.Errorf(messages.LimitExceeded, "there are %d fleets already", fleetsMax)

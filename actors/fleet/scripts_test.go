@@ -235,8 +235,12 @@ func TestProcessesOfARuntimeConfiguration(t *testing.T) {
 		w.IsError(err, messages.FleetCapacityExceeded)
 		_, err = w.System.UpdateRuntime(ctx, messages.UpdateRuntime{FleetID: actorstest.Fleet, Runtime: processes("1 a.js")})
 		w.IsError(err, messages.InvalidRequest)
-		_, err = w.System.CreateFleet(ctx, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("30 a.js", "21 b.js")})
-		w.IsError(err, messages.InvalidRequest)
+		for _, id := range []messages.ScriptID{s.ID, "script-unknown"} { // a bound of the request comes first (service-api.md 1.3)
+			_, err = w.System.CreateFleet(ctx, messages.CreateFleet{ScriptID: id, Runtime: processes("30 a.js", "21 b.js")})
+			w.IsError(err, messages.InvalidRequest)
+		}
+		_, err = w.System.CreateFleet(ctx, messages.CreateFleet{ScriptID: "script-unknown"})
+		w.IsError(err, messages.NotFound)
 	})
 }
 
