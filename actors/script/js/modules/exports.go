@@ -2,6 +2,7 @@ package modules
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/dop251/goja"
 )
@@ -28,6 +29,27 @@ var utilExports = func() (list []export) {
 	add("encoding", "TextEncoder", "TextDecoder")
 	return append(list, export{"types", "util_types", ""})
 }()
+
+var typesExports = func() (list []export) {
+	for _, name := range strings.Fields(`Map Set WeakMap WeakSet Date RegExp Promise NativeError ArgumentsObject DataView MapIterator SetIterator TypedArray
+		ArrayBuffer AnyArrayBuffer SharedArrayBuffer ArrayBufferView NumberObject StringObject BooleanObject SymbolObject BigIntObject BoxedPrimitive
+		AsyncFunction GeneratorFunction GeneratorObject Proxy External ModuleNamespaceObject KeyObject CryptoKey Uint8Array Uint8ClampedArray Uint16Array
+		Uint32Array Int8Array Int16Array Int32Array Float32Array Float64Array BigInt64Array BigUint64Array`) {
+		list = append(list, export{"is" + name, "types", "is" + name})
+	}
+	return list
+}()
+
+// listed are the modules that are no more than a list of exports.
+func listed(name string) []export {
+	switch name {
+	case "util":
+		return utilExports
+	case "util_types":
+		return typesExports
+	}
+	return nil
+}
 
 // exports is an object whose properties are loaded when they are used. To scripts it
 // is one with plain properties, which may be set and deleted; they cannot be made

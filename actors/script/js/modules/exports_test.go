@@ -3,6 +3,8 @@ package modules
 import (
 	"testing"
 
+	"github.com/dop251/goja"
+
 	"troupe/actors/script"
 )
 
@@ -22,6 +24,24 @@ func TestUtilLooksPlain(t *testing.T) {
 		"1 2 undefined false 0 mine\nfalse 3 0 true true true true"
 	if got := h.run(t, "main.js"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestListedExportsAreThere(t *testing.T) {
+	h := enable(t, "main.js", "")
+	for _, list := range [][]export{utilExports, typesExports} {
+		for _, x := range list {
+			v := h.Builtin(x.source)
+			if x.key != "" {
+				v = v.ToObject(h.runtime).Get(x.key)
+			}
+			if v == nil || goja.IsUndefined(v) {
+				t.Errorf("no %s in %s", x.key, x.source)
+			}
+		}
+	}
+	if got, had := len(h.Builtin("types").ToObject(h.runtime).Keys()), len(typesExports); got != had {
+		t.Errorf("%d types, %d listed", got, had)
 	}
 }
 

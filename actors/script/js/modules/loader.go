@@ -57,9 +57,9 @@ func must(err error) {
 // panics with the error of a script, as a native function may.
 func (l *Loader) Builtin(name string) goja.Value {
 	module, ok := l.builtin[name]
-	if !ok && name == "util" {
+	if list := listed(name); !ok && list != nil {
 		module = l.runtime.NewObject()
-		must(module.Set("exports", l.runtime.NewDynamicObject(&exports{loader: l, list: utilExports})))
+		must(module.Set("exports", l.runtime.NewDynamicObject(&exports{loader: l, list: list})))
 		l.builtin[name] = module
 	} else if !ok {
 		r := l.runtime

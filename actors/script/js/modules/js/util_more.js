@@ -1,5 +1,5 @@
 // Functions of util that few scripts use.
-const types = () => require('util_types');
+const types = () => require('types');
 
 module.exports = {
   isDeepStrictEqual: (a, b) => require('equal').deepEqual(a, b, true),
