@@ -211,6 +211,7 @@ func (c *child) watch(cmd *exec.Cmd) (why string) {
 		select {
 		case <-gone:
 			killGroup(pid) // what it has started
+			killOthers(pid)
 			c.p.keeper.ended(pid)
 			reap(cmd)
 			return why

@@ -10,6 +10,9 @@
 // takes more than it may, is killed too, and the game session ends as crashed. Timers
 // are Node's own: script.Limits.TimersMax is not counted, memory bounds them.
 //
+// What a script starts ends with it, on Linux even what has left its process group. If
+// the host is killed, the system ends its children, but not what those have started.
+//
 // This keeps a script's faults in its game session. It is no prison for a script
 // that means harm: without a user of its own (Options.UID) it may do what the host's
 // user may.

@@ -58,6 +58,8 @@ func TestHostileScripts(t *testing.T) {
 			reason: "of processor time within 10s", options: node.Options{CPU: time.Second}},
 		"processes": {code: "const {spawn} = require('child_process'); for (let i = 0; i < 12; i++) spawn('sleep', ['1000'])",
 			reason: "processes, more than 4", options: node.Options{ProcessesMax: 4}},
+		"processes of other sessions": {code: "const {spawn} = require('child_process'); for (let i = 0; i < 12; i++) spawn('setsid', ['sleep', '1000'])",
+			reason: "processes, more than 4", options: node.Options{ProcessesMax: 4}},
 		"reads the pipes":  {code: "require('fs').writeSync(4, 'garbage')", reason: "the host does not understand"},
 		"says it lives":    {code: "for (;;) require('fs').writeSync(4, Buffer.from([5, 0, 0, 0, 1, 0, 0, 0, 0]))", reason: "confirmed what it was not sent"},
 		"closes the pipes": {code: "require('fs').closeSync(4)", reason: "node ended"},
@@ -119,10 +121,13 @@ func TestWhatACallbackMayDo(t *testing.T) {
 func TestProcessesOfTheScriptEndWithIt(t *testing.T) {
 	onLinux(t)
 	const children = `
-const {spawn, execFile, fork} = require('child_process');
+const {spawn, spawnSync} = require('child_process');
 const a = spawn('sleep', ['1000']), b = spawn('sleep', ['1000'], {detached: true, stdio: 'ignore'}), c = spawn('sh', ['-c', 'sleep 1000 & echo $! ; wait']);
 b.unref();
-c.stdout.on('data', text => mark(a.pid, b.pid, c.pid, Number(text)));
+// What leaves the process group, and its parents, and knows nothing of either.
+const leave = 'sleep 1000 > /dev/null 2>&1 & echo $!', env = { PATH: process.env.PATH };
+const d = spawnSync('sh', ['-c', leave], {detached: true, env}), e = spawnSync('setsid', ['sh', '-c', leave], {env});
+c.stdout.on('data', text => mark(a.pid, b.pid, c.pid, Number(text), Number(d.stdout), Number(e.stdout)));
 `
 	for name, end := range map[string]string{
 		"exit":    "setTimeout(() => process.exit(0), 1)",
@@ -134,7 +139,7 @@ c.stdout.on('data', text => mark(a.pid, b.pid, c.pid, Number(text)));
 			t.Parallel()
 			play(t, pids(t)+misbehave+children, setup{limits: func(l *script.Limits) { l.Callback = 3 * time.Second }}, func(g *game) {
 				g.processes()
-				if len(g.marks) != 5 {
+				if len(g.marks) != 7 {
 					t.Fatal(g.marks)
 				}
 				if end != "" {
@@ -142,6 +147,24 @@ c.stdout.on('data', text => mark(a.pid, b.pid, c.pid, Number(text)));
 					g.ended("")
 				}
 			})
+		})
+	}
+}
+
+// Nothing that a script starts gets a process group of its own, where groups are all there is.
+func TestNothingIsDetached(t *testing.T) {
+	onLinux(t)
+	const groups = `
+const group = stat => Number(String(stat).replace(/.*\) /, '').split(' ')[2]), own = group(readFileSync('/proc/self/stat'));
+const cat = '/proc/self/stat', o = {detached: true};
+console.log('groups', [spawnSync('cat', [cat], o).stdout, spawnSync('cat ' + cat, {...o, shell: true}).stdout, execFileSync('cat', [cat], o), execSync('cat ' + cat, o)].map(s => group(s) === own).join(), o.detached);
+`
+	for entry, source := range map[string]string{
+		"server.js":  "const {spawnSync, execFileSync, execSync} = require('child_process'), {readFileSync} = require('fs');" + groups + "exports.ssExports = { init() {} };",
+		"server.mjs": "import {spawnSync, execFileSync, execSync} from 'child_process'; import {readFileSync} from 'fs';" + groups + "export const ssExports = { init() {} };",
+	} {
+		t.Run(entry, func(t *testing.T) {
+			play(t, source, setup{entry: entry}, func(g *game) { g.logged("groups true,true,true,true true") })
 		})
 	}
 }

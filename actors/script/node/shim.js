@@ -404,6 +404,13 @@ function adapt() {
     if (o) o.detached = false;
     return spawn.apply(this, arguments);
   };
+  ['spawnSync', 'execFileSync', 'execSync'].forEach(name => {
+    const original = childProcess[name];
+    childProcess[name] = function (...args) {
+      return original.apply(this, args.map(o => o && o.detached ? Object.assign({}, o, { detached: false }) : o));
+    };
+  });
+  Module.syncBuiltinESMExports(); // for import { spawnSync }
 }
 
 function adaptConsole() {

@@ -35,11 +35,27 @@ func tame(pid int, o *Options, memoryMax int64) {
 	limit := func(what int, n uint64) { _ = unix.Prlimit(pid, what, &unix.Rlimit{Cur: n, Max: n}, nil) }
 	limit(unix.RLIMIT_CORE, 0)
 	limit(unix.RLIMIT_NOFILE, filesMax)
+	limit(unix.RLIMIT_LOCKS, mark|uint64(pid))
 	if memoryMax > 0 { // what grows faster than sample looks
 		limit(unix.RLIMIT_DATA, uint64(memoryMax)+dataSlack)
 	}
 	// Scripts go before the host when the system runs out of memory.
 	_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte("1000"), 0)
+}
+
+// All that a process starts inherits its limits, and cannot raise them. RLIMIT_LOCKS
+// limits nothing since Linux 2.4.25 (getrlimit(2)): by its value, mark and a process id,
+// those are found that have left their process group, and whose parents have ended.
+const mark = 1 << 40
+
+// ancestor returns the id of the process, started by a keeper, that pid descends from;
+// 0 if there is none, or the host may not look.
+func ancestor(pid int) int {
+	var limit unix.Rlimit
+	if err := unix.Prlimit(pid, unix.RLIMIT_LOCKS, nil, &limit); err != nil || limit.Max == unix.RLIM_INFINITY || limit.Max&^(mark-1) != mark {
+		return 0
+	}
+	return int(limit.Max &^ mark)
 }
 
 const (
@@ -67,29 +83,56 @@ func reap(cmd *exec.Cmd) { _ = cmd.Wait() }
 // killGroup ends all processes of the group of pid.
 func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
 
-// sample reads what each process group of the system uses, zombies left out.
-func sample() map[int]usage {
+// killOthers ends what descends from a process that has ended, and is not reaped.
+func killOthers(pid int) {
+	killed := map[int]bool{pid: true}
+	for again := true; again; { // what was started while it looked
+		again = false
+		for _, p := range processes() {
+			if !killed[p] && ancestor(p) == pid {
+				killed[p], again = true, true
+				_ = syscall.Kill(p, syscall.SIGKILL)
+			}
+		}
+	}
+}
+
+// processes returns the ids of all processes of the system.
+func processes() []int {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
 	}
 	names, _ := dir.Readdirnames(-1)
 	_ = dir.Close()
-	all := make(map[int]usage)
+	ids := make([]int, 0, len(names))
 	for _, name := range names {
-		if name[0] < '0' || name[0] > '9' {
-			continue
+		if id, err := strconv.Atoi(name); err == nil {
+			ids = append(ids, id)
 		}
-		stat, err := os.ReadFile("/proc/" + name + "/stat")
+	}
+	return ids
+}
+
+// sample reads what children and all that descends from them use, and any other
+// process group of the system. Zombies are left out.
+func sample() map[int]usage {
+	all := make(map[int]usage)
+	for _, pid := range processes() {
+		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 		if err != nil {
 			continue // has ended
 		}
 		if p, ok := parseStat(stat); ok {
-			u := all[p.group]
+			owner := ancestor(pid)
+			if owner == 0 {
+				owner = p.group
+			}
+			u := all[owner]
 			u.rss += p.rss
 			u.cpu += p.cpu
 			u.processes++
-			all[p.group] = u
+			all[owner] = u
 		}
 	}
 	return all

@@ -2,7 +2,7 @@ package node
 
 import "time"
 
-// usage is what all processes of one process group use.
+// usage is what a child and all that descends from it use.
 type usage struct {
 	rss       int64         // resident memory in bytes; what they share counts for each
 	cpu       time.Duration // since their start, ended children included
