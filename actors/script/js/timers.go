@@ -49,7 +49,7 @@ func (t *timers) load() *goja.Object {
 		if err != nil {
 			panic(err)
 		}
-		t.js, t.fireOne, t.fireSoon = js, function(js, "fire"), function(js, "fireImmediate")
+		t.js, t.fireOne, t.fireSoon = js, t.h.entry(js, "fire"), t.h.entry(js, "fireImmediate")
 	}
 	return t.js
 }
