@@ -9,15 +9,24 @@ import (
 	"troupe/messages"
 )
 
+// native is a function of the engine as it is inside. Called like this, it leaves
+// promise jobs and the engine's stack of values to us; it panics with what it throws.
+type native func(goja.FunctionCall) goja.Value
+
 // callback is a function of the glue.
 type callback struct {
 	name string
-	call goja.Callable
+	call native
+}
+
+// of calls a callback from inside of a call.
+func (c *callback) of(args ...goja.Value) goja.Value {
+	return c.call(goja.FunctionCall{This: goja.Undefined(), Arguments: args})
 }
 
 // glue is the functions of realtime.js.
 type glue struct {
-	load, report, configuration, init                         callback
+	run, load, report, configuration, init                    callback
 	onProcessStarted, onHealthCheck, onPlayerConnect          callback
 	onStartGameSession, onProcessTerminate, onPlayerAccepted  callback
 	onPlayerDetached, onPlayerReconnected, onPlayerDisconnect callback
@@ -25,16 +34,16 @@ type glue struct {
 	onPlayerJoinGroup, onPlayerLeaveGroup, messageType        callback
 }
 
-func (g *glue) bind(h *Handler, o *goja.Object) {
+func (g *glue) bind(o *goja.Object) {
 	for name, c := range map[string]*callback{
-		"load": &g.load, "report": &g.report, "configuration": &g.configuration, "init": &g.init,
+		"run": &g.run, "load": &g.load, "report": &g.report, "configuration": &g.configuration, "init": &g.init,
 		"onProcessStarted": &g.onProcessStarted, "onHealthCheck": &g.onHealthCheck, "onPlayerConnect": &g.onPlayerConnect,
 		"onStartGameSession": &g.onStartGameSession, "onProcessTerminate": &g.onProcessTerminate, "onPlayerAccepted": &g.onPlayerAccepted,
 		"onPlayerDetached": &g.onPlayerDetached, "onPlayerReconnected": &g.onPlayerReconnected, "onPlayerDisconnect": &g.onPlayerDisconnect,
 		"onMessage": &g.onMessage, "onSendToPlayer": &g.onSendToPlayer, "onSendToGroup": &g.onSendToGroup,
 		"messageType": &g.messageType, "onPlayerJoinGroup": &g.onPlayerJoinGroup, "onPlayerLeaveGroup": &g.onPlayerLeaveGroup,
 	} {
-		*c = callback{name, h.entry(o, name)}
+		*c = callback{name, function(o, name)}
 	}
 }
 
@@ -57,107 +66,94 @@ func (h *Handler) Configuration() script.Configuration { return h.configuration 
 
 // OnProcessStarted implements script.Handler.
 func (h *Handler) OnProcessStarted(args []string) script.Decision {
-	list := make([]any, len(args))
-	for i, a := range args {
-		list[i] = a
-	}
-	return h.later(&h.glue.onProcessStarted, h.vm.NewArray(list...))
+	return h.later(&h.glue.onProcessStarted, func(a *arguments) {
+		list := make([]any, len(args))
+		for i, s := range args {
+			list[i] = s
+		}
+		a.add(h.vm.NewArray(list...))
+	})
 }
 
 // OnStartGameSession implements script.Handler.
 func (h *Handler) OnStartGameSession(g *messages.GameSession) script.Decision {
-	properties := make([]any, len(g.Properties))
-	for i, p := range g.Properties {
-		o := h.vm.NewObject()
-		_ = o.Set("Key", p.Key)
-		_ = o.Set("Value", p.Value)
-		properties[i] = o
-	}
-	o := h.vm.NewObject()
-	for _, f := range []struct {
-		name  string
-		value any
-	}{
-		{"GameSessionId", string(g.ID)}, {"Name", g.Name}, {"FleetId", string(g.FleetID)}, {"MaximumPlayerSessionCount", g.MaxPlayers},
-		{"Port", g.Port}, {"IpAddress", g.IPAddress}, {"DnsName", g.DNSName}, {"GameSessionData", g.Data},
-		{"MatchmakerData", g.MatchmakerData}, {"Status", g.Status.String()}, {"GameProperties", h.vm.NewArray(properties...)},
-	} {
-		_ = o.Set(f.name, f.value)
-	}
-	return h.gate(&h.glue.onStartGameSession, o)
+	return h.gate(&h.glue.onStartGameSession, func(a *arguments) {
+		properties := make([]any, len(g.Properties))
+		for i, p := range g.Properties {
+			properties[i] = a.object(property{"Key", p.Key}, property{"Value", p.Value})
+		}
+		a.add(a.object(property{"GameSessionId", string(g.ID)}, property{"Name", g.Name}, property{"FleetId", string(g.FleetID)},
+			property{"MaximumPlayerSessionCount", g.MaxPlayers}, property{"Port", g.Port}, property{"IpAddress", g.IPAddress}, property{"DnsName", g.DNSName},
+			property{"GameSessionData", g.Data}, property{"MatchmakerData", g.MatchmakerData}, property{"Status", g.Status.String()},
+			property{"GameProperties", h.vm.NewArray(properties...)}))
+	})
 }
 
 // OnHealthCheck implements script.Handler.
-func (h *Handler) OnHealthCheck() script.Decision { return h.later(&h.glue.onHealthCheck) }
+func (h *Handler) OnHealthCheck() script.Decision { return h.later(&h.glue.onHealthCheck, nil) }
 
 // OnProcessTerminate implements script.Handler.
-func (h *Handler) OnProcessTerminate() script.Decision { return h.gate(&h.glue.onProcessTerminate) }
+func (h *Handler) OnProcessTerminate() script.Decision {
+	return h.gate(&h.glue.onProcessTerminate, nil)
+}
 
 // OnPlayerConnect implements script.Handler.
 func (h *Handler) OnPlayerConnect(m *script.ConnectMessage) script.Decision {
-	p := &m.Player
-	return h.later(&h.glue.onPlayerConnect, h.vm.ToValue(int32(p.PeerID)), h.vm.ToValue(string(p.PlayerSessionID)), h.vm.ToValue(string(p.PlayerID)), h.vm.ToValue(p.PlayerData), h.bytes(m.Payload))
+	return h.later(&h.glue.onPlayerConnect, func(a *arguments) {
+		a.player(m.Player)
+		a.bytes(m.Payload)
+	})
 }
 
 // OnPlayerAccepted implements script.Handler.
 func (h *Handler) OnPlayerAccepted(p script.Player) {
-	h.ask(&h.glue.onPlayerAccepted, h.vm.ToValue(int32(p.PeerID)), h.vm.ToValue(string(p.PlayerSessionID)), h.vm.ToValue(string(p.PlayerID)), h.vm.ToValue(p.PlayerData))
+	h.ask(&h.glue.onPlayerAccepted, func(a *arguments) { a.player(p) })
 }
 
 // OnPlayerDetached implements script.Handler.
 func (h *Handler) OnPlayerDetached(peer messages.PeerID, reason string) script.Decision {
-	v := h.ask(&h.glue.onPlayerDetached, h.vm.ToValue(int32(peer)), h.vm.ToValue(reason))
+	v := h.ask(&h.glue.onPlayerDetached, func(a *arguments) {
+		a.i32(int32(peer))
+		a.add(h.vm.ToValue(reason))
+	})
 	return script.AllowIf(v == nil || v.ToBoolean())
 }
 
 // OnPlayerReconnected implements script.Handler.
 func (h *Handler) OnPlayerReconnected(peer messages.PeerID, info script.Reconnected) {
-	o := h.vm.NewObject()
-	_ = o.Set("resent", info.Resent)
-	_ = o.Set("lost", info.Lost)
-	_ = o.Set("awayMs", info.Away.Milliseconds())
-	_ = o.Set("takeover", info.Takeover)
-	h.ask(&h.glue.onPlayerReconnected, h.vm.ToValue(int32(peer)), o)
+	h.ask(&h.glue.onPlayerReconnected, func(a *arguments) {
+		a.i32(int32(peer))
+		a.add(a.object(property{"resent", info.Resent}, property{"lost", info.Lost}, property{"awayMs", info.Away.Milliseconds()}, property{"takeover", info.Takeover}))
+	})
 }
 
 // OnPlayerDisconnect implements script.Handler.
 func (h *Handler) OnPlayerDisconnect(peer messages.PeerID) script.Decision {
-	h.ask(&h.glue.onPlayerDisconnect, h.vm.ToValue(int32(peer)))
+	h.ask(&h.glue.onPlayerDisconnect, func(a *arguments) { a.i32(int32(peer)) })
 	return script.Allow
 }
 
 // OnMessage implements script.Handler.
-func (h *Handler) OnMessage(m *script.Message) { h.message(&h.glue.onMessage, m) }
+func (h *Handler) OnMessage(m *script.Message) {
+	h.ask(&h.glue.onMessage, func(a *arguments) { a.message(m) })
+}
 
 // OnSendToPlayer implements script.Handler.
 func (h *Handler) OnSendToPlayer(m *script.Message) script.Decision {
-	v := h.message(&h.glue.onSendToPlayer, m)
-	return script.AllowIf(v != nil && v.ToBoolean())
+	return h.gate(&h.glue.onSendToPlayer, func(a *arguments) { a.message(m) })
 }
 
 // OnSendToGroup implements script.Handler.
 func (h *Handler) OnSendToGroup(m *script.Message) script.Decision {
-	v := h.message(&h.glue.onSendToGroup, m)
-	return script.AllowIf(v != nil && v.ToBoolean())
-}
-
-func (h *Handler) message(c *callback, m *script.Message) goja.Value {
-	if h.messageType == nil {
-		t, err := h.glue.messageType.call(goja.Undefined())
-		if err != nil {
-			return nil
-		}
-		h.messageType = t
-	}
-	return h.ask(c, h.inbound(m))
+	return h.gate(&h.glue.onSendToGroup, func(a *arguments) { a.message(m) })
 }
 
 // OnPlayerJoinGroup implements script.Handler.
 func (h *Handler) OnPlayerJoinGroup(group messages.GroupID, peer messages.PeerID) script.Decision {
-	return h.gate(&h.glue.onPlayerJoinGroup, h.vm.ToValue(int32(group)), h.vm.ToValue(int32(peer)))
+	return h.gate(&h.glue.onPlayerJoinGroup, func(a *arguments) { a.i32(int32(group)); a.i32(int32(peer)) })
 }
 
 // OnPlayerLeaveGroup implements script.Handler.
 func (h *Handler) OnPlayerLeaveGroup(group messages.GroupID, peer messages.PeerID) script.Decision {
-	return h.gate(&h.glue.onPlayerLeaveGroup, h.vm.ToValue(int32(group)), h.vm.ToValue(int32(peer)))
+	return h.gate(&h.glue.onPlayerLeaveGroup, func(a *arguments) { a.i32(int32(group)); a.i32(int32(peer)) })
 }

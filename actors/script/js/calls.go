@@ -1,8 +1,10 @@
 package js
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"path"
 	"runtime/debug"
 	"time"
 
@@ -17,44 +19,45 @@ const slowWarnEvery = 10 * time.Second
 
 // enginePanic is a panic of the engine itself.
 type enginePanic struct {
-	value any
+	value string
 	stack []byte
 }
 
 func (e *enginePanic) Error() string {
-	return fmt.Sprintf("the engine failed: %v\n%s", e.value, e.stack)
+	return fmt.Sprintf("the engine failed: %s\n%s", e.value, e.stack)
 }
 
 // call calls a function from outside of the script, or from within if the host calls
-// back at once. When it returns, ticks and promise jobs have run, the watchdog has been
-// asked, and decisions are made. An error is what no code of the script could catch; it
-// is logged.
-func (h *Handler) call(what string, f goja.Callable, args ...goja.Value) (v goja.Value, err error) {
+// back at once. It is the only way to the script: whatever may run its code, such as to
+// make arguments or to print what it threw, happens here, where the watchdog looks on.
+// When it returns, ticks and promise jobs have run and decisions are made. An error is
+// what the script did not catch; it is logged.
+func (h *Handler) call(what string, f native, fill func(*arguments)) (v goja.Value, err error) {
 	if h.dead {
 		return nil, errDead
 	}
 	if h.running {
-		return f(goja.Undefined(), args...)
+		v, err = h.enter(f, fill, &arguments{h: h})
+		return v, h.judge(what, err)
 	}
 	h.running, h.what = true, what
 	h.watch.Begin()
-	h.outermost = true
-	v, err = h.protected(f, args)
-	h.outermost = false
-	if len(h.ticks) > 0 || len(h.rejections) > 0 {
-		err = h.settle(err)
+	v, err = h.enter(f, fill, &h.arguments)
+	clear(h.arguments.list)
+	if err != nil {
+		err = h.judge(what, err)
+	}
+	if h.jobs.waiting() || len(h.ticks) > 0 || len(h.rejections) > 0 {
+		h.settle(what)
 	}
 	took, verdict := h.watch.End()
 	if verdict != watchdog.InTime {
-		h.overdue(what, verdict, err)
+		h.overdue(what, verdict)
 		return nil, errDead
 	}
 	h.running = false
 	if h.tick > 0 && took > h.tick {
 		h.slow(what, took)
-	}
-	if err != nil {
-		err = h.abrupt(what, err)
 	}
 	if len(h.decided) > 0 {
 		h.decideAll()
@@ -65,45 +68,75 @@ func (h *Handler) call(what string, f goja.Callable, args ...goja.Value) (v goja
 // errDead is the error of calls after the script's end. It is told already.
 var errDead = errors.New("the script has ended")
 
-// protected turns a panic of the engine into an error.
-func (h *Handler) protected(f goja.Callable, args []goja.Value) (v goja.Value, err error) {
-	defer func() {
-		switch x := recover().(type) {
-		case nil:
-		case error:
-			if isAbrupt(x) { // of a native function called from here
-				err = x
-				return
-			}
-			err = &enginePanic{x, debug.Stack()}
-		default:
-			err = &enginePanic{x, debug.Stack()}
+// enter calls f with the arguments that fill adds.
+func (h *Handler) enter(f native, fill func(*arguments), a *arguments) (v goja.Value, err error) {
+	err = h.attempt(func() {
+		a.list = a.list[:0]
+		if fill != nil {
+			fill(a)
 		}
-	}()
-	return f(goja.Undefined(), args...)
+		v = f(goja.FunctionCall{This: goja.Undefined(), Arguments: a.list})
+	})
+	return v, err
 }
 
-// settle runs ticks that promise jobs have left, and decides on rejections once
-// nothing else is left to run; not after an interrupt, which err may be.
-func (h *Handler) settle(err error) error {
-	step := func(goja.Value, ...goja.Value) (goja.Value, error) {
-		if len(h.ticks) > 0 {
-			h.drain()
+// attempt returns what nothing in f has caught: what was thrown, what no code of the
+// script can catch, or a panic of the engine.
+func (h *Handler) attempt(f func()) (err error) {
+	defer func() {
+		x := recover()
+		if x == nil {
+			return
+		}
+		if e, ok := x.(error); ok && isAbrupt(e) {
+			err = e
 		} else {
+			err = &enginePanic{fmt.Sprint(x), debug.Stack()}
+		}
+	}()
+	if thrown := h.vm.Try(f); thrown != nil {
+		return thrown
+	}
+	return nil
+}
+
+// framed attempts f inside of a function of the glue: else each function that f calls
+// would be the engine's outermost, after which it runs all promise jobs.
+func (h *Handler) framed(f func()) error {
+	return h.attempt(func() {
+		h.glue.run.of(h.vm.ToValue(func(goja.FunctionCall) goja.Value { f(); return goja.Undefined() }))
+	})
+}
+
+// settle runs ticks and promise jobs until none are left, in the order of Node: ticks,
+// all jobs, the ticks that these have left. Then it decides on rejections.
+func (h *Handler) settle(what string) {
+	step := func(err error) {
+		if err != nil {
+			_ = h.judge(what, err)
+		}
+	}
+	for h.alive() {
+		if len(h.ticks) > 0 {
+			step(h.framed(h.drain))
+		}
+		for h.jobs.waiting() && h.alive() {
+			step(h.attempt(h.jobs.next()))
+		}
+		switch {
+		case len(h.ticks) > 0:
+		case len(h.rejections) > 0:
 			p := h.rejections[0]
 			h.rejections = h.rejections[1:]
-			h.unhandled(p)
-		}
-		return nil, nil
-	}
-	var interrupted *goja.InterruptedError
-	for !h.dead && !errors.As(err, &interrupted) && (len(h.ticks) > 0 || len(h.rejections) > 0) {
-		if _, another := h.protected(step, nil); another != nil {
-			err = another
+			step(h.framed(func() { h.unhandled(p) }))
+		default:
+			return
 		}
 	}
-	return err
 }
+
+// alive reports whether more of the script may run.
+func (h *Handler) alive() bool { return !h.dead && !h.interrupted.Load() }
 
 // nextTick is process.nextTick: ticks come before promise jobs, which come before
 // anything else.
@@ -135,22 +168,31 @@ func (h *Handler) afterCallback(goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// abrupt judges an error that no code of the script can catch, after a call that was
-// in time.
-func (h *Handler) abrupt(what string, err error) error {
+// judge logs an error and returns what is to be known of it, which needs no code of
+// the script any more.
+func (h *Handler) judge(what string, err error) error {
+	var thrown *goja.Exception
+	var interrupted *goja.InterruptedError
 	var overflow *goja.StackOverflowError
-	var failed *enginePanic
 	switch {
+	case err == nil:
+		return nil
 	case h.dead: // process.exit
 		return errDead
-	case errors.As(err, &failed):
-		h.process.Log.At(script.LevelError, "script", 0, "Error in "+what+": "+failed.Error())
+	case errors.As(err, &interrupted): // by the watchdog; overdue will tell
+		h.place.file, h.place.row = firstFrame(interrupted.Stack())
+		h.place.stack = frames(interrupted.Stack())
+		return errDead
+	case errors.As(err, &thrown):
+		failed := loadError(what, thrown)
+		h.process.Log.At(script.LevelError, cmp.Or(path.Base(failed.File), "script"), failed.Line, failed.Error())
+		return failed
 	case errors.As(err, &overflow):
 		file, row := firstFrame(overflow.Stack())
 		h.process.Log.At(script.LevelError, file, row, "Error in "+what+": RangeError: Maximum call stack size exceeded"+frames(overflow.Stack()))
-	default:
-		h.process.Log.At(script.LevelError, "script", 0, "Error in "+what+": "+err.Error())
+		return fmt.Errorf("%s: RangeError: Maximum call stack size exceeded", what)
 	}
+	h.process.Log.At(script.LevelError, "script", 0, "Error in "+what+": "+err.Error())
 	return err
 }
 
@@ -165,21 +207,15 @@ func (h *Handler) slow(what string, took time.Duration) {
 }
 
 // overdue ends the script after a call that the watchdog interrupted.
-func (h *Handler) overdue(what string, verdict watchdog.Verdict, err error) {
+func (h *Handler) overdue(what string, verdict watchdog.Verdict) {
 	if verdict == watchdog.Stuck {
 		// The game session was given up while the call ran and others took over what
 		// this goroutine had to do. To return would be to work on it twice.
 		select {}
 	}
 	h.running = false
-	var interrupted *goja.InterruptedError
-	file, row, stack := "script", 0, ""
-	if errors.As(err, &interrupted) {
-		file, row = firstFrame(interrupted.Stack())
-		stack = frames(interrupted.Stack())
-	}
 	reason := what + " was interrupted: " + h.watch.Reason()
-	h.process.Log.At(script.LevelError, file, row, reason+stack)
+	h.process.Log.At(script.LevelError, cmp.Or(h.place.file, "script"), h.place.row, reason+h.place.stack)
 	h.crash(reason)
 }
 
@@ -211,6 +247,7 @@ func (h *Handler) exit(code int) {
 // interrupt and stuck are called by the watchdog.
 func (h *Handler) interrupt(reason string) {
 	h.process.Counters.ScriptInterrupts.Add(1)
+	h.interrupted.Store(true)
 	h.vm.Interrupt(reason)
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // checkLimit is how long the files of a script may take to load in a Check.
-const checkLimit = 5 * time.Second
+var checkLimit = 5 * time.Second
 
 // LoadError is an error that a script threw while it loaded, or in its init.
 type LoadError struct {

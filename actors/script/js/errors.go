@@ -73,7 +73,7 @@ func (h *Handler) unhandled(p *goja.Promise) {
 
 // report logs an error with the script's own stack.
 func (h *Handler) report(level script.Level, what string, e goja.Value) {
-	_, _ = h.glue.report.call(goja.Undefined(), h.vm.ToValue(int(level)), h.vm.ToValue(what), e)
+	_ = h.attempt(func() { h.glue.report.of(h.vm.ToValue(int(level)), h.vm.ToValue(what), e) })
 }
 
 // rejection keeps the list of promises that were rejected and are not handled.

@@ -1,11 +1,10 @@
 package js
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"path"
-	"reflect"
+	"sync/atomic"
 	"time"
 
 	"github.com/dop251/goja"
@@ -32,17 +31,21 @@ type Handler struct {
 	messageType    goja.Value // the prototype of messages; nil: no message has come yet
 	loader         *modules.Loader
 	glue           glue
-	jobs           reflect.Value // the engine's queue of promise jobs
-	nothing        goja.Callable
-	outermost      bool
+	jobs           jobs
+	arguments      arguments
 	host           *goja.Object
 	timers         timers
 	configuration  script.Configuration
 
-	watch      *watchdog.Watch // nil before Init
-	tick       time.Duration   // script.Limits.Tick
-	running    bool            // a call is under way
-	what       string          // which
+	watch       *watchdog.Watch // nil before Init
+	tick        time.Duration   // script.Limits.Tick
+	running     bool            // a call is under way
+	what        string          // which
+	interrupted atomic.Bool     // by the watchdog
+	place       struct {
+		file, stack string
+		row         int
+	} // where that was
 	dead       bool            // nothing of the script runs any more
 	end        string          // why
 	ticks      []func()        // of process.nextTick
@@ -66,7 +69,7 @@ func newHandler(p *Program, process script.Process) *Handler {
 		process.Counters = new(counters.Set)
 	}
 	h := &Handler{program: p, process: process, tick: p.limits.Tick, pending: map[int64]*script.Pending{}}
-	h.timers.h = h
+	h.timers.h, h.arguments.h = h, h
 	return h
 }
 
@@ -80,16 +83,11 @@ func (h *Handler) Init(s script.Session) error {
 		return err
 	}
 	return h.first("init", func() error {
-		c, err := h.glue.configuration.call(goja.Undefined())
-		if err != nil {
-			return err
+		h.configuration = configurationOf(h.glue.configuration.of().(*goja.Object))
+		if h.glue.init.of().String() != "" {
+			return errLogged
 		}
-		h.configuration = configurationOf(c.(*goja.Object))
-		wrong, err := h.glue.init.call(goja.Undefined())
-		if err == nil && wrong.String() != "" {
-			err = errLogged
-		}
-		return err
+		return nil
 	})
 }
 
@@ -108,32 +106,30 @@ func (h *Handler) open() error {
 // first makes one of the calls that a start consists of.
 func (h *Handler) first(what string, f func() error) error {
 	var failed error
-	_, err := h.call(what, func(goja.Value, ...goja.Value) (goja.Value, error) {
-		failed = f()
-		if isAbrupt(failed) {
-			return nil, failed
-		}
-		return goja.Undefined(), nil
+	_, err := h.call(what, h.glue.run.call, func(a *arguments) {
+		a.add(h.vm.ToValue(func(goja.FunctionCall) goja.Value {
+			var thrown *goja.Exception
+			if failed = f(); errors.As(failed, &thrown) {
+				panic(thrown)
+			}
+			return goja.Undefined()
+		}))
 	})
 	if err == nil {
 		err = failed
 	}
-	var thrown *goja.Exception
 	switch {
+	case err == nil:
+		return nil
 	case h.dead: // it is logged already, unless the script itself wanted it
 		return fmt.Errorf("%s: the script has ended: %s", what, h.end)
 	case errors.Is(err, errLogged):
 		return fmt.Errorf("%s failed", what)
-	case isAbrupt(err): // logged, too
-		return fmt.Errorf("%s: RangeError: Maximum call stack size exceeded", what)
-	case errors.As(err, &thrown):
-		failed := loadError(what, thrown)
-		h.process.Log.At(script.LevelError, cmp.Or(path.Base(failed.File), "script"), failed.Line, failed.Error())
-		return failed
-	case err != nil:
-		err = fmt.Errorf("%s: %w", what, err)
-		h.process.Log.At(script.LevelError, path.Base(h.program.entry), 0, err.Error())
+	case err != failed: // logged, too
+		return err
 	}
+	err = fmt.Errorf("%s: %w", what, err)
+	h.process.Log.At(script.LevelError, path.Base(h.program.entry), 0, err.Error())
 	return err
 }
 
@@ -149,25 +145,30 @@ func (h *Handler) Close() {
 }
 
 // ask calls a callback; nil if it did not return. Errors are logged.
-func (h *Handler) ask(c *callback, args ...goja.Value) goja.Value {
-	v, err := h.call(c.name, c.call, args...)
+func (h *Handler) ask(c *callback, fill func(*arguments)) goja.Value {
+	v, err := h.call(c.name, c.call, fill)
 	if err != nil {
 		return nil
 	}
 	return v
 }
 
-func (h *Handler) gate(c *callback, args ...goja.Value) script.Decision {
-	v := h.ask(c, args...)
+func (h *Handler) gate(c *callback, fill func(*arguments)) script.Decision {
+	v := h.ask(c, fill)
 	return script.AllowIf(v != nil && v.ToBoolean())
 }
 
 // later is a gate whose promise is waited for.
-func (h *Handler) later(c *callback, args ...goja.Value) script.Decision {
+func (h *Handler) later(c *callback, fill func(*arguments)) script.Decision {
 	h.token++
 	token, p := h.token, new(script.Pending)
 	h.pending[token] = p
-	v := h.ask(c, append([]goja.Value{h.vm.ToValue(token)}, args...)...)
+	v := h.ask(c, func(a *arguments) {
+		a.add(h.vm.ToValue(token))
+		if fill != nil {
+			fill(a)
+		}
+	})
 	if v != nil && goja.IsUndefined(v) {
 		return script.Later(p)
 	}

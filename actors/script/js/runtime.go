@@ -2,7 +2,6 @@ package js
 
 import (
 	"fmt"
-	"reflect"
 	"strings"
 	"sync"
 
@@ -48,9 +47,8 @@ func (h *Handler) boot() error {
 	if err != nil {
 		return err
 	}
-	h.jobs = reflect.ValueOf(h.vm).Elem().Field(jobQueueField)
-	h.nothing = function(glue, "nothing")
-	h.glue.bind(h, glue)
+	h.jobs = jobsOf(h.vm)
+	h.glue.bind(glue)
 	return nil
 }
 
@@ -65,49 +63,18 @@ func (h *Handler) create(p *goja.Program, args ...goja.Value) (*goja.Object, err
 	if _, err := call(goja.Undefined(), exports); err != nil {
 		return nil, err
 	}
-	v, err := function(exports, "create")(goja.Undefined(), args...)
+	create, _ := goja.AssertFunction(exports.Get("create"))
+	v, err := create(goja.Undefined(), args...)
 	o, _ := v.(*goja.Object)
 	return o, err
 }
 
-func function(o *goja.Object, name string) goja.Callable {
-	f, ok := goja.AssertFunction(o.Get(name))
+func function(o *goja.Object, name string) native {
+	f, ok := o.Get(name).Export().(func(goja.FunctionCall) goja.Value)
 	if !ok {
 		panic("no function " + name) // in files of ours
 	}
 	return f
-}
-
-// jobQueueField is where the engine keeps promise jobs that wait.
-var jobQueueField = func() int {
-	f, ok := reflect.TypeFor[goja.Runtime]().FieldByName("jobQueue")
-	if !ok || f.Type.Kind() != reflect.Slice {
-		panic("the engine has no jobQueue")
-	}
-	return f.Index[0]
-}()
-
-// entry is a function of the glue for calls from outside of the script. The engine's
-// own way in forgets the stack of values after each call, which costs 2 KiB; this one
-// takes it only where promise jobs wait.
-func (h *Handler) entry(o *goja.Object, name string) goja.Callable {
-	slow := function(o, name)
-	f, _ := o.Get(name).Export().(func(goja.FunctionCall) goja.Value)
-	return func(this goja.Value, args ...goja.Value) (v goja.Value, err error) {
-		if !h.outermost {
-			return slow(this, args...)
-		}
-		h.outermost = false
-		if ex := h.vm.Try(func() { v = f(goja.FunctionCall{This: this, Arguments: args}) }); ex != nil {
-			err = ex
-		}
-		if h.jobs.Len() > 0 {
-			if _, failed := h.nothing(goja.Undefined()); err == nil {
-				err = failed
-			}
-		}
-		return v, err
-	}
 }
 
 // load runs the script's files, and hands its callbacks to the glue.
@@ -123,11 +90,7 @@ func (h *Handler) load() error {
 	if given == nil {
 		given = goja.Undefined()
 	}
-	wrong, err := h.glue.load.call(goja.Undefined(), given)
-	if err != nil {
-		return err
-	}
-	if text := wrong.String(); text != "" {
+	if text := h.glue.load.of(given).String(); text != "" {
 		return fmt.Errorf("%s: %s", h.program.entry, text)
 	}
 	return nil

@@ -28,7 +28,7 @@ type timers struct {
 	waiting    int          // immediates that will still do something
 
 	js                *goja.Object // the functions of timers.js; nil: not used yet
-	fireOne, fireSoon goja.Callable
+	fireOne, fireSoon native
 }
 
 type timer struct {
@@ -49,7 +49,7 @@ func (t *timers) load() *goja.Object {
 		if err != nil {
 			panic(err)
 		}
-		t.js, t.fireOne, t.fireSoon = js, t.h.entry(js, "fire"), t.h.entry(js, "fireImmediate")
+		t.js, t.fireOne, t.fireSoon = js, function(js, "fire"), function(js, "fireImmediate")
 	}
 	return t.js
 }
@@ -158,8 +158,8 @@ func (t *timers) fireImmediates() {
 }
 
 // run calls into the script; what no code of it can catch is an uncaught error.
-func (t *timers) run(what string, f goja.Callable, object goja.Value) {
-	if _, err := t.h.call(what, f, object); err != nil && !t.h.dead {
+func (t *timers) run(what string, f native, object goja.Value) {
+	if _, err := t.h.call(what, f, func(a *arguments) { a.add(object) }); err != nil && !t.h.dead {
 		t.h.process.Counters.ScriptErrors.Add(1)
 		if !t.h.program.limits.KeepRunningOnError {
 			t.h.crash("Uncaught error: " + err.Error())

@@ -59,6 +59,49 @@ t('now');`, "now tick tick of tick job second job tick of job immediate immediat
 	}
 }
 
+// What Node 20 prints of the same script.
+func TestTicksAndJobsRunInTheOrderOfNode(t *testing.T) {
+	const source = `
+process.nextTick(() => { t('t1'); Promise.resolve().then(() => t('p-in-t1')); });
+Promise.resolve().then(() => { t('p1'); process.nextTick(() => { t('t3'); Promise.resolve().then(() => t('p-in-t3')); }); process.nextTick(t, 't4'); }).then(() => t('p2'));
+queueMicrotask(() => t('qm'));
+process.nextTick(t, 't2');
+`
+	const want = "t1 t2 p1 qm p-in-t1 p2 t3 t4 p-in-t3"
+	for place, script := range map[string]string{
+		"at the top":    source + `exports.ssExports = { init(s) { s.getLogger().info(words.join(' ')); } };`,
+		"in a function": `exports.ssExports = { init(s) { ` + source + ` setTimeout(() => s.getLogger().info(words.join(' ')), 5); } };`,
+		"in a timer":    `exports.ssExports = { init(s) { setTimeout(() => { ` + source + ` setTimeout(() => s.getLogger().info(words.join(' ')), 5); }, 1); } };`,
+		"in a job":      `exports.ssExports = { async init(s) { await null; await null; ` + source + ` setTimeout(() => s.getLogger().info(words.join(' ')), 5); } };`,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			g := start(t, calm(), only(`const words = [], t = w => words.push(w);`+script))
+			g.play(time.Second)
+			w := want
+			if place == "in a job" { // jobs go on before ticks
+				w = "p1 qm p2 t1 t2 t3 t4 p-in-t1 p-in-t3"
+			}
+			if !strings.Contains(g.lines.String(), ": "+w+"\n") {
+				t.Errorf("%s: %s", place, &g.lines)
+			}
+		})
+	}
+}
+
+func TestAnOverflowInOneJobOrTickLeavesTheOthers(t *testing.T) {
+	for source, want := range map[string]string{
+		`Promise.resolve().then(function f() { f(); }); Promise.resolve().then(() => { t('a'); Promise.resolve().then(() => t('b')); }); Promise.resolve().then(function f() { f(); });`: "a b",
+		`process.nextTick(function f() { f(); }); process.nextTick(t, 'a'); Promise.resolve().then(() => t('b'));`:                                                                       "a b",
+		`Promise.resolve().then(() => { process.nextTick(function f() { f(); }); process.nextTick(t, 'b'); }).then(() => t('a'));`:                                                       "a b",
+		`process.nextTick(t, 'a'); Promise.resolve().then(() => t('b')); (function f() { f(); })();`:                                                                                     "a b",
+	} {
+		got, g := trace(t, calm(), 20*time.Millisecond, source)
+		if got != want || g.crash != "" || !strings.Contains(g.lines.String(), "RangeError: Maximum call stack size exceeded\n    at f (/local/game/server.js:") {
+			t.Errorf("%s: %q, crash %q\n%s", source, got, g.crash, &g.lines)
+		}
+	}
+}
+
 func TestAnIntervalKeepsItsBeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		got, _ := trace(t, script.DefaultLimits(), 10*time.Second, `

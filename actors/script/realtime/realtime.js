@@ -48,8 +48,8 @@
 //   onSendToPlayer(...), onSendToGroup(...)   as onMessage; true or false
 //   onPlayerJoinGroup(group, peerId), onPlayerLeaveGroup(group, peerId)   true or false
 //   messageType()          the prototype of messages
-//   nothing()              for an engine that has promise jobs to run
 //   report(level, what, error)   logs an error with its stack
+//   run(f)                 returns f()
 // Payloads handed to the glue are plain Uint8Arrays that nobody else changes.
 
 const LEVELS = { debug: 1, info: 2, warn: 3, error: 4, fatal: 5, cxfatal: 6 };
@@ -381,6 +381,7 @@ exports.create = function create(host) {
     session: session,
     logger: logger,
     report: report,
+    run(f) { return f(); },
     configuration: configuration,
     load(ssExports) {
       if (ssExports === null || (typeof ssExports !== 'object' && typeof ssExports !== 'function')) {
@@ -447,6 +448,5 @@ exports.create = function create(host) {
       if (messagePrototype === null) makeMessages();
       return messagePrototype;
     },
-    nothing() {},
   };
 };
