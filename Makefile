@@ -27,13 +27,13 @@ build: ## build bin/troupe
 	$(GO) build -trimpath -buildvcs=auto -o $(BIN)/troupe ./cmd/troupe
 
 .PHONY: test
-test: lint-quick ## what CI runs: vet, all tests with the race detector, allocation budgets, the longer models
-	CGO_ENABLED=1 $(GO) test -race -shuffle=on -timeout 10m ./...
-	$(GO) test -run 'Alloc|Bytes|EveryInterleaving' -count=1 -timeout 5m ./messages/... ./actors/... ./transport/...
+test: lint-quick ## what CI runs: vet, all tests with the race detector, allocation budgets, the longer models; lists what was skipped
+	CGO_ENABLED=1 $(GO) test -json -race -shuffle=on -timeout 10m ./... | $(GO) run ./cmd/internal/testreport
+	$(GO) test -json -run 'Alloc|Bytes|EveryInterleaving' -count=1 -timeout 5m ./messages/... ./actors/... ./transport/... | $(GO) run ./cmd/internal/testreport
 
 .PHONY: race
 race: ## all tests with the race detector, three times over
-	CGO_ENABLED=1 $(GO) test -race -shuffle=on -count=3 -timeout 30m ./...
+	CGO_ENABLED=1 $(GO) test -json -race -shuffle=on -count=3 -timeout 30m ./... | $(GO) run ./cmd/internal/testreport
 
 .PHONY: fuzz
 fuzz: ## every fuzz target for FUZZTIME (default 10s) each
