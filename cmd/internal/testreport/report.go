@@ -3,7 +3,9 @@ package main
 import (
 	"bufio"
 	"encoding/json"
+	"fmt"
 	"io"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -20,12 +22,15 @@ type event struct {
 // test is a test, or with an empty name what a package says outside of its tests.
 type test struct{ pkg, name string }
 
+// namesMax is how many tests are named that were skipped for the same reason.
+const namesMax = 4
+
 // report copies what failed and one line for each package to out, as they end, then
 // what was skipped.
 func report(in io.Reader, out *bufio.Writer) (failed bool, err error) {
 	said := make(map[test][]string) // of tests that have not passed
 	order := make(map[string][]test)
-	var skipped []string
+	skipped := make(map[string][]string) // what they say of it -> tests
 	lines := bufio.NewReader(in)
 	for {
 		line, readErr := lines.ReadString('\n')
@@ -59,7 +64,8 @@ func report(in io.Reader, out *bufio.Writer) (failed bool, err error) {
 				delete(order, t.pkg)
 				out.Flush()
 			case e.Action == "skip":
-				skipped = append(skipped, e.Package+" "+e.Test+": "+reason(said[t]))
+				why := e.Package + ": " + reason(said[t])
+				skipped[why] = append(skipped[why], e.Test)
 				said[t] = []string{}
 			case e.Action == "pass":
 				said[t] = []string{}
@@ -72,12 +78,15 @@ func report(in io.Reader, out *bufio.Writer) (failed bool, err error) {
 			return true, readErr
 		}
 	}
-	slices.Sort(skipped)
-	for i, s := range skipped {
-		if i == 0 {
-			out.WriteString("skipped:\n")
+	if len(skipped) > 0 {
+		out.WriteString("skipped:\n")
+	}
+	for _, why := range slices.Sorted(maps.Keys(skipped)) {
+		tests := slices.Sorted(slices.Values(skipped[why]))
+		if more := len(tests) - namesMax; more > 0 {
+			tests = append(tests[:namesMax], fmt.Sprintf("and %d more", more))
 		}
-		out.WriteString("  " + s + "\n")
+		fmt.Fprintf(out, "  %s: %s\n", why, strings.Join(tests, ", "))
 	}
 	return failed, nil
 }

@@ -53,8 +53,8 @@ before all
 FAIL	x/b	0.1s
 go: said by go itself
 skipped:
-  x/a TestBoth/node: a_test.go:8: no node here
-  x/a TestSilent: no reason given
+  x/a: a_test.go:8: no node here: TestBoth/node
+  x/a: no reason given: TestSilent
 `
 
 func run(t *testing.T, in string) (string, bool) {
@@ -76,6 +76,18 @@ func TestReport(t *testing.T) {
 	good, _, _ := strings.Cut(events[strings.Index(events, `{"Action":"output"`):], `{"Action":"output","Package":"x/c"`)
 	if got, failed := run(t, good); failed || !strings.HasPrefix(got, "ok  \tx/a") {
 		t.Errorf("failed: %v, got\n%s", failed, got)
+	}
+}
+
+func TestReportNamesAFew(t *testing.T) {
+	const in = `{"Action":"skip","Package":"x","Test":"T3"}
+{"Action":"skip","Package":"x","Test":"T1"}
+{"Action":"skip","Package":"x","Test":"T5"}
+{"Action":"skip","Package":"x","Test":"T2"}
+{"Action":"skip","Package":"x","Test":"T4"}
+`
+	if got, _ := run(t, in); got != "skipped:\n  x: no reason given: T1, T2, T3, T4, and 1 more\n" {
+		t.Error(got)
 	}
 }
 
