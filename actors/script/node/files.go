@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"troupe/actors/script/realtime"
 	"troupe/messages"
@@ -15,6 +16,7 @@ import (
 // files are the unpacked files of one program, in the layout of the original
 // (realtime.md 15.1):
 //
+//	root/lock           held by the host that it belongs to
 //	root/host/          what runs the script
 //	root/game/src/proto the original's generated classes, as stubs
 //	root/game/VERSION/  the script, its working directory
@@ -24,11 +26,37 @@ import (
 // the script are read-only.
 type files struct {
 	root, boot, game string
+	lock             *os.File
+}
+
+const (
+	rootPrefix = "troupe-node-"
+	lockName   = "lock"
+)
+
+// sweepAge is the least age of what sweep removes: its host would have locked it by now.
+const sweepAge = time.Minute
+
+// sweep removes what hosts that were killed have left in dir.
+func sweep(dir string) {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if !e.IsDir() || !strings.HasPrefix(e.Name(), rootPrefix) {
+			continue
+		}
+		if info, err := e.Info(); err != nil || !own(info) || time.Since(info.ModTime()) < sweepAge {
+			continue
+		}
+		root := filepath.Join(dir, e.Name())
+		if held, err := lock(filepath.Join(root, lockName)); err == nil {
+			(&files{root: root, lock: held}).remove()
+		}
+	}
 }
 
 // unpack writes a version below dir, readable for other users if foreign.
 func unpack(dir, version string, all map[string][]byte, foreign bool) (f *files, err error) {
-	root, err := os.MkdirTemp(dir, "troupe-node-")
+	root, err := os.MkdirTemp(dir, rootPrefix)
 	if err != nil {
 		return nil, err
 	}
@@ -41,6 +69,7 @@ func unpack(dir, version string, all map[string][]byte, foreign bool) (f *files,
 			f.remove()
 		}
 	}()
+	f.lock, _ = lock(filepath.Join(root, lockName)) // without locks, nobody sweeps
 	if foreign {
 		if err := os.Chmod(root, 0o755); err != nil {
 			return nil, err
@@ -67,7 +96,7 @@ func unpack(dir, version string, all map[string][]byte, foreign bool) (f *files,
 			return nil, err
 		}
 	}
-	return f, f.chmodFolders(0o555)
+	return f, chmodFolders(f.game, 0o555)
 }
 
 // versionFolder is a version as the name of a folder.
@@ -92,9 +121,9 @@ func write(path string, data []byte) error {
 	return os.WriteFile(path, data, 0o444)
 }
 
-// chmodFolders makes the script's folders read-only, or not.
-func (f *files) chmodFolders(mode os.FileMode) error {
-	return filepath.WalkDir(f.game, func(path string, d fs.DirEntry, err error) error {
+// chmodFolders makes folders read-only, or not.
+func chmodFolders(dir string, mode os.FileMode) error {
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || !d.IsDir() {
 			return err
 		}
@@ -118,6 +147,9 @@ func (f *files) metadata(fleet *messages.Fleet, n int) (string, error) {
 
 // remove deletes everything.
 func (f *files) remove() {
-	_ = f.chmodFolders(0o755) // what cannot be changed back cannot be removed either
+	_ = chmodFolders(filepath.Join(f.root, "game"), 0o755) // what cannot be changed back cannot be removed either
 	_ = os.RemoveAll(f.root)
+	if f.lock != nil {
+		_ = f.lock.Close()
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strconv"
 	"strings"
@@ -285,10 +286,10 @@ func TestAnotherUser(t *testing.T) {
 func TestAKilledHostLeavesNothing(t *testing.T) {
 	onLinux(t)
 	need(t)
-	file := pidFile(t)
+	file, dir := pidFile(t), t.TempDir()
 	defer func() { _ = os.Remove(file) }()
 	host := exec.Command(os.Args[0])
-	host.Env = append(os.Environ(), "TMPDIR="+t.TempDir(), hostOnly+"="+pids(t)+"const p = require('child_process').spawn('sleep', ['3']); mark(p.pid); for (;;);")
+	host.Env = append(os.Environ(), "TMPDIR="+dir, hostOnly+"="+pids(t)+"const p = require('child_process').spawn('sleep', ['3']); mark(p.pid); for (;;);")
 	if err := host.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -300,8 +301,40 @@ func TestAKilledHostLeavesNothing(t *testing.T) {
 			t.Fatal("the script does not run")
 		}
 	}
+	folders := func() []string { // that are left when another host has come and gone
+		p := program(t, dir, "", setup{})
+		p.Close()
+		if err := p.Wait(t.Context()); err != nil {
+			t.Error(err)
+		}
+		left, _ := filepath.Glob(dir + "/*")
+		return left
+	}
+	left := folders()
+	if len(left) != 1 {
+		t.Fatal("the host has", left)
+	}
+	age := func() {
+		old := time.Now().Add(-time.Hour)
+		if err := os.Chtimes(left[0], old, old); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if age(); len(folders()) != 1 {
+		t.Error("another host removes what is in use")
+	}
 	_ = host.Process.Kill()
 	_ = host.Wait()
+	now := time.Now()
+	if err := os.Chtimes(left[0], now, now); err != nil {
+		t.Fatal(err)
+	}
+	if len(folders()) != 1 {
+		t.Error("what may be about to be locked is removed")
+	}
+	if age(); len(folders()) != 0 {
+		t.Error("files are left:", left)
+	}
 	pid, _ := strconv.Atoi(ids[0])
 	for until := time.Now().Add(5 * time.Second); alive(pid); time.Sleep(time.Millisecond) {
 		if time.Now().After(until) {

@@ -49,6 +49,7 @@ func New(b *bundle.Bundle, entry string, limits script.Limits, o Options) (*Prog
 	if err != nil {
 		return nil, err
 	}
+	sweep(o.Dir)
 	f, err := unpack(o.Dir, b.Version, all, o.UID != 0 || o.GID != 0)
 	if err != nil {
 		return nil, fmt.Errorf("unpack version %s: %w", b.Version, err)

@@ -3,6 +3,8 @@
 package node
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"syscall"
@@ -29,5 +31,10 @@ func killGroup(pid int) {
 }
 
 func killOthers(int) {}
+
+// lock and own: no host runs scripts in Node here (Options.filled).
+func lock(string) (*os.File, error) { return nil, errors.ErrUnsupported }
+
+func own(fs.FileInfo) bool { return false }
 
 func sample() map[int]usage { return nil }
