@@ -30,6 +30,7 @@ type glue struct {
 	onProcessStarted, onHealthCheck, onPlayerConnect          callback
 	onStartGameSession, onProcessTerminate, onPlayerAccepted  callback
 	onPlayerDetached, onPlayerReconnected, onPlayerDisconnect callback
+	gone                                                      callback
 	onMessage, onSendToPlayer, onSendToGroup                  callback
 	onPlayerJoinGroup, onPlayerLeaveGroup, messageType        callback
 }
@@ -40,7 +41,7 @@ func (g *glue) bind(o *goja.Object) {
 		"onProcessStarted": &g.onProcessStarted, "onHealthCheck": &g.onHealthCheck, "onPlayerConnect": &g.onPlayerConnect,
 		"onStartGameSession": &g.onStartGameSession, "onProcessTerminate": &g.onProcessTerminate, "onPlayerAccepted": &g.onPlayerAccepted,
 		"onPlayerDetached": &g.onPlayerDetached, "onPlayerReconnected": &g.onPlayerReconnected, "onPlayerDisconnect": &g.onPlayerDisconnect,
-		"onMessage": &g.onMessage, "onSendToPlayer": &g.onSendToPlayer, "onSendToGroup": &g.onSendToGroup,
+		"gone": &g.gone, "onMessage": &g.onMessage, "onSendToPlayer": &g.onSendToPlayer, "onSendToGroup": &g.onSendToGroup,
 		"messageType": &g.messageType, "onPlayerJoinGroup": &g.onPlayerJoinGroup, "onPlayerLeaveGroup": &g.onPlayerLeaveGroup,
 	} {
 		*c = callback{name, function(o, name)}
@@ -129,7 +130,10 @@ func (h *Handler) OnPlayerReconnected(peer messages.PeerID, info script.Reconnec
 
 // OnPlayerDisconnect implements script.Handler.
 func (h *Handler) OnPlayerDisconnect(peer messages.PeerID) script.Decision {
-	h.ask(&h.glue.onPlayerDisconnect, func(a *arguments) { a.i32(int32(peer)) })
+	fill := func(a *arguments) { a.i32(int32(peer)) }
+	if h.ask(&h.glue.onPlayerDisconnect, fill) == nil {
+		h.ask(&h.glue.gone, fill)
+	}
 	return script.Allow
 }
 

@@ -166,6 +166,15 @@ onPlayerDisconnect(peerId) { if (!session.getPlayers().has(peerId)) throw new Er
 	}
 }
 
+func TestAPlayerWhoseDisconnectOverflowsIsGone(t *testing.T) {
+	g := start(t, calm(), body(`onMessage() { logger.info('players', session.getPlayers().size); }, onPlayerDisconnect(id) { (function f() { f(); })(); }`))
+	g.handler.OnPlayerAccepted(script.Player{PeerID: 1})
+	g.handler.OnPlayerAccepted(script.Player{PeerID: 2})
+	g.handler.OnPlayerDisconnect(1)
+	g.handler.OnMessage(message(1, ""))
+	g.logged(t, "Error in onPlayerDisconnect: RangeError", "players 1")
+}
+
 func TestCheck68AFastSendWhenAPlayerIsAccepted(t *testing.T) {
 	g := start(t, calm(), body(`onPlayerAccepted(p) { session.sendMessage(session.newTextGameMessage(5, p.peerId, 'hi'), p.peerId); session.sendGroupMessage(session.newTextGameMessage(6, -1, 'all'), session.getAllPlayersGroupId()); }`))
 	g.handler.OnPlayerAccepted(script.Player{PeerID: 4})

@@ -43,6 +43,7 @@
 //   onPlayerDetached(peerId, reason)   true: hold, false: release
 //   onPlayerReconnected(peerId, info)  info: { resent, lost, awayMs, takeover }
 //   onPlayerDisconnect(peerId)
+//   gone(peerId)           after an onPlayerDisconnect that did not return
 //   onMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload)
 //                          or one message that the engine has made
 //   onSendToPlayer(...), onSendToGroup(...)   as onMessage; true or false
@@ -425,6 +426,7 @@ exports.create = function create(host) {
       told('onPlayerDisconnect', call('onPlayerDisconnect', 1, peerId));
       if (players !== null) players.delete(peerId);
     },
+    gone(peerId) { if (players !== null) players.delete(peerId); },
     // As told('onMessage', call('onMessage', ...)), without the calls.
     onMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload) {
       try {
