@@ -26,7 +26,7 @@ type Options struct {
 	// Limit is how long a call may take; 0: for ever.
 	Limit time.Duration
 	// MemoryMax is by how many bytes the process may grow during a call, from the
-	// first look at it on; 0: any.
+	// first look at it on; 0: any. Of several calls under way one is blamed.
 	MemoryMax int64
 	// Interrupt must end the call that is under way.
 	Interrupt func(reason string)
@@ -58,6 +58,8 @@ type Dog struct {
 	mu      sync.Mutex
 	watches []*Watch
 	worker  *worker // nil: there are no watches
+	heap    int64   // of the process at the last look; 0: not known
+	open    []*Watch // of one look, to be used again
 }
 
 // worker is the goroutine that looks, from the first watch to the last.
@@ -78,7 +80,9 @@ type Watch struct {
 	// Guarded by dog.mu.
 	index   int   // in dog.watches; -1: released
 	seen    int64 // since, as it was first looked at
-	heap    int64 // of the process, then
+	heap    int64 // of the process, then or when somebody else was blamed
+	share   int64 // of the growth since then, bytes
+	looks   int64 // at the call
 	firedAt time.Duration
 	reason  string // written before since becomes fired
 }
@@ -178,20 +182,27 @@ func (d *Dog) run(k *worker) {
 func (d *Dog) look(k *worker) bool {
 	var found []finding
 	d.mu.Lock()
-	now, heap, busy := time.Since(k.start), int64(-1), false
+	now, busy, measured, open := time.Since(k.start), false, false, d.open
 	for _, w := range d.watches {
 		since := w.since.Load()
 		if since == idle || w.worker != k {
 			continue
 		}
-		busy = true
-		if heap < 0 && w.o.MemoryMax > 0 {
-			heap = heapSize()
-		}
-		if tell := w.judge(since, now, heap); tell != nil {
+		busy, measured = true, measured || w.o.MemoryMax > 0
+		if tell := w.judge(since, now); tell != nil {
 			found = append(found, finding{tell, w.reason})
 		}
+		open = append(open, w)
 	}
+	if measured {
+		if w := d.weigh(open, now, heapSize()); w != nil {
+			found = append(found, finding{w.o.Interrupt, w.reason})
+		}
+	} else {
+		d.heap = 0
+	}
+	clear(open)
+	d.open = open[:0]
 	d.mu.Unlock()
 	for _, f := range found {
 		f.tell(f.reason)
@@ -206,7 +217,7 @@ type finding struct {
 }
 
 // judge returns who is to be told of a call, nil if nobody.
-func (w *Watch) judge(since int64, now time.Duration, heap int64) (tell func(reason string)) {
+func (w *Watch) judge(since int64, now time.Duration) (tell func(reason string)) {
 	if since == stuck {
 		return nil
 	}
@@ -216,24 +227,69 @@ func (w *Watch) judge(since int64, now time.Duration, heap int64) (tell func(rea
 		}
 		return nil
 	}
-	if since != w.seen {
-		w.seen, w.heap = since, heap
-	}
-	took, reason := now+oldest-time.Duration(since), ""
-	switch {
-	case w.o.Limit > 0 && took >= w.o.Limit:
-		reason = fmt.Sprintf("it ran for more than %v", w.o.Limit)
-	case w.o.MemoryMax > 0 && took >= memoryAfter && heap-w.heap > w.o.MemoryMax:
-		reason = fmt.Sprintf("memory grew by more than %d MiB while it ran", w.o.MemoryMax>>20)
-	default:
+	if w.o.Limit <= 0 || now+oldest-time.Duration(since) < w.o.Limit {
 		return nil
 	}
+	return w.fire(since, now, fmt.Sprintf("it ran for more than %v", w.o.Limit))
+}
+
+// fire returns who is to be told that the call must end; nil if it has ended meanwhile.
+func (w *Watch) fire(since int64, now time.Duration, reason string) func(reason string) {
 	w.reason, w.firedAt = reason, now
 	if !w.since.CompareAndSwap(since, fired) {
 		return nil
 	}
 	return w.o.Interrupt
 }
+
+// weigh interrupts a call for the memory that the process has grown by. Whose it is,
+// nobody knows: each look's growth is shared among the calls that are under way, and
+// the one with the most of it per look is blamed. For the others, growth counts from
+// here on; so it does for all while a call that was interrupted goes on.
+func (d *Dog) weigh(open []*Watch, now time.Duration, heap int64) *Watch {
+	growth := int64(0)
+	if d.heap > 0 {
+		growth = max(0, heap-d.heap) / int64(len(open))
+	}
+	d.heap = heap
+	var suspect *Watch
+	over, ending := false, false
+	for _, w := range open {
+		since := w.since.Load()
+		if since < oldest {
+			ending = ending || since == fired
+			continue
+		}
+		if since != w.seen {
+			w.seen, w.heap, w.share, w.looks = since, heap, 0, 0
+		}
+		w.share += growth
+		w.looks++
+		over = over || w.heavy(now, heap)
+		if suspect == nil || w.rate() > suspect.rate() {
+			suspect = w
+		}
+	}
+	if !over && !ending {
+		return nil
+	}
+	for _, w := range open {
+		if w != suspect || ending {
+			w.heap = heap
+		}
+	}
+	if ending || !suspect.heavy(now, heap) || suspect.fire(suspect.seen, now, fmt.Sprintf("memory grew by more than %d MiB while it ran", suspect.o.MemoryMax>>20)) == nil {
+		return nil
+	}
+	return suspect
+}
+
+// heavy reports whether the process has grown by too much during the call.
+func (w *Watch) heavy(now time.Duration, heap int64) bool {
+	return w.o.MemoryMax > 0 && now+oldest-time.Duration(w.seen) >= memoryAfter && heap-w.heap > w.o.MemoryMax
+}
+
+func (w *Watch) rate() int64 { return w.share / w.looks }
 
 // heapSize returns the bytes in objects, live or not yet swept.
 func heapSize() int64 {

@@ -82,6 +82,53 @@ func TestGrowthDuringALongCallInterruptsIt(t *testing.T) {
 	}
 }
 
+// The growth of a process has no owner: a call that only takes long must not pay for
+// another one's.
+func TestGrowthEndsTheCallThatCausesItAndNoOther(t *testing.T) {
+	for _, name := range []string{"before", "after"} { // when the other one begins
+		t.Run(name, func(t *testing.T) {
+			var d Dog
+			options := func(told *atomic.Int32) Options {
+				return Options{MemoryMax: 64 << 20, Interrupt: func(string) { told.Add(1) }}
+			}
+			var spinnerTold, growerTold atomic.Int32
+			spinner, grower := d.Watch(options(&spinnerTold)), d.Watch(options(&growerTold))
+			defer spinner.Release()
+			defer grower.Release()
+			first, second := spinner, grower
+			if name == "after" {
+				first, second = grower, spinner
+			}
+			var held [][]byte
+			grow := func(until func() bool) {
+				for begun := time.Now(); !until() && time.Since(begun) < 20*time.Second; time.Sleep(time.Millisecond) {
+					held = append(held, make([]byte, 512<<10))
+				}
+			}
+			first.Begin()
+			if name == "after" {
+				grow(func() bool { return len(held) > 30 })
+			} else {
+				time.Sleep(100 * time.Millisecond)
+			}
+			second.Begin()
+			grow(func() bool { return growerTold.Load()+spinnerTold.Load() > 0 })
+			for range 100 { // it takes a while to end
+				held = append(held, make([]byte, 1<<20))
+				time.Sleep(time.Millisecond)
+			}
+			if _, v := grower.End(); v != Interrupted {
+				t.Error("the one that grows:", v)
+			}
+			time.Sleep(5 * period)
+			if _, v := spinner.End(); v != InTime || growerTold.Load() != 1 {
+				t.Error("the other one:", v, spinner.Reason())
+			}
+			clear(held)
+		})
+	}
+}
+
 func TestAReleasedWatchIsNotLookedAt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d Dog
