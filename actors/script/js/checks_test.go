@@ -166,6 +166,17 @@ onPlayerDisconnect(peerId) { if (!session.getPlayers().has(peerId)) throw new Er
 	}
 }
 
+func TestDecisionsThatNobodyWaitsForAreForgotten(t *testing.T) {
+	g := start(t, calm(), body(`onPlayerConnect() { return new Promise(() => {}); }`))
+	for range 10 * sweepMin {
+		d := g.handler.OnPlayerConnect(&script.ConnectMessage{Player: script.Player{PeerID: 1}})
+		d.Pending().Decide(false) // the host has given it up (D16)
+	}
+	if n := len(g.handler.(*Handler).pending); n > 2*sweepMin {
+		t.Errorf("%d are kept", n)
+	}
+}
+
 func TestAPlayerWhoseDisconnectOverflowsIsGone(t *testing.T) {
 	g := start(t, calm(), body(`onMessage() { logger.info('players', session.getPlayers().size); }, onPlayerDisconnect(id) { (function f() { f(); })(); }`))
 	g.handler.OnPlayerAccepted(script.Player{PeerID: 1})

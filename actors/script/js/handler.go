@@ -57,7 +57,10 @@ type Handler struct {
 	pending map[int64]*script.Pending // decisions that promises will bring, by token
 	decided []decision                // that they have brought during this call
 	token   int64
+	sweep   int // at so many, those that others have decided are forgotten
 }
+
+const sweepMin = 256
 
 var (
 	_ script.Handler = (*Handler)(nil)
@@ -68,7 +71,7 @@ func newHandler(p *Program, process script.Process) *Handler {
 	if process.Counters == nil {
 		process.Counters = new(counters.Set)
 	}
-	h := &Handler{program: p, process: process, tick: p.limits.Tick, pending: map[int64]*script.Pending{}}
+	h := &Handler{program: p, process: process, tick: p.limits.Tick, pending: map[int64]*script.Pending{}, sweep: sweepMin}
 	h.timers.h, h.arguments.h = h, h
 	return h
 }
@@ -162,6 +165,14 @@ func (h *Handler) gate(c *callback, fill func(*arguments)) script.Decision {
 func (h *Handler) later(c *callback, fill func(*arguments)) script.Decision {
 	h.token++
 	token, p := h.token, new(script.Pending)
+	if len(h.pending) >= h.sweep {
+		for t, p := range h.pending {
+			if script.Later(p).Pending() == nil { // given up by the host (D16)
+				delete(h.pending, t)
+			}
+		}
+		h.sweep = max(sweepMin, 2*len(h.pending))
+	}
 	h.pending[token] = p
 	v := h.ask(c, func(a *arguments) {
 		a.add(h.vm.ToValue(token))

@@ -57,8 +57,8 @@ const (
 type Dog struct {
 	mu      sync.Mutex
 	watches []*Watch
-	worker  *worker // nil: there are no watches
-	heap    int64   // of the process at the last look; 0: not known
+	worker  *worker  // nil: there are no watches
+	heap    int64    // of the process at the last look; 0: not known
 	open    []*Watch // of one look, to be used again
 }
 
