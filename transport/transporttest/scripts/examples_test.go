@@ -239,7 +239,11 @@ func TestExampleArena(t *testing.T) {
 		// stops anybody within seconds.
 		bobNow := func() body {
 			t.Helper()
-			_, bodies := readSnapshot(t, w.hear(ann, 11).Payload)
+			e, err := ann.Expect(w.context(), stock.OpVia(11, stock.ChannelUDP)) // those before went over the other
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, bodies := readSnapshot(t, e.Payload)
 			if len(bodies) != 2 {
 				t.Fatalf("%d bodies", len(bodies))
 			}
