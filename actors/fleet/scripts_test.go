@@ -294,10 +294,11 @@ func TestAnUploadThatDoesNotLoadEndsTheTriesOfTheOneBefore(t *testing.T) {
 			if n := w.System.Live(counters.ActorGameSession); n != 1 {
 				w.Errorf("%d stand by", n)
 			}
-			if g := start(w, f.ID); !strings.HasPrefix(g.ScriptVersion, "1 ") {
+			g := start(w, f.ID)
+			if !strings.HasPrefix(g.ScriptVersion, "1 ") {
 				w.Error(g.ScriptVersion)
 			}
-			end(w, &e.handlers[len(e.handlers)-2].Game)
+			end(w, e.runs(w, g.ID))
 		}
 	})
 }

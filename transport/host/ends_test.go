@@ -191,7 +191,7 @@ func TestLogsAreShownInTheHostsLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	running.Close()
-	for _, want := range []string{`"message":"goodbye\nand a line of its own"`, `"file":"ends_test.go"`, `"level":"warn","game_session_id":"` + string(g.ID)} {
+	for _, want := range []string{`"message":"goodbye\n    and a line of its own"`, `"file":"ends_test.go"`, `"level":"warn","game_session_id":"` + string(g.ID)} {
 		if text := out.String(); !strings.Contains(text, want) {
 			t.Errorf("no %s in\n%s", want, text)
 		}
