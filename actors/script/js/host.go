@@ -99,7 +99,8 @@ func (h *Handler) utf8(c goja.FunctionCall) goja.Value {
 }
 
 func (h *Handler) text(c goja.FunctionCall) goja.Value {
-	return h.vm.ToValue(text(exported(c.Argument(0))))
+	b, _ := c.Argument(0).Export().([]byte)
+	return h.vm.ToValue(text(b))
 }
 
 func (h *Handler) processEnding(goja.FunctionCall) goja.Value {
@@ -127,9 +128,13 @@ func (h *Handler) kick(c goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
-// send is host.send(how, opCode, sender, payload, target).
+// send is host.send(how, opCode, sender, payload, target). The bytes stay the script's.
 func (h *Handler) send(c goja.FunctionCall) goja.Value {
-	m := script.Outgoing{OpCode: int32(c.Argument(1).ToInteger()), Sender: messages.PeerID(c.Argument(2).ToInteger()), Payload: exported(c.Argument(3))}
+	payload, ok := c.Argument(3).Export().([]byte)
+	if !ok {
+		panic(h.vm.NewTypeError("the payload is not a Uint8Array"))
+	}
+	m := script.Outgoing{OpCode: int32(c.Argument(1).ToInteger()), Sender: messages.PeerID(c.Argument(2).ToInteger()), Payload: payload}
 	h.sendTo(c.Argument(0).ToInteger(), m, c.Argument(4).ToInteger())
 	return goja.Undefined()
 }
@@ -145,12 +150,6 @@ func (h *Handler) sendTo(how int64, m script.Outgoing, target int64) {
 	case 3:
 		h.session.SendReliableGroupMessage(m, messages.GroupID(target))
 	}
-}
-
-// exported returns the bytes of a Uint8Array, which stay the script's.
-func exported(v goja.Value) []byte {
-	b, _ := v.Export().([]byte)
-	return b
 }
 
 // bytes makes a plain Uint8Array of b, which it takes over.

@@ -260,8 +260,9 @@ function makeHost() {
     log: log,
     format: format,
     utf8: text => encoder.encode(text),
-    text: bytes => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'),
+    text: bytes => !ArrayBuffer.isView(bytes) ? '' : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'),
     send(how, opCode, sender, payload, target) {
+      if (!ArrayBuffer.isView(payload)) throw new TypeError('the payload is not a Uint8Array');
       if (payload.length > PAYLOAD_CUT) payload = payload.subarray(0, PAYLOAD_CUT);
       begin(FROM.send, 13 + payload.length);
       u8((how & 1 ? 2 : 0) | (how & 2 ? 1 : 0));

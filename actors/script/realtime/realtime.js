@@ -8,14 +8,15 @@
 // this file under the name troupe:realtime; stacks in the log end at the first frame
 // of a file whose name begins with troupe:.
 //
-// host, given by the engine; only format may throw:
+// host, given by the engine; only format and send may throw:
 //   logLevel               the threshold of the log: a number of LEVELS
 //   log(level, text, file, row)   writes a line; without file: from where the script is now
 //   format(args)           what util.format makes of an array of arguments
 //   utf8(string)           a plain Uint8Array of its own memory
-//   text(bytes)            the UTF-8 in a Uint8Array, as a string
+//   text(bytes)            the UTF-8 in a Uint8Array, as a string; '' if it is none
 //   send(how, opCode, sender, payload, target)   how: 0 player, 1 player reliable,
-//                          2 group, 3 group reliable; payload: a Uint8Array, valid during the call
+//                          2 group, 3 group reliable; payload: a Uint8Array, valid during the call;
+//                          throws if it only has the prototype of one
 //   broadcastGroupMembershipUpdate(group, target)
 //   kick(peerId, reason)
 //   processEnding()        called once; may return a promise of when it is done
@@ -204,13 +205,13 @@ exports.create = function create(host) {
     if (value === null || value === undefined) return new Uint8Array(0);
     try {
       if (plain === null) plain = Uint8Array.prototype;
-      if (getPrototypeOf(value) === plain) return value; // not instanceof, which is dear
+      if (getPrototypeOf(value) === plain) return value; // or something that looks like one: host.send sees to that
       if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
       if (value instanceof ArrayBuffer) return new Uint8Array(value);
       if (Array.isArray(value)) return new Uint8Array(value);
       return host.utf8(String(value));
     } catch (error) {
-      warn('a payload that cannot be converted: ' + error);
+      warn('a payload that cannot be converted: ' + print([error]));
       return new Uint8Array(0);
     }
   }
@@ -286,16 +287,20 @@ exports.create = function create(host) {
   }
 
   function send(method, how, what, message, target) {
-    if (message === null || typeof message !== 'object' || messagePrototype === null || getPrototypeOf(message) !== messagePrototype) {
-      warn(method + ': not a game message: ' + print([message]));
-      return;
+    try {
+      if (message === null || typeof message !== 'object' || messagePrototype === null || getPrototypeOf(message) !== messagePrototype) {
+        warn(method + ': not a game message: ' + print([message]));
+        return;
+      }
+      // Conversions are called only where there is something to convert: calls are dear.
+      const to = typeof target === 'number' && (target | 0) === target ? target : id(target, method, what);
+      if (to === undefined) return;
+      const opCode = message.opCode, sender = message.sender;
+      host.send(how, typeof opCode === 'number' && (opCode | 0) === opCode ? opCode : int32(opCode, 'opCode'), typeof sender === 'number' && (sender | 0) === sender ? sender : int32(sender, 'sender'),
+        bytes(message.payload), to);
+    } catch (error) { // of a getter or a proxy
+      warn(method + ': the message cannot be read: ' + print([error]));
     }
-    // Conversions are called only where there is something to convert: calls are dear.
-    const to = typeof target === 'number' && (target | 0) === target ? target : id(target, method, what);
-    if (to === undefined) return;
-    const opCode = message.opCode, sender = message.sender;
-    host.send(how, typeof opCode === 'number' && (opCode | 0) === opCode ? opCode : int32(opCode, 'opCode'), typeof sender === 'number' && (sender | 0) === sender ? sender : int32(sender, 'sender'),
-      bytes(message.payload), to);
   }
 
   class Logger {}

@@ -162,6 +162,9 @@ var badCalls = []string{
 	"session.newTextGameMessage(1n, 2n, 3n)", "session.newBinaryGameMessage(1, 2, { length: 3 })", "session.newBinaryGameMessage(1, 2, [1, 'x', {}, 300])",
 	"session.newTextGameMessage(1, 2, { toString() { throw new Error('no'); } })", "session.sendMessage(m, { get peerId() { throw new Error('no'); } })",
 	"session.kickPlayer()", "session.kickPlayer('x')", "session.kickPlayer(99, {})", "session.getLogger().info()", "session.getLogger().info(Symbol('x'), null, undefined, 1n)",
+	"{ m.payload = { __proto__: Uint8Array.prototype }; session.sendMessage(m, 1); m.getPayloadAsText(); }", "{ m.payload = { __proto__: Uint8Array.prototype, length: 5 }; session.sendMessage(m, 1); }",
+	"{ m.payload = new Proxy(new Uint8Array(1), {}); session.sendMessage(m, 1); }", "session.sendMessage(new Proxy(m, { getPrototypeOf() { throw new Error('no'); } }), 1)",
+	"session.sendMessage(Object.create(Object.getPrototypeOf(m), { payload: { get() { throw new Error('no'); } } }), 1)",
 	"session.getLogger().info({ get a() { throw new Error('no'); } })", "session.getPlayers(1, 2).get('x')",
 }
 
