@@ -313,7 +313,7 @@ func TestGatesAreJudgedByTruthinessAndPromises(t *testing.T) {
 		{`false`, no, no, yes}, {`0`, no, no, yes}, {`''`, no, no, yes}, {`null`, no, no, yes}, {`undefined`, no, no, yes}, {`NaN`, no, no, yes},
 		{`(() => { throw new Error('x'); })()`, no, no, no},
 		{`Promise.resolve(true)`, yes, yes, yes}, {`Promise.resolve(0)`, yes, no, yes}, {`Promise.reject(1)`, yes, no, yes},
-		{`new Promise(() => {})`, yes, later, yes}, {`{ then: f => f(true) }`, yes, yes, yes},
+		{`new Promise(() => {})`, yes, later, yes}, {`{ then: f => f(true) }`, yes, yes, yes}, {`Object.assign(() => {}, { then: f => f(false) })`, yes, no, yes},
 		{`new Promise(f => setTimeout(f, 1, 1))`, yes, later, yes},
 	} {
 		g := start(t, calm(), body(strings.ReplaceAll(`

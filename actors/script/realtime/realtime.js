@@ -68,7 +68,7 @@ function hidden(object, name, value) {
 
 // isPromise looks at what a callback returned; any thenable counts, as with await.
 function isPromise(value) {
-  return value !== null && typeof value === 'object' && typeof value.then === 'function';
+  return value !== null && (typeof value === 'object' || typeof value === 'function') && typeof value.then === 'function';
 }
 
 exports.LEVELS = LEVELS;
