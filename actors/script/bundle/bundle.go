@@ -37,8 +37,8 @@ func isScript(name string) bool { return slices.Contains(extensions, strings.ToL
 // relative to it. Without a launch path, or with Root alone, it is package.json's main, or the only
 // script beside it, or index.js or main.js. The error names what there is.
 func (b *Bundle) Entry(launchPath string) (string, error) {
-	name := path.Clean(strings.TrimPrefix(strings.ReplaceAll(launchPath, `\`, "/"), Root+"/"))
-	if name == "." {
+	name := path.Clean(strings.ReplaceAll(launchPath, `\`, "/"))
+	if name = strings.TrimPrefix(name, Root+"/"); name == "." || name == Root {
 		return b.defaultEntry()
 	}
 	if _, ok := b.Files[name]; ok {

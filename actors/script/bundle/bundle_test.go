@@ -57,8 +57,10 @@ func TestTheEntryWithoutALaunchPath(t *testing.T) {
 		{of("node_modules/x/a.js"), ""},
 	} {
 		got, err := c.b.Entry("")
-		if other, _ := c.b.Entry("/local/game/"); other != got {
-			t.Errorf("%v: %q for the folder, %q without", c.b.Files, other, got)
+		for _, path := range []string{"/local/game/", "/local/game", "."} {
+			if other, _ := c.b.Entry(path); other != got {
+				t.Errorf("%v: %q for %s, %q without", c.b.Files, other, path, got)
+			}
 		}
 		if got != c.want || (err == nil) != (c.want != "") {
 			t.Errorf("%v: %q, %v, want %q", c.b.Files, got, err, c.want)
