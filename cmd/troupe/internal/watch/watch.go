@@ -4,6 +4,7 @@ import (
 	"context"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -20,9 +21,12 @@ type stamp struct {
 
 // look returns the stamps of all files in a folder and below, or of one file.
 // Hidden ones are left out, as they are no part of a script. What goes away while
-// it is looked at is not there.
+// it is looked at is not there. Links are followed to files, and at the path itself.
 func look(path string) map[string]stamp {
 	seen := make(map[string]stamp)
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
+	}
 	_ = filepath.WalkDir(path, func(name string, d fs.DirEntry, err error) error {
 		hidden := name != path && strings.HasPrefix(filepath.Base(name), ".")
 		switch {
@@ -35,7 +39,7 @@ func look(path string) map[string]stamp {
 		case len(seen) >= filesMax:
 			return fs.SkipAll
 		}
-		if info, err := d.Info(); err == nil {
+		if info, err := os.Stat(name); err == nil && !info.IsDir() {
 			seen[name] = stamp{info.Size(), info.ModTime()}
 		}
 		return nil

@@ -111,3 +111,37 @@ func TestWatchOneFile(t *testing.T) {
 		}
 	})
 }
+
+// Links are what they lead to: the folder that is watched, and files in it.
+func TestWatchFollowsLinks(t *testing.T) {
+	real, link := t.TempDir(), filepath.Join(t.TempDir(), "game")
+	elsewhere := filepath.Join(t.TempDir(), "shared.js")
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(filepath.Join(real, "a.js"), "one")
+	write(elsewhere, "one")
+	for to, from := range map[string]string{real: link, elsewhere: filepath.Join(real, "b.js")} {
+		if err := os.Symlink(to, from); err != nil {
+			t.Skip("no links here: ", err)
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		var count atomic.Int32
+		go Watch(ctx, link, time.Second, func() { count.Add(1) })
+		time.Sleep(time.Second / 2)
+		for i, path := range []string{filepath.Join(real, "a.js"), elsewhere} {
+			write(path, "and two")
+			time.Sleep(3 * time.Second)
+			synctest.Wait()
+			if got := int(count.Load()); got != i+1 {
+				t.Errorf("after %d changes it was called %d times", i+1, got)
+			}
+		}
+	})
+}
