@@ -24,7 +24,11 @@ func (r *Registry) onStuck(c *stage.Context, m Stuck) {
 		i.program.script.hung = append(i.program.script.hung, i.program.contents)
 	}
 	r.stuck++
-	c.Log().Error().Str("actor", m.Ref.Name()).Str("reason", m.Reason).Int("stuck", r.stuck).Msg("a script cannot be stopped: its game session is given up")
+	log := c.Log().Error().Str("given_up", m.Ref.Name()).Str("reason", m.Reason).Int("stuck", r.stuck)
+	if e := r.refs[m.Ref]; e != nil {
+		log = log.Str("game_session_id", string(e.id))
+	}
+	log.Msg("a script cannot be stopped: its process is given up")
 	if r.stuck == stuckMax && r.o.OnStuck != nil {
 		r.o.OnStuck()
 	}

@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -12,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+	"github.com/rs/zerolog"
 
 	"troupe/messages"
 	"troupe/transport/host"
@@ -175,12 +177,16 @@ func twoThatHangAtTheStart(t *testing.T) {
 // that it cannot go on.
 func gameSessionsThatHang(t *testing.T) {
 	said := make(chan string, 10)
+	var log bytes.Buffer // read once the host has drained
 	text := strings.Replace(says("well"), "onMessage: (m) =>", "onMessage: (m) => m.opCode === 66 ? "+strings.TrimSuffix(hang, ";")+" :", 1)
 	h := startHostWith(t, func(c *host.Config) {
 		stuckLimit(c)
 		c.Drain.Grace = 0
 		c.Fleets[0].Script = scriptFile(t, text)
-	}, failure(said))
+	}, func(o *host.Options) {
+		failure(said)(o)
+		o.Log = zerolog.New(zerolog.SyncWriter(&log))
+	})
 	healthy, a := h.on("fleet-dev")
 	b := h.join(h.seats(healthy, 1)[0], stock.Options{})
 	peer := b.PeerID()
@@ -232,6 +238,18 @@ func gameSessionsThatHang(t *testing.T) {
 	h.awaitClose(b, messages.CloseGoingAway)
 	if n := h.host.Counters().ScriptsStuck.Load(); n != 2 {
 		t.Errorf("%d are stuck", n)
+	}
+	told := 0
+	for line := range strings.Lines(log.String()) {
+		if strings.Contains(line, "cannot be stopped") {
+			told++
+			if strings.Count(line, `"actor":`) != 1 || !strings.Contains(line, `"game_session_id":"arn:`) {
+				t.Error(line)
+			}
+		}
+	}
+	if told != 2 {
+		t.Errorf("the log says it %d times:\n%s", told, &log)
 	}
 	if _, err := stock.Dial(h.context(), h.host.Addrs().WS, "x", stock.Options{}); err == nil {
 		t.Error("a player comes in after the host has drained")
