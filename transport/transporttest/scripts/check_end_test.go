@@ -200,7 +200,7 @@ func TestCheck73EndlessLoop(t *testing.T) {
 					if (message.opCode === 1) for (;;) { try { for (;;); } catch (e) {} finally { continue; } }
 					session.sendReliableMessage(session.newTextGameMessage(2, -1, 'alive'), message.sender);
 				},
-			};`), setup{Config: func(c *host.Config) { c.Script.Callback = 2 * time.Second }})
+			};`), setup{Config: func(c *host.Config) { c.Script.Callback = 5 * time.Second }}) // node must start within it, too
 		game, other := w.newGame(4), w.newGame(4)
 		ann, bob := w.join(game, "ann"), w.join(other, "bob")
 		w.say(ann, 1, "")
