@@ -79,13 +79,10 @@ func (h *Handler) made(c goja.FunctionCall) goja.Value {
 	op, ok := h.int32(c.Argument(1))
 	sender, also := h.int32(c.Argument(2))
 	array, isObject := c.Argument(3).(*goja.Object)
-	if !ok || !also || !isObject {
+	if !ok || !also || !isObject || array.ExportType() != bytesType || array.Prototype() != h.uint8Prototype { // no code of the script so far
 		return goja.Undefined()
 	}
-	payload, ok := array.Export().([]byte)
-	if !ok || array.Prototype() != h.uint8Prototype { // which a proxy is not asked for
-		return goja.Undefined()
-	}
+	payload, _ := array.Export().([]byte)
 	m := &gameMessage{simple: true, out: script.Outgoing{OpCode: op, Sender: messages.PeerID(sender), Payload: payload}}
 	zero := h.vm.ToValue(0)
 	m.values = [...]goja.Value{c.Argument(1), c.Argument(2), zero, zero, h.vm.ToValue(true), array}
@@ -99,11 +96,14 @@ func (h *Handler) sent(c goja.FunctionCall) goja.Value {
 	if !ok || !also {
 		return h.vm.ToValue(false)
 	}
-	m, ok := o.Export().(*gameMessage)
-	if ok = ok && m.simple; ok {
+	if o.ExportType() != messageType { // to export what it is not would run its getters
+		return h.vm.ToValue(false)
+	}
+	m := o.Export().(*gameMessage)
+	if m.simple {
 		h.sendTo(c.Argument(0).ToInteger(), m.out, int64(target))
 	}
-	return h.vm.ToValue(ok)
+	return h.vm.ToValue(m.simple)
 }
 
 // int32 returns a number that is one.
@@ -115,8 +115,12 @@ func (h *Handler) int32(v goja.Value) (int32, bool) {
 	return int32(i), int64(int32(i)) == i
 }
 
-// intType is the type of the engine's integers.
-var intType = reflect.TypeFor[int64]()
+// Types as the engine exports them: integers, Uint8Arrays, messages.
+var (
+	intType     = reflect.TypeFor[int64]()
+	bytesType   = reflect.TypeFor[[]byte]()
+	messageType = reflect.TypeFor[*gameMessage]()
+)
 
 // Get implements goja.DynamicObject.
 func (m *gameMessage) Get(name string) goja.Value {
