@@ -38,12 +38,15 @@ func (c *devCommand) Run(s streams) error {
 			return fmt.Errorf("%s does not run:\n%w", c.Script, err)
 		}
 	}
-	return runHost(cfg, s, func(h *host.Host) func() {
+	return runHost(cfg, s, func(h *host.Host) (func(), error) {
+		if err := game.runs(h); err != nil {
+			return nil, fmt.Errorf("%s does not run:\n%w", c.Script, err)
+		}
 		welcome(s.out, &cfg, h.Addrs(), c.Script)
 		if c.Script == "" {
-			return func() {}
+			return func() {}, nil
 		}
-		return game.watch(h)
+		return game.watch(h), nil
 	})
 }
 

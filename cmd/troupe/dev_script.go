@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -84,8 +85,35 @@ func (d *devScript) reload(ctx context.Context, h reloader) {
 	}
 }
 
-// check finds what the host would: mistakes in what is read, and in the code, with
-// their place. Code for Node.js is compiled by the host when it takes it.
+// runs returns why the script does not run, if a host has found that as it started.
+func (d *devScript) runs(h *host.Host) error {
+	ctx, cancel := context.WithTimeout(context.Background(), reloadLimit)
+	defer cancel()
+	fleets, err := h.System().Fleets(ctx)
+	if err != nil {
+		return err
+	}
+	failed := slices.ContainsFunc(fleets, func(f *messages.Fleet) bool {
+		return f.ID == d.fleet && f.Status == messages.FleetErrored
+	})
+	if !failed {
+		return nil
+	}
+	events, err := h.System().FleetEvents(ctx, d.fleet)
+	if err != nil {
+		return err
+	}
+	for _, e := range slices.Backward(events) {
+		if e.Code != "FLEET_STATE_"+messages.FleetErrored.String() {
+			return errors.New(e.Message)
+		}
+	}
+	return nil
+}
+
+// check finds mistakes in what is read, and in the code, with their place. It runs
+// nothing: the host does, which can give up what never ends. Code for Node.js is
+// compiled by the host when it takes it.
 func (d *devScript) check() error {
 	b, err := bundle.FromPath(d.path, bundle.Limits{})
 	if err != nil {

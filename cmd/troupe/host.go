@@ -20,11 +20,11 @@ import (
 // runHost runs a host until SIGTERM or SIGINT, and drains it; a second signal
 // skips the waiting. It returns an error if the host did not start or could not
 // go on. Started, if not nil, is called once everything is bound, and what it
-// returns at the end.
+// returns at the end, unless it returns an error.
 //
 // The garbage collector is left as Go sets it up: GOGC and GOMEMLIMIT of the
 // environment hold, and nothing measured so far asks for other defaults.
-func runHost(cfg host.Config, s streams, started func(*host.Host) (ended func())) error {
+func runHost(cfg host.Config, s streams, started func(*host.Host) (ended func(), err error)) error {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
 	defer signal.Stop(signals)
@@ -53,7 +53,12 @@ func runHost(cfg host.Config, s streams, started func(*host.Host) (ended func())
 	log.Info().Str("api", a.API).Str("ws", a.WS).Str("fast", a.Fast).Str("wss", a.WSS).Str("dtls", a.DTLS).Str("kcp", a.KCP).Str("version", readBuild().version).
 		Int("cpus", runtime.GOMAXPROCS(0)).Func(memoryLimit).Msg("listening")
 	if started != nil {
-		defer started(h)()
+		ended, err := started(h)
+		if err != nil {
+			h.Close()
+			return err
+		}
+		defer ended()
 	}
 	return untilOver(h, signals, failed, log)
 }

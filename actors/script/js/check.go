@@ -1,10 +1,8 @@
 package js
 
 import (
-	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/dop251/goja"
 
@@ -12,9 +10,6 @@ import (
 	"troupe/actors/script/bundle"
 	"troupe/actors/script/js/compile"
 )
-
-// checkLimit is how long the files of a script may take to load in a Check.
-var checkLimit = 5 * time.Second
 
 // LoadError is an error that a script threw while it loaded, or in its init.
 type LoadError struct {
@@ -47,25 +42,12 @@ func loadError(while string, thrown *goja.Exception) *LoadError {
 	return e
 }
 
-// Check compiles all files of a script and runs its top level once, without a game
-// session, as `troupe dev` does before it takes a new version. Errors say file, line
-// and column. It takes 5 s at most.
+// Check compiles all files of a script and runs none of it, as `troupe dev` does before
+// it takes a new version. Errors say file, line and column.
 func Check(b *bundle.Bundle, entry string) error {
-	limits := script.DefaultLimits()
-	limits.Callback = checkLimit
-	p, err := New(b, entry, limits)
+	p, err := New(b, entry, script.Limits{})
 	if err != nil {
 		return err
 	}
-	if err := p.unit.Check(); err != nil {
-		return err
-	}
-	result := make(chan error, 2) // one that is stuck may come back
-	h := newHandler(p, script.Process{Stuck: func(reason string) { result <- errors.New(reason) }})
-	defer h.Close()
-	if err := h.open(); err != nil {
-		return err
-	}
-	go func() { result <- h.first("loading "+p.entry, h.load) }()
-	return <-result
+	return p.unit.Check()
 }

@@ -48,8 +48,8 @@ func TestCheckFindsWhatIsWrongBeforeAnyGame(t *testing.T) {
 	}{
 		"good":                  {map[string]string{"server.js": good}, ""},
 		"another file's syntax": {map[string]string{"server.js": good, "lib/b.js": "let a;\nlet a = (;"}, "lib/b.js:2:"},
-		"thrown at the top":     {map[string]string{"server.js": "require('./b');\n" + good, "b.js": "\n\nundefined.y;"}, "b.js:3:11: loading server.js: TypeError"},
-		"no init":               {map[string]string{"server.js": "exports.ssExports = {};"}, "no function init"},
+		"thrown at the top":     {map[string]string{"server.js": "require('./b');\n" + good, "b.js": "\n\nundefined.y;"}, ""},
+		"never loaded":          {map[string]string{"server.js": "for (;;);"}, ""},
 		"another entry":         {map[string]string{"other.js": good}, "server.js"},
 	} {
 		b := &bundle.Bundle{Files: map[string][]byte{}}
@@ -64,12 +64,11 @@ func TestCheckFindsWhatIsWrongBeforeAnyGame(t *testing.T) {
 }
 
 func TestErrorsOfCheckHavePlaces(t *testing.T) {
-	b := &bundle.Bundle{Files: map[string][]byte{"server.js": []byte("let x;\nx.y();")}}
 	var e *LoadError
-	if err := Check(b, "server.js"); !errors.As(err, &e) || e.File != "server.js" || e.Line != 2 || e.Column == 0 {
+	if _, err := load(t, script.DefaultLimits(), only("let x;\nx.y();")); !errors.As(err, &e) || e.File != "server.js" || e.Line != 2 || e.Column == 0 {
 		t.Errorf("%+v", e)
 	}
-	b = &bundle.Bundle{Files: map[string][]byte{"server.js": []byte("let x;\nlet 5;")}}
+	b := &bundle.Bundle{Files: map[string][]byte{"server.js": []byte("let x;\nlet 5;")}}
 	var s *compile.Error
 	if err := Check(b, "server.js"); !errors.As(err, &s) || s.Line != 2 {
 		t.Errorf("%+v", s)
