@@ -162,20 +162,50 @@ func (r *Registry) runProgram(c *stage.Context, e *entry, record *messages.GameS
 }
 
 // replace gives a game session another process, because the idle one that it was
-// given had ended by itself at that moment.
+// given had ended by itself at that moment. What it was told meanwhile is lost: if
+// that was to end, it has.
 func (r *Registry) replace(c *stage.Context, e *entry) {
 	delete(r.refs, e.ref)
-	r.release(e.program)
 	e.ref = nil
+	old := e.program
+	defer r.release(old) // only now: it may be the one that goes on
+	if e.process.current != nil {
+		e.program = e.process.current
+	}
 	record := e.published.Session()
+	if why := r.unwanted(e, record); why != "" {
+		r.endUnstarted(c, e, why)
+		return
+	}
 	record.Status, record.EndText, record.Terminated = messages.GameSessionActivating, "", time.Time{}
+	record.ScriptVersion = e.program.version
 	if err := r.runProgram(c, e, record); err != nil {
-		e.published.End(c.Now(), err.Error())
-		r.onOver(c, e)
-		r.ended = append(r.ended, e)
+		r.endUnstarted(c, e, err.Error())
 		return
 	}
 	r.refs[e.ref] = e
+	r.boundActivation(c, e)
+}
+
+// unwanted returns why a game session is to end, although nobody can be told; else "".
+func (r *Registry) unwanted(e *entry, record *messages.GameSession) string {
+	switch {
+	case r.draining:
+		return "host shut down"
+	case e.fleet.record.Status == messages.FleetDeleting:
+		return "fleet deleted"
+	case record.Status >= messages.GameSessionTerminating:
+		return "terminated by the service API"
+	}
+	return ""
+}
+
+// endUnstarted ends a game session that has no process.
+func (r *Registry) endUnstarted(c *stage.Context, e *entry, why string) {
+	e.published.End(c.Now(), why)
+	r.onOver(c, e)
+	r.ended = append(r.ended, e)
+	r.finishDrain()
 }
 
 // runHandler starts a game session of a fleet without a script.

@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -145,6 +146,62 @@ func TestAGameSessionOutlivesTheIdleProcessThatWasMeantForIt(t *testing.T) {
 				w.Fatal("it is gone already")
 			}
 			start(w, f.ID)
+		})
+	}
+}
+
+// What happens to a game session before it is known that its idle process had ended
+// holds for the process that it gets instead.
+func TestAGameSessionWhoseIdleProcessEndedIsWhatItHasBecome(t *testing.T) {
+	ctx := context.Background()
+	for name, c := range map[string]struct {
+		meanwhile func(w *world, g *messages.GameSession, id messages.ScriptID)
+		then      messages.GameSessionStatus
+		says      string // version, or why it ended
+	}{
+		"updated": {func(w *world, _ *messages.GameSession, id messages.ScriptID) { update(w, id, "", "main.js=two") }, messages.GameSessionActive, "2 (1.0)"},
+		"deleted": {func(w *world, g *messages.GameSession, _ messages.ScriptID) {
+			if err := w.System.DeleteFleet(ctx, g.FleetID); err != nil {
+				w.Error(err)
+			}
+		}, messages.GameSessionTerminated, "fleet deleted"},
+		"terminated": {func(w *world, g *messages.GameSession, _ messages.ScriptID) {
+			if _, err := terminate(w, g.ID, false); err != nil {
+				w.Error(err)
+			}
+		}, messages.GameSessionTerminated, "terminated by the service API"},
+		"drained": {func(w *world, _ *messages.GameSession, _ messages.ScriptID) { drain(w, time.Hour) }, messages.GameSessionTerminated, "host shut down"},
+		"slow":    {func(w *world, _ *messages.GameSession, id messages.ScriptID) { update(w, id, "", "main.js=slow start") }, messages.GameSessionActivating, "2 (1.0)"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			standing(t, 1, func(w *world, e *engine) {
+				s := newScript(w, "main.js=one")
+				f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
+				idle, gate := e.last(), make(chan struct{})
+				idle.Session.Do(func() { <-gate; idle.Session.Exit(1) })
+				g, err := w.Try(create(f.ID, ""), nil)
+				if err != nil {
+					w.Fatal(err)
+				}
+				c.meanwhile(w, g, s.ID)
+				close(gate)
+				w.Settle()
+				g = w.Game(g.ID)
+				if got := g.ScriptVersion; g.Status != c.then || c.says != g.EndText && c.says != got && c.then != messages.GameSessionActivating {
+					w.Errorf("it is %v, of version %s, %q", g.Status, got, g.EndText)
+				}
+				if name == "deleted" {
+					if s := theFleet(w, f.ID).Status; s != messages.FleetTerminated {
+						w.Error(s)
+					}
+				}
+				if name == "slow" {
+					w.Pass(301 * time.Second)
+					if got := happened(w, f.ID); !slices.Contains(got, "GAME_SESSION_ACTIVATION_TIMEOUT") {
+						w.Error(got)
+					}
+				}
+			})
 		})
 	}
 }
