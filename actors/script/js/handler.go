@@ -27,6 +27,7 @@ type Handler struct {
 
 	vm             *goja.Runtime // nil before Init
 	uint8Array     goja.Value    // the constructor of payloads
+	buffer         [1]goja.Value // its argument, for one call after the other
 	uint8Prototype *goja.Object
 	messageType    goja.Value // the prototype of messages; nil: no message has come yet
 	loader         *modules.Loader
