@@ -38,13 +38,30 @@ type glue struct {
 func (g *glue) bind(o *goja.Object) {
 	for name, c := range map[string]*callback{
 		"run": &g.run, "load": &g.load, "report": &g.report, "configuration": &g.configuration, "init": &g.init,
-		"onProcessStarted": &g.onProcessStarted, "onHealthCheck": &g.onHealthCheck, "onPlayerConnect": &g.onPlayerConnect,
-		"onStartGameSession": &g.onStartGameSession, "onProcessTerminate": &g.onProcessTerminate, "onPlayerAccepted": &g.onPlayerAccepted,
-		"onPlayerDetached": &g.onPlayerDetached, "onPlayerReconnected": &g.onPlayerReconnected, "onPlayerDisconnect": &g.onPlayerDisconnect,
-		"gone": &g.gone, "onMessage": &g.onMessage, "onSendToPlayer": &g.onSendToPlayer, "onSendToGroup": &g.onSendToGroup,
-		"messageType": &g.messageType, "onPlayerJoinGroup": &g.onPlayerJoinGroup, "onPlayerLeaveGroup": &g.onPlayerLeaveGroup,
+		"onProcessStarted": &g.onProcessStarted, "onHealthCheck": &g.onHealthCheck,
+		"onStartGameSession": &g.onStartGameSession, "onProcessTerminate": &g.onProcessTerminate,
 	} {
 		*c = callback{name, function(o, name)}
+	}
+	// The others are made by the first that is called.
+	for name, c := range g.playing() {
+		*c = callback{name, func(args goja.FunctionCall) goja.Value {
+			made := function(o, "playing")(goja.FunctionCall{This: goja.Undefined()}).(*goja.Object)
+			for name, c := range g.playing() {
+				*c = callback{name, function(made, name)}
+			}
+			return c.call(args)
+		}}
+	}
+}
+
+// playing are the functions of players and messages.
+func (g *glue) playing() map[string]*callback {
+	return map[string]*callback{
+		"onPlayerConnect": &g.onPlayerConnect, "onPlayerAccepted": &g.onPlayerAccepted, "onPlayerDetached": &g.onPlayerDetached,
+		"onPlayerReconnected": &g.onPlayerReconnected, "onPlayerDisconnect": &g.onPlayerDisconnect, "gone": &g.gone,
+		"onMessage": &g.onMessage, "onSendToPlayer": &g.onSendToPlayer, "onSendToGroup": &g.onSendToGroup, "messageType": &g.messageType,
+		"onPlayerJoinGroup": &g.onPlayerJoinGroup, "onPlayerLeaveGroup": &g.onPlayerLeaveGroup,
 	}
 }
 

@@ -1,6 +1,8 @@
 package js
 
 import (
+	"strconv"
+
 	"github.com/dop251/goja"
 
 	"troupe/actors/script"
@@ -17,7 +19,7 @@ var hostFunctions = map[string]hostFunction{
 	"broadcastGroupMembershipUpdate": (*Handler).broadcast, "decided": (*Handler).decide, "failed": (*Handler).countFailed,
 
 	"arm": (*Handler).arm, "armed": (*Handler).armed, "disarm": (*Handler).disarm, "soon": (*Handler).soon, "notSoon": (*Handler).notSoon,
-	"message": (*Handler).newMessage, "made": (*Handler).made, "sent": (*Handler).sent,
+	"message": (*Handler).newMessage, "made": (*Handler).made, "sent": (*Handler).sent, "later": (*Handler).makeLater,
 	"uncaught": (*Handler).thrown, "afterCallback": (*Handler).afterCallback, "checkSource": (*Handler).checkSource,
 }
 
@@ -78,11 +80,11 @@ func (h *Handler) log(c goja.FunctionCall) goja.Value {
 
 // format is host.format(args).
 func (h *Handler) format(c goja.FunctionCall) goja.Value {
-	var args []goja.Value
-	h.vm.ForOf(c.Argument(0), func(v goja.Value) bool {
-		args = append(args, v)
-		return true
-	})
+	list := c.Argument(0).ToObject(h.vm)
+	args := make([]goja.Value, list.Get("length").ToInteger()) // of ours; an iterator takes 5 KiB
+	for i := range args {
+		args[i] = list.Get(strconv.Itoa(i))
+	}
 	return h.vm.ToValue(h.loader.Format(args...))
 }
 

@@ -27,10 +27,13 @@
 //                          conversion: undefined, false if something does
 //   decided(token, ok)     what a promise came to, for answers that were undefined
 //   failed(name)           optional: a callback threw, for counters
+//   later(prototype, make)  optional: calls make(name) when a property is missed that prototype
+//                          does not have; make defines it, or returns the prototype's prototype
 //   ticks                  optional: an object; afterCallback() is called right after each callback,
 //                          before promise jobs, if its property waiting is true
 //
-// glue; token is any value but undefined, handed back to host.decided:
+// glue; where the host has later, functions of players and messages (those from
+// onPlayerConnect, onPlayerAccepted on) are of the object that playing() makes; token is any value but undefined, handed back to host.decided:
 //   session, logger        the objects for scripts
 //   load(ssExports)        takes the object of callbacks; returns what is wrong with it, or ''
 //   configuration()        { pingIntervalTime (ms), maxPlayers, reconnectWindow (s) }; undefined: the default
@@ -60,10 +63,10 @@ const SERVER = -1, ALL_PLAYERS = -1;
 const PING_DEFAULT_MS = 3000, PLAYERS_DEFAULT = 32, RECONNECT_WINDOW_MAX = 600;
 const MISSING = {}, FAILED = {}; // results of a callback that no script can return
 
-const getPrototypeOf = Object.getPrototypeOf;
+const getPrototypeOf = Object.getPrototypeOf, defineProperty = Object.defineProperty; // scripts may take them away
 
 function hidden(object, name, value) {
-  Object.defineProperty(object, name, { value: value, writable: true, configurable: true });
+  defineProperty(object, name, { value: value, writable: true, configurable: true });
 }
 
 // isPromise looks at what a callback returned; any thenable counts, as with await.
@@ -79,6 +82,7 @@ exports.create = function create(host) {
   let players = null; // a Map of those accepted, in order
   let plain = null; // Uint8Array.prototype
   let ending = null;
+  let rest = null; // by makeMore
   let game = null;
 
   function log(level, text) {
@@ -175,94 +179,6 @@ exports.create = function create(host) {
     }
   }
 
-  // Conversions. None throws; what cannot be meant is warned of.
-
-  function int32(value, what) {
-    if (typeof value === 'number' && value === value) return value | 0;
-    try {
-      if (what === 'sender' && value !== null && typeof value === 'object') value = value.peerId;
-      const number = Number(value);
-      if (number === number && value !== undefined && value !== null) return number | 0;
-    } catch (error) { /* a symbol, or an object that cannot be converted */ }
-    warn('not a number as ' + what + ': ' + print([value]));
-    return 0;
-  }
-
-  // id converts a target: a number, a numeric string, or something with a peerId (D20).
-  function id(value, method, what) {
-    if (typeof value === 'number' && (value | 0) === value) return value;
-    try {
-      const plain = value !== null && typeof value === 'object' ? value.peerId : value;
-      const number = typeof plain === 'string' && plain.trim() !== '' ? Number(plain) : plain;
-      if (typeof number === 'number' && (number | 0) === number) return number;
-    } catch (error) { /* a getter that throws */ }
-    warn(method + ': not a ' + what + ': ' + print([value]));
-    return undefined;
-  }
-
-  function bytes(value) {
-    if (typeof value === 'string') return host.utf8(value);
-    if (value === null || value === undefined) return new Uint8Array(0);
-    try {
-      if (plain === null) plain = Uint8Array.prototype;
-      if (getPrototypeOf(value) === plain) return value; // or something that looks like one: host.send sees to that
-      if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
-      if (value instanceof ArrayBuffer) return new Uint8Array(value);
-      if (Array.isArray(value)) return new Uint8Array(value);
-      return host.utf8(String(value));
-    } catch (error) {
-      warn('a payload that cannot be converted: ' + print([error]));
-      return new Uint8Array(0);
-    }
-  }
-
-  // What follows is made when first needed: in the embedded engine a class takes some
-  // KiB of each game that waits.
-  let messagePrototype = null, types = null, makeMessage, made, sent;
-
-  // GameMessage is a message to a script or from it (realtime.md 17). opcode is
-  // another name for opCode.
-  function makeMessages() {
-    class GameMessage {
-      get opcode() { return this.opCode; }
-      set opcode(value) { this.opCode = value; }
-      getPayloadAsText() { return host.text(bytes(this.payload)); }
-      toString() {
-        return 'GameMessage { opCode: ' + this.opCode + ', sender: ' + this.sender + ', targetPlayer: ' + this.targetPlayer +
-          ', targetGroup: ' + this.targetGroup + ', reliable: ' + this.reliable + ', payload: ' + bytes(this.payload).length + ' bytes }';
-      }
-    }
-    messagePrototype = GameMessage.prototype;
-    makeMessage = host.message;
-    made = host.made;
-    sent = host.sent;
-  }
-
-  // gameMessage makes one: in the embedded engine a literal costs half of a constructor.
-  function gameMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload) {
-    if (messagePrototype === null) makeMessages();
-    if (makeMessage !== undefined) return makeMessage(messagePrototype, opCode, sender, targetPlayer, targetGroup, reliable, payload);
-    return { __proto__: messagePrototype, opCode: opCode, sender: sender, targetPlayer: targetPlayer, targetGroup: targetGroup, reliable: reliable, payload: payload };
-  }
-
-  // simple is a message of what needs no conversion, by an engine that can tell.
-  function simple(opCode, sender, payload) {
-    if (messagePrototype === null) makeMessages();
-    return made === undefined ? undefined : made(messagePrototype, opCode, sender, payload);
-  }
-
-  function makeTypes() {
-    class Player {}
-    class ConnectMessage {}
-    class GameSession {}
-    types = { player: Player.prototype, connectMessage: ConnectMessage.prototype, gameSession: GameSession.prototype };
-  }
-
-  function makePlayer(peerId, playerSessionId, playerId, playerData) {
-    if (types === null) makeTypes();
-    return { __proto__: types.player, peerId: peerId, playerSessionId: playerSessionId, playerId: playerId, playerData: playerData };
-  }
-
   // makeGameSession adds the names with a lower-case first letter (D24) to
   // { GameSessionId, Name, FleetId, MaximumPlayerSessionCount, Port, IpAddress, DnsName,
   // GameSessionData, MatchmakerData, Status, GameProperties: [{ Key, Value }] }.
@@ -270,8 +186,8 @@ exports.create = function create(host) {
     const names = ['GameSessionId', 'gameSessionId', 'Name', 'name', 'FleetId', 'fleetId', 'MaximumPlayerSessionCount', 'maximumPlayerSessionCount',
       'Port', 'port', 'IpAddress', 'ipAddress', 'DnsName', 'dnsName', 'GameSessionData', 'gameSessionData',
       'MatchmakerData', 'matchmakerData', 'Status', 'status', 'GameProperties', 'gameProperties'];
-    if (types === null) makeTypes();
-    const made = { __proto__: types.gameSession }, properties = [];
+    class GameSession {}
+    const made = { __proto__: GameSession.prototype }, properties = [];
     for (let i = 0; i < from.GameProperties.length; i++) {
       const property = { Key: from.GameProperties[i].Key, Value: from.GameProperties[i].Value };
       hidden(property, 'key', property.Key);
@@ -286,77 +202,234 @@ exports.create = function create(host) {
     return made;
   }
 
-  function send(method, how, what, message, target) {
-    try {
-      if (message === null || typeof message !== 'object' || messagePrototype === null || getPrototypeOf(message) !== messagePrototype) {
-        warn(method + ': not a game message: ' + print([message]));
-        return;
-      }
-      // Conversions are called only where there is something to convert: calls are dear.
-      const to = typeof target === 'number' && (target | 0) === target ? target : id(target, method, what);
-      if (to === undefined) return;
-      const opCode = message.opCode, sender = message.sender;
-      host.send(how, typeof opCode === 'number' && (opCode | 0) === opCode ? opCode : int32(opCode, 'opCode'), typeof sender === 'number' && (sender | 0) === sender ? sender : int32(sender, 'sender'),
-        bytes(message.payload), to);
-    } catch (error) { // of a getter or a proxy
-      warn(method + ': the message cannot be read: ' + print([error]));
-    }
-  }
-
+  // In the embedded engine a function takes 0.7 KiB of each game that waits, and a
+  // class some more. So there the methods of the logger and of Session, and what is
+  // called of players and messages, are made when first needed.
   class Logger {}
   const logger = new Logger();
-  Object.keys(LEVELS).forEach(name => hidden(Logger.prototype, name, function () {
-    if (LEVELS[name] >= host.logLevel) host.log(LEVELS[name], print(Array.prototype.slice.call(arguments)));
-  }));
+  const makeLevel = name => {
+    if (typeof LEVELS[name] === 'number') hidden(Logger.prototype, name, function (...args) {
+      if (LEVELS[name] >= host.logLevel) host.log(LEVELS[name], print(args));
+    });
+  };
 
   // Session is the object of realtime.md 16. Its methods do without this, because
   // scripts tear them off.
   class Session {
-    getPlayers() { return players === null ? new Map() : new Map(players); }
-    getServerId() { return SERVER; }
-    getAllPlayersGroupId() { return ALL_PLAYERS; }
-    getGameSessionId() { return game ? game.GameSessionId : ''; }
     getLogger() { return logger; }
-    processEnding() {
-      if (!ending) {
-        const outcome = error => {
-          const o = { Success: error === null, Error: error };
-          hidden(o, 'toString', () => String(o.Success));
-          return o;
-        };
-        ending = new Promise(resolve => resolve(host.processEnding())).then(() => outcome(null), error => outcome(String(error)));
-      }
-      return ending;
-    }
-    newTextGameMessage(opCode, sender, payload) {
-      return simple(opCode, sender, payload) || gameMessage(typeof opCode === 'number' && (opCode | 0) === opCode ? opCode : int32(opCode, 'opCode'), typeof sender === 'number' && (sender | 0) === sender ? sender : int32(sender, 'sender'), 0, 0, true, bytes(payload));
-    }
-    newBinaryGameMessage(opCode, sender, payload) {
-      return simple(opCode, sender, payload) || gameMessage(typeof opCode === 'number' && (opCode | 0) === opCode ? opCode : int32(opCode, 'opCode'), typeof sender === 'number' && (sender | 0) === sender ? sender : int32(sender, 'sender'), 0, 0, true, bytes(payload));
-    }
-    sendMessage(message, target) { if (sent === undefined || !sent(FAST, message, target)) send('sendMessage', FAST, 'player', message, target); }
-    sendReliableMessage(message, target) { if (sent === undefined || !sent(RELIABLE, message, target)) send('sendReliableMessage', RELIABLE, 'player', message, target); }
-    sendGroupMessage(message, target) { if (sent === undefined || !sent(GROUP, message, target)) send('sendGroupMessage', GROUP, 'group', message, target); }
-    sendReliableGroupMessage(message, target) { if (sent === undefined || !sent(GROUP + RELIABLE, message, target)) send('sendReliableGroupMessage', GROUP + RELIABLE, 'group', message, target); }
-    broadcastGroupMembershipUpdate(group, target) {
-      const of = id(group, 'broadcastGroupMembershipUpdate', 'group'), to = id(target, 'broadcastGroupMembershipUpdate', 'group');
-      if (of !== undefined && to !== undefined) host.broadcastGroupMembershipUpdate(of, to);
-    }
-
-    // Additions of Troupe.
-    kickPlayer(peerId, reason) {
-      const peer = id(peerId, 'kickPlayer', 'player');
-      if (peer !== undefined) host.kick(peer, reason === undefined ? '' : print([reason]));
-    }
-    get gameProperties() {
-      const properties = {};
-      if (game) game.GameProperties.forEach(p => Object.defineProperty(properties, p.Key, { value: p.Value, enumerable: true, configurable: true, writable: true }));
-      return properties;
-    }
-    get matchmakerData() { return game ? game.MatchmakerData : ''; }
-    get gameSession() { return game; }
   }
   const session = new Session();
+
+  if (host.later) {
+    host.later(Logger.prototype, makeLevel);
+    host.later(Session.prototype, () => more().methods);
+  } else {
+    Object.keys(LEVELS).forEach(makeLevel);
+    Object.setPrototypeOf(Session.prototype, more().methods);
+  }
+
+  function more() {
+    if (rest === null) rest = makeMore();
+    return rest;
+  }
+
+  function makeMore() {
+    // Conversions. None throws; what cannot be meant is warned of.
+
+    function int32(value, what) {
+      if (typeof value === 'number' && value === value) return value | 0;
+      try {
+        if (what === 'sender' && value !== null && typeof value === 'object') value = value.peerId;
+        const number = Number(value);
+        if (number === number && value !== undefined && value !== null) return number | 0;
+      } catch (error) { /* a symbol, or an object that cannot be converted */ }
+      warn('not a number as ' + what + ': ' + print([value]));
+      return 0;
+    }
+
+    // id converts a target: a number, a numeric string, or something with a peerId (D20).
+    function id(value, method, what) {
+      if (typeof value === 'number' && (value | 0) === value) return value;
+      try {
+        const plain = value !== null && typeof value === 'object' ? value.peerId : value;
+        const number = typeof plain === 'string' && plain.trim() !== '' ? Number(plain) : plain;
+        if (typeof number === 'number' && (number | 0) === number) return number;
+      } catch (error) { /* a getter that throws */ }
+      warn(method + ': not a ' + what + ': ' + print([value]));
+      return undefined;
+    }
+
+    function bytes(value) {
+      if (typeof value === 'string') return host.utf8(value);
+      if (value === null || value === undefined) return new Uint8Array(0);
+      try {
+        if (plain === null) plain = Uint8Array.prototype;
+        if (getPrototypeOf(value) === plain) return value; // or something that looks like one: host.send sees to that
+        if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
+        if (value instanceof ArrayBuffer) return new Uint8Array(value);
+        if (Array.isArray(value)) return new Uint8Array(value);
+        return host.utf8(String(value));
+      } catch (error) {
+        warn('a payload that cannot be converted: ' + print([error]));
+        return new Uint8Array(0);
+      }
+    }
+
+    let messagePrototype = null, makeMessage, made, sent;
+
+    // GameMessage is a message to a script or from it (realtime.md 17). opcode is
+    // another name for opCode.
+    function makeMessages() {
+      class GameMessage {
+        get opcode() { return this.opCode; }
+        set opcode(value) { this.opCode = value; }
+        getPayloadAsText() { return host.text(bytes(this.payload)); }
+        toString() {
+          return 'GameMessage { opCode: ' + this.opCode + ', sender: ' + this.sender + ', targetPlayer: ' + this.targetPlayer +
+            ', targetGroup: ' + this.targetGroup + ', reliable: ' + this.reliable + ', payload: ' + bytes(this.payload).length + ' bytes }';
+        }
+      }
+      messagePrototype = GameMessage.prototype;
+      makeMessage = host.message;
+      made = host.made;
+      sent = host.sent;
+    }
+
+    // gameMessage makes one: in the embedded engine a literal costs half of a constructor.
+    function gameMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload) {
+      if (messagePrototype === null) makeMessages();
+      if (makeMessage !== undefined) return makeMessage(messagePrototype, opCode, sender, targetPlayer, targetGroup, reliable, payload);
+      return { __proto__: messagePrototype, opCode: opCode, sender: sender, targetPlayer: targetPlayer, targetGroup: targetGroup, reliable: reliable, payload: payload };
+    }
+
+    // simple is a message of what needs no conversion, by an engine that can tell.
+    function simple(opCode, sender, payload) {
+      if (messagePrototype === null) makeMessages();
+      return made === undefined ? undefined : made(messagePrototype, opCode, sender, payload);
+    }
+
+    function send(method, how, what, message, target) {
+      try {
+        if (message === null || typeof message !== 'object' || messagePrototype === null || getPrototypeOf(message) !== messagePrototype) {
+          warn(method + ': not a game message: ' + print([message]));
+          return;
+        }
+        // Conversions are called only where there is something to convert: calls are dear.
+        const to = typeof target === 'number' && (target | 0) === target ? target : id(target, method, what);
+        if (to === undefined) return;
+        const opCode = message.opCode, sender = message.sender;
+        host.send(how, typeof opCode === 'number' && (opCode | 0) === opCode ? opCode : int32(opCode, 'opCode'), typeof sender === 'number' && (sender | 0) === sender ? sender : int32(sender, 'sender'),
+          bytes(message.payload), to);
+      } catch (error) { // of a getter or a proxy
+        warn(method + ': the message cannot be read: ' + print([error]));
+      }
+    }
+
+    class Methods {
+      getPlayers() { return players === null ? new Map() : new Map(players); }
+      getServerId() { return SERVER; }
+      getAllPlayersGroupId() { return ALL_PLAYERS; }
+      getGameSessionId() { return game ? game.GameSessionId : ''; }
+      processEnding() {
+        if (!ending) {
+          const outcome = error => {
+            const o = { Success: error === null, Error: error };
+            hidden(o, 'toString', () => String(o.Success));
+            return o;
+          };
+          ending = new Promise(resolve => resolve(host.processEnding())).then(() => outcome(null), error => outcome(String(error)));
+        }
+        return ending;
+      }
+      newTextGameMessage(opCode, sender, payload) {
+        return simple(opCode, sender, payload) || gameMessage(typeof opCode === 'number' && (opCode | 0) === opCode ? opCode : int32(opCode, 'opCode'), typeof sender === 'number' && (sender | 0) === sender ? sender : int32(sender, 'sender'), 0, 0, true, bytes(payload));
+      }
+      newBinaryGameMessage(opCode, sender, payload) {
+        return simple(opCode, sender, payload) || gameMessage(typeof opCode === 'number' && (opCode | 0) === opCode ? opCode : int32(opCode, 'opCode'), typeof sender === 'number' && (sender | 0) === sender ? sender : int32(sender, 'sender'), 0, 0, true, bytes(payload));
+      }
+      sendMessage(message, target) { if (sent === undefined || !sent(FAST, message, target)) send('sendMessage', FAST, 'player', message, target); }
+      sendReliableMessage(message, target) { if (sent === undefined || !sent(RELIABLE, message, target)) send('sendReliableMessage', RELIABLE, 'player', message, target); }
+      sendGroupMessage(message, target) { if (sent === undefined || !sent(GROUP, message, target)) send('sendGroupMessage', GROUP, 'group', message, target); }
+      sendReliableGroupMessage(message, target) { if (sent === undefined || !sent(GROUP + RELIABLE, message, target)) send('sendReliableGroupMessage', GROUP + RELIABLE, 'group', message, target); }
+      broadcastGroupMembershipUpdate(group, target) {
+        const of = id(group, 'broadcastGroupMembershipUpdate', 'group'), to = id(target, 'broadcastGroupMembershipUpdate', 'group');
+        if (of !== undefined && to !== undefined) host.broadcastGroupMembershipUpdate(of, to);
+      }
+
+      // Additions of Troupe.
+      kickPlayer(peerId, reason) {
+        const peer = id(peerId, 'kickPlayer', 'player');
+        if (peer !== undefined) host.kick(peer, reason === undefined ? '' : print([reason]));
+      }
+      get gameProperties() {
+        const properties = {};
+        if (game) game.GameProperties.forEach(p => Object.defineProperty(properties, p.Key, { value: p.Value, enumerable: true, configurable: true, writable: true }));
+        return properties;
+      }
+      get matchmakerData() { return game ? game.MatchmakerData : ''; }
+      get gameSession() { return game; }
+    }
+
+    function playing() {
+      class Player {}
+      class ConnectMessage {}
+
+      function makePlayer(peerId, playerSessionId, playerId, playerData) {
+        return { __proto__: Player.prototype, peerId: peerId, playerSessionId: playerSessionId, playerId: playerId, playerData: playerData };
+      }
+
+      return {
+        onPlayerConnect(token, peerId, playerSessionId, playerId, playerData, payload) {
+          const player = makePlayer(peerId, playerSessionId, playerId, playerData);
+          const message = { __proto__: ConnectMessage.prototype, player: player, peerId: peerId, payload: payload };
+          return awaited('onPlayerConnect', token, call('onPlayerConnect', 1, message));
+        },
+        onPlayerAccepted(peerId, playerSessionId, playerId, playerData) {
+          const player = makePlayer(peerId, playerSessionId, playerId, playerData);
+          if (players === null) players = new Map();
+          players.set(peerId, player);
+          told('onPlayerAccepted', call('onPlayerAccepted', 1, player));
+        },
+        onPlayerDetached(peerId, reason) {
+          const result = call('onPlayerDetached', 2, peerId, reason);
+          if (result === false || result === 'release') return false;
+          told('onPlayerDetached', result);
+          return true;
+        },
+        onPlayerReconnected(peerId, info) { told('onPlayerReconnected', call('onPlayerReconnected', 2, peerId, info)); },
+        onPlayerDisconnect(peerId) {
+          told('onPlayerDisconnect', call('onPlayerDisconnect', 1, peerId));
+          if (players !== null) players.delete(peerId);
+        },
+        gone(peerId) { if (players !== null) players.delete(peerId); },
+        // As told('onMessage', call('onMessage', ...)), without the calls.
+        onMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload) {
+          try {
+            if (typeof callbacks.onMessage !== 'function') return;
+            const result = callbacks.onMessage(typeof opCode === 'object' ? opCode : gameMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload));
+            if (result !== undefined) told('onMessage', result);
+          } catch (error) {
+            failed('onMessage', error);
+          }
+          if (ticks.waiting) host.afterCallback();
+        },
+        onSendToPlayer(opCode, sender, targetPlayer, targetGroup, reliable, payload) {
+          return gate('onSendToPlayer', call('onSendToPlayer', 1, typeof opCode === 'object' ? opCode : gameMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload)));
+        },
+        onSendToGroup(opCode, sender, targetPlayer, targetGroup, reliable, payload) {
+          return gate('onSendToGroup', call('onSendToGroup', 1, typeof opCode === 'object' ? opCode : gameMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload)));
+        },
+        onPlayerJoinGroup(group, peerId) { return gate('onPlayerJoinGroup', call('onPlayerJoinGroup', 2, group, peerId)); },
+        onPlayerLeaveGroup(group, peerId) { return gate('onPlayerLeaveGroup', call('onPlayerLeaveGroup', 2, group, peerId)); },
+        messageType() {
+          if (messagePrototype === null) makeMessages();
+          return messagePrototype;
+        },
+      };
+    }
+
+    return { methods: Methods.prototype, playing: playing };
+  }
 
   function configuration() {
     const found = {};
@@ -383,7 +456,7 @@ exports.create = function create(host) {
     return found;
   }
 
-  return {
+  const glue = {
     session: session,
     logger: logger,
     report: report,
@@ -404,56 +477,14 @@ exports.create = function create(host) {
 
     onProcessStarted(token, args) { return awaited('onProcessStarted', token, call('onProcessStarted', 1, args)); },
     onHealthCheck(token) { return awaited('onHealthCheck', token, call('onHealthCheck', 0)); },
-    onPlayerConnect(token, peerId, playerSessionId, playerId, playerData, payload) {
-      const player = makePlayer(peerId, playerSessionId, playerId, playerData);
-      const message = { __proto__: types.connectMessage, player: player, peerId: peerId, payload: payload };
-      return awaited('onPlayerConnect', token, call('onPlayerConnect', 1, message));
-    },
     onStartGameSession(from) {
       game = makeGameSession(from);
       return told('onStartGameSession', call('onStartGameSession', 1, game));
     },
     onProcessTerminate() { return told('onProcessTerminate', call('onProcessTerminate', 0)); },
-    onPlayerAccepted(peerId, playerSessionId, playerId, playerData) {
-      const player = makePlayer(peerId, playerSessionId, playerId, playerData);
-      if (players === null) players = new Map();
-      players.set(peerId, player);
-      told('onPlayerAccepted', call('onPlayerAccepted', 1, player));
-    },
-    onPlayerDetached(peerId, reason) {
-      const result = call('onPlayerDetached', 2, peerId, reason);
-      if (result === false || result === 'release') return false;
-      told('onPlayerDetached', result);
-      return true;
-    },
-    onPlayerReconnected(peerId, info) { told('onPlayerReconnected', call('onPlayerReconnected', 2, peerId, info)); },
-    onPlayerDisconnect(peerId) {
-      told('onPlayerDisconnect', call('onPlayerDisconnect', 1, peerId));
-      if (players !== null) players.delete(peerId);
-    },
-    gone(peerId) { if (players !== null) players.delete(peerId); },
-    // As told('onMessage', call('onMessage', ...)), without the calls.
-    onMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload) {
-      try {
-        if (typeof callbacks.onMessage !== 'function') return;
-        const result = callbacks.onMessage(typeof opCode === 'object' ? opCode : gameMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload));
-        if (result !== undefined) told('onMessage', result);
-      } catch (error) {
-        failed('onMessage', error);
-      }
-      if (ticks.waiting) host.afterCallback();
-    },
-    onSendToPlayer(opCode, sender, targetPlayer, targetGroup, reliable, payload) {
-      return gate('onSendToPlayer', call('onSendToPlayer', 1, typeof opCode === 'object' ? opCode : gameMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload)));
-    },
-    onSendToGroup(opCode, sender, targetPlayer, targetGroup, reliable, payload) {
-      return gate('onSendToGroup', call('onSendToGroup', 1, typeof opCode === 'object' ? opCode : gameMessage(opCode, sender, targetPlayer, targetGroup, reliable, payload)));
-    },
-    onPlayerJoinGroup(group, peerId) { return gate('onPlayerJoinGroup', call('onPlayerJoinGroup', 2, group, peerId)); },
-    onPlayerLeaveGroup(group, peerId) { return gate('onPlayerLeaveGroup', call('onPlayerLeaveGroup', 2, group, peerId)); },
-    messageType() {
-      if (messagePrototype === null) makeMessages();
-      return messagePrototype;
-    },
+    // playing makes what is called of players and messages.
+    playing: () => more().playing(),
   };
+  if (!host.later) Object.assign(glue, glue.playing());
+  return glue;
 };

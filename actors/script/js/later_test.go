@@ -1,0 +1,29 @@
+package js
+
+import (
+	"strings"
+	"testing"
+
+	"troupe/actors/script"
+)
+
+// What is made when first needed is there for whoever asks for it in another way.
+func TestMethodsAreThereBeforeTheyAreMade(t *testing.T) {
+	for _, c := range []struct{ source, want string }{
+		{"'sendMessage' in s", "true"},
+		{"'nothing' in s", "false"},
+		{"typeof s.getPlayers + typeof s.no + typeof s.toString", "functionundefinedfunction"},
+		{"String(s.getServerId())", "-1"},
+		{"JSON.stringify(s.gameProperties)", "{}"},
+		{"(s.kickPlayer = 5, String(s.kickPlayer))", "5"},
+		{"Object.keys(s).length + s.constructor.name", "0Session"},
+		{"typeof s.getLogger().warn + typeof s.getLogger().no + ('cxfatal' in s.getLogger())", "functionundefinedtrue"},
+		{"(delete globalThis.Object, String(s.getServerId()) + typeof s.getLogger().warn)", "-1function"},
+	} {
+		g, _ := load(t, script.DefaultLimits(), only("exports.ssExports = { init(s) { throw new Error('got ' + ("+c.source+") + '.'); } };"))
+		text := g.lines.String()
+		if !strings.Contains(text, "got "+c.want+".") {
+			t.Errorf("%s: %s", c.source, text)
+		}
+	}
+}
