@@ -19,6 +19,7 @@ var guardProgram = embedded("guard", guardSource)
 // needs says what of guard.js a script needs: all of it takes 29 KiB of a runtime.
 type needs struct {
 	any, functions, evals, flats bool
+	json                         bool // 4 KiB
 }
 
 // makesFunctions finds what makes functions of text: Function, or the constructor of a
@@ -32,6 +33,7 @@ func needsOf(files map[string][]byte) (n needs) {
 		n.functions = n.functions || makesFunctions.Match(source)
 		n.evals = n.evals || bytes.Contains(source, []byte("eval"))
 		n.flats = n.flats || bytes.Contains(source, []byte("flat"))
+		n.json = n.json || bytes.Contains(source, []byte("JSON"))
 	}
 	n.any = n.functions || n.evals || n.flats
 	return n
@@ -41,6 +43,19 @@ func needsOf(files map[string][]byte) (n needs) {
 // Go stack that overflows ends the process, and nothing recovers from that. The rest
 // of the guard is in guard.js.
 func (h *Handler) guard() error {
+	n := h.program.needs
+	if n.json {
+		h.guardJSON()
+	}
+	if !n.any {
+		return nil
+	}
+	_, err := h.create(guardProgram(), h.host, h.vm.GlobalObject(), h.vm.ToValue(n.functions), h.vm.ToValue(n.evals), h.vm.ToValue(n.flats))
+	return err
+}
+
+// guardJSON puts a JSON.parse that looks first in place of the engine's.
+func (h *Handler) guardJSON() {
 	json, _ := h.vm.Get("JSON").(*goja.Object)
 	parse, _ := json.Get("parse").Export().(func(goja.FunctionCall) goja.Value)
 	guarded, _ := h.vm.ToValue(func(c goja.FunctionCall) goja.Value {
@@ -56,12 +71,6 @@ func (h *Handler) guard() error {
 	_ = guarded.DefineDataProperty("name", h.vm.ToValue("parse"), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 	_ = guarded.DefineDataProperty("length", h.vm.ToValue(2), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 	_ = json.DefineDataProperty("parse", guarded, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
-	n := h.program.needs
-	if !n.any {
-		return nil
-	}
-	_, err := h.create(guardProgram(), h.host, h.vm.GlobalObject(), h.vm.ToValue(n.functions), h.vm.ToValue(n.evals), h.vm.ToValue(n.flats))
-	return err
 }
 
 // checkSource is host.checkSource(args): it throws if the parser must not see one.
