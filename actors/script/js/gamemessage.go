@@ -79,7 +79,8 @@ func (h *Handler) made(c goja.FunctionCall) goja.Value {
 	op, ok := h.int32(c.Argument(1))
 	sender, also := h.int32(c.Argument(2))
 	array, isObject := c.Argument(3).(*goja.Object)
-	if !ok || !also || !isObject || array.ExportType() != bytesType || array.Prototype() != h.uint8Prototype { // no code of the script so far
+	_, plain := h.payloads()
+	if !ok || !also || !isObject || array.ExportType() != bytesType || array.Prototype() != plain { // no code of the script so far
 		return goja.Undefined()
 	}
 	payload, _ := array.Export().([]byte)

@@ -20,6 +20,7 @@ var guardProgram = embedded("guard", guardSource)
 type needs struct {
 	any, functions, evals, flats bool
 	json                         bool // 4 KiB
+	bytes                        bool // 9 KiB: it may change Uint8Array
 }
 
 // makesFunctions finds what makes functions of text: Function, or the constructor of a
@@ -33,8 +34,10 @@ func needsOf(files map[string][]byte) (n needs) {
 		n.functions = n.functions || makesFunctions.Match(source)
 		n.evals = n.evals || bytes.Contains(source, []byte("eval"))
 		n.flats = n.flats || bytes.Contains(source, []byte("flat"))
+		n.bytes = n.bytes || bytes.Contains(source, []byte("Uint8Array")) || bytes.Contains(source, []byte("global"))
 		n.json = n.json || bytes.Contains(source, []byte("JSON"))
 	}
+	n.bytes = n.bytes || n.functions || n.evals
 	n.any = n.functions || n.evals || n.flats
 	return n
 }

@@ -156,8 +156,9 @@ func (h *Handler) sendTo(how int64, m script.Outgoing, target int64) {
 
 // bytes makes a plain Uint8Array of b, which it takes over.
 func (h *Handler) bytes(b []byte) goja.Value {
+	constructor, _ := h.payloads()
 	h.buffer[0] = h.vm.ToValue(h.vm.NewArrayBuffer(b))
-	v, err := h.vm.New(h.uint8Array, h.buffer[:]...)
+	v, err := h.vm.New(constructor, h.buffer[:]...)
 	h.buffer[0] = nil
 	if err != nil {
 		return goja.Undefined() // the script has taken it away

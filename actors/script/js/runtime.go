@@ -31,8 +31,9 @@ func (h *Handler) boot() error {
 	h.vm = goja.New()
 	h.vm.SetMaxCallStackSize(callDepthMax)
 	h.vm.SetPromiseRejectionTracker(h.rejection)
-	h.uint8Array = h.vm.Get("Uint8Array") // before a script can put something else there
-	h.uint8Prototype = h.uint8Array.ToObject(h.vm).Get("prototype").ToObject(h.vm)
+	if h.program.needs.bytes {
+		h.payloads()
+	}
 	h.host = newHost(h)
 	if err := h.guard(); err != nil {
 		return err
@@ -50,6 +51,16 @@ func (h *Handler) boot() error {
 	h.jobs = jobsOf(h.vm)
 	h.glue.bind(glue)
 	return nil
+}
+
+// payloads takes what payloads are made with, before a script can put something else
+// there.
+func (h *Handler) payloads() (constructor goja.Value, prototype *goja.Object) {
+	if h.uint8Array == nil {
+		h.uint8Array = h.vm.Get("Uint8Array")
+		h.uint8Prototype = h.uint8Array.ToObject(h.vm).Get("prototype").ToObject(h.vm)
+	}
+	return h.uint8Array, h.uint8Prototype
 }
 
 // create runs a file of the host and calls its create.
