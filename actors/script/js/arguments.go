@@ -28,13 +28,7 @@ func (a *arguments) player(p script.Player) {
 	a.add(a.h.vm.ToValue(p.PlayerData))
 }
 
-func (a *arguments) message(m *script.Message) {
-	h := a.h
-	if h.messageType == nil {
-		h.messageType = h.glue.messageType.of()
-	}
-	a.add(h.inbound(m))
-}
+func (a *arguments) message(m *script.Message) { a.add(a.h.inbound(m)) }
 
 type property struct {
 	name  string

@@ -1,6 +1,7 @@
 package js
 
 import (
+	"reflect"
 	"time"
 
 	"github.com/dop251/goja"
@@ -30,7 +31,7 @@ type glue struct {
 	onProcessStarted, onHealthCheck, onPlayerConnect          callback
 	onStartGameSession, onProcessTerminate, onPlayerAccepted  callback
 	onPlayerDetached, onPlayerReconnected, onPlayerDisconnect callback
-	gone                                                      callback
+	gone, told, failed                                        callback
 	onMessage, onSendToPlayer, onSendToGroup                  callback
 	onPlayerJoinGroup, onPlayerLeaveGroup, messageType        callback
 }
@@ -40,6 +41,7 @@ func (g *glue) bind(o *goja.Object) {
 		"run": &g.run, "load": &g.load, "report": &g.report, "configuration": &g.configuration, "init": &g.init,
 		"onProcessStarted": &g.onProcessStarted, "onHealthCheck": &g.onHealthCheck,
 		"onStartGameSession": &g.onStartGameSession, "onProcessTerminate": &g.onProcessTerminate,
+		"told": &g.told, "failed": &g.failed,
 	} {
 		*c = callback{name, function(o, name)}
 	}
@@ -156,8 +158,40 @@ func (h *Handler) OnPlayerDisconnect(peer messages.PeerID) script.Decision {
 
 // OnMessage implements script.Handler.
 func (h *Handler) OnMessage(m *script.Message) {
-	h.ask(&h.glue.onMessage, func(a *arguments) { a.message(m) })
+	_, _ = h.call("onMessage", h.onMessage, func(a *arguments) { a.message(m) })
 }
+
+// onMessage does what the glue's onMessage does, without its frames: it is called most.
+func (h *Handler) onMessage(c goja.FunctionCall) goja.Value {
+	var result goja.Value
+	thrown := h.vm.Try(func() {
+		f, ok := h.callbacks.Get("onMessage").(*goja.Object)
+		if !ok {
+			return
+		}
+		if f != h.message.of {
+			h.message.of, h.message.call = f, nil
+			if f.ExportType() == functionType {
+				h.message.call, _ = f.Export().(func(goja.FunctionCall) goja.Value)
+			}
+		}
+		if h.message.call == nil { // a proxy, or no function at all
+			h.glue.onMessage.call(c)
+			return
+		}
+		result = h.message.call(goja.FunctionCall{This: h.callbacks, Arguments: c.Arguments})
+	})
+	switch {
+	case thrown != nil:
+		h.glue.failed.of(h.vm.ToValue("onMessage"), thrown.Value())
+	case result != nil && !goja.IsUndefined(result):
+		h.glue.told.of(h.vm.ToValue("onMessage"), result)
+	}
+	return goja.Undefined()
+}
+
+// functionType is that of functions as the engine exports them.
+var functionType = reflect.TypeFor[func(goja.FunctionCall) goja.Value]()
 
 // OnSendToPlayer implements script.Handler.
 func (h *Handler) OnSendToPlayer(m *script.Message) script.Decision {

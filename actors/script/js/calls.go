@@ -119,6 +119,7 @@ func (h *Handler) settle(what string) {
 	for h.alive() {
 		if len(h.ticks) > 0 {
 			step(h.framed(h.drain))
+			continue // one may have failed before the others
 		}
 		for h.jobs.waiting() && h.alive() {
 			step(h.attempt(h.jobs.next()))

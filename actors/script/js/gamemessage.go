@@ -70,41 +70,82 @@ func (h *Handler) inbound(in *script.Message) goja.Value {
 	m := &gameMessage{simple: true, out: script.Outgoing{OpCode: in.OpCode, Sender: in.Sender, Payload: payload}}
 	m.values = [...]goja.Value{h.vm.ToValue(in.OpCode), h.vm.ToValue(int32(in.Sender)), h.vm.ToValue(int32(in.TargetPlayer)),
 		h.vm.ToValue(int32(in.TargetGroup)), h.vm.ToValue(in.Reliable), h.bytes(payload)}
-	return h.messageObject(m, h.messageType)
+	return h.messageObject(m, h.typeOfMessages())
 }
 
-// made is host.made(prototype, opCode, sender, payload): undefined if something of
-// it has to be converted.
+// quick is host.quick(methods): it has us do what needs no conversion. The rest stays
+// with the methods that are there.
+func (h *Handler) quick(c goja.FunctionCall) goja.Value {
+	methods := c.Argument(0).ToObject(h.vm)
+	for _, name := range []string{"newTextGameMessage", "newBinaryGameMessage"} {
+		h.replace(methods, name, 3, h.made)
+	}
+	for how, name := range []string{"sendMessage", "sendReliableMessage", "sendGroupMessage", "sendReliableGroupMessage"} {
+		h.replace(methods, name, 2, func(c goja.FunctionCall) goja.Value { return h.sent(int64(how), c) })
+	}
+	return goja.Undefined()
+}
+
+// replace puts a function of ours before a method; what it returns nil for is the
+// method's affair.
+func (h *Handler) replace(methods *goja.Object, name string, length int, f func(goja.FunctionCall) goja.Value) {
+	method := function(methods, name)
+	both := h.vm.ToValue(func(c goja.FunctionCall) goja.Value {
+		if v := f(c); v != nil {
+			return v
+		}
+		return method(c)
+	}).(*goja.Object)
+	must(both.DefineDataProperty("name", h.vm.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	must(both.DefineDataProperty("length", h.vm.ToValue(length), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	must(methods.DefineDataProperty(name, both, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+}
+
+func must(err error) {
+	if err != nil {
+		panic(err) // of objects of ours
+	}
+}
+
+// made is newTextGameMessage(opCode, sender, payload) and its sister; nil if
+// something of it has to be converted.
 func (h *Handler) made(c goja.FunctionCall) goja.Value {
-	op, ok := h.int32(c.Argument(1))
-	sender, also := h.int32(c.Argument(2))
-	array, isObject := c.Argument(3).(*goja.Object)
+	op, ok := h.int32(c.Argument(0))
+	sender, also := h.int32(c.Argument(1))
+	array, isObject := c.Argument(2).(*goja.Object)
 	_, plain := h.payloads()
 	if !ok || !also || !isObject || array.ExportType() != bytesType || array.Prototype() != plain { // no code of the script so far
-		return goja.Undefined()
+		return nil
 	}
 	payload, _ := array.Export().([]byte)
 	m := &gameMessage{simple: true, out: script.Outgoing{OpCode: op, Sender: messages.PeerID(sender), Payload: payload}}
 	zero := h.vm.ToValue(0)
-	m.values = [...]goja.Value{c.Argument(1), c.Argument(2), zero, zero, h.vm.ToValue(true), array}
-	return h.messageObject(m, c.Argument(0))
+	m.values = [...]goja.Value{c.Argument(0), c.Argument(1), zero, zero, h.vm.ToValue(true), array}
+	return h.messageObject(m, h.typeOfMessages())
 }
 
-// sent is host.sent(how, message, target): false if something has to be converted.
-func (h *Handler) sent(c goja.FunctionCall) goja.Value {
-	o, ok := c.Argument(1).(*goja.Object)
-	target, also := h.int32(c.Argument(2))
-	if !ok || !also {
-		return h.vm.ToValue(false)
-	}
-	if o.ExportType() != messageType { // to export what it is not would run its getters
-		return h.vm.ToValue(false)
+// sent is sendMessage(message, target) and its sisters; nil if something has to be
+// converted.
+func (h *Handler) sent(how int64, c goja.FunctionCall) goja.Value {
+	o, ok := c.Argument(0).(*goja.Object)
+	target, also := h.int32(c.Argument(1))
+	if !ok || !also || o.ExportType() != messageType { // to export what it is not would run its getters
+		return nil
 	}
 	m := o.Export().(*gameMessage)
-	if m.simple {
-		h.sendTo(c.Argument(0).ToInteger(), m.out, int64(target))
+	if !m.simple {
+		return nil
 	}
-	return h.vm.ToValue(m.simple)
+	h.sendTo(how, m.out, int64(target))
+	return goja.Undefined()
+}
+
+// typeOfMessages is the prototype of messages.
+func (h *Handler) typeOfMessages() goja.Value {
+	if h.messageType == nil {
+		h.messageType = h.glue.messageType.of()
+	}
+	return h.messageType
 }
 
 // int32 returns a number that is one.

@@ -29,14 +29,19 @@ type Handler struct {
 	uint8Array     goja.Value    // the constructor of payloads
 	buffer         [1]goja.Value // its argument, for one call after the other
 	uint8Prototype *goja.Object
-	messageType    goja.Value // the prototype of messages; nil: no message has come yet
-	loader         *modules.Loader
-	glue           glue
-	jobs           jobs
-	arguments      arguments
-	host           *goja.Object
-	timers         timers
-	configuration  script.Configuration
+	callbacks      *goja.Object // ssExports
+	message        struct {     // its onMessage, as it was last
+		of   *goja.Object
+		call native
+	}
+	messageType   goja.Value // the prototype of messages; nil: no message has come yet
+	loader        *modules.Loader
+	glue          glue
+	jobs          jobs
+	arguments     arguments
+	host          *goja.Object
+	timers        timers
+	configuration script.Configuration
 
 	watch       *watchdog.Watch // nil before Init
 	tick        time.Duration   // script.Limits.Tick

@@ -19,7 +19,7 @@ var hostFunctions = map[string]hostFunction{
 	"broadcastGroupMembershipUpdate": (*Handler).broadcast, "decided": (*Handler).decide, "failed": (*Handler).countFailed,
 
 	"arm": (*Handler).arm, "armed": (*Handler).armed, "disarm": (*Handler).disarm, "soon": (*Handler).soon, "notSoon": (*Handler).notSoon,
-	"message": (*Handler).newMessage, "made": (*Handler).made, "sent": (*Handler).sent, "later": (*Handler).makeLater,
+	"message": (*Handler).newMessage, "quick": (*Handler).quick, "later": (*Handler).makeLater,
 	"uncaught": (*Handler).thrown, "afterCallback": (*Handler).afterCallback, "checkSource": (*Handler).checkSource,
 }
 

@@ -104,6 +104,7 @@ func (h *Handler) load() error {
 	if text := h.glue.load.of(given).String(); text != "" {
 		return fmt.Errorf("%s: %s", h.program.entry, text)
 	}
+	h.callbacks, _ = given.(*goja.Object)
 	return nil
 }
 

@@ -20,11 +20,10 @@
 //   broadcastGroupMembershipUpdate(group, target)
 //   kick(peerId, reason)
 //   processEnding()        called once; may return a promise of when it is done
-//   message, made, sent    may be missing; engines for which plain objects are dear have
-//                          message(type, opCode, sender, targetPlayer, targetGroup,
-//                          reliable, payload) for a message, made(type, opCode, sender,
-//                          payload) and sent(how, message, target) for what needs no
-//                          conversion: undefined, false if something does
+//   message, quick         may be missing, for engines for which plain objects and calls are
+//                          dear: message(type, opCode, sender, targetPlayer, targetGroup,
+//                          reliable, payload) makes a message, quick(methods) replaces methods of
+//                          the session object by faster ones
 //   decided(token, ok)     what a promise came to, for answers that were undefined
 //   failed(name)           optional: a callback threw, for counters
 //   later(prototype, make)  optional: calls make(name) when a property is missed that prototype
@@ -53,6 +52,8 @@
 //   onSendToPlayer(...), onSendToGroup(...)   as onMessage; true or false
 //   onPlayerJoinGroup(group, peerId), onPlayerLeaveGroup(group, peerId)   true or false
 //   messageType()          the prototype of messages
+//   told(name, result), failed(name, error)   what became of a callback that the engine has
+//                          called itself, as a method of ssExports
 //   report(level, what, error)   logs an error with its stack
 //   run(f)                 returns f()
 // Payloads handed to the glue are plain Uint8Arrays that nobody else changes.
@@ -275,7 +276,7 @@ exports.create = function create(host) {
       }
     }
 
-    let messagePrototype = null, makeMessage, made, sent;
+    let messagePrototype = null, makeMessage;
 
     // GameMessage is a message to a script or from it (realtime.md 17). opcode is
     // another name for opCode.
@@ -291,8 +292,6 @@ exports.create = function create(host) {
       }
       messagePrototype = GameMessage.prototype;
       makeMessage = host.message;
-      made = host.made;
-      sent = host.sent;
     }
 
     // gameMessage makes one: in the embedded engine a literal costs half of a constructor.
@@ -300,12 +299,6 @@ exports.create = function create(host) {
       if (messagePrototype === null) makeMessages();
       if (makeMessage !== undefined) return makeMessage(messagePrototype, opCode, sender, targetPlayer, targetGroup, reliable, payload);
       return { __proto__: messagePrototype, opCode: opCode, sender: sender, targetPlayer: targetPlayer, targetGroup: targetGroup, reliable: reliable, payload: payload };
-    }
-
-    // simple is a message of what needs no conversion, by an engine that can tell.
-    function simple(opCode, sender, payload) {
-      if (messagePrototype === null) makeMessages();
-      return made === undefined ? undefined : made(messagePrototype, opCode, sender, payload);
     }
 
     function send(method, how, what, message, target) {
@@ -342,15 +335,15 @@ exports.create = function create(host) {
         return ending;
       }
       newTextGameMessage(opCode, sender, payload) {
-        return simple(opCode, sender, payload) || gameMessage(typeof opCode === 'number' && (opCode | 0) === opCode ? opCode : int32(opCode, 'opCode'), typeof sender === 'number' && (sender | 0) === sender ? sender : int32(sender, 'sender'), 0, 0, true, bytes(payload));
+        return gameMessage(typeof opCode === 'number' && (opCode | 0) === opCode ? opCode : int32(opCode, 'opCode'), typeof sender === 'number' && (sender | 0) === sender ? sender : int32(sender, 'sender'), 0, 0, true, bytes(payload));
       }
       newBinaryGameMessage(opCode, sender, payload) {
-        return simple(opCode, sender, payload) || gameMessage(typeof opCode === 'number' && (opCode | 0) === opCode ? opCode : int32(opCode, 'opCode'), typeof sender === 'number' && (sender | 0) === sender ? sender : int32(sender, 'sender'), 0, 0, true, bytes(payload));
+        return gameMessage(typeof opCode === 'number' && (opCode | 0) === opCode ? opCode : int32(opCode, 'opCode'), typeof sender === 'number' && (sender | 0) === sender ? sender : int32(sender, 'sender'), 0, 0, true, bytes(payload));
       }
-      sendMessage(message, target) { if (sent === undefined || !sent(FAST, message, target)) send('sendMessage', FAST, 'player', message, target); }
-      sendReliableMessage(message, target) { if (sent === undefined || !sent(RELIABLE, message, target)) send('sendReliableMessage', RELIABLE, 'player', message, target); }
-      sendGroupMessage(message, target) { if (sent === undefined || !sent(GROUP, message, target)) send('sendGroupMessage', GROUP, 'group', message, target); }
-      sendReliableGroupMessage(message, target) { if (sent === undefined || !sent(GROUP + RELIABLE, message, target)) send('sendReliableGroupMessage', GROUP + RELIABLE, 'group', message, target); }
+      sendMessage(message, target) { send('sendMessage', FAST, 'player', message, target); }
+      sendReliableMessage(message, target) { send('sendReliableMessage', RELIABLE, 'player', message, target); }
+      sendGroupMessage(message, target) { send('sendGroupMessage', GROUP, 'group', message, target); }
+      sendReliableGroupMessage(message, target) { send('sendReliableGroupMessage', GROUP + RELIABLE, 'group', message, target); }
       broadcastGroupMembershipUpdate(group, target) {
         const of = id(group, 'broadcastGroupMembershipUpdate', 'group'), to = id(target, 'broadcastGroupMembershipUpdate', 'group');
         if (of !== undefined && to !== undefined) host.broadcastGroupMembershipUpdate(of, to);
@@ -369,6 +362,8 @@ exports.create = function create(host) {
       get matchmakerData() { return game ? game.MatchmakerData : ''; }
       get gameSession() { return game; }
     }
+
+    if (host.quick !== undefined) host.quick(Methods.prototype);
 
     function playing() {
       class Player {}
@@ -482,6 +477,8 @@ exports.create = function create(host) {
       return told('onStartGameSession', call('onStartGameSession', 1, game));
     },
     onProcessTerminate() { return told('onProcessTerminate', call('onProcessTerminate', 0)); },
+    told: told,
+    failed: failed,
     // playing makes what is called of players and messages.
     playing: () => more().playing(),
   };
