@@ -84,7 +84,7 @@ func parseFlags() options {
 	flag.DurationVar(&o.Warmup, "warmup", 5*time.Second, "load before measuring")
 	flag.DurationVar(&o.Measure, "measure", 10*time.Second, "measured load, each time")
 	flag.IntVar(&o.Payload, "payload", 64, "payload bytes")
-	flag.Float64Var(&o.Hz, "hz", 20, "messages per second and player")
+	flag.Float64Var(&o.Hz, "hz", 100, "messages per second and player; with few the cost of waking an idle machine is larger than what is measured")
 	flag.IntVar(&o.CostRooms, "cost-rooms", 25, "game sessions that measure the cost")
 	flag.IntVar(&o.CostRoomOf, "cost-players", 8, "players in each of them")
 	flag.IntVar(&o.IdleSessions, "idle-sessions", 2000, "idle scripted game sessions")
