@@ -229,6 +229,9 @@ func (r *Registry) settings(f *messages.Fleet) gamesession.Settings {
 	if w := f.ReconnectWindow; w != nil {
 		s.ReconnectWindow = *w
 	}
+	if f.ScriptID != "" {
+		s.ActivationLimit = 0 // the registry's own, see start
+	}
 	return s
 }
 

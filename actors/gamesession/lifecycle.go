@@ -111,7 +111,7 @@ func (a *Actor) begin() {
 	a.window = a.windowOfProperty(a.window)
 	a.placed = true
 	a.watchHealth()
-	a.resolve("onStartGameSession", activationLimit, func() script.Decision { g := a.record; return a.o.Handler.OnStartGameSession(&g) }, func(ok bool) {
+	a.resolve("onStartGameSession", a.o.ActivationLimit, func() script.Decision { g := a.record; return a.o.Handler.OnStartGameSession(&g) }, func(ok bool) {
 		switch {
 		case !ok:
 			a.fail("onStartGameSession failed") // D15

@@ -45,6 +45,9 @@ type Settings struct {
 	SkipAmbiguous bool
 	// PingInterval is the default of scripts that do not say (D35).
 	PingInterval time.Duration
+	// ActivationLimit is how long OnStartGameSession may take (service-api.md D5); 0
+	// is no limit.
+	ActivationLimit time.Duration
 	// EmptyTimeout ends a game session that has had no players for so long; 0
 	// when the last one leaves, negative never.
 	EmptyTimeout time.Duration
@@ -73,6 +76,7 @@ func DefaultSettings() Settings {
 		Acknowledge:         true,
 		PingInterval:        3 * time.Second,
 		EmptyTimeout:        5 * time.Minute,
+		ActivationLimit:     300 * time.Second,
 		GroupsPerPlayerMax:  64,
 		GroupsMax:           4096,
 		DeliveriesPerSecond: 50_000,
@@ -94,12 +98,10 @@ const (
 	// (realtime.md 15.4).
 	endGrace = 10 * time.Second
 	// gateLimit is how long a game may take for a decision (D16), loadLimit for its
-	// start, activationLimit for onStartGameSession (service-api.md D5), terminateLimit
-	// for OnProcessTerminate (service-api.md D13).
-	gateLimit       = 10 * time.Second
-	loadLimit       = 60 * time.Second
-	activationLimit = 300 * time.Second
-	terminateLimit  = 5 * time.Minute
+	// start, terminateLimit for OnProcessTerminate (service-api.md D13).
+	gateLimit      = 10 * time.Second
+	loadLimit      = 60 * time.Second
+	terminateLimit = 5 * time.Minute
 	// closeGrace is how long an ending game session waits for its players' actors.
 	closeGrace = 3 * time.Second
 	// healthInterval is the time between health checks, unhealthyMax how many may

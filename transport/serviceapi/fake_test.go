@@ -340,3 +340,10 @@ func (b *fakeBackend) FleetEvents(ctx context.Context, id messages.FleetID) ([]m
 	}
 	return b.events, err
 }
+
+// happened sets what FleetEvents tells.
+func (b *fakeBackend) happened(events ...messages.FleetEvent) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.events = events
+}

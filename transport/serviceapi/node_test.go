@@ -39,7 +39,7 @@ func TestNodeSDK(t *testing.T) {
 	})
 	inBoth(t, func(t *testing.T, protocol string) {
 		a := newAPI(t)
-		a.fake.events = []messages.FleetEvent{{ID: "e", Code: "FLEET_CREATED", Message: "m", Time: epochStart, Count: 1}}
+		a.fake.happened(messages.FleetEvent{ID: "e", Code: "FLEET_CREATED", Message: "m", Time: epochStart, Count: 1})
 		got := node.RunScripts(t, a.url, protocol, []byte("PK"))
 		want := serviceapitest.NodeScripts{
 			ScriptID: "script-0000", Size: 2, NodeVersion: "24.x", Versions: []string{"1", "2", "2"}, Listed: []string{"script-0000"},

@@ -215,7 +215,7 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 // The real client, over CBOR, takes a script and its fleet through their lives.
 func TestSDKRunsAScript(t *testing.T) {
 	a := newAPI(t)
-	a.fake.events = []messages.FleetEvent{{ID: "e", Code: "FLEET_STATE_ACTIVE", Message: "m", Time: epochStart, Count: 101}}
+	a.fake.happened(messages.FleetEvent{ID: "e", Code: "FLEET_STATE_ACTIVE", Message: "m", Time: epochStart, Count: 101})
 	sdk := serviceapitest.SDKClient(t, a.url)
 	ctx := t.Context()
 	_, err := sdk.CreateScript(ctx, &gamelift.CreateScriptInput{})
