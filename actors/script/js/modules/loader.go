@@ -183,8 +183,8 @@ func (l *Loader) require(name string, module *goja.Object) *goja.Object {
 		if source, ok := l.served(request, name); ok {
 			return l.Builtin(source)
 		}
-		if stub, ok := l.stub(request, name); ok {
-			return stub
+		if class, ok := l.messageClass(request, name); ok {
+			return class
 		}
 		return l.load(l.find(request, name), module)
 	}).(*goja.Object)
@@ -228,13 +228,13 @@ func (l *Loader) served(request, from string) (source string, ok bool) {
 	return "", false
 }
 
-// stubs are the generated message classes that lie beside the original's server
+// messageClasses are generated modules that lie beside the original's server
 // (realtime.md 15.1); scripts load them and never use them.
-var stubs = map[string]bool{"Packet_pb": true, "CoreCommands_pb": true, "GroupMessages_pb": true}
+var messageClasses = map[string]bool{"Packet_pb": true, "CoreCommands_pb": true, "GroupMessages_pb": true}
 
-// stub returns an empty module for one of them that is not in the bundle.
-func (l *Loader) stub(request, from string) (goja.Value, bool) {
-	if dir, base := path.Split(strings.TrimSuffix(request, ".js")); !stubs[base] || path.Base(path.Clean(dir)) != "proto" {
+// messageClass returns an empty module for one of them that is not in the bundle.
+func (l *Loader) messageClass(request, from string) (goja.Value, bool) {
+	if dir, base := path.Split(strings.TrimSuffix(request, ".js")); !messageClasses[base] || path.Base(path.Clean(dir)) != "proto" {
 		return nil, false
 	}
 	if _, ok := l.resolver.resolve(request, path.Dir(from)); ok {
