@@ -9,6 +9,7 @@ import (
 	"troupe/actors/gamesession"
 	"troupe/actors/player"
 	"troupe/actors/stage"
+	"troupe/actors/store"
 	"troupe/messages"
 	"troupe/messages/counters"
 )
@@ -77,6 +78,9 @@ func New(o Options) *Registry {
 	}
 	if o.ProcessesMax <= 0 {
 		o.ProcessesMax = DefaultProcessesMax
+	}
+	if o.Store == nil {
+		o.Store = new(store.Memory)
 	}
 	r := &Registry{
 		o:        o,
@@ -187,6 +191,9 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 		r.onStuck(c, m)
 	case graceOver:
 		r.endAll(c)
+	case undone:
+		m.undo()
+		m.answer()
 	case endOne:
 		r.terminate(r.sessions[m.id])
 	default:

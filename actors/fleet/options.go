@@ -6,6 +6,7 @@ import (
 	"troupe/actors/gamesession"
 	"troupe/actors/script"
 	"troupe/actors/script/bundle"
+	"troupe/actors/store"
 	"troupe/messages"
 )
 
@@ -35,6 +36,10 @@ type Options struct {
 	NewProgram func(b *bundle.Bundle, entry string, f *messages.Fleet) (script.Program, error)
 	// OpenLog opens the log of a game session; nil: they write to the host's.
 	OpenLog func(id messages.GameSessionID, f *messages.Fleet) script.Sink
+	// Store keeps what has been answered; nil: memory. The registry does not close it.
+	Store store.Store
+	// OnEvent takes events once they are durable, from any goroutine; nil: nobody does.
+	OnEvent func(messages.Event)
 	// Scripts are there from the start.
 	Scripts []Script
 	// ProcessesMax bounds the processes of a fleet that the API makes; 0: 50
