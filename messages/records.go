@@ -54,7 +54,7 @@ type Fleet struct {
 	Created         time.Time
 	Terminated      time.Time // zero until then
 	Locations       []string  // the first is the home location
-	GameSessionsMax int       // the operator's bound; 0: what Runtime says
+	GameSessionsMax int       // the operator's bound per location and process group; 0: what Runtime says
 	Certificates    bool      // CertificateType GENERATED: secure ports are announced
 	Anywhere        bool      // its processes run elsewhere
 	ScriptID        ScriptID
@@ -63,7 +63,10 @@ type Fleet struct {
 	Standby         int                  // idle processes kept ready; negative: as the engine wants
 	LaunchPath      string
 	LaunchParams    string
-	ReconnectWindow *time.Duration // of its game sessions; nil: the host's
+	ReconnectWindow *time.Duration     // of its game sessions; nil: the host's
+	Cost            float64            // per hour; 0: as the location says
+	Costs           map[string]float64 // per location, before Cost
+	Groups          map[string]Groups  // per location; see GroupsIn
 	Shown           FleetShown
 	Tags            map[string]string
 }

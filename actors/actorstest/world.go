@@ -67,6 +67,7 @@ func run(t *testing.T, real bool, change func(o *actors.Options), test func(w *W
 		OnFailure: func(reason string) { w.Failure = append(w.Failure, reason) },
 		Fleet: fleet.Options{
 			Region:     "eu-test-1",
+			Locations:  []messages.Location{{Name: Home}, {Name: Away}},
 			Advertised: fleet.Advertised{IPAddress: "192.0.2.1", Port: 1900},
 			Session:    gamesession.DefaultSettings(),
 			Fleets: []*messages.Fleet{

@@ -19,21 +19,23 @@ type Registry struct {
 	o Options
 
 	// owned by the actor
-	fleets   map[messages.FleetID]*fleetEntry
-	aliases  map[messages.AliasID]*messages.Alias
-	sessions map[messages.GameSessionID]*entry
-	order    []*entry // oldest first
-	tokens   map[tokenKey]*entry
-	players  map[messages.PlayerSessionID]*entry
-	refs     map[*stage.Ref]*entry
-	creators creators
-	scripts  map[messages.ScriptID]*scriptEntry
-	idles    map[*stage.Ref]*idle // until their actors have stopped
-	ended    []*entry             // gone for good, in the order of their ends
-	stuck    int                  // calls into games that nothing can end
-	deleted  []*fleetEntry        // TERMINATED, in the order of their ends
-	draining bool
-	drained  []func()
+	fleets    map[messages.FleetID]*fleetEntry
+	aliases   map[messages.AliasID]*messages.Alias
+	sessions  map[messages.GameSessionID]*entry
+	order     []*entry // oldest first
+	tokens    map[tokenKey]*entry
+	players   map[messages.PlayerSessionID]*entry
+	refs      map[*stage.Ref]*entry
+	creators  creators
+	scripts   map[messages.ScriptID]*scriptEntry
+	locations map[string]messages.Location // of the configuration, and custom ones
+	live      map[string]int               // game sessions that have not ended, by location
+	idles     map[*stage.Ref]*idle         // until their actors have stopped
+	ended     []*entry                     // gone for good, in the order of their ends
+	stuck     int                          // calls into games that nothing can end
+	deleted   []*fleetEntry                // TERMINATED, in the order of their ends
+	draining  bool
+	drained   []func()
 
 	// work are the goroutines beside the actor, loads those that compile.
 	work  sync.WaitGroup
@@ -42,8 +44,8 @@ type Registry struct {
 
 type fleetEntry struct {
 	record    *messages.Fleet
-	live      int        // game sessions that have not ended
-	processes []*process // of a fleet with a script
+	live      map[string]int // game sessions that have not ended, by location
+	processes []*process     // of a fleet with a script
 	events    events
 }
 
@@ -83,22 +85,28 @@ func New(o Options) *Registry {
 		o.Store = new(store.Memory)
 	}
 	r := &Registry{
-		o:        o,
-		fleets:   make(map[messages.FleetID]*fleetEntry),
-		aliases:  make(map[messages.AliasID]*messages.Alias),
-		sessions: make(map[messages.GameSessionID]*entry),
-		tokens:   make(map[tokenKey]*entry),
-		players:  make(map[messages.PlayerSessionID]*entry),
-		refs:     make(map[*stage.Ref]*entry),
-		scripts:  make(map[messages.ScriptID]*scriptEntry),
-		idles:    make(map[*stage.Ref]*idle),
-		loads:    make(chan struct{}, loadsMax),
+		o:         o,
+		fleets:    make(map[messages.FleetID]*fleetEntry),
+		aliases:   make(map[messages.AliasID]*messages.Alias),
+		sessions:  make(map[messages.GameSessionID]*entry),
+		tokens:    make(map[tokenKey]*entry),
+		players:   make(map[messages.PlayerSessionID]*entry),
+		refs:      make(map[*stage.Ref]*entry),
+		scripts:   make(map[messages.ScriptID]*scriptEntry),
+		idles:     make(map[*stage.Ref]*idle),
+		locations: make(map[string]messages.Location),
+		live:      make(map[string]int),
+		loads:     make(chan struct{}, loadsMax),
+	}
+	r.locations[o.Region] = messages.Location{Name: o.Region}
+	for _, l := range o.Locations {
+		r.locations[l.Name] = l
 	}
 	for _, s := range o.Scripts {
 		r.scripts[s.Record.ID] = &scriptEntry{record: s.Record, bundle: s.Bundle}
 	}
 	for _, f := range o.Fleets {
-		r.fleets[f.ID] = &fleetEntry{record: f}
+		r.fleets[f.ID] = newFleetEntry(f)
 	}
 	for _, a := range o.Aliases {
 		r.aliases[a.ID] = a
@@ -281,9 +289,8 @@ func (r *Registry) onOver(c *stage.Context, e *entry) {
 		return
 	}
 	e.over, e.endedAt = true, c.Now()
-	e.fleet.live--
+	r.occupy(e, -1)
 	if e.process != nil {
-		e.process.live--
 		r.fill(c, e.process)
 	}
 	v := e.published.Session()

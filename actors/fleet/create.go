@@ -48,11 +48,8 @@ func (r *Registry) create(c *stage.Context, req messages.CreateGameSession) (*me
 	if req.CreatorID != "" && !r.creators.allow(who, c.Now()) {
 		return nil, messages.Errorf(messages.LimitExceeded, "creator %s created a game session on fleet %s less than a second ago", req.CreatorID, f.record.ID)
 	}
-	if most := f.capacity(); f.live >= most {
-		return nil, messages.Errorf(messages.FleetCapacityExceeded, "fleet %s hosts its maximum of %d game sessions", f.record.ID, most)
-	}
-	if most := f.record.Runtime.ActivatingMax; most > 0 && r.activating(f) >= most {
-		return nil, messages.Errorf(messages.FleetCapacityExceeded, "fleet %s activates its maximum of %d game sessions at a time", f.record.ID, most)
+	if err := r.room(f, location); err != nil {
+		return nil, err
 	}
 	e, err := r.start(c, f, location, req)
 	if err != nil {
@@ -79,9 +76,7 @@ func (r *Registry) start(c *stage.Context, f *fleetEntry, location string, req m
 	}
 	e := &entry{id: id, fleet: f, location: location, request: req}
 	if f.record.ScriptID != "" {
-		if e.process = f.vacant(); e.process == nil {
-			return nil, messages.Errorf(messages.FleetCapacityExceeded, "fleet %s has no process that is free", f.record.ID)
-		}
+		e.process = f.vacant(location) // see room
 		e.program = e.process.current
 	}
 	address := r.o.Advertised
@@ -102,10 +97,11 @@ func (r *Registry) start(c *stage.Context, f *fleetEntry, location string, req m
 	if err := r.run(c, e, record); err != nil {
 		return nil, err
 	}
-	f.live++
+	r.occupy(e, 1)
 	r.sessions[e.id] = e
 	r.order = append(r.order, e)
 	if e.process != nil {
+		r.fill(c, e.process)
 		r.boundActivation(c, e)
 	}
 	log := c.Log().Info().Str("game_session_id", string(e.id)).Int("max_players", req.MaxPlayers)
@@ -135,8 +131,6 @@ func (r *Registry) run(c *stage.Context, e *entry, record *messages.GameSession)
 		return err
 	}
 	r.refs[e.ref] = e
-	p.live++
-	r.fill(c, p)
 	return nil
 }
 

@@ -11,48 +11,6 @@ import (
 	"troupe/messages"
 )
 
-// capacity is how many game sessions a fleet may host.
-func (f *fleetEntry) capacity() int {
-	switch {
-	case f.record.Anywhere:
-		return 0 // no process has registered: nothing here takes them
-	case f.record.ScriptID == "":
-		return f.record.GameSessionsMax
-	}
-	sum := concurrent(f.record.Runtime)
-	if most := f.record.GameSessionsMax; most > 0 {
-		return min(sum, most)
-	}
-	return sum
-}
-
-func concurrent(c messages.RuntimeConfiguration) (sum int) {
-	for _, p := range c.Processes {
-		sum += p.Concurrent
-	}
-	return sum
-}
-
-// vacant returns the first process that can take a game session.
-func (f *fleetEntry) vacant() *process {
-	for _, p := range f.processes {
-		if p.current != nil && p.live < p.spec.Concurrent {
-			return p
-		}
-	}
-	return nil
-}
-
-// activating counts the game sessions of a fleet that are ACTIVATING.
-func (r *Registry) activating(f *fleetEntry) (n int) {
-	for _, e := range r.refs {
-		if e.fleet == f && e.published.Session().Status == messages.GameSessionActivating {
-			n++
-		}
-	}
-	return n
-}
-
 // createFleet makes a fleet, which becomes ACTIVE once its script runs.
 func (r *Registry) createFleet(c *stage.Context, q messages.CreateFleet) (*messages.Fleet, error) {
 	if r.draining {
@@ -64,8 +22,10 @@ func (r *Registry) createFleet(c *stage.Context, q messages.CreateFleet) (*messa
 		Created: c.Now(), Locations: q.Locations, Certificates: q.Certificates, Anywhere: q.Anywhere, ScriptID: q.ScriptID,
 		LaunchPath: q.LaunchPath, LaunchParams: q.LaunchParams, Runtime: q.Runtime, Standby: -1, Shown: q.Shown, Tags: q.Tags,
 	}
-	f := &fleetEntry{record: record}
+	f := newFleetEntry(record)
 	switch {
+	case r.unknownLocation(q.Locations) != "":
+		return nil, noLocation(r.unknownLocation(q.Locations))
 	case q.Anywhere:
 	case concurrent(f.runtime()) > r.o.ProcessesMax:
 		return nil, messages.Errorf(messages.InvalidRequest, "the processes of RuntimeConfiguration are %d together; at most %d are allowed",
@@ -125,7 +85,7 @@ func (r *Registry) configure(c *stage.Context, f *fleetEntry) {
 			r.fill(c, p)
 			continue
 		}
-		p := &process{fleet: f, spec: spec}
+		p := &process{fleet: f, spec: spec, live: make(map[string]int)}
 		f.processes = append(f.processes, p)
 		r.inherit(p, old)
 		r.load(c, p)
@@ -209,7 +169,7 @@ func (r *Registry) deleteFleet(c *stage.Context, id messages.FleetID) error {
 }
 
 func (r *Registry) finishFleet(c *stage.Context, f *fleetEntry) {
-	if f.record.Status != messages.FleetDeleting || f.live > 0 {
+	if f.record.Status != messages.FleetDeleting || f.hosted() > 0 {
 		return
 	}
 	r.setFleetStatus(c, f, messages.FleetTerminated)

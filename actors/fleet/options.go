@@ -21,6 +21,8 @@ type Advertised struct {
 type Options struct {
 	// Region names the logical region; it stands in the ids of game sessions.
 	Region string
+	// Locations are those that this host stands for, besides Region, which it may bound.
+	Locations []messages.Location
 	// Fleets have at least one location each.
 	Fleets  []*messages.Fleet
 	Aliases []*messages.Alias

@@ -25,10 +25,10 @@ type process struct {
 	current *program // nil until the first is ready
 	next    *program // loaded, and not proven yet
 	loading bool
-	stale   bool // what is being loaded is old already
-	leaving bool // no longer configured; serves until what is configured runs
-	gone    bool // no longer configured, and retired
-	live    int  // game sessions
+	stale   bool           // what is being loaded is old already
+	leaving bool           // no longer configured; serves until what is configured runs
+	gone    bool           // no longer configured, and retired
+	live    map[string]int // game sessions, by location
 	idle    []*idle
 	failed  int  // processes in a row that did not become ready
 	paused  bool // until retry

@@ -58,7 +58,7 @@ func (p *process) standby(of *program) int {
 	if s, ok := of.Program.(Standby); ok && n < 0 {
 		n = s.Standby()
 	}
-	return max(0, min(n, p.spec.Concurrent-p.live))
+	return max(0, min(n, p.free()))
 }
 
 // fill starts what is missing of idle processes: one for the next program, to

@@ -10,27 +10,28 @@ import (
 // Config is everything an operator may choose. Each field's key is its path of
 // `config` tags, for example reconnect.window. Start from Defaults.
 type Config struct {
-	API       API       `config:"api"`
-	WebSocket WebSocket `config:"websocket"`
-	Fast      Fast      `config:"fast"`
-	WSS       WSS       `config:"wss"`
-	DTLS      DTLS      `config:"dtls"`
-	KCP       KCP       `config:"kcp"`
-	TLS       TLS       `config:"tls"`
-	Public    Public    `config:"public"`
-	Region    string    `config:"region"`  // API region, part of all ids; letters, digits, hyphens
-	Account   string    `config:"account"` // 12 digits, part of ARNs
-	Fleets    []Fleet   `config:"fleets"`
-	Aliases   []Alias   `config:"aliases"`
-	Reconnect Reconnect `config:"reconnect"`
-	Session   Session   `config:"session"`
-	Script    Script    `config:"script"`
-	Limits    Limits    `config:"limits"`
-	Flush     Flush     `config:"flush"`
-	Drain     Drain     `config:"drain"`
-	Workers   int       `config:"workers"` // shards of actors; 0 is one per CPU
-	Announce  string    `config:"announce"`
-	Log       Log       `config:"log"`
+	API       API        `config:"api"`
+	WebSocket WebSocket  `config:"websocket"`
+	Fast      Fast       `config:"fast"`
+	WSS       WSS        `config:"wss"`
+	DTLS      DTLS       `config:"dtls"`
+	KCP       KCP        `config:"kcp"`
+	TLS       TLS        `config:"tls"`
+	Public    Public     `config:"public"`
+	Region    string     `config:"region"`    // API region, part of all ids; letters, digits, hyphens
+	Account   string     `config:"account"`   // 12 digits, part of ARNs
+	Locations []Location `config:"locations"` // that this host stands for, besides region
+	Fleets    []Fleet    `config:"fleets"`
+	Aliases   []Alias    `config:"aliases"`
+	Reconnect Reconnect  `config:"reconnect"`
+	Session   Session    `config:"session"`
+	Script    Script     `config:"script"`
+	Limits    Limits     `config:"limits"`
+	Flush     Flush      `config:"flush"`
+	Drain     Drain      `config:"drain"`
+	Workers   int        `config:"workers"` // shards of actors; 0 is one per CPU
+	Announce  string     `config:"announce"`
+	Log       Log        `config:"log"`
 }
 
 // API is the listener of the service API, health and metrics.
@@ -93,20 +94,36 @@ type Public struct {
 	Host string `config:"host"` // DNS name, empty for none; players of a fleet with certificates verify it
 }
 
+// Location is a place that this host stands for, as if it were there: one machine can
+// stand for many regions.
+type Location struct {
+	Name            string  `config:"name"`            // letters, digits and hyphens
+	GameSessionsMax int     `config:"gameSessionsMax"` // at a time, of all fleets together; 0: no bound
+	Cost            float64 `config:"cost"`            // per hour, of fleets that have none; placements compare it
+}
+
+// FleetLocation is a further location of a fleet.
+type FleetLocation struct {
+	Name string  `config:"name"` // one of locations, or region
+	Cost float64 `config:"cost"` // per hour; 0: the fleet's
+}
+
 // Fleet is a fleet that is there from the start.
 type Fleet struct {
-	ID               string `config:"id"` // fleet-...
-	Name             string `config:"name"`
-	Description      string `config:"description"`
-	GameSessionsMax  int    `config:"gameSessionsMax"`
-	LaunchParameters string `config:"launchParameters"`
-	Certificates     string `config:"certificates"`    // GENERATED: its game sessions announce the secure ports; DISABLED
-	ReconnectWindow  string `config:"reconnectWindow"` // a duration; empty: reconnect.window
-	Script           string `config:"script"`          // file, folder or .zip archive of its logic; empty: a relay
-	LaunchPath       string `config:"launchPath"`      // the file of the script to start; empty: the one that script names, or its own choice
-	Engine           string `config:"engine"`          // embedded, or node; empty: as the script's package.json says
-	Standby          int    `config:"standby"`         // idle processes kept ready; 0: as the engine needs, none or with node 1; -1: none
-	NodeVersion      string `config:"nodeVersion"`     // 10.x or 24.x: how the script is treated; empty: 10.x
+	ID               string          `config:"id"` // fleet-...
+	Name             string          `config:"name"`
+	Description      string          `config:"description"`
+	GameSessionsMax  int             `config:"gameSessionsMax"` // in each of its locations
+	Locations        []FleetLocation `config:"locations"`       // besides region, which is the home of all fleets
+	Cost             float64         `config:"cost"`            // per hour; 0: as the location says
+	LaunchParameters string          `config:"launchParameters"`
+	Certificates     string          `config:"certificates"`    // GENERATED: its game sessions announce the secure ports; DISABLED
+	ReconnectWindow  string          `config:"reconnectWindow"` // a duration; empty: reconnect.window
+	Script           string          `config:"script"`          // file, folder or .zip archive of its logic; empty: a relay
+	LaunchPath       string          `config:"launchPath"`      // the file of the script to start; empty: the one that script names, or its own choice
+	Engine           string          `config:"engine"`          // embedded, or node; empty: as the script's package.json says
+	Standby          int             `config:"standby"`         // idle processes kept ready; 0: as the engine needs, none or with node 1; -1: none
+	NodeVersion      string          `config:"nodeVersion"`     // 10.x or 24.x: how the script is treated; empty: 10.x
 }
 
 // Script bounds what the logic of one game session may do, and what scripts may
@@ -233,7 +250,8 @@ func Defaults() Config {
 		TLS:       TLS{ReloadEvery: time.Minute},
 		Region:    "us-east-1",
 		Account:   "000000000000",
-		Fleets:    []Fleet{{ID: "fleet-dev", Name: "dev", Description: "the embedded fleet", GameSessionsMax: 1000, Certificates: "DISABLED"}},
+		Locations: []Location{},
+		Fleets:    []Fleet{{ID: "fleet-dev", Name: "dev", Description: "the embedded fleet", GameSessionsMax: 1000, Certificates: "DISABLED", Locations: []FleetLocation{}}},
 		Aliases:   []Alias{{ID: "alias-dev", Name: "dev", Fleet: "fleet-dev"}},
 		Reconnect: Reconnect{
 			Window: 30 * time.Second, Takeover: "now", Rejoin: true, Overflow: "end", StockAmbiguous: "resend", Acknowledge: true,

@@ -177,7 +177,7 @@ func (h *Host) startActors(o Options) error {
 		Log:    o.Log, Counters: h.count, Shards: c.Workers, Flush: policy, OnFailure: o.OnFailure,
 		Timeouts: connection.Timeouts{Login: c.Limits.LoginTimeout, SilenceMin: connection.DefaultTimeouts().SilenceMin},
 		Fleet: fleet.Options{
-			Region: c.Region, Fleets: c.fleetRecords(time.Now()), Aliases: c.aliasRecords(time.Now()),
+			Region: c.Region, Locations: c.locationRecords(time.Now()), Fleets: c.fleetRecords(time.Now()), Aliases: c.aliasRecords(time.Now()),
 			Advertised: plain, Secured: secured,
 			Session: c.sessionSettings(), NewHandler: newHandler, OpenLog: h.openLog,
 			NewProgram: h.programs.make, Scripts: scripts, ProcessesMax: c.Script.ProcessesMax,
@@ -360,25 +360,4 @@ func (c *Config) sessionSettings() gamesession.Settings {
 		},
 		Mailbox: stage.LaneLimits{MessagesMax: c.Session.MailboxMessages, BytesMax: c.Session.MailboxBytes},
 	}
-}
-
-func (c *Config) fleetRecords(now time.Time) []*messages.Fleet {
-	var all []*messages.Fleet
-	for _, f := range c.Fleets {
-		all = append(all, &messages.Fleet{
-			ID: messages.FleetID(f.ID), Name: f.Name, Description: f.Description, Status: messages.FleetActive, Created: now,
-			Locations: []string{c.Region}, GameSessionsMax: f.GameSessionsMax, LaunchParams: f.LaunchParameters,
-			Certificates: f.Certificates == certificatesGenerated, ReconnectWindow: f.window(),
-			ScriptID: f.scriptID(), LaunchPath: f.launchPath(), Engine: f.Engine, Standby: f.standby(),
-		})
-	}
-	return all
-}
-
-func (c *Config) aliasRecords(now time.Time) []*messages.Alias {
-	var all []*messages.Alias
-	for _, a := range c.Aliases {
-		all = append(all, &messages.Alias{ID: messages.AliasID(a.ID), Name: a.Name, FleetID: messages.FleetID(a.Fleet), Message: a.Message, Created: now})
-	}
-	return all
 }

@@ -44,6 +44,7 @@ func (c *Config) Validate() error {
 	v.that("region", regionForm.MatchString(c.Region), "must be letters, digits and hyphens")
 	v.that("account", accountForm.MatchString(c.Account), "must be 12 digits")
 	v.fleets(c)
+	v.locations(c)
 	v.that("reconnect.window", c.Reconnect.Window >= 0 && c.Reconnect.Window <= windowMax, "must be 0s to 600s")
 	v.that("reconnect.overflow", c.Reconnect.Overflow == "end" || c.Reconnect.Overflow == "gap", "must be end or gap")
 	v.that("reconnect.stockAmbiguous", c.Reconnect.StockAmbiguous == "resend" || c.Reconnect.StockAmbiguous == "skip", "must be resend or skip")

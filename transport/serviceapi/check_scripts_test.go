@@ -144,7 +144,6 @@ func TestCreateFleetIsChecked(t *testing.T) {
 			"activation timeout":   {with(good, "RuntimeConfiguration", members{"GameSessionActivationTimeoutSeconds": 601}), invalidRequest},
 			"policy":               {with(good, "NewGameSessionProtectionPolicy", "Some"), invalidRequest},
 			"certificates":         {with(good, "CertificateConfiguration", members{"CertificateType": "MAYBE"}), invalidRequest},
-			"remote location":      {with(good, "Locations", []members{{"Location": "eu-west-1"}}), invalidRequest},
 			"location twice":       {with(good, "Locations", []members{{"Location": "us-east-1"}, {"Location": "us-east-1"}}), invalidRequest},
 			"ports":                {with(good, "EC2InboundPermissions", []members{{"FromPort": 9, "ToPort": 8, "IpRange": "::/0", "Protocol": "UDP"}}), invalidRequest},
 			"port over the top":    {with(good, "EC2InboundPermissions", []members{{"FromPort": 9, "ToPort": 60001, "IpRange": "::/0", "Protocol": "UDP"}}), invalidRequest},

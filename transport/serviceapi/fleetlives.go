@@ -134,13 +134,14 @@ func (s *Server) onThisHost(in *gamelift.CreateFleetInput, req *messages.CreateF
 	case in.AnywhereConfiguration != nil:
 		return invalid("AnywhereConfiguration goes with ComputeType ANYWHERE")
 	}
-	req.Locations = []string{s.arns.region}
-	for i, l := range in.Locations {
-		if *l.Location != s.arns.region {
-			return invalid("Locations[%d] is %s; only the home location %s is available on this host yet", i, *l.Location, s.arns.region)
-		}
-		if i > 0 {
+	req.Locations = []string{s.arns.region} // added if missing
+	seen := make(map[string]bool)
+	for _, l := range in.Locations {
+		if seen[*l.Location] {
 			return invalid("Locations holds %s twice", *l.Location)
+		}
+		if seen[*l.Location] = true; *l.Location != s.arns.region {
+			req.Locations = append(req.Locations, *l.Location)
 		}
 	}
 	var err error

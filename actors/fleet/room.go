@@ -1,0 +1,125 @@
+package fleet
+
+import (
+	"troupe/messages"
+)
+
+// The registry counts game sessions per fleet and location, and per process entry and
+// location. A process entry stands for so many processes in each location; which of
+// them are idle is known for all locations together, since a process gets its location
+// with its game session.
+
+func newFleetEntry(record *messages.Fleet) *fleetEntry {
+	return &fleetEntry{record: record, live: make(map[string]int)}
+}
+
+// hosted counts the game sessions of a fleet that have not ended.
+func (f *fleetEntry) hosted() int { return sum(f.live) }
+
+func sum(counts map[string]int) (n int) {
+	for _, c := range counts {
+		n += c
+	}
+	return n
+}
+
+// occupy counts a new game session, by as of its process, if it has one.
+func (r *Registry) occupy(e *entry, by int) {
+	r.live[e.location] += by
+	e.fleet.live[e.location] += by
+	if e.process != nil {
+		e.process.live[e.location] += by
+	}
+}
+
+// capacity is how many game sessions a fleet may host in a location, whatever others
+// host there.
+func (f *fleetEntry) capacity(location string) int {
+	groups := f.record.GroupsIn(location).Desired
+	switch {
+	case f.record.Anywhere:
+		return 0 // no process has registered: nothing here takes them
+	case f.record.ScriptID == "":
+		return groups * f.record.GameSessionsMax
+	}
+	n := concurrent(f.record.Runtime)
+	if most := f.record.GameSessionsMax; most > 0 {
+		n = min(n, most)
+	}
+	return groups * n
+}
+
+// concurrent is how many processes one process group has.
+func concurrent(c messages.RuntimeConfiguration) (sum int) {
+	for _, p := range c.Processes {
+		sum += p.Concurrent
+	}
+	return sum
+}
+
+// processes is how many processes an entry stands for in a location.
+func (p *process) processes(location string) int {
+	return p.spec.Concurrent * p.fleet.record.GroupsIn(location).Desired
+}
+
+// free is how many more game sessions an entry can take, in all locations.
+func (p *process) free() (n int) {
+	for _, l := range p.fleet.record.Locations {
+		n += max(0, p.processes(l)-p.live[l])
+	}
+	return n
+}
+
+// vacant returns the first process entry that can take a game session in a location.
+func (f *fleetEntry) vacant(location string) *process {
+	for _, p := range f.processes {
+		if p.current != nil && p.live[location] < p.processes(location) {
+			return p
+		}
+	}
+	return nil
+}
+
+// room returns nil where a fleet can take one more game session in one of its
+// locations, else why it cannot.
+func (r *Registry) room(f *fleetEntry, location string) error {
+	id := f.record.ID
+	if most := f.capacity(location); f.live[location] >= most {
+		return full("fleet %s hosts its maximum of %d game sessions in %s", id, most, location)
+	}
+	if most := r.locations[location].GameSessionsMax; most > 0 && r.live[location] >= most {
+		return full("location %s hosts its maximum of %d game sessions", location, most)
+	}
+	if most := f.record.Runtime.ActivatingMax * f.record.GroupsIn(location).Desired; most > 0 && r.activating(f, location) >= most {
+		return full("fleet %s activates its maximum of %d game sessions at a time in %s", id, most, location)
+	}
+	if f.record.ScriptID != "" && f.vacant(location) == nil {
+		return full("fleet %s has no process that is free in %s", id, location)
+	}
+	return nil
+}
+
+func full(format string, args ...any) error {
+	return messages.Errorf(messages.FleetCapacityExceeded, format, args...)
+}
+
+// activating counts the game sessions of a fleet in a location that are ACTIVATING.
+func (r *Registry) activating(f *fleetEntry, location string) (n int) {
+	for _, e := range r.refs {
+		if e.fleet == f && e.location == location && e.published.Session().Status == messages.GameSessionActivating {
+			n++
+		}
+	}
+	return n
+}
+
+// cost is what a fleet costs per hour in a location.
+func (r *Registry) cost(f *fleetEntry, location string) float64 {
+	if c, ok := f.record.Costs[location]; ok {
+		return c
+	}
+	if c := f.record.Cost; c > 0 {
+		return c
+	}
+	return r.locations[location].Cost
+}

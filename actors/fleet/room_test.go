@@ -1,0 +1,81 @@
+package fleet_test
+
+import (
+	"context"
+	"testing"
+
+	"troupe/actors"
+	"troupe/actors/actorstest"
+	"troupe/messages"
+)
+
+// at asks for a game session in a location.
+func at(fleet messages.FleetID, location string) messages.CreateGameSession {
+	q := create(fleet, "")
+	q.Location = location
+	return q
+}
+
+func TestEachLocationHasTheWholeRuntimeConfiguration(t *testing.T) {
+	scripted(t, nil, func(w *world, e *engine) {
+		s := newScript(w, "main.js=one")
+		f, err := w.System.CreateFleet(context.Background(), messages.CreateFleet{
+			ScriptID: s.ID, Runtime: processes("2 main.js"), Locations: []string{actorstest.Home, actorstest.Away, "custom-attic"}})
+		noError(w, err)
+		w.Pass(0)
+		for _, location := range f.Locations {
+			for range 2 {
+				g, err := w.Try(at(f.ID, location), nil)
+				noError(w, err)
+				if g.Location != location {
+					t.Errorf("it is in %s, not %s", g.Location, location)
+				}
+			}
+			_, err := w.Try(at(f.ID, location), nil)
+			w.IsError(err, messages.FleetCapacityExceeded)
+		}
+		end(w, &e.last().Game)
+		_, err = w.Try(at(f.ID, actorstest.Home), nil)
+		w.IsError(err, messages.FleetCapacityExceeded)
+		_, err = w.Try(at(f.ID, "custom-attic"), nil)
+		noError(w, err)
+	})
+}
+
+func TestALocationBoundsAllFleetsTogether(t *testing.T) {
+	actorstest.Run(t, func(o *actors.Options) {
+		o.Fleet.Locations = []messages.Location{{Name: actorstest.Home}, {Name: actorstest.Away, GameSessionsMax: 2}}
+		o.Fleet.Fleets = append(o.Fleet.Fleets, &messages.Fleet{
+			ID: "fleet-other", Status: messages.FleetActive, Locations: []string{actorstest.Home, actorstest.Away}, GameSessionsMax: 5})
+	}, func(w *world) {
+		g := new(game)
+		for id, h := range map[messages.FleetID]*game{actorstest.Fleet: new(game), "fleet-other": g} {
+			_, err := w.Try(at(id, actorstest.Away), h)
+			noError(w, err)
+		}
+		for _, id := range []messages.FleetID{actorstest.Fleet, "fleet-other"} {
+			_, err := w.Try(at(id, actorstest.Away), nil)
+			w.IsError(err, messages.FleetCapacityExceeded)
+			_, err = w.Try(at(id, actorstest.Home), nil)
+			noError(w, err)
+		}
+		end(w, g)
+		_, err := w.Try(at(actorstest.Fleet, actorstest.Away), nil)
+		noError(w, err)
+	})
+}
+
+func TestAFleetOfTheAPIIsInKnownLocationsOnly(t *testing.T) {
+	scripted(t, nil, func(w *world, _ *engine) {
+		s := newScript(w, "main.js=one")
+		_, err := w.System.CreateFleet(context.Background(), messages.CreateFleet{ScriptID: s.ID, Locations: []string{actorstest.Home, "the-moon"}})
+		w.IsError(err, messages.InvalidRequest)
+	})
+}
+
+func noError(w *world, err error) {
+	w.Helper()
+	if err != nil {
+		w.Fatal(err)
+	}
+}

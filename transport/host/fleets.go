@@ -1,0 +1,77 @@
+package host
+
+import (
+	"fmt"
+	"time"
+
+	"troupe/messages"
+)
+
+// The resources that are there from the start, as the registry has them.
+
+func (c *Config) locationRecords(now time.Time) []messages.Location {
+	var all []messages.Location
+	for _, l := range c.Locations {
+		all = append(all, messages.Location{Name: l.Name, GameSessionsMax: l.GameSessionsMax, Cost: l.Cost, Created: now})
+	}
+	return all
+}
+
+func (c *Config) fleetRecords(now time.Time) []*messages.Fleet {
+	var all []*messages.Fleet
+	for _, f := range c.Fleets {
+		record := &messages.Fleet{
+			ID: messages.FleetID(f.ID), Name: f.Name, Description: f.Description, Status: messages.FleetActive, Created: now,
+			Locations: []string{c.Region}, GameSessionsMax: f.GameSessionsMax, LaunchParams: f.LaunchParameters,
+			Certificates: f.Certificates == certificatesGenerated, ReconnectWindow: f.window(),
+			ScriptID: f.scriptID(), LaunchPath: f.launchPath(), Engine: f.Engine, Standby: f.standby(), Cost: f.Cost,
+		}
+		for _, l := range f.Locations {
+			if l.Name != c.Region {
+				record.Locations = append(record.Locations, l.Name)
+			}
+			if l.Cost > 0 {
+				if record.Costs == nil {
+					record.Costs = make(map[string]float64)
+				}
+				record.Costs[l.Name] = l.Cost
+			}
+		}
+		all = append(all, record)
+	}
+	return all
+}
+
+func (c *Config) aliasRecords(now time.Time) []*messages.Alias {
+	var all []*messages.Alias
+	for _, a := range c.Aliases {
+		all = append(all, &messages.Alias{ID: messages.AliasID(a.ID), Name: a.Name, FleetID: messages.FleetID(a.Fleet), Message: a.Message, Created: now})
+	}
+	return all
+}
+
+// locations checks the locations and where fleets are.
+func (v *checks) locations(c *Config) {
+	known := map[string]bool{c.Region: true}
+	seen := map[string]bool{}
+	for i, l := range c.Locations {
+		key := fmt.Sprintf("locations[%d]", i)
+		v.that(key+".name", regionForm.MatchString(l.Name) && !messages.CustomLocation(l.Name), "must be 1 to 64 letters, digits and hyphens, and not begin with custom-")
+		v.that(key+".name", !seen[l.Name], "is there twice")
+		v.that(key+".gameSessionsMax", l.GameSessionsMax >= 0, "must not be negative; 0 is no bound")
+		v.that(key+".cost", l.Cost >= 0, "must not be negative")
+		known[l.Name], seen[l.Name] = true, true
+	}
+	for i, f := range c.Fleets {
+		key := fmt.Sprintf("fleets[%d]", i)
+		v.that(key+".cost", f.Cost >= 0, "must not be negative")
+		seen := map[string]bool{}
+		for j, l := range f.Locations {
+			key := fmt.Sprintf("%s.locations[%d]", key, j)
+			v.that(key+".name", known[l.Name], "must be region or one of locations")
+			v.that(key+".name", !seen[l.Name], "is there twice")
+			v.that(key+".cost", l.Cost >= 0, "must not be negative")
+			seen[l.Name] = true
+		}
+	}
+}
