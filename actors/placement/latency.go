@@ -1,0 +1,57 @@
+package placement
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"troupe/messages"
+)
+
+// measured is what the players of a request reported for one location.
+type measured struct {
+	mean float64 // over those who reported (D28)
+	most float64
+}
+
+// summarize adds up latencies by location. Of several reports of one player for one
+// location the last counts. The result does not depend on any other order.
+func summarize(reports []messages.PlayerLatency) map[string]measured {
+	type report struct {
+		player   messages.PlayerID
+		location string
+	}
+	last := make(map[report]float64, len(reports))
+	for _, r := range reports {
+		last[report{r.PlayerID, r.Location}] = float64(r.Latency)
+	}
+	values := make(map[string][]float64)
+	for r, v := range last {
+		values[r.location] = append(values[r.location], v)
+	}
+	summary := make(map[string]measured, len(values))
+	for location, vs := range values {
+		slices.Sort(vs) // a sum of floats depends on its order
+		sum := 0.0
+		for _, v := range vs {
+			sum += v
+		}
+		summary[location] = measured{sum / float64(len(vs)), vs[len(vs)-1]}
+	}
+	return summary
+}
+
+// latencyCap returns the cap in force at t since the start, and whether there is one
+// (service-api.md 3.2).
+func latencyCap(policies []messages.LatencyPolicy, t time.Duration) (ms int, capped bool) {
+	policies = slices.Clone(policies)
+	slices.SortStableFunc(policies, func(a, b messages.LatencyPolicy) int { return cmp.Compare(a.Max, b.Max) })
+	var end time.Duration
+	for _, p := range policies {
+		end += p.Duration
+		if p.Duration <= 0 || t < end {
+			return p.Max, true
+		}
+	}
+	return 0, false
+}

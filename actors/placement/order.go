@@ -1,0 +1,140 @@
+package placement
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"troupe/actors/fleet"
+	"troupe/messages"
+)
+
+// Ranking orders candidates for one request. Make it with NewRanking; it does not
+// change, and its methods depend on nothing but their arguments.
+type Ranking struct {
+	latencies map[string]measured // nil: not a latency request
+	override  []string
+	only      bool // the override holds for ever
+}
+
+// NewRanking prepares the order of candidates for a request.
+func NewRanking(r *messages.StartPlacement) *Ranking {
+	k := &Ranking{override: r.LocationOrder, only: r.FallbackNone}
+	if len(r.Latencies) > 0 {
+		k.latencies = summarize(r.Latencies)
+	}
+	return k
+}
+
+// Order returns the candidates that may be tried in a pass of the queue at t since the
+// start of the placement, best first (service-api.md 3.2, 3.3). The first pass of a
+// placement is that with an override of locations alone. Room plays no part. The order of
+// candidates plays none either; of those of one fleet and location, that with the lowest
+// destination counts.
+func (k *Ranking) Order(q *messages.Queue, t time.Duration, first bool, candidates []fleet.Candidate) []fleet.Candidate {
+	most, capped := latencyCap(q.Policies, t)
+	alone := len(k.override) > 0 && (first || k.only)
+	eligible := make([]fleet.Candidate, 0, len(candidates))
+	for _, c := range candidates {
+		switch {
+		case q.AllowedLocations != nil && !slices.Contains(q.AllowedLocations, c.Location),
+			alone && !slices.Contains(k.override, c.Location),
+			capped && k.latencies[c.Location].most > float64(most): // equal is allowed, unknown is 0 (D27)
+		default:
+			eligible = append(eligible, c)
+		}
+	}
+	order := keys(q, len(k.latencies) > 0)
+	slices.SortFunc(eligible, func(a, b fleet.Candidate) int {
+		for _, key := range order {
+			if d := k.compare(q, key, a, b); d != 0 {
+				return d
+			}
+		}
+		return cmp.Or(cmp.Compare(a.Location, b.Location), cmp.Compare(a.Destination, b.Destination), cmp.Compare(a.FleetID, b.FleetID))
+	})
+	return distinct(eligible)
+}
+
+// keys are what a queue sorts by.
+func keys(q *messages.Queue, latencies bool) []messages.Priority {
+	all := []messages.Priority{messages.PriorityLatency, messages.PriorityCost, messages.PriorityDestination, messages.PriorityLocation}
+	switch {
+	case q.HasPriority:
+		order := slices.Clone(q.PriorityOrder)
+		for _, key := range all {
+			if !slices.Contains(order, key) {
+				order = append(order, key)
+			}
+		}
+		return order
+	case latencies:
+		return all
+	}
+	return all[2:] // without latencies, cost plays no part (D23)
+}
+
+func (k *Ranking) compare(q *messages.Queue, key messages.Priority, a, b fleet.Candidate) int {
+	switch key {
+	case messages.PriorityLatency:
+		la, hasA := k.latencies[a.Location]
+		lb, hasB := k.latencies[b.Location]
+		if hasA != hasB {
+			return before(hasA)
+		}
+		return cmp.Compare(la.mean, lb.mean)
+	case messages.PriorityCost:
+		return cmp.Compare(a.Cost, b.Cost)
+	case messages.PriorityDestination:
+		return cmp.Compare(a.Destination, b.Destination)
+	case messages.PriorityLocation:
+		return cmp.Or(cmp.Compare(k.rank(q, a.Location), k.rank(q, b.Location)), cmp.Compare(a.Location, b.Location))
+	}
+	return 0
+}
+
+func before(first bool) int {
+	if first {
+		return -1
+	}
+	return 1
+}
+
+// rank is the place of a location in the override, then in the queue's order; those that
+// stand in neither are behind, alike.
+func (k *Ranking) rank(q *messages.Queue, location string) int {
+	if i := slices.Index(k.override, location); i >= 0 {
+		return i
+	}
+	if i := slices.Index(q.LocationOrder, location); i >= 0 {
+		return len(k.override) + i
+	}
+	return len(k.override) + len(q.LocationOrder)
+}
+
+// distinct keeps one candidate per fleet and location, where the lowest destination
+// stands. It keeps the order of the rest.
+func distinct(sorted []fleet.Candidate) []fleet.Candidate {
+	lowest := make(map[place]int, len(sorted))
+	for _, c := range sorted {
+		if i, seen := lowest[placeOf(c)]; !seen || c.Destination < i {
+			lowest[placeOf(c)] = c.Destination
+		}
+	}
+	return slices.DeleteFunc(sorted, func(c fleet.Candidate) bool {
+		i, left := lowest[placeOf(c)]
+		if !left || i != c.Destination {
+			return true
+		}
+		delete(lowest, placeOf(c)) // the very same twice
+		return false
+	})
+}
+
+// place is where a game session may run.
+type place struct {
+	fleet    messages.FleetID
+	location string
+}
+
+func placeOf(c fleet.Candidate) place { return place{c.FleetID, c.Location} }
