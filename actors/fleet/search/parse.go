@@ -1,0 +1,318 @@
+package search
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	// LengthMax is how many characters an expression may have.
+	LengthMax = 1024
+	// keyMax is how many the key of a game property may have.
+	keyMax = 32
+)
+
+// Error says where an expression is wrong, and what was expected there.
+type Error struct {
+	Position int // of the character, from 1
+	Text     string
+}
+
+// Error implements error.
+func (e *Error) Error() string { return fmt.Sprintf("at character %d: %s", e.Position, e.Text) }
+
+// ParseFilter reads a filter expression. The error is an *Error.
+func ParseFilter(expression string) (*Filter, error) {
+	p := parser{s: expression}
+	if err := p.bounded(); err != nil {
+		return nil, err
+	}
+	tree, err := p.or()
+	if err != nil {
+		return nil, err
+	}
+	if !p.end() {
+		return nil, p.unexpected("AND, OR or the end")
+	}
+	return compile(tree), nil
+}
+
+// ParseSort reads a sort expression. The error is an *Error.
+func ParseSort(expression string) (*Sort, error) {
+	p := parser{s: expression}
+	if err := p.bounded(); err != nil {
+		return nil, err
+	}
+	o, err := p.operand("a field to sort by")
+	if err != nil {
+		return nil, err
+	}
+	s := &Sort{by: o}
+	if !p.keyword("ASC") {
+		s.descending = p.keyword("DESC")
+	}
+	if !p.end() {
+		return nil, p.unexpected("ASC, DESC or the end")
+	}
+	return s, nil
+}
+
+// parser reads an expression from left to right.
+type parser struct {
+	s  string
+	at int // byte
+}
+
+func (p *parser) bounded() error {
+	if n := utf8.RuneCountInString(p.s); n > LengthMax {
+		return &Error{LengthMax + 1, fmt.Sprintf("the expression has %d characters, at most %d are allowed", n, LengthMax)}
+	}
+	return nil
+}
+
+// or reads: and-expr, { OR, and-expr }.
+func (p *parser) or() (node, error) {
+	left, err := p.and()
+	for err == nil && p.keyword("OR") {
+		var right node
+		right, err = p.and()
+		left = or{left, right}
+	}
+	return left, err
+}
+
+// and reads: not-expr, { AND, not-expr }.
+func (p *parser) and() (node, error) {
+	left, err := p.not()
+	for err == nil && p.keyword("AND") {
+		var right node
+		right, err = p.not()
+		left = and{left, right}
+	}
+	return left, err
+}
+
+// not reads: NOT, not-expr | "(", or-expr, ")" | comparison.
+func (p *parser) not() (node, error) {
+	if p.keyword("NOT") {
+		of, err := p.not()
+		return not{of}, err
+	}
+	if !p.take("(") {
+		return p.comparison()
+	}
+	inner, err := p.or()
+	if err == nil && !p.take(")") {
+		err = p.unexpected("AND, OR or )")
+	}
+	return inner, err
+}
+
+func (p *parser) comparison() (node, error) {
+	o, err := p.operand("a field, NOT or (")
+	if err != nil {
+		return nil, err
+	}
+	p.space()
+	at := p.at
+	c := p.comparator()
+	switch {
+	case c == 0:
+		return nil, p.unexpected("one of = <> < <= > >=")
+	case c != equal && c != notEqual && o.kind() != number:
+		return nil, p.fail(at, "%s is compared by = or <> only", o)
+	}
+	v, err := p.value(o)
+	return comparison{o, c, v}, err
+}
+
+// operand reads what stands left of a comparator.
+func (p *parser) operand(expected string) (operand, error) {
+	p.space()
+	at := p.at
+	name := p.word()
+	if name == "" {
+		return operand{}, p.unexpected(expected)
+	}
+	if name != properties {
+		f, known := fields[name]
+		if !known {
+			return operand{}, p.fail(at, "%s is not a field", quoted(name))
+		}
+		return operand{field: f}, nil
+	}
+	if !strings.HasPrefix(p.s[p.at:], ".") {
+		return operand{}, p.unexpected(". and the key of a game property")
+	}
+	p.at++
+	at = p.at
+	key := p.word()
+	switch n := utf8.RuneCountInString(key); {
+	case n == 0:
+		return operand{}, p.unexpected("the key of a game property")
+	case n > keyMax:
+		return operand{}, p.fail(at, "the key of a game property has at most %d characters, this one %d", keyMax, n)
+	}
+	return operand{fieldProperty, key}, nil
+}
+
+func (p *parser) comparator() comparator {
+	for c := lastComparator; c > 0; c-- { // the long ones first
+		if p.take(comparatorNames[c]) {
+			return c
+		}
+	}
+	return 0
+}
+
+// value reads what stands right of a comparator: of the operand's type.
+func (p *parser) value(o operand) (value, error) {
+	p.space()
+	expected := o.kind().String() + ", as " + o.String() + " has"
+	rest := p.s[p.at:]
+	switch {
+	case o.kind() == text:
+		if strings.HasPrefix(rest, "'") || strings.HasPrefix(rest, `"`) {
+			return p.quoted()
+		}
+	case o.kind() == number:
+		if rest != "" && (rest[0] == '-' || isDigit(rest[0])) {
+			return p.number()
+		}
+	default:
+		at := p.at
+		switch p.word() {
+		case "true":
+			return value{number: 1, source: "true"}, nil
+		case "false":
+			return value{source: "false"}, nil
+		}
+		p.at = at
+	}
+	return value{}, p.unexpected(expected)
+}
+
+// number reads: [ "-" ], digit, { digit }, [ ".", digit, { digit } ].
+func (p *parser) number() (value, error) {
+	start := p.at
+	if p.s[p.at] == '-' {
+		p.at++
+	}
+	if !p.digits() {
+		return value{}, p.unexpected("a digit")
+	}
+	if strings.HasPrefix(p.s[p.at:], ".") {
+		p.at++
+		if !p.digits() {
+			return value{}, p.unexpected("a digit")
+		}
+	}
+	source := p.s[start:p.at]
+	n, _ := strconv.ParseFloat(source, 64) // what is out of range is infinite, which compares as it should
+	return value{number: n, source: source}, nil
+}
+
+func (p *parser) digits() bool {
+	start := p.at
+	for p.at < len(p.s) && isDigit(p.s[p.at]) {
+		p.at++
+	}
+	return p.at > start
+}
+
+func isDigit(b byte) bool { return b >= '0' && b <= '9' }
+
+// quoted reads a string, where a backslash takes the next character as it is.
+func (p *parser) quoted() (value, error) {
+	start, quote := p.at, p.s[p.at]
+	var b strings.Builder
+	for p.at++; p.at < len(p.s); p.at++ {
+		c := p.s[p.at]
+		if c == quote {
+			p.at++
+			return value{text: b.String()}, nil
+		}
+		if c == '\\' {
+			if p.at++; p.at == len(p.s) {
+				break
+			}
+			c = p.s[p.at] // the first byte of the character; the others are no quote and no backslash
+		}
+		b.WriteByte(c)
+	}
+	return value{}, p.fail(start, "the string has no closing %c", quote)
+}
+
+// space skips white space.
+func (p *parser) space() {
+	p.at = len(p.s) - len(strings.TrimLeftFunc(p.s[p.at:], unicode.IsSpace))
+}
+
+// end reports whether nothing is left.
+func (p *parser) end() bool {
+	p.space()
+	return p.at == len(p.s)
+}
+
+// take reads a symbol, if it is next.
+func (p *parser) take(symbol string) bool {
+	p.space()
+	if !strings.HasPrefix(p.s[p.at:], symbol) {
+		return false
+	}
+	p.at += len(symbol)
+	return true
+}
+
+// keyword reads a keyword, if it is next; case does not matter (D24).
+func (p *parser) keyword(name string) bool {
+	p.space()
+	at := p.at
+	if strings.EqualFold(p.word(), name) {
+		return true
+	}
+	p.at = at
+	return false
+}
+
+// word reads as many characters as may stand in a name or a key, maybe none.
+func (p *parser) word() string {
+	rest := p.s[p.at:]
+	n := strings.IndexFunc(rest, func(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune(`.()<>='"`, c) })
+	if n < 0 {
+		n = len(rest)
+	}
+	p.at += n
+	return rest[:n]
+}
+
+// unexpected is the error for what is next.
+func (p *parser) unexpected(expected string) error {
+	p.space()
+	if p.at == len(p.s) {
+		return p.fail(p.at, "expected %s, found the end", expected)
+	}
+	at := p.at
+	found := p.word()
+	if found == "" {
+		_, n := utf8.DecodeRuneInString(p.s[at:])
+		found = p.s[at : at+n]
+	}
+	return p.fail(at, "expected %s, found %s", expected, quoted(found))
+}
+
+func (p *parser) fail(at int, format string, args ...any) error {
+	return &Error{utf8.RuneCountInString(p.s[:at]) + 1, fmt.Sprintf(format, args...)}
+}
+
+// quoted shows what a caller wrote, within bounds.
+func quoted(s string) string {
+	const shown = 64
+	if len(s) > shown {
+		return strconv.Quote(s[:shown]) + "..."
+	}
+	return strconv.Quote(s)
+}

@@ -1,0 +1,114 @@
+package search
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+	"strings"
+
+	"troupe/messages"
+)
+
+// Sort is an order of game sessions. Immutable.
+type Sort struct {
+	by         operand
+	descending bool
+}
+
+// Oldest is the order without a sort expression: by time of creation.
+func Oldest() *Sort { return &Sort{by: operand{field: fieldExact}} }
+
+// Position is the place of a game session in an order: what it is sorted by, and its
+// id, which decides among equals.
+type Position struct {
+	Absent bool   // it has no such property, or name
+	Number int64  // or
+	Text   string // of the operand
+	ID     messages.GameSessionID
+}
+
+// Position returns the place of a game session.
+func (s *Sort) Position(g *messages.GameSession) Position {
+	p := Position{ID: g.ID}
+	if s.by.kind() == text {
+		t, there := s.by.text(g)
+		p.Text, p.Absent = t, !there
+	} else {
+		p.Number = s.by.number(g)
+	}
+	return p
+}
+
+// Compare orders two places. Who has no value is last in both directions, and among
+// equals the lower id is first in both.
+func (s *Sort) Compare(a, b Position) int {
+	if a.Absent != b.Absent {
+		if a.Absent {
+			return 1
+		}
+		return -1
+	}
+	c := cmp.Or(cmp.Compare(a.Number, b.Number), strings.Compare(a.Text, b.Text))
+	if s.descending {
+		c = -c
+	}
+	return cmp.Or(c, strings.Compare(string(a.ID), string(b.ID)))
+}
+
+// String returns the expression; that of Oldest is empty.
+func (s *Sort) String() string {
+	switch {
+	case s.by.field == fieldExact:
+		return ""
+	case s.descending:
+		return s.by.String() + " DESC"
+	}
+	return s.by.String() + " ASC"
+}
+
+// First returns the first n game sessions, in the order, that match the filter and
+// come behind a place; without one, nil, from the start. It keeps n of them at a time,
+// and sorts no more.
+func (s *Sort) First(n int, all []*messages.GameSession, f *Filter, behind *Position) []*messages.GameSession {
+	if n <= 0 {
+		return nil
+	}
+	kept := ranking{sort: s}
+	for _, g := range all {
+		if !f.Matches(g) {
+			continue
+		}
+		p := s.Position(g)
+		switch {
+		case behind != nil && s.Compare(p, *behind) <= 0:
+		case len(kept.all) < n:
+			heap.Push(&kept, ranked{p, g})
+		case s.Compare(p, kept.all[0].at) < 0:
+			kept.all[0] = ranked{p, g}
+			heap.Fix(&kept, 0)
+		}
+	}
+	slices.SortFunc(kept.all, func(a, b ranked) int { return s.Compare(a.at, b.at) })
+	found := make([]*messages.GameSession, len(kept.all))
+	for i, r := range kept.all {
+		found[i] = r.g
+	}
+	return found
+}
+
+type ranked struct {
+	at Position
+	g  *messages.GameSession
+}
+
+// ranking is a heap with the last in the order on top.
+type ranking struct {
+	sort *Sort
+	all  []ranked
+}
+
+func (r *ranking) Len() int           { return len(r.all) }
+func (r *ranking) Less(i, j int) bool { return r.sort.Compare(r.all[i].at, r.all[j].at) > 0 }
+func (r *ranking) Swap(i, j int)      { r.all[i], r.all[j] = r.all[j], r.all[i] }
+func (r *ranking) Push(x any)         { r.all = append(r.all, x.(ranked)) }
+func (r *ranking) Pop() any           { panic("search: a ranking only grows") }
