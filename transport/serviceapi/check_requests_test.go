@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"troupe/messages"
 )
 
 func TestAPICheck20_LimitsPatternsEnums(t *testing.T) {
@@ -265,32 +263,6 @@ func TestAPICheck41_OneSelectorOfPlayerSessions(t *testing.T) {
 			a.call(t, protocol, "DescribePlayerSessions", in).want(t, 400, invalidRequest)
 		}
 	})
-}
-
-func TestAPICheck56_SearchActiveInPagesOf20(t *testing.T) {
-	a := newAPI(t)
-	for range 23 {
-		a.newGameSession(t, 1)
-	}
-	a.fake.status = messages.GameSessionActivating
-	a.newGameSession(t, 1)
-	inBoth(t, func(t *testing.T, protocol string) {
-		first := a.call(t, protocol, "SearchGameSessions", members{"FleetId": fleetOne, "Limit": 100}).ok(t)
-		page := items(t, first, "GameSessions")
-		if len(page) != 20 || !strings.HasSuffix(page[0]["GameSessionId"].(string), "gsess-0000") {
-			t.Fatalf("got %d game sessions, the first %v", len(page), page[0])
-		}
-		// Limit is no part of the filter: it may change between pages.
-		second := a.call(t, protocol, "SearchGameSessions", members{"FleetId": fleetOne, "NextToken": first["NextToken"]}).ok(t)
-		if rest := items(t, second, "GameSessions"); len(rest) != 3 || second["NextToken"] != nil {
-			t.Errorf("got %d game sessions, token %v", len(rest), second["NextToken"])
-		}
-		a.call(t, protocol, "SearchGameSessions", members{"FleetId": fleetOne, "FilterExpression": "x = 1"}).want(t, 400, invalidRequest)
-		a.call(t, protocol, "SearchGameSessions", members{"FleetId": fleetOne, "SortExpression": "x ASC"}).want(t, 400, invalidRequest)
-	})
-	if q := a.fake.queries[len(a.fake.queries)-1]; q.Status != messages.GameSessionActive || q.FleetID != fleetOne {
-		t.Errorf("asked for %+v", q)
-	}
 }
 
 func TestAPICheck61_UnknownFleetsAreLeftOut(t *testing.T) {

@@ -36,15 +36,6 @@ func (s *Server) registerGameSessions(t table) {
 		optionally("Limit", positiveInteger),
 		optionally("NextToken", nonZeroAndMaxString),
 	)
-	register(t, "SearchGameSessions", s.searchGameSessions,
-		optionally("FleetId", fleetIDOrARN),
-		optionally("AliasId", aliasIDOrARN),
-		optionally("Location", locationString),
-		optionally("FilterExpression", nonZeroAndMaxString),
-		optionally("SortExpression", nonZeroAndMaxString),
-		optionally("Limit", positiveInteger),
-		optionally("NextToken", nonZeroAndMaxString),
-	)
 }
 
 func (s *Server) createGameSession(ctx context.Context, in *gamelift.CreateGameSessionInput) (*gameSessionOutput, error) {
@@ -143,29 +134,6 @@ func (s *Server) oneGameSession(ctx context.Context, arn string, fleet messages.
 	return slices.DeleteFunc(slices.Clone(found), func(g *messages.GameSession) bool {
 		return (fleet != "" && g.FleetID != fleet) || (status != 0 && g.Status != status)
 	}), nil
-}
-
-func (s *Server) searchGameSessions(ctx context.Context, in *gamelift.SearchGameSessionsInput) (*gameSessionsOutput, error) {
-	fleet, alias, err := s.fleetOrAlias(in.FleetId, in.AliasId)
-	if err != nil {
-		return nil, err
-	}
-	if in.FilterExpression != nil || in.SortExpression != nil {
-		return nil, invalid("FilterExpression and SortExpression are not available on this host yet")
-	}
-	records, err := s.options.Backend.GameSessions(ctx, messages.GameSessionQuery{
-		FleetID: fleet, AliasID: alias, Location: aws.ToString(in.Location), Status: messages.GameSessionActive,
-	})
-	if err != nil {
-		return nil, err
-	}
-	page, token, err := cut(s.pager, paging{
-		operation: "SearchGameSessions", input: in, limit: in.Limit, token: in.NextToken, max: pageSearchMax, order: oldestFirst,
-	}, records, gameSessionPosition)
-	if err != nil {
-		return nil, err
-	}
-	return &gameSessionsOutput{GameSessions: s.gameSessions(page), NextToken: token}, nil
 }
 
 // fleetOrAlias wants exactly one of the two.

@@ -15,6 +15,7 @@ func (s *Server) operations() table {
 		t[d.name] = stub(d.name, d.declared)
 	}
 	s.registerGameSessions(t)
+	s.registerSearch(t)
 	s.registerEnds(t)
 	s.registerPlayerSessions(t)
 	s.registerFleets(t)

@@ -27,6 +27,8 @@ const (
 // It is bound to operation and filter by an HMAC under a key of this process.
 //
 //	version (1 byte) | MAC (16 bytes) | creation time in us (8 bytes) | id, all in base64url
+//
+// Behind the MAC, tokens of SearchGameSessions have what search.go says.
 type pager struct{ key [32]byte }
 
 func newPager() *pager {
@@ -38,7 +40,7 @@ func newPager() *pager {
 const (
 	tokenVersion = 1
 	tokenMAC     = 16
-	tokenHead    = 1 + tokenMAC + 8
+	tokenHead    = 1 + tokenMAC
 )
 
 // position is the place of an item in its list.
@@ -108,24 +110,30 @@ func cut[T any](p *pager, how paging, items []T, of func(T) position) ([]T, *str
 }
 
 func (p *pager) seal(last position, operation string, bound [sha256.Size]byte) string {
-	raw := make([]byte, tokenHead, tokenHead+len(last.id))
-	raw[0] = tokenVersion
-	binary.BigEndian.PutUint64(raw[1+tokenMAC:], uint64(last.created))
-	raw = append(raw, last.id...)
-	copy(raw[1:], p.mac(raw[1+tokenMAC:], operation, bound))
-	return base64.RawURLEncoding.EncodeToString(raw)
+	return p.sealBytes(append(binary.BigEndian.AppendUint64(nil, uint64(last.created)), last.id...), operation, bound)
 }
 
 func (p *pager) open(token, operation string, bound [sha256.Size]byte) (position, bool) {
+	raw, ok := p.openBytes(token, operation, bound)
+	if !ok || len(raw) < 8 {
+		return position{}, false
+	}
+	return position{int64(binary.BigEndian.Uint64(raw)), string(raw[8:])}, true
+}
+
+func (p *pager) sealBytes(payload []byte, operation string, bound [sha256.Size]byte) string {
+	raw := append([]byte{tokenVersion}, p.mac(payload, operation, bound)...)
+	return base64.RawURLEncoding.EncodeToString(append(raw, payload...))
+}
+
+func (p *pager) openBytes(token, operation string, bound [sha256.Size]byte) ([]byte, bool) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
 	if err != nil || strings.ContainsAny(token, "\r\n") || // which the decoder would skip
 		len(raw) < tokenHead || raw[0] != tokenVersion {
-		return position{}, false
+		return nil, false
 	}
-	if subtle.ConstantTimeCompare(raw[1:1+tokenMAC], p.mac(raw[1+tokenMAC:], operation, bound)) != 1 {
-		return position{}, false
-	}
-	return position{int64(binary.BigEndian.Uint64(raw[1+tokenMAC:])), string(raw[tokenHead:])}, true
+	payload := raw[tokenHead:]
+	return payload, subtle.ConstantTimeCompare(raw[1:tokenHead], p.mac(payload, operation, bound)) == 1
 }
 
 func (p *pager) mac(payload []byte, operation string, bound [sha256.Size]byte) []byte {

@@ -55,6 +55,20 @@ func (s *Sort) Compare(a, b Position) int {
 	return cmp.Or(c, strings.Compare(string(a.ID), string(b.ID)))
 }
 
+// Shorten returns a place with at most n bytes of text and one, and true if that is not
+// the place itself. It is before all places that share these bytes, so a list that goes
+// on there may repeat some of those, and misses none.
+func (s *Sort) Shorten(p Position, n int) (Position, bool) {
+	if len(p.Text) <= n {
+		return p, false
+	}
+	p.Text = strings.Clone(p.Text[:n])
+	if s.descending {
+		p.Text += "\xff" // above whatever goes on there: no text has this byte
+	}
+	return p, true
+}
+
 // String returns the expression; that of Oldest is empty.
 func (s *Sort) String() string {
 	switch {

@@ -1,0 +1,148 @@
+package serviceapi
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+
+	"troupe/actors/fleet/search"
+	"troupe/messages"
+)
+
+const (
+	searchOperation = "SearchGameSessions"
+	// searchTextMax bounds the text of a position in a token, which may have 1,024
+	// characters: a name may be longer.
+	searchTextMax = 380
+)
+
+func (s *Server) registerSearch(t table) {
+	register(t, searchOperation, s.searchGameSessions,
+		optionally("FleetId", fleetIDOrARN),
+		optionally("AliasId", aliasIDOrARN),
+		optionally("Location", locationString),
+		optionally("FilterExpression", nonZeroAndMaxString),
+		optionally("SortExpression", nonZeroAndMaxString),
+		optionally("Limit", positiveInteger),
+		optionally("NextToken", nonZeroAndMaxString),
+	)
+}
+
+// searchGameSessions answers the ACTIVE game sessions of a fleet that match
+// (service-api.md 4), in the order asked for, else the oldest first.
+func (s *Server) searchGameSessions(ctx context.Context, in *gamelift.SearchGameSessionsInput) (*gameSessionsOutput, error) {
+	fleet, alias, err := s.fleetOrAlias(in.FleetId, in.AliasId)
+	if err != nil {
+		return nil, err
+	}
+	filter, order, err := searchExpressions(in)
+	if err != nil {
+		return nil, err
+	}
+	bound, err := filterHash(in)
+	if err != nil {
+		return nil, err
+	}
+	var last *searchToken
+	if in.NextToken != nil {
+		raw, ok := s.pager.openBytes(*in.NextToken, searchOperation, bound)
+		if last = parseSearchToken(raw); !ok || last == nil {
+			return nil, invalid("NextToken is not one that %s returned for this filter", searchOperation)
+		}
+	}
+	records, err := s.options.Backend.GameSessions(ctx, messages.GameSessionQuery{
+		FleetID: fleet, AliasID: alias, Location: aws.ToString(in.Location), Status: messages.GameSessionActive,
+	})
+	if err != nil {
+		return nil, err
+	}
+	size := pageSearchMax
+	if in.Limit != nil {
+		size = min(size, int(*in.Limit))
+	}
+	found := order.First(size+1, records, filter, last.position(order, records))
+	if len(found) <= size {
+		return &gameSessionsOutput{GameSessions: s.gameSessions(found)}, nil
+	}
+	found = found[:size]
+	token := s.searchToken(order, found[size-1], bound)
+	return &gameSessionsOutput{GameSessions: s.gameSessions(found), NextToken: &token}, nil
+}
+
+func searchExpressions(in *gamelift.SearchGameSessionsInput) (*search.Filter, *search.Sort, error) {
+	var filter *search.Filter
+	order := search.Oldest()
+	var err error
+	if in.FilterExpression != nil {
+		if filter, err = search.ParseFilter(*in.FilterExpression); err != nil {
+			return nil, nil, invalid("FilterExpression, %v", err)
+		}
+	}
+	if in.SortExpression != nil {
+		if order, err = search.ParseSort(*in.SortExpression); err != nil {
+			return nil, nil, invalid("SortExpression, %v", err)
+		}
+	}
+	return filter, order, nil
+}
+
+// searchToken names the last game session of a page by its place in the order.
+//
+//	1 absent, 2 shortened (1 byte) | number (8 bytes) | length of the id (2 bytes) | id | text
+type searchToken struct {
+	search.Position
+	shortened bool
+}
+
+const searchTokenHead = 1 + 8 + 2
+
+func (s *Server) searchToken(order *search.Sort, last *messages.GameSession, bound [sha256.Size]byte) string {
+	at, shortened := order.Shorten(order.Position(last), searchTextMax)
+	raw := make([]byte, 1, searchTokenHead+len(at.ID)+len(at.Text))
+	if at.Absent {
+		raw[0] |= 1
+	}
+	if shortened {
+		raw[0] |= 2
+	}
+	raw = binary.BigEndian.AppendUint64(raw, uint64(at.Number))
+	raw = binary.BigEndian.AppendUint16(raw, uint16(len(at.ID)))
+	raw = append(append(raw, at.ID...), at.Text...)
+	return s.pager.sealBytes(raw, searchOperation, bound)
+}
+
+// parseSearchToken returns nil for what is none.
+func parseSearchToken(raw []byte) *searchToken {
+	if len(raw) < searchTokenHead {
+		return nil
+	}
+	n := searchTokenHead + int(binary.BigEndian.Uint16(raw[9:]))
+	if len(raw) < n {
+		return nil
+	}
+	return &searchToken{shortened: raw[0]&2 != 0, Position: search.Position{
+		Absent: raw[0]&1 != 0, Number: int64(binary.BigEndian.Uint64(raw[1:])),
+		ID: messages.GameSessionID(raw[searchTokenHead:n]), Text: string(raw[n:]),
+	}}
+}
+
+// position is where the next page begins, nil for the first one. A text that was too
+// long for the token is that of the game session, if it is still there.
+func (t *searchToken) position(order *search.Sort, records []*messages.GameSession) *search.Position {
+	if t == nil {
+		return nil
+	}
+	if t.shortened {
+		if i := slices.IndexFunc(records, func(g *messages.GameSession) bool { return g.ID == t.ID }); i >= 0 {
+			now := order.Position(records[i])
+			if short, _ := order.Shorten(now, searchTextMax); short == t.Position {
+				return &now
+			}
+		}
+	}
+	return &t.Position
+}
