@@ -34,6 +34,7 @@ type Registry struct {
 	ended     []*entry                     // gone for good, in the order of their ends
 	stuck     int                          // calls into games that nothing can end
 	deleted   []*fleetEntry                // TERMINATED, in the order of their ends
+	watchers  []*stage.Ref                 // of WatchRoom
 	draining  bool
 	drained   []func()
 
@@ -62,6 +63,10 @@ type entry struct {
 	over      bool
 	endedAt   time.Time
 	forgotten bool
+	stored    bool // durable, and shown from then on
+	changed   bool // while it was not stored yet
+	waiting   []func(*messages.GameSession, error)
+	notify    *stage.Ref // of Launch; nil once it has been told
 }
 
 type tokenKey struct {
@@ -126,6 +131,7 @@ func (r *Registry) Started(c *stage.Context) {
 // Stopped implements stage.Actor. All game sessions have stopped before.
 func (r *Registry) Stopped(*stage.Context) {
 	r.closePrograms()
+	r.answerUnstored()
 	for _, done := range r.drained {
 		done()
 	}
@@ -138,7 +144,17 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 	case *player.Login:
 		r.onLogin(m)
 	case CreateGameSession:
-		m.Reply(r.create(c, m.Request))
+		r.onCreate(c, m)
+	case Request[Launch, *messages.GameSession]:
+		r.onLaunch(c, m)
+	case Request[Candidates, []Candidate]:
+		m.Reply(r.candidates(c.Now(), m.Request.Destinations), nil)
+	case WatchRoom:
+		r.watchers = append(r.watchers, m.Notify)
+	case stored:
+		r.onStored(c, m)
+	case gamesession.Changed:
+		r.onChanged(c, m)
 	case CreatePlayerSessions:
 		r.onCreatePlayers(m)
 	case TerminateGameSession:
@@ -220,7 +236,7 @@ func (r *Registry) onLogin(l *player.Login) {
 }
 
 func (r *Registry) onCreatePlayers(m CreatePlayerSessions) {
-	e := r.sessions[m.Request.GameSessionID]
+	e := r.known(m.Request.GameSessionID)
 	switch {
 	case r.draining:
 		m.Reply(nil, unavailable())
@@ -293,6 +309,8 @@ func (r *Registry) onOver(c *stage.Context, e *entry) {
 	if e.process != nil {
 		r.fill(c, e.process)
 	}
+	r.tellRoom(e.fleet, e.location)
+	r.tellLaunched(e)
 	v := e.published.Session()
 	c.Log().Info().Str("game_session_id", string(e.id)).Str("reason", v.EndText).Msg("game session ended")
 	r.finishFleet(c, e.fleet)
@@ -323,7 +341,7 @@ func (r *Registry) onExited(c *stage.Context, m stage.Exited) {
 	}
 	r.onOver(c, e)
 	r.release(e.program)
-	r.ended = append(r.ended, e)
+	r.keepEnded(e)
 	r.forgetEnded(c.Now())
 	r.finishDrain()
 }

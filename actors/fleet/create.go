@@ -15,25 +15,17 @@ import (
 	"troupe/messages"
 )
 
-// create starts a game session, or returns the one that the same idempotency
-// token made (service-api.md 2.6).
-func (r *Registry) create(c *stage.Context, req messages.CreateGameSession) (*messages.GameSession, error) {
-	if r.draining {
-		return nil, unavailable()
-	}
-	r.forgetOld(c.Now())
-	f, err := r.resolve(req.FleetID, req.AliasID)
+// onCreate starts a game session, or returns the one that the same idempotency
+// token made (service-api.md 2.6). It answers when that is durable.
+func (r *Registry) onCreate(c *stage.Context, m CreateGameSession) {
+	e, err := r.create(c, m.Request)
+	r.answerCreated(e, err, m.Reply)
+}
+
+func (r *Registry) create(c *stage.Context, req messages.CreateGameSession) (*entry, error) {
+	f, location, err := r.admit(c, req)
 	if err != nil {
 		return nil, err
-	}
-	if f.record.Status != messages.FleetActive {
-		return nil, messages.Errorf(messages.InvalidFleetStatus, "fleet %s is %s, not ACTIVE", f.record.ID, f.record.Status)
-	}
-	location := req.Location
-	if location == "" {
-		location = f.record.Locations[0]
-	} else if !slices.Contains(f.record.Locations, location) {
-		return nil, messages.Errorf(messages.InvalidRequest, "location %s is not one of fleet %s", location, f.record.ID)
 	}
 	key := tokenKey{f.record.ID, location, req.IdempotencyToken}
 	if req.IdempotencyToken != "" {
@@ -41,17 +33,18 @@ func (r *Registry) create(c *stage.Context, req messages.CreateGameSession) (*me
 			if !sameRequest(e.request, req) {
 				return nil, messages.Errorf(messages.IdempotentMismatch, "idempotency token %s was used with other parameters", req.IdempotencyToken)
 			}
-			return e.published.Session(), nil
+			return e, nil
 		}
 	}
 	who := creator{f.record.ID, req.CreatorID}
 	if req.CreatorID != "" && !r.creators.allow(who, c.Now()) {
 		return nil, messages.Errorf(messages.LimitExceeded, "creator %s created a game session on fleet %s less than a second ago", req.CreatorID, f.record.ID)
 	}
-	if err := r.room(f, location); err != nil {
-		return nil, err
+	tail := req.IdempotencyToken
+	if tail == "" {
+		tail = "gsess-" + uuid.NewString()
 	}
-	e, err := r.start(c, f, location, req)
+	e, err := r.start(c, beginning{fleet: f, location: location, request: req, tail: tail})
 	if err != nil {
 		return nil, err
 	}
@@ -61,22 +54,51 @@ func (r *Registry) create(c *stage.Context, req messages.CreateGameSession) (*me
 	if req.IdempotencyToken != "" {
 		r.tokens[key] = e
 	}
-	return e.published.Session(), nil
+	return e, nil
 }
 
-// start makes the record and the actor of a new game session.
-func (r *Registry) start(c *stage.Context, f *fleetEntry, location string, req messages.CreateGameSession) (*entry, error) {
-	tail := req.IdempotencyToken
-	if tail == "" {
-		tail = "gsess-" + uuid.NewString()
+// admit finds the fleet and the location of a new game session.
+func (r *Registry) admit(c *stage.Context, req messages.CreateGameSession) (f *fleetEntry, location string, err error) {
+	if r.draining {
+		return nil, "", unavailable()
 	}
-	id := r.sessionID(f.record, location, tail)
+	r.forgetOld(c.Now())
+	if f, err = r.resolve(req.FleetID, req.AliasID); err != nil {
+		return nil, "", err
+	}
+	if f.record.Status != messages.FleetActive {
+		return nil, "", messages.Errorf(messages.InvalidFleetStatus, "fleet %s is %s, not ACTIVE", f.record.ID, f.record.Status)
+	}
+	if location = req.Location; location == "" {
+		location = f.record.Locations[0]
+	} else if !slices.Contains(f.record.Locations, location) {
+		return nil, "", messages.Errorf(messages.InvalidRequest, "location %s is not one of fleet %s", location, f.record.ID)
+	}
+	return f, location, nil
+}
+
+// beginning is what a new game session is made of.
+type beginning struct {
+	fleet      *fleetEntry
+	location   string
+	tail       string // of its id
+	request    messages.CreateGameSession
+	matchmaker string // MatchmakerData
+}
+
+// start makes the record and the actor of a new game session, and has it stored.
+func (r *Registry) start(c *stage.Context, b beginning) (*entry, error) {
+	f, req := b.fleet, b.request
+	if err := r.room(f, b.location); err != nil {
+		return nil, err
+	}
+	id := r.sessionID(f.record, b.location, b.tail)
 	if r.sessions[id] != nil { // a token in the shape of an id that was made up here
 		return nil, messages.Errorf(messages.Conflict, "game session %s exists", id)
 	}
-	e := &entry{id: id, fleet: f, location: location, request: req}
+	e := &entry{id: id, fleet: f, location: b.location, request: req}
 	if f.record.ScriptID != "" {
-		e.process = f.vacant(location) // see room
+		e.process = f.vacant(b.location) // see room
 		e.program = e.process.current
 	}
 	address := r.o.Advertised
@@ -84,8 +106,8 @@ func (r *Registry) start(c *stage.Context, f *fleetEntry, location string, req m
 		address = r.o.Secured
 	}
 	record := &messages.GameSession{
-		ID: id, FleetID: f.record.ID, Location: location,
-		Name: req.Name, CreatorID: req.CreatorID, Data: req.Data, Properties: req.Properties,
+		ID: id, FleetID: f.record.ID, Location: b.location,
+		Name: req.Name, CreatorID: req.CreatorID, Data: req.Data, MatchmakerData: b.matchmaker, Properties: req.Properties,
 		MaxPlayers: req.MaxPlayers, Status: messages.GameSessionActivating, AcceptsPlayers: true,
 		IdempotencyToken: req.IdempotencyToken, Created: c.Now(),
 		IPAddress: address.IPAddress, DNSName: address.DNSName, Port: address.Port,
@@ -109,6 +131,7 @@ func (r *Registry) start(c *stage.Context, f *fleetEntry, location string, req m
 		log = log.Str("script_version", record.ScriptVersion)
 	}
 	log.Msg("game session created")
+	r.storeNew(c, e)
 	return e, nil
 }
 
@@ -184,6 +207,8 @@ func (r *Registry) replace(c *stage.Context, e *entry) {
 // unwanted returns why a game session is to end, although nobody can be told; else "".
 func (r *Registry) unwanted(e *entry, record *messages.GameSession) string {
 	switch {
+	case e.forgotten:
+		return "not stored"
 	case r.draining:
 		return "host shut down"
 	case e.fleet.record.Status == messages.FleetDeleting:
@@ -198,7 +223,7 @@ func (r *Registry) unwanted(e *entry, record *messages.GameSession) string {
 func (r *Registry) endUnstarted(c *stage.Context, e *entry, why string) {
 	e.published.End(c.Now(), why)
 	r.onOver(c, e)
-	r.ended = append(r.ended, e)
+	r.keepEnded(e)
 	r.finishDrain()
 }
 

@@ -122,6 +122,7 @@ func (r *Registry) setFleetStatus(c *stage.Context, f *fleetEntry, s messages.Fl
 		f.events.add(c.Now(), eventStatePrefix+s.String(), "the fleet is "+s.String())
 	}
 	c.Log().Info().Str("fleet_id", string(f.record.ID)).Stringer("status", s).Msg("fleet")
+	r.tellRoom(f, "") // if it is ACTIVE
 }
 
 // updateRuntime replaces what a fleet runs. Running game sessions stay.

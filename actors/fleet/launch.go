@@ -1,6 +1,12 @@
 package fleet
 
 import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
 	"troupe/actors/stage"
 	"troupe/messages"
 )
@@ -49,3 +55,90 @@ type (
 		Location string
 	}
 )
+
+func (r *Registry) onLaunch(c *stage.Context, m Request[Launch, *messages.GameSession]) {
+	e, err := r.launch(c, m.Request)
+	r.answerCreated(e, err, m.Reply)
+}
+
+func (r *Registry) launch(c *stage.Context, l Launch) (*entry, error) {
+	f, location, err := r.admit(c, l.Request)
+	if err != nil {
+		return nil, err
+	}
+	l.Request.IdempotencyToken = ""
+	e, err := r.start(c, beginning{fleet: f, location: location, request: l.Request, tail: uuid.NewString(), matchmaker: l.MatchmakerData})
+	if err != nil {
+		return nil, err
+	}
+	e.notify = l.Notify
+	return e, nil
+}
+
+// tellLaunched tells who launched a game session what became of it, behind the
+// answer to Launch.
+func (r *Registry) tellLaunched(e *entry) {
+	if e.notify == nil || !e.stored {
+		return
+	}
+	g := e.published.Session()
+	if !e.over && g.Status < messages.GameSessionActive {
+		return
+	}
+	e.notify.Tell(Launched{ID: e.id, Active: !e.over && g.Status == messages.GameSessionActive, Text: g.EndText})
+	e.notify = nil
+}
+
+// candidates resolves destinations; of those that lead to the same fleet and location
+// the first counts.
+func (r *Registry) candidates(now time.Time, destinations []string) []Candidate {
+	r.forgetOld(now)
+	var found []Candidate
+	seen := make(map[messages.FleetID]bool)
+	for i, arn := range destinations {
+		f := r.destination(arn)
+		if f == nil || seen[f.record.ID] {
+			continue
+		}
+		seen[f.record.ID] = true
+		for _, location := range f.record.Locations {
+			found = append(found, Candidate{
+				Destination: i, FleetID: f.record.ID, Location: location, Cost: r.cost(f, location),
+				Room: r.room(f, location) == nil, Certificates: f.record.Certificates,
+			})
+		}
+	}
+	return found
+}
+
+// destination is the ACTIVE fleet that the ARN of a fleet or an alias leads to, or nil.
+func (r *Registry) destination(arn string) *fleetEntry {
+	id := arn[strings.LastIndexByte(arn, '/')+1:]
+	var fleet messages.FleetID
+	var alias messages.AliasID
+	if strings.HasPrefix(id, "alias-") {
+		alias = messages.AliasID(id)
+	} else {
+		fleet = messages.FleetID(id)
+	}
+	f, err := r.resolve(fleet, alias)
+	if err != nil || f.record.Status != messages.FleetActive {
+		return nil
+	}
+	return f
+}
+
+// tellRoom tells those who watch that a game session may fit at a location, or, if that
+// is empty, at any of the fleet.
+func (r *Registry) tellRoom(f *fleetEntry, location string) {
+	if len(r.watchers) == 0 || f.record.Status != messages.FleetActive {
+		return
+	}
+	locations := f.record.Locations
+	if location != "" {
+		locations = []string{location}
+	}
+	for _, l := range locations {
+		r.watchers = slices.DeleteFunc(r.watchers, func(w *stage.Ref) bool { return !w.Tell(RoomFor{f.record.ID, l}) })
+	}
+}

@@ -234,6 +234,7 @@ func (r *Registry) prove(c *stage.Context, p *process) {
 	}
 	p.outcome("")
 	r.judge(c, p.fleet)
+	r.tellRoom(p.fleet, "")
 }
 
 // judge retires what is not configured any more, once something that is runs, and

@@ -11,7 +11,7 @@ import (
 // 2.6, D11).
 func (r *Registry) gameSessions(q messages.GameSessionQuery) ([]*messages.GameSession, error) {
 	if q.ID != "" {
-		e := r.sessions[q.ID]
+		e := r.known(q.ID)
 		if e == nil {
 			return nil, notFound(q.ID)
 		}
@@ -32,7 +32,7 @@ func (r *Registry) gameSessions(q messages.GameSessionQuery) ([]*messages.GameSe
 	}
 	var found []*messages.GameSession
 	for _, e := range r.order {
-		if e.fleet != f || q.Location != "" && e.location != q.Location {
+		if e.fleet != f || !e.stored || q.Location != "" && e.location != q.Location {
 			continue
 		}
 		if g := e.published.Session(); q.Status == 0 || q.Status == g.Status {
@@ -56,7 +56,7 @@ func (r *Registry) playerSessions(q messages.PlayerSessionQuery) ([]*messages.Pl
 		}
 		return nil, messages.Errorf(messages.NotFound, "player session %s is not known here", q.PlayerSessionID)
 	case q.GameSessionID != "":
-		e := r.sessions[q.GameSessionID]
+		e := r.known(q.GameSessionID)
 		if e == nil {
 			return nil, notFound(q.GameSessionID)
 		}

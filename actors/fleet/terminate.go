@@ -24,7 +24,7 @@ const (
 )
 
 func (r *Registry) onTerminateGameSession(m TerminateGameSession) {
-	e := r.sessions[m.Session]
+	e := r.known(m.Session)
 	if e == nil {
 		m.Reply(nil, notFound(m.Session))
 		return

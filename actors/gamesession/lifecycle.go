@@ -357,6 +357,9 @@ func (a *Actor) setStatus(s messages.GameSessionStatus) {
 	a.setGauge(counters.GameSessionState(s))
 	g := a.record
 	a.o.Published.session.Store(&g)
+	if s == messages.GameSessionActive || s == messages.GameSessionTerminating {
+		a.o.Fleet.Tell(Changed{a.record.ID})
+	}
 }
 
 func (a *Actor) setGauge(g counters.GameSessionState) {

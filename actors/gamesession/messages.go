@@ -49,6 +49,8 @@ type (
 		Session messages.GameSessionID
 		IDs     []messages.PlayerSessionID
 	}
+	// Changed says that the game session has become ACTIVE or TERMINATING.
+	Changed struct{ Session messages.GameSessionID }
 	// Ready says that a process without a game session may get one.
 	Ready struct{ Ref *stage.Ref }
 	// Over says that the game session has ended; Exited follows. Session is empty

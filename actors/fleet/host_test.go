@@ -1,0 +1,215 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/actors/actorstest"
+	"troupe/actors/fleet"
+	"troupe/actors/gamesession"
+	"troupe/actors/script"
+	"troupe/actors/stage"
+	"troupe/actors/stage/stagetest"
+	"troupe/actors/store"
+	"troupe/messages"
+)
+
+// disk is a store that a test may hold up or break.
+type disk struct {
+	store.Memory
+	mu     sync.Mutex
+	held   bool
+	queued []func()
+	broken error
+	writes int // changes
+}
+
+func (d *disk) Commit(changes []store.Change, done func(error)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.writes += len(changes)
+	broken := d.broken
+	write := func() {
+		if broken == nil {
+			d.Memory.Commit(changes, done)
+		} else if done != nil {
+			done(broken)
+		}
+	}
+	if d.held {
+		d.queued = append(d.queued, write)
+		return
+	}
+	write()
+}
+
+// set breaks the disk, or, with nil, repairs it.
+func (d *disk) set(broken error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.broken = broken
+}
+
+// hold has commits wait until release.
+func (d *disk) hold() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.held = true
+}
+
+func (d *disk) release() {
+	d.mu.Lock()
+	queued := d.queued
+	d.held, d.queued = false, nil
+	d.mu.Unlock()
+	for _, write := range queued {
+		write()
+	}
+	synctest.Wait()
+}
+
+// records counts what is stored of a kind.
+func (d *disk) records(kind store.Kind) (n int) {
+	if err := d.Load(kind, func(string, []byte) error { n++; return nil }); err != nil {
+		panic(err)
+	}
+	return n
+}
+
+var errDisk = errors.New("the disk is full")
+
+// host is a registry alone on a stage, in a bubble.
+type host struct {
+	*testing.T
+	stage    *stagetest.Stage
+	options  fleet.Options
+	disk     *disk
+	registry *stage.Ref
+	probe    *stagetest.Probe // whom placements' messages go to
+	notify   *stage.Ref
+	handler  script.Handler // of the next game session
+}
+
+// hosted runs a test on a host whose options it may change first.
+func hosted(t *testing.T, change func(o *fleet.Options), test func(h *host)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		h := &host{T: t, stage: stagetest.Start(t, nil), disk: new(disk), probe: new(stagetest.Probe)}
+		defer func() {
+			h.stage.Close()
+			time.Sleep(5 * time.Second) // the library's rest
+		}()
+		h.options = fleet.Options{
+			Region: "eu-test-1", Store: h.disk, Advertised: fleet.Advertised{IPAddress: "192.0.2.1", Port: 1900},
+			Session: gamesession.DefaultSettings(),
+			Fleets: []*messages.Fleet{
+				{ID: actorstest.Fleet, Status: messages.FleetActive, Locations: []string{actorstest.Home, actorstest.Away}, GameSessionsMax: 1000},
+				{ID: actorstest.Small, Status: messages.FleetActive, Locations: []string{actorstest.Home}, GameSessionsMax: 1},
+				{ID: actorstest.Asleep, Status: messages.FleetActivating, Locations: []string{actorstest.Home}, GameSessionsMax: 1},
+			},
+			Aliases: []*messages.Alias{{ID: actorstest.Alias, FleetID: actorstest.Fleet}, {ID: actorstest.Terminal, Message: "closed for good"}},
+			NewHandler: func(*messages.Fleet) script.Handler {
+				if h.handler != nil {
+					return h.handler
+				}
+				return script.Relay{}
+			},
+		}
+		if change != nil {
+			change(&h.options)
+		}
+		h.notify = h.stage.Spawn(h.probe)
+		h.begin()
+		test(h)
+	})
+}
+
+// begin starts the registry.
+func (h *host) begin() {
+	h.registry = h.stage.Spawn(fleet.New(h.options))
+	synctest.Wait()
+	h.probe.Take()
+}
+
+// restart is the end of the process and the start of the next one, a second later.
+func (h *host) restart() {
+	h.disk.hold()
+	h.registry.Stop()
+	time.Sleep(time.Second)
+	synctest.Wait()
+	h.disk.mu.Lock()
+	h.disk.held, h.disk.queued = false, nil // what was not written yet never is
+	h.disk.mu.Unlock()
+	h.begin()
+}
+
+// ask asks the registry, and waits until nothing more happens.
+func ask[A any](h *host, message func(reply func(A, error)) any) (A, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	a, err := stage.Await(ctx, func(reply func(A, error)) { h.registry.Tell(message(reply)) })
+	synctest.Wait()
+	return a, err
+}
+
+// request is ask with a Request.
+func request[A, Q any](h *host, q Q) (A, error) {
+	return ask(h, func(reply func(A, error)) any { return fleet.Request[Q, A]{Request: q, Reply: reply} })
+}
+
+func (h *host) create(req messages.CreateGameSession) (*messages.GameSession, error) {
+	return ask(h, func(reply func(*messages.GameSession, error)) any {
+		return fleet.CreateGameSession{Request: req, Reply: reply}
+	})
+}
+
+func (h *host) games(q messages.GameSessionQuery) ([]*messages.GameSession, error) {
+	return ask(h, func(reply func([]*messages.GameSession, error)) any {
+		return fleet.GameSessions{Query: q, Reply: reply}
+	})
+}
+
+// game reads a game session.
+func (h *host) game(id messages.GameSessionID) *messages.GameSession {
+	h.Helper()
+	list, err := h.games(messages.GameSessionQuery{ID: id})
+	if err != nil || len(list) != 1 {
+		h.Fatal(list, err)
+	}
+	return list[0]
+}
+
+// must makes a game session that must become ACTIVE.
+func (h *host) must(req messages.CreateGameSession) *messages.GameSession {
+	h.Helper()
+	g, err := h.create(req)
+	if err != nil {
+		h.Fatal(err)
+	}
+	if g = h.game(g.ID); g.Status != messages.GameSessionActive {
+		h.Fatalf("it is %v: %s", g.Status, g.EndText)
+	}
+	return g
+}
+
+// is fails unless err has a code.
+func (h *host) is(err error, code messages.ErrorCode) {
+	h.Helper()
+	if !errors.Is(err, &messages.Error{Code: code}) {
+		h.Errorf("the error is %v, want %v", err, code)
+	}
+}
+
+// told returns what the probe was told since the last call.
+func told[M any](h *host) (all []M) {
+	for _, m := range h.probe.Take() {
+		if m, ok := m.(M); ok {
+			all = append(all, m)
+		}
+	}
+	return all
+}

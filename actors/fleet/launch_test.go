@@ -1,0 +1,162 @@
+package fleet_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/actors/actorstest"
+	"troupe/actors/fleet"
+	"troupe/messages"
+)
+
+func launch(h *host, id messages.FleetID, location string) (*messages.GameSession, error) {
+	return request[*messages.GameSession](h, fleet.Launch{
+		Request:        messages.CreateGameSession{FleetID: id, Location: location, MaxPlayers: 2, Name: "placed", IdempotencyToken: "not used"},
+		MatchmakerData: "{}", Notify: h.notify,
+	})
+}
+
+func TestLaunchStartsAGameSessionAndSaysOnceWhatBecameOfIt(t *testing.T) {
+	hosted(t, nil, func(h *host) {
+		g, err := launch(h, actorstest.Fleet, actorstest.Away)
+		if err != nil {
+			h.Fatal(err)
+		}
+		tail := string(g.ID[strings.LastIndexByte(string(g.ID), '/')+1:])
+		if len(tail) != 36 || !strings.HasSuffix(string(g.ID), "/"+actorstest.Away+"/"+tail) || g.IdempotencyToken != "" {
+			h.Errorf("its id is %s (token %q)", g.ID, g.IdempotencyToken)
+		}
+		if g.Name != "placed" || g.MatchmakerData != "{}" || g.Location != actorstest.Away || g.IPAddress == "" {
+			h.Errorf("%+v", g)
+		}
+		if all := told[fleet.Launched](h); !slices.Equal(all, []fleet.Launched{{ID: g.ID, Active: true}}) {
+			h.Errorf("told %+v", all)
+		}
+		h.stop(g.ID)
+		if all := told[fleet.Launched](h); len(all) != 0 {
+			h.Errorf("told again: %+v", all)
+		}
+	})
+}
+
+// stop ends a game session by force.
+func (h *host) stop(id messages.GameSessionID) {
+	h.Helper()
+	_, err := ask(h, func(reply func(*messages.GameSession, error)) any {
+		return fleet.TerminateGameSession{Session: id, Force: true, Reply: reply}
+	})
+	if err != nil {
+		h.Error(err)
+	}
+}
+
+func TestLaunchOfAGameThatDoesNotStartSaysSo(t *testing.T) {
+	hosted(t, nil, func(h *host) {
+		h.handler = &game{Started: func() bool { return false }}
+		g, err := launch(h, actorstest.Small, "")
+		if err != nil {
+			h.Fatal(err)
+		}
+		all := told[fleet.Launched](h)
+		if len(all) != 1 || all[0].ID != g.ID || all[0].Active || !strings.Contains(all[0].Text, "ready") {
+			h.Errorf("told %+v", all)
+		}
+	})
+}
+
+func TestLaunchedComesAfterTheAnswer(t *testing.T) {
+	hosted(t, nil, func(h *host) {
+		var order []string
+		h.disk.hold()
+		h.registry.Tell(fleet.Request[fleet.Launch, *messages.GameSession]{
+			Request: fleet.Launch{Request: messages.CreateGameSession{FleetID: actorstest.Fleet}, Notify: h.notify},
+			Reply: func(*messages.GameSession, error) {
+				order = append(order, "answer", string(rune('0'+len(told[fleet.Launched](h)))))
+			},
+		})
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if len(order) != 0 || len(told[fleet.Launched](h)) != 0 {
+			h.Errorf("it is not stored yet, and told: %v", order)
+		}
+		h.disk.release()
+		if all := told[fleet.Launched](h); !slices.Equal(order, []string{"answer", "0"}) || len(all) != 1 {
+			h.Errorf("%v, then %+v", order, all)
+		}
+	})
+}
+
+func TestLaunchThatIsNotStoredLeavesNothing(t *testing.T) {
+	hosted(t, nil, func(h *host) {
+		h.disk.set(errDisk)
+		_, err := launch(h, actorstest.Small, "")
+		h.is(err, messages.Internal)
+		if all := told[fleet.Launched](h); len(all) != 0 {
+			h.Errorf("told %+v", all)
+		}
+		h.disk.set(nil)
+		if _, err := launch(h, actorstest.Small, ""); err != nil {
+			h.Errorf("its place is not free again: %v", err)
+		}
+		if n := len(told[fleet.Launched](h)); n != 1 {
+			h.Errorf("told %d times", n)
+		}
+	})
+}
+
+func TestLaunchNeedsRoom(t *testing.T) {
+	hosted(t, nil, func(h *host) {
+		h.registry.Tell(fleet.WatchRoom{Notify: h.notify})
+		g, err := launch(h, actorstest.Small, "")
+		if err != nil {
+			h.Fatal(err)
+		}
+		_, err = launch(h, actorstest.Small, "")
+		h.is(err, messages.FleetCapacityExceeded)
+		h.probe.Take()
+		h.stop(g.ID)
+		if all := told[fleet.RoomFor](h); !slices.Equal(all, []fleet.RoomFor{{FleetID: actorstest.Small, Location: actorstest.Home}}) {
+			h.Errorf("told of room: %+v", all)
+		}
+		if _, err = launch(h, actorstest.Small, ""); err != nil {
+			h.Error(err)
+		}
+	})
+}
+
+func TestCandidatesAreTheActiveFleetsThatDestinationsLeadTo(t *testing.T) {
+	price := func(o *fleet.Options) {
+		for i, f := range o.Fleets {
+			if f.ID == actorstest.Fleet {
+				priced := *f
+				priced.Costs = map[string]float64{actorstest.Away: 0.5}
+				o.Fleets[i] = &priced
+			}
+		}
+	}
+	hosted(t, price, func(h *host) {
+		if _, err := launch(h, actorstest.Small, ""); err != nil {
+			h.Fatal(err)
+		}
+		got, err := request[[]fleet.Candidate](h, fleet.Candidates{Destinations: []string{
+			"arn:aws:gamelift:eu-test-1:000000000000:fleet/" + string(actorstest.Asleep),
+			"arn:aws:gamelift:eu-test-1::alias/" + string(actorstest.Terminal),
+			"arn:aws:gamelift:eu-test-1::alias/alias-unknown",
+			"arn:aws:gamelift:eu-test-1::alias/" + string(actorstest.Alias),
+			"arn:aws:gamelift:eu-test-1::fleet/" + string(actorstest.Fleet),
+			"arn:aws:gamelift:eu-test-1::fleet/" + string(actorstest.Small),
+			"",
+		}})
+		want := []fleet.Candidate{
+			{Destination: 3, FleetID: actorstest.Fleet, Location: actorstest.Home, Room: true},
+			{Destination: 3, FleetID: actorstest.Fleet, Location: actorstest.Away, Room: true, Cost: 0.5},
+			{Destination: 5, FleetID: actorstest.Small, Location: actorstest.Home},
+		}
+		if err != nil || !slices.Equal(got, want) {
+			h.Errorf("%+v, %v", got, err)
+		}
+	})
+}
