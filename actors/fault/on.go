@@ -1,0 +1,85 @@
+//go:build faults
+
+package fault
+
+import (
+	"os"
+	"sync"
+)
+
+// Enabled says whether the binary has failpoints.
+const Enabled = true
+
+// Variable is the environment variable that is read at the first Hit, unless Set was
+// called before.
+const Variable = "TROUPE_FAULTS"
+
+var state struct {
+	sync.Mutex
+	known bool // rules are set, or the environment was read
+	rules []rule
+	hits  map[string]int
+}
+
+// Set replaces what happens at the points and forgets all hits. A specification is a
+// comma-separated list of POINT=ACTION[:WHEN]. ACTION is kill (SIGKILL to the own
+// process), panic or error; WHEN is the number of the hit, counted from 1, or a range as
+// 3-5 or 3+; without it every hit. The first that fits is done.
+func Set(spec string) error {
+	rules, err := parse(spec)
+	if err != nil {
+		return err
+	}
+	state.Lock()
+	defer state.Unlock()
+	state.known, state.rules, state.hits = true, rules, make(map[string]int)
+	return nil
+}
+
+// Hits returns how often a point was hit since Set.
+func Hits(name string) int {
+	state.Lock()
+	defer state.Unlock()
+	return state.hits[name]
+}
+
+// Hit counts a hit of a point and does what is set for it. True means that the caller
+// must behave as if what comes next had failed. It may be called from any goroutine.
+func Hit(name string) bool {
+	switch act(name) {
+	case kill:
+		die()
+	case crash:
+		panic("fault: " + name)
+	case fail:
+		return true
+	}
+	return false
+}
+
+func act(name string) action {
+	state.Lock()
+	defer state.Unlock()
+	if !state.known {
+		rules, err := parse(os.Getenv(Variable))
+		if err != nil {
+			panic(Variable + ": " + err.Error()) // a test that is not what it seems
+		}
+		state.known, state.rules, state.hits = true, rules, make(map[string]int)
+	}
+	state.hits[name]++
+	for _, r := range state.rules {
+		if r.name == name && r.first <= state.hits[name] && state.hits[name] <= r.last {
+			return r.action
+		}
+	}
+	return nothing
+}
+
+// die ends the process as a SIGKILL does: nothing runs any more.
+func die() {
+	if p, err := os.FindProcess(os.Getpid()); err == nil {
+		_ = p.Kill()
+	}
+	select {} // the signal is on its way
+}

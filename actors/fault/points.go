@@ -1,0 +1,24 @@
+package fault
+
+import "slices"
+
+// Points in the code, as Hit takes them. A new one belongs into names, too.
+const (
+	// StoreWrite is before the first change of a batch is written.
+	StoreWrite = "store.write"
+	// StoreCommit is after the last change of a batch is written, before the commit.
+	StoreCommit = "store.commit"
+	// StoreCommitted is after the commit, before anybody is told. An error changes nothing.
+	StoreCommitted = "store.committed"
+	// StoreAnswered is after all of a batch were told. An error changes nothing.
+	StoreAnswered = "store.answered"
+	// StoreCheckpoint is before the log is moved into the database.
+	StoreCheckpoint = "store.checkpoint"
+	// StoreCheckpointed is after that. An error changes nothing.
+	StoreCheckpointed = "store.checkpointed"
+)
+
+var names = []string{StoreWrite, StoreCommit, StoreCommitted, StoreAnswered, StoreCheckpoint, StoreCheckpointed}
+
+// Names returns all points, also in a binary that has none of them.
+func Names() []string { return slices.Clone(names) }
