@@ -94,6 +94,13 @@ type Set struct {
 	APIRequests      atomic.Int64
 	APIErrors        atomic.Int64
 	MailboxOverflow  atomic.Int64 // posts refused because a data lane was full
+
+	StoreCommits atomic.Int64      // commits that became durable
+	StoreBatches atomic.Int64      // transactions they came in, one sync each
+	StoreChanges atomic.Int64      // records written or deleted by them
+	StoreRefused Vec[StoreRefusal] // commits refused
+	StoreLatency Histogram         // commit asked for to durable, seconds
+	StoreFailing atomic.Int64      // gauge: 1 while the store cannot write
 }
 
 // CountClose counts one connection closed by the host with a reason number.

@@ -16,6 +16,7 @@ func TestEveryLabelHasANameOfItsOwn(t *testing.T) {
 	check(t, PlayerReserved, PlayerLeaving)
 	check(t, GameSessionActivating, GameSessionTerminating)
 	check(t, ActorFleet, ActorProbe)
+	check(t, StoreBusy, StoreFailed)
 }
 
 func check[L Label](t *testing.T, first, last L) {

@@ -186,3 +186,17 @@ var gameSessionNames = []string{"", "activating", "active", "terminating"}
 
 // String returns the label value.
 func (s GameSessionState) String() string { return name(gameSessionNames, uint8(s)) }
+
+// StoreRefusal says why a commit did not become durable.
+type StoreRefusal uint8
+
+// Refusals of commits.
+const (
+	StoreBusy   StoreRefusal = iota + 1 // too much waits
+	StoreFailed                         // it, or one before it, could not be written
+)
+
+var storeRefusalNames = []string{"", "busy", "failed"}
+
+// String returns the label value.
+func (r StoreRefusal) String() string { return name(storeRefusalNames, uint8(r)) }

@@ -69,6 +69,12 @@ var rows = []struct{ name, help, label string }{
 	{"troupe_ready_mailboxes", "Mailboxes that wait for a worker.", ""},
 	{"troupe_api_requests_total", "Service API requests.", ""},
 	{"troupe_api_errors_total", "Service API requests answered with an error.", ""},
+	{"troupe_store_commits_total", "Commits that became durable.", ""},
+	{"troupe_store_batches_total", "Transactions they came in, one sync each.", ""},
+	{"troupe_store_changes_total", "Records written or deleted by them.", ""},
+	{"troupe_store_refused_total", "Commits refused.", "reason"},
+	{"troupe_store_commit_seconds", "Commit asked for to durable.", ""},
+	{"troupe_store_failing", "1 while the store cannot write.", ""},
 	{"troupe_login_seconds", "LOGIN read to LOGIN_RESPONSE handed over.", ""},
 }
 
@@ -149,8 +155,19 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	c.one(ch, "troupe_ready_mailboxes", prometheus.GaugeValue, float64(c.system.Ready()))
 	c.one(ch, "troupe_api_requests_total", prometheus.CounterValue, float64(s.APIRequests.Load()))
 	c.one(ch, "troupe_api_errors_total", prometheus.CounterValue, float64(s.APIErrors.Load()))
+	c.store(ch)
 	c.histogram(ch, "troupe_login_seconds", &s.LoginLatency)
 	c.histogram(ch, "troupe_resume_seconds", &s.ResumeLatency)
+}
+
+func (c *collector) store(ch chan<- prometheus.Metric) {
+	s := c.set
+	c.one(ch, "troupe_store_commits_total", prometheus.CounterValue, float64(s.StoreCommits.Load()))
+	c.one(ch, "troupe_store_batches_total", prometheus.CounterValue, float64(s.StoreBatches.Load()))
+	c.one(ch, "troupe_store_changes_total", prometheus.CounterValue, float64(s.StoreChanges.Load()))
+	vec(c, ch, "troupe_store_refused_total", prometheus.CounterValue, &s.StoreRefused)
+	c.histogram(ch, "troupe_store_commit_seconds", &s.StoreLatency)
+	c.one(ch, "troupe_store_failing", prometheus.GaugeValue, float64(s.StoreFailing.Load()))
 }
 
 // depthTimeout bounds how long a scrape waits for the registry, which answers

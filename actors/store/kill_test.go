@@ -1,0 +1,5 @@
+package store
+
+const childVariable = "TROUPE_TEST_CHILD"
+
+func child() {}

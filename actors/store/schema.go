@@ -1,0 +1,266 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	_ "modernc.org/sqlite" // the driver
+)
+
+// appID marks a database file as a store of this program ("TRPE").
+const appID = 0x54525045
+
+const (
+	logSuffix  = "-wal"
+	lockSuffix = ".lock"
+	newSuffix  = ".new"
+)
+
+// migrations make the schema: number n, counted from 1, leads from version n-1 to n. What
+// was released is never changed; there is only one more.
+var migrations = []string{
+	// The sum is over kind, id and value, because SQLite does not notice a changed value.
+	`CREATE TABLE records (kind TEXT NOT NULL, id TEXT NOT NULL, value BLOB NOT NULL, sum INTEGER NOT NULL,
+		PRIMARY KEY (kind, id)) WITHOUT ROWID, STRICT`,
+}
+
+const (
+	putRecord    = `INSERT INTO records (kind, id, value, sum) VALUES (?, ?, ?, ?) ON CONFLICT DO UPDATE SET value = excluded.value, sum = excluded.sum`
+	deleteRecord = `DELETE FROM records WHERE kind = ? AND id = ?`
+	someRecords  = `SELECT id, value, sum FROM records WHERE kind = ? ORDER BY id`
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func sum(kind Kind, id string, value []byte) int64 {
+	var lengths [8]byte
+	binary.LittleEndian.PutUint32(lengths[:4], uint32(len(kind)))
+	binary.LittleEndian.PutUint32(lengths[4:], uint32(len(id)))
+	n := crc32.Update(0, castagnoli, lengths[:])
+	n = crc32.Update(n, castagnoli, []byte(kind))
+	n = crc32.Update(n, castagnoli, []byte(id))
+	return int64(crc32.Update(n, castagnoli, value))
+}
+
+// claim makes the folder of a path and takes the store for this process alone.
+func claim(path string) (abs string, unlock func(), err error) {
+	if path == "" {
+		return "", nil, errors.New("store: no path")
+	}
+	if abs, err = filepath.Abs(path); err != nil {
+		return "", nil, fmt.Errorf("store: %w", err)
+	}
+	if err := os.MkdirAll(filepath.Dir(abs), 0o700); err != nil {
+		return "", nil, fmt.Errorf("store: %w", err)
+	}
+	if unlock, err = lock(abs + lockSuffix); err != nil {
+		return "", nil, fmt.Errorf("store: %s: %w", abs, err)
+	}
+	return abs, unlock, nil
+}
+
+// openFile opens the database at a path that was claimed: made if absent, checked, and
+// of the newest version.
+func openFile(path string) (*sql.DB, error) {
+	switch info, err := os.Stat(path); {
+	case errors.Is(err, fs.ErrNotExist):
+		if err := create(path); err != nil {
+			return nil, err
+		}
+	case err != nil:
+		return nil, fmt.Errorf("store: %w", err)
+	case info.Size() == 0:
+		return nil, fmt.Errorf("store: %s: the file is empty, which a store never is: restore a backup, or remove the file to start anew", path)
+	}
+	if err := os.Chmod(path, 0o600); err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	if err := checkLog(path + logSuffix); err != nil {
+		return nil, err
+	}
+	db, err := connect(path)
+	if err == nil {
+		if err = errors.Join(check(db), migrate(db, migrations)); err == nil {
+			return db, nil
+		}
+		db.Close()
+	}
+	return nil, fmt.Errorf("store: %s: %w", path, err)
+}
+
+// create makes an empty store: under another name at first, so that at its own it is
+// always whole.
+func create(path string) (err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("store: make %s: %w", path, err)
+		}
+	}()
+	if _, err := os.Stat(path + logSuffix); err == nil {
+		return fmt.Errorf("its log %s is there, and it is not: restore a backup, or remove the log to start anew", path+logSuffix)
+	}
+	temp := path + newSuffix
+	if err := removeStore(temp); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if err := f.Close(); err != nil {
+		return err
+	}
+	db, err := connect(temp)
+	if err != nil {
+		return err
+	}
+	_, err = db.Exec(fmt.Sprintf(`PRAGMA application_id = %d; CREATE TABLE versions (version INTEGER PRIMARY KEY, at TEXT NOT NULL) STRICT`, appID))
+	if err == nil {
+		err = migrate(db, migrations)
+	}
+	if err = errors.Join(err, db.Close()); err != nil {
+		return err
+	}
+	return publish(temp, path)
+}
+
+// publish gives a whole file its name, durably.
+func publish(temp, path string) error {
+	if err := syncFile(temp); err != nil {
+		return err
+	}
+	if err := os.Rename(temp, path); err != nil {
+		return err
+	}
+	return syncDir(filepath.Dir(path))
+}
+
+func syncFile(path string) error {
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// removeStore removes a database file that is not in use, and what belongs to it.
+func removeStore(path string) error {
+	for _, suffix := range []string{logSuffix, "-shm", "-journal", ""} {
+		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// connect opens a database file that is there; it is opened by its first use.
+func connect(path string) (*sql.DB, error) {
+	slashed := filepath.ToSlash(path)
+	if !strings.HasPrefix(slashed, "/") {
+		slashed = "/" + slashed // a drive's letter
+	}
+	query := url.Values{"mode": {"rw"}, "_pragma": {
+		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "fullfsync(1)", "checkpoint_fullfsync(1)",
+		"wal_autocheckpoint(0)", "journal_size_limit(16777216)", "cell_size_check(1)", "trusted_schema(0)", "cache_size(-8192)",
+	}}
+	return sql.Open("sqlite", "file://"+(&url.URL{Path: slashed}).EscapedPath()+"?"+query.Encode())
+}
+
+// check refuses what is no store, and what is damaged.
+func check(db *sql.DB) error {
+	var id int64
+	if err := db.QueryRow("PRAGMA application_id").Scan(&id); err != nil {
+		return fmt.Errorf("cannot be read as a store: %w", err)
+	}
+	if id != appID {
+		return errors.New("is a database, but no store of this program")
+	}
+	var mode string
+	var page int64
+	if err := errors.Join(db.QueryRow("PRAGMA journal_mode").Scan(&mode), db.QueryRow("PRAGMA page_size").Scan(&page)); err != nil {
+		return err
+	}
+	if mode != "wal" || page != pageSize {
+		return fmt.Errorf("has journal mode %s and pages of %d bytes, and must have wal and %d: is the file system a local one?", mode, page, pageSize)
+	}
+	var said string
+	if err := db.QueryRow("PRAGMA quick_check(1)").Scan(&said); err != nil {
+		return fmt.Errorf("is damaged: %w", err)
+	}
+	if said != "ok" {
+		return fmt.Errorf("is damaged: %s; restore a backup", strings.ReplaceAll(said, "\n", " "))
+	}
+	return nil
+}
+
+// version returns the version of the schema.
+func version(db *sql.DB) (n int, err error) {
+	err = db.QueryRow("SELECT coalesce(max(version), 0) FROM versions").Scan(&n)
+	return n, err
+}
+
+// migrate brings the schema to the version of the last step, each step by itself whole.
+func migrate(db *sql.DB, steps []string) error {
+	have, err := version(db)
+	if err != nil {
+		return err
+	}
+	if have > len(steps) {
+		return fmt.Errorf("has schema version %d, and this program knows none above %d: use a newer one", have, len(steps))
+	}
+	for n := have + 1; n <= len(steps); n++ {
+		tx, err := db.Begin()
+		if err != nil {
+			return err
+		}
+		_, err = tx.Exec(steps[n-1])
+		if err == nil {
+			_, err = tx.Exec("INSERT INTO versions (version, at) VALUES (?, strftime('%Y-%m-%dT%H:%M:%SZ'))", n)
+		}
+		if err == nil {
+			err = tx.Commit()
+		}
+		if err != nil {
+			return errors.Join(fmt.Errorf("schema version %d: %w", n, err), tx.Rollback())
+		}
+	}
+	return nil
+}
+
+// load calls f with each record of a kind, and checks it.
+func load(ctx context.Context, db *sql.DB, path string, kind Kind, f func(id string, value []byte) error) (err error) {
+	rows, err := db.QueryContext(ctx, someRecords, string(kind))
+	if err != nil {
+		return fmt.Errorf("store: %s: %w", path, err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var (
+			id    string
+			value sql.RawBytes
+			want  int64
+		)
+		if err := rows.Scan(&id, &value, &want); err != nil {
+			return fmt.Errorf("store: %s: %w", path, err)
+		}
+		if sum(kind, id, value) != want {
+			return fmt.Errorf("store: %s is damaged: the %s %s is not what was written; restore a backup", path, kind, id)
+		}
+		if err := f(id, value); err != nil {
+			return err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("store: %s: %w", path, err)
+	}
+	return nil
+}
