@@ -10,13 +10,19 @@ import (
 type Caller struct {
 	AccessKey string // empty without credentials
 	Region    string // region of the credential scope; empty without one
+
+	key *accessKey // nil: nobody to limit
 }
 
-// Authenticator decides who sent a request. body is the whole body, already
-// read, which it must not keep or change. It refuses with an *AuthError; any
-// other error is answered as an internal fault. It may be called from any
-// goroutine.
-type Authenticator func(r *http.Request, body []byte) (Caller, error)
+// Authenticator decides who sends a request, in two steps: it looks at the headers
+// alone, so that a caller it refuses need not be listened to, and returns what
+// decides the rest. It refuses with an *AuthError; any other error is answered as an
+// internal fault. It may be called from any goroutine.
+type Authenticator func(r *http.Request) (Proof, error)
+
+// Proof decides with the whole body, which it must not keep or change. It refuses as
+// an Authenticator does, and is called once at most.
+type Proof func(body []byte) (Caller, error)
 
 // AuthError is a refusal by an Authenticator, with one of the codes of
 // service-api.md 1.3, such as InvalidSignatureException.
@@ -27,17 +33,22 @@ func (e *AuthError) Error() string { return e.Text }
 
 // Anyone is auth mode none: it verifies nothing and refuses nobody. Access key
 // and region are what the Authorization header claims, if it has that form.
-func Anyone(r *http.Request, _ []byte) (Caller, error) {
+func Anyone(r *http.Request) (Proof, error) {
+	caller := claimed(r)
+	return func([]byte) (Caller, error) { return caller, nil }, nil
+}
+
+func claimed(r *http.Request) Caller {
 	_, rest, ok := strings.Cut(r.Header.Get("Authorization"), "Credential=")
 	if !ok {
-		return Caller{}, nil
+		return Caller{}
 	}
 	scope, _, _ := strings.Cut(rest, ",")
 	parts := strings.Split(strings.TrimSpace(scope), "/") // key/date/region/service/aws4_request
-	if len(parts) != 5 || parts[4] != "aws4_request" || len(scope) > 256 {
-		return Caller{}, nil
+	if len(parts) != 5 || parts[4] != scopeEnd || len(scope) > 256 {
+		return Caller{}
 	}
-	return Caller{AccessKey: parts[0], Region: parts[2]}, nil
+	return Caller{AccessKey: parts[0], Region: parts[2]}
 }
 
 // authFault translates the error of an Authenticator.

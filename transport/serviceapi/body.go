@@ -15,8 +15,8 @@ const (
 	bodyDataMax   = 4 << 20
 	bodyScriptMax = 8 << 20
 
-	// bodyDrainMax is how much of an oversized body is read and thrown away, so
-	// that the caller, still sending, gets to see the answer.
+	// bodyDrainMax is how much of a refused body is read and thrown away, so that
+	// the caller, still sending, gets to see the answer.
 	bodyDrainMax = 16 << 20
 )
 
@@ -38,15 +38,27 @@ func readBody(r *http.Request, most int64) ([]byte, error) {
 	body, err := io.ReadAll(io.LimitReader(r.Body, most+1))
 	switch {
 	case int64(len(body)) > most:
-		_, _ = io.CopyN(io.Discard, r.Body, bodyDrainMax)
-		return nil, &fault{
-			status: http.StatusRequestEntityTooLarge, code: entityTooLarge,
-			text: fmt.Sprintf("the request body is larger than %d bytes", most),
-		}
+		return nil, tooLarge(r, most)
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		return nil, undecodable("it ends too early")
 	case err != nil:
 		return nil, undecodable("it could not be read")
 	}
 	return body, nil
+}
+
+func tooLarge(r *http.Request, most int64) *fault {
+	drain(r)
+	return &fault{
+		status: http.StatusRequestEntityTooLarge, code: entityTooLarge,
+		text: fmt.Sprintf("the request body is larger than %d bytes", most),
+	}
+}
+
+// drain throws away the rest of a body, which the caller sends before it looks for
+// an answer.
+func drain(r *http.Request) {
+	if r.Body != nil {
+		_, _ = io.CopyN(io.Discard, r.Body, bodyDrainMax)
+	}
 }

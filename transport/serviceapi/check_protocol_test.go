@@ -413,23 +413,22 @@ func TestAPIPanicIsAnswered(t *testing.T) {
 func TestAPIAuthenticatorSeam(t *testing.T) {
 	var got Caller
 	a := newAPI(t, func(o *Options) {
-		o.Authenticator = func(r *http.Request, body []byte) (Caller, error) {
-			c, err := Anyone(r, body)
-			got = c
-			switch {
-			case c.AccessKey == "AKIDBAD":
-				return Caller{}, &AuthError{"UnrecognizedClientException", "no such key"}
-			case c.AccessKey == "AKIDBUG":
-				return Caller{}, errors.New("bug")
+		o.Authenticator = func(r *http.Request) (Proof, error) {
+			got = claimed(r)
+			switch got.AccessKey {
+			case "AKIDBAD":
+				return nil, &AuthError{"UnrecognizedClientException", "no such key"}
+			case "AKIDBUG":
+				return nil, errors.New("bug")
 			}
-			return c, err
+			return Anyone(r)
 		}
 	})
 	header := func(key string) string {
 		return "AWS4-HMAC-SHA256 Credential=" + key + "/20260301/eu-west-1/gamelift/aws4_request, SignedHeaders=host, Signature=00"
 	}
 	a.call(t, "json", "ListFleets", members{}, "Authorization", header("AKIDGOOD")).ok(t)
-	if got != (Caller{"AKIDGOOD", "eu-west-1"}) {
+	if got != (Caller{AccessKey: "AKIDGOOD", Region: "eu-west-1"}) {
 		t.Errorf("got caller %v", got)
 	}
 	// Authentication comes before the operation is known.

@@ -90,13 +90,9 @@ func (s *Server) serve(r *http.Request, sel selected) (out []byte, declared stri
 	if r.Method != http.MethodPost {
 		return nil, "", &fault{status: http.StatusMethodNotAllowed, code: unknownOperation, text: "the service API takes POST only"}
 	}
-	body, err := readBody(r, bodyCap(sel.operation))
+	body, caller, err := s.received(r, bodyCap(sel.operation))
 	if err != nil {
 		return nil, "", err
-	}
-	caller, err := s.options.Authenticator(r, body)
-	if err != nil {
-		return nil, "", authFault(err)
 	}
 	op, known := s.table[sel.operation]
 	switch {
@@ -106,8 +102,33 @@ func (s *Server) serve(r *http.Request, sel selected) (out []byte, declared stri
 	case !known:
 		return nil, "", badRequest(unknownOperation, "the service has no operation "+strconv.Quote(clip(sel.operation)))
 	}
+	if err := caller.admit(op.name, s.options.Now()); err != nil {
+		return nil, "", err
+	}
 	out, err = s.once(r, op, sel.codec, caller, body)
 	return out, op.declared, err
+}
+
+// received reads the body of a caller who is known by then. One whose headers say
+// enough is refused without memory for a body.
+func (s *Server) received(r *http.Request, most int64) ([]byte, Caller, error) {
+	if r.ContentLength > most {
+		return nil, Caller{}, tooLarge(r, most)
+	}
+	proof, err := s.options.Authenticator(r)
+	if err != nil {
+		drain(r)
+		return nil, Caller{}, authFault(err)
+	}
+	body, err := readBody(r, most)
+	if err != nil {
+		return nil, Caller{}, err
+	}
+	caller, err := proof(body)
+	if err != nil {
+		return nil, Caller{}, authFault(err)
+	}
+	return body, caller, nil
 }
 
 func (a answer) write(w http.ResponseWriter, id string, now time.Time) {

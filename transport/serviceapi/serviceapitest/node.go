@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 )
@@ -25,7 +26,15 @@ const (
 
 // Node is an installed copy of testdata/js: @aws-sdk/client-gamelift at pinned
 // versions and the script gamelift.mjs.
-type Node struct{ dir string }
+type Node struct {
+	dir string
+	env []string
+}
+
+// WithKey returns a Node that signs with an access key instead of example values.
+func (n *Node) WithKey(id, secret string) *Node {
+	return &Node{n.dir, []string{"AWS_ACCESS_KEY_ID=" + id, "AWS_SECRET_ACCESS_KEY=" + secret}}
+}
 
 // NodeResult is what the script prints: ids and what it saw.
 type NodeResult struct {
@@ -82,7 +91,7 @@ func InstallNode(tb testing.TB) *Node {
 			tb.Fatalf("write %s: %v", e.Name(), err)
 		}
 	}
-	n := &Node{dir}
+	n := &Node{dir: dir}
 	n.command(tb, installFor, nil, "npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts", "--loglevel=error")
 	return n
 }
@@ -140,7 +149,7 @@ func (n *Node) command(tb testing.TB, limit time.Duration, env []string, name st
 	var out, complaint bytes.Buffer
 	cmd := exec.CommandContext(ctx, name, args...)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = n.dir, &out, &complaint
-	cmd.Env = append(os.Environ(), env...)
+	cmd.Env = slices.Concat(os.Environ(), n.env, env)
 	cmd.WaitDelay = 5 * time.Second
 	if err := cmd.Run(); err != nil {
 		tb.Fatalf("%s %v: %v\n%s%s", name, args, err, out.Bytes(), complaint.Bytes())

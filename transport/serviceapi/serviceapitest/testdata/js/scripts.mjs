@@ -20,7 +20,10 @@ const env = process.env;
 const client = new GameLiftClient({
   endpoint: env.TROUPE_ENDPOINT,
   region: env.TROUPE_REGION || "us-east-1",
-  credentials: { accessKeyId: "AKIDEXAMPLE", secretAccessKey: "secret" },
+  credentials: {
+    accessKeyId: env.AWS_ACCESS_KEY_ID || "AKIDEXAMPLE",
+    secretAccessKey: env.AWS_SECRET_ACCESS_KEY || "secret",
+  },
   ...(env.TROUPE_PROTOCOL === "cbor" ? { protocol: AwsSmithyRpcV2CborProtocol } : {}),
 });
 const ZipFile = Buffer.from(env.TROUPE_ZIP, "base64");

@@ -1,0 +1,130 @@
+package serviceapi
+
+import (
+	"crypto/rand"
+	"encoding/base32"
+	"encoding/base64"
+	"fmt"
+	"math"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/time/rate"
+)
+
+// Key is an access key: who may call, what, and how often.
+type Key struct {
+	ID           string // 3 to 128 letters, digits, hyphens and underscores
+	Secret       string // at least 16 characters
+	SessionToken string // callers must show it; empty: callers must show none
+	// Allow are patterns of the operations that the key may call, such as
+	// gamelift:Describe*, with * for any text and ? for one character. Empty: all.
+	Allow []string
+	// Rate is how many calls a second are answered on average, Burst how many at
+	// once. Rate 0: no limit.
+	Rate  float64
+	Burst int
+}
+
+const secretMin = 16
+
+var (
+	keyIDForm = regexp.MustCompile(`\A[A-Za-z0-9_-]{3,128}\z`)
+	allowForm = regexp.MustCompile(`\A[A-Za-z0-9*?]+\z`)
+)
+
+// Validate says what is wrong with a key, and never what its secrets are.
+func (k *Key) Validate() error {
+	switch {
+	case !keyIDForm.MatchString(k.ID):
+		return fmt.Errorf("id must be 3 to 128 letters, digits, hyphens and underscores")
+	case len(k.Secret) < secretMin:
+		return fmt.Errorf("the secret must have at least %d characters", secretMin)
+	case k.Rate < 0 || math.IsNaN(k.Rate) || math.IsInf(k.Rate, 0):
+		return fmt.Errorf("the rate must be a number of calls a second, or 0 for no limit")
+	case k.Rate > 0 && k.Burst < 1:
+		return fmt.Errorf("the burst must be at least 1")
+	}
+	for _, pattern := range k.Allow {
+		if err := checkAllow(pattern); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkAllow refuses a pattern that is not well-formed or allows nothing: it would
+// be a typing error.
+func checkAllow(pattern string) error {
+	glob, ok := strings.CutPrefix(pattern, scopeService+":")
+	if !ok || !allowForm.MatchString(glob) {
+		return fmt.Errorf("allow: %q must be like gamelift:Describe*", clip(pattern))
+	}
+	for _, d := range declarations {
+		if matches(glob, d.name) {
+			return nil
+		}
+	}
+	return fmt.Errorf("allow: %q is no operation", clip(pattern))
+}
+
+func matches(glob, operation string) bool {
+	ok, err := path.Match(glob, operation)
+	return ok && err == nil
+}
+
+// NewKey makes the id and the secret of a new access key.
+func NewKey() (id, secret string) {
+	var random [10 + 30]byte
+	_, _ = rand.Read(random[:]) // never fails
+	return "TRPE" + base32.StdEncoding.EncodeToString(random[:10]), base64.RawURLEncoding.EncodeToString(random[10:])
+}
+
+// accessKey is a Key at work.
+type accessKey struct {
+	id, secret, token string
+	allowed           map[string]bool // operations; nil: all
+	rate              *rate.Limiter   // nil: no limit
+}
+
+func newAccessKeys(keys []Key) (map[string]*accessKey, error) {
+	all := make(map[string]*accessKey, len(keys))
+	for _, k := range keys {
+		if err := k.Validate(); err != nil {
+			return nil, fmt.Errorf("serviceapi: access key %q: %w", clip(k.ID), err)
+		}
+		if all[k.ID] != nil {
+			return nil, fmt.Errorf("serviceapi: access key %q is there twice", k.ID)
+		}
+		a := &accessKey{id: k.ID, secret: k.Secret, token: k.SessionToken}
+		if k.Rate > 0 {
+			a.rate = rate.NewLimiter(rate.Limit(k.Rate), k.Burst)
+		}
+		if len(k.Allow) > 0 {
+			a.allowed = make(map[string]bool)
+			for _, d := range declarations {
+				a.allowed[d.name] = slices.ContainsFunc(k.Allow, func(pattern string) bool {
+					return matches(strings.TrimPrefix(pattern, scopeService+":"), d.name)
+				})
+			}
+		}
+		all[k.ID] = a
+	}
+	return all, nil
+}
+
+// admit says whether the caller may call an operation, and now.
+func (c Caller) admit(operation string, now time.Time) error {
+	switch {
+	case c.key == nil:
+		return nil
+	case c.key.allowed != nil && !c.key.allowed[operation]:
+		return badRequest(accessDenied, fmt.Sprintf("the access key %s may not call gamelift:%s", c.key.id, operation))
+	case c.key.rate != nil && !c.key.rate.AllowN(now, 1):
+		return badRequest(throttled, "Rate exceeded")
+	}
+	return nil
+}

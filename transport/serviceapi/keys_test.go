@@ -1,0 +1,113 @@
+package serviceapi
+
+import (
+	"bytes"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+func TestAPIKeysMayCallWhatTheyAreAllowed(t *testing.T) {
+	a := newAPI(t, withKeys(func(o *SigV4Options) {
+		o.Keys = []Key{{ID: testKey, Secret: testSecret, Allow: []string{"gamelift:Describe*", "gamelift:ListFleet?"}}}
+	}))
+	for operation, allowed := range map[string]bool{
+		"DescribeFleetAttributes": true, "DescribeGameSessions": true, "ListFleets": true,
+		"CreateGameSession": false, "DeleteFleet": false, "ListScripts": false, "ClaimGameServer": false,
+	} {
+		inBoth(t, func(t *testing.T, protocol string) {
+			r := newRequest(protocol, "http://host.example/", operation, nil)
+			signedBy(testKey).sign(r, nil)
+			got := served(t, a.server, protocol, r)
+			if (got.code() == accessDenied) == allowed {
+				t.Errorf("%s: got %d %v", operation, got.status, got.body)
+			}
+			if !allowed {
+				got.want(t, http.StatusBadRequest, accessDenied)
+			}
+		})
+	}
+	r := newRequest("json", "http://host.example/", "NoSuchThing", nil) // what is unknown is nobody's to deny
+	signedBy(testKey).sign(r, nil)
+	served(t, a.server, "json", r).want(t, http.StatusBadRequest, unknownOperation)
+}
+
+// A key's calls are limited, whatever they are, and no other key's.
+func TestAPIThrottlesPerKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newSilentServer(t, withKeys(func(o *SigV4Options) {
+			o.Keys = []Key{{ID: testKey, Secret: testSecret, Rate: 10, Burst: 3}, {ID: "AKIDOTHER", Secret: testSecret, Rate: 10, Burst: 3}}
+		}))
+		call := func(key string) reply {
+			r := newRequest("cbor", "http://host.example/", "ListFleets", nil)
+			signedBy(key).sign(r, nil)
+			return served(t, a, "cbor", r)
+		}
+		for range 3 {
+			call(testKey).ok(t)
+		}
+		call(testKey).want(t, http.StatusBadRequest, throttled)
+		call("AKIDOTHER").ok(t)
+		time.Sleep(100 * time.Millisecond)
+		call(testKey).ok(t)
+		call(testKey).want(t, http.StatusBadRequest, throttled)
+
+		forged := signedBy(testKey) // who has no secret uses up nobody's calls
+		forged.secret = "not the secret at all"
+		time.Sleep(100 * time.Millisecond)
+		for range 10 {
+			r := newRequest("cbor", "http://host.example/", "ListFleets", nil)
+			forged.sign(r, nil)
+			served(t, a, "cbor", r).want(t, http.StatusBadRequest, invalidSignature)
+		}
+		call(testKey).ok(t)
+	})
+}
+
+// newSilentServer is a server without a listener.
+func newSilentServer(t *testing.T, change ...func(*Options)) *Server {
+	t.Helper()
+	o := Options{Backend: newFakeBackend()}
+	for _, c := range change {
+		c(&o)
+	}
+	s, err := New(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// Canaries: no secret, token, signature or player data gets into the log, at any level.
+func TestAPILogKeepsSecrets(t *testing.T) {
+	var log bytes.Buffer
+	a := newSilentServer(t, func(o *Options) { o.Log = zerolog.New(&log).Level(zerolog.TraceLevel) }, withKeys())
+	good, bad := signedBy(tokenKey), signedBy(tokenKey)
+	good.token, bad.token = testToken, "canary-of-a-token"
+	bad.secret = "canary-of-a-secret"
+	wrong := signedBy(testKey)
+	wrong.secret = "canary-of-a-secret"
+	inBoth(t, func(t *testing.T, protocol string) {
+		for _, how := range []signing{good, bad, wrong, signedBy("canary-of-a-key")} {
+			for _, operation := range []string{"ListFleets", "CreatePlayerSession", "unknown-operation--unknown-operation--unknown-operation-"} {
+				body := encode(t, protocol, members{"PlayerId": "canary-of-a-player", "PlayerData": "canary-of-data", "NextToken": "canary-of-a-page"})
+				r := newRequest(protocol, "http://host.example/", operation, body)
+				how.sign(r, body)
+				served(t, a, protocol, r)
+			}
+		}
+	})
+	text := log.String()
+	for _, canary := range []string{testSecret, testToken, "canary-of-a", "canary-of-data", "Signature=", "AWS4"} {
+		if strings.Contains(text, canary) {
+			t.Errorf("the log has %q:\n%s", canary, text)
+		}
+	}
+	if !strings.Contains(text, "api request") {
+		t.Error("nothing was logged")
+	}
+}

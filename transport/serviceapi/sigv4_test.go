@@ -1,0 +1,457 @@
+package serviceapi
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+)
+
+const (
+	testKey    = "AKIDEXAMPLE"
+	testSecret = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
+	tokenKey   = "AKIDTOKEN"
+	testToken  = "the/session+token="
+)
+
+// withKeys puts signatures before an API: testKey, and tokenKey, which needs a
+// session token.
+func withKeys(change ...func(*SigV4Options)) func(*Options) {
+	return func(o *Options) {
+		s := SigV4Options{
+			Keys:    []Key{{ID: testKey, Secret: testSecret}, {ID: tokenKey, Secret: testSecret, SessionToken: testToken}},
+			Regions: []string{defaultRegion}, Now: o.Now,
+		}
+		for _, c := range change {
+			c(&s)
+		}
+		v, err := NewSigV4(s)
+		if err != nil {
+			panic(err) // a test wrote something wrong
+		}
+		o.Authenticator = v.Authenticate
+	}
+}
+
+// signing is how a request is signed, by AWS's own code.
+type signing struct {
+	key, secret, token string
+	region, service    string
+	at                 time.Time
+	payload            string // instead of the hash of the body
+}
+
+func signedBy(key string) signing {
+	return signing{key: key, secret: testSecret, region: defaultRegion, service: scopeService, at: time.Now()}
+}
+
+func (s signing) sign(r *http.Request, body []byte) {
+	hash := s.payload
+	if hash == "" {
+		hash = hashOf(body)
+	}
+	err := v4.NewSigner().SignHTTP(context.Background(), aws.Credentials{AccessKeyID: s.key, SecretAccessKey: s.secret, SessionToken: s.token},
+		r, hash, s.service, s.region, s.at)
+	if err != nil {
+		panic(err) // the test's request makes no sense
+	}
+}
+
+func hashOf(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
+}
+
+// setBody gives a request another body than it was signed with.
+func setBody(r *http.Request, body string) {
+	r.Body, r.ContentLength = io.NopCloser(strings.NewReader(body)), int64(len(body))
+}
+
+// serveSigned signs a request, lets it change on the way, and serves it.
+func serveSigned(t *testing.T, s *Server, protocol string, how signing, target string, change func(r *http.Request)) reply {
+	t.Helper()
+	body := encode(t, protocol, members{"Limit": 1})
+	r := newRequest(protocol, "http://host.example:8080"+target, "ListFleets", body)
+	how.sign(r, body)
+	if change != nil {
+		change(r)
+	}
+	return served(t, s, protocol, r)
+}
+
+// served serves a request as a server reads it from the wire.
+func served(t *testing.T, s *Server, protocol string, r *http.Request) reply {
+	t.Helper()
+	r.Host = r.URL.Host
+	secured := r.TLS
+	var wire bytes.Buffer
+	if err := r.Write(&wire); err != nil {
+		t.Fatal(err)
+	}
+	read, err := http.ReadRequest(bufio.NewReader(&wire))
+	if err != nil {
+		t.Fatal(err)
+	}
+	read.TLS = secured
+	w := httptest.NewRecorder()
+	s.ServeHTTP(w, read)
+	return decoded(t, protocol, w.Code, w.Header(), w.Body.Bytes())
+}
+
+func TestAPICheck03_PathPrefixIsSigned(t *testing.T) {
+	a := newAPI(t, withKeys())
+	inBoth(t, func(t *testing.T, protocol string) {
+		for _, target := range []string{"/", "", "/p", "/p/", "/a/b~c/d-e_f.g", "/with%20space", "/%C3%A4/%2F/x", "/a+b/c:d@e", "/?a=2&a=1&b=%20x&c"} {
+			if protocol == "cbor" && strings.Contains(target, "?") {
+				continue // the operation would stand behind the query
+			}
+			if r := serveSigned(t, a.server, protocol, signedBy(testKey), target, nil); r.status != http.StatusOK {
+				t.Errorf("%q: %d %v", target, r.status, r.body)
+			}
+		}
+	})
+}
+
+func TestAPICheck14_SignedRequestPasses(t *testing.T) {
+	a := newAPI(t, withKeys())
+	inBoth(t, func(t *testing.T, protocol string) {
+		serveSigned(t, a.server, protocol, signedBy(testKey), "/", nil).ok(t)
+		with := signedBy(tokenKey)
+		with.token = testToken
+		serveSigned(t, a.server, protocol, with, "/", nil).ok(t)
+		for _, spaced := range []string{"AWS4-HMAC-SHA256 ", "AWS4-HMAC-SHA256   "} { // with and without blanks behind the commas
+			serveSigned(t, a.server, protocol, signedBy(testKey), "/", func(r *http.Request) {
+				text := strings.ReplaceAll(r.Header.Get("Authorization"), ", ", ",")
+				r.Header.Set("Authorization", spaced+strings.TrimPrefix(text, "AWS4-HMAC-SHA256 "))
+			}).ok(t)
+		}
+	})
+}
+
+func TestAPICheck15_CodesOfRefusals(t *testing.T) {
+	now := time.Now()
+	a := newAPI(t, func(o *Options) { o.Now = func() time.Time { return now } }, withKeys())
+	base := signedBy(testKey)
+	base.at = now
+	with := func(change func(s *signing)) signing {
+		s := base
+		change(&s)
+		return s
+	}
+	header := func(name, old, new string) func(r *http.Request) {
+		return func(r *http.Request) { r.Header.Set(name, strings.Replace(r.Header.Get(name), old, new, 1)) }
+	}
+	cases := []struct {
+		name   string
+		how    signing
+		change func(r *http.Request)
+		code   string
+		text   string
+	}{
+		{"wrong secret", with(func(s *signing) { s.secret += "x" }), nil, invalidSignature, "does not match"},
+		{"unknown key", with(func(s *signing) { s.key = "AKIDNOBODY" }), nil, unrecognizedClient, "token"},
+		{"no header", base, func(r *http.Request) { r.Header.Del("Authorization") }, missingToken, "Missing"},
+		{"unexpected token", with(func(s *signing) { s.token = testToken }), nil, unrecognizedClient, "token"},
+		{"no token", with(func(s *signing) { s.key = tokenKey }), nil, unrecognizedClient, "token"},
+		{"wrong token", with(func(s *signing) { s.key, s.token = tokenKey, "other" }), nil, unrecognizedClient, "token"},
+		{"wrong service", with(func(s *signing) { s.service = "s3" }), nil, invalidSignature, "correct service: 'gamelift'"},
+		{"five minutes old", with(func(s *signing) { s.at = now.Add(-5*time.Minute - 2*time.Second) }), nil, invalidSignature, "Signature expired: "},
+		{"five minutes early", with(func(s *signing) { s.at = now.Add(5*time.Minute + 2*time.Second) }), nil, invalidSignature, "Signature not yet current: "},
+		{"another algorithm", base, header("Authorization", "AWS4-HMAC-SHA256", "Bearer"), incomplete, "algorithm"},
+		{"a part too much", base, header("Authorization", "Signature=", "Extra=1, Signature="), incomplete, "malformed"},
+		{"a part twice", base, header("Authorization", "Signature=", "Credential=a/b/c/d/aws4_request, Signature="), incomplete, "malformed"},
+		{"no signature", base, header("Authorization", ", Signature=", ", Sig="), incomplete, "'Signature'"},
+		{"short signature", base, header("Authorization", "Signature=", "Signature=0"), incomplete, "64"},
+		{"no hex", base, header("Authorization", "Signature=", "Signature=xyz"), incomplete, "64"},
+		{"scope of four", base, header("Authorization", "/gamelift/", "/"), incomplete, "5 slash"},
+		{"scope of another end", base, header("Authorization", "aws4_request", "aws5_request"), incomplete, "5 slash"},
+		{"headers out of order", base, header("Authorization", "SignedHeaders=", "SignedHeaders=zz;"), incomplete, "SignedHeaders"},
+		{"upper case", base, header("Authorization", "host;", "Host;"), incomplete, "SignedHeaders"},
+		{"header twice", base, header("Authorization", "host;", "host;host;"), incomplete, "SignedHeaders"},
+		{"many headers", base, header("Authorization", "SignedHeaders=", "SignedHeaders="+strings.Repeat("a;", 100)), incomplete, "SignedHeaders"},
+		{"no date", base, func(r *http.Request) { r.Header.Del("X-Amz-Date") }, incomplete, "X-Amz-Date"},
+		{"date of another form", base, func(r *http.Request) { r.Header.Set("X-Amz-Date", now.Format(time.RFC1123)) }, incomplete, "ISO-8601"},
+		{"date with a fraction", base, header("X-Amz-Date", "Z", ".5Z"), incomplete, "ISO-8601"},
+		{"date of another day", base, func(r *http.Request) { r.Header.Set("X-Amz-Date", "20200101T000000Z") }, incomplete, "does not match"},
+		{"two dates", base, func(r *http.Request) { r.Header.Add("X-Amz-Date", r.Header.Get("X-Amz-Date")) }, incomplete, "more than once"},
+		{"two signatures", base, func(r *http.Request) { r.Header.Add("Authorization", "x") }, incomplete, "more than once"},
+		{"host not signed", base, header("Authorization", "host;", ""), invalidSignature, "'host'"},
+		{"date not signed", base, header("Authorization", ";x-amz-date", ""), invalidSignature, "'x-amz-date'"},
+		{"a header more", base, func(r *http.Request) { r.Header.Set("X-Amz-Meta", "1") }, invalidSignature, "'x-amz-meta'"},
+	}
+	inBoth(t, func(t *testing.T, protocol string) {
+		for _, c := range cases {
+			r := serveSigned(t, a.server, protocol, c.how, "/", c.change)
+			text, _ := r.body["message"].(string)
+			if r.status != http.StatusBadRequest || r.code() != c.code || !strings.Contains(text, c.text) {
+				t.Errorf("%s: got %d %v, want %s with %q", c.name, r.status, r.body, c.code, c.text)
+			}
+		}
+		within := base
+		for _, off := range []time.Duration{-5 * time.Minute, 4 * time.Minute} {
+			within.at = now.Add(off + time.Second)
+			serveSigned(t, a.server, protocol, within, "/", nil).ok(t)
+		}
+	})
+}
+
+func TestAPICheck16_TargetMustBeSigned(t *testing.T) {
+	a := newAPI(t, withKeys())
+	body := []byte(`{}`)
+	r := newRequest("json", "http://host.example/", "ListFleets", body)
+	r.Header.Del("X-Amz-Target") // signed without it
+	signedBy(testKey).sign(r, body)
+	r.Header.Set("X-Amz-Target", "GameLift.ListFleets")
+	served(t, a.server, "json", r).want(t, http.StatusBadRequest, invalidSignature)
+
+	// A signed CBOR request whose protocol is not signed is no JSON request.
+	r = newRequest("cbor", "http://host.example/", "ListFleets", body)
+	protocol := r.Header.Get("Smithy-Protocol")
+	r.Header.Del("Smithy-Protocol")
+	signedBy(testKey).sign(r, body)
+	as := r.Clone(context.Background())
+	setBody(as, string(body))
+	as.Header.Set("X-Amz-Target", "GameLift.DeleteFleet")
+	served(t, a.server, "json", as).want(t, http.StatusBadRequest, invalidSignature)
+	as.Header.Del("X-Amz-Target")
+	setBody(as, string(body))
+	as.Header.Set("Smithy-Protocol", protocol)
+	if r := served(t, a.server, "cbor", as); r.code() == invalidSignature {
+		t.Errorf("the protocol header need not be signed: %v", r.body)
+	}
+}
+
+func TestAPICheck17_ChangedOnTheWay(t *testing.T) {
+	a := newAPI(t, withKeys())
+	how := signedBy(testKey)
+	changes := map[string]func(r *http.Request){
+		"body":        func(r *http.Request) { setBody(r, `{"Limit":2}`) },
+		"body cut":    func(r *http.Request) { setBody(r, `{}`) },
+		"no body":     func(r *http.Request) { r.Body, r.ContentLength = http.NoBody, 0 },
+		"path":        func(r *http.Request) { r.URL.Path = "/p" + r.URL.Path },
+		"query":       func(r *http.Request) { r.URL.RawQuery = "a=1" },
+		"bad query":   func(r *http.Request) { r.URL.RawQuery = "a=%zz;b" },
+		"host":        func(r *http.Request) { r.URL.Host = "host.example:8081" },
+		"type":        func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") },
+		"type again":  func(r *http.Request) { r.Header.Add("Content-Type", "text/plain") },
+		"date":        func(r *http.Request) { r.Header.Set("X-Amz-Date", how.at.Add(time.Second).UTC().Format(dateForm)) },
+		"signature":   func(r *http.Request) { flip(r, "Signature=") },
+		"region":      func(r *http.Request) { replaceAuthorization(r, defaultRegion, "us-east-2") },
+		"another key": func(r *http.Request) { replaceAuthorization(r, testKey, tokenKey) },
+		"less signed": func(r *http.Request) { replaceAuthorization(r, "content-type;", "") },
+		"more signed": func(r *http.Request) { replaceAuthorization(r, "SignedHeaders=", "SignedHeaders=aaa;") },
+		"hash":        func(r *http.Request) { r.Header.Set("X-Amz-Content-Sha256", hashOf(nil)) },
+		"unsigned":    func(r *http.Request) { r.Header.Set("X-Amz-Content-Sha256", unsignedPayload) },
+	}
+	inBoth(t, func(t *testing.T, protocol string) {
+		for name, change := range changes {
+			r := serveSigned(t, a.server, protocol, how, "/", change)
+			if r.status != http.StatusBadRequest || (r.code() != invalidSignature && r.code() != unrecognizedClient) {
+				t.Errorf("%s: got %d %v", name, r.status, r.body)
+			}
+		}
+	})
+	target := func(r *http.Request) { r.Header.Set("X-Amz-Target", "GameLift.DeleteFleet") }
+	serveSigned(t, a.server, "json", how, "/", target).want(t, http.StatusBadRequest, invalidSignature)
+	operation := func(r *http.Request) { r.URL.Path = strings.Replace(r.URL.Path, "ListFleets", "ListScripts", 1) }
+	serveSigned(t, a.server, "cbor", how, "/", operation).want(t, http.StatusBadRequest, invalidSignature)
+}
+
+func replaceAuthorization(r *http.Request, old, new string) {
+	r.Header.Set("Authorization", strings.Replace(r.Header.Get("Authorization"), old, new, 1))
+}
+
+// flip changes the hexadecimal digit behind mark.
+func flip(r *http.Request, mark string) {
+	text := []byte(r.Header.Get("Authorization"))
+	at := bytes.Index(text, []byte(mark)) + len(mark)
+	if text[at] == '0' {
+		text[at] = '1'
+	} else {
+		text[at] = '0'
+	}
+	r.Header.Set("Authorization", string(text))
+}
+
+func TestAPIUnsignedPayload(t *testing.T) {
+	unsigned := signedBy(testKey)
+	unsigned.payload = unsignedPayload
+	send := func(a *api, secured bool) reply {
+		body := []byte(`{"Limit":1}`)
+		r := newRequest("json", "http://host.example/", "ListFleets", body)
+		r.Header.Set("X-Amz-Content-Sha256", unsignedPayload)
+		unsigned.sign(r, body)
+		setBody(r, `{"Limit":2}`)
+		r.Header.Set("Content-Length", "11")
+		if secured {
+			r.TLS = &tls.ConnectionState{}
+		}
+		return served(t, a.server, "json", r)
+	}
+	a := newAPI(t, withKeys())
+	send(a, false).want(t, http.StatusBadRequest, invalidSignature)
+	send(a, true).ok(t)
+	send(newAPI(t, withKeys(func(o *SigV4Options) { o.AllowUnsignedPayload = true })), false).ok(t)
+}
+
+func TestAPICheck19_RegionOfTheScope(t *testing.T) {
+	a := newAPI(t, func(o *Options) { o.Region = "eu-west-1" }, withKeys(func(o *SigV4Options) { o.Regions = []string{"eu-west-1"} }))
+	inBoth(t, func(t *testing.T, protocol string) {
+		how := signedBy(testKey)
+		r := serveSigned(t, a.server, protocol, how, "/", nil).want(t, http.StatusBadRequest, invalidSignature)
+		if text := r.body["message"].(string); !strings.Contains(text, "valid region") {
+			t.Errorf("text %q", text)
+		}
+		how.region = "eu-west-1"
+		serveSigned(t, a.server, protocol, how, "/", nil).ok(t)
+	})
+}
+
+// A refusal before the body costs no memory for it, and the caller sees it.
+func TestAPIRefusedBeforeTheBody(t *testing.T) {
+	a := newAPI(t, withKeys())
+	r := newRequest("json", a.url, "CreateScript", make([]byte, bodyScriptMax))
+	a.do(t, "json", r).want(t, http.StatusBadRequest, missingToken)
+	r = newRequest("json", a.url, "CreateScript", make([]byte, bodyScriptMax+1))
+	a.do(t, "json", r).want(t, http.StatusRequestEntityTooLarge, entityTooLarge)
+	r = newRequest("json", a.url, "ListFleets", nil)
+	r.Body, r.ContentLength = io.NopCloser(io.LimitReader(zeros{}, bodyMax+1)), -1 // chunked
+	signedBy(testKey).sign(r, nil)
+	a.do(t, "json", r).want(t, http.StatusRequestEntityTooLarge, entityTooLarge)
+}
+
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) { return len(b), nil }
+
+func TestNewSigV4RefusesMistakes(t *testing.T) {
+	good := Key{ID: testKey, Secret: testSecret}
+	for name, o := range map[string]SigV4Options{
+		"no keys":       {Regions: []string{"r"}},
+		"no regions":    {Keys: []Key{good}},
+		"skew":          {Keys: []Key{good}, Regions: []string{"r"}, Skew: -1},
+		"twice":         {Keys: []Key{good, good}, Regions: []string{"r"}},
+		"id":            {Keys: []Key{{ID: "a/b", Secret: testSecret}}, Regions: []string{"r"}},
+		"secret":        {Keys: []Key{{ID: testKey, Secret: "short-secret"}}, Regions: []string{"r"}},
+		"rate":          {Keys: []Key{{ID: testKey, Secret: testSecret, Rate: -1}}, Regions: []string{"r"}},
+		"burst":         {Keys: []Key{{ID: testKey, Secret: testSecret, Rate: 1}}, Regions: []string{"r"}},
+		"allow":         {Keys: []Key{{ID: testKey, Secret: testSecret, Allow: []string{"Describe*"}}}, Regions: []string{"r"}},
+		"allow nothing": {Keys: []Key{{ID: testKey, Secret: testSecret, Allow: []string{"gamelift:Nothing*"}}}, Regions: []string{"r"}},
+		"allow classes": {Keys: []Key{{ID: testKey, Secret: testSecret, Allow: []string{"gamelift:[A-Z]*"}}}, Regions: []string{"r"}},
+	} {
+		if _, err := NewSigV4(o); err == nil || strings.Contains(err.Error(), testSecret) || strings.Contains(err.Error(), "short-secret") {
+			t.Errorf("%s: got %v", name, err)
+		}
+	}
+}
+
+// What signs is AWS's code, what verifies is ours: they must agree on any request.
+func FuzzSigV4Request(f *testing.F) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
+	v, err := NewSigV4(SigV4Options{Keys: []Key{{ID: testKey, Secret: testSecret}}, Regions: []string{defaultRegion}, Now: func() time.Time { return at }})
+	if err != nil {
+		f.Fatal(err)
+	}
+	const valid = "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20260301/us-east-1/gamelift/aws4_request, SignedHeaders=host;x-amz-date;x-amz-target, Signature="
+	f.Add("", "20260301T120000Z", "/", "", "name", "value", []byte(`{}`))
+	f.Add(valid+strings.Repeat("0", 64), "20260301T120000Z", "/p/service/GameLift/operation/ListFleets", "", "X-Amz-Meta", " a  b ", []byte(`{}`))
+	f.Add("AWS4-HMAC-SHA256 Credential=////aws4_request,SignedHeaders=;,Signature=", "20260301T120000.5Z", "/%2f/ä b", "b=1&a=%20+&a", "Accept", "x\ty", []byte{0xa0})
+	f.Add(valid, "", "//a/../b", "x=;", "Content-Type", "", []byte{})
+	f.Fuzz(func(t *testing.T, authorization, date, path, query, name, value string, body []byte) {
+		u := &url.URL{Scheme: "http", Host: "host.example", Path: "/" + strings.TrimPrefix(path, "/"), RawQuery: query}
+		newOne := func() *http.Request {
+			r := &http.Request{
+				Method: http.MethodPost, URL: u, Host: u.Host, Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+				Header: http.Header{"X-Amz-Target": {"GameLift.ListFleets"}},
+			}
+			if authorization != "" {
+				r.Header.Set("Authorization", authorization)
+			}
+			if date != "" {
+				r.Header.Set("X-Amz-Date", date)
+			}
+			return r
+		}
+		// Made up: never let through, never a panic, and a code of the list.
+		caller, err := verify(v, newOne(), body)
+		if err == nil {
+			t.Fatalf("let through as %v", caller)
+		}
+		known := map[string]bool{missingToken: true, incomplete: true, unrecognizedClient: true, invalidSignature: true}
+		if f := authFault(err); !known[f.code] || f.text == "" {
+			t.Fatalf("got %v", f)
+		}
+		// Signed: let through.
+		r := newOne()
+		r.Header.Del("Authorization")
+		if plainHeader(name, value) {
+			r.Header.Set(name, value)
+		}
+		if _, err := url.ParseQuery(query); err != nil {
+			u.RawQuery = ""
+		}
+		how := signedBy(testKey)
+		how.at = at
+		how.sign(r, body)
+		if _, err := verify(v, r, body); err != nil {
+			t.Fatalf("signed %v, refused: %v", r, err)
+		}
+		if _, err := verify(v, r, append(body, 0)); err == nil {
+			t.Fatal("another body was let through")
+		}
+	})
+}
+
+// plainHeader reports whether a header is one that both sides leave alone.
+func plainHeader(name, value string) bool {
+	for _, taken := range []string{"Authorization", "Host", "X-Amz-Date", "X-Amz-Target", "X-Amz-Content-Sha256", "X-Amz-Security-Token", "Content-Length", "Transfer-Encoding",
+		"User-Agent", "Expect", "Trailer", "X-Amzn-Trace-Id", "Smithy-Protocol"} {
+		if strings.EqualFold(name, taken) {
+			return false
+		}
+	}
+	for _, c := range []byte(name) {
+		if c != '-' && !isUnreserved(c) {
+			return false
+		}
+	}
+	for _, c := range []byte(value) {
+		if c < ' ' || c > '~' {
+			return false
+		}
+	}
+	return name != ""
+}
+
+func verify(v *SigV4, r *http.Request, body []byte) (Caller, error) {
+	proof, err := v.Authenticate(r)
+	if err != nil {
+		return Caller{}, err
+	}
+	return proof(body)
+}
+
+func TestKeysAreMadeFresh(t *testing.T) {
+	seen := map[string]bool{}
+	for range 100 {
+		id, secret := NewKey()
+		k := Key{ID: id, Secret: secret}
+		if err := k.Validate(); err != nil || len(id) != 20 || len(secret) != 40 || seen[id] || seen[secret] {
+			t.Fatalf("%s: %v", fmt.Sprint(len(id), len(secret)), err)
+		}
+		seen[id], seen[secret] = true, true
+	}
+}
