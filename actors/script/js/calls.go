@@ -122,6 +122,7 @@ func (h *Handler) settle(what string) {
 			continue // one may have failed before the others
 		}
 		for h.jobs.waiting() && h.alive() {
+			h.pause()
 			step(h.attempt(h.jobs.next()))
 		}
 		switch {
@@ -133,6 +134,14 @@ func (h *Handler) settle(what string) {
 		default:
 			return
 		}
+	}
+}
+
+// pause lets others go first if the call under way takes long. The script's code calls
+// it wherever it may take long (compile.Unit.Program).
+func (h *Handler) pause() {
+	if h.watch != nil {
+		h.watch.Pause()
 	}
 }
 
@@ -156,6 +165,7 @@ func (h *Handler) drain() {
 		job := h.ticks[0]
 		h.ticks[0] = nil
 		h.ticks = h.ticks[1:]
+		h.pause()
 		job()
 	}
 	h.waiting(false)

@@ -76,6 +76,7 @@ type Watch struct {
 	worker *worker
 	o      Options
 	since  atomic.Int64 // when the call under way began, ns since worker.start; or one of the values above
+	pacer  pacer
 
 	// Guarded by dog.mu.
 	index   int   // in dog.watches; -1: released
@@ -135,6 +136,9 @@ func (w *Watch) Begin() {
 // End ends it, and returns how long it took if it was in time. After Stuck, somebody
 // else has taken over: the caller must not go on.
 func (w *Watch) End() (time.Duration, Verdict) {
+	if w.pacer.rest.Load() != 0 {
+		w.pacer.rest.Store(0)
+	}
 	switch since := w.since.Swap(idle); since {
 	case idle, fired:
 		return 0, Interrupted
@@ -201,6 +205,7 @@ func (d *Dog) look(k *worker) bool {
 	} else {
 		d.heap = 0
 	}
+	d.setPaces(open, now)
 	clear(open)
 	d.open = open[:0]
 	d.mu.Unlock()
@@ -260,8 +265,9 @@ func (d *Dog) weigh(open []*Watch, now time.Duration, heap int64) *Watch {
 			ending = ending || since == fired
 			continue
 		}
-		if since != w.seen {
+		if since != w.seen { // it may have begun just now: nothing is its own yet
 			w.seen, w.heap, w.share, w.looks = since, heap, 0, 0
+			continue
 		}
 		w.share += growth
 		w.looks++
@@ -278,7 +284,7 @@ func (d *Dog) weigh(open []*Watch, now time.Duration, heap int64) *Watch {
 			w.heap = heap
 		}
 	}
-	if ending || !suspect.heavy(now, heap) || suspect.fire(suspect.seen, now, fmt.Sprintf("memory grew by more than %d MiB while it ran", suspect.o.MemoryMax>>20)) == nil {
+	if ending || suspect == nil || !suspect.heavy(now, heap) || suspect.fire(suspect.seen, now, fmt.Sprintf("memory grew by more than %d MiB while it ran", suspect.o.MemoryMax>>20)) == nil {
 		return nil
 	}
 	return suspect

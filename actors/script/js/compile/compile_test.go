@@ -32,7 +32,10 @@ func unit(t testing.TB, files ...string) *Unit {
 }
 
 // run calls the module and returns its exports, with the jobs of its promises done.
-func run(p *goja.Program) (*goja.Object, error) {
+func run(p *goja.Program) (*goja.Object, error) { return runPausing(p, nil) }
+
+// runPausing calls pause at each look; nil: nothing.
+func runPausing(p *goja.Program, pause func()) (*goja.Object, error) {
 	r := goja.New()
 	v, err := r.RunProgram(p)
 	if err != nil {
@@ -41,6 +44,12 @@ func run(p *goja.Program) (*goja.Object, error) {
 	f, ok := goja.AssertFunction(v)
 	if !ok {
 		return nil, errors.New("the program is no function")
+	}
+	if v, err = f(goja.Undefined(), r.NewDynamicObject(&looks{f: pause})); err != nil {
+		return nil, err
+	}
+	if f, ok = goja.AssertFunction(v); !ok {
+		return nil, errors.New("what it returns is no function")
 	}
 	module := r.NewObject()
 	exports := r.NewObject()
@@ -304,3 +313,21 @@ func FuzzCompile(f *testing.F) {
 		}
 	})
 }
+
+// looks counts where code looks whether to pause.
+type looks struct {
+	n int
+	f func()
+}
+
+func (l *looks) Get(string) goja.Value {
+	l.n++
+	if l.f != nil {
+		l.f()
+	}
+	return goja.Undefined()
+}
+func (*looks) Set(string, goja.Value) bool { return false }
+func (*looks) Has(string) bool             { return false }
+func (*looks) Delete(string) bool          { return false }
+func (*looks) Keys() []string              { return nil }

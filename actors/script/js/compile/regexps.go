@@ -12,7 +12,11 @@ import (
 // something else, or fail with only when they are reached.
 func checkRegexps(name string, tree *ast.Program) error {
 	var err error
-	walk(reflect.ValueOf(tree.Body), func(r *ast.RegExpLiteral) {
+	walk(reflect.ValueOf(tree.Body), func(node any) bool {
+		r, ok := node.(*ast.RegExpLiteral)
+		if !ok {
+			return true
+		}
 		what := ""
 		switch {
 		case strings.Contains(r.Flags, "v"):
@@ -23,24 +27,21 @@ func checkRegexps(name string, tree *ast.Program) error {
 			what = `\p{...} in a regular expression`
 		}
 		if what == "" || err != nil {
-			return
+			return true
 		}
 		p := tree.File.Position(int(r.Idx) - 1)
 		err = &Error{File: name, Line: p.Line, Column: p.Column, final: true, Message: fmt.Sprintf("the embedded engine does not have %s; %s", what, useNode)}
+		return true
 	})
 	return err
 }
 
-// walk calls f for each regular expression of a syntax tree. Its depth is that of
-// the source, which is bounded.
-func walk(v reflect.Value, f func(*ast.RegExpLiteral)) {
+// walk calls f for each node of a syntax tree that is a pointer, and then for those in
+// it unless f returns false. Its depth is that of the source, which is bounded.
+func walk(v reflect.Value, f func(node any) (into bool)) {
 	switch v.Kind() {
 	case reflect.Pointer:
-		if r, ok := v.Interface().(*ast.RegExpLiteral); ok {
-			f(r)
-			return
-		}
-		if !v.IsNil() && v.Elem().Kind() == reflect.Struct {
+		if !v.IsNil() && v.Elem().Kind() == reflect.Struct && f(v.Interface()) {
 			walk(v.Elem(), f)
 		}
 	case reflect.Interface:

@@ -52,9 +52,9 @@ func jsonProgram(name, text string) (*goja.Program, error) {
 		return nil, err
 	}
 	var quoted bytes.Buffer
-	quoted.WriteString("(function (exports, require, module) { module.exports = JSON.parse(")
+	quoted.WriteString("(function () { return function (exports, require, module) { module.exports = JSON.parse(")
 	quote(&quoted, text)
-	quoted.WriteString(") })")
+	quoted.WriteString(") } })")
 	return goja.Compile(Root+"/"+name, quoted.String(), false)
 }
 
@@ -74,6 +74,8 @@ func common(name, text string, sourceMap []byte, strict bool) (program *goja.Pro
 	if err := checkRegexps(name, tree); err != nil {
 		return nil, err
 	}
+	withPauses(tree)
+	pausable(tree)
 	program, err = goja.CompileAST(tree, strict)
 	if err != nil {
 		return nil, located(name, text, shift, err)
@@ -98,8 +100,11 @@ func parse(name, text string, sourceMap []byte) (tree *ast.Program, shift int, e
 			return nil, 0, err
 		}
 		head := "(function (" + strings.Join(parameters, ", ") + ") {"
-		tree, err = parser.ParseFile(nil, name, head+text+"\n})", 0, load)
-		return tree, len(head), err
+		whole, wrong := parser.ParseFile(nil, name, head+text+"\n})", 0, load)
+		if wrong == nil && len(whole.Body) != 1 { // text has more than a body
+			return nil, 0, err
+		}
+		return whole, len(head), wrong
 	}
 	f := &ast.FunctionLiteral{
 		Function: 1, Source: text, DeclarationList: tree.DeclarationList,

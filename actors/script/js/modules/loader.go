@@ -24,6 +24,7 @@ type Loader struct {
 	cache    *goja.Object            // of files, by absolute path: require.cache
 	builtin  map[string]*goja.Object // modules that were loaded, by source
 	main     goja.Value              // the module of the entry
+	pause    goja.Value              // what files look at
 	builtinF *goja.Object
 	have     uint64 // of extras, those that are installed, a bit for each
 
@@ -43,6 +44,7 @@ func Enable(r *goja.Runtime, o Options) *Loader {
 		runtime: r, options: o, resolver: resolver{files: o.Unit.Files()}, start: o.Now(),
 		cache: r.NewObject(), builtin: make(map[string]*goja.Object), main: goja.Undefined(),
 	}
+	l.pause = r.NewDynamicObject(pause(o.Pause))
 	l.enableGlobals()
 	return l
 }
@@ -86,7 +88,10 @@ func (l *Loader) Builtin(name string) goja.Value {
 
 // function runs a program whose value is a function.
 func (l *Loader) function(p *goja.Program) goja.Callable {
-	v, err := l.runtime.RunProgram(p)
+	return l.asFunction(l.runtime.RunProgram(p))
+}
+
+func (l *Loader) asFunction(v goja.Value, err error) goja.Callable {
 	if err != nil {
 		rethrow(l.runtime, err)
 	}
@@ -138,7 +143,7 @@ func (l *Loader) load(name string, parent *goja.Object) goja.Value {
 		panic(l.syntaxError(name, err))
 	}
 	l.install(l.mentioned(name))
-	f := l.function(p)
+	f := l.asFunction(l.function(p)(goja.Undefined(), l.pause))
 	module, exports := r.NewObject(), r.NewObject()
 	id := filename
 	if parent == nil {

@@ -37,6 +37,10 @@ type Options struct {
 	// Globals names more globals, which Global makes when they are first read.
 	Globals []string
 	Global  func(name string) goja.Value
+	// Pause is called in each turn of a loop and at each start of a function of the
+	// script's files, and must be quick; it may wait, which holds up the script and
+	// changes nothing else of it. Nil: nothing is called.
+	Pause func()
 	// Now is the time; nil: time.Now. It must keep its monotonic reading.
 	Now func() time.Time
 	// MemoryUsage returns bytes for process.memoryUsage; nil: that of the Go heap.

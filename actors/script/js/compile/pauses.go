@@ -1,0 +1,100 @@
+package compile
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
+	"github.com/dop251/goja/unistring"
+)
+
+// pauseName is what the code calls the object that it looks at in each turn of a loop
+// and at each start of a function. It has a space: no identifier of a script is that,
+// however it is written, and no text that a script evaluates can name it.
+const pauseName unistring.String = "troupe pause"
+
+// pauseProperty is the property that it reads. Its value does not matter.
+const pauseProperty unistring.String = "at"
+
+// withPauses has the code read pause.at at the start of each turn of a loop and of each
+// function: a place where whoever made the object may let the script wait, and go on.
+// The engine itself has none. Nothing else of the script changes: positions and source
+// text are those of the syntax tree, and directives stay first.
+//
+// The body of a with statement is left as it is, because there all names are looked up
+// in an object of the script.
+func withPauses(tree *ast.Program) {
+	walk(reflect.ValueOf(tree.Body), func(node any) bool {
+		switch n := node.(type) {
+		case *ast.WithStatement:
+			return false
+		case *ast.ForStatement:
+			n.Body = pausing(n.Body)
+		case *ast.ForInStatement:
+			n.Body = pausing(n.Body)
+		case *ast.ForOfStatement:
+			n.Body = pausing(n.Body)
+		case *ast.WhileStatement:
+			n.Body = pausing(n.Body)
+		case *ast.DoWhileStatement:
+			n.Body = pausing(n.Body)
+		case *ast.FunctionLiteral:
+			n.Body = pausing(n.Body).(*ast.BlockStatement)
+		case *ast.ArrowFunctionLiteral:
+			n.Body = pausing(bodyOf(n.Body)).(*ast.BlockStatement)
+		}
+		return true
+	})
+}
+
+// pausing returns a block that does what body does, after a look.
+func pausing(body ast.Statement) ast.Statement {
+	b, ok := body.(*ast.BlockStatement)
+	if !ok {
+		b = &ast.BlockStatement{LeftBrace: body.Idx0(), List: []ast.Statement{body}, RightBrace: body.Idx1()}
+	}
+	at := slices.IndexFunc(b.List, func(s ast.Statement) bool { return !directive(s) })
+	if at < 0 {
+		at = len(b.List)
+	}
+	b.List = slices.Insert(b.List, at, look(b.LeftBrace))
+	return b
+}
+
+// bodyOf returns the body of an arrow function as a block.
+func bodyOf(body ast.ConciseBody) *ast.BlockStatement {
+	if b, ok := body.(*ast.BlockStatement); ok {
+		return b
+	}
+	e := body.(*ast.ExpressionBody).Expression
+	return &ast.BlockStatement{LeftBrace: e.Idx0(), List: []ast.Statement{&ast.ReturnStatement{Argument: e}}, RightBrace: e.Idx1()}
+}
+
+// directive reports whether s is such as 'use strict'.
+func directive(s ast.Statement) bool {
+	e, ok := s.(*ast.ExpressionStatement)
+	if !ok {
+		return false
+	}
+	_, ok = e.Expression.(*ast.StringLiteral)
+	return ok
+}
+
+func look(at file.Idx) ast.Statement {
+	return &ast.ExpressionStatement{Expression: &ast.DotExpression{
+		Left:       &ast.Identifier{Name: pauseName, Idx: at},
+		Identifier: ast.Identifier{Name: pauseProperty, Idx: at},
+	}}
+}
+
+// pausable puts a function around a program that is one expression, whose parameter is
+// the object that withPauses looks at.
+func pausable(tree *ast.Program) {
+	e := tree.Body[0].(*ast.ExpressionStatement).Expression
+	tree.Body[0] = &ast.ExpressionStatement{Expression: &ast.FunctionLiteral{
+		Function:      1,
+		ParameterList: &ast.ParameterList{Opening: 1, Closing: 1, List: []*ast.Binding{{Target: &ast.Identifier{Name: pauseName, Idx: 1}}}},
+		Body:          &ast.BlockStatement{LeftBrace: 1, List: []ast.Statement{&ast.ReturnStatement{Argument: e}}, RightBrace: e.Idx1()},
+	}}
+}
