@@ -309,7 +309,7 @@ func (r *Registry) onOver(c *stage.Context, e *entry) {
 	if e.process != nil {
 		r.fill(c, e.process)
 	}
-	r.tellRoom(e.fleet, e.location)
+	r.tellFreed(e)
 	r.tellLaunched(e)
 	v := e.published.Session()
 	c.Log().Info().Str("game_session_id", string(e.id)).Str("reason", v.EndText).Msg("game session ended")

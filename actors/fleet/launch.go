@@ -128,6 +128,23 @@ func (r *Registry) destination(arn string) *fleetEntry {
 	return f
 }
 
+// tellFreed tells of a place that has become free: to the fleet's own waiters, and where
+// the location is bounded for all fleets together, to those of all.
+func (r *Registry) tellFreed(e *entry) {
+	if len(r.watchers) == 0 {
+		return
+	}
+	r.tellRoom(e.fleet, e.location)
+	if r.locations[e.location].GameSessionsMax <= 0 {
+		return
+	}
+	for _, f := range r.fleets {
+		if f != e.fleet && slices.Contains(f.record.Locations, e.location) {
+			r.tellRoom(f, e.location)
+		}
+	}
+}
+
 // tellRoom tells those who watch that a game session may fit at a location, or, if that
 // is empty, at any of the fleet.
 func (r *Registry) tellRoom(f *fleetEntry, location string) {

@@ -128,16 +128,8 @@ func TestLaunchNeedsRoom(t *testing.T) {
 }
 
 func TestCandidatesAreTheActiveFleetsThatDestinationsLeadTo(t *testing.T) {
-	price := func(o *fleet.Options) {
-		for i, f := range o.Fleets {
-			if f.ID == actorstest.Fleet {
-				priced := *f
-				priced.Costs = map[string]float64{actorstest.Away: 0.5}
-				o.Fleets[i] = &priced
-			}
-		}
-	}
-	hosted(t, price, func(h *host) {
+	priced := func(o *fleet.Options) { o.Locations = []messages.Location{{Name: actorstest.Away, Cost: 0.5}} }
+	hosted(t, priced, func(h *host) {
 		if _, err := launch(h, actorstest.Small, ""); err != nil {
 			h.Fatal(err)
 		}
