@@ -79,7 +79,7 @@ func TestArgs(t *testing.T) {
 	want := "serve --api-addr 127.0.0.1:0 --ws-addr 127.0.0.1:0 --fast-addr 127.0.0.1:0 --announce f " +
 		"--set limits.unauthenticated=0 --set limits.unauthenticatedPerIP=0 --set limits.connectionsPerIPPerSecond=0 " +
 		"--set limits.loginFailuresPerIPPerMinute=0 --set dtls.halfOpenPerIP=0 --set wss.addr=127.0.0.1:0 " +
-		"--set dtls.addr=127.0.0.1:0 --set kcp.addr=127.0.0.1:0 --set tls.dir=tls --set log.gameSessions.dir=logs --set flush.interval=0"
+		"--set dtls.addr=127.0.0.1:0 --set kcp.addr=127.0.0.1:0 --set tls.dir=tls --set log.gameSessions.dir=logs --set store.memory=true --set flush.interval=0"
 	if got != want {
 		t.Errorf("\n got %s\nwant %s", got, want)
 	}

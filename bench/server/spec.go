@@ -45,8 +45,8 @@ var liftedLimits = []string{
 	"dtls.halfOpenPerIP=0",
 }
 
-// secured puts the secured listeners on free ports, with a certificate authority and logs of the run's own.
-var secured = []string{"wss.addr=127.0.0.1:0", "dtls.addr=127.0.0.1:0", "kcp.addr=127.0.0.1:0", "tls.dir=tls", "log.gameSessions.dir=logs"}
+// secured puts the secured listeners on free ports, with a certificate authority, logs and a store of the run's own.
+var secured = []string{"wss.addr=127.0.0.1:0", "dtls.addr=127.0.0.1:0", "kcp.addr=127.0.0.1:0", "tls.dir=tls", "log.gameSessions.dir=logs", "store.memory=true"}
 
 // Title is the name for tables.
 func (s Spec) Title() string {

@@ -44,6 +44,7 @@ func TestScript(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("TROUPE_LOG_GAMESESSIONS_DIR", filepath.Join(e.WorkDir, "logs"))
+			e.Setenv("TROUPE_STORE_MEMORY", "true")
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){

@@ -8,7 +8,9 @@ type serveCommand struct {
 
 // Run serves until a signal.
 func (c *serveCommand) Run(s streams) error {
-	cfg, err := c.load(host.Defaults())
+	defaults := host.Defaults()
+	defaults.Store.Memory = false
+	cfg, err := c.load(defaults)
 	if err != nil {
 		return err
 	}

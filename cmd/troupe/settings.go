@@ -21,6 +21,7 @@ type settings struct {
 	KCPAddr    *string  `name:"kcp-addr" placeholder:"HOST:PORT" help:"KCP inside DTLS (kcp.addr)."`
 	PublicHost *string  `placeholder:"NAME" help:"DNS name that players are told, and that the certificate carries (public.host)."`
 	TLSDir     *string  `name:"tls-dir" placeholder:"DIR" help:"Where the private certificate authority is kept (tls.dir)."`
+	Store      *string  `placeholder:"FILE" help:"Where what the service API has answered is kept (store.path); without it, for serve, --set store.memory=true."`
 	LogLevel   *string  `placeholder:"LEVEL" help:"debug, info, warn or error (log.level)."`
 	LogFormat  *string  `placeholder:"FORMAT" help:"json or pretty (log.format)."`
 	DrainGrace *string  `placeholder:"DURATION" help:"How long game sessions with players may go on after SIGTERM (drain.grace)."`
@@ -43,6 +44,7 @@ func (s *settings) load(defaults host.Config) (host.Config, error) {
 		{"--kcp-addr", "kcp.addr", s.KCPAddr},
 		{"--public-host", "public.host", s.PublicHost},
 		{"--tls-dir", "tls.dir", s.TLSDir},
+		{"--store", "store.path", s.Store},
 		{"--log-level", "log.level", s.LogLevel},
 		{"--log-format", "log.format", s.LogFormat},
 		{"--drain-grace", "drain.grace", s.DrainGrace},

@@ -23,6 +23,7 @@ type Config struct {
 	Locations []Location `config:"locations"` // that this host stands for, besides region
 	Fleets    []Fleet    `config:"fleets"`
 	Aliases   []Alias    `config:"aliases"`
+	Store     Store     `config:"store"`
 	Reconnect Reconnect  `config:"reconnect"`
 	Session   Session    `config:"session"`
 	Script    Script     `config:"script"`
@@ -100,6 +101,14 @@ type Location struct {
 	Name            string  `config:"name"`            // letters, digits and hyphens
 	GameSessionsMax int     `config:"gameSessionsMax"` // at a time, of all fleets together; 0: no bound
 	Cost            float64 `config:"cost"`            // per hour, of fleets that have none; placements compare it
+}
+
+// Store is where what the service API has answered is kept.
+type Store struct {
+	// Path is the file; beside it are PATH-wal, PATH-shm and PATH.lock. It must be on a
+	// local disk. Made, with its folder, where it is not there.
+	Path   string `config:"path"`
+	Memory bool   `config:"memory"` // without a path: nothing outlives the process
 }
 
 // FleetLocation is a further location of a fleet.
@@ -253,6 +262,7 @@ func Defaults() Config {
 		Locations: []Location{},
 		Fleets:    []Fleet{{ID: "fleet-dev", Name: "dev", Description: "the embedded fleet", GameSessionsMax: 1000, Certificates: "DISABLED", Locations: []FleetLocation{}}},
 		Aliases:   []Alias{{ID: "alias-dev", Name: "dev", Fleet: "fleet-dev"}},
+		Store:     Store{Memory: true},
 		Reconnect: Reconnect{
 			Window: 30 * time.Second, Takeover: "now", Rejoin: true, Overflow: "end", StockAmbiguous: "resend", Acknowledge: true,
 		},

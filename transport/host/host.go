@@ -20,6 +20,7 @@ import (
 	"troupe/actors/script/bundle"
 	"troupe/actors/sessionlog"
 	"troupe/actors/stage"
+	"troupe/actors/store"
 	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/transport/fast"
@@ -51,6 +52,7 @@ type Host struct {
 	http     *http.Server
 	ops      *ops.Pages
 	logs     *sessionlog.Store
+	store    store.Store
 	showLogs bool // of game sessions in the host's, too
 	fleets   []Fleet
 	bundles  bundle.Limits
@@ -102,6 +104,9 @@ func Start(o Options) (h *Host, err error) {
 		return nil, fmt.Errorf("host: api.addr: %w", err)
 	}
 	if h.logs, err = c.Log.GameSessions.open(h.count, o.Log); err != nil {
+		return nil, err
+	}
+	if h.store, err = c.Store.open(h.count, o.Log); err != nil {
 		return nil, err
 	}
 	h.fleets, h.bundles, h.programs = c.Fleets, c.Script.bundleLimits(), newPrograms(&c.Script)
@@ -179,7 +184,7 @@ func (h *Host) startActors(o Options) error {
 		Fleet: fleet.Options{
 			Region: c.Region, Locations: c.locationRecords(time.Now()), Fleets: c.fleetRecords(time.Now()), Aliases: c.aliasRecords(time.Now()),
 			Advertised: plain, Secured: secured,
-			Session: c.sessionSettings(), NewHandler: newHandler, OpenLog: h.openLog,
+			Session: c.sessionSettings(), NewHandler: newHandler, OpenLog: h.openLog, Store: h.store,
 			NewProgram: h.programs.make, Scripts: scripts, ProcessesMax: c.Script.ProcessesMax,
 			OnStuck:  func() { go h.giveUp(o.OnFailure) },
 			EndedMax: c.Session.EndedMax, EndedKeep: c.Session.EndedKeep,
@@ -289,6 +294,11 @@ func (h *Host) stop(reason messages.CloseReason) {
 		h.doors.closeAll(ctx, reason)
 		if h.system != nil {
 			h.system.Close()
+		}
+		if h.store != nil { // what the actors have committed is still answered
+			if err := h.store.Close(); err != nil {
+				h.log.Error().Err(err).Msg("the store did not close well")
+			}
 		}
 		if h.logs != nil { // its readers end with it, before the pages that they are on
 			h.logs.Close()

@@ -45,6 +45,7 @@ func (c *Config) Validate() error {
 	v.that("account", accountForm.MatchString(c.Account), "must be 12 digits")
 	v.fleets(c)
 	v.locations(c)
+	v.that("store.path", c.Store.Path != "" || c.Store.Memory, "must name a file, or store.memory be true: nothing outlives the process then")
 	v.that("reconnect.window", c.Reconnect.Window >= 0 && c.Reconnect.Window <= windowMax, "must be 0s to 600s")
 	v.that("reconnect.overflow", c.Reconnect.Overflow == "end" || c.Reconnect.Overflow == "gap", "must be end or gap")
 	v.that("reconnect.stockAmbiguous", c.Reconnect.StockAmbiguous == "resend" || c.Reconnect.StockAmbiguous == "skip", "must be resend or skip")

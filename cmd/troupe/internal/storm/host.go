@@ -57,7 +57,7 @@ func startHost(ctx context.Context, settings []string) (h *child, err error) {
 	for _, addr := range []string{"api", "websocket", "fast", "wss", "dtls", "kcp"} {
 		args = append(args, "--set", addr+".addr=127.0.0.1:0")
 	}
-	for _, set := range append(append([]string{"tls.dir=" + filepath.Join(dir, "tls"), "log.gameSessions.dir=" + filepath.Join(dir, "logs")}, lifted...), settings...) {
+	for _, set := range append(append([]string{"tls.dir=" + filepath.Join(dir, "tls"), "log.gameSessions.dir=" + filepath.Join(dir, "logs"), "store.memory=true"}, lifted...), settings...) {
 		args = append(args, "--set", set)
 	}
 	h = &child{cmd: exec.Command(self, args...), dir: dir, exited: make(chan struct{})}
