@@ -51,15 +51,20 @@ type System struct {
 	stopped     chan struct{}
 }
 
-// Start builds the tree. Close ends it.
-func Start(o Options) *System {
-	s := &System{count: o.Counters, stopped: make(chan struct{}), registry: fleet.New(o.Fleet), bundle: o.Bundle, unpacks: make(chan struct{}, unpacksMax)}
+// Start builds the tree, with what the store has. Close ends it. It is an error if a
+// stored record cannot be read.
+func Start(o Options) (*System, error) {
+	registry, err := fleet.New(o.Fleet)
+	if err != nil {
+		return nil, err
+	}
+	s := &System{count: o.Counters, stopped: make(chan struct{}), registry: registry, bundle: o.Bundle, unpacks: make(chan struct{}, unpacksMax)}
 	s.stage = stage.New(stage.Options{Log: o.Log, Counters: o.Counters, Shards: o.Shards, Flush: o.Flush, Now: o.Now, OnRootCrash: o.OnFailure})
 	s.fleet = s.stage.NewRef(counters.ActorFleet, stage.LaneLimits{})
 	s.stage.SpawnRoot(s.fleet, s.registry)
 	s.connections = s.stage.NewRef(counters.ActorConnections, stage.LaneLimits{})
 	s.stage.SpawnRoot(s.connections, connection.NewSupervisor(s.fleet, o.Timeouts))
-	return s
+	return s, nil
 }
 
 // Connect puts a new connection under supervision. The transport must call the

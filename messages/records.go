@@ -21,6 +21,7 @@ type GameSession struct {
 	Status             GameSessionStatus
 	StatusReason       string // empty, or a GameSessionStatusReason of the API
 	AcceptsPlayers     bool   // PlayerSessionCreationPolicy ACCEPT_ALL
+	Protected          bool   // ProtectionPolicy FullProtection: it survives a scale-down
 	IdempotencyToken   string
 	Created            time.Time
 	Terminated         time.Time // zero while alive
@@ -67,15 +68,20 @@ type Fleet struct {
 	Cost            float64            // per hour; 0: as the location says
 	Costs           map[string]float64 // per location, before Cost
 	Groups          map[string]Groups  // per location; see GroupsIn
+	Ports           []Port
 	Shown           FleetShown
 	Tags            map[string]string
 }
 
 // Alias is the record of an alias: FleetID for SIMPLE routing, Message for TERMINAL.
+// Immutable.
 type Alias struct {
-	ID      AliasID
-	Name    string
-	FleetID FleetID
-	Message string
-	Created time.Time
+	ID          AliasID
+	Name        string
+	Description string
+	FleetID     FleetID
+	Message     string
+	Created     time.Time
+	Updated     time.Time // zero until the first update
+	Tags        map[string]string
 }

@@ -87,7 +87,11 @@ func run(t *testing.T, real bool, change func(o *actors.Options), test func(w *W
 	if change != nil {
 		change(&o)
 	}
-	w.System = actors.Start(o)
+	system, err := actors.Start(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.System = system
 	w.Pass(time.Second) // nothing real happens in the nanosecond of the start
 	done := false
 	defer func() { // a test that gives up must not leave goroutines in its bubble

@@ -44,10 +44,11 @@ type Registry struct {
 }
 
 type fleetEntry struct {
-	record    *messages.Fleet
-	live      map[string]int // game sessions that have not ended, by location
-	processes []*process     // of a fleet with a script
-	events    events
+	record     *messages.Fleet
+	live       map[string]int // game sessions that have not ended, by location
+	processes  []*process     // of a fleet with a script
+	events     events
+	configured bool // of the configuration, which brings it back at each start
 }
 
 type entry struct {
@@ -75,8 +76,9 @@ type tokenKey struct {
 	token    string
 }
 
-// New returns the registry.
-func New(o Options) *Registry {
+// New returns the registry, with what Options.Store has. It is an error, which names
+// the record, if that cannot be read.
+func New(o Options) (*Registry, error) {
 	if o.EndedMax <= 0 {
 		o.EndedMax = DefaultEndedMax
 	}
@@ -85,6 +87,9 @@ func New(o Options) *Registry {
 	}
 	if o.ProcessesMax <= 0 {
 		o.ProcessesMax = DefaultProcessesMax
+	}
+	if o.GroupsMax <= 0 {
+		o.GroupsMax = DefaultGroupsMax
 	}
 	if o.Store == nil {
 		o.Store = new(store.Memory)
@@ -108,25 +113,20 @@ func New(o Options) *Registry {
 		r.locations[l.Name] = l
 	}
 	for _, s := range o.Scripts {
-		r.scripts[s.Record.ID] = &scriptEntry{record: s.Record, bundle: s.Bundle}
+		r.scripts[s.Record.ID] = &scriptEntry{record: s.Record, bundle: s.Bundle, configured: true}
 	}
 	for _, f := range o.Fleets {
 		r.fleets[f.ID] = newFleetEntry(f)
+		r.fleets[f.ID].configured = true
 	}
 	for _, a := range o.Aliases {
 		r.aliases[a.ID] = a
 	}
-	return r
+	return r, r.restore()
 }
 
 // Started has the scripts of fleets that are there from the start loaded.
-func (r *Registry) Started(c *stage.Context) {
-	for _, f := range r.fleets {
-		if f.record.ScriptID != "" {
-			r.open(c, f)
-		}
-	}
-}
+func (r *Registry) Started(c *stage.Context) { r.revive(c) }
 
 // Stopped implements stage.Actor. All game sessions have stopped before.
 func (r *Registry) Stopped(*stage.Context) {
@@ -170,24 +170,6 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 		m.Reply(r.allFleets(), nil)
 	case Depth:
 		m.Reply(r.depths(c), nil)
-	case Request[NewScript, *messages.Script]:
-		m.Reply(r.createScript(c, m.Request))
-	case Request[ChangeScript, Changed]:
-		r.onUpdateScript(c, m)
-	case Request[Scripts, []*messages.Script]:
-		m.Reply(r.describeScripts(m.Request.ID))
-	case Request[DropScript, None]:
-		m.Reply(None{}, r.deleteScript(c, m.Request.ID))
-	case Request[messages.CreateFleet, *messages.Fleet]:
-		m.Reply(r.createFleet(c, m.Request))
-	case Request[DropFleet, None]:
-		m.Reply(None{}, r.deleteFleet(c, m.Request.ID))
-	case Request[messages.UpdateRuntime, *messages.Fleet]:
-		r.forgetOld(c.Now())
-		m.Reply(r.updateRuntime(c, m.Request))
-	case Request[Events, []messages.FleetEvent]:
-		r.forgetOld(c.Now())
-		m.Reply(r.fleetEvents(m.Request.ID))
 	case Request[Settled, None]:
 		r.onSettled(m)
 	case loaded:
@@ -218,10 +200,15 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 	case undone:
 		m.undo()
 		m.answer()
+	case kept:
+		m.then()
+		m.answer(nil)
 	case endOne:
 		r.terminate(r.sessions[m.id])
 	default:
-		c.Counters().ActorMessages.Add(1)
+		if !r.receiveResources(c, msg) {
+			c.Counters().ActorMessages.Add(1)
+		}
 	}
 }
 

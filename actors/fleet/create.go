@@ -108,7 +108,7 @@ func (r *Registry) start(c *stage.Context, b beginning) (*entry, error) {
 	record := &messages.GameSession{
 		ID: id, FleetID: f.record.ID, Location: b.location,
 		Name: req.Name, CreatorID: req.CreatorID, Data: req.Data, MatchmakerData: b.matchmaker, Properties: req.Properties,
-		MaxPlayers: req.MaxPlayers, Status: messages.GameSessionActivating, AcceptsPlayers: true,
+		MaxPlayers: req.MaxPlayers, Status: messages.GameSessionActivating, AcceptsPlayers: true, Protected: f.record.Shown.Protection,
 		IdempotencyToken: req.IdempotencyToken, Created: c.Now(),
 		IPAddress: address.IPAddress, DNSName: address.DNSName, Port: address.Port,
 	}

@@ -11,17 +11,20 @@ import (
 
 // Codes of fleet events, as the API has them.
 const (
-	eventCreated       = "FLEET_CREATED"
-	eventDeleted       = "FLEET_DELETED"
-	eventNoLaunchPath  = "FLEET_VALIDATION_LAUNCH_PATH_NOT_FOUND"
-	eventNotRunnable   = "FLEET_VALIDATION_EXECUTABLE_RUNTIME_FAILURE"
-	eventCrashed       = "SERVER_PROCESS_CRASHED"
-	eventActivation    = "GAME_SESSION_ACTIVATION_TIMEOUT"
-	eventGeneric       = "GENERIC_EVENT"
-	eventStatePrefix   = "FLEET_STATE_"
-	eventsMax          = 200 // kept per fleet
-	eventRepetitionMax = 101 // EventCount of the API
-	eventMessageMax    = 2048
+	eventCreated        = "FLEET_CREATED"
+	eventDeleted        = "FLEET_DELETED"
+	eventNoLaunchPath   = "FLEET_VALIDATION_LAUNCH_PATH_NOT_FOUND"
+	eventNotRunnable    = "FLEET_VALIDATION_EXECUTABLE_RUNTIME_FAILURE"
+	eventCrashed        = "SERVER_PROCESS_CRASHED"
+	eventActivation     = "GAME_SESSION_ACTIVATION_TIMEOUT"
+	eventGeneric        = "GENERIC_EVENT"
+	eventProtection     = "FLEET_NEW_GAME_SESSION_PROTECTION_POLICY_UPDATED"
+	eventScaling        = "FLEET_SCALING_EVENT"
+	eventLocationPrefix = "LOCATION_STATE_"
+	eventStatePrefix    = "FLEET_STATE_"
+	eventsMax           = 200 // kept per fleet
+	eventRepetitionMax  = 101 // EventCount of the API
+	eventMessageMax     = 2048
 )
 
 // events is what happened to one fleet, in the order of the last of each.

@@ -11,40 +11,115 @@ import (
 	"troupe/messages"
 )
 
-// createFleet makes a fleet, which becomes ACTIVE once its script runs.
-func (r *Registry) createFleet(c *stage.Context, q messages.CreateFleet) (*messages.Fleet, error) {
+// onCreateFleet makes a fleet, which becomes ACTIVE once its script runs. The answer
+// shows it as NEW, whatever it is by then.
+func (r *Registry) onCreateFleet(c *stage.Context, m Request[messages.CreateFleet, *messages.Fleet]) {
+	f, err := r.newFleet(c.Now(), m.Request)
+	if err != nil {
+		m.Reply(nil, err)
+		return
+	}
+	id := f.record.ID
+	r.fleets[id] = f
+	c.Log().Info().Str("fleet_id", string(id)).Str("script_id", string(f.record.ScriptID)).Msg("fleet created")
+	then := func() { r.open(c, f) }
+	if f.record.Anywhere {
+		f.events.add(c.Now(), eventCreated, "the fleet was created")
+		r.setFleetStatus(c, f, messages.FleetActive)
+		then = func() {}
+	}
+	r.commitThen(c, func() { delete(r.fleets, id) }, then, one(m.Reply, f.record), f.put())
+}
+
+func (r *Registry) newFleet(now time.Time, q messages.CreateFleet) (*fleetEntry, error) {
 	if r.draining {
 		return nil, unavailable()
 	}
-	r.forgetOld(c.Now())
-	record := &messages.Fleet{
+	r.forgetOld(now)
+	f := newFleetEntry(&messages.Fleet{
 		ID: messages.FleetID("fleet-" + uuid.NewString()), Name: q.Name, Description: q.Description, Status: messages.FleetNew,
-		Created: c.Now(), Locations: q.Locations, Certificates: q.Certificates, Anywhere: q.Anywhere, ScriptID: q.ScriptID,
-		LaunchPath: q.LaunchPath, LaunchParams: q.LaunchParams, Runtime: q.Runtime, Standby: -1, Shown: q.Shown, Tags: q.Tags,
-	}
-	f := newFleetEntry(record)
+		Created: now, Locations: q.Locations, Certificates: q.Certificates, Anywhere: q.Anywhere, ScriptID: q.ScriptID,
+		LaunchPath: q.LaunchPath, LaunchParams: q.LaunchParams, Runtime: q.Runtime, Standby: -1, Ports: q.Ports, Shown: q.Shown, Tags: q.Tags,
+	})
+	unknown := r.unknownLocation(q.Locations)
 	switch {
-	case r.unknownLocation(q.Locations) != "":
-		return nil, noLocation(r.unknownLocation(q.Locations))
-	case q.Anywhere:
-	case concurrent(f.runtime()) > r.o.ProcessesMax:
+	case unknown != "":
+		return nil, noLocation(unknown)
+	case !q.Anywhere && concurrent(f.runtime()) > r.o.ProcessesMax:
 		return nil, messages.Errorf(messages.InvalidRequest, "the processes of RuntimeConfiguration are %d together; at most %d are allowed",
 			concurrent(f.runtime()), r.o.ProcessesMax)
-	case r.scripts[q.ScriptID] == nil:
+	case !q.Anywhere && r.scripts[q.ScriptID] == nil:
 		return nil, noScript(q.ScriptID)
-	}
-	if len(r.fleets)-len(r.deleted) >= fleetsMax {
+	case len(r.fleets)-len(r.deleted) >= fleetsMax:
 		return nil, messages.Errorf(messages.LimitExceeded, "there are %d fleets already", fleetsMax)
 	}
-	r.fleets[record.ID] = f
-	c.Log().Info().Str("fleet_id", string(record.ID)).Str("script_id", string(record.ScriptID)).Msg("fleet created")
-	if q.Anywhere {
-		f.events.add(c.Now(), eventCreated, "the fleet was created")
-		r.setFleetStatus(c, f, messages.FleetActive)
-		return f.record, nil
+	return f, nil
+}
+
+// changeFleet changes a fleet's record and answers once that is durable. What follows
+// from it, then, is done before, and may be nil.
+func (r *Registry) changeFleet(c *stage.Context, f *fleetEntry, set func(*messages.Fleet), then func(), reply func(*messages.Fleet, error)) {
+	was := f.record
+	f.change(set)
+	now := f.record
+	undo := func() {
+		if f.record == now {
+			f.record = was
+		}
 	}
-	r.open(c, f)
-	return record, nil // NEW, whatever it is by now
+	if then == nil {
+		r.commit(c, undo, one(reply, now), f.put())
+		return
+	}
+	r.commitThen(c, undo, then, one(reply, now), f.put())
+}
+
+// living finds a fleet that is not on its way out.
+func (r *Registry) living(now time.Time, id messages.FleetID) (*fleetEntry, error) {
+	r.forgetOld(now)
+	f, err := r.resolve(id, "")
+	if err != nil {
+		return nil, err
+	}
+	if s := f.record.Status; s == messages.FleetDeleting || s == messages.FleetTerminated {
+		return nil, messages.Errorf(messages.InvalidFleetStatus, "fleet %s is %s", id, s)
+	}
+	return f, nil
+}
+
+// onUpdateFleet changes what is shown of a fleet, and the protection of game sessions
+// from then on.
+func (r *Registry) onUpdateFleet(c *stage.Context, m Request[messages.UpdateFleet, *messages.Fleet]) {
+	q := m.Request
+	f, err := r.living(c.Now(), q.FleetID)
+	switch {
+	case err != nil:
+		m.Reply(nil, err)
+		return
+	case q.Cost != nil && !f.record.Anywhere:
+		m.Reply(nil, messages.Errorf(messages.InvalidRequest, "AnywhereConfiguration goes with ComputeType ANYWHERE"))
+		return
+	}
+	protected := q.Protection != nil && *q.Protection != f.record.Shown.Protection
+	if protected {
+		f.events.add(c.Now(), eventProtection, "the protection of new game sessions was changed")
+	}
+	r.changeFleet(c, f, func(n *messages.Fleet) {
+		replace(&n.Name, q.Name)
+		replace(&n.Description, q.Description)
+		replace(&n.Shown.Protection, q.Protection)
+		replace(&n.Shown.Cost, q.Cost)
+		if q.MetricGroups != nil {
+			n.Shown.MetricGroups = q.MetricGroups
+		}
+	}, nil, m.Reply)
+}
+
+// replace sets a member to what is given, if it is.
+func replace[T any](member, given *T) {
+	if given != nil {
+		*member = *given
+	}
 }
 
 // runtime is what a fleet with a script runs: one process of it if it does not
@@ -62,7 +137,9 @@ func (f *fleetEntry) runtime() messages.RuntimeConfiguration {
 // open brings a fleet with a script to life.
 func (r *Registry) open(c *stage.Context, f *fleetEntry) {
 	f.change(func(n *messages.Fleet) { n.Runtime, n.Status = f.runtime(), messages.FleetNew })
-	f.events.add(c.Now(), eventCreated, "the fleet was created")
+	if len(f.events) == 0 { // else an earlier process made it
+		f.events.add(c.Now(), eventCreated, "the fleet was created")
+	}
 	r.setFleetStatus(c, f, messages.FleetDownloading)
 	r.setFleetStatus(c, f, messages.FleetValidating)
 	r.configure(c, f)
@@ -123,38 +200,48 @@ func (r *Registry) setFleetStatus(c *stage.Context, f *fleetEntry, s messages.Fl
 	}
 	c.Log().Info().Str("fleet_id", string(f.record.ID)).Stringer("status", s).Msg("fleet")
 	r.tellRoom(f, "") // if it is ACTIVE
+	if (s == messages.FleetActive || s == messages.FleetErrored) && !f.configured && !f.record.Anywhere {
+		r.note(c, f.put()) // with its events
+	}
 }
 
-// updateRuntime replaces what a fleet runs. Running game sessions stay.
-func (r *Registry) updateRuntime(c *stage.Context, q messages.UpdateRuntime) (*messages.Fleet, error) {
-	f, err := r.resolve(q.FleetID, "")
-	if err != nil {
-		return nil, err
-	}
+// onUpdateRuntime replaces what a fleet runs. Running game sessions stay.
+func (r *Registry) onUpdateRuntime(c *stage.Context, m Request[messages.UpdateRuntime, *messages.Fleet]) {
+	q := m.Request
+	f, err := r.living(c.Now(), q.FleetID)
 	switch {
-	case f.record.Status >= messages.FleetDeleting && f.record.Status != messages.FleetErrored:
-		return nil, messages.Errorf(messages.InvalidFleetStatus, "fleet %s is %s", f.record.ID, f.record.Status)
+	case err != nil:
 	case f.record.ScriptID == "":
-		return nil, messages.Errorf(messages.InvalidRequest, "fleet %s has no script: it has no runtime configuration", f.record.ID)
+		err = messages.Errorf(messages.InvalidRequest, "fleet %s has no script: it has no runtime configuration", f.record.ID)
+	default:
+		if most := max(r.o.ProcessesMax, f.record.GameSessionsMax); concurrent(q.Runtime) > most {
+			err = messages.Errorf(messages.LimitExceeded, "the processes of RuntimeConfiguration are %d together; at most %d are allowed", concurrent(q.Runtime), most)
+		}
 	}
-	if most := max(r.o.ProcessesMax, f.record.GameSessionsMax); concurrent(q.Runtime) > most {
-		return nil, messages.Errorf(messages.LimitExceeded, "the processes of RuntimeConfiguration are %d together; at most %d are allowed", concurrent(q.Runtime), most)
+	if err != nil {
+		m.Reply(nil, err)
+		return
 	}
-	f.change(func(n *messages.Fleet) { n.Runtime = q.Runtime })
-	r.configure(c, f)
-	return f.record, nil
+	r.changeFleet(c, f, func(n *messages.Fleet) { n.Runtime = q.Runtime }, func() {
+		if s := f.record.Status; s != messages.FleetDeleting && s != messages.FleetTerminated {
+			r.configure(c, f)
+		}
+	}, m.Reply)
 }
 
-// deleteFleet ends what runs on a fleet; it is TERMINATED when all has ended.
-func (r *Registry) deleteFleet(c *stage.Context, id messages.FleetID) error {
-	r.forgetOld(c.Now())
-	f, err := r.resolve(id, "")
+// onDeleteFleet ends what runs on a fleet; it is TERMINATED when all has ended.
+func (r *Registry) onDeleteFleet(c *stage.Context, m Request[DropFleet, None]) {
+	f, err := r.living(c.Now(), m.Request.ID)
 	if err != nil {
-		return err
+		m.Reply(None{}, err)
+		return
 	}
-	if s := f.record.Status; s == messages.FleetDeleting || s == messages.FleetTerminated {
-		return messages.Errorf(messages.InvalidFleetStatus, "fleet %s is %s already", id, s)
-	}
+	r.changeFleet(c, f, func(n *messages.Fleet) { n.Status = messages.FleetDeleting }, func() { r.closeFleet(c, f) },
+		func(_ *messages.Fleet, err error) { m.Reply(None{}, err) })
+}
+
+// closeFleet ends what runs on a fleet that is DELETING.
+func (r *Registry) closeFleet(c *stage.Context, f *fleetEntry) {
 	r.setFleetStatus(c, f, messages.FleetDeleting)
 	for _, p := range f.processes {
 		r.retire(p)
@@ -166,7 +253,6 @@ func (r *Registry) deleteFleet(c *stage.Context, id messages.FleetID) error {
 		}
 	}
 	r.finishFleet(c, f)
-	return nil
 }
 
 func (r *Registry) finishFleet(c *stage.Context, f *fleetEntry) {
@@ -177,20 +263,8 @@ func (r *Registry) finishFleet(c *stage.Context, f *fleetEntry) {
 	f.change(func(n *messages.Fleet) { n.Terminated = c.Now() })
 	f.events.add(c.Now(), eventDeleted, "the fleet was deleted")
 	r.deleted = append(r.deleted, f)
+	r.note(c, f.put())
 	r.forgetFleets(c.Now())
-}
-
-// forgetFleets drops fleets that were terminated long ago, and the oldest of too many.
-func (r *Registry) forgetFleets(now time.Time) {
-	n := 0
-	for ; n < len(r.deleted); n++ {
-		f := r.deleted[n].record
-		if len(r.deleted)-n <= terminatedMax && now.Sub(f.Terminated) <= terminatedKeep {
-			break
-		}
-		delete(r.fleets, f.ID)
-	}
-	r.deleted = slices.Delete(r.deleted, 0, n)
 }
 
 func (r *Registry) fleetEvents(id messages.FleetID) ([]messages.FleetEvent, error) {

@@ -1,8 +1,14 @@
 package fleet
 
 import (
+	"cmp"
+	"fmt"
+	"maps"
 	"slices"
 
+	"troupe/actors/gamesession"
+	"troupe/actors/stage"
+	"troupe/actors/store"
 	"troupe/messages"
 )
 
@@ -21,4 +27,137 @@ func (r *Registry) unknownLocation(names []string) string {
 
 func noLocation(name string) error {
 	return messages.Errorf(messages.InvalidRequest, "this host has no location %s", name)
+}
+
+func putLocation(l messages.Location) store.Change { return store.Put(store.Location, l.Name, l) }
+
+// onCreateLocation makes a custom location (service-api.md 2.12).
+func (r *Registry) onCreateLocation(c *stage.Context, m Request[messages.Location, messages.Location]) {
+	l := m.Request
+	custom := 0
+	for name := range r.locations {
+		if messages.CustomLocation(name) {
+			custom++
+		}
+	}
+	_, taken := r.locations[l.Name]
+	switch {
+	case taken:
+		m.Reply(l, messages.Errorf(messages.Conflict, "location %s exists", l.Name))
+		return
+	case custom >= customMax:
+		m.Reply(l, messages.Errorf(messages.LimitExceeded, "there are %d custom locations already", customMax))
+		return
+	}
+	l.Created = c.Now()
+	r.locations[l.Name] = l
+	r.commit(c, func() { delete(r.locations, l.Name) }, one(m.Reply, l), putLocation(l))
+}
+
+func (r *Registry) onDeleteLocation(c *stage.Context, m Request[DropLocation, None]) {
+	name := m.Request.Name
+	l, ok := r.locations[name]
+	if !ok || !messages.CustomLocation(name) {
+		m.Reply(None{}, messages.Errorf(messages.NotFound, "there is no custom location %s", name))
+		return
+	}
+	for _, f := range r.fleets {
+		if f.record.Status != messages.FleetTerminated && slices.Contains(f.record.Locations, name) {
+			m.Reply(None{}, messages.Errorf(messages.InvalidRequest, "location %s is used by fleet %s", name, f.record.ID))
+			return
+		}
+	}
+	delete(r.locations, name)
+	r.commit(c, func() { r.locations[name] = l }, nothing(m.Reply), store.Delete(store.Location, name))
+}
+
+func (r *Registry) allLocations() []messages.Location {
+	return slices.SortedFunc(maps.Values(r.locations), func(a, b messages.Location) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// onAddLocations adds locations to a fleet.
+func (r *Registry) onAddLocations(c *stage.Context, m Request[AddLocations, *messages.Fleet]) {
+	q := m.Request
+	f, err := r.living(c.Now(), q.FleetID)
+	if err == nil {
+		err = r.addable(f, q.Locations)
+	}
+	if err != nil {
+		m.Reply(nil, err)
+		return
+	}
+	for _, l := range q.Locations {
+		r.locationEvents(c, f, l, "PENDING", "CREATING", "CREATED", "ACTIVATING", "ACTIVE")
+	}
+	r.changeFleet(c, f, func(n *messages.Fleet) { n.Locations = slices.Concat(n.Locations, q.Locations) }, func() { r.refill(c, f) }, m.Reply)
+}
+
+func (r *Registry) addable(f *fleetEntry, locations []string) error {
+	record := f.record
+	unknown := r.unknownLocation(locations)
+	switch {
+	case record.Anywhere:
+		return messages.Errorf(messages.InvalidRequest, "fleet %s is an ANYWHERE fleet: its locations are given when it is made", record.ID)
+	case unknown != "":
+		return noLocation(unknown)
+	case len(record.Locations)+len(locations) > fleetLocationsMax:
+		return messages.Errorf(messages.LimitExceeded, "a fleet has at most %d locations", fleetLocationsMax)
+	}
+	for _, l := range locations {
+		if slices.Contains(record.Locations, l) {
+			return messages.Errorf(messages.Conflict, "fleet %s has the location %s already", record.ID, l)
+		}
+	}
+	return nil
+}
+
+// locationEvents writes down what a location goes through; here that takes no time.
+func (r *Registry) locationEvents(c *stage.Context, f *fleetEntry, location string, states ...string) {
+	for _, s := range states {
+		f.events.add(c.Now(), eventLocationPrefix+s, fmt.Sprintf("location %s is %s", location, s))
+	}
+}
+
+// onRemoveLocations takes locations from a fleet, and ends its game sessions there.
+func (r *Registry) onRemoveLocations(c *stage.Context, m Request[RemoveLocations, *messages.Fleet]) {
+	q := m.Request
+	f, err := r.living(c.Now(), q.FleetID)
+	if err == nil {
+		err = removable(f.record, q.Locations)
+	}
+	if err != nil {
+		m.Reply(nil, err)
+		return
+	}
+	for _, l := range q.Locations {
+		r.locationEvents(c, f, l, "DELETING", "DELETED")
+	}
+	removed := func(l string) bool { return slices.Contains(q.Locations, l) }
+	r.changeFleet(c, f, func(n *messages.Fleet) {
+		n.Locations = slices.DeleteFunc(slices.Clone(n.Locations), removed)
+		n.Groups = maps.Clone(n.Groups)
+		maps.DeleteFunc(n.Groups, func(l string, _ messages.Groups) bool { return removed(l) })
+	}, func() {
+		for _, e := range r.order {
+			if e.fleet == f && e.ref != nil && !e.over && removed(e.location) {
+				e.ref.Tell(gamesession.Terminate{Reason: messages.CloseGoingAway, Text: "fleet location deleted"})
+			}
+		}
+		r.refill(c, f)
+	}, m.Reply)
+}
+
+func removable(f *messages.Fleet, locations []string) error {
+	if f.Anywhere {
+		return messages.Errorf(messages.InvalidRequest, "fleet %s is an ANYWHERE fleet: its locations stay", f.ID)
+	}
+	for _, l := range locations {
+		switch i := slices.Index(f.Locations, l); {
+		case i < 0:
+			return messages.Errorf(messages.NotFound, "fleet %s has no location %s", f.ID, l)
+		case i == 0:
+			return messages.Errorf(messages.InvalidRequest, "%s is the home location of fleet %s: it cannot be removed", l, f.ID)
+		}
+	}
+	return nil
 }

@@ -47,6 +47,8 @@ type Options struct {
 	// ProcessesMax bounds the processes of a fleet that the API makes; 0: 50
 	// (service-api.md 2.3).
 	ProcessesMax int
+	// GroupsMax bounds the process groups of a fleet in one location; 0: 10.
+	GroupsMax int
 	// OnStuck is called once, when so many scripts cannot be stopped that the
 	// process should drain and end. Nil does nothing.
 	OnStuck func()
@@ -72,12 +74,19 @@ type Standby interface {
 const (
 	// DefaultProcessesMax is the vendor's bound on processes of a fleet.
 	DefaultProcessesMax = 50
+	// DefaultGroupsMax bounds the process groups of a fleet in one location.
+	DefaultGroupsMax = 10
 	// scriptsMax and scriptBytesMax bound the memory of scripts, fleetsMax that of
 	// fleets: those that live, and those that are TERMINATED.
 	scriptsMax     = 1000
 	scriptBytesMax = 1 << 30
 	fleetsMax      = 1000
 	terminatedMax  = 1000
+	// aliasesMax, customMax, portsMax and fleetLocationsMax bound what else the API makes.
+	aliasesMax        = 1000
+	customMax         = 1000
+	portsMax          = 50
+	fleetLocationsMax = 100
 	// terminatedKeep is how long a terminated fleet is shown (service-api.md 2.3).
 	terminatedKeep = 24 * time.Hour
 	// activationTimeout is how long a game session may take to be ACTIVE where its

@@ -8,28 +8,43 @@ import (
 
 	"troupe/actors/script/bundle"
 	"troupe/actors/stage"
+	"troupe/actors/store"
 	"troupe/messages"
 )
 
 // scriptEntry is a script and its newest content.
 type scriptEntry struct {
-	record *messages.Script
-	bundle *bundle.Bundle
-	hung   []int // contents of which a process could not be stopped before it was ready
+	record     *messages.Script
+	bundle     *bundle.Bundle
+	configured bool  // of the configuration
+	hung       []int // contents of which a process could not be stopped before it was ready
 }
 
-func (r *Registry) createScript(c *stage.Context, m NewScript) (*messages.Script, error) {
-	if err := r.roomForScript(nil, m.Bundle); err != nil {
-		return nil, err
+// onCreateScript makes a script.
+func (r *Registry) onCreateScript(c *stage.Context, m Request[NewScript, *messages.Script]) {
+	b := m.Request.Bundle
+	if err := r.roomForScript(nil, b); err != nil {
+		m.Reply(nil, err)
+		return
 	}
-	q := m.Request
-	s := &scriptEntry{bundle: m.Bundle, record: &messages.Script{
+	q := m.Request.Request
+	s := &scriptEntry{bundle: b, record: &messages.Script{
 		ID: messages.ScriptID("script-" + uuid.NewString()), Name: q.Name, Version: q.Version,
 		NodeVersion: cmp.Or(q.NodeVersion, messages.NodeVersion10), Size: int64(len(q.Zip)), Created: c.Now(), Contents: 1, Tags: q.Tags,
 	}}
-	r.scripts[s.record.ID] = s
-	c.Log().Info().Str("script_id", string(s.record.ID)).Str("version", s.record.Version).Int("files", len(m.Bundle.Files)).Msg("script created")
-	return s.record, nil
+	id := s.record.ID
+	r.scripts[id] = s
+	c.Log().Info().Str("script_id", string(id)).Str("version", s.record.Version).Int("files", len(b.Files)).Msg("script created")
+	r.commit(c, func() { delete(r.scripts, id) }, one(m.Reply, s.record), s.put(), content(id, q.Zip))
+}
+
+// put is the change that stores a script as it is now, without its content.
+func (s *scriptEntry) put() store.Change {
+	return store.Put(store.Script, string(s.record.ID), s.record)
+}
+
+func content(id messages.ScriptID, zip []byte) store.Change {
+	return store.Change{Kind: store.Content, ID: string(id), Value: zip}
 }
 
 // roomForScript bounds what scripts hold; old is a script whose content goes.
@@ -67,31 +82,53 @@ func (r *Registry) onUpdateScript(c *stage.Context, m Request[ChangeScript, Chan
 	}
 	changed := *s.record
 	changed.Name, changed.Version = cmp.Or(q.Name, changed.Name), cmp.Or(q.Version, changed.Version)
+	was := *s
+	undo := func() {
+		if s.record == &changed {
+			s.record, s.bundle = was.record, was.bundle
+		}
+	}
 	if m.Request.Bundle == nil {
 		s.record = &changed
-		for _, f := range r.fleets {
-			for _, p := range f.processes {
-				s.relabel(p.current)
-				s.relabel(p.next)
-			}
-		}
-		m.Reply(Changed{Script: s.record}, nil)
+		r.commitThen(c, undo, func() { r.relabel(s) }, one(m.Reply, Changed{Script: &changed}), s.put())
 		return
 	}
 	if err := r.roomForScript(s, m.Request.Bundle); err != nil {
 		m.Reply(Changed{}, err)
 		return
 	}
-	if changed.Size = int64(len(q.Zip)); q.Zip == nil {
+	var changes []store.Change
+	if changed.Size = int64(len(q.Zip)); q.Zip == nil { // of the configuration, which brings it at each start
 		changed.Size = int64(size(m.Request.Bundle))
+	} else {
+		changes = append(changes, content(q.ID, q.Zip))
 	}
 	changed.Contents++
 	s.record, s.bundle = &changed, m.Request.Bundle
 	c.Log().Info().Str("script_id", string(changed.ID)).Str("version", changed.Version).Int("contents", changed.Contents).Msg("script updated")
-	w := new(waiting)
-	w.done = func() { m.Reply(Changed{Script: &changed, Refused: w.refused, Loading: w.left > 0}, nil) }
+	r.commitThen(c, undo, func() { r.reload(c, &changed, m) }, func(err error) {
+		if err != nil {
+			m.Reply(Changed{}, err) // else reload answers
+		}
+	}, append(changes, s.put())...)
+}
+
+// relabel has the programs of a script's newest content show the name of its version.
+func (r *Registry) relabel(s *scriptEntry) {
 	for _, f := range r.fleets {
-		if f.record.ScriptID != q.ID {
+		for _, p := range f.processes {
+			s.relabel(p.current)
+			s.relabel(p.next)
+		}
+	}
+}
+
+// reload has processes run a new content, and answers when they do or cannot.
+func (r *Registry) reload(c *stage.Context, changed *messages.Script, m Request[ChangeScript, Changed]) {
+	w := new(waiting)
+	w.done = func() { m.Reply(Changed{Script: changed, Refused: w.refused, Loading: w.left > 0}, nil) }
+	for _, f := range r.fleets {
+		if f.record.ScriptID != changed.ID {
 			continue
 		}
 		for _, p := range f.processes {
@@ -122,18 +159,23 @@ func (r *Registry) describeScripts(id messages.ScriptID) ([]*messages.Script, er
 	return all, nil
 }
 
-func (r *Registry) deleteScript(c *stage.Context, id messages.ScriptID) error {
-	if r.scripts[id] == nil {
-		return noScript(id)
+func (r *Registry) onDeleteScript(c *stage.Context, m Request[DropScript, None]) {
+	id := m.Request.ID
+	s := r.scripts[id]
+	if s == nil {
+		m.Reply(None{}, noScript(id))
+		return
 	}
 	for _, f := range r.fleets {
 		if f.record.ScriptID == id && f.record.Status != messages.FleetTerminated {
-			return messages.Errorf(messages.InvalidRequest, "script %s is used by fleet %s: delete that first", id, f.record.ID)
+			m.Reply(None{}, messages.Errorf(messages.InvalidRequest, "script %s is used by fleet %s: delete that first", id, f.record.ID))
+			return
 		}
 	}
 	delete(r.scripts, id)
 	c.Log().Info().Str("script_id", string(id)).Msg("script deleted")
-	return nil
+	r.commit(c, func() { r.scripts[id] = s }, nothing(m.Reply),
+		store.Delete(store.Script, string(id)), store.Delete(store.Content, string(id)))
 }
 
 func noScript(id messages.ScriptID) error {

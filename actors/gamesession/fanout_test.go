@@ -73,10 +73,14 @@ func newRoom(tb testing.TB, h script.Handler, members int) *room {
 	settings.PingInterval = time.Hour
 	var count counters.Set
 	r := &room{payload: make([]byte, 64), done: make(chan struct{}, members)}
-	r.system = actors.Start(actors.Options{Log: zerolog.Nop(), Counters: &count, Shards: 1, Timeouts: connection.DefaultTimeouts(), Fleet: fleet.Options{
+	system, err := actors.Start(actors.Options{Log: zerolog.Nop(), Counters: &count, Shards: 1, Timeouts: connection.DefaultTimeouts(), Fleet: fleet.Options{
 		Session: settings, NewHandler: func(*messages.Fleet) script.Handler { return h },
 		Fleets: []*messages.Fleet{{ID: "fleet-x", Status: messages.FleetActive, Locations: []string{"home"}, GameSessionsMax: 1}},
 	}})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r.system = system
 	tb.Cleanup(func() {
 		r.system.Close()
 		for _, m := range r.members {

@@ -12,8 +12,9 @@ type Kind string
 const (
 	Script        Kind = "script"        // messages.Script
 	Content       Kind = "content"       // the zip of a script's newest content, by script id
-	Fleet         Kind = "fleet"         // messages.Fleet
+	Fleet         Kind = "fleet"         // messages.Fleet with its events
 	Alias         Kind = "alias"         // messages.Alias
+	Location      Kind = "location"      // messages.Location, a custom one
 	Queue         Kind = "queue"         // messages.Queue
 	Placement     Kind = "placement"     // messages.Placement
 	GameSession   Kind = "gamesession"   // messages.GameSession with its request

@@ -23,7 +23,7 @@ type Config struct {
 	Locations []Location `config:"locations"` // that this host stands for, besides region
 	Fleets    []Fleet    `config:"fleets"`
 	Aliases   []Alias    `config:"aliases"`
-	Store     Store     `config:"store"`
+	Store     Store      `config:"store"`
 	Reconnect Reconnect  `config:"reconnect"`
 	Session   Session    `config:"session"`
 	Script    Script     `config:"script"`

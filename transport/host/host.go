@@ -177,7 +177,7 @@ func (h *Host) startActors(o Options) error {
 	if err != nil {
 		return err
 	}
-	h.system = actors.Start(actors.Options{
+	h.system, err = actors.Start(actors.Options{
 		Bundle: c.Script.bundleLimits(),
 		Log:    o.Log, Counters: h.count, Shards: c.Workers, Flush: policy, OnFailure: o.OnFailure,
 		Timeouts: connection.Timeouts{Login: c.Limits.LoginTimeout, SilenceMin: connection.DefaultTimeouts().SilenceMin},
@@ -190,6 +190,9 @@ func (h *Host) startActors(o Options) error {
 			EndedMax: c.Session.EndedMax, EndedKeep: c.Session.EndedKeep,
 		},
 	})
+	if err != nil {
+		return fmt.Errorf("host: %w", err)
+	}
 	return nil
 }
 

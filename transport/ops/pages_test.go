@@ -26,7 +26,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestPages(t *testing.T) {
 	count := new(counters.Set)
-	system := actors.Start(actors.Options{
+	system, err := actors.Start(actors.Options{
 		Log: zerolog.Nop(), Counters: count, Timeouts: connection.DefaultTimeouts(),
 		Fleet: fleet.Options{
 			Region: "local", Session: gamesession.DefaultSettings(),
@@ -34,6 +34,9 @@ func TestPages(t *testing.T) {
 			NewHandler: func(*messages.Fleet) script.Handler { return script.Relay{} },
 		},
 	})
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer system.Close()
 	pages := ops.New(ops.Options{Counters: count, System: system, Version: "v9"})
 	next := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "next") })

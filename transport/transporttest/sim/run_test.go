@@ -154,7 +154,9 @@ func open(p *plan, change func(o *actors.Options)) *run {
 	if change != nil {
 		change(&o)
 	}
-	r.system = actors.Start(o)
+	system, err := actors.Start(o)
+	must(err)
+	r.system = system
 	ln, err := r.net.Node().Listen(1900)
 	must(err)
 	r.host = netip.MustParseAddrPort(ln.Addr().String())

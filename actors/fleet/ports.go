@@ -1,0 +1,45 @@
+package fleet
+
+import (
+	"slices"
+
+	"troupe/actors/stage"
+	"troupe/messages"
+)
+
+// onUpdatePorts changes the port ranges that a fleet's settings name. They are kept and
+// shown: the host's ports are open anyway.
+func (r *Registry) onUpdatePorts(c *stage.Context, m Request[messages.UpdatePorts, *messages.Fleet]) {
+	f, err := r.living(c.Now(), m.Request.FleetID)
+	var ports []messages.Port
+	if err == nil {
+		ports, err = changedPorts(f.record.Ports, m.Request)
+	}
+	if err != nil {
+		m.Reply(nil, err)
+		return
+	}
+	r.changeFleet(c, f, func(n *messages.Fleet) { n.Ports = ports }, nil, m.Reply)
+}
+
+// changedPorts removes, and then adds.
+func changedPorts(had []messages.Port, q messages.UpdatePorts) ([]messages.Port, error) {
+	ports := slices.Clone(had)
+	for _, p := range q.Remove {
+		i := slices.Index(ports, p)
+		if i < 0 {
+			return nil, messages.Errorf(messages.InvalidRequest, "the fleet has no %s ports %d to %d for %s", p.Protocol, p.From, p.To, p.Range)
+		}
+		ports = slices.Delete(ports, i, i+1)
+	}
+	for _, p := range q.Add {
+		if slices.Contains(ports, p) {
+			return nil, messages.Errorf(messages.Conflict, "the fleet has the %s ports %d to %d for %s already", p.Protocol, p.From, p.To, p.Range)
+		}
+		ports = append(ports, p)
+	}
+	if len(ports) > portsMax {
+		return nil, messages.Errorf(messages.LimitExceeded, "a fleet has at most %d port ranges", portsMax)
+	}
+	return ports, nil
+}

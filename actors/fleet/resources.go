@@ -1,0 +1,99 @@
+package fleet
+
+import (
+	"troupe/actors/stage"
+	"troupe/messages"
+)
+
+// receiveResources takes requests about fleets, scripts, aliases, locations and tags;
+// false if msg is none. Those that change something answer once that is durable.
+func (r *Registry) receiveResources(c *stage.Context, msg any) bool {
+	switch m := msg.(type) {
+	case Request[NewScript, *messages.Script]:
+		r.onCreateScript(c, m)
+	case Request[ChangeScript, Changed]:
+		r.onUpdateScript(c, m)
+	case Request[Scripts, []*messages.Script]:
+		m.Reply(r.describeScripts(m.Request.ID))
+	case Request[DropScript, None]:
+		r.onDeleteScript(c, m)
+	case Request[messages.CreateFleet, *messages.Fleet]:
+		r.onCreateFleet(c, m)
+	case Request[DropFleet, None]:
+		r.onDeleteFleet(c, m)
+	case Request[messages.UpdateFleet, *messages.Fleet]:
+		r.onUpdateFleet(c, m)
+	case Request[messages.UpdateRuntime, *messages.Fleet]:
+		r.onUpdateRuntime(c, m)
+	case Request[messages.UpdateCapacity, *messages.Fleet]:
+		r.onUpdateCapacity(c, m)
+	case Request[messages.UpdatePorts, *messages.Fleet]:
+		r.onUpdatePorts(c, m)
+	case Request[AddLocations, *messages.Fleet]:
+		r.onAddLocations(c, m)
+	case Request[RemoveLocations, *messages.Fleet]:
+		r.onRemoveLocations(c, m)
+	case Request[messages.FleetUseQuery, []messages.FleetUse]:
+		r.forgetOld(c.Now())
+		m.Reply(r.uses(m.Request), nil)
+	case Request[messages.InstanceQuery, []messages.Instance]:
+		r.forgetOld(c.Now())
+		m.Reply(r.instances(m.Request))
+	case Request[Events, []messages.FleetEvent]:
+		r.forgetOld(c.Now())
+		m.Reply(r.fleetEvents(m.Request.ID))
+	case Request[messages.CreateAlias, *messages.Alias]:
+		r.onCreateAlias(c, m)
+	case Request[messages.UpdateAlias, *messages.Alias]:
+		r.onUpdateAlias(c, m)
+	case Request[DropAlias, None]:
+		r.onDeleteAlias(c, m)
+	case Request[Aliases, []*messages.Alias]:
+		m.Reply(r.describeAliases(m.Request.ID))
+	case Request[messages.Location, messages.Location]:
+		r.onCreateLocation(c, m)
+	case Request[DropLocation, None]:
+		r.onDeleteLocation(c, m)
+	case Request[Locations, []messages.Location]:
+		m.Reply(r.allLocations(), nil)
+	case Request[messages.UpdateTags, map[string]string]:
+		r.onUpdateTags(c, m)
+	case Request[messages.Resource, map[string]string]:
+		m.Reply(r.tags(m.Request))
+	default:
+		return false
+	}
+	return true
+}
+
+// What is asked about aliases and locations.
+type (
+	// Aliases asks for one alias, or with an empty id for all, oldest first.
+	Aliases struct{ ID messages.AliasID }
+	// DropAlias deletes an alias.
+	DropAlias struct{ ID messages.AliasID }
+	// Locations asks for all locations, by name.
+	Locations struct{}
+	// DropLocation deletes a custom location that no fleet uses.
+	DropLocation struct{ Name string }
+	// AddLocations adds locations to a fleet.
+	AddLocations messages.FleetLocations
+	// RemoveLocations takes locations from a fleet, and ends its game sessions there.
+	RemoveLocations messages.FleetLocations
+)
+
+// nothing passes the error of a request whose answer is none.
+func nothing(reply func(None, error)) func(error) {
+	return func(err error) { reply(None{}, err) }
+}
+
+// one passes a record, or the error.
+func one[A any](reply func(A, error), answer A) func(error) {
+	return func(err error) {
+		if err != nil {
+			var none A
+			answer = none
+		}
+		reply(answer, err)
+	}
+}

@@ -1,0 +1,164 @@
+package fleet
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"troupe/actors/script/bundle"
+	"troupe/actors/stage"
+	"troupe/actors/store"
+	"troupe/messages"
+)
+
+// fleetRecord is what the store keeps of a fleet.
+type fleetRecord struct {
+	Fleet  messages.Fleet
+	Events events
+}
+
+// put is the change that stores a fleet as it is now.
+func (f *fleetEntry) put() store.Change {
+	return store.Put(store.Fleet, string(f.record.ID), fleetRecord{*f.record, f.events})
+}
+
+// restore reads what an earlier process has stored. What the configuration names is as
+// it says: of a stored fleet, script or alias with the same id only what the
+// configuration has no words for is taken.
+func (r *Registry) restore() error {
+	for _, step := range []func() error{
+		func() error { return load(r.o.Store, store.Location, r.restoreLocation) },
+		func() error { return load(r.o.Store, store.Script, r.restoreScript) },
+		func() error { return r.o.Store.Load(store.Content, r.restoreContent) },
+		r.complete,
+		func() error { return load(r.o.Store, store.Fleet, r.restoreFleet) },
+		func() error { return load(r.o.Store, store.Alias, r.restoreAlias) },
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// load calls f with all records of a kind.
+func load[T any](s store.Store, kind store.Kind, f func(*T)) error {
+	return s.Load(kind, func(id string, value []byte) error {
+		record := new(T)
+		if err := json.Unmarshal(value, record); err != nil {
+			return unreadable(kind, id, err)
+		}
+		f(record)
+		return nil
+	})
+}
+
+func unreadable(kind store.Kind, id string, err error) error {
+	return fmt.Errorf("fleet: the stored %s %q cannot be read: %w", kind, id, err)
+}
+
+func (r *Registry) restoreLocation(l *messages.Location) {
+	if _, configured := r.locations[l.Name]; !configured {
+		r.locations[l.Name] = *l
+	}
+}
+
+func (r *Registry) restoreScript(record *messages.Script) {
+	if s := r.scripts[record.ID]; s != nil {
+		changed := *s.record
+		changed.Tags = record.Tags
+		s.record = &changed
+		return
+	}
+	r.scripts[record.ID] = &scriptEntry{record: record}
+}
+
+// restoredMax bounds what stored contents unpack to: they have passed narrower limits.
+var restoredMax = bundle.Limits{UnpackedMax: scriptBytesMax}
+
+func (r *Registry) restoreContent(id string, zip []byte) error {
+	s := r.scripts[messages.ScriptID(id)]
+	if s == nil || s.configured {
+		return nil
+	}
+	b, err := bundle.FromZip(slices.Clone(zip), restoredMax)
+	if err != nil {
+		return unreadable(store.Content, id, err)
+	}
+	s.bundle = b
+	return nil
+}
+
+// complete checks that each script has its content.
+func (r *Registry) complete() error {
+	for id, s := range r.scripts {
+		if s.bundle == nil {
+			return fmt.Errorf("fleet: the stored %s %q has no content", store.Script, id)
+		}
+	}
+	return nil
+}
+
+func (r *Registry) restoreFleet(stored *fleetRecord) {
+	record := &stored.Fleet
+	if f := r.fleets[record.ID]; f != nil {
+		if s := record.Status; s != messages.FleetDeleting && s != messages.FleetTerminated {
+			f.change(func(n *messages.Fleet) {
+				n.Groups, n.Ports, n.Shown, n.Tags = record.Groups, record.Ports, record.Shown, record.Tags
+			})
+		}
+		return
+	}
+	f := newFleetEntry(record)
+	f.events = stored.Events
+	r.fleets[record.ID] = f
+	if record.Status == messages.FleetTerminated {
+		r.deleted = append(r.deleted, f)
+		slices.SortFunc(r.deleted, func(a, b *fleetEntry) int { return a.record.Terminated.Compare(b.record.Terminated) })
+	}
+}
+
+func (r *Registry) restoreAlias(record *messages.Alias) {
+	if a := r.aliases[record.ID]; a != nil { // of the configuration
+		changed := *a
+		changed.Description, changed.Tags = record.Description, record.Tags
+		record = &changed
+	}
+	r.aliases[record.ID] = record
+}
+
+// revive brings the fleets that are there from the start to life.
+func (r *Registry) revive(c *stage.Context) {
+	for _, f := range r.fleets {
+		switch {
+		case f.record.Status == messages.FleetTerminated:
+		case f.record.Status == messages.FleetDeleting:
+			r.finishFleet(c, f)
+		case f.record.ScriptID == "":
+		case r.scripts[f.record.ScriptID] == nil:
+			f.events.add(c.Now(), eventNotRunnable, "there is no script "+string(f.record.ScriptID)+" any more")
+			r.setFleetStatus(c, f, messages.FleetErrored)
+		default:
+			r.open(c, f)
+		}
+	}
+}
+
+// forgetFleets drops fleets that were terminated long ago, and the oldest of too many.
+func (r *Registry) forgetFleets(now time.Time) {
+	n := 0
+	var dropped []store.Change
+	for ; n < len(r.deleted); n++ {
+		f := r.deleted[n].record
+		if len(r.deleted)-n <= terminatedMax && now.Sub(f.Terminated) <= terminatedKeep {
+			break
+		}
+		delete(r.fleets, f.ID)
+		dropped = append(dropped, store.Delete(store.Fleet, string(f.ID)))
+	}
+	r.deleted = slices.Delete(r.deleted, 0, n)
+	if dropped != nil {
+		r.o.Store.Commit(dropped, nil) // tried again at the next start
+	}
+}
