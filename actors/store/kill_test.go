@@ -1,5 +1,256 @@
 package store
 
-const childVariable = "TROUPE_TEST_CHILD"
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
 
-func child() {}
+	"troupe/actors/fault"
+)
+
+// A child process commits under load and says which commits were answered; it is killed,
+// and the store it leaves behind must have all of those, and each commit whole.
+
+const (
+	childVariable = "TROUPE_TEST_CHILD" // what the child does; absent: it is no child
+	storeVariable = "TROUPE_TEST_STORE"
+	roundVariable = "TROUPE_TEST_ROUND"
+
+	callers   = 8
+	inFlight  = 4    // commits of one caller
+	eachMost  = 4000 // commits of one caller
+	perCommit = 3
+)
+
+func child() {
+	s, err := Open(Options{Path: os.Getenv(storeVariable)})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(3)
+	}
+	var wg sync.WaitGroup
+	for c := range callers {
+		wg.Go(func() {
+			slots := make(chan struct{}, inFlight)
+			for i := range eachMost {
+				slots <- struct{}{}
+				id := fmt.Sprintf("%s-%d-%d", os.Getenv(roundVariable), c, i)
+				value := make([]byte, 2000)
+				copy(value, id)
+				s.Commit([]Change{{Fleet, id, value}, {Alias, id, value}, {Queue, id, value}}, func(err error) {
+					if err == nil {
+						fmt.Println("+" + id)
+					} else {
+						fmt.Println("-" + id)
+					}
+					<-slots
+				})
+			}
+		})
+	}
+	wg.Wait()
+	s.Flush()
+	fmt.Println("end")
+	io.Copy(io.Discard, os.Stdin) // until the parent has had enough
+}
+
+// life is what one child said.
+type life struct {
+	acked, refused map[string]bool
+	ended          bool
+}
+
+// live runs a child until it dies. Killed, if not nil, is called after the first answer.
+func live(t *testing.T, path, round, faults string, killed func(p *os.Process)) life {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childVariable+"=commit", storeVariable+"="+path, roundVariable+"="+round, "TROUPE_FAULTS="+faults)
+	var complaint strings.Builder
+	cmd.Stderr = &complaint
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	in, err := cmd.StdinPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	stuck := time.AfterFunc(60*time.Second, func() { cmd.Process.Kill() })
+	defer stuck.Stop()
+	l := life{make(map[string]bool), make(map[string]bool), false}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		id := lines.Text()
+		switch {
+		case id == "end":
+			l.ended = true
+			in.Close()
+		case strings.HasPrefix(id, "+"):
+			l.acked[id[1:]] = true
+		case strings.HasPrefix(id, "-"):
+			l.refused[id[1:]] = true
+		}
+		if killed != nil {
+			go killed(cmd.Process)
+			killed = nil
+		}
+	}
+	cmd.Wait()
+	if complaint.Len() > 0 {
+		t.Log(complaint.String())
+	}
+	return l
+}
+
+// inspect returns the commits that are there, and fails for one that is not whole.
+func inspect(t *testing.T, path string) map[string]bool {
+	t.Helper()
+	s := open(t, path)
+	defer closeStore(t, s)
+	var kinds [perCommit]map[string]string
+	for i, kind := range []Kind{Fleet, Alias, Queue} {
+		kinds[i] = all(t, s, kind)
+	}
+	there := make(map[string]bool)
+	for id, value := range kinds[0] {
+		if len(value) != 2000 || !strings.HasPrefix(value, id+"\x00") {
+			t.Errorf("%s: not what was written", id)
+		}
+		there[id] = true
+	}
+	if !maps.Equal(kinds[0], kinds[1]) || !maps.Equal(kinds[0], kinds[2]) {
+		t.Errorf("some commits are there in part: %d, %d, %d records", len(kinds[0]), len(kinds[1]), len(kinds[2]))
+	}
+	return there
+}
+
+// kills are the lives on one store.
+type kills struct {
+	t             *testing.T
+	path          string
+	rounds, acked int
+	known         map[string]bool // ever acked
+	never         map[string]bool // ever refused
+}
+
+func (k *kills) round(faults string, killed func(*os.Process)) (l life) {
+	t := k.t
+	t.Helper()
+	k.rounds++
+	l = live(t, k.path, fmt.Sprint(k.rounds), faults, killed)
+	there := inspect(t, k.path)
+	maps.Copy(k.known, l.acked)
+	maps.Copy(k.never, l.refused)
+	lost, ghosts, unordered := 0, 0, 0
+	for id := range k.known {
+		if !there[id] {
+			lost++
+		}
+	}
+	for id := range k.never {
+		if there[id] {
+			ghosts++
+		}
+	}
+	for c := range callers { // what is durable stands on what was committed before
+		missing := false
+		for i := range eachMost {
+			id := fmt.Sprintf("%d-%d-%d", k.rounds, c, i)
+			if there[id] && missing {
+				unordered++
+			}
+			missing = missing || (!there[id] && !l.refused[id])
+		}
+	}
+	t.Logf("%-45s acked %5d, refused %4d; there %6d of all rounds, lost %d", faults, len(l.acked), len(l.refused), len(there), lost)
+	if lost+ghosts+unordered > 0 {
+		t.Errorf("%q: %d lost, %d there that were refused, %d before what they stand on", faults, lost, ghosts, unordered)
+	}
+	return l
+}
+
+func newKills(t *testing.T) *kills {
+	return &kills{t: t, path: filepath.Join(t.TempDir(), "store.db"), known: make(map[string]bool), never: make(map[string]bool)}
+}
+
+func TestNothingAnsweredIsLostAtRandomKills(t *testing.T) {
+	seed := rand.Uint64()
+	r := rand.New(rand.NewPCG(seed, 0))
+	t.Logf("seed %d", seed)
+	k := newKills(t)
+	for range 8 {
+		l := k.round("", func(p *os.Process) {
+			time.Sleep(time.Duration(r.Int64N(int64(150 * time.Millisecond)))) // the kill's time is what is tried, not waited for
+			p.Kill()
+		})
+		if len(l.acked) == 0 {
+			t.Error("nothing was acknowledged")
+		}
+	}
+}
+
+func TestNothingAnsweredIsLostAtAnyFailpoint(t *testing.T) {
+	if !fault.Enabled {
+		t.Skip("built without -tags faults")
+	}
+	k := newKills(t)
+	for _, name := range fault.Names() {
+		if !strings.HasPrefix(name, "store.") {
+			continue
+		}
+		times := []int{1, 2, 37}
+		if strings.HasPrefix(name, "store.checkpoint") {
+			times = []int{1, 2}
+		}
+		for _, n := range times {
+			for _, action := range []string{"kill", "panic"} {
+				l := k.round(fmt.Sprintf("%s=%s:%d", name, action, n), nil)
+				if l.ended {
+					t.Errorf("%s was not hit %d times", name, n)
+				}
+			}
+		}
+	}
+	for _, name := range []string{fault.StoreWrite, fault.StoreCommit, fault.StoreCheckpoint} {
+		l := k.round(fmt.Sprintf("%s=error:2-9,store.write=kill:60", name), nil)
+		if name != fault.StoreCheckpoint && len(l.refused) == 0 || len(l.acked) == 0 {
+			t.Errorf("%s: %d refused, %d acked", name, len(l.refused), len(l.acked))
+		}
+	}
+}
+
+// What is refused with an error is what waits at that moment; what comes later is tried.
+func TestErrorRefusesWhatWaits(t *testing.T) {
+	if !fault.Enabled {
+		t.Skip("built without -tags faults")
+	}
+	s := open(t, filepath.Join(t.TempDir(), "store.db"))
+	hold, held := make(chan struct{}), make(chan struct{})
+	s.Commit([]Change{Put(Fleet, "first", 1)}, func(error) { close(held); <-hold })
+	<-held
+	setFaults(t, "store.commit=error:1")
+	var failed int
+	for i := range 10 {
+		s.Commit([]Change{Put(Fleet, fmt.Sprint(i), i)}, func(err error) {
+			if errors.Is(err, errFault) {
+				failed++
+			}
+		})
+	}
+	close(hold)
+	s.Flush()
+	if failed != 10 || s.count.StoreFailing.Load() != 1 || s.count.StoreRefused.Total() != 10 {
+		t.Errorf("%d failed, failing %d, counted %d", failed, s.count.StoreFailing.Load(), s.count.StoreRefused.Total())
+	}
+	must(t, commitNow(s, Put(Fleet, "later", 1)))
+	if got := all(t, s, Fleet); len(got) != 2 || s.count.StoreFailing.Load() != 0 {
+		t.Errorf("%q, failing %d", got, s.count.StoreFailing.Load())
+	}
+}

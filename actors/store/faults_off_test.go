@@ -1,0 +1,7 @@
+//go:build !faults
+
+package store
+
+import "testing"
+
+func setFaults(*testing.T, string) {}
