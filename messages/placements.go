@@ -107,3 +107,60 @@ type Placement struct {
 
 	Placed []PlacedPlayer // once FULFILLED
 }
+
+// UpdateQueue changes a queue. A pointer that is nil, and a Timeout of 0, leave what
+// there is; an empty list removes what is configured.
+type UpdateQueue struct {
+	Name             QueueName
+	Timeout          time.Duration
+	Destinations     *[]string
+	Policies         *[]LatencyPolicy
+	AllowedLocations *[]string
+	Priority         *QueuePriority
+	CustomEventData  *string
+	Notify           *string
+}
+
+// QueuePriority is a PriorityConfiguration; the zero value is none.
+type QueuePriority struct {
+	Order     []Priority
+	Locations []string
+}
+
+// IsZero reports whether it is none.
+func (p QueuePriority) IsZero() bool { return len(p.Order)+len(p.Locations) == 0 }
+
+// SetPriority gives a queue, which nobody else holds yet, a PriorityConfiguration.
+func (q *Queue) SetPriority(p QueuePriority) {
+	q.HasPriority, q.PriorityOrder, q.LocationOrder = !p.IsZero(), p.Order, p.Locations
+}
+
+// Apply returns q as u changes it.
+func (u *UpdateQueue) Apply(q *Queue) *Queue {
+	next := *q
+	if u.Timeout > 0 {
+		next.Timeout = u.Timeout
+	}
+	if u.Destinations != nil {
+		next.Destinations = *u.Destinations
+	}
+	if u.Policies != nil {
+		next.Policies = *u.Policies
+	}
+	if u.AllowedLocations != nil {
+		next.AllowedLocations = *u.AllowedLocations
+		if len(next.AllowedLocations) == 0 {
+			next.AllowedLocations = nil
+		}
+	}
+	if u.Priority != nil {
+		next.SetPriority(*u.Priority)
+	}
+	if u.CustomEventData != nil {
+		next.CustomEventData = *u.CustomEventData
+	}
+	if u.Notify != nil {
+		next.Notify = *u.Notify
+	}
+	return &next
+}

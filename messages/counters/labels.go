@@ -164,10 +164,11 @@ const (
 	ActorGroup
 	ActorConnections
 	ActorConnection
+	ActorPlacement
 	ActorProbe
 )
 
-var actorKindNames = []string{"", "fleet", "gamesession", "player", "group", "connections", "connection", "probe"}
+var actorKindNames = []string{"", "fleet", "gamesession", "player", "group", "connections", "connection", "placement", "probe"}
 
 // String returns the label value.
 func (k ActorKind) String() string { return name(actorKindNames, uint8(k)) }

@@ -1,0 +1,67 @@
+package placement
+
+import (
+	"encoding/json"
+	"strconv"
+
+	"github.com/google/uuid"
+
+	"troupe/messages"
+)
+
+// detail is what an event tells of the end of a placement (service-api.md 5.2).
+type detail struct {
+	Type              string       `json:"type"`
+	PlacementID       string       `json:"placementId"`
+	Port              string       `json:"port,omitempty"`
+	GameSessionARN    string       `json:"gameSessionArn,omitempty"`
+	IPAddress         string       `json:"ipAddress,omitempty"`
+	DNSName           string       `json:"dnsName,omitempty"`
+	StartTime         string       `json:"startTime"`
+	EndTime           string       `json:"endTime"`
+	GameSessionRegion string       `json:"gameSessionRegion,omitempty"`
+	Placed            *[]placement `json:"placedPlayerSessions,omitempty"` // there, if empty, once fulfilled
+	CustomEventData   string       `json:"customEventData,omitempty"`
+}
+
+type placement struct {
+	PlayerID        string `json:"playerId"`
+	PlayerSessionID string `json:"playerSessionId"`
+}
+
+var eventTypes = map[messages.PlacementStatus]string{
+	messages.PlacementFulfilled: "PlacementFulfilled",
+	messages.PlacementCancelled: "PlacementCancelled",
+	messages.PlacementTimedOut:  "PlacementTimedOut",
+	messages.PlacementFailed:    "PlacementFailed",
+}
+
+// eventTime is ISO 8601 with milliseconds, in UTC.
+const eventTime = "2006-01-02T15:04:05.000Z"
+
+// eventOf is the event that tells of the end of a placement.
+func eventOf(q *messages.Queue, p *messages.Placement) messages.Event {
+	d := detail{
+		Type: eventTypes[p.Status], PlacementID: string(p.Request.ID), CustomEventData: q.CustomEventData,
+		StartTime: p.Started.UTC().Format(eventTime), EndTime: p.Ended.UTC().Format(eventTime),
+	}
+	if p.Status == messages.PlacementFulfilled {
+		d.Port, d.GameSessionARN, d.IPAddress, d.DNSName = strconv.Itoa(p.Port), string(p.GameSessionID), p.IPAddress, p.DNSName
+		d.GameSessionRegion = p.Location
+		placed := make([]placement, len(p.Placed))
+		for i, s := range p.Placed {
+			placed[i] = placement{string(s.PlayerID), string(s.PlayerSessionID)}
+		}
+		d.Placed = &placed
+	}
+	text, err := json.Marshal(d)
+	if err != nil {
+		panic("placement: " + err.Error()) // strings only
+	}
+	return messages.Event{
+		ID: newEventID(), Kind: messages.EventPlacement, Type: d.Type, Time: p.Ended, Name: string(q.Name), ARN: q.ARN, Target: q.Notify, Detail: text,
+	}
+}
+
+// newEventID returns an id that sorts behind those before.
+func newEventID() string { return uuid.Must(uuid.NewV7()).String() }

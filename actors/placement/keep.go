@@ -1,0 +1,175 @@
+package placement
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"troupe/actors/stage"
+	"troupe/actors/store"
+	"troupe/messages"
+)
+
+// memory is what placements cost.
+type memory struct {
+	storing    int      // placements that are not durable yet
+	bytes      int      // of the records of all placements
+	endedBytes int      // of those that have ended
+	ended      []*entry // in the order of their ends; lost ones are still in it
+	count      int      // of those that are not lost
+}
+
+// add takes up a placement that has ended.
+func (k *memory) add(e *entry) {
+	k.ended = append(k.ended, e)
+	k.count++
+	k.endedBytes += e.size
+}
+
+// drop forgets a placement that has ended.
+func (k *memory) drop(e *entry) {
+	if e.lost {
+		return
+	}
+	e.lost = true
+	k.count--
+	k.bytes -= e.size
+	k.endedBytes -= e.size
+}
+
+// room reports whether one more PENDING placement of so many bytes may be kept.
+func (k *memory) room(size, most int) bool { return k.bytes-k.endedBytes+size <= most }
+
+func (k *memory) words(queues, pending int) map[string]string {
+	return map[string]string{
+		"queues": strconv.Itoa(queues), "pending": strconv.Itoa(pending), "ended": strconv.Itoa(k.count), "bytes": strconv.Itoa(k.bytes),
+	}
+}
+
+func (m *Manager) expired(e *entry, now time.Time) bool {
+	return now.Sub(e.record.Ended) > m.o.EndedKeep
+}
+
+// forget drops some of the ended placements over the bounds, those first that ended
+// first, and returns the changes that delete their records.
+func (m *Manager) forget(now time.Time) (changes []store.Change) {
+	k, n := &m.memory, 0
+	for ; n < len(k.ended) && len(changes) < forgetMax; n++ {
+		e := k.ended[n]
+		if e.lost {
+			continue
+		}
+		if k.count <= m.o.EndedMax && k.bytes <= m.o.BytesMax && !m.expired(e, now) {
+			break
+		}
+		k.drop(e)
+		if m.placements[e.id()] == e { // else the record in the store is another's
+			delete(m.placements, e.id())
+			changes = append(changes, store.Delete(store.Placement, string(e.id())))
+		}
+	}
+	clear(k.ended[:n])
+	k.ended = k.ended[n:]
+	return changes
+}
+
+// State is what a store has of queues and placements.
+type State struct {
+	queues     []*messages.Queue
+	placements []kept
+}
+
+type kept struct {
+	record *messages.Placement
+	size   int
+}
+
+// Load reads a State. It may take a while: not for actors.
+func Load(s store.Store) (*State, error) {
+	state := new(State)
+	err := s.Load(store.Queue, func(id string, value []byte) error {
+		q := new(messages.Queue)
+		if err := json.Unmarshal(value, q); err != nil {
+			return fmt.Errorf("placement: queue %s in the store: %w", id, err)
+		}
+		state.queues = append(state.queues, q)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	err = s.Load(store.Placement, func(id string, value []byte) error {
+		p := new(messages.Placement)
+		if err := json.Unmarshal(value, p); err != nil {
+			return fmt.Errorf("placement: placement %s in the store: %w", id, err)
+		}
+		state.placements = append(state.placements, kept{p, len(value)})
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return state, nil
+}
+
+// restore takes up the state: PENDING placements go on from their start, with attempts
+// made anew, since what a dead process or Manager launched for them is TERMINATED. Those
+// whose queue is gone have FAILED.
+func (m *Manager) restore(c *stage.Context) {
+	for _, q := range m.restored.queues {
+		m.queues[q.Name] = &queue{record: q}
+	}
+	for _, q := range m.o.Queues {
+		if m.queues[q.Name] == nil {
+			record := *q
+			record.ARN = m.queueARN(q.Name)
+			m.queues[q.Name] = &queue{record: &record}
+		}
+	}
+	all := m.restored.placements
+	m.restored = nil
+	slices.SortStableFunc(all, func(a, b kept) int {
+		return cmp.Or(a.moment().Compare(b.moment()), cmp.Compare(a.record.Request.ID, b.record.Request.ID))
+	})
+	now := c.Now()
+	for _, k := range all {
+		if k.record.Status.Final() {
+			e := &entry{record: k.record, state: ended, index: -1, size: k.size}
+			m.placements[e.id()] = e
+			m.memory.bytes += e.size
+			m.memory.add(e)
+		}
+	}
+	for _, k := range all {
+		if !k.record.Status.Final() {
+			m.takeUp(c, k, now)
+		}
+	}
+	if pending := len(m.due); pending > 0 {
+		c.Log().Info().Int("pending", pending).Msg("placements go on")
+	}
+	m.arm()
+}
+
+// moment is when a record got its place in the order: its end, or its start.
+func (k kept) moment() time.Time {
+	if k.record.Status.Final() {
+		return k.record.Ended
+	}
+	return k.record.Started
+}
+
+func (m *Manager) takeUp(c *stage.Context, k kept, now time.Time) {
+	q := m.queues[k.record.Request.Queue]
+	if q == nil { // it is only there to say so
+		q = &queue{record: &messages.Queue{Name: k.record.Request.Queue, ARN: m.queueARN(k.record.Request.Queue)}, gone: true}
+	}
+	e := m.add(q, k.record, k.size)
+	m.memory.storing--
+	e.start = e.start.Add(-max(now.Sub(k.record.Started), 0))
+	e.passes = 1 // the first was another's
+	m.begin(c, e)
+}

@@ -1,0 +1,253 @@
+package placement
+
+import (
+	"slices"
+	"time"
+
+	"troupe/actors/fleet"
+	"troupe/actors/stage"
+	"troupe/messages"
+)
+
+// Manager is the actor that owns all queues and placements.
+type Manager struct {
+	o        Options
+	registry *stage.Ref
+	restored *State // until it has started
+
+	// owned by the actor
+	queues     map[messages.QueueName]*queue
+	placements map[messages.PlacementID]*entry
+	attempts   map[messages.GameSessionID]*entry
+	due        dueHeap
+	timer      *stage.Timer
+	armed      time.Time // when it fires; zero: it is not running
+	launches   map[place]int
+	stalled    []*queue // that wait for a launch to be answered
+	memory     memory
+	started    uint64
+	draining   bool
+}
+
+// newManager returns a Manager that goes on from a state.
+func newManager(o Options, registry *stage.Ref, s *State) *Manager {
+	return &Manager{
+		o: o, registry: registry, restored: s,
+		queues:     make(map[messages.QueueName]*queue),
+		placements: make(map[messages.PlacementID]*entry),
+		attempts:   make(map[messages.GameSessionID]*entry),
+		launches:   make(map[place]int),
+	}
+}
+
+// What the Manager tells itself.
+type (
+	tick     struct{}
+	walkOn   struct{ q *queue }
+	rested   struct{ q *queue }
+	resolved struct {
+		q    *queue
+		list []fleet.Candidate
+		err  error
+	}
+	launched struct {
+		m     *Manager
+		e     *entry
+		try   int
+		place place
+		game  *messages.GameSession
+		err   error
+	}
+	seated struct {
+		e     *entry
+		try   int
+		seats []*messages.PlayerSession
+		err   error
+	}
+	stored struct {
+		e   *entry
+		err error
+	}
+	// undone has a change of queues taken back, and then answers.
+	undone struct{ undo, answer func() }
+)
+
+// Undelivered implements stage.Undeliverable: nobody is left for the game session.
+func (l launched) Undelivered() {
+	if l.game != nil {
+		l.m.terminate(l.game.ID)
+	}
+}
+
+// Undelivered implements stage.Undeliverable: the state ends with the actor.
+func (u undone) Undelivered() { u.answer() }
+
+// Started implements stage.Actor.
+func (m *Manager) Started(c *stage.Context) {
+	m.timer = c.After(time.Hour, tick{})
+	m.timer.Stop()
+	m.registry.Tell(fleet.WatchRoom{Notify: c.Self()})
+	m.restore(c)
+}
+
+// Stopped implements stage.Actor. After a crash, the attempts of placements are given up:
+// who replaces the Manager begins anew.
+func (m *Manager) Stopped(c *stage.Context) {
+	for _, e := range m.placements {
+		for _, answer := range e.stops {
+			answer(nil, messages.Errorf(messages.Unavailable, "placements are not available at the moment"))
+		}
+		e.stops = nil
+	}
+	if c.Crash() == "" {
+		return
+	}
+	for id, e := range m.attempts {
+		if e.state != ending { // else its end decides, and has given up what is to be given up
+			m.terminate(id)
+		}
+	}
+}
+
+// Receive implements stage.Actor.
+func (m *Manager) Receive(c *stage.Context, msg any) {
+	switch r := msg.(type) {
+	case Request[messages.StartPlacement, *messages.Placement]:
+		m.onStart(c, r)
+	case Request[GetPlacement, *messages.Placement]:
+		r.Reply(m.get(c, r.Request.ID))
+	case Request[StopPlacement, *messages.Placement]:
+		m.onStop(c, r)
+	case Request[NewQueue, *messages.Queue]:
+		m.onNewQueue(c, r)
+	case Request[messages.UpdateQueue, *messages.Queue]:
+		m.onUpdateQueue(c, r)
+	case Request[DropQueue, None]:
+		m.onDropQueue(c, r)
+	case Request[Queues, []*messages.Queue]:
+		r.Reply(m.allQueues(), nil)
+	case Request[TagQueue, map[string]string]:
+		m.onTagQueue(c, r)
+	case Drain:
+		m.draining = true
+	case tick:
+		m.onTick(c)
+	case fleet.RoomFor:
+		m.onRoom(c)
+	case resolved:
+		m.onResolved(c, r)
+	case walkOn:
+		m.walk(c, r.q)
+	case rested:
+		r.q.resting = false
+		m.ask(c, r.q)
+	case launched:
+		m.onLaunched(c, r)
+	case fleet.Launched:
+		m.onActivated(c, r)
+	case seated:
+		m.onSeated(c, r)
+	case stored:
+		m.onStored(c, r)
+	case settled:
+		m.onSettled(c, r)
+	case dropped:
+		m.onDropped(r)
+	case undone:
+		r.undo()
+		r.answer()
+	default:
+		c.Counters().ActorMessages.Add(1)
+	}
+}
+
+// onTick steps every placement whose time has come, and sees to it that the next is.
+func (m *Manager) onTick(c *stage.Context) {
+	m.armed = time.Time{}
+	now := time.Now()
+	for len(m.due) > 0 && !m.due[0].due.After(now) {
+		m.step(c, m.due[0], now)
+	}
+	m.arm()
+}
+
+// step ends a placement whose time is over, or starts its next pass.
+func (m *Manager) step(c *stage.Context, e *entry, now time.Time) {
+	m.due.schedule(e, nextStep(e, now))
+	switch {
+	case e.state == ending:
+	case e.queue.gone:
+		m.end(c, nil, nil, finale{e: e, status: messages.PlacementFailed})
+	case !now.Before(e.timeout()):
+		m.end(c, nil, nil, finale{e: e, status: messages.PlacementTimedOut})
+	case e.state == idle:
+		m.want(c, e)
+	}
+}
+
+// nextStep is the next whole second since the start, or the timeout if that is earlier.
+func nextStep(e *entry, now time.Time) time.Time {
+	passed := max(now.Sub(e.start), 0)
+	at := e.start.Add(passed.Truncate(passEvery) + passEvery)
+	if t := e.timeout(); t.After(now) && t.Before(at) {
+		return t
+	}
+	return at
+}
+
+// arm has the timer fire at the first step that is due.
+func (m *Manager) arm() {
+	if len(m.due) == 0 {
+		return
+	}
+	if first := m.due[0].due; m.armed.IsZero() || first.Before(m.armed) {
+		m.armed = first
+		m.timer.Reset(max(time.Until(first), 0))
+	}
+}
+
+// terminate ends a game session that no placement wants.
+func (m *Manager) terminate(id messages.GameSessionID) {
+	m.registry.Tell(fleet.TerminateGameSession{Session: id, Force: true, Reply: func(*messages.GameSession, error) {}})
+}
+
+// giveUp ends the attempt of a placement, if it has one.
+func (m *Manager) giveUp(e *entry) {
+	e.tries++ // an answer that is on its way is not for it any more
+	if e.attempt != "" {
+		delete(m.attempts, e.attempt)
+		m.terminate(e.attempt)
+		e.attempt = ""
+	}
+}
+
+// leave takes a placement that has ended off its queue.
+func (m *Manager) leave(e *entry) {
+	e.state = ended
+	m.due.drop(e)
+	e.queue.left()
+	e.queue, e.ranking, e.order, e.stops = nil, nil, nil, nil
+}
+
+// Inspect implements stage.Inspector.
+func (m *Manager) Inspect() map[string]string { return m.memory.words(len(m.queues), len(m.due)) }
+
+// allQueues are the queues that are not being deleted, in order of creation.
+func (m *Manager) allQueues() []*messages.Queue {
+	all := make([]*messages.Queue, 0, len(m.queues))
+	for _, q := range m.queues {
+		if !q.gone {
+			all = append(all, q.record)
+		}
+	}
+	slices.SortFunc(all, func(a, b *messages.Queue) int {
+		if d := a.Created.Compare(b.Created); d != 0 {
+			return d
+		}
+		if a.Name < b.Name {
+			return -1
+		}
+		return 1
+	})
+	return all
+}

@@ -1,0 +1,102 @@
+package placement
+
+import (
+	"cmp"
+	"time"
+
+	"troupe/actors/fleet"
+	"troupe/actors/store"
+	"troupe/messages"
+)
+
+// Options configure queues and placements. Values are set once.
+type Options struct {
+	// Region and Account, 12 digits, stand in the ARNs of queues.
+	Region, Account string
+	// Queues are there from the start, unless the store has one of that name.
+	Queues []*messages.Queue
+	// Store keeps what has been answered; required. It is not closed here.
+	Store store.Store
+	// OnEvent takes the event that ends a placement once it is durable, from any
+	// goroutine; nil: nobody does. It must not block.
+	OnEvent func(messages.Event)
+	// QueuesMax bounds the queues; 0: 1000.
+	QueuesMax int
+	// PendingMax bounds the placements that are PENDING; 0: 20,000.
+	PendingMax int
+	// EndedMax is how many ended placements are remembered, EndedKeep for how long
+	// (service-api.md 2.9); 0: 100,000, and 30 days.
+	EndedMax  int
+	EndedKeep time.Duration
+	// BytesMax bounds the records of all placements together; those that ended first
+	// are forgotten first. 0: 256 MiB.
+	BytesMax int
+}
+
+// Defaults of Options.
+const (
+	DefaultQueuesMax  = 1000
+	DefaultPendingMax = 20_000
+	DefaultEndedMax   = 100_000
+	DefaultEndedKeep  = 30 * 24 * time.Hour
+	DefaultBytesMax   = 256 << 20
+)
+
+func (o Options) withDefaults() Options {
+	o.QueuesMax = cmp.Or(o.QueuesMax, DefaultQueuesMax)
+	o.PendingMax = cmp.Or(o.PendingMax, DefaultPendingMax)
+	o.EndedMax = cmp.Or(o.EndedMax, DefaultEndedMax)
+	o.EndedKeep = cmp.Or(o.EndedKeep, DefaultEndedKeep)
+	o.BytesMax = cmp.Or(o.BytesMax, DefaultBytesMax)
+	if o.OnEvent == nil {
+		o.OnEvent = func(messages.Event) {}
+	}
+	return o
+}
+
+const (
+	// passEvery is the time between two passes of a placement.
+	passEvery = time.Second
+	// launchesMax is how many launches at one fleet and location may be without an
+	// answer. The next placement waits for one: else all that wait would ask for the one
+	// process that became free.
+	launchesMax = 64
+	// turnMax is how many placements are looked at before other messages have a turn.
+	turnMax = 128
+	// restFor is how long a queue whose pass looked at more than that leaves out the passes
+	// for processes that become free. Those at whole seconds go on.
+	restFor = 100 * time.Millisecond
+	// forgetMax is how many old records are dropped with one commit.
+	forgetMax = 64
+	// tagsMax bounds the tags of a queue (service-api.md 2.11).
+	tagsMax = 50
+)
+
+// Request asks the Supervisor for something. Reply is called exactly once, from any
+// goroutine; the error is a *messages.Error. Besides those below there are
+// messages.StartPlacement and messages.UpdateQueue.
+type Request[Q, A any] = fleet.Request[Q, A]
+
+type (
+	// NewQueue makes a queue; InvalidRequest if the name is taken.
+	NewQueue struct{ Queue messages.Queue }
+	// DropQueue deletes a queue; its placements become FAILED.
+	DropQueue struct{ Name messages.QueueName }
+	// Queues reads all queues, in order of creation.
+	Queues struct{}
+	// TagQueue changes the tags of a queue, and is answered with all of them.
+	TagQueue struct {
+		Name   messages.QueueName
+		Set    map[string]string
+		Remove []string
+	}
+	// StopPlacement cancels a PENDING placement; InvalidRequest in any other status.
+	StopPlacement struct{ ID messages.PlacementID }
+	// GetPlacement reads a placement.
+	GetPlacement struct{ ID messages.PlacementID }
+	// Drain has no placement started or tried any more. Those that are PENDING go on
+	// when the host is back, if its store lasts.
+	Drain struct{}
+	// None is no answer.
+	None = fleet.None
+)

@@ -1,0 +1,289 @@
+package placement
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"troupe/actors/fleet"
+	"troupe/actors/stage"
+	"troupe/messages"
+)
+
+// want has a placement in the next pass of its queue.
+func (m *Manager) want(c *stage.Context, e *entry) {
+	e.state = passing
+	e.queue.wanting = append(e.queue.wanting, e)
+	m.ask(c, e.queue)
+}
+
+// onRoom has all placements of all queues pass: which of them may want the place, their
+// passes find out.
+func (m *Manager) onRoom(c *stage.Context) {
+	for _, q := range m.queues {
+		if len(q.pending) > q.over {
+			q.all = true
+			m.ask(c, q)
+		}
+	}
+}
+
+// ask asks the registry for a queue's candidates, for all placements whose pass is due,
+// unless a pass is on its way: those wait for the next.
+func (m *Manager) ask(c *stage.Context, q *queue) {
+	if q.asked || q.walking || m.draining {
+		return
+	}
+	q.batch = q.wanting
+	q.wanting = nil
+	if q.all && !q.resting {
+		q.all = false
+		for _, e := range q.pending {
+			if e.state == idle {
+				e.state = passing
+				q.batch = append(q.batch, e)
+			}
+		}
+	}
+	if len(q.batch) == 0 {
+		return
+	}
+	slices.SortFunc(q.batch, func(a, b *entry) int { return cmp.Compare(a.number, b.number) })
+	q.asked = true
+	self := c.Self()
+	m.registry.Tell(fleet.Request[fleet.Candidates, []fleet.Candidate]{
+		Request: fleet.Candidates{Destinations: q.record.Destinations},
+		Reply:   func(list []fleet.Candidate, err error) { self.Tell(resolved{q, list, err}) },
+	})
+}
+
+// onResolved begins the pass of those that wait for it.
+func (m *Manager) onResolved(c *stage.Context, r resolved) {
+	q := r.q
+	q.asked, q.walking, q.candidates = false, true, r.list
+	q.room, q.rooms = make(map[place]bool, len(r.list)), 0
+	for _, candidate := range r.list {
+		if p := placeOf(candidate); candidate.Room && !q.room[p] {
+			q.room[p] = true
+			q.rooms++
+		}
+	}
+	m.walk(c, q)
+}
+
+// walk has the placements of a batch try their candidates, oldest first. It stops where
+// one has to wait for the answers of launches, and goes on when one is there.
+func (m *Manager) walk(c *stage.Context, q *queue) {
+	for looked := 0; ; looked++ {
+		e := q.next()
+		if e == nil {
+			break
+		}
+		if q.looked++; looked >= turnMax {
+			c.Self().Tell(walkOn{q})
+			return
+		}
+		if e.state == passing && !m.try(c, e) {
+			m.stall(q)
+			return
+		}
+		q.taken()
+	}
+	if !q.walking {
+		return
+	}
+	if q.looked > turnMax && !q.resting {
+		q.resting = true
+		c.After(restFor, rested{q})
+	}
+	q.walking, q.looked = false, 0
+	m.ask(c, q)
+}
+
+// next is whose turn it is. If there is room nowhere, the pass of the rest of the batch is
+// over.
+func (q *queue) next() *entry {
+	if len(q.blocked) > 0 {
+		return q.blocked[0]
+	}
+	if q.asked { // the batch has no candidates yet
+		return nil
+	}
+	if len(q.batch) > 0 && q.rooms == 0 {
+		for _, e := range q.batch {
+			if e.state == passing {
+				e.passed()
+			}
+		}
+		q.batch = nil
+	}
+	if len(q.batch) > 0 {
+		return q.batch[0]
+	}
+	return nil
+}
+
+// taken goes on behind next.
+func (q *queue) taken() {
+	if len(q.blocked) > 0 {
+		q.blocked = q.blocked[1:]
+	} else {
+		q.batch = q.batch[1:]
+	}
+}
+
+// passed ends a pass without a game session.
+func (e *entry) passed() {
+	e.state, e.order, e.at, e.blind = idle, nil, 0, false
+	e.passes++
+}
+
+// stall has a queue go on at the next answer to a launch.
+func (m *Manager) stall(q *queue) {
+	if !q.stalled {
+		q.stalled = true
+		m.stalled = append(m.stalled, q)
+	}
+}
+
+// resume lets queues go on that wait for the answer to a launch.
+func (m *Manager) resume(c *stage.Context) {
+	waiting := m.stalled
+	m.stalled = nil
+	for _, q := range waiting {
+		q.stalled = false
+		m.walk(c, q)
+	}
+}
+
+// try launches a game session at the next candidate with room, or ends the pass. It
+// reports false where the placement has to wait for other launches there.
+func (m *Manager) try(c *stage.Context, e *entry) bool {
+	if !time.Now().Before(e.timeout()) { // no pass starts now: the next step ends it
+		e.passed()
+		return true
+	}
+	if e.order == nil {
+		e.order = e.ranking.Order(e.queue.record, time.Since(e.start), e.passes == 0, e.queue.candidates)
+	}
+	for ; e.at < len(e.order); e.at++ {
+		p := placeOf(e.order[e.at])
+		switch {
+		case !e.blind && !e.queue.room[p]:
+		case m.launches[p] >= launchesMax:
+			return false
+		default:
+			m.launch(c, e, p)
+			return true
+		}
+	}
+	e.passed()
+	return true
+}
+
+// goOn tries the next candidate of the same pass.
+func (m *Manager) goOn(c *stage.Context, e *entry) {
+	e.state = passing
+	e.at++
+	if m.draining {
+		e.passed()
+		return
+	}
+	if !m.try(c, e) {
+		e.queue.blocked = append(e.queue.blocked, e)
+		m.stall(e.queue)
+	}
+}
+
+// launch asks for a game session.
+func (m *Manager) launch(c *stage.Context, e *entry, p place) {
+	e.state = launching
+	e.tries++
+	m.launches[p]++
+	self, try, r := c.Self(), e.tries, &e.record.Request
+	m.registry.Tell(fleet.Request[fleet.Launch, *messages.GameSession]{
+		Request: fleet.Launch{
+			Request: messages.CreateGameSession{
+				FleetID: p.fleet, Location: p.location, Name: r.Name, Data: r.Data, Properties: r.Properties, MaxPlayers: r.MaxPlayers,
+			},
+			MatchmakerData: r.MatchmakerData, Notify: self,
+		},
+		Reply: func(g *messages.GameSession, err error) { self.Tell(launched{m, e, try, p, g, err}) },
+	})
+}
+
+// onLaunched takes the answer to a launch.
+func (m *Manager) onLaunched(c *stage.Context, l launched) {
+	if m.launches[l.place]--; m.launches[l.place] <= 0 {
+		delete(m.launches, l.place)
+	}
+	e := l.e
+	switch mine := e.state == launching && e.tries == l.try; {
+	case !mine:
+		if l.game != nil {
+			m.terminate(l.game.ID)
+		}
+	case l.err != nil:
+		e.queue.full(l.place)
+		m.goOn(c, e)
+	default:
+		g := l.game
+		e.state, e.attempt = activating, g.ID
+		m.attempts[g.ID] = e
+		shown := *e.record
+		shown.GameSessionID, shown.Location, shown.IPAddress, shown.DNSName, shown.Port = g.ID, g.Location, g.IPAddress, g.DNSName, g.Port
+		e.record = &shown
+	}
+	m.resume(c)
+}
+
+// onActivated takes what became of a game session: its players get seats, or the next
+// candidate is tried.
+func (m *Manager) onActivated(c *stage.Context, l fleet.Launched) {
+	e := m.attempts[l.ID]
+	if e == nil || e.state != activating {
+		return
+	}
+	if !l.Active {
+		delete(m.attempts, l.ID)
+		c.Log().Info().Str("placement_id", string(e.id())).Str("game_session_id", string(l.ID)).Str("reason", l.Text).
+			Msg("an attempt of a placement failed")
+		e.attempt, e.blind = "", true
+		m.goOn(c, e)
+		return
+	}
+	players := e.record.Request.Players
+	if len(players) == 0 {
+		m.fulfil(c, e, nil)
+		return
+	}
+	e.state = seating
+	self, try := c.Self(), e.tries
+	m.registry.Tell(fleet.CreatePlayerSessions{
+		Request: messages.CreatePlayerSessions{GameSessionID: l.ID, Players: players},
+		Reply:   func(s []*messages.PlayerSession, err error) { self.Tell(seated{e, try, s, err}) },
+	})
+}
+
+// onSeated fulfils a placement. A game session that takes no players ends.
+func (m *Manager) onSeated(c *stage.Context, s seated) {
+	e := s.e
+	if e.state != seating || e.tries != s.try {
+		return
+	}
+	if s.err != nil {
+		m.giveUp(e)
+		e.blind = true
+		m.goOn(c, e)
+		return
+	}
+	placed := make([]messages.PlacedPlayer, len(s.seats))
+	for i, seat := range s.seats {
+		placed[i] = messages.PlacedPlayer{PlayerID: seat.PlayerID, PlayerSessionID: seat.ID}
+	}
+	m.fulfil(c, e, placed)
+}
+
+func (m *Manager) fulfil(c *stage.Context, e *entry, placed []messages.PlacedPlayer) {
+	m.end(c, nil, nil, finale{e: e, status: messages.PlacementFulfilled, placed: placed})
+}

@@ -1,0 +1,134 @@
+package placement
+
+import (
+	"time"
+
+	"troupe/actors/stage"
+	"troupe/messages/counters"
+)
+
+// Supervisor is the parent of the Manager, and takes everything that is for it. A Manager
+// that crashes is replaced by one that is rebuilt from the store, after 100 ms, and after
+// up to 30 s if it crashes again and again (reliability.md 4).
+type Supervisor struct {
+	o        Options
+	registry *stage.Ref
+
+	// owned by the actor
+	state   *State // for the next Manager
+	manager *stage.Ref
+	waiting []any // messages, while there is none
+	crashes int
+	since   time.Time
+}
+
+const (
+	restartMin = 100 * time.Millisecond
+	restartMax = 30 * time.Second
+	waitingMax = 1000 // messages that wait for a new Manager; more are refused
+)
+
+// New returns a Supervisor whose Manager begins with a state, which Load returned, and
+// asks the registry (actors/fleet) for game sessions.
+func New(o Options, registry *stage.Ref, s *State) *Supervisor {
+	if s == nil {
+		s = new(State)
+	}
+	return &Supervisor{o: o.withDefaults(), registry: registry, state: s}
+}
+
+type (
+	restart struct{}
+	reload  struct {
+		state *State
+		err   error
+	}
+)
+
+// Started implements stage.Actor.
+func (s *Supervisor) Started(c *stage.Context) { s.spawn(c) }
+
+// Stopped implements stage.Actor.
+func (s *Supervisor) Stopped(*stage.Context) { s.refuse() }
+
+// Receive implements stage.Actor.
+func (s *Supervisor) Receive(c *stage.Context, msg any) {
+	switch m := msg.(type) {
+	case stage.Exited:
+		s.onExited(c, m)
+	case restart:
+		s.onRestart(c)
+	case reload:
+		s.onReload(c, m)
+	default:
+		switch {
+		case s.manager != nil:
+			s.manager.Tell(msg)
+		case len(s.waiting) < waitingMax:
+			s.waiting = append(s.waiting, msg)
+		default:
+			undelivered(msg)
+		}
+	}
+}
+
+func undelivered(msg any) {
+	if u, ok := msg.(stage.Undeliverable); ok {
+		u.Undelivered()
+	}
+}
+
+func (s *Supervisor) refuse() {
+	waiting := s.waiting
+	s.waiting = nil
+	for _, msg := range waiting {
+		undelivered(msg)
+	}
+}
+
+func (s *Supervisor) spawn(c *stage.Context) {
+	s.manager = c.Stage().NewRefBeside(c.Self(), counters.ActorPlacement, stage.LaneLimits{})
+	c.Spawn(s.manager, newManager(s.o, s.registry, s.state))
+	s.state, s.since = nil, time.Now()
+	waiting := s.waiting
+	s.waiting = nil
+	for _, msg := range waiting {
+		s.manager.Tell(msg)
+	}
+}
+
+func (s *Supervisor) onExited(c *stage.Context, m stage.Exited) {
+	if m.Ref != s.manager {
+		return
+	}
+	s.manager = nil
+	if time.Since(s.since) > restartMax {
+		s.crashes = 0
+	}
+	pause := min(restartMin<<min(s.crashes, 20), restartMax)
+	s.crashes++
+	c.Counters().Restarts.Add(counters.ActorPlacement, 1)
+	c.Log().Error().Str("reason", m.Crash).Dur("pause", pause).Msg("queues and placements are rebuilt")
+	c.After(pause, restart{})
+}
+
+// onRestart reads the store beside the actor, once everything is in it that was on the
+// way.
+func (s *Supervisor) onRestart(c *stage.Context) {
+	self, from := c.Self(), s.o.Store
+	go func() {
+		from.Flush()
+		state, err := Load(from)
+		self.Tell(reload{state, err})
+	}()
+}
+
+func (s *Supervisor) onReload(c *stage.Context, m reload) {
+	if m.err != nil {
+		c.Log().Error().Err(m.err).Msg("queues and placements cannot be read")
+		c.After(restartMax, restart{})
+		return
+	}
+	s.state = m.state
+	s.spawn(c)
+}

@@ -1,0 +1,372 @@
+package placement
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"troupe/actors/fleet"
+	"troupe/actors/stage"
+	"troupe/actors/stage/stagetest"
+	"troupe/actors/store"
+	"troupe/messages"
+)
+
+// standIn answers for the registry: destinations are "fleet/name" or "alias/name".
+type standIn struct {
+	candidates map[string][]fleet.Candidate // by destination
+	aliases    map[string]string            // to destinations; "" is TERMINAL
+	room       map[place]int                // free processes
+	activate   time.Duration                // how long a game session takes; negative: for ever
+	broken     map[place]bool               // game sessions there end before they are ACTIVE
+	noSeats    map[place]bool
+	asked      int // for candidates
+	launches   int
+	watchers   []*stage.Ref
+	games      map[messages.GameSessionID]*game
+	made       []*game
+}
+
+type game struct {
+	id     messages.GameSessionID
+	at     place
+	notify *stage.Ref
+	since  time.Time
+	active bool
+	over   bool
+	seats  int
+}
+
+type (
+	do     struct{ f func(*standIn) }
+	active struct{ g *game }
+)
+
+func (s *standIn) Started(*stage.Context) {}
+func (s *standIn) Stopped(*stage.Context) {}
+
+func (s *standIn) Receive(c *stage.Context, msg any) {
+	switch m := msg.(type) {
+	case do:
+		m.f(s)
+	case fleet.WatchRoom:
+		s.watchers = append(s.watchers, m.Notify)
+	case fleet.Request[fleet.Candidates, []fleet.Candidate]:
+		s.asked++
+		m.Reply(s.resolve(m.Request.Destinations), nil)
+	case fleet.Request[fleet.Launch, *messages.GameSession]:
+		m.Reply(s.launch(c, m.Request))
+	case active:
+		if g := m.g; !g.over {
+			g.active = !s.broken[g.at]
+			g.over = !g.active
+			g.notify.Tell(fleet.Launched{ID: g.id, Active: g.active, Text: "broken"})
+		}
+	case fleet.CreatePlayerSessions:
+		m.Reply(s.seat(c, m.Request))
+	case fleet.TerminateGameSession:
+		if g := s.games[m.Session]; g != nil && !g.over {
+			g.over = true
+			if !g.active {
+				g.notify.Tell(fleet.Launched{ID: g.id, Text: "terminated"})
+			}
+		}
+		m.Reply(nil, nil)
+	}
+}
+
+func (s *standIn) resolve(destinations []string) (list []fleet.Candidate) {
+	for i, d := range destinations {
+		if to, is := s.aliases[d]; is {
+			d = to
+		}
+		for _, c := range s.candidates[d] {
+			c.Destination, c.Room = i, s.room[placeOf(c)] > 0
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+func (s *standIn) launch(c *stage.Context, l fleet.Launch) (*messages.GameSession, error) {
+	s.launches++
+	p := place{l.Request.FleetID, l.Request.Location}
+	if s.room[p] <= 0 {
+		return nil, messages.Errorf(messages.FleetCapacityExceeded, "no room at %v", p)
+	}
+	s.room[p]--
+	g := &game{id: messages.GameSessionID(fmt.Sprintf("arn:game/%d", len(s.made))), at: p, notify: l.Notify, since: c.Now()}
+	s.games[g.id] = g
+	s.made = append(s.made, g)
+	switch {
+	case s.activate == 0:
+		c.Self().Tell(active{g})
+	case s.activate > 0:
+		c.After(s.activate, active{g})
+	}
+	return &messages.GameSession{ID: g.id, FleetID: p.fleet, Location: p.location, IPAddress: "192.0.2.1", DNSName: "play.example", Port: 1900}, nil
+}
+
+func (s *standIn) seat(c *stage.Context, r messages.CreatePlayerSessions) ([]*messages.PlayerSession, error) {
+	g := s.games[r.GameSessionID]
+	if g == nil || g.over || !g.active || s.noSeats[g.at] {
+		return nil, messages.Errorf(messages.InvalidGameSessionStatus, "no seats")
+	}
+	var made []*messages.PlayerSession
+	for _, p := range r.Players {
+		g.seats++
+		made = append(made, &messages.PlayerSession{ID: messages.PlayerSessionID(fmt.Sprintf("psess-%s-%d", g.id, g.seats)), PlayerID: p.PlayerID, Created: c.Now()})
+	}
+	return made, nil
+}
+
+// flaky is a store whose writes can be made to fail, or to wait.
+type flaky struct {
+	store.Memory
+	fail atomic.Bool
+	mu   sync.Mutex
+	held []func() // nil: they do not wait
+	hold bool
+}
+
+var errBroken = errors.New("the disk is broken")
+
+func (f *flaky) Commit(changes []store.Change, done func(error)) {
+	write := func() {
+		if f.fail.Load() {
+			done(errBroken)
+			return
+		}
+		f.Memory.Commit(changes, done)
+	}
+	f.mu.Lock()
+	if f.hold {
+		f.held = append(f.held, write)
+		f.mu.Unlock()
+		return
+	}
+	f.mu.Unlock()
+	write()
+}
+
+func (f *flaky) stop() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.hold = true
+}
+
+func (f *flaky) release() {
+	f.mu.Lock()
+	held := f.held
+	f.held, f.hold = nil, false
+	f.mu.Unlock()
+	for _, write := range held {
+		write()
+	}
+}
+
+// world is a Supervisor with a stand-in for the registry, in virtual time.
+type world struct {
+	t        *testing.T
+	stage    *stagetest.Stage
+	registry *stage.Ref
+	in       *standIn
+	store    *flaky
+	ref      *stage.Ref
+	options  Options
+	mu       sync.Mutex
+	events   []messages.Event
+	heard    func(messages.Event)
+	start    time.Time
+}
+
+func newWorld(t *testing.T, change func(*Options)) *world {
+	t.Helper()
+	w := &world{t: t, stage: stagetest.Start(t, nil), store: new(flaky), start: time.Now(), in: &standIn{
+		candidates: map[string][]fleet.Candidate{}, aliases: map[string]string{}, room: map[place]int{}, broken: map[place]bool{},
+		noSeats: map[place]bool{}, games: map[messages.GameSessionID]*game{},
+	}}
+	w.registry = w.stage.Spawn(w.in)
+	w.options = Options{Region: "us-east-1", Account: "000000000000", Store: w.store, OnEvent: func(e messages.Event) {
+		w.mu.Lock()
+		w.events = append(w.events, e)
+		heard := w.heard
+		w.mu.Unlock()
+		if heard != nil {
+			heard(e)
+		}
+	}}
+	if change != nil {
+		change(&w.options)
+	}
+	w.open()
+	return w
+}
+
+// open starts a Supervisor from what the store has.
+func (w *world) open() {
+	w.t.Helper()
+	state, err := Load(w.store)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.ref = w.stage.Spawn(New(w.options, w.registry, state))
+}
+
+// with runs f in the stand-in.
+func (w *world) with(f func(*standIn)) {
+	_, _ = stage.Await(w.t.Context(), func(reply func(int, error)) {
+		w.registry.Tell(do{func(s *standIn) { f(s); reply(0, nil) }})
+	})
+}
+
+// fleets makes destinations as candidatesOf does, without room.
+func (w *world) fleets(destinations ...string) {
+	w.t.Helper()
+	w.with(func(s *standIn) {
+		for _, c := range candidatesOf(w.t, destinations...) {
+			d := "fleet/" + string(c.FleetID)
+			s.candidates[d] = append(s.candidates[d], c)
+		}
+	})
+}
+
+// free adds processes at a place such as "W/us-west-2", and says so.
+func (w *world) free(at string, n int) {
+	f, l, _ := strings.Cut(at, "/")
+	p := place{messages.FleetID(f), l}
+	w.with(func(s *standIn) {
+		s.room[p] += n
+		for _, watcher := range s.watchers {
+			watcher.Tell(fleet.RoomFor{FleetID: p.fleet, Location: p.location})
+		}
+	})
+}
+
+func request[Q, A any](w *world, q Q) (A, error) {
+	return stage.Await(w.t.Context(), func(reply func(A, error)) { w.ref.Tell(Request[Q, A]{Request: q, Reply: reply}) })
+}
+
+func must[A any](t *testing.T, a A, err error) A {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func (w *world) queue(q messages.Queue) *messages.Queue {
+	w.t.Helper()
+	if q.Name == "" {
+		q.Name = "q"
+	}
+	if q.Timeout == 0 {
+		q.Timeout = 120 * time.Second
+	}
+	made, err := request[NewQueue, *messages.Queue](w, NewQueue{q})
+	return must(w.t, made, err)
+}
+
+func (w *world) place(r messages.StartPlacement) (*messages.Placement, error) {
+	if r.Queue == "" {
+		r.Queue = "q"
+	}
+	if r.MaxPlayers == 0 {
+		r.MaxPlayers = 10
+	}
+	return request[messages.StartPlacement, *messages.Placement](w, r)
+}
+
+func (w *world) placed(r messages.StartPlacement) *messages.Placement {
+	w.t.Helper()
+	p, err := w.place(r)
+	return must(w.t, p, err)
+}
+
+func (w *world) get(id messages.PlacementID) *messages.Placement {
+	w.t.Helper()
+	p, err := request[GetPlacement, *messages.Placement](w, GetPlacement{id})
+	return must(w.t, p, err)
+}
+
+func (w *world) cancel(id messages.PlacementID) (*messages.Placement, error) {
+	return request[StopPlacement, *messages.Placement](w, StopPlacement{id})
+}
+
+func (w *world) drop(name messages.QueueName) error {
+	_, err := request[DropQueue, None](w, DropQueue{name})
+	return err
+}
+
+// told returns the types of the events of a placement.
+func (w *world) told(id messages.PlacementID) (types []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, e := range w.events {
+		if detailOf(w.t, e)["placementId"] == string(id) {
+			types = append(types, e.Type)
+		}
+	}
+	return types
+}
+
+func detailOf(t *testing.T, e messages.Event) map[string]any {
+	t.Helper()
+	var d map[string]any
+	if err := json.Unmarshal(e.Detail, &d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// live are the game sessions that have not ended.
+func (w *world) live() (live []messages.GameSessionID) {
+	w.with(func(s *standIn) {
+		for _, g := range s.made {
+			if !g.over {
+				live = append(live, g.id)
+			}
+		}
+	})
+	return live
+}
+
+func (w *world) want(id messages.PlacementID, status messages.PlacementStatus) *messages.Placement {
+	w.t.Helper()
+	p := w.get(id)
+	if p.Status != status {
+		w.t.Fatalf("%s is %s at %v, want %s", id, p.Status, time.Since(w.start), status)
+	}
+	if told := w.told(id); status.Final() && !slices.Equal(told, []string{eventTypes[status]}) {
+		w.t.Fatalf("%s: events %v", id, told)
+	}
+	return p
+}
+
+func code(err error) messages.ErrorCode {
+	var e *messages.Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return 0
+}
+
+func wantCode(t *testing.T, err error, want messages.ErrorCode) {
+	t.Helper()
+	if code(err) != want {
+		t.Fatalf("%v, want %s", err, want)
+	}
+}
+
+func players(ids ...string) (all []messages.NewPlayer) {
+	for _, id := range ids {
+		all = append(all, messages.NewPlayer{PlayerID: messages.PlayerID(id)})
+	}
+	return all
+}
