@@ -5,6 +5,7 @@ import (
 
 	"troupe/actors/fleet"
 	"troupe/actors/script/bundle"
+	"troupe/transport/serviceapi"
 )
 
 // Config is everything an operator may choose. Each field's key is its path of
@@ -33,11 +34,6 @@ type Config struct {
 	Workers   int        `config:"workers"` // shards of actors; 0 is one per CPU
 	Announce  string     `config:"announce"`
 	Log       Log        `config:"log"`
-}
-
-// API is the listener of the service API, health and metrics.
-type API struct {
-	Addr string `config:"addr"` // host:port, port 0 for any; loopback until access keys exist
 }
 
 // WebSocket is the reliable channel without TLS.
@@ -250,7 +246,7 @@ type GameSessionLogs struct {
 // ports, one fleet and one alias.
 func Defaults() Config {
 	return Config{
-		API:       API{Addr: "127.0.0.1:8080"},
+		API:       API{Addr: "127.0.0.1:8080", Keys: []APIKey{}, Skew: serviceapi.DefaultSkew, Rate: 50, Burst: 100},
 		WebSocket: WebSocket{Addr: "127.0.0.1:1900", EmptyCloseIsLeave: true},
 		Fast:      Fast{Addr: "127.0.0.1:33400", Enabled: true, SameIP: true, PortsFrom: 33403, PortsTo: 33500, Sockets: 64},
 		WSS:       WSS{Addr: "127.0.0.1:1901"},

@@ -26,7 +26,6 @@ import (
 	"troupe/transport/fast"
 	"troupe/transport/gateway"
 	"troupe/transport/ops"
-	"troupe/transport/serviceapi"
 )
 
 // Options are what a Host needs besides its Config.
@@ -69,13 +68,15 @@ type Host struct {
 
 // Announcement tells where the listeners are, host:port each; absent where off.
 type Announcement struct {
-	API  string `json:"api,omitempty"`
-	WS   string `json:"ws,omitempty"`
-	WSS  string `json:"wss,omitempty"`
-	Fast string `json:"fast,omitempty"`
-	DTLS string `json:"fast_dtls,omitempty"`
-	KCP  string `json:"kcp,omitempty"`
-	CA   string `json:"ca,omitempty"` // PEM trust anchors of the secured listeners
+	API string `json:"api,omitempty"`
+	// APIURL is the base address of the service API, with its scheme.
+	APIURL string `json:"api_url,omitempty"`
+	WS     string `json:"ws,omitempty"`
+	WSS    string `json:"wss,omitempty"`
+	Fast   string `json:"fast,omitempty"`
+	DTLS   string `json:"fast_dtls,omitempty"`
+	KCP    string `json:"kcp,omitempty"`
+	CA     string `json:"ca,omitempty"` // PEM trust anchors of the secured listeners
 }
 
 // Start checks the configuration, binds all listeners and serves. On an error
@@ -133,8 +134,9 @@ func Start(o Options) (h *Host, err error) {
 	if h.doors.certs != nil {
 		h.serving.Go(func() { h.doors.certs.Watch(watching, c.TLS.ReloadEvery) })
 	}
+	url := h.addrs.APIURL
 	h.addrs = h.doors.announcement(c)
-	h.addrs.API = h.api.Addr().String()
+	h.addrs.API, h.addrs.APIURL = h.api.Addr().String(), url
 	h.ops.SetReady(true)
 	close(h.started)
 	return h, nil
@@ -208,23 +210,6 @@ func (h *Host) giveUp(fail func(string)) {
 	if fail != nil {
 		fail("two scripts cannot be stopped")
 	}
-}
-
-// startAPI puts the service API and the operator's pages on one address.
-func (h *Host) startAPI(o Options) error {
-	logs := ops.NewLogs(h.logs, "http://"+h.api.Addr().String(), nil)
-	api, err := serviceapi.New(serviceapi.Options{
-		Backend: h.system, Region: o.Config.Region, Account: o.Config.Account, Log: o.Log, Counters: h.count, LogURL: logs.URL,
-	})
-	if err != nil {
-		return fmt.Errorf("host: service API: %w", err)
-	}
-	h.ops = ops.New(ops.Options{Counters: h.count, System: h.system, Version: o.Version, Logs: logs})
-	h.http = &http.Server{
-		Handler: h.ops.Mux(api), ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 60 * time.Second,
-		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
-	}
-	return nil
 }
 
 // Addrs tells where the listeners are.

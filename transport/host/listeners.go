@@ -172,11 +172,13 @@ func (l *listeners) announcement(c *Config) (a Announcement) {
 	return a
 }
 
-func (c *Config) hasTLS() bool { return c.WSS.Addr != "" || c.KCP.Addr != "" }
+func (c *Config) hasTLS() bool { return c.API.TLS || c.hasDTLS() }
+
+func (c *Config) hasDTLS() bool { return c.WSS.Addr != "" || c.KCP.Addr != "" }
 
 // loadCertificates loads the certificate of the secured listeners.
 func (l *listeners) loadCertificates(c *Config, log zerolog.Logger) error {
-	o := tlsconf.Options{Dir: c.TLS.Dir, CertFile: c.TLS.CertFile, KeyFile: c.TLS.KeyFile, CAFile: c.TLS.CAFile, ForDTLS: true, Log: log}
+	o := tlsconf.Options{Dir: c.TLS.Dir, CertFile: c.TLS.CertFile, KeyFile: c.TLS.KeyFile, CAFile: c.TLS.CAFile, ForDTLS: c.hasDTLS(), Log: log}
 	for _, name := range append(strings.Split(c.TLS.Hosts, ","), c.Public.Host, c.Public.IP) {
 		if name = strings.TrimSpace(name); name != "" {
 			o.Hosts = append(o.Hosts, name)

@@ -31,9 +31,9 @@ const windowMax = gamesession.ReconnectWindowMax
 // Validate checks the whole configuration. Each problem names its key.
 func (c *Config) Validate() error {
 	var v checks
-	v.addr("api.addr", c.API.Addr, true)
-	v.addr("websocket.addr", c.WebSocket.Addr, false)
-	v.addr("fast.addr", c.Fast.Addr, false)
+	v.api(c)
+	v.addr("websocket.addr", c.WebSocket.Addr)
+	v.addr("fast.addr", c.Fast.Addr)
 	v.that("fast.portsFrom", c.Fast.PortsFrom >= 1 && c.Fast.PortsFrom <= c.Fast.PortsTo && c.Fast.PortsTo <= 65535, "with fast.portsTo must name a range of ports")
 	v.that("fast.sockets", c.Fast.Sockets >= 0, "must not be negative")
 	v.secured(c)
@@ -105,19 +105,15 @@ func (v *checks) that(key string, ok bool, what string) {
 	}
 }
 
-// addr checks host:port. The API has no access keys yet, so it must not leave
-// the machine.
-func (v *checks) addr(key, addr string, loopback bool) {
-	host, port, err := net.SplitHostPort(addr)
+// addr checks host:port.
+func (v *checks) addr(key, addr string) {
+	_, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		v.that(key, false, "must be host:port, like 127.0.0.1:0")
 		return
 	}
 	if n, err := strconv.Atoi(port); err != nil || n < 0 || n > 65535 {
 		v.that(key, false, "must have a port from 0 to 65535")
-	}
-	if ip, err := netip.ParseAddr(host); loopback && host != "localhost" && (err != nil || !ip.IsLoopback()) {
-		v.that(key, false, "must be a loopback address: requests are not authenticated")
 	}
 }
 
@@ -152,7 +148,7 @@ func (v *checks) secured(c *Config) {
 	v.that("dtls.addr", (c.WSS.Addr == "") == (c.DTLS.Addr == ""), "must be set exactly where wss.addr is: stock clients need both")
 	for key, addr := range map[string]string{"wss.addr": c.WSS.Addr, "dtls.addr": c.DTLS.Addr, "kcp.addr": c.KCP.Addr} {
 		if addr != "" {
-			v.addr(key, addr, false)
+			v.addr(key, addr)
 		}
 	}
 	v.that("tls.certFile", (c.TLS.CertFile == "") == (c.TLS.KeyFile == ""), "and tls.keyFile must be set together")

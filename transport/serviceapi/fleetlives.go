@@ -43,7 +43,7 @@ func (s *Server) registerFleetLives(t table) {
 		optionally("InstanceRoleCredentialsProvider", enum(types.InstanceRoleCredentialsProvider("").Values())),
 		optionally("PlayerGatewayMode", enum(types.PlayerGatewayMode("").Values())),
 		optionally("PlayerGatewayConfiguration", playerGatewayConfiguration),
-	).replayed = true
+	)
 	register(t, "DeleteFleet", s.deleteFleet,
 		required("FleetId", fleetIDOrARN),
 	)

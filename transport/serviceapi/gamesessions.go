@@ -26,7 +26,7 @@ func (s *Server) registerGameSessions(t table) {
 		optionally("IdempotencyToken", idString),
 		optionally("GameSessionData", largeGameSessionData),
 		optionally("Location", locationString),
-	).replayed = true
+	)
 	register(t, "DescribeGameSessions", s.describeGameSessions,
 		optionally("FleetId", fleetIDOrARN),
 		optionally("GameSessionId", arnString),

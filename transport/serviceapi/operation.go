@@ -12,7 +12,7 @@ import (
 type operation struct {
 	name     string
 	declared string // error letters of its row in Appendix A
-	replayed bool   // a create: repeated invocations get the first response
+	replayed bool   // it changes something: repeated invocations get the first response
 	rules    int    // members that are checked
 	serve    func(ctx context.Context, c codec, body []byte) ([]byte, error)
 }

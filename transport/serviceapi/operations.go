@@ -22,6 +22,9 @@ func (s *Server) operations() table {
 	s.registerFleetLives(t)
 	s.registerScripts(t)
 	registerEmptyLists(t)
+	for name, op := range t {
+		op.replayed = !isRead(name)
+	}
 	return t
 }
 

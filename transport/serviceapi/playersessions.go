@@ -16,12 +16,12 @@ func (s *Server) registerPlayerSessions(t table) {
 		required("GameSessionId", arnString),
 		required("PlayerId", playerID),
 		optionally("PlayerData", playerData),
-	).replayed = true
+	)
 	register(t, "CreatePlayerSessions", s.createPlayerSessions,
 		required("GameSessionId", arnString),
 		required("PlayerIds", listOf(1, 25, playerID)),
 		optionally("PlayerDataMap", mapOf(nonZeroAndMaxString, playerData)),
-	).replayed = true
+	)
 	register(t, "DescribePlayerSessions", s.describePlayerSessions,
 		optionally("GameSessionId", arnString),
 		optionally("PlayerId", playerID),

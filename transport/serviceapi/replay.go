@@ -5,6 +5,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -18,7 +20,7 @@ const (
 	replayOverhead = 512 // bytes an entry costs beside its body, about
 	invocationMax  = 128 // characters of an invocation id; SDKs send 36
 
-	// detachedFor bounds a create that goes on after its caller hung up.
+	// detachedFor bounds a call that goes on after its caller hung up.
 	detachedFor = 30 * time.Second
 )
 
@@ -29,9 +31,18 @@ type replayKey struct {
 	body                             [sha256.Size]byte
 }
 
-// replays remembers the first successful response of each create, because SDKs
-// repeat a call that they got no answer to. Failures are not remembered. Safe
-// for concurrent use.
+// isRead reports whether an operation only looks: repeated, it may as well look
+// again. All others are replayed: the creates, which would make a second thing, and
+// the rest, which would be refused for what their first attempt has done.
+func isRead(operation string) bool {
+	return slices.ContainsFunc([]string{"Describe", "List", "Search", "Get", "Resolve", "Validate"}, func(verb string) bool {
+		return strings.HasPrefix(operation, verb)
+	})
+}
+
+// replays remembers the first successful response of each call that changes
+// something, because SDKs repeat a call that they got no answer to. Failures are not
+// remembered. Safe for concurrent use.
 type replays struct {
 	now func() time.Time
 
@@ -52,9 +63,9 @@ func newReplays(now func() time.Time) *replays {
 	return &replays{now: now, kept: make(map[replayKey]*list.Element), running: make(map[replayKey]chan struct{})}
 }
 
-// once runs an operation; a create at most once per invocation. Such a create
-// goes on when its caller hangs up: the next attempt then finds its result
-// instead of making a second one.
+// once runs an operation; one that changes something at most once per invocation.
+// Such a one goes on when its caller hangs up: the next attempt then finds its
+// result instead of doing it again.
 func (s *Server) once(r *http.Request, op *operation, c codec, caller Caller, body []byte) ([]byte, error) {
 	invocation := r.Header.Get(headerInvocation)
 	if !op.replayed || invocation == "" || len(invocation) > invocationMax {

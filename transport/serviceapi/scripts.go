@@ -21,7 +21,7 @@ func (s *Server) registerScripts(t table) {
 		optionally("ZipFile", zipBlob),
 		optionally("Tags", tagList),
 		optionally("NodeJsVersion", nodeJSVersion),
-	).replayed = true
+	)
 	register(t, "UpdateScript", s.updateScript,
 		required("ScriptId", scriptIDOrARN),
 		optionally("Name", nonZeroAndMaxString),

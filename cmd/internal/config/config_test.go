@@ -255,7 +255,7 @@ func FuzzConfigFile(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		l := newLoader(host.Defaults())
 		l.file("file f", data)
-		c, err := l.result()
+		c, err := l.result(nil)
 		if err == nil {
 			err = c.Validate()
 			if err != nil {

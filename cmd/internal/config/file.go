@@ -61,8 +61,14 @@ func (r *fileReader) value(f *field, key string, raw any) (any, bool) {
 	}
 	v, err := fromYAML(f.kind, raw)
 	if err != nil {
+		if isSecret(key) { // what was there may be one
+			err = fmt.Errorf("must be %s", f.kind)
+		}
 		r.l.wrong(key, r.source, "%w", err)
 		return nil, false
+	}
+	if isSecret(key) {
+		r.l.secrets = true
 	}
 	r.l.origin[key] = r.source
 	return v, true
@@ -76,7 +82,17 @@ func (r *fileReader) list(f *field, key string, raw any) (any, bool) {
 	}
 	list := make([]any, len(elements))
 	for i, e := range elements {
-		list[i] = r.section(f, fmt.Sprintf("%s[%d]", key, i), e)
+		at := fmt.Sprintf("%s[%d]", key, i)
+		if f.children != nil {
+			list[i] = r.section(f, at, e)
+			continue
+		}
+		v, err := fromYAML(f.kind, e)
+		if err != nil {
+			r.l.wrong(at, r.source, "%w", err)
+			return nil, false
+		}
+		list[i] = v
 	}
 	r.l.origin[key] = r.source
 	return list, true

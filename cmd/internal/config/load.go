@@ -47,6 +47,7 @@ func Load(s Sources) (host.Config, error) {
 			return host.Config{}, fmt.Errorf("config: file %s: %w", s.File, cause(err))
 		}
 		l.file("file "+s.File, data)
+		l.checkMode(s.File)
 	}
 	environ := s.Environ
 	if environ == nil {
@@ -54,7 +55,7 @@ func Load(s Sources) (host.Config, error) {
 	}
 	l.environment(environ)
 	l.flags(s.Flags)
-	return l.result()
+	return l.result(environ)
 }
 
 // cause leaves out the path, which the caller names already.
@@ -72,6 +73,7 @@ type loader struct {
 	schema   *schema
 	origin   map[string]string // source of each key that is not a default
 	mistakes []error
+	secrets  bool // the file holds some
 }
 
 func newLoader(defaults host.Config) *loader {
@@ -156,11 +158,12 @@ func (l *loader) text(f *field, source, text string) (key string, value any) {
 }
 
 // result is the configuration, checked, or all that is wrong.
-func (l *loader) result() (host.Config, error) {
+func (l *loader) result(environ []string) (host.Config, error) {
 	var c host.Config
 	if err := l.k.UnmarshalWithConf("", &c, koanf.UnmarshalConf{Tag: tagName}); err != nil {
 		l.mistakes = append(l.mistakes, err)
 	}
+	l.secretsOf(&c, environ)
 	if len(l.mistakes) > 0 {
 		// The sources are read in order; within one, the order is a map's.
 		slices.SortStableFunc(l.mistakes, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })

@@ -23,11 +23,11 @@ const (
 	kindDuration
 )
 
-// field is a node of the tree of keys: a section, a list of sections, or a
-// setting.
+// field is a node of the tree of keys: a section, a list of sections or of
+// settings, or a setting.
 type field struct {
 	path string
-	kind kind // of a setting, else 0
+	kind kind // of a setting, or of each element of a list of them, else 0
 	list bool
 	// of a section, or of each element of a list, by name
 	children map[string]*field
@@ -76,6 +76,8 @@ func node(t reflect.Type, path string) *field {
 		return section(t, path)
 	case t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Struct:
 		return &field{path: path, list: true, children: section(t.Elem(), "").children}
+	case t.Kind() == reflect.Slice:
+		return &field{path: path, list: true, kind: node(t.Elem(), path).kind}
 	case t.Kind() == reflect.String:
 		return &field{path: path, kind: kindText}
 	case t.Kind() == reflect.Bool:

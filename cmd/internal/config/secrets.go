@@ -1,0 +1,47 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"troupe/transport/host"
+)
+
+// isSecret reports whether a setting must not be shown or read by others.
+func isSecret(key string) bool {
+	return strings.HasSuffix(key, ".secret") || strings.HasSuffix(key, ".sessionToken")
+}
+
+// checkMode refuses a file with secrets that others than its owner may open.
+func (l *loader) checkMode(name string) {
+	info, err := os.Stat(name)
+	if !l.secrets || err != nil || runtime.GOOS == "windows" {
+		return
+	}
+	if mode := info.Mode().Perm(); mode&0o077 != 0 {
+		l.mistakes = append(l.mistakes, fmt.Errorf("file %s: it has a secret, and others than its owner may open it (permissions %04o): chmod 600 it, "+
+			"or use secretFile or secretEnv", name, mode))
+	}
+}
+
+// secretsOf fills in the secrets that come from the environment.
+func (l *loader) secretsOf(c *host.Config, environ []string) {
+	for i := range c.API.Keys {
+		k := &c.API.Keys[i]
+		switch {
+		case k.SecretEnv == "":
+			continue
+		case strings.HasPrefix(strings.ToUpper(k.SecretEnv), EnvPrefix):
+			l.wrong(fmt.Sprintf("api.keys[%d].secretEnv", i), "file", "must not begin with %s: such variables are settings", EnvPrefix)
+		case k.Secret != "" || k.SecretFile != "":
+			l.wrong(fmt.Sprintf("api.keys[%d]", i), "file", "must have one of secret, secretFile and secretEnv")
+		}
+		for _, pair := range environ {
+			if name, value, _ := strings.Cut(pair, "="); name == k.SecretEnv {
+				k.Secret = value
+			}
+		}
+	}
+}

@@ -1,0 +1,227 @@
+package host
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"troupe/transport/ops"
+	"troupe/transport/serviceapi"
+)
+
+// API is the listener of the service API, health and metrics.
+type API struct {
+	Addr string `config:"addr"` // host:port, port 0 for any; off loopback only with sigv4
+	// Auth is sigv4, none (anybody who reaches it may call) or empty: sigv4 where there
+	// are keys, and none where every listener is on loopback.
+	Auth                 string        `config:"auth"`
+	Keys                 []APIKey      `config:"keys"`
+	Skew                 time.Duration `config:"skew"`                 // how far a caller's clock may be off
+	AllowUnsignedPayload bool          `config:"allowUnsignedPayload"` // bodies outside of the signature without TLS, too
+	Rate                 float64       `config:"rate"`                 // calls a second per key; 0 is no limit
+	Burst                int           `config:"burst"`                // calls at once per key
+	TLS                  bool          `config:"tls"`                  // https, with the certificate of the secured listeners
+	Insecure             bool          `config:"insecure"`             // off loopback without TLS: something in front of it has to encrypt
+}
+
+// APIKey is an access key of the service API. The secret comes from one of three
+// places.
+type APIKey struct {
+	ID           string   `config:"id"`
+	Secret       string   `config:"secret"`       // nobody but the owner may have access to the configuration file then
+	SecretFile   string   `config:"secretFile"`   // its text; nobody but the owner may have access
+	SecretEnv    string   `config:"secretEnv"`    // name of an environment variable, not beginning with TROUPE_
+	SessionToken string   `config:"sessionToken"` // that callers must show, if set
+	Allow        []string `config:"allow"`        // operations, like gamelift:Describe*; empty: all
+	Rate         float64  `config:"rate"`         // 0: api.rate; -1: no limit
+	Burst        int      `config:"burst"`        // 0: api.burst
+}
+
+const (
+	authSigV4 = "sigv4"
+	authNone  = "none"
+
+	secretFileMax = 4 << 10
+)
+
+// signed reports whether callers must sign.
+func (a *API) signed() bool { return a.Auth == authSigV4 || a.Auth == "" && len(a.Keys) > 0 }
+
+func (v *checks) api(c *Config) {
+	a := &c.API
+	v.addr("api.addr", a.Addr)
+	v.that("api.auth", a.Auth == "" || a.Auth == authSigV4 || a.Auth == authNone, "must be sigv4, none or empty")
+	v.that("api.skew", a.Skew >= time.Second && a.Skew <= 24*time.Hour, "must be 1s to 24h")
+	v.that("api.rate", a.Rate >= 0, "must not be negative; 0 switches it off")
+	v.that("api.burst", a.Burst >= 1, "must be at least 1")
+	v.that("api.keys", a.Auth != authSigV4 || len(a.Keys) > 0, "must have at least one key with api.auth sigv4")
+	switch out := c.offLoopback(); {
+	case loopback(a.Addr):
+		v.that("api.keys", a.Auth != "" || a.signed() || out == "", fmt.Sprintf("must be set, as %s is not on loopback (or api.auth: none, "+
+			"if everybody on this machine may call the service API)", out))
+	case !a.signed():
+		v.that("api.addr", false, "must be a loopback address: requests are not authenticated (set api.keys)")
+	default:
+		v.that("api.addr", a.TLS || a.Insecure, "must be a loopback address without TLS (set api.tls, or api.insecure if something in front of it encrypts)")
+	}
+	seen := map[string]bool{}
+	for i := range a.Keys {
+		k, key := &a.Keys[i], fmt.Sprintf("api.keys[%d]", i)
+		v.that(key+".id", !seen[k.ID], "is there twice")
+		seen[k.ID] = true
+		v.that(key+".rate", k.Rate >= 0 || k.Rate == -1, "must not be negative; -1 switches it off")
+		v.that(key+".burst", k.Burst >= 0, "must not be negative")
+		switch {
+		case k.Secret != "" && k.SecretFile != "":
+			v.that(key, false, "must have one of secret, secretFile and secretEnv")
+		case k.SecretFile != "": // read at the start
+		case k.Secret == "" && k.SecretEnv != "":
+			v.that(key+".secretEnv", false, "names a variable that is not set")
+		case k.Secret == "":
+			v.that(key, false, "must have one of secret, secretFile and secretEnv")
+		default:
+			made := a.made(k, k.Secret)
+			if err := made.Validate(); err != nil {
+				v.that(key, false, err.Error())
+			}
+		}
+	}
+}
+
+// offLoopback is the key of a listener that others than this machine reach; empty
+// if there is none.
+func (c *Config) offLoopback() string {
+	for _, l := range []struct{ key, addr string }{
+		{"websocket.addr", c.WebSocket.Addr}, {"fast.addr", c.Fast.Addr}, {"wss.addr", c.WSS.Addr}, {"dtls.addr", c.DTLS.Addr}, {"kcp.addr", c.KCP.Addr},
+	} {
+		if l.addr != "" && !loopback(l.addr) {
+			return l.key
+		}
+	}
+	return ""
+}
+
+// made is a key as the API takes it.
+func (a *API) made(k *APIKey, secret string) serviceapi.Key {
+	made := serviceapi.Key{ID: k.ID, Secret: secret, SessionToken: k.SessionToken, Allow: k.Allow, Rate: k.Rate, Burst: k.Burst}
+	switch made.Rate {
+	case 0:
+		made.Rate = a.Rate
+	case -1:
+		made.Rate = 0
+	}
+	if made.Burst == 0 {
+		made.Burst = a.Burst
+	}
+	return made
+}
+
+// authenticator is who may call. It reads the files of secrets.
+func (c *Config) authenticator() (serviceapi.Authenticator, error) {
+	a := &c.API
+	if !a.signed() {
+		return serviceapi.Anyone, nil
+	}
+	o := serviceapi.SigV4Options{Regions: []string{c.Region}, Skew: a.Skew, AllowUnsignedPayload: a.AllowUnsignedPayload}
+	for i := range a.Keys {
+		secret := a.Keys[i].Secret
+		if name := a.Keys[i].SecretFile; name != "" {
+			var err error
+			if secret, err = readSecret(name); err != nil {
+				return nil, fmt.Errorf("host: api.keys[%d].secretFile: %w", i, err)
+			}
+		}
+		o.Keys = append(o.Keys, a.made(&a.Keys[i], secret))
+	}
+	v, err := serviceapi.NewSigV4(o)
+	if err != nil {
+		return nil, fmt.Errorf("host: api.keys: %w", err)
+	}
+	return v.Authenticate, nil
+}
+
+// readSecret reads a file that nobody but its owner may have access to.
+func readSecret(name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
+		return "", fmt.Errorf("%s: others than its owner may open this secret (permissions %04o): chmod 600 it, and consider it known", name, mode)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, secretFileMax+1))
+	switch {
+	case err != nil:
+		return "", err
+	case len(text) > secretFileMax:
+		return "", fmt.Errorf("%s: more than %d bytes", name, secretFileMax)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+// startAPI puts the service API and the operator's pages on one address.
+func (h *Host) startAPI(o Options) error {
+	c := &o.Config
+	auth, err := c.authenticator()
+	if err != nil {
+		return err
+	}
+	scheme := "http"
+	if c.API.TLS {
+		scheme, h.api = "https", tls.NewListener(h.api, h.doors.certs.ServerConfig())
+	}
+	h.addrs.APIURL = scheme + "://" + h.api.Addr().String()
+	logs := ops.NewLogs(h.logs, h.addrs.APIURL, nil)
+	api, err := serviceapi.New(serviceapi.Options{
+		Backend: h.system, Region: c.Region, Account: c.Account, Log: o.Log, Counters: h.count, LogURL: logs.URL, Authenticator: auth,
+	})
+	if err != nil {
+		return fmt.Errorf("host: service API: %w", err)
+	}
+	h.ops = ops.New(ops.Options{Counters: h.count, System: h.system, Version: o.Version, Logs: logs})
+	h.http = newAPIServer(localDebug(h.ops.Mux(api)))
+	h.http.ErrorLog = log.New(o.Log.With().Str("listener", "api").Logger(), "", 0)
+	return nil
+}
+
+// newAPIServer bounds what a caller who is slow or says too much may hold.
+func newAPIServer(handler http.Handler) *http.Server {
+	return &http.Server{
+		Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 60 * time.Second,
+		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
+	}
+}
+
+var errNotLocal = errors.New("pages under /debug/ are for this machine only")
+
+// localDebug keeps the pages that show what players and scripts say to this
+// machine, and from what a proxy of this machine passes on.
+func localDebug(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/debug/") && !isLocal(r) {
+			http.Error(w, errNotLocal.Error(), http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func isLocal(r *http.Request) bool {
+	host, _, err := net.SplitHostPort(r.RemoteAddr)
+	ip, bad := netip.ParseAddr(host)
+	return err == nil && bad == nil && ip.Unmap().IsLoopback() && r.Header.Get("X-Forwarded-For") == "" && r.Header.Get("Forwarded") == ""
+}

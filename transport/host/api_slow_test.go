@@ -1,0 +1,97 @@
+package host
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// pipes is a listener whose connections are pipes, for virtual time.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	c, ok := <-p
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return c, nil
+}
+func (p pipes) Close() error   { close(p); return nil }
+func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+func (p pipes) dial() net.Conn {
+	client, server := net.Pipe()
+	p <- server
+	return client
+}
+
+// A caller who sends slowly, or too much before it comes to the point, is cut off.
+func TestSlowCallersAreCutOff(t *testing.T) {
+	for name, c := range map[string]struct {
+		sent   string
+		within time.Duration
+		answer string // beginning
+	}{
+		"nothing":     {"", 6 * time.Second, ""},
+		"half a head": {"POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: Game", 6 * time.Second, ""},
+		"half a body": {"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{", 61 * time.Second, "HTTP/1.1 400 "},
+		"huge head":   {"POST / HTTP/1.1\r\nHost: x\r\nX-Long: " + strings.Repeat("x", 32<<10) + "\r\n\r\n", time.Second, "HTTP/1.1 431 "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				doors := make(pipes)
+				server := newAPIServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					if _, err := io.ReadAll(r.Body); err != nil {
+						w.WriteHeader(http.StatusBadRequest)
+					}
+				}))
+				done := make(chan error)
+				go func() { done <- server.Serve(doors) }()
+				conn := doors.dial()
+				start := time.Now()
+				go func() { _, _ = io.WriteString(conn, c.sent) }()
+				answer, _ := io.ReadAll(bufio.NewReader(conn))
+				if took := time.Since(start); took > c.within || !strings.HasPrefix(string(answer), c.answer) {
+					t.Errorf("after %v: %q", took, answer)
+				}
+				_ = conn.Close()
+				_ = server.Close()
+				<-done
+			})
+		})
+	}
+}
+
+// What players say is for this machine's operators.
+func TestDebugPagesAreLocal(t *testing.T) {
+	handler := localDebug(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
+	for _, c := range []struct {
+		path, from, forwarded string
+		status                int
+	}{
+		{"/debug/gamesession-log", "127.0.0.1:1", "", 200},
+		{"/debug/gamesession-log", "[::1]:1", "", 200},
+		{"/debug/gamesession-log", "192.0.2.1:1", "", 403},
+		{"/debug/gamesession-log", "127.0.0.1:1", "192.0.2.1", 403},
+		{"/debug/gamesession-log", "odd", "", 403},
+		{"/metrics", "192.0.2.1:1", "", 200},
+		{"/", "192.0.2.1:1", "", 200},
+	} {
+		r := httptest.NewRequest(http.MethodGet, c.path, nil)
+		r.RemoteAddr = c.from
+		if c.forwarded != "" {
+			r.Header.Set("X-Forwarded-For", c.forwarded)
+		}
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		if w.Code != c.status {
+			t.Errorf("%+v: got %d", c, w.Code)
+		}
+	}
+}
