@@ -442,3 +442,10 @@ func notFound(id messages.GameSessionID) error {
 func (r *Registry) newRef(c *stage.Context) *stage.Ref {
 	return c.Stage().NewRef(counters.ActorGameSession, r.o.Session.Mailbox)
 }
+
+// newScriptRef is newRef for a game session that runs a script.
+func (r *Registry) newScriptRef(c *stage.Context) *stage.Ref {
+	limits := r.o.Session.Mailbox
+	limits.Lengthy = true
+	return c.Stage().NewRef(counters.ActorGameSession, limits)
+}

@@ -160,7 +160,7 @@ func (r *Registry) run(c *stage.Context, e *entry, record *messages.GameSession)
 // runProgram starts a process for a game session.
 func (r *Registry) runProgram(c *stage.Context, e *entry, record *messages.GameSession) error {
 	p := e.process
-	ref := r.newRef(c)
+	ref := r.newScriptRef(c)
 	log := script.NewLog(r.openLog(c, e.id, e.fleet.record), script.LevelOf(p.spec.Parameters), c.Stage().Now)
 	handler, err := r.makeHandler(c, e.program, r.processOf(c, p, ref, log))
 	if err != nil {
@@ -259,7 +259,8 @@ func (r *Registry) processOf(c *stage.Context, p *process, ref *stage.Ref, log *
 	registry := c.Self()
 	return script.Process{
 		Fleet: p.fleet.record, Args: strings.Fields(p.spec.Parameters), Log: log, Counters: c.Counters(),
-		Stuck: func(reason string) { registry.Tell(Stuck{Ref: ref, Reason: reason}) },
+		Stuck:    func(reason string) { registry.Tell(Stuck{Ref: ref, Reason: reason}) },
+		HandOver: ref.HandOver,
 	}
 }
 

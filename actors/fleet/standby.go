@@ -141,7 +141,7 @@ func (p *process) count(of *program) (n int) {
 
 // startIdle starts a process without a game session.
 func (r *Registry) startIdle(c *stage.Context, p *process, of *program) bool {
-	i := &idle{ref: r.newRef(c), process: p, program: of, log: new(idleLog)}
+	i := &idle{ref: r.newScriptRef(c), process: p, program: of, log: new(idleLog)}
 	log := script.NewLog(i.log, script.LevelOf(p.spec.Parameters), c.Stage().Now)
 	handler, err := r.makeHandler(c, of, r.processOf(c, p, i.ref, log))
 	if err != nil {

@@ -19,6 +19,10 @@ type Process struct {
 	// given up, as crashed. From any goroutine; the call must never return to the
 	// game session. Nil does nothing.
 	Stuck func(reason string)
+	// HandOver tells that a call into the logic takes long and goes on: somebody else
+	// should do what the goroutine still has to do for others. Called on that
+	// goroutine, from inside the call. Nil does nothing.
+	HandOver func()
 }
 
 // Program is one version of a game's logic, from which any number of game

@@ -32,6 +32,9 @@ type LaneLimits struct {
 	// lane at most half full takes any message, or AwaitRoom would promise room
 	// that is not there.
 	BytesMax int
+	// Lengthy says that a call of the actor may take long, as those of scripts may:
+	// only who posts to it may run it in passing (PostRun), not who posts to others.
+	Lengthy bool
 }
 
 // Mailbox is the actor.Mailbox of every actor. Lanes, first to last:
@@ -251,6 +254,16 @@ func (m *Mailbox) abandon(last func()) bool {
 	m.system.push(stopMessage)
 	m.scheduleLocked(false)
 	return true
+}
+
+// handOver gives the shard to another worker than the one that runs the mailbox.
+func (m *Mailbox) handOver() {
+	m.mu.Lock()
+	w := m.runner
+	m.mu.Unlock()
+	if w != nil { // else the actor was abandoned
+		m.shard.handOver(w)
+	}
 }
 
 // depth returns the number of user messages that wait.

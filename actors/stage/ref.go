@@ -74,3 +74,7 @@ func (r *Ref) Stop() { r.mailbox.stop() }
 func (r *Ref) Abandon(reason string) bool {
 	return r.mailbox.abandon(func() { r.crash = reason })
 }
+
+// HandOver lets another worker go on with the shard of an actor whose call in hand
+// takes long. To be called by the actor; without it the stage finds out later.
+func (r *Ref) HandOver() { r.mailbox.handOver() }

@@ -131,9 +131,13 @@ func (s *Shard) runHere(m *Mailbox) {
 // owns it no more after; false means that the shard was taken from it.
 func (w *worker) serveLocked(limit int) bool {
 	s := w.shard
-	for ; limit > 0; limit-- {
+	for n := range limit {
 		m, ok := s.ready.pop()
 		if !ok {
+			break
+		}
+		if m.limits.Lengthy && n > 0 && !w.loops {
+			s.ready.pushFront(m)
 			break
 		}
 		s.mu.Unlock()
@@ -311,14 +315,28 @@ func (s *Shard) takeOver(last sight) (now sight, waiting int, took bool) {
 	if now != last || now.turn%2 == 0 {
 		return now, 0, false
 	}
-	s.owner = nil
+	s.disownLocked()
+	return now, s.ready.len(), true
+}
+
+// handOver takes the shard from w, from inside of the batch that w runs.
+func (s *Shard) handOver(w *worker) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.owner == w {
+		s.disownLocked()
+	}
+}
+
+// disownLocked makes the owner a stranger, and sees to it that there is a new one.
+func (s *Shard) disownLocked() {
 	s.strangers++
-	if s.own == w {
+	if s.own == s.owner {
 		s.startWorkerLocked()
 	} else {
 		s.wake.Signal()
 	}
-	return now, s.ready.len(), true
+	s.owner = nil
 }
 
 // lose gives up a worker that will never come back from the batch in hand.

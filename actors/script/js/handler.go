@@ -107,7 +107,7 @@ func (h *Handler) open() error {
 	}
 	h.watch = dog.Watch(watchdog.Options{
 		Limit: h.program.limits.Callback, MemoryMax: h.program.limits.MemoryMax,
-		Interrupt: h.interrupt, Stuck: h.stuck,
+		Interrupt: h.interrupt, Stuck: h.stuck, Long: h.process.HandOver,
 	})
 	return nil
 }

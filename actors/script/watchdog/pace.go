@@ -3,110 +3,145 @@ package watchdog
 import (
 	"runtime"
 	"runtime/metrics"
-	"sync/atomic"
 	"time"
 )
 
 // A call that runs long works in slices and rests between them, so that what else the
 // process has to do waits for a slice at most, and not for a core. All that tunes it:
 const (
+	// longAfter is how long a call runs before it is long, and Options.Long is told.
+	longAfter = time.Millisecond
 	// slice is how long a call works between two rests.
 	slice = 500 * time.Microsecond
-	// allocRate is how many bytes a second such a call may allocate; what the process
-	// allocates during a slice counts as the call's. Others pay for more by what the
-	// garbage collector takes.
-	allocRate = 24 << 20
 	// nap bounds how long a rest goes on after the call was interrupted.
 	nap = 5 * time.Millisecond
+	// clockEvery bounds how many pauses go by between two looks at the clock, which
+	// are to be some to a slice.
+	clockEvery = 256
 )
 
-// paces say how long a call rests for each slice of work, as a multiple of it, from a
-// time after its start on: half of a core, then a quarter, then a tenth.
+// paces say how a call is paced from a time after its start on: how long it rests for
+// each slice of work, as a multiple of it (half of a core, then a quarter, then a
+// tenth), and how many bytes a second it may allocate; what the process allocates
+// during a slice counts as the call's. Others pay for more by what the garbage
+// collector takes.
 var paces = [...]struct {
-	after time.Duration
-	rest  int32
-}{{20 * time.Millisecond, 1}, {100 * time.Millisecond, 3}, {time.Second, 9}}
+	after     time.Duration
+	rest      int64
+	allocRate int64 // 0: any
+}{
+	{after: 2 * time.Millisecond, rest: 1},
+	{after: 20 * time.Millisecond, rest: 1, allocRate: 24 << 20},
+	{after: 100 * time.Millisecond, rest: 3, allocRate: 24 << 20},
+	{after: time.Second, rest: 9, allocRate: 24 << 20},
+}
 
-// paceAfter is how long a call works without a rest.
-var paceAfter = paces[0].after
-
-// pacer is what a Watch needs for that.
+// pacer is what a Watch needs for that. It is the owner's.
 type pacer struct {
-	rest atomic.Int32 // set by looks; 0: go on
+	left  int // pauses until the clock is looked at
+	every int // so many
+	long  bool
 
-	// of the owner
-	call      int64 // since of the call that the others are about
-	began     time.Duration
-	allocated uint64
+	looked    time.Duration // at the clock; 0: not during this call
+	began     time.Duration // the slice; 0: there was none during this call
+	allocated int64         // then
 	sample    [1]metrics.Sample
 }
 
-// Pause is called by the owner during a call, as often as it can: it rests if the call
-// has run long and another slice of it is over. Otherwise it costs an atomic load.
-//
-// Calls are paced if there is somebody to suffer: another Watch, and as many long calls
-// as half of the cores. Rests count as time of the call (Options.Limit).
+// Pause is called by the owner during a call, as often as it can; it costs some
+// nanoseconds, unless the call has run long and another slice of it is over: then it
+// rests. Calls are paced only if there is somebody to suffer: another Watch, and as many
+// long calls as half of the cores. Rests count as time of the call (Options.Limit).
 func (w *Watch) Pause() {
-	if rest := w.pacer.rest.Load(); rest != 0 {
-		w.pace(time.Duration(rest))
+	if w.pacer.left--; w.pacer.left < 0 {
+		w.look()
 	}
 }
 
-func (w *Watch) pace(rest time.Duration) {
-	p, call, now := &w.pacer, w.since.Load(), time.Since(w.worker.start)
-	switch {
-	case call < oldest || now+oldest-time.Duration(call) < paceAfter:
-		return // it ends, or has just begun
-	case call != p.call: // its first
-		p.call, p.began, p.allocated = call, now, p.heap()
-		return
-	case now-p.began < slice:
+// begin and end are called by Begin and End.
+func (p *pacer) begin() { p.left, p.looked, p.began = p.every, 0, 0 }
+
+func (w *Watch) endPace() {
+	if w.pacer.long {
+		w.pacer.long = false
+		w.dog.long.Add(-1)
+	}
+}
+
+// look looks at the clock, and rests if it is time to.
+func (w *Watch) look() {
+	p, since, now := &w.pacer, w.since.Load(), time.Since(w.worker.start)
+	if since < oldest {
+		p.left = clockEvery // no call, or one that must end
 		return
 	}
-	allocated := time.Duration(p.heap() - p.allocated)
-	end := now + max(rest*(now-p.began), allocated*time.Second/allocRate)
-	for ; now < end && w.since.Load() == call; now = time.Since(w.worker.start) {
+	took := now + oldest - time.Duration(since)
+	p.tune(now, took)
+	if took < longAfter {
+		return
+	}
+	if !p.long {
+		p.long = true
+		w.dog.long.Add(1)
+		if w.o.Long != nil {
+			w.o.Long()
+		}
+	}
+	if took >= paces[0].after && w.dog.suffers() {
+		w.rest(since, took, now)
+	}
+}
+
+// tune sees to it that the clock is looked at some times during a slice.
+func (p *pacer) tune(now, took time.Duration) {
+	last := took
+	if p.looked > 0 {
+		last = now - p.looked
+	}
+	switch {
+	case last > slice/4:
+		p.every /= 2
+	case last < slice/16:
+		p.every = min(2*p.every+1, clockEvery)
+	}
+	p.left, p.looked = p.every, now
+}
+
+// suffers reports whether long calls are to be paced.
+func (d *Dog) suffers() bool {
+	return d.others.Load() && 2*int(d.long.Load()) >= runtime.GOMAXPROCS(0)
+}
+
+// rest rests if a slice is over.
+func (w *Watch) rest(since int64, took, now time.Duration) {
+	p := &w.pacer
+	if p.began == 0 { // its first
+		p.began, p.allocated = now, p.heap()
+		return
+	}
+	worked := now - p.began
+	if worked < slice {
+		return
+	}
+	pace := paces[0]
+	for _, next := range paces {
+		if took >= next.after {
+			pace = next
+		}
+	}
+	end := now + worked*time.Duration(pace.rest)
+	if pace.allocRate > 0 {
+		end = max(end, now+time.Duration((p.heap()-p.allocated)*int64(time.Second)/pace.allocRate))
+	}
+	for ; now < end && w.since.Load() == since; now = time.Since(w.worker.start) {
 		time.Sleep(min(end-now, nap))
 	}
-	p.began, p.allocated = now, p.heap()
+	p.began, p.looked, p.allocated = now, now, p.heap()
 }
 
 // heap returns how many bytes the process has allocated since its start.
-func (p *pacer) heap() uint64 {
+func (p *pacer) heap() int64 {
 	p.sample[0].Name = "/gc/heap/allocs:bytes"
 	metrics.Read(p.sample[:])
-	return p.sample[0].Value.Uint64()
-}
-
-// setPaces says how long the calls under way rest from now on.
-func (d *Dog) setPaces(open []*Watch, now time.Duration) {
-	long := 0
-	for _, w := range open {
-		if paceOf(w.since.Load(), now) > 0 {
-			long++
-		}
-	}
-	suffer := len(d.watches) > 1 && 2*long >= runtime.GOMAXPROCS(0)
-	for _, w := range open {
-		rest := int32(0)
-		if suffer {
-			rest = paceOf(w.since.Load(), now)
-		}
-		if w.pacer.rest.Load() != rest {
-			w.pacer.rest.Store(rest)
-		}
-	}
-}
-
-// paceOf returns the rest of a call that began at since.
-func paceOf(since int64, now time.Duration) (rest int32) {
-	if since < oldest {
-		return 0
-	}
-	for _, p := range paces {
-		if now+oldest-time.Duration(since) >= p.after {
-			rest = p.rest
-		}
-	}
-	return rest
+	return int64(p.sample[0].Value.Uint64())
 }

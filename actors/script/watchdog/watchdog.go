@@ -20,8 +20,8 @@ const (
 	Grace = time.Second
 )
 
-// Options say what bounds the calls of one Watch. The functions are called by the
-// watchdog's goroutine and must not block.
+// Options say what bounds the calls of one Watch. The functions must not block;
+// Interrupt and Stuck are called by the watchdog's goroutine.
 type Options struct {
 	// Limit is how long a call may take; 0: for ever.
 	Limit time.Duration
@@ -32,6 +32,9 @@ type Options struct {
 	Interrupt func(reason string)
 	// Stuck tells that a call goes on Grace after its Interrupt. Its End says so, too.
 	Stuck func(reason string)
+	// Long tells that a call has become long (see Pause): it holds up what else its
+	// goroutine should do. Called by Pause, once in a call; nil does nothing.
+	Long func()
 }
 
 // Verdict is what became of a call.
@@ -60,6 +63,9 @@ type Dog struct {
 	worker  *worker  // nil: there are no watches
 	heap    int64    // of the process at the last look; 0: not known
 	open    []*Watch // of one look, to be used again
+
+	long   atomic.Int32 // calls that are long
+	others atomic.Bool  // there are several watches
 }
 
 // worker is the goroutine that looks, from the first watch to the last.
@@ -98,6 +104,7 @@ func (d *Dog) Watch(o Options) *Watch {
 	}
 	w := &Watch{dog: d, worker: d.worker, o: o, index: len(d.watches)}
 	d.watches = append(d.watches, w)
+	d.others.Store(len(d.watches) > 1)
 	return w
 }
 
@@ -116,6 +123,7 @@ func (w *Watch) Release() {
 	d.watches[last] = nil
 	d.watches = d.watches[:last]
 	w.index = -1
+	d.others.Store(last > 1)
 	if last == 0 {
 		close(d.worker.quit)
 		d.worker = nil
@@ -124,6 +132,7 @@ func (w *Watch) Release() {
 
 // Begin starts a call.
 func (w *Watch) Begin() {
+	w.pacer.begin()
 	w.since.Store(int64(time.Since(w.worker.start)) + oldest)
 	if w.worker.asleep.Load() && w.worker.asleep.CompareAndSwap(true, false) {
 		select {
@@ -136,9 +145,7 @@ func (w *Watch) Begin() {
 // End ends it, and returns how long it took if it was in time. After Stuck, somebody
 // else has taken over: the caller must not go on.
 func (w *Watch) End() (time.Duration, Verdict) {
-	if w.pacer.rest.Load() != 0 {
-		w.pacer.rest.Store(0)
-	}
+	w.endPace()
 	switch since := w.since.Swap(idle); since {
 	case idle, fired:
 		return 0, Interrupted
@@ -205,7 +212,6 @@ func (d *Dog) look(k *worker) bool {
 	} else {
 		d.heap = 0
 	}
-	d.setPaces(open, now)
 	clear(open)
 	d.open = open[:0]
 	d.mu.Unlock()
