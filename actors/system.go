@@ -10,6 +10,7 @@ import (
 
 	"troupe/actors/connection"
 	"troupe/actors/fleet"
+	"troupe/actors/gamesession"
 	"troupe/actors/script/bundle"
 	"troupe/actors/stage"
 	"troupe/messages"
@@ -95,6 +96,27 @@ func (s *System) GameSessions(ctx context.Context, q messages.GameSessionQuery) 
 	return stage.Await(ctx, func(reply func([]*messages.GameSession, error)) {
 		s.fleet.Tell(fleet.GameSessions{Query: q, Reply: reply})
 	})
+}
+
+// LiveGameSessions returns the game sessions of a fleet, or of the one that an alias leads
+// to, that have not ended, oldest first, and maybe some that have. It costs a question to
+// the registry, and with a location a look at each. The list must not be changed.
+func (s *System) LiveGameSessions(ctx context.Context, id messages.FleetID, alias messages.AliasID, location string) ([]*gamesession.Published, error) {
+	list, err := stage.Await(ctx, func(reply func([]*gamesession.Published, error)) {
+		s.fleet.Tell(fleet.Request[fleet.LiveSessions, []*gamesession.Published]{
+			Request: fleet.LiveSessions{FleetID: id, AliasID: alias, Location: location}, Reply: reply,
+		})
+	})
+	if err != nil || location == "" {
+		return list, err
+	}
+	var there []*gamesession.Published
+	for _, p := range list {
+		if g, _, _ := p.Shared(); g.Location == location {
+			there = append(there, p)
+		}
+	}
+	return there, nil
 }
 
 // CreatePlayerSessions reserves seats, all or none.

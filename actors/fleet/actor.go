@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"math/rand/v2"
-	"slices"
 	"sync"
 	"time"
 
@@ -48,6 +47,7 @@ type fleetEntry struct {
 	live       map[string]int // game sessions that have not ended, by location
 	processes  []*process     // of a fleet with a script
 	events     events
+	shown      shown
 	configured bool // of the configuration, which brings it back at each start
 }
 
@@ -55,7 +55,8 @@ type entry struct {
 	id        messages.GameSessionID
 	fleet     *fleetEntry
 	location  string
-	request   messages.CreateGameSession
+	token     string   // IdempotencyToken
+	made      [32]byte // of what; see fingerprint
 	published *gamesession.Published
 	process   *process // with program: of a fleet with a script
 	program   *program
@@ -148,7 +149,7 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 	case Request[Launch, *messages.GameSession]:
 		r.onLaunch(c, m)
 	case Request[Candidates, []Candidate]:
-		m.Reply(r.candidates(c.Now(), m.Request.Destinations), nil)
+		m.Reply(r.candidates(c, m.Request.Destinations), nil)
 	case WatchRoom:
 		r.watchers = append(r.watchers, m.Notify)
 	case stored:
@@ -158,15 +159,17 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 	case CreatePlayerSessions:
 		r.onCreatePlayers(m)
 	case TerminateGameSession:
-		r.onTerminateGameSession(m)
+		r.onTerminateGameSession(c, m)
 	case GameSessions:
-		r.forgetOld(c.Now())
+		r.forgetOld(c)
 		m.Reply(r.gameSessions(m.Query))
+	case Request[LiveSessions, []*gamesession.Published]:
+		m.Reply(r.liveSessions(m.Request))
 	case PlayerSessions:
-		r.forgetOld(c.Now())
+		r.forgetOld(c)
 		m.Reply(r.playerSessions(m.Query))
 	case Fleets:
-		r.forgetOld(c.Now())
+		r.forgetOld(c)
 		m.Reply(r.allFleets(), nil)
 	case Depth:
 		m.Reply(r.depths(c), nil)
@@ -184,9 +187,11 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 	case gamesession.Ready:
 		r.onReady(c, m.Ref)
 	case gamesession.SeatsMade:
-		r.onSeatsMade(m)
+		r.onSeatsMade(c, m)
+	case gamesession.SeatChanged:
+		r.onSeatChanged(c, m)
 	case gamesession.SeatsForgotten:
-		r.onSeatsForgotten(m)
+		r.onSeatsForgotten(c, m)
 	case gamesession.Over:
 		r.onProcessOver(c, m) // its place is free; Exited follows
 	case stage.Exited:
@@ -236,36 +241,6 @@ func (r *Registry) onCreatePlayers(m CreatePlayerSessions) {
 	}
 }
 
-func (r *Registry) onSeatsMade(m gamesession.SeatsMade) {
-	e := r.sessions[m.Session]
-	if e == nil {
-		return
-	}
-	for _, id := range m.IDs {
-		r.players[id] = e
-	}
-	e.players = append(e.players, m.IDs...)
-}
-
-func (r *Registry) onSeatsForgotten(m gamesession.SeatsForgotten) {
-	e := r.sessions[m.Session]
-	if e == nil {
-		return
-	}
-	gone := make(map[messages.PlayerSessionID]bool, len(m.IDs))
-	for _, id := range m.IDs {
-		delete(r.players, id)
-		gone[id] = true
-	}
-	kept := e.players[:0]
-	for _, id := range e.players {
-		if !gone[id] {
-			kept = append(kept, id)
-		}
-	}
-	e.players = kept
-}
-
 // onProcessOver handles the end of a game session, or of an idle process.
 func (r *Registry) onProcessOver(c *stage.Context, m gamesession.Over) {
 	if i := r.idles[m.Ref]; i != nil {
@@ -296,6 +271,8 @@ func (r *Registry) onOver(c *stage.Context, e *entry) {
 	if e.process != nil {
 		r.fill(c, e.process)
 	}
+	e.fleet.shown.over(e)
+	r.storeChange(c, e)
 	r.tellFreed(e)
 	r.tellLaunched(e)
 	v := e.published.Session()
@@ -329,42 +306,14 @@ func (r *Registry) onExited(c *stage.Context, m stage.Exited) {
 	r.onOver(c, e)
 	r.release(e.program)
 	r.keepEnded(e)
-	r.forgetEnded(c.Now())
+	r.forgetEnded(c)
 	r.finishDrain()
 }
 
 // forgetOld drops what has been over for long.
-func (r *Registry) forgetOld(now time.Time) {
-	r.forgetEnded(now)
-	r.forgetFleets(now)
-}
-
-// forgetEnded drops ended game sessions over the bounds, those first that ended
-// first.
-func (r *Registry) forgetEnded(now time.Time) {
-	n := 0
-	for ; n < len(r.ended); n++ {
-		if len(r.ended)-n <= r.o.EndedMax && now.Sub(r.ended[n].endedAt) <= r.o.EndedKeep {
-			break
-		}
-		r.forget(r.ended[n])
-	}
-	if n == 0 {
-		return
-	}
-	r.ended = slices.Delete(r.ended, 0, n)
-	r.order = slices.DeleteFunc(r.order, func(e *entry) bool { return e.forgotten })
-}
-
-func (r *Registry) forget(e *entry) {
-	e.forgotten = true
-	delete(r.sessions, e.id)
-	if t := e.request.IdempotencyToken; t != "" {
-		delete(r.tokens, tokenKey{e.fleet.record.ID, e.location, t})
-	}
-	for _, id := range e.players {
-		delete(r.players, id)
-	}
+func (r *Registry) forgetOld(c *stage.Context) {
+	r.forgetEnded(c)
+	r.forgetFleets(c.Now())
 }
 
 func (r *Registry) onDrain(c *stage.Context, m Drain) {

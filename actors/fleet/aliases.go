@@ -40,7 +40,7 @@ func (r *Registry) leads(c *stage.Context, id messages.FleetID, unknown messages
 	if id == "" {
 		return nil
 	}
-	if _, err := r.living(c.Now(), id); err != nil {
+	if _, err := r.living(c, id); err != nil {
 		return messages.Errorf(unknown, "an alias cannot lead to fleet %s: %v", id, err)
 	}
 	return nil

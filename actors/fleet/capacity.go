@@ -16,7 +16,7 @@ import (
 // over a smaller number ends, but for game sessions with protection.
 func (r *Registry) onUpdateCapacity(c *stage.Context, m Request[messages.UpdateCapacity, *messages.Fleet]) {
 	q := m.Request
-	r.forgetOld(c.Now())
+	r.forgetOld(c)
 	f, err := r.resolve(q.FleetID, "")
 	if err != nil {
 		m.Reply(nil, err)

@@ -2,8 +2,12 @@ package fleet
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
+	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,7 +34,7 @@ func (r *Registry) create(c *stage.Context, req messages.CreateGameSession) (*en
 	key := tokenKey{f.record.ID, location, req.IdempotencyToken}
 	if req.IdempotencyToken != "" {
 		if e := r.tokens[key]; e != nil {
-			if !sameRequest(e.request, req) {
+			if e.made != fingerprint(&req) {
 				return nil, messages.Errorf(messages.IdempotentMismatch, "idempotency token %s was used with other parameters", req.IdempotencyToken)
 			}
 			return e, nil
@@ -62,7 +66,7 @@ func (r *Registry) admit(c *stage.Context, req messages.CreateGameSession) (f *f
 	if r.draining {
 		return nil, "", unavailable()
 	}
-	r.forgetOld(c.Now())
+	r.forgetOld(c)
 	if f, err = r.resolve(req.FleetID, req.AliasID); err != nil {
 		return nil, "", err
 	}
@@ -96,7 +100,10 @@ func (r *Registry) start(c *stage.Context, b beginning) (*entry, error) {
 	if r.sessions[id] != nil { // a token in the shape of an id that was made up here
 		return nil, messages.Errorf(messages.Conflict, "game session %s exists", id)
 	}
-	e := &entry{id: id, fleet: f, location: b.location, request: req}
+	e := &entry{id: id, fleet: f, location: b.location, token: req.IdempotencyToken}
+	if e.token != "" {
+		e.made = fingerprint(&req)
+	}
 	if f.record.ScriptID != "" {
 		e.process = f.vacant(b.location) // see room
 		e.program = e.process.current
@@ -317,8 +324,21 @@ func (r *Registry) resolve(id messages.FleetID, alias messages.AliasID) (*fleetE
 	return f, nil
 }
 
-// sameRequest compares what an idempotent create must not change.
-func sameRequest(a, b messages.CreateGameSession) bool {
-	return a.MaxPlayers == b.MaxPlayers && a.Name == b.Name && a.Data == b.Data && a.CreatorID == b.CreatorID &&
-		slices.Equal(a.Properties, b.Properties)
+// fingerprint is the same for requests that are the same in what an idempotent create
+// must not change (service-api.md 2.6 step 4).
+func fingerprint(q *messages.CreateGameSession) [sha256.Size]byte {
+	h := sha256.New()
+	text := func(s string) {
+		h.Write(binary.AppendUvarint(nil, uint64(len(s))))
+		io.WriteString(h, s)
+	}
+	text(strconv.Itoa(q.MaxPlayers))
+	for _, s := range []string{q.Name, q.Data, q.CreatorID} {
+		text(s)
+	}
+	for _, p := range q.Properties {
+		text(p.Key)
+		text(p.Value)
+	}
+	return [sha256.Size]byte(h.Sum(nil))
 }

@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"slices"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -14,7 +13,7 @@ import (
 // onCreateFleet makes a fleet, which becomes ACTIVE once its script runs. The answer
 // shows it as NEW, whatever it is by then.
 func (r *Registry) onCreateFleet(c *stage.Context, m Request[messages.CreateFleet, *messages.Fleet]) {
-	f, err := r.newFleet(c.Now(), m.Request)
+	f, err := r.newFleet(c, m.Request)
 	if err != nil {
 		m.Reply(nil, err)
 		return
@@ -31,14 +30,14 @@ func (r *Registry) onCreateFleet(c *stage.Context, m Request[messages.CreateFlee
 	r.commitThen(c, func() { delete(r.fleets, id) }, then, one(m.Reply, f.record), f.put())
 }
 
-func (r *Registry) newFleet(now time.Time, q messages.CreateFleet) (*fleetEntry, error) {
+func (r *Registry) newFleet(c *stage.Context, q messages.CreateFleet) (*fleetEntry, error) {
 	if r.draining {
 		return nil, unavailable()
 	}
-	r.forgetOld(now)
+	r.forgetOld(c)
 	f := newFleetEntry(&messages.Fleet{
 		ID: messages.FleetID("fleet-" + uuid.NewString()), Name: q.Name, Description: q.Description, Status: messages.FleetNew,
-		Created: now, Locations: q.Locations, Certificates: q.Certificates, Anywhere: q.Anywhere, ScriptID: q.ScriptID,
+		Created: c.Now(), Locations: q.Locations, Certificates: q.Certificates, Anywhere: q.Anywhere, ScriptID: q.ScriptID,
 		LaunchPath: q.LaunchPath, LaunchParams: q.LaunchParams, Runtime: q.Runtime, Standby: -1, Ports: q.Ports, Shown: q.Shown, Tags: q.Tags,
 	})
 	unknown := r.unknownLocation(q.Locations)
@@ -75,8 +74,8 @@ func (r *Registry) changeFleet(c *stage.Context, f *fleetEntry, set func(*messag
 }
 
 // living finds a fleet that is not on its way out.
-func (r *Registry) living(now time.Time, id messages.FleetID) (*fleetEntry, error) {
-	r.forgetOld(now)
+func (r *Registry) living(c *stage.Context, id messages.FleetID) (*fleetEntry, error) {
+	r.forgetOld(c)
 	f, err := r.resolve(id, "")
 	if err != nil {
 		return nil, err
@@ -91,7 +90,7 @@ func (r *Registry) living(now time.Time, id messages.FleetID) (*fleetEntry, erro
 // from then on.
 func (r *Registry) onUpdateFleet(c *stage.Context, m Request[messages.UpdateFleet, *messages.Fleet]) {
 	q := m.Request
-	f, err := r.living(c.Now(), q.FleetID)
+	f, err := r.living(c, q.FleetID)
 	switch {
 	case err != nil:
 		m.Reply(nil, err)
@@ -208,7 +207,7 @@ func (r *Registry) setFleetStatus(c *stage.Context, f *fleetEntry, s messages.Fl
 // onUpdateRuntime replaces what a fleet runs. Running game sessions stay.
 func (r *Registry) onUpdateRuntime(c *stage.Context, m Request[messages.UpdateRuntime, *messages.Fleet]) {
 	q := m.Request
-	f, err := r.living(c.Now(), q.FleetID)
+	f, err := r.living(c, q.FleetID)
 	switch {
 	case err != nil:
 	case f.record.ScriptID == "":
@@ -231,7 +230,7 @@ func (r *Registry) onUpdateRuntime(c *stage.Context, m Request[messages.UpdateRu
 
 // onDeleteFleet ends what runs on a fleet; it is TERMINATED when all has ended.
 func (r *Registry) onDeleteFleet(c *stage.Context, m Request[DropFleet, None]) {
-	f, err := r.living(c.Now(), m.Request.ID)
+	f, err := r.living(c, m.Request.ID)
 	if err != nil {
 		m.Reply(None{}, err)
 		return

@@ -130,7 +130,11 @@ func hosted(t *testing.T, change func(o *fleet.Options), test func(h *host)) {
 
 // begin starts the registry.
 func (h *host) begin() {
-	h.registry = h.stage.Spawn(fleet.New(h.options))
+	registry, err := fleet.New(h.options)
+	if err != nil {
+		h.Fatal(err)
+	}
+	h.registry = h.stage.Spawn(registry)
 	synctest.Wait()
 	h.probe.Take()
 }

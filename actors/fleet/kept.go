@@ -9,11 +9,6 @@ import (
 	"troupe/messages"
 )
 
-// gameSessionRecord is what the store keeps of a game session.
-type gameSessionRecord struct {
-	Session messages.GameSession
-}
-
 // stored tells the actor that a new game session is durable, or why it is not.
 type stored struct {
 	e   *entry
@@ -30,13 +25,6 @@ func (r *Registry) known(id messages.GameSessionID) *entry {
 		return e
 	}
 	return nil
-}
-
-// record is the change that stores a game session as it is now.
-func (e *entry) record() store.Change {
-	g := e.published.Session()
-	g.CurrentPlayers = 0 // counted
-	return store.Put(store.GameSession, string(e.id), gameSessionRecord{Session: *g})
 }
 
 // storeNew makes a new game session durable.
@@ -60,6 +48,7 @@ func (r *Registry) onStored(c *stage.Context, m stored) {
 		return
 	}
 	e.stored = true
+	e.fleet.shown.add(e)
 	if e.changed {
 		r.storeChange(c, e)
 	}
@@ -95,10 +84,16 @@ func (r *Registry) storeChange(c *stage.Context, e *entry) {
 	if e.changed = !e.stored; e.changed || e.forgotten {
 		return
 	}
+	r.write(c, e.record())
+}
+
+// write stores changes that nobody waits for. What cannot be stored is made up for at
+// the next start: whatever lived then is over.
+func (r *Registry) write(c *stage.Context, changes ...store.Change) {
 	log := c.Log()
-	r.o.Store.Commit([]store.Change{e.record()}, func(err error) {
+	r.o.Store.Commit(changes, func(err error) {
 		if err != nil {
-			log.Error().Err(err).Str("game_session_id", string(e.id)).Msg("a change was not stored")
+			log.Error().Err(err).Int("changes", len(changes)).Msg("changes were not stored")
 		}
 	})
 }
@@ -144,5 +139,44 @@ func (r *Registry) onChanged(c *stage.Context, m gamesession.Changed) {
 func (r *Registry) keepEnded(e *entry) {
 	if !e.forgotten {
 		r.ended = append(r.ended, e)
+	}
+}
+
+// forgetEnded drops ended game sessions over the bounds, those first that ended
+// first.
+func (r *Registry) forgetEnded(c *stage.Context) {
+	n := 0
+	for ; n < len(r.ended); n++ {
+		if len(r.ended)-n <= r.o.EndedMax && c.Now().Sub(r.ended[n].endedAt) <= r.o.EndedKeep {
+			break
+		}
+		r.forget(r.ended[n])
+		r.write(c, r.ended[n].deleted()...)
+	}
+	if n == 0 {
+		return
+	}
+	r.ended = slices.Delete(r.ended, 0, n)
+	r.order = slices.DeleteFunc(r.order, func(e *entry) bool { return e.forgotten })
+}
+
+// deleted are the changes that delete a game session and its player sessions.
+func (e *entry) deleted() []store.Change {
+	changes := make([]store.Change, 0, 1+len(e.players))
+	changes = append(changes, store.Delete(store.GameSession, string(e.id)))
+	for _, id := range e.players {
+		changes = append(changes, store.Delete(store.PlayerSession, string(id)))
+	}
+	return changes
+}
+
+func (r *Registry) forget(e *entry) {
+	e.forgotten = true
+	delete(r.sessions, e.id)
+	if e.token != "" {
+		delete(r.tokens, tokenKey{e.fleet.record.ID, e.location, e.token})
+	}
+	for _, id := range e.players {
+		delete(r.players, id)
 	}
 }

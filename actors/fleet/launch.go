@@ -3,7 +3,6 @@ package fleet
 import (
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -91,8 +90,8 @@ func (r *Registry) tellLaunched(e *entry) {
 
 // candidates resolves destinations; of those that lead to the same fleet and location
 // the first counts.
-func (r *Registry) candidates(now time.Time, destinations []string) []Candidate {
-	r.forgetOld(now)
+func (r *Registry) candidates(c *stage.Context, destinations []string) []Candidate {
+	r.forgetOld(c)
 	var found []Candidate
 	seen := make(map[messages.FleetID]bool)
 	for i, arn := range destinations {

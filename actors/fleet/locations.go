@@ -78,7 +78,7 @@ func (r *Registry) allLocations() []messages.Location {
 // onAddLocations adds locations to a fleet.
 func (r *Registry) onAddLocations(c *stage.Context, m Request[AddLocations, *messages.Fleet]) {
 	q := m.Request
-	f, err := r.living(c.Now(), q.FleetID)
+	f, err := r.living(c, q.FleetID)
 	if err == nil {
 		err = r.addable(f, q.Locations)
 	}
@@ -121,7 +121,7 @@ func (r *Registry) locationEvents(c *stage.Context, f *fleetEntry, location stri
 // onRemoveLocations takes locations from a fleet, and ends its game sessions there.
 func (r *Registry) onRemoveLocations(c *stage.Context, m Request[RemoveLocations, *messages.Fleet]) {
 	q := m.Request
-	f, err := r.living(c.Now(), q.FleetID)
+	f, err := r.living(c, q.FleetID)
 	if err == nil {
 		err = removable(f.record, q.Locations)
 	}

@@ -10,7 +10,7 @@ import (
 // onUpdatePorts changes the port ranges that a fleet's settings name. They are kept and
 // shown: the host's ports are open anyway.
 func (r *Registry) onUpdatePorts(c *stage.Context, m Request[messages.UpdatePorts, *messages.Fleet]) {
-	f, err := r.living(c.Now(), m.Request.FleetID)
+	f, err := r.living(c, m.Request.FleetID)
 	var ports []messages.Port
 	if err == nil {
 		ports, err = changedPorts(f.record.Ports, m.Request)

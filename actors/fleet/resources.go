@@ -34,13 +34,13 @@ func (r *Registry) receiveResources(c *stage.Context, msg any) bool {
 	case Request[RemoveLocations, *messages.Fleet]:
 		r.onRemoveLocations(c, m)
 	case Request[messages.FleetUseQuery, []messages.FleetUse]:
-		r.forgetOld(c.Now())
+		r.forgetOld(c)
 		m.Reply(r.uses(m.Request), nil)
 	case Request[messages.InstanceQuery, []messages.Instance]:
-		r.forgetOld(c.Now())
+		r.forgetOld(c)
 		m.Reply(r.instances(m.Request))
 	case Request[Events, []messages.FleetEvent]:
-		r.forgetOld(c.Now())
+		r.forgetOld(c)
 		m.Reply(r.fleetEvents(m.Request.ID))
 	case Request[messages.CreateAlias, *messages.Alias]:
 		r.onCreateAlias(c, m)

@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"troupe/actors/gamesession"
+	"troupe/actors/stage"
 	"troupe/messages"
 )
 
@@ -23,7 +24,7 @@ const (
 	reasonForced    = "FORCE_TERMINATED"
 )
 
-func (r *Registry) onTerminateGameSession(m TerminateGameSession) {
+func (r *Registry) onTerminateGameSession(c *stage.Context, m TerminateGameSession) {
 	e := r.known(m.Session)
 	if e == nil {
 		m.Reply(nil, notFound(m.Session))
@@ -44,5 +45,13 @@ func (r *Registry) onTerminateGameSession(m TerminateGameSession) {
 		}
 		e.ref.Tell(gamesession.Terminate{Reason: messages.CloseGameEnded, Text: text, StatusReason: reason, Force: m.Force})
 	}
-	m.Reply(e.published.Session(), nil)
+	// That it ends is not taken back: who gets an error may ask again.
+	g := e.published.Session()
+	r.commit(c, func() {}, func(err error) {
+		if err != nil {
+			m.Reply(nil, err)
+			return
+		}
+		m.Reply(g, nil)
+	}, e.record())
 }

@@ -19,12 +19,12 @@ type Actor struct {
 	o          Options
 	c          *stage.Context // of this actor; valid in its own calls
 	relay      bool           // the handler is script.Relay: gates need not be asked
-	playersMax int
+	playersMax int            // of the script
 	ping       time.Duration
 	drops      zerolog.Logger // sampled: for packets that are dropped
 
 	// owned by the actor
-	record    messages.GameSession // the next one to publish
+	record    messages.GameSession // what the API may edit of it is as it was at first
 	byID      map[messages.PlayerSessionID]*seat
 	byPlayer  map[*player.Handle]*seat
 	byRef     map[*stage.Ref]*seat
@@ -73,18 +73,20 @@ const (
 type seat struct {
 	player   *player.Handle
 	durable  *player.Durable
-	ref      *stage.Ref      // nil once its actor has stopped
-	place    *place          // what the API sees
-	waiting  bool            // before the gate's answer
-	in       bool            // in the roster
-	left     bool            // by itself: it may come again
-	again    bool            // has come again, and is not in yet
-	removed  []func()        // what comes after onPlayerDisconnect, which takes time
-	leaving  bool            // out of the game, and its actor is not gone yet
-	late     *player.Login   // came meanwhile
-	gate     *script.Pending // onPlayerConnect takes time
-	owed     bool            // waits for an ack
-	epoch    messages.Epoch  // of the newest connection that it has said something on
+	ref      *stage.Ref                   // nil once its actor has stopped
+	place    *place                       // what the API sees
+	waiting  bool                         // before the gate's answer
+	in       bool                         // in the roster
+	told     messages.PlayerSessionStatus // to the fleet
+	unmade   bool                         // could not be stored: to be forgotten
+	left     bool                         // by itself: it may come again
+	again    bool                         // has come again, and is not in yet
+	removed  []func()                     // what comes after onPlayerDisconnect, which takes time
+	leaving  bool                         // out of the game, and its actor is not gone yet
+	late     *player.Login                // came meanwhile
+	gate     *script.Pending              // onPlayerConnect takes time
+	owed     bool                         // waits for an ack
+	epoch    messages.Epoch               // of the newest connection that it has said something on
 	op       groupOp
 	asked    *script.Pending // a gate that takes time has been asked about
 	held     *Inbound        // this, nil for a group operation
@@ -167,6 +169,8 @@ func (a *Actor) Receive(c *stage.Context, msg any) {
 		a.onGroupChanged(m)
 	case CreatePlayers:
 		a.onCreatePlayers(m)
+	case FreeSeats:
+		a.onFreeSeats(m)
 	case Assign:
 		a.onAssign(m)
 	case Terminate:

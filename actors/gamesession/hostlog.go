@@ -15,7 +15,7 @@ func HostLog(log *zerolog.Logger, id string) script.Sink { return hostLog{log: l
 
 // End shows a game session as ended that has no actor to do so.
 func (p *Published) End(now time.Time, text string) {
-	g := *p.session.Load()
-	g.Status, g.Terminated, g.EndText = messages.GameSessionTerminated, now, text
-	p.session.Store(&g)
+	p.change(func(g *messages.GameSession) {
+		g.Status, g.Terminated, g.EndText = messages.GameSessionTerminated, now, text
+	})
 }

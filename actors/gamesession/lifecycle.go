@@ -88,7 +88,6 @@ func (a *Actor) onAssign(m Assign) {
 	}
 	a.assigned, a.record, a.o.Published = true, *m.Record, m.Published
 	if a.phase >= closing {
-		a.o.Published.session.Store(m.Record)
 		a.conclude()
 		a.o.Fleet.Tell(a.over())
 		return
@@ -107,7 +106,6 @@ func (a *Actor) begin() {
 	if a.phase < activating {
 		a.phase = activating
 	}
-	a.playersMax = min(a.playersMax, max(a.record.MaxPlayers, 0))
 	a.window = a.windowOfProperty(a.window)
 	a.placed = true
 	a.watchHealth()
@@ -355,8 +353,10 @@ func (a *Actor) setStatus(s messages.GameSessionStatus) {
 		return // there is no game session yet
 	}
 	a.setGauge(counters.GameSessionState(s))
-	g := a.record
-	a.o.Published.session.Store(&g)
+	a.o.Published.change(func(g *messages.GameSession) {
+		g.Status, g.StatusReason, g.EndText, g.Terminated = a.record.Status, a.record.StatusReason, a.record.EndText, a.record.Terminated
+		g.ScriptVersion = a.record.ScriptVersion
+	})
 	if s == messages.GameSessionActive || s == messages.GameSessionTerminating {
 		a.o.Fleet.Tell(Changed{a.record.ID})
 	}
@@ -382,6 +382,9 @@ func (a *Actor) onExited(m stage.Exited) {
 		s.ref = nil
 		if m.Crash != "" {
 			a.replacePlayer(s)
+		}
+		if s.unmade && s.ref == nil && s.place.state().Final() {
+			a.forgetSeats(func(o *seat) bool { return o == s })
 		}
 		if late := s.late; late != nil && s.ref == nil {
 			s.late = nil

@@ -28,6 +28,9 @@ type (
 		StatusReason string
 		Force        bool
 	}
+	// FreeSeats takes back new player sessions that could not be stored: nobody has been
+	// told of them.
+	FreeSeats struct{ IDs []messages.PlayerSessionID }
 	// EndWhenEmpty ends the game session when its last player leaves.
 	EndWhenEmpty struct{}
 )
@@ -37,12 +40,24 @@ func (m CreatePlayers) Undelivered() {
 	m.Reply(nil, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s has ended", m.Request.GameSessionID))
 }
 
+// Undelivered implements stage.Undeliverable.
+func (m SeatsMade) Undelivered() {
+	m.Reply(nil, messages.Errorf(messages.Unavailable, "the host is shutting down"))
+}
+
 // Messages from a game session to its fleet.
 type (
-	// SeatsMade names new player sessions, before the API's caller learns them.
+	// SeatsMade brings new player sessions, which the fleet answers with.
 	SeatsMade struct {
 		Session messages.GameSessionID
-		IDs     []messages.PlayerSessionID
+		Seats   []*messages.PlayerSession
+		Reply   func([]*messages.PlayerSession, error)
+	}
+	// SeatChanged brings a player session whose status has changed, other than by the end
+	// of its game session.
+	SeatChanged struct {
+		Session messages.GameSessionID
+		Seat    *messages.PlayerSession
 	}
 	// SeatsForgotten names player sessions that are no longer remembered.
 	SeatsForgotten struct {

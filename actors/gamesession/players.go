@@ -24,11 +24,12 @@ func newPlayerSessionID() messages.PlayerSessionID {
 // onCreatePlayers reserves seats, all or none (service-api.md 2.7).
 func (a *Actor) onCreatePlayers(m CreatePlayers) {
 	n := len(m.Request.Players)
-	switch free := a.record.MaxPlayers - (len(a.order) - a.finished); {
+	g := a.o.Published.session.Load()
+	switch free := g.MaxPlayers - (len(a.order) - a.finished); {
 	case a.phase != active:
 		m.Reply(nil, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s is %s, not ACTIVE", a.record.ID, a.record.Status))
 		return
-	case !a.record.AcceptsPlayers:
+	case !g.AcceptsPlayers:
 		m.Reply(nil, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s does not accept new player sessions", a.record.ID))
 		return
 	case n > free:
@@ -37,21 +38,36 @@ func (a *Actor) onCreatePlayers(m CreatePlayers) {
 	}
 	now := a.c.Now()
 	records := make([]*messages.PlayerSession, 0, n)
-	made := SeatsMade{Session: a.record.ID}
 	for _, who := range m.Request.Players {
 		s := a.newSeat(who, now)
 		records = append(records, s.place.record(&a.record))
-		made.IDs = append(made.IDs, s.player.ID)
 	}
 	a.publishPlaces()
-	a.o.Fleet.Tell(made) // before the caller can log in with one
-	m.Reply(records, nil)
+	a.o.Fleet.Tell(SeatsMade{Session: a.record.ID, Seats: records, Reply: m.Reply})
+}
+
+// onFreeSeats takes back seats that nobody has been told of.
+func (a *Actor) onFreeSeats(m FreeSeats) {
+	for _, id := range m.IDs {
+		if s := a.byID[id]; s != nil {
+			s.unmade = true
+			if s.ref != nil {
+				s.player.Tell(player.Kick{})
+			}
+		}
+	}
+}
+
+// full reports whether no further player may come in: as many as the script or the
+// game session allows are there.
+func (a *Actor) full() bool {
+	return len(a.roster)+a.joining >= min(a.playersMax, max(a.o.Published.session.Load().MaxPlayers, 0))
 }
 
 func (a *Actor) newSeat(who messages.NewPlayer, now time.Time) *seat {
 	h := player.NewHandle(newPlayerSessionID(), who, now, a.o.Budget, a.c.Counters())
 	s := &seat{player: h, durable: player.NewDurable(h),
-		place: &place{id: h.ID, playerID: who.PlayerID, data: who.PlayerData, created: now}}
+		told: messages.PlayerSessionReserved, place: &place{id: h.ID, playerID: who.PlayerID, data: who.PlayerData, created: now}}
 	s.place.set(messages.PlayerSessionReserved, now)
 	a.byID[h.ID], a.byPlayer[h] = s, s
 	a.order = append(a.order, s)
@@ -121,7 +137,7 @@ func (a *Actor) onLogin(l *player.Login) {
 		s.late = l
 	case s.ref == nil:
 		a.rejoin(s, l)
-	case !s.in && !s.waiting && len(a.roster)+a.joining >= a.playersMax:
+	case !s.in && !s.waiting && a.full():
 		l.From.Refuse(0)
 	default:
 		s.ref.Tell(l)
@@ -131,8 +147,8 @@ func (a *Actor) onLogin(l *player.Login) {
 // rejoin lets a player that has left come again, if there is room: the same peer
 // id, and a fresh start in everything else (DESIGN 4.2).
 func (a *Actor) rejoin(s *seat, l *player.Login) {
-	free := a.record.MaxPlayers - (len(a.order) - a.finished)
-	if !a.o.Rejoin || a.window == 0 || !s.left || l.Token != "" || free <= 0 || len(a.roster)+a.joining >= a.playersMax {
+	free := a.o.Published.session.Load().MaxPlayers - (len(a.order) - a.finished)
+	if !a.o.Rejoin || a.window == 0 || !s.left || l.Token != "" || free <= 0 || a.full() {
 		l.From.Refuse(0)
 		return
 	}
@@ -155,7 +171,7 @@ func (a *Actor) onGateAsked(m player.GateAsked) {
 	if s == nil || s.ref == nil {
 		return
 	}
-	if a.phase != active || len(a.roster)+a.joining >= a.playersMax {
+	if a.phase != active || a.full() {
 		s.ref.Tell(player.GateAnswer{Attempt: m.Attempt})
 		return
 	}
@@ -343,6 +359,7 @@ func (a *Actor) setPlayerStatus(s *seat, status messages.PlayerSessionStatus) {
 		s.again = false
 		s.place.set(status, a.c.Now())
 	case old == status, old.Final():
+		a.tellSeat(s) // the player has shown it already
 		return
 	default:
 		s.place.set(status, a.c.Now())
@@ -352,6 +369,17 @@ func (a *Actor) setPlayerStatus(s *seat, status messages.PlayerSessionStatus) {
 		a.forgetFinished()
 	}
 	a.countPlaces()
+	a.tellSeat(s)
+}
+
+// tellSeat tells the fleet of a new status, to be stored.
+func (a *Actor) tellSeat(s *seat) {
+	record := s.place.record(&a.record)
+	if s.unmade || s.told == record.Status {
+		return
+	}
+	s.told = record.Status
+	a.o.Fleet.Tell(SeatChanged{Session: a.record.ID, Seat: record})
 }
 
 func scriptPlayer(h *player.Handle) script.Player {

@@ -8,10 +8,10 @@ import (
 )
 
 // Published is where a game session shows what the API may see of it. It
-// outlives the actor. The actor writes, any goroutine reads; a change costs the
-// actor no copy of what did not change.
+// outlives the actor. The actor writes, and the fleet what the API edits; any goroutine
+// reads. A player session that changes costs no copy of anything else.
 type Published struct {
-	session atomic.Pointer[messages.GameSession] // without CurrentPlayers
+	session atomic.Pointer[messages.GameSession] // without CurrentPlayers; replaced by change
 	ending  atomic.Pointer[string]               // somebody has been told that it ends, for this reason
 	current atomic.Int64                         // player sessions RESERVED or ACTIVE
 	places  atomic.Pointer[[]*place]             // in order of creation; only ever appended to, or replaced
@@ -37,6 +37,44 @@ func NewPublished(g *messages.GameSession) *Published {
 	return p
 }
 
+// change replaces the record by what set makes of it.
+func (p *Published) change(set func(g *messages.GameSession)) {
+	for {
+		old := p.session.Load()
+		g := *old
+		set(&g)
+		if p.session.CompareAndSwap(old, &g) {
+			return
+		}
+	}
+}
+
+// Shared returns the record of the moment without a copy, and what it lacks: how many
+// player sessions are RESERVED or ACTIVE. The record says nothing of an end that has
+// been answered and has not begun; live is whether the game session is ACTIVE, and
+// shown as such.
+func (p *Published) Shared() (g *messages.GameSession, players int, live bool) {
+	g = p.session.Load()
+	return g, int(p.current.Load()), g.Status == messages.GameSessionActive && p.ending.Load() == nil
+}
+
+// Edits is what the API may change of a game session (service-api.md 2.6).
+type Edits struct {
+	Name           string
+	Properties     []messages.Property
+	MaxPlayers     int
+	AcceptsPlayers bool
+	Protected      bool
+}
+
+// Edit replaces what the API may change. The game is not told (D12); the next player
+// session is created by it.
+func (p *Published) Edit(e Edits) {
+	p.change(func(g *messages.GameSession) {
+		g.Name, g.Properties, g.MaxPlayers, g.AcceptsPlayers, g.Protected = e.Name, e.Properties, e.MaxPlayers, e.AcceptsPlayers, e.Protected
+	})
+}
+
 // Session returns the record of the moment.
 func (p *Published) Session() *messages.GameSession {
 	g := *p.session.Load()
@@ -56,6 +94,14 @@ func (p *Published) Session() *messages.GameSession {
 // so that a status that was answered once is never taken back, and the reason at its
 // end, should that come before Terminate, which follows.
 func (p *Published) Terminating(reason string) { p.ending.CompareAndSwap(nil, &reason) }
+
+// Ending returns the reason of an end that has been answered, "" if there is none.
+func (p *Published) Ending() string {
+	if reason := p.ending.Load(); reason != nil {
+		return *reason
+	}
+	return ""
+}
 
 // Players returns the records of the player sessions in order of creation, those
 // that want says yes to. Finished ones are kept up to finishedKeptMax.
@@ -131,12 +177,22 @@ func (a *Actor) forgetFinished() {
 		return
 	}
 	drop := a.finished - finishedKeptMax/2
-	kept := make([]*seat, 0, len(a.order)-drop)
-	places := make([]*place, 0, len(a.order)-drop)
+	a.forgetSeats(func(s *seat) bool {
+		if drop == 0 || !s.place.state().Final() || s.ref != nil {
+			return false
+		}
+		drop--
+		return true
+	})
+}
+
+// forgetSeats drops player sessions that are final and have no actor any more.
+func (a *Actor) forgetSeats(which func(*seat) bool) {
+	kept := make([]*seat, 0, len(a.order))
+	places := make([]*place, 0, len(a.order))
 	var forgotten []messages.PlayerSessionID
 	for _, s := range a.order {
-		if drop > 0 && s.place.state().Final() && s.ref == nil {
-			drop--
+		if which(s) {
 			a.finished--
 			delete(a.byID, s.player.ID)
 			delete(a.byPlayer, s.player)

@@ -1,0 +1,56 @@
+package fleet_test
+
+import (
+	"slices"
+	"testing"
+
+	"troupe/actors/actorstest"
+	"troupe/actors/fleet"
+	"troupe/actors/gamesession"
+	"troupe/messages"
+)
+
+// live returns the ids of the game sessions that a search would look at.
+func live(h *host, q fleet.LiveSessions) (ids []messages.GameSessionID) {
+	h.Helper()
+	list, err := request[[]*gamesession.Published](h, q)
+	if err != nil {
+		h.Fatal(err)
+	}
+	for _, p := range list {
+		if g, _, live := p.Shared(); live {
+			ids = append(ids, g.ID)
+		}
+	}
+	return ids
+}
+
+func TestLiveGameSessionsAreThoseThatAreActiveAndStored(t *testing.T) {
+	hosted(t, nil, func(h *host) {
+		all := fleet.LiveSessions{AliasID: actorstest.Alias}
+		var want []messages.GameSessionID
+		for range 200 { // many ends make a new list
+			first, second := h.must(create(actorstest.Fleet, "")), h.must(create(actorstest.Fleet, ""))
+			want = append(want, second.ID)
+			h.stop(first.ID)
+			if got := live(h, all); !slices.Equal(got, want) {
+				h.Fatalf("%d of %d", len(got), len(want))
+			}
+		}
+		list, err := request[[]*gamesession.Published](h, all)
+		if err != nil || len(list) > 400 {
+			h.Errorf("the list has %d entries for %d game sessions: %v", len(list), len(want), err)
+		}
+		h.disk.set(errDisk)
+		if _, err := h.create(create(actorstest.Fleet, "")); err == nil {
+			h.Error("it cannot have been stored")
+		}
+		if got := live(h, all); !slices.Equal(got, want) {
+			h.Errorf("one that was not stored is shown: %d of %d", len(got), len(want))
+		}
+		_, err = request[[]*gamesession.Published](h, fleet.LiveSessions{FleetID: actorstest.Fleet, Location: "nowhere"})
+		h.is(err, messages.InvalidRequest)
+		_, err = request[[]*gamesession.Published](h, fleet.LiveSessions{FleetID: "fleet-unknown"})
+		h.is(err, messages.NotFound)
+	})
+}

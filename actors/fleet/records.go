@@ -1,0 +1,113 @@
+package fleet
+
+import (
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"troupe/actors/store"
+	"troupe/messages"
+)
+
+// gameSessionRecord is what the store keeps of a game session, under its id. Times are
+// Unix nanoseconds.
+type gameSessionRecord struct {
+	Fleet      messages.FleetID           `json:"fleet"`
+	Location   string                     `json:"location"`
+	Name       string                     `json:"name,omitempty"`
+	Creator    string                     `json:"creator,omitempty"`
+	Data       string                     `json:"data,omitempty"`
+	Matchmaker string                     `json:"matchmaker,omitempty"`
+	Properties []messages.Property        `json:"properties,omitempty"`
+	MaxPlayers int                        `json:"max"`
+	Status     messages.GameSessionStatus `json:"status"`
+	Reason     string                     `json:"reason,omitempty"`
+	Denies     bool                       `json:"denies,omitempty"`
+	Protected  bool                       `json:"protected,omitempty"`
+	Token      string                     `json:"token,omitempty"`
+	Made       []byte                     `json:"made,omitempty"` // fingerprint of a request with a token
+	Created    int64                      `json:"created"`
+	Terminated int64                      `json:"terminated,omitempty"`
+	EndText    string                     `json:"end,omitempty"`
+	Script     string                     `json:"script,omitempty"` // version
+	IPAddress  string                     `json:"ip"`
+	DNSName    string                     `json:"dns,omitempty"`
+	Port       int                        `json:"port"`
+}
+
+// record is the change that stores a game session as it is now.
+func (e *entry) record() store.Change { return e.recordOf(e.published.Session()) }
+
+// recordOf is the change that stores a game session as g.
+func (e *entry) recordOf(g *messages.GameSession) store.Change {
+	r := gameSessionRecord{
+		Fleet: g.FleetID, Location: g.Location, Name: g.Name, Creator: g.CreatorID, Data: g.Data, Matchmaker: g.MatchmakerData,
+		Properties: g.Properties, MaxPlayers: g.MaxPlayers, Status: g.Status, Reason: g.StatusReason, Denies: !g.AcceptsPlayers,
+		Protected: g.Protected, Token: g.IdempotencyToken, Created: g.Created.UnixNano(), EndText: g.EndText, Script: g.ScriptVersion,
+		IPAddress: g.IPAddress, DNSName: g.DNSName, Port: g.Port,
+	}
+	if r.Reason == "" {
+		r.Reason = e.published.Ending()
+	}
+	if r.Token != "" {
+		r.Made = e.made[:]
+	}
+	if !g.Terminated.IsZero() {
+		r.Terminated = g.Terminated.UnixNano()
+	}
+	return store.Put(store.GameSession, string(e.id), r)
+}
+
+// decodeGameSession is the inverse of recordOf.
+func decodeGameSession(id string, value []byte) (*messages.GameSession, []byte, error) {
+	var r gameSessionRecord
+	if err := json.Unmarshal(value, &r); err != nil {
+		return nil, nil, fmt.Errorf("fleet: the stored game session %s: %w", id, err)
+	}
+	g := &messages.GameSession{
+		ID: messages.GameSessionID(id), FleetID: r.Fleet, Location: r.Location, Name: r.Name, CreatorID: r.Creator, Data: r.Data,
+		MatchmakerData: r.Matchmaker, Properties: r.Properties, MaxPlayers: r.MaxPlayers, Status: r.Status, StatusReason: r.Reason,
+		AcceptsPlayers: !r.Denies, Protected: r.Protected, IdempotencyToken: r.Token, Created: moment(r.Created), Terminated: moment(r.Terminated),
+		EndText: r.EndText, ScriptVersion: r.Script, IPAddress: r.IPAddress, DNSName: r.DNSName, Port: r.Port,
+	}
+	return g, r.Made, nil
+}
+
+// seatRecord is what the store keeps of a player session, under its id. Its game
+// session says the rest. There are many, and they change often: names are short.
+type seatRecord struct {
+	Session    messages.GameSessionID       `json:"g"`
+	PlayerID   messages.PlayerID            `json:"p"`
+	Data       string                       `json:"d,omitempty"`
+	Status     messages.PlayerSessionStatus `json:"s"`
+	Created    int64                        `json:"c"` // Unix nanoseconds, as the next
+	Terminated int64                        `json:"t,omitempty"`
+}
+
+func storedSeat(s *messages.PlayerSession) store.Change {
+	record := seatRecord{Session: s.GameSessionID, PlayerID: s.PlayerID, Data: s.PlayerData, Status: s.Status, Created: s.Created.UnixNano()}
+	if s.Status.Final() {
+		record.Terminated = s.Terminated.UnixNano()
+	}
+	return store.Put(store.PlayerSession, string(s.ID), record)
+}
+
+// decodeSeat is the inverse of storedSeat, but for what the game session says.
+func decodeSeat(id string, value []byte) (messages.PlayerSession, error) {
+	var r seatRecord
+	if err := json.Unmarshal(value, &r); err != nil {
+		return messages.PlayerSession{}, fmt.Errorf("fleet: the stored player session %s: %w", messages.PlayerSessionID(id).Short(), err)
+	}
+	return messages.PlayerSession{
+		ID: messages.PlayerSessionID(id), PlayerID: r.PlayerID, PlayerData: r.Data, GameSessionID: r.Session, Status: r.Status,
+		Created: moment(r.Created), Terminated: moment(r.Terminated),
+	}, nil
+}
+
+// moment is the time of Unix nanoseconds; 0 is none.
+func moment(n int64) time.Time {
+	if n == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, n)
+}

@@ -1,0 +1,69 @@
+package fleet
+
+import (
+	"slices"
+
+	"troupe/actors/gamesession"
+	"troupe/actors/stage"
+	"troupe/actors/store"
+	"troupe/messages"
+)
+
+// onSeatsMade answers with new player sessions once they are durable. Seats that cannot
+// be stored are free again.
+func (r *Registry) onSeatsMade(c *stage.Context, m gamesession.SeatsMade) {
+	e := r.known(m.Session)
+	if e == nil {
+		m.Reply(nil, notFound(m.Session))
+		return
+	}
+	changes := make([]store.Change, len(m.Seats))
+	ids := make([]messages.PlayerSessionID, len(m.Seats))
+	for i, s := range m.Seats {
+		changes[i], ids[i] = storedSeat(s), s.ID
+		r.players[s.ID] = e
+	}
+	e.players = append(e.players, ids...)
+	undo := func() {
+		r.forgetSeats(e, ids)
+		if e.ref != nil {
+			e.ref.Tell(gamesession.FreeSeats{IDs: ids})
+		}
+	}
+	r.commit(c, undo, func(err error) {
+		if err != nil {
+			m.Reply(nil, err)
+			return
+		}
+		m.Reply(m.Seats, nil)
+	}, changes...)
+}
+
+// onSeatChanged stores a player session that has changed by itself.
+func (r *Registry) onSeatChanged(c *stage.Context, m gamesession.SeatChanged) {
+	if r.players[m.Seat.ID] != nil {
+		r.write(c, storedSeat(m.Seat))
+	}
+}
+
+func (r *Registry) onSeatsForgotten(c *stage.Context, m gamesession.SeatsForgotten) {
+	e := r.sessions[m.Session]
+	if e == nil {
+		return
+	}
+	r.forgetSeats(e, m.IDs)
+	changes := make([]store.Change, len(m.IDs))
+	for i, id := range m.IDs {
+		changes[i] = store.Delete(store.PlayerSession, string(id))
+	}
+	r.write(c, changes...)
+}
+
+func (r *Registry) forgetSeats(e *entry, ids []messages.PlayerSessionID) {
+	gone := make(map[messages.PlayerSessionID]bool, len(ids))
+	for _, id := range ids {
+		delete(r.players, id)
+		gone[id] = true
+	}
+	e.players = slices.DeleteFunc(e.players, func(id messages.PlayerSessionID) bool { return gone[id] })
+}
