@@ -55,6 +55,7 @@ bench-tools: build
 	$(GO) build -o $(BIN)/bench-idle ./bench/idle
 	$(GO) build -o $(BIN)/bench-transports ./bench/transports
 	$(GO) build -o $(BIN)/bench-script ./bench/script
+	$(GO) build -o $(BIN)/bench-service ./bench/service
 
 .PHONY: bench-relay
 bench-relay: bench-tools ## CPU and allocations per delivered message beside a bare relay
@@ -71,6 +72,15 @@ bench-transports: bench-tools ## DTLS and KCP beside plain UDP, idle KCP players
 .PHONY: bench-script
 bench-script: bench-tools ## what scripts cost: CPU per message, memory, lateness of ticks, a hostile one beside others
 	$(BIN)/bench-script --troupe $(BIN)/troupe --rounds $(ROUNDS) $(BENCH_FLAGS)
+
+.PHONY: bench-service
+bench-service: bench-tools ## the durable control plane: placements, player sessions, searches, a start with many records
+	$(BIN)/bench-service --troupe $(BIN)/troupe $(BENCH_FLAGS)
+
+.PHONY: bench-kills
+bench-kills: ## SIGKILL at every failpoint of the store under load: nothing answered is lost
+	$(GO) build -trimpath -tags faults -o $(BIN)/troupe-faults ./cmd/troupe
+	$(GO) run ./bench/kills --troupe $(BIN)/troupe-faults --rounds $(ROUNDS) $(BENCH_FLAGS)
 
 .PHONY: soak-reconnect
 soak-reconnect: ## 100,000 numbered messages each way while connections are cut, stock clients and the SDK's

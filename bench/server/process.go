@@ -59,6 +59,7 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 	}
 	announce := filepath.Join(dir, "announce.json")
 	p.cmd = exec.Command(bin, spec.args(announce)...)
+	p.cmd.Env = append(os.Environ(), spec.Env...)
 	p.cmd.Dir = dir // whatever it writes goes away with it
 	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
 	p.cmd.WaitDelay = time.Second
@@ -104,6 +105,15 @@ func (p *Process) awaitAnnounce(ctx context.Context, path string) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// Exited is closed when the process has ended.
+func (p *Process) Exited() <-chan struct{} { return p.exited }
+
+// Kill ends the process as a crash of the machine would, as far as the process can tell, and waits for its end.
+func (p *Process) Kill() {
+	_ = p.cmd.Process.Kill()
+	<-p.exited
 }
 
 // Alive is nil while the process runs, else it says how it ended and what it printed last.

@@ -34,6 +34,7 @@ type Spec struct {
 	FleetID string   // troupe only; empty = fleet-dev
 	Config  string   // troupe only: a configuration file; empty = none
 	Sets    []string // troupe only: further KEY=VALUE settings
+	Env     []string // KEY=VALUE besides the environment of the benchmark
 }
 
 // liftedLimits are the per-address limits that one machine full of clients would run into. 0 is off.

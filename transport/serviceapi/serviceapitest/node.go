@@ -96,6 +96,9 @@ func InstallNode(tb testing.TB) *Node {
 	return n
 }
 
+// Dir is where the packages are: a script in it may import them.
+func (n *Node) Dir() string { return n.dir }
+
 // Run makes the script play through the API at endpoint: a game session with
 // four seats on the fleet, player sessions, descriptions, typed errors. It
 // waits up to 15 s for the game session to become ACTIVE. protocol is json or

@@ -1,0 +1,210 @@
+// Command kills ends the troupe host by SIGKILL at every failpoint of its store, and at random times, while callers create
+// game sessions, player sessions, placements, queues and aliases; starts it again on the same store; and looks for what was
+// answered before. Nothing may be lost, and each placement must end once, with one event.
+//
+// The host must be built with the tag faults. It exits with 1 when something was lost, with 2 when it could not measure.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"troupe/actors/fault"
+	"troupe/bench/report"
+	"troupe/bench/server"
+)
+
+// options is the command line.
+type options struct {
+	troupe, points, json string
+	rounds, workers      int
+	load                 time.Duration
+	seed                 uint64
+}
+
+// row is what became of one failpoint.
+type row struct {
+	Point      string        `json:"failpoint"`
+	Kills      int           `json:"kills"`
+	Missed     int           `json:"not_hit"` // rounds in which the point was not passed in time: killed from outside
+	Answered   counts        `json:"answered"`
+	Lost       int           `json:"lost"`
+	Placements int           `json:"placements"` // that were answered
+	EndedOnce  int           `json:"ended_once"` // of them
+	Restart    time.Duration `json:"restart_max_ns"`
+	Errors     []string      `json:"errors,omitempty"`
+}
+
+// randomly is the row of kills from outside.
+const randomly = "(at random)"
+
+func main() {
+	var o options
+	flag.StringVar(&o.troupe, "troupe", "", "troupe binary, built with the tag faults (required)")
+	flag.StringVar(&o.points, "points", "", "failpoints, separated by commas; empty = all, and random kills")
+	flag.IntVar(&o.rounds, "rounds", 5, "kills at each failpoint")
+	flag.IntVar(&o.workers, "workers", 32, "callers")
+	flag.DurationVar(&o.load, "load", 2*time.Second, "load before a host is killed from outside")
+	flag.Uint64Var(&o.seed, "seed", 0, "seed of the moments; 0 = a new one")
+	flag.StringVar(&o.json, "json", "", "file for the result")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	good, err := run(ctx, o)
+	switch {
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "bench kills:", err)
+		os.Exit(2)
+	case !good:
+		os.Exit(1)
+	}
+}
+
+// bench is one run.
+type bench struct {
+	options
+	dir  string
+	rand *rand.Rand
+	book *book
+}
+
+func run(ctx context.Context, o options) (good bool, err error) {
+	if o.troupe == "" || min(o.rounds, o.workers) < 1 {
+		return false, errors.New("--troupe is required; rounds and workers must be positive")
+	}
+	if o.seed == 0 {
+		o.seed = rand.Uint64()
+	}
+	points := append(fault.Names(), randomly)
+	if o.points != "" {
+		points = strings.Split(o.points, ",")
+	}
+	b := &bench{options: o, rand: rand.New(rand.NewPCG(o.seed, 1)), book: newBook()}
+	if b.dir, err = os.MkdirTemp("", "troupe-bench-kills-"); err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(b.dir)) }()
+	var rows []row
+	for _, point := range points {
+		r, err := b.point(ctx, point)
+		if err != nil {
+			return false, fmt.Errorf("%s (seed %d): %w", point, o.seed, err)
+		}
+		rows = append(rows, r)
+	}
+	good = print(o.seed, rows)
+	if o.json != "" {
+		return good, report.WriteJSON(o.json, rows)
+	}
+	return good, nil
+}
+
+// point kills at one failpoint. All rounds of all points share one store.
+func (b *bench) point(ctx context.Context, point string) (row, error) {
+	r := row{Point: point}
+	for range b.rounds {
+		if err := b.round(ctx, &r); err != nil {
+			return r, err
+		}
+	}
+	fmt.Fprintf(os.Stderr, "%s: %d kills, %d answered, %d lost\n", point, r.Kills, r.Answered.sum(), r.Lost)
+	return r, nil
+}
+
+func (b *bench) round(ctx context.Context, r *row) error {
+	env := ""
+	if r.Point != randomly {
+		env = fmt.Sprintf("TROUPE_FAULTS=%s=kill:%d", r.Point, 1+b.rand.IntN(150))
+	}
+	proc, err := b.host(ctx, env)
+	if err != nil {
+		return err
+	}
+	limit := b.load
+	if r.Point == randomly {
+		limit = time.Duration(float64(limit) * b.rand.Float64())
+	}
+	made := b.burden(ctx, proc, limit)
+	select {
+	case <-proc.Exited():
+	default:
+		if r.Point != randomly {
+			r.Missed++
+		}
+		proc.Kill()
+	}
+	r.Kills++
+	if err := proc.Stop(); err != nil {
+		return err
+	}
+	begun := time.Now()
+	if proc, err = b.host(ctx, ""); err != nil {
+		return fmt.Errorf("after a kill: %w", err)
+	}
+	defer func() { _ = proc.Stop() }()
+	r.Restart = max(r.Restart, time.Since(begun))
+	b.check(ctx, proc, made, r)
+	return ctx.Err()
+}
+
+// hostConfig has one fleet in two locations, a queue, and a file of all placement events.
+const hostConfig = `locations: [{name: us-west-2}]
+fleets:
+- {id: fleet-a, name: a, gameSessionsMax: 1000000, locations: [us-east-1, us-west-2]}
+aliases: [{id: alias-a, name: a, fleet: fleet-a}]
+queues:
+- {name: queue-a, timeout: 10s, destinations: ["arn:aws:gamelift:us-east-1::alias/alias-a"]}
+- {name: queue-none, timeout: 10s, destinations: []}
+log: {level: error}
+`
+
+func (b *bench) eventFile() string { return filepath.Join(b.dir, "events.jsonl") }
+
+func (b *bench) host(ctx context.Context, env string) (*server.Process, error) {
+	file := filepath.Join(b.dir, "kills.yaml")
+	events := fmt.Sprintf("events: {sinks: [{name: all, type: file, path: %q, all: true}]}\n", b.eventFile())
+	if err := os.WriteFile(file, []byte(hostConfig+events), 0o600); err != nil {
+		return nil, err
+	}
+	s := server.Spec{
+		Kind: server.Troupe, Bin: b.troupe, FleetID: "fleet-a", Config: file,
+		Sets: []string{"store.path=" + filepath.Join(b.dir, "troupe.db")},
+	}
+	if env != "" {
+		s.Env = []string{env}
+	}
+	return server.Start(ctx, s)
+}
+
+// print writes the table, and reports whether nothing was lost.
+func print(seed uint64, rows []row) bool {
+	good := true
+	fmt.Printf("%s, seed %d\n", report.ThisMachine(), seed)
+	w := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "failpoint\tkills\tnot hit\tanswered\tgame sessions\tplayer sessions\tqueues, aliases\tplacements\tended once\tlost\trestart max")
+	for _, r := range rows {
+		a := r.Answered
+		fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%d\t%v\n", r.Point, r.Kills, r.Missed, a.sum(), a.GameSessions, a.PlayerSessions, a.Others, r.Placements, r.EndedOnce, r.Lost, r.Restart.Round(time.Millisecond))
+		good = good && r.Lost == 0 && r.EndedOnce == r.Placements && len(r.Errors) == 0
+	}
+	w.Flush()
+	for _, r := range rows {
+		for _, e := range r.Errors {
+			fmt.Println(r.Point + ": " + e)
+		}
+	}
+	if !good {
+		fmt.Println("MISSED: nothing lost, each placement ends once")
+	}
+	return good
+}

@@ -1,0 +1,24 @@
+package server
+
+import (
+	"context"
+	"net/http"
+)
+
+// API is the service API of a running host, for callers of many operations at once. Its methods may be called from any goroutine.
+type API struct{ api }
+
+// API returns one that keeps up to conns connections.
+func (p *Process) API(conns int) *API {
+	return &API{api{url: "http://" + p.Announce.API + "/", client: &http.Client{Transport: &http.Transport{
+		MaxIdleConnsPerHost: conns, MaxConnsPerHost: conns, DisableCompression: true,
+	}}}}
+}
+
+// Call does one operation, AWS JSON 1.1 without signature.
+func (a *API) Call(ctx context.Context, operation string, in, out any) error {
+	return a.call(ctx, operation, in, out)
+}
+
+// Close closes its idle connections.
+func (a *API) Close() { a.client.CloseIdleConnections() }
