@@ -1,0 +1,239 @@
+package stories
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+	"go.uber.org/goleak"
+
+	"troupe/transport/client"
+	"troupe/transport/host"
+)
+
+func TestMain(m *testing.M) {
+	// The actor library runs a timer of a second after a message to a stopped actor; it ends by itself.
+	goleak.VerifyTestMain(m, goleak.IgnoreTopFunction("github.com/asynkron/protoactor-go/actor.NewDeadLetter.NewThrottle.func4.1"))
+}
+
+// startHost starts a host with access keys, three locations and a durable store.
+func startHost(t *testing.T) *host.Host {
+	t.Helper()
+	c := host.Defaults()
+	c.API.Addr, c.WebSocket.Addr, c.Fast.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
+	c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "", "", ""
+	c.Log.GameSessions.Dir = t.TempDir()
+	c.Store.Path = t.TempDir() + "/troupe.db"
+	c.Locations = []host.Location{{Name: "us-west-2"}, {Name: "eu-west-1"}}
+	c.API.Auth = "sigv4"
+	c.API.Keys = []host.Key{{ID: accessKey, Secret: secretKey}}
+	h, err := host.Start(host.Options{Config: c, Log: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.Close)
+	return h
+}
+
+// game answers each message to the server with its sender.
+const game = `
+let session;
+exports.ssExports = {
+    init: (s) => { session = s; },
+    onProcessStarted: () => true,
+    onPlayerConnect: () => true,
+    onMessage: (message) => {
+        session.sendReliableMessage(session.newTextGameMessage(7, session.getServerId(), 'hello ' + message.sender), message.sender);
+    },
+};
+`
+
+func archive(t *testing.T) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := zip.NewWriter(&b)
+	f, err := z.Create("main.js")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = f.Write([]byte(game))
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// teller runs the story with one driver.
+type teller struct {
+	*testing.T
+	driver
+}
+
+// ok calls an operation that must succeed.
+func (s teller) ok(operation string, in object) object {
+	s.Helper()
+	out, failed := s.call(s.T, operation, in)
+	if failed != nil {
+		s.Fatalf("%s: %s: %s", operation, failed.Code, failed.Message)
+	}
+	return out
+}
+
+// refused calls one that must fail.
+func (s teller) refused(code, operation string, in object) {
+	s.Helper()
+	out, failed := s.call(s.T, operation, in)
+	if failed == nil {
+		s.Fatalf("%s succeeded: %v", operation, out)
+	}
+	if got := failed.Code; got != code {
+		s.Errorf("%s: %s (%s), want %s", operation, got, failed.Message, code)
+	}
+}
+
+// until repeats a call until a member has a value.
+func (s teller) until(operation string, in object, path, want string) object {
+	s.Helper()
+	for begun := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		out := s.ok(operation, in)
+		if text(out, path) == want {
+			return out
+		}
+		if time.Since(begun) > patience {
+			s.Fatalf("%s: %s is %v, not %s", operation, path, at(out, path), want)
+		}
+	}
+}
+
+func TestAWholeStory(t *testing.T) {
+	for name, make := range map[string]func(*testing.T, string) driver{"GoSDK": newGoSDK, "JavaScriptSDK": newJSSDK, "CommandLine": newCommandLine} {
+		t.Run(name, func(t *testing.T) {
+			h := startHost(t)
+			endpoint := "http://" + h.Addrs().API
+			tell(teller{t, make(t, endpoint)})
+		})
+	}
+}
+
+// tell is the story: a script's fleet in three regions, a queue that knows them by an alias, a placement for the two
+// players of the API page's example (service-api.md 3.5, V0), their game, how it is found, and its end.
+func tell(s teller) {
+	script := text(s.ok("CreateScript", object{"Name": "echo", "ZipFile": archive(s.T)}), "Script.ScriptId")
+	fleet := s.ok("CreateFleet", object{
+		"Name": "story", "ScriptId": script, "EC2InstanceType": "c5.large", "FleetType": "ON_DEMAND",
+		"Locations":            []object{{"Location": "us-west-2"}, {"Location": "eu-west-1"}},
+		"RuntimeConfiguration": object{"ServerProcesses": []object{{"LaunchPath": "/local/game/main.js", "ConcurrentExecutions": 2}}},
+	})
+	fleetID := text(fleet, "FleetAttributes.FleetId")
+	s.until("DescribeFleetAttributes", object{"FleetIds": []string{fleetID}}, "FleetAttributes.0.Status", "ACTIVE")
+	alias := text(s.ok("CreateAlias", object{"Name": "live", "RoutingStrategy": object{"Type": "SIMPLE", "FleetId": fleetID}}), "Alias.AliasArn")
+
+	queue := s.ok("CreateGameSessionQueue", object{
+		"Name": "story-queue", "TimeoutInSeconds": 120, "Destinations": []object{{"DestinationArn": alias}},
+		"PlayerLatencyPolicies": []object{{"MaximumIndividualPlayerLatencyMilliseconds": 130, "PolicyDurationSeconds": 60}},
+	})
+	if got := at(queue, "GameSessionQueue.TimeoutInSeconds"); got != 120.0 {
+		s.Errorf("queue: timeout %v", got)
+	}
+	s.refused("InvalidRequestException", "CreateGameSessionQueue", object{"Name": "story-queue"})
+
+	placement := object{
+		"PlacementId": "story-1", "GameSessionQueueName": "story-queue", "MaximumPlayerSessionCount": 4, "GameSessionName": "two players",
+		"GameProperties":        []object{{"Key": "map", "Value": "winter"}},
+		"DesiredPlayerSessions": []object{{"PlayerId": "player1"}, {"PlayerId": "player2"}},
+		"PlayerLatencies":       latencies("player1", 100, 50, "player2", 120, 150),
+	}
+	if got := text(s.ok("StartGameSessionPlacement", placement), "GameSessionPlacement.Status"); got != "PENDING" {
+		s.Errorf("placement: %s at first", got)
+	}
+	placed := s.until("DescribeGameSessionPlacement", object{"PlacementId": "story-1"}, "GameSessionPlacement.Status", "FULFILLED")
+	// us-west-2 is over the cap for player2; of the others us-east-1 has an average.
+	if got := text(placed, "GameSessionPlacement.GameSessionRegion"); got != "us-east-1" {
+		s.Errorf("placed in %s", got)
+	}
+	s.refused("InvalidRequestException", "StartGameSessionPlacement", placement)
+	s.refused("InvalidRequestException", "StopGameSessionPlacement", object{"PlacementId": "story-1"})
+
+	id := text(placed, "GameSessionPlacement.GameSessionArn")
+	address := fmt.Sprintf("%s:%v", text(placed, "GameSessionPlacement.IpAddress"), at(placed, "GameSessionPlacement.Port"))
+	s.play(address, []string{
+		text(placed, "GameSessionPlacement.PlacedPlayerSessions.0.PlayerSessionId"), text(placed, "GameSessionPlacement.PlacedPlayerSessions.1.PlayerSessionId"),
+	}, func() {
+		s.until("DescribePlayerSessions", object{"GameSessionId": id}, "PlayerSessions.1.Status", "ACTIVE")
+		found := s.ok("SearchGameSessions", object{
+			"AliasId":          alias[strings.LastIndexByte(alias, '/')+1:],
+			"FilterExpression": "gameSessionProperties.map='winter' AND hasAvailablePlayerSessions=true AND playerSessionCount>=2",
+		})
+		if text(found, "GameSessions.0.GameSessionId") != id || at(found, "GameSessions.0.CurrentPlayerSessionCount") != 2.0 {
+			s.Errorf("search: %v", found)
+		}
+		s.refused("InvalidRequestException", "SearchGameSessions", object{"FleetId": fleetID, "FilterExpression": "map='winter'"})
+		s.refused("GameSessionFullException", "CreatePlayerSessions", object{"GameSessionId": id, "PlayerIds": []string{"a", "b", "c"}})
+		s.ok("UpdateGameSession", object{"GameSessionId": id, "PlayerSessionCreationPolicy": "DENY_ALL"})
+		s.refused("InvalidGameSessionStatusException", "CreatePlayerSession", object{"GameSessionId": id, "PlayerId": "late"})
+		s.ok("TerminateGameSession", object{"GameSessionId": id, "TerminationMode": "FORCE_TERMINATE"})
+		ended := s.until("DescribeGameSessions", object{"GameSessionId": id}, "GameSessions.0.Status", "TERMINATED")
+		if got := text(ended, "GameSessions.0.StatusReason"); got != "FORCE_TERMINATED" {
+			s.Errorf("ended: %s", got)
+		}
+	})
+	s.until("DescribePlayerSessions", object{"GameSessionId": id, "PlayerSessionStatusFilter": "COMPLETED"}, "PlayerSessions.1.Status", "COMPLETED")
+	s.refused("NotFoundException", "DescribeGameSessionPlacement", object{"PlacementId": "story-2"})
+	s.ok("DeleteGameSessionQueue", object{"Name": "story-queue"})
+	s.ok("DeleteFleet", object{"FleetId": fleetID})
+	s.until("DescribeFleetAttributes", object{"FleetIds": []string{fleetID}}, "FleetAttributes.0.Status", "TERMINATED")
+}
+
+func latencies(one string, oneEast, oneWest float64, two string, twoEast, twoWest float64) []object {
+	l := func(player, region string, ms float64) object {
+		return object{"PlayerId": player, "RegionIdentifier": region, "LatencyInMilliseconds": ms}
+	}
+	return []object{l(one, "us-east-1", oneEast), l(one, "us-west-2", oneWest), l(two, "us-east-1", twoEast), l(two, "us-west-2", twoWest)}
+}
+
+// play connects the players, has each say something to the script, runs during, and waits for the end of the game.
+func (s teller) play(address string, players []string, during func()) {
+	s.Helper()
+	ctx, cancel := context.WithTimeout(s.Context(), 2*patience)
+	defer cancel()
+	var all []*client.Client
+	for _, id := range players {
+		c, err := client.Dial(ctx, client.Options{Addr: address, PlayerSessionID: id})
+		if err != nil {
+			s.Fatalf("player %s: %v", id, err)
+		}
+		defer c.Close()
+		all = append(all, c)
+	}
+	for _, c := range all {
+		if err := c.Send(ctx, client.Message{OpCode: 3, TargetPlayer: client.Server, Payload: []byte("hi")}); err != nil {
+			s.Fatal(err)
+		}
+		want := fmt.Sprintf("hello %d", c.PeerID())
+		for answered := false; !answered; {
+			select {
+			case e := <-c.Events():
+				answered = e.Kind == client.EventMessage && e.OpCode == 7 && string(e.Payload) == want
+			case <-ctx.Done():
+				s.Fatalf("no answer %q", want)
+			}
+		}
+	}
+	during()
+	for _, c := range all {
+		for ended := false; !ended; {
+			select {
+			case <-c.Events():
+			case <-c.Done():
+				ended = true
+			case <-ctx.Done():
+				s.Fatal("the game goes on after its end")
+			}
+		}
+	}
+}
