@@ -31,7 +31,7 @@ func startHost(t *testing.T) *host.Host {
 	c.Store.Path = t.TempDir() + "/troupe.db"
 	c.Locations = []host.Location{{Name: "us-west-2"}, {Name: "eu-west-1"}}
 	c.API.Auth = "sigv4"
-	c.API.Keys = []host.Key{{ID: accessKey, Secret: secretKey}}
+	c.API.Keys = []host.APIKey{{ID: accessKey, Secret: secretKey}}
 	h, err := host.Start(host.Options{Config: c, Log: zerolog.Nop()})
 	if err != nil {
 		t.Fatal(err)
