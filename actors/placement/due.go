@@ -8,8 +8,13 @@ import (
 // dueHeap are the PENDING placements by the time of their next step.
 type dueHeap []*entry
 
-func (h dueHeap) Len() int           { return len(h) }
-func (h dueHeap) Less(i, j int) bool { return h[i].due.Before(h[j].due) }
+func (h dueHeap) Len() int { return len(h) }
+func (h dueHeap) Less(i, j int) bool {
+	if d := h[i].due.Compare(h[j].due); d != 0 {
+		return d < 0
+	}
+	return h[i].number < h[j].number
+}
 func (h dueHeap) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
 	h[i].index, h[j].index = i, j

@@ -165,14 +165,22 @@ func (m *Manager) Receive(c *stage.Context, msg any) {
 func (m *Manager) onTick(c *stage.Context) {
 	m.armed = time.Time{}
 	now := time.Now()
+	var wanting []*queue
 	for len(m.due) > 0 && !m.due[0].due.After(now) {
-		m.step(c, m.due[0], now)
+		e := m.due[0]
+		if q := e.queue; m.step(c, e, now) && !slices.Contains(wanting, q) {
+			wanting = append(wanting, q)
+		}
+	}
+	for _, q := range wanting {
+		m.ask(c, q)
 	}
 	m.arm()
 }
 
-// step ends a placement whose time is over, or starts its next pass.
-func (m *Manager) step(c *stage.Context, e *entry, now time.Time) {
+// step ends a placement whose time is over, or has it want its next pass, which it
+// reports.
+func (m *Manager) step(c *stage.Context, e *entry, now time.Time) (wants bool) {
 	m.due.schedule(e, nextStep(e, now))
 	switch {
 	case e.state == ending:
@@ -181,8 +189,10 @@ func (m *Manager) step(c *stage.Context, e *entry, now time.Time) {
 	case !now.Before(e.timeout()):
 		m.end(c, nil, nil, finale{e: e, status: messages.PlacementTimedOut})
 	case e.state == idle:
-		m.want(c, e)
+		e.want()
+		return true
 	}
+	return false
 }
 
 // nextStep is the next whole second since the start, or the timeout if that is earlier.

@@ -11,10 +11,9 @@ import (
 )
 
 // want has a placement in the next pass of its queue.
-func (m *Manager) want(c *stage.Context, e *entry) {
+func (e *entry) want() {
 	e.state = passing
 	e.queue.wanting = append(e.queue.wanting, e)
-	m.ask(c, e.queue)
 }
 
 // onRoom has all placements of all queues pass: which of them may want the place, their

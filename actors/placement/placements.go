@@ -95,14 +95,10 @@ func (m *Manager) onStored(c *stage.Context, s stored) {
 func (m *Manager) begin(c *stage.Context, e *entry) {
 	e.state = idle
 	e.queue.pending = append(e.queue.pending, e)
-	m.due.schedule(e, nextStep(e, time.Now()))
-	m.arm()
-	switch {
-	case e.queue.gone: // meanwhile
-		m.end(c, nil, nil, finale{e: e, status: messages.PlacementFailed})
-	case time.Now().Before(e.timeout()):
-		m.want(c, e)
+	if m.step(c, e, time.Now()) {
+		m.ask(c, e.queue)
 	}
+	m.arm()
 }
 
 // get reads a placement. One that is not durable yet is not there yet.
