@@ -95,12 +95,16 @@ type Set struct {
 	APIErrors        atomic.Int64
 	MailboxOverflow  atomic.Int64 // posts refused because a data lane was full
 
-	StoreCommits atomic.Int64      // commits that became durable
-	StoreBatches atomic.Int64      // transactions they came in, one sync each
-	StoreChanges atomic.Int64      // records written or deleted by them
-	StoreRefused Vec[StoreRefusal] // commits refused
-	StoreLatency Histogram         // commit asked for to durable, seconds
-	StoreFailing atomic.Int64      // gauge: 1 while the store cannot write
+	StoreCommits    atomic.Int64      // commits that became durable
+	StoreBatches    atomic.Int64      // transactions they came in, one sync each
+	StoreChanges    atomic.Int64      // records written or deleted by them
+	StoreRefused    Vec[StoreRefusal] // commits refused
+	StoreLatency    Histogram         // commit asked for to durable, seconds
+	StoreFailing    atomic.Int64      // gauge: 1 while the store cannot write
+	EventsDelivered atomic.Int64      // events that a sink took
+	EventsFailed    atomic.Int64      // attempts that failed and are made again
+	EventsDropped   atomic.Int64      // events that a sink refused, or that were tried for too long
+	EventsWaiting   atomic.Int64      // gauge: events in the queues of sinks
 }
 
 // CountClose counts one connection closed by the host with a reason number.

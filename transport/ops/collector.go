@@ -75,6 +75,8 @@ var rows = []struct{ name, help, label string }{
 	{"troupe_store_refused_total", "Commits refused.", "reason"},
 	{"troupe_store_commit_seconds", "Commit asked for to durable.", ""},
 	{"troupe_store_failing", "1 while the store cannot write.", ""},
+	{"troupe_events_total", "Deliveries of events to sinks: delivered, failed and tried again, or dropped.", "outcome"},
+	{"troupe_events_waiting", "Events in the queues of sinks; there may be more in the store.", ""},
 	{"troupe_login_seconds", "LOGIN read to LOGIN_RESPONSE handed over.", ""},
 }
 
@@ -156,6 +158,10 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	c.one(ch, "troupe_api_requests_total", prometheus.CounterValue, float64(s.APIRequests.Load()))
 	c.one(ch, "troupe_api_errors_total", prometheus.CounterValue, float64(s.APIErrors.Load()))
 	c.store(ch)
+	c.one(ch, "troupe_events_total", prometheus.CounterValue, float64(s.EventsDelivered.Load()), "delivered")
+	c.one(ch, "troupe_events_total", prometheus.CounterValue, float64(s.EventsFailed.Load()), "failed")
+	c.one(ch, "troupe_events_total", prometheus.CounterValue, float64(s.EventsDropped.Load()), "dropped")
+	c.one(ch, "troupe_events_waiting", prometheus.GaugeValue, float64(s.EventsWaiting.Load()))
 	c.histogram(ch, "troupe_login_seconds", &s.LoginLatency)
 	c.histogram(ch, "troupe_resume_seconds", &s.ResumeLatency)
 }

@@ -1,0 +1,453 @@
+package events
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/messages"
+	"troupe/messages/counters"
+)
+
+func raw(name, url string) SinkOptions {
+	return SinkOptions{Name: name, Type: TypeRaw, URL: url, Secret: "s3cret", Targets: []string{topic}}
+}
+
+func TestCheck53_ATerminalEventIsDeliveredOnceAndIsGoneThen(t *testing.T) {
+	s, count := new(shelf), new(counters.Set)
+	r := receive(t, nil)
+	d := begin(t, s, Options{Sinks: []SinkOptions{raw("hook", r.URL)}, Counters: count})
+	e := placed(1, "p-1")
+	s.post(d, e)
+	s.empty(t)
+	all := r.got()
+	if len(all) != 1 {
+		t.Fatalf("%d requests", len(all))
+	}
+	var v struct {
+		Version, ID, Source, Account, Time, Region string
+		DetailType                                 string `json:"detail-type"`
+		Resources                                  []string
+		Detail                                     map[string]any
+	}
+	if err := json.Unmarshal([]byte(all[0].body), &v); err != nil {
+		t.Fatal(err)
+	}
+	if v.Version != "0" || v.ID != publicID(&e) || v.Source != "aws.gamelift" || v.Account != "000000000000" || v.Region != "us-east-1" ||
+		v.Time != e.Time.UTC().Format("2006-01-02T15:04:05Z") || v.DetailType != "GameLift Queue Placement Event" || !slices.Equal(v.Resources, []string{e.ARN}) {
+		t.Errorf("envelope %+v", v)
+	}
+	if v.Detail["type"] != "PlacementFulfilled" || v.Detail["port"] != "7000" || v.Detail["placementId"] != "p-1" {
+		t.Errorf("detail %v", v.Detail)
+	}
+	mac := hmac.New(sha256.New, []byte("s3cret"))
+	mac.Write([]byte(all[0].body))
+	if sum := "sha256=" + hex.EncodeToString(mac.Sum(nil)); all[0].header.Get("X-Signature-256") != sum {
+		t.Errorf("signature %q, want %q", all[0].header.Get("X-Signature-256"), sum)
+	}
+	if got := all[0].header.Get("Content-Type"); got != "application/json" {
+		t.Errorf("content type %q", got)
+	}
+	if n := count.EventsDelivered.Load(); n != 1 || count.EventsWaiting.Load() != 0 {
+		t.Errorf("%d delivered, %d waiting", n, count.EventsWaiting.Load())
+	}
+}
+
+func TestSNSWebhookHasTheShapeOfANotification(t *testing.T) {
+	s := new(shelf)
+	r := receive(t, nil)
+	d := begin(t, s, Options{Sinks: []SinkOptions{{Name: "sns", Type: TypeSNS, URL: r.URL, Targets: []string{"arn:aws:sns:*:placements"}}}})
+	e := placed(1, "<&>")
+	s.post(d, e)
+	s.empty(t)
+	g := r.got()[0]
+	var n map[string]string
+	if err := json.Unmarshal([]byte(g.body), &n); err != nil {
+		t.Fatal(err)
+	}
+	id := publicID(&e)
+	for name, want := range map[string]string{
+		"Type": "Notification", "MessageId": id, "TopicArn": topic, "Timestamp": e.Time.UTC().Format("2006-01-02T15:04:05.000Z"),
+		"SignatureVersion": "1", "Signature": "", "SigningCertURL": "", "UnsubscribeURL": "", "Message": string(d.origin.render(&e)),
+	} {
+		if got, there := n[name]; got != want || !there {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	for name, want := range map[string]string{
+		"Content-Type": "text/plain; charset=UTF-8", "x-amz-sns-message-type": "Notification", "x-amz-sns-message-id": id, "x-amz-sns-topic-arn": topic,
+	} {
+		if got := g.header.Get(name); got != want {
+			t.Errorf("%s is %q, want %q", name, got, want)
+		}
+	}
+	if !strings.Contains(n["Message"], `"placementId":"<&>"`) {
+		t.Errorf("message %s", n["Message"])
+	}
+}
+
+func TestEventsOfTheHostHaveItsSource(t *testing.T) {
+	o := origin{"r", "a"}
+	for _, c := range []struct {
+		kind         messages.EventKind
+		detail, want string
+	}{
+		{messages.EventGameSession, "{\n \"gameSessionArn\": \"x\"\n}", `"detail-type":"GameLift Game Session Event","source":"selfhosted.gamelift","account":"a","time":"2026-01-02T03:04:05.006Z","region":"r","resources":["arn"],"detail":{"type":"T","gameSessionArn":"x"}}`},
+		{messages.EventPlayerSession, ``, `"detail-type":"GameLift Player Session Event","source":"selfhosted.gamelift","account":"a","time":"2026-01-02T03:04:05.006Z","region":"r","resources":["arn"],"detail":{"type":"T"}}`},
+		{messages.EventPlacement, `{}`, `"time":"2026-01-02T03:04:05Z","region":"r","resources":["arn"],"detail":{"type":"T"}}`},
+		{messages.EventPlacement, `not JSON`, `"detail":{"type":"T"}}`},
+		{messages.EventPlacement, `{"a":1}{`, `"detail":{"type":"T"}}`},
+	} {
+		e := messages.Event{ID: "x", Kind: c.kind, Type: "T", ARN: "arn", Time: time.Date(2026, 1, 2, 3, 4, 5, 6_000_000, time.UTC), Detail: []byte(c.detail)}
+		if got := string(o.render(&e)); !strings.HasSuffix(got, c.want) {
+			t.Errorf("got %s, want %s", got, c.want)
+		}
+	}
+}
+
+func TestAnswersDecideWhatBecomesOfAnEvent(t *testing.T) {
+	for status, again := range map[int]bool{200: false, 204: false, 299: false, 400: false, 403: false, 404: false, 410: false,
+		408: true, 429: true, 500: true, 503: true, 301: true, 307: true} {
+		t.Run(fmt.Sprint(status), func(t *testing.T) {
+			t.Parallel()
+			elsewhere := receive(t, nil)
+			s, count := new(shelf), new(counters.Set)
+			r := receive(t, func(n int, _ got) int {
+				if n == 0 {
+					return status
+				}
+				return 200
+			})
+			if status/100 == 3 {
+				r.Config.Handler = redirecting(r.Config.Handler, elsewhere.URL)
+			}
+			d := begin(t, s, Options{Sinks: []SinkOptions{raw("hook", r.URL)}, Counters: count})
+			s.post(d, placed(1, "p"))
+			s.empty(t)
+			all := r.got()
+			if again != (len(all) == 2) || len(elsewhere.got()) > 0 {
+				t.Errorf("%d requests, %d elsewhere", len(all), len(elsewhere.got()))
+			}
+			if again && (all[0].body != all[1].body || all[0].header.Get("X-Signature-256") != all[1].header.Get("X-Signature-256")) {
+				t.Error("the second attempt is not the first one again")
+			}
+			if dropped := count.EventsDropped.Load(); (dropped == 1) != (status/100 == 4 && !again) {
+				t.Errorf("%d dropped", dropped)
+			}
+		})
+	}
+}
+
+func redirecting(h http.Handler, to string) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Location", to)
+		h.ServeHTTP(w, r)
+	})
+}
+
+func TestRetriesBackOffForAnHour(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, count := new(shelf), new(counters.Set)
+		d := begin(t, s, Options{Sinks: []SinkOptions{raw("hook", "http://host.invalid")}, Counters: count})
+		down := &fake{result: func(int) error { return errDown }}
+		d.instead(0, down)
+		start := time.Now()
+		s.post(d, placed(1, "p"))
+		time.Sleep(2 * time.Hour)
+		synctest.Wait()
+		var at []time.Duration
+		for _, x := range down.at {
+			at = append(at, x.Sub(start))
+		}
+		want := []time.Duration{0, 1 * time.Second, 3 * time.Second, 7 * time.Second, 15 * time.Second, 31 * time.Second, 63 * time.Second, 123 * time.Second}
+		for x := 183 * time.Second; x < time.Hour; x += time.Minute {
+			want = append(want, x)
+		}
+		if want = append(want, time.Hour); !slices.Equal(at, want) {
+			t.Errorf("attempts at %v, want %v", at, want)
+		}
+		if len(s.left()) > 0 || count.EventsDropped.Load() != 1 || count.EventsWaiting.Load() != 0 {
+			t.Errorf("left %v, %d dropped", s.left(), count.EventsDropped.Load())
+		}
+		end(d)
+	})
+}
+
+func TestEventsOfOnePlacementKeepTheirOrder(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(shelf)
+		d := begin(t, s, Options{Sinks: []SinkOptions{{Name: "hook", Type: TypeSNS, URL: "http://host.invalid", All: true}}})
+		flaky := &fake{result: func(n int) error {
+			if n%3 != 2 {
+				return errDown
+			}
+			return nil
+		}}
+		d.instead(0, flaky)
+		want := map[string][]string{}
+		for n := range 60 {
+			placement := fmt.Sprint("p-", n%4)
+			e := placed(n, placement)
+			if n%4 == 3 { // of a FIFO topic: all placements of the queue in order
+				e = placed(n, fmt.Sprint("other-", n))
+				e.Target, placement = topic+".fifo", "fifo"
+			}
+			want[placement] = append(want[placement], e.ID)
+			s.post(d, e)
+		}
+		time.Sleep(50 * time.Minute)
+		synctest.Wait()
+		if left := s.left(); len(left) > 0 {
+			t.Fatalf("left %v", left)
+		}
+		for placement, ids := range want {
+			var seen []string
+			for _, id := range flaky.ids {
+				if slices.Contains(ids, id) {
+					seen = append(seen, id)
+				}
+			}
+			if seen = slices.Compact(seen); !slices.Equal(seen, ids) {
+				t.Errorf("%s: %v, want %v", placement, seen, ids)
+			}
+		}
+		end(d)
+	})
+}
+
+// What a sink does not have when the host ends, it gets after the next start; what it
+// has, it does not get again.
+func TestWhatIsUndeliveredIsDeliveredAfterARestart(t *testing.T) {
+	s := new(shelf)
+	up := receive(t, nil)
+	down := receive(t, func(int, got) int { return 503 })
+	sinks := []SinkOptions{raw("up", up.URL), raw("down", down.URL)}
+	d := begin(t, s, Options{Sinks: sinks})
+	for n := range 3 {
+		s.post(d, placed(n, fmt.Sprint("p-", n)))
+	}
+	eventually(t, func() string { return short("up", up, 3) + short("down", down, 3) })
+	end(d)
+	if len(s.left()) != 3 {
+		t.Fatalf("left %v", s.left())
+	}
+	s.put(placed(3, "p-3")) // durable, but the host ended before anybody was told
+	down.mu.Lock()
+	down.answer, down.all = nil, nil
+	down.mu.Unlock()
+	begin(t, s, Options{Sinks: sinks})
+	s.empty(t)
+	if n := len(up.got()); n != 4 {
+		t.Errorf("who had them has %d, want 4", n)
+	}
+	ids := map[string]bool{}
+	for _, g := range down.got() {
+		ids[g.body] = true
+	}
+	if len(ids) != 4 || len(down.got()) != 4 {
+		t.Errorf("%d events in %d requests, want 4", len(ids), len(down.got()))
+	}
+}
+
+func short(name string, r *receiver, n int) string {
+	if have := len(r.got()); have < n {
+		return fmt.Sprintf("%s has %d of %d; ", name, have, n)
+	}
+	return ""
+}
+
+// A sink that does not answer holds up neither the others nor who posts, also with more
+// events than memory holds for it; and in the end it has them all, once and in order.
+func TestASlowSinkHoldsUpNobody(t *testing.T) {
+	s := new(shelf)
+	quick, slow := receive(t, nil), receive(t, nil)
+	slow.held = make(chan struct{})
+	d := begin(t, s, Options{Sinks: []SinkOptions{raw("slow", slow.URL), raw("quick", quick.URL)}})
+	const n = 3*queueMax + 7
+	for i := range n {
+		s.post(d, placed(i, fmt.Sprint("p-", i%50)))
+		for len(quick.got()) < i-queueMax/4 { // the quick one is quick enough here
+			time.Sleep(time.Millisecond)
+		}
+	}
+	eventually(t, func() string { return short("quick", quick, n) })
+	d.mu.Lock()
+	held := len(d.items)
+	d.mu.Unlock()
+	if held > 2*queueMax {
+		t.Errorf("%d events in memory", held)
+	}
+	if len(slow.got()) > width {
+		t.Errorf("%d requests at a time", len(slow.got()))
+	}
+	close(slow.held)
+	s.empty(t)
+	for name, r := range map[string]*receiver{"quick": quick, "slow": slow} {
+		last := map[string]int{}
+		all := r.got()
+		for _, g := range all {
+			var v struct {
+				Detail struct {
+					PlacementID string
+					N           int
+				}
+			}
+			if err := json.Unmarshal([]byte(g.body), &v); err != nil {
+				t.Fatal(err)
+			}
+			if before, there := last[v.Detail.PlacementID]; there && v.Detail.N <= before {
+				t.Errorf("%s: %d of %s came behind %d", name, v.Detail.N, v.Detail.PlacementID, before)
+			}
+			last[v.Detail.PlacementID] = v.Detail.N
+		}
+		if len(all) != n {
+			t.Errorf("%s had %d, want %d", name, len(all), n)
+		}
+	}
+}
+
+func TestWhatNobodyWantsIsDeletedAndWarnedOfOnce(t *testing.T) {
+	s, log := new(shelf), new(lines)
+	r := receive(t, nil)
+	s.put(placed(0, "of the run before"))
+	own := raw("own", r.URL)
+	own.Kinds = []messages.EventKind{messages.EventGameSession}
+	d := begin(t, s, Options{Sinks: []SinkOptions{raw("hook", r.URL), own}, Log: log.log()})
+	s.empty(t)
+	if n := len(r.got()); n != 1 {
+		t.Fatalf("%d requests", n)
+	}
+	for n, target := range []string{"arn:aws:sns:other", "arn:aws:sns:other", ""} {
+		e := placed(n+1, "p")
+		e.Target = target
+		s.post(d, e)
+	}
+	player := placed(9, "p")
+	player.Kind, player.Target = messages.EventPlayerSession, ""
+	s.post(d, player)
+	s.empty(t)
+	if n := log.count("no sink is configured"); n != 1 || len(r.got()) != 1 {
+		t.Errorf("%d warnings, %d requests", n, len(r.got()))
+	}
+	game := placed(10, "p")
+	game.Kind, game.Target = messages.EventGameSession, ""
+	s.post(d, game)
+	s.empty(t)
+	if len(r.got()) != 2 {
+		t.Error("the event of a game session was not delivered")
+	}
+}
+
+func TestWithoutSinksTheOutboxIsEmptied(t *testing.T) {
+	s := new(shelf)
+	s.put(placed(0, "p"))
+	s.put(messages.Event{ID: "1"})
+	d := begin(t, s, Options{})
+	s.post(d, placed(2, "p"))
+	s.empty(t)
+}
+
+func TestAnOutboxThatRefusesIsAskedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := new(shelf)
+		d := begin(t, s, Options{Sinks: []SinkOptions{raw("hook", "http://host.invalid")}})
+		up := new(fake)
+		d.instead(0, up)
+		s.setRefuse(errDown)
+		for n := range 5 {
+			s.post(d, placed(n, fmt.Sprint(n)))
+		}
+		time.Sleep(5 * time.Second)
+		if len(s.left()) != 5 {
+			t.Errorf("left %v", s.left())
+		}
+		s.setRefuse(nil)
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if len(s.left()) != 0 || len(up.ids) != 5 || len(d.items) != 0 {
+			t.Errorf("left %v, delivered %v", s.left(), up.ids)
+		}
+		end(d)
+	})
+}
+
+func TestRecordsThatCannotBeReadAreDeleted(t *testing.T) {
+	s := new(shelf)
+	s.Commit([]Change{{"x", []byte("{")}}, func(error) {})
+	r := receive(t, nil)
+	begin(t, s, Options{Sinks: []SinkOptions{raw("hook", r.URL)}})
+	s.empty(t)
+}
+
+// Close waits for what is on its way, as long as it may, and cuts it off then.
+func TestCloseCutsOffWhatTakesTooLong(t *testing.T) {
+	s := new(shelf)
+	r := receive(t, nil)
+	r.held = make(chan struct{})
+	d := begin(t, s, Options{Sinks: []SinkOptions{raw("hook", r.URL)}})
+	s.post(d, placed(1, "p"))
+	eventually(t, func() string { return short("hook", r, 1) })
+	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	d.Close(ctx)
+	d.Close(ctx)
+	if len(s.left()) != 1 {
+		t.Errorf("left %v", s.left())
+	}
+	s.post(d, placed(2, "p"))
+	if len(s.left()) != 2 {
+		t.Errorf("left %v", s.left())
+	}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
+	good := raw("a", "https://user:word@example.com/x?y")
+	for want, change := range map[string]func(*SinkOptions){
+		"has no name":             func(o *SinkOptions) { o.Name = "" },
+		"type: must be":           func(o *SinkOptions) { o.Type = "nats" },
+		"url: must be set":        func(o *SinkOptions) { o.URL = "" },
+		"url: must be an http":    func(o *SinkOptions) { o.URL = "ftp://example.com" },
+		"url: must be an http or": func(o *SinkOptions) { o.URL = "/only/a/path" },
+		"path: must":              func(o *SinkOptions) { o.Path = "x" },
+		"secret: webhook-raw":     func(o *SinkOptions) { o.Secret = "" },
+		"secret: a file":          func(o *SinkOptions) { o.Type, o.URL, o.Path = TypeFile, "", "x" },
+		"must not be negative":    func(o *SinkOptions) { o.Files = -1 },
+		"targets: \"[\"":          func(o *SinkOptions) { o.Targets = []string{"["} },
+		"targets: must":           func(o *SinkOptions) { o.Targets = nil },
+		"kinds: must":             func(o *SinkOptions) { o.Kinds = []messages.EventKind{"x"} },
+	} {
+		o := good
+		change(&o)
+		if err := o.Validate(); err == nil || !strings.HasPrefix(err.Error(), strings.TrimPrefix(want, "must not")) && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v", want, err)
+		}
+	}
+	if err := good.Validate(); err != nil {
+		t.Error(err)
+	}
+	if _, err := New(Options{Outbox: new(shelf), Sinks: []SinkOptions{good, good}}); err == nil {
+		t.Error("a name twice is allowed")
+	}
+	if _, err := New(Options{}); err == nil {
+		t.Error("no outbox is allowed")
+	}
+	if _, err := New(Options{Outbox: new(shelf), Sinks: make([]SinkOptions, SinksMax+1)}); err == nil {
+		t.Error("too many sinks are allowed")
+	}
+	own := Options{Sinks: []SinkOptions{good}}
+	if own.Own() {
+		t.Error("nobody asks for events of game sessions")
+	}
+	if own.Stream.Own = true; !own.Own() {
+		t.Error("the stream asks for events of game sessions")
+	}
+}

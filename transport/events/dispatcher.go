@@ -1,0 +1,198 @@
+package events
+
+import (
+	"context"
+	"net/http"
+	"sync"
+
+	"github.com/rs/zerolog"
+
+	"troupe/messages"
+	"troupe/messages/counters"
+)
+
+// Dispatcher gives events to sinks. Its methods may be called from any goroutine.
+type Dispatcher struct {
+	log    zerolog.Logger
+	count  *counters.Set
+	origin origin
+	outbox Outbox
+	stream *stream
+	sinks  []*sink
+
+	attempts context.Context // of all deliveries; ends when Close has waited enough
+	cutOff   context.CancelFunc
+	running  sync.WaitGroup // deliveries
+	keeping  sync.WaitGroup // the keeper
+	wake     chan struct{}  // has the keeper look
+	finish   chan struct{}  // closed to end the keeper
+	ended    chan struct{}  // closed when all has ended
+
+	// guarded by mu; nothing waits while it is held
+	mu       sync.Mutex
+	items    map[string]*item // all that are in memory, by id
+	settling []*item          // to be written to the outbox
+	behind   sinkSet          // sinks for which more is in the outbox than in their queues
+	missed   sinkSet          // of them, those that something was left for since the scan began
+	warned   map[string]bool  // targets without a sink
+	closed   bool
+}
+
+// sinkSet is a set of sinks, by their bits.
+type sinkSet uint32
+
+// item is an event in memory.
+type item struct {
+	event    messages.Event
+	wants    sinkSet
+	has      sinkSet // had it, or gave it up
+	queued   sinkSet // have it in their queues
+	stored   sinkSet // has, as the outbox knows it
+	settling bool    // is being written: its place in memory is for that alone
+}
+
+// left are the sinks that the event must still go to and that do not have it queued.
+func (i *item) left() sinkSet { return i.wants &^ i.has &^ i.queued }
+
+// New checks the options and starts a Dispatcher, which reads what the outbox holds.
+func New(o Options) (*Dispatcher, error) {
+	if err := o.validate(); err != nil {
+		return nil, err
+	}
+	if o.Counters == nil {
+		o.Counters = new(counters.Set)
+	}
+	d := &Dispatcher{
+		log: o.Log, count: o.Counters, origin: origin{o.Region, o.Account}, outbox: o.Outbox,
+		stream: newStream(o.Stream), items: make(map[string]*item), warned: make(map[string]bool),
+		wake: make(chan struct{}, 1), finish: make(chan struct{}), ended: make(chan struct{}),
+	}
+	d.attempts, d.cutOff = context.WithCancel(context.Background())
+	for i, s := range o.Sinks {
+		d.sinks = append(d.sinks, newSink(d, s, 1<<i))
+		d.behind |= 1 << i // what the last run left
+	}
+	d.keeping.Go(d.keep)
+	return d, nil
+}
+
+// Post takes an event that is in the outbox. It never blocks.
+func (d *Dispatcher) Post(e messages.Event) {
+	d.stream.publish(&e, d.origin.render)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed || d.items[e.ID] != nil { // it has been read from the outbox by now
+		return
+	}
+	i := &item{event: e, wants: d.wanted(&e)}
+	full := d.queue(i, i.left()&^d.behind)
+	d.behind |= full
+	d.missed |= i.left()
+	d.hold(i)
+}
+
+// ServeHTTP is GET /events.
+func (d *Dispatcher) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.stream.serve(w, r) }
+
+// Close ends the stream and all deliveries; those that run have until ctx ends. What
+// sinks do not have stays in the outbox, which Close no longer uses when it returns. It
+// is idempotent.
+func (d *Dispatcher) Close(ctx context.Context) {
+	d.mu.Lock()
+	first := !d.closed
+	d.closed = true
+	d.mu.Unlock()
+	if !first {
+		<-d.ended
+		return
+	}
+	d.stream.close()
+	stop := context.AfterFunc(ctx, d.cutOff)
+	d.running.Wait()
+	stop()
+	d.cutOff()
+	d.noteAll()
+	close(d.finish)
+	d.keeping.Wait()
+	for _, s := range d.sinks {
+		s.close()
+	}
+	d.count.EventsWaiting.Store(0)
+	close(d.ended)
+}
+
+// noteAll has the outbox told of what some sinks have and others do not.
+func (d *Dispatcher) noteAll() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, i := range d.items {
+		if !i.settling && i.has != i.stored {
+			i.settling = true
+			d.settling = append(d.settling, i)
+		}
+	}
+}
+
+// wanted are the sinks that want an event; a target that leads to none is warned of once.
+func (d *Dispatcher) wanted(e *messages.Event) (wants sinkSet) {
+	mapped := e.Target == ""
+	for _, s := range d.sinks {
+		if s.o.takes(e) {
+			wants |= s.bit
+		}
+		mapped = mapped || s.o.maps(e.Target)
+	}
+	if !mapped && !d.warned[e.Target] && len(d.warned) < warnedMax {
+		d.warned[e.Target] = true
+		d.log.Warn().Str("target", e.Target).Str("queue", e.Name).Msg("no sink is configured for a notification target, its events are ignored")
+	}
+	return wants
+}
+
+// queue gives an item to sinks, and returns those that had no room.
+func (d *Dispatcher) queue(i *item, to sinkSet) (full sinkSet) {
+	for _, s := range d.sinks {
+		switch {
+		case to&s.bit == 0:
+		case s.waiting >= queueMax:
+			full |= s.bit
+		default:
+			i.queued |= s.bit
+			s.push(i)
+		}
+	}
+	return full
+}
+
+// hold keeps an item in memory for as long as a queue has it, and settles it otherwise.
+func (d *Dispatcher) hold(i *item) {
+	d.items[i.event.ID] = i
+	if i.queued != 0 {
+		return
+	}
+	if i.left() != 0 && i.has == i.stored { // the outbox has it as it is
+		delete(d.items, i.event.ID)
+		return
+	}
+	i.settling = true
+	d.settling = append(d.settling, i)
+	d.look()
+}
+
+// done notes that a sink has an item, or gave it up.
+func (d *Dispatcher) done(s *sink, i *item) {
+	i.queued &^= s.bit
+	i.has |= s.bit
+	d.hold(i)
+	if d.behind&s.bit != 0 && s.hasRoom() {
+		d.look()
+	}
+}
+
+// look has the keeper look what there is to do.
+func (d *Dispatcher) look() {
+	select {
+	case d.wake <- struct{}{}:
+	default:
+	}
+}

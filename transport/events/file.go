@@ -1,0 +1,121 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+const (
+	defaultFileBytesMax = 64 << 20
+	defaultFiles        = 4
+)
+
+// file appends events to a file, a line each. When it is full it becomes name.1, that
+// name.2, and so on; what is more than may be kept is removed.
+type file struct {
+	path     string
+	bytesMax int64
+	files    int
+	origin   origin
+
+	open *os.File
+	size int64
+}
+
+func newFile(o SinkOptions, from origin) *file {
+	f := &file{path: o.Path, bytesMax: o.FileBytesMax, files: o.Files, origin: from}
+	if f.bytesMax == 0 {
+		f.bytesMax = defaultFileBytesMax
+	}
+	if f.files == 0 {
+		f.files = defaultFiles
+	}
+	return f
+}
+
+// deliver writes a line, durably, or leaves the file as it was.
+func (f *file) deliver(_ context.Context, i *item) error {
+	line := append(f.origin.render(&i.event), '\n')
+	if err := f.ready(int64(len(line))); err != nil {
+		return err
+	}
+	_, err := f.open.Write(line)
+	if err == nil {
+		err = f.open.Sync()
+	}
+	if err != nil {
+		_ = f.open.Truncate(f.size) // else what is left of the line ends when the file is opened again
+		f.close()
+		return err
+	}
+	f.size += int64(len(line))
+	return nil
+}
+
+// ready opens the file, with room for so many bytes unless it is empty.
+func (f *file) ready(n int64) error {
+	if f.open == nil {
+		if err := f.begin(); err != nil {
+			return err
+		}
+	}
+	if f.size == 0 || f.size+n <= f.bytesMax {
+		return nil
+	}
+	f.close()
+	if err := f.rotate(); err != nil {
+		return err
+	}
+	return f.begin()
+}
+
+func (f *file) begin() (err error) {
+	if f.open, err = os.OpenFile(f.path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600); err != nil {
+		f.open = nil
+		return err
+	}
+	info, err := f.open.Stat()
+	if err != nil {
+		f.close()
+		return err
+	}
+	if f.size = info.Size(); f.size == 0 {
+		return nil
+	}
+	last := make([]byte, 1)
+	if _, err = f.open.ReadAt(last, f.size-1); err == nil && last[0] != '\n' { // a crash cut a line off
+		_, err = f.open.Write([]byte("\n"))
+		f.size++
+	}
+	if err != nil {
+		f.close()
+	}
+	return err
+}
+
+func (f *file) rotate() error {
+	for n := f.files - 1; n >= 1; n-- {
+		older := fmt.Sprintf("%s.%d", f.path, n)
+		newer := f.path
+		if n > 1 {
+			newer = fmt.Sprintf("%s.%d", f.path, n-1)
+		}
+		if err := os.Rename(newer, older); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	if f.files == 1 {
+		return os.Remove(f.path)
+	}
+	return nil
+}
+
+func (f *file) close() {
+	if f.open != nil {
+		_ = f.open.Close() // what matters was synced
+		f.open = nil
+	}
+}

@@ -1,0 +1,184 @@
+package events
+
+import (
+	"encoding/json"
+	"errors"
+	"time"
+
+	"troupe/messages"
+)
+
+const (
+	// scanPause is at least between two readings of the outbox.
+	scanPause = 100 * time.Millisecond
+	// outboxPause is after an outbox that refused.
+	outboxPause = time.Second
+)
+
+// kept is an event as the outbox has it. Has is empty when it gets there.
+type kept struct {
+	messages.Event
+	Has []string `json:",omitempty"` // names of sinks that have had it
+}
+
+// keep writes to the outbox what sinks have, and reads from it what they have room
+// for. It is the only one that waits for the outbox.
+func (d *Dispatcher) keep() {
+	pause := time.NewTimer(0)
+	defer pause.Stop()
+	first := true // also takes away what nobody wants any more
+	for {
+		select {
+		case <-d.wake:
+		case <-pause.C:
+		case <-d.finish:
+			_ = d.settle()
+			return
+		}
+		if err := d.settle(); err != nil {
+			d.log.Error().Err(err).Msg("the outbox of events refuses")
+			pause.Reset(outboxPause)
+			continue
+		}
+		targets := d.roomy()
+		if targets == 0 && !first {
+			continue
+		}
+		if err := d.scan(targets); err != nil {
+			d.log.Error().Err(err).Msg("the outbox of events cannot be read")
+			pause.Reset(outboxPause)
+			continue
+		}
+		first = false
+		if d.roomy() != 0 || d.unsettled() {
+			pause.Reset(scanPause)
+		}
+	}
+}
+
+// settle writes what is to be written, all at once.
+func (d *Dispatcher) settle() error {
+	d.mu.Lock()
+	items := d.settling
+	d.settling = nil
+	changes := make([]Change, len(items))
+	for n, i := range items {
+		changes[n] = d.change(i)
+	}
+	d.mu.Unlock()
+	if len(items) == 0 {
+		return nil
+	}
+	result := make(chan error, 1)
+	d.outbox.Commit(changes, func(err error) { result <- err })
+	err := <-result
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err != nil {
+		d.settling = append(items, d.settling...)
+		return err
+	}
+	for _, i := range items {
+		delete(d.items, i.event.ID)
+	}
+	return nil
+}
+
+func (d *Dispatcher) unsettled() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.settling) > 0
+}
+
+// change is what the outbox is told of an item: gone, or who has it.
+func (d *Dispatcher) change(i *item) Change {
+	if i.wants&^i.has == 0 {
+		return Change{ID: i.event.ID}
+	}
+	record := kept{Event: i.event}
+	for _, s := range d.sinks {
+		if i.has&s.bit != 0 {
+			record.Has = append(record.Has, s.o.Name)
+		}
+	}
+	value, err := json.Marshal(record)
+	if err != nil {
+		panic("events: " + err.Error()) // plain values
+	}
+	return Change{i.event.ID, value}
+}
+
+// roomy are the sinks that are behind and have room.
+func (d *Dispatcher) roomy() (all sinkSet) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, s := range d.sinks {
+		if d.behind&s.bit != 0 && s.hasRoom() {
+			all |= s.bit
+		}
+	}
+	return all
+}
+
+// errFull ends a scan when no sink has room any more.
+var errFull = errors.New("full")
+
+// scan reads the outbox into the queues of sinks that are behind. Those that it reads
+// everything for, and that nothing was left for meanwhile, are behind no longer.
+func (d *Dispatcher) scan(targets sinkSet) error {
+	d.mu.Lock()
+	d.missed &^= targets
+	d.mu.Unlock()
+	var full sinkSet
+	err := d.outbox.Load(func(id string, value []byte) error {
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		full |= d.read(id, value, targets&^full)
+		if d.closed || targets != 0 && full == targets {
+			return errFull
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errFull) {
+		return err
+	}
+	d.mu.Lock()
+	d.behind &^= targets &^ full &^ d.missed
+	d.mu.Unlock()
+	return nil
+}
+
+// read takes one event from the outbox, and returns the sinks that had no room for it.
+func (d *Dispatcher) read(id string, value []byte, targets sinkSet) (full sinkSet) {
+	i := d.items[id]
+	if i == nil {
+		i = d.decode(id, value)
+	}
+	if i.settling { // it is read again once that is durable
+		d.missed |= i.left()
+		return 0
+	}
+	full = d.queue(i, i.left()&targets)
+	d.hold(i)
+	return full
+}
+
+// decode makes an item of a record; nobody wants one that cannot be read.
+func (d *Dispatcher) decode(id string, value []byte) *item {
+	var record kept
+	if err := json.Unmarshal(value, &record); err != nil {
+		d.log.Error().Err(err).Str("event", id).Msg("an event in the outbox cannot be read, it is deleted")
+		return &item{event: messages.Event{ID: id}}
+	}
+	record.ID = id
+	i := &item{event: record.Event, wants: d.wanted(&record.Event)}
+	for _, s := range d.sinks {
+		for _, name := range record.Has {
+			if name == s.o.Name {
+				i.has |= s.bit
+			}
+		}
+	}
+	i.stored = i.has
+	return i
+}

@@ -1,0 +1,193 @@
+package events
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/messages"
+	"troupe/messages/counters"
+)
+
+// Types of sinks (service-api.md 5.4).
+const (
+	TypeSNS  = "webhook-sns" // POST in the shape of a topic's notification
+	TypeRaw  = "webhook-raw" // POST of the event itself
+	TypeFile = "file"        // lines of JSON
+)
+
+// SinkOptions configure one sink.
+type SinkOptions struct {
+	Name string // of its own among all sinks
+	Type string
+	// URL is where a webhook posts to: http or https.
+	URL string
+	// Secret is the key of X-Signature-256; webhook-raw needs one.
+	Secret string
+	// Path is the file of a file sink; its folder must be there.
+	Path string
+	// FileBytesMax is the size at which a file is followed by the next, Files how many
+	// are kept; 0: 64 MiB and 4.
+	FileBytesMax int64
+	Files        int
+	// Targets are the NotificationTargets whose events the sink takes, as patterns of
+	// path.Match. All takes those of every queue.
+	Targets []string
+	All     bool
+	// Kinds of events; empty: placement.
+	Kinds []messages.EventKind
+}
+
+// SinksMax is how many sinks there may be.
+const SinksMax = 32
+
+// Bounds.
+const (
+	// queueMax is how many events wait in memory for one sink; the others are in the outbox.
+	queueMax = 1000
+	// attemptTimeout bounds one delivery.
+	attemptTimeout = 10 * time.Second
+	// giveUpAfter is the age at which an event is given up that cannot be delivered.
+	giveUpAfter = time.Hour
+	// retryMin and retryMax are the first and the longest pause between two attempts.
+	retryMin = time.Second
+	retryMax = time.Minute
+	// width is how many deliveries a webhook gets at a time.
+	width = 8
+	// warnedMax bounds the memory of which targets were warned of.
+	warnedMax = 1000
+)
+
+// Validate checks the options of a sink. The error says what is wrong, not of which sink.
+func (o *SinkOptions) Validate() error {
+	switch {
+	case o.Name == "":
+		return errors.New("has no name")
+	case o.Type != TypeSNS && o.Type != TypeRaw && o.Type != TypeFile:
+		return fmt.Errorf("type: must be %s, %s or %s", TypeSNS, TypeRaw, TypeFile)
+	case (o.Path == "") == (o.Type == TypeFile):
+		return errors.New("path: must be set for a file, and only there")
+	case (o.URL == "") != (o.Type == TypeFile):
+		return errors.New("url: must be set for a webhook, and only there")
+	case o.Type == TypeRaw && o.Secret == "":
+		return errors.New("secret: webhook-raw needs one")
+	case o.Type == TypeFile && o.Secret != "":
+		return errors.New("secret: a file is not signed")
+	case o.FileBytesMax < 0 || o.Files < 0:
+		return errors.New("the bounds of a file must not be negative")
+	}
+	if u, err := url.Parse(o.URL); o.URL != "" && (err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		return errors.New("url: must be an http or https address")
+	}
+	for _, pattern := range o.Targets {
+		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
+			return fmt.Errorf("targets: %q is no pattern", pattern)
+		}
+	}
+	for _, k := range o.Kinds {
+		if k != messages.EventPlacement && k != messages.EventGameSession && k != messages.EventPlayerSession {
+			return fmt.Errorf("kinds: must be placement, gamesession or playersession, not %q", string(k))
+		}
+	}
+	if o.takesKind(messages.EventPlacement) && len(o.Targets) == 0 && !o.All {
+		return errors.New("targets: must name targets of placements, unless all is set")
+	}
+	return nil
+}
+
+func (o *SinkOptions) takesKind(k messages.EventKind) bool {
+	if len(o.Kinds) == 0 {
+		return k == messages.EventPlacement
+	}
+	return slices.Contains(o.Kinds, k)
+}
+
+// takes reports whether the sink wants an event. Only placements have targets.
+func (o *SinkOptions) takes(e *messages.Event) bool {
+	return o.takesKind(e.Kind) && (e.Kind != messages.EventPlacement || o.All || o.maps(e.Target))
+}
+
+// maps reports whether a NotificationTarget leads here.
+func (o *SinkOptions) maps(target string) bool {
+	return target != "" && slices.ContainsFunc(o.Targets, func(pattern string) bool {
+		ok, _ := path.Match(pattern, target)
+		return ok
+	})
+}
+
+// isFIFO reports whether a target wants the events of a queue in order.
+func isFIFO(target string) bool { return strings.HasSuffix(target, ".fifo") }
+
+// StreamOptions configure GET /events.
+type StreamOptions struct {
+	// Off answers 404.
+	Off bool
+	// Own shows events of game sessions and player sessions, too.
+	Own bool
+	// Buffer is how many events are kept for those who come again; 0: 1,024.
+	Buffer int
+	// Readers at a time; 0: 64.
+	Readers int
+}
+
+// Options configure a Dispatcher.
+type Options struct {
+	Region, Account string
+	Sinks           []SinkOptions
+	Stream          StreamOptions
+	// Outbox is where events are until every sink has them. Required.
+	Outbox   Outbox
+	Log      zerolog.Logger
+	Counters *counters.Set // nil: its own
+}
+
+// Outbox keeps events by id until every sink has them. Its methods may be called from
+// any goroutine.
+type Outbox interface {
+	// Load calls f with every event, in order of ids, and stops at an error. Value must
+	// not be kept or changed.
+	Load(f func(id string, value []byte) error) error
+	// Commit writes changes together, and calls done once when they are durable, or with
+	// an error if they are not; it does not block for that.
+	Commit(changes []Change, done func(error))
+}
+
+// Change replaces an event in the outbox, or deletes it if Value is nil.
+type Change struct {
+	ID    string
+	Value []byte
+}
+
+// Own reports whether a sink or the stream wants events of game sessions or player
+// sessions, which nobody needs to make otherwise.
+func (o *Options) Own() bool {
+	return !o.Stream.Off && o.Stream.Own || slices.ContainsFunc(o.Sinks, func(s SinkOptions) bool {
+		return s.takesKind(messages.EventGameSession) || s.takesKind(messages.EventPlayerSession)
+	})
+}
+
+func (o *Options) validate() error {
+	if len(o.Sinks) > SinksMax {
+		return fmt.Errorf("events: %d sinks, at most %d are possible", len(o.Sinks), SinksMax)
+	}
+	seen := map[string]bool{}
+	for _, s := range o.Sinks {
+		if err := s.Validate(); err != nil {
+			return fmt.Errorf("events: sink %q: %w", s.Name, err)
+		}
+		if seen[s.Name] {
+			return fmt.Errorf("events: sink %q is there twice", s.Name)
+		}
+		seen[s.Name] = true
+	}
+	if o.Outbox == nil {
+		return errors.New("events: no outbox")
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// refusal is the error of a receiver that will never take an event.
+type refusal struct{ error }
+
+// outlet is where a sink leads. Deliver may be called by as many at a time as the sink
+// is wide; close comes last.
+type outlet interface {
+	deliver(ctx context.Context, i *item) error
+	close()
+}
+
+// sink is the queue of one sink. Its fields are guarded by the dispatcher's mu.
+type sink struct {
+	d      *Dispatcher
+	o      SinkOptions
+	bit    sinkSet
+	outlet outlet
+	width  int // deliveries at a time
+
+	lanes   map[string]*lane // by what events are about
+	ready   []*lane          // whose first event may go
+	waiting int              // events in all lanes
+	running int              // deliveries
+	failing bool             // the last attempt failed, and the log says so
+}
+
+// lane is a queue of events about the same: the first one must go before the next may.
+type lane struct {
+	about    string
+	items    []*item
+	failures int // of the first
+}
+
+func newSink(d *Dispatcher, o SinkOptions, bit sinkSet) *sink {
+	s := &sink{d: d, o: o, bit: bit, width: width, lanes: make(map[string]*lane)}
+	switch o.Type {
+	case TypeFile:
+		s.outlet, s.width = newFile(o, d.origin), 1
+	default:
+		s.outlet = newWebhook(o, d.origin)
+	}
+	return s
+}
+
+func (s *sink) close() { s.outlet.close() }
+
+// hasRoom reports whether it is worth reading more from the outbox.
+func (s *sink) hasRoom() bool { return s.waiting <= queueMax/2 }
+
+// push adds an event to the queue.
+func (s *sink) push(i *item) {
+	s.count(1)
+	key := about(&i.event)
+	l := s.lanes[key]
+	if l == nil {
+		l = &lane{about: key}
+		s.lanes[key] = l
+		s.start(l)
+	}
+	l.items = append(l.items, i)
+}
+
+func (s *sink) count(n int) {
+	s.waiting += n
+	s.d.count.EventsWaiting.Add(int64(n))
+}
+
+// start lets the first event of a lane go.
+func (s *sink) start(l *lane) {
+	if s.d.closed {
+		return
+	}
+	s.ready = append(s.ready, l)
+	if s.running < s.width {
+		s.running++
+		s.d.running.Go(s.run)
+	}
+}
+
+// run delivers for as long as there is something to deliver.
+func (s *sink) run() {
+	d := s.d
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for len(s.ready) > 0 && !d.closed {
+		l := s.ready[0]
+		s.ready = s.ready[1:]
+		first := l.items[0]
+		d.mu.Unlock()
+		err := s.attempt(first)
+		d.mu.Lock()
+		s.after(l, first, err)
+	}
+	s.running--
+}
+
+func (s *sink) attempt(i *item) error {
+	ctx, cancel := context.WithTimeout(s.d.attempts, attemptTimeout)
+	defer cancel()
+	return s.outlet.deliver(ctx, i)
+}
+
+// after notes what became of an attempt.
+func (s *sink) after(l *lane, i *item, err error) {
+	d := s.d
+	var refused refusal
+	switch {
+	case err == nil:
+		d.count.EventsDelivered.Add(1)
+		if s.failing {
+			s.failing = false
+			d.log.Info().Str("sink", s.o.Name).Msg("events are delivered again")
+		}
+		s.next(l, i)
+	case d.attempts.Err() != nil: // cut off by Close: the outbox keeps it
+	case errors.As(err, &refused), !time.Now().Before(i.event.Time.Add(giveUpAfter)):
+		d.count.EventsDropped.Add(1)
+		d.log.Warn().Err(err).Str("sink", s.o.Name).Str("event", i.event.ID).Str("type", i.event.Type).Msg("event dropped")
+		s.next(l, i)
+	default:
+		d.count.EventsFailed.Add(1)
+		if !s.failing {
+			s.failing = true
+			d.log.Warn().Err(err).Str("sink", s.o.Name).Msg("events cannot be delivered, they are tried again for an hour")
+		}
+		s.again(l, i)
+	}
+}
+
+// next goes on with the lane behind its first event.
+func (s *sink) next(l *lane, i *item) {
+	s.count(-1)
+	l.items, l.failures = l.items[1:], 0
+	if len(l.items) > 0 {
+		s.start(l)
+	} else {
+		delete(s.lanes, l.about)
+	}
+	s.d.done(s, i)
+}
+
+// again tries the first event of a lane later, for the last time when it is given up.
+func (s *sink) again(l *lane, i *item) {
+	pause := min(retryMin<<min(l.failures, 10), retryMax)
+	l.failures++
+	pause = max(0, min(pause, time.Until(i.event.Time.Add(giveUpAfter))))
+	time.AfterFunc(pause, func() {
+		s.d.mu.Lock()
+		defer s.d.mu.Unlock()
+		s.start(l)
+	})
+}

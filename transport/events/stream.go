@@ -1,0 +1,216 @@
+package events
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"troupe/messages"
+)
+
+const (
+	defaultBuffer  = 1024
+	defaultReaders = 64
+	// bufferBytesMax bounds the buffer in bytes, too.
+	bufferBytesMax = 8 << 20
+	// heartbeat is how often a silent stream says that it lives.
+	heartbeat = 15 * time.Second
+	// streamWriteTimeout ends a reader that takes nothing.
+	streamWriteTimeout = 10 * time.Second
+)
+
+// stream is GET /events: server-sent events. Readers share one buffer, in which each
+// has its place. One that is slower than the buffer is long is cut off, and comes back
+// with the id of what it saw last.
+type stream struct {
+	o StreamOptions
+
+	mu      sync.Mutex
+	buffer  []shown // oldest first
+	first   uint64  // number of the oldest
+	bytes   int
+	more    chan struct{} // closed when something comes
+	readers int
+	closed  bool
+}
+
+// shown is an event in the buffer.
+type shown struct {
+	kind     messages.EventKind
+	name     string
+	arn, typ string
+	id       string
+	frame    []byte
+}
+
+func newStream(o StreamOptions) *stream {
+	if o.Buffer == 0 {
+		o.Buffer = defaultBuffer
+	}
+	if o.Readers == 0 {
+		o.Readers = defaultReaders
+	}
+	return &stream{o: o, more: make(chan struct{})}
+}
+
+// publish shows an event to all readers.
+func (s *stream) publish(e *messages.Event, render func(*messages.Event) []byte) {
+	if s.o.Off || e.Kind != messages.EventPlacement && !s.o.Own {
+		return
+	}
+	id := publicID(e)
+	frame := fmt.Appendf(nil, "id: %s\nevent: %s\ndata: %s\n\n", id, oneLine(e.Type), render(e))
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return
+	}
+	s.buffer = append(s.buffer, shown{e.Kind, e.Name, e.ARN, e.Type, id, frame})
+	s.bytes += len(frame)
+	for len(s.buffer) > s.o.Buffer || s.bytes > bufferBytesMax && len(s.buffer) > 1 {
+		s.bytes -= len(s.buffer[0].frame)
+		s.buffer[0] = shown{}
+		s.buffer = s.buffer[1:]
+		s.first++
+	}
+	close(s.more)
+	s.more = make(chan struct{})
+}
+
+func oneLine(s string) string { return strings.NewReplacer("\r", " ", "\n", " ").Replace(s) }
+
+// close ends all readers.
+func (s *stream) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closed {
+		s.closed = true
+		close(s.more)
+	}
+}
+
+// filter is what a reader wants to see; empty lists are everything.
+type filter struct{ queues, matchmakers, types []string }
+
+func (f *filter) takes(e *shown) bool {
+	if len(f.types) > 0 && !slices.Contains(f.types, e.typ) {
+		return false
+	}
+	if len(f.queues) == 0 && len(f.matchmakers) == 0 {
+		return true
+	}
+	// There are no events of matchmakers yet.
+	return e.kind == messages.EventPlacement && (slices.Contains(f.queues, e.name) || slices.Contains(f.queues, e.arn))
+}
+
+// list reads a parameter that may be there several times, with commas in it.
+func list(values []string) (all []string) {
+	for _, v := range values {
+		for part := range strings.SplitSeq(v, ",") {
+			if part = strings.TrimSpace(part); part != "" {
+				all = append(all, part)
+			}
+		}
+	}
+	return all
+}
+
+func (s *stream) serve(w http.ResponseWriter, r *http.Request) {
+	if s.o.Off {
+		http.Error(w, "events are not streamed on this host", http.StatusNotFound)
+		return
+	}
+	next, ok := s.enter(r.Header.Get("Last-Event-ID"))
+	if !ok {
+		w.Header().Set("Retry-After", "5")
+		http.Error(w, "too many readers, or the host stops", http.StatusServiceUnavailable)
+		return
+	}
+	defer s.leave()
+	query := r.URL.Query()
+	f := filter{list(query["queue"]), list(query["matchmaker"]), list(query["types"])}
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	control := http.NewResponseController(w)
+	_ = control.SetReadDeadline(time.Time{}) // that of requests, which would end the stream
+	send := func(b []byte) bool {
+		_ = control.SetWriteDeadline(time.Now().Add(streamWriteTimeout))
+		_, err := w.Write(b)
+		return err == nil && control.Flush() == nil
+	}
+	if send([]byte(": events of this host\n\n")) {
+		s.pump(r, next, f, send)
+	}
+	_ = control.SetWriteDeadline(time.Time{}) // the connection may have another request
+}
+
+// pump sends what comes, from a number on, until the reader or the host ends.
+func (s *stream) pump(r *http.Request, next uint64, f filter, send func([]byte) bool) {
+	alive := time.NewTicker(heartbeat)
+	defer alive.Stop()
+	for {
+		events, more, ok := s.from(next)
+		if !ok {
+			return
+		}
+		for i := range events {
+			if f.takes(&events[i]) && !send(events[i].frame) {
+				return
+			}
+		}
+		if next += uint64(len(events)); len(events) > 0 {
+			continue
+		}
+		select {
+		case <-more:
+		case <-r.Context().Done():
+			return
+		case <-alive.C:
+			if !send([]byte(":\n\n")) {
+				return
+			}
+		}
+	}
+}
+
+// pumpMax is how many events a reader takes at a time, so that the buffer may go on.
+const pumpMax = 64
+
+// from returns some events from a number on, and what is closed when there are more;
+// false if the reader is too slow for them, or the stream has ended.
+func (s *stream) from(next uint64) ([]shown, <-chan struct{}, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if next < s.first || s.closed {
+		return nil, nil, false
+	}
+	events := s.buffer[next-s.first:]
+	return slices.Clone(events[:min(len(events), pumpMax)]), s.more, true
+}
+
+// enter lets a reader in: behind what it saw last; at the oldest if that is not there
+// any more; without an id, behind the newest.
+func (s *stream) enter(last string) (next uint64, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed || s.readers >= s.o.Readers {
+		return 0, false
+	}
+	s.readers++
+	if last == "" {
+		return s.first + uint64(len(s.buffer)), true
+	}
+	i := slices.IndexFunc(s.buffer, func(e shown) bool { return e.id == last })
+	return s.first + uint64(i+1), true // -1 + 1 is the oldest
+}
+
+func (s *stream) leave() {
+	s.mu.Lock()
+	s.readers--
+	s.mu.Unlock()
+}

@@ -1,0 +1,213 @@
+package events
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/messages"
+)
+
+// reading is a reader of a stream.
+type reading struct {
+	*bufio.Reader
+	response *http.Response
+}
+
+// read opens a stream, and returns once the host says that it has.
+func read(t *testing.T, address, last string) *reading {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	t.Cleanup(cancel)
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if last != "" {
+		q.Header.Set("Last-Event-ID", last)
+	}
+	transport := new(http.Transport)
+	t.Cleanup(transport.CloseIdleConnections)
+	r, err := transport.RoundTrip(q)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { r.Body.Close() })
+	read := &reading{bufio.NewReader(r.Body), r}
+	if r.StatusCode == http.StatusOK {
+		if line, err := read.ReadString('\n'); err != nil || !strings.HasPrefix(line, ":") {
+			t.Fatalf("%q, %v", line, err)
+		}
+	}
+	return read
+}
+
+// next is the next event: its id, type and data.
+func (r *reading) next(t *testing.T) (id, kind, data string) {
+	t.Helper()
+	for {
+		line, err := r.ReadString('\n')
+		if err != nil {
+			t.Fatalf("the stream ended: %v", err)
+		}
+		switch line = strings.TrimSuffix(line, "\n"); {
+		case strings.HasPrefix(line, "id: "):
+			id = line[4:]
+		case strings.HasPrefix(line, "event: "):
+			kind = line[7:]
+		case strings.HasPrefix(line, "data: "):
+			data = line[6:]
+		case line == "" && id != "":
+			return id, kind, data
+		}
+	}
+}
+
+func streaming(t *testing.T, o StreamOptions) (*Dispatcher, string) {
+	t.Helper()
+	d := begin(t, new(shelf), Options{Stream: o})
+	server := httptest.NewUnstartedServer(d)
+	server.Config.ReadTimeout = 300 * time.Millisecond // of requests; streams outlive it
+	server.Start()
+	t.Cleanup(func() { end(d); server.Close() })
+	return d, server.URL + "/events"
+}
+
+func TestStreamShowsWhatHappensFromThenOn(t *testing.T) {
+	d, address := streaming(t, StreamOptions{})
+	before := placed(1, "p")
+	d.Post(before)
+	all := read(t, address, "")
+	if got := all.response.Header.Get("Content-Type"); got != "text/event-stream" {
+		t.Errorf("content type %q", got)
+	}
+	ours := read(t, address+"?queue=queue-2,queue-3", "")
+	typed := read(t, address+"?types=PlacementFailed&types=PlacementTimedOut", "")
+	matched := read(t, address+"?matchmaker=m", "")
+	byARN := read(t, address+"?queue=arn:aws:gamelift:us-east-1:000000000000:gamesessionqueue/queue-3", "")
+	own := placed(2, "p") // nobody asked for those of the host
+	own.Kind = messages.EventGameSession
+	d.Post(own)
+	for n, queue := range []string{"queue-1", "queue-2", "queue-3"} {
+		e := placed(n+3, "p")
+		e.Name, e.ARN = queue, strings.Replace(e.ARN, "queue-1", queue, 1)
+		if n == 2 {
+			e.Type, e.Detail = "PlacementTimedOut", []byte("{\n}")
+		}
+		d.Post(e)
+	}
+	time.Sleep(500 * time.Millisecond) // more than the server's ReadTimeout
+	last := placed(6, "p")
+	last.Type, last.Name = "PlacementFailed", "queue-3"
+	d.Post(last)
+	for name, c := range map[string]struct {
+		r    *reading
+		want []int
+	}{"all": {all, []int{3, 4, 5, 6}}, "ours": {ours, []int{4, 5, 6}}, "typed": {typed, []int{5, 6}}, "by ARN": {byARN, []int{5}}} {
+		for _, n := range c.want {
+			e := placed(n, "p")
+			id, kind, data := c.r.next(t)
+			if id != publicID(&e) || n == 5 && kind != "PlacementTimedOut" || !strings.HasPrefix(data, `{"version":"0","id":"`+id) || !strings.HasSuffix(data, "}}") {
+				t.Errorf("%s: %s %s %s, want %d", name, id, kind, data, n)
+			}
+		}
+	}
+	end(d)
+	if line, err := matched.ReadString(0); err == nil || strings.Contains(line, "data:") {
+		t.Errorf("a matchmaker's stream: %q, %v", line, err)
+	}
+}
+
+func TestStreamGoesOnBehindTheLastEventSeen(t *testing.T) {
+	d, address := streaming(t, StreamOptions{Buffer: 5, Own: true})
+	ids := make([]string, 12)
+	for n := range ids {
+		e := placed(n, "p")
+		if n%2 == 1 {
+			e.Kind = messages.EventPlayerSession
+		}
+		ids[n] = publicID(&e)
+		d.Post(e)
+	}
+	for last, want := range map[int]int{9: 10, 7: 8, 2: 7} { // 2 is not there any more: the oldest that is
+		r := read(t, address, ids[last])
+		for ; want < len(ids); want++ {
+			if id, _, _ := r.next(t); id != ids[want] {
+				t.Errorf("behind %d: %s, want %d", last, id, want)
+			}
+		}
+	}
+}
+
+func TestStreamBoundsItsReaders(t *testing.T) {
+	d, address := streaming(t, StreamOptions{Readers: 2})
+	first := read(t, address, "")
+	read(t, address, "")
+	if r := read(t, address, ""); r.response.StatusCode != http.StatusServiceUnavailable {
+		t.Errorf("a third reader: %d", r.response.StatusCode)
+	}
+	first.response.Body.Close()
+	eventually(t, func() string {
+		d.stream.mu.Lock()
+		defer d.stream.mu.Unlock()
+		if d.stream.readers != 1 {
+			return fmt.Sprint(d.stream.readers, " readers")
+		}
+		return ""
+	})
+	read(t, address, "")
+}
+
+func TestAStreamThatIsOffIsNotThere(t *testing.T) {
+	d, address := streaming(t, StreamOptions{Off: true})
+	d.Post(placed(1, "p"))
+	if r := read(t, address, ""); r.response.StatusCode != http.StatusNotFound {
+		t.Errorf("got %d", r.response.StatusCode)
+	}
+}
+
+// A reader that is slower than the buffer is long is let go, and the buffer is bounded in
+// bytes as in events.
+func TestASlowReaderIsLetGo(t *testing.T) {
+	s := newStream(StreamOptions{Buffer: 100})
+	next, ok := s.enter("")
+	if !ok {
+		t.Fatal("not let in")
+	}
+	body := make([]byte, 1<<20)
+	render := func(*messages.Event) []byte { return body }
+	for n := range 101 {
+		e := placed(n, "p")
+		s.publish(&e, render)
+	}
+	if _, _, ok := s.from(next); ok {
+		t.Error("it has missed events and does not know")
+	}
+	if s.bytes > bufferBytesMax || len(s.buffer) != 7 {
+		t.Errorf("%d bytes, %d events", s.bytes, len(s.buffer))
+	}
+}
+
+func TestASilentStreamShowsThatItLives(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := begin(t, new(shelf), Options{})
+		ctx, cancel := context.WithCancel(context.Background())
+		w := httptest.NewRecorder()
+		start := time.Now()
+		go func() {
+			time.Sleep(time.Minute + time.Second)
+			cancel()
+		}()
+		d.ServeHTTP(w, httptest.NewRequestWithContext(ctx, http.MethodGet, "/events", nil))
+		if n := strings.Count(w.Body.String(), "\n:\n"); n != 4 || time.Since(start) != 61*time.Second {
+			t.Errorf("%d signs of life in %v", n, time.Since(start))
+		}
+		end(d)
+	})
+}

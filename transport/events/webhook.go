@@ -1,0 +1,112 @@
+package events
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// webhook posts events.
+type webhook struct {
+	o      SinkOptions
+	origin origin
+	client *http.Client
+	pool   *http.Transport
+}
+
+// answerMax is how much of an answer is read, so that its connection can be used again.
+const answerMax = 64 << 10
+
+func newWebhook(o SinkOptions, from origin) *webhook {
+	pool := &http.Transport{
+		DialContext:         (&net.Dialer{Timeout: attemptTimeout}).DialContext,
+		TLSHandshakeTimeout: attemptTimeout, MaxIdleConnsPerHost: width, MaxConnsPerHost: width, IdleConnTimeout: time.Minute,
+		MaxResponseHeaderBytes: answerMax, ForceAttemptHTTP2: true,
+	}
+	return &webhook{o: o, origin: from, pool: pool, client: &http.Client{
+		Transport:     pool,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}
+}
+
+func (w *webhook) close() { w.pool.CloseIdleConnections() }
+
+// notification is an event in the shape of a topic's message. Nothing is signed by
+// certificate; consumers that check X-Signature-256 need no more.
+type notification struct {
+	Type             string
+	MessageID        string `json:"MessageId"`
+	TopicARN         string `json:"TopicArn"`
+	Message          string
+	Timestamp        string
+	SignatureVersion string
+	Signature        string
+	SigningCertURL   string
+	UnsubscribeURL   string
+}
+
+// request makes the POST of an event: the same one at every attempt.
+func (w *webhook) request(ctx context.Context, i *item) (*http.Request, error) {
+	body, header := w.origin.render(&i.event), make(http.Header)
+	header.Set("Content-Type", "application/json")
+	header.Set("User-Agent", "troupe")
+	if w.o.Type == TypeSNS {
+		id, topic := publicID(&i.event), i.event.Target
+		if topic == "" { // of a sink that takes everything
+			topic = i.event.ARN
+		}
+		body = encode(notification{
+			Type: "Notification", MessageID: id, TopicARN: topic, Message: string(body),
+			Timestamp: timestamp(i.event.Time), SignatureVersion: "1",
+		})
+		header.Set("Content-Type", "text/plain; charset=UTF-8")
+		header.Set("X-Amz-Sns-Message-Type", "Notification")
+		header.Set("X-Amz-Sns-Message-Id", id)
+		header.Set("X-Amz-Sns-Topic-Arn", topic)
+	}
+	if w.o.Secret != "" {
+		mac := hmac.New(sha256.New, []byte(w.o.Secret))
+		mac.Write(body)
+		header.Set("X-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+	}
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.o.URL, bytes.NewReader(body))
+	if err == nil {
+		r.Header = header
+	}
+	return r, err
+}
+
+// deliver posts an event. 2xx is success; 4xx but 408 and 429 is a refusal.
+func (w *webhook) deliver(ctx context.Context, i *item) error {
+	r, err := w.request(ctx, i)
+	if err != nil {
+		return refusal{err}
+	}
+	answer, err := w.client.Do(r)
+	if err != nil {
+		var named *url.Error // with the address, which may hold secrets
+		if errors.As(err, &named) {
+			err = named.Err
+		}
+		return err
+	}
+	_, _ = io.CopyN(io.Discard, answer.Body, answerMax)
+	answer.Body.Close()
+	switch code := answer.StatusCode; {
+	case code >= 200 && code < 300:
+		return nil
+	case code >= 400 && code < 500 && code != http.StatusRequestTimeout && code != http.StatusTooManyRequests:
+		return refusal{fmt.Errorf("answered %d", code)}
+	default:
+		return fmt.Errorf("answered %d", code)
+	}
+}
