@@ -272,7 +272,7 @@ func TestASlowSinkHoldsUpNobody(t *testing.T) {
 	quick, slow := receive(t, nil), receive(t, nil)
 	slow.held = make(chan struct{})
 	d := begin(t, s, Options{Sinks: []SinkOptions{raw("slow", slow.URL), raw("quick", quick.URL)}})
-	const n = 3*queueMax + 7
+	const n = 2*queueMax + 7
 	for i := range n {
 		s.post(d, placed(i, fmt.Sprint("p-", i%50)))
 		for len(quick.got()) < i-queueMax/4 { // the quick one is quick enough here
@@ -354,6 +354,27 @@ func TestWithoutSinksTheOutboxIsEmptied(t *testing.T) {
 	d := begin(t, s, Options{})
 	s.post(d, placed(2, "p"))
 	s.empty(t)
+}
+
+func TestWhatComesWhileTheOutboxIsReadIsNotForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, up := new(shelf), new(fake)
+		s.put(placed(1, "p-1"))
+		started := make(chan *Dispatcher, 1)
+		s.during = func() {
+			d := <-started
+			d.instead(0, up)
+			s.post(d, placed(2, "p-2"))
+		}
+		d := begin(t, s, Options{Sinks: []SinkOptions{raw("hook", "http://host.invalid")}})
+		started <- d
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if len(up.ids) != 2 || len(s.left()) != 0 {
+			t.Errorf("delivered %v, left %v", up.ids, s.left())
+		}
+		end(d)
+	})
 }
 
 func TestAnOutboxThatRefusesIsAskedAgain(t *testing.T) {

@@ -25,17 +25,22 @@ type shelf struct {
 	store.Memory
 	mu      sync.Mutex
 	refuse  error // of commits
-	commits int
+	during  func() // runs once, within a Load that does not see what it does
 }
 
 func (s *shelf) Load(f func(id string, value []byte) error) error {
-	return s.Memory.Load(store.Event, f)
+	return s.Memory.Load(store.Event, func(id string, value []byte) error {
+		if during := s.during; during != nil {
+			s.during = nil
+			during()
+		}
+		return f(id, value)
+	})
 }
 
 func (s *shelf) Commit(changes []Change, done func(error)) {
 	s.mu.Lock()
 	refuse := s.refuse
-	s.commits++
 	s.mu.Unlock()
 	if refuse != nil {
 		done(refuse)
