@@ -23,9 +23,9 @@ import (
 // shelf is an outbox on a store, as the host has it.
 type shelf struct {
 	store.Memory
-	mu      sync.Mutex
-	refuse  error // of commits
-	during  func() // runs once, within a Load that does not see what it does
+	mu     sync.Mutex
+	refuse error  // of commits
+	during func() // runs once, within a Load that does not see what it does
 }
 
 func (s *shelf) Load(f func(id string, value []byte) error) error {
