@@ -168,3 +168,37 @@ func TestReplayIsBounded(t *testing.T) {
 		t.Errorf("kept %d", len(c.kept))
 	}
 }
+
+// What changes something is replayed, whoever registers it; what only looks is not.
+func TestAPICheck21_WhatIsReplayed(t *testing.T) {
+	s := newSilentServer(t)
+	for name, want := range map[string]bool{
+		"CreateGameSession": true, "CreatePlayerSession": true, "CreatePlayerSessions": true, "StartGameSessionPlacement": true, "StopGameSessionPlacement": true,
+		"CreateGameSessionQueue": true, "CreateFleet": true, "DeleteFleet": true, "CreateAlias": true, "CreateScript": true, "UpdateScript": true,
+		"StartMatchmaking": true, "StartMatchBackfill": true, "TerminateGameSession": true, "TagResource": true, "RegisterCompute": true,
+		"DescribeGameSessions": false, "SearchGameSessions": false, "ListFleets": false, "ResolveAlias": false, "GetGameSessionLogUrl": false,
+		"ValidateMatchmakingRuleSet": false,
+	} {
+		if s.table[name].replayed != want {
+			t.Errorf("%s: replayed %v", name, !want)
+		}
+	}
+}
+
+// The answer of a call is its caller's: another key with the same invocation id and
+// body makes its own, and does not see the other's.
+func TestAPICheck21_ReplayIsPerKey(t *testing.T) {
+	s := newSilentServer(t, withKeys(func(o *SigV4Options) {
+		o.Keys = []Key{{ID: testKey, Secret: testSecret}, {ID: "AKIDOTHER", Secret: testSecret}}
+	}))
+	create := func(key string) any {
+		body := []byte(`{"FleetId":"fleet-one","MaximumPlayerSessionCount":1}`)
+		r := newRequest("json", "http://host.example/", "CreateGameSession", body)
+		r.Header.Set("Amz-Sdk-Invocation-Id", "the-same")
+		signedBy(key).sign(r, body)
+		return served(t, s, "json", r).ok(t)["GameSession"].(members)["GameSessionId"]
+	}
+	if first := create(testKey); create(testKey) != first || create("AKIDOTHER") == first {
+		t.Error("a replay is not its key's own")
+	}
+}

@@ -339,8 +339,8 @@ func TestAPICheck63_Stubs(t *testing.T) {
 		}
 		want := map[string]string{
 			"CreateContainerFleet": "UnsupportedRegionException", "GetComputeAccess": "UnsupportedRegionException",
-			"StartMatchmaking": "UnsupportedRegionException", "StartGameSessionPlacement": "UnsupportedRegionException",
-			"ClaimGameServer": invalidRequest, "GetInstanceAccess": invalidRequest, "CreateBuild": invalidRequest, "CreateLocation": invalidRequest,
+			"StartMatchmaking": "UnsupportedRegionException", "GetPlayerConnectionDetails": "UnsupportedRegionException",
+			"ClaimGameServer": invalidRequest, "GetInstanceAccess": invalidRequest, "CreateBuild": invalidRequest, "RegisterCompute": invalidRequest,
 		}
 		for name, code := range want {
 			r := a.call(t, protocol, name, members{}).want(t, 400, code)

@@ -1,0 +1,145 @@
+package serviceapi
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/aws/smithy-go/encoding/cbor"
+)
+
+// timeMember is a time in the form of a protocol.
+func timeMember(protocol string, seconds float64) any {
+	if protocol == "cbor" {
+		return &cbor.Tag{ID: cborTagEpoch, Value: cbor.Float64(seconds)}
+	}
+	return seconds
+}
+
+// stricter are the members that the host checks by a rule of its own before or
+// instead of the model's, which gives another text.
+var stricter = map[string]string{
+	"DescribeGameSessions.StatusFilter":                "one of",
+	"DescribeGameSessionDetails.StatusFilter":          "one of",
+	"DescribePlayerSessions.PlayerSessionStatusFilter": "one of",
+}
+
+// Every maximum, minimum, pattern, enumeration and type of the service model is
+// enforced in every operation that the host offers, with the modeled exception and
+// for the member that it is about, whatever the rest of the input is.
+func TestAPICheck20_EveryLimitOfTheModel(t *testing.T) {
+	a := newSilentServer(t)
+	m := readModel(t)
+	tried := 0
+	inBoth(t, func(t *testing.T, protocol string) {
+		for name, parts := range m.operations {
+			if a.table[name].rules == 0 {
+				continue // a stub
+			}
+			base := m.required(t, protocol, parts)
+			for _, p := range parts {
+				if p.required {
+					in := with(base, p.name, nil)
+					r := a.ask(t, protocol, name, in)
+					if text, _ := r.body["message"].(string); r.code() != invalidRequest || !strings.HasPrefix(text, p.name+" is required") && !strings.Contains(text, "is required") {
+						t.Errorf("%s without %s: got %d %s %q", name, p.name, r.status, r.code(), text)
+					}
+				}
+				for _, b := range m.wrong(t, protocol, p.kind) {
+					tried++
+					r := a.ask(t, protocol, name, with(base, p.name, b.value))
+					text, _ := r.body["message"].(string)
+					about := strings.HasPrefix(text, p.name+b.path) || b.code == serialization
+					if want := stricter[name+"."+p.name]; want != "" && strings.Contains(text, want) {
+						about = true
+					}
+					if r.status != 400 || r.code() != b.code || !about {
+						t.Errorf("%s.%s%s %s (%.40v): got %d %s %q, want %s", name, p.name, b.path, b.what, b.value, r.status, r.code(), text, b.code)
+					}
+				}
+			}
+		}
+	})
+	t.Logf("%d wrong values were refused", tried)
+}
+
+// ask calls an operation of a server without a listener.
+func (s *Server) ask(t *testing.T, protocol, operation string, in members) reply {
+	t.Helper()
+	return served(t, s, protocol, newRequest(protocol, "http://host.example/", operation, encode(t, protocol, in)))
+}
+
+// offered are the operations of priority P0, and of P1 those of tags and locations.
+// All must be answered by handlers (service-api.md 2.1).
+var offered = strings.Fields(`
+	CreateGameSession DescribeGameSessions DescribeGameSessionDetails UpdateGameSession SearchGameSessions TerminateGameSession GetGameSessionLogUrl
+	CreatePlayerSession CreatePlayerSessions DescribePlayerSessions
+	StartGameSessionPlacement DescribeGameSessionPlacement StopGameSessionPlacement
+	CreateGameSessionQueue DescribeGameSessionQueues UpdateGameSessionQueue DeleteGameSessionQueue
+	CreateScript UpdateScript DescribeScript ListScripts DeleteScript
+	CreateFleet DescribeFleetAttributes UpdateFleetAttributes DeleteFleet ListFleets DescribeFleetUtilization DescribeFleetCapacity UpdateFleetCapacity
+	DescribeFleetEvents DescribeFleetPortSettings UpdateFleetPortSettings DescribeRuntimeConfiguration UpdateRuntimeConfiguration DescribeInstances
+	CreateAlias DescribeAlias UpdateAlias DeleteAlias ListAliases ResolveAlias
+	TagResource UntagResource ListTagsForResource CreateFleetLocations DeleteFleetLocations DescribeFleetLocationAttributes
+	DescribeFleetLocationCapacity DescribeFleetLocationUtilization`)
+
+// pending are those of offered whose handlers are not there yet. Empty it when they are.
+var pending = strings.Fields(`
+	DescribeGameSessionDetails UpdateGameSession
+	StartGameSessionPlacement DescribeGameSessionPlacement StopGameSessionPlacement
+	CreateGameSessionQueue DescribeGameSessionQueues UpdateGameSessionQueue DeleteGameSessionQueue
+	UpdateFleetAttributes DescribeFleetUtilization DescribeFleetCapacity UpdateFleetCapacity
+	DescribeFleetPortSettings UpdateFleetPortSettings DescribeInstances
+	CreateAlias DescribeAlias UpdateAlias DeleteAlias ListAliases ResolveAlias
+	TagResource UntagResource ListTagsForResource CreateFleetLocations DeleteFleetLocations DescribeFleetLocationAttributes
+	DescribeFleetLocationCapacity DescribeFleetLocationUtilization`)
+
+// mayBeOffered are operations that a host may answer, but need not yet.
+var mayBeOffered = strings.Fields(`CreateLocation DeleteLocation ListLocations ListCompute DescribeCompute`)
+
+func TestAPICheck63_OfferedAndNot(t *testing.T) {
+	a := newSilentServer(t)
+	known := map[string]bool{}
+	for _, d := range declarations {
+		known[d.name] = true
+	}
+	for _, name := range slices.Concat(offered, mayBeOffered) {
+		if !known[name] {
+			t.Errorf("%s is no operation", name)
+		}
+	}
+	inBoth(t, func(t *testing.T, protocol string) {
+		for _, d := range declarations {
+			r := a.ask(t, protocol, d.name, members{})
+			text, _ := r.body["message"].(string)
+			answeredAsStub := strings.Contains(text, "is not available on this host")
+			switch {
+			case r.status >= 500:
+				t.Errorf("%s: got %d %v", d.name, r.status, r.body)
+			case slices.Contains(emptyLists, d.name):
+				r.ok(t)
+			case slices.Contains(offered, d.name):
+				if answeredAsStub && !slices.Contains(pending, d.name) {
+					t.Errorf("%s is not offered", d.name)
+				}
+			case slices.Contains(mayBeOffered, d.name):
+			case declares(d.declared, "UR"):
+				if r.code() != exceptions["UR"] || !strings.Contains(text, d.name) {
+					t.Errorf("%s: got %v, want UR", d.name, r.body)
+				}
+			case r.code() != invalidRequest || !strings.Contains(text, d.name):
+				t.Errorf("%s: got %v, want IR", d.name, r.body)
+			}
+		}
+	})
+}
+
+// Every member of an offered input is in the rules, in the order of the model.
+func TestRulesAreThoseOfTheModel(t *testing.T) {
+	a := newSilentServer(t)
+	for name, parts := range readModel(t).operations {
+		if n := a.table[name].rules; n > 0 && n != len(parts) {
+			t.Errorf("%s has %d rules for %d members", name, n, len(parts))
+		}
+	}
+}
