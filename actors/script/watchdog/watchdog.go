@@ -271,9 +271,8 @@ func (d *Dog) weigh(open []*Watch, now time.Duration, heap int64) *Watch {
 			ending = ending || since == fired
 			continue
 		}
-		if since != w.seen { // it may have begun just now: nothing is its own yet
+		if since != w.seen {
 			w.seen, w.heap, w.share, w.looks = since, heap, 0, 0
-			continue
 		}
 		w.share += growth
 		w.looks++
@@ -282,7 +281,7 @@ func (d *Dog) weigh(open []*Watch, now time.Duration, heap int64) *Watch {
 			suspect = w
 		}
 	}
-	if !over && !ending {
+	if !ending && (!over || suspect.looks == 1) { // at its first look it may have begun just now: the next one tells
 		return nil
 	}
 	for _, w := range open {
@@ -290,7 +289,7 @@ func (d *Dog) weigh(open []*Watch, now time.Duration, heap int64) *Watch {
 			w.heap = heap
 		}
 	}
-	if ending || suspect == nil || !suspect.heavy(now, heap) || suspect.fire(suspect.seen, now, fmt.Sprintf("memory grew by more than %d MiB while it ran", suspect.o.MemoryMax>>20)) == nil {
+	if ending || !suspect.heavy(now, heap) || suspect.fire(suspect.seen, now, fmt.Sprintf("memory grew by more than %d MiB while it ran", suspect.o.MemoryMax>>20)) == nil {
 		return nil
 	}
 	return suspect
