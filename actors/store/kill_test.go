@@ -32,7 +32,7 @@ const (
 	perCommit = 3
 )
 
-func child() {
+func commitUnderLoad() {
 	s, err := Open(Options{Path: os.Getenv(storeVariable)})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -71,10 +71,10 @@ type life struct {
 }
 
 // live runs a child until it dies. Killed, if not nil, is called after the first answer.
-func live(t *testing.T, path, round, faults string, killed func(p *os.Process)) life {
+func live(t *testing.T, what, path, round, faults string, killed func(p *os.Process)) life {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childVariable+"=commit", storeVariable+"="+path, roundVariable+"="+round, "TROUPE_FAULTS="+faults)
+	cmd.Env = append(os.Environ(), childVariable+"="+what, storeVariable+"="+path, roundVariable+"="+round, "TROUPE_FAULTS="+faults)
 	var complaint strings.Builder
 	cmd.Stderr = &complaint
 	out, err := cmd.StdoutPipe()
@@ -144,7 +144,7 @@ func (k *kills) round(faults string, killed func(*os.Process)) (l life) {
 	t := k.t
 	t.Helper()
 	k.rounds++
-	l = live(t, k.path, fmt.Sprint(k.rounds), faults, killed)
+	l = live(t, "commit", k.path, fmt.Sprint(k.rounds), faults, killed)
 	there := inspect(t, k.path)
 	maps.Copy(k.known, l.acked)
 	maps.Copy(k.never, l.refused)

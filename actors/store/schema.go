@@ -13,7 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	_ "modernc.org/sqlite" // the driver
+	"modernc.org/sqlite" // registers itself as the driver
 )
 
 // appID marks a database file as a store of this program ("TRPE").
@@ -89,12 +89,15 @@ func openFile(path string) (*sql.DB, error) {
 	}
 	db, err := connect(path)
 	if err == nil {
-		if err = errors.Join(check(db), migrate(db, migrations)); err == nil {
+		if err = check(db); err == nil {
+			err = migrate(db, migrations)
+		}
+		if err == nil {
 			return db, nil
 		}
 		db.Close()
 	}
-	return nil, fmt.Errorf("store: %s: %w", path, err)
+	return nil, fmt.Errorf("store: %s: %w", path, explain(err))
 }
 
 // create makes an empty store: under another name at first, so that at its own it is
@@ -175,11 +178,26 @@ func connect(path string) (*sql.DB, error) {
 	return sql.Open("sqlite", "file://"+(&url.URL{Path: slashed}).EscapedPath()+"?"+query.Encode())
 }
 
+// explain says what SQLite's words for damage mean.
+func explain(err error) error {
+	const corrupt, notDB = 11, 26
+	var e *sqlite.Error
+	if errors.As(err, &e) {
+		switch e.Code() & 0xff { // without the details
+		case corrupt:
+			return fmt.Errorf("is damaged: %w; restore a backup", err)
+		case notDB:
+			return fmt.Errorf("is no store, or damaged: %w; restore a backup", err)
+		}
+	}
+	return err
+}
+
 // check refuses what is no store, and what is damaged.
 func check(db *sql.DB) error {
 	var id int64
 	if err := db.QueryRow("PRAGMA application_id").Scan(&id); err != nil {
-		return fmt.Errorf("cannot be read as a store: %w", err)
+		return err
 	}
 	if id != appID {
 		return errors.New("is a database, but no store of this program")
@@ -194,7 +212,7 @@ func check(db *sql.DB) error {
 	}
 	var said string
 	if err := db.QueryRow("PRAGMA quick_check(1)").Scan(&said); err != nil {
-		return fmt.Errorf("is damaged: %w", err)
+		return err
 	}
 	if said != "ok" {
 		return fmt.Errorf("is damaged: %s; restore a backup", strings.ReplaceAll(said, "\n", " "))
@@ -240,7 +258,7 @@ func migrate(db *sql.DB, steps []string) error {
 func load(ctx context.Context, db *sql.DB, path string, kind Kind, f func(id string, value []byte) error) (err error) {
 	rows, err := db.QueryContext(ctx, someRecords, string(kind))
 	if err != nil {
-		return fmt.Errorf("store: %s: %w", path, err)
+		return fmt.Errorf("store: %s: %w", path, explain(err))
 	}
 	defer rows.Close()
 	for rows.Next() {
@@ -250,7 +268,7 @@ func load(ctx context.Context, db *sql.DB, path string, kind Kind, f func(id str
 			want  int64
 		)
 		if err := rows.Scan(&id, &value, &want); err != nil {
-			return fmt.Errorf("store: %s: %w", path, err)
+			return fmt.Errorf("store: %s: %w", path, explain(err))
 		}
 		if sum(kind, id, value) != want {
 			return fmt.Errorf("store: %s is damaged: the %s %s is not what was written; restore a backup", path, kind, id)
@@ -260,7 +278,7 @@ func load(ctx context.Context, db *sql.DB, path string, kind Kind, f func(id str
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return fmt.Errorf("store: %s: %w", path, err)
+		return fmt.Errorf("store: %s: %w", path, explain(err))
 	}
 	return nil
 }

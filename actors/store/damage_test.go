@@ -1,0 +1,258 @@
+package store
+
+import (
+	"encoding/binary"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// crashed makes a store whose process died: five commits are in the database, ten in the
+// log, each of 3 records. It returns its path.
+func crashed(t testing.TB) string {
+	t.Helper()
+	dir := t.TempDir()
+	path := filepath.Join(dir, "store.db")
+	s := open(t, path)
+	for i := range 5 {
+		must(t, commitNow(s, three(i)...))
+	}
+	closeStore(t, s)
+	s = open(t, path)
+	for i := 5; i < 15; i++ {
+		must(t, commitNow(s, three(i)...))
+	}
+	dead := filepath.Join(dir, "dead.db")
+	for _, suffix := range []string{"", logSuffix} {
+		text, err := os.ReadFile(path + suffix)
+		must(t, err)
+		must(t, os.WriteFile(dead+suffix, text, 0o600))
+	}
+	closeStore(t, s)
+	return dead
+}
+
+func three(i int) []Change {
+	value := []byte(strings.Repeat(fmt.Sprint(i%10), 500))
+	return []Change{{Fleet, fmt.Sprint(i), value}, {Alias, fmt.Sprint(i), value}, {Fleet, "last", []byte(fmt.Sprint(i))}}
+}
+
+// commits says how many of the commits that three makes a store has; -1 for a set that
+// was never the state.
+func commits(s Store) (int, error) {
+	fleets, aliases := make(map[string]string), make(map[string]string)
+	for kind, m := range map[Kind]map[string]string{Fleet: fleets, Alias: aliases} {
+		if err := s.Load(kind, func(id string, v []byte) error { m[id] = string(v); return nil }); err != nil {
+			return 0, err
+		}
+	}
+	n := len(aliases)
+	wantF, wantA := make(map[string]string), make(map[string]string)
+	for i := range n {
+		for _, c := range three(i) {
+			map[Kind]map[string]string{Fleet: wantF, Alias: wantA}[c.Kind][c.ID] = string(c.Value)
+		}
+	}
+	if !maps.Equal(fleets, wantF) || !maps.Equal(aliases, wantA) {
+		return -1, nil
+	}
+	return n, nil
+}
+
+// reopened opens a damaged store: how many commits it has, or why it refuses, at the
+// start or when its records are read.
+func reopened(t testing.TB, path string) (int, error) {
+	t.Helper()
+	s, err := Open(Options{Path: path})
+	if err != nil {
+		return 0, err
+	}
+	defer s.Close()
+	return commits(s)
+}
+
+// copyStore copies a store, with its log.
+func copyStore(t testing.TB, from string) string {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "copy.db")
+	for _, suffix := range []string{"", logSuffix} {
+		text, err := os.ReadFile(from + suffix)
+		must(t, err)
+		must(t, os.WriteFile(to+suffix, text, 0o600))
+	}
+	return to
+}
+
+// ends returns where each transaction of a log ends.
+func ends(log []byte) (at []int) {
+	for end := logHeader + frameHeader + pageSize; end <= len(log); end += frameHeader + pageSize {
+		if binary.BigEndian.Uint32(log[end-frameHeader-pageSize+4:]) != 0 {
+			at = append(at, end)
+		}
+	}
+	return at
+}
+
+// A log that ends anywhere gives the transactions that are whole.
+func TestTornLog(t *testing.T) {
+	path := crashed(t)
+	log, err := os.ReadFile(path + logSuffix)
+	must(t, err)
+	at := ends(log)
+	if len(at) != 10 {
+		t.Fatalf("%d transactions in the log", len(at))
+	}
+	for cut := len(log); cut >= 0; cut -= 997 {
+		torn := copyStore(t, path)
+		must(t, os.Truncate(torn+logSuffix, int64(cut)))
+		want := 5
+		for _, end := range at {
+			if end <= cut {
+				want++
+			}
+		}
+		if got, err := reopened(t, torn); err != nil || got != want {
+			t.Errorf("cut at %d of %d: %d commits, %v; want %d", cut, len(log), got, err, want)
+		}
+	}
+}
+
+// Damage in the last transaction drops it: a power failure may do that. Damage before is
+// none, and the store is refused with the name of the file.
+func TestDamagedLog(t *testing.T) {
+	path := crashed(t)
+	log, err := os.ReadFile(path + logSuffix)
+	must(t, err)
+	at := ends(log)
+	for i := 0; i < len(log); i += 491 {
+		damaged := copyStore(t, path)
+		text := []byte(string(log))
+		text[i] ^= 0x41
+		must(t, os.WriteFile(damaged+logSuffix, text, 0o600))
+		got, err := reopened(t, damaged)
+		last := i >= at[len(at)-2]
+		if i < logHeader && i >= 12 && i < 16 && got == 15 {
+			continue // the number of the checkpoint is of no consequence
+		}
+		if last && (err != nil || got != 14) || !last && (err == nil || !strings.Contains(err.Error(), damaged+logSuffix)) {
+			t.Errorf("byte %d: %d commits, %v", i, got, err)
+		}
+	}
+}
+
+// A changed byte anywhere in the database is found, or changes nothing.
+func TestDamagedDatabase(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	s := open(t, path)
+	for i := range 15 {
+		must(t, commitNow(s, three(i)...))
+	}
+	closeStore(t, s)
+	must(t, os.WriteFile(path+logSuffix, nil, 0o600)) // copyStore wants one
+	whole, err := os.ReadFile(path)
+	must(t, err)
+	step, refused, harmless := 61, 0, 0
+	if testing.Short() {
+		step = 613
+	}
+	for i := 0; i < len(whole); i += step {
+		if i > 100 && i < 3900 {
+			continue // empty middle of the first page
+		}
+		damaged := copyStore(t, path)
+		text := []byte(string(whole))
+		text[i] ^= 1 << (i % 8)
+		must(t, os.WriteFile(damaged, text, 0o600))
+		switch got, err := reopened(t, damaged); {
+		case err != nil && strings.Contains(err.Error(), damaged):
+			refused++
+		case err == nil && got == 15:
+			harmless++
+		default:
+			t.Errorf("byte %d of %d: %d commits, %v", i, len(whole), got, err)
+		}
+	}
+	t.Logf("%d bytes changed: %d refused, %d harmless", refused+harmless, refused, harmless)
+	if refused < harmless {
+		t.Error("most of the file are records")
+	}
+}
+
+func TestNoStore(t *testing.T) {
+	dir := t.TempDir()
+	for name, test := range map[string]struct {
+		make func(path string) error
+		want string
+	}{
+		"empty":     {func(p string) error { return os.WriteFile(p, nil, 0o600) }, "the file is empty"},
+		"text":      {func(p string) error { return os.WriteFile(p, []byte(strings.Repeat("hello ", 1000)), 0o600) }, "file is not a database"},
+		"folder":    {func(p string) error { return os.Mkdir(p, 0o700) }, "unable to open"},
+		"half":      {func(p string) error { return cutHalf(t, p) }, "damaged"},
+		"log alone": {func(p string) error { return os.WriteFile(p+logSuffix, []byte("x"), 0o600) }, "its log"},
+		"other": {func(p string) error {
+			db, err := connect(p)
+			if err == nil {
+				err = os.WriteFile(p, nil, 0o600)
+			}
+			if err == nil {
+				_, err = db.Exec("CREATE TABLE t (x)")
+			}
+			must(t, db.Close())
+			return err
+		}, "no store of this program"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(dir, strings.ReplaceAll(name, " ", "-"))
+			must(t, test.make(path))
+			s, err := Open(Options{Path: path})
+			if err == nil {
+				s.Close()
+			}
+			if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), test.want) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+	if _, err := Open(Options{}); err == nil {
+		t.Error("no path is good")
+	}
+	if _, err := Open(Options{Path: filepath.Join(dir, "text", "store.db")}); err == nil {
+		t.Error("a folder that is a file is good")
+	}
+}
+
+func cutHalf(t *testing.T, path string) error {
+	s := open(t, path)
+	for i := range 15 {
+		must(t, commitNow(s, three(i)...))
+	}
+	closeStore(t, s)
+	return os.Truncate(path, 2*pageSize)
+}
+
+// FuzzOpen changes bytes of a store and its log: it opens with a state that it once had,
+// or not at all.
+func FuzzOpen(f *testing.F) {
+	path := crashed(f)
+	f.Add(false, uint32(100), []byte{1, 2, 3})
+	f.Add(false, uint32(4200), []byte{0xff})
+	f.Add(true, uint32(0), []byte{0x37})
+	f.Add(true, uint32(60), []byte("garbage"))
+	f.Fuzz(func(t *testing.T, log bool, at uint32, by []byte) {
+		damaged := copyStore(t, path)
+		file := damaged
+		if log {
+			file += logSuffix
+		}
+		text, err := os.ReadFile(file)
+		must(t, err)
+		copy(text[int64(at)%int64(len(text)):], by)
+		must(t, os.WriteFile(file, text, 0o600))
+		if n, err := reopened(t, damaged); err == nil && n < 14 {
+			t.Errorf("%d commits", n)
+		}
+	})
+}

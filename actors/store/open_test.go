@@ -1,0 +1,171 @@
+package store
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// v1 is a store of schema version 1 with three records of each of two kinds, made by the
+// first program that had one.
+const v1 = "testdata/v1.db"
+
+func copyV1(t *testing.T) string {
+	t.Helper()
+	text, err := os.ReadFile(v1)
+	must(t, err)
+	path := filepath.Join(t.TempDir(), "store.db")
+	must(t, os.WriteFile(path, text, 0o644))
+	return path
+}
+
+func checkV1(t *testing.T, s Store) {
+	t.Helper()
+	fleets, content := all(t, s, Fleet), all(t, s, Content)
+	if len(fleets) != 3 || fleets["fleet-2"] != `{"ID":"fleet-2"}` || len(content["script-3"]) != 9000 {
+		t.Errorf("%q, %d", fleets, len(content["script-3"]))
+	}
+}
+
+func TestOldSchemaOpens(t *testing.T) {
+	if os.Getenv("TROUPE_TEST_MAKE_V1") != "" {
+		s := open(t, v1)
+		for _, n := range []string{"1", "2", "3"} {
+			must(t, commitNow(s, Put(Fleet, "fleet-"+n, map[string]string{"ID": "fleet-" + n}), Change{Content, "script-" + n, bytes.Repeat([]byte(n), 9000)}))
+		}
+		closeStore(t, s)
+		must(t, os.Remove(v1+lockSuffix))
+	}
+	path := copyV1(t)
+	s := open(t, path)
+	checkV1(t, s)
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", info.Mode(), err)
+	}
+	closeStore(t, s)
+	checkV1(t, open(t, path))
+}
+
+// Steps that do not exist yet: one after the other, each once, and one that fails leaves
+// the store as it was.
+func TestMigrations(t *testing.T) {
+	path := copyV1(t)
+	db, err := connect(path)
+	must(t, err)
+	defer db.Close()
+	later := append(migrations[:1:1], "ALTER TABLE records ADD COLUMN at INTEGER NOT NULL DEFAULT 7", "CREATE TABLE others (at INTEGER); INSERT INTO others SELECT at FROM records")
+	wrong := append(later[:2:2], "CREATE TABLE half (x); CREATE TABLE records (x)")
+	if err := migrate(db, wrong); err == nil || !strings.Contains(err.Error(), "schema version 3") {
+		t.Errorf("%v", err)
+	}
+	if n, err := version(db); err != nil || n != 2 {
+		t.Errorf("version %d, %v", n, err)
+	}
+	for range 2 {
+		must(t, migrate(db, later))
+	}
+	var others, half int
+	must(t, db.QueryRow("SELECT count(*) FROM others WHERE at = 7").Scan(&others))
+	must(t, db.QueryRow("SELECT count(*) FROM sqlite_schema WHERE name = 'half'").Scan(&half))
+	if n, err := version(db); err != nil || n != 3 || others != 6 || half != 0 {
+		t.Errorf("version %d, %d others, %d halves, %v", n, others, half, err)
+	}
+	must(t, db.Close())
+	if _, err := Open(Options{Path: path}); err == nil || !strings.Contains(err.Error(), path+": has schema version 3, and this program knows none above 1") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestFilesAreTheOwnersAlone(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "deep", "er", "store.db")
+	s := open(t, path)
+	must(t, commitNow(s, Put(Fleet, "a", 1)))
+	for _, suffix := range []string{"", logSuffix, "-shm", lockSuffix} {
+		if info, err := os.Stat(path + suffix); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%s: %v, %v", suffix, info, err)
+		}
+	}
+	closeStore(t, s)
+	if left, err := os.ReadDir(filepath.Dir(path)); err != nil || len(left) != 2 {
+		t.Errorf("%v %v", left, err)
+	}
+}
+
+func TestOneProcessAtATime(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	s := open(t, path)
+	if _, err := Open(Options{Path: path}); !errors.Is(err, errTaken) || !strings.Contains(err.Error(), path+": another process has it open: process ") {
+		t.Errorf("%v", err)
+	}
+	closeStore(t, s)
+	open(t, path)
+}
+
+// Every connection has what durability needs.
+func TestSettings(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "a b?c%d#e", "store.db"))
+	for pragma, want := range map[string]string{"synchronous": "2", "journal_mode": "wal", "fullfsync": "1", "wal_autocheckpoint": "0"} {
+		var own, any string
+		must(t, s.writer.conn.QueryRowContext(context.Background(), "PRAGMA "+pragma).Scan(&own))
+		must(t, s.db.QueryRow("PRAGMA "+pragma).Scan(&any))
+		if own != want || any != want {
+			t.Errorf("%s: %s %s", pragma, own, any)
+		}
+	}
+}
+
+// What waits is bounded in changes and in bytes; one large commit passes alone.
+func TestBusy(t *testing.T) {
+	s, err := Open(Options{Path: filepath.Join(t.TempDir(), "store.db"), WaitingChanges: 10, WaitingBytes: 10_000})
+	must(t, err)
+	defer closeStore(t, s)
+	must(t, commitNow(s, Change{Content, "large", make([]byte, 1_000_000)}))
+	for what, c := range map[string][]Change{
+		"changes": {Delete(Fleet, "a"), Delete(Fleet, "b"), Delete(Fleet, "c")},
+		"bytes":   {{Fleet, "a", make([]byte, 4000)}},
+	} {
+		hold, held := make(chan struct{}), make(chan struct{})
+		s.Commit(c, func(error) { close(held); <-hold })
+		<-held
+		var later []error
+		for range 3 {
+			s.Commit(c, func(err error) { later = append(later, err) })
+		}
+		if len(later) == 0 || !errors.Is(later[0], ErrBusy) {
+			t.Errorf("%s: %v", what, later)
+		}
+		close(hold)
+		within(t, 10*time.Second, "flush", s.Flush)
+		if len(later) != 3 || errors.Is(later[2], ErrBusy) {
+			t.Errorf("%s: %v", what, later)
+		}
+		must(t, commitNow(s, c...))
+	}
+	if s.count.StoreRefused.Total() == 0 || s.changes != 0 || s.bytes != 0 {
+		t.Errorf("%d refused, %d changes, %d bytes wait", s.count.StoreRefused.Total(), s.changes, s.bytes)
+	}
+}
+
+// The log does not grow without bound, and its end is where the writer thinks it is.
+func TestLogIsMovedIntoTheDatabase(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	s := open(t, path)
+	for i := range 300 { // 30 MB
+		value := bytes.Repeat([]byte{byte(i)}, 100_000) // SQLite leaves alone what is the same
+		must(t, commitNow(s, Change{Content, string(rune('a' + i%20)), value}))
+	}
+	s.Flush()
+	info, err := os.Stat(path + logSuffix)
+	must(t, err)
+	if info.Size() > 2*logLength(checkpointPages) {
+		t.Errorf("a log of %d bytes", info.Size())
+	}
+	if info, err = os.Stat(path); err != nil || info.Size() < 2_000_000 {
+		t.Errorf("a database of %d bytes, %v", info.Size(), err)
+	}
+}
