@@ -2,6 +2,7 @@
 // the tree
 //
 //	System -> fleet registry -> game session -> {player, group}
+//	       -> placements     -> queues and placements
 //	       -> connections    -> connection
 //
 // and answers the layers above. A gateway connects players through Connect, the

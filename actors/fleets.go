@@ -81,10 +81,16 @@ func (s *System) Locations(ctx context.Context) ([]messages.Location, error) {
 
 // Tags reads the tags of a resource. The kind says who has it.
 func (s *System) Tags(ctx context.Context, q messages.Resource) (map[string]string, error) {
+	if q.Kind == queueKind {
+		return askPlacements[messages.Resource, map[string]string](ctx, s, q)
+	}
 	return ask[messages.Resource, map[string]string](ctx, s, q)
 }
 
 // UpdateTags changes the tags of a resource, and answers with all of them.
 func (s *System) UpdateTags(ctx context.Context, q messages.UpdateTags) (map[string]string, error) {
+	if q.Resource.Kind == queueKind {
+		return askPlacements[messages.UpdateTags, map[string]string](ctx, s, q)
+	}
 	return ask[messages.UpdateTags, map[string]string](ctx, s, q)
 }

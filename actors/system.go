@@ -11,8 +11,10 @@ import (
 	"troupe/actors/connection"
 	"troupe/actors/fleet"
 	"troupe/actors/gamesession"
+	"troupe/actors/placement"
 	"troupe/actors/script/bundle"
 	"troupe/actors/stage"
+	"troupe/actors/store"
 	"troupe/messages"
 	"troupe/messages/counters"
 )
@@ -29,6 +31,9 @@ type Options struct {
 	Now func() time.Time
 	// Fleet configures the registry and all game sessions.
 	Fleet fleet.Options
+	// Placement configures queues and placements. Region, Store and OnEvent are those of
+	// Fleet where they are not set.
+	Placement placement.Options
 	// Bundle bounds the archives of scripts.
 	Bundle bundle.Limits
 	// Timeouts bound silent connections.
@@ -44,6 +49,7 @@ type System struct {
 	stage       *stage.Stage
 	count       *counters.Set
 	fleet       *stage.Ref
+	placements  *stage.Ref
 	registry    *fleet.Registry // for Wait only: the rest is its actor's
 	bundle      bundle.Limits
 	unpacks     chan struct{}
@@ -55,7 +61,15 @@ type System struct {
 // Start builds the tree, with what the store has. Close ends it. It is an error if a
 // stored record cannot be read.
 func Start(o Options) (*System, error) {
+	if o.Fleet.Store == nil {
+		o.Fleet.Store = new(store.Memory)
+	}
 	registry, err := fleet.New(o.Fleet)
+	if err != nil {
+		return nil, err
+	}
+	queues := o.placement()
+	placements, err := placement.Load(queues.Store)
 	if err != nil {
 		return nil, err
 	}
@@ -63,6 +77,8 @@ func Start(o Options) (*System, error) {
 	s.stage = stage.New(stage.Options{Log: o.Log, Counters: o.Counters, Shards: o.Shards, Flush: o.Flush, Now: o.Now, OnRootCrash: o.OnFailure})
 	s.fleet = s.stage.NewRef(counters.ActorFleet, stage.LaneLimits{})
 	s.stage.SpawnRoot(s.fleet, s.registry)
+	s.placements = s.stage.NewRef(counters.ActorPlacement, stage.LaneLimits{})
+	s.stage.SpawnRoot(s.placements, placement.New(queues, s.fleet, placements))
 	s.connections = s.stage.NewRef(counters.ActorConnections, stage.LaneLimits{})
 	s.stage.SpawnRoot(s.connections, connection.NewSupervisor(s.fleet, o.Timeouts))
 	return s, nil
@@ -144,6 +160,7 @@ func (s *System) Fleets(ctx context.Context) ([]*messages.Fleet, error) {
 // those that are left, and returns when all are gone or ctx ends. A further
 // call, also while one waits, shortens the grace.
 func (s *System) Drain(ctx context.Context, grace time.Duration) error {
+	s.placements.Tell(placement.Drain{})
 	_, err := stage.Await(ctx, func(reply func(struct{}, error)) {
 		s.fleet.Tell(fleet.Drain{Grace: grace, Done: func() { reply(struct{}{}, nil) }})
 	})
@@ -174,6 +191,7 @@ func (s *System) Close() {
 		return
 	}
 	defer close(s.stopped)
+	s.placements.Stop()
 	s.fleet.Stop()
 	s.connections.Stop()
 	deadline := time.Now().Add(5 * time.Second)
@@ -202,7 +220,8 @@ func (s *System) waitFor(d time.Duration) {
 
 func (s *System) alive() (n int64) {
 	for _, k := range []counters.ActorKind{counters.ActorFleet, counters.ActorGameSession, counters.ActorPlayer,
-		counters.ActorGroup, counters.ActorConnections, counters.ActorConnection} {
+		counters.ActorGroup, counters.ActorConnections, counters.ActorConnection,
+		counters.ActorPlacement} {
 		n += s.stage.Live(k)
 	}
 	return n

@@ -148,6 +148,8 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 		r.onCreate(c, m)
 	case Request[Launch, *messages.GameSession]:
 		r.onLaunch(c, m)
+	case Request[CheckDestinations, None]:
+		m.Reply(None{}, r.checkDestinations(m.Request.Destinations))
 	case Request[Candidates, []Candidate]:
 		m.Reply(r.candidates(c, m.Request.Destinations), nil)
 	case WatchRoom:

@@ -126,8 +126,10 @@ func (m *Manager) Receive(c *stage.Context, msg any) {
 		m.onDropQueue(c, r)
 	case Request[Queues, []*messages.Queue]:
 		r.Reply(m.allQueues(), nil)
-	case Request[TagQueue, map[string]string]:
-		m.onTagQueue(c, r)
+	case Request[messages.Resource, map[string]string]:
+		r.Reply(m.tags(r.Request))
+	case Request[messages.UpdateTags, map[string]string]:
+		m.onUpdateTags(c, r)
 	case Drain:
 		m.draining = true
 	case tick:

@@ -606,7 +606,7 @@ func TestTagsOfAQueue(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.queue(messages.Queue{Tags: map[string]string{"a": "1"}})
 		tag := func(set map[string]string, remove ...string) (map[string]string, error) {
-			return request[TagQueue, map[string]string](w, TagQueue{Name: "q", Set: set, Remove: remove})
+			return request[messages.UpdateTags, map[string]string](w, messages.UpdateTags{Resource: messages.Resource{ID: "q"}, Set: set, Remove: remove})
 		}
 		got, err := tag(map[string]string{"b": "2", "a": "3"}, "c")
 		if err != nil || fmt.Sprint(got) != "map[a:3 b:2]" {
@@ -624,7 +624,12 @@ func TestTagsOfAQueue(t *testing.T) {
 		if got, err = tag(nil); err != nil || fmt.Sprint(got) != "map[b:2]" {
 			t.Fatal(got, err)
 		}
-		_, err = request[TagQueue, map[string]string](w, TagQueue{Name: "no"})
+		if got, err = request[messages.Resource, map[string]string](w, messages.Resource{ID: "q"}); err != nil || fmt.Sprint(got) != "map[b:2]" {
+			t.Fatal(got, err)
+		}
+		_, err = request[messages.UpdateTags, map[string]string](w, messages.UpdateTags{Resource: messages.Resource{ID: "no"}})
+		wantCode(t, err, messages.NotFound)
+		_, err = request[messages.Resource, map[string]string](w, messages.Resource{ID: "no"})
 		wantCode(t, err, messages.NotFound)
 	})
 }

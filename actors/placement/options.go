@@ -11,7 +11,7 @@ import (
 
 // Options configure queues and placements. Values are set once.
 type Options struct {
-	// Region and Account, 12 digits, stand in the ARNs of queues.
+	// Region and Account, 12 digits (empty: zeros), stand in the ARNs of queues.
 	Region, Account string
 	// Queues are there from the start, unless the store has one of that name.
 	Queues []*messages.Queue
@@ -43,6 +43,7 @@ const (
 )
 
 func (o Options) withDefaults() Options {
+	o.Account = cmp.Or(o.Account, "000000000000")
 	o.QueuesMax = cmp.Or(o.QueuesMax, DefaultQueuesMax)
 	o.PendingMax = cmp.Or(o.PendingMax, DefaultPendingMax)
 	o.EndedMax = cmp.Or(o.EndedMax, DefaultEndedMax)
@@ -68,13 +69,12 @@ const (
 	restFor = 100 * time.Millisecond
 	// forgetMax is how many old records are dropped with one commit.
 	forgetMax = 64
-	// tagsMax bounds the tags of a queue (service-api.md 2.11).
-	tagsMax = 50
 )
 
 // Request asks the Supervisor for something. Reply is called exactly once, from any
 // goroutine; the error is a *messages.Error. Besides those below there are
-// messages.StartPlacement and messages.UpdateQueue.
+// messages.StartPlacement and messages.UpdateQueue, and for the tags of queues
+// messages.Resource and messages.UpdateTags.
 type Request[Q, A any] = fleet.Request[Q, A]
 
 type (
@@ -84,12 +84,6 @@ type (
 	DropQueue struct{ Name messages.QueueName }
 	// Queues reads all queues, in order of creation.
 	Queues struct{}
-	// TagQueue changes the tags of a queue, and is answered with all of them.
-	TagQueue struct {
-		Name   messages.QueueName
-		Set    map[string]string
-		Remove []string
-	}
 	// StopPlacement cancels a PENDING placement; InvalidRequest in any other status.
 	StopPlacement struct{ ID messages.PlacementID }
 	// GetPlacement reads a placement.

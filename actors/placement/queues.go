@@ -120,33 +120,34 @@ func (m *Manager) onDropped(d dropped) {
 	delete(m.queues, d.q.record.Name)
 }
 
-func (m *Manager) onTagQueue(c *stage.Context, r Request[TagQueue, map[string]string]) {
-	q, err := m.existing(r.Request.Name)
+// tags reads the tags of a queue.
+func (m *Manager) tags(q messages.Resource) (map[string]string, error) {
+	found, err := m.existing(messages.QueueName(q.ID))
+	if err != nil {
+		return nil, err
+	}
+	return maps.Clone(found.record.Tags), nil
+}
+
+func (m *Manager) onUpdateTags(c *stage.Context, r Request[messages.UpdateTags, map[string]string]) {
+	q, err := m.existing(messages.QueueName(r.Request.Resource.ID))
 	if err != nil {
 		r.Reply(nil, err)
 		return
 	}
-	if len(r.Request.Set)+len(r.Request.Remove) == 0 {
-		r.Reply(q.record.Tags, nil)
+	tags, err := messages.ChangeTags(q.record.Tags, r.Request)
+	if err != nil {
+		r.Reply(nil, err)
 		return
 	}
 	record := *q.record
-	record.Tags = make(map[string]string, len(q.record.Tags)+len(r.Request.Set))
-	maps.Copy(record.Tags, q.record.Tags)
-	maps.Copy(record.Tags, r.Request.Set)
-	for _, key := range r.Request.Remove {
-		delete(record.Tags, key)
-	}
-	if len(record.Tags) > tagsMax {
-		r.Reply(nil, messages.Errorf(messages.TaggingFailed, "queue %s would have %d tags, at most %d are allowed", record.Name, len(record.Tags), tagsMax))
-		return
-	}
+	record.Tags = tags
 	m.replace(c, q, &record, func(q *messages.Queue, err error) {
 		if err != nil {
 			r.Reply(nil, err)
 			return
 		}
-		r.Reply(q.Tags, nil)
+		r.Reply(maps.Clone(q.Tags), nil)
 	})
 }
 

@@ -1,0 +1,42 @@
+package fleet
+
+import (
+	"strings"
+
+	"troupe/messages"
+)
+
+// CheckDestinations asks whether ARNs of fleets and aliases may be the destinations of one
+// queue (service-api.md 2.8): those that are not known are NotFound, fleets of which some
+// have certificates and some not are InvalidRequest. It is asked by
+// Request[CheckDestinations, None].
+type CheckDestinations struct{ Destinations []string }
+
+func (r *Registry) checkDestinations(destinations []string) error {
+	with, without := false, false
+	for _, arn := range destinations {
+		id := arn[strings.LastIndexByte(arn, '/')+1:]
+		fleet := messages.FleetID(id)
+		if strings.HasPrefix(id, "alias-") {
+			a := r.aliases[messages.AliasID(id)]
+			if a == nil {
+				return messages.Errorf(messages.NotFound, "alias %s is not known here", id)
+			}
+			fleet = a.FleetID // "" if it is TERMINAL; or of a fleet that is gone
+		}
+		f := r.fleets[fleet]
+		switch {
+		case f == nil && fleet == messages.FleetID(id):
+			return messages.Errorf(messages.NotFound, "fleet %s is not known here", id)
+		case f == nil:
+		case f.record.Certificates:
+			with = true
+		default:
+			without = true
+		}
+	}
+	if with && without {
+		return messages.Errorf(messages.InvalidRequest, "the fleets of a queue must all have certificates, or none of them")
+	}
+	return nil
+}

@@ -1,0 +1,89 @@
+package actors
+
+import (
+	"context"
+
+	"troupe/actors/fleet"
+	"troupe/actors/placement"
+	"troupe/actors/stage"
+	"troupe/messages"
+)
+
+// queueKind is what ARNs call queues.
+const queueKind = "gamesessionqueue"
+
+// askPlacements sends the owner of queues and placements a request and waits for the
+// answer.
+func askPlacements[Q, A any](ctx context.Context, s *System, q Q) (A, error) {
+	return stage.Await(ctx, func(reply func(A, error)) {
+		s.placements.Tell(placement.Request[Q, A]{Request: q, Reply: reply})
+	})
+}
+
+// checkDestinations refuses destinations that a queue cannot have.
+func (s *System) checkDestinations(ctx context.Context, destinations []string) error {
+	if len(destinations) == 0 {
+		return nil
+	}
+	_, err := ask[fleet.CheckDestinations, fleet.None](ctx, s, fleet.CheckDestinations{Destinations: destinations})
+	return err
+}
+
+// CreateQueue makes a queue.
+func (s *System) CreateQueue(ctx context.Context, q messages.Queue) (*messages.Queue, error) {
+	if err := s.checkDestinations(ctx, q.Destinations); err != nil {
+		return nil, err
+	}
+	return askPlacements[placement.NewQueue, *messages.Queue](ctx, s, placement.NewQueue{Queue: q})
+}
+
+// UpdateQueue changes a queue; its placements follow from their next pass.
+func (s *System) UpdateQueue(ctx context.Context, q messages.UpdateQueue) (*messages.Queue, error) {
+	if q.Destinations != nil {
+		if err := s.checkDestinations(ctx, *q.Destinations); err != nil {
+			return nil, err
+		}
+	}
+	return askPlacements[messages.UpdateQueue, *messages.Queue](ctx, s, q)
+}
+
+// DeleteQueue deletes a queue; its placements become FAILED.
+func (s *System) DeleteQueue(ctx context.Context, name messages.QueueName) error {
+	_, err := askPlacements[placement.DropQueue, placement.None](ctx, s, placement.DropQueue{Name: name})
+	return err
+}
+
+// Queues reads all queues, oldest first.
+func (s *System) Queues(ctx context.Context) ([]*messages.Queue, error) {
+	return askPlacements[placement.Queues, []*messages.Queue](ctx, s, placement.Queues{})
+}
+
+// StartPlacement starts a placement, which is PENDING.
+func (s *System) StartPlacement(ctx context.Context, q messages.StartPlacement) (*messages.Placement, error) {
+	return askPlacements[messages.StartPlacement, *messages.Placement](ctx, s, q)
+}
+
+// Placement reads a placement.
+func (s *System) Placement(ctx context.Context, id messages.PlacementID) (*messages.Placement, error) {
+	return askPlacements[placement.GetPlacement, *messages.Placement](ctx, s, placement.GetPlacement{ID: id})
+}
+
+// StopPlacement cancels a PENDING placement.
+func (s *System) StopPlacement(ctx context.Context, id messages.PlacementID) (*messages.Placement, error) {
+	return askPlacements[placement.StopPlacement, *messages.Placement](ctx, s, placement.StopPlacement{ID: id})
+}
+
+// placement are the options of queues and placements.
+func (o *Options) placement() placement.Options {
+	p := o.Placement
+	if p.Region == "" {
+		p.Region = o.Fleet.Region
+	}
+	if p.Store == nil {
+		p.Store = o.Fleet.Store
+	}
+	if p.OnEvent == nil {
+		p.OnEvent = o.Fleet.OnEvent
+	}
+	return p
+}
