@@ -2,6 +2,7 @@ package serviceapi
 
 import (
 	"context"
+	"iter"
 
 	"troupe/messages"
 )
@@ -27,6 +28,12 @@ type Backend interface {
 	// GameSessions answers in order of creation time, then id. An unknown game
 	// session, fleet or alias is NotFound.
 	GameSessions(ctx context.Context, q messages.GameSessionQuery) ([]*messages.GameSession, error)
+
+	// ActiveGameSessions answers with the ACTIVE game sessions of a fleet, or of the one
+	// that an alias leads to, and of one location if that is given, in no order. Each
+	// comes with the number of its player sessions that are RESERVED or ACTIVE, which
+	// its record does not have. They may be read several times.
+	ActiveGameSessions(ctx context.Context, fleet messages.FleetID, alias messages.AliasID, location string) (iter.Seq2[*messages.GameSession, int], error)
 
 	// CreatePlayerSessions reserves one seat per player, all or none, and
 	// answers in the order of the request (service-api.md 2.7).

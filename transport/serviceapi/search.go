@@ -4,7 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
-	"slices"
+	"iter"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
@@ -54,9 +54,7 @@ func (s *Server) searchGameSessions(ctx context.Context, in *gamelift.SearchGame
 			return nil, invalid("NextToken is not one that %s returned for this filter", searchOperation)
 		}
 	}
-	records, err := s.options.Backend.GameSessions(ctx, messages.GameSessionQuery{
-		FleetID: fleet, AliasID: alias, Location: aws.ToString(in.Location), Status: messages.GameSessionActive,
-	})
+	active, err := s.options.Backend.ActiveGameSessions(ctx, fleet, alias, aws.ToString(in.Location))
 	if err != nil {
 		return nil, err
 	}
@@ -64,13 +62,20 @@ func (s *Server) searchGameSessions(ctx context.Context, in *gamelift.SearchGame
 	if in.Limit != nil {
 		size = min(size, int(*in.Limit))
 	}
-	found := order.First(size+1, records, filter, last.position(order, records))
-	if len(found) <= size {
-		return &gameSessionsOutput{GameSessions: s.gameSessions(found)}, nil
+	found := order.First(size+1, active, filter, last.position(order, active))
+	out := new(gameSessionsOutput)
+	if len(found) > size {
+		found = found[:size]
+		token := s.searchToken(order, found[size-1], bound)
+		out.NextToken = &token
 	}
-	found = found[:size]
-	token := s.searchToken(order, found[size-1], bound)
-	return &gameSessionsOutput{GameSessions: s.gameSessions(found), NextToken: &token}, nil
+	out.GameSessions = make([]gameSession, len(found))
+	for i, f := range found {
+		shown := *f.GameSession
+		shown.CurrentPlayers = f.Players
+		out.GameSessions[i] = s.gameSession(&shown)
+	}
+	return out, nil
 }
 
 func searchExpressions(in *gamelift.SearchGameSessionsInput) (*search.Filter, *search.Sort, error) {
@@ -100,8 +105,8 @@ type searchToken struct {
 
 const searchTokenHead = 1 + 8 + 2
 
-func (s *Server) searchToken(order *search.Sort, last *messages.GameSession, bound [sha256.Size]byte) string {
-	at, shortened := order.Shorten(order.Position(last), searchTextMax)
+func (s *Server) searchToken(order *search.Sort, last search.Found, bound [sha256.Size]byte) string {
+	at, shortened := order.Shorten(order.Position(last.GameSession, last.Players), searchTextMax)
 	raw := make([]byte, 1, searchTokenHead+len(at.ID)+len(at.Text))
 	if at.Absent {
 		raw[0] |= 1
@@ -132,16 +137,20 @@ func parseSearchToken(raw []byte) *searchToken {
 
 // position is where the next page begins, nil for the first one. A text that was too
 // long for the token is that of the game session, if it is still there.
-func (t *searchToken) position(order *search.Sort, records []*messages.GameSession) *search.Position {
+func (t *searchToken) position(order *search.Sort, active iter.Seq2[*messages.GameSession, int]) *search.Position {
 	if t == nil {
 		return nil
 	}
 	if t.shortened {
-		if i := slices.IndexFunc(records, func(g *messages.GameSession) bool { return g.ID == t.ID }); i >= 0 {
-			now := order.Position(records[i])
+		for g, players := range active {
+			if g.ID != t.ID {
+				continue
+			}
+			now := order.Position(g, players)
 			if short, _ := order.Shorten(now, searchTextMax); short == t.Position {
 				return &now
 			}
+			break
 		}
 	}
 	return &t.Position

@@ -40,7 +40,7 @@ func BenchmarkSearch(b *testing.B) {
 						b.Fatal(err)
 					}
 				}
-				if got := s.First(21, all, f, nil); len(got) != 21 {
+				if got := s.First(21, each(all), f, nil); len(got) != 21 {
 					b.Fatal(len(got))
 				}
 			}
@@ -56,7 +56,7 @@ func TestMatchingAllocatesNothing(t *testing.T) {
 	games := five()
 	if n := testing.AllocsPerRun(100, func() {
 		for _, g := range games {
-			f.Matches(g)
+			f.Matches(g, g.CurrentPlayers)
 		}
 	}); n != 0 {
 		t.Errorf("%v allocations", n)

@@ -89,15 +89,15 @@ func (n comparison) emit(code *[]step, ifTrue, ifFalse int) int {
 	return len(*code) - 1
 }
 
-// Matches reports whether the expression holds for a game session. Any number of
-// goroutines may ask at once.
-func (f *Filter) Matches(g *messages.GameSession) bool {
+// Matches reports whether the expression holds for a game session with so many players:
+// CurrentPlayers of the record does not count. Any number of goroutines may ask at once.
+func (f *Filter) Matches(g *messages.GameSession, players int) bool {
 	if f == nil {
 		return true
 	}
 	at := f.entry
 	for at >= 0 {
-		if s := &f.code[at]; s.holds(g) {
+		if s := &f.code[at]; s.holds(g, players) {
 			at = s.ifTrue
 		} else {
 			at = s.ifFalse
@@ -107,12 +107,12 @@ func (f *Filter) Matches(g *messages.GameSession) bool {
 }
 
 // holds compares. What is absent is equal to nothing (D25).
-func (n *comparison) holds(g *messages.GameSession) bool {
+func (n *comparison) holds(g *messages.GameSession, players int) bool {
 	if n.operand.kind() == text {
 		s, there := n.operand.text(g)
 		return (there && s == n.value.text) == (n.comparator == equal)
 	}
-	have, want := float64(n.operand.number(g)), n.value.number
+	have, want := float64(n.operand.number(g, players)), n.value.number
 	switch n.comparator {
 	case equal:
 		return have == want

@@ -91,7 +91,7 @@ func (o operand) text(g *messages.GameSession) (string, bool) {
 }
 
 // number returns the value of an operand that is a number, or a boolean as 0 or 1.
-func (o operand) number(g *messages.GameSession) int64 {
+func (o operand) number(g *messages.GameSession, players int) int64 {
 	switch o.field {
 	case fieldMax:
 		return int64(g.MaxPlayers)
@@ -100,9 +100,9 @@ func (o operand) number(g *messages.GameSession) int64 {
 	case fieldExact:
 		return g.Created.UnixMicro()
 	case fieldPlayers:
-		return int64(g.CurrentPlayers)
+		return int64(players)
 	}
-	if g.CurrentPlayers < g.MaxPlayers {
+	if players < g.MaxPlayers {
 		return 1
 	}
 	return 0

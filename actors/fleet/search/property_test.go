@@ -142,8 +142,8 @@ func TestFiltersMeanWhatANaiveReadingSays(t *testing.T) {
 			rt.Fatalf("printed as %s: %v", f, err)
 		}
 		for _, g := range rapid.SliceOfN(gameSessions, 1, 10).Draw(rt, "games") {
-			if got := f.Matches(g); got != want.holds(g) || again.Matches(g) != got {
-				rt.Fatalf("%s\nprinted %s\nof %+v: %v, %v", want.text, f, g, got, again.Matches(g))
+			if got := f.Matches(g, g.CurrentPlayers); got != want.holds(g) || again.Matches(g, g.CurrentPlayers) != got {
+				rt.Fatalf("%s\nprinted %s\nof %+v: %v, %v", want.text, f, g, got, again.Matches(g, g.CurrentPlayers))
 			}
 		}
 	})
@@ -169,20 +169,24 @@ func TestPagesAreASortedListInPieces(t *testing.T) {
 			rt.Fatal(err)
 		}
 		want := slices.DeleteFunc(slices.Clone(all), func(g *messages.GameSession) bool { return g.MaxPlayers <= 1 })
-		slices.SortFunc(want, func(a, b *messages.GameSession) int { return sort.Compare(sort.Position(a), sort.Position(b)) })
+		slices.SortFunc(want, func(a, b *messages.GameSession) int {
+			return sort.Compare(sort.Position(a, a.CurrentPlayers), sort.Position(b, b.CurrentPlayers))
+		})
 		var got []*messages.GameSession
 		var behind *Position
 		for size := rapid.IntRange(1, 7).Draw(rt, "size"); ; {
-			page := sort.First(size, all, f, behind)
+			page := sort.First(size, each(all), f, behind)
 			if len(page) == 0 {
 				break
 			}
-			got = append(got, page...)
-			last := sort.Position(page[len(page)-1])
+			for _, found := range page {
+				got = append(got, found.GameSession)
+			}
+			last := sort.Position(page[len(page)-1].GameSession, page[len(page)-1].Players)
 			behind = &last
 		}
 		if !slices.Equal(got, want) {
-			rt.Fatalf("%s: got %s, want %s", sort, ids(got), ids(want))
+			rt.Fatalf("%s: got %v, want %v", sort, got, want)
 		}
 	})
 }

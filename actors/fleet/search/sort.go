@@ -3,6 +3,7 @@ package search
 import (
 	"cmp"
 	"container/heap"
+	"iter"
 	"slices"
 	"strings"
 
@@ -27,14 +28,14 @@ type Position struct {
 	ID     messages.GameSessionID
 }
 
-// Position returns the place of a game session.
-func (s *Sort) Position(g *messages.GameSession) Position {
+// Position returns the place of a game session with so many players.
+func (s *Sort) Position(g *messages.GameSession, players int) Position {
 	p := Position{ID: g.ID}
 	if s.by.kind() == text {
 		t, there := s.by.text(g)
 		p.Text, p.Absent = t, !there
 	} else {
-		p.Number = s.by.number(g)
+		p.Number = s.by.number(g, players)
 	}
 	return p
 }
@@ -80,39 +81,45 @@ func (s *Sort) String() string {
 	return s.by.String() + " ASC"
 }
 
+// Found is a game session, with how many player sessions are RESERVED or ACTIVE.
+type Found struct {
+	*messages.GameSession
+	Players int
+}
+
 // First returns the first n game sessions, in the order, that match the filter and
-// come behind a place; without one, nil, from the start. It keeps n of them at a time,
-// and sorts no more.
-func (s *Sort) First(n int, all []*messages.GameSession, f *Filter, behind *Position) []*messages.GameSession {
+// come behind a place; without one, nil, from the start. All is read once. No more than
+// n are kept at a time, and sorted.
+func (s *Sort) First(n int, all iter.Seq2[*messages.GameSession, int], f *Filter, behind *Position) []Found {
 	if n <= 0 {
 		return nil
 	}
 	kept := ranking{sort: s}
-	for _, g := range all {
-		if !f.Matches(g) {
+	for g, players := range all {
+		if !f.Matches(g, players) {
 			continue
 		}
-		p := s.Position(g)
+		p := s.Position(g, players)
 		switch {
 		case behind != nil && s.Compare(p, *behind) <= 0:
 		case len(kept.all) < n:
-			heap.Push(&kept, ranked{p, g})
+			heap.Push(&kept, ranked{p, Found{g, players}})
 		case s.Compare(p, kept.all[0].at) < 0:
-			kept.all[0] = ranked{p, g}
+			kept.all[0] = ranked{p, Found{g, players}}
 			heap.Fix(&kept, 0)
 		}
 	}
 	slices.SortFunc(kept.all, func(a, b ranked) int { return s.Compare(a.at, b.at) })
-	found := make([]*messages.GameSession, len(kept.all))
+	found := make([]Found, len(kept.all))
 	for i, r := range kept.all {
-		found[i] = r.g
+		found[i] = r.found
 	}
 	return found
 }
 
 type ranked struct {
-	at Position
-	g  *messages.GameSession
+	at    Position
+	found Found
 }
 
 // ranking is a heap with the last in the order on top.

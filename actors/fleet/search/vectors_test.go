@@ -2,6 +2,7 @@ package search
 
 import (
 	"errors"
+	"iter"
 	"slices"
 	"strings"
 	"testing"
@@ -100,7 +101,7 @@ func TestCheck55_FilterVectorsHold(t *testing.T) {
 		}
 		var got []string
 		for _, g := range five() {
-			if f.Matches(g) {
+			if f.Matches(g, g.CurrentPlayers) {
 				got = append(got, string(g.ID))
 			}
 		}
@@ -110,10 +111,21 @@ func TestCheck55_FilterVectorsHold(t *testing.T) {
 	}
 }
 
-func ids(all []*messages.GameSession) string {
+// each shows game sessions as a host does, which keeps the number of players apart.
+func each(all []*messages.GameSession) iter.Seq2[*messages.GameSession, int] {
+	return func(yield func(*messages.GameSession, int) bool) {
+		for _, g := range all {
+			if !yield(g, g.CurrentPlayers) {
+				return
+			}
+		}
+	}
+}
+
+func ids(all []Found) string {
 	var names []string
-	for _, g := range all {
-		names = append(names, string(g.ID))
+	for _, found := range all {
+		names = append(names, string(found.ID))
 	}
 	return strings.Join(names, " ")
 }
@@ -131,7 +143,7 @@ func TestCheck55_SortVectorsHold(t *testing.T) {
 		}
 		backwards := five()
 		slices.Reverse(backwards)
-		if got := ids(s.First(20, backwards, nil, nil)); got != v.want {
+		if got := ids(s.First(20, each(backwards), nil, nil)); got != v.want {
 			t.Errorf("%d: %s: got %s, want %s", v.n, v.sort, got, v.want)
 		}
 	}
@@ -203,7 +215,7 @@ func TestWhatIsAllowed(t *testing.T) {
 		f, err := ParseFilter(filter)
 		if err != nil {
 			t.Errorf("%s: %v", filter, err)
-		} else if f.Matches(g) != want {
+		} else if f.Matches(g, g.CurrentPlayers) != want {
 			t.Errorf("%s: not %v", filter, want)
 		}
 	}

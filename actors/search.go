@@ -1,0 +1,26 @@
+package actors
+
+import (
+	"context"
+	"iter"
+
+	"troupe/messages"
+)
+
+// ActiveGameSessions returns the ACTIVE game sessions of a fleet, or of the one that an
+// alias leads to, oldest first, and each with the number of its player sessions that are
+// RESERVED or ACTIVE, which its record does not have. Nothing is copied. They are as
+// they are when they are read, which may be several times.
+func (s *System) ActiveGameSessions(ctx context.Context, id messages.FleetID, alias messages.AliasID, location string) (iter.Seq2[*messages.GameSession, int], error) {
+	list, err := s.LiveGameSessions(ctx, id, alias, location)
+	if err != nil {
+		return nil, err
+	}
+	return func(yield func(*messages.GameSession, int) bool) {
+		for _, p := range list {
+			if g, players, active := p.Shared(); active && !yield(g, players) {
+				return
+			}
+		}
+	}, nil
+}
