@@ -192,7 +192,11 @@ func (h *Host) startAPI(o Options) error {
 	if err != nil {
 		return fmt.Errorf("host: service API: %w", err)
 	}
-	h.ops = ops.New(ops.Options{Counters: h.count, System: h.system, Version: o.Version, Logs: logs})
+	stream, err := h.eventReaders(c)
+	if err != nil {
+		return err
+	}
+	h.ops = ops.New(ops.Options{Counters: h.count, System: h.system, Version: o.Version, Logs: logs, Events: stream})
 	h.http = newAPIServer(localDebug(h.ops.Mux(api)))
 	h.http.ErrorLog = log.New(o.Log.With().Str("listener", "api").Logger(), "", 0)
 	return nil

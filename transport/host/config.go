@@ -25,6 +25,7 @@ type Config struct {
 	Fleets    []Fleet    `config:"fleets"`
 	Aliases   []Alias    `config:"aliases"`
 	Store     Store      `config:"store"`
+	Events    Events     `config:"events"`
 	Reconnect Reconnect  `config:"reconnect"`
 	Session   Session    `config:"session"`
 	Script    Script     `config:"script"`
@@ -259,6 +260,7 @@ func Defaults() Config {
 		Fleets:    []Fleet{{ID: "fleet-dev", Name: "dev", Description: "the embedded fleet", GameSessionsMax: 1000, Certificates: "DISABLED", Locations: []FleetLocation{}}},
 		Aliases:   []Alias{{ID: "alias-dev", Name: "dev", Fleet: "fleet-dev"}},
 		Store:     Store{Memory: true},
+		Events:    Events{Sinks: []EventSink{}},
 		Reconnect: Reconnect{
 			Window: 30 * time.Second, Takeover: "now", Rejoin: true, Overflow: "end", StockAmbiguous: "resend", Acknowledge: true,
 		},

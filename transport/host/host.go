@@ -23,6 +23,7 @@ import (
 	"troupe/actors/store"
 	"troupe/messages"
 	"troupe/messages/counters"
+	"troupe/transport/events"
 	"troupe/transport/fast"
 	"troupe/transport/gateway"
 	"troupe/transport/ops"
@@ -52,6 +53,7 @@ type Host struct {
 	ops      *ops.Pages
 	logs     *sessionlog.Store
 	store    store.Store
+	events   *events.Dispatcher
 	showLogs bool // of game sessions in the host's, too
 	fleets   []Fleet
 	bundles  bundle.Limits
@@ -108,6 +110,9 @@ func Start(o Options) (h *Host, err error) {
 		return nil, err
 	}
 	if h.store, err = c.Store.open(h.count, o.Log); err != nil {
+		return nil, err
+	}
+	if err = h.startEvents(c, o.Log, h.count); err != nil {
 		return nil, err
 	}
 	h.fleets, h.bundles, h.programs = c.Fleets, c.Script.bundleLimits(), newPrograms(&c.Script)
@@ -186,7 +191,7 @@ func (h *Host) startActors(o Options) error {
 		Fleet: fleet.Options{
 			Region: c.Region, Locations: c.locationRecords(time.Now()), Fleets: c.fleetRecords(time.Now()), Aliases: c.aliasRecords(time.Now()),
 			Advertised: plain, Secured: secured,
-			Session: c.sessionSettings(), NewHandler: newHandler, OpenLog: h.openLog, Store: h.store,
+			Session: c.sessionSettings(), NewHandler: newHandler, OpenLog: h.openLog, Store: h.store, OnEvent: h.events.Post,
 			NewProgram: h.programs.make, Scripts: scripts, ProcessesMax: c.Script.ProcessesMax,
 			OnStuck:  func() { go h.giveUp(o.OnFailure) },
 			EndedMax: c.Session.EndedMax, EndedKeep: c.Session.EndedKeep,
@@ -283,6 +288,7 @@ func (h *Host) stop(reason messages.CloseReason) {
 		if h.system != nil {
 			h.system.Close()
 		}
+		h.stopEvents()
 		if h.store != nil { // what the actors have committed is still answered
 			if err := h.store.Close(); err != nil {
 				h.log.Error().Err(err).Msg("the store did not close well")

@@ -62,6 +62,7 @@ func (c *Config) Validate() error {
 	v.that("log.level", err == nil && c.Log.Level != "", "must be debug, info, warn or error")
 	v.that("log.format", c.Log.Format == "json" || c.Log.Format == "pretty", "must be json or pretty")
 	v.gameSessionLogs(&c.Log.GameSessions)
+	v.events(&c.Events)
 	v.scripts(c)
 	return errors.Join(v...)
 }

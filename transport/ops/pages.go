@@ -18,6 +18,8 @@ type Options struct {
 	System   *actors.System
 	// Logs serves the logs of game sessions; nil: they are not served.
 	Logs *Logs
+	// Events serves GET /events; nil: there is none.
+	Events http.Handler
 	// Version is the label of troupe_build_info.
 	Version string
 }
@@ -27,6 +29,7 @@ type Pages struct {
 	ready   atomic.Bool
 	metrics http.Handler
 	logs    *Logs
+	events  http.Handler
 }
 
 // New returns the pages of one host, not ready.
@@ -37,7 +40,7 @@ func New(o Options) *Pages {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		newCollector(o),
 	)
-	return &Pages{logs: o.Logs, metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry})}
+	return &Pages{logs: o.Logs, events: o.Events, metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry})}
 }
 
 // SetReady says whether the host takes players.
@@ -57,6 +60,9 @@ func (p *Pages) Mux(next http.Handler) http.Handler {
 	mux.Handle("GET /metrics", p.metrics)
 	if p.logs != nil {
 		p.logs.register(mux)
+	}
+	if p.events != nil {
+		mux.Handle("GET /events", p.events)
 	}
 	mux.Handle("/", next)
 	return mux

@@ -1,0 +1,178 @@
+package host
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/actors/store"
+	"troupe/messages"
+	"troupe/messages/counters"
+	"troupe/transport/events"
+)
+
+// Events says who is told what happens (service-api.md 5).
+type Events struct {
+	Sinks []EventSink `config:"sinks"`
+	SSE   EventStream `config:"sse"`
+}
+
+// EventSink takes events as they happen. The secret comes from one of three places.
+type EventSink struct {
+	Name       string   `config:"name"`
+	Type       string   `config:"type"` // webhook-sns, webhook-raw, file
+	URL        string   `config:"url"`  // of a webhook
+	Secret     string   `config:"secret"`
+	SecretFile string   `config:"secretFile"`
+	SecretEnv  string   `config:"secretEnv"`
+	Path       string   `config:"path"`     // of a file
+	MaxBytes   int      `config:"maxBytes"` // of a file; the next one begins then; 0: 64 MiB
+	Files      int      `config:"files"`    // that are kept; 0: 4
+	Targets    []string `config:"targets"`  // NotificationTargets that lead here; * and ? stand for others
+	Kinds      []string `config:"kinds"`    // placement, gamesession, playersession; empty: placement
+	All        bool     `config:"all"`      // placements of all queues, whatever their target
+}
+
+// EventStream is GET /events, for this machine, and for others with the secret as their
+// bearer token.
+type EventStream struct {
+	Off        bool   `config:"off"`
+	Own        bool   `config:"own"`     // events of game sessions and player sessions, too
+	Buffer     int    `config:"buffer"`  // events kept for those who come again; 0: 1024
+	Readers    int    `config:"readers"` // at a time; 0: 64
+	Secret     string `config:"secret"`
+	SecretFile string `config:"secretFile"`
+	SecretEnv  string `config:"secretEnv"`
+}
+
+func (v *checks) events(e *Events) {
+	seen := map[string]bool{}
+	for i := range e.Sinks {
+		s, key := &e.Sinks[i], fmt.Sprintf("events.sinks[%d]", i)
+		v.that(key+".name", !seen[s.Name], "is there twice")
+		seen[s.Name] = true
+		secret := s.Secret
+		if v.secret(key, s.Secret, s.SecretFile, s.SecretEnv); s.SecretFile != "" {
+			secret = "read at the start"
+		}
+		o := s.options(secret)
+		if err := o.Validate(); err != nil {
+			v.that(key, false, err.Error())
+		}
+	}
+	v.that("events.sinks", len(e.Sinks) <= events.SinksMax, fmt.Sprintf("must be at most %d", events.SinksMax))
+	v.secret("events.sse", e.SSE.Secret, e.SSE.SecretFile, e.SSE.SecretEnv)
+	v.that("events.sse.buffer", e.SSE.Buffer >= 0 && e.SSE.Buffer <= 100_000, "must be 0 to 100000")
+	v.that("events.sse.readers", e.SSE.Readers >= 0 && e.SSE.Readers <= 10_000, "must be 0 to 10000")
+}
+
+// secret checks where an optional secret comes from. That of the environment has been
+// filled in.
+func (v *checks) secret(key, secret, file, env string) {
+	v.that(key, secret == "" || file == "", "must have one of secret, secretFile and secretEnv")
+	v.that(key+".secretEnv", env == "" || secret != "" || file != "", "names a variable that is not set")
+}
+
+func (s *EventSink) options(secret string) events.SinkOptions {
+	o := events.SinkOptions{
+		Name: s.Name, Type: s.Type, URL: s.URL, Secret: secret, Path: s.Path, FileBytesMax: int64(s.MaxBytes), Files: s.Files,
+		Targets: s.Targets, All: s.All,
+	}
+	for _, k := range s.Kinds {
+		o.Kinds = append(o.Kinds, messages.EventKind(k))
+	}
+	return o
+}
+
+// eventOptions reads the files of secrets.
+func (c *Config) eventOptions() (events.Options, error) {
+	e := &c.Events
+	o := events.Options{
+		Region: c.Region, Account: c.Account,
+		Stream: events.StreamOptions{Off: e.SSE.Off, Own: e.SSE.Own, Buffer: e.SSE.Buffer, Readers: e.SSE.Readers},
+	}
+	for i := range e.Sinks {
+		s := &e.Sinks[i]
+		secret, err := secretOf(s.Secret, s.SecretFile)
+		if err != nil {
+			return o, fmt.Errorf("host: events.sinks[%d].secretFile: %w", i, err)
+		}
+		o.Sinks = append(o.Sinks, s.options(secret))
+	}
+	return o, nil
+}
+
+func secretOf(secret, file string) (string, error) {
+	if file == "" {
+		return secret, nil
+	}
+	return readSecret(file)
+}
+
+// startEvents reads what the last run did not deliver, and begins with that.
+func (h *Host) startEvents(c *Config, log zerolog.Logger, count *counters.Set) error {
+	o, err := c.eventOptions()
+	if err != nil {
+		return err
+	}
+	o.Outbox, o.Log, o.Counters = outbox{h.store}, log, count
+	if h.events, err = events.New(o); err != nil {
+		return fmt.Errorf("host: %w", err)
+	}
+	return nil
+}
+
+// eventsCloseWait is how long deliveries have at the end. What is cut off is delivered
+// after the next start.
+const eventsCloseWait = 2 * time.Second
+
+func (h *Host) stopEvents() {
+	if h.events == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), eventsCloseWait)
+	defer cancel()
+	h.events.Close(ctx)
+}
+
+// outbox is the store as the dispatcher of events wants it.
+type outbox struct{ store store.Store }
+
+// Load implements events.Outbox.
+func (o outbox) Load(f func(id string, value []byte) error) error {
+	return o.store.Load(store.Event, f)
+}
+
+// Commit implements events.Outbox.
+func (o outbox) Commit(changes []events.Change, done func(error)) {
+	all := make([]store.Change, len(changes))
+	for i, c := range changes {
+		all[i] = store.Change{Kind: store.Event, ID: c.ID, Value: c.Value}
+	}
+	o.store.Commit(all, done)
+}
+
+// eventReaders lets this machine read the stream of events, and whoever has the token.
+func (h *Host) eventReaders(c *Config) (http.Handler, error) {
+	token, err := secretOf(c.Events.SSE.Secret, c.Events.SSE.SecretFile)
+	if err != nil {
+		return nil, fmt.Errorf("host: events.sse.secretFile: %w", err)
+	}
+	want := sha256.Sum256([]byte(token))
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		have := sha256.Sum256([]byte(given))
+		if known := ok && token != "" && subtle.ConstantTimeCompare(have[:], want[:]) == 1; !known && !isLocal(r) {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			http.Error(w, "events are for this machine, and for those with the token of events.sse", http.StatusUnauthorized)
+			return
+		}
+		h.events.ServeHTTP(w, r)
+	}), nil
+}

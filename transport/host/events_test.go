@@ -1,0 +1,182 @@
+package host
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/actors/store"
+	"troupe/messages"
+)
+
+func placementEvent(n int) messages.Event {
+	return messages.Event{
+		ID: fmt.Sprintf("event-%d", n), Kind: messages.EventPlacement, Type: "PlacementTimedOut", Time: time.Now(), Name: "q", ARN: "arn:q",
+		Target: "arn:aws:sns:us-east-1:1:t", Detail: []byte(`{"type":"PlacementTimedOut","placementId":"p"}`),
+	}
+}
+
+// left are the events in a store that no host has open.
+func left(t *testing.T, path string, add ...messages.Event) (ids []string) {
+	t.Helper()
+	s, err := store.Open(store.Options{Path: path})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range add {
+		s.Commit([]store.Change{store.Put(store.Event, e.ID, e)}, nil)
+	}
+	s.Flush()
+	if err := s.Load(store.Event, func(id string, _ []byte) error { ids = append(ids, id); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return ids
+}
+
+// An event outlives hosts until its sink has it, and is gone then.
+func TestCheck53_EventsOutliveTheHostUntilTheyAreDelivered(t *testing.T) {
+	var up atomic.Bool
+	requests := make(chan string, 100)
+	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		if !up.Load() {
+			w.WriteHeader(http.StatusBadGateway)
+		}
+		requests <- string(body)
+	}))
+	defer hook.Close()
+	c := storeConfig(t)
+	left(t, c.Store.Path, placementEvent(1))
+	secret := filepath.Join(t.TempDir(), "secret")
+	if err := os.WriteFile(secret, []byte("s\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.Events.Sinks = []EventSink{{Name: "hook", Type: "webhook-raw", URL: hook.URL, SecretFile: secret, Targets: []string{"arn:aws:sns:*"}}}
+	var bodies []string
+	for range 2 {
+		h, err := Start(Options{Config: c, Log: zerolog.Nop()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		bodies = append(bodies, <-requests)
+		h.Close()
+		if up.Swap(true) {
+			break
+		}
+		if ids := left(t, c.Store.Path); len(ids) != 1 {
+			t.Fatalf("left %v", ids)
+		}
+	}
+	if bodies[0] != bodies[1] || !strings.Contains(bodies[0], `"placementId":"p"`) {
+		t.Errorf("got %q", bodies)
+	}
+	if ids := left(t, c.Store.Path); len(ids) != 0 {
+		t.Errorf("left %v", ids)
+	}
+}
+
+func TestEventsAreStreamedToThisMachineAndToWhoHasTheToken(t *testing.T) {
+	c := storeConfig(t)
+	c.Events.SSE.Secret = "token"
+	h, err := Start(Options{Config: c, Log: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	client := &http.Client{Transport: new(http.Transport)}
+	defer client.CloseIdleConnections()
+	get := func(header ...string) *http.Response {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		t.Cleanup(cancel)
+		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+h.Addrs().API+"/events?queue=q", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := 0; i < len(header); i += 2 {
+			r.Header.Set(header[i], header[i+1])
+		}
+		a, err := client.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { a.Body.Close() })
+		return a
+	}
+	for _, token := range []string{"", "Bearer ", "Bearer tokens", "token"} {
+		if a := get("X-Forwarded-For", "192.0.2.1", "Authorization", token); a.StatusCode != http.StatusUnauthorized {
+			t.Errorf("%q: %d", token, a.StatusCode)
+		}
+	}
+	for _, a := range []*http.Response{get(), get("X-Forwarded-For", "192.0.2.1", "Authorization", "Bearer token")} {
+		lines := bufio.NewScanner(a.Body)
+		if !lines.Scan() || a.StatusCode != http.StatusOK {
+			t.Fatal(a.StatusCode)
+		}
+		h.events.Post(placementEvent(1))
+		for lines.Scan() && lines.Text() != "event: PlacementTimedOut" {
+		}
+		if lines.Text() == "" {
+			t.Error(lines.Err())
+		}
+	}
+	begun := time.Now()
+	h.Close() // with readers
+	if took := time.Since(begun); took > 4*time.Second {
+		t.Errorf("took %v to close", took)
+	}
+}
+
+func TestEventSettingsAreChecked(t *testing.T) {
+	hook := func(change func(*EventSink)) func(*Events) {
+		return func(e *Events) {
+			s := EventSink{Name: "a", Type: "webhook-raw", URL: "http://x", Secret: "s", All: true}
+			change(&s)
+			e.Sinks = []EventSink{s}
+		}
+	}
+	for want, change := range map[string]func(*Events){
+		"events.sinks[0]: type: must be":        hook(func(s *EventSink) { s.Type = "nats" }),
+		"events.sinks[0]: url: must be an http": hook(func(s *EventSink) { s.URL = "file:///x" }),
+		"events.sinks[0]: secret: ":             hook(func(s *EventSink) { s.Secret = "" }),
+		"events.sinks[0]: must have one of":     hook(func(s *EventSink) { s.SecretFile = "x" }),
+		"events.sinks[0].secretEnv: names":      hook(func(s *EventSink) { s.Secret, s.SecretEnv = "", "X" }),
+		"events.sinks[0]: kinds: must":          hook(func(s *EventSink) { s.Kinds = []string{"matchmaking"} }),
+		"events.sinks[0]: targets: ":            hook(func(s *EventSink) { s.All = false }),
+		"events.sinks[1].name: is there twice": func(e *Events) {
+			hook(func(*EventSink) {})(e)
+			e.Sinks = append(e.Sinks, e.Sinks[0])
+		},
+		"events.sse.buffer: ":          func(e *Events) { e.SSE.Buffer = -1 },
+		"events.sse.readers: ":         func(e *Events) { e.SSE.Readers = 1 << 20 },
+		"events.sse: must have one of": func(e *Events) { e.SSE.Secret, e.SSE.SecretFile = "a", "b" },
+	} {
+		c := Defaults()
+		change(&c.Events)
+		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: got %v", want, err)
+		}
+	}
+	c := Defaults()
+	hook(func(s *EventSink) { s.Secret, s.SecretFile = "", "missing" })(&c.Events)
+	if err := c.Validate(); err != nil {
+		t.Error(err)
+	}
+	if _, err := Start(Options{Config: c, Log: zerolog.Nop()}); err == nil || !strings.Contains(err.Error(), "events.sinks[0].secretFile") {
+		t.Errorf("a secret that is not there: %v", err)
+	}
+}
