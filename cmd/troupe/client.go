@@ -21,6 +21,8 @@ const defaultFleet = "fleet-dev"
 type clientCommand struct {
 	API         string        `name:"api" default:"http://127.0.0.1:8080" placeholder:"URL" help:"Service API of the host (${default})."`
 	Region      string        `default:"us-east-1" placeholder:"NAME" help:"Region of the host (${default})."`
+	AccessKey   string        `env:"AWS_ACCESS_KEY_ID" placeholder:"ID" help:"Access key to sign calls of the service API with, if the host has keys."`
+	SecretKey   string        `env:"AWS_SECRET_ACCESS_KEY" placeholder:"SECRET" help:"Its secret. Others can see flags: prefer the environment."`
 	Fleet       string        `xor:"place" placeholder:"ID" help:"Fleet to play on (fleet-dev, unless there is an alias)."`
 	Alias       string        `xor:"place" placeholder:"ID" help:"Alias to play on, instead of a fleet."`
 	GameSession string        `placeholder:"ARN" help:"Join this game session. Without it: one with room, or a new one."`
@@ -47,7 +49,7 @@ func (c *clientCommand) Run(s streams) error {
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	o := play.Options{
-		API: c.API, Region: c.Region, Fleet: c.Fleet, Alias: c.Alias, GameSession: c.GameSession,
+		API: c.API, Region: c.Region, AccessKey: c.AccessKey, SecretKey: c.SecretKey, Fleet: c.Fleet, Alias: c.Alias, GameSession: c.GameSession,
 		Player: c.Player, Group: c.Group, Fast: c.Fast, Quiet: c.Quiet, KCPAddr: c.KCPAddr,
 		Drop: c.Drop, For: c.For,
 	}
@@ -79,17 +81,28 @@ func (c *clientCommand) Run(s streams) error {
 
 // tls is what the host's certificate is checked against.
 func (c *clientCommand) tls() (*tls.Config, error) {
-	config := &tls.Config{ServerName: c.ServerName}
-	if c.CA == "" {
+	config, err := trusting(c.CA)
+	if err != nil {
+		return nil, err
+	}
+	config.ServerName = c.ServerName
+	return config, nil
+}
+
+// trusting is a configuration that trusts the certificates in a file; without one,
+// the system's.
+func trusting(file string) (*tls.Config, error) {
+	config := new(tls.Config)
+	if file == "" {
 		return config, nil
 	}
-	pem, err := os.ReadFile(c.CA)
+	pem, err := os.ReadFile(file)
 	if err != nil {
 		return nil, fmt.Errorf("--ca: %w", err)
 	}
 	config.RootCAs = x509.NewCertPool()
 	if !config.RootCAs.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("--ca: %s has no PEM certificate", c.CA)
+		return nil, fmt.Errorf("--ca: %s has no PEM certificate", file)
 	}
 	return config, nil
 }

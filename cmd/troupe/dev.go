@@ -62,7 +62,7 @@ func orNone(s string) string {
 func welcome(out io.Writer, cfg *host.Config, a host.Announcement, script string) {
 	api := ""
 	if a.API != "127.0.0.1:8080" {
-		api = " --api http://" + a.API
+		api = " --api " + a.APIURL
 	}
 	fleet := ""
 	if len(cfg.Fleets) > 0 && cfg.Fleets[0].ID != defaultFleet {
@@ -72,7 +72,7 @@ func welcome(out io.Writer, cfg *host.Config, a host.Announcement, script string
 		script = fmt.Sprintf("\nGame sessions of %s run %s. Each save is checked; new game sessions use it.\n", cfg.Fleets[0].ID, script)
 	}
 	fmt.Fprintf(out, `
-  service API, health, metrics  http://%s
+  service API, health, metrics  %s
   WebSocket                     ws://%s
   fast channel (UDP)            %s
   secured: WebSocket            wss://%s
@@ -83,9 +83,9 @@ func welcome(out io.Writer, cfg *host.Config, a host.Announcement, script string
 Try next, in another terminal:
   troupe client --bots 4%s%s
   troupe client%s%s
-  aws gamelift describe-game-sessions --fleet-id %s --endpoint-url http://%s --region %s --no-sign-request
+  aws gamelift describe-game-sessions --fleet-id %s --endpoint-url %s --region %s --no-sign-request
 
 Ctrl-C stops.
 
-`, a.API, a.WS, a.Fast, orNone(a.WSS), orNone(a.DTLS), orNone(a.KCP), orNone(a.CA), script, api, fleet, api, fleet, cfg.Fleets[0].ID, a.API, cfg.Region)
+`, a.APIURL, a.WS, a.Fast, orNone(a.WSS), orNone(a.DTLS), orNone(a.KCP), orNone(a.CA), script, api, fleet, api, fleet, cfg.Fleets[0].ID, a.APIURL, cfg.Region)
 }

@@ -15,6 +15,7 @@ import (
 
 type logsCommand struct {
 	API    string `name:"api" default:"http://127.0.0.1:8080" placeholder:"URL" help:"Service API of the host (${default})."`
+	CA     string `name:"ca" placeholder:"FILE" help:"PEM certificates to trust for https, instead of the system's."`
 	Follow bool   `short:"f" help:"Wait for more until the game session has ended, or Ctrl-C."`
 	ID     string `arg:"" optional:"" name:"game-session" help:"ARN of the game session, or its last part. Without it: which game sessions have a log."`
 }
@@ -37,7 +38,12 @@ func (c *logsCommand) Run(s streams) error {
 	if err != nil {
 		return fmt.Errorf("--api: %w", err)
 	}
-	resp, err := http.DefaultClient.Do(req)
+	trusted, err := trusting(c.CA)
+	if err != nil {
+		return err
+	}
+	client := http.Client{Transport: &http.Transport{TLSClientConfig: trusted, DisableKeepAlives: true}}
+	resp, err := client.Do(req)
 	if err != nil {
 		return fmt.Errorf("logs: %w", err)
 	}

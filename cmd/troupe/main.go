@@ -29,6 +29,7 @@ type commands struct {
 	Serve   serveCommand   `cmd:"" help:"Run a host."`
 	Client  clientCommand  `cmd:"" help:"Play: chat from the terminal, or let bots play."`
 	Logs    logsCommand    `cmd:"" help:"Print the log of a game session that runs or has ended."`
+	Admin   adminCommand   `cmd:"" help:"Show access keys, game sessions, players, placements and queues."`
 	Bench   benchCommand   `cmd:"" help:"Measure."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }

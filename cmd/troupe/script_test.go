@@ -35,6 +35,7 @@ const patience = 10 * time.Second
 //	http PATH STATUS [RE]   wait until GET PATH of $API has the status, and a body that matches
 //	metric NAME VALUE       wait until a metric of $API has the value
 //	logged STATE            wait for a game session with a log that is running or has ended; sets SESSION to its last part
+//	shown 'ARGS' RE         wait until troupe with these arguments prints a line that matches
 //	said FILE RE            wait until a file has a line that matches
 //	signal NAME N           send a signal to the Nth background command, unless it is over
 func TestScript(t *testing.T) {
@@ -48,7 +49,7 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"announced": announced, "http": httpGet, "logged": logged, "metric": metric, "signal": sendSignal, "said": said,
+			"announced": announced, "http": httpGet, "logged": logged, "metric": metric, "signal": sendSignal, "said": said, "shown": shown,
 		},
 	})
 }
@@ -178,6 +179,18 @@ func said(ts *testscript.TestScript, neg bool, args []string) {
 		text, err := os.ReadFile(ts.MkAbs(args[0]))
 		if err == nil && !re.Match(text) {
 			err = fmt.Errorf("it says:\n%s", text)
+		}
+		return err
+	})
+}
+
+func shown(ts *testscript.TestScript, neg bool, args []string) {
+	plain(ts, neg, args, 2, 2)
+	re := regexp.MustCompile("(?m)" + args[1])
+	until(ts, args[1], func() error {
+		err := ts.Exec("troupe", strings.Fields(args[0])...)
+		if out := ts.ReadFile("stdout"); err == nil && !re.MatchString(out) {
+			err = fmt.Errorf("it prints:\n%s", out)
 		}
 		return err
 	})

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -110,19 +111,16 @@ func (c *Config) offLoopback() string {
 	return ""
 }
 
+// Limits are the calls a second of a key, 0 for no limit, and the calls at once.
+func (a *API) Limits(k *APIKey) (rate float64, burst int) {
+	rate, burst = cmp.Or(k.Rate, a.Rate), cmp.Or(k.Burst, a.Burst)
+	return max(rate, 0), burst
+}
+
 // made is a key as the API takes it.
 func (a *API) made(k *APIKey, secret string) serviceapi.Key {
-	made := serviceapi.Key{ID: k.ID, Secret: secret, SessionToken: k.SessionToken, Allow: k.Allow, Rate: k.Rate, Burst: k.Burst}
-	switch made.Rate {
-	case 0:
-		made.Rate = a.Rate
-	case -1:
-		made.Rate = 0
-	}
-	if made.Burst == 0 {
-		made.Burst = a.Burst
-	}
-	return made
+	rate, burst := a.Limits(k)
+	return serviceapi.Key{ID: k.ID, Secret: secret, SessionToken: k.SessionToken, Allow: k.Allow, Rate: rate, Burst: burst}
 }
 
 // authenticator is who may call. It reads the files of secrets.

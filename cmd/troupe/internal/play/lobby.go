@@ -1,6 +1,7 @@
 package play
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -21,7 +22,9 @@ import (
 // Options say where to play and as whom.
 type Options struct {
 	API         string // URL of the service API
-	Region      string // for the signature; any
+	Region      string // for the signature; any, without keys
+	AccessKey   string // to sign with; empty for a host in auth mode none
+	SecretKey   string
 	Fleet       string // a fleet id, or empty with Alias
 	Alias       string // an alias id, or empty
 	GameSession string // ARN of a game session; empty: join one with room, or create one
@@ -87,16 +90,16 @@ type lobby struct {
 	api *gamelift.Client
 }
 
-// newLobby takes fixed keys: a host in auth mode none reads no more of them
-// than their form, and nothing of the caller's own account leaves the machine.
-// There are only a few calls, so none leaves a connection behind; and somebody
-// waits for each, so that there is no host is said at once.
+// newLobby takes the caller's keys, or a fixed one: a host in auth mode none reads
+// no more of it than its form. There are only a few calls, so none leaves a
+// connection behind; and somebody waits for each, so that there is no host is said
+// at once.
 func newLobby(o Options) *lobby {
 	return &lobby{o: o, api: gamelift.New(gamelift.Options{
 		Region: o.Region, BaseEndpoint: &o.API, RetryMaxAttempts: 1,
-		HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: callPatience},
+		HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: o.TLS}, Timeout: callPatience},
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-			return aws.Credentials{AccessKeyID: "troupe-client", SecretAccessKey: "none"}, nil
+			return aws.Credentials{AccessKeyID: cmp.Or(o.AccessKey, "troupe-client"), SecretAccessKey: cmp.Or(o.SecretKey, "none")}, nil
 		}),
 	})}
 }
