@@ -13,6 +13,8 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"troupe/transport/ops"
@@ -178,6 +180,7 @@ func (h *Host) startAPI(o Options) error {
 	if err != nil {
 		return err
 	}
+	h.api = &fewConns{Listener: h.api, most: apiConnectionsMax}
 	scheme := "http"
 	if c.API.TLS {
 		scheme, h.api = "https", tls.NewListener(h.api, h.doors.certs.ServerConfig())
@@ -206,6 +209,44 @@ func newAPIServer(handler http.Handler) *http.Server {
 		Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 60 * time.Second,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
 	}
+}
+
+// apiConnectionsMax bounds the connections of the service API, which must not use up
+// what players need.
+const apiConnectionsMax = 1024
+
+// fewConns is a listener that closes what is over its bound.
+type fewConns struct {
+	net.Listener
+	most int64
+	open atomic.Int64
+}
+
+// Accept returns the next connection within the bound.
+func (l *fewConns) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if l.open.Add(1) <= l.most {
+			return &countedConn{Conn: c, gone: sync.OnceFunc(func() { l.open.Add(-1) })}, nil
+		}
+		l.open.Add(-1)
+		_ = c.Close()
+	}
+}
+
+// countedConn tells its listener when it closes.
+type countedConn struct {
+	net.Conn
+	gone func()
+}
+
+// Close closes the connection.
+func (c *countedConn) Close() error {
+	c.gone()
+	return c.Conn.Close()
 }
 
 var errNotLocal = errors.New("pages under /debug/ are for this machine only")

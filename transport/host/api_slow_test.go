@@ -95,3 +95,35 @@ func TestDebugPagesAreLocal(t *testing.T) {
 		}
 	}
 }
+
+func TestConnectionsOfTheAPIAreBounded(t *testing.T) {
+	doors := make(pipes, 3)
+	l := &fewConns{Listener: doors, most: 2}
+	clients := []net.Conn{}
+	dial := func() {
+		client, server := net.Pipe()
+		doors <- server
+		clients = append(clients, client)
+	}
+	dial()
+	dial()
+	first, _ := l.Accept()
+	second, _ := l.Accept()
+	dial()
+	close(doors)
+	if c, err := l.Accept(); err == nil {
+		t.Errorf("accepted %v", c)
+	}
+	if _, err := clients[2].Read(make([]byte, 1)); err != io.EOF {
+		t.Errorf("the third got %v", err)
+	}
+	_ = first.Close()
+	_ = first.Close()
+	if n := l.open.Load(); n != 1 {
+		t.Errorf("%d are open", n)
+	}
+	_ = second.Close()
+	for _, c := range clients {
+		_ = c.Close()
+	}
+}

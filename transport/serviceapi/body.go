@@ -15,6 +15,9 @@ const (
 	bodyDataMax   = 4 << 20
 	bodyScriptMax = 8 << 20
 
+	// bodiesMax is what all bodies that are being read may have together.
+	bodiesMax = 256 << 20
+
 	// bodyDrainMax is how much of a refused body is read and thrown away, so that
 	// the caller, still sending, gets to see the answer.
 	bodyDrainMax = 16 << 20

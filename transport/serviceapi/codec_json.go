@@ -21,7 +21,7 @@ const jsonContentType = "application/x-amz-json-1.1"
 func (jsonCodec) contentType() string { return jsonContentType }
 
 var (
-	// The library bounds nesting at 10,000 levels, and skips what it does not map.
+	// The library skips what it does not map, and refuses what the scan lets pass.
 	jsonIn = json.WithUnmarshalers(json.UnmarshalFromFunc(readEpoch))
 	// OmitZeroStructFields drops nil pointers, nil lists, empty enums and the
 	// empty ResultMetadata, on which encoding would fail. Zeros survive: the
@@ -41,6 +41,9 @@ func (jsonCodec) decode(body []byte, in any) error {
 	}
 	if body[0] != '{' {
 		return undecodable("want a JSON object")
+	}
+	if err := scanJSON(body); err != nil {
+		return undecodable("%s", err)
 	}
 	err := json.Unmarshal(body, in, jsonIn)
 	if err == nil {

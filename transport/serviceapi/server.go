@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -18,6 +19,7 @@ type Server struct {
 	pager   *pager
 	replays *replays
 	arns    arns
+	bodies  atomic.Int64 // bytes that are promised of bodies being read
 }
 
 // New checks the options and returns a Server.
@@ -35,6 +37,9 @@ func New(o Options) (*Server, error) {
 	s.table = s.operations()
 	return s, nil
 }
+
+// writeTimeout bounds how long a caller may take to read an answer.
+const writeTimeout = 30 * time.Second
 
 // answer is a response before it is written.
 type answer struct {
@@ -120,7 +125,17 @@ func (s *Server) received(r *http.Request, most int64) ([]byte, Caller, error) {
 		drain(r)
 		return nil, Caller{}, authFault(err)
 	}
+	size := most // of a body that does not tell
+	if r.ContentLength >= 0 {
+		size = r.ContentLength
+	}
+	if s.bodies.Add(size) > bodiesMax {
+		s.bodies.Add(-size)
+		drain(r)
+		return nil, Caller{}, badRequest(throttled, "the host reads as many request bodies as it can")
+	}
 	body, err := readBody(r, most)
+	s.bodies.Add(-size)
 	if err != nil {
 		return nil, Caller{}, err
 	}
@@ -149,6 +164,10 @@ func (a answer) write(w http.ResponseWriter, id string, now time.Time) {
 	h.Set("X-Amzn-Requestid", id)
 	h.Set("Date", now.UTC().Format(http.TimeFormat)) // clients correct their clocks by it
 	h.Set("Cache-Control", "no-store")
+	control := http.NewResponseController(w) // what it cannot do, it need not
+	_ = control.SetWriteDeadline(time.Now().Add(writeTimeout))
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // the caller is gone: nobody is left to tell
+	_ = control.Flush()
+	_ = control.SetWriteDeadline(time.Time{}) // the next answer on the connection may be a page that takes longer
 }

@@ -1,0 +1,158 @@
+package serviceapi
+
+import (
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/aws/smithy-go/encoding/cbor"
+)
+
+// Bodies that would become much more than they are, or that decoders recurse on, are
+// refused with little memory spent.
+func TestAPIBodiesThatGrow(t *testing.T) {
+	s := newSilentServer(t)
+	list := func(n int, item string) string {
+		return "[" + strings.TrimSuffix(strings.Repeat(item+",", n), ",") + "]"
+	}
+	for name, c := range map[string]struct{ protocol, operation, body string }{
+		"structures":            {"json", "CreateGameSession", `{"GameProperties":` + list(1_000_000, "{}") + `}`},
+		"nulls":                 {"json", "CreateGameSession", `{"GameProperties":` + list(800_000, "null") + `}`},
+		"texts":                 {"json", "CreatePlayerSessions", `{"PlayerIds":` + list(250_000, `""`) + `}`},
+		"names":                 {"json", "CreatePlayerSessions", `{"PlayerDataMap":{` + strings.Repeat(`"":"",`, 150_000) + `"":""}}`},
+		"unknown, wide":         {"json", "ListFleets", `{"X":` + list(500_000, "0") + `}`},
+		"unknown, deep":         {"json", "ListFleets", `{"X":` + strings.Repeat("[", 5000) + strings.Repeat("]", 5000) + `}`},
+		"unknown, deep and cut": {"json", "ListFleets", `{"X":` + strings.Repeat(`{"a":`, 100_000)},
+		"cbor structures":       {"cbor", "CreateGameSession", "\xa1\x6eGameProperties\x9a\x00\x10\x00\x00" + strings.Repeat("\xa0", 1<<20)},
+		"cbor, deep":            {"cbor", "ListFleets", "\xa1\x61X" + strings.Repeat("\x81", 500_000) + "\x00"},
+		"cbor, indefinite":      {"cbor", "ListFleets", "\xbf\x61X" + strings.Repeat("\x9f", 500_000)},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			r := newRequest(c.protocol, "http://host.example/", c.operation, []byte(c.body))
+			r.Host = "host.example"
+			runtime.ReadMemStats(&before)
+			w := newRecorder()
+			s.ServeHTTP(w, r)
+			runtime.ReadMemStats(&after)
+			got := decoded(t, c.protocol, w.status, w.header, w.body)
+			if got.status != http.StatusBadRequest || got.code() != serialization {
+				t.Errorf("got %d %v", got.status, got.body)
+			}
+			if grown := after.TotalAlloc - before.TotalAlloc; grown > 16<<20+8*uint64(len(c.body)) {
+				t.Errorf("%d bytes allocated for %d", grown, len(c.body))
+			}
+		})
+	}
+	// What is within the bounds is not in their way: a text of anything, at its limit.
+	data := strings.Repeat(`[{,`, 262144/3)
+	body := mustJSON(members{"FleetId": fleetOne, "MaximumPlayerSessionCount": 1, "GameSessionData": data})
+	served(t, s, "json", newRequest("json", "http://host.example/", "CreateGameSession", body)).ok(t)
+	served(t, s, "cbor", newRequest("cbor", "http://host.example/", "CreateGameSession",
+		cbor.Encode(cbor.Map{"FleetId": cbor.String(fleetOne), "MaximumPlayerSessionCount": cbor.Uint(1), "GameSessionData": cbor.String(data)}))).ok(t)
+}
+
+// recorder is a ResponseWriter that keeps what is written, and nothing else.
+type recorder struct {
+	status int
+	header http.Header
+	body   []byte
+}
+
+func newRecorder() *recorder { return &recorder{header: http.Header{}} }
+
+func (w *recorder) Header() http.Header { return w.header }
+func (w *recorder) WriteHeader(s int)   { w.status = s }
+func (w *recorder) Write(b []byte) (int, error) {
+	w.body = append(w.body, b...)
+	return len(b), nil
+}
+
+// one is a listener with one connection.
+type one struct {
+	conn chan net.Conn
+	done chan struct{}
+}
+
+func (l *one) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.conn:
+		return c, nil
+	case <-l.done:
+		return nil, net.ErrClosed
+	}
+}
+func (l *one) Close() error   { close(l.done); return nil }
+func (l *one) Addr() net.Addr { return &net.TCPAddr{} }
+
+// A caller who does not read its answer does not hold it for ever; one who does may
+// come again on its connection.
+func TestAPIAnswersThatNobodyReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		listener := &one{make(chan net.Conn, 1), make(chan struct{})}
+		server := &http.Server{Handler: newSilentServer(t)}
+		served := make(chan error)
+		go func() { served <- server.Serve(listener) }()
+		client, other := net.Pipe()
+		listener.conn <- other
+		const call = "POST / HTTP/1.1\r\nHost: x\r\nX-Amz-Target: GameLift.ListFleets\r\nContent-Length: 2\r\n\r\n{}"
+		ask := func() {
+			if _, err := io.WriteString(client, call); err != nil {
+				t.Error(err)
+			}
+		}
+		buffer := make([]byte, 4096)
+		ask()
+		if n, err := client.Read(buffer); err != nil || !strings.HasPrefix(string(buffer[:n]), "HTTP/1.1 200") {
+			t.Errorf("got %q, %v", buffer[:n], err)
+		}
+		time.Sleep(time.Minute)
+		ask() // and does not read
+		time.Sleep(writeTimeout + time.Second)
+		synctest.Wait()
+		if _, err := client.Read(buffer); !errors.Is(err, io.EOF) {
+			t.Errorf("got %v, want a closed connection", err)
+		}
+		_ = client.Close()
+		_ = server.Close()
+		<-served
+	})
+}
+
+// Callers who say that much comes, and let the host wait for it, hold memory for
+// some bodies, not for as many as they like. They are told to try again later.
+func TestAPIBodiesTogetherAreBounded(t *testing.T) {
+	s := newSilentServer(t)
+	var waiting sync.WaitGroup
+	var ends []*io.PipeWriter
+	for range bodiesMax / bodyScriptMax {
+		body, end := io.Pipe()
+		ends = append(ends, end)
+		r := newRequest("json", "http://host.example/", "CreateScript", nil)
+		r.Body, r.ContentLength = body, bodyScriptMax
+		waiting.Go(func() { s.ServeHTTP(newRecorder(), r) })
+	}
+	for _, end := range ends {
+		if _, err := io.WriteString(end, "{"); err != nil { // it is being read
+			t.Error(err)
+		}
+	}
+	for range 3 {
+		s.ask(t, "json", "ListFleets", members{}).want(t, http.StatusBadRequest, throttled)
+	}
+	for _, end := range ends {
+		_ = end.CloseWithError(io.ErrUnexpectedEOF)
+	}
+	waiting.Wait()
+	s.ask(t, "json", "ListFleets", members{}).ok(t)
+	if n := s.bodies.Load(); n != 0 {
+		t.Errorf("%d bytes are still promised", n)
+	}
+}
