@@ -60,7 +60,15 @@ func jsonProgram(name, text string) (*goja.Program, error) {
 
 // common compiles CommonJS source that the engine can parse. mapped is the source
 // map of text, if it is not the original; strict is what ES modules are.
-func common(name, text string, sourceMap []byte, strict bool) (program *goja.Program, err error) {
+func common(name, text string, sourceMap []byte, strict bool) (*goja.Program, error) {
+	if program, err := assemble(name, text, sourceMap, strict, true); err == nil {
+		return program, nil
+	}
+	return assemble(name, text, sourceMap, strict, false) // nested as deeply as can be, or wrong
+}
+
+// assemble is common with pauses or without.
+func assemble(name, text string, sourceMap []byte, strict, pauses bool) (program *goja.Program, err error) {
 	defer func() {
 		// Parser and compiler are not ours: what they cannot take must not end the host.
 		if r := recover(); r != nil {
@@ -74,7 +82,9 @@ func common(name, text string, sourceMap []byte, strict bool) (program *goja.Pro
 	if err := checkRegexps(name, tree); err != nil {
 		return nil, err
 	}
-	withPauses(tree)
+	if pauses {
+		withPauses(tree)
+	}
 	pausable(tree)
 	program, err = goja.CompileAST(tree, strict)
 	if err != nil {
