@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"troupe/actors/script"
+	"troupe/actors/script/watchdog"
 )
 
 // outcome is how a call into a script ends.
@@ -80,7 +81,7 @@ func TestHostileScripts(t *testing.T) {
 		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
 			cmd := exec.Command(os.Args[0], "-test.run=^TestOneHostileScript$")
-			cmd.Env = append(os.Environ(), fmt.Sprintf("HOSTILE=%d", i), "GOMEMLIMIT=1GiB")
+			cmd.Env = append(os.Environ(), fmt.Sprintf("HOSTILE=%d", i), "GOMEMLIMIT=1GiB", "GOMAXPROCS=2")
 			out, err := cmd.CombinedOutput()
 			if len(out) > 2000 {
 				out = append(out[:1000], out[len(out)-1000:]...)
@@ -114,6 +115,10 @@ exports.ssExports = {
   init(s) { session = s; },
   onMessage(m) { if (m.opCode === 1) { `+c.source+` } else session.sendMessage(m, 1); },
 };`))
+	if c.want != returns {
+		other := dog.Watch(watchdog.Options{}) // another game session: calls are paced
+		defer other.Release()
+	}
 	tellStuck := make(chan string, 1)
 	g.stuck = func(reason string) { tellStuck <- reason }
 	done := make(chan struct{})

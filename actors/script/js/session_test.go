@@ -30,6 +30,7 @@ type game struct {
 	exit    *int
 	crash   string
 	stuck   func(reason string) // what the host does; nil: nothing
+	handed  int                 // calls that have become long
 
 	counters counters.Set
 }
@@ -155,7 +156,7 @@ func loadInto(t testing.TB, g *game, limits script.Limits, files map[string]stri
 		if g.stuck != nil {
 			g.stuck(reason)
 		}
-	}}); err != nil {
+	}, HandOver: func() { g.handed++ }}); err != nil {
 		return g, err
 	}
 	t.Cleanup(func() {

@@ -22,7 +22,7 @@ const (
 
 // paces say how a call is paced from a time after its start on: how long it rests for
 // each slice of work, as a multiple of it (half of a core, then a quarter, then a
-// tenth), and how many bytes a second it may allocate; what the process allocates
+// sixth), and how many bytes a second it may allocate; what the process allocates
 // during a slice counts as the call's. Others pay for more by what the garbage
 // collector takes.
 var paces = [...]struct {
@@ -33,7 +33,7 @@ var paces = [...]struct {
 	{after: 2 * time.Millisecond, rest: 1},
 	{after: 20 * time.Millisecond, rest: 1, allocRate: 24 << 20},
 	{after: 100 * time.Millisecond, rest: 3, allocRate: 24 << 20},
-	{after: time.Second, rest: 9, allocRate: 24 << 20},
+	{after: time.Second, rest: 5, allocRate: 24 << 20},
 }
 
 // pacer is what a Watch needs for that. It is the owner's.
