@@ -35,6 +35,9 @@ func (r *Registry) newFleet(c *stage.Context, q messages.CreateFleet) (*fleetEnt
 		return nil, unavailable()
 	}
 	r.forgetOld(c)
+	if _, err := changedPorts(nil, messages.UpdatePorts{Add: q.Ports}); err != nil {
+		return nil, err
+	}
 	f := newFleetEntry(&messages.Fleet{
 		ID: messages.FleetID("fleet-" + uuid.NewString()), Name: q.Name, Description: q.Description, Status: messages.FleetNew,
 		Created: c.Now(), Locations: q.Locations, Certificates: q.Certificates, Anywhere: q.Anywhere, ScriptID: q.ScriptID,

@@ -20,6 +20,11 @@ func (a arns) mint(kind, id string) string {
 	return arnPrefix + a.region + ":" + a.account + ":" + kind + "/" + id
 }
 
+// mintWithoutAccount is mint for aliases, whose ARNs have none.
+func (a arns) mintWithoutAccount(kind, id string) string {
+	return arnPrefix + a.region + "::" + kind + "/" + id
+}
+
 // resource returns the last part, `<kind>/<id>`, of an ARN of this region.
 func (a arns) resource(arn string) (string, error) {
 	parts := strings.SplitN(arn, ":", 6)

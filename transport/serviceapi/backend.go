@@ -54,6 +54,8 @@ type Backend interface {
 	// FleetEvents answers what happened to a fleet, oldest first.
 	FleetEvents(ctx context.Context, id messages.FleetID) ([]messages.FleetEvent, error)
 
+	FleetBackend
+
 	// CreateScript unpacks the archive and makes a script of it.
 	CreateScript(ctx context.Context, req messages.CreateScript) (*messages.Script, error)
 	// UpdateScript changes a script. New game sessions run its content from then on,

@@ -14,6 +14,7 @@ import (
 // fakeBackend is a host in memory for tests of the protocol: it keeps records
 // and knows no game.
 type fakeBackend struct {
+	fakeFleets
 	mu      sync.Mutex
 	now     time.Time
 	fleets  []*messages.Fleet

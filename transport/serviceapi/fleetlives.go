@@ -81,6 +81,10 @@ func (s *Server) createFleet(ctx context.Context, in *gamelift.CreateFleetInput)
 	if err := notOffered(in); err != nil {
 		return nil, err
 	}
+	var err error
+	if req.Ports, err = portsOf("EC2InboundPermissions", in.EC2InboundPermissions); err != nil {
+		return nil, err
+	}
 	place := s.onThisHost
 	if in.ComputeType == types.ComputeTypeAnywhere {
 		place = s.anywhere
@@ -88,7 +92,6 @@ func (s *Server) createFleet(ctx context.Context, in *gamelift.CreateFleetInput)
 	if err := place(in, &req); err != nil {
 		return nil, err
 	}
-	var err error
 	if req.Tags, err = tagsOf(in.Tags); err != nil {
 		return nil, err
 	}
@@ -100,30 +103,19 @@ func (s *Server) createFleet(ctx context.Context, in *gamelift.CreateFleetInput)
 		return nil, err
 	}
 	attributes := s.fleet(record)
-	states := make([]types.LocationState, len(record.Locations))
-	for i, l := range record.Locations {
-		states[i] = types.LocationState{Location: aws.String(l), Status: types.FleetStatus(record.Status.String())}
-	}
+	states := locationStates(record.Locations, types.FleetStatus(record.Status.String()))
 	return &gamelift.CreateFleetOutput{FleetAttributes: &attributes, LocationStates: states}, nil
 }
 
 // notOffered refuses what the host would have to act on and cannot.
 func notOffered(in *gamelift.CreateFleetInput) error {
-	policy := in.ResourceCreationLimitPolicy
 	switch {
-	case policy != nil && aws.ToInt32(policy.NewGameSessionsPerCreator) > 0 && aws.ToInt32(policy.PolicyPeriodInMinutes) > 0:
-		return invalid("ResourceCreationLimitPolicy is not available on this host yet")
 	case in.PeerVpcId != nil || in.PeerVpcAwsAccountId != nil:
 		return invalid("PeerVpcId and PeerVpcAwsAccountId are not available on this host")
 	case in.PlayerGatewayMode != "" && in.PlayerGatewayMode != types.PlayerGatewayModeDisabled:
 		return invalid("PlayerGatewayMode must be DISABLED on this host")
 	}
-	for _, p := range in.EC2InboundPermissions { // ports open by themselves
-		if *p.FromPort > *p.ToPort {
-			return invalid("EC2InboundPermissions has a range from %d to %d", *p.FromPort, *p.ToPort)
-		}
-	}
-	return nil
+	return noCreationLimit(in.ResourceCreationLimitPolicy)
 }
 
 // onThisHost is the part of CreateFleet for fleets whose processes run here.
@@ -134,17 +126,16 @@ func (s *Server) onThisHost(in *gamelift.CreateFleetInput, req *messages.CreateF
 	case in.AnywhereConfiguration != nil:
 		return invalid("AnywhereConfiguration goes with ComputeType ANYWHERE")
 	}
+	names, err := distinct(configured(in.Locations))
+	if err != nil {
+		return err
+	}
 	req.Locations = []string{s.arns.region} // added if missing
-	seen := make(map[string]bool)
-	for _, l := range in.Locations {
-		if seen[*l.Location] {
-			return invalid("Locations holds %s twice", *l.Location)
-		}
-		if seen[*l.Location] = true; *l.Location != s.arns.region {
-			req.Locations = append(req.Locations, *l.Location)
+	for _, name := range names {
+		if name != s.arns.region {
+			req.Locations = append(req.Locations, name)
 		}
 	}
-	var err error
 	req.ScriptID, err = s.arns.script(in.ScriptId)
 	return err
 }
@@ -221,20 +212,12 @@ func (s *Server) describeFleetEvents(ctx context.Context, in *gamelift.DescribeF
 // describeRuntimeConfiguration answers for a fleet with a script; a deleted one,
 // and one without a script, has no configuration.
 func (s *Server) describeRuntimeConfiguration(ctx context.Context, in *gamelift.DescribeRuntimeConfigurationInput) (*gamelift.DescribeRuntimeConfigurationOutput, error) {
-	id, err := s.arns.fleet(in.FleetId)
+	f, err := s.oneFleet(ctx, in.FleetId)
 	if err != nil {
 		return nil, err
-	}
-	fleets, err := s.options.Backend.Fleets(ctx)
-	if err != nil {
-		return nil, err
-	}
-	found := pick(fleets, []messages.FleetID{id})
-	if len(found) == 0 {
-		return nil, messages.Errorf(messages.NotFound, "there is no fleet %q", clip(*in.FleetId))
 	}
 	out := &gamelift.DescribeRuntimeConfigurationOutput{}
-	if f := found[0]; f.Status != messages.FleetTerminated && len(f.Runtime.Processes) > 0 {
+	if f.Status != messages.FleetTerminated && len(f.Runtime.Processes) > 0 {
 		out.RuntimeConfiguration = shownRuntime(f.Runtime)
 	}
 	return out, nil

@@ -66,16 +66,9 @@ func (s *Server) listFleets(ctx context.Context, in *gamelift.ListFleetsInput) (
 // leaves out unknown ones; without names, for all fleets in pages
 // (service-api.md 2.3).
 func (s *Server) describeFleetAttributes(ctx context.Context, in *gamelift.DescribeFleetAttributesInput) (*gamelift.DescribeFleetAttributesOutput, error) {
-	if len(in.FleetIds) > describeIDsMax {
-		return nil, invalid("FleetIds may hold at most %d ids, it has %d", describeIDsMax, len(in.FleetIds))
-	}
-	wanted := make([]messages.FleetID, len(in.FleetIds))
-	for i := range in.FleetIds {
-		id, err := s.arns.fleet(&in.FleetIds[i])
-		if err != nil {
-			return nil, err
-		}
-		wanted[i] = id
+	wanted, err := s.fleetIDs(in.FleetIds)
+	if err != nil {
+		return nil, err
 	}
 	fleets, err := s.options.Backend.Fleets(ctx)
 	if err != nil {

@@ -20,7 +20,13 @@ func (s *Server) operations() table {
 	s.registerPlayerSessions(t)
 	s.registerFleets(t)
 	s.registerFleetLives(t)
+	s.registerFleetSettings(t)
+	s.registerCapacity(t)
+	s.registerFleetLocations(t)
 	s.registerScripts(t)
+	s.registerAliases(t)
+	s.registerLocations(t)
+	s.registerTags(t)
 	registerEmptyLists(t)
 	for name, op := range t {
 		op.replayed = !isRead(name)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
@@ -161,24 +160,4 @@ func noStore(l *types.S3Location) error {
 	default:
 		return invalid("this host has no object store for the bucket %q: give the script as ZipFile", clip(bucket))
 	}
-}
-
-// tagsMax bounds the tags of one resource (service-api.md 2.11).
-const tagsMax = 50
-
-func tagsOf(given []types.Tag) (map[string]string, error) {
-	if len(given) > tagsMax {
-		return nil, messages.Errorf(messages.TaggingFailed, "Tags may hold at most %d tags, it has %d", tagsMax, len(given))
-	}
-	tags := make(map[string]string, len(given))
-	for _, t := range given {
-		if strings.HasPrefix(strings.ToLower(*t.Key), "aws:") {
-			return nil, messages.Errorf(messages.TaggingFailed, "tag keys must not start with aws:, %q does", clip(*t.Key))
-		}
-		if _, twice := tags[*t.Key]; twice {
-			return nil, messages.Errorf(messages.TaggingFailed, "Tags holds the key %q twice", clip(*t.Key))
-		}
-		tags[*t.Key] = *t.Value
-	}
-	return tags, nil
 }

@@ -1,0 +1,199 @@
+package serviceapi
+
+import (
+	"context"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"troupe/messages"
+)
+
+var (
+	nonBlank        = text(1, 1024, `(?s).*\S.*`)
+	routingTypes    = enum(types.RoutingStrategyType("").Values())
+	routingStrategy = structure[types.RoutingStrategy](
+		optionally("Type", routingTypes),
+		optionally("FleetId", text(1, 128, `^[a-z]*fleet-[a-zA-Z0-9\-]+`)),
+		optionally("Message", either),
+	)
+)
+
+// aliasMessageMax bounds the message of a TERMINAL alias, which the model does not.
+const aliasMessageMax = 1024
+
+// registerAliases adds the operations of service-api.md 2.4.
+func (s *Server) registerAliases(t table) {
+	register(t, "CreateAlias", s.createAlias,
+		required("Name", nonBlank),
+		optionally("Description", nonZeroAndMaxString),
+		required("RoutingStrategy", routingStrategy),
+		optionally("Tags", tagList),
+	).replayed = true
+	register(t, "DescribeAlias", s.describeAlias,
+		required("AliasId", aliasIDOrARN),
+	)
+	register(t, "UpdateAlias", s.updateAlias,
+		required("AliasId", aliasIDOrARN),
+		optionally("Name", nonBlank),
+		optionally("Description", nonZeroAndMaxString),
+		optionally("RoutingStrategy", routingStrategy),
+	)
+	register(t, "DeleteAlias", s.deleteAlias,
+		required("AliasId", aliasIDOrARN),
+	)
+	register(t, "ListAliases", s.listAliases,
+		optionally("RoutingStrategyType", routingTypes),
+		optionally("Name", nonEmptyString),
+		optionally("Limit", positiveInteger),
+		optionally("NextToken", nonEmptyString),
+	)
+	register(t, "ResolveAlias", s.resolveAlias,
+		required("AliasId", aliasIDOrARN),
+	)
+}
+
+func (s *Server) createAlias(ctx context.Context, in *gamelift.CreateAliasInput) (*gamelift.CreateAliasOutput, error) {
+	routing, err := routingOf(in.RoutingStrategy)
+	if err != nil {
+		return nil, err
+	}
+	tags, err := tagsOf(in.Tags)
+	if err != nil {
+		return nil, err
+	}
+	record, err := s.options.Backend.CreateAlias(ctx, messages.CreateAlias{
+		Name: *in.Name, Description: aws.ToString(in.Description), FleetID: routing.FleetID, Message: routing.Message, Tags: tags,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.CreateAliasOutput{Alias: s.alias(record)}, nil
+}
+
+// routingOf reads a strategy: a fleet for SIMPLE, a message for TERMINAL, never both.
+func routingOf(in *types.RoutingStrategy) (routing messages.Routing, err error) {
+	routing = messages.Routing{FleetID: messages.FleetID(aws.ToString(in.FleetId)), Message: aws.ToString(in.Message)}
+	switch {
+	case in.Type == "":
+		return routing, invalid("RoutingStrategy needs a Type")
+	case in.Type == types.RoutingStrategyTypeSimple && (routing.FleetID == "" || in.Message != nil):
+		return routing, invalid("RoutingStrategy of type SIMPLE needs FleetId and has no Message")
+	case in.Type == types.RoutingStrategyTypeTerminal && (routing.Message == "" || in.FleetId != nil):
+		return routing, invalid("RoutingStrategy of type TERMINAL needs Message and has no FleetId")
+	case len(routing.Message) > aliasMessageMax:
+		return routing, invalid("RoutingStrategy.Message may have at most %d bytes, it has %d", aliasMessageMax, len(routing.Message))
+	}
+	return routing, nil
+}
+
+// oneAlias reads the alias that a member names.
+func (s *Server) oneAlias(ctx context.Context, member *string) (*messages.Alias, error) {
+	id, err := s.arns.alias(member)
+	if err != nil {
+		return nil, err
+	}
+	found, err := s.options.Backend.Aliases(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	if len(found) == 0 || id == "" {
+		return nil, messages.Errorf(messages.NotFound, "there is no alias %q", clip(*member))
+	}
+	return found[0], nil
+}
+
+func (s *Server) describeAlias(ctx context.Context, in *gamelift.DescribeAliasInput) (*gamelift.DescribeAliasOutput, error) {
+	record, err := s.oneAlias(ctx, in.AliasId)
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.DescribeAliasOutput{Alias: s.alias(record)}, nil
+}
+
+func (s *Server) updateAlias(ctx context.Context, in *gamelift.UpdateAliasInput) (*gamelift.UpdateAliasOutput, error) {
+	req := messages.UpdateAlias{Name: in.Name, Description: in.Description}
+	if in.RoutingStrategy != nil {
+		routing, err := routingOf(in.RoutingStrategy)
+		if err != nil {
+			return nil, err
+		}
+		req.Routing = &routing
+	}
+	var err error
+	if req.ID, err = s.arns.alias(in.AliasId); err != nil {
+		return nil, err
+	}
+	record, err := s.options.Backend.UpdateAlias(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.UpdateAliasOutput{Alias: s.alias(record)}, nil
+}
+
+func (s *Server) deleteAlias(ctx context.Context, in *gamelift.DeleteAliasInput) (*gamelift.DeleteAliasOutput, error) {
+	id, err := s.arns.alias(in.AliasId)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.options.Backend.DeleteAlias(ctx, id); err != nil {
+		return nil, err
+	}
+	return &gamelift.DeleteAliasOutput{}, nil
+}
+
+// listAliases lists aliases, oldest first, by exact name and by type.
+func (s *Server) listAliases(ctx context.Context, in *gamelift.ListAliasesInput) (*gamelift.ListAliasesOutput, error) {
+	aliases, err := s.options.Backend.Aliases(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	aliases = slices.DeleteFunc(slices.Clone(aliases), func(a *messages.Alias) bool {
+		return in.Name != nil && a.Name != *in.Name || in.RoutingStrategyType != "" && routingType(a) != in.RoutingStrategyType
+	})
+	page, token, err := cut(s.pager, paging{
+		operation: "ListAliases", input: in, limit: in.Limit, token: in.NextToken, max: pageMax, order: oldestFirst,
+	}, aliases, func(a *messages.Alias) position { return at(a.Created, a.ID) })
+	if err != nil {
+		return nil, err
+	}
+	shown := make([]types.Alias, len(page))
+	for i, a := range page {
+		shown[i] = *s.alias(a)
+	}
+	return &gamelift.ListAliasesOutput{Aliases: shown, NextToken: token}, nil
+}
+
+// resolveAlias answers the fleet that an alias leads to, whatever has become of it.
+func (s *Server) resolveAlias(ctx context.Context, in *gamelift.ResolveAliasInput) (*gamelift.ResolveAliasOutput, error) {
+	record, err := s.oneAlias(ctx, in.AliasId)
+	if err != nil {
+		return nil, err
+	}
+	if record.FleetID == "" {
+		return nil, messages.Errorf(messages.TerminalRouting, "%s", record.Message)
+	}
+	id := string(record.FleetID)
+	return &gamelift.ResolveAliasOutput{FleetId: aws.String(id), FleetArn: aws.String(s.arns.mint("fleet", id))}, nil
+}
+
+func routingType(a *messages.Alias) types.RoutingStrategyType {
+	if a.FleetID == "" {
+		return types.RoutingStrategyTypeTerminal
+	}
+	return types.RoutingStrategyTypeSimple
+}
+
+func (s *Server) alias(r *messages.Alias) *types.Alias {
+	updated := r.Updated
+	if updated.IsZero() {
+		updated = r.Created
+	}
+	return &types.Alias{
+		AliasId: filled(string(r.ID)), AliasArn: aws.String(s.arns.mintWithoutAccount("alias", string(r.ID))), Name: filled(r.Name), Description: filled(r.Description),
+		RoutingStrategy: &types.RoutingStrategy{Type: routingType(r), FleetId: filled(string(r.FleetID)), Message: filled(r.Message)},
+		CreationTime:    moment(r.Created), LastUpdatedTime: moment(updated),
+	}
+}

@@ -1,0 +1,49 @@
+package serviceapi
+
+import (
+	"context"
+
+	"troupe/messages"
+)
+
+// FleetBackend is the part of a Backend for fleets, aliases, locations and tags. What
+// changes something returns once that is durable.
+type FleetBackend interface {
+	// UpdateFleet changes what is shown of a fleet.
+	UpdateFleet(ctx context.Context, req messages.UpdateFleet) (*messages.Fleet, error)
+	// UpdateCapacity changes how many process groups a fleet has in a location.
+	UpdateCapacity(ctx context.Context, req messages.UpdateCapacity) (*messages.Fleet, error)
+	// UpdatePorts changes the port ranges that a fleet's settings name.
+	UpdatePorts(ctx context.Context, req messages.UpdatePorts) (*messages.Fleet, error)
+	// AddFleetLocations adds locations to a fleet, RemoveFleetLocations takes some from it.
+	AddFleetLocations(ctx context.Context, req messages.FleetLocations) (*messages.Fleet, error)
+	RemoveFleetLocations(ctx context.Context, req messages.FleetLocations) (*messages.Fleet, error)
+	// FleetUse answers what fleets have and use; unknown ids, and fleets that are not in
+	// the location, are left out.
+	FleetUse(ctx context.Context, q messages.FleetUseQuery) ([]messages.FleetUse, error)
+	// Instances answers the process groups of a fleet in one location. A location that
+	// the fleet does not have is NotFound.
+	Instances(ctx context.Context, q messages.InstanceQuery) ([]messages.Instance, error)
+
+	// CreateAlias makes an alias. A fleet that is not there is InvalidRequest.
+	CreateAlias(ctx context.Context, req messages.CreateAlias) (*messages.Alias, error)
+	// UpdateAlias changes an alias. A fleet that is not there is NotFound.
+	UpdateAlias(ctx context.Context, req messages.UpdateAlias) (*messages.Alias, error)
+	// DeleteAlias deletes an alias.
+	DeleteAlias(ctx context.Context, id messages.AliasID) error
+	// Aliases answers one alias, or without an id all.
+	Aliases(ctx context.Context, id messages.AliasID) ([]*messages.Alias, error)
+
+	// CreateLocation makes a custom location; a name that is taken is Conflict.
+	CreateLocation(ctx context.Context, name string, tags map[string]string) (messages.Location, error)
+	// DeleteLocation deletes a custom location; one that a fleet uses is InvalidRequest.
+	DeleteLocation(ctx context.Context, name string) error
+	// Locations answers all locations.
+	Locations(ctx context.Context) ([]messages.Location, error)
+
+	// Tags answers the tags of a resource. One that is not there, or of a kind that has
+	// no tags, is NotFound.
+	Tags(ctx context.Context, q messages.Resource) (map[string]string, error)
+	// UpdateTags changes the tags of a resource.
+	UpdateTags(ctx context.Context, req messages.UpdateTags) (map[string]string, error)
+}

@@ -1,0 +1,229 @@
+package serviceapi
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"troupe/messages"
+)
+
+// What the service calls an instance is a process group here: each runs the whole
+// runtime configuration of its fleet. Groups are wanted per location.
+
+var managedCapacity = structure[types.ManagedCapacityConfiguration](
+	optionally("ZeroCapacityStrategy", enum(types.ZeroCapacityStrategy("").Values())),
+	optionally("ScaleInAfterInactivityMinutes", number(5, 1440)),
+)
+
+func (s *Server) registerCapacity(t table) {
+	named := []rule{
+		optionally("FleetIds", listOf(1, unbounded, fleetIDOrARN)),
+		optionally("Limit", positiveInteger),
+		optionally("NextToken", nonZeroAndMaxString),
+	}
+	register(t, "DescribeFleetCapacity", s.describeFleetCapacity, named...)
+	register(t, "DescribeFleetUtilization", s.describeFleetUtilization, named...)
+	located := []rule{
+		required("FleetId", fleetIDOrARN),
+		required("Location", locationString),
+	}
+	register(t, "DescribeFleetLocationCapacity", s.describeFleetLocationCapacity, located...)
+	register(t, "DescribeFleetLocationUtilization", s.describeFleetLocationUtilization, located...)
+	register(t, "UpdateFleetCapacity", s.updateFleetCapacity,
+		required("FleetId", fleetIDOrARN),
+		optionally("DesiredInstances", wholeNumber),
+		optionally("MinSize", wholeNumber),
+		optionally("MaxSize", wholeNumber),
+		optionally("Location", locationString),
+		optionally("ManagedCapacityConfiguration", managedCapacity),
+	)
+	register(t, "DescribeInstances", s.describeInstances,
+		required("FleetId", fleetIDOrARN),
+		optionally("InstanceId", text(0, unbounded, `[a-zA-Z0-9\.-]+`)),
+		optionally("Limit", positiveInteger),
+		optionally("NextToken", nonZeroAndMaxString),
+		optionally("Location", locationString),
+	)
+}
+
+// fleetUses reads what fleets have and use in their home locations: the named ones, in
+// that order and without unknown ones, or a page of all.
+func (s *Server) fleetUses(ctx context.Context, given []string, how paging) ([]messages.FleetUse, *string, error) {
+	wanted, err := s.fleetIDs(given)
+	if err != nil {
+		return nil, nil, err
+	}
+	uses, err := s.options.Backend.FleetUse(ctx, messages.FleetUseQuery{FleetIDs: wanted})
+	if err != nil || given != nil {
+		return uses, nil, err
+	}
+	how.max, how.order = pageMax, oldestFirst
+	return cut(s.pager, how, uses, func(u messages.FleetUse) position { return fleetPosition(u.Fleet) })
+}
+
+// fleetIDs reads the ids of a Describe call; nil if there are none.
+func (s *Server) fleetIDs(given []string) ([]messages.FleetID, error) {
+	if len(given) > describeIDsMax {
+		return nil, invalid("FleetIds may hold at most %d ids, it has %d", describeIDsMax, len(given))
+	}
+	var wanted []messages.FleetID
+	for i := range given {
+		id, err := s.arns.fleet(&given[i])
+		if err != nil {
+			return nil, err
+		}
+		wanted = append(wanted, id)
+	}
+	return wanted, nil
+}
+
+func (s *Server) describeFleetCapacity(ctx context.Context, in *gamelift.DescribeFleetCapacityInput) (*gamelift.DescribeFleetCapacityOutput, error) {
+	uses, token, err := s.fleetUses(ctx, in.FleetIds, paging{operation: "DescribeFleetCapacity", input: in, limit: in.Limit, token: in.NextToken})
+	if err != nil {
+		return nil, err
+	}
+	shown := make([]types.FleetCapacity, len(uses))
+	for i, u := range uses {
+		shown[i] = s.capacity(u)
+	}
+	return &gamelift.DescribeFleetCapacityOutput{FleetCapacity: shown, NextToken: token}, nil
+}
+
+func (s *Server) describeFleetUtilization(ctx context.Context, in *gamelift.DescribeFleetUtilizationInput) (*gamelift.DescribeFleetUtilizationOutput, error) {
+	uses, token, err := s.fleetUses(ctx, in.FleetIds, paging{operation: "DescribeFleetUtilization", input: in, limit: in.Limit, token: in.NextToken})
+	if err != nil {
+		return nil, err
+	}
+	shown := make([]types.FleetUtilization, len(uses))
+	for i, u := range uses {
+		shown[i] = s.utilization(u)
+	}
+	return &gamelift.DescribeFleetUtilizationOutput{FleetUtilization: shown, NextToken: token}, nil
+}
+
+// useAt reads what one fleet has and uses in one location.
+func (s *Server) useAt(ctx context.Context, fleet *string, location string) (none messages.FleetUse, err error) {
+	id, err := s.arns.fleet(fleet)
+	if err != nil {
+		return none, err
+	}
+	uses, err := s.options.Backend.FleetUse(ctx, messages.FleetUseQuery{FleetIDs: []messages.FleetID{id}, Location: location})
+	if err != nil {
+		return none, err
+	}
+	if len(uses) == 0 {
+		return none, messages.Errorf(messages.NotFound, "there is no fleet %q with a location %s", clip(*fleet), location)
+	}
+	return uses[0], nil
+}
+
+func (s *Server) describeFleetLocationCapacity(ctx context.Context, in *gamelift.DescribeFleetLocationCapacityInput) (*gamelift.DescribeFleetLocationCapacityOutput, error) {
+	u, err := s.useAt(ctx, in.FleetId, *in.Location)
+	if err != nil {
+		return nil, err
+	}
+	shown := s.capacity(u)
+	return &gamelift.DescribeFleetLocationCapacityOutput{FleetCapacity: &shown}, nil
+}
+
+func (s *Server) describeFleetLocationUtilization(ctx context.Context, in *gamelift.DescribeFleetLocationUtilizationInput) (*gamelift.DescribeFleetLocationUtilizationOutput, error) {
+	u, err := s.useAt(ctx, in.FleetId, *in.Location)
+	if err != nil {
+		return nil, err
+	}
+	shown := s.utilization(u)
+	return &gamelift.DescribeFleetLocationUtilizationOutput{FleetUtilization: &shown}, nil
+}
+
+func (s *Server) capacity(u messages.FleetUse) types.FleetCapacity {
+	id := string(u.Fleet.ID)
+	shown := types.FleetCapacity{
+		FleetId: aws.String(id), FleetArn: aws.String(s.arns.mint("fleet", id)), Location: aws.String(u.Location),
+		InstanceCounts: &types.EC2InstanceCounts{
+			DESIRED: count(u.Groups.Desired), MINIMUM: count(u.Groups.Min), MAXIMUM: count(u.Groups.Max),
+			PENDING: count(u.Pending), ACTIVE: count(u.Active), IDLE: count(u.Idle), TERMINATING: count(u.Terminating),
+		},
+	}
+	if !u.Fleet.Anywhere {
+		shown.InstanceType = cmp.Or(types.EC2InstanceType(u.Fleet.Shown.InstanceType), instanceTypeLocal)
+	}
+	return shown
+}
+
+func (s *Server) utilization(u messages.FleetUse) types.FleetUtilization {
+	id := string(u.Fleet.ID)
+	return types.FleetUtilization{
+		FleetId: aws.String(id), FleetArn: aws.String(s.arns.mint("fleet", id)), Location: aws.String(u.Location),
+		ActiveServerProcessCount: count(u.Processes), ActiveGameSessionCount: count(u.GameSessions),
+		CurrentPlayerSessionCount: count(u.Players), MaximumPlayerSessionCount: count(u.PlayersMax),
+	}
+}
+
+func (s *Server) updateFleetCapacity(ctx context.Context, in *gamelift.UpdateFleetCapacityInput) (*gamelift.UpdateFleetCapacityOutput, error) {
+	managed := in.ManagedCapacityConfiguration
+	switch {
+	case in.DesiredInstances == nil && in.MinSize == nil && in.MaxSize == nil && managed == nil:
+		return nil, invalid("give at least one of DesiredInstances, MinSize and MaxSize")
+	case managed != nil && (managed.ZeroCapacityStrategy == types.ZeroCapacityStrategyScaleToAndFromZero || managed.ScaleInAfterInactivityMinutes != nil):
+		return nil, invalid("ManagedCapacityConfiguration: this host does not scale by itself; ZeroCapacityStrategy must be MANUAL")
+	}
+	id, err := s.arns.fleet(in.FleetId)
+	if err != nil {
+		return nil, err
+	}
+	_, err = s.options.Backend.UpdateCapacity(ctx, messages.UpdateCapacity{
+		FleetID: id, Location: aws.ToString(in.Location), Desired: whole(in.DesiredInstances), Min: whole(in.MinSize), Max: whole(in.MaxSize),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.UpdateFleetCapacityOutput{
+		FleetId: aws.String(string(id)), FleetArn: aws.String(s.arns.mint("fleet", string(id))), Location: in.Location,
+		ManagedCapacityConfiguration: managed,
+	}, nil
+}
+
+func whole(n *int32) *int {
+	if n == nil {
+		return nil
+	}
+	return aws.Int(int(*n))
+}
+
+// describeInstances lists the process groups of a fleet in one location.
+func (s *Server) describeInstances(ctx context.Context, in *gamelift.DescribeInstancesInput) (*gamelift.DescribeInstancesOutput, error) {
+	id, err := s.arns.fleet(in.FleetId)
+	if err != nil {
+		return nil, err
+	}
+	all, err := s.options.Backend.Instances(ctx, messages.InstanceQuery{FleetID: id, Location: aws.ToString(in.Location)})
+	if err != nil {
+		return nil, err
+	}
+	if in.InstanceId != nil {
+		all = slices.DeleteFunc(slices.Clone(all), func(i messages.Instance) bool { return i.ID != *in.InstanceId })
+		if len(all) == 0 {
+			return nil, messages.Errorf(messages.NotFound, "fleet %s has no instance %q there", id, clip(*in.InstanceId))
+		}
+	}
+	page, token, err := cut(s.pager, paging{
+		operation: "DescribeInstances", input: in, limit: in.Limit, token: in.NextToken, max: pageMax, order: oldestFirst,
+	}, all, func(i messages.Instance) position { return at(i.Created, i.ID) })
+	if err != nil {
+		return nil, err
+	}
+	shown := make([]types.Instance, len(page))
+	for i, n := range page {
+		shown[i] = types.Instance{
+			FleetId: aws.String(string(id)), FleetArn: aws.String(s.arns.mint("fleet", string(id))), InstanceId: aws.String(n.ID),
+			IpAddress: filled(n.IPAddress), DnsName: filled(n.DNSName), Type: cmp.Or(types.EC2InstanceType(n.Type), instanceTypeLocal),
+			Status: types.InstanceStatus(n.Status), CreationTime: moment(n.Created), Location: aws.String(n.Location),
+		}
+	}
+	return &gamelift.DescribeInstancesOutput{Instances: shown, NextToken: token}, nil
+}

@@ -1,0 +1,293 @@
+package serviceapi
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"troupe/messages"
+)
+
+const someARN = "arn:aws:gamelift:us-east-1:123456789012:"
+
+// refused calls an operation with inputs that are all answered by an exception.
+func refused(t *testing.T, a *api, protocol, operation, code string, inputs map[string]members) {
+	t.Helper()
+	for name, in := range inputs {
+		t.Run(operation+"/"+name, func(t *testing.T) { a.call(t, protocol, operation, in).want(t, 400, code) })
+	}
+}
+
+func TestCheck62_ResolveAliasReturnsIDAndARN(t *testing.T) {
+	inBoth(t, func(t *testing.T, protocol string) {
+		a := newAPI(t)
+		simple := members{"Type": "SIMPLE", "FleetId": fleetOne}
+		good := members{"Name": "n", "RoutingStrategy": simple, "Description": "d", "Tags": []members{{"Key": "k", "Value": "v"}}}
+		refused(t, a, protocol, "CreateAlias", invalidRequest, map[string]members{
+			"no name": with(good, "Name", nil), "blank name": with(good, "Name", " \t"), "long name": with(good, "Name", strings.Repeat("x", 1025)),
+			"empty description": with(good, "Description", ""),
+			"no strategy":       with(good, "RoutingStrategy", nil), "no type": with(good, "RoutingStrategy", members{"FleetId": fleetOne}),
+			"type":              with(good, "RoutingStrategy", members{"Type": "BOTH", "FleetId": fleetOne}),
+			"simple, no fleet":  with(good, "RoutingStrategy", members{"Type": "SIMPLE"}),
+			"simple, message":   with(good, "RoutingStrategy", members{"Type": "SIMPLE", "FleetId": fleetOne, "Message": "m"}),
+			"terminal, none":    with(good, "RoutingStrategy", members{"Type": "TERMINAL"}),
+			"terminal, a fleet": with(good, "RoutingStrategy", members{"Type": "TERMINAL", "Message": "m", "FleetId": fleetOne}),
+			"unknown fleet":     with(good, "RoutingStrategy", members{"Type": "SIMPLE", "FleetId": "fleet-none"}),
+			"fleet as ARN":      with(good, "RoutingStrategy", members{"Type": "SIMPLE", "FleetId": someARN + "fleet/fleet-one"}),
+		})
+		refused(t, a, protocol, "CreateAlias", "TaggingFailedException", map[string]members{
+			"tag": with(good, "Tags", []members{{"Key": "AWS:x", "Value": "v"}}),
+		})
+		alias := a.call(t, protocol, "CreateAlias", good).ok(t)["Alias"].(members)
+		if alias["AliasId"] != "alias-0000" || alias["AliasArn"] != "arn:aws:gamelift:us-east-1::alias/alias-0000" || alias["Name"] != "n" ||
+			alias["Description"] != "d" || !reflect.DeepEqual(alias["RoutingStrategy"], simple) || alias["LastUpdatedTime"] != alias["CreationTime"] {
+			t.Errorf("created %v", alias)
+		}
+		for _, id := range []string{"alias-0000", someARN + "alias/alias-0000", "arn:aws:gamelift:us-east-1::alias/alias-0000"} {
+			out := a.call(t, protocol, "ResolveAlias", members{"AliasId": id}).ok(t)
+			if out["FleetId"] != fleetOne || out["FleetArn"] != "arn:aws:gamelift:us-east-1:000000000000:fleet/fleet-one" {
+				t.Errorf("resolved %v", out)
+			}
+		}
+		end := members{"Type": "TERMINAL", "Message": endText}
+		updated := a.call(t, protocol, "UpdateAlias", members{"AliasId": "alias-0000", "RoutingStrategy": end, "Name": "other"}).ok(t)["Alias"].(members)
+		if updated["Name"] != "other" || !reflect.DeepEqual(updated["RoutingStrategy"], end) || updated["LastUpdatedTime"] == updated["CreationTime"] {
+			t.Errorf("updated %v", updated)
+		}
+		if r := a.call(t, protocol, "ResolveAlias", members{"AliasId": "alias-0000"}).want(t, 400, "TerminalRoutingStrategyException"); r.body["Message"] != endText {
+			t.Errorf("got %v", r.body)
+		}
+		if got := a.call(t, protocol, "DescribeAlias", members{"AliasId": "alias-0000"}).ok(t)["Alias"]; !reflect.DeepEqual(got, updated) {
+			t.Errorf("described %v, want %v", got, updated)
+		}
+		a.call(t, protocol, "DeleteAlias", members{"AliasId": "alias-0000"}).ok(t)
+		for _, operation := range []string{"DescribeAlias", "UpdateAlias", "DeleteAlias", "ResolveAlias"} {
+			a.call(t, protocol, operation, members{"AliasId": "alias-0000"}).want(t, 400, "NotFoundException")
+			refused(t, a, protocol, operation, invalidRequest, map[string]members{"no id": {}, "form": {"AliasId": "nickname"}})
+		}
+	})
+}
+
+func TestAliasesAreListedByNameAndType(t *testing.T) {
+	inBoth(t, func(t *testing.T, protocol string) {
+		a := newAPI(t)
+		for _, name := range []string{"a", "b", "a"} {
+			a.call(t, protocol, "CreateAlias", members{"Name": name, "RoutingStrategy": members{"Type": "SIMPLE", "FleetId": fleetOne}}).ok(t)
+		}
+		a.call(t, protocol, "CreateAlias", members{"Name": "a", "RoutingStrategy": members{"Type": "TERMINAL", "Message": "m"}}).ok(t)
+		for want, in := range map[string]members{
+			"alias-0000 alias-0001 alias-0002 alias-0003": {},
+			"alias-0000 alias-0002 alias-0003":            {"Name": "a"},
+			"alias-0003":                                  {"Name": "a", "RoutingStrategyType": "TERMINAL"},
+			"alias-0001":                                  {"Name": "b", "RoutingStrategyType": "SIMPLE"},
+			"":                                            {"Name": "A"},
+		} {
+			var got []string
+			for token := any(nil); ; {
+				page := with(with(in, "Limit", 2), "NextToken", token)
+				out := a.call(t, protocol, "ListAliases", page).ok(t)
+				for _, item := range items(t, out, "Aliases") {
+					got = append(got, item["AliasId"].(string))
+				}
+				if token = out["NextToken"]; token == nil {
+					break
+				}
+			}
+			if strings.Join(got, " ") != want {
+				t.Errorf("%v: got %v, want %s", in, got, want)
+			}
+		}
+		refused(t, a, protocol, "ListAliases", invalidRequest, map[string]members{
+			"type": {"RoutingStrategyType": "simple"}, "name": {"Name": ""}, "limit": {"Limit": 0}, "token": {"NextToken": "x"},
+		})
+	})
+}
+
+func TestTagsOfResources(t *testing.T) {
+	inBoth(t, func(t *testing.T, protocol string) {
+		a := newAPI(t)
+		a.fake.tags = map[messages.Resource]map[string]string{{Kind: "fleet", ID: fleetOne}: {"old": "1"}}
+		arn := someARN + "fleet/fleet-one"
+		tag := func(key, value string) []members { return []members{{"Key": key, "Value": value}} }
+		many := []members{}
+		for i := range 51 {
+			many = append(many, members{"Key": "k" + strings.Repeat("x", i), "Value": ""})
+		}
+		refused(t, a, protocol, "TagResource", "TaggingFailedException", map[string]members{
+			"reserved": {"ResourceARN": arn, "Tags": tag("aws:k", "v")}, "too many": {"ResourceARN": arn, "Tags": many},
+			"too many with old ones": {"ResourceARN": arn, "Tags": many[:50]},
+		})
+		refused(t, a, protocol, "TagResource", invalidRequest, map[string]members{
+			"no ARN": {"Tags": tag("k", "v")}, "no tags": {"ResourceARN": arn}, "empty key": {"ResourceARN": arn, "Tags": tag("", "v")},
+			"long key": {"ResourceARN": arn, "Tags": tag(strings.Repeat("x", 129), "v")}, "long value": {"ResourceARN": arn, "Tags": tag("k", strings.Repeat("x", 257))},
+		})
+		refused(t, a, protocol, "ListTagsForResource", "NotFoundException", map[string]members{
+			"unknown": {"ResourceARN": someARN + "fleet/fleet-none"}, "kind": {"ResourceARN": someARN + "gamesession/x"}, "no ARN": {"ResourceARN": "fleet-one"},
+			"region": {"ResourceARN": "arn:aws:gamelift:eu-west-1::fleet/fleet-one"},
+		})
+		a.call(t, protocol, "TagResource", members{"ResourceARN": arn, "Tags": tag("new", "")}).ok(t)
+		a.call(t, protocol, "TagResource", members{"ResourceARN": arn, "Tags": tag("old", "2")}).ok(t)
+		list := func() []members {
+			return items(t, a.call(t, protocol, "ListTagsForResource", members{"ResourceARN": arn}).ok(t), "Tags")
+		}
+		if got := list(); len(got) != 2 || got[0]["Key"] != "new" || got[0]["Value"] != "" || got[1]["Value"] != "2" {
+			t.Errorf("got %v", got)
+		}
+		a.call(t, protocol, "UntagResource", members{"ResourceARN": arn, "TagKeys": []string{"old", "absent"}}).ok(t)
+		if got := list(); len(got) != 1 || got[0]["Key"] != "new" {
+			t.Errorf("got %v", got)
+		}
+		refused(t, a, protocol, "UntagResource", invalidRequest, map[string]members{"no keys": {"ResourceARN": arn}, "key": {"ResourceARN": arn, "TagKeys": []string{""}}})
+	})
+}
+
+func TestFleetCapacityAndUtilization(t *testing.T) {
+	inBoth(t, func(t *testing.T, protocol string) {
+		a := newAPI(t)
+		for _, f := range a.fake.fleets {
+			a.fake.uses = append(a.fake.uses, messages.FleetUse{Fleet: f, Location: "us-east-1", Groups: messages.Groups{Desired: 3, Min: 1, Max: 5},
+				Active: 3, Idle: 2, Terminating: 1, Processes: 12, GameSessions: 4, Players: 7, PlayersMax: 40})
+		}
+		counts := members{"DESIRED": 3.0, "MINIMUM": 1.0, "MAXIMUM": 5.0, "PENDING": 0.0, "ACTIVE": 3.0, "IDLE": 2.0, "TERMINATING": 1.0}
+		for _, in := range []members{{"FleetIds": []string{fleetTwo, fleetOne, "fleet-none"}}, {}} {
+			out := items(t, a.call(t, protocol, "DescribeFleetCapacity", in).ok(t), "FleetCapacity")
+			if len(out) != 2 || !reflect.DeepEqual(out[0]["InstanceCounts"], counts) || out[0]["Location"] != "us-east-1" || out[0]["InstanceType"] != "local" {
+				t.Errorf("capacity %v", out)
+			}
+			used := items(t, a.call(t, protocol, "DescribeFleetUtilization", in).ok(t), "FleetUtilization")
+			if len(used) != 2 || used[0]["ActiveServerProcessCount"] != 12.0 || used[0]["ActiveGameSessionCount"] != 4.0 ||
+				used[0]["CurrentPlayerSessionCount"] != 7.0 || used[0]["MaximumPlayerSessionCount"] != 40.0 {
+				t.Errorf("utilization %v", used)
+			}
+		}
+		first := a.call(t, protocol, "DescribeFleetUtilization", members{"Limit": 1}).ok(t)
+		if second := a.call(t, protocol, "DescribeFleetUtilization", members{"Limit": 1, "NextToken": first["NextToken"]}).ok(t); second["NextToken"] != nil ||
+			items(t, second, "FleetUtilization")[0]["FleetId"] != fleetTwo {
+			t.Errorf("second page %v", second)
+		}
+		tooMany := make([]string, 26)
+		for i := range tooMany {
+			tooMany[i] = fleetOne
+		}
+		here := members{"FleetId": fleetOne, "Location": "us-east-1"}
+		for _, operation := range []string{"DescribeFleetLocationCapacity", "DescribeFleetLocationUtilization"} {
+			a.call(t, protocol, operation, here).ok(t)
+			a.call(t, protocol, operation, with(here, "Location", "eu-west-1")).want(t, 400, "NotFoundException")
+			refused(t, a, protocol, operation, invalidRequest, map[string]members{"no location": {"FleetId": fleetOne}, "location": with(here, "Location", "a_b")})
+		}
+		for _, operation := range []string{"DescribeFleetCapacity", "DescribeFleetUtilization"} {
+			if r := a.call(t, protocol, operation, members{"FleetIds": tooMany}).want(t, 400, invalidRequest); !strings.Contains(r.body["message"].(string), "25") {
+				t.Errorf("%v does not hold the maximum", r.body)
+			}
+			refused(t, a, protocol, operation, invalidRequest, map[string]members{"no ids": {"FleetIds": []string{}}, "id": {"FleetIds": []string{"x"}}})
+		}
+		a.call(t, protocol, "UpdateFleetCapacity", members{"FleetId": fleetOne, "DesiredInstances": 0, "Location": "us-east-1"}).ok(t)
+		if got, want := a.fake.got[len(a.fake.got)-1], (messages.UpdateCapacity{FleetID: fleetOne, Location: "us-east-1", Desired: aws.Int(0)}); !reflect.DeepEqual(got, want) {
+			t.Errorf("the backend got %+v", got)
+		}
+		refused(t, a, protocol, "UpdateFleetCapacity", invalidRequest, map[string]members{
+			"nothing": {"FleetId": fleetOne}, "negative": {"FleetId": fleetOne, "MinSize": -1}, "location": {"FleetId": fleetOne, "MinSize": 1, "Location": ""},
+			"managed": {"FleetId": fleetOne, "ManagedCapacityConfiguration": members{"ZeroCapacityStrategy": "SCALE_TO_AND_FROM_ZERO"}},
+			"minutes": {"FleetId": fleetOne, "MinSize": 1, "ManagedCapacityConfiguration": members{"ScaleInAfterInactivityMinutes": 4}},
+		})
+	})
+}
+
+func TestFleetSettings(t *testing.T) {
+	inBoth(t, func(t *testing.T, protocol string) {
+		a := newAPI(t)
+		out := a.call(t, protocol, "UpdateFleetAttributes", members{"FleetId": someARN + "fleet/fleet-one", "Name": "n", "NewGameSessionProtectionPolicy": "FullProtection"}).ok(t)
+		if out["FleetId"] != fleetOne {
+			t.Errorf("got %v", out)
+		}
+		if got, want := a.fake.got[0], (messages.UpdateFleet{FleetID: fleetOne, Name: aws.String("n"), Protection: aws.Bool(true)}); !reflect.DeepEqual(got, want) {
+			t.Errorf("the backend got %+v", got)
+		}
+		refused(t, a, protocol, "UpdateFleetAttributes", invalidRequest, map[string]members{
+			"name": {"FleetId": fleetOne, "Name": ""}, "policy": {"FleetId": fleetOne, "NewGameSessionProtectionPolicy": "No"},
+			"groups": {"FleetId": fleetOne, "MetricGroups": []string{"a", "b"}}, "cost": {"FleetId": fleetOne, "AnywhereConfiguration": members{"Cost": "1,5"}},
+		})
+		a.fake.fleets[0].Ports = []messages.Port{{From: 1, To: 2, Range: "10.0.0.0/8", Protocol: "UDP"}}
+		described := a.call(t, protocol, "DescribeFleetPortSettings", members{"FleetId": fleetOne}).ok(t)
+		want := members{"FromPort": 1.0, "ToPort": 2.0, "IpRange": "10.0.0.0/8", "Protocol": "UDP"}
+		if got := items(t, described, "InboundPermissions"); len(got) != 1 || !reflect.DeepEqual(got[0], want) || described["Location"] != "us-east-1" {
+			t.Errorf("got %v", described)
+		}
+		a.call(t, protocol, "DescribeFleetPortSettings", members{"FleetId": fleetOne, "Location": "eu-west-1"}).want(t, 400, "NotFoundException")
+		want["FromPort"], want["ToPort"] = 1, 2 // as integers
+		a.call(t, protocol, "UpdateFleetPortSettings", members{"FleetId": fleetOne, "InboundPermissionRevocations": []members{want}}).ok(t)
+		refused(t, a, protocol, "UpdateFleetPortSettings", invalidRequest, map[string]members{
+			"order": {"FleetId": fleetOne, "InboundPermissionAuthorizations": []members{with(want, "FromPort", 3)}},
+			"range": {"FleetId": fleetOne, "InboundPermissionAuthorizations": []members{with(want, "ToPort", 60001)}},
+			"proto": {"FleetId": fleetOne, "InboundPermissionRevocations": []members{with(want, "Protocol", "ICMP")}},
+			"51":    {"FleetId": fleetOne, "InboundPermissionRevocations": make([]members, 51)},
+		})
+		for _, operation := range []string{"UpdateFleetAttributes", "UpdateFleetPortSettings", "DescribeFleetPortSettings", "DescribeInstances"} {
+			a.call(t, protocol, operation, members{"FleetId": "fleet-none"}).want(t, 400, "NotFoundException")
+		}
+		a.fake.instances = []messages.Instance{{ID: "i-1", Location: "us-east-1", Status: "ACTIVE", IPAddress: "127.0.0.1", Created: epochStart}, {ID: "i-2", Created: epochStart.Add(time.Second)}}
+		all := a.call(t, protocol, "DescribeInstances", members{"FleetId": fleetOne}).ok(t)
+		if got := items(t, all, "Instances"); len(got) != 2 || got[0]["InstanceId"] != "i-1" || got[0]["Status"] != "ACTIVE" || got[0]["Type"] != "local" {
+			t.Errorf("got %v", all)
+		}
+		a.call(t, protocol, "DescribeInstances", members{"FleetId": fleetOne, "InstanceId": "i-3"}).want(t, 400, "NotFoundException")
+	})
+}
+
+func TestLocationsOfFleetsAndOfTheHost(t *testing.T) {
+	inBoth(t, func(t *testing.T, protocol string) {
+		a := newAPI(t)
+		places := func(names ...string) (all []members) {
+			for _, n := range names {
+				all = append(all, members{"Location": n})
+			}
+			return all
+		}
+		made := a.call(t, protocol, "CreateFleetLocations", members{"FleetId": fleetOne, "Locations": places("eu-west-1", "custom-attic")}).ok(t)
+		if states := items(t, made, "LocationStates"); len(states) != 2 || states[1]["Location"] != "custom-attic" || states[1]["Status"] != "ACTIVE" {
+			t.Errorf("got %v", made)
+		}
+		gone := a.call(t, protocol, "DeleteFleetLocations", members{"FleetId": fleetOne, "Locations": []string{"eu-west-1"}}).ok(t)
+		if states := items(t, gone, "LocationStates"); len(states) != 1 || states[0]["Status"] != "DELETING" {
+			t.Errorf("got %v", gone)
+		}
+		refused(t, a, protocol, "CreateFleetLocations", invalidRequest, map[string]members{
+			"none": {"FleetId": fleetOne, "Locations": places()}, "twice": {"FleetId": fleetOne, "Locations": places("a", "a")}, "name": {"FleetId": fleetOne, "Locations": places("a b")},
+		})
+		refused(t, a, protocol, "DeleteFleetLocations", invalidRequest, map[string]members{"twice": {"FleetId": fleetOne, "Locations": []string{"a", "a"}}})
+		shown := a.call(t, protocol, "DescribeFleetLocationAttributes", members{"FleetId": fleetTwo, "Locations": []string{"us-east-1", "mars"}}).ok(t)
+		var states []string
+		for _, l := range items(t, shown, "LocationAttributes") {
+			states = append(states, l["LocationState"].(members)["Status"].(string))
+		}
+		if strings.Join(states, " ") != "ERROR NOT_FOUND" {
+			t.Errorf("got %v", shown)
+		}
+
+		a.fake.locations = []messages.Location{{Name: "eu-west-1"}, {Name: "us-east-1"}}
+		attic := a.call(t, protocol, "CreateLocation", members{"LocationName": "custom-attic"}).ok(t)["Location"].(members)
+		if attic["LocationArn"] != "arn:aws:gamelift:us-east-1:000000000000:location/custom-attic" {
+			t.Errorf("got %v", attic)
+		}
+		a.call(t, protocol, "CreateLocation", members{"LocationName": "custom-attic"}).want(t, 400, "ConflictException")
+		refused(t, a, protocol, "CreateLocation", invalidRequest, map[string]members{"form": {"LocationName": "attic-one"}, "short": {"LocationName": "custom-"}})
+		for want, in := range map[string]members{
+			"custom-attic eu-west-1 us-east-1": {}, "eu-west-1 us-east-1": {"Filters": []string{"AWS"}}, "custom-attic": {"Filters": []string{"CUSTOM"}},
+			"custom-attic eu-west-1": {"Limit": 2},
+		} {
+			var names []string
+			for _, l := range items(t, a.call(t, protocol, "ListLocations", in).ok(t), "Locations") {
+				names = append(names, l["LocationName"].(string))
+			}
+			if strings.Join(names, " ") != want {
+				t.Errorf("%v: got %v, want %s", in, names, want)
+			}
+		}
+		refused(t, a, protocol, "ListLocations", invalidRequest, map[string]members{"limit": {"Limit": 201}, "filter": {"Filters": []string{"OTHER"}}})
+		a.call(t, protocol, "DeleteLocation", members{"LocationName": someARN + "location/custom-attic"}).ok(t)
+		a.call(t, protocol, "DeleteLocation", members{"LocationName": "custom-attic"}).want(t, 400, "NotFoundException")
+	})
+}

@@ -1,0 +1,194 @@
+package serviceapi
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"troupe/messages"
+)
+
+// fakeFleets is the part of the fake for fleets, aliases, locations and tags.
+type fakeFleets struct {
+	aliases   []*messages.Alias
+	tags      map[messages.Resource]map[string]string
+	locations []messages.Location
+	uses      []messages.FleetUse
+	instances []messages.Instance
+	got       []any // requests, as received
+}
+
+// take records a request, and returns the fleet that it names.
+func (b *fakeBackend) take(ctx context.Context, id messages.FleetID, req any) (*messages.Fleet, error) {
+	err := b.enter(ctx, true)
+	defer b.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	b.got = append(b.got, req)
+	i := slices.IndexFunc(b.fleets, func(f *messages.Fleet) bool { return f.ID == id })
+	if i < 0 {
+		return nil, messages.Errorf(messages.NotFound, "no fleet %q", id)
+	}
+	return b.fleets[i], nil
+}
+
+func (b *fakeBackend) UpdateFleet(ctx context.Context, req messages.UpdateFleet) (*messages.Fleet, error) {
+	return b.take(ctx, req.FleetID, req)
+}
+
+func (b *fakeBackend) UpdateCapacity(ctx context.Context, req messages.UpdateCapacity) (*messages.Fleet, error) {
+	return b.take(ctx, req.FleetID, req)
+}
+
+func (b *fakeBackend) UpdatePorts(ctx context.Context, req messages.UpdatePorts) (*messages.Fleet, error) {
+	return b.take(ctx, req.FleetID, req)
+}
+
+func (b *fakeBackend) AddFleetLocations(ctx context.Context, req messages.FleetLocations) (*messages.Fleet, error) {
+	return b.take(ctx, req.FleetID, req)
+}
+
+func (b *fakeBackend) RemoveFleetLocations(ctx context.Context, req messages.FleetLocations) (*messages.Fleet, error) {
+	return b.take(ctx, req.FleetID, req)
+}
+
+func (b *fakeBackend) FleetUse(ctx context.Context, q messages.FleetUseQuery) ([]messages.FleetUse, error) {
+	err := b.enter(ctx, false)
+	defer b.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(b.uses), func(u messages.FleetUse) bool {
+		return q.FleetIDs != nil && !slices.Contains(q.FleetIDs, u.Fleet.ID) || q.Location != "" && u.Location != q.Location
+	}), err
+}
+
+func (b *fakeBackend) Instances(ctx context.Context, q messages.InstanceQuery) ([]messages.Instance, error) {
+	if _, err := b.take(ctx, q.FleetID, q); err != nil {
+		return nil, err
+	}
+	return b.instances, nil
+}
+
+func (b *fakeBackend) CreateAlias(ctx context.Context, req messages.CreateAlias) (*messages.Alias, error) {
+	err := b.enter(ctx, true)
+	defer b.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	if req.FleetID != "" {
+		if _, err := b.resolve(req.FleetID, ""); err != nil {
+			return nil, messages.Errorf(messages.InvalidRequest, "%v", err)
+		}
+	}
+	b.got = append(b.got, req)
+	b.now = b.now.Add(time.Millisecond)
+	a := &messages.Alias{ID: messages.AliasID(fmt.Sprintf("alias-%04d", len(b.aliases))), Name: req.Name, Description: req.Description,
+		FleetID: req.FleetID, Message: req.Message, Created: b.now, Tags: req.Tags}
+	b.aliases = append(b.aliases, a)
+	return a, nil
+}
+
+func (b *fakeBackend) aliasAt(id messages.AliasID) (int, error) {
+	i := slices.IndexFunc(b.aliases, func(a *messages.Alias) bool { return a.ID == id })
+	if i < 0 {
+		return i, messages.Errorf(messages.NotFound, "no alias %q", id)
+	}
+	return i, nil
+}
+
+func (b *fakeBackend) UpdateAlias(ctx context.Context, req messages.UpdateAlias) (*messages.Alias, error) {
+	err := b.enter(ctx, true)
+	defer b.mu.Unlock()
+	i, unknown := b.aliasAt(req.ID)
+	if err != nil || unknown != nil {
+		return nil, unknown
+	}
+	b.got = append(b.got, req)
+	a := *b.aliases[i]
+	if req.Name != nil {
+		a.Name = *req.Name
+	}
+	if req.Routing != nil {
+		a.FleetID, a.Message = req.Routing.FleetID, req.Routing.Message
+	}
+	a.Updated = b.now.Add(time.Second)
+	b.aliases[i] = &a
+	return &a, nil
+}
+
+func (b *fakeBackend) DeleteAlias(ctx context.Context, id messages.AliasID) error {
+	err := b.enter(ctx, false)
+	defer b.mu.Unlock()
+	i, unknown := b.aliasAt(id)
+	if err != nil || unknown != nil {
+		return unknown
+	}
+	b.aliases = slices.Delete(b.aliases, i, i+1)
+	return nil
+}
+
+func (b *fakeBackend) Aliases(ctx context.Context, id messages.AliasID) ([]*messages.Alias, error) {
+	err := b.enter(ctx, false)
+	defer b.mu.Unlock()
+	if id == "" {
+		return b.aliases, err
+	}
+	i, unknown := b.aliasAt(id)
+	if err != nil || unknown != nil {
+		return nil, unknown
+	}
+	return b.aliases[i : i+1], nil
+}
+
+func (b *fakeBackend) CreateLocation(ctx context.Context, name string, tags map[string]string) (messages.Location, error) {
+	err := b.enter(ctx, true)
+	defer b.mu.Unlock()
+	l := messages.Location{Name: name, Tags: tags}
+	if slices.ContainsFunc(b.locations, func(o messages.Location) bool { return o.Name == name }) {
+		return l, messages.Errorf(messages.Conflict, "location %q exists", name)
+	}
+	b.locations = append(b.locations, l)
+	return l, err
+}
+
+func (b *fakeBackend) DeleteLocation(ctx context.Context, name string) error {
+	err := b.enter(ctx, false)
+	defer b.mu.Unlock()
+	n := len(b.locations)
+	b.locations = slices.DeleteFunc(b.locations, func(o messages.Location) bool { return o.Name == name })
+	if len(b.locations) == n {
+		return messages.Errorf(messages.NotFound, "no location %q", name)
+	}
+	return err
+}
+
+func (b *fakeBackend) Locations(ctx context.Context) ([]messages.Location, error) {
+	err := b.enter(ctx, false)
+	defer b.mu.Unlock()
+	return b.locations, err
+}
+
+func (b *fakeBackend) Tags(ctx context.Context, q messages.Resource) (map[string]string, error) {
+	err := b.enter(ctx, false)
+	defer b.mu.Unlock()
+	tags, ok := b.tags[q]
+	if err == nil && !ok {
+		err = messages.Errorf(messages.NotFound, "nothing has the name %v", q)
+	}
+	return maps.Clone(tags), err
+}
+
+func (b *fakeBackend) UpdateTags(ctx context.Context, req messages.UpdateTags) (map[string]string, error) {
+	had, err := b.Tags(ctx, req.Resource)
+	if err != nil {
+		return nil, err
+	}
+	now, err := messages.ChangeTags(had, req)
+	if err == nil {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.tags[req.Resource] = now
+	}
+	return now, err
+}

@@ -1,0 +1,131 @@
+package serviceapi
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"troupe/messages"
+)
+
+// registerFleetLocations adds what changes and shows where a fleet hosts.
+func (s *Server) registerFleetLocations(t table) {
+	register(t, "CreateFleetLocations", s.createFleetLocations,
+		required("FleetId", fleetIDOrARN),
+		required("Locations", locationConfigurations),
+	)
+	register(t, "DeleteFleetLocations", s.deleteFleetLocations,
+		required("FleetId", fleetIDOrARN),
+		required("Locations", listOf(1, 100, locationString)),
+	)
+	register(t, "DescribeFleetLocationAttributes", s.describeFleetLocationAttributes,
+		required("FleetId", fleetIDOrARN),
+		optionally("Locations", listOf(1, 100, locationString)),
+		optionally("Limit", positiveInteger),
+		optionally("NextToken", nonZeroAndMaxString),
+	)
+}
+
+func (s *Server) createFleetLocations(ctx context.Context, in *gamelift.CreateFleetLocationsInput) (*gamelift.CreateFleetLocationsOutput, error) {
+	names, err := distinct(configured(in.Locations))
+	if err != nil {
+		return nil, err
+	}
+	id, err := s.arns.fleet(in.FleetId)
+	if err != nil {
+		return nil, err
+	}
+	record, err := s.options.Backend.AddFleetLocations(ctx, messages.FleetLocations{FleetID: id, Locations: names})
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.CreateFleetLocationsOutput{
+		FleetId: aws.String(string(id)), FleetArn: aws.String(s.arns.mint("fleet", string(id))),
+		LocationStates: locationStates(names, types.FleetStatus(record.Status.String())),
+	}, nil
+}
+
+func (s *Server) deleteFleetLocations(ctx context.Context, in *gamelift.DeleteFleetLocationsInput) (*gamelift.DeleteFleetLocationsOutput, error) {
+	names, err := distinct(in.Locations)
+	if err != nil {
+		return nil, err
+	}
+	id, err := s.arns.fleet(in.FleetId)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.options.Backend.RemoveFleetLocations(ctx, messages.FleetLocations{FleetID: id, Locations: names}); err != nil {
+		return nil, err
+	}
+	return &gamelift.DeleteFleetLocationsOutput{
+		FleetId: aws.String(string(id)), FleetArn: aws.String(s.arns.mint("fleet", string(id))),
+		LocationStates: locationStates(names, types.FleetStatusDeleting),
+	}, nil
+}
+
+// describeFleetLocationAttributes shows the locations of a fleet: the named ones, of
+// which unknown ones are NOT_FOUND, or all in pages.
+func (s *Server) describeFleetLocationAttributes(ctx context.Context, in *gamelift.DescribeFleetLocationAttributesInput) (*gamelift.DescribeFleetLocationAttributesOutput, error) {
+	f, err := s.oneFleet(ctx, in.FleetId)
+	if err != nil {
+		return nil, err
+	}
+	names, token := in.Locations, (*string)(nil)
+	if names == nil {
+		names, token, err = cut(s.pager, paging{
+			operation: "DescribeFleetLocationAttributes", input: in, limit: in.Limit, token: in.NextToken, max: pageMax, order: oldestFirst,
+		}, f.Locations, func(name string) position { return at(time.Time{}, name) })
+		if err != nil {
+			return nil, err
+		}
+	}
+	shown := make([]types.LocationAttributes, len(names))
+	for i, name := range names {
+		state := locationStates([]string{name}, types.FleetStatus(f.Status.String()))[0]
+		if !slices.Contains(f.Locations, name) {
+			state.Status = types.FleetStatusNotFound
+		}
+		shown[i] = types.LocationAttributes{LocationState: &state}
+	}
+	return &gamelift.DescribeFleetLocationAttributesOutput{
+		FleetId: aws.String(string(f.ID)), FleetArn: aws.String(s.arns.mint("fleet", string(f.ID))), LocationAttributes: shown, NextToken: token,
+	}, nil
+}
+
+func configured(given []types.LocationConfiguration) []string {
+	names := make([]string, len(given))
+	for i, l := range given {
+		names[i] = *l.Location
+	}
+	return names
+}
+
+// distinct refuses names that are there twice.
+func distinct(names []string) ([]string, error) {
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			return nil, invalid("Locations holds %s twice", name)
+		}
+	}
+	return names, nil
+}
+
+func locationStates(names []string, status types.FleetStatus) []types.LocationState {
+	states := make([]types.LocationState, len(names))
+	for i, name := range names {
+		states[i] = types.LocationState{Location: aws.String(name), Status: status}
+	}
+	return states
+}
+
+// locationOf checks that a fleet has a location.
+func locationOf(f *messages.Fleet, location string) (string, error) {
+	if !slices.Contains(f.Locations, location) {
+		return "", messages.Errorf(messages.NotFound, "fleet %s has no location %s", f.ID, location)
+	}
+	return location, nil
+}

@@ -1,0 +1,132 @@
+package serviceapi
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"troupe/messages"
+)
+
+// registerFleetSettings adds what changes a fleet without changing what it runs.
+func (s *Server) registerFleetSettings(t table) {
+	register(t, "UpdateFleetAttributes", s.updateFleetAttributes,
+		required("FleetId", fleetIDOrARN),
+		optionally("Name", nonZeroAndMaxString),
+		optionally("Description", nonZeroAndMaxString),
+		optionally("NewGameSessionProtectionPolicy", enum(types.ProtectionPolicy("").Values())),
+		optionally("ResourceCreationLimitPolicy", creationLimitPolicy),
+		optionally("MetricGroups", listOf(0, 1, metricGroup)),
+		optionally("AnywhereConfiguration", anywhereConfiguration),
+	)
+	register(t, "DescribeFleetPortSettings", s.describeFleetPortSettings,
+		required("FleetId", fleetIDOrARN),
+		optionally("Location", locationString),
+	)
+	register(t, "UpdateFleetPortSettings", s.updateFleetPortSettings,
+		required("FleetId", fleetIDOrARN),
+		optionally("InboundPermissionAuthorizations", ipPermissions),
+		optionally("InboundPermissionRevocations", ipPermissions),
+	)
+}
+
+func (s *Server) updateFleetAttributes(ctx context.Context, in *gamelift.UpdateFleetAttributesInput) (*gamelift.UpdateFleetAttributesOutput, error) {
+	req := messages.UpdateFleet{Name: in.Name, Description: in.Description, MetricGroups: in.MetricGroups}
+	if p := in.NewGameSessionProtectionPolicy; p != "" {
+		req.Protection = aws.Bool(p == types.ProtectionPolicyFullProtection)
+	}
+	if in.AnywhereConfiguration != nil {
+		req.Cost = in.AnywhereConfiguration.Cost
+	}
+	if err := noCreationLimit(in.ResourceCreationLimitPolicy); err != nil {
+		return nil, err
+	}
+	var err error
+	if req.FleetID, err = s.arns.fleet(in.FleetId); err != nil {
+		return nil, err
+	}
+	if _, err := s.options.Backend.UpdateFleet(ctx, req); err != nil {
+		return nil, err
+	}
+	id := string(req.FleetID)
+	return &gamelift.UpdateFleetAttributesOutput{FleetId: aws.String(id), FleetArn: aws.String(s.arns.mint("fleet", id))}, nil
+}
+
+// oneFleet reads the fleet that a member names.
+func (s *Server) oneFleet(ctx context.Context, member *string) (*messages.Fleet, error) {
+	id, err := s.arns.fleet(member)
+	if err != nil {
+		return nil, err
+	}
+	fleets, err := s.options.Backend.Fleets(ctx)
+	if err != nil {
+		return nil, err
+	}
+	found := pick(fleets, []messages.FleetID{id})
+	if len(found) == 0 {
+		return nil, messages.Errorf(messages.NotFound, "there is no fleet %q", clip(*member))
+	}
+	return found[0], nil
+}
+
+func (s *Server) describeFleetPortSettings(ctx context.Context, in *gamelift.DescribeFleetPortSettingsInput) (*gamelift.DescribeFleetPortSettingsOutput, error) {
+	f, err := s.oneFleet(ctx, in.FleetId)
+	if err != nil {
+		return nil, err
+	}
+	location := f.Locations[0]
+	if in.Location != nil {
+		if location, err = locationOf(f, *in.Location); err != nil {
+			return nil, err
+		}
+	}
+	shown := make([]types.IpPermission, len(f.Ports))
+	for i, p := range f.Ports {
+		shown[i] = types.IpPermission{FromPort: count(p.From), ToPort: count(p.To), IpRange: aws.String(p.Range), Protocol: types.IpProtocol(p.Protocol)}
+	}
+	return &gamelift.DescribeFleetPortSettingsOutput{
+		FleetId: aws.String(string(f.ID)), FleetArn: aws.String(s.arns.mint("fleet", string(f.ID))),
+		InboundPermissions: shown, Location: aws.String(location),
+	}, nil
+}
+
+func (s *Server) updateFleetPortSettings(ctx context.Context, in *gamelift.UpdateFleetPortSettingsInput) (*gamelift.UpdateFleetPortSettingsOutput, error) {
+	add, err := portsOf("InboundPermissionAuthorizations", in.InboundPermissionAuthorizations)
+	if err != nil {
+		return nil, err
+	}
+	remove, err := portsOf("InboundPermissionRevocations", in.InboundPermissionRevocations)
+	if err != nil {
+		return nil, err
+	}
+	id, err := s.arns.fleet(in.FleetId)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.options.Backend.UpdatePorts(ctx, messages.UpdatePorts{FleetID: id, Add: add, Remove: remove}); err != nil {
+		return nil, err
+	}
+	return &gamelift.UpdateFleetPortSettingsOutput{FleetId: aws.String(string(id)), FleetArn: aws.String(s.arns.mint("fleet", string(id)))}, nil
+}
+
+// portsOf reads port ranges, whose members have passed the model's rules.
+func portsOf(member string, given []types.IpPermission) ([]messages.Port, error) {
+	var ports []messages.Port
+	for _, p := range given {
+		if *p.FromPort > *p.ToPort {
+			return nil, invalid("%s has a range from %d to %d", member, *p.FromPort, *p.ToPort)
+		}
+		ports = append(ports, messages.Port{From: int(*p.FromPort), To: int(*p.ToPort), Range: *p.IpRange, Protocol: string(p.Protocol)})
+	}
+	return ports, nil
+}
+
+// noCreationLimit refuses a policy that the host would have to act on and cannot.
+func noCreationLimit(policy *types.ResourceCreationLimitPolicy) error {
+	if policy != nil && aws.ToInt32(policy.NewGameSessionsPerCreator) > 0 && aws.ToInt32(policy.PolicyPeriodInMinutes) > 0 {
+		return invalid("ResourceCreationLimitPolicy is not available on this host yet")
+	}
+	return nil
+}

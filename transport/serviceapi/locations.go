@@ -1,0 +1,95 @@
+package serviceapi
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"troupe/messages"
+)
+
+// Page sizes of ListLocations (D3): this one unless Limit says otherwise.
+const pageLocations = 50
+
+// registerLocations adds the locations of service-api.md 2.12.
+func (s *Server) registerLocations(t table) {
+	register(t, "CreateLocation", s.createLocation,
+		required("LocationName", text(8, 64, `^custom-[A-Za-z0-9\-]+`)),
+		optionally("Tags", tagList),
+	).replayed = true
+	register(t, "DeleteLocation", s.deleteLocation,
+		required("LocationName", text(1, 128, `^custom-[A-Za-z0-9\-]+|^arn:.*:location\/custom-\S+`)),
+	)
+	register(t, "ListLocations", s.listLocations,
+		optionally("Filters", listOf(1, 2, enum(types.LocationFilter("").Values()))),
+		optionally("Limit", number(1, 200)),
+		optionally("NextToken", nonZeroAndMaxString),
+	)
+}
+
+func (s *Server) createLocation(ctx context.Context, in *gamelift.CreateLocationInput) (*gamelift.CreateLocationOutput, error) {
+	tags, err := tagsOf(in.Tags)
+	if err != nil {
+		return nil, err
+	}
+	record, err := s.options.Backend.CreateLocation(ctx, *in.LocationName, tags)
+	if err != nil {
+		return nil, err
+	}
+	shown := s.location(record)
+	return &gamelift.CreateLocationOutput{Location: &shown}, nil
+}
+
+func (s *Server) deleteLocation(ctx context.Context, in *gamelift.DeleteLocationInput) (*gamelift.DeleteLocationOutput, error) {
+	name, err := s.arns.id("location", *in.LocationName)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.options.Backend.DeleteLocation(ctx, name); err != nil {
+		return nil, err
+	}
+	return &gamelift.DeleteLocationOutput{}, nil
+}
+
+// listLocations lists what the host stands for (AWS) and what the API has made
+// (CUSTOM), by name.
+func (s *Server) listLocations(ctx context.Context, in *gamelift.ListLocationsInput) (*gamelift.ListLocationsOutput, error) {
+	locations, err := s.options.Backend.Locations(ctx)
+	if err != nil {
+		return nil, err
+	}
+	locations = slices.DeleteFunc(slices.Clone(locations), func(l messages.Location) bool {
+		filter := types.LocationFilterAws
+		if messages.CustomLocation(l.Name) {
+			filter = types.LocationFilterCustom
+		}
+		return in.Filters != nil && !slices.Contains(in.Filters, filter)
+	})
+	limit := in.Limit
+	if limit == nil {
+		limit = aws.Int32(pageLocations)
+	}
+	page, token, err := cut(s.pager, paging{
+		operation: "ListLocations", input: in, limit: limit, token: in.NextToken, max: 200, order: oldestFirst,
+	}, locations, func(l messages.Location) position { return at(time.Time{}, l.Name) })
+	if err != nil {
+		return nil, err
+	}
+	shown := make([]types.LocationModel, len(page))
+	for i, l := range page {
+		shown[i] = s.location(l)
+	}
+	return &gamelift.ListLocationsOutput{Locations: shown, NextToken: token}, nil
+}
+
+func (s *Server) location(l messages.Location) types.LocationModel {
+	shown := types.LocationModel{LocationName: aws.String(l.Name)}
+	if messages.CustomLocation(l.Name) {
+		shown.LocationArn = aws.String(s.arns.mint("location", l.Name))
+	}
+	return shown
+}
