@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	nonBlank        = text(1, 1024, `(?s).*\S.*`)
+	nonBlank        = text(1, 1024, `.*\S.*`)
 	routingTypes    = enum(types.RoutingStrategyType("").Values())
 	routingStrategy = structure[types.RoutingStrategy](
 		optionally("Type", routingTypes),
