@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -28,12 +29,18 @@ func (f *fleetEntry) put() store.Change {
 // configuration has no words for is taken.
 func (r *Registry) restore() error {
 	for _, step := range []func() error{
-		func() error { return load(r.o.Store, store.Location, r.restoreLocation) },
-		func() error { return load(r.o.Store, store.Script, r.restoreScript) },
+		func() error {
+			return load(r.o.Store, store.Location, func(l *messages.Location) string { return l.Name }, r.restoreLocation)
+		},
+		func() error {
+			return load(r.o.Store, store.Script, func(s *messages.Script) string { return string(s.ID) }, r.restoreScript)
+		},
 		func() error { return r.o.Store.Load(store.Content, r.restoreContent) },
 		r.complete,
-		func() error { return load(r.o.Store, store.Fleet, r.restoreFleet) },
-		func() error { return load(r.o.Store, store.Alias, r.restoreAlias) },
+		func() error { return load(r.o.Store, store.Fleet, (*fleetRecord).id, r.restoreFleet) },
+		func() error {
+			return load(r.o.Store, store.Alias, func(a *messages.Alias) string { return string(a.ID) }, r.restoreAlias)
+		},
 	} {
 		if err := step(); err != nil {
 			return err
@@ -42,12 +49,23 @@ func (r *Registry) restore() error {
 	return nil
 }
 
+// id is that of a record with what nothing works without; else it is none.
+func (f *fleetRecord) id() string {
+	if len(f.Fleet.Locations) == 0 || f.Fleet.Status == 0 {
+		return ""
+	}
+	return string(f.Fleet.ID)
+}
+
 // load calls f with all records of a kind.
-func load[T any](s store.Store, kind store.Kind, f func(*T)) error {
+func load[T any](s store.Store, kind store.Kind, named func(*T) string, f func(*T)) error {
 	return s.Load(kind, func(id string, value []byte) error {
 		record := new(T)
 		if err := json.Unmarshal(value, record); err != nil {
 			return unreadable(kind, id, err)
+		}
+		if named(record) != id {
+			return unreadable(kind, id, errors.New("it is not complete"))
 		}
 		f(record)
 		return nil

@@ -40,7 +40,8 @@ func (r *Registry) resource(q messages.Resource) (tagged, error) {
 		if l, ok := r.locations[q.ID]; ok && messages.CustomLocation(q.ID) {
 			return tagged{l.Tags, func(t map[string]string) {
 				changed := r.locations[q.ID]
-				changed.Tags, r.locations[q.ID] = t, changed
+				changed.Tags = t
+				r.locations[q.ID] = changed
 			}, func() store.Change { return putLocation(r.locations[q.ID]) }}, nil
 		}
 	}
