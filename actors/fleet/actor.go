@@ -31,6 +31,7 @@ type Registry struct {
 	live      map[string]int               // game sessions that have not ended, by location
 	idles     map[*stage.Ref]*idle         // until their actors have stopped
 	ended     []*entry                     // gone for good, in the order of their ends
+	restored  restored                     // until Started
 	stuck     int                          // calls into games that nothing can end
 	deleted   []*fleetEntry                // TERMINATED, in the order of their ends
 	watchers  []*stage.Ref                 // of WatchRoom

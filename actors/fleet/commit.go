@@ -52,7 +52,8 @@ func (r *Registry) commitThen(c *stage.Context, undo, then func(), answer func(e
 	}, changes...)
 }
 
-// note makes changes durable that nobody waits for.
+// note makes changes durable that nobody waits for. What is lost is made up for at the
+// next start.
 func (r *Registry) note(c *stage.Context, changes ...store.Change) {
 	log := c.Log()
 	r.o.Store.Commit(changes, func(err error) {

@@ -84,18 +84,7 @@ func (r *Registry) storeChange(c *stage.Context, e *entry) {
 	if e.changed = !e.stored; e.changed || e.forgotten {
 		return
 	}
-	r.write(c, e.record())
-}
-
-// write stores changes that nobody waits for. What cannot be stored is made up for at
-// the next start: whatever lived then is over.
-func (r *Registry) write(c *stage.Context, changes ...store.Change) {
-	log := c.Log()
-	r.o.Store.Commit(changes, func(err error) {
-		if err != nil {
-			log.Error().Err(err).Int("changes", len(changes)).Msg("changes were not stored")
-		}
-	})
+	r.note(c, e.record())
 }
 
 // answerCreated answers for a game session when it is durable.
@@ -146,15 +135,19 @@ func (r *Registry) keepEnded(e *entry) {
 // first.
 func (r *Registry) forgetEnded(c *stage.Context) {
 	n := 0
+	var changes []store.Change
 	for ; n < len(r.ended); n++ {
 		if len(r.ended)-n <= r.o.EndedMax && c.Now().Sub(r.ended[n].endedAt) <= r.o.EndedKeep {
 			break
 		}
 		r.forget(r.ended[n])
-		r.write(c, r.ended[n].deleted()...)
+		changes = append(changes, r.ended[n].deleted()...)
 	}
 	if n == 0 {
 		return
+	}
+	for batch := range slices.Chunk(changes, restoreBatch) {
+		r.note(c, batch...)
 	}
 	r.ended = slices.Delete(r.ended, 0, n)
 	r.order = slices.DeleteFunc(r.order, func(e *entry) bool { return e.forgotten })

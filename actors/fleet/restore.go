@@ -41,6 +41,7 @@ func (r *Registry) restore() error {
 		func() error {
 			return load(r.o.Store, store.Alias, func(a *messages.Alias) string { return string(a.ID) }, r.restoreAlias)
 		},
+		r.restoreSessions,
 	} {
 		if err := step(); err != nil {
 			return err
@@ -148,6 +149,7 @@ func (r *Registry) restoreAlias(record *messages.Alias) {
 
 // revive brings the fleets that are there from the start to life.
 func (r *Registry) revive(c *stage.Context) {
+	r.endRestored(c)
 	for _, f := range r.fleets {
 		switch {
 		case f.record.Status == messages.FleetTerminated:

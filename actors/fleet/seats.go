@@ -42,7 +42,7 @@ func (r *Registry) onSeatsMade(c *stage.Context, m gamesession.SeatsMade) {
 // onSeatChanged stores a player session that has changed by itself.
 func (r *Registry) onSeatChanged(c *stage.Context, m gamesession.SeatChanged) {
 	if r.players[m.Seat.ID] != nil {
-		r.write(c, storedSeat(m.Seat))
+		r.note(c, storedSeat(m.Seat))
 	}
 }
 
@@ -56,7 +56,7 @@ func (r *Registry) onSeatsForgotten(c *stage.Context, m gamesession.SeatsForgott
 	for i, id := range m.IDs {
 		changes[i] = store.Delete(store.PlayerSession, string(id))
 	}
-	r.write(c, changes...)
+	r.note(c, changes...)
 }
 
 func (r *Registry) forgetSeats(e *entry, ids []messages.PlayerSessionID) {

@@ -305,17 +305,9 @@ func (a *Actor) over() Over {
 func (a *Actor) conclude() {
 	a.phase = over
 	now := a.c.Now()
-	for _, s := range a.order {
-		switch s.place.state() {
-		case messages.PlayerSessionActive:
-			s.place.set(messages.PlayerSessionCompleted, now)
-		case messages.PlayerSessionReserved:
-			s.place.set(messages.PlayerSessionTimedOut, now)
-		}
-	}
 	a.finished = len(a.order)
 	if a.assigned {
-		a.countPlaces()
+		a.o.Published.endPlayers(now)
 	}
 	a.record.Terminated = now
 	a.setStatus(messages.GameSessionTerminated)

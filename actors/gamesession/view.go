@@ -116,6 +116,16 @@ func (p *Published) Players(want func(messages.PlayerSessionID, messages.PlayerI
 	return found
 }
 
+// PlayerIDs returns the ids of the player sessions in order of creation.
+func (p *Published) PlayerIDs() []messages.PlayerSessionID {
+	places := *p.places.Load()
+	ids := make([]messages.PlayerSessionID, len(places))
+	for i, s := range places {
+		ids[i] = s.id
+	}
+	return ids
+}
+
 func (s *place) state() messages.PlayerSessionStatus {
 	return messages.PlayerSessionStatus(s.status.Load())
 }

@@ -1,0 +1,359 @@
+package fleet_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/actors"
+	"troupe/actors/actorstest"
+	"troupe/actors/fleet"
+	"troupe/actors/store"
+	"troupe/messages"
+)
+
+func (h *host) seats(id messages.GameSessionID, players ...messages.PlayerID) ([]*messages.PlayerSession, error) {
+	q := messages.CreatePlayerSessions{GameSessionID: id}
+	for _, p := range players {
+		q.Players = append(q.Players, messages.NewPlayer{PlayerID: p, PlayerData: "data of " + string(p)})
+	}
+	return ask(h, func(reply func([]*messages.PlayerSession, error)) any {
+		return fleet.CreatePlayerSessions{Request: q, Reply: reply}
+	})
+}
+
+func (h *host) players(q messages.PlayerSessionQuery) ([]*messages.PlayerSession, error) {
+	return ask(h, func(reply func([]*messages.PlayerSession, error)) any {
+		return fleet.PlayerSessions{Query: q, Reply: reply}
+	})
+}
+
+func TestAGameSessionThatIsNotStoredHasNeverBeen(t *testing.T) {
+	hosted(t, nil, func(h *host) {
+		h.disk.set(errDisk)
+		_, err := h.create(create(actorstest.Small, "token"))
+		h.is(err, messages.Internal)
+		if list, err := h.games(messages.GameSessionQuery{FleetID: actorstest.Small}); err != nil || len(list) != 0 {
+			h.Error(list, err)
+		}
+		h.disk.set(nil)
+		other := create(actorstest.Small, "token")
+		other.Name = "other"
+		g := h.must(other) // the place and the token are free
+		if g.Name != "other" {
+			h.Errorf("%+v", g)
+		}
+		if n := h.disk.records(store.GameSession); n != 1 {
+			h.Errorf("%d game sessions are stored", n)
+		}
+	})
+}
+
+// late collects what the registry answers.
+type late struct{ answers []error }
+
+func (l *late) create(h *host, req messages.CreateGameSession) {
+	h.registry.Tell(fleet.CreateGameSession{Request: req, Reply: func(_ *messages.GameSession, err error) { l.answers = append(l.answers, err) }})
+	synctest.Wait()
+}
+
+func TestAReplayIsNotAnsweredBeforeTheFirstIsDurable(t *testing.T) {
+	for name, broken := range map[string]error{"stored": nil, "not stored": errDisk} {
+		t.Run(name, func(t *testing.T) {
+			hosted(t, nil, func(h *host) {
+				h.disk.set(broken)
+				h.disk.hold()
+				l := new(late)
+				l.create(h, create(actorstest.Fleet, "token"))
+				l.create(h, create(actorstest.Fleet, "token"))
+				if len(l.answers) != 0 {
+					h.Fatalf("answered %v, and nothing is stored", l.answers)
+				}
+				if list, err := h.games(messages.GameSessionQuery{FleetID: actorstest.Fleet}); err != nil || len(list) != 0 {
+					h.Error("shown, and not stored:", list, err)
+				}
+				h.disk.release()
+				if len(l.answers) != 2 || (l.answers[0] == nil) != (broken == nil) || (l.answers[1] == nil) != (broken == nil) {
+					h.Errorf("answered %v", l.answers)
+				}
+			})
+		})
+	}
+}
+
+func TestWhoWaitsForTheStoreIsAnsweredWhenTheHostStops(t *testing.T) {
+	hosted(t, nil, func(h *host) {
+		g := h.must(create(actorstest.Fleet, ""))
+		h.disk.hold()
+		l := new(late)
+		l.create(h, create(actorstest.Fleet, "token"))
+		var seats []error
+		h.registry.Tell(fleet.CreatePlayerSessions{
+			Request: messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: "p"}}},
+			Reply:   func(_ []*messages.PlayerSession, err error) { seats = append(seats, err) },
+		})
+		synctest.Wait()
+		h.registry.Stop()
+		synctest.Wait()
+		h.disk.set(errDisk)
+		h.disk.release()
+		if len(l.answers) != 1 || l.answers[0] == nil || len(seats) != 1 {
+			h.Errorf("answered %v and %v", l.answers, seats)
+		}
+	})
+}
+
+func TestSeatsThatAreNotStoredAreFreeAgain(t *testing.T) {
+	hosted(t, nil, func(h *host) {
+		req := create(actorstest.Fleet, "")
+		req.MaxPlayers = 2
+		g := h.must(req)
+		h.disk.set(errDisk)
+		_, err := h.seats(g.ID, "a", "b")
+		h.is(err, messages.Internal)
+		if all, err := h.players(messages.PlayerSessionQuery{GameSessionID: g.ID}); err != nil || len(all) != 0 {
+			h.Errorf("they are shown: %v, %v", all, err)
+		}
+		h.disk.set(nil)
+		if n := h.game(g.ID).CurrentPlayers; n != 0 {
+			h.Errorf("%d seats are taken", n)
+		}
+		made, err := h.seats(g.ID, "a", "b")
+		if err != nil || len(made) != 2 || made[0].Status != messages.PlayerSessionReserved {
+			h.Error(made, err)
+		}
+		if n := h.disk.records(store.PlayerSession); n != 2 {
+			h.Errorf("%d are stored", n)
+		}
+	})
+}
+
+func TestSeatsAreAnsweredOnceTheyAreDurable(t *testing.T) {
+	hosted(t, nil, func(h *host) {
+		g := h.must(create(actorstest.Fleet, ""))
+		h.disk.hold()
+		answered := false
+		h.registry.Tell(fleet.CreatePlayerSessions{
+			Request: messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: "p"}}},
+			Reply:   func([]*messages.PlayerSession, error) { answered = true },
+		})
+		synctest.Wait()
+		if answered {
+			h.Error("answered before")
+		}
+		h.disk.release()
+		if !answered {
+			h.Error("not answered")
+		}
+	})
+}
+
+func TestAfterARestartGameSessionsAreOverAndKnown(t *testing.T) {
+	hosted(t, nil, func(h *host) {
+		req := create(actorstest.Fleet, "token")
+		req.Location, req.Name, req.Data, req.CreatorID = actorstest.Away, "name", "data", "creator"
+		req.Properties = []messages.Property{{Key: "k", Value: "v"}}
+		g := h.must(req)
+		seat, err := h.seats(g.ID, "a")
+		if err != nil {
+			h.Fatal(err)
+		}
+		ended := h.must(create(actorstest.Small, ""))
+		h.stop(ended.ID)
+		ended = h.game(ended.ID)
+
+		h.restart()
+		again := h.game(g.ID)
+		if again.Status != messages.GameSessionTerminated || again.StatusReason != "" || again.CurrentPlayers != 0 || !again.Terminated.After(again.Created) {
+			h.Errorf("%+v", again)
+		}
+		same := *again
+		same.Status, same.CurrentPlayers, same.Terminated, same.EndText = g.Status, g.CurrentPlayers, g.Terminated, g.EndText
+		if !slices.Equal(same.Properties, g.Properties) || !same.Created.Equal(g.Created) {
+			h.Errorf("%+v", same)
+		}
+		same.Properties, same.Created = g.Properties, g.Created
+		equal(h, same, *g)
+		p, err := h.players(messages.PlayerSessionQuery{PlayerSessionID: seat[0].ID})
+		if err != nil || len(p) != 1 || p[0].Status != messages.PlayerSessionTimedOut || !p[0].Terminated.Equal(again.Terminated) ||
+			p[0].PlayerData != "data of a" || p[0].IPAddress != g.IPAddress || !p[0].Created.Equal(seat[0].Created) {
+			h.Errorf("%+v, %v", p, err)
+		}
+		if e := h.game(ended.ID); e.StatusReason != "FORCE_TERMINATED" || !e.Terminated.Equal(ended.Terminated) || e.EndText != ended.EndText {
+			h.Errorf("%+v, it was %+v", e, ended)
+		}
+		if list, err := h.games(messages.GameSessionQuery{FleetID: actorstest.Fleet}); err != nil || len(list) != 1 {
+			h.Error(list, err)
+		}
+
+		replay, err := h.create(req)
+		if err != nil || replay.ID != g.ID || replay.Status != messages.GameSessionTerminated {
+			h.Error(replay, err)
+		}
+		req.Name = "another"
+		_, err = h.create(req)
+		h.is(err, messages.IdempotentMismatch)
+		_, err = h.seats(g.ID, "b")
+		h.is(err, messages.InvalidGameSessionStatus)
+		h.must(create(actorstest.Small, "")) // its place is free
+
+		h.restart() // what the first start has found out is stored
+		if third := h.game(g.ID); !third.Terminated.Equal(again.Terminated) {
+			h.Errorf("ended %v, and %v", again.Terminated, third.Terminated)
+		}
+	})
+}
+
+func sprint(v any) string { return fmt.Sprintf("%+v", v) }
+
+// statuses are those of the player sessions that are stored.
+func (d *disk) statuses(w *world) map[messages.PlayerSessionID]messages.PlayerSessionStatus {
+	w.Helper()
+	all := make(map[messages.PlayerSessionID]messages.PlayerSessionStatus)
+	err := d.Load(store.PlayerSession, func(id string, value []byte) error {
+		var seat struct {
+			Status messages.PlayerSessionStatus `json:"s"`
+		}
+		err := json.Unmarshal(value, &seat)
+		all[messages.PlayerSessionID(id)] = seat.Status
+		return err
+	})
+	if err != nil {
+		w.Error(err)
+	}
+	return all
+}
+
+func equal[T any](h *host, got, want T) {
+	h.Helper()
+	if g, w := sprint(got), sprint(want); g != w {
+		h.Errorf("\n got %s\nwant %s", g, w)
+	}
+}
+
+func TestAnAnsweredEndIsNotTakenBackByARestart(t *testing.T) {
+	hosted(t, nil, func(h *host) {
+		h.handler = &ponders{}
+		g := h.must(create(actorstest.Fleet, ""))
+		got, err := ask(h, func(reply func(*messages.GameSession, error)) any {
+			return fleet.TerminateGameSession{Session: g.ID, Reply: reply}
+		})
+		if err != nil || got.Status != messages.GameSessionTerminating {
+			h.Fatal(got, err)
+		}
+		h.restart()
+		if again := h.game(g.ID); again.Status != messages.GameSessionTerminated || again.StatusReason != "TRIGGERED_ON_PROCESS_TERMINATE" {
+			h.Errorf("%+v", again)
+		}
+	})
+}
+
+func TestAGameSessionOutlivesItsFleetInTheStore(t *testing.T) {
+	hosted(t, nil, func(h *host) {
+		g := h.must(create(actorstest.Small, "token"))
+		seat, err := h.seats(g.ID, "a")
+		if err != nil {
+			h.Fatal(err)
+		}
+		h.options.Fleets = h.options.Fleets[:1]
+		h.restart()
+		if again := h.game(g.ID); again.FleetID != actorstest.Small || again.Status != messages.GameSessionTerminated {
+			h.Errorf("%+v", again)
+		}
+		if p, err := h.players(messages.PlayerSessionQuery{PlayerID: "a"}); err != nil || len(p) != 1 || p[0].ID != seat[0].ID {
+			h.Error(p, err)
+		}
+		_, err = h.games(messages.GameSessionQuery{FleetID: actorstest.Small})
+		h.is(err, messages.NotFound)
+	})
+}
+
+func TestAPICheck34_WhatIsForgottenIsDeletedFromTheStore(t *testing.T) {
+	keep := func(o *fleet.Options) { o.EndedMax, o.EndedKeep = 3, time.Hour }
+	hosted(t, keep, func(h *host) {
+		var ids []messages.GameSessionID
+		for range 5 {
+			g := h.must(create(actorstest.Small, ""))
+			if _, err := h.seats(g.ID, "a"); err != nil {
+				h.Fatal(err)
+			}
+			h.stop(g.ID)
+			ids = append(ids, g.ID)
+		}
+		check := func(n int) {
+			h.Helper()
+			for i, id := range ids {
+				list, err := h.games(messages.GameSessionQuery{ID: id})
+				if (len(list) == 1) != (i >= len(ids)-n) {
+					h.Errorf("game session %d of %d: %v, %v", i, len(ids), list, err)
+				}
+			}
+			if g, p := h.disk.records(store.GameSession), h.disk.records(store.PlayerSession); g != n || p != n {
+				h.Errorf("%d game sessions and %d player sessions are stored, not %d", g, p, n)
+			}
+		}
+		check(3)
+		h.restart()
+		check(3)
+		time.Sleep(50 * time.Minute)
+		h.restart()
+		check(3)
+		time.Sleep(11 * time.Minute)
+		h.restart()
+		check(0)
+	})
+}
+
+func TestRecordsOfNothingAreDropped(t *testing.T) {
+	hosted(t, nil, func(h *host) {
+		h.disk.Memory.Commit([]store.Change{store.Put(store.PlayerSession, "psess-1", map[string]string{"g": "arn:gone", "p": "a"})}, nil)
+		h.restart()
+		if n := h.disk.records(store.PlayerSession); n != 0 {
+			h.Errorf("%d are left", n)
+		}
+		h.disk.Memory.Commit([]store.Change{store.Put(store.GameSession, "arn:x", "what?")}, nil)
+		if _, err := fleet.New(h.options); err == nil {
+			h.Error("a record that cannot be read is no error")
+		}
+	})
+}
+
+func TestAPlayerThatPlayedHasCompletedAfterARestart(t *testing.T) {
+	d := new(disk)
+	with := func(o *actors.Options) { o.Fleet.Store = d }
+	var id, never messages.PlayerSessionID
+	actorstest.Run(t, with, func(w *world) {
+		g := w.Create(nil)
+		id, never = w.Seat(g), w.Seat(g)
+		w.Enter(id)
+		d.set(errDisk) // the process dies here
+	})
+	d.set(nil)
+	actorstest.Run(t, with, func(w *world) {
+		w.Want(id, messages.PlayerSessionCompleted, 0)
+		w.Want(never, messages.PlayerSessionTimedOut, 0)
+	})
+}
+
+func TestAPlayersStatusesAreStored(t *testing.T) {
+	d := new(disk)
+	with := func(o *actors.Options) { o.Fleet.Store = d }
+	actorstest.Run(t, with, func(w *world) {
+		id := w.Create(nil)
+		left, late, lost := w.Seat(id), w.Seat(id), w.Seat(id)
+		w.Enter(left).Depart()
+		w.Enter(lost)
+		w.Pass(time.Minute + time.Second)
+		w.Want(late, messages.PlayerSessionTimedOut, 1)
+		got := d.statuses(w)
+		if got[left] != messages.PlayerSessionCompleted || got[late] != messages.PlayerSessionTimedOut || got[lost] != messages.PlayerSessionActive {
+			w.Errorf("%v", got)
+		}
+		if n := d.writes; n != 2+3+2+1+1 { // the game session, three seats, three logins and ends
+			w.Errorf("%d records were written", n)
+		}
+	})
+}

@@ -1,0 +1,54 @@
+package gamesession
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"troupe/messages"
+)
+
+// NewRestored returns a Published of a game session that an earlier process has run,
+// with its player sessions in any order. If the game session is TERMINATED, so are they.
+func NewRestored(g *messages.GameSession, players []messages.PlayerSession) *Published {
+	p := NewPublished(g)
+	slices.SortFunc(players, func(a, b messages.PlayerSession) int {
+		if c := a.Created.Compare(b.Created); c != 0 {
+			return c
+		}
+		return strings.Compare(string(a.ID), string(b.ID))
+	})
+	all := make([]place, len(players)) // in one piece: there may be many
+	places := make([]*place, len(players))
+	for i, s := range players {
+		places[i] = &all[i]
+		all[i].id, all[i].playerID, all[i].data, all[i].created = s.ID, s.PlayerID, s.PlayerData, s.Created
+		all[i].set(s.Status, s.Terminated)
+	}
+	p.places.Store(&places)
+	if g.Status >= messages.GameSessionTerminated {
+		p.endPlayers(g.Terminated)
+	}
+	return p
+}
+
+// End shows a game session as ended that has no actor to do so, with its player sessions.
+func (p *Published) End(now time.Time, text string) {
+	p.endPlayers(now)
+	p.change(func(g *messages.GameSession) {
+		g.Status, g.Terminated, g.EndText = messages.GameSessionTerminated, now, text
+	})
+}
+
+// endPlayers brings all player sessions to their final status (service-api.md D15).
+func (p *Published) endPlayers(now time.Time) {
+	for _, s := range *p.places.Load() {
+		switch s.state() {
+		case messages.PlayerSessionActive:
+			s.set(messages.PlayerSessionCompleted, now)
+		case messages.PlayerSessionReserved:
+			s.set(messages.PlayerSessionTimedOut, now)
+		}
+	}
+	p.current.Store(0)
+}
