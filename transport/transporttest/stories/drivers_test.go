@@ -166,7 +166,7 @@ func newCommandLine(t *testing.T, endpoint string) driver {
 
 func (d commandLine) call(t *testing.T, operation string, in object) (object, *refusal) {
 	t.Helper()
-	args := []string{"gamelift", "--endpoint-url", d.endpoint, "--output", "json", "--no-cli-pager", kebab(operation)}
+	args := []string{"gamelift", "--endpoint-url", d.endpoint, "--output", "json", kebab(operation)}
 	if archive, ok := in["ZipFile"].([]byte); ok {
 		file := filepath.Join(d.dir, "script.zip")
 		if err := os.WriteFile(file, archive, 0o600); err != nil {
@@ -188,7 +188,7 @@ func (d commandLine) call(t *testing.T, operation string, in object) (object, *r
 	cmd := exec.CommandContext(ctx, "aws", args...)
 	cmd.WaitDelay = time.Second
 	cmd.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID="+accessKey, "AWS_SECRET_ACCESS_KEY="+secretKey, "AWS_DEFAULT_REGION=us-east-1",
-		"AWS_CONFIG_FILE="+filepath.Join(d.dir, "none"), "AWS_MAX_ATTEMPTS=1", "AWS_EC2_METADATA_DISABLED=true")
+		"AWS_CONFIG_FILE="+filepath.Join(d.dir, "none"), "AWS_MAX_ATTEMPTS=1", "AWS_EC2_METADATA_DISABLED=true", "AWS_PAGER=")
 	var complaint strings.Builder
 	cmd.Stderr = &complaint
 	printed, err := cmd.Output()
