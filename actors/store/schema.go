@@ -167,15 +167,20 @@ func removeStore(path string) error {
 
 // connect opens a database file that is there; it is opened by its first use.
 func connect(path string) (*sql.DB, error) {
-	slashed := filepath.ToSlash(path)
-	if !strings.HasPrefix(slashed, "/") {
-		slashed = "/" + slashed // a drive's letter
-	}
 	query := url.Values{"mode": {"rw"}, "_pragma": {
 		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "fullfsync(1)", "checkpoint_fullfsync(1)",
 		"wal_autocheckpoint(0)", "journal_size_limit(16777216)", "cell_size_check(1)", "trusted_schema(0)", "cache_size(-8192)",
 	}}
-	return sql.Open("sqlite", "file://"+(&url.URL{Path: slashed}).EscapedPath()+"?"+query.Encode())
+	return sql.Open("sqlite", fileURL(path, query.Encode()))
+}
+
+// fileURL names a file, with an absolute path, as the driver wants it.
+func fileURL(path, query string) string {
+	slashed := filepath.ToSlash(path)
+	if !strings.HasPrefix(slashed, "/") {
+		slashed = "/" + slashed // a drive's letter
+	}
+	return "file://" + (&url.URL{Path: slashed}).EscapedPath() + "?" + query
 }
 
 // explain says what SQLite's words for damage mean.
@@ -193,14 +198,10 @@ func explain(err error) error {
 	return err
 }
 
-// check refuses what is no store, and what is damaged.
+// check refuses what is no store, what is damaged, and where SQLite cannot have a log.
 func check(db *sql.DB) error {
-	var id int64
-	if err := db.QueryRow("PRAGMA application_id").Scan(&id); err != nil {
+	if err := checkContent(db); err != nil {
 		return err
-	}
-	if id != appID {
-		return errors.New("is a database, but no store of this program")
 	}
 	var mode string
 	var page int64
@@ -209,6 +210,17 @@ func check(db *sql.DB) error {
 	}
 	if mode != "wal" || page != pageSize {
 		return fmt.Errorf("has journal mode %s and pages of %d bytes, and must have wal and %d: is the file system a local one?", mode, page, pageSize)
+	}
+	return nil
+}
+
+func checkContent(db *sql.DB) error {
+	var id int64
+	if err := db.QueryRow("PRAGMA application_id").Scan(&id); err != nil {
+		return err
+	}
+	if id != appID {
+		return errors.New("is a database, but no store of this program")
 	}
 	var said string
 	if err := db.QueryRow("PRAGMA quick_check(1)").Scan(&said); err != nil {
@@ -226,14 +238,21 @@ func version(db *sql.DB) (n int, err error) {
 	return n, err
 }
 
+func known(have, newest int) error {
+	if have > newest {
+		return fmt.Errorf("has schema version %d, and this program knows none above %d: use a newer one", have, newest)
+	}
+	return nil
+}
+
 // migrate brings the schema to the version of the last step, each step by itself whole.
 func migrate(db *sql.DB, steps []string) error {
 	have, err := version(db)
 	if err != nil {
 		return err
 	}
-	if have > len(steps) {
-		return fmt.Errorf("has schema version %d, and this program knows none above %d: use a newer one", have, len(steps))
+	if err := known(have, len(steps)); err != nil {
+		return err
 	}
 	for n := have + 1; n <= len(steps); n++ {
 		tx, err := db.Begin()

@@ -54,7 +54,8 @@ type SQLite struct {
 	wake    sync.Cond // on mu: something waits, or the store closes
 	settled sync.Cond // on mu: done has grown
 	queue   []commit
-	changes int // waiting or being written
+	waiting int // commits that wait or are being written, and what they hold
+	changes int
 	bytes   int
 	queued  uint64 // commits ever taken
 	done    uint64 // of them, durable or refused, and told so
@@ -144,10 +145,11 @@ func (s *SQLite) enqueue(c commit) error {
 	if s.closed {
 		return ErrClosed
 	}
-	if s.queued != s.done && (s.changes+len(c.changes) > s.o.WaitingChanges || s.bytes+c.bytes > s.o.WaitingBytes) {
+	if s.waiting > 0 && (s.changes+len(c.changes) > s.o.WaitingChanges || s.bytes+c.bytes > s.o.WaitingBytes) {
 		return ErrBusy
 	}
 	s.queue = append(s.queue, c)
+	s.waiting++
 	s.changes += len(c.changes)
 	s.bytes += c.bytes
 	s.queued++

@@ -92,13 +92,11 @@ func (s *SQLite) takeAll() []commit {
 	return all
 }
 
-// answer tells everybody in a batch, in order, and makes room for others.
+// answer makes room for others and tells everybody in a batch, in order.
 func (s *SQLite) answer(batch []commit, err error) {
-	changes, bytes := 0, 0
+	changes := s.release(batch)
 	for i := range batch {
 		c := &batch[i]
-		changes += len(c.changes)
-		bytes += c.bytes
 		c.tell(err)
 		if err == nil {
 			s.count.StoreLatency.Observe(time.Since(c.at))
@@ -113,10 +111,21 @@ func (s *SQLite) answer(batch []commit, err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.changes -= changes
-	s.bytes -= bytes
 	s.done += uint64(len(batch))
 	s.settled.Broadcast()
+}
+
+// release takes a batch off what waits, before anybody is told, who may commit at once.
+func (s *SQLite) release(batch []commit) (changes int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting -= len(batch)
+	for i := range batch {
+		changes += len(batch[i].changes)
+		s.bytes -= batch[i].bytes
+	}
+	s.changes -= changes
+	return changes
 }
 
 // writeBatch makes a batch durable: all of it, or nothing.
