@@ -115,11 +115,7 @@ func create(path string) (err error) {
 	if err := removeStore(temp); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	if err := f.Close(); err != nil {
+	if err := createEmpty(temp); err != nil {
 		return err
 	}
 	db, err := connect(temp)
@@ -134,6 +130,15 @@ func create(path string) (err error) {
 		return err
 	}
 	return publish(temp, path)
+}
+
+// createEmpty makes a file that nobody else may read.
+func createEmpty(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // publish gives a whole file its name, durably.

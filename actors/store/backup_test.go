@@ -1,0 +1,192 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+)
+
+func none(t *testing.T, dir string, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			t.Errorf("%s is there", name)
+		}
+	}
+}
+
+// Backups of a store that is written to all the time are each a state that it had: what
+// was answered before, and no commit in part.
+func TestBackupWhileCommitsGoOn(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "store.db")
+	s := open(t, path)
+	var mu sync.Mutex
+	answered := map[string]bool{}
+	stop := make(chan struct{})
+	var wg sync.WaitGroup
+	for c := range 4 {
+		wg.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				id := fmt.Sprint(c, "-", i)
+				if err := commitNow(s, Change{Fleet, id, make([]byte, 1000)}, Change{Alias, id, make([]byte, 1000)}); err != nil {
+					t.Error(err)
+					return
+				}
+				mu.Lock()
+				answered[id] = true
+				mu.Unlock()
+			}
+		})
+	}
+	var last string
+	for n := range 5 {
+		mu.Lock()
+		before := maps.Clone(answered)
+		mu.Unlock()
+		last = filepath.Join(dir, fmt.Sprint("backup-", n))
+		sum, err := Backup(t.Context(), path, last)
+		must(t, err)
+		restored := filepath.Join(dir, fmt.Sprint("restored-", n))
+		if _, err := Restore(t.Context(), restored, last); err != nil {
+			t.Fatal(err)
+		}
+		r := open(t, restored)
+		fleets, aliases := all(t, r, Fleet), all(t, r, Alias)
+		closeStore(t, r)
+		if !maps.Equal(fleets, aliases) || sum.Records[Fleet] != len(fleets) || sum.Version != len(migrations) || sum.Bytes == 0 {
+			t.Errorf("%d fleets, %d aliases, said %+v", len(fleets), len(aliases), sum)
+		}
+		for id := range before {
+			if _, ok := fleets[id]; !ok {
+				t.Errorf("%s was answered before the backup began", id)
+			}
+		}
+		if info, err := os.Stat(last); err != nil || info.Mode().Perm() != 0o600 {
+			t.Errorf("%v %v", info, err)
+		}
+		none(t, dir, filepath.Base(last)+tempSuffix, filepath.Base(last)+logSuffix)
+	}
+	close(stop)
+	wg.Wait()
+	if _, err := Restore(t.Context(), path, last); !errors.Is(err, errTaken) {
+		t.Errorf("restored under an open store: %v", err)
+	}
+	if _, err := Backup(t.Context(), path, last); err == nil || !strings.Contains(err.Error(), "is there already") {
+		t.Errorf("%v", err)
+	}
+	closeStore(t, s)
+}
+
+func TestRestoreKeepsTheOldStore(t *testing.T) {
+	dir := t.TempDir()
+	path, backup := filepath.Join(dir, "store.db"), filepath.Join(dir, "backup.db")
+	s := open(t, path)
+	must(t, commitNow(s, Put(Fleet, "a", 1)))
+	if _, err := Backup(t.Context(), path, backup); err != nil {
+		t.Fatal(err)
+	}
+	must(t, commitNow(s, Put(Fleet, "a", 2), Put(Fleet, "b", 2)))
+	closeStore(t, s)
+	for range 2 {
+		if _, err := Restore(t.Context(), path, backup); err != nil {
+			t.Fatal(err)
+		}
+		s = open(t, path)
+		if got := all(t, s, Fleet); !maps.Equal(got, map[string]string{"a": "1"}) {
+			t.Errorf("%q", got)
+		}
+		must(t, commitNow(s, Put(Fleet, "b", 3)))
+		closeStore(t, s)
+	}
+	old := open(t, path+ReplacedSuffix)
+	if got := all(t, old, Fleet); !maps.Equal(got, map[string]string{"a": "1", "b": "3"}) {
+		t.Errorf("%q", got)
+	}
+	none(t, dir, "store.db"+tempSuffix, "store.db"+logSuffix, "store.db-shm")
+}
+
+// A store whose process died is restored over, log and all; and backed up, log and all.
+func TestDeadStore(t *testing.T) {
+	path := crashed(t)
+	backup := filepath.Join(t.TempDir(), "backup.db")
+	if sum, err := Backup(t.Context(), copyStore(t, path), backup); err != nil || sum.Records[Alias] != 15 {
+		t.Fatalf("%+v %v", sum, err)
+	}
+	for _, broken := range []bool{false, true} {
+		at := copyStore(t, path)
+		if broken {
+			must(t, os.WriteFile(at, []byte("nothing of a store"), 0o600))
+		}
+		if _, err := Restore(t.Context(), at, backup); err != nil {
+			t.Fatal(err)
+		}
+		if n, err := reopened(t, at); err != nil || n != 15 {
+			t.Errorf("broken %v: %d commits, %v", broken, n, err)
+		}
+		if n, err := reopened(t, at+ReplacedSuffix); (err != nil) != broken || !broken && n != 15 {
+			t.Errorf("broken %v: the old one has %d commits, %v", broken, n, err)
+		}
+	}
+}
+
+func TestBackupAndRestoreRefuse(t *testing.T) {
+	dir := t.TempDir()
+	path, backup := filepath.Join(dir, "store.db"), filepath.Join(dir, "backup.db")
+	s := open(t, path)
+	for i := range 15 {
+		must(t, commitNow(s, three(i)...))
+	}
+	closeStore(t, s)
+	if _, err := Backup(t.Context(), path, backup); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(backup)
+	must(t, err)
+	damaged := filepath.Join(dir, "damaged.db")
+	for name, what := range map[string]func([]byte) []byte{
+		"a changed value": func(b []byte) []byte { b[strings.Index(string(b), strings.Repeat("7", 100))+50] ^= 1; return b },
+		"half of it":      func(b []byte) []byte { return b[:len(b)/2] },
+		"nothing":         func([]byte) []byte { return nil },
+		"something else":  func([]byte) []byte { return []byte("text") },
+	} {
+		must(t, os.WriteFile(damaged, what([]byte(string(text))), 0o600))
+		if _, err := Restore(t.Context(), path, damaged); err == nil || !strings.Contains(err.Error(), damaged) {
+			t.Errorf("restored %s: %v", name, err)
+		}
+		out := filepath.Join(dir, "out.db")
+		if _, err := Backup(t.Context(), damaged, out); err == nil || !strings.Contains(err.Error(), damaged) && name != "a changed value" {
+			t.Errorf("backed up %s: %v", name, err)
+		}
+		none(t, dir, "out.db", "out.db"+tempSuffix, "store.db"+tempSuffix, "store.db"+ReplacedSuffix)
+	}
+	if n, err := reopened(t, path); err != nil || n != 15 {
+		t.Errorf("%d commits, %v", n, err)
+	}
+	if _, err := Restore(t.Context(), path, filepath.Join(dir, "none.db")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+	if _, err := Backup(t.Context(), filepath.Join(dir, "none.db"), filepath.Join(dir, "out.db")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := Backup(cancelled, path, filepath.Join(dir, "out.db")); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	if _, err := Restore(t.Context(), path, crashed(t)); err == nil || !strings.Contains(err.Error(), "with a log") {
+		t.Errorf("%v", err)
+	}
+	none(t, dir, "none.db", "none.db.lock", "out.db", "out.db"+tempSuffix)
+}
