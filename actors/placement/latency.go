@@ -46,12 +46,11 @@ func summarize(reports []messages.PlayerLatency) map[string]measured {
 func latencyCap(policies []messages.LatencyPolicy, t time.Duration) (ms int, capped bool) {
 	policies = slices.Clone(policies)
 	slices.SortStableFunc(policies, func(a, b messages.LatencyPolicy) int { return cmp.Compare(a.Max, b.Max) })
-	var end time.Duration
 	for _, p := range policies {
-		end += p.Duration
-		if p.Duration <= 0 || t < end {
+		if p.Duration <= 0 || t < p.Duration {
 			return p.Max, true
 		}
+		t -= p.Duration
 	}
 	return 0, false
 }

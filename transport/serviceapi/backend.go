@@ -65,4 +65,6 @@ type Backend interface {
 	Scripts(ctx context.Context, id messages.ScriptID) ([]*messages.Script, error)
 	// DeleteScript deletes a script that no fleet uses (D8).
 	DeleteScript(ctx context.Context, id messages.ScriptID) error
+
+	QueueBackend
 }

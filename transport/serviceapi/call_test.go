@@ -230,6 +230,8 @@ func plain(v cbor.Value) any {
 		return float64(v)
 	case cbor.Float64:
 		return float64(v)
+	case cbor.Float32:
+		return float64(v)
 	case *cbor.Tag:
 		return plain(v.Value)
 	case cbor.List:

@@ -33,6 +33,7 @@ type fakeBackend struct {
 	changed []messages.UpdateScript  // as received
 	founded []messages.CreateFleet   // as received
 	runtime []messages.UpdateRuntime // as received
+	fakeQueues
 }
 
 const (

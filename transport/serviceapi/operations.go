@@ -27,6 +27,8 @@ func (s *Server) operations() table {
 	s.registerAliases(t)
 	s.registerLocations(t)
 	s.registerTags(t)
+	s.registerQueues(t)
+	s.registerPlacements(t)
 	registerEmptyLists(t)
 	for name, op := range t {
 		op.replayed = !isRead(name)

@@ -1,0 +1,317 @@
+package serviceapi
+
+import (
+	"context"
+	"regexp"
+	"slices"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"troupe/messages"
+)
+
+// Of service-api.md 2.8.
+const (
+	queueTimeoutMin     = 10
+	queueTimeoutMax     = 600
+	queueTimeoutDefault = 600 // D17
+	destinationsMax     = 20  // D18
+	policiesMax         = 100 // the model sets no bound
+	pageQueuesMax       = 50
+	kindQueue           = "gamesessionqueue"
+)
+
+// Destinations are ARNs, not ids.
+var (
+	fleetARN = regexp.MustCompile(`\Aarn:.*:fleet/fleet-[a-zA-Z0-9-]+\z`)
+	aliasARN = regexp.MustCompile(`\Aarn:.*:alias/alias-[a-zA-Z0-9-]+\z`)
+)
+
+var (
+	queueName       = text(1, 128, `[a-zA-Z0-9-]+`)
+	queueNameOrARN  = text(1, 256, `[a-zA-Z0-9-]+|^arn:.*:gamesessionqueue\/[a-zA-Z0-9-]+`)
+	latencyPolicies = listOf(0, unbounded, structure[types.PlayerLatencyPolicy](
+		optionally("MaximumIndividualPlayerLatencyMilliseconds", wholeNumber),
+		optionally("PolicyDurationSeconds", wholeNumber),
+	))
+	queueDestinations = listOf(0, unbounded, structure[types.GameSessionQueueDestination](
+		optionally("DestinationArn", arnString),
+	))
+	filterConfiguration = structure[types.FilterConfiguration](
+		optionally("AllowedLocations", listOf(1, 100, locationString)),
+	)
+	priorityConfiguration = structure[types.PriorityConfiguration](
+		optionally("PriorityOrder", listOf(1, 4, enum(types.PriorityType("").Values()))),
+		optionally("LocationOrder", listOf(1, 100, locationString)),
+	)
+)
+
+// queueRules are the members that create and update have in common.
+var queueRules = []rule{
+	optionally("TimeoutInSeconds", wholeNumber),
+	optionally("PlayerLatencyPolicies", latencyPolicies),
+	optionally("Destinations", queueDestinations),
+	optionally("FilterConfiguration", filterConfiguration),
+	optionally("PriorityConfiguration", priorityConfiguration),
+	optionally("CustomEventData", text(0, 256, `[\s\S]*`)),
+	optionally("NotificationTarget", text(0, 300, `[a-zA-Z0-9:_-]*(\.fifo)?`)),
+}
+
+func (s *Server) registerQueues(t table) {
+	register(t, "CreateGameSessionQueue", s.createQueue,
+		slices.Concat([]rule{required("Name", queueName)}, queueRules, []rule{optionally("Tags", tagList)})...,
+	)
+	register(t, "UpdateGameSessionQueue", s.updateQueue,
+		slices.Concat([]rule{required("Name", queueNameOrARN)}, queueRules)...,
+	)
+	register(t, "DescribeGameSessionQueues", s.describeQueues,
+		optionally("Names", listOf(0, unbounded, queueNameOrARN)),
+		optionally("Limit", positiveInteger),
+		optionally("NextToken", nonZeroAndMaxString),
+	)
+	register(t, "DeleteGameSessionQueue", s.deleteQueue,
+		required("Name", queueNameOrARN),
+	)
+}
+
+// queue normalises the name or ARN of a queue to the name.
+func (a arns) queue(member *string) (messages.QueueName, error) {
+	return optional[messages.QueueName](member, func(s string) (string, error) { return a.id(kindQueue, s) })
+}
+
+func (s *Server) createQueue(ctx context.Context, in *gamelift.CreateGameSessionQueueInput) (*gamelift.CreateGameSessionQueueOutput, error) {
+	change, err := s.queueChange(&gamelift.UpdateGameSessionQueueInput{
+		Name: in.Name, TimeoutInSeconds: in.TimeoutInSeconds, PlayerLatencyPolicies: in.PlayerLatencyPolicies, Destinations: in.Destinations,
+		FilterConfiguration: in.FilterConfiguration, PriorityConfiguration: in.PriorityConfiguration,
+		CustomEventData: in.CustomEventData, NotificationTarget: in.NotificationTarget,
+	})
+	if err != nil {
+		return nil, err
+	}
+	tags, err := tagsOf(in.Tags)
+	if err != nil {
+		return nil, err
+	}
+	empty := &messages.Queue{Name: messages.QueueName(*in.Name), Timeout: queueTimeoutDefault * time.Second, Tags: tags}
+	record, err := s.options.Backend.CreateQueue(ctx, *change.Apply(empty))
+	if err != nil {
+		return nil, err
+	}
+	shown := s.queue(record)
+	return &gamelift.CreateGameSessionQueueOutput{GameSessionQueue: &shown}, nil
+}
+
+func (s *Server) updateQueue(ctx context.Context, in *gamelift.UpdateGameSessionQueueInput) (*gamelift.UpdateGameSessionQueueOutput, error) {
+	change, err := s.queueChange(in)
+	if err != nil {
+		return nil, err
+	}
+	if change.Name, err = s.arns.queue(in.Name); err != nil {
+		return nil, err
+	}
+	record, err := s.options.Backend.UpdateQueue(ctx, change)
+	if err != nil {
+		return nil, err
+	}
+	shown := s.queue(record)
+	return &gamelift.UpdateGameSessionQueueOutput{GameSessionQueue: &shown}, nil
+}
+
+// describeQueues lists queues, oldest first; of names that are given, the unknown ones
+// are left out.
+func (s *Server) describeQueues(ctx context.Context, in *gamelift.DescribeGameSessionQueuesInput) (*gamelift.DescribeGameSessionQueuesOutput, error) {
+	found, err := s.options.Backend.Queues(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(in.Names) > 0 {
+		wanted := make(map[messages.QueueName]bool, len(in.Names))
+		for _, name := range in.Names {
+			if id, err := s.arns.id(kindQueue, name); err == nil {
+				wanted[messages.QueueName(id)] = true
+			}
+		}
+		found = slices.DeleteFunc(slices.Clone(found), func(q *messages.Queue) bool { return !wanted[q.Name] })
+	}
+	page, token, err := cut(s.pager, paging{
+		operation: "DescribeGameSessionQueues", input: in, limit: in.Limit, token: in.NextToken, max: pageQueuesMax, order: oldestFirst,
+	}, found, func(q *messages.Queue) position { return at(q.Created, q.Name) })
+	if err != nil {
+		return nil, err
+	}
+	shown := make([]types.GameSessionQueue, len(page))
+	for i, q := range page {
+		shown[i] = s.queue(q)
+	}
+	return &gamelift.DescribeGameSessionQueuesOutput{GameSessionQueues: shown, NextToken: token}, nil
+}
+
+func (s *Server) deleteQueue(ctx context.Context, in *gamelift.DeleteGameSessionQueueInput) (*gamelift.DeleteGameSessionQueueOutput, error) {
+	name, err := s.arns.queue(in.Name)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.options.Backend.DeleteQueue(ctx, name); err != nil {
+		return nil, err
+	}
+	return &gamelift.DeleteGameSessionQueueOutput{}, nil
+}
+
+// queueChange reads what create and update have in common; the name is left out.
+func (s *Server) queueChange(in *gamelift.UpdateGameSessionQueueInput) (u messages.UpdateQueue, err error) {
+	if t := in.TimeoutInSeconds; t != nil {
+		if *t < queueTimeoutMin || *t > queueTimeoutMax {
+			return u, invalid("TimeoutInSeconds must be %d to %d, it is %d", queueTimeoutMin, queueTimeoutMax, *t)
+		}
+		u.Timeout = time.Duration(*t) * time.Second
+	}
+	if in.PlayerLatencyPolicies != nil {
+		policies, err := policiesOf(in.PlayerLatencyPolicies)
+		if err != nil {
+			return u, err
+		}
+		u.Policies = &policies
+	}
+	if in.FilterConfiguration != nil {
+		u.AllowedLocations = &in.FilterConfiguration.AllowedLocations
+	}
+	if in.PriorityConfiguration != nil {
+		priority, err := priorityOf(in.PriorityConfiguration)
+		if err != nil {
+			return u, err
+		}
+		u.Priority = &priority
+	}
+	u.CustomEventData, u.Notify = in.CustomEventData, in.NotificationTarget
+	if in.Destinations != nil { // last: whether they exist is asked of the region, too
+		destinations, err := s.destinationsOf(in.Destinations)
+		if err != nil {
+			return u, err
+		}
+		u.Destinations = &destinations
+	}
+	return u, nil
+}
+
+// policiesOf reads latency policies. One without a duration holds until the timeout, so
+// it must be the last: that with the highest cap.
+func policiesOf(in []types.PlayerLatencyPolicy) ([]messages.LatencyPolicy, error) {
+	if len(in) > policiesMax {
+		return nil, invalid("PlayerLatencyPolicies may have at most %d items, it has %d", policiesMax, len(in))
+	}
+	policies := make([]messages.LatencyPolicy, len(in))
+	highest, endless := -1, -1
+	for i, p := range in {
+		most := p.MaximumIndividualPlayerLatencyMilliseconds
+		if most == nil {
+			return nil, invalid("PlayerLatencyPolicies[%d].MaximumIndividualPlayerLatencyMilliseconds is required", i)
+		}
+		policies[i] = messages.LatencyPolicy{Max: int(*most), Duration: time.Duration(aws.ToInt32(p.PolicyDurationSeconds)) * time.Second}
+		highest = max(highest, int(*most))
+		if policies[i].Duration > 0 {
+			continue
+		}
+		if endless >= 0 {
+			return nil, invalid("PlayerLatencyPolicies[%d] and [%d] have no duration; one may have none", endless, i)
+		}
+		endless = i
+	}
+	if endless >= 0 && policies[endless].Max < highest {
+		return nil, invalid("PlayerLatencyPolicies[%d] has no duration, so it must have the highest maximum", endless)
+	}
+	return policies, nil
+}
+
+// priorityOf reads a priority configuration; one without members is none.
+func priorityOf(in *types.PriorityConfiguration) (p messages.QueuePriority, err error) {
+	for _, key := range in.PriorityOrder {
+		p.Order = append(p.Order, messages.Priority(key))
+	}
+	p.Locations = in.LocationOrder
+	switch {
+	case repeats(p.Order):
+		return p, invalid("PriorityConfiguration.PriorityOrder names something twice")
+	case repeats(p.Locations):
+		return p, invalid("PriorityConfiguration.LocationOrder names a location twice")
+	case slices.Contains(p.Order, messages.PriorityLocation) && len(p.Locations) == 0:
+		return p, invalid("PriorityConfiguration needs a LocationOrder, because its PriorityOrder has LOCATION")
+	}
+	return p, nil
+}
+
+// repeats reports whether a list has something twice.
+func repeats[T comparable](list []T) bool {
+	seen := make(map[T]bool, len(list))
+	for _, item := range list {
+		if seen[item] {
+			return true
+		}
+		seen[item] = true
+	}
+	return false
+}
+
+// destinationsOf reads the ARNs of fleets and aliases.
+func (s *Server) destinationsOf(in []types.GameSessionQueueDestination) ([]string, error) {
+	if len(in) > destinationsMax {
+		return nil, invalid("Destinations may have at most %d items, it has %d", destinationsMax, len(in))
+	}
+	destinations := make([]string, len(in))
+	resources := make([]string, len(in))
+	for i, d := range in {
+		if d.DestinationArn == nil {
+			return nil, invalid("Destinations[%d].DestinationArn is required", i)
+		}
+		destinations[i] = *d.DestinationArn
+		if fleetARN.MatchString(destinations[i]) || aliasARN.MatchString(destinations[i]) {
+			continue
+		}
+		return nil, invalid("Destinations[%d].DestinationArn must be the ARN of a fleet or an alias", i)
+	}
+	for i, arn := range destinations {
+		resource, err := s.arns.resource(arn)
+		if err != nil {
+			return nil, err
+		}
+		resources[i] = resource
+	}
+	if repeats(resources) {
+		return nil, invalid("Destinations has a fleet or an alias twice")
+	}
+	return destinations, nil
+}
+
+// queue shows a queue.
+func (s *Server) queue(r *messages.Queue) types.GameSessionQueue {
+	q := types.GameSessionQueue{
+		Name:                  filled(string(r.Name)),
+		GameSessionQueueArn:   aws.String(s.arns.mint(kindQueue, string(r.Name))),
+		TimeoutInSeconds:      count(int(r.Timeout / time.Second)),
+		Destinations:          make([]types.GameSessionQueueDestination, len(r.Destinations)),
+		PlayerLatencyPolicies: make([]types.PlayerLatencyPolicy, len(r.Policies)),
+		CustomEventData:       filled(r.CustomEventData),
+		NotificationTarget:    filled(r.Notify),
+	}
+	for i := range r.Destinations {
+		q.Destinations[i].DestinationArn = &r.Destinations[i]
+	}
+	for i, p := range r.Policies {
+		q.PlayerLatencyPolicies[i].MaximumIndividualPlayerLatencyMilliseconds = count(p.Max)
+		if p.Duration > 0 {
+			q.PlayerLatencyPolicies[i].PolicyDurationSeconds = count(int(p.Duration / time.Second))
+		}
+	}
+	if len(r.AllowedLocations) > 0 {
+		q.FilterConfiguration = &types.FilterConfiguration{AllowedLocations: r.AllowedLocations}
+	}
+	if r.HasPriority {
+		q.PriorityConfiguration = &types.PriorityConfiguration{LocationOrder: r.LocationOrder}
+		for _, key := range r.PriorityOrder {
+			q.PriorityConfiguration.PriorityOrder = append(q.PriorityConfiguration.PriorityOrder, types.PriorityType(key))
+		}
+	}
+	return q
+}
