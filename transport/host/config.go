@@ -24,6 +24,7 @@ type Config struct {
 	Locations []Location `config:"locations"` // that this host stands for, besides region
 	Fleets    []Fleet    `config:"fleets"`
 	Aliases   []Alias    `config:"aliases"`
+	Queues    []Queue    `config:"queues"`
 	Store     Store      `config:"store"`
 	Events    Events     `config:"events"`
 	Reconnect Reconnect  `config:"reconnect"`
@@ -244,7 +245,7 @@ type GameSessionLogs struct {
 }
 
 // Defaults returns the configuration of a host on loopback with the default
-// ports, one fleet and one alias.
+// ports, one fleet, one alias and one queue.
 func Defaults() Config {
 	return Config{
 		API:       API{Addr: "127.0.0.1:8080", Keys: []APIKey{}, Skew: serviceapi.DefaultSkew, Rate: 50, Burst: 100},
@@ -259,6 +260,7 @@ func Defaults() Config {
 		Locations: []Location{},
 		Fleets:    []Fleet{{ID: "fleet-dev", Name: "dev", Description: "the embedded fleet", GameSessionsMax: 1000, Certificates: "DISABLED", Locations: []FleetLocation{}}},
 		Aliases:   []Alias{{ID: "alias-dev", Name: "dev", Fleet: "fleet-dev"}},
+		Queues:    []Queue{defaultQueue()},
 		Store:     Store{Memory: true},
 		Events:    Events{Sinks: []EventSink{}},
 		Reconnect: Reconnect{

@@ -1,0 +1,138 @@
+package host
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"troupe/actors/placement"
+	"troupe/messages"
+)
+
+// Queue is a queue that is there from the start, as the service API has it
+// (service-api.md 2.8). One of that name in the store goes before.
+type Queue struct {
+	Name               string          `config:"name"`            // letters, digits and hyphens
+	Timeout            time.Duration   `config:"timeout"`         // 10s to 600s
+	Destinations       []string        `config:"destinations"`    // ids of fleets and aliases, best first; what is not there yet is passed over
+	LatencyPolicies    []LatencyPolicy `config:"latencyPolicies"` // one after the other, by their maxima
+	AllowedLocations   []string        `config:"allowedLocations"`
+	PriorityOrder      []string        `config:"priorityOrder"` // of LATENCY, COST, DESTINATION, LOCATION; the last needs locationOrder
+	LocationOrder      []string        `config:"locationOrder"`
+	CustomEventData    string          `config:"customEventData"`    // in each event of a placement
+	NotificationTarget string          `config:"notificationTarget"` // ARN of a topic, as sinks of events name it
+}
+
+// LatencyPolicy caps what a player may have reported for a location.
+type LatencyPolicy struct {
+	Maximum  int           `config:"maximum"`  // ms
+	Duration time.Duration `config:"duration"` // whole seconds; 0: until the timeout
+}
+
+var (
+	queueForm  = regexp.MustCompile(`\A[A-Za-z0-9-]{1,128}\z`)
+	targetForm = regexp.MustCompile(`\A[a-zA-Z0-9:_-]{0,300}(\.fifo)?\z`)
+	priorities = []string{
+		string(messages.PriorityLatency), string(messages.PriorityCost), string(messages.PriorityDestination), string(messages.PriorityLocation),
+	}
+)
+
+func (v *checks) queues(c *Config) {
+	seen := map[string]bool{}
+	for i := range c.Queues {
+		q, key := &c.Queues[i], fmt.Sprintf("queues[%d]", i)
+		v.that(key+".name", queueForm.MatchString(q.Name), "must be 1 to 128 letters, digits and hyphens")
+		v.that(key+".name", !seen[q.Name], "is there twice")
+		seen[q.Name] = true
+		v.that(key+".timeout", q.Timeout >= 10*time.Second && q.Timeout <= 600*time.Second && q.Timeout%time.Second == 0, "must be 10s to 600s, in whole seconds")
+		v.that(key+".destinations", len(q.Destinations) <= 20 && !repeats(q.Destinations), "may be 20, each once")
+		for j, d := range q.Destinations {
+			v.that(fmt.Sprintf("%s.destinations[%d]", key, j), fleetForm.MatchString(d) || aliasForm.MatchString(d), "must be the id of a fleet or an alias")
+		}
+		v.policies(key, q.LatencyPolicies)
+		v.priorities(key, q)
+		v.that(key+".customEventData", len(q.CustomEventData) <= 256, "may have 256 bytes")
+		v.that(key+".notificationTarget", targetForm.MatchString(q.NotificationTarget), "must be letters, digits, colons, hyphens and underscores")
+	}
+}
+
+func (v *checks) policies(key string, all []LatencyPolicy) {
+	highest, endless := 0, 0
+	for i, p := range all {
+		v.that(fmt.Sprintf("%s.latencyPolicies[%d].maximum", key, i), p.Maximum >= 0, "must not be negative")
+		v.that(fmt.Sprintf("%s.latencyPolicies[%d].duration", key, i), p.Duration >= 0 && p.Duration%time.Second == 0, "must be whole seconds")
+		highest = max(highest, p.Maximum)
+	}
+	for i, p := range all {
+		if p.Duration == 0 {
+			endless++
+			v.that(fmt.Sprintf("%s.latencyPolicies[%d].duration", key, i), endless == 1 && p.Maximum == highest,
+				"may be 0 in one, that with the highest maximum")
+		}
+	}
+}
+
+func (v *checks) priorities(key string, q *Queue) {
+	for i, p := range q.PriorityOrder {
+		v.that(fmt.Sprintf("%s.priorityOrder[%d]", key, i), slices.Contains(priorities, p), "must be one of "+strings.Join(priorities, ", "))
+	}
+	v.that(key+".priorityOrder", !repeats(q.PriorityOrder), "has something twice")
+	v.that(key+".locationOrder", !repeats(q.LocationOrder), "has something twice")
+	v.that(key+".locationOrder", len(q.LocationOrder) > 0 || !slices.Contains(q.PriorityOrder, string(messages.PriorityLocation)),
+		"is needed where priorityOrder has LOCATION")
+	for list, names := range map[string][]string{"locationOrder": q.LocationOrder, "allowedLocations": q.AllowedLocations} {
+		v.that(key+"."+list, len(names) <= 100, "may be 100")
+		for i, name := range names {
+			v.that(fmt.Sprintf("%s.%s[%d]", key, list, i), regionForm.MatchString(name), "must be letters, digits and hyphens")
+		}
+	}
+}
+
+func repeats(list []string) bool {
+	for i, s := range list {
+		if slices.Contains(list[:i], s) {
+			return true
+		}
+	}
+	return false
+}
+
+// placements are the options of queues and placements.
+func (c *Config) placements(now time.Time) placement.Options {
+	o := placement.Options{Region: c.Region, Account: c.Account}
+	for _, q := range c.Queues {
+		record := &messages.Queue{
+			Name: messages.QueueName(q.Name), Timeout: q.Timeout, CustomEventData: q.CustomEventData, Notify: q.NotificationTarget, Created: now,
+		}
+		for _, id := range q.Destinations {
+			kind, account := "fleet", c.Account
+			if aliasForm.MatchString(id) {
+				kind, account = "alias", ""
+			}
+			record.Destinations = append(record.Destinations, fmt.Sprintf("arn:aws:gamelift:%s:%s:%s/%s", c.Region, account, kind, id))
+		}
+		for _, p := range q.LatencyPolicies {
+			record.Policies = append(record.Policies, messages.LatencyPolicy{Max: p.Maximum, Duration: p.Duration})
+		}
+		if len(q.AllowedLocations) > 0 {
+			record.AllowedLocations = q.AllowedLocations
+		}
+		p := messages.QueuePriority{Locations: q.LocationOrder}
+		for _, key := range q.PriorityOrder {
+			p.Order = append(p.Order, messages.Priority(key))
+		}
+		record.SetPriority(p)
+		o.Queues = append(o.Queues, record)
+	}
+	return o
+}
+
+// defaultQueue is the queue of the embedded fleet.
+func defaultQueue() Queue {
+	return Queue{
+		Name: "queue-dev", Timeout: 600 * time.Second, Destinations: []string{"alias-dev"},
+		LatencyPolicies: []LatencyPolicy{}, AllowedLocations: []string{}, PriorityOrder: []string{}, LocationOrder: []string{},
+	}
+}
