@@ -1,0 +1,366 @@
+package placement_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"troupe/actors"
+	"troupe/actors/actorstest"
+	"troupe/actors/script"
+	"troupe/actors/store"
+	"troupe/messages"
+)
+
+// site is a System with the real registry and fleets in virtual locations, each with
+// one process in each of its locations.
+type site struct {
+	*actorstest.World
+	busy   map[string]messages.GameSessionID // what holds a place, by fleet/location
+	events []messages.Event                  // read and written between waits only
+}
+
+// onSite runs a test; fleets are "W us-west-2,eu-west-1 0.5": name, locations, cost.
+func onSite(t *testing.T, fleets []string, change func(*actors.Options), test func(s *site)) {
+	t.Helper()
+	s := &site{busy: map[string]messages.GameSessionID{}}
+	actorstest.Run(t, func(o *actors.Options) {
+		o.Fleet.Region = "us-east-1"
+		o.Fleet.Fleets, o.Fleet.Locations = nil, nil
+		known := map[string]bool{}
+		for _, f := range fleets {
+			var name, locations string
+			var cost float64
+			if n, err := fmt.Sscan(f, &name, &locations, &cost); n < 2 {
+				t.Fatal(f, err)
+			}
+			record := &messages.Fleet{
+				ID: messages.FleetID("fleet-" + name), Status: messages.FleetActive, Locations: strings.Split(locations, ","), GameSessionsMax: 1, Cost: cost,
+			}
+			o.Fleet.Fleets = append(o.Fleet.Fleets, record)
+			for _, l := range record.Locations {
+				if !known[l] {
+					known[l] = true
+					o.Fleet.Locations = append(o.Fleet.Locations, messages.Location{Name: l})
+				}
+			}
+		}
+		o.Fleet.Aliases = []*messages.Alias{{ID: "alias-x", FleetID: "fleet-" + messages.FleetID(fleets[0][:1])}, {ID: "alias-end", Message: "closed"}}
+		o.Fleet.OnEvent = func(e messages.Event) {
+			if e.Kind == messages.EventPlacement {
+				s.events = append(s.events, e)
+			}
+		}
+		if change != nil {
+			change(o)
+		}
+	}, func(w *actorstest.World) {
+		s.World = w
+		test(s)
+	})
+}
+
+func arnOf(destination string) string {
+	if strings.HasPrefix(destination, "alias-") {
+		return "arn:aws:gamelift:us-east-1::alias/" + destination
+	}
+	return "arn:aws:gamelift:us-east-1:000000000000:fleet/fleet-" + destination
+}
+
+func (s *site) queue(q messages.Queue, destinations ...string) {
+	s.Helper()
+	q.Name = "q"
+	for _, d := range destinations {
+		q.Destinations = append(q.Destinations, arnOf(d))
+	}
+	if q.Timeout == 0 {
+		q.Timeout = 120 * time.Second
+	}
+	if _, err := s.System.CreateQueue(s.Context(), q); err != nil {
+		s.Fatal(err)
+	}
+}
+
+// occupy takes the process of a place such as "W/us-west-2".
+func (s *site) occupy(at string) {
+	s.Helper()
+	fleet, location, _ := strings.Cut(at, "/")
+	g, err := s.Try(messages.CreateGameSession{FleetID: messages.FleetID("fleet-" + fleet), Location: location}, script.Relay{})
+	if err != nil {
+		s.Fatal(at, err)
+	}
+	s.busy[at] = g.ID
+}
+
+// free gives it back.
+func (s *site) free(at string) {
+	s.Helper()
+	if _, err := s.System.TerminateGameSession(s.Context(), s.busy[at], true); err != nil {
+		s.Fatal(at, err)
+	}
+	s.Settle()
+}
+
+func (s *site) start(r messages.StartPlacement) *messages.Placement {
+	s.Helper()
+	r.Queue = "q"
+	p, err := s.System.StartPlacement(s.Context(), r)
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.Settle()
+	return p
+}
+
+func (s *site) placement(id messages.PlacementID) *messages.Placement {
+	s.Helper()
+	p, err := s.System.Placement(s.Context(), id)
+	if err != nil {
+		s.Fatal(err)
+	}
+	return p
+}
+
+// The vectors of service-api.md 3.5 through the real registry.
+func TestCheck47_VectorsThroughTheRegistry(t *testing.T) {
+	v0 := []string{"W us-west-2", "E us-east-1", "X eu-west-1"}
+	latencies := func(reports ...string) (all []messages.PlayerLatency) {
+		for _, r := range reports {
+			var l messages.PlayerLatency
+			_, _ = fmt.Sscan(r, &l.PlayerID, &l.Location, &l.Latency)
+			all = append(all, l)
+		}
+		return all
+	}
+	l0 := latencies("player1 us-east-1 100", "player1 us-west-2 50", "player2 us-east-1 120", "player2 us-west-2 150")
+	q0 := messages.Queue{Policies: []messages.LatencyPolicy{{Max: 130, Duration: 60 * time.Second}}}
+	v6 := []string{"C eu-west-1", "B us-west-2", "A us-east-1"}
+	l6 := latencies("p1 us-east-1 90", "p2 us-east-1 30", "p2 us-west-2 70")
+	q6 := messages.Queue{Policies: []messages.LatencyPolicy{{Max: 80, Duration: 30 * time.Second}}, Timeout: 60 * time.Second}
+	order := func(locations ...string) messages.Queue {
+		return messages.Queue{HasPriority: true, PriorityOrder: []messages.Priority{messages.PriorityLocation}, LocationOrder: locations, Timeout: 10 * time.Second}
+	}
+	for _, test := range []struct {
+		name    string
+		fleets  []string
+		queue   messages.Queue
+		to      []string // destinations; none: the fleets
+		request messages.StartPlacement
+		room    map[string]int // second from which each place has room; others never
+		want    string         // empty: TIMED_OUT
+		wantAt  int
+	}{
+		{"V0 E and W", v0, q0, nil, messages.StartPlacement{Latencies: l0}, map[string]int{"E/us-east-1": 0, "W/us-west-2": 0}, "E/us-east-1", 0},
+		{"V0 W", v0, q0, nil, messages.StartPlacement{Latencies: l0}, map[string]int{"W/us-west-2": 0}, "W/us-west-2", 60},
+		{"V0 W, E at 30", v0, q0, nil, messages.StartPlacement{Latencies: l0}, map[string]int{"W/us-west-2": 0, "E/us-east-1": 30}, "E/us-east-1", 30},
+		{"V0 W, X at 5", v0, q0, nil, messages.StartPlacement{Latencies: l0}, map[string]int{"W/us-west-2": 0, "X/eu-west-1": 5}, "X/eu-west-1", 5},
+		{"V0 none", v0, q0, nil, messages.StartPlacement{Latencies: l0}, nil, "", 120},
+		{"V1", []string{"A us-west-2,ap-south-1,eu-central-1 0.5", "B us-east-1 0.1"}, messages.Queue{}, nil, messages.StartPlacement{},
+			map[string]int{"A/us-west-2": 0, "A/eu-central-1": 0, "B/us-east-1": 0}, "A/eu-central-1", 0},
+		{"V2", []string{"A us-west-2,us-east-1 0.2", "B us-east-1 0.1"}, messages.Queue{}, nil,
+			messages.StartPlacement{Latencies: latencies("p1 us-east-1 40", "p1 us-west-2 80", "p2 us-east-1 60", "p2 us-west-2 20")},
+			map[string]int{"A/us-west-2": 0, "A/us-east-1": 0, "B/us-east-1": 0}, "B/us-east-1", 0},
+		{"V3 override, then all", []string{"A us-1", "B eu-1"}, order("eu-1"), nil, messages.StartPlacement{LocationOrder: []string{"us-1"}},
+			map[string]int{"B/eu-1": 0}, "B/eu-1", 1},
+		{"V3 override for ever", []string{"A us-1", "B eu-1"}, order("eu-1"), nil, messages.StartPlacement{LocationOrder: []string{"us-1"}, FallbackNone: true},
+			map[string]int{"B/eu-1": 0}, "", 10},
+		{"V4 filter", []string{"A us-1", "B eu-1"}, messages.Queue{AllowedLocations: []string{"eu-1"}}, nil, messages.StartPlacement{},
+			map[string]int{"A/us-1": 0, "B/eu-1": 7}, "B/eu-1", 7},
+		{"V6 A at 10", v6, q6, nil, messages.StartPlacement{Latencies: l6}, map[string]int{"A/us-east-1": 10}, "A/us-east-1", 30},
+		{"V6 B and C", v6, q6, nil, messages.StartPlacement{Latencies: l6}, map[string]int{"B/us-west-2": 0, "C/eu-west-1": 0}, "B/us-west-2", 0},
+		{"V11 the same fleet by alias", []string{"A us-1", "B eu-1"}, messages.Queue{}, []string{"alias-end", "alias-x", "B", "A"}, messages.StartPlacement{},
+			map[string]int{"A/us-1": 0, "B/eu-1": 0}, "A/us-1", 0},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			onSite(t, test.fleets, nil, func(s *site) {
+				to := test.to
+				for _, f := range test.fleets {
+					name, locations, _ := strings.Cut(f, " ")
+					if len(test.to) == 0 {
+						to = append(to, name)
+					}
+					locations, _, _ = strings.Cut(locations, " ")
+					for l := range strings.SplitSeq(locations, ",") {
+						if at, ok := test.room[name+"/"+l]; !ok || at > 0 {
+							s.occupy(name + "/" + l)
+						}
+					}
+				}
+				s.queue(test.queue, to...)
+				test.request.ID, test.request.MaxPlayers = "p", 2
+				test.request.Players = []messages.NewPlayer{{PlayerID: "x"}, {PlayerID: "y"}}
+				began := s.start(test.request).Started
+				for second := range test.wantAt {
+					for at, from := range test.room {
+						if from > 0 && from == second {
+							s.free(at)
+						}
+					}
+					if p := s.placement("p"); p.Status != messages.PlacementPending {
+						s.Fatalf("at %d s it is %s at %s", second, p.Status, p.GameSessionID)
+					}
+					s.Pass(time.Second)
+				}
+				for at, from := range test.room {
+					if from > 0 && from == test.wantAt {
+						s.free(at)
+					}
+				}
+				p := s.placement("p")
+				if after := p.Ended.Sub(began).Truncate(time.Millisecond); after != time.Duration(test.wantAt)*time.Second {
+					s.Errorf("ended after %v as %s", after, p.Status)
+				}
+				s.check(p, test.want)
+			})
+		})
+	}
+}
+
+// check looks at the end of a placement of players x and y.
+func (s *site) check(p *messages.Placement, want string) {
+	s.Helper()
+	if want == "" {
+		if p.Status != messages.PlacementTimedOut || p.GameSessionID != "" {
+			s.Errorf("it is %s with %q", p.Status, p.GameSessionID)
+		}
+		return
+	}
+	fleet, location, _ := strings.Cut(want, "/")
+	if p.Status != messages.PlacementFulfilled || p.Location != location || !strings.Contains(string(p.GameSessionID), "/fleet-"+fleet+"/") {
+		s.Fatalf("it is %s at %s, %s", p.Status, p.Location, p.GameSessionID)
+	}
+	if g := s.Game(p.GameSessionID); g.Status != messages.GameSessionActive || g.CurrentPlayers != 2 || g.MaxPlayers != 2 || g.Location != location {
+		s.Errorf("%+v", g)
+	}
+	for i, name := range []messages.PlayerID{"x", "y"} {
+		seat := s.Seated(p.Placed[i].PlayerSessionID)
+		if p.Placed[i].PlayerID != name || seat.PlayerID != name || seat.GameSessionID != p.GameSessionID || seat.Status != messages.PlayerSessionReserved || !seat.Created.Equal(p.Ended) {
+			s.Errorf("%+v, placed %v at %v", seat, p.Placed[i], p.Ended)
+		}
+	}
+}
+
+// Check 50: the 60 s of the seats begin with the fulfilment, not with the launch.
+func TestCheck50_SeatsAreReservedFromTheFulfilment(t *testing.T) {
+	onSite(t, []string{"A us-1"}, nil, func(s *site) {
+		s.queue(messages.Queue{}, "A")
+		s.occupy("A/us-1")
+		s.start(messages.StartPlacement{ID: "p", MaxPlayers: 1, Players: []messages.NewPlayer{{PlayerID: "x"}}})
+		s.Pass(90 * time.Second)
+		s.free("A/us-1")
+		p := s.placement("p")
+		if p.Status != messages.PlacementFulfilled {
+			s.Fatal(p.Status)
+		}
+		s.Pass(59 * time.Second)
+		s.Want(p.Placed[0].PlayerSessionID, messages.PlayerSessionReserved, 1)
+		s.Pass(2 * time.Second)
+		s.Want(p.Placed[0].PlayerSessionID, messages.PlayerSessionTimedOut, 0)
+	})
+}
+
+func TestCheck53_OneEventEach(t *testing.T) {
+	onSite(t, []string{"A us-1"}, nil, func(s *site) {
+		s.queue(messages.Queue{Timeout: 10 * time.Second}, "A")
+		s.start(messages.StartPlacement{ID: "fulfilled", MaxPlayers: 1})
+		s.start(messages.StartPlacement{ID: "cancelled", MaxPlayers: 1})
+		s.start(messages.StartPlacement{ID: "late", MaxPlayers: 1})
+		if _, err := s.System.StopPlacement(s.Context(), "cancelled"); err != nil {
+			s.Fatal(err)
+		}
+		s.Pass(11 * time.Second)
+		s.start(messages.StartPlacement{ID: "failed", MaxPlayers: 1})
+		if err := s.System.DeleteQueue(s.Context(), "q"); err != nil {
+			s.Fatal(err)
+		}
+		s.Pass(time.Minute)
+		var told []string
+		for _, e := range s.events {
+			var d map[string]any
+			if err := json.Unmarshal(e.Detail, &d); err != nil {
+				s.Fatal(err)
+			}
+			told = append(told, fmt.Sprint(d["placementId"], " ", d["type"], " ", d["port"]))
+		}
+		want := []string{"fulfilled PlacementFulfilled 1900", "cancelled PlacementCancelled <nil>", "late PlacementTimedOut <nil>", "failed PlacementFailed <nil>"}
+		if !slices.Equal(told, want) {
+			s.Errorf("told %q", told)
+		}
+	})
+}
+
+func TestCheck54_AliasesThroughTheRegistry(t *testing.T) {
+	onSite(t, []string{"A us-1", "B eu-1"}, nil, func(s *site) {
+		s.occupy("A/us-1")
+		s.queue(messages.Queue{}, "alias-end", "alias-x")
+		s.start(messages.StartPlacement{ID: "p", MaxPlayers: 1})
+		s.Pass(3 * time.Second)
+		if p := s.placement("p"); p.Status != messages.PlacementPending {
+			s.Fatal(p.Status)
+		}
+		to := messages.Routing{FleetID: "fleet-B"}
+		if _, err := s.System.UpdateAlias(s.Context(), messages.UpdateAlias{ID: "alias-x", Routing: &to}); err != nil {
+			s.Fatal(err)
+		}
+		s.Pass(time.Second)
+		if p := s.placement("p"); p.Status != messages.PlacementFulfilled || p.Location != "eu-1" {
+			s.Fatal(p.Status, p.Location)
+		}
+	})
+}
+
+// Destinations that are not there, or do not go together, are refused.
+func TestDestinationsAreChecked(t *testing.T) {
+	onSite(t, []string{"A us-1", "B eu-1"}, func(o *actors.Options) { o.Fleet.Fleets[1].Certificates = true }, func(s *site) {
+		s.queue(messages.Queue{}, "A", "alias-end", "alias-x")
+		for d, code := range map[string]messages.ErrorCode{"no": messages.NotFound, "alias-no": messages.NotFound, "B": messages.InvalidRequest} {
+			to := []string{arnOf("A"), arnOf(d)}
+			_, err := s.System.CreateQueue(s.Context(), messages.Queue{Name: "other", Timeout: time.Minute, Destinations: to})
+			s.IsError(err, code)
+			_, err = s.System.UpdateQueue(s.Context(), messages.UpdateQueue{Name: "q", Destinations: &to})
+			s.IsError(err, code)
+		}
+		all, err := s.System.Queues(s.Context())
+		if err != nil || len(all) != 1 || len(all[0].Destinations) != 3 {
+			s.Error(all, err)
+		}
+	})
+}
+
+// A process that dies with placements on their way: those go on in the next one.
+func TestRestartThroughTheRegistry(t *testing.T) {
+	disk := new(store.Memory)
+	onDisk := func(o *actors.Options) { o.Fleet.Store = unclosed{disk} }
+	var first messages.GameSessionID
+	onSite(t, []string{"A us-1"}, onDisk, func(s *site) {
+		s.queue(messages.Queue{}, "A")
+		s.start(messages.StartPlacement{ID: "fulfilled", MaxPlayers: 1})
+		first = s.placement("fulfilled").GameSessionID
+		s.start(messages.StartPlacement{ID: "pending", MaxPlayers: 1})
+	})
+	onSite(t, []string{"A us-1"}, onDisk, func(s *site) {
+		s.Settle()
+		if p := s.placement("fulfilled"); p.Status != messages.PlacementFulfilled || p.GameSessionID != first {
+			s.Errorf("%+v", p)
+		}
+		if list, err := s.System.GameSessions(s.Context(), messages.GameSessionQuery{ID: first}); err == nil && list[0].Status != messages.GameSessionTerminated {
+			s.Errorf("%+v", list[0])
+		}
+		p := s.placement("pending")
+		if p.Status != messages.PlacementFulfilled || p.GameSessionID == first || s.Game(p.GameSessionID).Status != messages.GameSessionActive {
+			s.Errorf("%+v", p)
+		}
+		s.start(messages.StartPlacement{ID: "stays", MaxPlayers: 1})
+		if len(s.events) != 1 {
+			s.Errorf("%d events", len(s.events))
+		}
+	})
+}
+
+// unclosed is a store that outlives those who close it.
+type unclosed struct{ store.Store }
+
+func (unclosed) Close() error { return nil }
