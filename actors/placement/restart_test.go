@@ -34,6 +34,7 @@ func (w *world) crash() {
 			w.stage.Panics++
 		}
 	})
+	synctest.Wait() // what meets it as it dies is refused
 }
 
 // After a restart, placements go on from their start, with a game session made anew, or
