@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"sync"
@@ -69,7 +70,7 @@ func New(o Options) (*Dispatcher, error) {
 	}
 	d.attempts, d.cutOff = context.WithCancel(context.Background())
 	for i, s := range o.Sinks {
-		d.sinks = append(d.sinks, newSink(d, s, 1<<i))
+		d.sinks = append(d.sinks, newSink(d, s, 1<<i, cmp.Or(o.queue, queueMax)))
 		d.behind |= 1 << i // what the last run left
 	}
 	d.keeping.Go(d.keep)
@@ -154,7 +155,7 @@ func (d *Dispatcher) queue(i *item, to sinkSet) (full sinkSet) {
 	for _, s := range d.sinks {
 		switch {
 		case to&s.bit == 0:
-		case s.waiting >= queueMax:
+		case s.waiting >= s.most:
 			full |= s.bit
 		default:
 			i.queued |= s.bit

@@ -24,8 +24,9 @@ import (
 type shelf struct {
 	store.Memory
 	mu     sync.Mutex
-	refuse error  // of commits
-	during func() // runs once, within a Load that does not see what it does
+	refuse error                // of commits
+	during func()               // runs once, within a Load that does not see what it does
+	slow   func() time.Duration // takes that long for a record read, and for a commit
 }
 
 func (s *shelf) Load(f func(id string, value []byte) error) error {
@@ -33,6 +34,9 @@ func (s *shelf) Load(f func(id string, value []byte) error) error {
 		if during := s.during; during != nil {
 			s.during = nil
 			during()
+		}
+		if s.slow != nil {
+			time.Sleep(s.slow())
 		}
 		return f(id, value)
 	})
@@ -50,7 +54,14 @@ func (s *shelf) Commit(changes []Change, done func(error)) {
 	for _, c := range changes {
 		all = append(all, store.Change{Kind: store.Event, ID: c.ID, Value: c.Value})
 	}
-	s.Memory.Commit(all, done)
+	if s.slow == nil {
+		s.Memory.Commit(all, done)
+		return
+	}
+	go func() {
+		time.Sleep(s.slow())
+		s.Memory.Commit(all, done)
+	}()
 }
 
 func (s *shelf) setRefuse(err error) {

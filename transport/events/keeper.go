@@ -148,15 +148,14 @@ func (d *Dispatcher) scan(targets sinkSet) error {
 	return nil
 }
 
-// read takes one event from the outbox, and returns the sinks that had no room for it.
+// read takes one event from the outbox, and returns the sinks that it cannot go to now.
 func (d *Dispatcher) read(id string, value []byte, targets sinkSet) (full sinkSet) {
 	i := d.items[id]
 	if i == nil {
 		i = d.decode(id, value)
 	}
-	if i.settling { // it is read again once that is durable
-		d.missed |= i.left()
-		return 0
+	if i.settling { // it is read again once that is durable; what is behind it waits, too
+		return i.left() & targets
 	}
 	full = d.queue(i, i.left()&targets)
 	d.hold(i)

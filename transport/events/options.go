@@ -145,6 +145,8 @@ type Options struct {
 	Outbox   Outbox
 	Log      zerolog.Logger
 	Counters *counters.Set // nil: its own
+
+	queue int // of each sink; 0: queueMax. For tests.
 }
 
 // Outbox keeps events by id until every sink has them. Its methods may be called from

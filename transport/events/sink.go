@@ -23,6 +23,7 @@ type sink struct {
 	bit    sinkSet
 	outlet outlet
 	width  int // deliveries at a time
+	most   int // events in the queue
 
 	lanes   map[string]*lane // by what events are about
 	ready   []*lane          // whose first event may go
@@ -38,8 +39,8 @@ type lane struct {
 	failures int // of the first
 }
 
-func newSink(d *Dispatcher, o SinkOptions, bit sinkSet) *sink {
-	s := &sink{d: d, o: o, bit: bit, width: width, lanes: make(map[string]*lane)}
+func newSink(d *Dispatcher, o SinkOptions, bit sinkSet, most int) *sink {
+	s := &sink{d: d, o: o, bit: bit, width: width, most: most, lanes: make(map[string]*lane)}
 	switch o.Type {
 	case TypeFile:
 		s.outlet, s.width = newFile(o, d.origin), 1
@@ -52,7 +53,7 @@ func newSink(d *Dispatcher, o SinkOptions, bit sinkSet) *sink {
 func (s *sink) close() { s.outlet.close() }
 
 // hasRoom reports whether it is worth reading more from the outbox.
-func (s *sink) hasRoom() bool { return s.waiting <= queueMax/2 }
+func (s *sink) hasRoom() bool { return s.waiting <= s.most/2 }
 
 // push adds an event to the queue.
 func (s *sink) push(i *item) {

@@ -1,0 +1,138 @@
+package events
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// endpoint is the other end of a sink over all runs of a story.
+type endpoint struct {
+	mu    sync.Mutex
+	rand  *rand.Rand
+	down  bool
+	took  []string // ids, as they were taken
+	twice int      // taken, and the host never knew
+}
+
+func (p *endpoint) deliver(ctx context.Context, i *item) error {
+	p.mu.Lock()
+	wait := time.Duration(p.rand.IntN(200)) * time.Millisecond
+	p.mu.Unlock()
+	select {
+	case <-time.After(wait):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.down || p.rand.IntN(4) == 0 {
+		return errDown
+	}
+	p.took = append(p.took, i.event.ID)
+	if p.rand.IntN(10) == 0 { // the answer is lost
+		p.twice++
+		return errDown
+	}
+	return nil
+}
+
+func (p *endpoint) close() {}
+
+// One story: events come while sinks fail, go down and come back, the outbox refuses,
+// and the host ends and starts. In the end every sink has every event, those of one
+// placement in order, none more often than its lost answers explain, and nothing is left.
+func tell(t *testing.T, seed uint64) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	s := new(shelf)
+	pauses := rand.New(rand.NewPCG(seed, 100)) // used by the keeper alone
+	s.slow = func() time.Duration { return time.Duration(pauses.IntN(30)) * time.Millisecond }
+	ends := make([]*endpoint, 1+r.IntN(3))
+	var sinks []SinkOptions
+	for i := range ends {
+		ends[i] = &endpoint{rand: rand.New(rand.NewPCG(seed, uint64(i+2)))}
+		sinks = append(sinks, raw(fmt.Sprint("sink-", i), "http://host.invalid"))
+	}
+	run := func() *Dispatcher {
+		ready := make(chan struct{})
+		s.during = func() { <-ready } // no event moves before the ends are in place
+		d, err := New(Options{Sinks: sinks, Outbox: s, queue: 1 + r.IntN(8)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, p := range ends {
+			d.instead(i, p)
+		}
+		close(ready)
+		return d
+	}
+	d := run()
+	var ids []string
+	placements := map[string][]string{}
+	for n := range 150 {
+		e := placed(n, fmt.Sprint("p-", r.IntN(6)))
+		ids = append(ids, e.ID)
+		placements[about(&e)] = append(placements[about(&e)], e.ID)
+		s.post(d, e)
+		switch r.IntN(12) {
+		case 0:
+			p := ends[r.IntN(len(ends))]
+			p.mu.Lock()
+			p.down = !p.down
+			p.mu.Unlock()
+		case 1:
+			s.setRefuse(nil)
+			ctx, cancel := context.WithTimeout(context.Background(), time.Duration(r.IntN(300))*time.Millisecond)
+			d.Close(ctx)
+			cancel()
+			d = run()
+		case 2:
+			if s.setRefuse(nil); r.IntN(2) == 0 {
+				s.setRefuse(errDown)
+			}
+		}
+		time.Sleep(time.Duration(r.IntN(3)) * 50 * time.Millisecond)
+	}
+	s.setRefuse(nil)
+	for _, p := range ends {
+		p.mu.Lock()
+		p.down = false
+		p.mu.Unlock()
+	}
+	time.Sleep(50 * time.Minute)
+	synctest.Wait()
+	end(d)
+	if left := s.left(); len(left) > 0 || len(d.items) > 0 || d.behind != 0 {
+		t.Errorf("seed %d: left %v, %d in memory, behind %b", seed, left, len(d.items), d.behind)
+	}
+	for i, p := range ends {
+		if extra := len(p.took) - len(ids); extra < 0 || extra > p.twice {
+			t.Errorf("seed %d: sink %d took %d, of %d events, with %d lost answers", seed, i, len(p.took), len(ids), p.twice)
+		}
+		for about, want := range placements {
+			var got []string
+			for _, id := range p.took {
+				if slices.Contains(want, id) && (len(got) == 0 || got[len(got)-1] != id) {
+					got = append(got, id)
+				}
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("seed %d: sink %d, %s: got %v, want %v", seed, i, about, got, want)
+			}
+		}
+	}
+}
+
+func TestEverySinkHasEveryEventWhateverHappens(t *testing.T) {
+	for seed := range uint64(60) {
+		synctest.Test(t, func(t *testing.T) { tell(t, seed) })
+		if t.Failed() {
+			return
+		}
+	}
+}
