@@ -4,14 +4,14 @@
 // Smithy RPC v2 CBOR. Operations are typed on the AWS SDK's own input and
 // output structs.
 //
-// The package does protocol, decoding, validation, pagination, replay of
-// repeated creates, and translation between API shapes and messages. It decides
+// The package does protocol, signatures, decoding, validation, pagination, replay
+// of repeated calls, and translation between API shapes and messages. It decides
 // nothing about games: that is the Backend's work, which the actors implement.
 // It owns no socket and starts no goroutine; whoever serves a Server sets the
 // timeouts of the http.Server around it.
 //
-// A request passes these steps, and the first refusal wins: body size, caller,
-// operation, decoding, required members, limits of each member in the order of
+// A request passes these steps, and the first refusal wins: body size, caller
+// (SigV4, or anyone), operation, what the caller's key allows, decoding, required members, limits of each member in the order of
 // the service model, rules across members, and then the Backend
 // (service-api.md 1.3).
 //
