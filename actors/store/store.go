@@ -20,6 +20,7 @@ const (
 	GameSession   Kind = "gamesession"   // messages.GameSession with its request
 	PlayerSession Kind = "playersession" // messages.PlayerSession
 	Event         Kind = "event"         // messages.Event, until every sink has it
+	Secret        Kind = "secret"        // bytes that only the host knows, by what they are for
 )
 
 // Errors of Commit.

@@ -2,6 +2,7 @@ package host
 
 import (
 	"cmp"
+	"crypto/rand"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -12,11 +13,13 @@ import (
 	"net/netip"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"troupe/actors/store"
 	"troupe/transport/ops"
 	"troupe/transport/serviceapi"
 )
@@ -187,8 +190,12 @@ func (h *Host) startAPI(o Options) error {
 	}
 	h.addrs.APIURL = scheme + "://" + h.api.Addr().String()
 	logs := ops.NewLogs(h.logs, h.addrs.APIURL, nil)
+	pages, err := pageKey(h.store)
+	if err != nil {
+		return fmt.Errorf("host: service API: %w", err)
+	}
 	api, err := serviceapi.New(serviceapi.Options{
-		Backend: h.system, Region: c.Region, Account: c.Account, Log: o.Log, Counters: h.count, LogURL: logs.URL, Authenticator: auth,
+		Backend: h.system, Region: c.Region, Account: c.Account, Log: o.Log, Counters: h.count, LogURL: logs.URL, Authenticator: auth, PageKey: pages,
 	})
 	if err != nil {
 		return fmt.Errorf("host: service API: %w", err)
@@ -198,9 +205,28 @@ func (h *Host) startAPI(o Options) error {
 		return err
 	}
 	h.ops = ops.New(ops.Options{Counters: h.count, System: h.system, Version: o.Version, Logs: logs, Events: stream})
-	h.http = newAPIServer(localDebug(h.ops.Mux(api)))
+	h.http = newAPIServer(guarded(h.ops.Mux(api), auth))
 	h.http.ErrorLog = log.New(o.Log.With().Str("listener", "api").Logger(), "", 0)
 	return nil
+}
+
+// pageKey is the key of page tokens, which stay good when the host starts again.
+func pageKey(s store.Store) ([]byte, error) {
+	const id, size = "page-tokens", 32
+	var key []byte
+	err := s.Load(store.Secret, func(name string, value []byte) error {
+		if name == id {
+			key = slices.Clone(value)
+		}
+		return nil
+	})
+	if err != nil || len(key) == size {
+		return key, err
+	}
+	key = make([]byte, size)
+	_, _ = rand.Read(key) // never fails
+	s.Commit([]store.Change{{Kind: store.Secret, ID: id, Value: key}}, nil)
+	return key, nil
 }
 
 // newAPIServer bounds what a caller who is slow or says too much may hold.
@@ -249,18 +275,29 @@ func (c *countedConn) Close() error {
 	return c.Conn.Close()
 }
 
-var errNotLocal = errors.New("pages under /debug/ are for this machine only")
+var errNotLocal = errors.New("this page is for callers on this machine, or with an access key that may call every operation")
 
-// localDebug keeps the pages that show what players and scripts say to this
-// machine, and from what a proxy of this machine passes on.
-func localDebug(next http.Handler) http.Handler {
+// guarded keeps the pages that show what players and scripts say to callers on this
+// machine, not counting what a proxy passes on, and to those who sign with a key that
+// may call every operation.
+func guarded(next http.Handler, auth serviceapi.Authenticator) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, "/debug/") && !isLocal(r) {
+		if strings.HasPrefix(r.URL.Path, "/debug/") && !isLocal(r) && !isOperator(r, auth) {
 			http.Error(w, errNotLocal.Error(), http.StatusForbidden)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// isOperator verifies a request, which must have no body.
+func isOperator(r *http.Request, auth serviceapi.Authenticator) bool {
+	proof, err := auth(r)
+	if err != nil || r.ContentLength != 0 {
+		return false
+	}
+	caller, err := proof(nil)
+	return err == nil && caller.Operator()
 }
 
 func isLocal(r *http.Request) bool {

@@ -14,6 +14,10 @@ type Caller struct {
 	key *accessKey // nil: nobody to limit
 }
 
+// Operator reports whether the caller has a key that may call every operation: whoever
+// has one may see everything else that the host shows, too.
+func (c Caller) Operator() bool { return c.key != nil && c.key.allowed == nil }
+
 // Authenticator decides who sends a request, in two steps: it looks at the headers
 // alone, so that a caller it refuses need not be listened to, and returns what
 // decides the rest. It refuses with an *AuthError; any other error is answered as an

@@ -11,9 +11,9 @@
 // timeouts of the http.Server around it.
 //
 // A request passes these steps, and the first refusal wins: body size, caller
-// (SigV4, or anyone), operation, what the caller's key allows, decoding, required members, limits of each member in the order of
-// the service model, rules across members, and then the Backend
-// (service-api.md 1.3).
+// (SigV4, or anyone), operation, what the caller's key allows, decoding, required
+// members, limits of each member in the order of the service model, rules across
+// members, and then the Backend (service-api.md 1.3).
 //
 // Both protocols demand a header that a web page cannot send to another origin
 // without a preflight (X-Amz-Target, smithy-protocol), and preflights are

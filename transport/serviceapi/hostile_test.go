@@ -156,3 +156,20 @@ func TestAPIBodiesTogetherAreBounded(t *testing.T) {
 		t.Errorf("%d bytes are still promised", n)
 	}
 }
+
+// A page token outlives its server where the next one has the same key, and not else.
+func TestAPICheck22_TokensOutliveTheServer(t *testing.T) {
+	serverWith := func(key []byte) *Server { return newSilentServer(t, func(o *Options) { o.PageKey = key }) }
+	key := []byte("0123456789abcdef0123456789abcdef")
+	in := members{"Limit": 1}
+	in["NextToken"] = serverWith(key).ask(t, "json", "ListFleets", in).ok(t)["NextToken"]
+	if ids := serverWith(key).ask(t, "json", "ListFleets", in).ok(t)["FleetIds"].([]any); len(ids) != 1 || ids[0] == fleetOne {
+		t.Errorf("got %v", ids)
+	}
+	for _, other := range [][]byte{nil, []byte("123456789abcdef0123456789abcdef0")} {
+		serverWith(other).ask(t, "json", "ListFleets", in).want(t, http.StatusBadRequest, invalidRequest)
+	}
+	if _, err := New(Options{Backend: newFakeBackend(), PageKey: []byte("short")}); err == nil {
+		t.Error("a short key is taken")
+	}
+}

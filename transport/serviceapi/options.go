@@ -30,6 +30,9 @@ type Options struct {
 	// LogURL signs a URL of the log of a game session that has ended, at most 1,024
 	// characters; ok is false where there is none, or none any more. Nil: there are none.
 	LogURL func(g *messages.GameSession) (url string, ok bool)
+	// PageKey makes page tokens: with the same key they stay good when the host starts
+	// again. 32 bytes. Nil: a new one.
+	PageKey []byte
 	// Log gets one debug line per request and an error line per internal fault.
 	Log zerolog.Logger
 	// Now is the clock of Date headers and of the replay memory. Default time.Now.
@@ -72,6 +75,8 @@ func (o Options) validate() error {
 	switch {
 	case o.Backend == nil:
 		return errors.New("serviceapi: options: no backend")
+	case o.PageKey != nil && len(o.PageKey) != len(pager{}.key):
+		return fmt.Errorf("serviceapi: options: a page key of %d bytes", len(o.PageKey))
 	case !regionForm.MatchString(o.Region):
 		return fmt.Errorf("serviceapi: options: region %q: want 1 to 64 letters, digits and hyphens", o.Region)
 	case !accountForm.MatchString(o.Account):

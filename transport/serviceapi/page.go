@@ -23,17 +23,19 @@ const (
 )
 
 // pager makes and checks page tokens. A token names the last item of its page,
-// so it stays good while items come and go, and as long as the process lives.
-// It is bound to operation and filter by an HMAC under a key of this process.
+// so it stays good while items come and go, and as long as its key is in use. It is
+// bound to operation and filter by an HMAC under that key.
 //
 //	version (1 byte) | MAC (16 bytes) | creation time in us (8 bytes) | id, all in base64url
 //
 // Behind the MAC, tokens of SearchGameSessions have what search.go says.
 type pager struct{ key [32]byte }
 
-func newPager() *pager {
+func newPager(key []byte) *pager {
 	p := new(pager)
-	_, _ = rand.Read(p.key[:]) // never fails
+	if copy(p.key[:], key) == 0 {
+		_, _ = rand.Read(p.key[:]) // never fails
+	}
 	return p
 }
 

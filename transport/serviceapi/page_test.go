@@ -21,7 +21,7 @@ func TestPagesSeeEveryStayingItemOnce(t *testing.T) {
 		staying := rapid.SliceOfNDistinct(gen, 0, 30, self).Draw(rt, "staying")
 		order := rapid.SampledFrom([]func(a, b position) int{oldestFirst, newestFirst}).Draw(rt, "order")
 		in := &gamelift.ListFleetsInput{Limit: aws.Int32(rapid.Int32Range(1, 40).Draw(rt, "limit"))}
-		p := newPager()
+		p := newPager(nil)
 		var seen []position
 		for {
 			visitors := rapid.SliceOfN(gen, 0, 5).Draw(rt, "visitors")
@@ -50,7 +50,7 @@ func TestPagesSeeEveryStayingItemOnce(t *testing.T) {
 }
 
 func TestTokensAreBound(t *testing.T) {
-	p := newPager()
+	p := newPager(nil)
 	bound, err := filterHash(&gamelift.ListFleetsInput{ScriptId: aws.String("script-1"), Limit: aws.Int32(3)})
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func TestTokensAreBound(t *testing.T) {
 		}
 	}
 	for name, ok := range map[string]bool{
-		"operation": second(p.open(token, "Y", bound)), "filter": second(p.open(token, "X", other)), "key": second(newPager().open(token, "X", bound)),
+		"operation": second(p.open(token, "Y", bound)), "filter": second(p.open(token, "X", other)), "key": second(newPager(nil).open(token, "X", bound)),
 		"line end": second(p.open(token+"\n", "X", bound)), "longer": second(p.open(token+"AA", "X", bound)),
 	} {
 		if ok {

@@ -30,7 +30,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		options: o,
-		pager:   newPager(),
+		pager:   newPager(o.PageKey),
 		replays: newReplays(o.Now),
 		arns:    arns{region: o.Region, account: o.Account},
 	}

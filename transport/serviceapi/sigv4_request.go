@@ -105,12 +105,9 @@ func inOrder(names []string) bool {
 }
 
 // checkSignedHeaders refuses a signature that leaves out what a request means: its
-// host and date, the operation of a JSON request, and any other x-amz- header.
+// host, and any x-amz- header, such as its date and the operation of a JSON request.
 func (q *signed) checkSignedHeaders(r *http.Request) error {
-	must := []string{"host", strings.ToLower(headerDate)}
-	if _, asJSON := detect(r).codec.(jsonCodec); asJSON {
-		must = append(must, strings.ToLower(headerTarget))
-	}
+	must := []string{"host"}
 	for name := range r.Header {
 		if name = strings.ToLower(name); strings.HasPrefix(name, "x-amz-") {
 			must = append(must, name)
