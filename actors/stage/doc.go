@@ -10,7 +10,7 @@
 //     they made dirty once per batch. A long-lived worker does, or the reader
 //     whose message found nobody at it: that saves a goroutine switch per
 //     message. One that user code holds up loses the shard to another, so that
-//     other actors go on.
+//     other actors go on, or hands it over itself (Ref.HandOver).
 //   - Guard: a panic ends the actor in order, and its parent learns of it by
 //     Exited, once everything is released. The library never sees a panic and
 //     never restarts anything; a parent that wants a replacement spawns one

@@ -11,6 +11,9 @@
 //	errors.go     what becomes of errors            guard.go     what would overflow the stack
 //	runtime.go    makes a runtime                   check.go     a script before it is used
 //
+// A call that runs long rests now and then (Handler.pause, watchdog.Watch.Pause), where
+// js/compile has put looks into the code.
+//
 // What the engine cannot stop: its interrupt acts between two JavaScript
 // instructions, so a built-in that runs long (a regular expression that backtracks,
 // a sort of millions) goes on until it is done, and memory is bounded only between
