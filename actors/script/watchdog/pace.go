@@ -22,18 +22,18 @@ const (
 
 // paces say how a call is paced from a time after its start on: how long it rests for
 // each slice of work, as a multiple of it (half of a core, then a quarter, then a
-// sixth), and how many bytes a second it may allocate; what the process allocates
-// during a slice counts as the call's. Others pay for more by what the garbage
-// collector takes.
+// sixth), and how long at least for each byte that the process has allocated meanwhile,
+// for which others would pay by what the garbage collector takes: 40 ns are 24 MiB a
+// second.
 var paces = [...]struct {
-	after     time.Duration
-	rest      int64
-	allocRate int64 // 0: any
+	after   time.Duration
+	rest    time.Duration
+	perByte time.Duration
 }{
 	{after: 2 * time.Millisecond, rest: 1},
-	{after: 20 * time.Millisecond, rest: 1, allocRate: 24 << 20},
-	{after: 100 * time.Millisecond, rest: 3, allocRate: 24 << 20},
-	{after: time.Second, rest: 5, allocRate: 24 << 20},
+	{after: 20 * time.Millisecond, rest: 1, perByte: 40},
+	{after: 100 * time.Millisecond, rest: 3, perByte: 40},
+	{after: time.Second, rest: 5, perByte: 40},
 }
 
 // pacer is what a Watch needs for that. It is the owner's.
@@ -129,10 +129,7 @@ func (w *Watch) rest(since int64, took, now time.Duration) {
 			pace = next
 		}
 	}
-	end := now + worked*time.Duration(pace.rest)
-	if pace.allocRate > 0 {
-		end = max(end, now+time.Duration((p.heap()-p.allocated)*int64(time.Second)/pace.allocRate))
-	}
+	end := now + max(worked*pace.rest, time.Duration(p.heap()-p.allocated)*pace.perByte)
 	for ; now < end && w.since.Load() == since; now = time.Since(w.worker.start) {
 		time.Sleep(min(end-now, nap))
 	}

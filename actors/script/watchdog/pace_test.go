@@ -107,7 +107,7 @@ func TestAPacedCallIsInterruptedInTime(t *testing.T) {
 		w.Begin()
 		for w.since.Load() >= oldest {
 			time.Sleep(slice)
-			w.pacer.allocated -= 1 << 40 // it would rest for hours
+			w.pacer.allocated -= 1 << 40 // it would rest for half a day
 			w.Pause()
 		}
 		if _, v := w.End(); v != Interrupted || time.Since(begun) > 2*time.Second+2*period+nap {
