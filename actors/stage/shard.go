@@ -136,7 +136,7 @@ func (w *worker) serveLocked(limit int) bool {
 		if !ok {
 			break
 		}
-		if m.limits.Lengthy && n > 0 && !w.loops {
+		if n > 0 && !w.loops && m.limits.Lengthy {
 			s.ready.pushFront(m)
 			break
 		}
