@@ -1,6 +1,6 @@
 // Command troupe is the game host and its companions: `troupe dev` and `troupe
 // serve` run a host, `troupe client` plays on one, `troupe logs` shows what its
-// games say. This package is wiring: configuration is cmd/internal/config, the host
+// games say, `troupe backup` and `troupe restore` copy its store. This package is wiring: configuration is cmd/internal/config, the host
 // is transport/host, what the client does is internal/play.
 package main
 
@@ -30,6 +30,8 @@ type commands struct {
 	Client  clientCommand  `cmd:"" help:"Play: chat from the terminal, or let bots play."`
 	Logs    logsCommand    `cmd:"" help:"Print the log of a game session that runs or has ended."`
 	Admin   adminCommand   `cmd:"" help:"Show access keys, game sessions, players, placements and queues."`
+	Backup  backupCommand  `cmd:"" help:"Copy a host's store, also while the host runs."`
+	Restore restoreCommand `cmd:"" help:"Put a backup in the place of a store, while no host runs."`
 	Bench   benchCommand   `cmd:"" help:"Measure."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }
