@@ -100,6 +100,11 @@ func (s *System) CreateGameSession(ctx context.Context, req messages.CreateGameS
 	})
 }
 
+// UpdateGameSession changes a game session.
+func (s *System) UpdateGameSession(ctx context.Context, q messages.UpdateGameSession) (*messages.GameSession, error) {
+	return ask[messages.UpdateGameSession, *messages.GameSession](ctx, s, q)
+}
+
 // TerminateGameSession ends a game session; force does not wait for the game.
 func (s *System) TerminateGameSession(ctx context.Context, id messages.GameSessionID, force bool) (*messages.GameSession, error) {
 	return stage.Await(ctx, func(reply func(*messages.GameSession, error)) {

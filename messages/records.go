@@ -68,9 +68,17 @@ type Fleet struct {
 	Cost            float64            // per hour; 0: as the location says
 	Costs           map[string]float64 // per location, before Cost
 	Groups          map[string]Groups  // per location; see GroupsIn
+	CreatorLimit    *CreatorLimit      // ResourceCreationLimitPolicy; nil: none
 	Ports           []Port
 	Shown           FleetShown
 	Tags            map[string]string
+}
+
+// CreatorLimit bounds the game sessions that one creator may make on a fleet: so many in a
+// period. 0 in either is no bound (service-api.md D10).
+type CreatorLimit struct {
+	PerPeriod int
+	Period    time.Duration
 }
 
 // Alias is the record of an alias: FleetID for SIMPLE routing, Message for TERMINAL.

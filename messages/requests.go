@@ -15,6 +15,17 @@ type CreateGameSession struct {
 	IdempotencyToken string // becomes the tail of the id; empty: a fresh one
 }
 
+// UpdateGameSession changes what is not nil of a game session; properties are added to,
+// or replace, those that it has (service-api.md 2.6).
+type UpdateGameSession struct {
+	ID             GameSessionID
+	Name           *string
+	MaxPlayers     *int
+	AcceptsPlayers *bool // PlayerSessionCreationPolicy ACCEPT_ALL
+	Protected      *bool // ProtectionPolicy FullProtection
+	Properties     []Property
+}
+
 // CreatePlayerSessions reserves one seat per player for 60 s, all or none
 // (service-api.md 2.7).
 type CreatePlayerSessions struct {

@@ -69,6 +69,7 @@ type entry struct {
 	stored    bool // durable, and shown from then on
 	changed   bool // while it was not stored yet
 	waiting   []func(*messages.GameSession, error)
+	edits     []edit     // the first is being stored, the others wait
 	notify    *stage.Ref // of Launch; nil once it has been told
 }
 
@@ -159,6 +160,8 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 		r.onStored(c, m)
 	case gamesession.Changed:
 		r.onChanged(c, m)
+	case Request[messages.UpdateGameSession, *messages.GameSession]:
+		r.onUpdateGameSession(c, m)
 	case CreatePlayerSessions:
 		r.onCreatePlayers(m)
 	case TerminateGameSession:

@@ -40,9 +40,17 @@ func (r *Registry) create(c *stage.Context, req messages.CreateGameSession) (*en
 			return e, nil
 		}
 	}
+	limit, limited := creatorLimit(f.record)
 	who := creator{f.record.ID, req.CreatorID}
-	if req.CreatorID != "" && !r.creators.allow(who, c.Now()) {
-		return nil, messages.Errorf(messages.LimitExceeded, "creator %s created a game session on fleet %s less than a second ago", req.CreatorID, f.record.ID)
+	switch {
+	case !limited:
+	case req.CreatorID == "" && f.record.CreatorLimit == nil:
+		limited = false
+	case req.CreatorID == "":
+		return nil, messages.Errorf(messages.InvalidRequest, "fleet %s limits what one creator may create: CreatorId is required", f.record.ID)
+	case !r.creators.allow(who, limit, c.Now()):
+		return nil, messages.Errorf(messages.LimitExceeded, "creator %s has created %d game sessions on fleet %s within %v",
+			req.CreatorID, limit.PerPeriod, f.record.ID, limit.Period)
 	}
 	tail := req.IdempotencyToken
 	if tail == "" {
@@ -52,8 +60,8 @@ func (r *Registry) create(c *stage.Context, req messages.CreateGameSession) (*en
 	if err != nil {
 		return nil, err
 	}
-	if req.CreatorID != "" {
-		r.creators.remember(who, c.Now())
+	if limited {
+		r.creators.remember(who, limit, c.Now())
 	}
 	if req.IdempotencyToken != "" {
 		r.tokens[key] = e

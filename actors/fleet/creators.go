@@ -1,17 +1,17 @@
 package fleet
 
 import (
+	"slices"
 	"time"
 
 	"troupe/messages"
 )
 
-// creators remembers who created a game session in the last second: without a
-// policy of the fleet's own, a creator may create one per second (service-api.md
-// 2.6 step 5).
+// creators remembers who has created game sessions of late, as far as that limits them
+// (service-api.md 2.6 step 5).
 type creators struct {
-	last  map[creator]time.Time
-	swept time.Time
+	made  map[creator]*creations
+	added int // since the last sweep
 }
 
 type creator struct {
@@ -19,28 +19,70 @@ type creator struct {
 	id    string
 }
 
-// creatorPause is the time between two creations by one creator.
-const creatorPause = time.Second
-
-// allow reports whether who may create now.
-func (c *creators) allow(who creator, now time.Time) bool {
-	at, ok := c.last[who]
-	return !ok || now.Sub(at) >= creatorPause
+// creations are the times of a creator's game sessions, oldest first.
+type creations struct {
+	times []time.Time
+	keep  time.Duration
 }
 
-// remember charges who has created. Old entries are forgotten once per pause, so there
-// are as many as creations in two of them.
-func (c *creators) remember(who creator, now time.Time) {
-	if c.last == nil || now.Sub(c.swept) >= creatorPause {
-		for k, at := range c.last {
-			if now.Sub(at) >= creatorPause {
-				delete(c.last, k)
-			}
-		}
-		if c.last == nil {
-			c.last = make(map[creator]time.Time)
-		}
-		c.swept = now
+// withoutPolicy is the limit of a fleet that has none.
+var withoutPolicy = messages.CreatorLimit{PerPeriod: 1, Period: time.Second}
+
+// creatorLimit is what limits the creators of a fleet; ok is false if nothing does (D10).
+func creatorLimit(f *messages.Fleet) (l messages.CreatorLimit, ok bool) {
+	if f.CreatorLimit == nil {
+		return withoutPolicy, true
 	}
-	c.last[who] = now
+	l = *f.CreatorLimit
+	return l, l.PerPeriod > 0 && l.Period > 0
+}
+
+// allow reports whether who may create now.
+func (c *creators) allow(who creator, l messages.CreatorLimit, now time.Time) bool {
+	made := c.made[who]
+	if made == nil {
+		return true
+	}
+	made.forget(l.Period, now)
+	return len(made.times) < l.PerPeriod
+}
+
+// remember charges who has created.
+func (c *creators) remember(who creator, l messages.CreatorLimit, at time.Time) {
+	if c.made == nil {
+		c.made = make(map[creator]*creations)
+	}
+	made := c.made[who]
+	if made == nil {
+		made = new(creations)
+		c.made[who] = made
+	}
+	made.times, made.keep = append(made.times, at), l.Period
+	c.sweep(at)
+}
+
+// sweepMin is how many creations there are at least from one sweep to the next.
+const sweepMin = 16
+
+// sweep forgets those who may do as they like again. It costs each creation about as
+// much, however many there are.
+func (c *creators) sweep(now time.Time) {
+	if c.added++; c.added < max(sweepMin, len(c.made)/2) {
+		return
+	}
+	c.added = 0
+	for who, made := range c.made {
+		if made.forget(made.keep, now); len(made.times) == 0 {
+			delete(c.made, who)
+		}
+	}
+}
+
+// forget drops what was before the period that ends now.
+func (m *creations) forget(period time.Duration, now time.Time) {
+	n := 0
+	for n < len(m.times) && now.Sub(m.times[n]) >= period {
+		n++
+	}
+	m.times = slices.Delete(m.times, 0, n)
 }

@@ -106,6 +106,7 @@ func (r *Registry) answerUnstored() {
 			answer(nil, unavailable())
 		}
 		e.waiting = nil
+		e.answerEdits()
 	}
 }
 

@@ -116,9 +116,22 @@ func (r *Registry) endRestored(c *stage.Context) {
 		}
 		return strings.Compare(string(a.id), string(b.id))
 	})
+	r.restoreCreators()
 	slices.SortStableFunc(r.ended, func(a, b *entry) int { return a.endedAt.Compare(b.endedAt) })
 	for batch := range slices.Chunk(changes, restoreBatch) {
 		r.note(c, batch...)
 	}
 	r.forgetEnded(c)
+}
+
+// restoreCreators charges the creators on fleets that limit them with what they have
+// created before the start. Order is sorted.
+func (r *Registry) restoreCreators() {
+	for _, e := range r.order {
+		if f := e.fleet.record; f.CreatorLimit != nil {
+			if g, _, _ := e.published.Shared(); g.CreatorID != "" {
+				r.creators.remember(creator{f.ID, g.CreatorID}, *f.CreatorLimit, g.Created)
+			}
+		}
+	}
 }

@@ -69,10 +69,11 @@ type Edits struct {
 
 // Edit replaces what the API may change. The game is not told (D12); the next player
 // session is created by it.
-func (p *Published) Edit(e Edits) {
-	p.change(func(g *messages.GameSession) {
-		g.Name, g.Properties, g.MaxPlayers, g.AcceptsPlayers, g.Protected = e.Name, e.Properties, e.MaxPlayers, e.AcceptsPlayers, e.Protected
-	})
+func (p *Published) Edit(e Edits) { p.change(e.To) }
+
+// To makes the changes in a record of the caller's own.
+func (e Edits) To(g *messages.GameSession) {
+	g.Name, g.Properties, g.MaxPlayers, g.AcceptsPlayers, g.Protected = e.Name, e.Properties, e.MaxPlayers, e.AcceptsPlayers, e.Protected
 }
 
 // Session returns the record of the moment.

@@ -20,6 +20,10 @@ type Backend interface {
 	// takes a server process and answers with the new record (service-api.md 2.6).
 	CreateGameSession(ctx context.Context, req messages.CreateGameSession) (*messages.GameSession, error)
 
+	// UpdateGameSession changes a game session; one that ends or has ended is
+	// InvalidGameSessionStatus, more than 16 properties are InvalidRequest.
+	UpdateGameSession(ctx context.Context, req messages.UpdateGameSession) (*messages.GameSession, error)
+
 	// TerminateGameSession ends a game session and answers with the record as
 	// TERMINATING; force does not wait for the game (service-api.md 2.6). TERMINATED
 	// and ERROR are InvalidGameSessionStatus.

@@ -16,6 +16,7 @@ func (s *Server) operations() table {
 	}
 	s.registerGameSessions(t)
 	s.registerSearch(t)
+	s.registerEdits(t)
 	s.registerEnds(t)
 	s.registerPlayerSessions(t)
 	s.registerFleets(t)

@@ -85,7 +85,6 @@ var offered = strings.Fields(`
 
 // pending are those of offered whose handlers are not there yet. Empty it when they are.
 var pending = strings.Fields(`
-	DescribeGameSessionDetails UpdateGameSession
 	UpdateFleetAttributes DescribeFleetUtilization DescribeFleetCapacity UpdateFleetCapacity
 	DescribeFleetPortSettings UpdateFleetPortSettings DescribeInstances
 	CreateAlias DescribeAlias UpdateAlias DeleteAlias ListAliases ResolveAlias

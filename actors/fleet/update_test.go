@@ -1,0 +1,208 @@
+package fleet_test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/actors/actorstest"
+	"troupe/actors/fleet"
+	"troupe/messages"
+)
+
+func (h *host) update(q messages.UpdateGameSession) (*messages.GameSession, error) {
+	return request[*messages.GameSession](h, q)
+}
+
+func properties(pairs ...string) (all []messages.Property) {
+	for i := 0; i < len(pairs); i += 2 {
+		all = append(all, messages.Property{Key: pairs[i], Value: pairs[i+1]})
+	}
+	return all
+}
+
+func TestAPICheck30_UpdateMergesPropertiesAndNeverDeletes(t *testing.T) {
+	hosted(t, nil, func(h *host) {
+		req := create(actorstest.Fleet, "token")
+		req.Properties = properties("a", "1", "b", "2")
+		g := h.must(req)
+		got, err := h.update(messages.UpdateGameSession{ID: g.ID, Properties: properties("b", "3", "c", "4")})
+		want := properties("a", "1", "b", "3", "c", "4")
+		if err != nil || !slices.Equal(got.Properties, want) {
+			h.Errorf("%+v, %v", got, err)
+		}
+		var many []string
+		for i := range 13 {
+			many = append(many, fmt.Sprint("k", i), "v")
+		}
+		if _, err = h.update(messages.UpdateGameSession{ID: g.ID, Properties: properties(many...)}); err != nil {
+			h.Errorf("16 properties: %v", err)
+		}
+		_, err = h.update(messages.UpdateGameSession{ID: g.ID, Properties: properties("one more", "")})
+		h.is(err, messages.InvalidRequest)
+		if n := len(h.game(g.ID).Properties); n != 16 {
+			h.Errorf("it has %d properties", n)
+		}
+		if again, err := h.create(req); err != nil || again.ID != g.ID { // compared with what was asked, not with what is
+			h.Error(again, err)
+		}
+	})
+}
+
+func TestAPICheck31_UpdateOfWhatEndsOrHasEnded(t *testing.T) {
+	hosted(t, nil, func(h *host) {
+		h.handler = &ponders{}
+		g := h.must(create(actorstest.Fleet, ""))
+		name := "n"
+		for _, force := range []bool{false, true} {
+			_, err := ask(h, func(reply func(*messages.GameSession, error)) any {
+				return fleet.TerminateGameSession{Session: g.ID, Force: force, Reply: reply}
+			})
+			if err != nil {
+				h.Fatal(err)
+			}
+			_, err = h.update(messages.UpdateGameSession{ID: g.ID, Name: &name})
+			h.is(err, messages.InvalidGameSessionStatus)
+		}
+		if s := h.game(g.ID).Status; s != messages.GameSessionTerminated {
+			h.Errorf("it is %v", s)
+		}
+		_, err := h.update(messages.UpdateGameSession{ID: "arn:unknown", Name: &name})
+		h.is(err, messages.NotFound)
+	})
+}
+
+func TestAPICheck36_AGameSessionThatDeniesPlayers(t *testing.T) {
+	hosted(t, nil, func(h *host) {
+		g := h.must(create(actorstest.Fleet, ""))
+		yes, no := true, false
+		if got, err := h.update(messages.UpdateGameSession{ID: g.ID, AcceptsPlayers: &no}); err != nil || got.AcceptsPlayers {
+			h.Error(got, err)
+		}
+		_, err := h.seats(g.ID, "a")
+		h.is(err, messages.InvalidGameSessionStatus)
+		if _, err = h.update(messages.UpdateGameSession{ID: g.ID, AcceptsPlayers: &yes}); err != nil {
+			h.Error(err)
+		}
+		if _, err = h.seats(g.ID, "a"); err != nil {
+			h.Error(err)
+		}
+	})
+}
+
+func TestAPICheck37_ALowerMaximumRemovesNobody(t *testing.T) {
+	actorstest.Run(t, nil, func(w *world) {
+		id := w.Create(nil) // for 100
+		a, b := w.Player(id), w.Player(id)
+		last := w.Seat(id)
+		one := 1
+		if got, err := w.System.UpdateGameSession(context.Background(), messages.UpdateGameSession{ID: id, MaxPlayers: &one}); err != nil || got.MaxPlayers != 1 || got.CurrentPlayers != 3 {
+			w.Error(got, err)
+		}
+		_, err := w.Seats(id, "x")
+		w.IsError(err, messages.GameSessionFull)
+		w.Enter(last) // a seat that is held does not help while there are more than may be
+		if s := w.Seated(last).Status; s != messages.PlayerSessionReserved {
+			w.Errorf("it is %v", s)
+		}
+		a.Depart()
+		b.Depart()
+		w.Pass(time.Minute)
+		if _, err = w.Seats(id, "x"); err != nil {
+			w.Error(err)
+		}
+		four := 4
+		if _, err := w.System.UpdateGameSession(context.Background(), messages.UpdateGameSession{ID: id, MaxPlayers: &four}); err != nil {
+			w.Error(err)
+		}
+		if _, err = w.Seats(id, "x", "y", "z"); err != nil {
+			w.Error(err)
+		}
+	})
+}
+
+func TestUpdatesAreDurableAndOneAfterTheOther(t *testing.T) {
+	hosted(t, nil, func(h *host) {
+		g := h.must(create(actorstest.Fleet, ""))
+		var answers []error
+		tell := func(q messages.UpdateGameSession) {
+			q.ID = g.ID
+			h.registry.Tell(fleet.Request[messages.UpdateGameSession, *messages.GameSession]{
+				Request: q, Reply: func(_ *messages.GameSession, err error) { answers = append(answers, err) },
+			})
+			synctest.Wait()
+		}
+		h.disk.hold()
+		yes := true
+		tell(messages.UpdateGameSession{Properties: properties("a", "1")})
+		tell(messages.UpdateGameSession{Properties: properties("b", "2"), Protected: &yes})
+		if len(answers) != 0 || len(h.game(g.ID).Properties) != 0 {
+			h.Error("answered or shown, and not stored")
+		}
+		h.disk.release()
+		if got := h.game(g.ID); len(answers) != 2 || answers[0] != nil || answers[1] != nil || len(got.Properties) != 2 || !got.Protected {
+			h.Errorf("%v, %+v", answers, got)
+		}
+		h.disk.set(errDisk)
+		_, err := h.update(messages.UpdateGameSession{ID: g.ID, Properties: properties("c", "3")})
+		h.is(err, messages.Internal)
+		h.disk.set(nil)
+		h.disk.hold()
+		for range 70 {
+			tell(messages.UpdateGameSession{Protected: &yes})
+		}
+		refused := slices.DeleteFunc(answers[2:], func(err error) bool { return err == nil })
+		if len(refused) != 70-64 {
+			h.Errorf("%d were refused", len(refused))
+		}
+		h.disk.release()
+		h.restart()
+		if got := h.game(g.ID); !slices.Equal(got.Properties, properties("a", "1", "b", "2")) || !got.Protected {
+			h.Errorf("after the restart: %+v", got)
+		}
+	})
+}
+
+func TestAPICheck28_CreatorsAreLimited(t *testing.T) {
+	limited := func(o *fleet.Options) {
+		f := *o.Fleets[0]
+		f.CreatorLimit = &messages.CreatorLimit{PerPeriod: 2, Period: time.Hour}
+		o.Fleets[0] = &f
+	}
+	hosted(t, limited, func(h *host) {
+		_, err := h.create(create(actorstest.Fleet, ""))
+		h.is(err, messages.InvalidRequest)
+		by := func(who, token string) messages.CreateGameSession {
+			req := create(actorstest.Fleet, token)
+			req.CreatorID = who
+			return req
+		}
+		h.must(by("x", ""))
+		h.must(by("x", "token"))
+		_, err = h.create(by("x", ""))
+		h.is(err, messages.LimitExceeded)
+		if _, err = h.create(by("x", "token")); err != nil {
+			h.Errorf("a replay: %v", err)
+		}
+		h.must(by("y", ""))
+		h.restart()
+		_, err = h.create(by("x", ""))
+		h.is(err, messages.LimitExceeded)
+		if _, err := launch(h, actorstest.Fleet, ""); err != nil {
+			h.Errorf("a placement is not limited: %v", err)
+		}
+		time.Sleep(time.Hour)
+		h.must(by("x", ""))
+
+		small := create(actorstest.Small, "") // without a policy
+		small.CreatorID = "x"
+		h.stop(h.must(small).ID)
+		_, err = h.create(small)
+		h.is(err, messages.LimitExceeded)
+		time.Sleep(time.Second)
+		h.must(small)
+	})
+}

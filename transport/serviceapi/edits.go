@@ -1,0 +1,107 @@
+package serviceapi
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"troupe/messages"
+)
+
+// registerEdits adds what changes game sessions, and shows what may be changed.
+func (s *Server) registerEdits(t table) {
+	register(t, "UpdateGameSession", s.updateGameSession,
+		required("GameSessionId", arnString),
+		optionally("MaximumPlayerSessionCount", wholeNumber),
+		optionally("Name", nonZeroAndMaxString),
+		optionally("PlayerSessionCreationPolicy", enum(types.PlayerSessionCreationPolicy("").Values())),
+		optionally("ProtectionPolicy", enum(types.ProtectionPolicy("").Values())),
+		optionally("GameProperties", gameProperties),
+	)
+	register(t, "DescribeGameSessionDetails", s.describeGameSessionDetails,
+		optionally("FleetId", fleetIDOrARN),
+		optionally("GameSessionId", arnString),
+		optionally("AliasId", aliasIDOrARN),
+		optionally("Location", locationString),
+		optionally("StatusFilter", gameSessionStatus),
+		optionally("Limit", positiveInteger),
+		optionally("NextToken", nonZeroAndMaxString),
+	)
+}
+
+// updateGameSession changes what is given (service-api.md 2.6).
+func (s *Server) updateGameSession(ctx context.Context, in *gamelift.UpdateGameSessionInput) (*gameSessionOutput, error) {
+	id, err := s.arns.gameSession(*in.GameSessionId)
+	if err != nil {
+		return nil, err
+	}
+	properties, err := uniqueProperties(in.GameProperties)
+	if err != nil {
+		return nil, err
+	}
+	req := messages.UpdateGameSession{ID: id, Name: in.Name, Properties: properties}
+	if n := in.MaximumPlayerSessionCount; n != nil {
+		if *n > playersMax {
+			return nil, invalid("MaximumPlayerSessionCount must be 0 to %d, it is %d", playersMax, *n)
+		}
+		req.MaxPlayers = aws.Int(int(*n))
+	}
+	if p := in.PlayerSessionCreationPolicy; p != "" {
+		req.AcceptsPlayers = aws.Bool(p == types.PlayerSessionCreationPolicyAcceptAll)
+	}
+	if p := in.ProtectionPolicy; p != "" {
+		req.Protected = aws.Bool(p == types.ProtectionPolicyFullProtection)
+	}
+	if req.Name == nil && req.MaxPlayers == nil && req.AcceptsPlayers == nil && req.Protected == nil && len(properties) == 0 {
+		return nil, invalid("give something to change: MaximumPlayerSessionCount, Name, PlayerSessionCreationPolicy, ProtectionPolicy or GameProperties")
+	}
+	record, err := s.options.Backend.UpdateGameSession(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	shown := s.gameSession(record)
+	return &gameSessionOutput{GameSession: &shown}, nil
+}
+
+// The service's shapes with the member that game sessions have more.
+type (
+	gameSessionDetail struct {
+		GameSession      *gameSession
+		ProtectionPolicy types.ProtectionPolicy
+	}
+	gameSessionDetailsOutput struct {
+		GameSessionDetails []gameSessionDetail
+		NextToken          *string
+	}
+)
+
+// describeGameSessionDetails is DescribeGameSessions with protection policies.
+func (s *Server) describeGameSessionDetails(ctx context.Context, in *gamelift.DescribeGameSessionDetailsInput) (*gameSessionDetailsOutput, error) {
+	records, err := s.selectedGameSessions(ctx, &gamelift.DescribeGameSessionsInput{
+		FleetId: in.FleetId, AliasId: in.AliasId, GameSessionId: in.GameSessionId, Location: in.Location, StatusFilter: in.StatusFilter,
+	})
+	if err != nil {
+		return nil, err
+	}
+	page, token, err := cut(s.pager, paging{
+		operation: "DescribeGameSessionDetails", input: in, limit: in.Limit, token: in.NextToken, max: pageMax, order: newestFirst,
+	}, records, gameSessionPosition)
+	if err != nil {
+		return nil, err
+	}
+	details := make([]gameSessionDetail, len(page))
+	for i, r := range page {
+		shown := s.gameSession(r)
+		details[i] = gameSessionDetail{GameSession: &shown, ProtectionPolicy: protectionPolicy(r.Protected)}
+	}
+	return &gameSessionDetailsOutput{GameSessionDetails: details, NextToken: token}, nil
+}
+
+func protectionPolicy(protected bool) types.ProtectionPolicy {
+	if protected {
+		return types.ProtectionPolicyFullProtection
+	}
+	return types.ProtectionPolicyNoProtection
+}
