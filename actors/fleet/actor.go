@@ -69,8 +69,10 @@ type entry struct {
 	stored    bool // durable, and shown from then on
 	changed   bool // while it was not stored yet
 	waiting   []func(*messages.GameSession, error)
-	edits     []edit     // the first is being stored, the others wait
-	notify    *stage.Ref // of Launch; nil once it has been told
+	told      messages.GameSessionStatus        // of by an event
+	open      map[messages.PlayerSessionID]bool // of them no event has told the end; with OwnEvents
+	edits     []edit                            // the first is being stored, the others wait
+	notify    *stage.Ref                        // of Launch; nil once it has been told
 }
 
 type tokenKey struct {

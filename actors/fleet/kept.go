@@ -29,8 +29,13 @@ func (r *Registry) known(id messages.GameSessionID) *entry {
 
 // storeNew makes a new game session durable.
 func (r *Registry) storeNew(c *stage.Context, e *entry) {
-	self := c.Self()
-	r.o.Store.Commit([]store.Change{e.record()}, func(err error) { self.Tell(stored{e, err}) })
+	self, n := c.Self(), r.gameNews(c.Now(), e)
+	r.o.Store.Commit(n.with(e.record()), func(err error) {
+		self.Tell(stored{e, err}) // who learns of it from an event and asks is behind that
+		if err == nil {
+			r.leave(n)
+		}
+	})
 }
 
 // onStored answers those who wait for a new game session, which is shown from now on.
@@ -84,7 +89,7 @@ func (r *Registry) storeChange(c *stage.Context, e *entry) {
 	if e.changed = !e.stored; e.changed || e.forgotten {
 		return
 	}
-	r.note(c, e.record())
+	r.noteNews(c, r.gameNews(c.Now(), e), e.record())
 }
 
 // answerCreated answers for a game session when it is durable.
@@ -116,11 +121,12 @@ func (r *Registry) onChanged(c *stage.Context, m gamesession.Changed) {
 	if e == nil {
 		return
 	}
-	if e.published.Session().Status == messages.GameSessionActive {
-		r.storeChange(c, e) // the others are TERMINATED after a restart, whatever is stored
-		if e.fleet.record.Runtime.ActivatingMax > 0 {
-			r.tellRoom(e.fleet, "")
-		}
+	isActive := e.published.Session().Status == messages.GameSessionActive
+	if isActive || r.o.OwnEvents { // else it is TERMINATED after a restart, whatever is stored
+		r.storeChange(c, e)
+	}
+	if isActive && e.fleet.record.Runtime.ActivatingMax > 0 {
+		r.tellRoom(e.fleet, "")
 	}
 	r.tellLaunched(e)
 }

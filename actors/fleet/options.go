@@ -42,6 +42,8 @@ type Options struct {
 	Store store.Store
 	// OnEvent takes events once they are durable, from any goroutine; nil: nobody does.
 	OnEvent func(messages.Event)
+	// OwnEvents has events of game sessions and player sessions made.
+	OwnEvents bool
 	// Scripts are there from the start.
 	Scripts []Script
 	// ProcessesMax bounds the processes of a fleet that the API makes; 0: 50

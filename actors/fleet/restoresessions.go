@@ -98,10 +98,14 @@ const restoreBatch = 1000
 func (r *Registry) endRestored(c *stage.Context) {
 	now := c.Now()
 	changes := r.restored.strays
+	var n news
 	for _, e := range r.restored.lived {
 		e.endedAt = now
+		r.reopen(e)
 		e.published.End(now, "the host has started again")
-		changes = append(changes, e.record())
+		told := r.gameNews(now, e)
+		changes = append(changes, told.with(e.record())...)
+		n = append(n, told...)
 		r.ended = append(r.ended, e)
 	}
 	if n := len(r.restored.lived); n > 0 {
@@ -121,6 +125,13 @@ func (r *Registry) endRestored(c *stage.Context) {
 	for batch := range slices.Chunk(changes, restoreBatch) {
 		r.note(c, batch...)
 	}
+	if len(n) > 0 {
+		r.commit(c, func() {}, func(err error) { // behind those
+			if err == nil {
+				r.leave(n)
+			}
+		})
+	}
 	r.forgetEnded(c)
 }
 
@@ -134,4 +145,18 @@ func (r *Registry) restoreCreators() {
 			}
 		}
 	}
+}
+
+// reopen finds the player sessions whose ends are to be told of.
+func (r *Registry) reopen(e *entry) {
+	if !r.o.OwnEvents {
+		return
+	}
+	e.open = make(map[messages.PlayerSessionID]bool)
+	e.published.Players(func(id messages.PlayerSessionID, _ messages.PlayerID, s messages.PlayerSessionStatus) bool {
+		if !s.Final() {
+			e.open[id] = true
+		}
+		return false
+	})
 }

@@ -30,19 +30,21 @@ func (r *Registry) onSeatsMade(c *stage.Context, m gamesession.SeatsMade) {
 			e.ref.Tell(gamesession.FreeSeats{IDs: ids})
 		}
 	}
+	n := r.seatNews(c.Now(), e, m.Seats...)
 	r.commit(c, undo, func(err error) {
 		if err != nil {
 			m.Reply(nil, err)
 			return
 		}
 		m.Reply(m.Seats, nil)
-	}, changes...)
+		r.leave(n)
+	}, n.with(changes...)...)
 }
 
 // onSeatChanged stores a player session that has changed by itself.
 func (r *Registry) onSeatChanged(c *stage.Context, m gamesession.SeatChanged) {
-	if r.players[m.Seat.ID] != nil {
-		r.note(c, storedSeat(m.Seat))
+	if e := r.players[m.Seat.ID]; e != nil {
+		r.noteNews(c, r.seatNews(c.Now(), e, m.Seat), storedSeat(m.Seat))
 	}
 }
 
@@ -63,6 +65,7 @@ func (r *Registry) forgetSeats(e *entry, ids []messages.PlayerSessionID) {
 	gone := make(map[messages.PlayerSessionID]bool, len(ids))
 	for _, id := range ids {
 		delete(r.players, id)
+		delete(e.open, id)
 		gone[id] = true
 	}
 	e.players = slices.DeleteFunc(e.players, func(id messages.PlayerSessionID) bool { return gone[id] })

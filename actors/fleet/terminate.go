@@ -46,12 +46,13 @@ func (r *Registry) onTerminateGameSession(c *stage.Context, m TerminateGameSessi
 		e.ref.Tell(gamesession.Terminate{Reason: messages.CloseGameEnded, Text: text, StatusReason: reason, Force: m.Force})
 	}
 	// That it ends is not taken back: who gets an error may ask again.
-	g := e.published.Session()
+	g, n := e.published.Session(), r.gameNews(c.Now(), e)
 	r.commit(c, func() {}, func(err error) {
 		if err != nil {
 			m.Reply(nil, err)
 			return
 		}
 		m.Reply(g, nil)
-	}, e.record())
+		r.leave(n)
+	}, n.with(e.record())...)
 }

@@ -372,10 +372,11 @@ func (a *Actor) setPlayerStatus(s *seat, status messages.PlayerSessionStatus) {
 	a.tellSeat(s)
 }
 
-// tellSeat tells the fleet of a new status, to be stored.
+// tellSeat tells the fleet of a new status, to be stored. The end of the game session
+// says all about those that end with it.
 func (a *Actor) tellSeat(s *seat) {
 	record := s.place.record(&a.record)
-	if s.unmade || s.told == record.Status {
+	if s.unmade || s.told == record.Status || a.phase >= closing {
 		return
 	}
 	s.told = record.Status

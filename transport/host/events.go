@@ -121,6 +121,7 @@ func (h *Host) startEvents(c *Config, log zerolog.Logger, count *counters.Set) e
 	if err != nil {
 		return err
 	}
+	h.own = o.Own()
 	o.Outbox, o.Log, o.Counters = outbox{h.store}, log, count
 	if h.events, err = events.New(o); err != nil {
 		return fmt.Errorf("host: %w", err)

@@ -1,0 +1,130 @@
+package fleet
+
+import (
+	"encoding/json"
+	"time"
+
+	"troupe/actors/stage"
+	"troupe/actors/store"
+	"troupe/messages"
+)
+
+// Events of game sessions and player sessions (service-api.md 5.3, at its end). They are
+// made only if Options.OwnEvents, stored together with what they tell of, and leave after.
+
+// news are events that are to be stored, and to leave once they are.
+type news []messages.Event
+
+// with are changes with those that store the events.
+func (n news) with(changes ...store.Change) []store.Change {
+	for _, e := range n {
+		changes = append(changes, store.Put(store.Event, e.ID, e))
+	}
+	return changes
+}
+
+// leave hands durable events over.
+func (r *Registry) leave(n news) {
+	for _, e := range n {
+		r.o.OnEvent(e)
+	}
+}
+
+// noteNews is note, with events.
+func (r *Registry) noteNews(c *stage.Context, n news, changes ...store.Change) {
+	if len(n) == 0 {
+		r.note(c, changes...)
+		return
+	}
+	r.commit(c, func() {}, func(err error) {
+		if err == nil {
+			r.leave(n)
+		}
+	}, n.with(changes...)...)
+}
+
+var gameSessionEvents = map[messages.GameSessionStatus]string{
+	messages.GameSessionActivating:  "GameSessionActivating",
+	messages.GameSessionActive:      "GameSessionActive",
+	messages.GameSessionTerminating: "GameSessionTerminating",
+	messages.GameSessionTerminated:  "GameSessionTerminated",
+}
+
+var playerSessionEvents = map[messages.PlayerSessionStatus]string{
+	messages.PlayerSessionReserved:  "PlayerSessionReserved",
+	messages.PlayerSessionActive:    "PlayerSessionActive",
+	messages.PlayerSessionCompleted: "PlayerSessionCompleted",
+	messages.PlayerSessionTimedOut:  "PlayerSessionTimedOut",
+}
+
+type gameSessionDetail struct {
+	Type       string `json:"type"`
+	ARN        string `json:"gameSessionArn"`
+	FleetID    string `json:"fleetId"`
+	Location   string `json:"location"`
+	Status     string `json:"status"`
+	Reason     string `json:"statusReason,omitempty"`
+	IPAddress  string `json:"ipAddress"`
+	Port       int    `json:"port"`
+	Players    int    `json:"currentPlayerSessionCount"`
+	PlayersMax int    `json:"maximumPlayerSessionCount"`
+}
+
+type playerSessionDetail struct {
+	Type     string `json:"type"`
+	ID       string `json:"playerSessionId"`
+	PlayerID string `json:"playerId"`
+	ARN      string `json:"gameSessionArn"`
+	Status   string `json:"status"`
+}
+
+// gameNews tells of the status of a game session, unless it has been told of; with its
+// end, of the player sessions that end with it.
+func (r *Registry) gameNews(now time.Time, e *entry) (n news) {
+	g := e.published.Session()
+	if !r.o.OwnEvents || r.o.OnEvent == nil || g.Status <= e.told || g.Status > messages.GameSessionTerminated {
+		return nil
+	}
+	e.told = g.Status
+	if g.Status == messages.GameSessionTerminated {
+		ended := e.published.Players(func(id messages.PlayerSessionID, _ messages.PlayerID, _ messages.PlayerSessionStatus) bool {
+			return e.open[id]
+		})
+		n = r.seatNews(now, e, ended...)
+	}
+	d := gameSessionDetail{
+		Type: gameSessionEvents[g.Status], ARN: string(g.ID), FleetID: string(g.FleetID), Location: g.Location, Status: g.Status.String(),
+		Reason: g.StatusReason, IPAddress: g.IPAddress, Port: g.Port, Players: g.CurrentPlayers, PlayersMax: g.MaxPlayers,
+	}
+	return append(n, event(now, messages.EventGameSession, d.Type, e, d))
+}
+
+// seatNews tells of the statuses of player sessions.
+func (r *Registry) seatNews(now time.Time, e *entry, seats ...*messages.PlayerSession) (n news) {
+	if !r.o.OwnEvents || r.o.OnEvent == nil {
+		return nil
+	}
+	for _, s := range seats {
+		if e.open == nil {
+			e.open = make(map[messages.PlayerSessionID]bool)
+		}
+		if s.Status.Final() {
+			delete(e.open, s.ID)
+		} else {
+			e.open[s.ID] = true
+		}
+		d := playerSessionDetail{
+			Type: playerSessionEvents[s.Status], ID: string(s.ID), PlayerID: string(s.PlayerID), ARN: string(e.id), Status: s.Status.String(),
+		}
+		n = append(n, event(now, messages.EventPlayerSession, d.Type, e, d))
+	}
+	return n
+}
+
+func event(now time.Time, kind messages.EventKind, name string, e *entry, detail any) messages.Event {
+	text, err := json.Marshal(detail)
+	if err != nil {
+		panic("fleet: " + err.Error()) // texts and numbers only
+	}
+	return messages.Event{ID: newEventID(), Kind: kind, Type: name, Time: now, Name: string(e.fleet.record.ID), ARN: string(e.id), Detail: text}
+}

@@ -1,0 +1,126 @@
+package fleet_test
+
+import (
+	"encoding/json"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"troupe/actors"
+	"troupe/actors/actorstest"
+	"troupe/actors/fleet"
+	"troupe/actors/store"
+	"troupe/messages"
+)
+
+// heard are the types of events that have left.
+type heard struct {
+	mu  sync.Mutex
+	all []messages.Event
+}
+
+func (l *heard) take(e messages.Event) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.all = append(l.all, e)
+}
+
+func (l *heard) types() (types []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range l.all {
+		types = append(types, e.Type)
+	}
+	l.all = nil
+	return types
+}
+
+func TestEventsOfGameSessionsAndPlayerSessions(t *testing.T) {
+	d, l := new(disk), new(heard)
+	with := func(o *actors.Options) { o.Fleet.Store, o.Fleet.OwnEvents, o.Fleet.OnEvent = d, true, l.take }
+	actorstest.Run(t, with, func(w *world) {
+		id := w.Create(nil)
+		actorstest.Equal(w, "create", l.types(), "GameSessionActivating", "GameSessionActive")
+		left, late, stays, held := w.Seat(id), w.Seat(id), w.Seat(id), messages.PlayerSessionID("")
+		reserved := "PlayerSessionReserved"
+		actorstest.Equal(w, "seats", l.types(), reserved, reserved, reserved)
+		w.Enter(left).Depart()
+		w.Enter(stays)
+		actorstest.Equal(w, "players", l.types(), "PlayerSessionActive", "PlayerSessionCompleted", "PlayerSessionActive")
+		w.Pass(time.Minute + time.Second)
+		actorstest.Equal(w, "late", l.types(), "PlayerSessionTimedOut")
+		w.Want(late, messages.PlayerSessionTimedOut, 1)
+		held = w.Seat(id)
+		w.Want(held, messages.PlayerSessionReserved, 2)
+		l.types()
+		if _, err := terminate(w, id, true); err != nil {
+			w.Error(err)
+		}
+		w.Settle()
+		last := slices.Clone(l.all)
+		actorstest.Equal(w, "end", l.types(), "GameSessionTerminating", "PlayerSessionCompleted", "PlayerSessionTimedOut", "GameSessionTerminated")
+		var detail map[string]any
+		e := last[len(last)-1]
+		if err := json.Unmarshal(e.Detail, &detail); err != nil || e.Kind != messages.EventGameSession || e.Name != string(actorstest.Fleet) || e.ARN != string(id) {
+			w.Errorf("%+v, %v", e, err)
+		}
+		want := map[string]any{
+			"type": "GameSessionTerminated", "gameSessionArn": string(id), "fleetId": string(actorstest.Fleet), "location": actorstest.Home,
+			"status": "TERMINATED", "statusReason": "FORCE_TERMINATED", "ipAddress": "192.0.2.1", "port": 1900.0,
+			"currentPlayerSessionCount": 0.0, "maximumPlayerSessionCount": 100.0,
+		}
+		for k, v := range want {
+			if detail[k] != v {
+				w.Errorf("%s is %v, not %v", k, detail[k], v)
+			}
+		}
+		if len(detail) != len(want) {
+			w.Errorf("%v", detail)
+		}
+		if err := json.Unmarshal(last[1].Detail, &detail); err != nil || detail["playerSessionId"] != string(stays) || detail["status"] != "COMPLETED" {
+			w.Errorf("%s", last[1].Detail)
+		}
+		if n := d.records(store.Event); n != 14 {
+			w.Errorf("%d events are stored", n)
+		}
+	})
+}
+
+func TestEventsLeaveOnceTheyAreDurable(t *testing.T) {
+	l := new(heard)
+	hosted(t, func(o *fleet.Options) { o.OwnEvents, o.OnEvent = true, l.take }, func(h *host) {
+		h.disk.hold()
+		first := new(late)
+		first.create(h, create(actorstest.Small, "token"))
+		if got := l.types(); len(got) != 0 {
+			h.Errorf("left already: %v", got)
+		}
+		h.disk.release()
+		if got := l.types(); !slices.Equal(got, []string{"GameSessionActivating", "GameSessionActive"}) {
+			h.Errorf("%v", got)
+		}
+		list, err := h.games(messages.GameSessionQuery{FleetID: actorstest.Small})
+		if err != nil || len(list) != 1 {
+			h.Fatal(list, err)
+		}
+		if _, err := h.seats(list[0].ID, "a"); err != nil {
+			h.Error(err)
+		}
+		h.disk.set(errDisk)
+		_, err = h.seats(list[0].ID, "b")
+		h.is(err, messages.Internal)
+		h.disk.set(nil)
+		if got := l.types(); !slices.Equal(got, []string{"PlayerSessionReserved"}) {
+			h.Errorf("%v", got)
+		}
+		h.restart()
+		if got := l.types(); !slices.Equal(got, []string{"PlayerSessionTimedOut", "GameSessionTerminated"}) {
+			h.Errorf("after a restart: %v", got)
+		}
+		h.restart()
+		if got := l.types(); len(got) != 0 {
+			h.Errorf("after another: %v", got)
+		}
+	})
+}
