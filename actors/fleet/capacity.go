@@ -45,6 +45,7 @@ func (r *Registry) onUpdateCapacity(c *stage.Context, m Request[messages.UpdateC
 	}, func() {
 		r.shrink(f, location)
 		r.refill(c, f)
+		r.tellRoom(f, location)
 	}, m.Reply)
 }
 

@@ -89,7 +89,10 @@ func (r *Registry) onAddLocations(c *stage.Context, m Request[AddLocations, *mes
 	for _, l := range q.Locations {
 		r.locationEvents(c, f, l, "PENDING", "CREATING", "CREATED", "ACTIVATING", "ACTIVE")
 	}
-	r.changeFleet(c, f, func(n *messages.Fleet) { n.Locations = slices.Concat(n.Locations, q.Locations) }, func() { r.refill(c, f) }, m.Reply)
+	r.changeFleet(c, f, func(n *messages.Fleet) { n.Locations = slices.Concat(n.Locations, q.Locations) }, func() {
+		r.refill(c, f)
+		r.tellRoom(f, "")
+	}, m.Reply)
 }
 
 func (r *Registry) addable(f *fleetEntry, locations []string) error {
