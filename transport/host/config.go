@@ -142,7 +142,8 @@ type Script struct {
 	MemoryMax          int           `config:"memoryMax"`          // bytes
 	KeepRunningOnError bool          `config:"keepRunningOnError"` // errors outside of callbacks are logged only
 	UnpackedMax        int           `config:"unpackedMax"`        // bytes of all files of a script
-	ProcessesMax       int           `config:"processesMax"`       // of a fleet that the service API makes
+	ProcessesMax       int           `config:"processesMax"`       // of a fleet that the service API makes, in each process group
+	ProcessGroupsMax   int           `config:"processGroupsMax"`   // of a fleet in one location: what the service API calls instances
 	Node               Node          `config:"node"`
 }
 
@@ -275,6 +276,7 @@ func Defaults() Config {
 		Script: Script{
 			Callback: 30 * time.Second, Tick: 50 * time.Millisecond, TimersMax: 10_000, MemoryMax: 256 << 20,
 			UnpackedMax: bundle.DefaultUnpackedMax, ProcessesMax: fleet.DefaultProcessesMax,
+			ProcessGroupsMax: fleet.DefaultGroupsMax,
 		},
 		Limits: Limits{
 			LoginTimeout: 10 * time.Second, Unauthenticated: 2000, UnauthenticatedPerIP: 20,

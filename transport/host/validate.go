@@ -85,6 +85,7 @@ func (v *checks) scripts(c *Config) {
 	v.that("script.memoryMax", s.MemoryMax == 0 || s.MemoryMax >= 16<<20, "must be at least 16777216, or 0")
 	v.that("script.unpackedMax", s.UnpackedMax >= 1<<20 && s.UnpackedMax <= 1<<30, "must be 1048576 to 1073741824")
 	v.that("script.processesMax", s.ProcessesMax >= 1, "must be at least 1")
+	v.that("script.processGroupsMax", s.ProcessGroupsMax >= 1 && s.ProcessGroupsMax <= 10_000, "must be 1 to 10000")
 	for key, id := range map[string]int{"uid": s.Node.UID, "gid": s.Node.GID} {
 		v.that("script.node."+key, id >= 0 && int64(id) <= math.MaxUint32, "must be 0 to 4294967295")
 	}

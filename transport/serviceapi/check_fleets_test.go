@@ -21,7 +21,7 @@ func refused(t *testing.T, a *api, protocol, operation, code string, inputs map[
 	}
 }
 
-func TestCheck62_ResolveAliasReturnsIDAndARN(t *testing.T) {
+func TestAPICheck62_ResolveAliasReturnsIDAndARN(t *testing.T) {
 	inBoth(t, func(t *testing.T, protocol string) {
 		a := newAPI(t)
 		simple := members{"Type": "SIMPLE", "FleetId": fleetOne}
