@@ -16,9 +16,15 @@ const (
 	StoreCheckpoint = "store.checkpoint"
 	// StoreCheckpointed is after that. An error changes nothing.
 	StoreCheckpointed = "store.checkpointed"
+	// PlacementLaunched is after a game session was made for a placement, and is durable.
+	// An error changes nothing.
+	PlacementLaunched = "placement.launched"
+	// PlacementSeated is after the players of a placement have their seats, before it is
+	// FULFILLED. An error changes nothing.
+	PlacementSeated = "placement.seated"
 )
 
-var names = []string{StoreWrite, StoreCommit, StoreCommitted, StoreAnswered, StoreCheckpoint, StoreCheckpointed}
+var names = []string{StoreWrite, StoreCommit, StoreCommitted, StoreAnswered, StoreCheckpoint, StoreCheckpointed, PlacementLaunched, PlacementSeated}
 
 // Names returns all points, also in a binary that has none of them.
 func Names() []string { return slices.Clone(names) }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"troupe/actors/fault"
 	"troupe/actors/fleet"
 	"troupe/actors/stage"
 	"troupe/messages"
@@ -232,6 +233,7 @@ func (m *Manager) onLaunched(c *stage.Context, l launched) {
 		shown := *e.record
 		shown.GameSessionID, shown.Location, shown.IPAddress, shown.DNSName, shown.Port = g.ID, g.Location, g.IPAddress, g.DNSName, g.Port
 		e.record = &shown
+		_ = fault.Hit(fault.PlacementLaunched)
 	}
 	m.resume(c)
 }
@@ -284,5 +286,6 @@ func (m *Manager) onSeated(c *stage.Context, s seated) {
 }
 
 func (m *Manager) fulfil(c *stage.Context, e *entry, placed []messages.PlacedPlayer) {
+	_ = fault.Hit(fault.PlacementSeated)
 	m.end(c, nil, nil, finale{e: e, status: messages.PlacementFulfilled, placed: placed})
 }

@@ -346,8 +346,8 @@ func TestRestartThroughTheRegistry(t *testing.T) {
 		if p := s.placement("fulfilled"); p.Status != messages.PlacementFulfilled || p.GameSessionID != first {
 			s.Errorf("%+v", p)
 		}
-		if list, err := s.System.GameSessions(s.Context(), messages.GameSessionQuery{ID: first}); err == nil && list[0].Status != messages.GameSessionTerminated {
-			s.Errorf("%+v", list[0])
+		if g := s.Game(first); g.Status != messages.GameSessionTerminated {
+			s.Errorf("%+v", g)
 		}
 		p := s.placement("pending")
 		if p.Status != messages.PlacementFulfilled || p.GameSessionID == first || s.Game(p.GameSessionID).Status != messages.GameSessionActive {
