@@ -3,6 +3,7 @@ package placement
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -92,8 +93,8 @@ func Load(s store.Store) (*State, error) {
 	state := new(State)
 	err := s.Load(store.Queue, func(id string, value []byte) error {
 		q := new(messages.Queue)
-		if err := json.Unmarshal(value, q); err != nil {
-			return fmt.Errorf("placement: queue %s in the store: %w", id, err)
+		if err := json.Unmarshal(value, q); err != nil || string(q.Name) != id {
+			return unreadable(store.Queue, id, err)
 		}
 		state.queues = append(state.queues, q)
 		return nil
@@ -103,8 +104,8 @@ func Load(s store.Store) (*State, error) {
 	}
 	err = s.Load(store.Placement, func(id string, value []byte) error {
 		p := new(messages.Placement)
-		if err := json.Unmarshal(value, p); err != nil {
-			return fmt.Errorf("placement: placement %s in the store: %w", id, err)
+		if err := json.Unmarshal(value, p); err != nil || string(p.Request.ID) != id || p.Status == 0 {
+			return unreadable(store.Placement, id, err)
 		}
 		state.placements = append(state.placements, kept{p, len(value)})
 		return nil
@@ -115,20 +116,46 @@ func Load(s store.Store) (*State, error) {
 	return state, nil
 }
 
-// restore takes up the state: PENDING placements go on from their start, with attempts
-// made anew, since what a dead process or Manager launched for them is TERMINATED. Those
-// whose queue is gone have FAILED.
-func (m *Manager) restore(c *stage.Context) {
+func unreadable(kind store.Kind, id string, err error) error {
+	if err == nil {
+		err = errors.New("it is not complete")
+	}
+	return fmt.Errorf("placement: the stored %s %q cannot be read: %w", kind, id, err)
+}
+
+// restoreQueues takes up queues: those of the store, and what is configured unless it was
+// changed or deleted since. A record without a timeout stands for one that was deleted.
+func (m *Manager) restoreQueues() {
+	known := make(map[messages.QueueName]bool)
 	for _, q := range m.restored.queues {
-		m.queues[q.Name] = &queue{record: q}
+		known[q.Name] = true
+		if q.Timeout > 0 {
+			m.queues[q.Name] = &queue{record: q}
+		}
 	}
 	for _, q := range m.o.Queues {
-		if m.queues[q.Name] == nil {
+		if !known[q.Name] {
 			record := *q
 			record.ARN = m.queueARN(q.Name)
 			m.queues[q.Name] = &queue{record: &record}
 		}
 	}
+}
+
+// deletion is the change that deletes a queue. Of one that is configured a record stays,
+// or it would be back after a start.
+func (m *Manager) deletion(name messages.QueueName) store.Change {
+	if slices.ContainsFunc(m.o.Queues, func(q *messages.Queue) bool { return q.Name == name }) {
+		return store.Put(store.Queue, string(name), messages.Queue{Name: name})
+	}
+	return store.Delete(store.Queue, string(name))
+}
+
+// restore takes up the state: PENDING placements go on from their start, with attempts
+// made anew, since what a dead process or Manager launched for them is TERMINATED. Those
+// whose queue is gone have FAILED.
+func (m *Manager) restore(c *stage.Context) {
+	m.restoreQueues()
 	all := m.restored.placements
 	m.restored = nil
 	slices.SortStableFunc(all, func(a, b kept) int {

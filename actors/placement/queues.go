@@ -27,6 +27,9 @@ func (m *Manager) commit(c *stage.Context, undo func(), answer func(error), chan
 func (m *Manager) onNewQueue(c *stage.Context, r Request[NewQueue, *messages.Queue]) {
 	name := r.Request.Queue.Name
 	switch {
+	case r.Request.Queue.Timeout <= 0:
+		r.Reply(nil, messages.Errorf(messages.InvalidRequest, "a queue needs a timeout"))
+		return
 	case m.queues[name] != nil:
 		r.Reply(nil, messages.Errorf(messages.InvalidRequest, "queue %s exists", name))
 		return
@@ -100,7 +103,7 @@ func (m *Manager) onDropQueue(c *stage.Context, r Request[DropQueue, None]) {
 		}
 	}
 	self := c.Self()
-	m.end(c, []store.Change{store.Delete(store.Queue, string(r.Request.Name))}, func(_ []*messages.Placement, err error) {
+	m.end(c, []store.Change{m.deletion(r.Request.Name)}, func(_ []*messages.Placement, err error) {
 		self.Tell(dropped{q, err})
 		r.Reply(None{}, err)
 	}, failed...)

@@ -100,16 +100,37 @@ func TestRestartWithoutTheQueue(t *testing.T) {
 	})
 }
 
-// What was changed counts more than what is configured.
+// What was changed or deleted counts more than what is configured.
 func TestRestartOfAConfiguredQueue(t *testing.T) {
-	bubble(t, func(o *Options) { o.Queues = []*messages.Queue{{Name: "q", Timeout: time.Minute}} }, func(t *testing.T, w *world) {
+	bubble(t, func(o *Options) {
+		o.Queues = []*messages.Queue{{Name: "q", Timeout: time.Minute}, {Name: "dropped", Timeout: time.Minute}, {Name: "plain", Timeout: time.Minute}}
+	}, func(t *testing.T, w *world) {
 		if _, err := request[messages.UpdateQueue, *messages.Queue](w, messages.UpdateQueue{Name: "q", Timeout: time.Hour}); err != nil {
 			t.Fatal(err)
 		}
+		if err := w.drop("dropped"); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			w.die()
+			w.options.Queues[2].Timeout *= 2
+			w.open()
+		}
+		got := map[messages.QueueName]time.Duration{}
+		all, err := request[Queues, []*messages.Queue](w, Queues{})
+		for _, q := range all {
+			got[q.Name] = q.Timeout
+			if q.ARN != "arn:aws:gamelift:us-east-1:000000000000:gamesessionqueue/"+string(q.Name) {
+				t.Error(q.ARN)
+			}
+		}
+		if err != nil || len(got) != 2 || got["q"] != time.Hour || got["plain"] != 4*time.Minute {
+			t.Fatal(got, err)
+		}
+		w.queue(messages.Queue{Name: "dropped", Timeout: 30 * time.Second})
 		w.die()
 		w.open()
-		all, err := request[Queues, []*messages.Queue](w, Queues{})
-		if err != nil || len(all) != 1 || all[0].Timeout != time.Hour || all[0].ARN != "arn:aws:gamelift:us-east-1:000000000000:gamesessionqueue/q" {
+		if all, err = request[Queues, []*messages.Queue](w, Queues{}); err != nil || len(all) != 3 {
 			t.Fatal(all, err)
 		}
 	})
@@ -117,10 +138,12 @@ func TestRestartOfAConfiguredQueue(t *testing.T) {
 
 func TestDamagedRecordIsRefused(t *testing.T) {
 	for _, kind := range []store.Kind{store.Queue, store.Placement} {
-		s := new(store.Memory)
-		s.Commit([]store.Change{{Kind: kind, ID: "x", Value: []byte("{")}}, nil)
-		if _, err := Load(s); err == nil {
-			t.Errorf("%s: loaded", kind)
+		for _, value := range []string{"{", "{}", "null"} {
+			s := new(store.Memory)
+			s.Commit([]store.Change{{Kind: kind, ID: "x", Value: []byte(value)}}, nil)
+			if _, err := Load(s); err == nil {
+				t.Errorf("%s %s: loaded", kind, value)
+			}
 		}
 	}
 }
