@@ -200,7 +200,7 @@ func (h *Host) startAPI(o Options) error {
 	if err != nil {
 		return fmt.Errorf("host: service API: %w", err)
 	}
-	stream, err := h.eventReaders(c)
+	stream, err := h.eventReaders(c, auth)
 	if err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/transport/events"
+	"troupe/transport/serviceapi"
 )
 
 // Events says who is told what happens (service-api.md 5).
@@ -40,7 +41,7 @@ type EventSink struct {
 }
 
 // EventStream is GET /events, for this machine, and for others with the secret as their
-// bearer token.
+// bearer token or an access key that may call every operation.
 type EventStream struct {
 	Off        bool   `config:"off"`
 	Own        bool   `config:"own"`     // events of game sessions and player sessions, too
@@ -159,8 +160,9 @@ func (o outbox) Commit(changes []events.Change, done func(error)) {
 	o.store.Commit(all, done)
 }
 
-// eventReaders lets this machine read the stream of events, and whoever has the token.
-func (h *Host) eventReaders(c *Config) (http.Handler, error) {
+// eventReaders lets this machine read the stream of events, whoever has the token, and
+// those who sign as operators.
+func (h *Host) eventReaders(c *Config, auth serviceapi.Authenticator) (http.Handler, error) {
 	token, err := secretOf(c.Events.SSE.Secret, c.Events.SSE.SecretFile)
 	if err != nil {
 		return nil, fmt.Errorf("host: events.sse.secretFile: %w", err)
@@ -169,9 +171,9 @@ func (h *Host) eventReaders(c *Config) (http.Handler, error) {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 		have := sha256.Sum256([]byte(given))
-		if known := ok && token != "" && subtle.ConstantTimeCompare(have[:], want[:]) == 1; !known && !isLocal(r) {
+		if known := ok && token != "" && subtle.ConstantTimeCompare(have[:], want[:]) == 1; !known && !isLocal(r) && !isOperator(r, auth) {
 			w.Header().Set("WWW-Authenticate", "Bearer")
-			http.Error(w, "events are for this machine, and for those with the token of events.sse", http.StatusUnauthorized)
+			http.Error(w, "events are for this machine, and for those with the token of events.sse, or an access key that may call every operation", http.StatusUnauthorized)
 			return
 		}
 		h.events.ServeHTTP(w, r)
