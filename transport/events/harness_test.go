@@ -168,7 +168,7 @@ func (r *receiver) got() []got {
 // eventually waits until f says nothing; it fails with what it says.
 func eventually(t *testing.T, f func() string) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for {
 		why := f()
 		if why == "" {
