@@ -12,7 +12,7 @@ const (
 	// longAfter is how long a call runs before it is long, and Options.Long is told.
 	longAfter = time.Millisecond
 	// slice is how long a call works between two rests.
-	slice = 500 * time.Microsecond
+	slice = 250 * time.Microsecond
 	// nap bounds how long a rest goes on after the call was interrupted.
 	nap = 5 * time.Millisecond
 	// clockEvery bounds how many pauses go by between two looks at the clock, which
