@@ -27,7 +27,7 @@ const (
 // second.
 var paces = [...]struct {
 	after   time.Duration
-	rest    time.Duration
+	rest    int
 	perByte time.Duration
 }{
 	{after: 2 * time.Millisecond, rest: 1},
@@ -129,7 +129,7 @@ func (w *Watch) rest(since int64, took, now time.Duration) {
 			pace = next
 		}
 	}
-	end := now + max(worked*pace.rest, time.Duration(p.heap()-p.allocated)*pace.perByte)
+	end := now + max(worked*time.Duration(pace.rest), time.Duration(p.heap()-p.allocated)*pace.perByte)
 	for ; now < end && w.since.Load() == since; now = time.Since(w.worker.start) {
 		time.Sleep(min(end-now, nap))
 	}
