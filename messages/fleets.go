@@ -9,7 +9,8 @@ import (
 type UpdateFleet struct {
 	FleetID           FleetID
 	Name, Description *string
-	Protection        *bool // FullProtection, of game sessions from then on
+	Protection        *bool         // FullProtection, of game sessions from then on
+	CreatorLimit      *CreatorLimit // of game sessions from then on
 	MetricGroups      []string
 	Cost              *string // of an ANYWHERE fleet
 }

@@ -64,6 +64,7 @@ type CreateFleet struct {
 	Certificates      bool
 	Anywhere          bool // processes elsewhere: no script, no home location
 	Locations         []string
+	CreatorLimit      *CreatorLimit // nil: none
 	Ports             []Port
 	Shown             FleetShown
 	Tags              map[string]string

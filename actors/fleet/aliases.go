@@ -14,8 +14,6 @@ import (
 
 // Aliases (service-api.md 2.4). Deleting a fleet leaves those that lead to it.
 
-func putAlias(a *messages.Alias) store.Change { return store.Put(store.Alias, string(a.ID), a) }
-
 func (r *Registry) onCreateAlias(c *stage.Context, m Request[messages.CreateAlias, *messages.Alias]) {
 	q := m.Request
 	err := r.leads(c, q.FleetID, messages.InvalidRequest)
@@ -32,7 +30,7 @@ func (r *Registry) onCreateAlias(c *stage.Context, m Request[messages.CreateAlia
 	}
 	r.aliases[a.ID] = a
 	c.Log().Info().Str("alias_id", string(a.ID)).Str("fleet_id", string(a.FleetID)).Msg("alias created")
-	r.commit(c, func() { delete(r.aliases, a.ID) }, one(m.Reply, a), putAlias(a))
+	r.commit(c, func() { delete(r.aliases, a.ID) }, one(m.Reply, a), r.putAlias(a))
 }
 
 // leads checks that an alias may lead to a fleet; an empty id is TERMINAL routing.
@@ -75,7 +73,7 @@ func (r *Registry) changeAlias(c *stage.Context, was *messages.Alias, set func(*
 		if r.aliases[now.ID] == &now {
 			r.aliases[now.ID] = was
 		}
-	}, one(reply, &now), putAlias(&now))
+	}, one(reply, &now), r.putAlias(&now))
 }
 
 func (r *Registry) onDeleteAlias(c *stage.Context, m Request[DropAlias, None]) {

@@ -32,10 +32,10 @@ func (r *Registry) onUpdateCapacity(c *stage.Context, m Request[messages.UpdateC
 		m.Reply(nil, err)
 		return
 	}
-	if now.Desired != was.Desired {
-		f.events.add(c.Now(), eventScaling, fmt.Sprintf("process groups in %s: %d, before %d", location, now.Desired, was.Desired))
-	}
 	r.changeFleet(c, f, func(n *messages.Fleet) {
+		if now.Desired != was.Desired {
+			f.events.add(c.Now(), eventScaling, fmt.Sprintf("process groups in %s: %d, before %d", location, now.Desired, was.Desired))
+		}
 		groups := make(map[string]messages.Groups, len(n.Groups)+1)
 		for l, g := range n.Groups {
 			groups[l] = g

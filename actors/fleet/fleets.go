@@ -41,7 +41,7 @@ func (r *Registry) newFleet(c *stage.Context, q messages.CreateFleet) (*fleetEnt
 	f := newFleetEntry(&messages.Fleet{
 		ID: messages.FleetID("fleet-" + uuid.NewString()), Name: q.Name, Description: q.Description, Status: messages.FleetNew,
 		Created: c.Now(), Locations: q.Locations, Certificates: q.Certificates, Anywhere: q.Anywhere, ScriptID: q.ScriptID,
-		LaunchPath: q.LaunchPath, LaunchParams: q.LaunchParams, Runtime: q.Runtime, Standby: -1, Ports: q.Ports, Shown: q.Shown, Tags: q.Tags,
+		LaunchPath: q.LaunchPath, LaunchParams: q.LaunchParams, Runtime: q.Runtime, Standby: -1, CreatorLimit: q.CreatorLimit, Ports: q.Ports, Shown: q.Shown, Tags: q.Tags,
 	})
 	unknown := r.unknownLocation(q.Locations)
 	switch {
@@ -58,15 +58,15 @@ func (r *Registry) newFleet(c *stage.Context, q messages.CreateFleet) (*fleetEnt
 	return f, nil
 }
 
-// changeFleet changes a fleet's record and answers once that is durable. What follows
-// from it, then, is done before, and may be nil.
+// changeFleet changes a fleet's record, and with it maybe its events, and answers once
+// that is durable. What follows from it, then, is done before, and may be nil.
 func (r *Registry) changeFleet(c *stage.Context, f *fleetEntry, set func(*messages.Fleet), then func(), reply func(*messages.Fleet, error)) {
-	was := f.record
+	was, events := f.record, slices.Clone(f.events)
 	f.change(set)
 	now := f.record
 	undo := func() {
 		if f.record == now {
-			f.record = was
+			f.record, f.events = was, events
 		}
 	}
 	if then == nil {
@@ -102,15 +102,17 @@ func (r *Registry) onUpdateFleet(c *stage.Context, m Request[messages.UpdateFlee
 		m.Reply(nil, messages.Errorf(messages.InvalidRequest, "AnywhereConfiguration goes with ComputeType ANYWHERE"))
 		return
 	}
-	protected := q.Protection != nil && *q.Protection != f.record.Shown.Protection
-	if protected {
-		f.events.add(c.Now(), eventProtection, "the protection of new game sessions was changed")
-	}
 	r.changeFleet(c, f, func(n *messages.Fleet) {
+		if q.Protection != nil && *q.Protection != n.Shown.Protection {
+			f.events.add(c.Now(), eventProtection, "the protection of new game sessions was changed")
+		}
 		replace(&n.Name, q.Name)
 		replace(&n.Description, q.Description)
 		replace(&n.Shown.Protection, q.Protection)
 		replace(&n.Shown.Cost, q.Cost)
+		if q.CreatorLimit != nil {
+			n.CreatorLimit = q.CreatorLimit
+		}
 		if q.MetricGroups != nil {
 			n.Shown.MetricGroups = q.MetricGroups
 		}

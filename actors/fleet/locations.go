@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"troupe/actors/gamesession"
 	"troupe/actors/stage"
@@ -28,8 +29,6 @@ func (r *Registry) unknownLocation(names []string) string {
 func noLocation(name string) error {
 	return messages.Errorf(messages.InvalidRequest, "this host has no location %s", name)
 }
-
-func putLocation(l messages.Location) store.Change { return store.Put(store.Location, l.Name, l) }
 
 // onCreateLocation makes a custom location (service-api.md 2.12).
 func (r *Registry) onCreateLocation(c *stage.Context, m Request[messages.Location, messages.Location]) {
@@ -86,10 +85,12 @@ func (r *Registry) onAddLocations(c *stage.Context, m Request[AddLocations, *mes
 		m.Reply(nil, err)
 		return
 	}
-	for _, l := range q.Locations {
-		r.locationEvents(c, f, l, "PENDING", "CREATING", "CREATED", "ACTIVATING", "ACTIVE")
-	}
-	r.changeFleet(c, f, func(n *messages.Fleet) { n.Locations = slices.Concat(n.Locations, q.Locations) }, func() {
+	r.changeFleet(c, f, func(n *messages.Fleet) {
+		n.Locations = slices.Concat(n.Locations, q.Locations)
+		for _, l := range q.Locations {
+			f.locationEvents(c.Now(), l, "PENDING", "CREATING", "CREATED", "ACTIVATING", "ACTIVE")
+		}
+	}, func() {
 		r.refill(c, f)
 		r.tellRoom(f, "")
 	}, m.Reply)
@@ -115,9 +116,9 @@ func (r *Registry) addable(f *fleetEntry, locations []string) error {
 }
 
 // locationEvents writes down what a location goes through; here that takes no time.
-func (r *Registry) locationEvents(c *stage.Context, f *fleetEntry, location string, states ...string) {
+func (f *fleetEntry) locationEvents(now time.Time, location string, states ...string) {
 	for _, s := range states {
-		f.events.add(c.Now(), eventLocationPrefix+s, fmt.Sprintf("location %s is %s", location, s))
+		f.events.add(now, eventLocationPrefix+s, fmt.Sprintf("location %s is %s", location, s))
 	}
 }
 
@@ -132,11 +133,11 @@ func (r *Registry) onRemoveLocations(c *stage.Context, m Request[RemoveLocations
 		m.Reply(nil, err)
 		return
 	}
-	for _, l := range q.Locations {
-		r.locationEvents(c, f, l, "DELETING", "DELETED")
-	}
 	removed := func(l string) bool { return slices.Contains(q.Locations, l) }
 	r.changeFleet(c, f, func(n *messages.Fleet) {
+		for _, l := range q.Locations {
+			f.locationEvents(c.Now(), l, "DELETING", "DELETED")
+		}
 		n.Locations = slices.DeleteFunc(slices.Clone(n.Locations), removed)
 		n.Groups = maps.Clone(n.Groups)
 		maps.DeleteFunc(n.Groups, func(l string, _ messages.Groups) bool { return removed(l) })

@@ -13,16 +13,42 @@ import (
 	"troupe/messages"
 )
 
-// fleetRecord is what the store keeps of a fleet.
-type fleetRecord struct {
-	Fleet  messages.Fleet
-	Events events
-}
+// What the store keeps. What is of the configuration is not there without it.
+type (
+	fleetRecord struct {
+		Fleet      messages.Fleet
+		Events     events
+		Configured bool `json:",omitempty"`
+	}
+	scriptRecord struct {
+		Script     messages.Script
+		Configured bool `json:",omitempty"`
+	}
+	aliasRecord struct {
+		Alias      messages.Alias
+		Configured bool `json:",omitempty"`
+	}
+)
 
 // put is the change that stores a fleet as it is now.
 func (f *fleetEntry) put() store.Change {
-	return store.Put(store.Fleet, string(f.record.ID), fleetRecord{*f.record, f.events})
+	return store.Put(store.Fleet, string(f.record.ID), fleetRecord{*f.record, f.events, f.configured})
 }
+
+// put is the change that stores a script as it is now, without its content.
+func (s *scriptEntry) put() store.Change {
+	return store.Put(store.Script, string(s.record.ID), scriptRecord{*s.record, s.configured})
+}
+
+func (r *Registry) putAlias(a *messages.Alias) store.Change {
+	return store.Put(store.Alias, string(a.ID), aliasRecord{*a, r.configuredAlias(a.ID)})
+}
+
+func (r *Registry) configuredAlias(id messages.AliasID) bool {
+	return slices.ContainsFunc(r.o.Aliases, func(a *messages.Alias) bool { return a.ID == id })
+}
+
+func putLocation(l messages.Location) store.Change { return store.Put(store.Location, l.Name, l) }
 
 // restore reads what an earlier process has stored. What the configuration names is as
 // it says: of a stored fleet, script or alias with the same id only what the
@@ -33,13 +59,13 @@ func (r *Registry) restore() error {
 			return load(r.o.Store, store.Location, func(l *messages.Location) string { return l.Name }, r.restoreLocation)
 		},
 		func() error {
-			return load(r.o.Store, store.Script, func(s *messages.Script) string { return string(s.ID) }, r.restoreScript)
+			return load(r.o.Store, store.Script, func(s *scriptRecord) string { return string(s.Script.ID) }, r.restoreScript)
 		},
 		func() error { return r.o.Store.Load(store.Content, r.restoreContent) },
 		r.complete,
 		func() error { return load(r.o.Store, store.Fleet, (*fleetRecord).id, r.restoreFleet) },
 		func() error {
-			return load(r.o.Store, store.Alias, func(a *messages.Alias) string { return string(a.ID) }, r.restoreAlias)
+			return load(r.o.Store, store.Alias, func(a *aliasRecord) string { return string(a.Alias.ID) }, r.restoreAlias)
 		},
 		r.restoreSessions,
 	} {
@@ -83,14 +109,15 @@ func (r *Registry) restoreLocation(l *messages.Location) {
 	}
 }
 
-func (r *Registry) restoreScript(record *messages.Script) {
+func (r *Registry) restoreScript(stored *scriptRecord) {
+	record := &stored.Script
 	if s := r.scripts[record.ID]; s != nil {
 		changed := *s.record
 		changed.Tags = record.Tags
 		s.record = &changed
-		return
+	} else if !stored.Configured {
+		r.scripts[record.ID] = &scriptEntry{record: record}
 	}
-	r.scripts[record.ID] = &scriptEntry{record: record}
 }
 
 // restoredMax bounds what stored contents unpack to: they have passed narrower limits.
@@ -124,9 +151,12 @@ func (r *Registry) restoreFleet(stored *fleetRecord) {
 	if f := r.fleets[record.ID]; f != nil {
 		if s := record.Status; s != messages.FleetDeleting && s != messages.FleetTerminated {
 			f.change(func(n *messages.Fleet) {
-				n.Groups, n.Ports, n.Shown, n.Tags = record.Groups, record.Ports, record.Shown, record.Tags
+				n.Groups, n.CreatorLimit, n.Ports, n.Shown, n.Tags = record.Groups, record.CreatorLimit, record.Ports, record.Shown, record.Tags
 			})
 		}
+		return
+	}
+	if stored.Configured {
 		return
 	}
 	f := newFleetEntry(record)
@@ -138,13 +168,15 @@ func (r *Registry) restoreFleet(stored *fleetRecord) {
 	}
 }
 
-func (r *Registry) restoreAlias(record *messages.Alias) {
-	if a := r.aliases[record.ID]; a != nil { // of the configuration
+func (r *Registry) restoreAlias(stored *aliasRecord) {
+	record := &stored.Alias
+	if a := r.aliases[record.ID]; a != nil {
 		changed := *a
 		changed.Description, changed.Tags = record.Description, record.Tags
-		record = &changed
+		r.aliases[record.ID] = &changed
+	} else if !stored.Configured {
+		r.aliases[record.ID] = record
 	}
-	r.aliases[record.ID] = record
 }
 
 // revive brings the fleets that are there from the start to life.

@@ -31,6 +31,8 @@ func withResources(t *testing.T, test func(h *resources)) {
 	hosted(t, func(o *fleet.Options) {
 		o.NewProgram = e.newProgram
 		o.Locations = []messages.Location{{Name: actorstest.Home}, {Name: actorstest.Away}}
+		own := newScriptOf("main.js=own")
+		o.Scripts = []fleet.Script{{Record: &messages.Script{ID: "script-own", Contents: 1}, Bundle: own.Bundle}}
 	}, func(h *host) {
 		r := &resources{host: h, engine: e}
 		r.script = wanted[*messages.Script](h, newScriptOf("main.js=one"))
@@ -143,7 +145,8 @@ func (h *resources) writes() map[string]func() error {
 			return err
 		},
 		"UpdateFleet": func() error {
-			_, err := request[*messages.Fleet](h.host, messages.UpdateFleet{FleetID: h.fleet.ID, Name: pointer("other"), Protection: pointer(false)})
+			_, err := request[*messages.Fleet](h.host, messages.UpdateFleet{FleetID: h.fleet.ID, Name: pointer("other"), Protection: pointer(false),
+				CreatorLimit: &messages.CreatorLimit{PerPeriod: 1, Period: time.Minute}})
 			return err
 		},
 		"UpdateRuntime": func() error {
@@ -316,11 +319,13 @@ func TestTheConfigurationWinsOverTheStore(t *testing.T) {
 		wanted[*messages.Fleet](h.host, messages.UpdateFleet{FleetID: actorstest.Fleet, Name: pointer("by the API"), Protection: pointer(true)})
 		wanted[*messages.Alias](h.host, messages.UpdateAlias{ID: actorstest.Alias, Routing: &messages.Routing{Message: "closed"}})
 		wanted[fleet.None](h.host, fleet.DropFleet{ID: actorstest.Small})
-		if err := h.tag("alias", string(actorstest.Alias)); err != nil {
-			t.Error(err)
+		for kind, id := range map[string]string{"alias": string(actorstest.Alias), "script": "script-own", "fleet": string(actorstest.Fleet)} {
+			if err := h.tag(kind, id); err != nil {
+				t.Error(err)
+			}
 		}
 		h.restart()
-		if f := h.fleets()[actorstest.Fleet]; f.Name != "" || !f.Shown.Protection {
+		if f := h.fleets()[actorstest.Fleet]; f.Name != "" || !f.Shown.Protection || f.Tags["new"] != "1" {
 			t.Errorf("the fleet is %+v", f)
 		}
 		if f := h.fleets()[actorstest.Small]; f.Status != messages.FleetActive {
@@ -328,6 +333,14 @@ func TestTheConfigurationWinsOverTheStore(t *testing.T) {
 		}
 		if a := wanted[[]*messages.Alias](h.host, fleet.Aliases{ID: actorstest.Alias})[0]; a.FleetID != actorstest.Fleet || a.Message != "" || a.Tags["new"] != "1" {
 			t.Errorf("the alias is %+v", a)
+		}
+		if s := wanted[[]*messages.Script](h.host, fleet.Scripts{ID: "script-own"})[0]; s.Tags["new"] != "1" {
+			t.Errorf("the script is %+v", s)
+		}
+		h.options.Fleets, h.options.Aliases, h.options.Scripts = nil, nil, nil
+		h.restart() // without them in the configuration they are not there
+		if n := len(h.fleets()) + len(wanted[[]*messages.Alias](h.host, fleet.Aliases{})) + len(wanted[[]*messages.Script](h.host, fleet.Scripts{})); n != 3 {
+			t.Errorf("%d fleets, aliases and scripts, want the API's", n)
 		}
 	})
 }

@@ -38,11 +38,6 @@ func (r *Registry) onCreateScript(c *stage.Context, m Request[NewScript, *messag
 	r.commit(c, func() { delete(r.scripts, id) }, one(m.Reply, s.record), s.put(), content(id, q.Zip))
 }
 
-// put is the change that stores a script as it is now, without its content.
-func (s *scriptEntry) put() store.Change {
-	return store.Put(store.Script, string(s.record.ID), s.record)
-}
-
 func content(id messages.ScriptID, zip []byte) store.Change {
 	return store.Change{Kind: store.Content, ID: string(id), Value: zip}
 }

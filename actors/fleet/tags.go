@@ -34,7 +34,7 @@ func (r *Registry) resource(q messages.Resource) (tagged, error) {
 			return tagged{a.Tags, func(t map[string]string) {
 				changed := *r.aliases[a.ID]
 				changed.Tags, r.aliases[a.ID] = t, &changed
-			}, func() store.Change { return putAlias(r.aliases[a.ID]) }}, nil
+			}, func() store.Change { return r.putAlias(r.aliases[a.ID]) }}, nil
 		}
 	case "location":
 		if l, ok := r.locations[q.ID]; ok && messages.CustomLocation(q.ID) {

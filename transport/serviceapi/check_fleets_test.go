@@ -199,17 +199,25 @@ func TestFleetCapacityAndUtilization(t *testing.T) {
 func TestFleetSettings(t *testing.T) {
 	inBoth(t, func(t *testing.T, protocol string) {
 		a := newAPI(t)
-		out := a.call(t, protocol, "UpdateFleetAttributes", members{"FleetId": someARN + "fleet/fleet-one", "Name": "n", "NewGameSessionProtectionPolicy": "FullProtection"}).ok(t)
+		out := a.call(t, protocol, "UpdateFleetAttributes", members{"FleetId": someARN + "fleet/fleet-one", "Name": "n", "NewGameSessionProtectionPolicy": "FullProtection",
+			"ResourceCreationLimitPolicy": members{"NewGameSessionsPerCreator": 3, "PolicyPeriodInMinutes": 15}}).ok(t)
 		if out["FleetId"] != fleetOne {
 			t.Errorf("got %v", out)
 		}
-		if got, want := a.fake.got[0], (messages.UpdateFleet{FleetID: fleetOne, Name: aws.String("n"), Protection: aws.Bool(true)}); !reflect.DeepEqual(got, want) {
+		if got, want := a.fake.got[0], (messages.UpdateFleet{FleetID: fleetOne, Name: aws.String("n"), Protection: aws.Bool(true),
+			CreatorLimit: &messages.CreatorLimit{PerPeriod: 3, Period: 15 * time.Minute}}); !reflect.DeepEqual(got, want) {
 			t.Errorf("the backend got %+v", got)
 		}
 		refused(t, a, protocol, "UpdateFleetAttributes", invalidRequest, map[string]members{
 			"name": {"FleetId": fleetOne, "Name": ""}, "policy": {"FleetId": fleetOne, "NewGameSessionProtectionPolicy": "No"},
+			"period": {"FleetId": fleetOne, "ResourceCreationLimitPolicy": members{"PolicyPeriodInMinutes": 1<<31 - 1}},
 			"groups": {"FleetId": fleetOne, "MetricGroups": []string{"a", "b"}}, "cost": {"FleetId": fleetOne, "AnywhereConfiguration": members{"Cost": "1,5"}},
 		})
+		a.fake.fleets[0].CreatorLimit = &messages.CreatorLimit{PerPeriod: 3, Period: 15 * time.Minute}
+		attributes := items(t, a.call(t, protocol, "DescribeFleetAttributes", members{"FleetIds": []string{fleetOne}}).ok(t), "FleetAttributes")[0]
+		if got, want := attributes["ResourceCreationLimitPolicy"], (members{"NewGameSessionsPerCreator": 3.0, "PolicyPeriodInMinutes": 15.0}); !reflect.DeepEqual(got, want) {
+			t.Errorf("got %v", got)
+		}
 		a.fake.fleets[0].Ports = []messages.Port{{From: 1, To: 2, Range: "10.0.0.0/8", Protocol: "UDP"}}
 		described := a.call(t, protocol, "DescribeFleetPortSettings", members{"FleetId": fleetOne}).ok(t)
 		want := members{"FromPort": 1.0, "ToPort": 2.0, "IpRange": "10.0.0.0/8", "Protocol": "UDP"}

@@ -147,7 +147,7 @@ func TestCreateFleetIsChecked(t *testing.T) {
 			"location twice":       {with(good, "Locations", []members{{"Location": "us-east-1"}, {"Location": "us-east-1"}}), invalidRequest},
 			"ports":                {with(good, "EC2InboundPermissions", []members{{"FromPort": 9, "ToPort": 8, "IpRange": "::/0", "Protocol": "UDP"}}), invalidRequest},
 			"port over the top":    {with(good, "EC2InboundPermissions", []members{{"FromPort": 9, "ToPort": 60001, "IpRange": "::/0", "Protocol": "UDP"}}), invalidRequest},
-			"creation limit":       {with(good, "ResourceCreationLimitPolicy", members{"NewGameSessionsPerCreator": 1, "PolicyPeriodInMinutes": 1}), invalidRequest},
+			"creation limit":       {with(good, "ResourceCreationLimitPolicy", members{"NewGameSessionsPerCreator": -1}), invalidRequest},
 			"peering":              {with(good, "PeerVpcId", "vpc-1"), invalidRequest},
 			"gateway":              {with(good, "PlayerGatewayMode", "REQUIRED"), invalidRequest},
 			"cost":                 {with(good, "AnywhereConfiguration", members{"Cost": "1"}), invalidRequest},

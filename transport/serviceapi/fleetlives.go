@@ -82,6 +82,9 @@ func (s *Server) createFleet(ctx context.Context, in *gamelift.CreateFleetInput)
 		return nil, err
 	}
 	var err error
+	if req.CreatorLimit, err = creatorLimitOf(in.ResourceCreationLimitPolicy); err != nil {
+		return nil, err
+	}
 	if req.Ports, err = portsOf("EC2InboundPermissions", in.EC2InboundPermissions); err != nil {
 		return nil, err
 	}
@@ -115,7 +118,7 @@ func notOffered(in *gamelift.CreateFleetInput) error {
 	case in.PlayerGatewayMode != "" && in.PlayerGatewayMode != types.PlayerGatewayModeDisabled:
 		return invalid("PlayerGatewayMode must be DISABLED on this host")
 	}
-	return noCreationLimit(in.ResourceCreationLimitPolicy)
+	return nil
 }
 
 // onThisHost is the part of CreateFleet for fleets whose processes run here.

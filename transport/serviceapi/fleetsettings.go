@@ -2,6 +2,7 @@ package serviceapi
 
 import (
 	"context"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
@@ -40,10 +41,10 @@ func (s *Server) updateFleetAttributes(ctx context.Context, in *gamelift.UpdateF
 	if in.AnywhereConfiguration != nil {
 		req.Cost = in.AnywhereConfiguration.Cost
 	}
-	if err := noCreationLimit(in.ResourceCreationLimitPolicy); err != nil {
+	var err error
+	if req.CreatorLimit, err = creatorLimitOf(in.ResourceCreationLimitPolicy); err != nil {
 		return nil, err
 	}
-	var err error
 	if req.FleetID, err = s.arns.fleet(in.FleetId); err != nil {
 		return nil, err
 	}
@@ -123,10 +124,24 @@ func portsOf(member string, given []types.IpPermission) ([]messages.Port, error)
 	return ports, nil
 }
 
-// noCreationLimit refuses a policy that the host would have to act on and cannot.
-func noCreationLimit(policy *types.ResourceCreationLimitPolicy) error {
-	if policy != nil && aws.ToInt32(policy.NewGameSessionsPerCreator) > 0 && aws.ToInt32(policy.PolicyPeriodInMinutes) > 0 {
-		return invalid("ResourceCreationLimitPolicy is not available on this host yet")
+// creatorPeriodMax bounds PolicyPeriodInMinutes, which the model does not: 100 years.
+const creatorPeriodMax = 100 * 365 * 24 * 60
+
+// creatorLimitOf reads a policy; a member that is missing is 0, which is no bound (D10).
+func creatorLimitOf(in *types.ResourceCreationLimitPolicy) (*messages.CreatorLimit, error) {
+	if in == nil {
+		return nil, nil
 	}
-	return nil
+	minutes := aws.ToInt32(in.PolicyPeriodInMinutes)
+	if minutes > creatorPeriodMax {
+		return nil, invalid("ResourceCreationLimitPolicy.PolicyPeriodInMinutes may be at most %d, it is %d", creatorPeriodMax, minutes)
+	}
+	return &messages.CreatorLimit{PerPeriod: int(aws.ToInt32(in.NewGameSessionsPerCreator)), Period: time.Duration(minutes) * time.Minute}, nil
+}
+
+func shownCreatorLimit(l *messages.CreatorLimit) *types.ResourceCreationLimitPolicy {
+	if l == nil {
+		return nil
+	}
+	return &types.ResourceCreationLimitPolicy{NewGameSessionsPerCreator: count(l.PerPeriod), PolicyPeriodInMinutes: count(int(l.Period / time.Minute))}
 }

@@ -129,6 +129,7 @@ func (s *Server) fleet(r *messages.Fleet) types.FleetAttributes {
 		InstanceRoleArn:                 filled(r.Shown.RoleARN),
 		InstanceRoleCredentialsProvider: types.InstanceRoleCredentialsProvider(r.Shown.RoleCredentials),
 		NewGameSessionProtectionPolicy:  protection,
+		ResourceCreationLimitPolicy:     shownCreatorLimit(r.CreatorLimit),
 		CertificateConfiguration:        &types.CertificateConfiguration{CertificateType: certificates},
 		ComputeType:                     types.ComputeTypeEc2,
 		PlayerGatewayMode:               types.PlayerGatewayModeDisabled,
