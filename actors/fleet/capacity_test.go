@@ -2,6 +2,7 @@ package fleet_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -107,6 +108,48 @@ func TestAScaleDownEndsWhatHasNoProtection(t *testing.T) {
 		if e := wanted[[]messages.FleetEvent](h.host, fleet.Events{ID: h.fleet.ID}); e[len(e)-1].Code != "FLEET_SCALING_EVENT" {
 			t.Errorf("%+v", e[len(e)-1])
 		}
+	})
+}
+
+func TestAFleetWithoutAScriptHasProcessGroupsToo(t *testing.T) {
+	withResources(t, func(h *resources) {
+		groups := func(n int) {
+			t.Helper()
+			wanted[*messages.Fleet](h.host, messages.UpdateCapacity{FleetID: actorstest.Small, Desired: &n, Max: pointer(2)})
+		}
+		groups(2)
+		first, second := h.must(create(actorstest.Small, "")), h.must(create(actorstest.Small, ""))
+		_, err := h.create(create(actorstest.Small, ""))
+		h.is(err, messages.FleetCapacityExceeded)
+		groups(1)
+		if a, b := h.game(first.ID).Status, h.game(second.ID).Status; a != messages.GameSessionActive || b != messages.GameSessionTerminated {
+			t.Errorf("they are %v and %v", a, b)
+		}
+		h.restart() // the configuration says nothing of groups
+		if g := h.use(actorstest.Small, "").Groups; g != (messages.Groups{Desired: 1, Max: 2}) {
+			t.Errorf("%+v", g)
+		}
+	})
+}
+
+func TestWhatTheAPIMakesIsBounded(t *testing.T) {
+	withResources(t, func(h *resources) {
+		var err error
+		for n := 0; err == nil && n <= 1000; n++ {
+			_, err = request[*messages.Alias](h.host, messages.CreateAlias{Name: "a", Message: "m"})
+		}
+		h.is(err, messages.LimitExceeded)
+		err = nil
+		for n := 0; err == nil && n <= 1000; n++ {
+			_, err = request[messages.Location](h.host, messages.Location{Name: fmt.Sprintf("custom-%d", n)})
+		}
+		h.is(err, messages.LimitExceeded)
+		many := make([]string, 100)
+		for n := range many {
+			many[n] = fmt.Sprintf("custom-%d", n)
+		}
+		_, err = request[*messages.Fleet](h.host, fleet.AddLocations{FleetID: h.fleet.ID, Locations: many})
+		h.is(err, messages.LimitExceeded)
 	})
 }
 

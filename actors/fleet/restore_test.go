@@ -314,6 +314,26 @@ func TestAFleetThatWasDeletingEndsTerminated(t *testing.T) {
 	})
 }
 
+func TestADeletedScriptIsGoneWithItsContent(t *testing.T) {
+	withResources(t, func(h *resources) {
+		drop := fleet.DropScript{ID: h.script.ID}
+		_, err := request[fleet.None](h.host, drop)
+		h.is(err, messages.InvalidRequest) // a fleet uses it (D8)
+		wanted[fleet.None](h.host, fleet.DropFleet{ID: h.fleet.ID})
+		h.disk.set(errDisk)
+		_, err = request[fleet.None](h.host, drop)
+		h.is(err, messages.Internal)
+		h.disk.set(nil)
+		wanted[fleet.None](h.host, drop)
+		h.restart()
+		_, err = request[[]*messages.Script](h.host, fleet.Scripts{ID: h.script.ID})
+		h.is(err, messages.NotFound)
+		if n := h.disk.records(store.Script) + h.disk.records(store.Content); n != 0 {
+			t.Errorf("%d records of scripts are stored", n)
+		}
+	})
+}
+
 func TestTheConfigurationWinsOverTheStore(t *testing.T) {
 	withResources(t, func(h *resources) {
 		wanted[*messages.Fleet](h.host, messages.UpdateFleet{FleetID: actorstest.Fleet, Name: pointer("by the API"), Protection: pointer(true)})
