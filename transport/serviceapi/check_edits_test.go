@@ -1,0 +1,73 @@
+package serviceapi
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"troupe/messages"
+)
+
+func TestAPICheck30_UpdateGameSession(t *testing.T) {
+	a := newAPI(t)
+	id := a.newGameSession(t, 4)
+	inBoth(t, func(t *testing.T, protocol string) {
+		call := func(in members) reply { t.Helper(); return a.call(t, protocol, "UpdateGameSession", in) }
+		call(members{"Name": "n"}).want(t, 400, invalidRequest)
+		call(members{"GameSessionId": id}).want(t, 400, invalidRequest)
+		call(members{"GameSessionId": id, "GameProperties": []any{}}).want(t, 400, invalidRequest)
+		call(members{"GameSessionId": id, "MaximumPlayerSessionCount": 201}).want(t, 400, invalidRequest)
+		call(members{"GameSessionId": id, "MaximumPlayerSessionCount": -1}).want(t, 400, invalidRequest)
+		call(members{"GameSessionId": id, "PlayerSessionCreationPolicy": "SOME"}).want(t, 400, invalidRequest)
+		call(members{"GameSessionId": id, "ProtectionPolicy": "SOME"}).want(t, 400, invalidRequest)
+		same := []any{members{"Key": "k", "Value": "1"}, members{"Key": "k", "Value": "2"}}
+		call(members{"GameSessionId": id, "GameProperties": same}).want(t, 400, invalidRequest)
+		call(members{"GameSessionId": id + "x", "Name": "n"}).want(t, 400, "NotFoundException")
+		call(members{"GameSessionId": strings.Replace(id, "us-east-1", "eu-west-1", 1), "Name": "n"}).want(t, 400, "NotFoundException")
+
+		got, _ := call(members{
+			"GameSessionId": id, "Name": "n", "MaximumPlayerSessionCount": 0, "PlayerSessionCreationPolicy": "DENY_ALL", "ProtectionPolicy": "FullProtection",
+			"GameProperties": []any{members{"Key": protocol, "Value": "1"}},
+		}).ok(t)["GameSession"].(members)
+		if got["Name"] != "n" || got["PlayerSessionCreationPolicy"] != "DENY_ALL" || fmt.Sprint(got["MaximumPlayerSessionCount"]) != "0" {
+			t.Errorf("%v", got)
+		}
+	})
+}
+
+func TestAPICheck31_UpdateOfATerminatedGameSession(t *testing.T) {
+	a := newAPI(t)
+	id := a.newGameSession(t, 4)
+	a.fake.fail = messages.Errorf(messages.InvalidGameSessionStatus, "it is TERMINATED")
+	inBoth(t, func(t *testing.T, protocol string) {
+		a.call(t, protocol, "UpdateGameSession", members{"GameSessionId": id, "Name": "n"}).want(t, 400, "InvalidGameSessionStatusException")
+	})
+}
+
+func TestAPICheck30_DetailsShowTheProtection(t *testing.T) {
+	a := newAPI(t)
+	first, second := a.newGameSession(t, 1), a.newGameSession(t, 1)
+	inBoth(t, func(t *testing.T, protocol string) {
+		a.call(t, protocol, "UpdateGameSession", members{"GameSessionId": second, "ProtectionPolicy": "FullProtection"}).ok(t)
+		call := func(in members) reply { t.Helper(); return a.call(t, protocol, "DescribeGameSessionDetails", in) }
+		call(members{}).want(t, 400, invalidRequest)
+		call(members{"FleetId": fleetOne, "StatusFilter": "SLEEPING"}).want(t, 400, invalidRequest)
+		call(members{"GameSessionId": first + "x"}).want(t, 400, "NotFoundException")
+		all := items(t, call(members{"FleetId": fleetOne}).ok(t), "GameSessionDetails")
+		if len(all) != 2 {
+			t.Fatalf("%d are listed", len(all))
+		}
+		for i, want := range []struct{ id, policy string }{{second, "FullProtection"}, {first, "NoProtection"}} { // newest first
+			detail := all[i]
+			game, _ := detail["GameSession"].(members)
+			if detail["ProtectionPolicy"] != want.policy || game["GameSessionId"] != want.id {
+				t.Errorf("%v, want %v", detail, want)
+			}
+		}
+		page := call(members{"FleetId": fleetOne, "Limit": 1}).ok(t)
+		rest := call(members{"FleetId": fleetOne, "Limit": 1, "NextToken": page["NextToken"]}).ok(t)
+		if n := len(items(t, rest, "GameSessionDetails")); n != 1 || rest["NextToken"] != nil {
+			t.Errorf("the last page has %d and %v", n, rest["NextToken"])
+		}
+	})
+}
