@@ -12,6 +12,9 @@ RUN_FLAGS ?=
 BENCH_FLAGS ?=
 export CGO_ENABLED ?= 0
 
+# Packages with tests that need failpoints (actors/fault).
+FAULTS := ./actors/fault ./actors/store
+
 PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
 .PHONY: help
@@ -27,8 +30,9 @@ build: ## build bin/troupe
 	$(GO) build -trimpath -buildvcs=auto -o $(BIN)/troupe ./cmd/troupe
 
 .PHONY: test
-test: lint-quick ## what CI runs: vet, all tests with the race detector, allocation budgets, the longer models; lists what was skipped
+test: lint-quick ## what CI runs: vet, all tests with the race detector, failpoints, allocation budgets, the longer models; lists what was skipped
 	CGO_ENABLED=1 $(GO) test -json -race -shuffle=on -timeout 10m ./... | $(GO) run ./cmd/internal/testreport
+	$(GO) test -json -tags faults -timeout 5m $(FAULTS) | $(GO) run ./cmd/internal/testreport
 	$(GO) test -json -run 'Alloc|Bytes|EveryInterleaving' -count=1 -timeout 5m ./messages/... ./actors/... ./transport/... | $(GO) run ./cmd/internal/testreport
 
 .PHONY: race

@@ -126,7 +126,7 @@ func (s *SQLite) Commit(changes []Change, done func(error)) {
 		c.bytes += changeBytes + len(changes[i].ID) + len(changes[i].Value)
 	}
 	if err := s.enqueue(c); err != nil {
-		if err == ErrBusy { //nolint:errorlint // it is this one
+		if errors.Is(err, ErrBusy) {
 			s.count.StoreRefused.Add(counters.StoreBusy, 1)
 		}
 		c.tell(err)
