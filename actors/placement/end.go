@@ -20,8 +20,19 @@ type finale struct {
 
 // settled says that placements have ended, or why not.
 type settled struct {
+	m       *Manager
 	finales []finale
 	err     error
+}
+
+// Undelivered implements stage.Undeliverable: who takes up a placement whose end was not
+// stored makes a game session anew.
+func (s settled) Undelivered() {
+	for _, f := range s.finales {
+		if s.err != nil && f.record.GameSessionID != "" {
+			s.m.terminate(f.record.GameSessionID)
+		}
+	}
 }
 
 // end makes the end of placements durable, each with its event, and together with other
@@ -47,7 +58,7 @@ func (m *Manager) end(c *stage.Context, changes []store.Change, answer func([]*m
 	m.o.Store.Commit(changes, func(err error) {
 		// First to the actor: whoever learns of it from an event or an answer and asks
 		// is behind that.
-		self.Tell(settled{finales, err})
+		self.Tell(settled{m, finales, err})
 		if err != nil {
 			log.Error().Err(err).Int("placements", len(finales)).Msg("the end of placements was not stored")
 			err, records = notStored(), nil

@@ -312,6 +312,108 @@ func TestCheck54_AliasesThroughTheRegistry(t *testing.T) {
 	})
 }
 
+// slow is a game that takes its time to start; without a duration for ever.
+type slow struct {
+	script.Relay
+	session script.Session
+	after   time.Duration
+	refuse  bool
+}
+
+func (g *slow) Init(s script.Session) error {
+	g.session = s
+	return nil
+}
+
+func (g *slow) OnStartGameSession(*messages.GameSession) script.Decision {
+	p := new(script.Pending)
+	if g.after > 0 {
+		g.session.After(g.after, func() { p.Decide(!g.refuse) })
+	}
+	return script.Later(p)
+}
+
+// What becomes of an attempt whose game session is slow, refuses, or is not wanted any more.
+func TestAttemptsThroughTheRegistry(t *testing.T) {
+	games := map[messages.FleetID]func() script.Handler{}
+	change := func(o *actors.Options) {
+		o.Fleet.NewHandler = func(f *messages.Fleet) script.Handler {
+			if newGame := games[f.ID]; newGame != nil {
+				return newGame()
+			}
+			return script.Relay{}
+		}
+	}
+	live := func(s *site) (live []string) {
+		for _, f := range []messages.FleetID{"fleet-A", "fleet-B"} {
+			all, err := s.System.GameSessions(s.Context(), messages.GameSessionQuery{FleetID: f})
+			if err != nil {
+				s.Fatal(err)
+			}
+			for _, g := range all {
+				if g.Status < messages.GameSessionTerminated {
+					live = append(live, string(f)+" "+g.Status.String())
+				}
+			}
+		}
+		return live
+	}
+	fleets := []string{"A us-1", "B eu-1"}
+	t.Run("refused, then the next candidate", func(t *testing.T) {
+		onSite(t, fleets, change, func(s *site) {
+			games["fleet-A"] = func() script.Handler { return &slow{after: 300 * time.Millisecond, refuse: true} }
+			s.queue(messages.Queue{}, "A", "B")
+			s.start(messages.StartPlacement{ID: "p", MaxPlayers: 1})
+			if p := s.placement("p"); p.Status != messages.PlacementPending || p.Location != "us-1" {
+				s.Errorf("%s at %s", p.Status, p.Location)
+			}
+			s.Pass(400 * time.Millisecond)
+			if p := s.placement("p"); p.Status != messages.PlacementFulfilled || p.Location != "eu-1" {
+				s.Errorf("%s at %s", p.Status, p.Location)
+			}
+			if l := live(s); !slices.Equal(l, []string{"fleet-B ACTIVE"}) {
+				s.Error(l)
+			}
+		})
+	})
+	for name, end := range map[string]func(s *site){
+		"stopped": func(s *site) {
+			if _, err := s.System.StopPlacement(s.Context(), "p"); err != nil {
+				s.Fatal(err)
+			}
+		},
+		"queue deleted": func(s *site) {
+			if err := s.System.DeleteQueue(s.Context(), "q"); err != nil {
+				s.Fatal(err)
+			}
+		},
+		"timed out": func(s *site) { s.Pass(9 * time.Second) },
+	} {
+		t.Run(name+" while ACTIVATING", func(t *testing.T) {
+			onSite(t, fleets, change, func(s *site) {
+				games["fleet-A"] = func() script.Handler { return &slow{after: time.Hour} }
+				s.queue(messages.Queue{Timeout: 10 * time.Second}, "A")
+				s.start(messages.StartPlacement{ID: "p", MaxPlayers: 1, Players: []messages.NewPlayer{{PlayerID: "x"}}})
+				s.Pass(1500 * time.Millisecond)
+				if l := live(s); !slices.Equal(l, []string{"fleet-A ACTIVATING"}) {
+					s.Error(l)
+				}
+				end(s)
+				s.Pass(time.Second)
+				if p := s.placement("p"); !p.Status.Final() || p.Status == messages.PlacementFulfilled || p.GameSessionID != "" {
+					s.Errorf("%+v", p)
+				}
+				if l := live(s); len(l) > 0 {
+					s.Error(l)
+				}
+				if len(s.events) != 1 {
+					s.Errorf("%d events", len(s.events))
+				}
+			})
+		})
+	}
+}
+
 // Destinations that are not there, or do not go together, are refused.
 func TestDestinationsAreChecked(t *testing.T) {
 	onSite(t, []string{"A us-1", "B eu-1"}, func(o *actors.Options) { o.Fleet.Fleets[1].Certificates = true }, func(s *site) {

@@ -185,6 +185,31 @@ func TestCrash(t *testing.T) {
 	})
 }
 
+// The end of a placement is being stored as the Manager crashes.
+func TestCrashWhileEnding(t *testing.T) {
+	for _, broken := range []bool{false, true} {
+		bubble(t, nil, func(t *testing.T, w *world) {
+			w.fleets("A a-1")
+			w.free("A/a-1", 2)
+			w.with(func(s *standIn) { s.activate = time.Second })
+			w.queue(messages.Queue{Destinations: []string{"fleet/A"}})
+			w.placed(messages.StartPlacement{ID: "p", Players: players("x")})
+			w.store.stop()
+			time.Sleep(time.Second)
+			w.crash()
+			w.store.fail.Store(broken)
+			w.store.release()
+			w.store.fail.Store(false)
+			time.Sleep(3 * time.Second)
+			synctest.Wait()
+			p := w.want("p", messages.PlacementFulfilled)
+			if live := w.live(); len(live) != 1 || live[0] != p.GameSessionID || (live[0] == "arn:game/0") == broken {
+				t.Errorf("broken %v: %v live, it has %s", broken, live, p.GameSessionID)
+			}
+		})
+	}
+}
+
 // A launch whose answer finds nobody is ended.
 func TestCrashWhileLaunching(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
