@@ -196,6 +196,7 @@ func TestCrashWhileEnding(t *testing.T) {
 			w.placed(messages.StartPlacement{ID: "p", Players: players("x")})
 			w.store.stop()
 			time.Sleep(time.Second)
+			synctest.Wait()
 			w.crash()
 			w.store.fail.Store(broken)
 			w.store.release()
