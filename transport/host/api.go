@@ -79,6 +79,10 @@ func (v *checks) api(c *Config) {
 	default:
 		v.that("api.addr", a.TLS || a.Insecure, "must be a loopback address without TLS (set api.tls, or api.insecure if something in front of it encrypts)")
 	}
+	v.keys(a)
+}
+
+func (v *checks) keys(a *API) {
 	seen := map[string]bool{}
 	for i := range a.Keys {
 		k, key := &a.Keys[i], fmt.Sprintf("api.keys[%d]", i)

@@ -31,7 +31,7 @@ func (s *Server) registerAliases(t table) {
 		optionally("Description", nonZeroAndMaxString),
 		required("RoutingStrategy", routingStrategy),
 		optionally("Tags", tagList),
-	).replayed = true
+	)
 	register(t, "DescribeAlias", s.describeAlias,
 		required("AliasId", aliasIDOrARN),
 	)

@@ -14,6 +14,9 @@ type Caller struct {
 	key *accessKey // nil: nobody to limit
 }
 
+// shortKey is as much of the access key as a log shows (reliability.md 6).
+func (c Caller) shortKey() string { return c.AccessKey[:min(len(c.AccessKey), 8)] }
+
 // Operator reports whether the caller has a key that may call every operation: whoever
 // has one may see everything else that the host shows, too.
 func (c Caller) Operator() bool { return c.key != nil && c.key.allowed == nil }

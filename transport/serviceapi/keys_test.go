@@ -107,7 +107,7 @@ func TestAPILogKeepsSecrets(t *testing.T) {
 			t.Errorf("the log has %q:\n%s", canary, text)
 		}
 	}
-	if !strings.Contains(text, "api request") {
+	if !strings.Contains(text, `"key":"`+tokenKey[:8]+`"`) {
 		t.Error("nothing was logged")
 	}
 }

@@ -20,7 +20,7 @@ func (s *Server) registerLocations(t table) {
 	register(t, "CreateLocation", s.createLocation,
 		required("LocationName", text(8, 64, `^custom-[A-Za-z0-9\-]+`)),
 		optionally("Tags", tagList),
-	).replayed = true
+	)
 	register(t, "DeleteLocation", s.deleteLocation,
 		required("LocationName", text(1, 128, `^custom-[A-Za-z0-9\-]+|^arn:.*:location\/custom-\S+`)),
 	)

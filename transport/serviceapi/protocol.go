@@ -18,6 +18,7 @@ const (
 type selected struct {
 	codec     codec
 	operation string // empty: no selector
+	caller    Caller // once it is known
 }
 
 // detect tells the protocol and the operation of a request

@@ -57,9 +57,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	sel := detect(r)
 	s.options.Counters.APIRequests.Add(1)
 
-	a := s.answer(r, sel, id)
-	a.write(w, id, start)
-
+	a := s.answer(r, &sel, id)
 	status := http.StatusOK
 	if a.fault != nil {
 		status = a.fault.status
@@ -69,12 +67,13 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				Msg("api request failed")
 		}
 	}
-	s.options.Log.Debug().Str("request_id", id).Str("operation", clip(sel.operation)).Int("status", status).
+	a.write(w, id, start) // counted before somebody knows of it
+	s.options.Log.Debug().Str("request_id", id).Str("operation", clip(sel.operation)).Str("key", sel.caller.shortKey()).Int("status", status).
 		Dur("took", s.options.Now().Sub(start)).Msg("api request")
 }
 
 // answer runs a request through the steps of the package comment.
-func (s *Server) answer(r *http.Request, sel selected, id string) (a answer) {
+func (s *Server) answer(r *http.Request, sel *selected, id string) (a answer) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.options.Log.Error().Str("request_id", id).Str("operation", clip(sel.operation)).
@@ -91,7 +90,7 @@ func (s *Server) answer(r *http.Request, sel selected, id string) (a answer) {
 
 // serve returns the body of a successful answer, and the errors that the
 // operation at hand declares.
-func (s *Server) serve(r *http.Request, sel selected) (out []byte, declared string, err error) {
+func (s *Server) serve(r *http.Request, sel *selected) (out []byte, declared string, err error) {
 	if r.Method != http.MethodPost {
 		return nil, "", &fault{status: http.StatusMethodNotAllowed, code: unknownOperation, text: "the service API takes POST only"}
 	}
@@ -99,6 +98,7 @@ func (s *Server) serve(r *http.Request, sel selected) (out []byte, declared stri
 	if err != nil {
 		return nil, "", err
 	}
+	sel.caller = caller
 	op, known := s.table[sel.operation]
 	switch {
 	case sel.operation == "":

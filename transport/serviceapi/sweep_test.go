@@ -69,7 +69,7 @@ func (s *Server) ask(t *testing.T, protocol, operation string, in members) reply
 	return served(t, s, protocol, newRequest(protocol, "http://host.example/", operation, encode(t, protocol, in)))
 }
 
-// offered are the operations of priority P0, and of P1 those of tags and locations.
+// offered are the operations of priority P0, and of the others those of tags and locations.
 // All must be answered by handlers (service-api.md 2.1).
 var offered = strings.Fields(`
 	CreateGameSession DescribeGameSessions DescribeGameSessionDetails UpdateGameSession SearchGameSessions TerminateGameSession GetGameSessionLogUrl
@@ -81,10 +81,11 @@ var offered = strings.Fields(`
 	DescribeFleetEvents DescribeFleetPortSettings UpdateFleetPortSettings DescribeRuntimeConfiguration UpdateRuntimeConfiguration DescribeInstances
 	CreateAlias DescribeAlias UpdateAlias DeleteAlias ListAliases ResolveAlias
 	TagResource UntagResource ListTagsForResource CreateFleetLocations DeleteFleetLocations DescribeFleetLocationAttributes
-	DescribeFleetLocationCapacity DescribeFleetLocationUtilization`)
+	DescribeFleetLocationCapacity DescribeFleetLocationUtilization
+	CreateLocation DeleteLocation ListLocations`)
 
 // mayBeOffered are operations that a host may answer, but need not yet.
-var mayBeOffered = strings.Fields(`CreateLocation DeleteLocation ListLocations ListCompute DescribeCompute`)
+var mayBeOffered = strings.Fields(`ListCompute DescribeCompute`)
 
 func TestAPICheck63_OfferedAndNot(t *testing.T) {
 	a := newSilentServer(t)
