@@ -67,9 +67,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 				Msg("api request failed")
 		}
 	}
-	a.write(w, id, start) // counted before somebody knows of it
 	s.options.Log.Debug().Str("request_id", id).Str("operation", clip(sel.operation)).Str("key", sel.caller.shortKey()).Int("status", status).
 		Dur("took", s.options.Now().Sub(start)).Msg("api request")
+	a.write(w, id, start) // last, because a caller may count on what it knows to be done
 }
 
 // answer runs a request through the steps of the package comment.
