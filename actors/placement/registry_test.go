@@ -262,6 +262,25 @@ func TestCheck50_SeatsAreReservedFromTheFulfilment(t *testing.T) {
 	})
 }
 
+// More players than one call of the API may seat.
+func TestAllDesiredPlayersAreSeated(t *testing.T) {
+	onSite(t, []string{"A us-1"}, nil, func(s *site) {
+		s.queue(messages.Queue{}, "A")
+		var all []messages.NewPlayer
+		for i := range 200 {
+			all = append(all, messages.NewPlayer{PlayerID: messages.PlayerID(fmt.Sprint(i)), PlayerData: "data"})
+		}
+		s.start(messages.StartPlacement{ID: "p", MaxPlayers: 200, Players: all})
+		p := s.placement("p")
+		if p.Status != messages.PlacementFulfilled || len(p.Placed) != 200 || s.Game(p.GameSessionID).CurrentPlayers != 200 {
+			s.Fatal(p.Status, len(p.Placed))
+		}
+		if seat := s.Seated(p.Placed[199].PlayerSessionID); seat.PlayerID != "199" || seat.PlayerData != "data" {
+			s.Errorf("%+v", seat)
+		}
+	})
+}
+
 func TestCheck53_OneEventEach(t *testing.T) {
 	onSite(t, []string{"A us-1"}, nil, func(s *site) {
 		s.queue(messages.Queue{Timeout: 10 * time.Second}, "A")
