@@ -24,34 +24,6 @@ import (
 	"troupe/transport/serviceapi"
 )
 
-// API is the listener of the service API, health and metrics.
-type API struct {
-	Addr string `config:"addr"` // host:port, port 0 for any; off loopback only with sigv4
-	// Auth is sigv4, none (anybody who reaches it may call) or empty: sigv4 where there
-	// are keys, and none where every listener is on loopback.
-	Auth                 string        `config:"auth"`
-	Keys                 []APIKey      `config:"keys"`
-	Skew                 time.Duration `config:"skew"`                 // how far a caller's clock may be off
-	AllowUnsignedPayload bool          `config:"allowUnsignedPayload"` // bodies outside of the signature without TLS, too
-	Rate                 float64       `config:"rate"`                 // calls a second per key; 0 is no limit
-	Burst                int           `config:"burst"`                // calls at once per key
-	TLS                  bool          `config:"tls"`                  // https, with the certificate of the secured listeners
-	Insecure             bool          `config:"insecure"`             // off loopback without TLS: something in front of it has to encrypt
-}
-
-// APIKey is an access key of the service API. The secret comes from one of three
-// places.
-type APIKey struct {
-	ID           string   `config:"id"`
-	Secret       string   `config:"secret"`       // nobody but the owner may have access to the configuration file then
-	SecretFile   string   `config:"secretFile"`   // its text; nobody but the owner may have access
-	SecretEnv    string   `config:"secretEnv"`    // name of an environment variable, not beginning with TROUPE_
-	SessionToken string   `config:"sessionToken"` // that callers must show, if set
-	Allow        []string `config:"allow"`        // operations, like gamelift:Describe*; empty: all
-	Rate         float64  `config:"rate"`         // 0: api.rate; -1: no limit
-	Burst        int      `config:"burst"`        // 0: api.burst
-}
-
 const (
 	authSigV4 = "sigv4"
 	authNone  = "none"
