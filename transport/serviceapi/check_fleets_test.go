@@ -258,6 +258,11 @@ func TestLocationsOfFleetsAndOfTheHost(t *testing.T) {
 		if states := items(t, made, "LocationStates"); len(states) != 2 || states[1]["Location"] != "custom-attic" || states[1]["Status"] != "ACTIVE" {
 			t.Errorf("got %v", made)
 		}
+		a.call(t, protocol, "CreateScript", members{"ZipFile": zipMember(protocol, []byte("PK"))}).ok(t)
+		fleet := a.call(t, protocol, "CreateFleet", members{"Name": "f", "ScriptId": "script-0000", "Locations": places("eu-west-1")}).ok(t)
+		if states := items(t, fleet, "LocationStates"); len(states) != 2 || states[0]["Location"] != "us-east-1" || states[1]["Location"] != "eu-west-1" || states[1]["Status"] != "NEW" {
+			t.Errorf("the home location is not added: %v", fleet)
+		}
 		gone := a.call(t, protocol, "DeleteFleetLocations", members{"FleetId": fleetOne, "Locations": []string{"eu-west-1"}}).ok(t)
 		if states := items(t, gone, "LocationStates"); len(states) != 1 || states[0]["Status"] != "DELETING" {
 			t.Errorf("got %v", gone)

@@ -122,6 +122,16 @@ func TestSources(t *testing.T) {
 			},
 		},
 		{
+			name: "a list in a list",
+			file: "locations:\n- {name: eu-west-1, gameSessionsMax: 3, cost: 0.5}\n" +
+				"fleets:\n- {id: fleet-a, gameSessionsMax: 5, cost: 1, locations: [{name: eu-west-1, cost: 2.5}, {name: us-east-1}]}\naliases: []\n",
+			want: func(c *host.Config) {
+				c.Locations = []host.Location{{Name: "eu-west-1", GameSessionsMax: 3, Cost: 0.5}}
+				c.Fleets = []host.Fleet{{ID: "fleet-a", GameSessionsMax: 5, Cost: 1, Locations: []host.FleetLocation{{Name: "eu-west-1", Cost: 2.5}, {Name: "us-east-1"}}}}
+				c.Aliases = []host.Alias{}
+			},
+		},
+		{
 			name: "environment, any case",
 			environ: []string{
 				"TROUPE_RECONNECT_WINDOW=0s", "TROUPE_LIMITS_UNAUTHENTICATEDPERIP=3", "TROUPE_fast_Enabled=false",
@@ -192,6 +202,10 @@ func TestMistakes(t *testing.T) {
 		{"no YAML", "a: [\n", nil, nil, []string{"file FILE: yaml"}},
 		{"no section at the top", "- a\n", nil, nil, []string{"file FILE: "}},
 		{"checked", "reconnect: {window: 11m}\nfleets: [{id: a, gameSessionsMax: 1}]\n", nil, nil, []string{"reconnect.window (file FILE): must be 0s to 600s", "fleets[0].id (file FILE): must be fleet-"}},
+
+		{"locations", "locations: [{name: custom-a}, {name: b, gameSessionsMax: -1}, {name: b, cost: -1}]\nfleets: [{id: fleet-a, gameSessionsMax: 1, cost: -1, locations: [{name: c}]}]\naliases: []\n", nil, nil, []string{
+			"locations[0].name (file FILE): must be", "locations[1].gameSessionsMax (file FILE): must not be negative", "locations[2].name (file FILE): is there twice", "locations[2].cost (file FILE): must not",
+			"fleets[0].cost (file FILE): must not", "fleets[0].locations[0].name (file FILE): must be region or one of locations"}},
 
 		{"unknown variable", "", []string{"TROUPE_RECONNECT_WINDWO=1s"}, nil, []string{"TROUPE_RECONNECT_WINDWO (environment TROUPE_RECONNECT_WINDWO): unknown variable; did you mean TROUPE_RECONNECT_WINDOW?"}},
 		{"variable of a section", "", []string{"TROUPE_RECONNECT=1s"}, nil, []string{"unknown variable; did you mean TROUPE_RECONNECT_"}},
