@@ -5,6 +5,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"troupe/actors/gamesession"
 	"troupe/actors/player"
 	"troupe/actors/stage"
@@ -32,6 +34,7 @@ type Registry struct {
 	idles     map[*stage.Ref]*idle         // until their actors have stopped
 	ended     []*entry                     // gone for good, in the order of their ends
 	restored  restored                     // until Started
+	lost      zerolog.Logger               // sampled: for what is not stored; set once
 	stuck     int                          // calls into games that nothing can end
 	deleted   []*fleetEntry                // TERMINATED, in the order of their ends
 	watchers  []*stage.Ref                 // of WatchRoom
@@ -131,7 +134,10 @@ func New(o Options) (*Registry, error) {
 }
 
 // Started has the scripts of fleets that are there from the start loaded.
-func (r *Registry) Started(c *stage.Context) { r.revive(c) }
+func (r *Registry) Started(c *stage.Context) {
+	r.lost = c.Log().Sample(&zerolog.BurstSampler{Burst: 5, Period: time.Second})
+	r.revive(c)
+}
 
 // Stopped implements stage.Actor. All game sessions have stopped before.
 func (r *Registry) Stopped(*stage.Context) {

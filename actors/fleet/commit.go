@@ -28,7 +28,7 @@ func (m kept) Undelivered() { m.answer(unavailable()) }
 // the actor shows them already; should they not become durable, undo takes them back,
 // in the actor, before answer is called with the error.
 func (r *Registry) commit(c *stage.Context, undo func(), answer func(error), changes ...store.Change) {
-	self, log := c.Self(), c.Log()
+	self, log := c.Self(), &r.lost
 	r.o.Store.Commit(changes, func(err error) {
 		if err == nil {
 			answer(nil)
@@ -54,8 +54,8 @@ func (r *Registry) commitThen(c *stage.Context, undo, then func(), answer func(e
 
 // note makes changes durable that nobody waits for. What is lost is made up for at the
 // next start.
-func (r *Registry) note(c *stage.Context, changes ...store.Change) {
-	log := c.Log()
+func (r *Registry) note(_ *stage.Context, changes ...store.Change) {
+	log := &r.lost
 	r.o.Store.Commit(changes, func(err error) {
 		if err != nil {
 			log.Error().Err(err).Int("changes", len(changes)).Msg("not stored")

@@ -4,9 +4,15 @@
 //
 // It decides on creation (capacity, idempotency, routing of aliases) and passes
 // everything else to the game session in question. What the API reads comes
-// from the game sessions' published views, without a question to them. State is
-// in memory; a crash of the registry ends the host, since it must not go on
-// with blank state.
+// from the game sessions' published views, without a question to them. A crash of the
+// registry ends the host, since it must not go on with blank state.
+//
+// What has been answered is in Options.Store: requests that change something are answered
+// once the change is durable, and a change that is not is taken back. A new game session
+// is shown from then on only. What happens by itself (a game session is ACTIVE or has
+// ended, a player comes, goes or stays away) is stored without anybody waiting. At a start
+// all is read again: game sessions that lived are TERMINATED, their player sessions
+// COMPLETED or TIMEDOUT, which the record of the game session says for them.
 //
 // It does not know players beyond their ids, connections, or the wire.
 package fleet
