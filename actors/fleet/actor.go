@@ -176,12 +176,14 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 		r.onTerminateGameSession(c, m)
 	case GameSessions:
 		r.forgetOld(c)
-		m.Reply(r.gameSessions(m.Query))
+		read, err := r.gameSessions(m.Query)
+		answer(r, read, err, m.Reply)
 	case Request[LiveSessions, []*gamesession.Published]:
 		m.Reply(r.liveSessions(m.Request))
 	case PlayerSessions:
 		r.forgetOld(c)
-		m.Reply(r.playerSessions(m.Query))
+		read, err := r.playerSessions(m.Query)
+		answer(r, read, err, m.Reply)
 	case Fleets:
 		r.forgetOld(c)
 		m.Reply(r.allFleets(), nil)

@@ -29,7 +29,9 @@ func (r *Registry) known(id messages.GameSessionID) *entry {
 
 // storeNew makes a new game session durable.
 func (r *Registry) storeNew(c *stage.Context, e *entry) {
-	self, n := c.Self(), r.gameNews(c.Now(), e)
+	g := e.published.Session()
+	g.Status = messages.GameSessionActivating // it may be ACTIVE already, which Changed is to tell of
+	self, n := c.Self(), r.gameNewsOf(c.Now(), e, g)
 	r.o.Store.Commit(n.with(e.record()), func(err error) {
 		self.Tell(stored{e, err}) // who learns of it from an event and asks is behind that
 		if err == nil {

@@ -80,8 +80,12 @@ type playerSessionDetail struct {
 
 // gameNews tells of the status of a game session, unless it has been told of; with its
 // end, of the player sessions that end with it.
-func (r *Registry) gameNews(now time.Time, e *entry) (n news) {
-	g := e.published.Session()
+func (r *Registry) gameNews(now time.Time, e *entry) news {
+	return r.gameNewsOf(now, e, e.published.Session())
+}
+
+// gameNewsOf is gameNews of a record.
+func (r *Registry) gameNewsOf(now time.Time, e *entry, g *messages.GameSession) (n news) {
 	if !r.o.OwnEvents || r.o.OnEvent == nil || g.Status <= e.told || g.Status > messages.GameSessionTerminated {
 		return nil
 	}

@@ -3,25 +3,42 @@ package fleet
 import (
 	"slices"
 
+	"troupe/actors/gamesession"
 	"troupe/actors/stage"
 	"troupe/messages"
 )
 
+// reading is what is left of a question once the actor knows which views to read; there
+// may be many of them.
+type reading[T any] func() []T
+
+// answer reads beside the actor.
+func answer[T any](r *Registry, read reading[T], err error, reply func([]T, error)) {
+	if err != nil {
+		reply(nil, err)
+		return
+	}
+	r.work.Go(func() { reply(read(), nil) })
+}
+
+// these is a reading that is done already.
+func these[T any](all ...T) reading[T] { return func() []T { return all } }
+
 // gameSessions reads views; an id wins over the other selectors (service-api.md
 // 2.6, D11).
-func (r *Registry) gameSessions(q messages.GameSessionQuery) ([]*messages.GameSession, error) {
+func (r *Registry) gameSessions(q messages.GameSessionQuery) (reading[*messages.GameSession], error) {
 	if q.ID != "" {
 		e := r.known(q.ID)
 		if e == nil {
 			return nil, notFound(q.ID)
 		}
 		if q.FleetID != "" && q.FleetID != e.fleet.record.ID {
-			return nil, nil
+			return these[*messages.GameSession](), nil
 		}
 		if g := e.published.Session(); q.Status == 0 || q.Status == g.Status {
-			return []*messages.GameSession{g}, nil
+			return these(g), nil
 		}
-		return nil, nil
+		return these[*messages.GameSession](), nil
 	}
 	f, err := r.resolve(q.FleetID, q.AliasID)
 	if err != nil {
@@ -30,20 +47,24 @@ func (r *Registry) gameSessions(q messages.GameSessionQuery) ([]*messages.GameSe
 	if q.Location != "" && !slices.Contains(f.record.Locations, q.Location) {
 		return nil, messages.Errorf(messages.InvalidRequest, "location %s is not one of fleet %s", q.Location, f.record.ID)
 	}
-	var found []*messages.GameSession
+	var all []*gamesession.Published
 	for _, e := range r.order {
-		if e.fleet != f || !e.stored || q.Location != "" && e.location != q.Location {
-			continue
-		}
-		if g := e.published.Session(); q.Status == 0 || q.Status == g.Status {
-			found = append(found, g)
+		if e.fleet == f && e.stored && (q.Location == "" || e.location == q.Location) {
+			all = append(all, e.published)
 		}
 	}
-	return found, nil
+	return func() (found []*messages.GameSession) {
+		for _, p := range all {
+			if g := p.Session(); q.Status == 0 || q.Status == g.Status {
+				found = append(found, g)
+			}
+		}
+		return found
+	}, nil
 }
 
 // playerSessions reads views by exactly one selector (service-api.md 2.7).
-func (r *Registry) playerSessions(q messages.PlayerSessionQuery) ([]*messages.PlayerSession, error) {
+func (r *Registry) playerSessions(q messages.PlayerSessionQuery) (reading[*messages.PlayerSession], error) {
 	switch {
 	case q.PlayerSessionID != "":
 		if e := r.players[q.PlayerSessionID]; e != nil {
@@ -51,7 +72,7 @@ func (r *Registry) playerSessions(q messages.PlayerSessionQuery) ([]*messages.Pl
 				return id == q.PlayerSessionID
 			})
 			if len(found) > 0 {
-				return found, nil
+				return these(found...), nil
 			}
 		}
 		return nil, messages.Errorf(messages.NotFound, "player session %s is not known here", q.PlayerSessionID)
@@ -60,18 +81,25 @@ func (r *Registry) playerSessions(q messages.PlayerSessionQuery) ([]*messages.Pl
 		if e == nil {
 			return nil, notFound(q.GameSessionID)
 		}
-		return e.published.Players(func(_ messages.PlayerSessionID, _ messages.PlayerID, s messages.PlayerSessionStatus) bool {
-			return q.Status == 0 || q.Status == s
-		}), nil
+		return func() []*messages.PlayerSession {
+			return e.published.Players(func(_ messages.PlayerSessionID, _ messages.PlayerID, s messages.PlayerSessionStatus) bool {
+				return q.Status == 0 || q.Status == s
+			})
+		}, nil
 	default:
-		var found []*messages.PlayerSession
-		for _, e := range r.order {
-			found = append(found, e.published.Players(func(_ messages.PlayerSessionID, id messages.PlayerID, _ messages.PlayerSessionStatus) bool {
-				return id == q.PlayerID
-			})...)
+		all := make([]*gamesession.Published, len(r.order))
+		for i, e := range r.order {
+			all[i] = e.published
 		}
-		slices.SortStableFunc(found, func(a, b *messages.PlayerSession) int { return a.Created.Compare(b.Created) })
-		return found, nil
+		return func() (found []*messages.PlayerSession) {
+			for _, p := range all {
+				found = append(found, p.Players(func(_ messages.PlayerSessionID, id messages.PlayerID, _ messages.PlayerSessionStatus) bool {
+					return id == q.PlayerID
+				})...)
+			}
+			slices.SortStableFunc(found, func(a, b *messages.PlayerSession) int { return a.Created.Compare(b.Created) })
+			return found
+		}, nil
 	}
 }
 
