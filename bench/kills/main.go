@@ -160,10 +160,10 @@ func (b *bench) round(ctx context.Context, r *row) error {
 // hostConfig has one fleet in two locations, a queue, and a file of all placement events.
 const hostConfig = `locations: [{name: us-west-2}]
 fleets:
-- {id: fleet-a, name: a, gameSessionsMax: 1000000, locations: [us-east-1, us-west-2]}
+- {id: fleet-a, name: a, gameSessionsMax: 1000000, locations: [{name: us-west-2}]}
 aliases: [{id: alias-a, name: a, fleet: fleet-a}]
 queues:
-- {name: queue-a, timeout: 10s, destinations: ["arn:aws:gamelift:us-east-1::alias/alias-a"]}
+- {name: queue-a, timeout: 10s, destinations: [alias-a]}
 - {name: queue-none, timeout: 10s, destinations: []}
 log: {level: error}
 `

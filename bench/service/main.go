@@ -111,10 +111,10 @@ type bench struct {
 // hostConfig is that of a host with many places in three locations, and a queue over them.
 const hostConfig = `locations: [{name: us-west-2}, {name: eu-west-1}]
 fleets:
-- {id: fleet-a, name: a, gameSessionsMax: 1000000, locations: [us-east-1, us-west-2, eu-west-1]}
+- {id: fleet-a, name: a, gameSessionsMax: 1000000, locations: [{name: us-west-2}, {name: eu-west-1}]}
 aliases: [{id: alias-a, name: a, fleet: fleet-a}]
 queues:
-- {name: queue-a, timeout: 60s, destinations: ["arn:aws:gamelift:us-east-1::alias/alias-a"]}
+- {name: queue-a, timeout: 60s, destinations: [alias-a]}
 log: {level: warn}
 session: {emptyTimeout: 1h}
 `
