@@ -23,7 +23,8 @@ type Registry struct {
 	fleets    map[messages.FleetID]*fleetEntry
 	aliases   map[messages.AliasID]*messages.Alias
 	sessions  map[messages.GameSessionID]*entry
-	order     []*entry // oldest first
+	order     []*entry // oldest first; forgotten ones are swept out later
+	forgotten int      // of them, at least
 	tokens    map[tokenKey]*entry
 	players   map[messages.PlayerSessionID]*entry
 	refs      map[*stage.Ref]*entry

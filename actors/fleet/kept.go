@@ -81,9 +81,10 @@ func (r *Registry) erase(e *entry) {
 		return
 	}
 	r.forget(e)
-	gone := func(o *entry) bool { return o == e }
-	r.order = slices.DeleteFunc(r.order, gone)
-	r.ended = slices.DeleteFunc(r.ended, gone)
+	if e.over {
+		r.ended = slices.DeleteFunc(r.ended, func(o *entry) bool { return o == e })
+	}
+	r.sweep(1)
 }
 
 // storeChange makes what has changed by itself durable; nobody waits for it.
@@ -158,9 +159,22 @@ func (r *Registry) forgetEnded(c *stage.Context) {
 	for batch := range slices.Chunk(changes, restoreBatch) {
 		r.note(c, batch...)
 	}
-	r.ended = slices.Delete(r.ended, 0, n)
-	r.order = slices.DeleteFunc(r.order, func(e *entry) bool { return e.forgotten })
+	clear(r.ended[:n])
+	r.ended = r.ended[n:]
+	r.sweep(n)
 }
+
+// sweep takes those off order that are forgotten, n of them since the last call, once
+// there are many: each sweep looks at all.
+func (r *Registry) sweep(n int) {
+	if r.forgotten += n; r.forgotten > orderSlack+len(r.order)/4 {
+		r.forgotten = 0
+		r.order = slices.DeleteFunc(r.order, func(e *entry) bool { return e.forgotten })
+	}
+}
+
+// orderSlack is how many forgotten game sessions order may always hold.
+const orderSlack = 64
 
 // deleted are the changes that delete a game session and its player sessions.
 func (e *entry) deleted() []store.Change {

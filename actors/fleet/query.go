@@ -49,7 +49,7 @@ func (r *Registry) gameSessions(q messages.GameSessionQuery) (reading[*messages.
 	}
 	var all []*gamesession.Published
 	for _, e := range r.order {
-		if e.fleet == f && e.stored && (q.Location == "" || e.location == q.Location) {
+		if e.fleet == f && e.stored && !e.forgotten && (q.Location == "" || e.location == q.Location) {
 			all = append(all, e.published)
 		}
 	}
@@ -87,9 +87,11 @@ func (r *Registry) playerSessions(q messages.PlayerSessionQuery) (reading[*messa
 			})
 		}, nil
 	default:
-		all := make([]*gamesession.Published, len(r.order))
-		for i, e := range r.order {
-			all[i] = e.published
+		all := make([]*gamesession.Published, 0, len(r.order))
+		for _, e := range r.order {
+			if !e.forgotten {
+				all = append(all, e.published)
+			}
 		}
 		return func() (found []*messages.PlayerSession) {
 			for _, p := range all {

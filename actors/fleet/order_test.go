@@ -1,0 +1,69 @@
+package fleet
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"troupe/actors/gamesession"
+	"troupe/actors/stage"
+	"troupe/actors/stage/stagetest"
+	"troupe/messages"
+	"troupe/messages/counters"
+)
+
+// forgetting is an actor that ends and forgets game sessions, one at a time, while many
+// live and as many as may be are remembered.
+type forgetting struct {
+	r    *Registry
+	done chan time.Duration
+}
+
+func (f *forgetting) Started(*stage.Context) {}
+func (f *forgetting) Stopped(*stage.Context) {}
+
+func (f *forgetting) Receive(c *stage.Context, msg any) {
+	n := msg.(int)
+	begin := time.Now()
+	for range n {
+		f.r.ended = append(f.r.ended, f.another("more"))
+		f.r.forgetEnded(c)
+	}
+	f.done <- time.Since(begin)
+}
+
+func (f *forgetting) another(kind string) *entry {
+	r := f.r
+	id := messages.GameSessionID(fmt.Sprint(kind, "-", len(r.sessions), "-", len(r.order)))
+	e := &entry{id: id, fleet: r.fleets["fleet-a"], location: "home", stored: true, endedAt: time.Now(),
+		published: gamesession.NewPublished(&messages.GameSession{ID: id, Status: messages.GameSessionActive})}
+	r.sessions[id] = e
+	r.order = append(r.order, e)
+	return e
+}
+
+// BenchmarkForget is what it costs the registry to forget a game session, while 50,000
+// live and 10,000 that have ended are remembered.
+func BenchmarkForget(b *testing.B) {
+	r, err := New(Options{Region: "home", EndedMax: 10_000, EndedKeep: time.Hour, Fleets: []*messages.Fleet{
+		{ID: "fleet-a", Status: messages.FleetActive, Locations: []string{"home"}},
+	}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	f := &forgetting{r: r, done: make(chan time.Duration, 1)}
+	for range 10_000 {
+		r.ended = append(r.ended, f.another("ended"))
+	}
+	for range 50_000 {
+		f.another("live")
+	}
+	s := stagetest.Start(b, nil)
+	defer s.Close()
+	ref := s.SpawnAt(s.Stage.NewRef(counters.ActorFleet, stage.LaneLimits{}), f)
+	b.ResetTimer()
+	for b.Loop() {
+		ref.Tell(100)
+		b.ReportMetric(float64((<-f.done).Nanoseconds())/100, "ns/forgotten")
+	}
+}
