@@ -76,6 +76,7 @@ type entry struct {
 	told      messages.GameSessionStatus        // of by an event
 	open      map[messages.PlayerSessionID]bool // of them no event has told the end; with OwnEvents
 	edits     []edit                            // the first is being stored, the others wait
+	editing   *editing                          // that first
 	notify    *stage.Ref                        // of Launch; nil once it has been told
 }
 

@@ -35,8 +35,15 @@ type gameSessionRecord struct {
 	Port       int                        `json:"port"`
 }
 
-// record is the change that stores a game session as it is now.
-func (e *entry) record() store.Change { return e.recordOf(e.published.Session()) }
+// record is the change that stores a game session as it is now, with the edit on its way.
+func (e *entry) record() store.Change {
+	g := e.published.Session()
+	if e.editing != nil {
+		e.editing.To(g)
+		e.editing.spread = true
+	}
+	return e.recordOf(g)
+}
 
 // recordOf is the change that stores a game session as g.
 func (e *entry) recordOf(g *messages.GameSession) store.Change {

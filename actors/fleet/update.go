@@ -11,6 +11,13 @@ import (
 // edit is an UpdateGameSession under way.
 type edit = Request[messages.UpdateGameSession, *messages.GameSession]
 
+// editing is the edit that is being stored. What is stored behind it has it too, or that
+// would be gone which is answered in between.
+type editing struct {
+	gamesession.Edits
+	spread bool // something was
+}
+
 const (
 	// propertiesMax is how many properties a game session may have.
 	propertiesMax = 16
@@ -46,20 +53,25 @@ func (r *Registry) edit(c *stage.Context, e *entry) {
 			e.edits = slices.Delete(e.edits, 0, 1)
 			continue
 		}
-		was := g.Status
-		edits.To(g)
+		e.editing = &editing{Edits: edits}
 		next := func() {
+			e.editing = nil
 			e.edits = slices.Delete(e.edits, 0, 1)
 			r.edit(c, e)
 		}
-		then := func() {
-			e.published.Edit(edits)
-			if e.published.Session().Status != was { // that was stored without the edit
+		undo := func() {
+			if e.editing.spread { // what was stored meanwhile has it
+				e.editing = nil
 				r.storeChange(c, e)
 			}
 			next()
 		}
-		r.commitThen(c, next, then, func(err error) {
+		then := func() {
+			e.published.Edit(edits)
+			next()
+		}
+		edits.To(g)
+		r.commitThen(c, undo, then, func(err error) {
 			if err != nil {
 				m.Reply(nil, err)
 				return

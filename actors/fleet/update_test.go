@@ -206,3 +206,53 @@ func TestAPICheck28_CreatorsAreLimited(t *testing.T) {
 		h.must(small)
 	})
 }
+
+func TestAnEditThatIsAnsweredStaysWhenTheGameSessionEndsMeanwhile(t *testing.T) {
+	hosted(t, nil, func(h *host) {
+		g := h.must(create(actorstest.Fleet, ""))
+		h.disk.hold()
+		name, answered := "after", false
+		h.registry.Tell(fleet.Request[messages.UpdateGameSession, *messages.GameSession]{
+			Request: messages.UpdateGameSession{ID: g.ID, Name: &name},
+			Reply:   func(_ *messages.GameSession, err error) { answered = err == nil },
+		})
+		h.registry.Tell(fleet.TerminateGameSession{Session: g.ID, Force: true, Reply: func(*messages.GameSession, error) {}})
+		synctest.Wait()
+		h.disk.set(errDisk) // what comes after the answer: the host is killed
+		h.disk.release()
+		if !answered {
+			h.Fatal("the edit was not answered")
+		}
+		h.registry.Stop()
+		synctest.Wait()
+		h.disk.set(nil)
+		h.begin()
+		if g := h.game(g.ID); g.Name != name {
+			h.Errorf("it is called %q", g.Name)
+		}
+	})
+}
+
+func TestAnEditThatWasRefusedIsNotStoredWithTheEnd(t *testing.T) {
+	hosted(t, nil, func(h *host) {
+		g := h.must(create(actorstest.Fleet, ""))
+		h.disk.hold()
+		h.disk.set(errDisk)
+		name, refused := "after", false
+		h.registry.Tell(fleet.Request[messages.UpdateGameSession, *messages.GameSession]{
+			Request: messages.UpdateGameSession{ID: g.ID, Name: &name},
+			Reply:   func(_ *messages.GameSession, err error) { refused = err != nil },
+		})
+		synctest.Wait()
+		h.disk.set(nil)
+		h.registry.Tell(fleet.TerminateGameSession{Session: g.ID, Force: true, Reply: func(*messages.GameSession, error) {}})
+		synctest.Wait()
+		h.disk.release()
+		h.registry.Stop()
+		synctest.Wait()
+		h.begin()
+		if g := h.game(g.ID); !refused || g.Name != "" {
+			h.Errorf("it is called %q; refused: %t", g.Name, refused)
+		}
+	})
+}
