@@ -10,10 +10,6 @@ import (
 // Enabled says whether the binary has failpoints.
 const Enabled = true
 
-// Variable is the environment variable that is read at the first Hit, unless Set was
-// called before.
-const Variable = "TROUPE_FAULTS"
-
 var state struct {
 	sync.Mutex
 	known bool // rules are set, or the environment was read

@@ -2,6 +2,10 @@ package fault
 
 import "slices"
 
+// Variable is the environment variable that is read at the first Hit, unless Set was
+// called before, in binaries that are Enabled.
+const Variable = "TROUPE_FAULTS"
+
 // Points in the code, as Hit takes them. A new one belongs into names, too.
 const (
 	// StoreWrite is before the first change of a batch is written.

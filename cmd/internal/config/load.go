@@ -14,6 +14,7 @@ import (
 	"github.com/knadh/koanf/providers/structs"
 	"github.com/knadh/koanf/v2"
 
+	"troupe/actors/fault"
 	"troupe/transport/host"
 )
 
@@ -115,6 +116,9 @@ func (l *loader) environment(environ []string) {
 		Prefix:      EnvPrefix,
 		EnvironFunc: func() []string { return environ },
 		TransformFunc: func(name, value string) (string, any) {
+			if fault.Enabled && name == fault.Variable {
+				return "", nil // not a setting
+			}
 			source := "environment " + name
 			f := l.schema.byEnv(name)
 			if f == nil {
