@@ -166,6 +166,9 @@ func (s *stream) pump(r *http.Request, next uint64, f filter, send func([]byte) 
 		if next += uint64(len(events)); len(events) > 0 {
 			continue
 		}
+		if more == nil { // the stream has ended
+			return
+		}
 		select {
 		case <-more:
 		case <-r.Context().Done():
@@ -181,16 +184,20 @@ func (s *stream) pump(r *http.Request, next uint64, f filter, send func([]byte) 
 // pumpMax is how many events a reader takes at a time, so that the buffer may go on.
 const pumpMax = 64
 
-// from returns some events from a number on, and what is closed when there are more;
-// false if the reader is too slow for them, or the stream has ended.
+// from returns some events from a number on, and what is closed when there are more, nil
+// when there will be none; false if the reader is too slow for them.
 func (s *stream) from(next uint64) ([]shown, <-chan struct{}, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if next < s.first || s.closed {
+	if next < s.first {
 		return nil, nil, false
 	}
 	events := s.buffer[next-s.first:]
-	return slices.Clone(events[:min(len(events), pumpMax)]), s.more, true
+	more := s.more
+	if s.closed {
+		more = nil
+	}
+	return slices.Clone(events[:min(len(events), pumpMax)]), more, true
 }
 
 // enter lets a reader in: behind what it saw last; at the oldest if that is not there

@@ -211,3 +211,25 @@ func TestASilentStreamShowsThatItLives(t *testing.T) {
 		end(d)
 	})
 }
+
+// What happens as the host stops is shown to those who read already.
+func TestTheEndOfTheHostCutsNothingOffAStream(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := begin(t, new(shelf), Options{})
+		w := httptest.NewRecorder()
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			d.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/events", nil))
+		}()
+		synctest.Wait()
+		for n := range 2 * pumpMax {
+			d.Post(placed(n, "p"))
+		}
+		end(d)
+		<-ended
+		if n := strings.Count(w.Body.String(), "\ndata: "); n != 2*pumpMax {
+			t.Errorf("%d of %d events", n, 2*pumpMax)
+		}
+	})
+}
