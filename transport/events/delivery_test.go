@@ -458,6 +458,12 @@ func TestOptionsAreChecked(t *testing.T) {
 	if _, err := New(Options{Outbox: new(shelf), Sinks: []SinkOptions{good, good}}); err == nil {
 		t.Error("a name twice is allowed")
 	}
+	inFile := func(name string) SinkOptions { return SinkOptions{Name: name, Type: TypeFile, All: true} }
+	two := []SinkOptions{inFile("a"), inFile("b")}
+	two[0].Path, two[1].Path = "folder/events", "./folder//events"
+	if _, err := New(Options{Outbox: new(shelf), Sinks: two}); err == nil {
+		t.Error("two sinks in one file are allowed")
+	}
 	if _, err := New(Options{}); err == nil {
 		t.Error("no outbox is allowed")
 	}

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"runtime"
 )
 
 const (
@@ -82,8 +84,11 @@ func (f *file) begin() (err error) {
 		f.close()
 		return err
 	}
-	if f.size = info.Size(); f.size == 0 {
-		return nil
+	if f.size = info.Size(); f.size == 0 { // it may be new: its name must last as long as its lines
+		if err = syncFolder(filepath.Dir(f.path)); err != nil {
+			f.close()
+		}
+		return err
 	}
 	last := make([]byte, 1)
 	if _, err = f.open.ReadAt(last, f.size-1); err == nil && last[0] != '\n' { // a crash cut a line off
@@ -94,6 +99,18 @@ func (f *file) begin() (err error) {
 		f.close()
 	}
 	return err
+}
+
+// syncFolder makes the names in a folder durable, where folders can be synced.
+func syncFolder(name string) error {
+	if runtime.GOOS == "windows" {
+		return nil
+	}
+	folder, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	return errors.Join(folder.Sync(), folder.Close())
 }
 
 func (f *file) rotate() error {

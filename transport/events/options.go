@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/url"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -178,7 +179,7 @@ func (o *Options) validate() error {
 	if len(o.Sinks) > SinksMax {
 		return fmt.Errorf("events: %d sinks, at most %d are possible", len(o.Sinks), SinksMax)
 	}
-	seen := map[string]bool{}
+	seen, files := map[string]bool{}, map[string]bool{}
 	for _, s := range o.Sinks {
 		if err := s.Validate(); err != nil {
 			return fmt.Errorf("events: sink %q: %w", s.Name, err)
@@ -187,6 +188,17 @@ func (o *Options) validate() error {
 			return fmt.Errorf("events: sink %q is there twice", s.Name)
 		}
 		seen[s.Name] = true
+		if s.Path == "" {
+			continue
+		}
+		file, err := filepath.Abs(s.Path)
+		if err != nil {
+			return fmt.Errorf("events: sink %q: %w", s.Name, err)
+		}
+		if files[file] { // each would cut off what the other has written
+			return fmt.Errorf("events: sink %q: another one has its file", s.Name)
+		}
+		files[file] = true
 	}
 	if o.Outbox == nil {
 		return errors.New("events: no outbox")
