@@ -3,6 +3,7 @@ package fleet_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -23,7 +24,7 @@ type disk struct {
 	store.Memory
 	mu     sync.Mutex
 	held   bool
-	queued []func()
+	queued []write
 	broken error
 	writes int // changes
 }
@@ -32,19 +33,27 @@ func (d *disk) Commit(changes []store.Change, done func(error)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.writes += len(changes)
-	broken := d.broken
-	write := func() {
-		if broken == nil {
-			d.Memory.Commit(changes, done)
-		} else if done != nil {
-			done(broken)
-		}
-	}
+	w := write{changes, done, d.broken}
 	if d.held {
-		d.queued = append(d.queued, write)
+		d.queued = append(d.queued, w)
 		return
 	}
-	write()
+	w.do(&d.Memory)
+}
+
+// write is a commit.
+type write struct {
+	changes []store.Change
+	done    func(error)
+	broken  error
+}
+
+func (w write) do(m *store.Memory) {
+	if w.broken == nil {
+		m.Commit(w.changes, w.done)
+	} else if w.done != nil {
+		w.done(w.broken)
+	}
 }
 
 // set breaks the disk, or, with nil, repairs it.
@@ -66,9 +75,22 @@ func (d *disk) release() {
 	queued := d.queued
 	d.held, d.queued = false, nil
 	d.mu.Unlock()
-	for _, write := range queued {
-		write()
+	var refused []write // together, the last first
+	tell := func() {
+		for _, w := range slices.Backward(refused) {
+			w.do(&d.Memory)
+		}
+		refused = nil
 	}
+	for _, w := range queued {
+		if w.broken != nil {
+			refused = append(refused, w)
+			continue
+		}
+		tell()
+		w.do(&d.Memory)
+	}
+	tell()
 	synctest.Wait()
 }
 

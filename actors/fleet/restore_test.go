@@ -297,7 +297,7 @@ func TestAFleetThatWasDeletingEndsTerminated(t *testing.T) {
 		first := h.disk.queued[0]
 		h.disk.queued = nil
 		h.disk.mu.Unlock()
-		first()
+		first.do(&h.disk.Memory)
 		h.restart()
 		if f := h.fleets()[h.fleet.ID]; f.Status != messages.FleetTerminated || f.Terminated.IsZero() {
 			t.Errorf("it is %v", f.Status)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -174,5 +175,30 @@ func TestLogIsMovedIntoTheDatabase(t *testing.T) {
 	}
 	if info, err = os.Stat(path); err != nil || info.Size() < 2_000_000 {
 		t.Errorf("a database of %d bytes, %v", info.Size(), err)
+	}
+}
+
+// What is refused together is told last first, so that who takes it back finds what it
+// was made on.
+func TestRefusedCommitsAreToldLastFirst(t *testing.T) {
+	s := open(t, filepath.Join(t.TempDir(), "store.db"))
+	held, hold := make(chan struct{}), make(chan struct{})
+	s.Commit([]Change{Put(Fleet, "a", 0)}, func(error) { close(held); <-hold })
+	<-held
+	var told []int // by the writer alone
+	for n := range 3 {
+		s.Commit([]Change{Put(Fleet, "a", n)}, func(err error) {
+			if err != nil {
+				told = append(told, n)
+			}
+		})
+	}
+	if _, err := s.db.Exec("DROP TABLE records"); err != nil {
+		t.Fatal(err)
+	}
+	close(hold)
+	s.Flush()
+	if !slices.Equal(told, []int{2, 1, 0}) {
+		t.Errorf("told %v", told)
 	}
 }

@@ -59,7 +59,9 @@ type Store interface {
 	// Commit queues changes, which become durable together and in the order of calls,
 	// and returns at once. It keeps changes, which must not change any more. Done, which
 	// may be nil, is called once, from any goroutine, maybe before Commit returns, and
-	// must not block. With an error none of the changes is there, nor will be.
+	// must not block. With an error none of the changes is there, nor will be. Of commits
+	// that are refused together the last is told first: each is taken back while what it
+	// was made on is still there.
 	Commit(changes []Change, done func(error))
 	// Flush returns when everything that was committed before is durable or refused.
 	Flush()

@@ -92,11 +92,15 @@ func (s *SQLite) takeAll() []commit {
 	return all
 }
 
-// answer makes room for others and tells everybody in a batch, in order.
+// answer makes room for others and tells everybody in a batch: in order, or, if they are
+// refused, the last one first.
 func (s *SQLite) answer(batch []commit, err error) {
 	changes := s.release(batch)
 	for i := range batch {
 		c := &batch[i]
+		if err != nil {
+			c = &batch[len(batch)-1-i]
+		}
 		c.tell(err)
 		if err == nil {
 			s.count.StoreLatency.Observe(time.Since(c.at))

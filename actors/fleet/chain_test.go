@@ -1,0 +1,52 @@
+package fleet_test
+
+import (
+	"slices"
+	"testing"
+
+	"troupe/actors/actorstest"
+	"troupe/actors/fleet"
+	"troupe/messages"
+)
+
+// send sends a request whose answer nobody waits for.
+func send[A, Q any](h *resources, q Q) {
+	h.registry.Tell(fleet.Request[Q, A]{Request: q, Reply: func(A, error) {}})
+}
+
+// Two changes of one thing that are refused together: what is shown is what is stored.
+func TestChangesThatAreRefusedTogetherAreAllTakenBack(t *testing.T) {
+	withResources(t, func(h *resources) {
+		before := h.state()
+		for name, changes := range map[string]func(){
+			"an alias": func() {
+				send[*messages.Alias](h, messages.UpdateAlias{ID: h.alias.ID, Name: pointer("1")})
+				send[*messages.Alias](h, messages.UpdateAlias{ID: h.alias.ID, Description: pointer("2")})
+			},
+			"an alias that is deleted": func() {
+				send[*messages.Alias](h, messages.UpdateAlias{ID: h.alias.ID, Name: pointer("1")})
+				send[fleet.None](h, fleet.DropAlias{ID: h.alias.ID})
+			},
+			"a fleet": func() {
+				send[*messages.Fleet](h, messages.UpdateFleet{FleetID: h.fleet.ID, Name: pointer("1")})
+				send[*messages.Fleet](h, messages.UpdateFleet{FleetID: h.fleet.ID, Description: pointer("2")})
+			},
+			"a fleet's capacity": func() {
+				send[*messages.Fleet](h, messages.UpdateCapacity{FleetID: h.fleet.ID, Location: actorstest.Away, Desired: pointer(2), Max: pointer(3)})
+				send[*messages.Fleet](h, messages.UpdateFleet{FleetID: h.fleet.ID, Description: pointer("2")})
+			},
+			"a script": func() {
+				send[fleet.Changed](h, fleet.ChangeScript{Request: messages.UpdateScript{ID: h.script.ID, Name: "1"}})
+				send[fleet.Changed](h, fleet.ChangeScript{Request: messages.UpdateScript{ID: h.script.ID, Version: "2"}})
+			},
+		} {
+			h.disk.set(errDisk)
+			h.disk.hold()
+			changes()
+			_ = wanted[[]*messages.Alias](h.host, fleet.Aliases{}) // which is behind them
+			h.disk.release()
+			h.disk.set(nil)
+			h.same(name, h.state(), slices.Clone(before))
+		}
+	})
+}
