@@ -15,8 +15,11 @@ const (
 	bodyDataMax   = 4 << 20
 	bodyScriptMax = 8 << 20
 
-	// bodiesMax is what all bodies that are being read may have together.
+	// bodiesMax is what all bodies that are being read may have together, but for small
+	// ones, which the listener bounds by its connections: who lets the host wait for
+	// large ones holds up nobody with a usual request.
 	bodiesMax = 256 << 20
+	bodySmall = 64 << 10
 
 	// bodyDrainMax is how much of a refused body is read and thrown away, so that
 	// the caller, still sending, gets to see the answer.

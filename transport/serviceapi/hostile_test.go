@@ -127,7 +127,8 @@ func TestAPIAnswersThatNobodyReads(t *testing.T) {
 }
 
 // Callers who say that much comes, and let the host wait for it, hold memory for
-// some bodies, not for as many as they like. They are told to try again later.
+// some bodies, not for as many as they like. Those that come with more of that are told to
+// try again later; usual requests go on.
 func TestAPIBodiesTogetherAreBounded(t *testing.T) {
 	s := newSilentServer(t)
 	var waiting sync.WaitGroup
@@ -145,7 +146,9 @@ func TestAPIBodiesTogetherAreBounded(t *testing.T) {
 		}
 	}
 	for range 3 {
-		s.ask(t, "json", "ListFleets", members{}).want(t, http.StatusBadRequest, throttled)
+		long := members{"FleetId": fleetOne, "MaximumPlayerSessionCount": 1, "GameSessionData": strings.Repeat("x", bodySmall)}
+		s.ask(t, "json", "CreateGameSession", long).want(t, http.StatusBadRequest, throttled)
+		s.ask(t, "json", "ListFleets", members{}).ok(t)
 	}
 	for _, end := range ends {
 		_ = end.CloseWithError(io.ErrUnexpectedEOF)

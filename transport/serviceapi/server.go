@@ -129,6 +129,9 @@ func (s *Server) received(r *http.Request, most int64) ([]byte, Caller, error) {
 	if r.ContentLength >= 0 {
 		size = r.ContentLength
 	}
+	if size <= bodySmall {
+		size = 0
+	}
 	if s.bodies.Add(size) > bodiesMax {
 		s.bodies.Add(-size)
 		drain(r)
