@@ -39,6 +39,8 @@ type Registry struct {
 	stuck     int                          // calls into games that nothing can end
 	deleted   []*fleetEntry                // TERMINATED, in the order of their ends
 	watchers  []*stage.Ref                 // of WatchRoom
+	lines     map[string]*line             // by id of the resource
+	changes   uint64                       // of resources
 	draining  bool
 	drained   []func()
 
@@ -116,6 +118,7 @@ func New(o Options) (*Registry, error) {
 		idles:     make(map[*stage.Ref]*idle),
 		locations: make(map[string]messages.Location),
 		live:      make(map[string]int),
+		lines:     make(map[string]*line),
 		loads:     make(chan struct{}, loadsMax),
 	}
 	r.locations[o.Region] = messages.Location{Name: o.Region}
@@ -223,6 +226,8 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 	case undone:
 		m.undo()
 		m.answer()
+	case settled:
+		r.onSettledChange(m)
 	case kept:
 		m.then()
 		m.answer(nil)
