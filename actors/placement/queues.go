@@ -2,6 +2,7 @@ package placement
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,9 +40,15 @@ func (m *Manager) onNewQueue(c *stage.Context, r Request[NewQueue, *messages.Que
 	}
 	record := r.Request.Queue
 	record.ARN, record.Created = m.queueARN(name), c.Now()
-	m.queues[name] = &queue{record: &record}
+	q := &queue{record: &record}
+	m.queues[name] = q
 	// Placements that were started meanwhile fail with it.
-	undo := func() { m.queues[name].gone = true; delete(m.queues, name) }
+	undo := func() {
+		q.gone = true
+		if m.queues[name] == q {
+			delete(m.queues, name)
+		}
+	}
 	m.commit(c, undo, func(err error) { r.Reply(orNil(&record, err)) }, store.Put(store.Queue, string(name), &record))
 }
 
@@ -79,9 +86,18 @@ func (m *Manager) replace(c *stage.Context, q *queue, record *messages.Queue, re
 		}
 	}
 	m.arm()
-	undo := func() {
-		if q.record == record {
-			q.record = old
+	q.newest = record
+	undo := func() { // once the newer ones have failed, which were made on top of it
+		q.undos = append(q.undos, func() {
+			if q.record == record {
+				q.record = old
+			}
+		})
+		if q.newest == record {
+			for _, undo := range slices.Backward(q.undos) {
+				undo()
+			}
+			q.undos = nil
 		}
 	}
 	m.commit(c, undo, func(err error) { reply(orNil(record, err)) }, store.Put(store.Queue, string(record.Name), record))
@@ -120,7 +136,9 @@ func (m *Manager) onDropped(d dropped) {
 		d.q.gone = false
 		return
 	}
-	delete(m.queues, d.q.record.Name)
+	if name := d.q.record.Name; m.queues[name] == d.q { // else that was not stored, and there is a new one
+		delete(m.queues, name)
+	}
 }
 
 // tags reads the tags of a queue.
