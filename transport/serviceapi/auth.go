@@ -38,9 +38,14 @@ type AuthError struct{ Code, Text string }
 // Error returns the text alone: it is meant for the API's caller.
 func (e *AuthError) Error() string { return e.Text }
 
-// Anyone is auth mode none: it verifies nothing and refuses nobody. Access key
-// and region are what the Authorization header claims, if it has that form.
+// Anyone is auth mode none: it verifies nothing and refuses nobody but web pages, which a
+// browser makes say where they are from: one whose name was turned to this machine must
+// not call. Access key and region are what the Authorization header claims, if it has
+// that form.
 func Anyone(r *http.Request) (Proof, error) {
+	if r.Header.Get("Origin") != "" {
+		return nil, &AuthError{accessDenied, "web pages do not call a service API without access keys"}
+	}
 	caller := claimed(r)
 	return func([]byte) (Caller, error) { return caller, nil }, nil
 }

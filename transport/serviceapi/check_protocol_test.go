@@ -441,3 +441,13 @@ func TestAPIAuthenticatorSeam(t *testing.T) {
 		}
 	}
 }
+
+// A web page whose name was turned to this machine is of the same origin as the API, so no preflight is in its way.
+func TestWebPagesDoNotCallWithoutKeys(t *testing.T) {
+	inBoth(t, func(t *testing.T, protocol string) {
+		a := newAPI(t)
+		if r := a.call(t, protocol, "ListFleets", members{}, "Origin", "http://rebound.example"); r.status != 400 || r.code() != accessDenied {
+			t.Errorf("answered %d %v", r.status, r.body)
+		}
+	})
+}
