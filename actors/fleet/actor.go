@@ -52,6 +52,7 @@ type Registry struct {
 type fleetEntry struct {
 	record     *messages.Fleet
 	live       map[string]int // game sessions that have not ended, by location
+	activating map[string]int // of them, those that are not ACTIVE yet
 	processes  []*process     // of a fleet with a script
 	events     events
 	shown      shown
@@ -70,6 +71,7 @@ type entry struct {
 	ref       *stage.Ref // nil once the actor has stopped
 	players   []messages.PlayerSessionID
 	over      bool
+	starting  bool // counted as ACTIVATING
 	endedAt   time.Time
 	forgotten bool
 	stored    bool // durable, and shown from then on

@@ -124,6 +124,7 @@ func (r *Registry) onChanged(c *stage.Context, m gamesession.Changed) {
 	if e == nil {
 		return
 	}
+	e.activates(false)
 	isActive := e.published.Session().Status == messages.GameSessionActive
 	if isActive || r.o.OwnEvents { // else it is TERMINATED after a restart, whatever is stored
 		r.storeChange(c, e)

@@ -10,7 +10,7 @@ import (
 // with its game session.
 
 func newFleetEntry(record *messages.Fleet) *fleetEntry {
-	return &fleetEntry{record: record, live: make(map[string]int)}
+	return &fleetEntry{record: record, live: make(map[string]int), activating: make(map[string]int)}
 }
 
 // hosted counts the game sessions of a fleet that have not ended.
@@ -25,6 +25,7 @@ func sum(counts map[string]int) (n int) {
 
 // occupy counts a new game session, by as of its process, if it has one.
 func (r *Registry) occupy(e *entry, by int) {
+	e.activates(by > 0)
 	r.live[e.location] += by
 	e.fleet.live[e.location] += by
 	if e.process != nil {
@@ -90,7 +91,7 @@ func (r *Registry) room(f *fleetEntry, location string) error {
 	if most := r.locations[location].GameSessionsMax; most > 0 && r.live[location] >= most {
 		return full("location %s hosts its maximum of %d game sessions", location, most)
 	}
-	if most := f.record.Runtime.ActivatingMax * f.record.GroupsIn(location).Desired; most > 0 && r.activating(f, location) >= most {
+	if most := f.record.Runtime.ActivatingMax * f.record.GroupsIn(location).Desired; most > 0 && f.activating[location] >= most {
 		return full("fleet %s activates its maximum of %d game sessions at a time in %s", id, most, location)
 	}
 	if f.record.ScriptID != "" && f.vacant(location) == nil {
@@ -103,14 +104,17 @@ func full(format string, args ...any) error {
 	return messages.Errorf(messages.FleetCapacityExceeded, format, args...)
 }
 
-// activating counts the game sessions of a fleet in a location that are ACTIVATING.
-func (r *Registry) activating(f *fleetEntry, location string) (n int) {
-	for _, e := range r.refs {
-		if e.fleet == f && e.location == location && e.published.Session().Status == messages.GameSessionActivating {
-			n++
-		}
+// activates counts a game session that is ACTIVATING, or is no longer: to count them by
+// their statuses would take a look at each, for each new one.
+func (e *entry) activates(yes bool) {
+	if e.starting == yes {
+		return
 	}
-	return n
+	by := 1
+	if e.starting = yes; !yes {
+		by = -1
+	}
+	e.fleet.activating[e.location] += by
 }
 
 // cost is what a fleet costs per hour in a location.

@@ -1,0 +1,32 @@
+package fleet
+
+import (
+	"fmt"
+	"testing"
+
+	"troupe/actors/gamesession"
+	"troupe/actors/stage"
+	"troupe/messages"
+)
+
+// BenchmarkRoom asks for room in a fleet that bounds how many activate, while 50,000 game
+// sessions live.
+func BenchmarkRoom(b *testing.B) {
+	r, err := New(Options{Region: "home", Fleets: []*messages.Fleet{{
+		ID: "fleet-a", Status: messages.FleetActive, Locations: []string{"home"}, GameSessionsMax: 1 << 20,
+		Runtime: messages.RuntimeConfiguration{ActivatingMax: 100},
+	}}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	f := r.fleets["fleet-a"]
+	for i := range 50_000 {
+		g := &messages.GameSession{ID: messages.GameSessionID(fmt.Sprint(i)), Status: messages.GameSessionActive}
+		r.refs[new(stage.Ref)] = &entry{id: g.ID, fleet: f, location: "home", published: gamesession.NewPublished(g)}
+	}
+	for b.Loop() {
+		if err := r.room(f, "home"); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
