@@ -72,6 +72,8 @@ type entry struct {
 	players   []messages.PlayerSessionID
 	over      bool
 	starting  bool // counted as ACTIVATING
+	again     bool // it is to be stored again
+	unsaid    news // with these events
 	endedAt   time.Time
 	forgotten bool
 	stored    bool // durable, and shown from then on
@@ -173,6 +175,10 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 		r.watchers = append(r.watchers, m.Notify)
 	case stored:
 		r.onStored(c, m)
+	case unstored:
+		r.onUnstored(c, m)
+	case storeAgain:
+		r.onStoreAgain(c, m.e)
 	case gamesession.Changed:
 		r.onChanged(c, m)
 	case Request[messages.UpdateGameSession, *messages.GameSession]:

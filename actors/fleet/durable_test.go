@@ -357,3 +357,24 @@ func TestAPlayersStatusesAreStored(t *testing.T) {
 		}
 	})
 }
+
+func TestAnEndThatWasNotStoredIsStoredOnceTheDiskWorks(t *testing.T) {
+	hosted(t, nil, func(h *host) {
+		g := h.must(create(actorstest.Fleet, ""))
+		h.disk.set(errDisk)
+		_, err := ask(h, func(reply func(*messages.GameSession, error)) any {
+			return fleet.TerminateGameSession{Session: g.ID, Force: true, Reply: reply}
+		})
+		h.is(err, messages.Internal)
+		shown := h.game(g.ID)
+		time.Sleep(time.Minute)
+		h.disk.set(nil)
+		time.Sleep(time.Minute)
+		h.registry.Stop()
+		synctest.Wait()
+		h.begin()
+		if again := h.game(g.ID); again.Status != messages.GameSessionTerminated || !again.Terminated.Equal(shown.Terminated) || again.StatusReason != shown.StatusReason {
+			h.Errorf("it was shown as %+v, and is now %+v", shown, again)
+		}
+	})
+}
