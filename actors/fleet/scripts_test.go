@@ -32,7 +32,7 @@ func TestAPICheck60_AFleetOfAScriptBecomesActiveWithItsTrail(t *testing.T) {
 		if err != nil || any.Status != messages.FleetActive {
 			w.Errorf("an ANYWHERE fleet: %+v, %v", any, err)
 		}
-		_, err = w.Try(create(any.ID, ""), nil)
+		_, err = w.Try(at(any.ID, "custom-x"), nil)
 		w.IsError(err, messages.FleetCapacityExceeded)
 		_, err = w.System.CreateFleet(context.Background(), messages.CreateFleet{ScriptID: "script-unknown"})
 		w.IsError(err, messages.NotFound)

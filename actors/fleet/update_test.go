@@ -256,3 +256,14 @@ func TestAnEditThatWasRefusedIsNotStoredWithTheEnd(t *testing.T) {
 		}
 	})
 }
+
+func TestAnAnywhereFleetNeedsALocation(t *testing.T) {
+	hosted(t, func(o *fleet.Options) {
+		o.Fleets = append(o.Fleets, &messages.Fleet{ID: "fleet-anywhere", Status: messages.FleetActive, Anywhere: true, Locations: []string{"custom-attic"}})
+	}, func(h *host) {
+		_, err := h.create(create("fleet-anywhere", ""))
+		h.is(err, messages.InvalidRequest)
+		_, err = h.create(at("fleet-anywhere", "custom-attic"))
+		h.is(err, messages.FleetCapacityExceeded)
+	})
+}
