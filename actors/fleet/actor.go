@@ -20,29 +20,30 @@ type Registry struct {
 	o Options
 
 	// owned by the actor
-	fleets    map[messages.FleetID]*fleetEntry
-	aliases   map[messages.AliasID]*messages.Alias
-	sessions  map[messages.GameSessionID]*entry
-	order     []*entry // oldest first; forgotten ones are swept out later
-	forgotten int      // of them, at least
-	tokens    map[tokenKey]*entry
-	players   map[messages.PlayerSessionID]*entry
-	refs      map[*stage.Ref]*entry
-	creators  creators
-	scripts   map[messages.ScriptID]*scriptEntry
-	locations map[string]messages.Location // of the configuration, and custom ones
-	live      map[string]int               // game sessions that have not ended, by location
-	idles     map[*stage.Ref]*idle         // until their actors have stopped
-	ended     []*entry                     // gone for good, in the order of their ends
-	restored  restored                     // until Started
-	lost      zerolog.Logger               // sampled: for what is not stored; set once
-	stuck     int                          // calls into games that nothing can end
-	deleted   []*fleetEntry                // TERMINATED, in the order of their ends
-	watchers  []*stage.Ref                 // of WatchRoom
-	lines     map[string]*line             // by id of the resource
-	changes   uint64                       // of resources
-	draining  bool
-	drained   []func()
+	fleets     map[messages.FleetID]*fleetEntry
+	aliases    map[messages.AliasID]*messages.Alias
+	sessions   map[messages.GameSessionID]*entry
+	order      []*entry // oldest first; forgotten ones are swept out later
+	forgotten  int      // of them, at least
+	tokens     map[tokenKey]*entry
+	players    map[messages.PlayerSessionID]*entry
+	refs       map[*stage.Ref]*entry
+	creators   creators
+	scripts    map[messages.ScriptID]*scriptEntry
+	locations  map[string]messages.Location // of the configuration, and custom ones
+	live       map[string]int               // game sessions that have not ended, by location
+	idles      map[*stage.Ref]*idle         // until their actors have stopped
+	ended      []*entry                     // gone for good, in the order of their ends
+	endedBytes int                          // that these hold in memory, about
+	restored   restored                     // until Started
+	lost       zerolog.Logger               // sampled: for what is not stored; set once
+	stuck      int                          // calls into games that nothing can end
+	deleted    []*fleetEntry                // TERMINATED, in the order of their ends
+	watchers   []*stage.Ref                 // of WatchRoom
+	lines      map[string]*line             // by id of the resource
+	changes    uint64                       // of resources
+	draining   bool
+	drained    []func()
 
 	// work are the goroutines beside the actor, loads those that compile.
 	work  sync.WaitGroup
@@ -76,6 +77,7 @@ type entry struct {
 	unsaid    news // with these events
 	endedAt   time.Time
 	forgotten bool
+	bytes     int  // that it holds in memory once it has ended, about
 	stored    bool // durable, and shown from then on
 	changed   bool // while it was not stored yet
 	waiting   []func(*messages.GameSession, error)

@@ -347,7 +347,8 @@ func fingerprint(q *messages.CreateGameSession) [sha256.Size]byte {
 	for _, s := range []string{q.Name, q.Data, q.CreatorID} {
 		text(s)
 	}
-	for _, p := range q.Properties {
+	properties := slices.SortedFunc(slices.Values(q.Properties), func(a, b messages.Property) int { return cmp.Compare(a.Key, b.Key) })
+	for _, p := range properties { // callers keep them in maps
 		text(p.Key)
 		text(p.Value)
 	}

@@ -61,6 +61,13 @@ func (c *creators) remember(who creator, l messages.CreatorLimit, at time.Time) 
 	c.sweep(at)
 }
 
+// refund takes back the last charge: what was created then came to nothing.
+func (c *creators) refund(who creator) {
+	if made := c.made[who]; made != nil && len(made.times) > 0 {
+		made.times = made.times[:len(made.times)-1]
+	}
+}
+
 // sweepMin is how many creations there are at least from one sweep to the next.
 const sweepMin = 16
 

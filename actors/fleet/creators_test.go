@@ -64,3 +64,25 @@ func TestACreatorMayCreateSoManyPerPeriod(t *testing.T) {
 		}
 	}
 }
+
+func TestACreatorIsNotChargedForWhatCameToNothing(t *testing.T) {
+	var c creators
+	now, who := time.Unix(1000, 0), creator{"fleet-a", "x"}
+	c.refund(who)
+	c.remember(who, withoutPolicy, now)
+	c.refund(who)
+	c.refund(who)
+	if !c.allow(who, withoutPolicy, now) {
+		t.Error("it may not create")
+	}
+}
+
+func TestPropertiesInAnyOrderMakeTheSameRequest(t *testing.T) {
+	of := func(p ...messages.Property) [32]byte {
+		return fingerprint(&messages.CreateGameSession{MaxPlayers: 2, Properties: p})
+	}
+	a, b := messages.Property{Key: "a", Value: "1"}, messages.Property{Key: "b", Value: "2"}
+	if of(a, b) != of(b, a) || of(a, b) == of(a) || of(a) == of(messages.Property{Key: "a", Value: "2"}) {
+		t.Error("fingerprints")
+	}
+}

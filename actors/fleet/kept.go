@@ -51,6 +51,8 @@ func (r *Registry) onStored(c *stage.Context, m stored) {
 	if m.err != nil {
 		c.Log().Error().Err(m.err).Str("game_session_id", string(e.id)).Msg("a new game session was not stored: it ends")
 		r.abandon(e)
+		g, _, _ := e.published.Shared()
+		r.creators.refund(creator{g.FleetID, g.CreatorID})
 		for _, answer := range waiting {
 			answer(nil, notStored())
 		}
@@ -85,6 +87,7 @@ func (r *Registry) erase(e *entry) {
 	r.forget(e)
 	if e.over {
 		r.ended = slices.DeleteFunc(r.ended, func(o *entry) bool { return o == e })
+		r.endedBytes -= e.bytes
 	}
 	r.sweep(1)
 }
@@ -188,8 +191,16 @@ func (r *Registry) onChanged(c *stage.Context, m gamesession.Changed) {
 // keepEnded remembers a game session that has ended.
 func (r *Registry) keepEnded(e *entry) {
 	if !e.forgotten {
-		r.ended = append(r.ended, e)
+		r.keep(e)
 	}
+}
+
+// keep remembers a game session that has ended.
+func (r *Registry) keep(e *entry) {
+	g, _, _ := e.published.Shared()
+	e.bytes = endedBytes + len(g.Data) + len(g.MatchmakerData) + seatBytes*len(e.players)
+	r.ended = append(r.ended, e)
+	r.endedBytes += e.bytes
 }
 
 // forgetEnded drops ended game sessions over the bounds, those first that ended
@@ -198,9 +209,10 @@ func (r *Registry) forgetEnded(c *stage.Context) {
 	n := 0
 	var changes []store.Change
 	for ; n < len(r.ended); n++ {
-		if len(r.ended)-n <= r.o.EndedMax && c.Now().Sub(r.ended[n].endedAt) <= r.o.EndedKeep {
+		if len(r.ended)-n <= r.o.EndedMax && r.endedBytes <= endedBytesMax && c.Now().Sub(r.ended[n].endedAt) <= r.o.EndedKeep {
 			break
 		}
+		r.endedBytes -= r.ended[n].bytes
 		r.forget(r.ended[n])
 		changes = append(changes, r.ended[n].deleted()...)
 	}

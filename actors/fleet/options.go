@@ -94,6 +94,11 @@ const (
 	// activationTimeout is how long a game session may take to be ACTIVE where its
 	// fleet does not say (service-api.md D5).
 	activationTimeout = 300 * time.Second
+	// endedBytesMax bounds what ended game sessions hold in memory; each is counted with
+	// endedBytes and its data, and seatBytes for each of its player sessions.
+	endedBytesMax = 512 << 20
+	endedBytes    = 2 << 10
+	seatBytes     = 300
 	// loadsMax is how many scripts are compiled at a time.
 	loadsMax = 2
 	// updateWait is how long an update waits for processes to run it.
@@ -106,6 +111,6 @@ const (
 
 // DefaultEndedMax and DefaultEndedKeep bound the memory of ended game sessions.
 const (
-	DefaultEndedMax  = 10_000
+	DefaultEndedMax  = 100_000
 	DefaultEndedKeep = 30 * 24 * time.Hour
 )

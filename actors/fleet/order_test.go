@@ -26,7 +26,7 @@ func (f *forgetting) Receive(c *stage.Context, msg any) {
 	n := msg.(int)
 	begin := time.Now()
 	for range n {
-		f.r.ended = append(f.r.ended, f.another("more"))
+		f.r.keep(f.another("more"))
 		f.r.forgetEnded(c)
 	}
 	f.done <- time.Since(begin)
@@ -53,7 +53,7 @@ func BenchmarkForget(b *testing.B) {
 	}
 	f := &forgetting{r: r, done: make(chan time.Duration, 1)}
 	for range 10_000 {
-		r.ended = append(r.ended, f.another("ended"))
+		r.keep(f.another("ended"))
 	}
 	for range 50_000 {
 		f.another("live")
@@ -65,5 +65,30 @@ func BenchmarkForget(b *testing.B) {
 	for b.Loop() {
 		ref.Tell(100)
 		b.ReportMetric(float64((<-f.done).Nanoseconds())/100, "ns/forgotten")
+	}
+}
+
+// What ended game sessions hold in memory is bounded, whatever each of them holds.
+func TestEndedGameSessionsAreBoundedInBytes(t *testing.T) {
+	r, err := New(Options{Region: "home", EndedKeep: time.Hour, Fleets: []*messages.Fleet{
+		{ID: "fleet-a", Status: messages.FleetActive, Locations: []string{"home"}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &forgetting{r: r, done: make(chan time.Duration, 1)}
+	const each = 100 << 20
+	for range 10 {
+		e := f.another("large")
+		r.keep(e)
+		e.bytes += each // as if it had so much data
+		r.endedBytes += each
+	}
+	s := stagetest.Start(t, nil)
+	defer s.Close()
+	s.SpawnAt(s.Stage.NewRef(counters.ActorFleet, stage.LaneLimits{}), f).Tell(1)
+	<-f.done
+	if n := len(r.ended); n != 6 || r.endedBytes > endedBytesMax || len(r.sessions) != 6 {
+		t.Errorf("%d game sessions are remembered, %d in the index, with %d bytes", n, len(r.sessions), r.endedBytes)
 	}
 }

@@ -65,7 +65,7 @@ func (r *Registry) restoreSession(f *fleetEntry, g *messages.GameSession, made [
 	r.sessions[e.id] = e
 	r.order = append(r.order, e)
 	if g.Status >= messages.GameSessionTerminated {
-		r.ended = append(r.ended, e)
+		r.keep(e)
 	} else {
 		r.restored.lived = append(r.restored.lived, e)
 	}
@@ -106,7 +106,7 @@ func (r *Registry) endRestored(c *stage.Context) {
 		told := r.gameNews(now, e)
 		changes = append(changes, told.with(e.record())...)
 		n = append(n, told...)
-		r.ended = append(r.ended, e)
+		r.keep(e)
 	}
 	if n := len(r.restored.lived); n > 0 {
 		c.Log().Warn().Int("game_sessions", n).Msg("game sessions of the process before are TERMINATED")

@@ -216,7 +216,7 @@ type Session struct {
 	AnnouncePlayers     bool          `config:"announcePlayers"`         // PLAYER_CONNECT and PLAYER_DISCONNECT to the others (D12)
 	AnnounceAllPlayers  bool          `config:"announceAllPlayersGroup"` // membership updates of group -1 (D11)
 	LegacyLoginPacket   bool          `config:"legacyLoginPacket"`       // an empty packet with op code 0 after the login (D12)
-	EndedMax            int           `config:"endedMax"`                // ended game sessions remembered
+	EndedMax            int           `config:"endedMax"`                // ended game sessions remembered; fewer if they hold more than 512 MiB
 	EndedKeep           time.Duration `config:"endedKeep"`               // for at most so long
 }
 
@@ -299,7 +299,7 @@ func Defaults() Config {
 			EmptyTimeout: 5 * time.Minute, PingInterval: 3 * time.Second,
 			PlayerQueueBytes: 1 << 20, PlayerQueueMessages: 4096,
 			MailboxBytes: 8 << 20, MailboxMessages: 8192,
-			EndedMax: 10_000, EndedKeep: 30 * 24 * time.Hour,
+			EndedMax: fleet.DefaultEndedMax, EndedKeep: 30 * 24 * time.Hour,
 		},
 		Script: Script{
 			Callback: 30 * time.Second, Tick: 50 * time.Millisecond, TimersMax: 10_000, MemoryMax: 256 << 20,
