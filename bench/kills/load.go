@@ -260,6 +260,18 @@ func (b *bench) check(ctx context.Context, proc *server.Process, m *made, r *row
 	b.checkPlacements(ctx, api, m, r, lost)
 }
 
+// clear deletes queues and aliases: a host takes a number of them only.
+func (b *bench) clear(ctx context.Context, proc *server.Process, m *made) {
+	api := proc.API(1)
+	defer api.Close()
+	for _, name := range m.queues {
+		_ = api.Call(ctx, "DeleteGameSessionQueue", struct{ Name string }{name}, new(struct{}))
+	}
+	for id := range m.aliases {
+		_ = api.Call(ctx, "DeleteAlias", struct{ AliasId string }{id}, new(struct{}))
+	}
+}
+
 // checkPlacements waits for the end of each placement, and counts its events.
 func (b *bench) checkPlacements(ctx context.Context, api *server.API, m *made, r *row, lost func(what, id string, err error)) {
 	r.Placements += len(m.placements)

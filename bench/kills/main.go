@@ -124,7 +124,11 @@ func (b *bench) point(ctx context.Context, point string) (row, error) {
 func (b *bench) round(ctx context.Context, r *row) error {
 	env := ""
 	if r.Point != randomly {
-		env = fmt.Sprintf("TROUPE_FAULTS=%s=kill:%d", r.Point, 1+b.rand.IntN(150))
+		most := 150
+		if strings.Contains(r.Point, "checkpoint") {
+			most = 2 // one in some thousand pages of the log
+		}
+		env = fmt.Sprintf("%s=%s=kill:%d", fault.Variable, r.Point, 1+b.rand.IntN(most))
 	}
 	proc, err := b.host(ctx, env)
 	if err != nil {
@@ -154,6 +158,7 @@ func (b *bench) round(ctx context.Context, r *row) error {
 	defer func() { _ = proc.Stop() }()
 	r.Restart = max(r.Restart, time.Since(begun))
 	b.check(ctx, proc, made, r)
+	b.clear(ctx, proc, made)
 	return ctx.Err()
 }
 

@@ -102,6 +102,9 @@ func (h *Handler) Init(s script.Session) error {
 
 // open makes the runtime, and has it watched.
 func (h *Handler) open() error {
+	if h.process.HandOver != nil {
+		h.process.HandOver() // it takes a millisecond or two
+	}
 	if err := h.boot(); err != nil {
 		return err
 	}

@@ -13,6 +13,9 @@ const (
 	longAfter = time.Millisecond
 	// slice is how long a call works between two rests.
 	slice = 250 * time.Microsecond
+	// grownMax is how many bytes the process may have grown by during a call before the
+	// call pays for what is allocated: garbage that is soon gone costs others little.
+	grownMax = 48 << 20
 	// nap bounds how long a rest goes on after the call was interrupted.
 	nap = 5 * time.Millisecond
 	// clockEvery bounds how many pauses go by between two looks at the clock, which
@@ -22,9 +25,9 @@ const (
 
 // paces say how a call is paced from a time after its start on: how long it rests for
 // each slice of work, as a multiple of it (half of a core, then a quarter, then a
-// sixth), and how long at least for each byte that the process has allocated meanwhile,
-// for which others would pay by what the garbage collector takes: 40 ns are 24 MiB a
-// second.
+// sixth), and how long at least for each byte that the process has allocated meanwhile
+// once it has grown by grownMax, for which others would pay by what the garbage collector
+// takes: 40 ns are 24 MiB a second.
 var paces = [...]struct {
 	after   time.Duration
 	rest    int
@@ -45,7 +48,8 @@ type pacer struct {
 	looked    time.Duration // at the clock; 0: not during this call
 	began     time.Duration // the slice; 0: there was none during this call
 	allocated int64         // then
-	sample    [1]metrics.Sample
+	heap      int64         // bytes in objects at the first slice
+	sample    [2]metrics.Sample
 }
 
 // Pause is called by the owner during a call, as often as it can; it costs some
@@ -116,7 +120,8 @@ func (d *Dog) suffers() bool {
 func (w *Watch) rest(since int64, took, now time.Duration) {
 	p := &w.pacer
 	if p.began == 0 { // its first
-		p.began, p.allocated = now, p.heap()
+		p.began = now
+		p.allocated, p.heap = p.read()
 		return
 	}
 	worked := now - p.began
@@ -129,16 +134,22 @@ func (w *Watch) rest(since int64, took, now time.Duration) {
 			pace = next
 		}
 	}
-	end := now + max(worked*time.Duration(pace.rest), time.Duration(p.heap()-p.allocated)*pace.perByte)
+	rest := worked * time.Duration(pace.rest)
+	if allocated, heap := p.read(); heap-p.heap > grownMax {
+		rest = max(rest, time.Duration(allocated-p.allocated)*pace.perByte)
+	}
+	end := now + rest
 	for ; now < end && w.since.Load() == since; now = time.Since(w.worker.start) {
 		time.Sleep(min(end-now, nap))
 	}
-	p.began, p.looked, p.allocated = now, now, p.heap()
+	p.began, p.looked = now, now
+	p.allocated, _ = p.read()
 }
 
-// heap returns how many bytes the process has allocated since its start.
-func (p *pacer) heap() int64 {
-	p.sample[0].Name = "/gc/heap/allocs:bytes"
+// read returns how many bytes the process has allocated since its start, and how many
+// are in objects, live or not yet swept.
+func (p *pacer) read() (allocated, heap int64) {
+	p.sample[0].Name, p.sample[1].Name = "/gc/heap/allocs:bytes", "/memory/classes/heap/objects:bytes"
 	metrics.Read(p.sample[:])
-	return int64(p.sample[0].Value.Uint64())
+	return int64(p.sample[0].Value.Uint64()), int64(p.sample[1].Value.Uint64())
 }
