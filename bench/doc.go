@@ -77,6 +77,18 @@
 // has ended it; the others' p99 is compared with that of a host without, in the same round. The load generator shares the
 // machine: a script that takes a core takes it from the generator, too.
 //
+// # Service API
+//
+// bench/service starts a host with a store of its own on the disk of the temporary folder, and calls it with AWS JSON over
+// up to --workers connections. Calls start at their times whether or not others have been answered; latency counts from when a
+// call was due. A placement is for two players with latencies and ends, for the benchmark, when its PlacementFulfilled comes on
+// GET /events. A search is one call for a page of 20, sorted, of a filter that one game session in 500 fits. A start is from the
+// start of the process to its announcement, on a store of copies of what a killed host has left: a game session, its players and
+// its placement, over and over.
+//
+// bench/kills counts what was answered before a SIGKILL, and looks for each piece of it after the next start. A failpoint is
+// passed at a random count; one that was not passed in time is a kill from outside, and said so.
+//
 // # What is not comparable
 //
 //   - The bare relay does less: no pings, no limits, no queue, no login check, no sender stamping, no order or loss

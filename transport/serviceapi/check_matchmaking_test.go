@@ -1,0 +1,29 @@
+package serviceapi
+
+import (
+	"strings"
+	"testing"
+)
+
+// Until there is matchmaking, its operations say so in a way that clients know (service-api.md 2.1), whatever they are asked;
+// nothing of it is answered as if it were there.
+func TestAPICheck64_MatchmakingIsRefusedByName(t *testing.T) {
+	a := newSilentServer(t)
+	inBoth(t, func(t *testing.T, protocol string) {
+		for operation, in := range map[string]members{
+			"StartMatchmaking":                  {"ConfigurationName": "m", "Players": []any{members{"PlayerId": "p"}}},
+			"StopMatchmaking":                   {"TicketId": "placing"},
+			"DescribeMatchmaking":               {"TicketIds": []any{"unknown"}},
+			"AcceptMatch":                       {"TicketId": "t", "PlayerIds": []any{"p"}, "AcceptanceType": "ACCEPT"},
+			"StartMatchBackfill":                {"ConfigurationName": "m", "Players": []any{members{"PlayerId": "p"}}},
+			"CreateMatchmakingRuleSet":          {"Name": "r", "RuleSetBody": "{}"},
+			"ValidateMatchmakingRuleSet":        {"RuleSetBody": "{}"},
+			"DescribeMatchmakingConfigurations": {},
+		} {
+			r := a.ask(t, protocol, operation, in)
+			if text, _ := r.body["message"].(string); r.status != 400 || r.code() != exceptions["UR"] || !strings.Contains(text, operation) {
+				t.Errorf("%s: %d %v", operation, r.status, r.body)
+			}
+		}
+	})
+}
