@@ -143,7 +143,9 @@ func TestRejoinAfterALeave(t *testing.T) {
 		if i == 0 {
 			g.await(t, "onPlayerDisconnect 1 of [1 2]")
 		} else {
-			g.await(t, "onPlayerDisconnect 1 of [2 1]") // in the order in which they came
+			for g.count("onPlayerDisconnect 1 of [2 1]") < i { // in the order in which they came
+				time.Sleep(time.Millisecond)
+			}
 		}
 		p = h.join(ids[0], stock.Options{Flavor: flavors[i%2]})
 		if p.PeerID() != 1 {
