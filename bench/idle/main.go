@@ -12,7 +12,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"syscall"
 	"text/tabwriter"
 	"time"
@@ -50,16 +49,7 @@ type result struct {
 
 func main() {
 	o := parseFlags()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	met, err := run(ctx, o)
-	switch {
-	case err != nil:
-		fmt.Fprintln(os.Stderr, "bench idle:", err)
-		os.Exit(2)
-	case !met:
-		os.Exit(1)
-	}
+	report.Main("idle", func(ctx context.Context) (bool, error) { return run(ctx, o) })
 }
 
 func parseFlags() options {

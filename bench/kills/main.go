@@ -12,10 +12,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"text/tabwriter"
 	"time"
 
@@ -58,16 +56,7 @@ func main() {
 	flag.Uint64Var(&o.seed, "seed", 0, "seed of the moments; 0 = a new one")
 	flag.StringVar(&o.json, "json", "", "file for the result")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	good, err := run(ctx, o)
-	switch {
-	case err != nil:
-		fmt.Fprintln(os.Stderr, "bench kills:", err)
-		os.Exit(2)
-	case !good:
-		os.Exit(1)
-	}
+	report.Main("kills", func(ctx context.Context) (bool, error) { return run(ctx, o) })
 }
 
 // bench is one run.

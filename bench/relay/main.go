@@ -14,9 +14,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"slices"
-	"syscall"
 	"time"
 
 	"troupe/bench/report"
@@ -49,16 +47,7 @@ type options struct {
 
 func main() {
 	o := parseFlags()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	met, err := run(ctx, o)
-	switch {
-	case err != nil:
-		fmt.Fprintln(os.Stderr, "bench relay:", err)
-		os.Exit(2)
-	case !met:
-		os.Exit(1)
-	}
+	report.Main("relay", func(ctx context.Context) (bool, error) { return run(ctx, o) })
 }
 
 func parseFlags() options {
@@ -154,5 +143,5 @@ func run(ctx context.Context, o options) (met bool, err error) {
 			return false, err
 		}
 	}
-	return res.met(), nil
+	return res.Bars.Met(), nil
 }

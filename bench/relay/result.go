@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 	"text/tabwriter"
 	"time"
 
@@ -20,7 +19,7 @@ type result struct {
 	Command string         `json:"command"`
 	Config  config         `json:"config"`
 	Servers []summary      `json:"servers"` // the first is the yardstick
-	Bars    []report.Bar   `json:"bars"`
+	Bars    report.Bars    `json:"bars"`
 }
 
 // summary is one server over all rounds. Latency points are medians of the rounds', except Max, the greatest.
@@ -91,10 +90,6 @@ func latencyOf(rounds []sample) loadgen.Quantiles {
 		P999: time.Duration(point(func(q loadgen.Quantiles) time.Duration { return q.P999 }).Median),
 		Max:  time.Duration(point(func(q loadgen.Quantiles) time.Duration { return q.Max }).Max),
 	}
-}
-
-func (r *result) met() bool {
-	return !slices.ContainsFunc(r.Bars, func(b report.Bar) bool { return !b.Met })
 }
 
 // print writes the table, the bars and the warnings.

@@ -42,7 +42,7 @@ func TestBars(t *testing.T) {
 		for _, b := range r.Bars {
 			got += map[bool]string{true: "y", false: "n"}[b.Met]
 		}
-		if got != c.met || r.met() != (c.met == "yyy") {
+		if got != c.met || r.Bars.Met() != (c.met == "yyy") {
 			t.Errorf("%s: bars %s, want %s: %v", name, got, c.met, r.Bars)
 		}
 		if _, err := json.Marshal(r); err != nil {
@@ -65,7 +65,7 @@ func TestPrintWarns(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, out.String())
 		}
 	}
-	if !r.met() {
+	if !r.Bars.Met() {
 		t.Error("without bars none can be missed")
 	}
 }

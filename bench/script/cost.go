@@ -43,8 +43,8 @@ func (b *bench) cost(ctx context.Context) error {
 	}
 	r.compute(each[0], each[1])
 	b.res.Cost = &r
-	b.res.bar("CPU us of a message through a script over the relay path", b.barCost, r.Over.Median, r.Script.Known() && r.Relay.Known() && r.Over.Median <= b.barCost)
-	b.res.bar("all messages delivered", 1, truth(delivered), delivered)
+	b.res.Bars.Add("CPU us of a message through a script over the relay path", b.barCost, r.Over.Median, r.Script.Known() && r.Relay.Known() && r.Over.Median <= b.barCost)
+	b.res.Bars.Add("all messages delivered", 1, truth(delivered), delivered)
 	return nil
 }
 

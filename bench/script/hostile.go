@@ -56,7 +56,7 @@ func (b *bench) hostile(ctx context.Context) error {
 		r := &results[i]
 		r.compute(results[0].Rounds)
 		if i > 0 {
-			b.res.bar("p99 beside a script of "+r.Way+", ratio to that without", b.barHostile, r.Ratio.Median, r.Lost == 0 && r.Ratio.Median <= b.barHostile)
+			b.res.Bars.Add("p99 beside a script of "+r.Way+", ratio to that without", b.barHostile, r.Ratio.Median, r.Lost == 0 && r.Ratio.Median <= b.barHostile)
 		}
 	}
 	b.res.Hostile = results

@@ -70,6 +70,6 @@ func (b *bench) idleOf(ctx context.Context, fleet string) (err error) {
 	}
 	fmt.Fprintf(os.Stderr, "idle, %s: %.0f MiB with %d game sessions, made in %v\n", r.Fleet, r.AfterMiB, b.IdleSessions, took.Round(time.Millisecond))
 	b.res.Idle = append(b.res.Idle, r)
-	b.res.bar(fmt.Sprintf("resident MiB with %d idle scripted game sessions, %s", b.IdleSessions, r.Fleet), b.barIdle, r.AfterMiB, r.AfterMiB <= b.barIdle)
+	b.res.Bars.Add(fmt.Sprintf("resident MiB with %d idle scripted game sessions, %s", b.IdleSessions, r.Fleet), b.barIdle, r.AfterMiB, r.AfterMiB <= b.barIdle)
 	return nil
 }

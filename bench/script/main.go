@@ -13,12 +13,10 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"troupe/bench/report"
@@ -62,16 +60,7 @@ var parts = []part{{"cost", (*bench).cost}, {"idle", (*bench).idle}, {"tick", (*
 
 func main() {
 	o := parseFlags()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	met, err := run(ctx, o)
-	switch {
-	case err != nil:
-		fmt.Fprintln(os.Stderr, "bench script:", err)
-		os.Exit(2)
-	case !met:
-		os.Exit(1)
-	}
+	report.Main("script", func(ctx context.Context) (bool, error) { return run(ctx, o) })
 }
 
 func parseFlags() options {
@@ -206,5 +195,5 @@ func run(ctx context.Context, o options) (met bool, err error) {
 			return false, err
 		}
 	}
-	return b.res.met(), nil
+	return b.res.Bars.Met(), nil
 }

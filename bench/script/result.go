@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 	"time"
 
 	"troupe/bench/report"
@@ -22,15 +21,7 @@ type result struct {
 	Idle    []idleResult    `json:"idle,omitempty"`
 	Tick    *tickResult     `json:"tick,omitempty"`
 	Hostile []hostileResult `json:"hostile,omitempty"`
-	Bars    []report.Bar    `json:"bars"`
-}
-
-func (r *result) bar(name string, limit, got float64, met bool) {
-	r.Bars = append(r.Bars, report.Bar{Name: name, Limit: limit, Got: got, Met: met})
-}
-
-func (r *result) met() bool {
-	return !slices.ContainsFunc(r.Bars, func(b report.Bar) bool { return !b.Met })
+	Bars    report.Bars     `json:"bars"`
 }
 
 // print writes the figures, the bars and the warnings.

@@ -11,11 +11,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"time"
 
 	"troupe/bench/report"
@@ -52,16 +50,7 @@ var parts = []part{{"placements", (*bench).placements}, {"players", (*bench).pla
 
 func main() {
 	o := parseFlags()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	met, err := run(ctx, o)
-	switch {
-	case err != nil:
-		fmt.Fprintln(os.Stderr, "bench service:", err)
-		os.Exit(2)
-	case !met:
-		os.Exit(1)
-	}
+	report.Main("service", func(ctx context.Context) (bool, error) { return run(ctx, o) })
 }
 
 func parseFlags() options {
@@ -158,5 +147,5 @@ func run(ctx context.Context, o options) (met bool, err error) {
 			return false, err
 		}
 	}
-	return b.res.met(), nil
+	return b.res.Bars.Met(), nil
 }

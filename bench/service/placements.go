@@ -27,8 +27,8 @@ func (b *bench) placements(ctx context.Context) error {
 	p99 := spreadOf(b.res.Placements, func(f figures) float64 { return f.P99 })
 	rate := spreadOf(b.res.Placements, func(f figures) float64 { return f.Rate })
 	failed := spreadOf(b.res.Placements, func(f figures) float64 { return float64(f.Failed) })
-	b.res.bar("placements, p99 ms", b.barPlacement, p99.Median, p99.Median <= b.barPlacement && failed.Max == 0)
-	b.res.bar("placements per second, at least", 0.98*b.PlacementRate, rate.Median, rate.Median >= 0.98*b.PlacementRate)
+	b.res.Bars.Add("placements, p99 ms", b.barPlacement, p99.Median, p99.Median <= b.barPlacement && failed.Max == 0)
+	b.res.Bars.Add("placements per second, at least", 0.98*b.PlacementRate, rate.Median, rate.Median >= 0.98*b.PlacementRate)
 	return nil
 }
 

@@ -22,8 +22,8 @@ func (b *bench) players(ctx context.Context) error {
 	p99 := spreadOf(b.res.Players, func(f figures) float64 { return f.P99 })
 	rate := spreadOf(b.res.Players, func(f figures) float64 { return f.Rate })
 	failed := spreadOf(b.res.Players, func(f figures) float64 { return float64(f.Failed) })
-	b.res.bar("CreatePlayerSession, p99 ms", b.barPlayer, p99.Median, p99.Median <= b.barPlayer && failed.Max == 0)
-	b.res.bar("CreatePlayerSession per second, at least", 0.98*b.PlayerRate, rate.Median, rate.Median >= 0.98*b.PlayerRate)
+	b.res.Bars.Add("CreatePlayerSession, p99 ms", b.barPlayer, p99.Median, p99.Median <= b.barPlayer && failed.Max == 0)
+	b.res.Bars.Add("CreatePlayerSession per second, at least", 0.98*b.PlayerRate, rate.Median, rate.Median >= 0.98*b.PlayerRate)
 	return nil
 }
 
@@ -104,7 +104,7 @@ func (b *bench) search(ctx context.Context) (err error) {
 	}
 	f := k.figures(begun)
 	b.res.Search = &searchResult{Filter: filter, MadePerSecond: made, P50: f.P50, P99: f.P99, Max: f.Max}
-	b.res.bar(fmt.Sprintf("search of %d game sessions, p99 ms", b.Found), b.barSearch, f.P99, f.P99 <= b.barSearch)
+	b.res.Bars.Add(fmt.Sprintf("search of %d game sessions, p99 ms", b.Found), b.barSearch, f.P99, f.P99 <= b.barSearch)
 	return nil
 }
 

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"slices"
 
 	"troupe/bench/report"
 )
@@ -19,15 +18,7 @@ type result struct {
 	Players    []figures      `json:"players,omitempty"`
 	Search     *searchResult  `json:"search,omitempty"`
 	Starts     []startResult  `json:"starts,omitempty"`
-	Bars       []report.Bar   `json:"bars"`
-}
-
-func (r *result) bar(name string, limit, got float64, met bool) {
-	r.Bars = append(r.Bars, report.Bar{Name: name, Limit: limit, Got: got, Met: met})
-}
-
-func (r *result) met() bool {
-	return !slices.ContainsFunc(r.Bars, func(b report.Bar) bool { return !b.Met })
+	Bars       report.Bars    `json:"bars"`
 }
 
 // print writes the figures and the bars.

@@ -145,7 +145,7 @@ func (b *bench) start(ctx context.Context) error {
 		worst = max(worst, full)
 		b.res.Starts = append(b.res.Starts, startResult{Seconds: full, Empty: empty, MiB: float64(info.Size()) / (1 << 20)})
 	}
-	b.res.bar(fmt.Sprintf("start with %d records, seconds", b.Records), b.barStart, worst, worst <= b.barStart)
+	b.res.Bars.Add(fmt.Sprintf("start with %d records, seconds", b.Records), b.barStart, worst, worst <= b.barStart)
 	return nil
 }
 

@@ -13,9 +13,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"troupe/bench/report"
@@ -59,16 +56,7 @@ func main() {
 	flag.StringVar(&o.echo, "serve-echo", "", "")
 	flag.BoolVar(&o.lossyIn, "in-namespace", false, "")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	met, err := run(ctx, &o)
-	switch {
-	case err != nil:
-		fmt.Fprintln(os.Stderr, "bench transports:", err)
-		os.Exit(2)
-	case !met:
-		os.Exit(1)
-	}
+	report.Main("transports", func(ctx context.Context) (bool, error) { return run(ctx, &o) })
 }
 
 func run(ctx context.Context, o *options) (met bool, err error) {

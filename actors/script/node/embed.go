@@ -3,7 +3,7 @@ package node
 import _ "embed" // of the JavaScript beside this file
 
 // bootJS is what node is started with; shimJS is run by it under a name that
-// belongs to the host (realtime.Name). stubJS stands for the original's generated
+// belongs to the host (realtime.Name). emptyJS stands for the original's generated
 // message classes, which scripts load and never use (realtime.md 15.1).
 var (
 	//go:embed boot.js
@@ -12,4 +12,4 @@ var (
 	shimJS string
 )
 
-const stubJS = "'use strict';\nmodule.exports = {};\n"
+const emptyJS = "'use strict';\nmodule.exports = {};\n"

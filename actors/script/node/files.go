@@ -18,7 +18,7 @@ import (
 //
 //	root/lock           held by the host that it belongs to
 //	root/host/          what runs the script
-//	root/game/src/proto the original's generated classes, as stubs
+//	root/game/src/proto modules in the place of the original's generated classes
 //	root/game/VERSION/  the script, its working directory
 //	root/fleet-N/       gamelift-metadata.json of one fleet
 //
@@ -81,7 +81,7 @@ func unpack(dir, version string, all map[string][]byte, foreign bool) (f *files,
 		}
 	}
 	for _, name := range []string{"Packet_pb", "CoreCommands_pb", "GroupMessages_pb"} {
-		if err := write(filepath.Join(root, "game", "src", "proto", name+".js"), []byte(stubJS)); err != nil {
+		if err := write(filepath.Join(root, "game", "src", "proto", name+".js"), []byte(emptyJS)); err != nil {
 			return nil, err
 		}
 	}
