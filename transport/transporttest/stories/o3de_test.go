@@ -172,8 +172,9 @@ func (g gem) await(id, status string) object {
 	}
 }
 
-func TestCheck65_O3DECallByCall(t *testing.T) {
-	game := new(server)
+// startO3DE starts a host whose game is on callbacks and whose empty games end at once.
+func startO3DE(t *testing.T, game *server) gem {
+	t.Helper()
 	c := host.Defaults()
 	c.API.Addr, c.WebSocket.Addr, c.Fast.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
 	c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "", "", ""
@@ -184,7 +185,72 @@ func TestCheck65_O3DECallByCall(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(h.Close)
-	g := gem{t, "http://" + h.Addrs().API}
+	return gem{t, "http://" + h.Addrs().API}
+}
+
+// twin makes the call of an ...Async twin: the same one, beside the game, which is notified with what came of it.
+func twin[T any](call func() T) (notified <-chan T) {
+	done := make(chan T, 1)
+	go func() { done <- call() }()
+	return done
+}
+
+// notification is what a twin came to.
+func notification[T any](t *testing.T, from <-chan T) (result T) {
+	t.Helper()
+	select {
+	case result = <-from:
+	case <-time.After(patience):
+		t.Fatal("no notification")
+	}
+	return result
+}
+
+// The twins make the same calls, several at a time.
+func TestCheck65_O3DEAsynchronousCalls(t *testing.T) {
+	g := startO3DE(t, new(server))
+	var made []<-chan string
+	for _, name := range []string{"one", "two", "three"} {
+		in := object{"Name": name, "FleetId": "fleet-dev", "MaximumPlayerSessionCount": 2, "IdempotencyToken": name}
+		made = append(made, twin(func() string { return g.createSession(in) }), twin(func() string { return g.createSession(in) }))
+	}
+	ids := make(map[string]bool)
+	for _, m := range made {
+		ids[notification(t, m)] = true
+	}
+	if len(ids) != 3 || ids[""] {
+		t.Fatalf("CreateSessionAsync of three, each called twice: %v", ids)
+	}
+	if id := notification(t, twin(func() string { return g.createSession(object{"FleetId": "fleet-none", "MaximumPlayerSessionCount": 2}) })); id != "" {
+		t.Errorf("CreateSessionAsync on a fleet that is not there: %s", id)
+	}
+	for id := range ids {
+		g.await(id, "ACTIVE")
+	}
+	found := notification(t, twin(func() []sessionConfig {
+		return g.searchSessions(object{"FleetId": "fleet-dev", "FilterExpression": "gameSessionName='two'"})
+	}))
+	if len(found) != 1 || found[0].name != "two" {
+		t.Fatalf("SearchSessionsAsync: %+v", found)
+	}
+	join := func(player string) <-chan *client.Client {
+		return twin(func() *client.Client { return g.joinSession(object{"GameSessionId": found[0].id, "PlayerId": player}) })
+	}
+	joined := 0
+	for _, from := range []<-chan *client.Client{join("a"), join("b"), join("c")} {
+		if c := notification(t, from); c != nil {
+			joined++
+			defer c.Close()
+		}
+	}
+	if joined != 2 {
+		t.Errorf("JoinSessionAsync of three into a game session of two: %d joined", joined)
+	}
+}
+
+func TestCheck65_O3DECallByCall(t *testing.T) {
+	game := new(server)
+	g := startO3DE(t, game)
 
 	// A failed call is an empty string; the log gets the name and the message.
 	if id := g.createSession(object{"FleetId": "fleet-none", "MaximumPlayerSessionCount": 2}); id != "" {
