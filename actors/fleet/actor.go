@@ -72,9 +72,10 @@ type entry struct {
 	ref       *stage.Ref // nil once the actor has stopped
 	players   []messages.PlayerSessionID
 	over      bool
-	starting  bool // counted as ACTIVATING
-	again     bool // it is to be stored again
-	unsaid    news // with these events
+	starting  bool         // counted as ACTIVATING
+	overdue   *stage.Timer // while that: it takes too long; of a fleet with a script
+	again     bool         // it is to be stored again
+	unsaid    news         // with these events
 	endedAt   time.Time
 	forgotten bool
 	bytes     int  // that it holds in memory once it has ended, about

@@ -155,7 +155,8 @@ func (r *Registry) start(c *stage.Context, b beginning) (*entry, error) {
 
 // boundActivation ends a game session that is not ACTIVE in time.
 func (r *Registry) boundActivation(c *stage.Context, e *entry) {
-	c.After(cmp.Or(e.fleet.record.Runtime.ActivationTimeout, activationTimeout), activationDue{e, e.ref})
+	e.overdue.Stop()
+	e.overdue = c.After(cmp.Or(e.fleet.record.Runtime.ActivationTimeout, activationTimeout), activationDue{e, e.ref})
 }
 
 // run gives a game session a process: one that is ready, or a new one.

@@ -113,6 +113,8 @@ func (e *entry) activates(yes bool) {
 	by := 1
 	if e.starting = yes; !yes {
 		by = -1
+		e.overdue.Stop()
+		e.overdue = nil
 	}
 	e.fleet.activating[e.location] += by
 }

@@ -3,10 +3,12 @@ package fleet_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+	"weak"
 
 	"troupe/actors"
 	"troupe/actors/fleet"
@@ -336,6 +338,37 @@ func TestAReplacedScriptTellsWhatCameOfIt(t *testing.T) {
 		}
 		if g := start(w, f.ID); g.ScriptVersion != "5 (1.0)" {
 			w.Error(g.ScriptVersion)
+		}
+	})
+}
+
+// What a process held is free once its game session has ended, which is shown for long.
+func TestAnEndedGameSessionHoldsNoProcess(t *testing.T) {
+	standing(t, 0, func(w *world, e *engine) {
+		s := newScript(w, "main.js=one")
+		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("3 main.js")})
+		var held []weak.Pointer[instance]
+		for range 3 {
+			start(w, f.ID)
+		}
+		e.mu.Lock()
+		all := e.handlers
+		e.handlers = nil
+		e.mu.Unlock()
+		for n, i := range all {
+			held = append(held, weak.Make(i))
+			if n > 0 { // the first has only been tried
+				end(w, &i.Game)
+			}
+		}
+		clear(all)
+		for range 3 { // what one collection finds of weak pointers, another frees
+			runtime.GC()
+		}
+		for i, p := range held {
+			if p.Value() != nil {
+				w.Errorf("process %d is still there", i)
+			}
 		}
 	})
 }

@@ -115,9 +115,19 @@ func (g *guard) stopOnce() {
 		return
 	}
 	g.stopped = true
-	defer g.self.stage.live.Add(g.self.kind, -1)
+	defer func() {
+		g.actor = gone{} // who keeps the Ref, such as a timer, keeps nothing of the actor
+		g.self.stage.live.Add(g.self.kind, -1)
+	}()
 	g.actor.Stopped(&g.context)
 }
+
+// gone is the behaviour of an actor that has stopped.
+type gone struct{}
+
+func (gone) Started(*Context)      {}
+func (gone) Receive(*Context, any) {}
+func (gone) Stopped(*Context)      {}
 
 // recover turns a panic into an orderly stop.
 func (g *guard) recover(msg any) {

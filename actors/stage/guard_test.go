@@ -3,10 +3,12 @@ package stage_test
 import (
 	"fmt"
 	"reflect"
+	"runtime"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
+	"weak"
 
 	"troupe/actors/stage"
 	"troupe/actors/stage/stagetest"
@@ -396,4 +398,33 @@ func TestLiveCountsUntilStoppedIsOver(t *testing.T) {
 			t.Errorf("%d live", n)
 		}
 	})
+}
+
+// Who keeps a Ref keeps nothing of an actor that has stopped: a game session may be
+// megabytes.
+func TestARefKeepsNothingOfAStoppedActor(t *testing.T) {
+	for name, end := range map[string]any{
+		"stopped": do(func(c *stage.Context) { c.StopSelf() }),
+		"crashed": stage.Panic{Text: "on purpose"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := stagetest.Start(t, nil)
+			if name == "crashed" {
+				s.Panics = 1
+			}
+			p := new(probe)
+			parent, ref, kept := s.Spawn(new(probe)), s.NewRef(), weak.Make(p)
+			parent.Tell(do(func(c *stage.Context) { c.Spawn(ref, p) }))
+			ref.Tell(end)
+			stagetest.Await[stagetest.Stopped](t, p, patience)
+			p = nil
+			for deadline := time.Now().Add(patience); kept.Value() != nil; runtime.GC() {
+				if time.Now().After(deadline) {
+					t.Fatal("the actor is still there")
+				}
+			}
+			runtime.KeepAlive(ref)
+			s.Close()
+		})
+	}
 }
