@@ -124,15 +124,15 @@ func (a *Actor) onAttached(c *stage.Context, m attached) {
 	a.timer.Stop()
 	a.handle.Alive()
 	now := time.Now()
-	next := together(now, a.interval)
-	a.lastPing, a.expected = now, now.Add(next)
-	a.timer = c.After(next, tick{})
+	a.lastPing, a.expected = now, now.Add(a.interval)
+	a.timer = c.After(a.interval, tick{})
 }
 
-// beat is the grid on which connections tick: those of one moment wake the
+// beat is the grid on which idle connections tick: those of one moment wake the
 // process once, and their pings leave and come back together. A thousand idle
 // players cost four wake-ups a second then, not three hundred, and a wake-up is
-// most of what a ping costs.
+// most of what a ping costs. Those of busy players are spread instead: each pong may
+// confirm hundreds of messages, which would hold up what comes in that moment.
 const beat = 250 * time.Millisecond
 
 // together returns a wait of at least d that ends on the grid.
@@ -160,7 +160,10 @@ func (a *Actor) onTick(c *stage.Context) {
 		a.lastPing = now
 		a.handle.link.Ping(a.handle.mark(a.payload[:0]))
 	}
-	next := together(now, max(min(a.interval-now.Sub(a.lastPing), limit-silence), time.Millisecond))
+	next := max(min(a.interval-now.Sub(a.lastPing), limit-silence), time.Millisecond)
+	if silence >= beat {
+		next = together(now, next)
+	}
 	a.expected = now.Add(next)
 	a.timer.Reset(next)
 }

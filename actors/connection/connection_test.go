@@ -87,6 +87,22 @@ func TestPingsAreSentAtTheGamesInterval(t *testing.T) {
 	}
 }
 
+// Idle players' pings leave together, those of busy ones when they are due.
+func TestPingsOfIdlePlayersLeaveTogether(t *testing.T) {
+	run(t, func(w *world) {
+		id, interval := w.Create(&game{Conf: script.Configuration{PingInterval: time.Second}}), time.Second
+		w.Pass(100 * time.Millisecond)
+		idle, busy := w.Player(id), w.Player(id)
+		for range 40 {
+			w.Pass(100 * time.Millisecond)
+			busy.Handle.Alive()
+		}
+		actorstest.Equal(w, "pings of one that is busy", busy.Pings(), interval, 2*interval, 3*interval, 4*interval)
+		late := 150 * time.Millisecond // until the grid
+		actorstest.Equal(w, "pings of one that is idle", idle.Pings(), interval, 2*interval+late, 3*interval+late)
+	})
+}
+
 func TestCheck55_ASilentPeerIsDroppedAfterTwoIntervalsAndAtLeastSixSeconds(t *testing.T) {
 	for interval, want := range map[time.Duration]time.Duration{
 		time.Second: 6 * time.Second, 2500 * time.Millisecond: 6 * time.Second, 3 * time.Second: 6 * time.Second,

@@ -78,14 +78,23 @@ func (o *Outbox) plausible(n uint64) bool {
 
 // confirmUpTo lets go of what is confirmed.
 func (o *Outbox) confirmUpTo(n uint64) {
+	var confirmed [64]*wire.Frame
+	k := 0
 	for o.n > 0 {
 		if it := o.at(0); it.f != nil && (it.n == 0 || it.n > n) {
 			break
 		}
-		if it := o.pop(); it.f != nil {
-			it.f.Release()
+		it := o.pop()
+		if it.f == nil {
+			continue
+		}
+		confirmed[k] = it.f
+		if k++; k == len(confirmed) {
+			wire.ReleaseAll(confirmed[:])
+			k = 0
 		}
 	}
+	wire.ReleaseAll(confirmed[:k])
 	o.trim()
 }
 

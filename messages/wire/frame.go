@@ -86,12 +86,31 @@ func (f *Frame) Retain() *Frame {
 // Release gives one reference back; the last one ends the frame's life. It
 // panics when f has none left.
 func (f *Frame) Release() {
-	switch n := f.refs.Add(-1); {
-	case n == 0:
+	if f.last() {
 		giveFrame(f)
-	case n < 0:
+	}
+}
+
+// ReleaseAll is Release of each of frames, for less if they are many. It leaves
+// nothing of use in the slice.
+func ReleaseAll(frames []*Frame) {
+	n := 0
+	for _, f := range frames {
+		if f.last() {
+			frames[n] = f
+			n++
+		}
+	}
+	giveFrames(frames[:n])
+}
+
+// last gives one reference back and reports whether it was the last.
+func (f *Frame) last() bool {
+	n := f.refs.Add(-1)
+	if n < 0 {
 		panic("wire: Release of a released Frame")
 	}
+	return n == 0
 }
 
 // live panics when f has no references, in which case its bytes may belong to

@@ -60,6 +60,40 @@ func TestFrameLivesToTheLastRelease(t *testing.T) {
 	}
 }
 
+// Many are released like one by one: of all classes, more than a list has places for,
+// and those that somebody else still reads stay as they are.
+func TestReleaseAll(t *testing.T) {
+	payload := bytes.Repeat([]byte{'x'}, ScriptPayloadMax)
+	for _, size := range []int{1, 300, 1, 1, 3000, ScriptPayloadMax, 1} {
+		frames := make([]*Frame, 0, 1000)
+		var shared, all []*Frame
+		for i := range cap(frames) {
+			f := NewFrame(&Header{OpCode: int32(i + 1), Payload: payload[:size*(i%2)]})
+			if frames = append(frames, f); i%7 == 0 {
+				shared = append(shared, f.Retain())
+			}
+		}
+		all = append(all, frames...)
+		ReleaseAll(frames)
+		for i, f := range all {
+			if left := f.refs.Load(); left != 0 && i%7 != 0 {
+				t.Fatalf("%d references left of frame %d", left, i)
+			}
+		}
+		for i, f := range shared {
+			if f.OpCode() != int32(7*i+1) {
+				t.Fatalf("frame %d is now %d", 7*i+1, f.OpCode())
+			}
+		}
+		ReleaseAll(shared)
+	}
+	f := NewFrame(&Header{OpCode: 1})
+	if !panics(func() { ReleaseAll([]*Frame{f, f}) }) {
+		t.Error("a frame was released twice")
+	}
+	ReleaseAll(nil)
+}
+
 // A failed Retain leaves no reference behind that a Release could give back.
 func TestFrameStaysReleasedAfterMisuse(t *testing.T) {
 	f := &Frame{class: classNone}

@@ -48,15 +48,14 @@ func (l *freeList) take() (f *Frame) {
 	return f
 }
 
-// give reports whether there was a place for f.
-func (l *freeList) give(f *Frame) bool {
+// give takes as many of frames, all of one class, as there is a place for, and returns
+// the others.
+func (l *freeList) give(frames []*Frame) (others []*Frame) {
 	l.mu.Lock()
-	room := len(l.frames) < listBytesMax/classes[f.class]
-	if room {
-		l.frames = append(l.frames, f)
-	}
+	n := min(len(frames), listBytesMax/classes[frames[0].class]-len(l.frames))
+	l.frames = append(l.frames, frames[:n]...)
 	l.mu.Unlock()
-	return room
+	return frames[n:]
 }
 
 // takeFrame returns a frame whose unit has room for size bytes. Its fields
@@ -77,13 +76,29 @@ func takeFrame(size int) *Frame {
 	return &Frame{class: classNone, unit: make([]byte, 0, size)}
 }
 
-// giveFrame takes back a frame nobody refers to. Race builds overwrite its bytes
-// first, so that a reader without a reference sees garbage, or is caught.
+// giveFrame takes back a frame nobody refers to.
 func giveFrame(f *Frame) {
-	if raceEnabled {
-		clear(f.unit)
-	}
-	if f.class != classNone && !lists[f.class].give(f) {
-		pools[f.class].Put(f)
+	one := [1]*Frame{f}
+	giveFrames(one[:])
+}
+
+// giveFrames takes back frames nobody refers to: those of one class that follow one
+// another at once, since a player confirms hundreds at a time, and many players do so at
+// the same moment. Race builds overwrite their bytes first, so that a reader without a
+// reference sees garbage, or is caught.
+func giveFrames(frames []*Frame) {
+	for len(frames) > 0 {
+		class, n := frames[0].class, 0
+		for ; n < len(frames) && frames[n].class == class; n++ {
+			if raceEnabled {
+				clear(frames[n].unit)
+			}
+		}
+		if class != classNone {
+			for _, f := range lists[class].give(frames[:n]) {
+				pools[class].Put(f)
+			}
+		}
+		frames = frames[n:]
 	}
 }
