@@ -14,15 +14,24 @@ import (
 // queueBytesFallback is for a machine that does not say what memory it has.
 const queueBytesFallback = 1 << 30
 
-// queueBytesAll bounds what is kept for all players together: a quarter of the
-// limit of the Go runtime, of the control group, or of the machine, the first
-// that there is (reliability.md 2.4).
+// queueBytesAll bounds what is kept for all players together: a quarter of what the
+// host may use (reliability.md 2.4).
 func (c *Config) queueBytesAll() int64 {
 	if n := int64(c.Reconnect.QueueBytesAll); n > 0 {
 		return n
 	}
+	if n := MemoryMax(); n > 0 {
+		return n / 4
+	}
+	return queueBytesFallback
+}
+
+// MemoryMax returns how many bytes of memory the process may use: the limit of the Go
+// runtime, of the control group, or of the machine, the first that there is; 0 if
+// nothing tells. Any goroutine may call it.
+func MemoryMax() int64 {
 	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
-		return limit / 4
+		return limit
 	}
 	total := machineMemory()
 	for _, file := range []string{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"} {
@@ -30,10 +39,7 @@ func (c *Config) queueBytesAll() int64 {
 			total = limit
 		}
 	}
-	if total > 0 {
-		return total / 4
-	}
-	return queueBytesFallback
+	return total
 }
 
 // numberIn reads a file with one number, 0 if it is not there or says otherwise.
