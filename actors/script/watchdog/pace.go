@@ -10,12 +10,16 @@ import (
 // process has to do waits for a slice at most, and not for a core. All that tunes it:
 const (
 	// longAfter is how long a call runs before it is long, and Options.Long is told.
-	longAfter = time.Millisecond
+	longAfter = 500 * time.Microsecond
 	// slice is how long a call works between two rests.
-	slice = 250 * time.Microsecond
-	// grownMax is how many bytes the process may have grown by during a call before the
-	// call pays for what is allocated: garbage that is soon gone costs others little.
-	grownMax = 48 << 20
+	slice = 100 * time.Microsecond
+	// freeBytes is how many bytes a call may allocate before it pays for more, and
+	// perByte how long it rests for each of these: 24 MiB a second. What is allocated
+	// makes the garbage collector run, and what is kept makes it run long, while all
+	// others wait; so a call that has allocated some times freeBytes pays for each
+	// byte so many times as much.
+	freeBytes = 24 << 20
+	perByte   = 40 * time.Nanosecond
 	// nap bounds how long a rest goes on after the call was interrupted.
 	nap = 5 * time.Millisecond
 	// clockEvery bounds how many pauses go by between two looks at the clock, which
@@ -23,21 +27,12 @@ const (
 	clockEvery = 256
 )
 
-// paces say how a call is paced from a time after its start on: how long it rests for
-// each slice of work, as a multiple of it (half of a core, then a quarter, then a
-// sixth), and how long at least for each byte that the process has allocated meanwhile
-// once it has grown by grownMax, for which others would pay by what the garbage collector
-// takes: 40 ns are 24 MiB a second.
+// paces say how long a call rests for each slice of work, as a multiple of it, from a
+// time after its start on: it has half of a core, then a quarter, then a sixth.
 var paces = [...]struct {
-	after   time.Duration
-	rest    int
-	perByte time.Duration
-}{
-	{after: 2 * time.Millisecond, rest: 1},
-	{after: 20 * time.Millisecond, rest: 1, perByte: 40},
-	{after: 100 * time.Millisecond, rest: 3, perByte: 40},
-	{after: time.Second, rest: 5, perByte: 40},
-}
+	after time.Duration
+	rest  time.Duration
+}{{longAfter, 1}, {100 * time.Millisecond, 3}, {time.Second, 5}}
 
 // pacer is what a Watch needs for that. It is the owner's.
 type pacer struct {
@@ -47,9 +42,17 @@ type pacer struct {
 
 	looked    time.Duration // at the clock; 0: not during this call
 	began     time.Duration // the slice; 0: there was none during this call
-	allocated int64         // then
-	heap      int64         // bytes in objects at the first slice
-	sample    [2]metrics.Sample
+	allocated int64         // by the process, then
+	sample    [1]metrics.Sample
+	account   account
+}
+
+// account is what a call has allocated, as far as that can be known: what the process
+// has while the call worked, less what others have, which shows while it rests.
+type account struct {
+	worked, rested time.Duration
+	inWork, inRest int64 // bytes that the process has allocated meanwhile
+	own            int64 // bytes by the call, the most that it has looked like
 }
 
 // Pause is called by the owner during a call, as often as it can; it costs some
@@ -63,7 +66,7 @@ func (w *Watch) Pause() {
 }
 
 // begin and end are called by Begin and End.
-func (p *pacer) begin() { p.left, p.looked, p.began = p.every, 0, 0 }
+func (p *pacer) begin() { p.left, p.looked, p.began, p.account = p.every, 0, 0, account{} }
 
 func (w *Watch) endPace() {
 	if w.pacer.long {
@@ -91,7 +94,7 @@ func (w *Watch) look() {
 			w.o.Long()
 		}
 	}
-	if took >= paces[0].after && w.dog.suffers() {
+	if w.dog.suffers() {
 		w.rest(since, took, now)
 	}
 }
@@ -120,8 +123,7 @@ func (d *Dog) suffers() bool {
 func (w *Watch) rest(since int64, took, now time.Duration) {
 	p := &w.pacer
 	if p.began == 0 { // its first
-		p.began = now
-		p.allocated, p.heap = p.read()
+		p.began, p.allocated = now, p.read()
 		return
 	}
 	worked := now - p.began
@@ -134,22 +136,33 @@ func (w *Watch) rest(since int64, took, now time.Duration) {
 			pace = next
 		}
 	}
-	rest := worked * time.Duration(pace.rest)
-	if allocated, heap := p.read(); heap-p.heap > grownMax {
-		rest = max(rest, time.Duration(allocated-p.allocated)*pace.perByte)
-	}
-	end := now + rest
+	allocated, from := p.read(), now
+	end := now + max(worked*pace.rest, p.account.pay(allocated-p.allocated, worked))
 	for ; now < end && w.since.Load() == since; now = time.Since(w.worker.start) {
 		time.Sleep(min(end-now, nap))
 	}
-	p.began, p.looked = now, now
-	p.allocated, _ = p.read()
+	p.began, p.looked, p.allocated = now, now, p.read()
+	p.account.rested += now - from
+	p.account.inRest += p.allocated - allocated
 }
 
-// read returns how many bytes the process has allocated since its start, and how many
-// are in objects, live or not yet swept.
-func (p *pacer) read() (allocated, heap int64) {
-	p.sample[0].Name, p.sample[1].Name = "/gc/heap/allocs:bytes", "/memory/classes/heap/objects:bytes"
+// pay takes what the process has allocated during a slice, and returns how long the
+// call rests for its part in that.
+func (a *account) pay(allocated int64, worked time.Duration) time.Duration {
+	a.inWork += allocated
+	a.worked += worked
+	own := a.inWork
+	if a.rested > 0 {
+		own -= int64(float64(a.inRest) * float64(a.worked) / float64(a.rested))
+	}
+	more := max(0, own-a.own)
+	a.own += more
+	return time.Duration(more*(a.own/freeBytes)) * perByte
+}
+
+// read returns how many bytes the process has allocated since its start.
+func (p *pacer) read() int64 {
+	p.sample[0].Name = "/gc/heap/allocs:bytes"
 	metrics.Read(p.sample[:])
-	return int64(p.sample[0].Value.Uint64()), int64(p.sample[1].Value.Uint64())
+	return int64(p.sample[0].Value.Uint64())
 }
