@@ -66,7 +66,7 @@ func (w *Watch) Pause() {
 }
 
 // begin and end are called by Begin and End.
-func (p *pacer) begin() { p.left, p.looked, p.began, p.account = p.every, 0, 0, account{} }
+func (p *pacer) begin() { p.left, p.looked, p.began = p.every, 0, 0 }
 
 func (w *Watch) endPace() {
 	if w.pacer.long {
@@ -123,7 +123,7 @@ func (d *Dog) suffers() bool {
 func (w *Watch) rest(since int64, took, now time.Duration) {
 	p := &w.pacer
 	if p.began == 0 { // its first
-		p.began, p.allocated = now, p.read()
+		p.began, p.allocated, p.account = now, p.read(), account{}
 		return
 	}
 	worked := now - p.began
