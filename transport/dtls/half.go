@@ -30,7 +30,7 @@ type half struct {
 	listed       bool
 
 	mu      sync.Mutex
-	early   [][]byte     // application records that came before the end
+	early   [][]byte     // application records and alerts that came before the end
 	became  *Association // what it ended in
 	evicted bool
 }
@@ -55,9 +55,11 @@ func (h *half) evict() {
 // the reader calls both.
 func (h *half) take(r *record) {
 	h.pipe.heard(len(r.raw))
-	if r.epoch == 1 && r.typ == applicationData {
-		h.takeEarly(r)
-		return
+	if r.epoch == 1 && (r.typ == applicationData || r.typ == alert) {
+		taken := h.takeEarly(r)
+		if taken || r.typ == applicationData {
+			return
+		}
 	}
 	if drop := h.filter.admit(r); drop != 0 {
 		h.e.drop(drop)
@@ -81,9 +83,10 @@ func (h *half) flush() {
 	h.gathered = h.gathered[:0]
 }
 
-// takeEarly keeps an application record until the handshake is done; one that
-// comes in the moment after is taken in at once.
-func (h *half) takeEarly(r *record) {
+// takeEarly keeps a record until the handshake is done; one that comes in the moment
+// after is taken in at once, which it reports. An alert is for both: the handshake may
+// be over, and a peer that has left would stay, or not be yet, and is to fail.
+func (h *half) takeEarly(r *record) (taken bool) {
 	h.mu.Lock()
 	a := h.became
 	most := earlyUnprovenMax
@@ -93,14 +96,17 @@ func (h *half) takeEarly(r *record) {
 	if a == nil && len(h.early) < most {
 		h.early = append(h.early, append([]byte(nil), r.raw...))
 		h.mu.Unlock()
-		return
+		return false
 	}
 	h.mu.Unlock()
 	if a == nil {
 		h.e.drop(counters.RecordEarly)
-	} else if drop := a.receive(r); drop != 0 {
+		return false
+	}
+	if drop := a.receive(r); drop != 0 {
 		h.e.drop(drop)
 	}
+	return true
 }
 
 // run is the handshake's goroutine.
