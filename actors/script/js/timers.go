@@ -16,8 +16,11 @@ var timersProgram = embedded("timers", timersSource)
 // timers are the timers of one runtime: a heap by due time, then by creation
 // (realtime.md 18.2), with one timer of the game session for the earliest.
 type timers struct {
-	h     *Handler
-	heap  timerHeap
+	h    *Handler
+	heap timerHeap
+	// start is that of all timers which the call under way arms, as in Node.js, so that
+	// they fire in the order of their delays however long it takes; zero: it has armed none.
+	start time.Time
 	byID  map[int64]*timer
 	last  int64
 	armed time.Time // when the game session's timer fires; zero: it does not
@@ -66,7 +69,10 @@ func (h *Handler) arm(c goja.FunctionCall) goja.Value {
 	h.timers.room()
 	d := time.Duration(c.Argument(1).ToInteger()) * time.Millisecond
 	h.timers.last++
-	n := &timer{id: h.timers.last, due: time.Now().Add(d), object: c.Argument(0)}
+	if h.timers.start.IsZero() {
+		h.timers.start = time.Now()
+	}
+	n := &timer{id: h.timers.last, due: h.timers.start.Add(d), object: c.Argument(0)}
 	if c.Argument(2).ToBoolean() {
 		n.every = d
 	}

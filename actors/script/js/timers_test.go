@@ -197,3 +197,22 @@ func TestSlowCallsAreCountedAndWarnedOfNowAndThen(t *testing.T) {
 		t.Error(&g.lines)
 	}
 }
+
+// However long a call takes between two timers, they fire in the order of their delays.
+func TestTimersOfOneCallStartTogether(t *testing.T) {
+	g := start(t, script.DefaultLimits(), only(`
+let logger;
+exports.ssExports = {
+  init(s) { logger = s.getLogger(); },
+  onMessage(m) {
+    setTimeout(() => logger.info('second'), 30);
+    for (const until = Date.now() + 40; Date.now() < until;);
+    setTimeout(() => logger.info('first'), 10);
+  },
+};`))
+	g.handler.OnMessage(&script.Message{OpCode: 1, Sender: 1})
+	g.play(time.Second)
+	if lines := g.lines.String(); strings.Index(lines, "first") < 0 || strings.Index(lines, "first") > strings.Index(lines, "second") {
+		t.Error(lines)
+	}
+}
