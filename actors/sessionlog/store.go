@@ -47,6 +47,7 @@ type log struct {
 	writers int // sinks that are not closed
 	ended   time.Time
 	queued  bool // in Store.dirty, or being written
+	writing bool // the writer has lines of it in its hands
 	pending []byte
 	lines   int // in pending
 	missing int // lines dropped since
@@ -63,6 +64,10 @@ type part struct {
 	number int
 	bytes  int64
 }
+
+// kept reports whether the log has lines, in files or on the way there. The caller
+// holds Store.mu.
+func (l *log) kept() bool { return len(l.parts) > 0 || len(l.pending) > 0 || l.writing }
 
 func (l *log) bytes() (n int64) {
 	for _, p := range l.parts {
@@ -166,7 +171,7 @@ func (s *Store) List() []Info {
 	s.mu.Lock()
 	all := make([]Info, 0, len(s.logs))
 	for _, l := range s.logs {
-		if len(l.parts) > 0 || len(l.pending) > 0 {
+		if l.kept() {
 			all = append(all, Info{ID: l.id, Bytes: l.bytes(), Ended: l.ended})
 		}
 	}
@@ -188,7 +193,7 @@ func (s *Store) Has(id messages.GameSessionID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l := s.logs[id]
-	return l != nil && (len(l.parts) > 0 || len(l.pending) > 0)
+	return l != nil && l.kept()
 }
 
 // Keep is for how long after its end a game session's log is kept.

@@ -68,7 +68,7 @@ func (s *Store) announce() {
 func (s *Store) write(l *log) {
 	s.mu.Lock()
 	data, lines, missing := l.pending, l.lines, l.missing
-	l.pending, l.lines, l.missing = nil, 0, 0
+	l.pending, l.lines, l.missing, l.writing = nil, 0, 0, lines > 0
 	s.pending -= len(data)
 	s.mu.Unlock()
 	if missing > 0 {
@@ -92,7 +92,7 @@ func (s *Store) write(l *log) {
 func (s *Store) settleLog(l *log, lines, missing int, err error) (over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	l.queued = false
+	l.queued, l.writing = false, false
 	if err != nil {
 		l.missing += lines + missing // for when it can be written again
 		s.o.Counters.LogLinesDropped.Add(int64(lines))

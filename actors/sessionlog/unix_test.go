@@ -1,0 +1,46 @@
+//go:build unix
+
+package sessionlog
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A log whose first lines are just being written is there, however long the disk
+// takes: here its file is a pipe, which nobody opens for the time being.
+func TestALogIsThereWhileItsFirstLinesAreWritten(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, Options{})
+	name, _ := base("a")
+	pipe := file(filepath.Join(dir, name), 1)
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	k := s.Open("a")
+	k.Write(line("0"))
+	waits := func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(s.logs["a"].pending) > 0
+	}
+	for waits() {
+		time.Sleep(time.Millisecond)
+	}
+	if list := s.List(); !s.Has("a") || len(list) != 1 {
+		t.Errorf("nothing is there: %+v", list)
+	}
+	f, err := os.OpenFile(pipe, os.O_RDWR, 0) // the writer goes on
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	k.Close()
+	s.Close()
+	if list := s.List(); len(list) != 1 || list[0].Bytes == 0 {
+		t.Errorf("%+v", list)
+	}
+}
