@@ -33,16 +33,19 @@ func newHall() *hall {
 	return &hall{in: make(chan packet, 4096), closed: make(chan struct{}), clients: make(map[netip.AddrPort]*guest)}
 }
 
-func (h *hall) copies(fromServer bool, b []byte) int {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if fromServer {
-		h.out += len(b)
-	}
+// copiesLocked is how many copies of a datagram arrive.
+func (h *hall) copiesLocked(fromServer bool, b []byte) int {
 	if h.pass == nil {
 		return 1
 	}
 	return h.pass(fromServer, b)
+}
+
+// sent is how many bytes the server has sent; they are where they belong.
+func (h *hall) sent() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.out
 }
 
 // inject makes the server receive b as if from an address.
@@ -63,10 +66,10 @@ func (h *hall) ReadFromUDPAddrPort(b []byte) (int, netip.AddrPort, error) {
 }
 
 func (h *hall) WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, error) {
-	n := h.copies(true, b)
 	h.mu.Lock()
-	g := h.clients[to]
-	h.mu.Unlock()
+	defer h.mu.Unlock()
+	h.out += len(b)
+	n, g := h.copiesLocked(true, b), h.clients[to]
 	for ; n > 0 && g != nil; n-- {
 		select {
 		case g.in <- append([]byte(nil), b...):
@@ -111,7 +114,10 @@ func (g *guest) Read(b []byte) (int, error) {
 }
 
 func (g *guest) Write(b []byte) (int, error) {
-	for n := g.h.copies(false, b); n > 0; n-- {
+	g.h.mu.Lock()
+	n := g.h.copiesLocked(false, b)
+	g.h.mu.Unlock()
+	for ; n > 0; n-- {
 		g.h.inject(g.addr, b)
 	}
 	return len(b), nil
