@@ -165,13 +165,15 @@ func sendIsBounded(e *env) {
 	p, l := e.login()
 	src := newOutbox(e.TB)
 	l.SetSource(src)
-	p.hold(true)
-	e.stall(l, src)
 	own := series{id: 2, sizes: []int{16 << 10}}
 	frames := make([]*wire.Frame, 17)
-	for i := range frames {
+	for i := range frames { // now: from the stall on the time of the write that is stuck runs out
 		frames[i] = own.frame(i).Retain()
-		e.atOnce("Send", func() { l.Send(frames[i]) })
+	}
+	p.hold(true)
+	e.stall(l, src)
+	for _, f := range frames {
+		e.atOnce("Send", func() { l.Send(f) })
 	}
 	if end := e.ends(l); end.ByHost != messages.CloseSlowConsumer || end.Clean {
 		e.Errorf("after 17 frames that waited the end is %+v", end)
