@@ -223,10 +223,10 @@ func (s *swarm) settle(playing []*bot) {
 		for _, sums := range summarize(s.tallies, false).channels {
 			missing += sums.missing()
 		}
-		if missing == 0 {
+		away := slices.ContainsFunc(playing, func(b *bot) bool { return b.away() })
+		if missing == 0 && !away {
 			return
 		}
-		away := slices.ContainsFunc(playing, func(b *bot) bool { return b.away() })
 		if first || missing < least || away {
 			least, progress = missing, time.Now()
 		}
