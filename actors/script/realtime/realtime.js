@@ -62,9 +62,10 @@ const LEVELS = { debug: 1, info: 2, warn: 3, error: 4, fatal: 5, cxfatal: 6 };
 const FAST = 0, RELIABLE = 1, GROUP = 2;
 const SERVER = -1, ALL_PLAYERS = -1;
 const PING_DEFAULT_MS = 3000, PLAYERS_DEFAULT = 32, RECONNECT_WINDOW_MAX = 600;
+const OFTEN = ['getServerId', 'newTextGameMessage', 'newBinaryGameMessage', 'sendMessage', 'sendReliableMessage', 'sendReliableGroupMessage']; // found without a further step
 const MISSING = {}, FAILED = {}; // results of a callback that no script can return
 
-const getPrototypeOf = Object.getPrototypeOf, defineProperty = Object.defineProperty; // scripts may take them away
+const getPrototypeOf = Object.getPrototypeOf, defineProperty = Object.defineProperty, getOwn = Object.getOwnPropertyDescriptor; // scripts may take them away
 
 function hidden(object, name, value) {
   defineProperty(object, name, { value: value, writable: true, configurable: true });
@@ -223,7 +224,13 @@ exports.create = function create(host) {
 
   if (host.later) {
     host.later(Logger.prototype, makeLevel);
-    host.later(Session.prototype, () => more().methods);
+    host.later(Session.prototype, asked => { // in the middle of looking for it: that one stays where it is
+      const methods = more().methods;
+      for (let i = 0; i < OFTEN.length; i++) {
+        if (OFTEN[i] !== asked && getOwn(Session.prototype, OFTEN[i]) === undefined) hidden(Session.prototype, OFTEN[i], methods[OFTEN[i]]);
+      }
+      return methods;
+    });
   } else {
     Object.keys(LEVELS).forEach(makeLevel);
     Object.setPrototypeOf(Session.prototype, more().methods);
