@@ -7,8 +7,7 @@
 //
 // A child has a process group of its own, an environment of its own, and ends with
 // its game session: nothing of it is asked, it is killed. Who does not answer, or
-// takes more than it may, is killed too, and the game session ends as crashed. Timers
-// are Node's own: script.Limits.TimersMax is not counted, memory bounds them.
+// takes more than it may, is killed too, and the game session ends as crashed.
 //
 // What a script starts ends with it, on Linux even what has left its process group. If
 // the host is killed, the system ends its children, but not what those have started.

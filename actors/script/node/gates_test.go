@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"troupe/actors/gamesession"
 	"troupe/actors/script"
@@ -305,6 +306,11 @@ func TestCallbacksAfterTheEndDoNothing(t *testing.T) {
 		a := g.enter()
 		a.Say(1, messages.ServerPeer, 0, "ending 0")
 		g.ended("exited")
+		select {
+		case <-g.closed: // the handler was its actor's until now
+		case <-time.After(20 * time.Second):
+			t.Fatal("the handler is not closed")
+		}
 		if ok, now := g.handler.OnPlayerConnect(&script.ConnectMessage{}).Now(); !now || !ok { // this script has none
 			t.Error(ok, now)
 		}

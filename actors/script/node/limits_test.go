@@ -49,6 +49,9 @@ func TestHostileScripts(t *testing.T) {
 		"loop in a timer":      {code: "setTimeout(() => { for (;;); }, 1)", reason: stuck, interrupts: 1},
 		"loop of promises":     {code: "(function again() { Promise.resolve().then(again); })()", reason: stuck, interrupts: 1},
 		"regular expression":   {code: "/^(a+)+$/.test('a'.repeat(50) + '!')", reason: stuck, interrupts: 1},
+		"back reference":       {code: "/^(a+)+\\1$/.test('a'.repeat(50) + '!')", reason: stuck, interrupts: 1},
+		"sort":                 {code: "[3, 1, 2].sort(() => { for (;;); })", reason: stuck, interrupts: 1},
+		"proxy":                {code: "Object.keys(new Proxy({}, { ownKeys() { for (;;); } }))", reason: stuck, interrupts: 1},
 		"atomic sleep":         {code: "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0)", reason: stuck, interrupts: 1},
 		"stopped":              {code: "process.kill(process.pid, 'SIGSTOP')", reason: stuck, interrupts: 1},
 		"heap":                 {code: "const a = []; for (;;) a.push({ n: [a.length] });", reason: "heap out of memory"},
@@ -66,7 +69,8 @@ func TestHostileScripts(t *testing.T) {
 		"closes the pipes": {code: "require('fs').closeSync(4)", reason: "node ended"},
 		"kills its group":  {code: "process.kill(0, 'SIGKILL')", reason: "signal: killed"},
 		"recursion":        {code: "setTimeout(function f() { f(); }, 1)", reason: "Maximum call stack size exceeded"},
-		"deep JSON":        {code: "setTimeout(() => JSON.parse('['.repeat(2e6)), 1)", reason: ""},
+		"deep source":      {code: "setTimeout(() => eval('['.repeat(2e6)), 1)", reason: "Maximum call stack size exceeded"},
+		"deep JSON":        {code: "setTimeout(() => JSON.parse('['.repeat(2e6)), 1)", reason: "SyntaxError"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -225,8 +229,8 @@ func TestArgumentsThatAreTooLongAreLeftOut(t *testing.T) {
 	})
 }
 
-// A script that sends without end waits for the host, which goes on.
-func TestSendsWithoutEndAreBounded(t *testing.T) {
+// A script that prints without end waits for the host, which goes on.
+func TestPrintingWithoutEndIsBounded(t *testing.T) {
 	play(t, misbehave, setup{limits: func(l *script.Limits) { l.Callback = 2 * time.Second }}, func(g *game) {
 		before := heap()
 		a := g.enter()
@@ -359,4 +363,67 @@ func beHost(source string) {
 	}
 	h.(script.Loader).Load(&stand{tasks: make(chan func(), 10)})
 	time.Sleep(time.Minute) // it is killed before
+}
+
+// So many timers may wait, and no more; what has fired or was cleared counts no longer.
+func TestTimersThatWaitAreBounded(t *testing.T) {
+	for name, one := range map[string]string{
+		"timeouts":   "setTimeout(() => {}, 1e6)",
+		"intervals":  "require('timers').setInterval(() => {}, 1e6)",
+		"immediates": "setImmediate(() => {})",
+		"refreshed":  "setTimeout(() => {}, 1e6).refresh()",
+		"promises":   "require('timers/promises').setTimeout(1e6)",
+		"promisify":  "require('util').promisify(setTimeout)(1e6)",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			play(t, misbehave, setup{limits: func(l *script.Limits) { l.TimersMax = 300 }}, func(g *game) {
+				a := g.enter()
+				for _, code := range []string{
+					"for (let i = 0; i < 1000; i++) clearTimeout(setTimeout(() => {}, 1e6));",
+					"for (let i = 0; i < 300; i++) " + one,
+					"console.log('made all'); " + one,
+				} {
+					a.Say(1, messages.ServerPeer, 0, code)
+				}
+				if name == "immediates" { // they fire before the next message
+					g.logged("made all")
+					a.Say(1, messages.ServerPeer, 0, "for (;;) "+one)
+				}
+				g.logged("more than 300 timers wait")
+				if text := g.log.String(); strings.Index(text, "made all") > strings.Index(text, "timers wait") || !strings.Contains(text, "made all") {
+					t.Error(text)
+				}
+				if s := g.Game(g.id); s.Status != messages.GameSessionActive {
+					t.Error(s.Status, s.EndText)
+				}
+			})
+		})
+	}
+}
+
+func TestTimersThatHaveFiredAreForgotten(t *testing.T) {
+	play(t, misbehave, setup{limits: func(l *script.Limits) { l.TimersMax = 300 }}, func(g *game) {
+		g.enter().Say(1, messages.ServerPeer, 0, `
+const sleep = require('timers/promises').setTimeout, again = n => n > 0 ? setTimeout(again, 0, n - 1) : console.log('all fired');
+(async () => {
+  const all = new AbortController(), aborted = [];
+  for (let i = 0; i < 300; i++) aborted.push(sleep(1e6, 0, { signal: all.signal }).catch(error => error.name));
+  all.abort();
+  console.log('aborted', new Set(await Promise.all(aborted)));
+  for (let i = 0; i < 400; i++) await sleep(0);
+  console.log('all slept');
+  again(400);
+})();`)
+		g.logged("aborted Set(1) { 'AbortError' }")
+		g.logged("all slept")
+		g.logged("all fired")
+	})
+}
+
+func TestATimerThatIsAbortedAndNobodyAsksForIsTold(t *testing.T) {
+	play(t, misbehave, setup{}, func(g *game) {
+		g.enter().Say(1, messages.ServerPeer, 0, "const c = new AbortController(); require('timers/promises').setTimeout(1e6, 0, { signal: c.signal }); c.abort()")
+		g.logged("AbortError")
+	})
 }

@@ -22,6 +22,7 @@ const FRAME_MAX = 1 << 20;
 const FLUSH_BYTES = 16 << 10, FLUSH_MS = 1;
 const LOG_MAX = 64 << 10;          // characters of a line
 const BRIEF_MAX = 1000;            // and of a reason
+const TIMERS_SWEEP = 256;          // at so many timers, those that are over are forgotten
 const PAYLOAD_CUT = 65536 + 1;     // the host refuses payloads over 65536 bytes, and says so
 const LOCAL_GAME = '/local/game', LOCAL_METADATA = '/local/gamemetadata';
 
@@ -474,25 +475,49 @@ function adaptPaths() {
   };
 }
 
-// adaptTimers measures what timers call.
+// adaptTimers measures what timers call, and bounds how many wait.
 function adaptTimers() {
-  if (!(options.tickMs > 0)) return;
+  const { tickMs, timersMax } = options;
+  const measured = f => function () {
+    const start = now();
+    try {
+      return f.apply(this, arguments);
+    } finally {
+      slow('a timer', now() - start);
+    }
+  };
+  // Those that have fired or were cleared are found when there are many.
+  const waiting = new Set();
+  let promised = 0, sweepAt = TIMERS_SWEEP;
+  const counted = make => {
+    if (!(timersMax > 0)) return make();
+    if (waiting.size + promised >= Math.min(sweepAt, timersMax)) {
+      for (const timer of waiting) if (timer._destroyed !== false) waiting.delete(timer);
+      if (waiting.size + promised >= timersMax) throw new RangeError('more than ' + timersMax + ' timers wait');
+      sweepAt = Math.max(TIMERS_SWEEP, 2 * (waiting.size + promised));
+    }
+    const timer = make();
+    if (!util.types.isPromise(timer)) {
+      waiting.add(timer);
+      return timer;
+    }
+    promised++;
+    // Not beside the script's own: a rejection that it does not handle is to be told.
+    return timer.then(value => { promised--; return value; }, error => { promised--; throw error; });
+  };
   ['setTimeout', 'setInterval', 'setImmediate'].forEach(name => {
-    const original = timers[name];
+    const original = timers[name], properties = Object.getOwnPropertyDescriptors(original), inPromise = original[util.promisify.custom];
     const adapted = function (f) {
-      if (typeof f === 'function') {
-        arguments[0] = function () {
-          const start = now();
-          try {
-            return f.apply(this, arguments);
-          } finally {
-            slow('a timer', now() - start);
-          }
-        };
-      }
-      return original.apply(this, arguments);
+      if (tickMs > 0 && typeof f === 'function') arguments[0] = measured(f);
+      return counted(() => original.apply(this, arguments));
     };
-    timers[name] = globalThis[name] = Object.defineProperties(adapted, Object.getOwnPropertyDescriptors(original));
+    if (inPromise !== undefined) {
+      const promising = function () { return counted(() => inPromise.apply(this, arguments)); };
+      Object.defineProperties(promising, Object.getOwnPropertyDescriptors(inPromise));
+      timers.promises[name] = promising;
+      properties[util.promisify.custom] = { value: promising, enumerable: true };
+    }
+    timers[name] = globalThis[name] = Object.defineProperties(adapted, properties);
   });
 }
 

@@ -73,6 +73,7 @@ type game struct {
 	session script.Session
 	log     log
 	id      messages.GameSessionID
+	closed  chan struct{} // the actor has closed the handler
 	dir     string
 	marks   []string // process ids that the script has written down
 }
@@ -93,7 +94,7 @@ type setup struct {
 func play(t *testing.T, source string, s setup, test func(g *game)) {
 	t.Helper()
 	need(t)
-	g := &game{t: t, dir: t.TempDir()}
+	g := &game{t: t, dir: t.TempDir(), closed: make(chan struct{})}
 	if s.options.UID != 0 { // whose parents that user may pass
 		dir, err := os.MkdirTemp("", "troupe-user-")
 		if err == nil {
@@ -184,6 +185,12 @@ type spy struct {
 func (s spy) Load(session script.Session) *script.Pending {
 	s.g.session = session
 	return s.loader.Load(session)
+}
+
+// Close tells a test that the game session's actor is done with the handler.
+func (s spy) Close() {
+	s.loader.Close()
+	close(s.g.closed)
 }
 
 // await waits for a status of the game session.
