@@ -163,28 +163,23 @@ func (h *Handler) OnMessage(m *script.Message) {
 
 // onMessage does what the glue's onMessage does, without its frames: it is called most.
 func (h *Handler) onMessage(c goja.FunctionCall) goja.Value {
-	var result goja.Value
-	thrown := h.vm.Try(func() {
-		f, ok := h.callbacks.Get("onMessage").(*goja.Object)
-		if !ok {
-			return
+	h.direct = true
+	f, ok := h.callbacks.Get("onMessage").(*goja.Object)
+	if !ok {
+		return goja.Undefined()
+	}
+	if f != h.message.of {
+		h.message.of, h.message.call = f, nil
+		if f.ExportType() == functionType {
+			h.message.call, _ = f.Export().(func(goja.FunctionCall) goja.Value)
 		}
-		if f != h.message.of {
-			h.message.of, h.message.call = f, nil
-			if f.ExportType() == functionType {
-				h.message.call, _ = f.Export().(func(goja.FunctionCall) goja.Value)
-			}
-		}
-		if h.message.call == nil { // a proxy, or no function at all
-			h.glue.onMessage.call(c)
-			return
-		}
-		result = h.message.call(goja.FunctionCall{This: h.callbacks, Arguments: c.Arguments})
-	})
-	switch {
-	case thrown != nil:
-		h.glue.failed.of(h.vm.ToValue("onMessage"), thrown.Value())
-	case result != nil && !goja.IsUndefined(result):
+	}
+	if h.message.call == nil { // a proxy, or no function at all
+		h.glue.onMessage.call(c)
+		return goja.Undefined()
+	}
+	result := h.message.call(goja.FunctionCall{This: h.callbacks, Arguments: c.Arguments})
+	if !goja.IsUndefined(result) {
 		h.glue.told.of(h.vm.ToValue("onMessage"), result)
 	}
 	return goja.Undefined()

@@ -425,3 +425,52 @@ exports.ssExports = new Game();`))
 		t.Error(s)
 	}
 }
+
+// What a script puts before methods of the session object stays, whenever those are made.
+func TestMethodsOfTheSessionMayBeReplaced(t *testing.T) {
+	for name, put := range map[string]string{
+		"defined":      `Object.defineProperty(type, 'sendMessage', { value: mine, writable: true, configurable: true })`,
+		"for ever":     `Object.defineProperty(type, 'sendMessage', { value: mine })`,
+		"assigned":     `type.sendMessage = mine`,
+		"on itself":    `session.sendMessage = mine`,
+		"after others": `session.getServerId(); session.sendMessage = mine`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			g := start(t, calm(), only(`
+exports.ssExports = { init(session) {
+  const log = session.getLogger(), type = Object.getPrototypeOf(session), mine = () => 'mine';
+  `+put+`;
+  session.getPlayers();
+  const names = Object.getOwnPropertyNames(type);
+  log.info(session.sendMessage(), typeof session.sendReliableMessage, typeof session.getPlayers, session.getServerId(), names.length - new Set(names).size);
+} };`))
+			g.logged(t, "mine function function -1 0")
+		})
+	}
+}
+
+// A message is an object as any other, with six properties in their order.
+func TestMessagesAreObjects(t *testing.T) {
+	g := start(t, calm(), only(`
+let session, log;
+exports.ssExports = {
+  init(s) { session = s; log = s.getLogger(); },
+  onMessage(m) {
+    log.info(Object.keys(m).join());
+    m.extra = 1; delete m.sender; delete m.nothing;
+    Object.defineProperty(m, 'odd', {}); delete m.odd;
+    log.info(Object.keys(m).join(), m.sender, m.opCode, m.extra);
+    m.opCode = 9; m.sender = 2; m.payload = 'changed';
+    session.sendReliableMessage(m, 1);
+    const made = session.newBinaryGameMessage(3, 4, m.payload);
+    made.payload[0] = 67; made.targetPlayer = 5;
+    session.sendReliableMessage(made, 1);
+  },
+};`))
+	g.handler.OnMessage(message(1, "x"))
+	g.logged(t, "opCode,sender,targetPlayer,targetGroup,reliable,payload")
+	g.logged(t, "opCode,targetPlayer,targetGroup,reliable,payload,extra undefined 1 1")
+	if got := fmt.Sprint(g.sent); !strings.Contains(got, "changed") || !strings.Contains(got, "Changed") {
+		t.Errorf("%s\n%s", got, &g.lines)
+	}
+}

@@ -12,15 +12,25 @@ import (
 
 // gameMessage is a game message as an object of the engine. A plain object of six
 // properties is twelve allocations and 700 bytes; there are two per message that is
-// answered.
+// answered. Until the script changes one it is what it was made of, and small.
 type gameMessage struct {
+	h *Handler
+	// out is the message if the script sends it, and payload what its bytes are to the
+	// script, a plain Uint8Array.
+	out     script.Outgoing
+	payload goja.Value
+	targetPlayer,
+	targetGroup int32
+	reliable bool
+	changed  *changedMessage // what takes the place of all that; nil until then
+}
+
+// changedMessage is a message of which the script has set or deleted a property, or
+// which was made of anything.
+type changedMessage struct {
 	values [len(messageFields)]goja.Value // nil: deleted
 	more   map[string]goja.Value          // what the script has added
 	order  []string                       // of more
-	// out is the message if the script sends it, as long as simple: no property has
-	// been set since it was made of integers and a plain Uint8Array.
-	out    script.Outgoing
-	simple bool
 }
 
 var messageFields = [...]string{"opCode", "sender", "targetPlayer", "targetGroup", "reliable", "payload"}
@@ -49,28 +59,41 @@ func field(name string) int {
 // newMessage is host.message(prototype, opCode, sender, targetPlayer, targetGroup,
 // reliable, payload).
 func (h *Handler) newMessage(c goja.FunctionCall) goja.Value {
-	m := new(gameMessage)
+	m := new(changedMessage)
 	for i := range m.values {
 		m.values[i] = c.Argument(i + 1)
 	}
-	return h.messageObject(m, c.Argument(0))
+	return h.messageObject(&gameMessage{h: h, changed: m}, c.Argument(0))
 }
 
-func (h *Handler) messageObject(m *gameMessage, prototype goja.Value) goja.Value {
+func (h *Handler) messageObject(m *gameMessage, prototype goja.Value) *goja.Object {
 	o := h.vm.NewDynamicObject(m)
-	if prototype, ok := prototype.(*goja.Object); ok {
-		_ = o.SetPrototype(prototype)
-	}
+	// Not by o.SetPrototype, which is prepared for objects that refuse.
+	h.pair = [2]goja.Value{o, prototype}
+	h.setPrototype(goja.FunctionCall{This: goja.Undefined(), Arguments: h.pair[:]})
+	h.pair = [2]goja.Value{}
 	return o
 }
 
 // inbound makes the object of a player's message.
 func (h *Handler) inbound(in *script.Message) goja.Value {
 	payload := append([]byte(nil), in.Payload...)
-	m := &gameMessage{simple: true, out: script.Outgoing{OpCode: in.OpCode, Sender: in.Sender, Payload: payload}}
-	m.values = [...]goja.Value{h.vm.ToValue(in.OpCode), h.vm.ToValue(int32(in.Sender)), h.vm.ToValue(int32(in.TargetPlayer)),
-		h.vm.ToValue(int32(in.TargetGroup)), h.vm.ToValue(in.Reliable), h.bytes(payload)}
-	return h.messageObject(m, h.typeOfMessages())
+	array := h.bytes(payload)
+	h.recent.array, _ = array.(*goja.Object)
+	h.recent.bytes = payload
+	return h.messageObject(&gameMessage{
+		h: h, out: script.Outgoing{OpCode: in.OpCode, Sender: in.Sender, Payload: payload}, payload: array,
+		targetPlayer: int32(in.TargetPlayer), targetGroup: int32(in.TargetGroup), reliable: in.Reliable,
+	}, h.typeOfMessages())
+}
+
+// recent is what a script that answers a message hands back to us: then its insides
+// need not be asked for. Of one call.
+type recent struct {
+	array   *goja.Object // a payload
+	bytes   []byte       // of it
+	object  *goja.Object // a message
+	message *gameMessage // of it
 }
 
 // quick is host.quick(methods): it has us do what needs no conversion. The rest stays
@@ -80,6 +103,7 @@ func (h *Handler) quick(c goja.FunctionCall) goja.Value {
 	for _, name := range []string{"newTextGameMessage", "newBinaryGameMessage"} {
 		h.replace(methods, name, 3, h.made)
 	}
+	h.replace(methods, "getServerId", 0, func(goja.FunctionCall) goja.Value { return h.vm.ToValue(int32(messages.ServerPeer)) })
 	for how, name := range []string{"sendMessage", "sendReliableMessage", "sendGroupMessage", "sendReliableGroupMessage"} {
 		h.replace(methods, name, 2, func(c goja.FunctionCall) goja.Value { return h.sent(int64(how), c) })
 	}
@@ -113,15 +137,34 @@ func (h *Handler) made(c goja.FunctionCall) goja.Value {
 	op, ok := h.int32(c.Argument(0))
 	sender, also := h.int32(c.Argument(1))
 	array, isObject := c.Argument(2).(*goja.Object)
-	_, plain := h.payloads()
-	if !ok || !also || !isObject || array.ExportType() != bytesType || array.Prototype() != plain { // no code of the script so far
+	if !ok || !also || !isObject {
 		return nil
 	}
-	payload, _ := array.Export().([]byte)
-	m := &gameMessage{simple: true, out: script.Outgoing{OpCode: op, Sender: messages.PeerID(sender), Payload: payload}}
-	zero := h.vm.ToValue(0)
-	m.values = [...]goja.Value{c.Argument(0), c.Argument(1), zero, zero, h.vm.ToValue(true), array}
-	return h.messageObject(m, h.typeOfMessages())
+	payload, ok := h.payloadOf(array)
+	if !ok {
+		return nil
+	}
+	m := &gameMessage{h: h, out: script.Outgoing{OpCode: op, Sender: messages.PeerID(sender), Payload: payload}, payload: array, reliable: true}
+	o := h.messageObject(m, h.typeOfMessages())
+	h.recent.object, h.recent.message = o, m
+	return o
+}
+
+// payloadOf returns the bytes of a plain Uint8Array, which stay the script's. No code of
+// the script runs.
+func (h *Handler) payloadOf(o *goja.Object) (b []byte, ok bool) {
+	known := o == h.recent.array
+	if !known && o.ExportType() != bytesType {
+		return nil, false
+	}
+	if _, plain := h.payloads(); o.Prototype() != plain {
+		return nil, false
+	}
+	if known {
+		return h.recent.bytes, true
+	}
+	b, ok = o.Export().([]byte)
+	return b, ok
 }
 
 // sent is sendMessage(message, target) and its sisters; nil if something has to be
@@ -129,11 +172,17 @@ func (h *Handler) made(c goja.FunctionCall) goja.Value {
 func (h *Handler) sent(how int64, c goja.FunctionCall) goja.Value {
 	o, ok := c.Argument(0).(*goja.Object)
 	target, also := h.int32(c.Argument(1))
-	if !ok || !also || o.ExportType() != messageType { // to export what it is not would run its getters
+	if !ok || !also {
 		return nil
 	}
-	m := o.Export().(*gameMessage)
-	if !m.simple {
+	m := h.recent.message
+	if o != h.recent.object {
+		if o.ExportType() != messageType { // to export what it is not would run its getters
+			return nil
+		}
+		m = o.Export().(*gameMessage)
+	}
+	if m.changed != nil {
 		return nil
 	}
 	h.sendTo(how, m.out, int64(target))
@@ -164,27 +213,62 @@ var (
 	messageType = reflect.TypeFor[*gameMessage]()
 )
 
+// field returns one of messageFields, nil if it was deleted.
+func (m *gameMessage) field(i int) goja.Value {
+	switch {
+	case m.changed != nil:
+		return m.changed.values[i]
+	case i == 0:
+		return m.h.vm.ToValue(m.out.OpCode)
+	case i == 1:
+		return m.h.vm.ToValue(int32(m.out.Sender))
+	case i == 2:
+		return m.h.vm.ToValue(m.targetPlayer)
+	case i == 3:
+		return m.h.vm.ToValue(m.targetGroup)
+	case i == 4:
+		return m.h.vm.ToValue(m.reliable)
+	}
+	return m.payload
+}
+
+// change makes a message one that can be changed.
+func (m *gameMessage) change() *changedMessage {
+	if m.changed == nil {
+		c := new(changedMessage)
+		for i := range c.values {
+			c.values[i] = m.field(i)
+		}
+		m.changed, m.payload = c, nil
+	}
+	return m.changed
+}
+
 // Get implements goja.DynamicObject.
 func (m *gameMessage) Get(name string) goja.Value {
 	if i := field(name); i >= 0 {
-		return m.values[i]
+		return m.field(i)
 	}
-	return m.more[name]
+	if m.changed == nil {
+		return nil
+	}
+	return m.changed.more[name]
 }
 
 // Set implements goja.DynamicObject.
 func (m *gameMessage) Set(name string, v goja.Value) bool {
+	c := m.change()
 	if i := field(name); i >= 0 {
-		m.values[i], m.simple = v, false
+		c.values[i] = v
 		return true
 	}
-	if m.more == nil {
-		m.more = make(map[string]goja.Value)
+	if c.more == nil {
+		c.more = make(map[string]goja.Value)
 	}
-	if _, ok := m.more[name]; !ok {
-		m.order = append(m.order, name)
+	if _, ok := c.more[name]; !ok {
+		c.order = append(c.order, name)
 	}
-	m.more[name] = v
+	c.more[name] = v
 	return true
 }
 
@@ -193,22 +277,29 @@ func (m *gameMessage) Has(name string) bool { return m.Get(name) != nil }
 
 // Delete implements goja.DynamicObject.
 func (m *gameMessage) Delete(name string) bool {
+	if m.changed == nil && field(name) < 0 {
+		return true
+	}
+	c := m.change()
 	if i := field(name); i >= 0 {
-		m.values[i], m.simple = nil, false
-	} else if _, ok := m.more[name]; ok {
-		delete(m.more, name)
-		m.order = slices.DeleteFunc(m.order, func(s string) bool { return s == name })
+		c.values[i] = nil
+	} else {
+		delete(c.more, name)
+		c.order = slices.DeleteFunc(c.order, func(s string) bool { return s == name })
 	}
 	return true
 }
 
 // Keys implements goja.DynamicObject.
 func (m *gameMessage) Keys() []string {
-	keys := make([]string, 0, len(m.values)+len(m.order))
-	for i, v := range m.values {
+	if m.changed == nil {
+		return messageFields[:]
+	}
+	keys := make([]string, 0, len(messageFields)+len(m.changed.order))
+	for i, v := range m.changed.values {
 		if v != nil {
 			keys = append(keys, messageFields[i])
 		}
 	}
-	return append(keys, m.order...)
+	return append(keys, m.changed.order...)
 }

@@ -21,47 +21,53 @@ var dog watchdog.Dog
 // Handler is the logic of one game session: a runtime with the script in it. All
 // fields belong to the game session's actor.
 type Handler struct {
-	program *Program
-	process script.Process
-	session script.Session // nil before Init
-
-	vm             *goja.Runtime // nil before Init
-	uint8Array     goja.Value    // the constructor of payloads
-	buffer         [1]goja.Value // its argument, for one call after the other
+	// What every call needs, side by side: the memory of a game session among many is
+	// seldom in a cache.
+	watch          *watchdog.Watch // nil before Init
+	vm             *goja.Runtime   // nil before Init
+	session        script.Session  // nil before Init
+	callbacks      *goja.Object    // ssExports
+	uint8Array     goja.Value      // the constructor of payloads
 	uint8Prototype *goja.Object
-	callbacks      *goja.Object // ssExports
-	message        struct {     // its onMessage, as it was last
+	buffer         [1]goja.Value // its argument, for one call after the other
+	setPrototype   native        // Object.setPrototypeOf
+	pair           [2]goja.Value // its arguments, for one call after the other
+	messageType    goja.Value    // the prototype of messages; nil: no message has come yet
+	message        struct {      // the onMessage of callbacks, as it was last
 		of   *goja.Object
 		call native
 	}
-	messageType   goja.Value // the prototype of messages; nil: no message has come yet
+	arguments   arguments
+	recent      recent
+	what        string // which call is under way
+	tick        time.Duration
+	dead        bool            // nothing of the script runs any more
+	running     bool            // a call is under way
+	direct      bool            // of a function of the script's without the glue, which is to report what it throws
+	interrupted atomic.Bool     // by the watchdog
+	ticks       []func()        // of process.nextTick
+	rejections  []*goja.Promise // that nobody handles
+	decided     []decision      // that promises have brought during this call
+	jobs        jobs
+	timers      timers
+
+	program       *Program
+	process       script.Process
 	loader        *modules.Loader
 	glue          glue
-	jobs          jobs
-	arguments     arguments
 	host          *goja.Object
-	timers        timers
 	configuration script.Configuration
 
-	watch       *watchdog.Watch // nil before Init
-	tick        time.Duration   // script.Limits.Tick
-	running     bool            // a call is under way
-	what        string          // which
-	interrupted atomic.Bool     // by the watchdog
-	place       struct {
+	place struct {
 		file, stack string
 		row         int
-	} // where that was
-	dead       bool            // nothing of the script runs any more
-	end        string          // why
-	ticks      []func()        // of process.nextTick
-	tickFlag   *goja.Object    // host.ticks: says so to realtime.js
-	rejections []*goja.Promise // that nobody handles
+	} // where a call was interrupted
+	end        string       // why the script is dead
+	tickFlag   *goja.Object // host.ticks: says so to realtime.js
 	slowWarned time.Time
 	slowCalls  int // since
 
 	pending map[int64]*script.Pending // decisions that promises will bring, by token
-	decided []decision                // that they have brought during this call
 	token   int64
 	sweep   int // at so many, those that others have decided are forgotten
 }

@@ -45,6 +45,7 @@ var hostile = []struct {
 	{"regular expression that explodes", `if (/^(a+)+$/.test('a'.repeat(50) + 'b')) throw 1;`, returns, ""},
 	{"regular expression with a back reference that explodes", `/^(a+)+\1$/.test('a'.repeat(50) + 'b');`, gone, ""},
 	{"allocation", `const a = []; for (;;) a.push(new Array(1000).fill(1));`, interrupted, ""},
+	{"array of 50 million filled", `new Array(5e7).fill(0);`, interrupted, ""},
 	{"string that doubles", `let s = 'x'; for (;;) s += s;`, interrupted, ""},
 	{"sort that never agrees", `const a = []; for (let i = 0; i < 2000; i++) a.push(i); a.sort(() => Math.random() - 0.5); a.sort(() => 1); a.sort(() => NaN);`, returns, ""},
 	{"sort with an endless comparator", `[1, 2, 3].sort(() => { for (;;); });`, interrupted, ""},

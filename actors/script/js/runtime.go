@@ -34,6 +34,7 @@ func (h *Handler) boot() error {
 	if h.program.needs.bytes {
 		h.payloads()
 	}
+	h.setPrototype = function(h.vm.Get("Object").ToObject(h.vm), "setPrototypeOf")
 	h.host = newHost(h)
 	if err := h.guard(); err != nil {
 		return err

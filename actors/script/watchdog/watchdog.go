@@ -80,9 +80,9 @@ type worker struct {
 type Watch struct {
 	dog    *Dog
 	worker *worker
-	o      Options
 	since  atomic.Int64 // when the call under way began, ns since worker.start; or one of the values above
 	pacer  pacer
+	o      Options
 
 	// Guarded by dog.mu.
 	index   int   // in dog.watches; -1: released
