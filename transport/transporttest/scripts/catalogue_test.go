@@ -95,7 +95,8 @@ func playCatalogued(t *testing.T, e engine, name string) string {
 	w := start(t, e, filepath.Join(catalogue, name), setup{Launch: name + ".js", Args: "one two loggingLevel:debug"})
 	p := &play{world: w, game: w.newGame(8), players: map[int32]*stock.Client{}}
 	p.run(string(steps))
-	p.awaitStatus(p.game, types.GameSessionStatusTerminated) // the trace is complete
+	p.awaitStatus(p.game, types.GameSessionStatusTerminated)
+	p.log.awaitEnd(p) // the trace is complete
 	if t.Failed() {
 		t.FailNow()
 	}

@@ -188,6 +188,38 @@ func TestCheck73WhatIsNoCrash(t *testing.T) {
 	})
 }
 
+// What a script sends is bounded: one that only sends is ended, in the middle of it or
+// by the watchdog; others go on (reliability.md 5.2 and 6).
+func TestSendsWithoutEndEndTheGame(t *testing.T) {
+	everyEngine(t, func(t *testing.T, e engine) {
+		w := start(t, e, one(t, `
+			let session;
+			exports.ssExports = {
+				init: (s) => { session = s; },
+				onMessage: (message) => {
+					const answer = session.newTextGameMessage(2, -1, 'alive');
+					if (message.opCode === 1) for (let i = 0; i < 20000; i++) session.sendReliableMessage(answer, message.sender);
+					if (message.opCode === 2) for (;;) session.sendMessage(answer, message.sender);
+					session.sendReliableMessage(answer, message.sender);
+				},
+			};`), setup{Config: func(c *host.Config) {
+			c.Script.Callback = 5 * time.Second // node must start within it, too
+			c.Limits.ScriptDeliveriesPerSecond = 200
+		}})
+		other := w.join(w.newGame(4), "bob")
+		for op := range int32(2) {
+			game := w.newGame(4)
+			ann := w.join(game, "ann")
+			w.say(ann, op+1, "")
+			w.awaitClose(ann)
+			w.awaitStatus(game, types.GameSessionStatusTerminated)
+			w.crashes(int64(op) + 1)
+		}
+		w.say(other, 3, "")
+		w.heard(other, 2, "alive")
+	})
+}
+
 // A callback that does not end is stopped by the watchdog, and the game session
 // with it; others go on.
 func TestCheck73EndlessLoop(t *testing.T) {

@@ -62,16 +62,35 @@ func (l *logbook) of(game string) {
 func (l *logbook) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	resp, err := pages.Get("http://" + l.api + "/debug/gamesession-log?id=" + url.QueryEscape(l.game))
+	_ = l.fetch("")
+	return l.kept
+}
+
+// awaitEnd waits until the log is complete.
+func (l *logbook) awaitEnd(t testing.TB) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if err := l.fetch("&follow=1"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func (l *logbook) fetch(query string) error {
+	resp, err := pages.Get("http://" + l.api + "/debug/gamesession-log?id=" + url.QueryEscape(l.game) + query)
 	if err != nil {
-		return l.kept
+		return err
 	}
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
-	if err == nil && resp.StatusCode == http.StatusOK {
-		l.kept = string(text)
+	if err != nil {
+		return err
 	}
-	return l.kept
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("log: %s: %s", resp.Status, text)
+	}
+	l.kept = string(text)
+	return nil
 }
 
 // pages reads the host's pages; its connections end with their requests.

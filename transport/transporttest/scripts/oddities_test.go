@@ -58,6 +58,7 @@ var oddities = []struct {
 	{what: `payload compared with ""`, file: "asl/asl.js", source: `message\.payload == ""`},
 	{what: "Number(owner) as target", file: "asl/asl.js", source: `Number\(owner\)\)`},
 	{what: "Object.freeze of a function table by op code", file: "asl/asl.js", source: `functions = Object\.freeze\(\{\s+\[OPS`},
+	{what: "40 op codes", file: "asl/asl.js", source: `OPS = Object\.freeze\(\{(\s+[A-Z_]+: \d+,){40}\s+\}\)`},
 	{what: "frozen ssExports", file: "asl/asl.js", source: `exports\.ssExports = Object\.freeze`},
 	{what: "for of with destructuring, Object.entries", file: "asl/asl.js", source: `for \(const \[owner, ids\] of Object\.entries`},
 	{what: "sendReliableMessage inside onPlayerConnect", file: "arora/arora.js", source: `sendReliableMessage\(hello, connectMsg\.player\.peerId\)`},

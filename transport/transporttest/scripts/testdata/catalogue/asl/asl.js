@@ -14,6 +14,37 @@ const OPS = Object.freeze({
   MOVED: 21,
   OBJECTS: 22,
   NOTHING: 23,
+  ANCHOR_ADD: 40,
+  ANCHOR_MOVE: 41,
+  ANCHOR_DROP: 42,
+  ANCHOR_SHARE: 43,
+  ANCHOR_FOUND: 44,
+  OBJECT_SCALE: 45,
+  OBJECT_COLOR: 46,
+  OBJECT_HIDE: 47,
+  OBJECT_SHOW: 48,
+  OBJECT_LOCK: 49,
+  OBJECT_UNLOCK: 50,
+  OBJECT_COPY: 51,
+  OBJECT_ERASE: 52,
+  PEN_DOWN: 53,
+  PEN_MOVE: 54,
+  PEN_UP: 55,
+  PEN_UNDO: 56,
+  PEN_CLEAR: 57,
+  NOTE_ADD: 58,
+  NOTE_EDIT: 59,
+  NOTE_DROP: 60,
+  POINTER_ON: 61,
+  POINTER_MOVE: 62,
+  POINTER_OFF: 63,
+  HEAD_POSE: 64,
+  HAND_POSE: 65,
+  VOICE_ON: 66,
+  VOICE_OFF: 67,
+  WORLD_PAUSE: 68,
+  WORLD_RESUME: 69,
+  WORLD_RESET: 70,
 });
 
 class Space {
@@ -42,6 +73,12 @@ class Space {
 let session;
 const space = new Space();
 
+// What needs no rule goes to everybody as it came.
+const passOn = (message) => {
+  session.sendReliableGroupMessage(
+    session.newBinaryGameMessage(message.opCode, message.sender, message.payload), session.getAllPlayersGroupId());
+};
+
 const functions = Object.freeze({
   [OPS.CLAIM]: (message) => {
     const id = message.getPayloadAsText();
@@ -65,6 +102,7 @@ const functions = Object.freeze({
         session.newTextGameMessage(OPS.OBJECTS, session.getServerId(), ids.join(",")), Number(owner));
     }
   },
+  ...Object.fromEntries(Object.values(OPS).filter((op) => op >= OPS.ANCHOR_ADD).map((op) => [op, passOn])),
 });
 
 exports.ssExports = Object.freeze({
