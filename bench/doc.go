@@ -69,8 +69,11 @@
 //
 // bench/script starts hosts with scripts of its own (bench/script/scripts). The cost of a message is the host's CPU over the
 // messages that came back, as above: what a player sends to itself is relayed back, what it sends to the server comes back
-// from onMessage; the difference of the two in one round is held against the bar. Many game sessions with little to do each
-// (--cost-rooms, --cost-players) cost more per message than few busy ones: a script's memory is then cold. Memory is VmRSS
+// from onMessage; the difference of the two in one round is held against the bar. A round is one host with players of both
+// kinds, who play in turns of a second: the same two measured in a host each differ by more from one pair of hosts to the
+// next than a script costs. Where there are several cores the host has one half of them and the players the other, and the
+// host is well loaded (--cost-hz): what a message costs a host that is half idle, or whose caches the load generator has
+// filled (--shared), is for the larger part the way out of idleness and of the caches, of the relay path as well. Memory is VmRSS
 // with all game sessions of a fleet made and idle for the settle time; nobody is in them. Ticks are measured inside the
 // scripts: a tick is late by as much as it comes more than 50 ms after the one before; counts go to the game sessions' logs,
 // which the benchmark reads. A hostile script runs beside scripted game sessions with players, a new one whenever the host

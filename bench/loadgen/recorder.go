@@ -42,6 +42,14 @@ type batch struct {
 	other  int64
 }
 
+// reset forgets what belongs to one run.
+func (r *recorder) reset() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.latency.Reset()
+	r.delivered, r.other = 0, 0
+}
+
 // add records a batch that arrived at now and empties it.
 func (r *recorder) add(b *batch, now int64, w *window) {
 	r.mu.Lock()
@@ -74,6 +82,10 @@ type Quantiles struct {
 func quantilesOf(h *hdrhistogram.Histogram) Quantiles {
 	at := func(q float64) time.Duration { return time.Duration(h.ValueAtQuantile(q)) * time.Microsecond }
 	return Quantiles{P50: at(50), P99: at(99), P999: at(99.9), Max: time.Duration(h.Max()) * time.Microsecond}
+}
+
+func (q *Quantiles) worst(o Quantiles) {
+	q.P50, q.P99, q.P999, q.Max = max(q.P50, o.P50), max(q.P99, o.P99), max(q.P999, o.P999), max(q.Max, o.Max)
 }
 
 // String prints the points in milliseconds.

@@ -34,19 +34,36 @@ type Result struct {
 	Lateness    Quantiles `json:"lateness_ns"` // of the generator itself: from the intended to the real send time
 }
 
-// Run drives the swarm; it works once per swarm. It returns in bounded time even when the server stops reading.
+// Add adds a later run of the same swarm; of quantiles the worst stay.
+func (r *Result) Add(o Result) {
+	r.Sent += o.Sent
+	r.Expected += o.Expected
+	r.Delivered += o.Delivered
+	r.Other += o.Other
+	r.SendErrors, r.Disconnects = o.SendErrors, o.Disconnects // of all runs
+	r.Latency.worst(o.Latency)
+	r.Lateness.worst(o.Lateness)
+}
+
+// Run drives the swarm, once or several times in turn. It returns in bounded time even when the server stops reading.
+// Messages that come after the drain of their run are lost to its result; SendErrors and Disconnects count from the first run on.
 func (s *Swarm) Run(ctx context.Context, plan Plan) (Result, error) {
-	if len(s.conns) == 0 || s.cfg.Hz <= 0 || s.window.to.Load() != 0 {
-		return Result{}, errors.New("run: no players, no rate, or a second run")
+	if len(s.conns) == 0 || s.cfg.Hz <= 0 {
+		return Result{}, errors.New("run: no players, or no rate")
 	}
 	for _, c := range s.conns {
-		c.msg = newMessage(c.peer, s.cfg.PayloadBytes, c.key, c.numbered, s.cfg.To)
+		if c.msg == nil {
+			c.msg = newMessage(c.peer, s.cfg.PayloadBytes, c.key, c.numbered, s.cfg.To)
+		}
 	}
 	start := s.now() + int64(startDelay)
 	from := start + int64(plan.Warmup)
 	to := from + int64(plan.Measure)
 	s.window.from.Store(from)
 	s.window.to.Store(to)
+	for i := range s.shards {
+		s.shards[i].reset()
+	}
 
 	p := &pacer{
 		swarm: s, schedule: newSchedule(len(s.conns), s.cfg.Hz, s.cfg.Seed),

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"troupe/bench/loadgen"
@@ -29,7 +30,8 @@ const lookEvery = 200 * time.Millisecond
 
 func (b *bench) hostile(ctx context.Context) error {
 	l := load{fleet: fleetEcho, rooms: b.HostileRooms, players: b.HostileRoomOf, to: loadgen.ToServer}
-	results := make([]hostileResult, len(hostileWays)+1) // the first is without any
+	ways := strings.Split(b.ways, ",")
+	results := make([]hostileResult, len(ways)+1) // the first is without any
 	for round := range b.Rounds {
 		for turn := range results {
 			i := turn
@@ -40,7 +42,7 @@ func (b *bench) hostile(ctx context.Context) error {
 			var beside func(context.Context, *server.Process) error
 			r.Way = "none"
 			if i > 0 {
-				r.Way = hostileWays[i-1]
+				r.Way = ways[i-1]
 				beside = func(ctx context.Context, proc *server.Process) error { return r.keep(ctx, proc) }
 			}
 			s, err := b.loaded(ctx, l, beside)

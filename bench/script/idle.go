@@ -32,7 +32,7 @@ func (b *bench) idle(ctx context.Context) error {
 
 // idleOf measures the game sessions of one fleet.
 func (b *bench) idleOf(ctx context.Context, fleet string) (err error) {
-	proc, err := b.start(ctx, fleet)
+	proc, err := start(ctx, b.spec(fleet))
 	if err != nil {
 		return err
 	}

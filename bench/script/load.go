@@ -48,13 +48,13 @@ type edge struct {
 	received    int64
 }
 
-// start starts a host, and waits until a fleet takes game sessions.
-func (b *bench) start(ctx context.Context, fleet string) (*server.Process, error) {
-	proc, err := server.Start(ctx, b.spec(fleet))
+// start starts a host, and waits until its fleet takes game sessions.
+func start(ctx context.Context, spec server.Spec) (*server.Process, error) {
+	proc, err := server.Start(ctx, spec)
 	if err != nil {
 		return nil, err
 	}
-	if err := proc.AwaitFleet(ctx, fleet); err != nil {
+	if err := proc.AwaitFleet(ctx, spec.FleetID); err != nil {
 		return nil, errors.Join(err, proc.Alive(), proc.Stop())
 	}
 	return proc, nil
@@ -69,7 +69,7 @@ type load struct {
 
 // loaded starts a host, loads it, and ends it. Beside, if not nil, runs while the load does and is ended by its context.
 func (b *bench) loaded(ctx context.Context, l load, beside func(context.Context, *server.Process) error) (s sample, err error) {
-	proc, err := b.start(ctx, l.fleet)
+	proc, err := start(ctx, b.spec(l.fleet))
 	if err != nil {
 		return s, err
 	}
@@ -91,17 +91,21 @@ func (b *bench) loaded(ctx context.Context, l load, beside func(context.Context,
 			err = errors.Join(err, <-ended)
 		}()
 	}
+	return b.measured(ctx, proc, swarm, loadgen.Plan{Warmup: b.Warmup, Measure: b.Measure})
+}
+
+// measured is one stretch of load on a host.
+func (b *bench) measured(ctx context.Context, proc *server.Process, swarm *loadgen.Swarm, plan loadgen.Plan) (sample, error) {
 	var from, to edge
-	result, err := swarm.Run(ctx, loadgen.Plan{
-		Warmup: b.Warmup, Measure: b.Measure, Drain: drainMax,
-		AtStart: func() error { return from.read(proc, swarm) },
-		AtEnd:   func() error { return to.read(proc, swarm) },
-	})
+	plan.Drain = drainMax
+	plan.AtStart = func() error { return from.read(proc, swarm) }
+	plan.AtEnd = func() error { return to.read(proc, swarm) }
+	result, err := swarm.Run(ctx, plan)
 	if err != nil {
-		return s, errors.Join(err, proc.Alive())
+		return sample{}, errors.Join(err, proc.Alive())
 	}
-	if lost, first := swarm.Disconnects(); lost > 0 {
-		return s, errors.Join(fmt.Errorf("%s: %d players lost, the first: %w", l.fleet, lost, first), proc.Alive())
+	if lost, first := swarm.Disconnects(); lost > 0 || result.SendErrors > 0 {
+		return sample{}, errors.Join(fmt.Errorf("%s: %d players lost, %d who cannot send, the first: %w", proc.Spec.Title(), lost, result.SendErrors, first), proc.Alive())
 	}
 	return sampleOf(proc.Spec.Title(), from, to, result), nil
 }
@@ -128,6 +132,18 @@ func sampleOf(name string, a, b edge, load loadgen.Result) sample {
 		s.OtherShare = max(float64(b.machine.Busy-a.machine.Busy-s.CPU-s.GeneratorCPU)/float64(total), 0)
 	}
 	return s
+}
+
+// add adds a later stretch of the same load. Of latencies the worst stay: quantiles do not add up.
+func (s *sample) add(o sample) {
+	if took := s.Took + o.Took; took > 0 {
+		s.OtherShare = (s.OtherShare*float64(s.Took) + o.OtherShare*float64(o.Took)) / float64(took)
+	}
+	s.Took += o.Took
+	s.CPU += o.CPU
+	s.Received += o.Received
+	s.GeneratorCPU += o.GeneratorCPU
+	s.Load.Add(o.Load)
 }
 
 // create makes game sessions of a fleet and waits until all are ACTIVE.

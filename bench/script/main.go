@@ -33,6 +33,8 @@ type config struct {
 	Hz            float64       `json:"hz"`
 	CostRooms     int           `json:"cost_rooms"`
 	CostRoomOf    int           `json:"cost_room_of"`
+	CostHz        float64       `json:"cost_hz"`
+	Shared        bool          `json:"shared"`
 	IdleSessions  int           `json:"idle_sessions"`
 	Settle        time.Duration `json:"settle_ns"`
 	TickSessions  int           `json:"tick_sessions"`
@@ -44,7 +46,7 @@ type config struct {
 // options is the command line.
 type options struct {
 	config
-	troupe, json, parts                   string
+	troupe, json, parts, ways             string
 	sets                                  server.SetFlag
 	barCost, barIdle, barTick, barHostile float64
 }
@@ -68,14 +70,17 @@ func parseFlags() options {
 	flag.StringVar(&o.troupe, "troupe", "", "troupe binary (required)")
 	flag.StringVar(&o.Engine, "engine", "", "engine of the scripts; empty = the default")
 	flag.StringVar(&o.parts, "parts", "cost,idle,tick,hostile", "what to measure")
+	flag.StringVar(&o.ways, "ways", strings.Join(hostileWays[:3], ","), "ways to be hostile, of "+strings.Join(hostileWays, ","))
 	flag.Var(&o.sets, "set", "KEY=VALUE for troupe; may be repeated")
 	flag.IntVar(&o.Rounds, "rounds", 5, "rounds of cost and hostile; every second one is in the opposite order")
 	flag.DurationVar(&o.Warmup, "warmup", 5*time.Second, "load before measuring")
 	flag.DurationVar(&o.Measure, "measure", 10*time.Second, "measured load, each time")
 	flag.IntVar(&o.Payload, "payload", 64, "payload bytes")
-	flag.Float64Var(&o.Hz, "hz", 100, "messages per second and player; with few the cost of waking an idle machine is larger than what is measured")
+	flag.Float64Var(&o.Hz, "hz", 100, "messages per second and player beside a hostile script")
 	flag.IntVar(&o.CostRooms, "cost-rooms", 25, "game sessions that measure the cost")
 	flag.IntVar(&o.CostRoomOf, "cost-players", 8, "players in each of them")
+	flag.Float64Var(&o.CostHz, "cost-hz", 140, "messages per second and player that measure the cost; with few the cost of waking an idle host is larger than what is measured")
+	flag.BoolVar(&o.Shared, "shared", false, "measure the cost with the host and the players on the same cores")
 	flag.IntVar(&o.IdleSessions, "idle-sessions", 2000, "idle scripted game sessions")
 	flag.DurationVar(&o.Settle, "settle", 10*time.Second, "idle time before memory is read")
 	flag.IntVar(&o.TickSessions, "tick-sessions", 500, "game sessions that tick at 20 Hz")
@@ -95,12 +100,17 @@ func (o options) validate() error {
 	if o.troupe == "" {
 		return errors.New("--troupe is required")
 	}
-	if min(o.Rounds, o.CostRooms, o.CostRoomOf, o.IdleSessions, o.TickSessions, o.HostileRooms, o.HostileRoomOf) < 1 || o.Hz <= 0 || o.Measure < time.Second {
+	if min(o.Rounds, o.CostRooms, o.CostRoomOf, o.IdleSessions, o.TickSessions, o.HostileRooms, o.HostileRoomOf) < 1 || min(o.Hz, o.CostHz) <= 0 || o.Measure < time.Second {
 		return errors.New("rounds, rooms, game sessions, players and hz must be positive, measure at least 1s")
 	}
 	for name := range strings.SplitSeq(o.parts, ",") {
 		if !slices.ContainsFunc(parts, func(p part) bool { return p.name == name }) {
 			return fmt.Errorf("there is no part %q", name)
+		}
+	}
+	for way := range strings.SplitSeq(o.ways, ",") {
+		if !slices.Contains(hostileWays, way) {
+			return fmt.Errorf("there is no way %q to be hostile", way)
 		}
 	}
 	return nil
@@ -124,8 +134,9 @@ const (
 	fleetTick  = "fleet-tick"
 )
 
-// hostile fleets have the way as their launch parameter.
-var hostileWays = []string{"loop", "allocation", "recursion"}
+// hostileWays are those of reliability.md 6 that end, or that the host can end: a hostile fleet has the way as its launch
+// parameter. What is in a built-in that nobody can interrupt keeps a core until the process is replaced (docs/scripts).
+var hostileWays = []string{"loop", "allocation", "recursion", "finally", "sort", "proxy", "promises", "regexp", "source", "json"}
 
 func hostileFleet(way string) string { return "fleet-" + way }
 

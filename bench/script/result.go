@@ -31,7 +31,10 @@ func (r *result) print(w io.Writer) {
 	fmt.Fprintf(w, "troupe, %s\n", r.Build)
 	if k := r.Cost; k != nil {
 		fmt.Fprintf(w, "cost: %d game sessions of %d players at %g Hz, payload %d bytes; %d rounds of %v after %v\n",
-			c.CostRooms, c.CostRoomOf, c.Hz, c.Payload, c.Rounds, c.Measure, c.Warmup)
+			c.CostRooms, c.CostRoomOf, c.CostHz, c.Payload, c.Rounds, c.Measure, c.Warmup)
+		if k.HostCores != nil {
+			fmt.Fprintf(w, "  host on cores %v, players on cores %v\n", k.HostCores, k.PlayerCores)
+		}
 		fmt.Fprintf(w, "  CPU us per message: relay %s, script %s, script over relay %s\n", k.Relay.Format(2), k.Script.Format(2), k.Over.Format(2))
 		warn(w, "cost", k.Rounds)
 	}

@@ -63,6 +63,22 @@ func TestCostIsTheDifferenceOfOneRound(t *testing.T) {
 	}
 }
 
+func TestTurnsAddUp(t *testing.T) {
+	t.Parallel()
+	turn := func(cpu time.Duration, received int64, other float64, p99 time.Duration) sample {
+		return sample{Took: time.Second, CPU: cpu, Received: received, GeneratorCPU: cpu, OtherShare: other,
+			Load: loadgen.Result{Sent: received, Expected: received, Delivered: received - 1, Latency: loadgen.Quantiles{P99: p99}}}
+	}
+	var sum sample
+	sum.add(turn(10*time.Millisecond, 1000, 0.1, 5))
+	sum.add(turn(20*time.Millisecond, 500, 0.3, 3))
+	want := sample{Took: 2 * time.Second, CPU: 30 * time.Millisecond, Received: 1500, GeneratorCPU: 30 * time.Millisecond, OtherShare: 0.2,
+		Load: loadgen.Result{Sent: 1500, Expected: 1500, Delivered: 1498, Latency: loadgen.Quantiles{P99: 5}}}
+	if sum != want || sum.cpuMicros() != 20 {
+		t.Errorf("%+v", sum)
+	}
+}
+
 func TestHostileIsComparedWithItsOwnRound(t *testing.T) {
 	t.Parallel()
 	round := func(ms int, lost int64) sample {
@@ -100,15 +116,15 @@ func TestConfigurationNamesEveryScript(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	t.Parallel()
-	good := options{troupe: "x", parts: "cost,tick", config: config{
-		Rounds: 1, CostRooms: 1, CostRoomOf: 1, IdleSessions: 1, TickSessions: 1, HostileRooms: 1, HostileRoomOf: 1, Hz: 1, Measure: time.Second,
+	good := options{troupe: "x", parts: "cost,tick", ways: "loop,json", config: config{
+		Rounds: 1, CostRooms: 1, CostRoomOf: 1, IdleSessions: 1, TickSessions: 1, HostileRooms: 1, HostileRoomOf: 1, Hz: 1, CostHz: 1, Measure: time.Second,
 	}}
 	if err := good.validate(); err != nil {
 		t.Error(err)
 	}
 	for name, change := range map[string]func(*options){
 		"no binary": func(o *options) { o.troupe = "" }, "no rounds": func(o *options) { o.Rounds = 0 },
-		"unknown part": func(o *options) { o.parts = "cost,luck" }, "too short": func(o *options) { o.Measure = time.Millisecond },
+		"unknown way": func(o *options) { o.ways = "loop,charm" }, "no rate": func(o *options) { o.CostHz = 0 }, "unknown part": func(o *options) { o.parts = "cost,luck" }, "too short": func(o *options) { o.Measure = time.Millisecond },
 	} {
 		o := good
 		change(&o)

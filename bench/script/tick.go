@@ -34,7 +34,7 @@ const (
 type ticks [tickSteps + 1]int64
 
 func (b *bench) tick(ctx context.Context) (err error) {
-	proc, err := b.start(ctx, fleetTick)
+	proc, err := start(ctx, b.spec(fleetTick))
 	if err != nil {
 		return err
 	}

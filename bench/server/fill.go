@@ -12,10 +12,15 @@ const waveMax = 400
 
 // Fill opens rooms of the given size until players players are logged in; the last room may be smaller.
 func (p *Process) Fill(ctx context.Context, swarm *loadgen.Swarm, players, perRoom int) error {
+	return p.FillFleet(ctx, p.Spec.FleetID, swarm, players, perRoom)
+}
+
+// FillFleet is Fill with rooms of another fleet than the spec's.
+func (p *Process) FillFleet(ctx context.Context, fleet string, swarm *loadgen.Swarm, players, perRoom int) error {
 	var wave []loadgen.Login
 	for room, left := 0, players; left > 0; room++ {
 		size := min(perRoom, left)
-		ids, err := p.OpenRoom(ctx, room, size)
+		ids, err := p.openRoom(ctx, fleet, room, size)
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,10 @@ import (
 // OpenRoom makes room number ready for players and returns the ids to log in with, in order. With the host a room is a
 // game session that is ACTIVE, and the ids are reservations that live for a minute: log in soon.
 func (p *Process) OpenRoom(ctx context.Context, number, players int) ([]string, error) {
+	return p.openRoom(ctx, p.Spec.FleetID, number, players)
+}
+
+func (p *Process) openRoom(ctx context.Context, fleet string, number, players int) ([]string, error) {
 	if p.Spec.Kind == Bare {
 		ids := make([]string, players)
 		for i := range ids {
@@ -18,7 +22,6 @@ func (p *Process) OpenRoom(ctx context.Context, number, players int) ([]string, 
 		}
 		return ids, nil
 	}
-	fleet := p.Spec.FleetID
 	if fleet == "" {
 		fleet = "fleet-dev"
 	}

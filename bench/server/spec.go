@@ -35,6 +35,7 @@ type Spec struct {
 	Config  string   // troupe only: a configuration file; empty = none
 	Sets    []string // troupe only: further KEY=VALUE settings
 	Env     []string // KEY=VALUE besides the environment of the benchmark
+	Cores   []int    // that it is kept to, Linux only; nil = all
 }
 
 // liftedLimits are the per-address limits that one machine full of clients would run into. 0 is off.
