@@ -79,7 +79,8 @@ type playerSessionDetail struct {
 }
 
 // gameNews tells of the status of a game session, unless it has been told of; with its
-// end, of the player sessions that end with it.
+// end, of the player sessions that end with it. One that was TERMINATING for too short a
+// time to be seen is told of as that, too.
 func (r *Registry) gameNews(now time.Time, e *entry) news {
 	return r.gameNewsOf(now, e, e.published.Session())
 }
@@ -89,18 +90,26 @@ func (r *Registry) gameNewsOf(now time.Time, e *entry, g *messages.GameSession) 
 	if !r.o.OwnEvents || r.o.OnEvent == nil || g.Status <= e.told || g.Status > messages.GameSessionTerminated {
 		return nil
 	}
+	last := e.told // none of this process if it is zero
 	e.told = g.Status
 	if g.Status == messages.GameSessionTerminated {
+		if last != 0 && last < messages.GameSessionTerminating {
+			n = append(n, gameEvent(now, e, g, messages.GameSessionTerminating))
+		}
 		ended := e.published.Players(func(id messages.PlayerSessionID, _ messages.PlayerID, _ messages.PlayerSessionStatus) bool {
 			return e.open[id]
 		})
-		n = r.seatNews(now, e, ended...)
+		n = append(n, r.seatNews(now, e, ended...)...)
 	}
+	return append(n, gameEvent(now, e, g, g.Status))
+}
+
+func gameEvent(now time.Time, e *entry, g *messages.GameSession, status messages.GameSessionStatus) messages.Event {
 	d := gameSessionDetail{
-		Type: gameSessionEvents[g.Status], ARN: string(g.ID), FleetID: string(g.FleetID), Location: g.Location, Status: g.Status.String(),
+		Type: gameSessionEvents[status], ARN: string(g.ID), FleetID: string(g.FleetID), Location: g.Location, Status: status.String(),
 		Reason: g.StatusReason, IPAddress: g.IPAddress, Port: g.Port, Players: g.CurrentPlayers, PlayersMax: g.MaxPlayers,
 	}
-	return append(n, event(now, messages.EventGameSession, d.Type, e, d))
+	return event(now, messages.EventGameSession, d.Type, e, d)
 }
 
 // seatNews tells of the statuses of player sessions.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"troupe/actors"
@@ -121,6 +122,23 @@ func TestEventsLeaveOnceTheyAreDurable(t *testing.T) {
 		h.restart()
 		if got := l.types(); len(got) != 0 {
 			h.Errorf("after another: %v", got)
+		}
+	})
+}
+
+// An end that takes no time is told of in full.
+func TestEventsOfAnEndThatIsOverAtOnce(t *testing.T) {
+	l, g := new(heard), new(game)
+	hosted(t, func(o *fleet.Options) { o.OwnEvents, o.OnEvent = true, l.take }, func(h *host) {
+		h.handler = g
+		h.disk.hold()
+		new(late).create(h, create(actorstest.Small, "token"))
+		synctest.Wait()
+		g.Session.Do(func() { g.Session.ProcessEnding(); g.Session.Exit(0) })
+		synctest.Wait()
+		h.disk.release()
+		if got := l.types(); !slices.Equal(got, []string{"GameSessionActivating", "GameSessionTerminating", "GameSessionTerminated"}) {
+			h.Errorf("%v", got)
 		}
 	})
 }

@@ -30,23 +30,26 @@ func (r *Registry) onTerminateGameSession(c *stage.Context, m TerminateGameSessi
 		m.Reply(nil, notFound(m.Session))
 		return
 	}
-	switch g := e.published.Session(); {
-	case e.ref == nil || e.over || g.Status > messages.GameSessionTerminating:
+	g := e.published.Session()
+	if e.ref == nil || e.over || g.Status > messages.GameSessionTerminating {
 		m.Reply(nil, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s is %s", e.id, g.Status))
 		return
-	case g.Status == messages.GameSessionTerminating && !m.Force:
-	default:
-		reason, text := reasonTriggered, "terminated by the service API"
-		if m.Force {
-			reason, text = reasonForced, "terminated by force by the service API"
-		}
-		if g.Status < messages.GameSessionTerminating {
-			e.published.Terminating(reason)
-		}
+	}
+	reason, text := reasonTriggered, "terminated by the service API"
+	if m.Force {
+		reason, text = reasonForced, "terminated by force by the service API"
+	}
+	again := g.Status == messages.GameSessionTerminating
+	if !again {
+		e.published.Terminating(reason)
+	}
+	// That it ends is not taken back: who gets an error may ask again. What is told is
+	// TERMINATING, however soon it is over.
+	g = e.published.Session()
+	n := r.gameNewsOf(c.Now(), e, g)
+	if !again || m.Force {
 		e.ref.Tell(gamesession.Terminate{Reason: messages.CloseGameEnded, Text: text, StatusReason: reason, Force: m.Force})
 	}
-	// That it ends is not taken back: who gets an error may ask again.
-	g, n := e.published.Session(), r.gameNews(c.Now(), e)
 	r.commit(c, func() {}, func(err error) {
 		if err != nil {
 			m.Reply(nil, err)
