@@ -90,7 +90,15 @@ func (c *Client) Transport() Transport {
 
 // Attached reports whether there is a connection at the moment, as far as is
 // known here.
-func (c *Client) Attached() bool { return c.current.Load() != nil }
+func (c *Client) Attached() bool {
+	cn := c.current.Load()
+	if cn == nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return cn.cause == nil
+}
 
 // Events are what was received, in order, across connections. The channel is
 // closed at the end of the Client; what still waits in it can be taken then.

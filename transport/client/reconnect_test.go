@@ -309,6 +309,21 @@ func TestOutageWhileLoggingIn(t *testing.T) {
 	})
 }
 
+// TestOutageIsThereAtOnce: who has caused one need not wait to see it.
+func TestOutageIsThereAtOnce(t *testing.T) {
+	with(t, func(t *testing.T, h *fakeHost) {
+		c := h.dial(Options{Reconnect: Reconnect{GiveUpAfter: time.Hour}})
+		defer c.Close()
+		if c.Outage(time.Minute); c.Attached() {
+			t.Error("attached during the outage")
+		}
+		pass(2 * time.Minute)
+		if !c.Attached() {
+			t.Error("not attached after it")
+		}
+	})
+}
+
 // TestGivesUp: attempts go on for the host's window and a margin, or as long as
 // the program says, and then the Client ends.
 func TestGivesUp(t *testing.T) {

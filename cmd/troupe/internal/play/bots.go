@@ -162,7 +162,7 @@ func (s *swarm) play(ctx context.Context) error {
 	s.watch(talking)
 	stop()
 	for _, b := range playing {
-		b.link.calm.Store(true)
+		b.link.calmDown()
 	}
 	talks.Wait()
 	s.settle(playing)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"troupe/transport/client"
@@ -52,9 +51,9 @@ type link struct {
 	seat    seat
 	client  *client.Client
 	outages outages
-	calm    atomic.Bool // no more outages
 
 	mu   sync.Mutex
+	calm bool             // no more outages
 	peer int32            // the last one known
 	over [client.Auto]int // connections so far, per transport
 }
@@ -90,9 +89,7 @@ func (l *link) run(ctx context.Context, w watcher) error {
 			}
 			l.onEvent(e, w)
 		case <-cut.C:
-			if !l.calm.Load() {
-				l.client.Outage(l.outages.last)
-			}
+			l.cut()
 			cut.Reset(l.outages.every)
 		case <-ctx.Done():
 			away := !l.client.Attached()
@@ -103,6 +100,21 @@ func (l *link) run(ctx context.Context, w watcher) error {
 			return nil
 		}
 	}
+}
+
+func (l *link) cut() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !l.calm {
+		l.client.Outage(l.outages.last)
+	}
+}
+
+// calmDown ends the outages: from here on the client is attached, or is to come back.
+func (l *link) calmDown() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.calm = true
 }
 
 func (l *link) onEvent(e client.Event, w watcher) {
