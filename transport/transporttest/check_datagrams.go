@@ -143,7 +143,7 @@ func (e *datagramEnv) share(n int) float64 {
 // arrived checks the shares of all channels.
 func (e *datagramEnv) arrived(all ...*channel) {
 	e.Helper()
-	time.Sleep(e.soon) // for what is on its way
+	time.Sleep(e.flight) // for what is on its way
 	for _, c := range all {
 		for _, w := range []*way{c.up, c.down} {
 			sent, got := w.counts()
@@ -217,7 +217,7 @@ func datagramGarbage(e *datagramEnv) {
 				b[i] = byte(rng.Uint32())
 			}
 			c.Raw(b)
-			time.Sleep(e.soon / 10)
+			time.Sleep(e.flight / 10)
 			return e.trouble() > before || e.Failed()
 		})
 		e.alive(other)

@@ -117,7 +117,7 @@ func (e *env) stall(l *link, src *outbox) (taken int) {
 		src.put(s.frame(i))
 		e.flush(l)
 	}
-	for since := time.Now(); time.Since(since) < e.opt.WriteTimeout/4; time.Sleep(time.Millisecond) {
+	for since := time.Now(); time.Since(since) < e.stuck; time.Sleep(time.Millisecond) {
 		if _, now, _ := src.state(); now != taken {
 			taken, since = now, time.Now()
 		}

@@ -14,6 +14,7 @@ const heldMax = 1 << 20
 // stoppedReader: a client that reads nothing costs a bounded amount of memory and
 // nobody's time, and is closed in the end.
 func stoppedReader(e *env) {
+	e.impatient()
 	e.start()
 	p, l := e.login()
 	other, ol := e.login()
@@ -52,6 +53,7 @@ func stoppedReader(e *env) {
 
 // slowReader: a client that reads slowly gets everything, however long that takes.
 func slowReader(e *env) {
+	e.impatient()
 	e.start()
 	p, l := e.login()
 	s := series{id: 1, sizes: []int{4096}}
@@ -112,7 +114,7 @@ func slowHandler(e *env) {
 			sent.Add(4096)
 		}
 	})
-	for begun := time.Now(); time.Since(begun) < e.opt.WriteTimeout/4; time.Sleep(e.opt.WriteTimeout / 50) {
+	for begun := time.Now(); time.Since(begun) < e.stuck; time.Sleep(e.stuck / 12) {
 		e.echoes(other, ol)
 	}
 	if b := sent.Load(); b > int64(most) {

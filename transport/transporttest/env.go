@@ -42,6 +42,8 @@ type env struct {
 	soon     time.Duration // for a message that nothing holds up
 	slack    time.Duration // for a call that must not wait
 	settle   time.Duration // to see that nothing more comes
+	flight   time.Duration // until what is on its way has come
+	stuck    time.Duration // without progress: there will be none
 
 	server Server
 }
@@ -54,8 +56,10 @@ func newEnv(tb TB, tr Transport, c *condition) *env {
 		MessageBytesMax: 65536, PendingMessageBytesMax: 8 << 10,
 	}
 	if c == nil { // leaks are left to the package's TestMain: others run at the same time
-		e.patience, e.soon, e.slack, e.settle = 15*time.Second, time.Second, time.Second/2, 50*time.Millisecond
-		e.opt.WriteTimeout, e.opt.CloseLinger = time.Second, time.Second/2
+		// Long enough for a machine that is busy with something else.
+		e.patience, e.soon, e.slack = time.Minute, 4*time.Second, 4*time.Second
+		e.settle, e.flight, e.stuck = 50*time.Millisecond, time.Second, 250*time.Millisecond
+		e.opt.WriteTimeout, e.opt.CloseLinger = 5*time.Second, 3*time.Second
 		return e
 	}
 	e.net = memnet.New(memnet.Seed(tb))
@@ -63,9 +67,11 @@ func newEnv(tb TB, tr Transport, c *condition) *env {
 	e.net.SetAll(c.Condition)
 	e.opt.Network = e.net
 	e.patience, e.soon, e.settle = 2*time.Minute, 100*time.Millisecond, time.Second
+	e.flight, e.stuck = e.soon, 2500*time.Millisecond
 	e.opt.WriteTimeout, e.opt.CloseLinger = 10*time.Second, time.Second
 	if c.Loss > 0 {
 		e.soon, e.settle = 5*time.Second, 20*time.Second
+		e.flight = e.soon
 		e.opt.CloseLinger = 20 * time.Second // so that losses do not cut what is queued
 	}
 	others := goleak.IgnoreCurrent()
@@ -75,6 +81,13 @@ func newEnv(tb TB, tr Transport, c *condition) *env {
 		}
 	})
 	return e
+}
+
+// impatient shortens the write timeout where time is real, for a check that waits it out.
+func (e *env) impatient() {
+	if e.net == nil {
+		e.opt.WriteTimeout, e.slack = 2*time.Second, time.Second
+	}
 }
 
 // ids numbers connections.
