@@ -107,7 +107,7 @@ func TestOneHostileScript(t *testing.T) {
 	}
 	limit := 200 * time.Millisecond
 	if c.want == fails || c.want == returns {
-		limit = 10 * time.Second
+		limit = time.Minute // by itself, however busy the machine is
 	}
 	limits := script.Limits{Callback: limit, MemoryMax: 256 << 20, TimersMax: 100}
 	g := start(t, limits, only(`
@@ -131,7 +131,7 @@ exports.ssExports = {
 	got := outcome("")
 	select {
 	case reason := <-tellStuck:
-		if took := time.Since(begun); took > 10*time.Second || reason == "" {
+		if took := time.Since(begun); took > 30*time.Second || reason == "" {
 			wrong("told after %v: %q", took, reason)
 		}
 		select {
@@ -142,14 +142,14 @@ exports.ssExports = {
 		got = gone
 	case <-done:
 		got = g.judge()
-	case <-time.After(20 * time.Second):
+	case <-time.After(2 * time.Minute):
 		wrong("still running")
 		os.Exit(1)
 	}
 	if got != c.want && (c.want != interrupted || got != gone) || !strings.Contains(g.lines.String(), c.says) {
 		wrong("it %s, want %s (%q)\n%s", got, c.want, c.says, &g.lines)
 	}
-	if took := time.Since(begun); took > 15*time.Second {
+	if took := time.Since(begun); got != returns && got != fails && took > 30*time.Second {
 		wrong("it took %v", took)
 	}
 	if got == returns || got == fails { // the game goes on

@@ -107,7 +107,7 @@ Error
 	if got != want {
 		compare(t, got, want)
 	}
-	if d := time.Since(start); d > 20*time.Second {
+	if d := time.Since(start); d > 2*time.Minute { // seconds, but for a busy machine
 		t.Errorf("it took %v", d)
 	}
 }
