@@ -63,6 +63,29 @@ func TestCheck53_ATerminalEventIsDeliveredOnceAndIsGoneThen(t *testing.T) {
 	}
 }
 
+// An event that is read from the outbox before it is posted, as the host starts, is not
+// delivered again when it is.
+func TestCheck53_AnEventIsNotDeliveredAgainWhenItIsPostedLate(t *testing.T) {
+	s := new(shelf)
+	r := receive(t, nil)
+	e := placed(1, "p")
+	e.Time = time.Now().Add(time.Second) // of this process
+	s.put(e)
+	d := begin(t, s, Options{Sinks: []SinkOptions{raw("hook", r.URL)}})
+	s.empty(t)
+	d.Post(e)
+	s.post(d, placed(2, "p")) // is behind what there is of the same placement
+	s.empty(t)
+	if n := len(r.got()); n != 2 {
+		t.Errorf("%d requests", n)
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if len(d.early) != 0 {
+		t.Errorf("%d are remembered", len(d.early))
+	}
+}
+
 func TestSNSWebhookHasTheShapeOfANotification(t *testing.T) {
 	s := new(shelf)
 	r := receive(t, nil)

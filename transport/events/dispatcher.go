@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -18,6 +20,7 @@ type Dispatcher struct {
 	count  *counters.Set
 	origin origin
 	outbox Outbox
+	began  time.Time
 	stream *stream
 	sinks  []*sink
 
@@ -35,6 +38,7 @@ type Dispatcher struct {
 	settling []*item          // to be written to the outbox
 	behind   sinkSet          // sinks for which more is in the outbox than in their queues
 	missed   sinkSet          // of them, those that something was left for since the scan began
+	early    []string         // ids of events that were read and are done, and may be posted yet; earlyMax at most
 	warned   map[string]bool  // targets without a sink
 	closed   bool
 }
@@ -50,7 +54,12 @@ type item struct {
 	queued   sinkSet // have it in their queues
 	stored   sinkSet // has, as the outbox knows it
 	settling bool    // is being written: its place in memory is for that alone
+	posted   bool    // or made before this process, which posts it no more
 }
+
+// earlyMax is how many events are remembered whose posts are to come. Those that are
+// forgotten are delivered once more.
+const earlyMax = 256
 
 // left are the sinks that the event must still go to and that do not have it queued.
 func (i *item) left() sinkSet { return i.wants &^ i.has &^ i.queued }
@@ -64,7 +73,7 @@ func New(o Options) (*Dispatcher, error) {
 		o.Counters = new(counters.Set)
 	}
 	d := &Dispatcher{
-		log: o.Log, count: o.Counters, origin: origin{o.Region, o.Account}, outbox: o.Outbox,
+		log: o.Log, count: o.Counters, origin: origin{o.Region, o.Account}, outbox: o.Outbox, began: time.Now(),
 		stream: newStream(o.Stream), items: make(map[string]*item), warned: make(map[string]bool),
 		wake: make(chan struct{}, 1), finish: make(chan struct{}), ended: make(chan struct{}),
 	}
@@ -82,10 +91,18 @@ func (d *Dispatcher) Post(e messages.Event) {
 	d.stream.publish(&e, d.origin.render)
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed || d.items[e.ID] != nil { // it has been read from the outbox by now
+	if d.closed {
 		return
 	}
-	i := &item{event: e, wants: d.wanted(&e)}
+	if i := d.items[e.ID]; i != nil { // it has been read from the outbox by now
+		i.posted = true
+		return
+	}
+	if n := slices.Index(d.early, e.ID); n >= 0 { // and is done
+		d.early = slices.Delete(d.early, n, n+1)
+		return
+	}
+	i := &item{event: e, wants: d.wanted(&e), posted: true}
 	full := d.queue(i, i.left()&^d.behind)
 	d.behind |= full
 	d.missed |= i.left()

@@ -80,6 +80,9 @@ func (d *Dispatcher) settle() error {
 	}
 	for _, i := range items {
 		delete(d.items, i.event.ID)
+		if !i.posted {
+			d.early = append(d.early[max(0, len(d.early)+1-earlyMax):], i.event.ID)
+		}
 	}
 	return nil
 }
@@ -170,7 +173,7 @@ func (d *Dispatcher) decode(id string, value []byte) *item {
 		return &item{event: messages.Event{ID: id}}
 	}
 	record.ID = id
-	i := &item{event: record.Event, wants: d.wanted(&record.Event)}
+	i := &item{event: record.Event, wants: d.wanted(&record.Event), posted: record.Time.Before(d.began)}
 	for _, s := range d.sinks {
 		for _, name := range record.Has {
 			if name == s.o.Name {
