@@ -101,7 +101,8 @@ func (c *Client) Attached() bool {
 }
 
 // Events are what was received, in order, across connections. The channel is
-// closed at the end of the Client; what still waits in it can be taken then.
+// closed at the end of the Client, behind Done; what still waits in it can be taken
+// then.
 func (c *Client) Events() <-chan Event { return c.events }
 
 // Done is closed when the Client has ended and no goroutine is left. The loss of

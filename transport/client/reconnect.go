@@ -204,6 +204,6 @@ func (c *Client) finish(end End) {
 		<-cn.done
 	}
 	c.end = end
+	close(c.done) // first: who has seen the last event may ask for the end
 	close(c.events)
-	close(c.done)
 }
