@@ -107,7 +107,7 @@ func (a *Actor) Started(c *stage.Context) {
 		a.reservation = c.After(time.Until(a.d.reservedUntil), reservationOver{})
 		a.step(c, Event{Kind: JoinLost, Attempt: a.d.machine.Attempt})
 	case Attached:
-		a.d.fault = "player actor restarted"
+		a.d.fault = messages.CloseInternalError.String()
 		a.d.machine.Challenged = false // the login that waited was sent away
 		a.step(c, Event{Kind: ConnectionLost, Epoch: a.d.machine.Epoch})
 	case Detached:
@@ -316,7 +316,7 @@ func (a *Actor) onOutboxFull(c surroundings) {
 	if !full && !lost {
 		return
 	}
-	a.d.fault = "outbound queue full"
+	a.d.fault = messages.CloseSlowConsumer.String()
 	a.step(c, Event{Kind: OutboxFull})
 	if lost && a.d.machine.State == Detached {
 		a.step(c, Event{Kind: OutboxFull})

@@ -152,7 +152,7 @@ func TestAnOverflowIsHeardByTheActorsSuccessor(t *testing.T) {
 		for range 7 { // 125 % of four are five
 			s.h.Out.Push(made.make(1))
 		}
-		s.take(t, "GateAsked", "Accepted", "ACTIVE", "crashed", "WentAway", "IsLeaving: outbound queue full", "COMPLETED", "exited")
+		s.take(t, "GateAsked", "Accepted", "ACTIVE", "crashed", "WentAway", "IsLeaving: slow_consumer", "COMPLETED", "exited")
 		s.h.Close()
 		made.balanced(t)
 	})

@@ -48,7 +48,8 @@ declare namespace Troupe {
 
     /**
      * Troupe: the connection of a player is lost. False, or "release", lets the player go at once; anything else waits
-     * for it as long as the reconnect window lasts.
+     * for it as long as the reconnect window lasts. The reason is "connection_lost", or the name of the number that the
+     * connection was closed with, such as "ping_timeout".
      */
     onPlayerDetached?(peerId: number, reason: string): Answer | 'release';
     /** Troupe: a player is back, with the same peer id and groups, and has been sent what it missed. */

@@ -78,6 +78,10 @@ func (p *peer) OnClosed(end transport.End) {
 	p.handle.Ended(end.Clean, reasonOf(end))
 }
 
+// lostReason is the reason of a connection that nobody has closed. What the network said
+// is in the transport's log: scripts are told reasons, too.
+const lostReason = "connection_lost"
+
 func reasonOf(end transport.End) string {
 	switch {
 	case end.ByHost != 0:
@@ -85,7 +89,7 @@ func reasonOf(end transport.End) string {
 	case end.Clean:
 		return "left"
 	case end.Err != nil:
-		return end.Err.Error()
+		return lostReason
 	default:
 		return messages.CloseReason(end.Code).String()
 	}
