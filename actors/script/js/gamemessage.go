@@ -22,6 +22,7 @@ type gameMessage struct {
 	targetPlayer,
 	targetGroup int32
 	reliable bool
+	firm     firm
 	changed  *changedMessage // what takes the place of all that; nil until then
 }
 
@@ -177,12 +178,9 @@ func (h *Handler) sent(how int64, c goja.FunctionCall) goja.Value {
 	}
 	m := h.recent.message
 	if o != h.recent.object {
-		if o.ExportType() != messageType { // to export what it is not would run its getters
-			return nil
-		}
-		m = o.Export().(*gameMessage)
+		m = messageOf(o)
 	}
-	if m.changed != nil {
+	if m == nil || m.changed != nil {
 		return nil
 	}
 	h.sendTo(how, m.out, int64(target))
@@ -257,6 +255,9 @@ func (m *gameMessage) Get(name string) goja.Value {
 
 // Set implements goja.DynamicObject.
 func (m *gameMessage) Set(name string, v goja.Value) bool {
+	if m.firm == frozen || m.firm != 0 && !m.Has(name) {
+		return false
+	}
 	c := m.change()
 	if i := field(name); i >= 0 {
 		c.values[i] = v
@@ -279,6 +280,9 @@ func (m *gameMessage) Has(name string) bool { return m.Get(name) != nil }
 func (m *gameMessage) Delete(name string) bool {
 	if m.changed == nil && field(name) < 0 {
 		return true
+	}
+	if m.firm >= sealed {
+		return !m.Has(name)
 	}
 	c := m.change()
 	if i := field(name); i >= 0 {

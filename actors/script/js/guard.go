@@ -20,12 +20,16 @@ var guardProgram = embedded("guard", guardSource)
 type needs struct {
 	any, functions, evals, flats bool
 	json                         bool // 4 KiB
+	freezes                      bool // 15 KiB
 	bytes                        bool // 9 KiB: it may change Uint8Array
 }
 
 // makesFunctions finds what makes functions of text: Function, or the constructor of a
 // function. A class's own constructor is none of these.
 var makesFunctions = regexp.MustCompile(`\bFunction\b|[.'"\x60]\s*constructor\b`)
+
+// makesFirm finds what freezes objects, or asks.
+var makesFirm = regexp.MustCompile(`freeze|Frozen|[sS]eal|[eE]xtensi`)
 
 // needsOf looks for words. A script that hides them is out to harm, for which the
 // embedded engine is not made (see the package's comment).
@@ -35,6 +39,7 @@ func needsOf(files map[string][]byte) (n needs) {
 		n.evals = n.evals || bytes.Contains(source, []byte("eval"))
 		n.flats = n.flats || bytes.Contains(source, []byte("flat"))
 		n.bytes = n.bytes || bytes.Contains(source, []byte("Uint8Array")) || bytes.Contains(source, []byte("global"))
+		n.freezes = n.freezes || makesFirm.Match(source)
 		n.json = n.json || bytes.Contains(source, []byte("JSON"))
 	}
 	n.bytes = n.bytes || n.functions || n.evals
@@ -49,6 +54,9 @@ func (h *Handler) guard() error {
 	n := h.program.needs
 	if n.json {
 		h.guardJSON()
+	}
+	if n.freezes {
+		h.guardFreezing()
 	}
 	if !n.any {
 		return nil
