@@ -15,7 +15,8 @@ type Limits struct {
 	ZipMax int64
 	// UnpackedMax is the size of all files together in bytes (service-api.md 2.5).
 	UnpackedMax int64
-	// FilesMax is how many files there may be, folders of an archive included.
+	// FilesMax is how many files there may be, folders of an archive included. The AWS SDK
+	// for JavaScript is 3,000.
 	FilesMax int
 	// RatioMax is how many times larger than itself an archive may unpack, from
 	// ratioFrom bytes on.
@@ -26,7 +27,7 @@ type Limits struct {
 const (
 	DefaultZipMax      = 5_000_000
 	DefaultUnpackedMax = 50 << 20
-	DefaultFilesMax    = 2000
+	DefaultFilesMax    = 10_000
 	DefaultRatioMax    = 200
 )
 
