@@ -30,8 +30,9 @@ type process struct {
 	gone    bool           // no longer configured, and retired
 	live    map[string]int // game sessions, by location
 	idle    []*idle
-	failed  int  // processes in a row that did not become ready
-	paused  bool // until retry
+	failed  int    // processes in a row that did not become ready
+	why     string // the last process did not become ready; empty since the last that did
+	paused  bool   // until retry
 	retry   *stage.Timer
 	waiting []*waiting
 }
@@ -198,18 +199,27 @@ func (r *Registry) onLoaded(c *stage.Context, m loaded) {
 		r.unwant(p.next)
 		p.next = m.program
 		p.next.script.relabel(p.next)
+		p.why = ""
 		p.carryOn()
 		r.stopIdle(p, func(i *idle) bool { return i.program != p.current })
 		r.fill(c, p)
 	}
 }
 
+// said reports whether a reason has been given for the last process that did not run.
+func (p *process) said(reason string) bool { return strings.HasSuffix(p.why, reason) }
+
 // cannotRun writes down that a process does not run, and what goes on if it has a
 // newer content.
 func (r *Registry) cannotRun(c *stage.Context, p *process, code, text string, newer bool) {
 	f := p.fleet
 	message := strings.TrimSpace(text)
-	log := c.Log().Error().Str("fleet_id", string(f.record.ID)).Str("launch_path", p.spec.LaunchPath).Str("error", message)
+	log := c.Log().Error()
+	if message == p.why { // it has been tried again
+		log = c.Log().Debug()
+	}
+	p.why = message
+	log = log.Str("fleet_id", string(f.record.ID)).Str("launch_path", p.spec.LaunchPath).Str("error", message)
 	if p.current != nil && newer {
 		message += "; game sessions go on with version " + p.current.version
 		log = log.Str("goes_on_with", p.current.version)

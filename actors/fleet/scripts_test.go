@@ -77,9 +77,9 @@ func TestAContentThatDoesNotRunChangesNothing(t *testing.T) {
 		"main.js=syntax error": "FLEET_VALIDATION_EXECUTABLE_RUNTIME_FAILURE main.js:3:14: unexpected }",
 		"main.js=panic":        "FLEET_VALIDATION_EXECUTABLE_RUNTIME_FAILURE the engine failed on it: a bug",
 		"other.js=":            "FLEET_VALIDATION_LAUNCH_PATH_NOT_FOUND launch path main.js: the script has no such file; it has other.js",
-		"main.js=throws":       "SERVER_PROCESS_CRASHED a process ended before it had a game session: init failed: x is not defined",
-		"main.js=not ready":    "SERVER_PROCESS_CRASHED a process ended before it had a game session: onProcessStarted",
-		"main.js=no handler":   "SERVER_PROCESS_CRASHED a process ended before it had a game session: no room",
+		"main.js=throws":       "SERVER_PROCESS_CRASHED a process ended before it had a game session:\ninit failed: x is not defined",
+		"main.js=not ready":    "SERVER_PROCESS_CRASHED a process ended before it had a game session:\nonProcessStarted",
+		"main.js=no handler":   "SERVER_PROCESS_CRASHED a process ended before it had a game session:\nno room",
 	} {
 		t.Run(text, func(t *testing.T) {
 			scripted(t, nil, func(w *world, e *engine) {

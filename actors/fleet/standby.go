@@ -46,10 +46,32 @@ func (l *idleLog) Write(line script.Line) {
 func (l *idleLog) why(reason string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.first == "" || strings.Contains(l.first, reason) {
+	switch {
+	case l.first == "":
 		return reason
+	case strings.Contains(reason, l.first), strings.Contains(l.first, reason):
+		return l.first
 	}
 	return reason + "\n" + l.first
+}
+
+// silence is the log of a process that ends as the one before.
+type silence struct{}
+
+func (silence) Write(script.Line) {}
+func (silence) Close()            {}
+
+// without leaves out what is said elsewhere.
+type without struct {
+	script.Sink
+	said string
+}
+
+// Write implements script.Sink.
+func (w *without) Write(line script.Line) {
+	if line.Level < script.LevelError || !strings.Contains(w.said, line.Text) {
+		w.Sink.Write(line)
+	}
 }
 
 // standby is how many idle processes of a program are kept ready.
@@ -164,7 +186,7 @@ func (r *Registry) onReady(c *stage.Context, ref *stage.Ref) {
 		return
 	}
 	p := i.process
-	i.ready, p.failed = true, 0
+	i.ready, p.failed, p.why = true, 0, ""
 	if i.program == p.next {
 		r.prove(c, p)
 	}
@@ -178,15 +200,20 @@ func (r *Registry) onIdleOver(c *stage.Context, i *idle, text string) {
 		return
 	}
 	r.drop(i)
-	i.log.Pass(gamesession.HostLog(c.Log(), "")) // it says why
+	text = i.log.why(text)
+	if i.process.said(text) {
+		i.log.Pass(silence{})
+	} else {
+		i.log.Pass(&without{gamesession.HostLog(c.Log(), ""), text})
+	}
 	if i.process.gone || i.program != i.process.next && i.program != i.process.current {
 		return
 	}
 	if i.program.hangs() {
-		r.hung(c, i, i.log.why(text))
+		r.hung(c, i, text)
 		return
 	}
-	r.cannotStart(c, i.process, i.program, i.log.why(text))
+	r.cannotStart(c, i.process, i.program, text)
 }
 
 // hung writes down that a process could not be stopped before it had a game session.
@@ -203,7 +230,7 @@ func (r *Registry) hung(c *stage.Context, i *idle, text string) {
 // cannotStart writes down that a process did not become ready, or did not stay,
 // and has another one tried after a pause that grows.
 func (r *Registry) cannotStart(c *stage.Context, p *process, of *program, text string) {
-	text = "a process ended before it had a game session: " + text
+	text = "a process ended before it had a game session:\n" + text // where its place begins a line
 	if p.next != nil && of != p.next { // no more of the old one for now; of the new one it says nothing
 		r.cannotRun(c, p, eventCrashed, text, false)
 		return

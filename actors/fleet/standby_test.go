@@ -6,9 +6,12 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"weak"
+
+	"github.com/rs/zerolog"
 
 	"troupe/actors"
 	"troupe/actors/fleet"
@@ -102,6 +105,48 @@ func TestAProcessThatDoesNotBecomeReadyIsTriedAgainLaterAndLater(t *testing.T) {
 		}
 	})
 }
+
+// A content that does not run is said to be once, however often it is tried again, with
+// what it logged. Its next one is another matter.
+func TestWhatDoesNotRunIsSaidOnce(t *testing.T) {
+	var log spool
+	scripted(t, func(e *engine, o *actors.Options) {
+		e.standby, o.Log = 1, zerolog.New(&log).Level(zerolog.InfoLevel)
+	}, func(w *world, e *engine) {
+		s := newScript(w, "main.js=one")
+		newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
+		for n, text := range []string{"not ready", "throws", "not ready"} {
+			update(w, s.ID, "", "main.js="+text)
+			w.Pass(time.Minute)
+			if got := log.count("script does not run"); got != n+1 {
+				w.Errorf("%s: said %d times:\n%s", text, got, &log)
+			}
+		}
+		if log.count("hello from 2") != 1 || log.count("x is not defined") != 1 || log.count("game session crashed") != 0 {
+			w.Errorf("%s", &log)
+		}
+	})
+}
+
+// spool keeps what is written.
+type spool struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (s *spool) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(b)
+}
+
+func (s *spool) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+func (s *spool) count(text string) int { return strings.Count(s.String(), text) }
 
 // While a newer content is loaded, what comes of the one before is no answer to the
 // update that brought it.

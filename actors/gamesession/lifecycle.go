@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -34,7 +35,7 @@ func (a *Actor) load() {
 	if !ok {
 		var err error
 		if !a.callback("init", func() { err = a.o.Handler.Init((*session)(a)) }) || err != nil {
-			a.fail(fmt.Sprint("init failed: ", err))
+			a.fail(initFailed(fmt.Sprint(err)))
 			return
 		}
 		a.loaded()
@@ -47,11 +48,18 @@ func (a *Actor) load() {
 	}
 	a.await(p, loadLimit, func(ok bool) {
 		if !ok {
-			a.fail("init failed: " + p.Reason())
+			a.fail(initFailed(p.Reason()))
 			return
 		}
 		a.loaded()
 	})
+}
+
+func initFailed(why string) string {
+	if strings.HasPrefix(why, "init failed") {
+		return why
+	}
+	return "init failed: " + why
 }
 
 // loaded opens the process.
@@ -251,8 +259,10 @@ func (a *Actor) crash(text string) {
 	if !a.relay {
 		a.c.Counters().ScriptCrashes.Add(1)
 	}
-	a.o.Log.Error("the process ends with an error:", text)
-	a.c.Log().Warn().Str("game_session_id", string(a.record.ID)).Str("reason", text).Msg("game session crashed")
+	if a.assigned { // else the fleet says it
+		a.o.Log.Error("the process ends with an error:", text)
+		a.c.Log().Warn().Str("game_session_id", string(a.record.ID)).Str("reason", text).Msg("game session crashed")
+	}
 	a.end(messages.CloseGameEnded, text)
 }
 
@@ -334,7 +344,9 @@ func (a *Actor) Stopped(c *stage.Context) {
 	if closer, ok := a.o.Handler.(script.Closer); ok {
 		closer.Close()
 	}
-	a.o.Log.Info("ended:", a.record.EndText)
+	if a.assigned {
+		a.o.Log.Info("ended:", a.record.EndText)
+	}
 	a.o.Log.Close()
 }
 
