@@ -136,7 +136,7 @@ func TestCheck61DefaultsWithoutConfiguration(t *testing.T) {
 					return nil
 				})
 				// The first comes within an interval of 3 s, the second one interval later.
-				if d := time.Since(opened); d < 2900*time.Millisecond || d > 7*time.Second {
+				if d := time.Since(opened); d < 2900*time.Millisecond || d > 15*time.Second { // on a busy machine
 					t.Errorf("two pings took %v", d)
 				}
 			})
