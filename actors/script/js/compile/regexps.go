@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"strings"
+	"sync"
 
 	"github.com/dop251/goja/ast"
 )
@@ -49,18 +50,44 @@ func walk(v reflect.Value, f func(node any) (into bool)) {
 			walk(v.Elem(), f)
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			// Declarations are listed a second time, for their scope.
-			if t := v.Type().Field(i); t.IsExported() && t.Name != "DeclarationList" {
-				walk(v.Field(i), f)
-			}
+		for _, i := range fieldsOf(v.Type()) {
+			walk(v.Field(i), f)
 		}
 	case reflect.Slice:
-		if k := v.Type().Elem().Kind(); k == reflect.Uint8 || k == reflect.Uint16 {
-			return
-		}
 		for i := range v.Len() {
 			walk(v.Index(i), f)
 		}
 	}
+}
+
+// fields has what fieldsOf returned: to ask for the fields of a type takes longer than
+// all else of a walk.
+var fields sync.Map
+
+// fieldsOf returns which fields of a node may hold other nodes.
+func fieldsOf(t reflect.Type) []int {
+	if known, ok := fields.Load(t); ok {
+		return known.([]int)
+	}
+	var in []int
+	for i := range t.NumField() {
+		// Declarations are listed a second time, for their scope.
+		if f := t.Field(i); f.IsExported() && f.Name != "DeclarationList" && holdsNodes(f.Type) {
+			in = append(in, i)
+		}
+	}
+	fields.Store(t, in)
+	return in
+}
+
+func holdsNodes(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Struct:
+		return true
+	case reflect.Interface: // the value of a number is one without methods
+		return t.NumMethod() > 0
+	case reflect.Slice:
+		return holdsNodes(t.Elem())
+	}
+	return false
 }

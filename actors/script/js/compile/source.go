@@ -82,6 +82,7 @@ func assemble(name, text string, sourceMap []byte, strict, pauses bool) (program
 	if err := checkRegexps(name, tree); err != nil {
 		return nil, err
 	}
+	withArguments(tree)
 	if pauses {
 		withPauses(tree)
 	}
