@@ -82,7 +82,7 @@ func assemble(name, text string, sourceMap []byte, strict, pauses bool) (program
 	if err := checkRegexps(name, tree); err != nil {
 		return nil, err
 	}
-	withArguments(tree)
+	mend(tree, text)
 	if pauses {
 		withPauses(tree)
 	}

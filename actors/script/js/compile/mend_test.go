@@ -9,9 +9,9 @@ import (
 	"github.com/dop251/goja"
 )
 
-// inArrows are snippets that say with log(...) what arrow functions see of the function
-// around them, and what Node.js 20 says.
-var inArrows = []struct{ name, text, want string }{
+// mended are snippets that say with log(...) what arrow functions see of the function
+// around them, and what evals in switches do, and what Node.js 20 says.
+var mended = []struct{ name, text, want string }{
 	{"called later", `function later(f) { return function () { return () => f.apply(this, arguments); }; } log(later((a, b) => a + b)(1, 2)());`, `3`},
 	{"typeof", `function o() { return (() => typeof arguments)(); } log(o());`, `"object"`},
 	{"returned", `function f() { return () => arguments; } log([...f(1, 2)()]);`, `[1,2]`},
@@ -160,10 +160,14 @@ var inArrows = []struct{ name, text, want string }{
 	{"super property in a getter", `class A { get g() { return 1; } } class B extends A { get g() { return (() => super.g + 1)(); } } log(new B().g);`, `2`},
 	{"super call in nested arrows", `class A { constructor(x) { this.x = x; } } class B extends A { constructor(x) { (() => (() => super(x))())(); this.y = 2; } } log(new B(1));`, `{"x":1,"y":2}`},
 	{"super call in a default parameter", `class A { constructor() { this.x = 1; } } class B extends A { constructor(a = (() => super())()) { log(a === this); } } log(new B());`, "true\n{\"x\":1}"},
+	{"switch that declares something, with an eval", `switch (1) { case 1: let z = 6; log(eval('5'), z); }`, `5 6`},
+	{"switch that declares a function, with an eval in an arrow", `switch (1) { case 0: case 1: function f() { return [1].map(() => eval('7')); } log(f()); }`, `[7]`},
+	{"switch that declares something, in a with", `with ({}) { switch (1) { case 1: class C {} log(eval('5'), typeof C); } }`, `5 "function"`},
+	{"switch that declares nothing, with an eval", `function f(x) { switch (x) { case 1: { let z = 6; return eval('z + x'); } } } log(f(1));`, `7`},
 }
 
-func TestArrowFunctionsSeeWhatIsAroundThem(t *testing.T) {
-	for _, c := range inArrows {
+func TestMendedCodeDoesAsInNode(t *testing.T) {
+	for _, c := range mended {
 		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
 			p, err := unit(t, "x.js", c.text).Program("x.js")
 			if err != nil {
