@@ -10,6 +10,7 @@
 //	arguments.go  what callbacks are given          jobs.go      promise jobs that wait
 //	errors.go     what becomes of errors            guard.go     what would overflow the stack
 //	runtime.go    makes a runtime                   check.go     a script before it is used
+//	eval.go       text that a script evaluates
 //
 // A call that runs long rests now and then (Handler.pause, watchdog.Watch.Pause), where
 // js/compile has put looks into the code.

@@ -16,12 +16,13 @@ var guardSource string
 
 var guardProgram = embedded("guard", guardSource)
 
-// needs says what of guard.js a script needs: all of it takes 29 KiB of a runtime.
+// needs says which guards a script needs: all of them take 29 KiB of a runtime.
 type needs struct {
-	any, functions, evals, flats bool
-	json                         bool // 4 KiB
-	freezes                      bool // 15 KiB
-	bytes                        bool // 9 KiB: it may change Uint8Array
+	any, functions, flats bool
+	evals                 bool // 4 KiB
+	json                  bool // 4 KiB
+	freezes               bool // 15 KiB
+	bytes                 bool // 9 KiB: it may change Uint8Array
 }
 
 // makesFunctions finds what makes functions of text: Function, or the constructor of a
@@ -43,13 +44,13 @@ func needsOf(files map[string][]byte) (n needs) {
 		n.json = n.json || bytes.Contains(source, []byte("JSON"))
 	}
 	n.bytes = n.bytes || n.functions || n.evals
-	n.any = n.functions || n.evals || n.flats
+	n.any = n.functions || n.flats
 	return n
 }
 
 // guard keeps input that is nested deeply from the built-ins that recurse over it: a
 // Go stack that overflows ends the process, and nothing recovers from that. The rest
-// of the guard is in guard.js.
+// of the guard is in guard.js and eval.go.
 func (h *Handler) guard() error {
 	n := h.program.needs
 	if n.json {
@@ -58,10 +59,13 @@ func (h *Handler) guard() error {
 	if n.freezes {
 		h.guardFreezing()
 	}
+	if n.evals {
+		h.guardEval()
+	}
 	if !n.any {
 		return nil
 	}
-	_, err := h.create(guardProgram(), h.host, h.vm.GlobalObject(), h.vm.ToValue(n.functions), h.vm.ToValue(n.evals), h.vm.ToValue(n.flats))
+	_, err := h.create(guardProgram(), h.host, h.vm.GlobalObject(), h.vm.ToValue(n.functions), h.vm.ToValue(n.flats))
 	return err
 }
 
@@ -84,13 +88,23 @@ func (h *Handler) guardJSON() {
 	_ = json.DefineDataProperty("parse", guarded, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 }
 
-// checkSource is host.checkSource(args): it throws if the parser must not see one.
-func (h *Handler) checkSource(c goja.FunctionCall) goja.Value {
-	h.vm.ForOf(c.Argument(0), func(v goja.Value) bool {
-		h.refuse(compile.CheckSource(v.String()))
+// functionSources is host.functionSources(kind, args): what the engine may make a function
+// of that kind of, or an error if the parser must not see it.
+func (h *Handler) functionSources(c goja.FunctionCall) goja.Value {
+	var sources []string
+	var given []any
+	h.vm.ForOf(c.Argument(1), func(v goja.Value) bool {
+		text := v.ToString()
+		sources, given = append(sources, text.String()), append(given, text)
+		h.refuse(compile.CheckSource(text.String()))
 		return true
 	})
-	return goja.Undefined()
+	for i, text := range compile.EvaluatedFunction(c.Argument(0).String(), sources) {
+		if text != sources[i] { // what has half a character is kept
+			given[i] = text
+		}
+	}
+	return h.vm.NewArray(given...)
 }
 
 // refuse throws a SyntaxError.

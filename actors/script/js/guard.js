@@ -1,17 +1,16 @@
 'use strict';
 
 // What keeps input that is nested deeply from the built-ins that recurse over it; see
-// guard.go.
+// guard.go. That for eval is in eval.go.
 function define(object, name, value) {
   Object.defineProperty(object, name, { value: value, writable: true, configurable: true });
 }
 
-exports.create = function create(host, global, functions, evals, flats) {
-  // A direct eval becomes an indirect one by this: it sees globals only.
-  function guarded(original) {
+exports.create = function create(host, global, functions, flats) {
+  function guarded(kind, original) {
     function guard() {
-      host.checkSource(arguments);
-      return new.target === undefined || new.target === guard ? Reflect.construct(original, arguments) : Reflect.construct(original, arguments, new.target);
+      const sources = host.functionSources(kind, arguments);
+      return new.target === undefined || new.target === guard ? Reflect.construct(original, sources) : Reflect.construct(original, sources, new.target);
     }
     Object.defineProperty(guard, 'name', { value: original.name, configurable: true });
     Object.defineProperty(guard, 'length', { value: 1, configurable: true });
@@ -20,15 +19,10 @@ exports.create = function create(host, global, functions, evals, flats) {
     return guard;
   }
   if (functions) {
-    define(global, 'Function', guarded(global.Function));
-    guarded((function* () {}).constructor);
-    guarded((async function () {}).constructor);
+    define(global, 'Function', guarded('function', global.Function));
+    guarded('function*', (function* () {}).constructor);
+    guarded('async function', (async function () {}).constructor);
   }
-  const indirect = global.eval;
-  if (evals) define(global, 'eval', { eval(source) {
-    if (typeof source === 'string') host.checkSource([source]);
-    return indirect(source);
-  } }.eval);
 
   const flat = Array.prototype.flat;
   if (flats) define(Array.prototype, 'flat', { flat(depth) {

@@ -56,6 +56,7 @@ type Handler struct {
 	loader        *modules.Loader
 	glue          glue
 	host          *goja.Object
+	evals         *evals // nil: no file has one
 	configuration script.Configuration
 
 	place struct {

@@ -20,7 +20,7 @@ var hostFunctions = map[string]hostFunction{
 
 	"arm": (*Handler).arm, "armed": (*Handler).armed, "disarm": (*Handler).disarm, "soon": (*Handler).soon, "notSoon": (*Handler).notSoon,
 	"message": (*Handler).newMessage, "quick": (*Handler).quick, "later": (*Handler).makeLater,
-	"uncaught": (*Handler).thrown, "afterCallback": (*Handler).afterCallback, "checkSource": (*Handler).checkSource,
+	"uncaught": (*Handler).thrown, "afterCallback": (*Handler).afterCallback, "functionSources": (*Handler).functionSources,
 }
 
 // host is the host object of one runtime. It makes its functions when they are first

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/dop251/goja"
+	"github.com/dop251/goja/parser"
 
 	"troupe/actors/script"
 	"troupe/actors/script/js/modules"
@@ -29,6 +30,7 @@ var glueProgram = embedded(strings.TrimPrefix(realtime.Name, "troupe:"), realtim
 // boot makes the runtime: globals, the session object, nothing of the script yet.
 func (h *Handler) boot() error {
 	h.vm = goja.New()
+	h.vm.SetParserOptions(parser.WithSourceMapLoader(noFile))
 	h.vm.SetMaxCallStackSize(callDepthMax)
 	h.vm.SetPromiseRejectionTracker(h.rejection)
 	if h.program.needs.bytes {
@@ -41,7 +43,7 @@ func (h *Handler) boot() error {
 	}
 	h.loader = modules.Enable(h.vm, modules.Options{
 		Unit: h.program.unit, Entry: h.program.entry, Args: h.process.Args, Metadata: script.Metadata(h.process.Fleet),
-		Exit: h.exit, Log: h.console, NextTick: h.nextTick, Pause: h.pause,
+		Exit: h.exit, Log: h.console, NextTick: h.nextTick, Pause: h.pause, Eval: h.evalStep,
 		Globals: timerGlobals, Global: func(name string) goja.Value { return h.timers.load().Get(name) },
 		Uncaught: func(e goja.Value) { h.uncaught(e, "uncaughtException") },
 	})
@@ -53,6 +55,10 @@ func (h *Handler) boot() error {
 	h.glue.bind(glue)
 	return nil
 }
+
+// noFile is what the source map is of text that a script evaluates and that names a file:
+// it could be any file of the machine.
+func noFile(string) ([]byte, error) { return nil, nil }
 
 // payloads takes what payloads are made with, before a script can put something else
 // there.

@@ -45,7 +45,7 @@ func runPausing(p *goja.Program, pause func()) (*goja.Object, error) {
 	if !ok {
 		return nil, errors.New("the program is no function")
 	}
-	if v, err = f(goja.Undefined(), r.NewDynamicObject(&looks{f: pause})); err != nil {
+	if v, err = f(goja.Undefined(), r.NewDynamicObject(newLooks(r, pause))); err != nil {
 		return nil, err
 	}
 	if f, ok = goja.AssertFunction(v); !ok {
@@ -317,11 +317,19 @@ func FuzzCompile(f *testing.F) {
 
 // looks counts where code looks whether to pause.
 type looks struct {
-	n int
-	f func()
+	n        int
+	f        func()
+	identity goja.Value // a direct eval's steps change nothing
 }
 
-func (l *looks) Get(string) goja.Value {
+func newLooks(r *goja.Runtime, f func()) *looks {
+	return &looks{f: f, identity: r.ToValue(func(c goja.FunctionCall) goja.Value { return c.Argument(0) })}
+}
+
+func (l *looks) Get(property string) goja.Value {
+	if property == EvalDirect || property == EvalSource {
+		return l.identity
+	}
 	l.n++
 	if l.f != nil {
 		l.f()

@@ -17,14 +17,26 @@ const pauseName unistring.String = "troupe pause"
 // pauseProperty is the property that it reads. Its value does not matter.
 const pauseProperty unistring.String = "at"
 
+// EvalDirect and EvalSource are properties of the same object, which the code reads and
+// calls around each direct eval: what was eval(x) is pause.direct(eval(pause.source(x))).
+// Where direct is read a direct eval begins: the name eval may mean the engine's own until
+// source is read. What source returns is what the engine evaluates, what direct returns is
+// the value of it all.
+const (
+	EvalDirect = "direct"
+	EvalSource = "source"
+)
+
 // withPauses has the code read pause.at at the start of each turn of a loop and of each
 // function: a place where whoever made the object may let the script wait, and go on.
 // The engine itself has none. Nothing else of the script changes: positions and source
-// text are those of the syntax tree, and directives stay first.
+// text are those of the syntax tree, and directives stay first. It also has a direct eval
+// hand over what it evaluates (EvalDirect).
 //
 // The body of a with statement is left as it is, because there all names are looked up
 // in an object of the script.
 func withPauses(tree *ast.Program) {
+	direct := make(map[*ast.CallExpression]bool) // those that are done
 	walk(reflect.ValueOf(tree.Body), func(node any) bool {
 		switch n := node.(type) {
 		case *ast.WithStatement:
@@ -43,6 +55,10 @@ func withPauses(tree *ast.Program) {
 			n.Body = pausing(n.Body).(*ast.BlockStatement)
 		case *ast.ArrowFunctionLiteral:
 			n.Body = pausing(bodyOf(n.Body)).(*ast.BlockStatement)
+		case *ast.CallExpression:
+			if isEval(n) && !direct[n] {
+				direct[handOver(n)] = true
+			}
 		}
 		return true
 	})
@@ -82,10 +98,36 @@ func directive(s ast.Statement) bool {
 }
 
 func look(at file.Idx) ast.Statement {
-	return &ast.ExpressionStatement{Expression: &ast.DotExpression{
+	return &ast.ExpressionStatement{Expression: pauseDot(pauseProperty, at)}
+}
+
+func pauseDot(property unistring.String, at file.Idx) *ast.DotExpression {
+	return &ast.DotExpression{
 		Left:       &ast.Identifier{Name: pauseName, Idx: at},
-		Identifier: ast.Identifier{Name: pauseProperty, Idx: at},
-	}}
+		Identifier: ast.Identifier{Name: property, Idx: at},
+	}
+}
+
+// isEval reports whether n may be a direct eval with a source.
+func isEval(n *ast.CallExpression) bool {
+	if !callsEval(n) || len(n.ArgumentList) == 0 {
+		return false
+	}
+	_, spread := n.ArgumentList[0].(*ast.SpreadElement)
+	return !spread
+}
+
+// handOver makes eval(x), which is n, pause.direct(eval(pause.source(x))), and returns the
+// eval in there.
+func handOver(n *ast.CallExpression) *ast.CallExpression {
+	eval, at := *n, n.Idx0()
+	source := eval
+	source.Callee = pauseDot(EvalSource, at)
+	source.ArgumentList = n.ArgumentList[:1:1]
+	eval.ArgumentList = append([]ast.Expression{&source}, n.ArgumentList[1:]...)
+	n.Callee = pauseDot(EvalDirect, at)
+	n.ArgumentList = []ast.Expression{&eval}
+	return &eval
 }
 
 // pausable puts a function around a program that is one expression, whose parameter is

@@ -23,7 +23,7 @@ func paceOf(b *testing.B, text string, looking bool) goja.Callable {
 		b.Fatal(err)
 	}
 	f, _ := goja.AssertFunction(v)
-	if v, err = f(goja.Undefined(), r.NewDynamicObject(new(looks))); err != nil {
+	if v, err = f(goja.Undefined(), r.NewDynamicObject(newLooks(r, nil))); err != nil {
 		b.Fatal(err)
 	}
 	f, _ = goja.AssertFunction(v)

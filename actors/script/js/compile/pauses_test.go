@@ -51,7 +51,7 @@ var unchanged = []struct {
 // outcome is what a snippet logs, and what becomes of it.
 func outcome(r *goja.Runtime, p *goja.Program, pause func(), depth int) (log []string, n int) {
 	r.SetMaxCallStackSize(depth)
-	l := &looks{f: pause}
+	l := newLooks(r, pause)
 	say := func(err error) {
 		if err != nil {
 			log = append(log, err.Error())

@@ -44,7 +44,7 @@ func Enable(r *goja.Runtime, o Options) *Loader {
 		runtime: r, options: o, resolver: resolver{files: o.Unit.Files()}, start: o.Now(),
 		cache: r.NewObject(), builtin: make(map[string]*goja.Object), main: goja.Undefined(),
 	}
-	l.pause = r.NewDynamicObject(pause(o.Pause))
+	l.pause = r.NewDynamicObject(&pause{o.Pause, o.Eval})
 	l.enableGlobals()
 	return l
 }

@@ -41,6 +41,9 @@ type Options struct {
 	// script's files, and must be quick; it may wait, which holds up the script and
 	// changes nothing else of it. Nil: nothing is called.
 	Pause func()
+	// Eval is asked for compile.EvalDirect and compile.EvalSource, around each direct eval
+	// in the script's files. Nil: a direct eval throws.
+	Eval func(step string) goja.Value
 	// Now is the time; nil: time.Now. It must keep its monotonic reading.
 	Now func() time.Time
 	// MemoryUsage returns bytes for process.memoryUsage; nil: that of the Go heap.
