@@ -74,11 +74,12 @@ func (e *evals) source(v goja.Value) goja.Value {
 		return v
 	}
 	text := source.String()
-	e.handler.refuse(compile.CheckSource(text))
-	if made := compile.Evaluated(text); made != text {
-		return e.handler.vm.ToValue(made)
+	made, err := compile.Evaluated(text)
+	e.handler.refuse(err)
+	if made == text { // what has half a character is kept
+		return v
 	}
-	return v
+	return e.handler.vm.ToValue(made)
 }
 
 // evalStep is what modules.Options.Eval is called for.

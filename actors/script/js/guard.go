@@ -96,10 +96,11 @@ func (h *Handler) functionSources(c goja.FunctionCall) goja.Value {
 	h.vm.ForOf(c.Argument(1), func(v goja.Value) bool {
 		text := v.ToString()
 		sources, given = append(sources, text.String()), append(given, text)
-		h.refuse(compile.CheckSource(text.String()))
 		return true
 	})
-	for i, text := range compile.EvaluatedFunction(c.Argument(0).String(), sources) {
+	made, err := compile.EvaluatedFunction(c.Argument(0).String(), sources)
+	h.refuse(err)
+	for i, text := range made {
 		if text != sources[i] { // what has half a character is kept
 			given[i] = text
 		}

@@ -79,6 +79,7 @@ var hostile = []struct {
 	{"deep source in an eval of another name", `const e = eval; eval('1'); e('['.repeat(5e6));`, fails, "nested too deeply"},
 	{"deep source", `eval('['.repeat(5e6));`, fails, "nested too deeply"},
 	{"deep source in a function", `new Function('return ' + '['.repeat(5e6));`, fails, "nested too deeply"},
+	{"deep source in the parts of a function", `new Function(...new Array(3000).fill('['.repeat(290)));`, fails, "nested too deeply"},
 	{"deep source in an async function", `(async () => {}).constructor('!'.repeat(5e6));`, fails, "nested too deeply"},
 	{"deep JSON", `JSON.parse('['.repeat(5e6));`, fails, "JSON is nested"},
 	{"deep JSON objects", `JSON.parse('{"a":'.repeat(1e6));`, fails, "JSON is nested"},

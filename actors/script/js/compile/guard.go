@@ -14,28 +14,29 @@ import (
 // that the engine's parser would overflow the stack, which ends the process.
 func CheckJSON(text string) error { return checkJSON("JSON", text) }
 
-// CheckSource does so for source that a script makes.
-func CheckSource(text string) error {
-	if len(text) > SourceMax {
-		return &Error{File: "source", Message: "it is too long"}
+// Evaluated returns source that a script has the engine evaluate, mended as far as text can
+// be, or refuses it as CheckJSON does. An arrow function without braces that has arguments
+// only as an operand, such as () => arguments + 1, stays as it is.
+func Evaluated(text string) (string, error) {
+	if err := checkEvaluated(text); err != nil {
+		return "", err
 	}
-	return check("source", text)
+	return apply(editsOf(text), text, 0), nil
 }
-
-// Evaluated returns text, which CheckSource took, for the engine to evaluate: mended, as far
-// as text can be. An arrow function without braces that has arguments only as an operand,
-// such as () => arguments + 1, stays as it is.
-func Evaluated(text string) string { return apply(editsOf(text), text, 0) }
 
 // EvaluatedFunction is Evaluated for the parameters and, last, the body of a function of a
 // kind such as "async function", which the engine makes one text of.
-func EvaluatedFunction(kind string, sources []string) []string {
+func EvaluatedFunction(kind string, sources []string) ([]string, error) {
 	if len(sources) == 0 {
-		return nil
+		return nil, nil
 	}
 	const comma, opening = ",", "\n) {\n"
 	head, last := "("+kind+" anonymous(", len(sources)-1
-	edits := editsOf(head + strings.Join(sources[:last], comma) + opening + sources[last] + "\n})")
+	whole := head + strings.Join(sources[:last], comma) + opening + sources[last] + "\n})"
+	if err := checkEvaluated(whole); err != nil {
+		return nil, err
+	}
+	edits := editsOf(whole)
 	made, at := make([]string, len(sources)), len(head)
 	for i, text := range sources {
 		if i == last {
@@ -44,7 +45,14 @@ func EvaluatedFunction(kind string, sources []string) []string {
 		made[i] = apply(edits, text, at)
 		at += len(text) + len(comma)
 	}
-	return made
+	return made, nil
+}
+
+func checkEvaluated(text string) error {
+	if len(text) > SourceMax {
+		return &Error{File: "source", Message: "it is too long"}
+	}
+	return check("source", text)
 }
 
 // edit puts something in place of a range of bytes.
