@@ -6,6 +6,7 @@ import (
 	"github.com/dop251/goja"
 
 	"troupe/actors/script"
+	"troupe/actors/script/realtime"
 	"troupe/messages"
 )
 
@@ -74,7 +75,7 @@ func (h *Handler) log(c goja.FunctionCall) goja.Value {
 	} else {
 		file, row = firstFrame(h.vm.CaptureCallStack(0, nil))
 	}
-	h.process.Log.At(script.Level(c.Argument(0).ToInteger()), file, row, c.Argument(1).String())
+	h.process.Log.At(script.Level(c.Argument(0).ToInteger()), file, row, realtime.OwnFrames(c.Argument(1).String()))
 	return goja.Undefined()
 }
 
@@ -92,7 +93,7 @@ func (h *Handler) format(c goja.FunctionCall) goja.Value {
 func (h *Handler) console(level script.Level, text string) {
 	if h.process.Log.Enabled(level) {
 		file, row := firstFrame(h.vm.CaptureCallStack(0, nil))
-		h.process.Log.At(level, file, row, text)
+		h.process.Log.At(level, file, row, realtime.OwnFrames(text))
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"troupe/actors/script"
+	"troupe/actors/script/realtime"
 	"troupe/messages"
 )
 
@@ -55,7 +56,7 @@ func (h *handler) onFrame(f *fields) {
 		reason := string(f.rest)
 		h.leave(func() { h.session.Crash(reason) })
 	case fromLog:
-		h.process.Log.At(script.Level(f.flags), string(f.file), int(f.n), string(f.rest))
+		h.process.Log.At(script.Level(f.flags), string(f.file), int(f.n), realtime.OwnFrames(string(f.rest)))
 	case fromSlow:
 		h.onSlow(f)
 	case fromErred:

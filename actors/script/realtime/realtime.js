@@ -5,8 +5,8 @@
 // all behave the same; it needs no more than ES2017 and the host below.
 //
 // create(host) returns the glue. The engine calls the glue, never the script. It runs
-// this file under the name troupe:realtime; stacks in the log end at the first frame
-// of a file whose name begins with troupe:.
+// this file under the name troupe:realtime, so that its frames can be told from the
+// script's; the engine leaves them out of what is logged (OwnFrames).
 //
 // host, given by the engine; only format and send may throw:
 //   logLevel               the threshold of the log: a number of LEVELS
@@ -113,11 +113,9 @@ exports.create = function create(host) {
       return;
     }
     // What the embedded engine writes as "\tat f (file:1:2(34))" becomes what Node writes.
-    let lines = stack.split('\n').filter(line => line.trim() !== '').map(line => line.replace(/^\tat /, '    at ').replace(/\(\d+\)(\)?)$/, '$1'));
-    const hosts = lines.findIndex(line => line.indexOf('troupe:') >= 0);
-    if (hosts > 0) lines = lines.slice(0, hosts);
+    const lines = stack.split('\n').filter(line => line.trim() !== '').map(line => line.replace(/^\tat /, '    at ').replace(/\(\d+\)(\)?)$/, '$1'));
     let at = null;
-    for (let i = 0; i < lines.length && at === null; i++) if (/^ *at /.test(lines[i]) && lines[i].indexOf('node:') < 0) at = /([^\s()/\\]+):(\d+):\d+\)?$/.exec(lines[i]);
+    for (let i = 0; i < lines.length && at === null; i++) if (/^ *at /.test(lines[i]) && !/node:|troupe:/.test(lines[i])) at = /([^\s()/\\]+):(\d+):\d+\)?$/.exec(lines[i]);
     const text = what + ': ' + lines.join('\n');
     if (at) host.log(level, text, at[1], Number(at[2]));
     else host.log(level, text);

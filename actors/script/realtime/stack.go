@@ -1,0 +1,59 @@
+package realtime
+
+import "strings"
+
+// OwnFrames returns a text for the log with the stacks in it as the script's author
+// knows them: without frames of the host, and without what lies between the script's
+// outermost frame and the host.
+func OwnFrames(text string) string {
+	if !strings.Contains(text, "\n") {
+		return text
+	}
+	lines := strings.Split(text, "\n")
+	kept := lines[:0]
+	for i := 0; i < len(lines); {
+		if !isFrame(lines[i]) {
+			kept = append(kept, lines[i])
+			i++
+			continue
+		}
+		first, outermost := len(kept), -1
+		last := ""
+		for ; i < len(lines) && isFrame(lines[i]); i++ {
+			last = lines[i]
+			if isHosts(last) {
+				continue
+			}
+			kept = append(kept, last)
+			if !isEngines(last) {
+				outermost = len(kept)
+			}
+		}
+		if outermost > first {
+			kept = kept[:outermost]
+		}
+		// What follows a stack on its last line, as in "{ code: 1 }" of an error, stays.
+		if n := len(kept); n > 0 && kept[n-1] != last {
+			kept[n-1] += last[len(strings.TrimRight(last, " ,{}[]")):]
+		}
+	}
+	return strings.Join(kept, "\n")
+}
+
+func isFrame(line string) bool {
+	frame := strings.TrimLeft(line, " \t")
+	return len(frame) < len(line) && (strings.HasPrefix(frame, "at ") || isGap(frame))
+}
+
+// isGap reports whether a line stands for frames that another stack of the text shows too.
+func isGap(frame string) bool { return strings.Contains(frame, "lines matching cause stack trace") }
+
+// isHosts reports whether a frame is of a function of the host: JavaScript, or Go by the path of its package.
+func isHosts(frame string) bool {
+	return strings.Contains(frame, "troupe:") || strings.Contains(frame, " troupe/actors/") || strings.Contains(frame, "(node:console:")
+}
+
+// isEngines reports whether a frame is of what the engine is made of.
+func isEngines(frame string) bool {
+	return strings.Contains(frame, "node:") || strings.Contains(frame, "(native)") || isGap(frame)
+}
