@@ -174,7 +174,12 @@ func (h *handler) OnPlayerDetached(peer messages.PeerID, reason string) script.D
 func (h *handler) OnPlayerReconnected(peer messages.PeerID, r script.Reconnected) {
 	h.tell(onPlayerReconnected, func(f *frame) {
 		f.i32(int32(peer))
-		asJSON(map[string]any{"resent": r.Resent, "lost": r.Lost, "awayMs": r.Away.Milliseconds(), "takeover": r.Takeover})(f)
+		asJSON(struct { // in the order in which scripts see them
+			Resent   int    `json:"resent"`
+			Lost     uint64 `json:"lost"`
+			AwayMs   int64  `json:"awayMs"`
+			Takeover bool   `json:"takeover"`
+		}{r.Resent, r.Lost, r.Away.Milliseconds(), r.Takeover})(f)
 	})
 }
 
