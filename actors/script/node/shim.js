@@ -214,9 +214,11 @@ function position() {
   Error.captureStackTrace(holder);
   Error.stackTraceLimit = limit;
   if (typeof holder.stack !== 'string') return ['', 0]; // the script has its own idea of stacks
-  const line = holder.stack.split('\n').find(l => /^\s*at /.test(l) && l.indexOf('troupe:') < 0 && l.indexOf('node:') < 0);
-  const found = /([^\s()/\\]+):(\d+):\d+\)?$/.exec(line || '');
-  return found ? [found[1], Number(found[2])] : ['', 0];
+  for (const line of holder.stack.split('\n')) {
+    const found = /^\s*at (?!.*(?:troupe:|node:)).*?([^\s()/\\]+):(\d+):\d+\)?$/.exec(line);
+    if (found) return [found[1], Number(found[2])];
+  }
+  return ['', 0];
 }
 
 function log(level, text, file, row) {
@@ -331,6 +333,7 @@ function loaded(module) {
     return;
   }
   const conf = glue.configuration();
+    this.parent = null;
   const failed = glue.init();
   if (failed) {
     frame(FROM.failed, [], failed);
@@ -469,8 +472,14 @@ function adaptPaths() {
       return resolve.apply(this, arguments);
     } catch (error) {
       const stub = /(?:^|\/)src\/proto\/(Packet|CoreCommands|GroupMessages)_pb(?:\.js)?$/.exec(request);
-      if (!stub) throw error;
-      return path.join(options.game, '..', 'src', 'proto', stub[1] + '_pb.js');
+      if (stub) return path.join(options.game, '..', 'src', 'proto', stub[1] + '_pb.js');
+      if (!/\.js$/.test(request)) throw error;
+      try { // TypeScript names the file that would be emitted
+        arguments[0] = arguments[0].replace(/js$/, 'ts');
+        return resolve.apply(this, arguments);
+      } catch (another) {
+        throw error;
+      }
     }
   };
 }
