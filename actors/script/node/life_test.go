@@ -111,7 +111,7 @@ func TestWhatCannotStartSaysWhy(t *testing.T) {
 		"does not start":  {"exports.ssExports = { init() {}, onStartGameSession() { null.x; } };", "onStartGameSession failed", "server.js:1"},
 		"killed":          {"process.kill(process.pid, 'SIGKILL'); for (;;);", "signal: killed", ""},
 		"aborts":          {"process.abort();", "signal: aborted", ""},
-		"stderr":          {"process.stderr.write('last words'); process.kill(process.pid, 'SIGKILL'); for (;;);", "signal: killed", "[ERROR] (stderr) 0: last words"},
+		"stderr":          {"require('fs').writeSync(2, 'last words'); process.kill(process.pid, 'SIGKILL'); for (;;);", "signal: killed", "[ERROR] (stderr) 0: last words"},
 		"no heap":         {"const a = []; for (;;) a.push(new Array(1000).fill(1));", "heap out of memory", "FATAL ERROR"},
 		"endless at load": {"for (;;);", "did not answer within", ""},
 	} {

@@ -178,9 +178,10 @@ console.log('groups', [spawnSync('cat', [cat], o).stdout, spawnSync('cat ' + cat
 func TestPrintedLinesAreBounded(t *testing.T) {
 	play(t, `
 exports.ssExports = { init() {}, onMessage(m) {
-  process.stdout.write('x'.repeat(100000) + '\nno end');
-  for (let i = 0; i < 20000; i++) process.stderr.write('line ' + i + '\n');
-  process.stdout.write(Buffer.from([10, 255, 254, 10]));
+  const fs = require('fs');
+  fs.writeSync(1, 'x'.repeat(100000) + '\nno end');
+  for (let i = 0; i < 20000; i++) fs.writeSync(2, 'line ' + i + '\n');
+  fs.writeSync(1, Buffer.from([10, 255, 254, 10]));
   process.exit(1);
 } };`, setup{}, func(g *game) {
 		g.enter().Say(1, messages.ServerPeer, 0, "")

@@ -360,6 +360,7 @@ function uncaught(what, error) {
 }
 
 function fatal(text) {
+  unfinished.forEach(f => f());
   frame(FROM.crash, [], text);
   flush();
   really.call(process, 1);
@@ -385,6 +386,7 @@ function watchErrors() {
   });
   process.on('warning', warning => glue && glue.report(realtime.LEVELS.warn, 'Warning', warning));
   process.reallyExit = function reallyExit(code) {
+    unfinished.forEach(f => f());
     frame(FROM.exit, [code]);
     flush();
     really.call(process, code);
@@ -418,25 +420,60 @@ function adapt() {
   Module.syncBuiltinESMExports(); // for import { spawnSync }
 }
 
+// adaptConsole has what the script prints written to the log from where it is printed;
+// what others print comes through the pipes.
 function adaptConsole() {
   const L = realtime.LEVELS;
-  const levels = { log: L.info, info: L.info, warn: L.warn, error: L.error, debug: L.debug };
-  Object.keys(levels).forEach(name => {
+  const plain = { log: L.info, info: L.info, debug: L.debug, warn: L.warn, error: L.error };
+  const others = {
+    assert: L.warn, count: L.info, dir: L.info, dirxml: L.info, group: L.info, groupCollapsed: L.info, table: L.info, timeEnd: L.info,
+    timeLog: L.info, trace: L.error,
+  };
+  let level = L.info;
+  const out = { write(text) { if (level >= options.logLevel) log(level, text.slice(0, -1)); } };
+  const own = new console.Console({ stdout: out, stderr: out, ignoreErrors: false, colorMode: false });
+  const print = (of, name, args) => {
+    level = of;
+    own[name].apply(own, args);
+  };
+  Object.keys(plain).forEach(name => {
     console[name] = function () {
-      if (levels[name] >= options.logLevel) log(levels[name], format(Array.prototype.slice.call(arguments)));
+      if (plain[name] >= options.logLevel) print(plain[name], name, [format(Array.prototype.slice.call(arguments))]);
     };
   });
-  // What is printed right before process.exit must not wait in the process.
-  ['stdout', 'stderr'].forEach(name => {
-    const made = Object.getOwnPropertyDescriptor(process, name).get;
-    const get = () => {
-      const stream = made.call(process);
-      if (stream._handle && stream._handle.setBlocking) stream._handle.setBlocking(true);
-      Object.defineProperty(process, name, { get: made });
-      return stream;
-    };
-    Object.defineProperty(process, name, { get: get });
+  Object.keys(others).forEach(name => {
+    console[name] = function () { print(others[name], name, arguments); };
   });
+  ['countReset', 'groupEnd', 'time'].forEach(name => { console[name] = own[name]; });
+  adaptStream('stdout', console.info);
+  adaptStream('stderr', console.error);
+}
+
+const unfinished = []; // each writes what a stream was given and is no line yet
+
+function adaptStream(name, print) {
+  const made = Object.getOwnPropertyDescriptor(process, name).get;
+  let rest = '';
+  const flush = () => {
+    const line = rest;
+    rest = '';
+    if (line) print(line);
+  };
+  const get = () => {
+    const stream = made.call(process);
+    Object.defineProperty(process, name, { get: made });
+    stream._writev = null;
+    stream._write = (chunk, encoding, done) => {
+      const lines = (rest + (typeof chunk === 'string' ? chunk : Buffer.from(chunk).toString())).split('\n');
+      rest = lines.pop();
+      for (const line of lines) print(line);
+      if (rest.length > LOG_MAX) flush();
+      done();
+    };
+    return stream;
+  };
+  Object.defineProperty(process, name, { get: get });
+  unfinished.push(flush);
 }
 
 // local returns where a path of the original is here.
