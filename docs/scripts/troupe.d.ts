@@ -27,7 +27,10 @@ declare namespace Troupe {
     onStartGameSession?(gameSession: GameSession): unknown;
     /** Asked every 60 s. Three times anything but true ends the game session. */
     onHealthCheck?(): Answer | Promise<Answer>;
-    /** The host ends the process. Players are still connected, and what is sent here reaches them. */
+    /**
+     * The host ends the process. Players are still connected, and what is sent here reaches them. A promise is waited for,
+     * for up to five minutes.
+     */
     onProcessTerminate?(): unknown;
     /** True lets the player in. */
     onPlayerConnect?(connectMessage: ConnectMessage): Answer | Promise<Answer>;

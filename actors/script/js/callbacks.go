@@ -114,7 +114,7 @@ func (h *Handler) OnHealthCheck() script.Decision { return h.later(&h.glue.onHea
 
 // OnProcessTerminate implements script.Handler.
 func (h *Handler) OnProcessTerminate() script.Decision {
-	return h.gate(&h.glue.onProcessTerminate, nil)
+	return h.later(&h.glue.onProcessTerminate, nil)
 }
 
 // OnPlayerConnect implements script.Handler.

@@ -321,12 +321,16 @@ onProcessStarted() { return R; }, onHealthCheck() { return R; }, onPlayerConnect
 onSendToPlayer() { return R; }, onSendToGroup() { return R; }, onPlayerJoinGroup() { return R; }, onPlayerLeaveGroup() { return R; },
 onStartGameSession() { return R; }, onProcessTerminate() { return R; }`, "R", c.result)))
 		h := g.handler
+		over := c.told // a promise is waited for, whatever it comes to
+		if c.awaited == later {
+			over = later
+		}
 		for name, d := range map[string]script.Decision{
 			c.awaited + " onProcessStarted": h.OnProcessStarted([]string{"a"}), c.awaited + " onHealthCheck": h.OnHealthCheck(),
 			c.awaited + " onPlayerConnect": h.OnPlayerConnect(&script.ConnectMessage{}),
 			c.gate + " onSendToPlayer":     h.OnSendToPlayer(message(1, "")), c.gate + " onSendToGroup": h.OnSendToGroup(message(1, "")),
 			c.gate + " onPlayerJoinGroup": h.OnPlayerJoinGroup(1, 2), c.gate + " onPlayerLeaveGroup": h.OnPlayerLeaveGroup(1, 2),
-			c.told + " onStartGameSession": h.OnStartGameSession(&messages.GameSession{}), c.told + " onProcessTerminate": h.OnProcessTerminate(),
+			c.told + " onStartGameSession": h.OnStartGameSession(&messages.GameSession{}), over + " onProcessTerminate": h.OnProcessTerminate(),
 		} {
 			got := later
 			if ok, now := d.Now(); now {

@@ -61,6 +61,7 @@ const hooks = { init(s) { session = s; console.log('here', helper()); }, onMessa
 		files         map[string]string
 	}{
 		"mjs":         {"server.mjs", "import { helper } from './helper.mjs';" + body + "export const ssExports = hooks;", map[string]string{"helper.mjs": "export const helper = () => await1; const await1 = await 1;"}},
+		"await":       {"server.mjs", "let jobs = 0;\nawait null;\nsetImmediate(() => { jobs = 3; });\nprocess.nextTick(() => jobs++);\nfor (let i = 0, p = Promise.resolve(); i < 9; i++) p = p.then(() => { if (i === 8) jobs++; });\nconst helper = () => jobs - 1;" + body + "export const ssExports = hooks;", nil},
 		"default":     {"server.mjs", "const helper = () => 1;" + body + "export default { ssExports: hooks };", nil},
 		"type module": {"server.js", "import { helper } from './helper.js';" + body + "export const ssExports = hooks;", map[string]string{"package.json": `{"type": "module"}`, "helper.js": "export const helper = () => 1;"}},
 		"sub-folder":  {"src/deep/server.js", "const { helper } = require('../helper'); require('../src/proto/Packet_pb');" + body + "exports.ssExports = hooks;", map[string]string{"src/helper.js": "exports.helper = () => 1;"}},

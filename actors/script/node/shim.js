@@ -102,6 +102,7 @@ let glue = null, options = null, ssExports = null;
 let exported = 0;      // what the host was told of the callbacks
 let handled = 0;       // frames since the last ack
 let waiting = 0;       // frames that have come and are not handled
+let calling = null;    // what is handled: { what, began, answers }, until its promise jobs have run
 
 class Reader {
   constructor(bytes) { this.b = bytes; this.at = 0; }
@@ -127,8 +128,12 @@ function listen() {
       const n = chunk.readUInt32LE(from);
       if (chunk.length - from < 4 + n) break;
       waiting++;
-      // One task per frame: promise jobs run between callbacks (realtime.md 18.2).
-      setImmediate(handle, chunk.subarray(from + 4, from + 4 + n));
+      // Tasks of their own: ticks and promise jobs run between them (realtime.md 18.2),
+      // and what the script puts off until later comes after them.
+      const bytes = chunk.subarray(from + 4, from + 4 + n);
+      setImmediate(handle, bytes);
+      if (bytes[0] === TO.load) setImmediate(init);
+      setImmediate(settled);
       from += 4 + n;
     }
     held = from < chunk.length ? chunk.subarray(from) : null;
@@ -138,22 +143,29 @@ function listen() {
 }
 
 function handle(bytes) {
-  const start = now();
+  calling = { what: '', began: now(), answers: [] };
   const r = new Reader(bytes);
-  let what = '';
   switch (r.u8()) {
     case TO.load: load(JSON.parse(r.restText())); break;
-    case TO.call: what = call(r); break;
+    case TO.call: calling.what = call(r); break;
   }
+}
+
+// settled comes when the promise jobs of what was handled have run: what they do comes
+// before what an answer lets happen, as in the embedded engine.
+function settled() {
+  const { what, began, answers } = calling, took = now() - began;
+  calling = null;
   waiting--;
   handled++;
-  const took = now() - start;
   if (what) slow(what, took);
-  if (glue && ssExports) announce();
+  loaded();
+  if (ssExports) announce();
+  answers.forEach(a => answer(a.id, a.ok));
   if (waiting === 0 || took >= FLUSH_MS) {
     frame(FROM.ack, [handled]);
     handled = 0;
-    if (waiting > 0) flush();
+    flush();
   }
 }
 
@@ -165,7 +177,7 @@ function call(r) {
     case 'onHealthCheck': result = glue.onHealthCheck(id); break;
     case 'onPlayerConnect': result = glue.onPlayerConnect(id, r.i32(), r.text(), r.text(), r.text(), r.rest()); break;
     case 'onStartGameSession': result = glue.onStartGameSession(JSON.parse(r.restText())); break;
-    case 'onProcessTerminate': result = glue.onProcessTerminate(); break;
+    case 'onProcessTerminate': result = glue.onProcessTerminate(id); break;
     case 'onPlayerAccepted': glue.onPlayerAccepted(r.i32(), r.text(), r.text(), r.text()); break;
     case 'onPlayerDetached': result = glue.onPlayerDetached(r.i32(), r.restText()); break;
     case 'onPlayerReconnected': glue.onPlayerReconnected(r.i32(), JSON.parse(r.restText())); break;
@@ -175,8 +187,13 @@ function call(r) {
       break;
     case 'onPlayerJoinGroup': case 'onPlayerLeaveGroup': result = glue[name](r.i32(), r.i32()); break;
   }
-  if (id !== 0 && result !== undefined) answer(id, result);
+  if (id !== 0 && result !== undefined) decided(id, result);
   return name;
+}
+
+function decided(id, ok) {
+  if (calling) calling.answers.push({ id: id, ok: ok });
+  else answer(id, ok);
 }
 
 function answer(id, ok) {
@@ -278,7 +295,7 @@ function makeHost() {
     broadcastGroupMembershipUpdate: (group, target) => frame(FROM.members, [group, target]),
     kick: (peer, reason) => frame(FROM.kick, [peer], reason.slice(0, LOG_MAX)),
     processEnding: () => frame(FROM.ending, []),
-    decided: answer,
+    decided: decided,
     failed: () => erred(ERRED_IN_CALLBACK),
   };
 }
@@ -295,13 +312,17 @@ function load(o) {
     module = requireMain(o.entry);
   } catch (error) {
     if (error && (error.code === 'ERR_REQUIRE_ESM' || error.code === 'ERR_REQUIRE_ASYNC_MODULE')) {
-      importFile(url.pathToFileURL(o.entry).href).then(loaded, notLoaded);
+      importFile(url.pathToFileURL(o.entry).href).then(module => {
+        open(module);
+        process.nextTick(init); // when promise jobs have run
+        setImmediate(loaded);
+      }, notLoaded);
     } else {
       notLoaded(error);
     }
     return;
   }
-  loaded(module);
+  open(module);
 }
 
 // requireMain loads the entry as the main module; Module._load can do so too, but not
@@ -312,6 +333,7 @@ function requireMain(entry) {
     Module.prototype.load = load;
     process.mainModule = this;
     this.id = '.';
+    this.parent = null;
     return load.apply(this, arguments);
   };
   return Module.createRequire(entry)(entry);
@@ -325,23 +347,35 @@ function notLoaded(error) {
   frame(FROM.failed, [], 'load ' + path.basename(options.entry) + ': ' + brief(error));
 }
 
-function loaded(module) {
+// A start is open, init and loaded, with the promise jobs of each behind it.
+
+let opened = null;     // the script's callbacks, until init is called
+let configured = null; // the configuration, from then until the host has it
+
+function open(module) {
   const given = module && (module.ssExports || (module.default && module.default.ssExports));
   const wrong = glue.load(given);
-  if (wrong) {
-    frame(FROM.failed, [], wrong);
-    return;
-  }
-  const conf = glue.configuration();
-    this.parent = null;
-  const failed = glue.init();
+  if (wrong) frame(FROM.failed, [], wrong);
+  else opened = given;
+}
+
+function init() {
+  if (!opened) return; // it failed, or is not there yet
+  const given = opened, conf = glue.configuration(), failed = glue.init();
+  opened = null;
   if (failed) {
     frame(FROM.failed, [], failed);
     return;
   }
   ssExports = given;
+  configured = conf;
+}
+
+function loaded() {
+  if (!configured) return;
   exported = exportsNow();
-  frame(FROM.loaded, [exported], JSON.stringify(conf));
+  frame(FROM.loaded, [exported], JSON.stringify(configured));
+  configured = null;
 }
 
 // Errors outside of callbacks (realtime.md 18.3).

@@ -41,7 +41,7 @@
 //   onPlayerConnect(token, peerId, playerSessionId, playerId, playerData, payload)
 //                          true, false, or undefined: host.decided tells later
 //   onStartGameSession(game)   game: the plain object of makeGameSession; true or false
-//   onProcessTerminate()
+//   onProcessTerminate(token)   as onProcessStarted; whatever it returns is yes
 //   onPlayerAccepted(peerId, playerSessionId, playerId, playerData)
 //   onPlayerDetached(peerId, reason)   true: hold, false: release
 //   onPlayerReconnected(peerId, info)  info: { resent, lost, awayMs, takeover }
@@ -162,15 +162,16 @@ exports.create = function create(host) {
     return true;
   }
 
-  // awaited judges a callback whose promise is waited for.
-  function awaited(name, token, result) {
+  // awaited judges a callback whose promise is waited for; if any is true, only when it
+  // is over matters.
+  function awaited(name, token, result, any) {
     if (result === true || result === MISSING) return true;
-    if (result === FAILED || !result) return false;
+    if (result === FAILED || !result && !any) return false;
     try {
       if (!isPromise(result)) return true;
-      result.then(value => host.decided(token, !!value), error => {
+      result.then(value => host.decided(token, any === true || !!value), error => {
         failed(name, error);
-        host.decided(token, false);
+        host.decided(token, any === true);
       });
       return undefined;
     } catch (error) {
@@ -481,7 +482,7 @@ exports.create = function create(host) {
       game = makeGameSession(from);
       return told('onStartGameSession', call('onStartGameSession', 1, game));
     },
-    onProcessTerminate() { return told('onProcessTerminate', call('onProcessTerminate', 0)); },
+    onProcessTerminate(token) { return awaited('onProcessTerminate', token, call('onProcessTerminate', 0), true); },
     told: told,
     failed: failed,
     // playing makes what is called of players and messages.
