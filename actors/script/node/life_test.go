@@ -207,6 +207,8 @@ func TestErrorsOutsideOfCallbacks(t *testing.T) {
 		"rejection, 24.x":    {source: reject, log: "[ERROR] (server.js) 1: Unhandled promise rejection: RangeError: oops", errors: 1},
 		"rejection, kept":    {source: reject, keep: true, lives: true, log: "oops", errors: 1},
 		"rejection, its own": {source: handled, lives: true, log: "own oops"},
+		"no listeners":       {source: "process.on('uncaughtException', () => {}); process.removeAllListeners();\n" + timer, log: "[ERROR] (server.js) 2: Uncaught error: RangeError: oops", errors: 1},
+		"listeners removed":  {source: "for (const e of ['uncaughtException', 'unhandledRejection']) process.removeAllListeners(e);\n" + reject, log: "[ERROR] (server.js) 2: Unhandled promise rejection: RangeError: oops", errors: 1},
 		"of a callback":      {source: "exports.ssExports = { init() {}, async onStartGameSession() { setTimeout(() => console.log('goes on'), 20); throw Error('oops'); } };", lives: true, log: "Error in onStartGameSession: Error: oops"},
 		"not an error":       {source: "function go() { setTimeout(() => { throw {odd: 1}; }, 1); }\n" + after, log: "Uncaught error: { odd: 1 }", errors: 1},
 	} {

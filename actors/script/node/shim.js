@@ -404,21 +404,35 @@ function fatal(text) {
 function others(event) { return process.listenerCount(event) > 1; }
 
 function watchErrors() {
-  process.on('uncaughtException', error => {
-    if (!others('uncaughtException')) uncaught('Uncaught error', error);
+  const listeners = {
+    uncaughtException(error) {
+      if (!others('uncaughtException')) uncaught('Uncaught error', error);
+    },
+    unhandledRejection(reason) {
+      if (others('unhandledRejection')) return;
+      if (options && options.nodeVersion === '10.x') {
+        erred(ERRED_OUTSIDE);
+        glue.report(realtime.LEVELS.warn, 'Unhandled promise rejection', reason);
+      } else if (others('uncaughtException')) {
+        process.emit('uncaughtException', reason, 'unhandledRejection');
+      } else {
+        uncaught('Unhandled promise rejection', reason);
+      }
+    },
+    warning(warning) {
+      if (glue) glue.report(realtime.LEVELS.warn, 'Warning', warning);
+    },
+  };
+  const add = () => Object.keys(listeners).forEach(event => {
+    if (process.listeners(event).indexOf(listeners[event]) < 0) process.on(event, listeners[event]);
   });
-  process.on('unhandledRejection', reason => {
-    if (others('unhandledRejection')) return;
-    if (options && options.nodeVersion === '10.x') {
-      erred(ERRED_OUTSIDE);
-      glue.report(realtime.LEVELS.warn, 'Unhandled promise rejection', reason);
-    } else if (others('uncaughtException')) {
-      process.emit('uncaughtException', reason, 'unhandledRejection');
-    } else {
-      uncaught('Unhandled promise rejection', reason);
-    }
-  });
-  process.on('warning', warning => glue && glue.report(realtime.LEVELS.warn, 'Warning', warning));
+  add();
+  const removeAll = process.removeAllListeners;
+  process.removeAllListeners = function removeAllListeners() {
+    removeAll.apply(this, arguments);
+    add(); // a script means its own
+    return this;
+  };
   process.reallyExit = function reallyExit(code) {
     unfinished.forEach(f => f());
     frame(FROM.exit, [code]);
