@@ -1,6 +1,7 @@
 package node_test
 
 import (
+	"os"
 	"strings"
 	"testing"
 
@@ -48,6 +49,41 @@ exports.ssExports = {
 		g.logged("message GameMessage { opCode: 3, sender: 1, targetPlayer: -1, targetGroup: 0, reliable: true, payload: 2 bytes } hi 3")
 		g.logged("read null")
 	})
+}
+
+// Paths of the original are those of the folder that stands for it, to write as well.
+func TestPathsOfTheOriginal(t *testing.T) {
+	play(t, `
+const fs = require('fs');
+console.log('here', __dirname, __filename, process.cwd(), require.resolve('./server'));
+for (const [what, f] of Object.entries({
+  mkdir: () => fs.mkdirSync('/local/game/logs'),
+  write: () => fs.writeFileSync('/local/game/logs', '/local/game'),
+  rename: () => fs.renameSync('/local/game/server.js', '/local/game/b.js'),
+  remove: () => fs.rmSync('/local/game/server.js'),
+  append: () => fs.appendFileSync('/local/game/sub/a', ''),
+  copy: () => fs.copyFileSync('/local/game/none', '/local/game/other'),
+  stream: () => { fs.createWriteStream('/local/game/none/a').on('error', e => console.log(e.message)); },
+})) {
+  try { f(); console.log(what, 'done'); } catch (error) { console.log(what, error.message); }
+}
+exports.ssExports = { init() { console.log('metadata', fs.readFileSync('/local/gamemetadata/gamelift-metadata.json').length > 9); } };`,
+		setup{}, func(g *game) {
+			g.logged("here /local/game /local/game/server.js /local/game /local/game/server.js")
+			g.logged("copy ENOENT: no such file or directory, copyfile '/local/game/none' -> '/local/game/other'")
+			g.logged("append ENOENT: no such file or directory, open '/local/game/sub/a'")
+			g.logged("ENOENT: no such file or directory, open '/local/game/none/a'")
+			if os.Getuid() != 0 { // whom a folder that is read-only does not keep from writing
+				g.logged("mkdir EACCES: permission denied, mkdir '/local/game/logs'")
+				g.logged("rename EACCES: permission denied, rename '/local/game/server.js' -> '/local/game/b.js'")
+			} else {
+				g.logged("mkdir done")
+				g.logged("rename done")
+			}
+			if strings.Contains(g.log.String(), g.dir) {
+				t.Error("the folder is named as it is here")
+			}
+		})
 }
 
 // Modules and sub-folders: the entry may be any file, in the format its name or package.json says.

@@ -253,7 +253,7 @@ function log(level, text, file, row) {
 }
 
 // there names files as the original has them.
-function there(text) { return text.split(options.game + '/').join(LOCAL_GAME + '/'); }
+function there(text) { return text.split(options.game).join(LOCAL_GAME).split(options.metadata).join(LOCAL_METADATA); }
 
 // brief is an error in one line.
 function brief(error) {
@@ -534,18 +534,24 @@ function local(p) {
 }
 
 function adaptPaths() {
-  const wrap = (object, names) => names.forEach(name => {
+  const wrap = (object, names, paths) => names.forEach(name => {
     const original = object[name];
     if (typeof original !== 'function') return;
-    const adapted = function (p) {
-      if (local(p) !== p) arguments[0] = local(p);
+    const adapted = function () {
+      for (let i = 0; i < paths && i < arguments.length; i++) arguments[i] = local(arguments[i]);
       return original.apply(this, arguments);
     };
     object[name] = Object.defineProperties(adapted, Object.getOwnPropertyDescriptors(original));
   });
-  const names = ['access', 'lstat', 'open', 'opendir', 'readFile', 'readdir', 'realpath', 'stat'];
-  wrap(fs, names.concat(names.map(n => n + 'Sync'), 'exists', 'existsSync', 'createReadStream', 'watch', 'watchFile'));
-  wrap(fs.promises, names);
+  const names = [
+    'access', 'appendFile', 'chmod', 'lstat', 'mkdir', 'mkdtemp', 'open', 'opendir', 'readFile', 'readdir', 'readlink', 'realpath', 'rm',
+    'rmdir', 'stat', 'truncate', 'unlink', 'utimes', 'writeFile',
+  ];
+  const pairs = ['copyFile', 'cp', 'link', 'rename', 'symlink'];
+  wrap(fs, names.concat(names.map(n => n + 'Sync'), 'exists', 'existsSync', 'createReadStream', 'createWriteStream', 'watch', 'watchFile'), 1);
+  wrap(fs, pairs.concat(pairs.map(n => n + 'Sync')), 2);
+  wrap(fs.promises, names, 1);
+  wrap(fs.promises, pairs, 2);
 
   // The host has translated TypeScript already.
   for (const extension of ['.ts', '.mts', '.cts']) Module._extensions[extension] = Module._extensions['.js'];
