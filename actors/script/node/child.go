@@ -8,10 +8,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
 	"troupe/actors/script"
+	"troupe/actors/script/bundle"
 	"troupe/messages/counters"
 )
 
@@ -170,8 +172,11 @@ func (c *child) live() (why string, err error) {
 	count.ScriptProcesses.Add(1)
 	defer count.ScriptProcesses.Add(-1)
 	var all sync.WaitGroup
-	stderr := &lines{stream: "stderr", level: script.LevelError, write: c.say, dropped: &count.LogLinesDropped}
-	stdout := &lines{stream: "stdout", level: script.LevelInfo, write: c.say, dropped: &count.LogLinesDropped}
+	write := func(level script.Level, file string, row int, text string) {
+		c.say(level, file, row, strings.ReplaceAll(text, c.p.files.game, bundle.Root))
+	}
+	stderr := &lines{stream: "stderr", level: script.LevelError, write: write, dropped: &count.LogLinesDropped}
+	stdout := &lines{stream: "stdout", level: script.LevelInfo, write: write, dropped: &count.LogLinesDropped}
 	all.Go(func() { c.queue.run(host.in) })
 	all.Go(func() { c.read(host.out) })
 	all.Go(func() { stdout.run(host.stdout) })

@@ -55,6 +55,7 @@ exports.ssExports = {
 func TestPathsOfTheOriginal(t *testing.T) {
 	play(t, `
 const fs = require('fs');
+fs.writeSync(2, 'printed in ' + __dirname + '\n');
 console.log('here', __dirname, __filename, process.cwd(), require.resolve('./server'));
 for (const [what, f] of Object.entries({
   mkdir: () => fs.mkdirSync('/local/game/logs'),
@@ -70,6 +71,7 @@ for (const [what, f] of Object.entries({
 exports.ssExports = { init() { console.log('metadata', fs.readFileSync('/local/gamemetadata/gamelift-metadata.json').length > 9); } };`,
 		setup{}, func(g *game) {
 			g.logged("here /local/game /local/game/server.js /local/game /local/game/server.js")
+			g.logged("(stderr) 0: printed in /local/game")
 			g.logged("copy ENOENT: no such file or directory, copyfile '/local/game/none' -> '/local/game/other'")
 			g.logged("append ENOENT: no such file or directory, open '/local/game/sub/a'")
 			g.logged("ENOENT: no such file or directory, open '/local/game/none/a'")
