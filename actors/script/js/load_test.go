@@ -40,6 +40,32 @@ func TestAStartThatFailsSaysWhy(t *testing.T) {
 	}
 }
 
+func TestCallbacksMayBeExportedByDefault(t *testing.T) {
+	const init = `{ init(s) { s.getLogger().info('begun'); } }`
+	for source, typ := range map[string]string{
+		"export default { ssExports: " + init + " };":                                       "module",
+		"exports.ssExports = null; exports.default = { ssExports: " + init + " };":          "commonjs",
+		"exports.ssExports = " + init + "; exports.default = { ssExports: {} };":            "commonjs",
+		"export const ssExports = " + init + "; export default { ssExports: { init: 5 } };": "module",
+	} {
+		g, err := load(t, script.DefaultLimits(), map[string]string{"server.js": source, "package.json": `{"type": "` + typ + `"}`})
+		if err != nil {
+			t.Errorf("%s: %v", source, err)
+			continue
+		}
+		g.logged(t, "begun")
+	}
+	for source, says := range map[string]string{
+		`module.exports = { get ssExports() { throw new Error('no') } };`: "Error: no",
+		`exports.default = { ssExports: 5 };`:                             "does not export ssExports",
+		`exports.default = 'ssExports';`:                                  "does not export ssExports",
+	} {
+		if _, err := load(t, script.DefaultLimits(), only(source)); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v, want %q", source, err, says)
+		}
+	}
+}
+
 func TestCheckFindsWhatIsWrongBeforeAnyGame(t *testing.T) {
 	good := "exports.ssExports = { init() {} }; setTimeout(() => {}, 1); setImmediate(() => {}); console.log('x');"
 	for name, c := range map[string]struct {

@@ -101,18 +101,39 @@ func (h *Handler) load() error {
 	if err != nil {
 		return err
 	}
-	var given goja.Value
-	if o, ok := exports.(*goja.Object); ok {
-		given = o.Get("ssExports")
-	}
-	if given == nil {
-		given = goja.Undefined()
+	given, err := h.given(exports)
+	if err != nil {
+		return err
 	}
 	if text := h.glue.load.of(given).String(); text != "" {
 		return fmt.Errorf("%s: %s", h.program.entry, text)
 	}
 	h.callbacks, _ = given.(*goja.Object)
 	return nil
+}
+
+// given is what the entry exports for us: as ssExports, or in what it exports by default.
+func (h *Handler) given(exports goja.Value) (given goja.Value, err error) {
+	given = goja.Undefined()
+	if thrown := h.vm.Try(func() { // getters are the script's
+		for _, name := range []string{"", "default"} {
+			o, ok := exports.(*goja.Object)
+			if ok && name != "" {
+				o, ok = o.Get(name).(*goja.Object)
+			}
+			if !ok {
+				return
+			}
+			if v := o.Get("ssExports"); v != nil {
+				if given = v; v.ToBoolean() {
+					return
+				}
+			}
+		}
+	}); thrown != nil {
+		return nil, thrown
+	}
+	return given, nil
 }
 
 // rangeError is an error to panic with.
