@@ -12,26 +12,44 @@ const customWord = "custom"
 
 // namesCustom reports whether a file of the bundle, or a module that was loaded, may
 // have util.inspect.custom.
-func (l *Loader) namesCustom() bool {
-	return l.custom || l.options.Unit.Memo("names custom", func() any {
+func (l *Loader) namesCustom() bool { return l.custom || l.names(customWord) }
+
+// setCustom gives the inspect module that symbol, now or when it is loaded.
+func (l *Loader) setCustom() {
+	l.custom = true
+	if l.inspect != nil {
+		l.inspect.put("custom", l.symbol("nodejs.util.inspect.custom"))
+	}
+}
+
+// symbol is Symbol.for.
+func (l *Loader) symbol(key string) *goja.Symbol {
+	class := l.runtime.Get("Symbol").ToObject(l.runtime)
+	register, _ := goja.AssertFunction(class.Get("for"))
+	v, err := register(class, l.runtime.ToValue(key))
+	must(err)
+	return v.(*goja.Symbol)
+}
+
+// setPromisify has util.promisify make the function of timers/promises of an engine's
+// timer: its own way does not fit, as the callback comes first. Where no file of the
+// bundle has that word, it is left out, as the symbol costs.
+func (l *Loader) setPromisify(name string, timer goja.Value) {
+	if name != "setTimeout" && name != "setImmediate" || !l.names("promisify") {
+		return
+	}
+	get := func(goja.FunctionCall) goja.Value { return l.Builtin("timers_promises").ToObject(l.runtime).Get(name) }
+	must(timer.ToObject(l.runtime).DefineAccessorPropertySymbol(l.symbol("nodejs.util.promisify.custom"), l.runtime.ToValue(get), nil, goja.FLAG_FALSE, goja.FLAG_TRUE))
+}
+
+// names reports whether a file of the bundle has the word.
+func (l *Loader) names(word string) bool {
+	return l.options.Unit.Memo("names "+word, func() any {
 		for _, text := range l.resolver.files {
-			if bytes.Contains(text, []byte(customWord)) {
+			if bytes.Contains(text, []byte(word)) {
 				return true
 			}
 		}
 		return false
 	}).(bool)
-}
-
-// setCustom gives the inspect module that symbol, now or when it is loaded.
-func (l *Loader) setCustom() {
-	l.custom = true
-	if l.inspect == nil {
-		return
-	}
-	symbol := l.runtime.Get("Symbol").ToObject(l.runtime)
-	register, _ := goja.AssertFunction(symbol.Get("for"))
-	v, err := register(symbol, l.runtime.ToValue("nodejs.util.inspect.custom"))
-	must(err)
-	l.inspect.put("custom", v)
 }

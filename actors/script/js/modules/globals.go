@@ -52,6 +52,7 @@ func (g *globals) Get(name string) goja.Value {
 		}
 	} else if slices.Contains(g.loader.options.Globals, name) {
 		v = g.loader.options.Global(name)
+		g.loader.setPromisify(name, v)
 	} else {
 		return nil
 	}

@@ -6,7 +6,13 @@ function abortError(signal) {
   return e;
 }
 
-function wait(start, stop, value, { signal } = {}) {
+function wait(start, stop, value, options = {}) {
+  if (options === null || typeof options !== 'object') {
+    const e = new TypeError(`The "options" argument must be of type object. Received ${options === null ? 'null' : `type ${typeof options} (${require('inspect').inspect(options)})`}`);
+    e.code = 'ERR_INVALID_ARG_TYPE';
+    return Promise.reject(e);
+  }
+  const { signal } = options;
   if (signal && signal.aborted) return Promise.reject(abortError(signal));
   return new Promise((resolve, reject) => {
     const t = start(() => resolve(value));
@@ -17,10 +23,10 @@ function wait(start, stop, value, { signal } = {}) {
   });
 }
 
-const timeout = (ms, value, options) => wait((f) => globalThis.setTimeout(f, ms), (t) => globalThis.clearTimeout(t), value, options);
+const setTimeout = (ms, value, options) => wait((f) => globalThis.setTimeout(f, ms), (t) => globalThis.clearTimeout(t), value, options);
+const setImmediate = (value, options) => wait((f) => globalThis.setImmediate(f), (t) => globalThis.clearImmediate(t), value, options);
 module.exports = {
-  setTimeout: timeout,
-  setImmediate: (value, options) => wait((f) => globalThis.setImmediate(f), (t) => globalThis.clearImmediate(t), value, options),
+  setTimeout, setImmediate,
   setInterval(ms, value, { signal } = {}) {
     let ready = 0, waiting, over = false, failure;
     const t = globalThis.setInterval(() => {
@@ -56,5 +62,5 @@ module.exports = {
       [Symbol.asyncIterator]() { return this; },
     };
   },
-  scheduler: { wait: (ms, options) => timeout(ms, undefined, options), yield: () => module.exports.setImmediate() },
+  scheduler: { wait: (ms, options) => setTimeout(ms, undefined, options), yield: () => setImmediate() },
 };
