@@ -41,7 +41,7 @@ func Enable(r *goja.Runtime, o Options) *Loader {
 		o.Now = time.Now
 	}
 	l := &Loader{
-		runtime: r, options: o, resolver: resolver{files: o.Unit.Files()}, start: o.Now(),
+		runtime: r, options: o, resolver: resolver{o.Unit.Files(), o.Unit.Memo}, start: o.Now(),
 		cache: r.NewObject(), builtin: make(map[string]*goja.Object), main: goja.Undefined(),
 	}
 	l.pause = r.NewDynamicObject(&pause{o.Pause, o.Eval})
@@ -191,7 +191,12 @@ func (l *Loader) require(name string, module *goja.Object) *goja.Object {
 		if class, ok := l.messageClass(request, name); ok {
 			return class
 		}
-		return l.load(l.find(request, name), module)
+		found, builtin := l.find(request, name)
+		if builtin {
+			source, _ := l.served(found, name)
+			return l.Builtin(source)
+		}
+		return l.load(found, module)
 	}).(*goja.Object)
 	must(f.DefineDataProperty("name", r.ToValue("require"), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 	must(f.Set("resolve", func(c goja.FunctionCall) goja.Value {
@@ -199,7 +204,11 @@ func (l *Loader) require(name string, module *goja.Object) *goja.Object {
 		if _, ok := l.served(request, name); ok {
 			return r.ToValue(request)
 		}
-		return r.ToValue(compile.Root + "/" + l.find(request, name))
+		found, builtin := l.find(request, name)
+		if !builtin {
+			found = outside(found)
+		}
+		return r.ToValue(found)
 	}))
 	must(f.Set("cache", l.cache))
 	must(f.Set("main", l.main))
@@ -224,7 +233,7 @@ func (l *Loader) served(request, from string) (source string, ok bool) {
 	if absent[name] || prefixed {
 		// A package of the same name in the bundle goes first, unless Node's is meant.
 		if !prefixed {
-			if _, ok := l.resolver.resolve(request+"/", path.Dir(from)); ok {
+			if _, err := l.resolver.resolve(request, from); err == nil {
 				return "", false
 			}
 		}
@@ -242,19 +251,27 @@ func (l *Loader) messageClass(request, from string) (goja.Value, bool) {
 	if dir, base := path.Split(strings.TrimSuffix(request, ".js")); !messageClasses[base] || path.Base(path.Clean(dir)) != "proto" {
 		return nil, false
 	}
-	if _, ok := l.resolver.resolve(request, path.Dir(from)); ok {
+	if _, err := l.resolver.resolve(request, from); err == nil {
 		return nil, false
 	}
 	return l.Builtin("proto"), true
 }
 
-// find returns the file that is required.
-func (l *Loader) find(request, from string) string {
-	name, ok := l.resolver.resolve(request, path.Dir(from))
-	if !ok {
+// find returns the file that is required, or the name of a built-in module that the
+// package's imports have for it.
+func (l *Loader) find(request, from string) (name string, builtin bool) {
+	name, err := l.resolver.resolve(request, from)
+	if e, ok := err.(*unresolved); ok {
+		panic(l.coded(e.class, e.code, e.message))
+	} else if err != nil {
 		panic(l.coded("Error", "MODULE_NOT_FOUND", fmt.Sprintf("Cannot find module '%s'\nRequire stack:\n- %s/%s", request, compile.Root, from)))
 	}
-	return name
+	if strings.HasPrefix(request, "#") {
+		if module, ok := strings.CutPrefix(name, "node:"); ok {
+			return module, true
+		}
+	}
+	return name, false
 }
 
 // coded makes an error with a code.

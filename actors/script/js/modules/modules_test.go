@@ -116,13 +116,24 @@ func FuzzResolve(f *testing.F) {
 	for _, s := range []string{"./a", "../..", "/", "node_modules", "@a/b/c", "x/..", "./" + strings.Repeat("../", 9), "", "."} {
 		f.Add(s, "lib", `{"main": "./x", "exports": {".": ["./y", {"require": "./z"}]}}`)
 	}
+	for _, s := range []string{"p", "p/", "p/sub/a", "p/sub/../a", "p/no", "me/lib/index.js", "me", "#cfg", "#", "#/a", "#any/x", "#any/../x", "#fs", "#p", "@a", "%", "p/*"} {
+		f.Add(s, "lib", `{"name": "me", "exports": {"./sub/*": {"default": "./*.js"}, "./*": "./*", "./no": null, "./*/x/*": "./*"}, "imports": {"#cfg": ["../a", {"node": {"import": 1, "require": "./a.js"}}], "#any/*": "./lib/*", "#fs": "fs", "#p": "p"}}`)
+	}
+	f.Add("p", "", `{"exports": [[[{"default": {".": 5}}, "./a.js", "./../a.js", "./node_modules/p/x"]]]}`)
+	f.Add("p", "", `{"exports": {".": "./x", "require": "./x"}}`)
 	f.Fuzz(func(t *testing.T, request, dir, manifest string) {
 		if len(request)+len(dir)+len(manifest) > 1<<12 {
 			return
 		}
 		r := resolver{files: map[string][]byte{"a.js": nil, "package.json": []byte(manifest), "node_modules/p/package.json": []byte(manifest), "x": nil, "lib/index.js": nil}}
 		dir = path.Clean(strings.TrimLeft(path.Clean("/"+dir), "/"))
-		if name, ok := r.resolve(request, dir); ok {
+		if name, err := r.resolve(request, path.Join(dir, "from.js")); err == nil {
+			if module, ok := strings.CutPrefix(name, "node:"); ok && request[0] == '#' {
+				name = "x"
+				if _, ok := builtins[module]; !ok && !absent[module] {
+					t.Errorf("%q is the module %s", request, module)
+				}
+			}
 			if _, there := r.files[name]; !there {
 				t.Errorf("%q from %q is %q, which is not there", request, dir, name)
 			}

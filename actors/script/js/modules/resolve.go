@@ -1,7 +1,8 @@
 package modules
 
 import (
-	"encoding/json"
+	"bytes"
+	"errors"
 	"path"
 	"strings"
 
@@ -15,7 +16,16 @@ var extensions = []string{".js", ".json", ".cjs", ".mjs", ".ts", ".cts", ".mts"}
 // without a slash at the start.
 type resolver struct {
 	files map[string][]byte
+	memo  func(key string, f func() any) any // keeps what was read; nil: nothing is kept
 }
+
+// unresolved is why there is no file, in the words of Node.js.
+type unresolved struct{ class, code, message string }
+
+func (e *unresolved) Error() string { return e.message }
+
+// errNotFound is for a request that no file has.
+var errNotFound = errors.New("cannot find the module")
 
 // inside turns a script's absolute path into one of the bundle.
 func inside(abs string) (name string, ok bool) {
@@ -26,35 +36,53 @@ func inside(abs string) (name string, ok bool) {
 	return strings.CutPrefix(abs, compile.Root+"/")
 }
 
-// resolve returns the file that request means in a file of folder dir.
-func (r resolver) resolve(request, dir string) (name string, ok bool) {
+// outside is what a script sees of a path of the bundle.
+func outside(name string) string { return path.Join(compile.Root, name) }
+
+// resolve returns the file that request means in the file from. What begins with # may
+// mean a built-in module: then it is the module's name after "node:".
+func (r resolver) resolve(request, from string) (name string, err error) {
+	dir := path.Dir(from)
 	switch {
 	case strings.HasPrefix(request, "/"):
-		name, ok = inside(request)
-		if !ok {
-			return "", false
-		}
-		return r.path(name, strings.HasSuffix(request, "/"))
+		return r.at(request, strings.HasSuffix(request, "/"))
 	case request == "." || request == ".." || strings.HasPrefix(request, "./") || strings.HasPrefix(request, "../"):
-		name, ok = inside(path.Join(compile.Root, dir, request))
-		if !ok {
-			return "", false
-		}
-		return r.path(name, strings.HasSuffix(request, "/") || strings.HasSuffix(request, "."))
+		return r.at(path.Join(compile.Root, dir, request), strings.HasSuffix(request, "/") || strings.HasSuffix(request, "."))
+	}
+	own, m := r.scope(dir)
+	if strings.HasPrefix(request, "#") && m != nil && m.Imports.value != nil {
+		return r.imported(own, m.Imports.value, request, from)
+	}
+	if sub, ok := m.self(request); ok {
+		return r.exported(own, m.Exports.value, sub, from, from)
 	}
 	for ; ; dir = path.Dir(dir) {
 		if path.Base(dir) != "node_modules" {
-			if name, ok = r.path(path.Join(dir, "node_modules", request), false); ok {
-				return name, true
+			modules := path.Join(dir, "node_modules")
+			if name, sub, ok := split(request); ok {
+				at := path.Join(modules, name)
+				if m := r.manifest(at); m != nil && m.Exports.value != nil {
+					return r.exported(at, m.Exports.value, sub, "", from)
+				}
 			}
-			if name, ok = r.exported(path.Join(dir, "node_modules"), request); ok {
-				return name, true
+			if name, ok := r.path(path.Join(modules, request), strings.HasSuffix(request, "/")); ok {
+				return name, nil
 			}
 		}
 		if dir == "." {
-			return "", false
+			return "", errNotFound
 		}
 	}
+}
+
+// at is resolve for a path as scripts see it.
+func (r resolver) at(abs string, folder bool) (string, error) {
+	if name, ok := inside(abs); ok {
+		if name, ok = r.path(name, folder); ok {
+			return name, nil
+		}
+	}
+	return "", errNotFound
 }
 
 // path finds a file, a file with an extension added, or the main file of a folder.
@@ -76,6 +104,14 @@ func (r resolver) file(name string) (string, bool) {
 			return name + ext, true
 		}
 	}
+	return r.exact(name)
+}
+
+// exact finds a file by its name.
+func (r resolver) exact(name string) (string, bool) {
+	if _, ok := r.files[name]; ok {
+		return name, true
+	}
 	// TypeScript names the file that would be emitted.
 	if stem, ok := strings.CutSuffix(name, ".js"); ok {
 		if _, ok = r.files[stem+".ts"]; ok {
@@ -86,14 +122,8 @@ func (r resolver) file(name string) (string, bool) {
 }
 
 func (r resolver) folder(dir string) (string, bool) {
-	var p manifest
-	if r.manifest(dir, &p) {
-		if target, ok := p.target("."); ok {
-			if found, ok := r.file(path.Join(dir, target)); ok {
-				return found, true
-			}
-		}
-		if main, ok := p.Main.(string); ok && main != "" {
+	if m := r.manifest(dir); m != nil {
+		if main, ok := m.Main.(string); ok && main != "" {
 			at := path.Join(dir, main)
 			if found, ok := r.file(at); ok {
 				return found, true
@@ -106,79 +136,6 @@ func (r resolver) folder(dir string) (string, bool) {
 	return r.file(path.Join(dir, "index"))
 }
 
-// exported finds a path inside a package that its package.json gives another place.
-func (r resolver) exported(modules, request string) (string, bool) {
-	parts := strings.SplitN(request, "/", 3)
-	n := 1
-	if strings.HasPrefix(request, "@") {
-		n = 2
-	}
-	if len(parts) <= n {
-		return "", false
-	}
-	dir := path.Join(modules, path.Join(parts[:n]...))
-	var p manifest
-	if !r.manifest(dir, &p) {
-		return "", false
-	}
-	target, ok := p.target("./" + strings.Join(parts[n:], "/"))
-	if !ok {
-		return "", false
-	}
-	return r.file(path.Join(dir, target))
-}
-
-// manifest is what of a package.json matters here.
-type manifest struct {
-	Main    any `json:"main"`
-	Exports any `json:"exports"`
-}
-
-func (r resolver) manifest(dir string, p *manifest) bool {
-	data, ok := r.files[path.Join(dir, "package.json")]
-	return ok && json.Unmarshal([]byte(strings.TrimPrefix(string(data), "\ufeff")), p) == nil
-}
-
-// target returns what exports says of a sub-path.
-func (p *manifest) target(sub string) (string, bool) {
-	exports := p.Exports
-	if m, ok := exports.(map[string]any); ok {
-		for key := range m {
-			if strings.HasPrefix(key, ".") {
-				exports, ok = m[sub]
-				if !ok {
-					return "", false
-				}
-				return condition(exports, 0)
-			}
-		}
-	}
-	if sub != "." {
-		return "", false
-	}
-	return condition(exports, 0)
-}
-
-// condition picks from conditional exports.
-func condition(v any, depth int) (string, bool) {
-	switch v := v.(type) {
-	case string:
-		return v, true
-	case map[string]any:
-		// The order of keys is lost, so the most fitting goes first.
-		for _, key := range []string{"node", "require", "default", "import"} {
-			if next, ok := v[key]; ok && depth < 10 {
-				if found, ok := condition(next, depth+1); ok {
-					return found, true
-				}
-			}
-		}
-	case []any:
-		for _, next := range v {
-			if found, ok := condition(next, depth+1); ok && depth < 10 {
-				return found, true
-			}
-		}
-	}
-	return "", false
-}
+// imports reports whether a file may be an ES module, whose imports become calls of
+// require.
+func (r resolver) imports(name string) bool { return bytes.Contains(r.files[name], []byte("import")) }
