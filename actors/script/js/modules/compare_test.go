@@ -23,6 +23,8 @@ func TestPrintsAsNodeDoes(t *testing.T) {
 	if err != nil || len(files) == 0 {
 		t.Fatal("no scripts", err)
 	}
+	defer func(l *time.Location) { time.Local = l }(time.Local)
+	time.Local = time.UTC // as for Node.js
 	node := node20()
 	if node == "" {
 		t.Log("no Node.js 20 on the path: compared with what is kept only")

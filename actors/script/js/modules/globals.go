@@ -3,6 +3,7 @@ package modules
 import (
 	"bytes"
 	"slices"
+	"strings"
 
 	"github.com/dop251/goja"
 )
@@ -89,9 +90,16 @@ var extras = [...]struct{ name, of, module, key string }{
 	{"withResolvers", "Promise", "polyfill", "withResolvers"}, {"try", "Promise", "polyfill", "promiseTry"},
 	{"fromAsync", "Array", "polyfill", "fromAsync"},
 	{"isWellFormed", "String.prototype", "polyfill", "isWellFormed"}, {"toWellFormed", "String.prototype", "polyfill", "toWellFormed"},
+	{"toLocaleString", "Number.prototype", localeModule, "number"}, {"toLocaleString", "BigInt.prototype", localeModule, "bigint"},
+	{"toLocaleString", "Date.prototype", localeModule, "moment"}, {"toLocaleDateString", "Date.prototype", localeModule, "date"},
+	{"toLocaleTimeString", "Date.prototype", localeModule, "time"}, {"localeCompare", "String.prototype", localeModule, "compare"},
 	{"asyncIterator", "Symbol", "", ""}, {"dispose", "Symbol", "", ""}, {"asyncDispose", "Symbol", "", ""},
 	{"captureStackTrace", "Error", "", ""}, {"stackTraceLimit", "Error", "", ""},
 }
+
+// localeModule stands for the functions of localized, which take the place of the
+// engine's.
+const localeModule = "locale"
 
 // symbols are those of extras that belong to Symbol; the built-in modules need no
 // others.
@@ -135,11 +143,14 @@ func (l *Loader) install(bits uint64) {
 		if bits&(1<<i) == 0 {
 			continue
 		}
-		var object *goja.Object
-		if g.of == "String.prototype" {
-			object = l.runtime.Get("String").ToObject(l.runtime).Get("prototype").ToObject(l.runtime)
-		} else {
-			object = l.runtime.Get(g.of).ToObject(l.runtime)
+		class, prototype := strings.CutSuffix(g.of, ".prototype")
+		object := l.runtime.Get(class).ToObject(l.runtime)
+		if prototype {
+			object = object.Get("prototype").ToObject(l.runtime)
+		}
+		if g.module == localeModule {
+			l.localize(object, g.name, localized[g.key])
+			continue
 		}
 		if v := object.Get(g.name); v != nil && !goja.IsUndefined(v) {
 			continue
@@ -155,6 +166,16 @@ func (l *Loader) install(bits uint64) {
 			must(object.DefineDataProperty(g.name, l.runtime.ToValue(l.captureStackTrace), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 		}
 	}
+}
+
+// localize defines a method of localized.
+func (l *Loader) localize(object *goja.Object, name string, method func(*Loader, goja.FunctionCall) goja.Value) {
+	f := l.runtime.ToValue(func(c goja.FunctionCall) goja.Value { return method(l, c) }).ToObject(l.runtime)
+	must(f.DefineDataProperty("name", l.runtime.ToValue(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	if name == "localeCompare" {
+		must(f.DefineDataProperty("length", l.runtime.ToValue(1), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	}
+	must(object.DefineDataProperty(name, f, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 }
 
 // define makes a property that loads a module when it is read, and becomes a plain

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dop251/goja"
+	"golang.org/x/text/collate"
 
 	"troupe/actors/script/js/compile"
 )
@@ -32,6 +33,8 @@ type Loader struct {
 	inspect *binding // nil: not loaded
 
 	inspectF, formatF goja.Callable // util.inspect and util.format, once used
+
+	collators map[collation]*collate.Collator // that were used
 }
 
 // Enable gives r the globals of Node.js other than timers, which the engine sets,

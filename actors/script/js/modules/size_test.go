@@ -56,4 +56,19 @@ func TestRuntimesStaySmall(t *testing.T) {
 			t.Errorf("%s costs %.1f KiB, more than %.0f", c.source, grown, c.max)
 		}
 	}
+	for _, c := range []struct {
+		text string
+		max  float64
+	}{{"toLocaleString", 14}, {"toLocaleTimeString", 6}, {"localeCompare", 6}} {
+		grown := heap(n, func() any {
+			r := goja.New()
+			l := Enable(r, Options{Unit: unit, Entry: "main.js"})
+			l.install(mentions([]byte(c.text)))
+			return []any{r, l}
+		}) - bare - enabled
+		t.Logf("%-18s %6.1f KiB", c.text, grown)
+		if grown > c.max {
+			t.Errorf("naming %s costs %.1f KiB, more than %.0f", c.text, grown, c.max)
+		}
+	}
 }
