@@ -207,7 +207,7 @@ func (h *Handler) judge(what string, err error) error {
 		h.place.stack = frames(interrupted.Stack())
 		return errDead
 	case errors.As(err, &thrown):
-		failed := loadError(what, thrown)
+		failed := h.loadError(what, thrown)
 		h.process.Log.At(script.LevelError, cmp.Or(path.Base(failed.File), "script"), failed.Line, failed.Error())
 		return failed
 	case errors.As(err, &overflow):

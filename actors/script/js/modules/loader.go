@@ -6,6 +6,8 @@ import (
 	"path"
 	"strings"
 	"time"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"github.com/dop251/goja"
 	"golang.org/x/text/collate"
@@ -33,6 +35,8 @@ type Loader struct {
 	inspect *binding // nil: not loaded
 
 	inspectF, formatF goja.Callable // util.inspect and util.format, once used
+
+	fault fault // the last one
 
 	collators map[collation]*collate.Collator // that were used
 }
@@ -176,6 +180,9 @@ func (l *Loader) load(name string, parent *goja.Object) goja.Value {
 		}
 	}()
 	if _, err = f(exports, exports, require, module, r.ToValue(filename), r.ToValue(path.Dir(filename))); err != nil {
+		if path.Ext(name) == ".json" {
+			l.badJSON(name)
+		}
 		rethrow(r, err)
 	}
 	done = true
@@ -283,6 +290,37 @@ func (l *Loader) coded(class, code, message string) *goja.Object {
 	must(err)
 	must(e.Set("code", code))
 	return e
+}
+
+// fault is where a JSON file is wrong.
+type fault struct {
+	thrown       *goja.Object
+	file         string // path in the bundle
+	line, column int    // from 1
+}
+
+// badJSON throws the error that Node.js has for a JSON file, if that is wrong.
+func (l *Loader) badJSON(name string) {
+	text := strings.ToValidUTF8(strings.TrimPrefix(string(l.resolver.files[name]), "\ufeff"), "\ufffd")
+	message, at := JSONFault(text)
+	if message == "" {
+		return
+	}
+	e, err := l.runtime.New(l.runtime.Get("SyntaxError"), l.runtime.ToValue(outside(name)+": "+message))
+	must(err)
+	before := string(utf16.Decode(utf16.Encode([]rune(text))[:at]))
+	row := before[strings.LastIndexByte(before, '\n')+1:]
+	l.fault = fault{e, name, strings.Count(before, "\n") + 1, utf8.RuneCountInString(row) + 1}
+	panic(e)
+}
+
+// Fault returns the place in a JSON file that is meant by an error of require; line 0:
+// it is another error.
+func (l *Loader) Fault(thrown goja.Value) (file string, line, column int) {
+	if f := l.fault; f.thrown != nil && thrown != nil && f.thrown.SameAs(thrown) {
+		return f.file, f.line, f.column
+	}
+	return "", 0, 0
 }
 
 // syntaxError makes the error of a file that cannot be compiled.
