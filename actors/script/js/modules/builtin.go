@@ -41,7 +41,7 @@ func program(name string) source {
 // Names of what can be required. Values are the names of sources.
 var builtins = map[string]string{
 	"assert": "assert", "assert/strict": "assert_strict", "buffer": "buffer", "console": "console", "crypto": "crypto", "events": "events",
-	"fs": "fs", "fs/promises": "fs_promises", "os": "os", "path": "path", "path/posix": "path", "perf_hooks": "perf_hooks", "process": "process",
+	"fs": "fs", "fs/promises": "fs_promises", "os": "os", "path": "path", "path/posix": "path", "path/win32": "path_win32", "perf_hooks": "perf_hooks", "process": "process",
 	"querystring": "querystring", "string_decoder": "string_decoder", "sys": "util", "timers": "timers", "timers/promises": "timers_promises",
 	"url": "url", "util": "util", "util/types": "util_types",
 }
@@ -51,7 +51,7 @@ var absent = func() map[string]bool {
 	m := make(map[string]bool)
 	for _, n := range strings.Fields(`async_hooks child_process cluster constants dgram diagnostics_channel dns dns/promises domain
 		http http2 https inspector inspector/promises module net punycode readline readline/promises repl sea sqlite stream stream/consumers
-		stream/promises stream/web test tls trace_events tty v8 vm wasi worker_threads zlib path/win32`) {
+		stream/promises stream/web test tls trace_events tty v8 vm wasi worker_threads zlib`) {
 		m[n] = true
 	}
 	return m

@@ -1,10 +1,5 @@
 // The paths of POSIX systems.
-function check(v, name = 'path') {
-  if (typeof v === 'string') return;
-  const e = new TypeError(`The "${name}" argument must be of type string. Received ${v === null || v === undefined ? v : typeof v === 'object' ? `an instance of ${v.constructor ? v.constructor.name : 'Object'}` : `type ${typeof v} (${require('inspect').inspect(v)})`}`);
-  e.code = 'ERR_INVALID_ARG_TYPE';
-  throw e;
-}
+const { check, format } = require('path_common');
 
 // squash resolves . and .. segments.
 function squash(path, absolute) {
@@ -91,26 +86,15 @@ function parse(path) {
   return { root, dir, base, ext, name: ext === '' ? base : base.slice(0, -ext.length) };
 }
 
-function format(o) {
-  if (o === null || typeof o !== 'object') {
-    const e = new TypeError(`The "pathObject" argument must be of type object. Received ${o === null ? 'null' : typeof o}`);
-    e.code = 'ERR_INVALID_ARG_TYPE';
-    throw e;
-  }
-  const dir = o.dir || o.root;
-  const base = o.base || `${o.name || ''}${o.ext ? (o.ext[0] === '.' ? '' : '.') + o.ext : ''}`;
-  if (!dir) return base;
-  return dir === o.root ? `${dir}${base}` : `${dir}/${base}`;
-}
-
 const posix = {
-  resolve, normalize, join, relative, dirname, basename, extname, format, parse,
+  resolve, normalize, join, relative, dirname, basename, extname, parse,
+  format: (o) => format(o, '/'),
   isAbsolute(path) {
     check(path);
     return path[0] === '/';
   },
   toNamespacedPath: (path) => path,
-  sep: '/', delimiter: ':', win32: null, posix: null,
+  sep: '/', delimiter: ':', get win32() { return require('path_win32'); }, posix: null,
 };
 posix.posix = posix;
 module.exports = posix;
