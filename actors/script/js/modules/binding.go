@@ -100,6 +100,7 @@ func inspectBinding(l *Loader) map[string]any {
 			}
 			return r.NewArray(state, result)
 		}),
+		"left": iteratorBinding(r),
 		// nextIndex returns the first index of an array after a hole, or its length.
 		"nextIndex": native(func(c goja.FunctionCall) goja.Value {
 			o := c.Argument(0).ToObject(r)

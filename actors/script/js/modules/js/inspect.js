@@ -189,7 +189,8 @@ function object(c, value, depth, typed) {
     }
     case 'Map Iterator': case 'Set Iterator':
       keys = keysOf(value, c.showHidden);
-      braces = [`[${tag}] {`, '}'];
+      braces = [`[${binding.left(value, 0)[0] ? tag.replace(/Iterator$/, 'Entries') : tag}] {`, '}'];
+      parts = rare().iterator;
       break;
     default: {
       keys = keysOf(value, c.showHidden);

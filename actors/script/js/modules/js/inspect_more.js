@@ -142,6 +142,21 @@ function map(c, value, depth) {
   return out;
 }
 
+// iterator shows what one of a Set or Map has still to give.
+function iterator(c, value, depth) {
+  const max = Math.max(0, c.maxArrayLength);
+  const [pairs, count, list] = binding.left(value, max);
+  const out = [];
+  c.indent += 2;
+  for (let i = 0; i < list.length; i += 2) {
+    if (pairs) out.push(layout(c, [any(c, list[i], depth), any(c, list[i + 1], depth)], '', ['[', ']'], extra, depth));
+    else out.push(any(c, list[i], depth));
+  }
+  c.indent -= 2;
+  if (count > max) out.push(more(count - max));
+  return out;
+}
+
 function arrayBuffer(c, value) {
   const bytes = new Uint8Array(value);
   const max = Math.min(Math.max(0, c.maxArrayLength), bytes.length);
@@ -206,4 +221,4 @@ function columns(c, out, value) {
   return rows;
 }
 
-module.exports = { showProxy, number, lines, sizeOf, more, width, stackOf, functionBase, errorBase, typedArray, set, map, arrayBuffer, promise, columns };
+module.exports = { showProxy, number, lines, sizeOf, more, width, stackOf, functionBase, errorBase, typedArray, set, map, iterator, arrayBuffer, promise, columns };

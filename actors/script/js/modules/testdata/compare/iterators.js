@@ -1,0 +1,13 @@
+const util = require('util');
+const m = new Map([[1, { a: 1 }], ['b', 2], [3, undefined]]), s = new Set([1, 'x', [1]]);
+console.log(m.keys(), m.values(), m.entries(), m[Symbol.iterator](), s.values(), s.keys(), s.entries(), new Map().keys(), new Set().entries());
+const i = m.entries(); i.next(); console.log(i); i.next(); i.next(); console.log(i); i.next(); console.log(i, i.next());
+const k = s.values(); k.next(); s.delete('x'); s.delete(1); s.add('late'); console.log(k); console.log([...k], k);
+console.log(util.inspect({ a: { b: { c: m.keys(), d: { e: m.entries() } } } }), util.inspect(m.entries(), { depth: 0 }), util.inspect({ a: m.entries() }, { depth: 0 }), util.inspect(new Set(Array.from({ length: 200 }, (_, n) => n)).values()));
+console.log(util.inspect(new Map(Array.from({ length: 101 }, (_, n) => [n, n])).entries()).slice(-60), util.inspect(Object.assign(m.keys(), { x: 1 })), util.inspect(m.values(), { maxArrayLength: 1 }), util.inspect(m.entries(), { maxArrayLength: 1 }), util.inspect(m.keys(), { maxArrayLength: 0 }), util.inspect(m.entries(), { compact: false }), util.inspect(m.entries(), { compact: true }), util.inspect(m.entries(), { breakLength: 10 }));
+const d = m.keys(); m.clear(); console.log(d); m.set('n', 1); console.log(m.keys(), m.keys().next());
+const circular = new Map(); circular.set('it', circular.values()); console.log(circular);
+const many = new Map(Array.from({ length: 20 }, (_, n) => ['key' + n, 'value' + n])); console.log(many.entries(), many.keys());
+console.log(util.format('%O %s %j', s.values(), s.values(), s.values()), [m.keys(), s.values()], new Map([['a', m.values()]]));
+const walked = new Set([1, 2, 3, 4]); const w = walked.values(); w.next(); w.next(); walked.delete(2); walked.delete(1); console.log(w, w.next(), walked.delete(3), w);
+console.log([1, 2][Symbol.iterator](), 'ab'[Symbol.iterator](), util.inspect(m.keys()) === util.inspect(m.keys()));
