@@ -17,6 +17,7 @@ func (l *Loader) binding(source string) goja.Value {
 		"inspect": inspectBinding, "inspect_more": inspectBinding, "format": inspectBinding, "console": consoleBinding,
 		"buffer": bufferBinding, "buffer_more": bytesBinding, "encoding": bytesBinding, "bytes": bytesBinding,
 		"process": processBinding, "crypto": cryptoBinding, "fs": fsBinding, "perf_hooks": clockBinding, "clone": jobsBinding,
+		"extensions": filesBinding,
 	}[source]
 	if !ok {
 		return goja.Undefined()
@@ -223,6 +224,16 @@ func consoleBinding(l *Loader) map[string]any {
 // milliseconds returns the time since Enable.
 func (l *Loader) milliseconds() float64 {
 	return float64(l.options.Now().Sub(l.start).Nanoseconds()) / 1e6
+}
+
+// filesBinding loads files.
+func filesBinding(l *Loader) map[string]any {
+	return map[string]any{
+		"load": native(func(c goja.FunctionCall) goja.Value {
+			found, _ := l.find(c.Argument(0).String(), l.options.Entry)
+			return l.load(found, l.main.ToObject(l.runtime))
+		}),
+	}
 }
 
 func clockBinding(l *Loader) map[string]any {

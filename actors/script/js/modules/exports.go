@@ -40,6 +40,9 @@ var typesExports = func() (list []export) {
 	return list
 }()
 
+// extensionExports are what require.extensions has at first.
+var extensionExports = []export{{".js", "extensions", ".js"}, {".json", "extensions", ".json"}, {".node", "extensions", ".node"}}
+
 // listed are the modules that are no more than a list of exports.
 func listed(name string) []export {
 	switch name {

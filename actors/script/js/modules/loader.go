@@ -1,9 +1,11 @@
 package modules
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf16"
@@ -37,6 +39,9 @@ type Loader struct {
 	inspectF, formatF goja.Callable // util.inspect and util.format, once used
 
 	fault fault // the last one
+
+	handlers         exports      // what require.extensions has
+	handlersOfScript *goja.Object // as the script sees it; nil: no file has run
 
 	collators map[collation]*collate.Collator // that were used
 }
@@ -145,12 +150,18 @@ func (l *Loader) load(name string, parent *goja.Object) goja.Value {
 	if cached := l.cache.Get(filename); cached != nil && !goja.IsUndefined(cached) {
 		return cached.ToObject(r).Get("exports")
 	}
+	handler, handled := l.handler(name)
 	p, err := l.options.Unit.Program(name)
-	if err != nil {
+	if err != nil && !handled {
+		if errors.Is(err, fs.ErrNotExist) {
+			panic(l.coded("Error", "ERR_UNKNOWN_FILE_EXTENSION", fmt.Sprintf("Cannot load %s: the embedded engine does not take such a file for a script; %s", filename, useNode)))
+		}
 		panic(l.syntaxError(name, err))
 	}
-	l.install(l.mentioned(name))
-	f := l.asFunction(l.function(p)(goja.Undefined(), l.pause))
+	if !handled {
+		l.install(l.mentioned(name))
+		handler = l.asFunction(l.function(p)(goja.Undefined(), l.pause))
+	}
 	module, exports := r.NewObject(), r.NewObject()
 	id := filename
 	if parent == nil {
@@ -160,7 +171,7 @@ func (l *Loader) load(name string, parent *goja.Object) goja.Value {
 		name  string
 		value any
 	}{
-		{"id", id}, {"path", path.Dir(filename)}, {"exports", exports}, {"filename", filename}, {"loaded", false}, {"children", r.NewArray()}, {"paths", r.NewArray()},
+		{"id", id}, {"path", path.Dir(filename)}, {"exports", exports}, {"filename", filename}, {"loaded", false}, {"children", r.NewArray()}, {"paths", r.NewArray(searched(path.Dir(filename))...)},
 	} {
 		must(module.Set(p.name, p.value))
 	}
@@ -179,7 +190,12 @@ func (l *Loader) load(name string, parent *goja.Object) goja.Value {
 			_ = l.cache.Delete(filename)
 		}
 	}()
-	if _, err = f(exports, exports, require, module, r.ToValue(filename), r.ToValue(path.Dir(filename))); err != nil {
+	if handled {
+		_, err = handler(l.handlersOfScript, module, r.ToValue(filename))
+	} else {
+		_, err = handler(exports, exports, require, module, r.ToValue(filename), r.ToValue(path.Dir(filename)))
+	}
+	if err != nil {
 		if path.Ext(name) == ".json" {
 			l.badJSON(name)
 		}
@@ -188,6 +204,28 @@ func (l *Loader) load(name string, parent *goja.Object) goja.Value {
 	done = true
 	must(module.Set("loaded", true))
 	return module.Get("exports")
+}
+
+// searched are the folders of packages for a file in dir, as module.paths has them.
+func searched(dir string) (paths []any) {
+	for ; ; dir = path.Dir(dir) {
+		if path.Base(dir) != "node_modules" {
+			paths = append(paths, path.Join(dir, "node_modules"))
+		}
+		if dir == "/" {
+			return paths
+		}
+	}
+}
+
+// handler returns what the script has put into require.extensions for a file of a kind
+// that the engine does not load.
+func (l *Loader) handler(name string) (f goja.Callable, ok bool) {
+	ext := path.Ext(name)
+	if ext == "" || slices.Contains(extensions, ext) || l.handlersOfScript == nil {
+		return nil, false
+	}
+	return goja.AssertFunction(l.handlers.Get(ext))
 }
 
 // require returns the function of that name for a file.
@@ -220,6 +258,12 @@ func (l *Loader) require(name string, module *goja.Object) *goja.Object {
 		}
 		return r.ToValue(found)
 	}))
+	if l.handlersOfScript == nil {
+		l.handlers = exports{loader: l, list: extensionExports}
+		l.handlersOfScript = r.NewDynamicObject(&l.handlers)
+		must(l.handlersOfScript.SetPrototype(nil))
+	}
+	must(f.Set("extensions", l.handlersOfScript))
 	must(f.Set("cache", l.cache))
 	must(f.Set("main", l.main))
 	return f

@@ -65,6 +65,53 @@ new/part part
 /local/game/lib/index.js fs true . /local/game/main.js /local/game/main.js /local/game 13 false`, files...)
 }
 
+// What Node says of the same files, but for the names of folders.
+func TestModulesSayWhereTheyAre(t *testing.T) {
+	says(t, `[
+  '/local/game/lib/node_modules',
+  '/local/game/node_modules',
+  '/local/node_modules',
+  '/node_modules'
+]
+true true true
+[ '/local/game/node_modules', '/local/node_modules', '/node_modules' ]
+[
+  '/local/game/node_modules/p/node_modules',
+  '/local/game/node_modules',
+  '/local/node_modules',
+  '/node_modules'
+]
+[Object: null prototype] {
+  '.js': [Function (anonymous)],
+  '.json': [Function (anonymous)],
+  '.node': [Function: .node]
+}
+true true [ '.js', '.json', '.node', '.txt' ]
+hello txt /local/game/a.txt
+hello txt /local/game/a.txt true
+own
+wrong
+x { name: 'data' }
+true ERR_DLOPEN_FAILED ERR_DLOPEN_FAILED ERR_UNKNOWN_FILE_EXTENSION`,
+		"main.js", `
+			require('./lib/x');
+			console.log(process.mainModule === module && process.mainModule === require.main, process.mainModule.filename === __filename, require('process').mainModule.id === '.');
+			console.log(module.paths); require('p');
+			console.log(require.extensions);
+			require.extensions['.txt'] = function (m, f) { m.exports = require('fs').readFileSync(f, 'utf8') + ' ' + 'txt ' + f; m.own = this === require.extensions; };
+			console.log('.js' in require.extensions, require.extensions === module.require.extensions, Object.keys(require.extensions));
+			console.log(require('./a.txt'));
+			console.log(require('./lib/x').text(), require.cache[require.resolve('./a.txt')].own);
+			require.extensions['.own'] = (m) => { throw new Error('wrong'); };
+			try { require('./b.own'); } catch (e) { console.log('own'); }
+			try { require('./b.own'); } catch (e) { console.log(e.message); }
+			const m = {}; require.extensions['.js'](m, __dirname + '/lib/x.js'); const n = {}; require.extensions['.json'](n, '/local/game/data.json'); console.log(m.exports.name, n.exports);
+			const codes = []; for (const f of [() => require.extensions['.node']({}, 'x.node'), () => require('./n.node'), () => require('./c.wat')]) try { f(); } catch (e) { codes.push(e.code); } console.log(require.main === module, ...codes);`,
+		"n.node", "", "c.wat", "",
+		"lib/x.js", "console.log(module.paths); exports.name = 'x'; exports.text = () => require('../a.txt');", "a.txt", "hello", "b.own", "", "data.json", `{"name": "data"}`,
+		"node_modules/p/index.js", "console.log(module.paths)")
+}
+
 func TestModulesRunOnce(t *testing.T) {
 	says(t, `n runs
 1 1 true

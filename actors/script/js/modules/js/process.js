@@ -47,7 +47,7 @@ Object.assign(p, {
   release: { name: 'node' },
   moduleLoadList: [],
   argv, execArgv: [], env, pid, ppid: 0, execPath: argv[0], argv0: 'node', title: 'node', exitCode: undefined,
-  features: {}, config: { target_defaults: {}, variables: {} },
+  mainModule: binding.mainModule, features: {}, config: { target_defaults: {}, variables: {} },
   exit(code) {
     if (code !== undefined && code !== null) p.exitCode = code;
     if (!exiting) {
