@@ -143,3 +143,22 @@ func TestGamesOfOneProgramShareNothingButCode(t *testing.T) {
 	a.logged(t, "n 2 2")
 	b.logged(t, "n 1 1")
 }
+
+// The default import of an .mjs file from another one is its value, as everywhere else,
+// and positions name that file.
+func TestDefaultImportsOfMJS(t *testing.T) {
+	g := start(t, calm(), map[string]string{
+		"server.js": `exports.ssExports = require('./main.mjs').ssExports;`,
+		"main.mjs": `import y, { z } from './y.mjs';
+import c from './c.cjs';
+import * as all from './y.mjs';
+export const ssExports = { init(s) {
+  const log = s.getLogger();
+  log.info(y, z, c.a, all.default);
+  try { nothing(); } catch (e) { log.info(e.stack); }
+} };`,
+		"y.mjs": `export default 5; export const z = 6;`, "c.cjs": `module.exports = { a: 7 };`,
+	})
+	g.logged(t, "5 6 7 5")
+	g.logged(t, "main.mjs:7:9")
+}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path"
 	"regexp"
+	"strings"
 
 	"github.com/dop251/goja"
 	"github.com/evanw/esbuild/pkg/api"
@@ -55,7 +56,7 @@ func lower(name, text string, lang api.Loader, esm bool) (*goja.Program, error) 
 	}
 	r := api.Transform(text, api.TransformOptions{
 		Format: api.FormatCommonJS, Target: api.ES2022, Supported: supported, Platform: api.PlatformNode,
-		Loader: lang, Sourcefile: path.Base(name), Sourcemap: api.SourceMapExternal, SourcesContent: api.SourcesContentExclude,
+		Loader: lang, Sourcefile: sourceName(name), Sourcemap: api.SourceMapExternal, SourcesContent: api.SourcesContentExclude,
 		KeepNames: false, Charset: api.CharsetUTF8, LogLevel: api.LogLevelSilent, TreeShaking: api.TreeShakingFalse,
 		TsconfigRaw: `{"compilerOptions": {"experimentalDecorators": true, "verbatimModuleSyntax": false}}`,
 		Define:      map[string]string{"import.meta.url": string(url), "import.meta.filename": string(self), "import.meta.dirname": string(dir)},
@@ -64,7 +65,7 @@ func lower(name, text string, lang api.Loader, esm bool) (*goja.Program, error) 
 		return nil, refused(name, r.Errors[0])
 	}
 	strict := esm || bytes.Contains(r.Code, []byte("module.exports = __toCommonJS(")) || imports.MatchString(text)
-	program, err := common(name, string(r.Code), shifted(r.Map), strict)
+	program, err := common(name, string(r.Code), shifted(r.Map, path.Base(name)), strict)
 	if err != nil {
 		e, ok := err.(*Error)
 		if !ok || e.final {
@@ -74,6 +75,14 @@ func lower(name, text string, lang api.Loader, esm bool) (*goja.Program, error) 
 		return nil, &Error{File: name, Line: e.Line, Column: e.Column, Message: fmt.Sprintf("the embedded engine cannot run this: %s; %s", e.Message, useNode)}
 	}
 	return program, nil
+}
+
+// sourceName is the name that esbuild gets for a file. By that of an .mjs file it would
+// take the default import of another one for all that it exports: it does not know that
+// the other one is lowered, too.
+func sourceName(name string) string {
+	ext := path.Ext(name)
+	return strings.TrimSuffix(path.Base(name), ext) + strings.Replace(ext, ".m", ".", 1)
 }
 
 // refused returns what esbuild says.

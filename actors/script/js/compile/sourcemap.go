@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// shifted moves all columns of a source map by one: source maps count from 0, but
+// shifted names the file of a source map, and moves all columns by one: source maps count from 0, but
 // the engine takes both columns to be counted from 1. Each line of the mappings
 // starts with an absolute generated column, and the first segment of all with an
 // absolute original one; the others are differences.
-func shifted(data []byte) []byte {
+func shifted(data []byte, file string) []byte {
 	var m map[string]json.RawMessage
 	var mappings string
 	if json.Unmarshal(data, &m) != nil || json.Unmarshal(m["mappings"], &mappings) != nil {
@@ -35,6 +35,7 @@ func shifted(data []byte) []byte {
 		}
 		lines[i] = line
 	}
+	m["sources"], _ = json.Marshal([]string{file})
 	m["mappings"], _ = json.Marshal(strings.Join(lines, ";"))
 	out, err := json.Marshal(m)
 	if err != nil {
