@@ -81,7 +81,7 @@ func apply(edits []edit, text string, start int) string {
 
 // editsOf returns, in their order, what mends text.
 func editsOf(text string) (edits []edit) {
-	arrows, evals := strings.Contains(text, "arguments") && strings.Contains(text, "=>"), mayEvalInSwitch(text)
+	arrows, evals := strings.Contains(text, "arguments") && strings.Contains(text, "=>"), mayEval(text) && strings.Contains(text, "switch")
 	if !arrows && !evals {
 		return nil
 	}

@@ -7,17 +7,19 @@ import (
 
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/file"
+	"github.com/dop251/goja/token"
 )
 
 // mend changes code that the engine's compiler gets wrong into code that means the same and
 // that it gets right.
 func mend(tree *ast.Program, text string) {
 	withArguments(tree)
-	if mayEvalInSwitch(text) {
+	if mayEval(text) {
 		for _, n := range evalsInSwitches(tree) {
 			zero := &ast.NumberLiteral{Idx: n.Idx0(), Literal: "0", Value: int64(0)}
 			n.Callee = &ast.SequenceExpression{Sequence: []ast.Expression{zero, n.Callee}}
 		}
+		withVariables(tree)
 	}
 }
 
@@ -90,10 +92,54 @@ func evalsInSwitches(tree *ast.Program) (found []*ast.CallExpression) {
 	return found
 }
 
-// mayEvalInSwitch is false for most text, which need not be searched then. An escape may
+// withVariables declares a variable in the body of each function that has an eval inside and
+// more than names as its parameters. If the body has none of its own the engine looks for
+// all variables outside of it in the wrong place. Its name has a space, as pauseName.
+func withVariables(tree *ast.Program) {
+	declare := func(b *ast.BlockStatement) *ast.BlockStatement {
+		variable := &ast.Binding{Target: &ast.Identifier{Name: "troupe body", Idx: b.LeftBrace}}
+		b.List = slices.Insert(b.List, 0, ast.Statement(&ast.LexicalDeclaration{Idx: b.LeftBrace, Token: token.LET, List: []*ast.Binding{variable}}))
+		return b
+	}
+	var in func(v reflect.Value) bool
+	in = func(v reflect.Value) (has bool) {
+		walk(v, func(node any) bool {
+			inside := false
+			switch n := node.(type) {
+			case *ast.FunctionLiteral:
+				if inside = in(reflect.ValueOf(n).Elem()); inside && !simple(n.ParameterList) {
+					n.Body = declare(n.Body)
+				}
+			case *ast.ArrowFunctionLiteral:
+				if inside = in(reflect.ValueOf(n).Elem()); inside && !simple(n.ParameterList) {
+					n.Body = declare(bodyOf(n.Body))
+				}
+			case *ast.CallExpression:
+				has = has || callsEval(n)
+				return true
+			default:
+				return true
+			}
+			has = has || inside
+			return false
+		})
+		return has
+	}
+	in(reflect.ValueOf(tree.Body))
+}
+
+// simple reports whether parameters are names only.
+func simple(list *ast.ParameterList) bool {
+	return list.Rest == nil && !slices.ContainsFunc(list.List, func(b *ast.Binding) bool {
+		_, name := b.Target.(*ast.Identifier)
+		return !name || b.Initializer != nil
+	})
+}
+
+// mayEval is false for most text, which need not be searched for evals then. An escape may
 // be in a name.
-func mayEvalInSwitch(text string) bool {
-	return strings.Contains(text, "switch") && (strings.Contains(text, "eval") || strings.Contains(text, `\u`))
+func mayEval(text string) bool {
+	return strings.Contains(text, "eval") || strings.Contains(text, `\u`)
 }
 
 func declares(n *ast.SwitchStatement) bool {

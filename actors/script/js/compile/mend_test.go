@@ -10,7 +10,7 @@ import (
 )
 
 // mended are snippets that say with log(...) what arrow functions see of the function
-// around them, and what evals in switches do, and what Node.js 20 says.
+// around them, and what evals do, and what Node.js 20 says.
 var mended = []struct{ name, text, want string }{
 	{"called later", `function later(f) { return function () { return () => f.apply(this, arguments); }; } log(later((a, b) => a + b)(1, 2)());`, `3`},
 	{"typeof", `function o() { return (() => typeof arguments)(); } log(o());`, `"object"`},
@@ -164,6 +164,13 @@ var mended = []struct{ name, text, want string }{
 	{"switch that declares a function, with an eval in an arrow", `switch (1) { case 0: case 1: function f() { return [1].map(() => eval('7')); } log(f()); }`, `[7]`},
 	{"switch that declares something, in a with", `with ({}) { switch (1) { case 1: class C {} log(eval('5'), typeof C); } }`, `5 "function"`},
 	{"switch that declares nothing, with an eval", `function f(x) { switch (x) { case 1: { let z = 6; return eval('z + x'); } } } log(f(1));`, `7`},
+	{"default parameter, with an eval in an arrow", `function f(a = 4) { return (() => eval('a'))(); } log(f());`, `4`},
+	{"rest parameter, with an eval in a getter", `function f(...r) { return { get g() { return eval('r.length'); } }.g; } log(f(1, 2));`, `2`},
+	{"pattern parameter, with an eval in a function", `const f = ({ a }) => (function () { return eval('a'); })(); log(f({ a: 5 }));`, `5`},
+	{"default parameter of a generator, with an eval in an arrow", `function* f(a = 4) { yield (() => eval('a'))(); } log([...f()]);`, `[4]`},
+	{"default parameter of a constructor, with an eval in an arrow", `class A { constructor(a = 4) { this.a = (() => eval('a'))(); } } class B extends A { constructor(b = 5) { super(); this.b = (() => eval('b'))(); } } log(new B());`, `{"a":4,"b":5}`},
+	{"default parameter, with an eval in a strict arrow", `function f(a = 4) { return (() => { 'use strict'; return eval('a'); })(); } log(f());`, `4`},
+	{"default parameter in strict code, with an eval", `class A { m(a = 4) { return eval('a'); } } log(new A().m());`, `4`},
 }
 
 func TestMendedCodeDoesAsInNode(t *testing.T) {
