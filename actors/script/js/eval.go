@@ -11,7 +11,8 @@ import (
 // Only the engine's own can be a direct eval, which sees the variables around it. So the
 // files' code says where a direct eval begins (compile.EvalDirect), the name means the
 // engine's own right there, and the code asks for the source to be looked at before that
-// gets it (compile.EvalSource).
+// gets it (compile.EvalSource). Nothing of a script runs between the first two, unless it is
+// out to get at the engine's own: for such scripts the embedded engine is not made.
 type evals struct {
 	handler  *Handler
 	own      goja.Value // the engine's eval
