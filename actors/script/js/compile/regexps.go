@@ -25,7 +25,11 @@ func checkRegexps(name string, tree *ast.Program) error {
 		case strings.Contains(r.Flags, "d"):
 			what = "the flag d of a regular expression"
 		case strings.Contains(r.Flags, "u") && (strings.Contains(r.Pattern, `\p{`) || strings.Contains(r.Pattern, `\P{`)):
-			what = `\p{...} in a regular expression`
+			if pattern, ok := expandProperties(r.Pattern); ok {
+				r.Pattern = pattern
+			} else {
+				what = `this \p{...} in a regular expression`
+			}
 		}
 		if what == "" || err != nil {
 			return true
