@@ -227,7 +227,9 @@ func (c *child) watch(cmd *exec.Cmd) (why string) {
 			kills = nil
 			killGroup(pid)
 		case <-ticker.C:
-			c.look()
+			if kills != nil { // else it is dying
+				c.look()
+			}
 		}
 	}
 }
