@@ -9,6 +9,7 @@ import (
 	"github.com/dop251/goja"
 
 	"troupe/actors/script/js/compile"
+	"troupe/actors/script/js/modules"
 )
 
 //go:embed guard.js
@@ -74,18 +75,29 @@ func (h *Handler) guardJSON() {
 	json, _ := h.vm.Get("JSON").(*goja.Object)
 	parse, _ := json.Get("parse").Export().(func(goja.FunctionCall) goja.Value)
 	guarded, _ := h.vm.ToValue(func(c goja.FunctionCall) goja.Value {
-		if text, ok := c.Argument(0).(goja.String); ok {
-			h.refuse(compile.CheckJSON(text.String()))
-		} else if len(c.Arguments) > 0 { // a Buffer, or whatever has a toString
-			text := c.Arguments[0].ToString()
+		if len(c.Arguments) > 0 {
+			text := c.Arguments[0].ToString() // of a Buffer, or whatever has a toString
 			h.refuse(compile.CheckJSON(text.String()))
 			c.Arguments[0] = text
 		}
+		defer h.sayFault(c.Argument(0))
 		return parse(c)
 	}).(*goja.Object)
 	_ = guarded.DefineDataProperty("name", h.vm.ToValue("parse"), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 	_ = guarded.DefineDataProperty("length", h.vm.ToValue(2), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 	_ = json.DefineDataProperty("parse", guarded, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+}
+
+// sayFault has what JSON.parse throws of a text that is no JSON say what is wrong with it.
+func (h *Handler) sayFault(text goja.Value) {
+	thrown := recover()
+	if thrown == nil {
+		return
+	}
+	if message, _ := modules.JSONFault(text.String()); message != "" {
+		h.refuse(&compile.Error{Message: message})
+	}
+	panic(thrown)
 }
 
 // functionSources is host.functionSources(kind, args): what the engine may make a function
