@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"troupe/actors/script"
@@ -284,23 +285,25 @@ func TestCheck78AnUnhandledRejection(t *testing.T) {
 		`return Promise.reject(new Error('lost'));`:                                                     false, // a callback's: logged
 	} {
 		for _, version := range []string{"10.x", "24.x"} {
-			g := &game{node: version}
-			g, err := loadInto(t, g, calm(), body(`onMessage(m) { `+source+` }`))
-			if err != nil {
-				t.Fatal(err)
-			}
-			g.handler.OnMessage(message(1, ""))
-			g.play(50 * time.Millisecond)
-			crashed, log := g.crash != "", g.lines.String()
-			if crashed != (fatal && version == "24.x") {
-				t.Errorf("%s of %s: crash %q\n%s", source, version, g.crash, log)
-			}
-			if fatal && !strings.Contains(log, "Unhandled promise rejection: Error: lost") {
-				t.Errorf("%s of %s: %s", source, version, log)
-			}
-			if want := int64(map[bool]int{true: 1}[fatal]); g.counters.ScriptErrors.Load() != want {
-				t.Errorf("%s: %d errors counted", source, g.counters.ScriptErrors.Load())
-			}
+			synctest.Test(t, func(t *testing.T) {
+				g := &game{node: version}
+				g, err := loadInto(t, g, calm(), body(`onMessage(m) { `+source+` }`))
+				if err != nil {
+					t.Fatal(err)
+				}
+				g.handler.OnMessage(message(1, ""))
+				g.play(50 * time.Millisecond)
+				crashed, log := g.crash != "", g.lines.String()
+				if crashed != (fatal && version == "24.x") {
+					t.Errorf("%s of %s: crash %q\n%s", source, version, g.crash, log)
+				}
+				if fatal && !strings.Contains(log, "Unhandled promise rejection: Error: lost") {
+					t.Errorf("%s of %s: %s", source, version, log)
+				}
+				if want := int64(map[bool]int{true: 1}[fatal]); g.counters.ScriptErrors.Load() != want {
+					t.Errorf("%s: %d errors counted", source, g.counters.ScriptErrors.Load())
+				}
+			})
 		}
 	}
 }
@@ -348,19 +351,21 @@ onStartGameSession() { return R; }, onProcessTerminate() { return R; }`, "R", c.
 }
 
 func TestAPromiseThatComesLaterDecides(t *testing.T) {
-	g := start(t, calm(), body(`onPlayerConnect: m => new Promise(f => setTimeout(f, 1, m.player.playerId === 'a'))`))
-	for _, id := range []messages.PlayerID{"a", "b"} {
-		d := g.handler.OnPlayerConnect(&script.ConnectMessage{Player: script.Player{PlayerID: id}})
-		var got []bool
-		d.Pending().Then(func(ok bool) { got = append(got, ok) })
-		g.play(50 * time.Millisecond)
-		if len(got) != 1 || got[0] != (id == "a") {
-			t.Error(id, got)
+	synctest.Test(t, func(t *testing.T) {
+		g := start(t, calm(), body(`onPlayerConnect: m => new Promise(f => setTimeout(f, 1, m.player.playerId === 'a'))`))
+		for _, id := range []messages.PlayerID{"a", "b"} {
+			d := g.handler.OnPlayerConnect(&script.ConnectMessage{Player: script.Player{PlayerID: id}})
+			var got []bool
+			d.Pending().Then(func(ok bool) { got = append(got, ok) })
+			g.play(50 * time.Millisecond)
+			if len(got) != 1 || got[0] != (id == "a") {
+				t.Error(id, got)
+			}
 		}
-	}
-	if n := len(g.handler.(*Handler).pending); n != 0 {
-		t.Errorf("%d decisions are kept", n)
-	}
+		if n := len(g.handler.(*Handler).pending); n != 0 {
+			t.Errorf("%d decisions are kept", n)
+		}
+	})
 }
 
 func TestALostPlayerIsHeldUnlessTheScriptReleasesIt(t *testing.T) {
