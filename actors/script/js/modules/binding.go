@@ -210,15 +210,18 @@ var levels = map[string]script.Level{"debug": script.LevelDebug, "info": script.
 
 func consoleBinding(l *Loader) map[string]any {
 	return map[string]any{
-		"log": native(func(c goja.FunctionCall) goja.Value {
-			if l.options.Log != nil {
-				l.options.Log(levels[c.Argument(0).String()], c.Argument(1).String())
-			}
-			return goja.Undefined()
-		}),
+		"log":    native(l.log),
 		"format": native(func(c goja.FunctionCall) goja.Value { return l.runtime.ToValue(l.Format(c.Arguments...)) }),
 		"now":    native(func(goja.FunctionCall) goja.Value { return l.runtime.ToValue(l.milliseconds()) }),
 	}
+}
+
+// log is log(level, text).
+func (l *Loader) log(c goja.FunctionCall) goja.Value {
+	if l.options.Log != nil {
+		l.options.Log(levels[c.Argument(0).String()], c.Argument(1).String())
+	}
+	return goja.Undefined()
 }
 
 // milliseconds returns the time since Enable.

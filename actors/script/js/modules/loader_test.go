@@ -265,6 +265,7 @@ func TestProcess(t *testing.T) {
 		process.nextTick((a) => { console.log('tick', a); throw new Error('in tick'); }, 5);
 		console.log(process.cwd(), process.argv.slice(2), process.platform, Object.keys(process.env), process.version, process.pid);
 		process.stdout.write('part'); process.stdout.write('ial 100%\n'); process.emitWarning('careful');
+		console.info = (...words) => process.stdout.write(words.join(' ') + '\n'); console.info('its', 'own');
 		queueMicrotask(() => { throw new Error('in job'); });`)
 	h.run(t, "main.js")
 	for _, want := range []bool{true, false} {
@@ -278,6 +279,7 @@ func TestProcess(t *testing.T) {
 	want := `INFO /local/game [ 'one', 'two' ] linux [] v24.0.0 1
 INFO partial 100%
 WARN (node:1) Warning: careful
+INFO its own
 INFO tick 5
 uncaught Error: in tick
 uncaught Error: in job

@@ -97,7 +97,7 @@ Object.assign(p, {
 });
 Object.defineProperty(p, Symbol.toStringTag, { value: 'process', configurable: true });
 
-// stream writes whole lines to the log.
+// stream writes whole lines to the log; not by console, which a script may have write here.
 function stream(level) {
   let rest = '';
   return Object.assign(new EventEmitter(), {
@@ -109,7 +109,7 @@ function stream(level) {
         lines.push(rest);
         rest = '';
       }
-      for (const line of lines) require('console')[level](line);
+      for (const line of lines) binding.log(level, line);
       if (typeof encoding === 'function') done = encoding;
       if (typeof done === 'function') p.nextTick(done);
       return true;
