@@ -231,7 +231,8 @@ func (r *Registry) hung(c *stage.Context, i *idle, text string) {
 // and has another one tried after a pause that grows.
 func (r *Registry) cannotStart(c *stage.Context, p *process, of *program, text string) {
 	text = "a process ended before it had a game session:\n" + text // where its place begins a line
-	if p.next != nil && of != p.next {                              // no more of the old one for now; of the new one it says nothing
+
+	if p.next != nil && of != p.next { // no more of the old one for now; of the new one it says nothing
 		r.cannotRun(c, p, eventCrashed, text, false)
 		return
 	}
