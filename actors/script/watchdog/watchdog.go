@@ -60,9 +60,12 @@ const (
 type Dog struct {
 	mu      sync.Mutex
 	watches []*Watch
-	worker  *worker  // nil: there are no watches
-	heap    int64    // of the process at the last look; 0: not known
-	open    []*Watch // of one look, to be used again
+	worker  *worker       // nil: there are no watches
+	heap    int64         // of the process at the last look; 0: not known
+	weighed time.Duration // then
+	over    bool          // it had grown by too much then
+	ending  bool          // a call that was interrupted went on then
+	open    []*Watch      // of one look, to be used again
 
 	long   atomic.Int32 // calls that are long
 	others atomic.Bool  // there are several watches
@@ -85,11 +88,11 @@ type Watch struct {
 	o      Options
 
 	// Guarded by dog.mu.
-	index   int   // in dog.watches; -1: released
-	seen    int64 // since, as it was first looked at
-	heap    int64 // of the process, then or when somebody else was blamed
-	share   int64 // of the growth since then, bytes
-	looks   int64 // at the call
+	index   int           // in dog.watches; -1: released
+	seen    int64         // since, as it was first looked at
+	heap    int64         // of the process, then or when somebody else was blamed
+	share   float64       // of the growth since it was, bytes
+	counted time.Duration // so long
 	firedAt time.Duration
 	reason  string // written before since becomes fired
 }
@@ -99,6 +102,7 @@ func (d *Dog) Watch(o Options) *Watch {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.worker == nil {
+		d.heap, d.over, d.ending = 0, false, false
 		d.worker = &worker{start: time.Now(), wake: make(chan struct{}, 1), quit: make(chan struct{})}
 		go d.run(d.worker)
 	}
@@ -210,7 +214,7 @@ func (d *Dog) look(k *worker) bool {
 			found = append(found, finding{w.o.Interrupt, w.reason})
 		}
 	} else {
-		d.heap = 0
+		d.heap, d.over, d.ending = 0, false, false
 	}
 	clear(open)
 	d.open = open[:0]
@@ -254,34 +258,44 @@ func (w *Watch) fire(since int64, now time.Duration, reason string) func(reason 
 }
 
 // weigh interrupts a call for the memory that the process has grown by. Whose it is,
-// nobody knows: each look's growth is shared among the calls that are under way, and
-// the one with the most of it per look is blamed. For the others, growth counts from
-// here on; so it does for all while a call that was interrupted goes on.
+// nobody knows: what it grew by since the last look is shared among the calls that are
+// under way, by how long they were since then, and the one with the most for its time is
+// blamed. For the others, growth counts from here on; so it does for all while a call
+// that was interrupted goes on, and up to the look after its end.
 func (d *Dog) weigh(open []*Watch, now time.Duration, heap int64) *Watch {
-	growth := int64(0)
-	if d.heap > 0 {
-		growth = max(0, heap-d.heap) / int64(len(open))
-	}
-	d.heap = heap
-	var suspect *Watch
-	over, ending := false, false
+	last, growth, wasEnding := d.weighed, max(0, heap-d.heap), d.ending
+	known := d.heap > 0 && !wasEnding
+	d.heap, d.weighed, d.ending = heap, now, false
+	all := time.Duration(0)
 	for _, w := range open {
-		since := w.since.Load()
-		if since < oldest {
-			ending = ending || since == fired
+		began := w.since.Load()
+		d.ending = d.ending || began == fired
+		all += present(began, last, now)
+	}
+	var suspect *Watch
+	over, wasOver := false, d.over
+	for _, w := range open {
+		began := w.since.Load()
+		if began < oldest {
 			continue
 		}
-		if since != w.seen {
-			w.seen, w.heap, w.share, w.looks = since, heap, 0, 0
+		fresh := began != w.seen
+		if fresh {
+			w.seen, w.heap, w.share, w.counted = began, heap, 0, 0
 		}
-		w.share += growth
-		w.looks++
+		if known {
+			was := present(began, last, now)
+			w.share += float64(growth) * float64(was) / float64(all)
+			w.counted += was
+		}
 		over = over || w.heavy(now, heap)
-		if suspect == nil || w.rate() > suspect.rate() {
+		if !fresh && (suspect == nil || w.rate() > suspect.rate()) {
 			suspect = w
 		}
 	}
-	if !ending && (!over || suspect.looks == 1) { // at its first look it may have begun just now: the next one tells
+	d.over = over
+	ending := wasEnding || d.ending
+	if !ending && (!over || !wasOver) { // whose it is may have begun just now: the next look tells
 		return nil
 	}
 	for _, w := range open {
@@ -292,7 +306,14 @@ func (d *Dog) weigh(open []*Watch, now time.Duration, heap int64) *Watch {
 	if ending || !suspect.heavy(now, heap) || suspect.fire(suspect.seen, now, fmt.Sprintf("memory grew by more than %d MiB while it ran", suspect.o.MemoryMax>>20)) == nil {
 		return nil
 	}
+	d.ending = true
 	return suspect
+}
+
+// present returns for how long a call has been under way since the last look, by the
+// value of Watch.since; at least 1 ns.
+func present(since int64, last, now time.Duration) time.Duration {
+	return max(1, now-max(last, time.Duration(since-oldest)))
 }
 
 // heavy reports whether the process has grown by too much during the call.
@@ -300,7 +321,13 @@ func (w *Watch) heavy(now time.Duration, heap int64) bool {
 	return w.o.MemoryMax > 0 && now+oldest-time.Duration(w.seen) >= memoryAfter && heap-w.heap > w.o.MemoryMax
 }
 
-func (w *Watch) rate() int64 { return w.share / w.looks }
+// rate returns what the call has of the growth, in bytes per ns.
+func (w *Watch) rate() float64 {
+	if w.counted == 0 {
+		return 0
+	}
+	return w.share / float64(w.counted)
+}
 
 // heapSize returns the bytes in objects, live or not yet swept.
 func heapSize() int64 {

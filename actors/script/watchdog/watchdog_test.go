@@ -2,6 +2,7 @@ package watchdog
 
 import (
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -66,17 +67,23 @@ func TestALongCallIsInterruptedOnceThenStuck(t *testing.T) {
 }
 
 func TestGrowthDuringALongCallInterruptsIt(t *testing.T) {
+	runtime.GC() // what other tests have left must not go away meanwhile
 	var d Dog
 	var reason atomic.Value
 	w := d.Watch(Options{MemoryMax: 64 << 20, Interrupt: func(r string) { reason.Store(r) }})
 	defer w.Release()
 	w.Begin()
+	for seen := false; !seen; time.Sleep(time.Millisecond) { // memory counts from the first look on
+		d.mu.Lock()
+		seen = w.seen > 0
+		d.mu.Unlock()
+	}
 	var held [][]byte
 	for begun := time.Now(); reason.Load() == nil && time.Since(begun) < 20*time.Second; {
 		if len(held) < 400 {
 			held = append(held, make([]byte, 1<<20))
 		}
-		time.Sleep(time.Millisecond) // memory counts from the first look on
+		time.Sleep(time.Millisecond)
 	}
 	if _, v := w.End(); v != Interrupted || !strings.Contains(w.Reason(), "64 MiB") || len(held) < 64 {
 		t.Error(v, w.Reason(), len(held))
@@ -84,49 +91,66 @@ func TestGrowthDuringALongCallInterruptsIt(t *testing.T) {
 }
 
 // The growth of a process has no owner: a call that only takes long must not pay for
-// another one's.
+// another one's. A machine that is busy has looks come late.
 func TestGrowthEndsTheCallThatCausesItAndNoOther(t *testing.T) {
-	for _, name := range []string{"before", "after"} { // when the other one begins
-		t.Run(name, func(t *testing.T) {
-			runtime.GC() // what other tests have left must not go away meanwhile
+	const ms, mib = time.Millisecond, 1 << 20
+	regular := func(n int) time.Duration { return time.Duration(n) * period }
+	for _, c := range []struct {
+		name            string
+		grower, spinner time.Duration             // when they begin
+		looks           func(n int) time.Duration // when the nth is
+		burst, rate     int64                     // by how much it grows at once, and in a ms
+		ends, takes     time.Duration             // when it ends by itself, and so long after it was told to
+	}{
+		{"the grower is first", 0, 45 * ms, regular, 0, mib / 2, time.Hour, 109 * ms},
+		{"the grower is first, of two at once", 41 * ms, 43 * ms, regular, 0, mib / 2, time.Hour, 109 * ms},
+		{"the other one is first", 145 * ms, 0, regular, 0, mib / 2, time.Hour, 109 * ms},
+		{"looks come late", 0, 45 * ms, func(n int) time.Duration { return regular(n * n) }, 0, mib / 2, time.Hour, 109 * ms},
+		{"the first look comes late", 0, 45 * ms, func(n int) time.Duration { return 25*ms + regular(n) }, 0, mib / 2, time.Hour, 109 * ms},
+		{"a look comes late in between", 0, 45 * ms, func(n int) time.Duration { return regular(n + n/5*10) }, 0, mib / 2, time.Hour, 109 * ms},
+		{"it grows before it is looked at", 145 * ms, 0, regular, 100 * mib, mib, time.Hour, 109 * ms},
+		{"it grows fast", 0, 45 * ms, regular, 0, 16 * mib, time.Hour, 109 * ms},
+		{"it grows fast, and last", 145 * ms, 0, regular, 0, 16 * mib, time.Hour, 109 * ms},
+		{"it grows fast, and ends at once", 145 * ms, 0, regular, 0, 16 * mib, time.Hour, 9 * ms},
+		{"it ends before it is to blame", 145 * ms, 0, regular, 100 * mib, 0, 200 * ms, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
 			var d Dog
-			options := func(told *atomic.Int32) Options {
-				return Options{MemoryMax: 64 << 20, Interrupt: func(string) { told.Add(1) }}
-			}
-			var spinnerTold, growerTold atomic.Int32
-			spinner, grower := d.Watch(options(&spinnerTold)), d.Watch(options(&growerTold))
-			defer spinner.Release()
-			defer grower.Release()
-			first, second := spinner, grower
-			if name == "after" {
-				first, second = grower, spinner
-			}
-			var held [][]byte
-			grow := func(until func() bool) {
-				for begun := time.Now(); !until() && time.Since(begun) < 20*time.Second; time.Sleep(time.Millisecond) {
-					held = append(held, make([]byte, 512<<10))
+			call := func() *Watch { return &Watch{o: Options{MemoryMax: 64 * mib, Interrupt: func(string) {}}} }
+			spinner, grower := call(), call() // of two that cannot be told apart, the first is blamed
+			ticks := call()                   // short ones, each look sees another
+			begin := func(w *Watch, at, now time.Duration) {
+				if at < now && w.since.Load() == idle {
+					w.since.Store(int64(at) + oldest)
 				}
 			}
-			first.Begin()
-			if name == "after" {
-				grow(func() bool { return len(held) > 30 })
-			} else {
-				time.Sleep(100 * time.Millisecond)
+			ended := c.ends // between two looks
+			for n := 1; c.looks(n) < 10*time.Second; n++ {
+				now := c.looks(n)
+				begin(spinner, c.spinner, now)
+				if now < ended {
+					begin(grower, c.grower, now)
+				} else {
+					grower.since.Store(idle)
+				}
+				ticks.since.Store(int64(now-ms) + oldest)
+				open := []*Watch{spinner, grower, ticks}
+				open = slices.DeleteFunc(open, func(w *Watch) bool { return w.since.Load() == idle })
+				heap := int64(100 * mib)
+				if grown := min(now, ended) - c.grower; grown > 0 {
+					heap += c.burst + int64(grown/ms)*c.rate
+				}
+				switch d.weigh(open, now, heap) {
+				case nil:
+				case grower:
+					ended = now + c.takes
+				default:
+					t.Fatalf("at %v, another one is blamed", now)
+				}
 			}
-			second.Begin()
-			grow(func() bool { return growerTold.Load()+spinnerTold.Load() > 0 })
-			for range 100 { // it takes a while to end
-				held = append(held, make([]byte, 1<<20))
-				time.Sleep(time.Millisecond)
+			if (ended == c.ends) != (c.takes == 0) {
+				t.Error("the one that grows ended at", ended)
 			}
-			if _, v := grower.End(); v != Interrupted {
-				t.Error("the one that grows:", v)
-			}
-			time.Sleep(5 * period)
-			if _, v := spinner.End(); v != InTime || growerTold.Load() != 1 {
-				t.Error("the other one:", v, spinner.Reason())
-			}
-			clear(held)
 		})
 	}
 }
