@@ -15,8 +15,8 @@ import (
 const settleMax = time.Second
 
 // Read returns a game session's log as far as it is written, from the oldest line
-// that is kept. The error is fs.ErrNotExist for a game session without one. The
-// result is for one goroutine.
+// that is kept. The error is fs.ErrNotExist for a game session without one; while it
+// runs it has one, of no lines if need be. The result is for one goroutine.
 func (s *Store) Read(id messages.GameSessionID) (io.ReadCloser, error) {
 	return s.read(context.Background(), id, false)
 }
@@ -36,9 +36,9 @@ func (s *Store) read(ctx context.Context, id messages.GameSessionID, follow bool
 	}
 	s.settle(l)
 	s.mu.Lock()
-	empty := len(l.parts) == 0
+	none := len(l.parts) == 0 && l.writers == 0
 	s.mu.Unlock()
-	if empty && !follow {
+	if none && !follow {
 		return nil, fs.ErrNotExist
 	}
 	return &reader{store: s, log: l, ctx: ctx, follow: follow}, nil

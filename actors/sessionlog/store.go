@@ -65,9 +65,11 @@ type part struct {
 	bytes  int64
 }
 
-// kept reports whether the log has lines, in files or on the way there. The caller
-// holds Store.mu.
-func (l *log) kept() bool { return len(l.parts) > 0 || len(l.pending) > 0 || l.writing }
+// kept reports whether the log has lines, in files or on the way there, or may get its
+// first. The caller holds Store.mu.
+func (l *log) kept() bool {
+	return len(l.parts) > 0 || len(l.pending) > 0 || l.writing || l.writers > 0
+}
 
 func (l *log) bytes() (n int64) {
 	for _, p := range l.parts {
@@ -165,8 +167,8 @@ type Info struct {
 	Ended time.Time // of the game session; zero while it runs
 }
 
-// List returns the game sessions that have a log: those that run first, then the
-// one that ended last.
+// List returns the game sessions that have a log, as all have that run: these first,
+// then the one that ended last.
 func (s *Store) List() []Info {
 	s.mu.Lock()
 	all := make([]Info, 0, len(s.logs))
@@ -188,7 +190,7 @@ func (s *Store) List() []Info {
 	return all
 }
 
-// Has reports whether a game session has a log.
+// Has reports whether a game session has a log, as all have that run.
 func (s *Store) Has(id messages.GameSessionID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -261,6 +261,7 @@ func (h *Handler) stop(reason string) {
 // exit is process.exit: nothing of the script runs any more, in the middle of the
 // function, and no catch or finally sees it (realtime.md 15.4).
 func (h *Handler) exit(code int) {
+	h.loader.Flush()
 	if h.session != nil {
 		h.session.Exit(code)
 	}
@@ -275,6 +276,7 @@ func (h *Handler) interrupt(reason string) {
 }
 
 func (h *Handler) stuck(reason string) {
+	h.givenUp.Store(true)
 	h.process.Counters.ScriptsStuck.Add(1)
 	// Of the fields only what is read, which no call writes before this one has ended.
 	reason = h.what + ": " + reason + ", and cannot be ended: it is in a built-in"

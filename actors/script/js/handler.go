@@ -45,6 +45,7 @@ type Handler struct {
 	running     bool            // a call is under way
 	direct      bool            // of a function of the script's without the glue, which is to report what it throws
 	interrupted atomic.Bool     // by the watchdog
+	givenUp     atomic.Bool     // a call goes on that will not return
 	ticks       []func()        // of process.nextTick
 	rejections  []*goja.Promise // that nobody handles
 	decided     []decision      // that promises have brought during this call
@@ -156,10 +157,13 @@ func (h *Handler) first(what string, f func() error) error {
 var errLogged = errors.New("see the log")
 
 // Close implements script.Closer. It may come while a call that is given up goes on,
-// so it touches nothing that is the call's.
+// then it touches nothing that is the call's.
 func (h *Handler) Close() {
 	if h.watch != nil {
 		h.watch.Release()
+		if !h.givenUp.Load() {
+			h.loader.Flush()
+		}
 	}
 }
 

@@ -103,6 +103,7 @@ let exported = 0;      // what the host was told of the callbacks
 let handled = 0;       // frames since the last ack
 let waiting = 0;       // frames that have come and are not handled
 let calling = null;    // what is handled: { what, began, answers }, until its promise jobs have run
+let ending = 0;        // the id of the call of onProcessTerminate
 
 class Reader {
   constructor(bytes) { this.b = bytes; this.at = 0; }
@@ -177,7 +178,7 @@ function call(r) {
     case 'onHealthCheck': result = glue.onHealthCheck(id); break;
     case 'onPlayerConnect': result = glue.onPlayerConnect(id, r.i32(), r.text(), r.text(), r.text(), r.rest()); break;
     case 'onStartGameSession': result = glue.onStartGameSession(JSON.parse(r.restText())); break;
-    case 'onProcessTerminate': result = glue.onProcessTerminate(id); break;
+    case 'onProcessTerminate': ending = id; result = glue.onProcessTerminate(id); break;
     case 'onPlayerAccepted': glue.onPlayerAccepted(r.i32(), r.text(), r.text(), r.text()); break;
     case 'onPlayerDetached': result = glue.onPlayerDetached(r.i32(), r.restText()); break;
     case 'onPlayerReconnected': glue.onPlayerReconnected(r.i32(), JSON.parse(r.restText())); break;
@@ -197,6 +198,7 @@ function decided(id, ok) {
 }
 
 function answer(id, ok) {
+  if (id === ending) unfinished.forEach(f => f()); // the host ends this process without a word
   begin(FROM.answer, 5);
   u32(id);
   u8(ok !== false && ok ? 1 : 0);

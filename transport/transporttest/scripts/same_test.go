@@ -215,6 +215,44 @@ exports.ssExports = { init(session) {
 	})
 }
 
+// What a script writes and does not end is in the log when the script has ended.
+func TestALineThatIsNotEndedIsLoggedAtTheEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		end  string
+		want []string
+	}{
+		"exits":         {"process.exit(0)", []string{"INFO script.js:4 it ends", "ERROR script.js:4 oh"}},
+		"is terminated": {"console.log('goes on')", []string{"INFO script.js:4 goes on", "INFO script:0 it ends here", "ERROR script:0 oh"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			everyEngine(t, func(t *testing.T, e engine) {
+				w := start(t, e, one(t, `exports.ssExports = { init() {},
+  onMessage() {
+    process.stderr.write('oh'); process.stdout.write('it '); process.stdout.write('ends');
+    `+c.end+`;
+  },
+  onProcessTerminate() { process.stdout.write(' here'); } };`), setup{})
+				game := w.newGame(4)
+				w.say(w.join(game, "ann"), 1, "")
+				if name == "is terminated" {
+					w.log.await(t, "goes on")
+					w.terminate(game)
+				}
+				w.log.awaitEnd(t)
+				var got []string
+				for _, l := range w.log.all() {
+					if l.File != "lifecycle.go" {
+						got = append(got, fmt.Sprintf("%s %s:%d %s", l.Level, l.File, l.Row, l.Text))
+					}
+				}
+				if !slices.Equal(got, c.want) {
+					t.Errorf("%q, want %q", got, c.want)
+				}
+			})
+		})
+	}
+}
+
 func TestConsoleTableAndTime(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
 		w := start(t, e, one(t, `exports.ssExports = { init() {

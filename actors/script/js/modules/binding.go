@@ -224,6 +224,41 @@ func (l *Loader) log(c goja.FunctionCall) goja.Value {
 	return goja.Undefined()
 }
 
+// streamLine is how many bytes process.stdout and process.stderr keep without a line's end.
+const streamLine = 64 << 10
+
+// write is write(level, text), of process.stdout and process.stderr: it logs whole lines.
+func (l *Loader) write(c goja.FunctionCall) goja.Value {
+	level := levels[c.Argument(0).String()]
+	lines := strings.Split(l.unfinished[level]+c.Argument(1).String(), "\n")
+	last := len(lines) - 1
+	l.unfinished[level] = lines[last]
+	for _, line := range lines[:last] {
+		l.print(level, line)
+	}
+	if len(lines[last]) > streamLine {
+		l.Flush()
+	}
+	return goja.Undefined()
+}
+
+// Flush logs what process.stdout and process.stderr were given and is no line yet: a
+// script that ends will not end it. For the owner of the runtime.
+func (l *Loader) Flush() {
+	for _, level := range []script.Level{script.LevelInfo, script.LevelError} {
+		if line := l.unfinished[level]; line != "" {
+			l.unfinished[level] = ""
+			l.print(level, line)
+		}
+	}
+}
+
+func (l *Loader) print(level script.Level, line string) {
+	if l.options.Log != nil {
+		l.options.Log(level, line)
+	}
+}
+
 // milliseconds returns the time since Enable.
 func (l *Loader) milliseconds() float64 {
 	return float64(l.options.Now().Sub(l.start).Nanoseconds()) / 1e6

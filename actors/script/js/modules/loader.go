@@ -14,6 +14,7 @@ import (
 	"github.com/dop251/goja"
 	"golang.org/x/text/collate"
 
+	"troupe/actors/script"
 	"troupe/actors/script/js/compile"
 )
 
@@ -44,6 +45,8 @@ type Loader struct {
 	handlersOfScript *goja.Object // as the script sees it; nil: no file has run
 
 	collators map[collation]*collate.Collator // that were used
+
+	unfinished [script.LevelError + 1]string // what process.stdout and process.stderr were given and is no line yet
 }
 
 // Enable gives r the globals of Node.js other than timers, which the engine sets,

@@ -25,7 +25,7 @@ func processBinding(l *Loader) map[string]any {
 	}
 	return map[string]any{
 		"argv": r.NewArray(argv...), "env": environment, "root": compile.Root, "pid": max(o.Pid, 1),
-		"version": l.version(), "mainModule": l.main, "log": native(l.log),
+		"version": l.version(), "mainModule": l.main, "write": native(l.write),
 		"hrtime": native(func(goja.FunctionCall) goja.Value {
 			n := o.Now().Sub(l.start).Nanoseconds() + hrtimeStart
 			return r.NewArray(n/1e9, n%1e9)

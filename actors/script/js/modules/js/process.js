@@ -97,19 +97,12 @@ Object.assign(p, {
 });
 Object.defineProperty(p, Symbol.toStringTag, { value: 'process', configurable: true });
 
-// stream writes whole lines to the log; not by console, which a script may have write here.
+// stream writes to the log; not by console, which a script may have write here.
 function stream(level) {
-  let rest = '';
   return Object.assign(new EventEmitter(), {
     isTTY: false, writable: true, columns: 80,
     write(chunk, encoding, done) {
-      const lines = (rest + (typeof chunk === 'string' ? chunk : require('buffer').Buffer.from(chunk).toString())).split('\n');
-      rest = lines.pop();
-      if (rest.length > 65536) {
-        lines.push(rest);
-        rest = '';
-      }
-      for (const line of lines) binding.log(level, line);
+      binding.write(level, typeof chunk === 'string' ? chunk : require('buffer').Buffer.from(chunk).toString());
       if (typeof encoding === 'function') done = encoding;
       if (typeof done === 'function') p.nextTick(done);
       return true;
