@@ -537,7 +537,13 @@ func TestTakeoverMovesTheQueue(t *testing.T) {
 	next := h.join(ids[1], stock.Options{Flavor: stock.TypeScript})
 	old.ResumeReading()
 	n = h.chat(sender, nil, n, func(more int) bool { return more == 10 })
-	h.awaitClose(old, messages.CloseTakenOver)
+	if err := old.AwaitClose(h.context()); err != nil {
+		t.Fatal(err)
+	}
+	// Without a code it was cut, as it went on reading too late.
+	if code, reason, ok := old.CloseStatus(); ok && code != int(messages.CloseTakenOver) {
+		t.Errorf("closed with %d %q", code, reason)
+	}
 	h.send(sender, stock.Message{OpCode: 71, TargetPlayer: 2, Reliable: true})
 	h.expect(next, stock.Op(71))
 	h.numbered(n, old, next)

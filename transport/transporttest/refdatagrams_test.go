@@ -104,7 +104,7 @@ func (s *refDatagramServer) read() {
 				s.Counters.Dropped.Add(counters.DropFastMalformed, 1)
 			}
 		case number <= p.highest && s.defect != olderToo:
-		case s.defect == losesMore && number%10 == 0:
+		case s.defect == losesMore && number%5 == 0:
 		case s.defect == olderToo && number == p.highest: // at most once, nearly
 		default:
 			p.highest = max(p.highest, number)
@@ -200,7 +200,7 @@ var _ packetConn = (*memnet.PacketConn)(nil)
 const (
 	datagramTwice    defect = "one is handed up twice"
 	olderToo         defect = "an older one is handed up after a newer one"
-	losesMore        defect = "every 10th is lost"
+	losesMore        defect = "every 5th is lost"
 	numbersRepeat    defect = "numbers repeat"
 	mixesPeers       defect = "one goes to another peer"
 	sendsAnything    defect = "any size is sent"
