@@ -54,7 +54,7 @@ func lower(name, text string, lang api.Loader, esm bool) (*goja.Program, error) 
 		// What has neither import nor export would be taken for CommonJS.
 		text += "\nexport {}"
 	}
-	r := api.Transform(text, api.TransformOptions{
+	r := api.Transform(withoutMap(text), api.TransformOptions{
 		Format: api.FormatCommonJS, Target: api.ES2022, Supported: supported, Platform: api.PlatformNode,
 		Loader: lang, Sourcefile: sourceName(name), Sourcemap: api.SourceMapExternal, SourcesContent: api.SourcesContentExclude,
 		KeepNames: false, Charset: api.CharsetUTF8, LogLevel: api.LogLevelSilent, TreeShaking: api.TreeShakingFalse,

@@ -3,8 +3,21 @@ package compile
 import (
 	"bytes"
 	"encoding/json"
+	"regexp"
 	"strings"
 )
+
+// inlineMap is the source map that a bundler leaves in a file.
+var inlineMap = regexp.MustCompile(`(?m)^([ \t]*//)[#@] sourceMappingURL=data:.*$`)
+
+// withoutMap leaves out the source maps in a file. By one esbuild would count in the lines of files
+// that are not here; the lines of the file itself are those that engine node has.
+func withoutMap(text string) string {
+	if !strings.Contains(text, "sourceMappingURL=data:") {
+		return text
+	}
+	return inlineMap.ReplaceAllString(text, "$1")
+}
 
 // shifted names the file of a source map, and moves all columns by one: source maps count from 0, but
 // the engine takes both columns to be counted from 1. Each line of the mappings
@@ -35,7 +48,12 @@ func shifted(data []byte, file string) []byte {
 		}
 		lines[i] = line
 	}
-	m["sources"], _ = json.Marshal([]string{file})
+	var sources []string
+	_ = json.Unmarshal(m["sources"], &sources)
+	for i := range sources { // one, unless withoutMap missed something
+		sources[i] = file
+	}
+	m["sources"], _ = json.Marshal(sources)
 	m["mappings"], _ = json.Marshal(strings.Join(lines, ";"))
 	out, err := json.Marshal(m)
 	if err != nil {
