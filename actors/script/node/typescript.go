@@ -36,6 +36,7 @@ func translated(b *bundle.Bundle) (files map[string][]byte, any bool, err error)
 		r := api.Transform(string(data), api.TransformOptions{
 			Loader: api.LoaderTS, Format: api.FormatCommonJS, Platform: api.PlatformNode, Target: api.ES2022, Sourcefile: path.Base(name),
 			Sourcemap: api.SourceMapInline, SourcesContent: api.SourcesContentExclude, Charset: api.CharsetUTF8, LogLevel: api.LogLevelSilent,
+			KeepNames:   true, // of functions and classes that get another one because they hide one outside
 			TsconfigRaw: `{"compilerOptions": {"experimentalDecorators": true}}`,
 		})
 		if len(r.Errors) > 0 {

@@ -54,13 +54,19 @@ func lower(name, text string, lang api.Loader, esm bool) (*goja.Program, error) 
 		// What has neither import nor export would be taken for CommonJS.
 		text += "\nexport {}"
 	}
-	r := api.Transform(withoutMap(text), api.TransformOptions{
+	text = withoutMap(text)
+	options := api.TransformOptions{
 		Format: api.FormatCommonJS, Target: api.ES2022, Supported: supported, Platform: api.PlatformNode,
 		Loader: lang, Sourcefile: sourceName(name), Sourcemap: api.SourceMapExternal, SourcesContent: api.SourcesContentExclude,
-		KeepNames: false, Charset: api.CharsetUTF8, LogLevel: api.LogLevelSilent, TreeShaking: api.TreeShakingFalse,
+		Charset: api.CharsetUTF8, LogLevel: api.LogLevelSilent, TreeShaking: api.TreeShakingFalse,
 		TsconfigRaw: `{"compilerOptions": {"experimentalDecorators": true, "verbatimModuleSyntax": false}}`,
 		Define:      map[string]string{"import.meta.url": string(url), "import.meta.filename": string(self), "import.meta.dirname": string(dir)},
-	})
+	}
+	r := api.Transform(text, options)
+	if renamed(text, r.Map) {
+		options.KeepNames = true
+		r = api.Transform(text, options)
+	}
 	if len(r.Errors) > 0 {
 		return nil, refused(name, r.Errors[0])
 	}
@@ -75,6 +81,30 @@ func lower(name, text string, lang api.Loader, esm bool) (*goja.Program, error) 
 		return nil, &Error{File: name, Line: e.Line, Column: e.Column, Message: fmt.Sprintf("the embedded engine cannot run this: %s; %s", e.Message, useNode)}
 	}
 	return program, nil
+}
+
+// renamed reports whether esbuild gave a function or a class another name, so that no name
+// hides one outside of it. By theirs scripts tell classes apart (constructor.name), so these are kept then;
+// not always, because each function then costs a call when it is made. The map lists what was
+// renamed. Names of one or two letters are those of a minifier: nobody reads them.
+func renamed(text string, sourceMap []byte) bool {
+	var m struct{ Names []string }
+	if json.Unmarshal(sourceMap, &m) != nil {
+		return false
+	}
+	var names []string
+	for _, n := range m.Names {
+		if len(n) > 2 {
+			names = append(names, regexp.QuoteMeta(n))
+		}
+	}
+	if names == nil {
+		return false
+	}
+	name := `(?:` + strings.Join(names, "|") + `)`
+	makes := `(?:async\b\s*)?(?:class\b|function\b|[\w$]+\s*=>|\([^()]*\)\s*=>)`
+	found, err := regexp.MatchString(`\b(?:class|function[\s*]*)\s*`+name+`\b|`+name+`\s*=\s*`+makes, text)
+	return found || err != nil
 }
 
 // sourceName is the name that esbuild gets for a file. By that of an .mjs file it would
