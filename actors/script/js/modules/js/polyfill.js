@@ -7,7 +7,7 @@ function group(make, add) {
     return out;
   };
 }
-const lone = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/;
+const lone = /[\ud800-\udfff]/u; // two classes of halves are one for the engine
 
 module.exports = {
   groupBy: group(() => Object.create(null), (o, k, v) => { (o[k] = o[k] || []).push(v); }),

@@ -14,7 +14,7 @@ const inSpecialQuery = /[\x00-\x20"#<>'\x7f-\uffff]/;
 const inPath = /[\x00-\x20"#<>?`{}^\x7f-\uffff]/;
 const inUser = /[\x00-\x20"#<>?`{}/:;=@[\\\]^|\x7f-\uffff]/;
 
-const usv = (s) => /[\ud800-\udfff]/.test(s) ? s.replace(/[\ud800-\udbff][\udc00-\udfff]|[\ud800-\udfff]/g, (c) => c.length === 2 ? c : '\ufffd') : s;
+const usv = (s) => /[\ud800-\udfff]/.test(s) ? s.replace(/[\ud800-\udfff]/gu, '\ufffd') : s;
 
 function percent(s, set) {
   let out = '';

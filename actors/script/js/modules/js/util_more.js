@@ -4,7 +4,7 @@ const types = () => require('types');
 module.exports = {
   isDeepStrictEqual: (a, b) => require('equal').deepEqual(a, b, true),
   stripVTControlCharacters: (s) => `${s}`.replace(/[\u001b\u009b][[\]()#;?]*(?:\d{1,4}(?:;\d{0,4})*)?[\dA-PR-TZcf-ntqry=><~]/g, ''),
-  toUSVString: (s) => `${s}`.replace(/[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g, '\ufffd'),
+  toUSVString: (s) => `${s}`.replace(/[\ud800-\udfff]/gu, '\ufffd'),
   aborted: (signal) => new Promise((resolve) => signal.aborted ? resolve() : signal.addEventListener('abort', resolve)),
   getSystemErrorName: (n) => `Unknown system error ${n}`,
   isArray: Array.isArray,
