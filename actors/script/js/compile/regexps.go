@@ -9,8 +9,8 @@ import (
 	"github.com/dop251/goja/ast"
 )
 
-// checkRegexps refuses regular expressions that the engine would take for
-// something else, or fail with only when they are reached.
+// checkRegexps mends regular expressions that the engine would take for something else, and
+// refuses those that cannot be, or that it would fail with only when they are reached.
 func checkRegexps(name string, tree *ast.Program) error {
 	var err error
 	walk(reflect.ValueOf(tree.Body), func(node any) bool {
@@ -18,6 +18,7 @@ func checkRegexps(name string, tree *ast.Program) error {
 		if !ok {
 			return true
 		}
+		r.Pattern = MendRegexp(r.Pattern, r.Flags)
 		what := ""
 		switch {
 		case strings.Contains(r.Flags, "v"):
