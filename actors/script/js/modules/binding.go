@@ -9,6 +9,7 @@ import (
 	"github.com/dop251/goja"
 
 	"troupe/actors/script"
+	"troupe/actors/script/js/compile"
 )
 
 // binding returns what the file of a built-in module calls Go for.
@@ -17,7 +18,7 @@ func (l *Loader) binding(source string) goja.Value {
 		"inspect": inspectBinding, "inspect_more": inspectBinding, "format": inspectBinding, "console": consoleBinding,
 		"buffer": bufferBinding, "buffer_more": bytesBinding, "encoding": bytesBinding, "bytes": bytesBinding,
 		"process": processBinding, "crypto": cryptoBinding, "fs": fsBinding, "perf_hooks": clockBinding, "clone": jobsBinding,
-		"extensions": filesBinding,
+		"extensions": filesBinding, "regexp": regexpBinding,
 	}[source]
 	if !ok {
 		return goja.Undefined()
@@ -270,6 +271,15 @@ func filesBinding(l *Loader) map[string]any {
 		"load": native(func(c goja.FunctionCall) goja.Value {
 			found, _ := l.find(c.Argument(0).String(), l.options.Entry)
 			return l.load(found, l.main.ToObject(l.runtime))
+		}),
+	}
+}
+
+// regexpBinding mends the text of regular expressions.
+func regexpBinding(l *Loader) map[string]any {
+	return map[string]any{
+		"mend": native(func(c goja.FunctionCall) goja.Value {
+			return l.runtime.ToValue(compile.MendRegexp(c.Argument(0).String(), c.Argument(1).String()))
 		}),
 	}
 }

@@ -2,6 +2,7 @@ package modules
 
 import (
 	"bytes"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -95,7 +96,11 @@ var extras = [...]struct{ name, of, module, key string }{
 	{"toLocaleTimeString", "Date.prototype", localeModule, "time"}, {"localeCompare", "String.prototype", localeModule, "compare"},
 	{"asyncIterator", "Symbol", "", ""}, {"dispose", "Symbol", "", ""}, {"asyncDispose", "Symbol", "", ""},
 	{"captureStackTrace", "Error", "", ""}, {"stackTraceLimit", "Error", "", ""},
+	{"RegExp", "globalThis", "regexp", ""}, {"$1", "RegExp", "regexp_last", ""},
 }
+
+// lastMatch is how a file asks for what RegExp has of the last match.
+var lastMatch = regexp.MustCompile(`RegExp(\.(\$|last|left|right|input)|\[['"]\$)`)
 
 // localeModule stands for the functions of localized, which take the place of the
 // engine's.
@@ -120,7 +125,7 @@ func mentions(text []byte) (bits uint64) {
 		if name == "try" {
 			name = "Promise.try"
 		}
-		if bytes.Contains(text, []byte(name)) {
+		if name == "$1" && lastMatch.Match(text) || name != "$1" && bytes.Contains(text, []byte(name)) {
 			bits |= 1 << i
 		}
 	}
@@ -152,10 +157,16 @@ func (l *Loader) install(bits uint64) {
 			l.localize(object, g.name, localized[g.key])
 			continue
 		}
+		if class == "globalThis" {
+			must(object.DefineDataProperty(g.name, l.Builtin(g.module), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+			continue
+		}
 		if v := object.Get(g.name); v != nil && !goja.IsUndefined(v) {
 			continue
 		}
 		switch {
+		case g.module == "regexp_last":
+			l.Builtin(g.module)
 		case g.module != "":
 			l.define(object, g.name, g.module, g.key)
 		case g.of == "Symbol":
