@@ -46,6 +46,7 @@ func (h *Handler) boot() error {
 		Exit: h.exit, Log: h.console, NextTick: h.nextTick, Pause: h.pause, Eval: h.evalStep,
 		Globals: timerGlobals, Global: func(name string) goja.Value { return h.timers.load().Get(name) },
 		Uncaught: func(e goja.Value) { h.uncaught(e, "uncaughtException") },
+		Env:      map[string]string{"NODE_ENV": "production"}, // as in engine node: packages go by it
 	})
 	glue, err := h.create(glueProgram(), h.host)
 	if err != nil {

@@ -139,6 +139,9 @@ func (c *child) command() (cmd *exec.Cmd, host, far pipes, err error) {
 	cmd.Dir = c.p.files.game
 	cmd.Env = []string{"PATH=" + filepath.Dir(c.p.o.Binary) + string(os.PathListSeparator) + "/usr/local/bin:/usr/bin:/bin",
 		"HOME=" + c.p.files.game, "NODE_ENV=production"}
+	if zone, ok := os.LookupEnv("TZ"); ok { // the time of day is that of the host
+		cmd.Env = append(cmd.Env, "TZ="+zone)
+	}
 	cmd.SysProcAttr = attributes(&c.p.o)
 	pipe := func(r, w **os.File) {
 		if err == nil {

@@ -253,12 +253,14 @@ func heap() uint64 {
 	return m.HeapAlloc
 }
 
-// A child knows nothing of its host: not its environment, not its files.
+// A child knows nothing of its host but the time zone: not its environment, not its files.
 func TestWhatAScriptSeesOfTheHost(t *testing.T) {
 	t.Setenv("SECRET_OF_THE_HOST", "canary")
+	t.Setenv("TZ", "Asia/Tokyo")
 	play(t, `
 const fs = require('fs');
 console.log('environment', Object.keys(process.env).sort().join());
+console.log('zone', new Date(0).getHours());
 console.log('arguments', process.argv.length, process.argv[1].endsWith('/game/v-1/server.js'), process.argv.slice(2).join());
 console.log('folder', process.cwd() === __dirname, fs.readFileSync(0).length);
 let open = 0;
@@ -266,7 +268,7 @@ for (let fd = 0; fd < 100; fd++) try { const s = fs.fstatSync(fd); if (s.isSocke
 console.log('open', open);
 console.log('limits', fs.readFileSync('/proc/self/limits', 'utf8').match(/Max core file size +\d+/)[0].split(/ +/).pop(), require('os').getPriority());
 exports.ssExports = { init() {} };`, setup{args: []string{"a", "b"}, options: node.Options{Nice: 5}}, func(g *game) {
-		for _, want := range []string{"environment HOME,NODE_ENV,PATH\n", "arguments 4 true a,b\n", "folder true 0\n", "open 0\n", "limits 0 5"} {
+		for _, want := range []string{"environment HOME,NODE_ENV,PATH,TZ\n", "zone 9\n", "arguments 4 true a,b\n", "folder true 0\n", "open 0\n", "limits 0 5"} {
 			if !strings.Contains(g.log.String()+"\n", want) {
 				t.Errorf("%q is not in the log", want)
 			}

@@ -54,3 +54,12 @@ exports.ssExports = { async init() {
 		}
 	})
 }
+
+// Packages decide by NODE_ENV what they check and warn of.
+func TestEnvironmentIsProduction(t *testing.T) {
+	everyEngine(t, func(t *testing.T, e engine) {
+		w := start(t, e, one(t, "console.log(process.env.NODE_ENV, 'NODE_ENV' in process.env, process.env.SECRET);\nexports.ssExports = { init() {} };"), setup{})
+		w.newGame(4)
+		w.wrote("INFO script.js:1 production true undefined")
+	})
+}
