@@ -63,3 +63,27 @@ func TestEnvironmentIsProduction(t *testing.T) {
 		w.wrote("INFO script.js:1 production true undefined")
 	})
 }
+
+// Leaving a loop over an async generator runs its finally to the end, also if it awaits.
+func TestAsyncGeneratorsCleanUp(t *testing.T) {
+	everyEngine(t, func(t *testing.T, e engine) {
+		w := start(t, e, one(t, `
+const later = (v) => new Promise((r) => setTimeout(r, 1, v));
+async function* inner() { try { yield 1; yield 2 } finally { console.log('inner', await later('cleans')); await null; console.log('inner is done') } }
+async function* outer() { try { yield* inner() } finally { await null; console.log('outer is done') } }
+exports.ssExports = { async init() {
+  for await (const n of inner()) break;
+  try { for await (const n of outer()) throw new Error('stop') } catch (e) { console.log(e.message) }
+  const g = inner();
+  await g.next();
+  console.log(await g.return(later('returned')), await g.next());
+  console.log('end');
+} };`), setup{})
+		w.newGame(4)
+		w.log.await(t, "end")
+		w.wrote("INFO script.js:3 inner cleans", "INFO script.js:3 inner is done",
+			"INFO script.js:3 inner cleans", "INFO script.js:3 inner is done", "INFO script.js:4 outer is done", "INFO script.js:7 stop",
+			"INFO script.js:3 inner cleans", "INFO script.js:3 inner is done", "INFO script.js:10 { value: 'returned', done: true } { value: undefined, done: true }",
+			"INFO script.js:11 end")
+	})
+}

@@ -70,6 +70,7 @@ func lower(name, text string, lang api.Loader, esm bool) (*goja.Program, error) 
 	if len(r.Errors) > 0 {
 		return nil, refused(name, r.Errors[0])
 	}
+	r.Code = bytes.Replace(r.Code, returnAgain, returnOnce, 1)
 	strict := esm || bytes.Contains(r.Code, []byte("module.exports = __toCommonJS(")) || imports.MatchString(text)
 	program, err := common(name, string(r.Code), shifted(r.Map, path.Base(name)), strict)
 	if err != nil {
@@ -82,6 +83,13 @@ func lower(name, text string, lang api.Loader, esm bool) (*goja.Program, error) 
 	}
 	return program, nil
 }
+
+// In esbuild's helper for async generators a return ends the generator at the first await of
+// a finally; it is to go on to the end of it. v[1] is for yield*, which returns to another generator.
+var (
+	returnAgain = []byte(`k === "return" ? k : "next"`)
+	returnOnce  = []byte(`k === "return" && v[1] ? k : "next"`)
+)
 
 // renamed reports whether esbuild gave a function or a class another name, so that no name
 // hides one outside of it. By theirs scripts tell classes apart (constructor.name), so these are kept then;
