@@ -210,7 +210,8 @@ func (l *Loader) define(object *goja.Object, name, module, key string) {
 	must(object.DefineAccessorProperty(name, l.runtime.ToValue(get), l.runtime.ToValue(set), goja.FLAG_TRUE, goja.FLAG_FALSE))
 }
 
-// captureStackTrace gives an object a stack, as V8 does.
+// captureStackTrace gives an object a stack, as V8 does: what it begins with, name and message,
+// are those that the object has when the stack is first read.
 func (l *Loader) captureStackTrace(c goja.FunctionCall) goja.Value {
 	r := l.runtime
 	target, ok := c.Argument(0).(*goja.Object)
@@ -219,14 +220,31 @@ func (l *Loader) captureStackTrace(c goja.FunctionCall) goja.Value {
 	}
 	e, err := r.New(r.Get("Error"))
 	must(err)
+	_, frames, _ := strings.Cut(e.Get("stack").String(), "\n")
+	plain := func(v goja.Value) {
+		must(target.DefineDataProperty("stack", v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	}
+	get := func(goja.FunctionCall) goja.Value {
+		v := r.ToValue(errorHead(target) + "\n" + frames)
+		plain(v)
+		return v
+	}
+	set := func(c goja.FunctionCall) goja.Value {
+		plain(c.Argument(0))
+		return goja.Undefined()
+	}
+	must(target.DefineAccessorProperty("stack", r.ToValue(get), r.ToValue(set), goja.FLAG_TRUE, goja.FLAG_FALSE))
+	return goja.Undefined()
+}
+
+// errorHead is the first line of an error's stack.
+func errorHead(e *goja.Object) string {
 	head := "Error"
-	if name := target.Get("name"); name != nil && !goja.IsUndefined(name) {
+	if name := e.Get("name"); name != nil && !goja.IsUndefined(name) {
 		head = name.String()
 	}
-	if message := target.Get("message"); message != nil && !goja.IsUndefined(message) && message.String() != "" {
+	if message := e.Get("message"); message != nil && !goja.IsUndefined(message) && message.String() != "" {
 		head += ": " + message.String()
 	}
-	_, frames, _ := bytes.Cut([]byte(e.Get("stack").String()), []byte("\n"))
-	must(target.DefineDataProperty("stack", r.ToValue(head+"\n"+string(frames)), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
-	return goja.Undefined()
+	return head
 }

@@ -155,7 +155,8 @@ function otherKeys(v, showHidden) {
 }
 
 function object(c, value, depth, typed) {
-  const k = kind(value);
+  let k = kind(value);
+  if (k === 'Object' && value instanceof Error) k = 'Error'; // of a class of old style
   const name = constructorName(value, c);
   let tag = value[toStringTag];
   if (typeof tag !== 'string' || tag !== '' && (c.showHidden ? hasOwn : isEnumerable)(value, toStringTag)) tag = '';

@@ -78,25 +78,21 @@ function errorBase(c, e, name, tag, keys) {
   return stack;
 }
 
-function betterName(stack, e, name, tag) {
-  let wanted = name === null ? e.name != null ? String(e.name) : 'Error' : name;
-  if (typeof wanted !== 'string') return stack;
-  if (name === null || wanted.endsWith('Error') && stack.startsWith(wanted) && (stack.length === wanted.length || stack[wanted.length] === ':' || stack[wanted.length] === '\n')) {
-    if (name === null) {
-      const start = /^([A-Z][a-z_ A-Z0-9[\]()-]+)(?::|\n\s+at)/.exec(stack) || /^([a-z_A-Z0-9-]*Error)$/.exec(stack);
-      const had = (start && start[1]) || '';
-      const clean = prefix(null, tag, 'Error').slice(0, -1);
-      return clean + (had ? stack.slice(had.length) : `: ${stack}`);
-    }
-    return stack;
+function betterName(stack, e, constructor, tag) {
+  const name = e.name != null ? String(e.name) : 'Error';
+  let length = name.length;
+  if (constructor !== null && !(name.endsWith('Error') && stack.startsWith(name) && (stack.length === length || stack[length] === ':' || stack[length] === '\n'))) return stack;
+  let fallback = 'Error';
+  if (constructor === null) {
+    const start = /^([A-Z][a-z_ A-Z0-9[\]()-]+)(?::|\n {4}at)/.exec(stack) || /^([a-z_A-Z0-9-]*Error)$/.exec(stack);
+    fallback = (start && start[1]) || '';
+    length = fallback.length;
+    fallback = fallback || 'Error';
   }
-  if (wanted !== 'Error' && !stack.includes(wanted)) {
-    const start = /^([A-Z][a-z_ A-Z0-9[\]()-]+)(?::|\n\s+at)/.exec(stack) || /^([a-z_A-Z0-9-]*Error)$/.exec(stack);
-    const had = (start && start[1]) || '';
-    if (had === '') return stack.startsWith(':') || stack === '' ? wanted + stack : stack;
-    if (wanted.includes(had) || had === 'Error') return wanted + stack.slice(had.length);
-  }
-  return stack;
+  const wanted = prefix(constructor, tag, fallback).slice(0, -1);
+  if (name === wanted) return stack;
+  if (!wanted.includes(name)) return `${wanted} [${name}]${stack.slice(length)}`;
+  return length === 0 ? `${wanted}: ${stack}` : wanted + stack.slice(length);
 }
 
 function typedArray(c, value, depth) {

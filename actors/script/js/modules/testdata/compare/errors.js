@@ -15,3 +15,8 @@ console.log(cut(util.format('%s', new Error('formatted')))); console.log(String(
 console.log(cut(util.format('failed:', new Error('second'))), util.types.isNativeError(new AppError('x')), Object.prototype.toString.call(new AppError('y')));
 const e = {}; Error.captureStackTrace(e); console.log(typeof e.stack, /^Error/.test(String(e.stack)));
 function Old(m) { Error.captureStackTrace(this, Old); this.message = m; } util.inherits(Old, Error); console.log(new Old('m') instanceof Error, new Old('m').message, typeof new Old('m').stack);
+Old.prototype.name = 'Old'; show(new Old('old')); show([new Old('in list')]); show(Object.assign(new Old('coded'), { code: 7 }));
+function Older(m) { this.message = m; this.stack = new Error(m).stack; } Older.prototype = Object.create(Error.prototype); Older.prototype.constructor = Older; show(new Older('older')); show(Object.create(Error.prototype));
+function Oldest(m) { this.name = 'Oldest'; this.message = m; } Oldest.prototype = Object.create(Error.prototype, { constructor: { value: Oldest } }); show(new Oldest('oldest')); show({ e: new Oldest('in object') });
+class GameOver extends RangeError {} show(new GameOver('score')); show(Object.assign(new GameOver('named'), { name: 'Over' })); show(new (class extends Error {})('no name')); show(Object.assign(Object.create(null), { message: 'm' }));
+const none = new TypeError('none'); Object.setPrototypeOf(none, null); show(none); const tagged = new AppError('tagged'); tagged[Symbol.toStringTag] = 'Tag'; show(tagged); class MyError extends Error { get name() { return 'Mine'; } } show(new MyError('getter'));
