@@ -82,6 +82,9 @@ func assemble(name, text string, sourceMap []byte, strict, pauses bool) (program
 	if err := checkRegexps(name, tree); err != nil {
 		return nil, err
 	}
+	if sourceMap != nil {
+		withoutNames(tree, text)
+	}
 	if !strict {
 		withHoisted(tree)
 	}
