@@ -8,10 +8,12 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"troupe/actors/script/bundle"
 )
 
 // filesMax bounds how many files are looked at; a script may not have more.
-const filesMax = 4000
+const filesMax = bundle.DefaultFilesMax
 
 // stamp is what is seen of a file.
 type stamp struct {

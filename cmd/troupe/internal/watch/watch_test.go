@@ -4,12 +4,15 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"go.uber.org/goleak"
+
+	"troupe/actors/script/bundle"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -144,4 +147,29 @@ func TestWatchFollowsLinks(t *testing.T) {
 			}
 		}
 	})
+}
+
+// What a script may consist of is watched to the last file: packages come before it by name.
+func TestAllFilesOfAScriptAreWatched(t *testing.T) {
+	dir := t.TempDir()
+	packages := filepath.Join(dir, "node_modules")
+	if err := os.Mkdir(packages, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	const others = bundle.DefaultFilesMax - 2 // a folder counts as well
+	for i := range others {
+		if err := os.WriteFile(filepath.Join(packages, strconv.Itoa(i)), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	server := filepath.Join(dir, "server.js")
+	if err := os.WriteFile(server, []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := bundle.FromPath(server, bundle.Limits{}); err != nil {
+		t.Fatal(err)
+	}
+	if seen := look(dir); len(seen) != others+1 || seen[server].size != 1 {
+		t.Errorf("%d of %d files are seen, server.js as %+v", len(seen), others+1, seen[server])
+	}
 }
