@@ -24,8 +24,9 @@ import (
 type engine struct {
 	mu       sync.Mutex
 	standby  int
-	gate     chan struct{} // if set, NewProgram waits for it
-	open     int           // programs
+	gate     chan struct{}     // if set, NewProgram waits for it
+	now      map[string]string // what a text has come to be: what it needs is gone
+	open     int               // programs
 	made     int
 	handlers []*instance
 	lines    map[messages.GameSessionID][]string
@@ -50,6 +51,9 @@ func (e *engine) newProgram(b *bundle.Bundle, entry string, _ *messages.Fleet) (
 		<-e.gate
 	}
 	text := string(b.Files[entry])
+	if other, ok := e.now[text]; ok {
+		text = other
+	}
 	switch text {
 	case "syntax error":
 		return nil, errors.New(entry + ":3:14: unexpected }")

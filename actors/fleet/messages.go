@@ -138,6 +138,7 @@ type (
 	loaded struct {
 		process *process
 		program *program
+		earlier bool   // it was not the newest content even when its load began
 		code    string // of the event, if it failed
 		err     error
 		close   func(*program)

@@ -35,6 +35,7 @@ type process struct {
 	paused  bool   // until retry
 	retry   *stage.Timer
 	waiting []*waiting
+	revived bool // has tried the earlier content
 }
 
 // program is a version of a script. It is closed when no entry of a runtime
@@ -44,6 +45,7 @@ type program struct {
 	script   *scriptEntry
 	contents int // which content of the script it is
 	version  string
+	earlier  bool // not the newest even when it was loaded
 	wanted   int
 	users    int
 }
@@ -99,6 +101,7 @@ func (r *Registry) load(c *stage.Context, p *process) {
 		registry: c.Self(), process: p, script: s, contents: s.record.Contents, path: p.spec.LaunchPath, fleet: p.fleet.record, bundle: labelled(s),
 		make: r.o.NewProgram, close: r.closeProgram,
 	}
+	l.withEarlier(p)
 	r.work.Go(func() {
 		r.loads <- struct{}{}
 		defer func() { <-r.loads }()
@@ -118,8 +121,10 @@ func labelled(s *scriptEntry) *bundle.Bundle {
 
 // label names the newest content: its number, which no other has, and what the caller
 // calls it.
-func (s *scriptEntry) label() string {
-	number, v := strconv.Itoa(s.record.Contents), s.record.Version
+func (s *scriptEntry) label() string { return labelOf(s.record.Contents, s.record.Version) }
+
+func labelOf(contents int, v string) string {
+	number := strconv.Itoa(contents)
 	if v == "" {
 		return number
 	}
@@ -142,6 +147,7 @@ type loader struct {
 	process  *process     // not looked into
 	script   *scriptEntry // neither
 	contents int
+	earlier  bool
 	path     string
 	fleet    *messages.Fleet
 	bundle   *bundle.Bundle
@@ -150,7 +156,7 @@ type loader struct {
 }
 
 func (l *loader) run() {
-	result := loaded{process: l.process, close: l.close, code: eventNoLaunchPath}
+	result := loaded{process: l.process, close: l.close, earlier: l.earlier, code: eventNoLaunchPath}
 	var entry string
 	if entry, result.err = l.bundle.Entry(l.path); result.err == nil {
 		result.code = eventNotRunnable
@@ -172,7 +178,7 @@ func (l *loader) compile(entry string) (p *program, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return &program{Program: made, script: l.script, contents: l.contents, version: l.bundle.Version, wanted: 1}, nil
+	return &program{Program: made, script: l.script, contents: l.contents, version: l.bundle.Version, earlier: l.earlier, wanted: 1}, nil
 }
 
 // onLoaded takes a program that was made, or why it was not.
@@ -192,7 +198,10 @@ func (r *Registry) onLoaded(c *stage.Context, m loaded) {
 		}
 		r.load(c, p)
 	case m.err != nil:
-		r.dropNext(p) // it is not the newest any more
+		if m.earlier {
+			r.load(c, p)
+		}
+		r.dropNext(c, p) // it is not the newest any more
 		r.cannotRun(c, p, m.code, m.err.Error(), true)
 		r.fill(c, p)
 	default:
@@ -242,6 +251,7 @@ func (r *Registry) prove(c *stage.Context, p *process) {
 	if old != nil {
 		p.fleet.events.add(c.Now(), eventGeneric, "new game sessions run version "+p.current.version+" of the script")
 	}
+	r.proven(c, p)
 	p.outcome("")
 	r.judge(c, p.fleet)
 	r.tellRoom(p.fleet, "")

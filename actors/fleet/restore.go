@@ -22,7 +22,9 @@ type (
 	}
 	scriptRecord struct {
 		Script     messages.Script
-		Configured bool `json:",omitempty"`
+		Configured bool     `json:",omitempty"`
+		Key        string   `json:",omitempty"` // of the newest content; empty: the script's id
+		Good       *earlier `json:",omitempty"`
 	}
 	aliasRecord struct {
 		Alias      messages.Alias
@@ -37,7 +39,7 @@ func (f *fleetEntry) put() store.Change {
 
 // put is the change that stores a script as it is now, without its content.
 func (s *scriptEntry) put() store.Change {
-	return store.Put(store.Script, string(s.record.ID), scriptRecord{*s.record, s.configured})
+	return store.Put(store.Script, string(s.record.ID), scriptRecord{*s.record, s.configured, s.key, s.good})
 }
 
 func (r *Registry) putAlias(a *messages.Alias) store.Change {
@@ -116,7 +118,7 @@ func (r *Registry) restoreScript(stored *scriptRecord) {
 		changed.Tags = record.Tags
 		s.record = &changed
 	} else if !stored.Configured {
-		r.scripts[record.ID] = &scriptEntry{record: record}
+		r.scripts[record.ID] = &scriptEntry{record: record, key: stored.Key, good: stored.Good}
 	}
 }
 
@@ -124,15 +126,15 @@ func (r *Registry) restoreScript(stored *scriptRecord) {
 var restoredMax = bundle.Limits{UnpackedMax: scriptBytesMax}
 
 func (r *Registry) restoreContent(id string, zip []byte) error {
-	s := r.scripts[messages.ScriptID(id)]
-	if s == nil || s.configured {
+	at := r.contentAt(id)
+	if at == nil {
 		return nil
 	}
 	b, err := bundle.FromZip(slices.Clone(zip), restoredMax)
 	if err != nil {
 		return unreadable(store.Content, id, err)
 	}
-	s.bundle = b
+	*at = b
 	return nil
 }
 
@@ -141,6 +143,9 @@ func (r *Registry) complete() error {
 	for id, s := range r.scripts {
 		if s.bundle == nil {
 			return fmt.Errorf("fleet: the stored %s %q has no content", store.Script, id)
+		}
+		if s.good != nil && s.good.bundle == nil {
+			s.good = nil
 		}
 	}
 	return nil

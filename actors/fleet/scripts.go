@@ -16,8 +16,11 @@ import (
 type scriptEntry struct {
 	record     *messages.Script
 	bundle     *bundle.Bundle
-	configured bool  // of the configuration
-	hung       []int // contents of which a process could not be stopped before it was ready
+	configured bool     // of the configuration
+	hung       []int    // contents of which a process could not be stopped before it was ready
+	key        string   // of the newest content in the store; empty: the script's id
+	ran        bool     // the newest content has shown that it runs
+	good       *earlier // what ran before, until the newest does; nil: nothing
 }
 
 // onCreateScript makes a script.
@@ -52,6 +55,9 @@ func (r *Registry) roomForScript(old *scriptEntry, b *bundle.Bundle) error {
 		if s != old {
 			total += size(s.bundle)
 		}
+		if s.good != nil && s.good.bundle != nil {
+			total += size(s.good.bundle)
+		}
 	}
 	if total > scriptBytesMax {
 		return messages.Errorf(messages.LimitExceeded, "all scripts together are larger than %d bytes", scriptBytesMax)
@@ -78,12 +84,12 @@ func (r *Registry) onUpdateScript(c *stage.Context, m Request[ChangeScript, Chan
 	changed := *s.record
 	changed.Name, changed.Version = cmp.Or(q.Name, changed.Name), cmp.Or(q.Version, changed.Version)
 	was := *s
-	undo := func() {
-		if s.record == &changed {
-			s.record, s.bundle = was.record, was.bundle
-		}
-	}
 	if m.Request.Bundle == nil {
+		undo := func() {
+			if s.record == &changed {
+				s.record = was.record
+			}
+		}
 		s.record = &changed
 		r.commitThen(c, undo, func() { r.relabel(s) }, one(m.Reply, Changed{Script: &changed}), s.put())
 		return
@@ -93,19 +99,24 @@ func (r *Registry) onUpdateScript(c *stage.Context, m Request[ChangeScript, Chan
 		return
 	}
 	var changes []store.Change
+	changed.Contents++
 	if changed.Size = int64(len(q.Zip)); q.Zip == nil { // of the configuration, which brings it at each start
 		changed.Size = int64(size(m.Request.Bundle))
 	} else {
-		changes = append(changes, content(q.ID, q.Zip))
+		changes = s.supersede(changed.Contents, q.Zip)
 	}
-	changed.Contents++
 	s.record, s.bundle = &changed, m.Request.Bundle
+	undo := func() {
+		if s.record == &changed {
+			s.record, s.bundle, s.key, s.ran, s.good = was.record, was.bundle, was.key, was.ran, was.good
+		}
+	}
 	c.Log().Info().Str("script_id", string(changed.ID)).Str("version", changed.Version).Int("contents", changed.Contents).Msg("script updated")
 	r.commitThen(c, undo, func() { r.reload(c, &changed, m) }, func(err error) {
 		if err != nil {
 			m.Reply(Changed{}, err) // else reload answers
 		}
-	}, append(changes, s.put())...)
+	}, append([]store.Change{s.put()}, changes...)...)
 }
 
 // relabel has the programs of a script's newest content show the name of its version.
@@ -169,8 +180,7 @@ func (r *Registry) onDeleteScript(c *stage.Context, m Request[DropScript, None])
 	}
 	delete(r.scripts, id)
 	c.Log().Info().Str("script_id", string(id)).Msg("script deleted")
-	r.commit(c, func() { r.scripts[id] = s }, nothing(m.Reply),
-		store.Delete(store.Script, string(id)), store.Delete(store.Content, string(id)))
+	r.commit(c, func() { r.scripts[id] = s }, nothing(m.Reply), s.dropped()...)
 }
 
 func noScript(id messages.ScriptID) error {

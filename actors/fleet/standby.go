@@ -136,12 +136,12 @@ func (r *Registry) started(c *stage.Context, of *program) {
 
 // giveUp drops a next program that hangs; a new content is waited for.
 func (r *Registry) giveUp(c *stage.Context, p *process) {
-	r.dropNext(p)
+	r.dropNext(c, p)
 	r.cannotRun(c, p, eventCrashed, "a process with it could not be stopped before it had a game session: it is not tried again", true)
 }
 
 // dropNext gives up the program that is not proven yet.
-func (r *Registry) dropNext(p *process) {
+func (r *Registry) dropNext(c *stage.Context, p *process) {
 	next := p.next
 	if next == nil {
 		return
@@ -150,6 +150,9 @@ func (r *Registry) dropNext(p *process) {
 	p.carryOn()
 	r.stopIdle(p, func(i *idle) bool { return i.program == next })
 	r.unwant(next)
+	if next.earlier {
+		r.load(c, p)
+	}
 }
 
 func (p *process) count(of *program) (n int) {
@@ -221,7 +224,7 @@ func (r *Registry) onIdleOver(c *stage.Context, i *idle, text string) {
 func (r *Registry) hung(c *stage.Context, i *idle, text string) {
 	p, newer := i.process, i.program == i.process.next
 	if newer {
-		r.dropNext(p)
+		r.dropNext(c, p)
 	}
 	r.cannotRun(c, p, eventCrashed, "a process could not be stopped before it had a game session, and none is started with it again: "+text, newer)
 	r.fill(c, p)
@@ -233,6 +236,11 @@ func (r *Registry) cannotStart(c *stage.Context, p *process, of *program, text s
 	text = "a process ended before it had a game session:\n" + text // where its place begins a line
 
 	if p.next != nil && of != p.next { // no more of the old one for now; of the new one it says nothing
+		r.cannotRun(c, p, eventCrashed, text, false)
+		return
+	}
+	if p.next != nil && of.earlier { // the newest one may do
+		r.dropNext(c, p)
 		r.cannotRun(c, p, eventCrashed, text, false)
 		return
 	}

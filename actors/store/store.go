@@ -11,7 +11,7 @@ type Kind string
 // Kinds of records.
 const (
 	Script        Kind = "script"        // messages.Script
-	Content       Kind = "content"       // the zip of a script's newest content, by script id
+	Content       Kind = "content"       // the zip of a script's newest content, and of the last that ran
 	Fleet         Kind = "fleet"         // messages.Fleet with its events
 	Alias         Kind = "alias"         // messages.Alias
 	Location      Kind = "location"      // messages.Location, a custom one

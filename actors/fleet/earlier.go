@@ -1,0 +1,105 @@
+package fleet
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"troupe/actors/script/bundle"
+	"troupe/actors/stage"
+	"troupe/actors/store"
+	"troupe/messages"
+)
+
+// earlier is the content of a script that ran before the newest one. It is stored until
+// the newest has shown that it runs: if it does not, the next process of the host starts
+// game sessions with the earlier one, as this does (realtime.md 19.1).
+type earlier struct {
+	Key      string // of the content in the store
+	Contents int
+	Version  string
+	bundle   *bundle.Bundle // nil if this process of the host has run it itself
+}
+
+// contentKey is where the newest content is stored.
+func (s *scriptEntry) contentKey() string {
+	if s.key != "" {
+		return s.key
+	}
+	return string(s.record.ID)
+}
+
+// supersede stores a new content; the one before stays if it has run.
+func (s *scriptEntry) supersede(number int, zip []byte) []store.Change {
+	was := earlier{Key: s.contentKey(), Contents: s.record.Contents, Version: s.record.Version}
+	s.key = fmt.Sprintf("%s/%d", s.record.ID, number)
+	changes := []store.Change{{Kind: store.Content, ID: s.key, Value: zip}}
+	switch {
+	case !s.ran:
+		return append(changes, store.Delete(store.Content, was.Key))
+	case s.good != nil:
+		changes = append(changes, store.Delete(store.Content, s.good.Key))
+	}
+	s.ran, s.good = false, &was
+	return changes
+}
+
+// withEarlier has a process that runs nothing yet try the earlier content first.
+func (l *loader) withEarlier(p *process) {
+	if good := l.script.good; good != nil && good.bundle != nil && p.current == nil && !p.revived {
+		p.revived = true
+		b := *good.bundle
+		b.Version, b.NodeVersion = labelOf(good.Contents, good.Version), l.bundle.NodeVersion
+		l.bundle, l.contents, l.earlier = &b, good.Contents, true
+	}
+}
+
+// proven takes note that what a process runs now does run. An earlier content makes way
+// for the newest one; that one for none, once no process needs the earlier one.
+func (r *Registry) proven(c *stage.Context, p *process) {
+	s := p.current.script
+	behind := func(o *process) bool {
+		return o.current != nil && o.current.script == s && o.current.contents != s.record.Contents
+	}
+	switch {
+	case p.current.earlier:
+		r.load(c, p)
+		return
+	case behind(p):
+		return
+	}
+	s.ran = true
+	for _, f := range r.fleets {
+		if slices.ContainsFunc(f.processes, behind) {
+			return
+		}
+	}
+	if s.good != nil {
+		key := s.good.Key
+		s.good = nil
+		r.note(c, s.put(), store.Delete(store.Content, key))
+	}
+}
+
+// dropped is the changes that delete a script.
+func (s *scriptEntry) dropped() []store.Change {
+	id := string(s.record.ID)
+	changes := []store.Change{store.Delete(store.Script, id), store.Delete(store.Content, s.contentKey())}
+	if s.good != nil {
+		changes = append(changes, store.Delete(store.Content, s.good.Key))
+	}
+	return changes
+}
+
+// contentAt is where a restored content belongs, by its key; nil if nowhere.
+func (r *Registry) contentAt(key string) **bundle.Bundle {
+	id, _, _ := strings.Cut(key, "/")
+	switch s := r.scripts[messages.ScriptID(id)]; {
+	case s == nil || s.configured:
+	case key == s.contentKey():
+		return &s.bundle
+	case s.good != nil && key == s.good.Key:
+		return &s.good.bundle
+	}
+	return nil
+}

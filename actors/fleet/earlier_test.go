@@ -1,0 +1,150 @@
+package fleet_test
+
+import (
+	"testing"
+	"testing/synctest"
+
+	"troupe/actors/fleet"
+	"troupe/actors/store"
+	"troupe/messages"
+)
+
+// change has a script's content replaced.
+func (h *resources) change(files ...string) {
+	h.Helper()
+	wanted[fleet.Changed](h.host, changeOf(h.script.ID, files...))
+}
+
+// runs fails unless a new game session of the fleet runs a version.
+func (h *resources) runs(version, text string) {
+	h.Helper()
+	g := h.must(create(h.fleet.ID, ""))
+	if got := h.engine.last().program.text; g.ScriptVersion != version || got != text {
+		h.Errorf("it runs %q of version %q, want %q of %q", got, g.ScriptVersion, text, version)
+	}
+	ask(h.host, func(reply func(*messages.GameSession, error)) any {
+		return fleet.TerminateGameSession{Session: g.ID, Force: true, Reply: reply}
+	})
+	synctest.Wait()
+}
+
+// contents fails unless the store has as many contents.
+func (h *resources) contents(want int) {
+	h.Helper()
+	if n := h.disk.records(store.Content); n != want {
+		h.Errorf("%d contents are stored, want %d", n, want)
+	}
+}
+
+// realtime.md 19.1: a version that does not run takes nothing down, and neither does it
+// at the next start of the host.
+func TestAFleetIsRestartedWithTheLastVersionThatRan(t *testing.T) {
+	for _, broken := range []string{"main.js=syntax error", "main.js=throws", "main.js=not ready", "other.js="} {
+		t.Run(broken, func(t *testing.T) {
+			withResources(t, func(h *resources) {
+				h.change("main.js=two")
+				h.contents(1)
+				h.change(broken)
+				h.contents(2)
+				for range 2 {
+					h.restart()
+					if f := h.fleets()[h.fleet.ID]; f.Status != messages.FleetActive {
+						t.Errorf("the fleet is %v", f.Status)
+					}
+					h.runs("2 (2.0)", "two")
+				}
+				h.change(broken)
+				h.runs("2 (2.0)", "two")
+				h.restart()
+				h.runs("2 (2.0)", "two")
+				h.contents(2)
+				h.change("main.js=five")
+				h.runs("5 (2.0)", "five")
+				h.contents(1)
+				h.restart()
+				h.runs("5 (2.0)", "five")
+				h.change("main.js=six")
+				h.contents(1)
+				h.restart()
+				h.runs("6 (2.0)", "six")
+			})
+		})
+	}
+}
+
+// A version that had no time to show that it runs does so at the next start.
+func TestAVersionThatWasStoredLastIsTriedAtTheNextStart(t *testing.T) {
+	withResources(t, func(h *resources) {
+		h.disk.hold()
+		n := changeOf(h.script.ID, "main.js=two")
+		h.registry.Tell(fleet.Request[fleet.ChangeScript, fleet.Changed]{Request: n, Reply: func(fleet.Changed, error) {}})
+		synctest.Wait()
+		h.disk.mu.Lock()
+		first := h.disk.queued[0]
+		h.disk.queued = nil
+		h.disk.mu.Unlock()
+		first.do(&h.disk.Memory)
+		h.contents(2)
+		h.restart()
+		h.runs("2 (2.0)", "two")
+		h.contents(1)
+	})
+}
+
+// One that never ran is not kept for a newer one.
+func TestAVersionThatNeverRanIsNotKept(t *testing.T) {
+	withResources(t, func(h *resources) {
+		s := wanted[*messages.Script](h.host, newScriptOf("main.js=syntax error"))
+		wanted[fleet.Changed](h.host, changeOf(s.ID, "main.js=throws"))
+		h.contents(2)
+		h.restart()
+		h.contents(2)
+		wanted[fleet.None](h.host, fleet.DropScript{ID: s.ID})
+		h.contents(1)
+		h.change("main.js=throws")
+		h.contents(2)
+		wanted[fleet.None](h.host, fleet.DropFleet{ID: h.fleet.ID})
+		wanted[fleet.None](h.host, fleet.DropScript{ID: h.script.ID})
+		h.contents(0)
+	})
+}
+
+// An update that is not stored leaves what is.
+func TestAnUpdateThatIsNotStoredLeavesTheLastVersionThatRan(t *testing.T) {
+	withResources(t, func(h *resources) {
+		h.change("main.js=throws")
+		h.disk.set(errDisk)
+		_, err := request[fleet.Changed](h.host, changeOf(h.script.ID, "main.js=three"))
+		h.is(err, messages.Internal)
+		h.disk.set(nil)
+		h.restart()
+		h.runs("1 (1.0)", "one")
+		h.change("main.js=three")
+		h.runs("3 (2.0)", "three")
+	})
+}
+
+// If the last version that ran does not any more, the newest has its turn.
+func TestIfTheLastVersionThatRanFailsTheNewestIsTried(t *testing.T) {
+	for _, failure := range []string{"syntax error", "throws", "no handler"} {
+		for newest, want := range map[string]messages.FleetStatus{"throws": messages.FleetErrored, "syntax error": messages.FleetErrored, "cured": messages.FleetActive} {
+			withResources(t, func(h *resources) {
+				h.engine.now = map[string]string{"cured": "syntax error"}
+				h.change("main.js=" + newest)
+				h.contents(2)
+				h.engine.now = map[string]string{"one": failure}
+				h.restart()
+				if f := h.fleets()[h.fleet.ID]; f.Status != want {
+					t.Errorf("%s, %s: the fleet is %v", failure, newest, f.Status)
+				}
+				if want == messages.FleetActive {
+					h.runs("2 (2.0)", "cured")
+					h.contents(1)
+				}
+				h.change("main.js=three")
+				h.runs("3 (2.0)", "three")
+				h.contents(1)
+			})
+		}
+	}
+}
