@@ -45,7 +45,8 @@ func FromZip(data []byte, l Limits) (*Bundle, error) {
 }
 
 func (c *collector) unpack(f *zip.File) error {
-	name, err := check(f.Name)
+	path := slashed(f)
+	name, err := check(path)
 	if err != nil {
 		return err
 	}
@@ -60,7 +61,7 @@ func (c *collector) unpack(f *zip.File) error {
 	case f.Method != zip.Store && f.Method != zip.Deflate:
 		return fmt.Errorf("it is compressed by method %d; only stored and deflated files can be read", f.Method)
 	}
-	folder := mode.IsDir() || strings.HasSuffix(f.Name, "/")
+	folder := mode.IsDir() || strings.HasSuffix(path, "/")
 	if name == "." {
 		if folder {
 			return nil
@@ -76,6 +77,16 @@ func (c *collector) unpack(f *zip.File) error {
 	}
 	defer content.Close()
 	return c.read(name, content)
+}
+
+// slashed is the path of an entry. Compress-Archive of Windows PowerShell 5 parts folders
+// by backslashes; unpackers take them for slashes in what was made on MS-DOS or its kin
+// (APPNOTE 4.4.2), which is what it says.
+func slashed(f *zip.File) string {
+	if f.CreatorVersion>>8 == 0 && !strings.Contains(f.Name, "/") {
+		return strings.ReplaceAll(f.Name, `\`, "/")
+	}
+	return f.Name
 }
 
 // clip shortens a name from an archive for an error.

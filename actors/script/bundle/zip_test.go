@@ -45,6 +45,9 @@ func pack(tb testing.TB, items ...item) []byte {
 
 func mode(m fs.FileMode) func(*zip.FileHeader) { return func(h *zip.FileHeader) { h.SetMode(m) } }
 
+// unix has an entry say that it was made on Unix; else it is of MS-DOS.
+func unix(h *zip.FileHeader) { h.CreatorVersion = 3 << 8 }
+
 func paths(b *bundle.Bundle) string {
 	return strings.Join(slices.Sorted(maps.Keys(b.Files)), " ")
 }
@@ -64,6 +67,19 @@ func TestAZipBecomesItsFiles(t *testing.T) {
 	}
 	if string(b.Files["main.js"]) != "one" || string(b.Files["lib/deep/žluť.js"]) != "two" {
 		t.Errorf("%q", b.Files)
+	}
+}
+
+// Compress-Archive of Windows PowerShell 5 parts folders by backslashes.
+func TestAZipOfWindowsPowerShellBecomesItsFiles(t *testing.T) {
+	b, err := bundle.FromZip(pack(t,
+		item{name: `lib\`}, item{name: `lib\deep\a.js`, text: "two"}, item{name: "main.js", text: "one"},
+	), bundle.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := paths(b); got != "lib/deep/a.js main.js" || string(b.Files["lib/deep/a.js"]) != "two" {
+		t.Error(got, b.Files)
 	}
 }
 
@@ -89,9 +105,13 @@ func TestAZipIsRefused(t *testing.T) {
 		"absolute":        {pack(t, item{name: "/etc/main.js"}), "absolute"},
 		"parent":          {pack(t, item{name: "../main.js"}), "leaves"},
 		"inner parent":    {pack(t, item{name: "a/b/../../c.js"}), "leaves"},
-		"backslash":       {pack(t, item{name: `lib\main.js`}), "backslash"},
-		"escape":          {pack(t, item{name: `..\main.js`}), "backslash"},
+		"backslash":       {pack(t, item{name: `lib\main.js`, change: unix}), "backslash"},
+		"both slashes":    {pack(t, item{name: `lib/a\main.js`}), "backslash"},
+		"escape":          {pack(t, item{name: `..\main.js`}), "leaves"},
+		"absolute, DOS":   {pack(t, item{name: `\main.js`}), "absolute"},
+		"twice, DOS":      {pack(t, item{name: `lib\a.js`}, item{name: "lib/a.js"}), "twice"},
 		"drive":           {pack(t, item{name: "C:main.js"}), "drive"},
+		"drive, DOS":      {pack(t, item{name: `C:\main.js`}), "drive"},
 		"no name":         {pack(t, item{name: ""}), "no name"},
 		"dot":             {pack(t, item{name: "."}), "no name"},
 		"zero byte":       {pack(t, item{name: "main.js\x00.txt"}), "zero byte"},
