@@ -91,6 +91,14 @@ func TestAVersionThatWasStoredLastIsTriedAtTheNextStart(t *testing.T) {
 	})
 }
 
+// The configuration brings the content of its scripts at each start.
+func TestAContentOfAConfiguredScriptIsNotStored(t *testing.T) {
+	withResources(t, func(h *resources) {
+		wanted[fleet.Changed](h.host, changeOf("script-own", "main.js=two"))
+		h.contents(1)
+	})
+}
+
 // One that never ran is not kept for a newer one.
 func TestAVersionThatNeverRanIsNotKept(t *testing.T) {
 	withResources(t, func(h *resources) {

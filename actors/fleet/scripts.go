@@ -98,11 +98,12 @@ func (r *Registry) onUpdateScript(c *stage.Context, m Request[ChangeScript, Chan
 		m.Reply(Changed{}, err)
 		return
 	}
-	var changes []store.Change
 	changed.Contents++
-	if changed.Size = int64(len(q.Zip)); q.Zip == nil { // of the configuration, which brings it at each start
+	if changed.Size = int64(len(q.Zip)); q.Zip == nil {
 		changed.Size = int64(size(m.Request.Bundle))
-	} else {
+	}
+	var changes []store.Change
+	if !s.configured { // else the configuration brings its content at each start
 		changes = s.supersede(changed.Contents, q.Zip)
 	}
 	s.record, s.bundle = &changed, m.Request.Bundle
