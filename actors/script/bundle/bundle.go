@@ -31,7 +31,13 @@ const packageFile = "package.json"
 // extensions of files that can be an entry.
 var extensions = []string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts"}
 
-func isScript(name string) bool { return slices.Contains(extensions, strings.ToLower(path.Ext(name))) }
+// declarations end files of types, which are for editors.
+var declarations = []string{".d.ts", ".d.mts", ".d.cts"}
+
+func isScript(name string) bool {
+	name = strings.ToLower(name)
+	return slices.Contains(extensions, path.Ext(name)) && !slices.ContainsFunc(declarations, func(d string) bool { return strings.HasSuffix(name, d) })
+}
 
 // Entry returns the file that a fleet's launch path names: below Root, or
 // relative to it. Without a launch path, or with Root alone, it is package.json's main, or the only
@@ -72,11 +78,11 @@ func (b *Bundle) defaultEntry() (string, error) {
 	return "", fmt.Errorf("it is not clear which file to start: give a launch path; the script has %s", b.candidates())
 }
 
-// scripts lists what can be an entry, without packages, sorted: those least
-// deep first.
+// scripts lists what can be an entry, without packages and hidden files, sorted:
+// those least deep first.
 func (b *Bundle) scripts() []string {
 	names := slices.DeleteFunc(slices.Collect(maps.Keys(b.Files)), func(s string) bool {
-		return !isScript(s) || strings.HasPrefix(s, "node_modules/") || strings.Contains(s, "/node_modules/")
+		return !isScript(s) || strings.HasPrefix(path.Base(s), ".") || strings.HasPrefix(s, "node_modules/") || strings.Contains(s, "/node_modules/")
 	})
 	slices.SortFunc(names, func(x, y string) int {
 		if d := strings.Count(x, "/") - strings.Count(y, "/"); d != 0 {

@@ -100,6 +100,7 @@ func TestAZipIsRefused(t *testing.T) {
 		"cut":             {pack(t, js)[:60], "cannot be read"},
 		"archive too big": {make([]byte, 100_001), "100001 bytes; at most 100000"},
 		"no script":       {pack(t, item{name: "a.txt"}), "no script"},
+		"only types":      {pack(t, item{name: "a.d.ts"}), "no script"},
 		"only finder's":   {pack(t, item{name: "__MACOSX/._main.js"}), "no script"},
 		"too many":        {pack(t, many...), "more than 10 files"},
 		"absolute":        {pack(t, item{name: "/etc/main.js"}), "absolute"},
