@@ -1,5 +1,5 @@
-// Command gohost shows how to build a host whose game is written in Go: guess a
-// number. Copy it into a module of your own and `go build`.
+// Command gohost is a host whose game is written in Go: guess a number. In a module of
+// your own: `go mod edit -replace troupe=FOLDER`, where this repository is, `go mod tidy`.
 package main
 
 import (
