@@ -39,6 +39,24 @@ func (c *Config) advertisedIP(listening net.Addr) (string, error) {
 	return "127.0.0.1", nil
 }
 
+// reachable is the address of a listener for others: if it listens on all addresses,
+// the name or the address that players are told.
+func (c *Config) reachable(listening net.Addr) (string, error) {
+	a := listening.(*net.TCPAddr)
+	if ip, ok := netip.AddrFromSlice(a.IP); ok && !ip.IsUnspecified() {
+		return a.String(), nil
+	}
+	host := c.Public.Host
+	if host == "" {
+		ip, err := c.advertisedIP(a)
+		if err != nil {
+			return "", err
+		}
+		host = ip
+	}
+	return net.JoinHostPort(host, strconv.Itoa(a.Port)), nil
+}
+
 // fastAddr is the configured address with the port that was bound.
 func fastAddr(configured string, port uint16) string {
 	host, _, err := net.SplitHostPort(configured)

@@ -165,7 +165,11 @@ func (h *Host) startAPI(o Options) error {
 		scheme, h.api = "https", tls.NewListener(h.api, h.doors.certs.ServerConfig())
 	}
 	h.addrs.APIURL = scheme + "://" + h.api.Addr().String()
-	logs := ops.NewLogs(h.logs, h.addrs.APIURL, nil)
+	public, err := c.reachable(h.api.Addr())
+	if err != nil {
+		return err
+	}
+	logs := ops.NewLogs(h.logs, scheme+"://"+public, nil)
 	pages, err := pageKey(h.store)
 	if err != nil {
 		return fmt.Errorf("host: service API: %w", err)

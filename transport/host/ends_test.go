@@ -1,10 +1,12 @@
 package host_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -125,6 +127,37 @@ func (h *testHost) fetch(url string, status int) string {
 		h.Fatalf("%s: %s, %v", url, resp.Status, err)
 	}
 	return string(text)
+}
+
+// A host that listens on all addresses offers a log at the one that players are told.
+func TestALogIsOfferedWhereOthersReachIt(t *testing.T) {
+	t.Parallel()
+	for _, public := range []host.Public{{IP: "127.0.0.1"}, {IP: "127.0.0.1", Host: "localhost"}} {
+		h := startHost(t, func(c *host.Config) {
+			c.API.Addr, c.API.Insecure, c.Public = "0.0.0.0:0", true, public
+			c.API.Keys = []host.APIKey{{ID: "KEYFILE", Secret: apiSecret}}
+		}, nil)
+		_, port, err := net.SplitHostPort(h.host.Addrs().API)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.api = gamelift.New(gamelift.Options{
+			Region: "us-east-1", BaseEndpoint: aws.String("http://127.0.0.1:" + port), RetryMaxAttempts: 1,
+			Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+				return aws.Credentials{AccessKeyID: "KEYFILE", SecretAccessKey: apiSecret}, nil
+			}),
+		})
+		game := h.newGame(2)
+		if _, err := h.terminate(game, types.TerminationModeForceTerminate); err != nil {
+			t.Fatal(err)
+		}
+		h.awaitEnd(game, types.GameSessionStatusReasonForceTerminated)
+		url, err := h.logURL(game)
+		if want := "http://" + cmp.Or(public.Host, public.IP) + ":" + port + "/"; err != nil || !strings.HasPrefix(url, want) {
+			t.Fatalf("%q, %v, want %s", url, err, want)
+		}
+		h.fetch(url, http.StatusOK)
+	}
 }
 
 // Where no log can be written there are games all the same.
