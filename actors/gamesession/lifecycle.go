@@ -255,6 +255,7 @@ func (a *Actor) crash(text string) {
 	if a.phase >= closing {
 		return
 	}
+	text = brief(text)
 	a.crashed = true
 	if !a.relay {
 		a.c.Counters().ScriptCrashes.Add(1)
@@ -264,6 +265,14 @@ func (a *Actor) crash(text string) {
 		a.c.Log().Warn().Str("game_session_id", string(a.record.ID)).Str("reason", text).Msg("game session crashed")
 	}
 	a.end(messages.CloseGameEnded, text)
+}
+
+// brief cuts off what is more than reasonMax.
+func brief(text string) string {
+	if len(text) <= reasonMax {
+		return text
+	}
+	return strings.ToValidUTF8(text[:reasonMax], "") + " ..."
 }
 
 // end closes all players; finish follows when their actors are gone.

@@ -118,6 +118,8 @@ const (
 	// sendDebt is how many seconds a game's own reliable messages may be ahead of
 	// their bound.
 	sendDebt = 10
+	// reasonMax is how much of a game's own words outlives a callback, except in its log, in bytes.
+	reasonMax = 1000
 	// playerRestarts and groupRestarts are allowed within restartWindow
 	// (reliability.md 4).
 	playerRestarts = 3

@@ -1,6 +1,7 @@
 package gamesession_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -43,6 +44,24 @@ func TestWhatAGameSendsIsBounded(t *testing.T) {
 		ended(w, id, "it sends far more than 100 messages per second")
 		if n := len(b.Take()); n > 6*perSecond {
 			w.Errorf("b got %d messages after the bound", n)
+		}
+	})
+}
+
+// What a game says of its end, or of a player's, is not kept beyond some bytes.
+func TestAGamesOwnWordsAreCutOff(t *testing.T) {
+	actorstest.Run(t, nil, func(w *world) {
+		g := &game{}
+		id := w.Create(g)
+		a := w.Player(id)
+		long := strings.Repeat("\u017elu\u0165 ", 1<<18)
+		g.Session.Do(func() { g.Session.KickPlayer(a.Peer(), long); g.Session.KickPlayer(77, "nobody") })
+		w.Settle()
+		closed(w, a, messages.CloseKicked)
+		g.Session.Do(func() { g.Session.Crash(long) })
+		w.Settle()
+		if text := w.Game(id).EndText; !strings.HasPrefix(text, long[:900]) || !strings.HasSuffix(text, " ...") || len(text) > 1100 {
+			w.Errorf("it ended because %.20q, of %d bytes", text, len(text))
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package gamesession
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -156,8 +157,14 @@ func (s *session) BroadcastGroupMembershipUpdate(of, to messages.GroupID) {
 }
 
 func (s *session) KickPlayer(peer messages.PeerID, reason string) {
-	if seat := s.byPeer[peer]; seat != nil && seat.kick == nil && s.exit == nil {
-		seat.kick = &player.Kick{Reason: reason} // told again to a successor
+	seat := s.byPeer[peer]
+	switch {
+	case s.exit != nil || s.phase >= closing:
+	case seat == nil:
+		s.o.Log.Warn(fmt.Sprintf("player %d cannot be removed: it is not there", peer))
+	case seat.kick == nil:
+		seat.kick = &player.Kick{Reason: brief(reason)} // told again to a successor
+		s.o.Log.Info(fmt.Sprintf("player %d is removed: %s", peer, cmp.Or(seat.kick.Reason, "no reason given")))
 		seat.player.Tell(*seat.kick)
 	}
 }

@@ -10,6 +10,9 @@ import (
 // LineTextMax is how much of the text of one line is shown or kept, in bytes.
 const LineTextMax = 32 << 10
 
+// lineFileMax is the same for the name of its file.
+const lineFileMax = 255
+
 // indent is what a line break in a text becomes: no line of a log begins with a blank.
 const indent = "\n    "
 
@@ -18,6 +21,9 @@ const indent = "\n    "
 // LineTextMax is cut off. Nobody who can get a text into a log can forge a line then,
 // or speak to the reader's terminal.
 func (l Line) Clean() Line {
+	if len(l.File) > lineFileMax {
+		l.File = strings.ToValidUTF8(l.File[:lineFileMax], "") + "..."
+	}
 	l.File = clean(l.File, "\ufffd")
 	cut := 0
 	if len(l.Text) > LineTextMax {

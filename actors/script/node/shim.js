@@ -21,6 +21,7 @@ const IN = 3, OUT = 4;
 const FRAME_MAX = 1 << 20;
 const FLUSH_BYTES = 16 << 10, FLUSH_MS = 1;
 const LOG_MAX = 64 << 10;          // characters of a line
+const FILE_MAX = 1000;             // of the name of its file
 const BRIEF_MAX = 1000;            // and of a reason
 const TIMERS_SWEEP = 256;          // at so many timers, those that are over are forgotten
 const PAYLOAD_CUT = 65536 + 1;     // the host refuses payloads over 65536 bytes, and says so
@@ -244,7 +245,7 @@ function log(level, text, file, row) {
   if (file === undefined) [file, row] = position();
   text = String(text);
   if (text.length > LOG_MAX) text = text.slice(0, LOG_MAX) + ' ...';
-  const bytes = Buffer.from(there(text)), name = Buffer.from(file || 'script');
+  const bytes = Buffer.from(there(text)), name = Buffer.from((file || 'script').slice(0, FILE_MAX));
   begin(FROM.log, 9 + name.length + bytes.length);
   u8(level);
   u32(row || 0);

@@ -2,12 +2,20 @@ package realtime
 
 import "strings"
 
+// textMax is how much of a text is searched for stacks, in bytes: the log shows less, and
+// a text of nothing but lines takes 17 times its size while it is searched.
+const textMax = 64 << 10
+
 // OwnFrames returns a text for the log with the stacks in it as the script's author
 // knows them: without frames of the host, and without what lies between the script's
 // outermost frame and the host.
 func OwnFrames(text string) string {
 	if !strings.Contains(text, "\n") {
 		return text
+	}
+	if len(text) > textMax {
+		end := strings.LastIndexByte(text[:textMax], '\n') + 1
+		return OwnFrames(text[:end]) + text[end:]
 	}
 	lines := strings.Split(text, "\n")
 	kept := lines[:0]

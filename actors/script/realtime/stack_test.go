@@ -1,6 +1,21 @@
 package realtime
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
+
+// What the log does not show is not taken apart.
+func TestOwnFramesOfALongText(t *testing.T) {
+	const own, hosts = "\n    at f (/local/game/a.js:1:2)", "\n    at f (troupe:shim:1:1)"
+	rest := strings.Repeat("\n", 20*textMax) + hosts
+	if got := OwnFrames("Error: x" + own + hosts + rest); got != "Error: x"+own+rest {
+		t.Errorf("%d bytes of %d, %.100q", len(got), len(rest), got)
+	}
+	if long := strings.Repeat("x", 2*textMax) + hosts; OwnFrames(long) != long {
+		t.Error("a long line is changed")
+	}
+}
 
 func TestOwnFrames(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
