@@ -6,7 +6,7 @@ function define(object, name, value) {
   Object.defineProperty(object, name, { value: value, writable: true, configurable: true });
 }
 
-exports.create = function create(host, global, functions, flats) {
+exports.create = function create(host, global, functions, flats, sized) {
   function guarded(kind, original) {
     function guard() {
       const sources = host.functionSources(kind, arguments);
@@ -23,6 +23,19 @@ exports.create = function create(host, global, functions, flats) {
     guarded('function*', (function* () {}).constructor);
     guarded('async function', (async function () {}).constructor);
   }
+
+  // What holds bytes asks for them at once (sizes.go).
+  sized.forEach(name => {
+    const original = global[name];
+    if (typeof original !== 'function') return;
+    const guard = host.sized(original);
+    Object.getOwnPropertyNames(original).concat(Object.getOwnPropertySymbols(original)).forEach(key => {
+      Object.defineProperty(guard, key, Object.getOwnPropertyDescriptor(original, key));
+    });
+    Object.setPrototypeOf(guard, Object.getPrototypeOf(original));
+    define(original.prototype, 'constructor', guard);
+    define(global, name, guard);
+  });
 
   const flat = Array.prototype.flat;
   if (flats) define(Array.prototype, 'flat', { flat(depth) {

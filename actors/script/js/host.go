@@ -21,7 +21,7 @@ var hostFunctions = map[string]hostFunction{
 
 	"arm": (*Handler).arm, "armed": (*Handler).armed, "disarm": (*Handler).disarm, "soon": (*Handler).soon, "notSoon": (*Handler).notSoon,
 	"message": (*Handler).newMessage, "quick": (*Handler).quick, "later": (*Handler).makeLater,
-	"uncaught": (*Handler).thrown, "afterCallback": (*Handler).afterCallback, "functionSources": (*Handler).functionSources,
+	"uncaught": (*Handler).thrown, "afterCallback": (*Handler).afterCallback, "functionSources": (*Handler).functionSources, "sized": (*Handler).sized,
 }
 
 // host is the host object of one runtime. It makes its functions when they are first
@@ -89,9 +89,10 @@ func (h *Handler) format(c goja.FunctionCall) goja.Value {
 	return h.vm.ToValue(h.loader.Format(args...))
 }
 
-// console takes what console prints.
+// console takes what console prints: nothing more of a call that was interrupted, which may be a text of
+// any number of lines.
 func (h *Handler) console(level script.Level, text string) {
-	if h.process.Log.Enabled(level) {
+	if h.process.Log.Enabled(level) && !h.interrupted.Load() {
 		file, row := firstFrame(h.vm.CaptureCallStack(0, nil))
 		h.process.Log.At(level, file, row, realtime.OwnFrames(text))
 	}

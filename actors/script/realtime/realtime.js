@@ -61,6 +61,8 @@
 const LEVELS = { debug: 1, info: 2, warn: 3, error: 4, fatal: 5, cxfatal: 6 };
 const FAST = 0, RELIABLE = 1, GROUP = 2;
 const SERVER = -1, ALL_PLAYERS = -1;
+const PAYLOAD_CUT = 65536 + 1; // the host refuses payloads over 65536 bytes, and says so
+const STACK_MAX = 64 << 10; // characters that are taken apart of a stack, whose message may be of any length
 const PING_DEFAULT_MS = 3000, PLAYERS_DEFAULT = 32, RECONNECT_WINDOW_MAX = 600;
 const OFTEN = ['getServerId', 'newTextGameMessage', 'newBinaryGameMessage', 'sendMessage', 'sendReliableMessage', 'sendReliableGroupMessage']; // found without a further step
 const MISSING = {}, FAILED = {}; // results of a callback that no script can return
@@ -112,6 +114,7 @@ exports.create = function create(host) {
       host.log(level, what + ': ' + print(['%O', error]));
       return;
     }
+    if (stack.length > STACK_MAX) stack = stack.slice(0, STACK_MAX) + ' ...';
     // What the embedded engine writes as "\tat f (file:1:2(34))" becomes what Node writes.
     const lines = stack.split('\n').filter(line => line.trim() !== '').map(line => line.replace(/^\tat /, '    at ').replace(/\(\d+\)(\)?)$/, '$1'));
     let at = null;
@@ -274,7 +277,7 @@ exports.create = function create(host) {
         if (getPrototypeOf(value) === plain) return value; // or something that looks like one: host.send sees to that
         if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength);
         if (value instanceof ArrayBuffer) return new Uint8Array(value);
-        if (Array.isArray(value)) return new Uint8Array(value);
+        if (Array.isArray(value)) return new Uint8Array(value.length > PAYLOAD_CUT ? value.slice(0, PAYLOAD_CUT) : value); // or it may be nearly empty
         return host.utf8(String(value));
       } catch (error) {
         warn('a payload that cannot be converted: ' + print([error]));

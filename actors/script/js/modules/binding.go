@@ -231,13 +231,16 @@ const streamLine = 64 << 10
 // write is write(level, text), of process.stdout and process.stderr: it logs whole lines.
 func (l *Loader) write(c goja.FunctionCall) goja.Value {
 	level := levels[c.Argument(0).String()]
-	lines := strings.Split(l.unfinished[level]+c.Argument(1).String(), "\n")
-	last := len(lines) - 1
-	l.unfinished[level] = lines[last]
-	for _, line := range lines[:last] {
+	rest := l.unfinished[level] + c.Argument(1).String()
+	for {
+		line, after, whole := strings.Cut(rest, "\n")
+		if !whole {
+			break
+		}
 		l.print(level, line)
+		rest = after
 	}
-	if len(lines[last]) > streamLine {
+	if l.unfinished[level] = rest; len(rest) > streamLine {
 		l.Flush()
 	}
 	return goja.Undefined()
