@@ -6,6 +6,7 @@ import (
 	"github.com/dop251/goja"
 
 	"troupe/actors/script"
+	"troupe/actors/script/js/modules"
 	"troupe/actors/script/realtime"
 	"troupe/messages"
 )
@@ -21,7 +22,7 @@ var hostFunctions = map[string]hostFunction{
 
 	"arm": (*Handler).arm, "armed": (*Handler).armed, "disarm": (*Handler).disarm, "soon": (*Handler).soon, "notSoon": (*Handler).notSoon,
 	"message": (*Handler).newMessage, "quick": (*Handler).quick, "later": (*Handler).makeLater,
-	"uncaught": (*Handler).thrown, "afterCallback": (*Handler).afterCallback, "functionSources": (*Handler).functionSources, "sized": (*Handler).sized,
+	"uncaught": (*Handler).thrown, "afterCallback": (*Handler).afterCallback, "functionSources": (*Handler).functionSources, "sized": (*Handler).sized, "constructors": (*Handler).constructors,
 }
 
 // host is the host object of one runtime. It makes its functions when they are first
@@ -96,6 +97,11 @@ func (h *Handler) console(level script.Level, text string) {
 		file, row := firstFrame(h.vm.CaptureCallStack(0, nil))
 		h.process.Log.At(level, file, row, realtime.OwnFrames(text))
 	}
+}
+
+// constructors is host.constructors(error).
+func (h *Handler) constructors(c goja.FunctionCall) goja.Value {
+	return h.vm.ToValue(modules.Constructors(c.Argument(0).ToObject(h.vm)))
 }
 
 func (h *Handler) utf8(c goja.FunctionCall) goja.Value {

@@ -26,6 +26,8 @@
 //                          the session object by faster ones
 //   decided(token, ok)     what a promise came to, for answers that were undefined
 //   failed(name)           optional: a callback threw, for counters
+//   constructors(error)    optional: how many frames a stack may begin with that are those of
+//                          classes which extend Error, and have no name
 //   later(prototype, make)  optional: calls make(name) when a property is missed that prototype
 //                          does not have; make defines it, or returns the prototype's prototype
 //   ticks                  optional: an object; afterCallback() is called right after each callback,
@@ -106,9 +108,10 @@ exports.create = function create(host) {
   // report logs an error with the script's own stack, as from where it happened.
   function report(level, what, error) {
     if (level < host.logLevel) return;
-    let stack;
+    let stack, constructors = 0;
     try {
       stack = error !== null && typeof error === 'object' ? error.stack : undefined;
+      if (typeof stack === 'string' && host.constructors) constructors = host.constructors(error);
     } catch (e) { /* a getter that throws: printed as any object */ }
     if (typeof stack !== 'string') {
       host.log(level, what + ': ' + print(['%O', error]));
@@ -117,6 +120,8 @@ exports.create = function create(host) {
     if (stack.length > STACK_MAX) stack = stack.slice(0, STACK_MAX) + ' ...';
     // What the embedded engine writes as "\tat f (file:1:2(34))" becomes what Node writes.
     const lines = stack.split('\n').filter(line => line.trim() !== '').map(line => line.replace(/^\tat /, '    at ').replace(/\(\d+\)(\)?)$/, '$1'));
+    const first = lines.findIndex(line => /^ *at /.test(line));
+    while (constructors-- > 0 && first >= 0 && /^ *at [^(]*$/.test(lines[first])) lines.splice(first, 1);
     let at = null;
     for (let i = 0; i < lines.length && at === null; i++) if (/^ *at /.test(lines[i]) && !/node:|troupe:/.test(lines[i])) at = /([^\s()/\\]+):(\d+):\d+\)?$/.exec(lines[i]);
     const text = what + ': ' + lines.join('\n');

@@ -51,3 +51,36 @@ func TestKickedPlayersAreInTheLog(t *testing.T) {
 		}
 	})
 }
+
+// An error of a class of the script's own is logged with the place that throws it, not with that of the class.
+func TestErrorsOfOwnClassesHaveThePlaceThatThrows(t *testing.T) {
+	everyEngine(t, func(t *testing.T, e engine) {
+		w := start(t, e, one(t, `class GameError extends Error { constructor(text) { super(text); this.name = 'GameError'; } }
+class Cheating extends GameError {
+  constructor(who) {
+    super(who + ' cheats');
+    this.who = who;
+  }
+}
+class Bare extends Error {}
+function Old(text) { Error.captureStackTrace(this, Old); this.message = text; }
+Old.prototype = Object.create(Error.prototype);
+Old.prototype.name = 'Old';
+const thrown = [
+  () => { throw new GameError('one'); },
+  () => { throw new Cheating('two'); },
+  () => { [1].forEach(() => { throw new Bare('three'); }); },
+  () => { throw new Old('four'); },
+  () => Promise.reject(new Cheating('five')),
+  () => { setTimeout(() => { throw new Cheating('six'); }, 1); },
+];
+exports.ssExports = { init() {}, onMessage(message) { return thrown[message.opCode - 1](); } };`), setup{})
+		ann := w.join(w.newGame(4), "ann")
+		for i, text := range []string{"one", "two", "three", "Error in onMessage: Old", "five", "six"} {
+			w.say(ann, int32(i+1), "")
+			if line := w.log.await(t, text); line.File != "script.js" || line.Row != 13+i {
+				t.Errorf("%s: (%s) %d: %s", text, line.File, line.Row, line.Text)
+			}
+		}
+	})
+}

@@ -1,0 +1,93 @@
+package modules
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+// captureStackTrace gives an object a stack, as V8 does: without what a function that is
+// given has called, and it. What it begins with, name and message, are those that the object
+// has when the stack is first read.
+func (l *Loader) captureStackTrace(c goja.FunctionCall) goja.Value {
+	r := l.runtime
+	target, ok := c.Argument(0).(*goja.Object)
+	if !ok {
+		panic(r.NewTypeError("Invalid argument"))
+	}
+	e, err := r.New(r.Get("Error"))
+	must(err)
+	_, frames, _ := strings.Cut(e.Get("stack").String(), "\n")
+	if own, rest, _ := strings.Cut(frames, "\n"); strings.HasSuffix(own, "(native)") {
+		frames = rest
+	}
+	if f, ok := c.Argument(1).(*goja.Object); ok {
+		frames = above(frames, f)
+	}
+	plain := func(v goja.Value) {
+		must(target.DefineDataProperty("stack", v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	}
+	get := func(goja.FunctionCall) goja.Value {
+		v := r.ToValue(errorHead(target) + "\n" + frames)
+		plain(v)
+		return v
+	}
+	set := func(c goja.FunctionCall) goja.Value {
+		plain(c.Argument(0))
+		return goja.Undefined()
+	}
+	must(target.DefineAccessorProperty("stack", r.ToValue(get), r.ToValue(set), goja.FLAG_TRUE, goja.FLAG_FALSE))
+	return goja.Undefined()
+}
+
+// errorHead is the first line of an error's stack.
+func errorHead(e *goja.Object) string {
+	head := "Error"
+	if name := e.Get("name"); name != nil && !goja.IsUndefined(name) {
+		head = name.String()
+	}
+	if message := e.Get("message"); message != nil && !goja.IsUndefined(message) && message.String() != "" {
+		head += ": " + message.String()
+	}
+	return head
+}
+
+// above returns the frames of those who called f; all of them if they do not name it. Constructors of
+// classes have no names: see Constructors.
+func above(frames string, f *goja.Object) string {
+	name := f.Get("name")
+	if name == nil || name.String() == "" {
+		return frames
+	}
+	if _, after, found := strings.Cut(frames, "\tat "+name.String()+" ("); found {
+		_, frames, _ = strings.Cut(after, "\n")
+	}
+	return frames
+}
+
+// classesMax bounds a chain of classes, which proxies can make endless.
+const classesMax = 32
+
+var hasConstructor = regexp.MustCompile(`(?:^|[^.\w$])constructor\s*\(`)
+
+// Constructors returns how many constructors of classes of the script's have run for an object:
+// V8 leaves them out of the stack of an error, the engine has them in it without a name.
+func Constructors(o *goja.Object) (n int) {
+	class, _ := o.Get("constructor").(*goja.Object)
+	for range classesMax {
+		if class == nil || !isClass(class) {
+			break
+		}
+		if hasConstructor.MatchString(class.String()) {
+			n++
+		}
+		class = class.Prototype()
+	}
+	return n
+}
+
+func isClass(f *goja.Object) bool {
+	_, callable := goja.AssertFunction(f)
+	return callable && strings.HasPrefix(f.String(), "class")
+}
