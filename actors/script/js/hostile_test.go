@@ -102,6 +102,7 @@ var hostile = []struct {
 	{"thenable that throws", `return { get then() { throw new Error('then'); } };`, fails, "then"},
 	{"thenable that never ends", `return { then() { for (;;); } };`, interrupted, ""},
 	{"globals taken away", `for (const k of Object.getOwnPropertyNames(globalThis)) if (k !== 'Uint8Array') try { delete globalThis[k]; } catch (e) {}`, returns, ""},
+	{"prototype of all descriptors", `Object.prototype.get = Object.prototype.set = () => 1; session.getLogger().info('x'); if (session.getPlayers().size) throw 1;`, returns, ""},
 	{"prototypes broken", `Array.prototype.slice = Array.prototype.map = Object.keys = Uint8Array.prototype.length = null; Object.prototype.then = 5;`, returns, ""},
 }
 

@@ -111,12 +111,16 @@ func (t *timers) schedule() {
 	t.stop = t.h.session.After(time.Until(t.armed), t.fire)
 }
 
+// turnMax is how long the timers of one runtime fire, one after the other, before other
+// game sessions have their turn: none of them may be long enough to be paced.
+const turnMax = time.Millisecond
+
 // fire runs what is due; what becomes due meanwhile waits for the next time. An
 // interval keeps its beat; beats that are over are left out.
 func (t *timers) fire() {
 	t.armed, t.stop = time.Time{}, nil
 	now := time.Now()
-	for len(t.heap) > 0 && !t.h.dead {
+	for len(t.heap) > 0 && !t.h.dead && time.Since(now) < turnMax {
 		n := t.heap[0]
 		if n.due.After(now) {
 			break
@@ -156,10 +160,16 @@ func (h *Handler) notSoon(goja.FunctionCall) goja.Value {
 }
 
 func (t *timers) fireImmediates() {
-	now := t.immediates
+	now, began := t.immediates, time.Now()
 	t.immediates, t.soonest = nil, nil
-	for _, o := range now {
-		t.run("immediate", t.fireSoon, o)
+	for i, o := range now {
+		if t.run("immediate", t.fireSoon, o); time.Since(began) >= turnMax && i+1 < len(now) && !t.h.dead {
+			t.immediates = append(now[i+1:], t.immediates...)
+			break
+		}
+	}
+	if t.soonest == nil && len(t.immediates) > 0 && !t.h.dead {
+		t.soonest = t.h.session.After(0, t.fireImmediates)
 	}
 }
 

@@ -238,3 +238,29 @@ exports.ssExports = {
 		t.Error(lines)
 	}
 }
+
+// However many timers are due, others have their turn between them.
+func TestManyTimersThatAreDueGiveWay(t *testing.T) {
+	for _, set := range []string{"setTimeout(run, 1, w)", "setImmediate(run, w)"} {
+		g := start(t, calm(), body(`
+onMessage() {
+  const run = w => { for (const until = Date.now() + 3; Date.now() < until;); logger.info('t:' + w); };
+  for (const w of ['a', 'b', 'c']) `+set+`;
+},
+onHealthCheck() { logger.info('t:between'); return true; }`))
+		g.handler.OnMessage(message(1, ""))
+		for range 3 {
+			(<-g.tasks)()
+			g.handler.OnHealthCheck()
+		}
+		var words []string
+		for line := range strings.Lines(g.lines.String()) {
+			if _, w, ok := strings.Cut(line, ": t:"); ok {
+				words = append(words, strings.TrimSpace(w))
+			}
+		}
+		if got := strings.Join(words, " "); got != "a between b between c between" {
+			t.Errorf("%s: %s", set, got)
+		}
+	}
+}

@@ -72,7 +72,7 @@ const MISSING = {}, FAILED = {}; // results of a callback that no script can ret
 const getPrototypeOf = Object.getPrototypeOf, defineProperty = Object.defineProperty, getOwn = Object.getOwnPropertyDescriptor; // scripts may take them away
 
 function hidden(object, name, value) {
-  defineProperty(object, name, { value: value, writable: true, configurable: true });
+  defineProperty(object, name, { __proto__: null, value: value, writable: true, configurable: true }); // scripts give Object.prototype a get
 }
 
 // isPromise looks at what a callback returned; any thenable counts, as with await.
@@ -370,7 +370,7 @@ exports.create = function create(host) {
       }
       get gameProperties() {
         const properties = {};
-        if (game) game.GameProperties.forEach(p => Object.defineProperty(properties, p.Key, { value: p.Value, enumerable: true, configurable: true, writable: true }));
+        if (game) game.GameProperties.forEach(p => defineProperty(properties, p.Key, { __proto__: null, value: p.Value, enumerable: true, configurable: true, writable: true }));
         return properties;
       }
       get matchmakerData() { return game ? game.MatchmakerData : ''; }
