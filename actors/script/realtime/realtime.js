@@ -64,7 +64,7 @@ const LEVELS = { debug: 1, info: 2, warn: 3, error: 4, fatal: 5, cxfatal: 6 };
 const FAST = 0, RELIABLE = 1, GROUP = 2;
 const SERVER = -1, ALL_PLAYERS = -1;
 const PAYLOAD_CUT = 65536 + 1; // the host refuses payloads over 65536 bytes, and says so
-const STACK_MAX = 64 << 10; // characters that are taken apart of a stack, whose message may be of any length
+const STACK_MAX = 64 << 10, FRAME_MAX = 4 << 10; // characters that are taken apart of a stack, and of a line of it, which may be of any length
 const PING_DEFAULT_MS = 3000, PLAYERS_DEFAULT = 32, RECONNECT_WINDOW_MAX = 600;
 const OFTEN = ['getServerId', 'newTextGameMessage', 'newBinaryGameMessage', 'sendMessage', 'sendReliableMessage', 'sendReliableGroupMessage']; // found without a further step
 const MISSING = {}, FAILED = {}; // results of a callback that no script can return
@@ -123,7 +123,7 @@ exports.create = function create(host) {
     const first = lines.findIndex(line => /^ *at /.test(line));
     while (constructors-- > 0 && first >= 0 && /^ *at [^(]*$/.test(lines[first])) lines.splice(first, 1);
     let at = null;
-    for (let i = 0; i < lines.length && at === null; i++) if (/^ *at /.test(lines[i]) && !/node:|troupe:/.test(lines[i])) at = /([^\s()/\\]+):(\d+):\d+\)?$/.exec(lines[i]);
+    for (let i = 0; i < lines.length && at === null; i++) if (lines[i].length <= FRAME_MAX && /^ *at /.test(lines[i]) && !/node:|troupe:/.test(lines[i])) at = /([^\s()/\\]+):(\d+):\d+\)?$/.exec(lines[i]);
     const text = what + ': ' + lines.join('\n');
     if (at) host.log(level, text, at[1], Number(at[2]));
     else host.log(level, text);

@@ -14,8 +14,8 @@ func TestErrorsThatSayTooMuch(t *testing.T) {
 				init: (s) => { session = s; },
 				onMessage: (message) => {
 					const error = new Error('odd');
-					if (message.opCode === 1) error.stack = 'Error: odd\n    at f (' + 'y'.repeat(3e6) + '.js:7:8)';
-					if (message.opCode === 2) console.log('\n'.repeat(2e7));
+					if (message.opCode === 1) error.stack = 'Error: odd\n    at f (' + 'y'.repeat(3e3) + '.js:7:8)';
+					if (message.opCode === 2) error.stack = 'Error: odder\n    at f (' + 'y'.repeat(3e6) + '.js:7:8)';
 					if (message.opCode < 3) throw error;
 					session.sendReliableMessage(session.newTextGameMessage(4, -1, 'alive'), message.sender);
 				},
@@ -25,10 +25,11 @@ func TestErrorsThatSayTooMuch(t *testing.T) {
 			w.say(ann, op+1, "")
 		}
 		w.heard(ann, 4, "alive")
-		line := w.log.await(t, "Error in onMessage: Error: odd")
+		line := w.log.await(t, "Error in onMessage: Error: odd\n")
 		if !strings.HasPrefix(line.File, "yyyy") || len(line.File) > 300 || line.Row != 7 {
 			t.Errorf("(%.30s..., of %d) %d", line.File, len(line.File), line.Row)
 		}
+		w.log.await(t, "Error in onMessage: Error: odder")
 	})
 }
 
