@@ -24,7 +24,6 @@ type needs struct {
 	json                  bool // 4 KiB
 	freezes               bool // 15 KiB
 	bytes                 bool // 9 KiB: it may change Uint8Array
-	sizes                 sizes
 }
 
 // makesFunctions finds what makes functions of text: Function, or the constructor of a
@@ -44,10 +43,9 @@ func needsOf(files map[string][]byte) (n needs) {
 		n.bytes = n.bytes || bytes.Contains(source, []byte("Uint8Array")) || bytes.Contains(source, []byte("global"))
 		n.freezes = n.freezes || makesFirm.Match(source)
 		n.json = n.json || bytes.Contains(source, []byte("JSON"))
-		n.sizes |= sizesOf(source)
 	}
 	n.bytes = n.bytes || n.functions || n.evals
-	n.any = n.functions || n.flats || n.sizes&sizesOfTypes != 0
+	n.any = n.functions || n.flats
 	return n
 }
 
@@ -65,16 +63,10 @@ func (h *Handler) guard() error {
 	if n.evals {
 		h.guardEval()
 	}
-	if n.sizes&sizeOfStrings != 0 {
-		h.guardStrings()
-	}
-	if n.sizes&sizeOfLists != 0 {
-		h.guardLists()
-	}
 	if !n.any {
 		return nil
 	}
-	_, err := h.create(guardProgram(), h.host, h.vm.GlobalObject(), h.vm.ToValue(n.functions), h.vm.ToValue(n.flats), h.sizedNames(n.sizes))
+	_, err := h.create(guardProgram(), h.host, h.vm.GlobalObject(), h.vm.ToValue(n.functions), h.vm.ToValue(n.flats), h.sizedNames(0))
 	return err
 }
 

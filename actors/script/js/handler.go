@@ -58,6 +58,7 @@ type Handler struct {
 	glue          glue
 	host          *goja.Object
 	evals         *evals // nil: no file has one
+	sizes         sizes  // that are bounded
 	configuration script.Configuration
 
 	place struct {

@@ -8,7 +8,7 @@ import (
 	"github.com/dop251/goja"
 )
 
-// sizes says which functions a script names whose result may be of any size, a bit each.
+// sizes says which functions a file names whose result may be of any size, a bit each.
 // The memory for it is asked for at once: if the system refuses, that is the end of the
 // host, and nothing recovers from it. So what would be more than a call may take, or than
 // Node.js has, is refused before, in the words of Node.js. Buffer has its own bound.
@@ -45,6 +45,24 @@ func sizesOf(source []byte) (s sizes) {
 		}
 	}
 	return s
+}
+
+// guardSizes bounds what a file of the script names, before it runs: many a bundle has
+// files that never do.
+func (h *Handler) guardSizes(file string) {
+	unit := h.program.unit
+	n := unit.Memo("sizes "+file, func() any { return sizesOf(unit.Files()[file]) }).(sizes) &^ h.sizes
+	h.sizes |= n
+	if n&sizeOfStrings != 0 {
+		h.guardStrings()
+	}
+	if n&sizeOfLists != 0 {
+		h.guardLists()
+	}
+	if n&sizesOfTypes != 0 {
+		_, err := h.create(guardProgram(), h.host, h.vm.GlobalObject(), h.vm.ToValue(false), h.vm.ToValue(false), h.sizedNames(n))
+		must(err)
+	}
 }
 
 // sizedNames is the names in s, for guard.js.

@@ -163,6 +163,9 @@ func (l *Loader) load(name string, parent *goja.Object) goja.Value {
 	}
 	if !handled {
 		l.install(l.mentioned(name))
+		if l.options.Loads != nil {
+			l.options.Loads(name)
+		}
 		handler = l.asFunction(l.function(p)(goja.Undefined(), l.pause))
 	}
 	module, exports := r.NewObject(), r.NewObject()
