@@ -78,21 +78,23 @@ function errorBase(c, e, name, tag, keys) {
   return stack;
 }
 
+// betterName has a stack begin with the class of its error, as Node.js shows it: in place of the
+// name that it begins with if the class's says that too, else before it. Errors without a
+// constructor begin with whatever looks like a name.
 function betterName(stack, e, constructor, tag) {
-  const name = e.name != null ? String(e.name) : 'Error';
-  let length = name.length;
-  if (constructor !== null && !(name.endsWith('Error') && stack.startsWith(name) && (stack.length === length || stack[length] === ':' || stack[length] === '\n'))) return stack;
-  let fallback = 'Error';
-  if (constructor === null) {
-    const start = /^([A-Z][a-z_ A-Z0-9[\]()-]+)(?::|\n {4}at)/.exec(stack) || /^([a-z_A-Z0-9-]*Error)$/.exec(stack);
-    fallback = (start && start[1]) || '';
-    length = fallback.length;
-    fallback = fallback || 'Error';
-  }
-  const wanted = prefix(constructor, tag, fallback).slice(0, -1);
-  if (name === wanted) return stack;
-  if (!wanted.includes(name)) return `${wanted} [${name}]${stack.slice(length)}`;
-  return length === 0 ? `${wanted}: ${stack}` : wanted + stack.slice(length);
+  const name = e.name == null ? 'Error' : String(e.name);
+  const said = constructor === null ? nameIn(stack) : name;
+  if (constructor !== null && !(/Error$/.test(name) && stack.startsWith(name) && /^$|^[:\n]/.test(stack.slice(name.length)))) return stack;
+  const full = prefix(constructor, tag, said || 'Error').slice(0, -1), rest = stack.slice(said.length);
+  if (full === name) return stack;
+  if (!full.includes(name)) return `${full} [${name}]${rest}`;
+  return said === '' ? `${full}: ${rest}` : full + rest;
+}
+
+function nameIn(stack) {
+  const end = stack.search(/:|\n {4}at/);
+  const word = end < 0 ? stack : stack.slice(0, end);
+  return (end < 0 ? /^[\w-]*Error$/ : /^[A-Z][\w ()[\]-]+$/).test(word) ? word : '';
 }
 
 function typedArray(c, value, depth) {
