@@ -54,14 +54,24 @@ func (h *Handler) guardSizes(file string) {
 	n := unit.Memo("sizes "+file, func() any { return sizesOf(unit.Files()[file]) }).(sizes) &^ h.sizes
 	h.sizes |= n
 	if n&sizeOfStrings != 0 {
-		h.guardStrings()
+		h.unlessBroken(h.guardStrings)
 	}
 	if n&sizeOfLists != 0 {
-		h.guardLists()
+		h.unlessBroken(h.guardLists)
 	}
 	if n&sizesOfTypes != 0 {
-		_, err := h.create(guardProgram(), h.host, h.vm.GlobalObject(), h.vm.ToValue(false), h.vm.ToValue(false), h.sizedNames(n))
-		must(err)
+		h.unlessBroken(func() {
+			_, err := h.create(guardProgram(), h.host, h.vm.GlobalObject(), h.vm.ToValue(false), h.vm.ToValue(false), h.sizedNames(n))
+			must(err)
+		})
+	}
+}
+
+// unlessBroken bounds something, if files that ran before have left it as it was: what they
+// have frozen or taken away stays as it is.
+func (h *Handler) unlessBroken(guard func()) {
+	if err := h.attempt(guard); err != nil && isAbrupt(err) {
+		panic(err)
 	}
 }
 

@@ -34,6 +34,22 @@ exports.ssExports = { init() {}, onMessage() { console.log(said(() => require('.
 	}
 }
 
+// A file may freeze what another one needs a bound for, or take it away.
+func TestWhatIsFrozenOrGoneHasNoBound(t *testing.T) {
+	for _, before := range []string{
+		`Object.freeze(String.prototype); Object.freeze(Array.prototype); Object.freeze(Function.prototype); Object.freeze(Float64Array.prototype);`,
+		`delete String.prototype.padEnd; delete Array.prototype.sort; delete Reflect.apply; delete globalThis.Float64Array; String.prototype.repeat = 5;`,
+		`delete globalThis.String; delete globalThis.Array; delete globalThis.Reflect; Object.defineProperty = Object.getOwnPropertyNames = null;`,
+	} {
+		g := start(t, calm(), map[string]string{
+			"server.js": `exports.ssExports = { init() {}, onMessage() { ` + before + ` console.log('it is ' + require('./other')); } };`,
+			"other.js":  `module.exports = [typeof ''.padEnd, typeof [].sort, typeof Float64Array].length + ''['padStart'](2, 'x'); (() => ''.repeat)();`,
+		})
+		g.handler.OnMessage(message(1, ""))
+		g.logged(t, "it is 3xx")
+	}
+}
+
 // What is bounded is otherwise what it was.
 func TestWhatIsBoundedIsAsInNode(t *testing.T) {
 	g := start(t, calm(), only(`

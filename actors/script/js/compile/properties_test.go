@@ -32,17 +32,7 @@ func TestUnicodePropertiesAreWrittenOut(t *testing.T) {
 		`/\p{L}/.test('p{L}')`:                                                         "true",
 		`/\u{1F600}\p{N}/u.test('😀1')`:                                                 "true",
 	} {
-		p, err := unit(t, "main.js", "exports.x = "+source).Program("main.js")
-		if err != nil {
-			t.Errorf("%s: %v", source, err)
-			continue
-		}
-		o, err := run(p)
-		if err != nil {
-			t.Errorf("%s: %v", source, err)
-		} else if got := o.Get("x").String(); got != want {
-			t.Errorf("%s: %q, want %q", source, got, want)
-		}
+		evaluates(t, source, want)
 	}
 	for _, source := range []string{`/\p{Emoji}/u`, `/\p{Script_Extensions=Greek}/u`, `/\p{nope}/u`, `/\p{L/u`, `/` + strings.Repeat(`\p{L}`, 1000) + `/u`} {
 		if _, err := unit(t, "main.js", "exports.x = "+source).Program("main.js"); err == nil || !strings.Contains(err.Error(), "main.js:1:13: SyntaxError: the embedded engine does not have this \\p{...}") {
@@ -60,4 +50,20 @@ func FuzzExpandProperties(f *testing.F) {
 			t.Errorf("%q became %q", pattern, out)
 		}
 	})
+}
+
+// evaluates fails unless an expression has a value.
+func evaluates(t *testing.T, source, want string) {
+	t.Helper()
+	p, err := unit(t, "main.js", "exports.x = "+source).Program("main.js")
+	if err != nil {
+		t.Errorf("%s: %v", source, err)
+		return
+	}
+	o, err := run(p)
+	if err != nil {
+		t.Errorf("%s: %v", source, err)
+	} else if got := o.Get("x").String(); got != want {
+		t.Errorf("%s: %q, want %q", source, got, want)
+	}
 }
