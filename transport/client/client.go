@@ -105,8 +105,9 @@ func (c *Client) Attached() bool {
 // then.
 func (c *Client) Events() <-chan Event { return c.events }
 
-// Done is closed when the Client has ended and no goroutine is left. The loss of
-// a connection is no end as long as it may come back.
+// Done is closed when the Client has ended; all that its goroutines have left to do
+// then is to close Events. The loss of a connection is no end as long as it may come
+// back.
 func (c *Client) Done() <-chan struct{} { return c.done }
 
 // End tells how the Client ended, once Done is closed; before, it is zero.

@@ -35,8 +35,10 @@ func talk(t *testing.T, c *Client, text string) {
 	}
 }
 
-// events are those that wait, each in a word.
+// events are those that wait, each in a word. The channel of a client that has ended
+// is closed only after Done, by a goroutine that may not have got to it yet.
 func events(c *Client) (all []string) {
+	synctest.Wait()
 	for {
 		select {
 		case e, ok := <-c.Events():
