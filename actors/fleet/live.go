@@ -32,8 +32,9 @@ func (r *Registry) liveSessions(q LiveSessions) ([]*gamesession.Published, error
 // shown are the durable game sessions of a fleet, for readers in other goroutines. The
 // list is only ever appended to, or replaced by one without those that have ended.
 type shown struct {
-	list  []*gamesession.Published
-	ended int // of them, about
+	list    []*gamesession.Published
+	entries []*entry // of list, one for each
+	ended   int      // of them, as far as the registry knows: e.over
 }
 
 // shownSlack is how many ended ones a list may always hold.
@@ -42,22 +43,26 @@ const shownSlack = 64
 func (s *shown) add(e *entry) {
 	if !e.over {
 		s.list = append(s.list, e.published)
+		s.entries = append(s.entries, e)
 	}
 }
 
-// over counts one that has ended, and makes a new list when half of it has.
+// over counts one that has ended, and makes a new list when half of it has. It goes by
+// e.over alone: a game session shows that it is TERMINATED before the registry learns of
+// it here, and one that were left out for that would be counted once more.
 func (s *shown) over(e *entry) {
 	if !e.stored {
-		return
+		return // it was never added
 	}
 	if s.ended++; s.ended <= shownSlack+len(s.list)/2 {
 		return
 	}
-	list := make([]*gamesession.Published, 0, len(s.list)-s.ended+shownSlack)
-	for _, p := range s.list {
-		if g, _, _ := p.Shared(); g.Status < messages.GameSessionTerminated {
-			list = append(list, p)
+	left := max(0, len(s.list)-s.ended)
+	list, entries := make([]*gamesession.Published, 0, left+shownSlack), make([]*entry, 0, left+shownSlack)
+	for _, e := range s.entries {
+		if !e.over {
+			list, entries = append(list, e.published), append(entries, e)
 		}
 	}
-	s.list, s.ended = list, 0
+	s.list, s.entries, s.ended = list, entries, 0
 }

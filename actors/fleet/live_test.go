@@ -3,6 +3,8 @@ package fleet_test
 import (
 	"slices"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"troupe/actors/actorstest"
 	"troupe/actors/fleet"
@@ -53,4 +55,40 @@ func TestLiveGameSessionsAreThoseThatAreActiveAndStored(t *testing.T) {
 		_, err = request[[]*gamesession.Published](h, fleet.LiveSessions{FleetID: "fleet-unknown"})
 		h.is(err, messages.NotFound)
 	})
+}
+
+// All have ended before the registry is told of the first end: its answer holds it up.
+func TestAnyNumberOfGameSessionsMayEndAtOnce(t *testing.T) {
+	hosted(t, nil, func(h *host) {
+		for _, n := range []int{257, 600} {
+			for range n {
+				h.must(create(actorstest.Fleet, ""))
+			}
+			h.desired(0, func() { time.Sleep(time.Second / 2) })
+			if got := live(h, fleet.LiveSessions{FleetID: actorstest.Fleet}); len(got) != 0 {
+				h.Errorf("%d of %d are shown, and all have ended", len(got), n)
+			}
+			h.desired(1, func() {})
+			list, err := request[[]*gamesession.Published](h, fleet.LiveSessions{FleetID: actorstest.Fleet})
+			if err != nil || len(list) > 100 {
+				h.Errorf("the list keeps %d entries for no game session: %v", len(list), err)
+			}
+		}
+	})
+}
+
+// desired sets how many process groups the fleet has at home, and waits for what follows.
+func (h *host) desired(n int, answered func()) {
+	h.Helper()
+	h.registry.Tell(fleet.Request[messages.UpdateCapacity, *messages.Fleet]{
+		Request: messages.UpdateCapacity{FleetID: actorstest.Fleet, Location: actorstest.Home, Desired: &n},
+		Reply: func(_ *messages.Fleet, err error) {
+			if err != nil {
+				h.Error(err)
+			}
+			answered()
+		},
+	})
+	time.Sleep(time.Second)
+	synctest.Wait()
 }
