@@ -274,7 +274,8 @@ type GameSessionLogs struct {
 }
 
 // Defaults returns the configuration of a host on loopback with the default
-// ports, one fleet, one alias and one queue.
+// ports, one fleet, one alias of that fleet and one queue of that alias: who replaces
+// Fleets replaces Aliases and Queues, too.
 func Defaults() Config {
 	return Config{
 		API:       API{Addr: "127.0.0.1:8080", Keys: []APIKey{}, Skew: serviceapi.DefaultSkew, Rate: 50, Burst: 100},

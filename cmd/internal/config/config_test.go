@@ -118,7 +118,40 @@ func TestSources(t *testing.T) {
 			file: "fleets:\n- {id: fleet-a, gameSessionsMax: 5}\n- id: fleet-b\n  name: b\n  gameSessionsMax: 6\naliases: []\n",
 			want: func(c *host.Config) {
 				c.Fleets = []host.Fleet{{ID: "fleet-a", GameSessionsMax: 5}, {ID: "fleet-b", Name: "b", GameSessionsMax: 6}}
-				c.Aliases = []host.Alias{}
+				c.Aliases, c.Queues = []host.Alias{}, []host.Queue{}
+			},
+		},
+		{
+			name: "fleets without the aliases and queues of the defaults",
+			file: "fleets:\n- {id: fleet-a, gameSessionsMax: 5}\n",
+			want: func(c *host.Config) {
+				c.Fleets = []host.Fleet{{ID: "fleet-a", GameSessionsMax: 5}}
+				c.Aliases, c.Queues = []host.Alias{}, []host.Queue{}
+			},
+		},
+		{
+			name: "fleets with aliases and queues of their own",
+			file: "fleets:\n- {id: fleet-a, gameSessionsMax: 5}\naliases: [{id: alias-a, name: a, fleet: fleet-a}]\n" +
+				"queues: [{name: q, timeout: 10s, destinations: [alias-a]}]\n",
+			want: func(c *host.Config) {
+				c.Fleets = []host.Fleet{{ID: "fleet-a", GameSessionsMax: 5}}
+				c.Aliases = []host.Alias{{ID: "alias-a", Name: "a", Fleet: "fleet-a"}}
+				c.Queues = []host.Queue{{Name: "q", Timeout: 10 * time.Second, Destinations: []string{"alias-a"}}}
+			},
+		},
+		{
+			name: "aliases without the queue of the defaults",
+			file: "aliases: [{id: alias-a, name: a, fleet: fleet-dev}]\n",
+			want: func(c *host.Config) {
+				c.Aliases = []host.Alias{{ID: "alias-a", Name: "a", Fleet: "fleet-dev"}}
+				c.Queues = []host.Queue{}
+			},
+		},
+		{
+			name: "queues beside the fleet and the alias of the defaults",
+			file: "queues: [{name: q, timeout: 10s, destinations: [alias-dev, fleet-dev]}]\n",
+			want: func(c *host.Config) {
+				c.Queues = []host.Queue{{Name: "q", Timeout: 10 * time.Second, Destinations: []string{"alias-dev", "fleet-dev"}}}
 			},
 		},
 		{
@@ -128,7 +161,7 @@ func TestSources(t *testing.T) {
 			want: func(c *host.Config) {
 				c.Locations = []host.Location{{Name: "eu-west-1", GameSessionsMax: 3, Cost: 0.5}}
 				c.Fleets = []host.Fleet{{ID: "fleet-a", GameSessionsMax: 5, Cost: 1, Locations: []host.FleetLocation{{Name: "eu-west-1", Cost: 2.5}, {Name: "us-east-1"}}}}
-				c.Aliases = []host.Alias{}
+				c.Aliases, c.Queues = []host.Alias{}, []host.Queue{}
 			},
 		},
 		{

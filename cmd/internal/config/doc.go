@@ -13,7 +13,9 @@
 //
 // In the environment it is TROUPE_ and the key with underscores, in any case:
 // TROUPE_RECONNECT_WINDOW=10s. Lists (fleets, aliases) come from the file only,
-// and replace the defaults as a whole.
+// and replace the defaults as a whole. The default alias is of the default fleet,
+// and the default queue of that alias: a file that sets fleets has neither, and one
+// that sets aliases has no default queue.
 //
 // # Mistakes
 //

@@ -1,27 +1,12 @@
 package config
 
 import (
-	"os"
 	"reflect"
 	"strings"
 	"testing"
 
 	"troupe/transport/host"
 )
-
-// The configuration that the documentation shows is one.
-func TestDocumentedSinksAreSinks(t *testing.T) {
-	text, err := os.ReadFile("../../../docs/events/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, yaml, _ := strings.Cut(string(text), "```yaml\n")
-	yaml, _, _ = strings.Cut(yaml, "```")
-	c, err := load(t, yaml, []string{"EVENTS_TOKEN=x"})
-	if err != nil || len(c.Events.Sinks) != 3 || !c.Events.SSE.Own {
-		t.Errorf("%+v, %v", c.Events, err)
-	}
-}
 
 func TestSinksOfEvents(t *testing.T) {
 	c, err := load(t, `

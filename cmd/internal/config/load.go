@@ -167,6 +167,7 @@ func (l *loader) result(environ []string) (host.Config, error) {
 	if err := l.k.UnmarshalWithConf("", &c, koanf.UnmarshalConf{Tag: tagName}); err != nil {
 		l.mistakes = append(l.mistakes, err)
 	}
+	l.dropDefaults(&c)
 	l.secretsOf(&c, environ)
 	if len(l.mistakes) > 0 {
 		// The sources are read in order; within one, the order is a map's.
@@ -177,6 +178,18 @@ func (l *loader) result(environ []string) (host.Config, error) {
 		return host.Config{}, fmt.Errorf("config: %w", l.named(err))
 	}
 	return c, nil
+}
+
+// dropDefaults takes away the default aliases where fleets are set, and the default queues
+// where fleets or aliases are: the defaults refer to each other, so they stay or go together.
+func (l *loader) dropDefaults(c *host.Config) {
+	set := func(key string) bool { return l.origin[key] != "" }
+	if set("fleets") && !set("aliases") {
+		c.Aliases = []host.Alias{}
+	}
+	if (set("fleets") || set("aliases")) && !set("queues") {
+		c.Queues = []host.Queue{}
+	}
 }
 
 // named adds the source to each problem that Validate found; its problems begin

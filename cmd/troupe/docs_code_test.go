@@ -1,0 +1,123 @@
+package main
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"troupe/actors/script/bundle"
+	"troupe/transport/host"
+)
+
+// Every block that is neither a configuration nor commands is tried in a way of its own,
+// or is named here with the reason why it is not.
+func TestDocumentedCode(t *testing.T) {
+	for _, b := range blocks(t) {
+		if b.lang == "yaml" || b.isCommand() {
+			continue
+		}
+		t.Run(b.String(), func(t *testing.T) {
+			t.Parallel()
+			switch is := func(lang, part string) bool { return b.lang == lang && strings.Contains(b.text, part) }; {
+			case is("js", "exports.ssExports"):
+				runScript(t, b)
+			case is("js", "function genuine"):
+				verifyInNode(t, b)
+			case is("go", "func genuine"):
+				verifyInGo(t, b)
+			case is("json", `"engine"`):
+				readPackage(t, b)
+			case is("json", `"detail-type"`): // an event, with parts left out: there is nothing to run
+				if !json.Valid([]byte(b.text)) {
+					t.Error("it is not JSON")
+				}
+			default:
+				t.Errorf("nothing is done with this block of %q: say what, or why not", b.lang)
+			}
+		})
+	}
+}
+
+// runScript starts a host with a fleet of the script.
+func runScript(t *testing.T, b *block) {
+	dir := t.TempDir()
+	c := host.Defaults()
+	c.Fleets[0].Script = filepath.Join(dir, "game.js")
+	if err := os.WriteFile(c.Fleets[0].Script, []byte(b.text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	startDocumented(t, dir, c)
+}
+
+// readPackage reads a package.json beside the file that it names.
+func readPackage(t *testing.T, b *block) {
+	dir := t.TempDir()
+	var named struct{ Main string }
+	if err := json.Unmarshal([]byte(b.text), &named); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"package.json": b.text, named.Main: "exports.ssExports = { init() {} };\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read, err := bundle.FromPath(dir, bundle.Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine, err := read.Engine()
+	if err != nil || engine != bundle.EngineNode {
+		t.Errorf("engine %q, %v", engine, err)
+	}
+	if entry, err := read.Entry(""); err != nil || entry != named.Main {
+		t.Errorf("it starts %q, %v", entry, err)
+	}
+}
+
+// genuine is the one of docs/events, which verifyInGo compares.
+func genuine(r *http.Request, secret string) ([]byte, bool) {
+	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write(body)
+	want := "sha256=" + hex.EncodeToString(mac.Sum(nil))
+	return body, err == nil && hmac.Equal([]byte(want), []byte(r.Header.Get("X-Signature-256")))
+}
+
+// of "an event" under the secret "secret"
+const signature = "sha256=f1a50adb8e096e70ec14333a4cd067b7a78b86dd1d81cc9ccdc448dda82377eb"
+
+func verifyInGo(t *testing.T, b *block) {
+	own, err := os.ReadFile("docs_code_test.go")
+	if err != nil || !strings.Contains(string(own), "\n"+b.text) {
+		t.Fatalf("the function of this test is another: make them alike (%v)", err)
+	}
+	for signed, want := range map[string]bool{signature: true, "sha256=00": false, "": false} {
+		r := httptest.NewRequest(http.MethodPost, "/", strings.NewReader("an event"))
+		r.Header.Set("X-Signature-256", signed)
+		if body, ok := genuine(r, "secret"); ok != want || string(body) != "an event" {
+			t.Errorf("%q: %v, %q", signed, ok, body)
+		}
+	}
+}
+
+func verifyInNode(t *testing.T, b *block) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("node is not installed: the JavaScript of docs/events was not run")
+	}
+	const rest = "\nconst body = Buffer.from('an event');\n" +
+		"console.log([process.argv[1], 'sha256=00', undefined].map((h) => genuine(body, h, 'secret')).join());\n"
+	out, err := exec.CommandContext(t.Context(), node, "-e", b.text+rest, signature).CombinedOutput()
+	if got := strings.TrimSpace(string(out)); err != nil || got != "true,false,false" {
+		t.Errorf("%s, %v", got, err)
+	}
+}

@@ -1,0 +1,323 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"troupe/transport/host"
+)
+
+// command is a command line that the documents show.
+type command struct {
+	text  string // as it stands there, in single spaces and without its comment
+	host  bool   // it starts the host that those behind it are for
+	stdin string
+	want  string // pattern of what it prints, with m
+	exit  int
+	stop  bool // the host stops before it
+}
+
+// documented are the commands of the documents, by the host that they are for and in the
+// order in which they are run. One that is not here fails the test, and one that is in no
+// document any more.
+var documented = map[string][]command{
+	"dev": {
+		{text: "bin/troupe dev docs/scripts/examples/relay/relay.js", host: true},
+		{text: "bin/troupe client --bots 4 --duration 10s", want: `^bots 4, failed 0, connections lost 0`},
+		{text: "bin/troupe client --bots 4 --drop 3s --for 1s --duration 20s", want: `^bots 4, failed 0, connections lost [1-9]`},
+		{text: "bin/troupe client --bots 2", want: `^bots 2, failed 0, `},
+		{text: "bin/troupe client", stdin: "hello\n/join 1\n/to 2 hello\n/quit\n", want: `^\* joined arn:`},
+		{text: "bin/troupe client --transport kcp --ca ~/.config/troupe/tls/ca/cert.pem", stdin: "/quit\n", want: `^\* joined arn:.* over kcp$`},
+		{text: "aws gamelift --endpoint-url http://127.0.0.1:8080 --region us-east-1 --no-sign-request describe-game-sessions --fleet-id fleet-dev",
+			want: `"GameSessionId": "arn:`},
+		{text: "curl -s http://127.0.0.1:8080/metrics | grep '^troupe_'", want: `^troupe_`},
+		{text: "curl -N 'http://127.0.0.1:8080/events?queue=eu&types=PlacementFulfilled,PlacementFailed'", exit: 28}, // curl's own for "too long": it streams
+		{text: "aws gamelift --endpoint-url http://127.0.0.1:8080 --region us-east-1 --no-sign-request start-game-session-placement --placement-id p1 " +
+			"--game-session-queue-name queue-dev --maximum-player-session-count 4 --desired-player-sessions PlayerId=ann PlayerId=bob", want: `"Status": "PENDING"`},
+		{text: "aws gamelift --endpoint-url http://127.0.0.1:8080 --region us-east-1 --no-sign-request describe-game-session-placement --placement-id p1",
+			want: `"Status": "FULFILLED"`},
+		{text: "zip -r ../duel.zip .", want: `adding: server.js`},
+		{text: "aws gamelift create-script --name duel --script-version 1.0 --zip-file fileb://../duel.zip", want: `"ScriptId": "script-`},
+		{text: "aws gamelift create-fleet --name duel --script-id script-... --runtime-configuration " +
+			"'ServerProcesses=[{LaunchPath=/local/game/server.js,ConcurrentExecutions=20}]'", want: `"Status": "NEW"`},
+		{text: "aws gamelift update-script --script-id script-... --script-version 1.1 --zip-file fileb://../duel.zip", want: `"Version": "1.1"`},
+	},
+	"serve": {
+		{text: "troupe admin keys new", want: `^id: TRPE`},
+		{text: "troupe serve --config troupe.yaml --announce addresses.json", host: true},
+		{text: "export AWS_ACCESS_KEY_ID=TRPEA2B3C4D5E6F7G2H3 AWS_SECRET_ACCESS_KEY=... AWS_CA_BUNDLE=ca.pem"},
+		{text: "aws gamelift describe-game-sessions --fleet-id fleet-arena --endpoint-url https://games.example.com:8443 --region us-east-1", want: `"GameSessions": \[\]`},
+		{text: "troupe admin sessions --endpoint https://games.example.com:8443 --status ACTIVE", want: `^GAME SESSION `},
+		{text: "troupe backup --store /var/lib/troupe/store.db backup.db", want: `^written and checked`},
+		{text: "troupe restore --store /var/lib/troupe/store.db backup.db", stop: true, want: `^checked and restored`},
+	},
+}
+
+// notRun are the lines of such blocks that are no commands, and why.
+var notRun = map[string]string{
+	"21 November 2026 19:57:20,123 [INFO] (relay.js) 31: player 1 is here": "a line of a log",
+}
+
+// makeTarget is a command line of make. They are not run: `make run` is troupe dev on the
+// default ports, the others are the tests themselves or take minutes. What is checked is
+// that the target exists.
+var makeTarget = regexp.MustCompile(`^make ([a-z-]+)( |$)`)
+
+// isCommand reports whether a block is command lines.
+func (b *block) isCommand() bool { return b.lang == "" || b.lang == "sh" || b.lang == "console" }
+
+func TestDocumentedCommandsAreKnown(t *testing.T) {
+	makefile, err := os.ReadFile(filepath.Join(repository, "Makefile"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := map[string]bool{}
+	for _, b := range blocks(t) {
+		if !b.isCommand() {
+			continue
+		}
+		for _, line := range b.commands() {
+			shown[line] = true
+			if target := makeTarget.FindStringSubmatch(line); target != nil {
+				if !bytes.Contains(makefile, []byte("\n"+target[1]+":")) {
+					t.Errorf("%v: there is no target of %q", b, line)
+				}
+				continue
+			}
+			known := notRun[line] != ""
+			for _, list := range documented {
+				known = known || slices.ContainsFunc(list, func(c command) bool { return c.text == line })
+			}
+			if !known {
+				t.Errorf("%v: this command is run by no test: add it to documented\n\t%s", b, line)
+			}
+		}
+	}
+	for line := range notRun {
+		if !shown[line] {
+			t.Errorf("notRun: no document shows this: remove it\n\t%s", line)
+		}
+	}
+	for name, list := range documented {
+		for _, c := range list {
+			if !shown[c.text] {
+				t.Errorf("%s: no document shows this command: change or remove it\n\t%s", name, c.text)
+			}
+		}
+	}
+}
+
+// Each command that the documents show does what they say. Only ports, paths and
+// durations are others.
+func TestDocumentedCommands(t *testing.T) {
+	if runtime.GOOS != "linux" { // the documents' paths, and their tools
+		t.Skip("the commands of the documents are run on Linux only")
+	}
+	for name, list := range documented {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newReader(t)
+			for _, c := range list {
+				r.follow(&c)
+			}
+		})
+	}
+}
+
+// reader is somebody who does what the documents say, in a folder of its own.
+type reader struct {
+	*testing.T
+	dir    string
+	env    []string
+	addrs  host.Announcement
+	script string    // id of the one that was created
+	host   *exec.Cmd // nil while none runs
+}
+
+func newReader(t *testing.T) *reader {
+	r := &reader{T: t, dir: t.TempDir()}
+	for _, pair := range os.Environ() {
+		if name, _, _ := strings.Cut(pair, "="); !strings.HasPrefix(name, "AWS_") && !strings.HasPrefix(name, "TROUPE_") && !strings.HasPrefix(name, "XDG_") {
+			r.env = append(r.env, pair)
+		}
+	}
+	r.env = append(r.env, "HOME="+r.dir, "AWS_EC2_METADATA_DISABLED=true", "AWS_PAGER=", "AWS_MAX_ATTEMPTS=1")
+	r.env = append(r.env, documentedSecrets...)
+	root, err := filepath.Abs(repository)
+	if err != nil {
+		t.Fatal(err)
+	}
+	troupe, err := exec.LookPath("troupe") // see TestMain
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, err := range []error{
+		os.Symlink(filepath.Join(root, "docs"), filepath.Join(r.dir, "docs")), os.Mkdir(filepath.Join(r.dir, "bin"), 0o700),
+		os.Symlink(troupe, filepath.Join(r.dir, "bin/troupe")), os.MkdirAll(filepath.Join(r.dir, "srv/duel"), 0o700),
+		os.WriteFile(filepath.Join(r.dir, "troupe.yaml"), []byte(movePaths(t, r.dir, servedConfiguration(t))), 0o600),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Cleanup(r.stop)
+	return r
+}
+
+// servedConfiguration is the one for `troupe serve --config troupe.yaml`: the first behind it.
+func servedConfiguration(t *testing.T) string {
+	t.Helper()
+	behind := false
+	for _, b := range blocks(t) {
+		if behind && b.lang == "yaml" {
+			return b.text
+		}
+		behind = behind || strings.Contains(b.text, "troupe serve --config troupe.yaml")
+	}
+	t.Fatal("no document shows the configuration of troupe serve")
+	return ""
+}
+
+// follow runs one command.
+func (r *reader) follow(c *command) {
+	r.Helper()
+	if tool, _, _ := strings.Cut(c.text, " "); tool == "aws" || tool == "curl" || tool == "zip" {
+		if _, err := exec.LookPath(tool); err != nil {
+			r.Logf("not run, as there is no %s: %s", tool, c.text)
+			return
+		}
+	}
+	if c.stop {
+		r.stop()
+	}
+	line := r.moved(c.text)
+	if set, ok := strings.CutPrefix(line, "export "); ok {
+		r.env = append(r.env, strings.Fields(set)...)
+		return
+	}
+	if c.host {
+		r.start(line)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), 3*patience)
+	defer cancel()
+	cmd := r.command(ctx, line)
+	cmd.Stdin = strings.NewReader(c.stdin)
+	out, err := cmd.CombinedOutput()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) && exit.ExitCode() == c.exit {
+		err = nil
+	}
+	if err != nil || !regexp.MustCompile("(?m)"+c.want).Match(out) {
+		r.Fatalf("%s\nwhich is here\n%s\n%v, and prints\n%s\nwant %s\nthe host:\n%s", c.text, line, err, out, c.want, r.log())
+	}
+	if id := regexp.MustCompile(`"ScriptId": "([^"]+)"`).FindSubmatch(out); id != nil {
+		r.script = string(id[1])
+	}
+}
+
+func (r *reader) command(ctx context.Context, line string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, "sh", "-c", line)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = r.dir, r.env, time.Second
+	if strings.Contains(line, "../duel.zip") { // in the folder of the script
+		cmd.Dir = filepath.Join(r.dir, "srv/duel")
+	}
+	return cmd
+}
+
+// moved is a command line with the ports, paths and durations of the test.
+func (r *reader) moved(line string) string {
+	line = movedPaths.ReplaceAllString(line, r.dir+"/$1")
+	for old, now := range map[string]string{
+		"http://127.0.0.1:8080": r.addrs.APIURL, "https://games.example.com:8443": r.addrs.APIURL, "=ca.pem": "=" + r.addrs.CA,
+		"SECRET_ACCESS_KEY=...": "SECRET_ACCESS_KEY=" + strings.TrimPrefix(documentedSecrets[0], "GAME_SECRET="), "script-...": r.script,
+		"--duration 10s": "--duration 300ms", "--drop 3s --for 1s --duration 20s": "--drop 200ms --for 50ms --duration 600ms", "curl -N": "curl -sN --max-time 0.3",
+	} {
+		line = strings.ReplaceAll(line, old, now)
+	}
+	switch words := strings.Fields(line); {
+	case strings.HasSuffix(words[0], "troupe") && words[1] == "client":
+		line += " --api " + r.addrs.APIURL
+		if strings.Contains(line, "--bots") && !strings.Contains(line, "--duration") {
+			line += " --duration 300ms"
+		}
+		if strings.Contains(line, "kcp") {
+			line += " --kcp-addr " + r.addrs.KCP
+		}
+	case strings.HasSuffix(words[0], "troupe") && (words[1] == "dev" || words[1] == "serve"):
+		line = "exec " + line
+		for _, listener := range []string{"api", "ws", "fast", "wss", "dtls", "kcp"} {
+			line += " --" + listener + "-addr 127.0.0.1:0"
+		}
+		if words[1] == "serve" {
+			line += " --set api.tls=true" // as the section on access keys has it
+		} else {
+			line += " --announce addresses.json"
+		}
+	case words[0] == "aws" && !strings.Contains(line, "--endpoint-url"): // as with the original
+		line += " --region us-east-1 --no-sign-request --endpoint-url " + r.addrs.APIURL
+	}
+	return line
+}
+
+// log is what the host has said.
+func (r *reader) log() []byte {
+	text, _ := os.ReadFile(filepath.Join(r.dir, "host.log"))
+	return text
+}
+
+// start starts the host, and waits for its addresses.
+func (r *reader) start(line string) {
+	r.Helper()
+	cmd := r.command(context.Background(), line)
+	log, err := os.Create(filepath.Join(r.dir, "host.log"))
+	if err != nil {
+		r.Fatal(err)
+	}
+	defer log.Close()
+	cmd.Stdout, cmd.Stderr = log, log
+	if err := cmd.Start(); err != nil {
+		r.Fatal(err)
+	}
+	r.host = cmd
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		text, err := os.ReadFile(filepath.Join(r.dir, "addresses.json"))
+		if err == nil {
+			err = json.Unmarshal(text, &r.addrs)
+		}
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			r.stop()
+			r.Fatalf("%s\n%v, the host:\n%s", line, err, r.log())
+		}
+	}
+}
+
+// stop stops the host, which must end well.
+func (r *reader) stop() {
+	if r.host == nil {
+		return
+	}
+	host := r.host
+	r.host = nil
+	_ = host.Process.Signal(syscall.SIGTERM)
+	timer := time.AfterFunc(3*patience, func() { _ = host.Process.Kill() })
+	defer timer.Stop()
+	if err := host.Wait(); err != nil {
+		r.Errorf("the host: %v\n%s", err, r.log())
+	}
+}

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"github.com/rs/zerolog"
+
+	"troupe/cmd/internal/config"
+	"troupe/messages"
+	"troupe/transport/host"
+)
+
+// What the configurations of the documents take for granted.
+var (
+	documentedSecrets = []string{"GAME_SECRET=a-secret-of-the-documentation", "EVENTS_TOKEN=another-of-the-documentation"}
+	documentedFiles   = map[string]string{ // path: content
+		"/etc/troupe/dashboard":    "a-secret-of-the-dashboard",
+		"/etc/troupe/lobby.secret": "a-secret-of-the-lobby",
+		"/srv/duel/server.js":      "exports.ssExports = { init() {} };\n",
+	}
+	// Where these paths are, in the folder of a test.
+	movedPaths   = regexp.MustCompile(`/(var/lib/troupe|etc/troupe|srv/duel)\b`)
+	absolutePath = regexp.MustCompile(`(?m)(?:^|[\s"'\[{(=])(/[a-z][\w./-]*)`)
+)
+
+// movePaths puts the paths of a text into a folder, and fails on those that would not be.
+func movePaths(t *testing.T, dir, text string) string {
+	t.Helper()
+	for _, at := range absolutePath.FindAllStringSubmatch(movedPaths.ReplaceAllString(text, "moved"), -1) {
+		t.Errorf("%s is nowhere: add it to movedPaths", at[1])
+	}
+	for path, content := range documentedFiles {
+		path = filepath.Join(dir, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return movedPaths.ReplaceAllString(text, filepath.ToSlash(dir)+"/$1")
+}
+
+// Each configuration that the documents show is loaded as it stands, and a host starts
+// with it. Only ports and paths are others.
+func TestDocumentedConfigurations(t *testing.T) {
+	tried := 0
+	for _, b := range blocks(t) {
+		if b.lang != "yaml" {
+			continue
+		}
+		tried++
+		t.Run(b.String(), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			file := filepath.Join(dir, "troupe.yaml")
+			if err := os.WriteFile(file, []byte(movePaths(t, dir, b.text)), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			c, err := config.Load(config.Sources{Defaults: host.Defaults(), File: file, Environ: documentedSecrets})
+			if err != nil {
+				t.Fatal(err)
+			}
+			startDocumented(t, dir, c)
+		})
+	}
+	if tried < 6 {
+		t.Errorf("only %d configurations", tried)
+	}
+}
+
+// startDocumented starts a host on other ports, and waits for its fleets.
+func startDocumented(t *testing.T, dir string, c host.Config) {
+	t.Helper()
+	for _, addr := range []*string{&c.API.Addr, &c.WebSocket.Addr, &c.Fast.Addr, &c.WSS.Addr, &c.DTLS.Addr, &c.KCP.Addr} {
+		if *addr != "" {
+			*addr = "127.0.0.1:0"
+		}
+	}
+	if c.TLS.Dir == "" {
+		c.TLS.Dir = filepath.Join(dir, "tls")
+	}
+	if c.Log.GameSessions.Dir == "" {
+		c.Log.GameSessions.Dir = filepath.Join(dir, "logs")
+	}
+	h, err := host.Start(host.Options{Config: c, Log: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.Close)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	for {
+		fleets, err := h.System().Fleets(ctx)
+		if err != nil {
+			t.Fatalf("the fleets are not ACTIVE: %v", err)
+		}
+		active := len(fleets) == len(c.Fleets)
+		for _, f := range fleets {
+			if f.Status == messages.FleetErrored {
+				t.Fatalf("%s is in ERROR", f.ID)
+			}
+			active = active && f.Status == messages.FleetActive
+		}
+		if active {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// A path that a document is the first to use must not be made on the machine of whoever
+// runs the tests.
+func TestPathsOfDocumentsAreMoved(t *testing.T) {
+	for text, want := range map[string]string{
+		"a: /var/lib/troupe/x": "", "a: {b: /opt/x}": "/opt/x", `["/home/x"]`: "/home/x", "u: http://a/b": "", "/srv/duels": "/srv/duels", "../a/b": "",
+	} {
+		found := absolutePath.FindStringSubmatch(movedPaths.ReplaceAllString(text, "moved"))
+		if got := strings.Join(found[min(1, len(found)):], ""); got != want {
+			t.Errorf("%s: found %q, want %q", text, got, want)
+		}
+	}
+}
+
+var (
+	codeSpan    = regexp.MustCompile("`([^`\n]+)`")
+	settingSpan = regexp.MustCompile(`\A([a-zA-Z]+(?:\[\])?(?:\.[a-zA-Z]+(?:\[\])?)+)(?:: (\S+))?\z`)
+)
+
+// scriptMembers are what scripts have, which look like keys of the configuration.
+var scriptMembers = []string{"session.gameProperties", "session.matchmakerData", "session.gameSession"}
+
+// Keys of the configuration, and commands of ours, that stand in the text of a document.
+func TestDocumentedWords(t *testing.T) {
+	parser, err := kong.New(&commands{}, kong.Name("troupe"), kong.Exit(func(int) {}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	sections := reflect.VisibleFields(reflect.TypeFor[host.Config]())
+	seen := 0
+	for _, file := range documents(t) {
+		text, err := os.ReadFile(filepath.Join(repository, file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, span := range codeSpan.FindAllStringSubmatch(string(text), -1) {
+			said := strings.TrimPrefix(span[1], "bin/")
+			if words := strings.Fields(said); words[0] == "troupe" && len(words) > 1 {
+				seen++
+				if _, err := parser.Parse(words[1:]); err != nil && !strings.Contains(err.Error(), "expected") && !strings.Contains(err.Error(), "missing flags") {
+					t.Errorf("%s: `%s`: %v", file, said, err)
+				}
+			}
+			key := settingSpan.FindStringSubmatch(said)
+			section, _, _ := strings.Cut(strings.TrimSuffix(said, "[]"), ".")
+			section = strings.TrimSuffix(section, "[]")
+			if key == nil || slices.Contains(scriptMembers, said) ||
+				!slices.ContainsFunc(sections, func(f reflect.StructField) bool { return f.Tag.Get("config") == section }) {
+				continue
+			}
+			seen++
+			if err := settable(t, key[1], key[2]); err != nil {
+				t.Errorf("%s: `%s`: %v", file, said, err)
+			}
+		}
+	}
+	if seen < 20 {
+		t.Errorf("only %d commands and keys", seen)
+	}
+	for said, want := range map[string]bool{"public.dnsName": false, "reconnect.overflow: none": false, "tls": true, "fleets[].script": true, "fleets[].scripts": false} {
+		if key, value, _ := strings.Cut(said, ": "); (settable(t, key, value) == nil) != want {
+			t.Errorf("%s: it is a setting: %v", said, !want)
+		}
+	}
+}
+
+// settable returns why a key is none, or cannot have a value; without a value, any.
+func settable(t *testing.T, key, value string) error {
+	t.Helper()
+	text, ends := "", ""
+	for name := range strings.SplitSeq(key, ".") {
+		if list, ok := strings.CutSuffix(name, "[]"); ok {
+			text, ends = text+"{"+list+": [", "]}"+ends
+		} else {
+			text, ends = text+"{"+name+": ", "}"+ends
+		}
+	}
+	file := filepath.Join(t.TempDir(), "troupe.yaml")
+	if err := os.WriteFile(file, []byte(text+value+ends), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err := config.Load(config.Sources{Defaults: host.Defaults(), File: file, Environ: []string{}})
+	if err != nil && value == "" && !strings.Contains(err.Error(), "unknown key") {
+		return nil
+	}
+	return err
+}
