@@ -25,7 +25,7 @@ func (c *devCommand) Run(s streams) error {
 	defaults := host.Defaults()
 	defaults.Log.Format, defaults.Log.GameSessions.Show, defaults.Drain.Grace = "pretty", true, devGrace
 	defaults.API.Auth = "none"
-	cfg, err := c.load(defaults)
+	cfg, err := c.load(defaults, s.err)
 	if err != nil {
 		return err
 	}

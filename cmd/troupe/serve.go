@@ -10,7 +10,7 @@ type serveCommand struct {
 func (c *serveCommand) Run(s streams) error {
 	defaults := host.Defaults()
 	defaults.Store.Memory = false
-	cfg, err := c.load(defaults)
+	cfg, err := c.load(defaults, s.err)
 	if err != nil {
 		return err
 	}

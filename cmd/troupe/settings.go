@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"strings"
 
 	"troupe/cmd/internal/config"
@@ -28,9 +29,10 @@ type settings struct {
 	Set        []string `sep:"none" placeholder:"KEY=VALUE" help:"Set any key, for example reconnect.window=10s. May be repeated."`
 }
 
-// load puts all sources together.
-func (s *settings) load(defaults host.Config) (host.Config, error) {
-	sources := config.Sources{Defaults: defaults, File: s.Config}
+// load puts all sources together. What is odd in them is logged to out.
+func (s *settings) load(defaults host.Config, out io.Writer) (host.Config, error) {
+	var warnings []string
+	sources := config.Sources{Defaults: defaults, File: s.Config, Warn: func(text string) { warnings = append(warnings, text) }}
 	for _, f := range []struct {
 		name, key string
 		value     *string
@@ -60,5 +62,12 @@ func (s *settings) load(defaults host.Config) (host.Config, error) {
 		}
 		sources.Flags = append(sources.Flags, config.Flag{Name: "--set", Key: key, Value: value})
 	}
-	return config.Load(sources)
+	c, err := config.Load(sources)
+	if err == nil && warnings != nil {
+		log := newLog(c.Log, out)
+		for _, text := range warnings {
+			log.Warn().Msg(text)
+		}
+	}
+	return c, err
 }

@@ -277,6 +277,42 @@ func TestMistakes(t *testing.T) {
 	}
 }
 
+// Kubernetes sets variables for each service, whose names begin with that of the service.
+func TestVariablesOfKubernetes(t *testing.T) {
+	var warnings []string
+	environ := []string{
+		"TROUPE_SERVICE_HOST=10.96.0.7", "TROUPE_SERVICE_PORT=8080", "TROUPE_SERVICE_PORT_HTTP=8080", "TROUPE_PORT=tcp://10.96.0.7:8080",
+		"TROUPE_PORT_8080_TCP=tcp://10.96.0.7:8080", "TROUPE_PORT_8080_TCP_PROTO=tcp", "TROUPE_PORT_8080_TCP_PORT=8080", "TROUPE_PORT_8080_TCP_ADDR=10.96.0.7",
+		"TROUPE_UDP_PLAYERS_SERVICE_HOST=fd00::7", "TROUPE_UDP_PLAYERS_PORT=udp://[fd00::7]:33400", "TROUPE_UDP_PLAYERS_PORT_33400_UDP_ADDR=fd00::7",
+		"TROUPE_WORKERS=3",
+	}
+	c, err := Load(Sources{Defaults: host.Defaults(), Environ: environ, Warn: func(text string) { warnings = append(warnings, text) }})
+	if err != nil || c.Workers != 3 {
+		t.Fatalf("%d, %v", c.Workers, err)
+	}
+	if len(warnings) != 1 || strings.Contains(warnings[0], "WORKERS") {
+		t.Fatalf("warnings %q", warnings)
+	}
+	for _, pair := range environ[:len(environ)-1] {
+		if name, _, _ := strings.Cut(pair, "="); !strings.Contains(warnings[0], name) {
+			t.Errorf("%s is not named: %s", name, warnings[0])
+		}
+	}
+	if _, err := Load(Sources{Defaults: host.Defaults(), Environ: environ}); err != nil {
+		t.Errorf("with nobody to warn: %v", err)
+	}
+	warnings = nil
+	if _, err := Load(Sources{Defaults: host.Defaults(), Environ: []string{"TROUPE_WORKERS=3"}, Warn: func(text string) { warnings = append(warnings, text) }}); err != nil || warnings != nil {
+		t.Errorf("%v, warnings %q", err, warnings)
+	}
+	// What somebody may have meant as a setting stays a mistake.
+	for _, pair := range []string{"TROUPE_PORT=8080", "TROUPE_PORT=", "TROUPE_API_PORT=:8080", "TROUPE_SERVICE=10.96.0.7", "TROUPE_PORT_8080=x", "TROUPE_SERVICE_HOSTS=a"} {
+		if _, err := Load(Sources{Defaults: host.Defaults(), Environ: []string{pair}}); err == nil || !strings.Contains(err.Error(), "unknown variable; did you mean") {
+			t.Errorf("%s: %v", pair, err)
+		}
+	}
+}
+
 func TestNoSuchFile(t *testing.T) {
 	_, err := Load(Sources{Defaults: host.Defaults(), Environ: []string{}, File: "no-such.yaml"})
 	if err == nil || !strings.Contains(err.Error(), "file no-such.yaml: no such file") {

@@ -21,5 +21,6 @@
 //
 // Nothing is guessed and nothing is skipped: a key that does not exist, or a
 // value of the wrong kind, is an error that names the key and the source, in
-// whichever source it stands. All mistakes are reported together.
+// whichever source it stands. All mistakes are reported together. Only variables
+// that Kubernetes sets for a service named troupe are a warning.
 package config

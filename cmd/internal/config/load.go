@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -30,6 +31,8 @@ type Sources struct {
 	Environ []string
 	// Flags are settings of the command line; of two for one key the last wins.
 	Flags []Flag
+	// Warn is called with what is odd and changes nothing; nil means nobody cares.
+	Warn func(text string)
 }
 
 // Flag is one setting of the command line.
@@ -55,6 +58,10 @@ func Load(s Sources) (host.Config, error) {
 		environ = os.Environ()
 	}
 	l.environment(environ)
+	if l.foreign != nil && s.Warn != nil {
+		s.Warn("these variables of the environment are taken for those of a Kubernetes service, and are no settings (enableServiceLinks: false keeps them out): " +
+			strings.Join(l.foreign, ", "))
+	}
 	l.flags(s.Flags)
 	return l.result(environ)
 }
@@ -74,7 +81,8 @@ type loader struct {
 	schema   *schema
 	origin   map[string]string // source of each key that is not a default
 	mistakes []error
-	secrets  bool // the file holds some
+	secrets  bool     // the file holds some
+	foreign  []string // variables of Kubernetes
 }
 
 func newLoader(defaults host.Config) *loader {
@@ -111,6 +119,18 @@ func (l *loader) file(source string, data []byte) {
 	l.load(confmap.Provider(r.section(l.schema.root, "", raw), ""))
 }
 
+var (
+	serviceVariable = regexp.MustCompile(`\A` + EnvPrefix + `([A-Z0-9_]+_)?(SERVICE_HOST|SERVICE_PORT(_[A-Z0-9_]+)?|PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?)\z`)
+	linkVariable    = regexp.MustCompile(`\A` + EnvPrefix + `([A-Z0-9_]+_)?PORT=(tcp|udp|sctp)://`)
+)
+
+// ofKubernetes reports whether a variable is one of those that Kubernetes sets in a pod for
+// each service, here one whose name begins with troupe. Whoever sets a ..._PORT to anything
+// but a link has meant a setting.
+func ofKubernetes(name, value string) bool {
+	return serviceVariable.MatchString(name) || linkVariable.MatchString(name+"="+value)
+}
+
 func (l *loader) environment(environ []string) {
 	l.load(env.Provider(".", env.Opt{
 		Prefix:      EnvPrefix,
@@ -121,6 +141,10 @@ func (l *loader) environment(environ []string) {
 			}
 			source := "environment " + name
 			f := l.schema.byEnv(name)
+			if f == nil && ofKubernetes(name, value) {
+				l.foreign = append(l.foreign, name)
+				return "", nil
+			}
 			if f == nil {
 				l.wrong(name, source, "unknown variable; did you mean %s?", nearest(name, l.schema.envNames()))
 				return "", nil
