@@ -90,6 +90,11 @@ bench-kills: ## SIGKILL at every failpoint of the store under load: nothing answ
 soak-reconnect: ## 100,000 numbered messages each way while connections are cut, stock clients and the SDK's
 	$(GO) test ./transport/host -count=1 -timeout 60m -v -run StreamThroughResets -stream.messages 100000 | grep -v '"level"'
 
+.PHONY: proof-crowds
+proof-crowds: ## 2,000 players behind one address cut at once, and logins beside 2,000 silent connections
+	$(GO) test ./transport/host -count=1 -timeout 10m -v -run 'AVenueBehindOneAddress|SilentConnectionsKeepNobodyOut' \
+		-crowd.players 2000 -crowd.sources 100 -crowd.strict | grep -v '"level"'
+
 .PHONY: bench-reconnect
 bench-reconnect: bench-tools ## players cut off and back, with and without acknowledgements, and what those cost
 	$(BIN)/troupe bench reconnect-storm --players 1000 --single 1000 --bar-p99 5 --bar-exact --json $(BIN)/reconnect-1000.json

@@ -5,22 +5,55 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"troupe/messages/counters"
 )
 
 // AdmissionLimits bound what peers without a login may cost (reliability.md
-// 5.2). Zero switches a limit off.
+// 5.2). Zero switches a limit off; without HeldMax no connection is held.
 type AdmissionLimits struct {
 	PendingMax      int     // connections without a login, in all
 	PendingPerIPMax int     // the same per IP address (per /64 for IPv6)
 	RatePerIP       float64 // new connections per second and IP address
 	BurstPerIP      int     // burst of that rate
+
+	HeldMax      int           // accepted connections that wait for a place, in all
+	HeldPerIPMax int           // the same per IP address
+	HeldFor      time.Duration // how long one waits at most; default 10 s
 }
 
-// Admission counts connections that have not logged in and refuses those over
-// the limits. Safe for concurrent use.
+const (
+	// networkFactor is how many times the limits of a /64 the whole /48 around it
+	// has: whoever owns a /48 owns 65,536 sources.
+	networkFactor = 8
+	// silentFor is how long a pending connection may be silent before it gives way
+	// to another of its own source. It is a lost packet and its repetition.
+	silentFor = time.Second
+	// loginFor is the same for one whose LOGIN is being answered.
+	loginFor = 5 * time.Second
+	// victimsMax is how many of the oldest connections are compared when one has
+	// to give way.
+	victimsMax = 32
+	// heldTick is how often held connections are looked at. Most leave earlier,
+	// when another one of their source logs in.
+	heldTick = 25 * time.Millisecond
+	// peeksMax is how many held connections of a source are looked at per tick.
+	peeksMax = 8
+	// forgetAfter is how long a source without connections is remembered: longer
+	// than its bucket needs to fill up again.
+	forgetAfter = 30 * time.Second
+)
+
+// Admission bounds connections that have not logged in. Three rules:
+//
+//   - A source over its limits has its connections wait (Ticket.Wait) and not
+//     refused, so a crowd behind one address comes in at the pace at which it
+//     logs in. A login gives its share of the rate back and raises how many of
+//     the source may be pending: only connections that never log in are slowed.
+//   - Where the pool is full, the oldest silent connection gives way, of the
+//     sources that hold the most.
+//   - IPv6 sources are a /64, bounded together with the /48 around them.
+//
+// Safe for concurrent use.
 type Admission struct {
 	limits AdmissionLimits
 	count  *counters.Set
@@ -28,61 +61,34 @@ type Admission struct {
 
 	mu      sync.Mutex
 	pending int
-	byIP    map[netip.Prefix]*ipState
+	held    int
+	sources map[netip.Prefix]*source
+	waiting map[*source]struct{} // those with held connections
+	queues  [queueCount]queue    // all tickets, by state
 	swept   time.Time
+	timer   *time.Timer // running while connections are held
 }
 
-type ipState struct {
+// source is what one peer may control: an IPv4 address, a /64 of IPv6, or the /48
+// around it.
+type source struct {
+	network *source // the /48 around a /64; nil
+	factor  int
 	pending int
-	rate    *rate.Limiter
+	held    int
+	earned  int // how many more may be pending, for their logins
+	tokens  float64
+	filled  time.Time
 	seen    time.Time
+	queues  [queueCount]queue
 }
-
-// forgetAfter is how long an address without pending connections is remembered:
-// longer than its bucket needs to fill up again.
-const forgetAfter = 30 * time.Second
 
 // NewAdmission returns an Admission that reads the clock through now.
 func NewAdmission(limits AdmissionLimits, count *counters.Set, now func() time.Time) *Admission {
-	return &Admission{limits: limits, count: count, now: now, byIP: make(map[netip.Prefix]*ipState)}
-}
-
-// Ticket is one pending connection. Leave must be called once it logs in or
-// ends; further calls do nothing.
-type Ticket struct {
-	a   *Admission
-	key netip.Prefix
-	// guarded by a.mu
-	left bool
-}
-
-// Enter asks for a place for a new connection from ip. Without one, the
-// refusal is counted and returned, and the connection should be closed at once.
-func (a *Admission) Enter(ip netip.Addr) (*Ticket, counters.Refusal) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	now, key := a.now(), SourceOf(ip)
-	a.sweep(now)
-	st := a.byIP[key]
-	if st == nil {
-		st = &ipState{}
-		if a.limits.RatePerIP > 0 {
-			st.rate = rate.NewLimiter(rate.Limit(a.limits.RatePerIP), max(a.limits.BurstPerIP, 1))
-		}
-		a.byIP[key] = st
+	if limits.HeldFor <= 0 {
+		limits.HeldFor = 10 * time.Second
 	}
-	st.seen = now
-	switch {
-	case st.rate != nil && !st.rate.AllowN(now, 1):
-		return nil, a.refuse(counters.RefusedRatePerIP)
-	case a.limits.PendingPerIPMax > 0 && st.pending >= a.limits.PendingPerIPMax:
-		return nil, a.refuse(counters.RefusedPendingPerIP)
-	case a.limits.PendingMax > 0 && a.pending >= a.limits.PendingMax:
-		return nil, a.refuse(counters.RefusedPendingTotal)
-	}
-	st.pending++
-	a.pending++
-	return &Ticket{a: a, key: key}, 0
+	return &Admission{limits: limits, count: count, now: now, sources: make(map[netip.Prefix]*source), waiting: make(map[*source]struct{})}
 }
 
 // Pending returns the number of connections without a login.
@@ -92,40 +98,136 @@ func (a *Admission) Pending() int {
 	return a.pending
 }
 
-func (a *Admission) refuse(r counters.Refusal) counters.Refusal {
-	a.count.Refused.Add(r, 1)
-	return r
+// sourceOf returns the source of an address, as of now.
+func (a *Admission) sourceOf(ip netip.Addr, now time.Time) *source {
+	a.sweep(now)
+	s := a.sourceAt(SourceOf(ip), 1, now)
+	if ip = ip.Unmap(); ip.Is6() {
+		if p, err := ip.Prefix(48); err == nil {
+			s.network = a.sourceAt(p, networkFactor, now)
+		}
+	}
+	return s
 }
 
-// sweep forgets quiet addresses, at most once per forgetAfter, so that the map
-// is bounded by the addresses seen in that time.
+func (a *Admission) sourceAt(key netip.Prefix, factor int, now time.Time) *source {
+	s := a.sources[key]
+	if s == nil {
+		s = &source{factor: factor, filled: now, tokens: float64(factor * max(a.limits.BurstPerIP, 1))}
+		a.sources[key] = s
+	}
+	s.seen = now
+	return s
+}
+
+// sweep forgets quiet sources, at most once per forgetAfter, so that the map is
+// bounded by the sources seen in that time.
 func (a *Admission) sweep(now time.Time) {
 	if now.Sub(a.swept) < forgetAfter {
 		return
 	}
 	a.swept = now
-	for key, st := range a.byIP {
-		if st.pending == 0 && now.Sub(st.seen) >= forgetAfter {
-			delete(a.byIP, key)
+	for key, s := range a.sources {
+		s.earned /= 2
+		if s.pending == 0 && s.held == 0 && now.Sub(s.seen) >= forgetAfter {
+			delete(a.sources, key)
 		}
 	}
 }
 
-// Leave gives the place back. Safe on a nil ticket.
-func (t *Ticket) Leave() {
-	if t == nil {
-		return
+// fill gives a source the tokens of the time that has passed.
+func (s *source) fill(l *AdmissionLimits, now time.Time) {
+	f := float64(s.factor)
+	s.tokens = min(f*float64(max(l.BurstPerIP, 1)), s.tokens+now.Sub(s.filled).Seconds()*f*l.RatePerIP)
+	s.filled = now
+}
+
+// pendingMax is how many of the source may be pending: its limit, and what its
+// logins have earned it, up to a quarter of the pool.
+func (s *source) pendingMax(l *AdmissionLimits) int {
+	most := s.factor * l.PendingPerIPMax
+	if l.PendingMax <= 0 {
+		return most + s.earned
 	}
-	t.a.mu.Lock()
-	defer t.a.mu.Unlock()
-	if t.left {
-		return
+	return most + min(s.earned, max(0, l.PendingMax/4-most))
+}
+
+// refusal says why a source gets no place now, 0 if it does. It changes nothing
+// but the fill of buckets.
+func (a *Admission) refusal(s *source, now time.Time) counters.Refusal {
+	l := &a.limits
+	for at := s; at != nil; at = at.network {
+		if at.fill(l, now); l.RatePerIP > 0 && at.tokens < 1 {
+			return counters.RefusedRatePerIP
+		}
 	}
-	t.left = true
-	t.a.pending--
-	if st := t.a.byIP[t.key]; st != nil {
-		st.pending--
+	for at := s; at != nil; at = at.network {
+		if l.PendingPerIPMax > 0 && at.pending >= at.pendingMax(l) && oldestOver(&at.queues, now) == nil {
+			return counters.RefusedPendingPerIP
+		}
 	}
+	if l.PendingMax > 0 && a.pending >= l.PendingMax && a.victim(s, now) == nil {
+		return counters.RefusedPendingTotal
+	}
+	return 0
+}
+
+// place gives t a place that refusal has promised, and returns who has to go.
+func (a *Admission) place(t *Ticket, now time.Time) (evicted []*Ticket) {
+	l := &a.limits
+	evict := func(v *Ticket) {
+		if v != nil {
+			a.remove(v)
+			a.count.Refused.Add(counters.RefusedEvicted, 1)
+			evicted = append(evicted, v)
+		}
+	}
+	for at := t.source; at != nil; at = at.network {
+		at.tokens--
+		if l.PendingPerIPMax > 0 && at.pending >= at.pendingMax(l) {
+			evict(oldestOver(&at.queues, now))
+		}
+	}
+	if l.PendingMax > 0 && a.pending >= l.PendingMax {
+		evict(a.victim(t.source, now))
+	}
+	a.insert(t, silent, now)
+	return evicted
+}
+
+// oldestOver returns the pending connection of a source that has been silent for
+// too long, nil without one.
+func oldestOver(q *[queueCount]queue, now time.Time) *Ticket {
+	if t := q[silent].first; t != nil && now.Sub(t.since) >= silentFor {
+		return t
+	}
+	if t := q[answering].first; t != nil && now.Sub(t.since) >= loginFor {
+		return t
+	}
+	return nil
+}
+
+// victim returns the connection that gives way to one of source s where the pool
+// is full: of the oldest silent ones that of the source with the most pending. If
+// it has not been silent for too long, its source must keep more than s gets.
+func (a *Admission) victim(s *source, now time.Time) (v *Ticket) {
+	mine, seen := 0, 0
+	if s != nil {
+		mine = s.pending
+	}
+	for t := a.queues[silent].first; t != nil && seen < victimsMax; t = t.links[inAll].newer {
+		seen++
+		if t.source == nil || t.source.pending <= mine+1 && now.Sub(t.since) < silentFor {
+			continue
+		}
+		if v == nil || t.source.pending > v.source.pending {
+			v = t
+		}
+	}
+	if v == nil {
+		v = oldestOver(&a.queues, now)
+	}
+	return v
 }
 
 // SourceOf groups addresses that one peer controls: a single IPv4 address, a

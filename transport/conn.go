@@ -53,6 +53,9 @@ type Conn interface {
 	// Ping sends a keep-alive that the peer answers with the same payload, at
 	// most 125 bytes. The payload is copied.
 	Ping(payload []byte)
+	// LoginRead tells the transport that the peer's LOGIN is being answered: it is
+	// not silent (Admission).
+	LoginRead()
 	// LoggedIn tells the transport that the peer is logged in: it no longer counts
 	// as pending (Admission).
 	LoggedIn()

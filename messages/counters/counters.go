@@ -51,6 +51,7 @@ type Set struct {
 	Connections      Vec[Channel]          // gauge: open connections and bound fast associations
 	Accepted         Vec[Channel]          // connections accepted since the start
 	Refused          Vec[Refusal]          // connections refused before a login
+	Held             atomic.Int64          // gauge: accepted connections that wait for a place
 	Closed           Vec[CloseClass]       // connections ended, by who ended them
 	Logins           Vec[LoginOutcome]     // LOGIN packets answered
 	LoginLatency     Histogram             // LOGIN read to LOGIN_RESPONSE handed over, seconds

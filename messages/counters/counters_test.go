@@ -9,7 +9,7 @@ import (
 func TestEveryLabelHasANameOfItsOwn(t *testing.T) {
 	check(t, DropMalformed, DropOutOfOrder)
 	check(t, WS, DTLS)
-	check(t, RefusedPath, RefusedDraining)
+	check(t, RefusedPath, RefusedProxy)
 	check(t, ClosedByPeer, ClosedByHost)
 	check(t, LoginNew, LoginRejoined)
 	check(t, PairOf(WS, WS), PairOf(KCP, KCP))

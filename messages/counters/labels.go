@@ -50,9 +50,14 @@ const (
 	RefusedPendingPerIP
 	RefusedRatePerIP
 	RefusedDraining
+	RefusedEvicted // silent, and gave way to a newer connection
+	RefusedHeld    // waited for a place for too long, or too many did
+	RefusedGone    // was gone by the time it had a place
+	RefusedProxy   // no PROXY protocol header from an address that must send one
 )
 
-var refusalNames = []string{"", "path", "handshake", "pending_total", "pending_per_ip", "rate_per_ip", "draining"}
+var refusalNames = []string{"", "path", "handshake", "pending_total", "pending_per_ip", "rate_per_ip", "draining",
+	"evicted", "held", "gone", "proxy_header"}
 
 // String returns the label value.
 func (r Refusal) String() string { return name(refusalNames, uint8(r)) }

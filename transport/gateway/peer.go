@@ -274,6 +274,7 @@ func (p *peer) beforeLogin(h *wire.Header) {
 		return
 	}
 	perID.add(now, id)
+	p.conn.LoginRead()
 	login := &player.Login{
 		ID: id, Payload: append([]byte(nil), h.Payload...), From: p.handle, At: now,
 		Caps: l.Caps, Token: l.ReconnectToken, LastReceived: l.LastReceived,

@@ -223,10 +223,12 @@ type Session struct {
 // Limits bound what peers may cost; 0 switches one off.
 type Limits struct {
 	LoginTimeout                      time.Duration `config:"loginTimeout"`
-	Unauthenticated                   int           `config:"unauthenticated"`
-	UnauthenticatedPerIP              int           `config:"unauthenticatedPerIP"`
-	ConnectionsPerIPPerSecond         float64       `config:"connectionsPerIPPerSecond"`
+	Unauthenticated                   int           `config:"unauthenticated"`           // connections without a login; over it the oldest silent one gives way
+	UnauthenticatedPerIP              int           `config:"unauthenticatedPerIP"`      // the same per address, and one more for each of its logins; over it connections wait
+	ConnectionsPerIPPerSecond         float64       `config:"connectionsPerIPPerSecond"` // that do not log in; over it connections wait
 	ConnectionsPerIPBurst             int           `config:"connectionsPerIPBurst"`
+	ConnectionsHeld                   int           `config:"connectionsHeld"`      // that wait, each for loginTimeout at most; more are reset. 0: none waits
+	ConnectionsHeldPerIP              int           `config:"connectionsHeldPerIP"` // the same per address; 0: as many as connectionsHeld
 	LoginFailuresPerIPPerMinute       int           `config:"loginFailuresPerIPPerMinute"`
 	LoginsPerPlayerSessionPerMinute   int           `config:"loginsPerPlayerSessionPerMinute"`  // without a reconnect token
 	ResumesPerPlayerSessionPerMinute  int           `config:"resumesPerPlayerSessionPerMinute"` // with one
@@ -309,7 +311,7 @@ func Defaults() Config {
 		},
 		Limits: Limits{
 			LoginTimeout: 10 * time.Second, Unauthenticated: 2000, UnauthenticatedPerIP: 20,
-			ConnectionsPerIPPerSecond: 50, ConnectionsPerIPBurst: 200,
+			ConnectionsPerIPPerSecond: 50, ConnectionsPerIPBurst: 200, ConnectionsHeld: 8192, ConnectionsHeldPerIP: 4096,
 			LoginFailuresPerIPPerMinute: 10, LoginsPerPlayerSessionPerMinute: 5, ResumesPerPlayerSessionPerMinute: 120,
 			LoginsPerSecond: 2500, LoginsWaiting: 4096, MalformedPackets: 10,
 			PlayerMessagesPerSecond: 200, PlayerMessagesBurst: 400, PlayerBytesPerSecond: 256 << 10, TooFastFor: 10 * time.Second,

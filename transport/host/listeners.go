@@ -46,6 +46,7 @@ func (l *listeners) bind(c *Config, count *counters.Set, log zerolog.Logger) err
 	l.admission = transport.NewAdmission(transport.AdmissionLimits{
 		PendingMax: c.Limits.Unauthenticated, PendingPerIPMax: c.Limits.UnauthenticatedPerIP,
 		RatePerIP: c.Limits.ConnectionsPerIPPerSecond, BurstPerIP: c.Limits.ConnectionsPerIPBurst,
+		HeldMax: c.Limits.ConnectionsHeld, HeldPerIPMax: c.Limits.ConnectionsHeldPerIP, HeldFor: c.Limits.LoginTimeout,
 	}, count, time.Now)
 	var err error
 	ws := websocket.Options{

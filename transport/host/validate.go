@@ -193,6 +193,7 @@ func (v *checks) limits(l *Limits) {
 	for key, n := range map[string]float64{
 		"unauthenticated": float64(l.Unauthenticated), "unauthenticatedPerIP": float64(l.UnauthenticatedPerIP),
 		"connectionsPerIPPerSecond": l.ConnectionsPerIPPerSecond, "connectionsPerIPBurst": float64(l.ConnectionsPerIPBurst),
+		"connectionsHeld": float64(l.ConnectionsHeld), "connectionsHeldPerIP": float64(l.ConnectionsHeldPerIP),
 		"loginFailuresPerIPPerMinute":      float64(l.LoginFailuresPerIPPerMinute),
 		"loginsPerPlayerSessionPerMinute":  float64(l.LoginsPerPlayerSessionPerMinute),
 		"resumesPerPlayerSessionPerMinute": float64(l.ResumesPerPlayerSessionPerMinute),

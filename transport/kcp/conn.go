@@ -53,6 +53,14 @@ func (c *Conn) Kind() transport.Kind { return transport.KCP }
 // RemoteAddr implements transport.Conn.
 func (c *Conn) RemoteAddr() netip.AddrPort { return c.e.carrier.RemoteAddr() }
 
+// LoginRead implements transport.Conn.
+func (c *Conn) LoginRead() {
+	c.e.lock()
+	ticket := c.ticket
+	c.e.leave()
+	ticket.LoginRead()
+}
+
 // LoggedIn implements transport.Conn. It also raises the limit on inbound
 // messages and the window, so it belongs before the answer to the LOGIN.
 func (c *Conn) LoggedIn() {
@@ -61,7 +69,7 @@ func (c *Conn) LoggedIn() {
 	ticket := c.ticket
 	c.ticket = nil
 	c.e.leave()
-	ticket.Leave()
+	ticket.LoggedIn()
 }
 
 // SetSource implements transport.Conn. A drain runs under the connection's lock,

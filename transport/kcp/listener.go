@@ -54,12 +54,13 @@ func (l *Listener) accept(carrier Carrier) *engine {
 	}
 	var ticket *transport.Ticket
 	if a := l.opt.Admission; a != nil {
-		var refusal counters.Refusal
-		if ticket, refusal = a.Enter(carrier.RemoteAddr().Addr()); refusal != 0 {
+		ticket = a.Ticket(carrier.RemoteAddr().Addr())
+		if ticket.Enter() != 0 {
 			return nil
 		}
 	}
 	c := newConn(l, carrier, ticket)
+	ticket.OnEvict(func() { c.Close(messages.CloseTryLater) })
 	l.opt.Counters.Accepted.Add(counters.KCP, 1)
 	l.opt.Counters.Connections.Add(counters.KCP, 1)
 	l.mu.Lock()

@@ -24,6 +24,7 @@ var rows = []struct{ name, help, label string }{
 	{"troupe_connections", "Open connections by transport; for udp and dtls the confirmed fast channels.", "transport"},
 	{"troupe_connections_accepted_total", "Connections accepted.", "transport"},
 	{"troupe_connections_refused_total", "Connections refused before a login.", "reason"},
+	{"troupe_connections_held", "Accepted connections that wait because their address is over its limits.", ""},
 	{"troupe_connections_closed_total", "Connections ended, by who ended them.", "by"},
 	{"troupe_close_reasons_total", "Connections closed by the host.", "reason"},
 	{"troupe_logins_total", "LOGIN packets answered.", "outcome"},
@@ -109,6 +110,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	vec(c, ch, "troupe_connections", prometheus.GaugeValue, &s.Connections)
 	vec(c, ch, "troupe_connections_accepted_total", prometheus.CounterValue, &s.Accepted)
 	vec(c, ch, "troupe_connections_refused_total", prometheus.CounterValue, &s.Refused)
+	c.one(ch, "troupe_connections_held", prometheus.GaugeValue, float64(s.Held.Load()))
 	vec(c, ch, "troupe_connections_closed_total", prometheus.CounterValue, &s.Closed)
 	vec(c, ch, "troupe_logins_total", prometheus.CounterValue, &s.Logins)
 	vec(c, ch, "troupe_resumes_total", prometheus.CounterValue, &s.Resumes)

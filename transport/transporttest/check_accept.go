@@ -56,7 +56,8 @@ func (e *env) wants(p *peer, reason messages.CloseReason) {
 // admissionTickets: a connection counts as pending from its beginning until it
 // logs in or ends, whatever comes first, and once.
 func admissionTickets(e *env) {
-	a := transport.NewAdmission(transport.AdmissionLimits{PendingMax: 2}, e.opt.Counters, time.Now)
+	now := time.Now() // and for ever: nobody is silent for so long that it gives way
+	a := transport.NewAdmission(transport.AdmissionLimits{PendingMax: 2}, e.opt.Counters, func() time.Time { return now })
 	e.opt.Admission = a
 	e.start()
 	pending := func(n int) {

@@ -109,8 +109,7 @@ func (s *refServer) accept() {
 		var ticket *transport.Ticket
 		remote := nc.RemoteAddr().(*net.TCPAddr).AddrPort()
 		if s.Admission != nil {
-			var refusal counters.Refusal
-			if ticket, refusal = s.Admission.Enter(remote.Addr()); refusal != 0 {
+			if ticket = s.Admission.Ticket(remote.Addr()); ticket.Enter() != 0 {
 				_ = nc.Close()
 				continue
 			}
@@ -212,6 +211,8 @@ func (c *refConn) Ping(payload []byte) {
 	c.discard = c.discard || c.s.defect == pingDiscards
 	c.wake.Broadcast()
 }
+
+func (c *refConn) LoginRead() { c.ticket.LoginRead() }
 
 func (c *refConn) LoggedIn() {
 	c.mu.Lock()

@@ -74,8 +74,8 @@ type outbound struct {
 
 // newConn makes the connection of a socket whose handshake is done. Early are
 // bytes that were read together with the request.
-func (l *Listener) newConn(nc net.Conn, ticket *transport.Ticket, early []byte) *Conn {
-	c := &Conn{id: l.opt.NextID(), l: l, nc: nc, raw: rawConnOf(nc), remote: addrPort(nc.RemoteAddr()), patient: isPatient(nc)}
+func (l *Listener) newConn(nc net.Conn, remote netip.AddrPort, ticket *transport.Ticket, early []byte) *Conn {
+	c := &Conn{id: l.opt.NextID(), l: l, nc: nc, raw: rawConnOf(nc), remote: remote, patient: isPatient(nc)}
 	c.in.buf = make([]byte, max(readBufferBytes, len(early)))
 	c.in.to = copy(c.in.buf, early)
 	c.in.parser.framesMax = l.opt.FragmentsMax
@@ -107,6 +107,14 @@ func (c *Conn) RemoteAddr() netip.AddrPort { return c.remote }
 
 func (c *Conn) channel() counters.Channel { return counters.Channel(c.l.opt.Kind) }
 
+// LoginRead implements transport.Conn.
+func (c *Conn) LoginRead() {
+	c.mu.Lock()
+	ticket := c.out.ticket
+	c.mu.Unlock()
+	ticket.LoginRead()
+}
+
 // LoggedIn implements transport.Conn. It also raises the limit on inbound
 // messages, so it belongs before the answer to the LOGIN.
 func (c *Conn) LoggedIn() {
@@ -115,7 +123,7 @@ func (c *Conn) LoggedIn() {
 	ticket := c.out.ticket
 	c.out.ticket = nil
 	c.mu.Unlock()
-	ticket.Leave()
+	ticket.LoggedIn()
 }
 
 // SetSource implements transport.Conn. A drain runs under the connection's lock,

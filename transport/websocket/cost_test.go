@@ -54,7 +54,7 @@ func skipRace(t testing.TB) {
 
 func tapeConn(input []byte) (*Conn, *tape) {
 	nc := &tape{input: append([]byte(nil), input...)}
-	c := newListener(Options{}.withDefaults()).newConn(nc, nil, nil)
+	c := newListener(Options{}.withDefaults()).newConn(nc, addrPort(nc.RemoteAddr()), nil, nil)
 	c.loggedIn.Store(true)
 	return c, nc
 }

@@ -3,6 +3,7 @@ package websocket
 import (
 	"errors"
 	"net"
+	"net/netip"
 	"sync/atomic"
 	"time"
 
@@ -10,8 +11,8 @@ import (
 	"troupe/transport"
 )
 
-// accept takes connections until the listener is closed. It asks for admission
-// first: who is refused costs an accept and a close, no goroutine and no memory.
+// accept takes connections until the listener is closed. They ask for admission
+// first: who waits for it costs a file descriptor and no goroutine.
 func (l *Listener) accept() error {
 	for failures := 0; ; {
 		nc, err := l.ln.Accept()
@@ -27,18 +28,24 @@ func (l *Listener) accept() error {
 			continue
 		}
 		failures = 0
-		v := &visitor{Conn: nc, l: l}
-		if a := l.opt.Admission; a != nil {
-			ticket, refusal := a.Enter(addrPort(nc.RemoteAddr()).Addr())
-			if refusal != 0 {
-				reset(nc)
-				continue
-			}
-			v.ticket = ticket
-		}
-		if l.enter(v) {
-			go v.serve()
-		}
+		l.receive(nc)
+	}
+}
+
+// receive takes an accepted connection: it is answered at once, or when Admission
+// has a place for it.
+func (l *Listener) receive(nc net.Conn) {
+	v := &visitor{Conn: nc, l: l, remote: addrPort(nc.RemoteAddr())}
+	if l.opt.Admission != nil {
+		v.ticket = l.opt.Admission.Ticket(v.remote.Addr())
+	}
+	if !l.enter(v) {
+		return
+	}
+	if v.ticket == nil {
+		v.Admit()
+	} else if v.ticket.Wait(v) != 0 {
+		v.Evict()
 	}
 }
 
@@ -52,7 +59,6 @@ func (l *Listener) enter(v *visitor) bool {
 	closed := l.closed
 	if !closed {
 		l.visitors[v] = struct{}{}
-		l.handshakes.Add(1)
 	}
 	l.mu.Unlock()
 	if closed {
@@ -67,7 +73,7 @@ func reset(nc net.Conn) {
 	if tcp := tcpOf(nc); tcp != nil {
 		_ = tcp.SetLinger(0)
 	}
-	_ = nc.Close()
+	cut(nc)
 }
 
 // tcpOf returns the TCP connection at the bottom, nil without one.
@@ -85,13 +91,47 @@ func tcpOf(nc net.Conn) *net.TCPConn {
 }
 
 // visitor is a connection before its handshake is done. Whoever closes it gives
-// its ticket back.
+// its ticket back. It implements transport.Entrant.
 type visitor struct {
 	net.Conn
-	l      *Listener
-	ticket *transport.Ticket
-	done   atomic.Bool // upgraded, or counted as refused
+	l       *Listener
+	remote  netip.AddrPort
+	ticket  *transport.Ticket
+	done    atomic.Bool // upgraded, or counted as refused
+	serving bool        // guarded by l.mu: serve runs, and takes it off the list
 }
+
+var _ transport.Entrant = (*visitor)(nil)
+
+// Admit implements transport.Entrant.
+func (v *visitor) Admit() {
+	l := v.l
+	l.mu.Lock()
+	_, listed := l.visitors[v]
+	if listed {
+		v.serving = true
+		l.handshakes.Add(1)
+	}
+	l.mu.Unlock()
+	if listed { // Close has not cut it
+		go v.serve()
+	}
+}
+
+// Evict implements transport.Entrant: whoever calls has counted it.
+func (v *visitor) Evict() {
+	v.done.Store(true)
+	l := v.l
+	l.mu.Lock()
+	if !v.serving {
+		delete(l.visitors, v)
+	}
+	l.mu.Unlock()
+	reset(v.Conn)
+}
+
+// Peek implements transport.Entrant.
+func (v *visitor) Peek() transport.Presence { return peek(tcpOf(v.Conn)) }
 
 // Close implements net.Conn. A visitor that ends before anything was decided has
 // sent no request, or half of one.

@@ -88,7 +88,7 @@ func (v *visitor) decide(r *http.Request, in *bufio.Reader) {
 	}
 	if err := l.upgrade(v, r, in); err != nil {
 		v.refuse(counters.RefusedHandshake)
-		l.opt.Log.Debug().Stringer("remote", addrPort(v.RemoteAddr())).Err(err).Msg("handshake failed")
+		l.opt.Log.Debug().Stringer("remote", v.remote).Err(err).Msg("handshake failed")
 	}
 }
 

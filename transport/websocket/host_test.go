@@ -185,7 +185,7 @@ func piped(t testing.TB, opt Options, r *recorder, nc net.Conn) *Conn {
 	}
 	l := newListener(opt)
 	l.acceptor = r
-	c := l.newConn(nc, nil, nil)
+	c := l.newConn(nc, addrPort(nc.RemoteAddr()), nil, nil)
 	l.start(c)
 	return c
 }

@@ -102,14 +102,22 @@ func (l *Listener) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.closed = true
 	served := l.served
-	cut := make([]*visitor, 0, len(l.visitors))
+	var cut, held []*visitor
 	for v := range l.visitors {
-		cut = append(cut, v)
+		if v.serving {
+			cut = append(cut, v)
+		} else {
+			held = append(held, v)
+			delete(l.visitors, v)
+		}
 	}
 	l.mu.Unlock()
 	err := l.ln.Close()
 	for _, v := range cut {
 		_ = v.Conn.Close() // its own goroutine does the rest
+	}
+	for _, v := range held {
+		_ = v.Close()
 	}
 	if errors.Is(err, net.ErrClosed) {
 		err = nil
@@ -193,7 +201,9 @@ func (l *Listener) open(v *visitor, early []byte) {
 	delete(l.visitors, v)
 	l.mu.Unlock()
 	l.tune(v.Conn)
-	l.start(l.newConn(v.Conn, v.ticket, early))
+	c := l.newConn(v.Conn, v.remote, v.ticket, early)
+	v.ticket.OnEvict(func() { c.Close(messages.CloseTryLater) })
+	l.start(c)
 }
 
 // start runs c in a goroutine of its own, with the small stack of a new one; the

@@ -158,7 +158,7 @@ func TestSlowloris(t *testing.T) {
 func TestPendingLimits(t *testing.T) {
 	for name, limits := range map[string]transport.AdmissionLimits{
 		"pending_total":  {PendingMax: 2},
-		"pending_per_ip": {PendingPerIPMax: 2},
+		"pending_per_ip": {PendingPerIPMax: 2, PendingMax: 8},
 		"rate_per_ip":    {RatePerIP: 1e-9, BurstPerIP: 2},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -190,6 +190,35 @@ func TestPendingLimits(t *testing.T) {
 			p1.awaitEnd(t)
 			refused(t, h) // p1 left before
 		})
+	}
+}
+
+// A connection without a place waits and is answered; one that is silent for too
+// long gives way, and is told if it is open.
+func TestConnectionsWaitForAPlace(t *testing.T) {
+	count := new(counters.Set)
+	adm := transport.NewAdmission(transport.AdmissionLimits{PendingPerIPMax: 1, PendingMax: 1, HeldMax: 2}, count, time.Now)
+	h := serve(t, Options{Admission: adm, Counters: count}, newRecorder())
+	_, first := h.connect(t)
+	second := openRaw(t, h.Addr().String(), request("/"))
+	eventually(t, "one waits", func() bool { return count.Held.Load() == 1 })
+	if n := count.Accepted.Total(); n != 1 {
+		t.Errorf("%d accepted", n)
+	}
+	first.LoggedIn()
+	second.upgraded()
+	quitter := openRaw(t, h.Addr().String(), request("/"))
+	eventually(t, "another waits", func() bool { return count.Held.Load() == 1 })
+	_ = quitter.conn.Close()
+	third := openRaw(t, h.Addr().String(), request("/"))
+	third.upgraded()                                      // a second later
+	second.expectClose(uint16(messages.CloseTryLater))    // it has sent no LOGIN
+	_ = openRaw(t, h.Addr().String(), "GET / HTTP/1.1\r") // cut by Close
+	eventually(t, "a last one waits", func() bool { return count.Held.Load() == 1 })
+	for why, n := range map[counters.Refusal]int64{counters.RefusedGone: 1, counters.RefusedEvicted: 1} {
+		if got := count.Refused.Get(why); got != n {
+			t.Errorf("%d refused as %v, want %d", got, why, n)
+		}
 	}
 }
 

@@ -27,3 +27,7 @@ func setUserTimeout(tcp *net.TCPConn, d time.Duration) error {
 	}
 	return nil
 }
+
+// peerClosed is the event of a peer that sends no more, also behind input that is
+// not read yet.
+const peerClosed = unix.POLLRDHUP

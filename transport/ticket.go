@@ -1,0 +1,365 @@
+package transport
+
+import (
+	"net/netip"
+	"time"
+
+	"troupe/messages/counters"
+)
+
+// Presence is what a look at an accepted connection says of its peer.
+type Presence uint8
+
+// Presences.
+const (
+	PeerGone   Presence = iota + 1
+	PeerSilent          // nothing has arrived
+	PeerSpoke           // something has
+)
+
+// Entrant is a connection that waits for its place. No method may block; Admit
+// and Evict may be called from any goroutine.
+type Entrant interface {
+	// Admit is called once when there is a place.
+	Admit()
+	// Evict is called at most once, and after it nothing: the connection must be
+	// closed. Its ticket has left, and it is counted as refused.
+	Evict()
+	// Peek looks at the peer. It is called with a lock held, before Admit.
+	Peek() Presence
+}
+
+// state of a Ticket; those below queueCount are also the index of its queues.
+type state uint8
+
+const (
+	silent    state = iota // pending, no LOGIN yet
+	answering              // pending, the LOGIN is being answered
+	waiting                // held
+	queueCount
+	outside // not admitted yet
+	left
+)
+
+// Ticket is one connection on its way to a login. Leave must be called when it
+// ends, LoggedIn when it logs in; after one of them further calls do nothing. All
+// methods are safe on a nil Ticket, except for Enter and Wait.
+type Ticket struct {
+	a      *Admission
+	source *source // nil: counts in all only
+
+	// guarded by a.mu
+	state state
+	since time.Time // of the state
+	owner Entrant
+	evict func() // instead of owner.Evict, once the connection is open
+	links [linkCount]link
+}
+
+// Ticket returns a ticket for a connection from ip, which has no place yet.
+func (a *Admission) Ticket(ip netip.Addr) *Ticket {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return &Ticket{a: a, source: a.sourceOf(ip, a.now()), state: outside}
+}
+
+// TrustedTicket returns a ticket that only PendingMax bounds, for a connection of
+// a proxy that has yet to say whom it brings.
+func (a *Admission) TrustedTicket() *Ticket { return &Ticket{a: a, state: outside} }
+
+// Enter takes a place now. Without one, the refusal is counted and returned, and
+// the connection should be closed at once.
+func (t *Ticket) Enter() counters.Refusal {
+	a := t.a
+	a.mu.Lock()
+	now := a.now()
+	why := a.refusal(t.source, now)
+	var evicted []*Ticket
+	if why == 0 {
+		evicted = a.place(t, now)
+	} else {
+		a.count.Refused.Add(why, 1)
+	}
+	a.mu.Unlock()
+	finish(nil, evicted)
+	return why
+}
+
+// Wait takes a place as soon as there is one, and calls e.Admit then, perhaps
+// before it returns. Where too many wait the refusal is counted and returned.
+func (t *Ticket) Wait(e Entrant) counters.Refusal {
+	a := t.a
+	a.mu.Lock()
+	now := a.now()
+	t.owner = e
+	why := a.refusal(t.source, now)
+	var evicted []*Ticket
+	if why == 0 && t.source.held == 0 { // nobody overtakes
+		evicted = a.place(t, now)
+		a.mu.Unlock()
+		finish([]*Ticket{t}, evicted)
+		return 0
+	}
+	if why == 0 {
+		why = counters.RefusedRatePerIP
+	}
+	ok, gone := a.hold(t, now)
+	if !ok {
+		a.count.Refused.Add(why, 1)
+	}
+	a.mu.Unlock()
+	finish(nil, gone)
+	if ok {
+		return 0
+	}
+	return why
+}
+
+// OnEvict says what to call instead of the Entrant's Evict from now on. If the
+// ticket has been evicted already nothing is called.
+func (t *Ticket) OnEvict(f func()) {
+	if t == nil {
+		return
+	}
+	t.a.mu.Lock()
+	t.evict = f
+	t.a.mu.Unlock()
+}
+
+// LoginRead tells that a LOGIN has come and is being answered: the connection is
+// not silent.
+func (t *Ticket) LoginRead() {
+	if t == nil {
+		return
+	}
+	t.a.mu.Lock()
+	defer t.a.mu.Unlock()
+	if t.state == silent {
+		t.a.remove(t)
+		t.a.insert(t, answering, t.a.now())
+	}
+}
+
+// LoggedIn gives the place back, and what it cost of the source's rate.
+func (t *Ticket) LoggedIn() { t.leave(true) }
+
+// Leave gives the place back.
+func (t *Ticket) Leave() { t.leave(false) }
+
+func (t *Ticket) leave(loggedIn bool) {
+	if t == nil {
+		return
+	}
+	a := t.a
+	a.mu.Lock()
+	if t.state >= queueCount {
+		t.state = left
+		a.mu.Unlock()
+		return
+	}
+	a.remove(t)
+	for at := t.source; at != nil && loggedIn; at = at.network {
+		at.tokens++ // the next fill bounds it
+		at.earned++
+	}
+	var in, evicted []*Ticket
+	if t.source != nil && t.source.held > 0 {
+		in, evicted = a.admit(t.source, a.now())
+	}
+	a.mu.Unlock()
+	finish(in, evicted)
+}
+
+// hold has t wait. Where too many do, one that is gone or has never said anything
+// gives way. The caller holds mu.
+func (a *Admission) hold(t *Ticket, now time.Time) (ok bool, gone []*Ticket) {
+	l := &a.limits
+	if l.HeldMax <= 0 || t.source == nil {
+		return false, nil
+	}
+	for _, full := range []struct {
+		is bool
+		q  *queue
+		in int
+	}{
+		{l.HeldPerIPMax > 0 && t.source.held >= l.HeldPerIPMax, &t.source.queues[waiting], inSource},
+		{a.held >= l.HeldMax, &a.queues[waiting], inAll},
+	} {
+		if !full.is {
+			continue
+		}
+		v := full.q.first
+		for range peeksMax {
+			if v == nil || v.owner.Peek() != PeerSpoke {
+				break
+			}
+			v = v.links[full.in].newer
+		}
+		if v == nil || v.owner.Peek() == PeerSpoke {
+			return false, gone
+		}
+		a.drop(v, counters.RefusedHeld)
+		gone = append(gone, v)
+	}
+	a.insert(t, waiting, now)
+	if a.timer == nil {
+		a.timer = time.AfterFunc(heldTick, a.tick)
+	}
+	return true, gone
+}
+
+// drop ends the waiting of a held ticket. The caller holds mu.
+func (a *Admission) drop(t *Ticket, why counters.Refusal) {
+	a.remove(t)
+	a.count.Refused.Add(why, 1)
+}
+
+// tick lets in who may come in, and ends what has waited for too long.
+func (a *Admission) tick() {
+	a.mu.Lock()
+	now := a.now()
+	var in, gone []*Ticket
+	for t := a.queues[waiting].first; t != nil && now.Sub(t.since) >= a.limits.HeldFor; t = a.queues[waiting].first {
+		a.drop(t, counters.RefusedHeld)
+		gone = append(gone, t)
+	}
+	for s := range a.waiting { // in any order, which is fair
+		i, g := a.admit(s, now)
+		in, gone = append(in, i...), append(gone, g...)
+	}
+	if a.held > 0 {
+		a.timer.Reset(heldTick)
+	} else {
+		a.timer = nil
+	}
+	a.mu.Unlock()
+	finish(in, gone)
+}
+
+// admit lets held connections of a source in, oldest first, as far as its limits
+// allow. Who has said nothing yet goes to the end, and costs nothing. The caller
+// holds mu.
+func (a *Admission) admit(s *source, now time.Time) (in, gone []*Ticket) {
+	for looks := 0; s.held > 0 && looks < peeksMax && a.refusal(s, now) == 0; {
+		t := s.queues[waiting].first
+		switch t.owner.Peek() {
+		case PeerGone:
+			a.drop(t, counters.RefusedGone)
+			gone = append(gone, t)
+		case PeerSilent:
+			looks++
+			s.queues[waiting].remove(t, inSource)
+			s.queues[waiting].add(t, inSource)
+		default:
+			a.remove(t)
+			gone = append(gone, a.place(t, now)...)
+			in = append(in, t)
+		}
+	}
+	return in, gone
+}
+
+// finish tells those who are in and those who must go. The caller does not hold
+// mu.
+func finish(in, out []*Ticket) {
+	for _, t := range out {
+		t.a.mu.Lock()
+		evict := t.evict
+		t.a.mu.Unlock()
+		switch {
+		case evict != nil:
+			evict()
+		case t.owner != nil:
+			t.owner.Evict()
+		}
+	}
+	for _, t := range in {
+		t.owner.Admit()
+	}
+}
+
+// insert puts t into the queues of a state and counts it. The caller holds mu.
+func (a *Admission) insert(t *Ticket, to state, now time.Time) {
+	t.state, t.since = to, now
+	a.queues[to].add(t, inAll)
+	delta := func(pending, held *int) {
+		if to == waiting {
+			*held++
+		} else {
+			*pending++
+		}
+	}
+	delta(&a.pending, &a.held)
+	for at, in := t.source, inSource; at != nil; at, in = at.network, inNetwork {
+		at.queues[to].add(t, in)
+		delta(&at.pending, &at.held)
+	}
+	if to == waiting {
+		a.waiting[t.source] = struct{}{}
+		a.count.Held.Add(1)
+	}
+}
+
+// remove takes t out of its queues. The caller holds mu.
+func (a *Admission) remove(t *Ticket) {
+	from := t.state
+	t.state = left
+	a.queues[from].remove(t, inAll)
+	delta := func(pending, held *int) {
+		if from == waiting {
+			*held--
+		} else {
+			*pending--
+		}
+	}
+	delta(&a.pending, &a.held)
+	for at, in := t.source, inSource; at != nil; at, in = at.network, inNetwork {
+		at.queues[from].remove(t, in)
+		delta(&at.pending, &at.held)
+	}
+	if from != waiting {
+		return
+	}
+	a.count.Held.Add(-1)
+	if t.source.held == 0 {
+		delete(a.waiting, t.source)
+	}
+}
+
+// Which of its links a ticket is in a queue by.
+const (
+	inAll = iota
+	inSource
+	inNetwork
+	linkCount
+)
+
+type link struct{ older, newer *Ticket }
+
+// queue is a list of tickets, oldest first.
+type queue struct{ first, last *Ticket }
+
+func (q *queue) add(t *Ticket, in int) {
+	t.links[in] = link{older: q.last}
+	if q.last != nil {
+		q.last.links[in].newer = t
+	} else {
+		q.first = t
+	}
+	q.last = t
+}
+
+func (q *queue) remove(t *Ticket, in int) {
+	l := t.links[in]
+	if l.older != nil {
+		l.older.links[in].newer = l.newer
+	} else {
+		q.first = l.newer
+	}
+	if l.newer != nil {
+		l.newer.links[in].older = l.older
+	} else {
+		q.last = l.older
+	}
+	t.links[in] = link{}
+}
