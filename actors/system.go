@@ -50,7 +50,7 @@ type System struct {
 	count       *counters.Set
 	fleet       *stage.Ref
 	placements  *stage.Ref
-	registry    *fleet.Registry // for Wait only: the rest is its actor's
+	registry    *fleet.Registry // for PlayerSession and Wait only: the rest is its actor's
 	bundle      bundle.Limits
 	unpacks     chan struct{}
 	connections *stage.Ref
@@ -90,6 +90,12 @@ func (s *System) Connect(link connection.Link, channel counters.Channel, edge co
 	h := connection.NewHandle(s.stage, link, channel, edge, s.count)
 	s.connections.Tell(connection.Open{Handle: h})
 	return h
+}
+
+// PlayerSession returns the status of a player session at once, 0 if the id is not known
+// here.
+func (s *System) PlayerSession(id messages.PlayerSessionID) messages.PlayerSessionStatus {
+	return s.registry.PlayerSession(id)
 }
 
 // CreateGameSession starts a game session. The error is a *messages.Error or

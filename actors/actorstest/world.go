@@ -293,7 +293,7 @@ func (c *Client) OpenFast(messages.PeerID) player.FastOffer {
 }
 
 // Refused implements connection.Edge.
-func (c *Client) Refused() {}
+func (c *Client) Refused() time.Duration { return 0 }
 
 // LogIn sends a LOGIN without waiting for the answer.
 func (c *Client) LogIn(id messages.PlayerSessionID, payload string) {

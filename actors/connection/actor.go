@@ -23,15 +23,24 @@ func DefaultTimeouts() Timeouts {
 }
 
 type (
-	loginRead struct{ login *player.Login }
-	attached  struct{ to *player.Attachment }
-	gone      struct{}
-	loginOver struct{}
-	tick      struct{}
+	loginSeen   struct{}
+	loginRead   struct{ login *player.Login }
+	refuseLater struct {
+		handle *Handle
+		wait   time.Duration
+	}
+	refusalDue struct{}
+	attached   struct{ to *player.Attachment }
+	gone       struct{}
+	loginOver  struct{}
+	tick       struct{}
 )
 
 // Undelivered implements stage.Undeliverable.
 func (m loginRead) Undelivered() { m.login.From.Refuse(player.RetrySoon) }
+
+// Undelivered implements stage.Undeliverable.
+func (m refuseLater) Undelivered() { m.handle.refuse() }
 
 // state is where a connection stands.
 type state uint8
@@ -40,6 +49,7 @@ const (
 	awaitingLogin state = iota + 1
 	joining
 	serving
+	refusing // the answer waits
 	finished
 )
 
@@ -74,8 +84,15 @@ func (a *Actor) Started(c *stage.Context) {
 // Receive implements stage.Actor.
 func (a *Actor) Receive(c *stage.Context, msg any) {
 	switch m := msg.(type) {
+	case loginSeen:
+		a.timer.Stop()
 	case loginRead:
 		a.onLoginRead(m)
+	case refuseLater:
+		a.onRefuseLater(c, m)
+	case refusalDue:
+		a.state = finished
+		a.handle.refuse()
 	case attached:
 		a.onAttached(c, m)
 	case tick:
@@ -94,7 +111,11 @@ func (a *Actor) Receive(c *stage.Context, msg any) {
 
 // Stopped closes a connection that outlives its actor.
 func (a *Actor) Stopped(*stage.Context) {
-	if a.state != finished {
+	switch a.state {
+	case finished:
+	case refusing:
+		a.handle.refuse()
+	default:
 		a.handle.link.Close(messages.CloseInternalError)
 	}
 }
@@ -113,6 +134,16 @@ func (a *Actor) onLoginRead(m loginRead) {
 	a.state = joining
 	a.timer.Stop()
 	a.fleet.Tell(m.login)
+}
+
+// onRefuseLater keeps the answer to a login that is refused for a while.
+func (a *Actor) onRefuseLater(c *stage.Context, m refuseLater) {
+	if a.state == finished {
+		return
+	}
+	a.state = refusing
+	a.timer.Stop()
+	a.timer = c.After(m.wait, refusalDue{})
 }
 
 func (a *Actor) onAttached(c *stage.Context, m attached) {

@@ -26,8 +26,9 @@ type Link interface {
 type Edge interface {
 	// OpenFast sets up the fast channel for the peer that the connection serves.
 	OpenFast(peer messages.PeerID) player.FastOffer
-	// Refused tells that the connection's LOGIN is answered with no.
-	Refused()
+	// Refused tells that the connection's LOGIN is answered with no, and for good. It
+	// returns how long that answer has to wait.
+	Refused() time.Duration
 }
 
 // Handle is one connection. It implements player.Newcomer.
@@ -99,6 +100,10 @@ func (h *Handle) Silence() time.Duration {
 // Caps notes what the client understands. To be called before Login and Refuse.
 func (h *Handle) Caps(caps uint64) { h.caps = caps }
 
+// LoginSeen notes that a LOGIN was read, which Login or Refuse follows: the connection
+// has kept its time, however long it waits for its turn.
+func (h *Handle) LoginSeen() { h.ref.Tell(loginSeen{}) }
+
 // Login passes on a LOGIN that was read.
 func (h *Handle) Login(l *player.Login) { h.ref.Tell(loginRead{l}) }
 
@@ -154,17 +159,25 @@ func (h *Handle) Bind(a *player.Attachment) bool {
 // close (D5), or one that says to try later.
 func (h *Handle) Refuse(after time.Duration) {
 	h.count.Logins.Add(counters.LoginRefused, 1)
-	var no wire.LoginResult
-	reason := messages.CloseNormal
 	if after > 0 {
-		no.Caps, no.RetryAfterMs = h.caps, uint64(after.Milliseconds())
-		reason = messages.CloseTryLater
-	} else {
-		h.edge.Refused()
+		no := wire.LoginResult{Caps: h.caps, RetryAfterMs: uint64(after.Milliseconds())}
+		reason := messages.CloseTryLater
+		if h.caps == 0 {
+			reason = messages.CloseNormal // all that stock clients know
+		}
+		h.answer(&no, reason)
+		return
 	}
-	if h.caps == 0 {
-		reason = messages.CloseNormal // all that stock clients know
+	if wait := h.edge.Refused(); wait > 0 {
+		h.ref.Tell(refuseLater{h, wait})
+		return
 	}
-	h.link.Send(wire.NewLoginResult(&no))
+	h.refuse()
+}
+
+func (h *Handle) refuse() { h.answer(&wire.LoginResult{}, messages.CloseNormal) }
+
+func (h *Handle) answer(no *wire.LoginResult, reason messages.CloseReason) {
+	h.link.Send(wire.NewLoginResult(no))
 	h.link.Close(reason)
 }

@@ -26,7 +26,7 @@ type Registry struct {
 	order      []*entry // oldest first; forgotten ones are swept out later
 	forgotten  int      // of them, at least
 	tokens     map[tokenKey]*entry
-	players    map[messages.PlayerSessionID]*entry
+	players    *playerIndex
 	refs       map[*stage.Ref]*entry
 	creators   creators
 	scripts    map[messages.ScriptID]*scriptEntry
@@ -119,7 +119,7 @@ func New(o Options) (*Registry, error) {
 		aliases:   make(map[messages.AliasID]*messages.Alias),
 		sessions:  make(map[messages.GameSessionID]*entry),
 		tokens:    make(map[tokenKey]*entry),
-		players:   make(map[messages.PlayerSessionID]*entry),
+		players:   newPlayerIndex(),
 		refs:      make(map[*stage.Ref]*entry),
 		scripts:   make(map[messages.ScriptID]*scriptEntry),
 		idles:     make(map[*stage.Ref]*idle),
@@ -253,7 +253,7 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 
 // onLogin finds the game session of a player session.
 func (r *Registry) onLogin(l *player.Login) {
-	e := r.players[l.ID]
+	e := r.players.get(l.ID)
 	if e == nil || e.ref == nil {
 		l.From.Refuse(0)
 		return

@@ -256,6 +256,6 @@ func (r *Registry) forget(e *entry) {
 		delete(r.tokens, tokenKey{e.fleet.record.ID, e.location, e.token})
 	}
 	for _, id := range e.players {
-		delete(r.players, id)
+		r.players.remove(id)
 	}
 }

@@ -67,7 +67,7 @@ func (r *Registry) gameSessions(q messages.GameSessionQuery) (reading[*messages.
 func (r *Registry) playerSessions(q messages.PlayerSessionQuery) (reading[*messages.PlayerSession], error) {
 	switch {
 	case q.PlayerSessionID != "":
-		if e := r.players[q.PlayerSessionID]; e != nil {
+		if e := r.players.get(q.PlayerSessionID); e != nil {
 			found := e.published.Players(func(id messages.PlayerSessionID, _ messages.PlayerID, _ messages.PlayerSessionStatus) bool {
 				return id == q.PlayerSessionID
 			})

@@ -47,7 +47,7 @@ func (r *Registry) restoreSessions() error {
 		e.published = gamesession.NewRestored(e.published.Session(), players[e])
 		e.players = e.published.PlayerIDs()
 		for _, id := range e.players {
-			r.players[id] = e
+			r.players.set(id, e)
 		}
 	}
 	return nil

@@ -21,7 +21,7 @@ func (r *Registry) onSeatsMade(c *stage.Context, m gamesession.SeatsMade) {
 	ids := make([]messages.PlayerSessionID, len(m.Seats))
 	for i, s := range m.Seats {
 		changes[i], ids[i] = storedSeat(s), s.ID
-		r.players[s.ID] = e
+		r.players.set(s.ID, e)
 	}
 	e.players = append(e.players, ids...)
 	undo := func() {
@@ -43,7 +43,7 @@ func (r *Registry) onSeatsMade(c *stage.Context, m gamesession.SeatsMade) {
 
 // onSeatChanged stores a player session that has changed by itself.
 func (r *Registry) onSeatChanged(c *stage.Context, m gamesession.SeatChanged) {
-	if e := r.players[m.Seat.ID]; e != nil {
+	if e := r.players.get(m.Seat.ID); e != nil {
 		r.noteNews(c, r.seatNews(c.Now(), e, m.Seat), storedSeat(m.Seat))
 	}
 }
@@ -64,7 +64,7 @@ func (r *Registry) onSeatsForgotten(c *stage.Context, m gamesession.SeatsForgott
 func (r *Registry) forgetSeats(e *entry, ids []messages.PlayerSessionID) {
 	gone := make(map[messages.PlayerSessionID]bool, len(ids))
 	for _, id := range ids {
-		delete(r.players, id)
+		r.players.remove(id)
 		delete(e.open, id)
 		gone[id] = true
 	}

@@ -111,7 +111,7 @@ func newRoom(tb testing.TB, h script.Handler, members int) *room {
 type noFast struct{}
 
 func (noFast) OpenFast(messages.PeerID) player.FastOffer { return player.FastOffer{Port: 1} }
-func (noFast) Refused()                                  {}
+func (noFast) Refused() time.Duration                    { return 0 }
 
 func (r *room) enter(tb testing.TB, id messages.PlayerSessionID) {
 	tb.Helper()

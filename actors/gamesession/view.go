@@ -127,6 +127,16 @@ func (p *Published) PlayerIDs() []messages.PlayerSessionID {
 	return ids
 }
 
+// PlayerStatus returns the status of one player session, 0 if there is none of that id.
+func (p *Published) PlayerStatus(id messages.PlayerSessionID) messages.PlayerSessionStatus {
+	for _, s := range *p.places.Load() {
+		if s.id == id {
+			return s.state()
+		}
+	}
+	return 0
+}
+
 func (s *place) state() messages.PlayerSessionStatus {
 	return messages.PlayerSessionStatus(s.status.Load())
 }

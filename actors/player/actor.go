@@ -80,6 +80,9 @@ type Actor struct {
 	reservation *stage.Timer
 	window      *stage.Timer
 	challenge   *stage.Timer
+	pause       *stage.Timer
+	paused      *Login // waits for no other reason than Login.Pause
+	pausedIn    State  // of the machine
 	login       *Login // the one in hand
 	credential  Credential
 	endReason   messages.CloseReason
@@ -145,6 +148,8 @@ func (a *Actor) receive(c surroundings, msg any) {
 		a.step(c, Event{Kind: WindowOver, Epoch: m.epoch})
 	case challengeOver:
 		a.onChallengeOver(c, m)
+	case pauseOver:
+		a.admitPaused(c)
 	case Release:
 		a.step(c, Event{Kind: Released, Epoch: m.Epoch})
 	case OutOfOrder:
@@ -159,6 +164,9 @@ func (a *Actor) receive(c surroundings, msg any) {
 		a.step(c, Event{Kind: LeaveDone})
 	default:
 		c.Counters().ActorMessages.Add(1)
+	}
+	if a.d.machine.State != a.pausedIn {
+		a.admitPaused(c)
 	}
 }
 
@@ -181,12 +189,20 @@ func (a *Actor) Stopped(c *stage.Context) {
 		a.d.waiting = nil
 	}
 	a.refuseHeld(RetrySoon)
+	if a.paused != nil {
+		a.paused.From.Refuse(RetrySoon)
+		a.paused = nil
+	}
 	a.d.Handle.dropFast()
 }
 
 func (a *Actor) onLogin(c surroundings, m *Login) {
 	a.login, a.credential = m, a.check(m)
 	defer func() { a.login = nil }()
+	if wait := a.pauseOf(m); wait > 0 {
+		a.putOff(c, m, wait)
+		return
+	}
 	a.endIfLost(c)
 	if a.resumes() {
 		// The claim is laid before the machine moves: a connection that has ended

@@ -13,6 +13,9 @@ type Login struct {
 	Payload []byte // the game's own, at most 4096 bytes; owned by the message
 	From    Newcomer
 	At      time.Time // when the LOGIN was read
+	// Pause is how long it is to wait, as there were too many before it; never so long
+	// that the player would lose its seat by it.
+	Pause time.Duration
 
 	// Of the extension; zero for stock clients.
 	Caps         uint64 // wire.CapNumbers
@@ -113,5 +116,7 @@ type outboxFull struct{}
 type reservationOver struct{}
 
 type windowOver struct{ epoch messages.Epoch }
+
+type pauseOver struct{}
 
 type challengeOver struct{ epoch messages.Epoch }

@@ -20,6 +20,7 @@ type Gateway struct {
 	failures  *attempts[netip.Prefix]
 	logins    *attempts[messages.PlayerSessionID] // without a reconnect token
 	resumes   *attempts[messages.PlayerSessionID] // with one
+	held      heldGuesses
 	turnstile *turnstile
 }
 

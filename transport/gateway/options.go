@@ -25,17 +25,19 @@ type Limits struct {
 	TooFastFor time.Duration
 	// GroupOpsPerSecond bounds a player's group operations; more are dropped.
 	GroupOpsPerSecond float64
-	// LoginFailuresPerIPPerMinute bounds refused logins per address.
+	// LoginFailuresPerIPPerMinute is how many logins with ids that nobody has an address
+	// gets answered at once.
 	LoginFailuresPerIPPerMinute int
-	// LoginsPerIDPerMinute bounds logins per player session id.
+	// LoginsPerIDPerMinute is how many logins of a player session are let in without a
+	// pause.
 	LoginsPerIDPerMinute int
-	// ResumesPerIDPerMinute bounds logins with a reconnect token per player session
-	// id.
+	// ResumesPerIDPerMinute is the same for logins with a reconnect token.
 	ResumesPerIDPerMinute int
 	// LoginsPerSecond bounds logins altogether, with a burst of a tenth of it. Those
 	// that come back go first.
 	LoginsPerSecond float64
-	// LoginsWaiting is how many wait for that at most; more are told to come later.
+	// LoginsWaiting is how many wait for that at most; more are told to come later, but
+	// not those who hold a seat.
 	LoginsWaiting int
 }
 

@@ -30,7 +30,10 @@ type peer struct {
 	// owned by the connection's reader
 	malformed int
 	tried     bool // a LOGIN was passed on
-	limited   bool // it was refused for too many before it; set before Refuse
+
+	// set before a LOGIN is passed on or refused
+	readAt  time.Time // when it was read
+	unknown bool      // nobody has its player session id
 }
 
 // idMax bounds a player session id and a reconnect token in bytes; real ones
@@ -251,39 +254,33 @@ func (p *peer) beforeLogin(h *wire.Header) {
 		p.drop(counters.DropSecondLogin) // D29
 		return
 	}
-	p.tried = true
+	p.tried, p.readAt = true, time.Now()
 	l, err := wire.ParseLogin(h.Inner)
 	if err != nil {
 		p.onMalformed()
 		return
 	}
-	now := time.Now()
 	id := messages.PlayerSessionID(l.PlayerSessionID)
 	if id == "" || len(id) > idMax || len(l.ReconnectToken) > idMax || len(h.Payload) > wire.PayloadMax {
+		p.unknown = true
+		p.handle.Refuse(0)
+		return
+	}
+	status := p.gateway.o.System.PlayerSession(id)
+	if status == 0 {
+		p.unknown = true
 		p.handle.Refuse(0)
 		return
 	}
 	p.handle.Caps(l.Caps)
-	perID := p.gateway.logins
-	if l.ReconnectToken != "" {
-		perID = p.gateway.resumes
-	}
-	if p.gateway.failures.over(now, p.source) || perID.over(now, id) {
-		p.limited = true // refused for what came before: no further mark against the address
-		p.handle.Refuse(retryOverLimit)
-		return
-	}
-	perID.add(now, id)
 	p.conn.LoginRead()
+	p.handle.LoginSeen()
 	login := &player.Login{
-		ID: id, Payload: append([]byte(nil), h.Payload...), From: p.handle, At: now,
+		ID: id, Payload: append([]byte(nil), h.Payload...), From: p.handle, At: p.readAt, Pause: p.gateway.pauseOf(id, l.ReconnectToken, p.readAt),
 		Caps: l.Caps, Token: l.ReconnectToken, LastReceived: l.LastReceived,
 	}
-	p.gateway.turnstile.pass(login, func() { p.handle.Login(login) })
+	p.gateway.turnstile.pass(login, standingOf(status, l.Caps), func() { p.handle.Login(login) })
 }
-
-// retryOverLimit is when a client that logs in too often may come again.
-const retryOverLimit = 15 * time.Second
 
 // onMalformed counts a packet that cannot be read; too many close (D30).
 func (p *peer) onMalformed() {
@@ -302,11 +299,4 @@ func (p *peer) drop(d counters.Drop) {
 		e = e.Int32("peer", int32(att.Peer)).Str("player_session", att.Player.ID.Short())
 	}
 	e.Msg("packet dropped")
-}
-
-// Refused implements connection.Edge: it counts against the address.
-func (p *peer) Refused() {
-	if !p.limited {
-		p.gateway.failures.add(time.Now(), p.source)
-	}
 }

@@ -5,14 +5,16 @@ import (
 	"time"
 
 	"troupe/actors/player"
+	"troupe/messages"
 )
 
 // turnstile lets logins in at a bounded rate, so that thousands who come back at
-// once do not stall those who play. Who comes back with a token goes before who
-// is new, three times of four, and takes its place if all are taken; the token is
-// checked later, by the player. Who finds no place is told when to come again. Safe for concurrent
-// use; it needs no goroutine, and a timer only while somebody waits, which is
-// never longer than the queue at its rate.
+// once do not stall those who play. Who comes back to a player session that is ACTIVE
+// goes before who is new, three times of four. Who holds a seat waits for its turn, however
+// many are before it: they are bounded by the connections without a login, and a no would
+// cost the seat. Others find no place when all are taken; those who understand it are told
+// when to come again. Safe for concurrent use; it needs no goroutine, and a timer only while
+// somebody waits.
 type turnstile struct {
 	rate  rate
 	most  int
@@ -21,13 +23,34 @@ type turnstile struct {
 	mu sync.Mutex
 	// guarded by mu
 	bucket bucket
-	back   queue // with a reconnect token
+	back   queue // whose player session is ACTIVE
 	fresh  queue
 	turns  int
 	timer  *time.Timer // running while somebody waits
 }
 
 type queue []waiter
+
+// standing is what a login has a right to.
+type standing uint8
+
+const (
+	guest   standing = iota // may be told to come again
+	seated                  // is not sent away
+	playing                 // and goes first
+)
+
+// standingOf is the standing of a login of a player session. One of the extension that is
+// new is told when to come again, which serves it better than a connection without a word.
+func standingOf(status messages.PlayerSessionStatus, caps uint64) standing {
+	switch {
+	case status == messages.PlayerSessionActive:
+		return playing
+	case status == messages.PlayerSessionReserved && caps == 0:
+		return seated
+	}
+	return guest
+}
 
 type waiter struct {
 	login *player.Login
@@ -43,8 +66,8 @@ func newTurnstile(perSecond float64, waiting int) *turnstile {
 // now is the time on the bucket's clock, which is never 0.
 func (t *turnstile) now() time.Duration { return time.Since(t.start) + 1 }
 
-// pass calls enter, now or soon, or refuses the login.
-func (t *turnstile) pass(l *player.Login, enter func()) {
+// pass calls enter, now or soon, or refuses the login of a guest.
+func (t *turnstile) pass(l *player.Login, s standing, enter func()) {
 	t.mu.Lock()
 	if t.timer == nil && t.bucket.tryTake(t.rate, t.now(), 1) {
 		t.mu.Unlock()
@@ -52,33 +75,22 @@ func (t *turnstile) pass(l *player.Login, enter func()) {
 		return
 	}
 	waiting := len(t.back) + len(t.fresh)
-	refused := t.queue(waiter{l, enter}, t.most > 0 && waiting >= t.most)
+	refused := s == guest && t.most > 0 && waiting >= t.most
+	switch {
+	case refused:
+	case s == playing:
+		t.back = append(t.back, waiter{l, enter})
+	default:
+		t.fresh = append(t.fresh, waiter{l, enter})
+	}
 	if t.timer == nil {
 		t.timer = time.AfterFunc(t.wait(1), t.turn)
 	}
 	after := t.wait(waiting)
 	t.mu.Unlock()
-	if refused != nil {
-		refused.From.Refuse(after)
+	if refused {
+		l.From.Refuse(after)
 	}
-}
-
-// queue has a login wait and returns the one that must not: itself if all places
-// are taken, or the last one that is new if it comes back.
-func (t *turnstile) queue(w waiter, full bool) (refused *player.Login) {
-	switch last := len(t.fresh) - 1; {
-	case w.login.Token == "" && full, full && last < 0:
-		return w.login
-	case w.login.Token == "":
-		t.fresh = append(t.fresh, w)
-		return nil
-	case full:
-		refused = t.fresh[last].login
-		t.fresh[last] = waiter{}
-		t.fresh = t.fresh[:last]
-	}
-	t.back = append(t.back, w)
-	return refused
 }
 
 // wait is how long n logins take.
@@ -86,8 +98,8 @@ func (t *turnstile) wait(n int) time.Duration {
 	return max(time.Duration(float64(n)/t.rate.perSecond*float64(time.Second)), time.Millisecond)
 }
 
-// newEvery is how often somebody new goes before those who come back: a crowd
-// with made-up tokens must not keep everybody else out.
+// newEvery is how often somebody new goes before those who come back: a few who come back
+// without end must not keep everybody else out.
 const newEvery = 4
 
 // turn lets in who may. Who has gone meanwhile costs nobody a turn.

@@ -36,9 +36,9 @@ type door struct {
 	in []string // guarded by mu
 }
 
-func (d *door) arrive(name, token string) *visitor {
+func (d *door) arrive(name string, s standing) *visitor {
 	v := &visitor{}
-	d.pass(&player.Login{ID: messages.PlayerSessionID(name), Token: token, From: v}, func() {
+	d.pass(&player.Login{ID: messages.PlayerSessionID(name), From: v}, s, func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
 		d.in = append(d.in, fmt.Sprint(name, " ", time.Since(d.begun)))
@@ -61,15 +61,15 @@ func TestTurnstileLetsThoseWhoComeBackGoFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Second)
 		d := &door{turnstile: newTurnstile(10, 6), begun: time.Now()} // a burst of one
-		d.arrive("a", "")
-		d.arrive("b", "")
-		d.arrive("c", "")
-		d.arrive("d", "token")
-		d.arrive("e", "token")
+		d.arrive("a", guest)
+		d.arrive("b", guest)
+		d.arrive("c", guest)
+		d.arrive("d", playing)
+		d.arrive("e", playing)
 		d.came(t, "a 0s")
 		time.Sleep(150 * time.Millisecond)
 		d.came(t, "d 100ms")
-		d.arrive("f", "token")
+		d.arrive("f", playing)
 		time.Sleep(time.Second)
 		d.came(t, "e 200ms", "f 300ms", "b 400ms", "c 500ms")
 		d.turnstile.mu.Lock()
@@ -78,7 +78,7 @@ func TestTurnstileLetsThoseWhoComeBackGoFirst(t *testing.T) {
 		if running {
 			t.Error("a timer runs, and nobody waits")
 		}
-		d.arrive("g", "") // the bucket is full again
+		d.arrive("g", guest) // the bucket is full again
 		d.came(t, "g 1.15s")
 	})
 }
@@ -88,16 +88,16 @@ func TestTurnstileTellsWhenToComeAgain(t *testing.T) {
 		time.Sleep(time.Second)
 		d := &door{turnstile: newTurnstile(10, 3), begun: time.Now()}
 		for i := range 4 {
-			if v := d.arrive(fmt.Sprint(i), ""); v.after != 0 {
+			if v := d.arrive(fmt.Sprint(i), guest); v.after != 0 {
 				t.Errorf("%d is sent away for %v", i, v.after)
 			}
 		}
-		if v := d.arrive("late", ""); v.after != 300*time.Millisecond {
+		if v := d.arrive("late", guest); v.after != 300*time.Millisecond {
 			t.Errorf("sent away for %v, want the time that the queue takes", v.after)
 		}
 		time.Sleep(100 * time.Millisecond)
 		synctest.Wait()
-		if v := d.arrive("again", ""); v.after != 0 {
+		if v := d.arrive("again", guest); v.after != 0 {
 			t.Errorf("there is room: sent away for %v", v.after)
 		}
 		time.Sleep(time.Second)
@@ -105,36 +105,38 @@ func TestTurnstileTellsWhenToComeAgain(t *testing.T) {
 	})
 }
 
-// Newcomers must not hold the places of those who come back.
-func TestTurnstileGivesTheLastPlacesToThoseWhoComeBack(t *testing.T) {
+// Who holds a seat must not be sent away for others, however many wait.
+func TestTurnstileSendsNobodyAwayWhoHoldsASeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Second)
 		d := &door{turnstile: newTurnstile(10, 2), begun: time.Now()}
-		d.arrive("in", "")
-		first, second := d.arrive("first", ""), d.arrive("second", "")
-		back, another := d.arrive("back", "token"), d.arrive("another", "token")
-		if first.after == 0 || second.after == 0 || back.after != 0 || another.after != 0 {
-			t.Errorf("sent away: %v %v %v %v", first.after, second.after, back.after, another.after)
+		d.arrive("in", guest)
+		d.arrive("first", guest)
+		d.arrive("second", guest)
+		if v := d.arrive("third", guest); v.after != 200*time.Millisecond {
+			t.Errorf("sent away for %v", v.after)
 		}
-		if v := d.arrive("third", "token"); v.after == 0 {
-			t.Error("there is no place for a third")
+		for name, s := range map[string]standing{"new": seated, "back": playing} {
+			if v := d.arrive(name, s); v.after != 0 {
+				t.Errorf("%s is sent away", name)
+			}
 		}
 		time.Sleep(time.Second)
-		d.came(t, "in 0s", "back 100ms", "another 200ms")
+		d.came(t, "in 0s", "back 100ms", "first 200ms", "second 300ms", "new 400ms")
 	})
 }
 
-// Nor must a crowd with made-up tokens keep everybody else out, or those who have
+// Nor must a few who come back without end keep everybody else out, or those who have
 // gone away cost the others their turn.
 func TestTurnstileLeavesATurnToWhoIsNew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Second)
 		d := &door{turnstile: newTurnstile(10, 20), begun: time.Now()}
-		d.arrive("in", "")
-		d.arrive("x", "")
-		d.arrive("y", "")
+		d.arrive("in", guest)
+		d.arrive("x", guest)
+		d.arrive("y", guest)
 		for i := range 5 {
-			d.arrive(fmt.Sprint(i), "token").gone.Store(i == 1)
+			d.arrive(fmt.Sprint(i), playing).gone.Store(i == 1)
 		}
 		time.Sleep(2 * time.Second)
 		d.came(t, "in 0s", "0 100ms", "2 200ms", "3 300ms", "x 400ms", "4 500ms", "y 600ms")
@@ -152,7 +154,7 @@ func TestTurnstileWithoutALimit(t *testing.T) {
 			d := &door{turnstile: newTurnstile(limits.perSecond, limits.waiting), begun: time.Now()}
 			refused := 0
 			for i := range 100 {
-				if d.arrive(fmt.Sprint(i), "").after > 0 {
+				if d.arrive(fmt.Sprint(i), guest).after > 0 {
 					refused++
 				}
 			}

@@ -227,13 +227,13 @@ type Limits struct {
 	UnauthenticatedPerIP              int           `config:"unauthenticatedPerIP"`      // the same per address, and one more for each of its logins; over it connections wait
 	ConnectionsPerIPPerSecond         float64       `config:"connectionsPerIPPerSecond"` // that do not log in; over it connections wait
 	ConnectionsPerIPBurst             int           `config:"connectionsPerIPBurst"`
-	ConnectionsHeld                   int           `config:"connectionsHeld"`      // that wait, each for loginTimeout at most; more are reset. 0: none waits
-	ConnectionsHeldPerIP              int           `config:"connectionsHeldPerIP"` // the same per address; 0: as many as connectionsHeld
-	LoginFailuresPerIPPerMinute       int           `config:"loginFailuresPerIPPerMinute"`
-	LoginsPerPlayerSessionPerMinute   int           `config:"loginsPerPlayerSessionPerMinute"`  // without a reconnect token
+	ConnectionsHeld                   int           `config:"connectionsHeld"`                  // that wait, each for loginTimeout at most; more are reset. 0: none waits
+	ConnectionsHeldPerIP              int           `config:"connectionsHeldPerIP"`             // the same per address; 0: as many as connectionsHeld
+	LoginFailuresPerIPPerMinute       int           `config:"loginFailuresPerIPPerMinute"`      // with ids that nobody has; over it an address gets its refusals later
+	LoginsPerPlayerSessionPerMinute   int           `config:"loginsPerPlayerSessionPerMinute"`  // without a reconnect token; over it each waits, for a second at most
 	ResumesPerPlayerSessionPerMinute  int           `config:"resumesPerPlayerSessionPerMinute"` // with one
 	LoginsPerSecond                   float64       `config:"loginsPerSecond"`                  // altogether; those who come back go first
-	LoginsWaiting                     int           `config:"loginsWaiting"`                    // for their turn, and never longer than half of loginTimeout; more are told to come later
+	LoginsWaiting                     int           `config:"loginsWaiting"`                    // for their turn, without those who hold a seat; more are told to come later
 	MalformedPackets                  int           `config:"malformedPackets"`
 	PlayerMessagesPerSecond           float64       `config:"playerMessagesPerSecond"`
 	PlayerMessagesBurst               float64       `config:"playerMessagesBurst"`

@@ -364,44 +364,6 @@ func TestFastRateDrops(t *testing.T) {
 	h.checkReceived(p...)
 }
 
-func TestLoginFailuresPerIP(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, func(c *host.Config) { c.Limits.LoginFailuresPerIPPerMinute = 3 }, nil)
-	ids := h.seats(h.newGame(8), 4)
-	p := []*stock.Client{h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{})}
-	for range 3 {
-		h.expectRefused(h.dial("psess-guess", stock.Options{})) // counted before it is told
-	}
-	h.expectRefused(h.dial(ids[2], stock.Options{})) // right, but the guesser's
-	h.untilCount("refused logins", func() int64 { return h.logins(counters.LoginRefused) }, 4)
-	h.talk(p[0], p[1])
-	elsewhere := h.join(ids[3], stock.Options{LocalAddr: "127.0.0.77"}) // another address is another guesser
-	h.talk(elsewhere, p[0])
-	if s := h.seat(ids[2]).Status; s != types.PlayerSessionStatusReserved {
-		t.Errorf("the seat is %s", s)
-	}
-	h.checkReceived(append(p, elsewhere)...)
-}
-
-// TestLoginsPerPlayerSession: one id may be tried so often a minute; the right
-// ones count too, because each is a takeover.
-func TestLoginsPerPlayerSession(t *testing.T) {
-	t.Parallel()
-	h := startHost(t, func(c *host.Config) { c.Limits.LoginsPerPlayerSessionPerMinute = 3 }, nil)
-	ids := h.seats(h.newGame(8), 2)
-	other := h.join(ids[1], stock.Options{})
-	var last *stock.Client
-	for range 3 {
-		last = h.join(ids[0], stock.Options{})
-	}
-	h.expectRefused(h.dial(ids[0], stock.Options{}))
-	h.talk(last, other) // who is in stays in
-	if n := h.logins(counters.LoginRefused); n != 1 {
-		t.Errorf("%d logins refused", n)
-	}
-	h.checkReceived(last, other)
-}
-
 func TestPendingLimits(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []struct {

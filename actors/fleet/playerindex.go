@@ -1,0 +1,47 @@
+package fleet
+
+import (
+	"sync"
+
+	"troupe/messages"
+)
+
+// playerIndex finds the game session of a player session. The registry writes it; any
+// goroutine reads it.
+type playerIndex struct {
+	mu sync.RWMutex
+	of map[messages.PlayerSessionID]*entry // guarded by mu
+}
+
+func newPlayerIndex() *playerIndex {
+	return &playerIndex{of: make(map[messages.PlayerSessionID]*entry)}
+}
+
+// get returns nil for an id that the host does not know.
+func (i *playerIndex) get(id messages.PlayerSessionID) *entry {
+	i.mu.RLock()
+	defer i.mu.RUnlock()
+	return i.of[id]
+}
+
+func (i *playerIndex) set(id messages.PlayerSessionID, e *entry) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.of[id] = e
+}
+
+func (i *playerIndex) remove(id messages.PlayerSessionID) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	delete(i.of, id)
+}
+
+// PlayerSession returns the status of a player session, 0 if the host does not know the
+// id or has forgotten it. It asks no actor and is safe for concurrent use.
+func (r *Registry) PlayerSession(id messages.PlayerSessionID) messages.PlayerSessionStatus {
+	e := r.players.get(id)
+	if e == nil {
+		return 0
+	}
+	return e.published.PlayerStatus(id)
+}

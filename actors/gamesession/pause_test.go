@@ -1,0 +1,105 @@
+package gamesession_test
+
+import (
+	"testing"
+	"time"
+
+	"troupe/actors/actorstest"
+	"troupe/actors/player"
+	"troupe/messages"
+)
+
+// logInPaused sends a LOGIN that is to wait for a second.
+func logInPaused(w *world, id messages.PlayerSessionID) *actorstest.Client {
+	c := w.Open()
+	c.ID = id
+	c.Handle.LoginSeen()
+	c.Handle.Login(&player.Login{ID: id, From: c.Handle, At: time.Now(), Pause: time.Second})
+	w.Settle()
+	return c
+}
+
+func in(w *world, c *actorstest.Client, want bool) {
+	w.Helper()
+	if got := c.Handle.Attachment() != nil; got != want {
+		w.Fatalf("logged in: %v, want %v", got, want)
+	}
+}
+
+func TestALoginOverTheLimitWaits(t *testing.T) {
+	run(t, func(w *world) {
+		p := w.Player(w.Create(&game{}))
+		second := logInPaused(w, p.ID)
+		w.Pass(time.Second - time.Millisecond)
+		in(w, second, false)
+		in(w, p, true)
+		w.Pass(time.Millisecond)
+		in(w, second, true)
+		closed(w, p, messages.CloseTakenOver)
+	})
+}
+
+// A pause never costs the seat, however little its time leaves.
+func TestAPauseIsShorterThanWhatTheSeatHas(t *testing.T) {
+	run(t, func(w *world) {
+		id := w.Create(&game{})
+		p, seat := w.Player(id), w.Seat(id)
+		p.Lose()
+		w.Pass(windowDefault - 100*time.Millisecond)
+		back := logInPaused(w, p.ID)
+		in(w, back, false)
+		w.Pass(50 * time.Millisecond)
+		in(w, back, true)
+		w.Want(p.ID, messages.PlayerSessionActive, 2)
+
+		w.Pass(player.ReservationTime - windowDefault - 50*time.Millisecond) // of the reservation are 100 ms left
+		fresh := logInPaused(w, seat)
+		w.Pass(50 * time.Millisecond)
+		in(w, fresh, true)
+	})
+}
+
+func TestAPauseEndsWithTheConnectionThatItSpared(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		p := w.Player(w.Create(g))
+		second := logInPaused(w, p.ID)
+		p.Lose()
+		in(w, second, true)
+		closed(w, second, 0)
+		w.Pass(time.Minute)
+		in(w, second, true)
+	})
+}
+
+func TestOfTwoThatWaitTheNewerStays(t *testing.T) {
+	run(t, func(w *world) {
+		p := w.Player(w.Create(&game{}))
+		first := logInPaused(w, p.ID)
+		w.Pass(600 * time.Millisecond)
+		second := logInPaused(w, p.ID)
+		refused(w, first)
+		w.Pass(400 * time.Millisecond)
+		in(w, second, true)
+	})
+}
+
+func TestWhoWaitsIsAnsweredWhenTheGameEnds(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		second := logInPaused(w, w.Player(w.Create(g)).ID)
+		g.Session.Do(func() { g.Session.ProcessEnding(); g.Session.Exit(0) })
+		w.Settle()
+		refused(w, second)
+	})
+}
+
+func TestWhoHasGoneTakesNothingOver(t *testing.T) {
+	run(t, func(w *world) {
+		p := w.Player(w.Create(&game{}))
+		logInPaused(w, p.ID).Lose()
+		w.Pass(2 * time.Second)
+		in(w, p, true)
+		closed(w, p, 0)
+	})
+}

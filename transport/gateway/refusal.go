@@ -1,0 +1,78 @@
+package gateway
+
+import (
+	"net/netip"
+	"sync"
+	"time"
+
+	"troupe/messages"
+)
+
+// What is right is never refused for what others behind the same address, or the player
+// itself, did before: limits on logins only make wait (DESIGN 4.9). Whether an id exists is
+// asked first, of an index in memory, so that guesses reach no actor and no queue.
+
+const (
+	// loginPause is how long a login waits that is over the limit of its id. The player
+	// shortens it where its seat would be lost meanwhile.
+	loginPause = time.Second
+	// refusalStep: refusals are answered at a whole multiple of it after the LOGIN was
+	// read, so that the time says nothing about which check failed.
+	refusalStep = 50 * time.Millisecond
+	// guessPause is how much later an address with too many failures gets its answers.
+	guessPause = time.Second
+	// guessesHeldMax is how many answers wait like that per address and guessPause; further
+	// ones do not. While they wait they hold places of those without a login, of which an
+	// address has 20 by default.
+	guessesHeldMax = 4
+)
+
+// pauseOf counts a login of an id that exists and returns how long it has to wait.
+func (g *Gateway) pauseOf(id messages.PlayerSessionID, token string, now time.Time) time.Duration {
+	perID := g.logins
+	if token != "" {
+		perID = g.resumes
+	}
+	over := perID.over(now, id)
+	perID.add(now, id)
+	if over {
+		return loginPause
+	}
+	return 0
+}
+
+// Refused implements connection.Edge. Ids that nobody has count against the address.
+func (p *peer) Refused() time.Duration {
+	now := time.Now()
+	wait := refusalStep - now.Sub(p.readAt)%refusalStep
+	g := p.gateway
+	if g.failures.over(now, p.source) && g.held.enter(now, p.source) {
+		wait += guessPause
+	}
+	if p.unknown {
+		g.failures.add(now, p.source)
+	}
+	return wait
+}
+
+// heldGuesses counts the answers that wait, per address, anew in each guessPause. It knows
+// the addresses of that time alone. Safe for concurrent use.
+type heldGuesses struct {
+	mu    sync.Mutex
+	since time.Time
+	of    map[netip.Prefix]int
+}
+
+// enter reports whether an answer to source may wait.
+func (h *heldGuesses) enter(now time.Time, source netip.Prefix) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.of == nil || now.Sub(h.since) >= guessPause {
+		h.of, h.since = make(map[netip.Prefix]int), now
+	}
+	if h.of[source] >= guessesHeldMax {
+		return false
+	}
+	h.of[source]++
+	return true
+}
