@@ -57,8 +57,9 @@ type Handler struct {
 	loader        *modules.Loader
 	glue          glue
 	host          *goja.Object
-	evals         *evals // nil: no file has one
-	sizes         sizes  // that are bounded
+	evals         *evals   // nil: no file has one
+	sizes         sizes    // that are bounded
+	regexps       *regexps // nil: no file uses one
 	configuration script.Configuration
 
 	place struct {

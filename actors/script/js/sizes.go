@@ -17,7 +17,8 @@ type sizes uint16
 const (
 	sizeOfStrings sizes = 1 << (15 - iota)
 	sizeOfLists
-	sizesOfTypes = sizeOfLists - 1
+	timeOfRegexps // not of any size, but it may take any time
+	sizesOfTypes  = timeOfRegexps - 1
 )
 
 // sizedTypes are the constructors of what holds bytes; each takes 5 to 10 KiB.
@@ -36,6 +37,9 @@ func sizesOf(source []byte) (s sizes) {
 	}
 	if namesLists.Match(source) {
 		s |= sizeOfLists
+	}
+	if namesRegexps.Match(source) {
+		s |= timeOfRegexps
 	}
 	for _, name := range namesTypes.FindAll(source, -1) {
 		for i, known := range sizedTypes {
@@ -58,6 +62,9 @@ func (h *Handler) guardSizes(file string) {
 	}
 	if n&sizeOfLists != 0 {
 		h.unlessBroken(h.guardLists)
+	}
+	if n&timeOfRegexps != 0 {
+		h.unlessBroken(h.guardRegexps)
 	}
 	if n&sizesOfTypes != 0 {
 		h.unlessBroken(func() {

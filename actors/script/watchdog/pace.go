@@ -65,6 +65,19 @@ func (w *Watch) Pause() {
 	}
 }
 
+// Worked is Pause after something during which nothing could pause has just run for so long.
+func (w *Watch) Worked(took time.Duration) {
+	p := &w.pacer
+	if took < slice {
+		return
+	}
+	if w.since.Load() >= oldest && p.began == 0 { // else it rests for what came before as well
+		p.began, p.allocated, p.account = max(1, time.Since(w.worker.start)-took), p.read(), account{}
+	}
+	p.left = 0
+	w.look()
+}
+
 // begin and end are called by Begin and End.
 func (p *pacer) begin() { p.left, p.looked, p.began = p.every, 0, 0 }
 

@@ -320,15 +320,20 @@ type looks struct {
 	n        int
 	f        func()
 	identity goja.Value // a direct eval's steps change nothing
+	exec     goja.Value
 }
 
 func newLooks(r *goja.Runtime, f func()) *looks {
-	return &looks{f: f, identity: r.ToValue(func(c goja.FunctionCall) goja.Value { return c.Argument(0) })}
+	exec, _ := r.RunString("(of, ...args) => of.exec(...args)")
+	return &looks{f: f, identity: r.ToValue(func(c goja.FunctionCall) goja.Value { return c.Argument(0) }), exec: exec}
 }
 
 func (l *looks) Get(property string) goja.Value {
 	if property == EvalDirect || property == EvalSource {
 		return l.identity
+	}
+	if property == CallExec {
+		return l.exec
 	}
 	l.n++
 	if l.f != nil {

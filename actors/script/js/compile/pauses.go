@@ -27,11 +27,15 @@ const (
 	EvalSource = "source"
 )
 
+// CallExec is a property of the same object, which the code calls with x and y in place of
+// x.exec(y): it may be a match of a regular expression, which may take any time.
+const CallExec = "exec"
+
 // withPauses has the code read pause.at at the start of each turn of a loop and of each
 // function: a place where whoever made the object may let the script wait, and go on.
 // The engine itself has none. Nothing else of the script changes: positions and source
 // text are those of the syntax tree, and directives stay first. It also has a direct eval
-// hand over what it evaluates (EvalDirect).
+// hand over what it evaluates (EvalDirect), and calls of exec go by the host (CallExec).
 //
 // The body of a with statement is left as it is, because there all names are looked up
 // in an object of the script.
@@ -56,8 +60,13 @@ func withPauses(tree *ast.Program) {
 		case *ast.ArrowFunctionLiteral:
 			n.Body = pausing(bodyOf(n.Body)).(*ast.BlockStatement)
 		case *ast.CallExpression:
-			if isEval(n) && !direct[n] {
+			switch {
+			case isEval(n) && !direct[n]:
 				direct[handOver(n)] = true
+			case isExec(n):
+				callee := n.Callee.(*ast.DotExpression)
+				n.ArgumentList = append([]ast.Expression{callee.Left}, n.ArgumentList...)
+				n.Callee = pauseDot(CallExec, callee.Identifier.Idx)
 			}
 		}
 		return true
@@ -115,6 +124,32 @@ func isEval(n *ast.CallExpression) bool {
 	}
 	_, spread := n.ArgumentList[0].(*ast.SpreadElement)
 	return !spread
+}
+
+// isExec reports whether n is a call of a method exec, and of what can be an argument.
+func isExec(n *ast.CallExpression) bool {
+	callee, ok := n.Callee.(*ast.DotExpression)
+	if !ok || callee.Identifier.Name != CallExec {
+		return false
+	}
+	for of := callee.Left; ; {
+		switch e := of.(type) {
+		case *ast.DotExpression:
+			of = e.Left
+		case *ast.BracketExpression:
+			of = e.Left
+		case *ast.PrivateDotExpression:
+			of = e.Left
+		case *ast.CallExpression:
+			of = e.Callee
+		case *ast.SuperExpression, *ast.Optional: // a?.b.exec(c) is not called if there is no a
+			return false
+		case *ast.Identifier:
+			return e.Name != pauseName
+		default:
+			return true
+		}
+	}
 }
 
 // handOver makes eval(x), which is n, pause.direct(eval(pause.source(x))), and returns the

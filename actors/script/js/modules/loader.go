@@ -59,7 +59,7 @@ func Enable(r *goja.Runtime, o Options) *Loader {
 		runtime: r, options: o, resolver: resolver{o.Unit.Files(), o.Unit.Memo}, start: o.Now(),
 		cache: r.NewObject(), builtin: make(map[string]*goja.Object), main: goja.Undefined(),
 	}
-	l.pause = r.NewDynamicObject(&pause{o.Pause, o.Eval})
+	l.pause = r.NewDynamicObject(&pause{loader: l})
 	l.enableGlobals()
 	return l
 }

@@ -46,6 +46,9 @@ type Options struct {
 	// Eval is asked for compile.EvalDirect and compile.EvalSource, around each direct eval
 	// in the script's files. Nil: a direct eval throws.
 	Eval func(step string) goja.Value
+	// Exec is asked before the script's files call a method exec. Nil, or what it returns
+	// nil for, is called as it is.
+	Exec func(method goja.Value, c goja.FunctionCall) goja.Value
 	// Now is the time; nil: time.Now. It must keep its monotonic reading.
 	Now func() time.Time
 	// MemoryUsage returns bytes for process.memoryUsage; nil: that of the Go heap.

@@ -9,21 +9,27 @@ import (
 // pause is the object that the files of a script look at (compile.Unit.Program): to
 // read a property calls it, which takes the engine less than to call a function.
 type pause struct {
-	wait func()
-	eval func(step string) goja.Value
+	loader *Loader
+	exec   goja.Value // callExec, once a file has called it
 }
 
 var _ goja.DynamicObject = (*pause)(nil)
 
 func (p *pause) Get(property string) goja.Value {
+	o := &p.loader.options
 	switch property {
 	case compile.EvalDirect, compile.EvalSource:
-		if p.eval != nil {
-			return p.eval(property)
+		if o.Eval != nil {
+			return o.Eval(property)
 		}
+	case compile.CallExec:
+		if p.exec == nil {
+			p.exec = p.loader.runtime.ToValue(p.loader.callExec)
+		}
+		return p.exec
 	default:
-		if p.wait != nil {
-			p.wait()
+		if o.Pause != nil {
+			o.Pause()
 		}
 	}
 	return goja.Undefined()
@@ -33,3 +39,24 @@ func (*pause) Set(string, goja.Value) bool { return false }
 func (*pause) Has(string) bool             { return false }
 func (*pause) Delete(string) bool          { return true }
 func (*pause) Keys() []string              { return nil }
+
+// callExec calls the method exec of its first argument with the others (compile.CallExec).
+func (l *Loader) callExec(c goja.FunctionCall) goja.Value {
+	of := c.Argument(0)
+	if goja.IsUndefined(of) || goja.IsNull(of) {
+		panic(l.runtime.NewTypeError("Cannot read property 'exec' of undefined or null"))
+	}
+	method := of.ToObject(l.runtime).Get("exec")
+	c.This, c.Arguments = of, c.Arguments[1:]
+	if l.options.Exec != nil && method != nil {
+		if v := l.options.Exec(method, c); v != nil {
+			return v
+		}
+	}
+	if o, ok := method.(*goja.Object); ok {
+		if call, ok := o.Export().(func(goja.FunctionCall) goja.Value); ok {
+			return call(c)
+		}
+	}
+	panic(l.runtime.NewTypeError("Object has no member 'exec'"))
+}

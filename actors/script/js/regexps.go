@@ -1,0 +1,306 @@
+package js
+
+import (
+	"math"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/dlclark/regexp2/v2"
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/parser"
+
+	"troupe/actors/script/watchdog"
+)
+
+// matchMax is how long one match of a regular expression may take. What Go's own library
+// cannot match (look-ahead, look-behind, back references), and what does not start at the
+// start of a text, the engine gives to a library that backtracks: the time that takes may
+// double with each character of the input, which players send. Nothing interrupts it, so
+// its own limit has to end it before the watchdog's grace is over.
+const matchMax = 500 * time.Millisecond
+
+// It is an array with a negative length, and does not compile, unless matchMax and the
+// period of the library's clock (100 ms) fit into the grace.
+var _ [watchdog.Grace - matchMax - 2*regexp2.DefaultClockPeriod]struct{}
+
+// The library reads it when it compiles an expression.
+func init() { regexp2.DefaultMatchTimeout = matchMax }
+
+// stepsMax is up to how many characters of a text that is not ASCII a global match goes step
+// by step if its expression need not backtrack: each step compares all of the text.
+const stepsMax = 1 << 16
+
+// expressionsMax bounds how many expressions of a runtime are remembered.
+const expressionsMax = 1000
+
+// namesRegexps finds what a file may use a regular expression with.
+var namesRegexps = regexp.MustCompile(`\bRegExp\b|\b(?:exec|test|match|matchAll|search|replace|replaceAll|split)\b`)
+
+// regexps has matches of regular expressions fail that take too long. The engine drops the
+// error of the library, as if there was no match.
+type regexps struct {
+	h         *Handler
+	prototype *goja.Object
+	exec      goja.Value // the engine's
+	plain     native     // the same
+	known     map[string]*expression
+	iterator  *goja.Object // the prototype of what matchAll returns; nil: not called yet
+}
+
+// expression is a regular expression and its flags.
+type expression struct {
+	backtracks bool         // whatever the text is
+	stepping   *goja.Object // the same, with an exec of its own: global matches call it for each match
+}
+
+// guardRegexps puts methods that look at the clock in place of the engine's. exec stays:
+// with another one the engine would match every expression step by step, which takes much
+// longer. The files' code calls exec by way of matches instead.
+func (h *Handler) guardRegexps() {
+	prototype := h.vm.Get("RegExp").ToObject(h.vm).Get("prototype").ToObject(h.vm)
+	r := &regexps{h: h, prototype: prototype, exec: prototype.Get("exec"), plain: function(prototype, "exec"), known: make(map[string]*expression)}
+	test := function(prototype, "test")
+	h.replace(prototype, "test", 1, func(c goja.FunctionCall) goja.Value { return r.once(test, c) })
+	for _, symbol := range []*goja.Symbol{goja.SymMatch, goja.SymMatchAll, goja.SymReplace, goja.SymSplit, goja.SymSearch} {
+		own, _ := prototype.GetSymbol(symbol).(*goja.Object)
+		method, ok := own.Export().(func(goja.FunctionCall) goja.Value)
+		if !ok {
+			continue // the script's
+		}
+		guarded := h.vm.ToValue(func(c goja.FunctionCall) goja.Value { return r.every(symbol, method, c) }).ToObject(h.vm)
+		for _, name := range []string{"name", "length"} {
+			must(guarded.DefineDataProperty(name, own.Get(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+		}
+		must(prototype.DefineDataPropertySymbol(symbol, guarded, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	}
+	h.regexps = r
+}
+
+// matches is what modules.Options.Exec is called for: only the engine's own exec has a limit.
+func (h *Handler) matches(method goja.Value, c goja.FunctionCall) goja.Value {
+	if h.regexps == nil || !method.SameAs(h.regexps.exec) {
+		return nil
+	}
+	return h.regexps.once(h.regexps.plain, c)
+}
+
+// once calls exec or test, which match once.
+func (r *regexps) once(method native, c goja.FunctionCall) goja.Value {
+	text := c.Argument(0).ToString()
+	c.Arguments = []goja.Value{text}
+	return r.limited(c.This, text, func() goja.Value { return method(c) })
+}
+
+// every calls a method that may match many times.
+func (r *regexps) every(symbol *goja.Symbol, method native, c goja.FunctionCall) goja.Value {
+	text := c.Argument(0).ToString()
+	c.Arguments = append([]goja.Value{text}, c.Arguments[min(1, len(c.Arguments)):]...)
+	if symbol == goja.SymMatchAll {
+		return r.iterates(method(c))
+	}
+	called := false
+	if symbol == goja.SymReplace && len(c.Arguments) > 1 {
+		if by, ok := c.Arguments[1].(*goja.Object); ok {
+			if replacement, ok := by.Export().(func(goja.FunctionCall) goja.Value); ok {
+				c.Arguments[1] = r.h.vm.ToValue(func(c goja.FunctionCall) goja.Value {
+					called = true // after all matches
+					return replacement(c)
+				})
+			}
+		}
+	}
+	if stepping := r.stepping(symbol, c.This, text); stepping != nil {
+		if symbol == goja.SymSplit {
+			return r.split(stepping, text, c.Argument(1))
+		}
+		of, _ := c.This.(*goja.Object)
+		if err := of.Set("lastIndex", 0); err != nil {
+			panic(err)
+		}
+		c.This = stepping
+		return method(c)
+	}
+	var v goja.Value
+	found := r.limited(c.This, text, func() goja.Value {
+		if v = method(c); called {
+			return goja.Undefined()
+		}
+		return v
+	})
+	if called {
+		return v
+	}
+	return found
+}
+
+// iterates puts a limit on what an iterator of matchAll does, and so on all of them.
+func (r *regexps) iterates(v goja.Value) goja.Value {
+	iterator, ok := v.(*goja.Object)
+	if !ok || r.iterator != nil || iterator.Prototype() == nil {
+		return v
+	}
+	r.iterator = iterator.Prototype()
+	next := function(r.iterator, "next")
+	r.h.replace(r.iterator, "next", 0, func(c goja.FunctionCall) goja.Value {
+		return r.limited(nil, nil, func() goja.Value { return next(c) })
+	})
+	return v
+}
+
+// limited returns what a method of an expression returns for a text, unless that is that
+// nothing matches because it took too long. Without a text, it is the next of an iterator.
+func (r *regexps) limited(of, text goja.Value, method func() goja.Value) goja.Value {
+	began := time.Now()
+	v := method()
+	took := time.Since(began)
+	r.h.endIfInterrupted()
+	if took >= matchMax/2 && nothing(v, text) && r.mayBacktrack(of, text) { // the library's clock may be late
+		panic(r.h.rangeError("a match of a regular expression took more than %v in the embedded engine", matchMax/2))
+	}
+	if r.h.watch != nil {
+		r.h.watch.Worked(took)
+	}
+	return v
+}
+
+// endIfInterrupted has the engine see that the call is to end: loops of its own do not look.
+func (h *Handler) endIfInterrupted() {
+	if h.interrupted.Load() {
+		if _, err := h.vm.RunProgram(nothingToDo()); err != nil {
+			panic(err)
+		}
+	}
+}
+
+var nothingToDo = sync.OnceValue(func() *goja.Program { return goja.MustCompile("troupe:nothing", "0", false) })
+
+// nothing reports whether a method returns v for a text in which it finds nothing.
+func nothing(v, text goja.Value) bool {
+	o, ok := v.(*goja.Object)
+	switch {
+	case !ok:
+		return goja.IsNull(v) || v.SameAs(text) || v.Export() == false || v.Export() == int64(-1)
+	case text == nil:
+		return o.Get("done").ToBoolean()
+	case o.ClassName() != "Array" || o.Get("length").ToInteger() != 1:
+		return false
+	}
+	return o.Get("0").SameAs(text) // of split
+}
+
+// mayBacktrack reports whether the match may have been that of the library which backtracks.
+func (r *regexps) mayBacktrack(of, text goja.Value) bool {
+	o, ok := of.(*goja.Object)
+	if !ok || o.ClassName() != "RegExp" {
+		return true // an iterator, or a class of the script's
+	}
+	flags := o.Get("flags").String()
+	return r.expression(o, flags).backtracks || strings.ContainsAny(flags, "gy") || !isASCII(text)
+}
+
+// ours reports whether an expression is one of the engine's, as it was made.
+func (r *regexps) ours(o *goja.Object) bool {
+	if o.ClassName() != "RegExp" || o.Prototype() != r.prototype {
+		return false
+	}
+	exec := o.Get("exec")
+	return exec != nil && exec.SameAs(r.exec)
+}
+
+// stepping returns what is to be matched in place of an expression, nil if that itself is:
+// it matches once, or not by the library that backtracks.
+func (r *regexps) stepping(symbol *goja.Symbol, of, text goja.Value) *goja.Object {
+	o, ok := of.(*goja.Object)
+	if !ok || symbol == goja.SymSearch || !r.ours(o) || symbol != goja.SymSplit && !o.Get("global").ToBoolean() {
+		return nil
+	}
+	flags := o.Get("flags").String()
+	if symbol == goja.SymSplit {
+		flags = "g" + strings.NewReplacer("g", "", "y", "").Replace(flags)
+	}
+	e := r.expression(o, flags)
+	if s, _ := text.(goja.String); !e.backtracks && (strings.Contains(flags, "u") || isASCII(text) || s == nil || s.Length() > stepsMax) {
+		return nil
+	}
+	if e.stepping == nil {
+		made, err := r.h.vm.New(r.prototype.Get("constructor"), o, r.h.vm.ToValue(flags))
+		if err != nil {
+			panic(err)
+		}
+		timed := r.h.vm.ToValue(func(c goja.FunctionCall) goja.Value {
+			r.h.pause()
+			return r.once(r.plain, c)
+		})
+		must(made.DefineDataProperty("exec", timed, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+		e.stepping = made
+	}
+	return e.stepping
+}
+
+// expression returns what is known of an expression with some flags.
+func (r *regexps) expression(o *goja.Object, flags string) *expression {
+	source := o.Get("source").String()
+	key := flags + "/" + source
+	e := r.known[key]
+	if e == nil {
+		if len(r.known) >= expressionsMax {
+			clear(r.known)
+		}
+		linear, err := parser.TransformRegExp(source, strings.Contains(flags, "s"), strings.Contains(flags, "u"))
+		if err == nil {
+			_, err = regexp.Compile(linear)
+		}
+		e = &expression{backtracks: err != nil}
+		r.known[key] = e
+	}
+	return e
+}
+
+func isASCII(text goja.Value) bool {
+	s := text.String()
+	return strings.IndexFunc(s, func(c rune) bool { return c >= utf8.RuneSelf }) < 0
+}
+
+// split is String.prototype.split with a global expression, as the engine does it.
+func (r *regexps) split(by *goja.Object, text, most goja.Value) goja.Value {
+	whole, _ := text.(goja.String)
+	limit := int64(math.MaxUint32)
+	if !goja.IsUndefined(most) {
+		limit = int64(uint32(most.ToInteger()))
+	}
+	var parts []any
+	exec, last, length := function(by, "exec"), 0, whole.Length()
+	unicode := by.Get("unicode").ToBoolean()
+	must(by.Set("lastIndex", 0))
+	for int64(len(parts)) < limit {
+		match, ok := exec(goja.FunctionCall{This: by, Arguments: []goja.Value{text}}).(*goja.Object)
+		if !ok {
+			break
+		}
+		start, end := int(match.Get("index").ToInteger()), int(by.Get("lastIndex").ToInteger())
+		if start == end {
+			step := 1
+			if unicode && end+1 < length && utf16.IsSurrogate(rune(whole.CharAt(end))) && utf16.IsSurrogate(rune(whole.CharAt(end+1))) {
+				step = 2
+			}
+			must(by.Set("lastIndex", end+step))
+			if length > 0 && (start == 0 || start >= length) {
+				continue
+			}
+		}
+		if length == 0 {
+			return r.h.vm.NewArray()
+		}
+		parts, last = append(parts, whole.Substring(last, start)), end
+		for i, n := int64(1), match.Get("length").ToInteger(); i < n; i++ {
+			parts = append(parts, match.Get(strconv.FormatInt(i, 10)))
+		}
+	}
+	parts = append(parts, whole.Substring(last, length))
+	return r.h.vm.NewArray(parts[:min(int64(len(parts)), limit)]...)
+}
