@@ -2,6 +2,11 @@ package actors
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/rs/zerolog"
 
 	"troupe/actors/fleet"
 	"troupe/actors/placement"
@@ -27,6 +32,23 @@ func (s *System) checkDestinations(ctx context.Context, destinations []string) e
 	}
 	_, err := ask[fleet.CheckDestinations, fleet.None](ctx, s, fleet.CheckDestinations{Destinations: destinations})
 	return err
+}
+
+// checkQueues refuses configured queues with a destination that does not exist. All else
+// that is wrong with destinations, and all that is wrong with those of stored queues, was
+// allowed when it was made, so it is a warning.
+func checkQueues(registry *fleet.Registry, configured []*messages.Queue, state *placement.State, log zerolog.Logger) error {
+	for _, q := range state.InEffect(configured) {
+		err := registry.CheckDestinations(q.Destinations)
+		i := slices.Index(configured, q)
+		if i >= 0 && errors.Is(err, &messages.Error{Code: messages.NotFound}) {
+			return fmt.Errorf("queues[%d].destinations: queue %s: %w, neither in the configuration nor in the store", i, q.Name, err)
+		}
+		if err != nil {
+			log.Warn().Err(err).Str("queue", string(q.Name)).Msg("a queue has a destination that takes no placements")
+		}
+	}
+	return nil
 }
 
 // CreateQueue makes a queue.

@@ -59,7 +59,8 @@ type System struct {
 }
 
 // Start builds the tree, with what the store has. Close ends it. It is an error if a
-// stored record cannot be read.
+// stored record cannot be read, and if a configured queue has a destination that does not
+// exist.
 func Start(o Options) (*System, error) {
 	if o.Fleet.Store == nil {
 		o.Fleet.Store = new(store.Memory)
@@ -71,6 +72,9 @@ func Start(o Options) (*System, error) {
 	queues := o.placement()
 	placements, err := placement.Load(queues.Store)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkQueues(registry, queues.Queues, placements, o.Log); err != nil {
 		return nil, err
 	}
 	s := &System{count: o.Counters, stopped: make(chan struct{}), registry: registry, bundle: o.Bundle, unpacks: make(chan struct{}, unpacksMax)}

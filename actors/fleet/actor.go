@@ -171,7 +171,7 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 	case Request[Launch, *messages.GameSession]:
 		r.onLaunch(c, m)
 	case Request[CheckDestinations, None]:
-		m.Reply(None{}, r.checkDestinations(m.Request.Destinations))
+		m.Reply(None{}, r.CheckDestinations(m.Request.Destinations))
 	case Request[Candidates, []Candidate]:
 		m.Reply(r.candidates(c, m.Request.Destinations), nil)
 	case WatchRoom:

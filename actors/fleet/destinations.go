@@ -7,12 +7,14 @@ import (
 )
 
 // CheckDestinations asks whether ARNs of fleets and aliases may be the destinations of one
-// queue (service-api.md 2.8): those that are not known are NotFound, fleets of which some
-// have certificates and some not are InvalidRequest. It is asked by
-// Request[CheckDestinations, None].
+// queue (service-api.md 2.8): those that are not known are NotFound; fleets that are
+// being deleted, and fleets of which some have certificates and some not, are
+// InvalidRequest. It is asked by Request[CheckDestinations, None].
 type CheckDestinations struct{ Destinations []string }
 
-func (r *Registry) checkDestinations(destinations []string) error {
+// CheckDestinations answers what is asked by the request of that name. Only the actor may
+// call it, and whoever made the Registry before it is spawned.
+func (r *Registry) CheckDestinations(destinations []string) error {
 	with, without := false, false
 	for _, arn := range destinations {
 		id := arn[strings.LastIndexByte(arn, '/')+1:]
@@ -29,6 +31,8 @@ func (r *Registry) checkDestinations(destinations []string) error {
 		case f == nil && fleet == messages.FleetID(id):
 			return messages.Errorf(messages.NotFound, "fleet %s is not known here", id)
 		case f == nil:
+		case fleet == messages.FleetID(id) && (f.record.Status == messages.FleetDeleting || f.record.Status == messages.FleetTerminated):
+			return messages.Errorf(messages.InvalidRequest, "fleet %s is %s", id, f.record.Status)
 		case f.record.Certificates:
 			with = true
 		default:

@@ -123,22 +123,31 @@ func unreadable(kind store.Kind, id string, err error) error {
 	return fmt.Errorf("placement: the stored %s %q cannot be read: %w", kind, id, err)
 }
 
-// restoreQueues takes up queues: those of the store, and what is configured unless it was
-// changed or deleted since. A record without a timeout stands for one that was deleted.
-func (m *Manager) restoreQueues() {
+// InEffect are the queues there will be: those of the store, and what is configured unless
+// it was changed or deleted since. A record without a timeout stands for one that was
+// deleted.
+func (s *State) InEffect(configured []*messages.Queue) (all []*messages.Queue) {
 	known := make(map[messages.QueueName]bool)
-	for _, q := range m.restored.queues {
+	for _, q := range s.queues {
 		known[q.Name] = true
 		if q.Timeout > 0 {
-			m.queues[q.Name] = &queue{record: q}
+			all = append(all, q)
 		}
 	}
-	for _, q := range m.o.Queues {
+	for _, q := range configured {
 		if !known[q.Name] {
-			record := *q
-			record.ARN = m.queueARN(q.Name)
-			m.queues[q.Name] = &queue{record: &record}
+			all = append(all, q)
 		}
+	}
+	return all
+}
+
+// restoreQueues takes up queues.
+func (m *Manager) restoreQueues() {
+	for _, q := range m.restored.InEffect(m.o.Queues) {
+		record := *q
+		record.ARN = m.queueARN(q.Name)
+		m.queues[q.Name] = &queue{record: &record}
 	}
 }
 

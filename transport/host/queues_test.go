@@ -1,0 +1,139 @@
+package host
+
+import (
+	"bytes"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/messages"
+)
+
+// said is a log that tests read.
+type said struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *said) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+func (s *said) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// A queue of the configuration leads to what is there, in the configuration or in the
+// store, or the host does not start.
+func TestQueueToNowhereIsRefusedAtTheStart(t *testing.T) {
+	c := storeConfig(t)
+	to := func(destinations ...string) {
+		c.Queues = []Queue{{Name: "near", Timeout: 10 * time.Second, Destinations: destinations}}
+	}
+	// starts reports what the host says to that, and has it do something.
+	starts := func(during func(h *Host)) (string, error) {
+		t.Helper()
+		log := new(said)
+		h, err := Start(Options{Config: c, Log: zerolog.New(log).Level(zerolog.WarnLevel)})
+		text := log.String()
+		if err == nil {
+			during(h)
+			h.Close()
+		}
+		return text, err
+	}
+	nothing := func(*Host) {}
+	for _, id := range []string{"fleet-nope", "alias-nope"} {
+		to("alias-dev", id)
+		if _, err := starts(nothing); err == nil || !strings.Contains(err.Error(), "queues[0].destinations") || !strings.Contains(err.Error(), id) {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+	to("alias-dev", "fleet-dev")
+	var alias messages.AliasID
+	var fleet messages.FleetID
+	log, err := starts(func(h *Host) {
+		a, err := h.System().CreateAlias(t.Context(), messages.CreateAlias{Name: "made", FleetID: "fleet-dev"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := h.System().CreateFleet(t.Context(), messages.CreateFleet{Name: "made", Anywhere: true, Locations: []string{"custom-attic"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		alias, fleet = a.ID, f.ID
+	})
+	if err != nil || log != "" {
+		t.Fatalf("%v, %s", err, log)
+	}
+	// What the API has made counts.
+	to(string(alias), string(fleet))
+	log, err = starts(func(h *Host) {
+		if err := h.System().DeleteFleet(t.Context(), fleet); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.System().CreateQueue(t.Context(), messages.Queue{Name: "other", Timeout: time.Minute, Destinations: []string{"arn:aws:gamelift:us-east-1::alias/" + string(alias)}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := h.System().DeleteAlias(t.Context(), alias); err != nil {
+			t.Fatal(err)
+		}
+	})
+	if err != nil || log != "" {
+		t.Fatalf("%v, %s", err, log)
+	}
+	// What the API has deleted does not keep the host from starting while that is known, and neither does a queue of the API.
+	to(string(fleet))
+	log, err = starts(nothing)
+	if err != nil || strings.Count(log, `"level":"warn"`) != 2 || !strings.Contains(log, `"queue":"near"`) || !strings.Contains(log, string(fleet)+" is TERMINATED") ||
+		!strings.Contains(log, `"queue":"other"`) || !strings.Contains(log, string(alias)) {
+		t.Errorf("%v, %s", err, log)
+	}
+	// A queue that the API has changed is as the API says.
+	to("alias-dev")
+	if _, err = starts(func(h *Host) {
+		if _, err := h.System().UpdateQueue(t.Context(), messages.UpdateQueue{Name: "near", Timeout: time.Minute}); err != nil {
+			t.Fatal(err)
+		}
+	}); err != nil {
+		t.Fatal(err)
+	}
+	to("fleet-nope")
+	if _, err = starts(nothing); err != nil {
+		t.Error(err)
+	}
+}
+
+// The service API takes no destination that is deleted.
+func TestQueueToADeletedFleetIsRefused(t *testing.T) {
+	h, err := Start(Options{Config: storeConfig(t), Log: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	f, err := h.System().CreateFleet(t.Context(), messages.CreateFleet{Name: "made", Anywhere: true, Locations: []string{"custom-attic"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := messages.Queue{Name: "q", Timeout: time.Minute, Destinations: []string{"arn:aws:gamelift:us-east-1::fleet/" + string(f.ID)}}
+	if _, err := h.System().CreateQueue(t.Context(), q); err != nil {
+		t.Fatal(err)
+	}
+	if err := h.System().DeleteFleet(t.Context(), f.ID); err != nil {
+		t.Fatal(err)
+	}
+	q.Name = "late"
+	if _, err := h.System().CreateQueue(t.Context(), q); err == nil || !strings.Contains(err.Error(), "TERMINATED") {
+		t.Errorf("created: %v", err)
+	}
+	if _, err := h.System().UpdateQueue(t.Context(), messages.UpdateQueue{Name: "q", Destinations: &q.Destinations}); err == nil || !strings.Contains(err.Error(), "TERMINATED") {
+		t.Errorf("updated: %v", err)
+	}
+}
