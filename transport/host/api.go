@@ -4,13 +4,11 @@ import (
 	"cmp"
 	"crypto/rand"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"io"
 	"log"
 	"net"
 	"net/http"
-	"net/netip"
 	"os"
 	"runtime"
 	"slices"
@@ -185,7 +183,7 @@ func (h *Host) startAPI(o Options) error {
 		return err
 	}
 	h.ops = ops.New(ops.Options{Counters: h.count, System: h.system, Version: o.Version, Logs: logs, Events: stream})
-	h.http = newAPIServer(guarded(h.ops.Mux(api), auth))
+	h.http = newAPIServer(c.guard(auth).debugPages(h.ops.Mux(api)))
 	h.http.ErrorLog = log.New(o.Log.With().Str("listener", "api").Logger(), "", 0)
 	return nil
 }
@@ -253,35 +251,4 @@ type countedConn struct {
 func (c *countedConn) Close() error {
 	c.gone()
 	return c.Conn.Close()
-}
-
-var errNotLocal = errors.New("this page is for callers on this machine, or with an access key that may call every operation")
-
-// guarded keeps the pages that show what players and scripts say to callers on this
-// machine, not counting what a proxy passes on, and to those who sign with a key that
-// may call every operation.
-func guarded(next http.Handler, auth serviceapi.Authenticator) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if strings.HasPrefix(r.URL.Path, "/debug/") && !isLocal(r) && !isOperator(r, auth) {
-			http.Error(w, errNotLocal.Error(), http.StatusForbidden)
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
-
-// isOperator verifies a request, which must have no body.
-func isOperator(r *http.Request, auth serviceapi.Authenticator) bool {
-	proof, err := auth(r)
-	if err != nil || r.ContentLength != 0 {
-		return false
-	}
-	caller, err := proof(nil)
-	return err == nil && caller.Operator()
-}
-
-func isLocal(r *http.Request) bool {
-	host, _, err := net.SplitHostPort(r.RemoteAddr)
-	ip, bad := netip.ParseAddr(host)
-	return err == nil && bad == nil && ip.Unmap().IsLoopback() && r.Header.Get("X-Forwarded-For") == "" && r.Header.Get("Forwarded") == ""
 }

@@ -46,6 +46,7 @@ type API struct {
 	Auth                 string        `config:"auth"`
 	Keys                 []APIKey      `config:"keys"`
 	Skew                 time.Duration `config:"skew"`                 // how far a caller's clock may be off
+	TrustLoopback        bool          `config:"trustLoopback"`        // /events and /debug need no key from this machine although there are keys: nothing on it may pass others on
 	AllowUnsignedPayload bool          `config:"allowUnsignedPayload"` // bodies outside of the signature without TLS, too
 	Rate                 float64       `config:"rate"`                 // calls a second per key; 0 is no limit
 	Burst                int           `config:"burst"`                // calls at once per key

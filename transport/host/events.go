@@ -2,11 +2,8 @@ package host
 
 import (
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"fmt"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -40,8 +37,8 @@ type EventSink struct {
 	All        bool     `config:"all"`      // placements of all queues, whatever their target
 }
 
-// EventStream is GET /events, for this machine, and for others with the secret as their
-// bearer token or an access key that may call every operation.
+// EventStream is GET /events: for those with the secret as their bearer token or an access
+// key that may call every operation, and for this machine where there is neither.
 type EventStream struct {
 	Off        bool   `config:"off"`
 	Own        bool   `config:"own"`     // events of game sessions and player sessions, too
@@ -160,22 +157,11 @@ func (o outbox) Commit(changes []events.Change, done func(error)) {
 	o.store.Commit(all, done)
 }
 
-// eventReaders lets this machine read the stream of events, whoever has the token, and
-// those who sign as operators.
+// eventReaders guards the stream of events.
 func (h *Host) eventReaders(c *Config, auth serviceapi.Authenticator) (http.Handler, error) {
 	token, err := secretOf(c.Events.SSE.Secret, c.Events.SSE.SecretFile)
 	if err != nil {
 		return nil, fmt.Errorf("host: events.sse.secretFile: %w", err)
 	}
-	want := sha256.Sum256([]byte(token))
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		have := sha256.Sum256([]byte(given))
-		if known := ok && token != "" && subtle.ConstantTimeCompare(have[:], want[:]) == 1; !known && !isLocal(r) && !isOperator(r, auth) {
-			w.Header().Set("WWW-Authenticate", "Bearer")
-			http.Error(w, "events are for this machine, and for those with the token of events.sse, or an access key that may call every operation", http.StatusUnauthorized)
-			return
-		}
-		h.events.ServeHTTP(w, r)
-	}), nil
+	return c.guard(auth).events(token, c.API.TrustLoopback, h.events), nil
 }

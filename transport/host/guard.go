@@ -1,0 +1,113 @@
+package host
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+
+	"troupe/transport/serviceapi"
+)
+
+const (
+	operatorsOnly = "an access key that may call every operation is needed here (troupe logs, or curl --aws-sigv4 aws:amz:REGION:gamelift)"
+	thisMachine   = "this page is for callers on this machine that ask for it by localhost or a loopback address and not through a proxy, and with an access key that may call every operation"
+)
+
+// guard keeps the pages that show what players and scripts say: /debug/ and /events.
+type guard struct {
+	auth serviceapi.Authenticator
+	keys bool // there are access keys
+	// local: requests from this machine need nothing. With keys it is off unless the
+	// operator asks for it: a proxy on this machine need not say that it is one, and then
+	// lends its address to everybody.
+	local bool
+}
+
+func (c *Config) guard(auth serviceapi.Authenticator) guard {
+	return guard{auth: auth, keys: c.API.signed(), local: !c.API.signed() || c.API.TrustLoopback}
+}
+
+// debugPages guards those below /debug/.
+func (g guard) debugPages(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/debug/") && !g.trusts(r) && !g.isOperator(r) {
+			http.Error(w, g.refusal(), http.StatusForbidden)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// events guards the stream of events, which has a token of its own. A token is asked of
+// this machine as well, but not with api.trustLoopback.
+func (g guard) events(token string, trustLoopback bool, next http.Handler) http.Handler {
+	want := sha256.Sum256([]byte(token))
+	if token != "" && !trustLoopback {
+		g.local = false
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		given, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+		have := sha256.Sum256([]byte(given))
+		known := ok && token != "" && subtle.ConstantTimeCompare(have[:], want[:]) == 1
+		if !known && !g.trusts(r) && !g.isOperator(r) {
+			w.Header().Set("WWW-Authenticate", "Bearer")
+			http.Error(w, g.refusal()+"; or the token of events.sse", http.StatusUnauthorized)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func (g guard) refusal() string {
+	if g.keys {
+		return operatorsOnly
+	}
+	return thisMachine
+}
+
+// isOperator verifies a request, which must have no body.
+func (g guard) isOperator(r *http.Request) bool {
+	proof, err := g.auth(r)
+	if err != nil || r.ContentLength != 0 {
+		return false
+	}
+	caller, err := proof(nil)
+	return err == nil && caller.Operator()
+}
+
+// trusts reports whether a request is one of this machine's own: from a loopback address,
+// for a name that only this machine has, and not passed on. A web page whose name was
+// turned to 127.0.0.1 asks for its own name.
+func (g guard) trusts(r *http.Request) bool {
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	return g.local && err == nil && from.Addr().Unmap().IsLoopback() && isLoopbackName(r.Host) && !isForwarded(r.Header)
+}
+
+// isLoopbackName takes the Host of a request: localhost or an address of loopback, with or
+// without a port.
+func isLoopbackName(host string) bool {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		host = name
+	} else if inner, ok := strings.CutPrefix(host, "["); ok {
+		host = strings.TrimSuffix(inner, "]")
+	}
+	ip, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
+}
+
+// isForwarded reports whether a request says that a proxy has passed it on.
+func isForwarded(h http.Header) bool {
+	for name := range h {
+		switch name {
+		case "Via", "Forwarded", "X-Real-Ip":
+			return true
+		}
+		if strings.HasPrefix(name, "X-Forwarded-") {
+			return true
+		}
+	}
+	return false
+}
