@@ -7,17 +7,15 @@ import (
 	"fmt"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"os"
 	"runtime"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"troupe/actors/store"
+	"troupe/transport"
 	"troupe/transport/ops"
 	"troupe/transport/serviceapi"
 )
@@ -157,7 +155,12 @@ func (h *Host) startAPI(o Options) error {
 	if err != nil {
 		return err
 	}
-	h.api = &fewConns{Listener: h.api, most: apiConnectionsMax}
+	proxies, err := transport.ParseProxies(c.API.Proxies)
+	if err != nil {
+		return fmt.Errorf("host: api.proxies: %w", err)
+	}
+	conns := newAPIConns(h.api, proxies)
+	h.api = conns
 	scheme := "http"
 	if c.API.TLS {
 		scheme, h.api = "https", tls.NewListener(h.api, h.doors.certs.ServerConfig())
@@ -183,7 +186,8 @@ func (h *Host) startAPI(o Options) error {
 		return err
 	}
 	h.ops = ops.New(ops.Options{Counters: h.count, System: h.system, Version: o.Version, Logs: logs, Events: stream})
-	h.http = newAPIServer(c.guard(auth).debugPages(h.ops.Mux(api)))
+	h.http = newAPIServer(conns.handler(c.guard(auth).debugPages(h.ops.Mux(api))))
+	h.http.ConnContext = conns.remember
 	h.http.ErrorLog = log.New(o.Log.With().Str("listener", "api").Logger(), "", 0)
 	return nil
 }
@@ -213,42 +217,4 @@ func newAPIServer(handler http.Handler) *http.Server {
 		Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 60 * time.Second,
 		IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 16 << 10,
 	}
-}
-
-// apiConnectionsMax bounds the connections of the service API, which must not use up
-// what players need.
-const apiConnectionsMax = 1024
-
-// fewConns is a listener that closes what is over its bound.
-type fewConns struct {
-	net.Listener
-	most int64
-	open atomic.Int64
-}
-
-// Accept returns the next connection within the bound.
-func (l *fewConns) Accept() (net.Conn, error) {
-	for {
-		c, err := l.Listener.Accept()
-		if err != nil {
-			return nil, err
-		}
-		if l.open.Add(1) <= l.most {
-			return &countedConn{Conn: c, gone: sync.OnceFunc(func() { l.open.Add(-1) })}, nil
-		}
-		l.open.Add(-1)
-		_ = c.Close()
-	}
-}
-
-// countedConn tells its listener when it closes.
-type countedConn struct {
-	net.Conn
-	gone func()
-}
-
-// Close closes the connection.
-func (c *countedConn) Close() error {
-	c.gone()
-	return c.Conn.Close()
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -113,34 +114,57 @@ func TestPageKeyStays(t *testing.T) {
 	}
 }
 
-func TestConnectionsOfTheAPIAreBounded(t *testing.T) {
-	doors := make(pipes, 3)
-	l := &fewConns{Listener: doors, most: 2}
-	clients := []net.Conn{}
-	dial := func() {
-		client, server := net.Pipe()
-		doors <- server
-		clients = append(clients, client)
+// The host works for as many callers as it may: probes are answered all the same,
+// everybody else is told to come again, and who says nothing keeps no place.
+func TestTheReserveIsForProbes(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
 	}
-	dial()
-	dial()
-	first, _ := l.Accept()
-	second, _ := l.Accept()
-	dial()
-	close(doors)
-	if c, err := l.Accept(); err == nil {
-		t.Errorf("accepted %v", c)
+	conns := newAPIConns(ln, nil)
+	conns.most, conns.perSource, conns.reserveMax = 3, 2, 2
+	working, release := make(chan struct{}), make(chan struct{})
+	server := newAPIServer(conns.handler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/work" {
+			working <- struct{}{}
+			<-release
+		}
+	})))
+	server.ConnContext = conns.remember
+	go server.Serve(conns)
+	defer server.Close()
+	get := func(from, path string) int {
+		t.Helper()
+		tr := &http.Transport{DisableKeepAlives: true, DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}).DialContext}
+		resp, err := (&http.Client{Transport: tr, Timeout: 10 * time.Second}).Get("http://" + ln.Addr().String() + path)
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+			return 0
+		}
+		_ = resp.Body.Close()
+		return resp.StatusCode
 	}
-	if _, err := clients[2].Read(make([]byte, 1)); err != io.EOF {
-		t.Errorf("the third got %v", err)
+	var callers sync.WaitGroup
+	for _, from := range []string{"127.0.0.2", "127.0.0.2", "127.0.0.3"} {
+		callers.Go(func() {
+			if status := get(from, "/work"); status != http.StatusOK {
+				t.Errorf("a caller got %d", status)
+			}
+		})
+		<-working
 	}
-	_ = first.Close()
-	_ = first.Close()
-	if n := l.open.Load(); n != 1 {
-		t.Errorf("%d are open", n)
+	for range 10 { // more than the reserve has room for
+		silent, err := net.Dial("tcp", ln.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer silent.Close()
 	}
-	_ = second.Close()
-	for _, c := range clients {
-		_ = c.Close()
+	for _, from := range []string{"127.0.0.1", "127.0.0.2"} {
+		if a, b, c := get(from, "/healthz"), get(from, "/readyz"), get(from, "/work"); a != 200 || b != 200 || c != 503 {
+			t.Errorf("from %s: %d %d %d", from, a, b, c)
+		}
 	}
+	close(release)
+	callers.Wait()
 }

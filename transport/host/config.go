@@ -52,6 +52,7 @@ type API struct {
 	Burst                int           `config:"burst"`                // calls at once per key
 	TLS                  bool          `config:"tls"`                  // https, with the certificate of the secured listeners
 	Insecure             bool          `config:"insecure"`             // off loopback without TLS: something in front of it has to encrypt
+	Proxies              []string      `config:"proxies"`              // addresses and networks of balancers that send PROXY protocol v2 headers, which they must
 }
 
 // APIKey is an access key of the service API. The secret comes from one of three
@@ -71,6 +72,10 @@ type APIKey struct {
 type WebSocket struct {
 	Addr              string `config:"addr"`              // host:port, port 0 for any
 	EmptyCloseIsLeave bool   `config:"emptyCloseIsLeave"` // a close frame without a code, as browsers send it, is a leave
+	// Proxies are addresses and networks of balancers: a connection from one must
+	// begin with a PROXY protocol v2 header, and its client answers for it. Also for
+	// wss.
+	Proxies []string `config:"proxies"`
 }
 
 // Fast is the fast channel over plain UDP.
@@ -281,8 +286,8 @@ type GameSessionLogs struct {
 // Fleets replaces Aliases and Queues, too.
 func Defaults() Config {
 	return Config{
-		API:       API{Addr: "127.0.0.1:8080", Keys: []APIKey{}, Skew: serviceapi.DefaultSkew, Rate: 50, Burst: 100},
-		WebSocket: WebSocket{Addr: "127.0.0.1:1900", EmptyCloseIsLeave: true},
+		API:       API{Addr: "127.0.0.1:8080", Keys: []APIKey{}, Proxies: []string{}, Skew: serviceapi.DefaultSkew, Rate: 50, Burst: 100},
+		WebSocket: WebSocket{Addr: "127.0.0.1:1900", EmptyCloseIsLeave: true, Proxies: []string{}},
 		Fast:      Fast{Addr: "127.0.0.1:33400", Enabled: true, SameIP: true, PortsFrom: 33403, PortsTo: 33500, Sockets: 64},
 		WSS:       WSS{Addr: "127.0.0.1:1901"},
 		DTLS:      DTLS{Addr: "127.0.0.1:33401", HalfOpen: 512, HalfOpenPerIP: 8, HellosPerSecond: 1000, HellosPerIP: 50, Associations: 1 << 16},

@@ -16,6 +16,7 @@ import (
 	"troupe/actors/script/bundle"
 	"troupe/actors/stage"
 	"troupe/messages"
+	"troupe/transport"
 )
 
 var (
@@ -54,6 +55,8 @@ func (c *Config) Validate() error {
 	v.that("reconnect.takeover", c.Reconnect.Takeover == "now" || c.Reconnect.Takeover == "refuse", "must be now or refuse")
 	v.session(&c.Session)
 	v.limits(&c.Limits)
+	v.proxies("api.proxies", c.API.Proxies)
+	v.proxies("websocket.proxies", c.WebSocket.Proxies)
 	if _, err := c.Flush.policy(); err != nil {
 		v.that("flush.interval", false, "must be adaptive or a duration of 0s to 100ms")
 	}
@@ -185,6 +188,12 @@ func (v *checks) session(s *Session) {
 	v.that("session.mailboxMessages", s.MailboxMessages >= 16, "must be at least 16")
 	v.that("session.endedMax", s.EndedMax >= 1, "must be at least 1")
 	v.that("session.endedKeep", s.EndedKeep > 0, "must be positive")
+}
+
+func (v *checks) proxies(key string, list []string) {
+	if _, err := transport.ParseProxies(list); err != nil {
+		v.that(key, false, err.Error())
+	}
 }
 
 func (v *checks) limits(l *Limits) {
