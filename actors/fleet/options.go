@@ -73,6 +73,13 @@ type Standby interface {
 	Standby() int
 }
 
+// Noted is implemented by programs that run otherwise than was asked for. The fleet's events
+// show the note.
+type Noted interface {
+	script.Program
+	Note() string
+}
+
 const (
 	// DefaultProcessesMax is the vendor's bound on processes of a fleet.
 	DefaultProcessesMax = 50

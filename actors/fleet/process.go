@@ -205,6 +205,9 @@ func (r *Registry) onLoaded(c *stage.Context, m loaded) {
 		r.cannotRun(c, p, m.code, m.err.Error(), true)
 		r.fill(c, p)
 	default:
+		if n, ok := m.program.Program.(Noted); ok {
+			p.fleet.events.add(c.Now(), eventGeneric, n.Note())
+		}
 		r.unwant(p.next)
 		p.next = m.program
 		p.next.script.relabel(p.next)

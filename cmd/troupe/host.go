@@ -53,6 +53,7 @@ func runHost(cfg host.Config, s streams, started func(*host.Host) (ended func(),
 		}
 	}
 	log := newLog(cfg.Log, s.err)
+	notDumpable(log)
 	failed := make(chan string, 1)
 	h, err := host.Start(host.Options{
 		Config: cfg, Log: log, Version: readBuild().version,

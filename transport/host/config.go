@@ -189,6 +189,10 @@ type Node struct {
 	ProcessesMax int           `config:"processesMax"` // of a game session; 0: 16; negative: any
 	UID          int           `config:"uid"`          // user that scripts run as; 0: the host's own
 	GID          int           `config:"gid"`
+	// AllowUploaded lets scripts of the service API run in Node.js as the host's own user, who
+	// they can then do everything as; otherwise these run in the embedded engine, unless UID
+	// is another user. Scripts of the configuration are the operator's.
+	AllowUploaded bool `config:"allowUploaded"`
 }
 
 // Alias is an alias that is there from the start: Fleet for SIMPLE routing,

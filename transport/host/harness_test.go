@@ -63,6 +63,7 @@ func startHostWith(t *testing.T, change func(*host.Config), options func(*host.O
 	c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "", "", "" // a test of the secured mode turns them on
 	c.Limits.UnauthenticatedPerIP, c.Limits.ConnectionsPerIPPerSecond = 0, 0
 	c.Limits.LoginFailuresPerIPPerMinute, c.Limits.LoginsPerPlayerSessionPerMinute = 0, 0
+	c.Script.Node.AllowUploaded = true // tests upload scripts for both engines
 	c.Log.GameSessions.Dir = t.TempDir()
 	if change != nil {
 		change(&c)

@@ -20,8 +20,9 @@ import (
 
 // programs chooses the engine of a script.
 type programs struct {
-	limits script.Limits
-	node   node.Options
+	limits   script.Limits
+	node     node.Options
+	uploaded bool // scripts of the service API may run in node
 }
 
 func newPrograms(s *Script) *programs {
@@ -32,11 +33,15 @@ func newPrograms(s *Script) *programs {
 		node: node.Options{
 			Binary: s.Node.Binary, Dir: s.Node.Dir, CPU: s.Node.CPU, ProcessesMax: s.Node.ProcessesMax, UID: uint32(s.Node.UID), GID: uint32(s.Node.GID),
 		},
+		// Whoever may upload a script must not become the host's user, who can read its keys,
+		// its store and its environment.
+		uploaded: s.Node.AllowUploaded || s.Node.UID != 0 && s.Node.UID != os.Geteuid(),
 	}
 }
 
 // make makes a program of a script: by the engine that the fleet names, else that
-// of the script's package.json, else the embedded one (realtime.md D26).
+// of the script's package.json, else the embedded one (realtime.md D26). An uploaded script
+// gets node only where the operator lets it.
 func (p *programs) make(b *bundle.Bundle, entry string, f *messages.Fleet) (script.Program, error) {
 	asked, err := b.Engine()
 	if err != nil {
@@ -45,12 +50,28 @@ func (p *programs) make(b *bundle.Bundle, entry string, f *messages.Fleet) (scri
 	if cmp.Or(f.Engine, asked) != bundle.EngineNode {
 		return js.New(b, entry, p.limits)
 	}
+	if !b.Local && !p.uploaded {
+		made, err := js.New(b, entry, p.limits)
+		if err != nil {
+			return nil, fmt.Errorf("%w\n%s", err, embeddedInstead)
+		}
+		return notInNode{made}, nil
+	}
 	made, err := node.New(b, entry, p.limits, p.node)
 	if err != nil {
 		return nil, err
 	}
 	return slowStarter{made}, nil
 }
+
+const embeddedInstead = "the script asks for engine node, and runs in the embedded engine: uploaded scripts run in node only if the operator of the host sets " +
+	"script.node.uid to a user of their own, or script.node.allowUploaded to true (then they can do all that the host's user can)"
+
+// notInNode is a program that was to run in node.
+type notInNode struct{ *js.Program }
+
+// Note implements fleet.Noted.
+func (notInNode) Note() string { return embeddedInstead }
 
 // slowStarter is a program whose processes are children: starting one takes tens
 // of milliseconds, so one is kept ready.

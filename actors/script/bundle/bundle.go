@@ -20,6 +20,9 @@ type Bundle struct {
 	// NodeVersion is "10.x" or "24.x": an unhandled rejection ends the process of the
 	// second only (realtime.md 18.3).
 	NodeVersion string
+	// Local says that the files are of the machine that the host runs on (FromPath), and so
+	// the operator's, and not uploaded.
+	Local bool
 }
 
 // Root is where the original puts a script's files (realtime.md 15.1).

@@ -16,6 +16,14 @@ import (
 // Hidden files and folders are left out, and so are links that lead out of the
 // folder.
 func FromPath(name string, l Limits) (*Bundle, error) {
+	b, err := fromPath(name, l)
+	if err == nil {
+		b.Local = true
+	}
+	return b, err
+}
+
+func fromPath(name string, l Limits) (*Bundle, error) {
 	l = l.withDefaults()
 	info, err := os.Stat(name)
 	if err != nil {

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+
+	"github.com/rs/zerolog"
+	"golang.org/x/sys/unix"
+)
+
+// TestTheHostsEnvironmentIsItsOwn has a process look into the environment of one of the same
+// user that has started it, before and after that does as a host.
+func TestTheHostsEnvironmentIsItsOwn(t *testing.T) {
+	t.Parallel()
+	const secret = "TROUPE_TEST_SECRET=word"
+	if os.Getenv("DUMPABLE") == "" {
+		for _, traceback := range []string{"single", "crash"} {
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestTheHostsEnvironmentIsItsOwn$")
+			cmd.Env = append(os.Environ(), "DUMPABLE=1", secret, "GOTRACEBACK="+traceback, "TMPDIR="+t.TempDir())
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("GOTRACEBACK=%s: %v\n%s", traceback, err, out)
+			}
+		}
+		return
+	}
+	if os.Getuid() == 0 { // who may read everything
+		for _, err := range []error{syscall.Setgroups(nil), syscall.Setgid(65534), syscall.Setuid(65534)} {
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0); err != nil { // as before
+			t.Fatal(err)
+		}
+	}
+	reads := func() bool {
+		out, _ := exec.Command("cat", fmt.Sprintf("/proc/%d/environ", os.Getpid())).Output()
+		return bytes.Contains(out, []byte(secret))
+	}
+	if !reads() {
+		t.Fatal("it cannot be read before: there is nothing to test")
+	}
+	notDumpable(zerolog.Nop())
+	if want := os.Getenv("GOTRACEBACK") == "crash"; reads() != want {
+		t.Errorf("it can be read: %v, want %v", !want, want)
+	}
+	if _, err := os.ReadDir("/proc/self/fd"); err != nil { // of the metrics
+		t.Error(err)
+	}
+	if !t.Failed() {
+		os.Exit(0) // else the package removes files that are root's
+	}
+}
