@@ -2,6 +2,10 @@ package messages
 
 import "time"
 
+// Shown is a time as everybody outside sees it: answers of the service API, events and
+// search expressions have whole milliseconds, rounded.
+func Shown(t time.Time) time.Time { return t.Round(time.Millisecond) }
+
 // Property is one game property; key at most 32, value at most 96 characters
 // (service-api.md 2.6).
 type Property struct{ Key, Value string }

@@ -3,6 +3,7 @@ package placement
 import (
 	"encoding/json"
 	"strconv"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -39,11 +40,13 @@ var eventTypes = map[messages.PlacementStatus]string{
 // eventTime is ISO 8601 with milliseconds, in UTC.
 const eventTime = "2006-01-02T15:04:05.000Z"
 
+func timestamp(t time.Time) string { return messages.Shown(t).UTC().Format(eventTime) }
+
 // eventOf is the event that tells of the end of a placement.
 func eventOf(q *messages.Queue, p *messages.Placement) messages.Event {
 	d := detail{
 		Type: eventTypes[p.Status], PlacementID: string(p.Request.ID), CustomEventData: q.CustomEventData,
-		StartTime: p.Started.UTC().Format(eventTime), EndTime: p.Ended.UTC().Format(eventTime),
+		StartTime: timestamp(p.Started), EndTime: timestamp(p.Ended),
 	}
 	if p.Status == messages.PlacementFulfilled {
 		d.Port, d.GameSessionARN, d.IPAddress, d.DNSName = strconv.Itoa(p.Port), string(p.GameSessionID), p.IPAddress, p.DNSName

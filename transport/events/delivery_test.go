@@ -131,7 +131,7 @@ func TestEventsOfTheHostHaveItsSource(t *testing.T) {
 		{messages.EventPlacement, `not JSON`, `"detail":{"type":"T"}}`},
 		{messages.EventPlacement, `{"a":1}{`, `"detail":{"type":"T"}}`},
 	} {
-		e := messages.Event{ID: "x", Kind: c.kind, Type: "T", ARN: "arn", Time: time.Date(2026, 1, 2, 3, 4, 5, 6_000_000, time.UTC), Detail: []byte(c.detail)}
+		e := messages.Event{ID: "x", Kind: c.kind, Type: "T", ARN: "arn", Time: time.Date(2026, 1, 2, 3, 4, 5, 5_600_000, time.UTC), Detail: []byte(c.detail)}
 		if got := string(o.render(&e)); !strings.HasSuffix(got, c.want) {
 			t.Errorf("got %s, want %s", got, c.want)
 		}

@@ -37,7 +37,7 @@ type origin struct{ region, account string }
 // render returns the envelope of an event: the same bytes every time.
 func (o origin) render(e *messages.Event) []byte {
 	v := envelope{
-		Version: "0", ID: publicID(e), Source: sourceHost, Account: o.account, Time: e.Time.UTC().Format(milliseconds),
+		Version: "0", ID: publicID(e), Source: sourceHost, Account: o.account, Time: timestamp(e.Time),
 		Region: o.region, Resources: []string{e.ARN}, Detail: detail(e),
 	}
 	switch e.Kind {
@@ -108,4 +108,4 @@ func about(e *messages.Event) string {
 	return e.Name + "/" + subject.GameSessionARN
 }
 
-func timestamp(t time.Time) string { return t.UTC().Format(milliseconds) }
+func timestamp(t time.Time) string { return messages.Shown(t).UTC().Format(milliseconds) }

@@ -2,7 +2,9 @@ package host_test
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -64,5 +66,23 @@ func TestAPICheck34_GameSessionsAreKnownAfterARestart(t *testing.T) {
 	var mismatch *types.IdempotentParameterMismatchException
 	if _, err := h.api.CreateGameSession(h.context(), create); !errors.As(err, &mismatch) {
 		t.Errorf("the same token with other parameters: %v", err)
+	}
+}
+
+// The time that a game session shows finds it.
+func TestSearchByTheTimeThatIsShown(t *testing.T) {
+	t.Parallel()
+	h := startHost(t, nil, nil)
+	for range 8 {
+		game := h.game(h.newGame(2))
+		found, err := h.api.SearchGameSessions(h.context(), &gamelift.SearchGameSessionsInput{
+			FleetId: game.FleetId, FilterExpression: aws.String(fmt.Sprintf("creationTimeMillis=%d", game.CreationTime.UnixMilli())),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(found.GameSessions, func(g types.GameSession) bool { return *g.GameSessionId == *game.GameSessionId }) {
+			t.Errorf("%d found of %v", len(found.GameSessions), game.CreationTime)
+		}
 	}
 }

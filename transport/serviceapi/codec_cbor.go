@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/aws/smithy-go/encoding/cbor"
+
+	"troupe/messages"
 )
 
 // cborCodec is Smithy RPC v2 CBOR: a reflection mapper between SDK structs and
@@ -303,7 +305,7 @@ func structToCBOR(src reflect.Value) (cbor.Value, error) {
 // epochFloat is a time in seconds, chosen so that a client that cuts off behind
 // the millisecond (the Go SDK does) still sees the millisecond meant.
 func epochFloat(t time.Time) float64 {
-	ms := t.Round(time.Millisecond).UnixMilli()
+	ms := messages.Shown(t).UnixMilli()
 	seconds := float64(ms) / 1000
 	if int64(seconds*1000) < ms {
 		seconds = math.Nextafter(seconds, math.Inf(1))

@@ -9,6 +9,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"troupe/messages"
 )
 
 // jsonCodec is AWS JSON 1.1. Duplicate names, invalid UTF-8 and members of the
@@ -72,7 +74,7 @@ func (jsonCodec) encodeError(code, text string) []byte {
 
 // writeEpoch writes seconds since the epoch, milliseconds as a fraction.
 func writeEpoch(enc *jsontext.Encoder, t time.Time) error {
-	seconds := float64(t.Round(time.Millisecond).UnixMilli()) / 1000
+	seconds := float64(messages.Shown(t).UnixMilli()) / 1000
 	return enc.WriteValue(strconv.AppendFloat(nil, seconds, 'f', -1, 64))
 }
 

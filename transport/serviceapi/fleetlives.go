@@ -193,7 +193,7 @@ func (s *Server) describeFleetEvents(ctx context.Context, in *gamelift.DescribeF
 		return nil, err
 	}
 	events = slices.DeleteFunc(slices.Clone(events), func(e messages.FleetEvent) bool {
-		t := e.Time.Round(time.Millisecond) // as it is shown
+		t := messages.Shown(e.Time)
 		return in.StartTime != nil && t.Before(from) || in.EndTime != nil && t.After(to)
 	})
 	page, token, err := cut(s.pager, paging{

@@ -96,7 +96,7 @@ func (o operand) number(g *messages.GameSession, players int) int64 {
 	case fieldMax:
 		return int64(g.MaxPlayers)
 	case fieldCreated:
-		return g.Created.UnixMilli()
+		return messages.Shown(g.Created).UnixMilli()
 	case fieldExact:
 		return g.Created.UnixMicro()
 	case fieldPlayers:

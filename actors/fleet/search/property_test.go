@@ -78,7 +78,7 @@ func drawComparison(rt *rapid.T) naive {
 	case 1:
 		return numeric("playerSessionCount", func(g *messages.GameSession) int64 { return int64(g.CurrentPlayers) })
 	case 2:
-		return numeric("creationTimeMillis", func(g *messages.GameSession) int64 { return g.Created.UnixMilli() })
+		return numeric("creationTimeMillis", func(g *messages.GameSession) int64 { return messages.Shown(g.Created).UnixMilli() })
 	case 3:
 		return textual("gameSessionName", func(g *messages.GameSession) (string, bool) { return g.Name, g.Name != "" })
 	case 4:

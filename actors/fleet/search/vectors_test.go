@@ -242,3 +242,19 @@ func TestPrintedWithNoMoreParenthesesThanNeeded(t *testing.T) {
 		t.Errorf("%v, %v", s, err)
 	}
 }
+
+// A time is what the API shows of it, which is rounded.
+func TestCreationTimeIsTheOneThatIsShown(t *testing.T) {
+	for us, shown := range map[int64]string{1000_499: "1000", 1000_500: "1001", 1000_999: "1001", 1001_000: "1001"} {
+		g := &messages.GameSession{Created: time.UnixMicro(us)}
+		for expression, want := range map[string]bool{"creationTimeMillis=" + shown: true, "creationTimeMillis<>" + shown: false, "creationTimeMillis<" + shown: false} {
+			f, err := ParseFilter(expression)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := f.Matches(g, 0); got != want {
+				t.Errorf("%d us, %s: %v", us, expression, got)
+			}
+		}
+	}
+}
