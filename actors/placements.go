@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/rs/zerolog"
 
 	"troupe/actors/fleet"
 	"troupe/actors/placement"
 	"troupe/actors/stage"
+	"troupe/actors/store"
 	"troupe/messages"
 )
 
@@ -41,7 +43,7 @@ func checkQueues(registry *fleet.Registry, configured []*messages.Queue, state *
 	for _, q := range state.InEffect(configured) {
 		err := registry.CheckDestinations(q.Destinations)
 		i := slices.Index(configured, q)
-		if i >= 0 && errors.Is(err, &messages.Error{Code: messages.NotFound}) {
+		if i >= 0 && errors.Is(err, &messages.Error{Code: messages.NotFound}) && !unreadable(registry, q.Destinations) {
 			return fmt.Errorf("queues[%d].destinations: queue %s: %w, neither in the configuration nor in the store", i, q.Name, err)
 		}
 		if err != nil {
@@ -49,6 +51,14 @@ func checkQueues(registry *fleet.Registry, configured []*messages.Queue, state *
 		}
 	}
 	return nil
+}
+
+// unreadable reports whether one of the destinations is stored, and cannot be read.
+func unreadable(registry *fleet.Registry, destinations []string) bool {
+	return slices.ContainsFunc(registry.Damaged(), func(d store.Damage) bool {
+		return (d.Kind == store.Fleet || d.Kind == store.Alias) &&
+			slices.ContainsFunc(destinations, func(arn string) bool { return strings.HasSuffix(arn, "/"+d.ID) })
+	})
 }
 
 // CreateQueue makes a queue.

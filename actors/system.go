@@ -58,9 +58,10 @@ type System struct {
 	stopped     chan struct{}
 }
 
-// Start builds the tree, with what the store has. Close ends it. It is an error if a
-// stored record cannot be read, and if a configured queue has a destination that does not
-// exist.
+// Start builds the tree, with what the store has. Close ends it. Stored records that make
+// no sense are logged and counted, and left out; those that are not what was written are
+// an error, unless they are contents of scripts. It is an error, too, if a configured queue
+// has a destination that does not exist.
 func Start(o Options) (*System, error) {
 	if o.Fleet.Store == nil {
 		o.Fleet.Store = new(store.Memory)
@@ -74,6 +75,7 @@ func Start(o Options) (*System, error) {
 	if err != nil {
 		return nil, err
 	}
+	reportDamaged(o.Log, o.Counters, append(registry.Damaged(), placements.Damaged()...))
 	if err := checkQueues(registry, queues.Queues, placements, o.Log); err != nil {
 		return nil, err
 	}
@@ -86,6 +88,20 @@ func Start(o Options) (*System, error) {
 	s.connections = s.stage.NewRef(counters.ActorConnections, stage.LaneLimits{})
 	s.stage.SpawnRoot(s.connections, connection.NewSupervisor(s.fleet, o.Timeouts))
 	return s, nil
+}
+
+// damagedShown is how many damaged records are named in the log.
+const damagedShown = 100
+
+func reportDamaged(log zerolog.Logger, count *counters.Set, all []store.Damage) {
+	count.StoreDamaged.Add(int64(len(all)))
+	for i, d := range all {
+		if i == damagedShown {
+			log.Error().Int("more", len(all)-i).Msg("and more stored records cannot be used: see troupe store check")
+			return
+		}
+		log.Error().Str("record", d.Name()).AnErr("error", d.Err).Msg("a stored record cannot be used: the host goes on without it")
+	}
 }
 
 // Connect puts a new connection under supervision. The transport must call the

@@ -40,8 +40,7 @@ type Registry struct {
 	stuck      int                          // calls into games that nothing can end
 	deleted    []*fleetEntry                // TERMINATED, in the order of their ends
 	watchers   []*stage.Ref                 // of WatchRoom
-	lines      map[string]*line             // by id of the resource
-	changes    uint64                       // of resources
+	changing   map[string]*changing         // by id of the resource
 	draining   bool
 	drained    []func()
 
@@ -125,7 +124,7 @@ func New(o Options) (*Registry, error) {
 		idles:     make(map[*stage.Ref]*idle),
 		locations: make(map[string]messages.Location),
 		live:      make(map[string]int),
-		lines:     make(map[string]*line),
+		changing:  make(map[string]*changing),
 		loads:     make(chan struct{}, loadsMax),
 	}
 	r.locations[o.Region] = messages.Location{Name: o.Region}
@@ -155,6 +154,7 @@ func (r *Registry) Started(c *stage.Context) {
 func (r *Registry) Stopped(*stage.Context) {
 	r.closePrograms()
 	r.answerUnstored()
+	r.refuseWaiting()
 	for _, done := range r.drained {
 		done()
 	}
@@ -235,13 +235,11 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 	case graceOver:
 		r.endAll(c)
 	case undone:
-		m.undo()
-		m.answer()
+		r.onUndone(c, m)
 	case settled:
-		r.onSettledChange(m)
+		r.endChange(c, m.of)
 	case kept:
-		m.then()
-		m.answer(nil)
+		r.onKept(c, m)
 	case endOne:
 		r.terminate(r.sessions[m.id])
 	default:

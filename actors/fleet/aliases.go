@@ -69,11 +69,7 @@ func (r *Registry) changeAlias(c *stage.Context, was *messages.Alias, set func(*
 	now := *was
 	set(&now)
 	r.aliases[now.ID] = &now
-	r.commit(c, func() {
-		if r.aliases[now.ID] == &now {
-			r.aliases[now.ID] = was
-		}
-	}, one(reply, &now), r.putAlias(&now))
+	r.commit(c, func() { r.aliases[now.ID] = was }, one(reply, &now), r.putAlias(&now))
 }
 
 func (r *Registry) onDeleteAlias(c *stage.Context, m Request[DropAlias, None]) {

@@ -32,9 +32,9 @@ func (r *Registry) onUpdateCapacity(c *stage.Context, m Request[messages.UpdateC
 		m.Reply(nil, err)
 		return
 	}
-	r.changeFleet(c, f, func(n *messages.Fleet) {
+	r.changeFleet(c, f, func(n *messages.Fleet, e *events) {
 		if now.Desired != was.Desired {
-			f.events.add(c.Now(), eventScaling, fmt.Sprintf("process groups in %s: %d, before %d", location, now.Desired, was.Desired))
+			e.add(c.Now(), eventScaling, fmt.Sprintf("process groups in %s: %d, before %d", location, now.Desired, was.Desired))
 		}
 		groups := make(map[string]messages.Groups, len(n.Groups)+1)
 		for l, g := range n.Groups {

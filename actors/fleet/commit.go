@@ -1,8 +1,6 @@
 package fleet
 
 import (
-	"slices"
-
 	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
@@ -10,6 +8,7 @@ import (
 
 // undone has the actor take back what could not be made durable, and then answers.
 type undone struct {
+	of     string // the resource, "" if it is none
 	undo   func()
 	answer func()
 }
@@ -19,6 +18,7 @@ func (m undone) Undelivered() { m.answer() }
 
 // kept has the actor do what follows from a change that is durable, and then answers.
 type kept struct {
+	of     string
 	then   func()
 	answer func(error)
 }
@@ -28,99 +28,51 @@ func (m kept) Undelivered() { m.answer(unavailable()) }
 
 // commit makes changes durable and then calls answer, from any goroutine. The state of
 // the actor shows them already; should they not become durable, undo takes them back,
-// in the actor, before answer is called with the error.
+// in the actor, before answer is called with the error. Until then no other change of the
+// same resource begins; see changing.
 func (r *Registry) commit(c *stage.Context, undo func(), answer func(error), changes ...store.Change) {
-	self, log := c.Self(), &r.lost
-	of, number := r.lineUp(changes)
+	self, of := c.Self(), r.beginChange(changes)
 	r.o.Store.Commit(changes, func(err error) {
-		if err == nil {
-			answer(nil)
-			if of != "" {
-				self.Tell(settled{of, number})
-			}
+		if err != nil {
+			r.refused(self, of, undo, answer, err)
 			return
 		}
-		log.Error().Err(err).Int("changes", len(changes)).Msg("not stored")
-		self.Tell(undone{func() { r.takeBack(of, number, undo) }, func() { answer(notStored()) }})
+		answer(nil)
+		if of != "" {
+			self.Tell(settled{of})
+		}
 	})
-}
-
-// line is the changes of one resource that are on their way to the store. Each is made on
-// top of those before: those that fail one after the other are taken back newest first,
-// and what a newer one that is durable has in it stays.
-type line struct {
-	newest uint64
-	undos  []func() // of those that failed, under a newer one
-}
-
-// settled says that a change of a resource is durable.
-type settled struct {
-	of     string
-	number uint64
-}
-
-// Undelivered implements stage.Undeliverable.
-func (settled) Undelivered() {}
-
-// lineUp adds changes to the line of their resource, by its id; "" if they are of none.
-func (r *Registry) lineUp(changes []store.Change) (of string, number uint64) {
-	if len(changes) == 0 {
-		return "", 0
-	}
-	change := &changes[0]
-	switch change.Kind {
-	case store.Fleet, store.Alias, store.Location, store.Script, store.Content:
-	default:
-		return "", 0
-	}
-	r.changes++
-	l := r.lines[change.ID]
-	if l == nil {
-		l = new(line)
-		r.lines[change.ID] = l
-	}
-	l.newest = r.changes
-	return change.ID, r.changes
-}
-
-// takeBack takes a change back that has failed, once the newer ones have.
-func (r *Registry) takeBack(of string, number uint64, undo func()) {
-	l := r.lines[of]
-	if l == nil {
-		undo()
-		return
-	}
-	l.undos = append(l.undos, undo)
-	if l.newest != number {
-		return
-	}
-	delete(r.lines, of)
-	for _, undo := range slices.Backward(l.undos) {
-		undo()
-	}
-}
-
-func (r *Registry) onSettledChange(m settled) {
-	switch l := r.lines[m.of]; {
-	case l == nil:
-	case l.newest == m.number:
-		delete(r.lines, m.of)
-	default:
-		l.undos = nil // it has them in it
-	}
 }
 
 // commitThen is commit for changes with consequences: then brings them about, in the
 // actor, once the changes are durable and before answer is called.
 func (r *Registry) commitThen(c *stage.Context, undo, then func(), answer func(error), changes ...store.Change) {
-	self := c.Self()
-	r.commit(c, undo, func(err error) {
+	self, of := c.Self(), r.beginChange(changes)
+	r.o.Store.Commit(changes, func(err error) {
 		if err != nil {
-			answer(err)
+			r.refused(self, of, undo, answer, err)
 			return
 		}
-		self.Tell(kept{then, answer})
-	}, changes...)
+		self.Tell(kept{of, then, answer})
+	})
+}
+
+// refused has a change taken back; it is called from any goroutine.
+func (r *Registry) refused(self *stage.Ref, of string, undo func(), answer func(error), err error) {
+	r.lost.Error().Err(err).Str("resource", of).Msg("not stored")
+	self.Tell(undone{of, undo, func() { answer(notStored()) }})
+}
+
+func (r *Registry) onUndone(c *stage.Context, m undone) {
+	m.undo()
+	m.answer()
+	r.endChange(c, m.of)
+}
+
+func (r *Registry) onKept(c *stage.Context, m kept) {
+	m.then()
+	m.answer(nil)
+	r.endChange(c, m.of)
 }
 
 // note makes changes durable that nobody waits for. What is lost is made up for at the
@@ -132,6 +84,13 @@ func (r *Registry) note(_ *stage.Context, changes ...store.Change) {
 			log.Error().Err(err).Int("changes", len(changes)).Msg("not stored")
 		}
 	})
+}
+
+// noteFleet is note for a fleet whose status or events have changed by themselves.
+func (r *Registry) noteFleet(c *stage.Context, f *fleetEntry) {
+	if !r.deferred(string(f.record.ID)) {
+		r.note(c, f.put())
+	}
 }
 
 func notStored() error {

@@ -50,7 +50,7 @@ func (l *loader) withEarlier(p *process) {
 		p.revived = true
 		b := *good.bundle
 		b.Version, b.NodeVersion = labelOf(good.Contents, good.Version), l.bundle.NodeVersion
-		l.bundle, l.contents, l.earlier = &b, good.Contents, true
+		l.bundle, l.contents, l.earlier, l.missing = &b, good.Contents, true, nil
 	}
 }
 
@@ -58,27 +58,37 @@ func (l *loader) withEarlier(p *process) {
 // for the newest one; that one for none, once no process needs the earlier one.
 func (r *Registry) proven(c *stage.Context, p *process) {
 	s := p.current.script
-	behind := func(o *process) bool {
-		return o.current != nil && o.current.script == s && o.current.contents != s.record.Contents
-	}
 	switch {
 	case p.current.earlier:
 		r.load(c, p)
 		return
-	case behind(p):
+	case s.behind(p):
 		return
 	}
 	s.ran = true
+	r.dropEarlier(c, s)
+}
+
+// dropEarlier gives up a script's earlier content, if the newest one runs wherever the
+// earlier one did. A script that is being changed keeps it until that is done: the change
+// may bring a content that does not run, and may be refused.
+func (r *Registry) dropEarlier(c *stage.Context, s *scriptEntry) {
+	if !s.ran || s.good == nil || r.scripts[s.record.ID] != s || r.deferred(string(s.record.ID)) {
+		return
+	}
 	for _, f := range r.fleets {
-		if slices.ContainsFunc(f.processes, behind) {
+		if slices.ContainsFunc(f.processes, s.behind) {
 			return
 		}
 	}
-	if s.good != nil {
-		key := s.good.Key
-		s.good = nil
-		r.note(c, s.put(), store.Delete(store.Content, key))
-	}
+	key := s.good.Key
+	s.good = nil
+	r.note(c, s.put(), store.Delete(store.Content, key))
+}
+
+// behind reports whether a process runs an earlier content of the script than the newest.
+func (s *scriptEntry) behind(p *process) bool {
+	return p.current != nil && p.current.script == s && p.current.contents != s.record.Contents
 }
 
 // dropped is the changes that delete a script.

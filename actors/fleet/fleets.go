@@ -7,6 +7,7 @@ import (
 
 	"troupe/actors/gamesession"
 	"troupe/actors/stage"
+	"troupe/actors/store"
 	"troupe/messages"
 )
 
@@ -58,22 +59,36 @@ func (r *Registry) newFleet(c *stage.Context, q messages.CreateFleet) (*fleetEnt
 	return f, nil
 }
 
-// changeFleet changes a fleet's record, and with it maybe its events, and answers once
-// that is durable. What follows from it, then, is done before, and may be nil.
-func (r *Registry) changeFleet(c *stage.Context, f *fleetEntry, set func(*messages.Fleet), then func(), reply func(*messages.Fleet, error)) {
-	was, events := f.record, slices.Clone(f.events)
-	f.change(set)
-	now := f.record
-	undo := func() {
-		if f.record == now {
-			f.record, f.events = was, events
+// changeFleet changes a fleet's record, and with it maybe its events, once that is durable,
+// and answers. What follows from it, then, is done before, and may be nil. Set may be
+// called again: while the change is on its way to the store, the fleet may get another
+// status or other events, which stay.
+func (r *Registry) changeFleet(c *stage.Context, f *fleetEntry, set func(*messages.Fleet, *events), then func(), reply func(*messages.Fleet, error)) {
+	was, said := f.record, slices.Clone(f.events)
+	now, saying := *was, slices.Clone(f.events)
+	set(&now, &saying)
+	changed := &now
+	apply := func() {
+		if f.record == was && slices.Equal(f.events, said) {
+			f.record, f.events = changed, saying
+		} else {
+			f.change(func(n *messages.Fleet) { set(n, &f.events) })
+			changed = f.record
+			r.noteFleet(c, f)
+		}
+		if then != nil {
+			then()
 		}
 	}
-	if then == nil {
-		r.commit(c, undo, one(reply, now), f.put())
-		return
+	r.commitThen(c, func() {}, apply, func(err error) { reply(orNil(changed, err)) },
+		store.Put(store.Fleet, string(now.ID), fleetRecord{now, saying, f.configured}))
+}
+
+func orNil[T any](v *T, err error) (*T, error) {
+	if err != nil {
+		return nil, err
 	}
-	r.commitThen(c, undo, then, one(reply, now), f.put())
+	return v, nil
 }
 
 // living finds a fleet that is not on its way out.
@@ -102,9 +117,9 @@ func (r *Registry) onUpdateFleet(c *stage.Context, m Request[messages.UpdateFlee
 		m.Reply(nil, messages.Errorf(messages.InvalidRequest, "AnywhereConfiguration goes with ComputeType ANYWHERE"))
 		return
 	}
-	r.changeFleet(c, f, func(n *messages.Fleet) {
+	r.changeFleet(c, f, func(n *messages.Fleet, e *events) {
 		if q.Protection != nil && *q.Protection != n.Shown.Protection {
-			f.events.add(c.Now(), eventProtection, "the protection of new game sessions was changed")
+			e.add(c.Now(), eventProtection, "the protection of new game sessions was changed")
 		}
 		replace(&n.Name, q.Name)
 		replace(&n.Description, q.Description)
@@ -205,7 +220,7 @@ func (r *Registry) setFleetStatus(c *stage.Context, f *fleetEntry, s messages.Fl
 	c.Log().Info().Str("fleet_id", string(f.record.ID)).Stringer("status", s).Msg("fleet")
 	r.tellRoom(f, "") // if it is ACTIVE
 	if (s == messages.FleetActive || s == messages.FleetErrored) && !f.configured && !f.record.Anywhere {
-		r.note(c, f.put()) // with its events
+		r.noteFleet(c, f) // with its events
 	}
 }
 
@@ -226,7 +241,7 @@ func (r *Registry) onUpdateRuntime(c *stage.Context, m Request[messages.UpdateRu
 		m.Reply(nil, err)
 		return
 	}
-	r.changeFleet(c, f, func(n *messages.Fleet) { n.Runtime = q.Runtime }, func() {
+	r.changeFleet(c, f, func(n *messages.Fleet, _ *events) { n.Runtime = q.Runtime }, func() {
 		if s := f.record.Status; s != messages.FleetDeleting && s != messages.FleetTerminated {
 			r.configure(c, f)
 		}
@@ -240,7 +255,7 @@ func (r *Registry) onDeleteFleet(c *stage.Context, m Request[DropFleet, None]) {
 		m.Reply(None{}, err)
 		return
 	}
-	r.changeFleet(c, f, func(n *messages.Fleet) { n.Status = messages.FleetDeleting }, func() { r.closeFleet(c, f) },
+	r.changeFleet(c, f, func(n *messages.Fleet, _ *events) { n.Status = messages.FleetDeleting }, func() { r.closeFleet(c, f) },
 		func(_ *messages.Fleet, err error) { m.Reply(None{}, err) })
 }
 
@@ -267,7 +282,7 @@ func (r *Registry) finishFleet(c *stage.Context, f *fleetEntry) {
 	f.change(func(n *messages.Fleet) { n.Terminated = c.Now() })
 	f.events.add(c.Now(), eventDeleted, "the fleet was deleted")
 	r.deleted = append(r.deleted, f)
-	r.note(c, f.put())
+	r.noteFleet(c, f)
 	r.forgetFleets(c.Now())
 }
 

@@ -85,10 +85,10 @@ func (r *Registry) onAddLocations(c *stage.Context, m Request[AddLocations, *mes
 		m.Reply(nil, err)
 		return
 	}
-	r.changeFleet(c, f, func(n *messages.Fleet) {
+	r.changeFleet(c, f, func(n *messages.Fleet, e *events) {
 		n.Locations = slices.Concat(n.Locations, q.Locations)
 		for _, l := range q.Locations {
-			f.locationEvents(c.Now(), l, "PENDING", "CREATING", "CREATED", "ACTIVATING", "ACTIVE")
+			e.addLocation(c.Now(), l, "PENDING", "CREATING", "CREATED", "ACTIVATING", "ACTIVE")
 		}
 	}, func() {
 		r.refill(c, f)
@@ -115,10 +115,10 @@ func (r *Registry) addable(f *fleetEntry, locations []string) error {
 	return nil
 }
 
-// locationEvents writes down what a location goes through; here that takes no time.
-func (f *fleetEntry) locationEvents(now time.Time, location string, states ...string) {
+// addLocation writes down what a location goes through; here that takes no time.
+func (e *events) addLocation(now time.Time, location string, states ...string) {
 	for _, s := range states {
-		f.events.add(now, eventLocationPrefix+s, fmt.Sprintf("location %s is %s", location, s))
+		e.add(now, eventLocationPrefix+s, fmt.Sprintf("location %s is %s", location, s))
 	}
 }
 
@@ -134,9 +134,9 @@ func (r *Registry) onRemoveLocations(c *stage.Context, m Request[RemoveLocations
 		return
 	}
 	removed := func(l string) bool { return slices.Contains(q.Locations, l) }
-	r.changeFleet(c, f, func(n *messages.Fleet) {
+	r.changeFleet(c, f, func(n *messages.Fleet, e *events) {
 		for _, l := range q.Locations {
-			f.locationEvents(c.Now(), l, "DELETING", "DELETED")
+			e.addLocation(c.Now(), l, "DELETING", "DELETED")
 		}
 		n.Locations = slices.DeleteFunc(slices.Clone(n.Locations), removed)
 		n.Groups = maps.Clone(n.Groups)

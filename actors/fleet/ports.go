@@ -19,7 +19,7 @@ func (r *Registry) onUpdatePorts(c *stage.Context, m Request[messages.UpdatePort
 		m.Reply(nil, err)
 		return
 	}
-	r.changeFleet(c, f, func(n *messages.Fleet) { n.Ports = ports }, nil, m.Reply)
+	r.changeFleet(c, f, func(n *messages.Fleet, _ *events) { n.Ports = ports }, nil, m.Reply)
 }
 
 // changedPorts removes, and then adds.

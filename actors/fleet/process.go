@@ -99,7 +99,7 @@ func (r *Registry) load(c *stage.Context, p *process) {
 	p.loading = true
 	l := loader{
 		registry: c.Self(), process: p, script: s, contents: s.record.Contents, path: p.spec.LaunchPath, fleet: p.fleet.record, bundle: labelled(s),
-		make: r.o.NewProgram, close: r.closeProgram,
+		make: r.o.NewProgram, close: r.closeProgram, missing: s.missing,
 	}
 	l.withEarlier(p)
 	r.work.Go(func() {
@@ -114,7 +114,10 @@ const versionShown = 64
 
 // labelled is a script's newest content under the name of its version.
 func labelled(s *scriptEntry) *bundle.Bundle {
-	b := *s.bundle
+	var b bundle.Bundle
+	if s.bundle != nil {
+		b = *s.bundle
+	}
 	b.Version, b.NodeVersion = s.label(), s.record.NodeVersion
 	return &b
 }
@@ -153,12 +156,15 @@ type loader struct {
 	bundle   *bundle.Bundle
 	make     func(*bundle.Bundle, string, *messages.Fleet) (script.Program, error)
 	close    func(*program)
+	missing  error // why there is no bundle
 }
 
 func (l *loader) run() {
 	result := loaded{process: l.process, close: l.close, earlier: l.earlier, code: eventNoLaunchPath}
 	var entry string
-	if entry, result.err = l.bundle.Entry(l.path); result.err == nil {
+	if l.missing != nil {
+		result.code, result.err = eventNotRunnable, fmt.Errorf("the content of version %s %w: update the script", l.bundle.Version, l.missing)
+	} else if entry, result.err = l.bundle.Entry(l.path); result.err == nil {
 		result.code = eventNotRunnable
 		result.program, result.err = l.compile(entry)
 	}

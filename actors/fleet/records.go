@@ -69,7 +69,7 @@ func (e *entry) recordOf(g *messages.GameSession) store.Change {
 func decodeGameSession(id string, value []byte) (*messages.GameSession, []byte, error) {
 	var r gameSessionRecord
 	if err := json.Unmarshal(value, &r); err != nil {
-		return nil, nil, fmt.Errorf("fleet: the stored game session %s: %w", id, err)
+		return nil, nil, fmt.Errorf("cannot be read: %w", err)
 	}
 	g := &messages.GameSession{
 		ID: messages.GameSessionID(id), FleetID: r.Fleet, Location: r.Location, Name: r.Name, CreatorID: r.Creator, Data: r.Data,
@@ -103,7 +103,7 @@ func storedSeat(s *messages.PlayerSession) store.Change {
 func decodeSeat(id string, value []byte) (messages.PlayerSession, error) {
 	var r seatRecord
 	if err := json.Unmarshal(value, &r); err != nil {
-		return messages.PlayerSession{}, fmt.Errorf("fleet: the stored player session %s: %w", messages.PlayerSessionID(id).Short(), err)
+		return messages.PlayerSession{}, fmt.Errorf("cannot be read: %w", err)
 	}
 	return messages.PlayerSession{
 		ID: messages.PlayerSessionID(id), PlayerID: r.PlayerID, PlayerData: r.Data, GameSessionID: r.Session, Status: r.Status,

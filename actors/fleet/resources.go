@@ -6,8 +6,12 @@ import (
 )
 
 // receiveResources takes requests about fleets, scripts, aliases, locations and tags;
-// false if msg is none. Those that change something answer once that is durable.
+// false if msg is none. Those that change something answer once that is durable, one
+// after the other for each resource.
 func (r *Registry) receiveResources(c *stage.Context, msg any) bool {
+	if r.waits(msg) {
+		return true
+	}
 	switch m := msg.(type) {
 	case Request[NewScript, *messages.Script]:
 		r.onCreateScript(c, m)

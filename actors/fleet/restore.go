@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"troupe/actors/script/bundle"
 	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
@@ -58,16 +57,15 @@ func putLocation(l messages.Location) store.Change { return store.Put(store.Loca
 func (r *Registry) restore() error {
 	for _, step := range []func() error{
 		func() error {
-			return load(r.o.Store, store.Location, func(l *messages.Location) string { return l.Name }, r.restoreLocation)
+			return load(r, store.Location, func(l *messages.Location) string { return l.Name }, r.restoreLocation)
 		},
 		func() error {
-			return load(r.o.Store, store.Script, func(s *scriptRecord) string { return string(s.Script.ID) }, r.restoreScript)
+			return load(r, store.Script, func(s *scriptRecord) string { return string(s.Script.ID) }, r.restoreScript)
 		},
-		func() error { return r.o.Store.Load(store.Content, r.restoreContent) },
-		r.complete,
-		func() error { return load(r.o.Store, store.Fleet, (*fleetRecord).id, r.restoreFleet) },
+		r.restoreContents,
+		func() error { return load(r, store.Fleet, (*fleetRecord).id, r.restoreFleet) },
 		func() error {
-			return load(r.o.Store, store.Alias, func(a *aliasRecord) string { return string(a.Alias.ID) }, r.restoreAlias)
+			return load(r, store.Alias, func(a *aliasRecord) string { return string(a.Alias.ID) }, r.restoreAlias)
 		},
 		r.restoreSessions,
 	} {
@@ -86,24 +84,32 @@ func (f *fleetRecord) id() string {
 	return string(f.Fleet.ID)
 }
 
-// load calls f with all records of a kind.
-func load[T any](s store.Store, kind store.Kind, named func(*T) string, f func(*T)) error {
-	return s.Load(kind, func(id string, value []byte) error {
+// load calls f with all records of a kind that make sense. No record of the host's own
+// keeps it from starting.
+func load[T any](r *Registry, kind store.Kind, named func(*T) string, f func(*T)) error {
+	return r.o.Store.Load(kind, func(id string, value []byte) error {
 		record := new(T)
-		if err := json.Unmarshal(value, record); err != nil {
-			return unreadable(kind, id, err)
+		switch err := json.Unmarshal(value, record); {
+		case err != nil:
+			r.without(kind, id, fmt.Errorf("cannot be read: %w", err))
+		case named(record) != id:
+			r.without(kind, id, errors.New("is not complete"))
+		default:
+			f(record)
 		}
-		if named(record) != id {
-			return unreadable(kind, id, errors.New("it is not complete"))
-		}
-		f(record)
 		return nil
 	})
 }
 
-func unreadable(kind store.Kind, id string, err error) error {
-	return fmt.Errorf("fleet: the stored %s %q cannot be read: %w", kind, id, err)
+// without takes note of a stored record that the host goes on without. It stays in the
+// store, until something else is stored in its place.
+func (r *Registry) without(kind store.Kind, id string, err error) {
+	r.restored.damaged = append(r.restored.damaged, store.Damage{Kind: kind, ID: id, Err: err})
 }
+
+// Damaged returns the stored records that the registry goes on without. It is for whoever
+// has called New, before the registry is spawned.
+func (r *Registry) Damaged() []store.Damage { return r.restored.damaged }
 
 func (r *Registry) restoreLocation(l *messages.Location) {
 	if _, configured := r.locations[l.Name]; !configured {
@@ -120,35 +126,6 @@ func (r *Registry) restoreScript(stored *scriptRecord) {
 	} else if !stored.Configured {
 		r.scripts[record.ID] = &scriptEntry{record: record, key: stored.Key, good: stored.Good}
 	}
-}
-
-// restoredMax bounds what stored contents unpack to: they have passed narrower limits.
-var restoredMax = bundle.Limits{UnpackedMax: scriptBytesMax}
-
-func (r *Registry) restoreContent(id string, zip []byte) error {
-	at := r.contentAt(id)
-	if at == nil {
-		return nil
-	}
-	b, err := bundle.FromZip(slices.Clone(zip), restoredMax)
-	if err != nil {
-		return unreadable(store.Content, id, err)
-	}
-	*at = b
-	return nil
-}
-
-// complete checks that each script has its content.
-func (r *Registry) complete() error {
-	for id, s := range r.scripts {
-		if s.bundle == nil {
-			return fmt.Errorf("fleet: the stored %s %q has no content", store.Script, id)
-		}
-		if s.good != nil && s.good.bundle == nil {
-			s.good = nil
-		}
-	}
-	return nil
 }
 
 func (r *Registry) restoreFleet(stored *fleetRecord) {

@@ -364,21 +364,3 @@ func TestTheConfigurationWinsOverTheStore(t *testing.T) {
 		}
 	})
 }
-
-func TestARecordThatCannotBeReadRefusesTheStart(t *testing.T) {
-	for _, kind := range []store.Kind{store.Fleet, store.Alias, store.Script, store.Content, store.Location} {
-		for _, value := range []string{"", "{}", "[]", `{"Fleet":5,"Tags":7}`, "PK\x03\x04"} {
-			withResources(t, func(h *resources) {
-				id := map[store.Kind]string{store.Content: string(h.script.ID)}[kind]
-				if id == "" {
-					id = "broken-1"
-				}
-				h.disk.Memory.Commit([]store.Change{{Kind: kind, ID: id, Value: []byte(value)}}, nil)
-				_, err := fleet.New(h.options)
-				if err == nil || !strings.Contains(err.Error(), string(kind)) || !strings.Contains(err.Error(), id) {
-					t.Errorf("%s %q: %v", kind, value, err)
-				}
-			})
-		}
-	}
-}

@@ -12,18 +12,22 @@ import (
 
 // restored is what the start has yet to do with game sessions of an earlier process.
 type restored struct {
-	lived  []*entry       // they had not ended when that process did
-	strays []store.Change // deletes what belongs to nothing
+	lived   []*entry       // they had not ended when that process did
+	strays  []store.Change // deletes what belongs to nothing
+	damaged []store.Damage // what the host goes on without
 }
 
 // restoreSessions reads the game sessions and player sessions of earlier processes. All
 // are over; those that do not know it yet get to in endRestored. Fleets may be gone by now.
 func (r *Registry) restoreSessions() error {
 	gone := make(map[messages.FleetID]*fleetEntry)
+	unread := make(map[messages.GameSessionID]bool)
 	err := r.o.Store.Load(store.GameSession, func(id string, value []byte) error {
 		g, made, err := decodeGameSession(id, value)
 		if err != nil {
-			return err
+			r.without(store.GameSession, id, err)
+			unread[messages.GameSessionID(id)] = true
+			return nil
 		}
 		f := r.fleets[g.FleetID]
 		if f == nil {
@@ -39,7 +43,7 @@ func (r *Registry) restoreSessions() error {
 	if err != nil {
 		return err
 	}
-	players, err := r.restorePlayers()
+	players, err := r.restorePlayers(unread)
 	if err != nil {
 		return err
 	}
@@ -71,13 +75,18 @@ func (r *Registry) restoreSession(f *fleetEntry, g *messages.GameSession, made [
 	}
 }
 
-// restorePlayers reads player sessions, by game session.
-func (r *Registry) restorePlayers() (map[*entry][]messages.PlayerSession, error) {
+// restorePlayers reads player sessions, by game session. Those of a game session that could
+// not be read stay where they are.
+func (r *Registry) restorePlayers(unread map[messages.GameSessionID]bool) (map[*entry][]messages.PlayerSession, error) {
 	players := make(map[*entry][]messages.PlayerSession)
 	err := r.o.Store.Load(store.PlayerSession, func(id string, value []byte) error {
 		s, err := decodeSeat(id, value)
 		if err != nil {
-			return err
+			r.without(store.PlayerSession, id, err)
+			return nil
+		}
+		if unread[s.GameSessionID] {
+			return nil
 		}
 		e := r.sessions[s.GameSessionID]
 		if e == nil { // its game session was not stored, or is forgotten

@@ -20,6 +20,7 @@ type scriptEntry struct {
 	hung       []int    // contents of which a process could not be stopped before it was ready
 	key        string   // of the newest content in the store; empty: the script's id
 	ran        bool     // the newest content has shown that it runs
+	missing    error    // why there is no bundle: the store does not have it, or it cannot be read
 	good       *earlier // what ran before, until the newest does; nil: nothing
 }
 
@@ -66,6 +67,9 @@ func (r *Registry) roomForScript(old *scriptEntry, b *bundle.Bundle) error {
 }
 
 func size(b *bundle.Bundle) (n int) {
+	if b == nil {
+		return 0
+	}
 	for name, content := range b.Files {
 		n += len(name) + len(content)
 	}
@@ -83,15 +87,8 @@ func (r *Registry) onUpdateScript(c *stage.Context, m Request[ChangeScript, Chan
 	}
 	changed := *s.record
 	changed.Name, changed.Version = cmp.Or(q.Name, changed.Name), cmp.Or(q.Version, changed.Version)
-	was := *s
 	if m.Request.Bundle == nil {
-		undo := func() {
-			if s.record == &changed {
-				s.record = was.record
-			}
-		}
-		s.record = &changed
-		r.commitThen(c, undo, func() { r.relabel(s) }, one(m.Reply, Changed{Script: &changed}), s.put())
+		r.changeScript(c, s, &changed, func() { r.relabel(s) }, one(m.Reply, Changed{Script: &changed}))
 		return
 	}
 	if err := r.roomForScript(s, m.Request.Bundle); err != nil {
@@ -103,21 +100,29 @@ func (r *Registry) onUpdateScript(c *stage.Context, m Request[ChangeScript, Chan
 		changed.Size = int64(size(m.Request.Bundle))
 	}
 	var changes []store.Change
+	next := *s
 	if !s.configured { // else the configuration brings its content at each start
-		changes = s.supersede(changed.Contents, q.Zip)
+		changes = next.supersede(changed.Contents, q.Zip)
 	}
-	s.record, s.bundle = &changed, m.Request.Bundle
-	undo := func() {
-		if s.record == &changed {
-			s.record, s.bundle, s.key, s.ran, s.good = was.record, was.bundle, was.key, was.ran, was.good
-		}
+	next.record, next.bundle = &changed, m.Request.Bundle
+	apply := func() {
+		s.record, s.bundle, s.key, s.ran, s.good, s.missing = next.record, next.bundle, next.key, next.ran, next.good, nil
+		r.reload(c, &changed, m)
 	}
 	c.Log().Info().Str("script_id", string(changed.ID)).Str("version", changed.Version).Int("contents", changed.Contents).Msg("script updated")
-	r.commitThen(c, undo, func() { r.reload(c, &changed, m) }, func(err error) {
+	r.commitThen(c, func() {}, apply, func(err error) {
 		if err != nil {
 			m.Reply(Changed{}, err) // else reload answers
 		}
-	}, append([]store.Change{s.put()}, changes...)...)
+	}, append([]store.Change{next.put()}, changes...)...)
+}
+
+// changeScript gives a script another record, of the same content, once that is durable,
+// and answers. What follows from it, then, is done before.
+func (r *Registry) changeScript(c *stage.Context, s *scriptEntry, record *messages.Script, then func(), answer func(error)) {
+	next := *s
+	next.record = record
+	r.commitThen(c, func() {}, func() { s.record = record; then() }, answer, next.put())
 }
 
 // relabel has the programs of a script's newest content show the name of its version.

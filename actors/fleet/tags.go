@@ -4,15 +4,14 @@ import (
 	"maps"
 
 	"troupe/actors/stage"
-	"troupe/actors/store"
 	"troupe/messages"
 )
 
-// tagged is a resource of the registry that has tags.
+// tagged is a resource of the registry that has tags. Change gives it others, once that is
+// durable, and answers.
 type tagged struct {
-	tags map[string]string
-	set  func(map[string]string) (undo func())
-	put  func() store.Change
+	tags   map[string]string
+	change func(c *stage.Context, tags map[string]string, answer func(error))
 }
 
 // resource finds a resource of the registry; what it is of has passed no check.
@@ -20,44 +19,32 @@ func (r *Registry) resource(q messages.Resource) (tagged, error) {
 	switch q.Kind {
 	case "fleet":
 		if f := r.fleets[messages.FleetID(q.ID)]; f != nil {
-			return tagged{f.record.Tags, func(t map[string]string) func() {
-				was := f.record
-				f.change(func(n *messages.Fleet) { n.Tags = t })
-				return back(&f.record, was)
-			}, f.put}, nil
+			return tagged{f.record.Tags, func(c *stage.Context, t map[string]string, answer func(error)) {
+				r.changeFleet(c, f, func(n *messages.Fleet, _ *events) { n.Tags = t }, nil, func(_ *messages.Fleet, err error) { answer(err) })
+			}}, nil
 		}
 	case "script":
 		if s := r.scripts[messages.ScriptID(q.ID)]; s != nil {
-			return tagged{s.record.Tags, func(t map[string]string) func() {
-				was, changed := s.record, *s.record
-				changed.Tags, s.record = t, &changed
-				return back(&s.record, was)
-			}, s.put}, nil
+			return tagged{s.record.Tags, func(c *stage.Context, t map[string]string, answer func(error)) {
+				changed := *s.record
+				changed.Tags = t
+				r.changeScript(c, s, &changed, func() {}, answer)
+			}}, nil
 		}
 	case "alias":
 		if a := r.aliases[messages.AliasID(q.ID)]; a != nil {
-			return tagged{a.Tags, func(t map[string]string) func() {
-				changed := *a
-				changed.Tags, r.aliases[a.ID] = t, &changed
-				return func() {
-					if r.aliases[a.ID] == &changed {
-						r.aliases[a.ID] = a
-					}
-				}
-			}, func() store.Change { return r.putAlias(r.aliases[a.ID]) }}, nil
+			return tagged{a.Tags, func(c *stage.Context, t map[string]string, answer func(error)) {
+				r.changeAlias(c, a, func(n *messages.Alias) { n.Tags = t }, func(_ *messages.Alias, err error) { answer(err) })
+			}}, nil
 		}
 	case "location":
 		if l, ok := r.locations[q.ID]; ok && messages.CustomLocation(q.ID) {
-			return tagged{l.Tags, func(t map[string]string) func() {
-				changed := l
-				changed.Tags = t
-				r.locations[q.ID] = changed
-				return func() {
-					if now, ok := r.locations[q.ID]; ok && maps.Equal(now.Tags, t) {
-						r.locations[q.ID] = l
-					}
-				}
-			}, func() store.Change { return putLocation(r.locations[q.ID]) }}, nil
+			return tagged{l.Tags, func(c *stage.Context, t map[string]string, answer func(error)) {
+				was := l
+				l.Tags = t
+				r.locations[q.ID] = l
+				r.commit(c, func() { r.locations[q.ID] = was }, answer, putLocation(l))
+			}}, nil
 		}
 	}
 	return tagged{}, messages.Errorf(messages.NotFound, "there is no %s %s here that has tags", q.Kind, q.ID)
@@ -83,15 +70,5 @@ func (r *Registry) onUpdateTags(c *stage.Context, m Request[messages.UpdateTags,
 		m.Reply(nil, err)
 		return
 	}
-	r.commit(c, found.set(now), one(m.Reply, maps.Clone(now)), found.put())
-}
-
-// back puts a record back where it has just been replaced, unless it is replaced again.
-func back[T any](record **T, was *T) func() {
-	now := *record
-	return func() {
-		if *record == now {
-			*record = was
-		}
-	}
+	found.change(c, now, one(m.Reply, maps.Clone(now)))
 }

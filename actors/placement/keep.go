@@ -81,7 +81,11 @@ func (m *Manager) forget(now time.Time) (changes []store.Change) {
 type State struct {
 	queues     []*messages.Queue
 	placements []kept
+	damaged    []store.Damage
 }
+
+// Damaged returns the stored records that were left out, because they make no sense.
+func (s *State) Damaged() []store.Damage { return s.damaged }
 
 type kept struct {
 	record *messages.Placement
@@ -94,7 +98,8 @@ func Load(s store.Store) (*State, error) {
 	err := s.Load(store.Queue, func(id string, value []byte) error {
 		q := new(messages.Queue)
 		if err := json.Unmarshal(value, q); err != nil || string(q.Name) != id {
-			return unreadable(store.Queue, id, err)
+			state.without(store.Queue, id, err)
+			return nil
 		}
 		state.queues = append(state.queues, q)
 		return nil
@@ -105,7 +110,8 @@ func Load(s store.Store) (*State, error) {
 	err = s.Load(store.Placement, func(id string, value []byte) error {
 		p := new(messages.Placement)
 		if err := json.Unmarshal(value, p); err != nil || string(p.Request.ID) != id || p.Status == 0 {
-			return unreadable(store.Placement, id, err)
+			state.without(store.Placement, id, err)
+			return nil
 		}
 		state.placements = append(state.placements, kept{p, len(value)})
 		return nil
@@ -116,11 +122,14 @@ func Load(s store.Store) (*State, error) {
 	return state, nil
 }
 
-func unreadable(kind store.Kind, id string, err error) error {
+// without takes note of a record that cannot be read, or, without an error, is not complete.
+func (s *State) without(kind store.Kind, id string, err error) {
 	if err == nil {
-		err = errors.New("it is not complete")
+		err = errors.New("is not complete")
+	} else {
+		err = fmt.Errorf("cannot be read: %w", err)
 	}
-	return fmt.Errorf("placement: the stored %s %q cannot be read: %w", kind, id, err)
+	s.damaged = append(s.damaged, store.Damage{Kind: kind, ID: id, Err: err})
 }
 
 // InEffect are the queues there will be: those of the store, and what is configured unless

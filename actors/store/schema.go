@@ -278,13 +278,15 @@ func migrate(db *sql.DB, steps []string) error {
 	return nil
 }
 
-// load calls f with each record of a kind, and checks it.
+// load calls f with each record of a kind that is what was written. The others are a
+// *DamagedError at the end.
 func load(ctx context.Context, db *sql.DB, path string, kind Kind, f func(id string, value []byte) error) (err error) {
 	rows, err := db.QueryContext(ctx, someRecords, string(kind))
 	if err != nil {
 		return fmt.Errorf("store: %s: %w", path, explain(err))
 	}
 	defer rows.Close()
+	damaged := &DamagedError{Path: path}
 	for rows.Next() {
 		var (
 			id    string
@@ -295,7 +297,8 @@ func load(ctx context.Context, db *sql.DB, path string, kind Kind, f func(id str
 			return fmt.Errorf("store: %s: %w", path, explain(err))
 		}
 		if sum(kind, id, value) != want {
-			return fmt.Errorf("store: %s is damaged: the %s %s is not what was written; restore a backup", path, kind, id)
+			damaged.add(Damage{kind, id, ErrChanged})
+			continue
 		}
 		if err := f(id, value); err != nil {
 			return err
@@ -303,6 +306,9 @@ func load(ctx context.Context, db *sql.DB, path string, kind Kind, f func(id str
 	}
 	if err := rows.Err(); err != nil {
 		return fmt.Errorf("store: %s: %w", path, explain(err))
+	}
+	if damaged.Count > 0 {
+		return damaged
 	}
 	return nil
 }

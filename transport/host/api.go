@@ -202,7 +202,7 @@ func pageKey(s store.Store) ([]byte, error) {
 		}
 		return nil
 	})
-	if err != nil || len(key) == size {
+	if _, err = store.WithoutDamaged(err); err != nil || len(key) == size { // a new key spoils no more than pages under way
 		return key, err
 	}
 	key = make([]byte, size)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -120,7 +121,7 @@ func (h *Host) startEvents(c *Config, log zerolog.Logger, count *counters.Set) e
 		return err
 	}
 	h.own = o.Own()
-	o.Outbox, o.Log, o.Counters = outbox{h.store}, log, count
+	o.Outbox, o.Log, o.Counters = &outbox{store: h.store, log: log, count: count}, log, count
 	if h.events, err = events.New(o); err != nil {
 		return fmt.Errorf("host: %w", err)
 	}
@@ -141,15 +142,27 @@ func (h *Host) stopEvents() {
 }
 
 // outbox is the store as the dispatcher of events wants it.
-type outbox struct{ store store.Store }
+type outbox struct {
+	store store.Store
+	log   zerolog.Logger
+	count *counters.Set
+	said  sync.Once
+}
 
-// Load implements events.Outbox.
-func (o outbox) Load(f func(id string, value []byte) error) error {
-	return o.store.Load(store.Event, f)
+// Load implements events.Outbox. Events that are not what was written never leave.
+func (o *outbox) Load(f func(id string, value []byte) error) error {
+	damaged, err := store.WithoutDamaged(o.store.Load(store.Event, f))
+	if len(damaged) > 0 {
+		o.said.Do(func() {
+			o.count.StoreDamaged.Add(int64(len(damaged)))
+			o.log.Error().Int("events", len(damaged)).Str("first", damaged[0].String()).Msg("stored events are damaged: nobody is told of them")
+		})
+	}
+	return err
 }
 
 // Commit implements events.Outbox.
-func (o outbox) Commit(changes []events.Change, done func(error)) {
+func (o *outbox) Commit(changes []events.Change, done func(error)) {
 	all := make([]store.Change, len(changes))
 	for i, c := range changes {
 		all[i] = store.Change{Kind: store.Event, ID: c.ID, Value: c.Value}

@@ -75,6 +75,7 @@ var rows = []struct{ name, help, label string }{
 	{"troupe_store_changes_total", "Records written or deleted by them.", ""},
 	{"troupe_store_refused_total", "Commits refused.", "reason"},
 	{"troupe_store_commit_seconds", "Commit asked for to durable.", ""},
+	{"troupe_store_damaged_records_total", "Stored records that are damaged or make no sense, which the host goes on without.", ""},
 	{"troupe_store_failing", "1 while the store cannot write.", ""},
 	{"troupe_events_total", "Deliveries of events to sinks: delivered, failed and tried again, or dropped.", "outcome"},
 	{"troupe_events_waiting", "Events in the queues of sinks; there may be more in the store.", ""},
@@ -175,6 +176,7 @@ func (c *collector) store(ch chan<- prometheus.Metric) {
 	c.one(ch, "troupe_store_changes_total", prometheus.CounterValue, float64(s.StoreChanges.Load()))
 	vec(c, ch, "troupe_store_refused_total", prometheus.CounterValue, &s.StoreRefused)
 	c.histogram(ch, "troupe_store_commit_seconds", &s.StoreLatency)
+	c.one(ch, "troupe_store_damaged_records_total", prometheus.CounterValue, float64(s.StoreDamaged.Load()))
 	c.one(ch, "troupe_store_failing", prometheus.GaugeValue, float64(s.StoreFailing.Load()))
 }
 

@@ -1,0 +1,254 @@
+package fleet_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/actors/actorstest"
+	"troupe/actors/fleet"
+	"troupe/actors/store"
+	"troupe/messages"
+)
+
+// A change that the store refuses while another of the same resource is stored behind it:
+// what is shown then is what the next process of the host has, and it starts.
+func TestAChangeThatIsRefusedIsNotStoredWithTheNext(t *testing.T) {
+	for _, same := range [][]string{
+		{"UpdateScript", "rename a script", "tags of a script"},
+		{"UpdateFleet", "UpdateRuntime", "UpdateCapacity", "UpdatePorts", "AddLocations", "RemoveLocations", "tags of a fleet", "DeleteFleet"},
+		{"UpdateAlias", "tags of an alias", "DeleteAlias"},
+		{"DeleteLocation", "tags of a location"},
+	} {
+		for _, first := range same {
+			for _, second := range same {
+				t.Run(first+", "+second, func(t *testing.T) {
+					withResources(t, func(h *resources) {
+						h.disk.hold()
+						h.disk.set(errDisk)
+						h.writes()[first]() // nobody waits so long for the answer
+						h.disk.set(nil)
+						h.writes()[second]()
+						h.disk.release()
+						shown := h.state()
+						h.restart()
+						h.same("after a restart", h.state(), shown)
+						if f := h.fleets()[h.fleet.ID]; second != "DeleteFleet" && f.Status != messages.FleetActive {
+							t.Errorf("after a restart the fleet is %v", f.Status)
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// newest is the version of the script that the API shows.
+func (h *resources) newest() string {
+	h.Helper()
+	s := wanted[[]*messages.Script](h.host, fleet.Scripts{ID: h.script.ID})[0]
+	return fmt.Sprintf("%d (%s)", s.Contents, s.Version)
+}
+
+// The deletion of a fleet is refused while its last game session ends: it is not gone.
+func TestAFleetWhoseDeletionIsRefusedGoesOn(t *testing.T) {
+	withResources(t, func(h *resources) {
+		g := h.must(create(h.fleet.ID, ""))
+		h.disk.hold()
+		h.disk.set(errDisk)
+		send[fleet.None](h, fleet.DropFleet{ID: h.fleet.ID})
+		synctest.Wait()
+		h.disk.set(nil)
+		h.registry.Tell(fleet.TerminateGameSession{Session: g.ID, Force: true, Reply: func(*messages.GameSession, error) {}})
+		synctest.Wait()
+		h.disk.release()
+		if f := h.fleets()[h.fleet.ID]; f.Status != messages.FleetActive {
+			t.Errorf("the fleet is %v", f.Status)
+		}
+		h.restart()
+		h.runs("1 (1.0)", "one")
+	})
+}
+
+// A content shows that it runs while the next one is refused.
+func TestAScriptThatRunsWhileTheNextContentIsRefusedIsKept(t *testing.T) {
+	withResources(t, func(h *resources) {
+		h.change("main.js=syntax error") // the first stays, as the last that ran
+		h.engine.now = map[string]string{"syntax error": "two"}
+		h.engine.gate = make(chan struct{})
+		wanted[*messages.Fleet](h.host, messages.UpdateRuntime{FleetID: h.fleet.ID, Runtime: processes("3 main.js again")})
+		h.disk.hold()
+		h.disk.set(errDisk)
+		send[fleet.Changed](h, changeOf(h.script.ID, "main.js=three"))
+		synctest.Wait()
+		close(h.engine.gate)
+		synctest.Wait()
+		h.contents(2)
+		h.disk.set(nil)
+		h.disk.release()
+		h.contents(1)
+		h.restart()
+		h.runs("2 (2.0)", "two")
+	})
+}
+
+func TestChangesThatWaitAreBounded(t *testing.T) {
+	withResources(t, func(h *resources) {
+		h.disk.hold()
+		refused, changed := 0, 0
+		for range 100 {
+			h.registry.Tell(fleet.Request[messages.UpdateFleet, *messages.Fleet]{
+				Request: messages.UpdateFleet{FleetID: h.fleet.ID, Name: pointer("x")},
+				Reply: func(_ *messages.Fleet, err error) {
+					if err == nil {
+						changed++
+					} else {
+						h.is(err, messages.Conflict)
+						refused++
+					}
+				},
+			})
+		}
+		synctest.Wait()
+		if refused != 100-17 {
+			t.Errorf("%d were refused at once", refused)
+		}
+		h.disk.release()
+		if changed != 17 {
+			t.Errorf("%d were made", changed)
+		}
+		h.disk.hold()
+		stopped := 0
+		for range 5 {
+			h.registry.Tell(fleet.Request[fleet.DropFleet, fleet.None]{
+				Request: fleet.DropFleet{ID: h.fleet.ID}, Reply: func(_ fleet.None, err error) { h.is(err, messages.Unavailable); stopped++ },
+			})
+		}
+		synctest.Wait()
+		h.registry.Stop()
+		time.Sleep(time.Second)
+		h.disk.release()
+		if stopped != 5 {
+			t.Errorf("%d are answered when the registry has stopped", stopped)
+		}
+		h.begin()
+	})
+}
+
+// Nothing that the host itself has stored keeps it from starting.
+func TestAStoredRecordThatMakesNoSenseIsLeftOut(t *testing.T) {
+	for _, kind := range []store.Kind{store.Fleet, store.Alias, store.Script, store.Location, store.GameSession, store.PlayerSession} {
+		for _, value := range []string{"", "{}", "[]", `{"Fleet":5,"Tags":7,"fleet":5,"g":5}`, "PK\x03\x04"} {
+			if value == "{}" && (kind == store.GameSession || kind == store.PlayerSession) {
+				continue // that is one of nothing
+			}
+			withResources(t, func(h *resources) {
+				shown := h.state()
+				h.disk.Memory.Commit([]store.Change{{Kind: kind, ID: "broken-1", Value: []byte(value)}}, nil)
+				r, err := fleet.New(h.options)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if d := r.Damaged(); len(d) != 1 || d[0].Kind != kind || d[0].ID != "broken-1" {
+					t.Errorf("%s %q: it names %v", kind, value, d)
+				}
+				h.restart()
+				h.same(string(kind)+" "+value, h.state(), shown)
+				h.runs("1 (1.0)", "one")
+			})
+		}
+	}
+}
+
+func TestPlayerSessionsOfAGameSessionThatCannotBeReadStay(t *testing.T) {
+	hosted(t, nil, func(h *host) {
+		g := h.must(create(actorstest.Fleet, ""))
+		if _, err := h.seats(g.ID, "a"); err != nil {
+			t.Fatal(err)
+		}
+		h.disk.Memory.Commit([]store.Change{{Kind: store.GameSession, ID: string(g.ID), Value: []byte("{")}}, nil)
+		h.restart()
+		if n := h.disk.records(store.PlayerSession); n != 1 {
+			t.Errorf("%d are left", n)
+		}
+	})
+}
+
+// A script without its newest content, as a host has left it or a disk: its fleet runs the
+// last good one, or is in ERROR and says why, until there is a new one.
+func TestAScriptWithoutItsContentRunsTheLastGoodOne(t *testing.T) {
+	named := func(h *resources, key string) { // the record names a content that is not there
+		value := h.record(store.Script, string(h.script.ID))
+		s := value["Script"].(map[string]any)
+		s["Contents"], value["Key"] = 2, key
+		h.disk.Memory.Commit([]store.Change{store.Put(store.Script, string(h.script.ID), value)}, nil)
+	}
+	broken := func(key string) store.Change { return store.Change{Kind: store.Content, ID: key, Value: []byte("PK")} }
+	for name, test := range map[string]struct {
+		damage func(h *resources)
+		good   string
+	}{
+		"a name of nothing": {func(h *resources) { named(h, string(h.script.ID)+"/2") }, "1"},
+		"the earlier one is there": {func(h *resources) {
+			h.change("main.js=syntax error")
+			h.disk.Memory.Commit([]store.Change{store.Delete(store.Content, string(h.script.ID)+"/2")}, nil)
+		}, "1 (1.0)"},
+		"the newest is no archive": {func(h *resources) {
+			h.change("main.js=syntax error")
+			h.disk.Memory.Commit([]store.Change{broken(string(h.script.ID) + "/2")}, nil)
+		}, "1 (1.0)"},
+		"none is there": {func(h *resources) {
+			h.disk.Memory.Commit([]store.Change{store.Delete(store.Content, string(h.script.ID))}, nil)
+		}, ""},
+		"the only one is no archive": {func(h *resources) { h.disk.Memory.Commit([]store.Change{broken(string(h.script.ID))}, nil) }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withResources(t, func(h *resources) {
+				test.damage(h)
+				for range 2 {
+					h.restart()
+					if test.good != "" {
+						h.runs(test.good, "one")
+					} else if f := h.fleets()[h.fleet.ID]; f.Status != messages.FleetErrored {
+						t.Errorf("the fleet is %v", f.Status)
+					}
+					h.says(h.fleet.ID, "FLEET_VALIDATION_EXECUTABLE_RUNTIME_FAILURE", "update the script")
+				}
+				wanted[*messages.Alias](h.host, messages.CreateAlias{Name: "b", Message: "closed"}) // the host works
+				h.change("main.js=healed")
+				h.runs(h.newest(), "healed")
+				h.restart()
+				h.runs(h.newest(), "healed")
+				h.contents(1)
+			})
+		})
+	}
+}
+
+// says fails unless a fleet's events have one of a code with a text.
+func (h *resources) says(id messages.FleetID, code, text string) {
+	h.Helper()
+	all := wanted[[]messages.FleetEvent](h.host, fleet.Events{ID: id})
+	if !slices.ContainsFunc(all, func(e messages.FleetEvent) bool { return e.Code == code && strings.Contains(e.Message, text) }) {
+		h.Errorf("no event %s has %q: %+v", code, text, all)
+	}
+}
+
+// record is a stored record.
+func (h *resources) record(kind store.Kind, id string) (found map[string]any) {
+	h.Helper()
+	err := h.disk.Load(kind, func(other string, value []byte) error {
+		if other != id {
+			return nil
+		}
+		return json.Unmarshal(value, &found)
+	})
+	if err != nil || found == nil {
+		h.Fatalf("%s %s: %v, %v", kind, id, found, err)
+	}
+	return found
+}

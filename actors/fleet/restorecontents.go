@@ -1,0 +1,89 @@
+package fleet
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"troupe/actors/script/bundle"
+	"troupe/actors/store"
+	"troupe/messages"
+)
+
+// restoredMax bounds what stored contents unpack to: they have passed narrower limits.
+var restoredMax = bundle.Limits{UnpackedMax: scriptBytesMax}
+
+// restoreContents reads the contents of scripts. A script whose newest content is not
+// there, or cannot be used, stays: its fleets run the last good one, or are in ERROR until
+// there is a new one. Of the contents that no script names, the newest is taken for that.
+func (r *Registry) restoreContents() error {
+	spare := make(map[messages.ScriptID]*spareContent)
+	why := make(map[string]error) // by key
+	damaged, err := store.WithoutDamaged(r.o.Store.Load(store.Content, func(key string, zip []byte) error {
+		if at := r.contentAt(key); at != nil {
+			if *at, why[key] = bundle.FromZip(slices.Clone(zip), restoredMax); why[key] != nil {
+				*at = nil
+			}
+		} else {
+			r.keepSpare(spare, key, zip)
+		}
+		return nil
+	}))
+	if err != nil {
+		return err
+	}
+	for _, d := range damaged {
+		why[d.ID] = d.Err
+	}
+	for id, s := range r.scripts {
+		if good := s.good; good != nil && good.bundle == nil {
+			r.without(store.Content, good.Key, cmp.Or(why[good.Key], errNoContent))
+			s.good = nil
+		}
+		if s.bundle == nil {
+			s.missing = cmp.Or(why[s.contentKey()], errNoContent)
+			if s.good == nil {
+				s.good = spare[id].content()
+			}
+			r.without(store.Content, s.contentKey(), fmt.Errorf("the newest content of script %s: %w", id, s.missing))
+		}
+	}
+	return nil
+}
+
+var errNoContent = errors.New("is not in the store")
+
+// spareContent is a content that no script names. Others are older.
+type spareContent struct {
+	key    string
+	number int
+	zip    []byte
+}
+
+func (r *Registry) keepSpare(spare map[messages.ScriptID]*spareContent, key string, zip []byte) {
+	text, tail, _ := strings.Cut(key, "/")
+	id := messages.ScriptID(text)
+	number, err := strconv.Atoi(cmp.Or(tail, "1"))
+	s := r.scripts[id]
+	if err != nil || s == nil || s.configured || number >= s.record.Contents {
+		return
+	}
+	if old := spare[id]; old == nil || old.number < number {
+		spare[id] = &spareContent{key, number, slices.Clone(zip)}
+	}
+}
+
+// content is a spare content as the one that has run before, nil if there is none.
+func (s *spareContent) content() *earlier {
+	if s == nil {
+		return nil
+	}
+	b, err := bundle.FromZip(s.zip, restoredMax)
+	if err != nil {
+		return nil
+	}
+	return &earlier{Key: s.key, Contents: s.number, bundle: b}
+}
