@@ -55,7 +55,9 @@ func NewLogs(store *sessionlog.Store, base string, now func() time.Time) *Logs {
 
 // URL signs a URL of the log of a game session that has ended, good for 15 minutes
 // and as long as this process; false if there is no log, or none any more.
-func (l *Logs) URL(g *messages.GameSession) (string, bool) {
+//
+// With short the log is served with its player session ids shortened.
+func (l *Logs) URL(g *messages.GameSession, short bool) (string, bool) {
 	now := l.now()
 	if !l.store.Has(g.ID) || now.Sub(g.Terminated) > l.store.Keep() {
 		return "", false
@@ -63,12 +65,20 @@ func (l *Logs) URL(g *messages.GameSession) (string, bool) {
 	expires := strconv.FormatInt(now.Add(logURLLife).Unix(), 10)
 	// Colons and slashes may stand in a query as they are, which keeps it short.
 	id := strings.NewReplacer("%3A", ":", "%2F", "/").Replace(url.QueryEscape(string(g.ID)))
-	return l.base + logPath + "?id=" + id + "&expires=" + expires + "&signature=" + l.sign(string(g.ID), expires), true
+	ids, query := "", "?id="+id+"&expires="+expires
+	if short {
+		ids = idsShort
+		query += "&ids=" + ids
+	}
+	return l.base + logPath + query + "&signature=" + l.sign(string(g.ID), expires, ids), true
 }
 
-func (l *Logs) sign(id, expires string) string {
+// idsShort is the parameter ids of URLs whose logs have no player session ids in full.
+const idsShort = "short"
+
+func (l *Logs) sign(id, expires, ids string) string {
 	mac := hmac.New(sha256.New, l.key)
-	mac.Write([]byte(expires + "\n" + id))
+	mac.Write([]byte(expires + "\n" + ids + "\n" + id))
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
@@ -76,7 +86,7 @@ func (l *Logs) sign(id, expires string) string {
 // nor in the time that it takes.
 func (l *Logs) allowed(q url.Values) bool {
 	id, expires := q.Get("id"), q.Get("expires")
-	signed := hmac.Equal([]byte(q.Get("signature")), []byte(l.sign(id, expires)))
+	signed := hmac.Equal([]byte(q.Get("signature")), []byte(l.sign(id, expires, q.Get("ids"))))
 	until, err := strconv.ParseInt(expires, 10, 64)
 	current := err == nil && l.now().Unix() < until
 	return signed && current
@@ -96,7 +106,7 @@ func (l *Logs) serveSigned(w http.ResponseWriter, r *http.Request) {
 	// The last lines may come just behind the status TERMINATED.
 	ctx, cancel := context.WithTimeout(r.Context(), logEndWait)
 	defer cancel()
-	l.send(ctx, w, messages.GameSessionID(q.Get("id")), true, true)
+	l.send(ctx, w, messages.GameSessionID(q.Get("id")), sending{follow: true, attach: true, short: q.Get("ids") == idsShort})
 }
 
 func (l *Logs) serveDebug(w http.ResponseWriter, r *http.Request) {
@@ -109,7 +119,7 @@ func (l *Logs) serveDebug(w http.ResponseWriter, r *http.Request) {
 	case 0:
 		answer(w, http.StatusNotFound, "there is no log of this game session")
 	case 1:
-		l.send(r.Context(), w, found[0], q.Get("follow") == "1", false)
+		l.send(r.Context(), w, found[0], sending{follow: q.Get("follow") == "1"})
 	default:
 		text := "several game sessions end with that:"
 		for _, id := range found {
@@ -146,11 +156,18 @@ func (l *Logs) list(w http.ResponseWriter) {
 	t.Flush()
 }
 
+// sending is how a log is sent.
+type sending struct {
+	follow bool // wait for more until it has ended
+	attach bool // as a file
+	short  bool // without player session ids in full
+}
+
 // send streams a log until its end, or that of ctx.
-func (l *Logs) send(ctx context.Context, w http.ResponseWriter, id messages.GameSessionID, follow, attach bool) {
+func (l *Logs) send(ctx context.Context, w http.ResponseWriter, id messages.GameSessionID, how sending) {
 	var log io.ReadCloser
 	var err error
-	if follow {
+	if how.follow {
 		log, err = l.store.Follow(ctx, id)
 	} else {
 		log, err = l.store.Read(id)
@@ -164,13 +181,16 @@ func (l *Logs) send(ctx context.Context, w http.ResponseWriter, id messages.Game
 		return
 	}
 	defer log.Close()
-	if attach {
+	if how.short {
+		log = shortened(log)
+	}
+	if how.attach {
 		name := path.Base(string(id)) + ".log"
 		w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
 	}
 	header(w)
 	flush := http.NewResponseController(w)
-	if follow {
+	if how.follow {
 		_ = flush.Flush() // there may be no line for long
 	}
 	buffer := make([]byte, 32<<10)
@@ -179,7 +199,7 @@ func (l *Logs) send(ctx context.Context, w http.ResponseWriter, id messages.Game
 		if _, gone := w.Write(buffer[:n]); gone != nil || err != nil {
 			return
 		}
-		if follow && flush.Flush() != nil {
+		if how.follow && flush.Flush() != nil {
 			return
 		}
 	}

@@ -75,7 +75,7 @@ func (p *logPages) get(path string) (int, string, http.Header) {
 
 func (p *logPages) url(id messages.GameSessionID, terminated time.Time) string {
 	p.Helper()
-	u, ok := p.logs.URL(&messages.GameSession{ID: id, Terminated: terminated})
+	u, ok := p.logs.URL(&messages.GameSession{ID: id, Terminated: terminated}, false)
 	path, based := strings.CutPrefix(u, "http://base/")
 	if !ok || !based {
 		p.Fatalf("%q, %v", u, ok)
@@ -140,7 +140,7 @@ func TestNoURLWithoutALog(t *testing.T) {
 		"unknown": {ID: ended + "x", Terminated: p.now},
 		"too old": {ID: ended, Terminated: p.now.Add(-14*24*time.Hour - time.Second)},
 	} {
-		if u, ok := p.logs.URL(g); ok {
+		if u, ok := p.logs.URL(g, false); ok {
 			t.Errorf("%s: %s", name, u)
 		}
 	}

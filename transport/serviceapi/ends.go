@@ -50,7 +50,7 @@ func (s *Server) getGameSessionLogURL(ctx context.Context, in *gamelift.GetGameS
 	}
 	url, ok := "", false
 	if s.options.LogURL != nil {
-		url, ok = s.options.LogURL(g)
+		url, ok = s.options.LogURL(g, showsShortIDs(ctx))
 	}
 	switch {
 	case !ok:

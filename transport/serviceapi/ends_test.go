@@ -47,7 +47,7 @@ func TestAPICheck32_TerminateGameSession(t *testing.T) {
 func TestGetGameSessionLogUrl(t *testing.T) {
 	var length atomic.Int64
 	a := newAPI(t, func(o *Options) {
-		o.LogURL = func(*messages.GameSession) (string, bool) {
+		o.LogURL = func(*messages.GameSession, bool) (string, bool) {
 			return strings.Repeat("x", int(length.Load())), length.Load() > 0
 		}
 		o.Log = zerolog.Nop()

@@ -28,8 +28,9 @@ type Options struct {
 	// Authenticator says who calls. Default: Anyone (auth mode none).
 	Authenticator Authenticator
 	// LogURL signs a URL of the log of a game session that has ended, at most 1,024
-	// characters; ok is false where there is none, or none any more. Nil: there are none.
-	LogURL func(g *messages.GameSession) (url string, ok bool)
+	// characters; ok is false where there is none, or none any more. With shortIDs the log
+	// must show no player session id in full. Nil: there are none.
+	LogURL func(g *messages.GameSession, shortIDs bool) (url string, ok bool)
 	// PageKey makes page tokens: with the same key they stay good when the host starts
 	// again. 32 bytes. Nil: a new one.
 	PageKey []byte

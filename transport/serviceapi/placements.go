@@ -55,7 +55,7 @@ func (s *Server) startPlacement(ctx context.Context, in *gamelift.StartGameSessi
 	if err != nil {
 		return nil, err
 	}
-	return &gamelift.StartGameSessionPlacementOutput{GameSessionPlacement: placement(record)}, nil
+	return &gamelift.StartGameSessionPlacementOutput{GameSessionPlacement: placement(ctx, record)}, nil
 }
 
 func (s *Server) placementRequest(in *gamelift.StartGameSessionPlacementInput) (req messages.StartPlacement, err error) {
@@ -136,7 +136,7 @@ func (s *Server) describePlacement(ctx context.Context, in *gamelift.DescribeGam
 	if err != nil {
 		return nil, err
 	}
-	return &gamelift.DescribeGameSessionPlacementOutput{GameSessionPlacement: placement(record)}, nil
+	return &gamelift.DescribeGameSessionPlacementOutput{GameSessionPlacement: placement(ctx, record)}, nil
 }
 
 func (s *Server) stopPlacement(ctx context.Context, in *gamelift.StopGameSessionPlacementInput) (*gamelift.StopGameSessionPlacementOutput, error) {
@@ -144,11 +144,11 @@ func (s *Server) stopPlacement(ctx context.Context, in *gamelift.StopGameSession
 	if err != nil {
 		return nil, err
 	}
-	return &gamelift.StopGameSessionPlacementOutput{GameSessionPlacement: placement(record)}, nil
+	return &gamelift.StopGameSessionPlacementOutput{GameSessionPlacement: placement(ctx, record)}, nil
 }
 
 // placement shows a placement. GameSessionRegion is the location (D31).
-func placement(r *messages.Placement) *types.GameSessionPlacement {
+func placement(ctx context.Context, r *messages.Placement) *types.GameSessionPlacement {
 	q := &r.Request
 	p := &types.GameSessionPlacement{
 		PlacementId:               filled(string(q.ID)),
@@ -177,7 +177,7 @@ func placement(r *messages.Placement) *types.GameSessionPlacement {
 	}
 	for _, s := range r.Placed {
 		p.PlacedPlayerSessions = append(p.PlacedPlayerSessions, types.PlacedPlayerSession{
-			PlayerId: aws.String(string(s.PlayerID)), PlayerSessionId: aws.String(string(s.PlayerSessionID)),
+			PlayerId: aws.String(string(s.PlayerID)), PlayerSessionId: aws.String(shownID(ctx, s.PlayerSessionID)),
 		})
 	}
 	if len(q.LocationOrder) > 0 {

@@ -39,7 +39,7 @@ func (s *Server) createPlayerSession(ctx context.Context, in *gamelift.CreatePla
 	if err != nil {
 		return nil, err
 	}
-	created := s.playerSession(records[0])
+	created := s.playerSession(ctx, records[0])
 	return &gamelift.CreatePlayerSessionOutput{PlayerSession: &created}, nil
 }
 
@@ -57,7 +57,7 @@ func (s *Server) createPlayerSessions(ctx context.Context, in *gamelift.CreatePl
 	if err != nil {
 		return nil, err
 	}
-	return &gamelift.CreatePlayerSessionsOutput{PlayerSessions: s.playerSessions(records)}, nil
+	return &gamelift.CreatePlayerSessionsOutput{PlayerSessions: s.playerSessions(ctx, records)}, nil
 }
 
 // reserve returns one record per player.
@@ -89,15 +89,15 @@ func (s *Server) describePlayerSessions(ctx context.Context, in *gamelift.Descri
 		if len(records) == 0 {
 			return nil, messages.Errorf(messages.NotFound, "there is no player session that starts with %q", clip(query.PlayerSessionID.Short()))
 		}
-		return &gamelift.DescribePlayerSessionsOutput{PlayerSessions: s.playerSessions(records)}, nil
+		return &gamelift.DescribePlayerSessionsOutput{PlayerSessions: s.playerSessions(ctx, records)}, nil
 	}
 	page, token, err := cut(s.pager, paging{
 		operation: "DescribePlayerSessions", input: in, limit: in.Limit, token: in.NextToken, max: pageMax, order: oldestFirst,
-	}, records, func(p *messages.PlayerSession) position { return at(p.Created, p.ID) })
+	}, records, func(p *messages.PlayerSession) position { return at(p.Created, hiddenID(p.ID)) })
 	if err != nil {
 		return nil, err
 	}
-	return &gamelift.DescribePlayerSessionsOutput{PlayerSessions: s.playerSessions(page), NextToken: token}, nil
+	return &gamelift.DescribePlayerSessionsOutput{PlayerSessions: s.playerSessions(ctx, page), NextToken: token}, nil
 }
 
 func (s *Server) playerSessionQuery(in *gamelift.DescribePlayerSessionsInput) (q messages.PlayerSessionQuery, err error) {

@@ -2,6 +2,7 @@ package serviceapi
 
 import (
 	"cmp"
+	"context"
 	"math"
 	"time"
 
@@ -76,17 +77,17 @@ func (s *Server) gameSession(r *messages.GameSession) gameSession {
 	}}
 }
 
-func (s *Server) playerSessions(records []*messages.PlayerSession) []types.PlayerSession {
+func (s *Server) playerSessions(ctx context.Context, records []*messages.PlayerSession) []types.PlayerSession {
 	shown := make([]types.PlayerSession, len(records))
 	for i, r := range records {
-		shown[i] = s.playerSession(r)
+		shown[i] = s.playerSession(ctx, r)
 	}
 	return shown
 }
 
-func (s *Server) playerSession(r *messages.PlayerSession) types.PlayerSession {
+func (s *Server) playerSession(ctx context.Context, r *messages.PlayerSession) types.PlayerSession {
 	return types.PlayerSession{
-		PlayerSessionId: filled(string(r.ID)),
+		PlayerSessionId: filled(shownID(ctx, r.ID)),
 		PlayerId:        filled(string(r.PlayerID)),
 		GameSessionId:   filled(string(r.GameSessionID)),
 		FleetId:         filled(string(r.FleetID)),

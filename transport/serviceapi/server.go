@@ -110,6 +110,7 @@ func (s *Server) serve(r *http.Request, sel *selected) (out []byte, declared str
 	if err := caller.admit(op.name, s.options.Now()); err != nil {
 		return nil, "", err
 	}
+	r = r.WithContext(withIDsFor(r.Context(), caller))
 	out, err = s.once(r, op, sel.codec, caller, body)
 	return out, op.declared, err
 }

@@ -1,0 +1,142 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+	"github.com/rs/zerolog"
+
+	"troupe/messages"
+)
+
+// listener keeps all that a client is answered.
+type listener struct {
+	http.RoundTripper
+	heard bytes.Buffer
+}
+
+func (l *listener) RoundTrip(r *http.Request) (*http.Response, error) {
+	a, err := l.RoundTripper.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(a.Body)
+	_ = a.Body.Close()
+	l.heard.Write(body)
+	a.Body = io.NopCloser(bytes.NewReader(body))
+	return a, err
+}
+
+// TestKeysThatMakeNoPlayerSessionsSeeShortIDs: an id takes its player's place, so keys that
+// are there to look see as much of it as tells players apart.
+func TestKeysThatMakeNoPlayerSessionsSeeShortIDs(t *testing.T) {
+	t.Parallel()
+	keys := []APIKey{
+		{ID: "KEYALL", Secret: guardSecret},
+		{ID: "KEYLOOK", Secret: guardSecret, Allow: []string{"gamelift:Describe*", "gamelift:List*", "gamelift:Search*", "gamelift:StopGameSessionPlacement"}},
+		{ID: "KEYMATCH", Secret: guardSecret, Allow: []string{"gamelift:Describe*", "gamelift:StartGameSessionPlacement"}},
+		{ID: "KEYSEAT", Secret: guardSecret, Allow: []string{"gamelift:DescribePlayerSessions", "gamelift:DescribeGameSessionPlacement", "gamelift:CreatePlayerSession"}},
+	}
+	c := storeConfig(t)
+	c.API.Keys = keys
+	h, err := Start(Options{Config: c, Log: zerolog.Nop()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(h.Close)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	transport := new(http.Transport)
+	t.Cleanup(transport.CloseIdleConnections)
+	as := func(key string) (*gamelift.Client, *listener) {
+		l := &listener{RoundTripper: transport}
+		return gamelift.New(gamelift.Options{
+			Region: "us-east-1", BaseEndpoint: aws.String(h.Addrs().APIURL), HTTPClient: &http.Client{Transport: l}, RetryMaxAttempts: 1,
+			Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
+				return aws.Credentials{AccessKeyID: key, SecretAccessKey: guardSecret}, nil
+			}),
+		}), l
+	}
+	all, _ := as("KEYALL")
+	players := []string{"ann", "bob", "cem", "dan", "eve"}
+	placement := &gamelift.StartGameSessionPlacementInput{
+		PlacementId: aws.String("p1"), GameSessionQueueName: aws.String("queue-dev"), MaximumPlayerSessionCount: aws.Int32(9),
+	}
+	for _, p := range players {
+		placement.DesiredPlayerSessions = append(placement.DesiredPlayerSessions, types.DesiredPlayerSession{PlayerId: aws.String(p)})
+	}
+	if _, err := all.StartGameSessionPlacement(ctx, placement); err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	var game *string
+	for len(ids) == 0 {
+		out, err := all.DescribeGameSessionPlacement(ctx, &gamelift.DescribeGameSessionPlacementInput{PlacementId: aws.String("p1")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range out.GameSessionPlacement.PlacedPlayerSessions {
+			ids = append(ids, *p.PlayerSessionId)
+		}
+		game = out.GameSessionPlacement.GameSessionId
+		time.Sleep(5 * time.Millisecond)
+	}
+	for key, full := range map[string]bool{"KEYALL": true, "KEYLOOK": false, "KEYMATCH": true, "KEYSEAT": true} {
+		api, l := as(key)
+		var shown []string
+		pages := gamelift.NewDescribePlayerSessionsPaginator(api, &gamelift.DescribePlayerSessionsInput{GameSessionId: game, Limit: aws.Int32(2)})
+		for pages.HasMorePages() {
+			out, err := pages.NextPage(ctx)
+			if err != nil {
+				t.Fatal(key, err)
+			}
+			for _, p := range out.PlayerSessions {
+				shown = append(shown, *p.PlayerSessionId)
+			}
+			l.heard.WriteString(decoded(out.NextToken))
+		}
+		if _, err := api.DescribePlayerSessions(ctx, &gamelift.DescribePlayerSessionsInput{PlayerId: aws.String("ann")}); err != nil {
+			t.Error(key, err)
+		}
+		out, err := api.DescribeGameSessionPlacement(ctx, &gamelift.DescribeGameSessionPlacementInput{PlacementId: aws.String("p1")})
+		if err != nil {
+			t.Fatal(key, err)
+		}
+		for _, p := range out.GameSessionPlacement.PlacedPlayerSessions {
+			shown = append(shown, *p.PlayerSessionId)
+		}
+		_, _ = api.StopGameSessionPlacement(ctx, &gamelift.StopGameSessionPlacementInput{PlacementId: aws.String("p1")}) // FULFILLED: an error that names nothing
+		want := append(slices.Clone(ids), ids...)
+		for i, id := range want {
+			if !full {
+				want[i] = "psess-" + messages.PlayerSessionID(id).Short()
+			}
+		}
+		slices.Sort(shown)
+		slices.Sort(want)
+		if !slices.Equal(shown, want) {
+			t.Errorf("%s sees %q, want %q", key, shown, want)
+		}
+		for _, id := range ids {
+			if secret := id[len("psess-")+8:]; !full && strings.Contains(l.heard.String(), secret) {
+				t.Errorf("%s is told %s somewhere in\n%q", key, secret, l.heard.String())
+			}
+		}
+	}
+}
+
+// decoded is a page token as somebody would look into it.
+func decoded(token *string) string {
+	raw, _ := base64.RawURLEncoding.DecodeString(aws.ToString(token))
+	return string(raw)
+}

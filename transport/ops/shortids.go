@@ -1,0 +1,43 @@
+package ops
+
+import (
+	"bufio"
+	"io"
+	"regexp"
+
+	"troupe/messages"
+)
+
+// playerSessionForm is what a game's log may have of player session ids.
+var playerSessionForm = regexp.MustCompile(`psess-[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}`)
+
+// shortIDs reads a log with its player session ids shortened, line by line. Lines of logs
+// are bounded; of a longer one, an id that lies across two pieces of it is not found.
+type shortIDs struct {
+	from io.ReadCloser
+	in   *bufio.Reader
+	left []byte
+}
+
+func shortened(log io.ReadCloser) io.ReadCloser {
+	return &shortIDs{from: log, in: bufio.NewReaderSize(log, 256<<10)}
+}
+
+// Read implements io.Reader.
+func (s *shortIDs) Read(p []byte) (int, error) {
+	if len(s.left) == 0 {
+		line, err := s.in.ReadSlice('\n')
+		if len(line) == 0 {
+			return 0, err
+		}
+		s.left = playerSessionForm.ReplaceAllFunc(line, func(id []byte) []byte {
+			return []byte("psess-" + messages.PlayerSessionID(id).Short())
+		})
+	}
+	n := copy(p, s.left)
+	s.left = s.left[n:]
+	return n, nil
+}
+
+// Close implements io.Closer.
+func (s *shortIDs) Close() error { return s.from.Close() }
