@@ -53,6 +53,8 @@ type Association struct {
 	life   uint32 // counts the changes of bind, from 1
 	ack    *wire.Frame
 	closed bool
+
+	place int // in the socket's list of namesakes; guarded by the socket's lock
 }
 
 // Port returns the port to announce as fastPort; it never changes.
@@ -122,6 +124,17 @@ func (a *Association) Close() {
 	}
 }
 
+// Restart is for a peer that says, on a channel that is known to be its own, that
+// it hears nothing here: until it has confirmed an address again the association
+// is not ready. A contested one stays off.
+func (a *Association) Restart() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.closed && a.bind.restart() {
+		a.publish(false)
+	}
+}
+
 // publish makes the state of the binding visible to Ready, to Send and to the
 // writer. The caller holds mu.
 func (a *Association) publish(ready bool) {
@@ -182,6 +195,23 @@ func (a *Association) decide(from netip.AddrPort, k kind, number int32, now time
 	return d
 }
 
+// elsewhere takes the number of a datagram that names the peer and comes from an
+// IP address that is not its own.
+func (a *Association) elsewhere(from netip.AddrPort, number int32, now time.Duration) {
+	a.mu.Lock()
+	d := refused(counters.DropFastUnknownSender)
+	if !a.closed && a.bind.state == confirmed {
+		d = a.bind.elsewhere(number, now)
+	}
+	if d.change != unchanged {
+		a.publish(false)
+	}
+	a.mu.Unlock()
+	if d.change != unchanged {
+		a.logChange(d.change, from)
+	}
+}
+
 func kindOf(op int32) kind {
 	switch op {
 	case wire.OpUDPConnect:
@@ -201,6 +231,9 @@ func (a *Association) logChange(c change, from netip.AddrPort) {
 		log.Debug().Int32("peer", int32(a.peer)).Stringer("remote", from).Msg("fast channel confirmed")
 	case nowMoved:
 		log.Info().Int32("peer", int32(a.peer)).Stringer("remote", from).Msg("fast channel moved")
+	case nowDoubted:
+		log.Info().Int32("peer", int32(a.peer)).Stringer("remote", from).
+			Msg("fast channel silent, and its player heard from elsewhere: served by WebSocket")
 	case nowContested:
 		log.Warn().Int32("peer", int32(a.peer)).Stringer("remote", from).
 			Msg("fast channel off for this login: two active addresses")

@@ -19,6 +19,10 @@ const (
 	// may be. The client has one counter for all it sends, so its own next
 	// number is near; a guess is not.
 	jumpMax = 4096
+	// recent is how long ago the bound address may have been heard for datagrams
+	// of another IP address to cast doubt on it: strangers must not be able to
+	// switch off those who only listen.
+	recent = 30 * time.Second
 )
 
 // state is what is known of a peer's UDP address (spec/realtime.md 7.3).
@@ -28,6 +32,8 @@ const (
 	unbound   state = iota + 1 // no -5 yet
 	known                      // -5 came, -6 went; game data by WebSocket
 	confirmed                  // the client proved that it got -6
+	doubted                    // was confirmed; now silent while its peer seems to speak from elsewhere: game data by WebSocket
+	followed                   // went with the client's data to an address that has proved nothing: game data by WebSocket
 	contested                  // two active addresses: off until the next login
 )
 
@@ -57,8 +63,9 @@ const (
 	unchanged    change = iota
 	nowBound            // unbound to known
 	nowRebound          // known, at another address
-	nowMoved            // confirmed to known, at another address
-	nowConfirmed        // known to confirmed
+	nowMoved            // to known or followed, at another address than the confirmed one
+	nowConfirmed        // to confirmed
+	nowDoubted          // confirmed to doubted
 	nowContested
 )
 
@@ -84,21 +91,27 @@ func refused(why counters.Drop) decision { return decision{action: discard, drop
 //  3. From the bound address: a number not above the highest is stale, -5
 //     included (a client numbers every repeat anew, so an old number is a
 //     duplicate, and answering it would answer one request twice). A newer -5 is
-//     answered and changes nothing else; anything newer confirms (D6).
-//  4. From another address, not a -5: dropped.
-//  5. A -5 from another address, state known, same IP: binds there.
-//  6. The same in state confirmed: only with a number 1 to 4096 above the
-//     highest (a plausible claim), after 2 s of silence of the bound address,
-//     5 s after the last move. The new address has to confirm again.
+//     answered and changes nothing else; anything newer confirms (D6), but in
+//     state followed only a -7 does: a client that has not noticed the move sends
+//     data all the time, which proves nothing.
+//  4. A -5 from another address, state known, same IP: binds there.
+//  5. Any other datagram from another address moves the binding there if it is
+//     plausible: same IP, a number 1 to 4096 above the highest, after 2 s of
+//     silence of the bound address, 5 s after the last move. A NAT that changes a
+//     port does this, and a stock client never does another handshake. After a -5
+//     the state is known, else followed.
+//  6. What rule 5 refuses only for the 5 s or for the IP shows that the bound
+//     address may be dead: confirmed becomes doubted. From another IP this takes
+//     an address that was heard within the last 30 s.
 //
 // Two addresses are active at once, and the binding is contested, when the bound
-// address is heard within 2 s after a plausible claim that was refused because
+// address is heard within 2 s after a plausible -5 that was refused because
 // it was not silent, and when an address that lost the binding is heard (with a
 // number it had not used) within 2 s after losing it. "Heard" means a datagram
 // that passed the number check: replays keep nothing alive.
 type binding struct {
 	// anyIP is set where the same-IP rule is off. It frees the first -5 and rule
-	// 5 only: a guess from anywhere else must not lock the true client out before
+	// 4 only: a guess from anywhere else must not lock the true client out before
 	// it is confirmed, and must not touch it afterwards.
 	anyIP bool
 
@@ -135,12 +148,10 @@ func (b *binding) receive(from netip.AddrPort, k kind, number int32, now time.Du
 		return b.fromBound(k, number, now)
 	case from == b.lost && now < b.lostUntil && number > b.lostHighest:
 		return b.contest()
-	case k != connect:
-		return refused(counters.DropFastWrongAddress)
-	case b.state == known:
+	case k == connect && b.state == known:
 		return b.rebind(from, number, now)
 	default:
-		return b.claim(from, number, now)
+		return b.claim(from, k, number, now)
 	}
 }
 
@@ -160,13 +171,13 @@ func (b *binding) fromBound(k kind, number int32, now time.Duration) decision {
 	if k == clientAck {
 		d.action = consume
 	}
-	if b.state == known {
+	if b.state == known || b.state == doubted || b.state == followed && k == clientAck {
 		b.state, d.change = confirmed, nowConfirmed
 	}
 	return d
 }
 
-// rebind is rule 5.
+// rebind is rule 4.
 func (b *binding) rebind(from netip.AddrPort, number int32, now time.Duration) decision {
 	if !b.anyIP && from.Addr() != b.addr.Addr() {
 		return refused(counters.DropFastWrongAddress)
@@ -176,22 +187,66 @@ func (b *binding) rebind(from netip.AddrPort, number int32, now time.Duration) d
 	return decision{action: reply, change: nowRebound}
 }
 
-// claim is rule 6.
-func (b *binding) claim(from netip.AddrPort, number int32, now time.Duration) decision {
-	plausible := from.Addr() == b.addr.Addr() && number > b.highest && number-b.highest <= jumpMax
+// claim is rule 5.
+func (b *binding) claim(from netip.AddrPort, k kind, number int32, now time.Duration) decision {
 	switch {
-	case !plausible:
+	case from.Addr() != b.addr.Addr():
+		return b.elsewhere(number, now)
+	case !b.near(number):
 		return refused(counters.DropFastWrongAddress)
 	case now-b.heard < silence:
-		b.claimed, b.claimedUntil = true, now+silence
+		if k == connect {
+			b.claimed, b.claimedUntil = true, now+silence
+		}
 		return refused(counters.DropFastWrongAddress)
 	case b.everMove && now-b.moved < moveEvery:
-		return refused(counters.DropFastWrongAddress)
+		return b.doubt()
 	}
 	b.lose(now)
 	b.bind(from, number, now)
 	b.everMove, b.moved = true, now
-	return decision{action: reply, change: nowMoved}
+	switch k {
+	case connect:
+		return decision{action: reply, change: nowMoved}
+	case clientAck:
+		b.state = followed
+		return decision{action: consume, change: nowMoved}
+	}
+	b.state = followed
+	return decision{action: deliver, change: nowMoved}
+}
+
+// near reports whether a number may be the client's next one.
+func (b *binding) near(number int32) bool { return number > b.highest && number-b.highest <= jumpMax }
+
+// elsewhere takes the number of a datagram that names the peer and comes from
+// another IP address, where the binding never moves.
+func (b *binding) elsewhere(number int32, now time.Duration) decision {
+	if quiet := now - b.heard; b.near(number) && quiet >= silence && quiet < recent {
+		return b.doubt()
+	}
+	return refused(counters.DropFastWrongAddress)
+}
+
+// doubt is rule 6.
+func (b *binding) doubt() decision {
+	d := refused(counters.DropFastWrongAddress)
+	if b.state == confirmed {
+		b.state, d.change = doubted, nowDoubted
+	}
+	return d
+}
+
+// restart is for a client that says, by its WebSocket, that it does not hear the
+// fast channel: the address has to confirm again, and another may take its place
+// by rule 4. It reports whether that changed anything.
+func (b *binding) restart() bool {
+	switch b.state {
+	case confirmed, doubted, followed:
+		b.state = known
+		return true
+	}
+	return false
 }
 
 // bind takes from as the address, to be confirmed, and starts its numbers anew.

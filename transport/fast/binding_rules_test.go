@@ -37,8 +37,8 @@ func (o *oracle) observe(b *binding, from netip.AddrPort, k kind, number int32, 
 	if d.action == reply && (k != connect || b.addr != from || b.state == contested) {
 		return fail("only a -5 of the address bound now is answered")
 	}
-	if d.action == deliver && (k != data || before.addr != from || b.state != confirmed || number <= o.highest) {
-		return fail("only new data from the confirmed address is delivered")
+	if d.action == deliver && (k != data || b.addr != from || b.state != confirmed && b.state != followed || number <= o.highest) {
+		return fail("only new data of the bound address is delivered")
 	}
 	if (d.action == discard) != (d.drop != 0) {
 		return fail("a drop has a reason")
@@ -75,6 +75,10 @@ func (o *oracle) observe(b *binding, from netip.AddrPort, k kind, number int32, 
 		if b.state != contested {
 			return fail("owner active before and after a claim: contested")
 		}
+	case fromBound && before.state == followed:
+		if b.addr != before.addr || (b.state == confirmed) != (k == clientAck) || b.state != confirmed && b.state != followed {
+			return fail("where the binding followed data, a -7 alone confirms")
+		}
 	case fromBound:
 		if b.addr != before.addr || b.state == contested || (k != connect && b.state != confirmed) || (k == connect && b.state != before.state) {
 			return fail("anything but a -5 confirms")
@@ -83,22 +87,25 @@ func (o *oracle) observe(b *binding, from netip.AddrPort, k kind, number int32, 
 		if b.state != contested {
 			return fail("a loser heard within 2 s: contested")
 		}
-	case k != connect || !sameIP:
-		if *b != before && !(before.anyIP && before.state == known && k == connect) {
-			return fail("another address changes nothing, except by a -5 from the same IP")
-		}
-	case before.state == known:
+	case before.state == known && k == connect && (sameIP || before.anyIP):
 		if b.addr != from || b.state != known {
 			return fail("before the ack a -5 rebinds")
 		}
-	case before.state == confirmed:
+	default:
 		plausible := number > o.highest && int64(number) <= int64(o.highest)+4096
 		silent := now >= o.heard+2*time.Second
 		rested := o.move == 0 || now >= o.move+5*time.Second
-		if want := plausible && silent && rested; (b.addr == from) != want {
-			return fail("a confirmed binding moves exactly by rule 6")
+		if want := plausible && silent && rested && sameIP; (b.addr == from) != want {
+			return fail("a binding moves exactly by rule 5")
 		}
-		if plausible && !silent {
+		if b.addr == from && (b.state == known) != (k == connect) {
+			return fail("a move is to be confirmed")
+		}
+		soon := sameIP || now < o.heard+30*time.Second
+		if want := before.state == confirmed && plausible && silent && b.addr != from && soon; (d.change == nowDoubted) != want || want != (before.state == confirmed && b.state == doubted) {
+			return fail("a silent binding is doubted exactly by rule 6")
+		}
+		if k == connect && sameIP && plausible && !silent {
 			o.claim = now
 		}
 	}
@@ -108,7 +115,7 @@ func (o *oracle) observe(b *binding, from netip.AddrPort, k kind, number int32, 
 		if before.state != unbound && (!o.displaced.IsValid() || now >= o.lostAt+2*time.Second) {
 			o.displaced, o.lostAt, o.lostNum = before.addr, now, o.highest
 		}
-		if before.state == confirmed {
+		if before.state != unbound && !(before.state == known && k == connect) {
 			o.move = now
 		}
 		o.claim = 0
@@ -126,7 +133,7 @@ func TestBindingProperties(t *testing.T) {
 		var o oracle
 		now, next := time.Duration(1), int32(0)
 		addrs := rapid.SampledFrom([]netip.AddrPort{addrA, addrA, addrA, addrA2, addrA3, addrB})
-		waits := rapid.SampledFrom([]time.Duration{0, 1, time.Second, 2*time.Second - 1, 2 * time.Second, 3 * time.Second, 5 * time.Second})
+		waits := rapid.SampledFrom([]time.Duration{0, 1, time.Second, 2*time.Second - 1, 2 * time.Second, 3 * time.Second, 5 * time.Second, 30 * time.Second})
 		jumps := rapid.SampledFrom([]int32{1, 1, 1, 1, 0, -1, -5, 2, 100, 4095, 4096, 4097, 4098, 1 << 30})
 		for range rapid.IntRange(1, 60).Draw(t, "datagrams") {
 			now += waits.Draw(t, "wait")
@@ -135,6 +142,11 @@ func TestBindingProperties(t *testing.T) {
 				next = number
 			}
 			k := kind(rapid.IntRange(int(connect), int(data)).Draw(t, "kind"))
+			if rapid.IntRange(0, 19).Draw(t, "restart") == 0 {
+				if was := b.state; b.restart() != (was == confirmed || was == doubted || was == followed) || (was == unbound || was == contested) && b.state != was {
+					t.Fatalf("restart in state %v made it %v", was, b.state)
+				}
+			}
 			if err := o.observe(&b, addrs.Draw(t, "from"), k, number, now); err != nil {
 				t.Fatal(err)
 			}

@@ -37,6 +37,9 @@ var (
 	ackedData  = decision{action: deliver, change: nowConfirmed}
 	taken      = decision{action: deliver}
 	ackIgnored = decision{action: consume}
+	movedData  = decision{action: deliver, change: nowMoved}
+	movedAck   = decision{action: consume, change: nowMoved}
+	doubt      = decision{action: discard, drop: counters.DropFastWrongAddress, change: nowDoubted}
 	contest    = decision{action: discard, drop: counters.DropFastContested, change: nowContested}
 )
 
@@ -93,8 +96,9 @@ func TestBinding(t *testing.T) {
 			{0, addrB, connect, 0, bound}, {0, addrA, connect, 0, rebound}, {0, addrA, clientAck, 1, acked},
 		}, end: confirmed, addr: addrA},
 		{name: "no other IP after the ack", anyIP: true, steps: append(up[:2:2],
-			step{3 * time.Second, addrB, connect, 2, wrong}, step{3 * time.Second, addrB, data, 3, wrong},
-			step{3 * time.Second, addrA, data, 2, taken}), end: confirmed, addr: addrA},
+			step{time.Second, addrB, connect, 2, wrong}, step{time.Second, addrB, data, 3, wrong},
+			step{3 * time.Second, addrB, connect, 2, doubt}, step{3 * time.Second, addrB, data, 3, wrong},
+			step{3 * time.Second, addrA, data, 2, ackedData}), end: confirmed, addr: addrA},
 		{name: "confirmed moves after silence", steps: append(up[:2:2],
 			step{2 * time.Second, addrA2, connect, 2, moved}, step{2 * time.Second, addrA2, data, 3, ackedData}),
 			end: confirmed, addr: addrA2},
@@ -117,11 +121,37 @@ func TestBinding(t *testing.T) {
 			end: known, addr: addrA2},
 		{name: "one move in five seconds", steps: append(up[:2:2],
 			step{2 * time.Second, addrA2, connect, 2, moved}, step{2 * time.Second, addrA2, clientAck, 3, acked},
-			step{7*time.Second - 1, addrA3, connect, 4, wrong}, step{7 * time.Second, addrA3, connect, 5, moved}),
+			step{7*time.Second - 1, addrA3, connect, 4, doubt}, step{7 * time.Second, addrA3, connect, 5, moved}),
 			end: known, addr: addrA3},
-		{name: "data claims nothing", steps: append(up[:2:2],
-			step{0, addrA2, data, 2, wrong}, step{0, addrA, data, 2, taken}, step{3 * time.Second, addrA2, data, 3, wrong}),
+		{name: "doubted until it is heard", steps: append(up[:2:2],
+			step{2 * time.Second, addrA2, connect, 2, moved}, step{2 * time.Second, addrA2, clientAck, 3, acked},
+			step{5 * time.Second, addrA3, data, 4, doubt}, step{5 * time.Second, addrA3, data, 5, wrong},
+			step{6 * time.Second, addrA2, connect, 4, again}, step{6 * time.Second, addrA2, data, 5, ackedData}),
+			end: confirmed, addr: addrA2},
+		{name: "doubted, then moved", steps: append(up[:2:2],
+			step{2 * time.Second, addrA2, connect, 2, moved}, step{2 * time.Second, addrA2, clientAck, 3, acked},
+			step{5 * time.Second, addrA3, data, 4, doubt}, step{7 * time.Second, addrA3, data, 9, movedData}),
+			end: followed, addr: addrA3},
+		{name: "no doubt from another IP about one that only listens", steps: append(up[:2:2],
+			step{30 * time.Second, addrB, data, 2, wrong}), end: confirmed, addr: addrA},
+		{name: "no doubt from another IP by a far number", steps: append(up[:2:2],
+			step{3 * time.Second, addrB, data, 1 + 4097, wrong}, step{3 * time.Second, addrB, data, 1, wrong}), end: confirmed, addr: addrA},
+		{name: "data claims nothing while the address speaks", steps: append(up[:2:2],
+			step{0, addrA2, data, 2, wrong}, step{0, addrA, data, 2, taken}, step{2*time.Second - 1, addrA2, data, 3, wrong}, step{2*time.Second - 1, addrA, data, 3, taken}),
 			end: confirmed, addr: addrA},
+		{name: "follows data after silence", steps: append(up[:2:2],
+			step{2*time.Second - 1, addrA2, data, 2, wrong}, step{2 * time.Second, addrA2, data, 3, movedData}, step{2 * time.Second, addrA2, data, 4, taken},
+			step{2 * time.Second, addrA2, data, 4, stale}), end: followed, addr: addrA2},
+		{name: "what followed is confirmed by -7 alone", steps: append(up[:2:2],
+			step{2 * time.Second, addrA2, data, 2, movedData}, step{3 * time.Second, addrA2, connect, 3, again},
+			step{3 * time.Second, addrA2, data, 4, taken}, step{3 * time.Second, addrA2, clientAck, 5, acked}), end: confirmed, addr: addrA2},
+		{name: "a -7 of nobody's asking confirms nothing", steps: append(up[:2:2],
+			step{2 * time.Second, addrA2, clientAck, 2, movedAck}), end: followed, addr: addrA2},
+		{name: "follows data at most every five seconds", steps: append(up[:2:2],
+			step{2 * time.Second, addrA2, data, 2, movedData}, step{5 * time.Second, addrA3, data, 3, wrong},
+			step{7 * time.Second, addrA3, data, 4, movedData}), end: followed, addr: addrA3},
+		{name: "follows data that no ack came before", steps: []step{
+			{0, addrA, connect, 0, bound}, {2 * time.Second, addrA2, data, 2, movedData}}, end: followed, addr: addrA2},
 		{name: "contested: claim between two signs of life", steps: append(up[:2:2],
 			step{1 * time.Second, addrA2, connect, 2, wrong}, step{3*time.Second - 1, addrA, data, 2, contest},
 			step{9 * time.Second, addrA, data, 3, off}, step{9 * time.Second, addrA2, connect, 3, off}, step{9 * time.Second, addrB, connect, 0, off}),

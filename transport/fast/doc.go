@@ -32,7 +32,8 @@
 //
 // # What it does not do
 //
-// It does not route, look at payloads, enforce FastPayloadMax or rates, fall
-// back to WebSocket, or notice a dead path: there is no keep-alive on UDP, and
-// losing it never ends a player (check 56).
+// It does not route, look at payloads, enforce FastPayloadMax or rates, or fall
+// back to WebSocket. It has no keep-alive: a dead path is noticed when its peer is
+// heard from elsewhere, or says so by WebSocket (Restart). Losing the path never
+// ends a player (check 56).
 package fast

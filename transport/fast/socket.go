@@ -53,13 +53,24 @@ type socket struct {
 	// never while it calls up.
 	mu    sync.RWMutex
 	peers map[key]*Association
-	ids   map[messages.PeerID]int // how many of peers have this id
+	ids   map[messages.PeerID]*namesakes // of peers, by their ids
 }
+
+// namesakes are the associations of one socket whose peers have the same id, in
+// game sessions of their own.
+type namesakes struct {
+	all  []*Association
+	next time.Duration // when a datagram from elsewhere is looked at again; the reader's own
+}
+
+// strayEvery is the least time between two looks at the namesakes of a peer id:
+// anybody can send datagrams that name one.
+const strayEvery = 250 * time.Millisecond
 
 func newSocket(p *Pool, conn packetConn, silent bool) *socket {
 	s := &socket{
 		pool: p, conn: conn, silent: silent, out: newQueue(p.opt.QueueMax), done: make(chan struct{}),
-		peers: make(map[key]*Association), ids: make(map[messages.PeerID]int),
+		peers: make(map[key]*Association), ids: make(map[messages.PeerID]*namesakes),
 	}
 	if addr, ok := conn.LocalAddr().(*net.UDPAddr); ok {
 		s.port = uint16(addr.Port)
@@ -91,7 +102,13 @@ func (s *socket) add(a *Association) bool {
 	}
 	a.sock, a.port = s, s.port
 	s.peers[a.key] = a
-	s.ids[a.peer]++
+	n := s.ids[a.peer]
+	if n == nil {
+		n = new(namesakes)
+		s.ids[a.peer] = n
+	}
+	a.place = len(n.all)
+	n.all = append(n.all, a)
 	return true
 }
 
@@ -103,7 +120,12 @@ func (s *socket) remove(a *Association) {
 		return
 	}
 	delete(s.peers, a.key)
-	if s.ids[a.peer]--; s.ids[a.peer] == 0 {
+	n := s.ids[a.peer]
+	last := len(n.all) - 1
+	n.all[a.place] = n.all[last]
+	n.all[a.place].place = a.place
+	n.all[last] = nil
+	if n.all = n.all[:last]; last == 0 {
 		delete(s.ids, a.peer)
 	}
 }
@@ -114,7 +136,24 @@ func (s *socket) find(k key) (a *Association, elsewhere bool) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	a = s.peers[k]
-	return a, a == nil && s.ids[k.peer] > 0
+	return a, a == nil && s.ids[k.peer] != nil
+}
+
+// stray takes a datagram that names a peer and comes from an IP address where
+// there is no such peer. It may be one whose NAT has changed its address; which
+// one of those with that id, only the number tells, and no more follows from it
+// than that the peer is served by WebSocket until it is heard again.
+func (s *socket) stray(from netip.AddrPort, peer messages.PeerID, number int32, now time.Duration) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	n := s.ids[peer]
+	if n == nil || now < n.next {
+		return
+	}
+	n.next = now + strayEvery
+	for _, a := range n.all {
+		a.elsewhere(from, number, now)
+	}
 }
 
 // all returns the registered associations.
@@ -201,6 +240,7 @@ func (s *socket) plain(from netip.AddrPort, datagram []byte) {
 	case a != nil:
 		a.receive(from, &h, packet, len(datagram), now)
 	case elsewhere:
+		s.stray(from, peer, h.Sequence, now)
 		s.pool.refuse(counters.DropFastWrongAddress, from, peer, now)
 	default:
 		s.pool.refuse(counters.DropFastUnknownSender, from, peer, now)
