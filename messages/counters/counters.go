@@ -78,6 +78,8 @@ type Set struct {
 	Associations     Vec[Suite]            // gauge: established DTLS associations
 	GCMRecords       atomic.Int64          // records sealed with AES-GCM, which are capped per association
 	Identities       Vec[IdentityCheck]    // VERIFY_IDENTITY answered
+	Moves            Vec[Channel]          // peers followed to another UDP address
+	Fallbacks        Vec[Channel]          // fast channels no longer trusted: served by WebSocket until confirmed again
 	Resent           atomic.Int64          // KCP segments sent again
 	HandlerErrors    atomic.Int64          // script callbacks that panicked
 	ScriptErrors     atomic.Int64          // errors of scripts outside of callbacks, unhandled rejections included

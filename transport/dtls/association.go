@@ -45,7 +45,7 @@ const (
 type Association struct {
 	count   *counters.Set
 	keys    keys
-	remote  netip.AddrPort
+	remote  atomic.Pointer[netip.AddrPort]
 	send    func(datagram []byte) bool
 	forget  func(a *Association) // takes it off its endpoint
 	running *sync.WaitGroup      // of the endpoint; counts the association until OnClosed has returned
@@ -53,7 +53,12 @@ type Association struct {
 	closed  atomic.Bool
 	number  atomic.Uint64 // next to seal with
 	sealed  atomic.Uint64
-	handler Handler // set before anything arrives
+	top     atomic.Uint64 // one above the highest number received: seen.top, for who does not hold in
+	heard   atomic.Int64  // when a record came last, in nanoseconds of the endpoint's clock; the server's side only
+	handler Handler       // set before anything arrives
+
+	// guarded by the endpoint's lock
+	place int // in the list of its IP address; -1 while it is on none
 
 	// in is held while a record is taken in and handed up.
 	in       sync.Mutex
@@ -66,15 +71,22 @@ type Association struct {
 
 // newAssociation must be followed by an end. Its caller is counted by running.
 func newAssociation(k keys, number uint64, count *counters.Set, running *sync.WaitGroup) *Association {
-	a := &Association{keys: k, count: count, running: running}
+	a := &Association{keys: k, count: count, running: running, place: -1}
 	running.Add(1)
 	a.number.Store(number)
 	count.Associations.Add(k.suite, 1)
 	return a
 }
 
-// RemoteAddr is the peer's address.
-func (a *Association) RemoteAddr() netip.AddrPort { return a.remote }
+// RemoteAddr is the peer's address. On the server's side it follows the peer.
+func (a *Association) RemoteAddr() netip.AddrPort {
+	if remote := a.remote.Load(); remote != nil {
+		return *remote
+	}
+	return netip.AddrPort{}
+}
+
+func (a *Association) setRemote(remote netip.AddrPort) { a.remote.Store(&remote) }
 
 // Suite is what its records are encrypted with.
 func (a *Association) Suite() counters.Suite { return a.keys.suite }
@@ -164,9 +176,35 @@ func (a *Association) receive(r *record) counters.RecordDrop {
 	if !ok {
 		return counters.RecordForged
 	}
+	a.takeLocked(r, plain)
+	return 0
+}
+
+// adopt takes a record that came from an address which is not the association's.
+// If it is authentic, and newer than all that came before, its peer is there now:
+// move says whether the association may follow it. Adopt reports whether the record
+// is the association's. It decrypts in place.
+func (a *Association) adopt(r *record, move func() bool) bool {
+	a.in.Lock()
+	defer a.in.Unlock()
+	if a.closed.Load() || r.number < a.seen.top {
+		return false
+	}
+	s := scratches.Get().(*scratch)
+	plain, ok := a.keys.openRecord(s, r)
+	scratches.Put(s)
+	if ok && move() {
+		a.takeLocked(r, plain)
+	}
+	return ok
+}
+
+// takeLocked takes an authentic record.
+func (a *Association) takeLocked(r *record, plain []byte) {
 	a.seen.note(r.number)
+	a.top.Store(a.seen.top)
 	if a.closed.Load() {
-		return 0
+		return
 	}
 	switch r.typ {
 	case applicationData:
@@ -181,7 +219,6 @@ func (a *Association) receive(r *record) counters.RecordDrop {
 	default:
 		a.count.Records.Add(counters.RecordUnexpected, 1)
 	}
-	return 0
 }
 
 // resend answers a peer that still sends its part of the handshake.

@@ -94,7 +94,7 @@ func (d *dialled) complete(k keys, s *secrets, accept func(a *Association) Handl
 	a := newAssociation(k, number, d.count, &d.running)
 	if remote, ok := d.conn.RemoteAddr().(*net.UDPAddr); ok {
 		ap := remote.AddrPort()
-		a.remote = netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port())
+		a.setRemote(netip.AddrPortFrom(ap.Addr().Unmap(), ap.Port()))
 	}
 	a.send = func(b []byte) bool { _, err := d.conn.Write(b); return err == nil }
 	a.forget = func(*Association) { d.stop() }

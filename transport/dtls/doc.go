@@ -30,6 +30,9 @@
 //     Only a ClientHello is heard. It starts a handshake in the shadow of the
 //     association, which is replaced when the new one completes, and not before.
 //   - Records are checked for forgery and replay before anything is changed.
+//   - An association follows its peer to another address (roam.go), by a record that
+//     is authentic and newer than all before. What strangers can make of that is a
+//     bounded number of tries per second.
 //
 // All of it is counted (counters.Set: Records, Handshakes) and none of it is
 // answered, but for what the handshake itself answers.

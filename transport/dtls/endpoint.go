@@ -25,6 +25,8 @@ type Endpoint struct {
 	sessions *Sessions
 	hellos   *rate.Limiter // nil: no limit
 	rates    *sourceRates  // nil: no limit
+	started  time.Time
+	roaming  roaming // of the reader
 	ctx      context.Context
 	cancel   context.CancelFunc
 	running  sync.WaitGroup
@@ -32,6 +34,7 @@ type Endpoint struct {
 	// mu guards what follows. It is never held while a handler is called.
 	mu      sync.Mutex
 	peers   map[netip.AddrPort]*Association
+	byIP    map[netip.Addr][]*Association // of peers, by the IP of their addresses
 	halves  map[netip.AddrPort]*half
 	perIP   map[netip.Prefix]int // of halves
 	waiting halfList             // halves whose address is not proven, oldest first
@@ -52,7 +55,8 @@ func Listen(o Options, acceptor Acceptor) (*Endpoint, error) {
 		}
 	}
 	e := &Endpoint{o: o, acceptor: acceptor, conn: conn, out: newSender(conn), sessions: newSessions(max(o.SessionsMax, 0)),
-		peers: make(map[netip.AddrPort]*Association), halves: make(map[netip.AddrPort]*half), perIP: make(map[netip.Prefix]int)}
+		peers: make(map[netip.AddrPort]*Association), byIP: make(map[netip.Addr][]*Association), started: time.Now(), roaming: roaming{left: roamPerSecond},
+		halves: make(map[netip.AddrPort]*half), perIP: make(map[netip.Prefix]int)}
 	if o.HelloRate > 0 {
 		e.hellos = rate.NewLimiter(rate.Limit(o.HelloRate), max(o.HalfOpenMax, 1))
 	}
@@ -189,6 +193,7 @@ func (e *Endpoint) handle(from netip.AddrPort, datagram []byte) {
 			if h = e.plain(from, a, &r); h != nil {
 				h.take(&r)
 			}
+		case a == nil && e.roam(from, &r):
 		default:
 			e.drop(counters.RecordUnknownAddress)
 		}
@@ -204,7 +209,9 @@ func (e *Endpoint) encrypted(a *Association, h *half, r *record) {
 	if h == nil {
 		if drop := a.receive(r); drop != 0 {
 			e.drop(drop)
+			return
 		}
+		a.heard.Store(int64(e.now()))
 		return
 	}
 	// What is forged or old to the association may be the first of the other, whose
@@ -328,7 +335,10 @@ func (e *Endpoint) establish(h *half, a *Association) bool {
 	}
 	e.leave(h)
 	old := e.peers[h.from]
-	e.peers[h.from] = a
+	if old != nil {
+		e.strike(old)
+	}
+	e.enter(a)
 	e.mu.Unlock()
 	if old != nil {
 		old.end(ErrReplaced, false)
@@ -340,10 +350,39 @@ func (e *Endpoint) establish(h *half, a *Association) bool {
 func (e *Endpoint) forget(a *Association) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.peers[a.remote] == a {
-		delete(e.peers, a.remote)
-	}
+	e.strike(a)
 }
+
+// enter puts an association on the tables, strike takes it off them if it is
+// there. The caller holds mu.
+func (e *Endpoint) enter(a *Association) {
+	remote := a.RemoteAddr()
+	a.heard.Store(int64(e.now()))
+	e.peers[remote] = a
+	a.place = len(e.byIP[remote.Addr()])
+	e.byIP[remote.Addr()] = append(e.byIP[remote.Addr()], a)
+}
+
+func (e *Endpoint) strike(a *Association) {
+	if a.place < 0 {
+		return
+	}
+	remote := a.RemoteAddr()
+	delete(e.peers, remote)
+	all := e.byIP[remote.Addr()]
+	last := len(all) - 1
+	all[a.place] = all[last]
+	all[a.place].place = a.place
+	all[last] = nil
+	if a.place = -1; last == 0 {
+		delete(e.byIP, remote.Addr())
+		return
+	}
+	e.byIP[remote.Addr()] = all[:last]
+}
+
+// now is the time on the endpoint's clock.
+func (e *Endpoint) now() time.Duration { return time.Since(e.started) }
 
 // sendTo hands one datagram to the kernel, if it takes it at once.
 func (e *Endpoint) sendTo(to netip.AddrPort, datagram []byte) bool {

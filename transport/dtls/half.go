@@ -154,8 +154,9 @@ func (h *half) complete(s *secrets) (*Association, error) {
 	e := h.e
 	last, number := h.pipe.mute()
 	a := newAssociation(k, number, e.o.Counters, &e.running)
-	a.remote, a.forget = h.from, e.forget
-	a.send = func(b []byte) bool { return e.sendTo(h.from, b) }
+	a.setRemote(h.from)
+	a.forget = e.forget
+	a.send = func(b []byte) bool { return e.sendTo(a.RemoteAddr(), b) }
 	if !s.resumed { // with a resumed session the last flight is the client's
 		a.flight = last
 	}

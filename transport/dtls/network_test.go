@@ -104,6 +104,16 @@ func (h *hall) enter(addr string) *guest {
 	return g
 }
 
+// move is what a NAT does that gives a socket another address: the old one is
+// nobody's.
+func (g *guest) move(addr string) {
+	g.h.mu.Lock()
+	defer g.h.mu.Unlock()
+	delete(g.h.clients, g.addr)
+	g.addr = netip.MustParseAddrPort(addr)
+	g.h.clients[g.addr] = g
+}
+
 func (g *guest) Read(b []byte) (int, error) {
 	select {
 	case d := <-g.in:
@@ -115,16 +125,16 @@ func (g *guest) Read(b []byte) (int, error) {
 
 func (g *guest) Write(b []byte) (int, error) {
 	g.h.mu.Lock()
-	n := g.h.copiesLocked(false, b)
+	n, from := g.h.copiesLocked(false, b), g.addr
 	g.h.mu.Unlock()
 	for ; n > 0; n-- {
-		g.h.inject(g.addr, b)
+		g.h.inject(from, b)
 	}
 	return len(b), nil
 }
 
 func (g *guest) Close() error                     { g.once.Do(func() { close(g.closed) }); return nil }
-func (g *guest) LocalAddr() net.Addr              { return net.UDPAddrFromAddrPort(g.addr) }
+func (g *guest) LocalAddr() net.Addr              { return &net.UDPAddr{} }
 func (g *guest) RemoteAddr() net.Addr             { return g.h.LocalAddr() }
 func (g *guest) SetDeadline(time.Time) error      { return os.ErrNoDeadline }
 func (g *guest) SetReadDeadline(time.Time) error  { return os.ErrNoDeadline }

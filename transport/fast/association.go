@@ -132,6 +132,7 @@ func (a *Association) Restart() {
 	defer a.mu.Unlock()
 	if !a.closed && a.bind.restart() {
 		a.publish(false)
+		a.pool.opt.Counters.Fallbacks.Add(counters.UDP, 1)
 	}
 }
 
@@ -223,15 +224,17 @@ func kindOf(op int32) kind {
 }
 
 func (a *Association) logChange(c change, from netip.AddrPort) {
-	log := &a.pool.opt.Log
+	log, count := &a.pool.opt.Log, a.pool.opt.Counters
 	switch c {
 	case nowBound, nowRebound:
 		log.Debug().Int32("peer", int32(a.peer)).Stringer("remote", from).Msg("fast channel address known")
 	case nowConfirmed:
 		log.Debug().Int32("peer", int32(a.peer)).Stringer("remote", from).Msg("fast channel confirmed")
 	case nowMoved:
+		count.Moves.Add(counters.UDP, 1)
 		log.Info().Int32("peer", int32(a.peer)).Stringer("remote", from).Msg("fast channel moved")
 	case nowDoubted:
+		count.Fallbacks.Add(counters.UDP, 1)
 		log.Info().Int32("peer", int32(a.peer)).Stringer("remote", from).
 			Msg("fast channel silent, and its player heard from elsewhere: served by WebSocket")
 	case nowContested:

@@ -50,6 +50,8 @@ var rows = []struct{ name, help, label string }{
 	{"troupe_dtls_associations", "Established DTLS associations.", "suite"},
 	{"troupe_dtls_gcm_records_total", "Records sealed with AES-GCM, which are capped per association.", ""},
 	{"troupe_identity_checks_total", "VERIFY_IDENTITY answered.", "result"},
+	{"troupe_address_changes_total", "Peers followed to another UDP address, which their NAT gave them.", "transport"},
+	{"troupe_fast_fallbacks_total", "Fast channels not trusted any more: served by WebSocket until they are confirmed again.", "transport"},
 	{"troupe_kcp_resent_total", "KCP segments sent again.", ""},
 	{"troupe_actor_restarts_total", "Actors restarted by their parent.", "kind"},
 	{"troupe_actors", "Actors alive.", "kind"},
@@ -135,6 +137,8 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	vec(c, ch, "troupe_dtls_associations", prometheus.GaugeValue, &s.Associations)
 	c.one(ch, "troupe_dtls_gcm_records_total", prometheus.CounterValue, float64(s.GCMRecords.Load()))
 	vec(c, ch, "troupe_identity_checks_total", prometheus.CounterValue, &s.Identities)
+	vec(c, ch, "troupe_address_changes_total", prometheus.CounterValue, &s.Moves)
+	vec(c, ch, "troupe_fast_fallbacks_total", prometheus.CounterValue, &s.Fallbacks)
 	c.one(ch, "troupe_kcp_resent_total", prometheus.CounterValue, float64(s.Resent.Load()))
 	vec(c, ch, "troupe_actor_restarts_total", prometheus.CounterValue, &s.Restarts)
 	for _, r := range messages.CloseReasons() {
