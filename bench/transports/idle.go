@@ -57,7 +57,8 @@ func (h *host) dial(ctx context.Context, t client.Transport, id string) (*client
 		addr = h.Announce.WSS
 	}
 	c, err := client.Dial(ctx, client.Options{
-		Addr: addr, KCPAddr: h.Announce.KCP, PlayerSessionID: id, Transport: t, TLS: tls, SilenceMax: time.Minute, DialTimeout: time.Minute,
+		Addr: addr, KCPAddr: h.Announce.KCP, PlayerSessionID: id, Transport: t, TLS: tls, SilenceMax: time.Minute, StallMax: time.Minute,
+		DialTimeout: time.Minute,
 	})
 	if err == nil {
 		h.players = append(h.players, c)

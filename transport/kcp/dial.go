@@ -16,8 +16,9 @@ type DialOptions struct {
 	DTLS         dtls.DialOptions
 	SilenceMax   time.Duration // without a sign of the host; default 10 s
 	WriteTimeout time.Duration // without progress; default 10 s
-	// StallMax is how long nothing at all may come from the host while it has
-	// something to acknowledge; default: no limit but the other two.
+	// StallMax is how long nothing at all may come from a host that is asked: after a
+	// fifth of it the stream begins to ask, fourteen times. Default: it never asks, and
+	// the other two are the only limits.
 	StallMax time.Duration
 	QueueMax int // messages that may wait in Send; default 1024
 }

@@ -56,7 +56,8 @@
 //
 // # What it does not do
 //
-// It starts no pings on the host, has no login or idle timeout and counts no
+// It starts no pings on the host (a client asks by itself after silence, see
+// DialOptions.StallMax), has no login or idle timeout and counts no
 // rates: those belong to the layer above. It does not believe the sender field of
 // a fast packet, nor look at it. It has no congestion control beyond KCP's
 // windows: a game's traffic is small, and outboxes are bounded.

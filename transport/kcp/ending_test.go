@@ -303,31 +303,96 @@ func TestSilentHost(t *testing.T) {
 	})
 }
 
-// TestMuteHost: with something to acknowledge, silence is a loss much sooner.
+// watchful makes a pair whose client looks whether its host is there.
+func watchful(t *testing.T, stallMax time.Duration) *pair {
+	p := connect(t, 1, weather{})
+	p.stream.e.lock()
+	p.stream.e.set.stallMax = stallMax
+	p.stream.e.leave()
+	return p
+}
+
+// TestMuteHost: a host of whom nothing comes any more is found out in time,
+// whatever the client does meanwhile; its fast messages ask for no answer.
 func TestMuteHost(t *testing.T) {
+	const most = 2800 * time.Millisecond
+	for name, during := range map[string]func(p *pair){
+		"idle": func(p *pair) { time.Sleep(most - 10*time.Millisecond) },
+		"fast only": func(p *pair) {
+			for began := time.Now(); time.Since(began) < most-20*time.Millisecond; time.Sleep(10 * time.Millisecond) {
+				if err := p.stream.SendDatagram([]byte("x")); err != nil {
+					p.client.t.Fatal(err)
+				}
+			}
+		},
+		"reliable": func(p *pair) { p.say(p.client.t, 1); time.Sleep(most - 10*time.Millisecond) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(t *testing.T) {
+				p := watchful(t, most)
+				for range 5 { // silent, and answering
+					time.Sleep(8 * time.Second)
+					p.say(t, 1)
+					p.conn.OpenFast(func([]byte) {})
+				}
+				time.Sleep(time.Second)
+				p.conn.Ping([]byte("1")) // the last that is heard
+				synctest.Wait()
+				time.Sleep(time.Millisecond)
+				p.a.out.set(weather{loss: 1})
+				during(p)
+				if p.stream.e.phaseNow() != phaseOpen {
+					t.Fatal("ended too early")
+				}
+				time.Sleep(100 * time.Millisecond)
+				synctest.Wait()
+				if end := p.client.end(t); !errors.Is(end.Err, os.ErrDeadlineExceeded) {
+					t.Errorf("the client's end: %+v", end)
+				}
+				p.finish()
+			})
+		})
+	}
+}
+
+// TestMuteForAMoment: what is lost, late or dark for two seconds is no dead path.
+func TestMuteForAMoment(t *testing.T) {
+	for name, w := range map[string]weather{"calm": {}, "a fifth is lost": {loss: 0.2}} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(t *testing.T) {
+				p := watchful(t, 2800*time.Millisecond)
+				for range 20 {
+					p.a.out.set(w)
+					p.b.out.set(w)
+					time.Sleep(10 * time.Second)
+					if w.loss == 0 {
+						p.a.out.set(weather{loss: 1})
+						time.Sleep(2 * time.Second)
+					}
+				}
+				if p.stream.e.phaseNow() != phaseOpen {
+					t.Fatalf("ended: %+v", p.client.end(t))
+				}
+				p.finish()
+			})
+		})
+	}
+}
+
+// TestStoppedProcess: a client whose timer comes late, because its process was
+// stopped, asks before it gives up.
+func TestStoppedProcess(t *testing.T) {
 	in(t, func(t *testing.T) {
-		p := connect(t, 1, weather{})
-		p.stream.e.lock()
-		p.stream.e.set.stallMax = 2 * time.Second
-		p.stream.e.leave()
-		for range 5 { // silent, but nothing is due, and then alive again
-			time.Sleep(8 * time.Second)
-			p.say(t, 1)
-		}
-		time.Sleep(time.Second) // and acknowledged
-		p.a.out.set(weather{loss: 1})
-		time.Sleep(5 * time.Second)
-		if err := p.stream.Send(t.Context(), []byte("anybody there?")); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(1990 * time.Millisecond)
-		if p.stream.e.phaseNow() != phaseOpen {
-			t.Fatal("ended too early")
-		}
-		time.Sleep(20 * time.Millisecond)
-		synctest.Wait()
-		if end := p.client.end(t); !errors.Is(end.Err, os.ErrDeadlineExceeded) {
-			t.Errorf("the client's end: %+v", end)
+		p := watchful(t, 2800*time.Millisecond)
+		e := p.stream.e
+		time.Sleep(time.Second)
+		e.lock()
+		e.start = e.start.Add(-time.Minute) // it is a minute later
+		e.set.silenceMax = time.Hour
+		e.leave()
+		time.Sleep(time.Second)
+		if e.phaseNow() != phaseOpen {
+			t.Fatal("ended")
 		}
 		p.finish()
 	})

@@ -54,7 +54,7 @@ type settings struct {
 	writeTimeout  time.Duration
 	closeLinger   time.Duration
 	silenceMax    time.Duration // 0: for ever
-	stallMax      time.Duration // 0: for ever
+	stallMax      time.Duration // of a peer that is asked; 0: it is never asked
 	receiveWindow int
 	messageMax    int
 	wantsAlive    bool // onAlive is worth a call
@@ -82,6 +82,9 @@ type engine struct {
 	taking  taking
 	timer   timer
 	ping    keepAlive
+
+	looks    int // questions since something was heard
+	lookedAt time.Duration
 }
 
 // sending is the state of the way out.
@@ -230,7 +233,7 @@ func (e *engine) drop(why counters.RecordDrop) { e.set.count.Records.Add(why, 1)
 // handed up; other records are passed on now and then.
 func (e *engine) heard() {
 	t := &e.taking
-	t.heardAt = e.now
+	t.heardAt, e.looks = e.now, 0
 	if e.set.wantsAlive && !t.muted && !t.readable && e.now-t.aliveAt >= aliveEvery {
 		t.alive = true
 	}

@@ -44,7 +44,7 @@ type keepAlive struct {
 // due is when the timer must fire.
 func (e *engine) due() time.Duration {
 	t := &e.timer
-	return min(t.ack, t.resend, t.probe, t.ping, t.phase, e.stalled(), e.silent(), e.mute())
+	return min(t.ack, t.resend, t.probe, t.ping, t.phase, e.stalled(), e.silent(), e.look())
 }
 
 // stalled is when a peer that acknowledges nothing is given up.
@@ -63,14 +63,39 @@ func (e *engine) silent() time.Duration {
 	return e.taking.heardAt + e.set.silenceMax
 }
 
-// mute is when a peer is given up that has something to acknowledge and of whom
-// nothing at all comes.
-func (e *engine) mute() time.Duration {
-	if e.phase > phaseDrain || e.set.stallMax == 0 || e.kcp.WaitSnd() == 0 {
+// A side with a stallMax looks by itself whether the peer is still there: after some
+// silence it asks, again and again, and when nothing has come after that it gives up.
+// Questions are counted, not time: a process that was stopped has questions left.
+const (
+	lookShare = 5  // of stallMax, one part is silence and the rest are questions
+	looksMax  = 14 // at 20 % loss each way, one in a million goes without an answer
+)
+
+// look is when the peer is to be asked next whether it is there, or given up.
+func (e *engine) look() time.Duration {
+	after := e.set.stallMax / lookShare
+	switch {
+	case e.phase > phaseDrain || e.set.stallMax == 0:
 		return never
+	case e.looks == 0:
+		return e.taking.heardAt + after
 	}
-	return max(e.sending.progressAt, e.taking.heardAt) + e.set.stallMax
+	return e.lookedAt + (e.set.stallMax-after)/looksMax
 }
+
+// lookAgain asks, and reports false when the peer was asked often enough.
+func (e *engine) lookAgain() bool {
+	if e.looks == looksMax {
+		return false
+	}
+	e.looks++
+	e.lookedAt = e.now
+	e.write(question)
+	return true
+}
+
+// question is a ping without a payload.
+var question = []byte{byte(framePing)}
 
 // arm sees to it that the timer fires in time. One that is set too early is left
 // alone: it fires for nothing once, which costs less than setting it for every
@@ -100,7 +125,7 @@ func (e *engine) onTimer() {
 	switch {
 	case e.now >= e.stalled():
 		e.part(closeStalled, errStalled, false)
-	case e.now >= e.silent(), e.now >= e.mute():
+	case e.now >= e.silent(), e.now >= e.look() && !e.lookAgain():
 		e.endNow(errSilent)
 	}
 	if e.phase <= phaseDrain {
@@ -182,7 +207,7 @@ func (e *engine) onPong(payload []byte) {
 		return
 	}
 	e.lock()
-	e.taking.heardAt = e.now
+	e.taking.heardAt, e.looks = e.now, 0
 	if len(e.ping.frame) > 0 && slices.Equal(payload, e.ping.frame[1:]) {
 		e.timer.ping = never
 	}
