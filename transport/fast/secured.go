@@ -126,7 +126,7 @@ func (s *Secured) Open(peer messages.PeerID, ip netip.Addr, h SecuredHandler) (*
 	}
 	var secret [32]byte
 	rand.Read(secret[:])
-	a := &SecuredAssociation{s: s, peer: peer, ip: ip.Unmap(), handler: h, opened: time.Now(), token: base64.RawURLEncoding.EncodeToString(secret[:]), highest: -1}
+	a := &SecuredAssociation{s: s, peer: peer, ip: ip.Unmap(), handler: h, since: time.Now(), token: base64.RawURLEncoding.EncodeToString(secret[:]), highest: -1}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -153,7 +153,7 @@ func (s *Secured) claim(id wire.VerifyIdentity) *SecuredAssociation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := s.tokens[id.ConnectToken]
-	if c == nil || int32(c.peer) != id.PeerID || c.claimed || time.Since(c.opened) > s.o.TokenLifetime {
+	if c == nil || int32(c.peer) != id.PeerID || c.claimed || time.Since(c.since) > s.o.TokenLifetime {
 		return nil
 	}
 	c.claimed = true
@@ -206,7 +206,7 @@ func (v *visitor) OnRecord(plain []byte) {
 func (v *visitor) OnClosed(error) {
 	v.timer.Stop()
 	if c := v.bound.Load(); c != nil {
-		c.lost()
+		c.lost(v.a)
 	}
 }
 
@@ -256,8 +256,8 @@ type SecuredAssociation struct {
 	ip      netip.Addr // of its WebSocket
 	handler SecuredHandler
 	token   string
-	opened  time.Time
-	claimed bool // guarded by s.mu
+	since   time.Time // when the token became good; guarded by s.mu
+	claimed bool      // guarded by s.mu
 	ready   atomic.Bool
 
 	mu      sync.Mutex
@@ -292,6 +292,10 @@ func (c *SecuredAssociation) Send(f *wire.Frame) bool {
 func (c *SecuredAssociation) write(f *wire.Frame) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.writeLocked(f)
+}
+
+func (c *SecuredAssociation) writeLocked(f *wire.Frame) bool {
 	if c.under == nil || c.closed || c.number == math.MaxInt32 { // clients know no wrap-around
 		return false
 	}
@@ -307,22 +311,42 @@ func (c *SecuredAssociation) write(f *wire.Frame) bool {
 // can go there.
 func (c *SecuredAssociation) bind(a *dtls.Association, answer *wire.Frame) bool {
 	c.mu.Lock()
-	if c.closed {
-		c.mu.Unlock()
+	defer c.mu.Unlock()
+	if c.closed || c.under != nil {
 		return false
 	}
 	c.under = a
-	c.mu.Unlock()
-	c.write(answer)
+	c.writeLocked(answer)
 	c.ready.Store(true)
 	c.s.o.Counters.Connections.Add(counters.DTLS, 1)
 	return true
 }
 
-// lost takes the channel down when its association has ended. The login lives on.
-func (c *SecuredAssociation) lost() {
-	if c.ready.Swap(false) {
-		c.s.o.Counters.Connections.Add(counters.DTLS, -1)
+// lost takes the channel down when its association, or with nil any, has ended. The
+// login lives on.
+func (c *SecuredAssociation) lost(ended *dtls.Association) (under *dtls.Association) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if under = c.under; under == nil || ended != nil && ended != under {
+		return nil
+	}
+	c.under = nil
+	c.ready.Store(false)
+	c.s.o.Counters.Connections.Add(counters.DTLS, -1)
+	return under
+}
+
+// Restart is for a peer that says, by its WebSocket, that it hears nothing here: the
+// association is ended, and the token is good for one more, as after a login. Until
+// then the channel is not ready.
+func (c *SecuredAssociation) Restart() {
+	under := c.lost(nil)
+	c.s.mu.Lock()
+	c.claimed, c.since = false, time.Now()
+	c.s.mu.Unlock()
+	if under != nil {
+		under.Close()
+		c.s.o.Counters.Fallbacks.Add(counters.DTLS, 1)
 	}
 }
 
@@ -355,11 +379,9 @@ func (s *Secured) forget(c *SecuredAssociation) {
 func (c *SecuredAssociation) Close() {
 	c.s.forget(c)
 	c.mu.Lock()
-	under, already := c.under, c.closed
 	c.closed = true
 	c.mu.Unlock()
-	c.lost()
-	if under != nil && !already {
+	if under := c.lost(nil); under != nil {
 		under.Close()
 	}
 }

@@ -35,6 +35,7 @@ func (p *peer) openPlain(peer messages.PeerID) player.FastOffer {
 		p.noFast(err)
 		return player.FastOffer{Port: pool.Port()}
 	}
+	p.restart = a.Restart
 	return player.FastOffer{Link: a, Channel: counters.UDP, Port: a.Port()}
 }
 
@@ -46,8 +47,19 @@ func (p *peer) openSecured(peer messages.PeerID) player.FastOffer {
 		p.noFast(err)
 		return offer
 	}
+	p.restart = a.Restart
 	offer.Link, offer.Token = a, a.Token()
 	return offer
+}
+
+// restartFast is for a -5 that came by the WebSocket: the peer hears nothing by the
+// fast channel, and is about to shake hands again. Stock clients never send one.
+func (p *peer) restartFast() {
+	if p.restart == nil {
+		p.drop(counters.DropWrongChannel)
+		return
+	}
+	p.restart()
 }
 
 func (p *peer) noFast(err error) {

@@ -26,6 +26,7 @@ type peer struct {
 	handle  *connection.Handle
 	rate    inputRate
 	fast    counters.Channel // of the fast channel; set before there is one
+	restart func()           // of the fast channel beside a WebSocket; set with fast
 
 	// owned by the connection's reader
 	malformed int
@@ -111,6 +112,11 @@ func (p *peer) onPacket(packet []byte, size int) {
 		return
 	}
 	if att.Numbered && !p.numbers(att, &h, size) {
+		return
+	}
+	if h.OpCode == wire.OpUDPConnect && h.RelSeq == 0 {
+		p.restartFast()
+		p.pace(1, size)
 		return
 	}
 	in := p.inbound(att, &h, true)
