@@ -123,8 +123,8 @@ func (c *Client) End() End {
 // FastUp reports whether messages of intent Fast go by the fast channel.
 func (c *Client) FastUp() bool { return c.current.Load().fastUp() }
 
-// FastErr says why there will be no fast channel on the present connection, or no
-// longer; nil while it is up, being set up, or was not asked for.
+// FastErr says why there is no fast channel on the present connection, or no longer;
+// nil while it is up, being set up for the first time, or was not asked for.
 func (c *Client) FastErr() error {
 	cn := c.current.Load()
 	if cn == nil || cn.fast == nil {

@@ -17,7 +17,7 @@ import (
 func TestDefaults(t *testing.T) {
 	o, err := Options{Addr: "[::1]:1901", PlayerSessionID: "p"}.withDefaults()
 	if err != nil || o.Transport != WS || o.KCPAddr != "[::1]:33402" || o.EventsMax != 1024 ||
-		o.DialTimeout != 15*time.Second || o.AutoTimeout != 3*time.Second || o.SilenceMax != 15*time.Second || o.StallMax != 4*time.Second {
+		o.DialTimeout != 15*time.Second || o.AutoTimeout != 3*time.Second || o.SilenceMax != 15*time.Second || o.StallMax != 2800*time.Millisecond {
 		t.Errorf("got %+v, %v", o, err)
 	}
 	if name := o.serverName(o.KCPAddr); name != "::1" {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"flag"
 	"fmt"
 	"net"
 	"os"
@@ -23,6 +24,12 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		_ = flag.Set("test.parallel", "8") // those that are parallel wait for timers more than for a CPU
+	}
 	goleak.VerifyTestMain(m,
 		// The actor library's dead letters start a goroutine of one second, which the
 		// end of the tests does not wait for.

@@ -28,9 +28,8 @@ var (
 
 // Errors that End.Err and Client.FastErr match.
 var (
-	// ErrSilent: nothing came from the host for Options.SilenceMax, or, with KCP, it
-	// acknowledged nothing for Options.StallMax in which nothing else came either, or
-	// for 10 s.
+	// ErrSilent: nothing came from the host for Options.SilenceMax, or, with KCP, for
+	// Options.StallMax in which it was asked, or it acknowledged nothing for 10 s.
 	ErrSilent = errors.New("client: the host is silent")
 	// ErrGaveUp: the connection was lost and did not come back in time, or was of no
 	// use again and again.
@@ -38,6 +37,9 @@ var (
 	// ErrFastRefused: the host does not offer the fast channel, or did not accept
 	// the proof of who asks for it.
 	ErrFastRefused = errors.New("client: the host refused the fast channel")
+	// ErrFastSilent: nothing comes by the fast channel any more, and questions are not
+	// answered. Another handshake is tried.
+	ErrFastSilent = errors.New("client: nothing comes by the fast channel")
 )
 
 // errDropped is the loss of a connection that was dropped here.

@@ -20,9 +20,10 @@ const (
 	// EventFastUp tells that messages of intent Fast go by the fast channel from
 	// now on.
 	EventFastUp
-	// EventFastDown tells that they do not, or no longer, for the rest of this
-	// connection. Client.FastErr says why. After a Move it tells that of the old
-	// connection; the new one may get an EventFastUp.
+	// EventFastDown tells that they do not, or no longer, and go by the reliable
+	// channel. Client.FastErr says why. An EventFastUp may follow: where the way was
+	// lost, another handshake is tried for as long as the connection lasts. After a
+	// Move it tells that of the old connection.
 	EventFastDown
 	// EventDetached tells that the connection is lost and will be made again.
 	EventDetached

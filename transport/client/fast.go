@@ -1,6 +1,7 @@
 package client
 
 import (
+	"errors"
 	"sync"
 	"time"
 
@@ -24,29 +25,32 @@ type fastPath interface {
 }
 
 // fastChannel is the fast channel of one login: numbers (realtime.md 9) and how
-// far it is.
+// far it is. It may go down and come up again; the numbers go on.
 type fastChannel struct {
-	c        *connection
-	answered chan struct{} // closed when the host has answered
+	c *connection
 
 	mu sync.Mutex
 	// guarded by mu, so that numbers and datagrams go in the same order
-	path    fastPath // nil before open and after close
-	state   fastState
-	awaits  int32 // op code of the answer
-	next    int32 // number of the next packet sent
-	highest int32 // highest number received
-	buf     []byte
-	err     error // of fastDown
+	path     fastPath // nil while there is none
+	state    fastState
+	awaits   int32         // op code of the answer
+	answered chan struct{} // closed when the host has answered; made by open
+	next     int32         // number of the next packet sent
+	highest  int32         // highest number received
+	buf      []byte
+	err      error     // why it is not up; nil before the first reason, and while it is up
+	heard    time.Time // when something came last
+	repeats  bool      // the host was heard to answer a handshake that was done
+	toldDown bool      // the program knows that it is not up
 }
 
 type fastState uint8
 
 const (
-	fastNew fastState = iota // nothing was sent
+	fastNew fastState = iota // there is no way, or not yet
 	fastAsked
 	fastUp
-	fastDown
+	fastDown // for good
 )
 
 // open gives the channel its way, which it owns from then on; false when it is
@@ -58,42 +62,51 @@ func (f *fastChannel) open(path fastPath, awaits int32) bool {
 	if f.state != fastNew {
 		return false
 	}
-	f.path, f.awaits, f.state = path, awaits, fastAsked
+	f.path, f.awaits, f.state, f.answered = path, awaits, fastAsked, make(chan struct{})
 	if awaits == 0 {
 		f.state = fastUp
 	}
 	return true
 }
 
-// answer takes the host's answer; only the first one counts.
-func (f *fastChannel) answer(op int32, accepted bool) {
+// answer takes the host's answer. The first one counts; of a channel that is up it
+// says no more than that the host answers, which it reports.
+func (f *fastChannel) answer(op int32, accepted bool) (again bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.state != fastAsked || op != f.awaits {
-		return
-	}
-	f.state = fastUp
-	if !accepted {
+	switch {
+	case op != f.awaits:
+	case f.state == fastUp:
+		f.repeats = true
+		return true
+	case f.state == fastAsked && accepted:
+		f.state, f.err = fastUp, nil
+		close(f.answered)
+	case f.state == fastAsked:
 		f.state, f.err = fastDown, ErrFastRefused
+		close(f.answered)
 	}
-	close(f.answered)
+	return false
 }
 
 // ask repeats a packet, each time with a new number, until the host answers, or
-// lost is closed, or the connection ends.
-func (f *fastChannel) ask(lost <-chan struct{}, packet func(dst []byte, seq int32) []byte) {
+// lost is closed, or the connection ends. It reports whether the channel is up.
+func (f *fastChannel) ask(lost <-chan struct{}, packet func(dst []byte, seq int32) []byte) bool {
+	f.mu.Lock()
+	answered := f.answered
+	f.mu.Unlock()
 	for delay := repeatFirst; ; delay = min(2*delay, repeatMax) {
 		f.send(packet)
 		timer := time.NewTimer(delay)
 		select {
 		case <-timer.C:
 			continue
-		case <-f.answered:
+		case <-answered:
 		case <-lost:
 		case <-f.c.alive.Done():
 		}
 		timer.Stop()
-		return
+		return f.up()
 	}
 }
 
@@ -117,6 +130,7 @@ func (f *fastChannel) send(packet func(dst []byte, seq int32) []byte) {
 func (f *fastChannel) fresh(seq int32) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	f.heard = time.Now()
 	if seq <= f.highest {
 		return false
 	}
@@ -139,25 +153,39 @@ func (f *fastChannel) failure() error {
 // announce tells the program that the channel is up; by a helper, because it may
 // wait.
 func (f *fastChannel) announce() {
+	f.mu.Lock()
+	f.toldDown = false
+	f.mu.Unlock()
 	f.c.client.emit(f.c, Event{Kind: EventFastUp, Sender: wire.ServerPeer})
 }
 
-// fail ends the channel, but not the connection, and tells the program; by a
-// helper, because that may wait. A refusal before counts as the reason.
+// fail ends the channel for good, but not the connection, and tells the program; by
+// a helper, because that may wait. A refusal before counts as the reason.
 func (f *fastChannel) fail(err error) {
 	f.close()
 	if f.c.alive.Err() != nil {
 		return
 	}
 	f.mu.Lock()
-	if f.err == nil {
+	if !errors.Is(f.err, ErrFastRefused) {
 		f.err = err
 	}
 	f.mu.Unlock()
-	f.c.client.emit(f.c, Event{Kind: EventFastDown, Sender: wire.ServerPeer})
+	f.tellDown()
 }
 
-// close ends the way. Idempotent.
+// tellDown tells the program that the channel is down, unless it knows.
+func (f *fastChannel) tellDown() {
+	f.mu.Lock()
+	told := f.toldDown
+	f.toldDown = true
+	f.mu.Unlock()
+	if !told {
+		f.c.client.emit(f.c, Event{Kind: EventFastDown, Sender: wire.ServerPeer})
+	}
+}
+
+// close ends the channel for good. Idempotent.
 func (f *fastChannel) close() {
 	f.mu.Lock()
 	path := f.path

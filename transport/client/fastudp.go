@@ -20,23 +20,38 @@ func (p udpPath) write(unit []byte) bool {
 
 func (p udpPath) close() { p.conn.Close() }
 
-// runUDP sets the channel up; it ends with the handshake.
+// runUDP sets the channel up, again and again when its way is dead, and ends with
+// the connection.
 func (f *fastChannel) runUDP(link net.Conn, port int) {
-	conn, err := dialBeside(link, port)
-	if err != nil {
-		f.fail(err)
-		return
-	}
-	if !f.open(udpPath{conn}, wire.OpServerAck) {
-		conn.Close()
-		return
-	}
-	f.c.spawn(func() { f.readUDP(conn) })
-	f.ask(nil, func(dst []byte, seq int32) []byte { return wire.AppendUDPConnect(dst, f.c.client.PeerID(), seq) })
-	if f.up() {
-		f.send(func(dst []byte, seq int32) []byte { return wire.AppendClientAck(dst, f.c.client.PeerID(), seq) })
+	connect := func(dst []byte, seq int32) []byte { return wire.AppendUDPConnect(dst, f.c.client.PeerID(), seq) }
+	for first := true; ; first = false {
+		conn, err := dialBeside(link, port)
+		if err != nil && first {
+			f.fail(err)
+		}
+		if err != nil { // later: the network is gone, and with it the connection
+			return
+		}
+		if !f.open(udpPath{conn}, wire.OpServerAck) {
+			conn.Close()
+			return
+		}
+		f.c.spawn(func() { f.readUDP(conn) })
+		if !f.ask(nil, connect) {
+			return
+		}
+		f.acknowledge()
 		f.announce()
+		if err := f.watch(udpVigil, nil, connect); err == nil || !f.down(err) {
+			return
+		}
 	}
+}
+
+// acknowledge tells the host that its -6 has arrived. One that answers a question
+// may be from a host that has followed to another address, and wants to know again.
+func (f *fastChannel) acknowledge() {
+	f.send(func(dst []byte, seq int32) []byte { return wire.AppendClientAck(dst, f.c.client.PeerID(), seq) })
 }
 
 // readUDP receives until the socket is closed. Other errors tell of datagrams

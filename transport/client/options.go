@@ -69,8 +69,8 @@ const (
 	autoTimeoutDefault = 3 * time.Second
 	// silenceMaxDefault is five pings of a host with default settings.
 	silenceMaxDefault = 15 * time.Second
-	// stallMaxDefault outlasts a handover of a mobile network.
-	stallMaxDefault = 4 * time.Second
+	// stallMaxDefault finds a dead path within 3 s, and outlasts a spike of 2 s.
+	stallMaxDefault = 2800 * time.Millisecond
 	// The send buffer's defaults are those of a host's outbox (reliability.md 2.4).
 	sendBufferBytesDefault    = 1 << 20
 	sendBufferMessagesDefault = 4096
@@ -135,8 +135,9 @@ type Options struct {
 	// counts as lost. A host pings every 3 s, unless its game says otherwise;
 	// default 15 s.
 	SilenceMax time.Duration
-	// StallMax is the same for KCP while the host has something to acknowledge;
-	// default 4 s. Less finds a dead network sooner, and takes a slow one for dead.
+	// StallMax is the same for KCP, where the client itself asks a silent host for a
+	// sign of life, from a fifth of StallMax on; default 2.8 s. Less finds a dead
+	// network sooner, and takes a slow one for dead.
 	StallMax time.Duration
 }
 

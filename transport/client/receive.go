@@ -100,7 +100,9 @@ func (cn *connection) packet(h *wire.Header, fast bool) {
 	}
 	switch h.OpCode {
 	case wire.OpServerAck:
-		cn.onFastAnswer(h.OpCode, true)
+		if cn.onFastAnswer(h.OpCode, true) && fast {
+			cn.fast.acknowledge()
+		}
 	case wire.OpVerifyIdentityResponse:
 		result, err := wire.ParseVerifyIdentityResult(h.Inner)
 		if err != nil {
@@ -125,11 +127,10 @@ func (cn *connection) packet(h *wire.Header, fast bool) {
 	}
 }
 
-// onFastAnswer takes the answer to a handshake, which may come by either channel.
-func (cn *connection) onFastAnswer(op int32, accepted bool) {
-	if cn.fast != nil {
-		cn.fast.answer(op, accepted)
-	}
+// onFastAnswer takes the answer to a handshake, which may come by either channel,
+// and reports whether that was done before.
+func (cn *connection) onFastAnswer(op int32, accepted bool) (again bool) {
+	return cn.fast != nil && cn.fast.answer(op, accepted)
 }
 
 // emit hands on an event of a connection, by the policy of the package comment.

@@ -1,0 +1,101 @@
+package client
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/messages/wire"
+)
+
+// heartbeat is a path to a host that answers when it is told to.
+type heartbeat struct {
+	f       *fastChannel
+	answers func() bool
+	asked   int
+}
+
+func (p *heartbeat) write([]byte) bool {
+	p.asked++
+	if p.answers() {
+		go func() {
+			p.f.fresh(p.f.highest + 1)
+			p.f.answer(wire.OpServerAck, true)
+		}()
+	}
+	return true
+}
+
+func (p *heartbeat) close() {}
+
+// vigilOver runs a watch whose host answers, and returns how it ended and when;
+// after the limit the connection ends.
+func vigilOver(t *testing.T, h *fakeHost, v vigil, answers func() bool, limit time.Duration) (p *heartbeat, took time.Duration, err error) {
+	t.Helper()
+	c := h.dial(Options{})
+	defer c.Close()
+	f := &fastChannel{c: c.current.Load(), highest: -1}
+	p = &heartbeat{f: f, answers: answers}
+	if !f.open(p, wire.OpServerAck) || f.answer(wire.OpServerAck, true) || !f.up() {
+		t.Fatal("not up")
+	}
+	began, over := time.Now(), make(chan error, 1)
+	go func() {
+		over <- f.watch(v, nil, func(dst []byte, seq int32) []byte { return wire.AppendUDPConnect(dst, 7, seq) })
+	}()
+	select {
+	case err = <-over:
+	case <-time.After(limit):
+		f.c.link.abort()
+		err = <-over
+	}
+	took = time.Since(began)
+	synctest.Wait()
+	return p, took, err
+}
+
+func TestWatch(t *testing.T) {
+	never := func() bool { return false }
+	for name, v := range map[string]struct {
+		vigil
+		within time.Duration
+	}{"udp": {udpVigil, 3500 * time.Millisecond}, "dtls": {dtlsVigil, 2800 * time.Millisecond}} {
+		t.Run(name, func(t *testing.T) {
+			with(t, func(t *testing.T, h *fakeHost) {
+				p, took, err := vigilOver(t, h, v.vigil, never, time.Minute)
+				if !errors.Is(err, ErrFastSilent) || took > v.within || took < 2*time.Second || p.asked != v.most {
+					t.Errorf("a dead way: %v after %v and %d questions", err, took, p.asked)
+				}
+			})
+			with(t, func(t *testing.T, h *fakeHost) {
+				p, took, err := vigilOver(t, h, v.vigil, func() bool { return true }, time.Hour)
+				if err != nil || took != time.Hour || p.asked > int(time.Hour/v.quiet) {
+					t.Errorf("a host that answers: %v after %v and %d questions", err, took, p.asked)
+				}
+			})
+			with(t, func(t *testing.T, h *fakeHost) {
+				n := 0
+				p, took, err := vigilOver(t, h, v.vigil, func() bool { n++; return n%v.most == 0 }, time.Hour)
+				if err != nil || took != time.Hour {
+					t.Errorf("a host that answers one question of %d: %v after %v and %d questions", v.most, err, took, p.asked)
+				}
+			})
+			with(t, func(t *testing.T, h *fakeHost) {
+				h.caps = 0
+				p, took, err := vigilOver(t, h, v.vigil, never, time.Hour)
+				if err != nil || took != time.Hour || p.asked == 0 {
+					t.Errorf("a host that may answer once only: %v after %v and %d questions", err, took, p.asked)
+				}
+			})
+			with(t, func(t *testing.T, h *fakeHost) {
+				h.caps = 0
+				began := time.Now()
+				_, took, err := vigilOver(t, h, v.vigil, func() bool { return time.Since(began) < 10*time.Second }, time.Hour)
+				if !errors.Is(err, ErrFastSilent) || took > 10*time.Second+v.within {
+					t.Errorf("a host that answered before: %v after %v", err, took)
+				}
+			})
+		})
+	}
+}

@@ -1,0 +1,179 @@
+package client_test
+
+import (
+	"encoding/binary"
+	"errors"
+	"net"
+	"testing"
+	"time"
+
+	"troupe/transport/client"
+	"troupe/transport/transporttest/nat"
+)
+
+// natted is a player behind a NAT, and one that is not.
+type natted struct {
+	*bench
+	nat      *nat.NAT
+	in, away *client.Client
+	next     uint32
+	kinds    []client.EventKind // of in, but for messages
+}
+
+func behindNAT(t *testing.T, inner string, over client.Transport) *natted {
+	t.Helper()
+	b := everywhere(t, nil)
+	n := &natted{bench: b, nat: nat.New(t, inner)}
+	a := b.host.Addrs()
+	o := b.by(over)
+	o.Fast = true
+	n.away = b.enter(o)
+	switch over {
+	case client.WS:
+		o.Addr = n.nat.TCP(a.WS)
+		n.nat.UDP(a.Fast)
+	case client.WSS:
+		o.Addr = n.nat.TCP(a.WSS)
+		n.nat.UDP(a.DTLS)
+	case client.KCP:
+		o.Addr, o.KCPAddr = net.JoinHostPort(inner, "1"), n.nat.UDP(a.KCP)
+	}
+	n.in = b.enter(o)
+	for _, c := range []*client.Client{n.in, n.away} {
+		b.next(c, client.EventFastUp)
+	}
+	n.plays("before", 5*time.Second, true)
+	return n
+}
+
+// plays sends fast messages at 20 Hz in both directions until they arrive, by the
+// fast channel if fast is set, else by either.
+func (n *natted) plays(when string, within time.Duration, fast bool) {
+	n.Helper()
+	var up, down time.Duration
+	first, began := n.next+1, time.Now()
+	arrived := func(c *client.Client) (yes bool) {
+		for {
+			select {
+			case e := <-c.Events():
+				if e.Kind == client.EventMessage {
+					yes = yes || binary.BigEndian.Uint32(e.Payload) >= first && (e.Fast || !fast)
+				} else if c == n.in {
+					n.kinds = append(n.kinds, e.Kind)
+				}
+			default:
+				return yes
+			}
+		}
+	}
+	for ; up == 0 || down == 0; time.Sleep(50 * time.Millisecond) {
+		if time.Since(began) > within {
+			n.Fatalf("%s: not back within %v: up %v, down %v; %v, events %v", when, within, up, down, n.in.FastErr(), n.kinds)
+		}
+		n.next++
+		payload := binary.BigEndian.AppendUint32(nil, n.next)
+		n.send(n.in, client.Message{OpCode: 3, TargetPlayer: n.away.PeerID(), Payload: payload, Intent: client.Fast})
+		n.send(n.away, client.Message{OpCode: 3, TargetPlayer: n.in.PeerID(), Payload: payload, Intent: client.Fast})
+		if arrived(n.away) && up == 0 {
+			up = time.Since(began)
+		}
+		if arrived(n.in) && down == 0 {
+			down = time.Since(began)
+		}
+	}
+	n.Logf("%s: up after %v, down after %v", when, up.Round(time.Millisecond), down.Round(time.Millisecond))
+}
+
+// told waits until the player behind the NAT is told of something.
+func (n *natted) told(kind client.EventKind, within time.Duration) {
+	n.Helper()
+	began := time.Now()
+	for len(n.kinds) == 0 {
+		select {
+		case e := <-n.in.Events():
+			if e.Kind != client.EventMessage {
+				n.kinds = append(n.kinds, e.Kind)
+			}
+		case <-time.After(within - time.Since(began)):
+			n.Fatalf("no %v within %v", kind, within)
+		}
+	}
+	if n.kinds[0] != kind {
+		n.Fatalf("%v, want %v", n.kinds, kind)
+	}
+	n.kinds = n.kinds[1:]
+	n.Logf("%v after %v", kind, time.Since(began).Round(time.Millisecond))
+}
+
+// bars is how long each transport may take to be back, after another port or
+// address. Plain UDP may not come from another address, and falls back.
+var bars = map[client.Transport]struct {
+	inner, other, elsewhere string
+	within                  time.Duration
+	address                 bool
+}{
+	client.WS:  {"127.0.1.1", "127.0.1.3", "127.0.1.2", 5 * time.Second, false},
+	client.WSS: {"127.0.2.1", "127.0.2.3", "127.0.2.2", 3 * time.Second, true},
+	client.KCP: {"127.0.3.1", "127.0.3.3", "127.0.3.2", 3 * time.Second, true},
+}
+
+func TestNATChangesThePort(t *testing.T) {
+	t.Parallel()
+	for over, bar := range bars {
+		t.Run(over.String(), func(t *testing.T) {
+			t.Parallel()
+			n := behindNAT(t, bar.inner, over)
+			n.nat.Rebind()
+			n.plays("another port", bar.within, true)
+			if !n.in.FastUp() || len(n.kinds) > 0 {
+				t.Errorf("up %v, events %v", n.in.FastUp(), n.kinds)
+			}
+			if !bar.address {
+				return
+			}
+			time.Sleep(300 * time.Millisecond) // nobody says anything
+			n.nat.MoveTo(bar.elsewhere)
+			time.Sleep(800 * time.Millisecond)
+			n.plays("another address", bar.within-800*time.Millisecond, true)
+			if !n.in.FastUp() || len(n.kinds) > 0 {
+				t.Errorf("up %v, events %v", n.in.FastUp(), n.kinds)
+			}
+		})
+	}
+}
+
+// TestNoWayForUDP: the player is told in time that there is no way and that there
+// is one again, and meanwhile nothing is sent into the void.
+func TestNoWayForUDP(t *testing.T) {
+	t.Parallel()
+	for over, bar := range bars {
+		t.Run(over.String(), func(t *testing.T) {
+			t.Parallel()
+			n := behindNAT(t, bar.other, over)
+			if over == client.WS {
+				n.nat.MoveTo(bar.elsewhere) // where plain UDP may not come from
+			} else {
+				n.nat.Block()
+			}
+			if over == client.KCP {
+				n.told(client.EventDetached, 3*time.Second)
+				n.nat.Rebind()
+				n.told(client.EventReconnected, 3*time.Second)
+				n.told(client.EventFastUp, 3*time.Second)
+				n.plays("after", 3*time.Second, true)
+				return
+			}
+			n.told(client.EventFastDown, bar.within)
+			if n.in.FastUp() || !errors.Is(n.in.FastErr(), client.ErrFastSilent) {
+				t.Errorf("up %v, %v", n.in.FastUp(), n.in.FastErr())
+			}
+			n.plays("by WebSocket", time.Second, false)
+			n.nat.MoveTo("127.0.0.1")
+			n.told(client.EventFastUp, 7*time.Second) // a handshake is repeated every 5 s at least
+			if !n.in.FastUp() || n.in.FastErr() != nil {
+				t.Errorf("up %v, %v", n.in.FastUp(), n.in.FastErr())
+			}
+			n.plays("after", time.Second, true)
+		})
+	}
+}
