@@ -9,12 +9,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
+	"strings"
 )
 
 const (
 	tempSuffix = ".part"
-	// ReplacedSuffix is behind the name of a store that Restore has replaced.
-	ReplacedSuffix = ".replaced"
+	// ReplacedSuffix is behind the name of a store that Restore has replaced, with a number
+	// behind it, the highest for the last.
+	ReplacedSuffix = ".replaced."
 )
 
 // Summary says what is in a backup that was checked.
@@ -22,6 +25,8 @@ type Summary struct {
 	Version int          // of the schema
 	Records map[Kind]int // how many of each kind
 	Bytes   int64        // of the file
+	// Replaced is where Restore has left the store that was there; empty if there was none.
+	Replaced string
 }
 
 // Backup writes a copy of the store at path to a file that is not there yet: its state at
@@ -40,7 +45,7 @@ func Backup(ctx context.Context, path, to string) (sum Summary, err error) {
 	if to, err = filepath.Abs(to); err != nil {
 		return sum, err
 	}
-	if _, err := os.Stat(path); err != nil {
+	if err := identify(path); err != nil {
 		return sum, err
 	}
 	if _, err := os.Lstat(to); !errors.Is(err, fs.ErrNotExist) {
@@ -144,8 +149,8 @@ func kinds(ctx context.Context, db *sql.DB) (all []Kind, err error) {
 
 // Restore puts a backup in the place of the store at path, which nobody may have open.
 // The backup is checked before. The store that was there is kept beside it, under its
-// name with ReplacedSuffix; one that was kept before is removed. A process that dies on
-// the way leaves the old store or the new one, whole.
+// name with ReplacedSuffix and a number; so are those that were kept before. A process
+// that dies on the way leaves the old store or the new one, whole.
 func Restore(ctx context.Context, path, from string) (sum Summary, err error) {
 	defer func() {
 		if err != nil {
@@ -155,10 +160,12 @@ func Restore(ctx context.Context, path, from string) (sum Summary, err error) {
 	if _, err := os.Stat(from + logSuffix); err == nil {
 		return sum, fmt.Errorf("%s is a store with a log, and no backup", from)
 	}
-	if _, err := os.Stat(from); err != nil {
+	if err := identify(from); errors.Is(err, fs.ErrNotExist) {
 		return sum, err
+	} else if err != nil {
+		return sum, fmt.Errorf("%s cannot be used: %w", from, err)
 	}
-	path, unlock, err := claim(path)
+	path, unlock, err := claim(path, isFile) // a damaged store is replaced, too
 	if err != nil {
 		return sum, err
 	}
@@ -174,31 +181,49 @@ func Restore(ctx context.Context, path, from string) (sum Summary, err error) {
 	if sum, err = verify(ctx, temp); err != nil { // the copy: it is what will be opened
 		return sum, fmt.Errorf("%s cannot be used: %w", from, err)
 	}
-	if err := setAside(path); err != nil {
+	if sum.Replaced, err = setAside(path, ReplacedSuffix); err != nil {
 		return sum, err
 	}
 	return sum, publish(temp, path)
 }
 
-// setAside gives the store at path, if there is one, a second name, and leaves no log at
-// the first, which would be taken for the next store's.
-func setAside(path string) error {
-	kept := path + ReplacedSuffix
-	if err := removeStore(kept); err != nil {
-		return err
+// setAside gives the store at path, if there is one, a second name, which it returns, and
+// leaves no log at the first, which would be taken for the next store's.
+func setAside(path, suffix string) (kept string, err error) {
+	if kept, err = unused(path + suffix); err != nil {
+		return "", err
 	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return moveLog(path, kept)
+		return "", moveLog(path, kept)
 	}
 	if db, err := openFile(path); err == nil { // one that is damaged keeps its log
 		if err := db.Close(); err != nil { // it is in the database now
-			return err
+			return "", err
 		}
 	}
 	if err := moveLog(path, kept); err != nil {
-		return err
+		return "", err
 	}
-	return os.Link(path, kept)
+	return kept, os.Link(path, kept)
+}
+
+// unused returns a name with a number behind it that is higher than those in use: what was
+// kept before may be all that is left of it.
+func unused(name string) (string, error) {
+	names, err := os.ReadDir(filepath.Dir(name))
+	if err != nil {
+		return "", err
+	}
+	last := 0
+	for _, other := range names {
+		if tail, ok := strings.CutPrefix(other.Name(), filepath.Base(name)); ok {
+			digits, _, _ := strings.Cut(tail, "-") // of a log, too
+			if n, err := strconv.Atoi(digits); err == nil {
+				last = max(last, n)
+			}
+		}
+	}
+	return name + strconv.Itoa(last+1), nil
 }
 
 func moveLog(path, kept string) error {

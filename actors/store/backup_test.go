@@ -110,9 +110,16 @@ func TestRestoreKeepsTheOldStore(t *testing.T) {
 		must(t, commitNow(s, Put(Fleet, "b", 3)))
 		closeStore(t, s)
 	}
-	old := open(t, path+ReplacedSuffix)
-	if got := all(t, old, Fleet); !maps.Equal(got, map[string]string{"a": "1", "b": "3"}) {
-		t.Errorf("%q", got)
+	for n, want := range []map[string]string{{"a": "2", "b": "2"}, {"a": "1", "b": "3"}} {
+		old := open(t, fmt.Sprint(path, ReplacedSuffix, n+1))
+		if got := all(t, old, Fleet); !maps.Equal(got, want) {
+			t.Errorf("%d: %q, want %q", n+1, got, want)
+		}
+		closeStore(t, old)
+	}
+	must(t, os.Remove(path+ReplacedSuffix+"1"))
+	if sum, err := Restore(t.Context(), path, backup); err != nil || sum.Replaced != path+ReplacedSuffix+"3" {
+		t.Errorf("the last one is kept as %s: %v", sum.Replaced, err)
 	}
 	none(t, dir, "store.db"+tempSuffix, "store.db"+logSuffix, "store.db-shm")
 }
@@ -135,7 +142,7 @@ func TestDeadStore(t *testing.T) {
 		if n, err := reopened(t, at); err != nil || n != 15 {
 			t.Errorf("broken %v: %d commits, %v", broken, n, err)
 		}
-		if n, err := reopened(t, at+ReplacedSuffix); (err != nil) != broken || !broken && n != 15 {
+		if n, err := reopened(t, at+ReplacedSuffix+"1"); (err != nil) != broken || !broken && n != 15 {
 			t.Errorf("broken %v: the old one has %d commits, %v", broken, n, err)
 		}
 	}
@@ -169,7 +176,7 @@ func TestBackupAndRestoreRefuse(t *testing.T) {
 		if _, err := Backup(t.Context(), damaged, out); err == nil || !strings.Contains(err.Error(), damaged) && name != "a changed value" {
 			t.Errorf("backed up %s: %v", name, err)
 		}
-		none(t, dir, "out.db", "out.db"+tempSuffix, "store.db"+tempSuffix, "store.db"+ReplacedSuffix)
+		none(t, dir, "out.db", "out.db"+tempSuffix, "store.db"+tempSuffix, "store.db"+ReplacedSuffix+"1")
 	}
 	if n, err := reopened(t, path); err != nil || n != 15 {
 		t.Errorf("%d commits, %v", n, err)

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"database/sql"
 	"encoding/binary"
 	"fmt"
 	"maps"
@@ -189,14 +190,11 @@ func TestNoStore(t *testing.T) {
 	}{
 		"empty":     {func(p string) error { return os.WriteFile(p, nil, 0o600) }, "the file is empty"},
 		"text":      {func(p string) error { return os.WriteFile(p, []byte(strings.Repeat("hello ", 1000)), 0o600) }, "file is not a database"},
-		"folder":    {func(p string) error { return os.Mkdir(p, 0o700) }, "unable to open"},
+		"folder":    {func(p string) error { return os.Mkdir(p, 0o700) }, "is a folder"},
 		"half":      {func(p string) error { return cutHalf(t, p) }, "damaged"},
 		"log alone": {func(p string) error { return os.WriteFile(p+logSuffix, []byte("x"), 0o600) }, "its log"},
 		"other": {func(p string) error {
-			db, err := connect(p)
-			if err == nil {
-				err = os.WriteFile(p, nil, 0o600)
-			}
+			db, err := sql.Open("sqlite", fileURL(p, "mode=rwc"))
 			if err == nil {
 				_, err = db.Exec("CREATE TABLE t (x)")
 			}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"io/fs"
 	"net/url"
 	"os"
@@ -51,12 +52,55 @@ func sum(kind Kind, id string, value []byte) int64 {
 	return int64(crc32.Update(n, castagnoli, value))
 }
 
-// claim makes the folder of a path and takes the store for this process alone.
-func claim(path string) (abs string, unlock func(), err error) {
+// identify refuses what is no store. It only reads, and before anything else is done: a
+// path that was mistyped must cost nobody a file. It is fs.ErrNotExist if nothing is there.
+func identify(path string) error {
+	if err := isFile(path); err != nil {
+		return err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var header [100]byte // sqlite.org/fileformat2.html#the_database_header
+	switch _, err := io.ReadFull(f, header[:]); {
+	case errors.Is(err, io.EOF):
+		return fmt.Errorf("%s: the file is empty, which a store never is: restore a backup, or remove the file to start anew", path)
+	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
+		return err
+	case string(header[:16]) != "SQLite format 3\x00":
+		return fmt.Errorf("%s: is no store, or damaged: the file is not a database; restore a backup", path)
+	case binary.BigEndian.Uint32(header[68:]) != appID:
+		return fmt.Errorf("%s: is a database, but no store of this program", path)
+	}
+	return nil
+}
+
+// isFile refuses a path at which there is something else than a file.
+func isFile(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return err
+	case info.IsDir():
+		return fmt.Errorf("%s is a folder: name a file in it", path)
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%s is no file that could be a store", path)
+	}
+	return nil
+}
+
+// claim makes the folder of a path and takes the store for this process alone, unless
+// check, which may say fs.ErrNotExist, refuses what is there.
+func claim(path string, check func(path string) error) (abs string, unlock func(), err error) {
 	if path == "" {
 		return "", nil, errors.New("store: no path")
 	}
 	if abs, err = filepath.Abs(path); err != nil {
+		return "", nil, fmt.Errorf("store: %w", err)
+	}
+	if err := check(abs); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", nil, fmt.Errorf("store: %w", err)
 	}
 	if err := os.MkdirAll(filepath.Dir(abs), 0o700); err != nil {
@@ -71,15 +115,13 @@ func claim(path string) (abs string, unlock func(), err error) {
 // openFile opens the database at a path that was claimed: made if absent, checked, and
 // of the newest version.
 func openFile(path string) (*sql.DB, error) {
-	switch info, err := os.Stat(path); {
+	switch err := identify(path); {
 	case errors.Is(err, fs.ErrNotExist):
 		if err := create(path); err != nil {
 			return nil, err
 		}
 	case err != nil:
 		return nil, fmt.Errorf("store: %w", err)
-	case info.Size() == 0:
-		return nil, fmt.Errorf("store: %s: the file is empty, which a store never is: restore a backup, or remove the file to start anew", path)
 	}
 	if err := os.Chmod(path, 0o600); err != nil {
 		return nil, fmt.Errorf("store: %w", err)

@@ -85,7 +85,7 @@ func Open(o Options) (s *SQLite, err error) {
 	if o.Counters == nil {
 		o.Counters = new(counters.Set)
 	}
-	path, unlock, err := claim(o.Path)
+	path, unlock, err := claim(o.Path, identify)
 	if err != nil {
 		return nil, err
 	}

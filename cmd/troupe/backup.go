@@ -44,8 +44,8 @@ func (c *restoreCommand) Run(s streams) error {
 		return err
 	}
 	summarize(s.out, "checked and restored: "+c.Store, sum)
-	if _, err := os.Stat(c.Store + store.ReplacedSuffix); err == nil {
-		fmt.Fprintf(s.out, "what was there is now %s\n", c.Store+store.ReplacedSuffix)
+	if sum.Replaced != "" {
+		fmt.Fprintf(s.out, "what was there is now %s\n", sum.Replaced)
 	}
 	return nil
 }
