@@ -100,7 +100,7 @@ func TestSNSWebhookHasTheShapeOfANotification(t *testing.T) {
 	}
 	id := publicID(&e)
 	for name, want := range map[string]string{
-		"Type": "Notification", "MessageId": id, "TopicArn": topic, "Timestamp": e.Time.UTC().Format("2006-01-02T15:04:05.000Z"),
+		"Type": "Notification", "MessageId": id, "TopicArn": topic, "Timestamp": messages.Shown(e.Time).UTC().Format("2006-01-02T15:04:05.000Z"),
 		"SignatureVersion": "1", "Signature": "", "SigningCertURL": "", "UnsubscribeURL": "", "Message": string(d.origin.render(&e)),
 	} {
 		if got, there := n[name]; got != want || !there {

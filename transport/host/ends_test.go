@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"archive/zip"
 	"cmp"
 	"context"
 	"errors"
@@ -9,10 +10,13 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
@@ -101,7 +105,7 @@ func TestAPICheck32_GameSessionIsTerminatedAndItsLogIsOffered(t *testing.T) {
 		if err != nil || len(url) > 1024 || !strings.HasPrefix(url, "http://"+h.host.Addrs().API+"/") {
 			t.Fatalf("%q, %v", url, err)
 		}
-		text := h.fetch(url, http.StatusOK)
+		text := h.fetch(url+"&format=text", http.StatusOK)
 		for line, want := range map[string]bool{
 			"[INFO] (": true, ": created on fleet-dev\n": true, "[WARN] (ends_test.go)": graceful,
 			": goodbye\n    and a line of its own\n": graceful, ": ended: terminated by ": true,
@@ -111,6 +115,44 @@ func TestAPICheck32_GameSessionIsTerminatedAndItsLogIsOffered(t *testing.T) {
 			}
 		}
 		h.fetch(strings.Replace(url, "signature=", "signature=A", 1), http.StatusForbidden)
+	}
+}
+
+// The command line of AWS saves what the URL leads to as a .zip file.
+func TestCommandLineSavesALogAsZip(t *testing.T) {
+	t.Parallel()
+	aws, err := exec.LookPath("aws")
+	if err != nil {
+		t.Skip("aws is not installed: get-game-session-log was not tried")
+	}
+	h := startHost(t, nil, nil)
+	game := h.newGame(2)
+	if _, err := h.terminate(game, types.TerminationModeForceTerminate); err != nil {
+		t.Fatal(err)
+	}
+	h.awaitEnd(game, types.GameSessionStatusReasonForceTerminated)
+	saved := filepath.Join(t.TempDir(), "log.zip")
+	ctx, cancel := context.WithTimeout(t.Context(), 6*patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, aws, "gamelift", "get-game-session-log", "--game-session-id", game, "--save-as", saved,
+		"--endpoint-url", "http://"+h.host.Addrs().API, "--region", "us-east-1")
+	cmd.WaitDelay = time.Second
+	cmd.Env = append(os.Environ(), "AWS_ACCESS_KEY_ID=test", "AWS_SECRET_ACCESS_KEY=test", "AWS_CONFIG_FILE="+saved+"x", "AWS_MAX_ATTEMPTS=1")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	z, err := zip.OpenReader(saved)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	f, err := z.Open(path.Base(game) + ".log")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if text, err := io.ReadAll(f); err != nil || !strings.Contains(string(text), ": ended: terminated by ") {
+		t.Errorf("%v: %s", err, text)
 	}
 }
 

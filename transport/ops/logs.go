@@ -1,6 +1,8 @@
 package ops
 
 import (
+	"archive/zip"
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/rand"
@@ -32,6 +34,10 @@ const (
 	logURLLife = 15 * time.Minute
 	// logEndWait is how long a log is waited for whose game session has just ended.
 	logEndWait = 3 * time.Second
+	// formatZip and formatText are what a signed URL may end with, as &format=...: a zip
+	// is what the original has, and what the AWS CLI saves.
+	formatZip  = "zip"
+	formatText = "text"
 )
 
 // Logs serves the logs of game sessions. Safe for concurrent use.
@@ -53,8 +59,9 @@ func NewLogs(store *sessionlog.Store, base string, now func() time.Time) *Logs {
 	return l
 }
 
-// URL signs a URL of the log of a game session that has ended, good for 15 minutes
-// and as long as this process; false if there is no log, or none any more.
+// URL signs a URL of the log of a game session that has ended, as a zip (with
+// &format=text behind it, as text), good for 15 minutes and as long as this process;
+// false if there is no log, or none any more.
 //
 // With short the log is served with its player session ids shortened.
 func (l *Logs) URL(g *messages.GameSession, short bool) (string, bool) {
@@ -103,10 +110,15 @@ func (l *Logs) serveSigned(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusForbidden, "the URL is not valid, or not any more")
 		return
 	}
+	format := q.Get("format")
+	if format != "" && format != formatZip && format != formatText {
+		answer(w, http.StatusBadRequest, "format is zip or text")
+		return
+	}
 	// The last lines may come just behind the status TERMINATED.
 	ctx, cancel := context.WithTimeout(r.Context(), logEndWait)
 	defer cancel()
-	l.send(ctx, w, messages.GameSessionID(q.Get("id")), sending{follow: true, attach: true, short: q.Get("ids") == idsShort})
+	l.send(ctx, w, messages.GameSessionID(q.Get("id")), sending{follow: true, attach: cmp.Or(format, formatZip), short: q.Get("ids") == idsShort})
 }
 
 func (l *Logs) serveDebug(w http.ResponseWriter, r *http.Request) {
@@ -144,7 +156,7 @@ func (l *Logs) find(id string) (found []messages.GameSessionID) {
 
 // list names the game sessions that have a log.
 func (l *Logs) list(w http.ResponseWriter) {
-	header(w)
+	header(w, "text/plain; charset=utf-8")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, i := range l.store.List() {
 		state := "running"
@@ -158,9 +170,9 @@ func (l *Logs) list(w http.ResponseWriter) {
 
 // sending is how a log is sent.
 type sending struct {
-	follow bool // wait for more until it has ended
-	attach bool // as a file
-	short  bool // without player session ids in full
+	follow bool   // wait for more until it has ended
+	attach string // as a file: formatZip or formatText; empty: as a page
+	short  bool   // without player session ids in full
 }
 
 // send streams a log until its end, or that of ctx.
@@ -184,11 +196,15 @@ func (l *Logs) send(ctx context.Context, w http.ResponseWriter, id messages.Game
 	if how.short {
 		log = shortened(log)
 	}
-	if how.attach {
-		name := path.Base(string(id)) + ".log"
-		w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
+	name := path.Base(string(id)) + ".log"
+	if how.attach == formatZip {
+		l.sendZip(w, log, name)
+		return
 	}
-	header(w)
+	if how.attach == formatText {
+		attach(w, name)
+	}
+	header(w, "text/plain; charset=utf-8")
 	flush := http.NewResponseController(w)
 	if how.follow {
 		_ = flush.Flush() // there may be no line for long
@@ -205,10 +221,31 @@ func (l *Logs) send(ctx context.Context, w http.ResponseWriter, id messages.Game
 	}
 }
 
-// header says that what follows is text, whatever it looks like.
-func header(w http.ResponseWriter) {
+// sendZip streams a log as the only file of an archive, up to its end or where waiting for
+// that has ended. One that cannot be read is an archive without an end, which nobody takes
+// for whole.
+func (l *Logs) sendZip(w http.ResponseWriter, log io.Reader, name string) {
+	attach(w, strings.TrimSuffix(name, path.Ext(name))+".zip")
+	header(w, "application/zip")
+	archive := zip.NewWriter(w)
+	file, err := archive.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Deflate, Modified: l.now()})
+	if err == nil {
+		_, err = io.Copy(file, log)
+	}
+	if err == nil || errors.Is(err, context.DeadlineExceeded) {
+		_ = archive.Close()
+	}
+}
+
+// attach has a browser save what follows as a file.
+func attach(w http.ResponseWriter, name string) {
+	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
+}
+
+// header says of what kind it is what follows, whatever it looks like.
+func header(w http.ResponseWriter, kind string) {
 	h := w.Header()
-	h.Set("Content-Type", "text/plain; charset=utf-8")
+	h.Set("Content-Type", kind)
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cache-Control", "no-store")
 }

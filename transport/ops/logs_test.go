@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"archive/zip"
 	"context"
 	"io"
 	"net/http"
@@ -83,16 +84,47 @@ func (p *logPages) url(id messages.GameSessionID, terminated time.Time) string {
 	return "/" + path
 }
 
+// unzipped is what an archive has in its only file.
+func unzipped(t *testing.T, archive, name string) string {
+	t.Helper()
+	z, err := zip.NewReader(strings.NewReader(archive), int64(len(archive)))
+	if err != nil || len(z.File) != 1 || z.File[0].Name != name {
+		t.Fatalf("%v, %+v", err, z)
+	}
+	f, err := z.File[0].Open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
 func TestSignedLog(t *testing.T) {
 	p := newLogPages(t)
 	good := p.url(ended, p.now)
-	status, body, header := p.get(good)
-	if status != 200 || !strings.HasSuffix(body, ": <script>hello</script>\n") {
-		t.Errorf("%d %q", status, body)
+	for path, want := range map[string]struct{ kind, name string }{
+		good:                  {"application/zip", "ended.zip"},
+		good + "&format=zip":  {"application/zip", "ended.zip"},
+		good + "&format=text": {"text/plain; charset=utf-8", "ended.log"},
+	} {
+		status, body, header := p.get(path)
+		if status == 200 && want.kind == "application/zip" {
+			body = unzipped(t, body, "ended.log")
+		}
+		if status != 200 || !strings.HasSuffix(body, ": <script>hello</script>\n") {
+			t.Errorf("%s: %d %q", path, status, body)
+		}
+		if header.Get("Content-Type") != want.kind || header.Get("X-Content-Type-Options") != "nosniff" ||
+			header.Get("Content-Disposition") != `attachment; filename=`+want.name || header.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: %v", path, header)
+		}
 	}
-	if header.Get("Content-Type") != "text/plain; charset=utf-8" || header.Get("X-Content-Type-Options") != "nosniff" ||
-		header.Get("Content-Disposition") != `attachment; filename=ended.log` || header.Get("Cache-Control") != "no-store" {
-		t.Errorf("%v", header)
+	if status, _, _ := p.get(good + "&format=pdf"); status != 400 {
+		t.Errorf("an unknown format: %d", status)
 	}
 
 	u, err := url.Parse(good)

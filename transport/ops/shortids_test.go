@@ -35,14 +35,18 @@ func TestLogsForThoseWhoOnlyLook(t *testing.T) {
 		}
 		return a.StatusCode, string(body)
 	}
-	same := func(u string) string { return u }
-	status, full := get(false, same)
+	text := func(u string) string { return u + "&format=text" }
+	status, full := get(false, text)
 	if status != http.StatusOK || strings.Count(full, id) != 2 || strings.Count(full, other) != 2 {
 		t.Fatalf("%d: %q", status, full)
 	}
 	want := strings.ReplaceAll(strings.ReplaceAll(full, id, id[:14]), other, other[:14])
-	if status, short := get(true, same); status != http.StatusOK || short != want {
+	if status, short := get(true, text); status != http.StatusOK || short != want {
 		t.Errorf("%d: %q\nwant %q", status, short, want)
+	}
+	zipped := func(u string) string { return u }
+	if status, archive := get(true, zipped); status != http.StatusOK || unzipped(t, archive, "running.log") != want {
+		t.Errorf("%d: %q\nwant %q", status, unzipped(t, archive, "running.log"), want)
 	}
 	for _, ids := range []string{"", "&ids=", "&ids=full"} {
 		if status, text := get(true, func(u string) string { return strings.Replace(u, "&ids=short", ids, 1) }); status != http.StatusForbidden {
