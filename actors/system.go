@@ -187,17 +187,35 @@ func (s *System) Fleets(ctx context.Context) ([]*messages.Fleet, error) {
 	})
 }
 
-// Drain refuses what is new, lets game sessions end for at most grace, ends
-// those that are left, and returns when all are gone or ctx ends. A further
-// call, also while one waits, shortens the grace.
+// Drain refuses new game sessions and seats, lets those that are there go on for at most
+// grace, ends what is left, and returns when all are gone or ctx ends. A further call,
+// also while one waits, may shorten the grace. It is fleet.ErrDrainCancelled after a
+// CancelDrain.
 func (s *System) Drain(ctx context.Context, grace time.Duration) error {
-	s.placements.Tell(placement.Drain{})
 	_, err := stage.Await(ctx, func(reply func(struct{}, error)) {
-		s.fleet.Tell(fleet.Drain{Grace: grace, Done: func() { reply(struct{}{}, nil) }})
+		s.StartDrain(grace, func(err error) { reply(struct{}{}, err) })
 	})
 	if err != nil {
 		return fmt.Errorf("actors: drain: %w", err)
 	}
+	return nil
+}
+
+// StartDrain is Drain for those who do not wait. Done is called once, from any
+// goroutine, and must not wait.
+func (s *System) StartDrain(grace time.Duration, done func(error)) {
+	s.placements.Tell(placement.Drain{})
+	s.fleet.Tell(fleet.Drain{Grace: grace, Done: done})
+}
+
+// CancelDrain takes new game sessions, seats and placements again. It is
+// fleet.ErrNotDraining if there is no drain, fleet.ErrDrainTooLate if its games are over,
+// or its grace is.
+func (s *System) CancelDrain(ctx context.Context) error {
+	if _, err := ask[fleet.CancelDrain, fleet.None](ctx, s, fleet.CancelDrain{}); err != nil {
+		return err
+	}
+	s.placements.Tell(placement.CancelDrain{})
 	return nil
 }
 

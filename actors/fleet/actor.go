@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"math/rand/v2"
 	"sync"
 	"time"
 
@@ -41,8 +40,7 @@ type Registry struct {
 	deleted    []*fleetEntry                // TERMINATED, in the order of their ends
 	watchers   []*stage.Ref                 // of WatchRoom
 	changing   map[string]*changing         // by id of the resource
-	draining   bool
-	drained    []func()
+	drain      drain
 
 	// work are the goroutines beside the actor, loads those that compile.
 	work  sync.WaitGroup
@@ -155,10 +153,7 @@ func (r *Registry) Stopped(*stage.Context) {
 	r.closePrograms()
 	r.answerUnstored()
 	r.refuseWaiting()
-	for _, done := range r.drained {
-		done()
-	}
-	r.drained = nil
+	r.drain.answer(nil)
 }
 
 // Receive implements stage.Actor.
@@ -230,6 +225,8 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 		r.onExited(c, m)
 	case Drain:
 		r.onDrain(c, m)
+	case Request[CancelDrain, None]:
+		m.Reply(None{}, r.cancelDrain(c))
 	case Stuck:
 		r.onStuck(c, m)
 	case graceOver:
@@ -262,7 +259,7 @@ func (r *Registry) onLogin(l *player.Login) {
 func (r *Registry) onCreatePlayers(m CreatePlayerSessions) {
 	e := r.known(m.Request.GameSessionID)
 	switch {
-	case r.draining:
+	case r.drain.on:
 		m.Reply(nil, unavailable())
 	case e == nil:
 		m.Reply(nil, notFound(m.Request.GameSessionID))
@@ -346,73 +343,6 @@ func (r *Registry) onExited(c *stage.Context, m stage.Exited) {
 func (r *Registry) forgetOld(c *stage.Context) {
 	r.forgetEnded(c)
 	r.forgetFleets(c.Now())
-}
-
-func (r *Registry) onDrain(c *stage.Context, m Drain) {
-	r.draining = true
-	r.drained = append(r.drained, m.Done)
-	for _, f := range r.fleets {
-		for _, p := range f.processes {
-			r.stopIdle(p, func(*idle) bool { return true })
-			p.settle(shuttingDown)
-		}
-	}
-	for _, e := range r.order {
-		if e.ref == nil || e.over {
-			continue
-		}
-		if e.published.Session().CurrentPlayers == 0 {
-			r.terminate(e)
-		} else {
-			e.ref.Tell(gamesession.EndWhenEmpty{})
-		}
-	}
-	if m.Grace > 0 {
-		c.After(m.Grace, graceOver{})
-	} else {
-		r.endAll(c)
-	}
-	r.finishDrain()
-}
-
-// drainSpread is over how long the ends of many game sessions are spread, so
-// that their players do not all come back at once.
-const drainSpread = 500 * time.Millisecond
-
-// endAll terminates what is still there.
-func (r *Registry) endAll(c *stage.Context) {
-	live := 0
-	for _, e := range r.order {
-		if e.ref != nil && !e.over {
-			live++
-		}
-	}
-	for _, e := range r.order {
-		if e.ref == nil || e.over {
-			continue
-		}
-		if live < 100 {
-			r.terminate(e)
-			continue
-		}
-		c.After(rand.N(drainSpread), endOne{e.id})
-	}
-}
-
-func (r *Registry) terminate(e *entry) {
-	if e != nil && e.ref != nil {
-		e.ref.Tell(gamesession.Terminate{Reason: messages.CloseGoingAway, Text: "host shut down"})
-	}
-}
-
-func (r *Registry) finishDrain() {
-	if !r.draining || len(r.refs)+len(r.idles) > 0 {
-		return
-	}
-	for _, done := range r.drained {
-		done()
-	}
-	r.drained = nil
 }
 
 func notFound(id messages.GameSessionID) error {

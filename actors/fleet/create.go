@@ -71,7 +71,7 @@ func (r *Registry) create(c *stage.Context, req messages.CreateGameSession) (*en
 
 // admit finds the fleet and the location of a new game session.
 func (r *Registry) admit(c *stage.Context, req messages.CreateGameSession) (f *fleetEntry, location string, err error) {
-	if r.draining {
+	if r.drain.on {
 		return nil, "", unavailable()
 	}
 	r.forgetOld(c)
@@ -228,7 +228,7 @@ func (r *Registry) unwanted(e *entry, record *messages.GameSession) string {
 	switch {
 	case e.forgotten:
 		return "not stored"
-	case r.draining:
+	case r.drain.on:
 		return "host shut down"
 	case e.fleet.record.Status == messages.FleetDeleting:
 		return "fleet deleted"

@@ -32,7 +32,7 @@ func (r *Registry) onCreateFleet(c *stage.Context, m Request[messages.CreateFlee
 }
 
 func (r *Registry) newFleet(c *stage.Context, q messages.CreateFleet) (*fleetEntry, error) {
-	if r.draining {
+	if r.drain.on {
 		return nil, unavailable()
 	}
 	r.forgetOld(c)

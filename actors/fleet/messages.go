@@ -39,13 +39,17 @@ type (
 	Depth struct {
 		Reply func(Depths, error)
 	}
-	// Drain ends all game sessions: those without players at once, the others
-	// when their last player has left or Grace is over. Then Done is called. A
-	// second Drain shortens the grace.
+	// Drain refuses new game sessions and seats, and ends all game sessions: those
+	// nobody has a seat in at once, the others when their last player has left or Grace
+	// is over. Then Done is called, or with ErrDrainCancelled after a CancelDrain. A
+	// second Drain may shorten the grace, not extend it.
 	Drain struct {
 		Grace time.Duration
-		Done  func()
+		Done  func(error)
 	}
+	// CancelDrain takes new game sessions and seats again. It is an error if there is no
+	// drain, or if its grace is over.
+	CancelDrain struct{}
 )
 
 // Depths says how many messages wait: for the registry, for all game sessions
@@ -123,7 +127,7 @@ func (m PlayerSessions) Undelivered() { m.Reply(nil, unavailable()) }
 func (m Fleets) Undelivered() { m.Reply(nil, unavailable()) }
 
 // Undelivered implements stage.Undeliverable.
-func (m Drain) Undelivered() { m.Done() }
+func (m Drain) Undelivered() { m.Done(nil) }
 
 // Timers and results of its own.
 type (

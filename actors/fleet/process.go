@@ -89,7 +89,7 @@ const (
 // time, and may be made to take long.
 func (r *Registry) load(c *stage.Context, p *process) {
 	s := r.scripts[p.fleet.record.ScriptID]
-	if p.gone || p.leaving || r.draining || s == nil {
+	if p.gone || p.leaving || r.drain.on || s == nil {
 		return
 	}
 	if p.loading {
@@ -192,7 +192,7 @@ func (r *Registry) onLoaded(c *stage.Context, m loaded) {
 	p := m.process
 	p.loading = false
 	switch {
-	case p.gone || r.draining:
+	case p.gone || r.drain.on:
 		if m.program != nil {
 			r.closeProgram(m.program)
 		}

@@ -87,7 +87,7 @@ func (p *process) standby(of *program) int {
 // see whether it runs, else those that the fleet wants of the current one. What
 // could not be stopped once is not started again: each time costs a thread.
 func (r *Registry) fill(c *stage.Context, p *process) {
-	if p.gone || p.leaving || r.draining || p.paused {
+	if p.gone || p.leaving || r.drain.on || p.paused {
 		return
 	}
 	if p.next != nil && p.next.hangs() {

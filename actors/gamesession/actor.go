@@ -176,7 +176,7 @@ func (a *Actor) Receive(c *stage.Context, msg any) {
 	case Terminate:
 		a.onTerminate(m)
 	case EndWhenEmpty:
-		a.onEndWhenEmpty()
+		a.onEndWhenEmpty(m)
 	case stage.Exited:
 		a.onExited(m)
 	case task:

@@ -216,15 +216,18 @@ func (a *Actor) onEmptyCheck() {
 	a.end(messages.CloseGameEnded, "no players")
 }
 
-func (a *Actor) onEndWhenEmpty() {
-	a.lastOnly = true
+func (a *Actor) onEndWhenEmpty(m EndWhenEmpty) {
+	a.lastOnly = m.On
 	a.endIfLast()
 }
 
 // endIfLast ends a game session that does not outlive its last player, after one
-// has left.
+// has left. One that ends because the host drains waits for those who have a seat.
 func (a *Actor) endIfLast() {
-	if a.phase == active && (a.lastOnly || a.o.EmptyTimeout == 0) && len(a.roster) == 0 && a.joining == 0 {
+	if a.phase != active || len(a.roster) > 0 || a.joining > 0 {
+		return
+	}
+	if a.o.EmptyTimeout == 0 || a.lastOnly && a.finished == len(a.order) {
 		a.end(messages.CloseGameEnded, "last player left")
 	}
 }

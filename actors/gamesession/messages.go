@@ -31,8 +31,9 @@ type (
 	// FreeSeats takes back new player sessions that could not be stored: nobody has been
 	// told of them.
 	FreeSeats struct{ IDs []messages.PlayerSessionID }
-	// EndWhenEmpty ends the game session when its last player leaves.
-	EndWhenEmpty struct{}
+	// EndWhenEmpty with On ends the game session when nobody is in it and nobody has a
+	// seat to come in. Without, it takes that back.
+	EndWhenEmpty struct{ On bool }
 )
 
 // Undelivered implements stage.Undeliverable.

@@ -347,6 +347,9 @@ func (a *Actor) takeOut(s *seat) {
 func (a *Actor) onStatusChanged(m player.StatusChanged) {
 	if s := a.byPlayer[m.Player]; s != nil {
 		a.setPlayerStatus(s, m.Status)
+		if a.lastOnly && m.Status.Final() {
+			a.endIfLast()
+		}
 	}
 }
 

@@ -132,6 +132,9 @@ func (m *Manager) Receive(c *stage.Context, msg any) {
 		m.onUpdateTags(c, r)
 	case Drain:
 		m.draining = true
+	case CancelDrain:
+		m.draining = false
+		m.onRoom(c)
 	case tick:
 		m.onTick(c)
 	case fleet.RoomFor:

@@ -603,6 +603,12 @@ func TestDrain(t *testing.T) {
 		if live := w.live(); len(live) > 0 {
 			t.Fatal("launched while draining")
 		}
+		w.ref.Tell(CancelDrain{})
+		synctest.Wait()
+		if live := w.live(); len(live) != 1 {
+			t.Fatal("not launched when the drain was cancelled")
+		}
+		w.placed(messages.StartPlacement{ID: "late"})
 	})
 }
 

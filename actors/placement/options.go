@@ -91,6 +91,8 @@ type (
 	// Drain has no placement started or tried any more. Those that are PENDING go on
 	// when the host is back, if its store lasts.
 	Drain struct{}
+	// CancelDrain has placements started and tried again.
+	CancelDrain struct{}
 	// None is no answer.
 	None = fleet.None
 )

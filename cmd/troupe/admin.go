@@ -12,6 +12,7 @@ import (
 
 	"troupe/cmd/internal/config"
 	"troupe/cmd/troupe/internal/admin"
+	"troupe/cmd/troupe/internal/reach"
 	"troupe/transport/host"
 	"troupe/transport/serviceapi"
 )
@@ -25,17 +26,13 @@ type adminCommand struct {
 	Players    playersCommand    `cmd:"" help:"List player sessions."`
 	Placements placementsCommand `cmd:"" help:"Describe placements."`
 	Queues     queuesCommand     `cmd:"" help:"List game session queues."`
+	Drain      drainCommand      `cmd:"" help:"Have the host take no new game sessions and seats, and end when its games have, or its grace is over."`
 }
 
-// asked are the flags of what asks a host. The environment is AWS's own.
+// asked are the flags of what asks a host.
 type asked struct {
-	Endpoint     string `default:"http://127.0.0.1:8080" env:"AWS_ENDPOINT_URL_GAMELIFT,AWS_ENDPOINT_URL" placeholder:"URL" help:"Service API of the host (${default})."`
-	Region       string `default:"us-east-1" env:"AWS_REGION,AWS_DEFAULT_REGION" placeholder:"NAME" help:"Region of the host (${default})."`
-	AccessKey    string `env:"AWS_ACCESS_KEY_ID" placeholder:"ID" help:"Access key to sign with. Without it, calls are not signed."`
-	SecretKey    string `env:"AWS_SECRET_ACCESS_KEY" placeholder:"SECRET" help:"Its secret. Others can see flags: prefer the environment."`
-	SessionToken string `env:"AWS_SESSION_TOKEN" placeholder:"TOKEN" help:"Its session token, if it has one."`
-	CA           string `name:"ca" env:"AWS_CA_BUNDLE" placeholder:"FILE" help:"PEM certificates to trust for https, instead of the system's."`
-	JSON         bool   `name:"json" help:"Print JSON, with the members of the API."`
+	endpoint
+	JSON bool `name:"json" help:"Print JSON, with the members of the API."`
 }
 
 // list asks and prints one list.
@@ -52,7 +49,7 @@ func list[T any](c *asked, s streams, ask func(context.Context, *admin.Client) (
 	items, err := ask(ctx, client)
 	switch {
 	case err != nil:
-		return fmt.Errorf("admin: %w", err)
+		return fmt.Errorf("admin: %w", reach.Explain(c.Endpoint, err))
 	case c.JSON:
 		return admin.PrintJSON(s.out, items)
 	}

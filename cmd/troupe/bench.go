@@ -18,7 +18,7 @@ type benchCommand struct {
 }
 
 type stormCommand struct {
-	API       string        `name:"api" placeholder:"URL" help:"Service API of a running host, whose limits per address must be lifted. Without it a host is started."`
+	Endpoint  string        `aliases:"api" placeholder:"URL" help:"Service API of a running host, whose limits per address must be lifted. Without it a host is started."`
 	Set       []string      `placeholder:"KEY=VALUE" sep:"none" help:"A setting of the host that is started; may be repeated."`
 	Region    string        `default:"us-east-1" placeholder:"NAME" help:"Region of the host (${default})."`
 	Fleet     string        `default:"fleet-dev" placeholder:"ID" help:"Fleet to play on (${default})."`
@@ -46,7 +46,7 @@ func (c *stormCommand) Run(s streams) error {
 		return err
 	}
 	r, err := storm.Run(ctx, storm.Options{
-		API: c.API, Host: c.Set, Region: c.Region, Fleet: c.Fleet, Transport: t, Players: c.Players, Room: c.Room,
+		API: c.Endpoint, Host: c.Set, Region: c.Region, Fleet: c.Fleet, Transport: t, Players: c.Players, Room: c.Room,
 		Rate: c.Rate, Payload: c.Payload, Single: c.Single, Every: c.Every, Seed: c.Seed, Patience: c.Patience,
 	}, s.out)
 	if err != nil {

@@ -19,10 +19,7 @@ import (
 const defaultFleet = "fleet-dev"
 
 type clientCommand struct {
-	API         string        `name:"api" default:"http://127.0.0.1:8080" placeholder:"URL" help:"Service API of the host (${default})."`
-	Region      string        `default:"us-east-1" placeholder:"NAME" help:"Region of the host (${default})."`
-	AccessKey   string        `env:"AWS_ACCESS_KEY_ID" placeholder:"ID" help:"Access key to sign calls of the service API with, if the host has keys."`
-	SecretKey   string        `env:"AWS_SECRET_ACCESS_KEY" placeholder:"SECRET" help:"Its secret. Others can see flags: prefer the environment."`
+	endpoint
 	Fleet       string        `xor:"place" placeholder:"ID" help:"Fleet to play on (fleet-dev, unless there is an alias)."`
 	Alias       string        `xor:"place" placeholder:"ID" help:"Alias to play on, instead of a fleet."`
 	GameSession string        `placeholder:"ARN" help:"Join this game session. Without it: one with room, or a new one."`
@@ -35,7 +32,6 @@ type clientCommand struct {
 	Fast        bool          `help:"Use the fast channel. Bots then send every other message by it."`
 	Transport   string        `enum:"ws,wss,kcp,auto" default:"ws" help:"ws, wss, kcp, or auto: kcp, and wss where that does not get through (${default})."`
 	KCPAddr     string        `name:"kcp-addr" placeholder:"ADDR" help:"host:port of KCP. Without it: port 33402 where the game session is."`
-	CA          string        `name:"ca" placeholder:"FILE" help:"PEM certificates to trust for wss and kcp, instead of the system's."`
 	ServerName  string        `placeholder:"NAME" help:"Name that the host's certificate must carry. Without it: the one connected to."`
 	Drop        time.Duration `placeholder:"D" help:"Cut the own network every D, at first after a part of it."`
 	For         time.Duration `placeholder:"D" help:"How long it stays cut with --drop; without it: no longer than it takes to come back."`
@@ -49,7 +45,7 @@ func (c *clientCommand) Run(s streams) error {
 	defer stop()
 	context.AfterFunc(ctx, stop)
 	o := play.Options{
-		API: c.API, Region: c.Region, AccessKey: c.AccessKey, SecretKey: c.SecretKey, Fleet: c.Fleet, Alias: c.Alias, GameSession: c.GameSession,
+		API: c.Endpoint, Region: c.Region, AccessKey: c.AccessKey, SecretKey: c.SecretKey, SessionToken: c.SessionToken, Fleet: c.Fleet, Alias: c.Alias, GameSession: c.GameSession,
 		Player: c.Player, Group: c.Group, Fast: c.Fast, Quiet: c.Quiet, KCPAddr: c.KCPAddr,
 		Drop: c.Drop, For: c.For,
 	}

@@ -9,6 +9,8 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -89,19 +91,27 @@ func runHost(cfg host.Config, s streams, started func(*host.Host) (ended func(),
 
 // drainer is what untilOver needs of a host.
 type drainer interface {
-	Drain(ctx context.Context)
+	// Drain returns when the host has ended, or an error if an operator has cancelled it.
+	Drain(ctx context.Context) error
+	// Drained is closed when a drain that an operator began has ended the host.
+	Drained() <-chan struct{}
 	Close()
 }
 
-// untilOver waits for a signal, and drains, or for a failure, and closes.
+// untilOver waits for a signal, and drains, for the end of an operator's drain, or for a
+// failure, and closes. A drain that is cancelled has it wait again.
 func untilOver(h drainer, signals <-chan os.Signal, failed <-chan string, log zerolog.Logger) error {
-	select {
-	case sig := <-signals:
-		log.Info().Stringer("signal", sig).Msg("stopping")
-		drain(h, signals)
-	case reason := <-failed:
-		h.Close()
-		return fmt.Errorf("the host cannot go on: %s", reason)
+	for over := false; !over; {
+		select {
+		case sig := <-signals:
+			log.Info().Stringer("signal", sig).Msg("stopping")
+			over = drain(h, signals)
+		case <-h.Drained():
+			over = true
+		case reason := <-failed:
+			h.Close()
+			return fmt.Errorf("the host cannot go on: %s", reason)
+		}
 	}
 	select {
 	case reason := <-failed:
@@ -111,18 +121,31 @@ func untilOver(h drainer, signals <-chan os.Signal, failed <-chan string, log ze
 	}
 }
 
-// drain waits for the host to drain, but no longer after another signal.
-func drain(h drainer, signals <-chan os.Signal) {
-	ctx, skip := context.WithCancel(context.Background())
-	defer skip()
-	go func() {
-		select {
-		case <-signals:
-			skip()
-		case <-ctx.Done():
+// drain waits for the host to drain, but no longer after another signal. It reports
+// false if an operator has cancelled the drain, and no signal came since.
+func drain(h drainer, signals <-chan os.Signal) bool {
+	for {
+		ctx, skip := context.WithCancel(context.Background())
+		var listening sync.WaitGroup
+		var again atomic.Bool
+		listening.Go(func() {
+			select {
+			case <-signals:
+				again.Store(true)
+				skip()
+			case <-ctx.Done():
+			}
+		})
+		err := h.Drain(ctx)
+		skip()
+		listening.Wait()
+		if err == nil {
+			return true
 		}
-	}()
-	h.Drain(ctx)
+		if !again.Load() {
+			return false
+		}
+	}
 }
 
 // memoryLimit logs GOMEMLIMIT, which the runtime keeps to, if there is one.

@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 	"go.uber.org/goleak"
 
+	"troupe/actors/fleet"
 	"troupe/transport/host"
 )
 
@@ -20,22 +21,36 @@ import (
 type fakeHost struct {
 	waits           bool
 	draining        func()
+	cancelled       int // so many drains
+	operator        chan struct{}
 	drained, closed bool
 }
 
-func (f *fakeHost) Drain(ctx context.Context) {
+func (f *fakeHost) Drained() <-chan struct{} { return f.operator }
+
+func (f *fakeHost) Drain(ctx context.Context) error {
 	if f.draining != nil {
 		f.draining()
 	}
 	if f.waits {
 		<-ctx.Done()
 	}
+	if f.cancelled > 0 {
+		if f.cancelled--; f.operator != nil {
+			close(f.operator) // whose next drain ends it
+		}
+		f.waits = false
+		return fleet.ErrDrainCancelled
+	}
 	f.drained = true
+	return nil
 }
 
 func (f *fakeHost) Close() { f.closed = true }
 
 func TestUntilOver(t *testing.T) {
+	over := make(chan struct{})
+	close(over)
 	for _, c := range []struct {
 		name             string
 		signals          int
@@ -46,6 +61,9 @@ func TestUntilOver(t *testing.T) {
 	}{
 		{name: "a signal drains", signals: 1, drained: true},
 		{name: "a second signal skips the waiting", signals: 2, host: fakeHost{waits: true}, drained: true},
+		{name: "a drain that is cancelled is not the end", signals: 1, host: fakeHost{cancelled: 1, operator: make(chan struct{})}, drained: false},
+		{name: "a signal while it is cancelled drains again", signals: 2, host: fakeHost{waits: true, cancelled: 1}, drained: true},
+		{name: "an operator's drain", host: fakeHost{operator: over}, drained: false},
 		{name: "a failure closes", failure: "broken", want: "the host cannot go on: broken"},
 		{name: "a failure while it drains", signals: 1, failing: "late", want: "failed while it drained: late", drained: true},
 	} {
@@ -65,7 +83,7 @@ func TestUntilOver(t *testing.T) {
 			if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
 				t.Errorf("got %v, want %q", err, c.want)
 			}
-			if c.host.drained != c.drained || c.host.closed == c.drained {
+			if c.host.drained != c.drained || c.host.closed != (c.failure != "") {
 				t.Errorf("drained %v, closed %v", c.host.drained, c.host.closed)
 			}
 		})

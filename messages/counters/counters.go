@@ -105,6 +105,7 @@ type Set struct {
 	StoreLatency    Histogram         // commit asked for to durable, seconds
 	StoreFailing    atomic.Int64      // gauge: 1 while the store cannot write
 	StoreDamaged    atomic.Int64      // stored records that the host goes on without
+	Draining        atomic.Int64      // gauge: 1 while the host drains
 	EventsDelivered atomic.Int64      // events that a sink took
 	EventsFailed    atomic.Int64      // attempts that failed and are made again
 	EventsDropped   atomic.Int64      // events that a sink refused, or that were tried for too long

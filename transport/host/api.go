@@ -185,7 +185,7 @@ func (h *Host) startAPI(o Options) error {
 	if err != nil {
 		return err
 	}
-	h.ops = ops.New(ops.Options{Counters: h.count, System: h.system, Version: o.Version, Logs: logs, Events: stream})
+	h.ops = ops.New(ops.Options{Counters: h.count, System: h.system, Version: o.Version, Logs: logs, Events: stream, Drains: h})
 	h.http = newAPIServer(conns.handler(c.guard(auth).debugPages(h.ops.Mux(api))))
 	h.http.ConnContext = conns.remember
 	h.http.ErrorLog = log.New(o.Log.With().Str("listener", "api").Logger(), "", 0)

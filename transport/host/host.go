@@ -61,12 +61,14 @@ type Host struct {
 	programs *programs
 	addrs    Announcement
 	grace    time.Duration
+	drains   drains
 	serving  sync.WaitGroup
 	stopOnce sync.Once
 	settled  chan struct{} // closed to end settle
 	watching context.CancelFunc
 	started  chan struct{} // closed once all of it is there
 	stopped  chan struct{}
+	drained  chan struct{} // closed when an operator's drain is over
 }
 
 // Announcement tells where the listeners are, host:port each; absent where off.
@@ -91,7 +93,7 @@ func Start(o Options) (h *Host, err error) {
 	}
 	h = &Host{
 		log: o.Log, count: new(counters.Set), grace: c.Drain.Grace, showLogs: c.Log.GameSessions.Show, settled: make(chan struct{}),
-		started: make(chan struct{}), stopped: make(chan struct{}),
+		started: make(chan struct{}), stopped: make(chan struct{}), drained: make(chan struct{}),
 	}
 	watching, stopWatching := context.WithCancel(context.Background())
 	h.watching = stopWatching
@@ -213,7 +215,8 @@ func (h *Host) giveUp(fail func(string)) {
 	case <-h.stopped: // the start failed, and says why
 		return
 	}
-	h.Drain(context.Background())
+	h.drains.forced.Store(true)
+	_ = h.Drain(context.Background())
 	if fail != nil {
 		fail("two scripts cannot be stopped")
 	}
@@ -227,57 +230,6 @@ func (h *Host) Counters() *counters.Set { return h.count }
 
 // System returns the tree of actors.
 func (h *Host) System() *actors.System { return h.system }
-
-// Drain stops in order (style of nats and derp): not ready and no new
-// connections; game sessions end by themselves for up to the configured grace
-// and are ended then; players are told; everything closes. It returns when all
-// is gone. Cancelling ctx skips the waiting.
-func (h *Host) Drain(ctx context.Context) {
-	h.ops.SetReady(false)
-	h.log.Info().Dur("grace", h.grace).Int("connections", h.doors.len()).Msg("draining")
-	closing, cancel := context.WithTimeout(context.Background(), 5*time.Second)
-	defer cancel()
-	if err := h.doors.closeDoors(closing); err != nil {
-		h.log.Warn().Err(err).Msg("a listener did not close in time")
-	}
-	h.drainActors(ctx)
-	h.stop(messages.CloseGoingAway)
-}
-
-// endTimeout is how long game sessions may take to end once they are told to.
-const endTimeout = 10 * time.Second
-
-func (h *Host) drainActors(ctx context.Context) {
-	waiting, cancel := context.WithTimeout(context.Background(), h.grace+endTimeout)
-	defer cancel()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		if err := h.system.Drain(waiting, h.grace); err != nil {
-			h.log.Warn().Err(err).Msg("game sessions did not end in time")
-		}
-	}()
-	select {
-	case <-done:
-		return
-	case <-ctx.Done():
-		h.log.Info().Msg("no more waiting")
-		now, stop := context.WithTimeout(context.Background(), endTimeout)
-		defer stop()
-		if err := h.system.Drain(now, 0); err != nil {
-			h.log.Warn().Err(err).Msg("game sessions did not end in time")
-		}
-		cancel()
-		<-done
-	}
-}
-
-// Close stops at once: game sessions end, players are told, everything closes.
-func (h *Host) Close() {
-	skip, cancel := context.WithCancel(context.Background())
-	cancel()
-	h.Drain(skip)
-}
 
 // stop closes everything that was started. It is idempotent.
 func (h *Host) stop(reason messages.CloseReason) {

@@ -39,6 +39,7 @@ var rows = []struct{ name, help, label string }{
 	{"troupe_duplicates_total", "Numbered messages of players that had come before.", ""},
 	{"troupe_players", "Players by state.", "state"},
 	{"troupe_game_sessions", "Game sessions by status.", "status"},
+	{"troupe_draining", "1 while the host drains; troupe_game_sessions and troupe_players are what it waits for.", ""},
 	{"troupe_messages_in_total", "Application messages taken in.", "transport"},
 	{"troupe_bytes_in_total", "Bytes of application messages taken in.", "transport"},
 	{"troupe_messages_delivered_total", "Messages handed to a transport, one per recipient.", "transport"},
@@ -126,6 +127,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	c.one(ch, "troupe_duplicates_total", prometheus.CounterValue, float64(s.Duplicates.Load()))
 	vec(c, ch, "troupe_players", prometheus.GaugeValue, &s.Players)
 	vec(c, ch, "troupe_game_sessions", prometheus.GaugeValue, &s.GameSessions)
+	c.one(ch, "troupe_draining", prometheus.GaugeValue, float64(s.Draining.Load()))
 	vec(c, ch, "troupe_messages_in_total", prometheus.CounterValue, &s.MessagesIn)
 	vec(c, ch, "troupe_bytes_in_total", prometheus.CounterValue, &s.BytesIn)
 	vec(c, ch, "troupe_messages_delivered_total", prometheus.CounterValue, &s.Delivered)

@@ -20,6 +20,8 @@ type Options struct {
 	Logs *Logs
 	// Events serves GET /events; nil: there is none.
 	Events http.Handler
+	// Drains drains the host at /debug/drain; nil: there is no such page.
+	Drains Drainer
 	// Version is the label of troupe_build_info.
 	Version string
 }
@@ -30,6 +32,7 @@ type Pages struct {
 	metrics http.Handler
 	logs    *Logs
 	events  http.Handler
+	drains  Drainer
 }
 
 // New returns the pages of one host, not ready.
@@ -40,7 +43,7 @@ func New(o Options) *Pages {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		newCollector(o),
 	)
-	return &Pages{logs: o.Logs, events: o.Events, metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry})}
+	return &Pages{logs: o.Logs, events: o.Events, drains: o.Drains, metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry})}
 }
 
 // SetReady says whether the host takes players.
@@ -63,6 +66,9 @@ func (p *Pages) Mux(next http.Handler) http.Handler {
 	}
 	if p.events != nil {
 		mux.Handle("GET /events", p.events)
+	}
+	if p.drains != nil {
+		registerDrain(mux, p.drains)
 	}
 	mux.Handle("/", next)
 	return mux

@@ -15,22 +15,24 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
+	"troupe/cmd/troupe/internal/reach"
 	"troupe/transport/client"
 	"troupe/transport/dtls"
 )
 
 // Options say where to play and as whom.
 type Options struct {
-	API         string // URL of the service API
-	Region      string // for the signature; any, without keys
-	AccessKey   string // to sign with; empty for a host in auth mode none
-	SecretKey   string
-	Fleet       string // a fleet id, or empty with Alias
-	Alias       string // an alias id, or empty
-	GameSession string // ARN of a game session; empty: join one with room, or create one
-	Player      string // player id, or its beginning with bots; empty: made up
-	Group       int32  // group to join; 0 for none
-	Fast        bool   // use the fast channel
+	API          string // URL of the service API
+	Region       string // for the signature; any, without keys
+	AccessKey    string // to sign with; empty for a host in auth mode none
+	SecretKey    string
+	SessionToken string
+	Fleet        string // a fleet id, or empty with Alias
+	Alias        string // an alias id, or empty
+	GameSession  string // ARN of a game session; empty: join one with room, or create one
+	Player       string // player id, or its beginning with bots; empty: made up
+	Group        int32  // group to join; 0 for none
+	Fast         bool   // use the fast channel
 
 	Transport client.Transport
 	KCPAddr   string      // host:port; empty: the default port of the game session's machine
@@ -99,7 +101,7 @@ func newLobby(o Options) *lobby {
 		Region: o.Region, BaseEndpoint: &o.API, RetryMaxAttempts: 1,
 		HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: o.TLS}, Timeout: callPatience},
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
-			return aws.Credentials{AccessKeyID: cmp.Or(o.AccessKey, "troupe-client"), SecretAccessKey: cmp.Or(o.SecretKey, "none")}, nil
+			return aws.Credentials{AccessKeyID: cmp.Or(o.AccessKey, "troupe-client"), SecretAccessKey: cmp.Or(o.SecretKey, "none"), SessionToken: o.SessionToken}, nil
 		}),
 	})}
 }
@@ -143,7 +145,7 @@ func (l *lobby) find(ctx context.Context, room int) (string, error) {
 	for pages := gamelift.NewDescribeGameSessionsPaginator(l.api, in); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return "", fmt.Errorf("look for a game session: %w", err)
+			return "", fmt.Errorf("look for a game session: %w", reach.Explain(l.o.API, err))
 		}
 		for _, g := range page.GameSessions {
 			free := aws.ToInt32(g.MaximumPlayerSessionCount) - aws.ToInt32(g.CurrentPlayerSessionCount)
@@ -163,7 +165,7 @@ func (l *lobby) create(ctx context.Context, room int) (string, error) {
 		MaximumPlayerSessionCount: aws.Int32(int32(max(room, seatsDefault))),
 	})
 	if err != nil {
-		return "", fmt.Errorf("create a game session: %w", err)
+		return "", fmt.Errorf("create a game session: %w", reach.Explain(l.o.API, err))
 	}
 	game := out.GameSession
 	ctx, cancel := context.WithTimeout(ctx, activePatience)
@@ -174,7 +176,7 @@ func (l *lobby) create(ctx context.Context, room int) (string, error) {
 		}
 		described, err := l.api.DescribeGameSessions(ctx, &gamelift.DescribeGameSessionsInput{GameSessionId: game.GameSessionId})
 		if err != nil {
-			return "", fmt.Errorf("describe the game session: %w", err)
+			return "", fmt.Errorf("describe the game session: %w", reach.Explain(l.o.API, err))
 		}
 		if len(described.GameSessions) == 1 {
 			game = &described.GameSessions[0]
@@ -194,7 +196,7 @@ func (l *lobby) reserve(ctx context.Context, game string, players []string) ([]s
 		players = players[len(some):]
 		out, err := l.api.CreatePlayerSessions(ctx, &gamelift.CreatePlayerSessionsInput{GameSessionId: &game, PlayerIds: some})
 		if err != nil {
-			return nil, fmt.Errorf("reserve seats: %w", err)
+			return nil, fmt.Errorf("reserve seats: %w", reach.Explain(l.o.API, err))
 		}
 		for _, p := range out.PlayerSessions {
 			seats = append(seats, seat{

@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"troupe/cmd/troupe/internal/reach"
 )
 
 // run is one measurement.
@@ -159,7 +161,7 @@ func (r *run) hostReplayed(ctx context.Context) (uint64, error) {
 	once := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	resp, err := once.Do(req)
 	if err != nil {
-		return 0, fmt.Errorf("metrics: %w", err)
+		return 0, fmt.Errorf("metrics: %w", reach.Explain(r.o.API, err))
 	}
 	defer resp.Body.Close()
 	for lines := bufio.NewScanner(resp.Body); lines.Scan(); {

@@ -12,6 +12,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"troupe/cmd/troupe/internal/reach"
 )
 
 // Limits of the service API.
@@ -37,14 +39,14 @@ func (o *Options) seats(ctx context.Context, enter func(room int, seats []seat) 
 			FleetId: &o.Fleet, MaximumPlayerSessionCount: aws.Int32(int32(o.Room)),
 		})
 		if err != nil {
-			return fmt.Errorf("create a game session: %w", err)
+			return fmt.Errorf("create a game session: %w", reach.Explain(o.API, err))
 		}
 		var all []seat
 		for n := min(o.Room, left); n > 0; {
 			some := min(n, seatsPerCall)
 			seats, err := reserve(ctx, api, game.GameSession.GameSessionId, some)
 			if err != nil {
-				return err
+				return fmt.Errorf("reserve %d seats: %w", some, reach.Explain(o.API, err))
 			}
 			all = append(all, seats...)
 			n, left = n-some, left-some
@@ -71,7 +73,7 @@ func reserve(ctx context.Context, api *gamelift.Client, game *string, n int) (se
 		}
 		var activating *types.InvalidGameSessionStatusException // it is ACTIVE a moment after it was made
 		if !errors.As(err, &activating) || attempt == 50 || sleep(ctx, 20*time.Millisecond) != nil {
-			return nil, fmt.Errorf("reserve %d seats in %s: %w", n, aws.ToString(game), err)
+			return nil, err
 		}
 	}
 }

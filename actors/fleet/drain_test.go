@@ -1,0 +1,114 @@
+package fleet_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"troupe/actors/fleet"
+	"troupe/messages"
+)
+
+// A seat that nobody has taken yet is a player to come: its game waits for it, and no
+// longer than the seat is held.
+func TestADrainWaitsForSeatsThatAreHeld(t *testing.T) {
+	run(t, func(w *world) {
+		taken, left := w.Create(nil), w.Create(nil)
+		seat := w.Seat(taken)
+		w.Seat(left)
+		done := drain(w, time.Hour)
+		w.Pass(59 * time.Second)
+		player := w.Enter(seat)
+		w.Pass(2 * time.Second)
+		if got := w.Game(left).Status; got != messages.GameSessionTerminated {
+			w.Errorf("nobody has come, and it is %v", got)
+		}
+		if got := w.Game(taken).Status; got != messages.GameSessionActive {
+			w.Errorf("somebody has come, and it is %v", got)
+		}
+		player.Depart()
+		if d := <-done; d != 61*time.Second {
+			w.Errorf("drained after %v", d)
+		}
+	})
+}
+
+func TestACancelledDrainLeavesNothing(t *testing.T) {
+	run(t, func(w *world) {
+		cancel := func() error { return w.System.CancelDrain(context.Background()) }
+		if err := cancel(); !errors.Is(err, fleet.ErrNotDraining) {
+			w.Error(err)
+		}
+		game, empty := w.Create(nil), w.Create(nil)
+		a := w.Player(game)
+		results := make(chan error, 3)
+		start := func(grace time.Duration) {
+			go func() { results <- w.System.Drain(context.Background(), grace) }()
+			w.Settle()
+		}
+		start(time.Hour)
+		start(time.Minute)
+		w.Pass(30 * time.Second)
+		if err := cancel(); err != nil {
+			w.Fatal(err)
+		}
+		for range 2 {
+			if err := <-results; !errors.Is(err, fleet.ErrDrainCancelled) {
+				w.Error(err)
+			}
+		}
+		if got := w.Game(empty).Status; got != messages.GameSessionTerminated {
+			w.Errorf("what has ended is %v", got)
+		}
+		w.Player(w.Create(nil)) // new game sessions and seats
+		b := w.Player(game)
+		b.Depart()
+		a.Depart()
+		w.Pass(2 * time.Minute) // no grace ends, and no game because it is empty
+		if got := w.Game(game).Status; got != messages.GameSessionActive {
+			w.Errorf("without players it is %v", got)
+		}
+		c := w.Player(game)
+		start(2 * time.Second) // with a grace of its own
+		w.Pass(2*time.Second - time.Millisecond)
+		if why, _ := c.Closed(); why != 0 || len(results) > 0 {
+			w.Error("ended early")
+		}
+		w.Pass(time.Millisecond)
+		if err := cancel(); !errors.Is(err, fleet.ErrDrainTooLate) {
+			w.Error(err)
+		}
+		if err := <-results; err != nil {
+			w.Error(err)
+		}
+		if err := cancel(); !errors.Is(err, fleet.ErrDrainTooLate) {
+			w.Error(err)
+		}
+	})
+}
+
+func TestACancelledDrainLoadsWhatWasUpdatedMeanwhile(t *testing.T) {
+	scripted(t, nil, func(w *world, e *engine) {
+		s := newScript(w, "main.js=one")
+		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
+		game := start(w, f.ID)
+		w.Player(game.ID)
+		drain := make(chan error, 1)
+		go func() { drain <- w.System.Drain(context.Background(), time.Hour) }()
+		w.Settle()
+		if _, err := w.System.UpdateScript(context.Background(), messages.UpdateScript{ID: s.ID, Zip: archive("main.js=two")}); err != nil {
+			w.Fatal(err)
+		}
+		if err := w.System.CancelDrain(context.Background()); err != nil {
+			w.Fatal(err)
+		}
+		w.Settle()
+		if second := start(w, f.ID); second.ScriptVersion != "2 (1.0)" || e.last().program.text != "two" {
+			w.Error(second.ScriptVersion, e.last().program.text)
+		}
+		if err := <-drain; !errors.Is(err, fleet.ErrDrainCancelled) {
+			w.Error(err)
+		}
+	})
+}

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"troupe/cmd/troupe/internal/admin"
+	"troupe/transport/ops"
+)
+
+type drainCommand struct {
+	endpoint
+	Cancel bool           `xor:"how" help:"Cancel the drain: the host takes new game sessions again."`
+	Grace  *time.Duration `xor:"how" placeholder:"DURATION" help:"How long game sessions with players may go on, instead of drain.grace."`
+	Show   bool           `xor:"how" help:"Change nothing: print how far a drain is."`
+	JSON   bool           `name:"json" help:"Print JSON."`
+}
+
+// Run begins a drain, cancels it or shows it.
+func (c *drainCommand) Run(s streams) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	method, q := http.MethodPost, url.Values{}
+	switch {
+	case c.Cancel:
+		method = http.MethodDelete
+	case c.Show:
+		method = http.MethodGet
+	case c.Grace != nil && *c.Grace < 0:
+		return errors.New("--grace must not be negative")
+	case c.Grace != nil:
+		q.Set("grace", c.Grace.String())
+	}
+	resp, err := c.operator(ctx, method, "/debug/drain", q)
+	if err != nil {
+		return fmt.Errorf("admin: %w", err)
+	}
+	defer resp.Body.Close()
+	var state ops.DrainState
+	if err := json.NewDecoder(resp.Body).Decode(&state); err != nil {
+		return fmt.Errorf("admin: %s: %w", c.Endpoint, err)
+	}
+	if c.JSON {
+		return admin.PrintJSON(s.out, []ops.DrainState{state})
+	}
+	printDrain(s.out, &state)
+	return nil
+}
+
+// printDrain says in a line how far a drain is.
+func printDrain(out io.Writer, d *ops.DrainState) {
+	games := fmt.Sprintf("%s, %s", count(d.GameSessions, "game session"), count(d.Players, "player"))
+	if d.Detached > 0 {
+		games += fmt.Sprintf(" (%d detached)", d.Detached)
+	}
+	if !d.Draining {
+		fmt.Fprintf(out, "the host does not drain: %s\n", games)
+		return
+	}
+	left := time.Duration(d.GraceSeconds * float64(time.Second)).Round(time.Second)
+	fmt.Fprintf(out, "draining: %s left; what has not ended in %v will be ended\n", games, left)
+}
+
+// count is a number of things.
+func count(n int64, of string) string {
+	if n == 1 {
+		return "1 " + of
+	}
+	return fmt.Sprintf("%d %ss", n, of)
+}

@@ -1,0 +1,62 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+
+	"troupe/cmd/troupe/internal/reach"
+)
+
+// endpoint are the flags of what calls a host. The environment is AWS's own.
+type endpoint struct {
+	Endpoint     string `default:"http://127.0.0.1:8080" aliases:"api" env:"AWS_ENDPOINT_URL_GAMELIFT,AWS_ENDPOINT_URL" placeholder:"URL" help:"Service API of the host (${default})."`
+	Region       string `default:"us-east-1" env:"AWS_REGION,AWS_DEFAULT_REGION" placeholder:"NAME" help:"Region of the host (${default})."`
+	AccessKey    string `env:"AWS_ACCESS_KEY_ID" placeholder:"ID" help:"Access key to sign with. Without it, calls are not signed."`
+	SecretKey    string `env:"AWS_SECRET_ACCESS_KEY" placeholder:"SECRET" help:"Its secret. Others can see flags: prefer the environment."`
+	SessionToken string `env:"AWS_SESSION_TOKEN" placeholder:"TOKEN" help:"Its session token, if it has one."`
+	CA           string `name:"ca" env:"AWS_CA_BUNDLE" placeholder:"FILE" help:"PEM certificates to trust for https, wss and kcp, instead of the system's."`
+}
+
+// operator asks for one of the pages under /debug/, and returns the answer, whose body is
+// to be closed. An answer that is not 200 is an error with its text.
+func (e *endpoint) operator(ctx context.Context, method, page string, q url.Values) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(e.Endpoint, "/")+page+"?"+q.Encode(), nil)
+	if err != nil {
+		return nil, fmt.Errorf("--endpoint: %w", err)
+	}
+	if e.AccessKey != "" {
+		const noBody = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+		key := aws.Credentials{AccessKeyID: e.AccessKey, SecretAccessKey: e.SecretKey, SessionToken: e.SessionToken}
+		if err := v4.NewSigner().SignHTTP(ctx, key, req, noBody, "gamelift", e.Region, time.Now()); err != nil {
+			return nil, err
+		}
+	}
+	trusted, err := trusting(e.CA)
+	if err != nil {
+		return nil, err
+	}
+	client := http.Client{Transport: &http.Transport{TLSClientConfig: trusted, DisableKeepAlives: true, Proxy: http.ProxyFromEnvironment}}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, reach.Explain(e.Endpoint, err)
+	}
+	if resp.StatusCode == http.StatusOK {
+		return resp, nil
+	}
+	defer resp.Body.Close()
+	const most = 64 << 10
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, most))
+	if said := strings.TrimSpace(string(text)); said != "" {
+		return nil, errors.New(said)
+	}
+	return nil, fmt.Errorf("%s answers %s", e.Endpoint, resp.Status)
+}

@@ -1,0 +1,212 @@
+package host
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"troupe/actors/fleet"
+	"troupe/messages"
+	"troupe/messages/counters"
+	"troupe/transport/ops"
+)
+
+const (
+	// endTimeout is how long game sessions may take to end once they are told to.
+	endTimeout = 10 * time.Second
+	// closeTimeout is how long listeners may take to close.
+	closeTimeout = 5 * time.Second
+	// progressEvery is how often a drain says in the log what it waits for.
+	progressEvery = 10 * time.Second
+)
+
+// drains is what a Host knows of its drains. Several may be under way: an operator's
+// and that of a signal. They end together.
+type drains struct {
+	forced atomic.Bool // the host must end: no drain can be cancelled
+	once   sync.Once   // closes Host.drained
+
+	mu sync.Mutex
+	// guarded by mu
+	running int
+	until   time.Time // the end of the earliest grace
+	closing bool      // listeners are closed, or are about to be
+}
+
+// Drain stops in order. At once the host is not ready, and takes no new game sessions,
+// seats and placements. Players of running game sessions log in and resume as before. When
+// the game sessions are over, or the configured grace is, which ends them, listeners
+// close, players that are left are told, and everything ends. It returns then, or with
+// an error that is fleet.ErrDrainCancelled after a CancelDrain. Cancelling ctx skips the
+// waiting.
+func (h *Host) Drain(ctx context.Context) error { return h.drain(ctx, h.grace) }
+
+// StartDrain is a Drain whose end closes Drained. A negative grace is the
+// configured one. If another drain is under way, the earlier end counts.
+func (h *Host) StartDrain(grace time.Duration) {
+	if grace < 0 {
+		grace = h.grace
+	}
+	d := h.beginDrain(grace)
+	go func() {
+		if d.run(context.Background()) == nil && !h.drains.forced.Load() {
+			h.drains.once.Do(func() { close(h.drained) })
+		}
+	}()
+}
+
+// CancelDrain has a host that drains serve again. Game sessions that have ended are not
+// brought back. It is an error that is fleet.ErrNotDraining or fleet.ErrDrainTooLate if
+// that cannot be.
+func (h *Host) CancelDrain(ctx context.Context) error {
+	d := &h.drains
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closing || d.forced.Load() {
+		return fleet.ErrDrainTooLate
+	}
+	if err := h.system.CancelDrain(ctx); err != nil {
+		return err
+	}
+	d.until = time.Time{}
+	h.count.Draining.Store(0)
+	h.ops.SetReady(true)
+	h.log.Info().Msg("the drain is cancelled: the host takes new game sessions again")
+	return nil
+}
+
+// Drains tells how far a drain is.
+func (h *Host) Drains() ops.DrainState {
+	h.drains.mu.Lock()
+	until := h.drains.until
+	h.drains.mu.Unlock()
+	s := ops.DrainState{
+		GameSessions: h.count.GameSessions.Total(),
+		Players:      h.count.Players.Get(counters.PlayerAttached) + h.count.Players.Get(counters.PlayerDetached),
+		Detached:     h.count.Players.Get(counters.PlayerDetached),
+	}
+	if !until.IsZero() {
+		s.Draining, s.GraceSeconds = true, max(0, time.Until(until).Seconds())
+	}
+	return s
+}
+
+// Drained is closed when a drain that StartDrain began has ended the host.
+func (h *Host) Drained() <-chan struct{} { return h.drained }
+
+// Close stops at once: game sessions end, players are told, everything closes.
+func (h *Host) Close() {
+	skip, cancel := context.WithCancel(context.Background())
+	cancel()
+	h.drains.forced.Store(true)
+	_ = h.Drain(skip)
+}
+
+func (h *Host) drain(ctx context.Context, grace time.Duration) error {
+	return h.beginDrain(grace).run(ctx)
+}
+
+// drain is one drain under way.
+type drain struct {
+	h     *Host
+	grace time.Duration
+	over  chan error // when all game sessions are gone, or another answer of the system's
+	tells bool       // it writes the progress into the log
+}
+
+// beginDrain has a drain begin. Run waits for its end and must be called.
+func (h *Host) beginDrain(grace time.Duration) *drain {
+	d := &drain{h: h, grace: grace, over: make(chan error, 1)}
+	all := &h.drains
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	h.ops.SetReady(false)
+	h.count.Draining.Store(1)
+	if until := time.Now().Add(grace); all.until.IsZero() || until.Before(all.until) {
+		all.until = until
+	}
+	d.tells = all.running == 0
+	all.running++
+	h.system.StartDrain(grace, func(err error) { d.over <- err })
+	return d
+}
+
+// run waits for the end of the drain, and stops the host.
+func (d *drain) run(ctx context.Context) error {
+	h := d.h
+	defer func() {
+		h.drains.mu.Lock()
+		h.drains.running--
+		h.drains.mu.Unlock()
+	}()
+	if err := d.wait(ctx); err != nil {
+		return err
+	}
+	h.stop(messages.CloseGoingAway)
+	return nil
+}
+
+// wait waits until all game sessions have ended, or must have.
+func (d *drain) wait(ctx context.Context) error {
+	d.progress("draining")
+	skipped := ctx.Done()
+	grace, late, progress := time.NewTimer(d.grace), time.NewTimer(d.grace+endTimeout), time.NewTicker(progressEvery)
+	defer grace.Stop()
+	defer late.Stop()
+	defer progress.Stop()
+	for {
+		select {
+		case err := <-d.over:
+			return err
+		case <-grace.C:
+			if err, over := d.closeDoors(); over {
+				return err
+			}
+		case <-skipped:
+			skipped = nil
+			if err, over := d.closeDoors(); over {
+				return err
+			}
+			d.h.log.Info().Msg("no more waiting")
+			d.h.system.StartDrain(0, func(error) {})
+			late.Reset(endTimeout)
+		case <-progress.C:
+			d.progress("still draining")
+		case <-late.C:
+			d.h.log.Warn().Msg("game sessions did not end in time")
+			return nil
+		}
+	}
+}
+
+// closeDoors takes no new connections: the grace is over. From here on the drain cannot
+// be cancelled. If it has been, or is over, it says so instead.
+func (d *drain) closeDoors() (err error, over bool) {
+	all := &d.h.drains
+	all.mu.Lock()
+	select {
+	case err := <-d.over:
+		all.mu.Unlock()
+		return err, true
+	default:
+		all.closing = true
+		all.mu.Unlock()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	if err := d.h.doors.closeDoors(ctx); err != nil {
+		d.h.log.Warn().Err(err).Msg("a listener did not close in time")
+	}
+	return nil, false
+}
+
+// progress writes into the log what the drain waits for.
+func (d *drain) progress(what string) {
+	if !d.tells {
+		return
+	}
+	s := d.h.Drains()
+	d.h.log.Info().Int64("game_sessions", s.GameSessions).Int64("players", s.Players).Int64("detached", s.Detached).
+		Stringer("grace_left", time.Duration(s.GraceSeconds*float64(time.Second)).Round(time.Second)).Msg(what)
+}
