@@ -32,6 +32,7 @@ type commands struct {
 	Admin   adminCommand   `cmd:"" help:"Show access keys, game sessions, players, placements and queues."`
 	Backup  backupCommand  `cmd:"" help:"Copy a host's store, also while the host runs."`
 	Restore restoreCommand `cmd:"" help:"Put a backup in the place of a store, while no host runs."`
+	TLS     tlsCommand     `cmd:"" name:"tls" help:"Show or replace the certificate authority that players trust."`
 	Bench   benchCommand   `cmd:"" help:"Measure."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 }

@@ -177,8 +177,8 @@ func (c *Config) hasTLS() bool { return c.API.TLS || c.hasDTLS() }
 
 func (c *Config) hasDTLS() bool { return c.WSS.Addr != "" || c.KCP.Addr != "" }
 
-// loadCertificates loads the certificate of the secured listeners.
-func (l *listeners) loadCertificates(c *Config, log zerolog.Logger) error {
+// Certificates says where the certificate of the secured listeners is.
+func (c *Config) Certificates(log zerolog.Logger) (tlsconf.Options, error) {
 	o := tlsconf.Options{Dir: c.TLS.Dir, CertFile: c.TLS.CertFile, KeyFile: c.TLS.KeyFile, CAFile: c.TLS.CAFile, ForDTLS: c.hasDTLS(), Log: log}
 	for _, name := range append(strings.Split(c.TLS.Hosts, ","), c.Public.Host, c.Public.IP) {
 		if name = strings.TrimSpace(name); name != "" {
@@ -188,11 +188,19 @@ func (l *listeners) loadCertificates(c *Config, log zerolog.Logger) error {
 	if o.CertFile == "" && o.Dir == "" {
 		dir, err := os.UserConfigDir()
 		if err != nil {
-			return fmt.Errorf("set tls.dir: %w", err)
+			return o, fmt.Errorf("set tls.dir: %w", err)
 		}
 		o.Dir = filepath.Join(dir, "troupe", "tls")
 	}
-	var err error
+	return o, nil
+}
+
+// loadCertificates loads the certificate of the secured listeners.
+func (l *listeners) loadCertificates(c *Config, log zerolog.Logger) error {
+	o, err := c.Certificates(log)
+	if err != nil {
+		return err
+	}
 	if l.certs, err = tlsconf.Load(o); err != nil {
 		return err
 	}

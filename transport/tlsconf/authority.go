@@ -21,7 +21,9 @@ import (
 )
 
 const (
-	caYears = 10
+	// caYears is how long a CA is good: devices that trust it must be told of the next one
+	// (Prepare, Rotate), and nobody can take it back from them.
+	caYears = 3
 	leafFor = 365 * 24 * time.Hour
 	// backdated is how far the clock of a player's device may be behind.
 	backdated = time.Hour
@@ -65,7 +67,7 @@ func (a *authority) load(now time.Time) (*bundle, error) {
 		return nil, err
 	}
 	b.renewAt = renewAt(leaf.cert, ca.cert)
-	b.expires = expiry{a.caFile(), ca.cert.NotBefore, ca.cert.NotAfter}
+	b.expires = expiry{a.caFile(), true, ca.cert.NotBefore, ca.cert.NotAfter}
 	return b, nil
 }
 
@@ -86,11 +88,15 @@ func (a *authority) ca(now time.Time) (pair, error) {
 		return pair{}, fmt.Errorf("%s is there, and the CA that signed it is not: restore %s, or remove the leaf to start a new CA that players must be told of",
 			a.leafFile(), a.caDir())
 	default:
-		if err := a.makeCA(now); err != nil {
+		if err := a.makeCA(now, a.caDir()); err != nil {
 			return pair{}, fmt.Errorf("make a CA in %s: %w", a.dir, err)
 		}
 	}
-	return a.readCA(now)
+	ca, err := a.readCA(now)
+	if err != nil {
+		return pair{}, err
+	}
+	return a.fits(ca, now)
 }
 
 func (a *authority) readCA(now time.Time) (pair, error) {
@@ -117,13 +123,14 @@ func (a *authority) readCA(now time.Time) (pair, error) {
 	case now.Before(ca.cert.NotBefore):
 		return pair{}, fmt.Errorf("%s: valid from %v only: is the clock right?", a.caFile(), ca.cert.NotBefore)
 	case now.After(ca.cert.NotAfter):
-		return pair{}, fmt.Errorf("%s: expired on %v: remove %s and %s to start a new CA that players must be told of",
-			a.caFile(), ca.cert.NotAfter, a.caDir(), a.leafFile())
+		return pair{}, fmt.Errorf("%s: expired on %v: troupe tls rotate starts a new CA, which players must be told of",
+			a.caFile(), ca.cert.NotAfter)
 	}
 	return ca, nil
 }
 
-func (a *authority) makeCA(now time.Time) error {
+// makeCA makes a CA for the configured names in a directory of its own.
+func (a *authority) makeCA(now time.Time, dir string) error {
 	if err := os.MkdirAll(a.dir, 0o700); err != nil {
 		return err
 	}
@@ -137,12 +144,13 @@ func (a *authority) makeCA(now time.Time) error {
 		MaxPathLenZero:        true,
 		KeyUsage:              x509.KeyUsageCertSign,
 	}
+	constrain(template, a.hosts)
 	cert, key, err := create(template, nil)
 	if err != nil {
 		return err
 	}
-	a.log.Info().Str("dir", a.caDir()).Time("not_after", template.NotAfter).Msg("making a private CA")
-	return createDir(a.caDir(), map[string][]byte{"cert.pem": cert, "key.pem": key})
+	a.log.Info().Str("dir", dir).Time("not_after", template.NotAfter).Strs("for", permitted(template)).Msg("making a private CA")
+	return createDir(dir, map[string][]byte{"cert.pem": cert, "key.pem": key})
 }
 
 // leaf reads the leaf, and makes it at first start and when it is time.

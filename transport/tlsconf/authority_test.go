@@ -53,7 +53,7 @@ func TestFirstStart(t *testing.T) {
 	if !ca.IsCA || ca.MaxPathLen != 0 || !ca.MaxPathLenZero || ca.KeyUsage != x509.KeyUsageCertSign {
 		t.Errorf("CA: %+v", ca)
 	}
-	if !ca.NotAfter.Equal(now.read().AddDate(10, 0, 0)) || !bytes.Equal(s.CAPEM(), read(t, filepath.Join(dir, "ca", "cert.pem"))) {
+	if !ca.NotAfter.Equal(now.read().AddDate(3, 0, 0)) || !bytes.Equal(s.CAPEM(), read(t, filepath.Join(dir, "ca", "cert.pem"))) {
 		t.Errorf("CA ends at %v", ca.NotAfter)
 	}
 	if size := len(leaf.Raw); size > 700 {
@@ -135,12 +135,17 @@ func TestManyFirstStartsAtOnce(t *testing.T) {
 
 func TestHostsChange(t *testing.T) {
 	dir := t.TempDir()
-	first := load(t, Options{Dir: dir, Hosts: []string{"a.example"}})
-	same := load(t, Options{Dir: dir, Hosts: []string{"127.0.0.1", "A.example", "a.example"}})
+	local := load(t, Options{Dir: dir})
+	var log logged
+	first := load(t, Options{Dir: dir, Hosts: []string{"a.example", "b.example"}, Log: log.logger()})
+	if bytes.Equal(local.CAPEM(), first.CAPEM()) || log.count("for this machine alone") != 1 {
+		t.Errorf("the CA of this machine alone stays, or nothing was said: %s", log.b.String())
+	}
+	same := load(t, Options{Dir: dir, Hosts: []string{"127.0.0.1", "B.example", "a.example", "b.example"}})
 	if first.Certificate().Leaf.SerialNumber.Cmp(same.Certificate().Leaf.SerialNumber) != 0 {
 		t.Error("the same hosts in other words made a new leaf")
 	}
-	for _, list := range [][]string{{"a.example", "b.example"}, {"b.example"}, {}} {
+	for _, list := range [][]string{{"b.example"}, {}, {"a.example", "b.example"}, {"b.example", "eu.a.example"}} {
 		s := load(t, Options{Dir: dir, Hosts: list})
 		if want := slices.Sorted(slices.Values(append([]string{"localhost"}, list...))); !slices.Equal(s.Certificate().Leaf.DNSNames, want) {
 			t.Errorf("%v: the leaf carries %v", list, s.Certificate().Leaf.DNSNames)
@@ -149,6 +154,13 @@ func TestHostsChange(t *testing.T) {
 			t.Errorf("%v: another CA", list)
 		}
 	}
+	before := contents(t, dir)
+	_, err := Load(Options{Dir: dir, Hosts: []string{"a.example", "c.example", "192.0.2.7"}})
+	refused(t, err, "cert.pem", "a.example, b.example", "c.example, 192.0.2.7", "troupe tls rotate")
+	if contents(t, dir) != before {
+		t.Error("files were changed")
+	}
+	dir = t.TempDir()
 	for _, bad := range []string{"game.example:1901", "fe80::1%eth0", "a b", "", "ex\u00e4mple.org", "a..b", "-a.example", "*", "wss://game.example"} {
 		_, err := Load(Options{Dir: dir, Hosts: []string{bad}})
 		refused(t, err, fmt.Sprintf("%q", bad))

@@ -13,6 +13,15 @@
 //	ca/cert.pem   the CA's certificate: what to import into a player's trust store for wss
 //	ca/key.pem    the CA's private key
 //	leaf.pem      the leaf and its private key
+//	ca-next/      a CA that Prepare made, for Rotate to use
+//	ca-until-...  CAs that Rotate has put aside
+//
+// A private CA may sign certificates of servers for the configured names and addresses
+// alone (name constraints, extended key usage), so that whoever gets its key, or trusts it
+// by mistake, has lost nothing but them. It is good for three years. When other names are
+// configured, a CA that only had those of this machine is replaced; any other one refuses to
+// start, because devices may trust it. CAs of older versions, which may sign for
+// anything, go on working, with a warning.
 //
 // The package opens no socket, offers no DTLS (transport/dtls does, with what
 // Store.Certificate returns) and obtains no certificate from anyone: with ACME,

@@ -51,7 +51,7 @@ func (o *operator) load(now time.Time) (*bundle, error) {
 	if err := o.verify(chain, b.roots, now); err != nil {
 		return nil, err
 	}
-	b.expires = expiry{o.certFile, chain[0].NotBefore, chain[0].NotAfter}
+	b.expires = expiry{o.certFile, false, chain[0].NotBefore, chain[0].NotAfter}
 	return b, nil
 }
 

@@ -45,6 +45,7 @@ type bundle struct {
 // expiry is the validity of the certificate in a file.
 type expiry struct {
 	file       string
+	private    bool // that of a private CA
 	begin, end time.Time
 }
 

@@ -46,6 +46,13 @@ func (s *Store) check() {
 	}
 }
 
+func nearItsEnd(private bool) string {
+	if private {
+		return "the private CA is near its end: troupe tls rotate --prepare makes the next one, for devices to trust it before"
+	}
+	return "certificate is near its end"
+}
+
 // warnLocked says at most once a day that an end is near which only the
 // operator can put off.
 func (s *Store) warnLocked(now time.Time) {
@@ -54,5 +61,5 @@ func (s *Store) warnLocked(now time.Time) {
 		return
 	}
 	s.warned = now
-	s.log.Warn().Str("file", e.file).Time("not_after", e.end).Msg("certificate is near its end")
+	s.log.Warn().Str("file", e.file).Time("not_after", e.end).Msg(nearItsEnd(e.private))
 }

@@ -1,0 +1,224 @@
+package tlsconf
+
+import (
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// NextCAFile is where the certificate of a CA is that Prepare made and Rotate will use.
+func NextCAFile(dir string) string { return filepath.Join(dir, "ca-next", "cert.pem") }
+
+// permits reports whether a CA may sign for all of h, and which it may not. A name
+// stands for those below it as well.
+func permits(ca *x509.Certificate, h hosts) (missing []string) {
+	for _, name := range h.names {
+		plain := strings.TrimPrefix(name, "*.")
+		if len(ca.PermittedDNSDomains) > 0 && !slices.ContainsFunc(ca.PermittedDNSDomains, func(domain string) bool {
+			return plain == domain || strings.HasSuffix(plain, "."+domain)
+		}) {
+			missing = append(missing, name)
+		}
+	}
+	for _, ip := range h.ips {
+		if len(ca.PermittedIPRanges) > 0 && !slices.ContainsFunc(ca.PermittedIPRanges, func(n *net.IPNet) bool { return n.Contains(ip.AsSlice()) }) {
+			missing = append(missing, ip.String())
+		}
+	}
+	return missing
+}
+
+// constrain has a CA sign for h alone, as servers alone.
+func constrain(template *x509.Certificate, h hosts) {
+	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+	// Not critical, although RFC 5280 has it so: TLS libraries of consoles and phones that
+	// do not know name constraints would refuse the whole CA.
+	template.PermittedDNSDomainsCritical = false
+	for _, name := range h.names {
+		template.PermittedDNSDomains = append(template.PermittedDNSDomains, strings.TrimPrefix(name, "*."))
+	}
+	slices.Sort(template.PermittedDNSDomains)
+	template.PermittedDNSDomains = slices.Compact(template.PermittedDNSDomains)
+	for _, ip := range h.ips {
+		template.PermittedIPRanges = append(template.PermittedIPRanges, &net.IPNet{IP: ip.AsSlice(), Mask: net.CIDRMask(ip.BitLen(), ip.BitLen())})
+	}
+}
+
+// constrained reports whether a CA has name constraints; those made before had none.
+func constrained(ca *x509.Certificate) bool {
+	return len(ca.PermittedDNSDomains) > 0 && len(ca.PermittedIPRanges) > 0
+}
+
+// forThisMachine reports whether a CA signs for loopback alone: no other machine can have
+// a use for it.
+func forThisMachine(ca *x509.Certificate) bool {
+	local, _ := parseHosts(always)
+	return constrained(ca) && !slices.ContainsFunc(ca.PermittedDNSDomains, func(domain string) bool { return !slices.Contains(local.names, domain) }) &&
+		!slices.ContainsFunc(ca.PermittedIPRanges, func(n *net.IPNet) bool {
+			ip, _ := netip.AddrFromSlice(n.IP)
+			return !ip.Unmap().IsLoopback()
+		})
+}
+
+// fits makes sure that the CA may sign for what is configured. One that other machines may
+// trust is never replaced here: they would refuse the new one without a word to anybody.
+func (a *authority) fits(ca pair, now time.Time) (pair, error) {
+	if !constrained(ca.cert) {
+		a.log.Warn().Str("file", a.caFile()).Msg("this private CA may sign for any name (it was made by an older version): troupe tls rotate makes one for the configured names; " +
+			"devices that trust the old one for wss need the new file then")
+		return ca, nil
+	}
+	missing := permits(ca.cert, a.hosts)
+	switch {
+	case len(missing) == 0:
+		return ca, nil
+	case forThisMachine(ca.cert):
+		a.log.Warn().Str("file", a.caFile()).Strs("for", missing).Msg("the private CA was for this machine alone: a new one takes its place")
+		if _, err := a.rotate(now); err != nil {
+			return pair{}, err
+		}
+		return a.readCA(now)
+	}
+	return pair{}, fmt.Errorf("%s may sign for %s only, and not for %s: troupe tls rotate, with the same settings, starts a new CA, which players must be told of",
+		a.caFile(), strings.Join(permitted(ca.cert), ", "), strings.Join(missing, ", "))
+}
+
+// permitted names what a CA may sign for.
+func permitted(ca *x509.Certificate) []string {
+	all := slices.Clone(ca.PermittedDNSDomains)
+	for _, n := range ca.PermittedIPRanges {
+		if ones, bits := n.Mask.Size(); ones == bits {
+			all = append(all, n.IP.String())
+		} else {
+			all = append(all, n.String())
+		}
+	}
+	return all
+}
+
+// rotate puts the CA aside, and the prepared one or a new one in its place. It returns
+// where the old one is now, empty if there was none. The leaf goes first: without it and
+// the CA the next start makes both, so no moment leaves something that does not start.
+func (a *authority) rotate(now time.Time) (old string, err error) {
+	if err := os.Remove(a.leafFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", err
+	}
+	there, err := exists(a.caDir())
+	if err != nil {
+		return "", err
+	}
+	if there {
+		old = filepath.Join(a.dir, "ca-until-"+now.UTC().Format("20060102-150405.000"))
+		if err := os.Rename(a.caDir(), old); err != nil {
+			return "", err
+		}
+	}
+	next := filepath.Dir(NextCAFile(a.dir))
+	if there, err = exists(next); err != nil {
+		return old, err
+	}
+	if there {
+		err = os.Rename(next, a.caDir())
+	} else {
+		err = a.makeCA(now, a.caDir())
+	}
+	syncDir(a.dir)
+	if gone := os.Remove(a.leafFile()); gone == nil { // a host that runs has made one meanwhile
+		a.log.Debug().Str("file", a.leafFile()).Msg("removed a certificate of the old CA")
+	}
+	return old, err
+}
+
+// authorityOf is the private CA that o names.
+func authorityOf(o Options) (*authority, time.Time, error) {
+	s, err := o.source()
+	if err != nil {
+		return nil, time.Time{}, err
+	}
+	a, ok := s.(*authority)
+	if !ok {
+		return nil, time.Time{}, errors.New("tlsconf: the certificate is from files of your own, and so is its CA")
+	}
+	if o.Now == nil {
+		return a, time.Now(), nil
+	}
+	return a, o.Now(), nil
+}
+
+// Prepare makes the CA that the next Rotate will use, so that devices can trust it before,
+// and returns its file. One that is there and fits stays.
+func Prepare(o Options) (file string, err error) {
+	a, now, err := authorityOf(o)
+	if err != nil {
+		return "", err
+	}
+	file = NextCAFile(a.dir)
+	there, err := exists(filepath.Dir(file))
+	if err == nil && !there {
+		err = a.makeCA(now, filepath.Dir(file))
+	}
+	if err == nil {
+		var f pemFile
+		if f, err = readPEM(file, false); err == nil && len(f.certs) == 1 && len(permits(f.certs[0], a.hosts)) > 0 {
+			err = fmt.Errorf("%s may not sign for %s: remove %s and prepare again", file, strings.Join(permits(f.certs[0], a.hosts), ", "), filepath.Dir(file))
+		}
+	}
+	if err != nil {
+		return "", fmt.Errorf("tlsconf: %w", err)
+	}
+	return file, nil
+}
+
+// Rotate starts a new CA: the one that Prepare made, or one made now. The old one is kept
+// beside it, at old, and signs nothing any more. A host that runs takes up the new one with
+// its next look at the files.
+func Rotate(o Options) (old string, err error) {
+	a, now, err := authorityOf(o)
+	if err == nil {
+		old, err = a.rotate(now)
+	}
+	if err == nil {
+		_, err = a.load(now)
+	}
+	if err != nil {
+		return old, fmt.Errorf("tlsconf: %w", err)
+	}
+	return old, nil
+}
+
+// Trusted returns the certificates that players must trust for wss, and the file that has
+// them. It makes nothing.
+func Trusted(o Options) (anchors []*x509.Certificate, file string, err error) {
+	if err := o.validate(); err != nil {
+		return nil, "", err
+	}
+	switch {
+	case o.Dir != "":
+		file = CAFile(o.Dir)
+	case o.CAFile != "":
+		file = o.CAFile
+	default:
+		file = o.CertFile
+	}
+	f, err := readPEM(file, false)
+	if err != nil {
+		return nil, file, fmt.Errorf("tlsconf: %w", err)
+	}
+	if len(f.certs) == 0 {
+		return nil, file, fmt.Errorf("tlsconf: %s: no certificate in it", file)
+	}
+	if o.CAFile == "" && o.Dir == "" { // its chain ends with the anchor
+		return f.certs[len(f.certs)-1:], file, nil
+	}
+	return f.certs, file, nil
+}
+
+// Constraints returns the names and addresses that a CA may sign for; none: any.
+func Constraints(ca *x509.Certificate) []string { return permitted(ca) }
