@@ -71,8 +71,7 @@ type entry struct {
 	over      bool
 	starting  bool         // counted as ACTIVATING
 	overdue   *stage.Timer // while that: it takes too long; of a fleet with a script
-	again     bool         // it is to be stored again
-	unsaid    news         // with these events
+	unsaved   unsaved
 	endedAt   time.Time
 	forgotten bool
 	bytes     int  // that it holds in memory once it has ended, about
@@ -173,10 +172,12 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 		r.watchers = append(r.watchers, m.Notify)
 	case stored:
 		r.onStored(c, m)
-	case unstored:
-		r.onUnstored(c, m)
-	case storeAgain:
-		r.onStoreAgain(c, m.e)
+	case saved:
+		r.onSaved(c, m)
+	case saveAgain:
+		r.onSaveAgain(c, m.e)
+	case refusedNews:
+		r.onRefusedNews(c, m)
 	case gamesession.Changed:
 		r.onChanged(c, m)
 	case Request[messages.UpdateGameSession, *messages.GameSession]:

@@ -1,9 +1,7 @@
 package fleet
 
 import (
-	"math/rand/v2"
 	"slices"
-	"time"
 
 	"troupe/actors/gamesession"
 	"troupe/actors/stage"
@@ -97,55 +95,9 @@ func (r *Registry) storeChange(c *stage.Context, e *entry) {
 	if e.changed = !e.stored; e.changed || e.forgotten {
 		return
 	}
-	n := append(e.unsaid, r.gameNews(c.Now(), e)...)
-	e.unsaid = nil
-	r.storeNews(c, e, n)
-}
-
-// storeNews stores a game session as it is now, with events. If that fails it is tried
-// again: what was shown of an end is not to be another one after a restart.
-func (r *Registry) storeNews(c *stage.Context, e *entry, n news) {
-	self, log := c.Self(), &r.lost
-	r.o.Store.Commit(n.with(e.record()), func(err error) {
-		if err != nil {
-			log.Error().Err(err).Str("game_session_id", string(e.id)).Msg("not stored: it is tried again")
-			self.Tell(unstored{e, n})
-			return
-		}
-		r.leave(n)
-	})
-}
-
-type (
-	// unstored tells the actor what of a game session was not stored.
-	unstored struct {
-		e *entry
-		n news
-	}
-	storeAgain struct{ e *entry }
-)
-
-// Undelivered implements stage.Undeliverable: the next start makes up for it.
-func (unstored) Undelivered() {}
-
-// againMin is when that is tried again, about: spread, because there may be many.
-const againMin = 2 * time.Second
-
-func (r *Registry) onUnstored(c *stage.Context, m unstored) {
-	e := m.e
-	e.unsaid = append(e.unsaid, m.n...)
-	if !e.again && !e.forgotten {
-		e.again = true
-		c.After(againMin+rand.N(againMin), storeAgain{e})
-	}
-}
-
-func (r *Registry) onStoreAgain(c *stage.Context, e *entry) {
-	n := e.unsaid
-	e.unsaid, e.again = nil, false
-	if !e.forgotten {
-		r.storeNews(c, e, n)
-	}
+	e.unsaved.game = true
+	e.unsaved.news = append(e.unsaved.news, r.gameNews(c.Now(), e)...)
+	r.save(c, e)
 }
 
 // answerCreated answers for a game session when it is durable.

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
 )
@@ -28,19 +27,6 @@ func (r *Registry) leave(n news) {
 	for _, e := range n {
 		r.o.OnEvent(e)
 	}
-}
-
-// noteNews is note, with events.
-func (r *Registry) noteNews(c *stage.Context, n news, changes ...store.Change) {
-	if len(n) == 0 {
-		r.note(c, changes...)
-		return
-	}
-	r.commit(c, func() {}, func(err error) {
-		if err == nil {
-			r.leave(n)
-		}
-	}, n.with(changes...)...)
 }
 
 var gameSessionEvents = map[messages.GameSessionStatus]string{

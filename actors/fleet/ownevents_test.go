@@ -142,3 +142,73 @@ func TestEventsOfAnEndThatIsOverAtOnce(t *testing.T) {
 		}
 	})
 }
+
+// Player sessions that change while the store refuses: the events leave, in order, and the
+// statuses are stored, once it works again.
+func TestPlayerSessionsThatChangeDuringAnOutageAreStoredAndToldOf(t *testing.T) {
+	d, l := new(disk), new(heard)
+	with := func(o *actors.Options) { o.Fleet.Store, o.Fleet.OwnEvents, o.Fleet.OnEvent = d, true, l.take }
+	actorstest.Run(t, with, func(w *world) {
+		id := w.Create(nil)
+		left, late, stays := w.Seat(id), w.Seat(id), w.Seat(id)
+		l.types()
+		d.set(errDisk)
+		w.Enter(left).Depart()
+		w.Enter(stays)
+		w.Pass(time.Minute + time.Second)
+		actorstest.Equal(w, "while nothing is stored", l.types())
+		d.set(nil)
+		w.Pass(5 * time.Second)
+		actorstest.Equal(w, "afterwards", l.types(), "PlayerSessionActive", "PlayerSessionCompleted", "PlayerSessionActive", "PlayerSessionTimedOut")
+		got := d.statuses(w)
+		if got[left] != messages.PlayerSessionCompleted || got[late] != messages.PlayerSessionTimedOut || got[stays] != messages.PlayerSessionActive {
+			w.Errorf("%v", got)
+		}
+		w.Pass(time.Minute)
+		actorstest.Equal(w, "twice", l.types())
+	})
+}
+
+// So it is with all that happens to a game session: its end is told of after what was before.
+func TestAnOutageKeepsTheOrderOfEvents(t *testing.T) {
+	d, l := new(disk), new(heard)
+	with := func(o *actors.Options) { o.Fleet.Store, o.Fleet.OwnEvents, o.Fleet.OnEvent = d, true, l.take }
+	actorstest.Run(t, with, func(w *world) {
+		id := w.Create(nil)
+		left, stays := w.Seat(id), w.Seat(id)
+		w.Enter(stays)
+		l.types()
+		d.set(errDisk)
+		w.Enter(left).Depart()
+		_, err := terminate(w, id, true)
+		w.IsError(err, messages.Internal)
+		w.Pass(10 * time.Second)
+		d.set(nil)
+		w.Pass(5 * time.Second)
+		actorstest.Equal(w, "afterwards", l.types(), "PlayerSessionActive", "PlayerSessionCompleted",
+			"GameSessionTerminating", "PlayerSessionCompleted", "GameSessionTerminated")
+	})
+}
+
+// A start that finds its store refusing tells of the ends of the process before once it can.
+func TestEventsOfTheProcessBeforeAreToldOfAfterAnOutage(t *testing.T) {
+	l := new(heard)
+	hosted(t, func(o *fleet.Options) { o.OwnEvents, o.OnEvent = true, l.take }, func(h *host) {
+		g := h.must(create(actorstest.Small, ""))
+		if _, err := h.seats(g.ID, "a"); err != nil {
+			h.Fatal(err)
+		}
+		l.types()
+		h.disk.set(errDisk)
+		h.restart()
+		time.Sleep(time.Minute)
+		if got := l.types(); len(got) != 0 {
+			h.Errorf("told of what is not stored: %v", got)
+		}
+		h.disk.set(nil)
+		time.Sleep(5 * time.Second)
+		if got := l.types(); !slices.Equal(got, []string{"PlayerSessionTimedOut", "GameSessionTerminated"}) {
+			h.Errorf("%v", got)
+		}
+	})
+}

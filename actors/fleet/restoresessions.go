@@ -107,14 +107,11 @@ const restoreBatch = 1000
 func (r *Registry) endRestored(c *stage.Context) {
 	now := c.Now()
 	changes := r.restored.strays
-	var n news
 	for _, e := range r.restored.lived {
 		e.endedAt = now
 		r.reopen(e)
 		e.published.End(now, "the host has started again")
-		told := r.gameNews(now, e)
-		changes = append(changes, told.with(e.record())...)
-		n = append(n, told...)
+		r.storeChange(c, e)
 		r.keep(e)
 	}
 	if n := len(r.restored.lived); n > 0 {
@@ -133,13 +130,6 @@ func (r *Registry) endRestored(c *stage.Context) {
 	slices.SortStableFunc(r.ended, func(a, b *entry) int { return a.endedAt.Compare(b.endedAt) })
 	for batch := range slices.Chunk(changes, restoreBatch) {
 		r.note(c, batch...)
-	}
-	if len(n) > 0 {
-		r.commit(c, func() {}, func(err error) { // behind those
-			if err == nil {
-				r.leave(n)
-			}
-		})
 	}
 	r.forgetEnded(c)
 }

@@ -44,7 +44,9 @@ func (r *Registry) onSeatsMade(c *stage.Context, m gamesession.SeatsMade) {
 // onSeatChanged stores a player session that has changed by itself.
 func (r *Registry) onSeatChanged(c *stage.Context, m gamesession.SeatChanged) {
 	if e := r.players.get(m.Seat.ID); e != nil {
-		r.noteNews(c, r.seatNews(c.Now(), e, m.Seat), storedSeat(m.Seat))
+		e.unsaved.seat(m.Seat.ID, m.Seat)
+		e.unsaved.news = append(e.unsaved.news, r.seatNews(c.Now(), e, m.Seat)...)
+		r.save(c, e)
 	}
 }
 
@@ -54,11 +56,10 @@ func (r *Registry) onSeatsForgotten(c *stage.Context, m gamesession.SeatsForgott
 		return
 	}
 	r.forgetSeats(e, m.IDs)
-	changes := make([]store.Change, len(m.IDs))
-	for i, id := range m.IDs {
-		changes[i] = store.Delete(store.PlayerSession, string(id))
+	for _, id := range m.IDs {
+		e.unsaved.seat(id, nil)
 	}
-	r.note(c, changes...)
+	r.save(c, e)
 }
 
 func (r *Registry) forgetSeats(e *entry, ids []messages.PlayerSessionID) {

@@ -50,8 +50,10 @@ func (r *Registry) onTerminateGameSession(c *stage.Context, m TerminateGameSessi
 	if !again || m.Force {
 		e.ref.Tell(gamesession.Terminate{Reason: messages.CloseGameEnded, Text: text, StatusReason: reason, Force: m.Force})
 	}
+	self := c.Self()
 	r.commit(c, func() {}, func(err error) {
 		if err != nil {
+			self.Tell(refusedNews{e, n})
 			m.Reply(nil, err)
 			return
 		}
