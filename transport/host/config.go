@@ -173,7 +173,7 @@ type Script struct {
 	Callback           time.Duration `config:"callback"`           // one call into a script; its game session is ended over it
 	Tick               time.Duration `config:"tick"`               // a call over it is counted, and now and then warned of
 	TimersMax          int           `config:"timersMax"`          // that wait
-	MemoryMax          int           `config:"memoryMax"`          // bytes
+	MemoryMax          int           `config:"memoryMax"`          // bytes that a game session's script may hold
 	KeepRunningOnError bool          `config:"keepRunningOnError"` // errors outside of callbacks are logged only
 	UnpackedMax        int           `config:"unpackedMax"`        // bytes of all files of a script
 	ProcessesMax       int           `config:"processesMax"`       // of a fleet that the service API makes, in each process group

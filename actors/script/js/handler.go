@@ -119,7 +119,7 @@ func (h *Handler) open() error {
 		return err
 	}
 	h.watch = dog.Watch(watchdog.Options{
-		Limit: h.program.limits.Callback, MemoryMax: h.program.limits.MemoryMax,
+		Limit: h.program.limits.Callback, MemoryMax: h.program.limits.MemoryMax, Held: h.held,
 		Interrupt: h.interrupt, Stuck: h.stuck, Long: h.process.HandOver,
 	})
 	return nil

@@ -90,6 +90,9 @@ func (w *Watch) endPace() {
 
 // look looks at the clock, and rests if it is time to.
 func (w *Watch) look() {
+	if w.weigh.Load() {
+		w.measure(false)
+	}
 	p, since, now := &w.pacer, w.since.Load(), time.Since(w.worker.start)
 	if since < oldest {
 		p.left = clockEvery // no call, or one that must end

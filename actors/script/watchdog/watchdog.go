@@ -13,21 +13,23 @@ const (
 	period = 10 * time.Millisecond
 	// idleLooks is after how many looks without a call the goroutine sleeps.
 	idleLooks = 20
-	// memoryAfter is how long a call must run before its memory counts: what others
-	// allocate meanwhile is counted with it.
-	memoryAfter = 100 * time.Millisecond
 	// Grace is how long a call may go on after Interrupt.
 	Grace = time.Second
 )
 
 // Options say what bounds the calls of one Watch. The functions must not block;
-// Interrupt and Stuck are called by the watchdog's goroutine.
+// Interrupt and Stuck are called by the watchdog's goroutine, Interrupt by that of a call
+// for its memory.
 type Options struct {
 	// Limit is how long a call may take; 0: for ever.
 	Limit time.Duration
-	// MemoryMax is by how many bytes the process may grow during a call, from the
-	// first look at it on; 0: any. Of several calls under way one is blamed.
+	// MemoryMax is how many bytes the owner may hold, by Held; 0: any. That is measured, by
+	// Pause and End, when the process has grown by so much during a call: its growth has
+	// no owner, and is no reason to end anything.
 	MemoryMax int64
+	// Held estimates how many bytes the owner holds; it may stop counting beyond limit.
+	// Called by the goroutine of a call; one at a time for all watches. Nil: any.
+	Held func(limit int64) int64
 	// Interrupt must end the call that is under way.
 	Interrupt func(reason string)
 	// Stuck tells that a call goes on Grace after its Interrupt. Its End says so, too.
@@ -60,15 +62,11 @@ const (
 type Dog struct {
 	mu      sync.Mutex
 	watches []*Watch
-	worker  *worker       // nil: there are no watches
-	heap    int64         // of the process at the last look; 0: not known
-	weighed time.Duration // then
-	over    bool          // it had grown by too much then
-	ending  bool          // a call that was interrupted went on then
-	open    []*Watch      // of one look, to be used again
+	worker  *worker // nil: there are no watches
 
-	long   atomic.Int32 // calls that are long
-	others atomic.Bool  // there are several watches
+	long      atomic.Int32 // calls that are long
+	others    atomic.Bool  // there are several watches
+	measuring atomic.Bool  // somebody's Held is called
 }
 
 // worker is the goroutine that looks, from the first watch to the last.
@@ -84,15 +82,14 @@ type Watch struct {
 	dog    *Dog
 	worker *worker
 	since  atomic.Int64 // when the call under way began, ns since worker.start; or one of the values above
+	weigh  atomic.Bool  // the owner is to measure what it holds
 	pacer  pacer
 	o      Options
 
 	// Guarded by dog.mu.
-	index   int           // in dog.watches; -1: released
-	seen    int64         // since, as it was first looked at
-	heap    int64         // of the process, then or when somebody else was blamed
-	share   float64       // of the growth since it was, bytes
-	counted time.Duration // so long
+	index   int   // in dog.watches; -1: released
+	seen    int64 // since, as it was last looked at
+	heap    int64 // of the process when it first was, or was found too large last
 	firedAt time.Duration
 	reason  string // written before since becomes fired
 }
@@ -102,7 +99,6 @@ func (d *Dog) Watch(o Options) *Watch {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.worker == nil {
-		d.heap, d.over, d.ending = 0, false, false
 		d.worker = &worker{start: time.Now(), wake: make(chan struct{}, 1), quit: make(chan struct{})}
 		go d.run(d.worker)
 	}
@@ -136,6 +132,7 @@ func (w *Watch) Release() {
 
 // Begin starts a call.
 func (w *Watch) Begin() {
+	w.weigh.Store(false)
 	w.pacer.begin()
 	w.since.Store(int64(time.Since(w.worker.start)) + oldest)
 	if w.worker.asleep.Load() && w.worker.asleep.CompareAndSwap(true, false) {
@@ -149,6 +146,9 @@ func (w *Watch) Begin() {
 // End ends it, and returns how long it took if it was in time. After Stuck, somebody
 // else has taken over: the caller must not go on.
 func (w *Watch) End() (time.Duration, Verdict) {
+	if w.weigh.Load() {
+		w.measure(true)
+	}
 	w.endPace()
 	switch since := w.since.Swap(idle); since {
 	case idle, fired:
@@ -197,27 +197,23 @@ func (d *Dog) run(k *worker) {
 func (d *Dog) look(k *worker) bool {
 	var found []finding
 	d.mu.Lock()
-	now, busy, measured, open := time.Since(k.start), false, false, d.open
+	now, busy, heap := time.Since(k.start), false, int64(0)
 	for _, w := range d.watches {
 		since := w.since.Load()
 		if since == idle || w.worker != k {
 			continue
 		}
-		busy, measured = true, measured || w.o.MemoryMax > 0
+		busy = true
 		if tell := w.judge(since, now); tell != nil {
 			found = append(found, finding{tell, w.reason})
 		}
-		open = append(open, w)
-	}
-	if measured {
-		if w := d.weigh(open, now, heapSize()); w != nil {
-			found = append(found, finding{w.o.Interrupt, w.reason})
+		if since >= oldest && w.o.MemoryMax > 0 && w.o.Held != nil {
+			if heap == 0 {
+				heap = heapSize()
+			}
+			w.grown(since, heap)
 		}
-	} else {
-		d.heap, d.over, d.ending = 0, false, false
 	}
-	clear(open)
-	d.open = open[:0]
 	d.mu.Unlock()
 	for _, f := range found {
 		f.tell(f.reason)
@@ -257,76 +253,40 @@ func (w *Watch) fire(since int64, now time.Duration, reason string) func(reason 
 	return w.o.Interrupt
 }
 
-// weigh interrupts a call for the memory that the process has grown by. Whose it is,
-// nobody knows: what it grew by since the last look is shared among the calls that are
-// under way, by how long they were since then, and the one with the most for its time is
-// blamed. For the others, growth counts from here on; so it does for all while a call
-// that was interrupted goes on, and up to the look after its end.
-func (d *Dog) weigh(open []*Watch, now time.Duration, heap int64) *Watch {
-	last, growth, wasEnding := d.weighed, max(0, heap-d.heap), d.ending
-	known := d.heap > 0 && !wasEnding
-	d.heap, d.weighed, d.ending = heap, now, false
-	all := time.Duration(0)
-	for _, w := range open {
-		began := w.since.Load()
-		d.ending = d.ending || began == fired
-		all += present(began, last, now)
+// grown takes the size of the process during a call.
+func (w *Watch) grown(since, heap int64) {
+	if since != w.seen {
+		w.seen, w.heap = since, heap
 	}
-	var suspect *Watch
-	over, wasOver := false, d.over
-	for _, w := range open {
-		began := w.since.Load()
-		if began < oldest {
-			continue
-		}
-		fresh := began != w.seen
-		if fresh {
-			w.seen, w.heap, w.share, w.counted = began, heap, 0, 0
-		}
-		if known {
-			was := present(began, last, now)
-			w.share += float64(growth) * float64(was) / float64(all)
-			w.counted += was
-		}
-		over = over || w.heavy(now, heap)
-		if !fresh && (suspect == nil || w.rate() > suspect.rate()) {
-			suspect = w
-		}
+	if heap-w.heap > w.o.MemoryMax {
+		w.heap = heap // from here on
+		w.weigh.Store(true)
 	}
-	d.over = over
-	ending := wasEnding || d.ending
-	if !ending && (!over || !wasOver) { // whose it is may have begun just now: the next look tells
-		return nil
-	}
-	for _, w := range open {
-		if w != suspect || ending {
-			w.heap = heap
-		}
-	}
-	if ending || !suspect.heavy(now, heap) || suspect.fire(suspect.seen, now, fmt.Sprintf("memory grew by more than %d MiB while it ran", suspect.o.MemoryMax>>20)) == nil {
-		return nil
-	}
-	d.ending = true
-	return suspect
 }
 
-// present returns for how long a call has been under way since the last look, by the
-// value of Watch.since; at least 1 ns.
-func present(since int64, last, now time.Duration) time.Duration {
-	return max(1, now-max(last, time.Duration(since-oldest)))
-}
-
-// heavy reports whether the process has grown by too much during the call.
-func (w *Watch) heavy(now time.Duration, heap int64) bool {
-	return w.o.MemoryMax > 0 && now+oldest-time.Duration(w.seen) >= memoryAfter && heap-w.heap > w.o.MemoryMax
-}
-
-// rate returns what the call has of the growth, in bytes per ns.
-func (w *Watch) rate() float64 {
-	if w.counted == 0 {
-		return 0
+// measure ends the call if the owner holds too much. While somebody else measures it is
+// put off, unless this is the end of the call.
+func (w *Watch) measure(last bool) {
+	d := w.dog
+	for !d.measuring.CompareAndSwap(false, true) {
+		if !last {
+			return
+		}
+		time.Sleep(time.Millisecond)
 	}
-	return w.share / float64(w.counted)
+	w.weigh.Store(false)
+	held := w.o.Held(w.o.MemoryMax)
+	d.measuring.Store(false)
+	since := w.since.Load()
+	if held <= w.o.MemoryMax || since < oldest {
+		return
+	}
+	d.mu.Lock()
+	tell := w.fire(since, time.Since(w.worker.start), fmt.Sprintf("it holds more than %d MiB of memory", w.o.MemoryMax>>20))
+	d.mu.Unlock()
+	if tell != nil {
+		tell(w.reason)
+	}
 }
 
 // heapSize returns the bytes in objects, live or not yet swept.

@@ -201,6 +201,7 @@ func startWith(t *testing.T, config func(*host.Config), newHandler func(*message
 	t.Helper()
 	w := &world{T: t}
 	c := host.Defaults()
+	c.Script.Node.AllowUploaded = true // updates are uploaded, for both engines
 	quiet(&c)
 	c.Log.GameSessions.Dir = t.TempDir()
 	if config != nil {

@@ -1,0 +1,77 @@
+package js
+
+import (
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"troupe/actors/script"
+)
+
+// What others make the host hold, such as what waits for their players, is not the memory of
+// a call that only takes long.
+func TestACallIsNotEndedForWhatOthersHold(t *testing.T) {
+	limits := script.DefaultLimits()
+	limits.MemoryMax = 64 << 20
+	g := start(t, limits, body(`onMessage() { const until = Date.now() + 500; let n = 0; while (Date.now() < until) n++; }`))
+	done := make(chan [][]byte)
+	go func() {
+		var held [][]byte
+		for range 40 {
+			held = append(held, make([]byte, 8<<20))
+			time.Sleep(10 * time.Millisecond)
+		}
+		done <- held
+	}()
+	g.handler.OnMessage(message(1, ""))
+	held := <-done
+	if g.exit != nil {
+		t.Errorf("it ended: %s\n%s", g.crash, g.lines.String())
+	}
+	runtime.KeepAlive(held)
+	// What it holds itself ends it, also if one built-in has made it.
+	h := start(t, limits, body(`onMessage() { const until = Date.now() + 50; while (Date.now() < until); globalThis.kept = new Array(5e6).fill(0.5); }`))
+	h.handler.OnMessage(message(1, ""))
+	if h.exit == nil || !strings.Contains(h.crash, "64 MiB") {
+		t.Errorf("it goes on, or ended for something else: %q", h.crash)
+	}
+}
+
+// What is counted is near to what the Go heap has more.
+func TestWhatARuntimeHoldsIsEstimated(t *testing.T) {
+	heap := func() int64 {
+		runtime.GC()
+		var s runtime.MemStats
+		runtime.ReadMemStats(&s)
+		return int64(s.HeapAlloc)
+	}
+	for name, code := range map[string]string{
+		"numbers":  `const a = []; for (let i = 0; i < 200000; i++) a.push(i + 0.5); globalThis.kept = a;`,
+		"objects":  `const a = []; for (let i = 0; i < 8000; i++) a.push({ x: i, y: [i], name: 'n' + i }); globalThis.kept = a;`,
+		"texts":    `const a = []; for (let i = 0; i < 20; i++) a.push('x'.repeat(5e5) + i); globalThis.kept = a;`,
+		"one text": `const s = 'x'.repeat(1e6), a = []; for (let i = 0; i < 1000; i++) a.push(s); globalThis.kept = a;`,
+		"maps":     `const m = new Map(); for (let i = 0; i < 15000; i++) m.set('k' + i, [i]); globalThis.kept = m;`,
+		"bytes":    `globalThis.kept = [new Uint8Array(8e6), Buffer.alloc(8e6)];`,
+		"closures": `const a = []; for (let i = 0; i < 15000; i++) a.push(() => i); globalThis.kept = a;`,
+		"a cycle":  `let o = {}; const first = o; for (let i = 0; i < 10000; i++) { o.next = { before: o }; o = o.next; } o.next = first; globalThis.kept = o;`,
+	} {
+		g := start(t, calm(), body(`onMessage() { `+code+` }`))
+		h := g.handler.(*Handler)
+		before, was := heap(), h.held(1<<40)
+		g.handler.OnMessage(message(1, ""))
+		grown := heap() - before
+		begun := time.Now()
+		held := h.held(1<<40) - was
+		t.Logf("%s: %d KiB, in truth %d, in %v", name, held>>10, grown>>10, time.Since(begun))
+		if held < grown/3 || held > 3*grown+1<<20 {
+			t.Errorf("%s: %d KiB, in truth %d", name, held>>10, grown>>10)
+		}
+		if limited := h.held(100); limited > 1<<20 && limited >= held {
+			t.Errorf("%s: %d KiB with a limit", name, limited>>10)
+		}
+		if was < 10<<10 || was > 2<<20 {
+			t.Errorf("a plain runtime holds %d KiB", was>>10)
+		}
+	}
+}
