@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"troupe/messages"
@@ -13,6 +12,7 @@ import (
 type devCommand struct {
 	settings
 	Script string `arg:"" optional:"" name:"script" placeholder:"SCRIPT" help:"The game's logic: a JavaScript or TypeScript file with what lies beside it, a folder, or a .zip. It is checked and used on each save. Without it, game sessions are relays."`
+	Main   string `placeholder:"FILE" help:"Which file of a folder or .zip to start; otherwise main of its package.json, or the only one."`
 	Engine string `enum:",embedded,node" default:"" placeholder:"ENGINE" help:"Run the script in the embedded engine, or in node; otherwise as its package.json says."`
 }
 
@@ -32,9 +32,12 @@ func (c *devCommand) Run(s streams) error {
 	if c.Engine != "" && c.Script == "" {
 		return errors.New("--engine is for a script, and none is given")
 	}
-	game := devScript{path: c.Script, engine: c.Engine, fleet: messages.FleetID(cfg.Fleets[0].ID), out: s.out}
+	if c.Main != "" && c.Script == "" {
+		return errors.New("--main is for a script, and none is given")
+	}
+	game := devScript{path: c.Script, main: c.Main, engine: c.Engine, fleet: messages.FleetID(cfg.Fleets[0].ID), out: s.out}
 	if c.Script != "" {
-		cfg.Fleets[0].Script, cfg.Fleets[0].Engine = c.Script, c.Engine
+		cfg.Fleets[0].Script, cfg.Fleets[0].LaunchPath, cfg.Fleets[0].Engine = c.Script, c.Main, c.Engine
 		if err := game.check(); err != nil {
 			return fmt.Errorf("%s does not run:\n%w", c.Script, err)
 		}
@@ -49,43 +52,4 @@ func (c *devCommand) Run(s streams) error {
 		}
 		return game.watch(h), nil
 	})
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "off"
-	}
-	return s
-}
-
-// welcome says where the host is and what to try.
-func welcome(out io.Writer, cfg *host.Config, a host.Announcement, script string) {
-	api := ""
-	if a.API != "127.0.0.1:8080" {
-		api = " --api " + a.APIURL
-	}
-	fleet := ""
-	if len(cfg.Fleets) > 0 && cfg.Fleets[0].ID != defaultFleet {
-		fleet = " --fleet " + cfg.Fleets[0].ID
-	}
-	if script != "" {
-		script = fmt.Sprintf("\nGame sessions of %s run %s. Each save is checked; new game sessions use it.\n", cfg.Fleets[0].ID, script)
-	}
-	fmt.Fprintf(out, `
-  service API, health, metrics  %s
-  WebSocket                     ws://%s
-  fast channel (UDP)            %s
-  secured: WebSocket            wss://%s
-           fast channel (DTLS)  %s
-  KCP (inside DTLS)             %s
-  trust anchors of these three  %s
-%s
-Try next, in another terminal:
-  troupe client --bots 4%s%s
-  troupe client%s%s
-  aws gamelift describe-game-sessions --fleet-id %s --endpoint-url %s --region %s --no-sign-request
-
-Ctrl-C stops.
-
-`, a.APIURL, a.WS, a.Fast, orNone(a.WSS), orNone(a.DTLS), orNone(a.KCP), orNone(a.CA), script, api, fleet, api, fleet, cfg.Fleets[0].ID, a.APIURL, cfg.Region)
 }

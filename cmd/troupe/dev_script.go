@@ -23,6 +23,7 @@ import (
 // devScript is the script of `troupe dev`, which is reloaded on save.
 type devScript struct {
 	path   string
+	main   string // the file to start; empty: as the script says
 	engine string // empty: as the script says
 	fleet  messages.FleetID
 	out    io.Writer
@@ -123,8 +124,8 @@ func (d *devScript) check() error {
 	if err != nil {
 		return err
 	}
-	launch := ""
-	if d.watched() != d.path {
+	launch := d.main
+	if launch == "" && d.watched() != d.path {
 		launch = filepath.Base(d.path)
 	}
 	entry, err := b.Entry(launch)

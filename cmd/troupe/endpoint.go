@@ -16,6 +16,9 @@ import (
 	"troupe/cmd/troupe/internal/reach"
 )
 
+// defaultEndpoint is the one of host.Defaults.
+const defaultEndpoint = "http://127.0.0.1:8080"
+
 // endpoint are the flags of what calls a host. The environment is AWS's own.
 type endpoint struct {
 	Endpoint     string `default:"http://127.0.0.1:8080" aliases:"api" env:"AWS_ENDPOINT_URL_GAMELIFT,AWS_ENDPOINT_URL" placeholder:"URL" help:"Service API of the host (${default})."`

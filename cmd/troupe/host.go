@@ -69,12 +69,6 @@ func runHost(cfg host.Config, s streams, started func(*host.Host) (ended func(),
 	if err != nil {
 		return err
 	}
-	if cfg.Announce != "" {
-		if err := announce(cfg.Announce, h.Addrs()); err != nil {
-			h.Close()
-			return err
-		}
-	}
 	a := h.Addrs()
 	log.Info().Str("api", a.API).Str("ws", a.WS).Str("fast", a.Fast).Str("wss", a.WSS).Str("dtls", a.DTLS).Str("kcp", a.KCP).Str("version", readBuild().version).
 		Int("cpus", runtime.GOMAXPROCS(0)).Func(memoryLimit).Msg("listening")
@@ -85,6 +79,12 @@ func runHost(cfg host.Config, s streams, started func(*host.Host) (ended func(),
 			return err
 		}
 		defer ended()
+	}
+	if cfg.Announce != "" { // last: whoever waits for the file finds a host that has started
+		if err := announce(cfg.Announce, h.Addrs()); err != nil {
+			h.Close()
+			return err
+		}
 	}
 	return untilOver(h, signals, failed, log)
 }

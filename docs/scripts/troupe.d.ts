@@ -51,8 +51,8 @@ declare namespace Troupe {
 
     /**
      * Troupe: the connection of a player is lost. False, or "release", lets the player go at once; anything else waits
-     * for it as long as the reconnect window lasts. The reason is "connection_lost", or the name of the number that the
-     * connection was closed with, such as "ping_timeout".
+     * for it as long as the reconnect window lasts. The reason is "connection_lost"; why the host closed the connection,
+     * such as "ping_timeout"; or "client_closed_1001" with the client's own close code (1001: a browser's tab was closed).
      */
     onPlayerDetached?(peerId: number, reason: string): Answer | 'release';
     /** Troupe: a player is back, with the same peer id and groups, and has been sent what it missed. */

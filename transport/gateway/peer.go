@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"net/netip"
+	"strconv"
 	"time"
 
 	"troupe/actors/connection"
@@ -86,6 +87,10 @@ func (p *peer) OnClosed(end transport.End) {
 // is in the transport's log: scripts are told reasons, too.
 const lostReason = "connection_lost"
 
+// clientClosed is the reason of a connection that the client has closed, and not as one
+// who leaves; its number follows.
+const clientClosed = "client_closed"
+
 func reasonOf(end transport.End) string {
 	switch {
 	case end.ByHost != 0:
@@ -94,8 +99,10 @@ func reasonOf(end transport.End) string {
 		return "left"
 	case end.Err != nil:
 		return lostReason
-	default:
-		return messages.CloseReason(end.Code).String()
+	case end.Code == 0:
+		return clientClosed
+	default: // the numbers of CloseReason are what the host means by them, not the client
+		return clientClosed + "_" + strconv.Itoa(int(end.Code))
 	}
 }
 

@@ -78,7 +78,7 @@ func (b *Bundle) defaultEntry() (string, error) {
 			return name, nil
 		}
 	}
-	return "", fmt.Errorf("it is not clear which file to start: give a launch path; the script has %s", b.candidates())
+	return "", fmt.Errorf("it is not clear which file to start: name it as main in %s, or as the launch path (troupe dev --main); the script has %s", packageFile, b.candidates())
 }
 
 // scripts lists what can be an entry, without packages and hidden files, sorted:

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"troupe/messages"
+	"troupe/transport/host"
+)
+
+// Each example starts by the name of its folder, in the host as in the check before.
+func TestExamplesStartByTheirFolder(t *testing.T) {
+	const examples = "../../docs/scripts/examples"
+	folders, err := os.ReadDir(examples)
+	if err != nil || len(folders) < 5 {
+		t.Fatalf("%d examples, %v", len(folders), err)
+	}
+	cfg := host.Defaults()
+	cfg.API.Addr, cfg.WebSocket.Addr, cfg.Fast.Addr, cfg.WSS.Addr, cfg.DTLS.Addr, cfg.KCP.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0", "", "", ""
+	cfg.Log.GameSessions.Dir, cfg.Fleets, cfg.Aliases, cfg.Queues = t.TempDir(), nil, nil, nil
+	var scripts []devScript
+	for _, f := range folders {
+		d := devScript{path: filepath.Join(examples, f.Name()), fleet: messages.FleetID("fleet-" + f.Name())}
+		cfg.Fleets = append(cfg.Fleets, host.Fleet{ID: string(d.fleet), Name: f.Name(), GameSessionsMax: 1, Script: d.path})
+		scripts = append(scripts, d)
+	}
+	h, err := host.Start(host.Options{Config: cfg})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer h.Close()
+	for _, d := range scripts {
+		if err := d.check(); err != nil {
+			t.Errorf("%s: %v", d.path, err)
+		}
+		if err := d.runs(h); err != nil {
+			t.Errorf("%s: the host: %v", d.path, err)
+		}
+	}
+}
+
+func TestTheFileToStartIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a.js", "b.js"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("exports.ssExports = {};"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for main, want := range map[string]string{"a.js": "", "b.js": "", "": "not clear", "c.js": "no such file"} {
+		d := devScript{path: dir, main: main}
+		if err := d.check(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("main %q: %v", main, err)
+		}
+	}
+}
