@@ -110,8 +110,13 @@ lint-quick:
 	if [ -n "$$unformatted" ]; then echo "gofmt would change:"; echo "$$unformatted"; exit 1; fi
 	$(GO) vet ./...
 
+.PHONY: notices
+notices: ## write the licences of what the binary is linked from (after a change of dependencies)
+	$(GO) run ./cmd/internal/notices -platforms "$(PLATFORMS)"
+
 .PHONY: lint
-lint: lint-quick ## format, vet, tidy, generated code, and builds for all platforms
+lint: lint-quick ## format, vet, tidy, generated code, licences, and builds for all platforms
+	$(GO) run ./cmd/internal/notices -check -platforms "$(PLATFORMS)"
 	$(GO) mod verify
 	$(GO) mod tidy -diff
 	$(GO) generate ./messages/wire/...

@@ -35,6 +35,8 @@ type commands struct {
 	TLS     tlsCommand     `cmd:"" name:"tls" help:"Show or replace the certificate authority that players trust."`
 	Bench   benchCommand   `cmd:"" help:"Measure."`
 	Version versionCommand `cmd:"" help:"Print the version."`
+
+	Licenses licensesCommand `cmd:"" help:"Print the licences of what this binary is linked from."`
 }
 
 func main() {

@@ -1,0 +1,221 @@
+// Command notices writes the licences of everything that a troupe binary is linked from:
+// the modules behind ./cmd/troupe on every platform that is built, and Go itself. With
+// --check it compares instead, and fails if the file is not what it would write.
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+)
+
+func main() {
+	file := flag.String("file", "cmd/troupe/THIRD_PARTY_NOTICES", "the file to write or to check")
+	check := flag.Bool("check", false, "write nothing, and fail if the file is not current")
+	platforms := flag.String("platforms", "linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64", "that are built")
+	flag.Parse()
+	if err := run(*file, *check, strings.Fields(*platforms)); err != nil {
+		fmt.Fprintln(os.Stderr, "notices:", err)
+		os.Exit(1)
+	}
+}
+
+func run(file string, check bool, platforms []string) error {
+	modules, err := linked("./cmd/troupe", platforms)
+	if err != nil {
+		return err
+	}
+	text, err := write(modules)
+	if err != nil {
+		return err
+	}
+	if !check {
+		return os.WriteFile(file, text, 0o644)
+	}
+	have, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(have, text) {
+		return fmt.Errorf("%s is not current: make notices", file)
+	}
+	return nil
+}
+
+// module is one that the binary has packages of.
+type module struct {
+	path, version, dir string
+	packages           map[string]bool // their directories
+}
+
+// linked lists the modules behind a package on all platforms, without this one, by path.
+func linked(pkg string, platforms []string) ([]*module, error) {
+	found := map[string]*module{}
+	for _, platform := range platforms {
+		goos, goarch, ok := strings.Cut(platform, "/")
+		if !ok {
+			return nil, fmt.Errorf("platform %q is not like linux/amd64", platform)
+		}
+		if err := list(pkg, goos, goarch, found); err != nil {
+			return nil, err
+		}
+	}
+	all := make([]*module, 0, len(found))
+	for _, m := range found {
+		all = append(all, m)
+	}
+	slices.SortFunc(all, func(a, b *module) int { return strings.Compare(a.path, b.path) })
+	return all, nil
+}
+
+func list(pkg, goos, goarch string, found map[string]*module) error {
+	cmd := exec.Command("go", "list", "-deps", "-json=Dir,Module", pkg)
+	cmd.Env = append(os.Environ(), "GOOS="+goos, "GOARCH="+goarch, "CGO_ENABLED=0")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("go list for %s/%s: %w", goos, goarch, err)
+	}
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p struct {
+			Dir    string
+			Module *struct {
+				Path, Version, Dir string
+				Main               bool
+			}
+		}
+		switch err := d.Decode(&p); {
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		case p.Module == nil || p.Module.Main: // the standard library, or this project
+			continue
+		}
+		m := found[p.Module.Path]
+		if m == nil {
+			m = &module{path: p.Module.Path, version: p.Module.Version, dir: p.Module.Dir, packages: map[string]bool{}}
+			found[m.path] = m
+		}
+		m.packages[p.Dir] = true
+	}
+}
+
+// repeatedMax is the longest text, in bytes, that is printed as often as it comes: those
+// that are longer, like the Apache License, are the same in many modules.
+const repeatedMax = 4 << 10
+
+const head = `Troupe is licensed under the Apache License 2.0. Its binaries are linked from the Go
+standard library and from the modules below, each under the terms that follow it.
+Made by "make notices"; do not edit.
+`
+
+// write puts the texts together. A module without any is an error: somebody has to look.
+func write(modules []*module) ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteString(head)
+	if err := goLicence(&b); err != nil {
+		return nil, err
+	}
+	first := map[string]string{} // where a long text was printed
+	for _, m := range modules {
+		files, err := m.licences()
+		if err != nil {
+			return nil, err
+		}
+		if len(files) == 0 {
+			return nil, fmt.Errorf("%s %s has no licence file", m.path, m.version)
+		}
+		section(&b, m.path+" "+m.version)
+		for _, name := range files {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				return nil, err
+			}
+			rel, err := filepath.Rel(m.dir, name)
+			if err != nil {
+				return nil, err
+			}
+			body, here := clean(text), filepath.ToSlash(rel)+" of "+m.path
+			if before := first[body]; before != "" {
+				body = "The same text as " + before + ", above.\n"
+			} else if len(body) > repeatedMax {
+				first[body] = here
+			}
+			fmt.Fprintf(&b, "--- %s\n\n%s\n", filepath.ToSlash(rel), body)
+		}
+	}
+	return b.Bytes(), nil
+}
+
+// goLicence is that of the standard library, which does not change with its version.
+func goLicence(b *bytes.Buffer) error {
+	out, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(filepath.Join(strings.TrimSpace(string(out)), "LICENSE"))
+	if err != nil {
+		return err
+	}
+	section(b, "Go, its standard library and runtime")
+	fmt.Fprintf(b, "--- LICENSE\n\n%s\n", clean(text))
+	return nil
+}
+
+func section(b *bytes.Buffer, title string) {
+	fmt.Fprintf(b, "\n%s\n%s\n\n", strings.Repeat("=", 80), title)
+}
+
+// clean has one kind of line end, and ends with one.
+func clean(text []byte) string {
+	return strings.TrimRight(strings.ReplaceAll(string(text), "\r\n", "\n"), " \n\t\f") + "\n"
+}
+
+// licences are the licence files of a module: in its own directory, and in those from
+// there to the packages that are linked.
+func (m *module) licences() ([]string, error) {
+	dirs := map[string]bool{m.dir: true}
+	for dir := range m.packages {
+		for dir != m.dir && strings.HasPrefix(dir, m.dir) {
+			dirs[dir] = true
+			dir = filepath.Dir(dir)
+		}
+	}
+	var files []string
+	for dir := range dirs {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			if e.Type().IsRegular() && isLicence(e.Name()) {
+				files = append(files, filepath.Join(dir, e.Name()))
+			}
+		}
+	}
+	slices.Sort(files)
+	return files, nil
+}
+
+func isLicence(name string) bool {
+	name = strings.ToUpper(name)
+	if ext := filepath.Ext(name); ext == ".GO" || ext == ".PNG" || ext == ".SVG" {
+		return false
+	}
+	return slices.ContainsFunc([]string{"LICENSE", "LICENCE", "COPYING", "NOTICE", "PATENTS", "COPYRIGHT"}, func(word string) bool {
+		return strings.HasPrefix(name, word)
+	})
+}
+
+// host is the platform this runs on.
+func host() string { return runtime.GOOS + "/" + runtime.GOARCH }

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestNoticesAreCurrent looks at the platform of the test alone, by name and version; make
+// lint compares all of them, text by text.
+func TestNoticesAreCurrent(t *testing.T) {
+	root := filepath.Join("..", "..", "..")
+	t.Setenv("GOPROXY", "off") // what is built is in the module cache
+	modules, err := linked("troupe/cmd/troupe", []string{host()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(root, "cmd", "troupe", "THIRD_PARTY_NOTICES"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(modules) < 20 {
+		t.Errorf("only %d modules are linked", len(modules))
+	}
+	for _, m := range modules {
+		if !strings.Contains(string(text), "\n"+m.path+" "+m.version+"\n") {
+			t.Errorf("%s %s is not in it: make notices", m.path, m.version)
+		}
+	}
+}
+
+func TestAModuleWithoutALicenceIsAnError(t *testing.T) {
+	dir := t.TempDir()
+	m := &module{path: "example.com/x", version: "v1.0.0", dir: dir, packages: map[string]bool{filepath.Join(dir, "a", "b"): true}}
+	if err := os.MkdirAll(filepath.Join(dir, "a", "b"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := write([]*module{m}); err == nil || !strings.Contains(err.Error(), "example.com/x v1.0.0 has no licence") {
+		t.Errorf("got %v", err)
+	}
+	for name, text := range map[string]string{"LICENSE.md": "root\r\n\r\n", "a/COPYING": "of a", "a/b/license.go": "no", "a/b/NOTICE.txt": "of b"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := write([]*module{m})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = "example.com/x v1.0.0\n\n--- LICENSE.md\n\nroot\n\n--- a/COPYING\n\nof a\n\n--- a/b/NOTICE.txt\n\nof b\n\n"
+	if !strings.HasSuffix(string(got), want) {
+		t.Errorf("got %q", got)
+	}
+}

@@ -1,0 +1,17 @@
+package main
+
+import (
+	_ "embed"
+	"io"
+)
+
+//go:embed THIRD_PARTY_NOTICES
+var thirdPartyNotices string
+
+type licensesCommand struct{}
+
+// Run prints the licences of what this binary is linked from.
+func (licensesCommand) Run(s streams) error {
+	_, err := io.WriteString(s.out, thirdPartyNotices)
+	return err
+}
