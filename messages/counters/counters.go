@@ -81,6 +81,7 @@ type Set struct {
 	Moves            Vec[Channel]          // peers followed to another UDP address
 	Fallbacks        Vec[Channel]          // fast channels no longer trusted: served by WebSocket until confirmed again
 	Resent           atomic.Int64          // KCP segments sent again
+	ConnectionPanics atomic.Int64          // panics in what handles one peer's bytes; each cost that connection
 	HandlerErrors    atomic.Int64          // script callbacks that panicked
 	ScriptErrors     atomic.Int64          // errors of scripts outside of callbacks, unhandled rejections included
 	ScriptSlowCalls  atomic.Int64          // calls into scripts above the tick budget

@@ -7,7 +7,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"troupe/messages/counters"
+	"troupe/transport"
 )
 
 // Why an association ended, for OnClosed.
@@ -18,6 +21,8 @@ var (
 	ErrPeerClosed = errors.New("dtls: the peer closed the association")
 	// ErrReplaced: the peer made a new one from the same address.
 	ErrReplaced = errors.New("dtls: association was replaced by a newer one")
+	// ErrPanicked: a bug of the host in what handles its records.
+	ErrPanicked = errors.New("dtls: panic while a record was handled")
 	// ErrExhausted: its record numbers are used up.
 	ErrExhausted = errors.New("dtls: record numbers are used up")
 )
@@ -44,6 +49,7 @@ const (
 // may be called from any goroutine and none blocks.
 type Association struct {
 	count   *counters.Set
+	log     zerolog.Logger
 	keys    keys
 	remote  atomic.Pointer[netip.AddrPort]
 	send    func(datagram []byte) bool
@@ -155,6 +161,11 @@ func (a *Association) end(why error, goodbye bool) {
 		defer a.running.Done()
 		a.in.Lock() // behind the record in hand
 		defer a.in.Unlock()
+		defer func() {
+			if p := recover(); p != nil {
+				transport.Panicked(a.count, &a.log, "end of a DTLS association", p)
+			}
+		}()
 		if a.handler != nil {
 			a.handler.OnClosed(why)
 		}

@@ -145,17 +145,34 @@ const (
 // read is the reader. Only closing the socket ends it.
 func (e *Endpoint) read() {
 	buf := make([]byte, datagramMax+1)
+	for !e.readSome(buf) {
+	}
+}
+
+// readSome reads until the socket is closed, or reports false after a panic, which
+// costs the peer whose datagram was in hand its association or handshake.
+func (e *Endpoint) readSome(buf []byte) (done bool) {
+	var from netip.AddrPort
+	defer func() {
+		if p := recover(); p != nil {
+			transport.Panicked(e.o.Counters, &e.o.Log, "DTLS reader", p)
+			e.endPeer(from)
+		}
+	}()
 	for failures := 0; ; {
-		n, from, err := e.conn.ReadFromUDPAddrPort(buf)
+		var n int
+		var err error
+		n, from, err = e.conn.ReadFromUDPAddrPort(buf)
+		from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
 		switch {
 		case n > datagramMax: // cut off; an error beside it on Windows
 			failures = 0
 			e.drop(counters.RecordTooLarge)
 		case err == nil:
 			failures = 0
-			e.handle(netip.AddrPortFrom(from.Addr().Unmap(), from.Port()), buf[:n])
+			e.handle(from, buf[:n])
 		case errors.Is(err, net.ErrClosed):
-			return
+			return true
 		default:
 			if failures++; failures > failuresFree {
 				select {
@@ -164,6 +181,22 @@ func (e *Endpoint) read() {
 				}
 			}
 		}
+	}
+}
+
+// endPeer ends what there is of an address.
+func (e *Endpoint) endPeer(from netip.AddrPort) {
+	e.mu.Lock()
+	a, h := e.peers[from], e.halves[from]
+	if h != nil {
+		e.leave(h)
+	}
+	e.mu.Unlock()
+	if h != nil {
+		h.cancel()
+	}
+	if a != nil {
+		a.end(ErrPanicked, true)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"troupe/messages/counters"
+	"troupe/transport"
 )
 
 // half is a handshake under way on the server's side, perhaps in the shadow of an
@@ -28,6 +29,8 @@ type half struct {
 	// guarded by e.mu: the list of those whose address is not proven
 	older, newer *half
 	listed       bool
+
+	made *Association // as soon as there is one; of run's goroutine
 
 	mu      sync.Mutex
 	early   [][]byte     // application records and alerts that came before the end
@@ -113,11 +116,7 @@ func (h *half) takeEarly(r *record) (taken bool) {
 func (h *half) run() {
 	defer h.cancel()
 	started := time.Now()
-	s, err := serverHandshake(h.ctx, h.pipe, h.e.o.Certificate(), h.filter.suite, h.e.sessions)
-	var a *Association
-	if err == nil {
-		a, err = h.complete(s)
-	}
+	a, err := h.shake()
 	if err == nil {
 		return
 	}
@@ -131,6 +130,24 @@ func (h *half) run() {
 	h.e.o.Counters.Handshakes.Add(outcome, 1)
 	h.e.o.Log.Debug().Err(err).Stringer("remote", h.from).Stringer("outcome", outcome).
 		Dur("after", time.Since(started)).Msg("DTLS handshake ended without an association")
+}
+
+// shake does the handshake and makes its association. A panic is a failed
+// handshake, and the end of what it has come to.
+func (h *half) shake() (a *Association, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			transport.Panicked(h.e.o.Counters, &h.e.o.Log, "DTLS handshake", p)
+			if a, err = h.made, ErrPanicked; a != nil {
+				a.end(ErrPanicked, true)
+			}
+		}
+	}()
+	s, err := serverHandshake(h.ctx, h.pipe, h.e.o.Certificate(), h.filter.suite, h.e.sessions)
+	if err != nil {
+		return nil, err
+	}
+	return h.complete(s)
 }
 
 func (h *half) outcome() counters.HandshakeOutcome {
@@ -154,15 +171,14 @@ func (h *half) complete(s *secrets) (*Association, error) {
 	e := h.e
 	last, number := h.pipe.mute()
 	a := newAssociation(k, number, e.o.Counters, &e.running)
+	a.log, h.made = e.o.Log, a
 	a.setRemote(h.from)
 	a.forget = e.forget
 	a.send = func(b []byte) bool { return e.sendTo(a.RemoteAddr(), b) }
 	if !s.resumed { // with a resumed session the last flight is the client's
 		a.flight = last
 	}
-	a.in.Lock() // an end before it has its handler waits for it
-	a.handler = e.acceptor.Accept(a)
-	a.in.Unlock()
+	h.accept(a)
 	if a.handler == nil {
 		return a, errors.New("dtls: not accepted")
 	}
@@ -189,6 +205,13 @@ func (h *half) complete(s *secrets) (*Association, error) {
 		}
 	}
 	return a, nil
+}
+
+// accept gives the association its handler. An end before that waits for it.
+func (h *half) accept(a *Association) {
+	a.in.Lock()
+	defer a.in.Unlock()
+	a.handler = h.e.acceptor.Accept(a)
 }
 
 // halfList is the list of handshakes whose address is not proven, oldest first.

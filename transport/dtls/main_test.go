@@ -107,16 +107,29 @@ type server struct {
 func serve(t testing.TB, change func(o *Options, s *acceptAll)) *server {
 	t.Helper()
 	acc := &acceptAll{new: make(chan *inbox, 64)}
-	o := Options{Addr: "127.0.0.1:0", Certificate: func() *tls.Certificate { return authority().leaf }, Counters: new(counters.Set)}
+	o := testOptions()
 	if change != nil {
 		change(&o, acc)
 	}
+	s := listen(t, o, acc)
+	s.new = acc.new
+	return s
+}
+
+func serveWith(t testing.TB, acc Acceptor) *server { return listen(t, testOptions(), acc) }
+
+func testOptions() Options {
+	return Options{Addr: "127.0.0.1:0", Certificate: func() *tls.Certificate { return authority().leaf }, Counters: new(counters.Set)}
+}
+
+func listen(t testing.TB, o Options, acc Acceptor) *server {
+	t.Helper()
 	e, err := Listen(o, acc)
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { e.Close() })
-	return &server{Endpoint: e, TB: t, count: o.Counters, new: acc.new}
+	return &server{Endpoint: e, TB: t, count: o.Counters}
 }
 
 func (s *server) dial(change func(o *DialOptions)) *inbox {

@@ -10,6 +10,7 @@ import (
 	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/messages/wire"
+	"troupe/transport"
 )
 
 // datagramMax is the largest datagram in either direction, in bytes. A fast
@@ -48,6 +49,7 @@ type socket struct {
 	silent bool // reads and discards
 	out    *queue
 	done   chan struct{} // closed by stop
+	inHand *Association  // whose datagram the reader handles; of the reader
 
 	// mu guards both maps. The reader holds it for reading during one lookup and
 	// never while it calls up.
@@ -170,6 +172,24 @@ func (s *socket) all() []*Association {
 // read is the reader. Only closing the socket ends it.
 func (s *socket) read() {
 	buf := make([]byte, datagramMax+1)
+	for !s.readSome(buf) {
+	}
+}
+
+// readSome reads until the socket is closed, or reports false after a panic, which
+// costs the peer whose datagram was in hand its channel.
+func (s *socket) readSome(buf []byte) (done bool) {
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		transport.Panicked(s.pool.opt.Counters, &s.pool.opt.Log, "fast channel reader", p)
+		if a := s.inHand; a != nil {
+			s.inHand = nil
+			a.Close()
+		}
+	}()
 	for failures := 0; ; {
 		n, from, err := s.conn.ReadFromUDPAddrPort(buf)
 		from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
@@ -181,10 +201,10 @@ func (s *socket) read() {
 			failures = 0
 			s.handle(from, buf[:n])
 		case errors.Is(err, net.ErrClosed):
-			return
+			return true
 		default:
 			if failures++; !s.pause(failures) {
-				return
+				return true
 			}
 		}
 	}
@@ -238,7 +258,9 @@ func (s *socket) plain(from netip.AddrPort, datagram []byte) {
 	a, elsewhere := s.find(s.pool.keyOf(from.Addr(), peer))
 	switch {
 	case a != nil:
+		s.inHand = a
 		a.receive(from, &h, packet, len(datagram), now)
+		s.inHand = nil
 	case elsewhere:
 		s.stray(from, peer, h.Sequence, now)
 		s.pool.refuse(counters.DropFastWrongAddress, from, peer, now)

@@ -5,6 +5,7 @@ import (
 	"net"
 
 	"troupe/messages/counters"
+	"troupe/transport"
 )
 
 // writeBatch is how many datagrams the writer takes from the queue at a time.
@@ -27,8 +28,15 @@ func (s *socket) write() {
 
 // writeOne writes d, unless the binding it was meant for is over: game data goes
 // to confirmed addresses only (R27). It gives d's reference back and returns the
-// buffer for the next one.
-func (s *socket) writeOne(d *datagram, buf []byte) []byte {
+// buffer for the next one. A panic costs the one peer its channel.
+func (s *socket) writeOne(d *datagram, buf []byte) (next []byte) {
+	defer func() {
+		if p := recover(); p != nil {
+			transport.Panicked(s.pool.opt.Counters, &s.pool.opt.Log, "fast channel writer", p)
+			d.owner.Close()
+			next = buf
+		}
+	}()
 	defer d.frame.Release()
 	if d.life != 0 && d.life != d.owner.live.Load() {
 		return buf

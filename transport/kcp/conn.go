@@ -104,7 +104,7 @@ func (c *Conn) Send(f *wire.Frame) {
 // the peer acknowledges.
 func (c *Conn) Flush() {
 	c.e.lock()
-	c.e.push()
+	c.e.guarded(c.e.push)
 	c.e.leave()
 }
 
@@ -127,7 +127,7 @@ func (c *Conn) Close(reason messages.CloseReason) {
 		reason = messages.CloseInternalError // no number: a bug of the caller
 	}
 	c.e.lock()
-	c.e.part(reason, nil, true)
+	c.e.guarded(func() { c.e.part(reason, nil, true) })
 	c.e.leave()
 }
 

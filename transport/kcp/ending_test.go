@@ -11,6 +11,7 @@ import (
 
 	"troupe/messages"
 	"troupe/messages/counters"
+	"troupe/messages/wire"
 	"troupe/transport"
 	"troupe/transport/dtls"
 )
@@ -426,6 +427,10 @@ type panicking struct{ recorder }
 
 func (*panicking) Accept(transport.Conn) (transport.Handler, messages.CloseReason) { panic("a bug") }
 
+type buggySource struct{}
+
+func (buggySource) Drain(wire.Sink) bool { panic("a bug") }
+
 func TestPanicsCostOneConnection(t *testing.T) {
 	in(t, func(t *testing.T) {
 		p := connect(t, 1, weather{})
@@ -454,6 +459,33 @@ func TestPanicsCostOneConnection(t *testing.T) {
 			p.finish()
 		})
 	})
+	for name, flush := range map[string]func(p *pair){
+		"source": func(p *pair) { p.conn.Flush() },
+		"source, reading": func(p *pair) {
+			p.conn.e.lock()
+			p.conn.e.sending.backlog = true
+			p.conn.e.leave()
+			p.conn.Close(messages.CloseNormal)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			in(t, func(t *testing.T) {
+				p := connect(t, 1, weather{})
+				p.conn.SetSource(buggySource{})
+				flush(p)
+				time.Sleep(3 * time.Second)
+				synctest.Wait()
+				if end := p.host.end(t); end.ByHost != messages.CloseInternalError && end.ByHost != messages.CloseNormal {
+					t.Errorf("the host's end: %+v", end)
+				}
+				p.conn.SetSource(nil) // nothing is locked
+				if n := p.count.ConnectionPanics.Load(); n != 1 {
+					t.Errorf("%d panics counted", n)
+				}
+				p.finish()
+			})
+		})
+	}
 	t.Run("acceptor", func(t *testing.T) {
 		in(t, func(t *testing.T) {
 			a, b := network(1, weather{})

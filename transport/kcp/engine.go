@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 
 	"troupe/messages/counters"
 	"troupe/messages/wire"
+	"troupe/transport"
 )
 
 const (
@@ -155,7 +155,7 @@ func (e *engine) lock() {
 // be done without the lock.
 func (e *engine) leave() {
 	if e.phase <= phaseDrain {
-		e.settle()
+		e.guarded(e.settle)
 	}
 	deliver := !e.taking.delivering && e.hasNews()
 	if deliver {
@@ -259,11 +259,27 @@ func (e *engine) recovered() {
 	if p == nil {
 		return
 	}
-	e.set.log.Error().Stringer("remote", e.carrier.RemoteAddr()).Interface("panic", p).
-		Bytes("stack", debug.Stack()).Msg("connection handler panicked")
+	transport.Panicked(e.set.count, &e.set.log, "KCP handler", p)
 	e.lock()
 	e.part(closePanicked, fmt.Errorf("%w: %v", errPanicked, p), false)
 	e.leave()
+}
+
+// guarded runs a turn, or a part of one, in which a panic costs the connection and
+// leaves no lock behind. The lock is held.
+func (e *engine) guarded(turn func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			transport.Panicked(e.set.count, &e.set.log, "KCP", p)
+			e.taking.muted = true
+			if err := fmt.Errorf("%w: %v", errPanicked, p); e.phase <= phaseDrain {
+				e.part(closePanicked, err, false)
+			} else {
+				e.endNow(err)
+			}
+		}
+	}()
+	turn()
 }
 
 // write sends one datagram. What the carrier does not take is lost, as it could

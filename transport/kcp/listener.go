@@ -3,7 +3,6 @@ package kcp
 import (
 	"context"
 	"fmt"
-	"runtime/debug"
 	"sync"
 
 	"troupe/messages"
@@ -80,8 +79,7 @@ func (l *Listener) ask(c *Conn) {
 	refusal := messages.CloseInternalError
 	defer func() {
 		if p := recover(); p != nil {
-			l.opt.Log.Error().Uint64("conn_id", c.id).Interface("panic", p).
-				Bytes("stack", debug.Stack()).Msg("acceptor panicked")
+			transport.Panicked(l.opt.Counters, &l.opt.Log, "KCP acceptor", p)
 		}
 		refused := handler == nil
 		if refused {

@@ -1,12 +1,12 @@
 package kcp
 
 import (
-	"runtime/debug"
 	"time"
 
 	kcpgo "github.com/xtaci/kcp-go/v5"
 
 	"troupe/messages/counters"
+	"troupe/transport"
 )
 
 const (
@@ -29,7 +29,7 @@ func (e *engine) onData(body []byte) {
 	}
 	e.lock()
 	if e.phase <= phaseDrain {
-		e.takeIn(body)
+		e.guarded(func() { e.takeIn(body) })
 	}
 	e.heard()
 	e.leave()
@@ -105,8 +105,7 @@ func (e *engine) takeIn(body []byte) {
 func (e *engine) input(body []byte) (ok bool) {
 	defer func() {
 		if p := recover(); p != nil {
-			e.set.log.Error().Stringer("remote", e.carrier.RemoteAddr()).Interface("panic", p).
-				Bytes("stack", debug.Stack()).Msg("kcp panicked")
+			transport.Panicked(e.set.count, &e.set.log, "KCP input", p)
 			ok = false
 		}
 	}()
@@ -153,7 +152,12 @@ func (e *engine) deliverSome() (done bool) {
 	defer e.recovered()
 	for {
 		e.lock()
-		what, n := e.takeNews(&buf)
+		var what news
+		var n int
+		e.guarded(func() { what, n = e.takeNews(&buf) })
+		if what == 0 && e.ending.over && !e.ending.told { // it panicked
+			what, n = e.takeNews(&buf)
+		}
 		e.leave()
 		switch what {
 		case noNews:

@@ -120,6 +120,12 @@ func (e *engine) arm() {
 
 func (e *engine) onTimer() {
 	e.lock()
+	e.guarded(e.fire)
+	e.leave()
+}
+
+// fire does what is due.
+func (e *engine) fire() {
 	t := &e.timer
 	t.armed = never
 	switch {
@@ -145,7 +151,6 @@ func (e *engine) onTimer() {
 	if e.now >= t.phase {
 		e.onPhaseTimer()
 	}
-	e.leave()
 }
 
 // startPing sends a ping until it is answered. One that is under way is replaced:

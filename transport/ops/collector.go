@@ -54,6 +54,7 @@ var rows = []struct{ name, help, label string }{
 	{"troupe_address_changes_total", "Peers followed to another UDP address, which their NAT gave them.", "transport"},
 	{"troupe_fast_fallbacks_total", "Fast channels not trusted any more: served by WebSocket until they are confirmed again.", "transport"},
 	{"troupe_kcp_resent_total", "KCP segments sent again.", ""},
+	{"troupe_connection_panics_total", "Panics in what handles one peer's bytes; each cost that connection.", ""},
 	{"troupe_actor_restarts_total", "Actors restarted by their parent.", "kind"},
 	{"troupe_actors", "Actors alive.", "kind"},
 	{"troupe_actor_panics_total", "Panics caught by guards.", ""},
@@ -142,6 +143,7 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	vec(c, ch, "troupe_address_changes_total", prometheus.CounterValue, &s.Moves)
 	vec(c, ch, "troupe_fast_fallbacks_total", prometheus.CounterValue, &s.Fallbacks)
 	c.one(ch, "troupe_kcp_resent_total", prometheus.CounterValue, float64(s.Resent.Load()))
+	c.one(ch, "troupe_connection_panics_total", prometheus.CounterValue, float64(s.ConnectionPanics.Load()))
 	vec(c, ch, "troupe_actor_restarts_total", prometheus.CounterValue, &s.Restarts)
 	for _, r := range messages.CloseReasons() {
 		c.one(ch, "troupe_close_reasons_total", prometheus.CounterValue, float64(s.CloseReasons[r].Load()), r.String())

@@ -122,6 +122,33 @@ func TestHandlerPanic(t *testing.T) {
 	q.await(t, "other connection", func() bool { return len(q.units) == 1 })
 }
 
+// A panic of what fills a connection costs that connection, whoever flushes it:
+// the game session's goroutine, or the connection's own writer.
+func TestAPanicWhileWritingCostsTheConnection(t *testing.T) {
+	for name, flush := range map[string]func(c transport.Conn){
+		"flush": transport.Conn.Flush, "writer": func(c transport.Conn) { c.Close(messages.CloseGoingAway) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := serve(t, Options{}, newRecorder())
+			_, p := h.connect(t)
+			other, q := h.connect(t)
+			src := &queue{onBusy: func() { panic("a bug") }}
+			p.SetSource(src)
+			flush(p)
+			if end := p.awaitEnd(t); end.Clean || end.ByHost == 0 {
+				t.Errorf("end %+v", end)
+			}
+			p.Flush()
+			p.SetSource(nil) // nothing is locked
+			if n := h.count.ConnectionPanics.Load(); n != 1 {
+				t.Errorf("%d panics counted", n)
+			}
+			other.write(binaryFrame("fine"))
+			q.await(t, "other connection", func() bool { return len(q.units) == 1 })
+		})
+	}
+}
+
 // TestCloseFromTheHandler closes and sends from the reader's own goroutine.
 func TestCloseFromTheHandler(t *testing.T) {
 	r := newRecorder()

@@ -35,6 +35,12 @@ func (l *Listener) accept() error {
 // receive takes an accepted connection: it is answered at once, or when Admission
 // has a place for it.
 func (l *Listener) receive(nc net.Conn) {
+	defer func() {
+		if p := recover(); p != nil {
+			transport.Panicked(l.opt.Counters, &l.opt.Log, "WebSocket listener", p)
+			reset(nc)
+		}
+	}()
 	v := &visitor{Conn: nc, l: l, remote: addrPort(nc.RemoteAddr())}
 	if l.opt.Admission != nil {
 		v.ticket = l.opt.Admission.Ticket(v.remote.Addr())

@@ -8,13 +8,13 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"runtime/debug"
 	"strings"
 	"time"
 
 	"github.com/lxzan/gws"
 
 	"troupe/messages/counters"
+	"troupe/transport"
 )
 
 // serve answers one opening handshake. What it needs for that is pooled: the
@@ -25,7 +25,7 @@ func (v *visitor) serve() {
 	defer l.leave(v)
 	defer func() {
 		if r := recover(); r != nil {
-			l.opt.Log.Error().Str("panic", fmt.Sprint(r)).Bytes("stack", debug.Stack()).Msg("handshake panicked")
+			transport.Panicked(l.opt.Counters, &l.opt.Log, "WebSocket handshake", r)
 			_ = v.Close()
 		}
 	}()

@@ -2,7 +2,6 @@ package websocket
 
 import (
 	"errors"
-	"runtime/debug"
 	"unicode/utf8"
 
 	"troupe/transport"
@@ -175,8 +174,7 @@ var errPanicked = errors.New("websocket: handler panicked")
 func (c *Conn) guard(f func()) (ok bool) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.l.opt.Log.Error().Uint64("conn_id", c.id).Interface("panic", p).
-				Bytes("stack", debug.Stack()).Msg("connection handler panicked")
+			transport.Panicked(c.l.opt.Counters, &c.l.opt.Log, "WebSocket handler", p)
 		}
 	}()
 	f()

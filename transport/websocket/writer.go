@@ -8,6 +8,7 @@ import (
 
 	"troupe/messages"
 	"troupe/messages/wire"
+	"troupe/transport"
 )
 
 // flushRoundsMax is how many writes one Flush does in its caller's goroutine
@@ -29,7 +30,7 @@ func (c *Conn) Flush() {
 		return
 	}
 	s := takeScratch()
-	more := c.compose(s)
+	more := c.composeGuarded(s)
 	if len(s.b) == 0 {
 		c.mu.Unlock()
 		giveScratch(s)
@@ -47,6 +48,7 @@ func (c *Conn) Flush() {
 // writeNow writes without waiting what s holds, and what follows, as long as
 // the kernel takes it. The caller has set writing.
 func (c *Conn) writeNow(s *scratch, more bool) {
+	defer c.writerPanicked()
 	for round := 1; ; round++ {
 		n, err := s.try(c.raw)
 		c.countWrite(n)
@@ -71,7 +73,7 @@ func (c *Conn) writeNow(s *scratch, more bool) {
 			return
 		}
 		s.reset()
-		more = c.compose(s)
+		more = c.composeGuarded(s)
 		if len(s.b) == 0 {
 			c.rest()
 			c.mu.Unlock()
@@ -98,6 +100,7 @@ func (c *Conn) startWriter() {
 // waiting for the peer as long as it must, and ends when nothing is left. The
 // caller has set writing.
 func (c *Conn) writeLoop(s *scratch) {
+	defer c.writerPanicked()
 	for {
 		if err := c.writeWaiting(s); err != nil {
 			giveScratch(s)
@@ -109,7 +112,7 @@ func (c *Conn) writeLoop(s *scratch) {
 		}
 		s.reset()
 		c.mu.Lock()
-		c.compose(s)
+		c.composeGuarded(s)
 		if len(s.b) == 0 {
 			_ = c.nc.SetWriteDeadline(time.Time{}) // an old one would fail the next write
 			c.rest()
@@ -141,6 +144,39 @@ func (c *Conn) writeWaiting(s *scratch) error {
 func (c *Conn) countWrite(n int) {
 	c.l.opt.Counters.Writes.Add(c.channel(), 1)
 	c.l.opt.Counters.BytesOut.Add(c.channel(), int64(n))
+}
+
+// writerPanicked is deferred by whoever writes: a panic costs the connection.
+func (c *Conn) writerPanicked() {
+	if p := recover(); p != nil {
+		transport.Panicked(c.l.opt.Counters, &c.l.opt.Log, "WebSocket writer", p)
+		c.writeFailed(errPanicked)
+	}
+}
+
+// composeGuarded is compose. A panic of the source costs the connection: nothing
+// more is composed, and the reader does the rest when the socket is closed. The
+// caller holds mu and owns s.
+func (c *Conn) composeGuarded(s *scratch) (more bool) {
+	defer func() {
+		p := recover()
+		if p == nil {
+			return
+		}
+		transport.Panicked(c.l.opt.Counters, &c.l.opt.Log, "WebSocket source", p)
+		s.reset()
+		o := &c.out
+		o.phase, o.source, more = phaseEnded, nil, false
+		if o.err == nil {
+			o.err = errPanicked
+		}
+		if o.byHost == 0 {
+			o.byHost = messages.CloseInternalError
+		}
+		c.muted.Store(true)
+		c.cutAfter(0)
+	}()
+	return c.compose(s)
 }
 
 // compose puts into s what is to be written next: pong and ping, the host's own
