@@ -196,11 +196,17 @@ func (s *SQLite) dropGhost(ctx context.Context) error {
 	return nil
 }
 
-// logPages returns how many pages of the log count.
+var errPagesUnknown = errors.New("SQLite does not say how many pages of the log count")
+
+// logPages returns how many pages of the log count. That it is not known is an error: it
+// is not none.
 func (w *writer) logPages(ctx context.Context) (pages int64, err error) {
 	var busy, moved int64
 	err = w.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(NOOP)").Scan(&busy, &pages, &moved)
-	return max(pages, 0), err
+	if err == nil && pages < 0 {
+		err = errPagesUnknown
+	}
+	return pages, err
 }
 
 // checkpoint moves the log into the database once it is long. That it fails harms nobody:

@@ -1,0 +1,40 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// A log of which SQLite does not say how many pages count is left as it is: all of them
+// may have been answered.
+func TestLogOfUnknownLengthIsNotCut(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "store.db")
+	db, err := sql.Open("sqlite", path) // without a log: the count is -1
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	conn, err := db.Conn(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(context.Background(), "CREATE TABLE t (x)"); err != nil {
+		t.Fatal(err)
+	}
+	const size = 5000
+	if err := os.WriteFile(path+logSuffix, make([]byte, size), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := &SQLite{path: path, writer: writer{conn: conn}}
+	err = s.dropGhost(context.Background())
+	if info, bad := os.Stat(path + logSuffix); bad != nil || info.Size() != size {
+		t.Errorf("it was cut: %+v, %v", info, bad)
+	}
+	if err == nil {
+		t.Error("nothing is said of it")
+	}
+}
