@@ -82,9 +82,6 @@ func (r *Registry) admit(c *stage.Context, req messages.CreateGameSession) (f *f
 		return nil, "", messages.Errorf(messages.InvalidFleetStatus, "fleet %s is %s, not ACTIVE", f.record.ID, f.record.Status)
 	}
 	if location = req.Location; location == "" {
-		if f.record.Anywhere {
-			return nil, "", messages.Errorf(messages.InvalidRequest, "fleet %s is an ANYWHERE fleet: Location is required", f.record.ID)
-		}
 		location = f.record.Locations[0]
 	} else if !slices.Contains(f.record.Locations, location) {
 		return nil, "", messages.Errorf(messages.InvalidRequest, "location %s is not one of fleet %s", location, f.record.ID)

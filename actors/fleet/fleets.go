@@ -25,10 +25,17 @@ func (r *Registry) onCreateFleet(c *stage.Context, m Request[messages.CreateFlee
 	then := func() { r.open(c, f) }
 	if f.record.Anywhere {
 		f.events.add(c.Now(), eventCreated, "the fleet was created")
-		r.setFleetStatus(c, f, messages.FleetActive)
+		r.setUnregistrable(c, f)
 		then = func() {}
 	}
 	r.commitThen(c, func() { delete(r.fleets, id) }, then, one(m.Reply, f.record), f.put())
+}
+
+// setUnregistrable shows that an ANYWHERE fleet is of no use: processes elsewhere cannot
+// register with this host.
+func (r *Registry) setUnregistrable(c *stage.Context, f *fleetEntry) {
+	f.events.add(c.Now(), eventNotRunnable, "no process can register with this host from elsewhere")
+	r.setFleetStatus(c, f, messages.FleetErrored)
 }
 
 func (r *Registry) newFleet(c *stage.Context, q messages.CreateFleet) (*fleetEntry, error) {

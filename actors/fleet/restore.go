@@ -169,6 +169,8 @@ func (r *Registry) revive(c *stage.Context) {
 		case f.record.Status == messages.FleetTerminated:
 		case f.record.Status == messages.FleetDeleting:
 			r.finishFleet(c, f)
+		case f.record.Anywhere && f.record.Status != messages.FleetErrored:
+			r.setUnregistrable(c, f)
 		case f.record.ScriptID == "":
 		case r.scripts[f.record.ScriptID] == nil:
 			f.events.add(c.Now(), eventNotRunnable, "there is no script "+string(f.record.ScriptID)+" any more")

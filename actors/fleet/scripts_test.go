@@ -29,11 +29,11 @@ func TestAPICheck60_AFleetOfAScriptBecomesActiveWithItsTrail(t *testing.T) {
 		}
 		actorstest.Equal(w, "events", happened(w, f.ID), trail...)
 		any, err := w.System.CreateFleet(context.Background(), messages.CreateFleet{Name: "a", Anywhere: true, Locations: []string{"custom-x"}})
-		if err != nil || any.Status != messages.FleetActive {
-			w.Errorf("an ANYWHERE fleet: %+v, %v", any, err)
+		if err != nil || any.Status != messages.FleetErrored {
+			w.Errorf("an ANYWHERE fleet, which nothing can register with: %+v, %v", any, err)
 		}
 		_, err = w.Try(at(any.ID, "custom-x"), nil)
-		w.IsError(err, messages.FleetCapacityExceeded)
+		w.IsError(err, messages.InvalidFleetStatus)
 		_, err = w.System.CreateFleet(context.Background(), messages.CreateFleet{ScriptID: "script-unknown"})
 		w.IsError(err, messages.NotFound)
 	})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -104,6 +105,9 @@ func TestAPICheck37_ALowerMaximumRemovesNobody(t *testing.T) {
 		}
 		_, err := w.Seats(id, "x")
 		w.IsError(err, messages.GameSessionFull)
+		if text := err.Error(); !strings.Contains(text, "has 0 free seats, 1 are needed") {
+			w.Error(text)
+		}
 		w.Enter(last) // a seat that is held does not help while there are more than may be
 		if s := w.Seated(last).Status; s != messages.PlayerSessionReserved {
 			w.Errorf("it is %v", s)
@@ -257,13 +261,16 @@ func TestAnEditThatWasRefusedIsNotStoredWithTheEnd(t *testing.T) {
 	})
 }
 
-func TestAnAnywhereFleetNeedsALocation(t *testing.T) {
+// A fleet whose processes would run elsewhere, which an earlier host has stored as ACTIVE.
+func TestAnAnywhereFleetOfBeforeIsInError(t *testing.T) {
 	hosted(t, func(o *fleet.Options) {
 		o.Fleets = append(o.Fleets, &messages.Fleet{ID: "fleet-anywhere", Status: messages.FleetActive, Anywhere: true, Locations: []string{"custom-attic"}})
 	}, func(h *host) {
-		_, err := h.create(create("fleet-anywhere", ""))
-		h.is(err, messages.InvalidRequest)
-		_, err = h.create(at("fleet-anywhere", "custom-attic"))
-		h.is(err, messages.FleetCapacityExceeded)
+		_, err := h.create(at("fleet-anywhere", "custom-attic"))
+		h.is(err, messages.InvalidFleetStatus)
+		events, err := request[[]messages.FleetEvent](h, fleet.Events{ID: "fleet-anywhere"})
+		if err != nil || len(events) == 0 || !strings.Contains(events[0].Message, "no process can register") {
+			h.Errorf("%+v, %v", events, err)
+		}
 	})
 }

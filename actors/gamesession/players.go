@@ -33,7 +33,7 @@ func (a *Actor) onCreatePlayers(m CreatePlayers) {
 		m.Reply(nil, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s does not accept new player sessions", a.record.ID))
 		return
 	case n > free:
-		m.Reply(nil, messages.Errorf(messages.GameSessionFull, "game session %s has %d free seats, %d are needed", a.record.ID, free, n))
+		m.Reply(nil, messages.Errorf(messages.GameSessionFull, "game session %s has %d free seats, %d are needed", a.record.ID, max(0, free), n)) // the maximum may be below what there is
 		return
 	}
 	now := a.c.Now()

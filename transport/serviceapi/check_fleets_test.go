@@ -245,6 +245,31 @@ func TestFleetSettings(t *testing.T) {
 	})
 }
 
+// A host has no builds and no scaling policies: their lists are empty, as inventory scripts expect.
+func TestListsOfWhatTheHostNeverHas(t *testing.T) {
+	inBoth(t, func(t *testing.T, protocol string) {
+		a := newAPI(t)
+		if out := a.call(t, protocol, "ListBuilds", members{"Status": "READY", "Limit": 5}).ok(t); len(items(t, out, "Builds")) != 0 || out["NextToken"] != nil {
+			t.Errorf("builds %v", out)
+		}
+		out := a.call(t, protocol, "DescribeScalingPolicies", members{"FleetId": fleetOne, "StatusFilter": "ACTIVE", "Location": "us-east-1"}).ok(t)
+		if len(items(t, out, "ScalingPolicies")) != 0 || out["NextToken"] != nil {
+			t.Errorf("scaling policies %v", out)
+		}
+		for operation, wrong := range map[string][]members{
+			"ListBuilds":              {{"Status": "BUILT"}, {"Limit": 0}, {"NextToken": "made-up"}},
+			"DescribeScalingPolicies": {{}, {"FleetId": fleetOne, "StatusFilter": "SOME"}, {"FleetId": fleetOne, "NextToken": "made-up"}},
+		} {
+			for _, in := range wrong {
+				a.call(t, protocol, operation, in).want(t, 400, invalidRequest)
+			}
+		}
+		for _, in := range []members{{"FleetId": "fleet-none"}, {"FleetId": fleetOne, "Location": "mars"}} {
+			a.call(t, protocol, "DescribeScalingPolicies", in).want(t, 400, "NotFoundException")
+		}
+	})
+}
+
 func TestLocationsOfFleetsAndOfTheHost(t *testing.T) {
 	inBoth(t, func(t *testing.T, protocol string) {
 		a := newAPI(t)
@@ -255,7 +280,7 @@ func TestLocationsOfFleetsAndOfTheHost(t *testing.T) {
 			return all
 		}
 		made := a.call(t, protocol, "CreateFleetLocations", members{"FleetId": fleetOne, "Locations": places("eu-west-1", "custom-attic")}).ok(t)
-		if states := items(t, made, "LocationStates"); len(states) != 2 || states[1]["Location"] != "custom-attic" || states[1]["Status"] != "ACTIVE" {
+		if states := items(t, made, "LocationStates"); len(states) != 2 || states[1]["Location"] != "custom-attic" || states[0]["Status"] != "NEW" || states[1]["Status"] != "NEW" {
 			t.Errorf("got %v", made)
 		}
 		a.call(t, protocol, "CreateScript", members{"ZipFile": zipMember(protocol, []byte("PK"))}).ok(t)

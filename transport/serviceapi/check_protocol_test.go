@@ -270,7 +270,7 @@ func outputs(t *testing.T, a *api, protocol string) map[string]reply {
 }
 
 var emptyLists = []string{"ListContainerFleets", "ListContainerGroupDefinitions", "ListGameServerGroups",
-	"DescribeVpcPeeringAuthorizations", "DescribeVpcPeeringConnections"}
+	"DescribeVpcPeeringAuthorizations", "DescribeVpcPeeringConnections", "ListBuilds"}
 
 func TestAPICheck11_NoNullsAndNoMetadata(t *testing.T) {
 	a := newAPI(t)

@@ -152,9 +152,13 @@ func TestCreateFleetIsChecked(t *testing.T) {
 			"gateway":              {with(good, "PlayerGatewayMode", "REQUIRED"), invalidRequest},
 			"cost":                 {with(good, "AnywhereConfiguration", members{"Cost": "1"}), invalidRequest},
 			"tag":                  {with(good, "Tags", []members{{"Key": "AWS:x", "Value": ""}}), "TaggingFailedException"},
+			"gateway settings":     {with(good, "PlayerGatewayConfiguration", members{"GameServerIpProtocolSupported": "IPv4"}), invalidRequest},
+			"no gateway settings":  {with(good, "PlayerGatewayConfiguration", members{}), invalidRequest},
+			"anywhere":             {anywhere, invalidRequest},
 			"anywhere with script": {with(anywhere, "ScriptId", "script-0000"), invalidRequest},
-			"anywhere nowhere":     {with(anywhere, "Locations", nil), invalidRequest},
-			"anywhere in a region": {with(anywhere, "Locations", []members{{"Location": "us-east-1"}}), invalidRequest},
+			"empty fleet type":     {with(good, "FleetType", ""), invalidRequest},
+			"empty compute type":   {with(good, "ComputeType", ""), invalidRequest},
+			"empty certificates":   {with(good, "CertificateConfiguration", members{"CertificateType": ""}), invalidRequest},
 		} {
 			t.Run(name, func(t *testing.T) { a.call(t, protocol, "CreateFleet", c.in).want(t, 400, c.code) })
 		}
@@ -182,10 +186,6 @@ func TestCreateFleetIsChecked(t *testing.T) {
 		}
 		if got := a.fake.founded[0].Runtime.Processes; len(got) != 1 || got[0] != (messages.ServerProcess{LaunchPath: "/local/game/a.js", Parameters: "-v loggingLevel:DEBUG", Concurrent: 2}) {
 			t.Errorf("the backend got %+v", got)
-		}
-		out = a.call(t, protocol, "CreateFleet", with(anywhere, "AnywhereConfiguration", members{"Cost": "0.5"})).ok(t)
-		if fleet := out["FleetAttributes"].(members); fleet["ComputeType"] != "ANYWHERE" || fleet["AnywhereConfiguration"].(members)["Cost"] != "0.5" || fleet["InstanceType"] != nil {
-			t.Errorf("got %v", fleet)
 		}
 	})
 }

@@ -188,6 +188,9 @@ func scalarFromCBOR(v cbor.Value, dst reflect.Value, path string) error {
 	switch dst.Kind() {
 	case reflect.String: // enums too: values are the validation's business
 		if s, ok := v.(cbor.String); ok {
+			if s == "" && isEnum(dst.Type()) {
+				s = emptyEnum
+			}
 			dst.SetString(string(s))
 			return nil
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"reflect"
 	"strconv"
 	"time"
 
@@ -24,7 +25,7 @@ func (jsonCodec) contentType() string { return jsonContentType }
 
 var (
 	// The library skips what it does not map, and refuses what the scan lets pass.
-	jsonIn = json.WithUnmarshalers(json.UnmarshalFromFunc(readEpoch))
+	jsonIn = json.WithUnmarshalers(json.JoinUnmarshalers(json.UnmarshalFromFunc(readEpoch), json.UnmarshalFromFunc(readEnum)))
 	// OmitZeroStructFields drops nil pointers, nil lists, empty enums and the
 	// empty ResultMetadata, on which encoding would fail. Zeros survive: the
 	// SDK has pointers to all numbers and booleans.
@@ -96,6 +97,24 @@ func readEpoch(dec *jsontext.Decoder, t *time.Time) error {
 	}
 	*t, err = epoch(seconds)
 	return err
+}
+
+// readEnum reads texts of enumerations, of which an empty one is not an absent one.
+func readEnum(dec *jsontext.Decoder, v any) error {
+	dst := reflect.ValueOf(v).Elem()
+	if !isEnum(dst.Type()) || dec.PeekKind() != '"' {
+		return errors.ErrUnsupported
+	}
+	token, err := dec.ReadToken()
+	if err != nil {
+		return err
+	}
+	text := token.String()
+	if text == "" {
+		text = emptyEnum
+	}
+	dst.SetString(text)
+	return nil
 }
 
 var errNotEpoch = errors.New("want seconds since the epoch as a number")

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -88,11 +87,7 @@ func (s *Server) createFleet(ctx context.Context, in *gamelift.CreateFleetInput)
 	if req.Ports, err = portsOf("EC2InboundPermissions", in.EC2InboundPermissions); err != nil {
 		return nil, err
 	}
-	place := s.onThisHost
-	if in.ComputeType == types.ComputeTypeAnywhere {
-		place = s.anywhere
-	}
-	if err := place(in, &req); err != nil {
+	if err := s.onThisHost(in, &req); err != nil {
 		return nil, err
 	}
 	if req.Tags, err = tagsOf(in.Tags); err != nil {
@@ -115,13 +110,17 @@ func notOffered(in *gamelift.CreateFleetInput) error {
 	switch {
 	case in.PeerVpcId != nil || in.PeerVpcAwsAccountId != nil:
 		return invalid("PeerVpcId and PeerVpcAwsAccountId are not available on this host")
+	case in.ComputeType == types.ComputeTypeAnywhere:
+		return invalid("ComputeType ANYWHERE is not available on this host: no process can register from elsewhere")
+	case in.PlayerGatewayConfiguration != nil:
+		return invalid("PlayerGatewayConfiguration is not available on this host")
 	case in.PlayerGatewayMode != "" && in.PlayerGatewayMode != types.PlayerGatewayModeDisabled:
 		return invalid("PlayerGatewayMode must be DISABLED on this host")
 	}
 	return nil
 }
 
-// onThisHost is the part of CreateFleet for fleets whose processes run here.
+// onThisHost is the part of CreateFleet that says what runs, and where.
 func (s *Server) onThisHost(in *gamelift.CreateFleetInput, req *messages.CreateFleet) error {
 	switch {
 	case (in.BuildId == nil) == (in.ScriptId == nil):
@@ -141,30 +140,6 @@ func (s *Server) onThisHost(in *gamelift.CreateFleetInput, req *messages.CreateF
 	}
 	req.ScriptID, err = s.arns.script(in.ScriptId)
 	return err
-}
-
-// anywhere is the part of CreateFleet for fleets whose processes run elsewhere.
-func (s *Server) anywhere(in *gamelift.CreateFleetInput, req *messages.CreateFleet) error {
-	switch {
-	case in.BuildId != nil || in.ScriptId != nil:
-		return invalid("an ANYWHERE fleet has neither BuildId nor ScriptId")
-	case len(in.Locations) == 0:
-		return invalid("an ANYWHERE fleet needs Locations")
-	}
-	for i, l := range in.Locations {
-		if !strings.HasPrefix(*l.Location, "custom-") {
-			return invalid("Locations[%d] of an ANYWHERE fleet must be a custom location, it is %s", i, *l.Location)
-		}
-		if slices.Contains(req.Locations, *l.Location) {
-			return invalid("Locations holds %s twice", *l.Location)
-		}
-		req.Locations = append(req.Locations, *l.Location)
-	}
-	req.Anywhere = true
-	if in.AnywhereConfiguration != nil {
-		req.Shown.Cost = aws.ToString(in.AnywhereConfiguration.Cost)
-	}
-	return nil
 }
 
 func (s *Server) deleteFleet(ctx context.Context, in *gamelift.DeleteFleetInput) (*gamelift.DeleteFleetOutput, error) {

@@ -39,13 +39,12 @@ func (s *Server) createFleetLocations(ctx context.Context, in *gamelift.CreateFl
 	if err != nil {
 		return nil, err
 	}
-	record, err := s.options.Backend.AddFleetLocations(ctx, messages.FleetLocations{FleetID: id, Locations: names})
-	if err != nil {
+	if _, err := s.options.Backend.AddFleetLocations(ctx, messages.FleetLocations{FleetID: id, Locations: names}); err != nil {
 		return nil, err
 	}
 	return &gamelift.CreateFleetLocationsOutput{
 		FleetId: aws.String(string(id)), FleetArn: aws.String(s.arns.mint("fleet", string(id))),
-		LocationStates: locationStates(names, types.FleetStatus(record.Status.String())),
+		LocationStates: locationStates(names, types.FleetStatusNew), // as CreateFleet does, whatever it is by now
 	}, nil
 }
 

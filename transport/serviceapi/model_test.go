@@ -265,7 +265,7 @@ func (m *model) wrongScalars(t testing.TB, protocol, kind string) (all []bad) {
 	}
 	switch {
 	case s.values != nil:
-		all = append(all, refusedValue("no value of the enumeration", "NO_SUCH_VALUE", ""), refusedValue("another case", strings.ToLower(s.values[0])+"x", ""))
+		all = append(all, refusedValue("no value of the enumeration", "NO_SUCH_VALUE", ""), refusedValue("no text", "", ""), refusedValue("another case", strings.ToLower(s.values[0])+"x", ""))
 	case s.pattern != nil:
 		good := m.valid(t, protocol, kind).(string)
 		for _, text := range []string{" ", good + "\n", "\n" + good, "$" + good + " $", good + "\u2603 "} {

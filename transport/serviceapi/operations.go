@@ -30,7 +30,7 @@ func (s *Server) operations() table {
 	s.registerTags(t)
 	s.registerQueues(t)
 	s.registerPlacements(t)
-	registerEmptyLists(t)
+	s.registerEmptyLists(t)
 	for name, op := range t {
 		op.replayed = !isRead(name)
 	}
@@ -39,7 +39,7 @@ func (s *Server) operations() table {
 
 // registerEmptyLists makes the lists of things that the host never has answer
 // with nothing, so that inventory scripts do not break (service-api.md 2.1).
-func registerEmptyLists(t table) {
+func (s *Server) registerEmptyLists(t table) {
 	register(t, "ListContainerFleets", always[gamelift.ListContainerFleetsInput](func() *gamelift.ListContainerFleetsOutput {
 		return &gamelift.ListContainerFleetsOutput{ContainerFleets: []types.ContainerFleet{}}
 	}))
@@ -55,6 +55,49 @@ func registerEmptyLists(t table) {
 	register(t, "DescribeVpcPeeringConnections", always[gamelift.DescribeVpcPeeringConnectionsInput](func() *gamelift.DescribeVpcPeeringConnectionsOutput {
 		return &gamelift.DescribeVpcPeeringConnectionsOutput{VpcPeeringConnections: []types.VpcPeeringConnection{}}
 	}))
+	register(t, "ListBuilds", s.listBuilds,
+		optionally("Status", enum(types.BuildStatus("").Values())),
+		optionally("Limit", positiveInteger),
+		optionally("NextToken", nonEmptyString),
+	)
+	register(t, "DescribeScalingPolicies", s.describeScalingPolicies,
+		required("FleetId", fleetIDOrARN),
+		optionally("StatusFilter", enum(types.ScalingStatusType("").Values())),
+		optionally("Limit", positiveInteger),
+		optionally("NextToken", nonZeroAndMaxString),
+		optionally("Location", locationString),
+	)
+}
+
+// listBuilds lists no builds: the host runs scripts.
+func (s *Server) listBuilds(_ context.Context, in *gamelift.ListBuildsInput) (*gamelift.ListBuildsOutput, error) {
+	none, token, err := cut(s.pager, paging{
+		operation: "ListBuilds", input: in, limit: in.Limit, token: in.NextToken, max: pageMax, order: oldestFirst,
+	}, []types.Build{}, func(types.Build) position { return position{} })
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.ListBuildsOutput{Builds: none, NextToken: token}, nil
+}
+
+// describeScalingPolicies lists no policies: a fleet here does not scale by itself.
+func (s *Server) describeScalingPolicies(ctx context.Context, in *gamelift.DescribeScalingPoliciesInput) (*gamelift.DescribeScalingPoliciesOutput, error) {
+	f, err := s.oneFleet(ctx, in.FleetId)
+	if err != nil {
+		return nil, err
+	}
+	if in.Location != nil {
+		if _, err := locationOf(f, *in.Location); err != nil {
+			return nil, err
+		}
+	}
+	none, token, err := cut(s.pager, paging{
+		operation: "DescribeScalingPolicies", input: in, limit: in.Limit, token: in.NextToken, max: pageMax, order: oldestFirst,
+	}, []types.ScalingPolicy{}, func(types.ScalingPolicy) position { return position{} })
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.DescribeScalingPoliciesOutput{ScalingPolicies: none, NextToken: token}, nil
 }
 
 // always is a handler whose output does not depend on the input.

@@ -60,11 +60,23 @@ func apply(rules []boundRule, path string, v reflect.Value) error {
 		if isAbsent(member) {
 			continue
 		}
+		if isEnum(member.Type()) && member.String() == emptyEnum {
+			member.SetZero() // what was said, for the check
+		}
 		if err := r.check(path+r.member, reflect.Indirect(member)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// emptyEnum is what decoders make of the text "" for an enum, which is a wrong value: the
+// types of the SDK have no pointers to enums, and "" would be one that was left out.
+const emptyEnum = "\x00"
+
+// isEnum reports whether a type of the SDK is an enumeration.
+func isEnum(t reflect.Type) bool {
+	return t.Kind() == reflect.String && t != reflect.TypeFor[string]()
 }
 
 // isAbsent reports whether a member was left out: nil, or an enum without text.

@@ -82,7 +82,7 @@ var offered = strings.Fields(`
 	CreateAlias DescribeAlias UpdateAlias DeleteAlias ListAliases ResolveAlias
 	TagResource UntagResource ListTagsForResource CreateFleetLocations DeleteFleetLocations DescribeFleetLocationAttributes
 	DescribeFleetLocationCapacity DescribeFleetLocationUtilization
-	CreateLocation DeleteLocation ListLocations`)
+	CreateLocation DeleteLocation ListLocations ListBuilds DescribeScalingPolicies`)
 
 // mayBeOffered are operations that a host may answer, but need not yet.
 var mayBeOffered = strings.Fields(`ListCompute DescribeCompute`)
