@@ -32,7 +32,7 @@ const (
 // authority is the private CA of a data directory, and its one leaf.
 type authority struct {
 	dir   string
-	hosts hosts // that the leaf carries, exactly
+	hosts hosts // that the leaf carries, as far as the CA may sign for them
 	log   zerolog.Logger
 }
 
@@ -54,11 +54,11 @@ func (a *authority) leafFile() string { return filepath.Join(a.dir, "leaf.pem") 
 func (a *authority) files() []string { return []string{a.caFile(), a.keyFile(), a.leafFile()} }
 
 func (a *authority) load(now time.Time) (*bundle, error) {
-	ca, err := a.ca(now)
+	ca, carried, err := a.ca(now)
 	if err != nil {
 		return nil, err
 	}
-	leaf, err := a.leaf(ca, now)
+	leaf, err := a.leaf(ca, carried, now)
 	if err != nil {
 		return nil, err
 	}
@@ -71,30 +71,31 @@ func (a *authority) load(now time.Time) (*bundle, error) {
 	return b, nil
 }
 
-// ca reads the CA and makes it at first start.
-func (a *authority) ca(now time.Time) (pair, error) {
+// ca reads the CA and makes it at first start. It returns the hosts that the leaf is to
+// carry, too.
+func (a *authority) ca(now time.Time) (pair, hosts, error) {
 	// In this order: another process makes the CA before the leaf.
 	leafThere, err := exists(a.leafFile())
 	if err != nil {
-		return pair{}, err
+		return pair{}, hosts{}, err
 	}
 	caThere, err := exists(a.caDir())
 	if err != nil {
-		return pair{}, err
+		return pair{}, hosts{}, err
 	}
 	switch {
 	case caThere:
 	case leafThere:
-		return pair{}, fmt.Errorf("%s is there, and the CA that signed it is not: restore %s, or remove the leaf to start a new CA that players must be told of",
+		return pair{}, hosts{}, fmt.Errorf("%s is there, and the CA that signed it is not: restore %s, or remove the leaf to start a new CA that players must be told of",
 			a.leafFile(), a.caDir())
 	default:
 		if err := a.makeCA(now, a.caDir()); err != nil {
-			return pair{}, fmt.Errorf("make a CA in %s: %w", a.dir, err)
+			return pair{}, hosts{}, fmt.Errorf("make a CA in %s: %w", a.dir, err)
 		}
 	}
 	ca, err := a.readCA(now)
 	if err != nil {
-		return pair{}, err
+		return pair{}, hosts{}, err
 	}
 	return a.fits(ca, now)
 }
@@ -154,18 +155,18 @@ func (a *authority) makeCA(now time.Time, dir string) error {
 }
 
 // leaf reads the leaf, and makes it at first start and when it is time.
-func (a *authority) leaf(ca pair, now time.Time) (pair, error) {
+func (a *authority) leaf(ca pair, carried hosts, now time.Time) (pair, error) {
 	leaf, err := a.readLeaf(ca)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return pair{}, err
 	}
 	if err == nil {
 		due := renewAt(leaf.cert, ca.cert)
-		if hostsOf(leaf.cert).equal(a.hosts) && (due.IsZero() || now.Before(due)) {
+		if hostsOf(leaf.cert).equal(carried) && (due.IsZero() || now.Before(due)) {
 			return leaf, nil
 		}
 	}
-	if err := a.makeLeaf(ca, now); err != nil {
+	if err := a.makeLeaf(ca, carried, now); err != nil {
 		return pair{}, fmt.Errorf("make %s: %w", a.leafFile(), err)
 	}
 	return a.readLeaf(ca)
@@ -189,7 +190,7 @@ func (a *authority) readLeaf(ca pair) (pair, error) {
 	return leaf, nil
 }
 
-func (a *authority) makeLeaf(ca pair, now time.Time) error {
+func (a *authority) makeLeaf(ca pair, carried hosts, now time.Time) error {
 	end := now.Add(leafFor)
 	if end.After(ca.cert.NotAfter) {
 		end = ca.cert.NotAfter
@@ -200,9 +201,9 @@ func (a *authority) makeLeaf(ca pair, now time.Time) error {
 		NotAfter:    end,
 		KeyUsage:    x509.KeyUsageDigitalSignature,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-		DNSNames:    a.hosts.names,
+		DNSNames:    carried.names,
 	}
-	for _, ip := range a.hosts.ips {
+	for _, ip := range carried.ips {
 		template.IPAddresses = append(template.IPAddresses, net.IP(ip.AsSlice()))
 	}
 	cert, key, err := create(template, &ca)
@@ -211,7 +212,7 @@ func (a *authority) makeLeaf(ca pair, now time.Time) error {
 	}
 	if size := len(cert) * 3 / 4; size > flightMax {
 		return fmt.Errorf("a certificate for %d hosts would be %d bytes, more than the %d that fit a DTLS handshake: name fewer hosts",
-			len(a.hosts.names)+len(a.hosts.ips), size, flightMax)
+			len(carried.names)+len(carried.ips), size, flightMax)
 	}
 	a.log.Info().Str("file", a.leafFile()).Time("not_after", end).Msg("making a certificate")
 	return replaceFile(a.leafFile(), append(cert, key...))

@@ -160,6 +160,10 @@ func TestHostsChange(t *testing.T) {
 	if contents(t, dir) != before {
 		t.Error("files were changed")
 	}
+	moved := load(t, Options{Dir: dir, Hosts: []string{"a.example", "192.0.2.7"}, Log: log.logger()}) // to another address
+	if !bytes.Equal(moved.CAPEM(), first.CAPEM()) || len(moved.Certificate().Leaf.IPAddresses) != 2 || log.count("192.0.2.7") != 1 {
+		t.Errorf("addresses %v, said: %s", moved.Certificate().Leaf.IPAddresses, log.b.String())
+	}
 	dir = t.TempDir()
 	for _, bad := range []string{"game.example:1901", "fe80::1%eth0", "a b", "", "ex\u00e4mple.org", "a..b", "-a.example", "*", "wss://game.example"} {
 		_, err := Load(Options{Dir: dir, Hosts: []string{bad}})

@@ -19,8 +19,9 @@
 // A private CA may sign certificates of servers for the configured names and addresses
 // alone (name constraints, extended key usage), so that whoever gets its key, or trusts it
 // by mistake, has lost nothing but them. It is good for three years. When other names are
-// configured, a CA that only had those of this machine is replaced; any other one refuses to
-// start, because devices may trust it. CAs of older versions, which may sign for
+// configured, a CA that only had those of this machine is replaced; any other one is kept,
+// because devices may trust it: a new name is an error, a new address is left out with a
+// warning. CAs of older versions, which may sign for
 // anything, go on working, with a warning.
 //
 // The package opens no socket, offers no DTLS (transport/dtls does, with what

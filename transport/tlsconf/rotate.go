@@ -16,23 +16,36 @@ import (
 // NextCAFile is where the certificate of a CA is that Prepare made and Rotate will use.
 func NextCAFile(dir string) string { return filepath.Join(dir, "ca-next", "cert.pem") }
 
-// permits reports whether a CA may sign for all of h, and which it may not. A name
-// stands for those below it as well.
-func permits(ca *x509.Certificate, h hosts) (missing []string) {
+// split says which of h a CA may sign for, and which it may not. A name stands for those
+// below it as well.
+func (h hosts) split(ca *x509.Certificate) (good, bad hosts) {
 	for _, name := range h.names {
 		plain := strings.TrimPrefix(name, "*.")
 		if len(ca.PermittedDNSDomains) > 0 && !slices.ContainsFunc(ca.PermittedDNSDomains, func(domain string) bool {
 			return plain == domain || strings.HasSuffix(plain, "."+domain)
 		}) {
-			missing = append(missing, name)
+			bad.names = append(bad.names, name)
+		} else {
+			good.names = append(good.names, name)
 		}
 	}
 	for _, ip := range h.ips {
 		if len(ca.PermittedIPRanges) > 0 && !slices.ContainsFunc(ca.PermittedIPRanges, func(n *net.IPNet) bool { return n.Contains(ip.AsSlice()) }) {
-			missing = append(missing, ip.String())
+			bad.ips = append(bad.ips, ip)
+		} else {
+			good.ips = append(good.ips, ip)
 		}
 	}
-	return missing
+	return good, bad
+}
+
+// texts are all of h.
+func (h hosts) texts() []string {
+	all := slices.Clone(h.names)
+	for _, ip := range h.ips {
+		all = append(all, ip.String())
+	}
+	return all
 }
 
 // constrain has a CA sign for h alone, as servers alone.
@@ -67,27 +80,34 @@ func forThisMachine(ca *x509.Certificate) bool {
 		})
 }
 
-// fits makes sure that the CA may sign for what is configured. One that other machines may
-// trust is never replaced here: they would refuse the new one without a word to anybody.
-func (a *authority) fits(ca pair, now time.Time) (pair, error) {
+// fits returns the CA, and what of the configured hosts its leaf may have. A CA that other
+// machines may trust is never replaced here: they would refuse the new one without a word to
+// anybody. A name that it may not sign for is an error, because players are sent to it. An
+// address is left out: hosts get new ones without being asked, and are to start again.
+func (a *authority) fits(ca pair, now time.Time) (pair, hosts, error) {
 	if !constrained(ca.cert) {
 		a.log.Warn().Str("file", a.caFile()).Msg("this private CA may sign for any name (it was made by an older version): troupe tls rotate makes one for the configured names; " +
 			"devices that trust the old one for wss need the new file then")
-		return ca, nil
+		return ca, a.hosts, nil
 	}
-	missing := permits(ca.cert, a.hosts)
+	good, bad := a.hosts.split(ca.cert)
 	switch {
-	case len(missing) == 0:
-		return ca, nil
+	case len(bad.names)+len(bad.ips) == 0:
 	case forThisMachine(ca.cert):
-		a.log.Warn().Str("file", a.caFile()).Strs("for", missing).Msg("the private CA was for this machine alone: a new one takes its place")
+		a.log.Warn().Str("file", a.caFile()).Strs("for", bad.texts()).Msg("the private CA was for this machine alone: a new one takes its place")
 		if _, err := a.rotate(now); err != nil {
-			return pair{}, err
+			return pair{}, hosts{}, err
 		}
-		return a.readCA(now)
+		ca, err := a.readCA(now)
+		return ca, a.hosts, err
+	case len(bad.names) > 0:
+		return pair{}, hosts{}, fmt.Errorf("%s may sign for %s only, and not for %s: troupe tls rotate, with the same settings, starts a new CA, which players must be told of",
+			a.caFile(), strings.Join(permitted(ca.cert), ", "), strings.Join(bad.texts(), ", "))
+	default:
+		a.log.Warn().Str("file", a.caFile()).Strs("without", bad.texts()).Msg("the private CA may not sign for these addresses, so the certificate has none of them: " +
+			"players that connect to them by wss do not verify it (troupe tls rotate)")
 	}
-	return pair{}, fmt.Errorf("%s may sign for %s only, and not for %s: troupe tls rotate, with the same settings, starts a new CA, which players must be told of",
-		a.caFile(), strings.Join(permitted(ca.cert), ", "), strings.Join(missing, ", "))
+	return ca, good, nil
 }
 
 // permitted names what a CA may sign for.
@@ -166,8 +186,10 @@ func Prepare(o Options) (file string, err error) {
 	}
 	if err == nil {
 		var f pemFile
-		if f, err = readPEM(file, false); err == nil && len(f.certs) == 1 && len(permits(f.certs[0], a.hosts)) > 0 {
-			err = fmt.Errorf("%s may not sign for %s: remove %s and prepare again", file, strings.Join(permits(f.certs[0], a.hosts), ", "), filepath.Dir(file))
+		if f, err = readPEM(file, false); err == nil && len(f.certs) == 1 {
+			if _, bad := a.hosts.split(f.certs[0]); len(bad.texts()) > 0 {
+				err = fmt.Errorf("%s may not sign for %s: remove %s and prepare again", file, strings.Join(bad.texts(), ", "), filepath.Dir(file))
+			}
 		}
 	}
 	if err != nil {
