@@ -44,10 +44,11 @@ type Client struct {
 	last      Transport     // of the newest connection
 	prefer    Transport     // what to come back by; may be Auto
 	window    time.Duration // the host's, 0 if it told none
-	tries     int           // attempts since a connection was stable
-	violated  int           // violations of the numbers since progress was made
-	progress  uint64        // of the numbers, at the first of them
-	notBefore time.Time     // no attempt before it, and none that began before it succeeds
+	tries     int           // attempts since the last loss or before, see accidents
+	accidents accidents
+	violated  int       // violations of the numbers since progress was made
+	progress  uint64    // of the numbers, at the first of them
+	notBefore time.Time // no attempt before it, and none that began before it succeeds
 	stop      context.CancelFunc
 	replaced  []*connection // by Move, and perhaps not ended yet
 
@@ -58,9 +59,8 @@ type Client struct {
 // absence is the time between two connections.
 type absence struct {
 	// set once
-	since  time.Time
-	lasted time.Duration // the connection before
-	end    End
+	since time.Time
+	end   End
 
 	// guarded by mu
 	told     bool // the program knows

@@ -463,7 +463,7 @@ func TestPolicy(t *testing.T) {
 	if err := r.check(); err != nil || r.Delay != 200*time.Millisecond || r.DelayMax != 5*time.Second {
 		t.Errorf("%+v, %v", r, err)
 	}
-	for n, want := range map[int]time.Duration{0: r.Delay, 1: 2 * r.Delay, 4: 16 * r.Delay, 5: r.DelayMax, 1000: r.DelayMax} {
+	for n, want := range map[int]time.Duration{triesQuick: r.Delay / 10, triesCalm: r.Delay / 2, 0: r.Delay, 1: 2 * r.Delay, 4: 16 * r.Delay, 5: r.DelayMax, 1000: r.DelayMax} {
 		if got := r.delayMax(n); got != want {
 			t.Errorf("attempt %d: up to %v, want %v", n, got, want)
 		}

@@ -19,11 +19,22 @@ const (
 )
 
 const (
-	// stableAfter is how long a connection must have lasted for its loss to be an
-	// accident: attempts are then counted from 0.
-	stableAfter = 5 * time.Second
+	// Attempts after the loss of a connection that worked are quick at first: they are
+	// counted from triesQuick, or, if there was no loss for calm, from triesCalm. That
+	// one may be of a crowd.
+	triesQuick = -2
+	triesCalm  = -1
+	calm       = 30 * time.Second
+	// Losses come in series on a bad link. But a host that lets a player in and drops
+	// it at once must not be asked without end: accidentsMax losses in a row are
+	// followed by quick attempts, and one more per accidentEvery.
+	accidentsMax  = 10
+	accidentEvery = time.Second
 	// strayMax is how long a login that was given up may take to reach the host.
 	strayMax = 10 * time.Second
+	// spreadMax bounds the random time on top of what a host asks for, which is as long
+	// as that again: the longer it asks, the more there are.
+	spreadMax = 2 * time.Second
 	// laterMin is waited at least when the host says later without a time.
 	laterMin = time.Second
 	// violationsMax ends the Client: so many violations of the numbers, of either
@@ -40,10 +51,14 @@ const (
 type Reconnect struct {
 	// Off ends the Client with its first connection.
 	Off bool
-	// Delay and DelayMax bound the wait before attempt n, counted from 0: a random
-	// time up to min(DelayMax, Delay<<n). Default 200 ms and 5 s. The count goes on
-	// after a connection of less than 5 s. After NetworkChanged the first attempt is
-	// made at once.
+	// Delay and DelayMax bound the wait before an attempt, which is random: up to half of
+	// Delay before the first after a loss (a tenth, and then half, if there was another
+	// loss within 30 s before); before the others, counted from 0, up to min(DelayMax,
+	// Delay<<n), but no more than Delay or the time since the loss. What the host asked for comes before that,
+	// and then it is at least up to that time again, 2 s at most, so that a crowd does
+	// not come back in one instant. Default 200 ms and 5 s. Where connections are lost ten times in a row and more than once a second,
+	// the count goes on instead. After NetworkChanged the first attempt is made at
+	// once.
 	Delay, DelayMax time.Duration
 	// GiveUpAfter the loss the Client ends; default the host's window and 5 s.
 	GiveUpAfter time.Duration
@@ -71,8 +86,15 @@ func (r *Reconnect) patience(window time.Duration) time.Duration {
 	return windowUnknown + windowMargin
 }
 
-// delayMax bounds the random wait before attempt n.
+// delayMax bounds the random wait before attempt n, which is negative for a quick
+// one.
 func (r *Reconnect) delayMax(n int) time.Duration {
+	switch d := r.Delay; {
+	case n <= triesQuick:
+		return min(d/10, r.DelayMax)
+	case n == triesCalm:
+		return min(d/2, r.DelayMax)
+	}
 	d := r.Delay
 	for ; n > 0 && d < r.DelayMax; n-- {
 		d *= 2
@@ -83,6 +105,39 @@ func (r *Reconnect) delayMax(n int) time.Duration {
 // delay is the random part of the wait before attempt n. It comes on top of what
 // the host asks for, so that a crowd does not come back in one instant.
 func (r *Reconnect) delay(n int) time.Duration { return rand.N(r.delayMax(n) + 1) }
+
+// delayAfter is the same so long after the loss, which bounds it, on top of what the
+// host asked for.
+func (r *Reconnect) delayAfter(n int, away, asked time.Duration) time.Duration {
+	if asked > 0 {
+		return rand.N(max(r.delayMax(n), min(asked, spreadMax)) + 1)
+	}
+	return rand.N(min(r.delayMax(n), max(r.Delay, away)) + 1)
+}
+
+// accidents counts losses of connections that worked.
+type accidents struct {
+	spent float64   // of accidentsMax
+	at    time.Time // of the last
+	over  bool      // there were too many
+}
+
+// next returns from where the attempts after a loss are counted, or tries, how many
+// there were, if there were too many losses.
+func (a *accidents) next(now time.Time, tries int) int {
+	since := now.Sub(a.at)
+	a.at, a.spent = now, max(0, a.spent-float64(since)/float64(accidentEvery))
+	switch a.over = a.spent+1 > accidentsMax; {
+	case a.over:
+		return max(tries, 0)
+	case since > calm:
+		tries = triesCalm
+	default:
+		tries = triesQuick
+	}
+	a.spent++
+	return tries
+}
 
 // afterLoss says what the end of a connection asks for: how long to wait at least,
 // or that it was the last. AtOnce excuses from the random part who alone is lost; a

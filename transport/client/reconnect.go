@@ -17,7 +17,7 @@ func (c *Client) lost(cn *connection, end End) {
 	current, moving := c.current.Load() == cn, c.moving
 	var away *absence
 	if current {
-		away = &absence{since: time.Now(), lasted: time.Since(cn.since), end: end}
+		away = &absence{since: time.Now(), end: end}
 		c.current.Store(nil)
 		c.away = away
 		select {
@@ -41,11 +41,9 @@ func (c *Client) lost(cn *connection, end End) {
 func (c *Client) detach(away *absence) {
 	c.inbox <- struct{}{}
 	c.mu.Lock()
-	if away.lasted > stableAfter {
-		c.tries = 0
-	}
 	end := away.end
 	asked, atOnce, final := afterLoss(end)
+	c.tries = c.accidents.next(time.Now(), c.tries)
 	if c.hopeless(end) {
 		final, end.Err = true, fmt.Errorf("%w: %d times in a row: %w", ErrGaveUp, c.violated, errNumbers)
 	}
@@ -63,7 +61,7 @@ func (c *Client) detach(away *absence) {
 	case atOnce:
 		go c.comeBack(away, 0, 0)
 	default:
-		go c.comeBack(away, asked, c.nextDelay())
+		go c.comeBack(away, asked, c.nextDelay(asked))
 	}
 }
 
@@ -80,11 +78,22 @@ func (c *Client) hopeless(end End) bool {
 	return c.violated >= violationsMax
 }
 
-// nextDelay is the random wait before the next attempt.
-func (c *Client) nextDelay() time.Duration {
+// nextDelay is the random wait before the next attempt, beside what the host asked
+// for: whom it sends away comes in a crowd, and is not quick.
+func (c *Client) nextDelay(asked time.Duration) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	d := c.o.Reconnect.delay(c.tries)
+	if asked > 0 {
+		c.tries = max(c.tries, 0)
+	}
+	away := time.Duration(0)
+	switch {
+	case c.accidents.over: // they are counted as one absence
+		away = c.o.Reconnect.DelayMax
+	case c.away != nil:
+		away = time.Since(c.away.since)
+	}
+	d := c.o.Reconnect.delayAfter(c.tries, away, asked)
 	c.tries++
 	return d
 }
@@ -106,7 +115,7 @@ func (c *Client) comeBack(away *absence, asked, delay time.Duration) {
 		if asked, final = afterAttempt(err); final {
 			break
 		}
-		delay = c.nextDelay()
+		delay = c.nextDelay(asked)
 	}
 	end := away.end
 	end.Err = fmt.Errorf("%w: %d attempts in %v after %q: %w",

@@ -210,7 +210,7 @@ func TestWhen(t *testing.T) {
 	}{
 		"an accident":     {10 * time.Second, func(h *fakeHost, c *Client) { h.last().cut() }, 0, reconnectDelayDefault},
 		"soon":            {time.Second, func(h *fakeHost, c *Client) { h.last().cut() }, 0, reconnectDelayDefault},
-		"later":           {10 * time.Second, func(h *fakeHost, c *Client) { h.last().bye(messages.CloseTooFast) }, laterMin, laterMin + reconnectDelayDefault},
+		"later":           {10 * time.Second, func(h *fakeHost, c *Client) { h.last().bye(messages.CloseTooFast) }, laterMin, 2 * laterMin},
 		"network changed": {time.Second, func(h *fakeHost, c *Client) { c.NetworkChanged() }, 0, 0},
 		"outage":          {time.Second, func(h *fakeHost, c *Client) { c.Outage(7 * time.Second) }, 7 * time.Second, 7 * time.Second},
 	} {

@@ -1,0 +1,181 @@
+package client
+
+import (
+	"flag"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/messages"
+	"troupe/messages/wire"
+)
+
+// TestFlappingLink: how long it takes to be back on a link that breaks again and
+// again, where a login takes a millisecond; in the middle, and at worst.
+func TestFlappingLink(t *testing.T) {
+	for name, c := range map[string]struct {
+		up        func(n int) time.Duration // how long a connection lasts
+		down      time.Duration             // how long nobody gets through then
+		p50, p100 time.Duration
+	}{
+		"every two seconds": {func(int) time.Duration { return 2 * time.Second }, 0, 25 * time.Millisecond, 110 * time.Millisecond},
+		"now and then":      {func(n int) time.Duration { return time.Duration(n%7) * 1500 * time.Millisecond }, 0, 25 * time.Millisecond, 110 * time.Millisecond},
+		"every half second": {func(int) time.Duration { return 500 * time.Millisecond }, 0, 120 * time.Millisecond, time.Second},
+		"down for a moment": {func(int) time.Duration { return 2 * time.Second }, 150 * time.Millisecond, 250 * time.Millisecond, time.Second},
+		"down for a second": {func(int) time.Duration { return 5 * time.Second }, time.Second, 1500 * time.Millisecond, 2500 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			with(t, func(t *testing.T, h *fakeHost) {
+				var after []time.Duration
+				cl := h.dial(Options{EventsMax: 1 << 12, OnReconnected: func(r Reconnected) { after = append(after, r.After) }})
+				defer cl.Close()
+				h.enter = func(_ int, l *hostLink) *wire.LoginResult { l.late = time.Millisecond; return nil }
+				for n := range 200 {
+					pass(c.up(n))
+					h.mu.Lock()
+					if c.down > 0 {
+						h.down = map[Transport]error{WS: errUnreachable}
+					}
+					h.mu.Unlock()
+					h.last().cut()
+					pass(c.down)
+					h.mu.Lock()
+					h.down = nil
+					h.mu.Unlock()
+					for !cl.Attached() {
+						pass(time.Millisecond)
+					}
+				}
+				slices.Sort(after)
+				p50, worst := after[len(after)/2], after[len(after)-1]
+				t.Logf("back %d times: p50 %v, p99 %v, at worst %v", len(after), p50, after[len(after)*99/100], worst)
+				if len(after) != 200 || p50 > c.p50 || worst > c.p100 {
+					t.Errorf("want p50 %v and at worst %v", c.p50, c.p100)
+				}
+			})
+		})
+	}
+}
+
+// TestDroppedAtOnce: a host that lets a player in and drops the connection at once
+// is not asked without end.
+func TestDroppedAtOnce(t *testing.T) {
+	with(t, func(t *testing.T, h *fakeHost) {
+		cl := h.dial(Options{EventsMax: 1 << 12})
+		defer cl.Close()
+		h.last().cut()
+		for range 6000 {
+			pass(10 * time.Millisecond)
+			h.last().cut()
+		}
+		if _, logins := h.counts(); logins < 60 || logins > 60*5 {
+			t.Errorf("%d logins in a minute", logins)
+		}
+	})
+}
+
+var crowdSize = flag.Int("client.crowd", 300, "how many players are lost at once in TestStorm")
+
+// crowd is a host that lets in so many players in a second, and tells those for
+// whom there is no room when to come again.
+type crowd struct {
+	mu      sync.Mutex
+	dials   []time.Time
+	perSec  int
+	queue   int       // that wait
+	nextOut time.Time // when the queue is empty
+}
+
+// enter is what becomes of a login.
+func (w *crowd) enter(_ int, l *hostLink) *wire.LoginResult {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	w.dials = append(w.dials, now)
+	if w.nextOut.Before(now) {
+		w.nextOut = now
+	}
+	if wait := w.nextOut.Sub(now); wait > time.Duration(w.queue)*time.Second/time.Duration(w.perSec) {
+		return &wire.LoginResult{Caps: wire.CapNumbers, RetryAfterMs: uint64(wait.Milliseconds())}
+	}
+	w.nextOut = w.nextOut.Add(time.Second / time.Duration(w.perSec))
+	l.late = w.nextOut.Sub(now)
+	return nil
+}
+
+// peak is how many logins there were within d, after a time and at most.
+func (w *crowd) peak(since time.Time, d time.Duration) (most int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for i, first := 0, 0; i < len(w.dials); i++ {
+		if w.dials[i].Before(since) {
+			first = i + 1
+			continue
+		}
+		for w.dials[i].Sub(w.dials[first]) > d {
+			first++
+		}
+		most = max(most, i-first+1)
+	}
+	return most
+}
+
+// TestStorm: thousands who are lost in one instant come back at the rate that the
+// host allows; those whom it told when to come do not come all at once, and nobody
+// asks much more often than needed.
+func TestStorm(t *testing.T) {
+	players := *crowdSize
+	perSec, queue := players/4, players/8
+	for name, c := range map[string]struct {
+		lose   func(l *hostLink)
+		second int // the most that may come in any 100 ms after the first 300 ms
+	}{
+		"the network":      {(*hostLink).cut, players / 4},
+		"the host says so": {func(l *hostLink) { l.bye(messages.CloseGoingAway) }, players * 3 / 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &crowd{perSec: perSec, queue: queue}
+				var hosts []*fakeHost
+				var all []*Client
+				for range players {
+					h := newFakeHost(t)
+					all = append(all, h.dial(Options{EventsMax: 16}))
+					h.enter = w.enter
+					hosts = append(hosts, h)
+				}
+				lost := time.Now()
+				for _, h := range hosts {
+					c.lose(h.last())
+				}
+				synctest.Wait()
+				back := time.Duration(0)
+				for _, cl := range all {
+					for !cl.Attached() {
+						if isClosed(cl.Done()) {
+							t.Fatalf("gave up: %v", cl.End().Err)
+						}
+						pass(10 * time.Millisecond)
+					}
+					back = max(back, time.Since(lost))
+				}
+				w.mu.Lock()
+				dials := len(w.dials)
+				w.mu.Unlock()
+				later := w.peak(lost.Add(300*time.Millisecond), 100*time.Millisecond)
+				t.Logf("all back after %v with %d logins; at most %d in 100 ms, later %d", back, dials, w.peak(lost, 100*time.Millisecond), later)
+				if least := time.Duration(players) * time.Second / time.Duration(perSec); back > 3*least {
+					t.Errorf("all back after %v, the host could do it in %v", back, least)
+				}
+				if dials > 4*players || later > c.second {
+					t.Errorf("%d logins of %d players, at most %d in 100 ms", dials, players, later)
+				}
+				for _, cl := range all {
+					cl.Abort()
+				}
+			})
+		})
+	}
+}
