@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"time"
@@ -98,7 +99,7 @@ func (c *Client) attempt(ctx context.Context, t Transport) error {
 	l, err := c.open(ctx, t, &c.o, cn)
 	if err != nil {
 		cn.ended()
-		return dialError(ctx, t, err)
+		return c.dialError(ctx, t, err)
 	}
 	c.mu.Lock()
 	cn.link = l
@@ -113,7 +114,7 @@ func (c *Client) attempt(ctx context.Context, t Transport) error {
 		l.abort()
 	}
 	<-cn.done
-	return dialError(ctx, t, err)
+	return c.dialError(ctx, t, err)
 }
 
 // abandon, called once, keeps a connection from becoming the current one; false if
@@ -131,12 +132,30 @@ func (c *Client) abandon(cn *connection) bool {
 	return true
 }
 
-// dialError says where an attempt failed, and that the context ended if it did.
-func dialError(ctx context.Context, t Transport, err error) error {
+// attemptError is why an attempt at an address failed.
+type attemptError struct {
+	text  string
+	cause error
+}
+
+func (e *attemptError) Error() string { return e.text }
+func (e *attemptError) Unwrap() error { return e.cause }
+
+// dialError says where an attempt failed, in a line, and that the context ended if it did.
+func (c *Client) dialError(ctx context.Context, t Transport, err error) error {
 	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
 		err = errors.Join(cause, err)
 	}
-	return fmt.Errorf("%s: %w", t, err)
+	text := err.Error()
+	var plain tls.RecordHeaderError
+	switch {
+	case errors.Is(err, ErrRefused):
+	case errors.As(err, &plain):
+		text = "it does not speak TLS (a fleet without certificates is for ws)"
+	case errors.Is(err, context.DeadlineExceeded):
+		text = "no answer in time: " + context.DeadlineExceeded.Error()
+	}
+	return &attemptError{t.String() + " at " + c.o.addr(t) + ": " + text, err}
 }
 
 // logIn sends LOGIN and waits for what comes of it.

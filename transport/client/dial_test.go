@@ -135,17 +135,17 @@ func TestAuto(t *testing.T) {
 		"KCP is closed":    {reply: replies{KCP: nil, WSS: accept}, opened: []Transport{KCP, WSS}, at: []time.Duration{0, 0}, used: WSS},
 		"KCP goes silent":  {reply: replies{KCP: sayNothing, WSS: accept}, opened: []Transport{KCP, WSS}, at: []time.Duration{0, 3 * time.Second}, used: WSS},
 		"KCP breaks":       {reply: replies{KCP: breaks, WSS: accept}, opened: []Transport{KCP, WSS}, at: []time.Duration{0, 0}, used: WSS},
-		"KCP refuses":      {reply: replies{KCP: refuse, WSS: accept}, opened: []Transport{KCP}, at: []time.Duration{0}, err: []error{ErrRefused}, text: "kcp: client: login refused"},
-		"KCP says goodbye": {reply: replies{KCP: saysBye, WSS: accept}, opened: []Transport{KCP}, at: []time.Duration{0}, err: []error{ErrClosed}, text: "kcp: closed by the host: 1001 host_draining"},
+		"KCP refuses":      {reply: replies{KCP: refuse, WSS: accept}, opened: []Transport{KCP}, at: []time.Duration{0}, err: []error{ErrRefused}, text: "kcp at 127.0.0.1:33402: client: login refused"},
+		"KCP says goodbye": {reply: replies{KCP: saysBye, WSS: accept}, opened: []Transport{KCP}, at: []time.Duration{0}, err: []error{ErrClosed}, text: "kcp at 127.0.0.1:33402: closed by the host: 1001 host_draining"},
 		"neither works": {
 			reply: replies{KCP: breaks, WSS: nil}, opened: []Transport{KCP, WSS}, at: []time.Duration{0, 0},
-			err: []error{errUnreachable, net.ErrClosed}, text: "wss: unreachable; before: kcp: connection lost",
+			err: []error{errUnreachable, net.ErrClosed}, text: "wss at 127.0.0.1:1901: unreachable; before: kcp at 127.0.0.1:33402: connection lost",
 		},
 		"WSS refuses": {
 			reply: replies{WSS: refuse}, opened: []Transport{KCP, WSS}, at: []time.Duration{0, 3 * time.Second},
-			err: []error{ErrRefused, context.DeadlineExceeded}, text: "wss: client: login refused; before: kcp: context deadline exceeded",
+			err: []error{ErrRefused, context.DeadlineExceeded}, text: "wss at 127.0.0.1:1901: client: login refused; before: kcp at 127.0.0.1:33402: no answer in time: context deadline exceeded",
 		},
-		"no time at all": {patience: -1, opened: []Transport{KCP}, at: []time.Duration{0}, err: []error{context.DeadlineExceeded}, text: "kcp: "},
+		"no time at all": {patience: -1, opened: []Transport{KCP}, at: []time.Duration{0}, err: []error{context.DeadlineExceeded}, text: "kcp at 127.0.0.1:33402: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -249,3 +249,14 @@ func checkGroup(group, min int32) error {
 	}
 	return nil
 }
+
+// addr is where a transport connects to.
+func (o *Options) addr(t Transport) string {
+	switch t {
+	case WSS:
+		return o.WSSAddr
+	case KCP:
+		return o.KCPAddr
+	}
+	return o.Addr
+}

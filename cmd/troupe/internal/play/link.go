@@ -2,8 +2,11 @@ package play
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"sync"
 	"time"
@@ -58,6 +61,25 @@ type link struct {
 	over [client.Auto]int // connections so far, per transport
 }
 
+// advised adds what to try to the error of a first login.
+func advised(err error, t client.Transport) error {
+	var plain tls.RecordHeaderError
+	var authority x509.UnknownAuthorityError
+	switch {
+	case errors.Is(err, client.ErrRefused):
+		return err
+	case errors.As(err, &plain):
+		return fmt.Errorf("%w; try --transport ws, or give the fleet certificates: GENERATED", err)
+	case errors.As(err, &authority):
+		return fmt.Errorf("%w; trust the host's own authority with --ca FILE", err)
+	case t == client.WS && errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("%w; if the fleet has certificates, try --transport wss", err)
+	case t == client.KCP && errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%w; if KCP listens at another port there, name it with --kcp-addr HOST:PORT", err)
+	}
+	return err
+}
+
 // open logs in.
 func open(ctx context.Context, s seat, o client.Options, cuts outages) (*link, error) {
 	ctx, cancel := context.WithTimeout(ctx, loginPatience)
@@ -65,7 +87,7 @@ func open(ctx context.Context, s seat, o client.Options, cuts outages) (*link, e
 	o.Addr, o.PlayerSessionID = s.addr, s.id
 	c, err := client.Dial(ctx, o)
 	if err != nil {
-		return nil, err
+		return nil, advised(err, o.Transport)
 	}
 	l := &link{seat: s, client: c, outages: cuts, peer: c.PeerID()}
 	l.over[c.Transport()]++
