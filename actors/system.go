@@ -90,6 +90,20 @@ func Start(o Options) (*System, error) {
 	return s, nil
 }
 
+// CheckStore returns the records of a store that Start would go on without. Nothing is
+// started, and nothing written.
+func CheckStore(s store.Store) ([]store.Damage, error) {
+	registry, err := fleet.New(fleet.Options{Store: s})
+	if err != nil {
+		return nil, err
+	}
+	placements, err := placement.Load(s)
+	if err != nil {
+		return registry.Damaged(), err
+	}
+	return append(registry.Damaged(), placements.Damaged()...), nil
+}
+
 // damagedShown is how many damaged records are named in the log.
 const damagedShown = 100
 

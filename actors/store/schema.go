@@ -237,7 +237,7 @@ func explain(err error) error {
 	if errors.As(err, &e) {
 		switch e.Code() & 0xff { // without the details
 		case corrupt:
-			return fmt.Errorf("is damaged: %w; restore a backup", err)
+			return fmt.Errorf("%w: %w; restore a backup, or see troupe store check and troupe serve --skip-damaged", errBroken, err)
 		case notDB:
 			return fmt.Errorf("is no store, or damaged: %w; restore a backup", err)
 		}
@@ -274,7 +274,7 @@ func checkContent(db *sql.DB) error {
 		return err
 	}
 	if said != "ok" {
-		return fmt.Errorf("is damaged: %s; restore a backup", strings.ReplaceAll(said, "\n", " "))
+		return fmt.Errorf("%w: %s; restore a backup, or see troupe store check and troupe serve --skip-damaged", errBroken, strings.ReplaceAll(said, "\n", " "))
 	}
 	return nil
 }

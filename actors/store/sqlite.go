@@ -23,6 +23,11 @@ type Options struct {
 	// what is beyond is refused with ErrBusy. Defaults 65,536 and 64 MiB. One commit
 	// may be larger than that while nothing else waits.
 	WaitingChanges, WaitingBytes int
+	// SkipDamaged goes on without what is damaged, which Open refuses otherwise: records
+	// that are not what was written are moved to PATH.damaged; a file that SQLite cannot
+	// read as a whole is kept as PATH.damaged.N, and all that can be read of it stays. A
+	// log that is damaged before its end is refused all the same.
+	SkipDamaged bool
 	// Log gets what the operator must know, Counters what is counted; nil: nobody does.
 	Log      zerolog.Logger
 	Counters *counters.Set
@@ -94,12 +99,21 @@ func Open(o Options) (s *SQLite, err error) {
 			unlock()
 		}
 	}()
+	s = &SQLite{path: path, o: o, log: o.Log, count: o.Counters, unlock: unlock, ended: make(chan struct{})}
+	s.wake.L, s.settled.L = &s.mu, &s.mu
 	db, err := openFile(path)
+	if err != nil && o.SkipDamaged && errors.Is(err, errBroken) {
+		db, err = s.salvage(err)
+	}
 	if err != nil {
 		return nil, err
 	}
-	s = &SQLite{path: path, o: o, log: o.Log, count: o.Counters, unlock: unlock, db: db, ended: make(chan struct{})}
-	s.wake.L, s.settled.L = &s.mu, &s.mu
+	s.db = db
+	if o.SkipDamaged {
+		if err := s.skipDamaged(); err != nil {
+			return nil, errors.Join(fmt.Errorf("store: %s: %w", path, explain(err)), db.Close())
+		}
+	}
 	if err := s.writer.prepare(db); err != nil {
 		return nil, errors.Join(fmt.Errorf("store: %s: %w", path, err), db.Close())
 	}

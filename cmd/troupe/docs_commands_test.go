@@ -62,6 +62,7 @@ var documented = map[string][]command{
 		{text: "troupe admin sessions --endpoint https://games.example.com:8443 --status ACTIVE", want: `^GAME SESSION `},
 		{text: "troupe backup --store /var/lib/troupe/store.db backup.db", want: `^written and checked`},
 		{text: "troupe restore --store /var/lib/troupe/store.db backup.db", stop: true, want: `^checked and restored`},
+		{text: "troupe store check --store /var/lib/troupe/store.db", want: `(?m)^nothing is damaged$`},
 	},
 }
 

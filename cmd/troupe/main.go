@@ -1,6 +1,7 @@
 // Command troupe is the game host and its companions: `troupe dev` and `troupe
 // serve` run a host, `troupe client` plays on one, `troupe logs` shows what its
-// games say, `troupe backup` and `troupe restore` copy its store. This package is wiring: configuration is cmd/internal/config, the host
+// games say, `troupe backup` and `troupe restore` copy its store, `troupe store
+// check` looks for damage in it. This package is wiring: configuration is cmd/internal/config, the host
 // is transport/host, what the client does is internal/play.
 package main
 
@@ -33,6 +34,7 @@ type commands struct {
 	Backup  backupCommand  `cmd:"" help:"Copy a host's store, also while the host runs."`
 	Restore restoreCommand `cmd:"" help:"Put a backup in the place of a store, while no host runs."`
 	TLS     tlsCommand     `cmd:"" name:"tls" help:"Show or replace the certificate authority that players trust."`
+	Store   storeCommand   `cmd:"" help:"Look after a host's store."`
 	Bench   benchCommand   `cmd:"" help:"Measure."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 

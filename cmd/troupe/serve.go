@@ -4,6 +4,7 @@ import "troupe/transport/host"
 
 type serveCommand struct {
 	settings
+	SkipDamaged bool `help:"Start without stored records that are damaged (store.skipDamaged): they are counted, logged, and moved to a file beside the store."`
 }
 
 // Run serves until a signal.
@@ -14,5 +15,6 @@ func (c *serveCommand) Run(s streams) error {
 	if err != nil {
 		return err
 	}
+	cfg.Store.SkipDamaged = cfg.Store.SkipDamaged || c.SkipDamaged
 	return runHost(cfg, s, nil)
 }

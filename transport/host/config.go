@@ -141,6 +141,8 @@ type Store struct {
 	// local disk. Made, with its folder, where it is not there.
 	Path   string `config:"path"`
 	Memory bool   `config:"memory"` // without a path: nothing outlives the process
+	// SkipDamaged starts without records that are damaged, and moves them to PATH.damaged.
+	SkipDamaged bool `config:"skipDamaged"`
 }
 
 // FleetLocation is a further location of a fleet.

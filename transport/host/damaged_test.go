@@ -1,13 +1,17 @@
 package host_test
 
 import (
+	"bytes"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+	"github.com/rs/zerolog"
 
 	"troupe/actors/store"
 	"troupe/transport/host"
@@ -45,6 +49,46 @@ func TestAHostStartsWithoutARecordThatItCannotUse(t *testing.T) {
 	h.untilActive(fleet)
 	_, player := h.on(fleet)
 	h.hears(player, "two")
+}
+
+// A disk has changed records: the host names them and does not start, until it is told to go
+// on without them.
+func TestAHostWithDamagedRecordsStartsWhenItIsToldTo(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "store.db")
+	change := func(c *host.Config) { c.Store = host.Store{Path: path, SkipDamaged: true} }
+	h := startHost(t, change, nil)
+	_, fleet := h.scriptFleet(archive(map[string]string{"lib/main.js": says("one")}))
+	alias := *done[*gamelift.CreateAliasOutput](h)(h.api.CreateAlias(h.context(), &gamelift.CreateAliasInput{Name: aws.String("rotten"),
+		RoutingStrategy: &types.RoutingStrategy{Type: types.RoutingStrategyTypeSimple, FleetId: &fleet}})).Alias.AliasId
+	h.host.Close()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[bytes.Index(text, []byte(`"rotten"`))+1] ^= 1
+	if err := os.WriteFile(path, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+
+	c := host.Defaults()
+	c.API.Addr, c.WebSocket.Addr, c.Fast.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
+	c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr, c.Log.GameSessions.Dir = "", "", "", t.TempDir()
+	c.Store = host.Store{Path: path}
+	if refused, err := host.Start(host.Options{Config: c, Log: zerolog.Nop()}); err == nil || !strings.Contains(err.Error(), alias) || !strings.Contains(err.Error(), "--skip-damaged") {
+		t.Errorf("it starts, or does not say why: %v", err)
+		if err == nil {
+			refused.Close()
+		}
+	}
+
+	h = startHost(t, change, nil)
+	h.untilActive(fleet)
+	_, player := h.on(fleet)
+	h.hears(player, "one")
+	if _, err := h.api.DescribeAlias(h.context(), &gamelift.DescribeAliasInput{AliasId: &alias}); err == nil || h.host.Counters().StoreDamaged.Load() != 1 {
+		t.Errorf("the alias is there: %v; %d are counted", err, h.host.Counters().StoreDamaged.Load())
+	}
 }
 
 // tamper changes a store that no host has open.

@@ -16,7 +16,7 @@ func (c *Store) open(count *counters.Set, log zerolog.Logger) (store.Store, erro
 		return new(store.Memory), nil
 	}
 	at := time.Now()
-	s, err := store.Open(store.Options{Path: c.Path, Log: log, Counters: count})
+	s, err := store.Open(store.Options{Path: c.Path, SkipDamaged: c.SkipDamaged, Log: log, Counters: count})
 	if err != nil {
 		return nil, fmt.Errorf("host: store.path: %w", err)
 	}

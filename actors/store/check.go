@@ -1,0 +1,135 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Reader reads a store for Check, and writes no record. Another process may have the store
+// open. As a Store it leaves out damaged records without an error, and refuses commits.
+type Reader struct {
+	path   string
+	db     *sql.DB
+	unlock func()
+	log    error // what is wrong with the log of a store that nobody has open
+}
+
+var _ Store = (*Reader)(nil)
+
+// Report says what is in a store, and what of it is damaged.
+type Report struct {
+	Summary
+	Damaged []Damage // records, 1,000 of a kind at most
+	Broken  []string // what SQLite finds wrong with the file, and what is wrong with its log
+}
+
+// brokenMax is how many faults of a file are named.
+const brokenMax = 20
+
+// OpenReader opens the store at a path. It is an error if that is none.
+func OpenReader(path string) (r *Reader, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("store: %w", err)
+		}
+	}()
+	if path, err = filepath.Abs(path); err != nil {
+		return nil, err
+	}
+	if err := identify(path); err != nil {
+		return nil, err
+	}
+	r = &Reader{path: path, unlock: func() {}}
+	query := "mode=ro&_pragma=busy_timeout(5000)&_pragma=cell_size_check(1)"
+	switch _, err := os.Stat(path + logSuffix); {
+	case errors.Is(err, fs.ErrNotExist):
+		query += "&immutable=1" // else SQLite wants to make a log
+	case err != nil:
+		return nil, err
+	default:
+		if unlock, err := lock(path + lockSuffix); err == nil { // the log of an open store changes
+			r.unlock, r.log = unlock, checkLog(path+logSuffix)
+		} else if !errors.Is(err, errTaken) {
+			return nil, err
+		}
+	}
+	if r.db, err = sql.Open("sqlite", fileURL(path, query)); err != nil {
+		r.unlock()
+		return nil, err
+	}
+	return r, nil
+}
+
+// Check reads everything. What it finds is no error.
+func (r *Reader) Check(ctx context.Context) (*Report, error) {
+	info, err := os.Stat(r.path)
+	if err != nil {
+		return nil, fmt.Errorf("store: %w", err)
+	}
+	report := &Report{Summary: Summary{Records: make(map[Kind]int), Bytes: info.Size()}}
+	broken := func(err error) {
+		if err != nil {
+			report.Broken = append(report.Broken, err.Error())
+		}
+	}
+	broken(r.log)
+	found, err := quickCheck(ctx, r.db)
+	report.Broken = append(report.Broken, found...)
+	broken(err)
+	report.Version, err = version(r.db)
+	broken(err)
+	all, err := kinds(ctx, r.db)
+	broken(err)
+	for _, kind := range all {
+		damaged, err := WithoutDamaged(load(ctx, r.db, r.path, kind, func(string, []byte) error { report.Records[kind]++; return nil }))
+		report.Damaged = append(report.Damaged, damaged...)
+		broken(err)
+	}
+	return report, ctx.Err()
+}
+
+// quickCheck returns what SQLite finds wrong with a file.
+func quickCheck(ctx context.Context, db *sql.DB) (found []string, err error) {
+	rows, err := db.QueryContext(ctx, fmt.Sprintf("PRAGMA quick_check(%d)", brokenMax))
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var said string
+		if err := rows.Scan(&said); err != nil {
+			return found, err
+		}
+		if said != "ok" {
+			found = append(found, said)
+		}
+	}
+	return found, rows.Err()
+}
+
+// Load implements Store, without an error for damaged records.
+func (r *Reader) Load(kind Kind, f func(id string, value []byte) error) error {
+	_, err := WithoutDamaged(load(context.Background(), r.db, r.path, kind, f))
+	return err
+}
+
+// Commit implements Store: it refuses.
+func (r *Reader) Commit(_ []Change, done func(error)) {
+	if done != nil {
+		done(ErrClosed)
+	}
+}
+
+// Flush implements Store.
+func (r *Reader) Flush() {}
+
+// Close implements Store.
+func (r *Reader) Close() error {
+	defer r.unlock()
+	return r.db.Close()
+}

@@ -1,0 +1,176 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+)
+
+// DamagedSuffix is behind the name of a store for the file to which SkipDamaged appends the
+// records that it takes out, as lines of JSON; and, with a number behind it, for a store of
+// which only a part could be read.
+const DamagedSuffix = ".damaged"
+
+// errBroken says that SQLite finds the file damaged, not only records in it.
+var errBroken = errors.New("is damaged")
+
+// taken is a line of the file of damaged records.
+type taken struct {
+	Kind  Kind   `json:"kind"`
+	ID    string `json:"id"`
+	Sum   int64  `json:"sum"`
+	Value []byte `json:"value"`
+}
+
+// skipDamaged takes the damaged records out of an open store: into a file beside it, synced,
+// and only then out of the database.
+func (s *SQLite) skipDamaged() error {
+	all, err := damagedRows(s.db)
+	if err != nil || len(all) == 0 {
+		return err
+	}
+	file := s.path + DamagedSuffix
+	if err := appendLines(file, all); err != nil {
+		return err
+	}
+	tx, err := s.db.Begin()
+	if err != nil {
+		return err
+	}
+	for _, t := range all {
+		if _, err := tx.Exec(deleteRecord, string(t.Kind), t.ID); err != nil {
+			return errors.Join(err, tx.Rollback())
+		}
+	}
+	if err := tx.Commit(); err != nil {
+		return err
+	}
+	s.count.StoreDamaged.Add(int64(len(all)))
+	for i, t := range all {
+		if i == damagedMax {
+			break
+		}
+		s.log.Error().Str("record", Damage{Kind: t.Kind, ID: t.ID}.Name()).Msg("a stored record is not what was written: the host goes on without it")
+	}
+	s.log.Error().Int("records", len(all)).Str("path", s.path).Str("kept", file).Msg("damaged records were taken out of the store")
+	return nil
+}
+
+func damagedRows(db *sql.DB) (all []taken, err error) {
+	rows, err := db.Query("SELECT kind, id, value, sum FROM records")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var t taken
+		if err := rows.Scan(&t.Kind, &t.ID, &t.Value, &t.Sum); err != nil {
+			return nil, err
+		}
+		if sum(t.Kind, t.ID, t.Value) != t.Sum {
+			all = append(all, t)
+		}
+	}
+	return all, rows.Err()
+}
+
+func appendLines(file string, all []taken) error {
+	f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	lines := json.NewEncoder(f)
+	for _, t := range all {
+		if err := lines.Encode(t); err != nil {
+			return errors.Join(err, f.Close())
+		}
+	}
+	return errors.Join(f.Sync(), f.Close())
+}
+
+// salvage puts a store with all that can be read of a broken one in its place. That one is
+// kept beside it. Lost is what is not there any more, as far as it is known.
+func (s *SQLite) salvage(why error) (db *sql.DB, err error) {
+	broken, err := connect(s.path)
+	if err != nil {
+		return nil, err
+	}
+	defer broken.Close()
+	if n, err := version(broken); err != nil || n != len(migrations) {
+		return nil, errors.Join(why, fmt.Errorf("and nothing of it can be saved: schema version %d, %w", n, err))
+	}
+	temp := s.path + tempSuffix
+	if err := removeStore(temp); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, removeStore(temp)) }()
+	if err := create(temp); err != nil {
+		return nil, err
+	}
+	copied, err := copyReadable(broken, temp)
+	if err != nil {
+		return nil, errors.Join(why, err)
+	}
+	if err := broken.Close(); err != nil {
+		s.log.Warn().Err(err).Str("path", s.path).Msg("the damaged store was not closed well")
+	}
+	kept, err := setAside(s.path, DamagedSuffix+".")
+	if err == nil {
+		err = publish(temp, s.path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.count.StoreDamaged.Add(1) // at least: nobody knows what was there
+	s.log.Error().Err(why).Int("records", copied).Str("kept", kept).Msg("the store is damaged: the host goes on with the records that could be read")
+	return openFile(s.path)
+}
+
+// copyReadable copies records from both ends up to where the file cannot be read.
+func copyReadable(from *sql.DB, to string) (copied int, err error) {
+	db, err := connect(to)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	tx, err := db.Begin()
+	if err != nil {
+		return 0, err
+	}
+	defer tx.Rollback()
+	for _, order := range []string{"ASC", "DESC"} {
+		n, whole, err := copyInOrder(from, tx, order)
+		if copied += n; err != nil {
+			return 0, err
+		}
+		if whole {
+			break
+		}
+	}
+	return copied, tx.Commit()
+}
+
+// copyInOrder copies records until one cannot be read; whole says that there was none.
+func copyInOrder(from *sql.DB, to *sql.Tx, order string) (copied int, whole bool, err error) {
+	rows, err := from.QueryContext(context.Background(), "SELECT kind, id, value, sum FROM records ORDER BY kind "+order+", id "+order)
+	if err != nil {
+		return 0, false, nil // nothing from this end
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var t taken
+		if rows.Scan(&t.Kind, &t.ID, &t.Value, &t.Sum) != nil {
+			continue
+		}
+		done, err := to.Exec("INSERT INTO records (kind, id, value, sum) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING", string(t.Kind), t.ID, t.Value, t.Sum)
+		if err != nil {
+			return copied, false, err
+		}
+		n, _ := done.RowsAffected()
+		copied += int(n)
+	}
+	return copied, rows.Err() == nil, nil
+}

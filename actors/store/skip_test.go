@@ -1,0 +1,169 @@
+package store
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+
+	"troupe/messages/counters"
+)
+
+// full makes a store of many pages, without a log: 200 records of 500 bytes of each of two kinds.
+func full(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "store.db")
+	s := open(t, path)
+	for _, kind := range []Kind{Fleet, PlayerSession} {
+		var changes []Change
+		for i := range 200 {
+			changes = append(changes, Change{kind, fmt.Sprintf("%s-%03d", kind, i), fmt.Appendf(nil, "%s %03d %0500d", kind, i, i)})
+		}
+		must(t, commitNow(s, changes...))
+	}
+	closeStore(t, s)
+	must(t, os.Remove(path+lockSuffix))
+	return path
+}
+
+// flip changes one bit of the file, in the value of a record.
+func flip(t *testing.T, path, value string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	must(t, err)
+	at := bytes.Index(text, []byte(value))
+	if at < 0 {
+		t.Fatalf("%q is not there", value)
+	}
+	text[at] ^= 1
+	must(t, os.WriteFile(path, text, 0o600))
+}
+
+func report(t *testing.T, path string) *Report {
+	t.Helper()
+	r, err := OpenReader(path)
+	must(t, err)
+	found, err := r.Check(t.Context())
+	must(t, err)
+	must(t, r.Close())
+	return found
+}
+
+func TestDamagedRecordsAreNamedAndTakenOut(t *testing.T) {
+	path := full(t)
+	before := listing(t, filepath.Dir(path))
+	if r := report(t, path); len(r.Damaged)+len(r.Broken) != 0 || r.Records[Fleet] != 200 || r.Version != 1 {
+		t.Errorf("a good store: %+v", r)
+	}
+	if after := listing(t, filepath.Dir(path)); after != before {
+		t.Error("the check has changed something")
+	}
+	flip(t, path, "fleet 007 0")
+	flip(t, path, "playersession 100 0")
+	flip(t, path, "playersession 101 0")
+	before = listing(t, filepath.Dir(path))
+	r := report(t, path)
+	if len(r.Broken) != 0 || len(r.Damaged) != 3 || r.Damaged[0].String() != "fleet fleet-007: is not what was written" || r.Records[PlayerSession] != 198 {
+		t.Errorf("%+v", r)
+	}
+	if text := r.Damaged[1].String(); strings.Contains(text, "playersession-100") {
+		t.Errorf("the id of a player session takes the seat: %s", text)
+	}
+	if after := listing(t, filepath.Dir(path)); after != before {
+		t.Error("the check has changed something")
+	}
+
+	s := open(t, path)
+	n := 0
+	err := s.Load(PlayerSession, func(string, []byte) error { n++; return nil })
+	var damaged *DamagedError
+	if !errors.As(err, &damaged) || damaged.Count != 2 || n != 198 || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "--skip-damaged") {
+		t.Errorf("%d records, %v", n, err)
+	}
+	closeStore(t, s)
+
+	var said bytes.Buffer
+	count := new(counters.Set)
+	s, err = Open(Options{Path: path, SkipDamaged: true, Log: zerolog.New(&said), Counters: count})
+	must(t, err)
+	if fleets, players := all(t, s, Fleet), all(t, s, PlayerSession); len(fleets) != 199 || len(players) != 198 || count.StoreDamaged.Load() != 3 {
+		t.Errorf("%d and %d are left, %d counted", len(fleets), len(players), count.StoreDamaged.Load())
+	}
+	closeStore(t, s)
+	kept, err := os.ReadFile(path + DamagedSuffix)
+	if err != nil || bytes.Count(kept, []byte("\n")) != 3 || !strings.Contains(said.String(), "fleet fleet-007") {
+		t.Errorf("kept %s, said %s: %v", kept, said.String(), err)
+	}
+	s = open(t, path) // the next start needs nothing
+	if _, err := Backup(t.Context(), path, filepath.Join(t.TempDir(), "backup.db")); err != nil {
+		t.Error(err)
+	}
+	if r := report(t, path); len(r.Damaged)+len(r.Broken) != 0 || r.Records[Fleet] != 199 { // while it is open
+		t.Errorf("%+v", r)
+	}
+	closeStore(t, s)
+}
+
+// A page that cannot be read costs the records around it.
+func TestAStoreWithADamagedPageIsSalvaged(t *testing.T) {
+	whole := full(t)
+	text, err := os.ReadFile(whole)
+	must(t, err)
+	saved, leaves := 0, 0
+	for page := 2; page < len(text)/pageSize; page += 3 {
+		path := filepath.Join(t.TempDir(), "store.db")
+		damaged := bytes.Clone(text)
+		for i := range pageSize {
+			damaged[page*pageSize+i] = 0xff
+		}
+		must(t, os.WriteFile(path, damaged, 0o600))
+		if s, err := Open(Options{Path: path}); err == nil || !strings.Contains(err.Error(), "--skip-damaged") {
+			t.Errorf("page %d: opened: %v", page, err)
+			s.Close()
+			continue
+		}
+		if r := report(t, path); len(r.Broken) == 0 {
+			t.Errorf("page %d: the check finds nothing", page)
+		}
+		s, err := Open(Options{Path: path, SkipDamaged: true, Log: zerolog.Nop()})
+		if err != nil {
+			t.Errorf("page %d: %v", page, err)
+			continue
+		}
+		n := len(all(t, s, Fleet)) + len(all(t, s, PlayerSession))
+		leaves++
+		saved += n
+		must(t, commitNow(s, Put(Fleet, "new", 1)))
+		closeStore(t, s)
+		if kept, err := os.ReadFile(path + DamagedSuffix + ".1"); err != nil || !bytes.Equal(kept, damaged) {
+			t.Errorf("page %d: the damaged store is not kept: %v", page, err)
+		}
+		closeStore(t, open(t, path))
+	}
+	if t.Logf("%d of %d records are left on average", saved/max(1, leaves), 400); saved < 300*leaves {
+		t.Error("too few")
+	}
+}
+
+// The log of a store whose process died counts, and stays.
+func TestCheckReadsTheLog(t *testing.T) {
+	path := crashed(t)
+	before, err := os.ReadFile(path + logSuffix)
+	must(t, err)
+	if r := report(t, path); len(r.Damaged)+len(r.Broken) != 0 || r.Records[Alias] != 15 {
+		t.Errorf("%+v", r)
+	}
+	if after, err := os.ReadFile(path + logSuffix); err != nil || !bytes.Equal(before, after) {
+		t.Errorf("the log has changed: %v", err)
+	}
+	before[logHeader+100] ^= 1
+	must(t, os.WriteFile(path+logSuffix, before, 0o600))
+	if r := report(t, path); len(r.Broken) == 0 || !strings.Contains(r.Broken[0], "damaged before its end") {
+		t.Errorf("%+v", r)
+	}
+}
