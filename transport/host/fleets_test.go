@@ -82,8 +82,18 @@ func TestFleetsScriptsAndAliasesAreBackAfterARestart(t *testing.T) {
 		ZipFile: archive(map[string]string{"lib/main.js": says("two")})}))
 	done[*gamelift.UpdateFleetAttributesOutput](h)(h.api.UpdateFleetAttributes(ctx, &gamelift.UpdateFleetAttributesInput{FleetId: &fleet,
 		Description: aws.String("changed"), NewGameSessionProtectionPolicy: types.ProtectionPolicyFullProtection}))
-	done[*gamelift.CreateFleetLocationsOutput](h)(h.api.CreateFleetLocations(ctx, &gamelift.CreateFleetLocationsInput{FleetId: &fleet,
-		Locations: []types.LocationConfiguration{{Location: aws.String("eu-west-1")}}}))
+	added := done[*gamelift.CreateFleetLocationsOutput](h)(h.api.CreateFleetLocations(ctx, &gamelift.CreateFleetLocationsInput{FleetId: &fleet,
+		Locations: []types.LocationConfiguration{{Location: aws.String("eu-west-1")}}})).LocationStates
+	if len(added) != 1 || added[0].Status != types.FleetStatusNew {
+		t.Errorf("added: %+v", added)
+	}
+	h.until("it becomes ACTIVE by itself", func() error {
+		out, err := h.api.DescribeFleetLocationAttributes(ctx, &gamelift.DescribeFleetLocationAttributesInput{FleetId: &fleet, Locations: []string{"eu-west-1"}})
+		if err == nil && out.LocationAttributes[0].LocationState.Status != types.FleetStatusActive {
+			err = fmt.Errorf("it is %s", out.LocationAttributes[0].LocationState.Status)
+		}
+		return err
+	})
 	done[*gamelift.UpdateFleetCapacityOutput](h)(h.api.UpdateFleetCapacity(ctx, &gamelift.UpdateFleetCapacityInput{FleetId: &fleet,
 		DesiredInstances: aws.Int32(2), MaxSize: aws.Int32(4)}))
 	done[*gamelift.UpdateFleetPortSettingsOutput](h)(h.api.UpdateFleetPortSettings(ctx, &gamelift.UpdateFleetPortSettingsInput{FleetId: &fleet,
