@@ -336,6 +336,15 @@ func (c *Client) SayNumbered(n uint64, op int32, player messages.PeerID, text st
 	}
 }
 
+// Ack acknowledges, as the connection's reader does with an ack of a client of the
+// extension.
+func (c *Client) Ack(n uint64) {
+	c.w.Helper()
+	if a := c.Handle.Attachment(); !a.Player.Out.Acked(a.Epoch, n) {
+		c.w.Errorf("ack %d is a violation", n)
+	}
+}
+
 // Enter opens a connection and logs in. The answer waits for Take.
 func (w *World) Enter(id messages.PlayerSessionID) *Client {
 	w.Helper()

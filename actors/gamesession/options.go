@@ -69,7 +69,7 @@ type Settings struct {
 // DefaultSettings returns the values of reliability.md 5.2 and DESIGN 4.
 func DefaultSettings() Settings {
 	return Settings{
-		Budget:              player.Budget{BytesMax: 1 << 20, MessagesMax: 4096},
+		Budget:              player.Budget{BytesMax: 1 << 20, MessagesMax: 16384, Gap: true},
 		ReconnectWindow:     30 * time.Second,
 		Takeover:            true,
 		Rejoin:              true,

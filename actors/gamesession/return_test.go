@@ -432,3 +432,31 @@ func TestAGapIsWhatThePlayerDoesNotHave(t *testing.T) {
 		}
 	})
 }
+
+// A client that moves to another connection says with its LOGIN how far it has
+// received, and goes on receiving and acknowledging on the old one until the host has
+// read that: nothing is lost.
+func TestWhatIsAcknowledgedDuringAMoveIsNotLost(t *testing.T) {
+	run(t, func(w *world) {
+		g := &game{}
+		g.Back = func(messages.PeerID, script.Reconnected) {}
+		id := w.Create(g)
+		a := w.Player(id)
+		b := numbered(w, w.Seat(id), "", 0)
+		token := b.LoginResult().ReconnectToken
+		for i := range 5 {
+			a.Say(int32(i+1), 2, 0, "x")
+			w.Settle()
+		}
+		g.Take()
+		b.Ack(4) // after it has sent a LOGIN that says 1
+		next := numbered(w, b.ID, token, 1)
+		if r := next.LoginResult(); r.Outcome != wire.OutcomeResumed || r.Base != 4 {
+			w.Errorf("%+v", r)
+		}
+		equal(w, "callbacks", g.Take(), "back 2: {Resent:1 Lost:0 Away:0s Takeover:true}")
+		if n := w.Count.Lost.Load() + w.Count.Gaps.Load(); n != 0 {
+			w.Errorf("%d are said to be lost", n)
+		}
+	})
+}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"troupe/actors"
 	"troupe/actors/actorstest"
@@ -357,6 +358,76 @@ func TestASlowConsumerIsClosedAndDetachedAndLosesNothing(t *testing.T) {
 	})
 }
 
+// 200 small messages a second, which is what one player may send, cost nobody
+// anything who comes back within the window.
+func TestWhoIsAwayInABusyRoomLosesNothing(t *testing.T) {
+	actorstest.Run(t, nil, func(w *world) {
+		g := &game{}
+		g.Back = func(messages.PeerID, script.Reconnected) {}
+		id := w.Create(g)
+		a, b := w.Player(id), w.Player(id)
+		b.Lose()
+		g.Take()
+		const n = 29 * 200
+		for i := range n {
+			a.Say(int32(i+1), 0, messages.AllPlayers, "")
+			w.Pass(time.Second / 200)
+			if i%100 == 0 {
+				a.Take()
+			}
+		}
+		w.Want(b.ID, messages.PlayerSessionActive, 2)
+		if got := w.Enter(b.ID).Take(); len(got) != 1+n {
+			w.Errorf("%d came, not %d", len(got)-1, n)
+		}
+		equal(w, "callbacks", g.Take(), "back 2: {Resent:0 Lost:0 Away:29s Takeover:false}")
+	})
+}
+
+// What others send never ends the stay of a player that is away: what cannot be kept is
+// a gap, of which those who send little are no part.
+func TestABusyRoomCostsWhoIsAwayMessagesAndNotTheSeat(t *testing.T) {
+	actorstest.Run(t, func(o *actors.Options) {
+		o.Fleet.Session.Budget.MessagesMax = 80
+	}, func(w *world) {
+		g := &game{}
+		g.Back = func(messages.PeerID, script.Reconnected) {}
+		id := w.Create(g)
+		loud, quiet := w.Player(id), w.Player(id)
+		b := numbered(w, w.Seat(id), "", 0)
+		token := b.LoginResult().ReconnectToken
+		b.Lose()
+		g.Take()
+		for i := range int32(500) {
+			if i%50 == 0 {
+				quiet.Say(1000+i, 3, 0, "")
+			}
+			loud.Say(1, 3, 0, "")
+			w.Settle()
+		}
+		w.Want(b.ID, messages.PlayerSessionActive, 3)
+		b = numbered(w, b.ID, token, 0)
+		got := b.Take()
+		lost := 510 - (len(got) - 1)
+		if r := b.LoginResult(); r.Outcome != wire.OutcomeReplayLost || int(r.Base+r.Lost) != lost || lost < 510-80 {
+			w.Errorf("%d came, LOGIN_RESPONSE says %+v", len(got)-1, r)
+		}
+		fromQuiet := 0
+		for _, m := range got {
+			if strings.Contains(m, " from 2 ") {
+				fromQuiet++
+			}
+		}
+		if fromQuiet != 10 {
+			w.Errorf("%d of 10 of the quiet player came", fromQuiet)
+		}
+		equal(w, "callbacks", g.Take(), fmt.Sprintf("back 3: {Resent:0 Lost:%d Away:0s Takeover:false}", lost))
+		if n := w.Count.Lost.Load(); int(n) != lost || w.Count.Gaps.Load() != 1 {
+			w.Errorf("%d are counted as lost", n)
+		}
+	})
+}
+
 func TestADetachedPlayerWhoseQueueIsFullLeaves(t *testing.T) {
 	actorstest.Run(t, func(o *actors.Options) {
 		o.Fleet.Session.Budget = player.Budget{BytesMax: 1 << 20, MessagesMax: 100}
@@ -386,7 +457,7 @@ func TestAPlayerThatLostAHeldMessageDoesNotGoOn(t *testing.T) {
 	}, func(w *world) {
 		g := &game{}
 		g.Connect = func(m *script.ConnectMessage) bool {
-			for range 11 { // 125 % are 10
+			for range 17 { // with the reserve, 16 are kept
 				g.Session.SendReliableMessage(text(1), m.Player.PeerID)
 			}
 			return true

@@ -413,7 +413,7 @@ func (a *Actor) do(c surroundings, effect Effect) {
 		if a.o.Activate != nil {
 			a.o.Activate()
 		}
-		a.attach(c, a.d.waiting, wire.OutcomeNew, "")
+		a.attach(c, a.d.waiting, wire.OutcomeNew, "", 0)
 		c.Counters().Logins.Add(a.d.admitted, 1)
 		a.d.waiting = nil
 	case FenceOld:
@@ -464,15 +464,16 @@ func (a *Actor) do(c surroundings, effect Effect) {
 // before.
 func (a *Actor) resume(c surroundings) {
 	h, m := a.d.Handle, a.login
-	back := Return{From: a.d.current.Channel(), To: m.From.Channel(), Takeover: a.d.lostAt.IsZero(), Lost: h.Out.takeGaps()}
+	back := Return{From: a.d.current.Channel(), To: m.From.Channel(), Takeover: a.d.lostAt.IsZero()}
 	if !back.Takeover {
 		back.Away = time.Since(a.d.lostAt)
 	}
-	used := ""
+	used, has := "", uint64(0)
 	switch a.confirmation(m) {
 	case ByAcks:
 		if a.credential == GoodToken {
-			back.Lost = h.Out.settle(m.LastReceived) // what of it the player has is not lost
+			has = m.LastReceived
+			h.Out.settle(has)
 		}
 	case ByMarks:
 		if a.o.SkipAmbiguous {
@@ -482,7 +483,8 @@ func (a *Actor) resume(c surroundings) {
 	if a.credential == GoodToken {
 		used = m.Token
 	}
-	back.Replay = a.attach(c, m, wire.OutcomeResumed, used)
+	back.Lost = h.Out.takeGap(has)
+	back.Replay = a.attach(c, m, wire.OutcomeResumed, used, back.Lost)
 	count := c.Counters()
 	count.Lost.Add(int64(back.Lost))
 	how := counters.LoginResumed
@@ -500,7 +502,7 @@ func (a *Actor) resume(c surroundings) {
 
 // attach gives the outbox to a connection, LOGIN_RESPONSE first (check 11). A
 // crash on the way must not leave a bound connection without an answer.
-func (a *Actor) attach(c surroundings, m *Login, outcome uint64, used string) (again Replay) {
+func (a *Actor) attach(c surroundings, m *Login, outcome uint64, used string, lost uint64) (again Replay) {
 	from, done := m.From, false
 	defer func() {
 		if !done {
@@ -520,11 +522,11 @@ func (a *Actor) attach(c surroundings, m *Login, outcome uint64, used string) (a
 	}
 	again = h.Out.attach(terms{
 		link: from.Link(), channel: from.Channel(), epoch: a.d.machine.Epoch, confirm: a.confirmation(m),
-		greet: func(base, received uint64) *wire.Frame {
+		greet: func(s standing) *wire.Frame {
 			if a.numbered(m) {
 				result.Caps, result.Outcome, result.WindowMs = wire.CapNumbers, outcome, uint64(a.o.Window.Milliseconds())
-				result.Base, result.LastReceived = base, received
-				if used != "" && base > m.LastReceived {
+				result.Base, result.LastReceived, result.Lost = s.base, s.received, s.unsent
+				if used != "" && (lost > 0 || s.base > max(m.LastReceived, s.confirmed)) {
 					result.Outcome = wire.OutcomeReplayLost
 				}
 			}

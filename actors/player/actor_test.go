@@ -149,7 +149,7 @@ func TestAnOverflowIsHeardByTheActorsSuccessor(t *testing.T) {
 		var made frames
 		s.enter(&newcomer{}).drain()
 		s.h.Tell(stage.Panic{Text: "a test wants it"})
-		for range 7 { // 125 % of four are five
+		for range 9 { // twice four is kept
 			s.h.Out.Push(made.make(1))
 		}
 		s.take(t, "GateAsked", "Accepted", "ACTIVE", "crashed", "WentAway", "IsLeaving: slow_consumer", "COMPLETED", "exited")

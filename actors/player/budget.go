@@ -5,9 +5,9 @@ import "sync/atomic"
 // Budget bounds what may be held for one player (reliability.md 2.4, 5.1, D31).
 type Budget struct {
 	BytesMax    int // default 1 MiB
-	MessagesMax int // default 4096
-	// Gap has a player that is away lose its oldest messages when the budget is
-	// used up, where otherwise its player session ends (reconnect.overflow).
+	MessagesMax int // default 16384: in the longest default window, 30 s, two players may send 12,000
+	// Gap has a player lose messages when the budget is used up, and told so, where
+	// otherwise its player session ends (reconnect.overflow).
 	Gap bool
 	// Pool bounds all players together; nil is no bound.
 	Pool *Pool
@@ -24,6 +24,8 @@ type Pool struct {
 const (
 	poolFree  = 16 << 10 // bytes a player may hold without asking
 	poolGrain = 64 << 10 // bytes a player asks for at a time
+	// itemBytes is what the pool counts for a message besides its bytes.
+	itemBytes = 32
 )
 
 // NewPool returns a pool of so many bytes.
@@ -50,7 +52,7 @@ func (o *Outbox) grant(size int) bool {
 	if o.budget.Pool == nil {
 		return true
 	}
-	for o.bytes+size > poolFree+o.granted {
+	for o.counted()+size > poolFree+o.granted {
 		if !o.budget.Pool.take(poolGrain) {
 			return false
 		}
@@ -59,9 +61,12 @@ func (o *Outbox) grant(size int) bool {
 	return true
 }
 
+// counted is what the pool counts of what is held.
+func (o *Outbox) counted() int { return o.bytes + o.n*itemBytes }
+
 // giveBack returns what is no longer needed, under the lock.
 func (o *Outbox) giveBack() {
-	for o.granted > 0 && (o.n == 0 || o.bytes+2*poolGrain <= o.granted) {
+	for o.granted > 0 && (o.n == 0 || o.counted()+2*poolGrain <= o.granted) {
 		o.budget.Pool.used.Add(-poolGrain)
 		o.granted -= poolGrain
 	}

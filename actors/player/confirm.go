@@ -24,9 +24,10 @@ const (
 )
 
 const (
-	// markBytes is how much goes to a stock client between two marks at most, and
-	// markShare the same as a part of the budget.
+	// markBytes and markCount are how much goes to a stock client between two marks at
+	// most, and markShare the same as a part of the budget.
 	markBytes = 64 << 10
+	markCount = 512
 	markShare = 8
 	// strangeMax is how many pongs may come that echo nothing of ours, although a
 	// mark is out, before the client counts as one that does not echo.
@@ -39,12 +40,13 @@ const (
 
 // confirming is what an Outbox knows of confirmations.
 type confirming struct {
-	epoch    messages.Epoch
-	confirm  Confirmation
-	position uint64 // the last number this connection has taken, or what was confirmed before
-	proved   bool   // the player has shown that it has this connection's LOGIN_RESPONSE: it acked, or sent a number
-	ack      uint64 // the highest of its acks
-	ackNow   bool   // an ack goes out with the next drain, by itself if it must
+	epoch     messages.Epoch
+	confirm   Confirmation
+	confirmed uint64 // the highest number that the player has acknowledged
+	position  uint64 // the last number this connection has taken, or what was confirmed before
+	proved    bool   // the player has shown that it has this connection's LOGIN_RESPONSE: it acked, or sent a number
+	ack       uint64 // the highest of its acks
+	ackNow    bool   // an ack goes out with the next drain, by itself if it must
 
 	// of marks
 	marks        bool // this connection can be asked for echoes, and asked: it was
@@ -98,13 +100,13 @@ func (o *Outbox) confirmUpTo(n uint64) {
 	o.trim()
 }
 
-// settle confirms, before an attach, what the player says it has received, and
-// returns how many it will never get.
-func (o *Outbox) settle(n uint64) (lost uint64) {
+// settle confirms, before an attach, what the player says it has received.
+func (o *Outbox) settle(n uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.confirmUpTo(min(n, o.sent))
-	return o.base - min(n, o.base)
+	n = min(n, o.sent)
+	o.confirmed = max(o.confirmed, n)
+	o.confirmUpTo(n)
 }
 
 // skip gives up what may have arrived unconfirmed (reconnect.stockAmbiguous =
@@ -129,6 +131,7 @@ func (o *Outbox) Acked(e messages.Epoch, n uint64) (ok bool) {
 		return false
 	}
 	o.proved, o.ack = true, n
+	o.confirmed = max(o.confirmed, n)
 	o.confirmUpTo(n)
 	return true
 }
@@ -146,7 +149,7 @@ func (o *Outbox) proven() bool {
 func (o *Outbox) unmarked(sink wire.Sink, size int) {
 	o.markDue += size
 	o.markDueCount++
-	if o.markDue < min(markBytes, o.budget.BytesMax/markShare) && o.markDueCount < o.budget.MessagesMax/markShare {
+	if o.markDue < min(markBytes, o.budget.BytesMax/markShare) && o.markDueCount < min(markCount, o.budget.MessagesMax/markShare) {
 		return
 	}
 	if !sink.Mark(o.position) {

@@ -3,6 +3,7 @@ package player
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"troupe/messages"
 	"troupe/messages/counters"
@@ -38,10 +39,10 @@ const (
 // Overflow, in order (reliability.md 5.1): from 50 % of the budget messages that
 // were meant for the fast channel are dropped; at 75 % the player counts as
 // slow; at 100 % the player actor is told, which closes the connection as a
-// slow consumer and keeps the queue. A quarter more is taken until that has
-// happened; what does not fit even then is lost with all that follows, and the
-// player session ends for it. While nobody is attached the oldest may be dropped
-// instead (Budget.Gap).
+// slow consumer and keeps the queue. Until that has happened, and until the player
+// is back, a reserve is taken on top. What does not fit then is dropped, and the
+// player is told with its next LOGIN_RESPONSE (Budget.Gap, shed.go); or it is
+// refused with all that follows, and the player session ends for it.
 type Outbox struct {
 	budget Budget
 	count  *counters.Set
@@ -75,10 +76,17 @@ type Outbox struct {
 	told      bool        // full was called since the last attach or detach
 	spilled   bool        // it was full when its connection went: what is over has the reserve
 	lost      bool        // a reliable message was refused
-	gaps      uint64      // how many were dropped while nobody was attached
+	choked    bool        // messages were dropped under the connection: it gets nothing more
+	pushed    volume      // since slowAt
+	slowAt    time.Time   // since when it is over 75 %, or the last attach
+	reserve   volume      // on top of the budget; zero before it is needed
+	gap       gap
 	old       backlog
 	confirming
 }
+
+// volume is an amount of messages.
+type volume struct{ bytes, messages int }
 
 // backlog is what a player had to get when its connection was attached, as long as
 // it is not confirmed, and never more than the budget: the budget is for what
@@ -135,13 +143,14 @@ func (o *Outbox) push(f *wire.Frame) (r Pushed, tell bool) {
 		o.count.Dropped.Add(counters.DropPlayerGone, 1)
 		return PushNothing, false
 	}
-	over := o.over(size, 0)
-	if over && o.budget.Gap && o.mode == detached {
-		o.dropOldest(size)
-		over = false
+	o.pushed.bytes, o.pushed.messages = o.pushed.bytes+size, o.pushed.messages+1
+	over := o.over(size, false)
+	if over {
+		o.makeReserve()
+		over = !o.makeRoom(size)
 	}
 	switch {
-	case !o.lost && (!over || !o.over(size, reserve)): // nothing goes on after a hole (R2)
+	case !o.lost && (!over || !o.over(size, true)): // nothing goes on after a hole (R2)
 		o.last++
 		o.enqueue(item{f, o.last}, size)
 	default:
@@ -156,38 +165,23 @@ func (o *Outbox) push(f *wire.Frame) (r Pushed, tell bool) {
 	return o.wantsFlush(), tell
 }
 
-// over reports whether size more bytes pass the budget and, if part is not 0,
-// that part of it on top.
-func (o *Outbox) over(size, part int) bool {
-	bytes, messages := o.budget.BytesMax, o.budget.MessagesMax
-	if part > 0 {
-		bytes, messages = bytes+bytes/part, messages+messages/part
-	}
-	bytes, messages = bytes+o.old.bytes, messages+o.old.messages
-	if o.bytes+size > bytes || o.n+1 > messages {
+// over reports whether size more bytes pass the budget, or the budget and the
+// reserve.
+func (o *Outbox) over(size int, reserve bool) bool {
+	most := o.most(reserve)
+	if o.bytes+size > most.bytes || o.n+1 > most.messages {
 		return true
 	}
-	return !o.grant(size) && (part == 0 || o.bytes+size > poolFree+poolGrain+o.granted)
+	return !o.grant(size) && (!reserve || o.counted()+size > poolFree+poolGrain+o.granted)
 }
 
-// reserve is the part of the budget that is taken on top of it until the player
-// actor has acted.
-const reserve = 4
-
-// dropOldest makes room by losing what is oldest. A queue that was full when its
-// connection went has the reserve.
-func (o *Outbox) dropOldest(size int) {
-	part := 0
-	if o.spilled {
-		part = reserve
+// most is how much may be held, with the reserve or without.
+func (o *Outbox) most(reserve bool) volume {
+	v := volume{o.budget.BytesMax + o.old.bytes, o.budget.MessagesMax + o.old.messages}
+	if reserve {
+		v.bytes, v.messages = v.bytes+o.reserve.bytes, v.messages+o.reserve.messages
 	}
-	for o.n > 0 && o.over(size, part) {
-		if it := o.pop(); it.f != nil {
-			o.gaps++
-			it.f.Release()
-		}
-	}
-	o.sent = max(o.sent, o.base) // LOGIN_RESPONSE speaks of it, and then the player does
+	return v
 }
 
 // PushFast queues a message meant for the fast channel of a player that cannot
@@ -222,7 +216,7 @@ func (o *Outbox) enqueue(it item, size int) {
 	o.bytes += size
 	o.waiting += size
 	if !o.slow && (o.bytes > o.budget.BytesMax/4*3 || o.n > o.budget.MessagesMax/4*3) {
-		o.slow = true
+		o.slow, o.slowAt, o.pushed = true, time.Now(), volume{}
 		o.count.SlowConsumers.Add(1)
 	}
 }
@@ -240,7 +234,7 @@ func (o *Outbox) at(i int) *item { return &o.ring[(o.head+i)&(len(o.ring)-1)] }
 
 func (o *Outbox) wantsFlush() Pushed {
 	switch {
-	case o.mode != attached || o.next == o.n && !o.ackNow:
+	case o.mode != attached || o.choked || o.next == o.n && !o.ackNow:
 		return PushNothing
 	case o.waiting >= flushAtBytes:
 		return PushFlushNow
@@ -266,7 +260,7 @@ func (o *Outbox) Flush() {
 func (o *Outbox) Drain(sink wire.Sink) (more bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.mode != attached && o.mode != surrendered {
+	if o.mode != attached && o.mode != surrendered || o.choked {
 		return false
 	}
 	taken, room := int64(0), true
@@ -396,10 +390,16 @@ type terms struct {
 	channel counters.Channel
 	epoch   messages.Epoch
 	confirm Confirmation
-	// greet builds LOGIN_RESPONSE, of which the outbox takes the reference. Base is
-	// the number before the first that will follow, received what has come from the
-	// player.
-	greet func(base, received uint64) *wire.Frame
+	// greet builds LOGIN_RESPONSE, of which the outbox takes the reference.
+	greet func(standing) *wire.Frame
+}
+
+// standing is where both sides are, for LOGIN_RESPONSE.
+type standing struct {
+	base      uint64 // the number before the first that will follow
+	confirmed uint64 // the highest that the player has acknowledged
+	received  uint64 // what has come from the player
+	unsent    uint64 // messages dropped so far before they were given to a connection
 }
 
 // attach gives the queue to a connection: LOGIN_RESPONSE first, then what is not
@@ -408,8 +408,9 @@ type terms struct {
 func (o *Outbox) attach(t terms) (again Replay) {
 	o.mu.Lock()
 	o.mode, o.link, o.channel = attached, t.link, t.channel
-	o.told, o.spilled, o.dirty = false, false, false
+	o.told, o.spilled, o.dirty, o.choked = false, false, false, false
 	o.orphan, o.abandoned = o.abandoned == t.link, nil
+	o.slowAt, o.pushed, o.reserve = time.Now(), volume{}, volume{}
 	o.begin(t.epoch, t.confirm)
 	o.old = backlog{upTo: o.last}
 	for i := range o.n {
@@ -424,7 +425,7 @@ func (o *Outbox) attach(t terms) (again Replay) {
 		}
 	}
 	o.old.bytes, o.old.messages = min(o.old.bytes, o.budget.BytesMax), min(o.old.messages, o.budget.MessagesMax)
-	o.greeting = t.greet(o.base, o.ackTold.Load())
+	o.greeting = t.greet(standing{base: o.base, confirmed: o.confirmed, received: o.ackTold.Load(), unsent: o.gap.unsent})
 	o.mu.Unlock()
 	t.link.SetSource(o)
 	return again
@@ -514,7 +515,7 @@ func (o *Outbox) dropHeld() {
 	if o.mode == holding {
 		o.clear()
 		o.told, o.lost = false, false
-		o.last, o.base = 0, 0
+		o.last, o.base, o.reserve = 0, 0, volume{}
 	}
 }
 
@@ -536,14 +537,6 @@ func (o *Outbox) overflow() (full, lost bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.told, o.lost
-}
-
-// takeGaps returns how many messages were lost since it was last asked.
-func (o *Outbox) takeGaps() (n uint64) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	n, o.gaps = o.gaps, 0
-	return n
 }
 
 // Depth returns what is held, in messages and bytes: what waits, and what is not

@@ -65,6 +65,8 @@ type scene struct {
 	epoch messages.Epoch
 	base  uint64 // as the last LOGIN_RESPONSE said
 	got   uint64 // likewise: what the host has received
+	// unsent is likewise how many were dropped without a number.
+	unsent uint64
 }
 
 func newScene(t *testing.T) *scene {
@@ -80,9 +82,9 @@ func newScene(t *testing.T) *scene {
 func (s *scene) attach(how Confirmation) *recordLink {
 	s.epoch++
 	l := &recordLink{}
-	s.out.attach(terms{link: l, channel: counters.WS, epoch: s.epoch, confirm: how, greet: func(base, received uint64) *wire.Frame {
-		s.base, s.got = base, received
-		return greet(base, received)
+	s.out.attach(terms{link: l, channel: counters.WS, epoch: s.epoch, confirm: how, greet: func(now standing) *wire.Frame {
+		s.base, s.got, s.unsent = now.base, now.received, now.unsent
+		return greet(now)
 	}})
 	return l
 }
@@ -372,14 +374,14 @@ func TestNothingGoesOnAfterAMessageThatWasRefused(t *testing.T) {
 	out := NewOutbox(Budget{BytesMax: 1 << 20, MessagesMax: 4}, &count, func() {})
 	l := &recordLink{}
 	out.attach(terms{link: l, channel: counters.WS, epoch: 1, confirm: ByAcks, greet: greet})
-	for range 8 { // five are kept
+	for range 11 { // eight are kept
 		out.Push(made.make(1))
 	}
 	l.drain()
-	out.Acked(1, 5)
+	out.Acked(1, 8)
 	out.Push(made.make(1))
 	l.drain()
-	if len(l.took) != 6 || count.Dropped.Get(counters.DropOutboxFull) != 4 {
+	if len(l.took) != 9 || count.Dropped.Get(counters.DropOutboxFull) != 4 {
 		t.Errorf("the connection took %v, %d were refused", l.numbers(), count.Dropped.Get(counters.DropOutboxFull))
 	}
 	out.close()
@@ -394,9 +396,9 @@ func TestWhatWasDroppedMayBeClaimed(t *testing.T) {
 	out := NewOutbox(Budget{BytesMax: 1 << 20, MessagesMax: 4, Gap: true}, &count, func() {})
 	attach := func(e messages.Epoch) (l *recordLink, base uint64) {
 		l = &recordLink{}
-		out.attach(terms{link: l, channel: counters.WS, epoch: e, confirm: ByAcks, greet: func(b, r uint64) *wire.Frame {
-			base = b
-			return greet(b, r)
+		out.attach(terms{link: l, channel: counters.WS, epoch: e, confirm: ByAcks, greet: func(s standing) *wire.Frame {
+			base = s.base
+			return greet(s)
 		}})
 		return l, base
 	}

@@ -721,7 +721,7 @@ func (w *world) appendHost(b []byte) []byte {
 	m := d.machine
 	b = append(b, byte(m.State), byte(m.Epoch), byte(m.Attempt), flags(m.Expired, m.Again, m.Left, m.Challenged, d.waiting != nil, d.held != nil, a.gauge != 0))
 	b = append(b, byte(o.mode), byte(o.epoch), byte(o.confirm), byte(o.position), byte(o.sent), byte(o.last), byte(o.base), byte(o.n), byte(o.next),
-		byte(o.ack), byte(o.mark), byte(o.strange), byte(o.received.Load()), byte(o.ackTold.Load()), byte(o.gaps),
+		byte(o.ack), byte(o.mark), byte(o.strange), byte(o.received.Load()), byte(o.ackTold.Load()), byte(o.gap.numbered),
 		flags(o.greeting != nil, o.proved, o.ackNow, o.echoes, o.mute, o.told, o.lost, o.spilled), flags(o.orphan, o.slow))
 	for i := range o.n {
 		it := o.at(i)

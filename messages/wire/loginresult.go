@@ -14,6 +14,7 @@ const (
 	fieldResultWindowMs       = 1004
 	fieldResultBase           = 1005
 	fieldResultRetryAfterMs   = 1006
+	fieldResultLost           = 1007
 )
 
 // Outcomes of a login, LoginResult.Outcome of the extension.
@@ -45,6 +46,10 @@ type LoginResult struct {
 	// RetryAfterMs is for a refusal that is not final: log in again, after so many
 	// milliseconds. 0 is a final one.
 	RetryAfterMs uint64
+	// Lost is how many messages to the player were dropped so far, in all its stay,
+	// before they had a number. What it is more than in the answer before is lost
+	// besides what Base says.
+	Lost uint64
 }
 
 // ParseLoginResult decodes the inner message of LOGIN_RESPONSE. Strings and
@@ -91,6 +96,8 @@ func (r *LoginResult) setVarint(number, v uint64) {
 		r.Base = v
 	case fieldResultRetryAfterMs:
 		r.RetryAfterMs = v
+	case fieldResultLost:
+		r.Lost = v
 	}
 }
 
@@ -123,5 +130,6 @@ func (r *LoginResult) append(dst []byte) []byte {
 	dst = appendUint64(dst, fieldResultOutcome, r.Outcome)
 	dst = appendUint64(dst, fieldResultWindowMs, r.WindowMs)
 	dst = appendUint64(dst, fieldResultBase, r.Base)
-	return appendUint64(dst, fieldResultRetryAfterMs, r.RetryAfterMs)
+	dst = appendUint64(dst, fieldResultRetryAfterMs, r.RetryAfterMs)
+	return appendUint64(dst, fieldResultLost, r.Lost)
 }

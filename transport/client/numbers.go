@@ -42,6 +42,7 @@ type numbers struct {
 	sent   uint64 // highest number that was ever written
 
 	received uint64 // highest number received
+	dropped  uint64 // messages of the host that were lost without a number, as the last answer told
 	// of this connection
 	told   uint64 // highest number acknowledged to the host
 	heard  uint64 // highest number acknowledged by the host
@@ -162,7 +163,7 @@ func (n *numbers) answer(r *wire.LoginResult, said uint64) (resumption, error) {
 	switch {
 	case !n.joined && on:
 		// Fresh, or on from where another device stopped.
-		n.received, n.last, n.sent = r.Base, r.LastReceived, r.LastReceived
+		n.received, n.last, n.sent, n.dropped = r.Base, r.LastReceived, r.LastReceived, r.Lost
 	case !n.joined:
 	case on != n.on, on && r.Outcome == wire.OutcomeNew:
 		return done, errNewStay
@@ -172,8 +173,8 @@ func (n *numbers) answer(r *wire.LoginResult, said uint64) (resumption, error) {
 	case on:
 		n.out.trim(r.LastReceived)
 		done.replay = n.sent - r.LastReceived
-		done.gap = r.Base - min(n.received, r.Base)
-		n.received = max(n.received, r.Base)
+		done.gap = r.Base - min(n.received, r.Base) + r.Lost - min(n.dropped, r.Lost)
+		n.received, n.dropped = max(n.received, r.Base), max(n.dropped, r.Lost)
 	}
 	n.joined, n.on, n.token = true, on, r.ReconnectToken
 	n.told, n.heard, n.hasten, n.riding = 0, 0, false, false

@@ -211,7 +211,7 @@ type Reconnect struct {
 	Window         time.Duration `config:"window"`         // 0 to 600 s; 0 is the original's behaviour
 	Takeover       string        `config:"takeover"`       // now, or refuse: a connection that gives a sign of life within 2 s stays
 	Rejoin         bool          `config:"rejoin"`         // who has left may come again, as a new player with the same peer id
-	Overflow       string        `config:"overflow"`       // of the queue of who is away: end, or gap
+	Overflow       string        `config:"overflow"`       // of a player's queue: gap, which is told, or end of the player session
 	StockAmbiguous string        `config:"stockAmbiguous"` // what a stock client may have received: resend, or skip
 	Acknowledge    bool          `config:"acknowledge"`    // keep what was sent until it is confirmed
 	QueueBytesAll  int           `config:"queueBytesAll"`  // for all players together; 0: a quarter of the memory
@@ -308,11 +308,11 @@ func Defaults() Config {
 		Store:     Store{Memory: true},
 		Events:    Events{Sinks: []EventSink{}},
 		Reconnect: Reconnect{
-			Window: 30 * time.Second, Takeover: "now", Rejoin: true, Overflow: "end", StockAmbiguous: "resend", Acknowledge: true,
+			Window: 30 * time.Second, Takeover: "now", Rejoin: true, Overflow: "gap", StockAmbiguous: "resend", Acknowledge: true,
 		},
 		Session: Session{
 			EmptyTimeout: 5 * time.Minute, PingInterval: 3 * time.Second,
-			PlayerQueueBytes: 1 << 20, PlayerQueueMessages: 4096,
+			PlayerQueueBytes: 1 << 20, PlayerQueueMessages: 16384,
 			MailboxBytes: 8 << 20, MailboxMessages: 8192,
 			EndedMax: fleet.DefaultEndedMax, EndedKeep: 30 * 24 * time.Hour,
 		},

@@ -482,6 +482,7 @@ type LoginResult struct {
 	Base uint64 `protobuf:"varint,1005,opt,name=base,proto3" json:"base,omitempty"`
 	// Extension: a refusal that is not final says when to come again.
 	RetryAfterMs  uint64 `protobuf:"varint,1006,opt,name=retryAfterMs,proto3" json:"retryAfterMs,omitempty"`
+	Lost          uint64 `protobuf:"varint,1007,opt,name=lost,proto3" json:"lost,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -596,6 +597,13 @@ func (x *LoginResult) GetBase() uint64 {
 func (x *LoginResult) GetRetryAfterMs() uint64 {
 	if x != nil {
 		return x.RetryAfterMs
+	}
+	return 0
+}
+
+func (x *LoginResult) GetLost() uint64 {
+	if x != nil {
+		return x.Lost
 	}
 	return 0
 }
@@ -1138,7 +1146,7 @@ const file_troupe_messages_wire_packet_proto_rawDesc = "" +
 	"\rclientVersion\x18\x02 \x01(\x05R\rclientVersion\x12\x13\n" +
 	"\x04caps\x18\xe9\a \x01(\x04R\x04caps\x12'\n" +
 	"\x0ereconnectToken\x18\xea\a \x01(\tR\x0ereconnectToken\x12#\n" +
-	"\flastReceived\x18\xeb\a \x01(\x04R\flastReceived\"\xeb\x02\n" +
+	"\flastReceived\x18\xeb\a \x01(\x04R\flastReceived\"\x80\x03\n" +
 	"\vLoginResult\x12\x18\n" +
 	"\asuccess\x18\x01 \x01(\bR\asuccess\x12&\n" +
 	"\x0ereconnectToken\x18\x02 \x01(\tR\x0ereconnectToken\x12\x16\n" +
@@ -1151,7 +1159,8 @@ const file_troupe_messages_wire_packet_proto_rawDesc = "" +
 	"\aoutcome\x18\xeb\a \x01(\x04R\aoutcome\x12\x1b\n" +
 	"\bwindowMs\x18\xec\a \x01(\x04R\bwindowMs\x12\x13\n" +
 	"\x04base\x18\xed\a \x01(\x04R\x04base\x12#\n" +
-	"\fretryAfterMs\x18\xee\a \x01(\x04R\fretryAfterMs\"\r\n" +
+	"\fretryAfterMs\x18\xee\a \x01(\x04R\fretryAfterMs\x12\x13\n" +
+	"\x04lost\x18\xef\a \x01(\x04R\x04lost\"\r\n" +
 	"\vPingCommand\"\f\n" +
 	"\n" +
 	"PingResult\"S\n" +
