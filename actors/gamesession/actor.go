@@ -38,6 +38,7 @@ type Actor struct {
 	groupRef  map[*stage.Ref]*groupEntry
 	fanout    fanoutLimit    // of players
 	sending   fanoutLimit    // of the game itself
+	inflow    *player.Inflow // nil is no bound
 	message   script.Message // scratch for callbacks
 	phase     phase
 	exit      *exitCall
@@ -130,6 +131,7 @@ func New(o Options) *Actor {
 		groupRef: make(map[*stage.Ref]*groupEntry),
 		fanout:   fanoutLimit{perSecond: o.DeliveriesPerSecond, debtMax: 1},
 		sending:  fanoutLimit{perSecond: o.ScriptDeliveriesPerSecond, debtMax: sendDebt},
+		inflow:   player.NewInflow(o.InboundBytesPerSecond),
 		phase:    loading,
 	}
 	if o.Record != nil {

@@ -54,6 +54,9 @@ type Settings struct {
 	// GroupsPerPlayerMax and GroupsMax bound groups (reliability.md 5.2).
 	GroupsPerPlayerMax int
 	GroupsMax          int
+	// InboundBytesPerSecond bounds the reliable bytes that players send to groups and to
+	// the game together; 0 is no bound.
+	InboundBytesPerSecond int
 	// DeliveriesPerSecond bounds the deliveries that players cause; 0 is no bound.
 	DeliveriesPerSecond int
 	// ScriptDeliveriesPerSecond bounds those of the game's own messages: fast ones
@@ -81,6 +84,7 @@ func DefaultSettings() Settings {
 		GroupsMax:           4096,
 		DeliveriesPerSecond: 50_000,
 
+		InboundBytesPerSecond:     1 << 20,
 		ScriptDeliveriesPerSecond: 200_000,
 		Mailbox:                   stage.LaneLimits{MessagesMax: 8192, BytesMax: 8 << 20},
 	}

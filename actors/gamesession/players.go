@@ -87,7 +87,7 @@ func (a *Actor) spawnPlayer(s *seat) {
 	a.c.Spawn(s.ref, player.New(player.Options{
 		Session: self,
 		Rules:   player.Rules{Window: a.window > 0, Takeover: a.o.Takeover, Rejoin: a.o.Rejoin && a.window > 0},
-		Window:  a.window, PingInterval: a.ping, Activate: activate,
+		Window:  a.window, PingInterval: a.ping, Activate: activate, Inflow: a.inflow,
 		Acknowledge: a.o.Acknowledge, SkipAmbiguous: a.o.SkipAmbiguous,
 	}, s.durable))
 }
@@ -243,6 +243,7 @@ func (a *Actor) onAccepted(m player.Accepted) {
 	s.waiting, s.in = false, true
 	a.joining--
 	a.roster = append(a.roster, s)
+	a.inflow.SetPlayers(len(a.roster))
 	a.setPlayerStatus(s, messages.PlayerSessionActive)
 	a.announceJoin(s)
 	if !a.relay {
@@ -331,6 +332,7 @@ func (a *Actor) takeOut(s *seat) {
 			break
 		}
 	}
+	a.inflow.SetPlayers(len(a.roster))
 	a.dropStash(s)
 	for _, id := range s.player.Groups {
 		if g := a.groups[id]; g != nil {

@@ -59,6 +59,7 @@ type Options struct {
 	// (reconnect.stockAmbiguous = skip).
 	SkipAmbiguous bool
 	PingInterval  time.Duration
+	Inflow        *Inflow // of the game session; nil is no bound
 	// Activate shows the player session as ACTIVE; called right before the answer
 	// to its login (realtime.md 6.1 step 5).
 	Activate func()
@@ -349,7 +350,7 @@ func (a *Actor) endIfLost(c surroundings) {
 
 func (a *Actor) attachment(e messages.Epoch, m *Login) *Attachment {
 	return &Attachment{Player: a.d.Handle, Epoch: e, Peer: a.d.Handle.Peer, Session: a.o.Session,
-		Numbered: a.numbered(m), PingInterval: a.o.PingInterval}
+		Numbered: a.numbered(m), PingInterval: a.o.PingInterval, Inflow: a.o.Inflow}
 }
 
 func (a *Actor) step(c surroundings, e Event) {

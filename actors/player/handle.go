@@ -128,4 +128,6 @@ type Attachment struct {
 	Numbered bool
 	// PingInterval is what the game's configuration asks for.
 	PingInterval time.Duration
+	// Inflow bounds what the players of the game session send together; nil is no bound.
+	Inflow *Inflow
 }

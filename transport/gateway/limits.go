@@ -4,6 +4,8 @@ import (
 	"math"
 	"sync"
 	"time"
+
+	"troupe/actors/player"
 )
 
 // bucket is a token bucket that may go into debt. Its rate is kept outside, so
@@ -69,6 +71,7 @@ type inputRate struct {
 	mu sync.Mutex
 	// guarded by mu
 	messages, bytes, groups bucket
+	share                   bucket        // of what the players of the game session send together
 	overSince               time.Duration // 0: not over
 	waits                   time.Duration // until when the last message that had to wait does
 }
@@ -96,6 +99,24 @@ func (i *inputRate) reliable(r *inputRates, now time.Duration, cost float64, siz
 	}
 	i.waits = now + wait
 	return wait, now - i.overSince
+}
+
+// room counts a reliable packet for the game session, together with what its other
+// players send, and returns how long this player waits for that, at most about a second.
+func (i *inputRate) room(f *player.Inflow, now time.Duration, size int) (wait time.Duration) {
+	if f == nil {
+		return 0
+	}
+	over := f.Take(now, size)
+	share := f.Share()
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	wait = i.share.take(rate{share, share}, now, float64(size))
+	i.share.tokens = max(i.share.tokens, -share)
+	if !over {
+		return 0
+	}
+	return min(wait, readPauseMax)
 }
 
 // fast admits a message of the fast channel, or not.

@@ -1,8 +1,11 @@
 package gateway
 
 import (
+	"slices"
 	"testing"
 	"time"
+
+	"troupe/actors/player"
 
 	"go.uber.org/goleak"
 	"pgregory.net/rapid"
@@ -98,5 +101,50 @@ func TestAttemptsAreBounded(t *testing.T) {
 	}
 	if n := len(a.now) + len(a.last); n > 2*attemptKeysMax {
 		t.Errorf("%d keys", n)
+	}
+}
+
+// What the players of a game session send together is bounded, and who sends less than
+// an equal part of that never waits for those who send more.
+func TestARoomIsSharedByThoseWhoSend(t *testing.T) {
+	const bound = 200_000
+	for _, c := range []struct {
+		name string
+		each []int // bytes per second that they would like to send
+		want []int // and can, in the long run; nearly
+	}{
+		{"one", []int{150_000}, []int{150_000}},
+		{"one at all there is", []int{400_000}, []int{200_000}},
+		{"a quiet one beside two loud ones", []int{10_000, 300_000, 300_000}, []int{10_000, 95_000, 95_000}},
+		{"all within", []int{60_000, 60_000, 60_000}, []int{60_000, 60_000, 60_000}},
+	} {
+		f := player.NewInflow(bound)
+		f.SetPlayers(len(c.each))
+		var rates [4]inputRate
+		next, sent := make([]time.Duration, len(c.each)), make([]int, len(c.each))
+		const size, length = 1000, 20 * time.Second
+		waits := make([]time.Duration, len(c.each))
+		for now := time.Second; now < time.Second+length; now += time.Millisecond {
+			for i, want := range c.each {
+				for next[i] <= now {
+					sent[i] += size
+					wait := rates[i].room(f, now, size)
+					waits[i] += wait
+					next[i] = max(next[i]+time.Duration(size)*time.Second/time.Duration(want), now+wait)
+				}
+			}
+		}
+		for i, want := range c.want {
+			got := sent[i] / int(length/time.Second)
+			if got < want*9/10 || got > want*12/10 {
+				t.Errorf("%s: player %d sends %d bytes a second, want %d", c.name, i, got, want)
+			}
+			if c.each[i] <= bound/len(c.each) && waits[i] > 0 {
+				t.Errorf("%s: player %d waits %v", c.name, i, waits[i])
+			}
+		}
+		if slices.Max(c.each) > bound && slices.Max(waits) == 0 {
+			t.Errorf("%s: nobody waits", c.name)
+		}
 	}
 }

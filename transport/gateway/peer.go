@@ -138,6 +138,11 @@ func (p *peer) onPacket(packet []byte, size int) {
 		in.Release()
 		return
 	}
+	if in.Frame != nil && in.Frame.TargetPlayer() <= 0 {
+		if wait := p.rate.room(att.Inflow, p.gateway.clock(), size); wait > 0 {
+			time.Sleep(wait) // the read stops, for this peer alone
+		}
+	}
 	for err := in.PostRun(att.Session); err != nil; err = in.PostRun(att.Session) {
 		if err == stage.ErrStopped {
 			p.drop(counters.DropPlayerGone)

@@ -254,6 +254,7 @@ type Limits struct {
 	GroupOperationsPerSecond          float64       `config:"groupOperationsPerSecond"`
 	GroupsPerPlayer                   int           `config:"groupsPerPlayer"`
 	GroupsPerGameSession              int           `config:"groupsPerGameSession"`
+	GameSessionBytesPerSecond         int           `config:"gameSessionBytesPerSecond"` // reliable ones of its players to groups and to the game, together; over it who sends most waits
 	DeliveriesPerGameSessionPerSecond int           `config:"deliveriesPerGameSessionPerSecond"`
 	ScriptDeliveriesPerSecond         int           `config:"scriptDeliveriesPerSecond"` // of a game session's own messages
 	MessageBytes                      int           `config:"messageBytes"`              // inbound WebSocket message; not to be switched off
@@ -328,7 +329,7 @@ func Defaults() Config {
 			LoginsPerSecond: 2500, LoginsWaiting: 4096, MalformedPackets: 10,
 			PlayerMessagesPerSecond: 200, PlayerMessagesBurst: 400, PlayerBytesPerSecond: 256 << 10, TooFastFor: 10 * time.Second,
 			GroupOperationsPerSecond: 20, GroupsPerPlayer: 64, GroupsPerGameSession: 4096,
-			DeliveriesPerGameSessionPerSecond: 50_000, ScriptDeliveriesPerSecond: 200_000, MessageBytes: 65536,
+			GameSessionBytesPerSecond: 1 << 20, DeliveriesPerGameSessionPerSecond: 50_000, ScriptDeliveriesPerSecond: 200_000, MessageBytes: 65536,
 		},
 		Flush: Flush{Interval: "adaptive"},
 		Drain: Drain{Grace: 30 * time.Second},

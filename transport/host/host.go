@@ -312,7 +312,8 @@ func (c *Config) sessionSettings() gamesession.Settings {
 		Acknowledge: c.Reconnect.Acknowledge, SkipAmbiguous: c.Reconnect.StockAmbiguous == "skip",
 		PingInterval: c.Session.PingInterval, EmptyTimeout: c.Session.EmptyTimeout,
 		GroupsPerPlayerMax: c.Limits.GroupsPerPlayer, GroupsMax: c.Limits.GroupsPerGameSession,
-		DeliveriesPerSecond: c.Limits.DeliveriesPerGameSessionPerSecond, ScriptDeliveriesPerSecond: c.Limits.ScriptDeliveriesPerSecond,
+		InboundBytesPerSecond: c.Limits.GameSessionBytesPerSecond,
+		DeliveriesPerSecond:   c.Limits.DeliveriesPerGameSessionPerSecond, ScriptDeliveriesPerSecond: c.Limits.ScriptDeliveriesPerSecond,
 		Announce: gamesession.Announce{
 			AllPlayersGroup: c.Session.AnnounceAllPlayers, Players: c.Session.AnnouncePlayers, LegacyLogin: c.Session.LegacyLoginPacket,
 		},

@@ -211,6 +211,7 @@ func (v *checks) limits(l *Limits) {
 		"playerMessagesBurst": l.PlayerMessagesBurst, "playerBytesPerSecond": l.PlayerBytesPerSecond,
 		"tooFastFor": float64(l.TooFastFor), "groupOperationsPerSecond": l.GroupOperationsPerSecond,
 		"groupsPerPlayer": float64(l.GroupsPerPlayer), "groupsPerGameSession": float64(l.GroupsPerGameSession),
+		"gameSessionBytesPerSecond":         float64(l.GameSessionBytesPerSecond),
 		"deliveriesPerGameSessionPerSecond": float64(l.DeliveriesPerGameSessionPerSecond),
 		"scriptDeliveriesPerSecond":         float64(l.ScriptDeliveriesPerSecond),
 	} {
