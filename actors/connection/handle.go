@@ -156,16 +156,12 @@ func (h *Handle) Bind(a *player.Attachment) bool {
 }
 
 // Refuse implements player.Newcomer: LOGIN_RESPONSE with false, then a normal
-// close (D5), or one that says to try later.
+// close (D5), or one that says to try later. The close code is all that a stock client
+// has to tell the two apart.
 func (h *Handle) Refuse(after time.Duration) {
 	h.count.Logins.Add(counters.LoginRefused, 1)
 	if after > 0 {
-		no := wire.LoginResult{Caps: h.caps, RetryAfterMs: uint64(after.Milliseconds())}
-		reason := messages.CloseTryLater
-		if h.caps == 0 {
-			reason = messages.CloseNormal // all that stock clients know
-		}
-		h.answer(&no, reason)
+		h.answer(&wire.LoginResult{Caps: h.caps, RetryAfterMs: uint64(after.Milliseconds())}, messages.CloseTryLater)
 		return
 	}
 	if wait := h.edge.Refused(); wait > 0 {

@@ -163,28 +163,6 @@ func TestCheck15_ALoginWaitsForADecisionThatTakesTime(t *testing.T) {
 	})
 }
 
-// A login that is given up does not disturb the next one by the answer to it.
-func TestALateDecisionOnALostLoginChangesNothing(t *testing.T) {
-	run(t, func(w *world) {
-		g, id := begun(w)
-		g.quiet["connect"] = false
-		seat := w.Seat(id)
-		lost := w.Enter(seat)
-		lost.Lose()
-		soon := w.Enter(seat) // one login of a player session is decided at a time
-		closed(w, soon, messages.CloseNormal)
-		g.decide(w, true)
-		if len(g.pending) != 0 || len(g.Peers()) != 0 {
-			w.Errorf("%d questions, players %v", len(g.pending), g.Peers())
-		}
-		again := w.Enter(seat)
-		g.decide(w, true)
-		if again.Handle.Attachment() == nil {
-			w.Error("not let in")
-		}
-	})
-}
-
 // What a player sends behind a question waits for the answer; others go on.
 func TestCheck36_MessagesKeepTheirOrderBehindADecisionThatTakesTime(t *testing.T) {
 	run(t, func(w *world) {
@@ -409,4 +387,52 @@ func TestCheck36_AGateThatNeverDecidesRefuses(t *testing.T) {
 		w.Pass(30 * time.Second) // the window, which begins now
 		w.Want(a.ID, messages.PlayerSessionCompleted, 1)
 	})
+}
+
+// A first login whose connection is cut while the game takes its time to decide is let in
+// by the next try, which takes its place: the game is asked once. A login that brings
+// something else is asked about anew.
+func TestALoginThatIsCutBeforeTheGatesAnswerIsLetInByItsNextTry(t *testing.T) {
+	for _, c := range []struct {
+		name, first, next string
+		cut, same         bool
+	}{
+		{"cut", "me", "me", true, true},
+		{"cut, and the host has not noticed", "me", "me", false, true},
+		{"cut, with another payload", "me", "me again", true, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			run(t, func(w *world) {
+				g, game := begun(w)
+				g.quiet["connect"] = false
+				id, before := w.Seat(game), len(g.asked)
+				enter := func(payload string) *actorstest.Client {
+					link := w.Open()
+					link.LogIn(id, payload)
+					w.Settle()
+					return link
+				}
+				first := enter(c.first)
+				if c.cut {
+					first.Lose()
+				}
+				next := enter(c.next)
+				if reason, _ := next.Closed(); reason != 0 {
+					w.Fatalf("the next try is closed with %v", reason)
+				}
+				if !c.same {
+					g.decide(w, false) // on the one that is gone: of no interest
+				}
+				g.decide(w, true)
+				equal(w, "the next try", next.Take(), "login 1")
+				if !c.cut {
+					closed(w, first, messages.CloseTakenOver)
+				}
+				if n := len(g.asked) - before; (n == 1) != c.same {
+					w.Errorf("the game was asked %v", g.asked)
+				}
+				w.Want(id, messages.PlayerSessionActive, 1)
+			})
+		})
+	}
 }

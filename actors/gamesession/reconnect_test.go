@@ -411,7 +411,7 @@ func TestACrashedPlayerActorInEveryStateIsReplaced(t *testing.T) {
 			gamesession.Player(g.Session, m.Player.PeerID).Tell(stage.Panic{Text: "a test wants it"})
 			return true
 		}
-		refused(w, w.Enter(seat))
+		closed(w, w.Enter(seat), messages.CloseTryLater)
 		w.Want(seat, messages.PlayerSessionReserved, 1)
 		g.Connect = nil
 		equal(w, "again", w.Enter(seat).Take(), "login 1")

@@ -1,6 +1,7 @@
 package player
 
 import (
+	"bytes"
 	"time"
 
 	"troupe/actors/stage"
@@ -212,7 +213,20 @@ func (a *Actor) onLogin(c surroundings, m *Login) {
 			return
 		}
 	}
-	a.step(c, Event{Kind: LoginArrived, Credential: a.credential})
+	a.step(c, Event{Kind: LoginArrived, Credential: a.credential, Join: a.joins(m)})
+}
+
+// joins says what a login is to the one before the gate. That one may be cut, and the
+// host is often the last to know; so the newer one wins, as it does over a connection
+// that serves (DESIGN 4.3).
+func (a *Actor) joins(m *Login) Join {
+	switch w := a.d.waiting; {
+	case w == nil, !(a.o.Rules.Takeover && a.o.Rules.Window) && !w.From.Gone():
+		return JoinBehind
+	case bytes.Equal(w.Payload, m.Payload):
+		return JoinInstead
+	}
+	return JoinAnew
 }
 
 // check says what a login's token is worth. One that claims to have received
@@ -392,6 +406,11 @@ func (a *Actor) do(c surroundings, effect Effect) {
 			a.d.waiting.From.Refuse(0)
 			a.d.waiting = nil
 		}
+	case DismissWaiting:
+		a.d.waiting.From.Link().Close(messages.CloseTakenOver)
+		a.d.waiting = nil
+	case TakePlace:
+		a.d.waiting = a.login
 	case CountDeadToken:
 		c.Counters().DeadTokens.Add(1)
 	case Challenge:

@@ -100,7 +100,7 @@ func (w *world) moves(all []move) (_ []move, live bool) {
 		if !c.ended && (c.cut || c.closed) {
 			add(notices, i)
 		}
-		if c.source && !c.ended && (w.out.greeting != nil || w.out.next < w.out.n || w.out.ackNow) {
+		if c.source && !c.ended && !w.out.choked && (w.out.greeting != nil || w.out.next < w.out.n || w.out.ackNow) {
 			add(writes, i)
 		}
 		if c.source && !c.cut && !c.ended && w.left.pings > 0 && w.out.confirm == ByMarks {

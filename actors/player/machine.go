@@ -85,13 +85,24 @@ const (
 // Event is one thing that happened. Epoch is the connection's for
 // ConnectionLost, ConnectionLeft, WindowOver, Released, ChallengeLost and
 // ChallengeMet; Attempt the login's for GateAccepted, GateRefused and JoinLost;
-// Credential is of LoginArrived.
+// Credential and Join are of LoginArrived.
 type Event struct {
 	Kind       EventKind
 	Epoch      messages.Epoch
 	Attempt    uint64
 	Credential Credential
+	Join       Join
 }
+
+// Join is what a login is to the one of the same player that is before the gate.
+type Join uint8
+
+// Joins.
+const (
+	JoinBehind  Join = iota // that one goes on
+	JoinInstead             // it takes the place of that one, and asks the game the same
+	JoinAnew                // likewise, but what it asks is something else
+)
 
 // ofEpoch reports whether the event belongs to one connection.
 func (e Event) ofEpoch() bool {
@@ -111,6 +122,8 @@ const (
 	RefuseLogin                       // answer the login that just came with no
 	RefuseForNow                      // the same, but it may come again soon
 	RefuseWaiting                     // answer the login before the gate with no
+	DismissWaiting                    // close the connection of the login before the gate: another has its place
+	TakePlace                         // the login that just came waits for the gate instead of the one before
 	ReleasePeer                       // the waiting login is over: its peer id and place are free
 	Accept                            // attach the waiting login: epoch 1, LOGIN_RESPONSE, tell the game
 	FenceOld                          // close the old connection as taken over
@@ -137,7 +150,7 @@ const (
 	effectEnd
 )
 
-var effectNames = [...]string{"", "AskGate", "RefuseLogin", "RefuseForNow", "RefuseWaiting", "ReleasePeer", "Accept", "FenceOld", "Resume", "CloseSlow",
+var effectNames = [...]string{"", "AskGate", "RefuseLogin", "RefuseForNow", "RefuseWaiting", "DismissWaiting", "TakePlace", "ReleasePeer", "Accept", "FenceOld", "Resume", "CloseSlow",
 	"Drop", "StartWindow", "StopWindow", "StopReservation", "TellDetached", "TellLeaving", "CloseKicked", "CloseEnded",
 	"SetActive", "SetCompleted", "SetTimedOut", "CountOldEpoch", "CountDeadToken", "Challenge", "ResumeHeld", "RefuseHeld", "SendBack", "End"}
 
@@ -240,8 +253,15 @@ func (m Machine) reserved(e Event) (Machine, []Effect) {
 
 func (m Machine) joining(e Event) (Machine, []Effect) {
 	switch e.Kind {
-	case LoginArrived:
-		return m, []Effect{RefuseForNow} // one login per player session is decided at a time
+	case LoginArrived: // one login per player session is decided at a time
+		switch {
+		case e.Join == JoinInstead:
+			return m, []Effect{DismissWaiting, TakePlace}
+		case e.Join == JoinAnew && !m.Expired:
+			m.Attempt++
+			return m, []Effect{DismissWaiting, ReleasePeer, AskGate}
+		}
+		return m, []Effect{RefuseForNow}
 	case ReservationOver:
 		m.Expired = true
 	case GateAccepted:

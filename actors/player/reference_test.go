@@ -33,6 +33,8 @@ func again(_ Rules, m Machine, _ Event) bool      { return m.Again }
 func left(_ Rules, m Machine, _ Event) bool       { return m.Left }
 func challenged(_ Rules, m Machine, _ Event) bool { return m.Challenged }
 
+func joins(j Join) cond { return func(_ Rules, _ Machine, e Event) bool { return e.Join == j } }
+
 func no(c cond) cond { return func(r Rules, m Machine, e Event) bool { return !c(r, m, e) } }
 
 func every(cs ...cond) cond {
@@ -67,7 +69,9 @@ var table = []row{
 	{Reserved, Kicked, nil, Gone, do(StopReservation, SetTimedOut, End), nil},
 	{Reserved, GameEnded, nil, Gone, do(StopReservation, SetTimedOut, End), nil},
 
-	{Joining, LoginArrived, nil, Joining, do(RefuseForNow), nil},
+	{Joining, LoginArrived, joins(JoinInstead), Joining, do(DismissWaiting, TakePlace), nil},
+	{Joining, LoginArrived, every(joins(JoinAnew), no(expired)), Joining, do(DismissWaiting, ReleasePeer, AskGate), asAsked},
+	{Joining, LoginArrived, either(joins(JoinBehind), every(joins(JoinAnew), expired)), Joining, do(RefuseForNow), nil},
 	{Joining, ReservationOver, nil, Joining, do(), asExpired},
 	{Joining, GateAccepted, nil, Attached, do(StopReservation, Accept, SetActive), asAccepted},
 	{Joining, GateRefused, no(either(expired, again)), Reserved, do(RefuseWaiting, ReleasePeer), nil},
@@ -163,7 +167,9 @@ func events(m Machine) []Event {
 			all = append(all, Event{Kind: k, Epoch: m.Epoch}, Event{Kind: k, Epoch: m.Epoch - 1})
 		case k == LoginArrived:
 			for c := IDOnly; c <= DeadToken; c++ {
-				all = append(all, Event{Kind: k, Credential: c})
+				for j := JoinBehind; j <= JoinAnew; j++ {
+					all = append(all, Event{Kind: k, Credential: c, Join: j})
+				}
 			}
 		case hasAttempt(k):
 			all = append(all, Event{Kind: k, Attempt: m.Attempt}, Event{Kind: k, Attempt: m.Attempt - 1})
@@ -223,6 +229,17 @@ func (h history) after(r Rules, m Machine, e Event, next Machine, effects []Effe
 			h.waiting = true
 		case RefuseLogin, RefuseForNow:
 			answers++
+		case TakePlace:
+			answers++
+			if h.waiting || i == 0 || effects[i-1] != DismissWaiting {
+				return broken("a login takes the place of none")
+			}
+			h.waiting = true
+		case DismissWaiting:
+			if !h.waiting || i+1 >= len(effects) || effects[i+1] != ReleasePeer && effects[i+1] != TakePlace {
+				return broken("%v without a login that waits, or nobody follows", effect)
+			}
+			h.waiting = false
 		case RefuseWaiting, Accept:
 			if !h.waiting {
 				return broken("%v without a login that waits", effect)
@@ -239,7 +256,7 @@ func (h history) after(r Rules, m Machine, e Event, next Machine, effects []Effe
 				return broken("the peer id of a refused login stays taken")
 			}
 		case ReleasePeer:
-			if i == 0 || effects[i-1] != RefuseWaiting {
+			if i == 0 || effects[i-1] != RefuseWaiting && effects[i-1] != DismissWaiting {
 				return broken("a peer id is released for nothing")
 			}
 		case FenceOld:

@@ -307,7 +307,7 @@ func (l *standLink) Link() Link                { return l }
 func (l *standLink) SetSource(src wire.Source) { l.c().source = src != nil }
 func (l *standLink) Flush()                    {}
 func (l *standLink) Challenge()                {}
-func (l *standLink) Gone() bool                { return false }
+func (l *standLink) Gone() bool                { return l.c().ended }
 func (l *standLink) Channel() counters.Channel {
 	if l.s.devices[l.c().device].kind == kcpStock {
 		return counters.KCP
@@ -722,7 +722,7 @@ func (w *world) appendHost(b []byte) []byte {
 	b = append(b, byte(m.State), byte(m.Epoch), byte(m.Attempt), flags(m.Expired, m.Again, m.Left, m.Challenged, d.waiting != nil, d.held != nil, a.gauge != 0))
 	b = append(b, byte(o.mode), byte(o.epoch), byte(o.confirm), byte(o.position), byte(o.sent), byte(o.last), byte(o.base), byte(o.n), byte(o.next),
 		byte(o.ack), byte(o.mark), byte(o.strange), byte(o.received.Load()), byte(o.ackTold.Load()), byte(o.gap.numbered),
-		flags(o.greeting != nil, o.proved, o.ackNow, o.echoes, o.mute, o.told, o.lost, o.spilled), flags(o.orphan, o.slow))
+		flags(o.greeting != nil, o.proved, o.ackNow, o.echoes, o.mute, o.told, o.lost, o.spilled), flags(o.orphan, o.slow, o.choked))
 	for i := range o.n {
 		it := o.at(i)
 		b = append(b, byte(it.n), flags(it.f != nil))
