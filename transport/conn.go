@@ -56,6 +56,10 @@ type Conn interface {
 	// LoginRead tells the transport that the peer's LOGIN is being answered: it is
 	// not silent (Admission).
 	LoginRead()
+	// Reached tells how far output has come: how many bytes the peer's system has
+	// acknowledged, and whether it has the oldest ping that is not answered; true if there
+	// is none. A transport that does not know says 0 and true.
+	Reached() (acked uint64, ping bool)
 	// LoggedIn tells the transport that the peer is logged in: it no longer counts
 	// as pending (Admission).
 	LoggedIn()

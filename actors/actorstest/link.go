@@ -27,6 +27,8 @@ type Link struct {
 	lingers  bool
 	ended    bool
 	loggedIn bool
+	acked    uint64 // as Slow said
+	stuck    bool
 	got      []string
 	bytes    int
 	reason   messages.CloseReason
@@ -149,6 +151,21 @@ func (l *Link) Ping(payload []byte) {
 	if !l.silent && !l.ended {
 		go l.handle.Pong(slices.Clone(payload))
 	}
+}
+
+// Reached implements connection.Link.
+func (l *Link) Reached() (acked uint64, ping bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.acked, !l.stuck
+}
+
+// Slow says how much output the peer's system has acknowledged, and that a ping is still on
+// its way to it.
+func (l *Link) Slow(acked uint64, stuck bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.acked, l.stuck = acked, stuck
 }
 
 // LoggedIn implements connection.Link.

@@ -69,6 +69,12 @@ type Actor struct {
 	grace    time.Duration
 	lastPing time.Time
 	payload  [20]byte // of the ping in hand
+
+	acked     uint64    // bytes that the peer's system had acknowledged at the last tick
+	stuck     bool      // a ping was still on its way to it
+	pinged    bool      // a ping was sent
+	movedAt   time.Time // when a tick last saw output move that was in a ping's way
+	reachedAt time.Time // when a tick first saw that the peer's system has a ping
 }
 
 // New returns the actor of a connection. Logins go to fleet.
@@ -171,6 +177,24 @@ func together(now time.Time, d time.Duration) time.Duration {
 	return d + (beat-time.Duration(now.Add(d).UnixNano())%beat)%beat
 }
 
+// silence is how long the peer gave no sign of life although it was asked for one: while a
+// ping waits behind other output that moves, its peer is slow, and not silent.
+func (a *Actor) silence(now time.Time) time.Duration {
+	acked, reached := a.handle.link.Reached()
+	if (!reached || a.stuck) && acked != a.acked {
+		a.movedAt = now
+	}
+	a.acked, a.stuck = acked, !reached
+	if reached && a.pinged && a.reachedAt.IsZero() {
+		a.reachedAt = now
+	}
+	silence := a.handle.Silence()
+	if !a.movedAt.IsZero() {
+		silence = min(silence, now.Sub(a.movedAt))
+	}
+	return silence
+}
+
 // onTick sends the ping that is due and ends a connection that has been silent
 // for too long (realtime.md 12).
 func (a *Actor) onTick(c *stage.Context) {
@@ -179,7 +203,7 @@ func (a *Actor) onTick(c *stage.Context) {
 		a.grace += late
 	}
 	limit := max(2*a.interval, a.timeouts.SilenceMin) + a.grace
-	silence := a.handle.Silence()
+	silence := a.silence(now)
 	if silence >= limit {
 		a.end(messages.ClosePingTimeout)
 		return
@@ -188,8 +212,8 @@ func (a *Actor) onTick(c *stage.Context) {
 		a.grace = 0
 	}
 	if now.Sub(a.lastPing) >= a.interval {
-		a.lastPing = now
-		a.handle.link.Ping(a.handle.mark(a.payload[:0]))
+		a.lastPing, a.pinged = now, true
+		a.handle.link.Ping(a.handle.mark(a.payload[:0], a.reachedAt))
 	}
 	next := max(min(a.interval-now.Sub(a.lastPing), limit-silence), time.Millisecond)
 	if silence >= beat {

@@ -231,3 +231,38 @@ func TestTheDefaultsAreThoseOfTheSpecification(t *testing.T) {
 		t.Error(d)
 	}
 }
+
+// A peer on a slow path is not silent: a ping that is still on its way to it, behind what
+// else it gets, is not answered yet. It has its time once the ping is there. One whose
+// system takes nothing any more is found as soon as any.
+func TestASlowPeerIsNotASilentOne(t *testing.T) {
+	run(t, func(w *world) {
+		c := w.Player(w.Create(nil))
+		c.Silence()
+		acked := uint64(0)
+		for range 120 { // a minute
+			w.Pass(500 * time.Millisecond)
+			acked += 2000
+			c.Slow(acked, true)
+		}
+		closedAt(w, c, 0, 0)
+		c.Slow(acked+10, false) // now it has the ping
+		w.Pass(6*time.Second - time.Millisecond)
+		closedAt(w, c, 0, 0)
+		w.Pass(3*time.Second + time.Millisecond)
+		if reason, _ := c.Closed(); reason != messages.ClosePingTimeout {
+			w.Errorf("closed with %v", reason)
+		}
+	})
+	run(t, func(w *world) { // gone, with much on its way
+		c := w.Player(w.Create(nil))
+		c.Silence()
+		c.Slow(1000, true)
+		w.Pass(6 * time.Second)
+		c.Slow(1000, true)
+		w.Pass(3 * time.Second)
+		if reason, at := c.Closed(); reason != messages.ClosePingTimeout || at > 9*time.Second {
+			w.Errorf("closed with %v after %v", reason, at)
+		}
+	})
+}

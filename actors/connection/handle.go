@@ -18,6 +18,9 @@ type Link interface {
 	player.Link
 	Send(f *wire.Frame)
 	Ping(payload []byte)
+	// Reached tells how many bytes of output the peer's system has acknowledged, and
+	// whether it has the oldest ping that is not answered.
+	Reached() (acked uint64, ping bool)
 	LoggedIn()
 }
 
@@ -110,16 +113,17 @@ func (h *Handle) Login(l *player.Login) { h.ref.Tell(loginRead{l}) }
 // Challenge implements player.Newcomer.
 func (h *Handle) Challenge() {
 	var payload [20]byte
-	h.link.Ping(h.mark(payload[:0]))
+	h.link.Ping(h.mark(payload[:0], time.Time{}))
 }
 
 // mark appends what a ping sent now is to carry: how far the player is served
 // (reliability.md 2.5). It is short ASCII text, because the official C# library
-// passes it through UTF-8 (DESIGN 4.4).
-func (h *Handle) mark(dst []byte) []byte {
+// passes it through UTF-8 (DESIGN 4.4). ReachedAt is since when the peer's system is known
+// to have a ping.
+func (h *Handle) mark(dst []byte, reachedAt time.Time) []byte {
 	n := uint64(0)
 	if a := h.Attachment(); a != nil {
-		n = a.Player.Out.Mark(a.Epoch, h.opened.Add(time.Duration(h.alive.Load())))
+		n = a.Player.Out.Mark(a.Epoch, reachedAt, h.opened.Add(time.Duration(h.alive.Load())))
 	}
 	return strconv.AppendUint(dst, n, 10)
 }

@@ -24,6 +24,7 @@ func (l *slowLink) SetSource(wire.Source)      {}
 func (l *slowLink) Flush()                     {}
 func (l *slowLink) Send(f *wire.Frame)         { f.Release() }
 func (l *slowLink) Ping([]byte)                {}
+func (l *slowLink) Reached() (uint64, bool)    { return 0, true }
 func (l *slowLink) LoggedIn()                  {}
 func (l *slowLink) Close(messages.CloseReason) { l.closed = time.Since(l.opened) }
 

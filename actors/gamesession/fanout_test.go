@@ -55,6 +55,7 @@ func (d *drain) Flush() {
 func (d *drain) Close(messages.CloseReason) {}
 func (d *drain) Send(f *wire.Frame)         { f.Release() }
 func (d *drain) Ping([]byte)                {}
+func (d *drain) Reached() (uint64, bool)    { return 0, true }
 func (d *drain) LoggedIn()                  {}
 
 // room is one game session with members in group 1, in real time.

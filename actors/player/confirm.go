@@ -32,10 +32,12 @@ const (
 	// strangeMax is how many pongs may come that echo nothing of ours, although a
 	// mark is out, before the client counts as one that does not echo.
 	strangeMax = 2
-	// muteAfter is how long after the first ping a connection must have given other
-	// signs of life, and no echo, before the same is believed of a client that
-	// answers nothing at all.
-	muteAfter = 10 * time.Second
+	// muteAfter is how long after it has the first ping a client must have given other
+	// signs of life, and no echo, before the same is believed of one that answers nothing
+	// at all. Its system may have the ping where the client does not yet: slowestPath, in
+	// bytes per second, is what a path brings at least of what was sent before.
+	muteAfter   = 10 * time.Second
+	slowestPath = 1 << 10
 )
 
 // confirming is what an Outbox knows of confirmations.
@@ -51,12 +53,13 @@ type confirming struct {
 	// of marks
 	marks        bool // this connection can be asked for echoes, and asked: it was
 	asked        bool
-	mark         uint64    // the highest it was asked for
-	markDue      int       // bytes since
-	markDueCount int       // messages since
-	echoes, mute bool      // the player's client is known to echo, or not to
-	strange      int       // pongs of this connection that echo nothing
-	pingedAt     time.Time // the first time on this connection; zero before
+	mark         uint64 // the highest it was asked for
+	markDue      int    // bytes since
+	markDueCount int    // messages since
+	echoes, mute bool   // the player's client is known to echo, or not to
+	strange      int    // pongs of this connection that echo nothing
+	ahead        int    // bytes that this connection took before the first ping
+	pinged       bool
 }
 
 // begin starts a connection's confirmations.
@@ -67,7 +70,7 @@ func (o *Outbox) begin(e messages.Epoch, how Confirmation) {
 	o.epoch, o.confirm, o.position = e, how, o.base
 	o.proved, o.ack, o.ackNow = false, o.base, false
 	o.mark, o.markDue, o.markDueCount, o.asked = o.base, 0, 0, false
-	o.strange, o.pingedAt = 0, time.Time{}
+	o.strange, o.ahead, o.pinged = 0, 0, false
 	o.ackTold.Store(o.received.Load()) // LOGIN_RESPONSE says it
 }
 
@@ -161,26 +164,34 @@ func (o *Outbox) unmarked(sink wire.Sink, size int) {
 }
 
 func (o *Outbox) marked() {
+	o.pinged = true
 	o.mark, o.markDue, o.markDueCount, o.asked = o.position, 0, 0, true
 }
 
 // Mark returns the number that a ping sent now by the connection of an epoch is
-// to carry. HeardAt is when the peer last gave a sign of life.
-func (o *Outbox) Mark(e messages.Epoch, heardAt time.Time) uint64 {
+// to carry. ReachedAt is since when the peer's system is known to have an earlier one,
+// zero if it is not, and heardAt when the peer last gave a sign of life.
+func (o *Outbox) Mark(e messages.Epoch, reachedAt, heardAt time.Time) uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if e != o.epoch {
 		return 0
 	}
-	if o.pingedAt.IsZero() {
-		o.pingedAt = time.Now()
-	}
-	if o.confirm == ByMarks && !o.echoes && heardAt.Sub(o.pingedAt) > muteAfter {
+	if o.confirm == ByMarks && !o.echoes && !reachedAt.IsZero() && heardAt.Sub(reachedAt) > o.muteAfter() {
 		o.mute = true
 		o.confirmByWriting()
 	}
 	o.marked()
 	return o.mark
+}
+
+// muteAfter is how long the player's client has for its first echo. Where the budget runs
+// out for want of echoes it is not given the time of a slow path.
+func (o *Outbox) muteAfter() time.Duration {
+	if o.bytes-o.waiting > o.budget.BytesMax/2 || o.next > o.budget.MessagesMax/2 {
+		return muteAfter
+	}
+	return muteAfter + time.Duration(o.ahead)*time.Second/slowestPath
 }
 
 // Echoed takes the payload of a pong from the connection of an epoch. What is no

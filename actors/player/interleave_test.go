@@ -197,7 +197,7 @@ func (s *stand) make(m move) {
 		w.out.Drain(s.links[i])
 	case pings:
 		w.left.pings--
-		s.links[i].Mark(w.out.Mark(w.conns[i].bound.Epoch, time.Time{}))
+		s.links[i].Mark(w.out.Mark(w.conns[i].bound.Epoch, time.Time{}, time.Time{}))
 	case handles:
 		t := w.session[0]
 		w.session = w.session[1:]

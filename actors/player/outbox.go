@@ -301,6 +301,9 @@ func (o *Outbox) give(sink wire.Sink, it *item) (room bool) {
 		room = sink.Append(it.f)
 	}
 	o.position, o.sent = it.n, max(o.sent, it.n)
+	if !o.pinged {
+		o.ahead += size
+	}
 	switch o.confirm {
 	case ByMarks:
 		o.unmarked(sink, size)

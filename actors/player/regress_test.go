@@ -274,16 +274,16 @@ func TestLateWordsOfAnOlderConnectionConfirmNothing(t *testing.T) {
 	s := newScene(t)
 	s.push(2)
 	s.attach(ByMarks).drain()
-	mark := s.out.Mark(1, time.Time{})
+	mark := s.out.Mark(1, time.Time{}, time.Time{})
 	s.out.detach()
 	s.attach(ByMarks).drain()
-	s.out.Mark(2, time.Time{})
+	s.out.Mark(2, time.Time{}, time.Time{})
 	s.out.Echoed(1, pongOf(mark))
 	if !s.out.Acked(1, 2) {
 		t.Error("a late ack is a violation")
 	}
 	s.depth(2)
-	if n := s.out.Mark(1, time.Time{}); n != 0 {
+	if n := s.out.Mark(1, time.Time{}, time.Time{}); n != 0 {
 		t.Errorf("an older connection's ping carries %d", n)
 	}
 }
@@ -346,7 +346,7 @@ func TestAClientThatDoesNotEchoGetsWhatWasNeverWritten(t *testing.T) {
 		s.out.Echoed(1, nil)
 	}
 	s.depth(2)
-	s.out.Mark(1, time.Time{})
+	s.out.Mark(1, time.Time{}, time.Time{})
 	s.out.Echoed(1, []byte("mangled"))
 	s.depth(2)
 	s.out.Echoed(1, []byte("mangled"))
@@ -360,7 +360,7 @@ func TestAClientThatDoesNotEchoGetsWhatWasNeverWritten(t *testing.T) {
 	if len(l.took) != 2 || l.took[1].op != 4 {
 		t.Errorf("it got %v again", l.took[1:])
 	}
-	s.out.Echoed(2, pongOf(s.out.Mark(2, time.Time{}))) // another device, which does
+	s.out.Echoed(2, pongOf(s.out.Mark(2, time.Time{}, time.Time{}))) // another device, which does
 	s.push(1)
 	l.drain()
 	s.depth(1)

@@ -61,6 +61,9 @@ func (c *Conn) LoginRead() {
 	ticket.LoginRead()
 }
 
+// Reached implements transport.Conn: pings are not behind messages here.
+func (c *Conn) Reached() (acked uint64, ping bool) { return 0, true }
+
 // LoggedIn implements transport.Conn. It also raises the limit on inbound
 // messages and the window, so it belongs before the answer to the LOGIN.
 func (c *Conn) LoggedIn() {

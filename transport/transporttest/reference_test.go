@@ -214,6 +214,8 @@ func (c *refConn) Ping(payload []byte) {
 
 func (c *refConn) LoginRead() { c.ticket.LoginRead() }
 
+func (c *refConn) Reached() (acked uint64, ping bool) { return 0, true }
+
 func (c *refConn) LoggedIn() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

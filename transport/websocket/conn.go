@@ -26,6 +26,7 @@ type Conn struct {
 	l      *Listener
 	nc     net.Conn
 	raw    syscall.RawConn // nil where no write is known that never waits
+	sys    syscall.RawConn // of the TCP socket, also under TLS; nil without one
 	remote netip.AddrPort
 	// patient: the socket counts the write timeout, not the writer
 	patient bool
@@ -59,6 +60,9 @@ type outbound struct {
 	pong   *control
 	bye    *control // the close frame, from phaseDrain on
 
+	pinged  pinged
+	pingEnd uint64 // what the peer's system must have acknowledged to have the ping; 0 before it is known
+
 	phase      phase
 	writing    bool                 // somebody composes and writes
 	again      bool                 // flushed meanwhile
@@ -75,7 +79,7 @@ type outbound struct {
 // newConn makes the connection of a socket whose handshake is done. Early are
 // bytes that were read together with the request.
 func (l *Listener) newConn(nc net.Conn, remote netip.AddrPort, ticket *transport.Ticket, early []byte) *Conn {
-	c := &Conn{id: l.opt.NextID(), l: l, nc: nc, raw: rawConnOf(nc), remote: remote, patient: isPatient(nc)}
+	c := &Conn{id: l.opt.NextID(), l: l, nc: nc, raw: rawConnOf(nc), sys: sysOf(nc), remote: remote, patient: isPatient(nc)}
 	c.in.buf = make([]byte, max(readBufferBytes, len(early)))
 	c.in.to = copy(c.in.buf, early)
 	c.in.parser.framesMax = l.opt.FragmentsMax

@@ -42,10 +42,11 @@
 //
 // # Sockets
 //
-// TCP_NODELAY is on, the send buffer is Options.SendBufferBytes, and on Linux
-// TCP_USER_TIMEOUT is Options.WriteTimeout. TCP keep-alive is off, whatever
-// listener is given: the layer above pings and has a login timeout, so a probe
-// would find nothing that is not found sooner.
+// TCP_NODELAY is on, and the send buffer is Options.SendBufferBytes. TCP keep-alive is off,
+// whatever listener is given: the layer above pings and has a login timeout, so a probe
+// would find nothing that is not found sooner. On Linux the socket is asked what the peer's
+// system has acknowledged, by which a slow reader is told from a dead one (progress.go),
+// and TCP_USER_TIMEOUT is Options.WriteTimeout once the connection ends.
 //
 // # Ending
 //

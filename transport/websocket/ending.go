@@ -69,7 +69,7 @@ func (c *Conn) answer(code uint16) {
 // cutAfter closes the socket after d, whatever goes on then. The caller holds mu.
 func (c *Conn) cutAfter(d time.Duration) {
 	if c.out.cut == nil {
-		c.out.cut = time.AfterFunc(d, func() { cut(c.nc) })
+		c.out.cut = time.AfterFunc(d, c.cut)
 		return
 	}
 	c.out.cut.Reset(d)
@@ -145,6 +145,7 @@ func (c *Conn) finish(code uint16, err error) transport.End {
 	case errors.Is(err, errPanicked):
 		c.tellAndDiscard(messages.CloseInternalError)
 	}
+	c.limitKernel()
 	_ = c.nc.Close()
 	c.awaitWriter()
 	end := c.release(code, err)

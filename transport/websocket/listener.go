@@ -45,8 +45,8 @@ func Listen(opt Options) (*Listener, error) {
 		if addr == "" {
 			addr = ":0"
 		}
-		// Keep-alive probes are off: the layer above pings, and TCP_USER_TIMEOUT and
-		// the write timeout find a silent peer long before a probe would.
+		// Keep-alive probes are off: the layer above pings, which finds a silent peer
+		// long before a probe would.
 		lc := net.ListenConfig{KeepAlive: -1}
 		ln, err := lc.Listen(context.Background(), "tcp", addr)
 		if err != nil {
@@ -236,7 +236,7 @@ func (l *Listener) tune(nc net.Conn) {
 	if tcp == nil {
 		return
 	}
-	err := errors.Join(tcp.SetNoDelay(true), tcp.SetKeepAlive(false), setUserTimeout(tcp, l.opt.WriteTimeout))
+	err := errors.Join(tcp.SetNoDelay(true), tcp.SetKeepAlive(false))
 	if l.opt.SendBufferBytes > 0 {
 		err = errors.Join(err, tcp.SetWriteBuffer(l.opt.SendBufferBytes))
 	}

@@ -59,8 +59,8 @@ type Options struct {
 	FragmentsMax int
 
 	// WriteTimeout is how long a write may make no progress before the connection
-	// is lost; default 10 s (reliability.md 2.7). It is also TCP_USER_TIMEOUT,
-	// where there is one.
+	// is lost; default 10 s (reliability.md 2.7). On Linux what the peer's system
+	// acknowledges is progress. It is also TCP_USER_TIMEOUT of a connection that ends.
 	WriteTimeout time.Duration
 	// SendBufferBytes is the kernel's send buffer per connection; default 128 KiB,
 	// negative leaves it to the system. With the system's default a stalled peer

@@ -39,6 +39,7 @@ func (p *patient) NetConn() net.Conn { return p.Conn }
 
 // Write implements net.Conn.
 func (p *patient) Write(b []byte) (n int, err error) {
+	way := watch(sysOf(p.Conn))
 	for n < len(b) {
 		deadline := time.Now().Add(p.timeout)
 		limit := p.limit.Load()
@@ -52,7 +53,7 @@ func (p *patient) Write(b []byte) (n int, err error) {
 		var m int
 		m, err = p.Conn.Write(b[n:])
 		n += m
-		if err != nil && (m == 0 || limit != nil || !errors.Is(err, os.ErrDeadlineExceeded)) {
+		if err != nil && (limit != nil || !errors.Is(err, os.ErrDeadlineExceeded) || m == 0 && !way.on()) {
 			return n, err
 		}
 	}

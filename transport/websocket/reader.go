@@ -94,6 +94,7 @@ func (c *Conn) flushPong() {
 // onControl handles a ping or a pong.
 func (c *Conn) onControl(h transport.Handler, ev event) {
 	if ev.op == opPong {
+		c.answered()
 		if !c.muted.Load() {
 			h.OnAlive(ev.payload)
 		}

@@ -25,6 +25,7 @@ type scratch struct {
 	home []byte  // the array of its own
 	big  *buffer // in use instead of home while a large frame is in
 	last bool    // the close frame is in: nothing may follow
+	ping bool    // a ping is in
 
 	attempt func(fd uintptr) bool // tries to write b once; see trywrite_unix.go
 	n       int                   // what the attempt wrote
@@ -50,7 +51,7 @@ func (s *scratch) reset() {
 		giveBuffer(s.big)
 		s.big = nil
 	}
-	s.b, s.off, s.last, s.n, s.err = s.home[:0], 0, false, 0, nil
+	s.b, s.off, s.last, s.ping, s.n, s.err = s.home[:0], 0, false, false, 0, nil
 }
 
 // Append implements wire.Sink.
@@ -78,6 +79,7 @@ func (s *scratch) Mark(n uint64) bool {
 }
 
 func (s *scratch) control(op opcode, payload []byte) {
+	s.ping = s.ping || op == opPing
 	s.reserve(2 + len(payload))
 	s.b = append(putHeader(s.b, op, len(payload)), payload...)
 }

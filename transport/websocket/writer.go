@@ -66,6 +66,7 @@ func (c *Conn) writeNow(s *scratch, more bool) {
 			c.saidGoodbye()
 		}
 		c.mu.Lock()
+		c.wrote(s)
 		if !more && !c.out.again {
 			c.rest()
 			c.mu.Unlock()
@@ -110,8 +111,9 @@ func (c *Conn) writeLoop(s *scratch) {
 		if s.last {
 			c.saidGoodbye()
 		}
-		s.reset()
 		c.mu.Lock()
+		c.wrote(s)
+		s.reset()
 		c.composeGuarded(s)
 		if len(s.b) == 0 {
 			_ = c.nc.SetWriteDeadline(time.Time{}) // an old one would fail the next write
@@ -124,9 +126,10 @@ func (c *Conn) writeLoop(s *scratch) {
 	}
 }
 
-// writeWaiting writes the rest of s. A write that moves something gets the
-// timeout anew, so a stalled peer is found after one to two timeouts.
+// writeWaiting writes the rest of s. The timeout begins anew with whatever the kernel or
+// the peer's system takes, so a stalled peer is found after one to two timeouts.
 func (c *Conn) writeWaiting(s *scratch) error {
+	way := watch(c.sys)
 	for s.off < len(s.b) {
 		if !c.patient {
 			_ = c.nc.SetWriteDeadline(time.Now().Add(c.l.opt.WriteTimeout))
@@ -134,7 +137,7 @@ func (c *Conn) writeWaiting(s *scratch) error {
 		n, err := c.nc.Write(s.b[s.off:])
 		c.countWrite(n)
 		s.off += n
-		if err != nil && (n == 0 || !errors.Is(err, os.ErrDeadlineExceeded)) {
+		if err != nil && (!errors.Is(err, os.ErrDeadlineExceeded) || n == 0 && !way.on()) {
 			return err
 		}
 	}
@@ -201,6 +204,7 @@ func (c *Conn) compose(s *scratch) (more bool) {
 			more = o.source.Drain(s) && len(s.b) > before
 		}
 		if more || o.phase == phaseOpen {
+			c.composed(s)
 			return more
 		}
 	}
@@ -208,6 +212,13 @@ func (c *Conn) compose(s *scratch) (more bool) {
 	s.last = true
 	o.phase = phaseSaid
 	return false
+}
+
+// composed notes a ping in s.
+func (c *Conn) composed(s *scratch) {
+	if s.ping && c.out.pinged == pingNone {
+		c.out.pinged = pingWaiting
+	}
 }
 
 // takeControl moves a waiting control frame into s.
@@ -247,7 +258,7 @@ func (c *Conn) rest() {
 }
 
 // timedOut reports whether the peer took nothing for too long: by our own
-// deadline, or by TCP_USER_TIMEOUT, which is as long and may come first.
+// deadline, or by the kernel's.
 func timedOut(err error) bool {
 	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, syscall.ETIMEDOUT)
 }
@@ -270,7 +281,7 @@ func (c *Conn) writeFailed(err error) {
 	if tcp := tcpOf(c.nc); tcp != nil && timeout {
 		_ = tcp.SetLinger(0) // reset: the kernel drops what the peer never took
 	}
-	cut(c.nc)
+	c.cut()
 	c.mu.Lock()
 	c.rest()
 	c.mu.Unlock()
