@@ -78,7 +78,7 @@ func TestOfTwoThatWaitTheNewerStays(t *testing.T) {
 		first := logInPaused(w, p.ID)
 		w.Pass(600 * time.Millisecond)
 		second := logInPaused(w, p.ID)
-		refused(w, first)
+		closed(w, first, messages.CloseTryLater)
 		w.Pass(400 * time.Millisecond)
 		in(w, second, true)
 	})
