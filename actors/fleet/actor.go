@@ -66,6 +66,7 @@ type entry struct {
 	published *gamesession.Published
 	process   *process // with program: of a fleet with a script
 	program   *program
+	earlier   bool       // takes no new players and ends without any: its script has a newer content
 	ref       *stage.Ref // nil once the actor has stopped
 	players   []messages.PlayerSessionID
 	over      bool

@@ -87,7 +87,7 @@ func (r *Registry) cancelDrain(c *stage.Context) error {
 	r.drain = drain{}
 	for _, e := range r.order {
 		if e.ref != nil && !e.over {
-			e.ref.Tell(gamesession.EndWhenEmpty{})
+			e.ref.Tell(gamesession.EndWhenEmpty{On: e.earlier})
 		}
 	}
 	for _, f := range r.fleets {

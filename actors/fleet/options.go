@@ -49,6 +49,9 @@ type Options struct {
 	// ProcessesMax bounds the processes of a fleet that the API makes; 0: 50
 	// (service-api.md 2.3).
 	ProcessesMax int
+	// EndEarlier has game sessions of earlier contents take no new players once a new one
+	// runs, and end when they have none.
+	EndEarlier bool
 	// GroupsMax bounds the process groups of a fleet in one location; 0: 10.
 	GroupsMax int
 	// OnStuck is called once, when so many scripts cannot be stopped that the

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"troupe/actors/gamesession"
 	"troupe/actors/script"
 	"troupe/actors/script/bundle"
 	"troupe/actors/stage"
@@ -125,6 +126,9 @@ func labelled(s *scriptEntry) *bundle.Bundle {
 // label names the newest content: its number, which no other has, and what the caller
 // calls it.
 func (s *scriptEntry) label() string { return labelOf(s.record.Contents, s.record.Version) }
+
+// Version is what ScriptVersion of a game session shows that runs a script's newest content.
+func Version(s *messages.Script) string { return labelOf(s.Contents, s.Version) }
 
 func labelOf(contents int, v string) string {
 	number := strconv.Itoa(contents)
@@ -259,11 +263,31 @@ func (r *Registry) prove(c *stage.Context, p *process) {
 	c.Log().Info().Str("fleet_id", string(p.fleet.record.ID)).Str("launch_path", p.spec.LaunchPath).Str("version", p.current.version).Msg("script runs")
 	if old != nil {
 		p.fleet.events.add(c.Now(), eventGeneric, "new game sessions run version "+p.current.version+" of the script")
+		r.endEarlier(c, p)
 	}
 	r.proven(c, p)
 	p.outcome("")
 	r.judge(c, p.fleet)
 	r.tellRoom(p.fleet, "")
+}
+
+// endEarlier has game sessions of what a process ran before end when they are empty
+// (Options.EndEarlier).
+func (r *Registry) endEarlier(c *stage.Context, p *process) {
+	if !r.o.EndEarlier {
+		return
+	}
+	for _, e := range r.order {
+		if e.process != p || e.ref == nil || e.over || e.program.sameContent(p.current) {
+			continue
+		}
+		e.earlier = true
+		g := e.published.Session()
+		e.published.Edit(gamesession.Edits{Name: g.Name, Properties: g.Properties, MaxPlayers: g.MaxPlayers, Protected: g.Protected})
+		e.ref.Tell(gamesession.EndWhenEmpty{On: true})
+		c.Log().Info().Str("game_session_id", string(e.id)).Str("version", e.program.version).Int("players", g.CurrentPlayers).
+			Msg("a game session of an earlier version of the script takes no new players, and ends without any")
+	}
 }
 
 // judge retires what is not configured any more, once something that is runs, and

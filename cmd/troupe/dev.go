@@ -24,7 +24,7 @@ const devGrace = time.Second
 func (c *devCommand) Run(s streams) error {
 	defaults := host.Defaults()
 	defaults.Log.Format, defaults.Log.GameSessions.Show, defaults.Drain.Grace = "pretty", true, devGrace
-	defaults.API.Auth = "none"
+	defaults.API.Auth, defaults.Script.EndEarlier = "none", true
 	cfg, err := c.load(defaults, s.err)
 	if err != nil {
 		return err

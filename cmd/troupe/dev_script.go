@@ -33,7 +33,7 @@ type devScript struct {
 type reloader interface {
 	// ReloadScript has new game sessions of a fleet run what its script is now. If
 	// that cannot be compiled, or does not run, it is the error, and nothing changes.
-	ReloadScript(ctx context.Context, id messages.FleetID) error
+	ReloadScript(ctx context.Context, id messages.FleetID) (version string, err error)
 }
 
 const (
@@ -71,9 +71,10 @@ func (d *devScript) zip() bool { return strings.EqualFold(filepath.Ext(d.path), 
 func (d *devScript) reload(ctx context.Context, h reloader) {
 	ctx, cancel := context.WithTimeout(ctx, reloadLimit)
 	defer cancel()
+	version := ""
 	err := d.check()
 	if err == nil {
-		err = h.ReloadScript(ctx, d.fleet)
+		version, err = h.ReloadScript(ctx, d.fleet)
 	}
 	switch now := time.Now().Format(time.TimeOnly); {
 	case ctx.Err() != nil && err != nil: // the host stops
@@ -82,7 +83,7 @@ func (d *devScript) reload(ctx context.Context, h reloader) {
 	case err != nil:
 		fmt.Fprintf(d.out, "%s %s does not run, the version before stays:\n  %s\n", now, d.path, strings.ReplaceAll(err.Error(), "\n", "\n  "))
 	default:
-		fmt.Fprintf(d.out, "%s %s is good: new game sessions use it\n", now, d.path)
+		fmt.Fprintf(d.out, "%s %s is good: new game sessions run it as version %s\n", now, d.path, version)
 	}
 }
 

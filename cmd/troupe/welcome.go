@@ -14,7 +14,7 @@ import (
 // welcome says where the host is and what to try.
 func welcome(out io.Writer, cfg *host.Config, a host.Announcement, script string) {
 	if script != "" {
-		script = fmt.Sprintf("\nGame sessions of %s run %s. Each save is checked; new game sessions use it.\n", cfg.Fleets[0].ID, script)
+		script = fmt.Sprintf("\nGame sessions of %s run %s. Each save is checked; new game sessions use it, and those of\nearlier versions end when nobody plays them.\n", cfg.Fleets[0].ID, script)
 	}
 	fmt.Fprintf(out, `
   service API, health, metrics  %s

@@ -180,6 +180,7 @@ type Script struct {
 	UnpackedMax        int           `config:"unpackedMax"`        // bytes of all files of a script
 	ProcessesMax       int           `config:"processesMax"`       // of a fleet that the service API makes, in each process group
 	ProcessGroupsMax   int           `config:"processGroupsMax"`   // of a fleet in one location: what the service API calls instances
+	EndEarlier         bool          `config:"endEarlier"`         // game sessions of earlier versions take no new players, and end when they have none
 	Node               Node          `config:"node"`
 }
 

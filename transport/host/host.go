@@ -197,8 +197,9 @@ func (h *Host) startActors(o Options) error {
 			Advertised: plain, Secured: secured,
 			Session: c.sessionSettings(), NewHandler: newHandler, OpenLog: h.openLog, Store: h.store, OnEvent: h.events.Post, OwnEvents: h.own,
 			NewProgram: h.programs.make, Scripts: scripts, ProcessesMax: c.Script.ProcessesMax, GroupsMax: c.Script.ProcessGroupsMax,
-			OnStuck:  func() { go h.giveUp(o.OnFailure) },
-			EndedMax: c.Session.EndedMax, EndedKeep: c.Session.EndedKeep,
+			EndEarlier: c.Script.EndEarlier,
+			OnStuck:    func() { go h.giveUp(o.OnFailure) },
+			EndedMax:   c.Session.EndedMax, EndedKeep: c.Session.EndedKeep,
 		},
 	})
 	if err != nil {

@@ -158,32 +158,32 @@ const reloadWait = 12 * time.Second
 var ErrStillLoading = errors.New("it is still loading; game sessions run it once it is ready")
 
 // ReloadScript reads the script of a configured fleet again, and has new game
-// sessions run it. If it cannot be compiled, or a process with it does not become
+// sessions run it, as the version that it returns. If it cannot be compiled, or a process with it does not become
 // ready, that is the error, and game sessions go on with what they ran.
-func (h *Host) ReloadScript(ctx context.Context, id messages.FleetID) error {
+func (h *Host) ReloadScript(ctx context.Context, id messages.FleetID) (version string, err error) {
 	for _, f := range h.fleets {
 		if f.ID != string(id) || f.Script == "" {
 			continue
 		}
 		b, err := bundle.FromPath(f.Script, h.bundles)
 		if err != nil {
-			return err
+			return "", err
 		}
 		if err := h.compiles(b, &f); err != nil {
-			return err
+			return "", err
 		}
 		changed, err := h.system.ReplaceScript(ctx, messages.UpdateScript{ID: f.scriptID()}, b, reloadWait)
 		switch {
 		case err != nil:
-			return err
+			return "", err
 		case len(changed.Refused) > 0:
-			return errors.New(strings.Join(changed.Refused, "\n"))
+			return "", errors.New(strings.Join(changed.Refused, "\n"))
 		case changed.Loading:
-			return ErrStillLoading
+			return "", ErrStillLoading
 		}
-		return nil
+		return fleet.Version(changed.Script), nil
 	}
-	return fmt.Errorf("host: fleet %s has no script of the configuration", id)
+	return "", fmt.Errorf("host: fleet %s has no script of the configuration", id)
 }
 
 // compiles tells why a script cannot be compiled, if so.

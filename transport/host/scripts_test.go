@@ -236,19 +236,19 @@ func TestAScriptOfTheConfiguration(t *testing.T) {
 	_, a := h.on("fleet-dev")
 	h.hears(a, "one")
 	save("function (")
-	if err := h.host.ReloadScript(h.context(), "fleet-dev"); err == nil || !strings.Contains(err.Error(), "Game.js:1:") {
+	if _, err := h.host.ReloadScript(h.context(), "fleet-dev"); err == nil || !strings.Contains(err.Error(), "Game.js:1:") {
 		t.Errorf("a broken save: %v", err)
 	}
 	_, b := h.on("fleet-dev")
 	h.hears(b, "one")
 	save(says("two"))
-	if err := h.host.ReloadScript(h.context(), "fleet-dev"); err != nil {
+	if _, err := h.host.ReloadScript(h.context(), "fleet-dev"); err != nil {
 		t.Error(err)
 	}
 	_, c := h.on("fleet-dev")
 	h.hears(c, "two")
 	h.hears(a, "one")
-	if err := h.host.ReloadScript(h.context(), "fleet-none"); err == nil {
+	if _, err := h.host.ReloadScript(h.context(), "fleet-none"); err == nil {
 		t.Error("a fleet that is not there is reloaded")
 	}
 	scripts, err := h.api.ListScripts(h.context(), &gamelift.ListScriptsInput{})
@@ -265,7 +265,7 @@ func TestAReloadWaitsForTheAnswerOfTheNewVersion(t *testing.T) {
 	if err := os.WriteFile(path, []byte("exports.ssExports = { init() {}, onProcessStarted: () => new Promise(() => {}) };"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := h.host.ReloadScript(t.Context(), "fleet-dev"); err == nil || !strings.Contains(err.Error(), "onProcessStarted") || errors.Is(err, host.ErrStillLoading) {
+	if _, err := h.host.ReloadScript(t.Context(), "fleet-dev"); err == nil || !strings.Contains(err.Error(), "onProcessStarted") || errors.Is(err, host.ErrStillLoading) {
 		t.Error(err)
 	}
 }

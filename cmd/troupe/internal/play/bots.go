@@ -104,7 +104,8 @@ func (s *swarm) login(ctx context.Context) error {
 	for i := range players {
 		players[i] = fmt.Sprintf("%s-%d", name, i)
 	}
-	game, seats, err := newLobby(s.o.Options).enter(ctx, players)
+	lobby := newLobby(s.o.Options)
+	game, seats, err := lobby.enter(ctx, players)
 	if err != nil {
 		return err
 	}
@@ -127,7 +128,7 @@ func (s *swarm) login(ctx context.Context) error {
 	}
 	wg.Wait()
 	if !s.o.Quiet {
-		s.print("%d bots joined %s", len(s.bots)-summarize(s.tallies, false).failed, game)
+		s.print("%d bots joined %s%s", len(s.bots)-summarize(s.tallies, false).failed, game, lobby.versions.shown(game))
 	}
 	return nil
 }

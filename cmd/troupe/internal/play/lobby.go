@@ -88,8 +88,9 @@ const (
 
 // lobby is the service API as a player's backend uses it.
 type lobby struct {
-	o   Options
-	api *gamelift.Client
+	o        Options
+	api      *gamelift.Client
+	versions versions
 }
 
 // newLobby takes the caller's keys, or a fixed one: a host in auth mode none reads
@@ -97,19 +98,25 @@ type lobby struct {
 // connection behind; and somebody waits for each, so that there is no host is said
 // at once.
 func newLobby(o Options) *lobby {
-	return &lobby{o: o, api: gamelift.New(gamelift.Options{
+	l := &lobby{o: o, versions: versions{
+		next: &http.Transport{DisableKeepAlives: true, TLSClientConfig: o.TLS}, of: make(map[string]string),
+	}}
+	l.api = gamelift.New(gamelift.Options{
 		Region: o.Region, BaseEndpoint: &o.API, RetryMaxAttempts: 1,
-		HTTPClient: &http.Client{Transport: &http.Transport{DisableKeepAlives: true, TLSClientConfig: o.TLS}, Timeout: callPatience},
+		HTTPClient: &http.Client{Transport: &l.versions, Timeout: callPatience},
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: cmp.Or(o.AccessKey, "troupe-client"), SecretAccessKey: cmp.Or(o.SecretKey, "none"), SessionToken: o.SessionToken}, nil
 		}),
-	})}
+	})
+	return l
 }
 
 // enter reserves a seat for each player, all in one game session.
 func (l *lobby) enter(ctx context.Context, players []string) (game string, seats []seat, err error) {
 	if l.o.GameSession != "" {
-		seats, err = l.reserve(ctx, l.o.GameSession, players)
+		if seats, err = l.reserve(ctx, l.o.GameSession, players); err == nil { // for its version only
+			_, _ = l.api.DescribeGameSessions(ctx, &gamelift.DescribeGameSessionsInput{GameSessionId: &l.o.GameSession})
+		}
 		return l.o.GameSession, seats, err
 	}
 	game, err = l.find(ctx, len(players))
