@@ -54,11 +54,11 @@ func (e *entry) timeout() time.Time { return e.start.Add(e.queue.record.Timeout)
 // queue is a queue with its placements.
 type queue struct {
 	record  *messages.Queue
-	newest  *messages.Queue // of the records that are or were on their way to the store
-	undos   []func()        // of those that were not stored, under a newer one
-	gone    bool            // being deleted
-	pending []*entry        // in the order of starts; those that are over are swept out later
-	over    int             // how many of them are
+	gone    bool     // being deleted
+	changes bool     // a change is on its way to the store; other changes wait
+	waiting []any    // those, in the order of their arrival
+	pending []*entry // in the order of starts; those that are over are swept out later
+	over    int      // how many of them are
 
 	// Of passes. Several placements share one question for candidates.
 	wanting    []*entry // their next pass is due

@@ -69,7 +69,12 @@ type (
 		err error
 	}
 	// undone has a change of queues taken back, and then answers.
-	undone struct{ undo, answer func() }
+	undone struct {
+		q            *queue
+		undo, answer func()
+	}
+	// changed says that a change of a queue is durable.
+	changed struct{ q *queue }
 )
 
 // Undelivered implements stage.Undeliverable: nobody is left for the game session.
@@ -81,6 +86,9 @@ func (l launched) Undelivered() {
 
 // Undelivered implements stage.Undeliverable: the state ends with the actor.
 func (u undone) Undelivered() { u.answer() }
+
+// Undelivered implements stage.Undeliverable.
+func (changed) Undelivered() {}
 
 // Started implements stage.Actor.
 func (m *Manager) Started(c *stage.Context) {
@@ -98,6 +106,12 @@ func (m *Manager) Stopped(c *stage.Context) {
 			answer(nil, messages.Errorf(messages.Unavailable, "placements are not available at the moment"))
 		}
 		e.stops = nil
+	}
+	for _, q := range m.queues {
+		for _, msg := range q.waiting {
+			undelivered(msg)
+		}
+		q.waiting = nil
 	}
 	if c.Crash() == "" {
 		return
@@ -161,6 +175,9 @@ func (m *Manager) Receive(c *stage.Context, msg any) {
 	case undone:
 		r.undo()
 		r.answer()
+		m.endChange(c, r.q)
+	case changed:
+		m.endChange(c, r.q)
 	default:
 		c.Counters().ActorMessages.Add(1)
 	}

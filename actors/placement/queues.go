@@ -2,7 +2,6 @@ package placement
 
 import (
 	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -11,18 +10,47 @@ import (
 	"troupe/messages"
 )
 
-// commit makes changes of queues durable and then calls answer, from any goroutine. The
-// Manager shows them already; should they not become durable, undo takes them back.
-func (m *Manager) commit(c *stage.Context, undo func(), answer func(error), changes ...store.Change) {
+// commit makes a change of a queue durable and then calls answer, from any goroutine. The
+// Manager shows it already; should it not become durable, undo takes it back. Until then
+// other changes of the queue wait: they would be made on top of it, and store it too.
+func (m *Manager) commit(c *stage.Context, q *queue, undo func(), answer func(error), change store.Change) {
 	self, log := c.Self(), c.Log()
-	m.o.Store.Commit(changes, func(err error) {
+	q.changes = true
+	m.o.Store.Commit([]store.Change{change}, func(err error) {
 		if err == nil {
 			answer(nil)
+			self.Tell(changed{q})
 			return
 		}
 		log.Error().Err(err).Msg("a change of a queue was not stored")
-		self.Tell(undone{undo, func() { answer(notStored()) }})
+		self.Tell(undone{q, undo, func() { answer(notStored()) }})
 	})
+}
+
+// changesMax is how many changes of one queue may wait.
+const changesMax = 16
+
+// waits has a request to change a queue wait, if another change of it is under way.
+func (m *Manager) waits(name messages.QueueName, msg any, refuse func(error)) bool {
+	q := m.queues[name]
+	if q == nil || q.gone || !q.changes {
+		return false
+	}
+	if len(q.waiting) >= changesMax {
+		refuse(messages.Errorf(messages.Conflict, "%d changes of queue %s wait for the store already: try again", changesMax, name))
+	} else {
+		q.waiting = append(q.waiting, msg)
+	}
+	return true
+}
+
+// endChange lets the next change of a queue begin.
+func (m *Manager) endChange(c *stage.Context, q *queue) {
+	waiting := q.waiting
+	q.changes, q.waiting = false, nil
+	for _, msg := range waiting { // the first that is not refused has the others wait again
+		m.Receive(c, msg)
+	}
 }
 
 func (m *Manager) onNewQueue(c *stage.Context, r Request[NewQueue, *messages.Queue]) {
@@ -49,7 +77,7 @@ func (m *Manager) onNewQueue(c *stage.Context, r Request[NewQueue, *messages.Que
 			delete(m.queues, name)
 		}
 	}
-	m.commit(c, undo, func(err error) { r.Reply(orNil(&record, err)) }, store.Put(store.Queue, string(name), &record))
+	m.commit(c, q, undo, func(err error) { r.Reply(orNil(&record, err)) }, store.Put(store.Queue, string(name), &record))
 }
 
 func orNil[T any](v *T, err error) (*T, error) {
@@ -68,6 +96,9 @@ func (m *Manager) existing(name messages.QueueName) (*queue, error) {
 }
 
 func (m *Manager) onUpdateQueue(c *stage.Context, r Request[messages.UpdateQueue, *messages.Queue]) {
+	if m.waits(r.Request.Name, r, func(err error) { r.Reply(nil, err) }) {
+		return
+	}
 	q, err := m.existing(r.Request.Name)
 	if err != nil {
 		r.Reply(nil, err)
@@ -79,6 +110,12 @@ func (m *Manager) onUpdateQueue(c *stage.Context, r Request[messages.UpdateQueue
 // replace gives a queue another record, which its placements follow from their next pass.
 func (m *Manager) replace(c *stage.Context, q *queue, record *messages.Queue, reply func(*messages.Queue, error)) {
 	old := q.record
+	m.follow(q, record)
+	m.commit(c, q, func() { m.follow(q, old) }, func(err error) { reply(orNil(record, err)) }, store.Put(store.Queue, string(record.Name), record))
+}
+
+// follow has the placements of a queue go by another record of it.
+func (m *Manager) follow(q *queue, record *messages.Queue) {
 	q.record = record
 	for _, e := range q.pending { // their time may be another
 		if e.state != ended && e.index >= 0 {
@@ -86,26 +123,14 @@ func (m *Manager) replace(c *stage.Context, q *queue, record *messages.Queue, re
 		}
 	}
 	m.arm()
-	q.newest = record
-	undo := func() { // once the newer ones have failed, which were made on top of it
-		q.undos = append(q.undos, func() {
-			if q.record == record {
-				q.record = old
-			}
-		})
-		if q.newest == record {
-			for _, undo := range slices.Backward(q.undos) {
-				undo()
-			}
-			q.undos = nil
-		}
-	}
-	m.commit(c, undo, func(err error) { reply(orNil(record, err)) }, store.Put(store.Queue, string(record.Name), record))
 }
 
 // onDropQueue deletes a queue, and has its placements end in the same commit. Those whose
 // end is on its way to the store are decided by that.
 func (m *Manager) onDropQueue(c *stage.Context, r Request[DropQueue, None]) {
+	if m.waits(r.Request.Name, r, func(err error) { r.Reply(None{}, err) }) {
+		return
+	}
 	q, err := m.existing(r.Request.Name)
 	if err != nil {
 		r.Reply(None{}, err)
@@ -151,6 +176,9 @@ func (m *Manager) tags(q messages.Resource) (map[string]string, error) {
 }
 
 func (m *Manager) onUpdateTags(c *stage.Context, r Request[messages.UpdateTags, map[string]string]) {
+	if m.waits(messages.QueueName(r.Request.Resource.ID), r, func(err error) { r.Reply(nil, err) }) {
+		return
+	}
 	q, err := m.existing(messages.QueueName(r.Request.Resource.ID))
 	if err != nil {
 		r.Reply(nil, err)

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,28 +34,78 @@ func TestChangesOfAQueueThatFailOnTopOfEachOtherLeaveNothing(t *testing.T) {
 	})
 }
 
-// The deletion of a queue that was never there does not take its successor away.
-func TestAQueueIsMadeAgainWhileTheOneThatWasNotStoredIsDeleted(t *testing.T) {
+// A change behind one that is refused has nothing of it.
+func TestAChangeOfAQueueBehindOneThatIsNotStored(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, w *world) {
+		w.queue(messages.Queue{Name: "q", Timeout: time.Minute})
+		w.store.stop()
+		w.store.fail.Store(true)
+		text := "text"
+		first := later[messages.UpdateQueue, *messages.Queue](w, messages.UpdateQueue{Name: "q", Timeout: time.Hour})
+		second := later[messages.UpdateQueue, *messages.Queue](w, messages.UpdateQueue{Name: "q", CustomEventData: &text})
+		w.store.next()
+		w.store.fail.Store(false)
+		w.store.release()
+		synctest.Wait()
+		all, err := request[Queues, []*messages.Queue](w, Queues{})
+		if *first == nil || *second != nil || err != nil || all[0].Timeout != time.Minute || all[0].CustomEventData != text {
+			t.Errorf("%v and %v leave %+v, %v", *first, *second, all[0], err)
+		}
+		w.die()
+		w.open()
+		if all, err = request[Queues, []*messages.Queue](w, Queues{}); err != nil || all[0].Timeout != time.Minute || all[0].CustomEventData != text {
+			t.Errorf("stored is %+v, %v", all[0], err)
+		}
+	})
+}
+
+func TestChangesOfAQueueThatWaitAreBounded(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, w *world) {
+		w.queue(messages.Queue{Name: "q", Timeout: time.Minute})
+		w.store.stop()
+		var answers []*error
+		for range 20 {
+			answers = append(answers, later[messages.UpdateQueue, *messages.Queue](w, messages.UpdateQueue{Name: "q", Timeout: time.Hour}))
+		}
+		dropped := later[DropQueue, None](w, DropQueue{"q"})
+		w.store.release()
+		synctest.Wait()
+		refused := 0
+		for _, err := range append(answers, dropped) {
+			if *err != nil {
+				refused++
+			}
+		}
+		if refused != 21-17 {
+			t.Errorf("%d are refused", refused)
+		}
+	})
+}
+
+// A queue whose creation is refused is not there to be deleted, and may be made again.
+func TestAQueueThatWasNotStoredIsNotDeleted(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.store.stop()
 		w.store.fail.Store(true)
 		made := later[NewQueue, *messages.Queue](w, NewQueue{messages.Queue{Name: "q", Timeout: time.Minute}})
 		dropped := later[DropQueue, None](w, DropQueue{"q"})
-		w.store.mu.Lock()
-		held := w.store.held
-		w.store.mu.Unlock()
-		held[0]()
-		synctest.Wait()
-		w.store.mu.Lock()
-		w.store.held, w.store.hold = nil, false
-		w.store.mu.Unlock()
+		w.store.next()
 		w.store.fail.Store(false)
+		w.store.release()
 		w.queue(messages.Queue{Name: "q", Timeout: time.Hour})
-		held[1]()
-		synctest.Wait()
 		all, err := request[Queues, []*messages.Queue](w, Queues{})
-		if *made == nil || *dropped != nil || err != nil || len(all) != 1 {
+		if *made == nil || !errors.Is(*dropped, &messages.Error{Code: messages.NotFound}) || err != nil || len(all) != 1 {
 			t.Errorf("%v and %v leave %v, %v", *made, *dropped, all, err)
 		}
 	})
+}
+
+// next has the first of what is held done.
+func (f *flaky) next() {
+	f.mu.Lock()
+	first := f.held[0]
+	f.held = f.held[1:]
+	f.mu.Unlock()
+	first()
+	synctest.Wait()
 }

@@ -115,7 +115,7 @@ func TestAStoreWithADamagedPageIsSalvaged(t *testing.T) {
 	text, err := os.ReadFile(whole)
 	must(t, err)
 	saved, leaves := 0, 0
-	for page := 2; page < len(text)/pageSize; page += 3 {
+	for page := 2; page < len(text)/pageSize; page += 7 {
 		path := filepath.Join(t.TempDir(), "store.db")
 		damaged := bytes.Clone(text)
 		for i := range pageSize {
