@@ -95,6 +95,10 @@ proof-crowds: ## 2,000 players behind one address cut at once, and logins beside
 	$(GO) test ./transport/host -count=1 -timeout 10m -v -run 'AVenueBehindOneAddress|SilentConnectionsKeepNobodyOut' \
 		-crowd.players 2000 -crowd.sources 100 -crowd.strict | grep -v '"level"'
 
+.PHONY: proof-nat
+proof-nat: ## the kernel's NAT changes the players' UDP ports and addresses, in network namespaces; takes root, nft and conntrack
+	$(GO) test ./transport/client -count=1 -timeout 5m -v -run NATInANamespace -nat.namespaces
+
 .PHONY: bench-reconnect
 bench-reconnect: bench-tools ## players cut off and back, with and without acknowledgements, and what those cost
 	$(BIN)/troupe bench reconnect-storm --players 1000 --single 1000 --bar-p99 5 --bar-exact --json $(BIN)/reconnect-1000.json

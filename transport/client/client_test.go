@@ -24,6 +24,13 @@ import (
 )
 
 func TestMain(m *testing.M) {
+	if part := os.Getenv(natPart); part != "" { // a process of TestNATInANamespace
+		if err := natMain(part); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	flag.Parse()
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
