@@ -198,3 +198,28 @@ func TestFlappingLinkKeepsItsSeat(t *testing.T) {
 	h.talk(other, p)
 	h.checkReceived(p, other)
 }
+
+// TestFlappingLinkOfTheSDK is the same for logins with a reconnect token.
+func TestFlappingLinkOfTheSDK(t *testing.T) {
+	t.Parallel()
+	h := startHost(t, func(c *host.Config) {
+		c.Limits.ResumesPerPlayerSessionPerMinute = 2
+		c.Reconnect.Window = 10 * time.Second
+	}, nil)
+	id := h.seats(h.newGame(8), 1)[0]
+	p, err := client.Dial(h.context(), client.Options{Addr: h.host.Addrs().WS, PlayerSessionID: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Abort)
+	for i := range int64(4) {
+		p.NetworkChanged()
+		h.untilCount("resumes", func() int64 { return h.logins(counters.LoginResumed) }, i+1)
+	}
+	if n := h.logins(counters.LoginRefused); n != 0 {
+		t.Errorf("%d logins refused", n)
+	}
+	if s := h.seat(id).Status; s != types.PlayerSessionStatusActive {
+		t.Errorf("the seat is %s", s)
+	}
+}
