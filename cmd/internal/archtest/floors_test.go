@@ -20,6 +20,7 @@ var floors = []struct{ module, version, why string }{
 	{"github.com/pion/dtls/v2", "v2.2.12", "the last of v2, and the one that the filter of transport/dtls is for"},
 	{"github.com/prometheus/client_golang", "v1.11.1", "CVE-2022-21698: labels without bound from request methods"},
 	{"github.com/xtaci/kcp-go/v5", "v5.6.72", "the checks of transport/kcp before Input are for this one"},
+	{"go.opentelemetry.io/otel/sdk", "v1.40.0", "CVE-2026-24051: runs whatever ioreg is first on the PATH of a Mac; needed by protoactor-go"},
 	{"go.yaml.in/yaml/v3", "v3.0.1", "CVE-2022-28948: a document that panics"},
 	{"golang.org/x/crypto", "v0.45.0", "CVE-2025-47914, CVE-2025-58181"},
 	{"golang.org/x/net", "v0.38.0", "CVE-2025-22870, CVE-2025-22872"},
