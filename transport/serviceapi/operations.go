@@ -71,13 +71,11 @@ func (s *Server) registerEmptyLists(t table) {
 
 // listBuilds lists no builds: the host runs scripts.
 func (s *Server) listBuilds(_ context.Context, in *gamelift.ListBuildsInput) (*gamelift.ListBuildsOutput, error) {
-	none, token, err := cut(s.pager, paging{
-		operation: "ListBuilds", input: in, limit: in.Limit, token: in.NextToken, max: pageMax, order: oldestFirst,
-	}, []types.Build{}, func(types.Build) position { return position{} })
+	none, err := emptyPage[types.Build](s.pager, "ListBuilds", in, in.NextToken)
 	if err != nil {
 		return nil, err
 	}
-	return &gamelift.ListBuildsOutput{Builds: none, NextToken: token}, nil
+	return &gamelift.ListBuildsOutput{Builds: none}, nil
 }
 
 // describeScalingPolicies lists no policies: a fleet here does not scale by itself.
@@ -91,13 +89,17 @@ func (s *Server) describeScalingPolicies(ctx context.Context, in *gamelift.Descr
 			return nil, err
 		}
 	}
-	none, token, err := cut(s.pager, paging{
-		operation: "DescribeScalingPolicies", input: in, limit: in.Limit, token: in.NextToken, max: pageMax, order: oldestFirst,
-	}, []types.ScalingPolicy{}, func(types.ScalingPolicy) position { return position{} })
+	none, err := emptyPage[types.ScalingPolicy](s.pager, "DescribeScalingPolicies", in, in.NextToken)
 	if err != nil {
 		return nil, err
 	}
-	return &gamelift.DescribeScalingPoliciesOutput{ScalingPolicies: none, NextToken: token}, nil
+	return &gamelift.DescribeScalingPoliciesOutput{ScalingPolicies: none}, nil
+}
+
+// emptyPage is the only page of a list of nothing, which no token leads behind.
+func emptyPage[T any](p *pager, operation string, input any, token *string) ([]T, error) {
+	none, _, err := cut(p, paging{operation: operation, input: input, token: token, max: pageMax, order: oldestFirst}, []T{}, func(T) position { return position{} })
+	return none, err
 }
 
 // always is a handler whose output does not depend on the input.
