@@ -89,11 +89,12 @@ type seat struct {
 	owed     bool                         // waits for an ack
 	epoch    messages.Epoch               // of the newest connection that it has said something on
 	op       groupOp
-	asked    *script.Pending // a gate that takes time has been asked about
-	held     *Inbound        // this, nil for a group operation
-	stash    []*Inbound      // what came behind op, or behind the question
-	ended    []player.Ended  // what came behind stash
-	kick     *player.Kick    // the game has removed the player
+	asked    *script.Pending    // a gate that takes time has been asked about
+	held     *Inbound           // this, nil for a group operation
+	stash    []*Inbound         // what came behind op, or behind the question
+	ended    []player.Ended     // what came behind stash
+	kick     *player.Kick       // the game has removed the player
+	strange  []messages.GroupID // that it has sent to without being in, the first ones
 	restarts restarts
 }
 

@@ -1,6 +1,8 @@
 package gamesession
 
 import (
+	"fmt"
+	"slices"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -223,6 +225,7 @@ func (a *Actor) toGroup(s *seat, in *Inbound) {
 	switch {
 	case id != messages.AllPlayers && (g == nil || !g.handle.Members().Has(s.player)):
 		a.drop(s, zerolog.DebugLevel, counters.DropNotMember)
+		a.sayStranger(s, id)
 	case a.relay:
 		a.pass(s, in)
 	default:
@@ -230,6 +233,19 @@ func (a *Actor) toGroup(s *seat, in *Inbound) {
 		ok, p := a.ask("onSendToGroup", func() script.Decision { return a.o.Handler.OnSendToGroup(m) })
 		a.gate(s, in, ok, p)
 	}
+}
+
+// strangeGroupsMax bounds for how many groups of a player sayStranger writes a line.
+const strangeGroupsMax = 16
+
+// sayStranger writes into the game session's log that a player sends to a group that it is
+// not in, once for each group: the player is told nothing (realtime.md 10).
+func (a *Actor) sayStranger(s *seat, group messages.GroupID) {
+	if len(s.strange) >= strangeGroupsMax || slices.Contains(s.strange, group) {
+		return
+	}
+	s.strange = append(s.strange, group)
+	a.o.Log.Warn(fmt.Sprintf("player %d sends messages to group %d, which it is not in: they reach nobody", s.player.Peer, group))
 }
 
 // fanOut delivers one frame to all members of a group, the sender included.
