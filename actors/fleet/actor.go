@@ -70,6 +70,7 @@ type entry struct {
 	ref       *stage.Ref // nil once the actor has stopped
 	players   []messages.PlayerSessionID
 	over      bool
+	crashed   bool         // by its own fault; set before over
 	starting  bool         // counted as ACTIVATING
 	overdue   *stage.Timer // while that: it takes too long; of a fleet with a script
 	unsaved   unsaved
@@ -286,6 +287,7 @@ func (r *Registry) onProcessOver(c *stage.Context, m gamesession.Over) {
 		r.replace(c, e)
 		return
 	}
+	e.crashed = m.Failed
 	if m.Failed && e.process != nil {
 		e.fleet.events.add(c.Now(), eventCrashed, "a game session of version "+e.program.version+" ended: "+m.Text)
 	}
@@ -307,7 +309,11 @@ func (r *Registry) onOver(c *stage.Context, e *entry) {
 	r.tellFreed(e)
 	r.tellLaunched(e)
 	v := e.published.Session()
-	c.Log().Info().Str("game_session_id", string(e.id)).Str("reason", v.EndText).Msg("game session ended")
+	level, what := zerolog.InfoLevel, "game session ended"
+	if e.crashed {
+		level, what = zerolog.WarnLevel, "game session crashed"
+	}
+	c.Log().WithLevel(level).Str("game_session_id", string(e.id)).Str("reason", v.EndText).Msg(what)
 	r.finishFleet(c, e.fleet)
 }
 
@@ -329,7 +335,7 @@ func (r *Registry) onExited(c *stage.Context, m stage.Exited) {
 	delete(r.refs, m.Ref)
 	e.ref = nil
 	if m.Crash != "" {
-		c.Log().Error().Str("game_session_id", string(e.id)).Str("reason", m.Crash).Msg("game session crashed")
+		e.crashed = true
 		if e.process != nil && !e.over {
 			e.fleet.events.add(c.Now(), eventCrashed, "a game session of version "+e.program.version+" ended: "+m.Crash)
 		}

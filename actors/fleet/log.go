@@ -13,7 +13,7 @@ func (r *Registry) gameLog(c *stage.Context, id messages.GameSessionID, f *messa
 		return nil
 	}
 	log := script.NewLog(r.o.OpenLog(id, f), script.LevelOf(f.LaunchParams), c.Stage().Now)
-	log.Info("created on", f.ID)
+	log.HostToo(script.LevelInfo, "created on", f.ID)
 	return log
 }
 

@@ -210,7 +210,7 @@ func (a *Actor) callback(name string, f func()) (ok bool) {
 	defer func() {
 		if r := recover(); r != nil {
 			a.c.Counters().HandlerErrors.Add(1)
-			a.o.Log.Error(name+":", r)
+			a.o.Log.Host(script.LevelError, name+":", r)
 			ok = false
 		}
 	}()

@@ -144,17 +144,17 @@ func (a *Actor) configure() {
 		if conf.MaxPlayers > 0 {
 			a.playersMax = conf.MaxPlayers
 		} else if conf.MaxPlayers < 0 {
-			a.o.Log.Warn("configuration.maxPlayers is below 1: using", playersMaxDefault)
+			a.o.Log.Host(script.LevelWarn, "configuration.maxPlayers is below 1: using", playersMaxDefault)
 		}
 		if w := conf.ReconnectWindow; w != nil && *w >= 0 && *w <= ReconnectWindowMax {
 			a.window = *w
 		} else if w != nil {
-			a.o.Log.Warn("configuration.reconnectWindow is not 0 to 600 s: using", a.window)
+			a.o.Log.Host(script.LevelWarn, "configuration.reconnectWindow is not 0 to 600 s: using", a.window)
 		}
 		if conf.PingInterval > 0 {
 			a.ping = conf.PingInterval
 		} else if conf.PingInterval < 0 {
-			a.o.Log.Warn("configuration.pingIntervalTime is not positive: using", a.ping)
+			a.o.Log.Host(script.LevelWarn, "configuration.pingIntervalTime is not positive: using", a.ping)
 		}
 	})
 }
@@ -173,7 +173,7 @@ func (a *Actor) windowOfProperty(otherwise time.Duration) time.Duration {
 		if err == nil && seconds >= 0 && time.Duration(seconds) <= ReconnectWindowMax/time.Second {
 			return time.Duration(seconds) * time.Second
 		}
-		a.o.Log.Warn(fmt.Sprintf("game property %s is %q, not 0 to %.0f: using %v",
+		a.o.Log.Host(script.LevelWarn, fmt.Sprintf("game property %s is %q, not 0 to %.0f: using %v",
 			windowProperty, p.Value, ReconnectWindowMax.Seconds(), otherwise))
 	}
 	return otherwise
@@ -262,10 +262,6 @@ func (a *Actor) crash(text string) {
 	a.crashed = true
 	if !a.relay {
 		a.c.Counters().ScriptCrashes.Add(1)
-	}
-	if a.assigned { // else the fleet says it
-		a.o.Log.Error("the process ends with an error:", text)
-		a.c.Log().Warn().Str("game_session_id", string(a.record.ID)).Str("reason", text).Msg("game session crashed")
 	}
 	a.end(messages.CloseGameEnded, text)
 }
@@ -357,7 +353,11 @@ func (a *Actor) Stopped(c *stage.Context) {
 		closer.Close()
 	}
 	if a.assigned {
-		a.o.Log.Info("ended:", a.record.EndText)
+		level := script.LevelInfo
+		if a.crashed {
+			level = script.LevelError
+		}
+		a.o.Log.HostToo(level, "ended:", a.record.EndText)
 	}
 	a.o.Log.Close()
 }

@@ -276,7 +276,7 @@ func (a *Actor) onWentAway(m player.WentAway) {
 func (a *Actor) onCameBack(m player.CameBack) {
 	a.c.Log().Info().Str("game_session_id", string(a.record.ID)).Int32("peer", int32(m.Player.Peer)).
 		Str("player_session", m.Player.ID.Short()).Uint64("epoch", uint64(m.Epoch)).
-		Stringer("from", m.From).Stringer("to", m.To).Dur("away", m.Away).Int("resent", m.Replay.Messages).
+		Stringer("from", m.From).Stringer("to", m.To).Dur("away_ms", m.Away).Int("resent", m.Replay.Messages).
 		Uint64("lost", m.Lost).Msg("player resumed")
 	if s := a.byPlayer[m.Player]; s == nil || !s.in || a.relay {
 		return

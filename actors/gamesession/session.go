@@ -64,7 +64,7 @@ func (s *session) sendToPlayer(m script.Outgoing, target messages.PeerID, reliab
 	seat := s.byPeer[target]
 	if seat == nil {
 		s.c.Counters().Dropped.Add(counters.DropUnknownTarget, 1)
-		s.o.Log.Warn(fmt.Sprintf("message %d to player %d, who is not there", m.OpCode, target))
+		s.o.Log.Host(script.LevelWarn, fmt.Sprintf("message %d to player %d, who is not there", m.OpCode, target))
 		return
 	}
 	if !s.maySend(1, reliable) {
@@ -137,10 +137,10 @@ func (s *session) frame(m script.Outgoing, target messages.PeerID, to messages.G
 	switch n := len(m.Payload); {
 	case n > wire.ScriptPayloadMax:
 		s.c.Counters().Dropped.Add(counters.DropScriptPayload, 1)
-		s.o.Log.Warn(fmt.Sprintf("message %d has a payload of %d bytes; more than %d are not sent", m.OpCode, n, wire.ScriptPayloadMax))
+		s.o.Log.Host(script.LevelWarn, fmt.Sprintf("message %d has a payload of %d bytes; more than %d are not sent", m.OpCode, n, wire.ScriptPayloadMax))
 		return nil
 	case n > wire.ScriptPayloadWarn:
-		s.o.Log.Warn(fmt.Sprintf("message %d has a payload of %d bytes; stock games stay below %d", m.OpCode, n, wire.ScriptPayloadWarn))
+		s.o.Log.Host(script.LevelWarn, fmt.Sprintf("message %d has a payload of %d bytes; stock games stay below %d", m.OpCode, n, wire.ScriptPayloadWarn))
 	}
 	return wire.NewFrame(&wire.Header{OpCode: m.OpCode, Sender: int32(m.Sender), TargetPlayer: int32(target), TargetGroup: int32(to), Payload: m.Payload})
 }
@@ -161,10 +161,10 @@ func (s *session) KickPlayer(peer messages.PeerID, reason string) {
 	switch {
 	case s.exit != nil || s.phase >= closing:
 	case seat == nil:
-		s.o.Log.Warn(fmt.Sprintf("player %d cannot be removed: it is not there", peer))
+		s.o.Log.Host(script.LevelWarn, fmt.Sprintf("player %d cannot be removed: it is not there", peer))
 	case seat.kick == nil:
 		seat.kick = &player.Kick{Reason: brief(reason)} // told again to a successor
-		s.o.Log.Info(fmt.Sprintf("player %d is removed: %s", peer, cmp.Or(seat.kick.Reason, "no reason given")))
+		s.o.Log.Host(script.LevelInfo, fmt.Sprintf("player %d is removed: %s", peer, cmp.Or(seat.kick.Reason, "no reason given")))
 		seat.player.Tell(*seat.kick)
 	}
 }
@@ -212,8 +212,15 @@ var hostLevels = [...]zerolog.Level{script.LevelDebug: zerolog.DebugLevel, scrip
 
 // Write implements script.Sink.
 func (l hostLog) Write(line script.Line) {
+	if line.Echo {
+		return
+	}
 	line = line.Clean()
-	l.log.WithLevel(hostLevels[line.Level]).Str("game_session_id", l.session).Str("file", line.File).Int("line", line.Row).Msg(line.Text)
+	e := l.log.WithLevel(hostLevels[line.Level]).Str("game_session_id", l.session)
+	if line.File != script.HostFile {
+		e = e.Str("file", line.File).Int("line", line.Row)
+	}
+	e.Msg(line.Text)
 }
 
 // Close implements script.Sink.

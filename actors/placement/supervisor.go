@@ -108,7 +108,7 @@ func (s *Supervisor) onExited(c *stage.Context, m stage.Exited) {
 	pause := min(restartMin<<min(s.crashes, 20), restartMax)
 	s.crashes++
 	c.Counters().Restarts.Add(counters.ActorPlacement, 1)
-	c.Log().Error().Str("reason", m.Crash).Dur("pause", pause).Msg("queues and placements are rebuilt")
+	c.Log().Error().Str("reason", m.Crash).Dur("pause_ms", pause).Msg("queues and placements are rebuilt")
 	c.After(pause, restart{})
 }
 

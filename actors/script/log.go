@@ -56,7 +56,11 @@ type Line struct {
 	File  string // source file, without folders
 	Row   int    // in it, from 1; 0 if unknown
 	Text  string
+	Echo  bool // the log of the host itself says the same
 }
+
+// HostFile is the File of lines that the host writes into a game session's log.
+const HostFile = "host"
 
 // String returns the line as the original writes it (realtime.md 18.1), without
 // its end.
@@ -141,6 +145,18 @@ func (l *Log) Enabled(level Level) bool { return l != nil && level >= l.threshol
 func (l *Log) At(level Level, file string, row int, text string) {
 	if l.Enabled(level) {
 		l.sink.Write(Line{Time: l.now(), Level: level, File: file, Row: row, Text: text})
+	}
+}
+
+// Host writes a line of the host's, which no file of the game stands for.
+func (l *Log) Host(level Level, args ...any) { l.host(level, false, args) }
+
+// HostToo writes a line of the host's that the log of the host itself has as well.
+func (l *Log) HostToo(level Level, args ...any) { l.host(level, true, args) }
+
+func (l *Log) host(level Level, echo bool, args []any) {
+	if l.Enabled(level) {
+		l.sink.Write(Line{Time: l.now(), Level: level, File: HostFile, Text: strings.TrimSuffix(fmt.Sprintln(args...), "\n"), Echo: echo})
 	}
 }
 

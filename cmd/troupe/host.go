@@ -12,7 +12,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
-	"time"
 
 	"github.com/rs/zerolog"
 
@@ -161,7 +160,7 @@ func newLog(c host.Log, out io.Writer) zerolog.Logger {
 		level = zerolog.InfoLevel // config has checked it
 	}
 	if c.Format == "pretty" {
-		out = zerolog.ConsoleWriter{Out: out, TimeFormat: time.TimeOnly, NoColor: !isTerminal(out)}
+		out = prettyLog(out)
 	}
 	return zerolog.New(out).Level(level).With().Timestamp().Logger()
 }

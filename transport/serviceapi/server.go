@@ -68,7 +68,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	s.options.Log.Debug().Str("request_id", id).Str("operation", clip(sel.operation)).Str("key", sel.caller.shortKey()).Int("status", status).
-		Dur("took", s.options.Now().Sub(start)).Msg("api request")
+		Dur("took_ms", s.options.Now().Sub(start)).Msg("api request")
 	a.write(w, id, start) // last, because a caller may count on what it knows to be done
 }
 
