@@ -5,14 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/rs/zerolog"
 
 	"troupe/actors/fleet"
 	"troupe/actors/placement"
 	"troupe/actors/stage"
-	"troupe/actors/store"
 	"troupe/messages"
 )
 
@@ -38,12 +36,13 @@ func (s *System) checkDestinations(ctx context.Context, destinations []string) e
 
 // checkQueues refuses configured queues with a destination that does not exist. All else
 // that is wrong with destinations, and all that is wrong with those of stored queues, was
-// allowed when it was made, so it is a warning.
-func checkQueues(registry *fleet.Registry, configured []*messages.Queue, state *placement.State, log zerolog.Logger) error {
+// allowed when it was made, so it is a warning; so is a destination that is not there while
+// the host goes on without damaged records, which may have been it.
+func checkQueues(registry *fleet.Registry, configured []*messages.Queue, state *placement.State, damaged bool, log zerolog.Logger) error {
 	for _, q := range state.InEffect(configured) {
 		err := registry.CheckDestinations(q.Destinations)
 		i := slices.Index(configured, q)
-		if i >= 0 && errors.Is(err, &messages.Error{Code: messages.NotFound}) && !unreadable(registry, q.Destinations) {
+		if i >= 0 && errors.Is(err, &messages.Error{Code: messages.NotFound}) && !damaged {
 			return fmt.Errorf("queues[%d].destinations: queue %s: %w, neither in the configuration nor in the store", i, q.Name, err)
 		}
 		if err != nil {
@@ -51,14 +50,6 @@ func checkQueues(registry *fleet.Registry, configured []*messages.Queue, state *
 		}
 	}
 	return nil
-}
-
-// unreadable reports whether one of the destinations is stored, and cannot be read.
-func unreadable(registry *fleet.Registry, destinations []string) bool {
-	return slices.ContainsFunc(registry.Damaged(), func(d store.Damage) bool {
-		return (d.Kind == store.Fleet || d.Kind == store.Alias) &&
-			slices.ContainsFunc(destinations, func(arn string) bool { return strings.HasSuffix(arn, "/"+d.ID) })
-	})
 }
 
 // CreateQueue makes a queue.

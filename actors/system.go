@@ -76,7 +76,7 @@ func Start(o Options) (*System, error) {
 		return nil, err
 	}
 	reportDamaged(o.Log, o.Counters, append(registry.Damaged(), placements.Damaged()...))
-	if err := checkQueues(registry, queues.Queues, placements, o.Log); err != nil {
+	if err := checkQueues(registry, queues.Queues, placements, o.Counters.StoreDamaged.Load() > 0, o.Log); err != nil {
 		return nil, err
 	}
 	s := &System{count: o.Counters, stopped: make(chan struct{}), registry: registry, bundle: o.Bundle, unpacks: make(chan struct{}, unpacksMax)}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
@@ -28,7 +29,10 @@ func TestAHostStartsWithoutARecordThatItCannotUse(t *testing.T) {
 	h.host.Close()
 	tamper(t, path, store.Delete(store.Content, id), store.Change{Kind: store.Fleet, ID: "fleet-unreadable", Value: []byte("{")})
 
-	h = startHost(t, change, nil)
+	h = startHost(t, func(c *host.Config) {
+		change(c)
+		c.Queues = append(c.Queues, host.Queue{Name: "lost", Timeout: time.Minute, Destinations: []string{"fleet-unreadable"}})
+	}, nil)
 	h.until("the fleet is in ERROR", func() error {
 		out, err := h.api.DescribeFleetAttributes(h.context(), &gamelift.DescribeFleetAttributesInput{FleetIds: []string{fleet}})
 		if err == nil && out.FleetAttributes[0].Status != types.FleetStatusError {
