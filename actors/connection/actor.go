@@ -84,7 +84,7 @@ func New(h *Handle, fleet *stage.Ref, t Timeouts) *Actor {
 
 // Started implements stage.Actor.
 func (a *Actor) Started(c *stage.Context) {
-	a.timer = c.After(a.timeouts.Login, loginOver{})
+	a.timer = c.AfterAwake(a.timeouts.Login, loginOver{})
 }
 
 // Receive implements stage.Actor.

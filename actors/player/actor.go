@@ -71,6 +71,7 @@ type Options struct {
 type surroundings interface {
 	Counters() *counters.Set
 	After(d time.Duration, msg any) *stage.Timer
+	AfterAwake(d time.Duration, msg any) *stage.Timer
 	StopSelf()
 }
 
@@ -107,16 +108,16 @@ func (a *Actor) Started(c *stage.Context) {
 	}
 	switch a.d.machine.State {
 	case Reserved:
-		a.reservation = c.After(time.Until(a.d.reservedUntil), reservationOver{})
+		a.reservation = c.AfterAwake(time.Until(a.d.reservedUntil), reservationOver{})
 	case Joining:
-		a.reservation = c.After(time.Until(a.d.reservedUntil), reservationOver{})
+		a.reservation = c.AfterAwake(time.Until(a.d.reservedUntil), reservationOver{})
 		a.step(c, Event{Kind: JoinLost, Attempt: a.d.machine.Attempt})
 	case Attached:
 		a.d.fault = messages.CloseInternalError.String()
 		a.d.machine.Challenged = false // the login that waited was sent away
 		a.step(c, Event{Kind: ConnectionLost, Epoch: a.d.machine.Epoch})
 	case Detached:
-		a.window = c.After(time.Until(a.d.windowUntil), windowOver{a.d.machine.Epoch})
+		a.window = c.AfterAwake(time.Until(a.d.windowUntil), windowOver{a.d.machine.Epoch})
 	case Leaving:
 		a.do(c, TellLeaving)
 	case Gone: // the predecessor may not have come to say so
@@ -416,7 +417,7 @@ func (a *Actor) do(c surroundings, effect Effect) {
 	case Challenge:
 		a.d.held, a.d.challengedAt = a.login, time.Now()
 		a.d.current.Challenge()
-		a.challenge = c.After(challengeTime, challengeOver{a.d.machine.Epoch})
+		a.challenge = c.AfterAwake(challengeTime, challengeOver{a.d.machine.Epoch})
 	case RefuseHeld:
 		a.challenge.Stop()
 		a.refuseHeld(0)
@@ -452,7 +453,7 @@ func (a *Actor) do(c surroundings, effect Effect) {
 		h.dropFast()
 	case StartWindow:
 		a.d.windowUntil = time.Now().Add(a.o.Window)
-		a.window = c.After(a.o.Window, windowOver{a.d.machine.Epoch})
+		a.window = c.AfterAwake(a.o.Window, windowOver{a.d.machine.Epoch})
 	case StopWindow:
 		if a.window != nil { // there is none yet in a restarted actor
 			a.window.Stop()

@@ -256,6 +256,8 @@ func breaks(format string, args ...any) { panic(broken(fmt.Sprintf(format, args.
 func (s *stand) Counters() *counters.Set { return &s.count }
 func (s *stand) StopSelf()               { s.stopped = true }
 
+func (s *stand) AfterAwake(d time.Duration, msg any) *stage.Timer { return s.After(d, msg) }
+
 func (s *stand) After(_ time.Duration, msg any) *stage.Timer {
 	switch m := msg.(type) {
 	case windowOver:

@@ -10,7 +10,9 @@ type Timer struct {
 	runtime  *time.Timer
 	deadline time.Time
 	live     bool
-	index    int // in owner.timers; -1 when not there
+	awake    bool      // AfterAwake made it
+	until    time.Time // of an awake one: when it is to fire; deadline is that of the part under way
+	index    int       // in owner.timers; -1 when not there
 }
 
 // After sends msg to the actor itself after d, on the control lane. One that
@@ -27,11 +29,36 @@ func (c *Context) After(d time.Duration, msg any) *Timer {
 	return t
 }
 
+// AfterAwake is After for the deadlines of peers: while the process does not run, or not
+// in time, a peer could not have met one. The time is waited for in parts, and a part that
+// ends more than a second late moves the end by as much (reliability.md 2.7).
+func (c *Context) AfterAwake(d time.Duration, msg any) *Timer {
+	until := time.Now().Add(d)
+	t := c.After(partOf(d), msg)
+	t.awake, t.until = true, until
+	return t
+}
+
+const (
+	// partMin is the shortest part of an awake timer, and partShare the most parts it
+	// has: a pause counts from the end of the part in which it begins.
+	partMin   = time.Second
+	partShare = 20
+	// lateMin is how late a part must be to count.
+	lateMin = time.Second
+)
+
+func partOf(d time.Duration) time.Duration { return min(d, max(partMin, d/partShare)) }
+
 // Reset has the timer fire d from now, whether it has fired or not, and only
 // then. It does nothing once the owner stops.
 func (t *Timer) Reset(d time.Duration) {
 	if t.owner.self.mailbox.isClosedFast() {
 		return
+	}
+	if t.awake {
+		t.until = time.Now().Add(d)
+		d = partOf(d)
 	}
 	t.arm(d)
 	t.runtime.Reset(d)
@@ -69,4 +96,22 @@ func (t *Timer) disarm() {
 
 // due reports whether a firing that arrives now counts: one from before a Stop
 // or a Reset does not.
-func (t *Timer) due() bool { return t.live && !time.Now().Before(t.deadline) }
+func (t *Timer) due() bool {
+	now := time.Now()
+	if !t.live || now.Before(t.deadline) {
+		return false
+	}
+	if !t.awake {
+		return true
+	}
+	if late := now.Sub(t.deadline); late > lateMin {
+		t.until = t.until.Add(late)
+	}
+	left := t.until.Sub(now)
+	if left <= 0 {
+		return true
+	}
+	t.arm(partOf(left))
+	t.runtime.Reset(partOf(left))
+	return false
+}

@@ -146,3 +146,45 @@ func TestTimerAsATick(t *testing.T) {
 		p.want(t, 1*sec, 2*sec, 3*sec, 4*sec)
 	})
 }
+
+// A deadline of a peer moves by the time in which the actor could not run, and by no more;
+// others do not move.
+func TestAnAwakeTimerMovesByTheLateness(t *testing.T) {
+	for _, c := range []struct{ pause, least, most time.Duration }{
+		{0, 30 * sec, 30 * sec},
+		{sec / 2, 30 * sec, 30 * sec},
+		{20 * sec, 48 * sec, 50 * sec},
+		{2 * time.Minute, 148 * sec, 150 * sec},
+	} {
+		bubble(t, nil, func(t *testing.T, s *stagetest.Stage) {
+			p := newClocked()
+			ref := s.Spawn(p)
+			ref.Tell(do(func(c *stage.Context) { c.AfterAwake(30*sec, "awake") }))
+			time.Sleep(10 * sec)
+			ref.Tell(do(func(*stage.Context) { time.Sleep(c.pause) }))
+			time.Sleep(5 * time.Minute)
+			synctest.Wait()
+			if len(p.at) != 1 || p.at[0] < c.least || p.at[0] > c.most {
+				t.Errorf("with a pause of %v it fires at %v", c.pause, p.at)
+			}
+		})
+	}
+}
+
+func TestAnAwakeTimerIsStoppedAndReset(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, s *stagetest.Stage) {
+		p := newClocked()
+		var timer *stage.Timer
+		ref := s.Spawn(p)
+		ref.Tell(do(func(c *stage.Context) { timer = c.AfterAwake(30*sec, "x") }))
+		time.Sleep(10 * sec)
+		ref.Tell(do(func(*stage.Context) { timer.Reset(5 * sec) }))
+		time.Sleep(10 * sec)
+		p.want(t, 15*sec)
+		ref.Tell(do(func(*stage.Context) { timer.Reset(30 * sec) }))
+		time.Sleep(10 * sec)
+		ref.Tell(do(func(*stage.Context) { timer.Stop() }))
+		time.Sleep(time.Minute)
+		p.want(t, 15*sec)
+	})
+}
