@@ -214,6 +214,9 @@ func TestStreamThroughResets(t *testing.T) {
 	all.Wait()
 	stop()
 	cutting.Wait()
+	if n := h.host.Counters().Lost.Load() + h.host.Counters().Gaps.Load(); n != 0 {
+		t.Errorf("%d messages or gaps are counted as lost, and nothing is", n)
+	}
 	s, r := a.Stats(), b.Stats()
 	if s.Reconnects+r.Reconnects < 10 {
 		t.Errorf("only %d reconnects", s.Reconnects+r.Reconnects)
