@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -633,65 +632,6 @@ func TestConcurrentPushDrainAndAttachLoseNothing(t *testing.T) {
 	made.balanced(t)
 }
 
-// A client that lives on and never echoes is found out, so that its queue does
-// not fill with what it has.
-func TestAClientThatNeverEchoesIsFoundOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var made frames
-		var count counters.Set
-		out := NewOutbox(Budget{BytesMax: 1 << 20, MessagesMax: 100}, &count, func() {})
-		link := &fakeLink{}
-		out.attach(by(link, ByMarks))
-		since := time.Now()
-		held := func() int {
-			out.Push(made.make(1))
-			link.drain()
-			out.Mark(0, since, time.Now())
-			n, _ := out.Depth()
-			return n
-		}
-		for i := range 4 { // pings every 3 s
-			if n := held(); n != i+1 {
-				t.Errorf("after %d pings %d are held", i, n)
-			}
-			time.Sleep(3 * time.Second)
-		}
-		if n := held(); n != 0 {
-			t.Errorf("%d are held for a client that does not echo", n)
-		}
-		out.detach()
-		out.attach(by(link, ByMarks)) // nor does it next time
-		if n := held(); n != 0 {
-			t.Errorf("%d are held", n)
-		}
-		out.close()
-		made.balanced(t)
-	})
-}
-
-// One that gives no sign of life after the first ping is dead, not mute.
-func TestASilentClientIsNotTakenForOneThatDoesNotEcho(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var made frames
-		var count counters.Set
-		out := NewOutbox(Budget{BytesMax: 1 << 20, MessagesMax: 100}, &count, func() {})
-		link := &fakeLink{}
-		out.attach(by(link, ByMarks))
-		out.Push(made.make(1))
-		link.drain()
-		since := time.Now()
-		for range 3 { // pings every 20 s
-			out.Mark(0, since, time.Time{})
-			time.Sleep(20 * time.Second)
-		}
-		if n, _ := out.Depth(); n != 1 {
-			t.Errorf("%d are held for the one who may come back", n)
-		}
-		out.close()
-		made.balanced(t)
-	})
-}
-
 // A connection may end between its claim on the player and its attach.
 func TestWhatIsSurrenderedToAConnectionThatHasEndedIsReleased(t *testing.T) {
 	var made frames
@@ -706,43 +646,4 @@ func TestWhatIsSurrenderedToAConnectionThatHasEndedIsReleased(t *testing.T) {
 		t.Errorf("%d are held for nobody", n)
 	}
 	made.balanced(t)
-}
-
-// An echo cannot come before its ping has: a client on a slow path is not one that does
-// not echo. Where nothing says how slow the path is, what was sent before the ping does.
-func TestASlowClientIsNotTakenForOneThatDoesNotEcho(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var made frames
-		var count counters.Set
-		out := NewOutbox(Budget{BytesMax: 1 << 20, MessagesMax: 100}, &count, func() {})
-		link := &fakeLink{}
-		out.attach(by(link, ByMarks))
-		for range 4 {
-			out.Push(made.make(10 << 10))
-		}
-		link.drain()
-		held := func(reachedAt time.Time) int {
-			out.Mark(0, reachedAt, time.Now()) // it sends all the time
-			n, _ := out.Depth()
-			return n
-		}
-		var never time.Time
-		for range 20 {
-			if n := held(never); n != 4 {
-				t.Fatalf("%d are held for a client that has no ping yet", n)
-			}
-			time.Sleep(3 * time.Second)
-		}
-		reached := time.Now() // by its system, or by whatever is before it: 40 KiB may take 40 s
-		time.Sleep(49 * time.Second)
-		if n := held(reached); n != 4 {
-			t.Errorf("%d are held for a client that may have no ping yet", n)
-		}
-		time.Sleep(2 * time.Second)
-		if n := held(reached); n != 0 {
-			t.Errorf("%d are held for a client that does not echo", n)
-		}
-		out.close()
-		made.balanced(t)
-	})
 }

@@ -25,7 +25,7 @@ type loginFields struct {
 }
 
 // resultFields are the extension of LoginResult.
-type resultFields struct{ caps, lastReceived, outcome, windowMs, base, retryAfterMs uint64 }
+type resultFields struct{ caps, lastReceived, outcome, windowMs, base, retryAfterMs, lost uint64 }
 
 // Outcomes of a login.
 const (
@@ -88,7 +88,7 @@ func decode(unit []byte) (p packet, err error) {
 			p.ack = v
 		case 31:
 			r := &p.result
-			slots := map[int]*uint64{1001: &r.caps, 1002: &r.lastReceived, 1003: &r.outcome, 1004: &r.windowMs, 1005: &r.base, 1006: &r.retryAfterMs}
+			slots := map[int]*uint64{1001: &r.caps, 1002: &r.lastReceived, 1003: &r.outcome, 1004: &r.windowMs, 1005: &r.base, 1006: &r.retryAfterMs, 1007: &r.lost}
 			fields(in, func(field int, v uint64, _ []byte) {
 				if slot := slots[field]; slot != nil {
 					*slot = v

@@ -90,6 +90,8 @@ type device struct {
 	acked    uint64
 	held     []numbered
 	gap      bool // it was told that messages are lost, and had none since
+	missing  int  // how many at most, of those that it did not find missing yet
+	dropped  uint64
 	ackTimer *time.Timer
 	known    bool // it has been in: token and numbers mean something
 }

@@ -305,6 +305,9 @@ func (p *player) fits(l *link, m *packet) {
 		return
 	case at < l.at:
 		p.failf("R3: message %v (%d) reached player %d again, after %d", id, at, p.index, l.at-1)
+	case at > l.at && p.plan.gap && (p.flavor != v2 || at-l.at <= l.dev.missing):
+		l.dev.missing -= min(l.dev.missing, at-l.at)
+		p.note(p, "gap", int64(l.number), int64(at-l.at))
 	case at > l.at:
 		p.failf("R1: message %v (%d) reached player %d after %d: %v is missing", id, at, p.index, l.at-1, st.want[l.at].id)
 	}
@@ -325,7 +328,8 @@ func (p *player) resumesAt(l *link, st *stay, at int) {
 	switch {
 	case p.flavor == mute && at >= next: // at most once
 	case at > next && p.plan.budget > 0 && p.flavor == stockish && p.surely(st) == 0: // the host cannot know that it echoes
-	case at > next && p.plan.gap && (p.flavor == stockish || d.gap || l.fresh): // who knows nothing does not miss anything
+	case at > next && p.plan.gap && (p.flavor == stockish || d.gap && at-next <= d.missing || l.fresh): // who knows nothing does not miss anything
+		d.missing -= min(d.missing, at-next)
 		p.note(p, "gap", int64(l.number), int64(at-next))
 	case at > next:
 		p.failf("R1: connection %d of player %d begins with %v (%d) of stay %d: %v (%d) is missing",

@@ -35,8 +35,9 @@ func (d *device) resume(l *link, m *packet) {
 		if r.base != 0 || r.lastReceived != 0 {
 			d.failf("R1: a new stay of player %d begins at %d and %d", d.index, r.base, r.lastReceived)
 		}
-	case r.outcome == outcomeGap && d.plan.gap && (l.fresh || r.base > d.received):
+	case r.outcome == outcomeGap && d.plan.gap && (l.fresh || r.base > d.received || r.lost > d.dropped):
 		d.gap = true
+		d.missing += int(r.base-min(r.base, d.received)) + int(r.lost-min(r.lost, d.dropped))
 		if d.received = r.base; l.fresh {
 			d.last, d.acked = r.lastReceived, r.lastReceived
 			d.restart()
@@ -54,6 +55,10 @@ func (d *device) resume(l *link, m *packet) {
 	case r.lastReceived < d.acked || r.lastReceived > d.last:
 		d.failf("R6: the host has %d of player %d, who sent %d and knows of %d", r.lastReceived, d.index, d.last, d.acked)
 	}
+	if l.fresh {
+		d.missing = int(r.lost) // it is told of all that went before
+	}
+	d.dropped = r.lost
 	d.known = true
 	l.ackSeen, d.ackedOut = r.lastReceived, d.received
 	d.forget(r.lastReceived)
