@@ -55,25 +55,29 @@ func (b *bucket) fill(r rate, now time.Duration) {
 }
 
 // inputRates are the rates of inputRate.
-type inputRates struct{ messages, bytes, groups rate }
+type inputRates struct{ messages, bytes, groups, signs rate }
 
 func ratesOf(l Limits) inputRates {
 	return inputRates{
 		messages: rate{l.MessagesPerSecond, max(l.MessageBurst, 1)},
 		bytes:    rate{l.BytesPerSecond, l.BytesPerSecond},
 		groups:   rate{l.GroupOpsPerSecond, max(l.GroupOpsPerSecond, 1)},
+		signs:    rate{signFactor * l.MessagesPerSecond, max(signFactor*l.MessageBurst, 1)},
 	}
 }
+
+// signFactor is how many signs of life a player may give per message.
+const signFactor = 2.5
 
 // inputRate bounds one player's input over its channels. The WebSocket reader
 // and the UDP reader share it.
 type inputRate struct {
 	mu sync.Mutex
 	// guarded by mu
-	messages, bytes, groups bucket
-	share                   bucket        // of what the players of the game session send together
-	overSince               time.Duration // 0: not over
-	waits                   time.Duration // until when the last message that had to wait does
+	messages, bytes, groups, signs bucket
+	share                          bucket        // of what the players of the game session send together
+	overSince                      time.Duration // 0: not over
+	waits                          time.Duration // until when the last message that had to wait does
 }
 
 // restAfter is how long a player's messages must not have had to wait before it
@@ -124,6 +128,13 @@ func (i *inputRate) fast(r *inputRates, now time.Duration, size int) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.messages.tryTake(r.messages, now, 1) && i.bytes.tryTake(r.bytes, now, float64(size))
+}
+
+// sign takes a sign of life and returns how long the reader has to wait.
+func (i *inputRate) sign(r *inputRates, now time.Duration) time.Duration {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.signs.take(r.signs, now, 1)
 }
 
 func (i *inputRate) groupOp(r *inputRates, now time.Duration) bool {

@@ -49,6 +49,9 @@ const readPauseMax = time.Second
 func (p *peer) OnUnit(unit []byte) {
 	p.handle.Busy(true)
 	defer p.handle.Busy(false)
+	if p.handle.Attachment() == nil && !p.pace(1, len(unit)) {
+		return
+	}
 	packet, err := wire.SplitUnit(unit)
 	if err != nil {
 		p.onMalformed()
@@ -57,10 +60,15 @@ func (p *peer) OnUnit(unit []byte) {
 	p.onPacket(packet, len(unit))
 }
 
-// OnText implements transport.Handler: proto3 JSON of a Packet (D2).
+// OnText implements transport.Handler: proto3 JSON of a Packet (D2). It costs far
+// more to read than a packet, so from a stranger it is a LOGIN, once, or malformed.
 func (p *peer) OnText(text []byte) {
 	p.handle.Busy(true)
 	defer p.handle.Busy(false)
+	if p.handle.Attachment() == nil {
+		p.textBeforeLogin(text)
+		return
+	}
 	packet, err := wire.FromJSON(text)
 	if err != nil {
 		p.onMalformed()
@@ -69,8 +77,36 @@ func (p *peer) OnText(text []byte) {
 	p.onPacket(packet, len(text))
 }
 
-// OnAlive implements transport.Handler.
+// textBeforeLogin takes a LOGIN. Anything else counts as malformed, and the reader
+// rests after it.
+func (p *peer) textBeforeLogin(text []byte) {
+	if !p.tried {
+		packet, err := wire.FromJSON(text)
+		var h wire.Header
+		if err == nil {
+			err = h.Parse(packet)
+		}
+		if err == nil && h.OpCode == wire.OpLogin && h.Command == wire.CommandLogin {
+			p.onPacket(packet, len(text))
+			return
+		}
+	}
+	p.onMalformed()
+	time.Sleep(strangersTextPause)
+}
+
+// strangersTextPause is how long a reader rests after a text before the login that
+// is no LOGIN.
+const strangersTextPause = 100 * time.Millisecond
+
+// OnAlive implements transport.Handler. A peer that sends pings without end is held
+// up.
 func (p *peer) OnAlive(pong []byte) {
+	if wait := p.rate.sign(&p.gateway.rates, p.gateway.clock()); wait > 0 {
+		p.handle.Busy(true)
+		time.Sleep(min(wait, readPauseMax))
+		p.handle.Busy(false)
+	}
 	if pong == nil {
 		p.handle.Alive()
 		return

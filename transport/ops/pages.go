@@ -43,7 +43,7 @@ func New(o Options) *Pages {
 		collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		newCollector(o),
 	)
-	return &Pages{logs: o.Logs, events: o.Events, drains: o.Drains, metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry})}
+	return &Pages{logs: o.Logs, events: o.Events, drains: o.Drains, metrics: newMetricsPage(promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry}))}
 }
 
 // SetReady says whether the host takes players.

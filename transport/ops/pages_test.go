@@ -95,6 +95,10 @@ func TestPages(t *testing.T) {
 			t.Errorf("no line %q", line)
 		}
 	}
+	count.Dropped.Add(counters.DropNotMember, 1)
+	if _, again := get("GET", "/metrics"); again != text {
+		t.Error("metrics are gathered more than once a second")
+	}
 	if !strings.Contains(text, "troupe_game_sessions{status=\"") || !strings.Contains(text, "go_memstats_mallocs_total") {
 		t.Error("game sessions or the Go runtime are missing")
 	}

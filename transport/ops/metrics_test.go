@@ -1,0 +1,52 @@
+package ops
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// However many ask, metrics are gathered once a second and once at a time.
+func TestMetricsAreGatheredOnceASecond(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var times, under atomic.Int64
+		p := newMetricsPage(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if under.Add(1) > 1 || r.Header.Get("Accept-Encoding") != "" {
+				t.Error("two at a time, or compressed for one of them")
+			}
+			time.Sleep(300 * time.Millisecond)
+			under.Add(-1)
+			w.Header().Set("Content-Type", "text/plain; version=0.0.4")
+			fmt.Fprint(w, times.Add(1))
+		}))
+		ask := func() string {
+			r := httptest.NewRequest("GET", "/metrics", nil)
+			r.Header.Set("Accept-Encoding", "gzip")
+			w := httptest.NewRecorder()
+			p.ServeHTTP(w, r)
+			text, _ := io.ReadAll(w.Body)
+			if w.Code != 200 || w.Header().Get("Content-Type") != "text/plain; version=0.0.4" {
+				t.Errorf("%d %v", w.Code, w.Header())
+			}
+			return string(text)
+		}
+		for second := 1; second <= 3; second++ {
+			var all sync.WaitGroup
+			for range 100 {
+				all.Go(func() {
+					if got := ask(); got != fmt.Sprint(second) {
+						t.Errorf("second %d: %s", second, got)
+					}
+				})
+			}
+			all.Wait()
+			time.Sleep(metricsLife)
+		}
+	})
+}
