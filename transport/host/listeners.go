@@ -48,9 +48,13 @@ func (l *listeners) bind(c *Config, count *counters.Set, log zerolog.Logger) err
 		RatePerIP: c.Limits.ConnectionsPerIPPerSecond, BurstPerIP: c.Limits.ConnectionsPerIPBurst,
 		HeldMax: c.Limits.ConnectionsHeld, HeldPerIPMax: c.Limits.ConnectionsHeldPerIP, HeldFor: c.Limits.LoginTimeout,
 	}, count, time.Now)
-	var err error
+	proxies, err := transport.ParseProxies(c.WebSocket.Proxies)
+	if err != nil {
+		return fmt.Errorf("host: websocket.proxies: %w", err)
+	}
 	ws := websocket.Options{
-		Addr: c.WebSocket.Addr, Kind: transport.WS, Admission: l.admission, Counters: count, Log: log, NextID: l.nextID,
+		Proxies: proxies,
+		Addr:    c.WebSocket.Addr, Kind: transport.WS, Admission: l.admission, Counters: count, Log: log, NextID: l.nextID,
 		MessageBytesMax: c.Limits.MessageBytes, EmptyCloseIsLeave: c.WebSocket.EmptyCloseIsLeave,
 	}
 	if l.ws, err = websocket.Listen(ws); err != nil {

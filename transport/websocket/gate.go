@@ -42,17 +42,93 @@ func (l *Listener) receive(nc net.Conn) {
 		}
 	}()
 	v := &visitor{Conn: nc, l: l, remote: addrPort(nc.RemoteAddr())}
-	if l.opt.Admission != nil {
-		v.ticket = l.opt.Admission.Ticket(v.remote.Addr())
+	proxied := l.opt.Proxies.Has(v.remote.Addr())
+	if a := l.opt.Admission; a != nil && proxied {
+		v.ticket = a.TrustedTicket()
+	} else if a != nil {
+		v.ticket = a.Ticket(v.remote.Addr())
 	}
-	if !l.enter(v) {
-		return
+	switch {
+	case !l.enter(v):
+	case !proxied:
+		v.ask()
+	case v.ticket != nil && v.ticket.Enter() != 0:
+		v.Evict()
+	default:
+		v.ticket.OnEvict(func() { cut(nc) })
+		if l.begin(v) {
+			go v.introduce()
+		}
 	}
+}
+
+// ask waits for a place for the visitor, without a goroutine.
+func (v *visitor) ask() {
 	if v.ticket == nil {
 		v.Admit()
 	} else if v.ticket.Wait(v) != 0 {
 		v.Evict()
 	}
+}
+
+// introduce reads what a balancer says of its client, which then asks for a place of
+// its own.
+func (v *visitor) introduce() {
+	l := v.l
+	defer l.handshakes.Done()
+	defer func() {
+		if p := recover(); p != nil {
+			transport.Panicked(l.opt.Counters, &l.opt.Log, "PROXY protocol header", p)
+			_ = v.Close()
+		}
+	}()
+	var under net.Conn = v.Conn
+	if tcp := tcpOf(v.Conn); tcp != nil {
+		under = tcp // the header stands in front of TLS
+	}
+	_ = under.SetReadDeadline(time.Now().Add(l.opt.HeaderTimeout))
+	client, err := transport.ReadProxyHeader(under)
+	_ = under.SetReadDeadline(time.Time{})
+	if err != nil {
+		l.opt.Log.Debug().Stringer("remote", v.remote).Err(err).Msg("no PROXY protocol header")
+		l.mu.Lock()
+		delete(l.visitors, v)
+		l.mu.Unlock()
+		v.refuse(counters.RefusedProxy)
+		_ = v.Close()
+		return
+	}
+	v.ticket.Leave()
+	l.mu.Lock()
+	closed := l.closed
+	if client.IsValid() { // else it speaks for itself
+		v.remote = client
+	}
+	if a := l.opt.Admission; a != nil {
+		v.ticket = a.Ticket(v.remote.Addr())
+	}
+	v.serving = false
+	if closed {
+		delete(l.visitors, v)
+	}
+	l.mu.Unlock()
+	if closed {
+		_ = v.Close()
+		return
+	}
+	v.ask()
+}
+
+// begin notes that a goroutine serves the visitor, unless Close has cut it.
+func (l *Listener) begin(v *visitor) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, listed := l.visitors[v]; !listed {
+		return false
+	}
+	v.serving = true
+	l.handshakes.Add(1)
+	return true
 }
 
 // acceptPauseSteps is how often the pause after failed accepts doubles: up to
@@ -111,15 +187,7 @@ var _ transport.Entrant = (*visitor)(nil)
 
 // Admit implements transport.Entrant.
 func (v *visitor) Admit() {
-	l := v.l
-	l.mu.Lock()
-	_, listed := l.visitors[v]
-	if listed {
-		v.serving = true
-		l.handshakes.Add(1)
-	}
-	l.mu.Unlock()
-	if listed { // Close has not cut it
+	if v.l.begin(v) {
 		go v.serve()
 	}
 }

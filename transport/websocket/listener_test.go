@@ -14,6 +14,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"testing"
 	"time"
@@ -219,6 +220,55 @@ func TestConnectionsWaitForAPlace(t *testing.T) {
 		if got := count.Refused.Get(why); got != n {
 			t.Errorf("%d refused as %v, want %d", got, why, n)
 		}
+	}
+}
+
+// proxied opens a connection as a balancer does, for a client with an address.
+func proxied(t *testing.T, h *host, ip string, more string) *client {
+	t.Helper()
+	b := append([]byte("\r\n\r\n\x00\r\nQUIT\n\x21\x11\x00\x0c"), netip.MustParseAddr(ip).AsSlice()...)
+	return openRaw(t, h.Addr().String(), string(append(b, 10, 0, 0, 1, 0x30, 0x39, 0x07, 0x6c))+more)
+}
+
+// Behind a balancer the client answers for its connection, not the balancer.
+func TestProxyProtocol(t *testing.T) {
+	count := new(counters.Set)
+	adm := transport.NewAdmission(transport.AdmissionLimits{PendingPerIPMax: 1, PendingMax: 4}, count, time.Now)
+	proxies, err := transport.ParseProxies([]string{"127.0.0.0/8"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := serve(t, Options{Admission: adm, Counters: count, Proxies: proxies, HeaderTimeout: 300 * time.Millisecond}, newRecorder())
+	for _, ip := range []string{"192.0.2.1", "192.0.2.2"} { // one place each
+		proxied(t, h, ip, request("/")).upgraded()
+		if p := h.accepted(t); p.RemoteAddr().String() != ip+":12345" {
+			t.Errorf("%s is %v", ip, p.RemoteAddr())
+		}
+	}
+	proxied(t, h, "192.0.2.1", request("/")).expectEnd()
+	own := openRaw(t, h.Addr().String(), "\r\n\r\n\x00\r\nQUIT\n\x20\x00\x00\x00"+request("/"))
+	own.upgraded()
+	if p := h.accepted(t); !p.RemoteAddr().Addr().IsLoopback() {
+		t.Errorf("the balancer itself is %v", p.RemoteAddr())
+	}
+	openRaw(t, h.Addr().String(), request("/")).expectEnd() // no header
+	openRaw(t, h.Addr().String(), "").expectEnd()           // nothing at all
+	eventually(t, "refusals", func() bool { return count.Refused.Get(counters.RefusedProxy) == 2 })
+	if n := count.Refused.Get(counters.RefusedPendingPerIP); n != 1 {
+		t.Errorf("%d refused per address", n)
+	}
+}
+
+func TestProxyProtocolInFrontOfTLS(t *testing.T) {
+	proxies, _ := transport.ParseProxies([]string{"127.0.0.1"})
+	h := serve(t, Options{TLS: &tls.Config{Certificates: []tls.Certificate{selfSigned(t)}}, Proxies: proxies}, newRecorder())
+	raw := proxied(t, h, "192.0.2.9", "")
+	secure := tls.Client(raw.conn, &tls.Config{InsecureSkipVerify: true})
+	if _, err := io.WriteString(secure, request("/")); err != nil {
+		t.Fatal(err)
+	}
+	if p := h.accepted(t); p.RemoteAddr().String() != "192.0.2.9:12345" {
+		t.Errorf("it is %v", p.RemoteAddr())
 	}
 }
 

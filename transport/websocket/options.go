@@ -30,6 +30,9 @@ type Options struct {
 	// bring TLS of its own.
 	Kind transport.Kind
 
+	// Proxies are balancers: a connection from one must begin with a PROXY protocol
+	// v2 header, in front of TLS, and counts as its client's.
+	Proxies transport.Proxies
 	// Admission limits peers without a login; nil means no limits. It may be
 	// shared by several listeners.
 	Admission *transport.Admission
