@@ -45,7 +45,8 @@ type Handle struct {
 	busy    atomic.Bool  // the reader is in the host's own hands
 	bound   atomic.Pointer[player.Attachment]
 	channel counters.Channel
-	caps    uint64 // of the LOGIN; set before it is passed on
+	why     atomic.Uint64 // a wire.Refusal
+	caps    uint64        // of the LOGIN; set before it is passed on
 }
 
 // ended marks a Handle whose connection is gone.
@@ -159,6 +160,9 @@ func (h *Handle) Bind(a *player.Attachment) bool {
 	return true
 }
 
+// Because implements player.Newcomer.
+func (h *Handle) Because(why wire.Refusal) { h.why.Store(uint64(why)) }
+
 // Refuse implements player.Newcomer: LOGIN_RESPONSE with false, then a normal
 // close (D5), or one that says to try later. The close code is all that a stock client
 // has to tell the two apart.
@@ -175,7 +179,13 @@ func (h *Handle) Refuse(after time.Duration) {
 	h.refuse()
 }
 
-func (h *Handle) refuse() { h.answer(&wire.LoginResult{}, messages.CloseNormal) }
+func (h *Handle) refuse() {
+	var no wire.LoginResult
+	if why := h.why.Load(); why != 0 {
+		no.Caps, no.Outcome = h.caps, why
+	}
+	h.answer(&no, messages.CloseNormal)
+}
 
 func (h *Handle) answer(no *wire.LoginResult, reason messages.CloseReason) {
 	h.link.Send(wire.NewLoginResult(no))

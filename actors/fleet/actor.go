@@ -12,6 +12,7 @@ import (
 	"troupe/actors/store"
 	"troupe/messages"
 	"troupe/messages/counters"
+	"troupe/messages/wire"
 )
 
 // Registry is the one actor that knows all game sessions.
@@ -253,6 +254,9 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 func (r *Registry) onLogin(l *player.Login) {
 	e := r.players.get(l.ID)
 	if e == nil || e.ref == nil {
+		if e != nil {
+			l.From.Because(wire.RefusedEnded)
+		}
 		l.From.Refuse(0)
 		return
 	}

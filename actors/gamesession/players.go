@@ -11,6 +11,7 @@ import (
 	"troupe/actors/stage"
 	"troupe/messages"
 	"troupe/messages/counters"
+	"troupe/messages/wire"
 )
 
 // newPlayerSessionID returns `psess-` and 128 random bits in the shape of a
@@ -128,8 +129,10 @@ func (a *Actor) replacePlayer(s *seat) {
 func (a *Actor) onLogin(l *player.Login) {
 	s := a.byID[l.ID]
 	switch {
-	case a.phase != active, s == nil:
+	case s == nil:
 		l.From.Refuse(0)
+	case a.phase != active:
+		a.refuse(l, wire.RefusedEnded)
 	case s.leaving && s.ref != nil: // its actor is on its way out
 		if s.late != nil {
 			s.late.From.Refuse(player.RetrySoon)
@@ -138,18 +141,29 @@ func (a *Actor) onLogin(l *player.Login) {
 	case s.ref == nil:
 		a.rejoin(s, l)
 	case !s.in && !s.waiting && a.full():
-		l.From.Refuse(0)
+		a.refuse(l, wire.RefusedFull)
 	default:
 		s.ref.Tell(l)
 	}
+}
+
+// refuse refuses a login with a player session that this game session knows.
+func (a *Actor) refuse(l *player.Login, why wire.Refusal) {
+	a.c.Log().Info().Str("game_session_id", string(a.record.ID)).Str("player_session", l.ID.Short()).Str("reason", why.String()).Msg("login refused")
+	l.From.Because(why)
+	l.From.Refuse(0)
 }
 
 // rejoin lets a player that has left come again, if there is room: the same peer
 // id, and a fresh start in everything else (DESIGN 4.2).
 func (a *Actor) rejoin(s *seat, l *player.Login) {
 	free := a.o.Published.session.Load().MaxPlayers - (len(a.order) - a.finished)
-	if !a.o.Rejoin || a.window == 0 || !s.left || l.Token != "" || free <= 0 || a.full() {
-		l.From.Refuse(0)
+	switch {
+	case !a.o.Rejoin || a.window == 0 || !s.left || l.Token != "":
+		a.refuse(l, wire.RefusedSeat)
+		return
+	case free <= 0 || a.full():
+		a.refuse(l, wire.RefusedFull)
 		return
 	}
 	old := s.player
@@ -172,7 +186,11 @@ func (a *Actor) onGateAsked(m player.GateAsked) {
 		return
 	}
 	if a.phase != active || a.full() {
-		s.ref.Tell(player.GateAnswer{Attempt: m.Attempt})
+		why := wire.RefusedFull
+		if a.phase != active {
+			why = wire.RefusedEnded
+		}
+		s.ref.Tell(player.GateAnswer{Attempt: m.Attempt, Why: why})
 		return
 	}
 	s.waiting = true
@@ -204,6 +222,8 @@ func (a *Actor) onGateAsked(m player.GateAsked) {
 func (a *Actor) answerGate(s *seat, attempt uint64, ok bool) {
 	answer := player.GateAnswer{Attempt: attempt, OK: ok, Peer: s.player.Peer}
 	if !ok {
+		answer.Why = wire.RefusedByGame
+		a.c.Log().Info().Str("game_session_id", string(a.record.ID)).Str("player_session", s.player.ID.Short()).Str("reason", answer.Why.String()).Msg("login refused")
 		a.releasePeer(s) // at once: the next login may be waiting already
 	}
 	if s.ref != nil {

@@ -201,6 +201,9 @@ func (a *Actor) Stopped(c *stage.Context) {
 
 func (a *Actor) onLogin(c surroundings, m *Login) {
 	a.login, a.credential = m, a.check(m)
+	if a.credential == DeadToken {
+		m.From.Because(wire.RefusedToken)
+	}
 	defer func() { a.login = nil }()
 	if wait := a.pauseOf(m); wait > 0 {
 		a.putOff(c, m, wait)
@@ -316,6 +319,9 @@ func (a *Actor) onOutOfOrder(c surroundings, m OutOfOrder) {
 
 func (a *Actor) onGateAnswer(c surroundings, m GateAnswer) {
 	e := Event{Kind: GateRefused, Attempt: m.Attempt}
+	if !m.OK && a.d.waiting != nil && a.d.machine.Attempt == m.Attempt {
+		a.d.waiting.From.Because(m.Why)
+	}
 	if m.OK && a.d.machine.State == Joining && a.d.machine.Attempt == m.Attempt {
 		e.Kind = GateAccepted
 		if !a.d.waiting.From.Bind(a.attachment(a.d.machine.Epoch+1, a.d.waiting)) {
@@ -420,6 +426,9 @@ func (a *Actor) do(c surroundings, effect Effect) {
 		a.challenge = c.AfterAwake(challengeTime, challengeOver{a.d.machine.Epoch})
 	case RefuseHeld:
 		a.challenge.Stop()
+		if a.d.held != nil {
+			a.d.held.From.Because(wire.RefusedInUse)
+		}
 		a.refuseHeld(0)
 	case ResumeHeld:
 		a.challenge.Stop()

@@ -14,6 +14,7 @@ import (
 	"troupe/actors/stage"
 	"troupe/messages"
 	"troupe/messages/counters"
+	"troupe/messages/wire"
 )
 
 // fakeSession is the game session of one player: it lets everybody in, restarts
@@ -85,6 +86,7 @@ func (n *newcomer) OpenFast(messages.PeerID) FastOffer {
 	return FastOffer{Port: 1}
 }
 func (n *newcomer) Bind(*Attachment) bool     { n.bound = true; return true }
+func (n *newcomer) Because(wire.Refusal)      {}
 func (n *newcomer) Refuse(time.Duration)      { n.refused = true }
 func (n *newcomer) Challenge()                {}
 func (n *newcomer) Gone() bool                { return false }

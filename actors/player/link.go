@@ -45,6 +45,8 @@ type Newcomer interface {
 	// Bind makes the connection serve a: from now on its input goes to the game
 	// session. False: the connection has ended already.
 	Bind(a *Attachment) bool
+	// Because says why the next Refuse is final; only for an id that is known.
+	Because(why wire.Refusal)
 	// Refuse answers the login with no and closes the connection. A client of the
 	// extension is told that it may come again after so long; 0 is final.
 	Refuse(after time.Duration)

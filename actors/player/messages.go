@@ -5,6 +5,7 @@ import (
 
 	"troupe/messages"
 	"troupe/messages/counters"
+	"troupe/messages/wire"
 )
 
 // Login asks a game session, and then a player, to take a connection in.
@@ -39,11 +40,12 @@ type Ended struct {
 
 // Messages from the game session to a player.
 type (
-	// GateAnswer is what the game said to a login. Peer is set when OK.
+	// GateAnswer is what the game said to a login. Peer is set when OK, else Why.
 	GateAnswer struct {
 		Attempt uint64
 		OK      bool
 		Peer    messages.PeerID
+		Why     wire.Refusal
 	}
 	// Kick removes the player.
 	Kick struct{ Reason string }

@@ -337,6 +337,8 @@ func (l *standLink) Bind(a *Attachment) bool {
 	return true
 }
 
+func (l *standLink) Because(wire.Refusal) {}
+
 func (l *standLink) Refuse(after time.Duration) {
 	l.send(transit{kind: response, result: &wire.LoginResult{}, after: after})
 	l.c().closed, l.c().ended = true, true

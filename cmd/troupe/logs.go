@@ -15,7 +15,8 @@ import (
 type logsCommand struct {
 	endpoint
 	Follow bool   `short:"f" help:"Wait for more until the game session has ended, or Ctrl-C."`
-	ID     string `arg:"" optional:"" name:"game-session" help:"ARN of the game session, or its last part. Without it: which game sessions have a log."`
+	All    bool   `help:"List all game sessions that have a log, not only those that run or ended last."`
+	ID     string `arg:"" optional:"" name:"game-session" help:"ARN of the game session, its last part, or the beginning of that. Without it: which game sessions have a log."`
 }
 
 // Run prints a log, or the list of them.
@@ -29,6 +30,9 @@ func (c *logsCommand) Run(s streams) error {
 	if c.ID != "" {
 		q.Set("id", c.ID)
 	}
+	if c.All {
+		q.Set("all", "1")
+	}
 	if c.Follow {
 		q.Set("follow", "1")
 	}
@@ -37,7 +41,10 @@ func (c *logsCommand) Run(s streams) error {
 		return fmt.Errorf("logs: %w", err)
 	}
 	defer resp.Body.Close()
-	_, err = io.Copy(s.out, resp.Body)
+	n, err := io.Copy(s.out, resp.Body)
+	if n == 0 && err == nil && c.ID == "" {
+		fmt.Fprintln(s.out, "no game session has a log yet")
+	}
 	if ctx.Err() != nil {
 		return nil // somebody has seen enough
 	}

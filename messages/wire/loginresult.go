@@ -24,6 +24,29 @@ const (
 	OutcomeReplayLost uint64 = 2 // the same stay goes on, but messages were lost
 )
 
+// Refusal is why a login was refused for good: LoginResult.Outcome of a refusal. It is
+// told only where the player session id is one that the host knows, and so gives nothing
+// away to who guesses.
+type Refusal uint64
+
+// Refusals. 0 is any other, and an id that is not known.
+const (
+	RefusedEnded  Refusal = 101 // the game session has ended
+	RefusedFull   Refusal = 102 // as many players as may be are there
+	RefusedByGame Refusal = 103 // the game does not let the player in
+	RefusedSeat   Refusal = 104 // the player session is over
+	RefusedToken  Refusal = 105 // the reconnect token is not the last one
+	RefusedInUse  Refusal = 106 // another connection has the player session, and is alive
+)
+
+var refusals = map[Refusal]string{
+	RefusedEnded: "the game session has ended", RefusedFull: "the game session is full", RefusedByGame: "the game does not let the player in",
+	RefusedSeat: "the player session is over", RefusedToken: "the reconnect token is not valid any more", RefusedInUse: "the player session is in use by another connection",
+}
+
+// String says it in a few words; it is empty for 0 and what is not known.
+func (r Refusal) String() string { return refusals[r] }
+
 // LoginResult is the inner message of LOGIN_RESPONSE (spec section 6.2). The
 // zero value is a refusal.
 type LoginResult struct {
@@ -38,7 +61,7 @@ type LoginResult struct {
 	// for a client that set its own.
 	Caps         uint64
 	LastReceived uint64 // highest reliable number received from the client
-	Outcome      uint64 // one of the Outcome constants
+	Outcome      uint64 // one of the Outcome constants, or the Refusal
 	WindowMs     uint64 // reconnection window in milliseconds
 	// Base is the reliable number before the first that follows: what is above the
 	// client's own LastReceived and up to Base is lost (OutcomeReplayLost).

@@ -21,7 +21,11 @@ func (c *Client) onLoginAnswer(cn *connection, unit []byte) error {
 	case err != nil:
 		return err
 	case !result.Success:
-		return &RefusedError{milliseconds(result.RetryAfterMs)}
+		no := &RefusedError{RetryAfter: milliseconds(result.RetryAfterMs)}
+		if result.Caps != 0 {
+			no.Reason = wire.Refusal(result.Outcome).String()
+		}
+		return no
 	}
 	return c.attach(cn, &result)
 }

@@ -49,12 +49,18 @@ var errDropped = errors.New("client: dropped here")
 type RefusedError struct {
 	// RetryAfter is when the host wants to be asked again; 0 for never.
 	RetryAfter time.Duration
+	// Reason is why, in a few words; empty where the host does not say, as for an id that
+	// it does not know.
+	Reason string
 }
 
 // Error describes the refusal.
 func (e *RefusedError) Error() string {
 	if e.RetryAfter > 0 {
 		return fmt.Sprintf("%v for now: again after %v", ErrRefused, e.RetryAfter)
+	}
+	if e.Reason != "" {
+		return ErrRefused.Error() + ": " + e.Reason
 	}
 	return ErrRefused.Error()
 }

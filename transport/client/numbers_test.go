@@ -503,7 +503,7 @@ func TestPolicy(t *testing.T) {
 		final bool
 	}{
 		"refused":     {err: &RefusedError{}, final: true},
-		"not now":     {err: fmt.Errorf("wss: %w", &RefusedError{3 * time.Second}), asked: 3 * time.Second},
+		"not now":     {err: fmt.Errorf("wss: %w", &RefusedError{RetryAfter: 3 * time.Second}), asked: 3 * time.Second},
 		"numbers":     {err: errNumbers, final: true},
 		"new stay":    {err: errNewStay, final: true},
 		"try later":   {err: &EndError{code(messages.CloseTryLater)}, asked: time.Second},

@@ -124,7 +124,7 @@ func (l *Logs) serveSigned(w http.ResponseWriter, r *http.Request) {
 func (l *Logs) serveDebug(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if q.Get("id") == "" {
-		l.list(w)
+		l.list(w, q.Get("all") == "1")
 		return
 	}
 	switch found := l.find(q.Get("id")); len(found) {
@@ -133,7 +133,7 @@ func (l *Logs) serveDebug(w http.ResponseWriter, r *http.Request) {
 	case 1:
 		l.send(r.Context(), w, found[0], sending{follow: q.Get("follow") == "1"})
 	default:
-		text := "several game sessions end with that:"
+		text := "several game sessions have that id:"
 		for _, id := range found {
 			text += "\n" + string(id)
 		}
@@ -141,31 +141,50 @@ func (l *Logs) serveDebug(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// find returns the game session with an id, else those with that last part.
+// find returns the game session with an id, else those with that last part, else those
+// whose last part begins so, as the log on a terminal shows it.
 func (l *Logs) find(id string) (found []messages.GameSessionID) {
 	if l.store.Has(messages.GameSessionID(id)) {
 		return []messages.GameSessionID{messages.GameSessionID(id)}
 	}
+	var alike []messages.GameSessionID
 	for _, i := range l.store.List() {
-		if path.Base(string(i.ID)) == id {
+		switch last := path.Base(string(i.ID)); {
+		case last == id:
 			found = append(found, i.ID)
+		case strings.HasPrefix(last, id):
+			alike = append(alike, i.ID)
 		}
+	}
+	if len(found) == 0 {
+		return alike
 	}
 	return found
 }
 
-// list names the game sessions that have a log.
-func (l *Logs) list(w http.ResponseWriter) {
+// listedMax is how many game sessions that have ended a list names, unless it is asked
+// for all: the folder of logs outlives the host, and is that of all hosts of a user.
+const listedMax = 20
+
+// list names the game sessions that have a log: those that run, and those that ended last.
+func (l *Logs) list(w http.ResponseWriter, all bool) {
 	header(w, "text/plain; charset=utf-8")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	ended := 0
 	for _, i := range l.store.List() {
 		state := "running"
 		if !i.Ended.IsZero() {
+			if ended++; ended > listedMax && !all {
+				continue
+			}
 			state = "ended " + i.Ended.UTC().Format(time.RFC3339)
 		}
 		fmt.Fprintf(t, "%s\t%s\t%d bytes\n", i.ID, state, i.Bytes)
 	}
 	t.Flush()
+	if more := ended - listedMax; more > 0 && !all {
+		fmt.Fprintf(w, "... and %d that ended before\n", more)
+	}
 }
 
 // sending is how a log is sent.
