@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"time"
 
 	"troupe/actors/store"
+	"troupe/transport"
 	"troupe/transport/serviceapi"
 )
 
@@ -167,4 +169,51 @@ func TestTheReserveIsForProbes(t *testing.T) {
 	}
 	close(release)
 	callers.Wait()
+}
+
+// Behind a balancer the client answers for its connections, not the balancer.
+func TestTheAPIBehindABalancer(t *testing.T) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	conns := newAPIConns(ln, transport.Proxies{netip.MustParsePrefix("127.0.0.0/8")})
+	conns.perSource = 1
+	server := newAPIServer(conns.handler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { io.WriteString(w, r.RemoteAddr) })))
+	server.ConnContext = conns.remember
+	go server.Serve(conns)
+	defer server.Close()
+	open := func(header string) (*bufio.Reader, net.Conn) {
+		nc, err := net.Dial("tcp", ln.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { nc.Close() })
+		_ = nc.SetDeadline(time.Now().Add(10 * time.Second))
+		io.WriteString(nc, header+"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+		return bufio.NewReader(nc), nc
+	}
+	answer := func(in *bufio.Reader) string {
+		resp, err := http.ReadResponse(in, nil)
+		if err != nil {
+			return "cut"
+		}
+		b, _ := io.ReadAll(resp.Body)
+		return string(b)
+	}
+	from := func(last byte) string {
+		return "\r\n\r\n\x00\r\nQUIT\n\x21\x11\x00\x0c\xc0\x00\x02" + string(rune(last)) + "\x0a\x00\x00\x01\x30\x39\x07\x6c"
+	}
+	first, _ := open(from(1))
+	second, _ := open(from(2))
+	if a, b := answer(first), answer(second); a != "192.0.2.1:12345" || b != "192.0.2.2:12345" {
+		t.Errorf("%q %q", a, b)
+	}
+	again, _ := open(from(1)) // its first one is idle, and gives way
+	if a, b := answer(again), answer(first); a != "192.0.2.1:12345" || b != "cut" {
+		t.Errorf("%q, then the first %q", a, b)
+	}
+	if none, _ := open(""); answer(none) != "cut" {
+		t.Error("a balancer that says nothing of its client is answered")
+	}
 }

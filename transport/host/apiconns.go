@@ -190,6 +190,7 @@ func (c *apiConn) readHeader() {
 		_ = c.Conn.SetReadDeadline(time.Time{})
 		if err != nil {
 			c.broken = err
+			_ = c.Conn.Close() // without an answer: nobody has asked
 			return
 		}
 		if !addr.IsValid() {
