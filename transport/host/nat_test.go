@@ -181,3 +181,30 @@ func TestATokenIsGoodOnceMoreForWhoHearsNothing(t *testing.T) {
 	h.untilCount("bound", func() int64 { return h.host.Counters().Connections.Get(counters.DTLS) }, 1)
 	h.checkReceived(c, other)
 }
+
+// TestWhoHearsNothingIsServedByWebSocket: the same over plain UDP, until the player
+// is heard again.
+func TestWhoHearsNothingIsServedByWebSocket(t *testing.T) {
+	t.Parallel()
+	h := startHost(t, nil, nil)
+	c := h.fastPlayers(2, stock.Options{})
+	if err := c[0].SendPacket(stock.Packet{OpCode: stock.OpUDPConnect, Sender: c[0].PeerID(), UDPConnect: &stock.Empty{}}, stock.ChannelWebSocket); err != nil {
+		t.Fatal(err)
+	}
+	h.send(c[0], stock.Message{OpCode: 9, TargetPlayer: c[0].PeerID(), Reliable: true}) // it has been taken in when this comes back
+	h.expect(c[0], stock.Op(9))
+	h.send(c[1], stock.Message{OpCode: 10, TargetPlayer: c[0].PeerID()})
+	if e := h.expect(c[0], stock.Op(10)); e.Channel != stock.ChannelWebSocket {
+		t.Errorf("got %v", e)
+	}
+	h.send(c[0], stock.Message{OpCode: 11, TargetPlayer: c[1].PeerID()})
+	h.expect(c[1], stock.Op(11))
+	h.send(c[1], stock.Message{OpCode: 12, TargetPlayer: c[0].PeerID()})
+	if e := h.expect(c[0], stock.Op(12)); e.Channel != stock.ChannelUDP {
+		t.Errorf("got %v", e)
+	}
+	if n := h.host.Counters().Fallbacks.Get(counters.UDP); n != 1 {
+		t.Errorf("%d counted", n)
+	}
+	h.checkReceived(c...)
+}
