@@ -52,8 +52,9 @@ func (p *peer) openSecured(peer messages.PeerID) player.FastOffer {
 	return offer
 }
 
-// restartFast is for a -5 that came by the WebSocket: the peer hears nothing by the
-// fast channel, and is about to shake hands again. Stock clients never send one.
+// restartFast is for a -5 that came by the WebSocket and does not claim to be a
+// reliable packet: the peer hears nothing by the fast channel, and is about to shake
+// hands again. Stock clients never send one.
 func (p *peer) restartFast() {
 	if p.restart == nil {
 		p.drop(counters.DropWrongChannel)

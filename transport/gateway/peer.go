@@ -157,7 +157,7 @@ func (p *peer) onPacket(packet []byte, size int) {
 	if att.Numbered && !p.numbers(att, &h, size) {
 		return
 	}
-	if h.OpCode == wire.OpUDPConnect && h.RelSeq == 0 {
+	if h.OpCode == wire.OpUDPConnect && !h.Reliable {
 		p.restartFast()
 		p.pace(1, size)
 		return
