@@ -51,7 +51,7 @@ func openWebSocket(ctx context.Context, secure bool, o *Options, cn *connection)
 	if secure {
 		addr = o.WSSAddr
 	}
-	tcp, err := d.DialContext(ctx, "tcp", addr)
+	tcp, err := dialAgain(ctx, func(ctx context.Context) (net.Conn, error) { return d.DialContext(ctx, "tcp", addr) })
 	if err != nil {
 		return nil, err
 	}
