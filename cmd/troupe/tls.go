@@ -57,8 +57,8 @@ func (c *tlsTrustCommand) Run(s streams) error {
 	for _, a := range anchors {
 		describeAnchor(s.out, a)
 	}
-	fmt.Fprintf(s.out, strings.ReplaceAll(trustText, "FILE", "%[1]s"), file)
-	return nil
+	_, err = io.WriteString(s.out, strings.ReplaceAll(trustText, "{}", file))
+	return err
 }
 
 func describeAnchor(out io.Writer, a *x509.Certificate) {
@@ -72,19 +72,19 @@ func describeAnchor(out io.Writer, a *x509.Certificate) {
 const trustText = `
 Compare the SHA-256 on the device before you trust it. Never copy ca/key.pem anywhere.
 
-  troupe client, curl       --ca FILE; --cacert FILE
-  Go                        SSL_CERT_FILE=FILE, or tls.Config.RootCAs
-  Python, aws CLI           REQUESTS_CA_BUNDLE=FILE; AWS_CA_BUNDLE=FILE
-  Node.js                   NODE_EXTRA_CA_CERTS=FILE
-  Java                      keytool -importcert -cacerts -alias troupe -file FILE
+  troupe client, curl       --ca {}; --cacert {}
+  Go                        SSL_CERT_FILE={}, or tls.Config.RootCAs
+  Python, aws CLI           REQUESTS_CA_BUNDLE={}; AWS_CA_BUNDLE={}
+  Node.js                   NODE_EXTRA_CA_CERTS={}
+  Java                      keytool -importcert -cacerts -alias troupe -file {}
   .NET, Unity, the C# SDK   the trust store of the system, as below
-  Debian, Ubuntu            cp FILE /usr/local/share/ca-certificates/troupe.crt && update-ca-certificates
-  Fedora, RHEL              cp FILE /etc/pki/ca-trust/source/anchors/troupe.pem && update-ca-trust
-  macOS                     security add-trusted-cert -r trustRoot -p ssl -k ~/Library/Keychains/login.keychain-db FILE
-  Windows                   certutil -user -addstore Root FILE
+  Debian, Ubuntu            cp {} /usr/local/share/ca-certificates/troupe.crt && update-ca-certificates
+  Fedora, RHEL              cp {} /etc/pki/ca-trust/source/anchors/troupe.pem && update-ca-trust
+  macOS                     security add-trusted-cert -r trustRoot -p ssl -k ~/Library/Keychains/login.keychain-db {}
+  Windows                   certutil -user -addstore Root {}
   Firefox                   Settings, Certificates, Authorities, Import
-  iOS                       send FILE to the device, install the profile, then Settings, General, About, Certificate Trust Settings
-  Android                   apps trust what their network_security_config names: add FILE to the app as a raw resource
+  iOS                       send {} to the device, install the profile, then Settings, General, About, Certificate Trust Settings
+  Android                   apps trust what their network_security_config names: add {} to the app as a raw resource
 
 For players at large use a certificate of a public authority instead: tls.certFile and tls.keyFile.
 `
