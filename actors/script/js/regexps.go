@@ -48,6 +48,7 @@ type regexps struct {
 	prototype *goja.Object
 	exec      goja.Value // the engine's
 	plain     native     // the same
+	timed     goja.Value // the same, with a limit
 	known     map[string]*expression
 	iterator  *goja.Object // the prototype of what matchAll returns; nil: not called yet
 }
@@ -64,6 +65,10 @@ type expression struct {
 func (h *Handler) guardRegexps() {
 	prototype := h.vm.Get("RegExp").ToObject(h.vm).Get("prototype").ToObject(h.vm)
 	r := &regexps{h: h, prototype: prototype, exec: prototype.Get("exec"), plain: function(prototype, "exec"), known: make(map[string]*expression)}
+	r.timed = h.vm.ToValue(func(c goja.FunctionCall) goja.Value {
+		h.pause()
+		return r.once(r.plain, c)
+	})
 	test := function(prototype, "test")
 	h.replace(prototype, "test", 1, func(c goja.FunctionCall) goja.Value { return r.once(test, c) })
 	for _, symbol := range []*goja.Symbol{goja.SymMatch, goja.SymMatchAll, goja.SymReplace, goja.SymSplit, goja.SymSearch} {
@@ -103,6 +108,7 @@ func (r *regexps) every(symbol *goja.Symbol, method native, c goja.FunctionCall)
 	if symbol == goja.SymMatchAll {
 		return r.iterates(method(c))
 	}
+	r.timeInherited(c.This)
 	called := false
 	if symbol == goja.SymReplace && len(c.Arguments) > 1 {
 		if by, ok := c.Arguments[1].(*goja.Object); ok {
@@ -136,6 +142,23 @@ func (r *regexps) every(symbol *goja.Symbol, method native, c goja.FunctionCall)
 		return v
 	}
 	return found
+}
+
+// timeInherited gives expressions of a class of the script's, or of a library's, an exec with
+// a limit: the engine matches them step by step, by the exec that they inherit, and does not
+// look in between whether the call is to end.
+func (r *regexps) timeInherited(of goja.Value) {
+	o, ok := of.(*goja.Object)
+	if !ok || o.ClassName() != "RegExp" || o.Prototype() == nil || o.Prototype() == r.prototype {
+		return
+	}
+	for _, holder := range []*goja.Object{o.Prototype(), o} { // what split makes has the same prototype
+		if exec := o.Get("exec"); exec == nil || !exec.SameAs(r.exec) {
+			return
+		}
+		// A frozen one stays as it is.
+		_ = holder.DefineDataProperty("exec", r.timed, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	}
 }
 
 // iterates puts a limit on what an iterator of matchAll does, and so on all of them.
@@ -232,11 +255,7 @@ func (r *regexps) stepping(symbol *goja.Symbol, of, text goja.Value) *goja.Objec
 		if err != nil {
 			panic(err)
 		}
-		timed := r.h.vm.ToValue(func(c goja.FunctionCall) goja.Value {
-			r.h.pause()
-			return r.once(r.plain, c)
-		})
-		must(made.DefineDataProperty("exec", timed, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+		must(made.DefineDataProperty("exec", r.timed, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 		e.stepping = made
 	}
 	return e.stepping
