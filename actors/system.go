@@ -224,9 +224,9 @@ func (s *System) StartDrain(grace time.Duration, done func(error)) {
 
 // CancelDrain takes new game sessions, seats and placements again. It is
 // fleet.ErrNotDraining if there is no drain, fleet.ErrDrainTooLate if its games are over,
-// or its grace is.
+// or its grace is. It is done whole, also if ctx ends meanwhile.
 func (s *System) CancelDrain(ctx context.Context) error {
-	if _, err := ask[fleet.CancelDrain, fleet.None](ctx, s, fleet.CancelDrain{}); err != nil {
+	if _, err := ask[fleet.CancelDrain, fleet.None](context.WithoutCancel(ctx), s, fleet.CancelDrain{}); err != nil {
 		return err
 	}
 	s.placements.Tell(placement.CancelDrain{})

@@ -216,6 +216,24 @@ func TestAnOperatorDrainsCancelsAndDrainsAgain(t *testing.T) {
 	}
 }
 
+// Whoever cancels a drain may be gone before the answer: what was cancelled is so as a whole.
+func TestADrainIsCancelledForACallerWhoIsGone(t *testing.T) {
+	t.Parallel()
+	h := startHost(t, func(c *host.Config) { c.Drain.Grace = time.Minute }, nil)
+	game := h.newGame(2)
+	h.join(h.seats(game, 1)[0], stock.Options{})
+	h.host.StartDrain(-1)
+	gone, leave := context.WithCancel(context.Background())
+	leave()
+	if err := h.host.CancelDrain(gone); err != nil {
+		t.Error(err)
+	}
+	if got := h.status("/readyz"); got != http.StatusOK || h.host.Drains().Draining {
+		t.Errorf("ready: %d, %+v", got, h.host.Drains())
+	}
+	h.seats(game, 1)
+}
+
 // A grace ends with the doors: nobody comes in while the last games are ended.
 func TestSkippingADrainClosesTheDoors(t *testing.T) {
 	t.Parallel()
