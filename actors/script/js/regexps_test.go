@@ -26,6 +26,9 @@ func TestRegularExpressionsWithALimitMatchAsTheEngineDoes(t *testing.T) {
 	}
 	const own = { exec: (...all) => all.length }, none = null;
 	out.push(own.exec(1, 2), own?.exec(1), none?.exec(1), own.exec(...[1, 2, 3]));
+	const proxied = { exec: new Proxy((x) => { if (x === 2) throw new Error('mine'); return x + 1; }, {}) };
+	out.push(proxied.exec(1));
+	try { proxied.exec(2); } catch (e) { out.push(e.message); }
 	for (const f of [() => none.exec(1), () => ({}).exec(1), () => (void 0).exec()]) try { f(); } catch (e) { out.push(e.name, e.message); }
 	class Own extends RegExp { exec(s) { const m = super.exec(s); return m && Object.assign(m, { own: 1 }); } }
 	out.push('a1b2'.replace(new Own('(?=\\d).', 'g'), '#'), new Own('b').exec('ab').own, 'a1b2'.split(new Own('\\d')).join());

@@ -58,5 +58,12 @@ func (l *Loader) callExec(c goja.FunctionCall) goja.Value {
 			return call(c)
 		}
 	}
+	if call, ok := goja.AssertFunction(method); ok { // a proxy
+		v, err := call(c.This, c.Arguments...)
+		if err != nil {
+			panic(err)
+		}
+		return v
+	}
 	panic(l.runtime.NewTypeError("Object has no member 'exec'"))
 }
