@@ -127,6 +127,14 @@ func permitted(ca *x509.Certificate) []string {
 // where the old one is now, empty if there was none. The leaf goes first: without it and
 // the CA the next start makes both, so no moment leaves something that does not start.
 func (a *authority) rotate(now time.Time) (old string, err error) {
+	next := filepath.Dir(NextCAFile(a.dir))
+	prepared, err := exists(next)
+	if err == nil && prepared {
+		err = a.preparedFits()
+	}
+	if err != nil {
+		return "", err
+	}
 	if err := os.Remove(a.leafFile()); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return "", err
 	}
@@ -140,11 +148,7 @@ func (a *authority) rotate(now time.Time) (old string, err error) {
 			return "", err
 		}
 	}
-	next := filepath.Dir(NextCAFile(a.dir))
-	if there, err = exists(next); err != nil {
-		return old, err
-	}
-	if there {
+	if prepared {
 		err = os.Rename(next, a.caDir())
 	} else {
 		err = a.makeCA(now, a.caDir())
@@ -172,6 +176,20 @@ func authorityOf(o Options) (*authority, time.Time, error) {
 	return a, o.Now(), nil
 }
 
+// preparedFits is an error if the CA that Prepare made may not sign for the configured
+// hosts: with it the host would not start, or have a certificate that nobody accepts.
+func (a *authority) preparedFits() error {
+	file := NextCAFile(a.dir)
+	f, err := readPEM(file, false)
+	if err != nil || len(f.certs) != 1 {
+		return err
+	}
+	if _, bad := a.hosts.split(f.certs[0]); len(bad.texts()) > 0 {
+		return fmt.Errorf("%s may not sign for %s: remove %s and prepare again", file, strings.Join(bad.texts(), ", "), filepath.Dir(file))
+	}
+	return nil
+}
+
 // Prepare makes the CA that the next Rotate will use, so that devices can trust it before,
 // and returns its file. One that is there and fits stays.
 func Prepare(o Options) (file string, err error) {
@@ -185,12 +203,7 @@ func Prepare(o Options) (file string, err error) {
 		err = a.makeCA(now, filepath.Dir(file))
 	}
 	if err == nil {
-		var f pemFile
-		if f, err = readPEM(file, false); err == nil && len(f.certs) == 1 {
-			if _, bad := a.hosts.split(f.certs[0]); len(bad.texts()) > 0 {
-				err = fmt.Errorf("%s may not sign for %s: remove %s and prepare again", file, strings.Join(bad.texts(), ", "), filepath.Dir(file))
-			}
-		}
+		err = a.preparedFits()
 	}
 	if err != nil {
 		return "", fmt.Errorf("tlsconf: %w", err)

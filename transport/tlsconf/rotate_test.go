@@ -99,6 +99,18 @@ func TestRotate(t *testing.T) {
 	if _, err := Prepare(Options{Dir: dir, Hosts: []string{"new.example"}}); err == nil || !strings.Contains(err.Error(), "new.example") {
 		t.Errorf("prepared for another name: %v", err)
 	}
+	if old, err := Rotate(Options{Dir: dir, Hosts: []string{"new.example"}}); err == nil || old != "" || !bytes.Equal(read(t, CAFile(dir)), first) {
+		t.Errorf("rotated to one that is prepared for another name: %q, %v", old, err)
+	}
+	// Nor does a host do that at its start, whose CA was for its own machine alone.
+	local := t.TempDir()
+	if _, err := Prepare(Options{Dir: local}); err != nil {
+		t.Fatal(err)
+	}
+	load(t, Options{Dir: local})
+	if _, err := Load(Options{Dir: local, Hosts: []string{"game.example"}}); err == nil || !strings.Contains(err.Error(), "ca-next") {
+		t.Errorf("with a CA that may not sign for its name: %v", err)
+	}
 	old, err := Rotate(o)
 	if err != nil || !bytes.Equal(read(t, filepath.Join(old, "cert.pem")), first) {
 		t.Fatal(old, err)
