@@ -48,7 +48,8 @@ func (e *Endpoint) roam(from netip.AddrPort, r *record) bool {
 		return false
 	}
 	w, now := &e.roaming, e.now()
-	w.left = int(min(roamPerSecond, int64(w.left)+int64(now-w.at)*roamPerSecond/int64(time.Second)))
+	since := min(now-w.at, 2*time.Second) // what is owed is less than that; any longer time would overflow
+	w.left = int(min(roamPerSecond, int64(w.left)+int64(since)*roamPerSecond/int64(time.Second)))
 	w.at = now
 	if w.left <= 0 {
 		return false

@@ -202,3 +202,16 @@ func TestRoamIsBounded(t *testing.T) {
 		r.talk()
 	})
 }
+
+// TestRoamsAfterHours: what strangers may cost is counted over any time in which
+// none came.
+func TestRoamsAfterHours(t *testing.T) {
+	for _, quiet := range []time.Duration{3 * time.Hour, 400 * time.Hour, 5000 * time.Hour} {
+		inHall(t, nil, func(t *testing.T, h *hall, s *server) {
+			r := s.roamer(t, h, "192.0.2.7:4000", nil)
+			time.Sleep(quiet)
+			r.guest.move("192.0.2.7:5000")
+			r.talk()
+		})
+	}
+}
