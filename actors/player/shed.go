@@ -22,6 +22,9 @@ const (
 	// shedPart is the part of what may be held that is dropped at a time, so that a full
 	// queue is not searched for every message.
 	shedPart = 8
+	// shedFew is likewise the part of the messages held that goes where shares do not
+	// make room, because what was given to a connection goes from the front alone.
+	shedFew = 64
 )
 
 // gap is what was dropped.
@@ -116,7 +119,11 @@ func (o *Outbox) shed(size int, reserve bool) {
 	}
 	o.last -= shift
 	o.count.Dropped.Add(counters.DropOutboxFull, int64(shift))
-	for o.n > 0 && o.over(size, reserve) { // what may not go by its sender's share is in the way
+	few := 0 // what may not go by its sender's share is in the way: some of that, too
+	if o.over(size, reserve) {
+		few = max(1, o.n/shedFew)
+	}
+	for ; o.n > 0 && (few > 0 || o.over(size, reserve)); few-- {
 		if it := o.pop(); it.f != nil {
 			if it.n != 0 {
 				o.lose(it.n)

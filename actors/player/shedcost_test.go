@@ -1,0 +1,46 @@
+package player
+
+import (
+	"testing"
+
+	"troupe/messages/counters"
+	"troupe/messages/wire"
+)
+
+// What was given to a connection goes only from the front of the queue, so what has
+// to go by its sender's share may be behind what has not. A queue that is full of
+// both must not be searched for every message all the same.
+func TestAFullQueueIsNotSearchedForEveryMessage(t *testing.T) {
+	t.Parallel()
+	const most, pushes = 4096, 4000
+	o := NewOutbox(Budget{BytesMax: 1 << 20, MessagesMax: most, Gap: true}, new(counters.Set), func() {})
+	link := new(recordLink)
+	o.attach(terms{link: link, epoch: 1, confirm: ByAcks, greet: func(standing) *wire.Frame { return wire.NewLoginResult(&wire.LoginResult{Success: true}) }})
+	push := func(i int) {
+		sender := int32(2)
+		if i%3 == 0 {
+			sender = 3
+		}
+		f := wire.NewFrame(&wire.Header{OpCode: 1, Sender: sender, TargetGroup: -1})
+		o.Push(f)
+		f.Release()
+	}
+	for i := range most {
+		push(i)
+		o.Drain(link)
+	}
+	o.detach()
+	searches := 0
+	for i := range pushes {
+		before := o.n
+		if push(i); o.n != before+1 {
+			searches++
+		}
+	}
+	if searches > pushes/32 {
+		t.Errorf("searched %d times for %d messages", searches, pushes)
+	}
+	if o.n < most/2 {
+		t.Errorf("%d messages are left", o.n)
+	}
+}
