@@ -39,10 +39,13 @@ func (p *patient) NetConn() net.Conn { return p.Conn }
 
 // Write implements net.Conn.
 func (p *patient) Write(b []byte) (n int, err error) {
-	way := watch(sysOf(p.Conn))
+	var way moves
 	for n < len(b) {
-		deadline := time.Now().Add(p.timeout)
-		limit := p.limit.Load()
+		wait, limit := way.wait(p.timeout), p.limit.Load()
+		if limit != nil {
+			wait = p.timeout
+		}
+		deadline := time.Now().Add(wait)
 		if limit != nil && limit.Before(deadline) {
 			deadline = *limit
 		}
@@ -53,7 +56,16 @@ func (p *patient) Write(b []byte) (n int, err error) {
 		var m int
 		m, err = p.Conn.Write(b[n:])
 		n += m
-		if err != nil && (limit != nil || !errors.Is(err, os.ErrDeadlineExceeded) || m == 0 && !way.on()) {
+		if err == nil {
+			continue
+		}
+		if limit != nil || !errors.Is(err, os.ErrDeadlineExceeded) {
+			return n, err
+		}
+		if way.sys == nil {
+			way.sys = sysOf(p.Conn)
+		}
+		if !way.on(m) {
 			return n, err
 		}
 	}

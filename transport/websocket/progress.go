@@ -50,22 +50,39 @@ func (c *Conn) answered() {
 }
 
 // moves tells writes that time out whether the peer takes something all the same. The
-// kernel says nothing to the writer before it has much room.
+// kernel says nothing to the writer before it has much room. It is asked only once a write
+// has waited: most never do.
 type moves struct {
 	sys   syscall.RawConn
 	acked uint64
+	asked int // how often on was asked
 }
 
-func watch(sys syscall.RawConn) moves {
-	acked, _, _ := progressOf(sys)
-	return moves{sys, acked}
+// firstLook is the part of a timeout that a write waits before on is asked the first time.
+const firstLook = 8
+
+// wait is how long the next write may wait before on is asked.
+func (m *moves) wait(timeout time.Duration) time.Duration {
+	switch m.asked {
+	case 0:
+		return timeout / firstLook
+	case 1:
+		return timeout - timeout/firstLook
+	}
+	return timeout
 }
 
-// on reports whether the peer has taken anything since it was last asked.
-func (m *moves) on() bool {
+// on reports whether to wait on after a write that timed out and wrote so many bytes: the
+// kernel took some, or the peer has taken some since it was last asked for, or that was not
+// asked for yet.
+func (m *moves) on(n int) bool {
+	if n > 0 {
+		m.asked = 0
+		return true
+	}
 	acked, _, ok := progressOf(m.sys)
-	moved := ok && acked != m.acked
-	m.acked = acked
+	moved := m.asked == 0 || ok && acked != m.acked
+	m.acked, m.asked = acked, min(m.asked+1, 2)
 	return moved
 }
 

@@ -25,10 +25,10 @@ func backlogged(t *testing.T, timeout time.Duration) (cl *client, p *peer) {
 	return cl, p
 }
 
-// trickle has the peer read all the time, a little at a time. Rest is the longest time in
+// trickle has the peer read all the time, so much at a time. Rest is the longest time in
 // which the machine did not let it.
-func (cl *client) trickle(d time.Duration) (rest time.Duration, err error) {
-	b, last := make([]byte, 300), time.Now()
+func (cl *client) trickle(bytes int, d time.Duration) (rest time.Duration, err error) {
+	b, last := make([]byte, bytes), time.Now()
 	for end := last.Add(d); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if _, err := io.ReadFull(cl.br, b); err != nil {
 			return rest, err
@@ -47,7 +47,7 @@ func TestAReaderThatMakesProgressIsNotCut(t *testing.T) {
 	for tries := 3; ; tries-- {
 		var cl *client
 		cl, p = backlogged(t, timeout)
-		rest, err := cl.trickle(4 * timeout)
+		rest, err := cl.trickle(1200, 4*timeout)
 		if err == nil {
 			break
 		}
@@ -78,7 +78,7 @@ func TestAPingIsAtThePeerOnceItsSystemHasIt(t *testing.T) {
 	if ping {
 		t.Fatal("the ping is there before what was sent before it")
 	}
-	if _, err := cl.trickle(200 * time.Millisecond); err != nil {
+	if _, err := cl.trickle(300, 200*time.Millisecond); err != nil {
 		t.Fatal(err)
 	}
 	if now, ping := p.Reached(); now <= before || ping {

@@ -129,15 +129,15 @@ func (c *Conn) writeLoop(s *scratch) {
 // writeWaiting writes the rest of s. The timeout begins anew with whatever the kernel or
 // the peer's system takes, so a stalled peer is found after one to two timeouts.
 func (c *Conn) writeWaiting(s *scratch) error {
-	way := watch(c.sys)
+	way := moves{sys: c.sys}
 	for s.off < len(s.b) {
 		if !c.patient {
-			_ = c.nc.SetWriteDeadline(time.Now().Add(c.l.opt.WriteTimeout))
+			_ = c.nc.SetWriteDeadline(time.Now().Add(way.wait(c.l.opt.WriteTimeout)))
 		}
 		n, err := c.nc.Write(s.b[s.off:])
 		c.countWrite(n)
 		s.off += n
-		if err != nil && (!errors.Is(err, os.ErrDeadlineExceeded) || n == 0 && !way.on()) {
+		if err != nil && (c.patient || !errors.Is(err, os.ErrDeadlineExceeded) || !way.on(n)) {
 			return err
 		}
 	}
