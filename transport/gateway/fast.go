@@ -35,7 +35,8 @@ func (p *peer) openPlain(peer messages.PeerID) player.FastOffer {
 		p.noFast(err)
 		return player.FastOffer{Port: pool.Port()}
 	}
-	p.restart = a.Restart
+	restart := a.Restart
+	p.restart.Store(&restart)
 	return player.FastOffer{Link: a, Channel: counters.UDP, Port: a.Port()}
 }
 
@@ -47,7 +48,8 @@ func (p *peer) openSecured(peer messages.PeerID) player.FastOffer {
 		p.noFast(err)
 		return offer
 	}
-	p.restart = a.Restart
+	restart := a.Restart
+	p.restart.Store(&restart)
 	offer.Link, offer.Token = a, a.Token()
 	return offer
 }
@@ -56,11 +58,12 @@ func (p *peer) openSecured(peer messages.PeerID) player.FastOffer {
 // reliable packet: the peer hears nothing by the fast channel, and is about to shake
 // hands again. Stock clients never send one.
 func (p *peer) restartFast() {
-	if p.restart == nil {
+	restart := p.restart.Load()
+	if restart == nil {
 		p.drop(counters.DropWrongChannel)
 		return
 	}
-	p.restart()
+	(*restart)()
 }
 
 func (p *peer) noFast(err error) {

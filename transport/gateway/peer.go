@@ -3,6 +3,7 @@ package gateway
 import (
 	"net/netip"
 	"strconv"
+	"sync/atomic"
 	"time"
 
 	"troupe/actors/connection"
@@ -26,8 +27,8 @@ type peer struct {
 	source  netip.Prefix // of ip: who answers for failed logins
 	handle  *connection.Handle
 	rate    inputRate
-	fast    counters.Channel // of the fast channel; set before there is one
-	restart func()           // of the fast channel beside a WebSocket; set with fast
+	fast    counters.Channel       // of the fast channel; set before there is one
+	restart atomic.Pointer[func()] // of the fast channel beside a WebSocket; nil until that is opened
 
 	// owned by the connection's reader
 	malformed int

@@ -1,0 +1,44 @@
+package gateway
+
+import (
+	"net/netip"
+	"testing"
+
+	"troupe/actors/connection"
+	"troupe/messages/counters"
+	"troupe/transport"
+	"troupe/transport/fast"
+)
+
+type numberedConn struct{ transport.Conn }
+
+func (numberedConn) ID() uint64 { return 1 }
+
+// A -5 may be read from the WebSocket while the fast channel is being opened, which
+// the player's actor does.
+func TestRestartWhileTheFastChannelIsOpened(t *testing.T) {
+	pool, err := fast.Listen(fast.Options{Addr: "127.0.0.1:0", Enabled: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	g := New(Options{Fast: pool, Counters: new(counters.Set)})
+	p := &peer{gateway: g, conn: numberedConn{}, handle: new(connection.Handle), ip: netip.MustParseAddr("127.0.0.1")}
+	opened := make(chan struct{})
+	go func() {
+		defer close(opened)
+		p.openPlain(1)
+	}()
+	for done := false; !done; {
+		p.restartFast()
+		select {
+		case <-opened:
+			done = true
+		default:
+		}
+	}
+	before := g.o.Counters.Dropped.Get(counters.DropWrongChannel)
+	if p.restartFast(); g.o.Counters.Dropped.Get(counters.DropWrongChannel) != before {
+		t.Error("dropped, although there is a fast channel")
+	}
+}
