@@ -39,6 +39,27 @@ func TestALoginOverTheLimitWaits(t *testing.T) {
 	})
 }
 
+// The game is not asked again and again about a player that logs in with something else
+// each time.
+func TestALoginOverTheLimitAsksTheGameLater(t *testing.T) {
+	run(t, func(w *world) {
+		g, game := begun(w)
+		g.quiet["connect"] = false
+		id, before := w.Seat(game), len(g.asked)
+		w.Open().LogIn(id, "me")
+		w.Settle()
+		next := logInPaused(w, id)
+		w.Pass(time.Second - time.Millisecond)
+		if n := len(g.asked) - before; n != 1 {
+			w.Fatalf("the game was asked %d times", n)
+		}
+		w.Pass(time.Millisecond)
+		g.decide(w, false) // on the one that has given way
+		g.decide(w, true)
+		in(w, next, true)
+	})
+}
+
 // A pause never costs the seat, however little its time leaves.
 func TestAPauseIsShorterThanWhatTheSeatHas(t *testing.T) {
 	run(t, func(w *world) {

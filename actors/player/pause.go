@@ -15,6 +15,10 @@ func (a *Actor) pauseOf(m *Login) time.Duration {
 		}
 	case Detached:
 		return min(m.Pause, time.Until(a.d.windowUntil)/2)
+	case Joining:
+		if a.joins(m) == JoinAnew { // the game would be asked again
+			return min(m.Pause, time.Until(a.d.reservedUntil)/2)
+		}
 	case Reserved:
 		return min(m.Pause, time.Until(a.d.reservedUntil)/2)
 	}
