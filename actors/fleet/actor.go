@@ -151,7 +151,10 @@ func (r *Registry) Started(c *stage.Context) {
 }
 
 // Stopped implements stage.Actor. All game sessions have stopped before.
-func (r *Registry) Stopped(*stage.Context) {
+func (r *Registry) Stopped(c *stage.Context) {
+	if c.Crash() == "" {
+		r.saveLast()
+	}
 	r.closePrograms()
 	r.answerUnstored()
 	r.refuseWaiting()

@@ -190,6 +190,25 @@ func TestAnOutageKeepsTheOrderOfEvents(t *testing.T) {
 	})
 }
 
+// The host stops when the store works again, and before what was refused is tried again.
+func TestWhatAnOutageHeldBackIsStoredAsTheHostStops(t *testing.T) {
+	d, l := new(disk), new(heard)
+	with := func(o *actors.Options) { o.Fleet.Store, o.Fleet.OwnEvents, o.Fleet.OnEvent = d, true, l.take }
+	actorstest.Run(t, with, func(w *world) {
+		left := w.Seat(w.Create(nil))
+		l.types()
+		d.set(errDisk)
+		w.Enter(left).Depart()
+		w.Pass(time.Second)
+		d.set(nil)
+		w.System.Close()
+		actorstest.Equal(w, "events", l.types(), "PlayerSessionActive", "PlayerSessionCompleted")
+		if got := d.statuses(w)[left]; got != messages.PlayerSessionCompleted {
+			w.Errorf("the player session is stored as %v", got)
+		}
+	})
+}
+
 // A start that finds its store refusing tells of the ends of the process before once it can.
 func TestEventsOfTheProcessBeforeAreToldOfAfterAnOutage(t *testing.T) {
 	l := new(heard)

@@ -118,6 +118,21 @@ func (r *Registry) onSaveAgain(c *stage.Context, e *entry) {
 	r.save(c, e)
 }
 
+// saveLast tries what is unsaved once more as the registry stops: the store may work again.
+func (r *Registry) saveLast() {
+	for _, e := range r.order {
+		part := e.unsaved
+		if e.forgotten || !part.game && len(part.seats) == 0 && len(part.news) == 0 {
+			continue
+		}
+		r.o.Store.Commit(part.changes(e), func(err error) {
+			if err == nil {
+				r.leave(part.news)
+			}
+		})
+	}
+}
+
 // keepUnsaved takes note of what was refused, and is to be tried again.
 func (r *Registry) keepUnsaved(c *stage.Context, e *entry, part unsaved) {
 	if lost := e.unsaved.before(part); lost > 0 {
