@@ -43,8 +43,8 @@ type Options struct {
 	HalfOpenMax   int     // handshakes at a time; 512
 	HalfOpenPerIP int     // the same per IP address (/64 for IPv6); 8
 	HelloRate     float64 // new handshakes per second in all, with a burst of HalfOpenMax; 1000
-	// HelloRatePerIP is the same per IP address (/64 for IPv6), with a burst of four
-	// seconds; 50. Addresses share buckets where there are more of them than buckets.
+	// HelloRatePerIP is the same per IP address (/64 for IPv6), with a burst of one
+	// second; 200. Addresses share buckets where there are more of them than buckets.
 	HelloRatePerIP float64
 	Timeout        time.Duration // of one handshake; 5 s
 	PeersMax       int           // established associations; 65536
@@ -65,7 +65,7 @@ func (o Options) filled() Options {
 	fill(&o.HalfOpenMax, 512)
 	fill(&o.HalfOpenPerIP, 8)
 	fill(&o.HelloRate, 1000)
-	fill(&o.HelloRatePerIP, 50)
+	fill(&o.HelloRatePerIP, 200)
 	fill(&o.Timeout, 5*time.Second)
 	fill(&o.PeersMax, 1<<16)
 	fill(&o.SessionsMax, 1<<14)

@@ -10,8 +10,8 @@ import (
 // grow them, so addresses share them by hash.
 const sourceBuckets = 4096
 
-// burstSeconds is how many seconds of its rate a bucket holds.
-const burstSeconds = 4
+// burstSeconds is how many seconds of its rate a bucket holds; at least one handshake.
+const burstSeconds = 1
 
 // sourceRates bounds new handshakes per source. Not safe for concurrent use.
 type sourceRates struct {
@@ -35,7 +35,7 @@ func (s *sourceRates) allow(source netip.Prefix, now time.Time) bool {
 	b := &s.buckets[maphash.Comparable(s.seed, source)%sourceBuckets]
 	b.spent = max(0, b.spent-now.Sub(b.at).Seconds()*s.rate)
 	b.at = now
-	if b.spent+1 > s.rate*burstSeconds {
+	if b.spent+1 > max(1, s.rate*burstSeconds) {
 		return false
 	}
 	b.spent++
