@@ -3,6 +3,7 @@ package ops
 import (
 	"bytes"
 	"net/http"
+	"net/url"
 	"time"
 )
 
@@ -42,7 +43,7 @@ func (p *metricsPage) current(r *http.Request) (http.Header, int, []byte) {
 	if p.header == nil || time.Since(p.at) >= metricsLife {
 		page := &gathered{header: make(http.Header), status: http.StatusOK}
 		plain := r.Clone(r.Context())
-		plain.Header = make(http.Header) // one format for all
+		plain.Header, plain.URL = make(http.Header), &url.URL{Path: r.URL.Path} // one format for all, and no choice of metrics
 		p.gather.ServeHTTP(page, plain)
 		p.at, p.header, p.status, p.body = time.Now(), page.header, page.status, page.Bytes()
 	}

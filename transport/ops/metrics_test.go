@@ -50,3 +50,13 @@ func TestMetricsAreGatheredOnceASecond(t *testing.T) {
 		}
 	})
 }
+
+// Who asks for some metrics does not choose what others get.
+func TestMetricsOfAQueryAreNotKept(t *testing.T) {
+	p := newMetricsPage(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = w.Write([]byte(r.URL.RawQuery)) }))
+	w := httptest.NewRecorder()
+	p.ServeHTTP(w, httptest.NewRequest("GET", "/metrics?name[]=x", nil))
+	if w.Body.Len() != 0 {
+		t.Errorf("gathered for %q", w.Body)
+	}
+}
