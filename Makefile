@@ -94,6 +94,7 @@ soak-reconnect: ## 100,000 numbered messages each way while connections are cut,
 proof-crowds: ## 2,000 players behind one address cut at once, and logins beside 2,000 silent connections
 	$(GO) test ./transport/host -count=1 -timeout 10m -v -run 'AVenueBehindOneAddress|SilentConnectionsKeepNobodyOut' \
 		-crowd.players 2000 -crowd.sources 100 -crowd.strict | grep -v '"level"'
+	$(GO) test ./transport/dtls -count=1 -timeout 2m -v -run AVenueBehindOneAddress -crowd.handshakes 2000
 
 .PHONY: proof-nat
 proof-nat: ## the kernel's NAT changes the players' UDP ports and addresses, in network namespaces; takes root, nft and conntrack

@@ -311,8 +311,17 @@ func (e *Endpoint) begin(from netip.AddrPort, hello clientHello) *half {
 	return h
 }
 
-// admit applies the caps. The caller holds mu.
+// cookieTime is how long a handshake has to prove its address before it gives way to
+// another one of the same address. A crowd behind one address would otherwise end its own
+// handshakes, whose clients notice that only when their time is over; a hello that
+// is refused is sent again within a second.
+const cookieTime = 250 * time.Millisecond
+
+// admit applies the caps, and takes a token for each rate only if there is room. Whoever
+// forges an address never proves it: where there is no room the oldest of those gives way,
+// so that nobody is kept out by what others send in his name. The caller holds mu.
 func (e *Endpoint) admit(from netip.AddrPort, key netip.Prefix, hello clientHello) counters.HandshakeOutcome {
+	now := time.Now()
 	switch {
 	case e.closed, hello.suite == 0:
 		return counters.HandshakeFailed
@@ -320,29 +329,29 @@ func (e *Endpoint) admit(from netip.AddrPort, key netip.Prefix, hello clientHell
 		return counters.HandshakeRefusedGate
 	case e.o.PeersMax > 0 && len(e.peers) >= e.o.PeersMax && e.peers[from] == nil:
 		return counters.HandshakeRefusedFull
-	case !e.rates.allow(key, time.Now()), e.hellos != nil && !e.hellos.Allow():
+	case !e.rates.has(key, now), e.hellos != nil && e.hellos.TokensAt(now) < 1:
 		return counters.HandshakeRefusedRate
 	}
-	// Whoever forges an address never proves it: of those the oldest gives way, so
-	// that nobody is kept out by what others send in his name.
-	if e.o.HalfOpenPerIP > 0 && e.perIP[key] >= e.o.HalfOpenPerIP && !e.giveWay(e.waiting.oldestOf(key)) {
-		return counters.HandshakeRefusedPerIP
+	var older *half // gives way
+	if e.o.HalfOpenPerIP > 0 && e.perIP[key] >= e.o.HalfOpenPerIP {
+		if older = e.waiting.oldestOf(key, now.Add(-cookieTime)); older == nil {
+			return counters.HandshakeRefusedPerIP
+		}
 	}
-	if e.o.HalfOpenMax > 0 && len(e.halves) >= e.o.HalfOpenMax && !e.giveWay(e.waiting.oldest()) {
-		return counters.HandshakeRefusedTotal
+	if e.o.HalfOpenMax > 0 && len(e.halves) >= e.o.HalfOpenMax && older == nil {
+		if older = e.waiting.oldest(); older == nil {
+			return counters.HandshakeRefusedTotal
+		}
+	}
+	e.rates.take(key)
+	if e.hellos != nil {
+		e.hellos.AllowN(now, 1)
+	}
+	if older != nil {
+		e.leave(older)
+		older.evict()
 	}
 	return 0
-}
-
-// giveWay ends a handshake for a newer one; false without one. The caller holds
-// mu.
-func (e *Endpoint) giveWay(h *half) bool {
-	if h == nil {
-		return false
-	}
-	e.leave(h)
-	h.evict()
-	return true
 }
 
 // leave takes a handshake off the tables, if it is still on them. The caller

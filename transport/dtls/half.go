@@ -18,6 +18,7 @@ type half struct {
 	e      *Endpoint
 	from   netip.AddrPort
 	source netip.Prefix
+	began  time.Time
 	pipe   *pipe
 	cancel context.CancelFunc
 	ctx    context.Context
@@ -39,7 +40,7 @@ type half struct {
 }
 
 func newHalf(e *Endpoint, from netip.AddrPort, source netip.Prefix, hello clientHello) *half {
-	h := &half{e: e, from: from, source: source, filter: filter{suite: hello.suite, random: hello.random}}
+	h := &half{e: e, from: from, source: source, began: time.Now(), filter: filter{suite: hello.suite, random: hello.random}}
 	h.pipe = newPipe(e.conn.LocalAddr(), net.UDPAddrFromAddrPort(from), func(b []byte) { e.sendTo(from, b) })
 	h.pipe.server = true
 	h.ctx, h.cancel = context.WithTimeout(e.ctx, e.o.Timeout)
@@ -115,7 +116,6 @@ func (h *half) takeEarly(r *record) (taken bool) {
 // run is the handshake's goroutine.
 func (h *half) run() {
 	defer h.cancel()
-	started := time.Now()
 	a, err := h.shake()
 	if err == nil {
 		return
@@ -129,7 +129,7 @@ func (h *half) run() {
 	outcome := h.outcome()
 	h.e.o.Counters.Handshakes.Add(outcome, 1)
 	h.e.o.Log.Debug().Err(err).Stringer("remote", h.from).Stringer("outcome", outcome).
-		Dur("after", time.Since(started)).Msg("DTLS handshake ended without an association")
+		Dur("after", time.Since(h.began)).Msg("DTLS handshake ended without an association")
 }
 
 // shake does the handshake and makes its association. A panic is a failed
@@ -246,9 +246,10 @@ func (l *halfList) remove(h *half) {
 	h.older, h.newer = nil, nil
 }
 
-// oldestOf returns the oldest one of a source that is still not proven.
-func (l *halfList) oldestOf(source netip.Prefix) *half {
-	for h := l.first; h != nil; h = h.newer {
+// oldestOf returns the oldest one of a source that began before a time and is still not
+// proven.
+func (l *halfList) oldestOf(source netip.Prefix, before time.Time) *half {
+	for h := l.first; h != nil && !h.began.After(before); h = h.newer {
 		if h.source == source && !h.pipe.isProven() {
 			return h
 		}

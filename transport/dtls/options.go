@@ -41,7 +41,7 @@ type Options struct {
 	Certificate func() *tls.Certificate
 
 	HalfOpenMax   int     // handshakes at a time; 512
-	HalfOpenPerIP int     // the same per IP address (/64 for IPv6); 8
+	HalfOpenPerIP int     // the same per IP address (/64 for IPv6); 64
 	HelloRate     float64 // new handshakes per second in all, with a burst of HalfOpenMax; 1000
 	// HelloRatePerIP is the same per IP address (/64 for IPv6), with a burst of one
 	// second; 200. Addresses share buckets where there are more of them than buckets.
@@ -63,7 +63,7 @@ type Options struct {
 
 func (o Options) filled() Options {
 	fill(&o.HalfOpenMax, 512)
-	fill(&o.HalfOpenPerIP, 8)
+	fill(&o.HalfOpenPerIP, 64)
 	fill(&o.HelloRate, 1000)
 	fill(&o.HelloRatePerIP, 200)
 	fill(&o.Timeout, 5*time.Second)

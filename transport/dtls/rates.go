@@ -27,17 +27,24 @@ func newSourceRates(rate float64) *sourceRates {
 	return &sourceRates{rate: rate, seed: maphash.MakeSeed()}
 }
 
-// allow takes one from a source's bucket. Nil allows all.
-func (s *sourceRates) allow(source netip.Prefix, now time.Time) bool {
+// has reports whether a source's bucket has one. Nil always has.
+func (s *sourceRates) has(source netip.Prefix, now time.Time) bool {
 	if s == nil {
 		return true
 	}
-	b := &s.buckets[maphash.Comparable(s.seed, source)%sourceBuckets]
+	b := &s.buckets[s.bucket(source)]
 	b.spent = max(0, b.spent-now.Sub(b.at).Seconds()*s.rate)
 	b.at = now
-	if b.spent+1 > max(1, s.rate*burstSeconds) {
-		return false
+	return b.spent+1 <= max(1, s.rate*burstSeconds)
+}
+
+// take takes the one that has has found.
+func (s *sourceRates) take(source netip.Prefix) {
+	if s != nil {
+		s.buckets[s.bucket(source)].spent++
 	}
-	b.spent++
-	return true
+}
+
+func (s *sourceRates) bucket(source netip.Prefix) uint64 {
+	return maphash.Comparable(s.seed, source) % sourceBuckets
 }

@@ -9,10 +9,12 @@ import (
 // The default lets 2,000 peers behind one address begin well inside of the 30 s in
 // which their seats are kept.
 func TestRateOfOneAddress(t *testing.T) {
+	source := netip.MustParsePrefix("192.0.2.1/32")
 	at := func(rate float64, tries int, every time.Duration) (allowed int) {
 		s, now := newSourceRates(rate), time.Now()
 		for i := range tries {
-			if s.allow(netip.MustParsePrefix("192.0.2.1/32"), now.Add(time.Duration(i)*every)) {
+			if s.has(source, now.Add(time.Duration(i)*every)) {
+				s.take(source)
 				allowed++
 			}
 		}

@@ -98,7 +98,7 @@ type WSS struct {
 type DTLS struct {
 	Addr            string  `config:"addr"`            // host:port, port 0 for any; set exactly where wss.addr is
 	HalfOpen        int     `config:"halfOpen"`        // handshakes at a time
-	HalfOpenPerIP   int     `config:"halfOpenPerIP"`   // the same per IP address
+	HalfOpenPerIP   int     `config:"halfOpenPerIP"`   // the same per IP address; further ones wait unless one is silent
 	HellosPerSecond float64 `config:"hellosPerSecond"` // new handshakes
 	HellosPerIP     float64 `config:"hellosPerIPPerSecond"`
 	Associations    int     `config:"associations"` // established ones
@@ -298,7 +298,7 @@ func Defaults() Config {
 		WebSocket: WebSocket{Addr: "127.0.0.1:1900", EmptyCloseIsLeave: true, Proxies: []string{}},
 		Fast:      Fast{Addr: "127.0.0.1:33400", Enabled: true, SameIP: true, PortsFrom: 33403, PortsTo: 33500, Sockets: 64},
 		WSS:       WSS{Addr: "127.0.0.1:1901"},
-		DTLS:      DTLS{Addr: "127.0.0.1:33401", HalfOpen: 512, HalfOpenPerIP: 8, HellosPerSecond: 1000, HellosPerIP: 200, Associations: 1 << 16},
+		DTLS:      DTLS{Addr: "127.0.0.1:33401", HalfOpen: 512, HalfOpenPerIP: 64, HellosPerSecond: 1000, HellosPerIP: 200, Associations: 1 << 16},
 		KCP:       KCP{Addr: "127.0.0.1:33402"},
 		TLS:       TLS{ReloadEvery: time.Minute},
 		Region:    "us-east-1",
