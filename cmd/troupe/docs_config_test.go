@@ -133,7 +133,7 @@ func TestPathsOfDocumentsAreMoved(t *testing.T) {
 
 var (
 	codeSpan    = regexp.MustCompile("`([^`\n]+)`")
-	settingSpan = regexp.MustCompile(`\A([a-zA-Z]+(?:\[\])?(?:\.[a-zA-Z]+(?:\[\])?)+)(?:: (\S+))?\z`)
+	settingSpan = regexp.MustCompile(`\A([a-z][a-zA-Z]*(?:\[\])?(?:\.[a-z][a-zA-Z]*(?:\[\])?)+)(?:: (\S+))?\z`) // names of Go have capitals: script.Decision
 )
 
 // scriptMembers are what scripts have, which look like keys of the configuration.
