@@ -75,7 +75,11 @@ func (m *meter) add(v reflect.Value) {
 		t := v.Type().Elem()
 		if m.shape(t).ours && m.fresh(v.Pointer()) {
 			m.bytes += int64(t.Size())
-			m.todo = append(m.todo, v.Elem())
+			if e := v.Elem(); e.Kind() == reflect.Slice {
+				m.add(e) // counted as a whole where nothing in it points further
+			} else {
+				m.todo = append(m.todo, e)
+			}
 		}
 	case reflect.Interface:
 		if v.IsNil() {

@@ -13,13 +13,13 @@ import (
 // a call that only takes long.
 func TestACallIsNotEndedForWhatOthersHold(t *testing.T) {
 	limits := script.DefaultLimits()
-	limits.MemoryMax = 64 << 20
+	limits.MemoryMax = 16 << 20
 	g := start(t, limits, body(`onMessage() { const until = Date.now() + 500; let n = 0; while (Date.now() < until) n++; }`))
 	done := make(chan [][]byte)
 	go func() {
 		var held [][]byte
 		for range 40 {
-			held = append(held, make([]byte, 8<<20))
+			held = append(held, make([]byte, 2<<20))
 			time.Sleep(10 * time.Millisecond)
 		}
 		done <- held
@@ -31,9 +31,9 @@ func TestACallIsNotEndedForWhatOthersHold(t *testing.T) {
 	}
 	runtime.KeepAlive(held)
 	// What it holds itself ends it, also if one built-in has made it.
-	h := start(t, limits, body(`onMessage() { const until = Date.now() + 50; while (Date.now() < until); globalThis.kept = new Array(5e6).fill(0.5); }`))
+	h := start(t, limits, body(`onMessage() { const until = Date.now() + 50; while (Date.now() < until); globalThis.kept = new Array(1.2e6).fill(0.5); }`))
 	h.handler.OnMessage(message(1, ""))
-	if h.exit == nil || !strings.Contains(h.crash, "64 MiB") {
+	if h.exit == nil || !strings.Contains(h.crash, "16 MiB") {
 		t.Errorf("it goes on, or ended for something else: %q", h.crash)
 	}
 }
@@ -47,14 +47,14 @@ func TestWhatARuntimeHoldsIsEstimated(t *testing.T) {
 		return int64(s.HeapAlloc)
 	}
 	for name, code := range map[string]string{
-		"numbers":  `const a = []; for (let i = 0; i < 200000; i++) a.push(i + 0.5); globalThis.kept = a;`,
-		"objects":  `const a = []; for (let i = 0; i < 8000; i++) a.push({ x: i, y: [i], name: 'n' + i }); globalThis.kept = a;`,
-		"texts":    `const a = []; for (let i = 0; i < 20; i++) a.push('x'.repeat(5e5) + i); globalThis.kept = a;`,
+		"numbers":  `const a = []; for (let i = 0; i < 20000; i++) a.push(i + 0.5); globalThis.kept = a;`,
+		"objects":  `const a = []; for (let i = 0; i < 4000; i++) a.push({ x: i, y: [i], name: 'n' + i }); globalThis.kept = a;`,
+		"texts":    `const a = []; for (let i = 0; i < 20; i++) a.push('x'.repeat(2e5) + i); globalThis.kept = a;`,
 		"one text": `const s = 'x'.repeat(1e6), a = []; for (let i = 0; i < 1000; i++) a.push(s); globalThis.kept = a;`,
-		"maps":     `const m = new Map(); for (let i = 0; i < 15000; i++) m.set('k' + i, [i]); globalThis.kept = m;`,
+		"maps":     `const m = new Map(); for (let i = 0; i < 5000; i++) m.set('k' + i, [i]); globalThis.kept = m;`,
 		"bytes":    `globalThis.kept = [new Uint8Array(8e6), Buffer.alloc(8e6)];`,
-		"closures": `const a = []; for (let i = 0; i < 15000; i++) a.push(() => i); globalThis.kept = a;`,
-		"a cycle":  `let o = {}; const first = o; for (let i = 0; i < 10000; i++) { o.next = { before: o }; o = o.next; } o.next = first; globalThis.kept = o;`,
+		"closures": `const a = []; for (let i = 0; i < 5000; i++) a.push(() => i); globalThis.kept = a;`,
+		"a cycle":  `let o = {}; const first = o; for (let i = 0; i < 4000; i++) { o.next = { before: o }; o = o.next; } o.next = first; globalThis.kept = o;`,
 	} {
 		g := start(t, calm(), body(`onMessage() { `+code+` }`))
 		h := g.handler.(*Handler)
