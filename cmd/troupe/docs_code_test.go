@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -36,6 +37,8 @@ func TestDocumentedCode(t *testing.T) {
 				verifyInGo(t, b)
 			case is("json", `"engine"`):
 				readPackage(t, b)
+			case is("python", "boto3"):
+				runPython(t, b)
 			case b.lang == "text": // a diagram, or a line of a log
 			case is("json", `"detail-type"`): // an event, with parts left out: there is nothing to run
 				if !json.Valid([]byte(b.text)) {
@@ -57,6 +60,26 @@ func runScript(t *testing.T, b *block) {
 		t.Fatal(err)
 	}
 	startDocumented(t, dir, c)
+}
+
+// runPython runs calls of the Python SDK against a host, in the environment that the README
+// has exported before.
+func runPython(t *testing.T, b *block) {
+	python, err := exec.LookPath("python3")
+	if err == nil {
+		err = exec.CommandContext(t.Context(), python, "-c", "import boto3").Run()
+	}
+	if err != nil {
+		t.Skipf("there is no python3 with boto3: the Python of %v was not run (%v)", b, err)
+	}
+	h := startDocumented(t, t.TempDir(), host.Defaults())
+	cmd := exec.CommandContext(t.Context(), python, "-c", b.text)
+	cmd.Env = append(os.Environ(), "AWS_ENDPOINT_URL="+h.Addrs().APIURL, "AWS_DEFAULT_REGION=us-east-1",
+		"AWS_ACCESS_KEY_ID=any", "AWS_SECRET_ACCESS_KEY=any", "AWS_EC2_METADATA_DISABLED=true")
+	out, err := cmd.CombinedOutput()
+	if err != nil || !regexp.MustCompile(`^127\.0\.0\.1 [0-9]+ psess-[0-9a-f-]+\s*$`).Match(out) {
+		t.Errorf("%s, %v", out, err)
+	}
 }
 
 // readPackage reads a package.json beside the file that it names.

@@ -36,13 +36,15 @@ type command struct {
 var documented = map[string][]command{
 	"dev": {
 		{text: "bin/troupe dev docs/scripts/examples/relay/relay.js", host: true},
+		{text: "export AWS_ENDPOINT_URL=http://127.0.0.1:8080 AWS_DEFAULT_REGION=us-east-1 AWS_ACCESS_KEY_ID=any AWS_SECRET_ACCESS_KEY=any"},
+		{text: "aws gamelift describe-game-sessions --fleet-id fleet-dev", want: `"GameSessions": \[\]`},
+		{text: "aws gamelift create-game-session --alias-id alias-dev --name lobby --maximum-player-session-count 4", want: `"Status": "ACTIV`},
+		{text: `aws gamelift search-game-sessions --alias-id alias-dev --filter-expression "hasAvailablePlayerSessions=true"`, want: `"Name": "lobby"`, later: true},
 		{text: "bin/troupe client --bots 4 --duration 10s", want: `^bots 4, failed 0, connections lost 0`},
 		{text: "bin/troupe client --bots 4 --drop 3s --for 1s --duration 20s", want: `^bots 4, failed 0, connections lost [1-9]`},
 		{text: "bin/troupe client --bots 2", want: `^bots 2, failed 0, `},
 		{text: "bin/troupe client", stdin: "hello\n/join 1\n/to 2 hello\n/quit\n", want: `^\* joined arn:`},
 		{text: "bin/troupe client --transport kcp --ca ~/.config/troupe/tls/ca/cert.pem", stdin: "/quit\n", want: `^\* joined arn:.* over kcp$`},
-		{text: "aws gamelift --endpoint-url http://127.0.0.1:8080 --region us-east-1 --no-sign-request describe-game-sessions --fleet-id fleet-dev",
-			want: `"GameSessionId": "arn:`},
 		{text: "curl -s http://127.0.0.1:8080/metrics | grep '^troupe_'", want: `^troupe_`},
 		{text: "curl -N 'http://127.0.0.1:8080/events?queue=eu&types=PlacementFulfilled,PlacementFailed'", exit: 28}, // curl's own for "too long": it streams
 		{text: "aws gamelift --endpoint-url http://127.0.0.1:8080 --region us-east-1 --no-sign-request start-game-session-placement --placement-id p1 " +
@@ -292,11 +294,14 @@ func (r *reader) moved(line string) string {
 		} else {
 			line += " --announce addresses.json"
 		}
-	case words[0] == "aws" && !strings.Contains(line, "--endpoint-url"): // as with the original
+	case words[0] == "aws" && !strings.Contains(line, "--endpoint-url") && !slices.ContainsFunc(r.env, isEndpoint): // as with the original
 		line += " --region us-east-1 --no-sign-request --endpoint-url " + r.addrs.APIURL
 	}
 	return line
 }
+
+// isEndpoint reports whether a variable tells the aws command line where the host is.
+func isEndpoint(variable string) bool { return strings.HasPrefix(variable, "AWS_ENDPOINT_URL=") }
 
 // log is what the host has said.
 func (r *reader) log() []byte {

@@ -79,7 +79,7 @@ func TestDocumentedConfigurations(t *testing.T) {
 }
 
 // startDocumented starts a host on other ports, and waits for its fleets.
-func startDocumented(t *testing.T, dir string, c host.Config) {
+func startDocumented(t *testing.T, dir string, c host.Config) *host.Host {
 	t.Helper()
 	for _, addr := range []*string{&c.API.Addr, &c.WebSocket.Addr, &c.Fast.Addr, &c.WSS.Addr, &c.DTLS.Addr, &c.KCP.Addr} {
 		if *addr != "" {
@@ -112,7 +112,7 @@ func startDocumented(t *testing.T, dir string, c host.Config) {
 			active = active && f.Status == messages.FleetActive
 		}
 		if active {
-			return
+			return h
 		}
 		time.Sleep(10 * time.Millisecond)
 	}

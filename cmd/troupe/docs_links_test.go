@@ -79,6 +79,18 @@ func TestDocumentedLinks(t *testing.T) {
 	}
 }
 
+// The README is for somebody who sees the project for the first time; details are in docs.
+func TestTheReadmeIsShort(t *testing.T) {
+	const linesMax = 149
+	text, err := os.ReadFile(filepath.Join(repository, "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if lines := strings.Count(string(text), "\n"); lines > linesMax {
+		t.Errorf("README.md has %d lines, at most %d: the rest belongs in docs", lines, linesMax)
+	}
+}
+
 // follows returns why a link leads nowhere, or nothing. Other sites are not asked.
 func follows(pages map[string]page, file, link string) string {
 	if strings.Contains(link, "://") {
