@@ -9,8 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 
-	"troupe/actors/fleet/search"
 	"troupe/messages"
+	"troupe/transport/serviceapi/search"
 )
 
 const (
