@@ -150,9 +150,13 @@ func (w *World) Settle() {
 	}
 }
 
-// Pass lets virtual time pass.
+// Pass lets virtual time pass. What the test has read of an actor's state happens before
+// what the actor does meanwhile: synctest.Wait orders what actors did before a test's
+// reads, but time orders nothing, and an actor whose timer fires has heard nothing from
+// the test. Ready locks every shard, and so does a worker before it runs an actor.
 func (w *World) Pass(d time.Duration) {
 	if !w.real {
+		w.System.Ready()
 		time.Sleep(d)
 		synctest.Wait()
 	}
