@@ -34,7 +34,7 @@ type endpoint struct {
 func (e *endpoint) operator(ctx context.Context, method, page string, q url.Values) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(e.Endpoint, "/")+page+"?"+q.Encode(), nil)
 	if err != nil {
-		return nil, fmt.Errorf("--endpoint: %w", err)
+		return nil, reach.Explain(e.Endpoint, err)
 	}
 	if e.AccessKey != "" {
 		const noBody = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"

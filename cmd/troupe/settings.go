@@ -13,7 +13,7 @@ import (
 // sources alone, so all are pointers to text; config reads and checks them.
 type settings struct {
 	Config     string   `placeholder:"FILE" help:"Read settings from this YAML file. Environment variables TROUPE_SECTION_KEY go over it, flags over both."`
-	Announce   *string  `placeholder:"FILE" help:"Write the addresses as JSON to this file once all listeners are bound."`
+	Announce   *string  `placeholder:"FILE" help:"Write the addresses as JSON to this file once the host has started."`
 	APIAddr    *string  `name:"api-addr" placeholder:"HOST:PORT" help:"Service API, health and metrics (api.addr)."`
 	WSAddr     *string  `name:"ws-addr" placeholder:"HOST:PORT" help:"WebSocket (websocket.addr)."`
 	FastAddr   *string  `name:"fast-addr" placeholder:"HOST:PORT" help:"Fast channel, UDP (fast.addr)."`
