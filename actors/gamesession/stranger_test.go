@@ -22,7 +22,7 @@ type linesOf struct {
 func (l *linesOf) Write(line script.Line) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.lines = append(l.lines, line.Level.String()+" "+line.Text)
+	l.lines = append(l.lines, line.File+" "+line.Level.String()+" "+line.Text)
 }
 func (l *linesOf) Close() {}
 
@@ -56,8 +56,8 @@ func TestAMessageToAGroupOfOthersIsLoggedOnce(t *testing.T) {
 		a.Say(5, 0, 8, "x")
 		w.Settle()
 		want := []string{
-			fmt.Sprintf("WARN player %d sends messages to group 7, which it is not in: they reach nobody", a.Peer()),
-			fmt.Sprintf("WARN player %d sends messages to group 8, which it is not in: they reach nobody", a.Peer()),
+			fmt.Sprintf("host WARN player %d sends messages to group 7, which it is not in: they reach nobody", a.Peer()),
+			fmt.Sprintf("host WARN player %d sends messages to group 8, which it is not in: they reach nobody", a.Peer()),
 		}
 		if got := log.with("reach nobody"); fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("%q\nwant %q", got, want)

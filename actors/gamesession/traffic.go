@@ -245,7 +245,7 @@ func (a *Actor) sayStranger(s *seat, group messages.GroupID) {
 		return
 	}
 	s.strange = append(s.strange, group)
-	a.o.Log.Warn(fmt.Sprintf("player %d sends messages to group %d, which it is not in: they reach nobody", s.player.Peer, group))
+	a.o.Log.Host(script.LevelWarn, fmt.Sprintf("player %d sends messages to group %d, which it is not in: they reach nobody", s.player.Peer, group))
 }
 
 // fanOut delivers one frame to all members of a group, the sender included.
