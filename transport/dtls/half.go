@@ -129,7 +129,7 @@ func (h *half) run() {
 	outcome := h.outcome()
 	h.e.o.Counters.Handshakes.Add(outcome, 1)
 	h.e.o.Log.Debug().Err(err).Stringer("remote", h.from).Stringer("outcome", outcome).
-		Dur("after", time.Since(h.began)).Msg("DTLS handshake ended without an association")
+		Dur("after_ms", time.Since(h.began)).Msg("DTLS handshake ended without an association")
 }
 
 // shake does the handshake and makes its association. A panic is a failed

@@ -123,6 +123,35 @@ var rules = []rule{
 			return found
 		},
 	},
+	{
+		"durations in the log have a unit",
+		"zerolog writes them as plain numbers of milliseconds: a name that ends in _ms says so, and the log for people shows the unit for such names",
+		findDurations,
+	},
+}
+
+// findDurations looks for calls of Dur with a name that lacks the unit.
+func findDurations(all []*source) (found []violation) {
+	for _, s := range all {
+		if s.test {
+			continue
+		}
+		ast.Inspect(s.ast, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || len(call.Args) != 2 {
+				return true
+			}
+			f, ok := call.Fun.(*ast.SelectorExpr)
+			if !ok || f.Sel.Name != "Dur" {
+				return true
+			}
+			if name, ok := call.Args[0].(*ast.BasicLit); !ok || !strings.HasSuffix(name.Value, `_ms"`) {
+				found = append(found, violation{s.file, s.at(call.Args[0].Pos()), "a duration without a unit in its name"})
+			}
+			return true
+		})
+	}
+	return found
 }
 
 const (
