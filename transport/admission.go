@@ -8,7 +8,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// AdmissionLimits bound what peers without a login may cost (reliability.md
+// AdmissionLimits bound the resources of connections without a login (reliability.md
 // 5.2). Zero switches a limit off; without HeldMax no connection is held.
 type AdmissionLimits struct {
 	PendingMax      int     // connections without a login, in all
@@ -43,15 +43,16 @@ const (
 	forgetAfter = 30 * time.Second
 )
 
-// Admission bounds connections that have not logged in. Three rules:
+// Admission bounds connections that have not logged in. It has three rules:
 //
-//   - A source over its limits has its connections wait (Ticket.Wait) and not
-//     refused, so a crowd behind one address comes in at the pace at which it
-//     logs in. A login gives its share of the rate back and raises how many of
-//     the source may be pending: only connections that never log in are slowed.
-//   - Where the pool is full, the oldest silent connection gives way, of the
-//     sources that hold the most.
-//   - IPv6 sources are a /64, bounded together with the /48 around them.
+//   - If a source is over its limits, its connections wait (Ticket.Wait) and are
+//     not refused. A crowd behind one address is thus admitted as fast as it logs
+//     in. Each login returns its share of the rate and raises the number of
+//     connections that the source may have pending, so only connections that never
+//     log in are slowed down.
+//   - If the pool is full, the oldest silent connection is evicted from the sources
+//     with the most connections.
+//   - An IPv6 source is a /64. The /48 around it has a limit, too.
 //
 // Safe for concurrent use.
 type Admission struct {

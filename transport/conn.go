@@ -30,8 +30,8 @@ func (k Kind) String() string {
 }
 
 // Conn is the write side of one reliable connection. All methods may be called
-// from any goroutine, none blocks on the network, and none is an error after
-// the end: a closed connection ignores them.
+// from any goroutine, and none blocks on the network. A closed connection
+// ignores all calls.
 type Conn interface {
 	// ID is unique within the process and never reused.
 	ID() uint64
@@ -43,44 +43,45 @@ type Conn interface {
 	// returns once no drain of the previous source is under way, so that the
 	// previous source may be handed to another connection.
 	SetSource(src wire.Source)
-	// Send queues one frame of the host's own before the source is drained
-	// again (the answer to a refused login). At most 16 wait; more close the
-	// connection. Send consumes one reference to f.
+	// Send queues one frame of the host itself, such as the answer to a refused
+	// login. It is written before further frames of the source. At most 16 may be
+	// queued; one more closes the connection. Send consumes one reference to f.
 	Send(f *wire.Frame)
-	// Flush writes what is queued: as much as the kernel takes at once in the
-	// caller's goroutine, the rest in a writer of the connection's own.
+	// Flush writes queued frames. The caller's goroutine writes as much as the kernel
+	// takes without blocking; the connection's own writer goroutine writes the rest.
 	Flush()
 	// Ping sends a keep-alive that the peer answers with the same payload, at
 	// most 125 bytes. The payload is copied.
 	Ping(payload []byte)
-	// LoginRead tells the transport that the peer's LOGIN is being answered: it is
-	// not silent (Admission).
+	// LoginRead tells the transport that the peer's LOGIN is being answered, so the
+	// connection does not count as silent (Admission).
 	LoginRead()
-	// Reached tells how far output has come: how many bytes the peer's system has
-	// acknowledged, and whether it has the oldest ping that is not answered; true if there
-	// is none. A transport that does not know says 0 and true.
+	// Reached reports how far output has got: how many bytes the peer's system has
+	// acknowledged, and whether it has received the oldest unanswered ping (true if
+	// there is none). A transport that does not know returns 0 and true.
 	Reached() (acked uint64, ping bool)
 	// LoggedIn tells the transport that the peer is logged in: it no longer counts
 	// as pending (Admission).
 	LoggedIn()
-	// Close writes what is queued, for at most one second, then says goodbye
-	// with the reason's number and name, and ends the connection.
+	// Close writes queued frames for at most one second, sends a close frame with the
+	// reason's number and name, and ends the connection.
 	Close(reason messages.CloseReason)
 }
 
-// Handler is what the layer above does with a connection's input. Its methods
-// are called from the connection's reader goroutine, one at a time, in the
-// order of arrival; a method that waits is back-pressure on that peer alone.
+// Handler takes a connection's input on behalf of the layer above. The connection's
+// reader goroutine calls its methods one at a time, in the order of arrival. A
+// method that waits slows down that peer only (back-pressure).
 type Handler interface {
 	// OnUnit takes one unit (length and packet). The bytes are valid only
 	// during the call.
 	OnUnit(unit []byte)
 	// OnText takes one text message (proto3 JSON). Valid only during the call.
 	OnText(text []byte)
-	// OnAlive tells of a sign of life that carries no packet. A pong brings its
-	// payload (valid during the call), anything else brings nil.
+	// OnAlive reports a sign of life that carries no packet. pong is the payload of a
+	// pong (valid only during the call), and nil for anything else.
 	OnAlive(pong []byte)
-	// OnClosed is called once, last. After it the transport holds no source.
+	// OnClosed is called once, as the last method. The transport has given up its
+	// source by then.
 	OnClosed(end End)
 }
 
@@ -98,10 +99,9 @@ type End struct {
 	Err error
 }
 
-// Acceptor makes the Handler for a new connection. It is called once per
-// connection before any other method, from the goroutine that becomes the
-// reader. A nil Handler refuses the connection, which is then closed with
-// the given reason.
+// Acceptor makes the Handler of a new connection. The goroutine that becomes the
+// connection's reader calls it once, before any method of the Handler. A nil
+// Handler refuses the connection, which is then closed with the returned reason.
 type Acceptor interface {
 	Accept(c Conn) (Handler, messages.CloseReason)
 }

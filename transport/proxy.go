@@ -22,9 +22,9 @@ const (
 )
 
 // ReadProxyHeader reads the header that a balancer puts in front of a TCP
-// connection (PROXY protocol version 2, section 2.2 of haproxy's proxy-protocol.txt)
-// and not a byte more. It returns the address of the client, or the zero value if
-// the balancer speaks for itself (LOCAL), as its health checks do.
+// connection (PROXY protocol version 2, section 2.2 of haproxy's proxy-protocol.txt),
+// and no byte beyond it. It returns the address of the client, or the zero value if
+// the connection is the balancer's own (LOCAL), such as a health check.
 func ReadProxyHeader(r io.Reader) (client netip.AddrPort, err error) {
 	var head [proxyFixed]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {

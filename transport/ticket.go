@@ -7,7 +7,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// Presence is what a look at an accepted connection says of its peer.
+// Presence is whether the peer of an accepted connection is still there and has sent something.
 type Presence uint8
 
 // Presences.
@@ -17,15 +17,15 @@ const (
 	PeerSpoke           // something has
 )
 
-// Entrant is a connection that waits for its place. No method may block; Admit
+// Entrant is a connection that waits for admission. No method may block. Admit
 // and Evict may be called from any goroutine.
 type Entrant interface {
-	// Admit is called once when there is a place.
+	// Admit is called once, when the connection is admitted.
 	Admit()
-	// Evict is called at most once, and after it nothing: the connection must be
-	// closed. Its ticket has left, and it is counted as refused.
+	// Evict is called at most once, as the last method: the connection must be
+	// closed. It is already counted as refused, and its ticket has left.
 	Evict()
-	// Peek looks at the peer. It is called with a lock held, before Admit.
+	// Peek reports what is known of the peer. It is called with a lock held, before Admit.
 	Peek() Presence
 }
 
@@ -41,9 +41,9 @@ const (
 	left
 )
 
-// Ticket is one connection on its way to a login. Leave must be called when it
-// ends, LoggedIn when it logs in; after one of them further calls do nothing. All
-// methods are safe on a nil Ticket, except for Enter and Wait.
+// Ticket is the admission state of one connection until its login. Call LoggedIn
+// when the connection logs in, or Leave when it ends before; further calls do
+// nothing. All methods but Enter and Wait may be called on a nil Ticket.
 type Ticket struct {
 	a      *Admission
 	source *source // nil: counts in all only
@@ -56,19 +56,19 @@ type Ticket struct {
 	links [linkCount]link
 }
 
-// Ticket returns a ticket for a connection from ip, which has no place yet.
+// Ticket returns a ticket for a connection from ip. The connection is not admitted yet.
 func (a *Admission) Ticket(ip netip.Addr) *Ticket {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return &Ticket{a: a, source: a.sourceOf(ip, a.now()), state: outside}
 }
 
-// TrustedTicket returns a ticket that only PendingMax bounds, for a connection of
-// a proxy that has yet to say whom it brings.
+// TrustedTicket returns a ticket for a connection from a proxy whose header, with the
+// client's address, has not arrived yet. Only PendingMax limits it.
 func (a *Admission) TrustedTicket() *Ticket { return &Ticket{a: a, state: outside} }
 
-// Enter takes a place now. Without one, the refusal is counted and returned, and
-// the connection should be closed at once.
+// Enter admits the connection now or refuses it. A refusal is counted and returned,
+// and the caller should close the connection at once.
 func (t *Ticket) Enter() counters.Refusal {
 	a := t.a
 	a.mu.Lock()
@@ -85,8 +85,9 @@ func (t *Ticket) Enter() counters.Refusal {
 	return why
 }
 
-// Wait takes a place as soon as there is one, and calls e.Admit then, perhaps
-// before it returns. Where too many wait the refusal is counted and returned.
+// Wait admits the connection as soon as the limits allow it, and then calls e.Admit,
+// possibly before Wait returns. If too many connections wait already, the refusal is
+// counted and returned.
 func (t *Ticket) Wait(e Entrant) counters.Refusal {
 	a := t.a
 	a.mu.Lock()
@@ -115,8 +116,8 @@ func (t *Ticket) Wait(e Entrant) counters.Refusal {
 	return why
 }
 
-// OnEvict says what to call instead of the Entrant's Evict from now on. If the
-// ticket has been evicted already nothing is called.
+// OnEvict replaces the Entrant's Evict by f from now on. If the ticket has been
+// evicted already, f is not called.
 func (t *Ticket) OnEvict(f func()) {
 	if t == nil {
 		return
@@ -126,8 +127,8 @@ func (t *Ticket) OnEvict(f func()) {
 	t.a.mu.Unlock()
 }
 
-// LoginRead tells that a LOGIN has come and is being answered: the connection is
-// not silent.
+// LoginRead reports that a LOGIN has arrived and is being answered, so the connection
+// does not count as silent.
 func (t *Ticket) LoginRead() {
 	if t == nil {
 		return
@@ -140,10 +141,10 @@ func (t *Ticket) LoginRead() {
 	}
 }
 
-// LoggedIn gives the place back, and what it cost of the source's rate.
+// LoggedIn ends the admission after a login, and returns its cost to the source's rate.
 func (t *Ticket) LoggedIn() { t.leave(true) }
 
-// Leave gives the place back.
+// Leave ends the admission of a connection that has not logged in.
 func (t *Ticket) Leave() { t.leave(false) }
 
 func (t *Ticket) leave(loggedIn bool) {

@@ -64,7 +64,7 @@ const earlyMax = 256
 // left are the sinks that the event must still go to and that do not have it queued.
 func (i *item) left() sinkSet { return i.wants &^ i.has &^ i.queued }
 
-// New checks the options and starts a Dispatcher, which reads what the outbox holds.
+// New checks the options and starts a Dispatcher, which first reads the events that are in the outbox.
 func New(o Options) (*Dispatcher, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -86,7 +86,7 @@ func New(o Options) (*Dispatcher, error) {
 	return d, nil
 }
 
-// Post takes an event that is in the outbox. It never blocks.
+// Post delivers an event that is already in the outbox. It never blocks.
 func (d *Dispatcher) Post(e messages.Event) {
 	d.stream.publish(&e, d.origin.render)
 	d.mu.Lock()
@@ -112,9 +112,9 @@ func (d *Dispatcher) Post(e messages.Event) {
 // ServeHTTP is GET /events.
 func (d *Dispatcher) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.stream.serve(w, r) }
 
-// Close ends the stream and all deliveries; those that run have until ctx ends. What
-// sinks do not have stays in the outbox, which Close no longer uses when it returns. It
-// is idempotent.
+// Close ends the stream and all deliveries. Deliveries that are under way may finish
+// until ctx ends. Undelivered events stay in the outbox. The Dispatcher does not use the
+// outbox after Close has returned. Close is idempotent.
 func (d *Dispatcher) Close(ctx context.Context) {
 	d.mu.Lock()
 	first := !d.closed

@@ -1,15 +1,18 @@
-// Package events tells the world outside what happened (service-api.md 5): to webhooks,
-// to files, and to whoever reads the stream at GET /events.
+// Package events delivers events to webhooks, to files, and to the readers of the
+// stream at GET /events (service-api.md 5).
 //
-// An event is durable before it gets here, in an Outbox, together with the state that it
-// tells of. A Dispatcher gives it to every sink that wants it, and takes it out of the
-// outbox once all of them have it. What they do not have when the host ends is there
-// when it starts again: delivery is at least once, with the same id every time.
+// Before an event gets here, it is durable in an Outbox, together with the state
+// change that it reports. A Dispatcher gives it to every sink that subscribes to
+// its kind, and removes it from the outbox when all of them have it. Events that are
+// still undelivered when the host ends are delivered after its next start. Delivery is
+// therefore at least once, with the same id every time.
 //
-// A sink has a queue of its own, so a slow one holds up nobody. The queue is bounded:
-// what comes when it is full stays in the outbox, and is read from there when there is
-// room again. Events of one placement, or one game session, are delivered one after the
-// other; those of others go beside them.
+// Each sink has a queue of its own, so a slow sink does not delay the others. The
+// queue is bounded. When it is full, further events stay in the outbox, and the
+// Dispatcher reads them from there when there is room again. Events of one placement,
+// or of one game session, are delivered one after the other; others are delivered
+// concurrently.
 //
-// The package knows no actors: whoever has a Dispatcher calls Post, which never blocks.
+// The package imports no actors. The owner of a Dispatcher calls Post, which never
+// blocks.
 package events

@@ -65,7 +65,7 @@ const (
 	warnedMax = 1000
 )
 
-// Validate checks the options of a sink. The error says what is wrong, not of which sink.
+// Validate checks the options of a sink. The error does not name the sink.
 func (o *SinkOptions) Validate() error {
 	switch {
 	case o.Name == "":
@@ -167,8 +167,8 @@ type Change struct {
 	Value []byte
 }
 
-// Own reports whether a sink or the stream wants events of game sessions or player
-// sessions, which nobody needs to make otherwise.
+// Own reports whether a sink or the stream subscribes to events of game sessions or
+// player sessions. If not, the host need not create them.
 func (o *Options) Own() bool {
 	return !o.Stream.Off && o.Stream.Own || slices.ContainsFunc(o.Sinks, func(s SinkOptions) bool {
 		return s.takesKind(messages.EventGameSession) || s.takesKind(messages.EventPlayerSession)

@@ -1,10 +1,10 @@
-// Package gateway is the one place where frames become actor messages and back:
-// it accepts connections from the transports, puts them under supervision,
-// decodes and checks what they send, stamps the true sender, and posts it to the
-// game session that the player is in. It enforces what a peer may cost: rates,
+// Package gateway translates between frames and actor messages. It accepts
+// connections from the transports and starts a supervised actor for each. It
+// decodes and checks what a peer sends, writes the true sender into it, and posts
+// it to the player's game session. It enforces the limits on one peer: rates,
 // payload sizes, malformed packets, failed logins.
 //
-// Work here runs on the transports' reader goroutines; waiting in it is
-// back-pressure on one peer alone. The gateway owns no sockets and no game
-// state, and it does not route: that is the game session's.
+// The gateway runs on the transports' reader goroutines. When it waits, it slows
+// down one peer only (back-pressure). It owns no sockets and no game state.
+// Routing is the game session's work.
 package gateway

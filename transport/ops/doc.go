@@ -1,7 +1,7 @@
-// Package ops shows an operator how the host is: /healthz (the process
-// answers), /readyz (it takes players), /metrics (Prometheus text from a
-// registry of its own), and the logs of game sessions: by signed URL, which is what
-// GetGameSessionLogUrl answers, and to operators. It reads what others count and
-// write, and changes nothing. pprof is not served: the host shares its address with
-// the service API.
+// Package ops serves the operator's pages: /healthz (the process answers), /readyz
+// (it takes players), /metrics (Prometheus text from a registry of its own), and the
+// logs of game sessions. Logs are served to operators, and to holders of the signed
+// URLs that GetGameSessionLogUrl returns. The package reads what other packages
+// count and write, and changes nothing. It does not serve pprof, because the pages
+// share their address with the service API.
 package ops

@@ -22,7 +22,7 @@ type Drainer interface {
 	Drains() DrainState
 }
 
-// DrainState is what a drain waits for, and how long at most.
+// DrainState says what a drain waits for, and how long it may take.
 type DrainState struct {
 	Draining     bool    `json:"draining"`
 	GameSessions int64   `json:"game_sessions"` // that have not ended

@@ -48,8 +48,8 @@ type Logs struct {
 	now   func() time.Time
 }
 
-// NewLogs returns the pages of a store at a base URL, such as http://127.0.0.1:8080.
-// Now nil means time.Now.
+// NewLogs returns the pages for the logs of a store. base is the URL they are served
+// at, such as http://127.0.0.1:8080. A nil now means time.Now.
 func NewLogs(store *sessionlog.Store, base string, now func() time.Time) *Logs {
 	if now == nil {
 		now = time.Now
@@ -59,11 +59,11 @@ func NewLogs(store *sessionlog.Store, base string, now func() time.Time) *Logs {
 	return l
 }
 
-// URL signs a URL of the log of a game session that has ended, as a zip (with
-// &format=text behind it, as text), good for 15 minutes and as long as this process;
-// false if there is no log, or none any more.
+// URL returns a signed URL of the log of an ended game session. It serves a zip, or
+// text if &format=text is appended. It is valid for 15 minutes, and only while this
+// process runs. URL returns false if there is no log, or none any more.
 //
-// With short the log is served with its player session ids shortened.
+// With short, the log is served with shortened player session ids.
 func (l *Logs) URL(g *messages.GameSession, short bool) (string, bool) {
 	now := l.now()
 	if !l.store.Has(g.ID) || now.Sub(g.Terminated) > l.store.Keep() {
