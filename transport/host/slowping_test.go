@@ -1,21 +1,18 @@
 package host_test
 
 import (
-	"flag"
 	"testing"
 	"time"
 
 	"troupe/transport/transporttest/stock"
 )
 
-var slowPaths = flag.Bool("slowpath", false, "also run tests over slow paths that take a minute")
-
 // A stock client that answers every ping, on a path so slow that a ping takes longer than
 // the time after which a client counts as silent, or as one that does not echo: it is not
 // cut, and when its connection is lost it gets all that it has not received.
 func TestAStockClientOnAVerySlowPathLosesNothing(t *testing.T) {
-	if !*slowPaths {
-		t.Skip("takes 40 s; -slowpath runs it. TestASlowPeerIsNotASilentOne and TestASlowClientIsNotTakenForOneThatDoesNotEcho are its parts in virtual time")
+	if !*fullSize {
+		t.Skip("takes 40 s; -full runs it. TestASlowPeerIsNotASilentOne and TestASlowClientIsNotTakenForOneThatDoesNotEcho are its parts in virtual time")
 	}
 	t.Parallel()
 	h := startHost(t, nil, nil)
