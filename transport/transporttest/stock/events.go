@@ -2,11 +2,13 @@ package stock
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"time"
 )
@@ -187,17 +189,13 @@ func (c *Client) ExpectSilence(d time.Duration, match func(Event) bool) error {
 
 // find calls match once per packet, without holding the lock.
 func (c *Client) find(ctx context.Context, match func(Event) bool, take bool) (Event, error) {
-	seen := -1
-	for {
+	var look []Event
+	for seen, some := -1, 1; ; some = min(2*some, 256) { // usually it is the first
 		c.mu.Lock()
-		var look []Event
-		for i := range c.pending {
-			if c.pending[i].Order > seen {
-				look = append(look, c.pending[i:]...)
-				break
-			}
-		}
-		over, changed := c.over, c.waitLocked()
+		at := c.atLocked(seen + 1)
+		end := min(at+some, len(c.pending))
+		look = append(look[:0], c.pending[at:end]...)
+		more, over, changed := end < len(c.pending), c.over, c.waitLocked()
 		c.mu.Unlock()
 
 		for _, e := range look {
@@ -205,6 +203,9 @@ func (c *Client) find(ctx context.Context, match func(Event) bool, take bool) (E
 			if match(e) && (!take || c.take(e.Order)) {
 				return e, nil
 			}
+		}
+		if more {
+			continue
 		}
 		if over {
 			return Event{}, fmt.Errorf("stock: no matching packet%s: %w", c.describePending(), c.closedError())
@@ -221,17 +222,21 @@ func (c *Client) find(ctx context.Context, match func(Event) bool, take bool) (E
 func (c *Client) take(order int) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for i := range c.pending {
-		if c.pending[i].Order == order {
-			if i == 0 {
-				c.pending = c.pending[1:] // the usual case must not move the rest
-			} else {
-				c.pending = append(c.pending[:i], c.pending[i+1:]...)
-			}
-			return true
-		}
+	switch i := c.atLocked(order); {
+	case i == len(c.pending) || c.pending[i].Order != order:
+		return false
+	case i == 0:
+		c.pending = c.pending[1:] // the usual case must not move the rest
+	default:
+		c.pending = append(c.pending[:i], c.pending[i+1:]...)
 	}
-	return false
+	return true
+}
+
+// atLocked returns where in the queue the packet of that order is, or the next one.
+func (c *Client) atLocked(order int) int {
+	i, _ := slices.BinarySearchFunc(c.pending, order, func(e Event, order int) int { return cmp.Compare(e.Order, order) })
+	return i
 }
 
 func (c *Client) describePending() string {
