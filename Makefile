@@ -96,6 +96,11 @@ proof-crowds: ## 2,000 players behind one address cut at once, and logins beside
 		-crowd.players 2000 -crowd.sources 100 -crowd.strict | grep -v '"level"'
 	$(GO) test ./transport/dtls -count=1 -timeout 2m -v -run AVenueBehindOneAddress -crowd.handshakes 2000
 
+.PHONY: proof-links
+proof-links: ## players away for 21 s, on slow paths and on links that flap; a script that computes while 640 MiB wait for players
+	$(GO) test ./transport/host -count=1 -timeout 10m -v -full \
+		-run 'SmallMessagesEndNobody|AVerySlowPath|WhoseLinkFlaps|WhatWaitsForPlayers' | grep -v '"level"'
+
 .PHONY: proof-nat
 proof-nat: ## the kernel's NAT changes the players' UDP ports and addresses, in network namespaces; takes root, nft and conntrack
 	$(GO) test ./transport/client -count=1 -timeout 5m -v -run NATInANamespace -nat.namespaces

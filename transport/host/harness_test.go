@@ -34,8 +34,8 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreAnyFunction("github.com/dlclark/regexp2/v2.runClock"))
 }
 
-// fullSize is set by `make proof-queues`.
-var fullSize = flag.Bool("full", false, "run tests at the size of a real day, which takes minutes")
+// fullSize is set by `make proof-links`.
+var fullSize = flag.Bool("full", false, "run tests of slow, lost and flapping links at full size: a minute each")
 
 // patience is how long a step of a test may take before it counts as failed.
 const patience = 10 * time.Second
