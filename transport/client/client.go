@@ -9,9 +9,9 @@ import (
 	"troupe/messages/wire"
 )
 
-// Client is one player. It is made by Dial; its methods may be called from any
-// goroutine. It outlives its connections, unless Options.Reconnect is off. Close
-// or Abort must be called at the end.
+// Client is one player. Dial makes it. Its methods may be called from any goroutine.
+// It outlives its connections, unless Options.Reconnect is off. Call Close or Abort at
+// the end.
 type Client struct {
 	// set once, by Dial
 	o      Options
@@ -81,15 +81,14 @@ func newClient(o *Options, open opener) *Client {
 // PeerID is the player's number in the game session.
 func (c *Client) PeerID() int32 { return c.peer.Load() }
 
-// Transport is what the newest connection runs over: WS, WSS or KCP.
+// Transport returns the transport of the newest connection: WS, WSS or KCP.
 func (c *Client) Transport() Transport {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.last
 }
 
-// Attached reports whether there is a connection at the moment, as far as is
-// known here.
+// Attached reports whether the Client has a connection that it does not know to be lost.
 func (c *Client) Attached() bool {
 	cn := c.current.Load()
 	if cn == nil {
@@ -100,17 +99,16 @@ func (c *Client) Attached() bool {
 	return cn.cause == nil
 }
 
-// Events are what was received, in order, across connections. The channel is
-// closed at the end of the Client, behind Done; what still waits in it can be taken
-// then.
+// Events returns the channel of received events, in order, across connections. The
+// channel is closed after Done, at the end of the Client. Events that are still in its
+// buffer can be taken then.
 func (c *Client) Events() <-chan Event { return c.events }
 
-// Done is closed when the Client has ended; all that its goroutines have left to do
-// then is to close Events. The loss of a connection is no end as long as it may come
-// back.
+// Done is closed when the Client has ended. Its goroutines then only close Events. A
+// lost connection does not end the Client while it may still be resumed.
 func (c *Client) Done() <-chan struct{} { return c.done }
 
-// End tells how the Client ended, once Done is closed; before, it is zero.
+// End returns how the Client ended. It is zero before Done is closed.
 func (c *Client) End() End {
 	select {
 	case <-c.done:
@@ -123,8 +121,9 @@ func (c *Client) End() End {
 // FastUp reports whether messages of intent Fast go by the fast channel.
 func (c *Client) FastUp() bool { return c.current.Load().fastUp() }
 
-// FastErr says why there is no fast channel on the present connection, or no longer;
-// nil while it is up, being set up for the first time, or was not asked for.
+// FastErr returns why the current connection has no fast channel, or none any more. It is
+// nil while the channel is up or being set up for the first time, and without
+// Options.Fast.
 func (c *Client) FastErr() error {
 	cn := c.current.Load()
 	if cn == nil || cn.fast == nil {
@@ -133,12 +132,16 @@ func (c *Client) FastErr() error {
 	return cn.fast.failure()
 }
 
-// Send sends one message. A reliable one is kept until the host has it: that Send
-// returned without an error means that it arrives exactly once, or that the Client
-// ends (see the package comment for hosts that do not count). It waits while the
-// send buffer is full, which may take until events are taken, or fails with
-// ErrBufferFull if the connection is lost. A fast one never waits; while there is
-// no connection it is dropped, and counted in Stats.Fast.Unsent.
+// Send sends one message.
+//
+// A reliable message is kept until the host has it. If Send returns nil, the message
+// arrives exactly once, or the Client ends (the package comment has the exception of
+// hosts that do not number messages). Send waits while the send buffer is full, which
+// may last until events are taken. If the connection is lost and the buffer is full, it
+// fails with ErrBufferFull.
+//
+// A fast message never waits. Without a connection it is dropped, and counted in
+// Stats.Fast.Unsent.
 func (c *Client) Send(ctx context.Context, m Message) error {
 	if err := m.check(); err != nil {
 		return err
@@ -156,8 +159,8 @@ func (c *Client) Send(ctx context.Context, m Message) error {
 	return c.put(ctx, &h, m.Intent == Fast)
 }
 
-// JoinGroup asks to join a group, a positive number. An EventMembership tells
-// what came of it. Like the next two it is sent as a reliable message is.
+// JoinGroup asks to join a group, a positive number. An EventMembership brings the
+// result. JoinGroup, LeaveGroup and RequestMembership are sent like reliable messages.
 func (c *Client) JoinGroup(ctx context.Context, group int32) error {
 	return c.group(ctx, wire.OpJoinGroup, group, 1)
 }
@@ -187,10 +190,10 @@ func (c *Client) group(ctx context.Context, op, group, least int32) error {
 	return c.put(ctx, &h, false)
 }
 
-// Close leaves the game session, with close code 1000, and returns when no
-// goroutine is left: at most about three seconds later. What was sent before goes
-// first. While the connection is lost the host cannot be told: it holds the seat
-// until its window is over.
+// Close sends messages that are still queued, leaves the game session with close code
+// 1000, and returns when no goroutine is left, after about three seconds at most. While
+// the connection is lost, Close cannot tell the host, which holds the seat until its
+// window is over.
 func (c *Client) Close() {
 	if cn := c.depart(); cn != nil {
 		c.settle(cn)
@@ -199,8 +202,8 @@ func (c *Client) Close() {
 	<-c.done
 }
 
-// Abort drops the connection without a goodbye, ends the Client and returns when
-// no goroutine is left. To the host it is a loss: the player may come back.
+// Abort drops the connection without a close frame, ends the Client, and returns when no
+// goroutine is left. To the host this is a lost connection: the player may come back.
 func (c *Client) Abort() {
 	if cn := c.depart(); cn != nil {
 		cn.link.abort()

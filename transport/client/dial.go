@@ -10,11 +10,11 @@ import (
 	"troupe/messages/wire"
 )
 
-// Dial opens a connection and logs in. The context bounds this alone; when it
-// ends, nothing of the attempt is left. A login that the host does not accept is a
-// *RefusedError, and a connection that ends before it is answered an *EndError; a
-// refusal may take up to two seconds more, for the goodbye. A host that says when
-// to ask again is asked again, as long as there is time.
+// Dial opens a connection and logs in. The context bounds Dial only, not the Client; when
+// it ends, nothing of the attempt is left. If the host refuses the login, the error is
+// a *RefusedError, which may take up to two seconds more because of the closing
+// handshake. If the connection ends before the login is answered, it is an *EndError. If
+// the host asks the client to try later, Dial does so for as long as the context allows.
 func Dial(ctx context.Context, o Options) (*Client, error) {
 	o, err := o.withDefaults()
 	if err != nil {

@@ -16,8 +16,7 @@
 //
 // # Transports
 //
-// Options.Transport says what the connection runs over, Client.Transport what it
-// does run over:
+// Options.Transport chooses the transport. Client.Transport reports the one in use:
 //
 //	WS    WebSocket over TCP, in plain text
 //	WSS   WebSocket over TLS; Options.TLS holds roots and server name
@@ -25,104 +24,108 @@
 //	      with the same roots and server name
 //	Auto  KCP, or WSS where KCP does not get through within Options.AutoTimeout
 //
-// Auto takes any answer of the host as final: a login that was refused over KCP
-// is refused. An attempt over KCP that took too long is dropped before WSS is
-// tried; if the host had let it in, the second login takes it over, or is refused
-// by a host that allows no takeover.
+// With Auto, any answer of the host is final: a login that was refused over KCP is not
+// tried over WSS. An attempt over KCP that takes too long is dropped before WSS is
+// tried. If the host had accepted the first login by then, the second one takes the
+// player over, or is refused if the host allows no takeover.
 //
-// Importing this package stops the scheduler that kcp-go starts for sessions of its
-// own (kcp.SystemTimedSched): a program that uses those as well cannot have both.
+// Importing this package stops kcp-go's own scheduler (kcp.SystemTimedSched). A program
+// that imports it cannot use sessions of kcp-go.
 //
 // # Delivery
 //
 // A message goes to a player, to a group, or to the game's own code (Server), and
-// its Intent is Reliable or Fast. Reliable ones go by the reliable channel of the
-// transport. Fast ones go by the fast channel, where they may be lost, and are
-// dropped if they arrive late; but only with Options.Fast, once it is up, and up
-// to FastPayloadMax. Otherwise they go by the reliable channel, too.
+// its Intent is Reliable or Fast. Reliable messages use the reliable channel of the
+// transport. Fast messages use the fast channel if Options.Fast is set, the channel is
+// up, and the payload is at most FastPayloadMax; otherwise they use the reliable
+// channel. On the fast channel, messages may be lost, and late ones are dropped.
 //
 // The fast channel depends on the transport:
 //
 //	WS    plain UDP; the handshake of the official clients runs in the background
-//	WSS   DTLS, which trusts what the login brought and nothing else; also in the
-//	      background
+//	WSS   DTLS, which trusts only the anchors of the login's answer; the handshake
+//	      also runs in the background
 //	KCP   datagrams beside KCP, ready after Dial
 //
-// EventFastUp tells when it is up. EventFastDown tells that there is none or no
-// longer, and FastErr why; the connection goes on without. A way that is dead, after
-// a NAT has changed the client's port or address for one, is noticed: the host is
-// asked when nothing has come for a second. A Troupe host follows the client where it
-// can, so that often nothing is to be told; else the channel is down within 3.5 s
-// (DTLS: 3 s), both sides use the reliable channel, and another handshake is tried.
-// The first handshake over plain UDP is repeated for as long as it is not answered.
+// EventFastUp reports that the fast channel is up. EventFastDown reports that there is
+// none, or none any more, and FastErr says why; the connection goes on without it.
+//
+// The client detects a dead path, for example after a NAT has changed its port or
+// address: it asks the host when nothing has arrived for a second. A Troupe host
+// follows the client to its new address where it can, and then the program sees no
+// event. Otherwise the channel goes down within 3.5 s (DTLS: 3 s), both sides use the
+// reliable channel, and the client tries another handshake. The first handshake over
+// plain UDP is repeated until it is answered.
 //
 // # Reconnection
 //
-// A Client outlives its connections. When one is lost - the network is gone, the
-// host is silent, it closed the connection and wants the player back - the Client
-// logs in again with the same player session and goes on: same peer id, same
-// groups, and in both directions exactly what was missed, in order. The program
-// sees EventDetached, EventReconnected and then the messages, or, if the host
-// could not keep all of them, EventGap before the rest.
+// A Client outlives its connections. A connection is lost when the network is gone,
+// when the host is silent, or when the host closes it and wants the player back. The
+// Client then logs in again with the same player session. It keeps its peer id and
+// groups, and both sides get exactly the reliable messages they missed, in order. The
+// program sees EventDetached, EventReconnected and then the messages. If the host
+// could not keep all of them, it sees EventGap before the rest.
 //
-// This takes one round trip behind that of the transport: the login says what was
-// received, the answer says what the other side has, and both send the rest at
-// once. Reliable packets are numbered for that and kept in a bounded buffer until
-// they are acknowledged. While the connection is lost, reliable messages go into
-// this buffer, until it is full (ErrBufferFull), and fast ones are dropped.
+// Resuming takes one round trip after the transport's own: the login says what the
+// client has received, the answer says what the host has received, and both send the
+// rest at once. Reliable packets are numbered for this, and kept in a bounded buffer
+// until they are acknowledged. While the connection is lost, reliable messages go into
+// this buffer until it is full (ErrBufferFull). Fast messages are dropped.
 //
-// Options.Reconnect says when attempts are made. The host has a say: it can ask
-// the player to come later, and it ends the Client with a refusal or with a close
-// code that says never, such as that of a kick, or of another device that took
-// over. After its window no attempt is of use. Then Events and Done are closed.
+// Options.Reconnect says when attempts are made. The host can ask the client to try
+// later. A refusal, or a close code that forbids coming back (a kick, a takeover by
+// another device), ends the Client. So does the end of the host's window. Events and
+// Done are closed then.
 //
-// Options.Transport is what attempts go by; Auto begins with what worked last. Move
-// changes the transport without losing the connection, and NetworkChanged is for
-// programs that the system tells of a new network. A session of DTLS is resumed,
-// so that roaming with KCP costs an abbreviated handshake.
+// Attempts use Options.Transport; with Auto they begin with the transport that worked
+// last. Move changes the transport without losing messages. NetworkChanged is for
+// programs that the operating system tells about a new network. DTLS sessions are
+// resumed, so that roaming with KCP costs an abbreviated handshake only.
 //
-// Hosts that do not count (a host without a window, or another implementation) are
-// logged in to by the player session id, and the token if they gave one. Nothing is
-// numbered then: what was on its way when the connection broke may be lost, and
-// what the host sends again may come twice.
+// Some hosts do not number messages: a host without a window, or another
+// implementation. The client logs in to them with the player session id, and with the
+// token if they gave one. Messages that were under way when the connection broke may
+// then be lost, and messages that the host sends again may arrive twice.
 //
 // # Events and back-pressure
 //
-// Events is a channel of Options.EventsMax places. When they are all taken, an
-// event of the reliable channel waits, and with it the reading: nothing reliable
-// is dropped here. A program that stops taking events will then be slow in the
-// eyes of the host, which closes such connections, and it does not come back
-// before there is room. Nor are the host's acknowledgements read: a Send that waits
-// for room in the send buffer waits for events to be taken, so one goroutine that
-// does both must bound its Send by a context. What came by the fast channel is
-// dropped instead, and counted in ChannelStats.Dropped. Events of one channel come
-// in order, across connections; between the two there is none.
+// Events is a channel with a buffer of Options.EventsMax. When the buffer is full, the
+// client stops reading the reliable channel until the program takes an event; it
+// drops no reliable message. To the host, such a client is slow. The host closes slow
+// connections, and the client does not reconnect before the buffer has room.
+//
+// While reading is stopped, the host's acknowledgements are not read either. A Send
+// that waits for room in the send buffer then waits until events are taken. If one
+// goroutine both sends and takes events, it must give Send a context with a deadline.
+//
+// Messages of the fast channel are dropped when the buffer is full, and counted in
+// ChannelStats.Dropped. Events of one channel come in order, across connections. There
+// is no order between the two channels.
 //
 // # Ending
 //
-// Close leaves the game session; Abort drops the connection, as a crash or a dead
-// network would, and the host holds the seat for a while. Either way, and when the
-// host ends it, or a lost connection does not come back, Events is closed and End
-// tells why: the host's close code and reason, or an error.
+// Close leaves the game session. Abort drops the connection, as a crash or a dead
+// network would, and the host holds the seat for a while. A Client also ends when the
+// host ends it, or when a lost connection cannot be resumed. In all cases Events is
+// closed, and End says why: the host's close code and reason, or an error.
 //
-// A host that is silent for Options.SilenceMax counts as gone; with KCP, which asks a
-// silent host for a sign of life, after Options.StallMax already.
+// A host that is silent for Options.SilenceMax counts as gone. KCP asks a silent host
+// for a sign of life, and gives up after Options.StallMax.
 //
 // # Goroutines and time
 //
-// A context given to a method bounds that call, and Dial leaves nothing behind
-// when it ends. A Client has a goroutine or two beside those of a fast channel, one
-// more while there is something to be written, and one while
-// the connection is lost. None is left when Close or Abort has returned, or, if
-// the Client ended by itself, once Done is closed. Nothing wakes up while nothing
-// is to be done, but for the look, about once a second, whether a fast channel or
-// KCP still brings anything.
+// The context given to a method bounds that call only. When Dial's context ends, Dial
+// leaves nothing behind. A Client has one or two goroutines beside those of a fast
+// channel, one more while it writes, and one while the connection is lost. All have
+// ended when Close or Abort returns, or, if the Client ends by itself, when Done is
+// closed. An idle Client wakes up only about once a second, to check whether a fast
+// channel or KCP is still alive.
 //
-// # What is written here
+// # Dependencies
 //
-// The WebSocket side is, and is not taken from the library that the host uses for
-// its handshake: that one closes TCP right after its close frame, which can turn
-// a leave into a reset, and its dialling leaks a goroutine when it times out. DTLS
-// is transport/dtls, KCP is transport/kcp. This package knows no other part of a
-// host, and nothing of the service API.
+// This package has its own WebSocket client. The library that the host uses for its
+// handshake closes TCP right after its close frame, which can turn a leave into a
+// reset, and its dialler leaks a goroutine when it times out. DTLS is transport/dtls,
+// KCP is transport/kcp. The package uses no other part of a host, and does not call
+// the service API.
 package client

@@ -68,7 +68,7 @@ type Event struct {
 	Gap         *Gap         // of EventGap
 }
 
-// Reconnected tells how a Client came back.
+// Reconnected says how a Client was resumed.
 type Reconnected struct {
 	// Transport is what the new connection runs over.
 	Transport Transport
@@ -85,10 +85,10 @@ type Reconnected struct {
 	PeerID int32
 }
 
-// Gap tells of messages to this player that are lost.
+// Gap reports how many messages to this player were lost.
 type Gap struct{ Lost uint64 }
 
-// End tells how a connection, or the Client, ended.
+// End says how a connection, or the Client, ended.
 type End struct {
 	// Code is the close code of the host's goodbye, 0 if it said none. Troupe's own
 	// codes are messages.CloseReason, on every transport.
@@ -101,8 +101,8 @@ type End struct {
 	Err error
 }
 
-// Retry tells what is to be done next: log in again now, later, or not at all. A
-// Client does that itself, unless Options.Reconnect is off.
+// Retry says what a client should do next: log in again now, later, or not at all. A
+// Client does this by itself, unless Options.Reconnect is off.
 func (e End) Retry() messages.Retry {
 	switch {
 	case e.Local, errors.Is(e.Err, ErrGaveUp):

@@ -5,12 +5,12 @@ import (
 	"fmt"
 )
 
-// Move makes a new connection, over another transport or another path, and then
-// drops the present one. Nothing reliable is lost or comes twice, if the host
-// counts. After an error everything is as before, except that the connection may
-// have been lost meanwhile. Reconnects go by t, too. While the connection is lost
-// it is ErrDetached. The program must take events meanwhile: with no room for them
-// Move waits until its context ends.
+// Move opens a new connection, over another transport or another path, and then drops
+// the current one. If the host numbers messages, no reliable message is lost or comes
+// twice. Later reconnects use t as well. After an error everything is as before, except
+// that the connection may have been lost in the meantime. While the connection is lost,
+// Move returns ErrDetached. The program must keep taking events: if their buffer is
+// full, Move waits until its context ends.
 func (c *Client) Move(ctx context.Context, t Transport) error {
 	if t < WS || t > Auto {
 		return fmt.Errorf("client: %s is no transport", t)

@@ -28,7 +28,7 @@ const (
 	KCPPort = 33402
 )
 
-// Transport is what the reliable channel of a connection runs over.
+// Transport names the transport of a connection's reliable channel.
 type Transport uint8
 
 // Transports.

@@ -46,8 +46,8 @@ const (
 	attemptFirst = 3 * time.Second
 )
 
-// Reconnect says how a Client comes back after its connection is lost. The zero
-// value is the default: it does.
+// Reconnect says how a Client reconnects after it has lost its connection. The zero
+// value is the default: the Client reconnects.
 type Reconnect struct {
 	// Off ends the Client with its first connection.
 	Off bool

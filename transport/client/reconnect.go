@@ -168,14 +168,14 @@ func (c *Client) tryAgain(ctx context.Context, n int) error {
 	return c.connect(ctx, t)
 }
 
-// NetworkChanged drops the connection without a word and makes another at once,
-// for programs that the system tells of a new network: they need not wait until
-// the old one is found to be silent. A host that asked to come later is not asked
-// earlier. With Reconnect.Off the Client ends.
+// NetworkChanged drops the connection without a close frame and opens another one at
+// once. It is for programs that the operating system tells about a new network: the
+// Client need not wait until it finds the old connection silent. If the host has asked
+// it to come later, the Client still waits. With Reconnect.Off the Client ends.
 func (c *Client) NetworkChanged() { c.Outage(0) }
 
-// Outage drops the connection without a goodbye and makes no attempt to come back
-// before d is over, as if there were no network: for tests.
+// Outage simulates a network outage, for tests: it drops the connection without a close
+// frame, and the Client makes no attempt to reconnect for d.
 func (c *Client) Outage(d time.Duration) {
 	c.mu.Lock()
 	c.notBefore = time.Now().Add(d)

@@ -15,9 +15,9 @@ type Stats struct {
 	Gaps, Lost uint64
 }
 
-// ChannelStats are the counts of one channel, packets of the protocol's own
-// included. Bytes are those of packets with
-// their length, without what WebSocket, TLS, KCP or UDP add.
+// ChannelStats are the counts of one channel. They include packets of the protocol
+// itself. Bytes count packets with their length prefix, without the overhead of
+// WebSocket, TLS, KCP or UDP.
 type ChannelStats struct {
 	Sent, SentBytes         uint64
 	Received, ReceivedBytes uint64
@@ -55,11 +55,11 @@ func (c *channelCounters) read(get func(*atomic.Uint64) uint64) ChannelStats {
 	}
 }
 
-// Stats returns what was counted so far.
+// Stats returns the counts since Dial or the last ResetStats.
 func (c *Client) Stats() Stats { return c.readStats((*atomic.Uint64).Load) }
 
-// ResetStats returns what was counted and begins again at zero. Nothing is
-// counted twice or not at all.
+// ResetStats returns the counts and sets them to zero. No event is counted twice or
+// missed.
 func (c *Client) ResetStats() Stats {
 	return c.readStats(func(n *atomic.Uint64) uint64 { return n.Swap(0) })
 }
