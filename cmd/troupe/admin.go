@@ -13,8 +13,8 @@ import (
 	"troupe/cmd/internal/config"
 	"troupe/cmd/troupe/internal/admin"
 	"troupe/cmd/troupe/internal/reach"
+	"troupe/transport/awswire"
 	"troupe/transport/host"
-	"troupe/transport/serviceapi"
 )
 
 type adminCommand struct {
@@ -165,7 +165,7 @@ type newKeysCommand struct {
 
 // Run makes up a key.
 func (c *newKeysCommand) Run(s streams) error {
-	id, secret := serviceapi.NewKey()
+	id, secret := awswire.NewKey()
 	if c.JSON {
 		return admin.PrintJSON(s.out, []map[string]string{{"id": id, "secret": secret}})
 	}

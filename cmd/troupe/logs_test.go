@@ -8,13 +8,13 @@ import (
 	"strings"
 	"testing"
 
-	"troupe/transport/serviceapi"
+	"troupe/transport/awswire"
 )
 
 // From another machine the logs are for those with a key.
 func TestLogsAreAskedForWithAKey(t *testing.T) {
 	const secret, game = "canary-secret-of-the-key", "arn:aws:gamelift:eu-west-1::gamesession/fleet-dev/gsess-1"
-	keys, err := serviceapi.NewSigV4(serviceapi.SigV4Options{Regions: []string{"eu-west-1"}, Keys: []serviceapi.Key{{ID: "KEYALL", Secret: secret}}})
+	keys, err := awswire.NewSigV4(awswire.SigV4Options{Regions: []string{"eu-west-1"}, Keys: []awswire.Key{{ID: "KEYALL", Secret: secret}}})
 	if err != nil {
 		t.Fatal(err)
 	}

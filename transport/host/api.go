@@ -16,6 +16,7 @@ import (
 
 	"troupe/actors/store"
 	"troupe/transport"
+	"troupe/transport/awswire"
 	"troupe/transport/ops"
 	"troupe/transport/serviceapi"
 )
@@ -68,7 +69,7 @@ func (v *checks) keys(a *API) {
 			v.that(key, false, "must have one of secret, secretFile and secretEnv")
 		default:
 			made := a.made(k, k.Secret)
-			if err := made.Validate(); err != nil {
+			if err := made.Validate(serviceapi.Operations()); err != nil {
 				v.that(key, false, err.Error())
 			}
 		}
@@ -95,18 +96,18 @@ func (a *API) Limits(k *APIKey) (rate float64, burst int) {
 }
 
 // made is a key as the API takes it.
-func (a *API) made(k *APIKey, secret string) serviceapi.Key {
+func (a *API) made(k *APIKey, secret string) awswire.Key {
 	rate, burst := a.Limits(k)
-	return serviceapi.Key{ID: k.ID, Secret: secret, SessionToken: k.SessionToken, Allow: k.Allow, Rate: rate, Burst: burst}
+	return awswire.Key{ID: k.ID, Secret: secret, SessionToken: k.SessionToken, Allow: k.Allow, Rate: rate, Burst: burst}
 }
 
 // authenticator is who may call. It reads the files of secrets.
-func (c *Config) authenticator() (serviceapi.Authenticator, error) {
+func (c *Config) authenticator() (awswire.Authenticator, error) {
 	a := &c.API
 	if !a.signed() {
-		return serviceapi.Anyone, nil
+		return awswire.Anyone, nil
 	}
-	o := serviceapi.SigV4Options{Regions: []string{c.Region}, Skew: a.Skew, AllowUnsignedPayload: a.AllowUnsignedPayload}
+	o := awswire.SigV4Options{Operations: serviceapi.Operations(), Regions: []string{c.Region}, Skew: a.Skew, AllowUnsignedPayload: a.AllowUnsignedPayload}
 	for i := range a.Keys {
 		secret := a.Keys[i].Secret
 		if name := a.Keys[i].SecretFile; name != "" {
@@ -117,7 +118,7 @@ func (c *Config) authenticator() (serviceapi.Authenticator, error) {
 		}
 		o.Keys = append(o.Keys, a.made(&a.Keys[i], secret))
 	}
-	v, err := serviceapi.NewSigV4(o)
+	v, err := awswire.NewSigV4(o)
 	if err != nil {
 		return nil, fmt.Errorf("host: api.keys: %w", err)
 	}

@@ -16,7 +16,7 @@ import (
 
 	"troupe/actors/store"
 	"troupe/transport"
-	"troupe/transport/serviceapi"
+	"troupe/transport/awswire"
 )
 
 // pipes is a listener whose connections are pipes, for virtual time.
@@ -93,7 +93,7 @@ func TestGuardedPages(t *testing.T) {
 		r := httptest.NewRequest(http.MethodGet, "http://localhost"+c.path, nil)
 		r.RemoteAddr = c.from
 		w := httptest.NewRecorder()
-		g := guard{auth: serviceapi.Anyone, local: true}
+		g := guard{auth: awswire.Anyone, local: true}
 		g.debugPages(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})).ServeHTTP(w, r)
 		if w.Code != c.status {
 			t.Errorf("%+v: got %d", c, w.Code)

@@ -5,7 +5,7 @@ import (
 
 	"troupe/actors/fleet"
 	"troupe/actors/script/bundle"
-	"troupe/transport/serviceapi"
+	"troupe/transport/awswire"
 )
 
 // Config is everything an operator may choose. Each field's key is its path of
@@ -294,7 +294,7 @@ type GameSessionLogs struct {
 // Fleets replaces Aliases and Queues, too.
 func Defaults() Config {
 	return Config{
-		API:       API{Addr: "127.0.0.1:8080", Keys: []APIKey{}, Proxies: []string{}, Skew: serviceapi.DefaultSkew, Rate: 50, Burst: 100},
+		API:       API{Addr: "127.0.0.1:8080", Keys: []APIKey{}, Proxies: []string{}, Skew: awswire.DefaultSkew, Rate: 50, Burst: 100},
 		WebSocket: WebSocket{Addr: "127.0.0.1:1900", EmptyCloseIsLeave: true, Proxies: []string{}},
 		Fast:      Fast{Addr: "127.0.0.1:33400", Enabled: true, SameIP: true, PortsFrom: 33403, PortsTo: 33500, Sockets: 64},
 		WSS:       WSS{Addr: "127.0.0.1:1901"},

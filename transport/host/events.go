@@ -12,8 +12,8 @@ import (
 	"troupe/actors/store"
 	"troupe/messages"
 	"troupe/messages/counters"
+	"troupe/transport/awswire"
 	"troupe/transport/events"
-	"troupe/transport/serviceapi"
 )
 
 // Events says who is told what happens (service-api.md 5).
@@ -171,7 +171,7 @@ func (o *outbox) Commit(changes []events.Change, done func(error)) {
 }
 
 // eventReaders guards the stream of events.
-func (h *Host) eventReaders(c *Config, auth serviceapi.Authenticator) (http.Handler, error) {
+func (h *Host) eventReaders(c *Config, auth awswire.Authenticator) (http.Handler, error) {
 	token, err := secretOf(c.Events.SSE.Secret, c.Events.SSE.SecretFile)
 	if err != nil {
 		return nil, fmt.Errorf("host: events.sse.secretFile: %w", err)

@@ -8,7 +8,7 @@ import (
 	"net/netip"
 	"strings"
 
-	"troupe/transport/serviceapi"
+	"troupe/transport/awswire"
 )
 
 const (
@@ -18,7 +18,7 @@ const (
 
 // guard keeps the pages that show what players and scripts say: /debug/ and /events.
 type guard struct {
-	auth serviceapi.Authenticator
+	auth awswire.Authenticator
 	keys bool // there are access keys
 	// local: requests from this machine need nothing. With keys it is off unless the
 	// operator asks for it: a proxy on this machine need not say that it is one, and then
@@ -26,7 +26,7 @@ type guard struct {
 	local bool
 }
 
-func (c *Config) guard(auth serviceapi.Authenticator) guard {
+func (c *Config) guard(auth awswire.Authenticator) guard {
 	return guard{auth: auth, keys: c.API.signed(), local: !c.API.signed() || c.API.TrustLoopback}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"troupe/messages"
+	"troupe/transport/awswire"
 )
 
 var (
@@ -23,37 +24,6 @@ var (
 
 // aliasMessageMax bounds the message of a TERMINAL alias, which the model does not.
 const aliasMessageMax = 1024
-
-// registerAliases adds the operations of service-api.md 2.4.
-func (s *Server) registerAliases(t table) {
-	register(t, "CreateAlias", s.createAlias,
-		required("Name", nonBlank),
-		optionally("Description", nonZeroAndMaxString),
-		required("RoutingStrategy", routingStrategy),
-		optionally("Tags", tagList),
-	)
-	register(t, "DescribeAlias", s.describeAlias,
-		required("AliasId", aliasIDOrARN),
-	)
-	register(t, "UpdateAlias", s.updateAlias,
-		required("AliasId", aliasIDOrARN),
-		optionally("Name", nonBlank),
-		optionally("Description", nonZeroAndMaxString),
-		optionally("RoutingStrategy", routingStrategy),
-	)
-	register(t, "DeleteAlias", s.deleteAlias,
-		required("AliasId", aliasIDOrARN),
-	)
-	register(t, "ListAliases", s.listAliases,
-		optionally("RoutingStrategyType", routingTypes),
-		optionally("Name", nonEmptyString),
-		optionally("Limit", positiveInteger),
-		optionally("NextToken", nonEmptyString),
-	)
-	register(t, "ResolveAlias", s.resolveAlias,
-		required("AliasId", aliasIDOrARN),
-	)
-}
 
 func (s *Server) createAlias(ctx context.Context, in *gamelift.CreateAliasInput) (*gamelift.CreateAliasOutput, error) {
 	routing, err := routingOf(in.RoutingStrategy)
@@ -100,7 +70,7 @@ func (s *Server) oneAlias(ctx context.Context, member *string) (*messages.Alias,
 		return nil, err
 	}
 	if len(found) == 0 || id == "" {
-		return nil, messages.Errorf(messages.NotFound, "there is no alias %q", clip(*member))
+		return nil, messages.Errorf(messages.NotFound, "there is no alias %q", awswire.Clip(*member))
 	}
 	return found[0], nil
 }

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"troupe/messages"
+	"troupe/transport/awswire"
 )
 
 // arns mints and reads ARNs of one region and account (service-api.md 2.2).
@@ -29,10 +30,10 @@ func (a arns) mintWithoutAccount(kind, id string) string {
 func (a arns) resource(arn string) (string, error) {
 	parts := strings.SplitN(arn, ":", 6)
 	if len(parts) != 6 || parts[0] != "arn" {
-		return "", invalid("%q is not an ARN", clip(arn))
+		return "", invalid("%q is not an ARN", awswire.Clip(arn))
 	}
 	if parts[2] != "gamelift" || parts[3] != a.region {
-		return "", messages.Errorf(messages.NotFound, "%q belongs to another service or region than gamelift in %s", clip(arn), a.region)
+		return "", messages.Errorf(messages.NotFound, "%q belongs to another service or region than gamelift in %s", awswire.Clip(arn), a.region)
 	}
 	return parts[5], nil
 }
@@ -48,7 +49,7 @@ func (a arns) id(kind, idOrARN string) (string, error) {
 	}
 	id, ok := strings.CutPrefix(resource, kind+"/")
 	if !ok {
-		return "", invalid("%q is not the ARN of a %s", clip(idOrARN), kind)
+		return "", invalid("%q is not the ARN of a %s", awswire.Clip(idOrARN), kind)
 	}
 	return id, nil
 }
@@ -58,7 +59,7 @@ func (a arns) id(kind, idOrARN string) (string, error) {
 func (a arns) gameSession(arn string) (messages.GameSessionID, error) {
 	resource, err := a.resource(arn)
 	if err != nil || !strings.HasPrefix(resource, "gamesession/") {
-		return "", messages.Errorf(messages.NotFound, "there is no game session %q in %s", clip(arn), a.region)
+		return "", messages.Errorf(messages.NotFound, "there is no game session %q in %s", awswire.Clip(arn), a.region)
 	}
 	return messages.GameSessionID(arnPrefix + a.region + "::" + resource), nil
 }

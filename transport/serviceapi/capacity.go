@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"troupe/messages"
+	"troupe/transport/awswire"
 )
 
 // What the service calls an instance is a process group here: each runs the whole
@@ -19,37 +20,6 @@ var managedCapacity = structure[types.ManagedCapacityConfiguration](
 	optionally("ZeroCapacityStrategy", enum(types.ZeroCapacityStrategy("").Values())),
 	optionally("ScaleInAfterInactivityMinutes", number(5, 1440)),
 )
-
-func (s *Server) registerCapacity(t table) {
-	named := []rule{
-		optionally("FleetIds", listOf(1, unbounded, fleetIDOrARN)),
-		optionally("Limit", positiveInteger),
-		optionally("NextToken", nonZeroAndMaxString),
-	}
-	register(t, "DescribeFleetCapacity", s.describeFleetCapacity, named...)
-	register(t, "DescribeFleetUtilization", s.describeFleetUtilization, named...)
-	located := []rule{
-		required("FleetId", fleetIDOrARN),
-		required("Location", locationString),
-	}
-	register(t, "DescribeFleetLocationCapacity", s.describeFleetLocationCapacity, located...)
-	register(t, "DescribeFleetLocationUtilization", s.describeFleetLocationUtilization, located...)
-	register(t, "UpdateFleetCapacity", s.updateFleetCapacity,
-		required("FleetId", fleetIDOrARN),
-		optionally("DesiredInstances", wholeNumber),
-		optionally("MinSize", wholeNumber),
-		optionally("MaxSize", wholeNumber),
-		optionally("Location", locationString),
-		optionally("ManagedCapacityConfiguration", managedCapacity),
-	)
-	register(t, "DescribeInstances", s.describeInstances,
-		required("FleetId", fleetIDOrARN),
-		optionally("InstanceId", text(0, unbounded, `[a-zA-Z0-9\.-]+`)),
-		optionally("Limit", positiveInteger),
-		optionally("NextToken", nonZeroAndMaxString),
-		optionally("Location", locationString),
-	)
-}
 
 // fleetUses reads what fleets have and use in their home locations: the named ones, in
 // that order and without unknown ones, or a page of all.
@@ -117,7 +87,7 @@ func (s *Server) useAt(ctx context.Context, fleet *string, location string) (non
 		return none, err
 	}
 	if len(uses) == 0 {
-		return none, messages.Errorf(messages.NotFound, "there is no fleet %q with a location %s", clip(*fleet), location)
+		return none, messages.Errorf(messages.NotFound, "there is no fleet %q with a location %s", awswire.Clip(*fleet), location)
 	}
 	return uses[0], nil
 }
@@ -208,7 +178,7 @@ func (s *Server) describeInstances(ctx context.Context, in *gamelift.DescribeIns
 	if in.InstanceId != nil {
 		all = slices.DeleteFunc(slices.Clone(all), func(i messages.Instance) bool { return i.ID != *in.InstanceId })
 		if len(all) == 0 {
-			return nil, messages.Errorf(messages.NotFound, "fleet %s has no instance %q there", id, clip(*in.InstanceId))
+			return nil, messages.Errorf(messages.NotFound, "fleet %s has no instance %q there", id, awswire.Clip(*in.InstanceId))
 		}
 	}
 	page, token, err := cut(s.pager, paging{

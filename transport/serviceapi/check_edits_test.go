@@ -13,22 +13,22 @@ func TestAPICheck30_UpdateGameSession(t *testing.T) {
 	id := a.newGameSession(t, 4)
 	inBoth(t, func(t *testing.T, protocol string) {
 		call := func(in members) reply { t.Helper(); return a.call(t, protocol, "UpdateGameSession", in) }
-		call(members{"Name": "n"}).want(t, 400, invalidRequest)
-		call(members{"GameSessionId": id}).want(t, 400, invalidRequest)
-		call(members{"GameSessionId": id, "GameProperties": []any{}}).want(t, 400, invalidRequest)
-		call(members{"GameSessionId": id, "MaximumPlayerSessionCount": 201}).want(t, 400, invalidRequest)
-		call(members{"GameSessionId": id, "MaximumPlayerSessionCount": -1}).want(t, 400, invalidRequest)
-		call(members{"GameSessionId": id, "PlayerSessionCreationPolicy": "SOME"}).want(t, 400, invalidRequest)
-		call(members{"GameSessionId": id, "ProtectionPolicy": "SOME"}).want(t, 400, invalidRequest)
+		call(members{"Name": "n"}).Want(t, 400, invalidRequest)
+		call(members{"GameSessionId": id}).Want(t, 400, invalidRequest)
+		call(members{"GameSessionId": id, "GameProperties": []any{}}).Want(t, 400, invalidRequest)
+		call(members{"GameSessionId": id, "MaximumPlayerSessionCount": 201}).Want(t, 400, invalidRequest)
+		call(members{"GameSessionId": id, "MaximumPlayerSessionCount": -1}).Want(t, 400, invalidRequest)
+		call(members{"GameSessionId": id, "PlayerSessionCreationPolicy": "SOME"}).Want(t, 400, invalidRequest)
+		call(members{"GameSessionId": id, "ProtectionPolicy": "SOME"}).Want(t, 400, invalidRequest)
 		same := []any{members{"Key": "k", "Value": "1"}, members{"Key": "k", "Value": "2"}}
-		call(members{"GameSessionId": id, "GameProperties": same}).want(t, 400, invalidRequest)
-		call(members{"GameSessionId": id + "x", "Name": "n"}).want(t, 400, "NotFoundException")
-		call(members{"GameSessionId": strings.Replace(id, "us-east-1", "eu-west-1", 1), "Name": "n"}).want(t, 400, "NotFoundException")
+		call(members{"GameSessionId": id, "GameProperties": same}).Want(t, 400, invalidRequest)
+		call(members{"GameSessionId": id + "x", "Name": "n"}).Want(t, 400, "NotFoundException")
+		call(members{"GameSessionId": strings.Replace(id, "us-east-1", "eu-west-1", 1), "Name": "n"}).Want(t, 400, "NotFoundException")
 
 		got, _ := call(members{
 			"GameSessionId": id, "Name": "n", "MaximumPlayerSessionCount": 0, "PlayerSessionCreationPolicy": "DENY_ALL", "ProtectionPolicy": "FullProtection",
 			"GameProperties": []any{members{"Key": protocol, "Value": "1"}},
-		}).ok(t)["GameSession"].(members)
+		}).OK(t)["GameSession"].(members)
 		if got["Name"] != "n" || got["PlayerSessionCreationPolicy"] != "DENY_ALL" || fmt.Sprint(got["MaximumPlayerSessionCount"]) != "0" {
 			t.Errorf("%v", got)
 		}
@@ -40,7 +40,7 @@ func TestAPICheck31_UpdateOfATerminatedGameSession(t *testing.T) {
 	id := a.newGameSession(t, 4)
 	a.fake.fail = messages.Errorf(messages.InvalidGameSessionStatus, "it is TERMINATED")
 	inBoth(t, func(t *testing.T, protocol string) {
-		a.call(t, protocol, "UpdateGameSession", members{"GameSessionId": id, "Name": "n"}).want(t, 400, "InvalidGameSessionStatusException")
+		a.call(t, protocol, "UpdateGameSession", members{"GameSessionId": id, "Name": "n"}).Want(t, 400, "InvalidGameSessionStatusException")
 	})
 }
 
@@ -48,12 +48,12 @@ func TestAPICheck30_DetailsShowTheProtection(t *testing.T) {
 	a := newAPI(t)
 	first, second := a.newGameSession(t, 1), a.newGameSession(t, 1)
 	inBoth(t, func(t *testing.T, protocol string) {
-		a.call(t, protocol, "UpdateGameSession", members{"GameSessionId": second, "ProtectionPolicy": "FullProtection"}).ok(t)
+		a.call(t, protocol, "UpdateGameSession", members{"GameSessionId": second, "ProtectionPolicy": "FullProtection"}).OK(t)
 		call := func(in members) reply { t.Helper(); return a.call(t, protocol, "DescribeGameSessionDetails", in) }
-		call(members{}).want(t, 400, invalidRequest)
-		call(members{"FleetId": fleetOne, "StatusFilter": "SLEEPING"}).want(t, 400, invalidRequest)
-		call(members{"GameSessionId": first + "x"}).want(t, 400, "NotFoundException")
-		all := items(t, call(members{"FleetId": fleetOne}).ok(t), "GameSessionDetails")
+		call(members{}).Want(t, 400, invalidRequest)
+		call(members{"FleetId": fleetOne, "StatusFilter": "SLEEPING"}).Want(t, 400, invalidRequest)
+		call(members{"GameSessionId": first + "x"}).Want(t, 400, "NotFoundException")
+		all := items(t, call(members{"FleetId": fleetOne}).OK(t), "GameSessionDetails")
 		if len(all) != 2 {
 			t.Fatalf("%d are listed", len(all))
 		}
@@ -64,8 +64,8 @@ func TestAPICheck30_DetailsShowTheProtection(t *testing.T) {
 				t.Errorf("%v, want %v", detail, want)
 			}
 		}
-		page := call(members{"FleetId": fleetOne, "Limit": 1}).ok(t)
-		rest := call(members{"FleetId": fleetOne, "Limit": 1, "NextToken": page["NextToken"]}).ok(t)
+		page := call(members{"FleetId": fleetOne, "Limit": 1}).OK(t)
+		rest := call(members{"FleetId": fleetOne, "Limit": 1, "NextToken": page["NextToken"]}).OK(t)
 		if n := len(items(t, rest, "GameSessionDetails")); n != 1 || rest["NextToken"] != nil {
 			t.Errorf("the last page has %d and %v", n, rest["NextToken"])
 		}

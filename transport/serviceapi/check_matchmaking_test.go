@@ -21,8 +21,8 @@ func TestAPICheck64_MatchmakingIsRefusedByName(t *testing.T) {
 			"DescribeMatchmakingConfigurations": {},
 		} {
 			r := a.ask(t, protocol, operation, in)
-			if text, _ := r.body["message"].(string); r.status != 400 || r.code() != exceptions["UR"] || !strings.Contains(text, operation) {
-				t.Errorf("%s: %d %v", operation, r.status, r.body)
+			if text, _ := r.Body["message"].(string); r.Status != 400 || r.Code() != exceptions["UR"] || !strings.Contains(text, operation) {
+				t.Errorf("%s: %d %v", operation, r.Status, r.Body)
 			}
 		}
 	})

@@ -28,7 +28,7 @@ func (a *api) newQueue(t *testing.T, name string, more ...members) members {
 	for _, m := range more {
 		maps.Copy(in, m)
 	}
-	return a.call(t, "json", "CreateGameSessionQueue", in).ok(t)["GameSessionQueue"].(members)
+	return a.call(t, "json", "CreateGameSessionQueue", in).OK(t)["GameSessionQueue"].(members)
 }
 
 func (a *api) startPlacement(t *testing.T, id string, more members) reply {
@@ -42,14 +42,14 @@ func TestCheck42_QueueTimeout(t *testing.T) {
 	a := newAPI(t)
 	inBoth(t, func(t *testing.T, protocol string) {
 		for _, s := range []int{9, 601, 0, -1} {
-			a.call(t, protocol, "CreateGameSessionQueue", members{"Name": "no", "TimeoutInSeconds": s}).want(t, 400, invalidRequest)
+			a.call(t, protocol, "CreateGameSessionQueue", members{"Name": "no", "TimeoutInSeconds": s}).Want(t, 400, invalidRequest)
 		}
-		q := a.call(t, protocol, "CreateGameSessionQueue", members{"Name": "default-" + protocol}).ok(t)["GameSessionQueue"].(members)
+		q := a.call(t, protocol, "CreateGameSessionQueue", members{"Name": "default-" + protocol}).OK(t)["GameSessionQueue"].(members)
 		if q["TimeoutInSeconds"] != 600.0 || q["GameSessionQueueArn"] != "arn:aws:gamelift:us-east-1:000000000000:gamesessionqueue/default-"+protocol {
 			t.Errorf("got %v", q)
 		}
 		for _, s := range []int{10, 600} {
-			q = a.call(t, protocol, "UpdateGameSessionQueue", members{"Name": "default-" + protocol, "TimeoutInSeconds": s}).ok(t)["GameSessionQueue"].(members)
+			q = a.call(t, protocol, "UpdateGameSessionQueue", members{"Name": "default-" + protocol, "TimeoutInSeconds": s}).OK(t)["GameSessionQueue"].(members)
 			if q["TimeoutInSeconds"] != float64(s) {
 				t.Errorf("got %v", q)
 			}
@@ -135,21 +135,21 @@ func TestCheck43_44_RulesOfAQueue(t *testing.T) {
 					in["Name"] = fmt.Sprintf("new-%d", len(a.fake.queues))
 				}
 				if r := a.call(t, "json", operation, in); test.code != "" {
-					r.want(t, 400, test.code)
+					r.Want(t, 400, test.code)
 				} else {
-					r.ok(t)
+					r.OK(t)
 				}
 			}
 		})
 	}
-	a.call(t, "json", "CreateGameSessionQueue", members{"Name": "taken"}).want(t, 400, invalidRequest)
-	a.call(t, "json", "CreateGameSessionQueue", members{"Name": "a_b"}).want(t, 400, invalidRequest)
-	a.call(t, "json", "CreateGameSessionQueue", members{}).want(t, 400, invalidRequest)
-	a.call(t, "json", "CreateGameSessionQueue", members{"Name": "n", "Tags": []members{{"Key": "aws:x", "Value": ""}}}).want(t, 400, "TaggingFailedException")
-	a.call(t, "json", "UpdateGameSessionQueue", members{"Name": "unknown"}).want(t, 400, "NotFoundException")
-	a.call(t, "json", "DeleteGameSessionQueue", members{"Name": "unknown"}).want(t, 400, "NotFoundException")
-	a.call(t, "json", "DeleteGameSessionQueue", members{"Name": "arn:aws:gamelift:eu-west-1::gamesessionqueue/taken"}).want(t, 400, "NotFoundException")
-	a.call(t, "json", "DeleteGameSessionQueue", members{"Name": "arn:aws:gamelift:us-east-1::gamesessionqueue/taken"}).ok(t)
+	a.call(t, "json", "CreateGameSessionQueue", members{"Name": "taken"}).Want(t, 400, invalidRequest)
+	a.call(t, "json", "CreateGameSessionQueue", members{"Name": "a_b"}).Want(t, 400, invalidRequest)
+	a.call(t, "json", "CreateGameSessionQueue", members{}).Want(t, 400, invalidRequest)
+	a.call(t, "json", "CreateGameSessionQueue", members{"Name": "n", "Tags": []members{{"Key": "aws:x", "Value": ""}}}).Want(t, 400, "TaggingFailedException")
+	a.call(t, "json", "UpdateGameSessionQueue", members{"Name": "unknown"}).Want(t, 400, "NotFoundException")
+	a.call(t, "json", "DeleteGameSessionQueue", members{"Name": "unknown"}).Want(t, 400, "NotFoundException")
+	a.call(t, "json", "DeleteGameSessionQueue", members{"Name": "arn:aws:gamelift:eu-west-1::gamesessionqueue/taken"}).Want(t, 400, "NotFoundException")
+	a.call(t, "json", "DeleteGameSessionQueue", members{"Name": "arn:aws:gamelift:us-east-1::gamesessionqueue/taken"}).OK(t)
 }
 
 func TestCheck45_EmptyObjectsRemove(t *testing.T) {
@@ -171,7 +171,7 @@ func TestCheck45_EmptyObjectsRemove(t *testing.T) {
 		}
 		update := func(in members) members {
 			in["Name"] = name
-			return a.call(t, protocol, "UpdateGameSessionQueue", in).ok(t)["GameSessionQueue"].(members)
+			return a.call(t, protocol, "UpdateGameSessionQueue", in).OK(t)["GameSessionQueue"].(members)
 		}
 		if same := update(members{}); fmt.Sprint(same) != fmt.Sprint(q) {
 			t.Fatalf("got %v, had %v", same, q)
@@ -192,25 +192,25 @@ func TestQueuesAreListed(t *testing.T) {
 	for i := range 60 {
 		a.newQueue(t, fmt.Sprintf("q%02d", i))
 	}
-	page := a.call(t, "json", "DescribeGameSessionQueues", members{"Limit": 1000}).ok(t)
+	page := a.call(t, "json", "DescribeGameSessionQueues", members{"Limit": 1000}).OK(t)
 	if got := items(t, page, "GameSessionQueues"); len(got) != 50 || got[49]["Name"] != "q49" {
 		t.Fatalf("got %d", len(got))
 	}
-	last := a.call(t, "json", "DescribeGameSessionQueues", members{"NextToken": page["NextToken"]}).ok(t)
+	last := a.call(t, "json", "DescribeGameSessionQueues", members{"NextToken": page["NextToken"]}).OK(t)
 	if got := items(t, last, "GameSessionQueues"); len(got) != 10 || last["NextToken"] != nil {
 		t.Fatalf("got %d, %v", len(got), last["NextToken"])
 	}
 	some := a.call(t, "json", "DescribeGameSessionQueues", members{
 		"Names": []string{"q07", "unknown", "arn:aws:gamelift:us-east-1::gamesessionqueue/q03", "q03", "arn:aws:gamelift:eu-west-1::gamesessionqueue/q04"},
-	}).ok(t)
+	}).OK(t)
 	if got := items(t, some, "GameSessionQueues"); len(got) != 2 || got[0]["Name"] != "q03" || got[1]["Name"] != "q07" {
 		t.Fatalf("got %v", got)
 	}
-	none := a.call(t, "json", "DescribeGameSessionQueues", members{"Names": []string{"unknown"}}).ok(t)
+	none := a.call(t, "json", "DescribeGameSessionQueues", members{"Names": []string{"unknown"}}).OK(t)
 	if got := items(t, none, "GameSessionQueues"); len(got) != 0 {
 		t.Fatalf("got %v", got)
 	}
-	a.call(t, "json", "DescribeGameSessionQueues", members{"NextToken": "x"}).want(t, 400, invalidRequest)
+	a.call(t, "json", "DescribeGameSessionQueues", members{"NextToken": "x"}).Want(t, 400, invalidRequest)
 }
 
 func TestCheck46_48_StartOfAPlacement(t *testing.T) {
@@ -272,10 +272,10 @@ func TestCheck46_48_StartOfAPlacement(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			r := a.startPlacement(t, fmt.Sprint("p-", len(a.fake.started)), test.in)
 			if test.code != "" {
-				r.want(t, 400, test.code)
+				r.Want(t, 400, test.code)
 				return
 			}
-			p := r.ok(t)["GameSessionPlacement"].(members)
+			p := r.OK(t)["GameSessionPlacement"].(members)
 			if p["Status"] != "PENDING" || p["GameSessionQueueName"] != "q" || p["StartTime"] == nil || p["EndTime"] != nil || p["GameSessionId"] != nil || p["Port"] != nil {
 				t.Errorf("got %v", p)
 			}
@@ -286,13 +286,13 @@ func TestCheck46_48_StartOfAPlacement(t *testing.T) {
 		body := cbor.Encode(cbor.Map{
 			"PlacementId": cbor.String("nan"), "GameSessionQueueName": cbor.String("q"), "MaximumPlayerSessionCount": cbor.Uint(1), "PlayerLatencies": cbor.List{l},
 		})
-		if r := a.raw(t, "cbor", "StartGameSessionPlacement", body); r.status != 400 {
-			t.Errorf("%v: got %v", bad, r.body)
+		if r := a.raw(t, "cbor", "StartGameSessionPlacement", body); r.Status != 400 {
+			t.Errorf("%v: got %v", bad, r.Body)
 		}
 	}
-	a.startPlacement(t, "p-0", nil).want(t, 400, invalidRequest)
+	a.startPlacement(t, "p-0", nil).Want(t, 400, invalidRequest)
 	a.fake.full = true
-	a.startPlacement(t, "over", nil).want(t, 400, throttled)
+	a.startPlacement(t, "over", nil).Want(t, 400, "ThrottlingException")
 }
 
 // Everything that was asked for is answered and reaches the host; the protocols agree.
@@ -307,7 +307,7 @@ func TestPlacementIsEchoed(t *testing.T) {
 			"PlayerLatencies":       []members{{"PlayerId": "x", "RegionIdentifier": "us-east-1", "LatencyInMilliseconds": 12.5}},
 			"DesiredPlayerSessions": []members{{"PlayerId": "x", "PlayerData": "d"}},
 		}
-		p := a.call(t, protocol, "StartGameSessionPlacement", in).ok(t)["GameSessionPlacement"].(members)
+		p := a.call(t, protocol, "StartGameSessionPlacement", in).OK(t)["GameSessionPlacement"].(members)
 		for _, member := range []string{"PlacementId", "GameSessionQueueName", "GameSessionName", "GameSessionData", "GameProperties", "PlayerLatencies", "MaximumPlayerSessionCount"} {
 			if fmt.Sprint(p[member]) != fmt.Sprint(in[member]) {
 				t.Errorf("%s: got %v, gave %v", member, p[member], in[member])
@@ -320,17 +320,17 @@ func TestPlacementIsEchoed(t *testing.T) {
 		p = a.call(t, protocol, "StartGameSessionPlacement", members{
 			"PlacementId": id + "-override", "GameSessionQueueName": "q", "MaximumPlayerSessionCount": 0,
 			"PriorityConfigurationOverride": members{"LocationOrder": []string{"b", "a"}},
-		}).ok(t)["GameSessionPlacement"].(members)
+		}).OK(t)["GameSessionPlacement"].(members)
 		if fmt.Sprint(p["PriorityConfigurationOverride"]) != "map[LocationOrder:[b a] PlacementFallbackStrategy:DEFAULT_AFTER_SINGLE_PASS]" {
 			t.Errorf("got %v", p["PriorityConfigurationOverride"])
 		}
-		a.call(t, protocol, "DescribeGameSessionPlacement", members{"PlacementId": "unknown"}).want(t, 400, "NotFoundException")
-		a.call(t, protocol, "StopGameSessionPlacement", members{"PlacementId": "unknown"}).want(t, 400, "NotFoundException")
-		p = a.call(t, protocol, "StopGameSessionPlacement", members{"PlacementId": id}).ok(t)["GameSessionPlacement"].(members)
+		a.call(t, protocol, "DescribeGameSessionPlacement", members{"PlacementId": "unknown"}).Want(t, 400, "NotFoundException")
+		a.call(t, protocol, "StopGameSessionPlacement", members{"PlacementId": "unknown"}).Want(t, 400, "NotFoundException")
+		p = a.call(t, protocol, "StopGameSessionPlacement", members{"PlacementId": id}).OK(t)["GameSessionPlacement"].(members)
 		if p["Status"] != "CANCELLED" || p["EndTime"] == nil {
 			t.Errorf("got %v", p)
 		}
-		a.call(t, protocol, "StopGameSessionPlacement", members{"PlacementId": id}).want(t, 400, invalidRequest)
+		a.call(t, protocol, "StopGameSessionPlacement", members{"PlacementId": id}).Want(t, 400, invalidRequest)
 	})
 }
 
@@ -342,7 +342,7 @@ func TestCheck50_FulfilledPlacementIsShown(t *testing.T) {
 		Placed: []messages.PlacedPlayer{{PlayerID: "x", PlayerSessionID: "psess-1"}},
 	}}
 	inBoth(t, func(t *testing.T, protocol string) {
-		p := a.call(t, protocol, "DescribeGameSessionPlacement", members{"PlacementId": "p"}).ok(t)["GameSessionPlacement"].(members)
+		p := a.call(t, protocol, "DescribeGameSessionPlacement", members{"PlacementId": "p"}).OK(t)["GameSessionPlacement"].(members)
 		if p["GameSessionId"] != "arn:game" || p["GameSessionArn"] != "arn:game" || p["GameSessionRegion"] != "eu-west-1" || p["Port"] != 1900.0 ||
 			p["IpAddress"] != "127.0.0.1" || p["DnsName"] != nil || fmt.Sprint(p["PlacedPlayerSessions"]) != "[map[PlayerId:x PlayerSessionId:psess-1]]" || p["EndTime"] == nil {
 			t.Errorf("got %v", p)

@@ -75,12 +75,12 @@ func TestAPICheck20_LimitsPatternsEnums(t *testing.T) {
 	inBoth(t, func(t *testing.T, protocol string) {
 		for _, c := range cases {
 			r := a.call(t, protocol, c.operation, c.in)
-			text, _ := r.body["message"].(string)
+			text, _ := r.Body["message"].(string)
 			switch {
-			case c.text == "" && r.status != 200:
-				t.Errorf("%s: got %d %v, want success", c.name, r.status, r.body)
-			case c.text != "" && (r.code() != invalidRequest || !strings.Contains(text, c.text)):
-				t.Errorf("%s: got %d %s %q, want a text with %q", c.name, r.status, r.code(), text, c.text)
+			case c.text == "" && r.Status != 200:
+				t.Errorf("%s: got %d %v, want success", c.name, r.Status, r.Body)
+			case c.text != "" && (r.Code() != invalidRequest || !strings.Contains(text, c.text)):
+				t.Errorf("%s: got %d %s %q, want a text with %q", c.name, r.Status, r.Code(), text, c.text)
 			}
 		}
 	})
@@ -99,7 +99,7 @@ func TestAPICheck22_Paging(t *testing.T) {
 			if token != "" {
 				in["NextToken"] = token
 			}
-			out := a.call(t, protocol, "DescribeGameSessions", in).ok(t)
+			out := a.call(t, protocol, "DescribeGameSessions", in).OK(t)
 			for _, g := range items(t, out, "GameSessions") {
 				seen = append(seen, g["GameSessionId"].(string))
 			}
@@ -116,8 +116,8 @@ func TestAPICheck22_Paging(t *testing.T) {
 		}
 		bad := func(name, operation string, in members) {
 			t.Helper()
-			if r := a.call(t, protocol, operation, in); r.status != 400 || r.code() != invalidRequest {
-				t.Errorf("%s: got %d %v", name, r.status, r.body)
+			if r := a.call(t, protocol, operation, in); r.Status != 400 || r.Code() != invalidRequest {
+				t.Errorf("%s: got %d %v", name, r.Status, r.Body)
 			}
 		}
 		bad("limit 0", "DescribeGameSessions", members{"FleetId": fleetOne, "Limit": 0})
@@ -128,12 +128,12 @@ func TestAPICheck22_Paging(t *testing.T) {
 		bad("more filter", "DescribeGameSessions", members{"FleetId": fleetOne, "StatusFilter": "ACTIVE", "NextToken": token})
 		bad("other operation", "SearchGameSessions", members{"FleetId": fleetOne, "NextToken": token})
 		bad("tampered", "DescribeGameSessions", members{"FleetId": fleetOne, "NextToken": token[:len(token)-2] + "AA"})
-		a.call(t, protocol, "DescribeGameSessions", members{"FleetId": fleetOne, "Limit": 1, "NextToken": token}).ok(t)
-		a.call(t, protocol, "DescribeGameSessions", members{"FleetId": fleetOne, "Limit": 1 << 30}).ok(t) // clamped
+		a.call(t, protocol, "DescribeGameSessions", members{"FleetId": fleetOne, "Limit": 1, "NextToken": token}).OK(t)
+		a.call(t, protocol, "DescribeGameSessions", members{"FleetId": fleetOne, "Limit": 1 << 30}).OK(t) // clamped
 	})
 	other := newAPI(t) // another process has another key
-	token := a.call(t, "json", "ListFleets", members{"Limit": 1}).ok(t)["NextToken"]
-	other.call(t, "json", "ListFleets", members{"NextToken": token}).want(t, 400, invalidRequest)
+	token := a.call(t, "json", "ListFleets", members{"Limit": 1}).OK(t)["NextToken"]
+	other.call(t, "json", "ListFleets", members{"NextToken": token}).Want(t, 400, invalidRequest)
 }
 
 func TestAPICheck23_FleetOrAlias(t *testing.T) {
@@ -141,11 +141,11 @@ func TestAPICheck23_FleetOrAlias(t *testing.T) {
 	inBoth(t, func(t *testing.T, protocol string) {
 		for _, operation := range []string{"CreateGameSession", "SearchGameSessions"} {
 			in := members{"MaximumPlayerSessionCount": 1}
-			a.call(t, protocol, operation, in).want(t, 400, invalidRequest)
+			a.call(t, protocol, operation, in).Want(t, 400, invalidRequest)
 			in["FleetId"], in["AliasId"] = fleetOne, aliasOne
-			a.call(t, protocol, operation, in).want(t, 400, invalidRequest)
+			a.call(t, protocol, operation, in).Want(t, 400, invalidRequest)
 		}
-		a.call(t, protocol, "CreateGameSession", members{"AliasId": aliasOne, "MaximumPlayerSessionCount": 1}).ok(t)
+		a.call(t, protocol, "CreateGameSession", members{"AliasId": aliasOne, "MaximumPlayerSessionCount": 1}).OK(t)
 	})
 }
 
@@ -153,9 +153,9 @@ func TestAPICheck24_TerminalAlias(t *testing.T) {
 	a := newAPI(t)
 	inBoth(t, func(t *testing.T, protocol string) {
 		r := a.call(t, protocol, "CreateGameSession", members{"AliasId": aliasEnd, "MaximumPlayerSessionCount": 1})
-		r.want(t, 400, "TerminalRoutingStrategyException")
-		if r.body["message"] != endText {
-			t.Errorf("got text %q", r.body["message"])
+		r.Want(t, 400, "TerminalRoutingStrategyException")
+		if r.Body["message"] != endText {
+			t.Errorf("got text %q", r.Body["message"])
 		}
 	})
 }
@@ -168,21 +168,21 @@ func TestAPICheck35_DescribeGameSessions(t *testing.T) {
 		call := func(in members) reply { t.Helper(); return a.call(t, protocol, "DescribeGameSessions", in) }
 		found := func(in members, n int) {
 			t.Helper()
-			if got := items(t, call(in).ok(t), "GameSessions"); len(got) != n {
+			if got := items(t, call(in).OK(t), "GameSessions"); len(got) != n {
 				t.Errorf("%v: got %d game sessions, want %d", in, len(got), n)
 			}
 		}
-		call(members{"FleetId": fleetOne, "StatusFilter": "SLEEPING"}).want(t, 400, invalidRequest)
-		call(members{"FleetId": fleetOne, "StatusFilter": "active"}).want(t, 400, invalidRequest)
-		call(members{}).want(t, 400, invalidRequest)
-		call(members{"FleetId": fleetOne, "AliasId": aliasOne}).want(t, 400, invalidRequest)
-		call(members{"GameSessionId": id, "Location": "us-east-1"}).want(t, 400, invalidRequest)
-		call(members{"GameSessionId": id + "x"}).want(t, 400, "NotFoundException")
-		call(members{"GameSessionId": "gsess-1"}).want(t, 400, "NotFoundException")
-		call(members{"GameSessionId": "arn:x"}).want(t, 400, "NotFoundException")
-		call(members{"GameSessionId": strings.Replace(id, "us-east-1", "eu-west-1", 1)}).want(t, 400, "NotFoundException")
-		call(members{"FleetId": "fleet-unknown"}).want(t, 400, "NotFoundException")
-		call(members{"FleetId": strings.Replace(arn, "us-east-1", "eu-west-1", 1)}).want(t, 400, "NotFoundException")
+		call(members{"FleetId": fleetOne, "StatusFilter": "SLEEPING"}).Want(t, 400, invalidRequest)
+		call(members{"FleetId": fleetOne, "StatusFilter": "active"}).Want(t, 400, invalidRequest)
+		call(members{}).Want(t, 400, invalidRequest)
+		call(members{"FleetId": fleetOne, "AliasId": aliasOne}).Want(t, 400, invalidRequest)
+		call(members{"GameSessionId": id, "Location": "us-east-1"}).Want(t, 400, invalidRequest)
+		call(members{"GameSessionId": id + "x"}).Want(t, 400, "NotFoundException")
+		call(members{"GameSessionId": "gsess-1"}).Want(t, 400, "NotFoundException")
+		call(members{"GameSessionId": "arn:x"}).Want(t, 400, "NotFoundException")
+		call(members{"GameSessionId": strings.Replace(id, "us-east-1", "eu-west-1", 1)}).Want(t, 400, "NotFoundException")
+		call(members{"FleetId": "fleet-unknown"}).Want(t, 400, "NotFoundException")
+		call(members{"FleetId": strings.Replace(arn, "us-east-1", "eu-west-1", 1)}).Want(t, 400, "NotFoundException")
 		found(members{"GameSessionId": id}, 1)
 		found(members{"GameSessionId": strings.Replace(id, "us-east-1::", "us-east-1:123456789012:", 1)}, 1)
 		found(members{"GameSessionId": id, "FleetId": fleetOne, "Location": "nowhere"}, 1)
@@ -208,12 +208,12 @@ func TestAPICheck37_BatchOfPlayerSessions(t *testing.T) {
 			in["GameSessionId"] = id
 			return a.call(t, protocol, "CreatePlayerSessions", in)
 		}
-		call(members{"PlayerIds": ids}).want(t, 400, invalidRequest)
-		call(members{"PlayerIds": []string{}}).want(t, 400, invalidRequest)
-		call(members{}).want(t, 400, invalidRequest)
-		call(members{"PlayerIds": []string{"a", "b", "a"}}).want(t, 400, invalidRequest)
-		call(members{"PlayerIds": []any{"a", nil}}).want(t, 400, invalidRequest)
-		out := call(members{"PlayerIds": ids[:25], "PlayerDataMap": members{"p1": "one", "stranger": "x"}}).ok(t)
+		call(members{"PlayerIds": ids}).Want(t, 400, invalidRequest)
+		call(members{"PlayerIds": []string{}}).Want(t, 400, invalidRequest)
+		call(members{}).Want(t, 400, invalidRequest)
+		call(members{"PlayerIds": []string{"a", "b", "a"}}).Want(t, 400, invalidRequest)
+		call(members{"PlayerIds": []any{"a", nil}}).Want(t, 400, invalidRequest)
+		out := call(members{"PlayerIds": ids[:25], "PlayerDataMap": members{"p1": "one", "stranger": "x"}}).OK(t)
 		made := items(t, out, "PlayerSessions")
 		if len(made) != 25 || made[1]["PlayerData"] != "one" || made[0]["PlayerData"] != nil || made[24]["PlayerId"] != "p24" {
 			t.Errorf("got %v", made)
@@ -224,31 +224,31 @@ func TestAPICheck37_BatchOfPlayerSessions(t *testing.T) {
 		}
 	})
 	full := a.newGameSession(t, 1)
-	a.call(t, "json", "CreatePlayerSessions", members{"GameSessionId": full, "PlayerIds": []string{"a", "b"}}).want(t, 400, "GameSessionFullException")
+	a.call(t, "json", "CreatePlayerSessions", members{"GameSessionId": full, "PlayerIds": []string{"a", "b"}}).Want(t, 400, "GameSessionFullException")
 }
 
 func TestAPICheck40_StatusFilterOfPlayerSessions(t *testing.T) {
 	a := newAPI(t)
 	id := a.newGameSession(t, 9)
-	out := a.call(t, "json", "CreatePlayerSession", members{"GameSessionId": id, "PlayerId": "p"}).ok(t)
+	out := a.call(t, "json", "CreatePlayerSession", members{"GameSessionId": id, "PlayerId": "p"}).OK(t)
 	player := out["PlayerSession"].(members)["PlayerSessionId"]
 	inBoth(t, func(t *testing.T, protocol string) {
 		call := func(in members) reply { t.Helper(); return a.call(t, protocol, "DescribePlayerSessions", in) }
 		found := func(in members, n int) {
 			t.Helper()
-			if got := items(t, call(in).ok(t), "PlayerSessions"); len(got) != n {
+			if got := items(t, call(in).OK(t), "PlayerSessions"); len(got) != n {
 				t.Errorf("%v: got %d player sessions, want %d", in, len(got), n)
 			}
 		}
 		found(members{"GameSessionId": id, "PlayerSessionStatusFilter": "RESERVED"}, 1)
 		found(members{"GameSessionId": id, "PlayerSessionStatusFilter": "COMPLETED"}, 0)
-		call(members{"GameSessionId": id, "PlayerSessionStatusFilter": "GONE"}).want(t, 400, invalidRequest)
+		call(members{"GameSessionId": id, "PlayerSessionStatusFilter": "GONE"}).Want(t, 400, invalidRequest)
 		found(members{"PlayerId": "p", "PlayerSessionStatusFilter": "COMPLETED"}, 1)
 		found(members{"PlayerId": "p", "PlayerSessionStatusFilter": "GONE"}, 1)
 		found(members{"PlayerSessionId": player, "PlayerSessionStatusFilter": "COMPLETED", "Limit": 1, "NextToken": "x"}, 1)
 		found(members{"PlayerId": "nobody"}, 0)
-		call(members{"PlayerSessionId": "psess-none"}).want(t, 400, "NotFoundException")
-		call(members{"GameSessionId": id + "x"}).want(t, 400, "NotFoundException")
+		call(members{"PlayerSessionId": "psess-none"}).Want(t, 400, "NotFoundException")
+		call(members{"GameSessionId": id + "x"}).Want(t, 400, "NotFoundException")
 	})
 }
 
@@ -260,7 +260,7 @@ func TestAPICheck41_OneSelectorOfPlayerSessions(t *testing.T) {
 			{}, {"GameSessionId": id, "PlayerId": "p"}, {"PlayerId": "p", "PlayerSessionId": "psess-1"},
 			{"GameSessionId": id, "PlayerId": "p", "PlayerSessionId": "psess-1"}, {"PlayerSessionStatusFilter": "ACTIVE"},
 		} {
-			a.call(t, protocol, "DescribePlayerSessions", in).want(t, 400, invalidRequest)
+			a.call(t, protocol, "DescribePlayerSessions", in).Want(t, 400, invalidRequest)
 		}
 	})
 }
@@ -275,7 +275,7 @@ func TestAPICheck61_UnknownFleetsAreLeftOut(t *testing.T) {
 	}
 	inBoth(t, func(t *testing.T, protocol string) {
 		call := func(in members) reply { t.Helper(); return a.call(t, protocol, "DescribeFleetAttributes", in) }
-		out := call(members{"FleetIds": []string{"fleet-none", "arn:aws:gamelift:us-east-1::fleet/" + fleetTwo, fleetOne, fleetTwo}, "Limit": 1}).ok(t)
+		out := call(members{"FleetIds": []string{"fleet-none", "arn:aws:gamelift:us-east-1::fleet/" + fleetTwo, fleetOne, fleetTwo}, "Limit": 1}).OK(t)
 		got := items(t, out, "FleetAttributes")
 		if len(got) != 2 || got[0]["FleetId"] != fleetTwo || got[1]["FleetId"] != fleetOne {
 			t.Fatalf("got %v", got)
@@ -294,18 +294,18 @@ func TestAPICheck61_UnknownFleetsAreLeftOut(t *testing.T) {
 				t.Errorf("certificates %v, want %s", c, want)
 			}
 		}
-		if got := items(t, call(members{"FleetIds": []string{"fleet-none"}}).ok(t), "FleetAttributes"); len(got) != 0 {
+		if got := items(t, call(members{"FleetIds": []string{"fleet-none"}}).OK(t), "FleetAttributes"); len(got) != 0 {
 			t.Errorf("got %v", got)
 		}
-		if n := len(items(t, call(members{}).ok(t), "FleetAttributes")); n != 2 {
+		if n := len(items(t, call(members{}).OK(t), "FleetAttributes")); n != 2 {
 			t.Errorf("got %d fleets", n)
 		}
-		call(members{"FleetIds": ids(25)}).ok(t)
-		r := call(members{"FleetIds": ids(26)}).want(t, 400, invalidRequest)
-		if !strings.Contains(r.body["message"].(string), "25") {
-			t.Errorf("text without the maximum: %v", r.body)
+		call(members{"FleetIds": ids(25)}).OK(t)
+		r := call(members{"FleetIds": ids(26)}).Want(t, 400, invalidRequest)
+		if !strings.Contains(r.Body["message"].(string), "25") {
+			t.Errorf("text without the maximum: %v", r.Body)
 		}
-		call(members{"FleetIds": []string{"arn:aws:gamelift:eu-west-1::fleet/" + fleetOne}}).want(t, 400, "NotFoundException")
+		call(members{"FleetIds": []string{"arn:aws:gamelift:eu-west-1::fleet/" + fleetOne}}).Want(t, 400, "NotFoundException")
 	})
 }
 
@@ -319,22 +319,22 @@ func TestAPIListFleetsFilters(t *testing.T) {
 			{members{}, 2}, {members{"ScriptId": "script-1"}, 1}, {members{"ScriptId": "script-2"}, 0}, {members{"BuildId": "build-1"}, 0},
 			{members{"ScriptId": "arn:aws:gamelift:us-east-1:123456789012:script/script-1"}, 1},
 		} {
-			ids, ok := a.call(t, protocol, "ListFleets", c.in).ok(t)["FleetIds"].([]any)
+			ids, ok := a.call(t, protocol, "ListFleets", c.in).OK(t)["FleetIds"].([]any)
 			if !ok || len(ids) != c.want {
 				t.Errorf("%v: got %v", c.in, ids)
 			}
 		}
-		a.call(t, protocol, "ListFleets", members{"ScriptId": "script-1", "BuildId": "build-1"}).want(t, 400, invalidRequest)
+		a.call(t, protocol, "ListFleets", members{"ScriptId": "script-1", "BuildId": "build-1"}).Want(t, 400, invalidRequest)
 	})
 }
 
 func TestAPICheck63_Stubs(t *testing.T) {
 	a := newAPI(t)
 	inBoth(t, func(t *testing.T, protocol string) {
-		for _, d := range declarations {
-			r := a.call(t, protocol, d.name, members{})
-			if r.status >= 500 {
-				t.Errorf("%s: got %d %v", d.name, r.status, r.body)
+		for _, name := range Operations() {
+			r := a.call(t, protocol, name, members{})
+			if r.Status >= 500 {
+				t.Errorf("%s: got %d %v", name, r.Status, r.Body)
 			}
 		}
 		want := map[string]string{
@@ -343,13 +343,13 @@ func TestAPICheck63_Stubs(t *testing.T) {
 			"ClaimGameServer": invalidRequest, "GetInstanceAccess": invalidRequest, "CreateBuild": invalidRequest, "RegisterCompute": invalidRequest,
 		}
 		for name, code := range want {
-			r := a.call(t, protocol, name, members{}).want(t, 400, code)
-			if !strings.Contains(r.body["message"].(string), name) {
-				t.Errorf("text does not name %s: %v", name, r.body)
+			r := a.call(t, protocol, name, members{}).Want(t, 400, code)
+			if !strings.Contains(r.Body["message"].(string), name) {
+				t.Errorf("text does not name %s: %v", name, r.Body)
 			}
 		}
 		for _, name := range emptyLists {
-			out := a.call(t, protocol, name, members{}).ok(t)
+			out := a.call(t, protocol, name, members{}).OK(t)
 			if len(out) != 1 {
 				t.Errorf("%s: got %v", name, out)
 			}

@@ -56,14 +56,14 @@ func TestAPICheck58_CreateScript(t *testing.T) {
 			"tag twice":         {members{"ZipFile": zip, "Tags": []members{tags[0], tags[0]}}, "TaggingFailedException"},
 			"wrong type of zip": {members{"ZipFile": 5}, "SerializationException"},
 		} {
-			t.Run(name, func(t *testing.T) { a.call(t, protocol, "CreateScript", c.in).want(t, 400, c.code) })
+			t.Run(name, func(t *testing.T) { a.call(t, protocol, "CreateScript", c.in).Want(t, 400, c.code) })
 		}
 		if len(a.fake.made) != 0 {
 			t.Errorf("the backend was asked for %d scripts", len(a.fake.made))
 		}
 		largest := zipMember(protocol, make([]byte, 5_000_000))
 		script := a.call(t, protocol, "CreateScript", members{"ZipFile": largest, "Name": "n", "Version": "1", "NodeJsVersion": "24.x",
-			"Tags": []members{{"Key": "k", "Value": "v"}}}).ok(t)["Script"].(members)
+			"Tags": []members{{"Key": "k", "Value": "v"}}}).OK(t)["Script"].(members)
 		if got := a.fake.made[0]; len(got.Zip) != 5_000_000 || got.NodeVersion != "24.x" || got.Tags["k"] != "v" || got.Name != "n" || got.Version != "1" {
 			t.Errorf("the backend got %d bytes, %q, %v", len(got.Zip), got.NodeVersion, got.Tags)
 		}
@@ -71,7 +71,7 @@ func TestAPICheck58_CreateScript(t *testing.T) {
 			script["SizeOnDisk"] != 5e6 || script["NodeJsVersion"] != "24.x" || script["StorageLocation"].(members)["Key"] != "script-0000/1" {
 			t.Errorf("got %v", script)
 		}
-		again := a.call(t, protocol, "CreateScript", members{"ZipFile": zip}).ok(t)["Script"].(members)
+		again := a.call(t, protocol, "CreateScript", members{"ZipFile": zip}).OK(t)["Script"].(members)
 		if again["NodeJsVersion"] != "10.x" || again["Name"] != nil {
 			t.Errorf("got %v", again)
 		}
@@ -83,7 +83,7 @@ func TestScriptsAreUpdatedDescribedListedDeleted(t *testing.T) {
 		a := newAPI(t)
 		zip := zipMember(protocol, []byte("PK"))
 		for range 3 {
-			a.call(t, protocol, "CreateScript", members{"ZipFile": zip, "Name": "n"}).ok(t)
+			a.call(t, protocol, "CreateScript", members{"ZipFile": zip, "Name": "n"}).OK(t)
 		}
 		const arn = "arn:aws:gamelift:us-east-1:123456789012:script/script-0001"
 		for _, in := range []members{
@@ -91,35 +91,35 @@ func TestScriptsAreUpdatedDescribedListedDeleted(t *testing.T) {
 			{"ScriptId": "script-0001", "ZipFile": zip, "StorageLocation": members{"Bucket": "b", "Key": "k", "RoleArn": "r"}},
 			{"ScriptId": "script-0001", "StorageLocation": members{"Bucket": "b", "Key": "k", "RoleArn": "r"}},
 		} {
-			a.call(t, protocol, "UpdateScript", in).want(t, 400, invalidRequest)
+			a.call(t, protocol, "UpdateScript", in).Want(t, 400, invalidRequest)
 		}
-		a.call(t, protocol, "UpdateScript", members{"ScriptId": "script-none", "Name": "x"}).want(t, 400, "NotFoundException")
-		updated := a.call(t, protocol, "UpdateScript", members{"ScriptId": arn, "Version": "2", "ZipFile": zip}).ok(t)["Script"].(members)
+		a.call(t, protocol, "UpdateScript", members{"ScriptId": "script-none", "Name": "x"}).Want(t, 400, "NotFoundException")
+		updated := a.call(t, protocol, "UpdateScript", members{"ScriptId": arn, "Version": "2", "ZipFile": zip}).OK(t)["Script"].(members)
 		if updated["Name"] != "n" || updated["Version"] != "2" || updated["StorageLocation"].(members)["Key"] != "script-0001/2" {
 			t.Errorf("got %v", updated)
 		}
 		if got := a.fake.changed[len(a.fake.changed)-1]; got.ID != "script-0001" || got.Name != "" || string(got.Zip) != "PK" {
 			t.Errorf("the backend got %+v", got)
 		}
-		described := a.call(t, protocol, "DescribeScript", members{"ScriptId": arn}).ok(t)["Script"].(members)
+		described := a.call(t, protocol, "DescribeScript", members{"ScriptId": arn}).OK(t)["Script"].(members)
 		if !reflect.DeepEqual(described, updated) {
 			t.Errorf("described %v, want %v", described, updated)
 		}
-		first := a.call(t, protocol, "ListScripts", members{"Limit": 2}).ok(t)
-		second := a.call(t, protocol, "ListScripts", members{"Limit": 2, "NextToken": first["NextToken"]}).ok(t)
+		first := a.call(t, protocol, "ListScripts", members{"Limit": 2}).OK(t)
+		second := a.call(t, protocol, "ListScripts", members{"Limit": 2, "NextToken": first["NextToken"]}).OK(t)
 		if len(items(t, first, "Scripts")) != 2 || items(t, second, "Scripts")[0]["ScriptId"] != "script-0002" || second["NextToken"] != nil {
 			t.Errorf("pages %v, %v", first, second)
 		}
-		a.call(t, protocol, "DeleteScript", members{"ScriptId": arn}).ok(t)
-		a.call(t, protocol, "DeleteScript", members{"ScriptId": arn}).want(t, 400, "NotFoundException")
-		a.call(t, protocol, "DescribeScript", members{"ScriptId": arn}).want(t, 400, "NotFoundException")
+		a.call(t, protocol, "DeleteScript", members{"ScriptId": arn}).OK(t)
+		a.call(t, protocol, "DeleteScript", members{"ScriptId": arn}).Want(t, 400, "NotFoundException")
+		a.call(t, protocol, "DescribeScript", members{"ScriptId": arn}).Want(t, 400, "NotFoundException")
 	})
 }
 
 func TestCreateFleetIsChecked(t *testing.T) {
 	inBoth(t, func(t *testing.T, protocol string) {
 		a := newAPI(t)
-		a.call(t, protocol, "CreateScript", members{"ZipFile": zipMember(protocol, []byte("PK"))}).ok(t)
+		a.call(t, protocol, "CreateScript", members{"ZipFile": zipMember(protocol, []byte("PK"))}).OK(t)
 		process := members{"LaunchPath": "/local/game/a.js", "ConcurrentExecutions": 2, "Parameters": "-v loggingLevel:DEBUG"}
 		good := members{"Name": "f", "ScriptId": "script-0000", "RuntimeConfiguration": members{"ServerProcesses": []members{process}}}
 		running := func(p members) members {
@@ -160,7 +160,7 @@ func TestCreateFleetIsChecked(t *testing.T) {
 			"empty compute type":   {with(good, "ComputeType", ""), invalidRequest},
 			"empty certificates":   {with(good, "CertificateConfiguration", members{"CertificateType": ""}), invalidRequest},
 		} {
-			t.Run(name, func(t *testing.T) { a.call(t, protocol, "CreateFleet", c.in).want(t, 400, c.code) })
+			t.Run(name, func(t *testing.T) { a.call(t, protocol, "CreateFleet", c.in).Want(t, 400, c.code) })
 		}
 		if len(a.fake.founded) != 0 {
 			t.Errorf("the backend got %+v", a.fake.founded)
@@ -172,7 +172,7 @@ func TestCreateFleetIsChecked(t *testing.T) {
 			"InstanceRoleArn":       "arn:x", "PlayerGatewayMode": "DISABLED"}) {
 			full[k] = v
 		}
-		out := a.call(t, protocol, "CreateFleet", full).ok(t)
+		out := a.call(t, protocol, "CreateFleet", full).OK(t)
 		fleet := out["FleetAttributes"].(members)
 		for k, want := range (members{"Status": "NEW", "ScriptId": "script-0000", "InstanceType": "c5.large", "FleetType": "SPOT", "ComputeType": "EC2",
 			"NewGameSessionProtectionPolicy": "FullProtection", "CertificateConfiguration": members{"CertificateType": "GENERATED"},
@@ -194,14 +194,14 @@ func TestRuntimeConfigurationIsShownAndReplaced(t *testing.T) {
 	inBoth(t, func(t *testing.T, protocol string) {
 		a := newAPI(t)
 		rc := members{"ServerProcesses": []members{{"LaunchPath": "b.js", "ConcurrentExecutions": 3}}, "MaxConcurrentGameSessionActivations": 2}
-		a.call(t, protocol, "UpdateRuntimeConfiguration", members{"FleetId": fleetOne}).want(t, 400, invalidRequest)
-		a.call(t, protocol, "UpdateRuntimeConfiguration", members{"FleetId": fleetOne, "RuntimeConfiguration": members{}}).want(t, 400, invalidRequest)
-		a.call(t, protocol, "UpdateRuntimeConfiguration", members{"FleetId": "fleet-none", "RuntimeConfiguration": rc}).want(t, 400, "NotFoundException")
-		if out := a.call(t, protocol, "DescribeRuntimeConfiguration", members{"FleetId": fleetOne}).ok(t); len(out) != 0 {
+		a.call(t, protocol, "UpdateRuntimeConfiguration", members{"FleetId": fleetOne}).Want(t, 400, invalidRequest)
+		a.call(t, protocol, "UpdateRuntimeConfiguration", members{"FleetId": fleetOne, "RuntimeConfiguration": members{}}).Want(t, 400, invalidRequest)
+		a.call(t, protocol, "UpdateRuntimeConfiguration", members{"FleetId": "fleet-none", "RuntimeConfiguration": rc}).Want(t, 400, "NotFoundException")
+		if out := a.call(t, protocol, "DescribeRuntimeConfiguration", members{"FleetId": fleetOne}).OK(t); len(out) != 0 {
 			t.Errorf("a fleet without a script has %v", out)
 		}
-		updated := a.call(t, protocol, "UpdateRuntimeConfiguration", members{"FleetId": fleetOne, "RuntimeConfiguration": rc}).ok(t)
-		described := a.call(t, protocol, "DescribeRuntimeConfiguration", members{"FleetId": fleetOne}).ok(t)
+		updated := a.call(t, protocol, "UpdateRuntimeConfiguration", members{"FleetId": fleetOne, "RuntimeConfiguration": rc}).OK(t)
+		described := a.call(t, protocol, "DescribeRuntimeConfiguration", members{"FleetId": fleetOne}).OK(t)
 		want := members{"RuntimeConfiguration": members{
 			"ServerProcesses":                     []any{members{"LaunchPath": "b.js", "ConcurrentExecutions": 3.}},
 			"MaxConcurrentGameSessionActivations": 2., "GameSessionActivationTimeoutSeconds": 300.,
@@ -209,11 +209,11 @@ func TestRuntimeConfigurationIsShownAndReplaced(t *testing.T) {
 		if !reflect.DeepEqual(updated, want) || !reflect.DeepEqual(described, want) {
 			t.Errorf("got %v and %v", updated, described)
 		}
-		a.call(t, protocol, "DescribeRuntimeConfiguration", members{"FleetId": "fleet-none"}).want(t, 400, "NotFoundException")
-		a.call(t, protocol, "DeleteFleet", members{"FleetId": fleetOne}).ok(t)
-		a.call(t, protocol, "DeleteFleet", members{"FleetId": fleetOne}).want(t, 400, "InvalidFleetStatusException")
-		a.call(t, protocol, "DeleteFleet", members{"FleetId": "fleet-none"}).want(t, 400, "NotFoundException")
-		if out := a.call(t, protocol, "DescribeRuntimeConfiguration", members{"FleetId": fleetOne}).ok(t); len(out) != 0 {
+		a.call(t, protocol, "DescribeRuntimeConfiguration", members{"FleetId": "fleet-none"}).Want(t, 400, "NotFoundException")
+		a.call(t, protocol, "DeleteFleet", members{"FleetId": fleetOne}).OK(t)
+		a.call(t, protocol, "DeleteFleet", members{"FleetId": fleetOne}).Want(t, 400, "InvalidFleetStatusException")
+		a.call(t, protocol, "DeleteFleet", members{"FleetId": "fleet-none"}).Want(t, 400, "NotFoundException")
+		if out := a.call(t, protocol, "DescribeRuntimeConfiguration", members{"FleetId": fleetOne}).OK(t); len(out) != 0 {
 			t.Errorf("a deleted fleet has %v", out)
 		}
 	})
@@ -228,7 +228,7 @@ func TestFleetEventsAreListedNewestFirst(t *testing.T) {
 		}
 		list := func(in members) (codes []any) {
 			in["FleetId"] = fleetOne
-			for _, e := range items(t, a.call(t, protocol, "DescribeFleetEvents", in).ok(t), "Events") {
+			for _, e := range items(t, a.call(t, protocol, "DescribeFleetEvents", in).OK(t), "Events") {
 				codes = append(codes, e["EventCode"])
 			}
 			return codes
@@ -236,7 +236,7 @@ func TestFleetEventsAreListedNewestFirst(t *testing.T) {
 		if got := list(members{}); !reflect.DeepEqual(got, []any{"SERVER_PROCESS_CRASHED", "FLEET_STATE_ACTIVE", "FLEET_CREATED"}) {
 			t.Errorf("got %v", got)
 		}
-		out := a.call(t, protocol, "DescribeFleetEvents", members{"FleetId": fleetOne, "Limit": 1}).ok(t)
+		out := a.call(t, protocol, "DescribeFleetEvents", members{"FleetId": fleetOne, "Limit": 1}).OK(t)
 		if e := items(t, out, "Events")[0]; e["Count"] != 3. || e["ResourceId"] != fleetOne || e["Message"] != "why" || out["NextToken"] == nil {
 			t.Errorf("got %v", out)
 		}
@@ -253,8 +253,8 @@ func TestFleetEventsAreListedNewestFirst(t *testing.T) {
 		if got := list(members{"EndTime": moment(0)}); len(got) != 2 {
 			t.Errorf("up to the first moment: %v", got)
 		}
-		a.call(t, protocol, "DescribeFleetEvents", members{"FleetId": fleetOne, "StartTime": moment(1), "EndTime": moment(-time.Second)}).want(t, 400, invalidRequest)
-		a.call(t, protocol, "DescribeFleetEvents", members{"FleetId": "fleet-none"}).want(t, 400, "NotFoundException")
+		a.call(t, protocol, "DescribeFleetEvents", members{"FleetId": fleetOne, "StartTime": moment(1), "EndTime": moment(-time.Second)}).Want(t, 400, invalidRequest)
+		a.call(t, protocol, "DescribeFleetEvents", members{"FleetId": "fleet-none"}).Want(t, 400, "NotFoundException")
 	})
 }
 
@@ -264,11 +264,11 @@ func TestAGameSessionShowsItsScriptVersion(t *testing.T) {
 		a := newAPI(t)
 		id := a.newGameSession(t, 2)
 		in := members{"GameSessionId": id}
-		if g := items(t, a.call(t, protocol, "DescribeGameSessions", in).ok(t), "GameSessions")[0]; g["ScriptVersion"] != nil || g["GameSessionId"] != id {
+		if g := items(t, a.call(t, protocol, "DescribeGameSessions", in).OK(t), "GameSessions")[0]; g["ScriptVersion"] != nil || g["GameSessionId"] != id {
 			t.Errorf("got %v", g)
 		}
 		a.fake.games[0].ScriptVersion = "2 (1.0)"
-		if g := items(t, a.call(t, protocol, "DescribeGameSessions", in).ok(t), "GameSessions")[0]; g["ScriptVersion"] != "2 (1.0)" || g["Status"] != "ACTIVE" {
+		if g := items(t, a.call(t, protocol, "DescribeGameSessions", in).OK(t), "GameSessions")[0]; g["ScriptVersion"] != "2 (1.0)" || g["Status"] != "ACTIVE" {
 			t.Errorf("got %v", g)
 		}
 	})

@@ -34,7 +34,7 @@ func (a *api) stock() {
 // found is the last parts of the ids that a search answers.
 func (a *api) found(t *testing.T, protocol string, in members) (ids []string, token any) {
 	t.Helper()
-	out := a.call(t, protocol, "SearchGameSessions", in).ok(t)
+	out := a.call(t, protocol, "SearchGameSessions", in).OK(t)
 	for _, g := range items(t, out, "GameSessions") {
 		id := g["GameSessionId"].(string)
 		ids = append(ids, id[strings.LastIndexByte(id, '/')+1:])
@@ -70,8 +70,8 @@ func TestCheck55_SearchVectorsHoldOverTheWire(t *testing.T) {
 			}
 		}
 		for member, text := range map[string]string{"FilterExpression": "maximumSessions == 10", "SortExpression": "maximumSessions SIDEWAYS"} {
-			r := a.call(t, protocol, "SearchGameSessions", members{"FleetId": fleetOne, member: text}).want(t, 400, invalidRequest)
-			if got := r.body["message"].(string); !strings.HasPrefix(got, member+", at character 1") || !strings.Contains(got, "expected") {
+			r := a.call(t, protocol, "SearchGameSessions", members{"FleetId": fleetOne, member: text}).Want(t, 400, invalidRequest)
+			if got := r.Body["message"].(string); !strings.HasPrefix(got, member+", at character 1") || !strings.Contains(got, "expected") {
 				t.Errorf("got %q", got)
 			}
 		}
@@ -109,8 +109,8 @@ func TestCheck56_SearchShowsActiveOnesOfOneFleetInPagesOf20(t *testing.T) {
 					break
 				}
 				in["NextToken"] = token
-				if r := a.call(t, protocol, "SearchGameSessions", members{"FleetId": fleetOne, "SortExpression": "playerSessionCount", "NextToken": token}); r.status != 400 {
-					t.Errorf("a token of another order: %d", r.status)
+				if r := a.call(t, protocol, "SearchGameSessions", members{"FleetId": fleetOne, "SortExpression": "playerSessionCount", "NextToken": token}); r.Status != 400 {
+					t.Errorf("a token of another order: %d", r.Status)
 				}
 			}
 			if slices.Sort(all); len(all) != 40 || len(slices.Compact(all)) != 40 || slices.Contains(all, "other") {
@@ -120,10 +120,10 @@ func TestCheck56_SearchShowsActiveOnesOfOneFleetInPagesOf20(t *testing.T) {
 		for _, in := range []members{
 			{}, {"FleetId": fleetOne, "AliasId": aliasOne}, {"FleetId": fleetOne, "Limit": 0}, {"FleetId": fleetOne, "NextToken": "x"}, {"FleetId": fleetOne, "NextToken": "AQ"},
 		} {
-			a.call(t, protocol, "SearchGameSessions", in).want(t, 400, invalidRequest)
+			a.call(t, protocol, "SearchGameSessions", in).Want(t, 400, invalidRequest)
 		}
-		a.call(t, protocol, "SearchGameSessions", members{"AliasId": aliasEnd}).want(t, 400, "TerminalRoutingStrategyException")
-		a.call(t, protocol, "SearchGameSessions", members{"FleetId": "fleet-none"}).want(t, 400, "NotFoundException")
+		a.call(t, protocol, "SearchGameSessions", members{"AliasId": aliasEnd}).Want(t, 400, "TerminalRoutingStrategyException")
+		a.call(t, protocol, "SearchGameSessions", members{"FleetId": "fleet-none"}).Want(t, 400, "NotFoundException")
 		if got, _ := a.found(t, protocol, members{"AliasId": aliasOne, "FilterExpression": "maximumSessions=3", "Limit": 2}); len(got) != 2 {
 			t.Errorf("by alias: %v", got)
 		}
@@ -137,7 +137,7 @@ func TestCheck57_SearchRefusesAFilterOf1025Characters(t *testing.T) {
 	inBoth(t, func(t *testing.T, protocol string) {
 		for _, member := range []string{"FilterExpression", "SortExpression"} {
 			for _, text := range []string{"", long(1025)} {
-				a.call(t, protocol, "SearchGameSessions", members{"FleetId": fleetOne, member: text}).want(t, 400, invalidRequest)
+				a.call(t, protocol, "SearchGameSessions", members{"FleetId": fleetOne, member: text}).Want(t, 400, invalidRequest)
 			}
 		}
 		if got, _ := a.found(t, protocol, members{"FleetId": fleetOne, "FilterExpression": long(1024)}); len(got) != 5 {

@@ -10,27 +10,6 @@ import (
 	"troupe/messages"
 )
 
-// registerEdits adds what changes game sessions, and shows what may be changed.
-func (s *Server) registerEdits(t table) {
-	register(t, "UpdateGameSession", s.updateGameSession,
-		required("GameSessionId", arnString),
-		optionally("MaximumPlayerSessionCount", wholeNumber),
-		optionally("Name", nonZeroAndMaxString),
-		optionally("PlayerSessionCreationPolicy", enum(types.PlayerSessionCreationPolicy("").Values())),
-		optionally("ProtectionPolicy", enum(types.ProtectionPolicy("").Values())),
-		optionally("GameProperties", gameProperties),
-	)
-	register(t, "DescribeGameSessionDetails", s.describeGameSessionDetails,
-		optionally("FleetId", fleetIDOrARN),
-		optionally("GameSessionId", arnString),
-		optionally("AliasId", aliasIDOrARN),
-		optionally("Location", locationString),
-		optionally("StatusFilter", gameSessionStatus),
-		optionally("Limit", positiveInteger),
-		optionally("NextToken", nonZeroAndMaxString),
-	)
-}
-
 // updateGameSession changes what is given (service-api.md 2.6).
 func (s *Server) updateGameSession(ctx context.Context, in *gamelift.UpdateGameSessionInput) (*gameSessionOutput, error) {
 	id, err := s.arns.gameSession(*in.GameSessionId)

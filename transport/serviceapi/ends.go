@@ -8,21 +8,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"troupe/messages"
+	"troupe/transport/awswire"
 )
 
 // logURLMax is the longest URL of a log (service-api.md 2.6).
 const logURLMax = 1024
-
-// registerEnds adds what ends game sessions and what is left of them.
-func (s *Server) registerEnds(t table) {
-	register(t, "TerminateGameSession", s.terminateGameSession,
-		required("GameSessionId", arnString),
-		required("TerminationMode", terminationMode),
-	)
-	register(t, "GetGameSessionLogUrl", s.getGameSessionLogURL,
-		required("GameSessionId", arnString),
-	)
-}
 
 var terminationMode = oneOf(string(types.TerminationModeTriggerOnProcessTerminate), string(types.TerminationModeForceTerminate))
 
@@ -46,7 +36,7 @@ func (s *Server) getGameSessionLogURL(ctx context.Context, in *gamelift.GetGameS
 	}
 	g := found[0]
 	if g.Status != messages.GameSessionTerminated {
-		return nil, invalid("game session %q is %s; its log is offered once it is TERMINATED", clip(string(g.ID)), g.Status)
+		return nil, invalid("game session %q is %s; its log is offered once it is TERMINATED", awswire.Clip(string(g.ID)), g.Status)
 	}
 	url, ok := "", false
 	if s.options.LogURL != nil {
@@ -54,7 +44,7 @@ func (s *Server) getGameSessionLogURL(ctx context.Context, in *gamelift.GetGameS
 	}
 	switch {
 	case !ok:
-		return nil, messages.Errorf(messages.NotFound, "there is no log of game session %q", clip(string(g.ID)))
+		return nil, messages.Errorf(messages.NotFound, "there is no log of game session %q", awswire.Clip(string(g.ID)))
 	case len(url) > logURLMax:
 		return nil, messages.Errorf(messages.Internal, "the URL of the log has more than %d characters", logURLMax)
 	}

@@ -29,8 +29,8 @@ func TestAPICheck32_TerminateGameSession(t *testing.T) {
 	wantAs[*types.NotFoundException](t, "another region", err)
 	_, err = terminate(game, "NOW")
 	wantAs[*types.InvalidRequestException](t, "no such mode", err)
-	if r := a.call(t, "json", "TerminateGameSession", members{"GameSessionId": game}); r.status != 400 || !strings.Contains(string(r.raw), "TerminationMode is required") {
-		t.Errorf("without a mode: %d %s", r.status, r.raw)
+	if r := a.call(t, "json", "TerminateGameSession", members{"GameSessionId": game}); r.Status != 400 || !strings.Contains(string(r.Raw), "TerminationMode is required") {
+		t.Errorf("without a mode: %d %s", r.Status, r.Raw)
 	}
 	out, err := terminate(strings.Replace(game, "::gamesession", ":000000000000:gamesession", 1), types.TerminationModeTriggerOnProcessTerminate)
 	if err != nil || out.GameSession.Status != types.GameSessionStatusTerminating || *out.GameSession.GameSessionId != game {

@@ -11,56 +11,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"troupe/messages"
+	"troupe/transport/awswire"
 )
-
-// registerFleetLives adds what makes, changes and ends fleets, and what happened
-// to them (service-api.md 2.3).
-func (s *Server) registerFleetLives(t table) {
-	register(t, "CreateFleet", s.createFleet,
-		required("Name", nonZeroAndMaxString),
-		optionally("Description", nonZeroAndMaxString),
-		optionally("BuildId", buildIDOrARN),
-		optionally("ScriptId", scriptIDOrARN),
-		optionally("ServerLaunchPath", launchPath),
-		optionally("ServerLaunchParameters", launchParameters),
-		optionally("LogPaths", listOf(0, unbounded, nonZeroAndMaxString)),
-		optionally("EC2InstanceType", text(0, 64, "")), // free text (D4)
-		optionally("EC2InboundPermissions", ipPermissions),
-		optionally("NewGameSessionProtectionPolicy", enum(types.ProtectionPolicy("").Values())),
-		optionally("RuntimeConfiguration", runtimeConfiguration),
-		optionally("ResourceCreationLimitPolicy", creationLimitPolicy),
-		optionally("MetricGroups", listOf(0, 1, metricGroup)),
-		optionally("PeerVpcAwsAccountId", nonZeroAndMaxString),
-		optionally("PeerVpcId", nonZeroAndMaxString),
-		optionally("FleetType", enum(types.FleetType("").Values())),
-		optionally("InstanceRoleArn", nonEmptyString),
-		optionally("CertificateConfiguration", certificateConfiguration),
-		optionally("Locations", locationConfigurations),
-		optionally("Tags", tagList),
-		optionally("ComputeType", enum(types.ComputeType("").Values())),
-		optionally("AnywhereConfiguration", anywhereConfiguration),
-		optionally("InstanceRoleCredentialsProvider", enum(types.InstanceRoleCredentialsProvider("").Values())),
-		optionally("PlayerGatewayMode", enum(types.PlayerGatewayMode("").Values())),
-		optionally("PlayerGatewayConfiguration", playerGatewayConfiguration),
-	)
-	register(t, "DeleteFleet", s.deleteFleet,
-		required("FleetId", fleetIDOrARN),
-	)
-	register(t, "DescribeFleetEvents", s.describeFleetEvents,
-		required("FleetId", fleetIDOrARN),
-		optionally("StartTime", either),
-		optionally("EndTime", either),
-		optionally("Limit", positiveInteger),
-		optionally("NextToken", nonZeroAndMaxString),
-	)
-	register(t, "DescribeRuntimeConfiguration", s.describeRuntimeConfiguration,
-		required("FleetId", fleetIDOrARN),
-	)
-	register(t, "UpdateRuntimeConfiguration", s.updateRuntimeConfiguration,
-		required("FleetId", fleetIDOrARN),
-		required("RuntimeConfiguration", runtimeConfiguration),
-	)
-}
 
 func (s *Server) createFleet(ctx context.Context, in *gamelift.CreateFleetInput) (*gamelift.CreateFleetOutput, error) {
 	req := messages.CreateFleet{
@@ -94,7 +46,7 @@ func (s *Server) createFleet(ctx context.Context, in *gamelift.CreateFleetInput)
 		return nil, err
 	}
 	if in.BuildId != nil {
-		return nil, messages.Errorf(messages.NotFound, "there is no build %q: this host runs scripts", clip(*in.BuildId))
+		return nil, messages.Errorf(messages.NotFound, "there is no build %q: this host runs scripts", awswire.Clip(*in.BuildId))
 	}
 	record, err := s.options.Backend.CreateFleet(ctx, req)
 	if err != nil {

@@ -12,24 +12,6 @@ import (
 	"troupe/messages"
 )
 
-// registerFleetLocations adds what changes and shows where a fleet hosts.
-func (s *Server) registerFleetLocations(t table) {
-	register(t, "CreateFleetLocations", s.createFleetLocations,
-		required("FleetId", fleetIDOrARN),
-		required("Locations", locationConfigurations),
-	)
-	register(t, "DeleteFleetLocations", s.deleteFleetLocations,
-		required("FleetId", fleetIDOrARN),
-		required("Locations", listOf(1, 100, locationString)),
-	)
-	register(t, "DescribeFleetLocationAttributes", s.describeFleetLocationAttributes,
-		required("FleetId", fleetIDOrARN),
-		optionally("Locations", listOf(1, 100, locationString)),
-		optionally("Limit", positiveInteger),
-		optionally("NextToken", nonZeroAndMaxString),
-	)
-}
-
 func (s *Server) createFleetLocations(ctx context.Context, in *gamelift.CreateFleetLocationsInput) (*gamelift.CreateFleetLocationsOutput, error) {
 	names, err := distinct(configured(in.Locations))
 	if err != nil {

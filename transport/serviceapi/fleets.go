@@ -13,20 +13,6 @@ import (
 // describeIDsMax bounds the ids of one Describe call (D6).
 const describeIDsMax = 25
 
-func (s *Server) registerFleets(t table) {
-	register(t, "ListFleets", s.listFleets,
-		optionally("BuildId", buildIDOrARN),
-		optionally("ScriptId", scriptIDOrARN),
-		optionally("Limit", positiveInteger),
-		optionally("NextToken", nonZeroAndMaxString),
-	)
-	register(t, "DescribeFleetAttributes", s.describeFleetAttributes,
-		optionally("FleetIds", listOf(1, unbounded, fleetIDOrARN)),
-		optionally("Limit", positiveInteger),
-		optionally("NextToken", nonZeroAndMaxString),
-	)
-}
-
 // listFleets lists the ids of fleets, oldest first, all or those of one script.
 // No fleet here runs a build.
 func (s *Server) listFleets(ctx context.Context, in *gamelift.ListFleetsInput) (*gamelift.ListFleetsOutput, error) {

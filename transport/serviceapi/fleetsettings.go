@@ -9,29 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"troupe/messages"
+	"troupe/transport/awswire"
 )
-
-// registerFleetSettings adds what changes a fleet without changing what it runs.
-func (s *Server) registerFleetSettings(t table) {
-	register(t, "UpdateFleetAttributes", s.updateFleetAttributes,
-		required("FleetId", fleetIDOrARN),
-		optionally("Name", nonZeroAndMaxString),
-		optionally("Description", nonZeroAndMaxString),
-		optionally("NewGameSessionProtectionPolicy", enum(types.ProtectionPolicy("").Values())),
-		optionally("ResourceCreationLimitPolicy", creationLimitPolicy),
-		optionally("MetricGroups", listOf(0, 1, metricGroup)),
-		optionally("AnywhereConfiguration", anywhereConfiguration),
-	)
-	register(t, "DescribeFleetPortSettings", s.describeFleetPortSettings,
-		required("FleetId", fleetIDOrARN),
-		optionally("Location", locationString),
-	)
-	register(t, "UpdateFleetPortSettings", s.updateFleetPortSettings,
-		required("FleetId", fleetIDOrARN),
-		optionally("InboundPermissionAuthorizations", ipPermissions),
-		optionally("InboundPermissionRevocations", ipPermissions),
-	)
-}
 
 func (s *Server) updateFleetAttributes(ctx context.Context, in *gamelift.UpdateFleetAttributesInput) (*gamelift.UpdateFleetAttributesOutput, error) {
 	req := messages.UpdateFleet{Name: in.Name, Description: in.Description, MetricGroups: in.MetricGroups}
@@ -67,7 +46,7 @@ func (s *Server) oneFleet(ctx context.Context, member *string) (*messages.Fleet,
 	}
 	found := pick(fleets, []messages.FleetID{id})
 	if len(found) == 0 {
-		return nil, messages.Errorf(messages.NotFound, "there is no fleet %q", clip(*member))
+		return nil, messages.Errorf(messages.NotFound, "there is no fleet %q", awswire.Clip(*member))
 	}
 	return found[0], nil
 }

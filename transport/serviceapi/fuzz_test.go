@@ -14,8 +14,8 @@ import (
 // well formed in the protocol of the request.
 func FuzzAPIJSONAndCBOR(f *testing.F) {
 	index := map[string]uint8{}
-	for i, d := range declarations {
-		index[d.name] = uint8(i)
+	for i, name := range Operations() {
+		index[name] = uint8(i)
 	}
 	game := members{"GameSessionId": "arn:aws:gamelift:us-east-1::gamesession/fleet-one/gsess-0000"}
 	for name, in := range map[string]members{
@@ -33,7 +33,7 @@ func FuzzAPIJSONAndCBOR(f *testing.F) {
 	}
 	f.Add(uint8(255), true, []byte{})
 	f.Fuzz(func(t *testing.T, which uint8, binary bool, body []byte) {
-		if len(body) > bodyMax {
+		if len(body) > 1<<20 {
 			return
 		}
 		fake := newFakeBackend()
@@ -49,26 +49,26 @@ func FuzzAPIJSONAndCBOR(f *testing.F) {
 		server.ServeHTTP(httptest.NewRecorder(), create)
 
 		name := "NoSuchThing"
-		if int(which) < len(declarations) {
-			name = declarations[which].name
+		if int(which) < len(Operations()) {
+			name = Operations()[which]
 		}
 		w := httptest.NewRecorder()
 		server.ServeHTTP(w, newRequest(protocol, "http://host/p", name, body))
 		r := decoded(t, protocol, w.Code, w.Header(), w.Body.Bytes())
-		if r.status != http.StatusOK && r.status != http.StatusBadRequest {
-			t.Fatalf("%s: got %d %v", name, r.status, r.body)
+		if r.Status != http.StatusOK && r.Status != http.StatusBadRequest {
+			t.Fatalf("%s: got %d %v", name, r.Status, r.Body)
 		}
-		if r.status != http.StatusOK && (r.code() == "" || r.body["message"] == "") {
-			t.Fatalf("%s: error body %v", name, r.body)
+		if r.Status != http.StatusOK && (r.Code() == "" || r.Body["message"] == "") {
+			t.Fatalf("%s: error body %v", name, r.Body)
 		}
-		if r.header.Get("x-amzn-RequestId") == "" || (r.header.Get("Smithy-Protocol") != "") != binary {
-			t.Fatalf("%s: headers %v", name, r.header)
+		if r.Header.Get("x-amzn-RequestId") == "" || (r.Header.Get("Smithy-Protocol") != "") != binary {
+			t.Fatalf("%s: headers %v", name, r.Header)
 		}
-		if server.options.Counters.APIErrors.Load() > 0 == (r.status == http.StatusOK) {
+		if server.options.Counters.APIErrors.Load() > 0 == (r.Status == http.StatusOK) {
 			t.Fatalf("%s: errors miscounted", name)
 		}
-		if bytes.Contains(r.raw, []byte("ResultMetadata")) {
-			t.Fatalf("%s: got %s", name, r.raw)
+		if bytes.Contains(r.Raw, []byte("ResultMetadata")) {
+			t.Fatalf("%s: got %s", name, r.Raw)
 		}
 	})
 }

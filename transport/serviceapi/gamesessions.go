@@ -9,34 +9,11 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"troupe/messages"
+	"troupe/transport/awswire"
 )
 
 // playersMax is the vendor's cap on MaximumPlayerSessionCount (service-api.md 2.6).
 const playersMax = 200
-
-func (s *Server) registerGameSessions(t table) {
-	register(t, "CreateGameSession", s.createGameSession,
-		optionally("FleetId", fleetIDOrARN),
-		optionally("AliasId", aliasIDOrARN),
-		required("MaximumPlayerSessionCount", wholeNumber),
-		optionally("Name", nonZeroAndMaxString),
-		optionally("GameProperties", gameProperties),
-		optionally("CreatorId", nonZeroAndMaxString),
-		optionally("GameSessionId", idString),
-		optionally("IdempotencyToken", idString),
-		optionally("GameSessionData", largeGameSessionData),
-		optionally("Location", locationString),
-	)
-	register(t, "DescribeGameSessions", s.describeGameSessions,
-		optionally("FleetId", fleetIDOrARN),
-		optionally("GameSessionId", arnString),
-		optionally("AliasId", aliasIDOrARN),
-		optionally("Location", locationString),
-		optionally("StatusFilter", gameSessionStatus),
-		optionally("Limit", positiveInteger),
-		optionally("NextToken", nonZeroAndMaxString),
-	)
-}
 
 func (s *Server) createGameSession(ctx context.Context, in *gamelift.CreateGameSessionInput) (*gameSessionOutput, error) {
 	fleet, alias, err := s.fleetOrAlias(in.FleetId, in.AliasId)
@@ -129,7 +106,7 @@ func (s *Server) oneGameSession(ctx context.Context, arn string, fleet messages.
 		return nil, err
 	}
 	if len(found) == 0 {
-		return nil, messages.Errorf(messages.NotFound, "there is no game session %q", clip(arn))
+		return nil, messages.Errorf(messages.NotFound, "there is no game session %q", awswire.Clip(arn))
 	}
 	return slices.DeleteFunc(slices.Clone(found), func(g *messages.GameSession) bool {
 		return (fleet != "" && g.FleetID != fleet) || (status != 0 && g.Status != status)
@@ -153,7 +130,7 @@ func uniqueProperties(given []types.GameProperty) ([]messages.Property, error) {
 	properties := make([]messages.Property, 0, len(given))
 	for _, p := range given {
 		if slices.ContainsFunc(properties, func(q messages.Property) bool { return q.Key == *p.Key }) {
-			return nil, invalid("GameProperties holds the key %q twice", clip(*p.Key))
+			return nil, invalid("GameProperties holds the key %q twice", awswire.Clip(*p.Key))
 		}
 		properties = append(properties, messages.Property{Key: *p.Key, Value: *p.Value})
 	}

@@ -15,22 +15,6 @@ import (
 // Page sizes of ListLocations (D3): this one unless Limit says otherwise.
 const pageLocations = 50
 
-// registerLocations adds the locations of service-api.md 2.12.
-func (s *Server) registerLocations(t table) {
-	register(t, "CreateLocation", s.createLocation,
-		required("LocationName", text(8, 64, `^custom-[A-Za-z0-9\-]+`)),
-		optionally("Tags", tagList),
-	)
-	register(t, "DeleteLocation", s.deleteLocation,
-		required("LocationName", text(1, 128, `^custom-[A-Za-z0-9\-]+|^arn:.*:location\/custom-\S+`)),
-	)
-	register(t, "ListLocations", s.listLocations,
-		optionally("Filters", listOf(1, 2, enum(types.LocationFilter("").Values()))),
-		optionally("Limit", number(1, 200)),
-		optionally("NextToken", nonZeroAndMaxString),
-	)
-}
-
 func (s *Server) createLocation(ctx context.Context, in *gamelift.CreateLocationInput) (*gamelift.CreateLocationOutput, error) {
 	tags, err := tagsOf(in.Tags)
 	if err != nil {

@@ -1,108 +1,438 @@
 package serviceapi
 
 import (
-	"context"
+	"slices"
+	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"troupe/transport/awswire"
 )
 
-// operations builds the dispatch table: every operation of the service as a
-// stub, and over that the ones that the host offers.
-func (s *Server) operations() table {
-	t := make(table, len(declarations))
-	for _, d := range declarations {
-		t[d.name] = stub(d.name, d.declared)
-	}
-	s.registerGameSessions(t)
-	s.registerSearch(t)
-	s.registerEdits(t)
-	s.registerEnds(t)
-	s.registerPlayerSessions(t)
-	s.registerFleets(t)
-	s.registerFleetLives(t)
-	s.registerFleetSettings(t)
-	s.registerCapacity(t)
-	s.registerFleetLocations(t)
-	s.registerScripts(t)
-	s.registerAliases(t)
-	s.registerLocations(t)
-	s.registerTags(t)
-	s.registerQueues(t)
-	s.registerPlacements(t)
-	s.registerEmptyLists(t)
-	for name, op := range t {
-		op.replayed = !isRead(name)
-	}
-	return t
-}
+// What the body of a request may have, where more than usual is in it. GameSessionData may
+// hold 262,144 characters, and a JSON client that escapes everything outside ASCII spends
+// up to 12 bytes on each: 3 MiB. A script archive of 5,000,000 bytes is 6.7 MB in base64.
+const (
+	bodyDataMax   = 4 << 20
+	bodyScriptMax = 8 << 20
+)
 
-// registerEmptyLists makes the lists of things that the host never has answer
-// with nothing, so that inventory scripts do not break (service-api.md 2.1).
-func (s *Server) registerEmptyLists(t table) {
-	register(t, "ListContainerFleets", always[gamelift.ListContainerFleetsInput](func() *gamelift.ListContainerFleetsOutput {
-		return &gamelift.ListContainerFleetsOutput{ContainerFleets: []types.ContainerFleet{}}
-	}))
-	register(t, "ListContainerGroupDefinitions", always[gamelift.ListContainerGroupDefinitionsInput](func() *gamelift.ListContainerGroupDefinitionsOutput {
-		return &gamelift.ListContainerGroupDefinitionsOutput{ContainerGroupDefinitions: []types.ContainerGroupDefinition{}}
-	}))
-	register(t, "ListGameServerGroups", always[gamelift.ListGameServerGroupsInput](func() *gamelift.ListGameServerGroupsOutput {
-		return &gamelift.ListGameServerGroupsOutput{GameServerGroups: []types.GameServerGroup{}}
-	}))
-	register(t, "DescribeVpcPeeringAuthorizations", always[gamelift.DescribeVpcPeeringAuthorizationsInput](func() *gamelift.DescribeVpcPeeringAuthorizationsOutput {
-		return &gamelift.DescribeVpcPeeringAuthorizationsOutput{VpcPeeringAuthorizations: []types.VpcPeeringAuthorization{}}
-	}))
-	register(t, "DescribeVpcPeeringConnections", always[gamelift.DescribeVpcPeeringConnectionsInput](func() *gamelift.DescribeVpcPeeringConnectionsOutput {
-		return &gamelift.DescribeVpcPeeringConnectionsOutput{VpcPeeringConnections: []types.VpcPeeringConnection{}}
-	}))
-	register(t, "ListBuilds", s.listBuilds,
-		optionally("Status", enum(types.BuildStatus("").Values())),
-		optionally("Limit", positiveInteger),
-		optionally("NextToken", nonEmptyString),
-	)
-	register(t, "DescribeScalingPolicies", s.describeScalingPolicies,
-		required("FleetId", fleetIDOrARN),
-		optionally("StatusFilter", enum(types.ScalingStatusType("").Values())),
+// Rules that operations share.
+var (
+	fleetsInPages = []rule{
+		optionally("FleetIds", listOf(1, unbounded, fleetIDOrARN)),
 		optionally("Limit", positiveInteger),
 		optionally("NextToken", nonZeroAndMaxString),
-		optionally("Location", locationString),
-	)
-}
-
-// listBuilds lists no builds: the host runs scripts.
-func (s *Server) listBuilds(_ context.Context, in *gamelift.ListBuildsInput) (*gamelift.ListBuildsOutput, error) {
-	none, err := emptyPage[types.Build](s.pager, "ListBuilds", in, in.NextToken)
-	if err != nil {
-		return nil, err
 	}
-	return &gamelift.ListBuildsOutput{Builds: none}, nil
-}
-
-// describeScalingPolicies lists no policies: a fleet here does not scale by itself.
-func (s *Server) describeScalingPolicies(ctx context.Context, in *gamelift.DescribeScalingPoliciesInput) (*gamelift.DescribeScalingPoliciesOutput, error) {
-	f, err := s.oneFleet(ctx, in.FleetId)
-	if err != nil {
-		return nil, err
+	fleetAndLocation = []rule{
+		required("FleetId", fleetIDOrARN),
+		required("Location", locationString),
 	}
-	if in.Location != nil {
-		if _, err := locationOf(f, *in.Location); err != nil {
-			return nil, err
-		}
-	}
-	none, err := emptyPage[types.ScalingPolicy](s.pager, "DescribeScalingPolicies", in, in.NextToken)
-	if err != nil {
-		return nil, err
-	}
-	return &gamelift.DescribeScalingPoliciesOutput{ScalingPolicies: none}, nil
-}
+)
 
-// emptyPage is the only page of a list of nothing, which no token leads behind.
-func emptyPage[T any](p *pager, operation string, input any, token *string) ([]T, error) {
-	none, _, err := cut(p, paging{operation: operation, input: input, token: token, max: pageMax, order: oldestFirst}, []T{}, func(T) position { return position{} })
-	return none, err
-}
+// Operations are the names of all 120 operations of the service. The list must not be changed.
+var Operations = sync.OnceValue(func() []string {
+	var names []string
+	for _, o := range new(Server).operations() {
+		names = append(names, o.Name)
+	}
+	return names
+})
 
-// always is a handler whose output does not depend on the input.
-func always[In, Out any](out func() *Out) func(context.Context, *In) (*Out, error) {
-	return func(context.Context, *In) (*Out, error) { return out(), nil }
+// operations is the table of the service: each operation with the modeled exceptions that it
+// declares, in the letters of service-api.md 1.3 and the order of its Appendix A, the
+// function that answers it, and a rule for each member of its input in the order of the
+// model. A stub is an operation that the host does not offer.
+func (s *Server) operations() []awswire.Operation {
+	return []awswire.Operation{
+		// P0 game and player sessions
+		awswire.Op("CreateGameSession", "CF IS UA FS TR IR NF FC LE IM UR", s.createGameSession,
+			optionally("FleetId", fleetIDOrARN),
+			optionally("AliasId", aliasIDOrARN),
+			required("MaximumPlayerSessionCount", wholeNumber),
+			optionally("Name", nonZeroAndMaxString),
+			optionally("GameProperties", gameProperties),
+			optionally("CreatorId", nonZeroAndMaxString),
+			optionally("GameSessionId", idString),
+			optionally("IdempotencyToken", idString),
+			optionally("GameSessionData", largeGameSessionData),
+			optionally("Location", locationString),
+		).WithBody(bodyDataMax),
+		awswire.Op("DescribeGameSessions", "IS NF IR UA TR UR", s.describeGameSessions,
+			optionally("FleetId", fleetIDOrARN),
+			optionally("GameSessionId", arnString),
+			optionally("AliasId", aliasIDOrARN),
+			optionally("Location", locationString),
+			optionally("StatusFilter", gameSessionStatus),
+			optionally("Limit", positiveInteger),
+			optionally("NextToken", nonZeroAndMaxString),
+		),
+		awswire.Op("DescribeGameSessionDetails", "IS NF IR UA TR UR", s.describeGameSessionDetails,
+			optionally("FleetId", fleetIDOrARN),
+			optionally("GameSessionId", arnString),
+			optionally("AliasId", aliasIDOrARN),
+			optionally("Location", locationString),
+			optionally("StatusFilter", gameSessionStatus),
+			optionally("Limit", positiveInteger),
+			optionally("NextToken", nonZeroAndMaxString),
+		),
+		awswire.Op("UpdateGameSession", "NF CF IS UA GS IR NR", s.updateGameSession,
+			required("GameSessionId", arnString),
+			optionally("MaximumPlayerSessionCount", wholeNumber),
+			optionally("Name", nonZeroAndMaxString),
+			optionally("PlayerSessionCreationPolicy", enum(types.PlayerSessionCreationPolicy("").Values())),
+			optionally("ProtectionPolicy", enum(types.ProtectionPolicy("").Values())),
+			optionally("GameProperties", gameProperties),
+		),
+		awswire.Op("SearchGameSessions", "IS NF IR UA TR UR", s.searchGameSessions,
+			optionally("FleetId", fleetIDOrARN),
+			optionally("AliasId", aliasIDOrARN),
+			optionally("Location", locationString),
+			optionally("FilterExpression", nonZeroAndMaxString),
+			optionally("SortExpression", nonZeroAndMaxString),
+			optionally("Limit", positiveInteger),
+			optionally("NextToken", nonZeroAndMaxString),
+		),
+		awswire.Op("TerminateGameSession", "IS IR NF UA GS NR", s.terminateGameSession,
+			required("GameSessionId", arnString),
+			required("TerminationMode", terminationMode),
+		),
+		awswire.Op("GetGameSessionLogUrl", "IS NF UA IR", s.getGameSessionLogURL,
+			required("GameSessionId", arnString),
+		),
+		awswire.Op("CreatePlayerSession", "IS UA GS GF TR IR NF", s.createPlayerSession,
+			required("GameSessionId", arnString),
+			required("PlayerId", playerID),
+			optionally("PlayerData", playerData),
+		),
+		awswire.Op("CreatePlayerSessions", "IS UA GS GF TR IR NF", s.createPlayerSessions,
+			required("GameSessionId", arnString),
+			required("PlayerIds", listOf(1, 25, playerID)),
+			optionally("PlayerDataMap", mapOf(nonZeroAndMaxString, playerData)),
+		),
+		awswire.Op("DescribePlayerSessions", "IS NF IR UA", s.describePlayerSessions,
+			optionally("GameSessionId", arnString),
+			optionally("PlayerId", playerID),
+			optionally("PlayerSessionId", playerSessionID),
+			optionally("PlayerSessionStatusFilter", nonZeroAndMaxString),
+			optionally("Limit", positiveInteger),
+			optionally("NextToken", nonZeroAndMaxString),
+		),
+
+		// P0 queues and placements
+		awswire.Op("StartGameSessionPlacement", "IS IR NF UA UR", s.startPlacement,
+			required("PlacementId", idString),
+			required("GameSessionQueueName", queueNameOrARN),
+			required("MaximumPlayerSessionCount", wholeNumber),
+			optionally("GameProperties", gameProperties),
+			optionally("GameSessionName", nonZeroAndMaxString),
+			optionally("PlayerLatencies", listOf(0, unbounded, structure[types.PlayerLatency](
+				optionally("PlayerId", playerID),
+				optionally("RegionIdentifier", nonZeroAndMaxString),
+				optionally("LatencyInMilliseconds", either),
+			))),
+			optionally("DesiredPlayerSessions", listOf(0, unbounded, structure[types.DesiredPlayerSession](
+				optionally("PlayerId", playerID),
+				optionally("PlayerData", playerData),
+			))),
+			optionally("GameSessionData", largeGameSessionData),
+			optionally("PriorityConfigurationOverride", structure[types.PriorityConfigurationOverride](
+				required("LocationOrder", listOf(1, 10, locationString)),
+				optionally("PlacementFallbackStrategy", enum(types.PlacementFallbackStrategy("").Values())),
+			)),
+		).WithBody(bodyDataMax),
+		awswire.Op("DescribeGameSessionPlacement", "IS IR NF UA", s.describePlacement,
+			required("PlacementId", idString),
+		),
+		awswire.Op("StopGameSessionPlacement", "IS IR NF UA", s.stopPlacement,
+			required("PlacementId", idString),
+		),
+		awswire.Op("CreateGameSessionQueue", "IS IR UA LE NF TF", s.createQueue,
+			slices.Concat([]rule{required("Name", queueName)}, queueRules, []rule{optionally("Tags", tagList)})...,
+		),
+		awswire.Op("DescribeGameSessionQueues", "IS IR NF UA", s.describeQueues,
+			optionally("Names", listOf(0, unbounded, queueNameOrARN)),
+			optionally("Limit", positiveInteger),
+			optionally("NextToken", nonZeroAndMaxString),
+		),
+		awswire.Op("UpdateGameSessionQueue", "IS IR NF UA", s.updateQueue,
+			slices.Concat([]rule{required("Name", queueNameOrARN)}, queueRules)...,
+		),
+		awswire.Op("DeleteGameSessionQueue", "IS IR NF UA TF", s.deleteQueue,
+			required("Name", queueNameOrARN),
+		),
+
+		// P0 scripts
+		awswire.Op("CreateScript", "UA IR CF TF IS", s.createScript,
+			optionally("Name", nonZeroAndMaxString),
+			optionally("Version", nonZeroAndMaxString),
+			optionally("StorageLocation", s3Location),
+			optionally("ZipFile", zipBlob),
+			optionally("Tags", tagList),
+			optionally("NodeJsVersion", nodeJSVersion),
+		).WithBody(bodyScriptMax),
+		awswire.Op("UpdateScript", "UA IR NF IS", s.updateScript,
+			required("ScriptId", scriptIDOrARN),
+			optionally("Name", nonZeroAndMaxString),
+			optionally("Version", nonZeroAndMaxString),
+			optionally("StorageLocation", s3Location),
+			optionally("ZipFile", zipBlob),
+		).WithBody(bodyScriptMax),
+		awswire.Op("DescribeScript", "UA IR IS NF", s.describeScript,
+			required("ScriptId", scriptIDOrARN),
+		),
+		awswire.Op("ListScripts", "UA IR IS", s.listScripts,
+			optionally("Limit", positiveInteger),
+			optionally("NextToken", nonEmptyString),
+		),
+		awswire.Op("DeleteScript", "IR UA NF TF IS", s.deleteScript,
+			required("ScriptId", scriptIDOrARN),
+		),
+
+		// P0 fleets
+		awswire.Op("CreateFleet", "IS NF NR CF LE IR UA TF UR", s.createFleet,
+			required("Name", nonZeroAndMaxString),
+			optionally("Description", nonZeroAndMaxString),
+			optionally("BuildId", buildIDOrARN),
+			optionally("ScriptId", scriptIDOrARN),
+			optionally("ServerLaunchPath", launchPath),
+			optionally("ServerLaunchParameters", launchParameters),
+			optionally("LogPaths", listOf(0, unbounded, nonZeroAndMaxString)),
+			optionally("EC2InstanceType", text(0, 64, "")), // free text (D4)
+			optionally("EC2InboundPermissions", ipPermissions),
+			optionally("NewGameSessionProtectionPolicy", enum(types.ProtectionPolicy("").Values())),
+			optionally("RuntimeConfiguration", runtimeConfiguration),
+			optionally("ResourceCreationLimitPolicy", creationLimitPolicy),
+			optionally("MetricGroups", listOf(0, 1, metricGroup)),
+			optionally("PeerVpcAwsAccountId", nonZeroAndMaxString),
+			optionally("PeerVpcId", nonZeroAndMaxString),
+			optionally("FleetType", enum(types.FleetType("").Values())),
+			optionally("InstanceRoleArn", nonEmptyString),
+			optionally("CertificateConfiguration", certificateConfiguration),
+			optionally("Locations", locationConfigurations),
+			optionally("Tags", tagList),
+			optionally("ComputeType", enum(types.ComputeType("").Values())),
+			optionally("AnywhereConfiguration", anywhereConfiguration),
+			optionally("InstanceRoleCredentialsProvider", enum(types.InstanceRoleCredentialsProvider("").Values())),
+			optionally("PlayerGatewayMode", enum(types.PlayerGatewayMode("").Values())),
+			optionally("PlayerGatewayConfiguration", playerGatewayConfiguration),
+		),
+		awswire.Op("DescribeFleetAttributes", "IS NF IR UA", s.describeFleetAttributes,
+			optionally("FleetIds", listOf(1, unbounded, fleetIDOrARN)),
+			optionally("Limit", positiveInteger),
+			optionally("NextToken", nonZeroAndMaxString),
+		),
+		awswire.Op("UpdateFleetAttributes", "NF CF FS LE IS IR UA", s.updateFleetAttributes,
+			required("FleetId", fleetIDOrARN),
+			optionally("Name", nonZeroAndMaxString),
+			optionally("Description", nonZeroAndMaxString),
+			optionally("NewGameSessionProtectionPolicy", enum(types.ProtectionPolicy("").Values())),
+			optionally("ResourceCreationLimitPolicy", creationLimitPolicy),
+			optionally("MetricGroups", listOf(0, 1, metricGroup)),
+			optionally("AnywhereConfiguration", anywhereConfiguration),
+		),
+		awswire.Op("DeleteFleet", "NF IS FS UA IR TF", s.deleteFleet,
+			required("FleetId", fleetIDOrARN),
+		),
+		awswire.Op("ListFleets", "IS NF IR UA", s.listFleets,
+			optionally("BuildId", buildIDOrARN),
+			optionally("ScriptId", scriptIDOrARN),
+			optionally("Limit", positiveInteger),
+			optionally("NextToken", nonZeroAndMaxString),
+		),
+		awswire.Op("DescribeFleetUtilization", "IS NF IR UA", s.describeFleetUtilization, fleetsInPages...),
+		awswire.Op("DescribeFleetCapacity", "IS NF IR UA UR", s.describeFleetCapacity, fleetsInPages...),
+		awswire.Op("UpdateFleetCapacity", "NF CF LE FS IS IR UA UR", s.updateFleetCapacity,
+			required("FleetId", fleetIDOrARN),
+			optionally("DesiredInstances", wholeNumber),
+			optionally("MinSize", wholeNumber),
+			optionally("MaxSize", wholeNumber),
+			optionally("Location", locationString),
+			optionally("ManagedCapacityConfiguration", managedCapacity),
+		),
+		awswire.Op("DescribeFleetEvents", "NF IS UA IR UR", s.describeFleetEvents,
+			required("FleetId", fleetIDOrARN),
+			optionally("StartTime", either),
+			optionally("EndTime", either),
+			optionally("Limit", positiveInteger),
+			optionally("NextToken", nonZeroAndMaxString),
+		),
+		awswire.Op("DescribeFleetPortSettings", "IS NF IR UA UR", s.describeFleetPortSettings,
+			required("FleetId", fleetIDOrARN),
+			optionally("Location", locationString),
+		),
+		awswire.Op("UpdateFleetPortSettings", "NF CF FS LE IS IR UA", s.updateFleetPortSettings,
+			required("FleetId", fleetIDOrARN),
+			optionally("InboundPermissionAuthorizations", ipPermissions),
+			optionally("InboundPermissionRevocations", ipPermissions),
+		),
+		awswire.Op("DescribeRuntimeConfiguration", "UA NF IS IR", s.describeRuntimeConfiguration,
+			required("FleetId", fleetIDOrARN),
+		),
+		awswire.Op("UpdateRuntimeConfiguration", "UA NF IS IR FS LE", s.updateRuntimeConfiguration,
+			required("FleetId", fleetIDOrARN),
+			required("RuntimeConfiguration", runtimeConfiguration),
+		),
+		awswire.Op("DescribeInstances", "UA IR NF IS UR", s.describeInstances,
+			required("FleetId", fleetIDOrARN),
+			optionally("InstanceId", text(0, unbounded, `[a-zA-Z0-9\.-]+`)),
+			optionally("Limit", positiveInteger),
+			optionally("NextToken", nonZeroAndMaxString),
+			optionally("Location", locationString),
+		),
+
+		// P0 aliases
+		awswire.Op("CreateAlias", "UA IR CF IS LE TF", s.createAlias,
+			required("Name", nonBlank),
+			optionally("Description", nonZeroAndMaxString),
+			required("RoutingStrategy", routingStrategy),
+			optionally("Tags", tagList),
+		),
+		awswire.Op("DescribeAlias", "UA IR NF IS", s.describeAlias,
+			required("AliasId", aliasIDOrARN),
+		),
+		awswire.Op("UpdateAlias", "UA IR NF IS", s.updateAlias,
+			required("AliasId", aliasIDOrARN),
+			optionally("Name", nonBlank),
+			optionally("Description", nonZeroAndMaxString),
+			optionally("RoutingStrategy", routingStrategy),
+		),
+		awswire.Op("DeleteAlias", "UA NF IR TF IS", s.deleteAlias,
+			required("AliasId", aliasIDOrARN),
+		),
+		awswire.Op("ListAliases", "UA IR IS", s.listAliases,
+			optionally("RoutingStrategyType", routingTypes),
+			optionally("Name", nonEmptyString),
+			optionally("Limit", positiveInteger),
+			optionally("NextToken", nonEmptyString),
+		),
+		awswire.Op("ResolveAlias", "UA IR NF TR IS", s.resolveAlias,
+			required("AliasId", aliasIDOrARN),
+		),
+
+		// P1 matchmaking
+		stub("StartMatchmaking", "IR NF IS UR"),
+		stub("DescribeMatchmaking", "IR IS UR"),
+		stub("StopMatchmaking", "IR NF IS UR"),
+		stub("AcceptMatch", "IR NF IS UR"),
+		stub("StartMatchBackfill", "IR NF IS UR"),
+		stub("CreateMatchmakingConfiguration", "IR LE NF IS UR TF"),
+		stub("DescribeMatchmakingConfigurations", "IR IS UR"),
+		stub("UpdateMatchmakingConfiguration", "IR NF IS UR"),
+		stub("DeleteMatchmakingConfiguration", "IR NF IS UR TF"),
+		stub("CreateMatchmakingRuleSet", "IR LE IS UR TF"),
+		stub("DescribeMatchmakingRuleSets", "IR IS NF UR"),
+		stub("DeleteMatchmakingRuleSet", "IR IS UR NF TF"),
+		stub("ValidateMatchmakingRuleSet", "IS UR IR"),
+
+		// P1 tags and fleet locations
+		awswire.Op("TagResource", "NF IR TF IS UR", s.tagResource,
+			required("ResourceARN", amazonResourceName),
+			required("Tags", tagList),
+		),
+		awswire.Op("UntagResource", "NF IR TF IS UR", s.untagResource,
+			required("ResourceARN", amazonResourceName),
+			required("TagKeys", listOf(0, 200, text(1, 128, ""))),
+		),
+		awswire.Op("ListTagsForResource", "NF IR TF IS UR", s.listTagsForResource,
+			required("ResourceARN", amazonResourceName),
+		),
+		awswire.Op("CreateFleetLocations", "IS IR UA NF NR FS UR CF LE", s.createFleetLocations,
+			required("FleetId", fleetIDOrARN),
+			required("Locations", locationConfigurations),
+		),
+		awswire.Op("DeleteFleetLocations", "IS IR UA NF UR", s.deleteFleetLocations,
+			required("FleetId", fleetIDOrARN),
+			required("Locations", listOf(1, 100, locationString)),
+		),
+		awswire.Op("DescribeFleetLocationAttributes", "IS IR UA NF UR", s.describeFleetLocationAttributes,
+			required("FleetId", fleetIDOrARN),
+			optionally("Locations", listOf(1, 100, locationString)),
+			optionally("Limit", positiveInteger),
+			optionally("NextToken", nonZeroAndMaxString),
+		),
+		awswire.Op("DescribeFleetLocationCapacity", "IS IR UA NF UR", s.describeFleetLocationCapacity, fleetAndLocation...),
+		awswire.Op("DescribeFleetLocationUtilization", "IS IR UA NF UR", s.describeFleetLocationUtilization, fleetAndLocation...),
+
+		// P2
+		stub("RegisterCompute", "UA IR CF IS NR LE"),
+		stub("DeregisterCompute", "UA IR NF IS"),
+		stub("DescribeCompute", "UA IR NF IS UR"),
+		stub("ListCompute", "UA IR IS UR"),
+		stub("GetComputeAuthToken", "UA IR NF IS UR"),
+		awswire.Op("CreateLocation", "UA IR LE CF TF IS", s.createLocation,
+			required("LocationName", text(8, 64, `^custom-[A-Za-z0-9\-]+`)),
+			optionally("Tags", tagList),
+		),
+		awswire.Op("DeleteLocation", "UA IR NF IS", s.deleteLocation,
+			required("LocationName", text(1, 128, `^custom-[A-Za-z0-9\-]+|^arn:.*:location\/custom-\S+`)),
+		),
+		awswire.Op("ListLocations", "UA IR IS", s.listLocations,
+			optionally("Filters", listOf(1, 2, enum(types.LocationFilter("").Values()))),
+			optionally("Limit", number(1, 200)),
+			optionally("NextToken", nonZeroAndMaxString),
+		),
+		stub("GetPlayerConnectionDetails", "UA NF GS IR IS LE UR"),
+		stub("PutScalingPolicy", "IS IR UA NF UR"),
+		awswire.Op("DescribeScalingPolicies", "IS IR UA NF UR", s.describeScalingPolicies,
+			required("FleetId", fleetIDOrARN),
+			optionally("StatusFilter", enum(types.ScalingStatusType("").Values())),
+			optionally("Limit", positiveInteger),
+			optionally("NextToken", nonZeroAndMaxString),
+			optionally("Location", locationString),
+		),
+		stub("DeleteScalingPolicy", "IS IR UA NF UR"),
+		stub("StartFleetActions", "IS IR UA NF UR"),
+		stub("StopFleetActions", "IS IR UA NF UR"),
+		stub("DescribeEC2InstanceLimits", "IR IS UA UR"),
+		stub("CreateBuild", "UA IR CF TF IS"),
+		stub("DescribeBuild", "UA IR NF IS"),
+		awswire.Op("ListBuilds", "UA IR IS", s.listBuilds,
+			optionally("Status", enum(types.BuildStatus("").Values())),
+			optionally("Limit", positiveInteger),
+			optionally("NextToken", nonEmptyString),
+		),
+		stub("UpdateBuild", "UA IR NF IS"),
+		stub("DeleteBuild", "UA NF IS TF IR"),
+		stub("RequestUploadCredentials", "UA IR NF IS"),
+
+		// not offered: container fleets, FleetIQ game servers, VPC peering, remote access
+		stub("ClaimGameServer", "CF IR IS NF OC UA"),
+		stub("CreateContainerFleet", "CF IR IS LE TF UA UR"),
+		stub("CreateContainerGroupDefinition", "CF IR IS LE TF UA UR"),
+		stub("CreateGameServerGroup", "CF IR IS LE UA"),
+		stub("CreateVpcPeeringAuthorization", "IR IS NF UA"),
+		stub("CreateVpcPeeringConnection", "IR IS NF UA"),
+		stub("DeleteContainerFleet", "IR IS NF TF UA UR"),
+		stub("DeleteContainerGroupDefinition", "IR IS NF TF UA UR"),
+		stub("DeleteGameServerGroup", "IR IS NF UA"),
+		stub("DeleteVpcPeeringAuthorization", "IR IS NF UA"),
+		stub("DeleteVpcPeeringConnection", "IR IS NF UA"),
+		stub("DeregisterGameServer", "IR IS NF UA"),
+		stub("DescribeContainerFleet", "IR IS NF UA UR"),
+		stub("DescribeContainerGroupDefinition", "IR IS NF UA UR"),
+		stub("DescribeContainerGroupPortMappings", "IR IS LE NF UA UR"),
+		stub("DescribeFleetDeployment", "IR IS NF UA UR"),
+		stub("DescribeGameServer", "IR IS NF UA"),
+		stub("DescribeGameServerGroup", "IR IS NF UA"),
+		stub("DescribeGameServerInstances", "IR IS NF UA"),
+		awswire.Op("DescribeVpcPeeringAuthorizations", "IR IS UA", always[gamelift.DescribeVpcPeeringAuthorizationsInput](gamelift.DescribeVpcPeeringAuthorizationsOutput{VpcPeeringAuthorizations: []types.VpcPeeringAuthorization{}})),
+		awswire.Op("DescribeVpcPeeringConnections", "IR IS NF UA", always[gamelift.DescribeVpcPeeringConnectionsInput](gamelift.DescribeVpcPeeringConnectionsOutput{VpcPeeringConnections: []types.VpcPeeringConnection{}})),
+		stub("GetComputeAccess", "IR IS NF UA UR"),
+		stub("GetInstanceAccess", "IR IS NF UA"),
+		awswire.Op("ListContainerFleets", "IR IS UA UR", always[gamelift.ListContainerFleetsInput](gamelift.ListContainerFleetsOutput{ContainerFleets: []types.ContainerFleet{}})),
+		stub("ListContainerGroupDefinitionVersions", "IR IS NF UA UR"),
+		awswire.Op("ListContainerGroupDefinitions", "IR IS UA UR", always[gamelift.ListContainerGroupDefinitionsInput](gamelift.ListContainerGroupDefinitionsOutput{ContainerGroupDefinitions: []types.ContainerGroupDefinition{}})),
+		stub("ListFleetDeployments", "IR IS NF UA UR"),
+		awswire.Op("ListGameServerGroups", "IR IS UA", always[gamelift.ListGameServerGroupsInput](gamelift.ListGameServerGroupsOutput{GameServerGroups: []types.GameServerGroup{}})),
+		stub("ListGameServers", "IR IS UA"),
+		stub("RegisterGameServer", "CF IR IS LE UA"),
+		stub("ResumeGameServerGroup", "IR IS NF UA"),
+		stub("SuspendGameServerGroup", "IR IS NF UA"),
+		stub("UpdateContainerFleet", "IR IS LE NF NR UA UR"),
+		stub("UpdateContainerGroupDefinition", "IR IS LE NF UA UR"),
+		stub("UpdateGameServer", "IR IS NF UA"),
+		stub("UpdateGameServerGroup", "IR IS NF UA"),
+	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"troupe/messages"
 	"troupe/messages/counters"
+	"troupe/transport/awswire"
 )
 
 // Options configures a Server. The zero value of every field but Backend is a
@@ -25,8 +26,8 @@ type Options struct {
 	// ComputeName is the host's name as game sessions show it, at most 128
 	// letters, digits and hyphens. Empty: not shown.
 	ComputeName string
-	// Authenticator says who calls. Default: Anyone (auth mode none).
-	Authenticator Authenticator
+	// Authenticator says who calls. Default: awswire.Anyone (auth mode none).
+	Authenticator awswire.Authenticator
 	// LogURL signs a URL of the log of a game session that has ended, at most 1,024
 	// characters; ok is false where there is none, or none any more. With shortIDs the log
 	// must show no player session id in full. Nil: there are none.
@@ -59,12 +60,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.Account == "" {
 		o.Account = defaultAccount
-	}
-	if o.Authenticator == nil {
-		o.Authenticator = Anyone
-	}
-	if o.Now == nil {
-		o.Now = time.Now
 	}
 	if o.Counters == nil {
 		o.Counters = new(counters.Set)

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
+	"troupe/transport/awswire"
 )
 
 // Page sizes (service-api.md 1.6, D3). A larger Limit is clamped.
@@ -153,6 +153,6 @@ func filterHash(input any) ([sha256.Size]byte, error) {
 	filter.Elem().Set(reflect.ValueOf(input).Elem())
 	filter.Elem().FieldByName("Limit").SetZero()
 	filter.Elem().FieldByName("NextToken").SetZero()
-	text, err := json.Marshal(filter.Interface(), jsonOut)
+	text, err := awswire.EncodeJSON(filter.Interface())
 	return sha256.Sum256(text), err
 }

@@ -1,6 +1,7 @@
 package serviceapi
 
 import (
+	"net/http"
 	"slices"
 	"testing"
 
@@ -89,3 +90,20 @@ func TestTokensAreBound(t *testing.T) {
 }
 
 func second(_ position, ok bool) bool { return ok }
+
+// A page token outlives its server where the next one has the same key, and not else.
+func TestAPICheck22_TokensOutliveTheServer(t *testing.T) {
+	serverWith := func(key []byte) *Server { return newSilentServer(t, func(o *Options) { o.PageKey = key }) }
+	key := []byte("0123456789abcdef0123456789abcdef")
+	in := members{"Limit": 1}
+	in["NextToken"] = serverWith(key).ask(t, "json", "ListFleets", in).OK(t)["NextToken"]
+	if ids := serverWith(key).ask(t, "json", "ListFleets", in).OK(t)["FleetIds"].([]any); len(ids) != 1 || ids[0] == fleetOne {
+		t.Errorf("got %v", ids)
+	}
+	for _, other := range [][]byte{nil, []byte("123456789abcdef0123456789abcdef0")} {
+		serverWith(other).ask(t, "json", "ListFleets", in).Want(t, http.StatusBadRequest, invalidRequest)
+	}
+	if _, err := New(Options{Backend: newFakeBackend(), PageKey: []byte("short")}); err == nil {
+		t.Error("a short key is taken")
+	}
+}

@@ -10,37 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"troupe/messages"
+	"troupe/transport/awswire"
 )
-
-func (s *Server) registerPlacements(t table) {
-	register(t, "StartGameSessionPlacement", s.startPlacement,
-		required("PlacementId", idString),
-		required("GameSessionQueueName", queueNameOrARN),
-		required("MaximumPlayerSessionCount", wholeNumber),
-		optionally("GameProperties", gameProperties),
-		optionally("GameSessionName", nonZeroAndMaxString),
-		optionally("PlayerLatencies", listOf(0, unbounded, structure[types.PlayerLatency](
-			optionally("PlayerId", playerID),
-			optionally("RegionIdentifier", nonZeroAndMaxString),
-			optionally("LatencyInMilliseconds", either),
-		))),
-		optionally("DesiredPlayerSessions", listOf(0, unbounded, structure[types.DesiredPlayerSession](
-			optionally("PlayerId", playerID),
-			optionally("PlayerData", playerData),
-		))),
-		optionally("GameSessionData", largeGameSessionData),
-		optionally("PriorityConfigurationOverride", structure[types.PriorityConfigurationOverride](
-			required("LocationOrder", listOf(1, 10, locationString)),
-			optionally("PlacementFallbackStrategy", enum(types.PlacementFallbackStrategy("").Values())),
-		)),
-	)
-	register(t, "DescribeGameSessionPlacement", s.describePlacement,
-		required("PlacementId", idString),
-	)
-	register(t, "StopGameSessionPlacement", s.stopPlacement,
-		required("PlacementId", idString),
-	)
-}
 
 // startPlacement starts a placement (service-api.md 2.9).
 func (s *Server) startPlacement(ctx context.Context, in *gamelift.StartGameSessionPlacementInput) (*gamelift.StartGameSessionPlacementOutput, error) {
@@ -50,7 +21,7 @@ func (s *Server) startPlacement(ctx context.Context, in *gamelift.StartGameSessi
 	}
 	record, err := s.options.Backend.StartPlacement(ctx, req)
 	if errors.Is(err, &messages.Error{Code: messages.LimitExceeded}) { // for now: SDKs come again
-		return nil, badRequest(throttled, err.Error())
+		return nil, awswire.Throttled(err.Error())
 	}
 	if err != nil {
 		return nil, err

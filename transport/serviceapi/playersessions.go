@@ -9,28 +9,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 
 	"troupe/messages"
+	"troupe/transport/awswire"
 )
-
-func (s *Server) registerPlayerSessions(t table) {
-	register(t, "CreatePlayerSession", s.createPlayerSession,
-		required("GameSessionId", arnString),
-		required("PlayerId", playerID),
-		optionally("PlayerData", playerData),
-	)
-	register(t, "CreatePlayerSessions", s.createPlayerSessions,
-		required("GameSessionId", arnString),
-		required("PlayerIds", listOf(1, 25, playerID)),
-		optionally("PlayerDataMap", mapOf(nonZeroAndMaxString, playerData)),
-	)
-	register(t, "DescribePlayerSessions", s.describePlayerSessions,
-		optionally("GameSessionId", arnString),
-		optionally("PlayerId", playerID),
-		optionally("PlayerSessionId", playerSessionID),
-		optionally("PlayerSessionStatusFilter", nonZeroAndMaxString),
-		optionally("Limit", positiveInteger),
-		optionally("NextToken", nonZeroAndMaxString),
-	)
-}
 
 func (s *Server) createPlayerSession(ctx context.Context, in *gamelift.CreatePlayerSessionInput) (*gamelift.CreatePlayerSessionOutput, error) {
 	records, err := s.reserve(ctx, *in.GameSessionId, []messages.NewPlayer{{
@@ -48,7 +28,7 @@ func (s *Server) createPlayerSessions(ctx context.Context, in *gamelift.CreatePl
 	seen := make(map[string]bool, len(in.PlayerIds))
 	for i, id := range in.PlayerIds {
 		if seen[id] {
-			return nil, invalid("PlayerIds holds %q twice", clip(id))
+			return nil, invalid("PlayerIds holds %q twice", awswire.Clip(id))
 		}
 		seen[id] = true
 		players[i] = messages.NewPlayer{PlayerID: messages.PlayerID(id), PlayerData: in.PlayerDataMap[id]}
@@ -87,7 +67,7 @@ func (s *Server) describePlayerSessions(ctx context.Context, in *gamelift.Descri
 	}
 	if in.PlayerSessionId != nil {
 		if len(records) == 0 {
-			return nil, messages.Errorf(messages.NotFound, "there is no player session that starts with %q", clip(query.PlayerSessionID.Short()))
+			return nil, messages.Errorf(messages.NotFound, "there is no player session that starts with %q", awswire.Clip(query.PlayerSessionID.Short()))
 		}
 		return &gamelift.DescribePlayerSessionsOutput{PlayerSessions: s.playerSessions(ctx, records)}, nil
 	}

@@ -60,23 +60,6 @@ var queueRules = []rule{
 	optionally("NotificationTarget", text(0, 300, `[a-zA-Z0-9:_-]*(\.fifo)?`)),
 }
 
-func (s *Server) registerQueues(t table) {
-	register(t, "CreateGameSessionQueue", s.createQueue,
-		slices.Concat([]rule{required("Name", queueName)}, queueRules, []rule{optionally("Tags", tagList)})...,
-	)
-	register(t, "UpdateGameSessionQueue", s.updateQueue,
-		slices.Concat([]rule{required("Name", queueNameOrARN)}, queueRules)...,
-	)
-	register(t, "DescribeGameSessionQueues", s.describeQueues,
-		optionally("Names", listOf(0, unbounded, queueNameOrARN)),
-		optionally("Limit", positiveInteger),
-		optionally("NextToken", nonZeroAndMaxString),
-	)
-	register(t, "DeleteGameSessionQueue", s.deleteQueue,
-		required("Name", queueNameOrARN),
-	)
-}
-
 // queue normalises the name or ARN of a queue to the name.
 func (a arns) queue(member *string) (messages.QueueName, error) {
 	return optional[messages.QueueName](member, func(s string) (string, error) { return a.id(kindQueue, s) })

@@ -86,15 +86,6 @@ var (
 	)
 )
 
-// enum checks a text against the values of an enumeration of the service model.
-func enum[T ~string](values []T) check {
-	texts := make([]string, len(values))
-	for i, v := range values {
-		texts[i] = string(v)
-	}
-	return oneOf(texts...)
-}
-
 // names lists the API's names of statuses.
 func names[S interface{ String() string }](statuses []S) []string {
 	texts := make([]string, len(statuses))

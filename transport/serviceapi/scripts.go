@@ -10,35 +10,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"troupe/messages"
+	"troupe/transport/awswire"
 )
-
-func (s *Server) registerScripts(t table) {
-	register(t, "CreateScript", s.createScript,
-		optionally("Name", nonZeroAndMaxString),
-		optionally("Version", nonZeroAndMaxString),
-		optionally("StorageLocation", s3Location),
-		optionally("ZipFile", zipBlob),
-		optionally("Tags", tagList),
-		optionally("NodeJsVersion", nodeJSVersion),
-	)
-	register(t, "UpdateScript", s.updateScript,
-		required("ScriptId", scriptIDOrARN),
-		optionally("Name", nonZeroAndMaxString),
-		optionally("Version", nonZeroAndMaxString),
-		optionally("StorageLocation", s3Location),
-		optionally("ZipFile", zipBlob),
-	)
-	register(t, "DescribeScript", s.describeScript,
-		required("ScriptId", scriptIDOrARN),
-	)
-	register(t, "ListScripts", s.listScripts,
-		optionally("Limit", positiveInteger),
-		optionally("NextToken", nonEmptyString),
-	)
-	register(t, "DeleteScript", s.deleteScript,
-		required("ScriptId", scriptIDOrARN),
-	)
-}
 
 // createScript takes a script as an archive; the host has no object store
 // (service-api.md 2.5).
@@ -51,7 +24,7 @@ func (s *Server) createScript(ctx context.Context, in *gamelift.CreateScriptInpu
 	}
 	node := aws.ToString(in.NodeJsVersion)
 	if !slices.Contains([]string{"", messages.NodeVersion10, messages.NodeVersion24}, node) {
-		return nil, invalid("NodeJsVersion must be %s or %s, it is %q", messages.NodeVersion10, messages.NodeVersion24, clip(node))
+		return nil, invalid("NodeJsVersion must be %s or %s, it is %q", messages.NodeVersion10, messages.NodeVersion24, awswire.Clip(node))
 	}
 	tags, err := tagsOf(in.Tags)
 	if err != nil {
@@ -100,7 +73,7 @@ func (s *Server) describeScript(ctx context.Context, in *gamelift.DescribeScript
 		return nil, err
 	}
 	if len(found) == 0 {
-		return nil, messages.Errorf(messages.NotFound, "there is no script %q", clip(*in.ScriptId))
+		return nil, messages.Errorf(messages.NotFound, "there is no script %q", awswire.Clip(*in.ScriptId))
 	}
 	shown := s.script(found[0])
 	return &gamelift.DescribeScriptOutput{Script: &shown}, nil
@@ -158,6 +131,6 @@ func noStore(l *types.S3Location) error {
 	case bucket == "" || aws.ToString(l.Key) == "" || aws.ToString(l.RoleArn) == "":
 		return invalid("StorageLocation needs Bucket, Key and RoleArn")
 	default:
-		return invalid("this host has no object store for the bucket %q: give the script as ZipFile", clip(bucket))
+		return invalid("this host has no object store for the bucket %q: give the script as ZipFile", awswire.Clip(bucket))
 	}
 }

@@ -20,18 +20,6 @@ const (
 	searchTextMax = 380
 )
 
-func (s *Server) registerSearch(t table) {
-	register(t, searchOperation, s.searchGameSessions,
-		optionally("FleetId", fleetIDOrARN),
-		optionally("AliasId", aliasIDOrARN),
-		optionally("Location", locationString),
-		optionally("FilterExpression", nonZeroAndMaxString),
-		optionally("SortExpression", nonZeroAndMaxString),
-		optionally("Limit", positiveInteger),
-		optionally("NextToken", nonZeroAndMaxString),
-	)
-}
-
 // searchGameSessions answers the ACTIVE game sessions of a fleet that match
 // (service-api.md 4), in the order asked for, else the oldest first.
 func (s *Server) searchGameSessions(ctx context.Context, in *gamelift.SearchGameSessionsInput) (*gameSessionsOutput, error) {

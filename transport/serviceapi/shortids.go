@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"slices"
 
 	"troupe/messages"
+	"troupe/transport/awswire"
 )
 
 // A player session id takes its player's place. Callers whose key can make no player
@@ -14,30 +16,10 @@ import (
 // seatOperations are those whose callers must have the ids in full.
 var seatOperations = []string{"CreatePlayerSession", "CreatePlayerSessions", "StartGameSessionPlacement", "StartMatchmaking", "StartMatchBackfill"}
 
-// makesPlayers reports whether the caller may call one of seatOperations.
-func (c Caller) makesPlayers() bool {
-	if c.key == nil || c.key.allowed == nil {
-		return true
-	}
-	for _, name := range seatOperations {
-		if c.key.allowed[name] {
-			return true
-		}
-	}
-	return false
+// showsShortIDs reports whether the caller of a request may call none of seatOperations.
+func showsShortIDs(ctx context.Context) bool {
+	return !slices.ContainsFunc(seatOperations, awswire.CallerOf(ctx).Allowed)
 }
-
-type shortIDs struct{}
-
-// withIDsFor says how the answers of a call show player session ids.
-func withIDsFor(ctx context.Context, c Caller) context.Context {
-	if c.makesPlayers() {
-		return ctx
-	}
-	return context.WithValue(ctx, shortIDs{}, true)
-}
-
-func showsShortIDs(ctx context.Context) bool { return ctx.Value(shortIDs{}) != nil }
 
 // shownID is a player session id as the caller may see it.
 func shownID(ctx context.Context, id messages.PlayerSessionID) string {

@@ -16,8 +16,28 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 	"github.com/aws/smithy-go"
 
+	"troupe/transport/awswire"
+	"troupe/transport/awswire/awswiretest"
 	"troupe/transport/serviceapi/serviceapitest"
 )
+
+const (
+	testKey    = awswiretest.Key
+	testSecret = awswiretest.Secret
+)
+
+// withKeys puts signatures before an API: testKey, and awswiretest.TokenKey, which needs a
+// session token.
+func withKeys(o *Options) {
+	v, err := awswire.NewSigV4(awswire.SigV4Options{
+		Keys:    []awswire.Key{{ID: testKey, Secret: testSecret}, {ID: awswiretest.TokenKey, Secret: testSecret, SessionToken: awswiretest.Token}},
+		Regions: []string{defaultRegion}, Now: o.Now,
+	})
+	if err != nil {
+		panic(err) // a test wrote something wrong
+	}
+	o.Authenticator = v.Authenticate
+}
 
 // as makes the SDK sign with a key.
 func as(id, secret, token string) func(*gamelift.Options) {
@@ -29,7 +49,7 @@ func as(id, secret, token string) func(*gamelift.Options) {
 }
 
 func TestAPICheck14_GoSDKSigns(t *testing.T) {
-	a := newAPI(t, withKeys())
+	a := newAPI(t, withKeys)
 	for _, prefix := range []string{"", "/", "/prefix", "/a~b/c.d/"} {
 		sdk := serviceapitest.SDKClient(t, a.url+prefix, as(testKey, testSecret, ""))
 		created, err := sdk.CreateGameSession(t.Context(), &gamelift.CreateGameSessionInput{
@@ -39,13 +59,13 @@ func TestAPICheck14_GoSDKSigns(t *testing.T) {
 			t.Errorf("%q: %v %v", prefix, created, err)
 		}
 	}
-	if _, err := serviceapitest.SDKClient(t, a.url, as(tokenKey, testSecret, testToken)).ListFleets(t.Context(), &gamelift.ListFleetsInput{}); err != nil {
+	if _, err := serviceapitest.SDKClient(t, a.url, as(awswiretest.TokenKey, testSecret, awswiretest.Token)).ListFleets(t.Context(), &gamelift.ListFleetsInput{}); err != nil {
 		t.Errorf("with a session token: %v", err)
 	}
 }
 
 func TestAPICheck15_GoSDKIsRefused(t *testing.T) {
-	a := newAPI(t, withKeys())
+	a := newAPI(t, withKeys)
 	for want, options := range map[string]func(*gamelift.Options){
 		invalidSignature:   as(testKey, "another secret, as long", ""),
 		unrecognizedClient: as("AKIDNOBODY", testSecret, ""),
@@ -62,7 +82,7 @@ func TestAPICheck15_GoSDKIsRefused(t *testing.T) {
 // offBy is an API whose clock is wrong.
 func offBy(t *testing.T, d time.Duration) *api {
 	t.Helper()
-	return newAPI(t, func(o *Options) { o.Now = func() time.Time { return time.Now().Add(d) } }, withKeys())
+	return newAPI(t, func(o *Options) { o.Now = func() time.Time { return time.Now().Add(d) } }, withKeys)
 }
 
 func TestAPICheck18_GoSDKCorrectsItsClock(t *testing.T) {
@@ -116,7 +136,7 @@ func cli(t *testing.T, a *api, id, secret string, args ...string) (out string, e
 }
 
 func TestAPICheck14And15_CLISigns(t *testing.T) {
-	a := newAPI(t, withKeys())
+	a := newAPI(t, withKeys)
 	out, err := cli(t, a, testKey, testSecret, "create-game-session", "--fleet-id", fleetOne, "--maximum-player-session-count", "2", "--name", "from the command line \u2603")
 	var created struct {
 		GameSession struct{ GameSessionId, Name string }

@@ -23,14 +23,14 @@ func TestDeclarationsAreTheSDKsOperations(t *testing.T) {
 	}
 	var got []string
 	letters := regexp.MustCompile(`^[A-Z]{2}( [A-Z]{2})*$`)
-	for _, d := range declarations {
-		got = append(got, d.name)
-		if !letters.MatchString(d.declared) || !declares(d.declared, "IR") {
-			t.Errorf("%s: bad row %q", d.name, d.declared)
+	for _, d := range new(Server).operations() {
+		got = append(got, d.Name)
+		if !letters.MatchString(d.Declared) || !declares(d.Declared, "IR") {
+			t.Errorf("%s: bad row %q", d.Name, d.Declared)
 		}
-		for abbreviation := range strings.FieldsSeq(d.declared) {
+		for abbreviation := range strings.FieldsSeq(d.Declared) {
 			if exceptions[abbreviation] == "" {
-				t.Errorf("%s: unknown letters %s", d.name, abbreviation)
+				t.Errorf("%s: unknown letters %s", d.Name, abbreviation)
 			}
 		}
 	}
@@ -44,38 +44,40 @@ func TestDeclarationsAreTheSDKsOperations(t *testing.T) {
 func TestEveryErrorCodeHasAnException(t *testing.T) {
 	seen := map[string]bool{}
 	for code := messages.InvalidRequest; !strings.HasPrefix(code.String(), "invalid("); code++ {
-		f := refusalFault(strings.Join(slices.Collect(func(yield func(string) bool) {
+		f := fault(strings.Join(slices.Collect(func(yield func(string) bool) {
 			for k := range exceptions {
 				if !yield(k) {
 					return
 				}
 			}
 		}), " "), messages.Errorf(code, "x"))
-		if f.code == "" || seen[f.code] {
-			t.Errorf("%s: exception %q", code, f.code)
+		if f.Code == "" || seen[f.Code] {
+			t.Errorf("%s: exception %q", code, f.Code)
 		}
-		seen[f.code] = true
+		seen[f.Code] = true
 	}
-	if f := refusalFault("IR", messages.Errorf(200, "x")); f.status != 500 {
+	if f := fault("IR", messages.Errorf(200, "x")); f.Status != 500 {
 		t.Errorf("unknown code: got %v", f)
 	}
 }
 
 // Every member of an offered input has a rule, also one that an SDK upgrade brings.
 func TestRulesAreComplete(t *testing.T) {
-	s, err := New(Options{Backend: newFakeBackend()})
-	if err != nil {
-		t.Fatal(err)
-	}
 	client := reflect.TypeFor[*gamelift.Client]()
-	for name, op := range s.table {
+	for name, rules := range ruleCounts(new(Server)) {
 		method, ok := client.MethodByName(name)
 		if !ok {
 			t.Errorf("the SDK has no %s", name)
 			continue
 		}
-		if members := len(membersOf(method.Type.In(2).Elem())); op.rules > 0 && op.rules != members {
-			t.Errorf("%s: %d rules for %d members", name, op.rules, members)
+		members := 0
+		for f := range method.Type.In(2).Elem().Fields() {
+			if f.IsExported() {
+				members++
+			}
+		}
+		if rules > 0 && rules != members {
+			t.Errorf("%s: %d rules for %d members", name, rules, members)
 		}
 	}
 }
@@ -93,11 +95,11 @@ func TestOptions(t *testing.T) {
 		}
 	}
 	a := newAPI(t, func(o *Options) { o.Region, o.Account, o.ComputeName = "eu-west-1", "123456789012", "host-1" })
-	out := a.call(t, "json", "DescribeFleetAttributes", members{"FleetIds": []string{fleetOne}}).ok(t)
+	out := a.call(t, "json", "DescribeFleetAttributes", members{"FleetIds": []string{fleetOne}}).OK(t)
 	if got := items(t, out, "FleetAttributes")[0]["FleetArn"]; got != "arn:aws:gamelift:eu-west-1:123456789012:fleet/fleet-one" {
 		t.Errorf("got %v", got)
 	}
-	game := a.call(t, "json", "CreateGameSession", members{"FleetId": fleetOne, "MaximumPlayerSessionCount": 1}).ok(t)["GameSession"].(members)
+	game := a.call(t, "json", "CreateGameSession", members{"FleetId": fleetOne, "MaximumPlayerSessionCount": 1}).OK(t)["GameSession"].(members)
 	if game["ComputeName"] != "host-1" {
 		t.Errorf("got %v", game)
 	}

@@ -11,31 +11,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 
 	"troupe/messages"
+	"troupe/transport/awswire"
 )
 
 var amazonResourceName = text(1, 1011, "")
-
-// registerTags adds the operations of service-api.md 2.11.
-func (s *Server) registerTags(t table) {
-	register(t, "TagResource", s.tagResource,
-		required("ResourceARN", amazonResourceName),
-		required("Tags", tagList),
-	)
-	register(t, "UntagResource", s.untagResource,
-		required("ResourceARN", amazonResourceName),
-		required("TagKeys", listOf(0, 200, text(1, 128, ""))),
-	)
-	register(t, "ListTagsForResource", s.listTagsForResource,
-		required("ResourceARN", amazonResourceName),
-	)
-}
 
 // tagged reads the ARN of something that has tags; the account in it is ignored.
 func (a arns) tagged(arn string) (messages.Resource, error) {
 	resource, err := a.resource(arn)
 	kind, id, ok := strings.Cut(resource, "/")
 	if err != nil || !ok {
-		return messages.Resource{}, messages.Errorf(messages.NotFound, "there is nothing named %q in %s that has tags", clip(arn), a.region)
+		return messages.Resource{}, messages.Errorf(messages.NotFound, "there is nothing named %q in %s that has tags", awswire.Clip(arn), a.region)
 	}
 	return messages.Resource{Kind: kind, ID: id}, nil
 }
@@ -84,10 +70,10 @@ func tagsOf(given []types.Tag) (map[string]string, error) {
 	tags := make(map[string]string, len(given))
 	for _, t := range given {
 		if strings.HasPrefix(strings.ToLower(*t.Key), "aws:") {
-			return nil, messages.Errorf(messages.TaggingFailed, "tag keys must not start with aws:, %q does", clip(*t.Key))
+			return nil, messages.Errorf(messages.TaggingFailed, "tag keys must not start with aws:, %q does", awswire.Clip(*t.Key))
 		}
 		if _, twice := tags[*t.Key]; twice {
-			return nil, messages.Errorf(messages.TaggingFailed, "Tags holds the key %q twice", clip(*t.Key))
+			return nil, messages.Errorf(messages.TaggingFailed, "Tags holds the key %q twice", awswire.Clip(*t.Key))
 		}
 		tags[*t.Key] = *t.Value
 	}

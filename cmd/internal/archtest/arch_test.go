@@ -78,6 +78,10 @@ func TestEachRuleCanFail(t *testing.T) {
 			[]string{one("transport/fast/a.go", "troupe/actors"), one("transport/gatewayx/a.go", "troupe/actors/stage"), one("transport/serviceapi/a.go", "troupe/actors/fleet")},
 			[]string{one("transport/gateway/a.go", "troupe/actors/stage"), one("transport/host/a.go", "troupe/actors"), one("transport/ops/a.go", "troupe/actors"), one("transport/fast/a_test.go", "troupe/actors"), one("cmd/a.go", "troupe/actors")},
 		},
+		"the AWS wire knows no games": {
+			[]string{one("transport/awswire/a.go", "troupe/messages"), one("transport/awswire/b.go", "troupe/transport/serviceapi")},
+			[]string{one("transport/awswire/c.go", "net/http"), one("transport/awswire/a_test.go", "troupe/transport/awswire/awswiretest"), one("transport/serviceapi/a.go", "troupe/transport/awswire")},
+		},
 		"only stage knows the actor library": {
 			[]string{
 				one("actors/player/a.go", lib), one("actors/stage/stagetest/a.go", lib), one("bench/a_test.go", lib), one("actors/stage/a.go", library+"/remote"),

@@ -75,6 +75,16 @@ var rules = []rule{
 		}),
 	},
 	{
+		"the AWS wire knows no games",
+		"protocols, signatures and rules serve any table of operations: what they know of games, fleets or players would be in the way of the next service",
+		eachImport(func(s *source, i imported) string {
+			if i.own && !s.test && s.pkg == "transport/awswire" {
+				return s.pkg + " imports " + i.path
+			}
+			return ""
+		}),
+	},
+	{
 		"only stage knows the actor library",
 		"the library loses messages, restarts what it should not and deadlocks in places; actors/stage is written to keep all that away, and only from its actor package (remote, cluster, router and the rest move and kill actors by their own rules)",
 		eachImport(func(s *source, i imported) string {

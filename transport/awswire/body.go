@@ -1,4 +1,4 @@
-package serviceapi
+package awswire
 
 import (
 	"errors"
@@ -7,13 +7,9 @@ import (
 	"net/http"
 )
 
-// Body caps. GameSessionData may hold 262,144 characters, and a JSON client
-// that escapes everything outside ASCII spends up to 12 bytes on each: 3 MiB. A
-// script archive of 5,000,000 bytes is 6.7 MB in base64.
 const (
-	bodyMax       = 1 << 20
-	bodyDataMax   = 4 << 20
-	bodyScriptMax = 8 << 20
+	// bodyMax is what the body of a usual request may have.
+	bodyMax = 1 << 20
 
 	// bodiesMax is what all bodies that are being read may have together, but for small
 	// ones, which the listener bounds by its connections: who lets the host wait for
@@ -25,16 +21,6 @@ const (
 	// the caller, still sending, gets to see the answer.
 	bodyDrainMax = 16 << 20
 )
-
-func bodyCap(operation string) int64 {
-	switch operation {
-	case "CreateScript", "UpdateScript":
-		return bodyScriptMax
-	case "CreateGameSession", "StartGameSessionPlacement":
-		return bodyDataMax
-	}
-	return bodyMax
-}
 
 // readBody reads a whole body of at most most bytes.
 func readBody(r *http.Request, most int64) ([]byte, error) {
@@ -53,11 +39,11 @@ func readBody(r *http.Request, most int64) ([]byte, error) {
 	return body, nil
 }
 
-func tooLarge(r *http.Request, most int64) *fault {
+func tooLarge(r *http.Request, most int64) *Fault {
 	drain(r)
-	return &fault{
-		status: http.StatusRequestEntityTooLarge, code: entityTooLarge,
-		text: fmt.Sprintf("the request body is larger than %d bytes", most),
+	return &Fault{
+		Status: http.StatusRequestEntityTooLarge, Code: entityTooLarge,
+		Text: fmt.Sprintf("the request body is larger than %d bytes", most),
 	}
 }
 

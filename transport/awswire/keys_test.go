@@ -1,4 +1,4 @@
-package serviceapi
+package awswire
 
 import (
 	"bytes"
@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+
+	"troupe/transport/awswire/awswiretest"
 )
 
 func TestAPIKeysMayCallWhatTheyAreAllowed(t *testing.T) {
@@ -21,19 +23,19 @@ func TestAPIKeysMayCallWhatTheyAreAllowed(t *testing.T) {
 	} {
 		inBoth(t, func(t *testing.T, protocol string) {
 			r := newRequest(protocol, "http://host.example/", operation, nil)
-			signedBy(testKey).sign(r, nil)
+			awswiretest.SignedBy(testKey).Sign(r, nil)
 			got := served(t, a.server, protocol, r)
-			if (got.code() == accessDenied) == allowed {
-				t.Errorf("%s: got %d %v", operation, got.status, got.body)
+			if (got.Code() == accessDenied) == allowed {
+				t.Errorf("%s: got %d %v", operation, got.Status, got.Body)
 			}
 			if !allowed {
-				got.want(t, http.StatusBadRequest, accessDenied)
+				got.Want(t, http.StatusBadRequest, accessDenied)
 			}
 		})
 	}
 	r := newRequest("json", "http://host.example/", "NoSuchThing", nil) // what is unknown is nobody's to deny
-	signedBy(testKey).sign(r, nil)
-	served(t, a.server, "json", r).want(t, http.StatusBadRequest, unknownOperation)
+	awswiretest.SignedBy(testKey).Sign(r, nil)
+	served(t, a.server, "json", r).Want(t, http.StatusBadRequest, unknownOperation)
 }
 
 // A key's calls are limited, whatever they are, and no other key's.
@@ -44,59 +46,45 @@ func TestAPIThrottlesPerKey(t *testing.T) {
 		}))
 		call := func(key string) reply {
 			r := newRequest("cbor", "http://host.example/", "ListFleets", nil)
-			signedBy(key).sign(r, nil)
+			awswiretest.SignedBy(key).Sign(r, nil)
 			return served(t, a, "cbor", r)
 		}
 		for range 3 {
-			call(testKey).ok(t)
+			call(testKey).OK(t)
 		}
-		call(testKey).want(t, http.StatusBadRequest, throttled)
-		call("AKIDOTHER").ok(t)
+		call(testKey).Want(t, http.StatusBadRequest, throttled)
+		call("AKIDOTHER").OK(t)
 		time.Sleep(100 * time.Millisecond)
-		call(testKey).ok(t)
-		call(testKey).want(t, http.StatusBadRequest, throttled)
+		call(testKey).OK(t)
+		call(testKey).Want(t, http.StatusBadRequest, throttled)
 
-		forged := signedBy(testKey) // who has no secret uses up nobody's calls
-		forged.secret = "not the secret at all"
+		forged := awswiretest.SignedBy(testKey) // who has no secret uses up nobody's calls
+		forged.Secret = "not the secret at all"
 		time.Sleep(100 * time.Millisecond)
 		for range 10 {
 			r := newRequest("cbor", "http://host.example/", "ListFleets", nil)
-			forged.sign(r, nil)
-			served(t, a, "cbor", r).want(t, http.StatusBadRequest, invalidSignature)
+			forged.Sign(r, nil)
+			served(t, a, "cbor", r).Want(t, http.StatusBadRequest, invalidSignature)
 		}
-		call(testKey).ok(t)
+		call(testKey).OK(t)
 	})
-}
-
-// newSilentServer is a server without a listener.
-func newSilentServer(t *testing.T, change ...func(*Options)) *Server {
-	t.Helper()
-	o := Options{Backend: newFakeBackend()}
-	for _, c := range change {
-		c(&o)
-	}
-	s, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
 }
 
 // Canaries: no secret, token, signature or player data gets into the log, at any level.
 func TestAPILogKeepsSecrets(t *testing.T) {
 	var log bytes.Buffer
 	a := newSilentServer(t, func(o *Options) { o.Log = zerolog.New(&log).Level(zerolog.TraceLevel) }, withKeys())
-	good, bad := signedBy(tokenKey), signedBy(tokenKey)
-	good.token, bad.token = testToken, "canary-of-a-token"
-	bad.secret = "canary-of-a-secret"
-	wrong := signedBy(testKey)
-	wrong.secret = "canary-of-a-secret"
+	good, bad := awswiretest.SignedBy(tokenKey), awswiretest.SignedBy(tokenKey)
+	good.Token, bad.Token = testToken, "canary-of-a-token"
+	bad.Secret = "canary-of-a-secret"
+	wrong := awswiretest.SignedBy(testKey)
+	wrong.Secret = "canary-of-a-secret"
 	inBoth(t, func(t *testing.T, protocol string) {
-		for _, how := range []signing{good, bad, wrong, signedBy("canary-of-a-key")} {
+		for _, how := range []awswiretest.Signing{good, bad, wrong, awswiretest.SignedBy("canary-of-a-key")} {
 			for _, operation := range []string{"ListFleets", "CreatePlayerSession", "unknown-operation--unknown-operation--unknown-operation-"} {
 				body := encode(t, protocol, members{"PlayerId": "canary-of-a-player", "PlayerData": "canary-of-data", "NextToken": "canary-of-a-page"})
 				r := newRequest(protocol, "http://host.example/", operation, body)
-				how.sign(r, body)
+				how.Sign(r, body)
 				served(t, a, protocol, r)
 			}
 		}

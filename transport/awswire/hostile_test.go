@@ -1,4 +1,4 @@
-package serviceapi
+package awswire
 
 import (
 	"errors"
@@ -43,8 +43,8 @@ func TestAPIBodiesThatGrow(t *testing.T) {
 			s.ServeHTTP(w, r)
 			runtime.ReadMemStats(&after)
 			got := decoded(t, c.protocol, w.status, w.header, w.body)
-			if got.status != http.StatusBadRequest || got.code() != serialization {
-				t.Errorf("got %d %v", got.status, got.body)
+			if got.Status != http.StatusBadRequest || got.Code() != serialization {
+				t.Errorf("got %d %v", got.Status, got.Body)
 			}
 			if grown := after.TotalAlloc - before.TotalAlloc; grown > 16<<20+8*uint64(len(c.body)) {
 				t.Errorf("%d bytes allocated for %d", grown, len(c.body))
@@ -54,9 +54,9 @@ func TestAPIBodiesThatGrow(t *testing.T) {
 	// What is within the bounds is not in their way: a text of anything, at its limit.
 	data := strings.Repeat(`[{,`, 262144/3)
 	body := mustJSON(members{"FleetId": fleetOne, "MaximumPlayerSessionCount": 1, "GameSessionData": data})
-	served(t, s, "json", newRequest("json", "http://host.example/", "CreateGameSession", body)).ok(t)
+	served(t, s, "json", newRequest("json", "http://host.example/", "CreateGameSession", body)).OK(t)
 	served(t, s, "cbor", newRequest("cbor", "http://host.example/", "CreateGameSession",
-		cbor.Encode(cbor.Map{"FleetId": cbor.String(fleetOne), "MaximumPlayerSessionCount": cbor.Uint(1), "GameSessionData": cbor.String(data)}))).ok(t)
+		cbor.Encode(cbor.Map{"FleetId": cbor.String(fleetOne), "MaximumPlayerSessionCount": cbor.Uint(1), "GameSessionData": cbor.String(data)}))).OK(t)
 }
 
 // recorder is a ResponseWriter that keeps what is written, and nothing else.
@@ -147,32 +147,15 @@ func TestAPIBodiesTogetherAreBounded(t *testing.T) {
 	}
 	for range 3 {
 		long := members{"FleetId": fleetOne, "MaximumPlayerSessionCount": 1, "GameSessionData": strings.Repeat("x", bodySmall)}
-		s.ask(t, "json", "CreateGameSession", long).want(t, http.StatusBadRequest, throttled)
-		s.ask(t, "json", "ListFleets", members{}).ok(t)
+		s.ask(t, "json", "CreateGameSession", long).Want(t, http.StatusBadRequest, throttled)
+		s.ask(t, "json", "ListFleets", members{}).OK(t)
 	}
 	for _, end := range ends {
 		_ = end.CloseWithError(io.ErrUnexpectedEOF)
 	}
 	waiting.Wait()
-	s.ask(t, "json", "ListFleets", members{}).ok(t)
+	s.ask(t, "json", "ListFleets", members{}).OK(t)
 	if n := s.bodies.Load(); n != 0 {
 		t.Errorf("%d bytes are still promised", n)
-	}
-}
-
-// A page token outlives its server where the next one has the same key, and not else.
-func TestAPICheck22_TokensOutliveTheServer(t *testing.T) {
-	serverWith := func(key []byte) *Server { return newSilentServer(t, func(o *Options) { o.PageKey = key }) }
-	key := []byte("0123456789abcdef0123456789abcdef")
-	in := members{"Limit": 1}
-	in["NextToken"] = serverWith(key).ask(t, "json", "ListFleets", in).ok(t)["NextToken"]
-	if ids := serverWith(key).ask(t, "json", "ListFleets", in).ok(t)["FleetIds"].([]any); len(ids) != 1 || ids[0] == fleetOne {
-		t.Errorf("got %v", ids)
-	}
-	for _, other := range [][]byte{nil, []byte("123456789abcdef0123456789abcdef0")} {
-		serverWith(other).ask(t, "json", "ListFleets", in).want(t, http.StatusBadRequest, invalidRequest)
-	}
-	if _, err := New(Options{Backend: newFakeBackend(), PageKey: []byte("short")}); err == nil {
-		t.Error("a short key is taken")
 	}
 }

@@ -1,4 +1,4 @@
-package serviceapi
+package awswire
 
 import (
 	"crypto/hmac"
@@ -38,6 +38,8 @@ const (
 type SigV4Options struct {
 	// Keys are who may call. At least one.
 	Keys []Key
+	// Operations are the names that the service has: keys may be bound to some of them.
+	Operations []string
 	// Regions are the regions that a credential scope may name. At least one.
 	Regions []string
 	// Skew is how far X-Amz-Date may be from Now, either way. Default DefaultSkew.
@@ -70,14 +72,14 @@ func NewSigV4(o SigV4Options) (*SigV4, error) {
 	}
 	switch {
 	case v.skew < 0:
-		return nil, fmt.Errorf("serviceapi: a clock skew of %v", v.skew)
+		return nil, fmt.Errorf("awswire: a clock skew of %v", v.skew)
 	case len(o.Regions) == 0:
-		return nil, fmt.Errorf("serviceapi: no region to verify signatures for")
+		return nil, fmt.Errorf("awswire: no region to verify signatures for")
 	case len(o.Keys) == 0:
-		return nil, fmt.Errorf("serviceapi: no access key to verify signatures with")
+		return nil, fmt.Errorf("awswire: no access key to verify signatures with")
 	}
 	var err error
-	v.keys, err = newAccessKeys(o.Keys)
+	v.keys, err = newAccessKeys(o.Keys, o.Operations)
 	return v, err
 }
 
@@ -125,7 +127,7 @@ func (v *SigV4) checkScope(q *signed) error {
 	case q.service != scopeService:
 		return refuse(invalidSignature, "Credential should be scoped to correct service: '%s'. ", scopeService)
 	case !slices.Contains(v.regions, q.region):
-		return refuse(invalidSignature, "Credential should be scoped to a valid region, and this host has no region %q. ", clip(q.region))
+		return refuse(invalidSignature, "Credential should be scoped to a valid region, and this host has no region %q. ", Clip(q.region))
 	}
 	return nil
 }

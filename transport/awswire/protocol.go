@@ -1,4 +1,4 @@
-package serviceapi
+package awswire
 
 import (
 	"net/http"

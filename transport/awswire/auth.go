@@ -1,6 +1,7 @@
-package serviceapi
+package awswire
 
 import (
+	"context"
 	"errors"
 	"net/http"
 	"strings"
@@ -20,6 +21,20 @@ func (c Caller) shortKey() string { return c.AccessKey[:min(len(c.AccessKey), 8)
 // Operator reports whether the caller has a key that may call every operation: whoever
 // has one may see everything else that the host shows, too.
 func (c Caller) Operator() bool { return c.key != nil && c.key.allowed == nil }
+
+// Allowed reports whether the caller may call an operation of that name.
+func (c Caller) Allowed(operation string) bool {
+	return c.key == nil || c.key.allowed == nil || c.key.allowed[operation]
+}
+
+// callerOf is the key of the Caller in the context of a handler.
+type callerOf struct{}
+
+// CallerOf returns who sent the request whose handler has ctx.
+func CallerOf(ctx context.Context) Caller {
+	c, _ := ctx.Value(callerOf{}).(Caller)
+	return c
+}
 
 // Authenticator decides who sends a request, in two steps: it looks at the headers
 // alone, so that a caller it refuses need not be listened to, and returns what
@@ -64,10 +79,10 @@ func claimed(r *http.Request) Caller {
 }
 
 // authFault translates the error of an Authenticator.
-func authFault(err error) *fault {
+func authFault(err error) *Fault {
 	var refused *AuthError
 	if errors.As(err, &refused) {
-		return badRequest(refused.Code, refused.Text)
+		return BadRequest(refused.Code, refused.Text)
 	}
-	return internal(err)
+	return Internal(err)
 }

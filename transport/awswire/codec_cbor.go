@@ -1,4 +1,4 @@
-package serviceapi
+package awswire
 
 import (
 	"errors"
@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"github.com/aws/smithy-go/encoding/cbor"
-
-	"troupe/messages"
 )
 
 // cborCodec is Smithy RPC v2 CBOR: a reflection mapper between SDK structs and
@@ -232,7 +230,7 @@ func timeFromCBOR(v cbor.Value, dst reflect.Value, path string) error {
 
 func wrongType(path string, v cbor.Value) error {
 	kind := strings.ToLower(strings.TrimPrefix(strings.TrimPrefix(fmt.Sprintf("%T", v), "*"), "cbor."))
-	return undecodable("wrong type or range of member %s: CBOR %s", clip(path), kind)
+	return undecodable("wrong type or range of member %s: CBOR %s", Clip(path), kind)
 }
 
 var errNoCBOR = errors.New("type has no CBOR form")
@@ -308,7 +306,7 @@ func structToCBOR(src reflect.Value) (cbor.Value, error) {
 // epochFloat is a time in seconds, chosen so that a client that cuts off behind
 // the millisecond (the Go SDK does) still sees the millisecond meant.
 func epochFloat(t time.Time) float64 {
-	ms := messages.Shown(t).UnixMilli()
+	ms := shown(t).UnixMilli()
 	seconds := float64(ms) / 1000
 	if int64(seconds*1000) < ms {
 		seconds = math.Nextafter(seconds, math.Inf(1))

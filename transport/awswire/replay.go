@@ -1,4 +1,4 @@
-package serviceapi
+package awswire
 
 import (
 	"container/list"
@@ -66,12 +66,12 @@ func newReplays(now func() time.Time) *replays {
 // once runs an operation; one that changes something at most once per invocation.
 // Such a one goes on when its caller hangs up: the next attempt then finds its
 // result instead of doing it again.
-func (s *Server) once(r *http.Request, op *operation, c codec, caller Caller, body []byte) ([]byte, error) {
+func (s *Server) once(r *http.Request, op *Operation, c codec, caller Caller, body []byte) ([]byte, error) {
 	invocation := r.Header.Get(headerInvocation)
-	if !op.replayed || invocation == "" || len(invocation) > invocationMax {
+	if isRead(op.Name) || invocation == "" || len(invocation) > invocationMax {
 		return op.serve(r.Context(), c, body)
 	}
-	key := replayKey{caller.AccessKey, op.name, invocation, c, sha256.Sum256(body)}
+	key := replayKey{caller.AccessKey, op.Name, invocation, c, sha256.Sum256(body)}
 	return s.replays.do(r.Context(), key, func() ([]byte, error) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(r.Context()), detachedFor)
 		defer cancel()

@@ -1,4 +1,4 @@
-package serviceapi
+package awswire
 
 import "fmt"
 
@@ -20,6 +20,6 @@ type codec interface {
 // metadataField is the one member of SDK outputs that is not part of the service.
 const metadataField = "ResultMetadata"
 
-func undecodable(format string, args ...any) *fault {
-	return badRequest(serialization, "the request body cannot be decoded: "+fmt.Sprintf(format, args...))
+func undecodable(format string, args ...any) *Fault {
+	return BadRequest(serialization, "the request body cannot be decoded: "+fmt.Sprintf(format, args...))
 }

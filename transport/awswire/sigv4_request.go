@@ -1,4 +1,4 @@
-package serviceapi
+package awswire
 
 import (
 	"encoding/hex"
@@ -51,10 +51,10 @@ func parseSigned(r *http.Request) (*signed, error) {
 		return nil, refuse(incomplete, "Authorization header requires existence of an 'X-Amz-Date' header.")
 	}
 	if q.time, err = time.Parse(dateForm, q.date); err != nil || len(q.date) != len(dateForm) { // Parse would take a fraction
-		return nil, refuse(incomplete, "Date must be in ISO-8601 'basic format'. Got '%s'. See http://en.wikipedia.org/wiki/ISO_8601", clip(q.date))
+		return nil, refuse(incomplete, "Date must be in ISO-8601 'basic format'. Got '%s'. See http://en.wikipedia.org/wiki/ISO_8601", Clip(q.date))
 	}
 	if q.date[:8] != scopeDay {
-		return nil, refuse(incomplete, "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP: '%s' != '%s'.", clip(scopeDay), q.date[:8])
+		return nil, refuse(incomplete, "Date in Credential scope does not match YYYYMMDD from ISO-8601 version of date from HTTP: '%s' != '%s'.", Clip(scopeDay), q.date[:8])
 	}
 	return q, nil
 }
@@ -115,7 +115,7 @@ func (q *signed) checkSignedHeaders(r *http.Request) error {
 	}
 	for _, name := range must {
 		if _, there := slices.BinarySearch(q.headers, name); !there {
-			return refuse(invalidSignature, "'%s' must be a 'SignedHeader' in the AWS Authorization.", clip(name))
+			return refuse(invalidSignature, "'%s' must be a 'SignedHeader' in the AWS Authorization.", Clip(name))
 		}
 	}
 	return nil

@@ -1,4 +1,4 @@
-package serviceapi
+package awswire
 
 import (
 	"bytes"
@@ -10,8 +10,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-
-	"troupe/messages"
 )
 
 // jsonCodec is AWS JSON 1.1. Duplicate names, invalid UTF-8 and members of the
@@ -58,12 +56,15 @@ func (jsonCodec) decode(body []byte, in any) error {
 	case errors.As(err, &syntax):
 		return undecodable("malformed JSON at byte %d: %s", syntax.ByteOffset, syntax.Err)
 	case errors.As(err, &kind):
-		return undecodable("wrong type or range of member %s: JSON %s", clip(string(kind.JSONPointer)), kind.JSONKind)
+		return undecodable("wrong type or range of member %s: JSON %s", Clip(string(kind.JSONPointer)), kind.JSONKind)
 	}
 	return undecodable("malformed JSON")
 }
 
-func (jsonCodec) encode(out any) ([]byte, error) { return json.Marshal(out, jsonOut) }
+func (jsonCodec) encode(out any) ([]byte, error) { return EncodeJSON(out) }
+
+// EncodeJSON writes an SDK struct as AWS JSON: equal values give equal bytes.
+func EncodeJSON(v any) ([]byte, error) { return json.Marshal(v, jsonOut) }
 
 func (jsonCodec) encodeError(code, text string) []byte {
 	body, err := json.Marshal(map[string]string{"__type": code, "Message": text, "message": text}, jsonOut)
@@ -75,7 +76,7 @@ func (jsonCodec) encodeError(code, text string) []byte {
 
 // writeEpoch writes seconds since the epoch, milliseconds as a fraction.
 func writeEpoch(enc *jsontext.Encoder, t time.Time) error {
-	seconds := float64(messages.Shown(t).UnixMilli()) / 1000
+	seconds := float64(shown(t).UnixMilli()) / 1000
 	return enc.WriteValue(strconv.AppendFloat(nil, seconds, 'f', -1, 64))
 }
 
@@ -119,6 +120,9 @@ func readEnum(dec *jsontext.Decoder, v any) error {
 
 var errNotEpoch = errors.New("want seconds since the epoch as a number")
 
+// shown is a time as it goes out: in whole milliseconds, rounded.
+func shown(t time.Time) time.Time { return t.Round(time.Millisecond) }
+
 // epochMax is the end of the year 9999: later times cannot be written in most
 // formats.
 const epochMax = 253402300799
@@ -131,8 +135,8 @@ func epoch(seconds float64) (time.Time, error) {
 	return time.UnixMilli(int64(math.Round(seconds * 1000))).UTC(), nil
 }
 
-// clip shortens text from a request before it goes into an error text.
-func clip(s string) string {
+// Clip shortens text from a request before it goes into an error text.
+func Clip(s string) string {
 	const most = 64
 	count := 0
 	for i := range s {

@@ -1,4 +1,4 @@
-package serviceapi
+package awswire
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"troupe/messages"
+	"troupe/transport/awswire/awswiretest"
 )
 
 func TestAPICheck21_Replay(t *testing.T) {
@@ -26,7 +26,7 @@ func TestAPICheck21_Replay(t *testing.T) {
 			if bodies[seats] == nil { // a second encoding may order the map differently
 				bodies[seats] = encode(t, protocol, members{"FleetId": fleetOne, "MaximumPlayerSessionCount": seats})
 			}
-			out := a.raw(t, protocol, "CreateGameSession", bodies[seats], "Amz-Sdk-Invocation-Id", invocation).ok(t)
+			out := a.raw(t, protocol, "CreateGameSession", bodies[seats], "Amz-Sdk-Invocation-Id", invocation).OK(t)
 			return out["GameSession"].(members)["GameSessionId"].(string)
 		}
 		first := create("call-1", 1)
@@ -41,10 +41,10 @@ func TestAPICheck21_Replay(t *testing.T) {
 		body := encode(t, protocol, members{"GameSessionId": first, "PlayerId": "p"})
 		one := a.raw(t, protocol, "CreatePlayerSession", body, "Amz-Sdk-Invocation-Id", "p")
 		two := a.raw(t, protocol, "CreatePlayerSession", body, "Amz-Sdk-Invocation-Id", "p")
-		if one.ok(t); !bytes.Equal(one.raw, two.raw) {
-			t.Errorf("got %s then %s", one.raw, two.raw)
+		if one.OK(t); !bytes.Equal(one.Raw, two.Raw) {
+			t.Errorf("got %s then %s", one.Raw, two.Raw)
 		}
-		if one.header.Get("x-amzn-RequestId") == two.header.Get("x-amzn-RequestId") {
+		if one.Header.Get("x-amzn-RequestId") == two.Header.Get("x-amzn-RequestId") {
 			t.Error("replay repeats the request id")
 		}
 		later.Add(int64(replayFor))
@@ -57,10 +57,10 @@ func TestAPICheck21_Replay(t *testing.T) {
 func TestAPIReplayForgetsFailures(t *testing.T) {
 	a := newAPI(t)
 	in := members{"FleetId": fleetOne, "MaximumPlayerSessionCount": 1}
-	a.fake.fail = messages.Errorf(messages.FleetCapacityExceeded, "full")
-	a.call(t, "json", "CreateGameSession", in, "Amz-Sdk-Invocation-Id", "x").want(t, 400, "FleetCapacityExceededException")
-	a.fake.fail = nil
-	a.call(t, "json", "CreateGameSession", in, "Amz-Sdk-Invocation-Id", "x").ok(t)
+	a.fake.hook = func(context.Context) error { return errRefused }
+	a.call(t, "json", "CreateGameSession", in, "Amz-Sdk-Invocation-Id", "x").Want(t, 400, "FleetCapacityExceededException")
+	a.fake.hook = nil
+	a.call(t, "json", "CreateGameSession", in, "Amz-Sdk-Invocation-Id", "x").OK(t)
 }
 
 // A caller that times out and tries again gets the session it asked for first.
@@ -99,10 +99,10 @@ func TestAPIReplayAfterHangUp(t *testing.T) {
 		again <- a.raw(t, "json", "CreateGameSession", body, "Amz-Sdk-Invocation-Id", "x")
 	}()
 	close(proceed)
-	if r := <-again; r.status != http.StatusOK {
-		t.Errorf("second attempt: %d %v", r.status, r.body)
+	if r := <-again; r.Status != http.StatusOK {
+		t.Errorf("second attempt: %d %v", r.Status, r.Body)
 	}
-	if n := len(a.fake.created); n != 1 {
+	if n := a.fake.created.Load(); n != 1 {
 		t.Errorf("%d game sessions created", n)
 	}
 }
@@ -172,7 +172,6 @@ func TestReplayIsBounded(t *testing.T) {
 
 // What changes something is replayed, whoever registers it; what only looks is not.
 func TestAPICheck21_WhatIsReplayed(t *testing.T) {
-	s := newSilentServer(t)
 	for name, want := range map[string]bool{
 		"CreateGameSession": true, "CreatePlayerSession": true, "CreatePlayerSessions": true, "StartGameSessionPlacement": true, "StopGameSessionPlacement": true,
 		"CreateGameSessionQueue": true, "CreateFleet": true, "DeleteFleet": true, "CreateAlias": true, "CreateScript": true, "UpdateScript": true,
@@ -180,7 +179,7 @@ func TestAPICheck21_WhatIsReplayed(t *testing.T) {
 		"DescribeGameSessions": false, "SearchGameSessions": false, "ListFleets": false, "ResolveAlias": false, "GetGameSessionLogUrl": false,
 		"ValidateMatchmakingRuleSet": false,
 	} {
-		if s.table[name].replayed != want {
+		if isRead(name) == want {
 			t.Errorf("%s: replayed %v", name, !want)
 		}
 	}
@@ -196,8 +195,8 @@ func TestAPICheck21_ReplayIsPerKey(t *testing.T) {
 		body := []byte(`{"FleetId":"fleet-one","MaximumPlayerSessionCount":1}`)
 		r := newRequest("json", "http://host.example/", "CreateGameSession", body)
 		r.Header.Set("Amz-Sdk-Invocation-Id", "the-same")
-		signedBy(key).sign(r, body)
-		return served(t, s, "json", r).ok(t)["GameSession"].(members)["GameSessionId"]
+		awswiretest.SignedBy(key).Sign(r, body)
+		return served(t, s, "json", r).OK(t)["GameSession"].(members)["GameSessionId"]
 	}
 	if first := create(testKey); create(testKey) != first || create("AKIDOTHER") == first {
 		t.Error("a replay is not its key's own")

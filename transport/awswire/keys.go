@@ -1,4 +1,4 @@
-package serviceapi
+package awswire
 
 import (
 	"crypto/rand"
@@ -36,8 +36,9 @@ var (
 	allowForm = regexp.MustCompile(`\A[A-Za-z0-9*?]+\z`)
 )
 
-// Validate says what is wrong with a key, and never what its secrets are.
-func (k *Key) Validate() error {
+// Validate says what is wrong with a key for a service with these operations, and never
+// what its secrets are.
+func (k *Key) Validate(operations []string) error {
 	switch {
 	case !keyIDForm.MatchString(k.ID):
 		return fmt.Errorf("id must be 3 to 128 letters, digits, hyphens and underscores")
@@ -49,7 +50,7 @@ func (k *Key) Validate() error {
 		return fmt.Errorf("the burst must be at least 1")
 	}
 	for _, pattern := range k.Allow {
-		if err := checkAllow(pattern); err != nil {
+		if err := checkAllow(pattern, operations); err != nil {
 			return err
 		}
 	}
@@ -58,17 +59,15 @@ func (k *Key) Validate() error {
 
 // checkAllow refuses a pattern that is not well-formed or allows nothing: it would
 // be a typing error.
-func checkAllow(pattern string) error {
+func checkAllow(pattern string, operations []string) error {
 	glob, ok := strings.CutPrefix(pattern, scopeService+":")
 	if !ok || !allowForm.MatchString(glob) {
-		return fmt.Errorf("allow: %q must be like gamelift:Describe*", clip(pattern))
+		return fmt.Errorf("allow: %q must be like gamelift:Describe*", Clip(pattern))
 	}
-	for _, d := range declarations {
-		if matches(glob, d.name) {
-			return nil
-		}
+	if slices.ContainsFunc(operations, func(name string) bool { return matches(glob, name) }) {
+		return nil
 	}
-	return fmt.Errorf("allow: %q is no operation", clip(pattern))
+	return fmt.Errorf("allow: %q is no operation", Clip(pattern))
 }
 
 func matches(glob, operation string) bool {
@@ -90,14 +89,14 @@ type accessKey struct {
 	rate              *rate.Limiter   // nil: no limit
 }
 
-func newAccessKeys(keys []Key) (map[string]*accessKey, error) {
+func newAccessKeys(keys []Key, operations []string) (map[string]*accessKey, error) {
 	all := make(map[string]*accessKey, len(keys))
 	for _, k := range keys {
-		if err := k.Validate(); err != nil {
-			return nil, fmt.Errorf("serviceapi: access key %q: %w", clip(k.ID), err)
+		if err := k.Validate(operations); err != nil {
+			return nil, fmt.Errorf("awswire: access key %q: %w", Clip(k.ID), err)
 		}
 		if all[k.ID] != nil {
-			return nil, fmt.Errorf("serviceapi: access key %q is there twice", k.ID)
+			return nil, fmt.Errorf("awswire: access key %q is there twice", k.ID)
 		}
 		a := &accessKey{id: k.ID, secret: k.Secret, token: k.SessionToken}
 		if k.Rate > 0 {
@@ -105,9 +104,9 @@ func newAccessKeys(keys []Key) (map[string]*accessKey, error) {
 		}
 		if len(k.Allow) > 0 {
 			a.allowed = make(map[string]bool)
-			for _, d := range declarations {
-				a.allowed[d.name] = slices.ContainsFunc(k.Allow, func(pattern string) bool {
-					return matches(strings.TrimPrefix(pattern, scopeService+":"), d.name)
+			for _, name := range operations {
+				a.allowed[name] = slices.ContainsFunc(k.Allow, func(pattern string) bool {
+					return matches(strings.TrimPrefix(pattern, scopeService+":"), name)
 				})
 			}
 		}
@@ -121,10 +120,10 @@ func (c Caller) admit(operation string, now time.Time) error {
 	switch {
 	case c.key == nil:
 		return nil
-	case c.key.allowed != nil && !c.key.allowed[operation]:
-		return badRequest(accessDenied, fmt.Sprintf("the access key %s may not call gamelift:%s", c.key.id, operation))
+	case !c.Allowed(operation):
+		return BadRequest(accessDenied, fmt.Sprintf("the access key %s may not call gamelift:%s", c.key.id, operation))
 	case c.key.rate != nil && !c.key.rate.AllowN(now, 1):
-		return badRequest(throttled, "Rate exceeded")
+		return Throttled("Rate exceeded")
 	}
 	return nil
 }

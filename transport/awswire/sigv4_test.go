@@ -1,79 +1,19 @@
-package serviceapi
+package awswire
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"crypto/tls"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	"troupe/transport/awswire/awswiretest"
 )
-
-const (
-	testKey    = "AKIDEXAMPLE"
-	testSecret = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
-	tokenKey   = "AKIDTOKEN"
-	testToken  = "the/session+token="
-)
-
-// withKeys puts signatures before an API: testKey, and tokenKey, which needs a
-// session token.
-func withKeys(change ...func(*SigV4Options)) func(*Options) {
-	return func(o *Options) {
-		s := SigV4Options{
-			Keys:    []Key{{ID: testKey, Secret: testSecret}, {ID: tokenKey, Secret: testSecret, SessionToken: testToken}},
-			Regions: []string{defaultRegion}, Now: o.Now,
-		}
-		for _, c := range change {
-			c(&s)
-		}
-		v, err := NewSigV4(s)
-		if err != nil {
-			panic(err) // a test wrote something wrong
-		}
-		o.Authenticator = v.Authenticate
-	}
-}
-
-// signing is how a request is signed, by AWS's own code.
-type signing struct {
-	key, secret, token string
-	region, service    string
-	at                 time.Time
-	payload            string // instead of the hash of the body
-}
-
-func signedBy(key string) signing {
-	return signing{key: key, secret: testSecret, region: defaultRegion, service: scopeService, at: time.Now()}
-}
-
-func (s signing) sign(r *http.Request, body []byte) {
-	hash := s.payload
-	if hash == "" {
-		hash = hashOf(body)
-	}
-	err := v4.NewSigner().SignHTTP(context.Background(), aws.Credentials{AccessKeyID: s.key, SecretAccessKey: s.secret, SessionToken: s.token},
-		r, hash, s.service, s.region, s.at)
-	if err != nil {
-		panic(err) // the test's request makes no sense
-	}
-}
-
-func hashOf(body []byte) string {
-	sum := sha256.Sum256(body)
-	return hex.EncodeToString(sum[:])
-}
 
 // setBody gives a request another body than it was signed with.
 func setBody(r *http.Request, body string) {
@@ -81,34 +21,15 @@ func setBody(r *http.Request, body string) {
 }
 
 // serveSigned signs a request, lets it change on the way, and serves it.
-func serveSigned(t *testing.T, s *Server, protocol string, how signing, target string, change func(r *http.Request)) reply {
+func serveSigned(t *testing.T, s *Server, protocol string, how awswiretest.Signing, target string, change func(r *http.Request)) reply {
 	t.Helper()
 	body := encode(t, protocol, members{"Limit": 1})
 	r := newRequest(protocol, "http://host.example:8080"+target, "ListFleets", body)
-	how.sign(r, body)
+	how.Sign(r, body)
 	if change != nil {
 		change(r)
 	}
 	return served(t, s, protocol, r)
-}
-
-// served serves a request as a server reads it from the wire.
-func served(t *testing.T, s *Server, protocol string, r *http.Request) reply {
-	t.Helper()
-	r.Host = r.URL.Host
-	secured := r.TLS
-	var wire bytes.Buffer
-	if err := r.Write(&wire); err != nil {
-		t.Fatal(err)
-	}
-	read, err := http.ReadRequest(bufio.NewReader(&wire))
-	if err != nil {
-		t.Fatal(err)
-	}
-	read.TLS = secured
-	w := httptest.NewRecorder()
-	s.ServeHTTP(w, read)
-	return decoded(t, protocol, w.Code, w.Header(), w.Body.Bytes())
 }
 
 func TestAPICheck03_PathPrefixIsSigned(t *testing.T) {
@@ -118,8 +39,8 @@ func TestAPICheck03_PathPrefixIsSigned(t *testing.T) {
 			if protocol == "cbor" && strings.Contains(target, "?") {
 				continue // the operation would stand behind the query
 			}
-			if r := serveSigned(t, a.server, protocol, signedBy(testKey), target, nil); r.status != http.StatusOK {
-				t.Errorf("%q: %d %v", target, r.status, r.body)
+			if r := serveSigned(t, a.server, protocol, awswiretest.SignedBy(testKey), target, nil); r.Status != http.StatusOK {
+				t.Errorf("%q: %d %v", target, r.Status, r.Body)
 			}
 		}
 	})
@@ -128,15 +49,15 @@ func TestAPICheck03_PathPrefixIsSigned(t *testing.T) {
 func TestAPICheck14_SignedRequestPasses(t *testing.T) {
 	a := newAPI(t, withKeys())
 	inBoth(t, func(t *testing.T, protocol string) {
-		serveSigned(t, a.server, protocol, signedBy(testKey), "/", nil).ok(t)
-		with := signedBy(tokenKey)
-		with.token = testToken
-		serveSigned(t, a.server, protocol, with, "/", nil).ok(t)
+		serveSigned(t, a.server, protocol, awswiretest.SignedBy(testKey), "/", nil).OK(t)
+		with := awswiretest.SignedBy(tokenKey)
+		with.Token = testToken
+		serveSigned(t, a.server, protocol, with, "/", nil).OK(t)
 		for _, spaced := range []string{"AWS4-HMAC-SHA256 ", "AWS4-HMAC-SHA256   "} { // with and without blanks behind the commas
-			serveSigned(t, a.server, protocol, signedBy(testKey), "/", func(r *http.Request) {
+			serveSigned(t, a.server, protocol, awswiretest.SignedBy(testKey), "/", func(r *http.Request) {
 				text := strings.ReplaceAll(r.Header.Get("Authorization"), ", ", ",")
 				r.Header.Set("Authorization", spaced+strings.TrimPrefix(text, "AWS4-HMAC-SHA256 "))
-			}).ok(t)
+			}).OK(t)
 		}
 	})
 }
@@ -144,9 +65,9 @@ func TestAPICheck14_SignedRequestPasses(t *testing.T) {
 func TestAPICheck15_CodesOfRefusals(t *testing.T) {
 	now := time.Now()
 	a := newAPI(t, func(o *Options) { o.Now = func() time.Time { return now } }, withKeys())
-	base := signedBy(testKey)
-	base.at = now
-	with := func(change func(s *signing)) signing {
+	base := awswiretest.SignedBy(testKey)
+	base.At = now
+	with := func(change func(s *awswiretest.Signing)) awswiretest.Signing {
 		s := base
 		change(&s)
 		return s
@@ -156,20 +77,20 @@ func TestAPICheck15_CodesOfRefusals(t *testing.T) {
 	}
 	cases := []struct {
 		name   string
-		how    signing
+		how    awswiretest.Signing
 		change func(r *http.Request)
 		code   string
 		text   string
 	}{
-		{"wrong secret", with(func(s *signing) { s.secret += "x" }), nil, invalidSignature, "does not match"},
-		{"unknown key", with(func(s *signing) { s.key = "AKIDNOBODY" }), nil, unrecognizedClient, "token"},
+		{"wrong secret", with(func(s *awswiretest.Signing) { s.Secret += "x" }), nil, invalidSignature, "does not match"},
+		{"unknown key", with(func(s *awswiretest.Signing) { s.Key = "AKIDNOBODY" }), nil, unrecognizedClient, "token"},
 		{"no header", base, func(r *http.Request) { r.Header.Del("Authorization") }, missingToken, "Missing"},
-		{"unexpected token", with(func(s *signing) { s.token = testToken }), nil, unrecognizedClient, "token"},
-		{"no token", with(func(s *signing) { s.key = tokenKey }), nil, unrecognizedClient, "token"},
-		{"wrong token", with(func(s *signing) { s.key, s.token = tokenKey, "other" }), nil, unrecognizedClient, "token"},
-		{"wrong service", with(func(s *signing) { s.service = "s3" }), nil, invalidSignature, "correct service: 'gamelift'"},
-		{"five minutes old", with(func(s *signing) { s.at = now.Add(-5*time.Minute - 2*time.Second) }), nil, invalidSignature, "Signature expired: "},
-		{"five minutes early", with(func(s *signing) { s.at = now.Add(5*time.Minute + 2*time.Second) }), nil, invalidSignature, "Signature not yet current: "},
+		{"unexpected token", with(func(s *awswiretest.Signing) { s.Token = testToken }), nil, unrecognizedClient, "token"},
+		{"no token", with(func(s *awswiretest.Signing) { s.Key = tokenKey }), nil, unrecognizedClient, "token"},
+		{"wrong token", with(func(s *awswiretest.Signing) { s.Key, s.Token = tokenKey, "other" }), nil, unrecognizedClient, "token"},
+		{"wrong service", with(func(s *awswiretest.Signing) { s.Service = "s3" }), nil, invalidSignature, "correct service: 'gamelift'"},
+		{"five minutes old", with(func(s *awswiretest.Signing) { s.At = now.Add(-5*time.Minute - 2*time.Second) }), nil, invalidSignature, "Signature expired: "},
+		{"five minutes early", with(func(s *awswiretest.Signing) { s.At = now.Add(5*time.Minute + 2*time.Second) }), nil, invalidSignature, "Signature not yet current: "},
 		{"another algorithm", base, header("Authorization", "AWS4-HMAC-SHA256", "Bearer"), incomplete, "algorithm"},
 		{"a part too much", base, header("Authorization", "Signature=", "Extra=1, Signature="), incomplete, "malformed"},
 		{"a part twice", base, header("Authorization", "Signature=", "Credential=a/b/c/d/aws4_request, Signature="), incomplete, "malformed"},
@@ -195,15 +116,15 @@ func TestAPICheck15_CodesOfRefusals(t *testing.T) {
 	inBoth(t, func(t *testing.T, protocol string) {
 		for _, c := range cases {
 			r := serveSigned(t, a.server, protocol, c.how, "/", c.change)
-			text, _ := r.body["message"].(string)
-			if r.status != http.StatusBadRequest || r.code() != c.code || !strings.Contains(text, c.text) {
-				t.Errorf("%s: got %d %v, want %s with %q", c.name, r.status, r.body, c.code, c.text)
+			text, _ := r.Body["message"].(string)
+			if r.Status != http.StatusBadRequest || r.Code() != c.code || !strings.Contains(text, c.text) {
+				t.Errorf("%s: got %d %v, want %s with %q", c.name, r.Status, r.Body, c.code, c.text)
 			}
 		}
 		within := base
 		for _, off := range []time.Duration{-5 * time.Minute, 4 * time.Minute} {
-			within.at = now.Add(off + time.Second)
-			serveSigned(t, a.server, protocol, within, "/", nil).ok(t)
+			within.At = now.Add(off + time.Second)
+			serveSigned(t, a.server, protocol, within, "/", nil).OK(t)
 		}
 	})
 }
@@ -213,30 +134,30 @@ func TestAPICheck16_TargetMustBeSigned(t *testing.T) {
 	body := []byte(`{}`)
 	r := newRequest("json", "http://host.example/", "ListFleets", body)
 	r.Header.Del("X-Amz-Target") // signed without it
-	signedBy(testKey).sign(r, body)
+	awswiretest.SignedBy(testKey).Sign(r, body)
 	r.Header.Set("X-Amz-Target", "GameLift.ListFleets")
-	served(t, a.server, "json", r).want(t, http.StatusBadRequest, invalidSignature)
+	served(t, a.server, "json", r).Want(t, http.StatusBadRequest, invalidSignature)
 
 	// A signed CBOR request whose protocol is not signed is no JSON request.
 	r = newRequest("cbor", "http://host.example/", "ListFleets", body)
 	protocol := r.Header.Get("Smithy-Protocol")
 	r.Header.Del("Smithy-Protocol")
-	signedBy(testKey).sign(r, body)
+	awswiretest.SignedBy(testKey).Sign(r, body)
 	as := r.Clone(context.Background())
 	setBody(as, string(body))
 	as.Header.Set("X-Amz-Target", "GameLift.DeleteFleet")
-	served(t, a.server, "json", as).want(t, http.StatusBadRequest, invalidSignature)
+	served(t, a.server, "json", as).Want(t, http.StatusBadRequest, invalidSignature)
 	as.Header.Del("X-Amz-Target")
 	setBody(as, string(body))
 	as.Header.Set("Smithy-Protocol", protocol)
-	if r := served(t, a.server, "cbor", as); r.code() == invalidSignature {
-		t.Errorf("the protocol header need not be signed: %v", r.body)
+	if r := served(t, a.server, "cbor", as); r.Code() == invalidSignature {
+		t.Errorf("the protocol header need not be signed: %v", r.Body)
 	}
 }
 
 func TestAPICheck17_ChangedOnTheWay(t *testing.T) {
 	a := newAPI(t, withKeys())
-	how := signedBy(testKey)
+	how := awswiretest.SignedBy(testKey)
 	changes := map[string]func(r *http.Request){
 		"body":        func(r *http.Request) { setBody(r, `{"Limit":2}`) },
 		"body cut":    func(r *http.Request) { setBody(r, `{}`) },
@@ -247,27 +168,27 @@ func TestAPICheck17_ChangedOnTheWay(t *testing.T) {
 		"host":        func(r *http.Request) { r.URL.Host = "host.example:8081" },
 		"type":        func(r *http.Request) { r.Header.Set("Content-Type", "text/plain") },
 		"type again":  func(r *http.Request) { r.Header.Add("Content-Type", "text/plain") },
-		"date":        func(r *http.Request) { r.Header.Set("X-Amz-Date", how.at.Add(time.Second).UTC().Format(dateForm)) },
+		"date":        func(r *http.Request) { r.Header.Set("X-Amz-Date", how.At.Add(time.Second).UTC().Format(dateForm)) },
 		"signature":   func(r *http.Request) { flip(r, "Signature=") },
-		"region":      func(r *http.Request) { replaceAuthorization(r, defaultRegion, "us-east-2") },
+		"region":      func(r *http.Request) { replaceAuthorization(r, awswiretest.Region, "us-east-2") },
 		"another key": func(r *http.Request) { replaceAuthorization(r, testKey, tokenKey) },
 		"less signed": func(r *http.Request) { replaceAuthorization(r, "content-type;", "") },
 		"more signed": func(r *http.Request) { replaceAuthorization(r, "SignedHeaders=", "SignedHeaders=aaa;") },
-		"hash":        func(r *http.Request) { r.Header.Set("X-Amz-Content-Sha256", hashOf(nil)) },
+		"hash":        func(r *http.Request) { r.Header.Set("X-Amz-Content-Sha256", awswiretest.HashOf(nil)) },
 		"unsigned":    func(r *http.Request) { r.Header.Set("X-Amz-Content-Sha256", unsignedPayload) },
 	}
 	inBoth(t, func(t *testing.T, protocol string) {
 		for name, change := range changes {
 			r := serveSigned(t, a.server, protocol, how, "/", change)
-			if r.status != http.StatusBadRequest || (r.code() != invalidSignature && r.code() != unrecognizedClient) {
-				t.Errorf("%s: got %d %v", name, r.status, r.body)
+			if r.Status != http.StatusBadRequest || (r.Code() != invalidSignature && r.Code() != unrecognizedClient) {
+				t.Errorf("%s: got %d %v", name, r.Status, r.Body)
 			}
 		}
 	})
 	target := func(r *http.Request) { r.Header.Set("X-Amz-Target", "GameLift.DeleteFleet") }
-	serveSigned(t, a.server, "json", how, "/", target).want(t, http.StatusBadRequest, invalidSignature)
+	serveSigned(t, a.server, "json", how, "/", target).Want(t, http.StatusBadRequest, invalidSignature)
 	operation := func(r *http.Request) { r.URL.Path = strings.Replace(r.URL.Path, "ListFleets", "ListScripts", 1) }
-	serveSigned(t, a.server, "cbor", how, "/", operation).want(t, http.StatusBadRequest, invalidSignature)
+	serveSigned(t, a.server, "cbor", how, "/", operation).Want(t, http.StatusBadRequest, invalidSignature)
 }
 
 func replaceAuthorization(r *http.Request, old, new string) {
@@ -287,13 +208,13 @@ func flip(r *http.Request, mark string) {
 }
 
 func TestAPIUnsignedPayload(t *testing.T) {
-	unsigned := signedBy(testKey)
-	unsigned.payload = unsignedPayload
+	unsigned := awswiretest.SignedBy(testKey)
+	unsigned.Payload = unsignedPayload
 	send := func(a *api, secured bool) reply {
 		body := []byte(`{"Limit":1}`)
 		r := newRequest("json", "http://host.example/", "ListFleets", body)
 		r.Header.Set("X-Amz-Content-Sha256", unsignedPayload)
-		unsigned.sign(r, body)
+		unsigned.Sign(r, body)
 		setBody(r, `{"Limit":2}`)
 		r.Header.Set("Content-Length", "11")
 		if secured {
@@ -302,21 +223,21 @@ func TestAPIUnsignedPayload(t *testing.T) {
 		return served(t, a.server, "json", r)
 	}
 	a := newAPI(t, withKeys())
-	send(a, false).want(t, http.StatusBadRequest, invalidSignature)
-	send(a, true).ok(t)
-	send(newAPI(t, withKeys(func(o *SigV4Options) { o.AllowUnsignedPayload = true })), false).ok(t)
+	send(a, false).Want(t, http.StatusBadRequest, invalidSignature)
+	send(a, true).OK(t)
+	send(newAPI(t, withKeys(func(o *SigV4Options) { o.AllowUnsignedPayload = true })), false).OK(t)
 }
 
 func TestAPICheck19_RegionOfTheScope(t *testing.T) {
-	a := newAPI(t, func(o *Options) { o.Region = "eu-west-1" }, withKeys(func(o *SigV4Options) { o.Regions = []string{"eu-west-1"} }))
+	a := newAPI(t, withKeys(func(o *SigV4Options) { o.Regions = []string{"eu-west-1"} }))
 	inBoth(t, func(t *testing.T, protocol string) {
-		how := signedBy(testKey)
-		r := serveSigned(t, a.server, protocol, how, "/", nil).want(t, http.StatusBadRequest, invalidSignature)
-		if text := r.body["message"].(string); !strings.Contains(text, "valid region") {
+		how := awswiretest.SignedBy(testKey)
+		r := serveSigned(t, a.server, protocol, how, "/", nil).Want(t, http.StatusBadRequest, invalidSignature)
+		if text := r.Body["message"].(string); !strings.Contains(text, "valid region") {
 			t.Errorf("text %q", text)
 		}
-		how.region = "eu-west-1"
-		serveSigned(t, a.server, protocol, how, "/", nil).ok(t)
+		how.Region = "eu-west-1"
+		serveSigned(t, a.server, protocol, how, "/", nil).OK(t)
 	})
 }
 
@@ -324,13 +245,13 @@ func TestAPICheck19_RegionOfTheScope(t *testing.T) {
 func TestAPIRefusedBeforeTheBody(t *testing.T) {
 	a := newAPI(t, withKeys())
 	r := newRequest("json", a.url, "CreateScript", make([]byte, bodyScriptMax))
-	a.do(t, "json", r).want(t, http.StatusBadRequest, missingToken)
+	a.do(t, "json", r).Want(t, http.StatusBadRequest, missingToken)
 	r = newRequest("json", a.url, "CreateScript", make([]byte, bodyScriptMax+1))
-	a.do(t, "json", r).want(t, http.StatusRequestEntityTooLarge, entityTooLarge)
+	a.do(t, "json", r).Want(t, http.StatusRequestEntityTooLarge, entityTooLarge)
 	r = newRequest("json", a.url, "ListFleets", nil)
 	r.Body, r.ContentLength = io.NopCloser(io.LimitReader(zeros{}, bodyMax+1)), -1 // chunked
-	signedBy(testKey).sign(r, nil)
-	a.do(t, "json", r).want(t, http.StatusRequestEntityTooLarge, entityTooLarge)
+	awswiretest.SignedBy(testKey).Sign(r, nil)
+	a.do(t, "json", r).Want(t, http.StatusRequestEntityTooLarge, entityTooLarge)
 }
 
 type zeros struct{}
@@ -361,7 +282,7 @@ func TestNewSigV4RefusesMistakes(t *testing.T) {
 // What signs is AWS's code, what verifies is ours: they must agree on any request.
 func FuzzSigV4Request(f *testing.F) {
 	at := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
-	v, err := NewSigV4(SigV4Options{Keys: []Key{{ID: testKey, Secret: testSecret}}, Regions: []string{defaultRegion}, Now: func() time.Time { return at }})
+	v, err := NewSigV4(SigV4Options{Keys: []Key{{ID: testKey, Secret: testSecret}}, Regions: []string{awswiretest.Region}, Now: func() time.Time { return at }})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -391,7 +312,7 @@ func FuzzSigV4Request(f *testing.F) {
 			t.Fatalf("let through as %v", caller)
 		}
 		known := map[string]bool{missingToken: true, incomplete: true, unrecognizedClient: true, invalidSignature: true}
-		if f := authFault(err); !known[f.code] || f.text == "" {
+		if f := authFault(err); !known[f.Code] || f.Text == "" {
 			t.Fatalf("got %v", f)
 		}
 		// Signed: let through.
@@ -403,9 +324,9 @@ func FuzzSigV4Request(f *testing.F) {
 		if _, err := url.ParseQuery(query); err != nil {
 			u.RawQuery = ""
 		}
-		how := signedBy(testKey)
-		how.at = at
-		how.sign(r, body)
+		how := awswiretest.SignedBy(testKey)
+		how.At = at
+		how.Sign(r, body)
 		if _, err := verify(v, r, body); err != nil {
 			t.Fatalf("signed %v, refused: %v", r, err)
 		}
@@ -449,7 +370,7 @@ func TestKeysAreMadeFresh(t *testing.T) {
 	for range 100 {
 		id, secret := NewKey()
 		k := Key{ID: id, Secret: secret}
-		if err := k.Validate(); err != nil || len(id) != 20 || len(secret) != 40 || seen[id] || seen[secret] {
+		if err := k.Validate(nil); err != nil || len(id) != 20 || len(secret) != 40 || seen[id] || seen[secret] {
 			t.Fatalf("%s: %v", fmt.Sprint(len(id), len(secret)), err)
 		}
 		seen[id], seen[secret] = true, true

@@ -1,0 +1,76 @@
+package awswiretest
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+)
+
+// Keys of tests. TokenKey needs Token.
+const (
+	Key      = "AKIDEXAMPLE"
+	TokenKey = "AKIDTOKEN"
+	Secret   = "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"
+	Token    = "the/session+token="
+	Region   = "us-east-1"
+)
+
+// Signing is how a request is signed, by AWS's own code.
+type Signing struct {
+	Key, Secret, Token string
+	Region, Service    string
+	At                 time.Time
+	Payload            string // instead of the hash of the body
+}
+
+// SignedBy signs with a key, now, and everything else as a client should.
+func SignedBy(key string) Signing {
+	return Signing{Key: key, Secret: Secret, Region: Region, Service: "gamelift", At: time.Now()}
+}
+
+// Sign adds the headers of a signature.
+func (s Signing) Sign(r *http.Request, body []byte) {
+	hash := s.Payload
+	if hash == "" {
+		hash = HashOf(body)
+	}
+	err := v4.NewSigner().SignHTTP(context.Background(), aws.Credentials{AccessKeyID: s.Key, SecretAccessKey: s.Secret, SessionToken: s.Token},
+		r, hash, s.Service, s.Region, s.At)
+	if err != nil {
+		panic(err) // the test's request makes no sense
+	}
+}
+
+// HashOf is the SHA-256 of a body in hexadecimal digits.
+func HashOf(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
+}
+
+// Served serves a request as a server reads it from the wire.
+func Served(t *testing.T, h http.Handler, protocol string, r *http.Request) Reply {
+	t.Helper()
+	r.Host = r.URL.Host
+	secured := r.TLS
+	var wire bytes.Buffer
+	if err := r.Write(&wire); err != nil {
+		t.Fatal(err)
+	}
+	read, err := http.ReadRequest(bufio.NewReader(&wire))
+	if err != nil {
+		t.Fatal(err)
+	}
+	read.TLS = secured
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, read)
+	return Decoded(t, protocol, w.Code, w.Header(), w.Body.Bytes())
+}

@@ -1,0 +1,74 @@
+package awswire
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// Fault is a refusal as it goes over the wire (service-api.md 1.3).
+type Fault struct {
+	Status int
+	Code   string // bare name, without a namespace
+	Text   string // for the caller
+	Cause  error  // for the log, when it is the host's fault
+}
+
+// Error implements error.
+func (f *Fault) Error() string { return f.Code + ": " + f.Text }
+
+// Codes of faults. InvalidRequest and InternalFault are declared by every operation, the
+// others by none.
+const (
+	InvalidRequest = "InvalidRequestException"
+	InternalFault  = "InternalServiceException"
+
+	unknownOperation = "UnknownOperationException"
+	serialization    = "SerializationException"
+	entityTooLarge   = "RequestEntityTooLargeException"
+	unavailable      = "ServiceUnavailable"
+)
+
+// BadRequest refuses a request with status 400.
+func BadRequest(code, text string) *Fault {
+	return &Fault{Status: http.StatusBadRequest, Code: code, Text: text}
+}
+
+// Invalid refuses a request for what the caller wrote.
+func Invalid(format string, args ...any) *Fault {
+	return BadRequest(InvalidRequest, fmt.Sprintf(format, args...))
+}
+
+// Throttled tells a client to slow down and come again, which SDKs do by themselves.
+func Throttled(text string) *Fault { return BadRequest(throttled, text) }
+
+// Unavailable says that the same request may succeed later.
+func Unavailable(text string) *Fault {
+	return &Fault{Status: http.StatusServiceUnavailable, Code: unavailable, Text: text}
+}
+
+// Internal is the host's fault; the cause is for the log alone.
+func Internal(cause error) *Fault {
+	return &Fault{
+		Status: http.StatusInternalServerError, Code: InternalFault, Cause: cause,
+		Text: "the host failed to answer; its log has the reason under this request's id",
+	}
+}
+
+// fault translates the error of a handler.
+func (s *Server) fault(declared string, err error) *Fault {
+	var ready *Fault
+	if errors.As(err, &ready) {
+		return ready
+	}
+	if s.options.Fault != nil {
+		if known := s.options.Fault(declared, err); known != nil {
+			return known
+		}
+	}
+	if errors.Is(err, context.Canceled) { // the caller hung up, or the host stops
+		return Unavailable("the request was cut off")
+	}
+	return Internal(err) // a deadline, or a bug
+}

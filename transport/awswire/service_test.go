@@ -1,0 +1,169 @@
+package awswire
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+	"github.com/rs/zerolog"
+
+	"troupe/transport/awswire/awswiretest"
+)
+
+// The words of awswiretest that the tests here use all the time.
+type (
+	members = awswiretest.Members
+	reply   = awswiretest.Reply
+)
+
+var (
+	inBoth     = awswiretest.InBoth
+	encode     = awswiretest.Encode
+	mustJSON   = awswiretest.MustJSON
+	newRequest = awswiretest.NewRequest
+	decoded    = awswiretest.Decoded
+	served     = awswiretest.Served
+)
+
+const (
+	testKey    = awswiretest.Key
+	testSecret = awswiretest.Secret
+	tokenKey   = awswiretest.TokenKey
+	testToken  = awswiretest.Token
+
+	bodyScriptMax = 8 << 20
+	fleetOne      = "fleet-one"
+)
+
+var epochStart = time.Date(2026, 3, 1, 12, 0, 0, 57_400_000, time.UTC)
+
+// service has the operations that the tests call, and as little behind them as they need.
+type service struct {
+	created atomic.Int64
+	hook    func(ctx context.Context) error // runs first in every create
+}
+
+var errRefused = BadRequest("FleetCapacityExceededException", "full")
+
+func (s *service) operations() []Operation {
+	idle := func(name string) Operation { return Refuse(name, "", Invalid("not here")) }
+	return []Operation{
+		Op("ListFleets", "", func(_ context.Context, in *gamelift.ListFleetsInput) (*gamelift.ListFleetsOutput, error) {
+			return &gamelift.ListFleetsOutput{FleetIds: []string{"fleet-one"}}, nil
+		}),
+		Op("DescribeFleetAttributes", "", func(context.Context, *gamelift.DescribeFleetAttributesInput) (*gamelift.DescribeFleetAttributesOutput, error) {
+			return &gamelift.DescribeFleetAttributesOutput{}, nil
+		}),
+		Op("DescribeGameSessions", "", func(context.Context, *gamelift.DescribeGameSessionsInput) (*gamelift.DescribeGameSessionsOutput, error) {
+			return &gamelift.DescribeGameSessionsOutput{}, nil
+		}),
+		Op("CreateGameSession", "", s.create, Optionally("FleetId", Either), Required("MaximumPlayerSessionCount", Number(0, 200))).WithBody(4 << 20),
+		Op("CreatePlayerSession", "", func(_ context.Context, in *gamelift.CreatePlayerSessionInput) (*gamelift.CreatePlayerSessionOutput, error) {
+			return &gamelift.CreatePlayerSessionOutput{PlayerSession: &types.PlayerSession{PlayerSessionId: new(fmt.Sprint("psess-", s.created.Add(1))), PlayerId: in.PlayerId}}, nil
+		}, Required("GameSessionId", Either), Required("PlayerId", Text(1, 1024, ""))),
+		Op("CreatePlayerSessions", "", func(context.Context, *gamelift.CreatePlayerSessionsInput) (*gamelift.CreatePlayerSessionsOutput, error) {
+			return &gamelift.CreatePlayerSessionsOutput{}, nil
+		}),
+		Op("CreateScript", "", func(context.Context, *gamelift.CreateScriptInput) (*gamelift.CreateScriptOutput, error) {
+			return &gamelift.CreateScriptOutput{}, nil
+		}).WithBody(bodyScriptMax),
+		idle("ListScripts"), idle("DeleteFleet"), idle("ClaimGameServer"),
+	}
+}
+
+func (s *service) create(ctx context.Context, in *gamelift.CreateGameSessionInput) (*gamelift.CreateGameSessionOutput, error) {
+	if s.hook != nil {
+		if err := s.hook(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return &gamelift.CreateGameSessionOutput{GameSession: &types.GameSession{GameSessionId: new(fmt.Sprint("gsess-", s.created.Add(1)))}}, nil
+}
+
+// names are those of all operations of the service.
+func names() (all []string) {
+	for _, o := range new(service).operations() {
+		all = append(all, o.Name)
+	}
+	return all
+}
+
+// api is a server over HTTP with that service behind it, as one test sees it.
+type api struct {
+	server *Server
+	fake   *service
+	url    string
+	client *http.Client
+}
+
+func newSilentServer(_ *testing.T, change ...func(*Options)) *Server {
+	return newServer(new(service), change)
+}
+
+func newServer(fake *service, change []func(*Options)) *Server {
+	o := Options{Operations: fake.operations()}
+	for _, c := range change {
+		c(&o)
+	}
+	return New(o)
+}
+
+func newAPI(t *testing.T, change ...func(*Options)) *api {
+	t.Helper()
+	fake := new(service)
+	quiet := func(o *Options) { o.Log = zerolog.New(zerolog.NewTestWriter(t)).Level(zerolog.ErrorLevel) }
+	server := newServer(fake, append([]func(*Options){quiet}, change...))
+	listener := httptest.NewServer(server)
+	transport := &http.Transport{}
+	t.Cleanup(func() {
+		transport.CloseIdleConnections()
+		listener.Close()
+	})
+	return &api{server, fake, listener.URL, &http.Client{Transport: transport, Timeout: 20 * time.Second}}
+}
+
+func (a *api) call(t *testing.T, protocol, operation string, in members, headers ...string) reply {
+	t.Helper()
+	return awswiretest.Call(t, a.client, a.url, protocol, operation, encode(t, protocol, in), headers...)
+}
+
+func (a *api) raw(t *testing.T, protocol, operation string, body []byte, headers ...string) reply {
+	t.Helper()
+	return awswiretest.Call(t, a.client, a.url, protocol, operation, body, headers...)
+}
+
+func (a *api) do(t *testing.T, protocol string, r *http.Request) reply {
+	t.Helper()
+	return awswiretest.Do(t, a.client, protocol, r)
+}
+
+// ask calls an operation of a server without a listener.
+func (s *Server) ask(t *testing.T, protocol, operation string, in members) reply {
+	t.Helper()
+	return served(t, s, protocol, newRequest(protocol, "http://host.example/", operation, encode(t, protocol, in)))
+}
+
+// withKeys puts signatures before an API: testKey, and tokenKey, which needs a
+// session token.
+func withKeys(change ...func(*SigV4Options)) func(*Options) {
+	return func(o *Options) {
+		s := SigV4Options{
+			Keys:       []Key{{ID: testKey, Secret: testSecret}, {ID: tokenKey, Secret: testSecret, SessionToken: testToken}},
+			Operations: names(), Regions: []string{awswiretest.Region}, Now: o.Now,
+		}
+		for _, c := range change {
+			c(&s)
+		}
+		v, err := NewSigV4(s)
+		if err != nil {
+			panic(err) // a test wrote something wrong
+		}
+		o.Authenticator = v.Authenticate
+	}
+}

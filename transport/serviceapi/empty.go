@@ -1,0 +1,59 @@
+package serviceapi
+
+import (
+	"context"
+
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"troupe/transport/awswire"
+)
+
+// stub is an operation that the host does not offer. It answers UR if that is declared,
+// else IR (service-api.md 2.1).
+func stub(name, declared string) awswire.Operation {
+	code := "IR"
+	if declares(declared, "UR") {
+		code = "UR"
+	}
+	return awswire.Refuse(name, declared, awswire.BadRequest(exceptions[code], "the operation "+name+" is not available on this host"))
+}
+
+// listBuilds lists no builds: the host runs scripts.
+func (s *Server) listBuilds(_ context.Context, in *gamelift.ListBuildsInput) (*gamelift.ListBuildsOutput, error) {
+	none, err := emptyPage[types.Build](s.pager, "ListBuilds", in, in.NextToken)
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.ListBuildsOutput{Builds: none}, nil
+}
+
+// describeScalingPolicies lists no policies: a fleet here does not scale by itself.
+func (s *Server) describeScalingPolicies(ctx context.Context, in *gamelift.DescribeScalingPoliciesInput) (*gamelift.DescribeScalingPoliciesOutput, error) {
+	f, err := s.oneFleet(ctx, in.FleetId)
+	if err != nil {
+		return nil, err
+	}
+	if in.Location != nil {
+		if _, err := locationOf(f, *in.Location); err != nil {
+			return nil, err
+		}
+	}
+	none, err := emptyPage[types.ScalingPolicy](s.pager, "DescribeScalingPolicies", in, in.NextToken)
+	if err != nil {
+		return nil, err
+	}
+	return &gamelift.DescribeScalingPoliciesOutput{ScalingPolicies: none}, nil
+}
+
+// emptyPage is the only page of a list of nothing, which no token leads behind.
+func emptyPage[T any](p *pager, operation string, input any, token *string) ([]T, error) {
+	none, _, err := cut(p, paging{operation: operation, input: input, token: token, max: pageMax, order: oldestFirst}, []T{}, func(T) position { return position{} })
+	return none, err
+}
+
+// always is a handler whose output does not depend on the input: the lists of things that
+// the host never has are empty, so that inventory scripts do not break (service-api.md 2.1).
+func always[In, Out any](out Out) func(context.Context, *In) (*Out, error) {
+	return func(context.Context, *In) (*Out, error) { return new(out), nil }
+}
