@@ -75,7 +75,6 @@ type inputRate struct {
 	mu sync.Mutex
 	// guarded by mu
 	messages, bytes, groups, signs bucket
-	share                          bucket        // of what the players of the game session send together
 	overSince                      time.Duration // 0: not over
 	waits                          time.Duration // until when the last message that had to wait does
 }
@@ -105,24 +104,6 @@ func (i *inputRate) reliable(r *inputRates, now time.Duration, cost float64, siz
 	return wait, now - i.overSince
 }
 
-// room counts a reliable packet for the game session, together with what its other
-// players send, and returns how long this player waits for that, at most about a second.
-func (i *inputRate) room(f *player.Inflow, now time.Duration, size int) (wait time.Duration) {
-	if f == nil {
-		return 0
-	}
-	over := f.Take(now, size)
-	share := f.Share()
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	wait = i.share.take(rate{share, share}, now, float64(size))
-	i.share.tokens = max(i.share.tokens, -share)
-	if !over {
-		return 0
-	}
-	return min(wait, readPauseMax)
-}
-
 // fast admits a message of the fast channel, or not.
 func (i *inputRate) fast(r *inputRates, now time.Duration, size int) bool {
 	i.mu.Lock()
@@ -141,6 +122,26 @@ func (i *inputRate) groupOp(r *inputRates, now time.Duration) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.groups.tryTake(r.groups, now, 1)
+}
+
+// roomShare is one player's part of what the players of its game session send together.
+// Only the reader of the reliable channel uses it: it needs no lock.
+type roomShare struct{ b bucket }
+
+// take counts a reliable packet for the game session, and returns how long this player
+// waits for that, at most about a second.
+func (s *roomShare) take(f *player.Inflow, now time.Duration, size int) (wait time.Duration) {
+	if f == nil {
+		return 0
+	}
+	over := f.Take(now, size)
+	share := f.Share()
+	wait = s.b.take(rate{share, share}, now, float64(size))
+	s.b.tokens = max(s.b.tokens, -share)
+	if !over {
+		return 0
+	}
+	return min(wait, readPauseMax)
 }
 
 // attempts counts events per key and minute. Safe for concurrent use; bounded

@@ -120,7 +120,7 @@ func TestARoomIsSharedByThoseWhoSend(t *testing.T) {
 	} {
 		f := player.NewInflow(bound)
 		f.SetPlayers(len(c.each))
-		var rates [4]inputRate
+		var shares [4]roomShare
 		next, sent := make([]time.Duration, len(c.each)), make([]int, len(c.each))
 		const size, length = 1000, 20 * time.Second
 		waits := make([]time.Duration, len(c.each))
@@ -128,7 +128,7 @@ func TestARoomIsSharedByThoseWhoSend(t *testing.T) {
 			for i, want := range c.each {
 				for next[i] <= now {
 					sent[i] += size
-					wait := rates[i].room(f, now, size)
+					wait := shares[i].take(f, now, size)
 					waits[i] += wait
 					next[i] = max(next[i]+time.Duration(size)*time.Second/time.Duration(want), now+wait)
 				}
@@ -146,5 +146,15 @@ func TestARoomIsSharedByThoseWhoSend(t *testing.T) {
 		if slices.Max(c.each) > bound && slices.Max(waits) == 0 {
 			t.Errorf("%s: nobody waits", c.name)
 		}
+	}
+}
+
+func BenchmarkRoomShare(b *testing.B) {
+	f, now := player.NewInflow(1<<30), second
+	f.SetPlayers(8)
+	var s roomShare
+	for b.Loop() {
+		now += time.Microsecond
+		s.take(f, now, 100)
 	}
 }

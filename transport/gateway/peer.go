@@ -33,6 +33,7 @@ type peer struct {
 	// owned by the connection's reader
 	malformed int
 	tried     bool // a LOGIN was passed on
+	share     roomShare
 
 	// set before a LOGIN is passed on or refused
 	readAt  time.Time // when it was read
@@ -176,7 +177,7 @@ func (p *peer) onPacket(packet []byte, size int) {
 		return
 	}
 	if in.Frame != nil && in.Frame.TargetPlayer() <= 0 {
-		if wait := p.rate.room(att.Inflow, p.gateway.clock(), size); wait > 0 {
+		if wait := p.share.take(att.Inflow, p.gateway.clock(), size); wait > 0 {
 			time.Sleep(wait) // the read stops, for this peer alone
 		}
 	}
