@@ -199,10 +199,10 @@ func (a *Admission) place(t *Ticket, now time.Time) (evicted []*Ticket) {
 // oldestOver returns the pending connection of a source that has been silent for
 // too long, nil without one.
 func oldestOver(q *[queueCount]queue, now time.Time) *Ticket {
-	if t := q[silent].first; t != nil && now.Sub(t.since) >= silentFor {
+	if t := q[silent].First(); t != nil && now.Sub(t.since) >= silentFor {
 		return t
 	}
-	if t := q[answering].first; t != nil && now.Sub(t.since) >= loginFor {
+	if t := q[answering].First(); t != nil && now.Sub(t.since) >= loginFor {
 		return t
 	}
 	return nil
@@ -216,8 +216,10 @@ func (a *Admission) victim(s *source, now time.Time) (v *Ticket) {
 	if s != nil {
 		mine = s.pending
 	}
-	for t := a.queues[silent].first; t != nil && seen < victimsMax; t = t.links[inAll].newer {
-		seen++
+	for t := range a.queues[silent].All() {
+		if seen++; seen > victimsMax {
+			break
+		}
 		if t.source == nil || t.source.pending <= mine+1 && now.Sub(t.since) < silentFor {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"troupe/messages/counters"
+	"troupe/transport/internal/list"
 )
 
 // Presence is whether the peer of an accepted connection is still there and has sent something.
@@ -53,7 +54,7 @@ type Ticket struct {
 	since time.Time // of the state
 	owner Entrant
 	evict func() // instead of owner.Evict, once the connection is open
-	links [linkCount]link
+	links [linkCount]list.Link[*Ticket]
 }
 
 // Ticket returns a ticket for a connection from ip. The connection is not admitted yet.
@@ -181,22 +182,15 @@ func (a *Admission) hold(t *Ticket, now time.Time) (ok bool, gone []*Ticket) {
 	for _, full := range []struct {
 		is bool
 		q  *queue
-		in int
 	}{
-		{l.HeldPerIPMax > 0 && t.source.held >= l.HeldPerIPMax, &t.source.queues[waiting], inSource},
-		{a.held >= l.HeldMax, &a.queues[waiting], inAll},
+		{l.HeldPerIPMax > 0 && t.source.held >= l.HeldPerIPMax, &t.source.queues[waiting]},
+		{a.held >= l.HeldMax, &a.queues[waiting]},
 	} {
 		if !full.is {
 			continue
 		}
-		v := full.q.first
-		for range peeksMax {
-			if v == nil || v.owner.Peek() != PeerSpoke {
-				break
-			}
-			v = v.links[full.in].newer
-		}
-		if v == nil || v.owner.Peek() == PeerSpoke {
+		v := oldestSilent(full.q)
+		if v == nil {
 			return false, gone
 		}
 		a.drop(v, counters.RefusedHeld)
@@ -207,6 +201,21 @@ func (a *Admission) hold(t *Ticket, now time.Time) (ok bool, gone []*Ticket) {
 		a.timer = time.AfterFunc(heldTick, a.tick)
 	}
 	return true, gone
+}
+
+// oldestSilent returns the first of the peeksMax oldest held connections that is gone or
+// has said nothing, nil without one.
+func oldestSilent(q *queue) *Ticket {
+	looks := 0
+	for t := range q.All() {
+		switch looks++; {
+		case looks > peeksMax:
+			return nil
+		case t.owner.Peek() != PeerSpoke:
+			return t
+		}
+	}
+	return nil
 }
 
 // drop ends the waiting of a held ticket. The caller holds mu.
@@ -220,7 +229,7 @@ func (a *Admission) tick() {
 	a.mu.Lock()
 	now := a.now()
 	var in, gone []*Ticket
-	for t := a.queues[waiting].first; t != nil && now.Sub(t.since) >= a.limits.HeldFor; t = a.queues[waiting].first {
+	for t := a.queues[waiting].First(); t != nil && now.Sub(t.since) >= a.limits.HeldFor; t = a.queues[waiting].First() {
 		a.drop(t, counters.RefusedHeld)
 		gone = append(gone, t)
 	}
@@ -242,15 +251,15 @@ func (a *Admission) tick() {
 // holds mu.
 func (a *Admission) admit(s *source, now time.Time) (in, gone []*Ticket) {
 	for looks := 0; s.held > 0 && looks < peeksMax && a.refusal(s, now) == 0; {
-		t := s.queues[waiting].first
+		t := s.queues[waiting].First()
 		switch t.owner.Peek() {
 		case PeerGone:
 			a.drop(t, counters.RefusedGone)
 			gone = append(gone, t)
 		case PeerSilent:
 			looks++
-			s.queues[waiting].remove(t, inSource)
-			s.queues[waiting].add(t, inSource)
+			s.queues[waiting].Remove(&t.links[inSource])
+			s.queues[waiting].Add(&t.links[inSource], t)
 		default:
 			a.remove(t)
 			gone = append(gone, a.place(t, now)...)
@@ -282,7 +291,7 @@ func finish(in, out []*Ticket) {
 // insert puts t into the queues of a state and counts it. The caller holds mu.
 func (a *Admission) insert(t *Ticket, to state, now time.Time) {
 	t.state, t.since = to, now
-	a.queues[to].add(t, inAll)
+	a.queues[to].Add(&t.links[inAll], t)
 	delta := func(pending, held *int) {
 		if to == waiting {
 			*held++
@@ -292,7 +301,7 @@ func (a *Admission) insert(t *Ticket, to state, now time.Time) {
 	}
 	delta(&a.pending, &a.held)
 	for at, in := t.source, inSource; at != nil; at, in = at.network, inNetwork {
-		at.queues[to].add(t, in)
+		at.queues[to].Add(&t.links[in], t)
 		delta(&at.pending, &at.held)
 	}
 	if to == waiting {
@@ -305,7 +314,7 @@ func (a *Admission) insert(t *Ticket, to state, now time.Time) {
 func (a *Admission) remove(t *Ticket) {
 	from := t.state
 	t.state = left
-	a.queues[from].remove(t, inAll)
+	a.queues[from].Remove(&t.links[inAll])
 	delta := func(pending, held *int) {
 		if from == waiting {
 			*held--
@@ -315,7 +324,7 @@ func (a *Admission) remove(t *Ticket) {
 	}
 	delta(&a.pending, &a.held)
 	for at, in := t.source, inSource; at != nil; at, in = at.network, inNetwork {
-		at.queues[from].remove(t, in)
+		at.queues[from].Remove(&t.links[in])
 		delta(&at.pending, &at.held)
 	}
 	if from != waiting {
@@ -335,32 +344,5 @@ const (
 	linkCount
 )
 
-type link struct{ older, newer *Ticket }
-
-// queue is a list of tickets, oldest first.
-type queue struct{ first, last *Ticket }
-
-func (q *queue) add(t *Ticket, in int) {
-	t.links[in] = link{older: q.last}
-	if q.last != nil {
-		q.last.links[in].newer = t
-	} else {
-		q.first = t
-	}
-	q.last = t
-}
-
-func (q *queue) remove(t *Ticket, in int) {
-	l := t.links[in]
-	if l.older != nil {
-		l.older.links[in].newer = l.newer
-	} else {
-		q.first = l.newer
-	}
-	if l.newer != nil {
-		l.newer.links[in].older = l.older
-	} else {
-		q.last = l.older
-	}
-	t.links[in] = link{}
-}
+// queue is tickets, oldest first.
+type queue = list.List[*Ticket]

@@ -37,7 +37,7 @@ type Endpoint struct {
 	byIP    map[netip.Addr][]*Association // of peers, by the IP of their addresses
 	halves  map[netip.AddrPort]*half
 	perIP   map[netip.Prefix]int // of halves
-	waiting halfList             // halves whose address is not proven, oldest first
+	waiting halves               // halves whose address is not proven, oldest first
 	closed  bool
 }
 
@@ -306,7 +306,7 @@ func (e *Endpoint) begin(from netip.AddrPort, hello clientHello) *half {
 	h := newHalf(e, from, key, hello)
 	e.halves[from] = h
 	e.perIP[key]++
-	e.waiting.add(h)
+	e.waiting.Add(&h.unproven, h)
 	e.running.Go(h.run)
 	return h
 }
@@ -361,7 +361,7 @@ func (e *Endpoint) leave(h *half) {
 		return
 	}
 	delete(e.halves, h.from)
-	e.waiting.remove(h)
+	e.waiting.Remove(&h.unproven)
 	if e.perIP[h.source]--; e.perIP[h.source] == 0 {
 		delete(e.perIP, h.source)
 	}

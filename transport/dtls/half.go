@@ -10,6 +10,7 @@ import (
 
 	"troupe/messages/counters"
 	"troupe/transport"
+	"troupe/transport/internal/list"
 )
 
 // half is a handshake under way on the server's side, perhaps in the shadow of an
@@ -27,9 +28,7 @@ type half struct {
 	filter   filter
 	gathered []byte // admitted records of the datagram in hand
 
-	// guarded by e.mu: the list of those whose address is not proven
-	older, newer *half
-	listed       bool
+	unproven list.Link[*half] // guarded by e.mu: in the list of those whose address is not proven
 
 	made *Association // as soon as there is one; of run's goroutine
 
@@ -214,43 +213,18 @@ func (h *half) accept(a *Association) {
 	a.handler = h.e.acceptor.Accept(a)
 }
 
-// halfList is the list of handshakes whose address is not proven, oldest first.
-// The Endpoint's lock guards it.
-type halfList struct{ first, last *half }
-
-func (l *halfList) add(h *half) {
-	h.older, h.listed = l.last, true
-	if l.last != nil {
-		l.last.newer = h
-	} else {
-		l.first = h
-	}
-	l.last = h
-}
-
-func (l *halfList) remove(h *half) {
-	if !h.listed {
-		return
-	}
-	h.listed = false
-	if h.older != nil {
-		h.older.newer = h.newer
-	} else {
-		l.first = h.newer
-	}
-	if h.newer != nil {
-		h.newer.older = h.older
-	} else {
-		l.last = h.older
-	}
-	h.older, h.newer = nil, nil
-}
+// halves are the handshakes whose address is not proven, oldest first. The Endpoint's lock
+// guards them.
+type halves struct{ list.List[*half] }
 
 // oldestOf returns the oldest one of a source that began before a time and is still not
 // proven.
-func (l *halfList) oldestOf(source netip.Prefix, before time.Time) *half {
-	for h := l.first; h != nil && !h.began.After(before); h = h.newer {
-		if h.source == source && !h.pipe.isProven() {
+func (l *halves) oldestOf(source netip.Prefix, before time.Time) *half {
+	for h := range l.All() {
+		switch {
+		case h.began.After(before):
+			return nil
+		case h.source == source && !h.pipe.isProven():
 			return h
 		}
 	}
@@ -259,9 +233,12 @@ func (l *halfList) oldestOf(source netip.Prefix, before time.Time) *half {
 
 // oldest returns the oldest one that is still not proven, and takes those off
 // the list that are.
-func (l *halfList) oldest() *half {
-	for l.first != nil && l.first.pipe.isProven() {
-		l.remove(l.first)
+func (l *halves) oldest() *half {
+	for h := range l.All() {
+		if !h.pipe.isProven() {
+			return h
+		}
+		l.Remove(&h.unproven)
 	}
-	return l.first
+	return nil
 }

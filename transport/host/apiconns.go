@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"troupe/transport"
+	"troupe/transport/internal/list"
 )
 
 // Bounds on the connections of the service API, which must not use up what players
@@ -76,11 +77,11 @@ func (l *apiConns) admit(c *apiConn) bool {
 		victim = l.waiting.longest(c.source)
 		c.reserve = victim == nil
 	case l.open-l.reserved >= l.most:
-		victim = l.waiting.first
+		victim = l.waiting.First()
 		c.reserve = victim == nil
 	}
 	if c.reserve && l.reserved >= l.reserveMax {
-		if victim = l.extra.first; victim == nil {
+		if victim = l.extra.First(); victim == nil {
 			return false
 		}
 	}
@@ -92,7 +93,7 @@ func (l *apiConns) admit(c *apiConn) bool {
 	if c.reserve {
 		l.reserved++
 	}
-	l.queueOf(c).add(c)
+	l.queueOf(c).Add(&c.queued, c)
 	return true
 }
 
@@ -108,7 +109,7 @@ func (l *apiConns) forget(c *apiConn) {
 		return
 	}
 	c.gone = true
-	l.queueOf(c).remove(c)
+	l.queueOf(c).Remove(&c.queued)
 	l.open--
 	if l.sources[c.source]--; l.sources[c.source] == 0 {
 		delete(l.sources, c.source)
@@ -135,12 +136,11 @@ type apiConn struct {
 	broken  error    // of its header
 
 	// guarded by l.mu
-	source       netip.Prefix
-	reserve      bool
-	gone         bool
-	working      bool // the host works on a request
-	queued       bool
-	older, newer *apiConn
+	source  netip.Prefix
+	reserve bool
+	gone    bool
+	working bool // the host works on a request
+	queued  list.Link[*apiConn]
 }
 
 // Close implements net.Conn.
@@ -218,7 +218,7 @@ func (c *apiConn) readHeader() {
 		if c.reserve {
 			l.reserved++
 		}
-		l.queueOf(c).add(c)
+		l.queueOf(c).Add(&c.queued, c)
 	})
 }
 
@@ -235,9 +235,9 @@ func (c *apiConn) work(on bool) (before bool) {
 		return before
 	}
 	if on {
-		l.queueOf(c).remove(c)
+		l.queueOf(c).Remove(&c.queued)
 	} else {
-		l.queueOf(c).add(c)
+		l.queueOf(c).Add(&c.queued, c)
 	}
 	return before
 }
@@ -294,40 +294,12 @@ func (b *apiBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// apiQueue is a list of connections that the host waits for, longest first.
-type apiQueue struct{ first, last *apiConn }
-
-func (q *apiQueue) add(c *apiConn) {
-	c.queued, c.older, c.newer = true, q.last, nil
-	if q.last != nil {
-		q.last.newer = c
-	} else {
-		q.first = c
-	}
-	q.last = c
-}
-
-func (q *apiQueue) remove(c *apiConn) {
-	if !c.queued {
-		return
-	}
-	c.queued = false
-	if c.older != nil {
-		c.older.newer = c.newer
-	} else {
-		q.first = c.newer
-	}
-	if c.newer != nil {
-		c.newer.older = c.older
-	} else {
-		q.last = c.older
-	}
-	c.older, c.newer = nil, nil
-}
+// apiQueue is the connections that the host waits for, longest first.
+type apiQueue struct{ list.List[*apiConn] }
 
 // longest returns the first one of a source, nil without one.
 func (q *apiQueue) longest(source netip.Prefix) *apiConn {
-	for c := q.first; c != nil; c = c.newer {
+	for c := range q.All() {
 		if c.source == source {
 			return c
 		}
