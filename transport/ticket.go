@@ -179,19 +179,17 @@ func (a *Admission) hold(t *Ticket, now time.Time) (ok bool, gone []*Ticket) {
 	if l.HeldMax <= 0 || t.source == nil {
 		return false, nil
 	}
-	for _, full := range []struct {
-		is bool
-		q  *queue
-	}{
-		{l.HeldPerIPMax > 0 && t.source.held >= l.HeldPerIPMax, &t.source.queues[waiting]},
-		{a.held >= l.HeldMax, &a.queues[waiting]},
-	} {
-		if !full.is {
-			continue
-		}
-		v := oldestSilent(full.q)
+	from := (*queue)(nil) // of which one has to give way; one of the source frees a place of all, too
+	switch {
+	case l.HeldPerIPMax > 0 && t.source.held >= l.HeldPerIPMax:
+		from = &t.source.queues[waiting]
+	case a.held >= l.HeldMax:
+		from = &a.queues[waiting]
+	}
+	if from != nil {
+		v := oldestSilent(from)
 		if v == nil {
-			return false, gone
+			return false, nil
 		}
 		a.drop(v, counters.RefusedHeld)
 		gone = append(gone, v)

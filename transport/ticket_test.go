@@ -172,6 +172,23 @@ func TestWhoMayWaitIsBounded(t *testing.T) {
 	}
 }
 
+// Where both an address and all together have too many that wait, one place is enough.
+func TestOneHeldConnectionGivesWayToOne(t *testing.T) {
+	atDoor(t, AdmissionLimits{RatePerIP: 0.01, BurstPerIP: 1, HeldMax: 2, HeldPerIPMax: 1, HeldFor: time.Minute}, func(d *door) {
+		d.many(1, "10.0.0.1", PeerSpoke) // takes what the rate allows at once
+		d.many(1, "10.0.0.2", PeerSpoke)
+		older, other := d.come("10.0.0.1", PeerSilent), d.come("10.0.0.2", PeerSilent)
+		newer := d.come("10.0.0.1", PeerSpoke)
+		d.want("the older one of the address is out", older.out.Load(), true)
+		d.want("that of the other address is out", other.out.Load(), false)
+		d.want("the newer one waits", newer.refused == 0 && !newer.out.Load(), true)
+		d.want("held", d.waits(), 2)
+		for _, g := range []*guest{other, newer} {
+			g.ticket.Leave()
+		}
+	})
+}
+
 // Where the pool is full, silent connections of those who have many give way at
 // once; among equals only after a second.
 func TestTheOldestSilentConnectionGivesWay(t *testing.T) {
