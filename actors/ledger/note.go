@@ -1,0 +1,67 @@
+package ledger
+
+import (
+	"troupe/actors/store"
+	"troupe/messages"
+)
+
+// noted is what has happened and is to be stored: the last of each record, and all events.
+type noted struct {
+	records map[Key]func() store.Change
+	events  []messages.Event
+}
+
+func (n *noted) empty() bool { return len(n.records)+len(n.events) == 0 }
+
+// add takes what has happened since. It returns how many events are lost.
+func (n *noted) add(events []messages.Event, records []Record) int {
+	if n.records == nil && len(records) > 0 {
+		n.records = make(map[Key]func() store.Change, len(records))
+	}
+	for _, r := range records {
+		n.records[r.Key] = r.Change
+	}
+	n.events = append(n.events, events...)
+	return n.bound()
+}
+
+// before takes what was refused, and is older.
+func (n *noted) before(old noted) int {
+	for k, change := range n.records {
+		if old.records == nil {
+			old.records = make(map[Key]func() store.Change)
+		}
+		old.records[k] = change
+	}
+	n.records = old.records
+	n.events = append(old.events, n.events...)
+	return n.bound()
+}
+
+// bound drops the oldest events of too many.
+func (n *noted) bound() int {
+	lost := max(0, len(n.events)-EventsMax)
+	n.events = n.events[lost:]
+	return lost
+}
+
+func (ln *line) takeNoted() noted {
+	n := ln.noted
+	ln.noted = noted{}
+	return n
+}
+
+// appendTo appends the changes that store what is noted.
+func (n *noted) appendTo(changes []store.Change) []store.Change {
+	for _, change := range n.records {
+		changes = append(changes, change())
+	}
+	return withEvents(changes, n.events)
+}
+
+func withEvents(changes []store.Change, events []messages.Event) []store.Change {
+	for _, e := range events {
+		changes = append(changes, store.Put(store.Event, e.ID, e))
+	}
+	return changes
+}
