@@ -7,6 +7,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/actors/gamesession"
+	"troupe/actors/ledger"
 	"troupe/actors/player"
 	"troupe/actors/stage"
 	"troupe/actors/store"
@@ -40,8 +41,9 @@ type Registry struct {
 	stuck      int                          // calls into games that nothing can end
 	deleted    []*fleetEntry                // TERMINATED, in the order of their ends
 	watchers   []*stage.Ref                 // of WatchRoom
-	changing   map[string]*changing         // by id of the resource
 	drain      drain
+	ledger     *ledger.Ledger
+	context    *stage.Context // once it has started
 
 	// work are the goroutines beside the actor, loads those that compile.
 	work  sync.WaitGroup
@@ -124,9 +126,13 @@ func New(o Options) (*Registry, error) {
 		idles:     make(map[*stage.Ref]*idle),
 		locations: make(map[string]messages.Location),
 		live:      make(map[string]int),
-		changing:  make(map[string]*changing),
 		loads:     make(chan struct{}, loadsMax),
 	}
+	r.ledger = ledger.New(ledger.Options{
+		Store: o.Store, Log: &r.lost, Leave: o.OnEvent, Stopped: unavailable(),
+		Tell:  func(msg any) { r.context.Self().Tell(msg) },
+		After: func(d time.Duration, msg any) { r.context.After(d, msg) },
+	})
 	r.locations[o.Region] = messages.Location{Name: o.Region}
 	for _, l := range o.Locations {
 		r.locations[l.Name] = l
@@ -147,6 +153,7 @@ func New(o Options) (*Registry, error) {
 // Started has the scripts of fleets that are there from the start loaded.
 func (r *Registry) Started(c *stage.Context) {
 	r.lost = c.Log().Sample(&zerolog.BurstSampler{Burst: 5, Period: time.Second})
+	r.context = c
 	r.revive(c)
 }
 
@@ -157,7 +164,7 @@ func (r *Registry) Stopped(c *stage.Context) {
 	}
 	r.closePrograms()
 	r.answerUnstored()
-	r.refuseWaiting()
+	r.ledger.Stop(c.Crash() == "")
 	r.drain.answer(nil)
 }
 
@@ -239,11 +246,15 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 	case graceOver:
 		r.endAll(c)
 	case undone:
-		r.onUndone(c, m)
-	case settled:
-		r.endChange(c, m.of)
+		m.undo()
+		m.answer()
 	case kept:
-		r.onKept(c, m)
+		m.then()
+		m.answer(nil)
+	case ledger.Answer:
+		r.ledger.Answered(m)
+	case ledger.Due:
+		r.ledger.TryAgain(m)
 	case endOne:
 		r.terminate(r.sessions[m.id])
 	default:

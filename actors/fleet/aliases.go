@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"troupe/actors/ledger"
 	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
@@ -16,21 +17,34 @@ import (
 
 func (r *Registry) onCreateAlias(c *stage.Context, m Request[messages.CreateAlias, *messages.Alias]) {
 	q := m.Request
-	err := r.leads(c, q.FleetID, messages.InvalidRequest)
-	if err == nil && len(r.aliases) >= aliasesMax {
-		err = messages.Errorf(messages.LimitExceeded, "there are %d aliases already", aliasesMax)
-	}
-	if err != nil {
-		m.Reply(nil, err)
-		return
-	}
 	a := &messages.Alias{
 		ID: messages.AliasID("alias-" + uuid.NewString()), Name: q.Name, Description: q.Description,
-		FleetID: q.FleetID, Message: q.Message, Created: c.Now(), Tags: q.Tags,
+		FleetID: q.FleetID, Message: q.Message, Tags: q.Tags,
 	}
-	r.aliases[a.ID] = a
-	c.Log().Info().Str("alias_id", string(a.ID)).Str("fleet_id", string(a.FleetID)).Msg("alias created")
-	r.commit(c, func() { delete(r.aliases, a.ID) }, one(m.Reply, a), r.putAlias(a))
+	r.ledger.Do(ledger.Transaction{
+		Key: aliasKey(a.ID), Uses: led(q.FleetID), Reply: one(m.Reply, &a),
+		Decide: func() (ledger.Entry, error) {
+			if err := r.leads(c, q.FleetID, messages.InvalidRequest); err != nil {
+				return ledger.Entry{}, err
+			}
+			if len(r.aliases)+r.ledger.Claimed(store.Alias).Count >= aliasesMax {
+				return ledger.Entry{}, messages.Errorf(messages.LimitExceeded, "there are %d aliases already", aliasesMax)
+			}
+			a.Created = c.Now()
+			return ledger.Entry{Changes: []store.Change{r.putAlias(a)}, Claim: ledger.Claim{Count: 1}, Apply: func() {
+				r.aliases[a.ID] = a
+				c.Log().Info().Str("alias_id", string(a.ID)).Str("fleet_id", string(a.FleetID)).Msg("alias created")
+			}}, nil
+		},
+	})
+}
+
+// led is the fleet that an alias leads to, which must not be deleted meanwhile.
+func led(id messages.FleetID) []ledger.Key {
+	if id == "" {
+		return nil
+	}
+	return []ledger.Key{fleetKey(id)}
 }
 
 // leads checks that an alias may lead to a fleet; an empty id is TERMINAL routing.
@@ -46,41 +60,47 @@ func (r *Registry) leads(c *stage.Context, id messages.FleetID, unknown messages
 
 func (r *Registry) onUpdateAlias(c *stage.Context, m Request[messages.UpdateAlias, *messages.Alias]) {
 	q := m.Request
-	a, err := r.alias(q.ID)
-	if err == nil && q.Routing != nil {
-		err = r.leads(c, q.Routing.FleetID, messages.NotFound)
+	var uses []ledger.Key
+	if q.Routing != nil {
+		uses = led(q.Routing.FleetID)
 	}
-	if err != nil {
-		m.Reply(nil, err)
-		return
-	}
-	r.changeAlias(c, a, func(n *messages.Alias) {
-		replace(&n.Name, q.Name)
-		replace(&n.Description, q.Description)
-		if q.Routing != nil {
-			n.FleetID, n.Message = q.Routing.FleetID, q.Routing.Message
+	var changed *messages.Alias
+	r.ledger.Do(ledger.Transaction{Key: aliasKey(q.ID), Uses: uses, Reply: one(m.Reply, &changed), Decide: func() (ledger.Entry, error) {
+		a, err := r.alias(q.ID)
+		if err == nil && q.Routing != nil {
+			err = r.leads(c, q.Routing.FleetID, messages.NotFound)
 		}
-		n.Updated = c.Now()
-	}, m.Reply)
+		if err != nil {
+			return ledger.Entry{}, err
+		}
+		now := *a
+		replace(&now.Name, q.Name)
+		replace(&now.Description, q.Description)
+		if q.Routing != nil {
+			now.FleetID, now.Message = q.Routing.FleetID, q.Routing.Message
+		}
+		now.Updated = c.Now()
+		changed = &now
+		return r.aliasAs(changed), nil
+	}})
 }
 
-// changeAlias replaces an alias by a changed one, and answers once that is durable.
-func (r *Registry) changeAlias(c *stage.Context, was *messages.Alias, set func(*messages.Alias), reply func(*messages.Alias, error)) {
-	now := *was
-	set(&now)
-	r.aliases[now.ID] = &now
-	r.commit(c, func() { r.aliases[now.ID] = was }, one(reply, &now), r.putAlias(&now))
+// aliasAs replaces an alias by a changed one.
+func (r *Registry) aliasAs(a *messages.Alias) ledger.Entry {
+	return ledger.Entry{Changes: []store.Change{r.putAlias(a)}, Apply: func() { r.aliases[a.ID] = a }}
 }
 
 func (r *Registry) onDeleteAlias(c *stage.Context, m Request[DropAlias, None]) {
-	a, err := r.alias(m.Request.ID)
-	if err != nil {
-		m.Reply(None{}, err)
-		return
-	}
-	delete(r.aliases, a.ID)
-	c.Log().Info().Str("alias_id", string(a.ID)).Msg("alias deleted")
-	r.commit(c, func() { r.aliases[a.ID] = a }, nothing(m.Reply), store.Delete(store.Alias, string(a.ID)))
+	id := m.Request.ID
+	r.ledger.Do(ledger.Transaction{Key: aliasKey(id), Reply: nothing(m.Reply), Decide: func() (ledger.Entry, error) {
+		if _, err := r.alias(id); err != nil {
+			return ledger.Entry{}, err
+		}
+		return ledger.Entry{Changes: []store.Change{store.Delete(store.Alias, string(id))}, Apply: func() {
+			delete(r.aliases, id)
+			c.Log().Info().Str("alias_id", string(id)).Msg("alias deleted")
+		}}, nil
+	}})
 }
 
 func (r *Registry) alias(id messages.AliasID) (*messages.Alias, error) {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"troupe/actors/gamesession"
+	"troupe/actors/ledger"
 	"troupe/actors/stage"
 	"troupe/messages"
 )
@@ -16,37 +17,38 @@ import (
 // over a smaller number ends, but for game sessions with protection.
 func (r *Registry) onUpdateCapacity(c *stage.Context, m Request[messages.UpdateCapacity, *messages.Fleet]) {
 	q := m.Request
-	r.forgetOld(c)
-	f, err := r.resolve(q.FleetID, "")
-	if err != nil {
-		m.Reply(nil, err)
-		return
-	}
-	location := cmp.Or(q.Location, f.record.Locations[0])
-	was := f.record.GroupsIn(location)
-	now := was
-	replace(&now.Desired, q.Desired)
-	replace(&now.Min, q.Min)
-	replace(&now.Max, q.Max)
-	if err := r.capacityAllowed(f.record, location, now); err != nil {
-		m.Reply(nil, err)
-		return
-	}
-	r.changeFleet(c, f, func(n *messages.Fleet, e *events) {
-		if now.Desired != was.Desired {
-			e.add(c.Now(), eventScaling, fmt.Sprintf("process groups in %s: %d, before %d", location, now.Desired, was.Desired))
+	var changed *messages.Fleet
+	r.ledger.Do(ledger.Transaction{Key: fleetKey(q.FleetID), Reply: one(m.Reply, &changed), Decide: func() (ledger.Entry, error) {
+		r.forgetOld(c)
+		f, err := r.resolve(q.FleetID, "")
+		if err != nil {
+			return ledger.Entry{}, err
 		}
-		groups := make(map[string]messages.Groups, len(n.Groups)+1)
-		for l, g := range n.Groups {
-			groups[l] = g
+		location := cmp.Or(q.Location, f.record.Locations[0])
+		was := f.record.GroupsIn(location)
+		now := was
+		replace(&now.Desired, q.Desired)
+		replace(&now.Min, q.Min)
+		replace(&now.Max, q.Max)
+		if err := r.capacityAllowed(f.record, location, now); err != nil {
+			return ledger.Entry{}, err
 		}
-		groups[location] = now
-		n.Groups = groups
-	}, func() {
-		r.shrink(f, location)
-		r.refill(c, f)
-		r.tellRoom(f, location)
-	}, m.Reply)
+		return r.fleetAs(f, fleetChange{set: func(n *messages.Fleet, e *events) {
+			if now.Desired != was.Desired {
+				e.add(c.Now(), eventScaling, fmt.Sprintf("process groups in %s: %d, before %d", location, now.Desired, was.Desired))
+			}
+			groups := make(map[string]messages.Groups, len(n.Groups)+1)
+			for l, g := range n.Groups {
+				groups[l] = g
+			}
+			groups[location] = now
+			n.Groups = groups
+		}, then: func() {
+			r.shrink(f, location)
+			r.refill(c, f)
+			r.tellRoom(f, location)
+		}}, &changed), nil
+	}})
 }
 
 func (r *Registry) capacityAllowed(f *messages.Fleet, location string, g messages.Groups) error {

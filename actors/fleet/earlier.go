@@ -1,10 +1,12 @@
 package fleet
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"troupe/actors/ledger"
 	"troupe/actors/script/bundle"
 	"troupe/actors/stage"
 	"troupe/actors/store"
@@ -66,25 +68,30 @@ func (r *Registry) proven(c *stage.Context, p *process) {
 		return
 	}
 	s.ran = true
-	r.dropEarlier(c, s)
+	r.dropEarlier(s)
 }
 
 // dropEarlier gives up a script's earlier content, if the newest one runs wherever the
-// earlier one did. A script that is being changed keeps it until that is done: the change
-// may bring a content that does not run, and may be refused.
-func (r *Registry) dropEarlier(c *stage.Context, s *scriptEntry) {
-	if !s.ran || s.good == nil || r.scripts[s.record.ID] != s || r.deferred(string(s.record.ID)) {
-		return
-	}
-	for _, f := range r.fleets {
-		if slices.ContainsFunc(f.processes, s.behind) {
-			return
+// earlier one did, behind changes that are under way: they may bring a content that does not
+// run, and may be refused.
+func (r *Registry) dropEarlier(s *scriptEntry) {
+	id := s.record.ID
+	r.ledger.Do(ledger.Transaction{Key: scriptKey(id), Decide: func() (ledger.Entry, error) {
+		if !s.ran || s.good == nil || r.scripts[id] != s {
+			return ledger.Entry{}, errStillNeeded
 		}
-	}
-	key := s.good.Key
-	s.good = nil
-	r.note(c, s.put(), store.Delete(store.Content, key))
+		for _, f := range r.fleets {
+			if slices.ContainsFunc(f.processes, s.behind) {
+				return ledger.Entry{}, errStillNeeded
+			}
+		}
+		next, key := *s, s.good.Key
+		next.good = nil
+		return ledger.Entry{Changes: []store.Change{next.put(), store.Delete(store.Content, key)}, Apply: func() { s.good = nil }}, nil
+	}})
 }
+
+var errStillNeeded = errors.New("the earlier content is needed")
 
 // behind reports whether a process runs an earlier content of the script than the newest.
 func (s *scriptEntry) behind(p *process) bool {

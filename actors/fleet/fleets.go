@@ -6,6 +6,7 @@ import (
 	"github.com/google/uuid"
 
 	"troupe/actors/gamesession"
+	"troupe/actors/ledger"
 	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
@@ -14,21 +15,31 @@ import (
 // onCreateFleet makes a fleet, which becomes ACTIVE once its script runs. The answer
 // shows it as NEW, whatever it is by then.
 func (r *Registry) onCreateFleet(c *stage.Context, m Request[messages.CreateFleet, *messages.Fleet]) {
-	f, err := r.newFleet(c, m.Request)
-	if err != nil {
-		m.Reply(nil, err)
-		return
+	q := m.Request
+	var made *messages.Fleet
+	id := messages.FleetID("fleet-" + uuid.NewString())
+	uses := locationKeys(q.Locations)
+	if !q.Anywhere {
+		uses = append(uses, scriptKey(q.ScriptID))
 	}
-	id := f.record.ID
-	r.fleets[id] = f
-	c.Log().Info().Str("fleet_id", string(id)).Str("script_id", string(f.record.ScriptID)).Msg("fleet created")
-	then := func() { r.open(c, f) }
-	if f.record.Anywhere {
-		f.events.add(c.Now(), eventCreated, "the fleet was created")
-		r.setUnregistrable(c, f)
-		then = func() {}
-	}
-	r.commitThen(c, func() { delete(r.fleets, id) }, then, one(m.Reply, f.record), f.put())
+	r.ledger.Do(ledger.Transaction{Key: fleetKey(id), Uses: uses, Reply: one(m.Reply, &made), Decide: func() (ledger.Entry, error) {
+		f, err := r.newFleet(c, id, q)
+		if err != nil {
+			return ledger.Entry{}, err
+		}
+		if q.Anywhere {
+			f.events.add(c.Now(), eventCreated, "the fleet was created")
+			r.setUnregistrable(c, f)
+		}
+		made = f.record
+		return ledger.Entry{Changes: []store.Change{f.put()}, Claim: ledger.Claim{Count: 1}, Apply: func() {
+			r.fleets[id] = f
+			c.Log().Info().Str("fleet_id", string(id)).Str("script_id", string(f.record.ScriptID)).Msg("fleet created")
+			if !q.Anywhere {
+				r.open(c, f)
+			}
+		}}, nil
+	}})
 }
 
 // setUnregistrable shows that an ANYWHERE fleet is of no use: processes elsewhere cannot
@@ -38,7 +49,7 @@ func (r *Registry) setUnregistrable(c *stage.Context, f *fleetEntry) {
 	r.setFleetStatus(c, f, messages.FleetErrored)
 }
 
-func (r *Registry) newFleet(c *stage.Context, q messages.CreateFleet) (*fleetEntry, error) {
+func (r *Registry) newFleet(c *stage.Context, id messages.FleetID, q messages.CreateFleet) (*fleetEntry, error) {
 	if r.drain.on {
 		return nil, unavailable()
 	}
@@ -47,7 +58,7 @@ func (r *Registry) newFleet(c *stage.Context, q messages.CreateFleet) (*fleetEnt
 		return nil, err
 	}
 	f := newFleetEntry(&messages.Fleet{
-		ID: messages.FleetID("fleet-" + uuid.NewString()), Name: q.Name, Description: q.Description, Status: messages.FleetNew,
+		ID: id, Name: q.Name, Description: q.Description, Status: messages.FleetNew,
 		Created: c.Now(), Locations: q.Locations, Certificates: q.Certificates, Anywhere: q.Anywhere, ScriptID: q.ScriptID,
 		LaunchPath: q.LaunchPath, LaunchParams: q.LaunchParams, Runtime: q.Runtime, Standby: -1, CreatorLimit: q.CreatorLimit, Ports: q.Ports, Shown: q.Shown, Tags: q.Tags,
 	})
@@ -60,42 +71,61 @@ func (r *Registry) newFleet(c *stage.Context, q messages.CreateFleet) (*fleetEnt
 			concurrent(f.runtime()), r.o.ProcessesMax)
 	case !q.Anywhere && r.scripts[q.ScriptID] == nil:
 		return nil, noScript(q.ScriptID)
-	case len(r.fleets)-len(r.deleted) >= fleetsMax:
+	case len(r.fleets)-len(r.deleted)+r.ledger.Claimed(store.Fleet).Count >= fleetsMax:
 		return nil, messages.Errorf(messages.LimitExceeded, "there are %d fleets already", fleetsMax)
 	}
 	return f, nil
 }
 
-// changeFleet changes a fleet's record, and with it maybe its events, once that is durable,
-// and answers. What follows from it, then, is done before, and may be nil. Set may be
-// called again: while the change is on its way to the store, the fleet may get another
-// status or other events, which stay.
-func (r *Registry) changeFleet(c *stage.Context, f *fleetEntry, set func(*messages.Fleet, *events), then func(), reply func(*messages.Fleet, error)) {
-	was, said := f.record, slices.Clone(f.events)
-	now, saying := *was, slices.Clone(f.events)
-	set(&now, &saying)
-	changed := &now
-	apply := func() {
-		if f.record == was && slices.Equal(f.events, said) {
-			f.record, f.events = changed, saying
-		} else {
-			f.change(func(n *messages.Fleet) { set(n, &f.events) })
-			changed = f.record
-			r.noteFleet(c, f)
-		}
-		if then != nil {
-			then()
-		}
-	}
-	r.commitThen(c, func() {}, apply, func(err error) { reply(orNil(changed, err)) },
-		store.Put(store.Fleet, string(now.ID), fleetRecord{now, saying, f.configured}))
+// fleetChange is a change of a fleet's record, and with it maybe of its events. What follows
+// from it, then, may be nil. Set may be called again: while the change is on its way to the
+// store, the fleet may get another status or other events, which stay.
+type fleetChange struct {
+	set  func(*messages.Fleet, *events)
+	then func()
 }
 
-func orNil[T any](v *T, err error) (*T, error) {
-	if err != nil {
-		return nil, err
-	}
-	return v, nil
+// changeFleet makes the change that decide has found to be right for a fleet that is not on
+// its way out, and answers.
+func (r *Registry) changeFleet(c *stage.Context, id messages.FleetID, uses []ledger.Key, reply func(*messages.Fleet, error), decide func(*fleetEntry) (fleetChange, error)) {
+	var changed *messages.Fleet
+	r.ledger.Do(ledger.Transaction{Key: fleetKey(id), Uses: uses, Reply: one(reply, &changed), Decide: func() (ledger.Entry, error) {
+		f, err := r.living(c, id)
+		if err != nil {
+			return ledger.Entry{}, err
+		}
+		change, err := decide(f)
+		if err != nil {
+			return ledger.Entry{}, err
+		}
+		return r.fleetAs(f, change, &changed), nil
+	}})
+}
+
+// fleetAs is the entry that changes a fleet, and says what has become of it.
+func (r *Registry) fleetAs(f *fleetEntry, change fleetChange, changed **messages.Fleet) ledger.Entry {
+	was, said := f.record, slices.Clone(f.events)
+	now, saying := *was, slices.Clone(f.events)
+	change.set(&now, &saying)
+	put := store.Put(store.Fleet, string(now.ID), fleetRecord{now, saying, f.configured})
+	return ledger.Entry{Changes: []store.Change{put}, Apply: func() {
+		if f.record == was && slices.Equal(f.events, said) {
+			f.record, f.events = &now, saying
+		} else {
+			f.change(func(n *messages.Fleet) { change.set(n, &f.events) })
+			r.noteFleet(f)
+		}
+		*changed = f.record
+		if change.then != nil {
+			change.then()
+		}
+	}}
+}
+
+// noteFleet stores a fleet whose status or events have changed by themselves.
+func (r *Registry) noteFleet(f *fleetEntry) {
+	key := fleetKey(f.record.ID)
+	r.ledger.Note(key, nil, ledger.Record{Key: key, Change: f.put})
 }
 
 // living finds a fleet that is not on its way out.
@@ -115,30 +145,26 @@ func (r *Registry) living(c *stage.Context, id messages.FleetID) (*fleetEntry, e
 // from then on.
 func (r *Registry) onUpdateFleet(c *stage.Context, m Request[messages.UpdateFleet, *messages.Fleet]) {
 	q := m.Request
-	f, err := r.living(c, q.FleetID)
-	switch {
-	case err != nil:
-		m.Reply(nil, err)
-		return
-	case q.Cost != nil && !f.record.Anywhere:
-		m.Reply(nil, messages.Errorf(messages.InvalidRequest, "AnywhereConfiguration goes with ComputeType ANYWHERE"))
-		return
-	}
-	r.changeFleet(c, f, func(n *messages.Fleet, e *events) {
-		if q.Protection != nil && *q.Protection != n.Shown.Protection {
-			e.add(c.Now(), eventProtection, "the protection of new game sessions was changed")
+	r.changeFleet(c, q.FleetID, nil, m.Reply, func(f *fleetEntry) (fleetChange, error) {
+		if q.Cost != nil && !f.record.Anywhere {
+			return fleetChange{}, messages.Errorf(messages.InvalidRequest, "AnywhereConfiguration goes with ComputeType ANYWHERE")
 		}
-		replace(&n.Name, q.Name)
-		replace(&n.Description, q.Description)
-		replace(&n.Shown.Protection, q.Protection)
-		replace(&n.Shown.Cost, q.Cost)
-		if q.CreatorLimit != nil {
-			n.CreatorLimit = q.CreatorLimit
-		}
-		if q.MetricGroups != nil {
-			n.Shown.MetricGroups = q.MetricGroups
-		}
-	}, nil, m.Reply)
+		return fleetChange{set: func(n *messages.Fleet, e *events) {
+			if q.Protection != nil && *q.Protection != n.Shown.Protection {
+				e.add(c.Now(), eventProtection, "the protection of new game sessions was changed")
+			}
+			replace(&n.Name, q.Name)
+			replace(&n.Description, q.Description)
+			replace(&n.Shown.Protection, q.Protection)
+			replace(&n.Shown.Cost, q.Cost)
+			if q.CreatorLimit != nil {
+				n.CreatorLimit = q.CreatorLimit
+			}
+			if q.MetricGroups != nil {
+				n.Shown.MetricGroups = q.MetricGroups
+			}
+		}}, nil
+	})
 }
 
 // replace sets a member to what is given, if it is.
@@ -227,43 +253,29 @@ func (r *Registry) setFleetStatus(c *stage.Context, f *fleetEntry, s messages.Fl
 	c.Log().Info().Str("fleet_id", string(f.record.ID)).Stringer("status", s).Msg("fleet")
 	r.tellRoom(f, "") // if it is ACTIVE
 	if (s == messages.FleetActive || s == messages.FleetErrored) && !f.configured && !f.record.Anywhere {
-		r.noteFleet(c, f) // with its events
+		r.noteFleet(f) // with its events
 	}
 }
 
 // onUpdateRuntime replaces what a fleet runs. Running game sessions stay.
 func (r *Registry) onUpdateRuntime(c *stage.Context, m Request[messages.UpdateRuntime, *messages.Fleet]) {
 	q := m.Request
-	f, err := r.living(c, q.FleetID)
-	switch {
-	case err != nil:
-	case f.record.ScriptID == "":
-		err = messages.Errorf(messages.InvalidRequest, "fleet %s has no script: it has no runtime configuration", f.record.ID)
-	default:
+	r.changeFleet(c, q.FleetID, nil, m.Reply, func(f *fleetEntry) (fleetChange, error) {
+		if f.record.ScriptID == "" {
+			return fleetChange{}, messages.Errorf(messages.InvalidRequest, "fleet %s has no script: it has no runtime configuration", f.record.ID)
+		}
 		if most := max(r.o.ProcessesMax, f.record.GameSessionsMax); concurrent(q.Runtime) > most {
-			err = messages.Errorf(messages.LimitExceeded, "the processes of RuntimeConfiguration are %d together; at most %d are allowed", concurrent(q.Runtime), most)
+			return fleetChange{}, messages.Errorf(messages.LimitExceeded, "the processes of RuntimeConfiguration are %d together; at most %d are allowed", concurrent(q.Runtime), most)
 		}
-	}
-	if err != nil {
-		m.Reply(nil, err)
-		return
-	}
-	r.changeFleet(c, f, func(n *messages.Fleet, _ *events) { n.Runtime = q.Runtime }, func() {
-		if s := f.record.Status; s != messages.FleetDeleting && s != messages.FleetTerminated {
-			r.configure(c, f)
-		}
-	}, m.Reply)
+		return fleetChange{set: func(n *messages.Fleet, _ *events) { n.Runtime = q.Runtime }, then: func() { r.configure(c, f) }}, nil
+	})
 }
 
 // onDeleteFleet ends what runs on a fleet; it is TERMINATED when all has ended.
 func (r *Registry) onDeleteFleet(c *stage.Context, m Request[DropFleet, None]) {
-	f, err := r.living(c, m.Request.ID)
-	if err != nil {
-		m.Reply(None{}, err)
-		return
-	}
-	r.changeFleet(c, f, func(n *messages.Fleet, _ *events) { n.Status = messages.FleetDeleting }, func() { r.closeFleet(c, f) },
-		func(_ *messages.Fleet, err error) { m.Reply(None{}, err) })
+	r.changeFleet(c, m.Request.ID, nil, func(_ *messages.Fleet, err error) { m.Reply(None{}, err) }, func(f *fleetEntry) (fleetChange, error) {
+		return fleetChange{set: func(n *messages.Fleet, _ *events) { n.Status = messages.FleetDeleting }, then: func() { r.closeFleet(c, f) }}, nil
+	})
 }
 
 // closeFleet ends what runs on a fleet that is DELETING.
@@ -289,7 +301,7 @@ func (r *Registry) finishFleet(c *stage.Context, f *fleetEntry) {
 	f.change(func(n *messages.Fleet) { n.Terminated = c.Now() })
 	f.events.add(c.Now(), eventDeleted, "the fleet was deleted")
 	r.deleted = append(r.deleted, f)
-	r.noteFleet(c, f)
+	r.noteFleet(f)
 	r.forgetFleets(c.Now())
 }
 

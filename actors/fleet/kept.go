@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"troupe/actors/gamesession"
+	"troupe/actors/ledger"
 	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
@@ -52,7 +53,7 @@ func (r *Registry) onStored(c *stage.Context, m stored) {
 		g, _, _ := e.published.Shared()
 		r.creators.refund(creator{g.FleetID, g.CreatorID})
 		for _, answer := range waiting {
-			answer(nil, notStored())
+			answer(nil, ledger.NotStored())
 		}
 		return
 	}
@@ -172,7 +173,7 @@ func (r *Registry) forgetEnded(c *stage.Context) {
 		return
 	}
 	for batch := range slices.Chunk(changes, restoreBatch) {
-		r.note(c, batch...)
+		r.ledger.Forget(batch...)
 	}
 	clear(r.ended[:n])
 	r.ended = r.ended[n:]

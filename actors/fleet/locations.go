@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"troupe/actors/gamesession"
+	"troupe/actors/ledger"
 	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
@@ -33,41 +34,45 @@ func noLocation(name string) error {
 // onCreateLocation makes a custom location (service-api.md 2.12).
 func (r *Registry) onCreateLocation(c *stage.Context, m Request[messages.Location, messages.Location]) {
 	l := m.Request
-	custom := 0
-	for name := range r.locations {
-		if messages.CustomLocation(name) {
-			custom++
+	reply := func(err error) { m.Reply(l, err) }
+	r.ledger.Do(ledger.Transaction{Key: locationKey(l.Name), Reply: reply, Decide: func() (ledger.Entry, error) {
+		custom := r.ledger.Claimed(store.Location).Count
+		for name := range r.locations {
+			if messages.CustomLocation(name) {
+				custom++
+			}
 		}
-	}
-	_, taken := r.locations[l.Name]
-	switch {
-	case taken:
-		m.Reply(l, messages.Errorf(messages.Conflict, "location %s exists", l.Name))
-		return
-	case custom >= customMax:
-		m.Reply(l, messages.Errorf(messages.LimitExceeded, "there are %d custom locations already", customMax))
-		return
-	}
-	l.Created = c.Now()
-	r.locations[l.Name] = l
-	r.commit(c, func() { delete(r.locations, l.Name) }, one(m.Reply, l), putLocation(l))
+		if _, taken := r.locations[l.Name]; taken {
+			return ledger.Entry{}, messages.Errorf(messages.Conflict, "location %s exists", l.Name)
+		}
+		if custom >= customMax {
+			return ledger.Entry{}, messages.Errorf(messages.LimitExceeded, "there are %d custom locations already", customMax)
+		}
+		l.Created = c.Now()
+		e := r.locationAs(l)
+		e.Claim.Count = 1
+		return e, nil
+	}})
 }
 
-func (r *Registry) onDeleteLocation(c *stage.Context, m Request[DropLocation, None]) {
+// locationAs makes a location, or replaces it by a changed one.
+func (r *Registry) locationAs(l messages.Location) ledger.Entry {
+	return ledger.Entry{Changes: []store.Change{store.Put(store.Location, l.Name, l)}, Apply: func() { r.locations[l.Name] = l }}
+}
+
+func (r *Registry) onDeleteLocation(m Request[DropLocation, None]) {
 	name := m.Request.Name
-	l, ok := r.locations[name]
-	if !ok || !messages.CustomLocation(name) {
-		m.Reply(None{}, messages.Errorf(messages.NotFound, "there is no custom location %s", name))
-		return
-	}
-	for _, f := range r.fleets {
-		if f.record.Status != messages.FleetTerminated && slices.Contains(f.record.Locations, name) {
-			m.Reply(None{}, messages.Errorf(messages.InvalidRequest, "location %s is used by fleet %s", name, f.record.ID))
-			return
+	r.ledger.Do(ledger.Transaction{Key: locationKey(name), Reply: nothing(m.Reply), Decide: func() (ledger.Entry, error) {
+		if _, ok := r.locations[name]; !ok || !messages.CustomLocation(name) {
+			return ledger.Entry{}, messages.Errorf(messages.NotFound, "there is no custom location %s", name)
 		}
-	}
-	delete(r.locations, name)
-	r.commit(c, func() { r.locations[name] = l }, nothing(m.Reply), store.Delete(store.Location, name))
+		for _, f := range r.fleets {
+			if f.record.Status != messages.FleetTerminated && slices.Contains(f.record.Locations, name) {
+				return ledger.Entry{}, messages.Errorf(messages.InvalidRequest, "location %s is used by fleet %s", name, f.record.ID)
+			}
+		}
+		return ledger.Entry{Changes: []store.Change{store.Delete(store.Location, name)}, Apply: func() { delete(r.locations, name) }}, nil
+	}})
 }
 
 func (r *Registry) allLocations() []messages.Location {
@@ -77,23 +82,17 @@ func (r *Registry) allLocations() []messages.Location {
 // onAddLocations adds locations to a fleet.
 func (r *Registry) onAddLocations(c *stage.Context, m Request[AddLocations, *messages.Fleet]) {
 	q := m.Request
-	f, err := r.living(c, q.FleetID)
-	if err == nil {
-		err = r.addable(f, q.Locations)
-	}
-	if err != nil {
-		m.Reply(nil, err)
-		return
-	}
-	r.changeFleet(c, f, func(n *messages.Fleet, e *events) {
-		n.Locations = slices.Concat(n.Locations, q.Locations)
-		for _, l := range q.Locations {
-			e.addLocation(c.Now(), l, "PENDING", "CREATING", "CREATED", "ACTIVATING", "ACTIVE")
-		}
-	}, func() {
-		r.refill(c, f)
-		r.tellRoom(f, "")
-	}, m.Reply)
+	r.changeFleet(c, q.FleetID, locationKeys(q.Locations), m.Reply, func(f *fleetEntry) (fleetChange, error) {
+		return fleetChange{set: func(n *messages.Fleet, e *events) {
+			n.Locations = slices.Concat(n.Locations, q.Locations)
+			for _, l := range q.Locations {
+				e.addLocation(c.Now(), l, "PENDING", "CREATING", "CREATED", "ACTIVATING", "ACTIVE")
+			}
+		}, then: func() {
+			r.refill(c, f)
+			r.tellRoom(f, "")
+		}}, r.addable(f, q.Locations)
+	})
 }
 
 func (r *Registry) addable(f *fleetEntry, locations []string) error {
@@ -125,30 +124,24 @@ func (e *events) addLocation(now time.Time, location string, states ...string) {
 // onRemoveLocations takes locations from a fleet, and ends its game sessions there.
 func (r *Registry) onRemoveLocations(c *stage.Context, m Request[RemoveLocations, *messages.Fleet]) {
 	q := m.Request
-	f, err := r.living(c, q.FleetID)
-	if err == nil {
-		err = removable(f.record, q.Locations)
-	}
-	if err != nil {
-		m.Reply(nil, err)
-		return
-	}
 	removed := func(l string) bool { return slices.Contains(q.Locations, l) }
-	r.changeFleet(c, f, func(n *messages.Fleet, e *events) {
-		for _, l := range q.Locations {
-			e.addLocation(c.Now(), l, "DELETING", "DELETED")
-		}
-		n.Locations = slices.DeleteFunc(slices.Clone(n.Locations), removed)
-		n.Groups = maps.Clone(n.Groups)
-		maps.DeleteFunc(n.Groups, func(l string, _ messages.Groups) bool { return removed(l) })
-	}, func() {
-		for _, e := range r.order {
-			if e.fleet == f && e.ref != nil && !e.over && removed(e.location) {
-				e.ref.Tell(gamesession.Terminate{Reason: messages.CloseGoingAway, Text: "fleet location deleted"})
+	r.changeFleet(c, q.FleetID, nil, m.Reply, func(f *fleetEntry) (fleetChange, error) {
+		return fleetChange{set: func(n *messages.Fleet, e *events) {
+			for _, l := range q.Locations {
+				e.addLocation(c.Now(), l, "DELETING", "DELETED")
 			}
-		}
-		r.refill(c, f)
-	}, m.Reply)
+			n.Locations = slices.DeleteFunc(slices.Clone(n.Locations), removed)
+			n.Groups = maps.Clone(n.Groups)
+			maps.DeleteFunc(n.Groups, func(l string, _ messages.Groups) bool { return removed(l) })
+		}, then: func() {
+			for _, e := range r.order {
+				if e.fleet == f && e.ref != nil && !e.over && removed(e.location) {
+					e.ref.Tell(gamesession.Terminate{Reason: messages.CloseGoingAway, Text: "fleet location deleted"})
+				}
+			}
+			r.refill(c, f)
+		}}, removable(f.record, q.Locations)
+	})
 }
 
 func removable(f *messages.Fleet, locations []string) error {

@@ -10,16 +10,10 @@ import (
 // onUpdatePorts changes the port ranges that a fleet's settings name. They are kept and
 // shown: the host's ports are open anyway.
 func (r *Registry) onUpdatePorts(c *stage.Context, m Request[messages.UpdatePorts, *messages.Fleet]) {
-	f, err := r.living(c, m.Request.FleetID)
-	var ports []messages.Port
-	if err == nil {
-		ports, err = changedPorts(f.record.Ports, m.Request)
-	}
-	if err != nil {
-		m.Reply(nil, err)
-		return
-	}
-	r.changeFleet(c, f, func(n *messages.Fleet, _ *events) { n.Ports = ports }, nil, m.Reply)
+	r.changeFleet(c, m.Request.FleetID, nil, m.Reply, func(f *fleetEntry) (fleetChange, error) {
+		ports, err := changedPorts(f.record.Ports, m.Request)
+		return fleetChange{set: func(n *messages.Fleet, _ *events) { n.Ports = ports }}, err
+	})
 }
 
 // changedPorts removes, and then adds.

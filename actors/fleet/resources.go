@@ -1,17 +1,32 @@
 package fleet
 
 import (
+	"troupe/actors/ledger"
 	"troupe/actors/stage"
+	"troupe/actors/store"
 	"troupe/messages"
 )
 
-// receiveResources takes requests about fleets, scripts, aliases, locations and tags;
-// false if msg is none. Those that change something answer once that is durable, one
-// after the other for each resource.
-func (r *Registry) receiveResources(c *stage.Context, msg any) bool {
-	if r.waits(msg) {
-		return true
+// Keys of resources.
+func fleetKey(id messages.FleetID) ledger.Key { return ledger.Key{Kind: store.Fleet, ID: string(id)} }
+func scriptKey(id messages.ScriptID) ledger.Key {
+	return ledger.Key{Kind: store.Script, ID: string(id)}
+}
+func aliasKey(id messages.AliasID) ledger.Key { return ledger.Key{Kind: store.Alias, ID: string(id)} }
+func locationKey(name string) ledger.Key      { return ledger.Key{Kind: store.Location, ID: name} }
+
+// locationKeys are the keys of locations that a fleet is to have: they must not go meanwhile.
+func locationKeys(names []string) []ledger.Key {
+	keys := make([]ledger.Key, len(names))
+	for i, name := range names {
+		keys[i] = locationKey(name)
 	}
+	return keys
+}
+
+// receiveResources takes requests about fleets, scripts, aliases, locations and tags;
+// false if msg is none. Those that change something are transactions of the ledger.
+func (r *Registry) receiveResources(c *stage.Context, msg any) bool {
 	switch m := msg.(type) {
 	case Request[NewScript, *messages.Script]:
 		r.onCreateScript(c, m)
@@ -57,11 +72,11 @@ func (r *Registry) receiveResources(c *stage.Context, msg any) bool {
 	case Request[messages.Location, messages.Location]:
 		r.onCreateLocation(c, m)
 	case Request[DropLocation, None]:
-		r.onDeleteLocation(c, m)
+		r.onDeleteLocation(m)
 	case Request[Locations, []messages.Location]:
 		m.Reply(r.allLocations(), nil)
 	case Request[messages.UpdateTags, map[string]string]:
-		r.onUpdateTags(c, m)
+		r.onUpdateTags(m)
 	case Request[messages.Resource, map[string]string]:
 		m.Reply(r.tags(m.Request))
 	default:
@@ -91,13 +106,14 @@ func nothing(reply func(None, error)) func(error) {
 	return func(err error) { reply(None{}, err) }
 }
 
-// one passes a record, or the error.
-func one[A any](reply func(A, error), answer A) func(error) {
+// one passes a record that is decided on by then, or the error.
+func one[A any](reply func(A, error), answer *A) func(error) {
 	return func(err error) {
 		if err != nil {
 			var none A
-			answer = none
+			reply(none, err)
+			return
 		}
-		reply(answer, err)
+		reply(*answer, nil)
 	}
 }

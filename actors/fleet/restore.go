@@ -49,8 +49,6 @@ func (r *Registry) configuredAlias(id messages.AliasID) bool {
 	return slices.ContainsFunc(r.o.Aliases, func(a *messages.Alias) bool { return a.ID == id })
 }
 
-func putLocation(l messages.Location) store.Change { return store.Put(store.Location, l.Name, l) }
-
 // restore reads what an earlier process has stored. What the configuration names is as
 // it says: of a stored fleet, script or alias with the same id only what the
 // configuration has no words for is taken.
@@ -191,10 +189,11 @@ func (r *Registry) forgetFleets(now time.Time) {
 			break
 		}
 		delete(r.fleets, f.ID)
+		r.ledger.Discard(fleetKey(f.ID))
 		dropped = append(dropped, store.Delete(store.Fleet, string(f.ID)))
 	}
 	r.deleted = slices.Delete(r.deleted, 0, n)
 	if dropped != nil {
-		r.o.Store.Commit(dropped, nil) // tried again at the next start
+		r.ledger.Forget(dropped...) // tried again at the next start
 	}
 }

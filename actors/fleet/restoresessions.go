@@ -129,7 +129,7 @@ func (r *Registry) endRestored(c *stage.Context) {
 	r.restoreCreators()
 	slices.SortStableFunc(r.ended, func(a, b *entry) int { return a.endedAt.Compare(b.endedAt) })
 	for batch := range slices.Chunk(changes, restoreBatch) {
-		r.note(c, batch...)
+		r.ledger.Forget(batch...)
 	}
 	r.forgetEnded(c)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"troupe/actors/ledger"
 	"troupe/actors/script/bundle"
 	"troupe/actors/stage"
 	"troupe/actors/store"
@@ -26,20 +27,23 @@ type scriptEntry struct {
 
 // onCreateScript makes a script.
 func (r *Registry) onCreateScript(c *stage.Context, m Request[NewScript, *messages.Script]) {
-	b := m.Request.Bundle
-	if err := r.roomForScript(nil, b); err != nil {
-		m.Reply(nil, err)
-		return
-	}
-	q := m.Request.Request
-	s := &scriptEntry{bundle: b, record: &messages.Script{
-		ID: messages.ScriptID("script-" + uuid.NewString()), Name: q.Name, Version: q.Version,
-		NodeVersion: cmp.Or(q.NodeVersion, messages.NodeVersion10), Size: int64(len(q.Zip)), Created: c.Now(), Contents: 1, Tags: q.Tags,
-	}}
-	id := s.record.ID
-	r.scripts[id] = s
-	c.Log().Info().Str("script_id", string(id)).Str("version", s.record.Version).Int("files", len(b.Files)).Msg("script created")
-	r.commit(c, func() { delete(r.scripts, id) }, one(m.Reply, s.record), s.put(), content(id, q.Zip))
+	b, q := m.Request.Bundle, m.Request.Request
+	id := messages.ScriptID("script-" + uuid.NewString())
+	var made *messages.Script
+	r.ledger.Do(ledger.Transaction{Key: scriptKey(id), Reply: one(m.Reply, &made), Decide: func() (ledger.Entry, error) {
+		if err := r.roomForScript(nil, b); err != nil {
+			return ledger.Entry{}, err
+		}
+		made = &messages.Script{
+			ID: id, Name: q.Name, Version: q.Version,
+			NodeVersion: cmp.Or(q.NodeVersion, messages.NodeVersion10), Size: int64(len(q.Zip)), Created: c.Now(), Contents: 1, Tags: q.Tags,
+		}
+		s := &scriptEntry{bundle: b, record: made}
+		return ledger.Entry{Changes: []store.Change{s.put(), content(id, q.Zip)}, Claim: ledger.Claim{Count: 1, Bytes: size(b)}, Apply: func() {
+			r.scripts[id] = s
+			c.Log().Info().Str("script_id", string(id)).Str("version", made.Version).Int("files", len(b.Files)).Msg("script created")
+		}}, nil
+	}})
 }
 
 func content(id messages.ScriptID, zip []byte) store.Change {
@@ -48,10 +52,11 @@ func content(id messages.ScriptID, zip []byte) store.Change {
 
 // roomForScript bounds what scripts hold; old is a script whose content goes.
 func (r *Registry) roomForScript(old *scriptEntry, b *bundle.Bundle) error {
-	if old == nil && len(r.scripts) >= scriptsMax {
+	claimed := r.ledger.Claimed(store.Script)
+	if old == nil && len(r.scripts)+claimed.Count >= scriptsMax {
 		return messages.Errorf(messages.LimitExceeded, "there are %d scripts already", scriptsMax)
 	}
-	total := size(b)
+	total := size(b) + claimed.Bytes
 	for _, s := range r.scripts {
 		if s != old {
 			total += size(s.bundle)
@@ -79,50 +84,55 @@ func size(b *bundle.Bundle) (n int) {
 // onUpdateScript changes a script. Processes that are to run a new content load
 // it first: one that does not load changes nothing but what events say.
 func (r *Registry) onUpdateScript(c *stage.Context, m Request[ChangeScript, Changed]) {
-	q := m.Request.Request
-	s := r.scripts[q.ID]
-	if s == nil {
-		m.Reply(Changed{}, noScript(q.ID))
-		return
-	}
-	changed := *s.record
-	changed.Name, changed.Version = cmp.Or(q.Name, changed.Name), cmp.Or(q.Version, changed.Version)
-	if m.Request.Bundle == nil {
-		r.changeScript(c, s, &changed, func() { r.relabel(s) }, one(m.Reply, Changed{Script: &changed}))
-		return
-	}
-	if err := r.roomForScript(s, m.Request.Bundle); err != nil {
-		m.Reply(Changed{}, err)
-		return
-	}
-	changed.Contents++
-	if changed.Size = int64(len(q.Zip)); q.Zip == nil {
-		changed.Size = int64(size(m.Request.Bundle))
-	}
-	var changes []store.Change
-	next := *s
-	if !s.configured { // else the configuration brings its content at each start
-		changes = next.supersede(changed.Contents, q.Zip)
-	}
-	next.record, next.bundle = &changed, m.Request.Bundle
-	apply := func() {
-		s.record, s.bundle, s.key, s.ran, s.good, s.missing = next.record, next.bundle, next.key, next.ran, next.good, nil
-		r.reload(c, &changed, m)
-	}
-	c.Log().Info().Str("script_id", string(changed.ID)).Str("version", changed.Version).Int("contents", changed.Contents).Msg("script updated")
-	r.commitThen(c, func() {}, apply, func(err error) {
-		if err != nil {
-			m.Reply(Changed{}, err) // else reload answers
+	q, b := m.Request.Request, m.Request.Bundle
+	var changed messages.Script
+	reply := func(err error) {
+		switch {
+		case err != nil:
+			m.Reply(Changed{}, err)
+		case b == nil: // else reload answers
+			m.Reply(Changed{Script: &changed}, nil)
 		}
-	}, append([]store.Change{next.put()}, changes...)...)
+	}
+	r.ledger.Do(ledger.Transaction{Key: scriptKey(q.ID), Reply: reply, Decide: func() (ledger.Entry, error) {
+		s := r.scripts[q.ID]
+		if s == nil {
+			return ledger.Entry{}, noScript(q.ID)
+		}
+		changed = *s.record
+		changed.Name, changed.Version = cmp.Or(q.Name, changed.Name), cmp.Or(q.Version, changed.Version)
+		if b == nil {
+			return r.scriptAs(s, &changed), nil
+		}
+		if err := r.roomForScript(s, b); err != nil {
+			return ledger.Entry{}, err
+		}
+		changed.Contents++
+		if changed.Size = int64(len(q.Zip)); q.Zip == nil {
+			changed.Size = int64(size(b))
+		}
+		var contents []store.Change
+		next := *s
+		if !s.configured { // else the configuration brings its content at each start
+			contents = next.supersede(changed.Contents, q.Zip)
+		}
+		next.record, next.bundle = &changed, b
+		return ledger.Entry{Changes: append([]store.Change{next.put()}, contents...), Claim: ledger.Claim{Bytes: size(b)}, Apply: func() {
+			s.record, s.bundle, s.key, s.ran, s.good, s.missing = next.record, next.bundle, next.key, next.ran, next.good, nil
+			c.Log().Info().Str("script_id", string(changed.ID)).Str("version", changed.Version).Int("contents", changed.Contents).Msg("script updated")
+			r.reload(c, &changed, m)
+		}}, nil
+	}})
 }
 
-// changeScript gives a script another record, of the same content, once that is durable,
-// and answers. What follows from it, then, is done before.
-func (r *Registry) changeScript(c *stage.Context, s *scriptEntry, record *messages.Script, then func(), answer func(error)) {
+// scriptAs gives a script another record, of the same content.
+func (r *Registry) scriptAs(s *scriptEntry, record *messages.Script) ledger.Entry {
 	next := *s
 	next.record = record
-	r.commitThen(c, func() {}, func() { s.record = record; then() }, answer, next.put())
+	return ledger.Entry{Changes: []store.Change{next.put()}, Apply: func() {
+		s.record = record
+		r.relabel(s)
+	}}
 }
 
 // relabel has the programs of a script's newest content show the name of its version.
@@ -173,20 +183,21 @@ func (r *Registry) describeScripts(id messages.ScriptID) ([]*messages.Script, er
 
 func (r *Registry) onDeleteScript(c *stage.Context, m Request[DropScript, None]) {
 	id := m.Request.ID
-	s := r.scripts[id]
-	if s == nil {
-		m.Reply(None{}, noScript(id))
-		return
-	}
-	for _, f := range r.fleets {
-		if f.record.ScriptID == id && f.record.Status != messages.FleetTerminated {
-			m.Reply(None{}, messages.Errorf(messages.InvalidRequest, "script %s is used by fleet %s: delete that first", id, f.record.ID))
-			return
+	r.ledger.Do(ledger.Transaction{Key: scriptKey(id), Reply: nothing(m.Reply), Decide: func() (ledger.Entry, error) {
+		s := r.scripts[id]
+		if s == nil {
+			return ledger.Entry{}, noScript(id)
 		}
-	}
-	delete(r.scripts, id)
-	c.Log().Info().Str("script_id", string(id)).Msg("script deleted")
-	r.commit(c, func() { r.scripts[id] = s }, nothing(m.Reply), s.dropped()...)
+		for _, f := range r.fleets {
+			if f.record.ScriptID == id && f.record.Status != messages.FleetTerminated {
+				return ledger.Entry{}, messages.Errorf(messages.InvalidRequest, "script %s is used by fleet %s: delete that first", id, f.record.ID)
+			}
+		}
+		return ledger.Entry{Changes: s.dropped(), Apply: func() {
+			delete(r.scripts, id)
+			c.Log().Info().Str("script_id", string(id)).Msg("script deleted")
+		}}, nil
+	}})
 }
 
 func noScript(id messages.ScriptID) error {

@@ -3,47 +3,47 @@ package fleet
 import (
 	"maps"
 
-	"troupe/actors/stage"
+	"troupe/actors/ledger"
+	"troupe/actors/store"
 	"troupe/messages"
 )
 
-// tagged is a resource of the registry that has tags. Change gives it others, once that is
-// durable, and answers.
+// tagged is a resource of the registry that has tags, and the change that gives it others.
 type tagged struct {
-	tags   map[string]string
-	change func(c *stage.Context, tags map[string]string, answer func(error))
+	tags map[string]string
+	as   func(tags map[string]string) ledger.Entry
 }
 
 // resource finds a resource of the registry; what it is of has passed no check.
 func (r *Registry) resource(q messages.Resource) (tagged, error) {
-	switch q.Kind {
-	case "fleet":
+	switch store.Kind(q.Kind) {
+	case store.Fleet:
 		if f := r.fleets[messages.FleetID(q.ID)]; f != nil {
-			return tagged{f.record.Tags, func(c *stage.Context, t map[string]string, answer func(error)) {
-				r.changeFleet(c, f, func(n *messages.Fleet, _ *events) { n.Tags = t }, nil, func(_ *messages.Fleet, err error) { answer(err) })
+			return tagged{f.record.Tags, func(t map[string]string) ledger.Entry {
+				return r.fleetAs(f, fleetChange{set: func(n *messages.Fleet, _ *events) { n.Tags = t }}, new(*messages.Fleet))
 			}}, nil
 		}
-	case "script":
+	case store.Script:
 		if s := r.scripts[messages.ScriptID(q.ID)]; s != nil {
-			return tagged{s.record.Tags, func(c *stage.Context, t map[string]string, answer func(error)) {
+			return tagged{s.record.Tags, func(t map[string]string) ledger.Entry {
 				changed := *s.record
 				changed.Tags = t
-				r.changeScript(c, s, &changed, func() {}, answer)
+				return r.scriptAs(s, &changed)
 			}}, nil
 		}
-	case "alias":
+	case store.Alias:
 		if a := r.aliases[messages.AliasID(q.ID)]; a != nil {
-			return tagged{a.Tags, func(c *stage.Context, t map[string]string, answer func(error)) {
-				r.changeAlias(c, a, func(n *messages.Alias) { n.Tags = t }, func(_ *messages.Alias, err error) { answer(err) })
+			return tagged{a.Tags, func(t map[string]string) ledger.Entry {
+				changed := *a
+				changed.Tags = t
+				return r.aliasAs(&changed)
 			}}, nil
 		}
-	case "location":
+	case store.Location:
 		if l, ok := r.locations[q.ID]; ok && messages.CustomLocation(q.ID) {
-			return tagged{l.Tags, func(c *stage.Context, t map[string]string, answer func(error)) {
-				was := l
+			return tagged{l.Tags, func(t map[string]string) ledger.Entry {
 				l.Tags = t
-				r.locations[q.ID] = l
-				r.commit(c, func() { r.locations[q.ID] = was }, answer, putLocation(l))
+				return r.locationAs(l)
 			}}, nil
 		}
 	}
@@ -58,17 +58,20 @@ func (r *Registry) tags(q messages.Resource) (map[string]string, error) {
 
 // onUpdateTags sets and removes tags (service-api.md 2.11). A map of tags is never
 // changed: records share it.
-func (r *Registry) onUpdateTags(c *stage.Context, m Request[messages.UpdateTags, map[string]string]) {
+func (r *Registry) onUpdateTags(m Request[messages.UpdateTags, map[string]string]) {
 	q := m.Request
-	found, err := r.resource(q.Resource)
-	if err != nil {
-		m.Reply(nil, err)
-		return
-	}
-	now, err := messages.ChangeTags(found.tags, q)
-	if err != nil {
-		m.Reply(nil, err)
-		return
-	}
-	found.change(c, now, one(m.Reply, maps.Clone(now)))
+	var answer map[string]string
+	key := ledger.Key{Kind: store.Kind(q.Resource.Kind), ID: q.Resource.ID}
+	r.ledger.Do(ledger.Transaction{Key: key, Reply: one(m.Reply, &answer), Decide: func() (ledger.Entry, error) {
+		found, err := r.resource(q.Resource)
+		if err != nil {
+			return ledger.Entry{}, err
+		}
+		now, err := messages.ChangeTags(found.tags, q)
+		if err != nil {
+			return ledger.Entry{}, err
+		}
+		answer = maps.Clone(now)
+		return found.as(now), nil
+	}})
 }
