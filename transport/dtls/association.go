@@ -94,16 +94,16 @@ func (a *Association) RemoteAddr() netip.AddrPort {
 
 func (a *Association) setRemote(remote netip.AddrPort) { a.remote.Store(&remote) }
 
-// Suite is what its records are encrypted with.
+// Suite returns the cipher suite of the records.
 func (a *Association) Suite() counters.Suite { return a.keys.suite }
 
-// Overhead is what a record adds to its plain text, in bytes.
+// Overhead returns how many bytes a record adds to its plaintext.
 func (a *Association) Overhead() int { return a.keys.overhead() }
 
-// Write seals plain as one record and hands it to the kernel. False means that
-// it was not sent, which is counted: over PlainMax, or the kernel did not take it
-// at once; and once the association has ended. Sent is not delivered. Write does
-// not keep plain and does not allocate.
+// Write encrypts plain as one record and hands it to the kernel. It returns false if
+// the record was not sent: plain is longer than PlainMax, the kernel did not take the
+// record at once (both are counted), or the association has ended. A record that was
+// sent may still be lost. Write does not keep plain and does not allocate.
 func (a *Association) Write(plain []byte) bool {
 	if a.closed.Load() {
 		return false
@@ -138,8 +138,8 @@ func (a *Association) write(typ contentType, plain []byte) bool {
 	return true
 }
 
-// Close says goodbye and ends the association; OnClosed follows from another
-// goroutine. Idempotent.
+// Close sends a close_notify and ends the association. OnClosed is then called from
+// another goroutine. Idempotent.
 func (a *Association) Close() { a.end(ErrClosed, true) }
 
 // closeNotify is the alert of a normal end (RFC 5246 section 7.2.1).

@@ -24,10 +24,10 @@ type DialOptions struct {
 	Counters   *counters.Set  // nil: counted nowhere
 }
 
-// Dial makes a client's association; ctx bounds the handshake alone. The handler
-// that accept returns gets what arrives; accept is called before Dial returns and
-// before any record is handed up. Dial verifies the certificate, and errors of the
-// handshake are the library's, wrapped.
+// Dial makes a client's association. ctx bounds the handshake only. Dial verifies the
+// certificate. It calls accept before it returns and before any record arrives, and the
+// Handler that accept returns gets the records. Errors of the handshake are the
+// library's, wrapped.
 func Dial(ctx context.Context, o DialOptions, accept func(a *Association) Handler) (*Association, error) {
 	conn, name, err := o.open(ctx)
 	if err != nil {

@@ -101,7 +101,7 @@ func (e *Endpoint) Port() uint16 {
 	return 0
 }
 
-// Stats are the numbers of an Endpoint at one moment.
+// Stats are an Endpoint's current numbers of associations and unfinished handshakes.
 type Stats struct{ Associations, HalfOpen int }
 
 // Stats returns the current numbers.
@@ -111,9 +111,8 @@ func (e *Endpoint) Stats() Stats {
 	return Stats{Associations: len(e.peers), HalfOpen: len(e.halves)}
 }
 
-// Close ends every association with a goodbye, every handshake and the socket,
-// and returns when no goroutine is left. Idempotent; not to be called from a
-// Handler.
+// Close ends every association with a close_notify, ends every handshake, closes the
+// socket, and returns when no goroutine is left. Idempotent. A Handler must not call it.
 func (e *Endpoint) Close() error {
 	e.mu.Lock()
 	already := e.closed

@@ -12,7 +12,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// Acceptor decides what becomes of a new association.
+// Acceptor accepts or refuses a new association.
 type Acceptor interface {
 	// Accept is called once the handshake is complete, before any record is handed
 	// up. A nil Handler refuses: the association is closed. It must not block, and

@@ -9,9 +9,9 @@ import (
 // day as the most).
 const sessionLifetime = time.Hour
 
-// Sessions remembers what is needed to resume associations: a returning peer
-// then saves a round trip and both sides the key exchange. Bounded: the oldest
-// entry gives way. Kept in memory only. Safe for concurrent use.
+// Sessions caches DTLS sessions for resumption. Resuming saves a round trip, and saves
+// both sides the key exchange. The cache is bounded: a new entry evicts the oldest. It
+// is kept in memory only. Safe for concurrent use.
 type Sessions struct {
 	most int
 
@@ -25,7 +25,7 @@ type session struct {
 	made       time.Time
 }
 
-// NewSessions returns a store for a client, of at most 64 hosts.
+// NewSessions returns a client's cache, for at most 64 hosts.
 func NewSessions() *Sessions { return newSessions(64) }
 
 func newSessions(most int) *Sessions {

@@ -60,8 +60,8 @@ type Association struct {
 // Port returns the port to announce as fastPort; it never changes.
 func (a *Association) Port() uint16 { return a.port }
 
-// Ready reports whether fast messages to the peer go by UDP: its address is
-// confirmed (section 7.3). It costs one atomic load.
+// Ready reports whether fast messages to the peer go by UDP, which is so once its
+// address is confirmed (section 7.3). It costs one atomic load.
 func (a *Association) Ready() bool { return a.live.Load() != 0 }
 
 // Addr returns the peer's bound address, not valid while there is none.
@@ -72,10 +72,10 @@ func (a *Association) Addr() netip.AddrPort {
 }
 
 // Send queues f for the peer with the next number of the peer's own series
-// (section 9). It takes its own reference; the caller keeps its own. False means
-// that nothing was queued: not ready, or dropped and counted, because the
-// socket's queue is full or f is over 2041 bytes. Whether the payload suits the
-// channel (1200 bytes) is for the caller to know.
+// (section 9). It takes a reference of its own; the caller keeps its own. It returns
+// false if it has not queued f: the association is not ready, the socket's queue is
+// full, or f is over 2041 bytes. The last two are counted. The caller checks whether the
+// payload fits the channel (1200 bytes).
 func (a *Association) Send(f *wire.Frame) bool {
 	if a.live.Load() == 0 {
 		return false
@@ -106,9 +106,9 @@ func (a *Association) push(f *wire.Frame, life uint32) bool {
 	return true
 }
 
-// Close ends the association and frees its place. Idempotent. A packet that was
-// already accepted when Close was called may still reach the handler, at most
-// one; queued datagrams are dropped.
+// Close ends the association and frees its peer id and address on the socket.
+// Idempotent. At most one packet that was accepted before Close may still reach the
+// handler. Queued datagrams are dropped.
 func (a *Association) Close() {
 	a.mu.Lock()
 	if a.closed {
@@ -124,9 +124,9 @@ func (a *Association) Close() {
 	}
 }
 
-// Restart is for a peer that says, on a channel that is known to be its own, that
-// it hears nothing here: until it has confirmed an address again the association
-// is not ready. A contested one stays off.
+// Restart is called when a peer reports on its authenticated reliable channel that it
+// hears nothing here. The association is then not ready until the peer has confirmed an
+// address again. A contested association stays off.
 func (a *Association) Restart() {
 	a.mu.Lock()
 	defer a.mu.Unlock()

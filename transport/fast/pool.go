@@ -73,11 +73,11 @@ func (p *Pool) Port() uint16 { return p.main.port }
 
 // Open registers a logged-in peer whose WebSocket comes from ip, on the first
 // socket where no other association has the same peer id and IP address (with
-// SameIP off: the same peer id). When there is no place, or ip is not valid, or
-// the channel is off, the association never becomes ready; it is no error.
+// SameIP off: the same peer id). If no socket is free, ip is not valid, or the channel
+// is off, Open succeeds, but the association never becomes ready.
 //
-// Every login opens an association of its own, with numbers from 0 on both
-// sides. Close the one of the login before first, and the port can stay the same.
+// Every login opens an association of its own, with numbers from 0 on both sides. If
+// the association of the previous login is closed first, the port can stay the same.
 func (p *Pool) Open(peer messages.PeerID, ip netip.Addr, h Handler) (*Association, error) {
 	if peer <= messages.NoPeer {
 		return nil, ErrPeer
@@ -173,14 +173,14 @@ func (p *Pool) logNoPlace(err error) {
 // now is the time since the pool was started.
 func (p *Pool) now() time.Duration { return p.opt.Now().Sub(p.started) }
 
-// Stats are the numbers of a Pool that no counter has.
+// Stats are the current numbers of a Pool, beside those in its counters.
 type Stats struct {
 	Sockets      int   // bound sockets that take associations
 	Associations int   // open associations with a place
 	Unplaced     int64 // associations since the start that got no place
 }
 
-// Stats returns the current numbers. It takes time in the number of sockets.
+// Stats returns the current numbers. Its cost is proportional to the number of sockets.
 func (p *Pool) Stats() Stats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -193,8 +193,8 @@ func (p *Pool) Stats() Stats {
 	return st
 }
 
-// Close closes all associations and sockets, drops what is queued, and returns
-// when the goroutines are gone. Idempotent; not to be called from a Handler.
+// Close closes all associations and sockets, drops queued datagrams, and returns when
+// the goroutines have ended. Idempotent. A Handler must not call it.
 func (p *Pool) Close() error {
 	p.mu.Lock()
 	already := p.closed

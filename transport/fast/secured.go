@@ -116,10 +116,10 @@ func (s *Secured) knows(ip netip.Addr) bool {
 	return s.ips[ip] > 0
 }
 
-// Open makes the token of a logged-in peer, whose WebSocket comes from ip. One
-// association may present it.
-// Until then, and after its end, the channel is not ready and the peer is served
-// by WebSocket. Every login opens one of its own, with numbers from 0.
+// Open makes the channel and the token of a logged-in peer whose WebSocket comes from ip.
+// One DTLS association may present the token. Before that, and after the association's
+// end, the channel is not ready, and the peer is served by WebSocket. Every login opens
+// a channel of its own, with numbers from 0.
 func (s *Secured) Open(peer messages.PeerID, ip netip.Addr, h SecuredHandler) (*SecuredAssociation, error) {
 	if peer <= messages.NoPeer {
 		return nil, ErrPeer
@@ -275,9 +275,9 @@ func (c *SecuredAssociation) Token() string { return c.token }
 // atomic load.
 func (c *SecuredAssociation) Ready() bool { return c.ready.Load() }
 
-// Send seals and sends f with the next number of the peer's own series (section
-// 9). It takes no reference. False: not ready, too large for a datagram, or not
-// taken by the kernel; the last two are counted.
+// Send encrypts and sends f with the next number of the peer's own series (section 9).
+// It takes no reference. It returns false if the channel is not ready, f is too large
+// for a datagram, or the kernel did not take it; the last two are counted.
 func (c *SecuredAssociation) Send(f *wire.Frame) bool {
 	if !c.ready.Load() {
 		return false
@@ -336,9 +336,9 @@ func (c *SecuredAssociation) lost(ended *dtls.Association) (under *dtls.Associat
 	return under
 }
 
-// Restart is for a peer that says, by its WebSocket, that it hears nothing here: the
-// association is ended, and the token is good for one more, as after a login. Until
-// then the channel is not ready.
+// Restart is called when a peer reports by its WebSocket that it hears nothing here. It
+// ends the association, and one more association may present the token, as after a
+// login. Until then the channel is not ready.
 func (c *SecuredAssociation) Restart() {
 	under := c.lost(nil)
 	c.s.mu.Lock()

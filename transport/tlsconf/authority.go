@@ -42,8 +42,8 @@ type pair struct {
 	key  crypto.Signer
 }
 
-// CAFile is where the private CA of a data directory has its certificate: the
-// trust anchor, PEM.
+// CAFile returns the path of the private CA's certificate in a data directory: the trust
+// anchor, as PEM.
 func CAFile(dir string) string { return filepath.Join(dir, "ca", "cert.pem") }
 
 func (a *authority) caDir() string    { return filepath.Join(a.dir, "ca") }

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// NextCAFile is where the certificate of a CA is that Prepare made and Rotate will use.
+// NextCAFile returns the path of the certificate of the CA that Prepare made for the next Rotate.
 func NextCAFile(dir string) string { return filepath.Join(dir, "ca-next", "cert.pem") }
 
 // split says which of h a CA may sign for, and which it may not. A name stands for those
@@ -190,8 +190,8 @@ func (a *authority) preparedFits() error {
 	return nil
 }
 
-// Prepare makes the CA that the next Rotate will use, so that devices can trust it before,
-// and returns its file. One that is there and fits stays.
+// Prepare makes the CA that the next Rotate will use, so that devices can trust it in
+// advance, and returns its file. A prepared CA that still fits the options is kept.
 func Prepare(o Options) (file string, err error) {
 	a, now, err := authorityOf(o)
 	if err != nil {
@@ -211,9 +211,9 @@ func Prepare(o Options) (file string, err error) {
 	return file, nil
 }
 
-// Rotate starts a new CA: the one that Prepare made, or one made now. The old one is kept
-// beside it, at old, and signs nothing any more. A host that runs takes up the new one with
-// its next look at the files.
+// Rotate puts a new CA in place: the one that Prepare made, or one made now. The old CA is
+// kept in the directory old, and signs nothing any more. A running host loads the new CA
+// when it next checks the files.
 func Rotate(o Options) (old string, err error) {
 	a, now, err := authorityOf(o)
 	if err == nil {
@@ -228,8 +228,8 @@ func Rotate(o Options) (old string, err error) {
 	return old, nil
 }
 
-// Trusted returns the certificates that players must trust for wss, and the file that has
-// them. It makes nothing.
+// Trusted returns the certificates that players must trust for wss, and the file that
+// contains them. It creates no files.
 func Trusted(o Options) (anchors []*x509.Certificate, file string, err error) {
 	if err := o.validate(); err != nil {
 		return nil, "", err
@@ -255,5 +255,5 @@ func Trusted(o Options) (anchors []*x509.Certificate, file string, err error) {
 	return f.certs, file, nil
 }
 
-// Constraints returns the names and addresses that a CA may sign for; none: any.
+// Constraints returns the names and addresses that a CA may sign for. An empty result means any.
 func Constraints(ca *x509.Certificate) []string { return permitted(ca) }

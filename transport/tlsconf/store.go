@@ -100,8 +100,8 @@ type Store struct {
 	warned time.Time  // when the end of the certificate was last logged
 }
 
-// Load reads the certificate and makes it at first start. Its errors name the
-// file and what to do about it.
+// Load reads the certificate, and creates it at the first start. Its errors name the
+// file and the remedy.
 func Load(o Options) (*Store, error) {
 	src, err := o.source()
 	if err != nil {
@@ -130,8 +130,8 @@ func (s *Store) Roots() *x509.CertPool { return s.current.Load().roots }
 
 // ServerConfig returns a new configuration for wss: TLS 1.2 with ephemeral keys
 // and AEAD only (realtime.md 1, reliability.md 5), and TLS 1.3. A connection gets
-// the certificate that is current at its handshake. A resumed session, by
-// crypto/tls's own tickets, gets none.
+// the certificate that is current at its handshake. A session that is resumed with
+// crypto/tls's own tickets gets no certificate.
 func (s *Store) ServerConfig() *tls.Config {
 	return &tls.Config{
 		MinVersion: tls.VersionTLS12,
@@ -150,8 +150,8 @@ func (s *Store) ServerConfig() *tls.Config {
 	}
 }
 
-// ForDTLS returns nil when the current certificate can serve DTLS, where only
-// ECDHE_ECDSA suites are offered, and else says what is needed.
+// ForDTLS returns nil if the current certificate can serve DTLS, which offers only
+// ECDHE_ECDSA suites. Otherwise the error says which kind of key is needed.
 func (s *Store) ForDTLS() error { return forDTLS(s.Certificate().Leaf) }
 
 func forDTLS(leaf *x509.Certificate) error {
@@ -165,8 +165,8 @@ func forDTLS(leaf *x509.Certificate) error {
 	return nil
 }
 
-// Reload reads the files again and renews a leaf of the private CA of which less
-// than a third is left. On an error the Store keeps what it has.
+// Reload reads the files again. It renews a leaf of the private CA when less than a
+// third of its lifetime is left. On an error the Store keeps the certificate it has.
 func (s *Store) Reload() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

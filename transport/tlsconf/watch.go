@@ -11,10 +11,10 @@ const (
 	warnEvery    = 24 * time.Hour
 )
 
-// Watch looks at the files and the clock at every interval (zero or less means a
-// minute), and reloads when a file has changed or the leaf is to be renewed. It
-// logs what goes wrong, and once a day that the certificate, or the private CA,
-// is near its end. It returns when ctx ends.
+// Watch checks the files and the clock at every interval (zero or less means a
+// minute), and reloads when a file has changed or the leaf is due for renewal. It logs
+// errors. Once a day it warns if the certificate or the private CA is about to expire.
+// It returns when ctx ends.
 func (s *Store) Watch(ctx context.Context, every time.Duration) {
 	if every <= 0 {
 		every = watchDefault
