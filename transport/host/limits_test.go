@@ -435,19 +435,31 @@ func slowHost(t *testing.T, window time.Duration, g *logic) *testHost {
 }
 
 // chat has one player send numbered messages to all until enough says so, each
-// one once the one before is back and has reached the others. It returns the
-// number of the next. Nobody may be delayed by somebody else's reading.
+// one once the one before is back, has reached the others and is confirmed by them.
+// It returns the number of the next. Nobody may be delayed by somebody else's reading.
+// The budget here is used up in 16 messages. So it waits for the very message, as one who
+// came back is given older ones again; and for an answer that follows the reader's pong on
+// its way, as the host counts what it has no pong for, however late it is itself.
 func (h *testHost) chat(from *stock.Client, others []*stock.Client, first int, enough func(n int) bool) int {
 	h.Helper()
 	n, end := first, time.Now().Add(2*patience)
 	var took []time.Duration
 	for ; !enough(n - first); n++ {
 		start := time.Now()
-		h.send(from, stock.Message{OpCode: 70, TargetGroup: -1, Payload: append(fmt.Appendf(nil, "%08d", n), make([]byte, 4000)...), Reliable: true})
+		number := fmt.Appendf(nil, "%08d", n)
+		h.send(from, stock.Message{OpCode: 70, TargetGroup: -1, Payload: append(number, make([]byte, 4000)...), Reliable: true})
 		for _, c := range append(others, from) {
-			h.expect(c, stock.Op(70))
+			if _, err := c.Expect(h.context(), func(e stock.Event) bool {
+				return e.Err == nil && e.OpCode == 70 && bytes.HasPrefix(e.Payload, number)
+			}); err != nil {
+				h.Fatalf("message %d did not reach player %d: %v", n, c.PeerID(), err)
+			}
 		}
 		took = append(took, time.Since(start))
+		for _, c := range others {
+			h.send(c, stock.Message{OpCode: 72, TargetPlayer: from.PeerID(), Payload: number, Reliable: true})
+			h.expect(from, func(e stock.Event) bool { return e.Err == nil && e.OpCode == 72 && e.Sender == c.PeerID() })
+		}
 		if time.Now().After(end) {
 			h.Fatalf("not enough after %d messages and %v", n-first, 2*patience)
 		}
