@@ -180,7 +180,7 @@ func TestFlappingLinkKeepsItsSeat(t *testing.T) {
 	}, nil)
 	ids := h.seats(h.newGame(8), 2)
 	other, p := h.join(ids[0], stock.Options{NoUDP: true}), h.join(ids[1], stock.Options{NoUDP: true})
-	for i := range 6 {
+	for i := range 5 {
 		p.Kill()
 		begun := time.Now()
 		p = h.join(ids[1], stock.Options{NoUDP: true})

@@ -42,12 +42,12 @@ func TestAScriptThatIsRefusedAndRenamedIsThereAfterARestart(t *testing.T) {
 	}
 	h := startHostWith(t, change, slow)
 	id, fleet := h.scriptFleet(archive(map[string]string{"lib/main.js": says("one")}))
-	noise := make([]byte, 4<<20)
+	noise := make([]byte, 2<<20)
 	for i := range noise {
 		noise[i] = byte(rand.Uint32())
 	}
 	large := archive(map[string]string{"lib/main.js": says("large"), "noise.txt": string(noise)})
-	if err := os.WriteFile(filepath.Join(disk, "filler"), make([]byte, 14<<20), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(disk, "filler"), make([]byte, 14<<20+512<<10), 0o600); err != nil {
 		t.Fatal(err)
 	}
 
