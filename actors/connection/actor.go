@@ -177,8 +177,8 @@ func together(now time.Time, d time.Duration) time.Duration {
 	return d + (beat-time.Duration(now.Add(d).UnixNano())%beat)%beat
 }
 
-// silence is how long the peer gave no sign of life although it was asked for one: while a
-// ping waits behind other output that moves, its peer is slow, and not silent.
+// silence is how long the peer has not answered. The time in which a ping waits behind other
+// output does not count, as long as that output moves: the peer is slow, not silent.
 func (a *Actor) silence(now time.Time) time.Duration {
 	acked, reached := a.handle.link.Reached()
 	if (!reached || a.stuck) && acked != a.acked {

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Inflow bounds the reliable bytes that the players of one game session send to its
-// groups and its game together: all of it goes to everybody, and one player's own bound
-// says nothing about a hundred of them. Over the bound, who sends more than an equal part
-// waits, and nobody else does. Safe for concurrent use; a nil Inflow is no bound.
+// Inflow bounds the reliable bytes that the players of one game session together send to
+// its groups and its game: everybody receives all of that, so a bound per player is not
+// enough. Over the bound, only players that send more than an equal part wait. Safe for
+// concurrent use; a nil Inflow is no bound.
 type Inflow struct {
 	perSecond int64
 	players   atomic.Int64
-	paid      atomic.Int64 // until when what came is paid for, in nanoseconds on the caller's clock
+	paid      atomic.Int64 // when the bytes so far will be within the bound, in nanoseconds on the callers' clock
 }
 
 // NewInflow returns the bound of a game session in bytes per second, with a burst of one
@@ -34,9 +34,8 @@ func (f *Inflow) SetPlayers(n int) {
 // Share is one player's part, in bytes per second.
 func (f *Inflow) Share() float64 { return float64(f.perSecond) / float64(max(f.players.Load(), 1)) }
 
-// Take counts bytes that came at a moment of the caller's clock, which must be one for
-// all callers, and reports whether that is over the bound. Who is over for long is not
-// held to more than one second of it afterwards.
+// Take counts bytes that arrived at now, and reports whether the players are over the
+// bound. All callers must use the same clock. The debt is capped at one second.
 func (f *Inflow) Take(now time.Duration, bytes int) (over bool) {
 	cost := int64(bytes) * int64(time.Second) / f.perSecond
 	for {

@@ -51,14 +51,18 @@ const (
 type Reconnect struct {
 	// Off ends the Client with its first connection.
 	Off bool
-	// Delay and DelayMax bound the wait before an attempt, which is random: up to half of
-	// Delay before the first after a loss (a tenth, and then half, if there was another
-	// loss within 30 s before); before the others, counted from 0, up to min(DelayMax,
-	// Delay<<n), but no more than Delay or the time since the loss. What the host asked for comes before that,
-	// and then it is at least up to that time again, 2 s at most, so that a crowd does
-	// not come back in one instant. Default 200 ms and 5 s. Where connections are lost ten times in a row and more than once a second,
-	// the count goes on instead. After NetworkChanged the first attempt is made at
-	// once.
+	// Delay and DelayMax bound the wait before an attempt. Default 200 ms and 5 s. The
+	// wait is random, so that a crowd does not come back in one instant, and at most:
+	//
+	//   - before the first attempt after a loss: Delay/2. If there was another loss in the
+	//     30 s before: Delay/10, and Delay/2 before the second attempt.
+	//   - before attempt n of the others, counted from 0: min(DelayMax, Delay<<n), and no
+	//     more than the time since the loss or Delay, whichever is longer.
+	//   - if the host has asked for a wait: that wait, and a random time on top that is
+	//     bounded by the above or by min(the wait, 2 s), whichever is longer.
+	//
+	// After ten losses in a row at more than one a second, n is not counted anew with a
+	// loss. After NetworkChanged the first attempt is made at once.
 	Delay, DelayMax time.Duration
 	// GiveUpAfter the loss the Client ends; default the host's window and 5 s.
 	GiveUpAfter time.Duration

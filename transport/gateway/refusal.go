@@ -8,9 +8,9 @@ import (
 	"troupe/messages"
 )
 
-// What is right is never refused for what others behind the same address, or the player
-// itself, did before: limits on logins only make wait (DESIGN 4.9). Whether an id exists is
-// asked first, of an index in memory, so that guesses reach no actor and no queue.
+// A valid login is never refused for earlier logins, neither of others behind the same
+// address nor of the same player: limits on logins only delay (DESIGN 4.9). An index in
+// memory is asked first whether the id exists, so that guesses reach no actor and no queue.
 
 const (
 	// loginPause is how long a login waits that is over the limit of its id. The player
@@ -21,9 +21,9 @@ const (
 	refusalStep = 50 * time.Millisecond
 	// guessPause is how much later an address with too many failures gets its answers.
 	guessPause = time.Second
-	// guessesHeldMax is how many answers wait like that per address and guessPause; further
-	// ones do not. While they wait they hold places of those without a login, of which an
-	// address has 20 by default.
+	// guessesHeldMax is how many answers per address wait that long within one guessPause;
+	// further ones do not wait. A connection whose answer waits still counts as one without
+	// a login, of which an address may have 20 by default.
 	guessesHeldMax = 4
 )
 
@@ -55,8 +55,8 @@ func (p *peer) Refused() time.Duration {
 	return wait
 }
 
-// heldGuesses counts the answers that wait, per address, anew in each guessPause. It knows
-// the addresses of that time alone. Safe for concurrent use.
+// heldGuesses counts the answers that wait, per address. Each guessPause begins with an empty
+// map. Safe for concurrent use.
 type heldGuesses struct {
 	mu    sync.Mutex
 	since time.Time

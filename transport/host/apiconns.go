@@ -27,9 +27,9 @@ const (
 )
 
 // apiConns is the listener of the service API. Where an address, or all together,
-// have too many connections, the one gives way that the host has waited for the
-// longest: idle, or slow with its request or its answer. Connections that the host
-// works for stay; if there are only those, newer ones get into the reserve.
+// have too many connections, the host closes the one whose peer it has waited for the
+// longest: an idle one, or one slow to send its request or read its answer. It closes none
+// whose request it works on; if there are only those, new ones go into the reserve.
 type apiConns struct {
 	net.Listener
 	proxies                     transport.Proxies

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// A peer on a slow path is not a silent one. What a ping asks for comes no sooner than the
-// ping does, and that waits behind all that was written before, in the kernel's queue, too.
+// A peer on a slow path is not a silent one. It cannot answer a ping that it does not have
+// yet, and a ping waits behind all that was written before it, also in the kernel's queue.
 
 // pinged is where the oldest ping is that has no answer.
 type pinged uint8
@@ -29,7 +29,7 @@ func (c *Conn) Reached() (acked uint64, ping bool) {
 		return acked, false
 	case o.pinged == pingNone || !ok:
 		return acked, true
-	case o.pingEnd == 0: // what was written behind it counts as before it, for want of its place
+	case o.pingEnd == 0: // its place is not known: it ends at the latest where all that is written ends
 		o.pingEnd = acked + uint64(held)
 	}
 	return acked, acked >= o.pingEnd
@@ -49,9 +49,9 @@ func (c *Conn) answered() {
 	c.mu.Unlock()
 }
 
-// moves tells writes that time out whether the peer takes something all the same. The
-// kernel says nothing to the writer before it has much room. It is asked only once a write
-// has waited: most never do.
+// moves tells a write that timed out whether the peer takes bytes all the same: the kernel
+// lets a writer go on only when it has much room again. The kernel is asked only after a
+// write has waited, which most never do.
 type moves struct {
 	sys   syscall.RawConn
 	acked uint64
@@ -72,9 +72,9 @@ func (m *moves) wait(timeout time.Duration) time.Duration {
 	return timeout
 }
 
-// on reports whether to wait on after a write that timed out and wrote so many bytes: the
-// kernel took some, or the peer has taken some since it was last asked for, or that was not
-// asked for yet.
+// on reports whether to go on waiting after a write that timed out and wrote n bytes: if
+// the kernel took some, if the peer has acknowledged some since the last call, or if this is
+// the first call, which has nothing to compare with.
 func (m *moves) on(n int) bool {
 	if n > 0 {
 		m.asked = 0
