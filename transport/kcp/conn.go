@@ -14,8 +14,8 @@ import (
 // sendsMax is how many frames of the host's own may wait (transport.Conn).
 const sendsMax = 16
 
-// Conn is the host's side of one connection. It implements transport.Conn, whose
-// contract holds for every method; it is made by a Listener and ends by itself.
+// Conn is the host's side of one connection. A Listener makes it, and it ends by
+// itself. It implements transport.Conn, whose contract holds for every method.
 type Conn struct {
 	id      uint64
 	l       *Listener
@@ -61,7 +61,7 @@ func (c *Conn) LoginRead() {
 	ticket.LoginRead()
 }
 
-// Reached implements transport.Conn: pings are not behind messages here.
+// Reached implements transport.Conn. Pings do not wait behind messages here.
 func (c *Conn) Reached() (acked uint64, ping bool) { return 0, true }
 
 // LoggedIn implements transport.Conn. It also raises the limit on inbound
@@ -103,8 +103,8 @@ func (c *Conn) Send(f *wire.Frame) {
 	}
 }
 
-// Flush implements transport.Conn. What KCP's window has no room for follows when
-// the peer acknowledges.
+// Flush implements transport.Conn. Frames that do not fit KCP's window follow when the
+// peer has acknowledged earlier ones.
 func (c *Conn) Flush() {
 	c.e.lock()
 	c.e.guarded(c.e.push)
@@ -112,8 +112,8 @@ func (c *Conn) Flush() {
 }
 
 // Ping implements transport.Conn. It is repeated until it is answered, for up to
-// two seconds, because a lost ping is not a lost peer; bytes above 125 are cut
-// off. Its answer proves life, not that anything else has arrived.
+// two seconds, because a single ping may be lost; bytes above 125 are cut off. The
+// answer proves that the peer is alive, not that other data has arrived.
 func (c *Conn) Ping(payload []byte) {
 	c.e.lock()
 	if c.e.phase <= phaseDrain {
@@ -122,9 +122,9 @@ func (c *Conn) Ping(payload []byte) {
 	c.e.leave()
 }
 
-// Close implements transport.Conn. It returns at once. What is queued is sent and
-// acknowledged within CloseLinger, or given up; then the peer is told, and has a
-// second to say that it heard. Only the first reason counts.
+// Close implements transport.Conn. It returns at once. Queued frames are sent, and
+// dropped if they are not acknowledged within CloseLinger. Then the peer gets a bye,
+// and has a second to acknowledge it. Only the first reason counts.
 func (c *Conn) Close(reason messages.CloseReason) {
 	if reason == 0 {
 		reason = messages.CloseInternalError // no number: a bug of the caller

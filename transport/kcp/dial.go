@@ -33,9 +33,9 @@ func (o DialOptions) withDefaults() DialOptions {
 	return o
 }
 
-// Dial makes the association and the stream. Ctx bounds this alone. The handler
-// may be called before Dial returns; when Dial fails, OnClosed is called if the
-// association had come about.
+// Dial makes the association and the stream. ctx bounds Dial only. The handler may be
+// called before Dial returns. If Dial fails after the association was established,
+// OnClosed is called.
 func Dial(ctx context.Context, o DialOptions, h StreamHandler) (*Stream, error) {
 	// The socket is made here, so that the stream knows its address.
 	if o.DTLS.Conn == nil {

@@ -11,8 +11,8 @@ import (
 	"troupe/transport/dtls"
 )
 
-// Listener makes connections of the associations of a dtls.Endpoint, whose
-// Acceptor it is. All methods are safe for concurrent use.
+// Listener is the Acceptor of a dtls.Endpoint, and makes a connection of each
+// association. All methods are safe for concurrent use.
 type Listener struct {
 	opt      Options
 	acceptor transport.Acceptor
@@ -117,8 +117,8 @@ func (l *Listener) CloseAll(reason messages.CloseReason) {
 }
 
 // Wait returns once no connection is open, or with an error when ctx ends
-// before. It is meant for after Close and CloseAll. A connection whose peer said
-// goodbye is not open, though it answers repetitions for one second.
+// before. Call it after Close and CloseAll. A connection whose peer sent a bye does not
+// count as open, although it answers repeated byes for one second.
 func (l *Listener) Wait(ctx context.Context) error {
 	for {
 		l.mu.Lock()

@@ -10,7 +10,7 @@ import (
 	"troupe/messages"
 )
 
-// StreamHandler takes what arrives on a Stream. OnMessage and OnClosed come one
+// StreamHandler takes what arrives on a Stream. OnMessage and OnClosed are called one
 // at a time.
 type StreamHandler interface {
 	// OnMessage takes one reliable message, valid during the call. A call that waits
@@ -69,9 +69,10 @@ func newStream(carrier Carrier, o DialOptions, h StreamHandler) *Stream {
 	return s
 }
 
-// Send queues one reliable message and waits while the queue is full. The message
-// is copied. A message of no bytes, or over MessageMax, is an error, and so is one
-// after the end (net.ErrClosed); hosts close a stream over less than MessageMax.
+// Send queues one reliable message and waits while the queue is full. The message is
+// copied. An empty message, a message over MessageMax, and a message after the end
+// (net.ErrClosed) are errors. A host may have a lower limit, and closes the stream over
+// it.
 func (s *Stream) Send(ctx context.Context, message []byte) error {
 	if len(message) == 0 || len(message) > MessageMax {
 		return fmt.Errorf("kcp: a message of %d bytes is not within 1 and %d", len(message), MessageMax)
@@ -134,7 +135,7 @@ func (s *Stream) refill() (more bool) {
 
 var errNotSent = errors.New("kcp: the datagram was not sent")
 
-// SendDatagram sends one unreliable datagram of at most 1399 bytes, or does not.
+// SendDatagram sends one unreliable datagram of at most 1399 bytes.
 func (s *Stream) SendDatagram(b []byte) error {
 	if len(b) > datagramMax-1 {
 		return fmt.Errorf("kcp: a datagram of %d bytes is over %d", len(b), datagramMax-1)
@@ -153,9 +154,9 @@ func (s *Stream) SendDatagram(b []byte) error {
 	return nil
 }
 
-// Close delivers what is queued, says goodbye with a code (1000 is a leave) and
-// returns after OnClosed, or after about two seconds. What arrives meanwhile is
-// dropped. Called by the handler itself it waits for all of that time.
+// Close sends queued messages and a bye with a code (1000 is a leave), and returns after
+// OnClosed, or after about two seconds. Messages that arrive in the meantime are
+// dropped. If the handler itself calls Close, it waits for the whole time.
 func (s *Stream) Close(code uint16) {
 	s.e.lock()
 	if s.e.phase == phaseOpen {
@@ -171,7 +172,7 @@ func (s *Stream) Close(code uint16) {
 	}
 }
 
-// Abort drops the stream without a word. OnClosed follows.
+// Abort drops the stream without a bye. OnClosed follows.
 func (s *Stream) Abort() { s.e.abort(fmt.Errorf("kcp: aborted: %w", net.ErrClosed)) }
 
 // LocalAddr is the address of the socket.

@@ -17,10 +17,10 @@ import (
 // sendsMax is how many frames of the host's own may wait (transport.Conn).
 const sendsMax = 16
 
-// Conn is one WebSocket connection of a client. It implements transport.Conn,
-// whose contract holds for every method; it is made by a Listener and ends by
-// itself. Its own goroutine reads; writing is done by whoever flushes, or by a
-// writer goroutine while the peer is slow.
+// Conn is one WebSocket connection of a client. A Listener makes it, and it ends by
+// itself. It implements transport.Conn, whose contract holds for every method. Its own
+// goroutine reads. The goroutine that calls Flush writes, or a writer goroutine while
+// the peer is slow.
 type Conn struct {
 	id     uint64
 	l      *Listener
@@ -158,9 +158,9 @@ func (c *Conn) Send(f *wire.Frame) {
 	}
 }
 
-// Ping implements transport.Conn; it flushes by itself. A ping that still waits
-// is replaced: the answer to the newer one proves at least as much. Bytes above
-// 125 are cut off.
+// Ping implements transport.Conn. It flushes by itself. It replaces a ping that has not
+// been sent yet, because the answer to the newer one proves at least as much. Bytes
+// above 125 are cut off.
 func (c *Conn) Ping(payload []byte) {
 	c.queueControl(&c.out.ping, payload)
 	c.Flush()

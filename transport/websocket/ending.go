@@ -10,11 +10,11 @@ import (
 	"troupe/transport"
 )
 
-// Close implements transport.Conn. It returns at once. The writer goroutine
-// writes what is queued and begins no new write of it after CloseLinger, then
-// the close frame; the peer's own is awaited for as long again, and then the
-// socket is closed. A stalled peer, in whose way a close frame cannot be put, is
-// cut after twice CloseLinger. Only the first reason counts.
+// Close implements transport.Conn. It returns at once. The writer goroutine writes
+// queued frames, and starts no further write of them after CloseLinger. Then it writes
+// the close frame, waits for the peer's close frame for as long again, and closes the
+// socket. If the peer has stalled, so that the close frame cannot be written, the socket
+// is closed after twice CloseLinger. Only the first reason counts.
 func (c *Conn) Close(reason messages.CloseReason) {
 	if c.part(reason, true) {
 		c.startWriter()

@@ -95,9 +95,8 @@ func (l *Listener) Serve(acceptor transport.Acceptor) error {
 	return fmt.Errorf("websocket: serve: %w", err)
 }
 
-// Close stops accepting, cuts handshakes that are not done yet, and waits for
-// Serve to return or ctx to end. Open connections stay; see CloseAll. Further
-// calls wait as well.
+// Close stops accepting, aborts unfinished handshakes, and waits for Serve to return or
+// ctx to end. Open connections stay; see CloseAll. Further calls wait as well.
 func (l *Listener) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.closed = true
@@ -150,7 +149,7 @@ func (l *Listener) CloseAll(reason messages.CloseReason) {
 }
 
 // Wait returns once no connection is open, or with an error when ctx ends
-// before. It is meant for after Close and CloseAll.
+// before. Call it after Close and CloseAll.
 func (l *Listener) Wait(ctx context.Context) error {
 	for {
 		l.mu.Lock()
