@@ -24,8 +24,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func TestPages(t *testing.T) {
-	count := new(counters.Set)
+// newPages are the pages of a host with one fleet.
+func newPages(t *testing.T, count *counters.Set) (*actors.System, *ops.Pages) {
+	t.Helper()
 	system, err := actors.Start(actors.Options{
 		Log: zerolog.Nop(), Counters: count, Timeouts: connection.DefaultTimeouts(),
 		Fleet: fleet.Options{
@@ -37,8 +38,13 @@ func TestPages(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer system.Close()
-	pages := ops.New(ops.Options{Counters: count, System: system, Version: "v9"})
+	t.Cleanup(system.Close)
+	return system, ops.New(ops.Options{Counters: count, System: system, Version: "v9"})
+}
+
+func TestPages(t *testing.T) {
+	count := new(counters.Set)
+	system, pages := newPages(t, count)
 	next := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "next") })
 	get := func(method, path string) (int, string) {
 		w := httptest.NewRecorder()

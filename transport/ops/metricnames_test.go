@@ -1,0 +1,60 @@
+package ops_test
+
+import (
+	"flag"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+
+	"troupe/messages/counters"
+)
+
+var update = flag.Bool("update", false, "write testdata/metrics.txt anew, after a metric was added")
+
+// Names, help texts, kinds and labels of metrics are what dashboards and alerts stand on: a
+// change must be one of testdata/metrics.txt, too, and then of the changelog.
+func TestMetricsAreThoseOfTheList(t *testing.T) {
+	_, pages := newPages(t, new(counters.Set))
+	w := httptest.NewRecorder()
+	pages.Mux(http.NotFoundHandler()).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	var got strings.Builder
+	for line := range strings.Lines(w.Body.String()) {
+		series, _, _ := strings.Cut(line, " ")
+		if strings.HasPrefix(line, "# ") && strings.Contains(line, " troupe_") {
+			got.WriteString(line)
+		} else if strings.HasPrefix(series, "troupe_") {
+			got.WriteString(series + "\n")
+		}
+	}
+	const name = "testdata/metrics.txt"
+	if *update {
+		if err := os.WriteFile(name, []byte(got.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	has, had := lines(got.String()), lines(string(want))
+	for line := range has {
+		if !had[line] {
+			t.Errorf("not in the list: %s", line)
+		}
+	}
+	for line := range had {
+		if !has[line] {
+			t.Errorf("not there any more: %s", line)
+		}
+	}
+}
+
+func lines(text string) map[string]bool {
+	set := make(map[string]bool)
+	for line := range strings.Lines(text) {
+		set[strings.TrimSpace(line)] = true
+	}
+	return set
+}
