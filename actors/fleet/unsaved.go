@@ -9,6 +9,7 @@ import (
 	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
+	"troupe/messages/counters"
 )
 
 // unsaved is what of a game session is to be stored, and nobody waits for: what it and its
@@ -136,7 +137,7 @@ func (r *Registry) saveLast() {
 // keepUnsaved takes note of what was refused, and is to be tried again.
 func (r *Registry) keepUnsaved(c *stage.Context, e *entry, part unsaved) {
 	if lost := e.unsaved.before(part); lost > 0 {
-		c.Counters().EventsDropped.Add(int64(lost))
+		c.Counters().Events.Add(counters.EventDropped, int64(lost))
 		r.lost.Error().Str("game_session_id", string(e.id)).Int("events", lost).Msg("too many events wait for the store: the oldest are lost")
 	}
 }

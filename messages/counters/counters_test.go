@@ -2,6 +2,10 @@ package counters
 
 import (
 	"math"
+	"reflect"
+	"regexp"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -17,6 +21,7 @@ func TestEveryLabelHasANameOfItsOwn(t *testing.T) {
 	check(t, GameSessionActivating, GameSessionTerminating)
 	check(t, ActorFleet, ActorProbe)
 	check(t, StoreBusy, StoreFailed)
+	check(t, EventDelivered, EventDropped)
 }
 
 func check[L Label](t *testing.T, first, last L) {
@@ -37,13 +42,40 @@ func check[L Label](t *testing.T, first, last L) {
 	}
 }
 
+// Every number of a Set says how it is shown, and no two alike.
+func TestEveryNumberIsAMetric(t *testing.T) {
+	form := regexp.MustCompile(`^troupe_[a-z_]+$`)
+	seen := map[string]bool{}
+	for i, m := range new(Set).Metrics() {
+		field := reflect.TypeFor[Set]().Field(i).Name
+		if !form.MatchString(m.Name) || seen[m.Name] || !strings.HasSuffix(m.Help, ".") {
+			t.Errorf("%s: metric %q, help %q", field, m.Name, m.Help)
+		}
+		seen[m.Name] = true
+		switch number := m.Number.(type) {
+		case *atomic.Int64:
+			if m.Label != "" {
+				t.Errorf("%s: one number with the label %q", field, m.Label)
+			}
+		case *Histogram:
+			if m.Counter() || m.Label != "" || !strings.HasSuffix(m.Name, "_seconds") {
+				t.Errorf("%s: a histogram named %q with the label %q", field, m.Name, m.Label)
+			}
+		default:
+			if m.Label == "" {
+				t.Errorf("%s: a %T without a label", field, number)
+			}
+		}
+	}
+}
+
 func TestVecCountsByLabel(t *testing.T) {
 	var v Vec[Drop]
 	v.Add(DropMalformed, 2)
 	v.Add(DropStashFull, 3)
 	v.Add(200, 1) // no label
 	n := 0
-	v.Each(func(Drop, int64) { n++ })
+	v.Values(func(string, int64) { n++ })
 	if v.Get(DropMalformed) != 2 || v.Get(200) != 0 || v.Total() != 6 || n != int(DropOutOfOrder) {
 		t.Errorf("%d %d %d %d", v.Get(DropMalformed), v.Get(200), v.Total(), n)
 	}

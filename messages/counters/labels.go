@@ -193,6 +193,21 @@ var gameSessionNames = []string{"", "activating", "active", "terminating"}
 // String returns the label value.
 func (s GameSessionState) String() string { return name(gameSessionNames, uint8(s)) }
 
+// EventOutcome is how an attempt to deliver an event to a sink ended.
+type EventOutcome uint8
+
+// Outcomes of deliveries.
+const (
+	EventDelivered EventOutcome = iota + 1
+	EventFailed                 // it is tried again
+	EventDropped                // refused by the sink, or tried for too long
+)
+
+var eventOutcomeNames = []string{"", "delivered", "failed", "dropped"}
+
+// String returns the label value.
+func (o EventOutcome) String() string { return name(eventOutcomeNames, uint8(o)) }
+
 // StoreRefusal says why a commit did not become durable.
 type StoreRefusal uint8
 

@@ -58,7 +58,7 @@ func TestCheck53_ATerminalEventIsDeliveredOnceAndIsGoneThen(t *testing.T) {
 	if got := all[0].header.Get("Content-Type"); got != "application/json" {
 		t.Errorf("content type %q", got)
 	}
-	if n := count.EventsDelivered.Load(); n != 1 || count.EventsWaiting.Load() != 0 {
+	if n := count.Events.Get(counters.EventDelivered); n != 1 || count.EventsWaiting.Load() != 0 {
 		t.Errorf("%d delivered, %d waiting", n, count.EventsWaiting.Load())
 	}
 }
@@ -164,7 +164,7 @@ func TestAnswersDecideWhatBecomesOfAnEvent(t *testing.T) {
 			if again && (all[0].body != all[1].body || all[0].header.Get("X-Signature-256") != all[1].header.Get("X-Signature-256")) {
 				t.Error("the second attempt is not the first one again")
 			}
-			if dropped := count.EventsDropped.Load(); (dropped == 1) != (status/100 == 4 && !again) {
+			if dropped := count.Events.Get(counters.EventDropped); (dropped == 1) != (status/100 == 4 && !again) {
 				t.Errorf("%d dropped", dropped)
 			}
 		})
@@ -199,8 +199,8 @@ func TestRetriesBackOffForAnHour(t *testing.T) {
 		if want = append(want, time.Hour); !slices.Equal(at, want) {
 			t.Errorf("attempts at %v, want %v", at, want)
 		}
-		if len(s.left()) > 0 || count.EventsDropped.Load() != 1 || count.EventsWaiting.Load() != 0 {
-			t.Errorf("left %v, %d dropped", s.left(), count.EventsDropped.Load())
+		if len(s.left()) > 0 || count.Events.Get(counters.EventDropped) != 1 || count.EventsWaiting.Load() != 0 {
+			t.Errorf("left %v, %d dropped", s.left(), count.Events.Get(counters.EventDropped))
 		}
 		end(d)
 	})

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"troupe/messages/counters"
 )
 
 func fileLines(t *testing.T, path string) []string {
@@ -79,7 +81,7 @@ func TestAFileWhoseFolderIsMissingIsTriedAgain(t *testing.T) {
 		s.post(d, placed(n, "p"))
 	}
 	eventually(t, func() string {
-		if d.count.EventsFailed.Load() == 0 {
+		if d.count.Events.Get(counters.EventFailed) == 0 {
 			return "nothing failed"
 		}
 		return ""

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"time"
+
+	"troupe/messages/counters"
 )
 
 // refusal is the error of a receiver that will never take an event.
@@ -114,7 +116,7 @@ func (s *sink) after(l *lane, i *item, err error) {
 	var refused refusal
 	switch {
 	case err == nil:
-		d.count.EventsDelivered.Add(1)
+		d.count.Events.Add(counters.EventDelivered, 1)
 		if s.failing {
 			s.failing = false
 			d.log.Info().Str("sink", s.o.Name).Msg("events are delivered again")
@@ -122,11 +124,11 @@ func (s *sink) after(l *lane, i *item, err error) {
 		s.next(l, i)
 	case d.attempts.Err() != nil: // cut off by Close: the outbox keeps it
 	case errors.As(err, &refused), !time.Now().Before(i.event.Time.Add(giveUpAfter)):
-		d.count.EventsDropped.Add(1)
+		d.count.Events.Add(counters.EventDropped, 1)
 		d.log.Warn().Err(err).Str("sink", s.o.Name).Str("event", i.event.ID).Str("type", i.event.Type).Msg("event dropped")
 		s.next(l, i)
 	default:
-		d.count.EventsFailed.Add(1)
+		d.count.Events.Add(counters.EventFailed, 1)
 		if !s.failing {
 			s.failing = true
 			d.log.Warn().Err(err).Str("sink", s.o.Name).Msg("events cannot be delivered, they are tried again for an hour")

@@ -1,0 +1,28 @@
+package counters
+
+import (
+	"reflect"
+	"strings"
+)
+
+// Metric is a number of a Set as an operator sees it.
+type Metric struct {
+	Name, Help string
+	Label      string // of a number with one value per label; else empty
+	// Number points to the field of the Set.
+	Number any
+}
+
+// Counter reports whether the number only grows.
+func (m Metric) Counter() bool { return strings.HasSuffix(m.Name, "_total") }
+
+// Metrics returns all numbers of a Set with what their tags say, in the order of the fields.
+func (s *Set) Metrics() []Metric {
+	v := reflect.ValueOf(s).Elem()
+	metrics := make([]Metric, v.NumField())
+	for i := range metrics {
+		tag := v.Type().Field(i).Tag
+		metrics[i] = Metric{Name: tag.Get("metric"), Help: tag.Get("help"), Label: tag.Get("label"), Number: v.Field(i).Addr().Interface()}
+	}
+	return metrics
+}
