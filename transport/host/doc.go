@@ -1,9 +1,9 @@
-// Package host puts one Troupe host together: the tree of actors, the listeners,
-// the gateway between them, the service API and the operator's pages. Config is
-// everything an operator may choose, with its defaults and its checks; Host
-// starts, drains and stops.
+// Package host assembles one Troupe host: the tree of actors, the listeners, the
+// gateway between them, the service API and the operator's pages. Config holds
+// everything that an operator can configure, with defaults and checks. Host starts,
+// drains and stops.
 //
-// It is also how a Go game builds its own binary: fill a Config, name a
-// NewHandler, Start. The package reads no files, flags or environment and
-// handles no signals; cmd/troupe does.
+// A game written in Go uses it to build its own binary: fill a Config, set NewHandler,
+// call Start. The package handles no signals, flags or environment variables, and does
+// not read the configuration file; cmd/troupe does.
 package host

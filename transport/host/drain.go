@@ -34,16 +34,17 @@ type drains struct {
 	closing bool      // listeners are closed, or are about to be
 }
 
-// Drain stops in order. At once the host is not ready, and takes no new game sessions,
-// seats and placements. Players of running game sessions log in and resume as before. When
-// the game sessions are over, or the configured grace is, which ends them, listeners
-// close, players that are left are told, and everything ends. It returns then, or with
-// an error that is fleet.ErrDrainCancelled after a CancelDrain. Cancelling ctx skips the
-// waiting.
+// Drain stops the host in order. At once the host reports that it is not ready, and
+// refuses new game sessions, seats and placements. Players of running game sessions
+// still log in and resume. When the game sessions have ended, or the configured grace
+// has ended them, the host closes its listeners, tells the remaining players, and stops.
+// Drain returns then, or with fleet.ErrDrainCancelled after a CancelDrain. Cancelling
+// ctx skips the wait.
 func (h *Host) Drain(ctx context.Context) error { return h.drain(ctx, h.grace) }
 
-// StartDrain is a Drain whose end closes Drained. A negative grace is the
-// configured one. If another drain is under way, the earlier end counts.
+// StartDrain starts a drain in the background; Drained is closed at its end. A negative
+// grace means the configured one. If another drain is under way, the earlier deadline
+// counts.
 func (h *Host) StartDrain(grace time.Duration) {
 	if grace < 0 {
 		grace = h.grace
@@ -56,9 +57,9 @@ func (h *Host) StartDrain(grace time.Duration) {
 	}()
 }
 
-// CancelDrain has a host that drains serve again. Game sessions that have ended are not
-// brought back. It is an error that is fleet.ErrNotDraining or fleet.ErrDrainTooLate if
-// that cannot be.
+// CancelDrain makes a draining host serve again. Game sessions that have ended stay
+// ended. It returns fleet.ErrNotDraining without a drain, and fleet.ErrDrainTooLate if
+// the drain can no longer be cancelled.
 func (h *Host) CancelDrain(ctx context.Context) error {
 	d := &h.drains
 	d.mu.Lock()
@@ -76,7 +77,7 @@ func (h *Host) CancelDrain(ctx context.Context) error {
 	return nil
 }
 
-// Drains tells how far a drain is.
+// Drains returns the progress of a drain.
 func (h *Host) Drains() ops.DrainState {
 	h.drains.mu.Lock()
 	until := h.drains.until

@@ -11,8 +11,8 @@ import (
 	"troupe/messages"
 )
 
-// Queue is a queue that is there from the start, as the service API has it
-// (service-api.md 2.8). One of that name in the store goes before.
+// Queue is a queue of the configuration, with the settings of the service API
+// (service-api.md 2.8). A queue of the same name in the store takes precedence.
 type Queue struct {
 	Name               string          `config:"name"`            // letters, digits and hyphens
 	Timeout            time.Duration   `config:"timeout"`         // 10s to 600s
@@ -25,7 +25,7 @@ type Queue struct {
 	NotificationTarget string          `config:"notificationTarget"` // ARN of a topic, as sinks of events name it
 }
 
-// LatencyPolicy caps what a player may have reported for a location.
+// LatencyPolicy limits the latency that a player may have reported for a location.
 type LatencyPolicy struct {
 	Maximum  int           `config:"maximum"`  // ms
 	Duration time.Duration `config:"duration"` // whole seconds; 0: until the timeout

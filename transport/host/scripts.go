@@ -153,13 +153,14 @@ func (h *Host) loadScripts() error {
 // take to say whether it is ready (10 s).
 const reloadWait = 12 * time.Second
 
-// ErrStillLoading is returned by ReloadScript for a version that has not shown within
-// 12 s whether it runs. It may still become what new game sessions run.
+// ErrStillLoading is returned by ReloadScript if the version is still starting after 12 s.
+// New game sessions may still use it later.
 var ErrStillLoading = errors.New("it is still loading; game sessions run it once it is ready")
 
-// ReloadScript reads the script of a configured fleet again, and has new game
-// sessions run it, as the version that it returns. If it cannot be compiled, or a process with it does not become
-// ready, that is the error, and game sessions go on with what they ran.
+// ReloadScript reads the script of a configured fleet again. New game sessions then run
+// it, as the version that it returns. If the script cannot be compiled, or a process
+// with it does not become ready, ReloadScript returns an error, and new game sessions
+// keep using the previous version.
 func (h *Host) ReloadScript(ctx context.Context, id messages.FleetID) (version string, err error) {
 	for _, f := range h.fleets {
 		if f.ID != string(id) || f.Script == "" {

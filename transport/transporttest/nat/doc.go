@@ -1,8 +1,7 @@
 // Package nat is a network address translator between clients and a host on
-// loopback, for tests over real sockets: clients dial its inner address, which is
-// another one of 127.0.0.0/8 than the host's with the same port numbers, and the
-// host sees them come from the outer address. It can be told to do what NATs do to
-// players: forget the mappings of UDP and make new ones, with another port or
-// another address, or let no UDP through. TCP goes on meanwhile, as it does where a
-// NAT forgets UDP sooner.
+// loopback, for tests over real sockets. Clients dial its inner address in 127.0.0.0/8,
+// which differs from the host's address and has the same port numbers. The host sees
+// them at the outer address. A test can make it behave as NATs do: it forgets its UDP
+// mappings and makes new ones, with another port or another address, or it blocks UDP.
+// TCP goes on meanwhile, because many NATs forget UDP sooner.
 package nat

@@ -1,4 +1,4 @@
-// Package stories has the clients that a game's back end uses, the AWS SDK for Go, the one for JavaScript and the aws
-// command line, drive a whole host with access keys through one story: script, fleet, queue, placement, play, search, end.
-// The tests are all there is.
+// Package stories tests a whole host with access keys. The clients of a game's backend drive it: the AWS SDKs for Go and
+// JavaScript, and the aws command line. Each goes through one story: script, fleet, queue, placement, play, search, end.
+// The package contains only tests.
 package stories
