@@ -49,6 +49,7 @@ func TestWhatWaitsForPlayersEndsNoScript(t *testing.T) {
 		c.Fleets = append(c.Fleets, host.Fleet{ID: "fleet-other", Name: "other", GameSessionsMax: 1, Certificates: "DISABLED"})
 		c.Script.MemoryMax = memory
 		c.Session.PlayerQueueBytes, c.Reconnect.QueueBytesAll = 1<<30, 1<<40
+		c.Reconnect.Window = 5 * time.Minute
 		c.Session.PingInterval = time.Minute // the one who does not read stays
 	}, func(o *host.Options) {
 		failure(said)(o)
