@@ -14,17 +14,17 @@ const (
 	CloseGoingAway     CloseReason = 1001 // the host drains
 	CloseProtocolError CloseReason = 1002 // RFC 6455 broken
 	CloseInvalidText   CloseReason = 1007 // text message that is not UTF-8
-	CloseMessageTooBig CloseReason = 1009 // inbound message over the limit (D14)
+	CloseMessageTooBig CloseReason = 1009 // inbound message over the limit (D-114)
 	CloseInternalError CloseReason = 1011 // an actor behind the connection crashed
 	CloseTakenOver     CloseReason = 4001 // the same player session logged in elsewhere
-	CloseLoginTimeout  CloseReason = 4002 // no LOGIN in time (D3)
-	CloseMalformed     CloseReason = 4003 // too many malformed packets (D30)
+	CloseLoginTimeout  CloseReason = 4002 // no LOGIN in time (D-103)
+	CloseMalformed     CloseReason = 4003 // too many malformed packets (D-130)
 	ClosePingTimeout   CloseReason = 4004 // no sign of life (realtime.md 12)
 	CloseGameEnded     CloseReason = 4005 // the game session ended
 	CloseKicked        CloseReason = 4006 // the game removed the player
 	CloseWriteTimeout  CloseReason = 4007 // a write made no progress for 10 s
 	CloseOutOfOrder    CloseReason = 4008 // a relSeq or an ack that cannot be
-	CloseSlowConsumer  CloseReason = 4009 // outbound queue full (D31)
+	CloseSlowConsumer  CloseReason = 4009 // outbound queue full (D-131)
 	CloseTooFast       CloseReason = 4010 // inbound rate exceeded for 10 s
 	CloseTryLater      CloseReason = 4011 // too many log in at once
 )

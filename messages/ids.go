@@ -2,7 +2,7 @@ package messages
 
 // PeerID names one connected player inside one game session. Real players
 // count from 1 in order of acceptance and are never reused within a game
-// session (realtime.md 4.2, D28).
+// session (realtime.md 4.2, D-128).
 type PeerID int32
 
 const (
@@ -46,7 +46,7 @@ func (id PlayerSessionID) Short() string {
 }
 
 // PlayerID is the game's own name for a player; several player sessions may
-// carry the same one (service-api.md D16).
+// carry the same one (D-216).
 type PlayerID string
 
 // FleetID is `fleet-<name or uuid>`.
@@ -57,5 +57,5 @@ type AliasID string
 
 // Epoch numbers the connections of one player session: 1 for the first, and
 // one more at every attach. Events of an older epoch change nothing
-// (reliability.md R8). 0 means never attached.
+// (RL-8). 0 means never attached.
 type Epoch uint64

@@ -21,7 +21,7 @@ type GameSession struct {
 	MatchmakerData     string
 	Properties         []Property
 	MaxPlayers         int
-	CurrentPlayers     int // player sessions RESERVED or ACTIVE (service-api.md D9)
+	CurrentPlayers     int // player sessions RESERVED or ACTIVE (D-209)
 	Status             GameSessionStatus
 	StatusReason       string // empty, or a GameSessionStatusReason of the API
 	AcceptsPlayers     bool   // PlayerSessionCreationPolicy ACCEPT_ALL
@@ -79,7 +79,7 @@ type Fleet struct {
 }
 
 // CreatorLimit bounds the game sessions that one creator may make on a fleet: so many in a
-// period. 0 in either is no bound (service-api.md D10).
+// period. 0 in either is no bound (D-210).
 type CreatorLimit struct {
 	PerPeriod int
 	Period    time.Duration

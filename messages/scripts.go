@@ -71,7 +71,7 @@ type CreateFleet struct {
 }
 
 // FleetShown is what the host keeps of a fleet for nothing but to show it again
-// (service-api.md D4).
+// (D-204).
 type FleetShown struct {
 	InstanceType    string
 	FleetType       string

@@ -3,7 +3,7 @@ package messages
 import "strconv"
 
 // GameSessionStatus is the life of a game session; it never steps back
-// (service-api.md 2.6, reliability.md R16).
+// (service-api.md 2.6, RL-16).
 type GameSessionStatus uint8
 
 // Game session statuses, in the order of a game session's life.

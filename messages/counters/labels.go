@@ -117,11 +117,11 @@ type Drop uint8
 // Drop reasons. Inbound first, then outbound.
 const (
 	DropMalformed        Drop = iota + 1 // not a unit, not a Packet
-	DropBeforeLogin                      // anything but LOGIN before login (check 7)
-	DropSecondLogin                      // LOGIN after login (D29)
-	DropServerOp                         // op code of the server's own (D36)
+	DropBeforeLogin                      // anything but LOGIN before login (RT-7)
+	DropSecondLogin                      // LOGIN after login (D-129)
+	DropServerOp                         // op code of the server's own (D-136)
 	DropWrongChannel                     // a built-in op on a channel it does not belong to
-	DropPayloadTooLarge                  // over 4096 bytes (D14)
+	DropPayloadTooLarge                  // over 4096 bytes (D-114)
 	DropNoTarget                         // neither player nor group (routing rule 4)
 	DropUnknownTarget                    // player not in the game session
 	DropNotMember                        // sender is not in the group

@@ -7,7 +7,7 @@ package wire
 
 // AppendMessage appends the unit of any packet: all of h is written as it is.
 // For an application message set OpCode, Sender, targets, Reliable and Payload,
-// and Sequence on the fast channel (spec section 5).
+// and Sequence on the fast channel (realtime.md 5).
 func AppendMessage(dst []byte, h *Header) []byte {
 	return h.Append(appendVarint(dst, uint64(h.Size())))
 }

@@ -3,7 +3,7 @@ package wire
 import "strconv"
 
 // Command says which member of a packet's oneof is present. Its value is the
-// member's field number (spec section 3.1).
+// member's field number (realtime.md 3.1).
 type Command uint8
 
 // The members of the oneof. CommandNone is a packet without inner message, as

@@ -208,6 +208,7 @@ func TestParseErrorsAreTyped(t *testing.T) {
 	}
 }
 
+// RL-203.
 func TestGroupsNestToTheLimit(t *testing.T) {
 	nested := func(depth int) []byte {
 		return append(bytes.Repeat([]byte{0x0b}, depth), bytes.Repeat([]byte{0x0c}, depth)...)
@@ -222,6 +223,7 @@ func TestGroupsNestToTheLimit(t *testing.T) {
 }
 
 // A header's slices cannot be grown into what follows them in the input.
+// RL-203.
 func TestParseCapsItsViews(t *testing.T) {
 	packet := unhex(t, "7a0161"+"f20102"+"1002"+"0814")
 	var h Header
@@ -254,6 +256,7 @@ func TestParseMergesManyParts(t *testing.T) {
 	}
 }
 
+// RL-203.
 func FuzzPacketDecode(f *testing.F) {
 	for _, v := range vectors {
 		f.Add(unhex(f, v.unit)[1:])

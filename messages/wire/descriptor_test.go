@@ -57,7 +57,7 @@ func TestOpCodeNamesAreUnique(t *testing.T) {
 }
 
 // The client messages that count as built in, with and without their inner
-// message (spec section 10).
+// message (realtime.md 10).
 func TestBuiltIn(t *testing.T) {
 	for op := int32(-1100); op <= 100; op++ {
 		var bare bool

@@ -163,7 +163,7 @@ func (f *Frame) AppendReliable(dst []byte) []byte {
 
 // AppendFast appends the unit for the fast channel: reliable left out, that is
 // false, and seq as the recipient's own sequence number, left out when it is 0
-// (spec section 9).
+// (realtime.md 9).
 func (f *Frame) AppendFast(dst []byte, seq int32) []byte {
 	f.live()
 	size := len(f.unit) - int(f.body) - reliableSize + sizeInt32(fieldSequence, seq)

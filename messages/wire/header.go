@@ -2,7 +2,7 @@ package wire
 
 import "google.golang.org/protobuf/encoding/protowire"
 
-// Field numbers of Packet (spec section 3.1; 1001 and up are the extension).
+// Field numbers of Packet (realtime.md 3.1; 1001 and up are the extension).
 const (
 	fieldOpCode        = 1
 	fieldSequence      = 2
@@ -21,7 +21,7 @@ const (
 // without locks; reuse one per connection.
 type Header struct {
 	OpCode        int32 // what the packet is; see the Op constants
-	Sequence      int32 // fast channel only: order number, from 0 (spec section 9)
+	Sequence      int32 // fast channel only: order number, from 0 (realtime.md 9)
 	TargetPlayer  int32 // peer id, ServerPeer or NoPeer
 	TargetGroup   int32 // group id, AllPlayers or NoGroup
 	Sender        int32 // as written by the sender; never to be believed from a client

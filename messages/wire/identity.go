@@ -13,7 +13,7 @@ const (
 )
 
 // VerifyIdentity is the inner message of VERIFY_IDENTITY, with which a client
-// binds its DTLS association to its peer (spec section 8.1).
+// binds its DTLS association to its peer (realtime.md 8.1).
 type VerifyIdentity struct {
 	PeerID       int32
 	ConnectToken string // as received in LOGIN_RESPONSE

@@ -10,7 +10,7 @@ import (
 )
 
 // FromJSON turns a text WebSocket message, proto3 JSON of a Packet without
-// length (spec section 2, D2), into the bytes of that packet, ready for
+// length (realtime.md 2, D-102), into the bytes of that packet, ready for
 // Header.Parse. Unknown names are ignored. No stock client sends text, so this
 // is a cold path: it uses the generated code and allocates.
 //

@@ -12,7 +12,8 @@ import (
 	"troupe/messages/wire/pb"
 )
 
-func TestCheck05_TextLogin(t *testing.T) {
+// RT-5.
+func TestATextLoginIsTheSamePacket(t *testing.T) {
 	text := `{"targetPlayer":-1,"reliable":true,"login":{"playerSessionId":"psess-1","clientVersion":2}}`
 	packet, err := FromJSON([]byte(text))
 	if err != nil {

@@ -4,7 +4,7 @@ package wire
 // 13). They are the defaults of the layers that enforce them.
 const (
 	// UnitMax is the largest inbound WebSocket message of a client, length
-	// included; a larger one closes the connection with 1009 (D14). It leaves
+	// included; a larger one closes the connection with 1009 (D-114). It leaves
 	// room for a login payload of PayloadMax many times over, so only a broken
 	// or hostile client meets it.
 	UnitMax = 65536
@@ -16,8 +16,8 @@ const (
 	ServerUnitMax = 1 << 20
 
 	// PayloadMax is the largest payload of a client message. Official clients
-	// refuse to send more, so more is dropped (D14); login payloads count too
-	// (D33). Packet overhead does not count.
+	// refuse to send more, so more is dropped (D-114); login payloads count too
+	// (D-133). Packet overhead does not count.
 	PayloadMax = 4096
 
 	// FastPayloadMax is the largest payload on the fast channel, chosen by the

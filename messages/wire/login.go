@@ -13,7 +13,7 @@ const (
 // numbered and acknowledged in both directions (reliability.md 2.4).
 const CapNumbers uint64 = 1
 
-// Login is the inner message of LOGIN (spec section 3.2). Stock clients leave
+// Login is the inner message of LOGIN (realtime.md 3.2). Stock clients leave
 // the last three at zero; they belong to the extension.
 type Login struct {
 	PlayerSessionID string

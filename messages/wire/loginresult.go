@@ -47,7 +47,7 @@ var refusals = map[Refusal]string{
 // String says it in a few words; it is empty for 0 and what is not known.
 func (r Refusal) String() string { return refusals[r] }
 
-// LoginResult is the inner message of LOGIN_RESPONSE (spec section 6.2). The
+// LoginResult is the inner message of LOGIN_RESPONSE (realtime.md 6.2). The
 // zero value is a refusal.
 type LoginResult struct {
 	Success        bool

@@ -2,14 +2,14 @@ package wire
 
 import "strconv"
 
-// Op codes (spec section 4.1). The login flow is LOGIN, LOGIN_RESPONSE; then the
+// Op codes (realtime.md 4.1). The login flow is LOGIN, LOGIN_RESPONSE; then the
 // fast channel is set up with -5, -6, -7 on plain UDP, or -14, -15 on DTLS; from
 // then on positive op codes, and negative ones not listed here, carry the
 // game's own messages in `payload`. C is a client, S the server.
 const (
 	OpLogin                  int32 = 0      // C to S, WebSocket; login, payload: connection payload
 	OpLoginResponse          int32 = -1     // S to C, WebSocket; loginResult
-	OpPing                   int32 = -2     // C to S; ping. No known client sends it (D13)
+	OpPing                   int32 = -2     // C to S; ping. No known client sends it (D-113)
 	OpPingResult             int32 = -3     // S to C; pingResult
 	OpUDPConnect             int32 = -5     // C to S, UDP; udpConnect. Handshake step 1
 	OpServerAck              int32 = -6     // S to C, UDP; udpConnect. Handshake step 2
@@ -21,14 +21,14 @@ const (
 	OpGroupMembershipUpdate  int32 = -13    // S to C; groupMembershipUpdate
 	OpVerifyIdentity         int32 = -14    // C to S, DTLS; verifyIdentity, payload: connection payload
 	OpVerifyIdentityResponse int32 = -15    // S to C; verifyIdentityResult
-	OpPlayerConnect          int32 = -101   // S to C; playerConnect. Off by default (D12)
-	OpPlayerDisconnect       int32 = -103   // S to C; playerDisconnect. Off by default (D12)
+	OpPlayerConnect          int32 = -101   // S to C; playerConnect. Off by default (D-112)
+	OpPlayerDisconnect       int32 = -103   // S to C; playerDisconnect. Off by default (D-112)
 	OpGameStart              int32 = -1000  // S to C; nothing inside
 	OpGameEnd                int32 = -1001  // S to C; nothing inside
 	OpNull                   int32 = -99999 // sentinel, never on the wire
 )
 
-// Reserved ids (spec section 4.2).
+// Reserved ids (realtime.md 4.2).
 const (
 	// ServerPeer is the server itself, as sender and as target player.
 	ServerPeer int32 = -1
@@ -92,7 +92,7 @@ func (op OpCode) String() string {
 
 // ServerOnly reports whether only the server may emit op. Such a packet from a
 // client is dropped and logged, because relaying it would let players forge
-// built-in packets at others (D36).
+// built-in packets at others (D-136).
 func ServerOnly(op int32) bool {
 	switch op {
 	case OpLoginResponse, OpPingResult, OpServerAck,
@@ -104,7 +104,7 @@ func ServerOnly(op int32) bool {
 }
 
 // BuiltIn reports whether a packet from a client is a command to the server
-// rather than an application message (spec section 10). LOGIN and PING count
+// rather than an application message (realtime.md 10). LOGIN and PING count
 // only with their inner message; the other built-in op codes do not need it.
 // Every other packet is routed by its targets, unless ServerOnly drops it.
 func BuiltIn(op int32, command Command) bool {

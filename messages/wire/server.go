@@ -20,9 +20,9 @@ func NewLoginResult(r *LoginResult) *Frame {
 func NewAck() *Frame { return newFrame(&Header{}) }
 
 // NewMembershipUpdate builds GROUP_MEMBERSHIP_UPDATE for the peer target. Sender
-// is the requester when it answers a request, else ServerPeer (D10). The list is
+// is the requester when it answers a request, else ServerPeer (D-110). The list is
 // packed, and the inner message is present even for an empty one: stock clients
-// fail without it (spec section 11). Players is not kept.
+// fail without it (realtime.md 11). Players is not kept.
 func NewMembershipUpdate(target, sender, group int32, players []int32) *Frame {
 	var room [512]byte
 	return newFrame(&Header{
@@ -32,7 +32,7 @@ func NewMembershipUpdate(target, sender, group int32, players []int32) *Frame {
 }
 
 // NewServerAck builds UDP_CONNECT_SERVER_ACK for the peer, to be sent with
-// AppendFast, by UDP only (D6).
+// AppendFast, by UDP only (D-106).
 func NewServerAck(peer int32) *Frame {
 	return newFrame(&Header{
 		OpCode: OpServerAck, TargetPlayer: peer, Sender: ServerPeer,
@@ -42,7 +42,7 @@ func NewServerAck(peer int32) *Frame {
 
 // NewVerifyIdentityResult builds VERIFY_IDENTITY_RESPONSE for the peer
 // r.PeerID. It goes by DTLS with AppendFast, and once more by WebSocket with
-// AppendReliable (D8).
+// AppendReliable (D-108).
 func NewVerifyIdentityResult(r VerifyIdentityResult) *Frame {
 	var room [16]byte
 	return newFrame(&Header{
@@ -52,7 +52,7 @@ func NewVerifyIdentityResult(r VerifyIdentityResult) *Frame {
 }
 
 // NewPingResult builds PING_RESULT for the peer target, for the channel the ping
-// came by (spec section 12).
+// came by (realtime.md 12).
 func NewPingResult(target int32) *Frame {
 	return newFrame(&Header{
 		OpCode: OpPingResult, TargetPlayer: target, Sender: ServerPeer,
@@ -61,13 +61,13 @@ func NewPingResult(target int32) *Frame {
 }
 
 // NewPlayerConnect builds PLAYER_CONNECT about peer for target. Servers send it
-// only when switched on (D12).
+// only when switched on (D-112).
 func NewPlayerConnect(target, peer int32) *Frame {
 	return newPresence(OpPlayerConnect, CommandPlayerConnect, target, peer)
 }
 
 // NewPlayerDisconnect builds PLAYER_DISCONNECT about peer for target. Servers
-// send it only when switched on (D12).
+// send it only when switched on (D-112).
 func NewPlayerDisconnect(target, peer int32) *Frame {
 	return newPresence(OpPlayerDisconnect, CommandPlayerDisconnect, target, peer)
 }

@@ -3,7 +3,7 @@ package wire
 import "google.golang.org/protobuf/encoding/protowire"
 
 // SplitUnit returns the packet of the first unit in b, as a view of b. Bytes
-// after it are ignored, as all clients do (spec section 2). A packet of no bytes
+// after it are ignored, as all clients do (realtime.md 2). A packet of no bytes
 // is valid: it is the packet of all defaults.
 //
 // Errors: ErrTruncated when b ends inside the length (or is empty),

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// vector is one line of spec section 14.2: a whole unit, what it decodes to, and
+// vector is one line of realtime.md 14.2: a whole unit, what it decodes to, and
 // the call that makes it.
 type vector struct {
 	name   string
@@ -22,7 +22,7 @@ var (
 	resultVector = LoginResult{Success: true, PeerID: 1, FastPort: 33400, ConnectToken: "tok"}
 )
 
-// vectors is the table of spec section 14.2, in its order.
+// vectors is the table of realtime.md 14.2, in its order.
 var vectors = []vector{
 	{
 		name:   "LOGIN from C#",
@@ -164,7 +164,8 @@ func parseInner(h *Header) (any, error) {
 	return nil, nil
 }
 
-func TestCheck03_VectorsEncode(t *testing.T) {
+// RT-3.
+func TestVectorsEncode(t *testing.T) {
 	for _, v := range vectors {
 		t.Run(v.name, func(t *testing.T) {
 			if got := v.encode(); !bytes.Equal(got, unhex(t, v.unit)) {
@@ -174,7 +175,8 @@ func TestCheck03_VectorsEncode(t *testing.T) {
 	}
 }
 
-func TestCheck03_VectorsDecode(t *testing.T) {
+// RT-3.
+func TestVectorsDecode(t *testing.T) {
 	for _, v := range vectors {
 		t.Run(v.name, func(t *testing.T) {
 			packet, err := SplitUnit(unhex(t, v.unit))
@@ -206,7 +208,8 @@ func TestCheck03_VectorsDecode(t *testing.T) {
 
 // The op code alone is zigzag: -101 is 201, while a plain int32 would take ten
 // bytes.
-func TestCheck04_OpCodeIsZigzag(t *testing.T) {
+// RT-4.
+func TestOpCodeIsZigzag(t *testing.T) {
 	for op, want := range map[int32]string{
 		-101: "0308c901", 10: "020814", -1: "020801", 0: "00",
 		-1 << 31: "0608ffffffff0f", 1<<31 - 1: "0608feffffff0f",
@@ -222,7 +225,8 @@ func TestCheck04_OpCodeIsZigzag(t *testing.T) {
 	}
 }
 
-func TestCheck06_AbsentOpCodeWithLoginIsLogin(t *testing.T) {
+// RT-6.
+func TestAbsentOpCodeWithLoginIsLogin(t *testing.T) {
 	var h Header
 	if err := h.Parse(unhex(t, vectors[0].unit)[1:]); err != nil {
 		t.Fatal(err)
@@ -235,7 +239,8 @@ func TestCheck06_AbsentOpCodeWithLoginIsLogin(t *testing.T) {
 	}
 }
 
-func TestCheck41_ServerOnlyOpCodes(t *testing.T) {
+// RT-41.
+func TestServerOnlyOpCodes(t *testing.T) {
 	listed := map[int32]bool{-1: true, -3: true, -6: true, -13: true, -15: true, -101: true, -103: true, -1000: true, -1001: true}
 	for op := int32(-1100); op < 100; op++ {
 		if ServerOnly(op) != listed[op] {
@@ -247,7 +252,8 @@ func TestCheck41_ServerOnlyOpCodes(t *testing.T) {
 	}
 }
 
-func TestCheck48_EmptyMembershipHasInnerMessage(t *testing.T) {
+// RT-48.
+func TestEmptyMembershipHasInnerMessage(t *testing.T) {
 	unit := reliable(NewMembershipUpdate(1, 1, 7, nil))
 	var h Header
 	if err := h.Parse(unit[1:]); err != nil {
@@ -259,7 +265,8 @@ func TestCheck48_EmptyMembershipHasInnerMessage(t *testing.T) {
 	}
 }
 
-func TestCheck50_PlayersPacked(t *testing.T) {
+// RT-50.
+func TestPlayersPacked(t *testing.T) {
 	unit := reliable(NewMembershipUpdate(1, ServerPeer, 3, []int32{1, 2, 300}))
 	if want := unhex(t, "080312040102ac02"); !bytes.HasSuffix(unit, want) {
 		t.Errorf("unit %x does not end in the packed list %x", unit, want)
