@@ -10,14 +10,14 @@ import (
 
 // Timeouts bound what a silent peer may hold.
 type Timeouts struct {
-	// Login is the time from accept to LOGIN (D3), default 10 s.
+	// Login is the time from accept to LOGIN (D-103), default 10 s.
 	Login time.Duration
 	// SilenceMin is the least time without a sign of life after which a logged-in
 	// peer counts as lost; two ping intervals if that is more. Default 6 s.
 	SilenceMin time.Duration
 }
 
-// DefaultTimeouts returns the values of realtime.md 12 and D3.
+// DefaultTimeouts returns the values of realtime.md 12 and D-103.
 func DefaultTimeouts() Timeouts {
 	return Timeouts{Login: 10 * time.Second, SilenceMin: 6 * time.Second}
 }
@@ -132,7 +132,7 @@ func (a *Actor) end(reason messages.CloseReason) {
 	a.handle.link.Close(reason)
 }
 
-// onLoginRead passes the first LOGIN on; further ones are ignored (D29).
+// onLoginRead passes the first LOGIN on; further ones are ignored (D-129).
 func (a *Actor) onLoginRead(m loginRead) {
 	if a.state != awaitingLogin {
 		return

@@ -26,7 +26,8 @@ func closedAt(w *world, c *actorstest.Client, reason messages.CloseReason, at ti
 	}
 }
 
-func TestCheck8_WithoutALoginTheConnectionIsClosedAfterExactlyTenSeconds(t *testing.T) {
+// RT-8.
+func TestWithoutALoginTheConnectionIsClosedAfterExactlyTenSeconds(t *testing.T) {
 	run(t, func(w *world) {
 		seat := w.Seat(w.Create(nil))
 		c := w.Open()
@@ -103,7 +104,8 @@ func TestPingsOfIdlePlayersLeaveTogether(t *testing.T) {
 	})
 }
 
-func TestCheck55_ASilentPeerIsDroppedAfterTwoIntervalsAndAtLeastSixSeconds(t *testing.T) {
+// RT-55.
+func TestASilentPeerIsDroppedAfterTwoIntervalsAndAtLeastSixSeconds(t *testing.T) {
 	for interval, want := range map[time.Duration]time.Duration{
 		time.Second: 6 * time.Second, 2500 * time.Millisecond: 6 * time.Second, 3 * time.Second: 6 * time.Second,
 		3100 * time.Millisecond: 6250 * time.Millisecond, 30 * time.Second: time.Minute,
@@ -138,7 +140,7 @@ func TestAnySignOfLifeCounts(t *testing.T) {
 	})
 }
 
-// D29.
+// D-129.
 // A reader that the host holds up reads no pongs; its peer is not to blame.
 func TestAPeerIsNotSilentWhileTheHostHoldsItsReaderUp(t *testing.T) {
 	run(t, func(w *world) {

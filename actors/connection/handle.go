@@ -119,7 +119,7 @@ func (h *Handle) Challenge() {
 
 // mark appends what a ping sent now is to carry: how far the player is served
 // (reliability.md 2.5). It is short ASCII text, because the official C# library
-// passes it through UTF-8 (DESIGN 4.4). ReachedAt is since when the peer's system is known
+// passes it through UTF-8 (D-4). ReachedAt is since when the peer's system is known
 // to have a ping.
 func (h *Handle) mark(dst []byte, reachedAt time.Time) []byte {
 	n := uint64(0)
@@ -164,7 +164,7 @@ func (h *Handle) Bind(a *player.Attachment) bool {
 func (h *Handle) Because(why wire.Refusal) { h.why.Store(uint64(why)) }
 
 // Refuse implements player.Newcomer: LOGIN_RESPONSE with false, then a normal
-// close (D5), or one that says to try later. The close code is all that a stock client
+// close (D-105), or one that says to try later. The close code is all that a stock client
 // has to tell the two apart.
 func (h *Handle) Refuse(after time.Duration) {
 	h.count.Logins.Add(counters.LoginRefused, 1)

@@ -29,7 +29,8 @@ func equal(w *world, what string, got []string, want ...string) {
 	actorstest.Equal(w, what, got, want...)
 }
 
-func TestCheck45_AJoinInformsAllMembers(t *testing.T) {
+// RT-45.
+func TestAJoinInformsAllMembers(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
 		id := w.Create(g)
@@ -55,7 +56,8 @@ func TestCheck45_AJoinInformsAllMembers(t *testing.T) {
 	})
 }
 
-func TestCheck46_ARefusedJoinIsAnsweredToTheRequesterAlone(t *testing.T) {
+// RT-46.
+func TestARefusedJoinIsAnsweredToTheRequesterAlone(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
 		id := w.Create(g)
@@ -75,7 +77,8 @@ func TestCheck46_ARefusedJoinIsAnsweredToTheRequesterAlone(t *testing.T) {
 	})
 }
 
-func TestCheck47_ALeaveInformsThoseWhoRemain(t *testing.T) {
+// RT-47.
+func TestALeaveInformsThoseWhoRemain(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
 		id := w.Create(g)
@@ -100,7 +103,8 @@ func TestCheck47_ALeaveInformsThoseWhoRemain(t *testing.T) {
 	})
 }
 
-func TestCheck48_ARequestIsAnsweredForAnyGroup(t *testing.T) {
+// RT-48.
+func TestARequestIsAnsweredForAnyGroup(t *testing.T) {
 	run(t, func(w *world) {
 		id := w.Create(nil)
 		a, b := w.Player(id), w.Player(id)
@@ -117,7 +121,8 @@ func TestCheck48_ARequestIsAnsweredForAnyGroup(t *testing.T) {
 	})
 }
 
-func TestCheck51_ADisconnectTellsTheOtherMembersAfterTheCallback(t *testing.T) {
+// RT-51.
+func TestADisconnectTellsTheOtherMembersAfterTheCallback(t *testing.T) {
 	actorstest.Run(t, actorstest.Strict, func(w *world) {
 		g := &game{}
 		id := w.Create(g)
@@ -139,7 +144,8 @@ func TestCheck51_ADisconnectTellsTheOtherMembersAfterTheCallback(t *testing.T) {
 	})
 }
 
-func TestCheck52_BroadcastSendsOneGroupsListToAnother(t *testing.T) {
+// RT-52.
+func TestBroadcastSendsOneGroupsListToAnother(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
 		id := w.Create(g)

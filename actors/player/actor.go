@@ -11,7 +11,7 @@ import (
 )
 
 // ReservationTime is how long a reserved seat waits for its login
-// (service-api.md 2.7, R17).
+// (service-api.md 2.7, RL-17).
 const ReservationTime = 60 * time.Second
 
 // Durable is what survives a restart of the player actor.
@@ -222,7 +222,7 @@ func (a *Actor) onLogin(c surroundings, m *Login) {
 
 // joins says what a login is to the one before the gate. That one may be cut, and the
 // host is often the last to know; so the newer one wins, as it does over a connection
-// that serves (DESIGN 4.3).
+// that serves (D-3).
 func (a *Actor) joins(m *Login) Join {
 	switch w := a.d.waiting; {
 	case w == nil, !(a.o.Rules.Takeover && a.o.Rules.Window) && !w.From.Gone():
@@ -234,7 +234,7 @@ func (a *Actor) joins(m *Login) Join {
 }
 
 // check says what a login's token is worth. One that claims to have received
-// what was never sent is not believed (R6).
+// what was never sent is not believed (RL-6).
 func (a *Actor) check(m *Login) Credential {
 	switch {
 	case m.Token == "":
@@ -348,7 +348,7 @@ func (a *Actor) onEnded(c surroundings, m Ended) {
 
 // onOutboxFull detaches, and ends the player session if something reliable
 // could not be kept. It asks the outbox: an attach or a detach may have settled
-// the matter since it was reported, which was then one of an older epoch (R8).
+// the matter since it was reported, which was then one of an older epoch (RL-8).
 func (a *Actor) onOutboxFull(c surroundings) {
 	full, lost := a.d.Handle.Out.overflow()
 	if !full && !lost {
@@ -362,7 +362,7 @@ func (a *Actor) onOutboxFull(c surroundings) {
 }
 
 // endIfLost ends a player session that has lost something reliable before a
-// connection can go on with a gap (R2).
+// connection can go on with a gap (RL-2).
 func (a *Actor) endIfLost(c surroundings) {
 	if _, lost := a.d.Handle.Out.overflow(); lost {
 		a.onOutboxFull(c)
@@ -530,7 +530,7 @@ func (a *Actor) resume(c surroundings) {
 	a.tell(CameBack{Player: h, Epoch: a.d.machine.Epoch, Return: back})
 }
 
-// attach gives the outbox to a connection, LOGIN_RESPONSE first (check 11). A
+// attach gives the outbox to a connection, LOGIN_RESPONSE first (RT-11). A
 // crash on the way must not leave a bound connection without an answer.
 func (a *Actor) attach(c surroundings, m *Login, outcome uint64, used string, lost uint64) (again Replay) {
 	from, done := m.From, false

@@ -125,7 +125,7 @@ func (s *fakeSession) enter(n *newcomer) *newcomer {
 	return n
 }
 
-// R8: a word of an overflow that a detach or an attach has settled meanwhile is
+// RL-8: a word of an overflow that a detach or an attach has settled meanwhile is
 // one of an older epoch.
 func TestAStaleOverflowChangesNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *fakeSession) {

@@ -74,7 +74,7 @@ func (o *Outbox) begin(e messages.Epoch, how Confirmation) {
 	o.ackTold.Store(o.received.Load()) // LOGIN_RESPONSE says it
 }
 
-// plausible reports whether the player can have received up to n (R6).
+// plausible reports whether the player can have received up to n (RL-6).
 func (o *Outbox) plausible(n uint64) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -122,7 +122,7 @@ func (o *Outbox) skip() {
 
 // Acked takes an ack from the connection of an epoch. Ok is false for one that
 // cannot be: above what this connection and those before it were given, or below
-// an earlier one (R6). An older epoch's changes nothing. Any goroutine may call
+// an earlier one (RL-6). An older epoch's changes nothing. Any goroutine may call
 // it; acks of one connection one at a time.
 func (o *Outbox) Acked(e messages.Epoch, n uint64) (ok bool) {
 	o.mu.Lock()
@@ -231,7 +231,7 @@ func (o *Outbox) confirmByWriting() {
 // Receive takes the number of a message that came on the connection of an epoch:
 // Next is to be handled, Duplicate was before, Violation cannot be (reliability.md
 // 2.4). Late is what a connection before the current one brings: the current one
-// was told at its LOGIN_RESPONSE that it is missing, and brings it again (R8). To be
+// was told at its LOGIN_RESPONSE that it is missing, and brings it again (RL-8). To be
 // called by the game session alone, in the order of arrival.
 func (o *Outbox) Receive(e messages.Epoch, n uint64) Receipt {
 	o.mu.Lock()

@@ -14,7 +14,7 @@ import (
 
 // Random sequences, deeper than TestEveryInterleaving can go: many connections
 // and messages, small budgets that overflow, a faulty network all the way; then
-// the faults stop, and everything must arrive (R29).
+// the faults stop, and everything must arrive (RL-29).
 func TestLongRandomInterleavings(t *testing.T) {
 	for _, p := range []plan{
 		{name: "extended", devices: []client{extended}, rules: holds},

@@ -83,7 +83,7 @@ func (h *Handle) Give(c *stage.Context, f *wire.Frame) {
 	f.Release()
 }
 
-// DropHeld forgets what was queued for a login that was not accepted (D21). To
+// DropHeld forgets what was queued for a login that was not accepted (D-121). To
 // be called by the game session, which then queues nothing more.
 func (h *Handle) DropHeld() { h.Out.dropHeld() }
 

@@ -136,7 +136,7 @@ func (w *world) moves(all []move) (_ []move, live bool) {
 }
 
 // orderly picks the one move to make where the order does not matter: what is
-// left of a connection that has a successor changes nothing (R8), and once no
+// left of a connection that has a successor changes nothing (RL-8), and once no
 // connection can be lost or come, what is on its way just arrives.
 //
 //go:norace
@@ -259,7 +259,7 @@ func (s *stand) onUp(i int, t transit) {
 	}
 	if t.ack != 0 {
 		if !s.out.Acked(c.bound.Epoch, t.ack) {
-			breaks("R6: ack %d of a correct client is a violation", t.ack)
+			breaks("RL-6: ack %d of a correct client is a violation", t.ack)
 		}
 		s.proved = s.proved || c.bound.Epoch == s.actor.d.machine.Epoch && s.out.mode == attached
 	}
@@ -292,27 +292,27 @@ func (s *stand) consistent() {
 	}
 	switch o := w.out; {
 	case sources > 1 || sources == 1 != (o.mode == attached):
-		breaks("R8: %d connections drain, mode %d", sources, o.mode)
+		breaks("RL-8: %d connections drain, mode %d", sources, o.mode)
 	case !w.stopped && (m.State == Attached) != (o.mode == attached):
-		breaks("R8: %v, mode %d", m.State, o.mode)
+		breaks("RL-8: %v, mode %d", m.State, o.mode)
 	case o.mode < surrendered && !o.sound():
 		breaks("the outbox is not sound")
 	case o.base > o.sent && !w.plan.gap && o.mode < surrendered:
-		breaks("R2: let go up to %d, sent %d", o.base, o.sent)
+		breaks("RL-2: let go up to %d, sent %d", o.base, o.sent)
 	case o.last != uint64(w.pushed) && o.mode < surrendered && !o.lost:
-		breaks("R5: %d messages, last number %d", w.pushed, o.last)
+		breaks("RL-5: %d messages, last number %d", w.pushed, o.last)
 	case m.State == Detached && w.window != m.Epoch && w.left.windows > 0:
-		breaks("R14: detached without a window")
+		breaks("RL-14: detached without a window")
 	case w.actor.gauge != m.State.gauge():
-		breaks("R15: counted as %v in %v", w.actor.gauge, m.State)
+		breaks("RL-15: counted as %v in %v", w.actor.gauge, m.State)
 	case w.stopped != (m.State == Gone) || w.stopped && w.status != messages.PlayerSessionCompleted:
-		breaks("R16: stopped %v in %v, %v", w.stopped, m.State, w.status)
+		breaks("RL-16: stopped %v in %v, %v", w.stopped, m.State, w.status)
 	case (m.State == Attached || m.State == Detached) != w.in:
-		breaks("R13: %v, in the game: %v", m.State, w.in)
+		breaks("RL-13: %v, in the game: %v", m.State, w.in)
 	}
 }
 
-// settled checks what must hold once nothing is on its way (R2, R7, R29).
+// settled checks what must hold once nothing is on its way (RL-2, RL-7, RL-29).
 func (w *world) settled() {
 	for i := range w.devices {
 		d := &w.devices[i]
@@ -322,21 +322,21 @@ func (w *world) settled() {
 		c, o := &w.conns[d.conn], w.out
 		switch {
 		case !d.live:
-			breaks("R7: the login of device %d has no answer", i)
+			breaks("RL-7: the login of device %d has no answer", i)
 		case !c.source:
-			breaks("R8: device %d believes in connection %d, which nobody serves", i, d.conn)
+			breaks("RL-8: device %d believes in connection %d, which nobody serves", i, d.conn)
 		case o.next < o.n:
-			breaks("R2: %d of %d are taken", o.next, o.n)
+			breaks("RL-2: %d of %d are taken", o.next, o.n)
 		case d.kind != extended:
 			if w.seen < o.last && d.kind == echoing && !w.plan.skip && !w.second() {
-				breaks("R2: %d of %d arrived", w.seen, o.last)
+				breaks("RL-2: %d of %d arrived", w.seen, o.last)
 			}
 		case d.received != o.last:
-			breaks("R2: %d of %d arrived at device %d", d.received, o.last, i)
+			breaks("RL-2: %d of %d arrived at device %d", d.received, o.last, i)
 		case o.n > 0:
 			breaks("confirmed messages are kept")
 		case len(d.pending) > 0 || w.app[i] != d.made:
-			breaks("R2: %d of %d messages of device %d arrived, %d wait", w.app[i], d.made, i, len(d.pending))
+			breaks("RL-2: %d of %d messages of device %d arrived, %d wait", w.app[i], d.made, i, len(d.pending))
 		}
 	}
 }

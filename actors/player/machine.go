@@ -168,10 +168,10 @@ type Rules struct {
 	// and no second login is taken.
 	Window bool
 	// Takeover lets a login without a token win at once over a connection that
-	// still looks alive (DESIGN 4.3); otherwise that one is asked for a sign of life
+	// still looks alive (D-3); otherwise that one is asked for a sign of life
 	// first (reliability.md 2.6). One with a good token always wins.
 	Takeover bool
-	// Rejoin lets a player that has left come back as a new one (DESIGN 4.2).
+	// Rejoin lets a player that has left come back as a new one (D-2).
 	Rejoin bool
 }
 

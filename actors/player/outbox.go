@@ -11,7 +11,7 @@ import (
 )
 
 // flushAtBytes is how much may gather for one player before it is written
-// without waiting for the end of the batch (DESIGN 5).
+// without waiting for the end of the batch (D-18).
 const flushAtBytes = 16 << 10
 
 // Pushed says what the pusher is to do about an outbox.
@@ -150,7 +150,7 @@ func (o *Outbox) push(f *wire.Frame) (r Pushed, tell bool) {
 		over = !o.makeRoom(size)
 	}
 	switch {
-	case !o.lost && (!over || !o.over(size, true)): // nothing goes on after a hole (R2)
+	case !o.lost && (!over || !o.over(size, true)): // nothing goes on after a hole (RL-2)
 		o.last++
 		o.enqueue(item{f, o.last}, size)
 	default:

@@ -7,7 +7,7 @@ import (
 	"troupe/messages"
 )
 
-// The reference is the table of reliability.md 2.8, with DESIGN 4 where it wins,
+// The reference is the table of reliability.md 2.8,
 // written a second time and in another shape: rows instead of code.
 
 type row struct {
@@ -81,7 +81,7 @@ var table = []row{
 	{Joining, Kicked, nil, Gone, do(StopReservation, RefuseWaiting, ReleasePeer, SetTimedOut, End), nil},
 	{Joining, GameEnded, nil, Gone, do(StopReservation, RefuseWaiting, ReleasePeer, SetTimedOut, End), nil},
 
-	// reliability.md 2.6 and DESIGN 4.3: who gets the player
+	// reliability.md 2.6 and D-3: who gets the player
 	{Attached, LoginArrived, strict, Attached, do(RefuseLogin), nil},
 	{Attached, LoginArrived, every(windowed, byToken, no(challenged)), Attached, do(FenceOld, Resume), asNext},
 	{Attached, LoginArrived, every(windowed, byToken, challenged), Attached, do(RefuseHeld, FenceOld, Resume), asNext},
@@ -104,7 +104,7 @@ var table = []row{
 	{Attached, StateUnsound, challenged, Leaving, do(RefuseHeld, Drop, TellLeaving), asAlone},
 	{Attached, Kicked, no(challenged), Leaving, do(CloseKicked, Drop, TellLeaving), nil},
 	{Attached, Kicked, challenged, Leaving, do(RefuseHeld, CloseKicked, Drop, TellLeaving), asAlone},
-	{Attached, GameEnded, no(challenged), Gone, do(CloseEnded, Drop, SetCompleted, End), nil}, // D19: no onPlayerDisconnect
+	{Attached, GameEnded, no(challenged), Gone, do(CloseEnded, Drop, SetCompleted, End), nil}, // D-119: no onPlayerDisconnect
 	{Attached, GameEnded, challenged, Gone, do(RefuseHeld, CloseEnded, Drop, SetCompleted, End), asAlone},
 
 	{Detached, LoginArrived, nil, Attached, do(StopWindow, Resume), asNext},
@@ -116,7 +116,7 @@ var table = []row{
 	{Detached, Kicked, nil, Leaving, do(StopWindow, TellLeaving), nil},
 	{Detached, GameEnded, nil, Gone, do(StopWindow, SetCompleted, End), nil},
 
-	// DESIGN 4.2: who has left may come again, but not by a token of the old stay
+	// D-2: who has left may come again, but not by a token of the old stay
 	{Leaving, LoginArrived, every(rejoin, left, byID), Leaving, do(SendBack), nil},
 	{Leaving, LoginArrived, no(every(rejoin, left, byID)), Leaving, do(RefuseLogin), nil},
 	{Leaving, LeaveDone, nil, Gone, do(SetCompleted, End), nil},
@@ -201,16 +201,16 @@ func (h history) after(r Rules, m Machine, e Event, next Machine, effects []Effe
 		return h, fmt.Errorf("%s in %v, %v: %v %v", fmt.Sprintf(format, args...), m, e, next, effects)
 	}
 	if next.Epoch < m.Epoch || next.Epoch > m.Epoch+1 {
-		return broken("R8: epoch steps from %d to %d", m.Epoch, next.Epoch)
+		return broken("RL-8: epoch steps from %d to %d", m.Epoch, next.Epoch)
 	}
 	if hasEpoch(e.Kind) && e.Epoch < m.Epoch && (next != m || !slices.Equal(effects, do(CountOldEpoch))) {
-		return broken("R8: an older epoch has an effect")
+		return broken("RL-8: an older epoch has an effect")
 	}
 	if hasAttempt(e.Kind) && e.Attempt < m.Attempt && (next != m || len(effects) > 0) {
 		return broken("an answer to an older login has an effect")
 	}
 	if e.Credential == DeadToken && (next != m || !slices.Equal(effects, do(CountDeadToken, RefuseLogin))) {
-		return broken("R12: a dead token does something")
+		return broken("RL-12: a dead token does something")
 	}
 	if e.Kind == ConnectionLeft && e.Epoch == m.Epoch && (h.connected || h.windowRuns) {
 		h.left = true
@@ -224,7 +224,7 @@ func (h history) after(r Rules, m Machine, e Event, next Machine, effects []Effe
 		case AskGate:
 			answers++
 			if h.waiting || h.accepts > 0 {
-				return broken("R13: the gate is asked again")
+				return broken("RL-13: the gate is asked again")
 			}
 			h.waiting = true
 		case RefuseLogin, RefuseForNow:
@@ -260,17 +260,17 @@ func (h history) after(r Rules, m Machine, e Event, next Machine, effects []Effe
 				return broken("a peer id is released for nothing")
 			}
 		case FenceOld:
-			// reliability.md 2.6, DESIGN 4.3
+			// reliability.md 2.6, D-3
 			may := e.Kind == LoginArrived && (r.Takeover || e.Credential == GoodToken) || e.Kind == ChallengeLost && h.held
 			if !h.connected || !may || !r.Window {
-				return broken("R12: fenced for nothing")
+				return broken("RL-12: fenced for nothing")
 			}
 			h.connected = false
 		case Resume:
 			answers++
 			attaches++
 			if h.connected || h.accepts == 0 || !r.Window {
-				return broken("R12: resumed wrongly")
+				return broken("RL-12: resumed wrongly")
 			}
 			h.connected = true
 		case Challenge:
@@ -282,7 +282,7 @@ func (h history) after(r Rules, m Machine, e Event, next Machine, effects []Effe
 		case ResumeHeld:
 			attaches++
 			if !h.held || h.connected || e.Kind != ChallengeLost && e.Kind != ConnectionLost {
-				return broken("R12: resumed wrongly")
+				return broken("RL-12: resumed wrongly")
 			}
 			h.held, h.connected = false, true
 		case RefuseHeld:
@@ -310,7 +310,7 @@ func (h history) after(r Rules, m Machine, e Event, next Machine, effects []Effe
 			h.connected = false
 		case StartWindow, StopWindow:
 			if h.windowRuns == (effect == StartWindow) {
-				return broken("R14: %v out of turn", effect)
+				return broken("RL-14: %v out of turn", effect)
 			}
 			h.windowRuns = effect == StartWindow
 		case StopReservation:
@@ -323,17 +323,17 @@ func (h history) after(r Rules, m Machine, e Event, next Machine, effects []Effe
 			h.leavings++
 		case SetActive:
 			if h.status != messages.PlayerSessionReserved || h.accepts == 0 {
-				return broken("R16: ACTIVE after %v", h.status)
+				return broken("RL-16: ACTIVE after %v", h.status)
 			}
 			h.status = messages.PlayerSessionActive
 		case SetCompleted:
 			if h.status != messages.PlayerSessionActive {
-				return broken("R16: COMPLETED after %v", h.status)
+				return broken("RL-16: COMPLETED after %v", h.status)
 			}
 			h.status = messages.PlayerSessionCompleted
 		case SetTimedOut:
 			if h.status != messages.PlayerSessionReserved {
-				return broken("R16: TIMEDOUT after %v", h.status)
+				return broken("RL-16: TIMEDOUT after %v", h.status)
 			}
 			h.status = messages.PlayerSessionTimedOut
 		case End:
@@ -355,15 +355,15 @@ func (h history) settled(r Rules, m Machine, e Event, next Machine, attaches, an
 	fail := func(format string, args ...any) { _, err = broken(format, args...) }
 	switch {
 	case int(next.Epoch-m.Epoch) != attaches:
-		fail("R8: %d connections attached", attaches)
+		fail("RL-8: %d connections attached", attaches)
 	case e.Kind == LoginArrived && answers != 1:
 		fail("a login has %d answers", answers)
 	case e.Kind != LoginArrived && answers != 0:
 		fail("an answer without a login")
 	case h.accepts > 1:
-		fail("R13: accepted twice")
+		fail("RL-13: accepted twice")
 	case h.leavings > 1 || h.leavings > h.accepts:
-		fail("R13: left %d times, accepted %d times", h.leavings, h.accepts)
+		fail("RL-13: left %d times, accepted %d times", h.leavings, h.accepts)
 	case h.ends > 1 || (h.ends == 1) != (next.State == Gone):
 		fail("ended %d times", h.ends)
 	case h.connected != (next.State == Attached):
@@ -375,17 +375,17 @@ func (h history) settled(r Rules, m Machine, e Event, next Machine, attaches, an
 	case h.left != next.Left:
 		fail("left by itself: %v", h.left)
 	case h.windowRuns != (next.State == Detached):
-		fail("R14: the window runs: %v", h.windowRuns)
+		fail("RL-14: the window runs: %v", h.windowRuns)
 	case next.State == Detached && !r.Window:
 		fail("detached in strict mode")
 	case (h.leavings == 1) != (next.State == Leaving || next.State == Gone && h.leavings == 1):
-		fail("R13: the game was told: %d", h.leavings)
+		fail("RL-13: the game was told: %d", h.leavings)
 	case (h.status == messages.PlayerSessionActive) != (next.State == Attached || next.State == Detached || next.State == Leaving):
-		fail("R16: status %v", h.status)
+		fail("RL-16: status %v", h.status)
 	case m.State == Gone && next.State != Gone:
 		fail("risen from the dead")
 	case h.accepts > 0 && h.reserved:
-		fail("R17: the reservation goes on")
+		fail("RL-17: the reservation goes on")
 	}
 	return err
 }

@@ -85,7 +85,7 @@ type wireup struct {
 	ended    bool      // the host knows that it is gone
 	source   bool      // it drains the outbox
 	bound    *Attachment
-	told     uint64 // oracle R6: the host's last ack
+	told     uint64 // oracle RL-6: the host's last ack
 	begun    bool   // stock: a message came
 	silent   bool   // as the host sees it
 	mute     bool   // its client was known not to echo when it was attached
@@ -271,31 +271,31 @@ func (s *stand) After(_ time.Duration, msg any) *stage.Timer {
 func (s *stand) onTold(msg any) bool {
 	w := s.world
 	if w.stopped {
-		breaks("R13: %T after the end", msg)
+		breaks("RL-13: %T after the end", msg)
 	}
 	switch m := msg.(type) {
 	case GateAsked:
 		w.gate = m.Attempt
 	case Accepted:
 		if w.accepts++; w.accepts > 1 {
-			breaks("R13: accepted twice")
+			breaks("RL-13: accepted twice")
 		}
 		w.in = true
 	case IsLeaving:
 		if w.leavings++; w.leavings > 1 || w.accepts == 0 {
-			breaks("R13: told %d times of a leave", w.leavings)
+			breaks("RL-13: told %d times of a leave", w.leavings)
 		}
 		if m.Reason == "" {
-			breaks("R2: a leave without a reason")
+			breaks("RL-2: a leave without a reason")
 		}
 		w.in, w.leaving = false, true
 	case CameBack:
 		if w.leavings > 0 {
-			breaks("R14: came back after the leave")
+			breaks("RL-14: came back after the leave")
 		}
 	case StatusChanged:
 		if m.Status <= w.status {
-			breaks("R16: %v after %v", m.Status, w.status)
+			breaks("RL-16: %v after %v", m.Status, w.status)
 		}
 		w.status = m.Status
 	}
@@ -331,7 +331,7 @@ func (l *standLink) Bind(a *Attachment) bool {
 		return false
 	}
 	if c.bound != nil {
-		breaks("R8: bound twice")
+		breaks("RL-8: bound twice")
 	}
 	c.bound = a
 	return true
@@ -372,7 +372,7 @@ func (l *standLink) append(f *wire.Frame, n, ack uint64, unit []byte) (room bool
 		err = h.Parse(packet)
 	}
 	if err != nil || h.RelSeq != n || h.Ack != ack {
-		breaks("R4: %v, number %d for %d, ack %d for %d", err, h.RelSeq, n, h.Ack, ack)
+		breaks("RL-4: %v, number %d for %d, ack %d for %d", err, h.RelSeq, n, h.Ack, ack)
 	}
 	numbered := c.bound.Numbered
 	if !numbered && (n != 0 || ack != 0) {
@@ -380,7 +380,7 @@ func (l *standLink) append(f *wire.Frame, n, ack uint64, unit []byte) (room bool
 	}
 	if ack != 0 {
 		if ack < c.told || ack > s.out.received.Load() {
-			breaks("R6: ack %d after %d, received %d", ack, c.told, s.out.received.Load())
+			breaks("RL-6: ack %d after %d, received %d", ack, c.told, s.out.received.Load())
 		}
 		c.told = ack
 	}
@@ -393,11 +393,11 @@ func (l *standLink) append(f *wire.Frame, n, ack uint64, unit []byte) (room bool
 		t.kind = pureAck
 	default:
 		if !bytes.Equal(f.Unit(), contentBytes[h.OpCode]) || !bytes.Equal(h.Payload, fmt.Appendf(nil, "message %d", h.OpCode)) {
-			breaks("R4: message %d is sent as %q", h.OpCode, h.Payload)
+			breaks("RL-4: message %d is sent as %q", h.OpCode, h.Payload)
 		}
 		if h.OpCode >= fastOp {
 			if t.fast = true; n != 0 || int8(h.OpCode)-fastOp < s.fastOld {
-				breaks("R5: fast message %d of %d, number %d, is for an older connection, or counts", h.OpCode-fastOp, s.fastMade, n)
+				breaks("RL-5: fast message %d of %d, number %d, is for an older connection, or counts", h.OpCode-fastOp, s.fastMade, n)
 			}
 			s.fastGiven++
 			break
@@ -413,15 +413,15 @@ func (s *stand) onGiven(c *wireup, t transit) {
 	n := uint64(t.content)
 	switch kind := s.devices[c.device].kind; {
 	case kind == extended && t.n != n:
-		breaks("R1: message %d has number %d", n, t.n)
+		breaks("RL-1: message %d has number %d", n, t.n)
 	case kind == kcpStock && n <= s.given && !s.second():
-		breaks("R3: message %d is written again to a client that confirms nothing", n)
+		breaks("RL-3: message %d is written again to a client that confirms nothing", n)
 	case kind == mute && s.out.mute && n <= s.mutely:
-		breaks("R3: message %d is written again to a client that does not echo", n)
+		breaks("RL-3: message %d is written again to a client that does not echo", n)
 	case kind == echoing && n <= s.confirmed:
-		breaks("R3: message %d is sent again after mark %d", n, s.confirmed)
+		breaks("RL-3: message %d is sent again after mark %d", n, s.confirmed)
 	case kind != extended && s.plan.skip && n <= s.given && !s.second():
-		breaks("R3: message %d is sent again although it is ambiguous", n)
+		breaks("RL-3: message %d is sent again although it is ambiguous", n)
 	}
 	s.given = max(s.given, n)
 	if s.out.mute {
@@ -445,7 +445,7 @@ func (s *stand) tell(msg any) {
 	m := s.actor.d.machine
 	switch {
 	case m.Epoch > epoch+1:
-		breaks("R8: epoch %d after %d", m.Epoch, epoch)
+		breaks("RL-8: epoch %d after %d", m.Epoch, epoch)
 	case m.Epoch > epoch && m.State == Attached:
 		used := ""
 		if l, ok := msg.(*Login); ok {
@@ -475,9 +475,9 @@ func (s *stand) onLoginArrives(t transit) {
 	c := &w.conns[t.login.From.(*standLink).i]
 	switch {
 	case before != "" && (before != w.hostKey() || !c.closed || c.bound != nil):
-		breaks("R12: a dead token is not without effect")
+		breaks("RL-12: a dead token is not without effect")
 	case good && w.in && w.plan.rules.Window && c.bound == nil:
-		breaks("R7: a good token is refused")
+		breaks("RL-7: a good token is refused")
 	}
 }
 
@@ -486,12 +486,12 @@ func (s *stand) onAttached(i int, used string) {
 	w := s.world
 	c := &w.conns[i]
 	if c.bound == nil || c.bound.Epoch != w.actor.d.machine.Epoch || !c.source || w.out.greeting == nil {
-		breaks("R8: the connection that was let in is not the one that serves")
+		breaks("RL-8: the connection that was let in is not the one that serves")
 	}
 	w.fastOld = w.fastMade
 	for j := range w.conns {
 		if other := &w.conns[j]; j != i && other.source {
-			breaks("R8: connection %d still drains", j)
+			breaks("RL-8: connection %d still drains", j)
 		}
 	}
 	if w.devices[c.device].kind == extended {
@@ -528,7 +528,7 @@ func (s *stand) onPosted(t transit) {
 			s.tell(Ended{Player: w.actor.d.Handle, Epoch: t.epoch, Clean: t.clean, Reason: "lost"})
 		}
 		if before != "" && before != w.hostKey() {
-			breaks("R8: the end of connection %d changes something", t.epoch)
+			breaks("RL-8: the end of connection %d changes something", t.epoch)
 		}
 		return
 	}
@@ -541,14 +541,14 @@ func (s *stand) onPosted(t transit) {
 		case Duplicate, Late:
 			return
 		case Violation:
-			breaks("R1: number %d of a correct client after %d", t.n, w.out.received.Load())
+			breaks("RL-1: number %d of a correct client after %d", t.n, w.out.received.Load())
 		}
 	}
 	switch got := &w.app[t.device]; {
 	case t.content <= *got:
-		breaks("R3: message %d of device %d reaches the game again", t.content, t.device)
+		breaks("RL-3: message %d of device %d reaches the game again", t.content, t.device)
 	case t.n != 0 && t.content != *got+1:
-		breaks("R1: message %d of device %d after %d", t.content, t.device, *got)
+		breaks("RL-1: message %d of device %d after %d", t.content, t.device, *got)
 	default:
 		*got = t.content
 	}
@@ -640,12 +640,12 @@ func (s *stand) onDown(i int, t transit) {
 
 func (s *stand) onAck(d *device, n uint64) {
 	if n < d.acked || n > d.last {
-		breaks("R6: ack %d after %d, sent %d", n, d.acked, d.last)
+		breaks("RL-6: ack %d after %d, sent %d", n, d.acked, d.last)
 	}
 	d.acked = n
 	for len(d.pending) > 0 && d.pending[0].n <= n {
 		if t := d.pending[0]; s.app[t.device] < t.content && s.in {
-			breaks("R2: message %d of device %d is acknowledged, and lost", t.content, t.device)
+			breaks("RL-2: message %d of device %d is acknowledged, and lost", t.content, t.device)
 		}
 		d.pending = d.pending[1:]
 	}
@@ -656,18 +656,18 @@ func (s *stand) onMessage(c *wireup, d *device, t transit) {
 	switch {
 	case t.fast:
 		if s.fastGot++; s.fastGot > s.fastGiven {
-			breaks("R5: a fast message arrives again")
+			breaks("RL-5: a fast message arrives again")
 		}
 	case d.kind == extended && t.n != d.received+1:
-		breaks("R1: number %d after %d", t.n, d.received)
+		breaks("RL-1: number %d after %d", t.n, d.received)
 	case d.kind == extended:
 		d.received = t.n
 	case c.begun && n != d.received+1:
-		breaks("R1: message %d after %d on one connection", n, d.received)
+		breaks("RL-1: message %d after %d on one connection", n, d.received)
 	case n > s.seen+1 && d.kind == echoing && !s.plan.skip && !s.second():
-		breaks("R2: message %d after %d: a gap", n, s.seen)
+		breaks("RL-2: message %d after %d: a gap", n, s.seen)
 	case n <= s.seen && n <= s.confirmed:
-		breaks("R3: message %d again after mark %d", n, s.confirmed)
+		breaks("RL-3: message %d again after mark %d", n, s.confirmed)
 	default:
 		c.begun, d.received, s.seen = true, n, max(s.seen, n)
 	}
@@ -699,9 +699,9 @@ func (s *stand) onResponse(i int, d *device, t transit) {
 		case r.Outcome == wire.OutcomeReplayLost && r.Base > d.received && (s.second() || s.plan.gap):
 			s.lostByGap += r.Base - d.received // said so: an explicit gap
 		case r.Outcome != wire.OutcomeResumed || r.Base != d.received:
-			breaks("R2: outcome %d, base %d, received %d", r.Outcome, r.Base, d.received)
+			breaks("RL-2: outcome %d, base %d, received %d", r.Outcome, r.Base, d.received)
 		case r.LastReceived > d.last || r.LastReceived < d.acked:
-			breaks("R6: the host has %d of %d, acknowledged %d", r.LastReceived, d.last, d.acked)
+			breaks("RL-6: the host has %d of %d, acknowledged %d", r.LastReceived, d.last, d.acked)
 		}
 		d.token, d.received, d.ackTold = r.ReconnectToken, r.Base, r.Base
 		s.onAck(d, r.LastReceived)
