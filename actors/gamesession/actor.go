@@ -202,7 +202,7 @@ func (a *Actor) Receive(c *stage.Context, msg any) {
 
 // callback runs one call into the game's logic. A panic in it is caught and
 // logged; the result is then false (realtime.md 15.2). A game that has exited
-// or ended is not called any more (15.4, D19).
+// or ended is not called any more (realtime.md 15.4, D-119).
 func (a *Actor) callback(name string, f func()) (ok bool) {
 	if a.exit != nil || a.phase >= closing {
 		return false

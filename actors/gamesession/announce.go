@@ -11,11 +11,11 @@ import (
 // are off by default.
 type Announce struct {
 	// AllPlayersGroup sends a membership update of group -1 to all when a player
-	// comes or goes (D11).
+	// comes or goes (D-111).
 	AllPlayersGroup bool
-	// Players sends PLAYER_CONNECT and PLAYER_DISCONNECT to the others (D12).
+	// Players sends PLAYER_CONNECT and PLAYER_DISCONNECT to the others (D-112).
 	Players bool
-	// LegacyLogin sends an empty packet with op code 0 after LOGIN_RESPONSE (D12).
+	// LegacyLogin sends an empty packet with op code 0 after LOGIN_RESPONSE (D-112).
 	LegacyLogin bool
 }
 

@@ -79,8 +79,8 @@ func (p *process) calls(g *actorstest.Game, want ...string) {
 	}
 }
 
-// Check 58: a process is ready before it has a game session, and starts that at once.
-func TestCheck58_AnIdleProcessGetsItsGameSession(t *testing.T) {
+// RT-58: a process is ready before it has a game session, and starts that at once.
+func TestAnIdleProcessGetsItsGameSession(t *testing.T) {
 	g := &actorstest.Game{}
 	idle(t, g, func(p *process) {
 		p.want("ready")
@@ -102,8 +102,8 @@ func TestCheck58_AnIdleProcessGetsItsGameSession(t *testing.T) {
 	})
 }
 
-// Check 60: one that does not get ready says so, and is gone.
-func TestCheck60_AProcessThatDoesNotGetReadyIsOver(t *testing.T) {
+// RT-60: one that does not get ready says so, and is gone.
+func TestAProcessThatDoesNotGetReadyIsOver(t *testing.T) {
 	idle(t, &actorstest.Game{Started: func() bool { return false }}, func(p *process) {
 		p.want("over: onProcessStarted did not say ready", "exited")
 	})

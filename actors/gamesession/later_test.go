@@ -101,8 +101,8 @@ func begun(w *world, quiet ...string) (*slow, messages.GameSessionID) {
 	return g, id
 }
 
-// Check 58: each step waits for the decision before it.
-func TestCheck58_AStartThatTakesTimeIsInOrderToo(t *testing.T) {
+// RT-58: each step waits for the decision before it.
+func TestAStartThatTakesTimeIsInOrderToo(t *testing.T) {
 	run(t, func(w *world) {
 		g := &slow{}
 		id := w.Create(g)
@@ -118,7 +118,8 @@ func TestCheck58_AStartThatTakesTimeIsInOrderToo(t *testing.T) {
 	})
 }
 
-func TestCheck60_AStartWithoutADecisionEnds(t *testing.T) {
+// RT-60.
+func TestAStartWithoutADecisionEnds(t *testing.T) {
 	for i, want := range []struct {
 		after time.Duration
 		why   string
@@ -141,8 +142,9 @@ func TestCheck60_AStartWithoutADecisionEnds(t *testing.T) {
 	}
 }
 
-// D16: a login waits for the game's promise, for 10 s.
-func TestCheck15_ALoginWaitsForADecisionThatTakesTime(t *testing.T) {
+// D-116: a login waits for the game's promise, for 10 s.
+// RT-15.
+func TestALoginWaitsForADecisionThatTakesTime(t *testing.T) {
 	run(t, func(w *world) {
 		g, id := begun(w)
 		g.quiet["connect"] = false
@@ -164,7 +166,8 @@ func TestCheck15_ALoginWaitsForADecisionThatTakesTime(t *testing.T) {
 }
 
 // What a player sends behind a question waits for the answer; others go on.
-func TestCheck36_MessagesKeepTheirOrderBehindADecisionThatTakesTime(t *testing.T) {
+// RT-36.
+func TestMessagesKeepTheirOrderBehindADecisionThatTakesTime(t *testing.T) {
 	run(t, func(w *world) {
 		g, id := begun(w, "detached")
 		a, b := w.Player(id), w.Player(id)
@@ -192,7 +195,8 @@ func TestCheck36_MessagesKeepTheirOrderBehindADecisionThatTakesTime(t *testing.T
 	})
 }
 
-func TestCheck36_ARefusalThatTookTimeDropsTheMessage(t *testing.T) {
+// RT-36.
+func TestARefusalThatTookTimeDropsTheMessage(t *testing.T) {
 	run(t, func(w *world) {
 		g, id := begun(w)
 		a, b := w.Player(id), w.Player(id)
@@ -255,8 +259,8 @@ func TestOnPlayerDetachedMayTakeTime(t *testing.T) {
 	}
 }
 
-// Check 72: what is sent before the decision arrives before the close.
-func TestCheck72_TheEndWaitsForOnProcessTerminate(t *testing.T) {
+// RT-72: what is sent before the decision arrives before the close.
+func TestTheEndWaitsForOnProcessTerminate(t *testing.T) {
 	run(t, func(w *world) {
 		g, id := begun(w)
 		g.quiet["terminate"] = false
@@ -275,7 +279,8 @@ func TestCheck72_TheEndWaitsForOnProcessTerminate(t *testing.T) {
 	})
 }
 
-func TestCheck72_OnProcessTerminateIsNotWaitedForForEver(t *testing.T) {
+// RT-72.
+func TestOnProcessTerminateIsNotWaitedForForEver(t *testing.T) {
 	for name, end := range map[string]func(w *world, g *slow){
 		"grace over": func(w *world, _ *slow) { w.Pass(5 * time.Minute) },
 		"forced": func(w *world, g *slow) {
@@ -297,7 +302,8 @@ func TestCheck72_OnProcessTerminateIsNotWaitedForForEver(t *testing.T) {
 	}
 }
 
-func TestCheck74_AHealthCheckWithoutAnAnswerIsABadOne(t *testing.T) {
+// RT-74.
+func TestAHealthCheckWithoutAnAnswerIsABadOne(t *testing.T) {
 	run(t, func(w *world) {
 		g, id := begun(w)
 		g.quiet["health"] = false
@@ -309,9 +315,9 @@ func TestCheck74_AHealthCheckWithoutAnAnswerIsABadOne(t *testing.T) {
 	})
 }
 
-// Check 53: the player is in the list, and in its groups, until OnPlayerDisconnect
+// RT-53: the player is in the list, and in its groups, until OnPlayerDisconnect
 // is over; what the game sends there comes before the others hear of it.
-func TestCheck53_OnPlayerDisconnectMayTakeTime(t *testing.T) {
+func TestOnPlayerDisconnectMayTakeTime(t *testing.T) {
 	run(t, func(w *world) {
 		g, id := begun(w, "join")
 		a, b := w.Player(id), w.Player(id)
@@ -329,7 +335,7 @@ func TestCheck53_OnPlayerDisconnectMayTakeTime(t *testing.T) {
 		w.Want(a.ID, messages.PlayerSessionActive, 2)
 		g.Session.Do(func() {
 			g.Session.SendReliableMessage(script.Outgoing{OpCode: 9, Payload: []byte("is gone")}, b.Peer())
-			g.Session.SendReliableMessage(script.Outgoing{OpCode: 9, Payload: []byte("farewell")}, 1) // check 54
+			g.Session.SendReliableMessage(script.Outgoing{OpCode: 9, Payload: []byte("farewell")}, 1) // RT-54
 		})
 		g.decide(w, true)
 		equal(w, "b", b.Take(), "9 from 0 to player 2: is gone", "group 5 is [2] from -1 to 2")
@@ -373,7 +379,8 @@ func TestOnPlayerDisconnectIsNotWaitedForForEver(t *testing.T) {
 }
 
 // A question that is never answered holds a player up for 10 s, not for ever.
-func TestCheck36_AGateThatNeverDecidesRefuses(t *testing.T) {
+// RT-36.
+func TestAGateThatNeverDecidesRefuses(t *testing.T) {
 	run(t, func(w *world) {
 		_, id := begun(w)
 		a, b := w.Player(id), w.Player(id)

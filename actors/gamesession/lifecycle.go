@@ -120,7 +120,7 @@ func (a *Actor) begin() {
 	a.resolve("onStartGameSession", a.o.ActivationLimit, func() script.Decision { g := a.record; return a.o.Handler.OnStartGameSession(&g) }, func(ok bool) {
 		switch {
 		case !ok:
-			a.fail("onStartGameSession failed") // D15
+			a.fail("onStartGameSession failed") // D-115
 		case a.phase == activating && a.exit == nil: // else it said ProcessEnding, or is being ended
 			a.phase = active
 			a.setStatus(messages.GameSessionActive)
@@ -132,7 +132,7 @@ func (a *Actor) begin() {
 }
 
 // configure reads the script's configuration; what makes no sense becomes the
-// default (D34, D35).
+// default (D-134, D-135).
 func (a *Actor) configure() {
 	a.window = a.o.ReconnectWindow
 	a.playersMax, a.ping = playersMaxDefault, a.o.PingInterval
@@ -319,7 +319,7 @@ func (a *Actor) over() Over {
 	return Over{Session: a.record.ID, Ref: a.c.Self(), Text: a.record.EndText, Failed: a.crashed}
 }
 
-// conclude brings all records to their final status (service-api.md D15).
+// conclude brings all records to their final status (D-215).
 func (a *Actor) conclude() {
 	a.phase = over
 	now := a.c.Now()

@@ -27,7 +27,8 @@ func status(w *world, id messages.GameSessionID, want messages.GameSessionStatus
 	}
 }
 
-func TestCheck58_TheCallbacksOfTheStartComeInOrder(t *testing.T) {
+// RT-58.
+func TestTheCallbacksOfTheStartComeInOrder(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
 		before := messages.GameSessionID("?")
@@ -41,12 +42,13 @@ func TestCheck58_TheCallbacksOfTheStartComeInOrder(t *testing.T) {
 	})
 }
 
-func TestCheck60_AGameThatCannotStartIsNeverActive(t *testing.T) {
+// RT-60.
+func TestAGameThatCannotStartIsNeverActive(t *testing.T) {
 	for why, g := range map[string]*game{
 		"init failed: no":                          {OnInit: func(script.Session) error { return errors.New("no") }},
 		"init failed: <nil>":                       {OnInit: func(script.Session) error { panic("bug") }},
 		"onProcessStarted did not say ready":       {Started: func() bool { return false }},
-		"onStartGameSession failed":                {Start: func(*messages.GameSession) { panic("bug") }}, // D15
+		"onStartGameSession failed":                {Start: func(*messages.GameSession) { panic("bug") }}, // D-115
 		"exited with an error code":                {},
 		"exited without processEnding":             {},
 		"did not exit after processEnding":         {},
@@ -68,7 +70,7 @@ func TestCheck60_AGameThatCannotStartIsNeverActive(t *testing.T) {
 					g.Started, why = func() bool { panic("bug") }, "onProcessStarted did not say ready"
 				}
 				id := w.Create(g)
-				if why == "did not exit after processEnding" { // R16: no step back to ACTIVE
+				if why == "did not exit after processEnding" { // RL-16: no step back to ACTIVE
 					status(w, id, messages.GameSessionTerminating)
 					w.Pass(10 * time.Second)
 				}
@@ -84,7 +86,8 @@ func TestCheck60_AGameThatCannotStartIsNeverActive(t *testing.T) {
 	}
 }
 
-func TestCheck61_DefaultsAre32PlayersAndThreeSeconds(t *testing.T) {
+// RT-61.
+func TestDefaultsAre32PlayersAndThreeSeconds(t *testing.T) {
 	run(t, func(w *world) {
 		for interval, want := range map[time.Duration]time.Duration{0: 3 * time.Second, 7 * time.Second: 7 * time.Second, -1: 3 * time.Second} {
 			conf := script.Configuration{PingInterval: interval}
@@ -101,7 +104,8 @@ func TestCheck61_DefaultsAre32PlayersAndThreeSeconds(t *testing.T) {
 	})
 }
 
-func TestCheck70_ProcessEndingStopsLoginsAndExitClosesEverybody(t *testing.T) {
+// RT-70.
+func TestProcessEndingStopsLoginsAndExitClosesEverybody(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
 		id := w.Create(g)
@@ -116,7 +120,7 @@ func TestCheck70_ProcessEndingStopsLoginsAndExitClosesEverybody(t *testing.T) {
 		w.Settle()
 		equal(w, "b", b.Take(), "1 from 1 to player 2: goes on")
 		b.Depart()
-		equal(w, "callbacks", g.Take(), "gone 2 of [1 2]") // D19: before the exit still
+		equal(w, "callbacks", g.Take(), "gone 2 of [1 2]") // D-119: before the exit still
 		w.Pass(5 * time.Second)
 		g.Session.Do(func() {
 			g.Session.SendReliableMessage(text(9), 1)
@@ -127,13 +131,14 @@ func TestCheck70_ProcessEndingStopsLoginsAndExitClosesEverybody(t *testing.T) {
 		equal(w, "a", a.Take(), "9 from -1 to player 1: x")
 		closed(w, a, messages.CloseGameEnded)
 		ended(w, id, "exited")
-		equal(w, "callbacks", g.Take()) // D19
+		equal(w, "callbacks", g.Take()) // D-119
 		w.Want(a.ID, messages.PlayerSessionCompleted, 0)
 		w.Want(seat, messages.PlayerSessionTimedOut, 0)
 	})
 }
 
-func TestCheck71_AGameThatForgetsToExitIsEndedAfterExactlyTenSeconds(t *testing.T) {
+// RT-71.
+func TestAGameThatForgetsToExitIsEndedAfterExactlyTenSeconds(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
 		id := w.Create(g)
@@ -148,7 +153,8 @@ func TestCheck71_AGameThatForgetsToExitIsEndedAfterExactlyTenSeconds(t *testing.
 	})
 }
 
-func TestCheck72_WhatOnProcessTerminateSendsArrivesBeforeTheClose(t *testing.T) {
+// RT-72.
+func TestWhatOnProcessTerminateSendsArrivesBeforeTheClose(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
 		g.End = func() {
@@ -174,7 +180,8 @@ func TestCheck72_WhatOnProcessTerminateSendsArrivesBeforeTheClose(t *testing.T) 
 	})
 }
 
-func TestCheck73_AnExitWithoutProcessEndingCountsAsACrash(t *testing.T) {
+// RT-73.
+func TestAnExitWithoutProcessEndingCountsAsACrash(t *testing.T) {
 	for code, why := range map[int]string{0: "exited without processEnding", 3: "exited with an error code"} {
 		run(t, func(w *world) {
 			g := &game{}
@@ -192,7 +199,8 @@ func TestCheck73_AnExitWithoutProcessEndingCountsAsACrash(t *testing.T) {
 	}
 }
 
-func TestCheck74_AnUnhealthyGameIsEndedAtItsThirdAnswer(t *testing.T) {
+// RT-74.
+func TestAnUnhealthyGameIsEndedAtItsThirdAnswer(t *testing.T) {
 	for name, health := range map[string]func() bool{"no": func() bool { return false }, "panic": func() bool { panic("bug") }} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(w *world) {
@@ -317,7 +325,7 @@ func TestTheLastPlayersCrashesEndAGameSessionThatDoesNotOutliveIt(t *testing.T) 
 	})
 }
 
-// D19, R13: whoever is still leaving when the game exits is not reported.
+// D-119, RL-13: whoever is still leaving when the game exits is not reported.
 func TestNoCallbackRunsOnceTheGameHasExited(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
@@ -365,7 +373,7 @@ func TestALeaveThatTheExitOvertakesIsNotReported(t *testing.T) {
 	})
 }
 
-// R16, seen from outside: statuses only ever step forward.
+// RL-16, seen from outside: statuses only ever step forward.
 func TestStatusesNeverStepBack(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}

@@ -54,17 +54,18 @@ func text(op int32) script.Outgoing {
 	return script.Outgoing{OpCode: op, Sender: messages.ServerPeer, Payload: []byte("x")}
 }
 
-func TestCheck11_LoginResponseIsFirstThenWhatTheGameSendsInItsCallbacks(t *testing.T) {
+// RT-11.
+func TestLoginResponseIsFirstThenWhatTheGameSendsInItsCallbacks(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
-		g.Connect = func(m *script.ConnectMessage) bool { // D21: held until accepted
+		g.Connect = func(m *script.ConnectMessage) bool { // D-121: held until accepted
 			g.Session.SendReliableMessage(text(1), m.Player.PeerID)
 			g.Session.SendMessage(text(2), m.Player.PeerID)
 			g.Session.SendReliableGroupMessage(text(99), messages.AllPlayers) // not in it yet
 			return true
 		}
 		g.Accepted = func(p script.Player) {
-			g.Session.SendMessage(text(3), p.PeerID) // check 68: no fast channel yet
+			g.Session.SendMessage(text(3), p.PeerID) // RT-68: no fast channel yet
 			g.Session.SendReliableGroupMessage(text(4), messages.AllPlayers)
 		}
 		c := w.Enter(w.Seat(w.Create(g)))
@@ -75,7 +76,8 @@ func TestCheck11_LoginResponseIsFirstThenWhatTheGameSendsInItsCallbacks(t *testi
 	})
 }
 
-func TestCheck13_PeerIDsCountFromOneAndAreNeverReused(t *testing.T) {
+// RT-13.
+func TestPeerIDsCountFromOneAndAreNeverReused(t *testing.T) {
 	strict(t, func(w *world) {
 		id := w.Create(nil)
 		a, b := w.Player(id), w.Player(id)
@@ -89,9 +91,10 @@ func TestCheck13_PeerIDsCountFromOneAndAreNeverReused(t *testing.T) {
 	})
 }
 
-// D28: the id of a refused login is not seen by others, also when the next login
+// D-128: the id of a refused login is not seen by others, also when the next login
 // waits already.
-func TestCheck13_ARefusedLoginUsesUpNoPeerID(t *testing.T) {
+// RT-13.
+func TestARefusedLoginUsesUpNoPeerID(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{Connect: func(m *script.ConnectMessage) bool { return string(m.Payload) == "please" }}
 		id := w.Create(g)
@@ -107,7 +110,8 @@ func TestCheck13_ARefusedLoginUsesUpNoPeerID(t *testing.T) {
 	})
 }
 
-func TestCheck14_UnknownExpiredAndUsedPlayerSessionsAreRefused(t *testing.T) {
+// RT-14.
+func TestUnknownExpiredAndUsedPlayerSessionsAreRefused(t *testing.T) {
 	strict(t, func(w *world) {
 		id := w.Create(nil)
 		refused(w, w.Enter("psess-00000000-0000-0000-0000-000000000000"))
@@ -127,7 +131,8 @@ func TestCheck14_UnknownExpiredAndUsedPlayerSessionsAreRefused(t *testing.T) {
 	})
 }
 
-func TestCheck15_AGateThatSaysNoOrPanicsLeavesTheReservation(t *testing.T) {
+// RT-15.
+func TestAGateThatSaysNoOrPanicsLeavesTheReservation(t *testing.T) {
 	for name, gate := range map[string]func(*script.ConnectMessage) bool{
 		"no":    func(*script.ConnectMessage) bool { return false },
 		"panic": func(*script.ConnectMessage) bool { panic("bug in a script") },
@@ -137,7 +142,7 @@ func TestCheck15_AGateThatSaysNoOrPanicsLeavesTheReservation(t *testing.T) {
 				g := &game{}
 				refuse := true
 				g.Connect = func(m *script.ConnectMessage) bool {
-					g.Session.SendReliableMessage(text(1), m.Player.PeerID) // D21: never, if refused
+					g.Session.SendReliableMessage(text(1), m.Player.PeerID) // D-121: never, if refused
 					return !refuse || gate(m)
 				}
 				id := w.Create(g)
@@ -156,15 +161,16 @@ func TestCheck15_AGateThatSaysNoOrPanicsLeavesTheReservation(t *testing.T) {
 	}
 }
 
-func TestCheck16_TheLowerOfBothMaximaHolds(t *testing.T) {
+// RT-16.
+func TestTheLowerOfBothMaximaHolds(t *testing.T) {
 	for name, test := range map[string]struct {
 		script, session, want int
 		handler               bool
 	}{
 		"script":                {script: 2, session: 9, want: 2, handler: true},
 		"game session":          {script: 9, session: 2, want: 2, handler: true},
-		"default of 32 (D34)":   {script: 0, session: 40, want: 32, handler: true},
-		"below one (D34)":       {script: -1, session: 40, want: 32, handler: true},
+		"default of 32 (D-134)": {script: 0, session: 40, want: 32, handler: true},
+		"below one (D-134)":     {script: -1, session: 40, want: 32, handler: true},
 		"relay has no own":      {session: 40, want: 40},
 		"nobody is let in at 0": {session: 0, want: 0},
 	} {
@@ -196,8 +202,9 @@ func TestCheck16_TheLowerOfBothMaximaHolds(t *testing.T) {
 	}
 }
 
-// R15: two logins for the last place, before the same gate.
-func TestCheck16_TwoLoginsAtOnceGetOnePlace(t *testing.T) {
+// RL-15: two logins for the last place, before the same gate.
+// RT-16.
+func TestTwoLoginsAtOnceGetOnePlace(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{Conf: script.Configuration{MaxPlayers: 1}}
 		id := w.Create(g)
@@ -214,7 +221,8 @@ func TestCheck16_TwoLoginsAtOnceGetOnePlace(t *testing.T) {
 	})
 }
 
-func TestCheck17_TheConnectionPayloadAndThePlayerReachTheGate(t *testing.T) {
+// RT-17.
+func TestTheConnectionPayloadAndThePlayerReachTheGate(t *testing.T) {
 	run(t, func(w *world) {
 		var got script.ConnectMessage
 		g := &game{Connect: func(m *script.ConnectMessage) bool { got = *m; return true }}
@@ -233,7 +241,8 @@ func TestCheck17_TheConnectionPayloadAndThePlayerReachTheGate(t *testing.T) {
 	})
 }
 
-func TestAPICheck36_SeatsAreMadeInAnActiveGameSessionOnly(t *testing.T) {
+// API-36.
+func TestSeatsAreMadeInAnActiveGameSessionOnly(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
 		id := w.Create(g)
@@ -249,7 +258,8 @@ func TestAPICheck36_SeatsAreMadeInAnActiveGameSessionOnly(t *testing.T) {
 	})
 }
 
-func TestAPICheck37_SeatsAreAllOrNone(t *testing.T) {
+// API-37.
+func TestSeatsAreAllOrNone(t *testing.T) {
 	run(t, func(w *world) {
 		made, _ := w.Try(messages.CreateGameSession{FleetID: actorstest.Fleet, MaxPlayers: 3}, nil)
 		if _, err := w.Seats(made.ID, "a", "b"); err != nil {
@@ -260,7 +270,7 @@ func TestAPICheck37_SeatsAreAllOrNone(t *testing.T) {
 		if n := w.Game(made.ID).CurrentPlayers; n != 2 {
 			w.Errorf("%d seats taken", n)
 		}
-		seats, err := w.Seats(made.ID, "a") // D16: the same player again
+		seats, err := w.Seats(made.ID, "a") // D-216: the same player again
 		if err != nil {
 			w.Fatal(err)
 		}
@@ -272,7 +282,8 @@ func TestAPICheck37_SeatsAreAllOrNone(t *testing.T) {
 	})
 }
 
-func TestAPICheck38_AReservationEndsAfterExactly60SecondsAndItsSeatIsFree(t *testing.T) {
+// API-38.
+func TestAReservationEndsAfterExactly60SecondsAndItsSeatIsFree(t *testing.T) {
 	run(t, func(w *world) {
 		made, _ := w.Try(messages.CreateGameSession{FleetID: actorstest.Fleet, MaxPlayers: 1}, nil)
 		seat := w.Seat(made.ID)
@@ -285,7 +296,8 @@ func TestAPICheck38_AReservationEndsAfterExactly60SecondsAndItsSeatIsFree(t *tes
 }
 
 // The clock of a refused login's reservation goes on.
-func TestAPICheck38_ARefusedLoginDoesNotProlongTheReservation(t *testing.T) {
+// API-38.
+func TestARefusedLoginDoesNotProlongTheReservation(t *testing.T) {
 	run(t, func(w *world) {
 		id := w.Create(&game{Connect: func(*script.ConnectMessage) bool { return false }})
 		seat := w.Seat(id)

@@ -20,7 +20,7 @@ type Options struct {
 	Fleet *stage.Ref
 	// Handler is the game's logic.
 	Handler script.Handler
-	// Args are the launch parameters, for OnProcessStarted (D17).
+	// Args are the launch parameters, for OnProcessStarted (D-117).
 	Args []string
 	// Log is the game session's own log, which it closes; nil writes to the host's.
 	Log *script.Log
@@ -43,9 +43,9 @@ type Settings struct {
 	Acknowledge bool
 	// SkipAmbiguous does not send again to a stock client what may have arrived.
 	SkipAmbiguous bool
-	// PingInterval is the default of scripts that do not say (D35).
+	// PingInterval is the default of scripts that do not say (D-135).
 	PingInterval time.Duration
-	// ActivationLimit is how long OnStartGameSession may take (service-api.md D5); 0
+	// ActivationLimit is how long OnStartGameSession may take (D-205); 0
 	// is no limit.
 	ActivationLimit time.Duration
 	// EmptyTimeout ends a game session that has had no players for so long; 0
@@ -69,7 +69,7 @@ type Settings struct {
 	Mailbox stage.LaneLimits
 }
 
-// DefaultSettings returns the values of reliability.md 5.2 and DESIGN 4.
+// DefaultSettings returns the values of reliability.md 5.2 and decisions.md 1.
 func DefaultSettings() Settings {
 	return Settings{
 		Budget:              player.Budget{BytesMax: 1 << 20, MessagesMax: 16384, Gap: true},
@@ -94,15 +94,15 @@ func DefaultSettings() Settings {
 const ReconnectWindowMax = 600 * time.Second
 
 const (
-	// playersMaxDefault is the bound of a script that does not say (D34).
+	// playersMaxDefault is the bound of a script that does not say (D-134).
 	playersMaxDefault = 32
-	// pingIntervalDefault is used if neither the script nor the operator says (D35).
+	// pingIntervalDefault is used if neither the script nor the operator says (D-135).
 	pingIntervalDefault = 3 * time.Second
 	// endGrace is how long a game session that called ProcessEnding may go on
 	// (realtime.md 15.4).
 	endGrace = 10 * time.Second
-	// gateLimit is how long a game may take for a decision (D16), loadLimit for its
-	// start, terminateLimit for OnProcessTerminate (service-api.md D13).
+	// gateLimit is how long a game may take for a decision (D-116), loadLimit for its
+	// start, terminateLimit for OnProcessTerminate (D-213).
 	gateLimit      = 10 * time.Second
 	loadLimit      = 60 * time.Second
 	terminateLimit = 5 * time.Minute

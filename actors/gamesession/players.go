@@ -125,7 +125,7 @@ func (a *Actor) replacePlayer(s *seat) {
 }
 
 // onLogin checks what the game session knows and leaves the rest to the player
-// (realtime.md 6.1 step 3, D4).
+// (realtime.md 6.1 step 3, D-104).
 func (a *Actor) onLogin(l *player.Login) {
 	s := a.byID[l.ID]
 	switch {
@@ -155,7 +155,7 @@ func (a *Actor) refuse(l *player.Login, why wire.Refusal) {
 }
 
 // rejoin lets a player that has left come again, if there is room: the same peer
-// id, and a fresh start in everything else (DESIGN 4.2).
+// id, and a fresh start in everything else (D-2).
 func (a *Actor) rejoin(s *seat, l *player.Login) {
 	free := a.o.Published.session.Load().MaxPlayers - (len(a.order) - a.finished)
 	switch {
@@ -242,12 +242,12 @@ func (a *Actor) onJoinOver(m player.JoinOver) {
 }
 
 // releasePeer takes back the peer id of a login that was not accepted, and what
-// the game sent to it (D21).
+// the game sent to it (D-121).
 func (a *Actor) releasePeer(s *seat) {
 	s.waiting, s.gate = false, nil
 	a.joining--
 	delete(a.byPeer, s.player.Peer)
-	if !s.again { // else it is its own for ever (R9)
+	if !s.again { // else it is its own for ever (RL-9)
 		a.peers.giveBack(s.player.Peer)
 		s.player.Peer = 0
 	}
@@ -271,7 +271,7 @@ func (a *Actor) onAccepted(m player.Accepted) {
 	}
 }
 
-// onWentAway asks the game whether it waits for a lost player (DESIGN 4.6).
+// onWentAway asks the game whether it waits for a lost player (D-6).
 func (a *Actor) onWentAway(m player.WentAway) {
 	a.c.Log().Info().Str("game_session_id", string(a.record.ID)).Int32("peer", int32(m.Player.Peer)).
 		Str("player_session", m.Player.ID.Short()).Str("reason", m.Reason).Msg("player detached")

@@ -27,7 +27,8 @@ func closed(w *world, c *actorstest.Client, want messages.CloseReason) {
 	}
 }
 
-func TestCheck53_InStrictModeALossIsALeave(t *testing.T) {
+// RT-53.
+func TestInStrictModeALossIsALeave(t *testing.T) {
 	strict(t, func(w *world) {
 		g := &game{}
 		id := w.Create(g)
@@ -44,7 +45,8 @@ func TestCheck53_InStrictModeALossIsALeave(t *testing.T) {
 	})
 }
 
-func TestCheck53_ALeaveIsALeaveInBothModes(t *testing.T) {
+// RT-53.
+func TestALeaveIsALeaveInBothModes(t *testing.T) {
 	for name, change := range map[string]func(*actors.Options){"strict": actorstest.Strict, "window": nil} {
 		t.Run(name, func(t *testing.T) {
 			actorstest.Run(t, change, func(w *world) {
@@ -61,7 +63,8 @@ func TestCheck53_ALeaveIsALeaveInBothModes(t *testing.T) {
 	}
 }
 
-func TestCheck54_SendingToTheLeavingPlayerRaisesNothing(t *testing.T) {
+// RT-54.
+func TestSendingToTheLeavingPlayerRaisesNothing(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
 		id := w.Create(g)
@@ -140,7 +143,7 @@ func TestAResumeKeepsPeerGroupsAndMessagesInOrder(t *testing.T) {
 	})
 }
 
-// R7: repeatedly, with no traffic, and with the end of the old connection late.
+// RL-7: repeatedly, with no traffic, and with the end of the old connection late.
 func TestResumesFollowEachOther(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
@@ -179,7 +182,7 @@ func TestATakeoverClosesTheOldConnectionAndItsLateEndChangesNothing(t *testing.T
 		equal(w, "new", again.Take(), "login 2", "1 from 1 to player 2: queued")
 		old.Stall(false)
 		equal(w, "old", old.Take())
-		w.Settle() // R8: the end of epoch 1 has arrived
+		w.Settle() // RL-8: the end of epoch 1 has arrived
 		if w.Count.OldEpochs.Load() != 1 {
 			w.Errorf("%d events of old epochs", w.Count.OldEpochs.Load())
 		}
@@ -255,7 +258,7 @@ func TestALoginWhoseConnectionIsGoneTakesNothingOver(t *testing.T) {
 	})
 }
 
-// R14: of a login and the end of the window, at the same moment, exactly one wins.
+// RL-14: of a login and the end of the window, at the same moment, exactly one wins.
 func TestATieBetweenResumeAndLeaveHasOneWinner(t *testing.T) {
 	for range 20 {
 		run(t, func(w *world) {
@@ -449,7 +452,7 @@ func TestAKickIsNotLostInACrash(t *testing.T) {
 	})
 }
 
-// R24: the fourth crash within 10 s ends the player session, once and cleanly.
+// RL-24: the fourth crash within 10 s ends the player session, once and cleanly.
 func TestTheFourthCrashInTenSecondsEndsThePlayerSession(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}

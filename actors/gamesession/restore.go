@@ -40,7 +40,7 @@ func (p *Published) End(now time.Time, text string) {
 	})
 }
 
-// endPlayers brings all player sessions to their final status (service-api.md D15).
+// endPlayers brings all player sessions to their final status (D-215).
 func (p *Published) endPlayers(now time.Time) {
 	for _, s := range *p.places.Load() {
 		switch s.state() {

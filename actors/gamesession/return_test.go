@@ -15,7 +15,7 @@ import (
 	"troupe/messages/wire"
 )
 
-// DESIGN 4.2: who has left may come again: the same peer id, all callbacks, no
+// D-2: who has left may come again: the same peer id, all callbacks, no
 // replay, and none of its groups.
 func TestALeaverRejoinsAsANewPlayerWithItsPeerID(t *testing.T) {
 	run(t, func(w *world) {
@@ -116,7 +116,7 @@ func TestARejoinRightBehindTheLeave(t *testing.T) {
 	})
 }
 
-// DESIGN 4.6.
+// D-6.
 func TestTheGameIsAskedAboutALossAndToldOfTheReturn(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}

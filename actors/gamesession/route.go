@@ -13,7 +13,7 @@ const (
 )
 
 // route decides where a message goes: first match wins (realtime.md 10). An
-// op code 0 that is no login goes to the server only (D37).
+// op code 0 that is no login goes to the server only (D-137).
 func route(op int32, targetPlayer messages.PeerID, targetGroup messages.GroupID) destination {
 	switch {
 	case targetPlayer == messages.ServerPeer || op == 0:
@@ -29,7 +29,7 @@ func route(op int32, targetPlayer messages.PeerID, targetGroup messages.GroupID)
 
 // peerIDs hands out peer ids: one more than the highest ever accepted or
 // waiting. An id that was refused is handed out again if nobody came after it
-// (D28).
+// (D-128).
 type peerIDs struct{ highest messages.PeerID }
 
 func (p *peerIDs) next() messages.PeerID {

@@ -59,7 +59,7 @@ func (s *session) SendReliableGroupMessage(m script.Outgoing, target messages.Gr
 }
 
 // sendToPlayer delivers to an accepted player, or to one before the gate's
-// answer, whose outbox holds it until after LOGIN_RESPONSE (D21).
+// answer, whose outbox holds it until after LOGIN_RESPONSE (D-121).
 func (s *session) sendToPlayer(m script.Outgoing, target messages.PeerID, reliable bool) {
 	seat := s.byPeer[target]
 	if seat == nil {
@@ -132,7 +132,7 @@ func (a *Actor) membersOf(id messages.GroupID) group.Snapshot {
 }
 
 // frame builds the packet of a script's message; nil if its payload is over the
-// limit of 65536 bytes (D14).
+// limit of 65536 bytes (D-114).
 func (s *session) frame(m script.Outgoing, target messages.PeerID, to messages.GroupID) *wire.Frame {
 	switch n := len(m.Payload); {
 	case n > wire.ScriptPayloadMax:

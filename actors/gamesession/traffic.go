@@ -30,7 +30,7 @@ func (a *Actor) onInbound(in *Inbound) {
 		in.Release()
 		return
 	}
-	if in.Epoch < s.epoch { // it would overtake, backwards, what the player has said since (R8)
+	if in.Epoch < s.epoch { // it would overtake, backwards, what the player has said since (RL-8)
 		a.c.Counters().OldEpochs.Add(1)
 		in.Release()
 		return
@@ -39,7 +39,7 @@ func (a *Actor) onInbound(in *Inbound) {
 	if s.busy() {
 		if len(s.stash) >= stashMax {
 			a.c.Counters().Dropped.Add(counters.DropStashFull, 1)
-			if in.Reliable && s.ref != nil { // R2: what is lost ends the player session
+			if in.Reliable && s.ref != nil { // RL-2: what is lost ends the player session
 				s.ref.Tell(player.Kick{Reason: "too many messages behind a question to the game"})
 			}
 			in.Release()

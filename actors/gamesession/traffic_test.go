@@ -25,7 +25,8 @@ func dropped(w *world, d counters.Drop, want int64) {
 	}
 }
 
-func TestCheck35_TargetServerCallsOnMessageOnceAndRelaysNothing(t *testing.T) {
+// RT-35.
+func TestTargetServerCallsOnMessageOnceAndRelaysNothing(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
 		id := w.Create(g)
@@ -40,8 +41,9 @@ func TestCheck35_TargetServerCallsOnMessageOnceAndRelaysNothing(t *testing.T) {
 	})
 }
 
-// D37: op code 0 that is no login goes to the server only. Check 18 is its sister.
-func TestCheck18_OpCodeZeroIsNeverRelayed(t *testing.T) {
+// D-137: op code 0 that is no login goes to the server only. RT-18 is its sister.
+// RT-18.
+func TestOpCodeZeroIsNeverRelayed(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
 		id := w.Create(g)
@@ -55,7 +57,8 @@ func TestCheck18_OpCodeZeroIsNeverRelayed(t *testing.T) {
 	})
 }
 
-func TestCheck36_TargetPlayerDeliversToThatPlayerOnlyIfAllowed(t *testing.T) {
+// RT-36.
+func TestTargetPlayerDeliversToThatPlayerOnlyIfAllowed(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{ToPlayer: func(m *script.Message) bool {
 			if m.OpCode == 13 {
@@ -82,13 +85,14 @@ func TestCheck36_TargetPlayerDeliversToThatPlayerOnlyIfAllowed(t *testing.T) {
 	})
 }
 
-func TestCheck37_GroupAllReachesEverybodyTheSenderIncluded(t *testing.T) {
+// RT-37.
+func TestGroupAllReachesEverybodyTheSenderIncluded(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{ToGroup: func(m *script.Message) bool { return m.OpCode != 12 }}
 		id := w.Create(g)
 		a, b, c := w.Player(id), w.Player(id), w.Player(id)
 		waiting := w.Seat(id)
-		a.Say(-500, 0, all, "hi") // check 40: a developer's negative op code
+		a.Say(-500, 0, all, "hi") // RT-40: a developer's negative op code
 		a.Say(12, 0, all, "refused")
 		w.Settle()
 		for i, x := range []*actorstest.Client{a, b, c} {
@@ -98,7 +102,8 @@ func TestCheck37_GroupAllReachesEverybodyTheSenderIncluded(t *testing.T) {
 	})
 }
 
-func TestCheck38_AMessageToAGroupOfOthersIsDropped(t *testing.T) {
+// RT-38.
+func TestAMessageToAGroupOfOthersIsDropped(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{ToGroup: func(*script.Message) bool { panic("asked about a group of others") }}
 		id := w.Create(g)
@@ -114,7 +119,8 @@ func TestCheck38_AMessageToAGroupOfOthersIsDropped(t *testing.T) {
 	})
 }
 
-func TestCheck42_NoTargetOrANonsenseTargetIsDropped(t *testing.T) {
+// RT-42.
+func TestNoTargetOrANonsenseTargetIsDropped(t *testing.T) {
 	run(t, func(w *world) {
 		id := w.Create(&game{})
 		a := w.Player(id)
@@ -149,7 +155,8 @@ func TestRoutingTableOfSection10(t *testing.T) {
 	}
 }
 
-func TestCheck28_FastMessagesGoByTheFastChannelUnlessTheyAreTooLarge(t *testing.T) {
+// RT-28.
+func TestFastMessagesGoByTheFastChannelUnlessTheyAreTooLarge(t *testing.T) {
 	run(t, func(w *world) {
 		id := w.Create(nil)
 		a, b := w.Player(id), w.Player(id)
@@ -196,7 +203,8 @@ func TestFastMessagesToADetachedPlayerAreDropped(t *testing.T) {
 	})
 }
 
-func TestCheck44_ReliableMessagesArriveInTheOrderSent(t *testing.T) {
+// RT-44.
+func TestReliableMessagesArriveInTheOrderSent(t *testing.T) {
 	run(t, func(w *world) {
 		id := w.Create(&game{})
 		a, b := w.Player(id), w.Player(id)
@@ -223,7 +231,8 @@ func TestCheck44_ReliableMessagesArriveInTheOrderSent(t *testing.T) {
 	})
 }
 
-func TestCheck57_APingIsAnsweredOnItsChannel(t *testing.T) {
+// RT-57.
+func TestAPingIsAnsweredOnItsChannel(t *testing.T) {
 	run(t, func(w *world) {
 		a := w.Player(w.Create(nil))
 		a.Fast.Confirm()
@@ -239,7 +248,8 @@ func TestCheck57_APingIsAnsweredOnItsChannel(t *testing.T) {
 	})
 }
 
-func TestCheck69_ScriptMessagesToNobodyAndTooLargeOnesAreLeftOut(t *testing.T) {
+// RT-69.
+func TestScriptMessagesToNobodyAndTooLargeOnesAreLeftOut(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
 		g.Message = func(*script.Message) {
@@ -303,7 +313,7 @@ func TestDeliveriesThatPlayersCauseAreBounded(t *testing.T) {
 }
 
 func TestAPlayerOfAnotherGameSessionIsOutOfReach(t *testing.T) {
-	run(t, func(w *world) { // R11
+	run(t, func(w *world) { // RL-11
 		g, h := w.Create(nil), w.Create(nil)
 		a, b := w.Player(g), w.Player(h)
 		b.Group(join, 4)
@@ -450,7 +460,7 @@ func TestADetachedPlayerWhoseQueueIsFullLeaves(t *testing.T) {
 	})
 }
 
-// R2: what a player lost before its first attach ends its player session at once.
+// RL-2: what a player lost before its first attach ends its player session at once.
 func TestAPlayerThatLostAHeldMessageDoesNotGoOn(t *testing.T) {
 	actorstest.Run(t, func(o *actors.Options) {
 		o.Fleet.Session.Budget = player.Budget{BytesMax: 1 << 20, MessagesMax: 8}

@@ -67,7 +67,7 @@ type Edits struct {
 	Protected      bool
 }
 
-// Edit replaces what the API may change. The game is not told (D12); the next player
+// Edit replaces what the API may change. The game is not told (D-212); the next player
 // session is created by it.
 func (p *Published) Edit(e Edits) { p.change(e.To) }
 
