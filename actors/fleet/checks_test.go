@@ -21,7 +21,8 @@ func (s *starts) OnStartGameSession(*messages.GameSession) script.Decision {
 	return script.Later(&s.decision)
 }
 
-func TestAPICheck29_OnlyTheGameMakesItsGameSessionActive(t *testing.T) {
+// API-29.
+func TestOnlyTheGameMakesItsGameSessionActive(t *testing.T) {
 	run(t, func(w *world) {
 		s := &starts{}
 		id := w.Create(s)
@@ -44,7 +45,8 @@ func TestAPICheck29_OnlyTheGameMakesItsGameSessionActive(t *testing.T) {
 	})
 }
 
-func TestAPICheck33_ForceEndsAtOnceAndSaysSo(t *testing.T) {
+// API-33.
+func TestForceEndsAtOnceAndSaysSo(t *testing.T) {
 	run(t, func(w *world) {
 		p := &ponders{}
 		id := w.Create(p)
@@ -63,7 +65,8 @@ func TestAPICheck33_ForceEndsAtOnceAndSaysSo(t *testing.T) {
 	})
 }
 
-func TestAPICheck39_ACompletedPlayerSessionIsNotAcceptedButANewOneIs(t *testing.T) {
+// API-39.
+func TestACompletedPlayerSessionIsNotAcceptedButANewOneIs(t *testing.T) {
 	actorstest.Run(t, func(o *actors.Options) { o.Fleet.Session.Rejoin = false }, func(w *world) {
 		id := w.Create(nil)
 		first, err := w.Seats(id, "alice")

@@ -28,7 +28,7 @@ type creations struct {
 // withoutPolicy is the limit of a fleet that has none.
 var withoutPolicy = messages.CreatorLimit{PerPeriod: 1, Period: time.Second}
 
-// creatorLimit is what limits the creators of a fleet; ok is false if nothing does (D10).
+// creatorLimit is what limits the creators of a fleet; ok is false if nothing does (D-210).
 func creatorLimit(f *messages.Fleet) (l messages.CreatorLimit, ok bool) {
 	if f.CreatorLimit == nil {
 		return withoutPolicy, true

@@ -271,7 +271,8 @@ func TestAGameSessionOutlivesItsFleetInTheStore(t *testing.T) {
 	})
 }
 
-func TestAPICheck34_WhatIsForgottenIsDeletedFromTheStore(t *testing.T) {
+// API-34.
+func TestWhatIsForgottenIsDeletedFromTheStore(t *testing.T) {
 	keep := func(o *fleet.Options) { o.EndedMax, o.EndedKeep = 3, time.Hour }
 	hosted(t, keep, func(h *host) {
 		var ids []messages.GameSessionID

@@ -43,7 +43,8 @@ func sessions(w *world, q messages.GameSessionQuery) []*messages.GameSession {
 	return list
 }
 
-func TestAPICheck24_AliasesRouteOrRefuseWithTheirMessage(t *testing.T) {
+// API-24.
+func TestAliasesRouteOrRefuseWithTheirMessage(t *testing.T) {
 	run(t, func(w *world) {
 		g, err := w.Try(messages.CreateGameSession{AliasID: actorstest.Alias}, nil)
 		if err != nil || g.FleetID != actorstest.Fleet {
@@ -62,7 +63,8 @@ func TestAPICheck24_AliasesRouteOrRefuseWithTheirMessage(t *testing.T) {
 	})
 }
 
-func TestAPICheck25_AFleetNotActiveOrFullRefuses(t *testing.T) {
+// API-25.
+func TestAFleetNotActiveOrFullRefuses(t *testing.T) {
 	run(t, func(w *world) {
 		_, err := w.Try(create(actorstest.Asleep, ""), nil)
 		w.IsError(err, messages.InvalidFleetStatus)
@@ -90,7 +92,8 @@ func TestAPICheck25_AFleetNotActiveOrFullRefuses(t *testing.T) {
 	})
 }
 
-func TestAPICheck26_ATokenMakesOneGameSession(t *testing.T) {
+// API-26.
+func TestATokenMakesOneGameSession(t *testing.T) {
 	run(t, func(w *world) {
 		req := create(actorstest.Small, "token-1")
 		req.Name, req.Properties = "name", []messages.Property{{Key: "k", Value: "v"}}
@@ -135,7 +138,8 @@ func TestAPICheck26_ATokenMakesOneGameSession(t *testing.T) {
 	})
 }
 
-func TestAPICheck27_FormsOfTheARN(t *testing.T) {
+// API-27.
+func TestFormsOfTheARN(t *testing.T) {
 	run(t, func(w *world) {
 		const home = "arn:aws:gamelift:eu-test-1::gamesession/fleet-test/"
 		id := func(req messages.CreateGameSession) string {
@@ -179,7 +183,8 @@ func TestATokenCannotTakeAnothersID(t *testing.T) {
 	})
 }
 
-func TestAPICheck34_EndedGameSessionsAreRememberedWithinBounds(t *testing.T) {
+// API-34.
+func TestEndedGameSessionsAreRememberedWithinBounds(t *testing.T) {
 	change := func(o *actors.Options) {
 		o.Fleet.EndedMax, o.Fleet.EndedKeep, o.Fleet.Session.EmptyTimeout = 3, time.Hour, -1
 	}
@@ -252,7 +257,7 @@ func TestGameSessionsAreSelectedByIDFleetAliasLocationAndStatus(t *testing.T) {
 		actorstest.Equal(w, "location", ids(messages.GameSessionQuery{FleetID: actorstest.Fleet, Location: actorstest.Away}), c.ID)
 		actorstest.Equal(w, "id", ids(messages.GameSessionQuery{ID: a}), a)
 		actorstest.Equal(w, "id and its fleet", ids(messages.GameSessionQuery{ID: a, FleetID: actorstest.Fleet}), a)
-		actorstest.Equal(w, "id and another fleet (D11)", ids(messages.GameSessionQuery{ID: a, FleetID: actorstest.Small}))
+		actorstest.Equal(w, "id and another fleet (D-211)", ids(messages.GameSessionQuery{ID: a, FleetID: actorstest.Small}))
 		actorstest.Equal(w, "id and status", ids(messages.GameSessionQuery{ID: a, Status: messages.GameSessionActive}))
 		for _, q := range []messages.GameSessionQuery{{ID: "arn:unknown"}, {FleetID: "fleet-unknown"}, {AliasID: "alias-unknown"}} {
 			_, err := w.System.GameSessions(context.Background(), q)
@@ -267,7 +272,8 @@ func TestGameSessionsAreSelectedByIDFleetAliasLocationAndStatus(t *testing.T) {
 	})
 }
 
-func TestAPICheck40_TheStatusFilterHoldsForAGameSessionOnly(t *testing.T) {
+// API-40.
+func TestTheStatusFilterHoldsForAGameSessionOnly(t *testing.T) {
 	run(t, func(w *world) {
 		g, h := w.Create(nil), w.Create(nil)
 		seats, err := w.Seats(g, "alice", "bob")
@@ -353,7 +359,7 @@ func TestADrainEndsEmptyGamesAtOnceAndTheOthersWithTheirLastPlayer(t *testing.T)
 		a.Say(1, 1, 0, "goes on")
 		w.Settle()
 		actorstest.Equal(w, "a", a.Take(), "1 from 1 to player 1: goes on")
-		late := w.Enter(seat) // R30: who holds a seat may still come
+		late := w.Enter(seat) // RL-30: who holds a seat may still come
 		actorstest.Equal(w, "late", late.Take(), "login 2")
 		w.Pass(10 * time.Second)
 		a.Depart()
@@ -410,6 +416,7 @@ func TestADrainGivesUpWithItsContext(t *testing.T) {
 	})
 }
 
+// RL-28.
 func TestNothingIsLeftOfManyGameSessions(t *testing.T) {
 	run(t, func(w *world) {
 		for range 20 {

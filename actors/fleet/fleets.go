@@ -175,7 +175,7 @@ func replace[T any](member, given *T) {
 }
 
 // runtime is what a fleet with a script runs: one process of it if it does not
-// say (service-api.md D4).
+// say (D-204).
 func (f *fleetEntry) runtime() messages.RuntimeConfiguration {
 	rc := f.record.Runtime
 	if len(rc.Processes) == 0 {

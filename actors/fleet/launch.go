@@ -16,7 +16,7 @@ type (
 	// FleetCapacityExceeded if there is none. It is asked by Request[Launch,
 	// *messages.GameSession] and answered once the ACTIVATING game session is durable.
 	// Request names the fleet and location; its IdempotencyToken is empty, and the tail
-	// of the id is a bare UUID (D34).
+	// of the id is a bare UUID (D-234).
 	Launch struct {
 		Request        messages.CreateGameSession
 		MatchmakerData string

@@ -90,7 +90,7 @@ type (
 		Refused []string // why processes go on with what they ran
 		Loading bool     // some process has not shown yet whether it runs
 	}
-	// DropScript is refused while a fleet uses it (D8).
+	// DropScript is refused while a fleet uses it (D-208).
 	DropScript struct{ ID messages.ScriptID }
 	// Scripts asks for one script, or with an empty id for all, oldest first.
 	Scripts struct{ ID messages.ScriptID }

@@ -102,7 +102,7 @@ const (
 	// terminatedKeep is how long a terminated fleet is shown (service-api.md 2.3).
 	terminatedKeep = 24 * time.Hour
 	// activationTimeout is how long a game session may take to be ACTIVE where its
-	// fleet does not say (service-api.md D5).
+	// fleet does not say (D-205).
 	activationTimeout = 300 * time.Second
 	// endedBytesMax bounds what ended game sessions hold in memory; each is counted with
 	// endedBytes and its data, and seatBytes for each of its player sessions.

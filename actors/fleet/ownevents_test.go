@@ -145,6 +145,7 @@ func TestEventsOfAnEndThatIsOverAtOnce(t *testing.T) {
 
 // Player sessions that change while the store refuses: the events leave, in order, and the
 // statuses are stored, once it works again.
+// RL-21, RL-119.
 func TestPlayerSessionsThatChangeDuringAnOutageAreStoredAndToldOf(t *testing.T) {
 	d, l := new(disk), new(heard)
 	with := func(o *actors.Options) { o.Fleet.Store, o.Fleet.OwnEvents, o.Fleet.OnEvent = d, true, l.take }

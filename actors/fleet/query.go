@@ -25,7 +25,7 @@ func answer[T any](r *Registry, read reading[T], err error, reply func([]T, erro
 func these[T any](all ...T) reading[T] { return func() []T { return all } }
 
 // gameSessions reads views; an id wins over the other selectors (service-api.md
-// 2.6, D11).
+// 2.6, D-211).
 func (r *Registry) gameSessions(q messages.GameSessionQuery) (reading[*messages.GameSession], error) {
 	if q.ID != "" {
 		e := r.known(q.ID)

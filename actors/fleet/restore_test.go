@@ -318,7 +318,7 @@ func TestADeletedScriptIsGoneWithItsContent(t *testing.T) {
 	withResources(t, func(h *resources) {
 		drop := fleet.DropScript{ID: h.script.ID}
 		_, err := request[fleet.None](h.host, drop)
-		h.is(err, messages.InvalidRequest) // a fleet uses it (D8)
+		h.is(err, messages.InvalidRequest) // a fleet uses it (D-208)
 		wanted[fleet.None](h.host, fleet.DropFleet{ID: h.fleet.ID})
 		h.disk.set(errDisk)
 		_, err = request[fleet.None](h.host, drop)

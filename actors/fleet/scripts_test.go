@@ -17,7 +17,8 @@ import (
 
 var trail = []string{"FLEET_CREATED", "FLEET_STATE_DOWNLOADING", "FLEET_STATE_VALIDATING", "FLEET_STATE_BUILDING", "FLEET_STATE_ACTIVATING", "FLEET_STATE_ACTIVE"}
 
-func TestAPICheck60_AFleetOfAScriptBecomesActiveWithItsTrail(t *testing.T) {
+// API-60.
+func TestAFleetOfAScriptBecomesActiveWithItsTrail(t *testing.T) {
 	scripted(t, nil, func(w *world, _ *engine) {
 		s := newScript(w, "main.js")
 		f := newFleet(w, messages.CreateFleet{Name: "f", ScriptID: s.ID, LaunchPath: "/local/game/main.js"})
@@ -39,7 +40,8 @@ func TestAPICheck60_AFleetOfAScriptBecomesActiveWithItsTrail(t *testing.T) {
 	})
 }
 
-func TestAPICheck59_NewGameSessionsRunTheNewContentRunningOnesTheirs(t *testing.T) {
+// API-59.
+func TestNewGameSessionsRunTheNewContentRunningOnesTheirs(t *testing.T) {
 	scripted(t, nil, func(w *world, e *engine) {
 		s := newScript(w, "main.js=one")
 		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
@@ -170,7 +172,7 @@ func TestDeletingAScriptAndAFleet(t *testing.T) {
 		ctx := context.Background()
 		s := newScript(w, "main.js=good")
 		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
-		w.IsError(w.System.DeleteScript(ctx, s.ID), messages.InvalidRequest) // D8
+		w.IsError(w.System.DeleteScript(ctx, s.ID), messages.InvalidRequest) // D-208
 		g := start(w, f.ID)
 		c := w.Player(g.ID)
 		if err := w.System.DeleteFleet(ctx, f.ID); err != nil {
@@ -303,7 +305,7 @@ func TestAnUploadThatDoesNotLoadEndsTheTriesOfTheOneBefore(t *testing.T) {
 	})
 }
 
-// service-api.md D5.
+// D-205.
 func TestActivationIsBoundedByDefault(t *testing.T) {
 	scripted(t, nil, func(w *world, _ *engine) {
 		s := newScript(w, "main.js=slow start")

@@ -26,7 +26,7 @@ func standing(t *testing.T, n int, test func(w *world, e *engine)) {
 	scripted(t, func(e *engine, _ *actors.Options) { e.standby = n }, test)
 }
 
-// D27.
+// D-127.
 func TestIdleProcessesAreKeptTakenAndReplaced(t *testing.T) {
 	standing(t, 2, func(w *world, e *engine) {
 		s := newScript(w, "main.js=one")

@@ -37,7 +37,8 @@ func want(w *world, g *messages.GameSession, status messages.GameSessionStatus, 
 	}
 }
 
-func TestAPICheck32_TerminateTriggersOnProcessTerminate(t *testing.T) {
+// API-32.
+func TestTerminateTriggersOnProcessTerminate(t *testing.T) {
 	run(t, func(w *world) {
 		p := &ponders{}
 		id := w.Create(p)
@@ -74,7 +75,8 @@ func TestAPICheck32_TerminateTriggersOnProcessTerminate(t *testing.T) {
 	})
 }
 
-func TestAPICheck32_TheGraceOfTerminateEnds(t *testing.T) {
+// API-32.
+func TestTheGraceOfTerminateEnds(t *testing.T) {
 	run(t, func(w *world) {
 		id := w.Create(&ponders{})
 		if _, err := terminate(w, id, false); err != nil {
@@ -87,7 +89,8 @@ func TestAPICheck32_TheGraceOfTerminateEnds(t *testing.T) {
 	})
 }
 
-func TestAPICheck32_ForceDoesNotAsk(t *testing.T) {
+// API-32.
+func TestForceDoesNotAsk(t *testing.T) {
 	run(t, func(w *world) {
 		p := &ponders{}
 		id := w.Create(p)
@@ -105,7 +108,8 @@ func TestAPICheck32_ForceDoesNotAsk(t *testing.T) {
 	})
 }
 
-func TestAPICheck32_ForceEndsAGracefulEnd(t *testing.T) {
+// API-32.
+func TestForceEndsAGracefulEnd(t *testing.T) {
 	run(t, func(w *world) {
 		id := w.Create(&ponders{})
 		for _, force := range []bool{false, true} {
@@ -118,7 +122,7 @@ func TestAPICheck32_ForceEndsAGracefulEnd(t *testing.T) {
 	})
 }
 
-// A status that somebody has been told is never taken back (R16), even if the
+// A status that somebody has been told is never taken back (RL-16), even if the
 // game session is busy and does not know yet.
 func TestTerminatingIsShownAtOnce(t *testing.T) {
 	run(t, func(w *world) {

@@ -25,7 +25,8 @@ func properties(pairs ...string) (all []messages.Property) {
 	return all
 }
 
-func TestAPICheck30_UpdateMergesPropertiesAndNeverDeletes(t *testing.T) {
+// API-30.
+func TestUpdateMergesPropertiesAndNeverDeletes(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		req := create(actorstest.Fleet, "token")
 		req.Properties = properties("a", "1", "b", "2")
@@ -53,7 +54,8 @@ func TestAPICheck30_UpdateMergesPropertiesAndNeverDeletes(t *testing.T) {
 	})
 }
 
-func TestAPICheck31_UpdateOfWhatEndsOrHasEnded(t *testing.T) {
+// API-31.
+func TestUpdateOfWhatEndsOrHasEnded(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		h.handler = &ponders{}
 		g := h.must(create(actorstest.Fleet, ""))
@@ -76,7 +78,8 @@ func TestAPICheck31_UpdateOfWhatEndsOrHasEnded(t *testing.T) {
 	})
 }
 
-func TestAPICheck36_AGameSessionThatDeniesPlayers(t *testing.T) {
+// API-36.
+func TestAGameSessionThatDeniesPlayers(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		g := h.must(create(actorstest.Fleet, ""))
 		yes, no := true, false
@@ -94,7 +97,8 @@ func TestAPICheck36_AGameSessionThatDeniesPlayers(t *testing.T) {
 	})
 }
 
-func TestAPICheck37_ALowerMaximumRemovesNobody(t *testing.T) {
+// API-37.
+func TestALowerMaximumRemovesNobody(t *testing.T) {
 	actorstest.Run(t, nil, func(w *world) {
 		id := w.Create(nil) // for 100
 		a, b := w.Player(id), w.Player(id)
@@ -170,7 +174,8 @@ func TestUpdatesAreDurableAndOneAfterTheOther(t *testing.T) {
 	})
 }
 
-func TestAPICheck28_CreatorsAreLimited(t *testing.T) {
+// API-28.
+func TestCreatorsAreLimited(t *testing.T) {
 	limited := func(o *fleet.Options) {
 		f := *o.Fleets[0]
 		f.CreatorLimit = &messages.CreatorLimit{PerPeriod: 2, Period: time.Hour}
