@@ -43,7 +43,7 @@ func (d Decision) Pending() *Pending {
 
 // Pending is a decision that takes time. The zero value is ready for use. All its
 // methods are for callbacks only, as those of Session; from another goroutine use
-// Session.Do. What is not decided in time is refused (D16: 10 s).
+// Session.Do. What is not decided in time is refused (D-116: 10 s).
 type Pending struct {
 	done, ok bool
 	reason   string

@@ -9,13 +9,13 @@ import (
 // Configuration is what a script asks of its host (realtime.md 15.3). Zero
 // values mean the defaults.
 type Configuration struct {
-	// PingInterval is the time between WebSocket pings; default 3 s (D35).
+	// PingInterval is the time between WebSocket pings; default 3 s (D-135).
 	PingInterval time.Duration
 	// ReconnectWindow is how long a lost player is waited for, 0 to 600 s; nil: as the
-	// operator says (DESIGN 4.1). A game property of the game session goes before it.
+	// operator says (D-1). A game property of the game session goes before it.
 	ReconnectWindow *time.Duration
 	// MaxPlayers bounds the players that are in the game at a time, besides the
-	// game session's own maximum; default 32 (D34).
+	// game session's own maximum; default 32 (D-134).
 	MaxPlayers int
 }
 
@@ -31,7 +31,7 @@ type Handler interface {
 	// OnProcessStarted comes after Init. Refuse: the process never becomes ready.
 	OnProcessStarted(args []string) Decision
 	// OnStartGameSession comes before the game session is ACTIVE. Refuse, or a
-	// panic: it is not activated and ends (D15).
+	// panic: it is not activated and ends (D-115).
 	OnStartGameSession(g *messages.GameSession) Decision
 	// OnHealthCheck is asked every 60 s. Refuse: the process is unhealthy.
 	OnHealthCheck() Decision
@@ -76,7 +76,7 @@ type Reconnected struct {
 type Player struct {
 	PeerID          messages.PeerID
 	PlayerSessionID messages.PlayerSessionID
-	PlayerID        messages.PlayerID // the original hides these two (DESIGN 4.6)
+	PlayerID        messages.PlayerID // the original hides these two (D-6)
 	PlayerData      string
 }
 

@@ -11,7 +11,7 @@ import (
 // run of a program.
 type Process struct {
 	Fleet *messages.Fleet
-	// Launch parameters, as words without interpreter and file (D17).
+	// Launch parameters, as words without interpreter and file (D-117).
 	Args     []string
 	Log      *Log
 	Counters *counters.Set
@@ -53,7 +53,7 @@ type Closer interface {
 
 // Limits bound what the logic of one game session may do. Zero values mean none.
 type Limits struct {
-	// Callback is how long one call into a script may take (D25: 30 s).
+	// Callback is how long one call into a script may take (D-125: 30 s).
 	Callback time.Duration
 	// Tick is how long a call may take before it is counted and, now and then,
 	// warned of.
@@ -64,7 +64,7 @@ type Limits struct {
 	// above it. The embedded engine cannot be measured: a call during which the
 	// host grows by so much is interrupted.
 	MemoryMax int64
-	// KeepRunningOnError logs errors outside of callbacks, and goes on (D25).
+	// KeepRunningOnError logs errors outside of callbacks, and goes on (D-125).
 	KeepRunningOnError bool
 }
 

@@ -165,7 +165,7 @@ func TestAZipThatLiesAboutItsSizesIsCounted(t *testing.T) {
 	}
 }
 
-// Five million bytes pass, one more does not (check 58).
+// Five million bytes pass, one more does not (API-58).
 func TestTheSizeOfAnArchive(t *testing.T) {
 	exact := pack(t, item{name: "main.js"}, item{name: "pad", change: func(h *zip.FileHeader) { h.Method = zip.Store }})
 	pad := item{name: "pad", text: noise(bundle.DefaultZipMax - len(exact)), change: func(h *zip.FileHeader) { h.Method = zip.Store }}

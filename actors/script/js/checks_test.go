@@ -40,7 +40,8 @@ func (g *game) wants(t *testing.T, want ...string) {
 	g.sent = nil
 }
 
-func TestCheck61ConfigurationAndItsDefaults(t *testing.T) {
+// RT-61.
+func TestConfigurationAndItsDefaults(t *testing.T) {
 	window := 90 * time.Second
 	for source, want := range map[string]script.Configuration{
 		``:                   {},
@@ -66,7 +67,8 @@ func TestCheck61ConfigurationAndItsDefaults(t *testing.T) {
 	}
 }
 
-func TestCheck63AByteOrderMarkIsSkipped(t *testing.T) {
+// RT-63.
+func TestAByteOrderMarkIsSkipped(t *testing.T) {
 	g := start(t, calm(), map[string]string{
 		"server.js":    "\ufeff'use strict';\nconst other = require('./lib/other.js');\nexports.ssExports = { init() { other.loaded(); }, onMessage() { throw new Error('here'); } };",
 		"lib/other.js": "\ufeffexports.loaded = () => 1;",
@@ -75,7 +77,8 @@ func TestCheck63AByteOrderMarkIsSkipped(t *testing.T) {
 	g.logged(t, "[ERROR] (server.js) 3: Error in onMessage: Error: here\n    at onMessage (/local/game/server.js:3:")
 }
 
-func TestCheck63ModulesResolve(t *testing.T) {
+// RT-63.
+func TestModulesResolve(t *testing.T) {
 	g := start(t, calm(), map[string]string{
 		"server.js":   "const Packet = require('../src/proto/Packet_pb'), loop = require('./gameloop.js'), util = require('util');\nexports.ssExports = { init(s) { s.getLogger().info(util.format('%s %d', typeof Packet, loop.rate), util.inspect({ s }).includes('Session')); } };",
 		"gameloop.js": "exports.rate = 20;",
@@ -83,7 +86,8 @@ func TestCheck63ModulesResolve(t *testing.T) {
 	g.logged(t, "[INFO] (server.js) 2: object 20 true")
 }
 
-func TestCheck64Buffers(t *testing.T) {
+// RT-64.
+func TestBuffersAreNodes(t *testing.T) {
 	g := start(t, calm(), body(`
 onMessage(m) {
   const a = new Buffer.from(m.payload), b = Buffer.from(m.payload);
@@ -119,7 +123,8 @@ setTimeout(() => process.exit(4), 5); }`))
 	}
 }
 
-func TestCheck65BinaryThroughATextMessage(t *testing.T) {
+// RT-65.
+func TestBinaryThroughATextMessage(t *testing.T) {
 	g := start(t, calm(), body(`
 onMessage(m) {
   if (!(m.payload instanceof Uint8Array) || Object.getPrototypeOf(m.payload) !== Uint8Array.prototype) throw new Error('not plain');
@@ -134,7 +139,8 @@ onMessage(m) {
 	g.wants(t, fmt.Sprintf("fast op 1 from -1 to 3: %q", all))
 }
 
-func TestCheck66TextIsUTF8(t *testing.T) {
+// RT-66.
+func TestTextIsUTF8(t *testing.T) {
 	g := start(t, calm(), body(`onMessage(m) { session.sendMessage(session.newTextGameMessage(1, -1, m.getPayloadAsText() + ' 日本語 🎲'), 3); }`))
 	for in, want := range map[string]string{"žluť": "žluť", "": "", "a\xff\xe2\x82b\xf0\x9f\x8e": "a\ufffd\ufffdb\ufffd", "\xed\xa0\x80": "\ufffd\ufffd\ufffd"} {
 		g.handler.OnMessage(message(1, in))
@@ -142,7 +148,8 @@ func TestCheck66TextIsUTF8(t *testing.T) {
 	}
 }
 
-func TestCheck67PlayersAreAMapWithNumbersInOrderOfAcceptance(t *testing.T) {
+// RT-67.
+func TestPlayersAreAMapWithNumbersInOrderOfAcceptance(t *testing.T) {
 	g := start(t, calm(), body(`
 onMessage(m) {
   const list = [];
@@ -171,7 +178,7 @@ func TestDecisionsThatNobodyWaitsForAreForgotten(t *testing.T) {
 	g := start(t, calm(), body(`onPlayerConnect() { return new Promise(() => {}); }`))
 	for range 10 * sweepMin {
 		d := g.handler.OnPlayerConnect(&script.ConnectMessage{Player: script.Player{PeerID: 1}})
-		d.Pending().Decide(false) // the host has given it up (D16)
+		d.Pending().Decide(false) // the host has given it up (D-116)
 	}
 	if n := len(g.handler.(*Handler).pending); n > 2*sweepMin {
 		t.Errorf("%d are kept", n)
@@ -187,13 +194,15 @@ func TestAPlayerWhoseDisconnectOverflowsIsGone(t *testing.T) {
 	g.logged(t, "Error in onPlayerDisconnect: RangeError", "players 1")
 }
 
-func TestCheck68AFastSendWhenAPlayerIsAccepted(t *testing.T) {
+// RT-68.
+func TestAFastSendWhenAPlayerIsAccepted(t *testing.T) {
 	g := start(t, calm(), body(`onPlayerAccepted(p) { session.sendMessage(session.newTextGameMessage(5, p.peerId, 'hi'), p.peerId); session.sendGroupMessage(session.newTextGameMessage(6, -1, 'all'), session.getAllPlayersGroupId()); }`))
 	g.handler.OnPlayerAccepted(script.Player{PeerID: 4})
 	g.wants(t, `fast op 5 from 4 to 4: "hi"`, `fast group op 6 from -1 to -1: "all"`)
 }
 
-func TestCheck69BadArgumentsRaiseNothing(t *testing.T) {
+// RT-69.
+func TestBadArgumentsRaiseNothing(t *testing.T) {
 	for source, want := range map[string]string{
 		`session.sendMessage('text', 1)`:                                                                                                                                "",
 		`session.sendMessage(undefined, 1)`:                                                                                                                             "",
@@ -253,7 +262,8 @@ func TestCheck69BadArgumentsRaiseNothing(t *testing.T) {
 	}
 }
 
-func TestCheck75TheLogger(t *testing.T) {
+// RT-75.
+func TestTheLoggerTakesObjectsAndHasSixLevels(t *testing.T) {
 	source := body(`onMessage(m) { for (const l of ['debug', 'info', 'warn', 'error', 'fatal', 'cxfatal']) logger[l](l, 1, null); if (logger !== session.getLogger()) throw 1; }`)
 	for word, first := range map[string]int{"": 1, "loggingLevel:debug": 0, "loggingLevel:ERROR": 3} {
 		g := &game{}
@@ -273,7 +283,8 @@ func TestCheck75TheLogger(t *testing.T) {
 	}
 }
 
-func TestCheck78AnUnhandledRejection(t *testing.T) {
+// RT-78.
+func TestAnUnhandledRejectionByVersion(t *testing.T) {
 	for source, fatal := range map[string]bool{
 		`Promise.reject(new Error('lost'));`:                                                            true,
 		`(async () => { throw new Error('lost'); })();`:                                                 true,
@@ -308,7 +319,7 @@ func TestCheck78AnUnhandledRejection(t *testing.T) {
 	}
 }
 
-// realtime.md 15.2 and D16.
+// realtime.md 15.2 and D-116.
 func TestGatesAreJudgedByTruthinessAndPromises(t *testing.T) {
 	yes, no, later := "yes", "no", "later"
 	for _, c := range []struct{ result, gate, awaited, told string }{
@@ -385,7 +396,7 @@ onPlayerReconnected(peerId, info) { logger.info('back', peerId, info.resent, inf
 	}
 }
 
-// realtime.md 17, D24.
+// realtime.md 17, D-124.
 func TestTheGameSessionObject(t *testing.T) {
 	g := start(t, calm(), body(`
 onStartGameSession(g) {

@@ -29,7 +29,7 @@ func (h *Handler) thrown(c goja.FunctionCall) goja.Value {
 }
 
 // uncaught ends the game session for an error outside of callbacks, as Node ends the
-// process (D25), unless the script listens for such errors.
+// process (D-125), unless the script listens for such errors.
 func (h *Handler) uncaught(e goja.Value, origin string) {
 	heard, err := h.loader.Emit("uncaughtException", e, h.vm.ToValue(origin))
 	var another *goja.Exception
@@ -53,7 +53,7 @@ func (h *Handler) uncaught(e goja.Value, origin string) {
 }
 
 // unhandled decides on a promise that was rejected and is not handled: since
-// Node.js 15 it is as an error nobody catches, before it is a warning (18.3).
+// Node.js 15 it is as an error nobody catches, before it is a warning (realtime.md 18.3).
 func (h *Handler) unhandled(p *goja.Promise) {
 	heard, err := h.loader.Emit("unhandledRejection", p.Result(), h.vm.ToValue(p))
 	var thrown *goja.Exception

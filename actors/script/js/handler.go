@@ -189,7 +189,7 @@ func (h *Handler) later(c *callback, fill func(*arguments)) script.Decision {
 	token, p := h.token, new(script.Pending)
 	if len(h.pending) >= h.sweep {
 		for t, p := range h.pending {
-			if script.Later(p).Pending() == nil { // given up by the host (D16)
+			if script.Later(p).Pending() == nil { // given up by the host (D-116)
 				delete(h.pending, t)
 			}
 		}

@@ -121,6 +121,7 @@ var hostile = []struct {
 
 // TestHostileScripts runs every snippet in a process of its own, so that one that
 // harms the host, or cannot be ended, fails its own test alone.
+// RL-111, RL-210.
 func TestHostileScripts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a process per snippet")

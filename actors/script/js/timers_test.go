@@ -24,7 +24,8 @@ onMessage(m) { const t = w => logger.info('t:' + w); `+source+` }`))
 	return strings.Join(words, " "), g
 }
 
-func TestCheck76TimersFireBetweenCallbacksInOrder(t *testing.T) {
+// RT-76.
+func TestTimersFireBetweenCallbacksInOrder(t *testing.T) {
 	for name, c := range map[string]struct{ source, want string }{
 		"due, then created":  {`setTimeout(t, 20, 'c'); setTimeout(t, 10, 'a'); setTimeout(t, 10, 'b'); setTimeout(t, 0, '0'); t('now');`, "now 0 a b c"},
 		"odd delays are 1ms": {`setTimeout(t, -5, 'a'); setTimeout(t, NaN, 'b'); setTimeout(t, undefined, 'c'); setTimeout(t, '2', 'e'); setTimeout(t, 1e12, 'd'); setTimeout(t, 1.9, 'x');`, "a b c d x e"},

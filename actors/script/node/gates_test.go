@@ -45,7 +45,7 @@ func TestGates(t *testing.T) {
 			b.gets("group 5 is [] from -1 to 2") // to the requester only, without itself
 			a.rules("() => true")
 		}
-		a.rules("async () => false") // D16: a promise is yes
+		a.rules("async () => false") // D-116: a promise is yes
 		b.Say(3, a.Peer(), 0, "promised")
 		a.gets("3 from 2 to player 1: promised")
 		a.rules("() => 1")
@@ -73,7 +73,7 @@ let session;
 exports.ssExports = {
   init(s) { session = s; },
   async onPlayerConnect(m) {
-    session.sendReliableMessage(session.newTextGameMessage(8, -1, 'early'), m.peerId); // D21
+    session.sendReliableMessage(session.newTextGameMessage(8, -1, 'early'), m.peerId); // D-121
     await new Promise(done => setTimeout(done, 5));
     if (m.player.peerId !== m.peerId || m.player.playerId !== 'somebody' || m.player.playerData !== 'data of somebody') return false;
     return Buffer.from(m.payload).toString() === 'let me in';

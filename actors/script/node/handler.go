@@ -102,7 +102,7 @@ func (h *handler) await(c callback, fill func(f *frame)) script.Decision {
 	}
 	if len(h.asked) >= h.sweep {
 		for id, p := range h.asked {
-			if script.Later(p).Pending() == nil { // given up by the host (D16)
+			if script.Later(p).Pending() == nil { // given up by the host (D-116)
 				delete(h.asked, id)
 			}
 		}

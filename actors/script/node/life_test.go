@@ -41,8 +41,8 @@ exports.ssExports = {
 	})
 }
 
-// 58, D17, 75: order of the start, and what each callback is given.
-func TestCheck58_TheCallbacksOfTheStartComeInOrder(t *testing.T) {
+// RT-58, D-117, RT-75: order of the start, and what each callback is given.
+func TestTheCallbacksOfTheStartComeInOrder(t *testing.T) {
 	play(t, `
 const log = s => console.log('step', s);
 log('top');
@@ -82,7 +82,8 @@ exports.ssExports = {
 	})
 }
 
-func TestCheck59_AScriptWithInitOnlyIsARelay(t *testing.T) {
+// RT-59.
+func TestAScriptWithInitOnlyIsARelay(t *testing.T) {
 	play(t, `exports.ssExports = { init: () => {} };`, setup{}, func(g *game) {
 		a, b := g.enter(), g.enter()
 		a.Say(1, b.Peer(), 0, "x")
@@ -149,7 +150,8 @@ exports.ssExports = {
 };`
 
 // 70, 73: what was sent before an exit arrives, and nothing runs after it.
-func TestCheck70_ExitsAreReal(t *testing.T) {
+// RT-70.
+func TestExitsAreReal(t *testing.T) {
 	for text, why := range map[string]string{"ending 0": "exited", "ending 3": "exited with an error code", "at-once 0": "exited without processEnding", "at-once 4": "exited with an error code"} {
 		t.Run(text, func(t *testing.T) {
 			play(t, pids(t)+"mark();"+exits, setup{}, func(g *game) {
@@ -171,7 +173,8 @@ func TestCheck70_ExitsAreReal(t *testing.T) {
 }
 
 // 72
-func TestCheck72_WhatOnProcessTerminateSendsArrives(t *testing.T) {
+// RT-72.
+func TestWhatOnProcessTerminateSendsArrives(t *testing.T) {
 	play(t, `
 let session;
 exports.ssExports = {
@@ -188,7 +191,7 @@ exports.ssExports = {
 	})
 }
 
-// 73, 78, D25, by the version of the script, whatever the version of Node.
+// RT-73, RT-78, D-125, by the version of the script, whatever the version of Node.
 func TestErrorsOutsideOfCallbacks(t *testing.T) {
 	const after = "exports.ssExports = { init() {}, onStartGameSession() { setTimeout(() => console.log('goes on'), 20); go(); } };\n"
 	const timer = "function go() { setTimeout(function tick() { throw new RangeError('oops'); }, 1); }\n" + after

@@ -34,6 +34,7 @@ exports.ssExports = {
 
 // reliability.md 6, script row, for scripts that run in Node: each costs its game
 // session, at once or at the watchdog's limit, and leaves no process behind.
+// RL-111, RL-210.
 func TestHostileScripts(t *testing.T) {
 	onLinux(t)
 	stuck := "did not answer within 3s"

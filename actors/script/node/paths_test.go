@@ -9,7 +9,8 @@ import (
 )
 
 // 63: what published scripts load, and where they expect to be.
-func TestCheck63_WhatPublishedScriptsLoad(t *testing.T) {
+// RT-63.
+func TestWhatPublishedScriptsLoad(t *testing.T) {
 	play(t, "\ufeff"+`'use strict';
 const assert = require('assert'), fs = require('fs'), path = require('path'), util = require('util');
 const { Packet } = require('../src/proto/Packet_pb');
@@ -130,7 +131,8 @@ const hooks = { init(s) { session = s; console.log('here', helper()); }, onMessa
 }
 
 // 18.2: timers of Node are the script's timers, and its jobs run between callbacks.
-func TestCheck76_TimersAndJobs(t *testing.T) {
+// RT-76.
+func TestTimersAndJobsAreInOrder(t *testing.T) {
 	play(t, `
 const util = require('util'), order = [];
 let session, busy = false;

@@ -150,7 +150,7 @@ exports.create = function create(host) {
   }
 
   // told judges a callback whose result does not matter: false if it threw. The
-  // rejection of a promise is logged (D16).
+  // rejection of a promise is logged (D-116).
   function told(name, result) {
     if (result === undefined || result === MISSING) return true;
     if (result === FAILED) return false;
@@ -162,7 +162,7 @@ exports.create = function create(host) {
     return true;
   }
 
-  // gate judges a callback that decides at once: a promise is yes (D16).
+  // gate judges a callback that decides at once: a promise is yes (D-116).
   function gate(name, result) {
     if (result === true || result === MISSING) return true;
     if (result === FAILED || !result) return false;
@@ -188,7 +188,7 @@ exports.create = function create(host) {
     }
   }
 
-  // makeGameSession adds the names with a lower-case first letter (D24) to
+  // makeGameSession adds the names with a lower-case first letter (D-124) to
   // { GameSessionId, Name, FleetId, MaximumPlayerSessionCount, Port, IpAddress, DnsName,
   // GameSessionData, MatchmakerData, Status, GameProperties: [{ Key, Value }] }.
   function makeGameSession(from) {
@@ -262,7 +262,7 @@ exports.create = function create(host) {
       return 0;
     }
 
-    // id converts a target: a number, a numeric string, or something with a peerId (D20).
+    // id converts a target: a number, a numeric string, or something with a peerId (D-120).
     function id(value, method, what) {
       if (typeof value === 'number' && (value | 0) === value) return value;
       try {
