@@ -58,7 +58,8 @@ func TestRequestsAfterTheEndAreAnswered(t *testing.T) {
 	})
 }
 
-// F10: a crash of one kind of actor is not felt by other game sessions.
+// RL-110: a crash of one kind of actor is not felt by other game sessions.
+// RL-23.
 func TestACrashInOneGameSessionIsNotFeltInAnother(t *testing.T) {
 	run(t, func(w *world) {
 		good, bad := w.Create(nil), w.Create(nil)

@@ -10,7 +10,7 @@ import (
 
 // measured is what the players of a request reported for one location.
 type measured struct {
-	mean float64 // over those who reported (D28)
+	mean float64 // over those who reported (D-228)
 	most float64
 }
 

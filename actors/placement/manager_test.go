@@ -21,7 +21,8 @@ func bubble(t *testing.T, change func(*Options), f func(t *testing.T, w *world))
 }
 
 // Where and when the vectors of service-api.md 3.5 end.
-func TestCheck47_VectorsOfRoom(t *testing.T) {
+// API-47.
+func TestVectorsEndWhereAndWhenThereIsRoom(t *testing.T) {
 	v0 := []string{"player1 us-east-1 100", "player1 us-west-2 50", "player2 us-east-1 120", "player2 us-west-2 150"}
 	v6 := []string{"p1 us-east-1 90", "p2 us-east-1 30", "p2 us-west-2 70"}
 	cap0, cap6 := []messages.LatencyPolicy{policy(130, 60*time.Second)}, []messages.LatencyPolicy{policy(80, 30*time.Second)}
@@ -100,7 +101,8 @@ func TestCheck47_VectorsOfRoom(t *testing.T) {
 	}
 }
 
-func TestCheck46_PendingIsAnsweredWhenDurable(t *testing.T) {
+// API-46.
+func TestPendingIsAnsweredWhenDurable(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.queue(messages.Queue{})
 		w.store.stop()
@@ -124,7 +126,8 @@ func TestCheck46_PendingIsAnsweredWhenDurable(t *testing.T) {
 	})
 }
 
-func TestCheck50_FulfilledRecord(t *testing.T) {
+// API-50.
+func TestTheRecordOfAFulfilledPlacement(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.fleets("A a-1")
 		w.free("A/a-1", 1)
@@ -153,7 +156,8 @@ func TestCheck50_FulfilledRecord(t *testing.T) {
 	})
 }
 
-func TestCheck51_Stop(t *testing.T) {
+// API-51.
+func TestStopCancelsWhatIsPending(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.fleets("A a-1")
 		w.with(func(s *standIn) { s.activate = 10 * time.Second })
@@ -247,7 +251,8 @@ func TestStopWhileTheEndIsBeingStored(t *testing.T) {
 	}
 }
 
-func TestCheck52_DeletingTheQueueFailsItsPlacements(t *testing.T) {
+// API-52.
+func TestDeletingTheQueueFailsItsPlacements(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.fleets("A a-1")
 		w.free("A/a-1", 2)
@@ -278,7 +283,8 @@ func TestCheck52_DeletingTheQueueFailsItsPlacements(t *testing.T) {
 	})
 }
 
-func TestCheck49_ReuseOfAnID(t *testing.T) {
+// API-49.
+func TestAnIDIsFreeAgainAfterAFailure(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.fleets("A a-1")
 		w.queue(messages.Queue{Destinations: []string{"fleet/A"}, Timeout: 10 * time.Second})
@@ -304,7 +310,8 @@ func TestCheck49_ReuseOfAnID(t *testing.T) {
 	})
 }
 
-func TestCheck54_AliasesAreResolvedAtEveryPass(t *testing.T) {
+// API-54.
+func TestAliasesAreResolvedAtEveryPass(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.fleets("A a-1", "B b-1")
 		w.free("B/b-1", 1)
@@ -473,7 +480,8 @@ func TestUpdateOfAQueueReachesItsPlacements(t *testing.T) {
 }
 
 // What is seen is never ahead of the store, nor behind an event.
-func TestCheck53_StateBeforeEvent(t *testing.T) {
+// API-53.
+func TestTheStateIsVisibleBeforeTheEvent(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.fleets("A a-1")
 		w.free("A/a-1", 1)

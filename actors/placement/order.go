@@ -39,7 +39,7 @@ func (k *Ranking) Order(q *messages.Queue, t time.Duration, first bool, candidat
 		switch {
 		case q.AllowedLocations != nil && !slices.Contains(q.AllowedLocations, c.Location),
 			alone && !slices.Contains(k.override, c.Location),
-			capped && k.latencies[c.Location].most > float64(most): // equal is allowed, unknown is 0 (D27)
+			capped && k.latencies[c.Location].most > float64(most): // equal is allowed, unknown is 0 (D-227)
 		default:
 			eligible = append(eligible, c)
 		}
@@ -71,7 +71,7 @@ func keys(q *messages.Queue, latencies bool) []messages.Priority {
 	case latencies:
 		return all
 	}
-	return all[2:] // without latencies, cost plays no part (D23)
+	return all[2:] // without latencies, cost plays no part (D-223)
 }
 
 func (k *Ranking) compare(q *messages.Queue, key messages.Priority, a, b fleet.Candidate) int {

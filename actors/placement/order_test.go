@@ -79,7 +79,8 @@ type pass struct {
 }
 
 // The vectors of service-api.md 3.5, and one for every rule that those leave out.
-func TestCheck47_Vectors(t *testing.T) {
+// API-47.
+func TestVectorsOfTheOrder(t *testing.T) {
 	tests := []struct {
 		name         string
 		queue        messages.Queue

@@ -38,7 +38,7 @@ func (m *Manager) onStart(c *stage.Context, r Request[messages.StartPlacement, *
 }
 
 // admit checks what needs the state, and returns the queue and the ended placement whose
-// id is used again (D20).
+// id is used again (D-220).
 func (m *Manager) admit(r *messages.StartPlacement, now time.Time) (*queue, *entry, error) {
 	q, old := m.queues[r.Queue], m.placements[r.ID]
 	switch {

@@ -125,7 +125,8 @@ func (s *site) placement(id messages.PlacementID) *messages.Placement {
 }
 
 // The vectors of service-api.md 3.5 through the real registry.
-func TestCheck47_VectorsThroughTheRegistry(t *testing.T) {
+// API-47.
+func TestVectorsThroughTheRegistry(t *testing.T) {
 	v0 := []string{"W us-west-2", "E us-east-1", "X eu-west-1"}
 	latencies := func(reports ...string) (all []messages.PlayerLatency) {
 		for _, r := range reports {
@@ -243,8 +244,8 @@ func (s *site) check(p *messages.Placement, want string) {
 	}
 }
 
-// Check 50: the 60 s of the seats begin with the fulfilment, not with the launch.
-func TestCheck50_SeatsAreReservedFromTheFulfilment(t *testing.T) {
+// API-50: the 60 s of the seats begin with the fulfilment, not with the launch.
+func TestSeatsAreReservedFromTheFulfilment(t *testing.T) {
 	onSite(t, []string{"A us-1"}, nil, func(s *site) {
 		s.queue(messages.Queue{}, "A")
 		s.occupy("A/us-1")
@@ -281,7 +282,8 @@ func TestAllDesiredPlayersAreSeated(t *testing.T) {
 	})
 }
 
-func TestCheck53_OneEventEach(t *testing.T) {
+// API-53.
+func TestEachPlacementHasOneTerminalEvent(t *testing.T) {
 	onSite(t, []string{"A us-1"}, nil, func(s *site) {
 		s.queue(messages.Queue{Timeout: 10 * time.Second}, "A")
 		s.start(messages.StartPlacement{ID: "fulfilled", MaxPlayers: 1})
@@ -311,7 +313,8 @@ func TestCheck53_OneEventEach(t *testing.T) {
 	})
 }
 
-func TestCheck54_AliasesThroughTheRegistry(t *testing.T) {
+// API-54.
+func TestAliasesThroughTheRegistry(t *testing.T) {
 	onSite(t, []string{"A us-1", "B eu-1"}, nil, func(s *site) {
 		s.occupy("A/us-1")
 		s.queue(messages.Queue{}, "alias-end", "alias-x")

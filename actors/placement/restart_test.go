@@ -234,6 +234,7 @@ func TestCrashWhileLaunching(t *testing.T) {
 	})
 }
 
+// RL-21.
 func TestStoreThatFails(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.fleets("A a-1")
@@ -275,6 +276,7 @@ func TestStoreThatFails(t *testing.T) {
 
 // Whatever happens: each placement that was answered ends once, at the latest one second
 // after its timeout, and what lives belongs to a FULFILLED one.
+// RL-19, RL-20.
 func TestEveryPlacementEndsOnce(t *testing.T) {
 	seeds := 40
 	if testing.Short() {

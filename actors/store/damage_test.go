@@ -98,6 +98,7 @@ func ends(log []byte) (at []int) {
 }
 
 // A log that ends anywhere gives the transactions that are whole.
+// RL-22, RL-116.
 func TestTornLog(t *testing.T) {
 	path := crashed(t)
 	log, err := os.ReadFile(path + logSuffix)
@@ -123,6 +124,7 @@ func TestTornLog(t *testing.T) {
 
 // Damage in the last transaction drops it: a power failure may do that. Damage before is
 // none, and the store is refused with the name of the file.
+// RL-22.
 func TestDamagedLog(t *testing.T) {
 	path := crashed(t)
 	log, err := os.ReadFile(path + logSuffix)

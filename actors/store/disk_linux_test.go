@@ -26,6 +26,7 @@ func init() {
 
 // A disk that is full: changes are refused, what was answered stays, and the store goes on
 // by itself when there is room.
+// RL-116.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	if err := unix.Mount("troupe-test", dir, "tmpfs", 0, "size=4m"); err != nil {
@@ -144,6 +145,7 @@ func commitOverALimit() {
 // A sync that fails: nobody knows what is on the disk, so nothing is answered positively,
 // and what was refused does not come back with the next process, though all of it is in
 // the file.
+// RL-21, RL-116.
 func TestFailedSync(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	l := live(t, "sync", path, "1", "", nil)

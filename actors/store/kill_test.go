@@ -180,6 +180,7 @@ func newKills(t *testing.T) *kills {
 	return &kills{t: t, path: filepath.Join(t.TempDir(), "store.db"), known: make(map[string]bool), never: make(map[string]bool)}
 }
 
+// RL-18.
 func TestNothingAnsweredIsLostAtRandomKills(t *testing.T) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -196,6 +197,7 @@ func TestNothingAnsweredIsLostAtRandomKills(t *testing.T) {
 	}
 }
 
+// RL-18, RL-113.
 func TestNothingAnsweredIsLostAtAnyFailpoint(t *testing.T) {
 	if !fault.Enabled {
 		t.Skip("built without -tags faults")
