@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Bounds of the replay memory (service-api.md 1.5, D2). Over them the oldest
+// Bounds of the replay memory (service-api.md 1.5, D-202). Over them the oldest
 // responses are forgotten first.
 const (
 	replayFor      = 5 * time.Minute

@@ -23,7 +23,7 @@ const (
 )
 
 const (
-	// DefaultSkew is how far a caller's clock may be off (D1).
+	// DefaultSkew is how far a caller's clock may be off (D-201).
 	DefaultSkew = 5 * time.Minute
 
 	scopeService = "gamelift"

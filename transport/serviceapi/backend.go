@@ -67,7 +67,7 @@ type Backend interface {
 	UpdateScript(ctx context.Context, req messages.UpdateScript) (*messages.Script, error)
 	// Scripts answers one script, or without an id all.
 	Scripts(ctx context.Context, id messages.ScriptID) ([]*messages.Script, error)
-	// DeleteScript deletes a script that no fleet uses (D8).
+	// DeleteScript deletes a script that no fleet uses (D-208).
 	DeleteScript(ctx context.Context, id messages.ScriptID) error
 
 	QueueBackend

@@ -20,7 +20,7 @@ type QueueBackend interface {
 	Queues(ctx context.Context) ([]*messages.Queue, error)
 
 	// StartPlacement starts a placement, and answers with it as PENDING. An unknown queue
-	// is NotFound, an id that cannot be used again InvalidRequest (D20), and too many
+	// is NotFound, an id that cannot be used again InvalidRequest (D-220), and too many
 	// placements at a time are LimitExceeded.
 	StartPlacement(ctx context.Context, req messages.StartPlacement) (*messages.Placement, error)
 	// Placement answers one placement; an unknown one is NotFound.

@@ -8,7 +8,8 @@ import (
 	"troupe/messages"
 )
 
-func TestAPICheck30_UpdateGameSession(t *testing.T) {
+// API-30.
+func TestUpdateGameSessionChangesWhatIsGiven(t *testing.T) {
 	a := newAPI(t)
 	id := a.newGameSession(t, 4)
 	inBoth(t, func(t *testing.T, protocol string) {
@@ -35,7 +36,8 @@ func TestAPICheck30_UpdateGameSession(t *testing.T) {
 	})
 }
 
-func TestAPICheck31_UpdateOfATerminatedGameSession(t *testing.T) {
+// API-31.
+func TestAnUpdateOfATerminatedGameSessionIsRefused(t *testing.T) {
 	a := newAPI(t)
 	id := a.newGameSession(t, 4)
 	a.fake.fail = messages.Errorf(messages.InvalidGameSessionStatus, "it is TERMINATED")
@@ -44,7 +46,8 @@ func TestAPICheck31_UpdateOfATerminatedGameSession(t *testing.T) {
 	})
 }
 
-func TestAPICheck30_DetailsShowTheProtection(t *testing.T) {
+// API-30.
+func TestDetailsShowTheProtection(t *testing.T) {
 	a := newAPI(t)
 	first, second := a.newGameSession(t, 1), a.newGameSession(t, 1)
 	inBoth(t, func(t *testing.T, protocol string) {

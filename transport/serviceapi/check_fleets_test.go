@@ -21,7 +21,8 @@ func refused(t *testing.T, a *api, protocol, operation, code string, inputs map[
 	}
 }
 
-func TestAPICheck62_ResolveAliasReturnsIDAndARN(t *testing.T) {
+// API-62.
+func TestResolveAliasReturnsIDAndARN(t *testing.T) {
 	inBoth(t, func(t *testing.T, protocol string) {
 		a := newAPI(t)
 		simple := members{"Type": "SIMPLE", "FleetId": fleetOne}

@@ -7,7 +7,8 @@ import (
 
 // Until there is matchmaking, its operations say so in a way that clients know (service-api.md 2.1), whatever they are asked;
 // nothing of it is answered as if it were there.
-func TestAPICheck64_MatchmakingIsRefusedByName(t *testing.T) {
+// API-63.
+func TestMatchmakingIsRefusedByName(t *testing.T) {
 	a := newSilentServer(t)
 	inBoth(t, func(t *testing.T, protocol string) {
 		for operation, in := range map[string]members{

@@ -38,7 +38,8 @@ func (a *api) startPlacement(t *testing.T, id string, more members) reply {
 	return a.call(t, "json", "StartGameSessionPlacement", in)
 }
 
-func TestCheck42_QueueTimeout(t *testing.T) {
+// API-42.
+func TestAQueueTimeoutIs10To600Seconds(t *testing.T) {
 	a := newAPI(t)
 	inBoth(t, func(t *testing.T, protocol string) {
 		for _, s := range []int{9, 601, 0, -1} {
@@ -57,7 +58,8 @@ func TestCheck42_QueueTimeout(t *testing.T) {
 	})
 }
 
-func TestCheck43_44_RulesOfAQueue(t *testing.T) {
+// API-43, API-44.
+func TestRulesOfAQueueAreEnforced(t *testing.T) {
 	a := newAPI(t)
 	a.newQueue(t, "taken")
 	many := make([]members, 21)
@@ -152,7 +154,8 @@ func TestCheck43_44_RulesOfAQueue(t *testing.T) {
 	a.call(t, "json", "DeleteGameSessionQueue", members{"Name": "arn:aws:gamelift:us-east-1::gamesessionqueue/taken"}).OK(t)
 }
 
-func TestCheck45_EmptyObjectsRemove(t *testing.T) {
+// API-45.
+func TestEmptyObjectsRemoveASetting(t *testing.T) {
 	a := newAPI(t)
 	inBoth(t, func(t *testing.T, protocol string) {
 		name := "q-" + protocol
@@ -213,7 +216,8 @@ func TestQueuesAreListed(t *testing.T) {
 	a.call(t, "json", "DescribeGameSessionQueues", members{"NextToken": "x"}).Want(t, 400, invalidRequest)
 }
 
-func TestCheck46_48_StartOfAPlacement(t *testing.T) {
+// API-46, API-48.
+func TestAStartedPlacementIsPending(t *testing.T) {
 	a := newAPI(t)
 	a.newQueue(t, "q")
 	latency := func(more members) members {
@@ -334,7 +338,8 @@ func TestPlacementIsEchoed(t *testing.T) {
 	})
 }
 
-func TestCheck50_FulfilledPlacementIsShown(t *testing.T) {
+// API-50.
+func TestFulfilledPlacementIsShown(t *testing.T) {
 	a := newAPI(t)
 	a.fake.placements = []*messages.Placement{{
 		Request: messages.StartPlacement{ID: "p", Queue: "q", MaxPlayers: 2}, Status: messages.PlacementFulfilled, Started: epochStart, Ended: epochStart.Add(time.Second),

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-func TestAPICheck20_LimitsPatternsEnums(t *testing.T) {
+// API-20.
+func TestLimitsPatternsAndEnumsAreEnforced(t *testing.T) {
 	a := newAPI(t)
 	game := a.newGameSession(t, 9)
 	create := func(extra members) members {
@@ -86,7 +87,8 @@ func TestAPICheck20_LimitsPatternsEnums(t *testing.T) {
 	})
 }
 
-func TestAPICheck22_Paging(t *testing.T) {
+// API-22.
+func TestBadLimitsAndTokensAreRefused(t *testing.T) {
 	a := newAPI(t)
 	for range 7 {
 		a.newGameSession(t, 1)
@@ -136,7 +138,8 @@ func TestAPICheck22_Paging(t *testing.T) {
 	other.call(t, "json", "ListFleets", members{"NextToken": token}).Want(t, 400, invalidRequest)
 }
 
-func TestAPICheck23_FleetOrAlias(t *testing.T) {
+// API-23.
+func TestExactlyOneOfFleetAndAliasIsNeeded(t *testing.T) {
 	a := newAPI(t)
 	inBoth(t, func(t *testing.T, protocol string) {
 		for _, operation := range []string{"CreateGameSession", "SearchGameSessions"} {
@@ -149,7 +152,8 @@ func TestAPICheck23_FleetOrAlias(t *testing.T) {
 	})
 }
 
-func TestAPICheck24_TerminalAlias(t *testing.T) {
+// API-24.
+func TestATerminalAliasRefusesWithItsMessage(t *testing.T) {
 	a := newAPI(t)
 	inBoth(t, func(t *testing.T, protocol string) {
 		r := a.call(t, protocol, "CreateGameSession", members{"AliasId": aliasEnd, "MaximumPlayerSessionCount": 1})
@@ -160,7 +164,8 @@ func TestAPICheck24_TerminalAlias(t *testing.T) {
 	})
 }
 
-func TestAPICheck35_DescribeGameSessions(t *testing.T) {
+// API-35.
+func TestDescribeGameSessionsRefusesBadFiltersAndUnknownIDs(t *testing.T) {
 	a := newAPI(t)
 	id := a.newGameSession(t, 1)
 	arn := "arn:aws:gamelift:us-east-1:123456789012:fleet/" + fleetOne
@@ -195,7 +200,8 @@ func TestAPICheck35_DescribeGameSessions(t *testing.T) {
 	})
 }
 
-func TestAPICheck37_BatchOfPlayerSessions(t *testing.T) {
+// API-37.
+func TestABatchOfPlayerSessionsIsAllOrNothing(t *testing.T) {
 	a := newAPI(t)
 	id := a.newGameSession(t, 100)
 	ids := make([]string, 26)
@@ -227,7 +233,8 @@ func TestAPICheck37_BatchOfPlayerSessions(t *testing.T) {
 	a.call(t, "json", "CreatePlayerSessions", members{"GameSessionId": full, "PlayerIds": []string{"a", "b"}}).Want(t, 400, "GameSessionFullException")
 }
 
-func TestAPICheck40_StatusFilterOfPlayerSessions(t *testing.T) {
+// API-40.
+func TestTheStatusFilterIsForGameSessionsOnly(t *testing.T) {
 	a := newAPI(t)
 	id := a.newGameSession(t, 9)
 	out := a.call(t, "json", "CreatePlayerSession", members{"GameSessionId": id, "PlayerId": "p"}).OK(t)
@@ -252,7 +259,8 @@ func TestAPICheck40_StatusFilterOfPlayerSessions(t *testing.T) {
 	})
 }
 
-func TestAPICheck41_OneSelectorOfPlayerSessions(t *testing.T) {
+// API-41.
+func TestOneSelectorOfPlayerSessionsIsNeeded(t *testing.T) {
 	a := newAPI(t)
 	id := a.newGameSession(t, 9)
 	inBoth(t, func(t *testing.T, protocol string) {
@@ -265,7 +273,8 @@ func TestAPICheck41_OneSelectorOfPlayerSessions(t *testing.T) {
 	})
 }
 
-func TestAPICheck61_UnknownFleetsAreLeftOut(t *testing.T) {
+// API-61.
+func TestUnknownFleetsAreLeftOut(t *testing.T) {
 	a := newAPI(t)
 	ids := func(n int) (l []string) {
 		for i := range n {
@@ -328,7 +337,8 @@ func TestAPIListFleetsFilters(t *testing.T) {
 	})
 }
 
-func TestAPICheck63_Stubs(t *testing.T) {
+// API-63.
+func TestStubsAnswerTheirClass(t *testing.T) {
 	a := newAPI(t)
 	inBoth(t, func(t *testing.T, protocol string) {
 		for _, name := range Operations() {

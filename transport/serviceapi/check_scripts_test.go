@@ -30,7 +30,8 @@ func with(in members, name string, value any) members {
 	return out
 }
 
-func TestAPICheck58_CreateScript(t *testing.T) {
+// API-58.
+func TestCreateScriptTakesOneSource(t *testing.T) {
 	inBoth(t, func(t *testing.T, protocol string) {
 		a := newAPI(t)
 		zip := zipMember(protocol, []byte("PK"))

@@ -43,7 +43,8 @@ func (a *api) found(t *testing.T, protocol string, in members) (ids []string, to
 }
 
 // The other vectors are held by the package of the expressions.
-func TestCheck55_SearchVectorsHoldOverTheWire(t *testing.T) {
+// API-55.
+func TestSearchVectorsHoldOverTheWire(t *testing.T) {
 	a := newAPI(t)
 	a.stock()
 	inBoth(t, func(t *testing.T, protocol string) {
@@ -78,7 +79,8 @@ func TestCheck55_SearchVectorsHoldOverTheWire(t *testing.T) {
 	})
 }
 
-func TestCheck56_SearchShowsActiveOnesOfOneFleetInPagesOf20(t *testing.T) {
+// API-56.
+func TestSearchShowsActiveOnesOfOneFleetInPagesOf20(t *testing.T) {
 	a := newAPI(t)
 	for i := range 45 {
 		a.newGameSession(t, i%4)
@@ -130,7 +132,8 @@ func TestCheck56_SearchShowsActiveOnesOfOneFleetInPagesOf20(t *testing.T) {
 	})
 }
 
-func TestCheck57_SearchRefusesAFilterOf1025Characters(t *testing.T) {
+// API-57.
+func TestSearchRefusesAFilterOf1025Characters(t *testing.T) {
 	a := newAPI(t)
 	a.stock()
 	long := func(n int) string { return "gameSessionName<>'" + strings.Repeat("ü", n-19) + "'" }

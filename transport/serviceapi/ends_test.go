@@ -16,7 +16,8 @@ import (
 
 const noGame = "arn:aws:gamelift:us-east-1::gamesession/fleet-one/none"
 
-func TestAPICheck32_TerminateGameSession(t *testing.T) {
+// API-32.
+func TestTerminateGameSessionTakesBothModes(t *testing.T) {
 	a := newAPI(t)
 	sdk := serviceapitest.SDKClient(t, a.url)
 	game := a.newGameSession(t, 2)

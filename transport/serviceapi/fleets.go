@@ -10,7 +10,7 @@ import (
 	"troupe/messages"
 )
 
-// describeIDsMax bounds the ids of one Describe call (D6).
+// describeIDsMax bounds the ids of one Describe call (D-206).
 const describeIDsMax = 25
 
 // listFleets lists the ids of fleets, oldest first, all or those of one script.

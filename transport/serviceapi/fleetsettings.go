@@ -106,7 +106,7 @@ func portsOf(member string, given []types.IpPermission) ([]messages.Port, error)
 // creatorPeriodMax bounds PolicyPeriodInMinutes, which the model does not: 100 years.
 const creatorPeriodMax = 100 * 365 * 24 * 60
 
-// creatorLimitOf reads a policy; a member that is missing is 0, which is no bound (D10).
+// creatorLimitOf reads a policy; a member that is missing is 0, which is no bound (D-210).
 func creatorLimitOf(in *types.ResourceCreationLimitPolicy) (*messages.CreatorLimit, error) {
 	if in == nil {
 		return nil, nil

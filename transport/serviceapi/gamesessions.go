@@ -53,7 +53,7 @@ func (s *Server) createGameSession(ctx context.Context, in *gamelift.CreateGameS
 
 // describeGameSessions lists game sessions, newest first. With a game session
 // id, the location and the alias are ignored and another fleet's id finds
-// nothing (D11).
+// nothing (D-211).
 func (s *Server) describeGameSessions(ctx context.Context, in *gamelift.DescribeGameSessionsInput) (*gameSessionsOutput, error) {
 	records, err := s.selectedGameSessions(ctx, in)
 	if err != nil {

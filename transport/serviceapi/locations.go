@@ -12,7 +12,7 @@ import (
 	"troupe/messages"
 )
 
-// Page sizes of ListLocations (D3): this one unless Limit says otherwise.
+// Page sizes of ListLocations (D-203): this one unless Limit says otherwise.
 const pageLocations = 50
 
 func (s *Server) createLocation(ctx context.Context, in *gamelift.CreateLocationInput) (*gamelift.CreateLocationOutput, error) {

@@ -16,7 +16,7 @@ import (
 	"troupe/transport/awswire"
 )
 
-// Page sizes (service-api.md 1.6, D3). A larger Limit is clamped.
+// Page sizes (service-api.md 1.6, D-203). A larger Limit is clamped.
 const (
 	pageMax       = 100
 	pageSearchMax = 20

@@ -118,7 +118,7 @@ func (s *Server) stopPlacement(ctx context.Context, in *gamelift.StopGameSession
 	return &gamelift.StopGameSessionPlacementOutput{GameSessionPlacement: placement(ctx, record)}, nil
 }
 
-// placement shows a placement. GameSessionRegion is the location (D31).
+// placement shows a placement. GameSessionRegion is the location (D-231).
 func placement(ctx context.Context, r *messages.Placement) *types.GameSessionPlacement {
 	q := &r.Request
 	p := &types.GameSessionPlacement{

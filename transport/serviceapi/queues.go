@@ -17,8 +17,8 @@ import (
 const (
 	queueTimeoutMin     = 10
 	queueTimeoutMax     = 600
-	queueTimeoutDefault = 600 // D17
-	destinationsMax     = 20  // D18
+	queueTimeoutDefault = 600 // D-217
+	destinationsMax     = 20  // D-218
 	policiesMax         = 100 // the model sets no bound
 	pageQueuesMax       = 50
 	kindQueue           = "gamesessionqueue"

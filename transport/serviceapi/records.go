@@ -102,7 +102,7 @@ func (s *Server) playerSession(ctx context.Context, r *messages.PlayerSession) t
 	}
 }
 
-// instanceTypeLocal stands in for an instance type, as CreateFleet fills it (D4).
+// instanceTypeLocal stands in for an instance type, as CreateFleet fills it (D-204).
 const instanceTypeLocal = types.EC2InstanceType("local")
 
 func (s *Server) fleet(r *messages.Fleet) types.FleetAttributes {

@@ -27,7 +27,8 @@ var stricter = map[string]string{
 // Every maximum, minimum, pattern, enumeration and type of the service model is
 // enforced in every operation that the host offers, with the modeled exception and
 // for the member that it is about, whatever the rest of the input is.
-func TestAPICheck20_EveryLimitOfTheModel(t *testing.T) {
+// API-20.
+func TestEveryLimitOfTheModel(t *testing.T) {
 	a := newSilentServer(t)
 	m := readModel(t)
 	rules := ruleCounts(a)
@@ -97,7 +98,8 @@ var offered = strings.Fields(`
 // mayBeOffered are operations that a host may answer, but need not yet.
 var mayBeOffered = strings.Fields(`ListCompute DescribeCompute`)
 
-func TestAPICheck63_OfferedAndNot(t *testing.T) {
+// API-63.
+func TestWhatIsNotOfferedIsAStub(t *testing.T) {
 	a := newSilentServer(t)
 	for _, name := range slices.Concat(offered, mayBeOffered) {
 		if !slices.Contains(Operations(), name) {

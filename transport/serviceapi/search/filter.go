@@ -106,7 +106,7 @@ func (f *Filter) Matches(g *messages.GameSession, players int) bool {
 	return at == matched
 }
 
-// holds compares. What is absent is equal to nothing (D25).
+// holds compares. What is absent is equal to nothing (D-225).
 func (n *comparison) holds(g *messages.GameSession, players int) bool {
 	if n.operand.kind() == text {
 		s, there := n.operand.text(g)

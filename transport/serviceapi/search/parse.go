@@ -267,7 +267,7 @@ func (p *parser) take(symbol string) bool {
 	return true
 }
 
-// keyword reads a keyword, if it is next; case does not matter (D24).
+// keyword reads a keyword, if it is next; case does not matter (D-224).
 func (p *parser) keyword(name string) bool {
 	p.space()
 	at := p.at

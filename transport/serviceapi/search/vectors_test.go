@@ -37,14 +37,14 @@ var filterVectors = []struct {
 	{1, `hasAvailablePlayerSessions=true`, "S1 S3 S4", 0},
 	{2, `gameSessionName = 'Matt\'s Awesome Game 1'`, "S1", 0},
 	{3, `gameSessionName='ranked-3'`, "S3", 0},
-	{4, `gameSessionName<>'ranked-3'`, "S1 S2 S4 S5", 0}, // D25
+	{4, `gameSessionName<>'ranked-3'`, "S1 S2 S4 S5", 0}, // D-225
 	{5, `gameSessionProperties.difficulty = 'novice'`, "S1 S5", 0},
 	{6, `gameSessionProperties.difficulty = "novice"`, "S1 S5", 0},
-	{7, `gameSessionProperties.difficulty <> 'novice'`, "S2 S3 S4", 0}, // D25
+	{7, `gameSessionProperties.difficulty <> 'novice'`, "S2 S3 S4", 0}, // D-225
 	{8, `NOT gameSessionProperties.map='winter' AND hasAvailablePlayerSessions=true`, "S4", 0},
 	{9, `NOT (gameSessionProperties.map='winter' AND hasAvailablePlayerSessions=true)`, "S2 S4 S5", 0},
 	{10, `maximumSessions=12 OR maximumSessions=10 AND playerSessionCount<=3`, "S1 S3", 0},
-	{11, `(maximumSessions=12 or maximumSessions=10) and not playerSessionCount<=3`, "S3 S5", 0}, // D24
+	{11, `(maximumSessions=12 or maximumSessions=10) and not playerSessionCount<=3`, "S3 S5", 0}, // D-224
 	{12, `creationTimeMillis>2000 AND creationTimeMillis<=4000`, "S3 S4", 0},
 	{13, `maximumSessions > 1 AND hasAvailablePlayerSessions=true AND gameSessionProperties.map='winter'`, "S1 S3", 0},
 	{14, `gameSessionId='S4' OR gameSessionId<>'S4' AND creationTimeMillis>=4999.5`, "S4 S5", 0},
@@ -88,7 +88,8 @@ func refusedAt(t *testing.T, expression string, err error, position int) {
 	}
 }
 
-func TestCheck55_FilterVectorsHold(t *testing.T) {
+// API-55.
+func TestFilterVectorsHold(t *testing.T) {
 	for _, v := range filterVectors {
 		f, err := ParseFilter(v.filter)
 		if v.position > 0 {
@@ -130,7 +131,8 @@ func ids(all []Found) string {
 	return strings.Join(names, " ")
 }
 
-func TestCheck55_SortVectorsHold(t *testing.T) {
+// API-55.
+func TestSortVectorsHold(t *testing.T) {
 	for _, v := range sortVectors {
 		s, err := ParseSort(v.sort)
 		if v.position > 0 {
