@@ -7,7 +7,7 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// D11, D12: what the original does not send is off, and can be switched on.
+// D-111, D-112: what the original does not send is off, and can be switched on.
 func TestAnnouncementsAreSwitches(t *testing.T) {
 	h := startHost(t, func(c *host.Config) {
 		c.Session.AnnouncePlayers, c.Session.AnnounceAllPlayers, c.Session.LegacyLoginPacket = true, true, true

@@ -55,6 +55,7 @@ func secretFile(t *testing.T, mode os.FileMode) string {
 	return name
 }
 
+// RL-212.
 func TestAPIWithKeys(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, func(c *host.Config) {
@@ -127,6 +128,7 @@ func TestSecretFileIsTheOwnersAlone(t *testing.T) {
 }
 
 // Nothing that a host logs, at any level, has the secret of a key in it.
+// RL-213.
 func TestHostLogKeepsSecrets(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer

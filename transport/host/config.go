@@ -82,7 +82,7 @@ type WebSocket struct {
 type Fast struct {
 	Addr      string `config:"addr"`    // host:port of the main socket, port 0 for any
 	Enabled   bool   `config:"enabled"` // false keeps the port bound, announced and silent
-	SameIP    bool   `config:"sameIP"`  // datagrams must come from the IP of the player's WebSocket (D7)
+	SameIP    bool   `config:"sameIP"`  // datagrams must come from the IP of the player's WebSocket (D-107)
 	PortsFrom int    `config:"portsFrom"`
 	PortsTo   int    `config:"portsTo"`
 	Sockets   int    `config:"sockets"` // further sockets at most, for equal peer ids behind one address
@@ -226,9 +226,9 @@ type Session struct {
 	PlayerQueueMessages int           `config:"playerQueueMessages"`
 	MailboxBytes        int           `config:"mailboxBytes"`
 	MailboxMessages     int           `config:"mailboxMessages"`
-	AnnouncePlayers     bool          `config:"announcePlayers"`         // PLAYER_CONNECT and PLAYER_DISCONNECT to the others (D12)
-	AnnounceAllPlayers  bool          `config:"announceAllPlayersGroup"` // membership updates of group -1 (D11)
-	LegacyLoginPacket   bool          `config:"legacyLoginPacket"`       // an empty packet with op code 0 after the login (D12)
+	AnnouncePlayers     bool          `config:"announcePlayers"`         // PLAYER_CONNECT and PLAYER_DISCONNECT to the others (D-112)
+	AnnounceAllPlayers  bool          `config:"announceAllPlayersGroup"` // membership updates of group -1 (D-111)
+	LegacyLoginPacket   bool          `config:"legacyLoginPacket"`       // an empty packet with op code 0 after the login (D-112)
 	EndedMax            int           `config:"endedMax"`                // ended game sessions remembered; fewer if they hold more than 512 MiB
 	EndedKeep           time.Duration `config:"endedKeep"`               // for at most so long
 }
@@ -261,7 +261,7 @@ type Limits struct {
 	MessageBytes                      int           `config:"messageBytes"`              // inbound WebSocket message; not to be switched off
 }
 
-// Flush says when output is written (DESIGN 5).
+// Flush says when output is written (D-18).
 type Flush struct {
 	Interval string `config:"interval"` // adaptive, or a duration; 0s writes after every batch
 }

@@ -64,7 +64,8 @@ func (h *testHost) talk(from, to *stock.Client) {
 	})
 }
 
-func TestCheck01_UpgradeOnBothPathsAnyOrigin(t *testing.T) {
+// RT-1.
+func TestUpgradeOnBothPathsAnyOrigin(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, nil, nil)
 	game := h.newGame(20)
@@ -86,7 +87,8 @@ func TestCheck01_UpgradeOnBothPathsAnyOrigin(t *testing.T) {
 	}
 }
 
-func TestCheck02_OneUnitPerMessage(t *testing.T) {
+// RT-2.
+func TestOneUnitPerMessage(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, nil, nil)
 	p := h.players(2, stock.Options{})
@@ -120,9 +122,10 @@ func TestCheck02_OneUnitPerMessage(t *testing.T) {
 	h.checkReceived(append(p, ts)...)
 }
 
-// TestCheck03_Vectors has the vectors of realtime.md 14.2 that do not depend on
+// TestVectorsByteForByte has the vectors of realtime.md 14.2 that do not depend on
 // an id or a port cross real sockets byte for byte.
-func TestCheck03_Vectors(t *testing.T) {
+// RT-3.
+func TestVectorsByteForByte(t *testing.T) {
 	t.Parallel()
 	g := &logic{}
 	h := startHost(t, nil, g.make)
@@ -155,8 +158,9 @@ func TestCheck03_Vectors(t *testing.T) {
 	h.checkReceived(append(p, refused)...)
 }
 
-// TestCheck03_LoginVectors logs in with the vectors' LOGIN, the id put in place.
-func TestCheck03_LoginVectors(t *testing.T) {
+// TestLoginVectorsLogIn logs in with the vectors' LOGIN, the id put in place.
+// RT-3.
+func TestLoginVectorsLogIn(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, nil, nil)
 	game := h.newGame(4)
@@ -182,7 +186,8 @@ func TestCheck03_LoginVectors(t *testing.T) {
 	}
 }
 
-func TestCheck04_OpCodeIsZigzag(t *testing.T) {
+// RT-4.
+func TestOpCodeIsZigzag(t *testing.T) {
 	t.Parallel()
 	g := &logic{accepted: func(s script.Session, p script.Player) {
 		s.SendReliableMessage(script.Outgoing{OpCode: -101, Sender: -1}, p.PeerID)
@@ -203,7 +208,8 @@ func TestCheck04_OpCodeIsZigzag(t *testing.T) {
 	h.checkReceived(c)
 }
 
-func TestCheck05_TextLogin(t *testing.T) {
+// RT-5.
+func TestATextMessageLogsIn(t *testing.T) {
 	t.Parallel()
 	g := &logic{}
 	h := startHost(t, nil, g.make)
@@ -233,7 +239,8 @@ func TestCheck05_TextLogin(t *testing.T) {
 	h.checkReceived(c) // no text message among them
 }
 
-func TestCheck06_AbsentOpCodeIsLogin(t *testing.T) {
+// RT-6.
+func TestAbsentOpCodeIsLogin(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, nil, nil)
 	game := h.newGame(8)
@@ -257,7 +264,8 @@ func TestCheck06_AbsentOpCodeIsLogin(t *testing.T) {
 	}
 }
 
-func TestCheck07_NothingBeforeLogin(t *testing.T) {
+// RT-7.
+func TestNothingBeforeLogin(t *testing.T) {
 	t.Parallel()
 	g := &logic{}
 	h := startHost(t, nil, g.make)
@@ -314,7 +322,8 @@ func TestCheck07_NothingBeforeLogin(t *testing.T) {
 	h.checkReceived(inside)
 }
 
-func TestCheck08_LoginTimeout(t *testing.T) {
+// RT-8.
+func TestWithoutALoginTheSocketIsClosed(t *testing.T) {
 	t.Parallel()
 	const limit = 400 * time.Millisecond
 	h := startHost(t, func(c *host.Config) { c.Limits.LoginTimeout = limit }, nil)
@@ -344,7 +353,8 @@ func TestCheck08_LoginTimeout(t *testing.T) {
 	h.checkReceived(p...)
 }
 
-func TestCheck10_FragmentsAndPings(t *testing.T) {
+// RT-10.
+func TestFragmentsAreReassembledAndPingsAnswered(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, nil, nil)
 	game := h.newGame(8)

@@ -123,6 +123,7 @@ func (h *testHost) atOnce(all []*stubborn, limit time.Duration) (took []time.Dur
 // A venue, the customers of a carrier and a load balancer are one address each. Its
 // players are all back inside of the window, though they come at once: whoever is
 // over the rate of that address waits, and is answered.
+// RL-121.
 func TestAVenueBehindOneAddressComesBack(t *testing.T) {
 	t.Parallel()
 	h := crowdHost(t, nil)
@@ -187,6 +188,7 @@ func (h *testHost) besiege(sources, each int) {
 
 // Connections that say nothing keep nobody out who does, new or returning, though
 // there are as many as may be.
+// RL-122, RL-201.
 func TestSilentConnectionsKeepNobodyOut(t *testing.T) {
 	t.Parallel()
 	const each = 20

@@ -69,6 +69,7 @@ func (h *testHost) refuses(game string) {
 
 // During a drain running games keep their contract: whoever has a seat logs in, and who
 // has lost the connection comes back, on every transport. Only what is new is refused.
+// RL-123.
 func TestPlayersComeInAndBackWhileTheHostDrains(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, func(c *host.Config) { secure(t)(c); c.Drain.Grace = time.Minute }, nil)

@@ -72,7 +72,8 @@ func (h *testHost) awaitEnd(game string, reason types.GameSessionStatusReason) {
 	})
 }
 
-func TestAPICheck32_GameSessionIsTerminatedAndItsLogIsOffered(t *testing.T) {
+// API-32.
+func TestGameSessionIsTerminatedAndItsLogIsOffered(t *testing.T) {
 	t.Parallel()
 	asked := make(chan struct{}, 2)
 	h := startHost(t, nil, func() script.Handler { return &parting{asked: func() { asked <- struct{}{} }} })

@@ -75,7 +75,8 @@ func (b *backend) types() (all []string) {
 }
 
 // Each placement has one event, and who is told of it and asks sees its end.
-func TestCheck53_BackendIsToldOfWhatItCanSeeAlready(t *testing.T) {
+// API-53.
+func TestBackendIsToldOfWhatItCanSeeAlready(t *testing.T) {
 	placements := newBackend(t)
 	h := startHost(t, func(c *host.Config) {
 		c.Events.Sinks = []host.EventSink{

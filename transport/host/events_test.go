@@ -48,7 +48,8 @@ func left(t *testing.T, path string, add ...messages.Event) (ids []string) {
 }
 
 // An event outlives hosts until its sink has it, and is gone then.
-func TestCheck53_EventsOutliveTheHostUntilTheyAreDelivered(t *testing.T) {
+// API-53.
+func TestEventsOutliveTheHostUntilTheyAreDelivered(t *testing.T) {
 	var up atomic.Bool
 	requests := make(chan string, 100)
 	hook := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -16,9 +16,8 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// The fast channel over plain UDP: checks 20 to 29 and 49 of spec/realtime.md
-// section 21, the core of 68, and what a flood may cost others. Check 24 is in
-// spoof_test.go.
+// The fast channel over plain UDP: RT-20 to RT-29, RT-49, the core of RT-68, and what
+// a flood may cost others. RT-24 is in spoof_test.go.
 
 // acks returns the SERVER_ACKs that a client got.
 func acks(c *stock.Client) (found []stock.Event) {
@@ -40,7 +39,8 @@ func (h *testHost) fastPort(c *stock.Client) int {
 	return int(log[0].LoginResult.FastPort)
 }
 
-func TestCheck20_UDPConnectIsAnsweredFromTheAnnouncedPort(t *testing.T) {
+// RT-20.
+func TestUDPConnectIsAnsweredFromTheAnnouncedPort(t *testing.T) {
 	h := startHost(t, nil, nil)
 	c := h.fastPlayers(2, stock.Options{})
 	addr, err := netip.ParseAddrPort(h.host.Addrs().Fast)
@@ -68,7 +68,8 @@ func TestCheck20_UDPConnectIsAnsweredFromTheAnnouncedPort(t *testing.T) {
 	h.verified(c...)
 }
 
-func TestCheck21_TenUDPConnectsTenRisingAcks(t *testing.T) {
+// RT-21.
+func TestTenUDPConnectsTenRisingAcks(t *testing.T) {
 	h := startHost(t, nil, nil)
 	c := h.players(1, stock.Options{NoClientAck: true})[0]
 	if err := c.AwaitFast(h.context()); err != nil {
@@ -102,7 +103,8 @@ func TestCheck21_TenUDPConnectsTenRisingAcks(t *testing.T) {
 	h.verified(c)
 }
 
-func TestCheck22_FastMessagesTakeUDPOnlyAfterTheAck(t *testing.T) {
+// RT-22.
+func TestFastMessagesTakeUDPOnlyAfterTheAck(t *testing.T) {
 	for _, how := range []string{"-7", "another datagram"} {
 		t.Run(how, func(t *testing.T) {
 			h := startHost(t, nil, nil)
@@ -141,8 +143,9 @@ func TestCheck22_FastMessagesTakeUDPOnlyAfterTheAck(t *testing.T) {
 }
 
 // The datagrams of the second player come from another IP than its WebSocket,
-// so that it is never answered (D7); to it that looks like a firewall.
-func TestCheck23_WithoutAServerAckEverythingGoesByWebSocket(t *testing.T) {
+// so that it is never answered (D-107); to it that looks like a firewall.
+// RT-23.
+func TestWithoutAServerAckEverythingGoesByWebSocket(t *testing.T) {
 	h, games := startPlays(t, nil, func(p *play) {
 		p.onMessage = func(s script.Session, m *script.Message) {
 			s.SendMessage(script.Outgoing{OpCode: m.OpCode + 1, Sender: -1}, m.Sender)
@@ -203,7 +206,8 @@ func TestCheck23_WithoutAServerAckEverythingGoesByWebSocket(t *testing.T) {
 	h.verified(c, up)
 }
 
-func TestCheck25_OneSeriesOfNumbersPerRecipient(t *testing.T) {
+// RT-25.
+func TestOneSeriesOfNumbersPerRecipient(t *testing.T) {
 	h, _ := startPlays(t, nil, func(p *play) {
 		p.onMessage = func(s script.Session, m *script.Message) {
 			s.SendMessage(script.Outgoing{OpCode: 12, Sender: -1, Payload: m.Payload}, m.Sender)
@@ -247,7 +251,8 @@ func TestCheck25_OneSeriesOfNumbersPerRecipient(t *testing.T) {
 	h.verified(c...)
 }
 
-func TestCheck26_DuplicateAndOlderDatagramsAreDropped(t *testing.T) {
+// RT-26.
+func TestDuplicateAndOlderDatagramsAreDropped(t *testing.T) {
 	h, games := startPlays(t, nil, nil)
 	c := h.fastPlayers(2, stock.Options{})
 	send := func(sequence int32, n int) {
@@ -274,7 +279,8 @@ func TestCheck26_DuplicateAndOlderDatagramsAreDropped(t *testing.T) {
 	h.verified(c...)
 }
 
-func TestCheck27_RelayedPacketsCarryTheRecipientsNumbers(t *testing.T) {
+// RT-27.
+func TestRelayedPacketsCarryTheRecipientsNumbers(t *testing.T) {
 	h := startHost(t, nil, nil)
 	c := h.fastPlayers(3, stock.Options{})
 	for range 100 { // runs ahead with its own numbers
@@ -294,7 +300,8 @@ func TestCheck27_RelayedPacketsCarryTheRecipientsNumbers(t *testing.T) {
 	h.verified(c...)
 }
 
-func TestCheck28_LargePayloadsTakeTheWebSocket(t *testing.T) {
+// RT-28.
+func TestLargePayloadsTakeTheWebSocket(t *testing.T) {
 	const fits, tooLarge = stock.FastPayloadMax, stock.FastPayloadMax + 1
 	h, _ := startPlays(t, nil, func(p *play) {
 		p.onMessage = func(s script.Session, m *script.Message) {
@@ -332,7 +339,8 @@ func TestCheck28_LargePayloadsTakeTheWebSocket(t *testing.T) {
 	h.verified(c...)
 }
 
-func TestCheck29_SwitchedOffThePortStaysBoundAndSilent(t *testing.T) {
+// RT-29.
+func TestSwitchedOffThePortStaysBoundAndSilent(t *testing.T) {
 	h := startHost(t, func(c *host.Config) { c.Fast.Enabled = false }, nil)
 	c := h.players(2, stock.Options{})
 	h.until("requests", func() error {
@@ -377,7 +385,8 @@ func TestCheck29_SwitchedOffThePortStaysBoundAndSilent(t *testing.T) {
 }
 
 // Each channel gets a host of its own; what the players see must be the same.
-func TestCheck49_GroupCommandsByUDPWorkAsByWebSocket(t *testing.T) {
+// RT-49.
+func TestGroupCommandsByUDPWorkAsByWebSocket(t *testing.T) {
 	seen := map[stock.Channel][]string{}
 	for _, via := range bothChannels {
 		h, games := startPlays(t, nil, func(p *play) {
@@ -442,7 +451,8 @@ func TestCheck49_GroupCommandsByUDPWorkAsByWebSocket(t *testing.T) {
 	}
 }
 
-func TestCheck68_MessagesInOnPlayerAcceptedArriveByWebSocket(t *testing.T) {
+// RT-68.
+func TestMessagesInOnPlayerAcceptedArriveByWebSocket(t *testing.T) {
 	h, _ := startPlays(t, nil, func(p *play) {
 		p.accepted = func(s script.Session, who script.Player) {
 			if who.PeerID == 1 {
@@ -479,6 +489,7 @@ func TestCheck68_MessagesInOnPlayerAcceptedArriveByWebSocket(t *testing.T) {
 
 // One player floods the fast channel, at the limits that are configured by
 // default. Nobody else loses a reliable message, in this game or in another.
+// RL-112.
 func TestFastFloodCostsOthersNothingReliable(t *testing.T) {
 	const flood, op, honest, count = 20_000, 20, 21, 300
 	h := startHost(t, nil, nil)

@@ -60,7 +60,8 @@ func (h *testHost) noUpdate(clients ...*stock.Client) {
 	}
 }
 
-func TestCheck45_JoinTellsBoth(t *testing.T) {
+// RT-45.
+func TestJoinTellsBoth(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, nil, nil)
 	p := h.players(3, stock.Options{})
@@ -84,7 +85,8 @@ func TestCheck45_JoinTellsBoth(t *testing.T) {
 	h.checkReceived(p...)
 }
 
-func TestCheck46_RefusedJoin(t *testing.T) {
+// RT-46.
+func TestARefusedJoinIsToldToTheRequesterAlone(t *testing.T) {
 	t.Parallel()
 	g := &logic{joinGroup: func(group messages.GroupID, peer messages.PeerID) bool {
 		if group == 3 {
@@ -117,7 +119,8 @@ func TestCheck46_RefusedJoin(t *testing.T) {
 	h.checkReceived(p...)
 }
 
-func TestCheck47_Leave(t *testing.T) {
+// RT-47.
+func TestALeaveIsToldToThoseWhoRemain(t *testing.T) {
 	t.Parallel()
 	g := &logic{leaveGroup: func(group messages.GroupID, _ messages.PeerID) bool { return group != 2 }}
 	h := startHost(t, nil, g.make)
@@ -161,7 +164,8 @@ func TestCheck47_Leave(t *testing.T) {
 	h.checkReceived(p...)
 }
 
-func TestCheck48_RequestMembership(t *testing.T) {
+// RT-48.
+func TestAnybodyMayRequestTheMembers(t *testing.T) {
 	t.Parallel()
 	g := &logic{}
 	h := startHost(t, nil, g.make)
@@ -183,7 +187,7 @@ func TestCheck48_RequestMembership(t *testing.T) {
 		if err := c.RequestMembership(want.group, stock.ChannelWebSocket); err != nil {
 			t.Fatal(err)
 		}
-		h.expectMembers(c, c.PeerID(), want.group, want.players...) // from the requester (D10)
+		h.expectMembers(c, c.PeerID(), want.group, want.players...) // from the requester (D-110)
 	}
 	h.noUpdate(p...)
 	if n := g.count("onPlayerJoinGroup"); n != 2 {
@@ -192,7 +196,8 @@ func TestCheck48_RequestMembership(t *testing.T) {
 	h.checkReceived(p...)
 }
 
-func TestCheck50_PlayersArePacked(t *testing.T) {
+// RT-50.
+func TestPlayersArePacked(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, nil, nil)
 	game := h.newGame(8)
@@ -211,9 +216,10 @@ func TestCheck50_PlayersArePacked(t *testing.T) {
 	h.checkReceived(append(p, ts)...)
 }
 
-// TestCheck51_DisconnectLeavesGroups holds for a clean leave in every mode, and
+// TestDisconnectLeavesGroups holds for a clean leave in every mode, and
 // in the original's for every loss.
-func TestCheck51_DisconnectLeavesGroups(t *testing.T) {
+// RT-51.
+func TestDisconnectLeavesGroups(t *testing.T) {
 	t.Parallel()
 	for name, leave := range map[string]func(*testHost, *stock.Client){
 		"close": func(_ *testHost, c *stock.Client) { c.Close() },
@@ -238,13 +244,14 @@ func TestCheck51_DisconnectLeavesGroups(t *testing.T) {
 			}
 			h.send(p[1], stock.Message{OpCode: 23, TargetGroup: 1, Reliable: true})
 			h.expect(p[2], stock.Op(23))
-			h.noUpdate(p[1:]...) // none for group -1 (D11)
+			h.noUpdate(p[1:]...) // none for group -1 (D-111)
 			h.checkReceived(p...)
 		})
 	}
 }
 
-func TestCheck52_BroadcastMembership(t *testing.T) {
+// RT-52.
+func TestBroadcastSendsOneGroupsMembersToAnother(t *testing.T) {
 	t.Parallel()
 	g := &logic{}
 	h := startHost(t, nil, g.make)

@@ -17,7 +17,7 @@ import (
 )
 
 // Several game sessions on one host share its ports, its actors' workers and
-// its buffers, and nothing else: R10 and R11 of spec/reliability.md.
+// its buffers, and nothing else: RL-10 and RL-11.
 
 // canary is a payload that says whose it is, filled up to a size.
 func canary(game int, peer int32, size int) []byte {
@@ -41,6 +41,7 @@ func readCanary(b []byte) (game int, peer int32, ok bool) {
 	return game, peer, bytes.Equal(rest, bytes.Repeat(filler, len(rest)/len(filler)))
 }
 
+// RL-211.
 func TestIsolation_GamesAndPlayersCannotReachOthers(t *testing.T) {
 	const games, players, rounds = 4, 3, 15
 	const direct, toAll, toGroup, toServer, forgedSender, foreign = 10, 11, 12, 13, 14, 15
@@ -232,7 +233,7 @@ func isolated(t *testing.T, game, players int, c *stock.Client, got map[int32]in
 	}
 }
 
-// R11: after its game session is over nothing of a player reaches the next one,
+// RL-11: after its game session is over nothing of a player reaches the next one,
 // also not one with the same peer id behind the same address and port.
 func TestIsolation_NothingAfterTheEnd(t *testing.T) {
 	h, games := startPlays(t, func(c *host.Config) { c.Drain.Grace = 0 }, func(p *play) {

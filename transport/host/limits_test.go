@@ -218,7 +218,8 @@ func TestLoginPayloadTooLarge(t *testing.T) {
 	h.checkReceived(p...)
 }
 
-// TestServerOpCodes: what only the host may say is dropped, on any target (D36).
+// TestServerOpCodes: what only the host may say is dropped, on any target (D-136).
+// RL-204.
 func TestServerOpCodes(t *testing.T) {
 	t.Parallel()
 	g := &logic{}
@@ -368,6 +369,7 @@ func TestFastRateDrops(t *testing.T) {
 
 // TestPendingLimits: who is over a limit waits. There is room when another one logs
 // in, or has been silent for too long.
+// RL-26.
 func TestPendingLimits(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []struct {
@@ -511,6 +513,7 @@ func (h *testHost) numbered(n int, connections ...*stock.Client) {
 	}
 }
 
+// RL-109.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	for _, flavor := range flavors {
@@ -609,6 +612,7 @@ func TestSlowReaderStrict(t *testing.T) {
 
 // TestStalledReaderIsCut: one that never reads again does not keep its
 // connection, and nobody waits for it.
+// RL-109.
 func TestStalledReaderIsCut(t *testing.T) {
 	t.Parallel()
 	g := &logic{}
@@ -726,7 +730,7 @@ func TestFleetCapacity(t *testing.T) {
 	h.checkReceived(a, b)
 }
 
-// TestGamesAreSeparate: nothing crosses from one game session to another (R11).
+// TestGamesAreSeparate: nothing crosses from one game session to another (RL-11).
 func TestGamesAreSeparate(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, nil, nil)

@@ -188,11 +188,12 @@ func (h *testHost) expectRefused(c *stock.Client) []byte {
 
 func (h *testHost) logins(o counters.LoginOutcome) int64 { return h.host.Counters().Logins.Get(o) }
 
-func TestCheck11_LoginResponseIsFirst(t *testing.T) {
+// RT-11.
+func TestLoginResponseIsFirst(t *testing.T) {
 	t.Parallel()
 	say := func(op int32) script.Outgoing { return script.Outgoing{OpCode: op, Sender: -1} }
 	g := &logic{
-		connect: func(s script.Session, m *script.ConnectMessage) bool { // held until after LOGIN_RESPONSE (D21)
+		connect: func(s script.Session, m *script.ConnectMessage) bool { // held until after LOGIN_RESPONSE (D-121)
 			s.SendReliableMessage(say(50), m.Player.PeerID)
 			s.SendMessage(say(51), m.Player.PeerID)
 			return true
@@ -247,7 +248,8 @@ func TestCheck11_LoginResponseIsFirst(t *testing.T) {
 	h.checkReceived(chatter)
 }
 
-func TestCheck12_PeerIDInBothPlaces(t *testing.T) {
+// RT-12.
+func TestPeerIDInBothPlaces(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, nil, nil)
 	game := h.newGame(8)
@@ -265,9 +267,10 @@ func TestCheck12_PeerIDInBothPlaces(t *testing.T) {
 	}
 }
 
-// TestCheck13_PeerIDs has window 0: a returning player needs a new player
+// TestPeerIDsCountUpAndAreNotReused has window 0: a returning player needs a new player
 // session and gets a fresh id.
-func TestCheck13_PeerIDs(t *testing.T) {
+// RT-13.
+func TestPeerIDsCountUpAndAreNotReused(t *testing.T) {
 	t.Parallel()
 	g := &logic{connect: func(_ script.Session, m *script.ConnectMessage) bool { return string(m.Payload) != "no" }}
 	h := startHost(t, strict, g.make)
@@ -282,7 +285,7 @@ func TestCheck13_PeerIDs(t *testing.T) {
 	}
 	p[0].Close()
 	g.await(t, "onPlayerDisconnect 1 of [1 2]")
-	h.expectRefused(h.dial(h.seats(game, 1)[0], stock.Options{Payload: []byte("no")})) // uses up no id (D28)
+	h.expectRefused(h.dial(h.seats(game, 1)[0], stock.Options{Payload: []byte("no")})) // uses up no id (D-128)
 	back := h.join(h.seats(game, 1)[0], stock.Options{})
 	if back.PeerID() != 3 {
 		t.Errorf("the returning player got peer id %d, want 3", back.PeerID())
@@ -296,7 +299,8 @@ func TestCheck13_PeerIDs(t *testing.T) {
 	h.checkReceived(append(p, back, other)...)
 }
 
-func TestCheck14_BadPlayerSessions(t *testing.T) {
+// RT-14.
+func TestBadPlayerSessionsAreRefused(t *testing.T) {
 	t.Parallel()
 	g := &logic{}
 	h := startHost(t, strict, g.make)
@@ -336,7 +340,8 @@ func TestCheck14_BadPlayerSessions(t *testing.T) {
 	h.checkReceived(inside, fresh)
 }
 
-func TestCheck15_ScriptRefuses(t *testing.T) {
+// RT-15.
+func TestAPlayerWhomTheScriptRefusesIsNotIn(t *testing.T) {
 	t.Parallel()
 	g := &logic{connect: func(s script.Session, m *script.ConnectMessage) bool {
 		switch string(m.Payload) {
@@ -357,7 +362,7 @@ func TestCheck15_ScriptRefuses(t *testing.T) {
 				c := h.dial(ids[1], stock.Options{Flavor: flavor, Payload: []byte(answer)})
 				h.expectRefused(c)
 				h.checkReceived(c)
-				if s := h.seat(ids[1]).Status; s != types.PlayerSessionStatusReserved { // left to expire (D4)
+				if s := h.seat(ids[1]).Status; s != types.PlayerSessionStatusReserved { // left to expire (D-104)
 					t.Errorf("player session is %s", s)
 				}
 			}
@@ -382,7 +387,8 @@ func TestCheck15_ScriptRefuses(t *testing.T) {
 	}
 }
 
-func TestCheck16_MaxPlayers(t *testing.T) {
+// RT-16.
+func TestOneMoreThanMaxPlayersIsRefused(t *testing.T) {
 	t.Parallel()
 	g := &logic{conf: script.Configuration{MaxPlayers: 2}}
 	h := startHost(t, nil, g.make)
@@ -403,9 +409,10 @@ func TestCheck16_MaxPlayers(t *testing.T) {
 	h.checkReceived(p[0], p[1], in, third)
 }
 
-// TestCheck16_DetachedPlayersKeepTheirPlace: a player whose connection is lost
+// TestDetachedPlayersKeepTheirPlace: a player whose connection is lost
 // still counts.
-func TestCheck16_DetachedPlayersKeepTheirPlace(t *testing.T) {
+// RT-16.
+func TestDetachedPlayersKeepTheirPlace(t *testing.T) {
 	t.Parallel()
 	g := &logic{conf: script.Configuration{MaxPlayers: 1}}
 	h := startHost(t, nil, g.make)
@@ -420,7 +427,8 @@ func TestCheck16_DetachedPlayersKeepTheirPlace(t *testing.T) {
 	h.checkReceived(back)
 }
 
-func TestCheck17_ConnectionPayload(t *testing.T) {
+// RT-17.
+func TestTheConnectionPayloadArrivesUnchanged(t *testing.T) {
 	t.Parallel()
 	var every []byte
 	for i := range 4096 {
@@ -455,7 +463,8 @@ func TestCheck17_ConnectionPayload(t *testing.T) {
 	}
 }
 
-func TestCheck18_LoginIsNotRelayed(t *testing.T) {
+// RT-18.
+func TestLoginIsNotRelayed(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, nil, nil)
 	game := h.newGame(8)
@@ -473,7 +482,8 @@ func TestCheck18_LoginIsNotRelayed(t *testing.T) {
 	h.checkReceived(first, ts)
 }
 
-func TestCheck19_PlayersContainTheAccepted(t *testing.T) {
+// RT-19.
+func TestPlayersContainTheAccepted(t *testing.T) {
 	t.Parallel()
 	sessions := make(chan string, 3)
 	g := &logic{accepted: func(s script.Session, p script.Player) {
@@ -541,6 +551,7 @@ func TestLoginsInARow(t *testing.T) {
 }
 
 // TestForgedSender: the host knows who is who, whatever is written.
+// RL-204.
 func TestForgedSender(t *testing.T) {
 	t.Parallel()
 	g := &logic{}

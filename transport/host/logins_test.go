@@ -39,6 +39,7 @@ const comesIn = 5 * time.Second
 
 // TestGuessesKeepNobodyOut: failed logins of one address refuse nothing that is right
 // behind it: a new seat, a stock player that comes back, one with a reconnect token.
+// RL-205.
 func TestGuessesKeepNobodyOut(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, loginLimits, nil)
@@ -67,6 +68,7 @@ func TestGuessesKeepNobodyOut(t *testing.T) {
 
 // TestGuessesCostTheGuesser: the answer to a guess comes later once there are too many of
 // them, but not to other addresses.
+// RL-205.
 func TestGuessesCostTheGuesser(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, func(c *host.Config) { c.Limits.LoginFailuresPerIPPerMinute = 3 }, nil)

@@ -101,6 +101,7 @@ func (n *natted) heard(c *stock.Client, first int, via stock.Channel) bool {
 	return false
 }
 
+// RL-107.
 func TestNATChangesThePort(t *testing.T) {
 	t.Parallel()
 	n := behindNAT(t, "127.0.0.2", false)
@@ -112,6 +113,7 @@ func TestNATChangesThePort(t *testing.T) {
 	n.checkReceived(n.in, n.away)
 }
 
+// RL-107.
 func TestNATChangesTheAddress(t *testing.T) {
 	t.Parallel()
 	n := behindNAT(t, "127.0.0.3", false)
@@ -125,6 +127,7 @@ func TestNATChangesTheAddress(t *testing.T) {
 	n.back("the old address", 8*time.Second, stock.ChannelWebSocket)
 }
 
+// RL-107.
 func TestNATChangesWhatDTLSSees(t *testing.T) {
 	t.Parallel()
 	n := behindNAT(t, "127.0.0.5", true)

@@ -58,7 +58,8 @@ func (h *testHost) ended(id string, want types.GameSessionPlacementState) *types
 }
 
 // The queue that is there from the start takes a placement, and its players play.
-func TestCheck46_50_PlacementIsPlayed(t *testing.T) {
+// API-46, API-50.
+func TestAPlacementIsPlayed(t *testing.T) {
 	h := startHost(t, nil, nil)
 	h.place(&gamelift.StartGameSessionPlacementInput{
 		PlacementId: aws.String("p"), GameSessionQueueName: aws.String("queue-dev"), MaximumPlayerSessionCount: aws.Int32(4), GameSessionName: aws.String("placed"),

@@ -38,9 +38,10 @@ func (h *testHost) seatIs(id string, want types.PlayerSessionStatus) {
 	})
 }
 
-// TestCheck53_Loss has window 0: every loss of the WebSocket is the end of the
+// TestInStrictModeALossIsTheEnd has window 0: every loss of the WebSocket is the end of the
 // player.
-func TestCheck53_Loss(t *testing.T) {
+// RT-53.
+func TestInStrictModeALossIsTheEnd(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(*stock.Client){
 		"close 1000": (*stock.Client).Close,
@@ -81,7 +82,8 @@ func TestCheck53_Loss(t *testing.T) {
 	}
 }
 
-func TestCheck54_SendToTheLeaving(t *testing.T) {
+// RT-54.
+func TestSendingToTheLeavingRaisesNothing(t *testing.T) {
 	t.Parallel()
 	g := &logic{disconnect: func(s script.Session, peer messages.PeerID) {
 		m := script.Outgoing{OpCode: 31, Sender: -1, Payload: []byte("bye")}
@@ -110,8 +112,9 @@ func TestCheck54_SendToTheLeaving(t *testing.T) {
 	}
 }
 
-// TestCheck55_PingTimeout needs real time: the least is 6 s.
-func TestCheck55_PingTimeout(t *testing.T) {
+// TestAClientThatAnswersNoPingsIsLost needs real time: the least is 6 s.
+// RT-55, RL-102.
+func TestAClientThatAnswersNoPingsIsLost(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []struct {
 		name     string
@@ -173,7 +176,8 @@ func TestCheck55_PingTimeout(t *testing.T) {
 	}
 }
 
-func TestCheck56_LosingOnlyUDP(t *testing.T) {
+// RT-56.
+func TestLosingOnlyUDPKeepsThePlayer(t *testing.T) {
 	t.Parallel()
 	g := &logic{}
 	h := startHost(t, strict, g.make)
@@ -207,7 +211,8 @@ func TestCheck56_LosingOnlyUDP(t *testing.T) {
 	h.checkReceived(p...)
 }
 
-func TestCheck57_PacketPing(t *testing.T) {
+// RT-57.
+func TestAPacketPingIsAnswered(t *testing.T) {
 	t.Parallel()
 	g := &logic{}
 	h := startHost(t, nil, g.make)
@@ -248,9 +253,10 @@ func TestCheck57_PacketPing(t *testing.T) {
 	h.checkReceived(p...)
 }
 
-// TestResumeAfterLoss is DESIGN 4.1, the default: a killed client stays in the
-// game and comes back to the same place. Checks 13, 14 and 53 say the opposite
-// of the original.
+// TestResumeAfterLoss is D-1, the default: a killed client stays in the
+// game and comes back to the same place. RT-13, RT-14 and RT-53 say what strict mode
+// does instead.
+// RL-108.
 func TestResumeAfterLoss(t *testing.T) {
 	t.Parallel()
 	for _, flavor := range flavors {
@@ -387,6 +393,7 @@ func TestFastIsNotKept(t *testing.T) {
 }
 
 // TestWindowEnds: who does not come back has left, once.
+// RL-108.
 func TestWindowEnds(t *testing.T) {
 	t.Parallel()
 	const window = 300 * time.Millisecond
@@ -412,7 +419,7 @@ func TestWindowEnds(t *testing.T) {
 	h.checkReceived(other)
 }
 
-// TestCleanLeaveHasNoWindow is DESIGN 4.2: close code 1000 is a leave at once.
+// TestCleanLeaveHasNoWindow is D-2: close code 1000 is a leave at once.
 func TestCleanLeaveHasNoWindow(t *testing.T) {
 	t.Parallel()
 	g := &logic{}
@@ -429,7 +436,7 @@ func TestCleanLeaveHasNoWindow(t *testing.T) {
 	h.checkReceived(gone, other)
 }
 
-// TestTakeover is DESIGN 4.3: the newest login of a player session wins.
+// TestTakeover is D-3: the newest login of a player session wins.
 func TestTakeover(t *testing.T) {
 	t.Parallel()
 	g := &logic{}
@@ -523,7 +530,7 @@ func TestTakeoverUnderFire(t *testing.T) {
 }
 
 // TestTakeoverMovesTheQueue: what waits for an old connection that no longer
-// reads goes to the new one (DESIGN 4.3).
+// reads goes to the new one (D-3).
 func TestTakeoverMovesTheQueue(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, func(c *host.Config) {
@@ -730,7 +737,7 @@ func TestProcessEnding(t *testing.T) {
 		h.awaitClose(c, messages.CloseGameEnded)
 	}
 	h.gameIs(game, types.GameSessionStatusTerminated)
-	if n := g.count("onPlayerDisconnect"); n != 0 { // D19
+	if n := g.count("onPlayerDisconnect"); n != 0 { // D-119
 		t.Errorf("onPlayerDisconnect was called %d times", n)
 	}
 	h.expectRefused(h.dial(ids[0], stock.Options{}))

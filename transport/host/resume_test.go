@@ -15,7 +15,7 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// TestResumeOnAnyTransport: DESIGN 4.1, from each transport to each other, with
+// TestResumeOnAnyTransport: D-1, from each transport to each other, with
 // peer id, group and what was missed.
 func TestResumeOnAnyTransport(t *testing.T) {
 	t.Parallel()
@@ -80,6 +80,7 @@ func TestResumeOnAnyTransport(t *testing.T) {
 
 // TestResumeOfAnotherProcess is reliability.md 2.9: a token and a player session of
 // a host that is gone are refused at once and for good.
+// RL-114.
 func TestResumeOfAnotherProcess(t *testing.T) {
 	t.Parallel()
 	first := startHost(t, nil, nil)
@@ -129,7 +130,7 @@ func TestResumeSettingsOfAFleet(t *testing.T) {
 	}
 }
 
-// TestRejoinAfterALeave is DESIGN 4.2 for the client from the specification: the
+// TestRejoinAfterALeave is D-2 for the client from the specification: the
 // same after a close 1000, as a new player with the same peer id.
 func TestRejoinAfterALeave(t *testing.T) {
 	t.Parallel()

@@ -20,8 +20,8 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// Routing of application messages: checks 35 to 44 of spec/realtime.md section
-// 21, and what sections 10 and 15.2 say about gates and order.
+// Routing of application messages: RT-35 to RT-44, and what
+// realtime.md 10 and 15.2 say about gates and order.
 
 var bothChannels = []stock.Channel{stock.ChannelWebSocket, stock.ChannelUDP}
 
@@ -293,7 +293,8 @@ func (h *testHost) sawNone(p *play, op int32, names ...string) {
 	}
 }
 
-func TestCheck35_AMessageToTheServerCallsOnMessageOnceAndRelaysNothing(t *testing.T) {
+// RT-35.
+func TestAMessageToTheServerCallsOnMessageOnceAndRelaysNothing(t *testing.T) {
 	h, games := startPlays(t, nil, nil)
 	c := h.fastPlayers(3, stock.Options{})
 	op := int32(100)
@@ -313,7 +314,8 @@ func TestCheck35_AMessageToTheServerCallsOnMessageOnceAndRelaysNothing(t *testin
 	h.verified(c...)
 }
 
-func TestCheck36_ATargetPlayerGetsItAloneIfTheGateSaysSo(t *testing.T) {
+// RT-36.
+func TestATargetPlayerGetsItAloneIfTheGateSaysSo(t *testing.T) {
 	const free, refused, panics, self, both, unknown = 200, 210, 220, 230, 240, 250
 	h, games := startPlays(t, nil, func(p *play) {
 		p.toPlayer = func(m *script.Message) bool {
@@ -363,7 +365,8 @@ func TestCheck36_ATargetPlayerGetsItAloneIfTheGateSaysSo(t *testing.T) {
 	h.verified(c...)
 }
 
-func TestCheck37_GroupMinusOneReachesAllPlayersTheSenderIncluded(t *testing.T) {
+// RT-37.
+func TestGroupMinusOneReachesAllPlayersTheSenderIncluded(t *testing.T) {
 	const free, refused, panics, odd = 300, 310, 320, 330
 	h, games := startPlays(t, nil, func(p *play) {
 		p.toGroup = func(m *script.Message) bool {
@@ -407,7 +410,8 @@ func TestCheck37_GroupMinusOneReachesAllPlayersTheSenderIncluded(t *testing.T) {
 	h.verified(c...)
 }
 
-func TestCheck38_OnlyMembersSendToAGroup(t *testing.T) {
+// RT-38.
+func TestOnlyMembersSendToAGroup(t *testing.T) {
 	h, games := startPlays(t, nil, nil)
 	c := h.fastPlayers(3, stock.Options{})
 	for _, p := range c[1:] {
@@ -438,8 +442,9 @@ func TestCheck38_OnlyMembersSendToAGroup(t *testing.T) {
 }
 
 // On the fast channel the sender names the association, so a forged one is a
-// datagram from an address not bound to it (check 24): it is dropped.
-func TestCheck39_ForgedSendersAreNeverDelivered(t *testing.T) {
+// datagram from an address not bound to it (RT-24): it is dropped.
+// RT-39.
+func TestForgedSendersAreNeverDelivered(t *testing.T) {
 	h, games := startPlays(t, nil, nil)
 	c := h.fastPlayers(3, stock.Options{})
 	forged := []int32{2, 3, stock.ServerID, 0, -2, 99, math.MinInt32, math.MaxInt32}
@@ -485,7 +490,8 @@ func TestCheck39_ForgedSendersAreNeverDelivered(t *testing.T) {
 	h.verified(c...)
 }
 
-func TestCheck40_UnlistedNegativeOpCodesAreRelayed(t *testing.T) {
+// RT-40.
+func TestUnlistedNegativeOpCodesAreRelayed(t *testing.T) {
 	h, _ := startPlays(t, nil, nil)
 	c := h.players(2, stock.Options{Flavor: stock.TypeScript})
 	for _, op := range []int32{-500, -501, -4, -9, -16, -102, math.MinInt32} {
@@ -497,7 +503,7 @@ func TestCheck40_UnlistedNegativeOpCodesAreRelayed(t *testing.T) {
 	h.verified(c...)
 }
 
-// serverOps are the op codes that only the server may emit (D36), with the
+// serverOps are the op codes that only the server may emit (D-136), with the
 // inner message that a forger would give them.
 var serverOps = []stock.Packet{
 	{OpCode: stock.OpLoginResponse, LoginResult: &stock.LoginResult{Success: true, PeerID: 2, FastPort: 9}},
@@ -511,7 +517,8 @@ var serverOps = []stock.Packet{
 	{OpCode: stock.OpGameEnd},
 }
 
-func TestCheck41_OpCodesOfTheServerAreNeverRelayed(t *testing.T) {
+// RT-41.
+func TestOpCodesOfTheServerAreNeverRelayed(t *testing.T) {
 	h, games := startPlays(t, nil, nil)
 	c := h.fastPlayers(3, stock.Options{})
 	ofServer := func() (n int) {
@@ -548,7 +555,8 @@ func TestCheck41_OpCodesOfTheServerAreNeverRelayed(t *testing.T) {
 	h.verified(c...)
 }
 
-func TestCheck42_AMessageWithoutTargetIsDropped(t *testing.T) {
+// RT-42.
+func TestAMessageWithoutTargetIsDropped(t *testing.T) {
 	h, games := startPlays(t, nil, nil)
 	c := h.fastPlayers(2, stock.Options{})
 	op, sent := int32(600), int64(0)
@@ -568,7 +576,8 @@ func TestCheck42_AMessageWithoutTargetIsDropped(t *testing.T) {
 	h.verified(c...)
 }
 
-func TestCheck43_4096BytesPass4097DoNot(t *testing.T) {
+// RT-43.
+func TestAPayloadOf4096PassesAndOneOf4097DoesNot(t *testing.T) {
 	h, games := startPlays(t, nil, nil)
 	c := h.fastPlayers(2, stock.Options{})
 	payload := make([]byte, stock.PayloadMax+1)
@@ -645,7 +654,8 @@ func (h *testHost) rises(who string, got []int, n int, want func(int) bool) {
 	}
 }
 
-func TestCheck44_ReliableMessagesOfOneSenderArriveInOrder(t *testing.T) {
+// RT-44.
+func TestReliableMessagesOfOneSenderArriveInOrder(t *testing.T) {
 	const count, op = 10_000, 800
 	h := startHost(t, unlimited, nil)
 	c := h.players(3, stock.Options{EventsMax: 4 * count})
@@ -777,7 +787,7 @@ func TestDirectAndGroupMessagesOfOneSenderKeepTheirOrder(t *testing.T) {
 	h.verified(c...)
 }
 
-// R2: a reliable message is delivered, or the player session ends with a reason.
+// RL-2: a reliable message is delivered, or the player session ends with a reason.
 // A client whose joins and messages the game session finds all at once, as after
 // a callback that took its time, is no exception.
 func TestReliableMessagesBehindGroupOperationsAreNotLost(t *testing.T) {
@@ -822,7 +832,7 @@ func TestReliableMessagesBehindGroupOperationsAreNotLost(t *testing.T) {
 	h.verified(c...)
 }
 
-// D37, D29: after login an op code 0 is for the server alone, a LOGIN for nobody.
+// D-137, D-129: after login an op code 0 is for the server alone, a LOGIN for nobody.
 func TestOpCode0AfterLogin(t *testing.T) {
 	h, games := startPlays(t, nil, nil)
 	c := h.fastPlayers(2, stock.Options{})

@@ -40,7 +40,7 @@ func newPrograms(s *Script) *programs {
 }
 
 // make makes a program of a script: by the engine that the fleet names, else that
-// of the script's package.json, else the embedded one (realtime.md D26). An uploaded script
+// of the script's package.json, else the embedded one (D-126). An uploaded script
 // gets node only where the operator lets it.
 func (p *programs) make(b *bundle.Bundle, entry string, f *messages.Fleet) (script.Program, error) {
 	asked, err := b.Engine()

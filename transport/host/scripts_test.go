@@ -129,7 +129,8 @@ func engines(t *testing.T, test func(t *testing.T, packageJSON string)) {
 	})
 }
 
-func TestAPICheck59_ANewContentIsForNewGameSessions(t *testing.T) {
+// API-59.
+func TestANewContentIsForNewGameSessions(t *testing.T) {
 	engines(t, func(t *testing.T, packageJSON string) {
 		t.Parallel()
 		h := startHost(t, nil, nil)
@@ -178,7 +179,8 @@ func TestAPICheck59_ANewContentIsForNewGameSessions(t *testing.T) {
 	})
 }
 
-func TestAPICheck60_TheTrailOfAScriptFleet(t *testing.T) {
+// API-60.
+func TestTheTrailOfAScriptFleet(t *testing.T) {
 	h := startHost(t, nil, nil)
 	_, fleet := h.scriptFleet(archive(map[string]string{"lib/main.js": says("x")}))
 	out, err := h.api.DescribeFleetEvents(h.context(), &gamelift.DescribeFleetEventsInput{FleetId: &fleet})
@@ -201,7 +203,8 @@ func TestAPICheck60_TheTrailOfAScriptFleet(t *testing.T) {
 	}
 }
 
-func TestAPICheck58_WhatIsNoScriptIsRefused(t *testing.T) {
+// API-58.
+func TestWhatIsNoScriptIsRefused(t *testing.T) {
 	h := startHost(t, nil, nil)
 	for name, in := range map[string]*gamelift.CreateScriptInput{
 		"neither":       {},

@@ -34,8 +34,8 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// The secured mode: checks 9 and 30 to 34 of spec/realtime.md section 21, played
-// by a client from the spec alone, whose DTLS is openssl or GnuTLS.
+// The secured mode: RT-9 and RT-30 to RT-34, played
+// by a client written from the specification alone, whose DTLS is openssl or GnuTLS.
 
 // secure turns the secured listeners on.
 func secure(t *testing.T) func(c *host.Config) {
@@ -112,7 +112,8 @@ func (h *testHost) loginResult(c *stock.Client) *stock.LoginResult {
 	return nil
 }
 
-func TestCheck9_WSSWorksWithTLS12Alone(t *testing.T) {
+// RT-9.
+func TestWSSWorksWithTLS12Alone(t *testing.T) {
 	h := startHost(t, secure(t), nil)
 	id := h.seats(h.newGame(4), 1)[0]
 	o := stock.Options{TLS: &tls.Config{RootCAs: h.roots(), ServerName: "localhost", MinVersion: tls.VersionTLS12, MaxVersion: tls.VersionTLS12}}
@@ -133,7 +134,8 @@ func TestCheck9_WSSWorksWithTLS12Alone(t *testing.T) {
 	h.checkReceived(c)
 }
 
-func TestCheck30_31_AFullVerifyIdentityLogin(t *testing.T) {
+// RT-30, RT-31.
+func TestAFullVerifyIdentityLogin(t *testing.T) {
 	for _, test := range []struct {
 		name  string
 		stack stock.Stack
@@ -160,7 +162,7 @@ func TestCheck30_31_AFullVerifyIdentityLogin(t *testing.T) {
 				if err := c.AwaitFast(h.context()); err != nil {
 					t.Fatal(err)
 				}
-				// D8: the answer comes on both channels.
+				// D-108: the answer comes on both channels.
 				for _, via := range []stock.Channel{stock.ChannelDTLS, stock.ChannelWebSocket} {
 					h.until("answered by "+via.String(), func() error {
 						if !slices.ContainsFunc(c.Log(), isOp(stock.OpVerifyIdentityResponse, via)) {
@@ -199,7 +201,8 @@ func TestCheck30_31_AFullVerifyIdentityLogin(t *testing.T) {
 	}
 }
 
-func TestCheck33_CACertIsPEMInSecuredModeAndEmptyOtherwise(t *testing.T) {
+// RT-33.
+func TestCACertIsPEMInSecuredModeAndEmptyOtherwise(t *testing.T) {
 	h := startHost(t, secure(t), nil)
 	seats := h.seats(h.newGame(4), 2)
 	plain := h.join(seats[0], stock.Options{})
@@ -227,7 +230,8 @@ func TestCheck33_CACertIsPEMInSecuredModeAndEmptyOtherwise(t *testing.T) {
 	}
 }
 
-func TestCheck34_APlainUDPConnectOnASecuredPortHasNoEffect(t *testing.T) {
+// RT-34.
+func TestAPlainUDPConnectOnASecuredPortHasNoEffect(t *testing.T) {
 	h := startHost(t, secure(t), nil)
 	o := h.secured()
 	o.DTLS = nil
@@ -307,7 +311,8 @@ func (h *testHost) verify(box *dtlsInbox, peer int32, token string) wire.VerifyI
 	return wire.VerifyIdentityResult{}
 }
 
-func TestCheck32_AWrongTokenWrongPeerOrReusedTokenIsRefusedAndTheWebSocketLivesOn(t *testing.T) {
+// RT-32, RL-209.
+func TestAWrongTokenWrongPeerOrReusedTokenIsRefusedAndTheWebSocketLivesOn(t *testing.T) {
 	h := startHost(t, secure(t), nil)
 	seats := h.seats(h.newGame(4), 2)
 	o := h.secured()
@@ -462,6 +467,7 @@ func TestAnAssociationThatDoesNotSayWhoItIsEnds(t *testing.T) {
 
 // The library's own listener would make a session of any such datagram, and one
 // with the victim's address would kill the victim's (reliability.md 6).
+// RL-207.
 func TestForgedKCPSegmentsMakeNothingAndKillNothing(t *testing.T) {
 	h := startHost(t, secure(t), nil)
 	p := h.sdk(client.KCP, h.seats(h.newGame(4), 1)[0])

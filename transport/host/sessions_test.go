@@ -17,7 +17,8 @@ import (
 
 // Game sessions and player sessions through the SDK and SQLite: after a restart they are
 // over, and known, and the token is taken.
-func TestAPICheck34_GameSessionsAreKnownAfterARestart(t *testing.T) {
+// API-34, RL-114.
+func TestGameSessionsAreKnownAfterARestart(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "store.db")
 	change := func(c *host.Config) { c.Store = host.Store{Path: path} }

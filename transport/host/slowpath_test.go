@@ -127,6 +127,7 @@ func (g *gapTeller) OnPlayerReconnected(_ messages.PeerID, info script.Reconnect
 // A player that sends more than another's path can take costs that one messages, which
 // are announced, and never its seat: a sender at eight times the rate of a slow path, with
 // a queue that is full again and again.
+// RL-112.
 func TestAFastSenderDoesNotEndWhoIsSlow(t *testing.T) {
 	for name, play := range map[string]func(*testHost, *slowPath, string) *slowPlayer{"sdk": slowSDK, "stock": slowStock} {
 		t.Run(name, func(t *testing.T) {

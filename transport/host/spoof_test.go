@@ -16,8 +16,8 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// Plain UDP spoofing at a running host: check 24 of spec/realtime.md section 21,
-// R10, R27 and the row "plain UDP spoofing" of spec/reliability.md section 6.
+// Plain UDP spoofing at a running host: RT-24,
+// RL-10, RL-27 and RL-206.
 
 // rawUDP is a UDP socket that sends what it is told and keeps what it gets.
 type rawUDP struct {
@@ -165,7 +165,8 @@ func (h *testHost) udpWrites(all ...*stock.Client) int64 {
 	return int64(got)
 }
 
-func TestCheck24_UnknownSendersAndUnboundAddressesAreIgnored(t *testing.T) {
+// RT-24.
+func TestUnknownSendersAndUnboundAddressesAreIgnored(t *testing.T) {
 	h, games := startPlays(t, nil, nil)
 	c := h.fastPlayers(2, stock.Options{})
 	port, writes := h.fastPort(c[0]), h.udpWrites(c...)
@@ -283,7 +284,7 @@ func TestSpoof_ReplayedDatagrams(t *testing.T) {
 	h.verified(other)
 }
 
-// R27: no answer to an address that has proved nothing is more than three times
+// RL-27: no answer to an address that has proved nothing is more than three times
 // as large as what asked for it, and no game data goes there.
 func TestSpoof_Amplification(t *testing.T) {
 	const talk = 100

@@ -26,6 +26,7 @@ const (
 
 // A host that did not run for longer than the reconnect window (SIGSTOP, a frozen virtual
 // machine) gives who was away the time that was left (reliability.md 2.7).
+// RL-115.
 func TestAHostThatWasStoppedKeepsWhoWasAway(t *testing.T) {
 	t.Parallel()
 	cmd := exec.Command(os.Args[0], "-test.run=^TestServeUntilInputEnds$", "-test.v", "-test.timeout=60s")

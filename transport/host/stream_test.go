@@ -38,6 +38,7 @@ func streamHost(t *testing.T, change func(*host.Config)) *testHost {
 // specification. To the one that is cut nothing is lost and nothing overtakes;
 // what comes twice was sent again by the host, which counts it. From it nothing
 // is lost that was written before a cut that lets it arrive.
+// RL-101.
 func TestStreamThroughResetsStock(t *testing.T) {
 	t.Parallel()
 	h := streamHost(t, nil)
@@ -140,6 +141,7 @@ func streamed(i int) []byte { return binary.BigEndian.AppendUint32(make([]byte, 
 
 // TestStreamThroughResets: the same between players of the Go SDK, each cut again
 // and again and moved to other transports: exactly once, in order, both ways.
+// RL-101.
 func TestStreamThroughResets(t *testing.T) {
 	t.Parallel()
 	h := streamHost(t, secure(t))

@@ -32,6 +32,7 @@ var stuckCases = map[string]func(t *testing.T){
 }
 
 // TestStuckScripts runs each case in a process of its own, which ends with what it left.
+// RL-111.
 func TestStuckScripts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts a process per case")
