@@ -24,8 +24,7 @@ func lossy(name string, loss float64) condition {
 	}}
 }
 
-// conditions are those of the specification's fault matrix (reliability.md 7, F3
-// and F4).
+// conditions are those of RL-103 and RL-104.
 var conditions = []condition{
 	{name: "plain"}, lossy("loss 1 %", 0.01), lossy("loss 5 %", 0.05), lossy("loss 20 %", 0.20),
 }

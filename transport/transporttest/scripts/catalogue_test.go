@@ -38,7 +38,8 @@ func catalogued(t *testing.T) (names []string) {
 // Every script of the catalogue loads and passes a scripted run of two players
 // without an uncaught error, and the same script gives the same trace in both
 // engines: the one that is written down, which a human has read.
-func TestCheck62CatalogueRunsAlikeInEveryEngine(t *testing.T) {
+// RT-62.
+func TestCatalogueRunsAlikeInEveryEngine(t *testing.T) {
 	t.Parallel()
 	for _, name := range catalogued(t) {
 		t.Run(name, func(t *testing.T) {

@@ -23,7 +23,8 @@ func (w *world) crashes(want int64) {
 	})
 }
 
-func TestCheck70ProcessEndingAndExit(t *testing.T) {
+// RT-70.
+func TestProcessEndingAndExit(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
 		w := start(t, e, one(t, `
 			let session, ending;
@@ -66,7 +67,7 @@ func TestCheck70ProcessEndingAndExit(t *testing.T) {
 		}
 		w.awaitStatus(game, types.GameSessionStatusTerminated)
 		if w.log.has("disconnect of") {
-			t.Error("onPlayerDisconnect was called after exit (D19)")
+			t.Error("onPlayerDisconnect was called after exit (D-119)")
 		}
 		w.crashes(0)
 		// The process is replaced: another game session can start.
@@ -74,7 +75,8 @@ func TestCheck70ProcessEndingAndExit(t *testing.T) {
 	})
 }
 
-func TestCheck71ForgottenExit(t *testing.T) {
+// RT-71.
+func TestForgottenExit(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
 		w := start(t, e, one(t, `
 			let session;
@@ -96,7 +98,8 @@ func TestCheck71ForgottenExit(t *testing.T) {
 	})
 }
 
-func TestCheck72LastWordsInOnProcessTerminate(t *testing.T) {
+// RT-72.
+func TestLastWordsInOnProcessTerminate(t *testing.T) {
 	t.Parallel()
 	for name, body := range map[string]string{
 		"sends":           `session.getPlayers().forEach((p, id) => session.sendReliableMessage(words, id));`,
@@ -124,14 +127,15 @@ func TestCheck72LastWordsInOnProcessTerminate(t *testing.T) {
 					w.awaitClose(c)
 				}
 				if w.log.has("disconnect") {
-					t.Error("onPlayerDisconnect was called (D19)")
+					t.Error("onPlayerDisconnect was called (D-119)")
 				}
 			})
 		})
 	}
 }
 
-func TestCheck73CrashesAreReported(t *testing.T) {
+// RT-73.
+func TestCrashesAreReported(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		body string
@@ -163,9 +167,10 @@ func TestCheck73CrashesAreReported(t *testing.T) {
 	}
 }
 
-// An exception in a callback is no crash (18.3), and keepRunningOnError makes one
-// elsewhere none either (D25).
-func TestCheck73WhatIsNoCrash(t *testing.T) {
+// An exception in a callback is no crash (realtime.md 18.3), and keepRunningOnError makes one
+// elsewhere none either (D-125).
+// RT-73.
+func TestWhatIsNoCrash(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
 		w := start(t, e, one(t, `
 			let session;
@@ -222,7 +227,8 @@ func TestSendsWithoutEndEndTheGame(t *testing.T) {
 
 // A callback that does not end is stopped by the watchdog, and the game session
 // with it; others go on.
-func TestCheck73EndlessLoop(t *testing.T) {
+// RT-73.
+func TestEndlessLoop(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
 		w := start(t, e, one(t, `
 			let session;
@@ -246,7 +252,8 @@ func TestCheck73EndlessLoop(t *testing.T) {
 	})
 }
 
-func TestCheck78UnhandledRejections(t *testing.T) {
+// RT-78.
+func TestUnhandledRejections(t *testing.T) {
 	const text = `
 		let session;
 		exports.ssExports = {

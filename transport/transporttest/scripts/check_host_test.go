@@ -83,7 +83,8 @@ func startExamined(t *testing.T, e engine, path string, healthy chan bool) *worl
 
 // What the host makes of three checks that failed, a minute apart, is in
 // actors/gamesession, in virtual time.
-func TestCheck74HealthCheck(t *testing.T) {
+// RT-74.
+func TestHealthCheck(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		callback string
@@ -114,7 +115,8 @@ func TestCheck74HealthCheck(t *testing.T) {
 	}
 }
 
-func TestCheck75Logger(t *testing.T) {
+// RT-75.
+func TestLogger(t *testing.T) {
 	t.Parallel()
 	for args, least := range map[string]script.Level{
 		"": script.LevelInfo, "a loggingLevel:debug b": script.LevelDebug, "loggingLevel:info": script.LevelInfo, "loggingLevel:WARN": script.LevelWarn,
@@ -166,7 +168,8 @@ func TestCheck75Logger(t *testing.T) {
 	}
 }
 
-func TestCheck76OneAtATimeAndTimersInOrder(t *testing.T) {
+// RT-76.
+func TestOneAtATimeAndTimersInOrder(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
 		w := start(t, e, one(t, `
 			let session, inside = 0, overlaps = 0, calls = 0;

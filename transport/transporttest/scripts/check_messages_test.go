@@ -25,7 +25,8 @@ func answering(expression string) string {
 		};`
 }
 
-func TestCheck64NewBufferFrom(t *testing.T) {
+// RT-64.
+func TestNewBufferFrom(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
 		w := start(t, e, one(t, answering(`session.newTextGameMessage(2, -1, [
 			JSON.parse(new Buffer.from(payload)).a[1],
@@ -51,7 +52,8 @@ func allBytes() []byte {
 	return b
 }
 
-func TestCheck65BytesThroughText(t *testing.T) {
+// RT-65.
+func TestBytesThroughText(t *testing.T) {
 	t.Parallel()
 	for name, expression := range map[string]string{
 		"Uint8Array": "payload", "Buffer": "Buffer.from(payload)", "ArrayBuffer": "payload.slice().buffer",
@@ -73,7 +75,8 @@ func TestCheck65BytesThroughText(t *testing.T) {
 	}
 }
 
-func TestCheck66TextIsUTF8(t *testing.T) {
+// RT-66.
+func TestTextIsUTF8(t *testing.T) {
 	const text = "Grüße, 世界 \U0001F438 \x00 end"
 	everyEngine(t, func(t *testing.T, e engine) {
 		w := start(t, e, one(t, answering(`session.newTextGameMessage(message.getPayloadAsText().length, -1, message.getPayloadAsText() + '|ä€\u{1F438}')`)), setup{})
@@ -84,7 +87,8 @@ func TestCheck66TextIsUTF8(t *testing.T) {
 	})
 }
 
-func TestCheck67PlayersAreAMap(t *testing.T) {
+// RT-67.
+func TestPlayersAreAMap(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
 		w := start(t, e, one(t, answering(`session.newTextGameMessage(2, -1, JSON.stringify([
 			session.getPlayers() instanceof Map, session.getPlayers() !== session.getPlayers(),
@@ -113,7 +117,8 @@ func TestCheck67PlayersAreAMap(t *testing.T) {
 	})
 }
 
-func TestCheck68FastSendInOnPlayerAccepted(t *testing.T) {
+// RT-68.
+func TestFastSendInOnPlayerAccepted(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
 		w := start(t, e, one(t, `
 			let session;
@@ -168,7 +173,8 @@ var badCalls = []string{
 	"session.getLogger().info({ get a() { throw new Error('no'); } })", "session.getPlayers(1, 2).get('x')",
 }
 
-func TestCheck69BadArgumentsRaiseNothing(t *testing.T) {
+// RT-69.
+func TestBadArgumentsRaiseNothing(t *testing.T) {
 	calls := ""
 	for _, c := range badCalls {
 		calls += "() => " + c + ",\n"

@@ -14,7 +14,8 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-func TestCheck58OrderAtStart(t *testing.T) {
+// RT-58.
+func TestOrderAtStart(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
 		w := start(t, e, one(t, `
 			const steps = ['load'];
@@ -47,7 +48,8 @@ func TestCheck58OrderAtStart(t *testing.T) {
 	})
 }
 
-func TestCheck59OnlyInitIsARelay(t *testing.T) {
+// RT-59.
+func TestOnlyInitIsARelay(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
 		w := start(t, e, one(t, `exports.ssExports = { init: function () {} };`), setup{})
 		game := w.newGame(4)
@@ -65,7 +67,8 @@ func TestCheck59OnlyInitIsARelay(t *testing.T) {
 	})
 }
 
-func TestCheck60NotReadyIsNeverReady(t *testing.T) {
+// RT-60.
+func TestNotReadyIsNeverReady(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]string{
 		"false": "() => false", "undefined": "() => {}", "throws": "() => { throw new Error('no') }", "promise of false": "async () => false", "rejects": "async () => { throw new Error('no') }",
@@ -111,7 +114,8 @@ func (w *world) neverReady(reasons ...string) {
 	}
 }
 
-func TestCheck61DefaultsWithoutConfiguration(t *testing.T) {
+// RT-61.
+func TestDefaultsWithoutConfiguration(t *testing.T) {
 	t.Parallel()
 	const players = 32
 	for name, configuration := range map[string]string{
@@ -144,7 +148,8 @@ func TestCheck61DefaultsWithoutConfiguration(t *testing.T) {
 	}
 }
 
-func TestCheck61ConfigurationIsUsed(t *testing.T) {
+// RT-61.
+func TestConfigurationIsUsed(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
 		w := start(t, e, one(t, `exports.ssExports = { configuration: { maxPlayers: 1, pingIntervalTime: 50 }, init: () => {} };`), setup{})
 		game := w.newGame(4)
@@ -167,7 +172,8 @@ func TestCheck61ConfigurationIsUsed(t *testing.T) {
 	})
 }
 
-func TestCheck63ModulesAndByteOrderMark(t *testing.T) {
+// RT-63.
+func TestModulesAndByteOrderMark(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
 		w := start(t, e, files(t,
 			"game/script.js", "\ufeff"+`
@@ -194,7 +200,8 @@ func TestCheck63ModulesAndByteOrderMark(t *testing.T) {
 	})
 }
 
-func TestCheck63AMissingModuleIsNamed(t *testing.T) {
+// RT-63.
+func TestAMissingModuleIsNamed(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
 		w := start(t, e, one(t, `const aws = require('aws-sdk'); exports.ssExports = { init: () => {} };`), setup{})
 		w.neverReady("aws-sdk")

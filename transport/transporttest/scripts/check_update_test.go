@@ -44,7 +44,8 @@ func version(name string) string {
 		};`, name)
 }
 
-func TestCheck77NewGameSessionsRunTheNewVersion(t *testing.T) {
+// RT-77.
+func TestNewGameSessionsRunTheNewVersion(t *testing.T) {
 	everyEngine(t, func(t *testing.T, e engine) {
 		w := start(t, engine{}, "", setup{})
 		s, err := w.api.CreateScript(w.context(), &gamelift.CreateScriptInput{Name: aws.String("game"), ZipFile: archive(t, e, version("one"))})

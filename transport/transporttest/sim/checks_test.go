@@ -11,7 +11,7 @@ import (
 )
 
 // checkGroups asks for all groups and compares what the players are told with what
-// the game has seen: groups survive a loss (DESIGN 4.1).
+// the game has seen: groups survive a loss (D-1).
 func (r *run) checkGroups() {
 	r.until(time.Now().Add(time.Second)) // a last join may be on its way
 	r.mu.Lock()
@@ -34,14 +34,14 @@ func (r *run) checkGroups() {
 			told, answered := p.groups[id]
 			told = slices.Sorted(slices.Values(told))
 			if want := p.game.inGroup(messages.GroupID(id)); !answered || !slices.Equal(told, want) {
-				r.failf("R9: %v is told that group %d has %v (answered: %v), it has %v", p, id, told, answered, want)
+				r.failf("RL-9: %v is told that group %d has %v (answered: %v), it has %v", p, id, told, answered, want)
 			}
 		}
 	}
 }
 
-// checkRecords holds what the API shows against the steps that it may take (R16),
-// and, when all is quiet, against what the games have seen (R15).
+// checkRecords holds what the API shows against the steps that it may take (RL-16),
+// and, when all is quiet, against what the games have seen (RL-15).
 func (r *run) checkRecords(quiet bool) {
 	for _, g := range r.games {
 		list, err := r.system.PlayerSessions(context.Background(), messages.PlayerSessionQuery{GameSessionID: g.id})
@@ -52,14 +52,14 @@ func (r *run) checkRecords(quiet bool) {
 			old, p := r.status[s.ID], r.byID[s.ID]
 			back := old == messages.PlayerSessionCompleted && s.Status == messages.PlayerSessionActive && p != nil && len(p.stays) > 1
 			if s.Status < old && !back || old == messages.PlayerSessionCompleted && s.Status == messages.PlayerSessionTimedOut {
-				r.failf("R16: player session %s goes from %v to %v", s.ID.Short(), old, s.Status)
+				r.failf("RL-16: player session %s goes from %v to %v", s.ID.Short(), old, s.Status)
 			}
 			r.status[s.ID] = s.Status
 			if !s.Status.Final() {
 				live++
 			}
 			if quiet && p != nil && !g.ending && (s.Status == messages.PlayerSessionActive) != p.playing() {
-				r.failf("R15: %v is %v, and in the game: %v", p, s.Status, p.playing())
+				r.failf("RL-15: %v is %v, and in the game: %v", p, s.Status, p.playing())
 			}
 		}
 		r.mu.Unlock()
@@ -70,10 +70,10 @@ func (r *run) checkRecords(quiet bool) {
 		must(err)
 		r.mu.Lock()
 		if n := record[0].CurrentPlayers; n != live {
-			r.failf("R15: game %d counts %d players, %d player sessions are not final", g.index, n, live)
+			r.failf("RL-15: game %d counts %d players, %d player sessions are not final", g.index, n, live)
 		}
 		if n := record[0].CurrentPlayers; n > record[0].MaxPlayers {
-			r.failf("R15: game %d counts %d players of %d", g.index, n, record[0].MaxPlayers)
+			r.failf("RL-15: game %d counts %d players of %d", g.index, n, record[0].MaxPlayers)
 		}
 		r.mu.Unlock()
 	}
@@ -82,7 +82,7 @@ func (r *run) checkRecords(quiet bool) {
 // playing reports whether the player is in the game as the game sees it.
 func (p *player) playing() bool { return p.stay != nil && p.stay.accepted && !p.stay.over }
 
-// checkUnclaimed waits for the end of a reservation (R17).
+// checkUnclaimed waits for the end of a reservation (RL-17).
 func (r *run) checkUnclaimed() {
 	status := func() messages.PlayerSessionStatus {
 		list, err := r.system.PlayerSessions(context.Background(), messages.PlayerSessionQuery{PlayerSessionID: r.lonely})
@@ -93,11 +93,11 @@ func (r *run) checkUnclaimed() {
 	before := status()
 	r.until(r.start.Add(61 * time.Second))
 	if after := status(); before != messages.PlayerSessionReserved || after != messages.PlayerSessionTimedOut {
-		r.failf("R17: an unclaimed seat is %v after 59 s and %v after 61 s", before, after)
+		r.failf("RL-17: an unclaimed seat is %v after 59 s and %v after 61 s", before, after)
 	}
 }
 
-// checkEnded looks at game sessions that were told to end (R13, R16).
+// checkEnded looks at game sessions that were told to end (RL-13, RL-16).
 func (r *run) checkEnded() {
 	r.checkRecords(false)
 	for _, g := range r.games {
@@ -105,7 +105,7 @@ func (r *run) checkEnded() {
 		must(err)
 		r.mu.Lock()
 		if s := record[0].Status; s != messages.GameSessionTerminated || record[0].CurrentPlayers != 0 {
-			r.failf("R16: game %d was told to end and is %v, with %d players", g.index, s, record[0].CurrentPlayers)
+			r.failf("RL-16: game %d was told to end and is %v, with %d players", g.index, s, record[0].CurrentPlayers)
 		}
 		r.mu.Unlock()
 	}
@@ -113,10 +113,10 @@ func (r *run) checkEnded() {
 	defer r.mu.Unlock()
 	for _, p := range r.players {
 		if s := r.status[p.id]; !s.Final() {
-			r.failf("R16: %v is %v after its game has ended", p, s)
+			r.failf("RL-16: %v is %v after its game has ended", p, s)
 		}
 		if l := p.dev.link; l != nil {
-			r.failf("R11: connection %d of %v outlives its game", l.number, p)
+			r.failf("RL-11: connection %d of %v outlives its game", l.number, p)
 		}
 	}
 }
@@ -139,6 +139,6 @@ func (r *run) checkLeftovers() {
 		r.failf("%d connections are still counted", n)
 	}
 	if n := r.count.Dropped.Get(counters.DropOutboxFull); n != 0 && r.plan.budget == 0 {
-		r.failf("R25: %d messages did not fit", n)
+		r.failf("RL-25: %d messages did not fit", n)
 	}
 }

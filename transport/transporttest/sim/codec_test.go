@@ -134,7 +134,7 @@ type uid struct {
 
 func (u uid) String() string { return fmt.Sprintf("%d.%d.%d", u.from, u.unit, u.n) }
 
-// canaryBytes of a payload say which game session it belongs to (R11).
+// canaryBytes of a payload say which game session it belongs to (RL-11).
 const canaryBytes = 8
 
 // payload is: canary, uid, filling, checksum of all before it.

@@ -246,13 +246,13 @@ func (l *link) frame(op byte, b []byte) error {
 	m, err := decode(b)
 	switch {
 	case err != nil:
-		d.failf("R4: player %d cannot read what it got: %v", d.index, err)
+		d.failf("RL-4: player %d cannot read what it got: %v", d.index, err)
 	case l.idle() && !l.passive:
 		l.late(&m)
 	case m.OpCode == stock.OpLoginResponse && !l.in:
 		l.answered(&m)
 	case !l.in:
-		d.failf("R11: a packet with op code %d reached player %d before its login was answered", m.OpCode, d.index)
+		d.failf("RL-11: a packet with op code %d reached player %d before its login was answered", m.OpCode, d.index)
 	default:
 		l.packet(&m)
 	}
@@ -260,7 +260,7 @@ func (l *link) frame(op byte, b []byte) error {
 }
 
 // late checks what arrives on a connection that its device has given up: nothing
-// that was routed after the next one was attached (R8).
+// that was routed after the next one was attached (RL-8).
 func (l *link) late(m *packet) {
 	d := l.dev
 	if m.OpCode == stock.OpLoginResponse {
@@ -273,7 +273,7 @@ func (l *link) late(m *packet) {
 	st, at := d.find(id)
 	for _, next := range d.all {
 		if st != nil && next.in && l.inAt.Before(next.opened) && st.want[at].at.After(next.inAt) {
-			d.failf("R8: message %v reached connection %d of player %d, long after connection %d took over", id, l.number, d.index, next.number)
+			d.failf("RL-8: message %v reached connection %d of player %d, long after connection %d took over", id, l.number, d.index, next.number)
 			return
 		}
 	}
@@ -337,12 +337,12 @@ func (l *link) ends(err error) {
 	d.dropAck()
 	d.broken()
 	if code := messages.CloseReason(l.code); l.expect != 0 && code != 0 && code != l.expect && !d.game.ending && d.mayLeave == "" && d.plan.budget == 0 {
-		d.failf("R6: connection %d of player %d is closed with %d, not %d", l.number, d.index, l.code, l.expect)
+		d.failf("RL-6: connection %d of player %d is closed with %d, not %d", l.number, d.index, l.code, l.expect)
 	}
 	switch messages.CloseReason(l.code) {
 	case messages.CloseTakenOver:
 		if !l.outrun() {
-			d.failf("R12: connection %d of player %d is closed as taken over, by nobody", l.number, d.index)
+			d.failf("RL-12: connection %d of player %d is closed as taken over, by nobody", l.number, d.index)
 		}
 		d.anew() // its token is another's now
 	case messages.CloseGameEnded, messages.CloseKicked:
@@ -386,13 +386,13 @@ func (l *link) answered(m *packet) {
 	r := m.LoginResult
 	switch {
 	case r == nil || m.relSeq != 0:
-		d.failf("R1: LOGIN_RESPONSE of player %d without its inner message, or numbered", d.index)
+		d.failf("RL-1: LOGIN_RESPONSE of player %d without its inner message, or numbered", d.index)
 		return
 	case !r.Success:
 		l.refuse(m)
 		return
 	case l.passive:
-		d.failf("R12: player %d is let in with a token that is dead", d.index)
+		d.failf("RL-12: player %d is let in with a token that is dead", d.index)
 		return
 	}
 	l.in, l.inAt = true, time.Now()
@@ -402,7 +402,7 @@ func (l *link) answered(m *packet) {
 	d.note(d.player, "in", int64(l.number), int64(m.result.outcome))
 	peer := messages.PeerID(r.PeerID)
 	if d.game.owner[peer] != d.player || peer != d.peer {
-		d.failf("R9: player %d, peer %d, is told that it is peer %d", d.index, d.peer, peer)
+		d.failf("RL-9: player %d, peer %d, is told that it is peer %d", d.index, d.peer, peer)
 	}
 	l.lossAt = l.opened
 	if !d.brokenAt.IsZero() {
@@ -422,7 +422,7 @@ func (l *link) answered(m *packet) {
 }
 
 // refuse checks a login that was answered with no: a player that has a stay is not
-// to be turned away (R2, R7), nor one that comes back after a leave (DESIGN 4.2).
+// to be turned away (RL-2, RL-7), nor one that comes back after a leave (D-2).
 func (l *link) refuse(m *packet) {
 	d := l.dev
 	l.refused = true
@@ -435,10 +435,10 @@ func (l *link) refuse(m *packet) {
 	case d.player.stay == nil: // by the gate; the seat is still reserved
 		d.retryAt = time.Now().Add(500 * time.Millisecond)
 	case !d.player.stay.over && !d.game.ending && d.mayLeave == "":
-		d.failf("R7: player %d is in the game and is refused", d.index)
+		d.failf("RL-7: player %d is in the game and is refused", d.index)
 	case d.mayLeave == "left" && !d.game.ending:
 		if since := time.Since(d.player.stay.overAt); d.player.stay.over && since > time.Second {
-			d.failf("R7: player %d has left %v ago and is refused", d.index, since)
+			d.failf("RL-7: player %d has left %v ago and is refused", d.index, since)
 		}
 		d.retryAt = time.Now().Add(500 * time.Millisecond)
 	default:

@@ -13,7 +13,7 @@
 //
 // A run has two phases: faults at random (safety), then everything is healed and
 // all players that still have a player session must be back within 10 s, with
-// nothing left to deliver (liveness, R29).
+// nothing left to deliver (liveness, RL-29).
 //
 // # Players
 //
@@ -28,5 +28,5 @@
 // in the order in which it is routed, and write down for each player what it must
 // receive. What a player then gets is compared with that list when it arrives:
 // each entry once and in order. The checks carry the numbers of the invariants of
-// the specification (R1 to R17).
+// the specification (RL-1 to RL-17).
 package sim

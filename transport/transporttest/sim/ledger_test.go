@@ -48,7 +48,7 @@ type game struct {
 	sent    uint32
 	members map[messages.GroupID]map[messages.PeerID]bool
 	roster  map[messages.PeerID]*player
-	owner   map[messages.PeerID]*player // R9: for ever
+	owner   map[messages.PeerID]*player // RL-9: for ever
 	ending  bool                        // the run wants it to end
 	thinks  time.Duration               // before its gate answers a login
 }
@@ -62,23 +62,23 @@ func (g *game) Init(s script.Session) error {
 	return nil
 }
 
-// OnPlayerConnect begins a stay (R9, R11, R13, R15).
+// OnPlayerConnect begins a stay (RL-9, RL-11, RL-13, RL-15).
 func (g *game) OnPlayerConnect(m *script.ConnectMessage) script.Decision {
 	g.mu.Lock()
 	p, peer := g.byID[m.Player.PlayerSessionID], m.Player.PeerID
 	switch {
 	case p == nil || p.game != g:
-		g.failf("R11: login of %s at game %d, which it does not belong to", m.Player.PlayerSessionID.Short(), g.index)
+		g.failf("RL-11: login of %s at game %d, which it does not belong to", m.Player.PlayerSessionID.Short(), g.index)
 		g.mu.Unlock()
 		return script.Refuse
 	case p.stay != nil && p.stay.accepted && !p.stay.over:
-		g.failf("R13: a second Connect for player %d within a stay", p.index)
+		g.failf("RL-13: a second Connect for player %d within a stay", p.index)
 	case len(g.roster)+1 > g.max:
-		g.failf("R15: Connect with %d of %d players in the game", len(g.roster), g.max)
+		g.failf("RL-15: Connect with %d of %d players in the game", len(g.roster), g.max)
 	case g.owner[peer] != nil && g.owner[peer] != p:
-		g.failf("R9: peer id %d of player %d is given to player %d", peer, g.owner[peer].index, p.index)
+		g.failf("RL-9: peer id %d of player %d is given to player %d", peer, g.owner[peer].index, p.index)
 	case p.peer != 0 && p.peer != peer:
-		g.failf("R9: player %d had peer id %d and comes back as %d", p.index, p.peer, peer)
+		g.failf("RL-9: player %d had peer id %d and comes back as %d", p.index, p.peer, peer)
 	}
 	if p.refusals > 0 {
 		p.refusals--
@@ -98,7 +98,7 @@ func (g *game) OnPlayerConnect(m *script.ConnectMessage) script.Decision {
 	if g.plan.quiet {
 		g.mu.Unlock()
 	} else {
-		b := g.compose(p) // held until the login is answered (D21)
+		b := g.compose(p) // held until the login is answered (D-121)
 		g.mu.Unlock()
 		g.session.SendReliableMessage(b, peer)
 	}
@@ -112,9 +112,9 @@ func (g *game) OnPlayerAccepted(pl script.Player) {
 	p := g.byID[pl.PlayerSessionID]
 	switch {
 	case p == nil || p.stay == nil || p.stay.over || p.stay.accepted:
-		g.failf("R13: Accepted of peer %d without a Connect, or twice", pl.PeerID)
+		g.failf("RL-13: Accepted of peer %d without a Connect, or twice", pl.PeerID)
 	case pl.PeerID != p.stay.peer:
-		g.failf("R9: peer %d accepted as %d", p.stay.peer, pl.PeerID)
+		g.failf("RL-9: peer %d accepted as %d", p.stay.peer, pl.PeerID)
 	default:
 		p.stay.accepted = true
 		g.roster[pl.PeerID] = p
@@ -122,13 +122,13 @@ func (g *game) OnPlayerAccepted(pl script.Player) {
 	}
 }
 
-// OnPlayerDisconnect ends a stay, for which there must be a reason (R2, R13, R14).
+// OnPlayerDisconnect ends a stay, for which there must be a reason (RL-2, RL-13, RL-14).
 func (g *game) OnPlayerDisconnect(peer messages.PeerID) script.Decision {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	p := g.roster[peer]
 	if p == nil {
-		g.failf("R13: Disconnect of peer %d, who is not in the game", peer)
+		g.failf("RL-13: Disconnect of peer %d, who is not in the game", peer)
 		return script.Allow
 	}
 	g.note(p, "disconnect", int64(peer), int64(p.stay.number))
@@ -249,22 +249,22 @@ func (g *game) oweGroup(id uid, to messages.GroupID) {
 }
 
 // heard checks a message of a player as the game sees it: whole, from whom it says,
-// and the next of its sender (R1, R3, R4, R8, R10, R11).
+// and the next of its sender (RL-1, RL-3, RL-4, RL-8, RL-10, RL-11).
 func (g *game) heard(m *script.Message) (id uid, ok bool) {
 	canary, id, whole := parsePayload(m.Payload)
 	switch p := g.roster[m.Sender]; {
 	case !whole:
-		g.failf("R4: payload of %d bytes from peer %d is damaged on its way in", len(m.Payload), m.Sender)
+		g.failf("RL-4: payload of %d bytes from peer %d is damaged on its way in", len(m.Payload), m.Sender)
 	case canary != g.canary:
-		g.failf("R11: a message of another game session is routed in game %d", g.index)
+		g.failf("RL-11: a message of another game session is routed in game %d", g.index)
 	case p == nil:
-		g.failf("R11: message %v of peer %d, who is not in the game", id, m.Sender)
+		g.failf("RL-11: message %v of peer %d, who is not in the game", id, m.Sender)
 	case int(id.from) != p.index:
-		g.failf("R10: message %v is shown as one of player %d", id, p.index)
+		g.failf("RL-10: message %v is shown as one of player %d", id, p.index)
 	case id.unit < p.heard.unit:
-		g.failf("R8: message %v of an older life of player %d, after %v", id, p.index, p.heard)
+		g.failf("RL-8: message %v of an older life of player %d, after %v", id, p.index, p.heard)
 	case id.unit > p.heard.unit && id.n != 1 || id.unit == p.heard.unit && id.n != p.heard.n+1:
-		g.failf("R1: message %v of player %d after %v", id, p.index, p.heard)
+		g.failf("RL-1: message %v of player %d after %v", id, p.index, p.heard)
 	default:
 		p.heard = id
 		g.note(p, "routed", int64(id.unit), int64(id.n))
@@ -279,13 +279,13 @@ func (p *player) fits(l *link, m *packet) {
 	sender := p.game.senderOf(id.from)
 	switch {
 	case !whole:
-		p.failf("R4: payload of %d bytes reached player %d damaged", len(m.Payload), p.index)
+		p.failf("RL-4: payload of %d bytes reached player %d damaged", len(m.Payload), p.index)
 		return
 	case canary != p.game.canary:
-		p.failf("R11: player %d of game %d got a message of another game session", p.index, p.game.index)
+		p.failf("RL-11: player %d of game %d got a message of another game session", p.index, p.game.index)
 		return
 	case m.Sender != sender:
-		p.failf("R10: message %v reached player %d as one of peer %d, not %d", id, p.index, m.Sender, sender)
+		p.failf("RL-10: message %v reached player %d as one of peer %d, not %d", id, p.index, m.Sender, sender)
 		return
 	}
 	if m.OpCode == opFast {
@@ -295,21 +295,21 @@ func (p *player) fits(l *link, m *packet) {
 	st, at := p.find(id)
 	switch {
 	case st == nil:
-		p.failf("R11: message %v reached player %d, to whom it was not sent", id, p.index)
+		p.failf("RL-11: message %v reached player %d, to whom it was not sent", id, p.index)
 		return
 	case l.stay == nil:
 		p.resumesAt(l, st, at)
 		l.stay = st
 	case l.stay != st:
-		p.failf("R11: message %v of stay %d reached player %d on a connection of stay %d", id, st.number, p.index, l.stay.number)
+		p.failf("RL-11: message %v of stay %d reached player %d on a connection of stay %d", id, st.number, p.index, l.stay.number)
 		return
 	case at < l.at:
-		p.failf("R3: message %v (%d) reached player %d again, after %d", id, at, p.index, l.at-1)
+		p.failf("RL-3: message %v (%d) reached player %d again, after %d", id, at, p.index, l.at-1)
 	case at > l.at && p.plan.gap && (p.flavor != v2 || at-l.at <= l.dev.missing):
 		l.dev.missing -= min(l.dev.missing, at-l.at)
 		p.note(p, "gap", int64(l.number), int64(at-l.at))
 	case at > l.at:
-		p.failf("R1: message %v (%d) reached player %d after %d: %v is missing", id, at, p.index, l.at-1, st.want[l.at].id)
+		p.failf("RL-1: message %v (%d) reached player %d after %d: %v is missing", id, at, p.index, l.at-1, st.want[l.at].id)
 	}
 	l.at = at + 1
 	l.dev.at = l.at
@@ -332,15 +332,15 @@ func (p *player) resumesAt(l *link, st *stay, at int) {
 		d.missing -= min(d.missing, at-next)
 		p.note(p, "gap", int64(l.number), int64(at-next))
 	case at > next:
-		p.failf("R1: connection %d of player %d begins with %v (%d) of stay %d: %v (%d) is missing",
+		p.failf("RL-1: connection %d of player %d begins with %v (%d) of stay %d: %v (%d) is missing",
 			l.number, p.index, st.want[at].id, at, st.number, st.want[next].id, next)
 	case at == next:
 	case p.flavor == v2 && same:
-		p.failf("R3: connection %d of player %d begins with %v (%d), which it had: it was at %d", l.number, p.index, st.want[at].id, at, next)
+		p.failf("RL-3: connection %d of player %d begins with %v (%d), which it had: it was at %d", l.number, p.index, st.want[at].id, at, next)
 	case p.flavor == mute && !p.muteSince.IsZero() && p.muteSince.Before(l.lossAt.Add(-2*time.Second)):
-		p.failf("R3: connection %d of player %d, who cannot say what it has, begins with %d again: it was at %d", l.number, p.index, at, next)
+		p.failf("RL-3: connection %d of player %d, who cannot say what it has, begins with %d again: it was at %d", l.number, p.index, at, next)
 	case p.flavor == stockish && at < p.surely(st):
-		p.failf("R3: connection %d of player %d begins with %v (%d), before its last mark at %d", l.number, p.index, st.want[at].id, at, p.surely(st))
+		p.failf("RL-3: connection %d of player %d begins with %v (%d), before its last mark at %d", l.number, p.index, st.want[at].id, at, p.surely(st))
 	}
 	p.note(p, "begins", int64(l.number), int64(at))
 	d.gap = false
@@ -349,14 +349,14 @@ func (p *player) resumesAt(l *link, st *stay, at int) {
 	}
 }
 
-// fitsFast checks a message that was sent as fast (R5).
+// fitsFast checks a message that was sent as fast (RL-5).
 func (p *player) fitsFast(id uid) {
 	st := p.stay
 	switch _, sent := st.fast[id]; {
 	case !sent:
-		p.failf("R5: fast message %v reached player %d unasked, or twice", id, p.index)
+		p.failf("RL-5: fast message %v reached player %d unasked, or twice", id, p.index)
 	case id.n < st.lastFast:
-		p.failf("R5: fast message %v reached player %d after %d", id, p.index, st.lastFast)
+		p.failf("RL-5: fast message %v reached player %d after %d", id, p.index, st.lastFast)
 	}
 	delete(st.fast, id)
 	st.lastFast = id.n
@@ -383,14 +383,14 @@ func (g *game) senderOf(from uint8) int32 {
 	return 0
 }
 
-// OnPlayerDetached begins a window. The player must have lost something (2.7), and
+// OnPlayerDetached begins a window. The player must have lost something (reliability.md 2.7), and
 // the host has found out in time.
 func (g *game) OnPlayerDetached(peer messages.PeerID, _ string) script.Decision {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	p := g.roster[peer]
 	if p == nil {
-		g.failf("R13: Detached for peer %d, who is not in the game", peer)
+		g.failf("RL-13: Detached for peer %d, who is not in the game", peer)
 		return script.Hold
 	}
 	g.note(p, "detached", int64(peer), 0)
@@ -399,11 +399,11 @@ func (g *game) OnPlayerDetached(peer messages.PeerID, _ string) script.Decision 
 	silence := max(2*p.plan.ping, p.plan.silence) + 2*beat
 	switch {
 	case !p.lostAt.IsZero():
-		g.failf("R8: player %d is detached twice", p.index)
+		g.failf("RL-8: player %d is detached twice", p.index)
 	case p.brokenAt.IsZero() && p.mayLeave == "" && p.plan.budget == 0:
-		g.failf("R8: player %d is detached, and its connection is well", p.index)
+		g.failf("RL-8: player %d is detached, and its connection is well", p.index)
 	case now.After(p.spoke.Add(silence + 2*time.Second)):
-		g.failf("R14: the host notices at %v that player %d said its last word at %v", p.since(now), p.index, p.since(p.spoke))
+		g.failf("RL-14: the host notices at %v that player %d said its last word at %v", p.since(now), p.index, p.since(p.spoke))
 	}
 	p.lostAt = now
 	return script.Hold
@@ -415,7 +415,7 @@ func (g *game) OnPlayerReconnected(peer messages.PeerID, info script.Reconnected
 	defer g.mu.Unlock()
 	p := g.roster[peer]
 	if p == nil {
-		g.failf("R13: Reconnected for peer %d, who is not in the game", peer)
+		g.failf("RL-13: Reconnected for peer %d, who is not in the game", peer)
 		return
 	}
 	g.note(p, "reconnected", int64(info.Resent), int64(info.Away/time.Millisecond))
@@ -425,17 +425,17 @@ func (g *game) OnPlayerReconnected(peer messages.PeerID, info script.Reconnected
 	}
 	switch {
 	case info.Lost != 0 && !p.plan.gap:
-		g.failf("R2: the game is told that player %d has lost %d messages", p.index, info.Lost)
+		g.failf("RL-2: the game is told that player %d has lost %d messages", p.index, info.Lost)
 	case info.Takeover != p.lostAt.IsZero() || (info.Away-away).Abs() > time.Second:
-		g.failf("R14: the game is told %+v of player %d, who was away for %v", info, p.index, away)
+		g.failf("RL-14: the game is told %+v of player %d, who was away for %v", info, p.index, away)
 	case away > p.plan.window+time.Second:
-		g.failf("R14: player %d is back after %v", p.index, away)
+		g.failf("RL-14: player %d is back after %v", p.index, away)
 	}
 	p.lostAt = time.Time{}
 }
 
 // left checks that a stay may end now: it was asked for, or its window is over
-// (R2, R14). The caller holds the lock.
+// (RL-2, RL-14). The caller holds the lock.
 func (p *player) left() {
 	lost := p.lostAt
 	p.lostAt = time.Time{}
@@ -446,9 +446,9 @@ func (p *player) left() {
 	if p.plan.budget > 0 && time.Since(lost) < p.plan.window-time.Second {
 		p.note(p, "out for want of room", 0, 0)
 	} else if lost.IsZero() {
-		p.failf("R2: player %d is out, and was not lost before", p.index)
+		p.failf("RL-2: player %d is out, and was not lost before", p.index)
 	} else if passed := time.Since(lost); (passed - p.plan.window).Abs() > time.Second {
-		p.failf("R14: player %d is out %v after its loss, its window is %v", p.index, passed, p.plan.window)
+		p.failf("RL-14: player %d is out %v after its loss, its window is %v", p.index, passed, p.plan.window)
 	}
 }
 

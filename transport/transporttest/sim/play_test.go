@@ -16,7 +16,7 @@ func (l *link) packet(m *packet) {
 			return
 		}
 	} else if m.relSeq != 0 || m.ack != 0 {
-		d.failf("R5: player %d does not speak the extension and got number %d, ack %d", d.index, m.relSeq, m.ack)
+		d.failf("RL-5: player %d does not speak the extension and got number %d, ack %d", d.index, m.relSeq, m.ack)
 	}
 	switch m.OpCode {
 	case opReliable, opFast:
@@ -26,7 +26,7 @@ func (l *link) packet(m *packet) {
 			d.groups[u.Group] = u.Players
 		}
 	default:
-		d.failf("R11: player %d got a packet with op code %d", d.index, m.OpCode)
+		d.failf("RL-11: player %d got a packet with op code %d", d.index, m.OpCode)
 	}
 }
 
@@ -95,7 +95,7 @@ func (p *player) keep() {
 		l = nil
 	}
 	if l != nil && l.expect != 0 && !p.cut && now.Sub(l.since) > 3*time.Second && now.Sub(l.slowTill) > 3*time.Second {
-		p.failf("R6: connection %d of player %d broke the rules and is not closed", l.number, p.index)
+		p.failf("RL-6: connection %d of player %d broke the rules and is not closed", l.number, p.index)
 		l.expect = 0
 	}
 	if l == nil && !now.Before(p.retryAt) {
@@ -130,7 +130,7 @@ func (p *player) newDevice() {
 }
 
 // settled tells why a player is not yet where it must be once all is healed: in,
-// with everything delivered both ways (R2, R29).
+// with everything delivered both ways (RL-2, RL-29).
 func (p *player) settled() string {
 	st := p.stay
 	if p.game.ending {

@@ -28,7 +28,7 @@ const (
 	fleetID messages.FleetID = "fleet-sim"
 	// tick is how often players look whether all is well.
 	tick = 250 * time.Millisecond
-	// attachedWithin and emptyWithin are the bounds of R29.
+	// attachedWithin and emptyWithin are the bounds of RL-29.
 	attachedWithin = 10 * time.Second
 	emptyWithin    = 30 * time.Second
 	// libraryRest is how long the actor library's counter of dead letters may run.
@@ -306,7 +306,7 @@ func (r *run) heal() {
 	}
 }
 
-// settle waits until all is in order, for as long as that may take (R29).
+// settle waits until all is in order, for as long as that may take (RL-29).
 func (r *run) settle() {
 	healed := time.Now()
 	for {
@@ -318,7 +318,7 @@ func (r *run) settle() {
 			return
 		case passed > emptyWithin, passed > attachedWithin && strings.HasSuffix(why, "is not attached"):
 			r.mu.Lock()
-			r.failf("R29: %v after all was healed, %s", passed, why)
+			r.failf("RL-29: %v after all was healed, %s", passed, why)
 			r.mu.Unlock()
 			return
 		}

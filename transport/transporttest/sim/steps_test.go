@@ -178,7 +178,7 @@ func (r *run) block(d *device, on bool) {
 }
 
 // deadLogin logs in with a token that the host has reason to know as dead. The
-// connection that plays must not notice (R12).
+// connection that plays must not notice (RL-12).
 func (p *player) deadLogin(d *device) {
 	if d.flavor != v2 || !p.brokenAt.IsZero() {
 		return

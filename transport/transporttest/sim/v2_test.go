@@ -14,12 +14,12 @@ func (d *device) resume(l *link, m *packet) {
 	token := m.LoginResult.ReconnectToken
 	switch {
 	case r.caps != 1:
-		d.failf("R7: player %d is answered with caps %d", d.index, r.caps)
+		d.failf("RL-7: player %d is answered with caps %d", d.index, r.caps)
 		return
 	case token == "" || token == d.token:
-		d.failf("R12: player %d is given the token %q once more", d.index, token)
+		d.failf("RL-12: player %d is given the token %q once more", d.index, token)
 	case r.windowMs != uint64(d.plan.window/time.Millisecond):
-		d.failf("R14: player %d is told a window of %d ms", d.index, r.windowMs)
+		d.failf("RL-14: player %d is told a window of %d ms", d.index, r.windowMs)
 	}
 	if d.token != "" {
 		d.old = d.token // dead once something is acked on this link
@@ -28,12 +28,12 @@ func (d *device) resume(l *link, m *packet) {
 	switch {
 	case r.outcome == outcomeNew:
 		if d.player.stay != nil && d.cur == d.player.stay {
-			d.failf("R2: player %d is told that its stay is new, in the middle of it", d.index)
+			d.failf("RL-2: player %d is told that its stay is new, in the middle of it", d.index)
 		}
 		d.received, d.last, d.acked, d.held = 0, 0, 0, nil
 		d.restart()
 		if r.base != 0 || r.lastReceived != 0 {
-			d.failf("R1: a new stay of player %d begins at %d and %d", d.index, r.base, r.lastReceived)
+			d.failf("RL-1: a new stay of player %d begins at %d and %d", d.index, r.base, r.lastReceived)
 		}
 	case r.outcome == outcomeGap && d.plan.gap && (l.fresh || r.base > d.received || r.lost > d.dropped):
 		d.gap = true
@@ -43,17 +43,17 @@ func (d *device) resume(l *link, m *packet) {
 			d.restart()
 		}
 	case r.outcome != outcomeResumed:
-		d.failf("R2: player %d is told that messages are lost: outcome %d, base %d, it has %d", d.index, r.outcome, r.base, d.received)
+		d.failf("RL-2: player %d is told that messages are lost: outcome %d, base %d, it has %d", d.index, r.outcome, r.base, d.received)
 		d.received = r.base
 	case l.fresh && int(r.base) < d.surely(d.player.stay):
-		d.failf("R3: a new device of player %d begins at %d, %d were acknowledged", d.index, r.base, d.surely(d.player.stay))
+		d.failf("RL-3: a new device of player %d begins at %d, %d were acknowledged", d.index, r.base, d.surely(d.player.stay))
 	case l.fresh:
 		d.received, d.last, d.acked = r.base, r.lastReceived, r.lastReceived
 		d.restart()
 	case r.base != d.received:
-		d.failf("R1: player %d has %d, and is told that %d comes next", d.index, d.received, r.base+1)
+		d.failf("RL-1: player %d has %d, and is told that %d comes next", d.index, d.received, r.base+1)
 	case r.lastReceived < d.acked || r.lastReceived > d.last:
-		d.failf("R6: the host has %d of player %d, who sent %d and knows of %d", r.lastReceived, d.index, d.last, d.acked)
+		d.failf("RL-6: the host has %d of player %d, who sent %d and knows of %d", r.lastReceived, d.index, d.last, d.acked)
 	}
 	if l.fresh {
 		d.missing = int(r.lost) // it is told of all that went before
@@ -99,14 +99,14 @@ func (d *device) number(p *packet) {
 }
 
 // numbers checks those of a packet of the host and reports whether the packet is
-// to be handled (R1, R5, R6).
+// to be handled (RL-1, RL-5, RL-6).
 func (d *device) numbers(l *link, m *packet) bool {
 	switch {
 	case m.ack == 0:
 	case m.ack > d.last:
-		d.failf("R6: player %d sent %d, and %d are acknowledged", d.index, d.last, m.ack)
+		d.failf("RL-6: player %d sent %d, and %d are acknowledged", d.index, d.last, m.ack)
 	case m.ack < l.ackSeen:
-		d.failf("R6: %d are acknowledged to player %d, after %d", m.ack, d.index, l.ackSeen)
+		d.failf("RL-6: %d are acknowledged to player %d, after %d", m.ack, d.index, l.ackSeen)
 	default:
 		l.ackSeen = m.ack
 		d.forget(m.ack)
@@ -117,10 +117,10 @@ func (d *device) numbers(l *link, m *packet) bool {
 	case m.relSeq == 0 && m.OpCode == opFast:
 		return true
 	case m.relSeq == 0 || m.OpCode == opFast:
-		d.failf("R5: player %d got a packet with op code %d, reliable %v, and number %d", d.index, m.OpCode, m.Reliable, m.relSeq)
+		d.failf("RL-5: player %d got a packet with op code %d, reliable %v, and number %d", d.index, m.OpCode, m.Reliable, m.relSeq)
 		return m.relSeq == 0
 	case m.relSeq != d.received+1:
-		d.failf("R1: player %d got number %d after %d", d.index, m.relSeq, d.received)
+		d.failf("RL-1: player %d got number %d after %d", d.index, m.relSeq, d.received)
 		return m.relSeq > d.received
 	}
 	d.received = m.relSeq

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// vectors are those of section 14.2 of the specification.
+// vectors are those of realtime.md 14.2.
 var vectors = []struct {
 	name string
 	hex  string

@@ -293,7 +293,7 @@ func TestSecured(t *testing.T) {
 			}
 			again := verified(true, 0)
 			again.Reliable = true
-			p.send(again) // by WebSocket too, as D8 has it
+			p.send(again) // by WebSocket too, as D-108 has it
 
 			// A burst: one record each, numbered, whatever the bytes.
 			const burst = 40

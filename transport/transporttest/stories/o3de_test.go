@@ -207,7 +207,8 @@ func notification[T any](t *testing.T, from <-chan T) (result T) {
 }
 
 // The twins make the same calls, several at a time.
-func TestCheck65_O3DEAsynchronousCalls(t *testing.T) {
+// API-65.
+func TestO3DEAsynchronousCalls(t *testing.T) {
 	g := startO3DE(t, new(server))
 	var made []<-chan string
 	for _, name := range []string{"one", "two", "three"} {
@@ -248,7 +249,8 @@ func TestCheck65_O3DEAsynchronousCalls(t *testing.T) {
 	}
 }
 
-func TestCheck65_O3DECallByCall(t *testing.T) {
+// API-65.
+func TestO3DECallByCall(t *testing.T) {
 	game := new(server)
 	g := startO3DE(t, game)
 
