@@ -22,6 +22,7 @@ func enterAs(a *Admission, ip netip.Addr) (*Ticket, counters.Refusal) {
 
 func addr(s string) netip.Addr { return netip.MustParseAddr(s) }
 
+// RL-26, RL-201.
 func TestAdmissionBoundsPendingConnections(t *testing.T) {
 	count := new(counters.Set)
 	now := time.Unix(1000, 0)

@@ -124,9 +124,10 @@ func await[T any](t *testing.T, what string, from <-chan T) (got T) {
 	return got
 }
 
-// TestCheck30_31_SecureFast: the association trusts what the login brought and
+// TestSecureFastCarriesMessages: the association trusts what the login brought and
 // nothing else, the token is shown, and then messages go by DTLS, numbered from 0.
-func TestCheck30_31_SecureFast(t *testing.T) {
+// RT-30, RT-31.
+func TestSecureFastCarriesMessages(t *testing.T) {
 	f := newFastRig(t, verified)
 	r := newRig(t, f.secureLogin(), nil)
 	o := r.fastOptions()
@@ -189,7 +190,7 @@ func TestSecureFastRepeats(t *testing.T) {
 	}
 }
 
-// TestSecureFastAnsweredByWebSocket: the answer counts that came there (D8), and a
+// TestSecureFastAnsweredByWebSocket: the answer counts that came there (D-108), and a
 // second one is harmless.
 func TestSecureFastAnsweredByWebSocket(t *testing.T) {
 	f := newFastRig(t, nil)
@@ -210,9 +211,10 @@ func TestSecureFastAnsweredByWebSocket(t *testing.T) {
 	}
 }
 
-// TestCheck32_SecureFastFails: whatever goes wrong with the fast channel, the
+// TestASecureFastThatFailsLeavesTheLoginAlone: whatever goes wrong with the fast channel, the
 // program is told why and goes on by WebSocket.
-func TestCheck32_SecureFastFails(t *testing.T) {
+// RT-32.
+func TestASecureFastThatFailsLeavesTheLoginAlone(t *testing.T) {
 	refusing := func(p *fastPeer, _ int, _ wire.VerifyIdentity) {
 		p.say(wire.NewVerifyIdentityResult(wire.VerifyIdentityResult{}))
 	}

@@ -125,6 +125,7 @@ func (w *crowd) peak(since time.Time, d time.Duration) (most int) {
 // TestStorm: thousands who are lost in one instant come back at the rate that the
 // host allows; those whom it told when to come do not come all at once, and nobody
 // asks much more often than needed.
+// RL-121.
 func TestStorm(t *testing.T) {
 	players := *crowdSize
 	perSec, queue := players/4, players/8

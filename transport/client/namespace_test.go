@@ -329,6 +329,7 @@ func (k *natKernel) start(namespace, part, dir string) (io.Writer, *bufio.Reader
 	return nil, nil
 }
 
+// RL-107.
 func TestNATInANamespace(t *testing.T) {
 	if !*withNamespaces {
 		t.Skip("it takes root, nftables and some seconds: make proof-nat")

@@ -32,13 +32,13 @@ func TestCertificate(t *testing.T) {
 		tls  *tls.Config
 		err  any
 	}{
-		"address":           {addr: r.addr, tls: &tls.Config{RootCAs: roots}},
-		"name of the addr":  {addr: "localhost:" + port, tls: &tls.Config{RootCAs: roots}},
-		"name of its own":   {addr: r.addr, tls: &tls.Config{RootCAs: roots, ServerName: "localhost"}},
-		"other protocols":   {addr: r.addr, tls: &tls.Config{RootCAs: roots, NextProtos: []string{"h2"}}},
-		"TLS 1.2 (check 9)": {addr: r.addr, tls: &tls.Config{RootCAs: roots, MaxVersion: tls.VersionTLS12}},
-		"another name":      {addr: r.addr, tls: &tls.Config{RootCAs: roots, ServerName: "example.com"}, err: new(x509.HostnameError)},
-		"system's roots":    {addr: r.addr, err: new(x509.UnknownAuthorityError)},
+		"address":          {addr: r.addr, tls: &tls.Config{RootCAs: roots}},
+		"name of the addr": {addr: "localhost:" + port, tls: &tls.Config{RootCAs: roots}},
+		"name of its own":  {addr: r.addr, tls: &tls.Config{RootCAs: roots, ServerName: "localhost"}},
+		"other protocols":  {addr: r.addr, tls: &tls.Config{RootCAs: roots, NextProtos: []string{"h2"}}},
+		"TLS 1.2 (RT-9)":   {addr: r.addr, tls: &tls.Config{RootCAs: roots, MaxVersion: tls.VersionTLS12}},
+		"another name":     {addr: r.addr, tls: &tls.Config{RootCAs: roots, ServerName: "example.com"}, err: new(x509.HostnameError)},
+		"system's roots":   {addr: r.addr, err: new(x509.UnknownAuthorityError)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := r.options()

@@ -74,6 +74,7 @@ func helloRecord(random byte, session ...byte) []byte {
 	return plainRecord(handshake, 0, shakeMessage(msgClientHello, len(body), 0, 0, body))
 }
 
+// RL-208.
 func TestPlainTextDoesNothingToALiveAssociation(t *testing.T) {
 	h, s, c, peer := live(t)
 	from := netip.MustParseAddrPort(alice)
@@ -150,9 +151,9 @@ func TestAnUnknownAddressGetsNothing(t *testing.T) {
 	}
 }
 
-// R27: what an address gets that has proven nothing is at most three times what
+// RL-27: what an address gets that has proven nothing is at most three times what
 // it sent.
-func TestR27_TheAnswerToAHelloIsSmall(t *testing.T) {
+func TestTheAnswerToAHelloIsSmall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall()
 		s := h.serve(t, nil)
@@ -172,7 +173,8 @@ func TestR27_TheAnswerToAHelloIsSmall(t *testing.T) {
 
 // A session's id travels in plain text, so it proves nothing: whoever read one
 // gets no more from it than from any other hello.
-func TestR27_AKnownSessionIDOpensNoDoor(t *testing.T) {
+// RL-27.
+func TestAKnownSessionIDOpensNoDoor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := newHall()
 		s := h.serve(t, func(o *Options, _ *acceptAll) { o.HalfOpenMax, o.HelloRate = 16, -1 })
@@ -243,6 +245,7 @@ func TestAHandshakeTakesNoPartsAndNoMoreThanItsShare(t *testing.T) {
 	})
 }
 
+// RL-122, RL-208.
 func TestAHelloFloodStaysWithinTheCapsAndHonestPeersGetIn(t *testing.T) {
 	before := runtime.NumGoroutine()
 	h := newHall()
@@ -430,6 +433,7 @@ func TestAnAssociationThatIsClosedInAcceptIsNotKept(t *testing.T) {
 	}
 }
 
+// RL-208.
 func TestGCMIsCapped(t *testing.T) {
 	got := new(sink)
 	from, _ := pair(counters.SuiteAESGCM, got)
@@ -452,6 +456,7 @@ func TestGCMIsCapped(t *testing.T) {
 	}
 }
 
+// RL-208.
 func TestNoNonceIsUsedTwice(t *testing.T) {
 	for _, suite := range []counters.Suite{counters.SuiteChaCha20, counters.SuiteAESGCM} {
 		from, _ := pair(suite, new(sink))

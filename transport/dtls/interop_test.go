@@ -85,7 +85,8 @@ func conversation(t *testing.T, s *server, in io.Writer, out *bufio.Reader, suit
 	}
 }
 
-func TestCheck30_OpenSSLCompletesAHandshake(t *testing.T) {
+// RT-30.
+func TestOpenSSLCompletesAHandshake(t *testing.T) {
 	for _, test := range []struct {
 		what, ciphers string
 		suite         counters.Suite
@@ -103,7 +104,8 @@ func TestCheck30_OpenSSLCompletesAHandshake(t *testing.T) {
 	}
 }
 
-func TestCheck30_GnuTLSCompletesAHandshake(t *testing.T) {
+// RT-30.
+func TestGnuTLSCompletesAHandshake(t *testing.T) {
 	for _, test := range []struct {
 		cipher string
 		suite  counters.Suite

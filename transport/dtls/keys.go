@@ -18,7 +18,7 @@ const (
 	// numberMax ends an association: a number is never used twice (RFC 6347 4.1).
 	numberMax = 1<<48 - 1
 	// gcmRecordsMax is how many records one association may seal with AES-GCM
-	// (DESIGN 7).
+	// (D-21).
 	gcmRecordsMax = 1 << 20
 )
 

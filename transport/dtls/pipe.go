@@ -53,7 +53,7 @@ func (p *pipe) mute() (last []byte, number uint64) {
 }
 
 // amplification is how much more an address gets that has proven nothing than it
-// sent (R27).
+// sent (RL-27).
 const amplification = 3
 
 // heard tells of n bytes from the peer's address.

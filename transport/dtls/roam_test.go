@@ -57,6 +57,7 @@ func inHall(t *testing.T, change func(o *Options, s *acceptAll), test func(t *te
 
 // TestRoams: another port, then another IP address, many times, and with both
 // suites: the association follows the first record of its peer.
+// RL-107.
 func TestRoams(t *testing.T) {
 	inHall(t, nil, func(t *testing.T, h *hall, s *server) {
 		r := s.roamer(t, h, "192.0.2.1:1000", nil)

@@ -23,7 +23,8 @@ func raw(name, url string) SinkOptions {
 	return SinkOptions{Name: name, Type: TypeRaw, URL: url, Secret: "s3cret", Targets: []string{topic}}
 }
 
-func TestCheck53_ATerminalEventIsDeliveredOnceAndIsGoneThen(t *testing.T) {
+// API-53.
+func TestATerminalEventIsDeliveredOnceAndIsGoneThen(t *testing.T) {
 	s, count := new(shelf), new(counters.Set)
 	r := receive(t, nil)
 	d := begin(t, s, Options{Sinks: []SinkOptions{raw("hook", r.URL)}, Counters: count})
@@ -65,7 +66,8 @@ func TestCheck53_ATerminalEventIsDeliveredOnceAndIsGoneThen(t *testing.T) {
 
 // An event that is read from the outbox before it is posted, as the host starts, is not
 // delivered again when it is.
-func TestCheck53_AnEventIsNotDeliveredAgainWhenItIsPostedLate(t *testing.T) {
+// API-53.
+func TestAnEventIsNotDeliveredAgainWhenItIsPostedLate(t *testing.T) {
 	s := new(shelf)
 	r := receive(t, nil)
 	e := placed(1, "p")

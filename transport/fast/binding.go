@@ -7,7 +7,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// Limits of the address rules (spec/reliability.md section 6).
+// Limits of the address rules (reliability.md 6).
 const (
 	// silence is how long the bound address must not have been heard before a
 	// confirmed binding may move, and the time within which two addresses count
@@ -25,7 +25,7 @@ const (
 	recent = 30 * time.Second
 )
 
-// state is what is known of a peer's UDP address (spec/realtime.md 7.3).
+// state is what is known of a peer's UDP address (realtime.md 7.3).
 type state uint8
 
 const (
@@ -91,7 +91,7 @@ func refused(why counters.Drop) decision { return decision{action: discard, drop
 //  3. From the bound address: a number not above the highest is stale, -5
 //     included (a client numbers every repeat anew, so an old number is a
 //     duplicate, and answering it would answer one request twice). A newer -5 is
-//     answered and changes nothing else; anything newer confirms (D6), but in
+//     answered and changes nothing else; anything newer confirms (D-106), but in
 //     state followed only a -7 does: a client that has not noticed the move sends
 //     data all the time, which proves nothing.
 //  4. A -5 from another address, state known, same IP: binds there.

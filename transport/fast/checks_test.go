@@ -11,9 +11,10 @@ import (
 	"troupe/messages/wire"
 )
 
-// The checks of spec/realtime.md section 21, as far as this layer decides them.
+// The checks of realtime.md 21, as far as this layer decides them.
 
-func TestCheck20_ConnectIsAnsweredFromTheAnnouncedPort(t *testing.T) {
+// RT-20.
+func TestConnectIsAnsweredFromTheAnnouncedPort(t *testing.T) {
 	h := newHost(t, nil)
 	a, in := h.open(1, local)
 	if a.Port() == 0 || a.Port() != h.Port() {
@@ -28,7 +29,8 @@ func TestCheck20_ConnectIsAnsweredFromTheAnnouncedPort(t *testing.T) {
 	in.empty(t)
 }
 
-func TestCheck21_TenConnectsTenRisingAcks(t *testing.T) {
+// RT-21.
+func TestTenConnectsTenRisingAcks(t *testing.T) {
 	h := newHost(t, nil)
 	a, _ := h.open(1, local)
 	c := newClient(t, "127.0.0.1", a.Port(), 1)
@@ -40,7 +42,8 @@ func TestCheck21_TenConnectsTenRisingAcks(t *testing.T) {
 	}
 }
 
-func TestCheck22_ReadyOnlyAfterTheAck(t *testing.T) {
+// RT-22.
+func TestReadyOnlyAfterTheAck(t *testing.T) {
 	for _, implied := range []bool{false, true} {
 		t.Run(fmt.Sprint("implied=", implied), func(t *testing.T) {
 			h := newHost(t, nil)
@@ -75,7 +78,8 @@ func TestCheck22_ReadyOnlyAfterTheAck(t *testing.T) {
 	}
 }
 
-func TestCheck23_WithoutAServerAckItIsNeverReady(t *testing.T) {
+// RT-23.
+func TestWithoutAServerAckItIsNeverReady(t *testing.T) {
 	h := newHost(t, nil)
 	a, in := h.open(1, local)
 	c := newClient(t, "127.0.0.1", a.Port(), 1)
@@ -90,7 +94,8 @@ func TestCheck23_WithoutAServerAckItIsNeverReady(t *testing.T) {
 	in.empty(t)
 }
 
-func TestCheck24_OnlyTheBoundAddressCounts(t *testing.T) {
+// RT-24.
+func TestOnlyTheBoundAddressCounts(t *testing.T) {
 	h := newHost(t, nil)
 	a, in := h.open(1, local)
 	early := newClient(t, "127.0.0.1", a.Port(), 1)
@@ -122,7 +127,8 @@ func TestCheck24_OnlyTheBoundAddressCounts(t *testing.T) {
 	}
 }
 
-func TestCheck25_NumbersRiseByOneAcrossAcksAndMessages(t *testing.T) {
+// RT-25.
+func TestNumbersRiseByOneAcrossAcksAndMessages(t *testing.T) {
 	h := newHost(t, nil)
 	a, _ := h.open(1, local)
 	c := h.confirm(a, "127.0.0.1") // -6 number 0
@@ -138,7 +144,8 @@ func TestCheck25_NumbersRiseByOneAcrossAcksAndMessages(t *testing.T) {
 	}
 }
 
-func TestCheck26_OldAndDuplicatedAreDropped(t *testing.T) {
+// RT-26.
+func TestOldAndDuplicatedAreDropped(t *testing.T) {
 	h := newHost(t, nil)
 	a, in := h.open(1, local)
 	c := h.confirm(a, "127.0.0.1")
@@ -156,7 +163,8 @@ func TestCheck26_OldAndDuplicatedAreDropped(t *testing.T) {
 	in.empty(t)
 }
 
-func TestCheck27_EachRecipientHasItsOwnNumbers(t *testing.T) {
+// RT-27.
+func TestEachRecipientHasItsOwnNumbers(t *testing.T) {
 	h := newHost(t, nil)
 	a, in := h.open(1, local)
 	b, _ := h.open(2, local)
@@ -178,8 +186,8 @@ func TestCheck27_EachRecipientHasItsOwnNumbers(t *testing.T) {
 	cb.message("relayed", 6)
 }
 
-// Check 28 is the gateway's: this layer only refuses what is no datagram.
-func TestCheck28_TooLargeIsNotSent(t *testing.T) {
+// RT-28 is the gateway's: this layer only refuses what is no datagram.
+func TestTooLargeIsNotSent(t *testing.T) {
 	h := newHost(t, nil)
 	a, _ := h.open(1, local)
 	c := h.confirm(a, "127.0.0.1")
@@ -204,7 +212,8 @@ func TestCheck28_TooLargeIsNotSent(t *testing.T) {
 	}
 }
 
-func TestCheck29_OffIsBoundAndSilent(t *testing.T) {
+// RT-29.
+func TestOffIsBoundAndSilent(t *testing.T) {
 	h := newHost(t, func(o *Options) { o.Enabled = false })
 	a, in := h.open(1, local)
 	if a.Port() != h.Port() || a.Port() == 0 {
@@ -228,7 +237,8 @@ func TestCheck29_OffIsBoundAndSilent(t *testing.T) {
 	}
 }
 
-func TestCheck34_PlainConnectOnASecuredPortHasNoEffect(t *testing.T) {
+// RT-34.
+func TestPlainConnectOnASecuredPortHasNoEffect(t *testing.T) {
 	h := newHost(t, func(o *Options) { o.Secured = true })
 	a, in := h.open(1, local)
 	c := newClient(t, "127.0.0.1", a.Port(), 1)
@@ -241,9 +251,9 @@ func TestCheck34_PlainConnectOnASecuredPortHasNoEffect(t *testing.T) {
 	in.empty(t)
 }
 
-// Check 56 at this layer: a client may go silent and come back; only Close ends
+// RT-56 at this layer: a client may go silent and come back; only Close ends
 // an association.
-func TestCheck56_SilenceEndsNothing(t *testing.T) {
+func TestSilenceEndsNothing(t *testing.T) {
 	h := newHost(t, nil)
 	a, in := h.open(1, local)
 	c := h.confirm(a, "127.0.0.1")
@@ -256,7 +266,7 @@ func TestCheck56_SilenceEndsNothing(t *testing.T) {
 	in.next(t)
 }
 
-func TestVectors(t *testing.T) { // spec/realtime.md 14.2
+func TestVectors(t *testing.T) { // realtime.md 14.2
 	h := newHost(t, nil)
 	a, in := h.open(1, local)
 	c := newClient(t, "127.0.0.1", a.Port(), 1)

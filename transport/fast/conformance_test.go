@@ -110,7 +110,7 @@ func (s *conformingPool) Dial(ctx context.Context, up func([]byte), down func(in
 			}
 		}
 	})
-	// The handshake (section 7.3), repeated as a client repeats it.
+	// The handshake (realtime.md 7.3), repeated as a client repeats it.
 	for !a.Ready() {
 		shake := wire.AppendUDPConnect
 		if acked.Load() {

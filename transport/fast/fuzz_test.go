@@ -14,7 +14,7 @@ import (
 // FuzzUDPDatagram feeds arbitrary datagrams into the demultiplexer of a socket
 // with three peers. The input is a list of datagrams: one byte for the source
 // (low two bits) and the time before it (next two), one byte for the length, the
-// bytes. Oracles: no panic, no state for anybody, R27 for every address, what
+// bytes. Oracles: no panic, no state for anybody, RL-27 for every address, what
 // goes up is new and from the confirmed address, what goes out is a -6 with the
 // peer's next number.
 func FuzzUDPDatagram(f *testing.F) {
@@ -140,7 +140,7 @@ func (w *watch) OnFast(packet []byte) {
 	w.highest[a.peer] = h.Sequence
 }
 
-// fuzzSeeds are short games: the vectors of spec/realtime.md 14.2 as they are,
+// fuzzSeeds are short games: the vectors of realtime.md 14.2 as they are,
 // a handshake with data, a move, a contest, and garbage.
 func fuzzSeeds() [][]byte {
 	put := func(dst []byte, source byte, unit []byte) []byte {

@@ -18,14 +18,14 @@ type Options struct {
 	// listens on both families on the same port; with 0.0.0.0 on IPv4 only.
 	// Port 0 takes any free port, here and for the further sockets.
 	Addr string
-	// Enabled false keeps the main port bound, announced and silent (section 7.5,
-	// check 29).
+	// Enabled false keeps the main port bound, announced and silent (realtime.md 7.5,
+	// RT-29).
 	Enabled bool
 	// Secured makes the sockets those of the secured channel: plain datagrams,
-	// the plain handshake above all, have no effect there (check 34).
+	// the plain handshake above all, have no effect there (RT-34).
 	Secured bool
 	// SameIP demands that datagrams come from the IP address of the peer's
-	// WebSocket (D7). Switch it off only where NAT sends UDP and TCP out by
+	// WebSocket (D-107). Switch it off only where NAT sends UDP and TCP out by
 	// different addresses: the peer id is then all that names a player.
 	SameIP bool
 	// ExtraPortsMin and ExtraPortsMax are the range of ports of the further

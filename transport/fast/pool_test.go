@@ -22,7 +22,7 @@ func TestTwoGameSessionsOneIP(t *testing.T) {
 		t.Fatal("one port for two peers that look the same")
 	}
 	ca, cb := h.confirm(a, "127.0.0.1"), h.confirm(b, "127.0.0.1")
-	for n := range int32(20) { // R11: canary payloads
+	for n := range int32(20) { // RL-11: canary payloads
 		send(a, "for a")
 		send(b, "for b")
 		ca.message("for a", n+1)

@@ -26,7 +26,7 @@ type SecuredOptions struct {
 	// Anchors returns the PEM trust anchors that go out as caCert, never empty.
 	Anchors func() []byte
 	// Enabled false announces a port that is bound and refuses every association: clients
-	// stay on WebSocket (section 8.4 tells what that costs a stock one).
+	// stay on WebSocket (realtime.md 8.4 tells what that costs a stock one).
 	Enabled bool
 	// SameIP lets only addresses begin a handshake that a logged-in peer's WebSocket
 	// comes from (reliability.md 6). A client whose UDP leaves by another address
@@ -43,7 +43,7 @@ type SecuredOptions struct {
 }
 
 // Secured is the fast channel of the secured mode: DTLS associations that are
-// bound to peers by VERIFY_IDENTITY (spec/realtime.md section 8). Its methods may
+// bound to peers by VERIFY_IDENTITY (realtime.md 8). Its methods may
 // be called from any goroutine.
 type Secured struct {
 	o        SecuredOptions
@@ -59,7 +59,7 @@ type Secured struct {
 type SecuredHandler interface {
 	Handler
 	// OnVerified is called when the association is bound. The answer, which went out
-	// by DTLS, belongs on the WebSocket as well (D8); the handler takes over one
+	// by DTLS, belongs on the WebSocket as well (D-108); the handler takes over one
 	// reference. It must not block.
 	OnVerified(answer *wire.Frame)
 }
@@ -178,7 +178,7 @@ func (v *visitor) late() {
 }
 
 // OnRecord implements dtls.Handler. Bytes behind the unit are ignored, as in any
-// datagram (section 2).
+// datagram (realtime.md 2).
 func (v *visitor) OnRecord(plain []byte) {
 	packet, err := wire.SplitUnit(plain)
 	var h wire.Header
@@ -194,7 +194,7 @@ func (v *visitor) OnRecord(plain []byte) {
 	case c == nil:
 		v.drop(counters.DropBeforeLogin)
 	case h.OpCode == wire.OpUDPConnect || h.OpCode == wire.OpClientAck:
-		v.drop(counters.DropWrongChannel) // check 34: there is no such handshake here
+		v.drop(counters.DropWrongChannel) // RT-34: there is no such handshake here
 	case !c.fresh(h.Sequence):
 		v.drop(counters.DropFastStale)
 	default:
@@ -212,7 +212,7 @@ func (v *visitor) OnClosed(error) {
 
 func (v *visitor) drop(why counters.Drop) { v.s.o.Counters.Dropped.Add(why, 1) }
 
-// verify answers VERIFY_IDENTITY (section 8.2). The one that bound the
+// verify answers VERIFY_IDENTITY (realtime.md 8.2). The one that bound the
 // association may come again, if the peer missed the answer.
 func (v *visitor) verify(c *SecuredAssociation, h *wire.Header) {
 	id, err := wire.ParseVerifyIdentity(h.Inner)
@@ -350,7 +350,7 @@ func (c *SecuredAssociation) Restart() {
 	}
 }
 
-// fresh applies D9: numbers rise.
+// fresh applies D-109: numbers rise.
 func (c *SecuredAssociation) fresh(number int32) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

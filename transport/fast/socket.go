@@ -242,7 +242,7 @@ func (s *socket) handle(from netip.AddrPort, datagram []byte) {
 }
 
 // plain takes a datagram without encryption: one unit, and bytes behind it that
-// are ignored (spec/realtime.md section 2).
+// are ignored (realtime.md 2).
 func (s *socket) plain(from netip.AddrPort, datagram []byte) {
 	now := s.pool.now()
 	packet, err := wire.SplitUnit(datagram)

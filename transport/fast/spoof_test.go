@@ -8,8 +8,7 @@ import (
 	"troupe/messages/wire"
 )
 
-// The spoofing suite: spec/reliability.md section 6, row "plain UDP spoofing",
-// and R27. Each test fails when its guard is taken out.
+// The spoofing suite: RL-206 and RL-27. Each test fails when its guard is taken out.
 
 func TestSpoof_UnknownSenderGetsNothingAndLeavesNothing(t *testing.T) {
 	h := newHost(t, nil)
@@ -89,7 +88,7 @@ func TestSpoof_ReplayIsRefused(t *testing.T) {
 	in.empty(t)
 }
 
-// R27: bytes out are at most three times the bytes in, for every prefix of what
+// RL-27: bytes out are at most three times the bytes in, for every prefix of what
 // an address sends before it is confirmed.
 func TestSpoof_Amplification(t *testing.T) {
 	h := newHost(t, nil)

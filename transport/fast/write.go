@@ -27,7 +27,7 @@ func (s *socket) write() {
 }
 
 // writeOne writes d, unless the binding it was meant for is over: game data goes
-// to confirmed addresses only (R27). It gives d's reference back and returns the
+// to confirmed addresses only (RL-27). It gives d's reference back and returns the
 // buffer for the next one. A panic costs the one peer its channel.
 func (s *socket) writeOne(d *datagram, buf []byte) (next []byte) {
 	defer func() {

@@ -71,7 +71,7 @@ func (p *peer) noFast(err error) {
 }
 
 // OnVerified implements fast.SecuredHandler: a lost datagram must not leave the
-// client on WebSocket for ever (D8).
+// client on WebSocket for ever (D-108).
 func (p *peer) OnVerified(answer *wire.Frame) {
 	p.conn.Send(answer)
 	p.conn.Flush()

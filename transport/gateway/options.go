@@ -13,7 +13,7 @@ import (
 // Limits bound what one peer may do (reliability.md 5.2, 2.6, 6). Zero switches
 // a limit off.
 type Limits struct {
-	// MalformedMax is how many malformed packets close a connection (D30).
+	// MalformedMax is how many malformed packets close a connection (D-130).
 	MalformedMax int
 	// MessagesPerSecond, with MessageBurst, and BytesPerSecond, with a burst of
 	// one second, bound a player's input over all channels. Over them a fast

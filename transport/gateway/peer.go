@@ -62,7 +62,7 @@ func (p *peer) OnUnit(unit []byte) {
 	p.onPacket(packet, len(unit))
 }
 
-// OnText implements transport.Handler: proto3 JSON of a Packet (D2). It costs far
+// OnText implements transport.Handler: proto3 JSON of a Packet (D-102). It costs far
 // more to read than a packet, so from a stranger it is a LOGIN, once, or malformed.
 func (p *peer) OnText(text []byte) {
 	p.handle.Busy(true)
@@ -200,7 +200,7 @@ func (p *peer) numbers(att *player.Attachment, h *wire.Header, size int) (more b
 		return false
 	}
 	switch {
-	case h.RelSeq != 0, !h.Reliable, h.Command == wire.CommandLogin: // a second LOGIN is dropped (D29)
+	case h.RelSeq != 0, !h.Reliable, h.Command == wire.CommandLogin: // a second LOGIN is dropped (D-129)
 		return true
 	case h.OpCode == 0 && h.Ack != 0 && len(h.Payload) == 0 && h.Command == wire.CommandNone:
 		p.pace(ackCost, size)
@@ -300,14 +300,14 @@ func (p *peer) pace(cost float64, size int) bool {
 	return true
 }
 
-// beforeLogin takes a LOGIN and drops everything else (check 7).
+// beforeLogin takes a LOGIN and drops everything else (RT-7).
 func (p *peer) beforeLogin(h *wire.Header) {
 	if h.OpCode != wire.OpLogin || h.Command != wire.CommandLogin {
 		p.drop(counters.DropBeforeLogin)
 		return
 	}
 	if p.tried {
-		p.drop(counters.DropSecondLogin) // D29
+		p.drop(counters.DropSecondLogin) // D-129
 		return
 	}
 	p.tried, p.readAt = true, time.Now()
@@ -338,7 +338,7 @@ func (p *peer) beforeLogin(h *wire.Header) {
 	p.gateway.turnstile.pass(login, standingOf(status, l.Caps), func() { p.handle.Login(login) })
 }
 
-// onMalformed counts a packet that cannot be read; too many close (D30).
+// onMalformed counts a packet that cannot be read; too many close (D-130).
 func (p *peer) onMalformed() {
 	p.drop(counters.DropMalformed)
 	p.malformed++

@@ -256,6 +256,7 @@ func TestGoodbyeWaitsForMessages(t *testing.T) {
 }
 
 // Half-open: the client is gone without a word, and data is on the way.
+// RL-102.
 func TestHalfOpenPeer(t *testing.T) {
 	in(t, func(t *testing.T) {
 		p := connect(t, 1, weather{})
@@ -357,6 +358,7 @@ func TestMuteHost(t *testing.T) {
 }
 
 // TestMuteForAMoment: what is lost, late or dark for two seconds is no dead path.
+// RL-105.
 func TestMuteForAMoment(t *testing.T) {
 	for name, w := range map[string]weather{"calm": {}, "a fifth is lost": {loss: 0.2}} {
 		t.Run(name, func(t *testing.T) {
@@ -382,6 +384,7 @@ func TestMuteForAMoment(t *testing.T) {
 
 // TestStoppedProcess: a client whose timer comes late, because its process was
 // stopped, asks before it gives up.
+// RL-115.
 func TestStoppedProcess(t *testing.T) {
 	in(t, func(t *testing.T) {
 		p := watchful(t, 2800*time.Millisecond)
@@ -535,7 +538,7 @@ func TestListenerCloses(t *testing.T) {
 	})
 }
 
-// Check 5.2 of reliability.md: who has not logged in counts as pending until the
+// reliability.md 5.2: who has not logged in counts as pending until the
 // login or the end.
 func TestAdmission(t *testing.T) {
 	in(t, func(t *testing.T) {

@@ -30,7 +30,7 @@ type Options struct {
 	NextID    func() uint64        // connection ids; shared by all transports
 
 	// MessageBytesMax bounds an inbound message; default 65536, at most MessageMax;
-	// more is closed with 1009 (realtime.md 13, D14).
+	// more is closed with 1009 (realtime.md 13, D-114).
 	MessageBytesMax int
 	// PendingMessageBytesMax is the same before LoggedIn; default 8 KiB. A message
 	// of more segments than the pending window holds (16) is refused as well.

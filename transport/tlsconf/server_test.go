@@ -69,7 +69,8 @@ func stores(t *testing.T) map[string]*Store {
 	}
 }
 
-func TestCheck09_HandshakeMatrix(t *testing.T) {
+// RT-9, RL-214.
+func TestHandshakeMatrix(t *testing.T) {
 	versions := func(v uint16) *tls.Config { return &tls.Config{MinVersion: v, MaxVersion: v} }
 	with := func(suites ...uint16) *tls.Config {
 		return &tls.Config{MinVersion: tls.VersionTLS12, MaxVersion: tls.VersionTLS12, CipherSuites: suites}
@@ -148,6 +149,7 @@ func TestPlayerWithoutTheAnchorOrWithAnotherName(t *testing.T) {
 	}
 }
 
+// RL-214.
 func TestReloadSwapsLive(t *testing.T) {
 	now := newClock()
 	now.now = time.Now()

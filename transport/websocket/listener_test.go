@@ -24,7 +24,8 @@ import (
 	"troupe/transport"
 )
 
-func TestCheck01_PathsAndOrigin(t *testing.T) {
+// RT-1.
+func TestBothPathsAndAnyOriginAreAccepted(t *testing.T) {
 	h := serve(t, Options{}, newRecorder())
 	ids := make(map[uint64]bool)
 	for _, path := range []string{"/websocket", "/"} {
@@ -136,6 +137,7 @@ func TestConnectionHeaderInSeveralLines(t *testing.T) {
 	h.accepted(t)
 }
 
+// RL-201.
 func TestSlowloris(t *testing.T) {
 	count := new(counters.Set)
 	adm := transport.NewAdmission(transport.AdmissionLimits{PendingMax: 10}, count, time.Now)
@@ -389,7 +391,7 @@ func TestTLS(t *testing.T) {
 	}
 	h := serve(t, Options{Kind: transport.WSS, Listener: tls.NewListener(ln, &tls.Config{Certificates: []tls.Certificate{cert}, MinVersion: tls.VersionTLS12})}, newRecorder())
 	connect := func() (*client, *peer) {
-		// Check 9: a client that knows TLS 1.2 only.
+		// RT-9: a client that knows TLS 1.2 only.
 		conn, err := tls.Dial("tcp", h.Addr().String(), &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS12})
 		if err != nil {
 			t.Fatal(err)

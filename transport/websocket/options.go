@@ -52,7 +52,7 @@ type Options struct {
 	// HeaderBytesMax bounds the request header; default 8 KiB.
 	HeaderBytesMax int
 	// MessageBytesMax bounds the payload of an inbound message; default 65536,
-	// more is closed with 1009 (realtime.md 13, D14).
+	// more is closed with 1009 (realtime.md 13, D-114).
 	MessageBytesMax int
 	// PendingMessageBytesMax is the same before LoggedIn; default 8 KiB, at most
 	// MessageBytesMax.

@@ -75,6 +75,7 @@ var rfcCases = []struct {
 	{"nothing after a violation", [][]byte{masked(0x83, nil), binaryFrame("late")}, nil, nil, 1002},
 }
 
+// RL-202.
 func TestRFC6455(t *testing.T) {
 	h := serve(t, Options{}, newRecorder())
 	for _, tc := range rfcCases {
@@ -113,7 +114,8 @@ func TestRFC6455(t *testing.T) {
 	}
 }
 
-func TestCheck10_FragmentsAndPing(t *testing.T) {
+// RT-10.
+func TestFragmentsAreReassembledAndPingsAnswered(t *testing.T) {
 	h := serve(t, Options{}, newRecorder())
 	cl, p := h.connect(t)
 	cl.write(masked(0x02, []byte("first ")))
@@ -129,6 +131,7 @@ func TestCheck10_FragmentsAndPing(t *testing.T) {
 	}
 }
 
+// RL-202.
 func TestOversizeIsNotAllocated(t *testing.T) {
 	h := serve(t, Options{}, newRecorder())
 	const n = 50
