@@ -196,7 +196,7 @@ func (c caller) describe(id, text string) {
 	c.made.aliases[id] = text
 }
 
-// endLimit is how long placements may take to end after a restart: their timeout and five seconds (reliability.md R19).
+// endLimit is how long placements may take to end after a restart: their timeout and five seconds (RL-19).
 const endLimit = 15 * time.Second
 
 // check looks for all that was answered.

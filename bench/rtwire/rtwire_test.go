@@ -7,7 +7,7 @@ import (
 	"troupe/messages/wire"
 )
 
-// The vectors are those of the protocol description, section 14.2.
+// The vectors are those of realtime.md 14.2.
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	if got, want := hex.EncodeToString(AppendLogin(nil, "psess-1", false)),
