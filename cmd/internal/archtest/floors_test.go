@@ -36,6 +36,7 @@ var forbidden = []struct{ module, why string }{
 	{"github.com/pion/dtls", "version 1: no longer mended"},
 }
 
+// RL-215.
 func TestNoDependencyIsOlderThanItsFloor(t *testing.T) {
 	versions := required(t)
 	for _, f := range floors {

@@ -103,7 +103,7 @@ var rules = []rule{
 	},
 	{
 		"stage leaves the library's unsafe parts alone",
-		"each of them was seen to fail by running it (DESIGN.md 3): a mailbox that spins or deadlocks, data races of timeouts and futures, restarts that bring back the dead",
+		"each of them was seen to fail by running it (D-15): a mailbox that spins or deadlocks, data races of timeouts and futures, restarts that bring back the dead",
 		findUnsafe,
 	},
 	{
