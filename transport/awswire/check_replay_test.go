@@ -16,7 +16,8 @@ import (
 	"troupe/transport/awswire/awswiretest"
 )
 
-func TestAPICheck21_Replay(t *testing.T) {
+// API-21.
+func TestARepeatedCallGetsTheFirstResponse(t *testing.T) {
 	var later atomic.Int64 // the server looks at its clock behind an answer, too
 	a := newAPI(t, func(o *Options) { o.Now = func() time.Time { return epochStart.Add(time.Duration(later.Load())) } })
 	inBoth(t, func(t *testing.T, protocol string) {
@@ -171,7 +172,8 @@ func TestReplayIsBounded(t *testing.T) {
 }
 
 // What changes something is replayed, whoever registers it; what only looks is not.
-func TestAPICheck21_WhatIsReplayed(t *testing.T) {
+// API-21.
+func TestSuccessesOfChangesAreReplayed(t *testing.T) {
 	for name, want := range map[string]bool{
 		"CreateGameSession": true, "CreatePlayerSession": true, "CreatePlayerSessions": true, "StartGameSessionPlacement": true, "StopGameSessionPlacement": true,
 		"CreateGameSessionQueue": true, "CreateFleet": true, "DeleteFleet": true, "CreateAlias": true, "CreateScript": true, "UpdateScript": true,
@@ -187,7 +189,8 @@ func TestAPICheck21_WhatIsReplayed(t *testing.T) {
 
 // The answer of a call is its caller's: another key with the same invocation id and
 // body makes its own, and does not see the other's.
-func TestAPICheck21_ReplayIsPerKey(t *testing.T) {
+// API-21.
+func TestReplayIsPerKey(t *testing.T) {
 	s := newSilentServer(t, withKeys(func(o *SigV4Options) {
 		o.Keys = []Key{{ID: testKey, Secret: testSecret}, {ID: "AKIDOTHER", Secret: testSecret}}
 	}))

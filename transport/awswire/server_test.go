@@ -20,7 +20,8 @@ func TestAPIMethodsOtherThanPost(t *testing.T) {
 	}
 }
 
-func TestAPICheck09_UndecodableBody(t *testing.T) {
+// API-9.
+func TestAnUndecodableBodyIsRefused(t *testing.T) {
 	a := newAPI(t)
 	bodies := map[string][]string{
 		"json": {

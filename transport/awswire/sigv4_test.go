@@ -32,7 +32,8 @@ func serveSigned(t *testing.T, s *Server, protocol string, how awswiretest.Signi
 	return served(t, s, protocol, r)
 }
 
-func TestAPICheck03_PathPrefixIsSigned(t *testing.T) {
+// API-3.
+func TestPathPrefixIsSigned(t *testing.T) {
 	a := newAPI(t, withKeys())
 	inBoth(t, func(t *testing.T, protocol string) {
 		for _, target := range []string{"/", "", "/p", "/p/", "/a/b~c/d-e_f.g", "/with%20space", "/%C3%A4/%2F/x", "/a+b/c:d@e", "/?a=2&a=1&b=%20x&c"} {
@@ -46,7 +47,8 @@ func TestAPICheck03_PathPrefixIsSigned(t *testing.T) {
 	})
 }
 
-func TestAPICheck14_SignedRequestPasses(t *testing.T) {
+// API-14.
+func TestASignedRequestPasses(t *testing.T) {
 	a := newAPI(t, withKeys())
 	inBoth(t, func(t *testing.T, protocol string) {
 		serveSigned(t, a.server, protocol, awswiretest.SignedBy(testKey), "/", nil).OK(t)
@@ -62,7 +64,8 @@ func TestAPICheck14_SignedRequestPasses(t *testing.T) {
 	})
 }
 
-func TestAPICheck15_CodesOfRefusals(t *testing.T) {
+// API-15.
+func TestRefusalsHaveTheirCodes(t *testing.T) {
 	now := time.Now()
 	a := newAPI(t, func(o *Options) { o.Now = func() time.Time { return now } }, withKeys())
 	base := awswiretest.SignedBy(testKey)
@@ -129,7 +132,8 @@ func TestAPICheck15_CodesOfRefusals(t *testing.T) {
 	})
 }
 
-func TestAPICheck16_TargetMustBeSigned(t *testing.T) {
+// API-16.
+func TestTheTargetMustBeSigned(t *testing.T) {
 	a := newAPI(t, withKeys())
 	body := []byte(`{}`)
 	r := newRequest("json", "http://host.example/", "ListFleets", body)
@@ -155,7 +159,8 @@ func TestAPICheck16_TargetMustBeSigned(t *testing.T) {
 	}
 }
 
-func TestAPICheck17_ChangedOnTheWay(t *testing.T) {
+// API-17.
+func TestWhatWasChangedOnTheWayIsRefused(t *testing.T) {
 	a := newAPI(t, withKeys())
 	how := awswiretest.SignedBy(testKey)
 	changes := map[string]func(r *http.Request){
@@ -228,7 +233,8 @@ func TestAPIUnsignedPayload(t *testing.T) {
 	send(newAPI(t, withKeys(func(o *SigV4Options) { o.AllowUnsignedPayload = true })), false).OK(t)
 }
 
-func TestAPICheck19_RegionOfTheScope(t *testing.T) {
+// API-19.
+func TestTheScopesRegionMustBeTheHosts(t *testing.T) {
 	a := newAPI(t, withKeys(func(o *SigV4Options) { o.Regions = []string{"eu-west-1"} }))
 	inBoth(t, func(t *testing.T, protocol string) {
 		how := awswiretest.SignedBy(testKey)

@@ -1,5 +1,5 @@
-// Package dtls is DTLS 1.2 over UDP sockets of its own (DESIGN 7, spec/realtime.md
-// section 8): an Endpoint serves many peers on one socket, Dial is the client's
+// Package dtls is DTLS 1.2 over UDP sockets of its own (D-21, realtime.md 8):
+// an Endpoint serves many peers on one socket, Dial is the client's
 // side. The fast channel of the secured mode and the KCP transport both use it.
 //
 // # Two halves

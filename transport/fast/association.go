@@ -61,7 +61,7 @@ type Association struct {
 func (a *Association) Port() uint16 { return a.port }
 
 // Ready reports whether fast messages to the peer go by UDP, which is so once its
-// address is confirmed (section 7.3). It costs one atomic load.
+// address is confirmed (realtime.md 7.3). It costs one atomic load.
 func (a *Association) Ready() bool { return a.live.Load() != 0 }
 
 // Addr returns the peer's bound address, not valid while there is none.
@@ -72,7 +72,7 @@ func (a *Association) Addr() netip.AddrPort {
 }
 
 // Send queues f for the peer with the next number of the peer's own series
-// (section 9). It takes a reference of its own; the caller keeps its own. It returns
+// (realtime.md 9). It takes a reference of its own; the caller keeps its own. It returns
 // false if it has not queued f: the association is not ready, the socket's queue is
 // full, or f is over 2041 bytes. The last two are counted. The caller checks whether the
 // payload fits the channel (1200 bytes).
@@ -162,7 +162,7 @@ func (a *Association) publish(ready bool) {
 func (a *Association) receive(from netip.AddrPort, h *wire.Header, packet []byte, size int, now time.Duration) {
 	k := kindOf(h.OpCode)
 	// An answer to an address that has proved nothing is at most three times the
-	// request (R27). A -5 that small is no known client's.
+	// request (RL-27). A -5 that small is no known client's.
 	if k == connect && 3*size < a.ackMax {
 		a.pool.refuse(counters.DropFastMalformed, from, a.peer, now)
 		return

@@ -1,5 +1,5 @@
-// Package fast is the fast channel over plain UDP (spec/realtime.md sections 7
-// and 9, spec/reliability.md section 6, "plain UDP spoofing"): sockets, the handshake
+// Package fast is the fast channel over plain UDP (realtime.md 7 and 9, RL-206):
+// sockets, the handshake
 // -5, -6, -7, the rules about which addresses may send for a peer, and one outgoing
 // number series per recipient. Its secured variant over DTLS is [Secured].
 //
@@ -18,7 +18,7 @@
 // the same id and the same IP must therefore not share a port. Open takes the first
 // socket on which the pair is free, and opens a further one if there is none. When the
 // sockets run out, the peer gets the port of a socket that discards everything it
-// reads: its client stays on WebSocket (section 7.5), and its handshakes do not disturb
+// reads: its client stays on WebSocket (realtime.md 7.5), and its handshakes do not disturb
 // the peer that holds the pair on another port.
 //
 // # The secured channel
@@ -32,5 +32,5 @@
 // It does not route, look at payloads, enforce FastPayloadMax or rates, or fall back to
 // WebSocket. It has no keep-alive. It notices a dead path when its peer sends from
 // another address, or reports by WebSocket that it hears nothing (Restart). Losing the
-// path never ends a player (check 56).
+// path never ends a player (RT-56).
 package fast

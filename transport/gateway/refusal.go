@@ -9,7 +9,7 @@ import (
 )
 
 // A valid login is never refused for earlier logins, neither of others behind the same
-// address nor of the same player: limits on logins only delay (DESIGN 4.9). An index in
+// address nor of the same player: limits on logins only delay (D-9). An index in
 // memory is asked first whether the id exists, so that guesses reach no actor and no queue.
 
 const (

@@ -17,7 +17,8 @@ import (
 
 // The numbers are those of the conformance checklist, service-api.md 8.
 
-func TestAPICheck01_JSONListFleets(t *testing.T) {
+// API-1.
+func TestJSONRequestsAreAnswered(t *testing.T) {
 	a := newAPI(t)
 	r := a.raw(t, "json", "ListFleets", []byte(`{}`))
 	if ids := r.OK(t)["FleetIds"].([]any); len(ids) != 2 || ids[0] != fleetOne {
@@ -32,7 +33,8 @@ func TestAPICheck01_JSONListFleets(t *testing.T) {
 	a.raw(t, "json", "ListFleets", nil).OK(t)
 }
 
-func TestAPICheck02_CBORListFleets(t *testing.T) {
+// API-2.
+func TestCBORRequestsAreAnswered(t *testing.T) {
 	a := newAPI(t)
 	r := a.raw(t, "cbor", "ListFleets", []byte{0xa0})
 	if ids := r.OK(t)["FleetIds"].([]any); len(ids) != 2 {
@@ -48,7 +50,8 @@ func TestAPICheck02_CBORListFleets(t *testing.T) {
 	a.raw(t, "cbor", "ListFleets", []byte{0xbf, 0xff}).OK(t) // indefinite empty map
 }
 
-func TestAPICheck03_PathPrefix(t *testing.T) {
+// API-3.
+func TestAnyPathPrefixIsServed(t *testing.T) {
 	a := newAPI(t)
 	inBoth(t, func(t *testing.T, protocol string) {
 		for _, prefix := range []string{"/", "/p", "/p/", "/a/b~c/d"} {
@@ -58,7 +61,8 @@ func TestAPICheck03_PathPrefix(t *testing.T) {
 	})
 }
 
-func TestAPICheck04_CBORErrorsCarryTheProtocol(t *testing.T) {
+// API-4.
+func TestCBORErrorsCarryTheProtocol(t *testing.T) {
 	a := newAPI(t)
 	for name, r := range map[string]reply{
 		"modeled":       a.call(t, "cbor", "DescribeGameSessions", members{}),
@@ -72,7 +76,8 @@ func TestAPICheck04_CBORErrorsCarryTheProtocol(t *testing.T) {
 	}
 }
 
-func TestAPICheck05_RequestIDAndDate(t *testing.T) {
+// API-5.
+func TestEveryResponseHasARequestIDAndADate(t *testing.T) {
 	now := time.Date(2031, 5, 6, 7, 8, 9, 0, time.UTC)
 	a := newAPI(t, func(o *Options) { o.Now = func() time.Time { return now } })
 	form := regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
@@ -102,7 +107,8 @@ func TestAPICheck05_RequestIDAndDate(t *testing.T) {
 	})
 }
 
-func TestAPICheck06_ErrorBody(t *testing.T) {
+// API-6.
+func TestErrorBodiesHaveATypeAndBothMessages(t *testing.T) {
 	a := newAPI(t)
 	inBoth(t, func(t *testing.T, protocol string) {
 		r := a.call(t, protocol, "DescribeGameSessions", members{}).Want(t, 400, invalidRequest)
@@ -112,7 +118,8 @@ func TestAPICheck06_ErrorBody(t *testing.T) {
 	})
 }
 
-func TestAPICheck07_StatusOfErrors(t *testing.T) {
+// API-7.
+func TestOnlyFaultsOfTheHostAre500(t *testing.T) {
 	a := newAPI(t)
 	everything := "CreateGameSession" // declares most exceptions
 	cases := []struct {
@@ -149,7 +156,8 @@ func TestAPICheck07_StatusOfErrors(t *testing.T) {
 	})
 }
 
-func TestAPICheck07_GameSessionErrorsOfPlayerSessions(t *testing.T) {
+// API-7.
+func TestGameSessionErrorsOfPlayerSessionsAre400(t *testing.T) {
 	a := newAPI(t)
 	in := members{"GameSessionId": a.newGameSession(t, 1), "PlayerId": "p"}
 	a.fake.fail = messages.Errorf(messages.InvalidGameSessionStatus, "no")
@@ -160,7 +168,8 @@ func TestAPICheck07_GameSessionErrorsOfPlayerSessions(t *testing.T) {
 	a.call(t, "cbor", "CreatePlayerSession", in).Want(t, 400, invalidRequest)
 }
 
-func TestAPICheck08_UnknownOperation(t *testing.T) {
+// API-8.
+func TestAnUnknownOperationIsRefused(t *testing.T) {
 	a := newAPI(t)
 	const unknown = "UnknownOperationException"
 	inBoth(t, func(t *testing.T, protocol string) {
@@ -182,7 +191,8 @@ func TestAPICheck08_UnknownOperation(t *testing.T) {
 	a.do(t, "cbor", added).Want(t, 400, unknown)
 }
 
-func TestAPICheck10_UnknownMembersIgnored(t *testing.T) {
+// API-10.
+func TestUnknownMembersAreIgnored(t *testing.T) {
 	a := newAPI(t)
 	inBoth(t, func(t *testing.T, protocol string) {
 		out := a.call(t, protocol, "DescribeFleetAttributes", members{
@@ -224,7 +234,8 @@ func outputs(t *testing.T, a *api, protocol string) map[string]reply {
 var emptyLists = []string{"ListContainerFleets", "ListContainerGroupDefinitions", "ListGameServerGroups",
 	"DescribeVpcPeeringAuthorizations", "DescribeVpcPeeringConnections", "ListBuilds"}
 
-func TestAPICheck11_NoNullsAndNoMetadata(t *testing.T) {
+// API-11.
+func TestNoNullsAndNoMetadata(t *testing.T) {
 	a := newAPI(t)
 	inBoth(t, func(t *testing.T, protocol string) {
 		for name, r := range outputs(t, a, protocol) {
@@ -287,7 +298,8 @@ func noCBORNulls(t *testing.T, path string, v cbor.Value) {
 	}
 }
 
-func TestAPICheck12_Timestamps(t *testing.T) {
+// API-12.
+func TestTimestampsSurviveARoundTrip(t *testing.T) {
 	a := newAPI(t)
 	id := a.newGameSession(t, 1) // created at 12:00:00.0584, shown to the ms
 	want := epochStart.Add(time.Millisecond).Round(time.Millisecond).UnixMilli()
@@ -304,7 +316,8 @@ func TestAPICheck12_Timestamps(t *testing.T) {
 	}
 }
 
-func TestAPICheck13_ZerosArePresent(t *testing.T) {
+// API-13.
+func TestZerosArePresent(t *testing.T) {
 	a := newAPI(t)
 	inBoth(t, func(t *testing.T, protocol string) {
 		out := a.call(t, protocol, "CreateGameSession", members{"FleetId": fleetOne, "MaximumPlayerSessionCount": 0}).OK(t)

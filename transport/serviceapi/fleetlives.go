@@ -105,7 +105,7 @@ func (s *Server) deleteFleet(ctx context.Context, in *gamelift.DeleteFleetInput)
 	return &gamelift.DeleteFleetOutput{}, nil
 }
 
-// describeFleetEvents lists what happened to a fleet, newest first (D7).
+// describeFleetEvents lists what happened to a fleet, newest first (D-207).
 func (s *Server) describeFleetEvents(ctx context.Context, in *gamelift.DescribeFleetEventsInput) (*gamelift.DescribeFleetEventsOutput, error) {
 	from, to := aws.ToTime(in.StartTime), aws.ToTime(in.EndTime)
 	if in.StartTime != nil && in.EndTime != nil && from.After(to) {
@@ -184,7 +184,7 @@ func runtimeOf(in *types.RuntimeConfiguration) messages.RuntimeConfiguration {
 // scriptFolder stands for the script's own choice of a file.
 const scriptFolder = "/local/game/"
 
-// activationTimeout is shown where a fleet does not say (D5).
+// activationTimeout is shown where a fleet does not say (D-205).
 const activationTimeout = 300 * time.Second
 
 func shownRuntime(rc messages.RuntimeConfiguration) *types.RuntimeConfiguration {

@@ -199,7 +199,7 @@ func (s *Server) operations() []awswire.Operation {
 			optionally("ServerLaunchPath", launchPath),
 			optionally("ServerLaunchParameters", launchParameters),
 			optionally("LogPaths", listOf(0, unbounded, nonZeroAndMaxString)),
-			optionally("EC2InstanceType", text(0, 64, "")), // free text (D4)
+			optionally("EC2InstanceType", text(0, 64, "")), // free text (D-204)
 			optionally("EC2InboundPermissions", ipPermissions),
 			optionally("NewGameSessionProtectionPolicy", enum(types.ProtectionPolicy("").Values())),
 			optionally("RuntimeConfiguration", runtimeConfiguration),

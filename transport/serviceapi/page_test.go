@@ -92,7 +92,8 @@ func TestTokensAreBound(t *testing.T) {
 func second(_ position, ok bool) bool { return ok }
 
 // A page token outlives its server where the next one has the same key, and not else.
-func TestAPICheck22_TokensOutliveTheServer(t *testing.T) {
+// API-22.
+func TestTokensOutliveTheServer(t *testing.T) {
 	serverWith := func(key []byte) *Server { return newSilentServer(t, func(o *Options) { o.PageKey = key }) }
 	key := []byte("0123456789abcdef0123456789abcdef")
 	in := members{"Limit": 1}

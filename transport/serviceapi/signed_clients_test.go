@@ -48,7 +48,8 @@ func as(id, secret, token string) func(*gamelift.Options) {
 	}
 }
 
-func TestAPICheck14_GoSDKSigns(t *testing.T) {
+// API-14.
+func TestGoSDKSigns(t *testing.T) {
 	a := newAPI(t, withKeys)
 	for _, prefix := range []string{"", "/", "/prefix", "/a~b/c.d/"} {
 		sdk := serviceapitest.SDKClient(t, a.url+prefix, as(testKey, testSecret, ""))
@@ -64,7 +65,8 @@ func TestAPICheck14_GoSDKSigns(t *testing.T) {
 	}
 }
 
-func TestAPICheck15_GoSDKIsRefused(t *testing.T) {
+// API-15.
+func TestGoSDKIsRefused(t *testing.T) {
 	a := newAPI(t, withKeys)
 	for want, options := range map[string]func(*gamelift.Options){
 		invalidSignature:   as(testKey, "another secret, as long", ""),
@@ -85,7 +87,8 @@ func offBy(t *testing.T, d time.Duration) *api {
 	return newAPI(t, func(o *Options) { o.Now = func() time.Time { return time.Now().Add(d) } }, withKeys)
 }
 
-func TestAPICheck18_GoSDKCorrectsItsClock(t *testing.T) {
+// API-18.
+func TestGoSDKCorrectsItsClock(t *testing.T) {
 	for _, off := range []time.Duration{-20 * time.Minute, 20 * time.Minute} {
 		a := offBy(t, off)
 		sdk := serviceapitest.SDKClient(t, a.url, as(testKey, testSecret, ""), func(o *gamelift.Options) {
@@ -103,7 +106,8 @@ func TestAPICheck18_GoSDKCorrectsItsClock(t *testing.T) {
 	}
 }
 
-func TestAPICheck14And18_NodeSDKSigns(t *testing.T) {
+// API-14, API-18.
+func TestNodeSDKSigns(t *testing.T) {
 	node := serviceapitest.InstallNode(t).WithKey(testKey, testSecret)
 	for name, off := range map[string]time.Duration{"right clock": 0, "20 minutes behind": -20 * time.Minute, "20 minutes ahead": 20 * time.Minute} {
 		t.Run(name, func(t *testing.T) {
@@ -135,7 +139,8 @@ func cli(t *testing.T, a *api, id, secret string, args ...string) (out string, e
 	return string(text), err
 }
 
-func TestAPICheck14And15_CLISigns(t *testing.T) {
+// API-14, API-15.
+func TestCLISigns(t *testing.T) {
 	a := newAPI(t, withKeys)
 	out, err := cli(t, a, testKey, testSecret, "create-game-session", "--fleet-id", fleetOne, "--maximum-player-session-count", "2", "--name", "from the command line \u2603")
 	var created struct {
