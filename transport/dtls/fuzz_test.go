@@ -3,7 +3,6 @@ package dtls
 import (
 	"net/netip"
 	"testing"
-	"time"
 
 	"troupe/messages/counters"
 )
@@ -19,7 +18,7 @@ func FuzzDatagram(f *testing.F) {
 	sealed[4] = 1
 	f.Add(sealed)
 	h := newHall()
-	s := h.serve(f, func(o *Options, _ *acceptAll) { o.Timeout = 50 * time.Millisecond })
+	s := h.serve(f, nil)
 	c := s.dialFrom(h, alice, nil)
 	c.a.Write([]byte("x"))
 	peer := await(f, s.new)
