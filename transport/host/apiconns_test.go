@@ -86,16 +86,21 @@ func TestConnectionsInUseStay(t *testing.T) {
 	}
 	defer nc.Close()
 	in := bufio.NewReader(nc)
-	for i := range 5 {
-		h.idleConns(250, fmt.Sprintf("127.0.0.%d", 10+i), "")
+	ask := func(when string) {
+		t.Helper()
 		_ = nc.SetDeadline(time.Now().Add(patience))
 		fmt.Fprint(nc, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
 		resp, err := http.ReadResponse(in, nil)
 		if err != nil {
-			t.Fatalf("round %d: %v", i, err)
+			t.Fatalf("%s: %v", when, err)
 		}
 		if _, err := io.ReadAll(resp.Body); err != nil {
 			t.Fatal(err)
 		}
+	}
+	ask("first") // at once: a connection that has asked for nothing is closed after 5 s
+	for i := range 5 {
+		h.idleConns(250, fmt.Sprintf("127.0.0.%d", 10+i), "")
+		ask(fmt.Sprintf("round %d", i))
 	}
 }

@@ -98,13 +98,7 @@ func (h *testHost) context() context.Context {
 // newGame creates a game session for max players and waits until it is ACTIVE.
 func (h *testHost) newGame(max int) string {
 	h.Helper()
-	out, err := h.api.CreateGameSession(h.context(), &gamelift.CreateGameSessionInput{
-		FleetId: aws.String("fleet-dev"), MaximumPlayerSessionCount: aws.Int32(int32(max)), Name: aws.String(h.Name()),
-	})
-	if err != nil {
-		h.Fatal(err)
-	}
-	id := *out.GameSession.GameSessionId
+	id := h.createGame(max)
 	h.until("game session is ACTIVE", func() error {
 		if s := h.game(id).Status; s != types.GameSessionStatusActive {
 			return fmt.Errorf("it is %s", s)
@@ -112,6 +106,18 @@ func (h *testHost) newGame(max int) string {
 		return nil
 	})
 	return id
+}
+
+// createGame is newGame that does not wait.
+func (h *testHost) createGame(max int) string {
+	h.Helper()
+	out, err := h.api.CreateGameSession(h.context(), &gamelift.CreateGameSessionInput{
+		FleetId: aws.String("fleet-dev"), MaximumPlayerSessionCount: aws.Int32(int32(max)), Name: aws.String(h.Name()),
+	})
+	if err != nil {
+		h.Fatal(err)
+	}
+	return *out.GameSession.GameSessionId
 }
 
 func (h *testHost) game(id string) types.GameSession {

@@ -693,9 +693,17 @@ func TestGameEndsAfterTheLastPlayer(t *testing.T) {
 func TestGameEndsWhenNobodyComes(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, func(c *host.Config) { c.Session.EmptyTimeout = 300 * time.Millisecond }, nil)
-	played := h.newGame(2)
-	c := h.join(h.seats(played, 1)[0], stock.Options{})
-	empty := h.newGame(2)
+	var played, seat string
+	h.until("a player has a seat", func() error { // on a busy machine the game has ended before, and rightly
+		played = h.createGame(2)
+		out, err := h.api.CreatePlayerSessions(h.context(), &gamelift.CreatePlayerSessionsInput{GameSessionId: &played, PlayerIds: []string{"somebody"}})
+		if err == nil {
+			seat = *out.PlayerSessions[0].PlayerSessionId
+		}
+		return err
+	})
+	c := h.join(seat, stock.Options{})
+	empty := h.createGame(2)
 	h.gameIs(empty, types.GameSessionStatusTerminated)
 	h.talk(c, c) // has gone on for longer than the timeout
 	h.gameIs(played, types.GameSessionStatusActive)

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"troupe/actors/script"
 	"troupe/messages"
@@ -240,6 +241,18 @@ func (h *testHost) fence(from *stock.Client, via stock.Channel, all ...*stock.Cl
 		h.send(from, stock.Message{OpCode: op, TargetGroup: stock.AllPlayers, Via: way})
 		for _, c := range all {
 			h.expect(c, stock.Op(op))
+		}
+	}
+}
+
+// arrive waits until a client has so many messages of an op code, for as long as they
+// keep coming: how long thousands take is the machine's affair.
+func (h *testHost) arrive(c *stock.Client, op int32, n int) {
+	h.Helper()
+	got := 0
+	for end := time.Now().Add(patience); got < n && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+		if now := len(numbers(c, op)); now > got {
+			got, end = now, time.Now().Add(patience)
 		}
 	}
 }
@@ -676,6 +689,9 @@ func TestReliableMessagesOfOneSenderArriveInOrder(t *testing.T) {
 			m.TargetPlayer, m.TargetGroup = 0, stock.AllPlayers
 		}
 		h.send(c[0], m)
+	}
+	for i, n := range []int{count - (count+2)/3, count, count - (count+2)/3} {
+		h.arrive(c[i], op, n)
 	}
 	h.fence(c[0], stock.ChannelWebSocket, c...)
 	group := func(n int) bool { return n%3 != 0 }
