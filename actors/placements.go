@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
+	"github.com/google/uuid"
 	"github.com/rs/zerolog"
 
 	"troupe/actors/fleet"
 	"troupe/actors/placement"
 	"troupe/actors/stage"
+	"troupe/actors/store"
 	"troupe/messages"
 )
 
@@ -34,22 +37,34 @@ func (s *System) checkDestinations(ctx context.Context, destinations []string) e
 	return err
 }
 
-// checkQueues refuses configured queues with a destination that does not exist. All else
-// that is wrong with destinations, and all that is wrong with those of stored queues, was
-// allowed when it was made, so it is a warning; so is a destination that is not there while
-// the host goes on without damaged records, which may have been it.
-func checkQueues(registry *fleet.Registry, configured []*messages.Queue, state *placement.State, damaged bool, log zerolog.Logger) error {
+// checkQueues refuses configured queues with a destination that can never have been: an id
+// that only the configuration could have, and does not. All else that is wrong with
+// destinations, and all that is wrong with those of stored queues, was allowed when it was
+// made, so it is a warning: the API may have deleted the fleet or alias, or its record is
+// damaged. Placements do not go there until it is there again.
+func checkQueues(registry *fleet.Registry, configured []*messages.Queue, state *placement.State, log zerolog.Logger) error {
 	for _, q := range state.InEffect(configured) {
-		err := registry.CheckDestinations(q.Destinations)
-		i := slices.Index(configured, q)
-		if i >= 0 && errors.Is(err, &messages.Error{Code: messages.NotFound}) && !damaged {
-			return fmt.Errorf("queues[%d].destinations: queue %s: %w, neither in the configuration nor in the store", i, q.Name, err)
+		if i := slices.Index(configured, q); i >= 0 {
+			for _, arn := range q.Destinations {
+				err := registry.CheckDestinations([]string{arn})
+				if errors.Is(err, &messages.Error{Code: messages.NotFound}) && !mayHaveBeen(registry, arn) {
+					return fmt.Errorf("queues[%d].destinations: queue %s: %w, neither in the configuration nor in the store", i, q.Name, err)
+				}
+			}
 		}
-		if err != nil {
+		if err := registry.CheckDestinations(q.Destinations); err != nil {
 			log.Warn().Err(err).Str("queue", string(q.Name)).Msg("a queue has a destination that takes no placements")
 		}
 	}
 	return nil
+}
+
+// mayHaveBeen reports whether a fleet or alias that is not there may have been: its id is
+// one that the API has made, or its record is damaged.
+func mayHaveBeen(registry *fleet.Registry, arn string) bool {
+	id := arn[strings.LastIndexByte(arn, '/')+1:]
+	kind, tail, _ := strings.Cut(id, "-")
+	return uuid.Validate(tail) == nil || registry.Unread(store.Kind(kind), id)
 }
 
 // CreateQueue makes a queue.

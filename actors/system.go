@@ -58,10 +58,9 @@ type System struct {
 	stopped     chan struct{}
 }
 
-// Start builds the tree, with what the store has. Close ends it. Stored records that make
-// no sense are logged and counted, and left out; those that are not what was written are
-// an error, unless they are contents of scripts. It is an error, too, if a configured queue
-// has a destination that does not exist.
+// Start builds the tree, with what the store has. Close ends it. Stored records that are
+// not what was written, or make no sense, are logged and counted, and left out. It is an
+// error if a configured queue has a destination that has never been; see checkQueues.
 func Start(o Options) (*System, error) {
 	if o.Fleet.Store == nil {
 		o.Fleet.Store = new(store.Memory)
@@ -75,8 +74,8 @@ func Start(o Options) (*System, error) {
 	if err != nil {
 		return nil, err
 	}
-	reportDamaged(o.Log, o.Counters, append(registry.Damaged(), placements.Damaged()...))
-	if err := checkQueues(registry, queues.Queues, placements, o.Counters.StoreDamaged.Load() > 0, o.Log); err != nil {
+	ReportDamaged(o.Log, o.Counters, append(registry.Damaged(), placements.Damaged()...))
+	if err := checkQueues(registry, queues.Queues, placements, o.Log); err != nil {
 		return nil, err
 	}
 	s := &System{count: o.Counters, stopped: make(chan struct{}), registry: registry, bundle: o.Bundle, unpacks: make(chan struct{}, unpacksMax)}
@@ -88,34 +87,6 @@ func Start(o Options) (*System, error) {
 	s.connections = s.stage.NewRef(counters.ActorConnections, stage.LaneLimits{})
 	s.stage.SpawnRoot(s.connections, connection.NewSupervisor(s.fleet, o.Timeouts))
 	return s, nil
-}
-
-// CheckStore returns the records of a store that Start would go on without. Nothing is
-// started, and nothing written.
-func CheckStore(s store.Store) ([]store.Damage, error) {
-	registry, err := fleet.New(fleet.Options{Store: s})
-	if err != nil {
-		return nil, err
-	}
-	placements, err := placement.Load(s)
-	if err != nil {
-		return registry.Damaged(), err
-	}
-	return append(registry.Damaged(), placements.Damaged()...), nil
-}
-
-// damagedShown is how many damaged records are named in the log.
-const damagedShown = 100
-
-func reportDamaged(log zerolog.Logger, count *counters.Set, all []store.Damage) {
-	count.StoreDamaged.Add(int64(len(all)))
-	for i, d := range all {
-		if i == damagedShown {
-			log.Error().Int("more", len(all)-i).Msg("and more stored records cannot be used: see troupe store check")
-			return
-		}
-		log.Error().Str("record", d.Name()).AnErr("error", d.Err).Msg("a stored record cannot be used: the host goes on without it")
-	}
 }
 
 // Connect puts a new connection under supervision. The transport must call the

@@ -37,6 +37,7 @@ type Registry struct {
 	ended      []*entry                     // gone for good, in the order of their ends
 	endedBytes int                          // that these hold in memory, about
 	restored   restored                     // until Started
+	unread     unread                       // stored records that are left out; set once
 	lost       zerolog.Logger               // sampled: for what is not stored; set once
 	stuck      int                          // calls into games that nothing can end
 	deleted    []*fleetEntry                // TERMINATED, in the order of their ends
@@ -96,8 +97,8 @@ type tokenKey struct {
 	token    string
 }
 
-// New returns the registry, with what Options.Store has. It is an error, which names
-// the record, if that cannot be read.
+// New returns the registry, with what Options.Store has. No record of it is an error: see
+// Damaged.
 func New(o Options) (*Registry, error) {
 	if o.EndedMax <= 0 {
 		o.EndedMax = DefaultEndedMax
@@ -127,6 +128,7 @@ func New(o Options) (*Registry, error) {
 		locations: make(map[string]messages.Location),
 		live:      make(map[string]int),
 		loads:     make(chan struct{}, loadsMax),
+		unread:    make(unread),
 	}
 	r.ledger = ledger.New(ledger.Options{
 		Store: o.Store, Log: &r.lost, Leave: o.OnEvent, Stopped: unavailable(),

@@ -107,7 +107,7 @@ func (r *Registry) alias(id messages.AliasID) (*messages.Alias, error) {
 	if a := r.aliases[id]; a != nil {
 		return a, nil
 	}
-	return nil, messages.Errorf(messages.NotFound, "alias %s is not known here", id)
+	return nil, r.unknown(store.Alias, string(id))
 }
 
 // describeAliases reads one alias, or all.

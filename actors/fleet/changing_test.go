@@ -241,7 +241,7 @@ func (h *resources) says(id messages.FleetID, code, text string) {
 // record is a stored record.
 func (h *resources) record(kind store.Kind, id string) (found map[string]any) {
 	h.Helper()
-	err := h.disk.Load(kind, func(other string, value []byte) error {
+	_, err := h.disk.Load(kind, func(other string, value []byte) error {
 		if other != id {
 			return nil
 		}

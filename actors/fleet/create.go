@@ -16,6 +16,7 @@ import (
 	"troupe/actors/gamesession"
 	"troupe/actors/script"
 	"troupe/actors/stage"
+	"troupe/actors/store"
 	"troupe/messages"
 )
 
@@ -79,7 +80,7 @@ func (r *Registry) admit(c *stage.Context, req messages.CreateGameSession) (f *f
 		return nil, "", err
 	}
 	if f.record.Status != messages.FleetActive {
-		return nil, "", messages.Errorf(messages.InvalidFleetStatus, "fleet %s is %s, not ACTIVE", f.record.ID, f.record.Status)
+		return nil, "", notActive(f.record)
 	}
 	if location = req.Location; location == "" {
 		location = f.record.Locations[0]
@@ -87,6 +88,10 @@ func (r *Registry) admit(c *stage.Context, req messages.CreateGameSession) (f *f
 		return nil, "", messages.Errorf(messages.InvalidRequest, "location %s is not one of fleet %s", location, f.record.ID)
 	}
 	return f, location, nil
+}
+
+func notActive(f *messages.Fleet) error {
+	return messages.Errorf(messages.InvalidFleetStatus, "fleet %s is %s, not ACTIVE", f.ID, f.Status)
 }
 
 // beginning is what a new game session is made of.
@@ -107,6 +112,9 @@ func (r *Registry) start(c *stage.Context, b beginning) (*entry, error) {
 	id := r.sessionID(f.record, b.location, b.tail)
 	if r.sessions[id] != nil { // a token in the shape of an id that was made up here
 		return nil, messages.Errorf(messages.Conflict, "game session %s exists", id)
+	}
+	if r.unread.has(store.GameSession, string(id)) { // an id is used once
+		return nil, messages.Errorf(messages.Conflict, "game session %s has existed, and its record in the store is damaged: use another idempotency token", id)
 	}
 	e := &entry{id: id, fleet: f, location: b.location, token: req.IdempotencyToken}
 	if e.token != "" {
@@ -319,7 +327,7 @@ func (r *Registry) resolve(id messages.FleetID, alias messages.AliasID) (*fleetE
 	if alias != "" {
 		a := r.aliases[alias]
 		if a == nil {
-			return nil, messages.Errorf(messages.NotFound, "alias %s is not known here", alias)
+			return nil, r.unknown(store.Alias, string(alias))
 		}
 		if a.FleetID == "" {
 			return nil, messages.Errorf(messages.TerminalRouting, "%s", a.Message)
@@ -328,7 +336,7 @@ func (r *Registry) resolve(id messages.FleetID, alias messages.AliasID) (*fleetE
 	}
 	f := r.fleets[id]
 	if f == nil {
-		return nil, messages.Errorf(messages.NotFound, "fleet %s is not known here", id)
+		return nil, r.unknown(store.Fleet, string(id))
 	}
 	return f, nil
 }

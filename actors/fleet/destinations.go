@@ -3,6 +3,7 @@ package fleet
 import (
 	"strings"
 
+	"troupe/actors/store"
 	"troupe/messages"
 )
 
@@ -22,14 +23,14 @@ func (r *Registry) CheckDestinations(destinations []string) error {
 		if strings.HasPrefix(id, "alias-") {
 			a := r.aliases[messages.AliasID(id)]
 			if a == nil {
-				return messages.Errorf(messages.NotFound, "alias %s is not known here", id)
+				return r.unknown(store.Alias, id)
 			}
 			fleet = a.FleetID // "" if it is TERMINAL; or of a fleet that is gone
 		}
 		f := r.fleets[fleet]
 		switch {
 		case f == nil && fleet == messages.FleetID(id):
-			return messages.Errorf(messages.NotFound, "fleet %s is not known here", id)
+			return r.unknown(store.Fleet, id)
 		case f == nil:
 		case fleet == messages.FleetID(id) && (f.record.Status == messages.FleetDeleting || f.record.Status == messages.FleetTerminated):
 			return messages.Errorf(messages.InvalidRequest, "fleet %s is %s", id, f.record.Status)

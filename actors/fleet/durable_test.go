@@ -213,7 +213,7 @@ func sprint(v any) string { return fmt.Sprintf("%+v", v) }
 func (d *disk) statuses(w *world) map[messages.PlayerSessionID]messages.PlayerSessionStatus {
 	w.Helper()
 	all := make(map[messages.PlayerSessionID]messages.PlayerSessionStatus)
-	err := d.Load(store.PlayerSession, func(id string, value []byte) error {
+	_, err := d.Load(store.PlayerSession, func(id string, value []byte) error {
 		var seat struct {
 			Status messages.PlayerSessionStatus `json:"s"`
 		}

@@ -70,7 +70,7 @@ func (r *Registry) newFleet(c *stage.Context, id messages.FleetID, q messages.Cr
 		return nil, messages.Errorf(messages.InvalidRequest, "the processes of RuntimeConfiguration are %d together; at most %d are allowed",
 			concurrent(f.runtime()), r.o.ProcessesMax)
 	case !q.Anywhere && r.scripts[q.ScriptID] == nil:
-		return nil, noScript(q.ScriptID)
+		return nil, r.noScript(q.ScriptID)
 	case len(r.fleets)-len(r.deleted)+r.ledger.Claimed(store.Fleet).Count >= fleetsMax:
 		return nil, messages.Errorf(messages.LimitExceeded, "there are %d fleets already", fleetsMax)
 	}

@@ -96,7 +96,7 @@ func (d *disk) release() {
 
 // records counts what is stored of a kind.
 func (d *disk) records(kind store.Kind) (n int) {
-	if err := d.Load(kind, func(string, []byte) error { n++; return nil }); err != nil {
+	if _, err := d.Load(kind, func(string, []byte) error { n++; return nil }); err != nil {
 		panic(err)
 	}
 	return n

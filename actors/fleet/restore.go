@@ -71,6 +71,7 @@ func (r *Registry) restore() error {
 			return err
 		}
 	}
+	r.checkScripts()
 	return nil
 }
 
@@ -85,7 +86,7 @@ func (f *fleetRecord) id() string {
 // load calls f with all records of a kind that make sense. No record of the host's own
 // keeps it from starting.
 func load[T any](r *Registry, kind store.Kind, named func(*T) string, f func(*T)) error {
-	return r.o.Store.Load(kind, func(id string, value []byte) error {
+	return r.read(kind, func(id string, value []byte) error {
 		record := new(T)
 		switch err := json.Unmarshal(value, record); {
 		case err != nil:
@@ -98,16 +99,6 @@ func load[T any](r *Registry, kind store.Kind, named func(*T) string, f func(*T)
 		return nil
 	})
 }
-
-// without takes note of a stored record that the host goes on without. It stays in the
-// store, until something else is stored in its place.
-func (r *Registry) without(kind store.Kind, id string, err error) {
-	r.restored.damaged = append(r.restored.damaged, store.Damage{Kind: kind, ID: id, Err: err})
-}
-
-// Damaged returns the stored records that the registry goes on without. It is for whoever
-// has called New, before the registry is spawned.
-func (r *Registry) Damaged() []store.Damage { return r.restored.damaged }
 
 func (r *Registry) restoreLocation(l *messages.Location) {
 	if _, configured := r.locations[l.Name]; !configured {
@@ -161,6 +152,7 @@ func (r *Registry) restoreAlias(stored *aliasRecord) {
 
 // revive brings the fleets that are there from the start to life.
 func (r *Registry) revive(c *stage.Context) {
+	r.tellDamage(c)
 	r.endRestored(c)
 	for _, f := range r.fleets {
 		switch {
@@ -171,7 +163,7 @@ func (r *Registry) revive(c *stage.Context) {
 			r.setUnregistrable(c, f)
 		case f.record.ScriptID == "":
 		case r.scripts[f.record.ScriptID] == nil:
-			f.events.add(c.Now(), eventNotRunnable, "there is no script "+string(f.record.ScriptID)+" any more")
+			f.events.add(c.Now(), eventNotRunnable, r.noScript(f.record.ScriptID).Error()+": delete the fleet, and create it again with another script")
 			r.setFleetStatus(c, f, messages.FleetErrored)
 		default:
 			r.open(c, f)

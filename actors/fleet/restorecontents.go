@@ -22,7 +22,7 @@ var restoredMax = bundle.Limits{UnpackedMax: scriptBytesMax}
 func (r *Registry) restoreContents() error {
 	spare := make(map[messages.ScriptID]*spareContent)
 	why := make(map[string]error) // by key
-	damaged, err := store.WithoutDamaged(r.o.Store.Load(store.Content, func(key string, zip []byte) error {
+	damaged, err := r.o.Store.Load(store.Content, func(key string, zip []byte) error {
 		if at := r.contentAt(key); at != nil {
 			if *at, why[key] = bundle.FromZip(slices.Clone(zip), restoredMax); why[key] != nil {
 				*at = nil
@@ -31,20 +31,22 @@ func (r *Registry) restoreContents() error {
 			r.keepSpare(spare, key, zip)
 		}
 		return nil
-	}))
+	})
 	if err != nil {
 		return err
 	}
 	for _, d := range damaged {
-		why[d.ID] = d.Err
+		if why[d.ID] = d.Err; r.contentAt(d.ID) == nil { // else it is missed below
+			r.without(store.Content, d.ID, d.Err)
+		}
 	}
 	for id, s := range r.scripts {
 		if good := s.good; good != nil && good.bundle == nil {
-			r.without(store.Content, good.Key, cmp.Or(why[good.Key], errNoContent))
+			r.without(store.Content, good.Key, cmp.Or(why[good.Key], errNotThere))
 			s.good = nil
 		}
 		if s.bundle == nil {
-			s.missing = cmp.Or(why[s.contentKey()], errNoContent)
+			s.missing = cmp.Or(why[s.contentKey()], errNotThere)
 			if s.good == nil {
 				s.good = spare[id].content()
 			}
@@ -54,7 +56,7 @@ func (r *Registry) restoreContents() error {
 	return nil
 }
 
-var errNoContent = errors.New("is not in the store")
+var errNotThere = errors.New("is not in the store")
 
 // spareContent is a content that no script names. Others are older.
 type spareContent struct {

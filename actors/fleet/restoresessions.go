@@ -21,12 +21,10 @@ type restored struct {
 // are over; those that do not know it yet get to in endRestored. Fleets may be gone by now.
 func (r *Registry) restoreSessions() error {
 	gone := make(map[messages.FleetID]*fleetEntry)
-	unread := make(map[messages.GameSessionID]bool)
-	err := r.o.Store.Load(store.GameSession, func(id string, value []byte) error {
+	err := r.read(store.GameSession, func(id string, value []byte) error {
 		g, made, err := decodeGameSession(id, value)
 		if err != nil {
 			r.without(store.GameSession, id, err)
-			unread[messages.GameSessionID(id)] = true
 			return nil
 		}
 		f := r.fleets[g.FleetID]
@@ -43,7 +41,7 @@ func (r *Registry) restoreSessions() error {
 	if err != nil {
 		return err
 	}
-	players, err := r.restorePlayers(unread)
+	players, err := r.restorePlayers()
 	if err != nil {
 		return err
 	}
@@ -75,22 +73,21 @@ func (r *Registry) restoreSession(f *fleetEntry, g *messages.GameSession, made [
 	}
 }
 
-// restorePlayers reads player sessions, by game session. Those of a game session that could
-// not be read stay where they are.
-func (r *Registry) restorePlayers(unread map[messages.GameSessionID]bool) (map[*entry][]messages.PlayerSession, error) {
+// restorePlayers reads player sessions, by game session. If a game session could not be
+// read, of which not even the id is certain, those without one stay where they are.
+func (r *Registry) restorePlayers() (map[*entry][]messages.PlayerSession, error) {
 	players := make(map[*entry][]messages.PlayerSession)
-	err := r.o.Store.Load(store.PlayerSession, func(id string, value []byte) error {
+	err := r.read(store.PlayerSession, func(id string, value []byte) error {
 		s, err := decodeSeat(id, value)
 		if err != nil {
 			r.without(store.PlayerSession, id, err)
 			return nil
 		}
-		if unread[s.GameSessionID] {
-			return nil
-		}
 		e := r.sessions[s.GameSessionID]
 		if e == nil { // its game session was not stored, or is forgotten
-			r.restored.strays = append(r.restored.strays, store.Delete(store.PlayerSession, id))
+			if len(r.unread[store.GameSession]) == 0 {
+				r.restored.strays = append(r.restored.strays, store.Delete(store.PlayerSession, id))
+			}
 			return nil
 		}
 		players[e] = append(players[e], s)

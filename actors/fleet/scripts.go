@@ -97,7 +97,7 @@ func (r *Registry) onUpdateScript(c *stage.Context, m Request[ChangeScript, Chan
 	r.ledger.Do(ledger.Transaction{Key: scriptKey(q.ID), Reply: reply, Decide: func() (ledger.Entry, error) {
 		s := r.scripts[q.ID]
 		if s == nil {
-			return ledger.Entry{}, noScript(q.ID)
+			return ledger.Entry{}, r.noScript(q.ID)
 		}
 		changed = *s.record
 		changed.Name, changed.Version = cmp.Or(q.Name, changed.Name), cmp.Or(q.Version, changed.Version)
@@ -167,7 +167,7 @@ func (r *Registry) describeScripts(id messages.ScriptID) ([]*messages.Script, er
 	if id != "" {
 		s := r.scripts[id]
 		if s == nil {
-			return nil, noScript(id)
+			return nil, r.noScript(id)
 		}
 		return []*messages.Script{s.record}, nil
 	}
@@ -186,7 +186,7 @@ func (r *Registry) onDeleteScript(c *stage.Context, m Request[DropScript, None])
 	r.ledger.Do(ledger.Transaction{Key: scriptKey(id), Reply: nothing(m.Reply), Decide: func() (ledger.Entry, error) {
 		s := r.scripts[id]
 		if s == nil {
-			return ledger.Entry{}, noScript(id)
+			return ledger.Entry{}, r.noScript(id)
 		}
 		for _, f := range r.fleets {
 			if f.record.ScriptID == id && f.record.Status != messages.FleetTerminated {
@@ -198,10 +198,6 @@ func (r *Registry) onDeleteScript(c *stage.Context, m Request[DropScript, None])
 			c.Log().Info().Str("script_id", string(id)).Msg("script deleted")
 		}}, nil
 	}})
-}
-
-func noScript(id messages.ScriptID) error {
-	return messages.Errorf(messages.NotFound, "script %s is not known here", id)
 }
 
 // waiting calls done once, when all processes it waits on have loaded what is

@@ -84,7 +84,8 @@ type State struct {
 	damaged    []store.Damage
 }
 
-// Damaged returns the stored records that were left out, because they make no sense.
+// Damaged returns the stored records that were left out: they are not what was written, or
+// make no sense.
 func (s *State) Damaged() []store.Damage { return s.damaged }
 
 type kept struct {
@@ -95,7 +96,7 @@ type kept struct {
 // Load reads a State. It may take a while: not for actors.
 func Load(s store.Store) (*State, error) {
 	state := new(State)
-	err := s.Load(store.Queue, func(id string, value []byte) error {
+	damaged, err := s.Load(store.Queue, func(id string, value []byte) error {
 		q := new(messages.Queue)
 		if err := json.Unmarshal(value, q); err != nil || string(q.Name) != id {
 			state.without(store.Queue, id, err)
@@ -107,7 +108,8 @@ func Load(s store.Store) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = s.Load(store.Placement, func(id string, value []byte) error {
+	state.damaged = append(state.damaged, damaged...)
+	damaged, err = s.Load(store.Placement, func(id string, value []byte) error {
 		p := new(messages.Placement)
 		if err := json.Unmarshal(value, p); err != nil || string(p.Request.ID) != id || p.Status == 0 {
 			state.without(store.Placement, id, err)
@@ -119,6 +121,7 @@ func Load(s store.Store) (*State, error) {
 	if err != nil {
 		return nil, err
 	}
+	state.damaged = append(state.damaged, damaged...)
 	return state, nil
 }
 
@@ -160,6 +163,17 @@ func (m *Manager) restoreQueues() {
 	}
 }
 
+// restoreDamaged takes note of the records that are left out: an id is used once.
+func (m *Manager) restoreDamaged() {
+	m.damaged = make(map[store.Kind]map[string]bool)
+	for _, d := range m.restored.damaged {
+		if m.damaged[d.Kind] == nil {
+			m.damaged[d.Kind] = make(map[string]bool)
+		}
+		m.damaged[d.Kind][d.ID] = true
+	}
+}
+
 // deletion is the change that deletes a queue. Of one that is configured a record stays,
 // or it would be back after a start.
 func (m *Manager) deletion(name messages.QueueName) store.Change {
@@ -174,6 +188,7 @@ func (m *Manager) deletion(name messages.QueueName) store.Change {
 // whose queue is gone have FAILED.
 func (m *Manager) restore(c *stage.Context) {
 	m.restoreQueues()
+	m.restoreDamaged()
 	all := m.restored.placements
 	m.restored = nil
 	slices.SortStableFunc(all, func(a, b kept) int {

@@ -6,6 +6,7 @@ import (
 
 	"troupe/actors/fleet"
 	"troupe/actors/stage"
+	"troupe/actors/store"
 	"troupe/messages"
 )
 
@@ -13,7 +14,8 @@ import (
 type Manager struct {
 	o        Options
 	registry *stage.Ref
-	restored *State // until it has started
+	restored *State                         // until it has started
+	damaged  map[store.Kind]map[string]bool // records that are left out; set once
 
 	// owned by the actor
 	queues     map[messages.QueueName]*queue

@@ -514,7 +514,7 @@ func TestTheStateIsVisibleBeforeTheEvent(t *testing.T) {
 			t.Fatalf("%v\nwant %v", got, want)
 		}
 		stored := 0
-		_ = w.store.Load("event", func(id string, _ []byte) error {
+		_, _ = w.store.Load("event", func(id string, _ []byte) error {
 			if id == e.ID {
 				stored++
 			}
@@ -566,7 +566,7 @@ func TestBounds(t *testing.T) {
 		wantCode(t, err, messages.NotFound)
 		w.placed(messages.StartPlacement{ID: "last"})
 		left := 0
-		_ = w.store.Load("placement", func(string, []byte) error { left++; return nil })
+		_, _ = w.store.Load("placement", func(string, []byte) error { left++; return nil })
 		if left != 2 { // next, which has timed out by then, is the one that is left; and last
 			t.Errorf("%d records", left)
 		}

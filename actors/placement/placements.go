@@ -45,11 +45,13 @@ func (m *Manager) admit(r *messages.StartPlacement, now time.Time) (*queue, *ent
 	case m.draining:
 		return nil, nil, messages.Errorf(messages.Unavailable, "the host is shutting down")
 	case q == nil || q.gone:
-		return nil, nil, noQueue(r.Queue)
+		return nil, nil, m.noQueue(r.Queue)
 	case len(r.LocationOrder) > 0 && !locationFirst(q.record):
 		return nil, nil, messages.Errorf(messages.InvalidRequest, "PriorityConfigurationOverride needs a queue whose PriorityOrder starts with LOCATION, that of %s does not", r.Queue)
 	case old != nil && (old.state != ended || old.record.Status == messages.PlacementFulfilled && !m.expired(old, now)):
 		return nil, nil, messages.Errorf(messages.InvalidRequest, "placement %s is %s", r.ID, old.record.Status)
+	case old == nil && m.damaged[store.Placement][string(r.ID)]:
+		return nil, nil, messages.Errorf(messages.InvalidRequest, "placement %s has existed, and its record in the store is damaged: use another id", r.ID)
 	case len(m.due)+m.memory.storing >= m.o.PendingMax:
 		return nil, nil, tooMany()
 	}
@@ -108,7 +110,7 @@ func (m *Manager) get(c *stage.Context, id messages.PlacementID) (*messages.Plac
 		e = e.old
 	}
 	if e == nil || e.state == ended && m.expired(e, c.Now()) {
-		return nil, noPlacement(id)
+		return nil, m.noPlacement(id)
 	}
 	return e.record, nil
 }
@@ -140,7 +142,10 @@ func (m *Manager) cancel(c *stage.Context, e *entry, reply func(*messages.Placem
 	}, f)
 }
 
-func noPlacement(id messages.PlacementID) error {
+func (m *Manager) noPlacement(id messages.PlacementID) error {
+	if m.damaged[store.Placement][string(id)] {
+		return messages.Errorf(messages.NotFound, "placement %s is not known here: its record in the store is damaged", id)
+	}
 	return messages.Errorf(messages.NotFound, "placement %s is not known here", id)
 }
 

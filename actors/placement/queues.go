@@ -92,7 +92,7 @@ func (m *Manager) existing(name messages.QueueName) (*queue, error) {
 	if q := m.queues[name]; q != nil && !q.gone {
 		return q, nil
 	}
-	return nil, noQueue(name)
+	return nil, m.noQueue(name)
 }
 
 func (m *Manager) onUpdateQueue(c *stage.Context, r Request[messages.UpdateQueue, *messages.Queue]) {
@@ -205,6 +205,9 @@ func (m *Manager) queueARN(name messages.QueueName) string {
 	return strings.Join([]string{"arn:aws:gamelift", m.o.Region, m.o.Account, "gamesessionqueue/" + string(name)}, ":")
 }
 
-func noQueue(name messages.QueueName) error {
+func (m *Manager) noQueue(name messages.QueueName) error {
+	if m.damaged[store.Queue][string(name)] {
+		return messages.Errorf(messages.NotFound, "queue %s is not known here: its record in the store is damaged; create it again", name)
+	}
 	return messages.Errorf(messages.NotFound, "queue %s is not known here", name)
 }

@@ -367,7 +367,7 @@ func chaos(t *testing.T, w *world, r *rand.Rand) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	stored := 0
-	_ = w.store.Load(store.Event, func(string, []byte) error { stored++; return nil })
+	_, _ = w.store.Load(store.Event, func(string, []byte) error { stored++; return nil })
 	if stored != len(w.events) {
 		t.Errorf("%d events stored, %d told", stored, len(w.events))
 	}

@@ -129,6 +129,9 @@ func (s *Supervisor) onReload(c *stage.Context, m reload) {
 		c.After(restartMax, restart{})
 		return
 	}
+	if damaged := m.state.Damaged(); len(damaged) > 0 {
+		c.Log().Error().Int("records", len(damaged)).Str("first", damaged[0].String()).Msg("stored queues and placements are left out: see troupe store check")
+	}
 	s.state = m.state
 	s.spawn(c)
 }

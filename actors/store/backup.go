@@ -25,12 +25,14 @@ type Summary struct {
 	Version int          // of the schema
 	Records map[Kind]int // how many of each kind
 	Bytes   int64        // of the file
+	Damaged []Damage     // records that a store had damaged already, and its Backup has, too
 	// Replaced is where Restore has left the store that was there; empty if there was none.
 	Replaced string
 }
 
 // Backup writes a copy of the store at path to a file that is not there yet: its state at
-// one moment of the call, checked after it was written. The store may be open, also in
+// one moment of the call, checked after it was written: Summary.Damaged names the records
+// that are damaged, in the store and so in the copy. The store may be open, also in
 // another process, which goes on as ever. Until the copy is whole and checked it has
 // another name. A cancelled context leaves nothing behind.
 func Backup(ctx context.Context, path, to string) (sum Summary, err error) {
@@ -93,7 +95,7 @@ func snapshot(ctx context.Context, path, to string) error {
 }
 
 // verify reads all of a file that nobody writes: that it is a store that this program can
-// open, that SQLite finds nothing wrong, that each record is what was written.
+// open, that SQLite finds nothing wrong, and which records are not what was written.
 func verify(ctx context.Context, path string) (sum Summary, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -124,15 +126,20 @@ func verify(ctx context.Context, path string) (sum Summary, err error) {
 		return sum, err
 	}
 	for _, kind := range all {
-		if err := load(ctx, db, path, kind, func(string, []byte) error { sum.Records[kind]++; return nil }); err != nil {
+		damaged, err := load(ctx, db, path, kind, func(string, []byte) error { sum.Records[kind]++; return nil })
+		if err != nil {
 			return sum, err
 		}
+		sum.Damaged = append(sum.Damaged, damaged...)
 	}
 	return sum, nil
 }
 
-func kinds(ctx context.Context, db *sql.DB) (all []Kind, err error) {
-	rows, err := db.QueryContext(ctx, "SELECT DISTINCT kind FROM records")
+func kinds(ctx context.Context, db *sql.DB) ([]Kind, error) { return kindsIn(ctx, db, "") }
+
+// kindsIn returns the kinds of the records for which a condition holds.
+func kindsIn(ctx context.Context, db *sql.DB, where string, args ...any) (all []Kind, err error) {
+	rows, err := db.QueryContext(ctx, "SELECT DISTINCT kind FROM records "+where, args...)
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +155,7 @@ func kinds(ctx context.Context, db *sql.DB) (all []Kind, err error) {
 }
 
 // Restore puts a backup in the place of the store at path, which nobody may have open.
-// The backup is checked before. The store that was there is kept beside it, under its
+// The backup is checked before: one with damaged records is refused. The store that was there is kept beside it, under its
 // name with ReplacedSuffix and a number; so are those that were kept before. A process
 // that dies on the way leaves the old store or the new one, whole.
 func Restore(ctx context.Context, path, from string) (sum Summary, err error) {
@@ -180,6 +187,10 @@ func Restore(ctx context.Context, path, from string) (sum Summary, err error) {
 	}
 	if sum, err = verify(ctx, temp); err != nil { // the copy: it is what will be opened
 		return sum, fmt.Errorf("%s cannot be used: %w", from, err)
+	}
+	if n := len(sum.Damaged); n > 0 { // nothing is replaced by less than it may be
+		return sum, fmt.Errorf("%s cannot be used: %d of its records are damaged, the first is %v: use another backup; if there is none, copy the file to %s by hand: a host starts without them",
+			from, n, sum.Damaged[0], path)
 	}
 	if sum.Replaced, err = setAside(path, ReplacedSuffix); err != nil {
 		return sum, err

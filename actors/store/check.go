@@ -11,7 +11,7 @@ import (
 )
 
 // Reader reads a store for Check, and writes no record. Another process may have the store
-// open. As a Store it leaves out damaged records without an error, and refuses commits.
+// open. As a Store it refuses commits.
 type Reader struct {
 	path   string
 	db     *sql.DB
@@ -24,7 +24,7 @@ var _ Store = (*Reader)(nil)
 // Report says what is in a store, and what of it is damaged.
 type Report struct {
 	Summary
-	Damaged []Damage // records, 1,000 of a kind at most
+	Damaged []Damage // records
 	Broken  []string // what SQLite finds wrong with the file, and what is wrong with its log
 }
 
@@ -86,7 +86,7 @@ func (r *Reader) Check(ctx context.Context) (*Report, error) {
 	all, err := kinds(ctx, r.db)
 	broken(err)
 	for _, kind := range all {
-		damaged, err := WithoutDamaged(load(ctx, r.db, r.path, kind, func(string, []byte) error { report.Records[kind]++; return nil }))
+		damaged, err := load(ctx, r.db, r.path, kind, func(string, []byte) error { report.Records[kind]++; return nil })
 		report.Damaged = append(report.Damaged, damaged...)
 		broken(err)
 	}
@@ -112,10 +112,9 @@ func quickCheck(ctx context.Context, db *sql.DB) (found []string, err error) {
 	return found, rows.Err()
 }
 
-// Load implements Store, without an error for damaged records.
-func (r *Reader) Load(kind Kind, f func(id string, value []byte) error) error {
-	_, err := WithoutDamaged(load(context.Background(), r.db, r.path, kind, f))
-	return err
+// Load implements Store.
+func (r *Reader) Load(kind Kind, f func(id string, value []byte) error) ([]Damage, error) {
+	return load(context.Background(), r.db, r.path, kind, f)
 }
 
 // Commit implements Store: it refuses.

@@ -77,7 +77,7 @@ type fatal interface {
 func all(t fatal, s Store, kind Kind) map[string]string {
 	t.Helper()
 	got, last := make(map[string]string), ""
-	err := s.Load(kind, func(id string, value []byte) error {
+	_, err := s.Load(kind, func(id string, value []byte) error {
 		if len(got) > 0 && id <= last {
 			return fmt.Errorf("%q after %q", id, last)
 		}
@@ -117,7 +117,7 @@ func TestLoadStopsAtAnError(t *testing.T) {
 	subjects(t, func(t *testing.T, s subject) {
 		must(t, commitNow(s, Put(Fleet, "a", 1), Put(Fleet, "b", 2)))
 		stop, calls := errors.New("stop"), 0
-		err := s.Load(Fleet, func(string, []byte) error { calls++; return stop })
+		_, err := s.Load(Fleet, func(string, []byte) error { calls++; return stop })
 		if !errors.Is(err, stop) || calls != 1 {
 			t.Errorf("%v after %d", err, calls)
 		}
@@ -127,10 +127,11 @@ func TestLoadStopsAtAnError(t *testing.T) {
 func TestCommitDuringLoad(t *testing.T) {
 	subjects(t, func(t *testing.T, s subject) {
 		must(t, commitNow(s, Put(Fleet, "a", 1), Put(Fleet, "b", 2)))
-		must(t, s.Load(Fleet, func(id string, _ []byte) error {
+		_, err := s.Load(Fleet, func(id string, _ []byte) error {
 			s.Commit([]Change{Put(Alias, id, id)}, nil)
 			return nil
-		}))
+		})
+		must(t, err)
 		s.Flush()
 		if got := all(t, s, Alias); len(got) != 2 {
 			t.Errorf("%q", got)

@@ -46,8 +46,12 @@ func three(i int) []Change {
 func commits(s Store) (int, error) {
 	fleets, aliases := make(map[string]string), make(map[string]string)
 	for kind, m := range map[Kind]map[string]string{Fleet: fleets, Alias: aliases} {
-		if err := s.Load(kind, func(id string, v []byte) error { m[id] = string(v); return nil }); err != nil {
+		damaged, err := s.Load(kind, func(id string, v []byte) error { m[id] = string(v); return nil })
+		if err != nil {
 			return 0, err
+		}
+		if len(damaged) > 0 {
+			return 0, fmt.Errorf("%v of %s", damaged, s.(*SQLite).path)
 		}
 	}
 	n := len(aliases)

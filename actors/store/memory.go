@@ -16,16 +16,16 @@ type Memory struct {
 var _ Store = (*Memory)(nil)
 
 // Load implements Store.
-func (m *Memory) Load(kind Kind, f func(id string, value []byte) error) error {
+func (m *Memory) Load(kind Kind, f func(id string, value []byte) error) ([]Damage, error) {
 	m.mu.Lock()
 	records := maps.Clone(m.records[kind])
 	m.mu.Unlock()
 	for _, id := range slices.Sorted(maps.Keys(records)) {
 		if err := f(id, records[id]); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return nil, nil
 }
 
 // Commit implements Store; done is called before it returns.

@@ -320,15 +320,13 @@ func migrate(db *sql.DB, steps []string) error {
 	return nil
 }
 
-// load calls f with each record of a kind that is what was written. The others are a
-// *DamagedError at the end.
-func load(ctx context.Context, db *sql.DB, path string, kind Kind, f func(id string, value []byte) error) (err error) {
+// load calls f with each record of a kind that is what was written, and returns the others.
+func load(ctx context.Context, db *sql.DB, path string, kind Kind, f func(id string, value []byte) error) (damaged []Damage, err error) {
 	rows, err := db.QueryContext(ctx, someRecords, string(kind))
 	if err != nil {
-		return fmt.Errorf("store: %s: %w", path, explain(err))
+		return nil, fmt.Errorf("store: %s: %w", path, explain(err))
 	}
 	defer rows.Close()
-	damaged := &DamagedError{Path: path}
 	for rows.Next() {
 		var (
 			id    string
@@ -336,21 +334,18 @@ func load(ctx context.Context, db *sql.DB, path string, kind Kind, f func(id str
 			want  int64
 		)
 		if err := rows.Scan(&id, &value, &want); err != nil {
-			return fmt.Errorf("store: %s: %w", path, explain(err))
+			return nil, fmt.Errorf("store: %s: %w", path, explain(err))
 		}
 		if sum(kind, id, value) != want {
-			damaged.add(Damage{kind, id, ErrChanged})
+			damaged = append(damaged, Damage{kind, id, ErrChanged})
 			continue
 		}
 		if err := f(id, value); err != nil {
-			return err
+			return nil, err
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return fmt.Errorf("store: %s: %w", path, explain(err))
+		return nil, fmt.Errorf("store: %s: %w", path, explain(err))
 	}
-	if damaged.Count > 0 {
-		return damaged
-	}
-	return nil
+	return damaged, nil
 }

@@ -9,8 +9,9 @@ import (
 	"os"
 )
 
-// DamagedSuffix is behind the name of a store for the file to which SkipDamaged appends the
-// records that it takes out, as lines of JSON; and, with a number behind it, for a store of
+// DamagedSuffix is behind the name of a store for the file with damaged records that are not
+// in the store any more, as lines of JSON: SkipDamaged has taken them out, or something else
+// was stored in their place. It is, with a number behind it, for a store of
 // which only a part could be read.
 const DamagedSuffix = ".damaged"
 
@@ -49,11 +50,8 @@ func (s *SQLite) skipDamaged() error {
 		return err
 	}
 	s.count.StoreDamaged.Add(int64(len(all)))
-	for i, t := range all {
-		if i == damagedMax {
-			break
-		}
-		s.log.Error().Str("record", Damage{Kind: t.Kind, ID: t.ID}.Name()).Msg("a stored record is not what was written: the host goes on without it")
+	for _, t := range all {
+		s.log.Error().Str("record", Damage{Kind: t.Kind, ID: t.ID}.Name()).Msg("a stored record is not what was written: it is taken out of the store")
 	}
 	s.log.Error().Int("records", len(all)).Str("path", s.path).Str("kept", file).Msg("damaged records were taken out of the store")
 	return nil

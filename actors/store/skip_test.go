@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -80,9 +79,8 @@ func TestDamagedRecordsAreNamedAndTakenOut(t *testing.T) {
 
 	s := open(t, path)
 	n := 0
-	err := s.Load(PlayerSession, func(string, []byte) error { n++; return nil })
-	var damaged *DamagedError
-	if !errors.As(err, &damaged) || damaged.Count != 2 || n != 198 || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "--skip-damaged") {
+	damaged, err := s.Load(PlayerSession, func(string, []byte) error { n++; return nil })
+	if err != nil || len(damaged) != 2 || n != 198 || damaged[0].ID != "playersession-100" {
 		t.Errorf("%d records, %v", n, err)
 	}
 	closeStore(t, s)
@@ -107,6 +105,37 @@ func TestDamagedRecordsAreNamedAndTakenOut(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	closeStore(t, s)
+}
+
+// A damaged record that is overwritten or deleted is kept beside the store first, once.
+func TestADamagedRecordIsKeptWhenItIsReplaced(t *testing.T) {
+	path := full(t)
+	flip(t, path, "fleet 007 0")
+	flip(t, path, "fleet 008 0")
+	flip(t, path, "fleet 009 0")
+	var said bytes.Buffer
+	s, err := Open(Options{Path: path, Log: zerolog.New(&said)})
+	must(t, err)
+	if damaged, err := s.Load(Fleet, func(string, []byte) error { return nil }); err != nil || len(damaged) != 3 {
+		t.Fatalf("%v, %v", damaged, err)
+	}
+	must(t, commitNow(s, Put(Fleet, "fleet-001", 1)))
+	if _, err := os.Stat(path + DamagedSuffix); err == nil {
+		t.Error("something is kept without need")
+	}
+	must(t, commitNow(s, Put(Fleet, "fleet-007", 1), Delete(Fleet, "fleet-008"), Put(Fleet, "fleet-007", 2)))
+	must(t, commitNow(s, Put(Fleet, "fleet-007", 3), Delete(Fleet, "fleet-008")))
+	closeStore(t, s)
+	kept, err := os.ReadFile(path + DamagedSuffix)
+	if err != nil || bytes.Count(kept, []byte("\n")) != 2 || !bytes.Contains(kept, []byte("fleet-007")) || !bytes.Contains(kept, []byte("fleet-008")) {
+		t.Errorf("kept %s: %v", kept, err)
+	}
+	if text := said.String(); strings.Count(text, "a damaged record has been replaced") != 2 || !strings.Contains(text, "fleet fleet-007") {
+		t.Errorf("said %s", text)
+	}
+	if r := report(t, path); len(r.Damaged) != 1 || r.Damaged[0].ID != "fleet-009" {
+		t.Errorf("%+v", r)
+	}
 }
 
 // A page that cannot be read costs the records around it.

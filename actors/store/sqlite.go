@@ -23,10 +23,11 @@ type Options struct {
 	// what is beyond is refused with ErrBusy. Defaults 65,536 and 64 MiB. One commit
 	// may be larger than that while nothing else waits.
 	WaitingChanges, WaitingBytes int
-	// SkipDamaged goes on without what is damaged, which Open refuses otherwise: records
-	// that are not what was written are moved to PATH.damaged; a file that SQLite cannot
-	// read as a whole is kept as PATH.damaged.N, and all that can be read of it stays. A
-	// log that is damaged before its end is refused all the same.
+	// SkipDamaged takes what is damaged out of the store: a file that SQLite cannot read as
+	// a whole, which Open refuses otherwise, is kept as PATH.damaged.N, and all that can be
+	// read of it stays; records that are not what was written, which Load leaves out
+	// otherwise, are moved to PATH.damaged. A log that is damaged before its end is refused
+	// all the same.
 	SkipDamaged bool
 	// Log gets what the operator must know, Counters what is counted; nil: nobody does.
 	Log      zerolog.Logger
@@ -56,8 +57,9 @@ type SQLite struct {
 	writer writer // owned by the writer's goroutine
 
 	mu      sync.Mutex
-	wake    sync.Cond // on mu: something waits, or the store closes
-	settled sync.Cond // on mu: done has grown
+	wake    sync.Cond          // on mu: something waits, or the store closes
+	settled sync.Cond          // on mu: done has grown
+	damaged map[recordKey]bool // what Load has found, until it is overwritten
 	queue   []commit
 	waiting int // commits that wait or are being written, and what they hold
 	changes int
@@ -114,6 +116,9 @@ func Open(o Options) (s *SQLite, err error) {
 			return nil, errors.Join(fmt.Errorf("store: %s: %w", path, explain(err)), db.Close())
 		}
 	}
+	if err := s.reportUnknown(); err != nil {
+		return nil, errors.Join(fmt.Errorf("store: %s: %w", path, explain(err)), db.Close())
+	}
 	if err := s.writer.prepare(db); err != nil {
 		return nil, errors.Join(fmt.Errorf("store: %s: %w", path, err), db.Close())
 	}
@@ -123,14 +128,16 @@ func Open(o Options) (s *SQLite, err error) {
 
 // Load implements Store. It reads what is durable at the time of the call, and checks each
 // record.
-func (s *SQLite) Load(kind Kind, f func(id string, value []byte) error) error {
+func (s *SQLite) Load(kind Kind, f func(id string, value []byte) error) ([]Damage, error) {
 	s.mu.Lock()
 	closed := s.closed
 	s.mu.Unlock()
 	if closed {
-		return ErrClosed
+		return nil, ErrClosed
 	}
-	return load(context.Background(), s.db, s.path, kind, f)
+	damaged, err := load(context.Background(), s.db, s.path, kind, f)
+	s.remember(damaged)
+	return damaged, err
 }
 
 // Commit implements Store.

@@ -55,8 +55,9 @@ func Delete(kind Kind, id string) Change { return Change{Kind: kind, ID: id} }
 type Store interface {
 	// Load calls f with every record of a kind, in order of id, and stops at an error.
 	// It is meant for the start: commits may wait for it. Value must not be kept or changed.
-	// Records that are not what was written are left out, and are a *DamagedError at the end.
-	Load(kind Kind, f func(id string, value []byte) error) error
+	// Records that are not what was written are left out, and are returned as damaged. They
+	// stay in the store until something else is committed in their place.
+	Load(kind Kind, f func(id string, value []byte) error) (damaged []Damage, err error)
 	// Commit queues changes, which become durable together and in the order of calls,
 	// and returns at once. It keeps changes, which must not change any more. Done, which
 	// may be nil, is called once, from any goroutine, maybe before Commit returns, and

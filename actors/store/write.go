@@ -138,11 +138,15 @@ func (s *SQLite) writeBatch(batch []commit) error {
 	if _, err := w.conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return fmt.Errorf("store: %s: %w", s.path, err)
 	}
-	err := w.writeAll(ctx, batch)
+	replaced, err := s.keepDamaged(ctx, batch)
+	if err == nil {
+		err = w.writeAll(ctx, batch)
+	}
 	if err == nil {
 		_, err = w.conn.ExecContext(ctx, "COMMIT")
 	}
 	if err == nil {
+		s.forgetDamaged(replaced)
 		_ = fault.Hit(fault.StoreCommitted)
 		return nil
 	}

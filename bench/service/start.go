@@ -67,10 +67,11 @@ func (b *bench) take(ctx context.Context) (s sample, err error) {
 		return s, err
 	}
 	for _, kind := range []store.Kind{store.GameSession, store.PlayerSession, store.Placement} {
-		err = errors.Join(err, kept.Load(kind, func(id string, value []byte) error {
+		_, unread := kept.Load(kind, func(id string, value []byte) error {
 			s.records = append(s.records, store.Change{Kind: kind, ID: id, Value: bytes.Clone(value)})
 			return nil
-		}))
+		})
+		err = errors.Join(err, unread)
 	}
 	return s, errors.Join(err, kept.Close())
 }

@@ -27,6 +27,10 @@ func (c *backupCommand) Run(s streams) error {
 		return err
 	}
 	summarize(s.out, "written and checked: "+c.Out, sum)
+	if n := len(sum.Damaged); n > 0 {
+		showDamaged(s.out, sum.Damaged)
+		return fmt.Errorf("%s is written, with %d damaged records of the store: see troupe store check", c.Out, n)
+	}
 	return nil
 }
 

@@ -4,7 +4,7 @@ import "troupe/transport/host"
 
 type serveCommand struct {
 	settings
-	SkipDamaged bool `help:"Start without stored records that are damaged (store.skipDamaged): they are counted, logged, and moved to a file beside the store."`
+	SkipDamaged bool `help:"Start with what can be read of a store file with damaged pages, and take damaged records out of it (store.skipDamaged); both are kept beside it. Damaged records alone do not need this: a host starts without them."`
 }
 
 // Run serves until a signal.

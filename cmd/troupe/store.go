@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"syscall"
@@ -33,13 +34,13 @@ func (c *storeCheckCommand) Run(s streams) error {
 		return err
 	}
 	damaged := report.Damaged
-	named := make(map[string]bool)
+	named := make(map[store.Damage]bool)
 	for _, d := range damaged {
-		named[string(d.Kind)+" "+d.ID] = true
+		named[store.Damage{Kind: d.Kind, ID: d.ID}] = true
 	}
 	senseless, err := actors.CheckStore(r)
 	for _, d := range senseless {
-		if !named[string(d.Kind)+" "+d.ID] {
+		if !named[store.Damage{Kind: d.Kind, ID: d.ID}] {
 			damaged = append(damaged, d)
 		}
 	}
@@ -50,12 +51,27 @@ func (c *storeCheckCommand) Run(s streams) error {
 	for _, text := range report.Broken {
 		fmt.Fprintln(s.out, "damaged:", text)
 	}
-	for _, d := range damaged {
-		fmt.Fprintln(s.out, "damaged:", d)
-	}
-	if n := len(report.Broken) + len(damaged); n > 0 {
-		return fmt.Errorf("%s: %d faults: restore a backup, or start without what is damaged: troupe serve --skip-damaged", c.Store, n)
+	showDamaged(s.out, damaged)
+	switch n := len(report.Broken) + len(damaged); {
+	case len(report.Broken) > 0:
+		return fmt.Errorf("%s: %d faults, and no host starts with it: restore a backup, or start with what can be read: troupe serve --skip-damaged", c.Store, n)
+	case n > 0:
+		return fmt.Errorf("%s: %d faults: a host starts without these records, and leaves them where they are", c.Store, n)
 	}
 	fmt.Fprintln(s.out, "nothing is damaged")
 	return nil
+}
+
+// damagedShown is how many damaged records are printed.
+const damagedShown = 1000
+
+// showDamaged names damaged records, and what it means that a host goes on without them.
+func showDamaged(out io.Writer, damaged []store.Damage) {
+	for i, d := range damaged {
+		if i == damagedShown {
+			fmt.Fprintf(out, "and %d more\n", len(damaged)-i)
+			return
+		}
+		fmt.Fprintf(out, "damaged: %v\n         %s\n", d, actors.Consequence(d.Kind))
+	}
 }

@@ -30,7 +30,7 @@ type shelf struct {
 }
 
 func (s *shelf) Load(f func(id string, value []byte) error) error {
-	return s.Memory.Load(store.Event, func(id string, value []byte) error {
+	_, err := s.Memory.Load(store.Event, func(id string, value []byte) error {
 		if during := s.during; during != nil {
 			s.during = nil
 			during()
@@ -40,6 +40,7 @@ func (s *shelf) Load(f func(id string, value []byte) error) error {
 		}
 		return f(id, value)
 	})
+	return err
 }
 
 func (s *shelf) Commit(changes []Change, done func(error)) {

@@ -14,7 +14,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rs/zerolog"
+
+	"troupe/actors"
 	"troupe/actors/store"
+	"troupe/messages/counters"
 	"troupe/transport"
 	"troupe/transport/awswire"
 	"troupe/transport/ops"
@@ -172,7 +176,7 @@ func (h *Host) startAPI(o Options) error {
 		return err
 	}
 	logs := ops.NewLogs(h.logs, scheme+"://"+public, nil)
-	pages, err := pageKey(h.store)
+	pages, err := pageKey(h.store, o.Log, h.count)
 	if err != nil {
 		return fmt.Errorf("host: service API: %w", err)
 	}
@@ -194,16 +198,17 @@ func (h *Host) startAPI(o Options) error {
 }
 
 // pageKey is the key of page tokens, which stay good when the host starts again.
-func pageKey(s store.Store) ([]byte, error) {
+func pageKey(s store.Store, log zerolog.Logger, count *counters.Set) ([]byte, error) {
 	const id, size = "page-tokens", 32
 	var key []byte
-	err := s.Load(store.Secret, func(name string, value []byte) error {
+	damaged, err := s.Load(store.Secret, func(name string, value []byte) error {
 		if name == id {
 			key = slices.Clone(value)
 		}
 		return nil
 	})
-	if _, err = store.WithoutDamaged(err); err != nil || len(key) == size { // a new key spoils no more than pages under way
+	actors.ReportDamaged(log, count, damaged)
+	if err != nil || len(key) == size {
 		return key, err
 	}
 	key = make([]byte, size)

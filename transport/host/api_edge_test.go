@@ -14,7 +14,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"troupe/actors/store"
+	"troupe/messages/counters"
 	"troupe/transport"
 	"troupe/transport/awswire"
 )
@@ -103,15 +106,15 @@ func TestGuardedPages(t *testing.T) {
 
 func TestPageKeyStays(t *testing.T) {
 	s := new(store.Memory)
-	first, err := pageKey(s)
+	first, err := pageKey(s, zerolog.Nop(), new(counters.Set))
 	if err != nil || len(first) != 32 {
 		t.Fatal(first, err)
 	}
 	s.Flush()
-	if again, err := pageKey(s); err != nil || !bytes.Equal(first, again) {
+	if again, err := pageKey(s, zerolog.Nop(), new(counters.Set)); err != nil || !bytes.Equal(first, again) {
 		t.Errorf("got %x then %x, %v", first, again, err)
 	}
-	if other, err := pageKey(new(store.Memory)); err != nil || bytes.Equal(first, other) {
+	if other, err := pageKey(new(store.Memory), zerolog.Nop(), new(counters.Set)); err != nil || bytes.Equal(first, other) {
 		t.Errorf("two hosts share %x, %v", other, err)
 	}
 }

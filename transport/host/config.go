@@ -141,7 +141,9 @@ type Store struct {
 	// local disk. Made, with its folder, where it is not there.
 	Path   string `config:"path"`
 	Memory bool   `config:"memory"` // without a path: nothing outlives the process
-	// SkipDamaged starts without records that are damaged, and moves them to PATH.damaged.
+	// SkipDamaged starts with what can be read of a file that is damaged as a whole, which is
+	// refused otherwise and kept as PATH.damaged.N, and moves damaged records, which are left
+	// out otherwise, to PATH.damaged.
 	SkipDamaged bool `config:"skipDamaged"`
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"troupe/actors"
 	"troupe/actors/store"
 	"troupe/messages"
 	"troupe/messages/counters"
@@ -151,12 +152,9 @@ type outbox struct {
 
 // Load implements events.Outbox. Events that are not what was written never leave.
 func (o *outbox) Load(f func(id string, value []byte) error) error {
-	damaged, err := store.WithoutDamaged(o.store.Load(store.Event, f))
+	damaged, err := o.store.Load(store.Event, f)
 	if len(damaged) > 0 {
-		o.said.Do(func() {
-			o.count.StoreDamaged.Add(int64(len(damaged)))
-			o.log.Error().Int("events", len(damaged)).Str("first", damaged[0].String()).Msg("stored events are damaged: nobody is told of them")
-		})
+		o.said.Do(func() { actors.ReportDamaged(o.log, o.count, damaged) })
 	}
 	return err
 }

@@ -38,7 +38,7 @@ func left(t *testing.T, path string, add ...messages.Event) (ids []string) {
 		s.Commit([]store.Change{store.Put(store.Event, e.ID, e)}, nil)
 	}
 	s.Flush()
-	if err := s.Load(store.Event, func(id string, _ []byte) error { ids = append(ids, id); return nil }); err != nil {
+	if _, err := s.Load(store.Event, func(id string, _ []byte) error { ids = append(ids, id); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {

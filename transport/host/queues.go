@@ -16,7 +16,7 @@ import (
 type Queue struct {
 	Name               string          `config:"name"`            // letters, digits and hyphens
 	Timeout            time.Duration   `config:"timeout"`         // 10s to 600s
-	Destinations       []string        `config:"destinations"`    // ids of fleets and aliases that exist, best first
+	Destinations       []string        `config:"destinations"`    // ids of fleets and aliases, best first
 	LatencyPolicies    []LatencyPolicy `config:"latencyPolicies"` // one after the other, by their maxima
 	AllowedLocations   []string        `config:"allowedLocations"`
 	PriorityOrder      []string        `config:"priorityOrder"` // of LATENCY, COST, DESTINATION, LOCATION; the last needs locationOrder

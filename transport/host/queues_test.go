@@ -31,7 +31,7 @@ func (s *said) String() string {
 }
 
 // A queue of the configuration leads to what is there, in the configuration or in the
-// store, or the host does not start.
+// store, or the host does not start: unless the API may have deleted it.
 func TestQueueToNowhereIsRefusedAtTheStart(t *testing.T) {
 	c := storeConfig(t)
 	to := func(destinations ...string) {
@@ -95,6 +95,29 @@ func TestQueueToNowhereIsRefusedAtTheStart(t *testing.T) {
 	if err != nil || strings.Count(log, `"level":"warn"`) != 2 || !strings.Contains(log, `"queue":"near"`) || !strings.Contains(log, string(fleet)+" is TERMINATED") ||
 		!strings.Contains(log, `"queue":"other"`) || !strings.Contains(log, string(alias)) {
 		t.Errorf("%v, %s", err, log)
+	}
+	// So it is when nobody knows any more that it was there: the id is one that the API makes.
+	to("alias-dev", string(alias), "fleet-8d7e8bd0-8d0c-4c3e-8b52-9d1ad7d6c8f1")
+	log, err = starts(func(h *Host) {
+		// Placements go where they can.
+		p, err := h.System().StartPlacement(t.Context(), messages.StartPlacement{ID: "p", Queue: "near", MaxPlayers: 1})
+		for deadline := time.Now().Add(20 * time.Second); err == nil && p.Status != messages.PlacementFulfilled; p, err = h.System().Placement(t.Context(), "p") {
+			if time.Now().After(deadline) {
+				t.Fatalf("the placement is %s", p.Status)
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	})
+	if err != nil || !strings.Contains(log, `"queue":"near"`) || !strings.Contains(log, string(alias)+" is not known here") {
+		t.Errorf("%v, %s", err, log)
+	}
+	// A typo beside it is still one.
+	to(string(alias), "alias-nope")
+	if _, err := starts(nothing); err == nil || !strings.Contains(err.Error(), "queues[0].destinations") || !strings.Contains(err.Error(), "alias-nope") {
+		t.Errorf("%v", err)
 	}
 	// A queue that the API has changed is as the API says.
 	to("alias-dev")

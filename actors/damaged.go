@@ -1,0 +1,70 @@
+package actors
+
+import (
+	"github.com/rs/zerolog"
+
+	"troupe/actors/fleet"
+	"troupe/actors/placement"
+	"troupe/actors/store"
+	"troupe/messages/counters"
+)
+
+// CheckStore returns the records of a store that Start would go on without. Nothing is
+// started, and nothing written.
+func CheckStore(s store.Store) ([]store.Damage, error) {
+	registry, err := fleet.New(fleet.Options{Store: s})
+	if err != nil {
+		return nil, err
+	}
+	placements, err := placement.Load(s)
+	if err != nil {
+		return registry.Damaged(), err
+	}
+	return append(registry.Damaged(), placements.Damaged()...), nil
+}
+
+// damagedShown is how many damaged records are named in the log.
+const damagedShown = 100
+
+// ReportDamaged counts and logs stored records that the host goes on without.
+func ReportDamaged(log zerolog.Logger, count *counters.Set, all []store.Damage) {
+	count.StoreDamaged.Add(int64(len(all)))
+	for i, d := range all {
+		if i == damagedShown {
+			log.Error().Int("more", len(all)-i).Msg("and more stored records cannot be used: see troupe store check")
+			return
+		}
+		log.Error().Str("record", d.Name()).AnErr("error", d.Err).Str("means", Consequence(d.Kind)).
+			Msg("a stored record cannot be used: the host goes on without it")
+	}
+}
+
+// Consequence says what it means that a record of a kind is left out, and what to do.
+func Consequence(kind store.Kind) string {
+	const restore = "; or stop the host and restore a backup with troupe restore"
+	switch kind {
+	case store.Script:
+		return "the script is gone, and its fleets are in ERROR: create the script and its fleets again" + restore
+	case store.Content:
+		return "the script's fleets run its last good content, or are in ERROR: update the script" + restore
+	case store.Fleet:
+		return "the fleet is gone, or, if it is configured, as the configuration says; what leads to it leads nowhere: create a fleet, and change the aliases and queues that led to this one" + restore
+	case store.Alias:
+		return "the alias is gone, or, if it is configured, as the configuration says: create one, and change the queues and programs that name this one" + restore
+	case store.Location:
+		return "the location is gone, and fleets there go on: create it again" + restore
+	case store.Queue:
+		return "the queue is gone, or, if it is configured, as the configuration says; its PENDING placements fail: create it again" + restore
+	case store.Placement:
+		return "the placement is not shown, and does not go on if it was PENDING; its id stays taken: start another" + restore
+	case store.GameSession:
+		return "the game session, which the host's end has ended, is not shown with its player sessions; its id and idempotency token stay taken"
+	case store.PlayerSession:
+		return "the player session, whose game session has ended, is not shown, and its id takes no seat"
+	case store.Event:
+		return "nobody is told of the event"
+	case store.Secret:
+		return "there is a new one: lists that callers are reading page by page must be read again"
+	}
+	return "nobody knows what it was: see troupe store check"
+}

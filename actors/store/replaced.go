@@ -1,0 +1,122 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+)
+
+// recordKey names a record.
+type recordKey struct {
+	kind Kind
+	id   string
+}
+
+// Kinds are all kinds of records, sorted.
+func Kinds() []Kind {
+	return []Kind{Alias, Content, Event, Fleet, GameSession, Location, Placement, PlayerSession, Queue, Script, Secret}
+}
+
+// remember takes note of damaged records, which are kept when something else is stored in
+// their place.
+func (s *SQLite) remember(damaged []Damage) {
+	if len(damaged) == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.damaged == nil {
+		s.damaged = make(map[recordKey]bool)
+	}
+	for _, d := range damaged {
+		s.damaged[recordKey{d.Kind, d.ID}] = true
+	}
+}
+
+// damagedIn returns the damaged records that a batch overwrites or deletes.
+func (s *SQLite) damagedIn(batch []commit) (keys []recordKey) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.damaged) == 0 {
+		return nil
+	}
+	for i := range batch {
+		for _, c := range batch[i].changes {
+			if key := (recordKey{c.Kind, c.ID}); s.damaged[key] && !slices.Contains(keys, key) {
+				keys = append(keys, key)
+			}
+		}
+	}
+	return keys
+}
+
+// keepDamaged appends the damaged records that a batch overwrites or deletes to the file
+// beside the store, and returns them. The transaction has begun.
+func (s *SQLite) keepDamaged(ctx context.Context, batch []commit) ([]recordKey, error) {
+	keys := s.damagedIn(batch)
+	var all []taken
+	for _, key := range keys {
+		t := taken{Kind: key.kind, ID: key.id}
+		err := s.writer.conn.QueryRowContext(ctx, "SELECT value, sum FROM records WHERE kind = ? AND id = ?", string(key.kind), key.id).Scan(&t.Value, &t.Sum)
+		switch {
+		case err == nil:
+			all = append(all, t)
+		case !errors.Is(err, sql.ErrNoRows):
+			return nil, err
+		}
+	}
+	if len(all) == 0 {
+		return keys, nil
+	}
+	return keys, appendLines(s.path+DamagedSuffix, all)
+}
+
+// forgetDamaged says that damaged records have been overwritten or deleted.
+func (s *SQLite) forgetDamaged(keys []recordKey) {
+	if len(keys) == 0 {
+		return
+	}
+	s.mu.Lock()
+	for _, key := range keys {
+		delete(s.damaged, key)
+	}
+	s.mu.Unlock()
+	for _, key := range keys {
+		s.log.Warn().Str("record", Damage{Kind: key.kind, ID: key.id}.Name()).Str("kept", s.path+DamagedSuffix).
+			Msg("a damaged record has been replaced")
+	}
+}
+
+// reportUnknown counts and logs damaged records of no known kind, which nobody loads: it
+// was the kind that was damaged.
+func (s *SQLite) reportUnknown() error {
+	all, err := unknownKinds(s.db)
+	if err != nil {
+		return err
+	}
+	for _, kind := range all {
+		damaged, err := load(context.Background(), s.db, s.path, kind, func(string, []byte) error { return nil })
+		if err != nil {
+			return err
+		}
+		s.count.StoreDamaged.Add(int64(len(damaged)))
+		for _, d := range damaged {
+			s.log.Error().Str("record", d.Name()).AnErr("error", d.Err).Msg("a stored record cannot be used, and nobody knows what it was: see troupe store check")
+		}
+	}
+	return nil
+}
+
+// unknownKinds returns the kinds of records that are none of Kinds. It does not read others.
+func unknownKinds(db *sql.DB) (all []Kind, err error) {
+	after := Kind("")
+	for _, known := range append(Kinds(), Kind("\U0010ffff")) {
+		some, err := kindsIn(context.Background(), db, "WHERE kind > ? AND kind < ?", string(after), string(known))
+		if err != nil {
+			return nil, err
+		}
+		all, after = append(all, some...), known
+	}
+	return all, nil
+}
