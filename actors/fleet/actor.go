@@ -182,7 +182,7 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 	case Request[CheckDestinations, None]:
 		m.Reply(None{}, r.CheckDestinations(m.Request.Destinations))
 	case Request[Candidates, []Candidate]:
-		m.Reply(r.candidates(c, m.Request.Destinations), nil)
+		m.Reply(r.candidates(c, m.Request.Destinations))
 	case WatchRoom:
 		r.watchers = append(r.watchers, m.Notify)
 	case stored:

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -89,14 +90,18 @@ func (r *Registry) tellLaunched(e *entry) {
 }
 
 // candidates resolves destinations; of those that lead to the same fleet and location
-// the first counts.
-func (r *Registry) candidates(c *stage.Context, destinations []string) []Candidate {
+// the first counts. The error says why none takes placements, and none is about to.
+func (r *Registry) candidates(c *stage.Context, destinations []string) (found []Candidate, err error) {
 	r.forgetOld(c)
-	var found []Candidate
-	seen := make(map[messages.FleetID]bool)
+	seen, open := make(map[messages.FleetID]bool), false
 	for i, arn := range destinations {
-		f := r.destination(arn)
-		if f == nil || seen[f.record.ID] {
+		f, closed := r.destination(arn)
+		if closed != nil {
+			err = cmp.Or(err, closed)
+			continue
+		}
+		open = true
+		if f.record.Status != messages.FleetActive || seen[f.record.ID] {
 			continue
 		}
 		seen[f.record.ID] = true
@@ -107,11 +112,14 @@ func (r *Registry) candidates(c *stage.Context, destinations []string) []Candida
 			})
 		}
 	}
-	return found
+	if open {
+		err = nil
+	}
+	return found, err
 }
 
-// destination is the ACTIVE fleet that the ARN of a fleet or an alias leads to, or nil.
-func (r *Registry) destination(arn string) *fleetEntry {
+// destination is the fleet, ACTIVE or about to be, that the ARN of a fleet or an alias leads to.
+func (r *Registry) destination(arn string) (*fleetEntry, error) {
 	id := arn[strings.LastIndexByte(arn, '/')+1:]
 	var fleet messages.FleetID
 	var alias messages.AliasID
@@ -121,10 +129,13 @@ func (r *Registry) destination(arn string) *fleetEntry {
 		fleet = messages.FleetID(id)
 	}
 	f, err := r.resolve(fleet, alias)
-	if err != nil || f.record.Status != messages.FleetActive {
-		return nil
+	if err == nil && f.record.Status > messages.FleetActive {
+		err = notActive(f.record)
 	}
-	return f
+	if err != nil {
+		return nil, err
+	}
+	return f, nil
 }
 
 // tellFreed tells of a place that has become free: to the fleet's own waiters, and where

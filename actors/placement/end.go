@@ -16,6 +16,7 @@ type finale struct {
 
 	record *messages.Placement // made by end
 	event  messages.Event
+	why    string // it had no destination; or empty
 }
 
 // settled says that placements have ended, or why not.
@@ -47,7 +48,8 @@ func (m *Manager) end(c *stage.Context, changes []store.Change, answer func([]*m
 		f := &finales[i]
 		f.e.state = ending
 		f.record = f.final(now)
-		f.event = eventOf(f.e.queue.record, f.record)
+		f.why = m.whyNowhere(f)
+		f.event = eventOf(f.e.queue.record, f.record, f.why)
 		records[i] = f.record
 		if f.status != messages.PlacementFulfilled {
 			m.giveUp(f.e)
@@ -74,6 +76,18 @@ func (m *Manager) end(c *stage.Context, changes []store.Change, answer func([]*m
 	})
 }
 
+// whyNowhere is why a placement ends that had no destination; else "".
+func (m *Manager) whyNowhere(f *finale) string {
+	q := f.e.queue
+	switch {
+	case f.status == messages.PlacementFailed && q.gone:
+		return m.noQueue(q.record.Name).Error()
+	case f.status == messages.PlacementTimedOut && q.nowhere != nil:
+		return q.nowhere.Error()
+	}
+	return ""
+}
+
 // final is the record as it ends.
 func (f *finale) final(now time.Time) *messages.Placement {
 	p := *f.e.record
@@ -93,6 +107,9 @@ func (m *Manager) onSettled(c *stage.Context, s settled) {
 		if s.err != nil {
 			m.goesOn(c, f.e)
 			continue
+		}
+		if f.why != "" {
+			c.Counters().PlacementsNowhere.Add(1)
 		}
 		e, stops := f.e, f.e.stops
 		e.record = f.record

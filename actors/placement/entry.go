@@ -57,6 +57,7 @@ type queue struct {
 	gone    bool     // being deleted
 	changes bool     // a change is on its way to the store; other changes wait
 	waiting []any    // those, in the order of their arrival
+	nowhere error    // why no destination takes placements; nil: one does
 	pending []*entry // in the order of starts; those that are over are swept out later
 	over    int      // how many of them are
 

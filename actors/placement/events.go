@@ -23,6 +23,7 @@ type detail struct {
 	GameSessionRegion string       `json:"gameSessionRegion,omitempty"`
 	Placed            *[]placement `json:"placedPlayerSessions,omitempty"` // there, if empty, once fulfilled
 	CustomEventData   string       `json:"customEventData,omitempty"`
+	Reason            string       `json:"reason,omitempty"` // ours: why no destination took it
 }
 
 type placement struct {
@@ -42,10 +43,11 @@ const eventTime = "2006-01-02T15:04:05.000Z"
 
 func timestamp(t time.Time) string { return messages.Shown(t).UTC().Format(eventTime) }
 
-// eventOf is the event that tells of the end of a placement.
-func eventOf(q *messages.Queue, p *messages.Placement) messages.Event {
+// eventOf is the event that tells of the end of a placement, and maybe why it had no
+// destination.
+func eventOf(q *messages.Queue, p *messages.Placement, reason string) messages.Event {
 	d := detail{
-		Type: eventTypes[p.Status], PlacementID: string(p.Request.ID), CustomEventData: q.CustomEventData,
+		Type: eventTypes[p.Status], PlacementID: string(p.Request.ID), CustomEventData: q.CustomEventData, Reason: reason,
 		StartTime: timestamp(p.Started), EndTime: timestamp(p.Ended),
 	}
 	if p.Status == messages.PlacementFulfilled {

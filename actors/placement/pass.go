@@ -61,6 +61,7 @@ func (m *Manager) ask(c *stage.Context, q *queue) {
 func (m *Manager) onResolved(c *stage.Context, r resolved) {
 	q := r.q
 	q.asked, q.walking, q.candidates = false, true, r.list
+	m.leadsNowhere(c, q, r.err)
 	q.room, q.rooms = make(map[place]bool, len(r.list)), 0
 	for _, candidate := range r.list {
 		if p := placeOf(candidate); candidate.Room && !q.room[p] {
@@ -69,6 +70,19 @@ func (m *Manager) onResolved(c *stage.Context, r resolved) {
 		}
 	}
 	m.walk(c, q)
+}
+
+// leadsNowhere takes note of why no destination of a queue takes placements, or that one
+// does. Placements wait: an alias may lead elsewhere, or a fleet be ACTIVE, in time.
+func (m *Manager) leadsNowhere(c *stage.Context, q *queue, why error) {
+	was := q.nowhere
+	q.nowhere = why
+	switch {
+	case why != nil && (was == nil || was.Error() != why.Error()):
+		c.Log().Warn().Err(why).Str("queue", string(q.record.Name)).Msg("no destination of a queue takes placements: they wait for their timeout")
+	case why == nil && was != nil:
+		c.Log().Info().Str("queue", string(q.record.Name)).Msg("a destination of the queue takes placements again")
+	}
 }
 
 // walk has the placements of a batch try their candidates, oldest first. It stops where

@@ -488,3 +488,73 @@ func TestRestartThroughTheRegistry(t *testing.T) {
 type unclosed struct{ store.Store }
 
 func (unclosed) Close() error { return nil }
+
+// reasons are what the events of placements say beside their ends.
+func (s *site) reasons() (all []string) {
+	for _, e := range s.events {
+		var d map[string]any
+		if err := json.Unmarshal(e.Detail, &d); err != nil {
+			s.Fatal(err)
+		}
+		all = append(all, fmt.Sprint(d["placementId"], " ", d["type"], ": ", d["reason"]))
+	}
+	return all
+}
+
+// A queue whose only destination was deleted: its placements wait for another until their
+// time is over, and are told why nothing became of them.
+func TestAQueueThatLeadsNowhere(t *testing.T) {
+	onSite(t, []string{"A us-1"}, nil, func(s *site) {
+		a, err := s.System.CreateAlias(s.Context(), messages.CreateAlias{Name: "door", FleetID: "fleet-A"})
+		if err != nil {
+			s.Fatal(err)
+		}
+		s.queue(messages.Queue{Timeout: 10 * time.Second}, string(a.ID))
+		if err := s.System.DeleteAlias(s.Context(), a.ID); err != nil {
+			s.Fatal(err)
+		}
+		s.start(messages.StartPlacement{ID: "late", MaxPlayers: 1})
+		s.Pass(8 * time.Second)
+		s.start(messages.StartPlacement{ID: "patient", MaxPlayers: 1})
+		s.Pass(4 * time.Second)
+		to := []string{arnOf("A")}
+		if _, err := s.System.UpdateQueue(s.Context(), messages.UpdateQueue{Name: "q", Destinations: &to}); err != nil {
+			s.Fatal(err)
+		}
+		s.Pass(3 * time.Second)
+		want := []string{"late PlacementTimedOut: alias " + string(a.ID) + " is not known here", "patient PlacementFulfilled: <nil>"}
+		if got := s.reasons(); !slices.EqualFunc(got, want, strings.HasPrefix) {
+			s.Errorf("told %q", got)
+		}
+		if n := s.Count.PlacementsNowhere.Load(); n != 1 {
+			s.Errorf("%d are counted", n)
+		}
+	})
+}
+
+// Placements of a queue whose record is damaged fail, with the reason; the queue can be
+// made again.
+func TestAQueueThatIsDamaged(t *testing.T) {
+	disk := new(store.Memory)
+	onDisk := func(o *actors.Options) { o.Fleet.Store = unclosed{disk} }
+	onSite(t, []string{"A us-1"}, onDisk, func(s *site) {
+		s.queue(messages.Queue{}, "alias-end")
+		s.start(messages.StartPlacement{ID: "pending", MaxPlayers: 1})
+	})
+	disk.Commit([]store.Change{{Kind: store.Queue, ID: "q", Value: []byte("{")}}, nil)
+	onSite(t, []string{"A us-1"}, onDisk, func(s *site) {
+		s.Pass(2 * time.Second)
+		if got := s.reasons(); len(got) != 1 || !strings.HasPrefix(got[0], "pending PlacementFailed: ") || !strings.Contains(got[0], "queue q is not known here: its record in the store is damaged") {
+			s.Errorf("told %q", got)
+		}
+		_, err := s.System.StartPlacement(s.Context(), messages.StartPlacement{ID: "p", Queue: "q", MaxPlayers: 1})
+		if s.IsError(err, messages.NotFound); !strings.Contains(err.Error(), "damaged") {
+			s.Error(err)
+		}
+		s.queue(messages.Queue{}, "A")
+		s.start(messages.StartPlacement{ID: "p", MaxPlayers: 1})
+		if p := s.placement("p"); p.Status != messages.PlacementFulfilled {
+			s.Error(p.Status)
+		}
+	})
+}

@@ -103,16 +103,17 @@ type Set struct {
 	APIErrors        atomic.Int64          `metric:"troupe_api_errors_total" help:"Service API requests answered with an error."`
 	MailboxOverflow  atomic.Int64          `metric:"troupe_mailbox_overflows_total" help:"Posts refused because a game session's mailbox was full."`
 
-	StoreCommits  atomic.Int64      `metric:"troupe_store_commits_total" help:"Commits that became durable."`
-	StoreBatches  atomic.Int64      `metric:"troupe_store_batches_total" help:"Transactions they came in, one sync each."`
-	StoreChanges  atomic.Int64      `metric:"troupe_store_changes_total" help:"Records written or deleted by them."`
-	StoreRefused  Vec[StoreRefusal] `metric:"troupe_store_refused_total" label:"reason" help:"Commits refused."`
-	StoreLatency  Histogram         `metric:"troupe_store_commit_seconds" help:"Commit asked for to durable."`
-	StoreFailing  atomic.Int64      `metric:"troupe_store_failing" help:"1 while the store cannot write."`
-	StoreDamaged  atomic.Int64      `metric:"troupe_store_damaged_records_total" help:"Stored records that are damaged or make no sense, which the host goes on without."`
-	Draining      atomic.Int64      `metric:"troupe_draining" help:"1 while the host drains; troupe_game_sessions and troupe_players are what it waits for."`
-	Events        Vec[EventOutcome] `metric:"troupe_events_total" label:"outcome" help:"Deliveries of events to sinks: delivered, failed and tried again, or dropped."`
-	EventsWaiting atomic.Int64      `metric:"troupe_events_waiting" help:"Events in the queues of sinks; there may be more in the store."`
+	StoreCommits      atomic.Int64      `metric:"troupe_store_commits_total" help:"Commits that became durable."`
+	StoreBatches      atomic.Int64      `metric:"troupe_store_batches_total" help:"Transactions they came in, one sync each."`
+	StoreChanges      atomic.Int64      `metric:"troupe_store_changes_total" help:"Records written or deleted by them."`
+	StoreRefused      Vec[StoreRefusal] `metric:"troupe_store_refused_total" label:"reason" help:"Commits refused."`
+	StoreLatency      Histogram         `metric:"troupe_store_commit_seconds" help:"Commit asked for to durable."`
+	StoreFailing      atomic.Int64      `metric:"troupe_store_failing" help:"1 while the store cannot write."`
+	StoreDamaged      atomic.Int64      `metric:"troupe_store_damaged_records_total" help:"Stored records that are damaged or make no sense, which the host goes on without."`
+	PlacementsNowhere atomic.Int64      `metric:"troupe_placements_without_destination_total" help:"Placements that ended because their queue is gone, or no destination of it takes any."`
+	Draining          atomic.Int64      `metric:"troupe_draining" help:"1 while the host drains; troupe_game_sessions and troupe_players are what it waits for."`
+	Events            Vec[EventOutcome] `metric:"troupe_events_total" label:"outcome" help:"Deliveries of events to sinks: delivered, failed and tried again, or dropped."`
+	EventsWaiting     atomic.Int64      `metric:"troupe_events_waiting" help:"Events in the queues of sinks; there may be more in the store."`
 }
 
 // CountClose counts one connection closed by the host with a reason number.
