@@ -1,11 +1,16 @@
 package actors
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
 	"github.com/rs/zerolog"
 
 	"troupe/actors/fleet"
 	"troupe/actors/placement"
 	"troupe/actors/store"
+	"troupe/messages"
 	"troupe/messages/counters"
 )
 
@@ -20,7 +25,26 @@ func CheckStore(s store.Store) ([]store.Damage, error) {
 	if err != nil {
 		return registry.Damaged(), err
 	}
-	return append(registry.Damaged(), placements.Damaged()...), nil
+	all := append(registry.Damaged(), placements.Damaged()...)
+	damaged, err := s.Load(store.Event, func(id string, value []byte) error {
+		if err := CheckEvent(value); err != nil {
+			all = append(all, store.Damage{Kind: store.Event, ID: id, Err: err})
+		}
+		return nil
+	})
+	return append(all, damaged...), err
+}
+
+// CheckEvent returns what is wrong with the record of an event; nil: nothing.
+func CheckEvent(value []byte) error {
+	var e struct{ Kind messages.EventKind }
+	if err := json.Unmarshal(value, &e); err != nil {
+		return fmt.Errorf("cannot be read: %w", err)
+	}
+	if e.Kind == "" {
+		return errors.New("is not complete")
+	}
+	return nil
 }
 
 // damagedShown is how many damaged records are named in the log.

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -45,6 +46,8 @@ func (r *Registry) Damaged() []store.Damage { return r.restored.damaged }
 // Unread reports whether the host goes on without a stored record. Only the actor may call
 // it, and whoever made the Registry before it is spawned.
 func (r *Registry) Unread(kind store.Kind, id string) bool { return r.unread.has(kind, id) }
+
+var errIncomplete = errors.New("is not complete")
 
 // checkScripts takes note of scripts that fleets run and that are not there: the API
 // deletes none that is in use.

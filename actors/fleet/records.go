@@ -71,6 +71,9 @@ func decodeGameSession(id string, value []byte) (*messages.GameSession, []byte, 
 	if err := json.Unmarshal(value, &r); err != nil {
 		return nil, nil, fmt.Errorf("cannot be read: %w", err)
 	}
+	if r.Fleet == "" || r.Location == "" || r.Status == 0 {
+		return nil, nil, errIncomplete
+	}
 	g := &messages.GameSession{
 		ID: messages.GameSessionID(id), FleetID: r.Fleet, Location: r.Location, Name: r.Name, CreatorID: r.Creator, Data: r.Data,
 		MatchmakerData: r.Matchmaker, Properties: r.Properties, MaxPlayers: r.MaxPlayers, Status: r.Status, StatusReason: r.Reason,
@@ -104,6 +107,9 @@ func decodeSeat(id string, value []byte) (messages.PlayerSession, error) {
 	var r seatRecord
 	if err := json.Unmarshal(value, &r); err != nil {
 		return messages.PlayerSession{}, fmt.Errorf("cannot be read: %w", err)
+	}
+	if r.Session == "" || r.PlayerID == "" || r.Status == 0 {
+		return messages.PlayerSession{}, errIncomplete
 	}
 	return messages.PlayerSession{
 		ID: messages.PlayerSessionID(id), PlayerID: r.PlayerID, PlayerData: r.Data, GameSessionID: r.Session, Status: r.Status,

@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -92,7 +91,7 @@ func load[T any](r *Registry, kind store.Kind, named func(*T) string, f func(*T)
 		case err != nil:
 			r.without(kind, id, fmt.Errorf("cannot be read: %w", err))
 		case named(record) != id:
-			r.without(kind, id, errors.New("is not complete"))
+			r.without(kind, id, errIncomplete)
 		default:
 			f(record)
 		}

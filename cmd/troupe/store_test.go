@@ -18,6 +18,7 @@ func TestStoreCheckNamesWhatIsDamaged(t *testing.T) {
 	}
 	s.Commit([]store.Change{
 		{Kind: store.Fleet, ID: "fleet-senseless", Value: []byte("{")},
+		{Kind: store.Event, ID: "event-senseless", Value: []byte("{}")},
 		{Kind: store.Alias, ID: "alias-rotten", Value: []byte(`{"Alias":{"ID":"alias-rotten"}}`)},
 		store.Put(store.Script, "script-empty", map[string]any{"Script": map[string]any{"ID": "script-empty", "Contents": 1}}),
 	}, nil)
@@ -39,13 +40,14 @@ func TestStoreCheckNamesWhatIsDamaged(t *testing.T) {
 	for _, want := range []string{
 		"damaged: alias alias-rotten: is not what was written\n         the alias is gone, or, ",
 		"damaged: fleet fleet-senseless: cannot be read: ",
+		"damaged: event event-senseless: is not complete\n         nobody is told of the event\n",
 		"damaged: content script-empty: the newest content of script script-empty: is not in the store\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("it does not say %q", want)
 		}
 	}
-	if !strings.Contains(said.String(), "3 faults: a host starts without these records") {
+	if !strings.Contains(said.String(), "4 faults: a host starts without these records") {
 		t.Errorf("%s\n%s", out.String(), said.String())
 	}
 }

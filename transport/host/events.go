@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -147,16 +148,38 @@ type outbox struct {
 	store store.Store
 	log   zerolog.Logger
 	count *counters.Set
-	said  sync.Once
+
+	mu   sync.Mutex
+	said map[string]bool // guarded by mu: the ids of events that are left out
 }
 
-// Load implements events.Outbox. Events that are not what was written never leave.
+// Load implements events.Outbox. Events that are not what was written, or make no sense,
+// never leave, and stay in the store.
 func (o *outbox) Load(f func(id string, value []byte) error) error {
-	damaged, err := o.store.Load(store.Event, f)
-	if len(damaged) > 0 {
-		o.said.Do(func() { actors.ReportDamaged(o.log, o.count, damaged) })
-	}
+	var senseless []store.Damage
+	damaged, err := o.store.Load(store.Event, func(id string, value []byte) error {
+		if err := actors.CheckEvent(value); err != nil {
+			senseless = append(senseless, store.Damage{Kind: store.Event, ID: id, Err: err})
+			return nil
+		}
+		return f(id, value)
+	})
+	o.report(append(damaged, senseless...))
 	return err
+}
+
+// report counts and logs events that are left out, each once.
+func (o *outbox) report(damaged []store.Damage) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	damaged = slices.DeleteFunc(damaged, func(d store.Damage) bool { return o.said[d.ID] })
+	for _, d := range damaged {
+		if o.said == nil {
+			o.said = make(map[string]bool)
+		}
+		o.said[d.ID] = true
+	}
+	actors.ReportDamaged(o.log, o.count, damaged)
 }
 
 // Commit implements events.Outbox.

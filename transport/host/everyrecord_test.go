@@ -340,6 +340,7 @@ func TestDamagedRecords(t *testing.T) {
 	t.Run("ids", w.idsAreNotUsedAgain)
 	t.Run("events", w.damageIsAFleetEvent)
 	t.Run("keys", w.keysAreDamaged)
+	t.Run("senseless", w.startsWithSenseless)
 }
 
 // No record of a store keeps a host from starting, whichever the disk has changed. All
@@ -378,6 +379,35 @@ func (w *world) startsWithoutAny(t *testing.T) {
 			}
 			if needed := r.kind == string(store.Script) || r.kind == string(store.Content); needed != (h.host.Counters().StoreDamaged.Load() == 1) {
 				t.Errorf("%d damaged records are counted: %s", h.host.Counters().StoreDamaged.Load(), log.lines("error"))
+			}
+		})
+	}
+}
+
+// Records that are what was written, and make no sense.
+func (w *world) startsWithSenseless(t *testing.T) {
+	for _, value := range []string{"null", "{}", "[]", `"x"`, "{"} {
+		t.Run(value, func(t *testing.T) {
+			path := change(t, w.path, "")
+			var all []row
+			var changes []store.Change
+			for _, kind := range store.Kinds() {
+				if kind == store.Script { // nobody knows what its content is then
+					continue
+				}
+				r := w.first(kind)
+				all = append(all, r)
+				changes = append(changes, store.Change{Kind: kind, ID: r.id, Value: []byte(value)})
+			}
+			tamper(t, path, changes...)
+			h, log := w.start(t, path)
+			w.check(t, h, log, all...)
+			h.host.Close()
+			now := rows(t, path)
+			for r := range w.rows {
+				if _, there := now[r]; !there {
+					t.Errorf("%v is gone from the store", r)
+				}
 			}
 		})
 	}
