@@ -310,7 +310,7 @@ func TestWhatIsForgottenIsDeletedFromTheStore(t *testing.T) {
 
 func TestRecordsOfNothingAreDropped(t *testing.T) {
 	hosted(t, nil, func(h *host) {
-		h.disk.Memory.Commit([]store.Change{store.Put(store.PlayerSession, "psess-1", map[string]string{"g": "arn:gone", "p": "a"})}, nil)
+		h.disk.Memory.Commit([]store.Change{store.Put(store.PlayerSession, "psess-1", map[string]any{"g": "arn:gone", "p": "a", "s": messages.PlayerSessionReserved})}, nil)
 		h.restart()
 		if n := h.disk.records(store.PlayerSession); n != 0 {
 			h.Errorf("%d are left", n)
