@@ -77,17 +77,13 @@ type entry struct {
 	crashed   bool         // by its own fault; set before over
 	starting  bool         // counted as ACTIVATING
 	overdue   *stage.Timer // while that: it takes too long; of a fleet with a script
-	unsaved   unsaved
 	endedAt   time.Time
 	forgotten bool
 	bytes     int  // that it holds in memory once it has ended, about
 	stored    bool // durable, and shown from then on
-	changed   bool // while it was not stored yet
 	waiting   []func(*messages.GameSession, error)
 	told      messages.GameSessionStatus        // of by an event
 	open      map[messages.PlayerSessionID]bool // of them no event has told the end; with OwnEvents
-	edits     []edit                            // the first is being stored, the others wait
-	editing   *editing                          // that first
 	notify    *stage.Ref                        // of Launch; nil once it has been told
 }
 
@@ -132,6 +128,7 @@ func New(o Options) (*Registry, error) {
 	}
 	r.ledger = ledger.New(ledger.Options{
 		Store: o.Store, Log: &r.lost, Leave: o.OnEvent, Stopped: unavailable(),
+		Lost:  func(n int) { r.context.Counters().Events.Add(counters.EventDropped, int64(n)) },
 		Tell:  func(msg any) { r.context.Self().Tell(msg) },
 		After: func(d time.Duration, msg any) { r.context.After(d, msg) },
 	})
@@ -161,9 +158,6 @@ func (r *Registry) Started(c *stage.Context) {
 
 // Stopped implements stage.Actor. All game sessions have stopped before.
 func (r *Registry) Stopped(c *stage.Context) {
-	if c.Crash() == "" {
-		r.saveLast()
-	}
 	r.closePrograms()
 	r.answerUnstored()
 	r.ledger.Stop(c.Crash() == "")
@@ -185,22 +179,16 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 		m.Reply(r.candidates(c, m.Request.Destinations))
 	case WatchRoom:
 		r.watchers = append(r.watchers, m.Notify)
-	case stored:
-		r.onStored(c, m)
-	case saved:
-		r.onSaved(c, m)
-	case saveAgain:
-		r.onSaveAgain(c, m.e)
-	case refusedNews:
-		r.onRefusedNews(c, m)
 	case gamesession.Changed:
 		r.onChanged(c, m)
 	case Request[messages.UpdateGameSession, *messages.GameSession]:
-		r.onUpdateGameSession(c, m)
+		r.onUpdateGameSession(m)
 	case CreatePlayerSessions:
 		r.onCreatePlayers(m)
 	case TerminateGameSession:
 		r.onTerminateGameSession(c, m)
+	case GiveUp:
+		r.onGiveUp(c, m)
 	case GameSessions:
 		r.forgetOld(c)
 		read, err := r.gameSessions(m.Query)
@@ -234,7 +222,7 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 	case gamesession.SeatChanged:
 		r.onSeatChanged(c, m)
 	case gamesession.SeatsForgotten:
-		r.onSeatsForgotten(c, m)
+		r.onSeatsForgotten(m)
 	case gamesession.Over:
 		r.onProcessOver(c, m) // its place is free; Exited follows
 	case stage.Exited:
@@ -247,12 +235,6 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 		r.onStuck(c, m)
 	case graceOver:
 		r.endAll(c)
-	case undone:
-		m.undo()
-		m.answer()
-	case kept:
-		m.then()
-		m.answer(nil)
 	case ledger.Answer:
 		r.ledger.Answered(m)
 	case ledger.Due:

@@ -1,10 +1,13 @@
 package fleet_test
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
 	"testing"
+	"testing/synctest"
 
+	"troupe/actors/actorstest"
 	"troupe/actors/fleet"
 	"troupe/messages"
 )
@@ -61,4 +64,79 @@ func TestTheHostStartsAfterARefusedUpdateScriptAndAStoredRename(t *testing.T) {
 		}
 		h.runs("1 (1.0)", "one")
 	})
+}
+
+// asks sends a message and waits for no answer.
+func asks[A any](h *host, errs *[]error, message func(reply func(A, error)) any) {
+	h.registry.Tell(message(func(_ A, err error) { *errs = append(*errs, err) }))
+	synctest.Wait()
+}
+
+// So it is with game sessions and player sessions.
+func TestNoChangeOfAGameSessionIsShownBeforeItIsDurable(t *testing.T) {
+	for name, change := range map[string]func(h *host, id messages.GameSessionID, errs *[]error){
+		"CreateGameSession": func(h *host, _ messages.GameSessionID, errs *[]error) {
+			asks(h, errs, func(reply func(*messages.GameSession, error)) any {
+				return fleet.CreateGameSession{Request: create(actorstest.Fleet, ""), Reply: reply}
+			})
+		},
+		"UpdateGameSession": func(h *host, id messages.GameSessionID, errs *[]error) {
+			asks(h, errs, func(reply func(*messages.GameSession, error)) any {
+				return fleet.Request[messages.UpdateGameSession, *messages.GameSession]{Request: messages.UpdateGameSession{ID: id, Name: pointer("other")}, Reply: reply}
+			})
+		},
+		"TerminateGameSession": func(h *host, id messages.GameSessionID, errs *[]error) {
+			asks(h, errs, func(reply func(*messages.GameSession, error)) any {
+				return fleet.TerminateGameSession{Session: id, Reply: reply}
+			})
+		},
+		"CreatePlayerSessions": func(h *host, id messages.GameSessionID, errs *[]error) {
+			asks(h, errs, func(reply func([]*messages.PlayerSession, error)) any {
+				return fleet.CreatePlayerSessions{Request: messages.CreatePlayerSessions{GameSessionID: id, Players: []messages.NewPlayer{{PlayerID: "b"}, {PlayerID: "c"}}}, Reply: reply}
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			hosted(t, nil, func(h *host) {
+				g := h.must(create(actorstest.Fleet, ""))
+				if _, err := h.seats(g.ID, "a"); err != nil {
+					t.Fatal(err)
+				}
+				state := func() string {
+					games, err := h.games(messages.GameSessionQuery{FleetID: actorstest.Fleet})
+					if err != nil {
+						t.Fatal(err)
+					}
+					seats, err := h.players(messages.PlayerSessionQuery{GameSessionID: g.ID})
+					if err != nil {
+						t.Fatal(err)
+					}
+					text, err := json.Marshal([]any{games, seats})
+					if err != nil {
+						t.Fatal(err)
+					}
+					return string(text)
+				}
+				before := state()
+				var errs []error
+				for _, broken := range []error{errDisk, nil} {
+					h.disk.hold()
+					h.disk.set(broken)
+					change(h, g.ID, &errs)
+					if now := state(); now != before || len(errs) > 0 {
+						t.Errorf("on its way to the store: %s, answered with %v, before it %s", now, errs, before)
+					}
+					h.disk.set(nil)
+					h.disk.release()
+					if len(errs) != 1 || (errs[0] != nil) != (broken != nil) {
+						t.Errorf("answered with %v", errs)
+					}
+					errs = nil
+					if now := state(); (now == before) != (broken != nil) {
+						t.Errorf("%v, and shown is %s", broken, now)
+					}
+				}
+			})
+		})
+	}
 }

@@ -363,11 +363,12 @@ func TestAnEndThatWasNotStoredIsStoredOnceTheDiskWorks(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		g := h.must(create(actorstest.Fleet, ""))
 		h.disk.set(errDisk)
-		_, err := ask(h, func(reply func(*messages.GameSession, error)) any {
-			return fleet.TerminateGameSession{Session: g.ID, Force: true, Reply: reply}
-		})
-		h.is(err, messages.Internal)
+		h.registry.Tell(fleet.GiveUp{Session: g.ID})
+		synctest.Wait()
 		shown := h.game(g.ID)
+		if shown.Status != messages.GameSessionTerminated || shown.StatusReason != "FORCE_TERMINATED" {
+			h.Errorf("%+v", shown)
+		}
 		time.Sleep(time.Minute)
 		h.disk.set(nil)
 		time.Sleep(time.Minute)

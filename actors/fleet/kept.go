@@ -10,16 +10,6 @@ import (
 	"troupe/messages"
 )
 
-// stored tells the actor that a new game session is durable, or why it is not.
-type stored struct {
-	e   *entry
-	err error
-}
-
-// Undelivered implements stage.Undeliverable: those who wait are answered when the
-// registry stops.
-func (stored) Undelivered() {}
-
 // known returns a game session that may be shown, or nil.
 func (r *Registry) known(id messages.GameSessionID) *entry {
 	if e := r.sessions[id]; e != nil && e.stored {
@@ -28,45 +18,37 @@ func (r *Registry) known(id messages.GameSessionID) *entry {
 	return nil
 }
 
-// storeNew makes a new game session durable.
+// storeNew makes a new game session durable, and answers those who wait for it. It is shown
+// from then on. One that could not be stored ends, and has never been.
 func (r *Registry) storeNew(c *stage.Context, e *entry) {
 	g := e.published.Session()
 	g.Status = messages.GameSessionActivating // it may be ACTIVE already, which Changed is to tell of
-	self, n := c.Self(), r.gameNewsOf(c.Now(), e, g)
-	r.o.Store.Commit(n.with(e.record()), func(err error) {
-		self.Tell(stored{e, err}) // who learns of it from an event and asks is behind that
-		if err == nil {
-			r.leave(n)
-		}
-	})
+	r.ledger.Do(ledger.Transaction{Key: e.key(), Decide: func() (ledger.Entry, error) {
+		return ledger.Entry{
+			Changes: []store.Change{e.recordOf(g)}, Events: r.gameNewsOf(c.Now(), e, g),
+			Apply: func() {
+				e.stored = true
+				e.fleet.shown.add(e)
+				e.answer(e.published.Session(), nil)
+				r.tellLaunched(e)
+			},
+			Refused: func() {
+				c.Log().Error().Str("game_session_id", string(e.id)).Msg("a new game session was not stored: it ends")
+				r.abandon(e)
+				r.creators.refund(creator{g.FleetID, g.CreatorID})
+				e.answer(nil, ledger.NotStored())
+			},
+		}, nil
+	}})
 }
 
-// onStored answers those who wait for a new game session, which is shown from now on.
-// One that could not be stored ends, and has never been.
-func (r *Registry) onStored(c *stage.Context, m stored) {
-	e := m.e
+// answer answers those who wait for a new game session.
+func (e *entry) answer(g *messages.GameSession, err error) {
 	waiting := e.waiting
 	e.waiting = nil
-	if m.err != nil {
-		c.Log().Error().Err(m.err).Str("game_session_id", string(e.id)).Msg("a new game session was not stored: it ends")
-		r.abandon(e)
-		g, _, _ := e.published.Shared()
-		r.creators.refund(creator{g.FleetID, g.CreatorID})
-		for _, answer := range waiting {
-			answer(nil, ledger.NotStored())
-		}
-		return
+	for _, reply := range waiting {
+		reply(g, err)
 	}
-	e.stored = true
-	e.fleet.shown.add(e)
-	if e.changed {
-		r.storeChange(c, e)
-	}
-	g := e.published.Session()
-	for _, answer := range waiting {
-		answer(g, nil)
-	}
-	r.tellLaunched(e)
 }
 
 // abandon ends and forgets a game session that nobody has been told of.
@@ -93,12 +75,9 @@ func (r *Registry) erase(e *entry) {
 
 // storeChange makes what has changed by itself durable; nobody waits for it.
 func (r *Registry) storeChange(c *stage.Context, e *entry) {
-	if e.changed = !e.stored; e.changed || e.forgotten {
-		return
+	if !e.forgotten {
+		r.ledger.Note(e.key(), r.gameNews(c.Now(), e), ledger.Record{Key: e.key(), Change: e.record})
 	}
-	e.unsaved.game = true
-	e.unsaved.news = append(e.unsaved.news, r.gameNews(c.Now(), e)...)
-	r.save(c, e)
 }
 
 // answerCreated answers for a game session when it is durable.
@@ -116,11 +95,7 @@ func (r *Registry) answerCreated(e *entry, err error, reply func(*messages.GameS
 // answerUnstored answers those who wait as the registry stops.
 func (r *Registry) answerUnstored() {
 	for _, e := range r.order {
-		for _, answer := range e.waiting {
-			answer(nil, unavailable())
-		}
-		e.waiting = nil
-		e.answerEdits()
+		e.answer(nil, unavailable())
 	}
 }
 
@@ -204,6 +179,7 @@ func (e *entry) deleted() []store.Change {
 
 func (r *Registry) forget(e *entry) {
 	e.forgotten = true
+	r.ledger.Discard(e.key())
 	delete(r.sessions, e.id)
 	if e.token != "" {
 		delete(r.tokens, tokenKey{e.fleet.record.ID, e.location, e.token})

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"time"
 
-	"troupe/actors/store"
 	"troupe/messages"
 )
 
@@ -13,21 +12,6 @@ import (
 
 // news are events that are to be stored, and to leave once they are.
 type news []messages.Event
-
-// with are changes with those that store the events.
-func (n news) with(changes ...store.Change) []store.Change {
-	for _, e := range n {
-		changes = append(changes, store.Put(store.Event, e.ID, e))
-	}
-	return changes
-}
-
-// leave hands durable events over.
-func (r *Registry) leave(n news) {
-	for _, e := range n {
-		r.o.OnEvent(e)
-	}
-}
 
 var gameSessionEvents = map[messages.GameSessionStatus]string{
 	messages.GameSessionActivating:  "GameSessionActivating",
@@ -82,12 +66,18 @@ func (r *Registry) gameNewsOf(now time.Time, e *entry, g *messages.GameSession) 
 		if last != 0 && last < messages.GameSessionTerminating {
 			n = append(n, gameEvent(now, e, g, messages.GameSessionTerminating))
 		}
-		ended := e.published.Players(func(id messages.PlayerSessionID, _ messages.PlayerID, _ messages.PlayerSessionStatus) bool {
-			return e.open[id]
-		})
-		n = append(n, r.seatNews(now, e, ended...)...)
+		n = append(n, r.endNews(now, e)...)
 	}
 	return append(n, gameEvent(now, e, g, g.Status))
+}
+
+// endNews tells of the player sessions that have ended with their game session.
+func (r *Registry) endNews(now time.Time, e *entry) news {
+	ended := e.published.Players(func(id messages.PlayerSessionID, _ messages.PlayerID, _ messages.PlayerSessionStatus) bool {
+		return e.open[id]
+	})
+	e.opened(r.o.OwnEvents, ended...)
+	return r.seatNews(now, e, ended...)
 }
 
 func gameEvent(now time.Time, e *entry, g *messages.GameSession, status messages.GameSessionStatus) messages.Event {
@@ -104,20 +94,29 @@ func (r *Registry) seatNews(now time.Time, e *entry, seats ...*messages.PlayerSe
 		return nil
 	}
 	for _, s := range seats {
-		if e.open == nil {
-			e.open = make(map[messages.PlayerSessionID]bool)
-		}
-		if s.Status.Final() {
-			delete(e.open, s.ID)
-		} else {
-			e.open[s.ID] = true
-		}
 		d := playerSessionDetail{
 			Type: playerSessionEvents[s.Status], ID: string(s.ID), PlayerID: string(s.PlayerID), ARN: string(e.id), Status: s.Status.String(),
 		}
 		n = append(n, event(now, messages.EventPlayerSession, d.Type, e, d))
 	}
 	return n
+}
+
+// opened takes note of player sessions whose ends are to be told of, and of those whose are.
+func (e *entry) opened(ownEvents bool, seats ...*messages.PlayerSession) {
+	if !ownEvents {
+		return
+	}
+	if e.open == nil {
+		e.open = make(map[messages.PlayerSessionID]bool)
+	}
+	for _, s := range seats {
+		if s.Status.Final() {
+			delete(e.open, s.ID)
+		} else {
+			e.open[s.ID] = true
+		}
+	}
 }
 
 func event(now time.Time, kind messages.EventKind, name string, e *entry, detail any) messages.Event {

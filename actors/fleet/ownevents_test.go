@@ -137,7 +137,7 @@ func TestEventsOfAnEndThatIsOverAtOnce(t *testing.T) {
 		g.Session.Do(func() { g.Session.ProcessEnding(); g.Session.Exit(0) })
 		synctest.Wait()
 		h.disk.release()
-		if got := l.types(); !slices.Equal(got, []string{"GameSessionActivating", "GameSessionTerminating", "GameSessionTerminated"}) {
+		if got := l.types(); !slices.Equal(got, []string{"GameSessionActivating", "GameSessionActive", "GameSessionTerminating", "GameSessionTerminated"}) {
 			h.Errorf("%v", got)
 		}
 	})
@@ -175,7 +175,8 @@ func TestAnOutageKeepsTheOrderOfEvents(t *testing.T) {
 	d, l := new(disk), new(heard)
 	with := func(o *actors.Options) { o.Fleet.Store, o.Fleet.OwnEvents, o.Fleet.OnEvent = d, true, l.take }
 	actorstest.Run(t, with, func(w *world) {
-		id := w.Create(nil)
+		g := new(actorstest.Game)
+		id := w.Create(g)
 		left, stays := w.Seat(id), w.Seat(id)
 		w.Enter(stays)
 		l.types()
@@ -183,6 +184,8 @@ func TestAnOutageKeepsTheOrderOfEvents(t *testing.T) {
 		w.Enter(left).Depart()
 		_, err := terminate(w, id, true)
 		w.IsError(err, messages.Internal)
+		actorstest.Equal(w, "refused", []string{w.Game(id).Status.String()}, "ACTIVE")
+		g.Session.Do(func() { g.Session.ProcessEnding(); g.Session.Exit(0) })
 		w.Pass(10 * time.Second)
 		d.set(nil)
 		w.Pass(5 * time.Second)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"troupe/actors/ledger"
 	"troupe/actors/store"
 	"troupe/messages"
 )
@@ -35,15 +36,10 @@ type gameSessionRecord struct {
 	Port       int                        `json:"port"`
 }
 
-// record is the change that stores a game session as it is now, with the edit on its way.
-func (e *entry) record() store.Change {
-	g := e.published.Session()
-	if e.editing != nil {
-		e.editing.To(g)
-		e.editing.spread = true
-	}
-	return e.recordOf(g)
-}
+func (e *entry) key() ledger.Key { return ledger.Key{Kind: store.GameSession, ID: string(e.id)} }
+
+// record is the change that stores a game session as it is now.
+func (e *entry) record() store.Change { return e.recordOf(e.published.Session()) }
 
 // recordOf is the change that stores a game session as g.
 func (e *entry) recordOf(g *messages.GameSession) store.Change {

@@ -4,70 +4,92 @@ import (
 	"slices"
 
 	"troupe/actors/gamesession"
+	"troupe/actors/ledger"
 	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
 )
 
-// onSeatsMade answers with new player sessions once they are durable. Seats that cannot
-// be stored are free again.
+func playerKey(id messages.PlayerSessionID) ledger.Key {
+	return ledger.Key{Kind: store.PlayerSession, ID: string(id)}
+}
+
+// onSeatsMade answers with new player sessions once they are durable, and shows them. Seats
+// that cannot be stored are free again.
 func (r *Registry) onSeatsMade(c *stage.Context, m gamesession.SeatsMade) {
-	e := r.known(m.Session)
-	if e == nil {
-		m.Reply(nil, notFound(m.Session))
-		return
-	}
-	changes := make([]store.Change, len(m.Seats))
 	ids := make([]messages.PlayerSessionID, len(m.Seats))
 	for i, s := range m.Seats {
-		changes[i], ids[i] = storedSeat(s), s.ID
-		r.players.set(s.ID, e)
+		ids[i] = s.ID
 	}
-	e.players = append(e.players, ids...)
-	undo := func() {
-		r.forgetSeats(e, ids)
-		if e.ref != nil {
-			e.ref.Tell(gamesession.FreeSeats{IDs: ids})
-		}
-	}
-	n := r.seatNews(c.Now(), e, m.Seats...)
-	r.commit(c, undo, func(err error) {
+	reply := func(err error) {
 		if err != nil {
 			m.Reply(nil, err)
 			return
 		}
 		m.Reply(m.Seats, nil)
-		r.leave(n)
-	}, n.with(changes...)...)
+	}
+	r.ledger.Do(ledger.Transaction{Key: playerKey(ids[0]), Reply: reply, Decide: func() (ledger.Entry, error) {
+		e := r.known(m.Session)
+		if e == nil {
+			return ledger.Entry{}, notFound(m.Session)
+		}
+		changes := make([]store.Change, len(m.Seats))
+		for i, s := range m.Seats {
+			changes[i] = storedSeat(s)
+		}
+		tell := func(refused bool) {
+			if e.ref != nil {
+				e.ref.Tell(gamesession.SeatsStored{IDs: ids, Refused: refused})
+			}
+		}
+		return ledger.Entry{
+			Changes: changes, Events: r.seatNews(c.Now(), e, m.Seats...), Refused: func() { tell(true) },
+			Apply: func() {
+				r.takeSeats(c, e, m, ids)
+				tell(false)
+			},
+		}, nil
+	}})
+}
+
+// takeSeats takes up durable player sessions, of a game session that may be over by now.
+func (r *Registry) takeSeats(c *stage.Context, e *entry, m gamesession.SeatsMade, ids []messages.PlayerSessionID) {
+	m.Show()
+	if e.forgotten {
+		return // the next start drops them
+	}
+	for _, id := range ids {
+		r.players.set(id, e)
+	}
+	e.players = append(e.players, ids...)
+	e.opened(r.o.OwnEvents, m.Seats...)
+	if e.told == messages.GameSessionTerminated { // and it did not know of them
+		r.ledger.Note(e.key(), r.endNews(c.Now(), e))
+	}
 }
 
 // onSeatChanged stores a player session that has changed by itself.
 func (r *Registry) onSeatChanged(c *stage.Context, m gamesession.SeatChanged) {
 	if e := r.players.get(m.Seat.ID); e != nil {
-		e.unsaved.seat(m.Seat.ID, m.Seat)
-		e.unsaved.news = append(e.unsaved.news, r.seatNews(c.Now(), e, m.Seat)...)
-		r.save(c, e)
+		e.opened(r.o.OwnEvents, m.Seat)
+		r.ledger.Note(e.key(), r.seatNews(c.Now(), e, m.Seat),
+			ledger.Record{Key: playerKey(m.Seat.ID), Change: func() store.Change { return storedSeat(m.Seat) }})
 	}
 }
 
-func (r *Registry) onSeatsForgotten(c *stage.Context, m gamesession.SeatsForgotten) {
+func (r *Registry) onSeatsForgotten(m gamesession.SeatsForgotten) {
 	e := r.sessions[m.Session]
-	if e == nil {
+	if e == nil || len(m.IDs) == 0 {
 		return
 	}
-	r.forgetSeats(e, m.IDs)
-	for _, id := range m.IDs {
-		e.unsaved.seat(id, nil)
-	}
-	r.save(c, e)
-}
-
-func (r *Registry) forgetSeats(e *entry, ids []messages.PlayerSessionID) {
-	gone := make(map[messages.PlayerSessionID]bool, len(ids))
-	for _, id := range ids {
+	gone := make(map[messages.PlayerSessionID]bool, len(m.IDs))
+	records := make([]ledger.Record, len(m.IDs))
+	for i, id := range m.IDs {
 		r.players.remove(id)
 		delete(e.open, id)
 		gone[id] = true
+		records[i] = ledger.Record{Key: playerKey(id), Change: func() store.Change { return store.Delete(store.PlayerSession, string(id)) }}
 	}
 	e.players = slices.DeleteFunc(e.players, func(id messages.PlayerSessionID) bool { return gone[id] })
+	r.ledger.Note(e.key(), nil, records...)
 }

@@ -2,7 +2,9 @@ package fleet
 
 import (
 	"troupe/actors/gamesession"
+	"troupe/actors/ledger"
 	"troupe/actors/stage"
+	"troupe/actors/store"
 	"troupe/messages"
 )
 
@@ -18,11 +20,19 @@ type TerminateGameSession struct {
 // Undelivered implements stage.Undeliverable.
 func (m TerminateGameSession) Undelivered() { m.Reply(nil, unavailable()) }
 
-// StatusReason of a game session that was ended from outside.
-const (
-	reasonTriggered = "TRIGGERED_ON_PROCESS_TERMINATE"
-	reasonForced    = "FORCE_TERMINATED"
+// Ends from outside.
+var (
+	endTriggered = gamesession.Terminate{
+		Reason: messages.CloseGameEnded, Text: "terminated by the service API", StatusReason: "TRIGGERED_ON_PROCESS_TERMINATE",
+	}
+	endForced = gamesession.Terminate{
+		Reason: messages.CloseGameEnded, Text: "terminated by force by the service API", StatusReason: "FORCE_TERMINATED", Force: true,
+	}
 )
+
+// GiveUp ends a game session that whoever launched it does not want any more, whether that
+// can be stored or not.
+type GiveUp struct{ Session messages.GameSessionID }
 
 func (r *Registry) onTerminateGameSession(c *stage.Context, m TerminateGameSession) {
 	e := r.known(m.Session)
@@ -30,34 +40,48 @@ func (r *Registry) onTerminateGameSession(c *stage.Context, m TerminateGameSessi
 		m.Reply(nil, notFound(m.Session))
 		return
 	}
-	g := e.published.Session()
-	if e.ref == nil || e.over || g.Status > messages.GameSessionTerminating {
-		m.Reply(nil, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s is %s", e.id, g.Status))
+	end := endTriggered
+	if m.Force {
+		end = endForced
+	}
+	var answer *messages.GameSession
+	r.ledger.Do(ledger.Transaction{Key: e.key(), Reply: one(m.Reply, &answer), Decide: func() (ledger.Entry, error) {
+		g := e.published.Session()
+		if e.ref == nil || e.over || g.Status > messages.GameSessionTerminating {
+			return ledger.Entry{}, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s is %s", e.id, g.Status)
+		}
+		again, told := g.Status == messages.GameSessionTerminating, e.told
+		// What is told is TERMINATING, however soon it is over.
+		g.Status, answer = messages.GameSessionTerminating, g
+		stored := *g
+		if stored.StatusReason = e.published.Ending(); stored.StatusReason == "" {
+			stored.StatusReason = end.StatusReason
+		}
+		return ledger.Entry{
+			Changes: []store.Change{e.recordOf(&stored)}, Events: r.gameNewsOf(c.Now(), e, g),
+			Apply: func() {
+				e.published.Terminating(end.StatusReason)
+				if e.ref != nil && (!again || m.Force) {
+					e.ref.Tell(end)
+				}
+			},
+			Refused: func() {
+				if e.told == messages.GameSessionTerminating {
+					if e.told = told; e.published.Session().Status >= messages.GameSessionTerminating { // by itself
+						r.storeChange(c, e)
+					}
+				}
+			},
+		}, nil
+	}})
+}
+
+func (r *Registry) onGiveUp(c *stage.Context, m GiveUp) {
+	e := r.known(m.Session)
+	if e == nil || e.ref == nil || e.over {
 		return
 	}
-	reason, text := reasonTriggered, "terminated by the service API"
-	if m.Force {
-		reason, text = reasonForced, "terminated by force by the service API"
-	}
-	again := g.Status == messages.GameSessionTerminating
-	if !again {
-		e.published.Terminating(reason)
-	}
-	// That it ends is not taken back: who gets an error may ask again. What is told is
-	// TERMINATING, however soon it is over.
-	g = e.published.Session()
-	n := r.gameNewsOf(c.Now(), e, g)
-	if !again || m.Force {
-		e.ref.Tell(gamesession.Terminate{Reason: messages.CloseGameEnded, Text: text, StatusReason: reason, Force: m.Force})
-	}
-	self := c.Self()
-	r.commit(c, func() {}, func(err error) {
-		if err != nil {
-			self.Tell(refusedNews{e, n})
-			m.Reply(nil, err)
-			return
-		}
-		m.Reply(g, nil)
-		r.leave(n)
-	}, n.with(e.record())...)
+	e.published.Terminating(endForced.StatusReason)
+	r.storeChange(c, e)
+	e.ref.Tell(endForced)
 }

@@ -4,91 +4,45 @@ import (
 	"slices"
 
 	"troupe/actors/gamesession"
-	"troupe/actors/stage"
+	"troupe/actors/ledger"
+	"troupe/actors/store"
 	"troupe/messages"
 )
-
-// edit is an UpdateGameSession under way.
-type edit = Request[messages.UpdateGameSession, *messages.GameSession]
-
-// editing is the edit that is being stored. What is stored behind it has it too, or that
-// would be gone which is answered in between.
-type editing struct {
-	gamesession.Edits
-	spread bool // something was
-}
 
 const (
 	// propertiesMax is how many properties a game session may have.
 	propertiesMax = 16
-	// editsMax is how many edits of one game session may wait.
-	editsMax = 64
+	// editsMax is how many edits of one game session may wait for the one under way.
+	editsMax = 63
 )
 
 // onUpdateGameSession changes a game session once that is durable (service-api.md 2.6).
-// Edits of one game session are made one after the other, each on what the last has left.
-func (r *Registry) onUpdateGameSession(c *stage.Context, m edit) {
+func (r *Registry) onUpdateGameSession(m Request[messages.UpdateGameSession, *messages.GameSession]) {
 	e := r.known(m.Request.ID)
 	switch {
 	case e == nil:
 		m.Reply(nil, notFound(m.Request.ID))
 		return
-	case len(e.edits) >= editsMax:
+	case r.ledger.Waiting(e.key()) >= editsMax:
 		m.Reply(nil, messages.Errorf(messages.Conflict, "too many changes of game session %s are under way", e.id))
 		return
 	}
-	if e.edits = append(e.edits, m); len(e.edits) == 1 {
-		r.edit(c, e)
+	reply := func(err error) {
+		if err != nil {
+			m.Reply(nil, err)
+			return
+		}
+		m.Reply(e.published.Session(), nil)
 	}
-}
-
-// edit begins with the first edit that can be made.
-func (r *Registry) edit(c *stage.Context, e *entry) {
-	for len(e.edits) > 0 {
-		m := e.edits[0]
+	r.ledger.Do(ledger.Transaction{Key: e.key(), Most: editsMax, Reply: reply, Decide: func() (ledger.Entry, error) {
 		g := e.published.Session()
 		edits, err := edited(g, m.Request)
 		if err != nil {
-			m.Reply(nil, err)
-			e.edits = slices.Delete(e.edits, 0, 1)
-			continue
-		}
-		e.editing = &editing{Edits: edits}
-		next := func() {
-			e.editing = nil
-			e.edits = slices.Delete(e.edits, 0, 1)
-			r.edit(c, e)
-		}
-		undo := func() {
-			if e.editing.spread { // what was stored meanwhile has it
-				e.editing = nil
-				r.storeChange(c, e)
-			}
-			next()
-		}
-		then := func() {
-			e.published.Edit(edits)
-			next()
+			return ledger.Entry{}, err
 		}
 		edits.To(g)
-		r.commitThen(c, undo, then, func(err error) {
-			if err != nil {
-				m.Reply(nil, err)
-				return
-			}
-			m.Reply(e.published.Session(), nil)
-		}, e.recordOf(g))
-		return
-	}
-}
-
-// answerEdits answers the edits that wait as the registry stops; the first has the
-// store's answer.
-func (e *entry) answerEdits() {
-	for _, m := range e.edits[min(1, len(e.edits)):] {
-		m.Reply(nil, unavailable())
-	}
-	e.edits = nil
+		return ledger.Entry{Changes: []store.Change{e.recordOf(g)}, Apply: func() { e.published.Edit(edits) }}, nil
+	}})
 }
 
 // edited is what a game session is to be like.

@@ -79,6 +79,7 @@ type seat struct {
 	waiting  bool                         // before the gate's answer
 	in       bool                         // in the roster
 	told     messages.PlayerSessionStatus // to the fleet
+	unstored bool                         // is not durable yet: nobody knows of it
 	unmade   bool                         // could not be stored: to be forgotten
 	left     bool                         // by itself: it may come again
 	again    bool                         // has come again, and is not in yet
@@ -172,8 +173,8 @@ func (a *Actor) Receive(c *stage.Context, msg any) {
 		a.onGroupChanged(m)
 	case CreatePlayers:
 		a.onCreatePlayers(m)
-	case FreeSeats:
-		a.onFreeSeats(m)
+	case SeatsStored:
+		a.onSeatsStored(m)
 	case Assign:
 		a.onAssign(m)
 	case Terminate:

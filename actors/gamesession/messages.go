@@ -28,9 +28,12 @@ type (
 		StatusReason string
 		Force        bool
 	}
-	// FreeSeats takes back new player sessions that could not be stored: nobody has been
-	// told of them.
-	FreeSeats struct{ IDs []messages.PlayerSessionID }
+	// SeatsStored says that new player sessions are durable, or were refused: then they are
+	// free again.
+	SeatsStored struct {
+		IDs     []messages.PlayerSessionID
+		Refused bool
+	}
 	// EndWhenEmpty with On ends the game session when nobody is in it and nobody has a
 	// seat to come in. Without, it takes that back.
 	EndWhenEmpty struct{ On bool }
@@ -46,13 +49,20 @@ func (m SeatsMade) Undelivered() {
 	m.Reply(nil, messages.Errorf(messages.Unavailable, "the host is shutting down"))
 }
 
+// Show shows the player sessions from now on.
+func (m SeatsMade) Show() { m.published.show(m.places) }
+
 // Messages from a game session to its fleet.
 type (
-	// SeatsMade brings new player sessions, which the fleet answers with.
+	// SeatsMade brings new player sessions, which the fleet answers with once they are
+	// durable, after it has called Show.
 	SeatsMade struct {
 		Session messages.GameSessionID
 		Seats   []*messages.PlayerSession
 		Reply   func([]*messages.PlayerSession, error)
+
+		published *Published
+		places    []*place
 	}
 	// SeatChanged brings a player session whose status has changed, other than by the end
 	// of its game session.

@@ -38,23 +38,29 @@ func (a *Actor) onCreatePlayers(m CreatePlayers) {
 		return
 	}
 	now := a.c.Now()
-	records := make([]*messages.PlayerSession, 0, n)
+	made := SeatsMade{Session: a.record.ID, Reply: m.Reply, published: a.o.Published}
 	for _, who := range m.Request.Players {
 		s := a.newSeat(who, now)
-		records = append(records, s.place.record(&a.record))
+		made.places = append(made.places, s.place)
+		made.Seats = append(made.Seats, s.place.record(&a.record))
 	}
-	a.publishPlaces()
-	a.o.Fleet.Tell(SeatsMade{Session: a.record.ID, Seats: records, Reply: m.Reply})
+	a.reservePlaces(made.places)
+	a.o.Fleet.Tell(made)
 }
 
-// onFreeSeats takes back seats that nobody has been told of.
-func (a *Actor) onFreeSeats(m FreeSeats) {
+// onSeatsStored gives seats that were refused to others, and tells of what has become of
+// the others meanwhile.
+func (a *Actor) onSeatsStored(m SeatsStored) {
 	for _, id := range m.IDs {
-		if s := a.byID[id]; s != nil {
-			s.unmade = true
-			if s.ref != nil {
-				s.player.Tell(player.Kick{})
-			}
+		s := a.byID[id]
+		if s == nil {
+			continue
+		}
+		s.unstored, s.unmade = false, m.Refused
+		if !m.Refused {
+			a.tellSeat(s)
+		} else if s.ref != nil {
+			s.player.Tell(player.Kick{})
 		}
 	}
 }
@@ -67,7 +73,7 @@ func (a *Actor) full() bool {
 
 func (a *Actor) newSeat(who messages.NewPlayer, now time.Time) *seat {
 	h := player.NewHandle(newPlayerSessionID(), who, now, a.o.Budget, a.c.Counters())
-	s := &seat{player: h, durable: player.NewDurable(h),
+	s := &seat{player: h, durable: player.NewDurable(h), unstored: true,
 		told: messages.PlayerSessionReserved, place: &place{id: h.ID, playerID: who.PlayerID, data: who.PlayerData, created: now}}
 	s.place.set(messages.PlayerSessionReserved, now)
 	a.byID[h.ID], a.byPlayer[h] = s, s
@@ -174,7 +180,7 @@ func (a *Actor) rejoin(s *seat, l *player.Login) {
 	s.player, s.durable = h, player.NewStayDurable(h)
 	s.again, s.left, s.leaving, s.kick, s.epoch = true, false, false, nil, 0
 	a.finished--
-	a.countPlaces()
+	a.countPlaces(s)
 	a.spawnPlayer(s)
 	s.ref.Tell(l)
 }
@@ -393,7 +399,7 @@ func (a *Actor) setPlayerStatus(s *seat, status messages.PlayerSessionStatus) {
 		a.finished++
 		a.forgetFinished()
 	}
-	a.countPlaces()
+	a.countPlaces(s)
 	a.tellSeat(s)
 }
 
@@ -401,7 +407,7 @@ func (a *Actor) setPlayerStatus(s *seat, status messages.PlayerSessionStatus) {
 // says all about those that end with it.
 func (a *Actor) tellSeat(s *seat) {
 	record := s.place.record(&a.record)
-	if s.unmade || s.told == record.Status || a.phase >= closing {
+	if s.unstored || s.unmade || s.told == record.Status || a.phase >= closing {
 		return
 	}
 	s.told = record.Status

@@ -50,5 +50,10 @@ func (p *Published) endPlayers(now time.Time) {
 			s.set(messages.PlayerSessionTimedOut, now)
 		}
 	}
-	p.current.Store(0)
+	p.count(func() {
+		for _, s := range *p.places.Load() {
+			p.uncounted(s)
+		}
+		p.reserved = 0
+	})
 }

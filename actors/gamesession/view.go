@@ -1,6 +1,7 @@
 package gamesession
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -13,8 +14,12 @@ import (
 type Published struct {
 	session atomic.Pointer[messages.GameSession] // without CurrentPlayers; replaced by change
 	ending  atomic.Pointer[string]               // somebody has been told that it ends, for this reason
-	current atomic.Int64                         // player sessions RESERVED or ACTIVE
+	current atomic.Int64                         // player sessions RESERVED or ACTIVE that are shown
 	places  atomic.Pointer[[]*place]             // in order of creation; only ever appended to, or replaced
+
+	mu       sync.Mutex // for current and these
+	reserved int        // player sessions RESERVED or ACTIVE
+	hidden   int        // of them, those that are not durable yet
 }
 
 // place is what is shown of one player session, besides what it shares with its
@@ -24,6 +29,8 @@ type place struct {
 	playerID   messages.PlayerID
 	data       string
 	created    time.Time
+	hidden     atomic.Bool // it is not durable yet: nobody may see it
+	counted    bool        // in Published.hidden; guarded by its mu
 	status     atomic.Uint32
 	terminated atomic.Int64 // Unix nanoseconds, set before a final status
 }
@@ -110,7 +117,7 @@ func (p *Published) Players(want func(messages.PlayerSessionID, messages.PlayerI
 	var found []*messages.PlayerSession
 	g := p.session.Load()
 	for _, s := range *p.places.Load() {
-		if want == nil || want(s.id, s.playerID, s.state()) {
+		if !s.hidden.Load() && (want == nil || want(s.id, s.playerID, s.state())) {
 			found = append(found, s.record(g))
 		}
 	}
@@ -130,7 +137,7 @@ func (p *Published) PlayerIDs() []messages.PlayerSessionID {
 // PlayerStatus returns the status of one player session, 0 if there is none of that id.
 func (p *Published) PlayerStatus(id messages.PlayerSessionID) messages.PlayerSessionStatus {
 	for _, s := range *p.places.Load() {
-		if s.id == id {
+		if s.id == id && !s.hidden.Load() {
 			return s.state()
 		}
 	}
@@ -170,20 +177,59 @@ func (s *place) record(g *messages.GameSession) *messages.PlayerSession {
 	return r
 }
 
-// publishPlaces shows the player sessions of order. New ones are appended to the
+// reservePlaces adds new player sessions, which are not shown yet. They are appended to the
 // list that readers may hold: they see no more than their length.
-func (a *Actor) publishPlaces() {
-	old := *a.o.Published.places.Load()
-	places := old
-	for _, s := range a.order[min(len(old), len(a.order)):] {
-		places = append(places, s.place)
+func (a *Actor) reservePlaces(made []*place) {
+	p := a.o.Published
+	for _, s := range made {
+		s.hidden.Store(true)
 	}
-	a.o.Published.places.Store(&places)
-	a.countPlaces()
+	places := append(*p.places.Load(), made...)
+	p.places.Store(&places)
+	p.count(func() {
+		for _, s := range made {
+			s.counted = true
+		}
+		p.hidden += len(made)
+		p.reserved = len(a.order) - a.finished
+	})
 }
 
-func (a *Actor) countPlaces() {
-	a.o.Published.current.Store(int64(len(a.order) - a.finished))
+// show shows player sessions that are durable. It is called by the fleet.
+func (p *Published) show(places []*place) {
+	p.count(func() {
+		for _, s := range places {
+			s.hidden.Store(false)
+			p.uncounted(s)
+		}
+	})
+}
+
+// uncounted counts a player session as hidden no more.
+func (p *Published) uncounted(s *place) {
+	if s.counted {
+		s.counted = false
+		p.hidden--
+	}
+}
+
+// count changes what current is made of.
+func (p *Published) count(change func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	change()
+	p.current.Store(int64(max(0, p.reserved-p.hidden)))
+}
+
+// countPlaces counts anew after a player session has changed.
+func (a *Actor) countPlaces(s *seat) {
+	p := a.o.Published
+	p.count(func() {
+		if s.place.state().Final() {
+			p.uncounted(s.place)
+		}
+		p.reserved = len(a.order) - a.finished
+	})
 }
 
 // finishedKeptMax is how many COMPLETED and TIMEDOUT player sessions a game
@@ -199,7 +245,7 @@ func (a *Actor) forgetFinished() {
 	}
 	drop := a.finished - finishedKeptMax/2
 	a.forgetSeats(func(s *seat) bool {
-		if drop == 0 || !s.place.state().Final() || s.ref != nil {
+		if drop == 0 || !s.place.state().Final() || s.ref != nil || s.unstored {
 			return false
 		}
 		drop--
@@ -217,7 +263,9 @@ func (a *Actor) forgetSeats(which func(*seat) bool) {
 			a.finished--
 			delete(a.byID, s.player.ID)
 			delete(a.byPlayer, s.player)
-			forgotten = append(forgotten, s.player.ID)
+			if !s.unmade {
+				forgotten = append(forgotten, s.player.ID)
+			}
 			continue
 		}
 		kept = append(kept, s)

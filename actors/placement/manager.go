@@ -242,7 +242,7 @@ func (m *Manager) arm() {
 
 // terminate ends a game session that no placement wants.
 func (m *Manager) terminate(id messages.GameSessionID) {
-	m.registry.Tell(fleet.TerminateGameSession{Session: id, Force: true, Reply: func(*messages.GameSession, error) {}})
+	m.registry.Tell(fleet.GiveUp{Session: id})
 }
 
 // giveUp ends the attempt of a placement, if it has one.

@@ -70,14 +70,13 @@ func (s *standIn) Receive(c *stage.Context, msg any) {
 		}
 	case fleet.CreatePlayerSessions:
 		m.Reply(s.seat(c, m.Request))
-	case fleet.TerminateGameSession:
+	case fleet.GiveUp:
 		if g := s.games[m.Session]; g != nil && !g.over {
 			g.over = true
 			if !g.active {
 				g.notify.Tell(fleet.Launched{ID: g.id, Text: "terminated"})
 			}
 		}
-		m.Reply(nil, nil)
 	}
 }
 
