@@ -1,7 +1,7 @@
 // Package fast is the fast channel over plain UDP (realtime.md 7 and 9, RL-206):
-// sockets, the handshake
-// -5, -6, -7, the rules about which addresses may send for a peer, and one outgoing
-// number series per recipient. Its secured variant over DTLS is [Secured].
+// sockets, the handshake -5, -6, -7, the rules about which addresses may send for
+// a peer, and one outgoing number series per recipient. Its secured variant over
+// DTLS is [Secured].
 //
 // # Who owns what
 //
