@@ -159,7 +159,7 @@ func TestTheTargetMustBeSigned(t *testing.T) {
 	}
 }
 
-// API-17.
+// API-17, RL-212.
 func TestWhatWasChangedOnTheWayIsRefused(t *testing.T) {
 	a := newAPI(t, withKeys())
 	how := awswiretest.SignedBy(testKey)

@@ -275,7 +275,7 @@ func (c *SecuredAssociation) Token() string { return c.token }
 // atomic load.
 func (c *SecuredAssociation) Ready() bool { return c.ready.Load() }
 
-// Send encrypts and sends f with the next number of the peer's own series (section 9).
+// Send encrypts and sends f with the next number of the peer's own series (realtime.md 9).
 // It takes no reference. It returns false if the channel is not ready, f is too large
 // for a datagram, or the kernel did not take it; the last two are counted.
 func (c *SecuredAssociation) Send(f *wire.Frame) bool {
