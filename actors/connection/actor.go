@@ -111,7 +111,7 @@ func (a *Actor) Receive(c *stage.Context, msg any) {
 		a.state = finished
 		c.StopSelf()
 	default:
-		c.Counters().ActorMessages.Add(1)
+		c.Unknown(msg)
 	}
 }
 

@@ -36,6 +36,6 @@ func (s *Supervisor) Receive(c *stage.Context, msg any) {
 		c.Spawn(m.Handle.ref, New(m.Handle, s.fleet, s.timeouts))
 	case stage.Exited:
 	default:
-		c.Counters().ActorMessages.Add(1)
+		c.Unknown(msg)
 	}
 }

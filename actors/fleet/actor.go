@@ -243,7 +243,7 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 		r.terminate(r.sessions[m.id])
 	default:
 		if !r.receiveResources(c, msg) {
-			c.Counters().ActorMessages.Add(1)
+			c.Unknown(msg)
 		}
 	}
 }

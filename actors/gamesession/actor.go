@@ -196,7 +196,7 @@ func (a *Actor) Receive(c *stage.Context, msg any) {
 	case closeOver:
 		a.finish()
 	default:
-		c.Counters().ActorMessages.Add(1)
+		c.Unknown(msg)
 	}
 	a.afterCallbacks()
 }

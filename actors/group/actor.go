@@ -96,7 +96,7 @@ func (a *Actor) Receive(c *stage.Context, msg any) {
 	case Leave:
 		a.onLeave(c, m)
 	default:
-		c.Counters().ActorMessages.Add(1)
+		c.Unknown(msg)
 	}
 }
 

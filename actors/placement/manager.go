@@ -181,7 +181,7 @@ func (m *Manager) Receive(c *stage.Context, msg any) {
 	case changed:
 		m.endChange(c, r.q)
 	default:
-		c.Counters().ActorMessages.Add(1)
+		c.Unknown(msg)
 	}
 }
 

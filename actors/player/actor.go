@@ -70,6 +70,7 @@ type Options struct {
 // every interleaving bring their own.
 type surroundings interface {
 	Counters() *counters.Set
+	Unknown(msg any)
 	After(d time.Duration, msg any) *stage.Timer
 	AfterAwake(d time.Duration, msg any) *stage.Timer
 	StopSelf()
@@ -166,7 +167,7 @@ func (a *Actor) receive(c surroundings, msg any) {
 	case LeaveHandled:
 		a.step(c, Event{Kind: LeaveDone})
 	default:
-		c.Counters().ActorMessages.Add(1)
+		c.Unknown(msg)
 	}
 	if a.d.machine.State != a.pausedIn {
 		a.admitPaused(c)

@@ -254,6 +254,7 @@ func breaks(format string, args ...any) { panic(broken(fmt.Sprintf(format, args.
 // Surroundings of the actor.
 
 func (s *stand) Counters() *counters.Set { return &s.count }
+func (s *stand) Unknown(any)             { s.count.ActorMessages.Add(1) }
 func (s *stand) StopSelf()               { s.stopped = true }
 
 func (s *stand) AfterAwake(d time.Duration, msg any) *stage.Timer { return s.After(d, msg) }

@@ -181,6 +181,14 @@ func (c *Context) Crash() string { return c.guard.self.crash }
 // Counters returns what the host counts.
 func (c *Context) Counters() *counters.Set { return c.guard.self.stage.count }
 
+// Unknown counts a message that the actor does not know, and answers its sender if that is
+// Undeliverable, so that nobody waits for an answer that never comes. It is the default of
+// every Receive.
+func (c *Context) Unknown(msg any) {
+	c.Counters().ActorMessages.Add(1)
+	c.guard.self.mailbox.undelivered(msg)
+}
+
 // Stage returns the stage, for making Refs.
 func (c *Context) Stage() *Stage { return c.guard.self.stage }
 

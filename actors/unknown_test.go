@@ -1,0 +1,40 @@
+package actors
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/actors/fleet"
+	"troupe/messages"
+	"troupe/messages/counters"
+)
+
+// A caller whose request an actor does not know is answered, not left to hang.
+func TestRequestsThatNobodyKnowsAreAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		count := new(counters.Set)
+		s, err := Start(Options{Log: zerolog.Nop(), Counters: count, Fleet: fleet.Options{Region: "local"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		type stranger struct{}
+		unavailable := &messages.Error{Code: messages.Unavailable}
+		if _, err := ask[stranger, int](ctx, s, stranger{}); !errors.Is(err, unavailable) {
+			t.Errorf("the registry: got %v", err)
+		}
+		if _, err := askPlacements[stranger, int](ctx, s, stranger{}); !errors.Is(err, unavailable) {
+			t.Errorf("placements: got %v", err)
+		}
+		if n := count.ActorMessages.Load(); n != 2 {
+			t.Errorf("%d unknown messages counted", n)
+		}
+	})
+}
