@@ -58,7 +58,7 @@ type settings struct {
 	receiveWindow int
 	messageMax    int
 	wantsAlive    bool // onAlive is worth a call
-	hands         *hands
+	workers       *workerPool
 }
 
 // engine is one connection: KCP, the frames around it, and its timer. Every
@@ -133,7 +133,7 @@ type taking struct {
 func newEngine(carrier Carrier, set settings) *engine {
 	e := &engine{carrier: carrier, set: set, start: time.Now(), phase: phaseOpen}
 	e.handUp = e.deliver
-	set.hands.join()
+	set.workers.join()
 	e.timer.reset()
 	e.taking.window, e.taking.messageMax = set.receiveWindow, set.messageMax
 	e.taking.aliveAt = -aliveEvery
@@ -155,9 +155,9 @@ func (e *engine) lock() {
 // be done without the lock.
 func (e *engine) leave() {
 	if e.phase <= phaseDrain {
-		e.guarded(e.settle)
+		e.guarded(e.afterUpdate)
 	}
-	deliver := !e.taking.delivering && e.hasNews()
+	deliver := !e.taking.delivering && e.hasDelivery()
 	if deliver {
 		e.taking.delivering = true
 	}
@@ -166,15 +166,15 @@ func (e *engine) leave() {
 	e.arm()
 	e.mu.Unlock()
 	if deliver {
-		e.set.hands.do(e.handUp)
+		e.set.workers.do(e.handUp)
 	}
 	if shut {
 		e.carrier.Close()
 	}
 }
 
-// settle sees to what follows from the state of KCP.
-func (e *engine) settle() {
+// afterUpdate acts on the state of KCP after input or output.
+func (e *engine) afterUpdate() {
 	if e.sending.oversize {
 		e.part(closeOversize, errOversize, false)
 		return

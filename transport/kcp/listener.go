@@ -16,7 +16,7 @@ import (
 type Listener struct {
 	opt      Options
 	acceptor transport.Acceptor
-	hands    *hands
+	workers  *workerPool
 
 	mu     sync.Mutex
 	conns  map[*Conn]struct{}
@@ -25,12 +25,12 @@ type Listener struct {
 }
 
 // handsMax is how many goroutines stay that hand up what has arrived.
-const handsMax = 16
+const idleWorkersMax = 16
 
 // NewListener returns a Listener that asks acceptor about each new connection,
 // in the goroutine of its handshake: it must not block.
 func NewListener(o Options, acceptor transport.Acceptor) *Listener {
-	return &Listener{opt: o.withDefaults(), acceptor: acceptor, hands: newHands(handsMax), conns: make(map[*Conn]struct{})}
+	return &Listener{opt: o.withDefaults(), acceptor: acceptor, workers: newWorkerPool(idleWorkersMax), conns: make(map[*Conn]struct{})}
 }
 
 // Accept implements dtls.Acceptor.

@@ -118,19 +118,19 @@ func (e *engine) widen(messageMax int) {
 	e.kcp.WndSize(0, windowSegments)
 }
 
-// news is what is to be handed up next.
-type news uint8
+// delivery is the kind of the next thing for the layer above.
+type delivery uint8
 
 const (
-	noNews news = iota
+	noDelivery delivery = iota
 	gotPong
 	gotMessage
 	gotAlive
 	gotEnd
 )
 
-// hasNews reports whether there is something to be handed up.
-func (e *engine) hasNews() bool {
+// hasDelivery reports whether there is something to be handed up.
+func (e *engine) hasDelivery() bool {
 	t := &e.taking
 	if e.ending.told {
 		return false
@@ -152,15 +152,15 @@ func (e *engine) deliverSome() (done bool) {
 	defer e.recovered()
 	for {
 		e.lock()
-		var what news
+		var what delivery
 		var n int
-		e.guarded(func() { what, n = e.takeNews(&buf) })
+		e.guarded(func() { what, n = e.takeDelivery(&buf) })
 		if what == 0 && e.ending.over && !e.ending.told { // it panicked
-			what, n = e.takeNews(&buf)
+			what, n = e.takeDelivery(&buf)
 		}
 		e.leave()
 		switch what {
-		case noNews:
+		case noDelivery:
 			return true
 		case gotPong:
 			e.owner.onAlive(buf.b[:n])
@@ -169,14 +169,14 @@ func (e *engine) deliverSome() (done bool) {
 		case gotAlive:
 			e.owner.onAlive(nil)
 		case gotEnd:
-			e.set.hands.leave()
+			e.set.workers.leave()
 			e.owner.onClosed(e.ending.end)
 		}
 	}
 }
 
-// takeNews moves what is next into buf, which it replaces when it is too small.
-func (e *engine) takeNews(buf **buffer) (what news, n int) {
+// takeDelivery moves what is next into buf, which it replaces when it is too small.
+func (e *engine) takeDelivery(buf **buffer) (what delivery, n int) {
 	t := &e.taking
 	switch {
 	case t.muted, e.ending.told:
@@ -197,7 +197,7 @@ func (e *engine) takeNews(buf **buffer) (what news, n int) {
 		return gotEnd, 0
 	}
 	t.delivering = false
-	return noNews, 0
+	return noDelivery, 0
 }
 
 // recv takes a message out of KCP. It reports false for one over the limit, which

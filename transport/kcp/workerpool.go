@@ -2,10 +2,10 @@ package kcp
 
 import "sync"
 
-// hands are goroutines that hand up what has arrived. While there are
+// workerPool is the goroutines that deliver what has arrived. While there are
 // connections, the last few stay when they are done, because a new one would have
 // to grow its stack for every message.
-type hands struct {
+type workerPool struct {
 	most int // that stay
 
 	mu    sync.Mutex
@@ -13,16 +13,16 @@ type hands struct {
 	idle  []chan func() // of those that stay, the latest last
 }
 
-func newHands(most int) *hands { return &hands{most: most} }
+func newWorkerPool(most int) *workerPool { return &workerPool{most: most} }
 
 // join tells of a connection, leave of its end.
-func (h *hands) join() {
+func (h *workerPool) join() {
 	h.mu.Lock()
 	h.users++
 	h.mu.Unlock()
 }
 
-func (h *hands) leave() {
+func (h *workerPool) leave() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.users--; h.users > 0 {
@@ -35,7 +35,7 @@ func (h *hands) leave() {
 }
 
 // do runs f soon, in a goroutine that stayed or in a new one. It does not wait.
-func (h *hands) do(f func()) {
+func (h *workerPool) do(f func()) {
 	h.mu.Lock()
 	n := len(h.idle)
 	if n == 0 {
@@ -49,7 +49,7 @@ func (h *hands) do(f func()) {
 	next <- f // it has the room
 }
 
-func (h *hands) run(f func()) {
+func (h *workerPool) run(f func()) {
 	work := make(chan func(), 1)
 	for ; f != nil; f = <-work {
 		f()
@@ -59,7 +59,7 @@ func (h *hands) run(f func()) {
 	}
 }
 
-func (h *hands) stay(work chan func()) bool {
+func (h *workerPool) stay(work chan func()) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.users == 0 || len(h.idle) >= h.most {
