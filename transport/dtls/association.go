@@ -64,7 +64,7 @@ type Association struct {
 	handler Handler       // set before anything arrives
 
 	// guarded by the endpoint's lock
-	place int // in the list of its IP address; -1 while it is on none
+	ipIndex int // in the list of its IP address; -1 while it is on none
 
 	// in is held while a record is taken in and handed up.
 	in       sync.Mutex
@@ -77,7 +77,7 @@ type Association struct {
 
 // newAssociation must be followed by an end. Its caller is counted by running.
 func newAssociation(k keys, number uint64, count *counters.Set, running *sync.WaitGroup) *Association {
-	a := &Association{keys: k, count: count, running: running, place: -1}
+	a := &Association{keys: k, count: count, running: running, ipIndex: -1}
 	running.Add(1)
 	a.number.Store(number)
 	count.Associations.Add(k.suite, 1)

@@ -400,22 +400,22 @@ func (e *Endpoint) enter(a *Association) {
 	remote := a.RemoteAddr()
 	a.heard.Store(int64(e.now()))
 	e.peers[remote] = a
-	a.place = len(e.byIP[remote.Addr()])
+	a.ipIndex = len(e.byIP[remote.Addr()])
 	e.byIP[remote.Addr()] = append(e.byIP[remote.Addr()], a)
 }
 
 func (e *Endpoint) strike(a *Association) {
-	if a.place < 0 {
+	if a.ipIndex < 0 {
 		return
 	}
 	remote := a.RemoteAddr()
 	delete(e.peers, remote)
 	all := e.byIP[remote.Addr()]
 	last := len(all) - 1
-	all[a.place] = all[last]
-	all[a.place].place = a.place
+	all[a.ipIndex] = all[last]
+	all[a.ipIndex].ipIndex = a.ipIndex
 	all[last] = nil
-	if a.place = -1; last == 0 {
+	if a.ipIndex = -1; last == 0 {
 		delete(e.byIP, remote.Addr())
 		return
 	}

@@ -18,15 +18,15 @@ type flight struct {
 // part is one record of the flight, which begins with one piece of a message. Of
 // a resumption, ChangeCipherSpec and Finished come after all messages.
 type part struct {
-	place, offset   int
-	size, remaining int // of the piece, and of the message from it on
-	raw             []byte
+	messageSeq, offset int
+	size, remaining    int // of the piece, and of the message from it on
+	raw                []byte
 }
 
-// Places of the records behind the messages, which are numbered from 0.
+// Numbers of the records behind the messages, which are numbered from 0.
 const (
-	placeCipher   = 1 << 16
-	placeFinished = placeCipher + 1
+	seqChangeCipherSpec = 1 << 16
+	seqFinished         = seqChangeCipherSpec + 1
 )
 
 // take takes an admitted record and returns what may go on now, as one datagram.
@@ -36,15 +36,15 @@ func (f *flight) take(r *record) []byte {
 	case f.complete:
 		return r.raw
 	case r.typ == changeCipherSpec:
-		p.place = placeCipher
+		p.messageSeq = seqChangeCipherSpec
 	case r.epoch == 1:
-		p.place = placeFinished
+		p.messageSeq = seqFinished
 	default:
 		m, _, ok := nextMessage(r.fragment)
 		if !ok || m.typ == msgHelloVerify {
 			return r.raw
 		}
-		p.place, p.offset, p.size, p.remaining = int(m.sequence), m.offset, len(m.body), m.length-m.offset
+		p.messageSeq, p.offset, p.size, p.remaining = int(m.sequence), m.offset, len(m.body), m.length-m.offset
 		switch m.typ {
 		case msgServerHello:
 			f.begun, f.first = true, m.sequence
@@ -68,8 +68,8 @@ func (f *flight) take(r *record) []byte {
 // keep puts a part in its place, unless it is there.
 func (f *flight) keep(p part) {
 	at, found := slices.BinarySearchFunc(f.parts, p, func(a, b part) int {
-		if a.place != b.place {
-			return a.place - b.place
+		if a.messageSeq != b.messageSeq {
+			return a.messageSeq - b.messageSeq
 		}
 		return a.offset - b.offset
 	})
@@ -88,13 +88,13 @@ func (f *flight) whole() bool {
 	place, offset := int(f.first), 0
 	for _, p := range f.parts {
 		switch {
-		case p.place == placeCipher:
-			return f.last == 0 && f.parts[len(f.parts)-1].place == placeFinished
-		case p.place != place || p.offset != offset:
+		case p.messageSeq == seqChangeCipherSpec:
+			return f.last == 0 && f.parts[len(f.parts)-1].messageSeq == seqFinished
+		case p.messageSeq != place || p.offset != offset:
 			return false
 		}
 		if offset += p.size; p.size == p.remaining {
-			if f.last != 0 && p.place == int(f.last) {
+			if f.last != 0 && p.messageSeq == int(f.last) {
 				return true
 			}
 			place, offset = place+1, 0

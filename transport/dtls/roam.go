@@ -23,7 +23,7 @@ const (
 	roamAhead = 4096
 	// roamTries is how many associations are tried for one record.
 	roamTries = 8
-	// What strangers can make the reader do is bounded: a look at one association
+	// What unauthenticated peers can make the reader do is bounded: a look at one association
 	// costs one, a try costs tryCost, and roamPerSecond of that are there per second.
 	// It is some percents of a core. Associations of other IP addresses are looked at
 	// as long as half of a second's is left.
@@ -119,7 +119,7 @@ func (e *Endpoint) follow(a *Association, to netip.AddrPort) bool {
 	defer e.mu.Unlock()
 	was := a.RemoteAddr()
 	gated := e.o.Admit != nil && to.Addr() != was.Addr() && !e.o.Admit(to.Addr())
-	if a.place < 0 || e.peers[to] != nil || gated {
+	if a.ipIndex < 0 || e.peers[to] != nil || gated {
 		e.drop(counters.RecordUnknownAddress)
 		return false
 	}
