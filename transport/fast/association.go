@@ -34,7 +34,7 @@ const numberSize = 6
 // from any goroutine, none blocks, and after Close none has an effect.
 type Association struct {
 	pool    *Pool
-	sock    *socket // nil: there is no place for it, it never becomes ready
+	sock    *socket // nil: no socket is left for it, it never becomes ready
 	key     key
 	peer    messages.PeerID
 	port    uint16
@@ -54,7 +54,7 @@ type Association struct {
 	ack    *wire.Frame
 	closed bool
 
-	place int // in the socket's list of namesakes; guarded by the socket's lock
+	index int // in the socket's list of namesakes; guarded by the socket's lock
 }
 
 // Port returns the port to announce as fastPort; it never changes.

@@ -107,9 +107,9 @@ func TestOnlyTheBoundAddressCounts(t *testing.T) {
 	}
 	c := h.confirm(a, "127.0.0.1")
 
-	stranger := newClient(t, "127.0.0.1", a.Port(), 99)
-	stranger.connect()
-	stranger.data("x")
+	unverified := newClient(t, "127.0.0.1", a.Port(), 99)
+	unverified.connect()
+	unverified.data("x")
 	h.dropped(counters.DropFastUnknownSender, 2)
 
 	other := newClient(t, "127.0.0.1", a.Port(), 1) // same IP, another port

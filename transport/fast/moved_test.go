@@ -151,8 +151,8 @@ func TestNamesakesComeAndGo(t *testing.T) {
 			break
 		}
 		for place, a := range n.all {
-			if a.place != place || len(n.all) != left {
-				t.Fatalf("%d left, place %d is %d", len(n.all), place, a.place)
+			if a.index != place || len(n.all) != left {
+				t.Fatalf("%d left, place %d is %d", len(n.all), place, a.index)
 			}
 		}
 	}

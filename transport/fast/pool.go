@@ -37,7 +37,7 @@ type Pool struct {
 	// mu guards what follows. Order: mu, then a socket's.
 	mu       sync.Mutex
 	sockets  []*socket // those that take associations; the first is the main one
-	muted    *socket   // its port is for associations without a place
+	muted    *socket   // its port is for associations without a socket
 	notUntil time.Duration
 	unplaced int64
 	closed   bool
@@ -96,7 +96,7 @@ func (p *Pool) Open(peer messages.PeerID, ip netip.Addr, h Handler) (*Associatio
 	switch {
 	case !p.opt.Enabled:
 		a.port = p.main.port
-	case ip.IsValid() && p.place(a): // it is in use from now on
+	case ip.IsValid() && p.assignSocket(a): // it is in use from now on
 	default:
 		p.unplaced++
 		a.port = p.mutedPort()
@@ -112,8 +112,8 @@ func (p *Pool) keyOf(ip netip.Addr, peer messages.PeerID) key {
 	return key{ip: ip, peer: peer}
 }
 
-// place finds a socket for a, or opens one. The caller holds mu.
-func (p *Pool) place(a *Association) bool {
+// assignSocket finds a socket for a, or opens one. The caller holds mu.
+func (p *Pool) assignSocket(a *Association) bool {
 	for _, s := range p.sockets {
 		if s.add(a) {
 			return true
@@ -132,7 +132,7 @@ func (p *Pool) place(a *Association) bool {
 	return s.add(a)
 }
 
-// mutedPort returns the port to announce to a peer without a place: one that is
+// mutedPort returns the port to announce to a peer without a socket: one that is
 // bound and silent, so that its handshakes cannot be taken for another peer's.
 // Only where none can be bound it is the main port. The caller holds mu.
 func (p *Pool) mutedPort() uint16 {
@@ -176,8 +176,8 @@ func (p *Pool) now() time.Duration { return p.opt.Now().Sub(p.started) }
 // Stats are the current numbers of a Pool, beside those in its counters.
 type Stats struct {
 	Sockets      int   // bound sockets that take associations
-	Associations int   // open associations with a place
-	Unplaced     int64 // associations since the start that got no place
+	Associations int   // open associations with a socket
+	Unplaced     int64 // associations since the start that got no socket
 }
 
 // Stats returns the current numbers. Its cost is proportional to the number of sockets.

@@ -142,7 +142,7 @@ func (s *Secured) Accept(a *dtls.Association) dtls.Handler {
 	if !s.o.Enabled {
 		return nil
 	}
-	v := &visitor{s: s, a: a}
+	v := &recordHandler{s: s, a: a}
 	v.timer = time.AfterFunc(s.o.VerifyTimeout, v.late)
 	return v
 }
@@ -160,8 +160,8 @@ func (s *Secured) claim(id wire.VerifyIdentity) *SecuredAssociation {
 	return c
 }
 
-// visitor is one association: a stranger until it has verified.
-type visitor struct {
+// recordHandler handles the records of one association, which is unauthenticated until VERIFY_IDENTITY.
+type recordHandler struct {
 	s     *Secured
 	a     *dtls.Association
 	timer *time.Timer
@@ -170,7 +170,7 @@ type visitor struct {
 }
 
 // late ends an association that did not say who it is.
-func (v *visitor) late() {
+func (v *recordHandler) late() {
 	if v.bound.Load() == nil {
 		v.s.o.Counters.Identities.Add(counters.IdentityLate, 1)
 		v.a.Close()
@@ -179,7 +179,7 @@ func (v *visitor) late() {
 
 // OnRecord implements dtls.Handler. Bytes behind the unit are ignored, as in any
 // datagram (realtime.md 2).
-func (v *visitor) OnRecord(plain []byte) {
+func (v *recordHandler) OnRecord(plain []byte) {
 	packet, err := wire.SplitUnit(plain)
 	var h wire.Header
 	if err == nil {
@@ -203,18 +203,18 @@ func (v *visitor) OnRecord(plain []byte) {
 }
 
 // OnClosed implements dtls.Handler.
-func (v *visitor) OnClosed(error) {
+func (v *recordHandler) OnClosed(error) {
 	v.timer.Stop()
 	if c := v.bound.Load(); c != nil {
 		c.lost(v.a)
 	}
 }
 
-func (v *visitor) drop(why counters.Drop) { v.s.o.Counters.Dropped.Add(why, 1) }
+func (v *recordHandler) drop(why counters.Drop) { v.s.o.Counters.Dropped.Add(why, 1) }
 
 // verify answers VERIFY_IDENTITY (realtime.md 8.2). The one that bound the
 // association may come again, if the peer missed the answer.
-func (v *visitor) verify(c *SecuredAssociation, h *wire.Header) {
+func (v *recordHandler) verify(c *SecuredAssociation, h *wire.Header) {
 	id, err := wire.ParseVerifyIdentity(h.Inner)
 	again := c != nil && err == nil && id.ConnectToken == c.token && id.PeerID == int32(c.peer)
 	if c == nil && err == nil {

@@ -109,7 +109,7 @@ func (s *socket) add(a *Association) bool {
 		n = new(namesakes)
 		s.ids[a.peer] = n
 	}
-	a.place = len(n.all)
+	a.index = len(n.all)
 	n.all = append(n.all, a)
 	return true
 }
@@ -124,8 +124,8 @@ func (s *socket) remove(a *Association) {
 	delete(s.peers, a.key)
 	n := s.ids[a.peer]
 	last := len(n.all) - 1
-	n.all[a.place] = n.all[last]
-	n.all[a.place].place = a.place
+	n.all[a.index] = n.all[last]
+	n.all[a.index].index = a.index
 	n.all[last] = nil
 	if n.all = n.all[:last]; last == 0 {
 		delete(s.ids, a.peer)
