@@ -13,15 +13,15 @@ import (
 
 // Gateway accepts connections for a System. Safe for concurrent use.
 type Gateway struct {
-	o         Options
-	rates     inputRates
-	started   time.Time
-	drops     zerolog.Logger // sampled: peers decide how much there is to say
-	failures  *attempts[netip.Prefix]
-	logins    *attempts[messages.PlayerSessionID] // without a reconnect token
-	resumes   *attempts[messages.PlayerSessionID] // with one
-	held      heldGuesses
-	turnstile *turnstile
+	o            Options
+	rates        inputRates
+	started      time.Time
+	drops        zerolog.Logger // sampled: peers decide how much there is to say
+	failures     *attempts[netip.Prefix]
+	logins       *attempts[messages.PlayerSessionID] // without a reconnect token
+	resumes      *attempts[messages.PlayerSessionID] // with one
+	held         heldGuesses
+	loginLimiter *loginLimiter
 }
 
 // dropsPerSecond is how many dropped packets are logged per second.
@@ -30,14 +30,14 @@ const dropsPerSecond = 5
 // New returns a Gateway.
 func New(o Options) *Gateway {
 	return &Gateway{
-		o:         o,
-		rates:     ratesOf(o.Limits),
-		started:   time.Now(),
-		drops:     o.Log.Sample(&zerolog.BurstSampler{Burst: dropsPerSecond, Period: time.Second}),
-		failures:  newAttempts[netip.Prefix](o.Limits.LoginFailuresPerIPPerMinute),
-		logins:    newAttempts[messages.PlayerSessionID](o.Limits.LoginsPerIDPerMinute),
-		resumes:   newAttempts[messages.PlayerSessionID](o.Limits.ResumesPerIDPerMinute),
-		turnstile: newTurnstile(o.Limits.LoginsPerSecond, o.Limits.LoginsWaiting),
+		o:            o,
+		rates:        ratesOf(o.Limits),
+		started:      time.Now(),
+		drops:        o.Log.Sample(&zerolog.BurstSampler{Burst: dropsPerSecond, Period: time.Second}),
+		failures:     newAttempts[netip.Prefix](o.Limits.LoginFailuresPerIPPerMinute),
+		logins:       newAttempts[messages.PlayerSessionID](o.Limits.LoginsPerIDPerMinute),
+		resumes:      newAttempts[messages.PlayerSessionID](o.Limits.ResumesPerIDPerMinute),
+		loginLimiter: newLoginLimiter(o.Limits.LoginsPerSecond, o.Limits.LoginsWaiting),
 	}
 }
 

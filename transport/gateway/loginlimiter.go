@@ -8,14 +8,14 @@ import (
 	"troupe/messages"
 )
 
-// turnstile lets logins in at a bounded rate, so that thousands who come back at
+// loginLimiter lets logins in at a bounded rate, so that thousands who come back at
 // once do not stall those who play. Who comes back to a player session that is ACTIVE
 // goes before who is new, three times of four. Who holds a seat waits for its turn, however
 // many are before it: they are bounded by the connections without a login, and a no would
 // cost the seat. Others find no place when all are taken; those who understand it are told
 // when to come again. Safe for concurrent use; it needs no goroutine, and a timer only while
 // somebody waits.
-type turnstile struct {
+type loginLimiter struct {
 	rate  rate
 	most  int
 	start time.Time
@@ -32,24 +32,24 @@ type turnstile struct {
 type queue []waiter
 
 // standing is what a login has a right to.
-type standing uint8
+type loginClass uint8
 
 const (
-	guest   standing = iota // may be told to come again
-	seated                  // is not sent away
-	playing                 // and goes first
+	refusable    loginClass = iota // may be told to come again
+	reserved                       // is not sent away
+	reconnecting                   // and goes first
 )
 
 // standingOf is the standing of a login of a player session. One of the extension that is
 // new is told when to come again, which serves it better than a connection without a word.
-func standingOf(status messages.PlayerSessionStatus, caps uint64) standing {
+func loginClassOf(status messages.PlayerSessionStatus, caps uint64) loginClass {
 	switch {
 	case status == messages.PlayerSessionActive:
-		return playing
+		return reconnecting
 	case status == messages.PlayerSessionReserved && caps == 0:
-		return seated
+		return reserved
 	}
-	return guest
+	return refusable
 }
 
 type waiter struct {
@@ -57,17 +57,17 @@ type waiter struct {
 	enter func()
 }
 
-// newTurnstile returns a turnstile for so many logins per second, 0 for no bound,
+// newLoginLimiter returns a limiter for so many logins per second, 0 for no bound,
 // and so many that wait.
-func newTurnstile(perSecond float64, waiting int) *turnstile {
-	return &turnstile{rate: rate{perSecond, max(1, perSecond/10)}, most: waiting, start: time.Now()}
+func newLoginLimiter(perSecond float64, waiting int) *loginLimiter {
+	return &loginLimiter{rate: rate{perSecond, max(1, perSecond/10)}, most: waiting, start: time.Now()}
 }
 
 // now is the time on the bucket's clock, which is never 0.
-func (t *turnstile) now() time.Duration { return time.Since(t.start) + 1 }
+func (t *loginLimiter) now() time.Duration { return time.Since(t.start) + 1 }
 
 // pass calls enter, now or soon, or refuses the login of a guest.
-func (t *turnstile) pass(l *player.Login, s standing, enter func()) {
+func (t *loginLimiter) pass(l *player.Login, s loginClass, enter func()) {
 	t.mu.Lock()
 	if t.timer == nil && t.bucket.tryTake(t.rate, t.now(), 1) {
 		t.mu.Unlock()
@@ -75,10 +75,10 @@ func (t *turnstile) pass(l *player.Login, s standing, enter func()) {
 		return
 	}
 	waiting := len(t.back) + len(t.fresh)
-	refused := s == guest && t.most > 0 && waiting >= t.most
+	refused := s == refusable && t.most > 0 && waiting >= t.most
 	switch {
 	case refused:
-	case s == playing:
+	case s == reconnecting:
 		t.back = append(t.back, waiter{l, enter})
 	default:
 		t.fresh = append(t.fresh, waiter{l, enter})
@@ -94,7 +94,7 @@ func (t *turnstile) pass(l *player.Login, s standing, enter func()) {
 }
 
 // wait is how long n logins take.
-func (t *turnstile) wait(n int) time.Duration {
+func (t *loginLimiter) wait(n int) time.Duration {
 	return max(time.Duration(float64(n)/t.rate.perSecond*float64(time.Second)), time.Millisecond)
 }
 
@@ -103,7 +103,7 @@ func (t *turnstile) wait(n int) time.Duration {
 const newEvery = 4
 
 // turn lets in who may. Who has gone meanwhile costs nobody a turn.
-func (t *turnstile) turn() {
+func (t *loginLimiter) turn() {
 	t.mu.Lock()
 	var in []waiter
 	for t.back, t.fresh = present(t.back), present(t.fresh); len(t.back)+len(t.fresh) > 0; {

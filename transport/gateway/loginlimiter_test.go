@@ -14,30 +14,30 @@ import (
 	"troupe/messages/counters"
 )
 
-// visitor is a connection at the turnstile.
-type visitor struct {
+// loginConn is a connection whose login is limited.
+type loginConn struct {
 	player.Newcomer
 	after time.Duration // of its refusal
 	gone  atomic.Bool
 }
 
-func (v *visitor) Gone() bool { return v.gone.Load() }
+func (v *loginConn) Gone() bool { return v.gone.Load() }
 
-func (v *visitor) Refuse(after time.Duration) { v.after = after }
+func (v *loginConn) Refuse(after time.Duration) { v.after = after }
 
-func (v *visitor) Channel() counters.Channel { return counters.WS }
+func (v *loginConn) Channel() counters.Channel { return counters.WS }
 
-// door is a turnstile and who went through it.
-type door struct {
-	*turnstile // its mu is its own
-	begun      time.Time
+// limiterUnderTest is a limiter and the logins it has let in.
+type limiterUnderTest struct {
+	*loginLimiter // its mu is its own
+	begun         time.Time
 
 	mu sync.Mutex
 	in []string // guarded by mu
 }
 
-func (d *door) arrive(name string, s standing) *visitor {
-	v := &visitor{}
+func (d *limiterUnderTest) arrive(name string, s loginClass) *loginConn {
+	v := &loginConn{}
 	d.pass(&player.Login{ID: messages.PlayerSessionID(name), From: v}, s, func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()
@@ -46,7 +46,7 @@ func (d *door) arrive(name string, s standing) *visitor {
 	return v
 }
 
-func (d *door) came(t *testing.T, want ...string) {
+func (d *limiterUnderTest) came(t *testing.T, want ...string) {
 	t.Helper()
 	synctest.Wait()
 	d.mu.Lock()
@@ -57,47 +57,47 @@ func (d *door) came(t *testing.T, want ...string) {
 	d.in = nil
 }
 
-func TestTurnstileLetsThoseWhoComeBackGoFirst(t *testing.T) {
+func TestLoginLimiterLetsReconnectingPlayersGoFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Second)
-		d := &door{turnstile: newTurnstile(10, 6), begun: time.Now()} // a burst of one
-		d.arrive("a", guest)
-		d.arrive("b", guest)
-		d.arrive("c", guest)
-		d.arrive("d", playing)
-		d.arrive("e", playing)
+		d := &limiterUnderTest{loginLimiter: newLoginLimiter(10, 6), begun: time.Now()} // a burst of one
+		d.arrive("a", refusable)
+		d.arrive("b", refusable)
+		d.arrive("c", refusable)
+		d.arrive("d", reconnecting)
+		d.arrive("e", reconnecting)
 		d.came(t, "a 0s")
 		time.Sleep(150 * time.Millisecond)
 		d.came(t, "d 100ms")
-		d.arrive("f", playing)
+		d.arrive("f", reconnecting)
 		time.Sleep(time.Second)
 		d.came(t, "e 200ms", "f 300ms", "b 400ms", "c 500ms")
-		d.turnstile.mu.Lock()
+		d.loginLimiter.mu.Lock()
 		running := d.timer != nil
-		d.turnstile.mu.Unlock()
+		d.loginLimiter.mu.Unlock()
 		if running {
 			t.Error("a timer runs, and nobody waits")
 		}
-		d.arrive("g", guest) // the bucket is full again
+		d.arrive("g", refusable) // the bucket is full again
 		d.came(t, "g 1.15s")
 	})
 }
 
-func TestTurnstileTellsWhenToComeAgain(t *testing.T) {
+func TestLoginLimiterTellsWhenToComeAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Second)
-		d := &door{turnstile: newTurnstile(10, 3), begun: time.Now()}
+		d := &limiterUnderTest{loginLimiter: newLoginLimiter(10, 3), begun: time.Now()}
 		for i := range 4 {
-			if v := d.arrive(fmt.Sprint(i), guest); v.after != 0 {
+			if v := d.arrive(fmt.Sprint(i), refusable); v.after != 0 {
 				t.Errorf("%d is sent away for %v", i, v.after)
 			}
 		}
-		if v := d.arrive("late", guest); v.after != 300*time.Millisecond {
+		if v := d.arrive("late", refusable); v.after != 300*time.Millisecond {
 			t.Errorf("sent away for %v, want the time that the queue takes", v.after)
 		}
 		time.Sleep(100 * time.Millisecond)
 		synctest.Wait()
-		if v := d.arrive("again", guest); v.after != 0 {
+		if v := d.arrive("again", refusable); v.after != 0 {
 			t.Errorf("there is room: sent away for %v", v.after)
 		}
 		time.Sleep(time.Second)
@@ -106,17 +106,17 @@ func TestTurnstileTellsWhenToComeAgain(t *testing.T) {
 }
 
 // Who holds a seat must not be sent away for others, however many wait.
-func TestTurnstileSendsNobodyAwayWhoHoldsASeat(t *testing.T) {
+func TestLoginLimiterRefusesNobodyWithAReservedSeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Second)
-		d := &door{turnstile: newTurnstile(10, 2), begun: time.Now()}
-		d.arrive("in", guest)
-		d.arrive("first", guest)
-		d.arrive("second", guest)
-		if v := d.arrive("third", guest); v.after != 200*time.Millisecond {
+		d := &limiterUnderTest{loginLimiter: newLoginLimiter(10, 2), begun: time.Now()}
+		d.arrive("in", refusable)
+		d.arrive("first", refusable)
+		d.arrive("second", refusable)
+		if v := d.arrive("third", refusable); v.after != 200*time.Millisecond {
 			t.Errorf("sent away for %v", v.after)
 		}
-		for name, s := range map[string]standing{"new": seated, "back": playing} {
+		for name, s := range map[string]loginClass{"new": reserved, "back": reconnecting} {
 			if v := d.arrive(name, s); v.after != 0 {
 				t.Errorf("%s is sent away", name)
 			}
@@ -128,22 +128,22 @@ func TestTurnstileSendsNobodyAwayWhoHoldsASeat(t *testing.T) {
 
 // Nor must a few who come back without end keep everybody else out, or those who have
 // gone away cost the others their turn.
-func TestTurnstileLeavesATurnToWhoIsNew(t *testing.T) {
+func TestLoginLimiterLeavesATurnToNewPlayers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Second)
-		d := &door{turnstile: newTurnstile(10, 20), begun: time.Now()}
-		d.arrive("in", guest)
-		d.arrive("x", guest)
-		d.arrive("y", guest)
+		d := &limiterUnderTest{loginLimiter: newLoginLimiter(10, 20), begun: time.Now()}
+		d.arrive("in", refusable)
+		d.arrive("x", refusable)
+		d.arrive("y", refusable)
 		for i := range 5 {
-			d.arrive(fmt.Sprint(i), playing).gone.Store(i == 1)
+			d.arrive(fmt.Sprint(i), reconnecting).gone.Store(i == 1)
 		}
 		time.Sleep(2 * time.Second)
 		d.came(t, "in 0s", "0 100ms", "2 200ms", "3 300ms", "x 400ms", "4 500ms", "y 600ms")
 	})
 }
 
-func TestTurnstileWithoutALimit(t *testing.T) {
+func TestLoginLimiterWithoutALimit(t *testing.T) {
 	for _, limits := range []struct {
 		perSecond float64
 		waiting   int
@@ -151,10 +151,10 @@ func TestTurnstileWithoutALimit(t *testing.T) {
 	}{{0, 0, 0}, {0, 5, 0}, {1, 0, 0}, {1, 5, 94}} {
 		synctest.Test(t, func(t *testing.T) {
 			time.Sleep(time.Second)
-			d := &door{turnstile: newTurnstile(limits.perSecond, limits.waiting), begun: time.Now()}
+			d := &limiterUnderTest{loginLimiter: newLoginLimiter(limits.perSecond, limits.waiting), begun: time.Now()}
 			refused := 0
 			for i := range 100 {
-				if d.arrive(fmt.Sprint(i), guest).after > 0 {
+				if d.arrive(fmt.Sprint(i), refusable).after > 0 {
 					refused++
 				}
 			}

@@ -63,7 +63,7 @@ func (p *peer) OnUnit(unit []byte) {
 }
 
 // OnText implements transport.Handler: proto3 JSON of a Packet (D-102). It costs far
-// more to read than a packet, so from a stranger it is a LOGIN, once, or malformed.
+// more to read than a packet, so before the login it is a LOGIN, once, or malformed.
 func (p *peer) OnText(text []byte) {
 	p.handle.Busy(true)
 	defer p.handle.Busy(false)
@@ -94,12 +94,12 @@ func (p *peer) textBeforeLogin(text []byte) {
 		}
 	}
 	p.onMalformed()
-	time.Sleep(strangersTextPause)
+	time.Sleep(unauthenticatedTextPause)
 }
 
-// strangersTextPause is how long a reader rests after a text before the login that
+// unauthenticatedTextPause is how long a reader rests after a text before the login that
 // is no LOGIN.
-const strangersTextPause = 100 * time.Millisecond
+const unauthenticatedTextPause = 100 * time.Millisecond
 
 // OnAlive implements transport.Handler. A peer that sends pings without end is held
 // up.
@@ -335,7 +335,7 @@ func (p *peer) beforeLogin(h *wire.Header) {
 		ID: id, Payload: append([]byte(nil), h.Payload...), From: p.handle, At: p.readAt, Pause: p.gateway.pauseOf(id, l.ReconnectToken, p.readAt),
 		Caps: l.Caps, Token: l.ReconnectToken, LastReceived: l.LastReceived,
 	}
-	p.gateway.turnstile.pass(login, standingOf(status, l.Caps), func() { p.handle.Login(login) })
+	p.gateway.loginLimiter.pass(login, loginClassOf(status, l.Caps), func() { p.handle.Login(login) })
 }
 
 // onMalformed counts a packet that cannot be read; too many close (D-130).
