@@ -41,7 +41,7 @@ func (l *Listener) receive(nc net.Conn) {
 			reset(nc)
 		}
 	}()
-	v := &visitor{Conn: nc, l: l, remote: addrPort(nc.RemoteAddr())}
+	v := &handshakingConn{Conn: nc, l: l, remote: addrPort(nc.RemoteAddr())}
 	proxied := l.opt.Proxies.Has(v.remote.Addr())
 	if a := l.opt.Admission; a != nil && proxied {
 		v.ticket = a.TrustedTicket()
@@ -62,8 +62,8 @@ func (l *Listener) receive(nc net.Conn) {
 	}
 }
 
-// ask waits for a place for the visitor, without a goroutine.
-func (v *visitor) ask() {
+// ask waits for a place for the connection, without a goroutine.
+func (v *handshakingConn) ask() {
 	if v.ticket == nil {
 		v.Admit()
 	} else if v.ticket.Wait(v) != 0 {
@@ -73,7 +73,7 @@ func (v *visitor) ask() {
 
 // introduce reads what a balancer says of its client, which then asks for a place of
 // its own.
-func (v *visitor) introduce() {
+func (v *handshakingConn) introduce() {
 	l := v.l
 	defer l.handshakes.Done()
 	defer func() {
@@ -92,7 +92,7 @@ func (v *visitor) introduce() {
 	if err != nil {
 		l.opt.Log.Debug().Stringer("remote", v.remote).Err(err).Msg("no PROXY protocol header")
 		l.mu.Lock()
-		delete(l.visitors, v)
+		delete(l.handshaking, v)
 		l.mu.Unlock()
 		v.refuse(counters.RefusedProxy)
 		_ = v.Close()
@@ -109,7 +109,7 @@ func (v *visitor) introduce() {
 	}
 	v.serving = false
 	if closed {
-		delete(l.visitors, v)
+		delete(l.handshaking, v)
 	}
 	l.mu.Unlock()
 	if closed {
@@ -119,11 +119,11 @@ func (v *visitor) introduce() {
 	v.ask()
 }
 
-// begin notes that a goroutine serves the visitor, unless Close has cut it.
-func (l *Listener) begin(v *visitor) bool {
+// begin notes that a goroutine serves the connection, unless Close has cut it.
+func (l *Listener) begin(v *handshakingConn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, listed := l.visitors[v]; !listed {
+	if _, listed := l.handshaking[v]; !listed {
 		return false
 	}
 	v.serving = true
@@ -135,12 +135,12 @@ func (l *Listener) begin(v *visitor) bool {
 // one second.
 const acceptPauseSteps = 10
 
-// enter puts a visitor on the list, unless the listener is closed.
-func (l *Listener) enter(v *visitor) bool {
+// enter puts a handshaking connection on the list, unless the listener is closed.
+func (l *Listener) enter(v *handshakingConn) bool {
 	l.mu.Lock()
 	closed := l.closed
 	if !closed {
-		l.visitors[v] = struct{}{}
+		l.handshaking[v] = struct{}{}
 	}
 	l.mu.Unlock()
 	if closed {
@@ -172,9 +172,9 @@ func tcpOf(nc net.Conn) *net.TCPConn {
 	}
 }
 
-// visitor is a connection before its handshake is done. Whoever closes it gives
+// handshakingConn is a connection before its handshake is done. Whoever closes it gives
 // its ticket back. It implements transport.Entrant.
-type visitor struct {
+type handshakingConn struct {
 	net.Conn
 	l       *Listener
 	remote  netip.AddrPort
@@ -183,40 +183,40 @@ type visitor struct {
 	serving bool        // guarded by l.mu: serve runs, and takes it off the list
 }
 
-var _ transport.Entrant = (*visitor)(nil)
+var _ transport.Entrant = (*handshakingConn)(nil)
 
 // Admit implements transport.Entrant.
-func (v *visitor) Admit() {
+func (v *handshakingConn) Admit() {
 	if v.l.begin(v) {
 		go v.serve()
 	}
 }
 
 // Evict implements transport.Entrant: whoever calls has counted it.
-func (v *visitor) Evict() {
+func (v *handshakingConn) Evict() {
 	v.done.Store(true)
 	l := v.l
 	l.mu.Lock()
 	if !v.serving {
-		delete(l.visitors, v)
+		delete(l.handshaking, v)
 	}
 	l.mu.Unlock()
 	reset(v.Conn)
 }
 
 // Peek implements transport.Entrant.
-func (v *visitor) Peek() transport.Presence { return peek(tcpOf(v.Conn)) }
+func (v *handshakingConn) Peek() transport.Presence { return peek(tcpOf(v.Conn)) }
 
-// Close implements net.Conn. A visitor that ends before anything was decided has
+// Close implements net.Conn. A handshaking connection that ends before anything was decided has
 // sent no request, or half of one.
-func (v *visitor) Close() error {
+func (v *handshakingConn) Close() error {
 	v.refuse(counters.RefusedHandshake)
 	v.ticket.Leave()
 	return v.Conn.Close()
 }
 
-// refuse counts the visitor as refused, once.
-func (v *visitor) refuse(why counters.Refusal) {
+// refuse counts the connection as refused, once.
+func (v *handshakingConn) refuse(why counters.Refusal) {
 	if !v.done.CompareAndSwap(false, true) {
 		return
 	}

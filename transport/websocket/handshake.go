@@ -20,7 +20,7 @@ import (
 // serve answers one opening handshake. What it needs for that is pooled: the
 // HTTP server of the standard library leaves 8 KiB of garbage behind for every
 // connection that is taken from it.
-func (v *visitor) serve() {
+func (v *handshakingConn) serve() {
 	l := v.l
 	defer l.leave(v)
 	defer func() {
@@ -70,7 +70,7 @@ func isSilence(err error) bool {
 }
 
 // decide upgrades a good request and answers any other.
-func (v *visitor) decide(r *http.Request, in *bufio.Reader) {
+func (v *handshakingConn) decide(r *http.Request, in *bufio.Reader) {
 	l := v.l
 	switch {
 	case l.closing():
@@ -94,7 +94,7 @@ func (v *visitor) decide(r *http.Request, in *bufio.Reader) {
 
 // answer refuses a request and closes. It reads what is left of the input, so
 // that the answer is not lost to a reset.
-func (v *visitor) answer(status int, text string) {
+func (v *handshakingConn) answer(status int, text string) {
 	defer v.Close()
 	v.refuse(counters.RefusedHandshake)
 	_ = v.SetDeadline(time.Now().Add(v.l.opt.HeaderTimeout))
@@ -164,7 +164,7 @@ func hasToken(values []string, token string) bool {
 // upgrade lets gws answer the handshake and starts the connection. Bytes that
 // came behind the request are the first of its input. The gws connection is
 // thrown away: see the package comment.
-func (l *Listener) upgrade(v *visitor, r *http.Request, in *bufio.Reader) error {
+func (l *Listener) upgrade(v *handshakingConn, r *http.Request, in *bufio.Reader) error {
 	if _, err := l.upgrader.UpgradeFromConn(v, in, r); err != nil {
 		return fmt.Errorf("upgrade: %w", err) // gws has answered and closed
 	}

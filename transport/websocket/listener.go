@@ -22,15 +22,15 @@ type Listener struct {
 	upgrader *gws.Upgrader
 	readers  sync.Pool // of *headerReader
 
-	handshakes sync.WaitGroup // visitors under way
+	handshakes sync.WaitGroup // handshakes under way
 
-	mu       sync.Mutex
-	visitors map[*visitor]struct{}
-	acceptor transport.Acceptor // set by Serve
-	closed   bool
-	conns    map[*Conn]struct{}
-	served   chan struct{} // closed when Serve has returned; nil before Serve
-	empty    chan struct{} // closed when conns is empty; made by who waits
+	mu          sync.Mutex
+	handshaking map[*handshakingConn]struct{}
+	acceptor    transport.Acceptor // set by Serve
+	closed      bool
+	conns       map[*Conn]struct{}
+	served      chan struct{} // closed when Serve has returned; nil before Serve
+	empty       chan struct{} // closed when conns is empty; made by who waits
 }
 
 // Listen opens the socket. Connections wait in the kernel's queue until Serve.
@@ -61,7 +61,7 @@ func Listen(opt Options) (*Listener, error) {
 }
 
 func newListener(opt Options) *Listener {
-	l := &Listener{opt: opt, upgrader: newUpgrader(opt), visitors: make(map[*visitor]struct{}), conns: make(map[*Conn]struct{})}
+	l := &Listener{opt: opt, upgrader: newUpgrader(opt), handshaking: make(map[*handshakingConn]struct{}), conns: make(map[*Conn]struct{})}
 	l.readers.New = newHeaderReader
 	return l
 }
@@ -101,13 +101,13 @@ func (l *Listener) Close(ctx context.Context) error {
 	l.mu.Lock()
 	l.closed = true
 	served := l.served
-	var cut, held []*visitor
-	for v := range l.visitors {
+	var cut, held []*handshakingConn
+	for v := range l.handshaking {
 		if v.serving {
 			cut = append(cut, v)
 		} else {
 			held = append(held, v)
-			delete(l.visitors, v)
+			delete(l.handshaking, v)
 		}
 	}
 	l.mu.Unlock()
@@ -184,20 +184,20 @@ func (l *Listener) closing() bool {
 	return l.closed
 }
 
-// leave takes a visitor off the list: it is a connection now, or gone.
-func (l *Listener) leave(v *visitor) {
+// leave takes a handshaking connection off the list: it is a connection now, or gone.
+func (l *Listener) leave(v *handshakingConn) {
 	l.mu.Lock()
-	delete(l.visitors, v)
+	delete(l.handshaking, v)
 	l.mu.Unlock()
 	l.handshakes.Done()
 }
 
-// open starts the connection of an upgraded visitor, which leaves the list
+// open starts the connection of an upgraded handshaking connection, which leaves the list
 // first: Close no longer cuts it.
-func (l *Listener) open(v *visitor, early []byte) {
+func (l *Listener) open(v *handshakingConn, early []byte) {
 	v.done.Store(true)
 	l.mu.Lock()
-	delete(l.visitors, v)
+	delete(l.handshaking, v)
 	l.mu.Unlock()
 	l.tune(v.Conn)
 	c := l.newConn(v.Conn, v.remote, v.ticket, early)
@@ -205,8 +205,8 @@ func (l *Listener) open(v *visitor, early []byte) {
 	l.start(c)
 }
 
-// start runs c in a goroutine of its own, with the small stack of a new one; the
-// visitor's has grown and ends now.
+// start runs c in a goroutine of its own, whose stack is small; the
+// goroutine of the handshake has a grown stack and ends now.
 func (l *Listener) start(c *Conn) {
 	l.mu.Lock()
 	l.conns[c] = struct{}{}

@@ -336,7 +336,7 @@ func TestDraining(t *testing.T) {
 	l.closed = true
 	ours, theirs := net.Pipe()
 	defer theirs.Close()
-	go (&visitor{Conn: ours, l: l}).decide(httptest.NewRequest("GET", "/", nil), nil)
+	go (&handshakingConn{Conn: ours, l: l}).decide(httptest.NewRequest("GET", "/", nil), nil)
 	resp, err := http.ReadResponse(bufio.NewReader(theirs), nil)
 	if err != nil || resp.StatusCode != http.StatusServiceUnavailable {
 		t.Fatalf("%v %v", resp, err)
@@ -350,7 +350,7 @@ func TestDraining(t *testing.T) {
 	l.acceptor = r
 	ours, theirs = net.Pipe()
 	defer theirs.Close()
-	l.open(&visitor{Conn: ours, l: l}, nil)
+	l.open(&handshakingConn{Conn: ours, l: l}, nil)
 	cl := &client{t: t, conn: theirs, br: bufio.NewReader(theirs)}
 	cl.expect(0x88, "\x03\xe9host_draining")
 	_ = theirs.Close()
