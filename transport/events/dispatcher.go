@@ -33,14 +33,14 @@ type Dispatcher struct {
 	ended    chan struct{}  // closed when all has ended
 
 	// guarded by mu; nothing waits while it is held
-	mu       sync.Mutex
-	items    map[string]*item // all that are in memory, by id
-	settling []*item          // to be written to the outbox
-	behind   sinkSet          // sinks for which more is in the outbox than in their queues
-	missed   sinkSet          // of them, those that something was left for since the scan began
-	early    []string         // ids of events that were read and are done, and may be posted yet; earlyMax at most
-	warned   map[string]bool  // targets without a sink
-	closed   bool
+	mu        sync.Mutex
+	items     map[string]*item // all that are in memory, by id
+	unwritten []*item          // to be written to the outbox
+	behind    sinkSet          // sinks for which more is in the outbox than in their queues
+	missed    sinkSet          // of them, those that something was left for since the scan began
+	early     []string         // ids of events that were read and are done, and may be posted yet; earlyMax at most
+	warned    map[string]bool  // targets without a sink
+	closed    bool
 }
 
 // sinkSet is a set of sinks, by their bits.
@@ -48,13 +48,13 @@ type sinkSet uint32
 
 // item is an event in memory.
 type item struct {
-	event    messages.Event
-	wants    sinkSet
-	has      sinkSet // had it, or gave it up
-	queued   sinkSet // have it in their queues
-	stored   sinkSet // has, as the outbox knows it
-	settling bool    // is being written: its place in memory is for that alone
-	posted   bool    // or made before this process, which posts it no more
+	event     messages.Event
+	wants     sinkSet
+	has       sinkSet // had it, or gave it up
+	queued    sinkSet // have it in their queues
+	stored    sinkSet // has, as the outbox knows it
+	unwritten bool    // is being written: its place in memory is for that alone
+	posted    bool    // or made before this process, which posts it no more
 }
 
 // earlyMax is how many events are remembered whose posts are to come. Those that are
@@ -144,9 +144,9 @@ func (d *Dispatcher) noteAll() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, i := range d.items {
-		if !i.settling && i.has != i.stored {
-			i.settling = true
-			d.settling = append(d.settling, i)
+		if !i.unwritten && i.has != i.stored {
+			i.unwritten = true
+			d.unwritten = append(d.unwritten, i)
 		}
 	}
 }
@@ -182,7 +182,7 @@ func (d *Dispatcher) queue(i *item, to sinkSet) (full sinkSet) {
 	return full
 }
 
-// hold keeps an item in memory for as long as a queue has it, and settles it otherwise.
+// hold keeps an item in memory for as long as a queue has it, and writes it to the outbox otherwise.
 func (d *Dispatcher) hold(i *item) {
 	d.items[i.event.ID] = i
 	if i.queued != 0 {
@@ -192,8 +192,8 @@ func (d *Dispatcher) hold(i *item) {
 		delete(d.items, i.event.ID)
 		return
 	}
-	i.settling = true
-	d.settling = append(d.settling, i)
+	i.unwritten = true
+	d.unwritten = append(d.unwritten, i)
 	d.look()
 }
 

@@ -32,10 +32,10 @@ func (d *Dispatcher) keep() {
 		case <-d.wake:
 		case <-pause.C:
 		case <-d.finish:
-			_ = d.settle()
+			_ = d.writeOutbox()
 			return
 		}
-		if err := d.settle(); err != nil {
+		if err := d.writeOutbox(); err != nil {
 			d.log.Error().Err(err).Msg("the outbox of events refuses")
 			pause.Reset(outboxPause)
 			continue
@@ -50,17 +50,17 @@ func (d *Dispatcher) keep() {
 			continue
 		}
 		first = false
-		if d.roomy() != 0 || d.unsettled() {
+		if d.roomy() != 0 || d.hasUnwritten() {
 			pause.Reset(scanPause)
 		}
 	}
 }
 
-// settle writes what is to be written, all at once.
-func (d *Dispatcher) settle() error {
+// writeOutbox writes what is to be written, all at once.
+func (d *Dispatcher) writeOutbox() error {
 	d.mu.Lock()
-	items := d.settling
-	d.settling = nil
+	items := d.unwritten
+	d.unwritten = nil
 	changes := make([]Change, len(items))
 	for n, i := range items {
 		changes[n] = d.change(i)
@@ -75,7 +75,7 @@ func (d *Dispatcher) settle() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err != nil {
-		d.settling = append(items, d.settling...)
+		d.unwritten = append(items, d.unwritten...)
 		return err
 	}
 	for _, i := range items {
@@ -87,10 +87,10 @@ func (d *Dispatcher) settle() error {
 	return nil
 }
 
-func (d *Dispatcher) unsettled() bool {
+func (d *Dispatcher) hasUnwritten() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return len(d.settling) > 0
+	return len(d.unwritten) > 0
 }
 
 // change is what the outbox is told of an item: gone, or who has it.
@@ -157,7 +157,7 @@ func (d *Dispatcher) read(id string, value []byte, targets sinkSet) (full sinkSe
 	if i == nil {
 		i = d.decode(id, value)
 	}
-	if i.settling { // it is read again once that is durable; what is behind it waits, too
+	if i.unwritten { // it is read again once that is durable; what is behind it waits, too
 		return i.left() & targets
 	}
 	full = d.queue(i, i.left()&targets)
