@@ -168,7 +168,7 @@ func (h *Host) startAPI(o Options) error {
 	h.api = conns
 	scheme := "http"
 	if c.API.TLS {
-		scheme, h.api = "https", tls.NewListener(h.api, h.doors.certs.ServerConfig())
+		scheme, h.api = "https", tls.NewListener(h.api, h.listeners.certs.ServerConfig())
 	}
 	h.addrs.APIURL = scheme + "://" + h.api.Addr().String()
 	public, err := c.reachable(h.api.Addr())

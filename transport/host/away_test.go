@@ -35,7 +35,7 @@ func TestSmallMessagesEndNobodyWhoIsAway(t *testing.T) {
 				if !*fullSize {
 					c.Limits.PlayerMessagesPerSecond, c.Limits.PlayerBytesPerSecond = 0, 0
 				}
-			}, func() script.Handler { return &gapTeller{lost: &lost} })
+			}, func() script.Handler { return &gapReporter{lost: &lost} })
 			ids := h.seats(h.newGame(4), 4)
 			loud, quiet := h.join(ids[0], stock.Options{NoUDP: true}), h.join(ids[1], stock.Options{NoUDP: true})
 			path := newSlowPath(h, 0)

@@ -140,7 +140,7 @@ func TestAVenueBehindOneAddressComesBack(t *testing.T) {
 	if took := h.atOnce(all, window); took[len(took)-1] > window {
 		t.Errorf("the last was back after %v", took[len(took)-1])
 	}
-	h.settled(len(all))
+	h.awaitAttached(len(all))
 	for why := counters.Refusal(1); why.String() != ""; why++ {
 		if n := h.host.Counters().Refused.Get(why); n != 0 {
 			t.Errorf("%d refused: %v", n, why)
@@ -148,8 +148,8 @@ func TestAVenueBehindOneAddressComesBack(t *testing.T) {
 	}
 }
 
-// settled waits until so many players are attached and nobody is detached.
-func (h *testHost) settled(players int) {
+// awaitAttached waits until so many players are attached and nobody is detached.
+func (h *testHost) awaitAttached(players int) {
 	h.Helper()
 	c := h.host.Counters()
 	h.untilCount("attached", func() int64 { return c.Players.Get(counters.PlayerAttached) }, int64(players))

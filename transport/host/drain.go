@@ -161,12 +161,12 @@ func (d *drain) wait(ctx context.Context) error {
 		case err := <-d.over:
 			return err
 		case <-grace.C:
-			if err, over := d.closeDoors(); over {
+			if err, over := d.stopAccepting(); over {
 				return err
 			}
 		case <-skipped:
 			skipped = nil
-			if err, over := d.closeDoors(); over {
+			if err, over := d.stopAccepting(); over {
 				return err
 			}
 			d.h.log.Info().Msg("no more waiting")
@@ -183,7 +183,7 @@ func (d *drain) wait(ctx context.Context) error {
 
 // closeDoors takes no new connections: the grace is over. From here on the drain cannot
 // be cancelled. If it has been, or is over, it says so instead.
-func (d *drain) closeDoors() (err error, over bool) {
+func (d *drain) stopAccepting() (err error, over bool) {
 	all := &d.h.drains
 	all.mu.Lock()
 	select {
@@ -196,7 +196,7 @@ func (d *drain) closeDoors() (err error, over bool) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	if err := d.h.doors.closeDoors(ctx); err != nil {
+	if err := d.h.listeners.stopAccepting(ctx); err != nil {
 		d.h.log.Warn().Err(err).Msg("a listener did not close in time")
 	}
 	return nil, false

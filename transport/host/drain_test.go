@@ -235,8 +235,8 @@ func TestADrainIsCancelledForACallerWhoIsGone(t *testing.T) {
 	h.seats(game, 1)
 }
 
-// A grace ends with the doors: nobody comes in while the last games are ended.
-func TestSkippingADrainClosesTheDoors(t *testing.T) {
+// A grace ends with the listeners: nobody comes in while the last games are ended.
+func TestSkippingADrainClosesTheListeners(t *testing.T) {
 	t.Parallel()
 	h := startHost(t, func(c *host.Config) { c.Drain.Grace = time.Hour }, nil)
 	p := h.join(h.seats(h.newGame(2), 1)[0], stock.Options{})

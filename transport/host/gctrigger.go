@@ -14,15 +14,15 @@ import (
 // live is no measure of what is not garbage: it holds all that was allocated during
 // the last collection, which in a storm is much (make bench-script).
 const (
-	settleEvery = 2 * time.Second
-	// settleCalm is how many looks in a row must be calm: fewer than
-	// settleCalmBytes allocated between two of them.
-	settleCalm      = 2
-	settleCalmBytes = 4 << 20
-	// settleNew is what must have been allocated since the last collection of this
+	gcCheckEvery = 2 * time.Second
+	// gcCalmChecks is how many looks in a row must be calm: fewer than
+	// gcCalmBytes allocated between two of them.
+	gcCalmChecks = 2
+	gcCalmBytes  = 4 << 20
+	// gcGarbage is what must have been allocated since the last collection of this
 	// kind: in bytes, and as a part of what lives.
-	settleNewMin  = 8 << 20
-	settleNewPart = 0.2
+	gcGarbageMin  = 8 << 20
+	gcGarbagePart = 0.2
 )
 
 // heapLook is what one look at the heap saw, in bytes.
@@ -31,16 +31,16 @@ type heapLook struct {
 	live      uint64 // at the last collection of whatever kind, at most
 }
 
-// settler decides when to collect. It keeps no reference to the heap.
-type settler struct {
+// gcTrigger decides when to collect. It keeps no reference to the heap.
+type gcTrigger struct {
 	last      heapLook
 	calm      int
 	collected uint64 // what had been allocated when it was last due
 }
 
 // due takes a look and reports whether the time has come.
-func (s *settler) due(now heapLook) bool {
-	calm := now.allocated-s.last.allocated < settleCalmBytes
+func (s *gcTrigger) due(now heapLook) bool {
+	calm := now.allocated-s.last.allocated < gcCalmBytes
 	s.last = now
 	if !calm {
 		s.calm = 0
@@ -48,19 +48,19 @@ func (s *settler) due(now heapLook) bool {
 	}
 	s.calm++
 	fresh := now.allocated - s.collected
-	if s.calm < settleCalm || fresh < settleNewMin || float64(fresh) < settleNewPart*float64(now.live) {
+	if s.calm < gcCalmChecks || fresh < gcGarbageMin || float64(fresh) < gcGarbagePart*float64(now.live) {
 		return false
 	}
 	s.calm, s.collected = 0, now.allocated
 	return true
 }
 
-// settle runs until done is closed.
-func settle(done <-chan struct{}) {
+// collectWhenCalm runs until done is closed.
+func collectWhenCalm(done <-chan struct{}) {
 	samples := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/live:bytes"}}
-	tick := time.NewTicker(settleEvery)
+	tick := time.NewTicker(gcCheckEvery)
 	defer tick.Stop()
-	var s settler
+	var s gcTrigger
 	for {
 		select {
 		case <-done:

@@ -2,9 +2,9 @@ package host
 
 import "testing"
 
-func TestSettleCollectsOnlyAfterMuchAndOnlyWhenCalm(t *testing.T) {
+func TestGarbageIsCollectedOnlyAfterMuchAndOnlyWhenCalm(t *testing.T) {
 	const mib = 1 << 20
-	var s settler
+	var s gcTrigger
 	for i, step := range []struct {
 		allocated, live uint64
 		want            bool

@@ -44,31 +44,31 @@ type Options struct {
 
 // Host is one running host. Its methods may be called from any goroutine.
 type Host struct {
-	log      zerolog.Logger
-	count    *counters.Set
-	system   *actors.System
-	doors    listeners
-	api      net.Listener
-	http     *http.Server
-	ops      *ops.Pages
-	logs     *sessionlog.Store
-	store    store.Store
-	events   *events.Dispatcher
-	own      bool // somebody wants events of game sessions and player sessions
-	showLogs bool // of game sessions in the host's, too
-	fleets   []Fleet
-	bundles  bundle.Limits
-	programs *programs
-	addrs    Announcement
-	grace    time.Duration
-	drains   drains
-	serving  sync.WaitGroup
-	stopOnce sync.Once
-	settled  chan struct{} // closed to end settle
-	watching context.CancelFunc
-	started  chan struct{} // closed once all of it is there
-	stopped  chan struct{}
-	drained  chan struct{} // closed when an operator's drain is over
+	log            zerolog.Logger
+	count          *counters.Set
+	system         *actors.System
+	listeners      listeners
+	api            net.Listener
+	http           *http.Server
+	ops            *ops.Pages
+	logs           *sessionlog.Store
+	store          store.Store
+	events         *events.Dispatcher
+	own            bool // somebody wants events of game sessions and player sessions
+	showLogs       bool // of game sessions in the host's, too
+	fleets         []Fleet
+	bundles        bundle.Limits
+	programs       *programs
+	addrs          Announcement
+	grace          time.Duration
+	drains         drains
+	serving        sync.WaitGroup
+	stopOnce       sync.Once
+	stopCollecting chan struct{} // closed to end collectWhenCalm
+	watching       context.CancelFunc
+	started        chan struct{} // closed once all of it is there
+	stopped        chan struct{}
+	drained        chan struct{} // closed when an operator's drain is over
 }
 
 // Announcement tells where the listeners are, host:port each; absent where off.
@@ -92,7 +92,7 @@ func Start(o Options) (h *Host, err error) {
 		return nil, fmt.Errorf("host: configuration: %w", err)
 	}
 	h = &Host{
-		log: o.Log, count: new(counters.Set), grace: c.Drain.Grace, showLogs: c.Log.GameSessions.Show, settled: make(chan struct{}),
+		log: o.Log, count: new(counters.Set), grace: c.Drain.Grace, showLogs: c.Log.GameSessions.Show, stopCollecting: make(chan struct{}),
 		started: make(chan struct{}), stopped: make(chan struct{}), drained: make(chan struct{}),
 	}
 	watching, stopWatching := context.WithCancel(context.Background())
@@ -103,7 +103,7 @@ func Start(o Options) (h *Host, err error) {
 			partial.stop(messages.CloseGoingAway)
 		}
 	}()
-	if err = h.doors.bind(c, h.count, o.Log); err != nil {
+	if err = h.listeners.bind(c, h.count, o.Log); err != nil {
 		return nil, err
 	}
 	if h.api, err = net.Listen("tcp", c.API.Addr); err != nil {
@@ -129,21 +129,21 @@ func Start(o Options) (h *Host, err error) {
 		return nil, err
 	}
 	gw := gateway.New(gateway.Options{
-		System: h.system, Fast: h.doors.fast, Secured: h.doors.secured, Counters: h.count, Log: o.Log, Limits: c.gatewayLimits(),
+		System: h.system, Fast: h.listeners.fast, Secured: h.listeners.secured, Counters: h.count, Log: o.Log, Limits: c.gatewayLimits(),
 	})
-	if err = h.doors.open(c, gw, h.count, o.Log); err != nil {
+	if err = h.listeners.open(c, gw, h.count, o.Log); err != nil {
 		return nil, err
 	}
-	h.serving.Go(func() { settle(h.settled) })
-	for _, ws := range h.doors.webSockets() {
+	h.serving.Go(func() { collectWhenCalm(h.stopCollecting) })
+	for _, ws := range h.listeners.webSockets() {
 		h.serving.Go(func() { h.served("websocket", ws.Serve(gw), o.OnFailure) })
 	}
 	h.serving.Go(func() { h.served("api", h.http.Serve(h.api), o.OnFailure) })
-	if h.doors.certs != nil {
-		h.serving.Go(func() { h.doors.certs.Watch(watching, c.TLS.ReloadEvery) })
+	if h.listeners.certs != nil {
+		h.serving.Go(func() { h.listeners.certs.Watch(watching, c.TLS.ReloadEvery) })
 	}
 	url := h.addrs.APIURL
-	h.addrs = h.doors.announcement(c)
+	h.addrs = h.listeners.announcement(c)
 	h.addrs.API, h.addrs.APIURL = h.api.Addr().String(), url
 	h.ops.SetReady(true)
 	close(h.started)
@@ -165,13 +165,13 @@ func (h *Host) served(what string, err error, fail func(string)) {
 // startActors builds the tree, which gives out the address of the listeners.
 func (h *Host) startActors(o Options) error {
 	c := &o.Config
-	plain, err := c.advertised(h.doors.ws, c.Public.Host)
+	plain, err := c.advertised(h.listeners.ws, c.Public.Host)
 	if err != nil {
 		return err
 	}
 	secured := plain
-	if h.doors.wss != nil {
-		if secured, err = c.advertised(h.doors.wss, c.secureName()); err != nil {
+	if h.listeners.wss != nil {
+		if secured, err = c.advertised(h.listeners.wss, c.secureName()); err != nil {
 			return err
 		}
 	}
@@ -238,8 +238,8 @@ func (h *Host) stop(reason messages.CloseReason) {
 		defer close(h.stopped)
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		_ = h.doors.closeDoors(ctx)
-		h.doors.closeAll(ctx, reason)
+		_ = h.listeners.stopAccepting(ctx)
+		h.listeners.closeAll(ctx, reason)
 		if h.system != nil {
 			h.system.Close()
 		}
@@ -259,9 +259,9 @@ func (h *Host) stop(reason messages.CloseReason) {
 		} else if h.api != nil {
 			h.api.Close()
 		}
-		h.doors.closeSockets()
+		h.listeners.closeSockets()
 		h.watching()
-		close(h.settled)
+		close(h.stopCollecting)
 		h.serving.Wait()
 		h.log.Info().Msg("stopped")
 	})

@@ -24,7 +24,7 @@ import (
 	"troupe/transport/websocket"
 )
 
-// listeners are all doors for players. Those of the secured mode are nil where
+// listeners are all sockets for players. Those of the secured mode are nil where
 // they are off.
 type listeners struct {
 	certs     *tlsconf.Store
@@ -122,7 +122,7 @@ func (l *listeners) webSockets() (all []*websocket.Listener) {
 }
 
 // closeDoors takes no new connections.
-func (l *listeners) closeDoors(ctx context.Context) error {
+func (l *listeners) stopAccepting(ctx context.Context) error {
 	var errs []error
 	for _, ws := range l.webSockets() {
 		errs = append(errs, ws.Close(ctx))

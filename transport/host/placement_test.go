@@ -34,7 +34,7 @@ func (h *testHost) placement(id string) *types.GameSessionPlacement {
 	return out.GameSessionPlacement
 }
 
-func (h *testHost) place(in *gamelift.StartGameSessionPlacementInput) *types.GameSessionPlacement {
+func (h *testHost) startPlacement(in *gamelift.StartGameSessionPlacementInput) *types.GameSessionPlacement {
 	h.Helper()
 	out, err := h.api.StartGameSessionPlacement(h.context(), in)
 	if err != nil {
@@ -61,7 +61,7 @@ func (h *testHost) ended(id string, want types.GameSessionPlacementState) *types
 // API-46, API-50.
 func TestAPlacementIsPlayed(t *testing.T) {
 	h := startHost(t, nil, nil)
-	h.place(&gamelift.StartGameSessionPlacementInput{
+	h.startPlacement(&gamelift.StartGameSessionPlacementInput{
 		PlacementId: aws.String("p"), GameSessionQueueName: aws.String("queue-dev"), MaximumPlayerSessionCount: aws.Int32(4), GameSessionName: aws.String("placed"),
 		DesiredPlayerSessions: []types.DesiredPlayerSession{{PlayerId: aws.String("one")}, {PlayerId: aws.String("two")}},
 	})
@@ -108,14 +108,14 @@ func TestLatencyDecidesThePlace(t *testing.T) {
 	}{{"player1", "us-east-1", 100}, {"player1", "us-west-2", 50}, {"player2", "us-east-1", 120}, {"player2", "us-west-2", 150}} {
 		latencies = append(latencies, types.PlayerLatency{PlayerId: &l.player, RegionIdentifier: &l.region, LatencyInMilliseconds: &l.ms})
 	}
-	h.place(&gamelift.StartGameSessionPlacementInput{
+	h.startPlacement(&gamelift.StartGameSessionPlacementInput{
 		PlacementId: aws.String("p"), GameSessionQueueName: aws.String("q"), MaximumPlayerSessionCount: aws.Int32(2), PlayerLatencies: latencies,
 	})
 	if p := h.ended("p", types.GameSessionPlacementStateFulfilled); *p.GameSessionRegion != "us-east-1" {
 		t.Errorf("in %s: %s", *p.GameSessionRegion, *p.GameSessionId)
 	}
 	// Without latencies the first destination counts, and its locations by name.
-	h.place(&gamelift.StartGameSessionPlacementInput{PlacementId: aws.String("plain"), GameSessionQueueName: aws.String("q"), MaximumPlayerSessionCount: aws.Int32(2)})
+	h.startPlacement(&gamelift.StartGameSessionPlacementInput{PlacementId: aws.String("plain"), GameSessionQueueName: aws.String("q"), MaximumPlayerSessionCount: aws.Int32(2)})
 	p := h.ended("plain", types.GameSessionPlacementStateFulfilled)
 	if *p.GameSessionRegion != "eu-west-1" || !strings.Contains(*p.GameSessionId, "fleet-far") {
 		t.Errorf("in %s: %s", *p.GameSessionRegion, *p.GameSessionId)
@@ -131,8 +131,8 @@ func TestLatencyDecidesThePlace(t *testing.T) {
 func TestPlacementWaitsForRoom(t *testing.T) {
 	h := startHost(t, func(c *host.Config) { c.Fleets[0].GameSessionsMax = 1 }, nil)
 	game := h.newGame(2)
-	h.place(&gamelift.StartGameSessionPlacementInput{PlacementId: aws.String("p"), GameSessionQueueName: aws.String("queue-dev"), MaximumPlayerSessionCount: aws.Int32(2)})
-	h.place(&gamelift.StartGameSessionPlacementInput{PlacementId: aws.String("q"), GameSessionQueueName: aws.String("queue-dev"), MaximumPlayerSessionCount: aws.Int32(2)})
+	h.startPlacement(&gamelift.StartGameSessionPlacementInput{PlacementId: aws.String("p"), GameSessionQueueName: aws.String("queue-dev"), MaximumPlayerSessionCount: aws.Int32(2)})
+	h.startPlacement(&gamelift.StartGameSessionPlacementInput{PlacementId: aws.String("q"), GameSessionQueueName: aws.String("queue-dev"), MaximumPlayerSessionCount: aws.Int32(2)})
 	if _, err := h.api.TerminateGameSession(h.context(), &gamelift.TerminateGameSessionInput{GameSessionId: &game, TerminationMode: types.TerminationModeForceTerminate}); err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestPlacementsOutliveTheHost(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, id := range []string{"first", "second"} {
-		h.place(&gamelift.StartGameSessionPlacementInput{PlacementId: &id, GameSessionQueueName: aws.String("mine"), MaximumPlayerSessionCount: aws.Int32(2)})
+		h.startPlacement(&gamelift.StartGameSessionPlacementInput{PlacementId: &id, GameSessionQueueName: aws.String("mine"), MaximumPlayerSessionCount: aws.Int32(2)})
 	}
 	first := h.ended("first", types.GameSessionPlacementStateFulfilled)
 	h.host.Close()
@@ -196,7 +196,7 @@ func TestManyPlacements(t *testing.T) {
 	for caller := range callers {
 		wait.Go(func() {
 			for i := caller; i < n; i += callers {
-				h.place(&gamelift.StartGameSessionPlacementInput{
+				h.startPlacement(&gamelift.StartGameSessionPlacementInput{
 					PlacementId: aws.String(fmt.Sprint("p", i)), GameSessionQueueName: aws.String("queue-dev"), MaximumPlayerSessionCount: aws.Int32(2),
 					DesiredPlayerSessions: []types.DesiredPlayerSession{{PlayerId: aws.String("x")}},
 				})

@@ -114,13 +114,13 @@ func (p *slowPath) cut() {
 	p.conns = nil
 }
 
-// gapTeller is a relay that says what it is told of gaps.
-type gapTeller struct {
+// gapReporter is a relay that says what it is told of gaps.
+type gapReporter struct {
 	script.Base
 	lost *atomic.Uint64
 }
 
-func (g *gapTeller) OnPlayerReconnected(_ messages.PeerID, info script.Reconnected) {
+func (g *gapReporter) OnPlayerReconnected(_ messages.PeerID, info script.Reconnected) {
 	g.lost.Add(info.Lost)
 }
 
@@ -135,7 +135,7 @@ func TestAFastSenderDoesNotEndWhoIsSlow(t *testing.T) {
 			var lost atomic.Uint64
 			h := startHost(t, func(c *host.Config) {
 				c.Session.PlayerQueueBytes = 64 << 10
-			}, func() script.Handler { return &gapTeller{lost: &lost} })
+			}, func() script.Handler { return &gapReporter{lost: &lost} })
 			ids := h.seats(h.newGame(2), 2)
 			sender := h.join(ids[0], stock.Options{NoUDP: true})
 			path := newSlowPath(h, 30_000)
