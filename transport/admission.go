@@ -173,8 +173,8 @@ func (a *Admission) refusal(s *source, now time.Time) counters.Refusal {
 	return 0
 }
 
-// place gives t a place that refusal has promised, and returns who has to go.
-func (a *Admission) place(t *Ticket, now time.Time) (evicted []*Ticket) {
+// grant gives t a place that refusal has promised, and returns who has to go.
+func (a *Admission) grant(t *Ticket, now time.Time) (evicted []*Ticket) {
 	l := &a.limits
 	evict := func(v *Ticket) {
 		if v != nil {

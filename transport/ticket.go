@@ -77,7 +77,7 @@ func (t *Ticket) Enter() counters.Refusal {
 	why := a.refusal(t.source, now)
 	var evicted []*Ticket
 	if why == 0 {
-		evicted = a.place(t, now)
+		evicted = a.grant(t, now)
 	} else {
 		a.count.Refused.Add(why, 1)
 	}
@@ -97,7 +97,7 @@ func (t *Ticket) Wait(e Entrant) counters.Refusal {
 	why := a.refusal(t.source, now)
 	var evicted []*Ticket
 	if why == 0 && t.source.held == 0 { // nobody overtakes
-		evicted = a.place(t, now)
+		evicted = a.grant(t, now)
 		a.mu.Unlock()
 		finish([]*Ticket{t}, evicted)
 		return 0
@@ -260,7 +260,7 @@ func (a *Admission) admit(s *source, now time.Time) (in, gone []*Ticket) {
 			s.queues[waiting].Add(&t.links[inSource], t)
 		default:
 			a.remove(t)
-			gone = append(gone, a.place(t, now)...)
+			gone = append(gone, a.grant(t, now)...)
 			in = append(in, t)
 		}
 	}

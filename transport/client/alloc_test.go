@@ -49,7 +49,7 @@ func TestSendCosts(t *testing.T) {
 	measure("reliable", Reliable)
 	c.numbers.on = true
 	measure("reliable, numbered", Reliable)
-	c.settle(cn)
+	c.awaitWritten(cn)
 	if s := c.Stats(); s.Reliable.Sent != 2002 || s.Fast.Sent != 1001 {
 		t.Errorf("stats %+v", s)
 	}

@@ -196,7 +196,7 @@ func (c *Client) group(ctx context.Context, op, group, least int32) error {
 // window is over.
 func (c *Client) Close() {
 	if cn := c.depart(); cn != nil {
-		c.settle(cn)
+		c.awaitWritten(cn)
 		cn.link.close()
 	}
 	<-c.done
@@ -222,8 +222,8 @@ func (c *Client) depart() *connection {
 	return c.current.Load()
 }
 
-// settle waits until everything is written, for a while.
-func (c *Client) settle(cn *connection) {
+// awaitWritten waits until everything is written, for a while.
+func (c *Client) awaitWritten(cn *connection) {
 	late := time.NewTimer(closePatience)
 	defer late.Stop()
 	for {

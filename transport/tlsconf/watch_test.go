@@ -24,8 +24,8 @@ func watched(t *testing.T, o func(t *testing.T) Options, test func(t *testing.T,
 	})
 }
 
-// settle lets the next look of Watch pass.
-func settle() {
+// awaitNextCheck lets the next look of Watch pass.
+func awaitNextCheck() {
 	time.Sleep(time.Minute)
 	synctest.Wait()
 }
@@ -41,13 +41,13 @@ func TestWatchRenews(t *testing.T) {
 		if !s.Certificate().Leaf.Equal(first) {
 			t.Error("renewed too early")
 		}
-		settle()
-		settle()
+		awaitNextCheck()
+		awaitNextCheck()
 		second := s.Certificate().Leaf
 		if second.Equal(first) || !second.NotAfter.After(first.NotAfter) || log.count("making a certificate") != 2 {
 			t.Errorf("not renewed once, ends at %v", second.NotAfter)
 		}
-		settle()
+		awaitNextCheck()
 		if !s.Certificate().Leaf.Equal(second) || log.count("near its end") != 0 {
 			t.Error("renewed again")
 		}
@@ -63,7 +63,7 @@ func TestWatchSeesFilesChange(t *testing.T) {
 	}
 	watched(t, opts, func(t *testing.T, s *Store, log *logged) {
 		first := s.Certificate().Leaf
-		settle()
+		awaitNextCheck()
 		if log.count("certificate in use") != 1 {
 			t.Error("reloaded for nothing")
 		}
@@ -71,16 +71,16 @@ func TestWatchSeesFilesChange(t *testing.T) {
 		// An ACME client writes one file, and a minute later the other.
 		next := issue(t, "P-256", between, time.Now().Add(-day), time.Now().Add(99*day), "game.example", "192.0.2.7")
 		write(t, o.CertFile, 0o644, next.pem, between.pem)
-		settle()
+		awaitNextCheck()
 		if !s.Certificate().Leaf.Equal(first) || log.count("not the private key") != 1 {
 			t.Error("half a change was taken")
 		}
-		settle()
+		awaitNextCheck()
 		if log.count("not the private key") != 1 {
 			t.Error("the same complaint again")
 		}
 		write(t, o.KeyFile, 0o600, next.secr)
-		settle()
+		awaitNextCheck()
 		if !s.Certificate().Leaf.Equal(next.cert) || log.count("certificate in use") != 2 {
 			t.Error("the change was not taken")
 		}
@@ -103,7 +103,7 @@ func TestWatchSeesFilesChange(t *testing.T) {
 		write(t, o.CertFile, 0o644, next.pem)
 		write(t, o.KeyFile, 0o600, next.secr)
 		write(t, o.CAFile, 0o644, root.pem)
-		settle()
+		awaitNextCheck()
 		if !s.Certificate().Leaf.Equal(next.cert) || string(s.CAPEM()) != string(root.pem) {
 			t.Error("the last change was not taken")
 		}

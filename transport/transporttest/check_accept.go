@@ -71,7 +71,7 @@ func admissionTickets(e *env) {
 	p2, l2 := e.connect()
 	pending(2)
 	if p, err := e.dial(); err == nil { // it need not be told: over datagrams a refusal may be silence
-		time.Sleep(e.settle)
+		time.Sleep(e.awaitIdle)
 		p.Abort()
 	}
 	if got := e.hub.accepts(); got != 2 {

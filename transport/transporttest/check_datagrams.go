@@ -230,13 +230,13 @@ func datagramGarbage(e *datagramEnv) {
 func datagramBlackPath(e *datagramEnv) {
 	c := e.open(1)
 	e.alive(c)
-	time.Sleep(e.settle)
+	time.Sleep(e.awaitIdle)
 	_, up := c.up.counts()
 	_, down := c.down.counts()
 	e.net.BlockAll(true)
 	e.send(c, 500)
 	e.net.BlockAll(false)
-	time.Sleep(e.settle)
+	time.Sleep(e.awaitIdle)
 	if _, got := c.up.counts(); got != up {
 		e.Errorf("%d datagrams to the host came through a black path", got-up)
 	}
@@ -264,7 +264,7 @@ func datagramClosed(e *datagramEnv) {
 	c, other := e.open(1), e.open(2)
 	e.alive(c)
 	c.Close()
-	time.Sleep(e.settle)
+	time.Sleep(e.awaitIdle)
 	_, up := c.up.counts()
 	for range 10 {
 		c.Up(c.up.next())
@@ -273,7 +273,7 @@ func datagramClosed(e *datagramEnv) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	time.Sleep(e.settle)
+	time.Sleep(e.awaitIdle)
 	if _, got := c.up.counts(); got != up {
 		e.Errorf("%d datagrams reached a closed end", got-up)
 	}

@@ -68,7 +68,7 @@ func (e *env) exchangeAll(all []*exchange) {
 		e.await("all messages arrive", func() bool { return x.done() || e.Failed() })
 	}
 	senders.Wait()
-	time.Sleep(e.settle) // for what comes twice
+	time.Sleep(e.awaitIdle) // for what comes twice
 	for _, x := range all {
 		units, _, _ := x.l.counts()
 		if got, _ := x.p.counts(); units != x.n || got != x.n {
@@ -219,7 +219,7 @@ func setSourceWaits(e *env) {
 		if i%10 == 0 {
 			e.flush(l)
 			l.Ping([]byte("x"))
-			time.Sleep(e.settle / 10)
+			time.Sleep(e.awaitIdle / 10)
 		}
 		if e.Failed() {
 			return
@@ -271,7 +271,7 @@ func sourceMoves(e *env) {
 		return sum
 	}
 	e.await("all messages arrive", func() bool { return total() >= n })
-	time.Sleep(e.settle)
+	time.Sleep(e.awaitIdle)
 	seen := make([]int, n)
 	for i, p := range ps {
 		numbers := tags(p.payloads())

@@ -144,7 +144,7 @@ func closedIgnores(e *env) {
 	l.Flush()
 	l.Close(messages.CloseKicked)
 	l.SetSource(nil)
-	time.Sleep(e.settle)
+	time.Sleep(e.awaitIdle)
 	if own.Release(); !released(own) {
 		e.Errorf("a frame sent after the end is still held")
 	}

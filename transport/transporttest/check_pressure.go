@@ -137,7 +137,7 @@ func halfOpenPeer(e *env) {
 	} {
 		p, l := e.login()
 		e.echoes(p, l)
-		time.Sleep(e.settle) // nothing is under way
+		time.Sleep(e.awaitIdle) // nothing is under way
 		cut(p, l)
 		src := newOutbox(e.TB)
 		l.SetSource(src)

@@ -37,12 +37,12 @@ type env struct {
 	opt Options
 	hub *hub
 
-	patience time.Duration // for what must happen
-	soon     time.Duration // for a message that nothing holds up
-	slack    time.Duration // for a call that must not wait
-	settle   time.Duration // to see that nothing more comes
-	flight   time.Duration // until what is on its way has come
-	stuck    time.Duration // without progress: there will be none
+	patience  time.Duration // for what must happen
+	soon      time.Duration // for a message that nothing holds up
+	slack     time.Duration // for a call that must not wait
+	awaitIdle time.Duration // to see that nothing more comes
+	flight    time.Duration // until what is on its way has come
+	stuck     time.Duration // without progress: there will be none
 
 	server Server
 }
@@ -57,7 +57,7 @@ func newEnv(tb TB, tr Transport, c *condition) *env {
 	if c == nil { // leaks are left to the package's TestMain: others run at the same time
 		// Long enough for a machine that is busy with something else.
 		e.patience, e.soon, e.slack = time.Minute, 4*time.Second, 4*time.Second
-		e.settle, e.flight, e.stuck = 50*time.Millisecond, time.Second, 250*time.Millisecond
+		e.awaitIdle, e.flight, e.stuck = 50*time.Millisecond, time.Second, 250*time.Millisecond
 		e.opt.WriteTimeout, e.opt.CloseLinger = 5*time.Second, 3*time.Second
 		return e
 	}
@@ -65,11 +65,11 @@ func newEnv(tb TB, tr Transport, c *condition) *env {
 	tb.Cleanup(e.net.Close)
 	e.net.SetAll(c.Condition)
 	e.opt.Network = e.net
-	e.patience, e.soon, e.settle = 2*time.Minute, 100*time.Millisecond, time.Second
+	e.patience, e.soon, e.awaitIdle = 2*time.Minute, 100*time.Millisecond, time.Second
 	e.flight, e.stuck = e.soon, 2500*time.Millisecond
 	e.opt.WriteTimeout, e.opt.CloseLinger = 10*time.Second, time.Second
 	if c.Loss > 0 {
-		e.soon, e.settle = 5*time.Second, 20*time.Second
+		e.soon, e.awaitIdle = 5*time.Second, 20*time.Second
 		e.flight = e.soon
 		e.opt.CloseLinger = 20 * time.Second // so that losses do not cut what is queued
 	}

@@ -129,9 +129,9 @@ func (p *player) newDevice() {
 	}
 }
 
-// settled tells why a player is not yet where it must be once all is healed: in,
+// quiet tells why a player is not yet where it must be once all is healed: in,
 // with everything delivered both ways (RL-2, RL-29).
-func (p *player) settled() string {
+func (p *player) quiet() string {
 	st := p.stay
 	if p.game.ending {
 		return ""

@@ -242,7 +242,7 @@ func (r *run) play() {
 	}
 	r.until(begin.Add(r.plan.faultsEnd))
 	r.heal()
-	r.settle()
+	r.awaitQuiet()
 	r.checkGroups()
 	r.checkRecords(true)
 	if r.lonely != "" && !r.games[0].ending {
@@ -306,12 +306,12 @@ func (r *run) heal() {
 	}
 }
 
-// settle waits until all is in order, for as long as that may take (RL-29).
-func (r *run) settle() {
+// awaitQuiet waits until all is in order, for as long as that may take (RL-29).
+func (r *run) awaitQuiet() {
 	healed := time.Now()
 	for {
 		r.until(time.Now().Add(tick))
-		why := r.unsettled()
+		why := r.notQuiet()
 		passed := time.Since(healed)
 		switch {
 		case why == "":
@@ -325,11 +325,11 @@ func (r *run) settle() {
 	}
 }
 
-func (r *run) unsettled() string {
+func (r *run) notQuiet() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range r.players {
-		if why := p.settled(); why != "" {
+		if why := p.quiet(); why != "" {
 			return fmt.Sprintf("%v %s", p, why)
 		}
 	}

@@ -40,7 +40,7 @@ func play(t *testing.T, flavors []flavor, act func(s *scene)) {
 		s.pass(time.Second)
 		act(s)
 		s.heal()
-		s.settle()
+		s.awaitQuiet()
 		s.checkGroups()
 		s.checkRecords(true)
 		s.close()
@@ -378,11 +378,11 @@ func TestReconnectBeforeTheHostNoticesTheLoss(t *testing.T) {
 
 func TestAStalledHandshakeHoldsUpNobody(t *testing.T) {
 	each(t, 0, func(s *scene) {
-		visitor := s.net.Node()
+		node := s.net.Node()
 		var silent []*memnet.Stream
 		for i := range 60 {
 			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-			c, err := visitor.Dial(ctx, s.host)
+			c, err := node.Dial(ctx, s.host)
 			cancel()
 			must(err)
 			_, err = io.WriteString(c, upgradeRequest[:i%len(upgradeRequest)])
