@@ -57,7 +57,7 @@ type Mailbox struct {
 	runner    *worker // who ran it last
 	system    ring[any]
 	control   ring[any]
-	data      ring[parcel]
+	data      ring[envelope]
 	dataBytes int
 	scheduled bool
 	started   bool
@@ -66,8 +66,8 @@ type Mailbox struct {
 	room      chan struct{} // made by a waiter, closed when the data lane is half empty
 }
 
-// parcel is a message of the data lane with what it counts.
-type parcel struct {
+// envelope is a message of the data lane and its size in bytes.
+type envelope struct {
 	msg  any
 	size int
 }
@@ -109,7 +109,7 @@ func (m *Mailbox) postData(msg any, size int, here bool) error {
 		return ErrFull
 	}
 	m.dataBytes += size
-	m.data.push(parcel{msg, size})
+	m.data.push(envelope{msg, size})
 	m.scheduleLocked(here)
 	return nil
 }
@@ -127,7 +127,7 @@ func (m *Mailbox) postOrdered(msg any) bool {
 		return false
 	}
 	m.dataBytes += size
-	m.data.push(parcel{msg, size})
+	m.data.push(envelope{msg, size})
 	m.scheduleLocked(false)
 	return true
 }
@@ -216,7 +216,7 @@ func (m *Mailbox) closeLocked() {
 	m.closed = true
 	m.urgent.Store(true) // what the worker has in hand is given back
 	control, data, room := m.control, m.data, m.room
-	m.control, m.data, m.dataBytes, m.room = ring[any]{}, ring[parcel]{}, 0, nil
+	m.control, m.data, m.dataBytes, m.room = ring[any]{}, ring[envelope]{}, 0, nil
 	m.mu.Unlock()
 	if room != nil {
 		close(room)
@@ -245,7 +245,7 @@ func (m *Mailbox) abandon(last func()) bool {
 	m.close()
 	for i, p := range w.batch { // what it had in hand
 		if p.msg != nil {
-			w.batch[i] = parcel{}
+			w.batch[i] = envelope{}
 			m.undelivered(p.msg)
 		}
 	}
@@ -323,14 +323,14 @@ func (m *Mailbox) run(w *worker) (again bool) {
 
 // deliver hands a batch of data to the actor and returns how many it took. What
 // is left when something more urgent comes, or the actor ends, is given back.
-func (m *Mailbox) deliver(batch []parcel) (taken int) {
+func (m *Mailbox) deliver(batch []envelope) (taken int) {
 	for i := range batch {
 		if m.urgent.Load() {
 			m.giveBack(batch[i:])
 			return i
 		}
 		msg := batch[i].msg
-		batch[i] = parcel{}
+		batch[i] = envelope{}
 		m.invoker.InvokeUserMessage(msg)
 	}
 	return len(batch)
@@ -338,7 +338,7 @@ func (m *Mailbox) deliver(batch []parcel) (taken int) {
 
 // giveBack puts data where it came from; if the actor has ended meanwhile, it
 // is undelivered.
-func (m *Mailbox) giveBack(batch []parcel) {
+func (m *Mailbox) giveBack(batch []envelope) {
 	defer clear(batch)
 	if m.isClosedFast() {
 		for _, p := range batch {

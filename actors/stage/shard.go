@@ -60,17 +60,17 @@ type Shard struct {
 	idle     *time.Timer // wakes own when it should flush
 	runs     uint64      // times that somebody became the owner
 	closed   bool
-	// strangers is how many workers still run a batch after they lost the shard
-	strangers int
-	done      sync.WaitGroup // counts own, and the strangers that were own
+	// detached is the number of workers that still run a batch after they lost the shard
+	detached int
+	done     sync.WaitGroup // counts own, and the detached workers that were own
 }
 
 // worker is one owner of a shard. If an actor holds it up, it loses the shard
 // (Stage's watch), and ends once that actor's batch is done.
 type worker struct {
 	shard *Shard
-	batch [runBatch]parcel // scratch of the mailbox that runs
-	loops bool             // it has a goroutine to itself
+	batch [runBatch]envelope // scratch of the mailbox that runs
+	loops bool               // it has a goroutine to itself
 	// turn is odd while a mailbox runs; it changes with every run.
 	turn atomic.Uint64
 }
@@ -152,7 +152,7 @@ func (w *worker) serveLocked(limit int) bool {
 			s.flushLocked()
 		}
 		if s.owner != w {
-			s.strangers--
+			s.detached--
 			s.wake.Broadcast() // own may wait for this to end
 			return false
 		}
@@ -183,7 +183,7 @@ func (w *worker) loop() {
 			w.serveLocked(math.MaxInt)
 		case wait == 0 || wait > 0 && s.closed:
 			s.flushLocked()
-		case s.closed && s.strangers == 0:
+		case s.closed && s.detached == 0:
 			return
 		default:
 			if wait > 0 {
@@ -295,27 +295,27 @@ func (s *Shard) markDirty(f Flusher) {
 	s.dirty = append(s.dirty, f)
 }
 
-// sight is what the watch saw of a shard.
-type sight struct {
+// progressSample is the owner of a shard and its turn at one check of the watch.
+type progressSample struct {
 	owner *worker
 	turn  uint64
 }
 
 // takeOver takes the shard from an owner that still runs the batch of the last
-// sight while something waits behind it: the batch goes on as that of a
-// stranger. It returns a new sight, and how many mailboxes waited if it took.
-func (s *Shard) takeOver(last sight) (now sight, waiting int, took bool) {
+// sample while something waits behind it: the batch goes on in a detached
+// worker. It returns a new sample, and how many mailboxes waited if it took.
+func (s *Shard) takeOver(last progressSample) (now progressSample, waiting int, took bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := s.owner
 	if w == nil || s.ready.len() == 0 && len(s.dirty) == 0 {
-		return sight{}, 0, false
+		return progressSample{}, 0, false
 	}
-	now = sight{w, w.turn.Load()}
+	now = progressSample{w, w.turn.Load()}
 	if now != last || now.turn%2 == 0 {
 		return now, 0, false
 	}
-	s.disownLocked()
+	s.detachLocked()
 	return now, s.ready.len(), true
 }
 
@@ -324,13 +324,13 @@ func (s *Shard) handOver(w *worker) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.owner == w {
-		s.disownLocked()
+		s.detachLocked()
 	}
 }
 
-// disownLocked makes the owner a stranger, and sees to it that there is a new one.
-func (s *Shard) disownLocked() {
-	s.strangers++
+// detachLocked makes the owner a detached worker, and sees to it that there is a new one.
+func (s *Shard) detachLocked() {
+	s.detached++
 	if s.own == s.owner {
 		s.startWorkerLocked()
 	} else {
@@ -349,7 +349,7 @@ func (s *Shard) lose(w *worker) {
 			s.startWorkerLocked()
 		}
 	} else {
-		s.strangers--
+		s.detached--
 	}
 	if w.loops {
 		s.done.Done()
@@ -372,7 +372,7 @@ func (s *Shard) waiting() int {
 	return s.ready.len()
 }
 
-// close ends the worker once its mailboxes are empty and no stranger is left.
+// close ends the worker once its mailboxes are empty and no detached worker is left.
 func (s *Shard) close() {
 	s.mu.Lock()
 	s.closed = true

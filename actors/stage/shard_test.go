@@ -231,7 +231,7 @@ func TestCloseFlushesWhatWasGathered(t *testing.T) {
 	})
 }
 
-// The watch looks every 10 ms and takes the shard at the second sight.
+// The watch looks every 10 ms and takes the shard at the second sample.
 func TestAnActorThatHoldsUpItsWorkerLosesIt(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, s *stagetest.Stage) {
 		j := newJournal()

@@ -10,15 +10,15 @@ import (
 	"troupe/messages/counters"
 )
 
-// hands is an actor that calls the functions it is sent.
-type hands struct {
+// funcActor is an actor that calls the functions it is sent.
+type funcActor struct {
 	fired int
 	last  func(*Context)
 }
 
-func (*hands) Started(*Context)     {}
-func (h *hands) Stopped(c *Context) { h.last(c) }
-func (h *hands) Receive(c *Context, msg any) {
+func (*funcActor) Started(*Context)     {}
+func (h *funcActor) Stopped(c *Context) { h.last(c) }
+func (h *funcActor) Receive(c *Context, msg any) {
 	if f, ok := msg.(func(*Context)); ok {
 		f(c)
 		return
@@ -30,7 +30,7 @@ func (h *hands) Receive(c *Context, msg any) {
 func TestTimersAreForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{Log: zerolog.Nop(), Counters: new(counters.Set), Shards: 1})
-		ref, h := s.NewRef(counters.ActorProbe, LaneLimits{}), new(hands)
+		ref, h := s.NewRef(counters.ActorProbe, LaneLimits{}), new(funcActor)
 		s.SpawnRoot(ref, h)
 		ask := func(f func(*Context)) {
 			ref.Tell(f)

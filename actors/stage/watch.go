@@ -24,14 +24,14 @@ type watch struct {
 	done    sync.WaitGroup
 
 	// of the goroutine
-	last      []sight
+	last      []progressSample
 	runs      uint64 // of all shards, when asked last
 	takeovers int
 	warnedAt  time.Time
 }
 
 func (w *watch) start(s *Stage) {
-	w.stage, w.last = s, make([]sight, len(s.shards))
+	w.stage, w.last = s, make([]progressSample, len(s.shards))
 	w.stirred, w.stop = make(chan struct{}, 1), make(chan struct{})
 	w.done.Go(w.run)
 }
