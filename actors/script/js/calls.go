@@ -49,7 +49,7 @@ func (h *Handler) call(what string, f native, fill func(*arguments)) (v goja.Val
 	}
 	h.direct = false
 	if h.jobs.waiting() || len(h.ticks) > 0 || len(h.rejections) > 0 {
-		h.settle(what)
+		h.runJobs(what)
 	}
 	h.recent = recent{}
 	took, verdict := h.watch.End()
@@ -110,9 +110,9 @@ func (h *Handler) framed(f func()) error {
 	})
 }
 
-// settle runs ticks and promise jobs until none are left, in the order of Node: ticks,
+// runJobs runs ticks and promise jobs until none are left, in the order of Node: ticks,
 // all jobs, the ticks that these have left. Then it decides on rejections.
-func (h *Handler) settle(what string) {
+func (h *Handler) runJobs(what string) {
 	step := func(err error) {
 		if err != nil {
 			_ = h.judge(what, err)
@@ -203,8 +203,8 @@ func (h *Handler) judge(what string, err error) error {
 	case h.dead: // process.exit
 		return errDead
 	case errors.As(err, &interrupted): // by the watchdog; overdue will tell
-		h.place.file, h.place.row = firstFrame(interrupted.Stack())
-		h.place.stack = frames(interrupted.Stack())
+		h.interruptedAt.file, h.interruptedAt.row = firstFrame(interrupted.Stack())
+		h.interruptedAt.stack = frames(interrupted.Stack())
 		return errDead
 	case errors.As(err, &thrown):
 		failed := h.loadError(what, thrown)
@@ -238,7 +238,7 @@ func (h *Handler) overdue(what string, verdict watchdog.Verdict) {
 	}
 	h.running = false
 	reason := what + " was interrupted: " + h.watch.Reason()
-	h.process.Log.At(script.LevelError, cmp.Or(h.place.file, "script"), h.place.row, reason+h.place.stack)
+	h.process.Log.At(script.LevelError, cmp.Or(h.interruptedAt.file, "script"), h.interruptedAt.row, reason+h.interruptedAt.stack)
 	h.crash(reason)
 }
 

@@ -15,8 +15,8 @@ import (
 	"troupe/messages/counters"
 )
 
-// dog watches the calls of all runtimes of the process.
-var dog watchdog.Dog
+// callWatchdog watches the calls of all runtimes of the process.
+var callWatchdog watchdog.Watchdog
 
 // Handler is the logic of one game session: a runtime with the script in it. All
 // fields belong to the game session's actor.
@@ -62,7 +62,7 @@ type Handler struct {
 	regexps       *regexps // nil: no file uses one
 	configuration script.Configuration
 
-	place struct {
+	interruptedAt struct {
 		file, stack string
 		row         int
 	} // where a call was interrupted
@@ -118,7 +118,7 @@ func (h *Handler) open() error {
 	if err := h.boot(); err != nil {
 		return err
 	}
-	h.watch = dog.Watch(watchdog.Options{
+	h.watch = callWatchdog.Watch(watchdog.Options{
 		Limit: h.program.limits.Callback, MemoryMax: h.program.limits.MemoryMax, Held: h.held,
 		Interrupt: h.interrupt, Stuck: h.stuck, Long: h.process.HandOver,
 	})

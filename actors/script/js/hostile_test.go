@@ -165,7 +165,7 @@ exports.ssExports = {
   onMessage(m) { if (m.opCode === 1) { `+c.source+` } else session.sendMessage(m, 1); },
 };`))
 	if c.want != returns {
-		other := dog.Watch(watchdog.Options{}) // another game session: calls are paced
+		other := callWatchdog.Watch(watchdog.Options{}) // another game session: calls are paced
 		defer other.Release()
 	}
 	tellStuck := make(chan string, 1)

@@ -13,7 +13,7 @@ import (
 // beside has calls be paced, on a machine of any size, and returns what ends that.
 func beside(t *testing.T) {
 	t.Helper()
-	other := dog.Watch(watchdog.Options{})
+	other := callWatchdog.Watch(watchdog.Options{})
 	before := runtime.GOMAXPROCS(2)
 	t.Cleanup(func() {
 		other.Release()

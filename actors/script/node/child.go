@@ -47,9 +47,9 @@ type child struct {
 	handled chan struct{} // of one element: a batch was handled
 	cpu     cpuMeter      // of the keeper's goroutine
 
-	mu   sync.Mutex
-	dog  watchdog
-	mute bool // the log is closed
+	mu       sync.Mutex
+	watchdog watchdog
+	mute     bool // the log is closed
 }
 
 func newChild(p *Program, process script.Process) *child {
@@ -57,7 +57,7 @@ func newChild(p *Program, process script.Process) *child {
 		process.Counters = new(counters.Set)
 	}
 	return &child{p: p, process: process, closing: make(chan struct{}), kills: make(chan string, 1), handled: make(chan struct{}, 1),
-		queue: queue{wake: make(chan struct{}, 1)}, dog: watchdog{limit: p.limits.Callback}, cpu: cpuMeter{window: CPUWindow}}
+		queue: queue{wake: make(chan struct{}, 1)}, watchdog: watchdog{limit: p.limits.Callback}, cpu: cpuMeter{window: CPUWindow}}
 }
 
 // close ends the process, and the log's use. It does not wait.
@@ -97,7 +97,7 @@ func (c *child) put(k toChild, fill func(f *frame)) error {
 	err := c.queue.end(&f)
 	switch err {
 	case nil:
-		c.dog.sent(time.Now())
+		c.watchdog.sent(time.Now())
 	case errFull:
 		c.kill(fmt.Sprintf("the script does not keep up: %d MiB wait for it", queueMax>>20))
 	}
@@ -212,7 +212,7 @@ func (c *child) watch(cmd *exec.Cmd) (why string) {
 		close(gone)
 	}()
 	pid := cmd.Process.Pid
-	ticker := time.NewTicker(c.dog.every())
+	ticker := time.NewTicker(c.watchdog.every())
 	defer ticker.Stop()
 	closing, kills := c.closing, c.kills
 	for {
@@ -240,7 +240,7 @@ func (c *child) watch(cmd *exec.Cmd) (why string) {
 // look is the watchdog's.
 func (c *child) look() {
 	c.mu.Lock()
-	stuck, ask := c.dog.look(time.Now())
+	stuck, ask := c.watchdog.look(time.Now())
 	c.mu.Unlock()
 	switch {
 	case stuck:
@@ -377,7 +377,7 @@ func (c *child) confirm(list []fields) ([]fields, error) {
 	for _, f := range list {
 		if f.kind != fromAck {
 			others = append(others, f)
-		} else if !c.dog.confirmed(f.n, time.Now()) {
+		} else if !c.watchdog.confirmed(f.n, time.Now()) {
 			return nil, errors.New("the process confirmed what it was not sent")
 		}
 	}

@@ -84,13 +84,13 @@ func (p *pacer) begin() { p.left, p.looked, p.began = p.every, 0, 0 }
 func (w *Watch) endPace() {
 	if w.pacer.long {
 		w.pacer.long = false
-		w.dog.long.Add(-1)
+		w.watchdog.long.Add(-1)
 	}
 }
 
 // look looks at the clock, and rests if it is time to.
 func (w *Watch) look() {
-	if w.weigh.Load() {
+	if w.measureDue.Load() {
 		w.measure(false)
 	}
 	p, since, now := &w.pacer, w.since.Load(), time.Since(w.worker.start)
@@ -105,12 +105,12 @@ func (w *Watch) look() {
 	}
 	if !p.long {
 		p.long = true
-		w.dog.long.Add(1)
+		w.watchdog.long.Add(1)
 		if w.o.Long != nil {
 			w.o.Long()
 		}
 	}
-	if w.dog.suffers() {
+	if w.watchdog.contended() {
 		w.rest(since, took, now)
 	}
 }
@@ -130,8 +130,8 @@ func (p *pacer) tune(now, took time.Duration) {
 	p.left, p.looked = p.every, now
 }
 
-// suffers reports whether long calls are to be paced.
-func (d *Dog) suffers() bool {
+// contended reports whether long calls are to be paced.
+func (d *Watchdog) contended() bool {
 	return d.others.Load() && 2*int(d.long.Load()) >= runtime.GOMAXPROCS(0)
 }
 

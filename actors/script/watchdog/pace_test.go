@@ -20,7 +20,7 @@ func work(w *Watch, d time.Duration) (worked time.Duration) {
 
 // crowded makes a watch that is not alone, with as many long calls beside it that the
 // cores are contended, and tells how to end that.
-func crowded(d *Dog, o Options) (w *Watch, done func()) {
+func crowded(d *Watchdog, o Options) (w *Watch, done func()) {
 	w, other := d.Watch(o), d.Watch(Options{})
 	n := int32(max(0, runtime.GOMAXPROCS(0)/2-1))
 	d.long.Add(n)
@@ -29,7 +29,7 @@ func crowded(d *Dog, o Options) (w *Watch, done func()) {
 
 func TestALongCallIsPaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var d Dog
+		var d Watchdog
 		told := 0
 		w, done := crowded(&d, Options{Long: func() { told++ }})
 		defer done()
@@ -62,7 +62,7 @@ func TestALongCallIsPaced(t *testing.T) {
 
 func TestACallThatHarmsNobodyIsNotPaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var d Dog
+		var d Watchdog
 		w := d.Watch(Options{})
 		defer w.Release()
 		w.Begin()
@@ -83,7 +83,7 @@ func TestACallThatHarmsNobodyIsNotPaced(t *testing.T) {
 
 func TestShortCallsAreNeverPaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var d Dog
+		var d Watchdog
 		w, done := crowded(&d, Options{Long: func() { t.Error("a short call is long") }})
 		defer done()
 		for range 1000 {
@@ -99,7 +99,7 @@ func TestShortCallsAreNeverPaced(t *testing.T) {
 
 func TestAPacedCallIsInterruptedInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var d Dog
+		var d Watchdog
 		interrupts := 0
 		w, done := crowded(&d, Options{Limit: 2 * time.Second, Interrupt: func(string) { interrupts++ }})
 		defer done()
@@ -120,7 +120,7 @@ func TestAPacedCallIsInterruptedInTime(t *testing.T) {
 }
 
 func TestALongCallGrowsSlowly(t *testing.T) {
-	var d Dog
+	var d Watchdog
 	w, done := crowded(&d, Options{})
 	defer done()
 	var hoard [][]byte
@@ -176,7 +176,7 @@ func TestACallPaysForWhatItAllocates(t *testing.T) {
 }
 
 func BenchmarkPause(b *testing.B) {
-	var d Dog
+	var d Watchdog
 	w := d.Watch(Options{})
 	defer w.Release()
 	w.Begin()

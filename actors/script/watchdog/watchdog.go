@@ -57,9 +57,9 @@ const (
 	oldest = 1 // a start is at least that
 )
 
-// Dog is a watchdog. The zero value is ready; its methods may be called from any
+// Watchdog limits how long calls take. The zero value is ready; its methods may be called from any
 // goroutine.
-type Dog struct {
+type Watchdog struct {
 	mu      sync.Mutex
 	watches []*Watch
 	worker  *worker // nil: there are no watches
@@ -79,15 +79,15 @@ type worker struct {
 
 // Watch watches the calls of one owner, who makes them one at a time.
 type Watch struct {
-	dog    *Dog
-	worker *worker
-	since  atomic.Int64 // when the call under way began, ns since worker.start; or one of the values above
-	weigh  atomic.Bool  // the owner is to measure what it holds
-	pacer  pacer
-	o      Options
+	watchdog   *Watchdog
+	worker     *worker
+	since      atomic.Int64 // when the call under way began, ns since worker.start; or one of the values above
+	measureDue atomic.Bool  // the owner is to measure what it holds
+	pacer      pacer
+	o          Options
 
-	// Guarded by dog.mu.
-	index   int   // in dog.watches; -1: released
+	// Guarded by watchdog.mu.
+	index   int   // in watchdog.watches; -1: released
 	seen    int64 // since, as it was last looked at
 	heap    int64 // of the process when it first was, or was found too large last
 	firedAt time.Duration
@@ -95,14 +95,14 @@ type Watch struct {
 }
 
 // Watch returns a watch, which must be released.
-func (d *Dog) Watch(o Options) *Watch {
+func (d *Watchdog) Watch(o Options) *Watch {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.worker == nil {
 		d.worker = &worker{start: time.Now(), wake: make(chan struct{}, 1), quit: make(chan struct{})}
 		go d.run(d.worker)
 	}
-	w := &Watch{dog: d, worker: d.worker, o: o, index: len(d.watches)}
+	w := &Watch{watchdog: d, worker: d.worker, o: o, index: len(d.watches)}
 	d.watches = append(d.watches, w)
 	d.others.Store(len(d.watches) > 1)
 	return w
@@ -111,7 +111,7 @@ func (d *Dog) Watch(o Options) *Watch {
 // Release ends the watch; a call that is under way is not watched any more. The
 // goroutine ends with the last.
 func (w *Watch) Release() {
-	d := w.dog
+	d := w.watchdog
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if w.index < 0 {
@@ -132,7 +132,7 @@ func (w *Watch) Release() {
 
 // Begin starts a call.
 func (w *Watch) Begin() {
-	w.weigh.Store(false)
+	w.measureDue.Store(false)
 	w.pacer.begin()
 	w.since.Store(int64(time.Since(w.worker.start)) + oldest)
 	if w.worker.asleep.Load() && w.worker.asleep.CompareAndSwap(true, false) {
@@ -146,7 +146,7 @@ func (w *Watch) Begin() {
 // End ends it, and returns how long it took if it was in time. After Stuck, somebody
 // else has taken over: the caller must not go on.
 func (w *Watch) End() (time.Duration, Verdict) {
-	if w.weigh.Load() {
+	if w.measureDue.Load() {
 		w.measure(true)
 	}
 	w.endPace()
@@ -163,7 +163,7 @@ func (w *Watch) End() (time.Duration, Verdict) {
 // Reason says why the last call was not InTime. For the owner, after End.
 func (w *Watch) Reason() string { return w.reason }
 
-func (d *Dog) run(k *worker) {
+func (d *Watchdog) run(k *worker) {
 	ticker := time.NewTicker(period)
 	defer ticker.Stop()
 	looks := 0
@@ -194,7 +194,7 @@ func (d *Dog) run(k *worker) {
 
 // look looks at all calls, and reports whether any is under way. What it finds is told
 // without the lock, because who is told may release watches.
-func (d *Dog) look(k *worker) bool {
+func (d *Watchdog) look(k *worker) bool {
 	var found []finding
 	d.mu.Lock()
 	now, busy, heap := time.Since(k.start), false, int64(0)
@@ -260,21 +260,21 @@ func (w *Watch) grown(since, heap int64) {
 	}
 	if heap-w.heap > w.o.MemoryMax {
 		w.heap = heap // from here on
-		w.weigh.Store(true)
+		w.measureDue.Store(true)
 	}
 }
 
 // measure ends the call if the owner holds too much. While somebody else measures it is
 // put off, unless this is the end of the call.
 func (w *Watch) measure(last bool) {
-	d := w.dog
+	d := w.watchdog
 	for !d.measuring.CompareAndSwap(false, true) {
 		if !last {
 			return
 		}
 		time.Sleep(time.Millisecond)
 	}
-	w.weigh.Store(false)
+	w.measureDue.Store(false)
 	held := w.o.Held(w.o.MemoryMax)
 	d.measuring.Store(false)
 	since := w.since.Load()

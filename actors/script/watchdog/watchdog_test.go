@@ -14,7 +14,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestACallInTimeIsLeftAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var d Dog
+		var d Watchdog
 		w := d.Watch(Options{Limit: time.Second, Interrupt: func(string) { t.Error("interrupted") }})
 		defer w.Release()
 		for range 5 {
@@ -30,7 +30,7 @@ func TestACallInTimeIsLeftAlone(t *testing.T) {
 
 func TestALongCallIsInterruptedOnceThenStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var d Dog
+		var d Watchdog
 		begun := time.Now()
 		var interrupts, stucks []time.Duration
 		w := d.Watch(Options{Limit: time.Second,
@@ -78,7 +78,7 @@ func TestACallEndsForWhatItHoldsAndNotForWhatTheProcessDoes(t *testing.T) {
 		{"holds more", 64*mib + 1, true, Interrupted}, {"holds more, and does not pause", 64*mib + 1, false, Interrupted},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			var d Dog
+			var d Watchdog
 			asked, told := 0, 0
 			w := d.Watch(Options{MemoryMax: 64 * mib, Interrupt: func(string) { told++ }, Held: func(limit int64) int64 {
 				if asked++; limit != 64*mib {
@@ -92,7 +92,7 @@ func TestACallEndsForWhatItHoldsAndNotForWhatTheProcessDoes(t *testing.T) {
 			for _, heap := range []int64{100, 150, 164} {
 				w.grown(w.since.Load(), heap*mib)
 			}
-			if w.weigh.Load() {
+			if w.measureDue.Load() {
 				t.Error("measured before the process has grown by more")
 			}
 			w.grown(w.since.Load(), 165*mib)
@@ -121,7 +121,7 @@ func TestACallEndsForWhatItHoldsAndNotForWhatTheProcessDoes(t *testing.T) {
 
 func TestGrowthIsSeen(t *testing.T) {
 	runtime.GC() // what other tests have left must not go away meanwhile
-	var d Dog
+	var d Watchdog
 	asked := 0
 	w := d.Watch(Options{MemoryMax: 64 << 20, Interrupt: func(string) {}, Held: func(int64) int64 { asked++; return 0 }})
 	defer w.Release()
@@ -145,7 +145,7 @@ func TestGrowthIsSeen(t *testing.T) {
 
 func TestAReleasedWatchIsNotLookedAt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var d Dog
+		var d Watchdog
 		a := d.Watch(Options{Limit: time.Second, Interrupt: func(string) { t.Error("interrupted") }})
 		b := d.Watch(Options{})
 		a.Begin()
@@ -160,7 +160,7 @@ func TestAReleasedWatchIsNotLookedAt(t *testing.T) {
 
 func TestWhoIsToldMayReleaseTheWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var d Dog
+		var d Watchdog
 		var w *Watch
 		done := make(chan struct{})
 		w = d.Watch(Options{Limit: time.Second, Interrupt: func(string) {}, Stuck: func(string) { w.Release(); close(done) }})
@@ -170,7 +170,7 @@ func TestWhoIsToldMayReleaseTheWatch(t *testing.T) {
 }
 
 func BenchmarkCall(b *testing.B) {
-	var d Dog
+	var d Watchdog
 	w := d.Watch(Options{Limit: time.Minute, MemoryMax: 1 << 30})
 	defer w.Release()
 	for b.Loop() {
