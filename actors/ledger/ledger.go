@@ -119,7 +119,7 @@ type line struct {
 	forget  bool // notes on their way are not to be tried again
 }
 
-// pending is a transaction until it is settled.
+// pending is a transaction that is not complete yet.
 type pending struct {
 	Transaction
 	entry Entry
@@ -267,7 +267,7 @@ func (l *Ledger) Answered(a Answer) {
 		l.advance(b.notes[0].key)
 		return
 	}
-	l.settle(b.p, a.err)
+	l.complete(b.p, a.err)
 }
 
 // Undelivered implements stage.Undeliverable: the owner has stopped.
@@ -298,8 +298,8 @@ func (l *Ledger) TryAgain(d Due) {
 	}
 }
 
-// settle ends a transaction that was on its way to the store.
-func (l *Ledger) settle(p *pending, err error) {
+// complete ends a transaction that was on its way to the store.
+func (l *Ledger) complete(p *pending, err error) {
 	l.claim(p, -1)
 	if err == nil {
 		if p.entry.Apply != nil {

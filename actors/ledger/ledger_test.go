@@ -205,7 +205,7 @@ func (c *change) decide() (ledger.Entry, error) {
 			break
 		}
 		if other.by == o && len(other.replies) == 0 && (other.key == c.key || slices.Contains(other.uses, c.key)) {
-			w.t.Fatalf("%s is decided before %s is settled", c.value, other.value)
+			w.t.Fatalf("%s is decided before %s is complete", c.value, other.value)
 		}
 	}
 	if o.using[c.key] > 0 {
@@ -360,8 +360,8 @@ func (w *world) together() {
 	}
 }
 
-// settle has the store work until nothing is left to do.
-func (w *world) settle() {
+// drainStore has the store work until nothing is left to do.
+func (w *world) drainStore() {
 	o := w.owner
 	w.disk.busy = false
 	for len(w.disk.waiting)+len(o.inbox) > 0 {
@@ -457,7 +457,7 @@ func TestWhatIsShownIsDurable(t *testing.T) {
 					w.receive()
 				}
 			},
-			"settle": func(t *rapid.T) { w.settle() },
+			"settle": func(t *rapid.T) { w.drainStore() },
 			"die": func(t *rapid.T) {
 				if rapid.Bool().Draw(t, "really") {
 					w.die(rapid.Bool().Draw(t, "in order"))
@@ -466,6 +466,6 @@ func TestWhatIsShownIsDurable(t *testing.T) {
 			},
 			"": func(*rapid.T) { w.invariants() },
 		})
-		w.settle()
+		w.drainStore()
 	})
 }

@@ -11,8 +11,8 @@ import (
 	"troupe/messages"
 )
 
-// settleMax is how long a reader waits for what is queued to be written.
-const settleMax = time.Second
+// awaitWrittenMax is how long a reader waits for what is queued to be written.
+const awaitWrittenMax = time.Second
 
 // Read returns a game session's log as far as it is written, from the oldest line
 // that is kept. The error is fs.ErrNotExist for a game session without one; while it
@@ -34,7 +34,7 @@ func (s *Store) read(ctx context.Context, id messages.GameSessionID, follow bool
 	if l == nil {
 		return nil, fs.ErrNotExist
 	}
-	s.settle(l)
+	s.awaitWritten(l)
 	s.mu.Lock()
 	none := len(l.parts) == 0 && l.writers == 0
 	s.mu.Unlock()
@@ -44,9 +44,9 @@ func (s *Store) read(ctx context.Context, id messages.GameSessionID, follow bool
 	return &reader{store: s, log: l, ctx: ctx, follow: follow}, nil
 }
 
-// settle has what is queued of a log written.
-func (s *Store) settle(l *log) {
-	patience := time.NewTimer(settleMax)
+// awaitWritten returns when the queued lines of a log are written.
+func (s *Store) awaitWritten(l *log) {
+	patience := time.NewTimer(awaitWrittenMax)
 	defer patience.Stop()
 	for {
 		s.mu.Lock()

@@ -79,7 +79,7 @@ func (s *Store) write(l *log) {
 		err = s.append(l, data)
 	}
 	s.warn(err)
-	if s.settleLog(l, lines, missing, err) {
+	if s.countWritten(l, lines, missing, err) {
 		s.closeFile(l)
 		if last := l.last; last > 0 {
 			// A later process takes the time of the last file for that of the end.
@@ -88,8 +88,8 @@ func (s *Store) write(l *log) {
 	}
 }
 
-// settleLog does the accounts after a write, and reports whether the log is over.
-func (s *Store) settleLog(l *log, lines, missing int, err error) (over bool) {
+// countWritten does the accounts after a write, and reports whether the log is over.
+func (s *Store) countWritten(l *log, lines, missing int, err error) (over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l.queued, l.writing = false, false

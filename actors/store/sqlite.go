@@ -56,17 +56,17 @@ type SQLite struct {
 
 	writer writer // owned by the writer's goroutine
 
-	mu      sync.Mutex
-	wake    sync.Cond          // on mu: something waits, or the store closes
-	settled sync.Cond          // on mu: done has grown
-	damaged map[recordKey]bool // what Load has found, until it is overwritten
-	queue   []commit
-	waiting int // commits that wait or are being written, and what they hold
-	changes int
-	bytes   int
-	queued  uint64 // commits ever taken
-	done    uint64 // of them, durable or refused, and told so
-	closed  bool
+	mu        sync.Mutex
+	wake      sync.Cond          // on mu: something waits, or the store closes
+	committed sync.Cond          // on mu: done has grown
+	damaged   map[recordKey]bool // what Load has found, until it is overwritten
+	queue     []commit
+	waiting   int // commits that wait or are being written, and what they hold
+	changes   int
+	bytes     int
+	queued    uint64 // commits ever taken
+	done      uint64 // of them, durable or refused, and told so
+	closed    bool
 }
 
 // commit is one call of Commit.
@@ -102,7 +102,7 @@ func Open(o Options) (s *SQLite, err error) {
 		}
 	}()
 	s = &SQLite{path: path, o: o, log: o.Log, count: o.Counters, unlock: unlock, ended: make(chan struct{})}
-	s.wake.L, s.settled.L = &s.mu, &s.mu
+	s.wake.L, s.committed.L = &s.mu, &s.mu
 	db, err := openFile(path)
 	if err != nil && o.SkipDamaged && errors.Is(err, errBroken) {
 		db, err = s.salvage(err)
@@ -183,7 +183,7 @@ func (s *SQLite) Flush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for upTo := s.queued; s.done < upTo; {
-		s.settled.Wait()
+		s.committed.Wait()
 	}
 }
 

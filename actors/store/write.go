@@ -116,7 +116,7 @@ func (s *SQLite) answer(batch []commit, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.done += uint64(len(batch))
-	s.settled.Broadcast()
+	s.committed.Broadcast()
 }
 
 // release takes a batch off what waits, before anybody is told, who may commit at once.
