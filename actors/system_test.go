@@ -25,7 +25,7 @@ func TestCloseStopsEverythingTopDown(t *testing.T) {
 		g.Take()
 		w.System.Close()
 		w.System.Close()
-		w.Settle()
+		w.WaitIdle()
 		for _, c := range []*actorstest.Client{a, waiting} {
 			if r, _ := c.Closed(); r == 0 {
 				w.Error("a connection is left open")
@@ -67,7 +67,7 @@ func TestACrashInOneGameSessionIsNotFeltInAnother(t *testing.T) {
 		for _, inSession := range []bool{false, true} {
 			victim.Panic(inSession)
 			a.Say(1, 2, 0, "still here")
-			w.Settle()
+			w.WaitIdle()
 			actorstest.Equal(w, "b", b.Take(), "1 from 1 to player 2: still here")
 			if !inSession {
 				victim = w.Enter(victim.ID)

@@ -143,8 +143,8 @@ func (w *World) close() {
 	}
 }
 
-// Settle waits until nothing more happens without time passing.
-func (w *World) Settle() {
+// WaitIdle waits until nothing more happens without time passing.
+func (w *World) WaitIdle() {
 	if !w.real {
 		synctest.Wait()
 	}
@@ -181,7 +181,7 @@ const untilMax = 20 * time.Second
 func (w *World) Try(req messages.CreateGameSession, h script.Handler) (*messages.GameSession, error) {
 	w.handler = h
 	g, err := w.System.CreateGameSession(context.Background(), req)
-	w.Settle()
+	w.WaitIdle()
 	return g, err
 }
 
@@ -212,7 +212,7 @@ func (w *World) Seats(game messages.GameSessionID, players ...messages.PlayerID)
 		req.Players = append(req.Players, messages.NewPlayer{PlayerID: p, PlayerData: "data of " + string(p)})
 	}
 	seats, err := w.System.CreatePlayerSessions(context.Background(), req)
-	w.Settle()
+	w.WaitIdle()
 	return seats, err
 }
 
@@ -286,7 +286,7 @@ func (w *World) Open() *Client {
 		h.Ended(false, "refused")
 	}
 	c.Handle = h
-	w.Settle()
+	w.WaitIdle()
 	return c
 }
 
@@ -354,7 +354,7 @@ func (w *World) Enter(id messages.PlayerSessionID) *Client {
 	w.Helper()
 	c := w.Open()
 	c.LogIn(id, "")
-	w.Settle()
+	w.WaitIdle()
 	return c
 }
 
@@ -415,10 +415,10 @@ func (c *Client) Group(kind gamesession.Kind, g messages.GroupID) {
 }
 
 // Depart closes the connection with 1000: a leave.
-func (c *Client) Depart() { c.end(true, "left"); c.w.Settle() }
+func (c *Client) Depart() { c.end(true, "left"); c.w.WaitIdle() }
 
 // Lose breaks the connection.
-func (c *Client) Lose() { c.end(false, "reset"); c.w.Settle() }
+func (c *Client) Lose() { c.end(false, "reset"); c.w.WaitIdle() }
 
 // Panic makes the player actor, or the game session's actor, panic.
 func (c *Client) Panic(inSession bool) {
@@ -429,5 +429,5 @@ func (c *Client) Panic(inSession bool) {
 		tell = a.Session.Tell
 	}
 	tell(stage.Panic{Text: "a test wants it"})
-	c.w.Settle()
+	c.w.WaitIdle()
 }

@@ -38,7 +38,7 @@ func TestWithoutALoginTheConnectionIsClosedAfterExactlyTenSeconds(t *testing.T) 
 		w.Pass(time.Millisecond)
 		closedAt(w, c, messages.CloseLoginTimeout, 10*time.Second)
 		c.LogIn(seat, "") // read before the end, too late all the same
-		w.Settle()
+		w.WaitIdle()
 		w.Want(seat, messages.PlayerSessionReserved, 1)
 		if n := w.System.Live(counters.ActorConnection); n != 0 {
 			w.Errorf("%d connection actors are left", n)
@@ -53,7 +53,7 @@ func TestALoginBehindTheTimeoutIsIgnoredWhileTheConnectionCloses(t *testing.T) {
 		c.Linger()
 		w.Pass(10 * time.Second)
 		c.LogIn(seat, "")
-		w.Settle()
+		w.WaitIdle()
 		w.Want(seat, messages.PlayerSessionReserved, 1)
 		closedAt(w, c, messages.CloseLoginTimeout, 10*time.Second)
 		c.Lose()
@@ -166,7 +166,7 @@ func TestASecondLoginOnOneConnectionIsIgnored(t *testing.T) {
 		first := c.ID
 		c.LogIn(other, "")
 		c.LogIn(first, "")
-		w.Settle()
+		w.WaitIdle()
 		actorstest.Equal(w, "answers", c.Take())
 		closedAt(w, c, 0, 0)
 		w.Want(other, messages.PlayerSessionReserved, 2)
@@ -177,7 +177,7 @@ func TestASecondLoginOnOneConnectionIsIgnored(t *testing.T) {
 		c := w.Open()
 		c.LogIn("psess-unknown", "")
 		c.LogIn(seat, "")
-		w.Settle()
+		w.WaitIdle()
 		actorstest.Equal(w, "answers", c.Take(), "refused")
 		w.Want(seat, messages.PlayerSessionReserved, 1)
 	})
@@ -190,7 +190,7 @@ func TestACrashedConnectionActorIsALossForItsPlayer(t *testing.T) {
 		g.Take()
 		w.Panics++
 		c.Handle.Ref().Tell(stage.Panic{Text: "a test wants it"})
-		w.Settle()
+		w.WaitIdle()
 		if r, _ := c.Closed(); r != messages.CloseInternalError {
 			w.Errorf("closed with %v", r)
 		}
@@ -207,7 +207,7 @@ func TestAnEndIsToldOnceAndAConnectionThatHasEndedBindsNothing(t *testing.T) {
 		g.Take()
 		c.Handle.Ended(false, "reset")
 		c.Handle.Ended(true, "a second word")
-		w.Settle()
+		w.WaitIdle()
 		w.Want(c.ID, messages.PlayerSessionActive, 1)
 		if c.Handle.Attachment() != nil || c.Handle.Bind(a) {
 			w.Error("an ended connection serves a player")
@@ -224,7 +224,7 @@ func TestConnectionsAfterTheHostsEndAreSentAway(t *testing.T) {
 		c := w.Open()
 		closedAt(w, c, messages.CloseGoingAway, 0)
 		c.LogIn("psess-x", "")
-		w.Settle()
+		w.WaitIdle()
 	})
 }
 

@@ -31,7 +31,7 @@ func TestOnlyTheGameMakesItsGameSessionActive(t *testing.T) {
 		_, err := w.Seats(id, "a")
 		w.IsError(err, messages.InvalidGameSessionStatus)
 		s.Session.Do(func() { s.decision.Decide(true) })
-		w.Settle()
+		w.WaitIdle()
 		want(w, w.Game(id), messages.GameSessionActive, "")
 
 		slow := &starts{}
@@ -57,7 +57,7 @@ func TestForceEndsAtOnceAndSaysSo(t *testing.T) {
 			w.Fatal(err)
 		}
 		want(w, g, messages.GameSessionTerminating, "")
-		w.Settle()
+		w.WaitIdle()
 		want(w, w.Game(id), messages.GameSessionTerminated, "FORCE_TERMINATED")
 		w.Want(seat, messages.PlayerSessionCompleted, 0)
 		_, err = terminate(w, id, true)

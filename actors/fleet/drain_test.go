@@ -45,7 +45,7 @@ func TestACancelledDrainLeavesNothing(t *testing.T) {
 		results := make(chan error, 3)
 		start := func(grace time.Duration) {
 			go func() { results <- w.System.Drain(context.Background(), grace) }()
-			w.Settle()
+			w.WaitIdle()
 		}
 		start(time.Hour)
 		start(time.Minute)
@@ -96,14 +96,14 @@ func TestACancelledDrainLoadsWhatWasUpdatedMeanwhile(t *testing.T) {
 		w.Player(game.ID)
 		drain := make(chan error, 1)
 		go func() { drain <- w.System.Drain(context.Background(), time.Hour) }()
-		w.Settle()
+		w.WaitIdle()
 		if _, err := w.System.UpdateScript(context.Background(), messages.UpdateScript{ID: s.ID, Zip: archive("main.js=two")}); err != nil {
 			w.Fatal(err)
 		}
 		if err := w.System.CancelDrain(context.Background()); err != nil {
 			w.Fatal(err)
 		}
-		w.Settle()
+		w.WaitIdle()
 		if second := start(w, f.ID); second.ScriptVersion != "2 (1.0)" || e.last().program.text != "two" {
 			w.Error(second.ScriptVersion, e.last().program.text)
 		}

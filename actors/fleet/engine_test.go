@@ -131,7 +131,7 @@ func (e *engine) runs(w *world, id messages.GameSessionID) *game {
 	for _, i := range e.handlers {
 		found := false
 		if i.Session != nil && i.Session.Do(func() { found = i.Session.GameSessionID() == id }) {
-			if w.Settle(); found {
+			if w.WaitIdle(); found {
 				return &i.Game
 			}
 		}
@@ -209,7 +209,7 @@ func update(w *world, id messages.ScriptID, version string, files ...string) {
 	if err != nil {
 		w.Error(err)
 	}
-	w.Settle()
+	w.WaitIdle()
 }
 
 func newFleet(w *world, q messages.CreateFleet) *messages.Fleet {
@@ -219,7 +219,7 @@ func newFleet(w *world, q messages.CreateFleet) *messages.Fleet {
 	if err != nil {
 		w.Fatal(err)
 	}
-	w.Settle()
+	w.WaitIdle()
 	return f
 }
 

@@ -31,7 +31,7 @@ func end(w *world, g *game) {
 	if !g.Session.Do(func() { g.Session.ProcessEnding(); g.Session.Exit(0) }) {
 		w.Error("the game has ended already")
 	}
-	w.Settle()
+	w.WaitIdle()
 }
 
 func sessions(w *world, q messages.GameSessionQuery) []*messages.GameSession {
@@ -80,7 +80,7 @@ func TestAFleetNotActiveOrFullRefuses(t *testing.T) {
 			w.Errorf("after the first has ended: %v", err)
 		}
 		// A game that does not start gives its place back too.
-		w.Settle()
+		w.WaitIdle()
 	})
 	run(t, func(w *world) {
 		if _, err := w.Try(create(actorstest.Small, ""), &game{Started: func() bool { return false }}); err != nil {
@@ -339,7 +339,7 @@ func drain(w *world, grace time.Duration) <-chan time.Duration {
 		}
 		done <- time.Since(start)
 	}()
-	w.Settle()
+	w.WaitIdle()
 	return done
 }
 
@@ -357,7 +357,7 @@ func TestADrainEndsEmptyGamesAtOnceAndTheOthersWithTheirLastPlayer(t *testing.T)
 		_, err = w.Seats(first, "x")
 		w.IsError(err, messages.Unavailable)
 		a.Say(1, 1, 0, "goes on")
-		w.Settle()
+		w.WaitIdle()
 		actorstest.Equal(w, "a", a.Take(), "1 from 1 to player 1: goes on")
 		late := w.Enter(seat) // RL-30: who holds a seat may still come
 		actorstest.Equal(w, "late", late.Take(), "login 2")

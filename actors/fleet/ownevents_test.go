@@ -58,7 +58,7 @@ func TestEventsOfGameSessionsAndPlayerSessions(t *testing.T) {
 		if _, err := terminate(w, id, true); err != nil {
 			w.Error(err)
 		}
-		w.Settle()
+		w.WaitIdle()
 		last := slices.Clone(l.all)
 		actorstest.Equal(w, "end", l.types(), "GameSessionTerminating", "PlayerSessionCompleted", "PlayerSessionTimedOut", "GameSessionTerminated")
 		var detail map[string]any

@@ -146,7 +146,7 @@ func TestTheRegistryGoesOnWhileAScriptIsLoaded(t *testing.T) {
 				answered <- time.Since(before)
 			}()
 		}
-		w.Settle()
+		w.WaitIdle()
 		if g := start(w, f.ID); g.ScriptVersion != "1 (1.0)" {
 			w.Error(g.ScriptVersion)
 		}
@@ -160,7 +160,7 @@ func TestTheRegistryGoesOnWhileAScriptIsLoaded(t *testing.T) {
 			w.Error("not answered")
 		}
 		close(e.gate)
-		w.Settle()
+		w.WaitIdle()
 		if g := start(w, f.ID); g.ScriptVersion != "3 (1.0)" { // the second was skipped
 			w.Error(g.ScriptVersion)
 		}
@@ -222,7 +222,7 @@ func TestProcessesOfARuntimeConfiguration(t *testing.T) {
 
 		change := func(rc messages.RuntimeConfiguration) error {
 			_, err := w.System.UpdateRuntime(ctx, messages.UpdateRuntime{FleetID: f.ID, Runtime: rc})
-			w.Settle()
+			w.WaitIdle()
 			return err
 		}
 		w.IsError(change(processes("51 a.js")), messages.LimitExceeded)
@@ -283,7 +283,7 @@ func TestAnUploadThatDoesNotLoadEndsTheTriesOfTheOneBefore(t *testing.T) {
 					w.Error(err)
 				}
 			}()
-			w.Settle()
+			w.WaitIdle()
 			update(w, s.ID, "", "main.js=syntax error")
 			then := eventsOf(w, f.ID)
 			w.Pass(time.Minute)
@@ -406,10 +406,10 @@ func TestAVersionIsNamedAnew(t *testing.T) {
 				w.Error(err)
 			}
 		}()
-		w.Settle()
+		w.WaitIdle()
 		rename("3.1")
 		close(e.gate)
-		w.Settle()
+		w.WaitIdle()
 		if fourth := start(w, f.ID); fourth.ScriptVersion != "3 (3.1)" {
 			w.Error(fourth.ScriptVersion)
 		}

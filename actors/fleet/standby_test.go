@@ -78,7 +78,7 @@ func TestIdleProcessesAreRecycledForANewContent(t *testing.T) {
 		if err != nil {
 			w.Fatal(err)
 		}
-		w.Settle()
+		w.WaitIdle()
 		start(w, f.ID)
 		if args := fmt.Sprint(e.handlers[len(e.handlers)-2].process.Args); args != "[new]" {
 			w.Error(args)
@@ -172,7 +172,7 @@ func TestAnUpdateIsNotAnsweredByTheVersionBefore(t *testing.T) {
 			default:
 			}
 			close(gate)
-			w.Settle()
+			w.WaitIdle()
 			<-answered
 			if g := start(w, f.ID); !strings.HasPrefix(g.ScriptVersion, "3 ") {
 				w.Error(g.ScriptVersion)
@@ -232,7 +232,7 @@ func TestAGameSessionWhoseIdleProcessEndedIsWhatItHasBecome(t *testing.T) {
 				}
 				c.meanwhile(w, g, s.ID)
 				close(gate)
-				w.Settle()
+				w.WaitIdle()
 				g = w.Game(g.ID)
 				if got := g.ScriptVersion; g.Status != c.then || c.says != g.EndText && c.says != got && c.then != messages.GameSessionActivating {
 					w.Errorf("it is %v, of version %s, %q", g.Status, got, g.EndText)
@@ -264,7 +264,7 @@ func TestAStuckProcessCostsItsGameSessionOnly(t *testing.T) {
 		}
 		other := start(w, f.ID)
 		stuck.Session.Do(func() { stuck.Session.Crash("lost") })
-		w.Settle()
+		w.WaitIdle()
 		if a, b := w.Game(g.ID).Status, w.Game(other.ID).Status; a != messages.GameSessionTerminated || b != messages.GameSessionActive {
 			w.Error(a, b)
 		}
@@ -284,7 +284,7 @@ func TestADrainEndsIdleProcessesAndLoadsNothing(t *testing.T) {
 		go func() {
 			_, _ = w.System.UpdateScript(context.Background(), messages.UpdateScript{ID: s.ID, Zip: archive("main.js=two")})
 		}()
-		w.Settle()
+		w.WaitIdle()
 		if d := <-drain(w, time.Hour); d != 0 {
 			w.Errorf("drained after %v", d)
 		}
@@ -292,7 +292,7 @@ func TestADrainEndsIdleProcessesAndLoadsNothing(t *testing.T) {
 			w.Errorf("%d processes are left", n)
 		}
 		close(e.gate)
-		w.Settle()
+		w.WaitIdle()
 	})
 }
 
@@ -307,7 +307,7 @@ func TestAConfigurationThatDoesNotRunLeavesTheOldOne(t *testing.T) {
 			if err != nil {
 				w.Fatal(err)
 			}
-			w.Settle()
+			w.WaitIdle()
 		}
 		runs := func(want string) {
 			w.Helper()

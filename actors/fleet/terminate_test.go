@@ -63,7 +63,7 @@ func TestTerminateTriggersOnProcessTerminate(t *testing.T) {
 			w.Error("a game session that is TERMINATING takes players")
 		}
 		p.Session.Do(func() { p.decision.Decide(true) })
-		w.Settle()
+		w.WaitIdle()
 		want(w, w.Game(id), messages.GameSessionTerminated, "TRIGGERED_ON_PROCESS_TERMINATE")
 		w.Want(seat, messages.PlayerSessionCompleted, 0)
 		_, err = terminate(w, id, false)
@@ -100,7 +100,7 @@ func TestForceDoesNotAsk(t *testing.T) {
 			w.Fatal(err)
 		}
 		want(w, g, messages.GameSessionTerminating, "")
-		w.Settle()
+		w.WaitIdle()
 		want(w, w.Game(id), messages.GameSessionTerminated, "FORCE_TERMINATED")
 		if calls := p.Take(); len(calls) != 0 {
 			w.Errorf("the game was asked: %v", calls)
@@ -117,7 +117,7 @@ func TestForceEndsAGracefulEnd(t *testing.T) {
 				w.Fatal(err)
 			}
 		}
-		w.Settle()
+		w.WaitIdle()
 		want(w, w.Game(id), messages.GameSessionTerminated, "FORCE_TERMINATED")
 	})
 }
@@ -137,7 +137,7 @@ func TestTerminatingIsShownAtOnce(t *testing.T) {
 		list := sessions(w, messages.GameSessionQuery{FleetID: actorstest.Fleet})
 		want(w, list[0], messages.GameSessionTerminating, "")
 		close(busy)
-		w.Settle()
+		w.WaitIdle()
 		want(w, w.Game(id), messages.GameSessionTerminated, "TRIGGERED_ON_PROCESS_TERMINATE")
 	})
 }

@@ -75,7 +75,7 @@ type seat struct {
 	player   *player.Handle
 	durable  *player.Durable
 	ref      *stage.Ref                   // nil once its actor has stopped
-	place    *place                       // what the API sees
+	view     *playerSessionView           // what the API sees
 	waiting  bool                         // before the gate's answer
 	in       bool                         // in the roster
 	told     messages.PlayerSessionStatus // to the fleet
@@ -95,7 +95,7 @@ type seat struct {
 	stash    []*Inbound         // what came behind op, or behind the question
 	ended    []player.Ended     // what came behind stash
 	kick     *player.Kick       // the game has removed the player
-	strange  []messages.GroupID // that it has sent to without being in, the first ones
+	unjoined []messages.GroupID // that it has sent to without being in, the first ones
 	restarts restarts
 }
 

@@ -46,7 +46,7 @@ func (g *slow) decide(w *world, answers ...bool) {
 			now[i].Decide(ok)
 		}
 	})
-	w.Settle()
+	w.WaitIdle()
 }
 
 func (g *slow) Load(s script.Session) *script.Pending {
@@ -88,7 +88,7 @@ func starting(names ...string) map[string]bool {
 
 func terminate(w *world, g *slow, m gamesession.Terminate) {
 	gamesession.Ref(g.Session).Tell(m)
-	w.Settle()
+	w.WaitIdle()
 }
 
 // begun returns a game session of a slow game that is ACTIVE.
@@ -176,9 +176,9 @@ func TestMessagesKeepTheirOrderBehindADecisionThatTakesTime(t *testing.T) {
 		a.Group(gamesession.JoinGroup, 5)
 		a.Say(3, 0, 5, "third")
 		a.Say(4, 0, all, "fourth")
-		w.Settle()
+		w.WaitIdle()
 		b.Say(9, a.Peer(), 0, "other")
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "b, before", b.Take())
 		g.decide(w, true)
 		equal(w, "b", b.Take(), "1 from 1 to player 2: first")
@@ -204,7 +204,7 @@ func TestARefusalThatTookTimeDropsTheMessage(t *testing.T) {
 		a.Say(2, 0, all, "no")
 		a.Group(gamesession.JoinGroup, 5)
 		a.Say(3, b.Peer(), 0, "yes")
-		w.Settle()
+		w.WaitIdle()
 		for _, ok := range []bool{false, false, false, true} {
 			g.decide(w, ok)
 		}
@@ -220,7 +220,7 @@ func TestALeaveWaitsForTheDecisionOnTheMessageBefore(t *testing.T) {
 		a, b := w.Player(id), w.Player(id)
 		g.Take()
 		a.Say(1, b.Peer(), 0, "last words")
-		w.Settle()
+		w.WaitIdle()
 		a.Depart()
 		equal(w, "callbacks", g.Take())
 		g.decide(w, true)
@@ -286,8 +286,8 @@ func TestOnProcessTerminateIsNotWaitedForForEver(t *testing.T) {
 		"forced": func(w *world, g *slow) {
 			terminate(w, g, gamesession.Terminate{Reason: messages.CloseGameEnded, Text: "told to", Force: true})
 		},
-		"exit":         func(w *world, g *slow) { g.Session.Do(func() { g.Session.Exit(0) }); w.Settle() },
-		"exit by code": func(w *world, g *slow) { g.Session.Do(func() { g.Session.Exit(3) }); w.Settle() },
+		"exit":         func(w *world, g *slow) { g.Session.Do(func() { g.Session.Exit(0) }); w.WaitIdle() },
+		"exit by code": func(w *world, g *slow) { g.Session.Do(func() { g.Session.Exit(3) }); w.WaitIdle() },
 	} {
 		t.Run(name, func(t *testing.T) {
 			run(t, func(w *world) {
@@ -323,7 +323,7 @@ func TestOnPlayerDisconnectMayTakeTime(t *testing.T) {
 		a, b := w.Player(id), w.Player(id)
 		for _, c := range []*actorstest.Client{a, b} {
 			c.Group(gamesession.JoinGroup, 5)
-			w.Settle()
+			w.WaitIdle()
 			a.Take()
 			b.Take()
 		}
@@ -357,7 +357,7 @@ func TestOnPlayerDisconnectIsNotWaitedForForEver(t *testing.T) {
 			for range 4 { // more often than it is restarted
 				w.Panics++
 				gamesession.Do(g.Session, c.ID, stage.Panic{Text: "a test wants it"})
-				w.Settle()
+				w.WaitIdle()
 			}
 			g.decide(w, true)
 		},
@@ -386,7 +386,7 @@ func TestAGateThatNeverDecidesRefuses(t *testing.T) {
 		a, b := w.Player(id), w.Player(id)
 		a.Say(1, b.Peer(), 0, "first")
 		a.Group(gamesession.JoinGroup, 5)
-		w.Settle()
+		w.WaitIdle()
 		a.Lose()
 		w.Pass(10 * time.Second)
 		equal(w, "b", b.Take())
@@ -416,7 +416,7 @@ func TestALoginThatIsCutBeforeTheGatesAnswerIsLetInByItsNextTry(t *testing.T) {
 				enter := func(payload string) *actorstest.Client {
 					link := w.Open()
 					link.LogIn(id, payload)
-					w.Settle()
+					w.WaitIdle()
 					return link
 				}
 				first := enter(c.first)

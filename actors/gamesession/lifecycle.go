@@ -399,7 +399,7 @@ func (a *Actor) onExited(m stage.Exited) {
 		if m.Crash != "" {
 			a.replacePlayer(s)
 		}
-		if s.unmade && s.ref == nil && s.place.state().Final() {
+		if s.unmade && s.ref == nil && s.view.state().Final() {
 			a.forgetSeats(func(o *seat) bool { return o == s })
 		}
 		if late := s.late; late != nil && s.ref == nil {

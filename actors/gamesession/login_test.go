@@ -103,7 +103,7 @@ func TestARefusedLoginUsesUpNoPeerID(t *testing.T) {
 		first.LogIn(seats[0], "no")
 		second.LogIn(seats[1], "nor this")
 		third.LogIn(seats[2], "please")
-		w.Settle()
+		w.WaitIdle()
 		refused(w, first)
 		refused(w, second)
 		equal(w, "third", third.Take(), "login 1")
@@ -233,7 +233,7 @@ func TestTheConnectionPayloadAndThePlayerReachTheGate(t *testing.T) {
 		}
 		c := w.Open()
 		c.LogIn(seats[0].ID, "\x00\xff any bytes")
-		w.Settle()
+		w.WaitIdle()
 		want := script.Player{PeerID: 1, PlayerSessionID: seats[0].ID, PlayerID: "alice", PlayerData: "data of alice"}
 		if got.Player != want || string(got.Payload) != "\x00\xff any bytes" {
 			w.Errorf("the gate saw %+v", got)
@@ -247,7 +247,7 @@ func TestSeatsAreMadeInAnActiveGameSessionOnly(t *testing.T) {
 		g := &game{}
 		id := w.Create(g)
 		g.Session.Do(g.Session.ProcessEnding)
-		w.Settle()
+		w.WaitIdle()
 		_, err := w.Seats(id, "a")
 		w.IsError(err, messages.InvalidGameSessionStatus)
 		w.Pass(time.Minute)
@@ -318,7 +318,7 @@ func TestAConnectionThatIsGoneWhenTheGateHasDecidedIsNotAccepted(t *testing.T) {
 		seat := w.Seat(id)
 		c = w.Open()
 		c.LogIn(seat, "")
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "callbacks", g.Take(), "connect 1")
 		w.Want(seat, messages.PlayerSessionReserved, 1)
 		g.Connect = nil

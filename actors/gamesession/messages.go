@@ -50,7 +50,7 @@ func (m SeatsMade) Undelivered() {
 }
 
 // Show shows the player sessions from now on.
-func (m SeatsMade) Show() { m.published.show(m.places) }
+func (m SeatsMade) Show() { m.published.show(m.views) }
 
 // Messages from a game session to its fleet.
 type (
@@ -62,7 +62,7 @@ type (
 		Reply   func([]*messages.PlayerSession, error)
 
 		published *Published
-		places    []*place
+		views     []*playerSessionView
 	}
 	// SeatChanged brings a player session whose status has changed, other than by the end
 	// of its game session.

@@ -15,7 +15,7 @@ func logInPaused(w *world, id messages.PlayerSessionID) *actorstest.Client {
 	c.ID = id
 	c.Handle.LoginSeen()
 	c.Handle.Login(&player.Login{ID: id, From: c.Handle, At: time.Now(), Pause: time.Second})
-	w.Settle()
+	w.WaitIdle()
 	return c
 }
 
@@ -47,7 +47,7 @@ func TestALoginOverTheLimitAsksTheGameLater(t *testing.T) {
 		g.quiet["connect"] = false
 		id, before := w.Seat(game), len(g.asked)
 		w.Open().LogIn(id, "me")
-		w.Settle()
+		w.WaitIdle()
 		next := logInPaused(w, id)
 		w.Pass(time.Second - time.Millisecond)
 		if n := len(g.asked) - before; n != 1 {
@@ -110,7 +110,7 @@ func TestWhoWaitsIsAnsweredWhenTheGameEnds(t *testing.T) {
 		g := &game{}
 		second := logInPaused(w, w.Player(w.Create(g)).ID)
 		g.Session.Do(func() { g.Session.ProcessEnding(); g.Session.Exit(0) })
-		w.Settle()
+		w.WaitIdle()
 		refused(w, second)
 	})
 }

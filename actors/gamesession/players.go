@@ -41,10 +41,10 @@ func (a *Actor) onCreatePlayers(m CreatePlayers) {
 	made := SeatsMade{Session: a.record.ID, Reply: m.Reply, published: a.o.Published}
 	for _, who := range m.Request.Players {
 		s := a.newSeat(who, now)
-		made.places = append(made.places, s.place)
-		made.Seats = append(made.Seats, s.place.record(&a.record))
+		made.views = append(made.views, s.view)
+		made.Seats = append(made.Seats, s.view.record(&a.record))
 	}
-	a.reservePlaces(made.places)
+	a.reserveViews(made.views)
 	a.o.Fleet.Tell(made)
 }
 
@@ -74,8 +74,8 @@ func (a *Actor) full() bool {
 func (a *Actor) newSeat(who messages.NewPlayer, now time.Time) *seat {
 	h := player.NewHandle(newPlayerSessionID(), who, now, a.o.Budget, a.c.Counters())
 	s := &seat{player: h, durable: player.NewDurable(h), unstored: true,
-		told: messages.PlayerSessionReserved, place: &place{id: h.ID, playerID: who.PlayerID, data: who.PlayerData, created: now}}
-	s.place.set(messages.PlayerSessionReserved, now)
+		told: messages.PlayerSessionReserved, view: &playerSessionView{id: h.ID, playerID: who.PlayerID, data: who.PlayerData, created: now}}
+	s.view.set(messages.PlayerSessionReserved, now)
 	a.byID[h.ID], a.byPlayer[h] = s, s
 	a.order = append(a.order, s)
 	a.spawnPlayer(s)
@@ -87,9 +87,9 @@ func (a *Actor) spawnPlayer(s *seat) {
 	s.ref = a.c.Stage().NewRefBeside(self, counters.ActorPlayer, stage.LaneLimits{})
 	s.player.SetActor(s.ref)
 	a.byRef[s.ref] = s
-	activate := s.place.activate
+	activate := s.view.activate
 	if s.again {
-		activate = s.place.reactivate
+		activate = s.view.reactivate
 	}
 	a.c.Spawn(s.ref, player.New(player.Options{
 		Session: self,
@@ -102,7 +102,7 @@ func (a *Actor) spawnPlayer(s *seat) {
 // replacePlayer restarts a crashed player actor with its durable part, or, over
 // the limit, ends the player session (reliability.md 4).
 func (a *Actor) replacePlayer(s *seat) {
-	if a.phase >= closing || !s.again && s.place.state().Final() {
+	if a.phase >= closing || !s.again && s.view.state().Final() {
 		s.player.Close()
 		return
 	}
@@ -382,18 +382,18 @@ func (a *Actor) onStatusChanged(m player.StatusChanged) {
 }
 
 func (a *Actor) setPlayerStatus(s *seat, status messages.PlayerSessionStatus) {
-	old := s.place.state()
+	old := s.view.state()
 	switch {
 	case s.again && status.Final(): // it was not let in again: as it was before
 		s.again, s.left = false, s.kick == nil
 	case s.again && status == messages.PlayerSessionActive:
 		s.again = false
-		s.place.set(status, a.c.Now())
+		s.view.set(status, a.c.Now())
 	case old == status, old.Final():
 		a.tellSeat(s) // the player has shown it already
 		return
 	default:
-		s.place.set(status, a.c.Now())
+		s.view.set(status, a.c.Now())
 	}
 	if status.Final() {
 		a.finished++
@@ -406,7 +406,7 @@ func (a *Actor) setPlayerStatus(s *seat, status messages.PlayerSessionStatus) {
 // tellSeat tells the fleet of a new status, to be stored. The end of the game session
 // says all about those that end with it.
 func (a *Actor) tellSeat(s *seat) {
-	record := s.place.record(&a.record)
+	record := s.view.record(&a.record)
 	if s.unstored || s.unmade || s.told == record.Status || a.phase >= closing {
 		return
 	}

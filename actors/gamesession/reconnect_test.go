@@ -40,7 +40,7 @@ func TestInStrictModeALossIsALeave(t *testing.T) {
 		w.Want(b.ID, messages.PlayerSessionCompleted, 1)
 		equal(w, "a", a.Take(), "1 from -1 to player 1: x")
 		g.Session.Do(func() { equal(w, "players", g.Peers(), 1) })
-		w.Settle()
+		w.WaitIdle()
 		refused(w, w.Enter(b.ID))
 	})
 }
@@ -90,7 +90,7 @@ func TestALostPlayerIsDetachedForTheWindowAndThenLeavesOnce(t *testing.T) {
 		a, b := w.Player(id), w.Player(id)
 		a.Group(join, 5)
 		b.Group(join, 5)
-		w.Settle()
+		w.WaitIdle()
 		g.Take()
 		a.Take()
 		b.Lose()
@@ -100,7 +100,7 @@ func TestALostPlayerIsDetachedForTheWindowAndThenLeavesOnce(t *testing.T) {
 			w.Errorf("%d detached", n)
 		}
 		g.Session.Do(func() { equal(w, "players", g.Peers(), 1, 2) })
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "callbacks", g.Take())
 		equal(w, "a sees", a.Take())
 
@@ -131,12 +131,12 @@ func TestAResumeKeepsPeerGroupsAndMessagesInOrder(t *testing.T) {
 		w.Pass(windowDefault - time.Millisecond)
 		again := w.Enter(b.ID)
 		a.Say(4, 2, 0, "new")
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "b", again.Take(), "login 2", "1 from 1 to player 2: direct", "2 from 1 to group 5: group",
 			"3 from 1 to group -1: all", "4 from 1 to player 2: new")
 		equal(w, "callbacks", g.Take())
 		again.Say(5, 0, 5, "still a member")
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "b", again.Take(), "5 from 2 to group 5: still a member")
 		w.Pass(time.Hour) // the old window is over and harmless
 		w.Want(b.ID, messages.PlayerSessionActive, 2)
@@ -173,7 +173,7 @@ func TestATakeoverClosesTheOldConnectionAndItsLateEndChangesNothing(t *testing.T
 		old.Stall(true) // the network is dead, the host does not know
 		g.Take()
 		a.Say(1, 2, 0, "queued")
-		w.Settle()
+		w.WaitIdle()
 		again := w.Enter(old.ID)
 		closed(w, old, messages.CloseTakenOver)
 		if !old.Fast.Closed() {
@@ -182,7 +182,7 @@ func TestATakeoverClosesTheOldConnectionAndItsLateEndChangesNothing(t *testing.T
 		equal(w, "new", again.Take(), "login 2", "1 from 1 to player 2: queued")
 		old.Stall(false)
 		equal(w, "old", old.Take())
-		w.Settle() // RL-8: the end of epoch 1 has arrived
+		w.WaitIdle() // RL-8: the end of epoch 1 has arrived
 		if w.Count.OldEpochs.Load() != 1 {
 			w.Errorf("%d events of old epochs", w.Count.OldEpochs.Load())
 		}
@@ -226,7 +226,7 @@ func TestWithoutTakeoverASecondLoginWaitsForTheFirstOnesSilence(t *testing.T) {
 		c := w.Player(w.Create(nil))
 		again := w.Enter(c.ID)
 		c.Lose()
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "at once", again.Take(), "login 1")
 		w.Pass(time.Hour)
 		if again.Handle.Attachment() == nil {
@@ -238,7 +238,7 @@ func TestWithoutTakeoverASecondLoginWaitsForTheFirstOnesSilence(t *testing.T) {
 		again := w.Enter(c.ID)
 		again.Lose()
 		c.Lose()
-		w.Settle()
+		w.WaitIdle()
 		w.Want(c.ID, messages.PlayerSessionActive, 1)
 		equal(w, "the third", w.Enter(c.ID).Take(), "login 1")
 	})
@@ -251,7 +251,7 @@ func TestALoginWhoseConnectionIsGoneTakesNothingOver(t *testing.T) {
 		dead := w.Open()
 		dead.Handle.Ended(false, "reset")
 		dead.LogIn(c.ID, "")
-		w.Settle()
+		w.WaitIdle()
 		if reason, _ := c.Closed(); reason != 0 || c.Handle.Attachment() == nil {
 			w.Errorf("closed with %v", reason)
 		}
@@ -270,7 +270,7 @@ func TestATieBetweenResumeAndLeaveHasOneWinner(t *testing.T) {
 			again := w.Open()
 			time.Sleep(time.Millisecond)
 			again.LogIn(c.ID, "")
-			w.Settle()
+			w.WaitIdle()
 			calls := g.Take()
 			switch got := again.Take(); {
 			case len(got) == 1 && got[0] == "login 1":
@@ -298,7 +298,7 @@ func TestAKickedPlayerGetsWhatWasSaidFirstAndLeaves(t *testing.T) {
 			g.Session.KickPlayer(2, "rude")
 			g.Session.SendReliableMessage(text(2), 2) // of the same callback
 		})
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "b", b.Take(), "1 from -1 to player 2: x", "2 from -1 to player 2: x")
 		closed(w, b, messages.CloseKicked)
 		equal(w, "callbacks", g.Take(), "gone 2 of [1 2]")
@@ -318,9 +318,9 @@ func TestAKickedPlayerThatDoesNotReadHoldsNothing(t *testing.T) {
 		b.Stall(true)
 		b.Linger()
 		a.Say(1, 2, 0, "never read")
-		w.Settle()
+		w.WaitIdle()
 		g.Session.Do(func() { g.Session.KickPlayer(2, "rude") })
-		w.Settle()
+		w.WaitIdle()
 		closed(w, b, messages.CloseKicked)
 		b.Lose() // the frames are counted at the end of the test
 	})
@@ -334,7 +334,7 @@ func TestAKickedDetachedOrJoiningPlayerIsGone(t *testing.T) {
 		b.Lose()
 		g.Take()
 		g.Session.Do(func() { g.Session.KickPlayer(1, "away too long") })
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "callbacks", g.Take(), "gone 1 of [1]")
 		w.Want(b.ID, messages.PlayerSessionCompleted, 0)
 
@@ -358,16 +358,16 @@ func TestACrashedPlayerActorIsReplacedAndThePlayerResumes(t *testing.T) {
 		g.Take()
 		b.Stall(true)
 		a.Say(1, 2, 0, "kept")
-		w.Settle()
+		w.WaitIdle()
 		b.Panic(false)
 		closed(w, b, messages.CloseInternalError)
 		w.Want(b.ID, messages.PlayerSessionActive, 2)
 		a.Say(2, 2, 0, "missed")
-		w.Settle()
+		w.WaitIdle()
 		again := w.Enter(b.ID)
 		equal(w, "b", again.Take(), "login 2", "1 from 1 to player 2: kept", "2 from 1 to player 2: missed")
 		again.Say(3, 0, 5, "still in it")
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "b", again.Take(), "3 from 2 to group 5: still in it")
 		equal(w, "callbacks", g.Take())
 		if n := w.Count.Restarts.Get(counters.ActorPlayer); n != 1 {
@@ -446,7 +446,7 @@ func TestAKickIsNotLostInACrash(t *testing.T) {
 			p.Tell(stage.Panic{Text: "a test wants it"})
 			g.Session.KickPlayer(1, "rude")
 		})
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "callbacks", g.Take(), "gone 1 of [1]")
 		w.Want(c.ID, messages.PlayerSessionCompleted, 0)
 	})
@@ -460,7 +460,7 @@ func TestTheFourthCrashInTenSecondsEndsThePlayerSession(t *testing.T) {
 		other, c := w.Player(id), w.Player(id)
 		other.Group(join, 1)
 		c.Group(join, 1)
-		w.Settle()
+		w.WaitIdle()
 		other.Take()
 		g.Take()
 		for range 3 {
@@ -496,9 +496,9 @@ func TestACrashedGroupKeepsItsMembersAndPendingOperationsGoOn(t *testing.T) {
 		id := w.Create(g)
 		a, b, c := w.Player(id), w.Player(id), w.Player(id)
 		a.Group(join, 5)
-		w.Settle()
+		w.WaitIdle()
 		b.Group(join, 5)
-		w.Settle()
+		w.WaitIdle()
 		a.Take()
 		b.Take()
 		w.Panics++
@@ -510,7 +510,7 @@ func TestACrashedGroupKeepsItsMembersAndPendingOperationsGoOn(t *testing.T) {
 		c.Group(join, 5)
 		c.Say(1, 0, 5, "behind the join")
 		b.Group(leave, 5)
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "c", c.Take(), "group 5 is [1 2 3] from -1 to 3", "1 from 3 to group 5: behind the join", "group 5 is [1 3] from -1 to 3")
 		equal(w, "a", a.Take(), "group 5 is [1 2 3] from -1 to 1", "1 from 3 to group 5: behind the join", "group 5 is [1 3] from -1 to 1")
 		equal(w, "b", b.Take(), "group 5 is [1 2 3] from -1 to 2", "1 from 3 to group 5: behind the join")
@@ -532,7 +532,7 @@ func TestAnAnswerOfACrashedGroupIsNotCountedTwice(t *testing.T) {
 		id := w.Create(g)
 		a, b := w.Player(id), w.Player(id)
 		a.Group(join, 5)
-		w.Settle()
+		w.WaitIdle()
 		a.Take()
 		w.Panics++
 		g.Message = func(*script.Message) {
@@ -543,7 +543,7 @@ func TestAnAnswerOfACrashedGroupIsNotCountedTwice(t *testing.T) {
 		a.Say(1, messages.ServerPeer, 0, "")
 		w.Pass(2 * time.Second)
 		a.Say(2, 0, 5, "both are in")
-		w.Settle()
+		w.WaitIdle()
 		got := a.Take()
 		equal(w, "a", got[len(got)-2:], "group 5 is [1 2] from -1 to 1", "2 from 1 to group 5: both are in")
 		got = b.Take()
@@ -563,9 +563,9 @@ func TestALeaveDuringAGroupsCrashReachesTheMembers(t *testing.T) {
 		id := w.Create(g)
 		a, b := w.Player(id), w.Player(id)
 		a.Group(join, 5)
-		w.Settle()
+		w.WaitIdle()
 		b.Group(join, 5)
-		w.Settle()
+		w.WaitIdle()
 		a.Take()
 		w.Panics++
 		g.Gone = func(messages.PeerID) {
@@ -582,14 +582,14 @@ func TestTheEleventhGroupCrashInTenSecondsEndsTheGameSession(t *testing.T) {
 		id := w.Create(g)
 		a := w.Player(id)
 		a.Group(join, 5)
-		w.Settle()
+		w.WaitIdle()
 		for i := range 11 {
 			if s := w.Game(id).Status; s != messages.GameSessionActive {
 				w.Fatalf("%v after %d crashes", s, i)
 			}
 			w.Panics++
 			g.Session.Do(func() { gamesession.GroupRef(g.Session, 5).Tell(stage.Panic{Text: "a test wants it"}) })
-			w.Settle()
+			w.WaitIdle()
 		}
 		closed(w, a, messages.CloseGameEnded)
 		if s := w.Game(id); s.Status != messages.GameSessionTerminated || s.EndText != "group restarted too often" {
@@ -606,10 +606,10 @@ func TestACrashedGameSessionIsTerminatedAndItsPlayersAreClosed(t *testing.T) {
 		a, b, away := w.Player(id), w.Player(other), w.Player(id)
 		reserved := w.Seat(id)
 		a.Group(join, 5)
-		w.Settle()
+		w.WaitIdle()
 		away.Lose()
 		a.Say(1, 2, 0, "queued for ever")
-		w.Settle()
+		w.WaitIdle()
 		g.Take()
 		a.Panic(true)
 		closed(w, a, messages.CloseInternalError)
@@ -629,7 +629,7 @@ func TestACrashedGameSessionIsTerminatedAndItsPlayersAreClosed(t *testing.T) {
 		}
 
 		b.Say(1, 1, 0, "works")
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "b", b.Take(), "1 from 1 to player 1: works")
 		if n := w.System.Live(counters.ActorGroup); n != 0 {
 			w.Errorf("%d group actors are left", n)

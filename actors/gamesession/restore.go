@@ -18,14 +18,14 @@ func NewRestored(g *messages.GameSession, players []messages.PlayerSession) *Pub
 		}
 		return strings.Compare(string(a.ID), string(b.ID))
 	})
-	all := make([]place, len(players)) // in one piece: there may be many
-	places := make([]*place, len(players))
+	all := make([]playerSessionView, len(players)) // in one piece: there may be many
+	views := make([]*playerSessionView, len(players))
 	for i, s := range players {
-		places[i] = &all[i]
+		views[i] = &all[i]
 		all[i].id, all[i].playerID, all[i].data, all[i].created = s.ID, s.PlayerID, s.PlayerData, s.Created
 		all[i].set(s.Status, s.Terminated)
 	}
-	p.places.Store(&places)
+	p.playerSessions.Store(&views)
 	if g.Status >= messages.GameSessionTerminated {
 		p.endPlayers(g.Terminated)
 	}
@@ -42,7 +42,7 @@ func (p *Published) End(now time.Time, text string) {
 
 // endPlayers brings all player sessions to their final status (D-215).
 func (p *Published) endPlayers(now time.Time) {
-	for _, s := range *p.places.Load() {
+	for _, s := range *p.playerSessions.Load() {
 		switch s.state() {
 		case messages.PlayerSessionActive:
 			s.set(messages.PlayerSessionCompleted, now)
@@ -51,7 +51,7 @@ func (p *Published) endPlayers(now time.Time) {
 		}
 	}
 	p.count(func() {
-		for _, s := range *p.places.Load() {
+		for _, s := range *p.playerSessions.Load() {
 			p.uncounted(s)
 		}
 		p.reserved = 0

@@ -23,13 +23,13 @@ func TestALeaverRejoinsAsANewPlayerWithItsPeerID(t *testing.T) {
 		id := w.Create(g)
 		a, b := w.Player(id), w.Player(id)
 		b.Group(join, 5)
-		w.Settle()
+		w.WaitIdle()
 		for range 3 { // again and again
 			g.Take()
 			b.Depart()
 			w.Want(b.ID, messages.PlayerSessionCompleted, 1)
 			a.Say(1, 2, 0, "to nobody")
-			w.Settle()
+			w.WaitIdle()
 			b = w.Enter(b.ID)
 			w.Want(b.ID, messages.PlayerSessionActive, 2)
 			equal(w, "b", b.Take(), "login 2")
@@ -37,7 +37,7 @@ func TestALeaverRejoinsAsANewPlayerWithItsPeerID(t *testing.T) {
 			b.Say(2, 0, 5, "not a member")
 			a.Take()
 			a.Say(3, 2, 0, "to the new one")
-			w.Settle()
+			w.WaitIdle()
 			equal(w, "b", b.Take(), "3 from 1 to player 2: to the new one")
 		}
 		c := w.Player(id)
@@ -199,7 +199,7 @@ func TestAScriptHasItsOwnWindow(t *testing.T) {
 func numbered(w *world, id messages.PlayerSessionID, token string, received uint64) *actorstest.Client {
 	c := w.Open()
 	c.LogInNumbered(id, token, received)
-	w.Settle()
+	w.WaitIdle()
 	return c
 }
 
@@ -227,23 +227,23 @@ func TestNumbersAcksAndTokens(t *testing.T) {
 		for i := range 3 {
 			a.Say(int32(i+1), 2, 0, "x")
 		}
-		w.Settle()
+		w.WaitIdle()
 		equalNumbers(w, b, nums(1, 0), nums(2, 0), nums(3, 0))
 		b.SayNumbered(1, 1, 1, "one")
 		b.SayNumbered(1, 1, 1, "one again")
 		b.SayNumbered(2, 2, 1, "two")
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "a", a.Take(), "1 from 2 to player 1: one", "2 from 2 to player 1: two")
 		equalNumbers(w, b)
 		w.Pass(200 * time.Millisecond)
 		equalNumbers(w, b, nums(0, 2)) // by itself
 		b.SayNumbered(3, 3, 2, "to myself")
-		w.Settle()
+		w.WaitIdle()
 		equalNumbers(w, b, nums(4, 3)) // on what goes out anyway
 		for n := uint64(4); n < 20; n++ {
 			b.SayNumbered(n, 1, 1, "x")
 		}
-		w.Settle()
+		w.WaitIdle()
 		equalNumbers(w, b, nums(0, 19)) // 16 at once
 		if !b.Handle.Attachment().Player.Out.Acked(1, 3) {
 			w.Error("3 of 4 is no violation")
@@ -252,7 +252,7 @@ func TestNumbersAcksAndTokens(t *testing.T) {
 		b.Lose()
 		a.Take()
 		a.Say(5, 2, 0, "missed")
-		w.Settle()
+		w.WaitIdle()
 		dead := numbered(w, b.ID, "a wrong token", 4)
 		refused(w, dead)
 		liar := numbered(w, b.ID, first.ReconnectToken, 6) // was never sent
@@ -293,7 +293,7 @@ func TestAJumpInTheNumbersClosesTheConnectionAlone(t *testing.T) {
 		b.SayNumbered(1, 1, 1, "one")
 		b.SayNumbered(3, 3, 1, "three")
 		b.SayNumbered(2, 2, 1, "two")
-		w.Settle()
+		w.WaitIdle()
 		closed(w, b, messages.CloseOutOfOrder)
 		equal(w, "a", a.Take(), "1 from 2 to player 1: one", "2 from 2 to player 1: two")
 		w.Want(b.ID, messages.PlayerSessionActive, 2)
@@ -321,7 +321,7 @@ func TestOverflowWhileAwayIsAnEndOrAGap(t *testing.T) {
 			b.Lose()
 			for i := range 12 {
 				a.Say(int32(i+1), 2, 0, "x")
-				w.Settle()
+				w.WaitIdle()
 			}
 			if !gap {
 				w.Want(b.ID, messages.PlayerSessionCompleted, 1)
@@ -357,7 +357,7 @@ func TestACrashWhileAPlayerRejoinsLeaksNothing(t *testing.T) {
 			return true
 		}
 		again.LogIn(a.ID, "")
-		w.Settle()
+		w.WaitIdle()
 		g.Connect = nil
 		w.Want(a.ID, messages.PlayerSessionCompleted, 0)
 		equal(w, "the next one", w.Enter(a.ID).Take(), "login 1")
@@ -387,11 +387,11 @@ func TestLateInputOfAnOlderConnectionIsLeftOut(t *testing.T) {
 		held := old.Handle.Attachment()
 		fresh := w.Enter(old.ID)
 		old.SayAs(held, 1, 1, "before it said anything else: taken")
-		w.Settle()
+		w.WaitIdle()
 		fresh.Say(2, 1, 0, "newer")
-		w.Settle()
+		w.WaitIdle()
 		old.SayAs(held, 3, 1, "too late")
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "a", a.Take(), "1 from 2 to player 1: before it said anything else: taken", "2 from 2 to player 1: newer")
 		if n := w.Count.OldEpochs.Load(); n < 1 {
 			w.Errorf("%d old events", n)
@@ -417,7 +417,7 @@ func TestAGapIsWhatThePlayerDoesNotHave(t *testing.T) {
 				g.Take()
 			}
 			a.Say(int32(i+1), 2, 0, "x")
-			w.Settle()
+			w.WaitIdle()
 		}
 		b = numbered(w, b.ID, token, 8)
 		if r := b.LoginResult(); r.Outcome != wire.OutcomeResumed || r.Base != 8 {
@@ -446,7 +446,7 @@ func TestWhatIsAcknowledgedDuringAMoveIsNotLost(t *testing.T) {
 		token := b.LoginResult().ReconnectToken
 		for i := range 5 {
 			a.Say(int32(i+1), 2, 0, "x")
-			w.Settle()
+			w.WaitIdle()
 		}
 		g.Take()
 		b.Ack(4) // after it has sent a LOGIN that says 1

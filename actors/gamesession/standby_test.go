@@ -17,21 +17,21 @@ import (
 
 // process is a game session's actor without a game session, under a parent that
 // notes what it says.
-type process struct {
+type standbyProcess struct {
 	*testing.T
 	fleet  *stagetest.Probe
 	ref    *stage.Ref
 	record *gamesession.Published
 }
 
-func idle(t *testing.T, g script.Handler, test func(p *process)) {
+func standby(t *testing.T, g script.Handler, test func(p *standbyProcess)) {
 	synctest.Test(t, func(t *testing.T) {
 		s := stagetest.Start(t, nil)
 		defer func() {
 			s.Close()
 			time.Sleep(5 * time.Second) // the library's rest
 		}()
-		p := &process{T: t, fleet: new(stagetest.Probe)}
+		p := &standbyProcess{T: t, fleet: new(stagetest.Probe)}
 		fleet := s.Spawn(p.fleet)
 		p.ref = s.Stage.NewRef(counters.ActorGameSession, stage.LaneLimits{})
 		fleet.Tell(stagetest.Do(func(c *stage.Context) {
@@ -43,7 +43,7 @@ func idle(t *testing.T, g script.Handler, test func(p *process)) {
 }
 
 // assign gives the process its game session.
-func (p *process) assign() {
+func (p *standbyProcess) assign() {
 	record := &messages.GameSession{ID: "arn:one", Status: messages.GameSessionActivating, MaxPlayers: 2, AcceptsPlayers: true}
 	p.record = gamesession.NewPublished(record)
 	p.ref.Tell(gamesession.Assign{Record: record, Published: p.record})
@@ -51,7 +51,7 @@ func (p *process) assign() {
 }
 
 // told returns what the fleet was told since the last call.
-func (p *process) told() (words []any) {
+func (p *standbyProcess) told() (words []any) {
 	for _, m := range p.fleet.Take() {
 		switch m := m.(type) {
 		case gamesession.Ready:
@@ -65,14 +65,14 @@ func (p *process) told() (words []any) {
 	return words
 }
 
-func (p *process) want(words ...any) {
+func (p *standbyProcess) want(words ...any) {
 	p.Helper()
 	if got := p.told(); !slices.Equal(got, words) {
 		p.Errorf("the fleet was told %q, want %q", got, words)
 	}
 }
 
-func (p *process) calls(g *actorstest.Game, want ...string) {
+func (p *standbyProcess) calls(g *actorstest.Game, want ...string) {
 	p.Helper()
 	if got := g.Take(); !slices.Equal(got, want) {
 		p.Errorf("callbacks %q, want %q", got, want)
@@ -82,7 +82,7 @@ func (p *process) calls(g *actorstest.Game, want ...string) {
 // RT-58: a process is ready before it has a game session, and starts that at once.
 func TestAnIdleProcessGetsItsGameSession(t *testing.T) {
 	g := &actorstest.Game{}
-	idle(t, g, func(p *process) {
+	standby(t, g, func(p *standbyProcess) {
 		p.want("ready")
 		p.calls(g, "init", "started []")
 		if id := g.Session.GameSessionID(); id != "" {
@@ -104,7 +104,7 @@ func TestAnIdleProcessGetsItsGameSession(t *testing.T) {
 
 // RT-60: one that does not get ready says so, and is gone.
 func TestAProcessThatDoesNotGetReadyIsOver(t *testing.T) {
-	idle(t, &actorstest.Game{Started: func() bool { return false }}, func(p *process) {
+	standby(t, &actorstest.Game{Started: func() bool { return false }}, func(p *standbyProcess) {
 		p.want("over: onProcessStarted did not say ready", "exited")
 	})
 }
@@ -112,7 +112,7 @@ func TestAProcessThatDoesNotGetReadyIsOver(t *testing.T) {
 // What is not needed any more is told so like any process (realtime.md 15.4, 10b).
 func TestAnIdleProcessIsToldOfItsEnd(t *testing.T) {
 	g := &actorstest.Game{}
-	idle(t, g, func(p *process) {
+	standby(t, g, func(p *standbyProcess) {
 		p.ref.Tell(gamesession.Terminate{Reason: messages.CloseGoingAway, Text: "not needed"})
 		synctest.Wait()
 		p.calls(g, "init", "started []", "terminate")
@@ -124,7 +124,7 @@ func TestAnIdleProcessIsToldOfItsEnd(t *testing.T) {
 // session that comes too late is told so, and may be placed again.
 func TestAnIdleProcessThatEndsItselfHasNoGameSession(t *testing.T) {
 	g := &actorstest.Game{}
-	idle(t, g, func(p *process) {
+	standby(t, g, func(p *standbyProcess) {
 		p.told()
 		g.Session.Do(func() { g.Session.ProcessEnding() })
 		synctest.Wait()
@@ -132,7 +132,7 @@ func TestAnIdleProcessThatEndsItselfHasNoGameSession(t *testing.T) {
 	})
 	last := &slow{quiet: starting()}
 	last.quiet["terminate"] = false
-	idle(t, last, func(p *process) {
+	standby(t, last, func(p *standbyProcess) {
 		last.Session.Do(func() { last.pending[0].Decide(true) }) // load
 		synctest.Wait()
 		p.want("ready")
@@ -157,7 +157,7 @@ func TestMembershipUpdatesAndKicksAreBoundedToo(t *testing.T) {
 				g.Session.BroadcastGroupMembershipUpdate(5, all)
 			}
 		})
-		w.Settle()
+		w.WaitIdle()
 		ended(w, id, "it sends far more than 200000 messages per second")
 		a.Take()
 	})
@@ -173,7 +173,7 @@ func TestMembershipUpdatesAndKicksAreBoundedToo(t *testing.T) {
 				w.Errorf("%d messages wait for the player", n)
 			}
 		})
-		w.Settle()
+		w.WaitIdle()
 		closed(w, a, messages.CloseKicked)
 	})
 }

@@ -48,13 +48,13 @@ func TestAMessageToAGroupOfOthersIsLoggedOnce(t *testing.T) {
 		id := w.Create(&game{})
 		a, b := w.Player(id), w.Player(id)
 		b.Group(join, 7)
-		w.Settle()
+		w.WaitIdle()
 		for range 3 {
 			a.Say(5, 0, 7, "x")
 			b.Say(5, 0, 7, "x")
 		}
 		a.Say(5, 0, 8, "x")
-		w.Settle()
+		w.WaitIdle()
 		want := []string{
 			fmt.Sprintf("host WARN player %d sends messages to group 7, which it is not in: they reach nobody", a.Peer()),
 			fmt.Sprintf("host WARN player %d sends messages to group 8, which it is not in: they reach nobody", a.Peer()),
@@ -66,7 +66,7 @@ func TestAMessageToAGroupOfOthersIsLoggedOnce(t *testing.T) {
 		for group := range int32(500) { // nor is a player's whim a reason to remember, or to write, without end
 			a.Say(5, 0, messages.GroupID(100+group), "x")
 		}
-		w.Settle()
+		w.WaitIdle()
 		if n := len(log.with("reach nobody")); n > 20 {
 			t.Errorf("%d lines", n)
 		}

@@ -225,7 +225,7 @@ func (a *Actor) toGroup(s *seat, in *Inbound) {
 	switch {
 	case id != messages.AllPlayers && (g == nil || !g.handle.Members().Has(s.player)):
 		a.drop(s, zerolog.DebugLevel, counters.DropNotMember)
-		a.sayStranger(s, id)
+		a.logNotMember(s, id)
 	case a.relay:
 		a.pass(s, in)
 	default:
@@ -236,15 +236,15 @@ func (a *Actor) toGroup(s *seat, in *Inbound) {
 }
 
 // strangeGroupsMax bounds for how many groups of a player sayStranger writes a line.
-const strangeGroupsMax = 16
+const unjoinedGroupsMax = 16
 
 // sayStranger writes into the game session's log that a player sends to a group that it is
 // not in, once for each group: the player is told nothing (realtime.md 10).
-func (a *Actor) sayStranger(s *seat, group messages.GroupID) {
-	if len(s.strange) >= strangeGroupsMax || slices.Contains(s.strange, group) {
+func (a *Actor) logNotMember(s *seat, group messages.GroupID) {
+	if len(s.unjoined) >= unjoinedGroupsMax || slices.Contains(s.unjoined, group) {
 		return
 	}
-	s.strange = append(s.strange, group)
+	s.unjoined = append(s.unjoined, group)
 	a.o.Log.Host(script.LevelWarn, fmt.Sprintf("player %d sends messages to group %d, which it is not in: they reach nobody", s.player.Peer, group))
 }
 

@@ -34,7 +34,7 @@ func TestTargetServerCallsOnMessageOnceAndRelaysNothing(t *testing.T) {
 		g.Take()
 		a.Say(7, messages.ServerPeer, all, "hi")
 		a.Say(8, messages.ServerPeer, 0, "")
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "callbacks", g.Take(), "message 7 from 1 to -1/-1: hi", "message 8 from 1 to -1/0: ")
 		equal(w, "a", a.Take())
 		equal(w, "b", b.Take())
@@ -51,7 +51,7 @@ func TestOpCodeZeroIsNeverRelayed(t *testing.T) {
 		g.Take()
 		a.Say(0, 0, all, "x")
 		a.Say(0, b.Peer(), 0, "y")
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "callbacks", g.Take(), "message 0 from 1 to 0/-1: x", "message 0 from 1 to 2/0: y")
 		equal(w, "b", b.Take())
 	})
@@ -73,7 +73,7 @@ func TestTargetPlayerDeliversToThatPlayerOnlyIfAllowed(t *testing.T) {
 		a.Say(12, b.Peer(), 0, "refused")
 		a.Say(13, b.Peer(), 0, "panic")
 		a.Say(14, 99, 0, "nobody")
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "a", a.Take(), "11 from 1 to player 1: self")
 		equal(w, "b", b.Take(), "10 from 1 to player 2: both")
 		equal(w, "c", c.Take())
@@ -94,7 +94,7 @@ func TestGroupAllReachesEverybodyTheSenderIncluded(t *testing.T) {
 		waiting := w.Seat(id)
 		a.Say(-500, 0, all, "hi") // RT-40: a developer's negative op code
 		a.Say(12, 0, all, "refused")
-		w.Settle()
+		w.WaitIdle()
 		for i, x := range []*actorstest.Client{a, b, c} {
 			equal(w, fmt.Sprint("client ", i), x.Take(), "-500 from 1 to group -1: hi")
 		}
@@ -109,11 +109,11 @@ func TestAMessageToAGroupOfOthersIsDropped(t *testing.T) {
 		id := w.Create(g)
 		a, b := w.Player(id), w.Player(id)
 		b.Group(join, 5)
-		w.Settle()
+		w.WaitIdle()
 		b.Take()
 		a.Say(1, 0, 5, "x")
 		a.Say(1, 0, 6, "no such group")
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "b", b.Take())
 		dropped(w, counters.DropNotMember, 2)
 	})
@@ -128,7 +128,7 @@ func TestNoTargetOrANonsenseTargetIsDropped(t *testing.T) {
 			a.Say(1, messages.PeerID(target[0]), messages.GroupID(target[1]), "x")
 		}
 		a.Say(2, a.Peer(), 0, "still here")
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "a", a.Take(), "2 from 1 to player 1: still here")
 		dropped(w, counters.DropNoTarget, 4)
 	})
@@ -161,15 +161,15 @@ func TestFastMessagesGoByTheFastChannelUnlessTheyAreTooLarge(t *testing.T) {
 		id := w.Create(nil)
 		a, b := w.Player(id), w.Player(id)
 		a.SayFast(1, b.Peer(), 0, "before")
-		w.Settle()
+		w.WaitIdle()
 		b.Fast.Confirm()
-		w.Settle()
+		w.WaitIdle()
 		a.SayFast(2, b.Peer(), 0, "after")
 		a.SayFast(3, b.Peer(), 0, strings.Repeat("x", wire.FastPayloadMax))
 		a.SayFast(4, b.Peer(), 0, strings.Repeat("x", wire.FastPayloadMax+1))
 		a.Say(5, b.Peer(), 0, "reliable")
 		a.SayFast(6, 0, all, "to all") // a has no confirmed channel
-		w.Settle()
+		w.WaitIdle()
 		var fast, reliable []string // each in order; the channels do not wait for one another
 		for _, s := range b.Take() {
 			if s = s[:min(len(s), 7)]; strings.HasPrefix(s, "fast") {
@@ -197,7 +197,7 @@ func TestFastMessagesToADetachedPlayerAreDropped(t *testing.T) {
 		a.SayFast(1, 2, 0, "small")
 		a.SayFast(2, 2, 0, strings.Repeat("x", 2000))
 		a.Say(3, 2, 0, "kept")
-		w.Settle()
+		w.WaitIdle()
 		dropped(w, counters.DropFastDetached, 2)
 		equal(w, "b", w.Enter(b.ID).Take(), "login 2", "3 from 1 to player 2: kept")
 	})
@@ -210,7 +210,7 @@ func TestReliableMessagesArriveInTheOrderSent(t *testing.T) {
 		a, b := w.Player(id), w.Player(id)
 		a.Group(join, 1)
 		b.Group(join, 1)
-		w.Settle()
+		w.WaitIdle()
 		b.Take()
 		var want []string
 		for i := range int32(3000) { // more than one turn of the mailbox
@@ -226,7 +226,7 @@ func TestReliableMessagesArriveInTheOrderSent(t *testing.T) {
 				want = append(want, fmt.Sprintf("%d from 1 to group 1: ", i+1))
 			}
 		}
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "b", b.Take(), want...)
 	})
 }
@@ -239,11 +239,11 @@ func TestAPingIsAnsweredOnItsChannel(t *testing.T) {
 		if err := a.Post(gamesession.Ping, 0, true, nil); err != nil {
 			w.Fatal(err)
 		}
-		w.Settle()
+		w.WaitIdle()
 		if err := a.Post(gamesession.Ping, 0, false, nil); err != nil {
 			w.Fatal(err)
 		}
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "a", a.Take(), "pong", "fast pong")
 	})
 }
@@ -271,7 +271,7 @@ func TestScriptMessagesToNobodyAndTooLargeOnesAreLeftOut(t *testing.T) {
 		}
 		a := w.Player(w.Create(g))
 		a.Say(1, messages.ServerPeer, 0, "")
-		w.Settle()
+		w.WaitIdle()
 		got := a.Take()
 		if len(got) != 4 || !strings.HasPrefix(got[3], "2 from -1 to player 1: ") {
 			w.Errorf("%d messages", len(got))
@@ -290,24 +290,24 @@ func TestDeliveriesThatPlayersCauseAreBounded(t *testing.T) {
 		for range 20 {
 			a.SayFast(1, b.Peer(), 0, "")
 		}
-		w.Settle()
+		w.WaitIdle()
 		if n := len(b.Take()); n != 10 {
 			w.Errorf("%d of 20 fast messages in one moment, want 10", n)
 		}
 		for range 20 {
 			a.Say(2, b.Peer(), 0, "")
 		}
-		w.Settle()
+		w.WaitIdle()
 		if n := len(b.Take()); n != 20 {
 			w.Errorf("%d of 20 reliable messages", n)
 		}
 		w.Pass(1e9)
 		a.SayFast(3, b.Peer(), 0, "")
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "while the debt lasts", b.Take())
 		w.Pass(1e9)
 		a.SayFast(3, b.Peer(), 0, "")
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "after it", b.Take(), "3 from 1 to player 2: ")
 	})
 }
@@ -317,12 +317,12 @@ func TestAPlayerOfAnotherGameSessionIsOutOfReach(t *testing.T) {
 		g, h := w.Create(nil), w.Create(nil)
 		a, b := w.Player(g), w.Player(h)
 		b.Group(join, 4)
-		w.Settle()
+		w.WaitIdle()
 		b.Take()
 		a.Say(1, 0, all, "x")
 		a.Say(1, 0, 4, "x")
 		a.Say(1, 1, 0, "x")
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "b", b.Take())
 		// Even an attachment to the wrong game session brings nothing in.
 		in := gamesession.NewInbound()
@@ -331,7 +331,7 @@ func TestAPlayerOfAnotherGameSessionIsOutOfReach(t *testing.T) {
 		if err := in.Post(b.Handle.Attachment().Session); err != nil {
 			w.Fatal(err)
 		}
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "b", b.Take())
 	})
 }
@@ -349,11 +349,11 @@ func TestASlowConsumerIsClosedAndDetachedAndLosesNothing(t *testing.T) {
 			a.Say(i+1, b.Peer(), 0, "")
 			want = append(want, fmt.Sprintf("%d from 1 to player 2: ", i+1))
 			if i == 50 {
-				w.Settle()
+				w.WaitIdle()
 				a.SayFast(999, b.Peer(), 0, "dropped from 50 % on")
 			}
 		}
-		w.Settle()
+		w.WaitIdle()
 		dropped(w, counters.DropFastSlowPeer, 1)
 		if reason, _ := b.Closed(); reason != messages.CloseSlowConsumer {
 			w.Fatalf("closed with %v", reason)
@@ -413,7 +413,7 @@ func TestABusyRoomCostsWhoIsAwayMessagesAndNotTheSeat(t *testing.T) {
 				quiet.Say(1000+i, 3, 0, "")
 			}
 			loud.Say(1, 3, 0, "")
-			w.Settle()
+			w.WaitIdle()
 		}
 		w.Want(b.ID, messages.PlayerSessionActive, 3)
 		b = numbered(w, b.ID, token, 0)
@@ -450,10 +450,10 @@ func TestADetachedPlayerWhoseQueueIsFullLeaves(t *testing.T) {
 		for range 100 {
 			a.Say(1, 2, 0, "")
 		}
-		w.Settle()
+		w.WaitIdle()
 		w.Want(b.ID, messages.PlayerSessionActive, 2)
 		a.Say(1, 2, 0, "")
-		w.Settle()
+		w.WaitIdle()
 		w.Want(b.ID, messages.PlayerSessionCompleted, 1)
 		equal(w, "callbacks", g.Take(), "gone 2 of [1 2]")
 		refused(w, w.Enter(b.ID))

@@ -12,19 +12,19 @@ import (
 // outlives the actor. The actor writes, and the fleet what the API edits; any goroutine
 // reads. A player session that changes costs no copy of anything else.
 type Published struct {
-	session atomic.Pointer[messages.GameSession] // without CurrentPlayers; replaced by change
-	ending  atomic.Pointer[string]               // somebody has been told that it ends, for this reason
-	current atomic.Int64                         // player sessions RESERVED or ACTIVE that are shown
-	places  atomic.Pointer[[]*place]             // in order of creation; only ever appended to, or replaced
+	session        atomic.Pointer[messages.GameSession] // without CurrentPlayers; replaced by change
+	ending         atomic.Pointer[string]               // somebody has been told that it ends, for this reason
+	current        atomic.Int64                         // player sessions RESERVED or ACTIVE that are shown
+	playerSessions atomic.Pointer[[]*playerSessionView] // in order of creation; only ever appended to, or replaced
 
 	mu       sync.Mutex // for current and these
 	reserved int        // player sessions RESERVED or ACTIVE
 	hidden   int        // of them, those that are not durable yet
 }
 
-// place is what is shown of one player session, besides what it shares with its
+// playerSessionView is what the API shows of one player session, besides what it shares with its
 // game session.
-type place struct {
+type playerSessionView struct {
 	id         messages.PlayerSessionID
 	playerID   messages.PlayerID
 	data       string
@@ -40,7 +40,7 @@ type place struct {
 func NewPublished(g *messages.GameSession) *Published {
 	p := &Published{}
 	p.session.Store(g)
-	p.places.Store(new([]*place))
+	p.playerSessions.Store(new([]*playerSessionView))
 	return p
 }
 
@@ -116,7 +116,7 @@ func (p *Published) Ending() string {
 func (p *Published) Players(want func(messages.PlayerSessionID, messages.PlayerID, messages.PlayerSessionStatus) bool) []*messages.PlayerSession {
 	var found []*messages.PlayerSession
 	g := p.session.Load()
-	for _, s := range *p.places.Load() {
+	for _, s := range *p.playerSessions.Load() {
 		if !s.hidden.Load() && (want == nil || want(s.id, s.playerID, s.state())) {
 			found = append(found, s.record(g))
 		}
@@ -126,9 +126,9 @@ func (p *Published) Players(want func(messages.PlayerSessionID, messages.PlayerI
 
 // PlayerIDs returns the ids of the player sessions in order of creation.
 func (p *Published) PlayerIDs() []messages.PlayerSessionID {
-	places := *p.places.Load()
-	ids := make([]messages.PlayerSessionID, len(places))
-	for i, s := range places {
+	views := *p.playerSessions.Load()
+	ids := make([]messages.PlayerSessionID, len(views))
+	for i, s := range views {
 		ids[i] = s.id
 	}
 	return ids
@@ -136,7 +136,7 @@ func (p *Published) PlayerIDs() []messages.PlayerSessionID {
 
 // PlayerStatus returns the status of one player session, 0 if there is none of that id.
 func (p *Published) PlayerStatus(id messages.PlayerSessionID) messages.PlayerSessionStatus {
-	for _, s := range *p.places.Load() {
+	for _, s := range *p.playerSessions.Load() {
 		if s.id == id && !s.hidden.Load() {
 			return s.state()
 		}
@@ -144,11 +144,11 @@ func (p *Published) PlayerStatus(id messages.PlayerSessionID) messages.PlayerSes
 	return 0
 }
 
-func (s *place) state() messages.PlayerSessionStatus {
+func (s *playerSessionView) state() messages.PlayerSessionStatus {
 	return messages.PlayerSessionStatus(s.status.Load())
 }
 
-func (s *place) set(status messages.PlayerSessionStatus, now time.Time) {
+func (s *playerSessionView) set(status messages.PlayerSessionStatus, now time.Time) {
 	if status.Final() {
 		s.terminated.Store(now.UnixNano())
 	}
@@ -156,17 +156,17 @@ func (s *place) set(status messages.PlayerSessionStatus, now time.Time) {
 }
 
 // activate shows a player session that comes to be served, unless it is over.
-func (s *place) activate() {
+func (s *playerSessionView) activate() {
 	s.status.CompareAndSwap(uint32(messages.PlayerSessionReserved), uint32(messages.PlayerSessionActive))
 }
 
 // reactivate shows a player session that has left and comes to be served again.
-func (s *place) reactivate() {
+func (s *playerSessionView) reactivate() {
 	s.status.CompareAndSwap(uint32(messages.PlayerSessionCompleted), uint32(messages.PlayerSessionActive))
 }
 
 // record builds the record of a player session of g.
-func (s *place) record(g *messages.GameSession) *messages.PlayerSession {
+func (s *playerSessionView) record(g *messages.GameSession) *messages.PlayerSession {
 	r := &messages.PlayerSession{
 		ID: s.id, PlayerID: s.playerID, PlayerData: s.data, GameSessionID: g.ID, FleetID: g.FleetID,
 		Status: s.state(), Created: s.created, IPAddress: g.IPAddress, DNSName: g.DNSName, Port: g.Port,
@@ -179,13 +179,13 @@ func (s *place) record(g *messages.GameSession) *messages.PlayerSession {
 
 // reservePlaces adds new player sessions, which are not shown yet. They are appended to the
 // list that readers may hold: they see no more than their length.
-func (a *Actor) reservePlaces(made []*place) {
+func (a *Actor) reserveViews(made []*playerSessionView) {
 	p := a.o.Published
 	for _, s := range made {
 		s.hidden.Store(true)
 	}
-	places := append(*p.places.Load(), made...)
-	p.places.Store(&places)
+	views := append(*p.playerSessions.Load(), made...)
+	p.playerSessions.Store(&views)
 	p.count(func() {
 		for _, s := range made {
 			s.counted = true
@@ -196,9 +196,9 @@ func (a *Actor) reservePlaces(made []*place) {
 }
 
 // show shows player sessions that are durable. It is called by the fleet.
-func (p *Published) show(places []*place) {
+func (p *Published) show(views []*playerSessionView) {
 	p.count(func() {
-		for _, s := range places {
+		for _, s := range views {
 			s.hidden.Store(false)
 			p.uncounted(s)
 		}
@@ -206,7 +206,7 @@ func (p *Published) show(places []*place) {
 }
 
 // uncounted counts a player session as hidden no more.
-func (p *Published) uncounted(s *place) {
+func (p *Published) uncounted(s *playerSessionView) {
 	if s.counted {
 		s.counted = false
 		p.hidden--
@@ -225,8 +225,8 @@ func (p *Published) count(change func()) {
 func (a *Actor) countPlaces(s *seat) {
 	p := a.o.Published
 	p.count(func() {
-		if s.place.state().Final() {
-			p.uncounted(s.place)
+		if s.view.state().Final() {
+			p.uncounted(s.view)
 		}
 		p.reserved = len(a.order) - a.finished
 	})
@@ -245,7 +245,7 @@ func (a *Actor) forgetFinished() {
 	}
 	drop := a.finished - finishedKeptMax/2
 	a.forgetSeats(func(s *seat) bool {
-		if drop == 0 || !s.place.state().Final() || s.ref != nil || s.unstored {
+		if drop == 0 || !s.view.state().Final() || s.ref != nil || s.unstored {
 			return false
 		}
 		drop--
@@ -256,7 +256,7 @@ func (a *Actor) forgetFinished() {
 // forgetSeats drops player sessions that are final and have no actor any more.
 func (a *Actor) forgetSeats(which func(*seat) bool) {
 	kept := make([]*seat, 0, len(a.order))
-	places := make([]*place, 0, len(a.order))
+	views := make([]*playerSessionView, 0, len(a.order))
 	var forgotten []messages.PlayerSessionID
 	for _, s := range a.order {
 		if which(s) {
@@ -269,9 +269,9 @@ func (a *Actor) forgetSeats(which func(*seat) bool) {
 			continue
 		}
 		kept = append(kept, s)
-		places = append(places, s.place)
+		views = append(views, s.view)
 	}
 	a.order = kept
-	a.o.Published.places.Store(&places)
+	a.o.Published.playerSessions.Store(&views)
 	a.o.Fleet.Tell(SeatsForgotten{Session: a.record.ID, IDs: forgotten})
 }

@@ -37,21 +37,21 @@ func TestAJoinInformsAllMembers(t *testing.T) {
 		a, b, c := w.Player(id), w.Player(id), w.Player(id)
 		g.Take()
 		b.Group(join, 7)
-		w.Settle()
+		w.WaitIdle()
 		a.Group(join, 7)
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "a", a.Take(), "group 7 is [2 1] from -1 to 1")
 		equal(w, "b", b.Take(), "group 7 is [2] from -1 to 2", "group 7 is [2 1] from -1 to 2")
 		equal(w, "c", c.Take())
 		equal(w, "callbacks", g.Take(), "join 7 by 2", "join 7 by 1")
 
 		a.Group(join, 7) // once more: asked and answered, nothing changes
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "a", a.Take(), "group 7 is [2 1] from -1 to 1")
 		equal(w, "b", b.Take())
 		equal(w, "callbacks", g.Take(), "join 7 by 1")
 		a.Say(1, 0, 7, "once")
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "a", a.Take(), "1 from 1 to group 7: once")
 	})
 }
@@ -63,15 +63,15 @@ func TestARefusedJoinIsAnsweredToTheRequesterAlone(t *testing.T) {
 		id := w.Create(g)
 		a, b := w.Player(id), w.Player(id)
 		b.Group(join, 7)
-		w.Settle()
+		w.WaitIdle()
 		b.Take()
 		g.Join = func(messages.GroupID, messages.PeerID) bool { return false }
 		a.Group(join, 7)
 		a.Group(join, 8)
-		w.Settle()
+		w.WaitIdle()
 		g.Join = func(messages.GroupID, messages.PeerID) bool { panic("bug in a script") }
 		a.Group(join, 9)
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "a", a.Take(), "group 7 is [2] from -1 to 1", "group 8 is [] from -1 to 1", "group 9 is [] from -1 to 1")
 		equal(w, "b", b.Take())
 	})
@@ -85,7 +85,7 @@ func TestALeaveInformsThoseWhoRemain(t *testing.T) {
 		a, b := w.Player(id), w.Player(id)
 		a.Group(join, 7)
 		b.Group(join, 7)
-		w.Settle()
+		w.WaitIdle()
 		a.Take()
 		b.Take()
 		g.Leave = func(_ messages.GroupID, peer messages.PeerID) bool { return peer == 2 }
@@ -93,10 +93,10 @@ func TestALeaveInformsThoseWhoRemain(t *testing.T) {
 		b.Group(leave, 7)
 		b.Group(leave, 7) // not in it any more
 		b.Group(leave, 99)
-		w.Settle()
+		w.WaitIdle()
 		a.Say(1, 0, 7, "later")
 		a.Say(2, 0, 7, "traffic")
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "b", b.Take(), "group 7 is [1] from -1 to 2", "group 99 is [] from -1 to 2")
 		equal(w, "a", a.Take(), "group 7 is [1 2] from -1 to 1", "group 7 is [1] from -1 to 1",
 			"1 from 1 to group 7: later", "2 from 1 to group 7: traffic")
@@ -109,12 +109,12 @@ func TestARequestIsAnsweredForAnyGroup(t *testing.T) {
 		id := w.Create(nil)
 		a, b := w.Player(id), w.Player(id)
 		b.Group(join, 7)
-		w.Settle()
+		w.WaitIdle()
 		b.Take()
 		for _, g := range []messages.GroupID{7, 8, -1, 0, -9} {
 			a.Group(request, g)
 		}
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "a", a.Take(), "group 7 is [2] from 1 to 1", "group 8 is [] from 1 to 1", "group -1 is [1 2] from 1 to 1",
 			"group 0 is [] from 1 to 1", "group -9 is [] from 1 to 1")
 		equal(w, "b", b.Take())
@@ -130,10 +130,10 @@ func TestADisconnectTellsTheOtherMembersAfterTheCallback(t *testing.T) {
 		for _, x := range []*actorstest.Client{a, b} {
 			x.Group(join, 7)
 			x.Group(join, 8)
-			w.Settle()
+			w.WaitIdle()
 		}
 		c.Group(join, 8)
-		w.Settle()
+		w.WaitIdle()
 		for _, x := range []*actorstest.Client{a, b, c} {
 			x.Take()
 		}
@@ -151,13 +151,13 @@ func TestBroadcastSendsOneGroupsListToAnother(t *testing.T) {
 		id := w.Create(g)
 		a, b := w.Player(id), w.Player(id)
 		b.Group(join, 1)
-		w.Settle()
+		w.WaitIdle()
 		b.Take()
 		g.Session.Do(func() {
 			g.Session.BroadcastGroupMembershipUpdate(1, -1)
 			g.Session.BroadcastGroupMembershipUpdate(-1, 1)
 		})
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "a", a.Take(), "group 1 is [2] from -1 to 1")
 		equal(w, "b", b.Take(), "group 1 is [2] from -1 to 2", "group -1 is [1 2] from -1 to 2")
 	})
@@ -174,7 +174,7 @@ func TestAJoinAndTheMessagesBehindItKeepTheirOrder(t *testing.T) {
 		a.Group(leave, 1)
 		a.Say(3, 0, 1, "out")
 		a.Group(request, 1)
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "a", a.Take(), "group 1 is [1] from -1 to 1", "1 from 1 to group 1: in",
 			"group 2 is [1] from -1 to 1", "2 from 1 to group 2: in", "group 1 is [] from 1 to 1")
 	})
@@ -187,7 +187,7 @@ func TestALeaveDoesNotOvertakeMessagesThatWaitForAGroup(t *testing.T) {
 		id := w.Create(g)
 		a, b := w.Player(id), w.Player(id)
 		b.Group(join, 2)
-		w.Settle()
+		w.WaitIdle()
 		b.Take()
 		g.Take()
 		a.Group(join, 1)
@@ -209,21 +209,21 @@ func TestGroupsAreBoundedAndGroupIDsMustBePositive(t *testing.T) {
 			a.Group(join, g)
 		}
 		a.Group(leave, -1)
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "a", a.Take(), "group 1 is [1] from -1 to 1", "group 2 is [1] from -1 to 1", "group 3 is [] from -1 to 1",
 			"group 1 is [1] from -1 to 1")
 		for _, g := range []messages.GroupID{3, 4} {
 			b.Group(join, g)
 		}
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "b", b.Take(), "group 3 is [2] from -1 to 2", "group 4 is [] from -1 to 2")
 		if n := w.Count.Dropped.Get(counters.DropBadGroup); n != 5 {
 			w.Errorf("%d dropped, want 5", n)
 		}
 		a.Group(leave, 1) // frees its place for others
-		w.Settle()
+		w.WaitIdle()
 		b.Group(join, 4)
-		w.Settle()
+		w.WaitIdle()
 		equal(w, "b", b.Take(), "group 4 is [2] from -1 to 2")
 		if n := w.System.Live(counters.ActorGroup); n != 3 {
 			w.Errorf("%d group actors", n)
@@ -237,12 +237,12 @@ func TestAGroupLivesAsLongAsItHasMembers(t *testing.T) {
 		a := w.Player(id)
 		for range 3 {
 			a.Group(join, 1)
-			w.Settle()
+			w.WaitIdle()
 			if n := w.System.Live(counters.ActorGroup); n != 1 {
 				w.Errorf("%d group actors", n)
 			}
 			a.Group(leave, 1)
-			w.Settle()
+			w.WaitIdle()
 			if n := w.System.Live(counters.ActorGroup); n != 0 {
 				w.Errorf("%d group actors of nobody", n)
 			}

@@ -101,7 +101,7 @@ func (s *site) free(at string) {
 	if _, err := s.System.TerminateGameSession(s.Context(), s.busy[at], true); err != nil {
 		s.Fatal(at, err)
 	}
-	s.Settle()
+	s.WaitIdle()
 }
 
 func (s *site) start(r messages.StartPlacement) *messages.Placement {
@@ -111,7 +111,7 @@ func (s *site) start(r messages.StartPlacement) *messages.Placement {
 	if err != nil {
 		s.Fatal(err)
 	}
-	s.Settle()
+	s.WaitIdle()
 	return p
 }
 
@@ -466,7 +466,7 @@ func TestRestartThroughTheRegistry(t *testing.T) {
 		s.start(messages.StartPlacement{ID: "pending", MaxPlayers: 1})
 	})
 	onSite(t, []string{"A us-1"}, onDisk, func(s *site) {
-		s.Settle()
+		s.WaitIdle()
 		if p := s.placement("fulfilled"); p.Status != messages.PlacementFulfilled || p.GameSessionID != first {
 			s.Errorf("%+v", p)
 		}
