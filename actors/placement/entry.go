@@ -11,8 +11,7 @@ import (
 type state uint8
 
 const (
-	storing    state = iota + 1 // its PENDING record is being made durable
-	idle                        // between passes
+	idle       state = iota + 1 // between passes
 	passing                     // its queue has it in a pass
 	launching                   // the registry was asked for a game session
 	activating                  // that is not ACTIVE yet
@@ -25,9 +24,8 @@ const (
 type entry struct {
 	record *messages.Placement // as others see it, once it is durable
 	state  state
-	old    *entry // the ended one whose id it takes, while storing
-	size   int    // bytes of the record, about
-	lost   bool   // not remembered any more
+	size   int  // bytes of the record, about
+	lost   bool // not remembered any more
 
 	// While PENDING.
 	queue   *queue
@@ -42,7 +40,7 @@ type entry struct {
 	blind   bool // the pass goes on after an attempt: what it knew of room is old
 	tries   int  // which attempt an answer belongs to
 	attempt messages.GameSessionID
-	stops   []func(*messages.Placement, error) // that came while it was ending
+	keeps   bool // it ends fulfilled, with its attempt
 }
 
 // id is the placement's.
@@ -54,9 +52,7 @@ func (e *entry) timeout() time.Time { return e.start.Add(e.queue.record.Timeout)
 // queue is a queue with its placements.
 type queue struct {
 	record  *messages.Queue
-	gone    bool     // being deleted
-	changes bool     // a change is on its way to the store; other changes wait
-	waiting []any    // those, in the order of their arrival
+	gone    bool     // deleted
 	nowhere error    // why no destination takes placements; nil: one does
 	pending []*entry // in the order of starts; those that are over are swept out later
 	over    int      // how many of them are

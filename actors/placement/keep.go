@@ -16,7 +16,6 @@ import (
 
 // memory is what placements cost.
 type memory struct {
-	storing    int      // placements that are not durable yet
 	bytes      int      // of the records of all placements
 	endedBytes int      // of those that have ended
 	ended      []*entry // in the order of their ends; lost ones are still in it
@@ -55,26 +54,32 @@ func (m *Manager) expired(e *entry, now time.Time) bool {
 }
 
 // forget drops some of the ended placements over the bounds, those first that ended
-// first, and returns the changes that delete their records.
-func (m *Manager) forget(now time.Time) (changes []store.Change) {
+// first, and their records, where one more takes so many bytes.
+func (m *Manager) forget(now time.Time, size int) {
+	var changes []store.Change
+	size += m.ledger.Claimed(store.Placement).Bytes
 	k, n := &m.memory, 0
 	for ; n < len(k.ended) && len(changes) < forgetMax; n++ {
 		e := k.ended[n]
 		if e.lost {
 			continue
 		}
-		if k.count <= m.o.EndedMax && k.bytes <= m.o.BytesMax && !m.expired(e, now) {
+		if k.count <= m.o.EndedMax && k.bytes+size <= m.o.BytesMax && !m.expired(e, now) {
 			break
 		}
 		k.drop(e)
 		if m.placements[e.id()] == e { // else the record in the store is another's
 			delete(m.placements, e.id())
-			changes = append(changes, store.Delete(store.Placement, string(e.id())))
+			if m.ledger.Free(placementKey(e.id())) { // else the id is on its way to be another's
+				changes = append(changes, store.Delete(store.Placement, string(e.id())))
+			}
 		}
 	}
 	clear(k.ended[:n])
 	k.ended = k.ended[n:]
-	return changes
+	if changes != nil {
+		m.ledger.Forget(changes...)
+	}
 }
 
 // State is what a store has of queues and placements.
@@ -228,7 +233,6 @@ func (m *Manager) takeUp(c *stage.Context, k kept, now time.Time) {
 		q = &queue{record: &messages.Queue{Name: k.record.Request.Queue, ARN: m.queueARN(k.record.Request.Queue)}, gone: true}
 	}
 	e := m.add(q, k.record, k.size)
-	m.memory.storing--
 	e.start = e.start.Add(-max(now.Sub(k.record.Started), 0))
 	e.passes = 1 // the first was another's
 	m.begin(c, e)

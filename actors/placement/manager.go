@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"troupe/actors/fleet"
+	"troupe/actors/ledger"
 	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
@@ -29,6 +30,7 @@ type Manager struct {
 	memory     memory
 	started    uint64
 	draining   bool
+	ledger     *ledger.Ledger
 }
 
 // newManager returns a Manager that goes on from a state.
@@ -66,17 +68,6 @@ type (
 		seats []*messages.PlayerSession
 		err   error
 	}
-	stored struct {
-		e   *entry
-		err error
-	}
-	// undone has a change of queues taken back, and then answers.
-	undone struct {
-		q            *queue
-		undo, answer func()
-	}
-	// changed says that a change of a queue is durable.
-	changed struct{ q *queue }
 )
 
 // Undelivered implements stage.Undeliverable: nobody is left for the game session.
@@ -86,14 +77,14 @@ func (l launched) Undelivered() {
 	}
 }
 
-// Undelivered implements stage.Undeliverable: the state ends with the actor.
-func (u undone) Undelivered() { u.answer() }
-
-// Undelivered implements stage.Undeliverable.
-func (changed) Undelivered() {}
-
 // Started implements stage.Actor.
 func (m *Manager) Started(c *stage.Context) {
+	m.ledger = ledger.New(ledger.Options{
+		Store: m.o.Store, Leave: m.o.OnEvent, Log: c.Log(),
+		Tell:    func(msg any) { c.Self().Tell(msg) },
+		After:   func(d time.Duration, msg any) { c.After(d, msg) },
+		Stopped: messages.Errorf(messages.Unavailable, "placements are not available at the moment"),
+	})
 	m.timer = c.After(time.Hour, tick{})
 	m.timer.Stop()
 	m.registry.Tell(fleet.WatchRoom{Notify: c.Self()})
@@ -103,23 +94,12 @@ func (m *Manager) Started(c *stage.Context) {
 // Stopped implements stage.Actor. After a crash, the attempts of placements are given up:
 // who replaces the Manager begins anew.
 func (m *Manager) Stopped(c *stage.Context) {
-	for _, e := range m.placements {
-		for _, answer := range e.stops {
-			answer(nil, messages.Errorf(messages.Unavailable, "placements are not available at the moment"))
-		}
-		e.stops = nil
-	}
-	for _, q := range m.queues {
-		for _, msg := range q.waiting {
-			undelivered(msg)
-		}
-		q.waiting = nil
-	}
+	m.ledger.Stop(true)
 	if c.Crash() == "" {
 		return
 	}
 	for id, e := range m.attempts {
-		if e.state != ending { // else its end decides, and has given up what is to be given up
+		if e.state != ending || !e.keeps { // else its end decides: see end
 			m.terminate(id)
 		}
 	}
@@ -137,7 +117,7 @@ func (m *Manager) Receive(c *stage.Context, msg any) {
 	case Request[NewQueue, *messages.Queue]:
 		m.onNewQueue(c, r)
 	case Request[messages.UpdateQueue, *messages.Queue]:
-		m.onUpdateQueue(c, r)
+		m.onUpdateQueue(r)
 	case Request[DropQueue, None]:
 		m.onDropQueue(c, r)
 	case Request[Queues, []*messages.Queue]:
@@ -145,7 +125,7 @@ func (m *Manager) Receive(c *stage.Context, msg any) {
 	case Request[messages.Resource, map[string]string]:
 		r.Reply(m.tags(r.Request))
 	case Request[messages.UpdateTags, map[string]string]:
-		m.onUpdateTags(c, r)
+		m.onUpdateTags(r)
 	case Drain:
 		m.draining = true
 	case CancelDrain:
@@ -168,18 +148,10 @@ func (m *Manager) Receive(c *stage.Context, msg any) {
 		m.onActivated(c, r)
 	case seated:
 		m.onSeated(c, r)
-	case stored:
-		m.onStored(c, r)
-	case settled:
-		m.onSettled(c, r)
-	case dropped:
-		m.onDropped(r)
-	case undone:
-		r.undo()
-		r.answer()
-		m.endChange(c, r.q)
-	case changed:
-		m.endChange(c, r.q)
+	case ledger.Answer:
+		m.ledger.Answered(r)
+	case ledger.Due:
+		m.ledger.TryAgain(r)
 	default:
 		c.Unknown(msg)
 	}
@@ -209,9 +181,9 @@ func (m *Manager) step(c *stage.Context, e *entry, now time.Time) (wants bool) {
 	switch {
 	case e.state == ending:
 	case e.queue.gone:
-		m.end(c, nil, nil, finale{e: e, status: messages.PlacementFailed})
+		m.end(c, finale{e: e, status: messages.PlacementFailed})
 	case !now.Before(e.timeout()):
-		m.end(c, nil, nil, finale{e: e, status: messages.PlacementTimedOut})
+		m.end(c, finale{e: e, status: messages.PlacementTimedOut})
 	case e.state == idle:
 		e.want()
 		return true
@@ -260,7 +232,7 @@ func (m *Manager) leave(e *entry) {
 	e.state = ended
 	m.due.drop(e)
 	e.queue.left()
-	e.queue, e.ranking, e.order, e.stops = nil, nil, nil, nil
+	e.queue, e.ranking, e.order = nil, nil, nil
 }
 
 // Inspect implements stage.Inspector.

@@ -116,9 +116,10 @@ func TestPendingIsAnsweredWhenDurable(t *testing.T) {
 		wantCode(t, err, messages.NotFound)
 		_, err = w.cancel("p")
 		wantCode(t, err, messages.NotFound)
-		_, err = w.place(messages.StartPlacement{ID: "p"})
-		wantCode(t, err, messages.InvalidRequest)
+		again := later[messages.StartPlacement, *messages.Placement](w, messages.StartPlacement{ID: "p", Queue: "q", MaxPlayers: 10})
 		w.store.release()
+		synctest.Wait()
+		wantCode(t, *again, messages.InvalidRequest)
 		if p := <-answered; p.Status != messages.PlacementPending || p.GameSessionID != "" || !p.Ended.IsZero() {
 			t.Fatalf("%+v", p)
 		}

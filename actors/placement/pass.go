@@ -301,5 +301,5 @@ func (m *Manager) onSeated(c *stage.Context, s seated) {
 
 func (m *Manager) fulfil(c *stage.Context, e *entry, placed []messages.PlacedPlayer) {
 	_ = fault.Hit(fault.PlacementSeated)
-	m.end(c, nil, nil, finale{e: e, status: messages.PlacementFulfilled, placed: placed})
+	m.end(c, finale{e: e, status: messages.PlacementFulfilled, placed: placed})
 }

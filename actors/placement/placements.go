@@ -3,59 +3,72 @@ package placement
 import (
 	"time"
 
+	"troupe/actors/ledger"
 	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
 )
 
+func placementKey(id messages.PlacementID) ledger.Key {
+	return ledger.Key{Kind: store.Placement, ID: string(id)}
+}
+
 // onStart starts a placement, which is answered when it is durable.
 func (m *Manager) onStart(c *stage.Context, r Request[messages.StartPlacement, *messages.Placement]) {
-	now := c.Now()
-	q, old, err := m.admit(&r.Request, now)
-	if err != nil {
-		r.Reply(nil, err)
-		return
-	}
-	record := &messages.Placement{Request: r.Request, Status: messages.PlacementPending, Started: now}
-	change := store.Put(store.Placement, string(r.Request.ID), record)
-	if !m.memory.room(len(change.Value), m.o.BytesMax) {
-		r.Reply(nil, tooMany())
-		return
-	}
-	e := m.add(q, record, len(change.Value))
-	e.old, e.state = old, storing
-	self, log := c.Self(), c.Log()
-	changes := append(m.forget(now), change) // in this order: what is forgotten may be the same id
-	m.o.Store.Commit(changes, func(err error) {
-		self.Tell(stored{e, err})
-		if err != nil {
-			log.Error().Err(err).Msg("a placement was not stored")
-			r.Reply(nil, notStored())
-			return
-		}
-		r.Reply(record, nil)
+	id := r.Request.ID
+	record := &messages.Placement{Request: r.Request, Status: messages.PlacementPending}
+	orphaned := false // it goes on when the Manager is back
+	m.ledger.Do(ledger.Transaction{
+		Key: placementKey(id), Most: m.o.PendingMax,
+		Orphaned: func(err error) { orphaned = err == nil },
+		Reply: func(err error) {
+			if orphaned {
+				err = nil
+			}
+			r.Reply(orNil(record, err))
+		},
+		Decide: func() (ledger.Entry, error) {
+			now := c.Now()
+			q, err := m.admit(&r.Request, now)
+			if err != nil {
+				return ledger.Entry{}, err
+			}
+			record.Started = now
+			change := store.Put(store.Placement, string(id), record)
+			size := len(change.Value)
+			if !m.memory.room(size+m.ledger.Claimed(store.Placement).Bytes, m.o.BytesMax) {
+				return ledger.Entry{}, tooMany()
+			}
+			m.forget(now, size)
+			return ledger.Entry{Changes: []store.Change{change}, Claim: ledger.Claim{Count: 1, Bytes: size}, Apply: func() {
+				if old := m.placements[id]; old != nil {
+					m.memory.drop(old)
+				}
+				m.begin(c, m.add(q, record, size))
+			}}, nil
+		},
 	})
 }
 
 // admit checks what needs the state, and returns the queue and the ended placement whose
 // id is used again (D-220).
-func (m *Manager) admit(r *messages.StartPlacement, now time.Time) (*queue, *entry, error) {
+func (m *Manager) admit(r *messages.StartPlacement, now time.Time) (*queue, error) {
 	q, old := m.queues[r.Queue], m.placements[r.ID]
 	switch {
 	case m.draining:
-		return nil, nil, messages.Errorf(messages.Unavailable, "the host is shutting down")
+		return nil, messages.Errorf(messages.Unavailable, "the host is shutting down")
 	case q == nil || q.gone:
-		return nil, nil, m.noQueue(r.Queue)
+		return nil, m.noQueue(r.Queue)
 	case len(r.LocationOrder) > 0 && !locationFirst(q.record):
-		return nil, nil, messages.Errorf(messages.InvalidRequest, "PriorityConfigurationOverride needs a queue whose PriorityOrder starts with LOCATION, that of %s does not", r.Queue)
+		return nil, messages.Errorf(messages.InvalidRequest, "PriorityConfigurationOverride needs a queue whose PriorityOrder starts with LOCATION, that of %s does not", r.Queue)
 	case old != nil && (old.state != ended || old.record.Status == messages.PlacementFulfilled && !m.expired(old, now)):
-		return nil, nil, messages.Errorf(messages.InvalidRequest, "placement %s is %s", r.ID, old.record.Status)
+		return nil, messages.Errorf(messages.InvalidRequest, "placement %s is %s", r.ID, old.record.Status)
 	case old == nil && m.damaged[store.Placement][string(r.ID)]:
-		return nil, nil, messages.Errorf(messages.InvalidRequest, "placement %s has existed, and its record in the store is damaged: use another id", r.ID)
-	case len(m.due)+m.memory.storing >= m.o.PendingMax:
-		return nil, nil, tooMany()
+		return nil, messages.Errorf(messages.InvalidRequest, "placement %s has existed, and its record in the store is damaged: use another id", r.ID)
+	case len(m.due)+m.ledger.Claimed(store.Placement).Count >= m.o.PendingMax:
+		return nil, tooMany()
 	}
-	return q, old, nil
+	return q, nil
 }
 
 func locationFirst(q *messages.Queue) bool {
@@ -70,27 +83,7 @@ func (m *Manager) add(q *queue, record *messages.Placement, size int) *entry {
 	}
 	m.placements[record.Request.ID] = e
 	m.memory.bytes += size
-	m.memory.storing++
 	return e
-}
-
-// onStored has a durable placement begin.
-func (m *Manager) onStored(c *stage.Context, s stored) {
-	e := s.e
-	m.memory.storing--
-	if s.err != nil {
-		m.memory.bytes -= e.size
-		if m.placements[e.id()] = e.old; e.old == nil || e.old.lost {
-			delete(m.placements, e.id())
-		}
-		e.state = ended
-		return
-	}
-	if e.old != nil {
-		m.memory.drop(e.old)
-		e.old = nil
-	}
-	m.begin(c, e)
 }
 
 // begin starts the first pass of a placement.
@@ -103,12 +96,9 @@ func (m *Manager) begin(c *stage.Context, e *entry) {
 	m.arm()
 }
 
-// get reads a placement. One that is not durable yet is not there yet.
+// get reads a placement.
 func (m *Manager) get(c *stage.Context, id messages.PlacementID) (*messages.Placement, error) {
 	e := m.placements[id]
-	if e != nil && e.state == storing {
-		e = e.old
-	}
 	if e == nil || e.state == ended && m.expired(e, c.Now()) {
 		return nil, m.noPlacement(id)
 	}
@@ -117,29 +107,30 @@ func (m *Manager) get(c *stage.Context, id messages.PlacementID) (*messages.Plac
 
 // onStop cancels a placement. One whose end is being made durable is decided by that.
 func (m *Manager) onStop(c *stage.Context, r Request[StopPlacement, *messages.Placement]) {
-	record, err := m.get(c, r.Request.ID)
-	e := m.placements[r.Request.ID]
-	switch {
-	case err != nil:
+	id := r.Request.ID
+	if _, err := m.get(c, id); err != nil { // also of one that is not durable yet
 		r.Reply(nil, err)
-	case record.Status.Final():
-		r.Reply(nil, notPending(record))
-	case e.state == ending:
-		e.stops = append(e.stops, r.Reply)
-	default:
-		m.cancel(c, e, r.Reply)
+		return
 	}
-}
-
-func (m *Manager) cancel(c *stage.Context, e *entry, reply func(*messages.Placement, error)) {
-	f := finale{e: e, status: messages.PlacementCancelled}
-	m.end(c, nil, func(records []*messages.Placement, err error) {
+	var e *entry
+	reply := func(err error) {
 		if err != nil {
-			reply(nil, err)
+			r.Reply(nil, err)
 			return
 		}
-		reply(records[0], nil)
-	}, f)
+		r.Reply(e.record, nil)
+	}
+	m.ledger.Do(ledger.Transaction{Key: placementKey(id), Most: m.o.PendingMax, Reply: reply, Decide: func() (ledger.Entry, error) {
+		record, err := m.get(c, id)
+		if err == nil && record.Status.Final() {
+			err = notPending(record)
+		}
+		if err != nil {
+			return ledger.Entry{}, err
+		}
+		e = m.placements[id]
+		return m.ending(c, finale{e: e, status: messages.PlacementCancelled}), nil
+	}})
 }
 
 func (m *Manager) noPlacement(id messages.PlacementID) error {
@@ -155,8 +146,4 @@ func notPending(p *messages.Placement) error {
 
 func tooMany() error {
 	return messages.Errorf(messages.LimitExceeded, "too many placements are PENDING on this host")
-}
-
-func notStored() error {
-	return messages.Errorf(messages.Internal, "the host could not store the change")
 }

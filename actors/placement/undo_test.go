@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"encoding/json"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -108,4 +109,55 @@ func (f *flaky) next() {
 	f.mu.Unlock()
 	first()
 	synctest.Wait()
+}
+
+// What is read while a change of a queue is on its way to the store, or was refused, is what
+// was there before.
+func TestNoChangeOfAQueueIsShownBeforeItIsDurable(t *testing.T) {
+	for name, change := range map[string]func(w *world) *error{
+		"CreateGameSessionQueue": func(w *world) *error {
+			return later[NewQueue, *messages.Queue](w, NewQueue{messages.Queue{Name: "r", Timeout: time.Minute}})
+		},
+		"UpdateGameSessionQueue": func(w *world) *error {
+			return later[messages.UpdateQueue, *messages.Queue](w, messages.UpdateQueue{Name: "q", Timeout: time.Hour})
+		},
+		"DeleteGameSessionQueue": func(w *world) *error { return later[DropQueue, None](w, DropQueue{"q"}) },
+		"TagResource": func(w *world) *error {
+			return later[messages.UpdateTags, map[string]string](w, messages.UpdateTags{Resource: messages.Resource{Kind: "gamesessionqueue", ID: "q"}, Set: map[string]string{"a": "b"}})
+		},
+		"StopGameSessionPlacement": func(w *world) *error {
+			return later[StopPlacement, *messages.Placement](w, StopPlacement{"p"})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, nil, func(t *testing.T, w *world) {
+				w.queue(messages.Queue{Name: "q", Timeout: time.Minute})
+				w.placed(messages.StartPlacement{ID: "p"})
+				state := func() string {
+					all, err := request[Queues, []*messages.Queue](w, Queues{})
+					text, bad := json.Marshal([]any{all, w.get("p")})
+					if err != nil || bad != nil {
+						t.Fatal(err, bad)
+					}
+					return string(text)
+				}
+				before := state()
+				w.store.stop()
+				w.store.fail.Store(true)
+				err := change(w)
+				if now := state(); now != before {
+					t.Errorf("on its way to the store: %s, before it %s", now, before)
+				}
+				w.store.release()
+				synctest.Wait()
+				if now := state(); now != before || code(*err) != messages.Internal {
+					t.Errorf("refused with %v: %s, before it %s", *err, now, before)
+				}
+				w.store.fail.Store(false)
+				if err = change(w); *err != nil || state() == before {
+					t.Errorf("%v, and shown is %s", *err, state())
+				}
+			})
+		})
+	}
 }
