@@ -206,7 +206,7 @@ func TestASuccessorEndsAPlayerSessionInDisorder(t *testing.T) {
 		s.enter(&newcomer{})
 		s.take(t, "GateAsked", "Accepted", "ACTIVE")
 		s.h.Out.mu.Lock()
-		s.h.Out.bytes++
+		s.h.Out.queue.bytes++
 		s.h.Out.mu.Unlock()
 		s.h.Tell(stage.Panic{Text: "a test wants it"})
 		s.take(t, "crashed", "IsLeaving: player state is in disorder", "COMPLETED", "exited")

@@ -48,26 +48,26 @@ func (p *Pool) take(n int64) bool {
 }
 
 // grant sees to it that size more bytes are counted, under the lock.
-func (o *Outbox) grant(size int) bool {
-	if o.budget.Pool == nil {
+func (q *queue) grant(size int) bool {
+	if q.budget.Pool == nil {
 		return true
 	}
-	for o.counted()+size > poolFree+o.granted {
-		if !o.budget.Pool.take(poolGrain) {
+	for q.counted()+size > poolFree+q.granted {
+		if !q.budget.Pool.take(poolGrain) {
 			return false
 		}
-		o.granted += poolGrain
+		q.granted += poolGrain
 	}
 	return true
 }
 
 // counted is what the pool counts of what is held.
-func (o *Outbox) counted() int { return o.bytes + o.n*itemBytes }
+func (q *queue) counted() int { return q.bytes + q.n*itemBytes }
 
 // giveBack returns what is no longer needed, under the lock.
-func (o *Outbox) giveBack() {
-	for o.granted > 0 && (o.n == 0 || o.counted()+2*poolGrain <= o.granted) {
-		o.budget.Pool.used.Add(-poolGrain)
-		o.granted -= poolGrain
+func (q *queue) giveBack() {
+	for q.granted > 0 && (q.n == 0 || q.counted()+2*poolGrain <= q.granted) {
+		q.budget.Pool.used.Add(-poolGrain)
+		q.granted -= poolGrain
 	}
 }

@@ -67,9 +67,9 @@ func (o *Outbox) begin(e messages.Epoch, how Confirmation) {
 	if o.marks = how == ByMarks; o.marks && o.mute {
 		how = ByWriting
 	}
-	o.epoch, o.confirm, o.position = e, how, o.base
-	o.proved, o.ack, o.ackNow = false, o.base, false
-	o.mark, o.markDue, o.markDueCount, o.asked = o.base, 0, 0, false
+	o.epoch, o.confirm, o.position = e, how, o.queue.base
+	o.proved, o.ack, o.ackNow = false, o.queue.base, false
+	o.mark, o.markDue, o.markDueCount, o.asked = o.queue.base, 0, 0, false
 	o.strange, o.ahead, o.pinged = 0, 0, false
 	o.ackTold.Store(o.received.Load()) // LOGIN_RESPONSE says it
 }
@@ -78,38 +78,16 @@ func (o *Outbox) begin(e messages.Epoch, how Confirmation) {
 func (o *Outbox) plausible(n uint64) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return n <= o.sent
-}
-
-// confirmUpTo lets go of what is confirmed.
-func (o *Outbox) confirmUpTo(n uint64) {
-	var confirmed [64]*wire.Frame
-	k := 0
-	for o.n > 0 {
-		if it := o.at(0); it.f != nil && (it.n == 0 || it.n > n) {
-			break
-		}
-		it := o.pop()
-		if it.f == nil {
-			continue
-		}
-		confirmed[k] = it.f
-		if k++; k == len(confirmed) {
-			wire.ReleaseAll(confirmed[:])
-			k = 0
-		}
-	}
-	wire.ReleaseAll(confirmed[:k])
-	o.trim()
+	return n <= o.queue.sent
 }
 
 // settle confirms, before an attach, what the player says it has received.
 func (o *Outbox) settle(n uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	n = min(n, o.sent)
+	n = min(n, o.queue.sent)
 	o.confirmed = max(o.confirmed, n)
-	o.confirmUpTo(n)
+	o.queue.confirmUpTo(n)
 }
 
 // skip gives up what may have arrived unconfirmed (reconnect.stockAmbiguous =
@@ -117,7 +95,7 @@ func (o *Outbox) settle(n uint64) {
 func (o *Outbox) skip() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.confirmUpTo(o.sent)
+	o.queue.confirmUpTo(o.queue.sent)
 }
 
 // Acked takes an ack from the connection of an epoch. Ok is false for one that
@@ -130,12 +108,12 @@ func (o *Outbox) Acked(e messages.Epoch, n uint64) (ok bool) {
 	if e != o.epoch || o.mode != attached {
 		return true
 	}
-	if o.confirm != ByAcks || n > o.sent || n < o.ack {
+	if o.confirm != ByAcks || n > o.queue.sent || n < o.ack {
 		return false
 	}
 	o.proved, o.ack = true, n
 	o.confirmed = max(o.confirmed, n)
-	o.confirmUpTo(n)
+	o.queue.confirmUpTo(n)
 	return true
 }
 
@@ -152,7 +130,7 @@ func (o *Outbox) proven() bool {
 func (o *Outbox) unmarked(sink wire.Sink, size int) {
 	o.markDue += size
 	o.markDueCount++
-	if o.markDue < min(markBytes, o.budget.BytesMax/markShare) && o.markDueCount < min(markCount, o.budget.MessagesMax/markShare) {
+	if o.markDue < min(markBytes, o.queue.budget.BytesMax/markShare) && o.markDueCount < min(markCount, o.queue.budget.MessagesMax/markShare) {
 		return
 	}
 	if !sink.Mark(o.position) {
@@ -188,7 +166,7 @@ func (o *Outbox) Mark(e messages.Epoch, reachedAt, heardAt time.Time) uint64 {
 // muteAfter is how long the player's client has for its first echo. Where the budget runs
 // out for want of echoes it is not given the time of a slow path.
 func (o *Outbox) muteAfter() time.Duration {
-	if o.bytes-o.waiting > o.budget.BytesMax/2 || o.next > o.budget.MessagesMax/2 {
+	if o.queue.bytes-o.queue.waiting > o.queue.budget.BytesMax/2 || o.queue.next > o.queue.budget.MessagesMax/2 {
 		return muteAfter
 	}
 	return muteAfter + time.Duration(o.ahead)*time.Second/slowestPath
@@ -208,7 +186,7 @@ func (o *Outbox) Echoed(e messages.Epoch, pong []byte) {
 	switch {
 	case err == nil && n <= o.mark:
 		o.echoes, o.mute, o.confirm = true, false, ByMarks
-		o.confirmUpTo(n)
+		o.queue.confirmUpTo(n)
 	case !o.echoes && !o.mute:
 		if o.strange++; o.strange >= strangeMax {
 			o.mute = true
@@ -220,12 +198,7 @@ func (o *Outbox) Echoed(e messages.Epoch, pong []byte) {
 // confirmByWriting gives up on confirmations for this connection.
 func (o *Outbox) confirmByWriting() {
 	o.confirm = ByWriting
-	for i := range o.next {
-		if it := o.at(i); it.f != nil {
-			o.release(it)
-		}
-	}
-	o.trim()
+	o.queue.releaseTaken()
 }
 
 // Receive takes the number of a message that came on the connection of an epoch:
@@ -271,7 +244,7 @@ func (o *Outbox) Unacked() uint64 { return o.received.Load() - o.ackTold.Load() 
 func (o *Outbox) UnackedAlone() uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.mode != attached || o.next < o.n && o.at(o.n-1).n != 0 {
+	if o.mode != attached || o.queue.next < o.queue.n && o.queue.at(o.queue.n-1).n != 0 {
 		return 0
 	}
 	return o.Unacked()
@@ -307,25 +280,4 @@ func (o *Outbox) giveAck(sink wire.Sink) {
 		sink.AppendNumbered(f, 0, n)
 		f.Release()
 	}
-}
-
-// sound checks what a restarted player actor relies on (reliability.md 4).
-func (o *Outbox) sound() bool {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	n, bytes := o.base, 0
-	for i := range o.n {
-		it := o.at(i)
-		if it.f != nil {
-			bytes += it.f.Len()
-		}
-		if it.n == 0 {
-			continue
-		}
-		if it.n != n+1 {
-			return false
-		}
-		n = it.n
-	}
-	return n == o.last && bytes == o.bytes && o.sent <= o.last && o.next <= o.n
 }

@@ -131,7 +131,7 @@ func TestPlayersShareAPool(t *testing.T) {
 			},
 			"confirm": func(t *rapid.T) {
 				_, o := which(t)
-				o.Acked(o.epoch, rapid.Uint64Range(0, o.sent).Draw(t, "n"))
+				o.Acked(o.epoch, rapid.Uint64Range(0, o.queue.sent).Draw(t, "n"))
 				o.Echoed(o.epoch, pongOf(o.mark))
 			},
 			"detach": func(t *rapid.T) {
@@ -142,9 +142,9 @@ func TestPlayersShareAPool(t *testing.T) {
 			"": func(t *rapid.T) {
 				granted := 0
 				for i, o := range outs {
-					granted += o.granted
-					if o.bytes > o.granted+poolFree+poolGrain { // a grain is the reserve for what is on its way
-						t.Fatalf("player %d holds %d bytes with %d granted", i, o.bytes, o.granted)
+					granted += o.queue.granted
+					if o.queue.bytes > o.queue.granted+poolFree+poolGrain { // a grain is the reserve for what is on its way
+						t.Fatalf("player %d holds %d bytes with %d granted", i, o.queue.bytes, o.queue.granted)
 					}
 					if !o.sound() {
 						t.Fatalf("player %d is not sound", i)

@@ -100,7 +100,7 @@ func (w *world) moves(all []move) (_ []move, live bool) {
 		if !c.ended && (c.cut || c.closed) {
 			add(notices, i)
 		}
-		if c.source && !c.ended && !w.out.choked && (w.out.greeting != nil || w.out.next < w.out.n || w.out.ackNow) {
+		if c.source && !c.ended && w.out.queue.overflow != cutOff && (w.out.greeting != nil || w.out.queue.next < w.out.queue.n || w.out.ackNow) {
 			add(writes, i)
 		}
 		if c.source && !c.cut && !c.ended && w.left.pings > 0 && w.out.confirm == ByMarks {
@@ -297,10 +297,10 @@ func (s *stand) consistent() {
 		breaks("RL-8: %v, mode %d", m.State, o.mode)
 	case o.mode < surrendered && !o.sound():
 		breaks("the outbox is not sound")
-	case o.base > o.sent && !w.plan.gap && o.mode < surrendered:
-		breaks("RL-2: let go up to %d, sent %d", o.base, o.sent)
-	case o.last != uint64(w.pushed) && o.mode < surrendered && !o.lost:
-		breaks("RL-5: %d messages, last number %d", w.pushed, o.last)
+	case o.queue.base > o.queue.sent && !w.plan.gap && o.mode < surrendered:
+		breaks("RL-2: let go up to %d, sent %d", o.queue.base, o.queue.sent)
+	case o.queue.last != uint64(w.pushed) && o.mode < surrendered && !o.queue.refused:
+		breaks("RL-5: %d messages, last number %d", w.pushed, o.queue.last)
 	case m.State == Detached && w.window != m.Epoch && w.left.windows > 0:
 		breaks("RL-14: detached without a window")
 	case w.actor.gauge != m.State.gauge():
@@ -325,15 +325,15 @@ func (w *world) settled() {
 			breaks("RL-7: the login of device %d has no answer", i)
 		case !c.source:
 			breaks("RL-8: device %d believes in connection %d, which nobody serves", i, d.conn)
-		case o.next < o.n:
-			breaks("RL-2: %d of %d are taken", o.next, o.n)
+		case o.queue.next < o.queue.n:
+			breaks("RL-2: %d of %d are taken", o.queue.next, o.queue.n)
 		case d.kind != extended:
-			if w.seen < o.last && d.kind == echoing && !w.plan.skip && !w.second() {
-				breaks("RL-2: %d of %d arrived", w.seen, o.last)
+			if w.seen < o.queue.last && d.kind == echoing && !w.plan.skip && !w.second() {
+				breaks("RL-2: %d of %d arrived", w.seen, o.queue.last)
 			}
-		case d.received != o.last:
-			breaks("RL-2: %d of %d arrived at device %d", d.received, o.last, i)
-		case o.n > 0:
+		case d.received != o.queue.last:
+			breaks("RL-2: %d of %d arrived at device %d", d.received, o.queue.last, i)
+		case o.queue.n > 0:
 			breaks("confirmed messages are kept")
 		case len(d.pending) > 0 || w.app[i] != d.made:
 			breaks("RL-2: %d of %d messages of device %d arrived, %d wait", w.app[i], d.made, i, len(d.pending))

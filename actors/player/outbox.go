@@ -3,7 +3,6 @@ package player
 import (
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"troupe/messages"
 	"troupe/messages/counters"
@@ -44,9 +43,8 @@ const (
 // player is told with its next LOGIN_RESPONSE (Budget.Gap, shed.go); or it is
 // refused with all that follows, and the player session ends for it.
 type Outbox struct {
-	budget Budget
-	count  *counters.Set
-	full   func() // tells the player actor; called without the lock
+	count *counters.Set
+	full  func() // tells the player actor; called without the lock
 
 	// received is the highest number that the game session has of the player; it
 	// alone writes it. told is what of that the player knows by ack.
@@ -54,15 +52,7 @@ type Outbox struct {
 
 	mu sync.Mutex
 	// guarded by mu
-	ring    []item
-	head, n int // the items held: confirmed ones are gone
-	next    int // of them, how many this connection has taken
-	bytes   int // of the items held
-	waiting int // of those, bytes this connection has not taken
-	granted int // bytes taken from the budget's Pool
-	last    uint64
-	base    uint64 // the number before the oldest held: what is up to it is confirmed, or lost
-	sent    uint64 // the highest ever given to a connection
+	queue   queue
 	mode    outboxMode
 	link    Link
 	parting Link // surrendered only: the connection that drains the rest
@@ -72,42 +62,7 @@ type Outbox struct {
 	channel   counters.Channel
 	greeting  *wire.Frame // LOGIN_RESPONSE, until the connection takes it
 	dirty     bool        // flushing is on somebody's list
-	slow      bool        // over 75 %, counted
-	told      bool        // full was called since the last attach or detach
-	spilled   bool        // it was full when its connection went: what is over has the reserve
-	lost      bool        // a reliable message was refused
-	choked    bool        // messages were dropped under the connection: it gets nothing more
-	pushed    volume      // since slowAt
-	slowAt    time.Time   // since when it is over 75 %, or the last attach
-	reserve   volume      // on top of the budget; zero before it is needed
-	gap       gap
-	old       backlog
 	confirming
-}
-
-// volume is an amount of messages.
-type volume struct{ bytes, messages int }
-
-// backlog is what a player had to get when its connection was attached, as long as
-// it is not confirmed, and never more than the budget: the budget is for what
-// comes after that, so that a player who comes back to a full queue has the time
-// to receive it.
-type backlog struct {
-	upTo            uint64
-	bytes, messages int
-}
-
-// less takes out what is let go of.
-func (b *backlog) less(it *item) {
-	if it.n != 0 && it.n <= b.upTo {
-		b.bytes, b.messages = max(0, b.bytes-it.f.Len()), max(0, b.messages-1)
-	}
-}
-
-// item is one message; f is nil once it is gone and older ones are not.
-type item struct {
-	f *wire.Frame
-	n uint64 // its number, 0 for one meant for the fast channel
 }
 
 type outboxMode uint8
@@ -123,7 +78,7 @@ const (
 // NewOutbox returns an outbox that holds. full is called, once per attach or
 // detach, when the budget is used up.
 func NewOutbox(b Budget, count *counters.Set, full func()) *Outbox {
-	return &Outbox{budget: b, count: count, full: full, mode: holding}
+	return &Outbox{count: count, full: full, mode: holding, queue: queue{budget: b, count: count}}
 }
 
 // Push queues a reliable message; the outbox takes its own reference.
@@ -143,45 +98,33 @@ func (o *Outbox) push(f *wire.Frame) (r Pushed, tell bool) {
 		o.count.Dropped.Add(counters.DropPlayerGone, 1)
 		return PushNothing, false
 	}
-	o.pushed.bytes, o.pushed.messages = o.pushed.bytes+size, o.pushed.messages+1
-	over := o.over(size, false)
+	q := &o.queue
+	q.pushed.bytes, q.pushed.messages = q.pushed.bytes+size, q.pushed.messages+1
+	over, cut := q.over(size, false), false
 	if over {
-		o.makeReserve()
-		over = !o.makeRoom(size)
+		q.makeReserve()
+		over, cut = o.makeRoom(size)
 	}
-	switch {
-	case !o.lost && (!over || !o.over(size, true)): // nothing goes on after a hole (RL-2)
-		o.last++
-		o.enqueue(item{f, o.last}, size)
-	default:
-		o.lost = true
-		o.count.Dropped.Add(counters.DropOutboxFull, 1)
-	}
-	if o.mode == detached && o.spilled {
-		over = o.lost // the reserve is for the way back
-	}
-	tell = over && !o.told
-	o.told = o.told || over
+	q.put(f, size, over)
+	q.overflow, tell = q.overflow.pushed(over, cut, q.refused)
 	return o.wantsFlush(), tell
 }
 
-// over reports whether size more bytes pass the budget, or the budget and the
-// reserve.
-func (o *Outbox) over(size int, reserve bool) bool {
-	most := o.most(reserve)
-	if o.bytes+size > most.bytes || o.n+1 > most.messages {
-		return true
+// makeRoom drops messages where that is to be done, so that size more bytes fit. Over
+// says that the budget has no room for them all the same, and somebody is to be told;
+// cut, that messages were dropped under the connection.
+func (o *Outbox) makeRoom(size int) (over, cut bool) {
+	q := &o.queue
+	switch {
+	case !q.budget.Gap:
+	case o.mode == detached:
+		q.shed(size, q.overflow.spilled())
+		return false, false
+	case o.mode == attached && q.over(size, true): // the player actor has not acted yet
+		q.shed(size, true)
+		return true, true
 	}
-	return !o.grant(size) && (!reserve || o.counted()+size > poolFree+poolGrain+o.granted)
-}
-
-// most is how much may be held, with the reserve or without.
-func (o *Outbox) most(reserve bool) volume {
-	v := volume{o.budget.BytesMax + o.old.bytes, o.budget.MessagesMax + o.old.messages}
-	if reserve {
-		v.bytes, v.messages = v.bytes+o.reserve.bytes, v.messages+o.reserve.messages
-	}
-	return v
+	return true, false
 }
 
 // PushFast queues a message meant for the fast channel of a player that cannot
@@ -197,46 +140,17 @@ func (o *Outbox) PushFast(f *wire.Frame) Pushed {
 	case o.mode == detached:
 		o.count.Dropped.Add(counters.DropFastDetached, 1)
 		return PushNothing
-	case o.bytes+size > o.budget.BytesMax/2 || o.n+1 > o.budget.MessagesMax/2 || !o.grant(size):
-		o.count.Dropped.Add(counters.DropFastSlowPeer, 1)
+	case !o.queue.putFast(f, size):
 		return PushNothing
 	}
-	o.enqueue(item{f: f}, size)
 	return o.wantsFlush()
 }
 
-// enqueue appends under the lock.
-func (o *Outbox) enqueue(it item, size int) {
-	if o.n == len(o.ring) {
-		o.grow()
-	}
-	it.f.Retain()
-	o.ring[(o.head+o.n)&(len(o.ring)-1)] = it
-	o.n++
-	o.bytes += size
-	o.waiting += size
-	if !o.slow && (o.bytes > o.budget.BytesMax/4*3 || o.n > o.budget.MessagesMax/4*3) {
-		o.slow, o.slowAt, o.pushed = true, time.Now(), volume{}
-		o.count.SlowConsumers.Add(1)
-	}
-}
-
-func (o *Outbox) grow() {
-	next := make([]item, max(4, 2*len(o.ring)))
-	for i := range o.n {
-		next[i] = *o.at(i)
-	}
-	o.ring, o.head = next, 0
-}
-
-// at returns the i-th item held.
-func (o *Outbox) at(i int) *item { return &o.ring[(o.head+i)&(len(o.ring)-1)] }
-
 func (o *Outbox) wantsFlush() Pushed {
 	switch {
-	case o.mode != attached || o.choked || o.next == o.n && !o.ackNow:
+	case o.mode != attached || o.queue.overflow == cutOff || o.queue.next == o.queue.n && !o.ackNow:
 		return PushNothing
-	case o.waiting >= flushAtBytes:
+	case o.queue.waiting >= flushAtBytes:
 		return PushFlushNow
 	case o.dirty:
 		return PushNothing
@@ -260,7 +174,7 @@ func (o *Outbox) Flush() {
 func (o *Outbox) Drain(sink wire.Sink) (more bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.mode != attached && o.mode != surrendered || o.choked {
+	if o.mode != attached && o.mode != surrendered || o.queue.overflow == cutOff {
 		return false
 	}
 	taken, room := int64(0), true
@@ -269,13 +183,11 @@ func (o *Outbox) Drain(sink wire.Sink) (more bool) {
 		o.dropGreeting()
 		taken++
 	}
-	for room && o.next < o.n {
-		it := o.at(o.next)
-		o.next++
-		if it.f == nil {
-			continue
+	for room {
+		it := o.queue.take()
+		if it == nil {
+			break
 		}
-		o.waiting -= it.f.Len()
 		room = o.give(sink, it)
 		taken++
 	}
@@ -283,8 +195,8 @@ func (o *Outbox) Drain(sink wire.Sink) (more bool) {
 	if o.ackNow {
 		o.giveAck(sink)
 	}
-	o.trim()
-	return o.next < o.n
+	o.queue.trim()
+	return o.queue.next < o.queue.n
 }
 
 // give appends one item to sink and lets go of it if nothing will confirm it.
@@ -293,14 +205,14 @@ func (o *Outbox) give(sink wire.Sink, it *item) (room bool) {
 	switch {
 	case it.n == 0:
 		room = sink.Append(it.f)
-		o.release(it)
+		o.queue.release(it)
 		return room
 	case o.confirm == ByAcks:
 		room = sink.AppendNumbered(it.f, it.n, o.takeAck())
 	default:
 		room = sink.Append(it.f)
 	}
-	o.position, o.sent = it.n, max(o.sent, it.n)
+	o.position, o.queue.sent = it.n, max(o.queue.sent, it.n)
 	if !o.pinged {
 		o.ahead += size
 	}
@@ -308,77 +220,10 @@ func (o *Outbox) give(sink wire.Sink, it *item) (room bool) {
 	case ByMarks:
 		o.unmarked(sink, size)
 	case ByWriting:
-		o.release(it)
+		o.queue.release(it)
 	}
 	return room
 }
-
-// release lets go of an item that is taken. Its place stays until it is the
-// oldest.
-func (o *Outbox) release(it *item) {
-	o.bytes -= it.f.Len()
-	o.old.less(it)
-	it.f.Release()
-	it.f = nil
-}
-
-// trim takes out what is gone at the head.
-func (o *Outbox) trim() {
-	for o.n > 0 && o.at(0).f == nil {
-		o.pop()
-	}
-	if o.slow && o.bytes <= o.budget.BytesMax/2 && o.n <= o.budget.MessagesMax/2 {
-		o.slow = false
-	}
-	if o.n == 0 {
-		o.emptied()
-	}
-	o.giveBack()
-}
-
-// pop takes the head out, which must be there; the caller releases its frame.
-func (o *Outbox) pop() item {
-	it := *o.at(0)
-	*o.at(0) = item{}
-	o.head = (o.head + 1) & (len(o.ring) - 1)
-	o.n--
-	if it.f != nil {
-		o.bytes -= it.f.Len()
-	}
-	if o.next > 0 {
-		o.next--
-	} else if it.f != nil {
-		o.waiting -= it.f.Len()
-	}
-	o.base = max(o.base, it.n)
-	if it.f != nil {
-		o.old.less(&it)
-	}
-	return it
-}
-
-// clear releases everything.
-func (o *Outbox) clear() {
-	for o.n > 0 {
-		if it := o.pop(); it.f != nil {
-			it.f.Release()
-		}
-	}
-	o.dropGreeting()
-	o.trim()
-}
-
-func (o *Outbox) emptied() {
-	o.slow, o.head = false, 0
-	if len(o.ring) > ringKeepMax {
-		o.ring = nil
-	}
-}
-
-// ringKeepMax is the capacity that an empty outbox keeps, in messages: what is
-// on its way to confirm for an ordinary player, so that it is not made anew
-// after every ack.
-const ringKeepMax = 64
 
 func (o *Outbox) dropGreeting() {
 	if o.greeting != nil {
@@ -411,24 +256,11 @@ type standing struct {
 func (o *Outbox) attach(t terms) (again Replay) {
 	o.mu.Lock()
 	o.mode, o.link, o.channel = attached, t.link, t.channel
-	o.told, o.spilled, o.dirty, o.choked = false, false, false, false
+	o.dirty = false
 	o.orphan, o.abandoned = o.abandoned == t.link, nil
-	o.slowAt, o.pushed, o.reserve = time.Now(), volume{}, volume{}
 	o.begin(t.epoch, t.confirm)
-	o.old = backlog{upTo: o.last}
-	for i := range o.n {
-		it := o.at(i)
-		if it.f == nil || it.n == 0 {
-			continue
-		}
-		size := it.f.Len()
-		o.old.messages, o.old.bytes = o.old.messages+1, o.old.bytes+size
-		if it.n <= o.sent {
-			again.Messages, again.Bytes = again.Messages+1, again.Bytes+size
-		}
-	}
-	o.old.bytes, o.old.messages = min(o.old.bytes, o.budget.BytesMax), min(o.old.messages, o.budget.MessagesMax)
-	o.greeting = t.greet(standing{base: o.base, confirmed: o.confirmed, received: o.ackTold.Load(), unsent: o.gap.unsent})
+	again = o.queue.begin()
+	o.greeting = t.greet(standing{base: o.queue.base, confirmed: o.confirmed, received: o.ackTold.Load(), unsent: o.queue.gap.unsent})
 	o.mu.Unlock()
 	t.link.SetSource(o)
 	return again
@@ -448,28 +280,18 @@ func (o *Outbox) detach() Link {
 		return nil
 	}
 	link := o.link
+	o.queue.overflow = o.queue.overflow.detached(o.mode == attached)
 	if o.mode == attached {
-		o.mode, o.spilled = detached, o.told
+		o.mode = detached
 		o.dropGreeting()
-		o.rewind()
+		o.queue.rewind()
 	}
-	o.link, o.told, o.dirty, o.orphan = nil, false, false, false
+	o.link, o.dirty, o.orphan = nil, false, false
 	o.mu.Unlock()
 	if link != nil {
 		link.SetSource(nil)
 	}
 	return link
-}
-
-// rewind has the next connection begin with what is not confirmed.
-func (o *Outbox) rewind() {
-	for i := o.next; i < o.n; i++ {
-		if it := o.at(i); it.n == 0 && it.f != nil {
-			o.release(it)
-		}
-	}
-	o.next, o.waiting = 0, o.bytes
-	o.trim()
 }
 
 // surrender closes the connection but leaves it the queue, so that what the
@@ -507,8 +329,10 @@ func (o *Outbox) Abandon(link Link) {
 
 // forget closes under the lock.
 func (o *Outbox) forget() {
-	o.clear()
-	o.mode, o.ring, o.parting = closed, nil, nil
+	o.dropGreeting()
+	o.queue.clear()
+	o.queue.ring = nil
+	o.mode, o.parting = closed, nil
 }
 
 // dropHeld forgets what is held for a first attach that will not come.
@@ -516,9 +340,8 @@ func (o *Outbox) dropHeld() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.mode == holding {
-		o.clear()
-		o.told, o.lost = false, false
-		o.last, o.base, o.reserve = 0, 0, volume{}
+		o.dropGreeting()
+		o.queue.forgetHeld()
 	}
 }
 
@@ -539,7 +362,7 @@ func (o *Outbox) close() {
 func (o *Outbox) overflow() (full, lost bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.told, o.lost
+	return o.queue.overflow.told(), o.queue.refused
 }
 
 // Depth returns what is held, in messages and bytes: what waits, and what is not
@@ -547,5 +370,20 @@ func (o *Outbox) overflow() (full, lost bool) {
 func (o *Outbox) Depth() (messages, bytes int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.n, o.bytes
+	return o.queue.n, o.queue.bytes
+}
+
+// takeGap returns how many messages were lost since it was last asked, to a player
+// that has received all up to a number; 0 for one that does not say.
+func (o *Outbox) takeGap(received uint64) (n uint64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.queue.takeGap(received)
+}
+
+// sound checks what a restarted player actor relies on (reliability.md 4).
+func (o *Outbox) sound() bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.queue.sound()
 }

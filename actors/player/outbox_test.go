@@ -288,7 +288,7 @@ func TestOutboxBehavesLikeItsModel(t *testing.T) {
 			epoch     messages.Epoch
 		)
 		out := NewOutbox(b, &count, func() { calls++ })
-		m := &model{mode: holding, dropped: make(map[counters.Drop]int64), gap: b.Gap, reserve: func() volume { return out.reserve }}
+		m := &model{mode: holding, dropped: make(map[counters.Drop]int64), gap: b.Gap, reserve: func() volume { return out.queue.reserve }}
 		frame := func(t *rapid.T) (*wire.Frame, modelFrame) {
 			f := made.make(rapid.SampledFrom(sizes).Draw(t, "size"))
 			return f, modelFrame{op: f.OpCode(), size: f.Len()}
@@ -456,7 +456,7 @@ func TestOutboxBehavesLikeItsModel(t *testing.T) {
 						t.Fatalf("%d dropped as %v, want %d", count.Dropped.Get(d), d, n)
 					}
 				}
-				if n := out.gap.numbered + out.gap.fresh; n != m.gaps {
+				if n := out.queue.gap.numbered + out.queue.gap.fresh; n != m.gaps {
 					t.Fatalf("%d lost, want %d", n, m.gaps)
 				}
 				if m.mode != closed && m.mode != surrendered && !out.sound() {

@@ -318,7 +318,7 @@ func TestAnAckRidesOrGoesAlone(t *testing.T) {
 
 func TestAMarkIsDueEvery64KiB(t *testing.T) {
 	s := newScene(t)
-	s.out.budget = Budget{BytesMax: 8 << 20, MessagesMax: 8000}
+	s.out.queue.budget = Budget{BytesMax: 8 << 20, MessagesMax: 8000}
 	l := s.attach(ByMarks)
 	for range 9 {
 		s.out.Push(s.made.make(20 << 10))

@@ -39,9 +39,9 @@ type gap struct {
 }
 
 // makeReserve decides, once per attach, how much is taken on top of the budget.
-func (o *Outbox) makeReserve() {
-	if o.reserve == (volume{}) {
-		o.reserve = reserveFor(o.budget, o.pushed, time.Since(o.slowAt))
+func (q *queue) makeReserve() {
+	if q.reserve == (volume{}) {
+		q.reserve = reserveFor(q.budget, q.pushed, time.Since(q.slowAt))
 	}
 }
 
@@ -54,103 +54,87 @@ func reserveFor(b Budget, came volume, in time.Duration) volume {
 	return volume{amount(came.bytes, b.BytesMax), amount(came.messages, b.MessagesMax)}
 }
 
-// makeRoom drops messages where that is to be done, so that size more bytes fit. It
-// reports whether the budget has room for them now, or nobody is to be told that it
-// has none.
-func (o *Outbox) makeRoom(size int) bool {
-	switch {
-	case !o.budget.Gap:
-	case o.mode == detached:
-		o.shed(size, o.spilled)
-		return true
-	case o.mode == attached && o.over(size, true): // the player actor has not acted yet
-		o.choked = true
-		o.shed(size, true)
-	}
-	return false
-}
-
 // shed drops messages until size more bytes fit, and some more. Those go who are
 // oldest of the senders that have more than their share of the queue. What was given
 // to a connection keeps its number, because the player may have it: such a message goes
 // only with all that is before it.
-func (o *Outbox) shed(size int, reserve bool) {
-	if !o.over(size, reserve) {
+func (q *queue) shed(size int, reserve bool) {
+	if !q.over(size, reserve) {
 		return
 	}
-	most := o.most(reserve)
-	if !o.grant(size) {
-		most.bytes = min(most.bytes, poolFree+o.granted-o.counted()+o.bytes)
+	most := q.most(reserve)
+	if !q.grant(size) {
+		most.bytes = min(most.bytes, poolFree+q.granted-q.counted()+q.bytes)
 	}
 	to := volume{most.bytes - most.bytes/shedPart - size, most.messages - most.messages/shedPart - 1}
-	o.old.upTo = 0 // its room stays: nothing is given before the next attach
-	shares := o.sharesOf(to)
-	n, next := o.n, o.next
-	o.n, o.next = 0, 0
+	q.old.upTo = 0 // its room stays: nothing is given before the next attach
+	shares := q.sharesOf(to)
+	n, next := q.n, q.next
+	q.n, q.next = 0, 0
 	front := true      // nothing is kept yet
 	shift := uint64(0) // numbers given up behind what is kept
 	for i := range n {
-		it := *o.at(i)
+		it := *q.at(i)
 		taken := i < next
-		if it.f != nil && (it.n == 0 || (front || it.n > o.sent) && shares[it.f.Sender()].take(it.f.Len())) {
+		if it.f != nil && (it.n == 0 || (front || it.n > q.sent) && shares[it.f.Sender()].take(it.f.Len())) {
 			switch {
 			case it.n == 0:
 			case front:
-				o.lose(it.n)
+				q.lose(it.n)
 			default:
 				shift++
-				o.gap.unsent++
-				o.gap.fresh++
+				q.gap.unsent++
+				q.gap.fresh++
 			}
-			o.drop(&it, taken)
+			q.drop(&it, taken)
 			continue
 		}
 		if it.n != 0 {
 			it.n, front = it.n-shift, false
 		}
-		*o.at(o.n) = it
-		o.n++
+		*q.at(q.n) = it
+		q.n++
 		if taken {
-			o.next++
+			q.next++
 		}
 	}
-	for i := o.n; i < n; i++ {
-		*o.at(i) = item{}
+	for i := q.n; i < n; i++ {
+		*q.at(i) = item{}
 	}
-	o.last -= shift
-	o.count.Dropped.Add(counters.DropOutboxFull, int64(shift))
+	q.last -= shift
+	q.count.Dropped.Add(counters.DropOutboxFull, int64(shift))
 	few := 0 // what may not go by its sender's share is in the way: some of that, too
-	if o.over(size, reserve) {
-		few = max(1, o.n/shedFew)
+	if q.over(size, reserve) {
+		few = max(1, q.n/shedFew)
 	}
-	for ; o.n > 0 && (few > 0 || o.over(size, reserve)); few-- {
-		if it := o.pop(); it.f != nil {
+	for ; q.n > 0 && (few > 0 || q.over(size, reserve)); few-- {
+		if it := q.pop(); it.f != nil {
 			if it.n != 0 {
-				o.lose(it.n)
+				q.lose(it.n)
 			}
 			it.f.Release()
 		}
 	}
-	o.sent = max(o.sent, o.base) // LOGIN_RESPONSE speaks of it, and then the player does
-	o.trim()
+	q.sent = max(q.sent, q.base) // LOGIN_RESPONSE speaks of it, and then the player does
+	q.trim()
 }
 
 // lose counts a message that is dropped together with all before it.
-func (o *Outbox) lose(n uint64) {
-	o.base, o.gap.top = n, n
-	o.gap.numbered++
-	o.count.Dropped.Add(counters.DropOutboxFull, 1)
+func (q *queue) lose(n uint64) {
+	q.base, q.gap.top = n, n
+	q.gap.numbered++
+	q.count.Dropped.Add(counters.DropOutboxFull, 1)
 }
 
 // drop lets go of an item that is taken out of the queue. Taken says that the
 // connection has it.
-func (o *Outbox) drop(it *item, taken bool) {
+func (q *queue) drop(it *item, taken bool) {
 	size := it.f.Len()
-	o.bytes -= size
+	q.bytes -= size
 	if !taken {
-		o.waiting -= size
+		q.waiting -= size
 	}
-	o.old.less(it)
+	q.old.less(it)
 	it.f.Release()
 }
 
@@ -170,10 +154,10 @@ func (s *share) take(size int) bool {
 
 // sharesOf says for each sender what has to go so that no more is left than to. Senders
 // that hold less than the others lose nothing.
-func (o *Outbox) sharesOf(to volume) map[int32]*share {
+func (q *queue) sharesOf(to volume) map[int32]*share {
 	shares := make(map[int32]*share)
-	for i := range o.n {
-		it := o.at(i)
+	for i := range q.n {
+		it := q.at(i)
 		if it.f == nil || it.n == 0 {
 			continue
 		}
@@ -212,13 +196,11 @@ func fairShare(total int, held []int) int {
 
 // takeGap returns how many messages were lost since it was last asked, to a player
 // that has received all up to a number; 0 for one that does not say.
-func (o *Outbox) takeGap(received uint64) (n uint64) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	n = o.gap.fresh
-	if o.gap.top > received {
-		n += min(o.gap.numbered, o.gap.top-received)
+func (q *queue) takeGap(received uint64) (n uint64) {
+	n = q.gap.fresh
+	if q.gap.top > received {
+		n += min(q.gap.numbered, q.gap.top-received)
 	}
-	o.gap = gap{unsent: o.gap.unsent}
+	q.gap = gap{unsent: q.gap.unsent}
 	return n
 }

@@ -220,9 +220,9 @@ func (w *world) clone() *world {
 	n.actor.d.Handle = shallow(w.actor.d.Handle)
 	n.out = shallow(w.out)
 	n.actor.d.Handle.Out = n.out
-	n.out.ring = slices.Clone(w.out.ring)
-	for i := range n.out.n {
-		if it := n.out.at(i); it.f != nil {
+	n.out.queue.ring = slices.Clone(w.out.queue.ring)
+	for i := range n.out.queue.n {
+		if it := n.out.queue.at(i); it.f != nil {
 			it.f.Retain()
 		}
 	}
@@ -725,11 +725,11 @@ func (w *world) appendHost(b []byte) []byte {
 	a, d, o := w.actor, w.actor.d, w.out
 	m := d.machine
 	b = append(b, byte(m.State), byte(m.Epoch), byte(m.Attempt), flags(m.Expired, m.Again, m.Left, m.Challenged, d.waiting != nil, d.held != nil, a.gauge != 0))
-	b = append(b, byte(o.mode), byte(o.epoch), byte(o.confirm), byte(o.position), byte(o.sent), byte(o.last), byte(o.base), byte(o.n), byte(o.next),
-		byte(o.ack), byte(o.mark), byte(o.strange), byte(o.received.Load()), byte(o.ackTold.Load()), byte(o.gap.numbered),
-		flags(o.greeting != nil, o.proved, o.ackNow, o.echoes, o.mute, o.told, o.lost, o.spilled), flags(o.orphan, o.slow, o.choked))
-	for i := range o.n {
-		it := o.at(i)
+	b = append(b, byte(o.mode), byte(o.epoch), byte(o.confirm), byte(o.position), byte(o.queue.sent), byte(o.queue.last), byte(o.queue.base), byte(o.queue.n), byte(o.queue.next),
+		byte(o.ack), byte(o.mark), byte(o.strange), byte(o.received.Load()), byte(o.ackTold.Load()), byte(o.queue.gap.numbered),
+		flags(o.greeting != nil, o.proved, o.ackNow, o.echoes, o.mute, o.queue.refused, o.orphan, o.queue.slow), byte(o.queue.overflow))
+	for i := range o.queue.n {
+		it := o.queue.at(i)
 		b = append(b, byte(it.n), flags(it.f != nil))
 	}
 	return b

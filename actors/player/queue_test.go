@@ -1,0 +1,83 @@
+package player
+
+import (
+	"testing"
+
+	"troupe/messages/counters"
+)
+
+func TestThePlayerActorIsToldOfAnOverflowOnce(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name               string
+		from               overflow
+		over, cut, refused bool
+		want               overflow
+		tell               bool
+	}{
+		{"a message that fits", withinBudget, false, false, false, withinBudget, false},
+		{"the first over the budget", withinBudget, true, false, false, overBudget, true},
+		{"the second over the budget", overBudget, true, false, false, overBudget, false},
+		{"over the reserve, too, at once", withinBudget, true, true, false, cutOff, true},
+		{"over the reserve, too", overBudget, true, true, false, cutOff, false},
+		{"room again under a connection that was cut off", cutOff, false, false, false, cutOff, false},
+		{"full again under a connection that was cut off", cutOff, true, false, false, cutOff, false},
+		{"the reserve is for the way back", onReserve, true, false, false, onReserve, false},
+		{"the reserve is used up", onReserve, true, false, true, reserveRefused, true},
+		{"it is still used up", reserveRefused, true, false, true, reserveRefused, false},
+	} {
+		if got, tell := c.from.pushed(c.over, c.cut, c.refused); got != c.want || tell != c.tell {
+			t.Errorf("%s: state %d, told %v; want %d, %v", c.name, got, tell, c.want, c.tell)
+		}
+	}
+}
+
+func TestTheReserveIsForAQueueThatWasFullWhenItsConnectionWent(t *testing.T) {
+	t.Parallel()
+	for from, want := range map[overflow][2]overflow{ // with a connection, without
+		withinBudget:   {withinBudget, withinBudget},
+		overBudget:     {onReserve, withinBudget},
+		cutOff:         {onReserve, withinBudget},
+		onReserve:      {onReserve, onReserve},
+		reserveRefused: {onReserve, onReserve},
+	} {
+		if got := [2]overflow{from.detached(true), from.detached(false)}; got != want {
+			t.Errorf("state %d becomes %v, want %v", from, got, want)
+		}
+	}
+}
+
+func TestAQueueNumbersWhatIsReliableAndKeepsItUntilItIsConfirmed(t *testing.T) {
+	t.Parallel()
+	var made frames
+	q := queue{budget: Budget{BytesMax: 1 << 20, MessagesMax: 100}, count: new(counters.Set)}
+	for i := range 4 {
+		f := made.make(10)
+		if i == 1 {
+			q.putFast(f, f.Len())
+		} else {
+			q.put(f, f.Len(), false)
+		}
+	}
+	for _, n := range []uint64{1, 0, 2} {
+		if it := q.take(); it == nil || it.n != n {
+			t.Fatalf("took %+v, want number %d", it, n)
+		}
+	}
+	q.sent = 2
+	if q.confirmUpTo(1); q.base != 1 || q.n != 3 || q.next != 2 {
+		t.Errorf("confirmed up to %d; %d are held, %d of them taken", q.base, q.n, q.next)
+	}
+	q.release(q.at(0)) // the fast one was written
+	if q.rewind(); q.n != 2 || q.next != 0 || q.waiting != q.bytes {
+		t.Errorf("after a rewind %d are held, %d taken", q.n, q.next)
+	}
+	if again := q.begin(); again.Messages != 1 {
+		t.Errorf("%d are sent again, want the one that was taken", again.Messages)
+	}
+	if !q.sound() {
+		t.Error("the queue is not sound")
+	}
+	q.clear()
+	made.balanced(t)
+}
