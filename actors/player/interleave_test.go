@@ -100,10 +100,10 @@ func (w *world) moves(all []move) (_ []move, live bool) {
 		if !c.ended && (c.cut || c.closed) {
 			add(notices, i)
 		}
-		if c.source && !c.ended && w.out.queue.overflow != cutOff && (w.out.greeting != nil || w.out.queue.next < w.out.queue.n || w.out.ackNow) {
+		if c.source && !c.ended && w.out.queue.overflow != cutOff && (w.out.greeting != nil || w.out.queue.next < w.out.queue.n || w.out.confirmation.ackNow) {
 			add(writes, i)
 		}
-		if c.source && !c.cut && !c.ended && w.left.pings > 0 && w.out.confirm == ByMarks {
+		if c.source && !c.cut && !c.ended && w.left.pings > 0 && w.out.confirmation.how == ByMarks {
 			add(pings, i)
 		}
 	}
@@ -119,7 +119,7 @@ func (w *world) moves(all []move) (_ []move, live bool) {
 	if w.gate > 0 && !w.stopped {
 		add(gates, 0)
 	}
-	if w.in && w.out.mode == attached && w.out.confirm == ByAcks && w.out.Unacked() > 0 && !w.out.ackNow {
+	if w.in && w.out.mode == attached && w.out.confirmation.how == ByAcks && w.out.Unacked() > 0 && !w.out.confirmation.ackNow {
 		add(ackIsDue, 0)
 	}
 	if w.window > 0 && w.left.windows > 0 && !w.stopped {
@@ -252,8 +252,8 @@ func (s *stand) onUp(i int, t transit) {
 		if s.out.Echoed(c.bound.Epoch, pongOf(t.n)); c.bound.Epoch == s.out.epoch && s.out.mode == attached && t.n != ^uint64(0) {
 			s.confirmed = max(s.confirmed, t.n)
 		}
-		if s.out.mute && c.source {
-			s.mutely = max(s.mutely, s.out.position)
+		if s.out.confirmation.client == clientMute && c.source {
+			s.mutely = max(s.mutely, s.out.confirmation.position)
 		}
 		return
 	}

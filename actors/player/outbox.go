@@ -2,7 +2,6 @@ package player
 
 import (
 	"sync"
-	"sync/atomic"
 
 	"troupe/messages"
 	"troupe/messages/counters"
@@ -46,23 +45,20 @@ type Outbox struct {
 	count *counters.Set
 	full  func() // tells the player actor; called without the lock
 
-	// received is the highest number that the game session has of the player; it
-	// alone writes it. told is what of that the player knows by ack.
-	received, ackTold atomic.Uint64
-
 	mu sync.Mutex
 	// guarded by mu
-	queue   queue
-	mode    outboxMode
-	link    Link
-	parting Link // surrendered only: the connection that drains the rest
-	orphan  bool // link has ended, and its player has not heard yet
+	queue        queue
+	confirmation confirmation
+	epoch        messages.Epoch // of the newest connection
+	mode         outboxMode
+	link         Link
+	parting      Link // surrendered only: the connection that drains the rest
+	orphan       bool // link has ended, and its player has not heard yet
 	// abandoned is the last link that ended while it was not attached.
 	abandoned Link
 	channel   counters.Channel
 	greeting  *wire.Frame // LOGIN_RESPONSE, until the connection takes it
 	dirty     bool        // flushing is on somebody's list
-	confirming
 }
 
 type outboxMode uint8
@@ -148,7 +144,7 @@ func (o *Outbox) PushFast(f *wire.Frame) Pushed {
 
 func (o *Outbox) wantsFlush() Pushed {
 	switch {
-	case o.mode != attached || o.queue.overflow == cutOff || o.queue.next == o.queue.n && !o.ackNow:
+	case o.mode != attached || o.queue.overflow == cutOff || o.queue.next == o.queue.n && !o.confirmation.ackNow:
 		return PushNothing
 	case o.queue.waiting >= flushAtBytes:
 		return PushFlushNow
@@ -192,8 +188,8 @@ func (o *Outbox) Drain(sink wire.Sink) (more bool) {
 		taken++
 	}
 	o.count.Delivered.Add(o.channel, taken)
-	if o.ackNow {
-		o.giveAck(sink)
+	if o.confirmation.ackNow {
+		o.confirmation.giveAck(sink)
 	}
 	o.queue.trim()
 	return o.queue.next < o.queue.n
@@ -201,26 +197,28 @@ func (o *Outbox) Drain(sink wire.Sink) (more bool) {
 
 // give appends one item to sink and lets go of it if nothing will confirm it.
 func (o *Outbox) give(sink wire.Sink, it *item) (room bool) {
-	size := it.f.Len()
-	switch {
-	case it.n == 0:
+	q, c := &o.queue, &o.confirmation
+	if it.n == 0 {
 		room = sink.Append(it.f)
-		o.queue.release(it)
+		q.release(it)
 		return room
-	case o.confirm == ByAcks:
-		room = sink.AppendNumbered(it.f, it.n, o.takeAck())
-	default:
+	}
+	if c.how == ByAcks {
+		room = sink.AppendNumbered(it.f, it.n, c.takeAck())
+	} else {
 		room = sink.Append(it.f)
 	}
-	o.position, o.queue.sent = it.n, max(o.queue.sent, it.n)
-	if !o.pinged {
-		o.ahead += size
-	}
-	switch o.confirm {
-	case ByMarks:
-		o.unmarked(sink, size)
-	case ByWriting:
-		o.queue.release(it)
+	q.sent = max(q.sent, it.n)
+	markDue := c.gave(it.n, it.f.Len(), &q.budget)
+	switch {
+	case c.how == ByWriting:
+		q.release(it)
+	case !markDue:
+	case sink.Mark(c.position):
+		c.asked()
+	default:
+		c.refused()
+		q.releaseTaken()
 	}
 	return room
 }
@@ -258,9 +256,10 @@ func (o *Outbox) attach(t terms) (again Replay) {
 	o.mode, o.link, o.channel = attached, t.link, t.channel
 	o.dirty = false
 	o.orphan, o.abandoned = o.abandoned == t.link, nil
-	o.begin(t.epoch, t.confirm)
+	o.epoch = t.epoch
+	o.confirmation.begin(t.confirm, o.queue.base)
 	again = o.queue.begin()
-	o.greeting = t.greet(standing{base: o.queue.base, confirmed: o.confirmed, received: o.ackTold.Load(), unsent: o.queue.gap.unsent})
+	o.greeting = t.greet(standing{base: o.queue.base, confirmed: o.confirmation.confirmed, received: o.confirmation.ackTold.Load(), unsent: o.queue.gap.unsent})
 	o.mu.Unlock()
 	t.link.SetSource(o)
 	return again

@@ -308,6 +308,12 @@ func (q *queue) confirmUpTo(n uint64) {
 	q.trim()
 }
 
+// unconfirmedOverHalf reports whether what the connection has taken fills more than half
+// of the budget.
+func (q *queue) unconfirmedOverHalf() bool {
+	return q.bytes-q.waiting > q.budget.BytesMax/2 || q.next > q.budget.MessagesMax/2
+}
+
 // releaseTaken lets go of what the connection has taken, as if it were confirmed.
 func (q *queue) releaseTaken() {
 	for i := range q.next {

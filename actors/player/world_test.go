@@ -380,8 +380,8 @@ func (l *standLink) append(f *wire.Frame, n, ack uint64, unit []byte) (room bool
 		breaks("numbers for a stock client")
 	}
 	if ack != 0 {
-		if ack < c.told || ack > s.out.received.Load() {
-			breaks("RL-6: ack %d after %d, received %d", ack, c.told, s.out.received.Load())
+		if ack < c.told || ack > s.out.confirmation.received.Load() {
+			breaks("RL-6: ack %d after %d, received %d", ack, c.told, s.out.confirmation.received.Load())
 		}
 		c.told = ack
 	}
@@ -417,7 +417,7 @@ func (s *stand) onGiven(c *wireup, t transit) {
 		breaks("RL-1: message %d has number %d", n, t.n)
 	case kind == kcpStock && n <= s.given && !s.second():
 		breaks("RL-3: message %d is written again to a client that confirms nothing", n)
-	case kind == mute && s.out.mute && n <= s.mutely:
+	case kind == mute && s.out.confirmation.client == clientMute && n <= s.mutely:
 		breaks("RL-3: message %d is written again to a client that does not echo", n)
 	case kind == echoing && n <= s.confirmed:
 		breaks("RL-3: message %d is sent again after mark %d", n, s.confirmed)
@@ -425,7 +425,7 @@ func (s *stand) onGiven(c *wireup, t transit) {
 		breaks("RL-3: message %d is sent again although it is ambiguous", n)
 	}
 	s.given = max(s.given, n)
-	if s.out.mute {
+	if s.out.confirmation.client == clientMute {
 		s.mutely = n
 	}
 }
@@ -542,7 +542,7 @@ func (s *stand) onPosted(t transit) {
 		case Duplicate, Late:
 			return
 		case Violation:
-			breaks("RL-1: number %d of a correct client after %d", t.n, w.out.received.Load())
+			breaks("RL-1: number %d of a correct client after %d", t.n, w.out.confirmation.received.Load())
 		}
 	}
 	switch got := &w.app[t.device]; {
@@ -725,9 +725,9 @@ func (w *world) appendHost(b []byte) []byte {
 	a, d, o := w.actor, w.actor.d, w.out
 	m := d.machine
 	b = append(b, byte(m.State), byte(m.Epoch), byte(m.Attempt), flags(m.Expired, m.Again, m.Left, m.Challenged, d.waiting != nil, d.held != nil, a.gauge != 0))
-	b = append(b, byte(o.mode), byte(o.epoch), byte(o.confirm), byte(o.position), byte(o.queue.sent), byte(o.queue.last), byte(o.queue.base), byte(o.queue.n), byte(o.queue.next),
-		byte(o.ack), byte(o.mark), byte(o.strange), byte(o.received.Load()), byte(o.ackTold.Load()), byte(o.queue.gap.numbered),
-		flags(o.greeting != nil, o.proved, o.ackNow, o.echoes, o.mute, o.queue.refused, o.orphan, o.queue.slow), byte(o.queue.overflow))
+	b = append(b, byte(o.mode), byte(o.epoch), byte(o.confirmation.how), byte(o.confirmation.position), byte(o.queue.sent), byte(o.queue.last), byte(o.queue.base), byte(o.queue.n), byte(o.queue.next),
+		byte(o.confirmation.ack), byte(o.confirmation.marks.mark), byte(o.confirmation.marks.strange), byte(o.confirmation.received.Load()), byte(o.confirmation.ackTold.Load()), byte(o.queue.gap.numbered),
+		flags(o.greeting != nil, o.confirmation.proved, o.confirmation.ackNow, o.queue.refused, o.orphan, o.queue.slow), byte(o.queue.overflow), byte(o.confirmation.client))
 	for i := range o.queue.n {
 		it := o.queue.at(i)
 		b = append(b, byte(it.n), flags(it.f != nil))
