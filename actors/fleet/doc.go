@@ -7,10 +7,10 @@
 // from the game sessions' published views, without a question to them. A crash of the
 // registry ends the host, since it must not go on with blank state.
 //
-// What has been answered is in Options.Store: requests that change something are answered
-// once the change is durable, and a change that is not is taken back. A new game session
-// is shown from then on only. What happens by itself (a game session is ACTIVE or has
-// ended, a player comes, goes or stays away) is stored without anybody waiting. At a start
+// What has been answered is in Options.Store: requests that change something are
+// transactions of the ledger (actors/ledger), shown and answered once they are durable.
+// What happens by itself (a game session is ACTIVE or has ended, a player comes, goes or
+// stays away) is a note of the ledger, stored without anybody waiting. At a start
 // all is read again: game sessions that lived are TERMINATED, their player sessions
 // COMPLETED or TIMEDOUT, which the record of the game session says for them.
 //
