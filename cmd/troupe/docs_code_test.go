@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"go/parser"
+	"go/token"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -35,6 +37,8 @@ func TestDocumentedCode(t *testing.T) {
 				verifyInNode(t, b)
 			case is("go", "func genuine"):
 				verifyInGo(t, b)
+			case b.lang == "go" && strings.HasPrefix(b.String(), "CONTRIBUTING.md:"):
+				readFragment(t, b)
 			case is("json", `"engine"`):
 				readPackage(t, b)
 			case is("python", "boto3"):
@@ -60,6 +64,17 @@ func runScript(t *testing.T, b *block) {
 		t.Fatal(err)
 	}
 	startDocumented(t, dir, c)
+}
+
+// readFragment parses code that is to be added somewhere: a declaration, a case, a row of a
+// table or a field. It is not compiled, because what it needs is not there yet.
+func readFragment(t *testing.T, b *block) {
+	for _, around := range []string{"%s", "func f() { switch x { %s } }", "var x = []any{\n%s }", "type x struct { %s }"} {
+		if _, err := parser.ParseFile(token.NewFileSet(), "", "package x\n"+strings.Replace(around, "%s", b.text, 1), 0); err == nil {
+			return
+		}
+	}
+	t.Errorf("it is not Go: %s", b.text)
 }
 
 // runPython runs calls of the Python SDK against a host, in the environment that the README

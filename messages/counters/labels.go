@@ -28,15 +28,18 @@ func (c Channel) String() string { return name(channelNames, uint8(c)) }
 // on.
 type ChannelPair uint8
 
+// lastReliable is the last of the channels that a player logs in by.
+const lastReliable = ChannelPair(KCP)
+
 // PairOf returns the pair of two reliable channels.
-func PairOf(from, to Channel) ChannelPair { return ChannelPair(from-1)*3 + ChannelPair(to) }
+func PairOf(from, to Channel) ChannelPair { return ChannelPair(from-1)*lastReliable + ChannelPair(to) }
 
 // String returns the label value, as ws_kcp.
 func (p ChannelPair) String() string {
-	if p < 1 || p > 9 {
+	if p < 1 || p > lastReliable*lastReliable {
 		return ""
 	}
-	return Channel((p-1)/3+1).String() + "_" + Channel((p-1)%3+1).String()
+	return Channel((p-1)/lastReliable+1).String() + "_" + Channel((p-1)%lastReliable+1).String()
 }
 
 // Refusal says why a connection was refused before a login.
