@@ -98,8 +98,8 @@ func (s *System) FleetEvents(ctx context.Context, id messages.FleetID) ([]messag
 	return ask[fleet.Events, []messages.FleetEvent](ctx, s, fleet.Events{ID: id})
 }
 
-// Settled returns when no fleet loads a script any more.
-func (s *System) Settled(ctx context.Context) error {
-	_, err := ask[fleet.Settled, fleet.None](ctx, s, fleet.Settled{})
+// AwaitScripts returns when no fleet loads a script any more.
+func (s *System) AwaitScripts(ctx context.Context) error {
+	_, err := ask[fleet.ScriptsLoaded, fleet.None](ctx, s, fleet.ScriptsLoaded{})
 	return err
 }

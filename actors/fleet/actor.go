@@ -31,17 +31,17 @@ type Registry struct {
 	refs       map[*stage.Ref]*entry
 	creators   creators
 	scripts    map[messages.ScriptID]*scriptEntry
-	locations  map[string]messages.Location // of the configuration, and custom ones
-	live       map[string]int               // game sessions that have not ended, by location
-	idles      map[*stage.Ref]*idle         // until their actors have stopped
-	ended      []*entry                     // gone for good, in the order of their ends
-	endedBytes int                          // that these hold in memory, about
-	restored   restored                     // until Started
-	unread     unread                       // stored records that are left out; set once
-	lost       zerolog.Logger               // sampled: for what is not stored; set once
-	stuck      int                          // calls into games that nothing can end
-	deleted    []*fleetEntry                // TERMINATED, in the order of their ends
-	watchers   []*stage.Ref                 // of WatchRoom
+	locations  map[string]messages.Location   // of the configuration, and custom ones
+	live       map[string]int                 // game sessions that have not ended, by location
+	standbys   map[*stage.Ref]*standbyProcess // until their actors have stopped
+	ended      []*entry                       // gone for good, in the order of their ends
+	endedBytes int                            // that these hold in memory, about
+	restored   restored                       // until Started
+	unread     unread                         // stored records that are left out; set once
+	storeLog   zerolog.Logger                 // sampled: for what is not stored; set once
+	stuck      int                            // calls into games that nothing can end
+	deleted    []*fleetEntry                  // TERMINATED, in the order of their ends
+	watchers   []*stage.Ref                   // of WatchRoom
 	drain      drain
 	ledger     *ledger.Ledger
 	context    *stage.Context // once it has started
@@ -52,39 +52,39 @@ type Registry struct {
 }
 
 type fleetEntry struct {
-	record     *messages.Fleet
-	live       map[string]int // game sessions that have not ended, by location
-	activating map[string]int // of them, those that are not ACTIVE yet
-	processes  []*process     // of a fleet with a script
-	events     events
-	shown      shown
-	configured bool // of the configuration, which brings it back at each start
+	record         *messages.Fleet
+	live           map[string]int   // game sessions that have not ended, by location
+	activating     map[string]int   // of them, those that are not ACTIVE yet
+	processConfigs []*processConfig // of a fleet with a script
+	events         events
+	shown          shown
+	configured     bool // of the configuration, which brings it back at each start
 }
 
 type entry struct {
-	id        messages.GameSessionID
-	fleet     *fleetEntry
-	location  string
-	token     string   // IdempotencyToken
-	made      [32]byte // of what; see fingerprint
-	published *gamesession.Published
-	process   *process // with program: of a fleet with a script
-	program   *program
-	earlier   bool       // takes no new players and ends without any: its script has a newer content
-	ref       *stage.Ref // nil once the actor has stopped
-	players   []messages.PlayerSessionID
-	over      bool
-	crashed   bool         // by its own fault; set before over
-	starting  bool         // counted as ACTIVATING
-	overdue   *stage.Timer // while that: it takes too long; of a fleet with a script
-	endedAt   time.Time
-	forgotten bool
-	bytes     int  // that it holds in memory once it has ended, about
-	stored    bool // durable, and shown from then on
-	waiting   []func(*messages.GameSession, error)
-	told      messages.GameSessionStatus        // of by an event
-	open      map[messages.PlayerSessionID]bool // of them no event has told the end; with OwnEvents
-	notify    *stage.Ref                        // of Launch; nil once it has been told
+	id            messages.GameSessionID
+	fleet         *fleetEntry
+	location      string
+	token         string   // IdempotencyToken
+	made          [32]byte // of what; see fingerprint
+	published     *gamesession.Published
+	processConfig *processConfig // with program: of a fleet with a script
+	program       *program
+	earlier       bool       // takes no new players and ends without any: its script has a newer content
+	ref           *stage.Ref // nil once the actor has stopped
+	players       []messages.PlayerSessionID
+	over          bool
+	crashed       bool         // by its own fault; set before over
+	starting      bool         // counted as ACTIVATING
+	overdue       *stage.Timer // while that: it takes too long; of a fleet with a script
+	endedAt       time.Time
+	forgotten     bool
+	bytes         int  // that it holds in memory once it has ended, about
+	stored        bool // durable, and shown from then on
+	waiting       []func(*messages.GameSession, error)
+	told          messages.GameSessionStatus        // of by an event
+	open          map[messages.PlayerSessionID]bool // of them no event has told the end; with OwnEvents
+	notify        *stage.Ref                        // of Launch; nil once it has been told
 }
 
 type tokenKey struct {
@@ -120,14 +120,14 @@ func New(o Options) (*Registry, error) {
 		players:   newPlayerIndex(),
 		refs:      make(map[*stage.Ref]*entry),
 		scripts:   make(map[messages.ScriptID]*scriptEntry),
-		idles:     make(map[*stage.Ref]*idle),
+		standbys:  make(map[*stage.Ref]*standbyProcess),
 		locations: make(map[string]messages.Location),
 		live:      make(map[string]int),
 		loads:     make(chan struct{}, loadsMax),
 		unread:    make(unread),
 	}
 	r.ledger = ledger.New(ledger.Options{
-		Store: o.Store, Log: &r.lost, Leave: o.OnEvent, Stopped: unavailable(),
+		Store: o.Store, Log: &r.storeLog, Leave: o.OnEvent, Stopped: unavailable(),
 		Lost:  func(n int) { r.context.Counters().Events.Add(counters.EventDropped, int64(n)) },
 		Tell:  func(msg any) { r.context.Self().Tell(msg) },
 		After: func(d time.Duration, msg any) { r.context.After(d, msg) },
@@ -151,7 +151,7 @@ func New(o Options) (*Registry, error) {
 
 // Started has the scripts of fleets that are there from the start loaded.
 func (r *Registry) Started(c *stage.Context) {
-	r.lost = c.Log().Sample(&zerolog.BurstSampler{Burst: 5, Period: time.Second})
+	r.storeLog = c.Log().Sample(&zerolog.BurstSampler{Burst: 5, Period: time.Second})
 	r.context = c
 	r.revive(c)
 }
@@ -204,8 +204,8 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 		m.Reply(r.allFleets(), nil)
 	case Depth:
 		m.Reply(r.depths(c), nil)
-	case Request[Settled, None]:
-		r.onSettled(m)
+	case Request[ScriptsLoaded, None]:
+		r.onScriptsLoaded(m)
 	case loaded:
 		r.onLoaded(c, m)
 	case updateDue:
@@ -275,9 +275,9 @@ func (r *Registry) onCreatePlayers(m CreatePlayerSessions) {
 	}
 }
 
-// onProcessOver handles the end of a game session, or of an idle process.
+// onProcessOver handles the end of a game session, or of a stand-by process.
 func (r *Registry) onProcessOver(c *stage.Context, m gamesession.Over) {
-	if i := r.idles[m.Ref]; i != nil {
+	if i := r.standbys[m.Ref]; i != nil {
 		r.onIdleOver(c, i, m.Text)
 		return
 	}
@@ -290,7 +290,7 @@ func (r *Registry) onProcessOver(c *stage.Context, m gamesession.Over) {
 		return
 	}
 	e.crashed = m.Failed
-	if m.Failed && e.process != nil {
+	if m.Failed && e.processConfig != nil {
 		e.fleet.events.add(c.Now(), eventCrashed, "a game session of version "+e.program.version+" ended: "+m.Text)
 	}
 	r.onOver(c, e)
@@ -303,8 +303,8 @@ func (r *Registry) onOver(c *stage.Context, e *entry) {
 	}
 	e.over, e.endedAt = true, c.Now()
 	r.occupy(e, -1)
-	if e.process != nil {
-		r.fill(c, e.process)
+	if e.processConfig != nil {
+		r.fill(c, e.processConfig)
 	}
 	e.fleet.shown.over(e)
 	r.storeChange(c, e)
@@ -322,9 +322,9 @@ func (r *Registry) onOver(c *stage.Context, e *entry) {
 // onExited handles the end of a game session's actor. A crash ends the game
 // session and says so; it is never restarted.
 func (r *Registry) onExited(c *stage.Context, m stage.Exited) {
-	if i := r.idles[m.Ref]; i != nil {
+	if i := r.standbys[m.Ref]; i != nil {
 		r.onIdleOver(c, i, m.Crash)
-		delete(r.idles, m.Ref)
+		delete(r.standbys, m.Ref)
 		r.release(i.program)
 		r.started(c, i.program)
 		r.finishDrain()
@@ -338,7 +338,7 @@ func (r *Registry) onExited(c *stage.Context, m stage.Exited) {
 	e.ref = nil
 	if m.Crash != "" {
 		e.crashed = true
-		if e.process != nil && !e.over {
+		if e.processConfig != nil && !e.over {
 			e.fleet.events.add(c.Now(), eventCrashed, "a game session of version "+e.program.version+" ended: "+m.Crash)
 		}
 	}

@@ -67,9 +67,9 @@ func (r *Registry) capacityAllowed(f *messages.Fleet, location string, g message
 	return nil
 }
 
-// refill starts and stops idle processes of a fleet whose places have changed.
+// refill starts and stops stand-by processes of a fleet whose places have changed.
 func (r *Registry) refill(c *stage.Context, f *fleetEntry) {
-	for _, p := range slices.Clone(f.processes) {
+	for _, p := range slices.Clone(f.processConfigs) {
 		r.fill(c, p)
 	}
 }
@@ -77,10 +77,10 @@ func (r *Registry) refill(c *stage.Context, f *fleetEntry) {
 // shrink ends the game sessions in a location that are over its capacity: those without
 // players first, then the newest.
 func (r *Registry) shrink(f *fleetEntry, location string) {
-	over := make(map[*process]int) // nil of a fleet without a script
+	over := make(map[*processConfig]int) // nil of a fleet without a script
 	if over[nil] = f.live[location] - f.capacity(location); f.record.ScriptID != "" {
 		clear(over)
-		for _, p := range f.processes {
+		for _, p := range f.processConfigs {
 			over[p] = p.live[location] - p.processes(location)
 		}
 	}
@@ -91,7 +91,7 @@ func (r *Registry) shrink(f *fleetEntry, location string) {
 		}
 		switch g := e.published.Session(); {
 		case g.Status == messages.GameSessionTerminating:
-			over[e.process]-- // it leaves anyway
+			over[e.processConfig]-- // it leaves anyway
 		case !g.Protected:
 			ending = append(ending, e)
 		}
@@ -101,8 +101,8 @@ func (r *Registry) shrink(f *fleetEntry, location string) {
 		return min(1, a.published.Session().CurrentPlayers) - min(1, b.published.Session().CurrentPlayers)
 	})
 	for _, e := range ending {
-		if over[e.process] > 0 {
-			over[e.process]--
+		if over[e.processConfig] > 0 {
+			over[e.processConfig]--
 			e.ref.Tell(gamesession.Terminate{Reason: messages.CloseGoingAway, Text: "the fleet was scaled down"})
 		}
 	}

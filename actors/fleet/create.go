@@ -57,7 +57,7 @@ func (r *Registry) create(c *stage.Context, req messages.CreateGameSession) (*en
 	if tail == "" {
 		tail = "gsess-" + uuid.NewString()
 	}
-	e, err := r.start(c, beginning{fleet: f, location: location, request: req, tail: tail})
+	e, err := r.start(c, sessionSpec{fleet: f, location: location, request: req, tail: tail})
 	if err != nil {
 		return nil, err
 	}
@@ -94,8 +94,8 @@ func notActive(f *messages.Fleet) error {
 	return messages.Errorf(messages.InvalidFleetStatus, "fleet %s is %s, not ACTIVE", f.ID, f.Status)
 }
 
-// beginning is what a new game session is made of.
-type beginning struct {
+// sessionSpec is the specification of a new game session.
+type sessionSpec struct {
 	fleet      *fleetEntry
 	location   string
 	tail       string // of its id
@@ -104,33 +104,33 @@ type beginning struct {
 }
 
 // start makes the record and the actor of a new game session, and has it stored.
-func (r *Registry) start(c *stage.Context, b beginning) (*entry, error) {
-	f, req := b.fleet, b.request
-	if err := r.room(f, b.location); err != nil {
+func (r *Registry) start(c *stage.Context, spec sessionSpec) (*entry, error) {
+	f, req := spec.fleet, spec.request
+	if err := r.room(f, spec.location); err != nil {
 		return nil, err
 	}
-	id := r.sessionID(f.record, b.location, b.tail)
+	id := r.sessionID(f.record, spec.location, spec.tail)
 	if r.sessions[id] != nil { // a token in the shape of an id that was made up here
 		return nil, messages.Errorf(messages.Conflict, "game session %s exists", id)
 	}
 	if r.unread.has(store.GameSession, string(id)) { // an id is used once
 		return nil, messages.Errorf(messages.Conflict, "game session %s has existed, and its record in the store is damaged: use another idempotency token", id)
 	}
-	e := &entry{id: id, fleet: f, location: b.location, token: req.IdempotencyToken}
+	e := &entry{id: id, fleet: f, location: spec.location, token: req.IdempotencyToken}
 	if e.token != "" {
 		e.made = fingerprint(&req)
 	}
 	if f.record.ScriptID != "" {
-		e.process = f.vacant(b.location) // see room
-		e.program = e.process.current
+		e.processConfig = f.vacant(spec.location) // see room
+		e.program = e.processConfig.current
 	}
 	address := r.o.Advertised
 	if f.record.Certificates {
 		address = r.o.Secured
 	}
 	record := &messages.GameSession{
-		ID: id, FleetID: f.record.ID, Location: b.location,
-		Name: req.Name, CreatorID: req.CreatorID, Data: req.Data, MatchmakerData: b.matchmaker, Properties: req.Properties,
+		ID: id, FleetID: f.record.ID, Location: spec.location,
+		Name: req.Name, CreatorID: req.CreatorID, Data: req.Data, MatchmakerData: spec.matchmaker, Properties: req.Properties,
 		MaxPlayers: req.MaxPlayers, Status: messages.GameSessionActivating, AcceptsPlayers: true, Protected: f.record.Shown.Protection,
 		IdempotencyToken: req.IdempotencyToken, Created: c.Now(),
 		IPAddress: address.IPAddress, DNSName: address.DNSName, Port: address.Port,
@@ -145,8 +145,8 @@ func (r *Registry) start(c *stage.Context, b beginning) (*entry, error) {
 	r.occupy(e, 1)
 	r.sessions[e.id] = e
 	r.order = append(r.order, e)
-	if e.process != nil {
-		r.fill(c, e.process)
+	if e.processConfig != nil {
+		r.fill(c, e.processConfig)
 		r.boundActivation(c, e)
 	}
 	log := c.Log().Info().Str("game_session_id", string(e.id)).Int("max_players", req.MaxPlayers)
@@ -166,13 +166,13 @@ func (r *Registry) boundActivation(c *stage.Context, e *entry) {
 
 // run gives a game session a process: one that is ready, or a new one.
 func (r *Registry) run(c *stage.Context, e *entry, record *messages.GameSession) error {
-	p := e.process
+	p := e.processConfig
 	if p == nil {
 		return r.runHandler(c, e, record)
 	}
 	if i := r.take(p); i != nil {
 		i.log.Pass(r.openLog(c, e.id, e.fleet.record))
-		e.ref = i.ref // and the idle's use of the program is the game session's
+		e.ref = i.ref // and the stand-by process's use of the program is the game session's
 		e.ref.Tell(gamesession.Assign{Record: record, Published: e.published})
 	} else if err := r.runProgram(c, e, record); err != nil {
 		return err
@@ -183,7 +183,7 @@ func (r *Registry) run(c *stage.Context, e *entry, record *messages.GameSession)
 
 // runProgram starts a process for a game session.
 func (r *Registry) runProgram(c *stage.Context, e *entry, record *messages.GameSession) error {
-	p := e.process
+	p := e.processConfig
 	ref := r.newScriptRef(c)
 	log := script.NewLog(r.openLog(c, e.id, e.fleet.record), script.LevelOf(p.spec.Parameters), c.Stage().Now)
 	handler, err := r.makeHandler(c, e.program, r.processOf(c, p, ref, log))
@@ -210,8 +210,8 @@ func (r *Registry) replace(c *stage.Context, e *entry) {
 	e.ref = nil
 	old := e.program
 	defer r.release(old) // only now: it may be the one that goes on
-	if e.process.current != nil {
-		e.program = e.process.current
+	if e.processConfig.current != nil {
+		e.program = e.processConfig.current
 	}
 	record := e.published.Session()
 	if why := r.unwanted(e, record); why != "" {
@@ -279,7 +279,7 @@ func (r *Registry) settings(f *messages.Fleet) gamesession.Settings {
 }
 
 // processOf is what a process of p is started with.
-func (r *Registry) processOf(c *stage.Context, p *process, ref *stage.Ref, log *script.Log) script.Process {
+func (r *Registry) processOf(c *stage.Context, p *processConfig, ref *stage.Ref, log *script.Log) script.Process {
 	registry := c.Self()
 	return script.Process{
 		Fleet: p.fleet.record, Args: strings.Fields(p.spec.Parameters), Log: log, Counters: c.Counters(),

@@ -50,9 +50,9 @@ func (r *Registry) onDrain(c *stage.Context, m Drain) {
 	r.drain.on = true
 	r.drain.waiting = append(r.drain.waiting, m.Done)
 	for _, f := range r.fleets {
-		for _, p := range f.processes {
-			r.stopIdle(p, func(*idle) bool { return true })
-			p.settle(shuttingDown)
+		for _, p := range f.processConfigs {
+			r.stopStandby(p, func(*standbyProcess) bool { return true })
+			p.answerWaiting(shuttingDown)
 		}
 	}
 	for _, e := range r.order {
@@ -91,7 +91,7 @@ func (r *Registry) cancelDrain(c *stage.Context) error {
 		}
 	}
 	for _, f := range r.fleets {
-		for _, p := range f.processes {
+		for _, p := range f.processConfigs {
 			if !p.newest(r.scripts[f.record.ScriptID]) {
 				r.load(c, p)
 			}
@@ -104,7 +104,7 @@ func (r *Registry) cancelDrain(c *stage.Context) error {
 }
 
 // newest reports whether a process runs the newest content of its script, or is about to.
-func (p *process) newest(s *scriptEntry) bool {
+func (p *processConfig) newest(s *scriptEntry) bool {
 	runs := func(o *program) bool { return o != nil && o.script == s && o.contents == s.record.Contents }
 	return s == nil || runs(p.next) || p.next == nil && runs(p.current)
 }
@@ -141,7 +141,7 @@ func (r *Registry) terminate(e *entry) {
 }
 
 func (r *Registry) finishDrain() {
-	if !r.drain.on || len(r.refs)+len(r.idles) > 0 {
+	if !r.drain.on || len(r.refs)+len(r.standbys) > 0 {
 		return
 	}
 	r.drain.ending = true

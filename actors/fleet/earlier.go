@@ -47,7 +47,7 @@ func (s *scriptEntry) supersede(number int, zip []byte) []store.Change {
 }
 
 // withEarlier has a process that runs nothing yet try the earlier content first.
-func (l *loader) withEarlier(p *process) {
+func (l *loader) withEarlier(p *processConfig) {
 	if good := l.script.good; good != nil && good.bundle != nil && p.current == nil && !p.revived {
 		p.revived = true
 		b := *good.bundle
@@ -58,7 +58,7 @@ func (l *loader) withEarlier(p *process) {
 
 // proven takes note that what a process runs now does run. An earlier content makes way
 // for the newest one; that one for none, once no process needs the earlier one.
-func (r *Registry) proven(c *stage.Context, p *process) {
+func (r *Registry) proven(c *stage.Context, p *processConfig) {
 	s := p.current.script
 	switch {
 	case p.current.earlier:
@@ -81,7 +81,7 @@ func (r *Registry) dropEarlier(s *scriptEntry) {
 			return ledger.Entry{}, errStillNeeded
 		}
 		for _, f := range r.fleets {
-			if slices.ContainsFunc(f.processes, s.behind) {
+			if slices.ContainsFunc(f.processConfigs, s.behind) {
 				return ledger.Entry{}, errStillNeeded
 			}
 		}
@@ -94,7 +94,7 @@ func (r *Registry) dropEarlier(s *scriptEntry) {
 var errStillNeeded = errors.New("the earlier content is needed")
 
 // behind reports whether a process runs an earlier content of the script than the newest.
-func (s *scriptEntry) behind(p *process) bool {
+func (s *scriptEntry) behind(p *processConfig) bool {
 	return p.current != nil && p.current.script == s && p.current.contents != s.record.Contents
 }
 

@@ -42,8 +42,8 @@ type testProgram struct {
 // instance is one process.
 type instance struct {
 	actorstest.Game
-	program *testProgram
-	process script.Process
+	program       *testProgram
+	processConfig script.Process
 }
 
 func (e *engine) newProgram(b *bundle.Bundle, entry string, _ *messages.Fleet) (script.Program, error) {
@@ -72,7 +72,7 @@ func (p *testProgram) Version() string { return p.version }
 func (p *testProgram) Standby() int { return p.e.standby }
 
 func (p *testProgram) NewHandler(process script.Process) (script.Handler, error) {
-	i := &instance{program: p, process: process}
+	i := &instance{program: p, processConfig: process}
 	switch p.text {
 	case "no handler":
 		return nil, errors.New("no room for it")
@@ -85,7 +85,7 @@ func (p *testProgram) NewHandler(process script.Process) (script.Handler, error)
 	case "never ready":
 		return &neverReady{instance: i}, nil
 	}
-	i.process.Log.Info("hello from", p.version)
+	i.processConfig.Log.Info("hello from", p.version)
 	p.e.mu.Lock()
 	defer p.e.mu.Unlock()
 	p.e.handlers = append(p.e.handlers, i)

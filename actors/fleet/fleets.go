@@ -200,35 +200,35 @@ func (r *Registry) open(c *stage.Context, f *fleetEntry) {
 // configure makes processes of what the runtime configuration says; those that
 // it says as before stay, the others serve until something new runs.
 func (r *Registry) configure(c *stage.Context, f *fleetEntry) {
-	old := f.processes
-	f.processes = nil
+	old := f.processConfigs
+	f.processConfigs = nil
 	for _, spec := range f.record.Runtime.Processes {
-		same := func(p *process) bool {
+		same := func(p *processConfig) bool {
 			return p.spec.LaunchPath == spec.LaunchPath && p.spec.Parameters == spec.Parameters
 		}
 		if i := slices.IndexFunc(old, same); i >= 0 {
 			p := old[i]
 			old = slices.Delete(old, i, i+1)
 			p.spec, p.leaving = spec, false
-			f.processes = append(f.processes, p)
+			f.processConfigs = append(f.processConfigs, p)
 			r.fill(c, p)
 			continue
 		}
-		p := &process{fleet: f, spec: spec, live: make(map[string]int)}
-		f.processes = append(f.processes, p)
+		p := &processConfig{fleet: f, spec: spec, live: make(map[string]int)}
+		f.processConfigs = append(f.processConfigs, p)
 		r.inherit(p, old)
 		r.load(c, p)
 	}
 	for _, p := range old {
 		p.leaving = true
 	}
-	f.processes = append(f.processes, old...)
+	f.processConfigs = append(f.processConfigs, old...)
 	r.judge(c, f)
 }
 
 // inherit gives a process with other parameters the program of one with the same
 // launch path, which goes on if the newest content does not run.
-func (r *Registry) inherit(p *process, from []*process) {
+func (r *Registry) inherit(p *processConfig, from []*processConfig) {
 	for _, o := range from {
 		if o.spec.LaunchPath == p.spec.LaunchPath && o.current != nil {
 			p.current = o.current
@@ -281,10 +281,10 @@ func (r *Registry) onDeleteFleet(c *stage.Context, m Request[DropFleet, None]) {
 // closeFleet ends what runs on a fleet that is DELETING.
 func (r *Registry) closeFleet(c *stage.Context, f *fleetEntry) {
 	r.setFleetStatus(c, f, messages.FleetDeleting)
-	for _, p := range f.processes {
+	for _, p := range f.processConfigs {
 		r.retire(p)
 	}
-	f.processes = nil
+	f.processConfigs = nil
 	for _, e := range r.order {
 		if e.fleet == f && e.ref != nil && !e.over {
 			e.ref.Tell(gamesession.Terminate{Reason: messages.CloseGoingAway, Text: "fleet deleted"})
@@ -313,11 +313,11 @@ func (r *Registry) fleetEvents(id messages.FleetID) ([]messages.FleetEvent, erro
 	return slices.Clone(f.events), nil
 }
 
-// onSettled answers when nothing loads any more.
-func (r *Registry) onSettled(m Request[Settled, None]) {
+// onScriptsLoaded answers when nothing loads any more.
+func (r *Registry) onScriptsLoaded(m Request[ScriptsLoaded, None]) {
 	w := &waiting{done: func() { m.Reply(None{}, nil) }}
 	for _, f := range r.fleets {
-		for _, p := range f.processes {
+		for _, p := range f.processConfigs {
 			w.on(p)
 		}
 	}
@@ -338,16 +338,16 @@ func (r *Registry) onActivationDue(c *stage.Context, m activationDue) {
 func (r *Registry) closePrograms() {
 	all := make(map[*program]bool)
 	for _, f := range r.fleets {
-		for _, p := range f.processes {
+		for _, p := range f.processConfigs {
 			all[p.current], all[p.next] = true, true
 			p.gone = true
-			p.settle(shuttingDown)
+			p.answerWaiting(shuttingDown)
 		}
 	}
 	for _, e := range r.refs {
 		all[e.program] = true
 	}
-	for _, i := range r.idles {
+	for _, i := range r.standbys {
 		all[i.program] = true
 	}
 	delete(all, nil)

@@ -25,7 +25,7 @@ func (r *Registry) storeNew(c *stage.Context, e *entry) {
 	g.Status = messages.GameSessionActivating // it may be ACTIVE already, which Changed is to tell of
 	r.ledger.Do(ledger.Transaction{Key: e.key(), Decide: func() (ledger.Entry, error) {
 		return ledger.Entry{
-			Changes: []store.Change{e.recordOf(g)}, Events: r.gameNewsOf(c.Now(), e, g),
+			Changes: []store.Change{e.recordOf(g)}, Events: r.eventsOfRecord(c.Now(), e, g),
 			Apply: func() {
 				e.stored = true
 				e.fleet.shown.add(e)
@@ -76,7 +76,7 @@ func (r *Registry) erase(e *entry) {
 // storeChange makes what has changed by itself durable; nobody waits for it.
 func (r *Registry) storeChange(c *stage.Context, e *entry) {
 	if !e.forgotten {
-		r.ledger.Note(e.key(), r.gameNews(c.Now(), e), ledger.Record{Key: e.key(), Change: e.record})
+		r.ledger.Note(e.key(), r.eventsOfGameSession(c.Now(), e), ledger.Record{Key: e.key(), Change: e.record})
 	}
 }
 

@@ -67,7 +67,7 @@ func (r *Registry) launch(c *stage.Context, l Launch) (*entry, error) {
 		return nil, err
 	}
 	l.Request.IdempotencyToken = ""
-	e, err := r.start(c, beginning{fleet: f, location: location, request: l.Request, tail: uuid.NewString(), matchmaker: l.MatchmakerData})
+	e, err := r.start(c, sessionSpec{fleet: f, location: location, request: l.Request, tail: uuid.NewString(), matchmaker: l.MatchmakerData})
 	if err != nil {
 		return nil, err
 	}

@@ -98,8 +98,8 @@ type (
 	DropFleet struct{ ID messages.FleetID }
 	// Events asks what happened to a fleet, oldest first.
 	Events struct{ ID messages.FleetID }
-	// Settled is answered when no process loads a script any more.
-	Settled struct{}
+	// ScriptsLoaded is answered when no process loads a script any more.
+	ScriptsLoaded struct{}
 	// None is no answer.
 	None = struct{}
 )
@@ -134,18 +134,18 @@ type (
 	graceOver     struct{}
 	endOne        struct{ id messages.GameSessionID }
 	updateDue     struct{ w *waiting }
-	retryDue      struct{ p *process }
+	retryDue      struct{ p *processConfig }
 	activationDue struct {
 		e   *entry
 		ref *stage.Ref
 	}
 	loaded struct {
-		process *process
-		program *program
-		earlier bool   // it was not the newest content even when its load began
-		code    string // of the event, if it failed
-		err     error
-		close   func(*program)
+		processConfig *processConfig
+		program       *program
+		earlier       bool   // it was not the newest content even when its load began
+		code          string // of the event, if it failed
+		err           error
+		close         func(*program)
 	}
 )
 

@@ -10,8 +10,8 @@ import (
 // Events of game sessions and player sessions (service-api.md 5.3, at its end). They are
 // made only if Options.OwnEvents, stored together with what they tell of, and leave after.
 
-// news are events that are to be stored, and to leave once they are.
-type news []messages.Event
+// pendingEvents are events that are published once they are stored.
+type pendingEvents []messages.Event
 
 var gameSessionEvents = map[messages.GameSessionStatus]string{
 	messages.GameSessionActivating:  "GameSessionActivating",
@@ -48,15 +48,15 @@ type playerSessionDetail struct {
 	Status   string `json:"status"`
 }
 
-// gameNews tells of the status of a game session, unless it has been told of; with its
+// eventsOfGameSession returns the events of the status of a game session, unless it has been told of; with its
 // end, of the player sessions that end with it. One that was TERMINATING for too short a
 // time to be seen is told of as that, too.
-func (r *Registry) gameNews(now time.Time, e *entry) news {
-	return r.gameNewsOf(now, e, e.published.Session())
+func (r *Registry) eventsOfGameSession(now time.Time, e *entry) pendingEvents {
+	return r.eventsOfRecord(now, e, e.published.Session())
 }
 
-// gameNewsOf is gameNews of a record.
-func (r *Registry) gameNewsOf(now time.Time, e *entry, g *messages.GameSession) (n news) {
+// eventsOfRecord is eventsOfGameSession of a record.
+func (r *Registry) eventsOfRecord(now time.Time, e *entry, g *messages.GameSession) (n pendingEvents) {
 	if !r.o.OwnEvents || r.o.OnEvent == nil || g.Status <= e.told || g.Status > messages.GameSessionTerminated {
 		return nil
 	}
@@ -66,18 +66,18 @@ func (r *Registry) gameNewsOf(now time.Time, e *entry, g *messages.GameSession) 
 		if last != 0 && last < messages.GameSessionTerminating {
 			n = append(n, gameEvent(now, e, g, messages.GameSessionTerminating))
 		}
-		n = append(n, r.endNews(now, e)...)
+		n = append(n, r.eventsOfEnd(now, e)...)
 	}
 	return append(n, gameEvent(now, e, g, g.Status))
 }
 
-// endNews tells of the player sessions that have ended with their game session.
-func (r *Registry) endNews(now time.Time, e *entry) news {
+// eventsOfEnd returns the events of the player sessions that have ended with their game session.
+func (r *Registry) eventsOfEnd(now time.Time, e *entry) pendingEvents {
 	ended := e.published.Players(func(id messages.PlayerSessionID, _ messages.PlayerID, _ messages.PlayerSessionStatus) bool {
 		return e.open[id]
 	})
 	e.opened(r.o.OwnEvents, ended...)
-	return r.seatNews(now, e, ended...)
+	return r.eventsOfPlayerSessions(now, e, ended...)
 }
 
 func gameEvent(now time.Time, e *entry, g *messages.GameSession, status messages.GameSessionStatus) messages.Event {
@@ -88,8 +88,8 @@ func gameEvent(now time.Time, e *entry, g *messages.GameSession, status messages
 	return event(now, messages.EventGameSession, d.Type, e, d)
 }
 
-// seatNews tells of the statuses of player sessions.
-func (r *Registry) seatNews(now time.Time, e *entry, seats ...*messages.PlayerSession) (n news) {
+// eventsOfPlayerSessions returns the events of the statuses of player sessions.
+func (r *Registry) eventsOfPlayerSessions(now time.Time, e *entry, seats ...*messages.PlayerSession) (n pendingEvents) {
 	if !r.o.OwnEvents || r.o.OnEvent == nil {
 		return nil
 	}

@@ -16,27 +16,27 @@ import (
 	"troupe/messages"
 )
 
-// process is one entry of a fleet's runtime configuration: processes that run
+// processConfig is one entry of a fleet's runtime configuration: processes that run
 // the same thing. A content that is new goes through next: it becomes current,
 // and what new game sessions run, once a process with it was ready. Until then,
 // and if that never happens, the last good one goes on (realtime.md 19.1).
-type process struct {
-	fleet   *fleetEntry
-	spec    messages.ServerProcess
-	current *program // nil until the first is ready
-	next    *program // loaded, and not proven yet
-	loading bool
-	stale   bool           // what is being loaded is old already
-	leaving bool           // no longer configured; serves until what is configured runs
-	gone    bool           // no longer configured, and retired
-	live    map[string]int // game sessions, by location
-	idle    []*idle
-	failed  int    // processes in a row that did not become ready
-	why     string // the last process did not become ready; empty since the last that did
-	paused  bool   // until retry
-	retry   *stage.Timer
-	waiting []*waiting
-	revived bool // has tried the earlier content
+type processConfig struct {
+	fleet    *fleetEntry
+	spec     messages.ServerProcess
+	current  *program // nil until the first is ready
+	next     *program // loaded, and not proven yet
+	loading  bool
+	stale    bool           // what is being loaded is old already
+	leaving  bool           // no longer configured; serves until what is configured runs
+	gone     bool           // no longer configured, and retired
+	live     map[string]int // game sessions, by location
+	standbys []*standbyProcess
+	failed   int    // processes in a row that did not become ready
+	why      string // the last process did not become ready; empty since the last that did
+	paused   bool   // until retry
+	retry    *stage.Timer
+	waiting  []*waiting
+	revived  bool // has tried the earlier content
 }
 
 // program is a version of a script. It is closed when no entry of a runtime
@@ -61,18 +61,18 @@ func (p *program) sameContent(o *program) bool {
 func (p *program) hangs() bool { return slices.Contains(p.script.hung, p.contents) }
 
 // busy reports whether a new content is on its way.
-func (p *process) busy() bool { return p.loading || p.next != nil && p.failed == 0 }
+func (p *processConfig) busy() bool { return p.loading || p.next != nil && p.failed == 0 }
 
 // outcome tells those who wait for one, unless what they wait for is still to come.
-func (p *process) outcome(refused string) {
+func (p *processConfig) outcome(refused string) {
 	if !p.loading {
-		p.settle(refused)
+		p.answerWaiting(refused)
 	}
 }
 
-// settle tells those who wait that there is nothing more to wait for, and why what is
-// new does not run; "" if it does.
-func (p *process) settle(refused string) {
+// answerWaiting answers the callers that wait for this content, with the reason why the
+// new version does not run; "" if it does.
+func (p *processConfig) answerWaiting(refused string) {
 	waiting := p.waiting
 	p.waiting = nil
 	for _, w := range waiting {
@@ -88,7 +88,7 @@ const (
 
 // load makes a program of the newest content, in a goroutine: compiling takes
 // time, and may be made to take long.
-func (r *Registry) load(c *stage.Context, p *process) {
+func (r *Registry) load(c *stage.Context, p *processConfig) {
 	s := r.scripts[p.fleet.record.ScriptID]
 	if p.gone || p.leaving || r.drain.on || s == nil {
 		return
@@ -99,7 +99,7 @@ func (r *Registry) load(c *stage.Context, p *process) {
 	}
 	p.loading = true
 	l := loader{
-		registry: c.Self(), process: p, script: s, contents: s.record.Contents, path: p.spec.LaunchPath, fleet: p.fleet.record, bundle: labelled(s),
+		registry: c.Self(), processConfig: p, script: s, contents: s.record.Contents, path: p.spec.LaunchPath, fleet: p.fleet.record, bundle: labelled(s),
 		make: r.o.NewProgram, close: r.closeProgram, missing: s.missing,
 	}
 	l.withEarlier(p)
@@ -150,21 +150,21 @@ func (s *scriptEntry) relabel(p *program) {
 
 // loader is one load, outside of the actor.
 type loader struct {
-	registry *stage.Ref
-	process  *process     // not looked into
-	script   *scriptEntry // neither
-	contents int
-	earlier  bool
-	path     string
-	fleet    *messages.Fleet
-	bundle   *bundle.Bundle
-	make     func(*bundle.Bundle, string, *messages.Fleet) (script.Program, error)
-	close    func(*program)
-	missing  error // why there is no bundle
+	registry      *stage.Ref
+	processConfig *processConfig // not looked into
+	script        *scriptEntry   // neither
+	contents      int
+	earlier       bool
+	path          string
+	fleet         *messages.Fleet
+	bundle        *bundle.Bundle
+	make          func(*bundle.Bundle, string, *messages.Fleet) (script.Program, error)
+	close         func(*program)
+	missing       error // why there is no bundle
 }
 
 func (l *loader) run() {
-	result := loaded{process: l.process, close: l.close, earlier: l.earlier, code: eventNoLaunchPath}
+	result := loaded{processConfig: l.processConfig, close: l.close, earlier: l.earlier, code: eventNoLaunchPath}
 	var entry string
 	if l.missing != nil {
 		result.code, result.err = eventNotRunnable, fmt.Errorf("the content of version %s %w: update the script", l.bundle.Version, l.missing)
@@ -193,14 +193,14 @@ func (l *loader) compile(entry string) (p *program, err error) {
 
 // onLoaded takes a program that was made, or why it was not.
 func (r *Registry) onLoaded(c *stage.Context, m loaded) {
-	p := m.process
+	p := m.processConfig
 	p.loading = false
 	switch {
 	case p.gone || r.drain.on:
 		if m.program != nil {
 			r.closeProgram(m.program)
 		}
-		p.settle(notConfigured)
+		p.answerWaiting(notConfigured)
 	case p.stale:
 		p.stale = false
 		if m.program != nil {
@@ -223,17 +223,17 @@ func (r *Registry) onLoaded(c *stage.Context, m loaded) {
 		p.next.script.relabel(p.next)
 		p.why = ""
 		p.carryOn()
-		r.stopIdle(p, func(i *idle) bool { return i.program != p.current })
+		r.stopStandby(p, func(i *standbyProcess) bool { return i.program != p.current })
 		r.fill(c, p)
 	}
 }
 
 // said reports whether a reason has been given for the last process that did not run.
-func (p *process) said(reason string) bool { return strings.HasSuffix(p.why, reason) }
+func (p *processConfig) said(reason string) bool { return strings.HasSuffix(p.why, reason) }
 
 // cannotRun writes down that a process does not run, and what goes on if it has a
 // newer content.
-func (r *Registry) cannotRun(c *stage.Context, p *process, code, text string, newer bool) {
+func (r *Registry) cannotRun(c *stage.Context, p *processConfig, code, text string, newer bool) {
 	f := p.fleet
 	message := strings.TrimSpace(text)
 	log := c.Log().Error()
@@ -255,10 +255,10 @@ func (r *Registry) cannotRun(c *stage.Context, p *process, code, text string, ne
 }
 
 // prove makes the next program the one that new game sessions run.
-func (r *Registry) prove(c *stage.Context, p *process) {
+func (r *Registry) prove(c *stage.Context, p *processConfig) {
 	old := p.current
 	p.current, p.next = p.next, nil
-	r.stopIdle(p, func(i *idle) bool { return i.program != p.current })
+	r.stopStandby(p, func(i *standbyProcess) bool { return i.program != p.current })
 	r.unwant(old)
 	c.Log().Info().Str("fleet_id", string(p.fleet.record.ID)).Str("launch_path", p.spec.LaunchPath).Str("version", p.current.version).Msg("script runs")
 	if old != nil {
@@ -273,12 +273,12 @@ func (r *Registry) prove(c *stage.Context, p *process) {
 
 // endEarlier has game sessions of what a process ran before end when they are empty
 // (Options.EndEarlier).
-func (r *Registry) endEarlier(c *stage.Context, p *process) {
+func (r *Registry) endEarlier(c *stage.Context, p *processConfig) {
 	if !r.o.EndEarlier {
 		return
 	}
 	for _, e := range r.order {
-		if e.process != p || e.ref == nil || e.over || e.program.sameContent(p.current) {
+		if e.processConfig != p || e.ref == nil || e.over || e.program.sameContent(p.current) {
 			continue
 		}
 		e.earlier = true
@@ -293,9 +293,9 @@ func (r *Registry) endEarlier(c *stage.Context, p *process) {
 // judge retires what is not configured any more, once something that is runs, and
 // brings a fleet that is being made to the status that its processes deserve.
 func (r *Registry) judge(c *stage.Context, f *fleetEntry) {
-	serves := func(p *process) bool { return !p.leaving && p.current != nil }
-	if slices.ContainsFunc(f.processes, serves) && !slices.ContainsFunc(f.processes, (*process).busy) {
-		f.processes = slices.DeleteFunc(f.processes, func(p *process) bool {
+	serves := func(p *processConfig) bool { return !p.leaving && p.current != nil }
+	if slices.ContainsFunc(f.processConfigs, serves) && !slices.ContainsFunc(f.processConfigs, (*processConfig).busy) {
+		f.processConfigs = slices.DeleteFunc(f.processConfigs, func(p *processConfig) bool {
 			if p.leaving {
 				r.retire(p)
 			}
@@ -306,13 +306,13 @@ func (r *Registry) judge(c *stage.Context, f *fleetEntry) {
 	case messages.FleetActive, messages.FleetDeleting, messages.FleetTerminated:
 		return
 	}
-	if slices.ContainsFunc(f.processes, func(p *process) bool { return p.current != nil }) {
+	if slices.ContainsFunc(f.processConfigs, func(p *processConfig) bool { return p.current != nil }) {
 		for _, s := range []messages.FleetStatus{messages.FleetBuilding, messages.FleetActivating, messages.FleetActive} {
 			r.setFleetStatus(c, f, s)
 		}
 		return
 	}
-	if !slices.ContainsFunc(f.processes, (*process).busy) && f.record.Status != messages.FleetErrored {
+	if !slices.ContainsFunc(f.processConfigs, (*processConfig).busy) && f.record.Status != messages.FleetErrored {
 		r.setFleetStatus(c, f, messages.FleetErrored)
 	}
 }
@@ -348,18 +348,18 @@ func (r *Registry) closeProgram(p *program) {
 }
 
 // retire takes a process out of use; game sessions in it go on.
-func (r *Registry) retire(p *process) {
+func (r *Registry) retire(p *processConfig) {
 	p.gone = true
 	p.carryOn()
-	r.stopIdle(p, func(*idle) bool { return true })
+	r.stopStandby(p, func(*standbyProcess) bool { return true })
 	r.unwant(p.next)
 	r.unwant(p.current)
 	p.next, p.current = nil, nil
-	p.settle(notConfigured)
+	p.answerWaiting(notConfigured)
 }
 
 // carryOn forgets failures.
-func (p *process) carryOn() {
+func (p *processConfig) carryOn() {
 	p.failed, p.paused = 0, false
 	p.retry.Stop()
 }

@@ -28,8 +28,8 @@ func (r *Registry) occupy(e *entry, by int) {
 	e.activates(by > 0)
 	r.live[e.location] += by
 	e.fleet.live[e.location] += by
-	if e.process != nil {
-		e.process.live[e.location] += by
+	if e.processConfig != nil {
+		e.processConfig.live[e.location] += by
 	}
 }
 
@@ -59,12 +59,12 @@ func concurrent(c messages.RuntimeConfiguration) (sum int) {
 }
 
 // processes is how many processes an entry stands for in a location.
-func (p *process) processes(location string) int {
+func (p *processConfig) processes(location string) int {
 	return p.spec.Concurrent * p.fleet.record.GroupsIn(location).Desired
 }
 
 // free is how many more game sessions an entry can take, in all locations.
-func (p *process) free() (n int) {
+func (p *processConfig) free() (n int) {
 	for _, l := range p.fleet.record.Locations {
 		n += max(0, p.processes(l)-p.live[l])
 	}
@@ -72,8 +72,8 @@ func (p *process) free() (n int) {
 }
 
 // vacant returns the first process entry that can take a game session in a location.
-func (f *fleetEntry) vacant(location string) *process {
-	for _, p := range f.processes {
+func (f *fleetEntry) vacant(location string) *processConfig {
+	for _, p := range f.processConfigs {
 		if p.current != nil && p.live[location] < p.processes(location) {
 			return p
 		}

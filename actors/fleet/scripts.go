@@ -138,7 +138,7 @@ func (r *Registry) scriptAs(s *scriptEntry, record *messages.Script) ledger.Entr
 // relabel has the programs of a script's newest content show the name of its version.
 func (r *Registry) relabel(s *scriptEntry) {
 	for _, f := range r.fleets {
-		for _, p := range f.processes {
+		for _, p := range f.processConfigs {
 			s.relabel(p.current)
 			s.relabel(p.next)
 		}
@@ -153,7 +153,7 @@ func (r *Registry) reload(c *stage.Context, changed *messages.Script, m Request[
 		if f.record.ScriptID != changed.ID {
 			continue
 		}
-		for _, p := range f.processes {
+		for _, p := range f.processConfigs {
 			r.load(c, p)
 			w.on(p)
 		}
@@ -209,7 +209,7 @@ type waiting struct {
 }
 
 // on waits on one more process, if it loads something.
-func (w *waiting) on(p *process) {
+func (w *waiting) on(p *processConfig) {
 	if p.busy() {
 		w.left++
 		p.waiting = append(p.waiting, w)
@@ -239,7 +239,7 @@ func (r *Registry) onUpdateDue(w *waiting) {
 		return
 	}
 	for _, f := range r.fleets {
-		for _, p := range f.processes {
+		for _, p := range f.processConfigs {
 			p.waiting = slices.DeleteFunc(p.waiting, func(o *waiting) bool { return o == w })
 		}
 	}

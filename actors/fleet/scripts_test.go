@@ -213,7 +213,7 @@ func TestProcessesOfARuntimeConfiguration(t *testing.T) {
 		for range 3 {
 			start(w, f.ID)
 			texts = append(texts, e.last().program.text)
-			args = append(args, strings.Join(e.last().process.Args, "+"))
+			args = append(args, strings.Join(e.last().processConfig.Args, "+"))
 		}
 		actorstest.Equal(w, "run", texts, "a", "a", "b")
 		actorstest.Equal(w, "args", args, "mode:1", "mode:1", "")
@@ -230,8 +230,8 @@ func TestProcessesOfARuntimeConfiguration(t *testing.T) {
 			w.Fatal(err)
 		}
 		start(w, f.ID) // of four, three run on
-		if e.last().program.text != "b" || e.last().process.Args[0] != "x" {
-			w.Error(e.last().process.Args)
+		if e.last().program.text != "b" || e.last().processConfig.Args[0] != "x" {
+			w.Error(e.last().processConfig.Args)
 		}
 		_, err = w.Try(create(f.ID, ""), nil)
 		w.IsError(err, messages.FleetCapacityExceeded)
@@ -352,7 +352,7 @@ func TestAFleetOfTheOperatorHasBothBounds(t *testing.T) {
 			Bundle: &bundle.Bundle{Files: map[string][]byte{"main.js": []byte("good")}}}}
 		o.Fleet.Fleets = append(o.Fleet.Fleets, &messages.Fleet{ID: "fleet-own", ScriptID: "script-own", GameSessionsMax: 2, Locations: []string{actorstest.Home}})
 	}, func(w *world, _ *engine) {
-		if err := w.System.Settled(context.Background()); err != nil {
+		if err := w.System.AwaitScripts(context.Background()); err != nil {
 			w.Fatal(err)
 		}
 		for range 2 {

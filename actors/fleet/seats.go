@@ -43,7 +43,7 @@ func (r *Registry) onSeatsMade(c *stage.Context, m gamesession.SeatsMade) {
 			}
 		}
 		return ledger.Entry{
-			Changes: changes, Events: r.seatNews(c.Now(), e, m.Seats...), Refused: func() { tell(true) },
+			Changes: changes, Events: r.eventsOfPlayerSessions(c.Now(), e, m.Seats...), Refused: func() { tell(true) },
 			Apply: func() {
 				r.takeSeats(c, e, m, ids)
 				tell(false)
@@ -64,7 +64,7 @@ func (r *Registry) takeSeats(c *stage.Context, e *entry, m gamesession.SeatsMade
 	e.players = append(e.players, ids...)
 	e.opened(r.o.OwnEvents, m.Seats...)
 	if e.told == messages.GameSessionTerminated { // and it did not know of them
-		r.ledger.Note(e.key(), r.endNews(c.Now(), e))
+		r.ledger.Note(e.key(), r.eventsOfEnd(c.Now(), e))
 	}
 }
 
@@ -72,7 +72,7 @@ func (r *Registry) takeSeats(c *stage.Context, e *entry, m gamesession.SeatsMade
 func (r *Registry) onSeatChanged(c *stage.Context, m gamesession.SeatChanged) {
 	if e := r.players.get(m.Seat.ID); e != nil {
 		e.opened(r.o.OwnEvents, m.Seat)
-		r.ledger.Note(e.key(), r.seatNews(c.Now(), e, m.Seat),
+		r.ledger.Note(e.key(), r.eventsOfPlayerSessions(c.Now(), e, m.Seat),
 			ledger.Record{Key: playerKey(m.Seat.ID), Change: func() store.Change { return storedSeat(m.Seat) }})
 	}
 }

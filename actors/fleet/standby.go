@@ -11,27 +11,27 @@ import (
 	"troupe/messages"
 )
 
-// idle is a process that has no game session: one that waits for its next, or
+// standbyProcess is a server process that has no game session: one that waits for its next, or
 // that shows whether a new content runs at all.
-type idle struct {
-	ref     *stage.Ref
-	process *process
-	program *program
-	log     *idleLog
-	ready   bool
-	over    bool // told to stop, or stopped
+type standbyProcess struct {
+	ref           *stage.Ref
+	processConfig *processConfig
+	program       *program
+	log           *standbyLog
+	ready         bool
+	over          bool // told to stop, or stopped
 }
 
-// idleLog keeps the lines of an idle process, and knows its first error, which says
+// standbyLog keeps the lines of a stand-by process, and knows its first error, which says
 // why it is none for long.
-type idleLog struct {
+type standbyLog struct {
 	script.Held
 	mu    sync.Mutex
 	first string
 }
 
 // Write implements script.Sink.
-func (l *idleLog) Write(line script.Line) {
+func (l *standbyLog) Write(line script.Line) {
 	if line.Level >= script.LevelError {
 		l.mu.Lock()
 		if l.first == "" {
@@ -43,7 +43,7 @@ func (l *idleLog) Write(line script.Line) {
 }
 
 // why returns a reason, with the first error.
-func (l *idleLog) why(reason string) string {
+func (l *standbyLog) why(reason string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -74,8 +74,8 @@ func (w *without) Write(line script.Line) {
 	}
 }
 
-// standby is how many idle processes of a program are kept ready.
-func (p *process) standby(of *program) int {
+// standby is how many stand-by processes of a program are kept ready.
+func (p *processConfig) standby(of *program) int {
 	n := p.fleet.record.Standby
 	if s, ok := of.Program.(Standby); ok && n < 0 {
 		n = s.Standby()
@@ -83,10 +83,10 @@ func (p *process) standby(of *program) int {
 	return max(0, min(n, p.free()))
 }
 
-// fill starts what is missing of idle processes: one for the next program, to
+// fill starts what is missing of stand-by processes: one for the next program, to
 // see whether it runs, else those that the fleet wants of the current one. What
 // could not be stopped once is not started again: each time costs a thread.
-func (r *Registry) fill(c *stage.Context, p *process) {
+func (r *Registry) fill(c *stage.Context, p *processConfig) {
 	if p.gone || p.leaving || r.drain.on || p.paused {
 		return
 	}
@@ -95,7 +95,7 @@ func (r *Registry) fill(c *stage.Context, p *process) {
 	}
 	if p.next != nil {
 		if p.count(p.next) == 0 && !r.starting(p.next) {
-			r.startIdle(c, p, p.next)
+			r.startStandby(c, p, p.next)
 		}
 		return
 	}
@@ -104,18 +104,18 @@ func (r *Registry) fill(c *stage.Context, p *process) {
 	}
 	want := p.standby(p.current)
 	for n := p.count(p.current); n < want; n++ {
-		if !r.startIdle(c, p, p.current) {
+		if !r.startStandby(c, p, p.current) {
 			return
 		}
 	}
 	surplus := p.count(p.current) - want
-	r.stopIdle(p, func(i *idle) bool { surplus--; return surplus >= 0 })
+	r.stopStandby(p, func(i *standbyProcess) bool { surplus--; return surplus >= 0 })
 }
 
 // starting reports whether a process with a content is on its way to be ready.
 // While it is, nobody else tries that content: if it hangs, it does so once.
 func (r *Registry) starting(of *program) bool {
-	for _, i := range r.idles {
+	for _, i := range r.standbys {
 		if !i.ready && i.program.sameContent(of) {
 			return true
 		}
@@ -126,7 +126,7 @@ func (r *Registry) starting(of *program) bool {
 // started lets others try a content, once one has shown what becomes of it.
 func (r *Registry) started(c *stage.Context, of *program) {
 	for _, f := range r.fleets {
-		for _, p := range slices.Clone(f.processes) {
+		for _, p := range slices.Clone(f.processConfigs) {
 			if p.next != nil && p.next.sameContent(of) {
 				r.fill(c, p)
 			}
@@ -135,28 +135,28 @@ func (r *Registry) started(c *stage.Context, of *program) {
 }
 
 // giveUp drops a next program that hangs; a new content is waited for.
-func (r *Registry) giveUp(c *stage.Context, p *process) {
+func (r *Registry) giveUp(c *stage.Context, p *processConfig) {
 	r.dropNext(c, p)
 	r.cannotRun(c, p, eventCrashed, "a process with it could not be stopped before it had a game session: it is not tried again", true)
 }
 
 // dropNext gives up the program that is not proven yet.
-func (r *Registry) dropNext(c *stage.Context, p *process) {
+func (r *Registry) dropNext(c *stage.Context, p *processConfig) {
 	next := p.next
 	if next == nil {
 		return
 	}
 	p.next = nil
 	p.carryOn()
-	r.stopIdle(p, func(i *idle) bool { return i.program == next })
+	r.stopStandby(p, func(i *standbyProcess) bool { return i.program == next })
 	r.unwant(next)
 	if next.earlier {
 		r.load(c, p)
 	}
 }
 
-func (p *process) count(of *program) (n int) {
-	for _, i := range p.idle {
+func (p *processConfig) count(of *program) (n int) {
+	for _, i := range p.standbys {
 		if i.program == of {
 			n++
 		}
@@ -164,9 +164,9 @@ func (p *process) count(of *program) (n int) {
 	return n
 }
 
-// startIdle starts a process without a game session.
-func (r *Registry) startIdle(c *stage.Context, p *process, of *program) bool {
-	i := &idle{ref: r.newScriptRef(c), process: p, program: of, log: new(idleLog)}
+// startStandby starts a process without a game session.
+func (r *Registry) startStandby(c *stage.Context, p *processConfig, of *program) bool {
+	i := &standbyProcess{ref: r.newScriptRef(c), processConfig: p, program: of, log: new(standbyLog)}
 	log := script.NewLog(i.log, script.LevelOf(p.spec.Parameters), c.Stage().Now)
 	handler, err := r.makeHandler(c, of, r.processOf(c, p, i.ref, log))
 	if err != nil {
@@ -174,8 +174,8 @@ func (r *Registry) startIdle(c *stage.Context, p *process, of *program) bool {
 		return false
 	}
 	of.users++
-	p.idle = append(p.idle, i)
-	r.idles[i.ref] = i
+	p.standbys = append(p.standbys, i)
+	r.standbys[i.ref] = i
 	c.Spawn(i.ref, gamesession.New(gamesession.Options{
 		Fleet: c.Self(), Handler: handler, Args: strings.Fields(p.spec.Parameters), Log: log, Settings: r.settings(p.fleet.record),
 	}))
@@ -184,11 +184,11 @@ func (r *Registry) startIdle(c *stage.Context, p *process, of *program) bool {
 
 // onReady takes a process that may get a game session.
 func (r *Registry) onReady(c *stage.Context, ref *stage.Ref) {
-	i := r.idles[ref]
+	i := r.standbys[ref]
 	if i == nil || i.over {
 		return
 	}
-	p := i.process
+	p := i.processConfig
 	i.ready, p.failed, p.why = true, 0, ""
 	if i.program == p.next {
 		r.prove(c, p)
@@ -198,31 +198,31 @@ func (r *Registry) onReady(c *stage.Context, ref *stage.Ref) {
 }
 
 // onIdleOver handles the end of a process without a game session.
-func (r *Registry) onIdleOver(c *stage.Context, i *idle, text string) {
+func (r *Registry) onIdleOver(c *stage.Context, i *standbyProcess, text string) {
 	if i.over {
 		return
 	}
 	r.drop(i)
 	text = i.log.why(text)
-	if i.process.said(text) {
+	if i.processConfig.said(text) {
 		i.log.Pass(silence{})
 	} else {
 		i.log.Pass(&without{gamesession.HostLog(c.Log(), ""), text})
 	}
-	if i.process.gone || i.program != i.process.next && i.program != i.process.current {
+	if i.processConfig.gone || i.program != i.processConfig.next && i.program != i.processConfig.current {
 		return
 	}
 	if i.program.hangs() {
 		r.hung(c, i, text)
 		return
 	}
-	r.cannotStart(c, i.process, i.program, text)
+	r.cannotStart(c, i.processConfig, i.program, text)
 }
 
 // hung writes down that a process could not be stopped before it had a game session.
 // No other is started with that program.
-func (r *Registry) hung(c *stage.Context, i *idle, text string) {
-	p, newer := i.process, i.program == i.process.next
+func (r *Registry) hung(c *stage.Context, i *standbyProcess, text string) {
+	p, newer := i.processConfig, i.program == i.processConfig.next
 	if newer {
 		r.dropNext(c, p)
 	}
@@ -232,7 +232,7 @@ func (r *Registry) hung(c *stage.Context, i *idle, text string) {
 
 // cannotStart writes down that a process did not become ready, or did not stay,
 // and has another one tried after a pause that grows.
-func (r *Registry) cannotStart(c *stage.Context, p *process, of *program, text string) {
+func (r *Registry) cannotStart(c *stage.Context, p *processConfig, of *program, text string) {
 	text = "a process ended before it had a game session:\n" + text // where its place begins a line
 
 	if p.next != nil && of != p.next { // no more of the old one for now; of the new one it says nothing
@@ -254,9 +254,9 @@ func (r *Registry) cannotStart(c *stage.Context, p *process, of *program, text s
 	r.cannotRun(c, p, eventCrashed, text, p.next != nil)
 }
 
-// stopIdle ends idle processes.
-func (r *Registry) stopIdle(p *process, which func(*idle) bool) {
-	for _, i := range slices.Clone(p.idle) {
+// stopStandby ends stand-by processes.
+func (r *Registry) stopStandby(p *processConfig, which func(*standbyProcess) bool) {
+	for _, i := range slices.Clone(p.standbys) {
 		if which(i) {
 			r.drop(i)
 			// Without OnProcessTerminate: scripts expect to have had a game session there, and
@@ -266,20 +266,20 @@ func (r *Registry) stopIdle(p *process, which func(*idle) bool) {
 	}
 }
 
-// drop takes an idle process from those that may be used; it may still run.
-func (r *Registry) drop(i *idle) {
+// drop takes a stand-by process from those that may be used; it may still run.
+func (r *Registry) drop(i *standbyProcess) {
 	i.over = true
-	p := i.process
-	p.idle = slices.DeleteFunc(p.idle, func(o *idle) bool { return o == i })
+	p := i.processConfig
+	p.standbys = slices.DeleteFunc(p.standbys, func(o *standbyProcess) bool { return o == i })
 }
 
-// take returns an idle process that is ready for a game session, nil if there
-// is none. It is not idle any more.
-func (r *Registry) take(p *process) *idle {
-	for _, i := range p.idle {
+// take returns a stand-by process that is ready for a game session, nil if there
+// is none. It does not stand by any more.
+func (r *Registry) take(p *processConfig) *standbyProcess {
+	for _, i := range p.standbys {
 		if i.ready && i.program == p.current {
 			r.drop(i)
-			delete(r.idles, i.ref)
+			delete(r.standbys, i.ref)
 			return i
 		}
 	}

@@ -20,7 +20,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// standing is a world whose programs want idle processes.
+// standing is a world whose programs want stand-by processes.
 func standing(t *testing.T, n int, test func(w *world, e *engine)) {
 	t.Helper()
 	scripted(t, func(e *engine, _ *actors.Options) { e.standby = n }, test)
@@ -80,7 +80,7 @@ func TestIdleProcessesAreRecycledForANewContent(t *testing.T) {
 		}
 		w.WaitIdle()
 		start(w, f.ID)
-		if args := fmt.Sprint(e.handlers[len(e.handlers)-2].process.Args); args != "[new]" {
+		if args := fmt.Sprint(e.handlers[len(e.handlers)-2].processConfig.Args); args != "[new]" {
 			w.Error(args)
 		}
 	})
@@ -197,7 +197,7 @@ func TestAGameSessionOutlivesTheIdleProcessThatWasMeantForIt(t *testing.T) {
 	}
 }
 
-// What happens to a game session before it is known that its idle process had ended
+// What happens to a game session before it is known that its stand-by process had ended
 // holds for the process that it gets instead.
 func TestAGameSessionWhoseIdleProcessEndedIsWhatItHasBecome(t *testing.T) {
 	ctx := context.Background()
@@ -259,8 +259,8 @@ func TestAStuckProcessCostsItsGameSessionOnly(t *testing.T) {
 		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
 		g := start(w, f.ID)
 		stuck := e.last()
-		if stuck.process.Stuck == nil || stuck.process.Counters != w.Count || stuck.process.Fleet.ID != f.ID {
-			w.Errorf("%+v", stuck.process)
+		if stuck.processConfig.Stuck == nil || stuck.processConfig.Counters != w.Count || stuck.processConfig.Fleet.ID != f.ID {
+			w.Errorf("%+v", stuck.processConfig)
 		}
 		other := start(w, f.ID)
 		stuck.Session.Do(func() { stuck.Session.Crash("lost") })
@@ -313,8 +313,8 @@ func TestAConfigurationThatDoesNotRunLeavesTheOldOne(t *testing.T) {
 			w.Helper()
 			g := start(w, f.ID)
 			for _, i := range e.handlers {
-				if i.Session != nil && i.Session.GameSessionID() == g.ID && i.program.text+strings.Join(i.process.Args, "") != want {
-					w.Errorf("%s %v runs, want %s", i.program.text, i.process.Args, want)
+				if i.Session != nil && i.Session.GameSessionID() == g.ID && i.program.text+strings.Join(i.processConfig.Args, "") != want {
+					w.Errorf("%s %v runs, want %s", i.program.text, i.processConfig.Args, want)
 				}
 			}
 		}

@@ -20,7 +20,7 @@ func (r *Registry) onStuck(c *stage.Context, m Stuck) {
 	if !m.Ref.Abandon(m.Reason) {
 		return
 	}
-	if i := r.idles[m.Ref]; i != nil && !i.program.hangs() {
+	if i := r.standbys[m.Ref]; i != nil && !i.program.hangs() {
 		i.program.script.hung = append(i.program.script.hung, i.program.contents)
 	}
 	r.stuck++

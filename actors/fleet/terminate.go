@@ -58,7 +58,7 @@ func (r *Registry) onTerminateGameSession(c *stage.Context, m TerminateGameSessi
 			stored.StatusReason = end.StatusReason
 		}
 		return ledger.Entry{
-			Changes: []store.Change{e.recordOf(&stored)}, Events: r.gameNewsOf(c.Now(), e, g),
+			Changes: []store.Change{e.recordOf(&stored)}, Events: r.eventsOfRecord(c.Now(), e, g),
 			Apply: func() {
 				e.published.Terminating(end.StatusReason)
 				if e.ref != nil && (!again || m.Force) {
