@@ -23,12 +23,12 @@ func FuzzDatagram(f *testing.F) {
 	c.a.Write([]byte("x"))
 	peer := await(f, s.new)
 	await(f, peer.got)
-	from, stranger := netip.MustParseAddrPort(alice), netip.MustParseAddrPort("10.9.9.9:9")
+	from, unknownPeer := netip.MustParseAddrPort(alice), netip.MustParseAddrPort("10.9.9.9:9")
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if len(b) > datagramMax {
 			return
 		}
-		h.inject(stranger, b)
+		h.inject(unknownPeer, b)
 		h.inject(from, b)
 		talks(t, c, peer)
 	})

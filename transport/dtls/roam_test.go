@@ -116,7 +116,7 @@ func TestRoamsAmongMany(t *testing.T) {
 	})
 }
 
-// TestRoamRefuses: whatever a stranger sends, or sends again, moves nothing; nor
+// TestRoamRefuses: whatever an unknown peer sends, or sends again, moves nothing; nor
 // does an address that may not.
 func TestRoamRefuses(t *testing.T) {
 	admitted := netip.MustParseAddr("192.0.2.1")
@@ -168,10 +168,10 @@ func TestRoamRefuses(t *testing.T) {
 		r.guest.move("192.0.2.1:1001")
 		r.talk()
 		sent := h.sent()
-		h.inject(netip.MustParseAddrPort("192.0.2.1:1000"), taped[0]) // the old address is a stranger's
+		h.inject(netip.MustParseAddrPort("192.0.2.1:1000"), taped[0]) // the old address is an unknown peer's
 		synctest.Wait()
 		if h.sent() != sent {
-			t.Error("a stranger was answered")
+			t.Error("an unknown peer was answered")
 		}
 	})
 }
@@ -204,7 +204,7 @@ func TestRoamIsBounded(t *testing.T) {
 	})
 }
 
-// TestRoamsAfterHours: what strangers may cost is counted over any time in which
+// TestRoamsAfterHours: what unknown peers may cost is counted over any time in which
 // none came.
 func TestRoamsAfterHours(t *testing.T) {
 	for _, quiet := range []time.Duration{3 * time.Hour, 400 * time.Hour, 5000 * time.Hour} {

@@ -55,15 +55,15 @@ func TestSlowCallersAreCutOff(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				doors := make(pipes)
+				conns := make(pipes)
 				server := newAPIServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 					if _, err := io.ReadAll(r.Body); err != nil {
 						w.WriteHeader(http.StatusBadRequest)
 					}
 				}))
 				done := make(chan error)
-				go func() { done <- server.Serve(doors) }()
-				conn := doors.dial()
+				go func() { done <- server.Serve(conns) }()
+				conn := conns.dial()
 				start := time.Now()
 				go func() { _, _ = io.WriteString(conn, c.sent) }()
 				answer, _ := io.ReadAll(bufio.NewReader(conn))

@@ -143,7 +143,7 @@ const loadWait = 30 * time.Second
 func (h *Host) loadScripts() error {
 	ctx, cancel := context.WithTimeout(context.Background(), loadWait)
 	defer cancel()
-	if err := h.system.Settled(ctx); err != nil && ctx.Err() == nil {
+	if err := h.system.AwaitScripts(ctx); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("host: scripts: %w", err)
 	}
 	return nil

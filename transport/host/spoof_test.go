@@ -185,11 +185,11 @@ func TestUnknownSendersAndUnboundAddressesAreIgnored(t *testing.T) {
 	}
 
 	unknown, wrong := int64(0), int64(0)
-	stranger := h.rawUDP("127.0.0.1", port, 0)
+	unknownPeer := h.rawUDP("127.0.0.1", port, 0)
 	for _, peer := range []int32{0, -1, -2, 3, 99, math.MaxInt32, math.MinInt32} {
-		stranger.peer = peer
-		unknown += each(stranger) + 1
-		stranger.connect()
+		unknownPeer.peer = peer
+		unknown += each(unknownPeer) + 1
+		unknownPeer.connect()
 	}
 	h.dropped(counters.DropFastUnknownSender, unknown)
 
@@ -202,7 +202,7 @@ func TestUnknownSendersAndUnboundAddressesAreIgnored(t *testing.T) {
 	}
 	h.dropped(counters.DropFastWrongAddress, wrong)
 
-	for _, r := range []*rawUDP{stranger, neighbour, foreigner} {
+	for _, r := range []*rawUDP{unknownPeer, neighbour, foreigner} {
 		r.gotNothing()
 	}
 	if n := h.host.Counters().Writes.Get(counters.UDP) - writes; n != 0 {

@@ -25,8 +25,8 @@ func TestPagesSeeEveryStayingItemOnce(t *testing.T) {
 		p := newPager(nil)
 		var seen []position
 		for {
-			visitors := rapid.SliceOfN(gen, 0, 5).Draw(rt, "visitors")
-			all := slices.Concat(staying, slices.DeleteFunc(visitors, func(v position) bool { return slices.Contains(staying, v) }))
+			transient := rapid.SliceOfN(gen, 0, 5).Draw(rt, "visitors")
+			all := slices.Concat(staying, slices.DeleteFunc(transient, func(v position) bool { return slices.Contains(staying, v) }))
 			page, token, err := cut(p, paging{operation: "X", input: in, limit: in.Limit, token: in.NextToken, max: 10, order: order}, all, self)
 			if err != nil {
 				rt.Fatal(err)

@@ -43,7 +43,7 @@ func TestOperatorsFiles(t *testing.T) {
 
 func TestOperatorsFilesAreChecked(t *testing.T) {
 	o, root, between, leaf := operators(t, "P-256", noon)
-	stranger := issue(t, "P-256", nil, noon.Add(-day), noon.Add(day))
+	otherIssuer := issue(t, "P-256", nil, noon.Add(-day), noon.Add(day))
 	legacy := pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Headers: map[string]string{"DEK-Info": "AES-128-CBC,00"}, Bytes: []byte{1}})
 	encrypted := pem.EncodeToMemory(&pem.Block{Type: "ENCRYPTED PRIVATE KEY", Bytes: []byte{1}})
 	for name, c := range map[string]struct {
@@ -53,7 +53,7 @@ func TestOperatorsFilesAreChecked(t *testing.T) {
 	}{
 		"no certificate":               {&o.CertFile, [][]byte{[]byte("hello")}, []string{"no certificate"}},
 		"key only":                     {&o.CertFile, [][]byte{leaf.secr}, []string{"no certificate"}},
-		"other leaf":                   {&o.CertFile, [][]byte{stranger.pem}, []string{o.KeyFile, "not the private key"}},
+		"other leaf":                   {&o.CertFile, [][]byte{otherIssuer.pem}, []string{o.KeyFile, "not the private key"}},
 		"intermediate missing":         {&o.CertFile, [][]byte{leaf.pem}, []string{"refuse", "unknown authority"}},
 		"chain upside down":            {&o.CertFile, [][]byte{between.pem, leaf.pem}, []string{"not the private key"}},
 		"bad block":                    {&o.CertFile, [][]byte{leaf.pem, []byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")}, []string{"block 2"}},
@@ -64,7 +64,7 @@ func TestOperatorsFilesAreChecked(t *testing.T) {
 		"encrypted key":                {&o.KeyFile, [][]byte{encrypted}, []string{"encrypted"}},
 		"encrypted key of the old way": {&o.KeyFile, [][]byte{legacy}, []string{"encrypted"}},
 		"no anchors":                   {&o.CAFile, [][]byte{[]byte("\n")}, []string{"no certificate"}},
-		"other anchors":                {&o.CAFile, [][]byte{stranger.pem}, []string{"refuse", o.CertFile}},
+		"other anchors":                {&o.CAFile, [][]byte{otherIssuer.pem}, []string{"refuse", o.CertFile}},
 		"bad anchor":                   {&o.CAFile, [][]byte{root.pem, []byte("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")}, []string{"block 2"}},
 		"a whole trust store":          {&o.CAFile, [][]byte{bytes.Repeat(root.pem, 100)}, []string{"16384"}},
 	} {

@@ -24,9 +24,9 @@ type BotOptions struct {
 
 const (
 	loginsAtOnce = 8 // below what a host allows one address
-	// settlePatience is how long bots wait for what is missing, without progress.
-	settlePatience = 2 * time.Second
-	settlePoll     = 20 * time.Millisecond
+	// stablePatience is how long bots wait for what is missing, without progress.
+	stablePatience = 2 * time.Second
+	stablePoll     = 20 * time.Millisecond
 	fastPatience   = 2 * time.Second
 	botsMax        = seatsMax
 )
@@ -166,7 +166,7 @@ func (s *swarm) play(ctx context.Context) error {
 		b.link.calmDown()
 	}
 	talks.Wait()
-	s.settle(playing)
+	s.awaitStable(playing)
 	leave()
 	links.Wait()
 	r := summarize(s.tallies, true)
@@ -215,8 +215,8 @@ func (s *swarm) watch(talking context.Context) {
 	}
 }
 
-// settle waits for what is still on its way, and for who is away.
-func (s *swarm) settle(playing []*bot) {
+// awaitStable waits for what is still on its way, and for who is away.
+func (s *swarm) awaitStable(playing []*bot) {
 	var least uint64
 	progress := time.Now()
 	for first := true; ; first = false {
@@ -231,10 +231,10 @@ func (s *swarm) settle(playing []*bot) {
 		if first || missing < least || away {
 			least, progress = missing, time.Now()
 		}
-		if time.Since(progress) > settlePatience {
+		if time.Since(progress) > stablePatience {
 			return
 		}
-		time.Sleep(settlePoll)
+		time.Sleep(stablePoll)
 	}
 }
 
