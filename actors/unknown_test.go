@@ -25,12 +25,12 @@ func TestRequestsThatNobodyKnowsAreAnswered(t *testing.T) {
 		defer s.Close()
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		type stranger struct{}
+		type unhandled struct{}
 		unavailable := &messages.Error{Code: messages.Unavailable}
-		if _, err := ask[stranger, int](ctx, s, stranger{}); !errors.Is(err, unavailable) {
+		if _, err := ask[unhandled, int](ctx, s, unhandled{}); !errors.Is(err, unavailable) {
 			t.Errorf("the registry: got %v", err)
 		}
-		if _, err := askPlacements[stranger, int](ctx, s, stranger{}); !errors.Is(err, unavailable) {
+		if _, err := askPlacements[unhandled, int](ctx, s, unhandled{}); !errors.Is(err, unavailable) {
 			t.Errorf("placements: got %v", err)
 		}
 		if n := count.ActorMessages.Load(); n != 2 {

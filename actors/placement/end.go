@@ -9,15 +9,15 @@ import (
 	"troupe/messages"
 )
 
-// finale is how a placement is to end.
-type finale struct {
+// completion is how a placement is to end: its final status, and the reason.
+type completion struct {
 	e      *entry
 	status messages.PlacementStatus
 	placed []messages.PlacedPlayer
 }
 
 // end ends a placement that nobody has asked to end.
-func (m *Manager) end(c *stage.Context, f finale) {
+func (m *Manager) end(c *stage.Context, f completion) {
 	attempt := f.e.attempt
 	m.ledger.Do(ledger.Transaction{
 		Key:    placementKey(f.e.id()),
@@ -32,7 +32,7 @@ func (m *Manager) end(c *stage.Context, f finale) {
 
 // ending is the entry that ends a placement, with its event. Its attempt is given up, unless it
 // is fulfilled. If that cannot be stored, it goes on as if its pass were over.
-func (m *Manager) ending(c *stage.Context, f finale) ledger.Entry {
+func (m *Manager) ending(c *stage.Context, f completion) ledger.Entry {
 	now := c.Now()
 	m.forget(now, 0)
 	e, record, why := f.e, f.final(now), m.whyNowhere(&f)
@@ -62,7 +62,7 @@ func (m *Manager) ending(c *stage.Context, f finale) ledger.Entry {
 }
 
 // whyNowhere is why a placement ends that had no destination; else "".
-func (m *Manager) whyNowhere(f *finale) string {
+func (m *Manager) whyNowhere(f *completion) string {
 	q := f.e.queue
 	switch {
 	case f.status == messages.PlacementFailed && q.gone:
@@ -73,8 +73,8 @@ func (m *Manager) whyNowhere(f *finale) string {
 	return ""
 }
 
-// final is the record as it ends.
-func (f *finale) final(now time.Time) *messages.Placement {
+// final returns the record in its final status.
+func (f *completion) final(now time.Time) *messages.Placement {
 	p := *f.e.record
 	p.Status, p.Ended, p.Placed = f.status, now, f.placed
 	if p.Ended.Before(p.Started) { // the wall clock was set back

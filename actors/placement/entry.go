@@ -62,7 +62,7 @@ type queue struct {
 	all        bool     // a process became free: everybody's is
 	asked      bool     // for candidates
 	candidates []fleet.Candidate
-	room       map[place]bool
+	room       map[destination]bool
 	rooms      int      // true ones in room
 	batch      []*entry // in a pass, not looked at yet
 	walking    bool
@@ -72,8 +72,8 @@ type queue struct {
 	resting    bool     // after a long one: what becomes free does not start the next
 }
 
-// full writes down that a place has no room.
-func (q *queue) full(p place) {
+// full notes that a destination has no room.
+func (q *queue) full(p destination) {
 	if q.room[p] {
 		q.room[p] = false
 		q.rooms--

@@ -25,7 +25,7 @@ type Manager struct {
 	due        dueHeap
 	timer      *stage.Timer
 	armed      time.Time // when it fires; zero: it is not running
-	launches   map[place]int
+	launches   map[destination]int
 	stalled    []*queue // that wait for a launch to be answered
 	memory     memory
 	started    uint64
@@ -40,7 +40,7 @@ func newManager(o Options, registry *stage.Ref, s *State) *Manager {
 		queues:     make(map[messages.QueueName]*queue),
 		placements: make(map[messages.PlacementID]*entry),
 		attempts:   make(map[messages.GameSessionID]*entry),
-		launches:   make(map[place]int),
+		launches:   make(map[destination]int),
 	}
 }
 
@@ -55,12 +55,12 @@ type (
 		err  error
 	}
 	launched struct {
-		m     *Manager
-		e     *entry
-		try   int
-		place place
-		game  *messages.GameSession
-		err   error
+		m           *Manager
+		e           *entry
+		try         int
+		destination destination
+		game        *messages.GameSession
+		err         error
 	}
 	seated struct {
 		e     *entry
@@ -181,9 +181,9 @@ func (m *Manager) step(c *stage.Context, e *entry, now time.Time) (wants bool) {
 	switch {
 	case e.state == ending:
 	case e.queue.gone:
-		m.end(c, finale{e: e, status: messages.PlacementFailed})
+		m.end(c, completion{e: e, status: messages.PlacementFailed})
 	case !now.Before(e.timeout()):
-		m.end(c, finale{e: e, status: messages.PlacementTimedOut})
+		m.end(c, completion{e: e, status: messages.PlacementTimedOut})
 	case e.state == idle:
 		e.want()
 		return true

@@ -28,8 +28,8 @@ func TestVectorsEndWhereAndWhenThereIsRoom(t *testing.T) {
 	cap0, cap6 := []messages.LatencyPolicy{policy(130, 60*time.Second)}, []messages.LatencyPolicy{policy(80, 30*time.Second)}
 	fleets0, fleets6 := []string{"W us-west-2", "E us-east-1", "X eu-west-1"}, []string{"C eu-west-1", "B us-west-2", "A us-east-1"}
 	type at struct {
-		place string
-		s     int
+		destination string
+		s           int
 	}
 	tests := []struct {
 		name      string
@@ -64,7 +64,7 @@ func TestVectorsEndWhereAndWhenThereIsRoom(t *testing.T) {
 				w.queue(q)
 				for _, r := range test.room {
 					if r.s == 0 {
-						w.free(r.place, 1)
+						w.free(r.destination, 1)
 					}
 				}
 				began := time.Now()
@@ -75,7 +75,7 @@ func TestVectorsEndWhereAndWhenThereIsRoom(t *testing.T) {
 					synctest.Wait()
 					for _, r := range test.room {
 						if r.s == s && s > 0 {
-							w.free(r.place, 1)
+							w.free(r.destination, 1)
 						}
 					}
 					synctest.Wait()
@@ -278,7 +278,7 @@ func TestDeletingTheQueueFailsItsPlacements(t *testing.T) {
 			t.Fatalf("%v live", live)
 		}
 		wantCode(t, w.drop("q"), messages.NotFound)
-		_, err := w.place(messages.StartPlacement{ID: "late"})
+		_, err := w.startPlacement(messages.StartPlacement{ID: "late"})
 		wantCode(t, err, messages.NotFound)
 		w.queue(messages.Queue{}) // the name is free
 	})
@@ -290,7 +290,7 @@ func TestAnIDIsFreeAgainAfterAFailure(t *testing.T) {
 		w.fleets("A a-1")
 		w.queue(messages.Queue{Destinations: []string{"fleet/A"}, Timeout: 10 * time.Second})
 		w.placed(messages.StartPlacement{ID: "p"})
-		_, err := w.place(messages.StartPlacement{ID: "p"})
+		_, err := w.startPlacement(messages.StartPlacement{ID: "p"})
 		wantCode(t, err, messages.InvalidRequest)
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
@@ -306,7 +306,7 @@ func TestAnIDIsFreeAgainAfterAFailure(t *testing.T) {
 		if told := w.told("p"); !slices.Equal(told, []string{"PlacementTimedOut", "PlacementFulfilled"}) {
 			t.Fatal(told)
 		}
-		_, err = w.place(messages.StartPlacement{ID: "p"})
+		_, err = w.startPlacement(messages.StartPlacement{ID: "p"})
 		wantCode(t, err, messages.InvalidRequest)
 	})
 }
@@ -338,7 +338,7 @@ func TestActivationFailureGoesOnInTheSamePass(t *testing.T) {
 			w.free(p, 5)
 		}
 		w.with(func(s *standIn) {
-			s.activate, s.broken[place{"A", "a-1"}], s.noSeats[place{"B", "b-1"}] = 300*time.Millisecond, true, true
+			s.activate, s.broken[destination{"A", "a-1"}], s.noSeats[destination{"B", "b-1"}] = 300*time.Millisecond, true, true
 		})
 		w.queue(messages.Queue{Destinations: []string{"fleet/A", "fleet/B", "fleet/C"}})
 		w.placed(messages.StartPlacement{ID: "p", Players: players("x")})
@@ -357,7 +357,7 @@ func TestAllAttemptsFail(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.fleets("A a-1")
 		w.free("A/a-1", 1000)
-		w.with(func(s *standIn) { s.activate, s.broken[place{"A", "a-1"}] = 2500*time.Millisecond, true })
+		w.with(func(s *standIn) { s.activate, s.broken[destination{"A", "a-1"}] = 2500*time.Millisecond, true })
 		w.queue(messages.Queue{Destinations: []string{"fleet/A"}, Timeout: 10 * time.Second})
 		w.placed(messages.StartPlacement{ID: "p"})
 		time.Sleep(10 * time.Second)
@@ -401,7 +401,7 @@ func TestOverride(t *testing.T) {
 		w.want("none", messages.PlacementTimedOut)
 
 		w.queue(messages.Queue{Name: "plain"})
-		_, err := w.place(messages.StartPlacement{ID: "refused", Queue: "plain", LocationOrder: []string{"a-1"}})
+		_, err := w.startPlacement(messages.StartPlacement{ID: "refused", Queue: "plain", LocationOrder: []string{"a-1"}})
 		wantCode(t, err, messages.InvalidRequest)
 	})
 }
@@ -551,7 +551,7 @@ func TestBounds(t *testing.T) {
 		for i := range 3 {
 			w.placed(messages.StartPlacement{ID: messages.PlacementID(fmt.Sprint(i))})
 		}
-		_, err = w.place(messages.StartPlacement{ID: "more"})
+		_, err = w.startPlacement(messages.StartPlacement{ID: "more"})
 		wantCode(t, err, messages.LimitExceeded)
 		for i := range 3 {
 			if _, err := w.cancel(messages.PlacementID(fmt.Sprint(i))); err != nil {
@@ -580,7 +580,7 @@ func TestBytesAreBounded(t *testing.T) {
 		data := string(make([]byte, 1000))
 		n := 0
 		for ; n < 100; n++ {
-			if _, err := w.place(messages.StartPlacement{ID: messages.PlacementID(fmt.Sprint(n)), Data: data}); err != nil {
+			if _, err := w.startPlacement(messages.StartPlacement{ID: messages.PlacementID(fmt.Sprint(n)), Data: data}); err != nil {
 				wantCode(t, err, messages.LimitExceeded)
 				break
 			}
@@ -603,7 +603,7 @@ func TestDrain(t *testing.T) {
 		w.queue(messages.Queue{Destinations: []string{"fleet/A"}})
 		w.placed(messages.StartPlacement{ID: "p"})
 		w.ref.Tell(Drain{})
-		_, err := w.place(messages.StartPlacement{ID: "late"})
+		_, err := w.startPlacement(messages.StartPlacement{ID: "late"})
 		wantCode(t, err, messages.Unavailable)
 		w.free("A/a-1", 1)
 		time.Sleep(2 * time.Second)

@@ -100,7 +100,7 @@ func before(first bool) int {
 	return 1
 }
 
-// rank is the place of a location in the override, then in the queue's order; those that
+// rank is the position of a location in the override, then in the queue's order; those that
 // stand in neither are behind, alike.
 func (k *Ranking) rank(q *messages.Queue, location string) int {
 	if i := slices.Index(k.override, location); i >= 0 {
@@ -115,26 +115,26 @@ func (k *Ranking) rank(q *messages.Queue, location string) int {
 // distinct keeps one candidate per fleet and location, where the lowest destination
 // stands. It keeps the order of the rest.
 func distinct(sorted []fleet.Candidate) []fleet.Candidate {
-	lowest := make(map[place]int, len(sorted))
+	lowest := make(map[destination]int, len(sorted))
 	for _, c := range sorted {
-		if i, seen := lowest[placeOf(c)]; !seen || c.Destination < i {
-			lowest[placeOf(c)] = c.Destination
+		if i, seen := lowest[destinationOf(c)]; !seen || c.Destination < i {
+			lowest[destinationOf(c)] = c.Destination
 		}
 	}
 	return slices.DeleteFunc(sorted, func(c fleet.Candidate) bool {
-		i, left := lowest[placeOf(c)]
+		i, left := lowest[destinationOf(c)]
 		if !left || i != c.Destination {
 			return true
 		}
-		delete(lowest, placeOf(c)) // the very same twice
+		delete(lowest, destinationOf(c)) // the very same twice
 		return false
 	})
 }
 
-// place is where a game session may run.
-type place struct {
+// destination is where a game session may run: a fleet and one of its locations.
+type destination struct {
 	fleet    messages.FleetID
 	location string
 }
 
-func placeOf(c fleet.Candidate) place { return place{c.FleetID, c.Location} }
+func destinationOf(c fleet.Candidate) destination { return destination{c.FleetID, c.Location} }

@@ -341,21 +341,21 @@ func TestOrderKeepsWhatIsAllowed(t *testing.T) {
 		q, r, candidates := someQueue.Draw(t, "queue"), someRequest.Draw(t, "request"), someCandidates.Draw(t, "candidates")
 		at, first := someTime.Draw(t, "t"), rapid.Bool().Draw(t, "first")
 		got := NewRanking(r).Order(q, at, first, candidates)
-		seen := map[place]bool{}
+		seen := map[destination]bool{}
 		for _, c := range got {
-			if seen[placeOf(c)] {
-				t.Fatalf("%v is there twice", placeOf(c))
+			if seen[destinationOf(c)] {
+				t.Fatalf("%v is there twice", destinationOf(c))
 			}
-			seen[placeOf(c)] = true
+			seen[destinationOf(c)] = true
 			for _, d := range candidates {
-				if placeOf(d) == placeOf(c) && d.Destination < c.Destination {
+				if destinationOf(d) == destinationOf(c) && d.Destination < c.Destination {
 					t.Fatalf("%v has a lower destination, %d", c, d.Destination)
 				}
 			}
 		}
 		for _, c := range candidates {
-			if want := allowed(q, r, at, first, c.Location); want != seen[placeOf(c)] {
-				t.Fatalf("%v: allowed %v, there %v", c, want, seen[placeOf(c)])
+			if want := allowed(q, r, at, first, c.Location); want != seen[destinationOf(c)] {
+				t.Fatalf("%v: allowed %v, there %v", c, want, seen[destinationOf(c)])
 			}
 		}
 	})

@@ -17,7 +17,7 @@ func (e *entry) want() {
 	e.queue.wanting = append(e.queue.wanting, e)
 }
 
-// onRoom has all placements of all queues pass: which of them may want the place, their
+// onRoom has all placements of all queues pass: which of them may want the process, their
 // passes find out.
 func (m *Manager) onRoom(c *stage.Context) {
 	for _, q := range m.queues {
@@ -62,9 +62,9 @@ func (m *Manager) onResolved(c *stage.Context, r resolved) {
 	q := r.q
 	q.asked, q.walking, q.candidates = false, true, r.list
 	m.leadsNowhere(c, q, r.err)
-	q.room, q.rooms = make(map[place]bool, len(r.list)), 0
+	q.room, q.rooms = make(map[destination]bool, len(r.list)), 0
 	for _, candidate := range r.list {
-		if p := placeOf(candidate); candidate.Room && !q.room[p] {
+		if p := destinationOf(candidate); candidate.Room && !q.room[p] {
 			q.room[p] = true
 			q.rooms++
 		}
@@ -181,7 +181,7 @@ func (m *Manager) try(c *stage.Context, e *entry) bool {
 		e.order = e.ranking.Order(e.queue.record, time.Since(e.start), e.passes == 0, e.queue.candidates)
 	}
 	for ; e.at < len(e.order); e.at++ {
-		p := placeOf(e.order[e.at])
+		p := destinationOf(e.order[e.at])
 		switch {
 		case !e.blind && !e.queue.room[p]:
 		case m.launches[p] >= launchesMax:
@@ -210,7 +210,7 @@ func (m *Manager) goOn(c *stage.Context, e *entry) {
 }
 
 // launch asks for a game session.
-func (m *Manager) launch(c *stage.Context, e *entry, p place) {
+func (m *Manager) launch(c *stage.Context, e *entry, p destination) {
 	e.state = launching
 	e.tries++
 	m.launches[p]++
@@ -228,8 +228,8 @@ func (m *Manager) launch(c *stage.Context, e *entry, p place) {
 
 // onLaunched takes the answer to a launch.
 func (m *Manager) onLaunched(c *stage.Context, l launched) {
-	if m.launches[l.place]--; m.launches[l.place] <= 0 {
-		delete(m.launches, l.place)
+	if m.launches[l.destination]--; m.launches[l.destination] <= 0 {
+		delete(m.launches, l.destination)
 	}
 	e := l.e
 	switch mine := e.state == launching && e.tries == l.try; {
@@ -238,7 +238,7 @@ func (m *Manager) onLaunched(c *stage.Context, l launched) {
 			m.terminate(l.game.ID)
 		}
 	case l.err != nil:
-		e.queue.full(l.place)
+		e.queue.full(l.destination)
 		m.goOn(c, e)
 	default:
 		g := l.game
@@ -301,5 +301,5 @@ func (m *Manager) onSeated(c *stage.Context, s seated) {
 
 func (m *Manager) fulfil(c *stage.Context, e *entry, placed []messages.PlacedPlayer) {
 	_ = fault.Hit(fault.PlacementSeated)
-	m.end(c, finale{e: e, status: messages.PlacementFulfilled, placed: placed})
+	m.end(c, completion{e: e, status: messages.PlacementFulfilled, placed: placed})
 }

@@ -129,7 +129,7 @@ func (m *Manager) onStop(c *stage.Context, r Request[StopPlacement, *messages.Pl
 			return ledger.Entry{}, err
 		}
 		e = m.placements[id]
-		return m.ending(c, finale{e: e, status: messages.PlacementCancelled}), nil
+		return m.ending(c, completion{e: e, status: messages.PlacementCancelled}), nil
 	}})
 }
 

@@ -99,7 +99,7 @@ func (m *Manager) onDropQueue(c *stage.Context, r Request[DropQueue, None]) {
 			if e.state == ended || e.state == ending {
 				continue
 			}
-			end := m.ending(c, finale{e: e, status: messages.PlacementFailed})
+			end := m.ending(c, completion{e: e, status: messages.PlacementFailed})
 			drop.Changes, drop.Events = append(drop.Changes, end.Changes...), append(drop.Events, end.Events...)
 			drop.Takes = append(drop.Takes, placementKey(e.id()))
 			failed = append(failed, end)

@@ -19,7 +19,7 @@ import (
 // one process in each of its locations.
 type site struct {
 	*actorstest.World
-	busy   map[string]messages.GameSessionID // what holds a place, by fleet/location
+	busy   map[string]messages.GameSessionID // what runs at a destination, by fleet/location
 	events []messages.Event                  // read and written between waits only
 }
 
@@ -84,7 +84,7 @@ func (s *site) queue(q messages.Queue, destinations ...string) {
 	}
 }
 
-// occupy takes the process of a place such as "W/us-west-2".
+// occupy takes the process of a destination such as "W/us-west-2".
 func (s *site) occupy(at string) {
 	s.Helper()
 	fleet, location, _ := strings.Cut(at, "/")
@@ -150,7 +150,7 @@ func TestVectorsThroughTheRegistry(t *testing.T) {
 		queue   messages.Queue
 		to      []string // destinations; none: the fleets
 		request messages.StartPlacement
-		room    map[string]int // second from which each place has room; others never
+		room    map[string]int // second from which each destination has room; others never
 		want    string         // empty: TIMED_OUT
 		wantAt  int
 	}{

@@ -240,7 +240,7 @@ func TestStoreThatFails(t *testing.T) {
 		w.fleets("A a-1")
 		w.queue(messages.Queue{Destinations: []string{"fleet/A"}, Timeout: 10 * time.Second})
 		w.store.fail.Store(true)
-		_, err := w.place(messages.StartPlacement{ID: "p"})
+		_, err := w.startPlacement(messages.StartPlacement{ID: "p"})
 		wantCode(t, err, messages.Internal)
 		_, err = request[NewQueue, *messages.Queue](w, NewQueue{messages.Queue{Name: "more", Timeout: time.Minute}})
 		wantCode(t, err, messages.Internal)
@@ -293,7 +293,7 @@ func TestEveryPlacementEndsOnce(t *testing.T) {
 func chaos(t *testing.T, w *world, r *rand.Rand) {
 	w.fleets("A a-1,b-1", "B b-1", "C c-1")
 	places := []string{"A/a-1", "A/b-1", "B/b-1", "C/c-1"}
-	w.with(func(s *standIn) { s.broken[place{"C", "c-1"}] = r.IntN(2) == 0 })
+	w.with(func(s *standIn) { s.broken[destination{"C", "c-1"}] = r.IntN(2) == 0 })
 	for i := range 3 {
 		q := messages.Queue{Name: messages.QueueName(fmt.Sprint("q", i)), Timeout: time.Duration(10+r.IntN(5)) * time.Second}
 		for _, d := range r.Perm(3)[:1+r.IntN(3)] {
@@ -310,7 +310,7 @@ func chaos(t *testing.T, w *world, r *rand.Rand) {
 		switch n := r.IntN(20); {
 		case n < 9:
 			id := messages.PlacementID(fmt.Sprint("p", i))
-			_, err := w.place(messages.StartPlacement{
+			_, err := w.startPlacement(messages.StartPlacement{
 				ID: id, Queue: messages.QueueName(fmt.Sprint("q", r.IntN(3))), Players: players("x", "y")[:r.IntN(3)],
 				Latencies: latenciesOf(t, fmt.Sprintf("x a-1 %d", r.IntN(100))),
 			})

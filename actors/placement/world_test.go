@@ -22,10 +22,10 @@ import (
 type standIn struct {
 	candidates map[string][]fleet.Candidate // by destination
 	aliases    map[string]string            // to destinations; "" is TERMINAL
-	room       map[place]int                // free processes
+	room       map[destination]int          // free processes
 	activate   time.Duration                // how long a game session takes; negative: for ever
-	broken     map[place]bool               // game sessions there end before they are ACTIVE
-	noSeats    map[place]bool
+	broken     map[destination]bool         // game sessions there end before they are ACTIVE
+	noSeats    map[destination]bool
 	asked      int // for candidates
 	launches   int
 	watchers   []*stage.Ref
@@ -35,7 +35,7 @@ type standIn struct {
 
 type game struct {
 	id     messages.GameSessionID
-	at     place
+	at     destination
 	notify *stage.Ref
 	since  time.Time
 	active bool
@@ -86,7 +86,7 @@ func (s *standIn) resolve(destinations []string) (list []fleet.Candidate) {
 			d = to
 		}
 		for _, c := range s.candidates[d] {
-			c.Destination, c.Room = i, s.room[placeOf(c)] > 0
+			c.Destination, c.Room = i, s.room[destinationOf(c)] > 0
 			list = append(list, c)
 		}
 	}
@@ -95,7 +95,7 @@ func (s *standIn) resolve(destinations []string) (list []fleet.Candidate) {
 
 func (s *standIn) launch(c *stage.Context, l fleet.Launch) (*messages.GameSession, error) {
 	s.launches++
-	p := place{l.Request.FleetID, l.Request.Location}
+	p := destination{l.Request.FleetID, l.Request.Location}
 	if s.room[p] <= 0 {
 		return nil, messages.Errorf(messages.FleetCapacityExceeded, "no room at %v", p)
 	}
@@ -188,8 +188,8 @@ type world struct {
 func newWorld(t *testing.T, change func(*Options)) *world {
 	t.Helper()
 	w := &world{t: t, stage: stagetest.Start(t, nil), store: new(flaky), start: time.Now(), in: &standIn{
-		candidates: map[string][]fleet.Candidate{}, aliases: map[string]string{}, room: map[place]int{}, broken: map[place]bool{},
-		noSeats: map[place]bool{}, games: map[messages.GameSessionID]*game{},
+		candidates: map[string][]fleet.Candidate{}, aliases: map[string]string{}, room: map[destination]int{}, broken: map[destination]bool{},
+		noSeats: map[destination]bool{}, games: map[messages.GameSessionID]*game{},
 	}}
 	w.registry = w.stage.Spawn(w.in)
 	w.options = Options{Region: "us-east-1", Account: "000000000000", Store: w.store, OnEvent: func(e messages.Event) {
@@ -236,10 +236,10 @@ func (w *world) fleets(destinations ...string) {
 	})
 }
 
-// free adds processes at a place such as "W/us-west-2", and says so.
+// free adds processes at a destination such as "W/us-west-2", and says so.
 func (w *world) free(at string, n int) {
 	f, l, _ := strings.Cut(at, "/")
-	p := place{messages.FleetID(f), l}
+	p := destination{messages.FleetID(f), l}
 	w.with(func(s *standIn) {
 		s.room[p] += n
 		for _, watcher := range s.watchers {
@@ -272,7 +272,7 @@ func (w *world) queue(q messages.Queue) *messages.Queue {
 	return must(w.t, made, err)
 }
 
-func (w *world) place(r messages.StartPlacement) (*messages.Placement, error) {
+func (w *world) startPlacement(r messages.StartPlacement) (*messages.Placement, error) {
 	if r.Queue == "" {
 		r.Queue = "q"
 	}
@@ -284,7 +284,7 @@ func (w *world) place(r messages.StartPlacement) (*messages.Placement, error) {
 
 func (w *world) placed(r messages.StartPlacement) *messages.Placement {
 	w.t.Helper()
-	p, err := w.place(r)
+	p, err := w.startPlacement(r)
 	return must(w.t, p, err)
 }
 
