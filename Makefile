@@ -88,17 +88,17 @@ bench-kills: ## SIGKILL at every failpoint of the store under load: nothing answ
 
 .PHONY: soak-reconnect
 soak-reconnect: ## 100,000 numbered messages each way while connections are cut, stock clients and the SDK's
-	$(GO) test ./transport/host -count=1 -timeout 60m -v -run StreamThroughResets -stream.messages 100000 | grep -v '"level"'
+	$(GO) test ./transport/transporttest/acceptance -count=1 -timeout 60m -v -run StreamThroughResets -stream.messages 100000 | grep -v '"level"'
 
 .PHONY: proof-crowds
 proof-crowds: ## 2,000 players behind one address cut at once, and logins beside 2,000 silent connections
-	$(GO) test ./transport/host -count=1 -timeout 10m -v -run 'AVenueBehindOneAddress|SilentConnectionsKeepNobodyOut' \
+	$(GO) test ./transport/transporttest/acceptance -count=1 -timeout 10m -v -run 'AVenueBehindOneAddress|SilentConnectionsKeepNobodyOut' \
 		-crowd.players 2000 -crowd.sources 100 -crowd.strict | grep -v '"level"'
 	$(GO) test ./transport/dtls -count=1 -timeout 2m -v -run AVenueBehindOneAddress -crowd.handshakes 2000
 
 .PHONY: proof-links
 proof-links: ## players away for 21 s, on slow paths and on links that flap; a script that computes while 640 MiB wait for players
-	$(GO) test ./transport/host -count=1 -timeout 10m -v -full \
+	$(GO) test ./transport/transporttest/acceptance -count=1 -timeout 10m -v -full \
 		-run 'SmallMessagesEndNobody|AVerySlowPath|WhoseLinkFlaps|WhatWaitsForPlayers' | grep -v '"level"'
 
 .PHONY: proof-nat

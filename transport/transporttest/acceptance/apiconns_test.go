@@ -1,0 +1,106 @@
+package acceptance_test
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// idleConns opens n connections to the API from one address, and sends each the
+// same bytes.
+func (h *testHost) idleConns(n int, from, send string) {
+	h.Helper()
+	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}, Timeout: patience}
+	for range n {
+		nc, err := d.Dial("tcp", h.host.Addrs().API)
+		if err != nil {
+			h.Fatal(err)
+		}
+		h.Cleanup(func() { nc.Close() })
+		if _, err := io.WriteString(nc, send); err != nil && send != "" {
+			h.Fatal(err)
+		}
+	}
+}
+
+// page asks for a page on a new connection from an address.
+func (h *testHost) page(from, path string) (status int, text string) {
+	h.Helper()
+	t := &http.Transport{DisableKeepAlives: true,
+		DialContext: (&net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}).DialContext}
+	defer t.CloseIdleConnections()
+	resp, err := (&http.Client{Transport: t, Timeout: patience}).Get("http://" + h.host.Addrs().API + path)
+	if err != nil {
+		h.Errorf("%s from %s: %v", path, from, err)
+		return 0, ""
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		h.Errorf("%s from %s: %v", path, from, err)
+	}
+	return resp.StatusCode, string(b)
+}
+
+// One address that holds as many connections to the API as it can takes it from
+// nobody: not from probes, also at the same address, and not from callers.
+func TestIdleConnectionsDoNotTakeTheAPI(t *testing.T) {
+	t.Parallel()
+	for name, send := range map[string]string{
+		"silent": "", "half a header": "POST / HTTP/1.1\r\nHost: x\r\n",
+		"half a body": "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\nX-Amz-Target: GameLift.ListFleets\r\n\r\n{",
+		"one request": "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := startHost(t, nil, nil)
+			h.T = t
+			n := 300 // more than one address may have
+			if send == "" {
+				n = 1100 // more than there may be
+			}
+			h.idleConns(n, "127.0.0.5", send)
+			for _, from := range []string{"127.0.0.5", "127.0.0.1"} {
+				for path, want := range map[string]string{"/healthz": "ok", "/readyz": "ready"} {
+					if status, text := h.page(from, path); status != 200 || strings.TrimSpace(text) != want {
+						t.Errorf("%s from %s: %d %q", path, from, status, text)
+					}
+				}
+			}
+			h.newGame(2)
+		})
+	}
+}
+
+// A caller who comes again and again finds its connection open.
+func TestConnectionsInUseStay(t *testing.T) {
+	t.Parallel()
+	h := startHost(t, nil, nil)
+	nc, err := net.Dial("tcp", h.host.Addrs().API)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	in := bufio.NewReader(nc)
+	ask := func(when string) {
+		t.Helper()
+		_ = nc.SetDeadline(time.Now().Add(patience))
+		fmt.Fprint(nc, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+		resp, err := http.ReadResponse(in, nil)
+		if err != nil {
+			t.Fatalf("%s: %v", when, err)
+		}
+		if _, err := io.ReadAll(resp.Body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask("first") // at once: a connection that has asked for nothing is closed after 5 s
+	for i := range 5 {
+		h.idleConns(250, fmt.Sprintf("127.0.0.%d", 10+i), "")
+		ask(fmt.Sprintf("round %d", i))
+	}
+}

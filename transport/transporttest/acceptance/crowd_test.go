@@ -1,0 +1,219 @@
+package acceptance_test
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"troupe/messages/counters"
+	"troupe/transport/host"
+	"troupe/transport/transporttest/stock"
+)
+
+// The full sizes are those of `make proof-crowds`.
+var (
+	crowdPlayers = flag.Int("crowd.players", 300, "players behind one address in the venue test")
+	crowdSources = flag.Int("crowd.sources", 10, "addresses with 20 silent connections each")
+	crowdStrict  = flag.Bool("crowd.strict", false, "a login beside silent connections must take under 500 ms; needs an idle machine")
+)
+
+// crowdHost is a host with the limits of a real one.
+func crowdHost(t *testing.T, change func(*host.Config)) *testHost {
+	return startHost(t, func(c *host.Config) {
+		c.Limits = host.Defaults().Limits
+		if change != nil {
+			change(c)
+		}
+	}, nil)
+}
+
+// stubborn is a stock player that tries again once a second, from one address.
+type stubborn struct {
+	id     string
+	from   string
+	client *stock.Client
+	peer   int32
+	failed int // tries
+}
+
+// enter logs in within limit, and counts the tries that failed.
+func (s *stubborn) enter(addr string, limit time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), limit)
+	defer cancel()
+	for {
+		c, err := stock.Dial(ctx, addr, s.id, stock.Options{NoUDP: true, LocalAddr: s.from})
+		if err == nil {
+			if _, err = c.AwaitLogin(ctx); err == nil {
+				if s.client = c; s.peer != 0 && s.peer != c.PeerID() {
+					return fmt.Errorf("%s came back as %d, was %d", s.id, c.PeerID(), s.peer)
+				}
+				s.peer = c.PeerID()
+				return nil
+			}
+			c.Kill()
+		}
+		s.failed++
+		select {
+		case <-ctx.Done():
+			return errors.Join(ctx.Err(), err)
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// crowd reserves seats for n players behind one address.
+func (h *testHost) crowd(n int, from string) (all []*stubborn) {
+	h.Helper()
+	for n > 0 {
+		some := min(n, 100)
+		for rest := h.newGame(some); some > 0; {
+			few := min(some, 25) // as many as one call takes
+			for _, id := range h.seats(rest, few) {
+				all = append(all, &stubborn{id: id, from: from})
+			}
+			some, n = some-few, n-few
+		}
+	}
+	h.Cleanup(func() {
+		for _, s := range all {
+			if s.client != nil {
+				s.client.Kill()
+			}
+		}
+	})
+	return all
+}
+
+// atOnce has all of them log in at the same moment.
+func (h *testHost) atOnce(all []*stubborn, limit time.Duration) (took []time.Duration) {
+	h.Helper()
+	took = make([]time.Duration, len(all))
+	begun := time.Now()
+	var lost atomic.Int64
+	var wg sync.WaitGroup
+	for i, s := range all {
+		wg.Go(func() {
+			if err := s.enter(h.host.Addrs().WS, limit); err != nil && lost.Add(1) <= 3 {
+				h.Errorf("%s: %v", s.id, err)
+			}
+			took[i] = time.Since(begun)
+		})
+	}
+	wg.Wait()
+	slices.Sort(took)
+	tries := 0
+	for _, s := range all {
+		tries += s.failed
+	}
+	h.Logf("%d of %d in, %d tries failed; p50 %v, p99 %v, last %v", len(all)-int(lost.Load()), len(all), tries,
+		took[len(took)/2], took[len(took)*99/100], took[len(took)-1])
+	if lost.Load() > 0 || tries > 0 {
+		h.Errorf("%d did not get in, %d tries failed", lost.Load(), tries)
+	}
+	return took
+}
+
+// A venue, the customers of a carrier and a load balancer are one address each. Its
+// players are all back inside of the window, though they come at once: whoever is
+// over the rate of that address waits, and is answered.
+// RL-121.
+func TestAVenueBehindOneAddressComesBack(t *testing.T) {
+	t.Parallel()
+	h := crowdHost(t, nil)
+	all := h.crowd(*crowdPlayers, "127.0.0.9")
+	const window = 30 * time.Second
+	h.atOnce(all, window)
+	if h.Failed() {
+		return
+	}
+	for _, s := range all {
+		s.client.Kill()
+	}
+	h.untilCount("detached", func() int64 { return h.host.Counters().Players.Get(counters.PlayerDetached) }, int64(len(all)))
+	if took := h.atOnce(all, window); took[len(took)-1] > window {
+		t.Errorf("the last was back after %v", took[len(took)-1])
+	}
+	h.awaitAttached(len(all))
+	for why := counters.Refusal(1); why.String() != ""; why++ {
+		if n := h.host.Counters().Refused.Get(why); n != 0 {
+			t.Errorf("%d refused: %v", n, why)
+		}
+	}
+}
+
+// awaitAttached waits until so many players are attached and nobody is detached.
+func (h *testHost) awaitAttached(players int) {
+	h.Helper()
+	c := h.host.Counters()
+	h.untilCount("attached", func() int64 { return c.Players.Get(counters.PlayerAttached) }, int64(players))
+	h.untilCount("detached", func() int64 { return c.Players.Get(counters.PlayerDetached) }, 0)
+}
+
+// besiege keeps so many silent connections open from each of the addresses
+// 127.0.1.1, 127.0.1.2 and so on, until the test ends.
+func (h *testHost) besiege(sources, each int) {
+	h.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var wg sync.WaitGroup
+	h.Cleanup(func() { cancel(); wg.Wait() })
+	var open atomic.Int64
+	for i := range sources * each {
+		d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, byte(1+i/each/250), byte(1+i/each%250))}}
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				nc, err := d.DialContext(ctx, "tcp", h.host.Addrs().WS)
+				if err == nil {
+					open.Add(1)
+					stop := context.AfterFunc(ctx, func() { nc.Close() })
+					_, _ = nc.Read(make([]byte, 1))
+					stop()
+					nc.Close()
+				}
+				select {
+				case <-ctx.Done():
+				case <-time.After(100 * time.Millisecond):
+				}
+			}
+		})
+	}
+	h.untilCount("silent connections", func() int64 { return min(open.Load(), int64(sources*each)) }, int64(sources*each))
+}
+
+// Connections that say nothing keep nobody out who does, new or returning, though
+// there are as many as may be.
+// RL-122, RL-201.
+func TestSilentConnectionsKeepNobodyOut(t *testing.T) {
+	t.Parallel()
+	const each = 20
+	h := crowdHost(t, func(c *host.Config) { c.Limits.Unauthenticated = each * *crowdSources })
+	back := h.crowd(25, "127.0.0.8")
+	h.atOnce(back, patience)
+	h.besiege(*crowdSources, each)
+	var took []time.Duration
+	enter := func(s *stubborn) {
+		t.Helper()
+		begun := time.Now()
+		if err := s.enter(h.host.Addrs().WS, patience); err != nil || s.failed > 0 {
+			t.Errorf("%v, %d tries failed", err, s.failed)
+		}
+		took = append(took, time.Since(begun))
+	}
+	fresh := h.crowd(25, "127.0.0.7")
+	for i, s := range fresh {
+		enter(s)
+		back[i].client.Kill()
+		enter(back[i])
+	}
+	slices.Sort(took)
+	t.Logf("p50 %v, p99 %v", took[len(took)/2], took[len(took)*99/100])
+	if bar := 500 * time.Millisecond; *crowdStrict && took[len(took)*99/100] > bar {
+		t.Errorf("p99 %v, want under %v", took[len(took)*99/100], bar)
+	}
+}

@@ -1,0 +1,495 @@
+package acceptance_test
+
+import (
+	"bytes"
+	"database/sql"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/rs/zerolog"
+
+	"troupe/actors/store"
+	"troupe/messages"
+	"troupe/transport/host"
+)
+
+// row is a record as it is in the file of a store.
+type row struct{ kind, id string }
+
+func (r row) String() string { return r.kind + " " + r.id }
+
+// rows reads the values of all records of a store that nobody has open.
+func rows(t *testing.T, path string) map[row]string {
+	t.Helper()
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	list, err := db.Query("SELECT kind, id, value FROM records")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer list.Close()
+	all := make(map[row]string)
+	for list.Next() {
+		var r row
+		var value []byte
+		if err := list.Scan(&r.kind, &r.id, &value); err != nil {
+			t.Fatal(err)
+		}
+		all[r] = string(value)
+	}
+	return all
+}
+
+// change has statements run on a copy of a store, each for every one of some records.
+func change(t *testing.T, path, statement string, of ...row) (changed string) {
+	t.Helper()
+	changed = filepath.Join(t.TempDir(), "store.db")
+	text, err := os.ReadFile(path)
+	if err == nil {
+		err = os.WriteFile(changed, text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	db, err := sql.Open("sqlite", changed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	for _, r := range of {
+		done, err := db.Exec(statement+" WHERE kind = ? AND id = ?", r.kind, r.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, _ := done.RowsAffected(); n != 1 {
+			t.Fatalf("%d records changed", n)
+		}
+	}
+	return changed
+}
+
+// damage changes the first byte of values, as a disk might.
+const damage = `UPDATE records SET value = CAST(x'21' || substr(value, 2) AS BLOB)`
+
+// world is a store that a real host has written, with records of every kind.
+type world struct {
+	change  func(path string) func(*host.Config)
+	path    string
+	fleet   messages.FleetID
+	alias   messages.AliasID
+	session messages.GameSessionID
+	token   string
+	rows    map[row]string
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	w := &world{path: filepath.Join(t.TempDir(), "store.db"), token: "token-of-a-game"}
+	w.change = func(path string) func(*host.Config) {
+		return func(c *host.Config) {
+			c.Store = host.Store{Path: path}
+			c.Events.Sinks = []host.EventSink{{Name: "away", Type: "webhook-raw", URL: "http://127.0.0.1:1/", Secret: strings.Repeat("s", 40), All: true}}
+		}
+	}
+	h := startHost(t, w.change(w.path), nil)
+	s, ctx := h.host.System(), t.Context()
+	_, id := h.scriptFleet(archive(map[string]string{"lib/main.js": says("one")}))
+	w.fleet = messages.FleetID(id)
+	if _, err := s.CreateLocation(ctx, "custom-attic", nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.AddFleetLocations(ctx, messages.FleetLocations{FleetID: w.fleet, Locations: []string{"custom-attic"}}); err != nil {
+		t.Fatal(err)
+	}
+	a, err := s.CreateAlias(ctx, messages.CreateAlias{Name: "door", FleetID: w.fleet})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.alias = a.ID
+	closed, err := s.CreateAlias(ctx, messages.CreateAlias{Name: "closed", Message: "no"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, alias := range map[messages.QueueName]messages.AliasID{"open": w.alias, "shut": closed.ID} {
+		if _, err := s.CreateQueue(ctx, messages.Queue{Name: name, Timeout: time.Minute, Destinations: []string{"arn:aws:gamelift:us-east-1::alias/" + string(alias)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for id, queue := range map[messages.PlacementID]messages.QueueName{"placed": "open", "waits": "shut"} {
+		if _, err := s.StartPlacement(ctx, messages.StartPlacement{ID: id, Queue: queue, MaxPlayers: 4, Players: []messages.NewPlayer{{PlayerID: "anna"}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h.until("the placement is FULFILLED", func() error {
+		p, err := s.Placement(ctx, "placed")
+		if err == nil && p.Status != messages.PlacementFulfilled {
+			err = fmt.Errorf("it is %s", p.Status)
+		}
+		return err
+	})
+	g, err := s.CreateGameSession(ctx, messages.CreateGameSession{FleetID: "fleet-dev", MaxPlayers: 2, IdempotencyToken: w.token, CreatorID: "anna"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.session = g.ID
+	// What is configured has records, too, once the API has changed it.
+	if _, err := s.UpdateFleet(ctx, messages.UpdateFleet{FleetID: "fleet-dev", CreatorLimit: &messages.CreatorLimit{PerPeriod: 9, Period: time.Minute}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.UpdateAlias(ctx, messages.UpdateAlias{ID: "alias-dev", Description: aws.String("changed")}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.UpdateQueue(ctx, messages.UpdateQueue{Name: "queue-dev", Timeout: time.Minute}); err != nil {
+		t.Fatal(err)
+	}
+	h.host.Close()
+	w.rows = rows(t, w.path)
+	for _, kind := range store.Kinds() {
+		if !slices.ContainsFunc(slices.Collect(maps.Keys(w.rows)), func(r row) bool { return r.kind == string(kind) }) {
+			t.Fatalf("there is no %s in the store", kind)
+		}
+	}
+	return w
+}
+
+// shown are the records that the API shows; for the others see intact.
+func (w *world) shown() []row {
+	return slices.DeleteFunc(w.ordered(), func(r row) bool {
+		return slices.Contains([]store.Kind{store.Content, store.Event, store.Secret}, store.Kind(r.kind))
+	})
+}
+
+// ordered are the records, always in the same order.
+func (w *world) ordered() []row {
+	return slices.SortedFunc(maps.Keys(w.rows), func(a, b row) int { return strings.Compare(a.String(), b.String()) })
+}
+
+// first is one record of a kind, not a configured one.
+func (w *world) first(kind store.Kind) row {
+	all := w.ordered()
+	return all[slices.IndexFunc(all, func(r row) bool { return r.kind == string(kind) && !r.configured() })]
+}
+
+// spoken is a log.
+type spoken struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (s *spoken) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.Write(p)
+}
+
+// errors are the lines of a level.
+func (s *spoken) lines(level string) (all []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for line := range strings.Lines(s.text.String()) {
+		if strings.Contains(line, `"level":"`+level+`"`) {
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
+// start starts a host, which must be healthy.
+func (w *world) start(t *testing.T, path string) (*testHost, *spoken) {
+	t.Helper()
+	log := new(spoken)
+	h := startHostWith(t, w.change(path), func(o *host.Options) { o.Log = zerolog.New(log) })
+	for _, page := range []string{"/healthz", "/readyz"} {
+		r, err := http.Get("http://" + h.host.Addrs().API + page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, r.Body)
+		r.Body.Close()
+		if r.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s", page, r.Status)
+		}
+	}
+	return h, log
+}
+
+// shows reports whether a host has a record, as the API shows it.
+func shows(h *testHost, r row) bool {
+	s, ctx := h.host.System(), h.context()
+	found := func(n int, err error) bool { return err == nil && n > 0 }
+	switch store.Kind(r.kind) {
+	case store.Script:
+		all, err := s.Scripts(ctx, messages.ScriptID(r.id))
+		return found(len(all), err)
+	case store.Fleet:
+		all, err := s.Fleets(ctx)
+		return err == nil && slices.ContainsFunc(all, func(f *messages.Fleet) bool { return string(f.ID) == r.id })
+	case store.Alias:
+		all, err := s.Aliases(ctx, messages.AliasID(r.id))
+		return found(len(all), err)
+	case store.Location:
+		all, err := s.Locations(ctx)
+		return err == nil && slices.ContainsFunc(all, func(l messages.Location) bool { return l.Name == r.id })
+	case store.Queue:
+		all, err := s.Queues(ctx)
+		return err == nil && slices.ContainsFunc(all, func(q *messages.Queue) bool { return string(q.Name) == r.id })
+	case store.Placement:
+		_, err := s.Placement(ctx, messages.PlacementID(r.id))
+		return err == nil
+	case store.GameSession:
+		all, err := s.GameSessions(ctx, messages.GameSessionQuery{ID: messages.GameSessionID(r.id)})
+		return found(len(all), err)
+	case store.PlayerSession:
+		all, err := s.PlayerSessions(ctx, messages.PlayerSessionQuery{PlayerSessionID: messages.PlayerSessionID(r.id)})
+		return found(len(all), err)
+	}
+	panic(r.kind)
+}
+
+// intact checks a store after a host ran with damaged records: all other records are there,
+// and these are, too, or are kept beside it if the host has made another.
+func (w *world) intact(t *testing.T, path string, damaged ...row) {
+	t.Helper()
+	r, err := store.OpenReader(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := r.Check(t.Context())
+	if err != nil || len(report.Broken) > 0 {
+		t.Fatal(err, report.Broken)
+	}
+	r.Close()
+	var named []row
+	for _, d := range report.Damaged {
+		named = append(named, row{string(d.Kind), d.ID})
+	}
+	kept, _ := os.ReadFile(path + store.DamagedSuffix)
+	for _, d := range damaged {
+		if d.kind == string(store.Secret) {
+			if !bytes.Contains(kept, []byte(d.id)) || slices.Contains(named, d) {
+				t.Errorf("%v: there is no new one, or the old one is not kept: %s", d, kept)
+			}
+		} else if !slices.Contains(named, d) {
+			t.Errorf("%v is not in the store any more", d)
+		}
+	}
+	now := rows(t, path)
+	for r := range w.rows {
+		if _, there := now[r]; !there {
+			t.Errorf("%v is gone from the store", r)
+		}
+	}
+}
+
+// configured reports whether a record belongs to what the configuration brings.
+func (r row) configured() bool {
+	return r == row{"fleet", "fleet-dev"} || r == row{"alias", "alias-dev"} || r == row{"queue", "queue-dev"}
+}
+
+// hidden reports whether a record is not shown while others are damaged.
+func (w *world) hidden(r row, damaged []row) bool {
+	if slices.Contains(damaged, r) {
+		return !r.configured()
+	}
+	return r.kind == string(store.PlayerSession) && slices.ContainsFunc(damaged, func(d row) bool {
+		return d.kind == string(store.GameSession) && strings.Contains(w.rows[r], d.id)
+	})
+}
+
+func (w *world) check(t *testing.T, h *testHost, log *spoken, damaged ...row) {
+	t.Helper()
+	for _, r := range w.shown() {
+		if got, want := shows(h, r), !w.hidden(r, damaged); got != want {
+			t.Errorf("%v is shown: %t", r, got)
+		}
+	}
+	if n := h.host.Counters().StoreDamaged.Load(); n != int64(len(damaged)) {
+		t.Errorf("%d damaged records are counted", n)
+	}
+	lines := log.lines("error")
+	for _, d := range damaged {
+		name := store.Damage{Kind: store.Kind(d.kind), ID: d.id}.Name()
+		if !slices.ContainsFunc(lines, func(line string) bool {
+			return strings.Contains(line, `"record":"`+name) && strings.Contains(line, `"means":"`)
+		}) {
+			t.Errorf("the log does not say that %s is damaged: %s", name, lines)
+		}
+	}
+}
+
+// A store that a host has written, with records of every kind, and then damaged.
+func TestDamagedRecords(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	t.Run("any", w.startsWithAnyDamaged)
+	t.Run("missing", w.startsWithoutAny)
+	t.Run("ids", w.idsAreNotUsedAgain)
+	t.Run("events", w.damageIsAFleetEvent)
+	t.Run("keys", w.keysAreDamaged)
+	t.Run("senseless", w.startsWithSenseless)
+}
+
+// No record of a store keeps a host from starting, whichever the disk has changed. All
+// others are there, the damaged one is counted, named, and left where it is.
+func (w *world) startsWithAnyDamaged(t *testing.T) {
+	for i, r := range w.ordered() {
+		t.Run(fmt.Sprint(r.kind, i), func(t *testing.T) {
+			path := change(t, w.path, damage, r)
+			h, log := w.start(t, path)
+			w.check(t, h, log, r)
+			h.host.Close()
+			w.intact(t, path, r)
+		})
+	}
+	t.Run("all", func(t *testing.T) {
+		path := change(t, w.path, damage, w.ordered()...)
+		h, log := w.start(t, path)
+		w.check(t, h, log, w.ordered()...)
+		h.newGame(1) // on what is configured
+		h.host.Close()
+		w.intact(t, path, w.ordered()...)
+	})
+}
+
+// A record that is not there at all, although others name it, does not keep a host from
+// starting either.
+func (w *world) startsWithoutAny(t *testing.T) {
+	for _, kind := range store.Kinds() {
+		r := w.first(kind)
+		t.Run(r.kind, func(t *testing.T) {
+			h, log := w.start(t, change(t, w.path, "DELETE FROM records", r))
+			for _, other := range w.shown() {
+				if want := !w.hidden(other, []row{r}) || r.configured(); shows(h, other) != want {
+					t.Errorf("%v is shown: %t", other, !want)
+				}
+			}
+			if needed := r.kind == string(store.Script) || r.kind == string(store.Content); needed != (h.host.Counters().StoreDamaged.Load() == 1) {
+				t.Errorf("%d damaged records are counted: %s", h.host.Counters().StoreDamaged.Load(), log.lines("error"))
+			}
+		})
+	}
+}
+
+// Records that are what was written, and make no sense.
+func (w *world) startsWithSenseless(t *testing.T) {
+	for _, value := range []string{"null", "{}", "[]", `"x"`, "{"} {
+		t.Run(value, func(t *testing.T) {
+			path := change(t, w.path, "")
+			var all []row
+			var changes []store.Change
+			for _, kind := range store.Kinds() {
+				if kind == store.Script { // nobody knows what its content is then
+					continue
+				}
+				r := w.first(kind)
+				all = append(all, r)
+				changes = append(changes, store.Change{Kind: kind, ID: r.id, Value: []byte(value)})
+			}
+			tamper(t, path, changes...)
+			h, log := w.start(t, path)
+			w.check(t, h, log, all...)
+			h.host.Close()
+			now := rows(t, path)
+			for r := range w.rows {
+				if _, there := now[r]; !there {
+					t.Errorf("%v is gone from the store", r)
+				}
+			}
+		})
+	}
+}
+
+// What was used once is not used again because its record is damaged: neither the id of a
+// game session or placement, nor that of a player session.
+func (w *world) idsAreNotUsedAgain(t *testing.T) {
+	game, placement := row{"gamesession", string(w.session)}, row{"placement", "placed"}
+	seat := w.first(store.PlayerSession)
+	path := change(t, w.path, damage, game, placement, seat)
+	for range 2 { // it stays like that
+		h, _ := w.start(t, path)
+		s, ctx := h.host.System(), h.context()
+		if _, err := s.CreateGameSession(ctx, messages.CreateGameSession{FleetID: "fleet-dev", MaxPlayers: 2, IdempotencyToken: w.token, CreatorID: "anna"}); err == nil || !strings.Contains(err.Error(), "damaged") {
+			t.Errorf("a game session's id is used twice: %v", err)
+		}
+		for _, queue := range []messages.QueueName{"open", "queue-dev"} {
+			if _, err := s.StartPlacement(ctx, messages.StartPlacement{ID: "placed", Queue: queue, MaxPlayers: 1}); err == nil || !strings.Contains(err.Error(), "damaged") {
+				t.Errorf("a placement's id is used twice: %v", err)
+			}
+		}
+		if got := s.PlayerSession(messages.PlayerSessionID(seat.id)); got != 0 {
+			t.Errorf("a player session whose record is damaged is %s", got)
+		}
+		h.host.Close()
+	}
+	w.intact(t, path, game, placement, seat)
+}
+
+// What a fleet has lost is in its events.
+func (w *world) damageIsAFleetEvent(t *testing.T) {
+	script := w.first(store.Script)
+	h, _ := w.start(t, change(t, w.path, damage, script, row{"fleet", "fleet-dev"}, row{"location", "custom-attic"}, row{"gamesession", string(w.session)}))
+	for fleet, want := range map[string][]string{
+		string(w.fleet): {"script " + script.id + " is not known here: its record in the store is damaged", "location custom-attic"},
+		"fleet-dev":     {"it is as the configuration says", "1 ended game sessions"},
+	} {
+		out := done[*gamelift.DescribeFleetEventsOutput](h)(h.api.DescribeFleetEvents(h.context(), &gamelift.DescribeFleetEventsInput{FleetId: &fleet}))
+		var said []string
+		for _, e := range out.Events {
+			said = append(said, *e.Message)
+		}
+		for _, text := range want {
+			if !strings.Contains(strings.Join(said, "\n"), text) {
+				t.Errorf("the events of %s do not say %q: %q", fleet, text, said)
+			}
+		}
+	}
+}
+
+// A record whose kind or id is damaged is none that anybody asks for: it is told of all the
+// same, and nothing is deleted because it is missing.
+func (w *world) keysAreDamaged(t *testing.T) {
+	game := row{string(store.GameSession), w.gameOfSeat()}
+	path := change(t, w.path, `UPDATE records SET kind = 'fleeu'`, row{"fleet", string(w.fleet)})
+	path = change(t, path, `UPDATE records SET id = id || '!'`, game)
+	h, log := w.start(t, path)
+	if n := h.host.Counters().StoreDamaged.Load(); n != 2 {
+		t.Errorf("%d damaged records are counted", n)
+	}
+	for _, name := range []string{"fleeu " + string(w.fleet), game.String() + "!"} {
+		if !slices.ContainsFunc(log.lines("error"), func(line string) bool { return strings.Contains(line, `"record":"`+name+`"`) }) {
+			t.Errorf("the log does not name %s: %s", name, log.lines("error"))
+		}
+	}
+	h.host.Close()
+	now := rows(t, path)
+	for r := range w.rows {
+		if _, there := now[r]; !there && r != game && r != (row{"fleet", string(w.fleet)}) {
+			t.Errorf("%v is gone from the store", r)
+		}
+	}
+}
+
+// gameOfSeat is the game session that the player session is in.
+func (w *world) gameOfSeat() string {
+	seat := w.rows[w.first(store.PlayerSession)]
+	for r := range w.rows {
+		if r.kind == string(store.GameSession) && strings.Contains(seat, r.id) {
+			return r.id
+		}
+	}
+	return ""
+}

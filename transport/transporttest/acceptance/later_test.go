@@ -1,0 +1,74 @@
+package acceptance_test
+
+import (
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"troupe/actors/script"
+	"troupe/messages"
+	"troupe/transport/host"
+	"troupe/transport/transporttest/stock"
+)
+
+// A stock client sees by the close code whether the same login will succeed later: 4011,
+// or never: another.
+func TestAStockClientSeesWhetherToComeLater(t *testing.T) {
+	t.Parallel()
+	var asked atomic.Int64
+	h := startHost(t, func(c *host.Config) { c.Reconnect.Takeover = "refuse" }, func() script.Handler { return &slowGate{asked: &asked} })
+	id := h.seats(h.newGame(2), 1)[0]
+	first := h.dial(id, stock.Options{NoUDP: true})
+	h.untilCount("the game is asked", asked.Load, 1)
+	second := h.dial(id, stock.Options{NoUDP: true}) // the first one is about to be decided
+	h.awaitClose(second, messages.CloseTryLater)
+	if _, err := first.AwaitLogin(h.context()); err != nil {
+		t.Fatal(err)
+	}
+	first.Kill()
+	h.until("the retry is let in", func() error {
+		_, err := h.dial(id, stock.Options{NoUDP: true}).AwaitLogin(h.context())
+		return err
+	})
+	unknown := h.dial("psess-00000000-0000-0000-0000-000000000000", stock.Options{NoUDP: true})
+	h.awaitClose(unknown, messages.CloseNormal)
+}
+
+// slowGate takes its time to let players in.
+type slowGate struct {
+	script.Base
+	session script.Session
+	asked   *atomic.Int64
+}
+
+func (g *slowGate) Init(s script.Session) error { g.session = s; return nil }
+
+func (g *slowGate) OnPlayerConnect(*script.ConnectMessage) script.Decision {
+	g.asked.Add(1)
+	p := new(script.Pending)
+	g.session.After(700*time.Millisecond, func() { p.Decide(true) })
+	return script.Later(p)
+}
+
+// A first login that is cut while the game's gate is open is let in by its next try.
+func TestALoginCutAtTheGateIsLetInByItsNextTry(t *testing.T) {
+	t.Parallel()
+	for name, cut := range map[string]func(*stock.Client){
+		"reset":                     (*stock.Client).Kill,
+		"the host does not know it": func(*stock.Client) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var asked atomic.Int64
+			h := startHost(t, nil, func() script.Handler { return &slowGate{asked: &asked} })
+			id := h.seats(h.newGame(2), 1)[0]
+			first := h.dial(id, stock.Options{NoUDP: true})
+			h.untilCount("the game is asked", asked.Load, 1)
+			cut(first)
+			next := h.join(id, stock.Options{NoUDP: true})
+			if next.PeerID() != 1 || asked.Load() != 1 {
+				t.Errorf("let in as %d, the game was asked %d times", next.PeerID(), asked.Load())
+			}
+		})
+	}
+}

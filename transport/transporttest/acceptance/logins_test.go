@@ -1,0 +1,227 @@
+package acceptance_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"troupe/actors/script"
+	"troupe/messages/counters"
+	"troupe/transport/client"
+	"troupe/transport/host"
+	"troupe/transport/transporttest/stock"
+)
+
+// loginLimits sets the limits on logins to their defaults, which most tests switch off.
+func loginLimits(c *host.Config) {
+	c.Limits.LoginFailuresPerIPPerMinute = host.Defaults().Limits.LoginFailuresPerIPPerMinute
+	c.Limits.LoginsPerPlayerSessionPerMinute = host.Defaults().Limits.LoginsPerPlayerSessionPerMinute
+}
+
+// guess fails to log in so many times, all at once, with ids that nobody has.
+func (h *testHost) guess(times int) {
+	h.Helper()
+	var guesses []*stock.Client
+	for i := range times {
+		guesses = append(guesses, h.dial(fmt.Sprintf("psess-00000000-0000-0000-0000-%012d", i), stock.Options{NoUDP: true}))
+	}
+	for _, g := range guesses {
+		h.expectRefused(g)
+	}
+}
+
+// comesIn is how long a login that is right may take while the machine is busy. What
+// these tests show to be gone took a minute.
+const comesIn = 5 * time.Second
+
+// TestGuessesKeepNobodyOut: failed logins of one address refuse nothing that is right
+// behind it: a new seat, a stock player that comes back, one with a reconnect token.
+// RL-205.
+func TestGuessesKeepNobodyOut(t *testing.T) {
+	t.Parallel()
+	h := startHost(t, loginLimits, nil)
+	ids := h.seats(h.newGame(8), 4)
+	other, lost := h.join(ids[0], stock.Options{NoUDP: true}), h.join(ids[1], stock.Options{NoUDP: true})
+	own, err := client.Dial(h.context(), client.Options{Addr: h.host.Addrs().WS, PlayerSessionID: ids[2]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(own.Abort)
+	h.guess(25)
+
+	begun := time.Now()
+	lost.Kill()
+	lost = h.join(ids[1], stock.Options{NoUDP: true})
+	own.NetworkChanged()
+	h.untilCount("resumes", func() int64 { return h.logins(counters.LoginResumed) }, 2)
+	fresh := h.join(ids[3], stock.Options{NoUDP: true})
+	if took := time.Since(begun); took > comesIn {
+		t.Errorf("three logins that are right took %v", took)
+	}
+	h.talk(lost, other)
+	h.talk(fresh, lost)
+	h.checkReceived(other, lost, fresh)
+}
+
+// TestGuessesCostTheGuesser: the answer to a guess comes later once there are too many of
+// them, but not to other addresses.
+// RL-205.
+func TestGuessesCostTheGuesser(t *testing.T) {
+	t.Parallel()
+	h := startHost(t, func(c *host.Config) { c.Limits.LoginFailuresPerIPPerMinute = 3 }, nil)
+	answer := func(from string) time.Duration {
+		begun := time.Now()
+		h.expectRefused(h.dial("psess-guess", stock.Options{NoUDP: true, LocalAddr: from}))
+		return time.Since(begun)
+	}
+	for range 3 {
+		answer("127.0.0.1")
+	}
+	if took := answer("127.0.0.1"); took < 900*time.Millisecond {
+		t.Errorf("the fourth guess was answered after %v", took)
+	}
+	first := answer("127.0.0.77")
+	for range 2 { // the fastest of three: the machine may be busy
+		first = min(first, answer("127.0.0.77"))
+	}
+	if first > 900*time.Millisecond {
+		t.Errorf("a guess of another address was answered after %v", first)
+	}
+}
+
+// TestIDsThatExistAreNoFailures: clients that the game does not want, or no longer, and
+// that go on trying are no guessers.
+func TestIDsThatExistAreNoFailures(t *testing.T) {
+	t.Parallel()
+	g := &logic{connect: func(script.Session, *script.ConnectMessage) bool { return false }}
+	h := startHost(t, func(c *host.Config) { c.Limits.LoginFailuresPerIPPerMinute = 10 }, g.make)
+	ids := h.seats(h.newGame(8), 3)
+	for range 5 {
+		for _, id := range ids {
+			h.expectRefused(h.dial(id, stock.Options{NoUDP: true}))
+		}
+	}
+	fastest := time.Hour
+	for range 4 { // the machine may be busy
+		begun := time.Now()
+		h.guess(1)
+		fastest = min(fastest, time.Since(begun))
+	}
+	if fastest > 900*time.Millisecond {
+		t.Errorf("a first guess was answered after %v", fastest)
+	}
+}
+
+// TestPlayersOfBeforeARestartKeepNobodyOut: those whose game died with the host try again
+// and again, from the address where new players sit.
+func TestPlayersOfBeforeARestartKeepNobodyOut(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "store.db")
+	stored := func(c *host.Config) {
+		loginLimits(c)
+		c.Store = host.Store{Path: file}
+	}
+	first := startHost(t, stored, nil)
+	old := first.seats(first.newGame(8), 3)
+	for _, id := range old {
+		first.join(id, stock.Options{NoUDP: true})
+	}
+	first.host.Close()
+
+	h := startHost(t, stored, nil)
+	for range 5 {
+		for _, id := range old {
+			h.expectRefused(h.dial(id, stock.Options{NoUDP: true}))
+		}
+	}
+	h.guess(12)
+	begun := time.Now()
+	ids := h.seats(h.newGame(8), 2)
+	p := []*stock.Client{h.join(ids[0], stock.Options{NoUDP: true}), h.join(ids[1], stock.Options{NoUDP: true})}
+	if took := time.Since(begun); took > comesIn {
+		t.Errorf("two new seats took %v", took)
+	}
+	h.talk(p[0], p[1])
+}
+
+// TestTakeoversOverTheLimitWait: two devices that push each other out slow down, and whoever
+// came last has the seat.
+func TestTakeoversOverTheLimitWait(t *testing.T) {
+	t.Parallel()
+	h := startHost(t, func(c *host.Config) { c.Limits.LoginsPerPlayerSessionPerMinute = 3 }, nil)
+	ids := h.seats(h.newGame(8), 2)
+	other := h.join(ids[1], stock.Options{NoUDP: true})
+	var last *stock.Client
+	for range 3 {
+		last = h.join(ids[0], stock.Options{NoUDP: true})
+	}
+	h.talk(last, other)
+	begun := time.Now()
+	last = h.join(ids[0], stock.Options{NoUDP: true})
+	if took := time.Since(begun); took < 900*time.Millisecond {
+		t.Errorf("the fourth login took %v", took)
+	}
+	h.talk(last, other)
+	if n := h.logins(counters.LoginRefused); n != 0 {
+		t.Errorf("%d logins refused", n)
+	}
+	h.checkReceived(last, other)
+}
+
+// TestFlappingLinkKeepsItsSeat: a stock player whose link breaks again and again is back
+// each time well within its window, however often.
+func TestFlappingLinkKeepsItsSeat(t *testing.T) {
+	t.Parallel()
+	h := startHost(t, func(c *host.Config) {
+		loginLimits(c)
+		c.Limits.LoginsPerPlayerSessionPerMinute = 3
+		c.Reconnect.Window = 10 * time.Second // far under the minute that the limit counts
+	}, nil)
+	ids := h.seats(h.newGame(8), 2)
+	other, p := h.join(ids[0], stock.Options{NoUDP: true}), h.join(ids[1], stock.Options{NoUDP: true})
+	for i := range 5 {
+		p.Kill()
+		begun := time.Now()
+		p = h.join(ids[1], stock.Options{NoUDP: true})
+		if took := time.Since(begun); took > comesIn {
+			t.Errorf("flap %d: back after %v", i, took)
+		}
+	}
+	if p.PeerID() != 2 {
+		t.Errorf("back as peer %d", p.PeerID())
+	}
+	if s := h.seat(ids[1]).Status; s != types.PlayerSessionStatusActive {
+		t.Errorf("the seat is %s", s)
+	}
+	h.talk(p, other)
+	h.talk(other, p)
+	h.checkReceived(p, other)
+}
+
+// TestFlappingLinkOfTheSDK is the same for logins with a reconnect token.
+func TestFlappingLinkOfTheSDK(t *testing.T) {
+	t.Parallel()
+	h := startHost(t, func(c *host.Config) {
+		c.Limits.ResumesPerPlayerSessionPerMinute = 2
+		c.Reconnect.Window = 10 * time.Second
+	}, nil)
+	id := h.seats(h.newGame(8), 1)[0]
+	p, err := client.Dial(h.context(), client.Options{Addr: h.host.Addrs().WS, PlayerSessionID: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Abort)
+	for i := range int64(4) {
+		p.NetworkChanged()
+		h.untilCount("resumes", func() int64 { return h.logins(counters.LoginResumed) }, i+1)
+	}
+	if n := h.logins(counters.LoginRefused); n != 0 {
+		t.Errorf("%d logins refused", n)
+	}
+	if s := h.seat(id).Status; s != types.PlayerSessionStatusActive {
+		t.Errorf("the seat is %s", s)
+	}
+}

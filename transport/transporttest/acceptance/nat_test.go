@@ -1,0 +1,213 @@
+package acceptance_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"troupe/messages/counters"
+	"troupe/transport/host"
+	"troupe/transport/transporttest/nat"
+	"troupe/transport/transporttest/stock"
+)
+
+// What a NAT does to the fast channel of stock clients, who never shake hands again.
+
+// natted is a stock client behind a NAT, and a peer that is not.
+type natted struct {
+	*testHost
+	nat      *nat.NAT
+	in, away *stock.Client
+	via      stock.Channel
+	next     int
+}
+
+func behindNAT(t *testing.T, inner string, secured bool) *natted {
+	t.Helper()
+	change := func(*host.Config) {}
+	if secured {
+		needOpenSSL(t)
+		change = secure(t)
+	}
+	n := &natted{testHost: startHost(t, change, nil), nat: nat.New(t, inner), via: stock.ChannelUDP}
+	a, o := n.host.Addrs(), stock.Options{}
+	ws, udp := a.WS, a.Fast
+	if secured {
+		ws, udp, o, n.via = a.WSS, a.DTLS, n.secured(), stock.ChannelDTLS
+	}
+	n.nat.UDP(udp)
+	through := n.nat.TCP(ws)
+	ids := n.seats(n.newGame(4), 2)
+	for i, addr := range []string{through, ws} {
+		c, err := stock.Dial(n.context(), addr, ids[i], o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Kill)
+		if _, err := c.AwaitLogin(n.context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.AwaitFast(n.context()); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			n.in = c
+		} else {
+			n.away = c
+		}
+	}
+	n.back("before", patience, n.via)
+	return n
+}
+
+// back plays at 20 Hz in both directions and says how long it takes until both get
+// what the other sends; what comes to the one behind the NAT comes by a channel.
+func (n *natted) back(when string, within time.Duration, via stock.Channel) {
+	n.Helper()
+	up, down := n.plays(within, func(up, down bool) bool { return up && down }, via)
+	n.Logf("%s: up after %v, down after %v", when, up.Round(time.Millisecond), down.Round(time.Millisecond))
+	if up == 0 || down == 0 {
+		n.Fatalf("%s: not back within %v: up %v, down %v", when, within, up, down)
+	}
+}
+
+// plays goes on until it is enough, and returns how long it took in each direction,
+// 0 for never.
+func (n *natted) plays(within time.Duration, enough func(up, down bool) bool, via stock.Channel) (up, down time.Duration) {
+	n.Helper()
+	first := n.next + 1
+	for began := time.Now(); time.Since(began) < within && !enough(up != 0, down != 0); time.Sleep(50 * time.Millisecond) {
+		n.next++
+		n.send(n.in, stock.Message{OpCode: 10, TargetPlayer: n.away.PeerID(), Payload: number(n.next)})
+		n.send(n.away, stock.Message{OpCode: 10, TargetPlayer: n.in.PeerID(), Payload: number(n.next)})
+		if up == 0 && (n.heard(n.away, first, stock.ChannelWebSocket) || n.heard(n.away, first, n.via)) {
+			up = time.Since(began)
+		}
+		if down == 0 && n.heard(n.in, first, via) {
+			down = time.Since(began)
+		}
+	}
+	return up, down
+}
+
+// heard reports whether a client has got one of the messages from first on by a
+// channel.
+func (n *natted) heard(c *stock.Client, first int, via stock.Channel) bool {
+	for _, e := range c.Log() {
+		if e.Err == nil && !e.Stale && e.OpCode == 10 && numberOf(e) >= first && e.Channel == via {
+			return true
+		}
+	}
+	return false
+}
+
+// RL-107.
+func TestNATChangesThePort(t *testing.T) {
+	t.Parallel()
+	n := behindNAT(t, "127.0.0.2", false)
+	n.nat.Rebind()
+	n.back("another port", 5*time.Second, stock.ChannelWebSocket)
+	if moves := n.host.Counters().Moves.Get(counters.UDP); moves != 1 {
+		t.Errorf("%d moves", moves)
+	}
+	n.checkReceived(n.in, n.away)
+}
+
+// RL-107.
+func TestNATChangesTheAddress(t *testing.T) {
+	t.Parallel()
+	n := behindNAT(t, "127.0.0.3", false)
+	n.nat.MoveTo("127.0.0.4")
+	_, down := n.plays(5*time.Second, func(_, down bool) bool { return down }, stock.ChannelWebSocket)
+	if down == 0 {
+		t.Fatal("not served by WebSocket within 5 s")
+	}
+	t.Logf("down after %v", down)
+	n.nat.MoveTo("127.0.0.1") // and back: its datagrams count again
+	n.back("the old address", 8*time.Second, stock.ChannelWebSocket)
+}
+
+// RL-107.
+func TestNATChangesWhatDTLSSees(t *testing.T) {
+	t.Parallel()
+	n := behindNAT(t, "127.0.0.5", true)
+	for i, change := range []func(){n.nat.Rebind, func() { n.nat.MoveTo("127.0.0.6") }} {
+		change()
+		n.back(fmt.Sprint("change ", i), 3*time.Second, stock.ChannelDTLS)
+	}
+	if moves := n.host.Counters().Moves.Get(counters.DTLS); moves != 2 {
+		t.Errorf("%d moves", moves)
+	}
+	n.checkReceived(n.in, n.away)
+}
+
+// TestATokenIsGoodOnceMoreForWhoHearsNothing: a player who says, by the WebSocket,
+// that the fast channel is lost may bind another association with the same token,
+// once; the one before is ended. Nobody else can say that.
+func TestATokenIsGoodOnceMoreForWhoHearsNothing(t *testing.T) {
+	t.Parallel()
+	h := startHost(t, secure(t), nil)
+	seats := h.seats(h.newGame(4), 2)
+	o := h.secured()
+	o.DTLS = nil
+	c, other := h.joinSecure(seats[0], o), h.joinSecure(seats[1], o)
+	token := h.loginResult(c).ConnectToken
+	bind := func(good bool) *dtlsInbox {
+		t.Helper()
+		box := h.associate()
+		if r := h.verify(box, c.PeerID(), token); r.Success != good {
+			t.Fatalf("answered %+v, want %v", r, good)
+		}
+		return box
+	}
+	lost := func(c *stock.Client) {
+		t.Helper()
+		if err := c.SendPacket(stock.Packet{OpCode: stock.OpUDPConnect, Sender: c.PeerID(), UDPConnect: &stock.Empty{}}, stock.ChannelWebSocket); err != nil {
+			t.Fatal(err)
+		}
+		h.send(c, stock.Message{OpCode: 9, TargetPlayer: c.PeerID(), Reliable: true}) // it has been taken in when this comes back
+		h.expect(c, isOp(9, stock.ChannelWebSocket))
+	}
+	first := bind(true)
+	bind(false)
+	lost(other)
+	bind(false)
+	lost(c)
+	select {
+	case <-first.end:
+	case <-h.context().Done():
+		t.Error("the association that is lost lives on")
+	}
+	h.untilCount("bound", func() int64 { return h.host.Counters().Connections.Get(counters.DTLS) }, 0)
+	bind(true)
+	bind(false)
+	h.untilCount("bound", func() int64 { return h.host.Counters().Connections.Get(counters.DTLS) }, 1)
+	h.checkReceived(c, other)
+}
+
+// TestWhoHearsNothingIsServedByWebSocket: the same over plain UDP, until the player
+// is heard again.
+func TestWhoHearsNothingIsServedByWebSocket(t *testing.T) {
+	t.Parallel()
+	h := startHost(t, nil, nil)
+	c := h.fastPlayers(2, stock.Options{})
+	if err := c[0].SendPacket(stock.Packet{OpCode: stock.OpUDPConnect, Sender: c[0].PeerID(), UDPConnect: &stock.Empty{}}, stock.ChannelWebSocket); err != nil {
+		t.Fatal(err)
+	}
+	h.send(c[0], stock.Message{OpCode: 9, TargetPlayer: c[0].PeerID(), Reliable: true}) // it has been taken in when this comes back
+	h.expect(c[0], stock.Op(9))
+	h.send(c[1], stock.Message{OpCode: 10, TargetPlayer: c[0].PeerID()})
+	if e := h.expect(c[0], stock.Op(10)); e.Channel != stock.ChannelWebSocket {
+		t.Errorf("got %v", e)
+	}
+	h.send(c[0], stock.Message{OpCode: 11, TargetPlayer: c[1].PeerID()})
+	h.expect(c[1], stock.Op(11))
+	h.send(c[1], stock.Message{OpCode: 12, TargetPlayer: c[0].PeerID()})
+	if e := h.expect(c[0], stock.Op(12)); e.Channel != stock.ChannelUDP {
+		t.Errorf("got %v", e)
+	}
+	if n := h.host.Counters().Fallbacks.Get(counters.UDP); n != 1 {
+		t.Errorf("%d counted", n)
+	}
+	h.checkReceived(c...)
+}

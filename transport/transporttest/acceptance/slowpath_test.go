@@ -1,0 +1,259 @@
+package acceptance_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+
+	"troupe/actors/script"
+	"troupe/messages"
+	"troupe/transport/client"
+	"troupe/transport/host"
+	"troupe/transport/transporttest/stock"
+)
+
+// slowPath is a TCP relay to a host that passes what comes from it at a rate.
+type slowPath struct {
+	ln   net.Listener
+	to   string
+	rate atomic.Int64 // bytes a second; 0: no bound
+	down atomic.Bool  // nobody gets through
+
+	mu    sync.Mutex
+	conns []net.Conn
+	all   sync.WaitGroup
+}
+
+// newSlowPath starts a relay that ends with the test.
+func newSlowPath(h *testHost, bytesPerSecond int64) *slowPath {
+	h.Helper()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		h.Fatal(err)
+	}
+	p := &slowPath{ln: ln, to: h.host.Addrs().WS}
+	p.rate.Store(bytesPerSecond)
+	p.all.Go(p.accept)
+	h.Cleanup(func() {
+		_ = ln.Close()
+		p.cut()
+		p.all.Wait()
+	})
+	return p
+}
+
+func (p *slowPath) accept() {
+	for {
+		near, err := p.ln.Accept()
+		if err != nil {
+			return
+		}
+		if p.down.Load() {
+			_ = near.Close()
+			continue
+		}
+		far, err := net.Dial("tcp", p.to)
+		if err != nil {
+			_ = near.Close()
+			continue
+		}
+		if p.rate.Load() > 0 {
+			_ = far.(*net.TCPConn).SetReadBuffer(4 << 10) // what is on its way waits at the host
+			_ = near.(*net.TCPConn).SetWriteBuffer(4 << 10)
+		}
+		p.mu.Lock()
+		p.conns = append(p.conns, near, far)
+		p.mu.Unlock()
+		p.all.Go(func() {
+			defer far.Close()
+			_, _ = io.Copy(far, near)
+		})
+		p.all.Go(func() {
+			defer near.Close()
+			p.trickle(near, far)
+		})
+	}
+}
+
+func (p *slowPath) trickle(to io.Writer, from io.Reader) {
+	buf := make([]byte, 512)
+	for due := time.Now(); ; {
+		n, err := from.Read(buf)
+		if err != nil {
+			return
+		}
+		if _, err := to.Write(buf[:n]); err != nil {
+			return
+		}
+		rate := p.rate.Load()
+		if rate == 0 {
+			continue
+		}
+		if due = due.Add(time.Duration(n) * time.Second / time.Duration(rate)); due.Before(time.Now().Add(-time.Second)) {
+			due = time.Now()
+		}
+		time.Sleep(time.Until(due))
+	}
+}
+
+// cut ends what the relay carries, with a reset for the host.
+func (p *slowPath) cut() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, c := range p.conns {
+		_ = c.(*net.TCPConn).SetLinger(0)
+		_ = c.Close()
+	}
+	p.conns = nil
+}
+
+// gapReporter is a relay that says what it is told of gaps.
+type gapReporter struct {
+	script.Base
+	lost *atomic.Uint64
+}
+
+func (g *gapReporter) OnPlayerReconnected(_ messages.PeerID, info script.Reconnected) {
+	g.lost.Add(info.Lost)
+}
+
+// A player that sends more than another's path can take costs that one messages, which
+// are announced, and never its seat: a sender at eight times the rate of a slow path, with
+// a queue that is full again and again.
+// RL-112.
+func TestAFastSenderDoesNotEndWhoIsSlow(t *testing.T) {
+	for name, play := range map[string]func(*testHost, *slowPath, string) *slowPlayer{"sdk": slowSDK, "stock": slowStock} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var lost atomic.Uint64
+			h := startHost(t, func(c *host.Config) {
+				c.Session.PlayerQueueBytes = 64 << 10
+			}, func() script.Handler { return &gapReporter{lost: &lost} })
+			ids := h.seats(h.newGame(2), 2)
+			sender := h.join(ids[0], stock.Options{NoUDP: true})
+			path := newSlowPath(h, 30_000)
+			slow := play(h, path, ids[1])
+			const total = 180 // 1.5 s at 240 KB a second
+			payload := make([]byte, 2000)
+			for i, start := 0, time.Now(); i < total; i++ {
+				time.Sleep(time.Until(start.Add(time.Duration(i) * time.Second / 120)))
+				h.send(sender, stock.Message{OpCode: int32(i + 1), TargetPlayer: 2, Payload: payload, Reliable: true})
+			}
+			if s := h.seat(ids[1]).Status; s != types.PlayerSessionStatusActive {
+				t.Fatalf("the slow player's session is %s", s)
+			}
+			path.rate.Store(0)
+			h.until("the last message has come", func() error {
+				if n := slow.last.Load(); n != total {
+					return fmt.Errorf("the last was %d", n)
+				}
+				return nil
+			})
+			missing := total - slow.got.Load()
+			told := int64(lost.Load())
+			switch {
+			case name == "sdk" && (slow.told.Load() != missing || told != missing), missing > told:
+				t.Errorf("%d are missing, the player is told of %d, the game of %d", missing, slow.told.Load(), told)
+			case missing == 0:
+				t.Error("nothing was lost: the test proves nothing")
+			}
+			if n := h.host.Counters().Lost.Load(); n != told {
+				t.Errorf("the game was told of %d lost, %d are counted", told, n)
+			}
+			if n := slow.wrong.Load(); n != 0 {
+				t.Errorf("%d messages out of order", n)
+			}
+			t.Logf("%d of %d came, %d times back", slow.got.Load(), total, h.host.Counters().Resumes.Total())
+		})
+	}
+}
+
+// slowPlayer counts what comes, each message once, and what it is told to have lost.
+type slowPlayer struct{ got, last, told, wrong, aside atomic.Int64 }
+
+// asideOp is the op code of messages that are counted only.
+const asideOp = 1 << 20
+
+func (p *slowPlayer) on(op int32) {
+	if op == asideOp {
+		p.aside.Add(1)
+		return
+	}
+	if int64(op) > p.last.Load() {
+		p.last.Store(int64(op))
+		p.got.Add(1)
+	}
+}
+
+// slowSDK is a player of the Go SDK.
+func slowSDK(h *testHost, path *slowPath, id string) *slowPlayer {
+	h.Helper()
+	c, err := client.Dial(h.context(), client.Options{Addr: path.ln.Addr().String(), PlayerSessionID: id,
+		Reconnect: client.Reconnect{DelayMax: 200 * time.Millisecond}})
+	if err != nil {
+		h.Fatal(err)
+	}
+	h.Cleanup(c.Abort)
+	p := new(slowPlayer)
+	go func() {
+		for e := range c.Events() {
+			switch e.Kind {
+			case client.EventMessage:
+				if int64(e.OpCode) <= p.last.Load() {
+					p.wrong.Add(1)
+				}
+				p.on(e.OpCode)
+			case client.EventGap:
+				p.told.Add(int64(e.Gap.Lost))
+			}
+		}
+	}()
+	return p
+}
+
+// slowStock is a stock client that logs in again whenever its connection is closed.
+func slowStock(h *testHost, path *slowPath, id string) *slowPlayer {
+	h.Helper()
+	p := new(slowPlayer)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	h.Cleanup(func() { cancel(); <-done })
+	entered := make(chan struct{})
+	go func() {
+		defer close(done)
+		for first := true; ctx.Err() == nil; {
+			c, err := stock.Dial(ctx, path.ln.Addr().String(), id, stock.Options{NoUDP: true})
+			if err != nil {
+				time.Sleep(10 * time.Millisecond)
+				continue
+			}
+			if _, err := c.AwaitLogin(ctx); err == nil && first {
+				first = false
+				close(entered)
+			}
+			for before := int32(0); ; {
+				e, err := c.NextData(ctx)
+				if err != nil {
+					break
+				}
+				if p.on(e.OpCode); e.OpCode == asideOp {
+					continue
+				}
+				if e.OpCode <= before {
+					p.wrong.Add(1)
+				}
+				before = e.OpCode
+			}
+			c.Kill()
+		}
+	}()
+	<-entered
+	return p
+}

@@ -1,0 +1,98 @@
+//go:build unix
+
+package acceptance_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"troupe/transport/host"
+	"troupe/transport/transporttest/stock"
+)
+
+// Windows of a test that stops the host: longer than a busy machine is late, and shorter
+// than the stop.
+const (
+	stoppedWindow = 3 * time.Second
+	stoppedFor    = 4 * time.Second
+)
+
+// A host that did not run for longer than the reconnect window (SIGSTOP, a frozen virtual
+// machine) gives who was away the time that was left (reliability.md 2.7).
+// RL-115.
+func TestAHostThatWasStoppedKeepsWhoWasAway(t *testing.T) {
+	t.Parallel()
+	cmd := exec.Command(os.Args[0], "-test.run=^TestServeUntilInputEnds$", "-test.v", "-test.timeout=60s")
+	cmd.Env = append(os.Environ(), "SERVE_WINDOW="+stoppedWindow.String())
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Signal(syscall.SIGCONT)
+		_ = in.Close()
+		_ = cmd.Wait()
+	}()
+	var addr, id string
+	lines := bufio.NewScanner(out)
+	for addr == "" && lines.Scan() {
+		_, _ = fmt.Sscanf(strings.TrimSpace(lines.Text()), "serving %s %s", &addr, &id)
+	}
+	go func() {
+		for lines.Scan() {
+		}
+	}()
+	ctx, cancel := context.WithTimeout(t.Context(), 3*patience)
+	defer cancel()
+	join := func() (*stock.Client, error) {
+		c, err := stock.Dial(ctx, addr, id, stock.Options{NoUDP: true})
+		if err == nil {
+			_, err = c.AwaitLogin(ctx)
+		}
+		return c, err
+	}
+	c, err := join()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Vanish()
+	time.Sleep(stoppedWindow / 10) // it is detached
+	if err := cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(stoppedFor)
+	if err := cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(stoppedWindow / 10) // whatever is overdue has happened
+	again, err := join()
+	if err != nil {
+		t.Fatalf("not let in again: %v", err)
+	}
+	again.Kill()
+}
+
+// TestServeUntilInputEnds is the process of TestAHostThatWasStoppedKeepsWhoWasAway.
+func TestServeUntilInputEnds(t *testing.T) {
+	window, err := time.ParseDuration(os.Getenv("SERVE_WINDOW"))
+	if err != nil {
+		t.Skip("run by TestAHostThatWasStoppedKeepsWhoWasAway")
+	}
+	h := startHost(t, func(c *host.Config) { c.Reconnect.Window = window }, nil)
+	fmt.Printf("serving %s %s\n", h.host.Addrs().WS, h.seats(h.newGame(2), 1)[0])
+	_, _ = os.Stdin.Read(make([]byte, 1))
+}

@@ -1,0 +1,265 @@
+package acceptance_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
+	"github.com/rs/zerolog"
+
+	"troupe/messages"
+	"troupe/transport/host"
+	"troupe/transport/transporttest/stock"
+)
+
+// hang is a call that no interrupt ends: it is within one built-in.
+const hang = `Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1);`
+
+// stuckCases each leave goroutines that run for ever.
+var stuckCases = map[string]func(t *testing.T){
+	"an update that hangs":       anUpdateThatHangs,
+	"a standby that hangs":       aStandbyThatHangs,
+	"two that hang at the start": twoThatHangAtTheStart,
+	"game sessions that hang":    gameSessionsThatHang,
+}
+
+// TestStuckScripts runs each case in a process of its own, which ends with what it left.
+// RL-111.
+func TestStuckScripts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts a process per case")
+	}
+	for name := range stuckCases {
+		t.Run(strings.ReplaceAll(name, " ", "_"), func(t *testing.T) {
+			t.Parallel()
+			cmd := exec.CommandContext(t.Context(), os.Args[0], "-test.run=^TestOneStuckScript$", "-test.v", "-test.timeout=60s")
+			cmd.Env = append(os.Environ(), "STUCK="+name)
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s", err, out)
+			}
+		})
+	}
+}
+
+func TestOneStuckScript(t *testing.T) {
+	test := stuckCases[os.Getenv("STUCK")]
+	if test == nil {
+		t.Skip("run by TestStuckScripts")
+	}
+	test(t)
+	if !t.Failed() {
+		os.Exit(0) // goroutines are stuck: the check for leaks is none here
+	}
+}
+
+// stuckLimit has a call told as stuck after about two seconds.
+func stuckLimit(c *host.Config) { c.Script.Callback = time.Second }
+
+// failure takes what a host says when it cannot go on.
+func failure(said chan string) func(*host.Options) {
+	return func(o *host.Options) { o.OnFailure = func(reason string) { said <- reason } }
+}
+
+// A version that hangs before it is ready costs one thread, however many processes
+// were to run it, and is not tried again.
+func anUpdateThatHangs(t *testing.T) {
+	said := make(chan string, 10)
+	h := startHostWith(t, stuckLimit, failure(said))
+	files := func(text string) []byte { return archive(map[string]string{"lib/main.js": text}) }
+	script, fleet := h.scriptFleet(files(says("one")))
+	other, err := h.api.CreateFleet(h.context(), &gamelift.CreateFleetInput{Name: aws.String("f"), ScriptId: &script,
+		RuntimeConfiguration: &types.RuntimeConfiguration{ServerProcesses: []types.ServerProcess{
+			{LaunchPath: aws.String("/local/game/lib/main.js"), ConcurrentExecutions: aws.Int32(2)}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := *other.FleetAttributes.FleetId
+	h.untilActive(second)
+	_, a := h.on(fleet)
+	if _, err := h.api.UpdateScript(h.context(), &gamelift.UpdateScriptInput{ScriptId: &script, ZipFile: files(hang)}); err != nil {
+		t.Fatal(err)
+	}
+	h.hears(a, "one")
+	for _, id := range []string{fleet, second} {
+		h.event(id, "SERVER_PROCESS_CRASHED", "could not be stopped", "go on with version 1 (1.0)")
+	}
+	time.Sleep(3500 * time.Millisecond) // a second one, tried after 1 s, would be stuck after another 2 s
+	if n := h.host.Counters().ScriptsStuck.Load(); n != 1 || len(said) != 0 {
+		t.Fatalf("%d are stuck, the host said %d times that it cannot go on", n, len(said))
+	}
+	for _, id := range []string{fleet, second} {
+		game, b := h.on(id)
+		h.hears(b, "one")
+		if v := h.version(game); v != "1 (1.0)" {
+			t.Error(v)
+		}
+	}
+	if _, err := h.api.UpdateScript(h.context(), &gamelift.UpdateScriptInput{ScriptId: &script, ZipFile: files(says("three"))}); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []string{fleet, second} {
+		_, c := h.on(id)
+		h.hears(c, "three")
+	}
+}
+
+// event waits for an event of a fleet that has all words.
+func (h *testHost) event(fleet, code string, words ...string) {
+	h.Helper()
+	h.until("an event of "+fleet, func() error {
+		out, err := h.api.DescribeFleetEvents(h.context(), &gamelift.DescribeFleetEventsInput{FleetId: &fleet})
+		if err != nil {
+			return err
+		}
+		all := ""
+		for _, e := range out.Events {
+			text := string(e.EventCode) + " " + aws.ToString(e.Message)
+			all += text + "\n"
+			found := string(e.EventCode) == code
+			for _, w := range words {
+				found = found && strings.Contains(text, w)
+			}
+			if found {
+				return nil
+			}
+		}
+		return fmt.Errorf("none says %s %q:\n%s", code, words, all)
+	})
+}
+
+// A version that ran and hangs later, as it is to stand by, is not started again for
+// that.
+func aStandbyThatHangs(t *testing.T) {
+	said := make(chan string, 10)
+	later := time.Now().Add(2 * time.Second)
+	text := fmt.Sprintf("if (Date.now() > %d) %s\n%s", later.UnixMilli(), hang, says("one"))
+	h := startHostWith(t, func(c *host.Config) {
+		stuckLimit(c)
+		c.Fleets[0].Script, c.Fleets[0].Standby = scriptFile(t, text), 1
+	}, failure(said))
+	time.Sleep(time.Until(later.Add(10 * time.Millisecond)))
+	_, a := h.on("fleet-dev") // the one that stood by
+	h.hears(a, "one")
+	h.event("fleet-dev", "SERVER_PROCESS_CRASHED", "could not be stopped")
+	time.Sleep(3500 * time.Millisecond)
+	if n := h.host.Counters().ScriptsStuck.Load(); n != 1 || len(said) != 0 {
+		t.Fatalf("%d are stuck, the host said %d times that it cannot go on", n, len(said))
+	}
+	h.hears(a, "one")
+}
+
+// With two scripts that hang as it starts, a host says so and ends in order.
+func twoThatHangAtTheStart(t *testing.T) {
+	said := make(chan string, 10)
+	startHostWith(t, func(c *host.Config) {
+		stuckLimit(c)
+		c.Fleets[0].Script = scriptFile(t, hang)
+		c.Fleets = append(c.Fleets, host.Fleet{ID: "fleet-second", GameSessionsMax: 1, Script: scriptFile(t, "// another\n"+hang)})
+	}, failure(said))
+	select {
+	case reason := <-said:
+		if !strings.Contains(reason, "cannot be stopped") {
+			t.Error(reason)
+		}
+	case <-time.After(patience):
+		t.Fatal("the host goes on")
+	}
+}
+
+// A game session that hangs costs itself; with a second one, the host drains and says
+// that it cannot go on.
+func gameSessionsThatHang(t *testing.T) {
+	said := make(chan string, 10)
+	var log bytes.Buffer // read once the host has drained
+	text := strings.Replace(says("well"), "onMessage: (m) =>", "onMessage: (m) => m.opCode === 66 ? "+strings.TrimSuffix(hang, ";")+" :", 1)
+	h := startHostWith(t, func(c *host.Config) {
+		stuckLimit(c)
+		c.Drain.Grace = 0
+		c.Fleets[0].Script = scriptFile(t, text)
+	}, func(o *host.Options) {
+		failure(said)(o)
+		o.Log = zerolog.New(zerolog.SyncWriter(&log))
+	})
+	healthy, a := h.on("fleet-dev")
+	b := h.join(h.seats(healthy, 1)[0], stock.Options{})
+	peer := b.PeerID()
+	round := func(n int) {
+		t.Helper()
+		h.send(a, stock.Message{OpCode: 7, TargetPlayer: peer, Payload: fmt.Append(nil, n), Reliable: true})
+		h.expect(b, func(e stock.Event) bool { return e.OpCode == 7 && string(e.Payload) == fmt.Sprint(n) })
+		h.hears(b, "well")
+	}
+	hangs := func() (game string, player *stock.Client) {
+		game, player = h.on("fleet-dev")
+		h.hears(player, "well")
+		h.send(player, stock.Message{OpCode: 66, TargetPlayer: stock.ServerID, Reliable: true})
+		return game, player
+	}
+
+	first, c := hangs()
+	n := 0
+	for begun := time.Now(); h.game(first).Status != types.GameSessionStatusTerminated; n++ {
+		if time.Since(begun) > patience {
+			t.Fatal("the game session that hangs does not end")
+		}
+		round(n)
+	}
+	if n < 3 { // on a busy machine; hundreds else
+		t.Errorf("%d messages there and back meanwhile", n)
+	}
+	h.awaitClose(c, messages.CloseInternalError)
+	h.event("fleet-dev", "SERVER_PROCESS_CRASHED", "a game session of version 1", "cannot be ended")
+	if n := h.host.Counters().ScriptsStuck.Load(); n != 1 || len(said) != 0 {
+		t.Errorf("%d are stuck, the host said %d times that it cannot go on", n, len(said))
+	}
+	round(-1)
+	_, d := h.on("fleet-dev") // the version may still be used
+	h.hears(d, "well")
+
+	hangs()
+	select {
+	case reason := <-said:
+		if !strings.Contains(reason, "cannot be stopped") {
+			t.Error(reason)
+		}
+	case <-time.After(patience):
+		t.Fatal("the host goes on")
+	}
+	h.awaitClose(b, messages.CloseGoingAway)
+	if n := h.host.Counters().ScriptsStuck.Load(); n != 2 {
+		t.Errorf("%d are stuck", n)
+	}
+	told := 0
+	for line := range strings.Lines(log.String()) {
+		if strings.Contains(line, "cannot be stopped") {
+			told++
+			if strings.Count(line, `"actor":`) != 1 || !strings.Contains(line, `"game_session_id":"arn:`) {
+				t.Error(line)
+			}
+		}
+	}
+	if told != 2 {
+		t.Errorf("the log says it %d times:\n%s", told, &log)
+	}
+	if _, err := stock.Dial(h.context(), h.host.Addrs().WS, "x", stock.Options{}); err == nil {
+		t.Error("a player comes in after the host has drained")
+	}
+}
+
+// scriptFile writes a script into a folder of its own.
+func scriptFile(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "game.js")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}

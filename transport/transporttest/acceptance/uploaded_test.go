@@ -1,0 +1,66 @@
+package acceptance_test
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/gamelift"
+
+	"troupe/transport/host"
+	"troupe/transport/transporttest/stock"
+)
+
+// spy is an uploaded script that asks for node, and answers with the environment of the
+// process that started it, or with why it has not got that.
+const spy = `
+	let session;
+	const look = () => {
+		try { return 'got ' + require('fs').readFileSync('/proc/' + process.ppid + '/environ', 'latin1').length; } catch (e) { return 'failed: ' + e.message; }
+	};
+	exports.ssExports = {
+		init: (s) => { session = s; },
+		onMessage: (m) => session.sendReliableMessage(session.newTextGameMessage(12, session.getServerId(), look()), m.sender),
+	};`
+
+// Who may only upload scripts gets no shell by asking for node.
+func TestAnUploadedScriptDoesNotChooseNode(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("node"); err != nil {
+		t.Skip("node is not installed: an uploaded script cannot get it")
+	}
+	files := map[string]string{"lib/main.js": spy, "package.json": `{"troupe": {"engine": "node"}}`}
+	answer := func(h *testHost, fleet string) string {
+		_, c := h.on(fleet)
+		h.send(c, stock.Message{OpCode: 11, TargetPlayer: stock.ServerID, Reliable: true})
+		return string(h.expect(c, stock.Op(12)).Payload)
+	}
+	for name, allowed := range map[string]bool{"as it is": false, "allowed": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h := startHost(t, func(c *host.Config) {
+				c.Script.Node.AllowUploaded = allowed
+				c.Fleets[0].Script, c.Fleets[0].Engine = scriptFile(t, spy), "node"
+			}, nil)
+			if got := answer(h, "fleet-dev"); !strings.HasPrefix(got, "got ") {
+				t.Errorf("the operator's own script does not run in node: %s", got)
+			}
+			_, fleet := h.scriptFleet(archive(files))
+			if got := answer(h, fleet); strings.HasPrefix(got, "got ") != allowed {
+				t.Errorf("an uploaded script: %s", got)
+			}
+			if allowed {
+				return
+			}
+			h.event(fleet, "GENERIC_EVENT", "runs in the embedded engine", "script.node.allowUploaded", "script.node.uid")
+			// The fleet of the configuration asks for node whatever its script is.
+			if _, err := h.api.UpdateScript(h.context(), &gamelift.UpdateScriptInput{ScriptId: aws.String("script-dev"), ZipFile: archive(map[string]string{"game.js": spy})}); err != nil {
+				t.Fatal(err)
+			}
+			if got := answer(h, "fleet-dev"); strings.HasPrefix(got, "got ") {
+				t.Errorf("a script uploaded in place of the operator's: %s", got)
+			}
+		})
+	}
+}
