@@ -14,5 +14,19 @@
 // placement lives at a time. A placement ends in one commit, of the record and its event;
 // only then anybody sees it.
 //
+// The way of a placement, from the request to the event:
+//
+//	StartGameSessionPlacement (HTTP)      transport/serviceapi
+//	  -> Manager.onStart                  validate, transaction of the ledger
+//	  -> record PENDING durable           the HTTP answer; Manager.begin
+//	  -> Manager.ask                      fleet.Candidates: one question per queue
+//	  -> Manager.try                      Ranking.Order; the next destination with room
+//	  -> fleet.Launch                     game session stored; its game starts
+//	  -> Manager.onActivated              or the next candidate, if the game does not start
+//	  -> fleet.CreatePlayerSessions       if the request names players
+//	  -> Manager.end                      record FULFILLED and its event, one transaction
+//	  -> durable                          shown to the API; Options.OnEvent
+//	  -> events.Dispatcher.Post           webhooks, files, GET /events
+//
 // The package does not know game sessions, players or the wire, and delivers no events.
 package placement
