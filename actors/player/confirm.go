@@ -37,7 +37,7 @@ func (o *Outbox) skip() {
 func (o *Outbox) Acked(e messages.Epoch, n uint64) (ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if e != o.epoch || o.mode != attached {
+	if e != o.attachment.epoch || !o.attachment.state.serves() {
 		return true
 	}
 	if !o.confirmation.acked(n, o.queue.sent) {
@@ -61,7 +61,7 @@ func (o *Outbox) proven() bool {
 func (o *Outbox) Mark(e messages.Epoch, reachedAt, heardAt time.Time) uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if e != o.epoch {
+	if e != o.attachment.epoch {
 		return 0
 	}
 	if o.confirmation.silent(reachedAt, heardAt, o.queue.unconfirmedOverHalf()) {
@@ -77,7 +77,7 @@ func (o *Outbox) Mark(e messages.Epoch, reachedAt, heardAt time.Time) uint64 {
 func (o *Outbox) Echoed(e messages.Epoch, pong []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if e != o.epoch || o.mode != attached {
+	if e != o.attachment.epoch || !o.attachment.state.serves() {
 		return
 	}
 	switch n, means := o.confirmation.echoed(pong); means {
@@ -96,7 +96,7 @@ func (o *Outbox) Echoed(e messages.Epoch, pong []byte) {
 func (o *Outbox) Receive(e messages.Epoch, n uint64) Receipt {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.confirmation.receive(n, e == o.epoch)
+	return o.confirmation.receive(n, e == o.attachment.epoch)
 }
 
 // Unacked returns how many messages of the player it does not know to have
@@ -108,7 +108,7 @@ func (o *Outbox) Unacked() uint64 { return o.confirmation.unacked() }
 func (o *Outbox) UnackedAlone() uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.mode != attached || o.queue.next < o.queue.n && o.queue.at(o.queue.n-1).n != 0 {
+	if !o.attachment.state.serves() || o.queue.next < o.queue.n && o.queue.at(o.queue.n-1).n != 0 {
 		return 0
 	}
 	return o.confirmation.unacked()
@@ -118,7 +118,7 @@ func (o *Outbox) UnackedAlone() uint64 {
 func (o *Outbox) AckNow() Pushed {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.mode != attached || o.confirmation.how != ByAcks {
+	if !o.attachment.state.serves() || o.confirmation.how != ByAcks {
 		return PushNothing
 	}
 	o.confirmation.ackNow = true

@@ -131,8 +131,8 @@ func TestPlayersShareAPool(t *testing.T) {
 			},
 			"confirm": func(t *rapid.T) {
 				_, o := which(t)
-				o.Acked(o.epoch, rapid.Uint64Range(0, o.queue.sent).Draw(t, "n"))
-				o.Echoed(o.epoch, pongOf(o.confirmation.marks.mark))
+				o.Acked(o.attachment.epoch, rapid.Uint64Range(0, o.queue.sent).Draw(t, "n"))
+				o.Echoed(o.attachment.epoch, pongOf(o.confirmation.marks.mark))
 			},
 			"detach": func(t *rapid.T) {
 				i, o := which(t)

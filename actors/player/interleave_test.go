@@ -100,7 +100,7 @@ func (w *world) moves(all []move) (_ []move, live bool) {
 		if !c.ended && (c.cut || c.closed) {
 			add(notices, i)
 		}
-		if c.source && !c.ended && w.out.queue.overflow != cutOff && (w.out.greeting != nil || w.out.queue.next < w.out.queue.n || w.out.confirmation.ackNow) {
+		if c.source && !c.ended && w.out.queue.overflow != cutOff && (w.out.attachment.greeting != nil || w.out.queue.next < w.out.queue.n || w.out.confirmation.ackNow) {
 			add(writes, i)
 		}
 		if c.source && !c.cut && !c.ended && w.left.pings > 0 && w.out.confirmation.how == ByMarks {
@@ -119,7 +119,7 @@ func (w *world) moves(all []move) (_ []move, live bool) {
 	if w.gate > 0 && !w.stopped {
 		add(gates, 0)
 	}
-	if w.in && w.out.mode == attached && w.out.confirmation.how == ByAcks && w.out.Unacked() > 0 && !w.out.confirmation.ackNow {
+	if w.in && w.out.attachment.state.serves() && w.out.confirmation.how == ByAcks && w.out.Unacked() > 0 && !w.out.confirmation.ackNow {
 		add(ackIsDue, 0)
 	}
 	if w.window > 0 && w.left.windows > 0 && !w.stopped {
@@ -249,7 +249,7 @@ func (s *stand) onUp(i int, t transit) {
 	case c.bound == nil:
 		breaks("a client speaks before its LOGIN is answered")
 	case t.kind == pong:
-		if s.out.Echoed(c.bound.Epoch, pongOf(t.n)); c.bound.Epoch == s.out.epoch && s.out.mode == attached && t.n != ^uint64(0) {
+		if s.out.Echoed(c.bound.Epoch, pongOf(t.n)); c.bound.Epoch == s.out.attachment.epoch && s.out.attachment.state.serves() && t.n != ^uint64(0) {
 			s.confirmed = max(s.confirmed, t.n)
 		}
 		if s.out.confirmation.client == clientMute && c.source {
@@ -261,7 +261,7 @@ func (s *stand) onUp(i int, t transit) {
 		if !s.out.Acked(c.bound.Epoch, t.ack) {
 			breaks("RL-6: ack %d of a correct client is a violation", t.ack)
 		}
-		s.proved = s.proved || c.bound.Epoch == s.actor.d.machine.Epoch && s.out.mode == attached
+		s.proved = s.proved || c.bound.Epoch == s.actor.d.machine.Epoch && s.out.attachment.state.serves()
 	}
 	if t.kind == message {
 		t.epoch = c.bound.Epoch
@@ -291,15 +291,15 @@ func (s *stand) consistent() {
 		}
 	}
 	switch o := w.out; {
-	case sources > 1 || sources == 1 != (o.mode == attached):
-		breaks("RL-8: %d connections drain, mode %d", sources, o.mode)
-	case !w.stopped && (m.State == Attached) != (o.mode == attached):
-		breaks("RL-8: %v, mode %d", m.State, o.mode)
-	case o.mode < surrendered && !o.sound():
+	case sources > 1 || sources == 1 != (o.attachment.state.serves()):
+		breaks("RL-8: %d connections drain, mode %d", sources, o.attachment.state)
+	case !w.stopped && (m.State == Attached) != (o.attachment.state.serves()):
+		breaks("RL-8: %v, mode %d", m.State, o.attachment.state)
+	case o.attachment.state < surrendered && !o.sound():
 		breaks("the outbox is not sound")
-	case o.queue.base > o.queue.sent && !w.plan.gap && o.mode < surrendered:
+	case o.queue.base > o.queue.sent && !w.plan.gap && o.attachment.state < surrendered:
 		breaks("RL-2: let go up to %d, sent %d", o.queue.base, o.queue.sent)
-	case o.queue.last != uint64(w.pushed) && o.mode < surrendered && !o.queue.refused:
+	case o.queue.last != uint64(w.pushed) && o.attachment.state < surrendered && !o.queue.refused:
 		breaks("RL-5: %d messages, last number %d", w.pushed, o.queue.last)
 	case m.State == Detached && w.window != m.Epoch && w.left.windows > 0:
 		breaks("RL-14: detached without a window")

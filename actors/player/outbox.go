@@ -49,32 +49,13 @@ type Outbox struct {
 	// guarded by mu
 	queue        queue
 	confirmation confirmation
-	epoch        messages.Epoch // of the newest connection
-	mode         outboxMode
-	link         Link
-	parting      Link // surrendered only: the connection that drains the rest
-	orphan       bool // link has ended, and its player has not heard yet
-	// abandoned is the last link that ended while it was not attached.
-	abandoned Link
-	channel   counters.Channel
-	greeting  *wire.Frame // LOGIN_RESPONSE, until the connection takes it
-	dirty     bool        // flushing is on somebody's list
+	attachment   attachment
 }
-
-type outboxMode uint8
-
-const (
-	holding     outboxMode = iota + 1 // before the first attach: keep everything
-	attached                          // a connection drains
-	detached                          // nobody drains: keep the reliable
-	surrendered                       // taking nothing more; the closing connection drains the rest
-	closed                            // over
-)
 
 // NewOutbox returns an outbox that holds. full is called, once per attach or
 // detach, when the budget is used up.
 func NewOutbox(b Budget, count *counters.Set, full func()) *Outbox {
-	return &Outbox{count: count, full: full, mode: holding, queue: queue{budget: b, count: count}}
+	return &Outbox{count: count, full: full, attachment: attachment{state: holding}, queue: queue{budget: b, count: count}}
 }
 
 // Push queues a reliable message; the outbox takes its own reference.
@@ -90,7 +71,7 @@ func (o *Outbox) push(f *wire.Frame) (r Pushed, tell bool) {
 	size := f.Len()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.mode >= surrendered {
+	if !o.attachment.state.takes() {
 		o.count.Dropped.Add(counters.DropPlayerGone, 1)
 		return PushNothing, false
 	}
@@ -113,10 +94,10 @@ func (o *Outbox) makeRoom(size int) (over, cut bool) {
 	q := &o.queue
 	switch {
 	case !q.budget.Gap:
-	case o.mode == detached:
+	case o.attachment.state == detached:
 		q.shed(size, q.overflow.spilled())
 		return false, false
-	case o.mode == attached && q.over(size, true): // the player actor has not acted yet
+	case o.attachment.state.serves() && q.over(size, true): // the player actor has not acted yet
 		q.shed(size, true)
 		return true, true
 	}
@@ -130,10 +111,10 @@ func (o *Outbox) PushFast(f *wire.Frame) Pushed {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	switch {
-	case o.mode >= surrendered:
+	case !o.attachment.state.takes():
 		o.count.Dropped.Add(counters.DropPlayerGone, 1)
 		return PushNothing
-	case o.mode == detached:
+	case o.attachment.state == detached:
 		o.count.Dropped.Add(counters.DropFastDetached, 1)
 		return PushNothing
 	case !o.queue.putFast(f, size):
@@ -144,22 +125,25 @@ func (o *Outbox) PushFast(f *wire.Frame) Pushed {
 
 func (o *Outbox) wantsFlush() Pushed {
 	switch {
-	case o.mode != attached || o.queue.overflow == cutOff || o.queue.next == o.queue.n && !o.confirmation.ackNow:
+	case !o.attachment.state.serves() || o.queue.overflow == cutOff || o.queue.next == o.queue.n && !o.confirmation.ackNow:
 		return PushNothing
 	case o.queue.waiting >= flushAtBytes:
 		return PushFlushNow
-	case o.dirty:
+	case o.attachment.dirty:
 		return PushNothing
 	}
-	o.dirty = true
+	o.attachment.dirty = true
 	return PushDirty
 }
 
 // Flush has the attached connection write what is queued. It does not block.
 func (o *Outbox) Flush() {
 	o.mu.Lock()
-	link := o.link
-	o.dirty = false
+	var link Link
+	if o.attachment.state.serves() {
+		link = o.attachment.link
+	}
+	o.attachment.dirty = false
 	o.mu.Unlock()
 	if link != nil {
 		link.Flush()
@@ -170,13 +154,13 @@ func (o *Outbox) Flush() {
 func (o *Outbox) Drain(sink wire.Sink) (more bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.mode != attached && o.mode != surrendered || o.queue.overflow == cutOff {
+	if !o.attachment.state.drains() || o.queue.overflow == cutOff {
 		return false
 	}
 	taken, room := int64(0), true
-	if o.greeting != nil {
-		room = sink.Append(o.greeting)
-		o.dropGreeting()
+	if o.attachment.greeting != nil {
+		room = sink.Append(o.attachment.greeting)
+		o.attachment.dropGreeting()
 		taken++
 	}
 	for room {
@@ -187,7 +171,7 @@ func (o *Outbox) Drain(sink wire.Sink) (more bool) {
 		room = o.give(sink, it)
 		taken++
 	}
-	o.count.Delivered.Add(o.channel, taken)
+	o.count.Delivered.Add(o.attachment.channel, taken)
 	if o.confirmation.ackNow {
 		o.confirmation.giveAck(sink)
 	}
@@ -223,13 +207,6 @@ func (o *Outbox) give(sink wire.Sink, it *item) (room bool) {
 	return room
 }
 
-func (o *Outbox) dropGreeting() {
-	if o.greeting != nil {
-		o.greeting.Release()
-		o.greeting = nil
-	}
-}
-
 // terms are how a connection is attached.
 type terms struct {
 	link    Link
@@ -253,13 +230,10 @@ type standing struct {
 // flushes.
 func (o *Outbox) attach(t terms) (again Replay) {
 	o.mu.Lock()
-	o.mode, o.link, o.channel = attached, t.link, t.channel
-	o.dirty = false
-	o.orphan, o.abandoned = o.abandoned == t.link, nil
-	o.epoch = t.epoch
+	o.attachment.begin(t.link, t.channel, t.epoch)
 	o.confirmation.begin(t.confirm, o.queue.base)
 	again = o.queue.begin()
-	o.greeting = t.greet(standing{base: o.queue.base, confirmed: o.confirmation.confirmed, received: o.confirmation.ackTold.Load(), unsent: o.queue.gap.unsent})
+	o.attachment.greeting = t.greet(standing{base: o.queue.base, confirmed: o.confirmation.confirmed, received: o.confirmation.ackTold.Load(), unsent: o.queue.gap.unsent})
 	o.mu.Unlock()
 	t.link.SetSource(o)
 	return again
@@ -274,18 +248,15 @@ type Replay struct{ Messages, Bytes int }
 // channel.
 func (o *Outbox) detach() Link {
 	o.mu.Lock()
-	if o.mode == surrendered {
+	if o.attachment.state == surrendered {
 		o.mu.Unlock()
 		return nil
 	}
-	link := o.link
-	o.queue.overflow = o.queue.overflow.detached(o.mode == attached)
-	if o.mode == attached {
-		o.mode = detached
-		o.dropGreeting()
+	link := o.attachment.detach()
+	o.queue.overflow = o.queue.overflow.detached(link != nil)
+	if link != nil {
 		o.queue.rewind()
 	}
-	o.link, o.dirty, o.orphan = nil, false, false
 	o.mu.Unlock()
 	if link != nil {
 		link.SetSource(nil)
@@ -297,12 +268,8 @@ func (o *Outbox) detach() Link {
 // game said last is written before the goodbye. Nothing more is taken.
 func (o *Outbox) surrender(reason messages.CloseReason) {
 	o.mu.Lock()
-	link := o.link
-	if o.mode == attached {
-		o.mode, o.parting = surrendered, link
-	}
-	o.link = nil
-	if o.orphan {
+	link, over := o.attachment.surrender()
+	if over {
 		o.forget()
 	}
 	o.mu.Unlock()
@@ -316,30 +283,23 @@ func (o *Outbox) surrender(reason messages.CloseReason) {
 func (o *Outbox) Abandon(link Link) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	switch {
-	case o.mode == surrendered && o.parting == link:
+	if o.attachment.abandon(link) {
 		o.forget()
-	case o.mode == attached && o.link == link:
-		o.orphan = true
-	default: // it may be about to be attached
-		o.abandoned = link
 	}
 }
 
 // forget closes under the lock.
 func (o *Outbox) forget() {
-	o.dropGreeting()
+	o.attachment.close()
 	o.queue.clear()
 	o.queue.ring = nil
-	o.mode, o.parting = closed, nil
 }
 
 // dropHeld forgets what is held for a first attach that will not come.
 func (o *Outbox) dropHeld() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.mode == holding {
-		o.dropGreeting()
+	if o.attachment.state == holding {
 		o.queue.forgetHeld()
 	}
 }
@@ -351,7 +311,7 @@ func (o *Outbox) close() {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.mode != surrendered {
+	if o.attachment.state != surrendered {
 		o.forget()
 	}
 }

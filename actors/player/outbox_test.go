@@ -16,7 +16,7 @@ import (
 
 // model is what an Outbox should be, in the simplest words.
 type model struct {
-	mode                  outboxMode
+	mode                  attachState
 	confirm               Confirmation
 	greeting              bool
 	queue                 []modelFrame // held, holes included

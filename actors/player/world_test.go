@@ -226,8 +226,8 @@ func (w *world) clone() *world {
 			it.f.Retain()
 		}
 	}
-	if n.out.greeting != nil {
-		n.out.greeting.Retain()
+	if n.out.attachment.greeting != nil {
+		n.out.attachment.greeting.Retain()
 	}
 	n.session = slices.Clone(w.session)
 	n.conns = slices.Clone(w.conns)
@@ -486,7 +486,7 @@ func (s *stand) onLoginArrives(t transit) {
 func (s *stand) onAttached(i int, used string) {
 	w := s.world
 	c := &w.conns[i]
-	if c.bound == nil || c.bound.Epoch != w.actor.d.machine.Epoch || !c.source || w.out.greeting == nil {
+	if c.bound == nil || c.bound.Epoch != w.actor.d.machine.Epoch || !c.source || w.out.attachment.greeting == nil {
 		breaks("RL-8: the connection that was let in is not the one that serves")
 	}
 	w.fastOld = w.fastMade
@@ -499,7 +499,7 @@ func (s *stand) onAttached(i int, used string) {
 		if w.tokenUsed = used; used == "" {
 			w.tokenUsed = w.tokenNow
 		}
-		w.tokenNow, w.proved = resultOf(w.out.greeting).ReconnectToken, false
+		w.tokenNow, w.proved = resultOf(w.out.attachment.greeting).ReconnectToken, false
 	}
 }
 
@@ -725,9 +725,9 @@ func (w *world) appendHost(b []byte) []byte {
 	a, d, o := w.actor, w.actor.d, w.out
 	m := d.machine
 	b = append(b, byte(m.State), byte(m.Epoch), byte(m.Attempt), flags(m.Expired, m.Again, m.Left, m.Challenged, d.waiting != nil, d.held != nil, a.gauge != 0))
-	b = append(b, byte(o.mode), byte(o.epoch), byte(o.confirmation.how), byte(o.confirmation.position), byte(o.queue.sent), byte(o.queue.last), byte(o.queue.base), byte(o.queue.n), byte(o.queue.next),
+	b = append(b, byte(o.attachment.state), byte(o.attachment.epoch), byte(o.confirmation.how), byte(o.confirmation.position), byte(o.queue.sent), byte(o.queue.last), byte(o.queue.base), byte(o.queue.n), byte(o.queue.next),
 		byte(o.confirmation.ack), byte(o.confirmation.marks.mark), byte(o.confirmation.marks.strange), byte(o.confirmation.received.Load()), byte(o.confirmation.ackTold.Load()), byte(o.queue.gap.numbered),
-		flags(o.greeting != nil, o.confirmation.proved, o.confirmation.ackNow, o.queue.refused, o.orphan, o.queue.slow), byte(o.queue.overflow), byte(o.confirmation.client))
+		flags(o.attachment.greeting != nil, o.confirmation.proved, o.confirmation.ackNow, o.queue.refused, o.queue.slow), byte(o.queue.overflow), byte(o.confirmation.client))
 	for i := range o.queue.n {
 		it := o.queue.at(i)
 		b = append(b, byte(it.n), flags(it.f != nil))
