@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"troupe/messages"
+	"troupe/messages/counters"
 	"troupe/messages/wire"
 )
 
@@ -27,6 +28,19 @@ func (k Kind) String() string {
 		return kindNames[k]
 	}
 	return "invalid(" + strconv.Itoa(int(k)) + ")"
+}
+
+// Channel is what metrics call the transport, 0 for one that is invalid.
+func (k Kind) Channel() counters.Channel {
+	switch k {
+	case WS:
+		return counters.WS
+	case WSS:
+		return counters.WSS
+	case KCP:
+		return counters.KCP
+	}
+	return 0
 }
 
 // Conn is the write side of one reliable connection. All methods may be called

@@ -10,7 +10,7 @@ func name(names []string, i uint8) string {
 // Channel is what a packet travelled on.
 type Channel uint8
 
-// Channels. The first three equal the transport kinds.
+// Channels. The first three are those of the transports.
 const (
 	WS Channel = iota + 1
 	WSS

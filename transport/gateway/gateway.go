@@ -7,7 +7,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/messages"
-	"troupe/messages/counters"
 	"troupe/transport"
 )
 
@@ -43,7 +42,7 @@ func New(o Options) *Gateway {
 
 // Accept implements transport.Acceptor: every connection gets an actor.
 func (g *Gateway) Accept(c transport.Conn) (transport.Handler, messages.CloseReason) {
-	p := &peer{gateway: g, conn: c, channel: counters.Channel(c.Kind()), ip: c.RemoteAddr().Addr().Unmap()}
+	p := &peer{gateway: g, conn: c, channel: c.Kind().Channel(), ip: c.RemoteAddr().Addr().Unmap()}
 	p.source = transport.SourceOf(p.ip)
 	p.handle = g.o.System.Connect(c, p.channel, p)
 	return p, 0

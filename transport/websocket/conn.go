@@ -109,7 +109,7 @@ func (c *Conn) Kind() transport.Kind { return c.l.opt.Kind }
 // address is not IP and port.
 func (c *Conn) RemoteAddr() netip.AddrPort { return c.remote }
 
-func (c *Conn) channel() counters.Channel { return counters.Channel(c.l.opt.Kind) }
+func (c *Conn) channel() counters.Channel { return c.l.opt.Kind.Channel() }
 
 // LoginRead implements transport.Conn.
 func (c *Conn) LoginRead() {
