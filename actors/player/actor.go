@@ -504,7 +504,7 @@ func (a *Actor) resume(c surroundings) {
 	case ByAcks:
 		if a.credential == GoodToken {
 			has = m.LastReceived
-			h.Out.settle(has)
+			h.Out.confirmBeforeAttach(has)
 		}
 	case ByMarks:
 		if a.o.SkipAmbiguous {

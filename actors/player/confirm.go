@@ -13,8 +13,8 @@ func (o *Outbox) plausible(n uint64) bool {
 	return n <= o.queue.sent
 }
 
-// settle confirms, before an attach, what the player says it has received.
-func (o *Outbox) settle(n uint64) {
+// confirmBeforeAttach confirms, before an attach, what the player says it has received.
+func (o *Outbox) confirmBeforeAttach(n uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	n = min(n, o.queue.sent)

@@ -312,8 +312,8 @@ func (s *stand) consistent() {
 	}
 }
 
-// settled checks what must hold once nothing is on its way (RL-2, RL-7, RL-29).
-func (w *world) settled() {
+// checkQuiet checks what must hold once nothing is on its way (RL-2, RL-7, RL-29).
+func (w *world) checkQuiet() {
 	for i := range w.devices {
 		d := &w.devices[i]
 		if d.conn < 0 || d.over {
@@ -397,7 +397,7 @@ func (x *spread) run(p *plan) error {
 		x.queue = x.queue[1:]
 		var live bool
 		if moves, live = w.moves(moves[:0]); !live {
-			if err := try(w.settled); err != nil {
+			if err := try(w.checkQuiet); err != nil {
 				return fmt.Errorf("%w, after%s", err, x.trace(x.first))
 			}
 		}

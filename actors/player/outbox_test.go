@@ -372,12 +372,12 @@ func TestOutboxBehavesLikeItsModel(t *testing.T) {
 				out.Echoed(epoch, strconv.AppendUint(nil, mark, 10))
 				m.confirmUpTo(b, mark)
 			},
-			"settle": func(t *rapid.T) {
+			"confirmBeforeAttach": func(t *rapid.T) {
 				if m.mode != detached {
 					t.Skip("not on the way back")
 				}
 				n := rapid.Uint64Range(m.base, max(m.base, m.sent)).Draw(t, "n")
-				out.settle(n)
+				out.confirmBeforeAttach(n)
 				m.confirmUpTo(b, min(n, m.sent))
 			},
 			"detach": func(t *rapid.T) {

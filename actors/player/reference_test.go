@@ -346,11 +346,11 @@ func (h history) after(r Rules, m Machine, e Event, next Machine, effects []Effe
 	if e.Kind == HeldLost {
 		h.held = false
 	}
-	return h, h.settled(r, m, e, next, attaches, answers, broken)
+	return h, h.checkInvariants(r, m, e, next, attaches, answers, broken)
 }
 
-// settled checks what must hold between steps.
-func (h history) settled(r Rules, m Machine, e Event, next Machine, attaches, answers int, broken func(string, ...any) (history, error)) error {
+// checkInvariants checks what must hold between steps.
+func (h history) checkInvariants(r Rules, m Machine, e Event, next Machine, attaches, answers int, broken func(string, ...any) (history, error)) error {
 	_, err := history{}, error(nil)
 	fail := func(format string, args ...any) { _, err = broken(format, args...) }
 	switch {

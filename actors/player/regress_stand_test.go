@@ -24,7 +24,7 @@ func (s *stand) rest(t *testing.T) {
 	for {
 		moves, live := s.moves(nil)
 		if !live {
-			if err := try(s.settled); err != nil {
+			if err := try(s.checkQuiet); err != nil {
 				t.Fatal(err)
 			}
 			return

@@ -100,7 +100,7 @@ func TestAGapIsExactAndFair(t *testing.T) {
 				out.detach()
 			}
 			epoch++
-			out.settle(c.received)
+			out.confirmBeforeAttach(c.received)
 			told += out.takeGap(c.received)
 			out.attach(terms{link: &c, channel: counters.WS, epoch: epoch, confirm: ByAcks, greet: func(s standing) *wire.Frame {
 				if !lost {

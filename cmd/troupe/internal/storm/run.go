@@ -32,9 +32,9 @@ type run struct {
 const (
 	// dialsAtOnce bounds the logins under way at the beginning.
 	dialsAtOnce = 64
-	// settle is how long the players play before the first cut, and between the
+	// playTime is how long the players play before the first cut, and between the
 	// parts.
-	settle = 2 * time.Second
+	playTime = 2 * time.Second
 )
 
 // Run measures and tells about it as it goes.
@@ -127,19 +127,19 @@ func (r *run) measure(ctx context.Context) (res Result, err error) {
 	pacer.Go(func() { r.play(playing) })
 	defer pacer.Wait()
 	defer halt()
-	if err := sleep(ctx, settle); err != nil {
+	if err := sleep(ctx, playTime); err != nil {
 		return res, err
 	}
 	if res.Single, err = r.single(ctx); err != nil {
 		return res, err
 	}
-	if err := sleep(ctx, settle); err != nil {
+	if err := sleep(ctx, playTime); err != nil {
 		return res, err
 	}
 	if res.Storm, res.StormSeconds, err = r.storm(ctx); err != nil {
 		return res, err
 	}
-	if err := sleep(ctx, settle); err != nil {
+	if err := sleep(ctx, playTime); err != nil {
 		return res, err
 	}
 	halt()
