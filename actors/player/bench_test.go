@@ -38,7 +38,7 @@ func BenchmarkOutbox(b *testing.B) {
 				case ByAcks:
 					o.Acked(1, n)
 				case ByMarks:
-					o.settle(n)
+					o.confirmBeforeAttach(n)
 				}
 			}
 		})
