@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,6 +12,7 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -23,7 +25,13 @@ import (
 	"troupe/transport/host"
 )
 
-func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"troupe": main}) }
+func TestMain(m *testing.M) {
+	// The scripts mostly wait for hosts. A -parallel of the command line comes after this one.
+	if err := flag.Set("test.parallel", strconv.Itoa(max(5, runtime.GOMAXPROCS(0)))); err != nil {
+		panic(err)
+	}
+	testscript.Main(m, map[string]func(){"troupe": main})
+}
 
 // patience is how long a step of a script may take before it counts as failed.
 const patience = 10 * time.Second

@@ -1,6 +1,9 @@
 package js
 
 import (
+	"flag"
+	"runtime"
+	"strconv"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -8,5 +11,10 @@ import (
 
 // The clock of regular expressions ends by itself, 1.6 s after the last one.
 func TestMain(m *testing.M) {
+	// Most tests wait for processes of their own. A -parallel of the command line comes after
+	// this one.
+	if err := flag.Set("test.parallel", strconv.Itoa(max(4, runtime.GOMAXPROCS(0)))); err != nil {
+		panic(err)
+	}
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/dlclark/regexp2/v2.runClock"))
 }
