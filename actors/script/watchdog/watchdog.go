@@ -89,7 +89,7 @@ type Watch struct {
 	// Guarded by watchdog.mu.
 	index   int   // in watchdog.watches; -1: released
 	seen    int64 // since, as it was last looked at
-	heap    int64 // of the process when it first was, or was found too large last
+	heap    int64 // the least that the process had since it first was, or was found too large last
 	firedAt time.Duration
 	reason  string // written before since becomes fired
 }
@@ -258,6 +258,7 @@ func (w *Watch) grown(since, heap int64) {
 	if since != w.seen {
 		w.seen, w.heap = since, heap
 	}
+	w.heap = min(w.heap, heap) // what others have let go of is not free for the call
 	if heap-w.heap > w.o.MemoryMax {
 		w.heap = heap // from here on
 		w.measureDue.Store(true)
