@@ -74,12 +74,35 @@ type Conn interface {
 	// acknowledged, and whether it has received the oldest unanswered ping (true if
 	// there is none). A transport that does not know returns 0 and true.
 	Reached() (acked uint64, ping bool)
+	// PongsInOrder reports whether a pong arrives only after the peer has received
+	// everything that was sent before the ping.
+	PongsInOrder() bool
+	// Encrypted reports whether the connection is encrypted. Its fast channel is
+	// encrypted too.
+	Encrypted() bool
+	// OpenFast opens the fast channel that the connection itself carries, and returns
+	// nil if it carries none. Received packets go to onPacket: one packet without its
+	// length, only if it is newer than those before, valid during the call. onPacket
+	// must not block. A second call replaces the first channel.
+	OpenFast(onPacket func(packet []byte)) FastLink
 	// LoggedIn tells the transport that the peer is logged in: it no longer counts
 	// as pending (Admission).
 	LoggedIn()
 	// Close writes queued frames for at most one second, sends a close frame with the
 	// reason's number and name, and ends the connection.
 	Close(reason messages.CloseReason)
+}
+
+// FastLink is the sending side of a fast channel. All methods may be called from any
+// goroutine, and none blocks.
+type FastLink interface {
+	// Ready reports whether Send can succeed.
+	Ready() bool
+	// Send sends one frame with the next number of the channel, and reports whether it
+	// was sent. It takes no reference to f.
+	Send(f *wire.Frame) bool
+	// Close ends the channel. Idempotent.
+	Close()
 }
 
 // Handler takes a connection's input on behalf of the layer above. The connection's

@@ -160,6 +160,9 @@ func (l *Link) Reached() (acked uint64, ping bool) {
 	return l.acked, !l.stuck
 }
 
+// PongsInOrder implements player.Link.
+func (l *Link) PongsInOrder() bool { return true }
+
 // Slow says how much output the peer's system has acknowledged, and that a ping is still on
 // its way to it.
 func (l *Link) Slow(acked uint64, stuck bool) {

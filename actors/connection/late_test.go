@@ -26,6 +26,7 @@ func (l *slowLink) Send(f *wire.Frame)         { f.Release() }
 func (l *slowLink) Ping([]byte)                {}
 func (l *slowLink) Reached() (uint64, bool)    { return 0, true }
 func (l *slowLink) LoggedIn()                  {}
+func (l *slowLink) PongsInOrder() bool         { return true }
 func (l *slowLink) Close(messages.CloseReason) { l.closed = time.Since(l.opened) }
 
 // late makes the actor believe that its next tick comes too late.

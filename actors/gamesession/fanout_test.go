@@ -57,6 +57,7 @@ func (d *drain) Send(f *wire.Frame)         { f.Release() }
 func (d *drain) Ping([]byte)                {}
 func (d *drain) Reached() (uint64, bool)    { return 0, true }
 func (d *drain) LoggedIn()                  {}
+func (d *drain) PongsInOrder() bool         { return true }
 
 // room is one game session with members in group 1, in real time.
 type room struct {

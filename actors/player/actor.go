@@ -271,7 +271,7 @@ func (a *Actor) confirmation(m *Login) Confirmation {
 		return ByWriting
 	case a.numbered(m):
 		return ByAcks
-	case m.From.Channel() == counters.KCP: // its pings are not in order with messages
+	case !m.From.Link().PongsInOrder(): // a pong confirms no message
 		return ByWriting
 	}
 	return ByMarks

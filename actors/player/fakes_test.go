@@ -59,6 +59,7 @@ func (l *fakeLink) Append(f *wire.Frame) bool {
 
 func (l *fakeLink) AppendNumbered(f *wire.Frame, _, _ uint64) bool { return l.Append(f) }
 func (l *fakeLink) Mark(uint64) bool                               { return true }
+func (l *fakeLink) PongsInOrder() bool                             { return true }
 
 func (l *fakeLink) SetSource(s wire.Source) {
 	l.mu.Lock()

@@ -14,6 +14,9 @@ type Link interface {
 	SetSource(src wire.Source)
 	Flush()
 	Close(reason messages.CloseReason)
+	// PongsInOrder reports whether a pong arrives only after the peer has received
+	// everything that was sent before the ping.
+	PongsInOrder() bool
 }
 
 // FastLink is the fast channel of one connection. Methods may be called from

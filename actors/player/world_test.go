@@ -311,11 +311,12 @@ func (l *standLink) SetSource(src wire.Source) { l.c().source = src != nil }
 func (l *standLink) Flush()                    {}
 func (l *standLink) Challenge()                {}
 func (l *standLink) Gone() bool                { return l.c().ended }
+func (l *standLink) PongsInOrder() bool        { return l.s.devices[l.c().device].kind != kcpStock }
 func (l *standLink) Channel() counters.Channel {
-	if l.s.devices[l.c().device].kind == kcpStock {
-		return counters.KCP
+	if l.PongsInOrder() {
+		return counters.WS
 	}
-	return counters.WS
+	return counters.KCP
 }
 func (l *standLink) OpenFast(messages.PeerID) FastOffer { return FastOffer{Port: 1} }
 

@@ -29,7 +29,7 @@ type kcpRig struct {
 }
 
 // kcpFast is the host's side of the fast channel of one connection.
-type kcpFast struct{ *kcp.Fast }
+type kcpFast struct{ transport.FastLink }
 
 func newKCPRig(t *testing.T, login *wire.LoginResult, onUnit func(p *peer, h *wire.Header)) *kcpRig {
 	t.Helper()
@@ -62,7 +62,7 @@ func (c *counter) next() uint64 { return c.n.Add(1) }
 
 // Accept opens the fast channel at once: there is no handshake.
 func (r *kcpRig) Accept(c transport.Conn) (transport.Handler, messages.CloseReason) {
-	f := c.(*kcp.Conn).OpenFast(func(packet []byte) {
+	f := c.OpenFast(func(packet []byte) {
 		var h wire.Header
 		if err := h.Parse(append([]byte(nil), packet...)); err != nil {
 			r.Error(err)

@@ -5,24 +5,19 @@ import (
 	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/messages/wire"
-	"troupe/transport"
-	"troupe/transport/kcp"
 )
 
-// OpenFast implements connection.Edge: beside ws it is plain UDP, beside wss it
-// is DTLS, and kcp brings its own.
+// OpenFast implements connection.Edge. A connection that carries datagrams is its own
+// fast channel. Beside other connections the fast channel is DTLS if the connection is
+// encrypted and the host serves DTLS, and plain UDP otherwise.
 func (p *peer) OpenFast(peer messages.PeerID) player.FastOffer {
-	switch p.conn.Kind() {
-	case transport.KCP:
-		if own, ok := p.conn.(*kcp.Conn); ok {
-			p.fast = counters.KCP
-			return player.FastOffer{Link: own.OpenFast(p.OnFast), Channel: counters.KCP, Port: p.gateway.o.Fast.Port()} // a port is required; none is needed
-		}
-	case transport.WSS:
-		if s := p.gateway.o.Secured; s != nil {
-			p.fast = counters.DTLS
-			return p.openSecured(peer)
-		}
+	if own := p.conn.OpenFast(p.OnFast); own != nil {
+		p.fast = p.channel
+		return player.FastOffer{Link: own, Channel: p.channel, Port: p.gateway.o.Fast.Port()} // LOGIN_RESPONSE must name a port; the client does not use it
+	}
+	if p.conn.Encrypted() && p.gateway.o.Secured != nil {
+		p.fast = counters.DTLS
+		return p.openSecured(peer)
 	}
 	p.fast = counters.UDP
 	return p.openPlain(peer)

@@ -64,6 +64,12 @@ func (c *Conn) LoginRead() {
 // Reached implements transport.Conn. Pings do not wait behind messages here.
 func (c *Conn) Reached() (acked uint64, ping bool) { return 0, true }
 
+// PongsInOrder implements transport.Conn: pings overtake messages.
+func (c *Conn) PongsInOrder() bool { return false }
+
+// Encrypted implements transport.Conn: the carrier is a DTLS association.
+func (c *Conn) Encrypted() bool { return true }
+
 // LoggedIn implements transport.Conn. It also raises the limit on inbound
 // messages and the window, so it belongs before the answer to the LOGIN.
 func (c *Conn) LoggedIn() {

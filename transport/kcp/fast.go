@@ -7,6 +7,7 @@ import (
 
 	"troupe/messages/counters"
 	"troupe/messages/wire"
+	"troupe/transport"
 )
 
 // fastFrameMax is the largest frame that Fast.Send takes, in bytes of its Len:
@@ -26,11 +27,10 @@ type Fast struct {
 	number int32 // of the next packet out
 }
 
-// OpenFast returns the connection's own fast channel: unreliable datagrams beside
-// KCP in the same association. What arrives goes to onPacket (one packet without
-// its length, newest wins, valid during the call, from the socket's reader: it
-// must not block). A second call replaces the first, numbers start at 0 again.
-func (c *Conn) OpenFast(onPacket func(packet []byte)) *Fast {
+// OpenFast implements transport.Conn: unreliable datagrams in the association that
+// carries KCP. The socket's reader calls onPacket. A second call replaces the first
+// channel, and numbers start at 0 again.
+func (c *Conn) OpenFast(onPacket func(packet []byte)) transport.FastLink {
 	f := &Fast{e: c.e, onPacket: onPacket, highest: -1}
 	c.e.lock()
 	f.live.Store(c.e.phase == phaseOpen)

@@ -78,6 +78,16 @@ func TestEachRuleCanFail(t *testing.T) {
 			[]string{one("transport/fast/a.go", "troupe/actors"), one("transport/gatewayx/a.go", "troupe/actors/stage"), one("transport/serviceapi/a.go", "troupe/actors/fleet")},
 			[]string{one("transport/gateway/a.go", "troupe/actors/stage"), one("transport/host/a.go", "troupe/actors"), one("transport/ops/a.go", "troupe/actors"), one("transport/fast/a_test.go", "troupe/actors"), one("cmd/a.go", "troupe/actors")},
 		},
+		"transports tell themselves what they can do": {
+			[]string{
+				"transport/gateway/a.go\npackage x\n\nfunc f(c transport.Conn) bool { return c.Kind() == transport.KCP }\n",
+				"actors/player/a.go\npackage x\n\nfunc f(c conn) {\n\tswitch c.Channel() {\n\tcase counters.WSS:\n\t}\n}\n",
+			},
+			[]string{
+				"transport/host/a.go\npackage x\n\nvar _ = transport.WSS\n", "transport/kcp/a.go\npackage x\n\nvar _ = counters.KCP\n",
+				"actors/actorstest/a.go\npackage x\n\nvar _ = counters.WS\n", "transport/gateway/b.go\npackage x\n\nvar _ = counters.UDP\n",
+			},
+		},
 		"the AWS wire knows no games": {
 			[]string{one("transport/awswire/a.go", "troupe/messages"), one("transport/awswire/b.go", "troupe/transport/serviceapi")},
 			[]string{one("transport/awswire/c.go", "net/http"), one("transport/awswire/a_test.go", "troupe/transport/awswire/awswiretest"), one("transport/serviceapi/a.go", "troupe/transport/awswire")},

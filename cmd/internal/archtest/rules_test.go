@@ -75,6 +75,11 @@ var rules = []rule{
 		}),
 	},
 	{
+		"transports tell themselves what they can do",
+		"a switch on the kind of transport above it must be found and extended for every new transport: a difference that matters is a method of transport.Conn",
+		findKinds,
+	},
+	{
 		"the AWS wire knows no games",
 		"protocols, signatures and rules serve any table of operations: what they know of games, fleets or players would be in the way of the next service",
 		eachImport(func(s *source, i imported) string {
@@ -206,6 +211,28 @@ func findUnsafe(all []*source) (found []violation) {
 			if sel, ok := n.(*ast.SelectorExpr); ok {
 				if why := banned[sel.Sel.Name]; why != "" {
 					found = append(found, violation{s.file, s.at(sel.Pos()), sel.Sel.Name + " " + why})
+				}
+			}
+			return true
+		})
+	}
+	return found
+}
+
+// kinds are the names of single transports.
+var kinds = map[string]bool{"transport.WS": true, "transport.WSS": true, "transport.KCP": true, "counters.WS": true, "counters.WSS": true, "counters.KCP": true}
+
+// findKinds finds actors and the gateway naming a single transport. The packages of
+// transports, and host, which opens them, may.
+func findKinds(all []*source) (found []violation) {
+	for _, s := range all {
+		if s.test || isTest(s.pkg) || !within(s.pkg, "actors") && !within(s.pkg, "transport/gateway") {
+			continue
+		}
+		ast.Inspect(s.ast, func(n ast.Node) bool {
+			if sel, ok := n.(*ast.SelectorExpr); ok {
+				if x, ok := sel.X.(*ast.Ident); ok && kinds[x.Name+"."+sel.Sel.Name] {
+					found = append(found, violation{s.file, s.at(sel.Pos()), s.pkg + " names " + x.Name + "." + sel.Sel.Name})
 				}
 			}
 			return true
