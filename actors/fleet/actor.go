@@ -6,6 +6,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"troupe/actors/fleet/hosting"
 	"troupe/actors/gamesession"
 	"troupe/actors/ledger"
 	"troupe/actors/player"
@@ -31,60 +32,55 @@ type Registry struct {
 	refs       map[*stage.Ref]*entry
 	creators   creators
 	scripts    map[messages.ScriptID]*scriptEntry
-	locations  map[string]messages.Location   // of the configuration, and custom ones
-	live       map[string]int                 // game sessions that have not ended, by location
-	standbys   map[*stage.Ref]*standbyProcess // until their actors have stopped
-	ended      []*entry                       // gone for good, in the order of their ends
-	endedBytes int                            // that these hold in memory, about
-	restored   restored                       // until Started
-	unread     unread                         // stored records that are left out; set once
-	storeLog   zerolog.Logger                 // sampled: for what is not stored; set once
-	stuck      int                            // calls into games that nothing can end
-	deleted    []*fleetEntry                  // TERMINATED, in the order of their ends
-	watchers   []*stage.Ref                   // of WatchRoom
+	locations  map[string]messages.Location // of the configuration, and custom ones
+	live       map[string]int               // game sessions that have not ended, by location
+	ended      []*entry                     // gone for good, in the order of their ends
+	endedBytes int                          // that these hold in memory, about
+	restored   restored                     // until Started
+	unread     unread                       // stored records that are left out; set once
+	storeLog   zerolog.Logger               // sampled: for what is not stored; set once
+	deleted    []*fleetEntry                // TERMINATED, in the order of their ends
+	watchers   []*stage.Ref                 // of WatchRoom
 	drain      drain
 	ledger     *ledger.Ledger
+	hosting    *hosting.Hosting
 	context    *stage.Context // once it has started
 
-	// work are the goroutines beside the actor, loads those that compile.
-	work  sync.WaitGroup
-	loads chan struct{}
+	work sync.WaitGroup // goroutines beside the actor
 }
 
 type fleetEntry struct {
-	record         *messages.Fleet
-	live           map[string]int   // game sessions that have not ended, by location
-	activating     map[string]int   // of them, those that are not ACTIVE yet
-	processConfigs []*processConfig // of a fleet with a script
-	events         events
-	shown          shown
-	configured     bool // of the configuration, which brings it back at each start
+	record     *messages.Fleet
+	live       map[string]int // game sessions that have not ended, by location
+	activating map[string]int // of them, those that are not ACTIVE yet
+	events     events
+	shown      shown
+	configured bool // of the configuration, which brings it back at each start
 }
 
 type entry struct {
-	id            messages.GameSessionID
-	fleet         *fleetEntry
-	location      string
-	token         string   // IdempotencyToken
-	made          [32]byte // of what; see fingerprint
-	published     *gamesession.Published
-	processConfig *processConfig // with program: of a fleet with a script
-	program       *program
-	earlier       bool       // takes no new players and ends without any: its script has a newer content
-	ref           *stage.Ref // nil once the actor has stopped
-	players       []messages.PlayerSessionID
-	over          bool
-	crashed       bool         // by its own fault; set before over
-	starting      bool         // counted as ACTIVATING
-	overdue       *stage.Timer // while that: it takes too long; of a fleet with a script
-	endedAt       time.Time
-	forgotten     bool
-	bytes         int  // that it holds in memory once it has ended, about
-	stored        bool // durable, and shown from then on
-	waiting       []func(*messages.GameSession, error)
-	told          messages.GameSessionStatus        // of by an event
-	open          map[messages.PlayerSessionID]bool // of them no event has told the end; with OwnEvents
-	notify        *stage.Ref                        // of Launch; nil once it has been told
+	id        messages.GameSessionID
+	fleet     *fleetEntry
+	location  string
+	token     string   // IdempotencyToken
+	made      [32]byte // of what; see fingerprint
+	published *gamesession.Published
+	process   *hosting.Process // of a fleet with a script
+	earlier   bool             // takes no new players and ends without any: its script has a newer content
+	ref       *stage.Ref       // nil once the actor has stopped
+	players   []messages.PlayerSessionID
+	over      bool
+	crashed   bool         // by its own fault; set before over
+	starting  bool         // counted as ACTIVATING
+	overdue   *stage.Timer // while that: it takes too long; of a fleet with a script
+	endedAt   time.Time
+	forgotten bool
+	bytes     int  // that it holds in memory once it has ended, about
+	stored    bool // durable, and shown from then on
+	waiting   []func(*messages.GameSession, error)
+	told      messages.GameSessionStatus        // of by an event
+	open      map[messages.PlayerSessionID]bool // of them no event has told the end; with OwnEvents
+	notify    *stage.Ref                        // of Launch; nil once it has been told
 }
 
 type tokenKey struct {
@@ -120,10 +116,8 @@ func New(o Options) (*Registry, error) {
 		players:   newPlayerIndex(),
 		refs:      make(map[*stage.Ref]*entry),
 		scripts:   make(map[messages.ScriptID]*scriptEntry),
-		standbys:  make(map[*stage.Ref]*standbyProcess),
 		locations: make(map[string]messages.Location),
 		live:      make(map[string]int),
-		loads:     make(chan struct{}, loadsMax),
 		unread:    make(unread),
 	}
 	r.ledger = ledger.New(ledger.Options{
@@ -132,6 +126,7 @@ func New(o Options) (*Registry, error) {
 		Tell:  func(msg any) { r.context.Self().Tell(msg) },
 		After: func(d time.Duration, msg any) { r.context.After(d, msg) },
 	})
+	r.hosting = hosting.New(hosting.Options{NewProgram: o.NewProgram, Settings: r.settings, OnStuck: o.OnStuck, Catalog: r, Listener: r})
 	r.locations[o.Region] = messages.Location{Name: o.Region}
 	for _, l := range o.Locations {
 		r.locations[l.Name] = l
@@ -153,12 +148,13 @@ func New(o Options) (*Registry, error) {
 func (r *Registry) Started(c *stage.Context) {
 	r.storeLog = c.Log().Sample(&zerolog.BurstSampler{Burst: 5, Period: time.Second})
 	r.context = c
+	r.hosting.Started(c)
 	r.revive(c)
 }
 
 // Stopped implements stage.Actor. All game sessions have stopped before.
 func (r *Registry) Stopped(c *stage.Context) {
-	r.closePrograms()
+	r.hosting.Stopped()
 	r.answerUnstored()
 	r.ledger.Stop(c.Crash() == "")
 	r.drain.answer(nil)
@@ -206,17 +202,8 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 		m.Reply(r.depths(c), nil)
 	case Request[ScriptsLoaded, None]:
 		r.onScriptsLoaded(m)
-	case loaded:
-		r.onLoaded(c, m)
-	case updateDue:
-		r.onUpdateDue(m.w)
-	case retryDue:
-		m.p.paused = false
-		r.fill(c, m.p)
 	case activationDue:
 		r.onActivationDue(c, m)
-	case gamesession.Ready:
-		r.onReady(c, m.Ref)
 	case gamesession.SeatsMade:
 		r.onSeatsMade(c, m)
 	case gamesession.SeatChanged:
@@ -231,8 +218,8 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 		r.onDrain(c, m)
 	case Request[CancelDrain, None]:
 		m.Reply(None{}, r.cancelDrain(c))
-	case Stuck:
-		r.onStuck(c, m)
+	case hosting.Stuck:
+		r.hosting.Stuck(m, r.nameOf(m.Ref))
 	case graceOver:
 		r.endAll(c)
 	case ledger.Answer:
@@ -242,7 +229,7 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 	case endOne:
 		r.terminate(r.sessions[m.id])
 	default:
-		if !r.receiveResources(c, msg) {
+		if !r.hosting.Receive(msg) && !r.receiveResources(c, msg) {
 			c.Unknown(msg)
 		}
 	}
@@ -277,8 +264,7 @@ func (r *Registry) onCreatePlayers(m CreatePlayerSessions) {
 
 // onProcessOver handles the end of a game session, or of a stand-by process.
 func (r *Registry) onProcessOver(c *stage.Context, m gamesession.Over) {
-	if i := r.standbys[m.Ref]; i != nil {
-		r.onIdleOver(c, i, m.Text)
+	if r.hosting.Over(m.Ref, m.Text) {
 		return
 	}
 	e := r.refs[m.Ref]
@@ -290,8 +276,8 @@ func (r *Registry) onProcessOver(c *stage.Context, m gamesession.Over) {
 		return
 	}
 	e.crashed = m.Failed
-	if m.Failed && e.processConfig != nil {
-		e.fleet.events.add(c.Now(), eventCrashed, "a game session of version "+e.program.version+" ended: "+m.Text)
+	if m.Failed && e.process != nil {
+		r.hosting.Crashed(e.process, m.Text)
 	}
 	r.onOver(c, e)
 }
@@ -303,9 +289,6 @@ func (r *Registry) onOver(c *stage.Context, e *entry) {
 	}
 	e.over, e.endedAt = true, c.Now()
 	r.occupy(e, -1)
-	if e.processConfig != nil {
-		r.fill(c, e.processConfig)
-	}
 	e.fleet.shown.over(e)
 	r.storeChange(c, e)
 	r.tellFreed(e)
@@ -322,11 +305,7 @@ func (r *Registry) onOver(c *stage.Context, e *entry) {
 // onExited handles the end of a game session's actor. A crash ends the game
 // session and says so; it is never restarted.
 func (r *Registry) onExited(c *stage.Context, m stage.Exited) {
-	if i := r.standbys[m.Ref]; i != nil {
-		r.onIdleOver(c, i, m.Crash)
-		delete(r.standbys, m.Ref)
-		r.release(i.program)
-		r.started(c, i.program)
+	if r.hosting.Exited(m.Ref, m.Crash) {
 		r.finishDrain()
 		return
 	}
@@ -338,12 +317,14 @@ func (r *Registry) onExited(c *stage.Context, m stage.Exited) {
 	e.ref = nil
 	if m.Crash != "" {
 		e.crashed = true
-		if e.processConfig != nil && !e.over {
-			e.fleet.events.add(c.Now(), eventCrashed, "a game session of version "+e.program.version+" ended: "+m.Crash)
+		if e.process != nil && !e.over {
+			r.hosting.Crashed(e.process, m.Crash)
 		}
 	}
 	r.onOver(c, e)
-	r.release(e.program)
+	if e.process != nil {
+		r.hosting.Release(e.process)
+	}
 	r.keepEnded(e)
 	r.forgetEnded(c)
 	r.finishDrain()
@@ -364,9 +345,10 @@ func (r *Registry) newRef(c *stage.Context) *stage.Ref {
 	return c.Stage().NewRef(counters.ActorGameSession, r.o.Session.Mailbox)
 }
 
-// newScriptRef is newRef for a game session that runs a script.
-func (r *Registry) newScriptRef(c *stage.Context) *stage.Ref {
-	limits := r.o.Session.Mailbox
-	limits.Lengthy = true
-	return c.Stage().NewRef(counters.ActorGameSession, limits)
+// nameOf is the id of the game session of an actor, "" if it has none.
+func (r *Registry) nameOf(ref *stage.Ref) string {
+	if e := r.refs[ref]; e != nil {
+		return string(e.id)
+	}
+	return ""
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"troupe/actors/fleet/hosting"
 	"troupe/actors/gamesession"
 	"troupe/actors/ledger"
 	"troupe/actors/stage"
@@ -45,7 +46,7 @@ func (r *Registry) onUpdateCapacity(c *stage.Context, m Request[messages.UpdateC
 			n.Groups = groups
 		}, then: func() {
 			r.shrink(f, location)
-			r.refill(c, f)
+			r.hosting.Refill(f.record.ID)
 			r.tellRoom(f, location)
 		}}, &changed), nil
 	}})
@@ -67,22 +68,12 @@ func (r *Registry) capacityAllowed(f *messages.Fleet, location string, g message
 	return nil
 }
 
-// refill starts and stops stand-by processes of a fleet whose places have changed.
-func (r *Registry) refill(c *stage.Context, f *fleetEntry) {
-	for _, p := range slices.Clone(f.processConfigs) {
-		r.fill(c, p)
-	}
-}
-
 // shrink ends the game sessions in a location that are over its capacity: those without
 // players first, then the newest.
 func (r *Registry) shrink(f *fleetEntry, location string) {
-	over := make(map[*processConfig]int) // nil of a fleet without a script
-	if over[nil] = f.live[location] - f.capacity(location); f.record.ScriptID != "" {
-		clear(over)
-		for _, p := range f.processConfigs {
-			over[p] = p.live[location] - p.processes(location)
-		}
+	over := r.hosting.Surplus(f.record.ID, location)
+	if f.record.ScriptID == "" {
+		over[nil] = f.live[location] - f.capacity(location)
 	}
 	var ending []*entry
 	for _, e := range r.order {
@@ -91,7 +82,7 @@ func (r *Registry) shrink(f *fleetEntry, location string) {
 		}
 		switch g := e.published.Session(); {
 		case g.Status == messages.GameSessionTerminating:
-			over[e.processConfig]-- // it leaves anyway
+			over[e.config()]-- // it leaves anyway
 		case !g.Protected:
 			ending = append(ending, e)
 		}
@@ -101,11 +92,19 @@ func (r *Registry) shrink(f *fleetEntry, location string) {
 		return min(1, a.published.Session().CurrentPlayers) - min(1, b.published.Session().CurrentPlayers)
 	})
 	for _, e := range ending {
-		if over[e.processConfig] > 0 {
-			over[e.processConfig]--
+		if over[e.config()] > 0 {
+			over[e.config()]--
 			e.ref.Tell(gamesession.Terminate{Reason: messages.CloseGoingAway, Text: "the fleet was scaled down"})
 		}
 	}
+}
+
+// config is the process configuration that a game session counts for; nil without a script.
+func (e *entry) config() *hosting.ProcessConfig {
+	if e.process == nil {
+		return nil
+	}
+	return e.process.Config()
 }
 
 // uses counts what fleets have and use in one location each. Unknown ids, and fleets

@@ -121,8 +121,7 @@ func (r *Registry) start(c *stage.Context, spec sessionSpec) (*entry, error) {
 		e.made = fingerprint(&req)
 	}
 	if f.record.ScriptID != "" {
-		e.processConfig = f.vacant(spec.location) // see room
-		e.program = e.processConfig.current
+		e.process = r.hosting.Free(f.record.ID, spec.location) // see room
 	}
 	address := r.o.Advertised
 	if f.record.Certificates {
@@ -135,8 +134,8 @@ func (r *Registry) start(c *stage.Context, spec sessionSpec) (*entry, error) {
 		IdempotencyToken: req.IdempotencyToken, Created: c.Now(),
 		IPAddress: address.IPAddress, DNSName: address.DNSName, Port: address.Port,
 	}
-	if e.program != nil {
-		record.ScriptVersion = e.program.version
+	if e.process != nil {
+		record.ScriptVersion = e.process.Version()
 	}
 	e.published = gamesession.NewPublished(record)
 	if err := r.run(c, e, record); err != nil {
@@ -145,8 +144,7 @@ func (r *Registry) start(c *stage.Context, spec sessionSpec) (*entry, error) {
 	r.occupy(e, 1)
 	r.sessions[e.id] = e
 	r.order = append(r.order, e)
-	if e.processConfig != nil {
-		r.fill(c, e.processConfig)
+	if e.process != nil {
 		r.boundActivation(c, e)
 	}
 	log := c.Log().Info().Str("game_session_id", string(e.id)).Int("max_players", req.MaxPlayers)
@@ -164,42 +162,15 @@ func (r *Registry) boundActivation(c *stage.Context, e *entry) {
 	e.overdue = c.After(cmp.Or(e.fleet.record.Runtime.ActivationTimeout, activationTimeout), activationDue{e, e.ref})
 }
 
-// run gives a game session a process: one that is ready, or a new one.
-func (r *Registry) run(c *stage.Context, e *entry, record *messages.GameSession) error {
-	p := e.processConfig
-	if p == nil {
+// run starts a game session, in a process or without one.
+func (r *Registry) run(c *stage.Context, e *entry, record *messages.GameSession) (err error) {
+	if e.process == nil {
 		return r.runHandler(c, e, record)
 	}
-	if i := r.take(p); i != nil {
-		i.log.Pass(r.openLog(c, e.id, e.fleet.record))
-		e.ref = i.ref // and the stand-by process's use of the program is the game session's
-		e.ref.Tell(gamesession.Assign{Record: record, Published: e.published})
-	} else if err := r.runProgram(c, e, record); err != nil {
-		return err
+	if e.ref, err = r.hosting.Start(e.process, gamesession.Options{Record: record, Published: e.published}, r.logOf(c, e)); err == nil {
+		r.refs[e.ref] = e
 	}
-	r.refs[e.ref] = e
-	return nil
-}
-
-// runProgram starts a process for a game session.
-func (r *Registry) runProgram(c *stage.Context, e *entry, record *messages.GameSession) error {
-	p := e.processConfig
-	ref := r.newScriptRef(c)
-	log := script.NewLog(r.openLog(c, e.id, e.fleet.record), script.LevelOf(p.spec.Parameters), c.Stage().Now)
-	handler, err := r.makeHandler(c, e.program, r.processOf(c, p, ref, log))
-	if err != nil {
-		log.Error("the script cannot be started:", err)
-		log.Close()
-		e.fleet.events.add(c.Now(), eventCrashed, "a process could not be started: "+err.Error())
-		return messages.Errorf(messages.Internal, "a process of fleet %s could not be started: %v", e.fleet.record.ID, err)
-	}
-	e.program.users++
-	e.ref = ref
-	c.Spawn(ref, gamesession.New(gamesession.Options{
-		Record: record, Published: e.published, Fleet: c.Self(), Handler: handler,
-		Args: strings.Fields(p.spec.Parameters), Log: log, Settings: r.settings(e.fleet.record),
-	}))
-	return nil
+	return err
 }
 
 // replace gives a game session another process, because the idle one that it was
@@ -208,19 +179,17 @@ func (r *Registry) runProgram(c *stage.Context, e *entry, record *messages.GameS
 func (r *Registry) replace(c *stage.Context, e *entry) {
 	delete(r.refs, e.ref)
 	e.ref = nil
-	old := e.program
-	defer r.release(old) // only now: it may be the one that goes on
-	if e.processConfig.current != nil {
-		e.program = e.processConfig.current
-	}
+	defer r.hosting.Release(e.process) // only now: its program may be the one that goes on
+	e.process = e.process.Again()
 	record := e.published.Session()
 	if why := r.unwanted(e, record); why != "" {
 		r.endUnstarted(c, e, why)
 		return
 	}
 	record.Status, record.EndText, record.Terminated = messages.GameSessionActivating, "", time.Time{}
-	record.ScriptVersion = e.program.version
-	if err := r.runProgram(c, e, record); err != nil {
+	record.ScriptVersion = e.process.Version()
+	var err error
+	if e.ref, err = r.hosting.StartNew(e.process, gamesession.Options{Record: record, Published: e.published}, r.logOf(c, e)); err != nil {
 		r.endUnstarted(c, e, err.Error())
 		return
 	}
@@ -278,29 +247,8 @@ func (r *Registry) settings(f *messages.Fleet) gamesession.Settings {
 	return s
 }
 
-// processOf is what a process of p is started with.
-func (r *Registry) processOf(c *stage.Context, p *processConfig, ref *stage.Ref, log *script.Log) script.Process {
-	registry := c.Self()
-	return script.Process{
-		Fleet: p.fleet.record, Args: strings.Fields(p.spec.Parameters), Log: log, Counters: c.Counters(),
-		Stuck:    func(reason string) { registry.Tell(Stuck{Ref: ref, Reason: reason}) },
-		HandOver: ref.HandOver,
-	}
-}
-
-// makeHandler makes the logic of one process. A panic in it is the engine's
-// fault and must not take the registry with it.
-func (r *Registry) makeHandler(c *stage.Context, of *program, p script.Process) (h script.Handler, err error) {
-	defer func() {
-		if text := recover(); text != nil {
-			c.Counters().HandlerErrors.Add(1)
-			h, err = nil, fmt.Errorf("the engine failed on it: %v", text)
-		}
-	}()
-	return of.NewHandler(p)
-}
-
-// newHandler makes the logic of a fleet without a script, as makeHandler does.
+// newHandler makes the logic of a fleet without a script. A panic in it must not take the registry
+// with it.
 func (r *Registry) newHandler(c *stage.Context, f *messages.Fleet) (h script.Handler, err error) {
 	defer func() {
 		if text := recover(); text != nil {

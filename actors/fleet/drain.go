@@ -49,12 +49,7 @@ func (d *drain) limit(c *stage.Context, grace time.Duration) {
 func (r *Registry) onDrain(c *stage.Context, m Drain) {
 	r.drain.on = true
 	r.drain.waiting = append(r.drain.waiting, m.Done)
-	for _, f := range r.fleets {
-		for _, p := range f.processConfigs {
-			r.stopStandby(p, func(*standbyProcess) bool { return true })
-			p.answerWaiting(shuttingDown)
-		}
-	}
+	r.hosting.Drain()
 	for _, e := range r.order {
 		if e.ref == nil || e.over {
 			continue
@@ -90,23 +85,12 @@ func (r *Registry) cancelDrain(c *stage.Context) error {
 			e.ref.Tell(gamesession.EndWhenEmpty{On: e.earlier})
 		}
 	}
+	r.hosting.Resume()
 	for _, f := range r.fleets {
-		for _, p := range f.processConfigs {
-			if !p.newest(r.scripts[f.record.ScriptID]) {
-				r.load(c, p)
-			}
-			r.fill(c, p)
-		}
 		r.tellRoom(f, "")
 	}
 	was.answer(ErrDrainCancelled)
 	return nil
-}
-
-// newest reports whether a process runs the newest content of its script, or is about to.
-func (p *processConfig) newest(s *scriptEntry) bool {
-	runs := func(o *program) bool { return o != nil && o.script == s && o.contents == s.record.Contents }
-	return s == nil || runs(p.next) || p.next == nil && runs(p.current)
 }
 
 // drainSpread is over how long the ends of many game sessions are spread, so
@@ -141,7 +125,7 @@ func (r *Registry) terminate(e *entry) {
 }
 
 func (r *Registry) finishDrain() {
-	if !r.drain.on || len(r.refs)+len(r.standbys) > 0 {
+	if !r.drain.on || len(r.refs)+r.hosting.Standbys() > 0 {
 		return
 	}
 	r.drain.ending = true

@@ -3,12 +3,10 @@ package fleet
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"troupe/actors/ledger"
 	"troupe/actors/script/bundle"
-	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
 )
@@ -46,31 +44,6 @@ func (s *scriptEntry) supersede(number int, zip []byte) []store.Change {
 	return changes
 }
 
-// withEarlier has a process that runs nothing yet try the earlier content first.
-func (l *loader) withEarlier(p *processConfig) {
-	if good := l.script.good; good != nil && good.bundle != nil && p.current == nil && !p.revived {
-		p.revived = true
-		b := *good.bundle
-		b.Version, b.NodeVersion = labelOf(good.Contents, good.Version), l.bundle.NodeVersion
-		l.bundle, l.contents, l.earlier, l.missing = &b, good.Contents, true, nil
-	}
-}
-
-// proven takes note that what a process runs now does run. An earlier content makes way
-// for the newest one; that one for none, once no process needs the earlier one.
-func (r *Registry) proven(c *stage.Context, p *processConfig) {
-	s := p.current.script
-	switch {
-	case p.current.earlier:
-		r.load(c, p)
-		return
-	case s.behind(p):
-		return
-	}
-	s.ran = true
-	r.dropEarlier(s)
-}
-
 // dropEarlier gives up a script's earlier content, if the newest one runs wherever the
 // earlier one did, behind changes that are under way: they may bring a content that does not
 // run, and may be refused.
@@ -80,11 +53,6 @@ func (r *Registry) dropEarlier(s *scriptEntry) {
 		if !s.ran || s.good == nil || r.scripts[id] != s {
 			return ledger.Entry{}, errStillNeeded
 		}
-		for _, f := range r.fleets {
-			if slices.ContainsFunc(f.processConfigs, s.behind) {
-				return ledger.Entry{}, errStillNeeded
-			}
-		}
 		next, key := *s, s.good.Key
 		next.good = nil
 		return ledger.Entry{Changes: []store.Change{next.put(), store.Delete(store.Content, key)}, Apply: func() { s.good = nil }}, nil
@@ -92,11 +60,6 @@ func (r *Registry) dropEarlier(s *scriptEntry) {
 }
 
 var errStillNeeded = errors.New("the earlier content is needed")
-
-// behind reports whether a process runs an earlier content of the script than the newest.
-func (s *scriptEntry) behind(p *processConfig) bool {
-	return p.current != nil && p.current.script == s && p.current.contents != s.record.Contents
-}
 
 // dropped is the changes that delete a script.
 func (s *scriptEntry) dropped() []store.Change {

@@ -12,7 +12,7 @@ import (
 
 	"troupe/actors"
 	"troupe/actors/actorstest"
-	"troupe/actors/fleet"
+	"troupe/actors/fleet/hosting"
 	"troupe/actors/script"
 	"troupe/actors/script/bundle"
 	"troupe/messages"
@@ -284,4 +284,4 @@ func start(w *world, id messages.FleetID) *messages.GameSession {
 	return g
 }
 
-var _ fleet.Standby = (*testProgram)(nil)
+var _ hosting.Standby = (*testProgram)(nil)

@@ -110,9 +110,10 @@ func (r *Registry) fleetAs(f *fleetEntry, change fleetChange, changed **messages
 	put := store.Put(store.Fleet, string(now.ID), fleetRecord{now, saying, f.configured})
 	return ledger.Entry{Changes: []store.Change{put}, Apply: func() {
 		if f.record == was && slices.Equal(f.events, said) {
-			f.record, f.events = &now, saying
+			r.setRecord(f, &now)
+			f.events = saying
 		} else {
-			f.change(func(n *messages.Fleet) { change.set(n, &f.events) })
+			r.change(f, func(n *messages.Fleet) { change.set(n, &f.events) })
 			r.noteFleet(f)
 		}
 		*changed = f.record
@@ -188,65 +189,29 @@ func (f *fleetEntry) runtime() messages.RuntimeConfiguration {
 
 // open brings a fleet with a script to life.
 func (r *Registry) open(c *stage.Context, f *fleetEntry) {
-	f.change(func(n *messages.Fleet) { n.Runtime, n.Status = f.runtime(), messages.FleetNew })
+	r.change(f, func(n *messages.Fleet) { n.Runtime, n.Status = f.runtime(), messages.FleetNew })
 	if len(f.events) == 0 { // else an earlier process made it
 		f.events.add(c.Now(), eventCreated, "the fleet was created")
 	}
 	r.setFleetStatus(c, f, messages.FleetDownloading)
 	r.setFleetStatus(c, f, messages.FleetValidating)
-	r.configure(c, f)
-}
-
-// configure makes processes of what the runtime configuration says; those that
-// it says as before stay, the others serve until something new runs.
-func (r *Registry) configure(c *stage.Context, f *fleetEntry) {
-	old := f.processConfigs
-	f.processConfigs = nil
-	for _, spec := range f.record.Runtime.Processes {
-		same := func(p *processConfig) bool {
-			return p.spec.LaunchPath == spec.LaunchPath && p.spec.Parameters == spec.Parameters
-		}
-		if i := slices.IndexFunc(old, same); i >= 0 {
-			p := old[i]
-			old = slices.Delete(old, i, i+1)
-			p.spec, p.leaving = spec, false
-			f.processConfigs = append(f.processConfigs, p)
-			r.fill(c, p)
-			continue
-		}
-		p := &processConfig{fleet: f, spec: spec, live: make(map[string]int)}
-		f.processConfigs = append(f.processConfigs, p)
-		r.inherit(p, old)
-		r.load(c, p)
-	}
-	for _, p := range old {
-		p.leaving = true
-	}
-	f.processConfigs = append(f.processConfigs, old...)
-	r.judge(c, f)
-}
-
-// inherit gives a process with other parameters the program of one with the same
-// launch path, which goes on if the newest content does not run.
-func (r *Registry) inherit(p *processConfig, from []*processConfig) {
-	for _, o := range from {
-		if o.spec.LaunchPath == p.spec.LaunchPath && o.current != nil {
-			p.current = o.current
-			p.current.wanted++
-			return
-		}
-	}
+	r.hosting.Configure(f.record)
 }
 
 // change replaces the record: others may hold the old one.
-func (f *fleetEntry) change(set func(*messages.Fleet)) {
+func (r *Registry) change(f *fleetEntry, set func(*messages.Fleet)) {
 	record := *f.record
 	set(&record)
-	f.record = &record
+	r.setRecord(f, &record)
+}
+
+func (r *Registry) setRecord(f *fleetEntry, record *messages.Fleet) {
+	f.record = record
+	r.hosting.Changed(record)
 }
 
 func (r *Registry) setFleetStatus(c *stage.Context, f *fleetEntry, s messages.FleetStatus) {
-	f.change(func(n *messages.Fleet) { n.Status = s })
+	r.change(f, func(n *messages.Fleet) { n.Status = s })
 	if s != messages.FleetTerminated && s != messages.FleetDeleting { // those have no event of their own
 		f.events.add(c.Now(), eventStatePrefix+s.String(), "the fleet is "+s.String())
 	}
@@ -267,7 +232,7 @@ func (r *Registry) onUpdateRuntime(c *stage.Context, m Request[messages.UpdateRu
 		if most := max(r.o.ProcessesMax, f.record.GameSessionsMax); concurrent(q.Runtime) > most {
 			return fleetChange{}, messages.Errorf(messages.LimitExceeded, "the processes of RuntimeConfiguration are %d together; at most %d are allowed", concurrent(q.Runtime), most)
 		}
-		return fleetChange{set: func(n *messages.Fleet, _ *events) { n.Runtime = q.Runtime }, then: func() { r.configure(c, f) }}, nil
+		return fleetChange{set: func(n *messages.Fleet, _ *events) { n.Runtime = q.Runtime }, then: func() { r.hosting.Configure(f.record) }}, nil
 	})
 }
 
@@ -281,10 +246,7 @@ func (r *Registry) onDeleteFleet(c *stage.Context, m Request[DropFleet, None]) {
 // closeFleet ends what runs on a fleet that is DELETING.
 func (r *Registry) closeFleet(c *stage.Context, f *fleetEntry) {
 	r.setFleetStatus(c, f, messages.FleetDeleting)
-	for _, p := range f.processConfigs {
-		r.retire(p)
-	}
-	f.processConfigs = nil
+	r.hosting.Remove(f.record.ID)
 	for _, e := range r.order {
 		if e.fleet == f && e.ref != nil && !e.over {
 			e.ref.Tell(gamesession.Terminate{Reason: messages.CloseGoingAway, Text: "fleet deleted"})
@@ -298,7 +260,7 @@ func (r *Registry) finishFleet(c *stage.Context, f *fleetEntry) {
 		return
 	}
 	r.setFleetStatus(c, f, messages.FleetTerminated)
-	f.change(func(n *messages.Fleet) { n.Terminated = c.Now() })
+	r.change(f, func(n *messages.Fleet) { n.Terminated = c.Now() })
 	f.events.add(c.Now(), eventDeleted, "the fleet was deleted")
 	r.deleted = append(r.deleted, f)
 	r.noteFleet(f)
@@ -315,13 +277,7 @@ func (r *Registry) fleetEvents(id messages.FleetID) ([]messages.FleetEvent, erro
 
 // onScriptsLoaded answers when nothing loads any more.
 func (r *Registry) onScriptsLoaded(m Request[ScriptsLoaded, None]) {
-	w := &waiting{done: func() { m.Reply(None{}, nil) }}
-	for _, f := range r.fleets {
-		for _, p := range f.processConfigs {
-			w.on(p)
-		}
-	}
-	w.begin()
+	r.hosting.AwaitLoaded(func() { m.Reply(None{}, nil) })
 }
 
 // onActivationDue ends a game session that took too long to be ACTIVE.
@@ -334,28 +290,9 @@ func (r *Registry) onActivationDue(c *stage.Context, m activationDue) {
 	e.ref.Tell(gamesession.Terminate{Reason: messages.CloseGameEnded, Text: "not ACTIVE in time", Force: true})
 }
 
-// closePrograms closes all programs, once nothing runs them.
-func (r *Registry) closePrograms() {
-	all := make(map[*program]bool)
-	for _, f := range r.fleets {
-		for _, p := range f.processConfigs {
-			all[p.current], all[p.next] = true, true
-			p.gone = true
-			p.answerWaiting(shuttingDown)
-		}
-	}
-	for _, e := range r.refs {
-		all[e.program] = true
-	}
-	for _, i := range r.standbys {
-		all[i.program] = true
-	}
-	delete(all, nil)
-	for p := range all {
-		r.closeProgram(p)
-	}
-}
-
 // Wait returns when nothing works beside the actor any more; it has stopped
 // before.
-func (r *Registry) Wait() { r.work.Wait() }
+func (r *Registry) Wait() {
+	r.work.Wait()
+	r.hosting.Wait()
+}

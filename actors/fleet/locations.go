@@ -89,7 +89,7 @@ func (r *Registry) onAddLocations(c *stage.Context, m Request[AddLocations, *mes
 				e.addLocation(c.Now(), l, "PENDING", "CREATING", "CREATED", "ACTIVATING", "ACTIVE")
 			}
 		}, then: func() {
-			r.refill(c, f)
+			r.hosting.Refill(f.record.ID)
 			r.tellRoom(f, "")
 		}}, r.addable(f, q.Locations)
 	})
@@ -139,7 +139,7 @@ func (r *Registry) onRemoveLocations(c *stage.Context, m Request[RemoveLocations
 					e.ref.Tell(gamesession.Terminate{Reason: messages.CloseGoingAway, Text: "fleet location deleted"})
 				}
 			}
-			r.refill(c, f)
+			r.hosting.Refill(f.record.ID)
 		}}, removable(f.record, q.Locations)
 	})
 }

@@ -17,10 +17,12 @@ func (r *Registry) gameLog(c *stage.Context, id messages.GameSessionID, f *messa
 	return log
 }
 
-// openLog opens where the log of a game session with a script goes.
-func (r *Registry) openLog(c *stage.Context, id messages.GameSessionID, f *messages.Fleet) script.Sink {
-	if r.o.OpenLog == nil {
-		return gamesession.HostLog(c.Log(), string(id))
+// logOf opens where the log of a game session with a script goes.
+func (r *Registry) logOf(c *stage.Context, e *entry) func() script.Sink {
+	return func() script.Sink {
+		if r.o.OpenLog == nil {
+			return gamesession.HostLog(c.Log(), string(e.id))
+		}
+		return r.o.OpenLog(e.id, e.fleet.record)
 	}
-	return r.o.OpenLog(id, f)
 }

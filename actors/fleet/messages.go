@@ -133,25 +133,8 @@ func (m Drain) Undelivered() { m.Done(nil) }
 type (
 	graceOver     struct{}
 	endOne        struct{ id messages.GameSessionID }
-	updateDue     struct{ w *waiting }
-	retryDue      struct{ p *processConfig }
 	activationDue struct {
 		e   *entry
 		ref *stage.Ref
 	}
-	loaded struct {
-		processConfig *processConfig
-		program       *program
-		earlier       bool   // it was not the newest content even when its load began
-		code          string // of the event, if it failed
-		err           error
-		close         func(*program)
-	}
 )
-
-// Undelivered implements stage.Undeliverable.
-func (m loaded) Undelivered() {
-	if m.program != nil {
-		m.close(m.program)
-	}
-}

@@ -69,20 +69,6 @@ type Script struct {
 	Bundle *bundle.Bundle
 }
 
-// Standby is implemented by programs that are slow to start: so many idle
-// processes are kept ready where a fleet does not say.
-type Standby interface {
-	script.Program
-	Standby() int
-}
-
-// Noted is implemented by programs that run otherwise than was asked for. The fleet's events
-// show the note.
-type Noted interface {
-	script.Program
-	Note() string
-}
-
 const (
 	// DefaultProcessesMax is the vendor's bound on processes of a fleet.
 	DefaultProcessesMax = 50
@@ -109,14 +95,8 @@ const (
 	endedBytesMax = 512 << 20
 	endedBytes    = 2 << 10
 	seatBytes     = 300
-	// loadsMax is how many scripts are compiled at a time.
-	loadsMax = 2
 	// updateWait is how long an update waits for processes to run it.
 	updateWait = 10 * time.Second
-	// retryMin and retryMax are the first and the longest pause before another
-	// process is started after one that did not become ready.
-	retryMin = time.Second
-	retryMax = 5 * time.Minute
 )
 
 // DefaultEndedMax and DefaultEndedKeep bound the memory of ended game sessions.

@@ -120,7 +120,7 @@ func (r *Registry) restoreFleet(stored *fleetRecord) {
 	record := &stored.Fleet
 	if f := r.fleets[record.ID]; f != nil {
 		if s := record.Status; s != messages.FleetDeleting && s != messages.FleetTerminated {
-			f.change(func(n *messages.Fleet) {
+			r.change(f, func(n *messages.Fleet) {
 				n.Groups, n.CreatorLimit, n.Ports, n.Shown, n.Tags = record.Groups, record.CreatorLimit, record.Ports, record.Shown, record.Tags
 			})
 		}

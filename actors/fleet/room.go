@@ -28,8 +28,12 @@ func (r *Registry) occupy(e *entry, by int) {
 	e.activates(by > 0)
 	r.live[e.location] += by
 	e.fleet.live[e.location] += by
-	if e.processConfig != nil {
-		e.processConfig.live[e.location] += by
+	switch {
+	case e.process == nil:
+	case by > 0:
+		r.hosting.Occupy(e.process)
+	default:
+		r.hosting.Vacate(e.process)
 	}
 }
 
@@ -58,29 +62,6 @@ func concurrent(c messages.RuntimeConfiguration) (sum int) {
 	return sum
 }
 
-// processes is how many processes an entry stands for in a location.
-func (p *processConfig) processes(location string) int {
-	return p.spec.Concurrent * p.fleet.record.GroupsIn(location).Desired
-}
-
-// free is how many more game sessions an entry can take, in all locations.
-func (p *processConfig) free() (n int) {
-	for _, l := range p.fleet.record.Locations {
-		n += max(0, p.processes(l)-p.live[l])
-	}
-	return n
-}
-
-// vacant returns the first process entry that can take a game session in a location.
-func (f *fleetEntry) vacant(location string) *processConfig {
-	for _, p := range f.processConfigs {
-		if p.current != nil && p.live[location] < p.processes(location) {
-			return p
-		}
-	}
-	return nil
-}
-
 // room returns nil where a fleet can take one more game session in one of its
 // locations, else why it cannot.
 func (r *Registry) room(f *fleetEntry, location string) error {
@@ -94,7 +75,7 @@ func (r *Registry) room(f *fleetEntry, location string) error {
 	if most := f.record.Runtime.ActivatingMax * f.record.GroupsIn(location).Desired; most > 0 && f.activating[location] >= most {
 		return full("fleet %s activates its maximum of %d game sessions at a time in %s", id, most, location)
 	}
-	if f.record.ScriptID != "" && f.vacant(location) == nil {
+	if f.record.ScriptID != "" && !r.hosting.HasFree(id, location) {
 		return full("fleet %s has no process that is free in %s", id, location)
 	}
 	return nil

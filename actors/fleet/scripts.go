@@ -18,7 +18,6 @@ type scriptEntry struct {
 	record     *messages.Script
 	bundle     *bundle.Bundle
 	configured bool     // of the configuration
-	hung       []int    // contents of which a process could not be stopped before it was ready
 	key        string   // of the newest content in the store; empty: the script's id
 	ran        bool     // the newest content has shown that it runs
 	missing    error    // why there is no bundle: the store does not have it, or it cannot be read
@@ -90,7 +89,7 @@ func (r *Registry) onUpdateScript(c *stage.Context, m Request[ChangeScript, Chan
 		switch {
 		case err != nil:
 			m.Reply(Changed{}, err)
-		case b == nil: // else reload answers
+		case b == nil: // else Reload answers
 			m.Reply(Changed{Script: &changed}, nil)
 		}
 	}
@@ -120,7 +119,9 @@ func (r *Registry) onUpdateScript(c *stage.Context, m Request[ChangeScript, Chan
 		return ledger.Entry{Changes: append([]store.Change{next.put()}, contents...), Claim: ledger.Claim{Bytes: size(b)}, Apply: func() {
 			s.record, s.bundle, s.key, s.ran, s.good, s.missing = next.record, next.bundle, next.key, next.ran, next.good, nil
 			c.Log().Info().Str("script_id", string(changed.ID)).Str("version", changed.Version).Int("contents", changed.Contents).Msg("script updated")
-			r.reload(c, &changed, m)
+			r.hosting.Reload(changed.ID, cmp.Or(m.Request.Wait, updateWait), func(refused []string, pending bool) {
+				m.Reply(Changed{Script: &changed, Refused: refused, Loading: pending}, nil)
+			})
 		}}, nil
 	}})
 }
@@ -131,35 +132,8 @@ func (r *Registry) scriptAs(s *scriptEntry, record *messages.Script) ledger.Entr
 	next.record = record
 	return ledger.Entry{Changes: []store.Change{next.put()}, Apply: func() {
 		s.record = record
-		r.relabel(s)
+		r.hosting.Relabel(record.ID)
 	}}
-}
-
-// relabel has the programs of a script's newest content show the name of its version.
-func (r *Registry) relabel(s *scriptEntry) {
-	for _, f := range r.fleets {
-		for _, p := range f.processConfigs {
-			s.relabel(p.current)
-			s.relabel(p.next)
-		}
-	}
-}
-
-// reload has processes run a new content, and answers when they do or cannot.
-func (r *Registry) reload(c *stage.Context, changed *messages.Script, m Request[ChangeScript, Changed]) {
-	w := new(waiting)
-	w.done = func() { m.Reply(Changed{Script: changed, Refused: w.refused, Loading: w.left > 0}, nil) }
-	for _, f := range r.fleets {
-		if f.record.ScriptID != changed.ID {
-			continue
-		}
-		for _, p := range f.processConfigs {
-			r.load(c, p)
-			w.on(p)
-		}
-	}
-	w.begin()
-	c.After(cmp.Or(m.Request.Wait, updateWait), updateDue{w})
 }
 
 // describeScripts reads one script, or all.
@@ -198,58 +172,4 @@ func (r *Registry) onDeleteScript(c *stage.Context, m Request[DropScript, None])
 			c.Log().Info().Str("script_id", string(id)).Msg("script deleted")
 		}}, nil
 	}})
-}
-
-// waiting calls done once, when all processes it waits on have loaded what is
-// new, or given up.
-type waiting struct {
-	left    int
-	refused []string
-	done    func()
-}
-
-// on waits on one more process, if it loads something.
-func (w *waiting) on(p *processConfig) {
-	if p.busy() {
-		w.left++
-		p.waiting = append(p.waiting, w)
-	}
-}
-
-// begin is called when all processes are named.
-func (w *waiting) begin() {
-	if w.left == 0 {
-		w.end()
-	}
-}
-
-// less takes what came of one process: why it does not run what is new, or "".
-func (w *waiting) less(refused string) {
-	if refused != "" && !slices.Contains(w.refused, refused) {
-		w.refused = append(w.refused, refused)
-	}
-	if w.left--; w.left == 0 {
-		w.end()
-	}
-}
-
-// onUpdateDue answers an update that some process still loads.
-func (r *Registry) onUpdateDue(w *waiting) {
-	if w.done == nil {
-		return
-	}
-	for _, f := range r.fleets {
-		for _, p := range f.processConfigs {
-			p.waiting = slices.DeleteFunc(p.waiting, func(o *waiting) bool { return o == w })
-		}
-	}
-	w.end()
-}
-
-// end stops waiting, for whatever reason.
-func (w *waiting) end() {
-	if done := w.done; done != nil {
-		w.done = nil
-		done()
-	}
 }

@@ -70,14 +70,14 @@ const embeddedInstead = "the script asks for engine node, and runs in the embedd
 // notInNode is a program that was to run in node.
 type notInNode struct{ *js.Program }
 
-// Note implements fleet.Noted.
+// Note implements hosting.Noted.
 func (notInNode) Note() string { return embeddedInstead }
 
 // slowStarter is a program whose processes are children: starting one takes tens
 // of milliseconds, so one is kept ready.
 type slowStarter struct{ *node.Program }
 
-// Standby implements fleet.Standby.
+// Standby implements hosting.Standby.
 func (slowStarter) Standby() int { return 1 }
 
 func (s *Script) bundleLimits() bundle.Limits {

@@ -1,0 +1,277 @@
+package hosting
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"troupe/actors/stage"
+	"troupe/messages"
+)
+
+// ProcessConfig is one entry of a fleet's runtime configuration: processes that run
+// the same thing. A new content goes through next: it becomes current, and what new
+// game sessions run, once a process with it was ready. Until then, and if that never
+// happens, the last good one goes on (realtime.md 19.1).
+type ProcessConfig struct {
+	fleet        *fleet
+	spec         messages.ServerProcess
+	state        configState
+	loads        loadState
+	current      *program       // nil until the first is ready
+	next         *program       // loaded, and not proven yet
+	live         map[string]int // game sessions, by location
+	standbys     []*standbyProcess
+	failed       int          // processes in a row that did not become ready
+	why          string       // the last process did not become ready; empty since the last that did
+	retry        *stage.Timer // while it is not nil, no process is started
+	waiting      []*waiting
+	triedEarlier bool // has tried the content before the newest
+}
+
+// configState says whether a process configuration is in use.
+type configState uint8
+
+const (
+	configured configState = iota
+	leaving                // no longer configured; serves until what is configured runs
+	retired                // no longer configured, and given up
+)
+
+// loadState says whether a process configuration loads a content.
+type loadState uint8
+
+const (
+	idle loadState = iota
+	loading
+	outdated // loading a content that is not the newest any more: the newest is loaded next
+)
+
+// busy reports whether a new content is on its way.
+func (p *ProcessConfig) busy() bool { return p.loads != idle || p.next != nil && p.failed == 0 }
+
+// outcome answers the callers that wait for a new content, unless another one is loading.
+func (p *ProcessConfig) outcome(refused string) {
+	if p.loads == idle {
+		p.answerWaiting(refused)
+	}
+}
+
+// answerWaiting answers the callers that wait for this content, with the reason why the
+// new version does not run; "" if it does.
+func (p *ProcessConfig) answerWaiting(refused string) {
+	waiting := p.waiting
+	p.waiting = nil
+	for _, w := range waiting {
+		w.less(refused)
+	}
+}
+
+// Why a process configuration will not run a new content.
+const (
+	notConfigured = "it is not configured any more"
+	shuttingDown  = "the host is shutting down"
+)
+
+// inherit gives a configuration with other parameters the program of one with the same
+// launch path, which goes on if the newest content does not run.
+func (p *ProcessConfig) inherit(from []*ProcessConfig) {
+	for _, o := range from {
+		if o.spec.LaunchPath == p.spec.LaunchPath && o.current != nil {
+			p.current = o.current
+			p.current.wanted++
+			return
+		}
+	}
+}
+
+// newest reports whether a configuration runs the newest content of its script, or is about to.
+func (p *ProcessConfig) newest(c *Content) bool {
+	runs := func(o *program) bool { return o != nil && o.content.number == c.Number }
+	return runs(p.next) || p.next == nil && runs(p.current)
+}
+
+// behind reports whether a configuration runs an earlier content of a script than this one.
+func (p *ProcessConfig) behind(newest content) bool {
+	return p.current != nil && p.current.script == newest.script && p.current.number != newest.number
+}
+
+// processes is how many processes a configuration stands for in a location.
+func (p *ProcessConfig) processes(location string) int {
+	return p.spec.Concurrent * p.fleet.record.GroupsIn(location).Desired
+}
+
+// free is how many more game sessions a configuration can take, in all locations.
+func (p *ProcessConfig) free() (n int) {
+	for _, l := range p.fleet.record.Locations {
+		n += max(0, p.processes(l)-p.live[l])
+	}
+	return n
+}
+
+// said reports whether a reason has been given for the last process that did not run.
+func (p *ProcessConfig) said(reason string) bool { return strings.HasSuffix(p.why, reason) }
+
+// forgetFailures has processes started again at once.
+func (p *ProcessConfig) forgetFailures() {
+	p.failed = 0
+	p.retry.Stop()
+	p.retry = nil
+}
+
+// pause is how long to wait after so many failures in a row.
+func pause(failed int) time.Duration {
+	return min(retryMin<<min(failed-1, 20), retryMax)
+}
+
+// cannotRun writes down that a process does not run, and what goes on if it has a
+// newer content.
+func (h *Hosting) cannotRun(p *ProcessConfig, code, text string, newer bool) {
+	record := p.fleet.record
+	message := strings.TrimSpace(text)
+	log := h.c.Log().Error()
+	if message == p.why { // it has been tried again
+		log = h.c.Log().Debug()
+	}
+	p.why = message
+	log = log.Str("fleet_id", string(record.ID)).Str("launch_path", p.spec.LaunchPath).Str("error", message)
+	if p.current != nil && newer {
+		message += "; game sessions go on with version " + p.current.version
+		log = log.Str("goes_on_with", p.current.version)
+	}
+	log.Msg("script does not run")
+	h.o.Listener.FleetEvent(record.ID, code, message)
+	if newer {
+		p.outcome(message)
+	}
+	h.judge(p.fleet)
+}
+
+// prove makes the next program the one that new game sessions run.
+func (h *Hosting) prove(p *ProcessConfig) {
+	id, old, now := p.fleet.record.ID, p.current, p.next
+	p.current, p.next = now, nil
+	h.stopStandby(p, func(i *standbyProcess) bool { return i.program != now })
+	h.unwant(old)
+	h.c.Log().Info().Str("fleet_id", string(id)).Str("launch_path", p.spec.LaunchPath).Str("version", now.version).Msg("script runs")
+	if old != nil {
+		h.o.Listener.FleetEvent(id, EventGeneric, "new game sessions run version "+now.version+" of the script")
+		h.o.Listener.VersionReplaced(id)
+	}
+	if now.earlier { // the newest one is tried next
+		h.load(p)
+	}
+	p.outcome("")
+	h.judge(p.fleet)
+	h.tellRuns(now)
+	h.o.Listener.RoomFound(id)
+}
+
+// tellRuns says that a process runs a program, if that is of the newest content.
+func (h *Hosting) tellRuns(p *program) {
+	if newest, _ := h.o.Catalog.Contents(p.script); newest == nil || newest.Number != p.number {
+		return
+	}
+	everywhere := true
+	h.each(func(o *ProcessConfig) { everywhere = everywhere && !o.behind(p.content) })
+	h.o.Listener.ContentRuns(p.script, everywhere)
+}
+
+// retire takes a configuration out of use; game sessions in its processes go on.
+func (h *Hosting) retire(p *ProcessConfig) {
+	p.state = retired
+	p.forgetFailures()
+	h.stopStandby(p, func(*standbyProcess) bool { return true })
+	h.unwant(p.next)
+	h.unwant(p.current)
+	p.next, p.current = nil, nil
+	p.answerWaiting(notConfigured)
+}
+
+// dropNext gives up the program that is not proven yet.
+func (h *Hosting) dropNext(p *ProcessConfig) {
+	next := p.next
+	if next == nil {
+		return
+	}
+	p.next = nil
+	p.forgetFailures()
+	h.stopStandby(p, func(i *standbyProcess) bool { return i.program == next })
+	h.unwant(next)
+	if next.earlier {
+		h.load(p)
+	}
+}
+
+// waiting calls done once, when all process configurations it waits for run the new
+// content or have given it up.
+type waiting struct {
+	left    int
+	refused []string
+	done    func()
+}
+
+// on waits for one more configuration, if it loads something.
+func (w *waiting) on(p *ProcessConfig) {
+	if p.busy() {
+		w.left++
+		p.waiting = append(p.waiting, w)
+	}
+}
+
+// begin is called when all configurations are named.
+func (w *waiting) begin() {
+	if w.left == 0 {
+		w.end()
+	}
+}
+
+// less takes the outcome of one configuration: why it does not run the new content, or "".
+func (w *waiting) less(refused string) {
+	if refused != "" && !slices.Contains(w.refused, refused) {
+		w.refused = append(w.refused, refused)
+	}
+	if w.left--; w.left == 0 {
+		w.end()
+	}
+}
+
+// end stops waiting, for whatever reason.
+func (w *waiting) end() {
+	if done := w.done; done != nil {
+		w.done = nil
+		done()
+	}
+}
+
+// Reload has the fleets of a script run its newest content. Done is called when all do or
+// cannot, with the reasons why not, or after limit, and then pending is true.
+func (h *Hosting) Reload(id messages.ScriptID, limit time.Duration, done func(refused []string, pending bool)) {
+	w := new(waiting)
+	w.done = func() { done(w.refused, w.left > 0) }
+	h.each(func(p *ProcessConfig) {
+		if p.fleet.record.ScriptID == id {
+			h.load(p)
+			w.on(p)
+		}
+	})
+	w.begin()
+	h.c.After(limit, updateDue{w})
+}
+
+// onUpdateDue answers an update that some configuration still loads.
+func (h *Hosting) onUpdateDue(w *waiting) {
+	if w.done != nil {
+		h.each(func(p *ProcessConfig) {
+			p.waiting = slices.DeleteFunc(p.waiting, func(o *waiting) bool { return o == w })
+		})
+		w.end()
+	}
+}
+
+// AwaitLoaded calls done when no configuration loads a script any more.
+func (h *Hosting) AwaitLoaded(done func()) {
+	w := &waiting{done: done}
+	h.each(w.on)
+	w.begin()
+}

@@ -1,0 +1,295 @@
+package hosting
+
+import (
+	"slices"
+	"sync"
+	"time"
+
+	"troupe/actors/gamesession"
+	"troupe/actors/script"
+	"troupe/actors/script/bundle"
+	"troupe/actors/stage"
+	"troupe/messages"
+)
+
+// Options configure a Hosting. Values are set once.
+type Options struct {
+	// NewProgram makes a program of a script whose entry is one of its files, for
+	// processes of f. It may take its time, and is called from any goroutine.
+	NewProgram func(b *bundle.Bundle, entry string, f *messages.Fleet) (script.Program, error)
+	// Settings are those of a fleet's game sessions.
+	Settings func(f *messages.Fleet) gamesession.Settings
+	// OnStuck is called once, when so many scripts cannot be stopped that the
+	// process should drain and end. Nil does nothing.
+	OnStuck func()
+	// Catalog has the contents of scripts.
+	Catalog Catalog
+	// Listener is told what happens to processes.
+	Listener Listener
+}
+
+// Catalog is what hosting asks of the catalog. It is called in the fleet actor.
+type Catalog interface {
+	// Contents returns the newest content of a script, and the one that ran before it while
+	// that is kept; nil for none.
+	Contents(id messages.ScriptID) (newest, earlier *Content)
+}
+
+// Content is one content of a script.
+type Content struct {
+	Number  int            // unique and rising within the script
+	Version string         // its name for users
+	Bundle  *bundle.Bundle // with the version's name
+	Missing error          // why there is no Bundle; nil if there is one
+}
+
+// Listener is told what happens to processes. It is called in the fleet actor, and may
+// call Hosting.
+type Listener interface {
+	// FleetEvent adds an event to those of a fleet.
+	FleetEvent(id messages.FleetID, code, message string)
+	// FleetRuns says that some process of a fleet runs; FleetFails, that none does or is about to.
+	FleetRuns(id messages.FleetID)
+	FleetFails(id messages.FleetID)
+	// ContentRuns says that a process runs the newest content of a script; everywhere is false
+	// while another still runs an earlier one.
+	ContentRuns(id messages.ScriptID, everywhere bool)
+	// VersionReplaced says that new game sessions of a fleet run another version than before.
+	VersionReplaced(id messages.FleetID)
+	// RoomFound says that a fleet may have room for more game sessions.
+	RoomFound(id messages.FleetID)
+}
+
+// Standby is implemented by programs that are slow to start: so many stand-by
+// processes are kept ready where a fleet does not say.
+type Standby interface {
+	script.Program
+	Standby() int
+}
+
+// Noted is implemented by programs that run otherwise than was asked for. The fleet's events
+// show the note.
+type Noted interface {
+	script.Program
+	Note() string
+}
+
+const (
+	// loadsMax is how many scripts are compiled at a time.
+	loadsMax = 2
+	// retryMin and retryMax are the first and the longest pause before another
+	// process is started after one that did not become ready.
+	retryMin = time.Second
+	retryMax = 5 * time.Minute
+)
+
+// Codes of fleet events, as the API has them.
+const (
+	EventNoLaunchPath = "FLEET_VALIDATION_LAUNCH_PATH_NOT_FOUND"
+	EventNotRunnable  = "FLEET_VALIDATION_EXECUTABLE_RUNTIME_FAILURE"
+	EventCrashed      = "SERVER_PROCESS_CRASHED"
+	EventGeneric      = "GENERIC_EVENT"
+)
+
+// Hosting owns programs, process configurations and stand-by processes. Only the fleet actor
+// may call its methods, but for Wait.
+type Hosting struct {
+	o        Options
+	c        *stage.Context // of the fleet actor, once it has started
+	fleets   map[messages.FleetID]*fleet
+	standbys map[*stage.Ref]*standbyProcess // until their actors have stopped
+	programs map[*program]bool              // that are not closed
+	hung     map[content]bool               // contents of which a process could not be stopped before it was ready
+	stuck    int                            // calls into games that nothing can end
+	draining bool
+
+	// work are the goroutines beside the actor, loading those that compile.
+	work    sync.WaitGroup
+	loading chan struct{}
+}
+
+// fleet is a fleet with a script.
+type fleet struct {
+	record  *messages.Fleet // as it is now
+	configs []*ProcessConfig
+}
+
+// New returns a Hosting without fleets.
+func New(o Options) *Hosting {
+	return &Hosting{
+		o: o, fleets: make(map[messages.FleetID]*fleet), standbys: make(map[*stage.Ref]*standbyProcess),
+		programs: make(map[*program]bool), hung: make(map[content]bool), loading: make(chan struct{}, loadsMax),
+	}
+}
+
+// Started must be called once the actor has started, before all else.
+func (h *Hosting) Started(c *stage.Context) { h.c = c }
+
+// Receive takes the messages that Hosting sends to its actor; false if msg is none.
+func (h *Hosting) Receive(msg any) bool {
+	switch m := msg.(type) {
+	case loaded:
+		h.onLoaded(m)
+	case updateDue:
+		h.onUpdateDue(m.w)
+	case retryDue:
+		m.p.retry = nil
+		h.fill(m.p)
+	case gamesession.Ready:
+		h.onReady(m.Ref)
+	default:
+		return false
+	}
+	return true
+}
+
+// Timers and results of its own.
+type (
+	updateDue struct{ w *waiting }
+	retryDue  struct{ p *ProcessConfig }
+	loaded    struct {
+		config  *ProcessConfig
+		program *program
+		earlier bool   // it was not the newest content even when its load began
+		code    string // of the event, if it failed
+		err     error
+		close   func(*program)
+	}
+)
+
+// Undelivered implements stage.Undeliverable.
+func (m loaded) Undelivered() {
+	if m.program != nil {
+		m.close(m.program)
+	}
+}
+
+// Configure makes processes of what a fleet's runtime configuration says; those that it
+// says as before stay, the others serve until something new runs.
+func (h *Hosting) Configure(record *messages.Fleet) {
+	f := h.fleets[record.ID]
+	if f == nil {
+		f = new(fleet)
+		h.fleets[record.ID] = f
+	}
+	f.record = record
+	old := f.configs
+	f.configs = nil
+	for _, spec := range record.Runtime.Processes {
+		same := func(p *ProcessConfig) bool {
+			return p.spec.LaunchPath == spec.LaunchPath && p.spec.Parameters == spec.Parameters
+		}
+		if i := slices.IndexFunc(old, same); i >= 0 {
+			p := old[i]
+			old = slices.Delete(old, i, i+1)
+			p.spec, p.state = spec, configured
+			f.configs = append(f.configs, p)
+			h.fill(p)
+			continue
+		}
+		p := &ProcessConfig{fleet: f, spec: spec, live: make(map[string]int)}
+		f.configs = append(f.configs, p)
+		p.inherit(old)
+		h.load(p)
+	}
+	for _, p := range old {
+		p.state = leaving
+	}
+	f.configs = append(f.configs, old...)
+	h.judge(f)
+}
+
+// Changed takes the new record of a fleet. Its runtime configuration counts from Configure on.
+func (h *Hosting) Changed(record *messages.Fleet) {
+	if f := h.fleets[record.ID]; f != nil {
+		f.record = record
+	}
+}
+
+// Refill starts and stops stand-by processes of a fleet whose capacity has changed.
+func (h *Hosting) Refill(id messages.FleetID) {
+	if f := h.fleets[id]; f != nil {
+		for _, p := range slices.Clone(f.configs) {
+			h.fill(p)
+		}
+	}
+}
+
+// Remove ends all that a fleet has but the processes of game sessions.
+func (h *Hosting) Remove(id messages.FleetID) {
+	if f := h.fleets[id]; f != nil {
+		for _, p := range f.configs {
+			h.retire(p)
+		}
+		f.configs = nil
+		delete(h.fleets, id)
+	}
+}
+
+// judge retires what is not configured any more, once something that is runs, and says
+// whether the fleet runs.
+func (h *Hosting) judge(f *fleet) {
+	serves := func(p *ProcessConfig) bool { return p.state != leaving && p.current != nil }
+	busy := slices.ContainsFunc(f.configs, (*ProcessConfig).busy)
+	if !busy && slices.ContainsFunc(f.configs, serves) {
+		f.configs = slices.DeleteFunc(f.configs, func(p *ProcessConfig) bool {
+			if p.state == leaving {
+				h.retire(p)
+			}
+			return p.state == retired
+		})
+	}
+	switch {
+	case slices.ContainsFunc(f.configs, func(p *ProcessConfig) bool { return p.current != nil }):
+		h.o.Listener.FleetRuns(f.record.ID)
+	case !busy:
+		h.o.Listener.FleetFails(f.record.ID)
+	}
+}
+
+// each calls f with all process configurations.
+func (h *Hosting) each(f func(*ProcessConfig)) {
+	for _, fl := range h.fleets {
+		for _, p := range slices.Clone(fl.configs) {
+			f(p)
+		}
+	}
+}
+
+// Drain ends stand-by processes, and starts nothing until Resume.
+func (h *Hosting) Drain() {
+	h.draining = true
+	h.each(func(p *ProcessConfig) {
+		h.stopStandby(p, func(*standbyProcess) bool { return true })
+		p.answerWaiting(shuttingDown)
+	})
+}
+
+// Resume ends a drain. Scripts that were updated meanwhile are loaded now.
+func (h *Hosting) Resume() {
+	h.draining = false
+	h.each(func(p *ProcessConfig) {
+		if newest, _ := h.o.Catalog.Contents(p.fleet.record.ScriptID); newest != nil && !p.newest(newest) {
+			h.load(p)
+		}
+		h.fill(p)
+	})
+}
+
+// Standbys is how many stand-by processes have not stopped.
+func (h *Hosting) Standbys() int { return len(h.standbys) }
+
+// Stopped closes all programs: nothing runs them any more.
+func (h *Hosting) Stopped() {
+	h.each(func(p *ProcessConfig) {
+		p.state = retired
+		p.answerWaiting(shuttingDown)
+	})
+	for p := range h.programs {
+		h.close(p)
+	}
+}
+
+// Wait returns when nothing works beside the actor any more, which has stopped before. It may
+// be called from any goroutine.
+func (h *Hosting) Wait() { h.work.Wait() }

@@ -1,0 +1,181 @@
+package hosting
+
+import (
+	"errors"
+	"fmt"
+	"runtime/debug"
+
+	"troupe/actors/script"
+	"troupe/actors/script/bundle"
+	"troupe/actors/stage"
+	"troupe/messages"
+)
+
+// content names one content of a script.
+type content struct {
+	script messages.ScriptID
+	number int
+}
+
+// program is a version of a script. It is closed when no process configuration wants it any
+// more and nothing runs it.
+type program struct {
+	script.Program
+	content // whatever holds up one program of a content may well hold up another
+	version string
+	earlier bool // not the newest even when it was loaded
+	wanted  int  // by process configurations
+	users   int  // processes
+}
+
+// hangs reports whether a process with this content could not be stopped.
+func (h *Hosting) hangs(p *program) bool { return h.hung[p.content] }
+
+// load makes a program of the newest content, in a goroutine: compiling takes
+// time, and may be made to take long.
+func (h *Hosting) load(p *ProcessConfig) {
+	f := p.fleet.record
+	newest, earlier := h.o.Catalog.Contents(f.ScriptID)
+	switch {
+	case p.state != configured || h.draining || newest == nil:
+		return
+	case p.loads != idle:
+		p.loads = outdated
+		return
+	}
+	p.loads = loading
+	l := loader{owner: h.c.Self(), config: p, script: f.ScriptID, content: *newest, path: p.spec.LaunchPath, fleet: f, make: h.o.NewProgram, close: h.close}
+	if earlier != nil && earlier.Bundle != nil && p.current == nil && !p.triedEarlier { // it has run, and goes first
+		p.triedEarlier, l.content, l.earlier = true, *earlier, true
+	}
+	h.work.Go(func() {
+		h.loading <- struct{}{}
+		defer func() { <-h.loading }()
+		l.run()
+	})
+}
+
+// loader is one load, outside of the actor.
+type loader struct {
+	owner   *stage.Ref
+	config  *ProcessConfig // not looked into
+	script  messages.ScriptID
+	content Content
+	earlier bool
+	path    string
+	fleet   *messages.Fleet
+	make    func(*bundle.Bundle, string, *messages.Fleet) (script.Program, error)
+	close   func(*program)
+}
+
+func (l *loader) run() {
+	result := loaded{config: l.config, close: l.close, earlier: l.earlier, code: EventNoLaunchPath}
+	var entry string
+	if l.content.Missing != nil {
+		result.code, result.err = EventNotRunnable, fmt.Errorf("the content of version %s %w: update the script", l.content.Version, l.content.Missing)
+	} else if entry, result.err = l.content.Bundle.Entry(l.path); result.err == nil {
+		result.code = EventNotRunnable
+		result.program, result.err = l.compile(entry)
+	}
+	l.owner.Tell(result)
+}
+
+func (l *loader) compile(entry string) (p *program, err error) {
+	defer func() {
+		if text := recover(); text != nil {
+			p, err = nil, fmt.Errorf("the engine failed on it: %v\n%s", text, debug.Stack())
+		}
+	}()
+	if l.make == nil {
+		return nil, errors.New("this host runs no scripts")
+	}
+	made, err := l.make(l.content.Bundle, entry, l.fleet)
+	if err != nil {
+		return nil, err
+	}
+	return &program{Program: made, content: content{l.script, l.content.Number}, version: l.content.Version, earlier: l.earlier, wanted: 1}, nil
+}
+
+// onLoaded takes a program that was made, or why it was not.
+func (h *Hosting) onLoaded(m loaded) {
+	p, was := m.config, m.config.loads
+	p.loads = idle
+	if m.program != nil {
+		h.programs[m.program] = true
+	}
+	switch {
+	case p.state == retired || h.draining:
+		h.unwant(m.program)
+		p.answerWaiting(notConfigured)
+	case was == outdated:
+		h.unwant(m.program)
+		h.load(p)
+	case m.err != nil:
+		if m.earlier {
+			h.load(p)
+		}
+		h.dropNext(p) // it is not the newest any more
+		h.cannotRun(p, m.code, m.err.Error(), true)
+		h.fill(p)
+	default:
+		if n, ok := m.program.Program.(Noted); ok {
+			h.o.Listener.FleetEvent(p.fleet.record.ID, EventGeneric, n.Note())
+		}
+		h.unwant(p.next)
+		p.next = m.program
+		h.relabel(p.next)
+		p.why = ""
+		p.forgetFailures()
+		h.stopStandby(p, func(i *standbyProcess) bool { return i.program != p.current })
+		h.fill(p)
+	}
+}
+
+// Relabel has the programs of a script's newest content show the name that its version has now.
+func (h *Hosting) Relabel(id messages.ScriptID) {
+	h.each(func(p *ProcessConfig) {
+		if p.fleet.record.ScriptID == id {
+			h.relabel(p.current)
+			h.relabel(p.next)
+		}
+	})
+}
+
+func (h *Hosting) relabel(p *program) {
+	if p == nil {
+		return
+	}
+	if newest, _ := h.o.Catalog.Contents(p.script); newest != nil && newest.Number == p.number {
+		p.version = newest.Version
+	}
+}
+
+// unwant gives up a program.
+func (h *Hosting) unwant(p *program) {
+	if p != nil {
+		p.wanted--
+		h.closeUnused(p)
+	}
+}
+
+// release ends one use of a program.
+func (h *Hosting) release(p *program) {
+	p.users--
+	h.closeUnused(p)
+}
+
+func (h *Hosting) closeUnused(p *program) {
+	if p.users == 0 && p.wanted == 0 {
+		delete(h.programs, p)
+		h.close(p)
+	}
+}
+
+// close closes a program beside the actor: that may touch the disk. It may be called from any
+// goroutine.
+func (h *Hosting) close(p *program) {
+	h.work.Go(func() {
+		defer func() { _ = recover() }() // nothing is left that it could harm
+		p.Close()
+	})
+}

@@ -1,0 +1,303 @@
+package hosting
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"troupe/actors/gamesession"
+	"troupe/actors/script"
+	"troupe/actors/stage"
+	"troupe/messages"
+	"troupe/messages/counters"
+)
+
+// standbyProcess is a server process that has no game session: one that waits for its next, or
+// that shows whether a new content runs at all.
+type standbyProcess struct {
+	ref     *stage.Ref
+	config  *ProcessConfig
+	program *program
+	log     *standbyLog
+	state   standbyState
+}
+
+type standbyState uint8
+
+const (
+	starting standbyState = iota
+	ready
+	over // told to stop, or stopped
+)
+
+// standbyLog keeps the lines of a stand-by process, and its first error, which often
+// says why the process ends.
+type standbyLog struct {
+	script.Held
+	mu    sync.Mutex
+	first string // guarded by mu
+}
+
+// Write implements script.Sink.
+func (l *standbyLog) Write(line script.Line) {
+	if line.Level >= script.LevelError {
+		l.mu.Lock()
+		if l.first == "" {
+			l.first = line.Text
+		}
+		l.mu.Unlock()
+	}
+	l.Held.Write(line)
+}
+
+// why returns a reason, with the first error.
+func (l *standbyLog) why(reason string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.first == "":
+		return reason
+	case strings.Contains(reason, l.first), strings.Contains(l.first, reason):
+		return l.first
+	}
+	return reason + "\n" + l.first
+}
+
+// discardLog is the log of a process that ends for the same reason as the one before.
+type discardLog struct{}
+
+func (discardLog) Write(script.Line) {}
+func (discardLog) Close()            {}
+
+// filteredLog leaves out errors that are part of a reason that is logged elsewhere.
+type filteredLog struct {
+	script.Sink
+	logged string
+}
+
+// Write implements script.Sink.
+func (l *filteredLog) Write(line script.Line) {
+	if line.Level < script.LevelError || !strings.Contains(l.logged, line.Text) {
+		l.Sink.Write(line)
+	}
+}
+
+// standby is how many stand-by processes of a program are kept ready.
+func (p *ProcessConfig) standby(of *program) int {
+	n := p.fleet.record.Standby
+	if s, ok := of.Program.(Standby); ok && n < 0 {
+		n = s.Standby()
+	}
+	return max(0, min(n, p.free()))
+}
+
+// fill starts the stand-by processes that are missing: one for the next program, to
+// see whether it runs, else those that the fleet wants of the current one. A content that
+// could not be stopped once is not started again: each time costs a thread.
+func (h *Hosting) fill(p *ProcessConfig) {
+	if p.state != configured || h.draining || p.retry != nil {
+		return
+	}
+	if p.next != nil && h.hangs(p.next) {
+		h.giveUp(p)
+	}
+	if p.next != nil {
+		if p.count(p.next) == 0 && !h.starting(p.next) {
+			h.startStandby(p, p.next)
+		}
+		return
+	}
+	if p.current == nil || h.hangs(p.current) {
+		return
+	}
+	want := p.standby(p.current)
+	for n := p.count(p.current); n < want; n++ {
+		if !h.startStandby(p, p.current) {
+			return
+		}
+	}
+	surplus := p.count(p.current) - want
+	h.stopStandby(p, func(*standbyProcess) bool { surplus--; return surplus >= 0 })
+}
+
+// starting reports whether a process with a content is on its way to be ready.
+// While it is, nobody else tries that content: if it hangs, it does so once.
+func (h *Hosting) starting(of *program) bool {
+	for _, i := range h.standbys {
+		if i.state == starting && i.program.content == of.content {
+			return true
+		}
+	}
+	return false
+}
+
+// started lets others try a content, once one process has shown whether it runs.
+func (h *Hosting) started(of *program) {
+	h.each(func(p *ProcessConfig) {
+		if p.next != nil && p.next.content == of.content {
+			h.fill(p)
+		}
+	})
+}
+
+// giveUp drops a next program that hangs; a new content is waited for.
+func (h *Hosting) giveUp(p *ProcessConfig) {
+	h.dropNext(p)
+	h.cannotRun(p, EventCrashed, "a process with it could not be stopped before it had a game session: it is not tried again", true)
+}
+
+func (p *ProcessConfig) count(of *program) (n int) {
+	for _, i := range p.standbys {
+		if i.program == of {
+			n++
+		}
+	}
+	return n
+}
+
+// startStandby starts a process without a game session.
+func (h *Hosting) startStandby(p *ProcessConfig, of *program) bool {
+	i := &standbyProcess{config: p, program: of, log: new(standbyLog)}
+	var err error
+	if i.ref, err = h.spawn(p, of, gamesession.Options{}, script.NewLog(i.log, script.LevelOf(p.spec.Parameters), h.c.Stage().Now)); err != nil {
+		h.cannotStart(p, of, err.Error())
+		return false
+	}
+	p.standbys = append(p.standbys, i)
+	h.standbys[i.ref] = i
+	return true
+}
+
+// spawn starts a process, with what o says of its game session.
+func (h *Hosting) spawn(p *ProcessConfig, of *program, o gamesession.Options, log *script.Log) (*stage.Ref, error) {
+	f := p.fleet.record
+	o.Fleet, o.Args, o.Log, o.Settings = h.c.Self(), strings.Fields(p.spec.Parameters), log, h.o.Settings(f)
+	limits := o.Settings.Mailbox
+	limits.Lengthy = true
+	ref := h.c.Stage().NewRef(counters.ActorGameSession, limits)
+	var err error
+	if o.Handler, err = h.newHandler(of, script.Process{
+		Fleet: f, Args: o.Args, Log: log, Counters: h.c.Counters(), HandOver: ref.HandOver,
+		Stuck: func(reason string) { o.Fleet.Tell(Stuck{Ref: ref, Reason: reason}) },
+	}); err != nil {
+		return nil, err
+	}
+	of.users++
+	h.c.Spawn(ref, gamesession.New(o))
+	return ref, nil
+}
+
+// newHandler makes the logic of one process. A panic in it is the engine's
+// fault and must not take the fleet actor with it.
+func (h *Hosting) newHandler(of *program, p script.Process) (handler script.Handler, err error) {
+	defer func() {
+		if text := recover(); text != nil {
+			h.c.Counters().HandlerErrors.Add(1)
+			handler, err = nil, fmt.Errorf("the engine failed on it: %v", text)
+		}
+	}()
+	return of.NewHandler(p)
+}
+
+// onReady takes a process that may get a game session.
+func (h *Hosting) onReady(ref *stage.Ref) {
+	i := h.standbys[ref]
+	if i == nil || i.state == over {
+		return
+	}
+	p := i.config
+	i.state, p.failed, p.why = ready, 0, ""
+	if i.program == p.next {
+		h.prove(p)
+	}
+	h.fill(p)
+	h.started(i.program)
+}
+
+// Over takes the end of a stand-by process whose actor may go on for a moment; false if the actor
+// is none.
+func (h *Hosting) Over(ref *stage.Ref, text string) bool {
+	i := h.standbys[ref]
+	if i != nil {
+		h.onOver(i, text)
+	}
+	return i != nil
+}
+
+// Exited takes the end of a stand-by process's actor; false if the actor is none.
+func (h *Hosting) Exited(ref *stage.Ref, crash string) bool {
+	i := h.standbys[ref]
+	if i == nil {
+		return false
+	}
+	h.onOver(i, crash)
+	delete(h.standbys, ref)
+	h.release(i.program)
+	h.started(i.program)
+	return true
+}
+
+func (h *Hosting) onOver(i *standbyProcess, text string) {
+	if i.state == over {
+		return
+	}
+	i.drop()
+	p := i.config
+	text = i.log.why(text)
+	if p.said(text) {
+		i.log.Pass(discardLog{})
+	} else {
+		i.log.Pass(&filteredLog{gamesession.HostLog(h.c.Log(), ""), text})
+	}
+	if p.state == retired || i.program != p.next && i.program != p.current {
+		return
+	}
+	if !h.hangs(i.program) {
+		h.cannotStart(p, i.program, text)
+		return
+	}
+	newer := i.program == p.next
+	if newer {
+		h.dropNext(p)
+	}
+	h.cannotRun(p, EventCrashed, "a process could not be stopped before it had a game session, and none is started with it again: "+text, newer)
+	h.fill(p)
+}
+
+// cannotStart writes down that a process did not become ready, or did not stay,
+// and has another one tried after a pause that grows.
+func (h *Hosting) cannotStart(p *ProcessConfig, of *program, text string) {
+	text = "a process ended before it had a game session:\n" + text // where its place begins a line
+	if p.next != nil && of != p.next {                              // no more of the old one for now; of the new one it says nothing
+		h.cannotRun(p, EventCrashed, text, false)
+		return
+	}
+	if p.next != nil && of.earlier { // the newest one may do
+		h.dropNext(p)
+		h.cannotRun(p, EventCrashed, text, false)
+		return
+	}
+	p.failed++
+	p.retry.Stop()
+	p.retry = h.c.After(pause(p.failed), retryDue{p})
+	h.cannotRun(p, EventCrashed, text, p.next != nil)
+}
+
+// stopStandby ends stand-by processes.
+func (h *Hosting) stopStandby(p *ProcessConfig, which func(*standbyProcess) bool) {
+	for _, i := range slices.Clone(p.standbys) {
+		if which(i) {
+			i.drop()
+			// Without OnProcessTerminate: scripts expect to have had a game session there, and
+			// such processes come and go more often here than in the original.
+			i.ref.Tell(gamesession.Terminate{Reason: messages.CloseGoingAway, Text: "not needed any more", Force: true})
+		}
+	}
+}
+
+// drop takes a stand-by process from those that may be used; it may still run.
+func (i *standbyProcess) drop() {
+	i.state = over
+	i.config.standbys = slices.DeleteFunc(i.config.standbys, func(o *standbyProcess) bool { return o == i })
+}
