@@ -32,12 +32,6 @@ func (e *LoadError) Error() string {
 
 func (h *Handler) loadError(while string, thrown *goja.Exception) *LoadError {
 	e := &LoadError{While: while, Message: brief(thrown.Value()), Stack: frames(thrown.Stack())}
-	if h.loader != nil {
-		// Who required a JSON file that is wrong is in the stack.
-		if e.File, e.Line, e.Column = h.loader.Fault(thrown.Value()); e.Line > 0 {
-			return e
-		}
-	}
 	for _, f := range thrown.Stack() {
 		if own(&f) {
 			p := f.Position()

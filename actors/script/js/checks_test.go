@@ -494,33 +494,3 @@ exports.ssExports = {
 		t.Errorf("%s\n%s", got, &g.lines)
 	}
 }
-
-// A message that is to be sent many times may be frozen, as any object.
-func TestMessagesMayBeFrozen(t *testing.T) {
-	g := start(t, calm(), only(`
-'use strict';
-let session, log;
-const said = f => { try { return String(f()); } catch (e) { return e.name; } };
-exports.ssExports = {
-  init(s) { session = s; log = s.getLogger(); },
-  onMessage(m) {
-    const pong = Object.freeze(session.newTextGameMessage(7, -1, 'pong'));
-    log.info(Object.isFrozen(pong), Object.isSealed(pong), Object.isExtensible(pong), said(() => pong.opCode = 8), said(() => delete pong.opCode), said(() => pong.more = 1), pong.opCode);
-    session.sendReliableMessage(pong, 1);
-    const sealed = Object.seal(m);
-    log.info(Object.isFrozen(sealed), Object.isSealed(sealed), Object.isExtensible(sealed), said(() => sealed.opCode = 8), said(() => delete sealed.opCode), said(() => delete sealed.none), said(() => sealed.more = 1), sealed.opCode);
-    const firm = session.newTextGameMessage(7, -1, 'x');
-    log.info(Reflect.preventExtensions(firm), Reflect.isExtensible(firm), Object.isSealed(firm), said(() => firm.opCode = 8), said(() => delete firm.opCode), said(() => firm.opCode = 1), said(() => firm.more = 1));
-    const plain = Object.freeze({ a: 1 });
-    log.info(Object.isFrozen(plain), Object.freeze.name, Object.freeze.length, said(() => plain.a = 2), Object.isFrozen(1), said(() => Object.freeze()));
-  },
-};`))
-	g.handler.OnMessage(message(1, "x"))
-	g.logged(t, "true true false TypeError TypeError TypeError 7")
-	g.logged(t, "false true false 8 TypeError true TypeError 8")
-	g.logged(t, "true false false 8 true TypeError TypeError")
-	g.logged(t, "true freeze 1 TypeError true undefined")
-	if got := fmt.Sprint(g.sent); !strings.Contains(got, "pong") {
-		t.Errorf("%s\n%s", got, &g.lines)
-	}
-}

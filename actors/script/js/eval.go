@@ -74,13 +74,8 @@ func (e *evals) source(v goja.Value) goja.Value {
 	if !ok {
 		return v
 	}
-	text := source.String()
-	made, err := compile.Evaluated(text)
-	e.handler.refuse(err)
-	if made == text { // what has half a character is kept
-		return v
-	}
-	return e.handler.vm.ToValue(made)
+	e.handler.refuse(compile.CheckEvaluated(source.String()))
+	return v
 }
 
 // evalStep is what modules.Options.Eval is called for.

@@ -22,7 +22,6 @@ type gameMessage struct {
 	targetPlayer,
 	targetGroup int32
 	reliable bool
-	firm     firm
 	changed  *changedMessage // what takes the place of all that; nil until then
 }
 
@@ -255,9 +254,6 @@ func (m *gameMessage) Get(name string) goja.Value {
 
 // Set implements goja.DynamicObject.
 func (m *gameMessage) Set(name string, v goja.Value) bool {
-	if m.firm == frozen || m.firm != 0 && !m.Has(name) {
-		return false
-	}
 	c := m.change()
 	if i := field(name); i >= 0 {
 		c.values[i] = v
@@ -281,9 +277,6 @@ func (m *gameMessage) Delete(name string) bool {
 	if m.changed == nil && field(name) < 0 {
 		return true
 	}
-	if m.firm >= sealed {
-		return !m.Has(name)
-	}
 	c := m.change()
 	if i := field(name); i >= 0 {
 		c.values[i] = nil
@@ -306,4 +299,13 @@ func (m *gameMessage) Keys() []string {
 		}
 	}
 	return append(keys, m.changed.order...)
+}
+
+// messageOf returns the game message that a value is, or nil.
+func messageOf(v goja.Value) *gameMessage {
+	o, ok := v.(*goja.Object)
+	if !ok || o.ExportType() != messageType { // to export what it is not would run its getters
+		return nil
+	}
+	return o.Export().(*gameMessage)
 }

@@ -9,7 +9,6 @@ import (
 	"github.com/dop251/goja"
 
 	"troupe/actors/script/js/compile"
-	"troupe/actors/script/js/modules"
 )
 
 //go:embed guard.js
@@ -22,16 +21,12 @@ type needs struct {
 	any, functions, flats bool
 	evals                 bool // 4 KiB
 	json                  bool // 4 KiB
-	freezes               bool // 15 KiB
 	bytes                 bool // 9 KiB: it may change Uint8Array
 }
 
 // makesFunctions finds what makes functions of text: Function, or the constructor of a
 // function. A class's own constructor is none of these.
 var makesFunctions = regexp.MustCompile(`\bFunction\b|[.'"\x60]\s*constructor\b`)
-
-// makesFirm finds what freezes objects, or asks.
-var makesFirm = regexp.MustCompile(`freeze|Frozen|[sS]eal|[eE]xtensi`)
 
 // needsOf looks for words. A script that hides them is out to harm, for which the
 // embedded engine is not made (see the package's comment).
@@ -41,7 +36,6 @@ func needsOf(files map[string][]byte) (n needs) {
 		n.evals = n.evals || bytes.Contains(source, []byte("eval"))
 		n.flats = n.flats || bytes.Contains(source, []byte("flat"))
 		n.bytes = n.bytes || bytes.Contains(source, []byte("Uint8Array")) || bytes.Contains(source, []byte("global"))
-		n.freezes = n.freezes || makesFirm.Match(source)
 		n.json = n.json || bytes.Contains(source, []byte("JSON"))
 	}
 	n.bytes = n.bytes || n.functions || n.evals
@@ -56,9 +50,6 @@ func (h *Handler) guard() error {
 	n := h.program.needs
 	if n.json {
 		h.guardJSON()
-	}
-	if n.freezes {
-		h.guardFreezing()
 	}
 	if n.evals {
 		h.guardEval()
@@ -80,7 +71,6 @@ func (h *Handler) guardJSON() {
 			h.refuse(compile.CheckJSON(text.String()))
 			c.Arguments[0] = text
 		}
-		defer h.sayFault(c.Argument(0))
 		return parse(c)
 	}).(*goja.Object)
 	_ = guarded.DefineDataProperty("name", h.vm.ToValue("parse"), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
@@ -88,20 +78,8 @@ func (h *Handler) guardJSON() {
 	_ = json.DefineDataProperty("parse", guarded, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 }
 
-// sayFault has what JSON.parse throws of a text that is no JSON say what is wrong with it.
-func (h *Handler) sayFault(text goja.Value) {
-	thrown := recover()
-	if thrown == nil {
-		return
-	}
-	if message, _ := modules.JSONFault(text.String()); message != "" {
-		h.refuse(&compile.Error{Message: message})
-	}
-	panic(thrown)
-}
-
-// functionSources is host.functionSources(kind, args): what the engine may make a function
-// of that kind of, or an error if the parser must not see it.
+// functionSources is host.functionSources(kind, args): what the engine makes a function of
+// that kind of, or an error if the parser must not see it.
 func (h *Handler) functionSources(c goja.FunctionCall) goja.Value {
 	var sources []string
 	var given []any
@@ -110,13 +88,7 @@ func (h *Handler) functionSources(c goja.FunctionCall) goja.Value {
 		sources, given = append(sources, text.String()), append(given, text)
 		return true
 	})
-	made, err := compile.EvaluatedFunction(c.Argument(0).String(), sources)
-	h.refuse(err)
-	for i, text := range made {
-		if text != sources[i] { // what has half a character is kept
-			given[i] = text
-		}
-	}
+	h.refuse(compile.CheckFunction(c.Argument(0).String(), sources))
 	return h.vm.NewArray(given...)
 }
 

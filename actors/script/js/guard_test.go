@@ -18,23 +18,3 @@ func TestWhatAScriptNeedsGuardsFor(t *testing.T) {
 		}
 	}
 }
-
-func TestJSONThatIsWrongIsToldInTheWordsOfNode(t *testing.T) {
-	g := start(t, calm(), only(`
-const said = f => { try { return f(); } catch (e) { return e.name + ': ' + e.message; } };
-exports.ssExports = { init(s) {
-  const log = s.getLogger();
-  log.info(said(() => JSON.parse('{x}')));
-  log.info(said(() => JSON.parse('')));
-  log.info(said(() => JSON.parse()));
-  log.info(said(() => JSON.parse(Buffer.from('[1,'))));
-  log.info(said(() => JSON.parse('[1]', () => { throw new Error('mine'); })));
-  log.info(said(() => JSON.parse('[1, 2]', (k, v) => v)[1]));
-} };`))
-	for _, want := range []string{
-		`SyntaxError: Expected property name or '}' in JSON at position 1`, "SyntaxError: Unexpected end of JSON input", `SyntaxError: "undefined" is not valid JSON`,
-		"Error: mine", "10: 2",
-	} {
-		g.logged(t, want)
-	}
-}

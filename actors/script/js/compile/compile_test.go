@@ -142,6 +142,8 @@ func TestWhatCannotRunSaysSo(t *testing.T) {
 		{"flag d", "let a = 1\nlet b = /a/d", "x.js:2:9: "},
 		{"flag v", "/[a--b]/v", "x.js:1:1: "},
 		{"modifiers", "let a = /(?i:a)b/", "x.js:1:9: "},
+		{"properties of characters", `let a = /\p{L}/u`, "x.js:1:9: "},
+		{"eval in a switch", "switch (1) { case 1: let z = 6; [1].map(() => eval('7')); }", "x.js:1:"},
 	}
 	for _, c := range cases {
 		_, err := unit(t, "x.js", c.text).Program("x.js")
@@ -202,11 +204,10 @@ func TestJSONFiles(t *testing.T) {
 	if err != nil || fmt.Sprint(exports.Get("a").Export()) != "[1 \u2028\n\u2029 \"]" {
 		t.Fatal(exports, err)
 	}
-	if p, err = unit(t, "x.json", "{").Program("x.json"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err = run(p); err == nil {
-		t.Fatal("half an object was taken")
+	for text, want := range map[string]string{"{": "x.json:1:2: ", "": "x.json:1:1: ", "{\n  \"a\": x}": "x.json:2:8: "} {
+		if _, err = unit(t, "x.json", text).Program("x.json"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %s", text, err, want)
+		}
 	}
 }
 

@@ -63,10 +63,6 @@ func lower(name, text string, lang api.Loader, esm bool) (*goja.Program, error) 
 		Define:      map[string]string{"import.meta.url": string(url), "import.meta.filename": string(self), "import.meta.dirname": string(dir)},
 	}
 	r := api.Transform(text, options)
-	if renamed(text, r.Map) {
-		options.KeepNames = true
-		r = api.Transform(text, options)
-	}
 	if len(r.Errors) > 0 {
 		return nil, refused(name, r.Errors[0])
 	}
@@ -90,30 +86,6 @@ var (
 	returnAgain = []byte(`k === "return" ? k : "next"`)
 	returnOnce  = []byte(`k === "return" && v[1] ? k : "next"`)
 )
-
-// renamed reports whether esbuild gave a function or a class another name, so that no name
-// hides one outside of it. By theirs scripts tell classes apart (constructor.name), so these are kept then;
-// not always, because each function then costs a call when it is made. The map lists what was
-// renamed. Names of one or two letters are those of a minifier: nobody reads them.
-func renamed(text string, sourceMap []byte) bool {
-	var m struct{ Names []string }
-	if json.Unmarshal(sourceMap, &m) != nil {
-		return false
-	}
-	var names []string
-	for _, n := range m.Names {
-		if len(n) > 2 {
-			names = append(names, regexp.QuoteMeta(n))
-		}
-	}
-	if names == nil {
-		return false
-	}
-	name := `(?:` + strings.Join(names, "|") + `)`
-	makes := `(?:async\b\s*)?(?:class\b|function\b|[\w$]+\s*=>|\([^()]*\)\s*=>)`
-	found, err := regexp.MatchString(`\b(?:class|function[\s*]*)\s*`+name+`\b|`+name+`\s*=\s*`+makes, text)
-	return found || err != nil
-}
 
 // sourceName is the name that esbuild gets for a file. By that of an .mjs file it would
 // take the default import of another one for all that it exports: it does not know that

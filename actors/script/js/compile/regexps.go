@@ -9,8 +9,8 @@ import (
 	"github.com/dop251/goja/ast"
 )
 
-// checkRegexps mends regular expressions that the engine would take for something else, and
-// refuses those that cannot be, or that it would fail with only when they are reached.
+// checkRegexps refuses regular expressions that the engine would take for something else, or fail
+// with only when they are reached.
 func checkRegexps(name string, tree *ast.Program) error {
 	var err error
 	walk(reflect.ValueOf(tree.Body), func(node any) bool {
@@ -18,7 +18,6 @@ func checkRegexps(name string, tree *ast.Program) error {
 		if !ok {
 			return true
 		}
-		r.Pattern = MendRegexp(r.Pattern, r.Flags)
 		what := ""
 		switch {
 		case strings.Contains(r.Flags, "v"):
@@ -26,11 +25,7 @@ func checkRegexps(name string, tree *ast.Program) error {
 		case strings.Contains(r.Flags, "d"):
 			what = "the flag d of a regular expression"
 		case strings.Contains(r.Flags, "u") && (strings.Contains(r.Pattern, `\p{`) || strings.Contains(r.Pattern, `\P{`)):
-			if pattern, ok := expandProperties(r.Pattern); ok {
-				r.Pattern = pattern
-			} else {
-				what = `this \p{...} in a regular expression`
-			}
+			what = `\p{...} in a regular expression`
 		}
 		if what == "" || err != nil {
 			return true

@@ -2,6 +2,7 @@ package compile
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -51,6 +52,15 @@ func jsonProgram(name, text string) (*goja.Program, error) {
 	if err := checkJSON(name, text); err != nil {
 		return nil, err
 	}
+	var wrong *json.SyntaxError
+	if err := json.Unmarshal([]byte(text), new(json.RawMessage)); errors.As(err, &wrong) {
+		before := text[:wrong.Offset]
+		if wrong.Error() != "unexpected end of JSON input" {
+			before = text[:wrong.Offset-1] // the offset is behind what is wrong
+		}
+		row := before[strings.LastIndexByte(before, '\n')+1:]
+		return nil, at(name, text, strings.Count(before, "\n")+1, utf8.RuneCountInString(row)+1, wrong.Error())
+	}
 	var quoted bytes.Buffer
 	quoted.WriteString("(function () { return function (exports, require, module) { module.exports = JSON.parse(")
 	quote(&quoted, text)
@@ -82,13 +92,11 @@ func assemble(name, text string, sourceMap []byte, strict, pauses bool) (program
 	if err := checkRegexps(name, tree); err != nil {
 		return nil, err
 	}
-	if sourceMap != nil {
-		withoutNames(tree, text)
+	withArguments(tree)
+	if n := evalInSwitch(tree, text); n != nil {
+		p := tree.File.Position(int(n.Idx0()) - 1)
+		return nil, &Error{File: name, Line: p.Line, Column: p.Column, final: true, Message: evalInSwitchText}
 	}
-	if !strict {
-		withHoisted(tree)
-	}
-	mend(tree, text)
 	if pauses {
 		withPauses(tree)
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/dop251/goja"
 
 	"troupe/actors/script"
-	"troupe/actors/script/js/compile"
 )
 
 // binding returns what the file of a built-in module calls Go for.
@@ -17,8 +16,7 @@ func (l *Loader) binding(source string) goja.Value {
 	make, ok := map[string]func(*Loader) map[string]any{
 		"inspect": inspectBinding, "inspect_more": inspectBinding, "format": inspectBinding, "console": consoleBinding,
 		"buffer": bufferBinding, "buffer_more": bytesBinding, "encoding": bytesBinding, "bytes": bytesBinding,
-		"process": processBinding, "crypto": cryptoBinding, "fs": fsBinding, "perf_hooks": clockBinding, "clone": jobsBinding,
-		"extensions": filesBinding, "regexp": regexpBinding,
+		"process": processBinding, "crypto": cryptoBinding, "fs": fsBinding, "perf_hooks": clockBinding, "clone": jobsBinding, "url": urlBinding,
 	}[source]
 	if !ok {
 		return goja.Undefined()
@@ -102,7 +100,6 @@ func inspectBinding(l *Loader) map[string]any {
 			}
 			return r.NewArray(state, result)
 		}),
-		"left": iteratorBinding(r),
 		// nextIndex returns the first index of an array after a hole, or its length.
 		"nextIndex": native(func(c goja.FunctionCall) goja.Value {
 			o := c.Argument(0).ToObject(r)
@@ -119,22 +116,10 @@ func inspectBinding(l *Loader) map[string]any {
 			}
 			return r.ToValue(next)
 		}),
-		"quote": native(func(c goja.FunctionCall) goja.Value { return quote(r, c.Argument(0)) }),
-		"label": native(func(c goja.FunctionCall) goja.Value { return label(r, c.Argument(0)) }),
-		"escape": native(func(c goja.FunctionCall) goja.Value {
-			var b strings.Builder
-			escape(&b, units(r, c.Argument(0)), '\'')
-			return r.ToValue(b.String())
-		}),
+		"quote":     native(func(c goja.FunctionCall) goja.Value { return quote(r, c.Argument(0)) }),
+		"label":     native(func(c goja.FunctionCall) goja.Value { return label(r, c.Argument(0)) }),
 		"stack":     native(func(c goja.FunctionCall) goja.Value { return r.ToValue(stack(c.Argument(0).String())) }),
 		"typedName": native(func(c goja.FunctionCall) goja.Value { return r.ToValue(typedName(c.Argument(0))) }),
-		"width": native(func(c goja.FunctionCall) goja.Value {
-			n := 0
-			for _, ch := range c.Argument(0).String() {
-				n += width(ch)
-			}
-			return r.ToValue(n)
-		}),
 	}
 }
 
@@ -195,18 +180,6 @@ func typedName(v goja.Value) string {
 	return names[v.(*goja.Object).ExportType().Elem().Kind()]
 }
 
-// width returns the columns of a character on a terminal.
-func width(c rune) int {
-	switch {
-	case c < 0x20 || c >= 0x7f && c < 0xa0, c >= 0x300 && c <= 0x36f, c >= 0x200b && c <= 0x200f, c >= 0x20d0 && c <= 0x20ff, c >= 0xfe00 && c <= 0xfe0f, c >= 0xfe20 && c <= 0xfe2f, c >= 0xe0100 && c <= 0xe01ef:
-		return 0
-	case c >= 0x1100 && c <= 0x115f, c >= 0x2e80 && c <= 0x303e, c >= 0x3041 && c <= 0x4dbf, c >= 0x4e00 && c <= 0xa4cf, c >= 0xa960 && c <= 0xa97c, c >= 0xac00 && c <= 0xd7a3,
-		c >= 0xf900 && c <= 0xfaff, c >= 0xfe30 && c <= 0xfe6f, c >= 0xff01 && c <= 0xff60, c >= 0xffe0 && c <= 0xffe6, c >= 0x1f300 && c <= 0x1f64f, c >= 0x1f680 && c <= 0x1f6ff, c >= 0x1f900 && c <= 0x1f9ff, c >= 0x20000 && c <= 0x3fffd:
-		return 2
-	}
-	return 1
-}
-
 var levels = map[string]script.Level{"debug": script.LevelDebug, "info": script.LevelInfo, "warn": script.LevelWarn, "error": script.LevelError}
 
 func consoleBinding(l *Loader) map[string]any {
@@ -214,6 +187,7 @@ func consoleBinding(l *Loader) map[string]any {
 		"log":    native(l.log),
 		"format": native(func(c goja.FunctionCall) goja.Value { return l.runtime.ToValue(l.Format(c.Arguments...)) }),
 		"now":    native(func(goja.FunctionCall) goja.Value { return l.runtime.ToValue(l.milliseconds()) }),
+		"stack":  native(func(c goja.FunctionCall) goja.Value { return l.runtime.ToValue(stack(c.Argument(0).String())) }),
 	}
 }
 
@@ -266,25 +240,6 @@ func (l *Loader) print(level script.Level, line string) {
 // milliseconds returns the time since Enable.
 func (l *Loader) milliseconds() float64 {
 	return float64(l.options.Now().Sub(l.start).Nanoseconds()) / 1e6
-}
-
-// filesBinding loads files.
-func filesBinding(l *Loader) map[string]any {
-	return map[string]any{
-		"load": native(func(c goja.FunctionCall) goja.Value {
-			found, _ := l.find(c.Argument(0).String(), l.options.Entry)
-			return l.load(found, l.main.ToObject(l.runtime))
-		}),
-	}
-}
-
-// regexpBinding mends the text of regular expressions.
-func regexpBinding(l *Loader) map[string]any {
-	return map[string]any{
-		"mend": native(func(c goja.FunctionCall) goja.Value {
-			return l.runtime.ToValue(compile.MendRegexp(c.Argument(0).String(), c.Argument(1).String()))
-		}),
-	}
 }
 
 func clockBinding(l *Loader) map[string]any {

@@ -15,8 +15,8 @@ var sources embed.FS
 // source is a built-in module.
 type source struct {
 	program *goja.Program
-	words   uint64 // see mentions
-	custom  bool   // it has a way of its own to be printed
+	words   uint8 // see mentions
+	custom  bool  // it has a way of its own to be printed
 }
 
 // compiled are the built-in modules that were used, for all runtimes.
@@ -31,7 +31,7 @@ func program(name string) source {
 		}
 		return source{
 			program: goja.MustCompile("node:"+name, "(function (exports, require, module, binding) {'use strict';"+string(text)+"\n})", false),
-			words:   mentions(text) & symbols,
+			words:   mentions(text),
 			custom:  bytes.Contains(text, []byte("'nodejs.util.inspect.custom'")),
 		}
 	}))
@@ -41,8 +41,8 @@ func program(name string) source {
 // Names of what can be required. Values are the names of sources.
 var builtins = map[string]string{
 	"assert": "assert", "assert/strict": "assert_strict", "buffer": "buffer", "console": "console", "crypto": "crypto", "events": "events",
-	"fs": "fs", "fs/promises": "fs_promises", "os": "os", "path": "path", "path/posix": "path", "path/win32": "path_win32", "perf_hooks": "perf_hooks", "process": "process",
-	"querystring": "querystring", "string_decoder": "string_decoder", "sys": "util", "timers": "timers", "timers/promises": "timers_promises",
+	"fs": "fs", "fs/promises": "fs_promises", "os": "os", "path": "path", "path/posix": "path", "perf_hooks": "perf_hooks", "process": "process",
+	"sys": "util", "timers": "timers", "timers/promises": "timers_promises",
 	"url": "url", "util": "util", "util/types": "util_types",
 }
 
@@ -50,8 +50,8 @@ var builtins = map[string]string{
 var absent = func() map[string]bool {
 	m := make(map[string]bool)
 	for _, n := range strings.Fields(`async_hooks child_process cluster constants dgram diagnostics_channel dns dns/promises domain
-		http http2 https inspector inspector/promises module net punycode readline readline/promises repl sea sqlite stream stream/consumers
-		stream/promises stream/web test tls trace_events tty v8 vm wasi worker_threads zlib`) {
+		http http2 https inspector inspector/promises module net path/win32 punycode querystring readline readline/promises repl sea sqlite stream stream/consumers
+		stream/promises stream/web string_decoder test tls trace_events tty v8 vm wasi worker_threads zlib`) {
 		m[n] = true
 	}
 	return m

@@ -7,7 +7,6 @@ import (
 	"crypto/sha1"
 	"crypto/sha256"
 	"crypto/sha512"
-	"crypto/subtle"
 	"hash"
 	"math/big"
 
@@ -41,10 +40,6 @@ func cryptoBinding(l *Loader) map[string]any {
 			return r.ToValue(n.Int64())
 		}),
 		"uuid": native(func(goja.FunctionCall) goja.Value { return r.ToValue(uuid.NewString()) }),
-		"equal": native(func(c goja.FunctionCall) goja.Value {
-			return r.ToValue(subtle.ConstantTimeCompare(view(c.Argument(0)), view(c.Argument(1))) == 1)
-		}),
-		"hashes": r.NewArray("md5", "sha1", "sha224", "sha256", "sha384", "sha512"),
 		// hash returns {update(bytes), digest()}, or undefined for one that is not known.
 		"hash": native(func(c goja.FunctionCall) goja.Value {
 			make, ok := hashes[c.Argument(0).String()]

@@ -31,17 +31,6 @@ func (l *Loader) symbol(key string) *goja.Symbol {
 	return v.(*goja.Symbol)
 }
 
-// setPromisify has util.promisify make the function of timers/promises of an engine's
-// timer: its own way does not fit, as the callback comes first. Where no file of the
-// bundle has that word, it is left out, as the symbol costs.
-func (l *Loader) setPromisify(name string, timer goja.Value) {
-	if name != "setTimeout" && name != "setImmediate" || !l.names("promisify") {
-		return
-	}
-	get := func(goja.FunctionCall) goja.Value { return l.Builtin("timers_promises").ToObject(l.runtime).Get(name) }
-	must(timer.ToObject(l.runtime).DefineAccessorPropertySymbol(l.symbol("nodejs.util.promisify.custom"), l.runtime.ToValue(get), nil, goja.FLAG_FALSE, goja.FLAG_TRUE))
-}
-
 // names reports whether a file of the bundle has the word.
 func (l *Loader) names(word string) bool {
 	return l.options.Unit.Memo("names "+word, func() any {

@@ -21,27 +21,18 @@ var utilExports = func() (list []export) {
 		}
 	}
 	add("inspect", "inspect")
-	add("format", "format", "formatWithOptions")
-	add("util_functions", "promisify", "callbackify", "inherits", "deprecate", "debuglog")
-	list = append(list, export{"debug", "util_functions", "debuglog"})
-	add("util_more", "isDeepStrictEqual", "stripVTControlCharacters", "toUSVString", "aborted", "getSystemErrorName", "isArray", "isBoolean", "isNull",
-		"isNullOrUndefined", "isNumber", "isString", "isSymbol", "isUndefined", "isRegExp", "isObject", "isDate", "isError", "isFunction", "isPrimitive", "isBuffer", "_extend", "log")
+	add("format", "format")
+	add("util_functions", "promisify", "inherits", "deprecate", "debuglog", "isDeepStrictEqual", "isArray")
 	add("encoding", "TextEncoder", "TextDecoder")
 	return append(list, export{"types", "util_types", ""})
 }()
 
 var typesExports = func() (list []export) {
-	for _, name := range strings.Fields(`Map Set WeakMap WeakSet Date RegExp Promise NativeError ArgumentsObject DataView MapIterator SetIterator TypedArray
-		ArrayBuffer AnyArrayBuffer SharedArrayBuffer ArrayBufferView NumberObject StringObject BooleanObject SymbolObject BigIntObject BoxedPrimitive
-		AsyncFunction GeneratorFunction GeneratorObject Proxy External ModuleNamespaceObject KeyObject CryptoKey Uint8Array Uint8ClampedArray Uint16Array
-		Uint32Array Int8Array Int16Array Int32Array Float32Array Float64Array BigInt64Array BigUint64Array`) {
+	for _, name := range strings.Fields("Map Set WeakMap WeakSet Date RegExp Promise NativeError TypedArray ArrayBuffer AnyArrayBuffer Uint8Array Proxy") {
 		list = append(list, export{"is" + name, "types", "is" + name})
 	}
 	return list
 }()
-
-// extensionExports are what require.extensions has at first.
-var extensionExports = []export{{".js", "extensions", ".js"}, {".json", "extensions", ".json"}, {".node", "extensions", ".node"}}
 
 // listed are the modules that are no more than a list of exports.
 func listed(name string) []export {

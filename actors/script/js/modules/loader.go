@@ -5,14 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"slices"
 	"strings"
 	"time"
-	"unicode/utf16"
-	"unicode/utf8"
 
 	"github.com/dop251/goja"
-	"golang.org/x/text/collate"
 
 	"troupe/actors/script"
 	"troupe/actors/script/js/compile"
@@ -32,19 +28,12 @@ type Loader struct {
 	main     goja.Value              // the module of the entry
 	pause    goja.Value              // what files look at
 	builtinF *goja.Object
-	have     uint64 // of extras, those that are installed, a bit for each
+	have     uint8 // of additions, those that are installed, a bit for each
 
 	custom  bool     // see namesCustom
 	inspect *binding // nil: not loaded
 
 	inspectF, formatF goja.Callable // util.inspect and util.format, once used
-
-	fault fault // the last one
-
-	handlers         exports      // what require.extensions has
-	handlersOfScript *goja.Object // as the script sees it; nil: no file has run
-
-	collators map[collation]*collate.Collator // that were used
 
 	unfinished [script.LevelError + 1]string // what process.stdout and process.stderr were given and is no line yet
 }
@@ -153,21 +142,18 @@ func (l *Loader) load(name string, parent *goja.Object) goja.Value {
 	if cached := l.cache.Get(filename); cached != nil && !goja.IsUndefined(cached) {
 		return cached.ToObject(r).Get("exports")
 	}
-	handler, handled := l.handler(name)
 	p, err := l.options.Unit.Program(name)
-	if err != nil && !handled {
+	if err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
 			panic(l.coded("Error", "ERR_UNKNOWN_FILE_EXTENSION", fmt.Sprintf("Cannot load %s: the embedded engine does not take such a file for a script; %s", filename, useNode)))
 		}
 		panic(l.syntaxError(name, err))
 	}
-	if !handled {
-		l.install(l.mentioned(name))
-		if l.options.Loads != nil {
-			l.options.Loads(name)
-		}
-		handler = l.asFunction(l.function(p)(goja.Undefined(), l.pause))
+	l.install(l.mentioned(name))
+	if l.options.Loads != nil {
+		l.options.Loads(name)
 	}
+	body := l.asFunction(l.function(p)(goja.Undefined(), l.pause))
 	module, exports := r.NewObject(), r.NewObject()
 	id := filename
 	if parent == nil {
@@ -196,15 +182,7 @@ func (l *Loader) load(name string, parent *goja.Object) goja.Value {
 			_ = l.cache.Delete(filename)
 		}
 	}()
-	if handled {
-		_, err = handler(l.handlersOfScript, module, r.ToValue(filename))
-	} else {
-		_, err = handler(exports, exports, require, module, r.ToValue(filename), r.ToValue(path.Dir(filename)))
-	}
-	if err != nil {
-		if path.Ext(name) == ".json" {
-			l.badJSON(name)
-		}
+	if _, err := body(exports, exports, require, module, r.ToValue(filename), r.ToValue(path.Dir(filename))); err != nil {
 		rethrow(r, err)
 	}
 	done = true
@@ -222,16 +200,6 @@ func searched(dir string) (paths []any) {
 			return paths
 		}
 	}
-}
-
-// handler returns what the script has put into require.extensions for a file of a kind
-// that the engine does not load.
-func (l *Loader) handler(name string) (f goja.Callable, ok bool) {
-	ext := path.Ext(name)
-	if ext == "" || slices.Contains(extensions, ext) || l.handlersOfScript == nil {
-		return nil, false
-	}
-	return goja.AssertFunction(l.handlers.Get(ext))
 }
 
 // require returns the function of that name for a file.
@@ -264,12 +232,6 @@ func (l *Loader) require(name string, module *goja.Object) *goja.Object {
 		}
 		return r.ToValue(found)
 	}))
-	if l.handlersOfScript == nil {
-		l.handlers = exports{loader: l, list: extensionExports}
-		l.handlersOfScript = r.NewDynamicObject(&l.handlers)
-		must(l.handlersOfScript.SetPrototype(nil))
-	}
-	must(f.Set("extensions", l.handlersOfScript))
 	must(f.Set("cache", l.cache))
 	must(f.Set("main", l.main))
 	return f
@@ -340,37 +302,6 @@ func (l *Loader) coded(class, code, message string) *goja.Object {
 	must(err)
 	must(e.Set("code", code))
 	return e
-}
-
-// fault is where a JSON file is wrong.
-type fault struct {
-	thrown       *goja.Object
-	file         string // path in the bundle
-	line, column int    // from 1
-}
-
-// badJSON throws the error that Node.js has for a JSON file, if that is wrong.
-func (l *Loader) badJSON(name string) {
-	text := strings.ToValidUTF8(strings.TrimPrefix(string(l.resolver.files[name]), "\ufeff"), "\ufffd")
-	message, at := JSONFault(text)
-	if message == "" {
-		return
-	}
-	e, err := l.runtime.New(l.runtime.Get("SyntaxError"), l.runtime.ToValue(outside(name)+": "+message))
-	must(err)
-	before := string(utf16.Decode(utf16.Encode([]rune(text))[:at]))
-	row := before[strings.LastIndexByte(before, '\n')+1:]
-	l.fault = fault{e, name, strings.Count(before, "\n") + 1, utf8.RuneCountInString(row) + 1}
-	panic(e)
-}
-
-// Fault returns the place in a JSON file that is meant by an error of require; line 0:
-// it is another error.
-func (l *Loader) Fault(thrown goja.Value) (file string, line, column int) {
-	if f := l.fault; f.thrown != nil && thrown != nil && f.thrown.SameAs(thrown) {
-		return f.file, f.line, f.column
-	}
-	return "", 0, 0
 }
 
 // syntaxError makes the error of a file that cannot be compiled.

@@ -81,34 +81,13 @@ true true true
   '/local/node_modules',
   '/node_modules'
 ]
-[Object: null prototype] {
-  '.js': [Function (anonymous)],
-  '.json': [Function (anonymous)],
-  '.node': [Function: .node]
-}
-true true [ '.js', '.json', '.node', '.txt' ]
-hello txt /local/game/a.txt
-hello txt /local/game/a.txt true
-own
-wrong
-x { name: 'data' }
-true ERR_DLOPEN_FAILED ERR_DLOPEN_FAILED ERR_UNKNOWN_FILE_EXTENSION`,
+ERR_UNKNOWN_FILE_EXTENSION ERR_UNKNOWN_FILE_EXTENSION`,
 		"main.js", `
 			require('./lib/x');
 			console.log(process.mainModule === module && process.mainModule === require.main, process.mainModule.filename === __filename, require('process').mainModule.id === '.');
 			console.log(module.paths); require('p');
-			console.log(require.extensions);
-			require.extensions['.txt'] = function (m, f) { m.exports = require('fs').readFileSync(f, 'utf8') + ' ' + 'txt ' + f; m.own = this === require.extensions; };
-			console.log('.js' in require.extensions, require.extensions === module.require.extensions, Object.keys(require.extensions));
-			console.log(require('./a.txt'));
-			console.log(require('./lib/x').text(), require.cache[require.resolve('./a.txt')].own);
-			require.extensions['.own'] = (m) => { throw new Error('wrong'); };
-			try { require('./b.own'); } catch (e) { console.log('own'); }
-			try { require('./b.own'); } catch (e) { console.log(e.message); }
-			const m = {}; require.extensions['.js'](m, __dirname + '/lib/x.js'); const n = {}; require.extensions['.json'](n, '/local/game/data.json'); console.log(m.exports.name, n.exports);
-			const codes = []; for (const f of [() => require.extensions['.node']({}, 'x.node'), () => require('./n.node'), () => require('./c.wat')]) try { f(); } catch (e) { codes.push(e.code); } console.log(require.main === module, ...codes);`,
-		"n.node", "", "c.wat", "",
-		"lib/x.js", "console.log(module.paths); exports.name = 'x'; exports.text = () => require('../a.txt');", "a.txt", "hello", "b.own", "", "data.json", `{"name": "data"}`,
+			const codes = []; for (const f of [() => require('./n.node'), () => require('./c.wat')]) try { f(); } catch (e) { codes.push(e.code); } console.log(...codes);`,
+		"n.node", "", "c.wat", "", "lib/x.js", "console.log(module.paths)",
 		"node_modules/p/index.js", "console.log(module.paths)")
 }
 
@@ -296,7 +275,7 @@ INFO exit 7`
 func TestInspectAndFormatFromGo(t *testing.T) {
 	h := enable(t, "main.js", "")
 	for _, c := range []struct{ script, inspect, format string }{
-		{"'it'", "'it'", "it"}, {"1.5", "1.5", "1.5"}, {"-0", "-0", "-0"}, {"5n", "5n", "5n"}, {"undefined", "undefined", "undefined"}, {"null", "null", "null"}, {"true", "true", "true"},
+		{"'it'", "'it'", "it"}, {"1.5", "1.5", "1.5"}, {"-0", "-0", "-0"}, {"undefined", "undefined", "undefined"}, {"null", "null", "null"}, {"true", "true", "true"},
 		{"Symbol('s')", "Symbol(s)", "Symbol(s)"}, {"({a: [1]})", "{ a: [ 1 ] }", "{ a: [ 1 ] }"}, {"NaN", "NaN", "NaN"}, {"'100%'", "'100%'", "100%"}, {"new Map([[1, 2]])", "Map(1) { 1 => 2 }", "Map(1) { 1 => 2 }"},
 	} {
 		v, err := h.runtime.RunString(c.script)

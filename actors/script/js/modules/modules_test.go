@@ -82,7 +82,7 @@ func TestHostileValues(t *testing.T) {
 			try { f(); console.log('fine'); } catch (e) { console.log(e.name); }
 		}
 		let chain; for (let i = 0; i < 1e5; i++) chain = new Proxy(chain || {}, {}); console.log(util.inspect(chain));
-		console.log(new URL('http://h/' + '../'.repeat(1e5)).pathname, require('path').normalize('../'.repeat(1e5)).length, require('querystring').parse('&'.repeat(1e5)), new URLSearchParams('&'.repeat(1e5)).size, require('url').parse('http://' + '@'.repeat(1e5)).host);
+		console.log(new URL('http://h/' + '../'.repeat(1e5)).pathname, require('path').normalize('../'.repeat(1e5)).length, new URLSearchParams('&'.repeat(1e5)).size);
 		console.log(util.inspect({ constructor: { prototype: null } }), util.inspect(Object.create({ constructor: function () {} })).length > 0, util.inspect(Object.defineProperty(new Error('x'), 'stack', { get() { return 5; } })), util.format('%s'.repeat(10), ...Array(10).fill({ toString: null })).length > 0);`)
 	h.levels = script.LevelInfo
 	got := h.run(t, "main.js")
@@ -102,7 +102,7 @@ TypeError
 TypeError
 Error
 {}
-/ 300000 [Object: null prototype] {} 0 
+/ 300000 0
 { constructor: { prototype: null } } true [5] true`
 	if got != want {
 		compare(t, got, want)

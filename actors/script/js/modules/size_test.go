@@ -42,8 +42,8 @@ func TestRuntimesStaySmall(t *testing.T) {
 		source string
 		max    float64
 	}{
-		{"inspect", 22}, {"console", 30}, {"util", 2}, {"events", 42}, {"process", 110}, {"buffer", 80}, {"assert", 110}, {"path", 18}, {"querystring", 90},
-		{"url", 230}, {"fs", 220}, {"crypto", 130}, {"os", 26}, {"timers", 22}, {"polyfill", 55},
+		{"inspect", 22}, {"console", 30}, {"util", 2}, {"events", 42}, {"process", 110}, {"buffer", 80}, {"assert", 110}, {"path", 18},
+		{"url", 230}, {"fs", 220}, {"crypto", 130}, {"os", 26}, {"timers", 22},
 	} {
 		grown := heap(n, func() any {
 			r := goja.New()
@@ -54,21 +54,6 @@ func TestRuntimesStaySmall(t *testing.T) {
 		t.Logf("%-12s %6.1f KiB", c.source, grown)
 		if grown > c.max {
 			t.Errorf("%s costs %.1f KiB, more than %.0f", c.source, grown, c.max)
-		}
-	}
-	for _, c := range []struct {
-		text string
-		max  float64
-	}{{"toLocaleString", 14}, {"toLocaleTimeString", 6}, {"localeCompare", 6}} {
-		grown := heap(n, func() any {
-			r := goja.New()
-			l := Enable(r, Options{Unit: unit, Entry: "main.js"})
-			l.install(mentions([]byte(c.text)))
-			return []any{r, l}
-		}) - bare - enabled
-		t.Logf("%-18s %6.1f KiB", c.text, grown)
-		if grown > c.max {
-			t.Errorf("naming %s costs %.1f KiB, more than %.0f", c.text, grown, c.max)
 		}
 	}
 }

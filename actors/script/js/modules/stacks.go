@@ -7,9 +7,8 @@ import (
 	"github.com/dop251/goja"
 )
 
-// captureStackTrace gives an object a stack, as V8 does: without what a function that is
-// given has called, and it. What it begins with, name and message, are those that the object
-// has when the stack is first read.
+// captureStackTrace gives an object a stack, without what a function that is given has
+// called, and it.
 func (l *Loader) captureStackTrace(c goja.FunctionCall) goja.Value {
 	r := l.runtime
 	target, ok := c.Argument(0).(*goja.Object)
@@ -25,19 +24,7 @@ func (l *Loader) captureStackTrace(c goja.FunctionCall) goja.Value {
 	if f, ok := c.Argument(1).(*goja.Object); ok {
 		frames = above(frames, f)
 	}
-	plain := func(v goja.Value) {
-		must(target.DefineDataProperty("stack", v, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
-	}
-	get := func(goja.FunctionCall) goja.Value {
-		v := r.ToValue(errorHead(target) + "\n" + frames)
-		plain(v)
-		return v
-	}
-	set := func(c goja.FunctionCall) goja.Value {
-		plain(c.Argument(0))
-		return goja.Undefined()
-	}
-	must(target.DefineAccessorProperty("stack", r.ToValue(get), r.ToValue(set), goja.FLAG_TRUE, goja.FLAG_FALSE))
+	must(target.DefineDataProperty("stack", r.ToValue(errorHead(target)+"\n"+frames), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 	return goja.Undefined()
 }
 

@@ -141,22 +141,8 @@ methods.on = methods.addListener;
 methods.off = methods.removeListener;
 Object.assign(EventEmitter.prototype, methods);
 
-function aborted(signal) {
-  const e = new Error('The operation was aborted');
-  e.name = 'AbortError';
-  e.code = 'ABORT_ERR';
-  if (signal.reason !== undefined) e.cause = signal.reason;
-  return e;
-}
-
-EventEmitter.once = function once(emitter, name, options = {}) {
-  const { signal } = options;
-  if (signal && signal.aborted) return Promise.reject(aborted(signal));
+EventEmitter.once = function once(emitter, name) {
   return new Promise((resolve, reject) => {
-    if (typeof emitter.addEventListener === 'function' && typeof emitter.on !== 'function') {
-      emitter.addEventListener(name, (e) => resolve([e]), { once: true });
-      return;
-    }
     const failed = (e) => {
       emitter.removeListener(name, done);
       reject(e);
@@ -167,15 +153,10 @@ EventEmitter.once = function once(emitter, name, options = {}) {
     };
     emitter.once(name, done);
     if (name !== 'error') emitter.once('error', failed);
-    if (signal) signal.addEventListener('abort', () => {
-      emitter.removeListener(name, done);
-      emitter.removeListener('error', failed);
-      reject(aborted(signal));
-    }, { once: true });
   });
 };
 
-EventEmitter.on = function on(emitter, name, options = {}) {
+EventEmitter.on = function on(emitter, name) {
   const ready = [], waiting = [];
   let over = false, failure;
   const stop = () => {
@@ -192,7 +173,6 @@ EventEmitter.on = function on(emitter, name, options = {}) {
   };
   emitter.on(name, got);
   if (name !== 'error') emitter.on('error', failed);
-  if (options.signal) options.signal.addEventListener('abort', () => failed(aborted(options.signal)), { once: true });
   return {
     next() {
       if (ready.length) return Promise.resolve({ value: ready.shift(), done: false });

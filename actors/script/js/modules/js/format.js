@@ -1,17 +1,13 @@
-// util.format, with the output of Node.js 20.
+// util.format.
 const { inspect, hasOwn } = require('inspect');
 
 const number = (n) => n === 0 && 1 / n < 0 ? '-0' : `${n}`;
 
-const isBuiltIn = (f) => {
-  const c = f.name.charCodeAt(0);
-  return c >= 65 && c <= 90 && Function.prototype.toString.call(f).endsWith('{ [native code] }');
-};
+const isBuiltIn = (f) => /^[A-Z]/.test(f.name) && Function.prototype.toString.call(f).endsWith('{ [native code] }');
 
 // printsItself reports whether an object has a toString of its own making.
 function printsItself(v) {
-  if (binding.proxy(v) !== undefined) return false;
-  if (typeof v.toString !== 'function') return false;
+  if (binding.proxy(v) !== undefined || typeof v.toString !== 'function') return false;
   if (hasOwn(v, 'toString')) return true;
   let p = v;
   do p = Object.getPrototypeOf(p); while (!hasOwn(p, 'toString'));
@@ -21,14 +17,34 @@ function printsItself(v) {
 
 function json(v) {
   try {
-    return JSON.stringify(v);
+    return String(JSON.stringify(v));
   } catch (e) {
     if (/circular|cyclic/i.test(e.message)) return '[Circular]';
     throw e;
   }
 }
 
-function formatWithOptions(options, ...args) {
+const numeric = (v, f) => typeof v === 'symbol' ? 'NaN' : number(f(v));
+
+// text is what takes the place of % and a letter, or undefined if that is none.
+function text(letter, v) {
+  switch (letter) {
+    case 's':
+      if (typeof v === 'number') return number(v);
+      if (typeof v !== 'object' || v === null) return String(v);
+      return printsItself(v) ? String(v) : inspect(v, { depth: 0 });
+    case 'd': return numeric(v, Number);
+    case 'i': return numeric(v, Number.parseInt);
+    case 'f': return numeric(v, Number.parseFloat);
+    case 'j': return json(v);
+    case 'o': return inspect(v, { depth: 4 });
+    case 'O': return inspect(v);
+    case 'c': return '';
+  }
+  return undefined;
+}
+
+function format(...args) {
   const first = args[0];
   let out = '', next = 0;
   if (typeof first === 'string') {
@@ -37,52 +53,23 @@ function formatWithOptions(options, ...args) {
     let last = 0;
     for (let i = 0; i < first.length - 1; i++) {
       if (first.charCodeAt(i) !== 37) continue;
-      const f = first[++i];
-      if (f === '%') {
-        out += first.slice(last, i);
-        last = i + 1;
-        continue;
-      }
-      if (next === args.length) continue;
-      let s;
-      const v = args[next];
-      switch (f) {
-        case 's':
-          if (typeof v === 'number') s = number(v);
-          else if (typeof v === 'bigint') s = `${v}n`;
-          else if (typeof v !== 'object' && typeof v !== 'function' || v === null || typeof v === 'object' && printsItself(v) || typeof v === 'function' && hasOwn(v, 'toString')) s = String(v);
-          else if (typeof v === 'function') s = String(v);
-          else s = inspect(v, { ...options, depth: 0, colors: false, compact: 3 });
-          break;
-        case 'd':
-          s = typeof v === 'bigint' ? `${v}n` : typeof v === 'symbol' ? 'NaN' : number(Number(v));
-          break;
-        case 'i':
-          s = typeof v === 'bigint' ? `${v}n` : typeof v === 'symbol' ? 'NaN' : number(Number.parseInt(v));
-          if (s === '0' && String(v).trim().charCodeAt(0) === 45) s = '-0';
-          break;
-        case 'f':
-          s = typeof v === 'symbol' ? 'NaN' : number(Number.parseFloat(v));
-          break;
-        case 'j': s = json(v); break;
-        case 'o': s = inspect(v, { ...options, showHidden: true, showProxy: true, depth: 4 }); break;
-        case 'O': s = inspect(v, options); break;
-        case 'c': s = ''; break;
-        default: continue;
+      let s = '%';
+      if (first[++i] !== '%') {
+        if (next >= args.length) continue;
+        s = text(first[i], args[next]);
+        if (s === undefined) continue;
+        next++;
       }
       out += first.slice(last, i - 1) + s;
       last = i + 1;
-      next++;
     }
     out += first.slice(last);
   }
   for (; next < args.length; next++) {
     if (next > 0) out += ' ';
-    out += typeof args[next] === 'string' ? args[next] : inspect(args[next], options);
+    out += typeof args[next] === 'string' ? args[next] : inspect(args[next]);
   }
   return out;
 }
 
-const format = (...args) => formatWithOptions(undefined, ...args);
-
-module.exports = { format, formatWithOptions };
+module.exports = { format };

@@ -1,5 +1,18 @@
 // The paths of POSIX systems.
-const { check, format } = require('path_common');
+function check(v, name = 'path') {
+  if (typeof v === 'string') return;
+  const e = new TypeError(`The "${name}" argument must be of type string. Received ${typeof v}`);
+  e.code = 'ERR_INVALID_ARG_TYPE';
+  throw e;
+}
+
+function format(o) {
+  if (o === null || typeof o !== 'object') throw new TypeError('The "pathObject" argument must be of type object');
+  const dir = o.dir || o.root;
+  const base = o.base || `${o.name || ''}${o.ext ? (o.ext[0] === '.' ? '' : '.') + o.ext : ''}`;
+  if (!dir) return base;
+  return dir === o.root ? `${dir}${base}` : `${dir}/${base}`;
+}
 
 // squash resolves . and .. segments.
 function squash(path, absolute) {
@@ -88,13 +101,13 @@ function parse(path) {
 
 const posix = {
   resolve, normalize, join, relative, dirname, basename, extname, parse,
-  format: (o) => format(o, '/'),
+  format,
   isAbsolute(path) {
     check(path);
     return path[0] === '/';
   },
   toNamespacedPath: (path) => path,
-  sep: '/', delimiter: ':', get win32() { return require('path_win32'); }, posix: null,
+  sep: '/', delimiter: ':', posix: null,
 };
 posix.posix = posix;
 module.exports = posix;
