@@ -204,11 +204,11 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 		r.onScriptsLoaded(m)
 	case activationDue:
 		r.onActivationDue(c, m)
-	case gamesession.SeatsMade:
+	case gamesession.PlayerSessionsCreated:
 		r.onSeatsMade(c, m)
-	case gamesession.SeatChanged:
+	case gamesession.PlayerSessionChanged:
 		r.onSeatChanged(c, m)
-	case gamesession.SeatsForgotten:
+	case gamesession.PlayerSessionsForgotten:
 		r.onSeatsForgotten(m)
 	case gamesession.Over:
 		r.onProcessOver(c, m) // its place is free; Exited follows

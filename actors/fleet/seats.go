@@ -16,9 +16,9 @@ func playerKey(id messages.PlayerSessionID) ledger.Key {
 
 // onSeatsMade answers with new player sessions once they are durable, and shows them. Seats
 // that cannot be stored are free again.
-func (r *Registry) onSeatsMade(c *stage.Context, m gamesession.SeatsMade) {
-	ids := make([]messages.PlayerSessionID, len(m.Seats))
-	for i, s := range m.Seats {
+func (r *Registry) onSeatsMade(c *stage.Context, m gamesession.PlayerSessionsCreated) {
+	ids := make([]messages.PlayerSessionID, len(m.Records))
+	for i, s := range m.Records {
 		ids[i] = s.ID
 	}
 	reply := func(err error) {
@@ -26,24 +26,24 @@ func (r *Registry) onSeatsMade(c *stage.Context, m gamesession.SeatsMade) {
 			m.Reply(nil, err)
 			return
 		}
-		m.Reply(m.Seats, nil)
+		m.Reply(m.Records, nil)
 	}
 	r.ledger.Do(ledger.Transaction{Key: playerKey(ids[0]), Reply: reply, Decide: func() (ledger.Entry, error) {
 		e := r.known(m.Session)
 		if e == nil {
 			return ledger.Entry{}, notFound(m.Session)
 		}
-		changes := make([]store.Change, len(m.Seats))
-		for i, s := range m.Seats {
+		changes := make([]store.Change, len(m.Records))
+		for i, s := range m.Records {
 			changes[i] = storedSeat(s)
 		}
 		tell := func(refused bool) {
 			if e.ref != nil {
-				e.ref.Tell(gamesession.SeatsStored{IDs: ids, Refused: refused})
+				e.ref.Tell(gamesession.PlayerSessionsStored{IDs: ids, Refused: refused})
 			}
 		}
 		return ledger.Entry{
-			Changes: changes, Events: r.eventsOfPlayerSessions(c.Now(), e, m.Seats...), Refused: func() { tell(true) },
+			Changes: changes, Events: r.eventsOfPlayerSessions(c.Now(), e, m.Records...), Refused: func() { tell(true) },
 			Apply: func() {
 				r.takeSeats(c, e, m, ids)
 				tell(false)
@@ -53,7 +53,7 @@ func (r *Registry) onSeatsMade(c *stage.Context, m gamesession.SeatsMade) {
 }
 
 // takeSeats takes up durable player sessions, of a game session that may be over by now.
-func (r *Registry) takeSeats(c *stage.Context, e *entry, m gamesession.SeatsMade, ids []messages.PlayerSessionID) {
+func (r *Registry) takeSeats(c *stage.Context, e *entry, m gamesession.PlayerSessionsCreated, ids []messages.PlayerSessionID) {
 	m.Show()
 	if e.forgotten {
 		return // the next start drops them
@@ -62,22 +62,22 @@ func (r *Registry) takeSeats(c *stage.Context, e *entry, m gamesession.SeatsMade
 		r.players.set(id, e)
 	}
 	e.players = append(e.players, ids...)
-	e.opened(r.o.OwnEvents, m.Seats...)
+	e.opened(r.o.OwnEvents, m.Records...)
 	if e.told == messages.GameSessionTerminated { // and it did not know of them
 		r.ledger.Note(e.key(), r.eventsOfEnd(c.Now(), e))
 	}
 }
 
 // onSeatChanged stores a player session that has changed by itself.
-func (r *Registry) onSeatChanged(c *stage.Context, m gamesession.SeatChanged) {
-	if e := r.players.get(m.Seat.ID); e != nil {
-		e.opened(r.o.OwnEvents, m.Seat)
-		r.ledger.Note(e.key(), r.eventsOfPlayerSessions(c.Now(), e, m.Seat),
-			ledger.Record{Key: playerKey(m.Seat.ID), Change: func() store.Change { return storedSeat(m.Seat) }})
+func (r *Registry) onSeatChanged(c *stage.Context, m gamesession.PlayerSessionChanged) {
+	if e := r.players.get(m.Record.ID); e != nil {
+		e.opened(r.o.OwnEvents, m.Record)
+		r.ledger.Note(e.key(), r.eventsOfPlayerSessions(c.Now(), e, m.Record),
+			ledger.Record{Key: playerKey(m.Record.ID), Change: func() store.Change { return storedSeat(m.Record) }})
 	}
 }
 
-func (r *Registry) onSeatsForgotten(m gamesession.SeatsForgotten) {
+func (r *Registry) onSeatsForgotten(m gamesession.PlayerSessionsForgotten) {
 	e := r.sessions[m.Session]
 	if e == nil || len(m.IDs) == 0 {
 		return

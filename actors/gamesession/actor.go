@@ -15,103 +15,87 @@ import (
 
 // Actor is one game session.
 type Actor struct {
-	// set once
+	// Set once.
 	o          Options
 	c          *stage.Context // of this actor; valid in its own calls
-	relay      bool           // the handler is script.Relay: gates need not be asked
+	relay      bool           // the handler is script.Relay, which decides nothing: it is not asked
 	playersMax int            // of the script
 	ping       time.Duration
-	drops      zerolog.Logger // sampled: for packets that are dropped
+	drops      zerolog.Logger // sampled: for dropped packets
+	window     time.Duration  // the reconnect window
 
-	// owned by the actor
-	record    messages.GameSession // what the API may edit of it is as it was at first
-	byID      map[messages.PlayerSessionID]*seat
-	byPlayer  map[*player.Handle]*seat
-	byRef     map[*stage.Ref]*seat
-	order     []*seat // all remembered, in order of creation
-	finished  int     // of them, how many are final
-	roster    []*seat // accepted, in order of acceptance: group -1
-	byPeer    map[messages.PeerID]*seat
-	joining   int // seats before the gate's answer
-	peers     peerIDs
-	groups    map[messages.GroupID]*groupEntry
-	groupRef  map[*stage.Ref]*groupEntry
-	fanout    fanoutLimit    // of players
-	sending   fanoutLimit    // of the game itself
-	inflow    *player.Inflow // nil is no bound
-	message   script.Message // scratch for callbacks
-	phase     phase
-	exit      *exitCall
-	gauge     counters.GameSessionState
-	empty     *stage.Timer
-	sick      int          // health checks failed in a row
-	assigned  bool         // there is a game session
-	placed    bool         // OnStartGameSession has begun: the id may be seen
-	owed      []*seat      // players that wait for an ack
-	ackTimer  *stage.Timer // running while there are any
-	window    time.Duration
-	lastOnly  bool         // end with the last player, whatever EmptyTimeout says
-	decided   []func()     // what goes on after decisions that took time
-	checking  *stage.Timer // of the health
-	crashed   bool
-	terminate *Terminate // OnProcessTerminate is under way
+	// The game session.
+	record       messages.GameSession // as it was created; edits by the API are in Published only
+	phase        phase
+	assignment   assignment
+	crashed      bool       // the end is the game's fault
+	endWhenEmpty bool       // end with the last player, whatever EmptyTimeout says
+	exit         *exitCall  // the game has asked for the end; nil if it has not
+	terminate    *Terminate // OnProcessTerminate is under way
+	gauge        counters.GameSessionState
+	empty        *stage.Timer // of EmptyTimeout
+	checking     *stage.Timer // of health checks
+	sick         int          // health checks that failed in a row
+	decided      []func()     // continuations of decisions that took time
+
+	// Players.
+	byID        map[messages.PlayerSessionID]*playerSession
+	byPlayer    map[*player.Handle]*playerSession
+	byRef       map[*stage.Ref]*playerSession
+	byPeer      map[messages.PeerID]*playerSession
+	order       []*playerSession // all that are remembered, in order of creation
+	finished    int              // how many of order have a final status
+	roster      []*playerSession // accepted, in order of acceptance: group -1
+	joining     int              // how many wait for the answer to their login
+	peers       peerIDs
+	acksPending []*playerSession // have received packets that are not acknowledged
+	ackTimer    *stage.Timer     // runs while acksPending is not empty
+
+	// Traffic.
+	groups   map[messages.GroupID]*groupEntry
+	groupRef map[*stage.Ref]*groupEntry
+	fanout   fanoutLimit    // of players
+	sending  fanoutLimit    // of the game itself
+	inflow   *player.Inflow // nil: no limit
+	message  script.Message // reused for every callback
 }
 
-// phase is where the game session itself stands; the API's status follows.
+// assignment is how far the process has got its game session.
+type assignment uint8
+
+const (
+	unassigned assignment = iota // a stand-by process
+	assigned                     // it has a game session
+	started                      // OnStartGameSession has begun: the game may see the id
+)
+
+// phase is where the process stands. The game session's status follows it.
 type phase uint8
 
 const (
-	loading    phase = iota + 1 // up to onProcessStarted
+	loading    phase = iota + 1 // until onProcessStarted has said yes
 	idle                        // ready for a game session
-	activating                  // in onStartGameSession
+	activating                  // onStartGameSession runs
 	active
 	ending  // ProcessEnding was called, or OnProcessTerminate runs: no logins, players stay
-	closing // players are being closed
+	closing // players' connections are being closed
 	over
 )
 
-// seat is one player session.
-type seat struct {
-	player   *player.Handle
-	durable  *player.Durable
-	ref      *stage.Ref                   // nil once its actor has stopped
-	view     *playerSessionView           // what the API sees
-	waiting  bool                         // before the gate's answer
-	in       bool                         // in the roster
-	told     messages.PlayerSessionStatus // to the fleet
-	unstored bool                         // is not durable yet: nobody knows of it
-	unmade   bool                         // could not be stored: to be forgotten
-	left     bool                         // by itself: it may come again
-	again    bool                         // has come again, and is not in yet
-	removed  []func()                     // what comes after onPlayerDisconnect, which takes time
-	leaving  bool                         // out of the game, and its actor is not gone yet
-	late     *player.Login                // came meanwhile
-	gate     *script.Pending              // onPlayerConnect takes time
-	owed     bool                         // waits for an ack
-	epoch    messages.Epoch               // of the newest connection that it has said something on
-	op       groupOp
-	asked    *script.Pending    // a gate that takes time has been asked about
-	held     *Inbound           // this, nil for a group operation
-	stash    []*Inbound         // what came behind op, or behind the question
-	ended    []player.Ended     // what came behind stash
-	kick     *player.Kick       // the game has removed the player
-	unjoined []messages.GroupID // that it has sent to without being in, the first ones
-	restarts restarts
-}
-
-// groupOp is a player's group operation that is under way; the zero value is none.
+// groupOp is a group operation of a player that the group has not answered. The zero
+// value is none.
 type groupOp struct {
 	group messages.GroupID
 	join  bool
-	again bool // asked a second time, after a crash of the group
+	retry bool // asked for a second time, after a crash of the group
 }
 
-// groupEntry is one group. A successor of a crashed group gets a handle of its
-// own, so that what the dead one still said is told apart.
+// groupEntry is one group. The successor of a crashed group has another handle, so that
+// late messages of the crashed one are recognised.
 type groupEntry struct {
 	handle   *group.Handle
-	pending  int              // joins and leaves under way
-	leaving  []*player.Handle // of them, players that are out of the game
+	pending  int              // joins and leaves that the group has not answered
+	leaving  []*player.Handle // the players of pending leaves that are out of the game
 	restarts restarts
 }
 
@@ -125,10 +109,10 @@ func New(o Options) *Actor {
 	_, relay := o.Handler.(script.Relay)
 	a := &Actor{
 		o: o, relay: relay,
-		byID:     make(map[messages.PlayerSessionID]*seat),
-		byPlayer: make(map[*player.Handle]*seat),
-		byRef:    make(map[*stage.Ref]*seat),
-		byPeer:   make(map[messages.PeerID]*seat),
+		byID:     make(map[messages.PlayerSessionID]*playerSession),
+		byPlayer: make(map[*player.Handle]*playerSession),
+		byRef:    make(map[*stage.Ref]*playerSession),
+		byPeer:   make(map[messages.PeerID]*playerSession),
 		groups:   make(map[messages.GroupID]*groupEntry),
 		groupRef: make(map[*stage.Ref]*groupEntry),
 		fanout:   fanoutLimit{perSecond: o.DeliveriesPerSecond, debtMax: 1},
@@ -137,7 +121,7 @@ func New(o Options) *Actor {
 		phase:    loading,
 	}
 	if o.Record != nil {
-		a.assigned, a.record = true, *o.Record
+		a.assignment, a.record = assigned, *o.Record
 	}
 	return a
 }
@@ -173,8 +157,8 @@ func (a *Actor) Receive(c *stage.Context, msg any) {
 		a.onGroupChanged(m)
 	case CreatePlayers:
 		a.onCreatePlayers(m)
-	case SeatsStored:
-		a.onSeatsStored(m)
+	case PlayerSessionsStored:
+		a.onPlayerSessionsStored(m)
 	case Assign:
 		a.onAssign(m)
 	case Terminate:
@@ -201,9 +185,9 @@ func (a *Actor) Receive(c *stage.Context, msg any) {
 	a.afterCallbacks()
 }
 
-// callback runs one call into the game's logic. A panic in it is caught and
-// logged; the result is then false (realtime.md 15.2). A game that has exited
-// or ended is not called any more (realtime.md 15.4, D-119).
+// callback calls the game. It recovers and logs a panic, and returns false then
+// (realtime.md 15.2). A game that has exited or ended is not called (realtime.md 15.4,
+// D-119).
 func (a *Actor) callback(name string, f func()) (ok bool) {
 	if a.exit != nil || a.phase >= closing {
 		return false
@@ -219,7 +203,8 @@ func (a *Actor) callback(name string, f func()) (ok bool) {
 	return true
 }
 
-// ask puts a question to the game. If its answer takes time, p is what brings it.
+// ask asks the game for a decision. If the decision takes time, p is not nil and brings it
+// later.
 func (a *Actor) ask(name string, f func() script.Decision) (ok bool, p *script.Pending) {
 	var d script.Decision
 	if !a.callback(name, func() { d = f() }) {
@@ -229,8 +214,8 @@ func (a *Actor) ask(name string, f func() script.Decision) (ok bool, p *script.P
 	return ok, d.Pending()
 }
 
-// await has then called with what p brings, behind the callback that brings it;
-// at the latest after limit, refused, if that is positive.
+// await calls then with the decision that p brings, after the callback that brings it.
+// After a positive limit the decision is no.
 func (a *Actor) await(p *script.Pending, limit time.Duration, then func(ok bool)) {
 	var t *stage.Timer
 	if limit > 0 {
@@ -244,7 +229,8 @@ func (a *Actor) await(p *script.Pending, limit time.Duration, then func(ok bool)
 	})
 }
 
-// resolve is ask, and then at once or by await. For questions that are rare.
+// resolve asks the game and calls then with its decision, at once or later. It allocates,
+// so it is for rare decisions.
 func (a *Actor) resolve(name string, limit time.Duration, f func() script.Decision, then func(ok bool)) {
 	ok, p := a.ask(name, f)
 	if p == nil {
@@ -254,7 +240,8 @@ func (a *Actor) resolve(name string, limit time.Duration, f func() script.Decisi
 	a.await(p, limit, then)
 }
 
-// afterCallbacks does what callbacks asked for that must not happen inside one.
+// afterCallbacks runs what must wait for the end of a callback: an exit, and
+// continuations of decisions.
 func (a *Actor) afterCallbacks() {
 	for a.exit != nil || len(a.decided) > 0 {
 		if a.exit != nil {
@@ -268,12 +255,12 @@ func (a *Actor) afterCallbacks() {
 	}
 }
 
-// exited ends the game session as its exit says.
+// exited ends the game session for the reason that exit gives.
 func (a *Actor) exited() {
 	e := a.exit
 	a.exit = nil
 	switch {
-	case a.terminate != nil: // exiting is what happens now anyway
+	case a.terminate != nil: // the game session ends already
 		a.terminated()
 	case e.reason != "":
 		a.crash(e.reason)

@@ -6,9 +6,8 @@ import (
 	"troupe/messages/wire"
 )
 
-// Announce switches on packets that the protocol declares and the original does
-// not send; games tell each other who is there by messages of their own. All
-// are off by default.
+// Announce switches on packets that the protocol declares but GameLift does not send. All
+// are off by default: games announce players in messages of their own.
 type Announce struct {
 	// AllPlayersGroup sends a membership update of group -1 to all when a player
 	// comes or goes (D-111).
@@ -19,8 +18,8 @@ type Announce struct {
 	LegacyLogin bool
 }
 
-// announceJoin tells of a player that has just been accepted.
-func (a *Actor) announceJoin(s *seat) {
+// announceJoin announces a player that has just been accepted.
+func (a *Actor) announceJoin(s *playerSession) {
 	if a.o.Announce.LegacyLogin {
 		s.player.Give(a.c, wire.NewFrame(&wire.Header{OpCode: wire.OpLogin, Sender: wire.ServerPeer, TargetPlayer: int32(s.player.Peer)}))
 	}
@@ -34,8 +33,8 @@ func (a *Actor) announceJoin(s *seat) {
 	a.announceAll()
 }
 
-// announceLeave tells the others of a player that is out of the list.
-func (a *Actor) announceLeave(s *seat) {
+// announceLeave announces that a player has left the roster.
+func (a *Actor) announceLeave(s *playerSession) {
 	if a.o.Announce.Players {
 		for _, other := range a.roster {
 			other.player.Give(a.c, wire.NewPlayerDisconnect(int32(other.player.Peer), int32(s.player.Peer)))

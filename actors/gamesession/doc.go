@@ -1,17 +1,17 @@
-// Package gamesession runs one game: it is the one actor on the data path. The
-// readers of its players' connections post Inbound messages; it asks the game's
-// Handler, routes (realtime.md 10), and hands the one frame that a reader built
-// to the outboxes of those who get it.
+// Package gamesession runs one game session, the only actor on the way of a message.
+// Connection readers post Inbound packets to it. It asks the game's Handler, routes the
+// packet (realtime.md 10), and pushes its frame into the outboxes of the recipients. The
+// frame is built once, by the reader.
 //
-// It owns the list of players, peer ids, groups' life, the record that the API
-// shows, and the calls into the Handler. Player and group actors are its
-// children: it restarts them with what survives (reliability.md 4). It never
-// restarts itself: its crash ends the game session, and says so.
+// The actor owns player sessions, the roster, peer ids, the groups, the record behind the
+// API's view, and all calls into the Handler. Player and group actors are its children. It
+// restarts a crashed child with its durable state (reliability.md 4). It is never restarted
+// itself: a crash ends the game session with a status that says so.
 //
 //	Create -> ACTIVATING -> ACTIVE -> TERMINATING -> TERMINATED
 //	             | start failed  | exit, empty, drain, crash    ^
 //	             '---------------'------------------------------'
 //
-// It does not decode packets, does not know transports, and does not find game
-// sessions or count capacity (actors/fleet does).
+// It does not decode packets and knows no transports. Looking up game sessions and counting
+// capacity belong to actors/fleet.
 package gamesession

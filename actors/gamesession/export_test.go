@@ -28,8 +28,8 @@ func Player(s script.Session, peer messages.PeerID) *player.Handle {
 	return s.(*session).byPeer[peer].player
 }
 
-// Seat returns the player of a player session. For callbacks.
-func Seat(s script.Session, id messages.PlayerSessionID) *player.Handle {
+// PlayerSession returns the player of a player session. For callbacks.
+func PlayerSession(s script.Session, id messages.PlayerSessionID) *player.Handle {
 	return s.(*session).byID[id].player
 }
 
@@ -39,8 +39,8 @@ func Ref(s script.Session) *stage.Ref { return s.(*session).c.Self() }
 // Do sends a message to the actor of a player session, which may be leaving.
 func Do(s script.Session, id messages.PlayerSessionID, msg any) {
 	s.Do(func() {
-		if seat := s.(*session).byID[id]; seat.ref != nil {
-			seat.ref.Tell(msg)
+		if p := s.(*session).byID[id]; p.ref != nil {
+			p.ref.Tell(msg)
 		}
 	})
 }

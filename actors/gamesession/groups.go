@@ -15,7 +15,7 @@ import (
 )
 
 // onJoinGroup asks the game and has the group add the player (realtime.md 11).
-func (a *Actor) onJoinGroup(s *seat, id messages.GroupID) {
+func (a *Actor) onJoinGroup(s *playerSession, id messages.GroupID) {
 	if id <= 0 {
 		a.drop(s, zerolog.WarnLevel, counters.DropBadGroup)
 		return
@@ -28,23 +28,23 @@ func (a *Actor) onJoinGroup(s *seat, id messages.GroupID) {
 	a.groupGate(s, id, ok, p, a.joinGroup)
 }
 
-// groupGate goes on with what the game decided on a group operation, now or later.
-func (a *Actor) groupGate(s *seat, id messages.GroupID, ok bool, p *script.Pending, then func(*seat, messages.GroupID, bool)) {
+// groupGate calls then with the game's decision on a group operation, now or later.
+func (a *Actor) groupGate(s *playerSession, id messages.GroupID, ok bool, p *script.Pending, then func(*playerSession, messages.GroupID, bool)) {
 	if p == nil {
 		then(s, id, ok)
 		return
 	}
-	s.asked = p
+	s.gate = p
 	a.await(p, gateLimit, func(ok bool) {
-		if s.asked == p { // else the player is gone
-			s.asked = nil
+		if s.gate == p { // else dropStash was called: the player is gone
+			s.gate = nil
 			then(s, id, ok && a.phase <= ending)
 			a.unstash(s)
 		}
 	})
 }
 
-func (a *Actor) joinGroup(s *seat, id messages.GroupID, ok bool) {
+func (a *Actor) joinGroup(s *playerSession, id messages.GroupID, ok bool) {
 	if ok && !a.roomForGroup(s, id) {
 		a.drop(s, zerolog.WarnLevel, counters.DropBadGroup)
 		ok = false
@@ -60,8 +60,8 @@ func (a *Actor) joinGroup(s *seat, id messages.GroupID, ok bool) {
 	a.operate(g, s, groupOp{group: id, join: true})
 }
 
-// roomForGroup checks the bounds on groups; who is in already may stay.
-func (a *Actor) roomForGroup(s *seat, id messages.GroupID) bool {
+// roomForGroup checks the limits on groups. A member may always join again.
+func (a *Actor) roomForGroup(s *playerSession, id messages.GroupID) bool {
 	if g := a.groups[id]; g != nil && g.handle.Members().Has(s.player) {
 		return true
 	}
@@ -71,7 +71,7 @@ func (a *Actor) roomForGroup(s *seat, id messages.GroupID) bool {
 	return a.groups[id] != nil || a.o.GroupsMax <= 0 || len(a.groups) < a.o.GroupsMax
 }
 
-func (a *Actor) onLeaveGroup(s *seat, id messages.GroupID) {
+func (a *Actor) onLeaveGroup(s *playerSession, id messages.GroupID) {
 	if id <= 0 {
 		a.drop(s, zerolog.WarnLevel, counters.DropBadGroup)
 		return
@@ -84,7 +84,7 @@ func (a *Actor) onLeaveGroup(s *seat, id messages.GroupID) {
 	a.groupGate(s, id, ok, p, a.leaveGroup)
 }
 
-func (a *Actor) leaveGroup(s *seat, id messages.GroupID, ok bool) {
+func (a *Actor) leaveGroup(s *playerSession, id messages.GroupID, ok bool) {
 	g := a.groups[id]
 	if !ok || g == nil {
 		a.tellMembership(s, id)
@@ -93,13 +93,12 @@ func (a *Actor) leaveGroup(s *seat, id messages.GroupID, ok bool) {
 	a.operate(g, s, groupOp{group: id})
 }
 
-// tellMembership answers the requester alone with the list as it is.
-func (a *Actor) tellMembership(s *seat, id messages.GroupID) {
+// tellMembership sends the current members to the requester only.
+func (a *Actor) tellMembership(s *playerSession, id messages.GroupID) {
 	s.player.Give(a.c, group.Update(s.player, messages.ServerPeer, id, a.peersOf(id)))
 }
 
-// peersOf returns the members of a group as the wire wants them; an unknown
-// group is empty.
+// peersOf returns the peer ids of a group's members. An unknown group has none.
 func (a *Actor) peersOf(id messages.GroupID) []int32 {
 	if id == messages.AllPlayers {
 		peers := make([]int32, len(a.roster))
@@ -128,10 +127,10 @@ func (a *Actor) spawnGroup(g *groupEntry, id messages.GroupID, members group.Sna
 	a.c.Spawn(g.handle.Ref, group.New(g.handle, self, members))
 }
 
-// operate has a group do what a player asked for; the answer is counted, and the
-// player's next messages wait for it.
-func (a *Actor) operate(g *groupEntry, s *seat, op groupOp) {
-	s.op = op
+// operate sends a player's operation to the group. The player's next packets wait for the
+// answer.
+func (a *Actor) operate(g *groupEntry, s *playerSession, op groupOp) {
+	s.groupOp = op
 	g.pending++
 	if op.join {
 		g.handle.Ref.Tell(group.Join{Player: s.player})
@@ -141,14 +140,14 @@ func (a *Actor) operate(g *groupEntry, s *seat, op groupOp) {
 	a.c.Yield() // the group answers before the next message
 }
 
-// removeGone takes a player that is out of the game out of a group.
+// removeGone makes a group remove a player that is out of the game.
 func (a *Actor) removeGone(g *groupEntry, p *player.Handle) {
 	g.pending++
 	g.leaving = append(g.leaving, p)
 	g.handle.Ref.Tell(group.Leave{Player: p, Gone: true})
 }
 
-// onGroupChanged notes what a group did and lets the player go on.
+// onGroupChanged takes a group's answer.
 func (a *Actor) onGroupChanged(m group.Changed) {
 	g := a.groups[m.Group.ID]
 	if g == nil || g.handle != m.Group {
@@ -163,14 +162,14 @@ func (a *Actor) onGroupChanged(m group.Changed) {
 	a.dropIfEmpty(g)
 }
 
-// noteGroup keeps the player's own list of groups, from which a crashed group
-// is rebuilt, and lets the player go on. A player that left meanwhile is taken
-// out again.
+// noteGroup updates the player's list of groups, from which a crashed group is rebuilt, and
+// handles the player's waiting packets. A player that has left in the meantime is removed
+// from the group again.
 func (a *Actor) noteGroup(g *groupEntry, p *player.Handle, joined bool) {
 	id := g.handle.ID
 	removeOne(&p.Groups, id)
 	s := a.byPlayer[p]
-	if s == nil || !s.in {
+	if s == nil || !s.inRoster() {
 		if joined {
 			a.removeGone(g, p)
 		}
@@ -179,13 +178,13 @@ func (a *Actor) noteGroup(g *groupEntry, p *player.Handle, joined bool) {
 	if joined {
 		p.Groups = append(p.Groups, id)
 	}
-	if s.op.group == id {
-		s.op = groupOp{}
+	if s.groupOp.group == id {
+		s.groupOp = groupOp{}
 		a.unstash(s)
 	}
 }
 
-// dropIfEmpty ends a group that nobody is in or on the way to.
+// dropIfEmpty ends a group without members and pending operations.
 func (a *Actor) dropIfEmpty(g *groupEntry) {
 	if len(g.handle.Members()) == 0 && g.pending == 0 && a.groups[g.handle.ID] == g {
 		delete(a.groups, g.handle.ID)
@@ -194,10 +193,10 @@ func (a *Actor) dropIfEmpty(g *groupEntry) {
 	}
 }
 
-// replaceGroup restarts a crashed group with the members that the players know
-// of; over the limit the game session crashes (reliability.md 4). Operations
-// that were lost with it are asked for again, once: one that kills the group
-// twice is forgotten, and its player goes on.
+// replaceGroup restarts a crashed group with the members according to the players' own
+// lists. Over the limit of restarts the game session crashes (reliability.md 4). Pending
+// operations are repeated once. One that crashes the group twice is dropped, and its player
+// goes on.
 func (a *Actor) replaceGroup(g *groupEntry) {
 	if a.phase >= closing {
 		return
@@ -221,13 +220,13 @@ func (a *Actor) replaceGroup(g *groupEntry) {
 	}
 	for _, s := range a.roster {
 		switch {
-		case s.op.group != id:
-		case s.op.again:
-			s.op = groupOp{}
+		case s.groupOp.group != id:
+		case s.groupOp.retry:
+			s.groupOp = groupOp{}
 			a.tellMembership(s, id)
 			a.unstash(s)
 		default:
-			a.operate(g, s, groupOp{group: id, join: s.op.join, again: true})
+			a.operate(g, s, groupOp{group: id, join: s.groupOp.join, retry: true})
 		}
 	}
 	a.dropIfEmpty(g)

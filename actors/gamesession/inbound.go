@@ -9,35 +9,35 @@ import (
 	"troupe/messages/wire"
 )
 
-// Kind says what a player wants.
+// Kind is the kind of an inbound packet.
 type Kind uint8
 
-// Kinds of inbound messages.
+// Kinds of inbound packets.
 const (
-	Application Kind = iota + 1 // route it
+	Application Kind = iota + 1 // to be routed
 	JoinGroup
 	LeaveGroup
 	RequestMembership
 	Ping // the packet, not the control frame
-	// Nothing is a packet that the gateway did not let through, but whose number
-	// counts.
+	// Nothing is a packet that the gateway has dropped. Its number still counts as
+	// received.
 	Nothing
 )
 
-// Inbound is one packet of a logged-in player, decoded and checked by the
-// reader of its connection. It is pooled: post it, or Release it.
+// Inbound is one packet of a logged-in player, decoded and checked by its connection's
+// reader. It is pooled: either Post or Release it.
 type Inbound struct {
 	From *player.Handle
 	Kind Kind
 	// Group is the group of a group operation.
 	Group messages.GroupID
-	// Reliable tells the channel it came on.
+	// Reliable is true for packets of the reliable channel.
 	Reliable bool
 	// Number is the packet's relSeq, 0 for none, and Epoch that of its connection.
 	Number uint64
 	Epoch  messages.Epoch
-	// Frame is the packet as it will be delivered: true sender, one target. Only
-	// Application has one. The Inbound owns one reference.
+	// Frame is the packet as it will be delivered, with its true sender and one target.
+	// Only Application has one. The Inbound owns one reference.
 	Frame *wire.Frame
 }
 
@@ -46,7 +46,7 @@ var inboundPool = sync.Pool{New: func() any { return new(Inbound) }}
 // NewInbound returns an empty Inbound from the pool.
 func NewInbound() *Inbound { return inboundPool.Get().(*Inbound) }
 
-// Release gives the Inbound and its frame back.
+// Release returns the Inbound and its frame to their pools.
 func (in *Inbound) Release() {
 	if in.Frame != nil {
 		in.Frame.Release()
@@ -55,7 +55,7 @@ func (in *Inbound) Release() {
 	inboundPool.Put(in)
 }
 
-// inboundOverhead is what an Inbound counts besides its frame, in bytes.
+// inboundOverhead is the size of an Inbound without its frame, in bytes.
 const inboundOverhead = 64
 
 // Size implements stage.Sized.
@@ -69,10 +69,10 @@ func (in *Inbound) Size() int {
 // Undelivered implements stage.Undeliverable.
 func (in *Inbound) Undelivered() { in.Release() }
 
-// Post sends the Inbound to a game session. The errors are those of
-// stage.Ref.Post; the Inbound is then still the caller's.
+// Post sends the Inbound to a game session. It returns the errors of stage.Ref.Post. After
+// an error the Inbound still belongs to the caller.
 func (in *Inbound) Post(session *stage.Ref) error { return session.Post(in, in.Size()) }
 
-// PostRun is Post by a goroutine that has time to run the game session itself;
-// see stage.Ref.PostRun.
+// PostRun is Post for a goroutine that may run the game session itself (see
+// stage.Ref.PostRun).
 func (in *Inbound) PostRun(session *stage.Ref) error { return session.PostRun(in, in.Size()) }

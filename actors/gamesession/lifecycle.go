@@ -16,8 +16,8 @@ import (
 	"troupe/messages/counters"
 )
 
-// Started loads the game's logic; the rest follows as its decisions come
-// (realtime.md 15.4).
+// Started implements stage.Actor. It loads the game; each further step follows a decision of
+// the game (realtime.md 15.4).
 func (a *Actor) Started(c *stage.Context) {
 	a.c = c
 	a.drops = c.Log().Sample(&zerolog.BurstSampler{Burst: 1, Period: time.Second})
@@ -29,7 +29,7 @@ func (a *Actor) Started(c *stage.Context) {
 	a.afterCallbacks()
 }
 
-// load hands the session object over.
+// load initialises the game with its session object.
 func (a *Actor) load() {
 	loader, ok := a.o.Handler.(script.Loader)
 	if !ok {
@@ -62,7 +62,7 @@ func initFailed(why string) string {
 	return "init failed: " + why
 }
 
-// loaded opens the process.
+// loaded asks the game whether its process is ready.
 func (a *Actor) loaded() {
 	if a.phase >= closing {
 		return
@@ -73,7 +73,7 @@ func (a *Actor) loaded() {
 		case !ready:
 			a.fail("onProcessStarted did not say ready")
 		case a.phase >= closing:
-		case a.assigned:
+		case a.assignment != unassigned:
 			a.begin()
 		case a.phase == loading:
 			a.phase = idle
@@ -83,7 +83,7 @@ func (a *Actor) loaded() {
 	})
 }
 
-// fail ends a process that does not start, unless it has exited, which says more.
+// fail ends a process that does not start. If the game has exited, its reason is used instead.
 func (a *Actor) fail(text string) {
 	if a.exit == nil {
 		a.crash(text)
@@ -91,10 +91,10 @@ func (a *Actor) fail(text string) {
 }
 
 func (a *Actor) onAssign(m Assign) {
-	if a.assigned {
+	if a.assignment != unassigned {
 		return
 	}
-	a.assigned, a.record, a.o.Published = true, *m.Record, m.Published
+	a.assignment, a.record, a.o.Published = assigned, *m.Record, m.Published
 	if a.phase >= closing {
 		a.conclude()
 		a.o.Fleet.Tell(a.over())
@@ -115,7 +115,7 @@ func (a *Actor) begin() {
 		a.phase = activating
 	}
 	a.window = a.windowOfProperty(a.window)
-	a.placed = true
+	a.assignment = started
 	a.watchHealth()
 	a.resolve("onStartGameSession", a.o.ActivationLimit, func() script.Decision { g := a.record; return a.o.Handler.OnStartGameSession(&g) }, func(ok bool) {
 		switch {
@@ -131,8 +131,8 @@ func (a *Actor) begin() {
 	})
 }
 
-// configure reads the script's configuration; what makes no sense becomes the
-// default (D-134, D-135).
+// configure reads the script's configuration. Invalid values become the default (D-134,
+// D-135).
 func (a *Actor) configure() {
 	a.window = a.o.ReconnectWindow
 	a.playersMax, a.ping = playersMaxDefault, a.o.PingInterval
@@ -163,7 +163,8 @@ func (a *Actor) configure() {
 // session, in seconds from 0 to 600.
 const windowProperty = "troupe.reconnectWindowSeconds"
 
-// windowOfProperty returns what the game property says, or otherwise.
+// windowOfProperty returns the value of windowProperty, or otherwise if it is missing or
+// invalid.
 func (a *Actor) windowOfProperty(otherwise time.Duration) time.Duration {
 	for _, p := range a.record.Properties {
 		if p.Key != windowProperty {
@@ -195,10 +196,10 @@ func (a *Actor) onTerminate(m Terminate) {
 	}
 }
 
-// terminated ends the game session as it was told to from outside.
+// terminated ends the game session as Terminate says.
 func (a *Actor) terminated() {
 	m := a.terminate
-	a.exit = nil // exiting is what happens now anyway
+	a.exit = nil // the game session ends already
 	if a.phase < closing {
 		a.record.StatusReason = m.StatusReason
 		a.end(m.Reason, m.Text)
@@ -210,29 +211,29 @@ func (a *Actor) onEmptyCheck() {
 		return
 	}
 	if len(a.roster) > 0 || a.joining > 0 || len(a.order)-a.finished > 0 {
-		a.empty.Reset(max(a.o.EmptyTimeout, player.ReservationTime)) // a held seat is a player to come
+		a.empty.Reset(max(a.o.EmptyTimeout, player.ReservationTime)) // a reserved player may still log in
 		return
 	}
 	a.end(messages.CloseGameEnded, "no players")
 }
 
 func (a *Actor) onEndWhenEmpty(m EndWhenEmpty) {
-	a.lastOnly = m.On
+	a.endWhenEmpty = m.On
 	a.endIfLast()
 }
 
-// endIfLast ends a game session that does not outlive its last player, after one
-// has left. One that ends because the host drains waits for those who have a seat.
+// endIfLast ends a game session whose last player has left, if it is not to wait for
+// others. With endWhenEmpty it waits for reserved player sessions.
 func (a *Actor) endIfLast() {
 	if a.phase != active || len(a.roster) > 0 || a.joining > 0 {
 		return
 	}
-	if a.o.EmptyTimeout == 0 || a.lastOnly && a.finished == len(a.order) {
+	if a.o.EmptyTimeout == 0 || a.endWhenEmpty && a.finished == len(a.order) {
 		a.end(messages.CloseGameEnded, "last player left")
 	}
 }
 
-// watchHealth asks a game every healthInterval how it is.
+// watchHealth starts the health checks.
 func (a *Actor) watchHealth() {
 	if !a.relay && a.checking == nil {
 		a.checking = a.c.After(healthInterval, healthCheck{})
@@ -266,7 +267,7 @@ func (a *Actor) crash(text string) {
 	a.end(messages.CloseGameEnded, text)
 }
 
-// brief cuts off what is more than reasonMax.
+// brief cuts text at reasonMax.
 func brief(text string) string {
 	if len(text) <= reasonMax {
 		return text
@@ -274,7 +275,7 @@ func brief(text string) string {
 	return strings.ToValidUTF8(text[:reasonMax], "") + " ..."
 }
 
-// end closes all players; finish follows when their actors are gone.
+// end closes the connections of all players. finish follows when their actors have stopped.
 func (a *Actor) end(reason messages.CloseReason, text string) {
 	if a.phase >= closing {
 		return
@@ -298,10 +299,10 @@ func (a *Actor) end(reason messages.CloseReason, text string) {
 	a.c.After(closeGrace, closeOver{})
 }
 
-func (a *Actor) refuseLate(s *seat) {
-	if s.late != nil {
-		s.late.From.Refuse(0)
-		s.late = nil
+func (a *Actor) refuseLate(s *playerSession) {
+	if s.nextLogin != nil {
+		s.nextLogin.From.Refuse(0)
+		s.nextLogin = nil
 	}
 }
 
@@ -319,20 +320,20 @@ func (a *Actor) over() Over {
 	return Over{Session: a.record.ID, Ref: a.c.Self(), Text: a.record.EndText, Failed: a.crashed}
 }
 
-// conclude brings all records to their final status (D-215).
+// conclude gives all records their final status (D-215).
 func (a *Actor) conclude() {
 	a.phase = over
 	now := a.c.Now()
 	a.finished = len(a.order)
-	if a.assigned {
+	if a.assignment != unassigned {
 		a.o.Published.endPlayers(now)
 	}
 	a.record.Terminated = now
 	a.setStatus(messages.GameSessionTerminated)
 }
 
-// Stopped brings the records to an end if nothing else did: after a crash, or
-// when the host stops.
+// Stopped implements stage.Actor. After a crash, or when the host stops, it gives the records
+// their final status.
 func (a *Actor) Stopped(c *stage.Context) {
 	if a.phase != over {
 		if a.record.EndText == "" {
@@ -352,7 +353,7 @@ func (a *Actor) Stopped(c *stage.Context) {
 	if closer, ok := a.o.Handler.(script.Closer); ok {
 		closer.Close()
 	}
-	if a.assigned {
+	if a.assignment != unassigned {
 		level := script.LevelInfo
 		if a.crashed {
 			level = script.LevelError
@@ -399,11 +400,11 @@ func (a *Actor) onExited(m stage.Exited) {
 		if m.Crash != "" {
 			a.replacePlayer(s)
 		}
-		if s.unmade && s.ref == nil && s.view.state().Final() {
-			a.forgetSeats(func(o *seat) bool { return o == s })
+		if s.record == recordRefused && s.ref == nil && s.view.state().Final() {
+			a.forgetPlayerSessions(func(o *playerSession) bool { return o == s })
 		}
-		if late := s.late; late != nil && s.ref == nil {
-			s.late = nil
+		if late := s.nextLogin; late != nil && s.ref == nil {
+			s.nextLogin = nil
 			a.onLogin(late)
 		}
 		if a.phase == closing && len(a.byRef) == 0 {

@@ -8,19 +8,19 @@ import (
 
 // Messages to a game session, besides player.Login, player.Ended and Inbound.
 type (
-	// CreatePlayers reserves seats; Reply is called once.
+	// CreatePlayers creates player sessions. Reply is called once.
 	CreatePlayers struct {
 		Request messages.CreatePlayerSessions
 		Reply   func([]*messages.PlayerSession, error)
 	}
-	// Assign gives an idle process its game session.
+	// Assign gives a stand-by process its game session.
 	Assign struct {
 		Record    *messages.GameSession
 		Published *Published
 	}
-	// Terminate ends the game session from outside: OnProcessTerminate runs, what
-	// it sends is flushed, then players are closed with Reason. Force leaves
-	// OnProcessTerminate out, or ends the wait for it.
+	// Terminate ends the game session from outside. OnProcessTerminate runs and its
+	// messages are flushed, then the players' connections are closed with Reason. Force
+	// skips OnProcessTerminate, or stops waiting for it.
 	Terminate struct {
 		Reason messages.CloseReason
 		Text   string
@@ -28,14 +28,14 @@ type (
 		StatusReason string
 		Force        bool
 	}
-	// SeatsStored says that new player sessions are durable, or were refused: then they are
-	// free again.
-	SeatsStored struct {
+	// PlayerSessionsStored says that new player sessions are durable, or that the store has
+	// refused them: then they end.
+	PlayerSessionsStored struct {
 		IDs     []messages.PlayerSessionID
 		Refused bool
 	}
-	// EndWhenEmpty with On ends the game session when nobody is in it and nobody has a
-	// seat to come in. Without, it takes that back.
+	// EndWhenEmpty with On ends the game session as soon as it has no players and no
+	// reserved player sessions. Without On it takes that back.
 	EndWhenEmpty struct{ On bool }
 )
 
@@ -45,42 +45,42 @@ func (m CreatePlayers) Undelivered() {
 }
 
 // Undelivered implements stage.Undeliverable.
-func (m SeatsMade) Undelivered() {
+func (m PlayerSessionsCreated) Undelivered() {
 	m.Reply(nil, messages.Errorf(messages.Unavailable, "the host is shutting down"))
 }
 
-// Show shows the player sessions from now on.
-func (m SeatsMade) Show() { m.published.show(m.views) }
+// Show makes the player sessions visible to the API.
+func (m PlayerSessionsCreated) Show() { m.published.show(m.views) }
 
 // Messages from a game session to its fleet.
 type (
-	// SeatsMade brings new player sessions, which the fleet answers with once they are
-	// durable, after it has called Show.
-	SeatsMade struct {
+	// PlayerSessionsCreated carries new player sessions. Once they are durable the fleet
+	// calls Show, and then Reply.
+	PlayerSessionsCreated struct {
 		Session messages.GameSessionID
-		Seats   []*messages.PlayerSession
+		Records []*messages.PlayerSession
 		Reply   func([]*messages.PlayerSession, error)
 
 		published *Published
 		views     []*playerSessionView
 	}
-	// SeatChanged brings a player session whose status has changed, other than by the end
-	// of its game session.
-	SeatChanged struct {
+	// PlayerSessionChanged carries a player session whose status has changed for another
+	// reason than the end of its game session.
+	PlayerSessionChanged struct {
 		Session messages.GameSessionID
-		Seat    *messages.PlayerSession
+		Record  *messages.PlayerSession
 	}
-	// SeatsForgotten names player sessions that are no longer remembered.
-	SeatsForgotten struct {
+	// PlayerSessionsForgotten names player sessions that the game session has forgotten.
+	PlayerSessionsForgotten struct {
 		Session messages.GameSessionID
 		IDs     []messages.PlayerSessionID
 	}
 	// Changed says that the game session has become ACTIVE or TERMINATING.
 	Changed struct{ Session messages.GameSessionID }
-	// Ready says that a process without a game session may get one.
+	// Ready says that a stand-by process can take a game session.
 	Ready struct{ Ref *stage.Ref }
-	// Over says that the game session has ended; Exited follows. Session is empty
-	// for a process that had none.
+	// Over says that the game session has ended. Exited follows. Session is empty for a
+	// process that had no game session.
 	Over struct {
 		Session messages.GameSessionID
 		Ref     *stage.Ref
@@ -100,10 +100,10 @@ type (
 	task        struct{ f func() }
 )
 
-// restarts counts restarts of one child in a window.
+// restarts counts the restarts of one child within restartWindow.
 type restarts struct {
 	count int
-	since int64 // unix nanoseconds of the first in the window
+	since int64 // of the first restart in the window, Unix nanoseconds
 }
 
 func (r *restarts) allow(now int64, most int) bool {

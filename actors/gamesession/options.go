@@ -11,61 +11,63 @@ import (
 
 // Options configure one game session. Values are set once.
 type Options struct {
-	// Record is how the game session begins: ACTIVATING, no players. Nil: a process
-	// without a game session, which gets one by Assign.
+	// Record is the new game session: ACTIVATING, without players. Nil makes a stand-by
+	// process, which gets its game session by Assign.
 	Record *messages.GameSession
-	// Published shows the record to the API; nil without one.
+	// Published is the API's view of Record; nil without one.
 	Published *Published
-	// Fleet is told of player sessions and of the end.
+	// Fleet receives the messages about player sessions and the end.
 	Fleet *stage.Ref
 	// Handler is the game's logic.
 	Handler script.Handler
 	// Args are the launch parameters, for OnProcessStarted (D-117).
 	Args []string
-	// Log is the game session's own log, which it closes; nil writes to the host's.
+	// Log is the game session's own log, which the actor closes. Nil: the host's log.
 	Log *script.Log
 
 	Settings
 }
 
-// Settings are what the operator chooses for all game sessions.
+// Settings are the operator's settings for all game sessions. The booleans are
+// independent switches of the configuration.
 type Settings struct {
 	// Budget bounds each player's outbox.
 	Budget player.Budget
-	// ReconnectWindow is how long a lost player is waited for; 0 is strict mode.
+	// ReconnectWindow is how long a player without a connection is kept; 0 is strict mode.
 	ReconnectWindow time.Duration
-	// Takeover lets a second login win at once over a connection that looks alive;
-	// otherwise that has 2 s for a sign of life.
+	// Takeover lets a second login replace a connection that looks alive at once.
+	// Otherwise that connection has 2 s to give a sign of life.
 	Takeover bool
-	// Rejoin lets a player that has left come back as a new one.
+	// Rejoin lets a player that has left log in again, as a new player with its old peer
+	// id.
 	Rejoin bool
-	// Acknowledge keeps what was written until the player confirms it.
+	// Acknowledge keeps written messages until the player confirms them.
 	Acknowledge bool
-	// SkipAmbiguous does not send again to a stock client what may have arrived.
+	// SkipAmbiguous does not repeat messages to a stock client that may have arrived.
 	SkipAmbiguous bool
-	// PingInterval is the default of scripts that do not say (D-135).
+	// PingInterval is the default for scripts that set none (D-135).
 	PingInterval time.Duration
 	// ActivationLimit is how long OnStartGameSession may take (D-205); 0
 	// is no limit.
 	ActivationLimit time.Duration
-	// EmptyTimeout ends a game session that has had no players for so long; 0
-	// when the last one leaves, negative never.
+	// EmptyTimeout ends a game session that has had no players for this time. 0 ends it
+	// when the last player leaves; a negative value never.
 	EmptyTimeout time.Duration
-	// GroupsPerPlayerMax and GroupsMax bound groups (reliability.md 5.2).
+	// GroupsPerPlayerMax and GroupsMax limit groups (reliability.md 5.2). 0 is no limit.
 	GroupsPerPlayerMax int
 	GroupsMax          int
-	// InboundBytesPerSecond bounds the reliable bytes that players send to groups and to
-	// the game together; 0 is no bound.
+	// InboundBytesPerSecond limits the reliable bytes per second that all players together
+	// send to groups and to the game; 0 is no limit.
 	InboundBytesPerSecond int
-	// DeliveriesPerSecond bounds the deliveries that players cause; 0 is no bound.
+	// DeliveriesPerSecond limits the deliveries that players cause; 0 is no limit.
 	DeliveriesPerSecond int
-	// ScriptDeliveriesPerSecond bounds those of the game's own messages: fast ones
-	// above it are dropped, and a game whose reliable ones are ten seconds ahead of
-	// it is ended. 0 is no bound.
+	// ScriptDeliveriesPerSecond limits deliveries of the game's own messages; 0 is no limit.
+	// Unreliable messages above it are dropped. A game whose reliable messages are ten
+	// seconds ahead of it is ended.
 	ScriptDeliveriesPerSecond int
-	// Announce switches on packets that are off in the original.
+	// Announce switches on packets that GameLift does not send.
 	Announce Announce
-	// Mailbox bounds what waits for the game session.
+	// Mailbox limits the messages that wait for the game session.
 	Mailbox stage.LaneLimits
 }
 
@@ -94,38 +96,37 @@ func DefaultSettings() Settings {
 const ReconnectWindowMax = 600 * time.Second
 
 const (
-	// playersMaxDefault is the bound of a script that does not say (D-134).
+	// playersMaxDefault applies to scripts that set no maximum (D-134).
 	playersMaxDefault = 32
-	// pingIntervalDefault is used if neither the script nor the operator says (D-135).
+	// pingIntervalDefault applies if neither the script nor the operator sets one (D-135).
 	pingIntervalDefault = 3 * time.Second
-	// endGrace is how long a game session that called ProcessEnding may go on
-	// (realtime.md 15.4).
+	// endGrace is how long a game session may go on after ProcessEnding (realtime.md 15.4).
 	endGrace = 10 * time.Second
-	// gateLimit is how long a game may take for a decision (D-116), loadLimit for its
-	// start, terminateLimit for OnProcessTerminate (D-213).
+	// gateLimit is how long the game may take for a decision (D-116), loadLimit for loading,
+	// terminateLimit for OnProcessTerminate (D-213).
 	gateLimit      = 10 * time.Second
 	loadLimit      = 60 * time.Second
 	terminateLimit = 5 * time.Minute
-	// closeGrace is how long an ending game session waits for its players' actors.
+	// closeGrace is how long an ending game session waits for its player actors to stop.
 	closeGrace = 3 * time.Second
-	// healthInterval is the time between health checks, unhealthyMax how many may
-	// fail in a row (realtime.md 15.4 step 8, service-api.md 2.6).
+	// healthInterval is the time between health checks. After unhealthyMax failures in a row
+	// the game session ends (realtime.md 15.4 step 8, service-api.md 2.6).
 	healthInterval = 60 * time.Second
 	unhealthyMax   = 3
-	// stashMax bounds what waits behind a player's own group operation. The
-	// answer comes within one batch of the shard.
+	// stashMax is how many packets of a player may wait for its group operation or for a
+	// decision. A group answers within one batch of the shard.
 	stashMax = 1024
-	// ackEvery and ackDelay are after how many messages, and how long, a player of
-	// the extension hears that they have come (reliability.md 2.4: 16 or 200 ms).
+	// A client of the extension gets an ack after ackEvery packets, or ackDelay after the
+	// first (reliability.md 2.4: 16 or 200 ms).
 	ackEvery = 16
 	ackDelay = 150 * time.Millisecond
-	// sendDebt is how many seconds a game's own reliable messages may be ahead of
-	// their bound.
+	// sendDebt is how many seconds the game's reliable messages may be ahead of their limit.
 	sendDebt = 10
-	// reasonMax is how much of a game's own words outlives a callback, except in its log, in bytes.
+	// reasonMax is the longest reason in the game's words that is kept outside its log, in
+	// bytes.
 	reasonMax = 1000
-	// playerRestarts and groupRestarts are allowed within restartWindow
-	// (reliability.md 4).
+	// playerRestarts and groupRestarts are how many restarts of a child are allowed within
+	// restartWindow (reliability.md 4).
 	playerRestarts = 3
 	groupRestarts  = 10
 	restartWindow  = 10 * time.Second

@@ -22,7 +22,7 @@ func newPlayerSessionID() messages.PlayerSessionID {
 	return messages.PlayerSessionID("psess-" + id.String())
 }
 
-// onCreatePlayers reserves seats, all or none (service-api.md 2.7).
+// onCreatePlayers creates player sessions, all or none (service-api.md 2.7).
 func (a *Actor) onCreatePlayers(m CreatePlayers) {
 	n := len(m.Request.Players)
 	g := a.o.Published.session.Load()
@@ -34,47 +34,49 @@ func (a *Actor) onCreatePlayers(m CreatePlayers) {
 		m.Reply(nil, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s does not accept new player sessions", a.record.ID))
 		return
 	case n > free:
-		m.Reply(nil, messages.Errorf(messages.GameSessionFull, "game session %s has %d free seats, %d are needed", a.record.ID, max(0, free), n)) // the maximum may be below what there is
+		m.Reply(nil, messages.Errorf(messages.GameSessionFull, "game session %s has %d free seats, %d are needed", a.record.ID, max(0, free), n)) // free is negative after an edit of the maximum
 		return
 	}
 	now := a.c.Now()
-	made := SeatsMade{Session: a.record.ID, Reply: m.Reply, published: a.o.Published}
+	made := PlayerSessionsCreated{Session: a.record.ID, Reply: m.Reply, published: a.o.Published}
 	for _, who := range m.Request.Players {
-		s := a.newSeat(who, now)
+		s := a.newPlayerSession(who, now)
 		made.views = append(made.views, s.view)
-		made.Seats = append(made.Seats, s.view.record(&a.record))
+		made.Records = append(made.Records, s.view.record(&a.record))
 	}
 	a.reserveViews(made.views)
 	a.o.Fleet.Tell(made)
 }
 
-// onSeatsStored gives seats that were refused to others, and tells of what has become of
-// the others meanwhile.
-func (a *Actor) onSeatsStored(m SeatsStored) {
+// onPlayerSessionsStored ends player sessions that the store has refused. It reports the
+// status of the others, which may have changed since.
+func (a *Actor) onPlayerSessionsStored(m PlayerSessionsStored) {
 	for _, id := range m.IDs {
 		s := a.byID[id]
 		if s == nil {
 			continue
 		}
-		s.unstored, s.unmade = false, m.Refused
+		s.record = recordStored
 		if !m.Refused {
-			a.tellSeat(s)
-		} else if s.ref != nil {
+			a.reportStatus(s)
+			continue
+		}
+		s.record = recordRefused
+		if s.ref != nil {
 			s.player.Tell(player.Kick{})
 		}
 	}
 }
 
-// full reports whether no further player may come in: as many as the script or the
-// game session allows are there.
+// full reports whether the script's or the game session's maximum of players is reached.
 func (a *Actor) full() bool {
 	return len(a.roster)+a.joining >= min(a.playersMax, max(a.o.Published.session.Load().MaxPlayers, 0))
 }
 
-func (a *Actor) newSeat(who messages.NewPlayer, now time.Time) *seat {
+func (a *Actor) newPlayerSession(who messages.NewPlayer, now time.Time) *playerSession {
 	h := player.NewHandle(newPlayerSessionID(), who, now, a.o.Budget, a.c.Counters())
-	s := &seat{player: h, durable: player.NewDurable(h), unstored: true,
-		told: messages.PlayerSessionReserved, view: &playerSessionView{id: h.ID, playerID: who.PlayerID, data: who.PlayerData, created: now}}
+	s := &playerSession{player: h, durable: player.NewDurable(h),
+		reported: messages.PlayerSessionReserved, view: &playerSessionView{id: h.ID, playerID: who.PlayerID, data: who.PlayerData, created: now}}
 	s.view.set(messages.PlayerSessionReserved, now)
 	a.byID[h.ID], a.byPlayer[h] = s, s
 	a.order = append(a.order, s)
@@ -82,13 +84,13 @@ func (a *Actor) newSeat(who messages.NewPlayer, now time.Time) *seat {
 	return s
 }
 
-func (a *Actor) spawnPlayer(s *seat) {
+func (a *Actor) spawnPlayer(s *playerSession) {
 	self := a.c.Self()
 	s.ref = a.c.Stage().NewRefBeside(self, counters.ActorPlayer, stage.LaneLimits{})
 	s.player.SetActor(s.ref)
 	a.byRef[s.ref] = s
 	activate := s.view.activate
-	if s.again {
+	if s.rejoin == rejoining {
 		activate = s.view.reactivate
 	}
 	a.c.Spawn(s.ref, player.New(player.Options{
@@ -101,8 +103,8 @@ func (a *Actor) spawnPlayer(s *seat) {
 
 // replacePlayer restarts a crashed player actor with its durable part, or, over
 // the limit, ends the player session (reliability.md 4).
-func (a *Actor) replacePlayer(s *seat) {
-	if a.phase >= closing || !s.again && s.view.state().Final() {
+func (a *Actor) replacePlayer(s *playerSession) {
+	if a.phase >= closing || s.rejoin != rejoining && s.view.state().Final() {
 		s.player.Close()
 		return
 	}
@@ -116,11 +118,11 @@ func (a *Actor) replacePlayer(s *seat) {
 	}
 	a.c.Log().Error().Str("game_session_id", string(a.record.ID)).Str("player_session", s.player.ID.Short()).
 		Msg("player restarted too often: its player session ends")
-	if s.waiting {
-		a.releasePeer(s)
+	if s.presence == joining {
+		a.stopJoining(s)
 	}
 	status := messages.PlayerSessionTimedOut
-	if s.in {
+	if s.inRoster() {
 		status = messages.PlayerSessionCompleted
 	}
 	a.remove(s, func() {
@@ -130,8 +132,8 @@ func (a *Actor) replacePlayer(s *seat) {
 	})
 }
 
-// onLogin checks what the game session knows and leaves the rest to the player
-// (realtime.md 6.1 step 3, D-104).
+// onLogin refuses a login that the game session cannot take. The player actor decides on
+// all others (realtime.md 6.1 step 3, D-104).
 func (a *Actor) onLogin(l *player.Login) {
 	s := a.byID[l.ID]
 	switch {
@@ -139,33 +141,32 @@ func (a *Actor) onLogin(l *player.Login) {
 		l.From.Refuse(0)
 	case a.phase != active:
 		a.refuse(l, wire.RefusedEnded)
-	case s.leaving && s.ref != nil: // its actor is on its way out
-		if s.late != nil {
-			s.late.From.Refuse(player.RetrySoon)
+	case s.presence >= leaving && s.ref != nil: // the actor of its last stay has to stop first
+		if s.nextLogin != nil {
+			s.nextLogin.From.Refuse(player.RetrySoon)
 		}
-		s.late = l
+		s.nextLogin = l
 	case s.ref == nil:
 		a.rejoin(s, l)
-	case !s.in && !s.waiting && a.full():
+	case s.presence == reserved && a.full():
 		a.refuse(l, wire.RefusedFull)
 	default:
 		s.ref.Tell(l)
 	}
 }
 
-// refuse refuses a login with a player session that this game session knows.
+// refuse refuses a login to a player session of this game session.
 func (a *Actor) refuse(l *player.Login, why wire.Refusal) {
 	a.c.Log().Info().Str("game_session_id", string(a.record.ID)).Str("player_session", l.ID.Short()).Str("reason", why.String()).Msg("login refused")
 	l.From.Because(why)
 	l.From.Refuse(0)
 }
 
-// rejoin lets a player that has left come again, if there is room: the same peer
-// id, and a fresh start in everything else (D-2).
-func (a *Actor) rejoin(s *seat, l *player.Login) {
+// rejoin lets a player that has left log in again if there is room (D-2).
+func (a *Actor) rejoin(s *playerSession, l *player.Login) {
 	free := a.o.Published.session.Load().MaxPlayers - (len(a.order) - a.finished)
 	switch {
-	case !a.o.Rejoin || a.window == 0 || !s.left || l.Token != "":
+	case !a.o.Rejoin || a.window == 0 || !s.mayRejoin() || l.Token != "":
 		a.refuse(l, wire.RefusedSeat)
 		return
 	case free <= 0 || a.full():
@@ -174,13 +175,11 @@ func (a *Actor) rejoin(s *seat, l *player.Login) {
 	}
 	old := s.player
 	h := player.NewHandle(old.ID, messages.NewPlayer{PlayerID: old.PlayerID, PlayerData: old.Data}, old.Created, a.o.Budget, a.c.Counters())
-	h.Peer = old.Peer
 	delete(a.byPlayer, old)
 	a.byPlayer[h] = s
-	s.player, s.durable = h, player.NewStayDurable(h)
-	s.again, s.left, s.leaving, s.kick, s.epoch = true, false, false, nil, 0
+	s.comeBack(h)
 	a.finished--
-	a.countPlaces(s)
+	a.countViews(s)
 	a.spawnPlayer(s)
 	s.ref.Tell(l)
 }
@@ -199,12 +198,7 @@ func (a *Actor) onGateAsked(m player.GateAsked) {
 		s.ref.Tell(player.GateAnswer{Attempt: m.Attempt, Why: why})
 		return
 	}
-	s.waiting = true
-	a.joining++
-	if !s.again {
-		s.player.Peer = a.peers.next()
-	}
-	a.byPeer[s.player.Peer] = s
+	a.startJoining(s)
 	if a.relay {
 		a.answerGate(s, m.Attempt, true)
 		return
@@ -215,61 +209,45 @@ func (a *Actor) onGateAsked(m player.GateAsked) {
 		a.answerGate(s, m.Attempt, ok)
 		return
 	}
-	s.gate = p
+	s.loginGate = p
 	a.await(p, gateLimit, func(ok bool) {
-		if s.gate == p && s.waiting { // else the login has ended meanwhile
-			s.gate = nil
+		if s.loginGate == p && s.presence == joining { // else the login has ended in the meantime
+			s.loginGate = nil
 			a.answerGate(s, m.Attempt, ok && a.phase == active)
 		}
 	})
 }
 
-// answerGate tells a player what the game decided on its login.
-func (a *Actor) answerGate(s *seat, attempt uint64, ok bool) {
+// answerGate passes the game's decision on a login to the player actor.
+func (a *Actor) answerGate(s *playerSession, attempt uint64, ok bool) {
 	answer := player.GateAnswer{Attempt: attempt, OK: ok, Peer: s.player.Peer}
 	if !ok {
 		answer.Why = wire.RefusedByGame
 		a.c.Log().Info().Str("game_session_id", string(a.record.ID)).Str("player_session", s.player.ID.Short()).Str("reason", answer.Why.String()).Msg("login refused")
-		a.releasePeer(s) // at once: the next login may be waiting already
+		a.stopJoining(s) // at once: the next login may be waiting already
 	}
 	if s.ref != nil {
 		s.ref.Tell(answer)
 	}
 }
 
-// onJoinOver hears that a login was not accepted after all.
+// onJoinOver ends a login that was not accepted.
 func (a *Actor) onJoinOver(m player.JoinOver) {
-	if s := a.byPlayer[m.Player]; s != nil && s.waiting {
-		a.releasePeer(s)
+	if s := a.byPlayer[m.Player]; s != nil && s.presence == joining {
+		a.stopJoining(s)
 	}
-	if a.lastOnly {
+	if a.endWhenEmpty {
 		a.endIfLast()
 	}
-}
-
-// releasePeer takes back the peer id of a login that was not accepted, and what
-// the game sent to it (D-121).
-func (a *Actor) releasePeer(s *seat) {
-	s.waiting, s.gate = false, nil
-	a.joining--
-	delete(a.byPeer, s.player.Peer)
-	if !s.again { // else it is its own for ever (RL-9)
-		a.peers.giveBack(s.player.Peer)
-		s.player.Peer = 0
-	}
-	s.player.DropHeld()
 }
 
 // onAccepted takes the player into the game.
 func (a *Actor) onAccepted(m player.Accepted) {
 	s := a.byPlayer[m.Player]
-	if s == nil || !s.waiting {
+	if s == nil || s.presence != joining {
 		return
 	}
-	s.waiting, s.in = false, true
-	a.joining--
-	a.roster = append(a.roster, s)
-	a.inflow.SetPlayers(len(a.roster))
+	a.enter(s)
 	a.setPlayerStatus(s, messages.PlayerSessionActive)
 	a.announceJoin(s)
 	if !a.relay {
@@ -277,11 +255,11 @@ func (a *Actor) onAccepted(m player.Accepted) {
 	}
 }
 
-// onWentAway asks the game whether it waits for a lost player (D-6).
+// onWentAway asks the game whether to keep a player that has lost its connection (D-6).
 func (a *Actor) onWentAway(m player.WentAway) {
 	a.c.Log().Info().Str("game_session_id", string(a.record.ID)).Int32("peer", int32(m.Player.Peer)).
 		Str("player_session", m.Player.ID.Short()).Str("reason", m.Reason).Msg("player detached")
-	if s := a.byPlayer[m.Player]; s == nil || !s.in || a.relay {
+	if s := a.byPlayer[m.Player]; s == nil || !s.inRoster() || a.relay {
 		return
 	}
 	release := func(hold bool) {
@@ -289,7 +267,7 @@ func (a *Actor) onWentAway(m player.WentAway) {
 			m.Player.Tell(player.Release{Epoch: m.Epoch})
 		}
 	}
-	d := script.Hold // if it fails, or takes too long
+	d := script.Hold // also if the callback fails
 	a.callback("onPlayerDetached", func() { d = a.o.Handler.OnPlayerDetached(m.Player.Peer, m.Reason) })
 	if p := d.Pending(); p != nil {
 		a.await(p, gateLimit, func(ok bool) { release(ok || p.Reason() != "") })
@@ -304,43 +282,46 @@ func (a *Actor) onCameBack(m player.CameBack) {
 		Str("player_session", m.Player.ID.Short()).Uint64("epoch", uint64(m.Epoch)).
 		Stringer("from", m.From).Stringer("to", m.To).Dur("away_ms", m.Away).Int("resent", m.Replay.Messages).
 		Uint64("lost", m.Lost).Msg("player resumed")
-	if s := a.byPlayer[m.Player]; s == nil || !s.in || a.relay {
+	if s := a.byPlayer[m.Player]; s == nil || !s.inRoster() || a.relay {
 		return
 	}
 	info := script.Reconnected{Resent: m.Replay.Messages, Lost: m.Lost, Away: m.Away, Takeover: m.Takeover}
 	a.callback("onPlayerReconnected", func() { a.o.Handler.OnPlayerReconnected(m.Player.Peer, info) })
 }
 
-// onLeaving tells the game, then removes the player (realtime.md 12).
+// onLeaving tells the game that a player leaves, and then removes it (realtime.md 12).
 func (a *Actor) onLeaving(m player.IsLeaving) {
 	s := a.byPlayer[m.Player]
 	if s == nil {
 		return
 	}
-	s.leaving, s.left = true, m.Left
+	if s.rejoin != rejoining { // setPlayerStatus decides on a rejoin that failed
+		s.allowRejoin(m.Left)
+	}
 	a.remove(s, func() {
 		m.Player.Tell(player.LeaveHandled{})
 		a.endIfLast()
 	})
 }
 
-// remove runs onPlayerDisconnect with the player still in the list, then takes
-// it out of the list and of its groups, if it is in. At last it calls then.
-func (a *Actor) remove(s *seat, then func()) {
+// remove runs onPlayerDisconnect while the player is still in the roster. Afterwards it
+// takes the player out of the roster and of its groups, and calls then.
+func (a *Actor) remove(s *playerSession, then func()) {
 	switch {
-	case !s.in:
+	case !s.inRoster():
+		s.presence = gone
 		then()
-	case s.removed != nil: // under way, and its actor has crashed meanwhile
-		s.removed = append(s.removed, then)
+	case s.afterRemoval != nil: // onPlayerDisconnect runs; the player actor has crashed in the meantime
+		s.afterRemoval = append(s.afterRemoval, then)
 	case a.relay:
 		a.takeOut(s)
 		then()
 	default:
-		s.removed = []func(){then}
+		s.presence, s.afterRemoval = leaving, []func(){then}
 		a.resolve("onPlayerDisconnect", gateLimit, func() script.Decision { return a.o.Handler.OnPlayerDisconnect(s.player.Peer) }, func(bool) {
 			a.takeOut(s)
-			removed := s.removed
-			s.removed = nil
+			removed := s.afterRemoval
+			s.afterRemoval = nil
 			for _, then := range removed {
 				then()
 			}
@@ -348,17 +329,9 @@ func (a *Actor) remove(s *seat, then func()) {
 	}
 }
 
-// takeOut takes a player out of the list and of its groups.
-func (a *Actor) takeOut(s *seat) {
-	s.in = false
-	delete(a.byPeer, s.player.Peer)
-	for i, other := range a.roster {
-		if other == s {
-			a.roster = append(a.roster[:i:i], a.roster[i+1:]...)
-			break
-		}
-	}
-	a.inflow.SetPlayers(len(a.roster))
+// takeOut takes a player out of the roster and of its groups.
+func (a *Actor) takeOut(s *playerSession) {
+	a.leave(s)
 	a.dropStash(s)
 	for _, id := range s.player.Groups {
 		if g := a.groups[id]; g != nil {
@@ -375,22 +348,22 @@ func (a *Actor) takeOut(s *seat) {
 func (a *Actor) onStatusChanged(m player.StatusChanged) {
 	if s := a.byPlayer[m.Player]; s != nil {
 		a.setPlayerStatus(s, m.Status)
-		if a.lastOnly && m.Status.Final() {
+		if a.endWhenEmpty && m.Status.Final() {
 			a.endIfLast()
 		}
 	}
 }
 
-func (a *Actor) setPlayerStatus(s *seat, status messages.PlayerSessionStatus) {
+func (a *Actor) setPlayerStatus(s *playerSession, status messages.PlayerSessionStatus) {
 	old := s.view.state()
 	switch {
-	case s.again && status.Final(): // it was not let in again: as it was before
-		s.again, s.left = false, s.kick == nil
-	case s.again && status == messages.PlayerSessionActive:
-		s.again = false
+	case s.rejoin == rejoining && status.Final(): // not accepted again; the view still shows the end of the first stay
+		s.allowRejoin(s.kick == nil)
+	case s.rejoin == rejoining && status == messages.PlayerSessionActive:
+		s.rejoin = rejoinBarred
 		s.view.set(status, a.c.Now())
 	case old == status, old.Final():
-		a.tellSeat(s) // the player has shown it already
+		a.reportStatus(s) // the view shows it already: the player actor has set it
 		return
 	default:
 		s.view.set(status, a.c.Now())
@@ -399,19 +372,19 @@ func (a *Actor) setPlayerStatus(s *seat, status messages.PlayerSessionStatus) {
 		a.finished++
 		a.forgetFinished()
 	}
-	a.countPlaces(s)
-	a.tellSeat(s)
+	a.countViews(s)
+	a.reportStatus(s)
 }
 
-// tellSeat tells the fleet of a new status, to be stored. The end of the game session
-// says all about those that end with it.
-func (a *Actor) tellSeat(s *seat) {
+// reportStatus tells the fleet to store a new status. A player session that ends with its
+// game session needs no report: the end of the game session implies it.
+func (a *Actor) reportStatus(s *playerSession) {
 	record := s.view.record(&a.record)
-	if s.unstored || s.unmade || s.told == record.Status || a.phase >= closing {
+	if s.record != recordStored || s.reported == record.Status || a.phase >= closing {
 		return
 	}
-	s.told = record.Status
-	a.o.Fleet.Tell(SeatChanged{Session: a.record.ID, Seat: record})
+	s.reported = record.Status
+	a.o.Fleet.Tell(PlayerSessionChanged{Session: a.record.ID, Record: record})
 }
 
 func scriptPlayer(h *player.Handle) script.Player {

@@ -384,7 +384,7 @@ func TestACrashedPlayerActorInEveryStateIsReplaced(t *testing.T) {
 		seat := w.Seat(w.Create(g))
 		w.Pass(20 * time.Second)
 		w.Panics++
-		g.Session.Do(func() { gamesession.Seat(g.Session, seat).Tell(stage.Panic{Text: "a test wants it"}) })
+		g.Session.Do(func() { gamesession.PlayerSession(g.Session, seat).Tell(stage.Panic{Text: "a test wants it"}) })
 		w.Pass(40*time.Second - time.Millisecond)
 		w.Want(seat, messages.PlayerSessionReserved, 1)
 		w.Pass(time.Millisecond)

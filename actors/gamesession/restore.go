@@ -8,8 +8,9 @@ import (
 	"troupe/messages"
 )
 
-// NewRestored returns a Published of a game session that an earlier process has run,
-// with its player sessions in any order. If the game session is TERMINATED, so are they.
+// NewRestored returns the Published of a game session that an earlier process of the host
+// has run. Players may be in any order. If the game session is TERMINATED, its player
+// sessions end with it.
 func NewRestored(g *messages.GameSession, players []messages.PlayerSession) *Published {
 	p := NewPublished(g)
 	slices.SortFunc(players, func(a, b messages.PlayerSession) int {
@@ -32,7 +33,7 @@ func NewRestored(g *messages.GameSession, players []messages.PlayerSession) *Pub
 	return p
 }
 
-// End shows a game session as ended that has no actor to do so, with its player sessions.
+// End shows a game session without an actor as ended, together with its player sessions.
 func (p *Published) End(now time.Time, text string) {
 	p.endPlayers(now)
 	p.change(func(g *messages.GameSession) {

@@ -12,8 +12,8 @@ const (
 	toGroup
 )
 
-// route decides where a message goes: first match wins (realtime.md 10). An
-// op code 0 that is no login goes to the server only (D-137).
+// route decides where a message goes; the first rule that matches wins (realtime.md 10). A
+// message with op code 0 goes to the server only (D-137).
 func route(op int32, targetPlayer messages.PeerID, targetGroup messages.GroupID) destination {
 	switch {
 	case targetPlayer == messages.ServerPeer || op == 0:
@@ -27,9 +27,8 @@ func route(op int32, targetPlayer messages.PeerID, targetGroup messages.GroupID)
 	}
 }
 
-// peerIDs hands out peer ids: one more than the highest ever accepted or
-// waiting. An id that was refused is handed out again if nobody came after it
-// (D-128).
+// peerIDs assigns peer ids in rising order. The id of a refused login is assigned again if
+// no higher one has been assigned since (D-128).
 type peerIDs struct{ highest messages.PeerID }
 
 func (p *peerIDs) next() messages.PeerID {

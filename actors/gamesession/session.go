@@ -15,8 +15,7 @@ import (
 	"troupe/messages/wire"
 )
 
-// session is the script.Session of a game session: the same actor, seen by the
-// game's logic.
+// session is the Actor as the game sees it.
 type session Actor
 
 var _ script.Session = (*session)(nil)
@@ -25,8 +24,8 @@ func (s *session) actor() *Actor { return (*Actor)(s) }
 
 func (s *session) Players() []script.Player {
 	list := make([]script.Player, len(s.roster))
-	for i, seat := range s.roster {
-		list[i] = scriptPlayer(seat.player)
+	for i, p := range s.roster {
+		list[i] = scriptPlayer(p.player)
 	}
 	return list
 }
@@ -36,7 +35,7 @@ func (s *session) AllPlayersGroupID() messages.GroupID { return messages.AllPlay
 func (s *session) Logger() *script.Log                 { return s.o.Log }
 
 func (s *session) GameSessionID() messages.GameSessionID {
-	if !s.placed {
+	if s.assignment != started {
 		return ""
 	}
 	return s.record.ID
@@ -58,11 +57,11 @@ func (s *session) SendReliableGroupMessage(m script.Outgoing, target messages.Gr
 	s.sendToGroup(m, target, true)
 }
 
-// sendToPlayer delivers to an accepted player, or to one before the gate's
-// answer, whose outbox holds it until after LOGIN_RESPONSE (D-121).
+// sendToPlayer delivers to a player, also to a joining one: its outbox holds the message
+// until after LOGIN_RESPONSE (D-121).
 func (s *session) sendToPlayer(m script.Outgoing, target messages.PeerID, reliable bool) {
-	seat := s.byPeer[target]
-	if seat == nil {
+	p := s.byPeer[target]
+	if p == nil {
 		s.c.Counters().Dropped.Add(counters.DropUnknownTarget, 1)
 		s.o.Log.Host(script.LevelWarn, fmt.Sprintf("message %d to player %d, who is not there", m.OpCode, target))
 		return
@@ -71,7 +70,7 @@ func (s *session) sendToPlayer(m script.Outgoing, target messages.PeerID, reliab
 		return
 	}
 	if f := s.frame(m, target, messages.NoGroup); f != nil {
-		seat.player.Deliver(s.c, f, reliable)
+		p.player.Deliver(s.c, f, reliable)
 		f.Release()
 	}
 }
@@ -90,7 +89,8 @@ func (s *session) sendToGroup(m script.Outgoing, target messages.GroupID, reliab
 	}
 }
 
-// maySend bounds what a game sends. Nothing goes out after its end was asked for.
+// maySend applies the limit on the game's messages. It refuses all of them once the end
+// has been asked for.
 func (s *session) maySend(n int, reliable bool) bool {
 	switch {
 	case s.exit != nil || s.phase >= closing:
@@ -104,7 +104,7 @@ func (s *session) maySend(n int, reliable bool) bool {
 	return true
 }
 
-// deliverToGroup is fanOut without the bound on what players cause.
+// deliverToGroup is fanOut without the limit on deliveries that players cause.
 func (a *Actor) deliverToGroup(id messages.GroupID, f *wire.Frame, reliable bool) {
 	if id == messages.AllPlayers {
 		for _, s := range a.roster {
@@ -131,8 +131,8 @@ func (a *Actor) membersOf(id messages.GroupID) group.Snapshot {
 	return nil
 }
 
-// frame builds the packet of a script's message; nil if its payload is over the
-// limit of 65536 bytes (D-114).
+// frame builds the packet of a message of the game. It returns nil if the payload is over
+// 65536 bytes (D-114).
 func (s *session) frame(m script.Outgoing, target messages.PeerID, to messages.GroupID) *wire.Frame {
 	switch n := len(m.Payload); {
 	case n > wire.ScriptPayloadMax:
@@ -157,15 +157,15 @@ func (s *session) BroadcastGroupMembershipUpdate(of, to messages.GroupID) {
 }
 
 func (s *session) KickPlayer(peer messages.PeerID, reason string) {
-	seat := s.byPeer[peer]
+	p := s.byPeer[peer]
 	switch {
 	case s.exit != nil || s.phase >= closing:
-	case seat == nil:
+	case p == nil:
 		s.o.Log.Host(script.LevelWarn, fmt.Sprintf("player %d cannot be removed: it is not there", peer))
-	case seat.kick == nil:
-		seat.kick = &player.Kick{Reason: brief(reason)} // told again to a successor
-		s.o.Log.Host(script.LevelInfo, fmt.Sprintf("player %d is removed: %s", peer, cmp.Or(seat.kick.Reason, "no reason given")))
-		seat.player.Tell(*seat.kick)
+	case p.kick == nil:
+		p.kick = &player.Kick{Reason: brief(reason)} // told again to a successor
+		s.o.Log.Host(script.LevelInfo, fmt.Sprintf("player %d is removed: %s", peer, cmp.Or(p.kick.Reason, "no reason given")))
+		p.player.Tell(*p.kick)
 	}
 }
 
@@ -174,7 +174,7 @@ func (s *session) ProcessEnding() {
 		return
 	}
 	s.phase = ending
-	if !s.assigned { // nobody is there to wait for
+	if s.assignment == unassigned { // there are no players to wait for
 		s.exit = &exitCall{}
 		return
 	}
@@ -200,8 +200,8 @@ func (s *session) After(d time.Duration, f func()) (stop func()) {
 
 func (s *session) Do(f func()) bool { return s.c.Self().Tell(task{f}) }
 
-// hostLog is the sink of a game session without a log of its own: the host's, which
-// may be a terminal.
+// hostLog writes the lines of a game session without a log of its own into the host's log,
+// which may be a terminal.
 type hostLog struct {
 	log     *zerolog.Logger
 	session string

@@ -15,12 +15,12 @@ import (
 	"troupe/messages/wire"
 )
 
-// onInbound handles one packet of a player. What follows a group operation of
-// the same player waits until the group has answered, so that a join and the
-// message behind it keep their order.
+// onInbound handles one packet of a player. Packets behind a group operation of the same
+// player wait until the group has answered, so that a join takes effect before the next
+// message.
 func (a *Actor) onInbound(in *Inbound) {
 	s := a.byPlayer[in.From]
-	if s == nil || !s.in || a.phase > ending {
+	if s == nil || !s.inRoster() || a.phase > ending {
 		a.c.Counters().Dropped.Add(counters.DropPlayerGone, 1)
 		in.Release()
 		return
@@ -30,7 +30,7 @@ func (a *Actor) onInbound(in *Inbound) {
 		in.Release()
 		return
 	}
-	if in.Epoch < s.epoch { // it would overtake, backwards, what the player has said since (RL-8)
+	if in.Epoch < s.epoch { // stale: the player has sent newer packets on a later connection (RL-8)
 		a.c.Counters().OldEpochs.Add(1)
 		in.Release()
 		return
@@ -39,7 +39,7 @@ func (a *Actor) onInbound(in *Inbound) {
 	if s.busy() {
 		if len(s.stash) >= stashMax {
 			a.c.Counters().Dropped.Add(counters.DropStashFull, 1)
-			if in.Reliable && s.ref != nil { // RL-2: what is lost ends the player session
+			if in.Reliable && s.ref != nil { // RL-2: a lost reliable message ends the player session
 				s.ref.Tell(player.Kick{Reason: "too many messages behind a question to the game"})
 			}
 			in.Release()
@@ -54,8 +54,8 @@ func (a *Actor) onInbound(in *Inbound) {
 	}
 }
 
-// inOrder takes the number of a packet and reports whether it is the next.
-func (a *Actor) inOrder(s *seat, in *Inbound) bool {
+// inOrder reports whether a packet has the next number, and counts it as received then.
+func (a *Actor) inOrder(s *playerSession, in *Inbound) bool {
 	switch s.player.Out.Receive(in.Epoch, in.Number) {
 	case player.Duplicate:
 		a.c.Counters().Duplicates.Add(1)
@@ -71,39 +71,40 @@ func (a *Actor) inOrder(s *seat, in *Inbound) bool {
 	return true
 }
 
-// seeToAck has what came of a player acknowledged: by what goes back to it anyway,
-// at once after some packets, else soon (reliability.md 2.4).
-func (a *Actor) seeToAck(s *seat) {
+// seeToAck makes sure that received packets are acknowledged (reliability.md 2.4). Acks ride
+// on messages to the player. After ackEvery packets without such a message, or after
+// ackDelay, an ack is sent alone.
+func (a *Actor) seeToAck(s *playerSession) {
 	switch n := s.player.Out.UnackedAlone(); {
 	case n >= ackEvery:
 		a.ack(s)
-	case n > 0 && !s.owed:
-		s.owed = true
-		if a.owed = append(a.owed, s); len(a.owed) == 1 {
+	case n > 0 && !s.ackPending:
+		s.ackPending = true
+		if a.acksPending = append(a.acksPending, s); len(a.acksPending) == 1 {
 			a.soon(&a.ackTimer, ackDelay, ackDue{})
 		}
 	}
 }
 
-// ack sends an ack with this batch, on whatever else there is.
-func (a *Actor) ack(s *seat) {
+// ack sends an ack with the current batch.
+func (a *Actor) ack(s *playerSession) {
 	if s.player.Out.AckNow() != player.PushNothing {
 		a.c.Dirty(s.player.Out)
 	}
 }
 
-// onAckDue acknowledges what found nothing to ride on.
+// onAckDue acknowledges packets whose ack found no message to ride on.
 func (a *Actor) onAckDue() {
-	for i, s := range a.owed {
-		if s.owed = false; s.player.Out.Unacked() > 0 {
+	for i, s := range a.acksPending {
+		if s.ackPending = false; s.player.Out.Unacked() > 0 {
 			a.ack(s)
 		}
-		a.owed[i] = nil
+		a.acksPending[i] = nil
 	}
-	a.owed = a.owed[:0]
+	a.acksPending = a.acksPending[:0]
 }
 
-// soon runs a timer of the actor's own, made when it is first needed.
+// soon starts a timer of the actor, and makes it at the first use.
 func (a *Actor) soon(t **stage.Timer, d time.Duration, msg any) {
 	if *t == nil {
 		*t = a.c.After(d, msg)
@@ -112,11 +113,11 @@ func (a *Actor) soon(t **stage.Timer, d time.Duration, msg any) {
 	(*t).Reset(d)
 }
 
-// busy reports whether what the player sends has to wait.
-func (s *seat) busy() bool { return s.op.group != 0 || s.asked != nil }
+// busy reports whether further packets of the player have to wait.
+func (s *playerSession) busy() bool { return s.groupOp.group != 0 || s.gate != nil }
 
-// handle does what a player wants, and releases in, now or later.
-func (a *Actor) handle(s *seat, in *Inbound) {
+// handle carries out one packet. It releases in, now or when the game has decided.
+func (a *Actor) handle(s *playerSession, in *Inbound) {
 	switch in.Kind {
 	case Application:
 		a.onApplication(s, in)
@@ -131,17 +132,17 @@ func (a *Actor) handle(s *seat, in *Inbound) {
 		s.player.Deliver(a.c, f, in.Reliable)
 		f.Release()
 	}
-	if s.held != in {
+	if s.gated != in {
 		in.Release()
 	}
 }
 
-// gate does what the game decided on what a player sends. If that takes time, the
-// player's next messages wait.
-func (a *Actor) gate(s *seat, in *Inbound, ok bool, p *script.Pending) {
+// gate carries out the game's decision on a packet. While the decision takes time, the
+// player's next packets wait.
+func (a *Actor) gate(s *playerSession, in *Inbound, ok bool, p *script.Pending) {
 	switch {
 	case p != nil:
-		s.asked, s.held = p, in
+		s.gate, s.gated = p, in
 		a.await(p, gateLimit, func(ok bool) { a.gateAnswered(s, p, ok) })
 	case ok:
 		a.pass(s, in)
@@ -150,13 +151,13 @@ func (a *Actor) gate(s *seat, in *Inbound, ok bool, p *script.Pending) {
 	}
 }
 
-// gateAnswered goes on where gate has left off.
-func (a *Actor) gateAnswered(s *seat, p *script.Pending, ok bool) {
-	if s.asked != p {
-		return // the player is gone
+// gateAnswered carries out a decision that took time.
+func (a *Actor) gateAnswered(s *playerSession, p *script.Pending, ok bool) {
+	if s.gate != p {
+		return // dropStash was called: the player is gone
 	}
-	in := s.held
-	s.asked, s.held = nil, nil
+	in := s.gated
+	s.gate, s.gated = nil, nil
 	switch {
 	case !ok:
 		a.c.Counters().Dropped.Add(counters.DropRefusedByHandler, 1)
@@ -167,8 +168,8 @@ func (a *Actor) gateAnswered(s *seat, p *script.Pending, ok bool) {
 	a.unstash(s)
 }
 
-// pass delivers what has passed its gate.
-func (a *Actor) pass(s *seat, in *Inbound) {
+// pass delivers a packet that the game lets through.
+func (a *Actor) pass(s *playerSession, in *Inbound) {
 	if in.Frame.TargetPlayer() > 0 {
 		a.passToPlayer(s, in)
 	} else {
@@ -177,7 +178,7 @@ func (a *Actor) pass(s *seat, in *Inbound) {
 }
 
 // onApplication routes one application message (realtime.md 10).
-func (a *Actor) onApplication(s *seat, in *Inbound) {
+func (a *Actor) onApplication(s *playerSession, in *Inbound) {
 	f := in.Frame
 	switch route(f.OpCode(), messages.PeerID(f.TargetPlayer()), messages.GroupID(f.TargetGroup())) {
 	case toServer:
@@ -196,7 +197,7 @@ func (a *Actor) onApplication(s *seat, in *Inbound) {
 	}
 }
 
-func (a *Actor) toPlayer(s *seat, in *Inbound) {
+func (a *Actor) toPlayer(s *playerSession, in *Inbound) {
 	if a.relay {
 		a.passToPlayer(s, in)
 		return
@@ -206,9 +207,9 @@ func (a *Actor) toPlayer(s *seat, in *Inbound) {
 	a.gate(s, in, ok, p)
 }
 
-func (a *Actor) passToPlayer(s *seat, in *Inbound) {
+func (a *Actor) passToPlayer(s *playerSession, in *Inbound) {
 	target := a.byPeer[messages.PeerID(in.Frame.TargetPlayer())]
-	if target == nil || !target.in {
+	if target == nil || !target.inRoster() {
 		a.drop(s, zerolog.DebugLevel, counters.DropUnknownTarget)
 		return
 	}
@@ -219,7 +220,7 @@ func (a *Actor) passToPlayer(s *seat, in *Inbound) {
 	}
 }
 
-func (a *Actor) toGroup(s *seat, in *Inbound) {
+func (a *Actor) toGroup(s *playerSession, in *Inbound) {
 	id := messages.GroupID(in.Frame.TargetGroup())
 	g := a.groups[id]
 	switch {
@@ -235,20 +236,21 @@ func (a *Actor) toGroup(s *seat, in *Inbound) {
 	}
 }
 
-// strangeGroupsMax bounds for how many groups of a player sayStranger writes a line.
-const unjoinedGroupsMax = 16
+// strayGroupsMax bounds for how many groups of a player logNotMember writes a line.
+const strayGroupsMax = 16
 
-// sayStranger writes into the game session's log that a player sends to a group that it is
+// logNotMember writes into the game session's log that a player sends to a group that it is
 // not in, once for each group: the player is told nothing (realtime.md 10).
-func (a *Actor) logNotMember(s *seat, group messages.GroupID) {
-	if len(s.unjoined) >= unjoinedGroupsMax || slices.Contains(s.unjoined, group) {
+func (a *Actor) logNotMember(s *playerSession, group messages.GroupID) {
+	if len(s.strayGroups) >= strayGroupsMax || slices.Contains(s.strayGroups, group) {
 		return
 	}
-	s.unjoined = append(s.unjoined, group)
+	s.strayGroups = append(s.strayGroups, group)
 	a.o.Log.Host(script.LevelWarn, fmt.Sprintf("player %d sends messages to group %d, which it is not in: they reach nobody", s.player.Peer, group))
 }
 
-// fanOut delivers one frame to all members of a group, the sender included.
+// fanOut delivers a frame to all members of a group, including the sender. It counts
+// towards the limit on deliveries that players cause.
 func (a *Actor) fanOut(id messages.GroupID, f *wire.Frame, reliable bool) {
 	if id == messages.AllPlayers {
 		if !a.fanout.allow(len(a.roster), reliable) {
@@ -274,7 +276,8 @@ func (a *Actor) fanOut(id messages.GroupID, f *wire.Frame, reliable bool) {
 	}
 }
 
-// scriptMessage fills the one script.Message that callbacks see.
+// scriptMessage fills the script.Message that all callbacks share. It is valid during one
+// callback.
 func (a *Actor) scriptMessage(in *Inbound) *script.Message {
 	f := in.Frame
 	a.message = script.Message{
@@ -284,21 +287,22 @@ func (a *Actor) scriptMessage(in *Inbound) *script.Message {
 	return &a.message
 }
 
-// drop counts a packet that goes no further, and logs some of it at a level
-// (realtime.md 10 and 11): players decide how much there would be to say.
-func (a *Actor) drop(s *seat, level zerolog.Level, d counters.Drop) {
+// drop counts a dropped packet and logs a sample (realtime.md 10 and 11): players must not
+// decide how much is logged.
+func (a *Actor) drop(s *playerSession, level zerolog.Level, d counters.Drop) {
 	a.c.Counters().Dropped.Add(d, 1)
 	a.drops.WithLevel(level).Str("game_session_id", string(a.record.ID)).Int32("peer", int32(s.player.Peer)).
 		Str("reason", d.String()).Msg("packet dropped")
 }
 
-// unstash handles what waited for a group operation, up to the next one.
-func (a *Actor) unstash(s *seat) {
+// unstash handles waiting packets until one makes the player busy again. When none is left
+// it passes on the ends of connections.
+func (a *Actor) unstash(s *playerSession) {
 	for !s.busy() && len(s.stash) > 0 {
 		in := s.stash[0]
 		s.stash[0] = nil
 		s.stash = s.stash[1:]
-		if s.in && a.phase <= ending {
+		if s.inRoster() && a.phase <= ending {
 			a.handle(s, in)
 		} else {
 			in.Release()
@@ -308,38 +312,38 @@ func (a *Actor) unstash(s *seat) {
 		return
 	}
 	s.stash = nil
-	for _, m := range s.ended {
+	for _, m := range s.connectionEnds {
 		m.Player.Tell(m)
 	}
-	s.ended = nil
+	s.connectionEnds = nil
 }
 
-func (a *Actor) dropStash(s *seat) {
+func (a *Actor) dropStash(s *playerSession) {
 	for _, in := range s.stash {
 		in.Release()
 	}
-	if s.held != nil {
-		s.held.Release()
+	if s.gated != nil {
+		s.gated.Release()
 	}
-	s.op, s.asked, s.held, s.stash, s.ended = groupOp{}, nil, nil, nil, nil
+	s.groupOp, s.gate, s.gated, s.stash, s.connectionEnds = groupOp{}, nil, nil, nil, nil
 }
 
-// onEnded passes the end of a connection on to its player, behind what was read
+// onEnded passes the end of a connection to the player, after the packets that were read
 // from it.
 func (a *Actor) onEnded(m player.Ended) {
-	if s := a.byPlayer[m.Player]; s != nil && (len(s.stash) > 0 || s.asked != nil) {
-		s.ended = append(s.ended, m)
+	if s := a.byPlayer[m.Player]; s != nil && (len(s.stash) > 0 || s.gate != nil) {
+		s.connectionEnds = append(s.connectionEnds, m)
 		return
 	}
 	m.Player.Tell(m)
 }
 
-// fanoutLimit bounds how many deliveries the players of one game session, or its
-// own logic, may cause (reliability.md 5.2): a bucket of one second. Reliable
-// messages pass, so that none is lost, but their debt keeps the fast ones out.
+// fanoutLimit is a token bucket of one second that limits deliveries caused by players or
+// by the game (reliability.md 5.2). Reliable messages always pass. They may put the bucket
+// into debt, and unreliable ones are dropped until it is paid.
 type fanoutLimit struct {
 	perSecond int // 0 is no bound
-	debtMax   int // in seconds
+	debtMax   int // seconds of perSecond
 	tokens    float64
 	at        time.Time
 }
@@ -363,7 +367,7 @@ func (l *fanoutLimit) allow(n int, reliable bool) bool {
 	return true
 }
 
-// broke reports whether the debt is as large as it may be.
+// broke reports whether the debt has reached debtMax.
 func (l *fanoutLimit) broke() bool {
 	return l.perSecond > 0 && l.tokens <= -float64(l.perSecond)*float64(l.debtMax)
 }

@@ -221,8 +221,8 @@ func (p *Published) count(change func()) {
 	p.current.Store(int64(max(0, p.reserved-p.hidden)))
 }
 
-// countPlaces counts anew after a player session has changed.
-func (a *Actor) countPlaces(s *seat) {
+// countViews counts anew after a player session has changed.
+func (a *Actor) countViews(s *playerSession) {
 	p := a.o.Published
 	p.count(func() {
 		if s.view.state().Final() {
@@ -244,8 +244,8 @@ func (a *Actor) forgetFinished() {
 		return
 	}
 	drop := a.finished - finishedKeptMax/2
-	a.forgetSeats(func(s *seat) bool {
-		if drop == 0 || !s.view.state().Final() || s.ref != nil || s.unstored {
+	a.forgetPlayerSessions(func(s *playerSession) bool {
+		if drop == 0 || !s.view.state().Final() || s.ref != nil || s.record == recordPending {
 			return false
 		}
 		drop--
@@ -253,9 +253,9 @@ func (a *Actor) forgetFinished() {
 	})
 }
 
-// forgetSeats drops player sessions that are final and have no actor any more.
-func (a *Actor) forgetSeats(which func(*seat) bool) {
-	kept := make([]*seat, 0, len(a.order))
+// forgetPlayerSessions drops player sessions that are final and have no actor any more.
+func (a *Actor) forgetPlayerSessions(which func(*playerSession) bool) {
+	kept := make([]*playerSession, 0, len(a.order))
 	views := make([]*playerSessionView, 0, len(a.order))
 	var forgotten []messages.PlayerSessionID
 	for _, s := range a.order {
@@ -263,7 +263,7 @@ func (a *Actor) forgetSeats(which func(*seat) bool) {
 			a.finished--
 			delete(a.byID, s.player.ID)
 			delete(a.byPlayer, s.player)
-			if !s.unmade {
+			if s.record != recordRefused {
 				forgotten = append(forgotten, s.player.ID)
 			}
 			continue
@@ -273,5 +273,5 @@ func (a *Actor) forgetSeats(which func(*seat) bool) {
 	}
 	a.order = kept
 	a.o.Published.playerSessions.Store(&views)
-	a.o.Fleet.Tell(SeatsForgotten{Session: a.record.ID, IDs: forgotten})
+	a.o.Fleet.Tell(PlayerSessionsForgotten{Session: a.record.ID, IDs: forgotten})
 }

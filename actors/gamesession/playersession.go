@@ -1,0 +1,138 @@
+package gamesession
+
+import (
+	"troupe/actors/player"
+	"troupe/actors/script"
+	"troupe/actors/stage"
+	"troupe/messages"
+)
+
+// playerSession is one player session in its game session. Its fields belong to the game
+// session's actor. Presence, record and rejoin change independently of each other.
+type playerSession struct {
+	player   *player.Handle
+	durable  *player.Durable
+	ref      *stage.Ref         // of the player actor; nil once that has stopped
+	view     *playerSessionView // as the API shows it
+	presence presence
+	record   recordState
+	rejoin   rejoinState
+	reported messages.PlayerSessionStatus // the status that the fleet was told last
+	restarts restarts                     // of the player actor
+
+	// Login and leave.
+	loginGate    *script.Pending // open while onPlayerConnect takes time
+	nextLogin    *player.Login   // waits until the actor of the stay before has stopped
+	kick         *player.Kick    // the game has removed the player; nil if it has not
+	afterRemoval []func()        // run when onPlayerDisconnect is over; nil while it does not run
+
+	// Traffic.
+	epoch          messages.Epoch // of the newest connection that has sent something
+	ackPending     bool           // listed in Actor.acksPending
+	groupOp        groupOp
+	gate           *script.Pending    // open while the game decides on a packet
+	gated          *Inbound           // the packet that waits for gate; nil for a group operation
+	stash          []*Inbound         // packets that wait for groupOp or gate
+	connectionEnds []player.Ended     // to be passed on once stash is empty
+	strayGroups    []messages.GroupID // the player has sent to them without being a member; the first ones
+}
+
+// presence is how far a player is in the game.
+//
+//	reserved -> joining -> playing -> leaving -> gone
+//	   ^----------'           '------------------^ |
+//	   '-------------- rejoin ---------------------'
+type presence uint8
+
+const (
+	reserved presence = iota // not in the game; no login is being decided
+	joining                  // the game decides on a login: the player has a peer id and counts in Actor.joining
+	playing                  // in the roster
+	leaving                  // in the roster until onPlayerDisconnect is over
+	gone                     // out of the game; the player actor may not have stopped yet
+)
+
+// recordState is how far the record of a new player session is in the store.
+type recordState uint8
+
+const (
+	recordPending recordState = iota // being stored: only the game session knows of it
+	recordStored
+	recordRefused // the store refused it: it ends and is forgotten
+)
+
+// rejoinState says whether a player that has left may log in again.
+type rejoinState uint8
+
+const (
+	rejoinBarred  rejoinState = iota // it has not left, or was removed
+	rejoinAllowed                    // it left by itself
+	rejoining                        // it logs in again and is not accepted yet
+)
+
+// inRoster reports whether the player is in the game.
+func (s *playerSession) inRoster() bool { return s.presence == playing || s.presence == leaving }
+
+// mayRejoin reports whether the player has left by itself and is out of the game.
+func (s *playerSession) mayRejoin() bool { return s.rejoin == rejoinAllowed && !s.inRoster() }
+
+// startJoining gives the player a peer id until the game has decided on its login.
+func (a *Actor) startJoining(s *playerSession) {
+	s.presence = joining
+	a.joining++
+	if s.rejoin != rejoining {
+		s.player.Peer = a.peers.next()
+	}
+	a.byPeer[s.player.Peer] = s
+}
+
+// stopJoining takes back the peer id of a login that was not accepted, and drops what
+// the game has sent to it (D-121).
+func (a *Actor) stopJoining(s *playerSession) {
+	s.presence, s.loginGate = reserved, nil
+	a.joining--
+	delete(a.byPeer, s.player.Peer)
+	if s.rejoin != rejoining { // a player that comes back keeps its peer id (RL-9)
+		a.peers.giveBack(s.player.Peer)
+		s.player.Peer = 0
+	}
+	s.player.DropHeld()
+}
+
+// enter puts a joining player into the roster.
+func (a *Actor) enter(s *playerSession) {
+	s.presence = playing
+	a.joining--
+	a.roster = append(a.roster, s)
+	a.inflow.SetPlayers(len(a.roster))
+}
+
+// leave takes the player out of the roster.
+func (a *Actor) leave(s *playerSession) {
+	s.presence = gone
+	delete(a.byPeer, s.player.Peer)
+	for i, other := range a.roster {
+		if other == s {
+			a.roster = append(a.roster[:i:i], a.roster[i+1:]...)
+			break
+		}
+	}
+	a.inflow.SetPlayers(len(a.roster))
+}
+
+// comeBack begins a new stay of a player that has left, under a new handle: it keeps its
+// peer id and nothing else (D-2).
+func (s *playerSession) comeBack(h *player.Handle) {
+	h.Peer = s.player.Peer
+	s.player, s.durable = h, player.NewStayDurable(h)
+	s.presence, s.rejoin = reserved, rejoining
+	s.kick, s.epoch = nil, 0
+}
+
+// allowRejoin says whether the player may log in again once it is out of the game.
+func (s *playerSession) allowRejoin(ok bool) {
+	s.rejoin = rejoinBarred
+	if ok {
+		s.rejoin = rejoinAllowed
+	}
+}
