@@ -4,93 +4,94 @@ import (
 	"context"
 
 	"troupe/actors/fleet"
+	"troupe/actors/stage"
 	"troupe/messages"
 )
 
 // UpdateFleet changes what is shown of a fleet.
 func (s *System) UpdateFleet(ctx context.Context, q messages.UpdateFleet) (*messages.Fleet, error) {
-	return ask[messages.UpdateFleet, *messages.Fleet](ctx, s, q)
+	return ask[*messages.Fleet](ctx, s.fleet, q)
 }
 
 // UpdateCapacity changes how many process groups a fleet has in a location.
 func (s *System) UpdateCapacity(ctx context.Context, q messages.UpdateCapacity) (*messages.Fleet, error) {
-	return ask[messages.UpdateCapacity, *messages.Fleet](ctx, s, q)
+	return ask[*messages.Fleet](ctx, s.fleet, q)
 }
 
 // UpdatePorts changes the port ranges that a fleet's settings name.
 func (s *System) UpdatePorts(ctx context.Context, q messages.UpdatePorts) (*messages.Fleet, error) {
-	return ask[messages.UpdatePorts, *messages.Fleet](ctx, s, q)
+	return ask[*messages.Fleet](ctx, s.fleet, q)
 }
 
 // AddFleetLocations adds locations to a fleet.
 func (s *System) AddFleetLocations(ctx context.Context, q messages.FleetLocations) (*messages.Fleet, error) {
-	return ask[fleet.AddLocations, *messages.Fleet](ctx, s, fleet.AddLocations(q))
+	return ask[*messages.Fleet](ctx, s.fleet, fleet.AddLocations(q))
 }
 
 // RemoveFleetLocations takes locations from a fleet, and ends its game sessions there.
 func (s *System) RemoveFleetLocations(ctx context.Context, q messages.FleetLocations) (*messages.Fleet, error) {
-	return ask[fleet.RemoveLocations, *messages.Fleet](ctx, s, fleet.RemoveLocations(q))
+	return ask[*messages.Fleet](ctx, s.fleet, fleet.RemoveLocations(q))
 }
 
 // FleetUse tells what fleets have and use.
 func (s *System) FleetUse(ctx context.Context, q messages.FleetUseQuery) ([]messages.FleetUse, error) {
-	return ask[messages.FleetUseQuery, []messages.FleetUse](ctx, s, q)
+	return ask[[]messages.FleetUse](ctx, s.fleet, q)
 }
 
 // Instances lists the process groups of a fleet in one location.
 func (s *System) Instances(ctx context.Context, q messages.InstanceQuery) ([]messages.Instance, error) {
-	return ask[messages.InstanceQuery, []messages.Instance](ctx, s, q)
+	return ask[[]messages.Instance](ctx, s.fleet, q)
 }
 
 // CreateAlias makes an alias.
 func (s *System) CreateAlias(ctx context.Context, q messages.CreateAlias) (*messages.Alias, error) {
-	return ask[messages.CreateAlias, *messages.Alias](ctx, s, q)
+	return ask[*messages.Alias](ctx, s.fleet, q)
 }
 
 // UpdateAlias changes an alias.
 func (s *System) UpdateAlias(ctx context.Context, q messages.UpdateAlias) (*messages.Alias, error) {
-	return ask[messages.UpdateAlias, *messages.Alias](ctx, s, q)
+	return ask[*messages.Alias](ctx, s.fleet, q)
 }
 
 // DeleteAlias deletes an alias.
 func (s *System) DeleteAlias(ctx context.Context, id messages.AliasID) error {
-	_, err := ask[fleet.DropAlias, fleet.None](ctx, s, fleet.DropAlias{ID: id})
+	_, err := ask[stage.None](ctx, s.fleet, fleet.DropAlias{ID: id})
 	return err
 }
 
 // Aliases reads one alias, or with an empty id all, oldest first.
 func (s *System) Aliases(ctx context.Context, id messages.AliasID) ([]*messages.Alias, error) {
-	return ask[fleet.Aliases, []*messages.Alias](ctx, s, fleet.Aliases{ID: id})
+	return ask[[]*messages.Alias](ctx, s.fleet, fleet.Aliases{ID: id})
 }
 
-// CreateLocation makes a custom location of this name and with these tags.
-func (s *System) CreateLocation(ctx context.Context, name string, tags map[string]string) (messages.Location, error) {
-	return ask[messages.Location, messages.Location](ctx, s, messages.Location{Name: name, Tags: tags})
+// CreateLocation makes a custom location.
+func (s *System) CreateLocation(ctx context.Context, l messages.Location) (messages.Location, error) {
+	return ask[messages.Location](ctx, s.fleet, l)
 }
 
 // DeleteLocation deletes a custom location that no fleet uses.
 func (s *System) DeleteLocation(ctx context.Context, name string) error {
-	_, err := ask[fleet.DropLocation, fleet.None](ctx, s, fleet.DropLocation{Name: name})
+	_, err := ask[stage.None](ctx, s.fleet, fleet.DropLocation{Name: name})
 	return err
 }
 
 // Locations reads all locations, by name.
 func (s *System) Locations(ctx context.Context) ([]messages.Location, error) {
-	return ask[fleet.Locations, []messages.Location](ctx, s, fleet.Locations{})
+	return ask[[]messages.Location](ctx, s.fleet, fleet.Locations{})
 }
 
 // Tags reads the tags of a resource. The kind says who has it.
 func (s *System) Tags(ctx context.Context, q messages.Resource) (map[string]string, error) {
 	if q.Kind == queueKind {
-		return askPlacements[messages.Resource, map[string]string](ctx, s, q)
+		return ask[map[string]string](ctx, s.placements, q)
 	}
-	return ask[messages.Resource, map[string]string](ctx, s, q)
+	return ask[map[string]string](ctx, s.fleet, q)
 }
 
 // UpdateTags changes the tags of a resource, and answers with all of them.
 func (s *System) UpdateTags(ctx context.Context, q messages.UpdateTags) (map[string]string, error) {
 	if q.Resource.Kind == queueKind {
-		return askPlacements[messages.UpdateTags, map[string]string](ctx, s, q)
+		return ask[map[string]string](ctx, s.placements, q)
 	}
-	return ask[messages.UpdateTags, map[string]string](ctx, s, q)
+	return ask[map[string]string](ctx, s.fleet, q)
 }

@@ -20,20 +20,12 @@ import (
 // queueKind is what ARNs call queues.
 const queueKind = "gamesessionqueue"
 
-// askPlacements sends the owner of queues and placements a request and waits for the
-// answer.
-func askPlacements[Q, A any](ctx context.Context, s *System, q Q) (A, error) {
-	return stage.Await(ctx, func(reply func(A, error)) {
-		s.placements.Tell(placement.Request[Q, A]{Request: q, Reply: reply})
-	})
-}
-
 // checkDestinations refuses destinations that a queue cannot have.
 func (s *System) checkDestinations(ctx context.Context, destinations []string) error {
 	if len(destinations) == 0 {
 		return nil
 	}
-	_, err := ask[fleet.CheckDestinations, fleet.None](ctx, s, fleet.CheckDestinations{Destinations: destinations})
+	_, err := ask[stage.None](ctx, s.fleet, fleet.CheckDestinations{Destinations: destinations})
 	return err
 }
 
@@ -72,7 +64,7 @@ func (s *System) CreateQueue(ctx context.Context, q messages.Queue) (*messages.Q
 	if err := s.checkDestinations(ctx, q.Destinations); err != nil {
 		return nil, err
 	}
-	return askPlacements[placement.NewQueue, *messages.Queue](ctx, s, placement.NewQueue{Queue: q})
+	return ask[*messages.Queue](ctx, s.placements, placement.NewQueue{Queue: q})
 }
 
 // UpdateQueue changes a queue; its placements follow from their next pass.
@@ -82,33 +74,33 @@ func (s *System) UpdateQueue(ctx context.Context, q messages.UpdateQueue) (*mess
 			return nil, err
 		}
 	}
-	return askPlacements[messages.UpdateQueue, *messages.Queue](ctx, s, q)
+	return ask[*messages.Queue](ctx, s.placements, q)
 }
 
 // DeleteQueue deletes a queue; its placements become FAILED.
 func (s *System) DeleteQueue(ctx context.Context, name messages.QueueName) error {
-	_, err := askPlacements[placement.DropQueue, placement.None](ctx, s, placement.DropQueue{Name: name})
+	_, err := ask[stage.None](ctx, s.placements, placement.DropQueue{Name: name})
 	return err
 }
 
 // Queues reads all queues, oldest first.
 func (s *System) Queues(ctx context.Context) ([]*messages.Queue, error) {
-	return askPlacements[placement.Queues, []*messages.Queue](ctx, s, placement.Queues{})
+	return ask[[]*messages.Queue](ctx, s.placements, placement.Queues{})
 }
 
 // StartPlacement starts a placement, which is PENDING.
 func (s *System) StartPlacement(ctx context.Context, q messages.StartPlacement) (*messages.Placement, error) {
-	return askPlacements[messages.StartPlacement, *messages.Placement](ctx, s, q)
+	return ask[*messages.Placement](ctx, s.placements, q)
 }
 
 // Placement reads a placement.
 func (s *System) Placement(ctx context.Context, id messages.PlacementID) (*messages.Placement, error) {
-	return askPlacements[placement.GetPlacement, *messages.Placement](ctx, s, placement.GetPlacement{ID: id})
+	return ask[*messages.Placement](ctx, s.placements, placement.GetPlacement{ID: id})
 }
 
 // StopPlacement cancels a PENDING placement.
 func (s *System) StopPlacement(ctx context.Context, id messages.PlacementID) (*messages.Placement, error) {
-	return askPlacements[placement.StopPlacement, *messages.Placement](ctx, s, placement.StopPlacement{ID: id})
+	return ask[*messages.Placement](ctx, s.placements, placement.StopPlacement{ID: id})
 }
 
 // placement are the options of queues and placements.

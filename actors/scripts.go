@@ -14,13 +14,6 @@ import (
 // Options.Bundle.UnpackedMax bytes.
 const unpacksMax = 2
 
-// ask sends the registry a request and waits for the answer.
-func ask[Q, A any](ctx context.Context, s *System, q Q) (A, error) {
-	return stage.Await(ctx, func(reply func(A, error)) {
-		s.fleet.Tell(fleet.Request[Q, A]{Request: q, Reply: reply})
-	})
-}
-
 // unpack reads an archive, in the caller's goroutine.
 func (s *System) unpack(ctx context.Context, zip []byte) (*bundle.Bundle, error) {
 	select {
@@ -42,7 +35,7 @@ func (s *System) CreateScript(ctx context.Context, q messages.CreateScript) (*me
 	if err != nil {
 		return nil, err
 	}
-	return ask[fleet.NewScript, *messages.Script](ctx, s, fleet.NewScript{Request: q, Bundle: b})
+	return ask[*messages.Script](ctx, s.fleet, fleet.NewScript{Request: q, Bundle: b})
 }
 
 // UpdateScript changes a script. It returns when new game sessions run a new
@@ -63,43 +56,43 @@ func (s *System) UpdateScript(ctx context.Context, q messages.UpdateScript) (*me
 // one from a folder. It waits for processes to run it for as long as wait (0: 10 s),
 // and tells what came of that.
 func (s *System) ReplaceScript(ctx context.Context, q messages.UpdateScript, b *bundle.Bundle, wait time.Duration) (fleet.Changed, error) {
-	return ask[fleet.ChangeScript, fleet.Changed](ctx, s, fleet.ChangeScript{Request: q, Bundle: b, Wait: wait})
+	return ask[fleet.Changed](ctx, s.fleet, fleet.ChangeScript{Request: q, Bundle: b, Wait: wait})
 }
 
 // Scripts reads one script, or with an empty id all, oldest first.
 func (s *System) Scripts(ctx context.Context, id messages.ScriptID) ([]*messages.Script, error) {
-	return ask[fleet.Scripts, []*messages.Script](ctx, s, fleet.Scripts{ID: id})
+	return ask[[]*messages.Script](ctx, s.fleet, fleet.Scripts{ID: id})
 }
 
 // DeleteScript deletes a script that no fleet uses.
 func (s *System) DeleteScript(ctx context.Context, id messages.ScriptID) error {
-	_, err := ask[fleet.DropScript, fleet.None](ctx, s, fleet.DropScript{ID: id})
+	_, err := ask[stage.None](ctx, s.fleet, fleet.DropScript{ID: id})
 	return err
 }
 
 // CreateFleet makes a fleet of a script, which is ACTIVE once that runs.
 func (s *System) CreateFleet(ctx context.Context, q messages.CreateFleet) (*messages.Fleet, error) {
-	return ask[messages.CreateFleet, *messages.Fleet](ctx, s, q)
+	return ask[*messages.Fleet](ctx, s.fleet, q)
 }
 
 // DeleteFleet ends a fleet and its game sessions.
 func (s *System) DeleteFleet(ctx context.Context, id messages.FleetID) error {
-	_, err := ask[fleet.DropFleet, fleet.None](ctx, s, fleet.DropFleet{ID: id})
+	_, err := ask[stage.None](ctx, s.fleet, fleet.DropFleet{ID: id})
 	return err
 }
 
 // UpdateRuntime replaces the runtime configuration of a fleet with a script.
 func (s *System) UpdateRuntime(ctx context.Context, q messages.UpdateRuntime) (*messages.Fleet, error) {
-	return ask[messages.UpdateRuntime, *messages.Fleet](ctx, s, q)
+	return ask[*messages.Fleet](ctx, s.fleet, q)
 }
 
 // FleetEvents reads what happened to a fleet, oldest first.
 func (s *System) FleetEvents(ctx context.Context, id messages.FleetID) ([]messages.FleetEvent, error) {
-	return ask[fleet.Events, []messages.FleetEvent](ctx, s, fleet.Events{ID: id})
+	return ask[[]messages.FleetEvent](ctx, s.fleet, fleet.Events{ID: id})
 }
 
 // AwaitScripts returns when no fleet loads a script any more.
 func (s *System) AwaitScripts(ctx context.Context) error {
-	_, err := ask[fleet.ScriptsLoaded, fleet.None](ctx, s, fleet.ScriptsLoaded{})
+	_, err := ask[stage.None](ctx, s.fleet, fleet.ScriptsLoaded{})
 	return err
 }

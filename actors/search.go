@@ -11,8 +11,8 @@ import (
 // alias leads to, oldest first, and each with the number of its player sessions that are
 // RESERVED or ACTIVE, which its record does not have. Nothing is copied. They are as
 // they are when they are read, which may be several times.
-func (s *System) ActiveGameSessions(ctx context.Context, id messages.FleetID, alias messages.AliasID, location string) (iter.Seq2[*messages.GameSession, int], error) {
-	list, err := s.LiveGameSessions(ctx, id, alias, location)
+func (s *System) ActiveGameSessions(ctx context.Context, q messages.ActiveGameSessionQuery) (iter.Seq2[*messages.GameSession, int], error) {
+	list, err := s.LiveGameSessions(ctx, q)
 	if err != nil {
 		return nil, err
 	}

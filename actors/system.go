@@ -103,73 +103,65 @@ func (s *System) PlayerSession(id messages.PlayerSessionID) messages.PlayerSessi
 	return s.registry.PlayerSession(id)
 }
 
-// CreateGameSession starts a game session. The error is a *messages.Error or
+// ask sends an actor a request and waits for the answer. The error is a *messages.Error or
 // the context's.
-func (s *System) CreateGameSession(ctx context.Context, req messages.CreateGameSession) (*messages.GameSession, error) {
-	return stage.Await(ctx, func(reply func(*messages.GameSession, error)) {
-		s.fleet.Tell(fleet.CreateGameSession{Request: req, Reply: reply})
+func ask[A, Q any](ctx context.Context, to *stage.Ref, q Q) (A, error) {
+	return stage.Await(ctx, func(reply func(A, error)) {
+		to.Tell(stage.Request[Q, A]{Request: q, Reply: reply})
 	})
+}
+
+// CreateGameSession starts a game session.
+func (s *System) CreateGameSession(ctx context.Context, q messages.CreateGameSession) (*messages.GameSession, error) {
+	return ask[*messages.GameSession](ctx, s.fleet, q)
 }
 
 // UpdateGameSession changes a game session.
 func (s *System) UpdateGameSession(ctx context.Context, q messages.UpdateGameSession) (*messages.GameSession, error) {
-	return ask[messages.UpdateGameSession, *messages.GameSession](ctx, s, q)
+	return ask[*messages.GameSession](ctx, s.fleet, q)
 }
 
-// TerminateGameSession ends a game session; force does not wait for the game.
-func (s *System) TerminateGameSession(ctx context.Context, id messages.GameSessionID, force bool) (*messages.GameSession, error) {
-	return stage.Await(ctx, func(reply func(*messages.GameSession, error)) {
-		s.fleet.Tell(fleet.TerminateGameSession{Session: id, Force: force, Reply: reply})
-	})
+// TerminateGameSession ends a game session. The answer shows it as TERMINATING; so does the
+// answer to a second request while it ends.
+func (s *System) TerminateGameSession(ctx context.Context, q messages.TerminateGameSession) (*messages.GameSession, error) {
+	return ask[*messages.GameSession](ctx, s.fleet, q)
 }
 
 // GameSessions reads game sessions, oldest first.
 func (s *System) GameSessions(ctx context.Context, q messages.GameSessionQuery) ([]*messages.GameSession, error) {
-	return stage.Await(ctx, func(reply func([]*messages.GameSession, error)) {
-		s.fleet.Tell(fleet.GameSessions{Query: q, Reply: reply})
-	})
+	return ask[[]*messages.GameSession](ctx, s.fleet, q)
 }
 
-// LiveGameSessions returns the game sessions of a fleet, or of the one that an alias leads
-// to, that have not ended, oldest first, and maybe some that have. It costs a question to
-// the registry, and with a location a look at each. The list must not be changed.
-func (s *System) LiveGameSessions(ctx context.Context, id messages.FleetID, alias messages.AliasID, location string) ([]*gamesession.Published, error) {
-	list, err := stage.Await(ctx, func(reply func([]*gamesession.Published, error)) {
-		s.fleet.Tell(fleet.Request[fleet.LiveSessions, []*gamesession.Published]{
-			Request: fleet.LiveSessions{FleetID: id, AliasID: alias, Location: location}, Reply: reply,
-		})
-	})
-	if err != nil || location == "" {
+// LiveGameSessions returns the game sessions of a fleet that have not ended, oldest first,
+// and maybe some that have. It costs one request to the registry, and with a location a look
+// at each game session. The list must not be changed.
+func (s *System) LiveGameSessions(ctx context.Context, q messages.ActiveGameSessionQuery) ([]*gamesession.Published, error) {
+	list, err := ask[[]*gamesession.Published](ctx, s.fleet, q)
+	if err != nil || q.Location == "" {
 		return list, err
 	}
 	var there []*gamesession.Published
 	for _, p := range list {
-		if g, _, _ := p.Shared(); g.Location == location {
+		if g, _, _ := p.Shared(); g.Location == q.Location {
 			there = append(there, p)
 		}
 	}
 	return there, nil
 }
 
-// CreatePlayerSessions reserves seats, all or none.
-func (s *System) CreatePlayerSessions(ctx context.Context, req messages.CreatePlayerSessions) ([]*messages.PlayerSession, error) {
-	return stage.Await(ctx, func(reply func([]*messages.PlayerSession, error)) {
-		s.fleet.Tell(fleet.CreatePlayerSessions{Request: req, Reply: reply})
-	})
+// CreatePlayerSessions reserves player sessions, all or none.
+func (s *System) CreatePlayerSessions(ctx context.Context, q messages.CreatePlayerSessions) ([]*messages.PlayerSession, error) {
+	return ask[[]*messages.PlayerSession](ctx, s.fleet, q)
 }
 
 // PlayerSessions reads player sessions, oldest first.
 func (s *System) PlayerSessions(ctx context.Context, q messages.PlayerSessionQuery) ([]*messages.PlayerSession, error) {
-	return stage.Await(ctx, func(reply func([]*messages.PlayerSession, error)) {
-		s.fleet.Tell(fleet.PlayerSessions{Query: q, Reply: reply})
-	})
+	return ask[[]*messages.PlayerSession](ctx, s.fleet, q)
 }
 
 // Fleets reads all fleets, oldest first.
 func (s *System) Fleets(ctx context.Context) ([]*messages.Fleet, error) {
-	return stage.Await(ctx, func(reply func([]*messages.Fleet, error)) {
-		s.fleet.Tell(fleet.Fleets{Reply: reply})
-	})
+	return ask[[]*messages.Fleet](ctx, s.fleet, fleet.Fleets{})
 }
 
 // Drain refuses new game sessions and seats, lets those that are there go on for at most
@@ -177,9 +169,8 @@ func (s *System) Fleets(ctx context.Context) ([]*messages.Fleet, error) {
 // also while one waits, may shorten the grace. It is fleet.ErrDrainCancelled after a
 // CancelDrain.
 func (s *System) Drain(ctx context.Context, grace time.Duration) error {
-	_, err := stage.Await(ctx, func(reply func(struct{}, error)) {
-		s.StartDrain(grace, func(err error) { reply(struct{}{}, err) })
-	})
+	s.placements.Tell(placement.Drain{})
+	_, err := ask[stage.None](ctx, s.fleet, fleet.Drain{Grace: grace})
 	if err != nil {
 		return fmt.Errorf("actors: drain: %w", err)
 	}
@@ -190,14 +181,14 @@ func (s *System) Drain(ctx context.Context, grace time.Duration) error {
 // goroutine, and must not wait.
 func (s *System) StartDrain(grace time.Duration, done func(error)) {
 	s.placements.Tell(placement.Drain{})
-	s.fleet.Tell(fleet.Drain{Grace: grace, Done: done})
+	s.fleet.Tell(stage.Request[fleet.Drain, stage.None]{Request: fleet.Drain{Grace: grace}, Reply: func(_ stage.None, err error) { done(err) }})
 }
 
 // CancelDrain takes new game sessions, seats and placements again. It is
 // fleet.ErrNotDraining if there is no drain, fleet.ErrDrainTooLate if its games are over,
 // or its grace is. It is done whole, also if ctx ends meanwhile.
 func (s *System) CancelDrain(ctx context.Context) error {
-	if _, err := ask[fleet.CancelDrain, fleet.None](context.WithoutCancel(ctx), s, fleet.CancelDrain{}); err != nil {
+	if _, err := ask[stage.None](context.WithoutCancel(ctx), s.fleet, fleet.CancelDrain{}); err != nil {
 		return err
 	}
 	s.placements.Tell(placement.CancelDrain{})
@@ -206,9 +197,7 @@ func (s *System) CancelDrain(ctx context.Context) error {
 
 // Depth returns how many messages wait for the registry and for game sessions.
 func (s *System) Depth(ctx context.Context) (fleet.Depths, error) {
-	return stage.Await(ctx, func(reply func(fleet.Depths, error)) {
-		s.fleet.Tell(fleet.Depth{Reply: reply})
-	})
+	return ask[fleet.Depths](ctx, s.fleet, fleet.Depth{})
 }
 
 // Ready returns how many mailboxes wait for a worker.

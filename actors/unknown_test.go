@@ -27,10 +27,10 @@ func TestRequestsThatNobodyKnowsAreAnswered(t *testing.T) {
 		defer cancel()
 		type unhandled struct{}
 		unavailable := &messages.Error{Code: messages.Unavailable}
-		if _, err := ask[unhandled, int](ctx, s, unhandled{}); !errors.Is(err, unavailable) {
+		if _, err := ask[int](ctx, s.fleet, unhandled{}); !errors.Is(err, unavailable) {
 			t.Errorf("the registry: got %v", err)
 		}
-		if _, err := askPlacements[unhandled, int](ctx, s, unhandled{}); !errors.Is(err, unavailable) {
+		if _, err := ask[int](ctx, s.placements, unhandled{}); !errors.Is(err, unavailable) {
 			t.Errorf("placements: got %v", err)
 		}
 		if n := count.ActorMessages.Load(); n != 2 {

@@ -39,6 +39,21 @@ type NewPlayer struct {
 	PlayerData string
 }
 
+// TerminateGameSession ends a game session (service-api.md 2.6). Without Force the game's
+// OnProcessTerminate runs first.
+type TerminateGameSession struct {
+	GameSessionID GameSessionID
+	Force         bool
+}
+
+// ActiveGameSessionQuery selects the ACTIVE game sessions of a fleet, in one location or, if
+// Location is empty, in all. Exactly one of FleetID and AliasID is set.
+type ActiveGameSessionQuery struct {
+	FleetID  FleetID
+	AliasID  AliasID
+	Location string
+}
+
 // GameSessionQuery selects game sessions. ID wins; else FleetID or AliasID.
 // Status 0 means any.
 type GameSessionQuery struct {

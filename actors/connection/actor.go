@@ -36,11 +36,11 @@ type (
 	tick       struct{}
 )
 
-// Undelivered implements stage.Undeliverable.
-func (m loginRead) Undelivered() { m.login.From.Refuse(player.RetrySoon) }
+// OnDeadLetter implements stage.DeadLetter.
+func (m loginRead) OnDeadLetter() { m.login.From.Refuse(player.RetrySoon) }
 
-// Undelivered implements stage.Undeliverable.
-func (m refuseLater) Undelivered() { m.handle.refuse() }
+// OnDeadLetter implements stage.DeadLetter.
+func (m refuseLater) OnDeadLetter() { m.handle.refuse() }
 
 // state is where a connection stands.
 type state uint8

@@ -8,8 +8,8 @@ import (
 // Open has the supervisor spawn the actor of a new connection.
 type Open struct{ Handle *Handle }
 
-// Undelivered implements stage.Undeliverable: the host is stopping.
-func (m Open) Undelivered() { m.Handle.link.Close(messages.CloseGoingAway) }
+// OnDeadLetter implements stage.DeadLetter: the host is stopping.
+func (m Open) OnDeadLetter() { m.Handle.link.Close(messages.CloseGoingAway) }
 
 // Supervisor is the parent of all connection actors. A connection that crashes
 // is closed by its own Stopped and never replaced (reliability.md 4).

@@ -165,46 +165,46 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 	switch m := msg.(type) {
 	case *player.Login:
 		r.onLogin(m)
-	case CreateGameSession:
+	case stage.Request[messages.CreateGameSession, *messages.GameSession]:
 		r.onCreate(c, m)
-	case Request[Launch, *messages.GameSession]:
+	case stage.Request[Launch, *messages.GameSession]:
 		r.onLaunch(c, m)
-	case Request[CheckDestinations, None]:
-		m.Reply(None{}, r.CheckDestinations(m.Request.Destinations))
-	case Request[Candidates, []Candidate]:
+	case stage.Request[CheckDestinations, stage.None]:
+		m.Reply(stage.None{}, r.CheckDestinations(m.Request.Destinations))
+	case stage.Request[Candidates, []Candidate]:
 		m.Reply(r.candidates(c, m.Request.Destinations))
 	case WatchRoom:
 		r.watchers = append(r.watchers, m.Notify)
 	case gamesession.Changed:
 		r.onChanged(c, m)
-	case Request[messages.UpdateGameSession, *messages.GameSession]:
+	case stage.Request[messages.UpdateGameSession, *messages.GameSession]:
 		r.onUpdateGameSession(m)
-	case CreatePlayerSessions:
+	case stage.Request[messages.CreatePlayerSessions, []*messages.PlayerSession]:
 		r.onCreatePlayers(m)
-	case TerminateGameSession:
+	case stage.Request[messages.TerminateGameSession, *messages.GameSession]:
 		r.onTerminateGameSession(c, m)
 	case GiveUp:
 		r.onGiveUp(c, m)
-	case GameSessions:
+	case stage.Request[messages.GameSessionQuery, []*messages.GameSession]:
 		r.forgetOld(c)
-		read, err := r.gameSessions(m.Query)
+		read, err := r.gameSessions(m.Request)
 		answer(r, read, err, m.Reply)
-	case Request[LiveSessions, []*gamesession.Published]:
+	case stage.Request[messages.ActiveGameSessionQuery, []*gamesession.Published]:
 		m.Reply(r.liveSessions(m.Request))
-	case PlayerSessions:
+	case stage.Request[messages.PlayerSessionQuery, []*messages.PlayerSession]:
 		r.forgetOld(c)
-		read, err := r.playerSessions(m.Query)
+		read, err := r.playerSessions(m.Request)
 		answer(r, read, err, m.Reply)
-	case Fleets:
+	case stage.Request[Fleets, []*messages.Fleet]:
 		r.forgetOld(c)
 		m.Reply(r.allFleets(), nil)
-	case Depth:
+	case stage.Request[Depth, Depths]:
 		m.Reply(r.depths(c), nil)
-	case Request[ScriptsLoaded, None]:
+	case stage.Request[ScriptsLoaded, stage.None]:
 		r.onScriptsLoaded(m)
 	case activationDue:
 		r.onActivationDue(c, m)
-	case gamesession.PlayerSessionsCreated:
+	case stage.Request[gamesession.PlayerSessionsCreated, []*messages.PlayerSession]:
 		r.onSeatsMade(c, m)
 	case gamesession.PlayerSessionChanged:
 		r.onSeatChanged(c, m)
@@ -214,10 +214,10 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 		r.onProcessOver(c, m) // its place is free; Exited follows
 	case stage.Exited:
 		r.onExited(c, m)
-	case Drain:
+	case stage.Request[Drain, stage.None]:
 		r.onDrain(c, m)
-	case Request[CancelDrain, None]:
-		m.Reply(None{}, r.cancelDrain(c))
+	case stage.Request[CancelDrain, stage.None]:
+		m.Reply(stage.None{}, r.cancelDrain(c))
 	case hosting.Stuck:
 		r.hosting.Stuck(m, r.nameOf(m.Ref))
 	case graceOver:
@@ -248,7 +248,7 @@ func (r *Registry) onLogin(l *player.Login) {
 	e.ref.Tell(l)
 }
 
-func (r *Registry) onCreatePlayers(m CreatePlayerSessions) {
+func (r *Registry) onCreatePlayers(m stage.Request[messages.CreatePlayerSessions, []*messages.PlayerSession]) {
 	e := r.known(m.Request.GameSessionID)
 	switch {
 	case r.drain.on:
@@ -258,7 +258,7 @@ func (r *Registry) onCreatePlayers(m CreatePlayerSessions) {
 	case e.ref == nil:
 		m.Reply(nil, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s is %s, not ACTIVE", e.id, e.published.Session().Status))
 	default:
-		e.ref.Tell(gamesession.CreatePlayers{Request: m.Request, Reply: m.Reply})
+		e.ref.Tell(stage.Request[gamesession.CreatePlayers, []*messages.PlayerSession]{Request: gamesession.CreatePlayers(m.Request), Reply: m.Reply})
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 
 // Aliases (service-api.md 2.4). Deleting a fleet leaves those that lead to it.
 
-func (r *Registry) onCreateAlias(c *stage.Context, m Request[messages.CreateAlias, *messages.Alias]) {
+func (r *Registry) onCreateAlias(c *stage.Context, m stage.Request[messages.CreateAlias, *messages.Alias]) {
 	q := m.Request
 	a := &messages.Alias{
 		ID: messages.AliasID("alias-" + uuid.NewString()), Name: q.Name, Description: q.Description,
@@ -58,7 +58,7 @@ func (r *Registry) leads(c *stage.Context, id messages.FleetID, unknown messages
 	return nil
 }
 
-func (r *Registry) onUpdateAlias(c *stage.Context, m Request[messages.UpdateAlias, *messages.Alias]) {
+func (r *Registry) onUpdateAlias(c *stage.Context, m stage.Request[messages.UpdateAlias, *messages.Alias]) {
 	q := m.Request
 	var uses []ledger.Key
 	if q.Routing != nil {
@@ -90,7 +90,7 @@ func (r *Registry) aliasAs(a *messages.Alias) ledger.Entry {
 	return ledger.Entry{Changes: []store.Change{r.putAlias(a)}, Apply: func() { r.aliases[a.ID] = a }}
 }
 
-func (r *Registry) onDeleteAlias(c *stage.Context, m Request[DropAlias, None]) {
+func (r *Registry) onDeleteAlias(c *stage.Context, m stage.Request[DropAlias, stage.None]) {
 	id := m.Request.ID
 	r.ledger.Do(ledger.Transaction{Key: aliasKey(id), Reply: nothing(m.Reply), Decide: func() (ledger.Entry, error) {
 		if _, err := r.alias(id); err != nil {

@@ -32,7 +32,9 @@ func benchHost(b *testing.B, s store.Store) (ref *stage.Ref, ready time.Duration
 	}
 	st := stagetest.Start(b, func(o *stage.Options) { o.Shards = 2 })
 	ref = st.SpawnAt(st.Stage.NewRef(counters.ActorFleet, stage.LaneLimits{}), registry)
-	_, err = stage.Await(b.Context(), func(reply func([]*messages.Fleet, error)) { ref.Tell(fleet.Fleets{Reply: reply}) })
+	_, err = stage.Await(b.Context(), func(reply func([]*messages.Fleet, error)) {
+		ref.Tell(stage.Request[fleet.Fleets, []*messages.Fleet]{Reply: reply})
+	})
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -59,7 +61,7 @@ func BenchmarkStart(b *testing.B) {
 	var wait sync.WaitGroup
 	for range sessions {
 		wait.Add(1)
-		ref.Tell(fleet.CreateGameSession{
+		ref.Tell(stage.Request[messages.CreateGameSession, *messages.GameSession]{
 			Request: messages.CreateGameSession{FleetID: "fleet-a", MaxPlayers: players, Name: "a game session", Properties: properties("mode", "ranked", "map", "desert")},
 			Reply: func(g *messages.GameSession, err error) {
 				if err != nil {
@@ -71,7 +73,7 @@ func BenchmarkStart(b *testing.B) {
 				for i := range players {
 					q.Players = append(q.Players, messages.NewPlayer{PlayerID: messages.PlayerID(fmt.Sprint("player-", i))})
 				}
-				ref.Tell(fleet.CreatePlayerSessions{Request: q, Reply: func(_ []*messages.PlayerSession, err error) {
+				ref.Tell(stage.Request[messages.CreatePlayerSessions, []*messages.PlayerSession]{Request: q, Reply: func(_ []*messages.PlayerSession, err error) {
 					if err != nil {
 						b.Error(err)
 					}
@@ -107,7 +109,7 @@ func BenchmarkCreatePlayerSession(b *testing.B) {
 	var ids []messages.GameSessionID
 	for range 200 {
 		g, err := stage.Await(b.Context(), func(reply func(*messages.GameSession, error)) {
-			ref.Tell(fleet.CreateGameSession{Request: messages.CreateGameSession{FleetID: "fleet-a", MaxPlayers: 1 << 30}, Reply: reply})
+			ref.Tell(stage.Request[messages.CreateGameSession, *messages.GameSession]{Request: messages.CreateGameSession{FleetID: "fleet-a", MaxPlayers: 1 << 30}, Reply: reply})
 		})
 		if err != nil {
 			b.Fatal(err)
@@ -125,7 +127,7 @@ func BenchmarkCreatePlayerSession(b *testing.B) {
 			n++
 			mu.Unlock()
 			_, err := stage.Await(b.Context(), func(reply func([]*messages.PlayerSession, error)) {
-				ref.Tell(fleet.CreatePlayerSessions{Request: messages.CreatePlayerSessions{GameSessionID: id, Players: []messages.NewPlayer{{PlayerID: "p"}}}, Reply: reply})
+				ref.Tell(stage.Request[messages.CreatePlayerSessions, []*messages.PlayerSession]{Request: messages.CreatePlayerSessions{GameSessionID: id, Players: []messages.NewPlayer{{PlayerID: "p"}}}, Reply: reply})
 			})
 			if err != nil {
 				b.Error(err)

@@ -16,7 +16,7 @@ import (
 
 // onUpdateCapacity changes how many process groups a fleet has in a location. What is
 // over a smaller number ends, but for game sessions with protection.
-func (r *Registry) onUpdateCapacity(c *stage.Context, m Request[messages.UpdateCapacity, *messages.Fleet]) {
+func (r *Registry) onUpdateCapacity(c *stage.Context, m stage.Request[messages.UpdateCapacity, *messages.Fleet]) {
 	q := m.Request
 	var changed *messages.Fleet
 	r.ledger.Do(ledger.Transaction{Key: fleetKey(q.FleetID), Reply: one(m.Reply, &changed), Decide: func() (ledger.Entry, error) {

@@ -9,6 +9,7 @@ import (
 
 	"troupe/actors/actorstest"
 	"troupe/actors/fleet"
+	"troupe/actors/stage"
 	"troupe/messages"
 )
 
@@ -188,7 +189,7 @@ func TestLocationsComeAndGo(t *testing.T) {
 		if !strings.Contains(string(there.ID), "/custom-attic/") {
 			t.Errorf("its id is %s", there.ID)
 		}
-		_, err := request[fleet.None](h.host, fleet.DropLocation{Name: "custom-attic"})
+		_, err := request[stage.None](h.host, fleet.DropLocation{Name: "custom-attic"})
 		h.is(err, messages.InvalidRequest)
 		if err := remove("custom-attic", actorstest.Away); err != nil {
 			t.Fatal(err)
@@ -201,7 +202,7 @@ func TestLocationsComeAndGo(t *testing.T) {
 		if got := h.fleets()[h.fleet.ID].Locations; !slices.Equal(got, []string{actorstest.Home}) {
 			t.Errorf("it is in %v", got)
 		}
-		wanted[fleet.None](h.host, fleet.DropLocation{Name: "custom-attic"})
+		wanted[stage.None](h.host, fleet.DropLocation{Name: "custom-attic"})
 	})
 }
 
@@ -233,7 +234,7 @@ func TestPortsAreAddedAndRemoved(t *testing.T) {
 
 func TestAFleetThatIsOnItsWayOutIsNotChanged(t *testing.T) {
 	withResources(t, func(h *resources) {
-		wanted[fleet.None](h.host, fleet.DropFleet{ID: h.fleet.ID})
+		wanted[stage.None](h.host, fleet.DropFleet{ID: h.fleet.ID})
 		writes := h.writes()
 		for _, name := range []string{"UpdateFleet", "UpdateRuntime", "UpdateCapacity", "UpdatePorts", "AddLocations", "RemoveLocations", "DeleteFleet"} {
 			t.Log(name)

@@ -6,12 +6,13 @@ import (
 
 	"troupe/actors/actorstest"
 	"troupe/actors/fleet"
+	"troupe/actors/stage"
 	"troupe/messages"
 )
 
 // send sends a request whose answer nobody waits for.
 func send[A, Q any](h *resources, q Q) {
-	h.registry.Tell(fleet.Request[Q, A]{Request: q, Reply: func(A, error) {}})
+	h.registry.Tell(stage.Request[Q, A]{Request: q, Reply: func(A, error) {}})
 }
 
 // Two changes of one thing that are refused together: what is shown is what is stored.
@@ -25,7 +26,7 @@ func TestChangesThatAreRefusedTogetherAreAllTakenBack(t *testing.T) {
 			},
 			"an alias that is deleted": func() {
 				send[*messages.Alias](h, messages.UpdateAlias{ID: h.alias.ID, Name: pointer("1")})
-				send[fleet.None](h, fleet.DropAlias{ID: h.alias.ID})
+				send[stage.None](h, fleet.DropAlias{ID: h.alias.ID})
 			},
 			"a fleet": func() {
 				send[*messages.Fleet](h, messages.UpdateFleet{FleetID: h.fleet.ID, Name: pointer("1")})

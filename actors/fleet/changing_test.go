@@ -11,6 +11,7 @@ import (
 
 	"troupe/actors/actorstest"
 	"troupe/actors/fleet"
+	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
 )
@@ -60,10 +61,10 @@ func TestAFleetWhoseDeletionIsRefusedGoesOn(t *testing.T) {
 		g := h.must(create(h.fleet.ID, ""))
 		h.disk.hold()
 		h.disk.set(errDisk)
-		send[fleet.None](h, fleet.DropFleet{ID: h.fleet.ID})
+		send[stage.None](h, fleet.DropFleet{ID: h.fleet.ID})
 		synctest.Wait()
 		h.disk.set(nil)
-		h.registry.Tell(fleet.TerminateGameSession{Session: g.ID, Force: true, Reply: func(*messages.GameSession, error) {}})
+		h.registry.Tell(stage.Request[messages.TerminateGameSession, *messages.GameSession]{Request: messages.TerminateGameSession{GameSessionID: g.ID, Force: true}, Reply: func(*messages.GameSession, error) {}})
 		synctest.Wait()
 		h.disk.release()
 		if f := h.fleets()[h.fleet.ID]; f.Status != messages.FleetActive {
@@ -101,7 +102,7 @@ func TestChangesThatWaitAreBounded(t *testing.T) {
 		h.disk.hold()
 		refused, changed := 0, 0
 		for range 100 {
-			h.registry.Tell(fleet.Request[messages.UpdateFleet, *messages.Fleet]{
+			h.registry.Tell(stage.Request[messages.UpdateFleet, *messages.Fleet]{
 				Request: messages.UpdateFleet{FleetID: h.fleet.ID, Name: pointer("x")},
 				Reply: func(_ *messages.Fleet, err error) {
 					if err == nil {
@@ -124,8 +125,8 @@ func TestChangesThatWaitAreBounded(t *testing.T) {
 		h.disk.hold()
 		stopped := 0
 		for range 5 {
-			h.registry.Tell(fleet.Request[fleet.DropFleet, fleet.None]{
-				Request: fleet.DropFleet{ID: h.fleet.ID}, Reply: func(_ fleet.None, err error) { h.is(err, messages.Unavailable); stopped++ },
+			h.registry.Tell(stage.Request[fleet.DropFleet, stage.None]{
+				Request: fleet.DropFleet{ID: h.fleet.ID}, Reply: func(_ stage.None, err error) { h.is(err, messages.Unavailable); stopped++ },
 			})
 		}
 		synctest.Wait()

@@ -22,7 +22,7 @@ import (
 
 // onCreate starts a game session, or returns the one that the same idempotency
 // token made (service-api.md 2.6). It answers when that is durable.
-func (r *Registry) onCreate(c *stage.Context, m CreateGameSession) {
+func (r *Registry) onCreate(c *stage.Context, m stage.Request[messages.CreateGameSession, *messages.GameSession]) {
 	e, err := r.create(c, m.Request)
 	r.answerCreated(e, err, m.Reply)
 }

@@ -10,7 +10,7 @@ import (
 // CheckDestinations asks whether ARNs of fleets and aliases may be the destinations of one
 // queue (service-api.md 2.8): those that are not known are NotFound; fleets that are
 // being deleted, and fleets of which some have certificates and some not, are
-// InvalidRequest. It is asked by Request[CheckDestinations, None].
+// InvalidRequest. It is asked by stage.Request[CheckDestinations, stage.None].
 type CheckDestinations struct{ Destinations []string }
 
 // CheckDestinations answers what is asked by the request of that name. Only the actor may

@@ -9,6 +9,7 @@ import (
 
 	"troupe/actors/actorstest"
 	"troupe/actors/fleet"
+	"troupe/actors/stage"
 	"troupe/messages"
 )
 
@@ -23,7 +24,7 @@ func TestNoChangeIsShownBeforeItIsDurable(t *testing.T) {
 				writes := h.writes()
 				spare := wanted[*messages.Script](h.host, newScriptOf("main.js=spare"))
 				writes["DeleteScript"] = func() error {
-					_, err := request[fleet.None](h.host, fleet.DropScript{ID: spare.ID})
+					_, err := request[stage.None](h.host, fleet.DropScript{ID: spare.ID})
 					return err
 				}
 				before := h.state()
@@ -77,22 +78,22 @@ func TestNoChangeOfAGameSessionIsShownBeforeItIsDurable(t *testing.T) {
 	for name, change := range map[string]func(h *host, id messages.GameSessionID, errs *[]error){
 		"CreateGameSession": func(h *host, _ messages.GameSessionID, errs *[]error) {
 			asks(h, errs, func(reply func(*messages.GameSession, error)) any {
-				return fleet.CreateGameSession{Request: create(actorstest.Fleet, ""), Reply: reply}
+				return stage.Request[messages.CreateGameSession, *messages.GameSession]{Request: create(actorstest.Fleet, ""), Reply: reply}
 			})
 		},
 		"UpdateGameSession": func(h *host, id messages.GameSessionID, errs *[]error) {
 			asks(h, errs, func(reply func(*messages.GameSession, error)) any {
-				return fleet.Request[messages.UpdateGameSession, *messages.GameSession]{Request: messages.UpdateGameSession{ID: id, Name: pointer("other")}, Reply: reply}
+				return stage.Request[messages.UpdateGameSession, *messages.GameSession]{Request: messages.UpdateGameSession{ID: id, Name: pointer("other")}, Reply: reply}
 			})
 		},
 		"TerminateGameSession": func(h *host, id messages.GameSessionID, errs *[]error) {
 			asks(h, errs, func(reply func(*messages.GameSession, error)) any {
-				return fleet.TerminateGameSession{Session: id, Reply: reply}
+				return stage.Request[messages.TerminateGameSession, *messages.GameSession]{Request: messages.TerminateGameSession{GameSessionID: id}, Reply: reply}
 			})
 		},
 		"CreatePlayerSessions": func(h *host, id messages.GameSessionID, errs *[]error) {
 			asks(h, errs, func(reply func([]*messages.PlayerSession, error)) any {
-				return fleet.CreatePlayerSessions{Request: messages.CreatePlayerSessions{GameSessionID: id, Players: []messages.NewPlayer{{PlayerID: "b"}, {PlayerID: "c"}}}, Reply: reply}
+				return stage.Request[messages.CreatePlayerSessions, []*messages.PlayerSession]{Request: messages.CreatePlayerSessions{GameSessionID: id, Players: []messages.NewPlayer{{PlayerID: "b"}, {PlayerID: "c"}}}, Reply: reply}
 			})
 		},
 	} {

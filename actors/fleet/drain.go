@@ -46,9 +46,9 @@ func (d *drain) limit(c *stage.Context, grace time.Duration) {
 	}
 }
 
-func (r *Registry) onDrain(c *stage.Context, m Drain) {
+func (r *Registry) onDrain(c *stage.Context, m stage.Request[Drain, stage.None]) {
 	r.drain.on = true
-	r.drain.waiting = append(r.drain.waiting, m.Done)
+	r.drain.waiting = append(r.drain.waiting, nothing(m.Reply))
 	r.hosting.Drain()
 	for _, e := range r.order {
 		if e.ref == nil || e.over {
@@ -60,8 +60,8 @@ func (r *Registry) onDrain(c *stage.Context, m Drain) {
 			e.ref.Tell(gamesession.EndWhenEmpty{On: true})
 		}
 	}
-	if m.Grace > 0 {
-		r.drain.limit(c, m.Grace)
+	if m.Request.Grace > 0 {
+		r.drain.limit(c, m.Request.Grace)
 	} else {
 		r.endAll(c)
 	}

@@ -11,6 +11,7 @@ import (
 	"troupe/actors"
 	"troupe/actors/actorstest"
 	"troupe/actors/fleet"
+	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
 )
@@ -20,15 +21,11 @@ func (h *host) seats(id messages.GameSessionID, players ...messages.PlayerID) ([
 	for _, p := range players {
 		q.Players = append(q.Players, messages.NewPlayer{PlayerID: p, PlayerData: "data of " + string(p)})
 	}
-	return ask(h, func(reply func([]*messages.PlayerSession, error)) any {
-		return fleet.CreatePlayerSessions{Request: q, Reply: reply}
-	})
+	return request[[]*messages.PlayerSession](h, q)
 }
 
 func (h *host) players(q messages.PlayerSessionQuery) ([]*messages.PlayerSession, error) {
-	return ask(h, func(reply func([]*messages.PlayerSession, error)) any {
-		return fleet.PlayerSessions{Query: q, Reply: reply}
-	})
+	return request[[]*messages.PlayerSession](h, q)
 }
 
 func TestAGameSessionThatIsNotStoredHasNeverBeen(t *testing.T) {
@@ -56,7 +53,7 @@ func TestAGameSessionThatIsNotStoredHasNeverBeen(t *testing.T) {
 type late struct{ answers []error }
 
 func (l *late) create(h *host, req messages.CreateGameSession) {
-	h.registry.Tell(fleet.CreateGameSession{Request: req, Reply: func(_ *messages.GameSession, err error) { l.answers = append(l.answers, err) }})
+	h.registry.Tell(stage.Request[messages.CreateGameSession, *messages.GameSession]{Request: req, Reply: func(_ *messages.GameSession, err error) { l.answers = append(l.answers, err) }})
 	synctest.Wait()
 }
 
@@ -91,7 +88,7 @@ func TestWhoWaitsForTheStoreIsAnsweredWhenTheHostStops(t *testing.T) {
 		l := new(late)
 		l.create(h, create(actorstest.Fleet, "token"))
 		var seats []error
-		h.registry.Tell(fleet.CreatePlayerSessions{
+		h.registry.Tell(stage.Request[messages.CreatePlayerSessions, []*messages.PlayerSession]{
 			Request: messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: "p"}}},
 			Reply:   func(_ []*messages.PlayerSession, err error) { seats = append(seats, err) },
 		})
@@ -136,7 +133,7 @@ func TestSeatsAreAnsweredOnceTheyAreDurable(t *testing.T) {
 		g := h.must(create(actorstest.Fleet, ""))
 		h.disk.hold()
 		answered := false
-		h.registry.Tell(fleet.CreatePlayerSessions{
+		h.registry.Tell(stage.Request[messages.CreatePlayerSessions, []*messages.PlayerSession]{
 			Request: messages.CreatePlayerSessions{GameSessionID: g.ID, Players: []messages.NewPlayer{{PlayerID: "p"}}},
 			Reply:   func([]*messages.PlayerSession, error) { answered = true },
 		})
@@ -238,9 +235,7 @@ func TestAnAnsweredEndIsNotTakenBackByARestart(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		h.handler = &ponders{}
 		g := h.must(create(actorstest.Fleet, ""))
-		got, err := ask(h, func(reply func(*messages.GameSession, error)) any {
-			return fleet.TerminateGameSession{Session: g.ID, Reply: reply}
-		})
+		got, err := request[*messages.GameSession](h, messages.TerminateGameSession{GameSessionID: g.ID})
 		if err != nil || got.Status != messages.GameSessionTerminating {
 			h.Fatal(got, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 
 	"troupe/actors/fleet"
+	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
 )
@@ -22,9 +23,7 @@ func (h *resources) runs(version, text string) {
 	if got := h.engine.last().program.text; g.ScriptVersion != version || got != text {
 		h.Errorf("it runs %q of version %q, want %q of %q", got, g.ScriptVersion, text, version)
 	}
-	ask(h.host, func(reply func(*messages.GameSession, error)) any {
-		return fleet.TerminateGameSession{Session: g.ID, Force: true, Reply: reply}
-	})
+	request[*messages.GameSession](h.host, messages.TerminateGameSession{GameSessionID: g.ID, Force: true})
 	synctest.Wait()
 }
 
@@ -77,7 +76,7 @@ func TestAVersionThatWasStoredLastIsTriedAtTheNextStart(t *testing.T) {
 	withResources(t, func(h *resources) {
 		h.disk.hold()
 		n := changeOf(h.script.ID, "main.js=two")
-		h.registry.Tell(fleet.Request[fleet.ChangeScript, fleet.Changed]{Request: n, Reply: func(fleet.Changed, error) {}})
+		h.registry.Tell(stage.Request[fleet.ChangeScript, fleet.Changed]{Request: n, Reply: func(fleet.Changed, error) {}})
 		synctest.Wait()
 		h.disk.mu.Lock()
 		first := h.disk.queued[0]
@@ -107,12 +106,12 @@ func TestAVersionThatNeverRanIsNotKept(t *testing.T) {
 		h.contents(2)
 		h.restart()
 		h.contents(2)
-		wanted[fleet.None](h.host, fleet.DropScript{ID: s.ID})
+		wanted[stage.None](h.host, fleet.DropScript{ID: s.ID})
 		h.contents(1)
 		h.change("main.js=throws")
 		h.contents(2)
-		wanted[fleet.None](h.host, fleet.DropFleet{ID: h.fleet.ID})
-		wanted[fleet.None](h.host, fleet.DropScript{ID: h.script.ID})
+		wanted[stage.None](h.host, fleet.DropFleet{ID: h.fleet.ID})
+		wanted[stage.None](h.host, fleet.DropScript{ID: h.script.ID})
 		h.contents(0)
 	})
 }

@@ -14,7 +14,7 @@ import (
 
 // onCreateFleet makes a fleet, which becomes ACTIVE once its script runs. The answer
 // shows it as NEW, whatever it is by then.
-func (r *Registry) onCreateFleet(c *stage.Context, m Request[messages.CreateFleet, *messages.Fleet]) {
+func (r *Registry) onCreateFleet(c *stage.Context, m stage.Request[messages.CreateFleet, *messages.Fleet]) {
 	q := m.Request
 	var made *messages.Fleet
 	id := messages.FleetID("fleet-" + uuid.NewString())
@@ -144,7 +144,7 @@ func (r *Registry) living(c *stage.Context, id messages.FleetID) (*fleetEntry, e
 
 // onUpdateFleet changes what is shown of a fleet, and the protection of game sessions
 // from then on.
-func (r *Registry) onUpdateFleet(c *stage.Context, m Request[messages.UpdateFleet, *messages.Fleet]) {
+func (r *Registry) onUpdateFleet(c *stage.Context, m stage.Request[messages.UpdateFleet, *messages.Fleet]) {
 	q := m.Request
 	r.changeFleet(c, q.FleetID, nil, m.Reply, func(f *fleetEntry) (fleetChange, error) {
 		if q.Cost != nil && !f.record.Anywhere {
@@ -223,7 +223,7 @@ func (r *Registry) setFleetStatus(c *stage.Context, f *fleetEntry, s messages.Fl
 }
 
 // onUpdateRuntime replaces what a fleet runs. Running game sessions stay.
-func (r *Registry) onUpdateRuntime(c *stage.Context, m Request[messages.UpdateRuntime, *messages.Fleet]) {
+func (r *Registry) onUpdateRuntime(c *stage.Context, m stage.Request[messages.UpdateRuntime, *messages.Fleet]) {
 	q := m.Request
 	r.changeFleet(c, q.FleetID, nil, m.Reply, func(f *fleetEntry) (fleetChange, error) {
 		if f.record.ScriptID == "" {
@@ -237,8 +237,8 @@ func (r *Registry) onUpdateRuntime(c *stage.Context, m Request[messages.UpdateRu
 }
 
 // onDeleteFleet ends what runs on a fleet; it is TERMINATED when all has ended.
-func (r *Registry) onDeleteFleet(c *stage.Context, m Request[DropFleet, None]) {
-	r.changeFleet(c, m.Request.ID, nil, func(_ *messages.Fleet, err error) { m.Reply(None{}, err) }, func(f *fleetEntry) (fleetChange, error) {
+func (r *Registry) onDeleteFleet(c *stage.Context, m stage.Request[DropFleet, stage.None]) {
+	r.changeFleet(c, m.Request.ID, nil, func(_ *messages.Fleet, err error) { m.Reply(stage.None{}, err) }, func(f *fleetEntry) (fleetChange, error) {
 		return fleetChange{set: func(n *messages.Fleet, _ *events) { n.Status = messages.FleetDeleting }, then: func() { r.closeFleet(c, f) }}, nil
 	})
 }
@@ -276,8 +276,8 @@ func (r *Registry) fleetEvents(id messages.FleetID) ([]messages.FleetEvent, erro
 }
 
 // onScriptsLoaded answers when nothing loads any more.
-func (r *Registry) onScriptsLoaded(m Request[ScriptsLoaded, None]) {
-	r.hosting.AwaitLoaded(func() { m.Reply(None{}, nil) })
+func (r *Registry) onScriptsLoaded(m stage.Request[ScriptsLoaded, stage.None]) {
+	r.hosting.AwaitLoaded(func() { m.Reply(stage.None{}, nil) })
 }
 
 // onActivationDue ends a game session that took too long to be ACTIVE.

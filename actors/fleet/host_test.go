@@ -173,30 +173,23 @@ func (h *host) restart() {
 	h.begin()
 }
 
-// ask asks the registry, and waits until nothing more happens.
-func ask[A any](h *host, message func(reply func(A, error)) any) (A, error) {
+// request asks the registry, and waits until nothing more happens.
+func request[A, Q any](h *host, q Q) (A, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	a, err := stage.Await(ctx, func(reply func(A, error)) { h.registry.Tell(message(reply)) })
+	a, err := stage.Await(ctx, func(reply func(A, error)) {
+		h.registry.Tell(stage.Request[Q, A]{Request: q, Reply: reply})
+	})
 	synctest.Wait()
 	return a, err
 }
 
-// request is ask with a Request.
-func request[A, Q any](h *host, q Q) (A, error) {
-	return ask(h, func(reply func(A, error)) any { return fleet.Request[Q, A]{Request: q, Reply: reply} })
-}
-
 func (h *host) create(req messages.CreateGameSession) (*messages.GameSession, error) {
-	return ask(h, func(reply func(*messages.GameSession, error)) any {
-		return fleet.CreateGameSession{Request: req, Reply: reply}
-	})
+	return request[*messages.GameSession](h, req)
 }
 
 func (h *host) games(q messages.GameSessionQuery) ([]*messages.GameSession, error) {
-	return ask(h, func(reply func([]*messages.GameSession, error)) any {
-		return fleet.GameSessions{Query: q, Reply: reply}
-	})
+	return request[[]*messages.GameSession](h, q)
 }
 
 // game reads a game session.

@@ -14,7 +14,7 @@ import (
 // What placements ask of the registry.
 type (
 	// Launch starts a game session for a placement, at a fleet and location with room;
-	// FleetCapacityExceeded if there is none. It is asked by Request[Launch,
+	// FleetCapacityExceeded if there is none. It is asked by stage.Request[Launch,
 	// *messages.GameSession] and answered once the ACTIVATING game session is durable.
 	// Request names the fleet and location; its IdempotencyToken is empty, and the tail
 	// of the id is a bare UUID (D-234).
@@ -32,7 +32,7 @@ type (
 		Text   string // why it ended
 	}
 	// Candidates resolves the destinations of a queue as they are now (service-api.md
-	// 3.1), asked by Request[Candidates, []Candidate]. Aliases that are TERMINAL, and
+	// 3.1), asked by stage.Request[Candidates, []Candidate]. Aliases that are TERMINAL, and
 	// fleets that are unknown or not ACTIVE, are left out.
 	Candidates struct {
 		Destinations []string // ARNs
@@ -56,7 +56,7 @@ type (
 	}
 )
 
-func (r *Registry) onLaunch(c *stage.Context, m Request[Launch, *messages.GameSession]) {
+func (r *Registry) onLaunch(c *stage.Context, m stage.Request[Launch, *messages.GameSession]) {
 	e, err := r.launch(c, m.Request)
 	r.answerCreated(e, err, m.Reply)
 }

@@ -9,6 +9,7 @@ import (
 
 	"troupe/actors/actorstest"
 	"troupe/actors/fleet"
+	"troupe/actors/stage"
 	"troupe/messages"
 )
 
@@ -45,9 +46,7 @@ func TestLaunchStartsAGameSessionAndSaysOnceWhatBecameOfIt(t *testing.T) {
 // stop ends a game session by force.
 func (h *host) stop(id messages.GameSessionID) {
 	h.Helper()
-	_, err := ask(h, func(reply func(*messages.GameSession, error)) any {
-		return fleet.TerminateGameSession{Session: id, Force: true, Reply: reply}
-	})
+	_, err := request[*messages.GameSession](h, messages.TerminateGameSession{GameSessionID: id, Force: true})
 	if err != nil {
 		h.Error(err)
 	}
@@ -71,7 +70,7 @@ func TestLaunchedComesAfterTheAnswer(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		var order []string
 		h.disk.hold()
-		h.registry.Tell(fleet.Request[fleet.Launch, *messages.GameSession]{
+		h.registry.Tell(stage.Request[fleet.Launch, *messages.GameSession]{
 			Request: fleet.Launch{Request: messages.CreateGameSession{FleetID: actorstest.Fleet}, Notify: h.notify},
 			Reply: func(*messages.GameSession, error) {
 				order = append(order, "answer", string(rune('0'+len(told[fleet.Launched](h)))))

@@ -7,18 +7,11 @@ import (
 	"troupe/messages"
 )
 
-// LiveSessions asks for the game sessions of a fleet that have not ended, oldest first,
-// and maybe some that have: Published.Shared says. It is asked by
-// Request[LiveSessions, []*gamesession.Published], and costs the registry the same
-// however many there are. The list must not be changed. One of the ids is set.
-type LiveSessions struct {
-	FleetID messages.FleetID
-	AliasID messages.AliasID
-	// Location is checked only: the list is that of all locations.
-	Location string
-}
-
-func (r *Registry) liveSessions(q LiveSessions) ([]*gamesession.Published, error) {
+// liveSessions returns the game sessions of a fleet that have not ended, oldest first, and
+// maybe some that have; Published.Shared tells them apart. A location is only checked: the
+// list is that of all locations. It costs the registry the same however long it is, and
+// must not be changed.
+func (r *Registry) liveSessions(q messages.ActiveGameSessionQuery) ([]*gamesession.Published, error) {
 	f, err := r.resolve(q.FleetID, q.AliasID)
 	if err != nil {
 		return nil, err

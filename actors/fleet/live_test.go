@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"troupe/actors/actorstest"
-	"troupe/actors/fleet"
 	"troupe/actors/gamesession"
+	"troupe/actors/stage"
 	"troupe/messages"
 )
 
 // live returns the ids of the game sessions that a search would look at.
-func live(h *host, q fleet.LiveSessions) (ids []messages.GameSessionID) {
+func live(h *host, q messages.ActiveGameSessionQuery) (ids []messages.GameSessionID) {
 	h.Helper()
 	list, err := request[[]*gamesession.Published](h, q)
 	if err != nil {
@@ -29,7 +29,7 @@ func live(h *host, q fleet.LiveSessions) (ids []messages.GameSessionID) {
 
 func TestLiveGameSessionsAreThoseThatAreActiveAndStored(t *testing.T) {
 	hosted(t, nil, func(h *host) {
-		all := fleet.LiveSessions{AliasID: actorstest.Alias}
+		all := messages.ActiveGameSessionQuery{AliasID: actorstest.Alias}
 		var want []messages.GameSessionID
 		for range 200 { // many ends make a new list
 			first, second := h.must(create(actorstest.Fleet, "")), h.must(create(actorstest.Fleet, ""))
@@ -50,9 +50,9 @@ func TestLiveGameSessionsAreThoseThatAreActiveAndStored(t *testing.T) {
 		if got := live(h, all); !slices.Equal(got, want) {
 			h.Errorf("one that was not stored is shown: %d of %d", len(got), len(want))
 		}
-		_, err = request[[]*gamesession.Published](h, fleet.LiveSessions{FleetID: actorstest.Fleet, Location: "nowhere"})
+		_, err = request[[]*gamesession.Published](h, messages.ActiveGameSessionQuery{FleetID: actorstest.Fleet, Location: "nowhere"})
 		h.is(err, messages.InvalidRequest)
-		_, err = request[[]*gamesession.Published](h, fleet.LiveSessions{FleetID: "fleet-unknown"})
+		_, err = request[[]*gamesession.Published](h, messages.ActiveGameSessionQuery{FleetID: "fleet-unknown"})
 		h.is(err, messages.NotFound)
 	})
 }
@@ -65,11 +65,11 @@ func TestAnyNumberOfGameSessionsMayEndAtOnce(t *testing.T) {
 				h.must(create(actorstest.Fleet, ""))
 			}
 			h.desired(0, func() { time.Sleep(time.Second / 2) })
-			if got := live(h, fleet.LiveSessions{FleetID: actorstest.Fleet}); len(got) != 0 {
+			if got := live(h, messages.ActiveGameSessionQuery{FleetID: actorstest.Fleet}); len(got) != 0 {
 				h.Errorf("%d of %d are shown, and all have ended", len(got), n)
 			}
 			h.desired(1, func() {})
-			list, err := request[[]*gamesession.Published](h, fleet.LiveSessions{FleetID: actorstest.Fleet})
+			list, err := request[[]*gamesession.Published](h, messages.ActiveGameSessionQuery{FleetID: actorstest.Fleet})
 			if err != nil || len(list) > 100 {
 				h.Errorf("the list keeps %d entries for no game session: %v", len(list), err)
 			}
@@ -80,7 +80,7 @@ func TestAnyNumberOfGameSessionsMayEndAtOnce(t *testing.T) {
 // desired sets how many process groups the fleet has at home, and waits for what follows.
 func (h *host) desired(n int, answered func()) {
 	h.Helper()
-	h.registry.Tell(fleet.Request[messages.UpdateCapacity, *messages.Fleet]{
+	h.registry.Tell(stage.Request[messages.UpdateCapacity, *messages.Fleet]{
 		Request: messages.UpdateCapacity{FleetID: actorstest.Fleet, Location: actorstest.Home, Desired: &n},
 		Reply: func(_ *messages.Fleet, err error) {
 			if err != nil {

@@ -32,7 +32,7 @@ func noLocation(name string) error {
 }
 
 // onCreateLocation makes a custom location (service-api.md 2.12).
-func (r *Registry) onCreateLocation(c *stage.Context, m Request[messages.Location, messages.Location]) {
+func (r *Registry) onCreateLocation(c *stage.Context, m stage.Request[messages.Location, messages.Location]) {
 	l := m.Request
 	reply := func(err error) { m.Reply(l, err) }
 	r.ledger.Do(ledger.Transaction{Key: locationKey(l.Name), Reply: reply, Decide: func() (ledger.Entry, error) {
@@ -60,7 +60,7 @@ func (r *Registry) locationAs(l messages.Location) ledger.Entry {
 	return ledger.Entry{Changes: []store.Change{store.Put(store.Location, l.Name, l)}, Apply: func() { r.locations[l.Name] = l }}
 }
 
-func (r *Registry) onDeleteLocation(m Request[DropLocation, None]) {
+func (r *Registry) onDeleteLocation(m stage.Request[DropLocation, stage.None]) {
 	name := m.Request.Name
 	r.ledger.Do(ledger.Transaction{Key: locationKey(name), Reply: nothing(m.Reply), Decide: func() (ledger.Entry, error) {
 		if _, ok := r.locations[name]; !ok || !messages.CustomLocation(name) {
@@ -80,7 +80,7 @@ func (r *Registry) allLocations() []messages.Location {
 }
 
 // onAddLocations adds locations to a fleet.
-func (r *Registry) onAddLocations(c *stage.Context, m Request[AddLocations, *messages.Fleet]) {
+func (r *Registry) onAddLocations(c *stage.Context, m stage.Request[AddLocations, *messages.Fleet]) {
 	q := m.Request
 	r.changeFleet(c, q.FleetID, locationKeys(q.Locations), m.Reply, func(f *fleetEntry) (fleetChange, error) {
 		return fleetChange{set: func(n *messages.Fleet, e *events) {
@@ -122,7 +122,7 @@ func (e *events) addLocation(now time.Time, location string, states ...string) {
 }
 
 // onRemoveLocations takes locations from a fleet, and ends its game sessions there.
-func (r *Registry) onRemoveLocations(c *stage.Context, m Request[RemoveLocations, *messages.Fleet]) {
+func (r *Registry) onRemoveLocations(c *stage.Context, m stage.Request[RemoveLocations, *messages.Fleet]) {
 	q := m.Request
 	removed := func(l string) bool { return slices.Contains(q.Locations, l) }
 	r.changeFleet(c, q.FleetID, nil, m.Reply, func(f *fleetEntry) (fleetChange, error) {

@@ -8,45 +8,18 @@ import (
 	"troupe/messages"
 )
 
-// Requests to the registry. Reply is called exactly once, from any goroutine;
-// the error is a *messages.Error.
+// Requests to the registry, each in a stage.Request. Those that are in messages are
+// answered as the method of actors.System with that name returns.
 type (
-	// CreateGameSession starts a game session.
-	CreateGameSession struct {
-		Request messages.CreateGameSession
-		Reply   func(*messages.GameSession, error)
-	}
-	// CreatePlayerSessions reserves seats.
-	CreatePlayerSessions struct {
-		Request messages.CreatePlayerSessions
-		Reply   func([]*messages.PlayerSession, error)
-	}
-	// GameSessions reads game sessions, oldest first.
-	GameSessions struct {
-		Query messages.GameSessionQuery
-		Reply func([]*messages.GameSession, error)
-	}
-	// PlayerSessions reads player sessions, oldest first.
-	PlayerSessions struct {
-		Query messages.PlayerSessionQuery
-		Reply func([]*messages.PlayerSession, error)
-	}
 	// Fleets reads all fleets.
-	Fleets struct {
-		Reply func([]*messages.Fleet, error)
-	}
-	// Depth adds up what waits in the mailboxes of game sessions.
-	Depth struct {
-		Reply func(Depths, error)
-	}
-	// Drain refuses new game sessions and seats, and ends all game sessions: those
-	// nobody has a seat in at once, the others when their last player has left or Grace
-	// is over. Then Done is called, or with ErrDrainCancelled after a CancelDrain. A
+	Fleets struct{}
+	// Depth adds up the messages that wait in the mailboxes of game sessions.
+	Depth struct{}
+	// Drain refuses new game sessions and player sessions, and ends all game sessions:
+	// those without players at once, the others when their last player has left or Grace
+	// is over. It is answered then, or with ErrDrainCancelled after a CancelDrain. A
 	// second Drain may shorten the grace, not extend it.
-	Drain struct {
-		Grace time.Duration
-		Done  func(error)
-	}
+	Drain struct{ Grace time.Duration }
 	// CancelDrain takes new game sessions and seats again. It is an error if there is no
 	// drain, or if its grace is over.
 	CancelDrain struct{}
@@ -55,19 +28,6 @@ type (
 // Depths says how many messages wait: for the registry, for all game sessions
 // together, and for the busiest one.
 type Depths struct{ Registry, GameSessions, Busiest int }
-
-// Request asks the registry for something. Reply is called exactly once, as
-// with the others.
-type Request[Q, A any] struct {
-	Request Q
-	Reply   func(A, error)
-}
-
-// Undelivered implements stage.Undeliverable.
-func (m Request[Q, A]) Undelivered() {
-	var none A
-	m.Reply(none, unavailable())
-}
 
 // What is asked about scripts and fleets.
 type (
@@ -100,34 +60,14 @@ type (
 	Events struct{ ID messages.FleetID }
 	// ScriptsLoaded is answered when no process loads a script any more.
 	ScriptsLoaded struct{}
-	// None is no answer.
-	None = struct{}
 )
-
-// Undelivered implements stage.Undeliverable.
-func (m Depth) Undelivered() { m.Reply(Depths{}, unavailable()) }
 
 func unavailable() error {
 	return messages.Errorf(messages.Unavailable, "the host is shutting down")
 }
 
-// Undelivered implements stage.Undeliverable.
-func (m CreateGameSession) Undelivered() { m.Reply(nil, unavailable()) }
-
-// Undelivered implements stage.Undeliverable.
-func (m CreatePlayerSessions) Undelivered() { m.Reply(nil, unavailable()) }
-
-// Undelivered implements stage.Undeliverable.
-func (m GameSessions) Undelivered() { m.Reply(nil, unavailable()) }
-
-// Undelivered implements stage.Undeliverable.
-func (m PlayerSessions) Undelivered() { m.Reply(nil, unavailable()) }
-
-// Undelivered implements stage.Undeliverable.
-func (m Fleets) Undelivered() { m.Reply(nil, unavailable()) }
-
-// Undelivered implements stage.Undeliverable.
-func (m Drain) Undelivered() { m.Done(nil) }
+// DeadLetterError is nil: a registry that has stopped has no game sessions left.
+func (Drain) DeadLetterError() error { return nil }
 
 // Timers and results of its own.
 type (

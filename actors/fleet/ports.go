@@ -9,7 +9,7 @@ import (
 
 // onUpdatePorts changes the port ranges that a fleet's settings name. They are kept and
 // shown: the host's ports are open anyway.
-func (r *Registry) onUpdatePorts(c *stage.Context, m Request[messages.UpdatePorts, *messages.Fleet]) {
+func (r *Registry) onUpdatePorts(c *stage.Context, m stage.Request[messages.UpdatePorts, *messages.Fleet]) {
 	r.changeFleet(c, m.Request.FleetID, nil, m.Reply, func(f *fleetEntry) (fleetChange, error) {
 		ports, err := changedPorts(f.record.Ports, m.Request)
 		return fleetChange{set: func(n *messages.Fleet, _ *events) { n.Ports = ports }}, err

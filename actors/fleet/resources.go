@@ -28,56 +28,56 @@ func locationKeys(names []string) []ledger.Key {
 // false if msg is none. Those that change something are transactions of the ledger.
 func (r *Registry) receiveResources(c *stage.Context, msg any) bool {
 	switch m := msg.(type) {
-	case Request[NewScript, *messages.Script]:
+	case stage.Request[NewScript, *messages.Script]:
 		r.onCreateScript(c, m)
-	case Request[ChangeScript, Changed]:
+	case stage.Request[ChangeScript, Changed]:
 		r.onUpdateScript(c, m)
-	case Request[Scripts, []*messages.Script]:
+	case stage.Request[Scripts, []*messages.Script]:
 		m.Reply(r.describeScripts(m.Request.ID))
-	case Request[DropScript, None]:
+	case stage.Request[DropScript, stage.None]:
 		r.onDeleteScript(c, m)
-	case Request[messages.CreateFleet, *messages.Fleet]:
+	case stage.Request[messages.CreateFleet, *messages.Fleet]:
 		r.onCreateFleet(c, m)
-	case Request[DropFleet, None]:
+	case stage.Request[DropFleet, stage.None]:
 		r.onDeleteFleet(c, m)
-	case Request[messages.UpdateFleet, *messages.Fleet]:
+	case stage.Request[messages.UpdateFleet, *messages.Fleet]:
 		r.onUpdateFleet(c, m)
-	case Request[messages.UpdateRuntime, *messages.Fleet]:
+	case stage.Request[messages.UpdateRuntime, *messages.Fleet]:
 		r.onUpdateRuntime(c, m)
-	case Request[messages.UpdateCapacity, *messages.Fleet]:
+	case stage.Request[messages.UpdateCapacity, *messages.Fleet]:
 		r.onUpdateCapacity(c, m)
-	case Request[messages.UpdatePorts, *messages.Fleet]:
+	case stage.Request[messages.UpdatePorts, *messages.Fleet]:
 		r.onUpdatePorts(c, m)
-	case Request[AddLocations, *messages.Fleet]:
+	case stage.Request[AddLocations, *messages.Fleet]:
 		r.onAddLocations(c, m)
-	case Request[RemoveLocations, *messages.Fleet]:
+	case stage.Request[RemoveLocations, *messages.Fleet]:
 		r.onRemoveLocations(c, m)
-	case Request[messages.FleetUseQuery, []messages.FleetUse]:
+	case stage.Request[messages.FleetUseQuery, []messages.FleetUse]:
 		r.forgetOld(c)
 		m.Reply(r.uses(m.Request), nil)
-	case Request[messages.InstanceQuery, []messages.Instance]:
+	case stage.Request[messages.InstanceQuery, []messages.Instance]:
 		r.forgetOld(c)
 		m.Reply(r.instances(m.Request))
-	case Request[Events, []messages.FleetEvent]:
+	case stage.Request[Events, []messages.FleetEvent]:
 		r.forgetOld(c)
 		m.Reply(r.fleetEvents(m.Request.ID))
-	case Request[messages.CreateAlias, *messages.Alias]:
+	case stage.Request[messages.CreateAlias, *messages.Alias]:
 		r.onCreateAlias(c, m)
-	case Request[messages.UpdateAlias, *messages.Alias]:
+	case stage.Request[messages.UpdateAlias, *messages.Alias]:
 		r.onUpdateAlias(c, m)
-	case Request[DropAlias, None]:
+	case stage.Request[DropAlias, stage.None]:
 		r.onDeleteAlias(c, m)
-	case Request[Aliases, []*messages.Alias]:
+	case stage.Request[Aliases, []*messages.Alias]:
 		m.Reply(r.describeAliases(m.Request.ID))
-	case Request[messages.Location, messages.Location]:
+	case stage.Request[messages.Location, messages.Location]:
 		r.onCreateLocation(c, m)
-	case Request[DropLocation, None]:
+	case stage.Request[DropLocation, stage.None]:
 		r.onDeleteLocation(m)
-	case Request[Locations, []messages.Location]:
+	case stage.Request[Locations, []messages.Location]:
 		m.Reply(r.allLocations(), nil)
-	case Request[messages.UpdateTags, map[string]string]:
+	case stage.Request[messages.UpdateTags, map[string]string]:
 		r.onUpdateTags(m)
-	case Request[messages.Resource, map[string]string]:
+	case stage.Request[messages.Resource, map[string]string]:
 		m.Reply(r.tags(m.Request))
 	default:
 		return false
@@ -102,8 +102,8 @@ type (
 )
 
 // nothing passes the error of a request whose answer is none.
-func nothing(reply func(None, error)) func(error) {
-	return func(err error) { reply(None{}, err) }
+func nothing(reply func(stage.None, error)) func(error) {
+	return func(err error) { reply(stage.None{}, err) }
 }
 
 // one passes a record that is decided on by then, or the error.

@@ -11,6 +11,7 @@ import (
 	"troupe/actors/actorstest"
 	"troupe/actors/fleet"
 	"troupe/actors/script/bundle"
+	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
 )
@@ -98,7 +99,7 @@ func (h *resources) state() (lines []string) {
 
 func (h *resources) fleets() map[messages.FleetID]*messages.Fleet {
 	h.Helper()
-	all, err := ask(h.host, func(reply func([]*messages.Fleet, error)) any { return fleet.Fleets{Reply: reply} })
+	all, err := request[[]*messages.Fleet](h.host, fleet.Fleets{})
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -182,15 +183,15 @@ func (h *resources) writes() map[string]func() error {
 			return err
 		},
 		"DeleteLocation": func() error {
-			_, err := request[fleet.None](h.host, fleet.DropLocation{Name: "custom-attic"})
+			_, err := request[stage.None](h.host, fleet.DropLocation{Name: "custom-attic"})
 			return err
 		},
 		"tags of a fleet":    func() error { return h.tag("fleet", string(h.fleet.ID)) },
 		"tags of an alias":   func() error { return h.tag("alias", string(h.alias.ID)) },
 		"tags of a script":   func() error { return h.tag("script", string(h.script.ID)) },
 		"tags of a location": func() error { return h.tag("location", "custom-attic") },
-		"DeleteFleet":        func() error { _, err := request[fleet.None](h.host, fleet.DropFleet{ID: h.fleet.ID}); return err },
-		"DeleteAlias":        func() error { _, err := request[fleet.None](h.host, fleet.DropAlias{ID: h.alias.ID}); return err },
+		"DeleteFleet":        func() error { _, err := request[stage.None](h.host, fleet.DropFleet{ID: h.fleet.ID}); return err },
+		"DeleteAlias":        func() error { _, err := request[stage.None](h.host, fleet.DropAlias{ID: h.alias.ID}); return err },
 	}
 }
 
@@ -291,7 +292,7 @@ func TestAFleetThatWasDeletingEndsTerminated(t *testing.T) {
 	withResources(t, func(h *resources) {
 		h.must(create(h.fleet.ID, ""))
 		h.disk.hold() // the end of the game session is not written
-		h.registry.Tell(fleet.Request[fleet.DropFleet, fleet.None]{Request: fleet.DropFleet{ID: h.fleet.ID}, Reply: func(fleet.None, error) {}})
+		h.registry.Tell(stage.Request[fleet.DropFleet, stage.None]{Request: fleet.DropFleet{ID: h.fleet.ID}, Reply: func(stage.None, error) {}})
 		time.Sleep(time.Millisecond)
 		h.disk.mu.Lock()
 		first := h.disk.queued[0]
@@ -317,14 +318,14 @@ func TestAFleetThatWasDeletingEndsTerminated(t *testing.T) {
 func TestADeletedScriptIsGoneWithItsContent(t *testing.T) {
 	withResources(t, func(h *resources) {
 		drop := fleet.DropScript{ID: h.script.ID}
-		_, err := request[fleet.None](h.host, drop)
+		_, err := request[stage.None](h.host, drop)
 		h.is(err, messages.InvalidRequest) // a fleet uses it (D-208)
-		wanted[fleet.None](h.host, fleet.DropFleet{ID: h.fleet.ID})
+		wanted[stage.None](h.host, fleet.DropFleet{ID: h.fleet.ID})
 		h.disk.set(errDisk)
-		_, err = request[fleet.None](h.host, drop)
+		_, err = request[stage.None](h.host, drop)
 		h.is(err, messages.Internal)
 		h.disk.set(nil)
-		wanted[fleet.None](h.host, drop)
+		wanted[stage.None](h.host, drop)
 		h.restart()
 		_, err = request[[]*messages.Script](h.host, fleet.Scripts{ID: h.script.ID})
 		h.is(err, messages.NotFound)
@@ -338,7 +339,7 @@ func TestTheConfigurationWinsOverTheStore(t *testing.T) {
 	withResources(t, func(h *resources) {
 		wanted[*messages.Fleet](h.host, messages.UpdateFleet{FleetID: actorstest.Fleet, Name: pointer("by the API"), Protection: pointer(true)})
 		wanted[*messages.Alias](h.host, messages.UpdateAlias{ID: actorstest.Alias, Routing: &messages.Routing{Message: "closed"}})
-		wanted[fleet.None](h.host, fleet.DropFleet{ID: actorstest.Small})
+		wanted[stage.None](h.host, fleet.DropFleet{ID: actorstest.Small})
 		for kind, id := range map[string]string{"alias": string(actorstest.Alias), "script": "script-own", "fleet": string(actorstest.Fleet)} {
 			if err := h.tag(kind, id); err != nil {
 				t.Error(err)

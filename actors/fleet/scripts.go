@@ -25,7 +25,7 @@ type scriptEntry struct {
 }
 
 // onCreateScript makes a script.
-func (r *Registry) onCreateScript(c *stage.Context, m Request[NewScript, *messages.Script]) {
+func (r *Registry) onCreateScript(c *stage.Context, m stage.Request[NewScript, *messages.Script]) {
 	b, q := m.Request.Bundle, m.Request.Request
 	id := messages.ScriptID("script-" + uuid.NewString())
 	var made *messages.Script
@@ -82,7 +82,7 @@ func size(b *bundle.Bundle) (n int) {
 
 // onUpdateScript changes a script. Processes that are to run a new content load
 // it first: one that does not load changes nothing but what events say.
-func (r *Registry) onUpdateScript(c *stage.Context, m Request[ChangeScript, Changed]) {
+func (r *Registry) onUpdateScript(c *stage.Context, m stage.Request[ChangeScript, Changed]) {
 	q, b := m.Request.Request, m.Request.Bundle
 	var changed messages.Script
 	reply := func(err error) {
@@ -155,7 +155,7 @@ func (r *Registry) describeScripts(id messages.ScriptID) ([]*messages.Script, er
 	return all, nil
 }
 
-func (r *Registry) onDeleteScript(c *stage.Context, m Request[DropScript, None]) {
+func (r *Registry) onDeleteScript(c *stage.Context, m stage.Request[DropScript, stage.None]) {
 	id := m.Request.ID
 	r.ledger.Do(ledger.Transaction{Key: scriptKey(id), Reply: nothing(m.Reply), Decide: func() (ledger.Entry, error) {
 		s := r.scripts[id]

@@ -16,9 +16,10 @@ func playerKey(id messages.PlayerSessionID) ledger.Key {
 
 // onSeatsMade answers with new player sessions once they are durable, and shows them. Seats
 // that cannot be stored are free again.
-func (r *Registry) onSeatsMade(c *stage.Context, m gamesession.PlayerSessionsCreated) {
-	ids := make([]messages.PlayerSessionID, len(m.Records))
-	for i, s := range m.Records {
+func (r *Registry) onSeatsMade(c *stage.Context, m stage.Request[gamesession.PlayerSessionsCreated, []*messages.PlayerSession]) {
+	created := m.Request
+	ids := make([]messages.PlayerSessionID, len(created.Records))
+	for i, s := range created.Records {
 		ids[i] = s.ID
 	}
 	reply := func(err error) {
@@ -26,15 +27,15 @@ func (r *Registry) onSeatsMade(c *stage.Context, m gamesession.PlayerSessionsCre
 			m.Reply(nil, err)
 			return
 		}
-		m.Reply(m.Records, nil)
+		m.Reply(created.Records, nil)
 	}
 	r.ledger.Do(ledger.Transaction{Key: playerKey(ids[0]), Reply: reply, Decide: func() (ledger.Entry, error) {
-		e := r.known(m.Session)
+		e := r.known(created.Session)
 		if e == nil {
-			return ledger.Entry{}, notFound(m.Session)
+			return ledger.Entry{}, notFound(created.Session)
 		}
-		changes := make([]store.Change, len(m.Records))
-		for i, s := range m.Records {
+		changes := make([]store.Change, len(created.Records))
+		for i, s := range created.Records {
 			changes[i] = storedSeat(s)
 		}
 		tell := func(refused bool) {
@@ -43,9 +44,9 @@ func (r *Registry) onSeatsMade(c *stage.Context, m gamesession.PlayerSessionsCre
 			}
 		}
 		return ledger.Entry{
-			Changes: changes, Events: r.eventsOfPlayerSessions(c.Now(), e, m.Records...), Refused: func() { tell(true) },
+			Changes: changes, Events: r.eventsOfPlayerSessions(c.Now(), e, created.Records...), Refused: func() { tell(true) },
 			Apply: func() {
-				r.takeSeats(c, e, m, ids)
+				r.takeSeats(c, e, created, ids)
 				tell(false)
 			},
 		}, nil

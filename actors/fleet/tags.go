@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"troupe/actors/ledger"
+	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
 )
@@ -58,7 +59,7 @@ func (r *Registry) tags(q messages.Resource) (map[string]string, error) {
 
 // onUpdateTags sets and removes tags (service-api.md 2.11). A map of tags is never
 // changed: records share it.
-func (r *Registry) onUpdateTags(m Request[messages.UpdateTags, map[string]string]) {
+func (r *Registry) onUpdateTags(m stage.Request[messages.UpdateTags, map[string]string]) {
 	q := m.Request
 	var answer map[string]string
 	key := ledger.Key{Kind: store.Kind(q.Resource.Kind), ID: q.Resource.ID}

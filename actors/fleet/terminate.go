@@ -8,18 +8,6 @@ import (
 	"troupe/messages"
 )
 
-// TerminateGameSession ends a game session from outside (service-api.md 2.6). The
-// answer shows it as TERMINATING; a second request for one that is TERMINATING is
-// answered alike. Force does not wait for the game.
-type TerminateGameSession struct {
-	Session messages.GameSessionID
-	Force   bool
-	Reply   func(*messages.GameSession, error)
-}
-
-// Undelivered implements stage.Undeliverable.
-func (m TerminateGameSession) Undelivered() { m.Reply(nil, unavailable()) }
-
 // Ends from outside.
 var (
 	endTriggered = gamesession.Terminate{
@@ -34,14 +22,14 @@ var (
 // can be stored or not.
 type GiveUp struct{ Session messages.GameSessionID }
 
-func (r *Registry) onTerminateGameSession(c *stage.Context, m TerminateGameSession) {
-	e := r.known(m.Session)
+func (r *Registry) onTerminateGameSession(c *stage.Context, m stage.Request[messages.TerminateGameSession, *messages.GameSession]) {
+	e := r.known(m.Request.GameSessionID)
 	if e == nil {
-		m.Reply(nil, notFound(m.Session))
+		m.Reply(nil, notFound(m.Request.GameSessionID))
 		return
 	}
 	end := endTriggered
-	if m.Force {
+	if m.Request.Force {
 		end = endForced
 	}
 	var answer *messages.GameSession
@@ -61,7 +49,7 @@ func (r *Registry) onTerminateGameSession(c *stage.Context, m TerminateGameSessi
 			Changes: []store.Change{e.recordOf(&stored)}, Events: r.eventsOfRecord(c.Now(), e, g),
 			Apply: func() {
 				e.published.Terminating(end.StatusReason)
-				if e.ref != nil && (!again || m.Force) {
+				if e.ref != nil && (!again || m.Request.Force) {
 					e.ref.Tell(end)
 				}
 			},

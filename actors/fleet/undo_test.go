@@ -6,12 +6,13 @@ import (
 
 	"troupe/actors/actorstest"
 	"troupe/actors/fleet"
+	"troupe/actors/stage"
 	"troupe/messages"
 )
 
 // queueUp sends a request whose answer is only counted.
 func queueUp[A, Q any](h *host, failed *int, q Q) {
-	h.registry.Tell(fleet.Request[Q, A]{Request: q, Reply: func(_ A, err error) {
+	h.registry.Tell(stage.Request[Q, A]{Request: q, Reply: func(_ A, err error) {
 		if err != nil {
 			*failed++
 		}
@@ -21,9 +22,7 @@ func queueUp[A, Q any](h *host, failed *int, q Q) {
 
 func TestChangesOnTopOfEachOtherThatAreNotStoredLeaveNothing(t *testing.T) {
 	fleetOf := func(h *host) *messages.Fleet {
-		all, _ := ask(h, func(reply func([]*messages.Fleet, error)) any {
-			return fleet.Fleets{Reply: reply}
-		})
+		all, _ := request[[]*messages.Fleet](h, fleet.Fleets{})
 		for _, f := range all {
 			if f.ID == actorstest.Fleet {
 				return f
@@ -66,7 +65,7 @@ func TestChangesOnTopOfEachOtherThatAreNotStoredLeaveNothing(t *testing.T) {
 			return tags, err == nil && len(tags) == 0
 		},
 		"location deleted, made": func(h *host, failed *int) (any, bool) {
-			queueUp[fleet.None](h, failed, fleet.DropLocation{Name: "custom-x"})
+			queueUp[stage.None](h, failed, fleet.DropLocation{Name: "custom-x"})
 			queueUp[messages.Location](h, failed, messages.Location{Name: "custom-x"})
 			h.disk.release()
 			all, err := request[[]messages.Location](h, fleet.Locations{})

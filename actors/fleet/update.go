@@ -5,6 +5,7 @@ import (
 
 	"troupe/actors/gamesession"
 	"troupe/actors/ledger"
+	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
 )
@@ -17,7 +18,7 @@ const (
 )
 
 // onUpdateGameSession changes a game session once that is durable (service-api.md 2.6).
-func (r *Registry) onUpdateGameSession(m Request[messages.UpdateGameSession, *messages.GameSession]) {
+func (r *Registry) onUpdateGameSession(m stage.Request[messages.UpdateGameSession, *messages.GameSession]) {
 	e := r.known(m.Request.ID)
 	switch {
 	case e == nil:

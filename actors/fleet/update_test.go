@@ -11,6 +11,7 @@ import (
 
 	"troupe/actors/actorstest"
 	"troupe/actors/fleet"
+	"troupe/actors/stage"
 	"troupe/messages"
 )
 
@@ -61,9 +62,7 @@ func TestUpdateOfWhatEndsOrHasEnded(t *testing.T) {
 		g := h.must(create(actorstest.Fleet, ""))
 		name := "n"
 		for _, force := range []bool{false, true} {
-			_, err := ask(h, func(reply func(*messages.GameSession, error)) any {
-				return fleet.TerminateGameSession{Session: g.ID, Force: force, Reply: reply}
-			})
+			_, err := request[*messages.GameSession](h, messages.TerminateGameSession{GameSessionID: g.ID, Force: force})
 			if err != nil {
 				h.Fatal(err)
 			}
@@ -138,7 +137,7 @@ func TestUpdatesAreDurableAndOneAfterTheOther(t *testing.T) {
 		var answers []error
 		tell := func(q messages.UpdateGameSession) {
 			q.ID = g.ID
-			h.registry.Tell(fleet.Request[messages.UpdateGameSession, *messages.GameSession]{
+			h.registry.Tell(stage.Request[messages.UpdateGameSession, *messages.GameSession]{
 				Request: q, Reply: func(_ *messages.GameSession, err error) { answers = append(answers, err) },
 			})
 			synctest.Wait()
@@ -221,11 +220,11 @@ func TestAnEditThatIsAnsweredStaysWhenTheGameSessionEndsMeanwhile(t *testing.T) 
 		g := h.must(create(actorstest.Fleet, ""))
 		h.disk.hold()
 		name, answered := "after", false
-		h.registry.Tell(fleet.Request[messages.UpdateGameSession, *messages.GameSession]{
+		h.registry.Tell(stage.Request[messages.UpdateGameSession, *messages.GameSession]{
 			Request: messages.UpdateGameSession{ID: g.ID, Name: &name},
 			Reply:   func(_ *messages.GameSession, err error) { answered = err == nil },
 		})
-		h.registry.Tell(fleet.TerminateGameSession{Session: g.ID, Force: true, Reply: func(*messages.GameSession, error) {}})
+		h.registry.Tell(stage.Request[messages.TerminateGameSession, *messages.GameSession]{Request: messages.TerminateGameSession{GameSessionID: g.ID, Force: true}, Reply: func(*messages.GameSession, error) {}})
 		synctest.Wait()
 		h.disk.set(errDisk) // what comes after the answer: the host is killed
 		h.disk.release()
@@ -248,13 +247,13 @@ func TestAnEditThatWasRefusedIsNotStoredWithTheEnd(t *testing.T) {
 		h.disk.hold()
 		h.disk.set(errDisk)
 		name, refused := "after", false
-		h.registry.Tell(fleet.Request[messages.UpdateGameSession, *messages.GameSession]{
+		h.registry.Tell(stage.Request[messages.UpdateGameSession, *messages.GameSession]{
 			Request: messages.UpdateGameSession{ID: g.ID, Name: &name},
 			Reply:   func(_ *messages.GameSession, err error) { refused = err != nil },
 		})
 		synctest.Wait()
 		h.disk.set(nil)
-		h.registry.Tell(fleet.TerminateGameSession{Session: g.ID, Force: true, Reply: func(*messages.GameSession, error) {}})
+		h.registry.Tell(stage.Request[messages.TerminateGameSession, *messages.GameSession]{Request: messages.TerminateGameSession{GameSessionID: g.ID, Force: true}, Reply: func(*messages.GameSession, error) {}})
 		synctest.Wait()
 		h.disk.release()
 		h.registry.Stop()

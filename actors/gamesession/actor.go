@@ -155,7 +155,7 @@ func (a *Actor) Receive(c *stage.Context, msg any) {
 		a.onStatusChanged(m)
 	case group.Changed:
 		a.onGroupChanged(m)
-	case CreatePlayers:
+	case stage.Request[CreatePlayers, []*messages.PlayerSession]:
 		a.onCreatePlayers(m)
 	case PlayerSessionsStored:
 		a.onPlayerSessionsStored(m)

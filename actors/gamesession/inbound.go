@@ -66,8 +66,8 @@ func (in *Inbound) Size() int {
 	return inboundOverhead + in.Frame.Len()
 }
 
-// Undelivered implements stage.Undeliverable.
-func (in *Inbound) Undelivered() { in.Release() }
+// OnDeadLetter implements stage.DeadLetter.
+func (in *Inbound) OnDeadLetter() { in.Release() }
 
 // Post sends the Inbound to a game session. It returns the errors of stage.Ref.Post. After
 // an error the Inbound still belongs to the caller.

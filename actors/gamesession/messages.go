@@ -8,11 +8,9 @@ import (
 
 // Messages to a game session, besides player.Login, player.Ended and Inbound.
 type (
-	// CreatePlayers creates player sessions. Reply is called once.
-	CreatePlayers struct {
-		Request messages.CreatePlayerSessions
-		Reply   func([]*messages.PlayerSession, error)
-	}
+	// CreatePlayers creates player sessions, all or none. It is asked in a stage.Request and
+	// answered with them.
+	CreatePlayers messages.CreatePlayerSessions
 	// Assign gives a stand-by process its game session.
 	Assign struct {
 		Record    *messages.GameSession
@@ -39,14 +37,9 @@ type (
 	EndWhenEmpty struct{ On bool }
 )
 
-// Undelivered implements stage.Undeliverable.
-func (m CreatePlayers) Undelivered() {
-	m.Reply(nil, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s has ended", m.Request.GameSessionID))
-}
-
-// Undelivered implements stage.Undeliverable.
-func (m PlayerSessionsCreated) Undelivered() {
-	m.Reply(nil, messages.Errorf(messages.Unavailable, "the host is shutting down"))
+// DeadLetterError says that the game session has ended.
+func (q CreatePlayers) DeadLetterError() error {
+	return messages.Errorf(messages.InvalidGameSessionStatus, "game session %s has ended", q.GameSessionID)
 }
 
 // Show makes the player sessions visible to the API.
@@ -54,12 +47,11 @@ func (m PlayerSessionsCreated) Show() { m.published.show(m.views) }
 
 // Messages from a game session to its fleet.
 type (
-	// PlayerSessionsCreated carries new player sessions. Once they are durable the fleet
-	// calls Show, and then Reply.
+	// PlayerSessionsCreated asks the fleet to store new player sessions. Once they are
+	// durable, the fleet calls Show and then answers with Records.
 	PlayerSessionsCreated struct {
 		Session messages.GameSessionID
 		Records []*messages.PlayerSession
-		Reply   func([]*messages.PlayerSession, error)
 
 		published *Published
 		views     []*playerSessionView
@@ -113,5 +105,3 @@ func (r *restarts) allow(now int64, most int) bool {
 	r.count++
 	return r.count <= most
 }
-
-var _ stage.Undeliverable = CreatePlayers{}

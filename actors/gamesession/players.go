@@ -23,7 +23,7 @@ func newPlayerSessionID() messages.PlayerSessionID {
 }
 
 // onCreatePlayers creates player sessions, all or none (service-api.md 2.7).
-func (a *Actor) onCreatePlayers(m CreatePlayers) {
+func (a *Actor) onCreatePlayers(m stage.Request[CreatePlayers, []*messages.PlayerSession]) {
 	n := len(m.Request.Players)
 	g := a.o.Published.session.Load()
 	switch free := g.MaxPlayers - (len(a.order) - a.finished); {
@@ -38,14 +38,14 @@ func (a *Actor) onCreatePlayers(m CreatePlayers) {
 		return
 	}
 	now := a.c.Now()
-	made := PlayerSessionsCreated{Session: a.record.ID, Reply: m.Reply, published: a.o.Published}
+	made := PlayerSessionsCreated{Session: a.record.ID, published: a.o.Published}
 	for _, who := range m.Request.Players {
 		s := a.newPlayerSession(who, now)
 		made.views = append(made.views, s.view)
 		made.Records = append(made.Records, s.view.record(&a.record))
 	}
 	a.reserveViews(made.views)
-	a.o.Fleet.Tell(made)
+	a.o.Fleet.Tell(stage.Request[PlayerSessionsCreated, []*messages.PlayerSession]{Request: made, Reply: m.Reply})
 }
 
 // onPlayerSessionsStored ends player sessions that the store has refused. It reports the

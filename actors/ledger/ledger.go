@@ -244,7 +244,7 @@ func (l *Ledger) Stop(last bool) {
 // Answered takes what has become of a commit.
 func (l *Ledger) Answered(a Answer) {
 	if l.stopped {
-		a.Undelivered()
+		a.OnDeadLetter()
 		return
 	}
 	b := a.b
@@ -270,8 +270,8 @@ func (l *Ledger) Answered(a Answer) {
 	l.complete(b.p, a.err)
 }
 
-// Undelivered implements stage.Undeliverable: the owner has stopped.
-func (a Answer) Undelivered() {
+// OnDeadLetter implements stage.DeadLetter: the owner has stopped.
+func (a Answer) OnDeadLetter() {
 	l, p := a.b.l, a.b.p
 	if a.err == nil {
 		for _, n := range a.b.notes {

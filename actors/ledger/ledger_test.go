@@ -156,7 +156,7 @@ func (w *world) begin() {
 		Store: w.disk, Log: &log, Stopped: errStopping,
 		Tell: func(msg any) {
 			if o.dead {
-				msg.(ledger.Answer).Undelivered()
+				msg.(ledger.Answer).OnDeadLetter()
 				return
 			}
 			o.inbox = append(o.inbox, msg)
@@ -283,7 +283,7 @@ func (w *world) die(last bool) {
 	}
 	for _, msg := range o.inbox {
 		if a, ok := msg.(ledger.Answer); ok {
-			a.Undelivered()
+			a.OnDeadLetter()
 		}
 	}
 	o.inbox = nil

@@ -23,7 +23,7 @@
 //	  -> Manager.try                      Ranking.Order; the next destination with room
 //	  -> fleet.Launch                     game session stored; its game starts
 //	  -> Manager.onActivated              or the next candidate, if the game does not start
-//	  -> fleet.CreatePlayerSessions       if the request names players
+//	  -> messages.CreatePlayerSessions    if the request names players
 //	  -> Manager.end                      record FULFILLED and its event, one transaction
 //	  -> durable                          shown to the API; Options.OnEvent
 //	  -> events.Dispatcher.Post           webhooks, files, GET /events

@@ -70,8 +70,8 @@ type (
 	}
 )
 
-// Undelivered implements stage.Undeliverable: nobody is left for the game session.
-func (l launched) Undelivered() {
+// OnDeadLetter implements stage.DeadLetter: nobody is left for the game session.
+func (l launched) OnDeadLetter() {
 	if l.game != nil {
 		l.m.terminate(l.game.ID)
 	}
@@ -108,23 +108,23 @@ func (m *Manager) Stopped(c *stage.Context) {
 // Receive implements stage.Actor.
 func (m *Manager) Receive(c *stage.Context, msg any) {
 	switch r := msg.(type) {
-	case Request[messages.StartPlacement, *messages.Placement]:
+	case stage.Request[messages.StartPlacement, *messages.Placement]:
 		m.onStart(c, r)
-	case Request[GetPlacement, *messages.Placement]:
+	case stage.Request[GetPlacement, *messages.Placement]:
 		r.Reply(m.get(c, r.Request.ID))
-	case Request[StopPlacement, *messages.Placement]:
+	case stage.Request[StopPlacement, *messages.Placement]:
 		m.onStop(c, r)
-	case Request[NewQueue, *messages.Queue]:
+	case stage.Request[NewQueue, *messages.Queue]:
 		m.onNewQueue(c, r)
-	case Request[messages.UpdateQueue, *messages.Queue]:
+	case stage.Request[messages.UpdateQueue, *messages.Queue]:
 		m.onUpdateQueue(r)
-	case Request[DropQueue, None]:
+	case stage.Request[DropQueue, stage.None]:
 		m.onDropQueue(c, r)
-	case Request[Queues, []*messages.Queue]:
+	case stage.Request[Queues, []*messages.Queue]:
 		r.Reply(m.allQueues(), nil)
-	case Request[messages.Resource, map[string]string]:
+	case stage.Request[messages.Resource, map[string]string]:
 		r.Reply(m.tags(r.Request))
-	case Request[messages.UpdateTags, map[string]string]:
+	case stage.Request[messages.UpdateTags, map[string]string]:
 		m.onUpdateTags(r)
 	case Drain:
 		m.draining = true

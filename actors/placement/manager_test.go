@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"troupe/actors/stage"
 	"troupe/messages"
 )
 
@@ -491,7 +492,7 @@ func TestTheStateIsVisibleBeforeTheEvent(t *testing.T) {
 		w.mu.Lock()
 		w.heard = func(e messages.Event) {
 			id := messages.PlacementID(detailOf(t, e)["placementId"].(string))
-			w.ref.Tell(Request[GetPlacement, *messages.Placement]{Request: GetPlacement{id}, Reply: func(p *messages.Placement, err error) {
+			w.ref.Tell(stage.Request[GetPlacement, *messages.Placement]{Request: GetPlacement{id}, Reply: func(p *messages.Placement, err error) {
 				seen <- must(t, p, err).Status
 			}})
 		}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"time"
 
-	"troupe/actors/fleet"
 	"troupe/actors/store"
 	"troupe/messages"
 )
@@ -71,12 +70,9 @@ const (
 	forgetMax = 64
 )
 
-// Request asks the Supervisor for something. Reply is called exactly once, from any
-// goroutine; the error is a *messages.Error. Besides those below there are
+// Requests to the Supervisor, each in a stage.Request. Besides these there are
 // messages.StartPlacement and messages.UpdateQueue, and for the tags of queues
 // messages.Resource and messages.UpdateTags.
-type Request[Q, A any] = fleet.Request[Q, A]
-
 type (
 	// NewQueue makes a queue; InvalidRequest if the name is taken.
 	NewQueue struct{ Queue messages.Queue }
@@ -93,6 +89,4 @@ type (
 	Drain struct{}
 	// CancelDrain has placements started and tried again.
 	CancelDrain struct{}
-	// None is no answer.
-	None = fleet.None
 )

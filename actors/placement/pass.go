@@ -51,7 +51,7 @@ func (m *Manager) ask(c *stage.Context, q *queue) {
 	slices.SortFunc(q.batch, func(a, b *entry) int { return cmp.Compare(a.number, b.number) })
 	q.asked = true
 	self := c.Self()
-	m.registry.Tell(fleet.Request[fleet.Candidates, []fleet.Candidate]{
+	m.registry.Tell(stage.Request[fleet.Candidates, []fleet.Candidate]{
 		Request: fleet.Candidates{Destinations: q.record.Destinations},
 		Reply:   func(list []fleet.Candidate, err error) { self.Tell(resolved{q, list, err}) },
 	})
@@ -215,7 +215,7 @@ func (m *Manager) launch(c *stage.Context, e *entry, p destination) {
 	e.tries++
 	m.launches[p]++
 	self, try, r := c.Self(), e.tries, &e.record.Request
-	m.registry.Tell(fleet.Request[fleet.Launch, *messages.GameSession]{
+	m.registry.Tell(stage.Request[fleet.Launch, *messages.GameSession]{
 		Request: fleet.Launch{
 			Request: messages.CreateGameSession{
 				FleetID: p.fleet, Location: p.location, Name: r.Name, Data: r.Data, Properties: r.Properties, MaxPlayers: r.MaxPlayers,
@@ -274,7 +274,7 @@ func (m *Manager) onActivated(c *stage.Context, l fleet.Launched) {
 	}
 	e.state = seating
 	self, try := c.Self(), e.tries
-	m.registry.Tell(fleet.CreatePlayerSessions{
+	m.registry.Tell(stage.Request[messages.CreatePlayerSessions, []*messages.PlayerSession]{
 		Request: messages.CreatePlayerSessions{GameSessionID: l.ID, Players: players},
 		Reply:   func(s []*messages.PlayerSession, err error) { self.Tell(seated{e, try, s, err}) },
 	})

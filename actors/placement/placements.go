@@ -14,7 +14,7 @@ func placementKey(id messages.PlacementID) ledger.Key {
 }
 
 // onStart starts a placement, which is answered when it is durable.
-func (m *Manager) onStart(c *stage.Context, r Request[messages.StartPlacement, *messages.Placement]) {
+func (m *Manager) onStart(c *stage.Context, r stage.Request[messages.StartPlacement, *messages.Placement]) {
 	id := r.Request.ID
 	record := &messages.Placement{Request: r.Request, Status: messages.PlacementPending}
 	orphaned := false // it goes on when the Manager is back
@@ -106,7 +106,7 @@ func (m *Manager) get(c *stage.Context, id messages.PlacementID) (*messages.Plac
 }
 
 // onStop cancels a placement. One whose end is being made durable is decided by that.
-func (m *Manager) onStop(c *stage.Context, r Request[StopPlacement, *messages.Placement]) {
+func (m *Manager) onStop(c *stage.Context, r stage.Request[StopPlacement, *messages.Placement]) {
 	id := r.Request.ID
 	if _, err := m.get(c, id); err != nil { // also of one that is not durable yet
 		r.Reply(nil, err)

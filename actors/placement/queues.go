@@ -15,7 +15,7 @@ func queueKey(name messages.QueueName) ledger.Key {
 	return ledger.Key{Kind: store.Queue, ID: string(name)}
 }
 
-func (m *Manager) onNewQueue(c *stage.Context, r Request[NewQueue, *messages.Queue]) {
+func (m *Manager) onNewQueue(c *stage.Context, r stage.Request[NewQueue, *messages.Queue]) {
 	record := r.Request.Queue
 	name := record.Name
 	reply := func(err error) { r.Reply(orNil(&record, err)) }
@@ -51,7 +51,7 @@ func (m *Manager) existing(name messages.QueueName) (*queue, error) {
 	return nil, m.noQueue(name)
 }
 
-func (m *Manager) onUpdateQueue(r Request[messages.UpdateQueue, *messages.Queue]) {
+func (m *Manager) onUpdateQueue(r stage.Request[messages.UpdateQueue, *messages.Queue]) {
 	m.changeQueue(r.Request.Name, r.Reply, func(old *messages.Queue) (*messages.Queue, error) { return r.Request.Apply(old), nil })
 }
 
@@ -86,9 +86,9 @@ func (m *Manager) follow(q *queue, record *messages.Queue) {
 // onDropQueue deletes a queue, and has its placements end in the same commit. Those whose
 // end is on its way to the store are decided by that; those that start meanwhile end when
 // they find their queue gone.
-func (m *Manager) onDropQueue(c *stage.Context, r Request[DropQueue, None]) {
+func (m *Manager) onDropQueue(c *stage.Context, r stage.Request[DropQueue, stage.None]) {
 	name := r.Request.Name
-	m.ledger.Do(ledger.Transaction{Key: queueKey(name), Reply: func(err error) { r.Reply(None{}, err) }, Decide: func() (ledger.Entry, error) {
+	m.ledger.Do(ledger.Transaction{Key: queueKey(name), Reply: func(err error) { r.Reply(stage.None{}, err) }, Decide: func() (ledger.Entry, error) {
 		q, err := m.existing(name)
 		if err != nil {
 			return ledger.Entry{}, err
@@ -129,7 +129,7 @@ func (m *Manager) tags(q messages.Resource) (map[string]string, error) {
 	return maps.Clone(found.record.Tags), nil
 }
 
-func (m *Manager) onUpdateTags(r Request[messages.UpdateTags, map[string]string]) {
+func (m *Manager) onUpdateTags(r stage.Request[messages.UpdateTags, map[string]string]) {
 	reply := func(q *messages.Queue, err error) {
 		if err != nil {
 			r.Reply(nil, err)

@@ -98,7 +98,7 @@ func (s *site) occupy(at string) {
 // free gives it back.
 func (s *site) free(at string) {
 	s.Helper()
-	if _, err := s.System.TerminateGameSession(s.Context(), s.busy[at], true); err != nil {
+	if _, err := s.System.TerminateGameSession(s.Context(), messages.TerminateGameSession{GameSessionID: s.busy[at], Force: true}); err != nil {
 		s.Fatal(at, err)
 	}
 	s.WaitIdle()

@@ -67,14 +67,14 @@ func (s *Supervisor) Receive(c *stage.Context, msg any) {
 		case len(s.waiting) < waitingMax:
 			s.waiting = append(s.waiting, msg)
 		default:
-			undelivered(msg)
+			deadLetter(msg)
 		}
 	}
 }
 
-func undelivered(msg any) {
-	if u, ok := msg.(stage.Undeliverable); ok {
-		u.Undelivered()
+func deadLetter(msg any) {
+	if u, ok := msg.(stage.DeadLetter); ok {
+		u.OnDeadLetter()
 	}
 }
 
@@ -82,7 +82,7 @@ func (s *Supervisor) refuse() {
 	waiting := s.waiting
 	s.waiting = nil
 	for _, msg := range waiting {
-		undelivered(msg)
+		deadLetter(msg)
 	}
 }
 

@@ -7,13 +7,14 @@ import (
 	"testing/synctest"
 	"time"
 
+	"troupe/actors/stage"
 	"troupe/messages"
 )
 
 // later sends a request and returns where its error will be.
 func later[Q, A any](w *world, q Q) *error {
 	got := new(error)
-	w.ref.Tell(Request[Q, A]{Request: q, Reply: func(_ A, err error) { *got = err }})
+	w.ref.Tell(stage.Request[Q, A]{Request: q, Reply: func(_ A, err error) { *got = err }})
 	synctest.Wait()
 	return got
 }
@@ -68,7 +69,7 @@ func TestChangesOfAQueueThatWaitAreBounded(t *testing.T) {
 		for range 20 {
 			answers = append(answers, later[messages.UpdateQueue, *messages.Queue](w, messages.UpdateQueue{Name: "q", Timeout: time.Hour}))
 		}
-		dropped := later[DropQueue, None](w, DropQueue{"q"})
+		dropped := later[DropQueue, stage.None](w, DropQueue{"q"})
 		w.store.release()
 		synctest.Wait()
 		refused := 0
@@ -89,7 +90,7 @@ func TestAQueueThatWasNotStoredIsNotDeleted(t *testing.T) {
 		w.store.stop()
 		w.store.fail.Store(true)
 		made := later[NewQueue, *messages.Queue](w, NewQueue{messages.Queue{Name: "q", Timeout: time.Minute}})
-		dropped := later[DropQueue, None](w, DropQueue{"q"})
+		dropped := later[DropQueue, stage.None](w, DropQueue{"q"})
 		w.store.next()
 		w.store.fail.Store(false)
 		w.store.release()
@@ -121,7 +122,7 @@ func TestNoChangeOfAQueueIsShownBeforeItIsDurable(t *testing.T) {
 		"UpdateGameSessionQueue": func(w *world) *error {
 			return later[messages.UpdateQueue, *messages.Queue](w, messages.UpdateQueue{Name: "q", Timeout: time.Hour})
 		},
-		"DeleteGameSessionQueue": func(w *world) *error { return later[DropQueue, None](w, DropQueue{"q"}) },
+		"DeleteGameSessionQueue": func(w *world) *error { return later[DropQueue, stage.None](w, DropQueue{"q"}) },
 		"TagResource": func(w *world) *error {
 			return later[messages.UpdateTags, map[string]string](w, messages.UpdateTags{Resource: messages.Resource{Kind: "gamesessionqueue", ID: "q"}, Set: map[string]string{"a": "b"}})
 		},

@@ -57,10 +57,10 @@ func (s *standIn) Receive(c *stage.Context, msg any) {
 		m.f(s)
 	case fleet.WatchRoom:
 		s.watchers = append(s.watchers, m.Notify)
-	case fleet.Request[fleet.Candidates, []fleet.Candidate]:
+	case stage.Request[fleet.Candidates, []fleet.Candidate]:
 		s.asked++
 		m.Reply(s.resolve(m.Request.Destinations), nil)
-	case fleet.Request[fleet.Launch, *messages.GameSession]:
+	case stage.Request[fleet.Launch, *messages.GameSession]:
 		m.Reply(s.launch(c, m.Request))
 	case active:
 		if g := m.g; !g.over {
@@ -68,7 +68,7 @@ func (s *standIn) Receive(c *stage.Context, msg any) {
 			g.over = !g.active
 			g.notify.Tell(fleet.Launched{ID: g.id, Active: g.active, Text: "broken"})
 		}
-	case fleet.CreatePlayerSessions:
+	case stage.Request[messages.CreatePlayerSessions, []*messages.PlayerSession]:
 		m.Reply(s.seat(c, m.Request))
 	case fleet.GiveUp:
 		if g := s.games[m.Session]; g != nil && !g.over {
@@ -249,7 +249,7 @@ func (w *world) free(at string, n int) {
 }
 
 func request[Q, A any](w *world, q Q) (A, error) {
-	return stage.Await(w.t.Context(), func(reply func(A, error)) { w.ref.Tell(Request[Q, A]{Request: q, Reply: reply}) })
+	return stage.Await(w.t.Context(), func(reply func(A, error)) { w.ref.Tell(stage.Request[Q, A]{Request: q, Reply: reply}) })
 }
 
 func must[A any](t *testing.T, a A, err error) A {
@@ -299,7 +299,7 @@ func (w *world) cancel(id messages.PlacementID) (*messages.Placement, error) {
 }
 
 func (w *world) drop(name messages.QueueName) error {
-	_, err := request[DropQueue, None](w, DropQueue{name})
+	_, err := request[DropQueue, stage.None](w, DropQueue{name})
 	return err
 }
 

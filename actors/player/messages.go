@@ -27,8 +27,8 @@ type Login struct {
 // RetrySoon is what a login is told that met a player between two actors.
 const RetrySoon = 250 * time.Millisecond
 
-// Undelivered implements stage.Undeliverable: nobody is there to decide.
-func (l *Login) Undelivered() { l.From.Refuse(RetrySoon) }
+// OnDeadLetter implements stage.DeadLetter: nobody is there to decide.
+func (l *Login) OnDeadLetter() { l.From.Refuse(RetrySoon) }
 
 // Ended tells that the connection of an epoch is gone.
 type Ended struct {
@@ -110,8 +110,8 @@ type Return struct {
 	Lost     uint64        // reliable messages that the budget could not keep
 }
 
-// Undelivered implements stage.Undeliverable.
-func (m LoginAgain) Undelivered() { m.Login.From.Refuse(0) }
+// OnDeadLetter implements stage.DeadLetter.
+func (m LoginAgain) OnDeadLetter() { m.Login.From.Refuse(0) }
 
 type outboxFull struct{}
 

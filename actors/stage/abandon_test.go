@@ -19,7 +19,7 @@ func park() { select {} }
 
 type returned struct{ n *atomic.Int32 }
 
-func (r returned) Undelivered() { r.n.Add(1) }
+func (r returned) OnDeadLetter() { r.n.Add(1) }
 
 // An actor whose call never returns ends all the same: its children stop, its
 // parent hears why, what waited for it is given back, and its shard goes on.

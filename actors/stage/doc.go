@@ -4,8 +4,8 @@
 //   - Mailbox: three lanes behind one short lock. Control is never refused and
 //     goes first; data is bounded in messages and bytes and refuses with ErrFull;
 //     ordered messages keep their place among the data but are never refused.
-//     A message that meets a stopped actor is told so (Undeliverable) instead of
-//     vanishing.
+//     A message to a stopped actor becomes a dead letter (DeadLetter) and does not
+//     vanish.
 //   - Shard: runs the mailboxes pinned to it, one at a time, and flushes what
 //     they made dirty once per batch. A long-lived worker does, or the reader
 //     whose message found nobody at it: that saves a goroutine switch per
@@ -15,8 +15,9 @@
 //     Exited, once everything is released. The library never sees a panic and
 //     never restarts anything; a parent that wants a replacement spawns one
 //     under a fresh Ref.
-//   - Timers that die with their owner, a clock, unique names, and Await for the
-//     edges instead of the library's futures.
+//   - Request: the one way in which an actor is asked for an answer. Await waits for it
+//     outside actors, instead of the library's futures.
+//   - Timers that die with their owner, a clock, and unique names.
 //
 // A Ref is how others reach an actor; it exists before the actor does. The
 // actor's own fields belong to its Receive alone: no mutex inside an actor.

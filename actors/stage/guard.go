@@ -41,8 +41,8 @@ type Panic struct{ Text string }
 // with nil by an actor that has nothing to say or is gone.
 type Inspect struct{ Reply func(map[string]string) }
 
-// Undelivered implements Undeliverable.
-func (i Inspect) Undelivered() { i.Reply(nil) }
+// OnDeadLetter implements DeadLetter.
+func (i Inspect) OnDeadLetter() { i.Reply(nil) }
 
 // Inspector is implemented by actors that answer Inspect.
 type Inspector interface{ Inspect() map[string]string }
@@ -181,12 +181,11 @@ func (c *Context) Crash() string { return c.guard.self.crash }
 // Counters returns what the host counts.
 func (c *Context) Counters() *counters.Set { return c.guard.self.stage.count }
 
-// Unknown counts a message that the actor does not know, and answers its sender if that is
-// Undeliverable, so that nobody waits for an answer that never comes. It is the default of
-// every Receive.
+// Unknown counts a message that the actor does not know and treats it as a dead letter, so
+// that no sender waits for an answer that never comes. It is the default of every Receive.
 func (c *Context) Unknown(msg any) {
 	c.Counters().ActorMessages.Add(1)
-	c.guard.self.mailbox.undelivered(msg)
+	c.guard.self.mailbox.deadLetter(msg)
 }
 
 // Stage returns the stage, for making Refs.
@@ -211,7 +210,7 @@ func (c *Context) Spawn(ref *Ref, a Actor) {
 // Children returns the number of children that have not exited.
 func (c *Context) Children() int { return len(c.guard.children) }
 
-// StopSelf ends the actor after the message in hand; what waits is undelivered.
+// StopSelf ends the actor after the message in hand; what waits becomes dead letters.
 func (c *Context) StopSelf() {
 	c.guard.self.mailbox.close()
 	c.guard.self.mailbox.stop()

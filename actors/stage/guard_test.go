@@ -49,7 +49,7 @@ type letter struct {
 	lost *[]int
 }
 
-func (l letter) Undelivered() { *l.lost = append(*l.lost, l.id) }
+func (l letter) OnDeadLetter() { *l.lost = append(*l.lost, l.id) }
 
 func ids(msgs []any) (ids []int) {
 	for _, m := range msgs {
@@ -113,7 +113,7 @@ func TestStopFromOutsideEndsAfterTheMessageInHand(t *testing.T) {
 		}
 		slices.Sort(lost)
 		if !slices.Equal(lost, []int{3, 4, 5, 6, 7, 8, 9, 100}) {
-			t.Errorf("undelivered %v", lost)
+			t.Errorf("dead letters: %v", lost)
 		}
 	})
 }
@@ -158,7 +158,7 @@ func TestStopSelfLosesNothingSilently(t *testing.T) {
 		want = append(want, 200, 201, 202, 204)
 		slices.Sort(lost)
 		if !slices.Equal(lost, want) {
-			t.Errorf("undelivered %v", lost)
+			t.Errorf("dead letters: %v", lost)
 		}
 	})
 }
@@ -174,7 +174,7 @@ func TestStopBeforeTheSpawnIsNotForgotten(t *testing.T) {
 		synctest.Wait()
 		equal(t, "received", p.Take(), started, stopped)
 		if !slices.Equal(lost, []int{1, 2}) {
-			t.Errorf("undelivered %v", lost)
+			t.Errorf("dead letters: %v", lost)
 		}
 	})
 }
@@ -248,7 +248,7 @@ func TestPanics(t *testing.T) {
 				equal(t, "child", c.actor.Take(), c.got...)
 				equal(t, "parent", parent.Take(), started, stage.Exited{Ref: child, Crash: "boom"})
 				if !slices.Equal(lost, []int{7}) {
-					t.Errorf("undelivered %v", lost)
+					t.Errorf("dead letters: %v", lost)
 				}
 				s.Panics = c.panics
 			})
@@ -342,7 +342,7 @@ func TestSpawnRefusesWhatWouldLeak(t *testing.T) {
 		ref.Stop()
 		synctest.Wait()
 		if !slices.Equal(lost, []int{1}) {
-			t.Errorf("undelivered %v", lost)
+			t.Errorf("dead letters: %v", lost)
 		}
 		again := s.Spawn(&probe{OnStarted: func(c *stage.Context) { c.Spawn(ref, new(probe)) }})
 		synctest.Wait()

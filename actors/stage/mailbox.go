@@ -17,9 +17,9 @@ var (
 	ErrStopped = errors.New("stage: actor is stopped")
 )
 
-// Undeliverable is implemented by messages that must not vanish: it is called
-// once, from any goroutine, when the message will not reach its actor.
-type Undeliverable interface{ Undelivered() }
+// DeadLetter is implemented by messages that must not vanish. OnDeadLetter is called once,
+// from any goroutine, if the message cannot reach its actor or the actor does not know it.
+type DeadLetter interface{ OnDeadLetter() }
 
 // Sized is implemented by messages that count against a byte bound also when
 // they are sent in order; data says its size as it is posted.
@@ -87,7 +87,7 @@ func (m *Mailbox) postControl(msg any) bool {
 	m.mu.Lock()
 	if m.closed {
 		m.mu.Unlock()
-		m.undelivered(msg)
+		m.deadLetter(msg)
 		return false
 	}
 	m.control.push(msg)
@@ -123,7 +123,7 @@ func (m *Mailbox) postOrdered(msg any) bool {
 	m.mu.Lock()
 	if m.closed {
 		m.mu.Unlock()
-		m.undelivered(msg)
+		m.deadLetter(msg)
 		return false
 	}
 	m.dataBytes += size
@@ -222,10 +222,10 @@ func (m *Mailbox) closeLocked() {
 		close(room)
 	}
 	for msg, ok := control.pop(); ok; msg, ok = control.pop() {
-		m.undelivered(msg)
+		m.deadLetter(msg)
 	}
 	for p, ok := data.pop(); ok; p, ok = data.pop() {
-		m.undelivered(p.msg)
+		m.deadLetter(p.msg)
 	}
 }
 
@@ -246,7 +246,7 @@ func (m *Mailbox) abandon(last func()) bool {
 	for i, p := range w.batch { // what it had in hand
 		if p.msg != nil {
 			w.batch[i] = envelope{}
-			m.undelivered(p.msg)
+			m.deadLetter(p.msg)
 		}
 	}
 	m.mu.Lock()
@@ -337,12 +337,12 @@ func (m *Mailbox) deliver(batch []envelope) (taken int) {
 }
 
 // giveBack puts data where it came from; if the actor has ended meanwhile, it
-// is undelivered.
+// becomes dead letters.
 func (m *Mailbox) giveBack(batch []envelope) {
 	defer clear(batch)
 	if m.isClosedFast() {
 		for _, p := range batch {
-			m.undelivered(p.msg)
+			m.deadLetter(p.msg)
 		}
 		return
 	}
@@ -364,15 +364,15 @@ func (m *Mailbox) yield() {
 // only the goroutine that runs it closes it.
 func (m *Mailbox) isClosedFast() bool { return m.closed }
 
-// undelivered tells a message. A panic in there is the message's own affair:
-// neither the other messages nor the worker may suffer.
-func (m *Mailbox) undelivered(msg any) {
-	u, ok := msg.(Undeliverable)
+// deadLetter calls a message's OnDeadLetter, and contains its panic: other messages and the
+// worker go on.
+func (m *Mailbox) deadLetter(msg any) {
+	u, ok := msg.(DeadLetter)
 	if !ok {
 		return
 	}
-	defer m.shard.stage.contain("undelivered", msg)
-	u.Undelivered()
+	defer m.shard.stage.contain("dead letter", msg)
+	u.OnDeadLetter()
 }
 
 // PostUserMessage implements actor.Mailbox: control lane.

@@ -20,8 +20,8 @@ type note struct {
 	lost    *[]int
 }
 
-// Undelivered implements Undeliverable.
-func (n *note) Undelivered() { *n.lost = append(*n.lost, n.id) }
+// OnDeadLetter implements DeadLetter.
+func (n *note) OnDeadLetter() { *n.lost = append(*n.lost, n.id) }
 
 // big is a note that counts bytes, also in order.
 type big struct {
@@ -245,7 +245,7 @@ func TestMailboxAgainstAModel(t *testing.T) {
 				slices.Sort(lost)
 				slices.Sort(m.lost)
 				if !slices.Equal(lost, m.lost) {
-					t.Fatalf("undelivered\n%v, want\n%v", lost, m.lost)
+					t.Fatalf("dead letters\n%v, want\n%v", lost, m.lost)
 				}
 				if box.depth() != len(m.control)+len(m.data) || box.dataBytes != m.bytes() {
 					t.Fatalf("%d messages, %d bytes; want %d, %d", box.depth(), box.dataBytes, len(m.control)+len(m.data), m.bytes())
@@ -292,9 +292,9 @@ func TestMailboxLeavesItsWorkerAfterItsShare(t *testing.T) {
 // explosive panics when it is told that it will not arrive.
 type explosive struct{}
 
-func (explosive) Undelivered() { panic("on the way out") }
+func (explosive) OnDeadLetter() { panic("on the way out") }
 
-func TestAPanicInUndeliveredStaysThere(t *testing.T) {
+func TestAPanicInOnDeadLetterStaysThere(t *testing.T) {
 	shard := bare()
 	var lost []int
 	box := &Mailbox{shard: shard}
@@ -305,7 +305,7 @@ func TestAPanicInUndeliveredStaysThere(t *testing.T) {
 	box.close()
 	box.postOrdered(explosive{})
 	if !slices.Equal(lost, []int{1, 2}) {
-		t.Errorf("undelivered: %v", lost)
+		t.Errorf("dead letters: %v", lost)
 	}
 	if n := shard.stage.count.ActorPanics.Load(); n != 3 {
 		t.Errorf("%d panics counted", n)

@@ -8,7 +8,7 @@ import (
 )
 
 // Ref is how others reach one actor. It is made before the actor is spawned and
-// stays good for ever: what is sent to a stopped actor is undelivered. All
+// stays good for ever: what is sent to a stopped actor becomes a dead letter. All
 // methods may be called from any goroutine and none blocks, but AwaitRoom.
 type Ref struct {
 	stage   *Stage
@@ -27,7 +27,7 @@ func (r *Ref) Kind() counters.ActorKind { return r.kind }
 func (r *Ref) Name() string { return r.name }
 
 // Tell sends a control message: before all data, never refused for fullness. It
-// reports false if the actor is stopped; then msg was told so (Undeliverable).
+// reports false if the actor is stopped; then msg was a dead letter (DeadLetter).
 func (r *Ref) Tell(msg any) bool { return r.mailbox.postControl(msg) }
 
 // TellInOrder sends a message behind the data that waits, never refused for
@@ -61,8 +61,8 @@ func (r *Ref) AwaitRoom(d time.Duration) { r.mailbox.awaitRoom(d) }
 // the worker has in hand.
 func (r *Ref) Depth() int { return r.mailbox.depth() }
 
-// Stop ends the actor after the message in hand; what waits is undelivered. If
-// the Ref has no actor yet, what is sent is undelivered from now on, and an
+// Stop ends the actor after the message in hand; what waits becomes dead letters. If
+// the Ref has no actor yet, messages become dead letters from now on, and an
 // actor spawned behind it stops once it has started.
 func (r *Ref) Stop() { r.mailbox.stop() }
 

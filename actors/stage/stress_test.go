@@ -25,12 +25,12 @@ const (
 // load is a message that keeps account of itself.
 type load struct {
 	producer, lane, seq int
-	fate                *atomic.Int32 // times delivered or undelivered
+	fate                *atomic.Int32 // times delivered or returned as a dead letter
 	lost                *atomic.Int64
 }
 
-// Undelivered implements stage.Undeliverable.
-func (l load) Undelivered() { l.fate.Add(1); l.lost.Add(1) }
+// OnDeadLetter implements stage.DeadLetter.
+func (l load) OnDeadLetter() { l.fate.Add(1); l.lost.Add(1) }
 
 // taker checks the order per producer and lane.
 type taker struct {
@@ -102,7 +102,7 @@ func produce(ref *stage.Ref, producer, n int, lost *atomic.Int64, fates []atomic
 }
 
 // Everything is delivered exactly once and in order, or has exactly one other
-// fate: refused, or undelivered.
+// fate: refused, or a dead letter.
 func TestStress(t *testing.T) {
 	const producers = 6
 	n := 20000
@@ -174,7 +174,7 @@ func TestStress(t *testing.T) {
 			if end == nil && (lost.Load() != 0 || kept.Load() != 0) {
 				t.Errorf("%d lost, %d refused", lost.Load(), kept.Load())
 			}
-			t.Logf("%d delivered, %d undelivered, %d refused", got, lost.Load(), kept.Load())
+			t.Logf("%d delivered, %d dead letters, %d refused", got, lost.Load(), kept.Load())
 		})
 	}
 }

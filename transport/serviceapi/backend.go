@@ -25,19 +25,18 @@ type Backend interface {
 	UpdateGameSession(ctx context.Context, req messages.UpdateGameSession) (*messages.GameSession, error)
 
 	// TerminateGameSession ends a game session and answers with the record as
-	// TERMINATING; force does not wait for the game (service-api.md 2.6). TERMINATED
+	// TERMINATING; Force does not wait for the game (service-api.md 2.6). TERMINATED
 	// and ERROR are InvalidGameSessionStatus.
-	TerminateGameSession(ctx context.Context, id messages.GameSessionID, force bool) (*messages.GameSession, error)
+	TerminateGameSession(ctx context.Context, req messages.TerminateGameSession) (*messages.GameSession, error)
 
 	// GameSessions answers in order of creation time, then id. An unknown game
 	// session, fleet or alias is NotFound.
 	GameSessions(ctx context.Context, q messages.GameSessionQuery) ([]*messages.GameSession, error)
 
-	// ActiveGameSessions answers with the ACTIVE game sessions of a fleet, or of the one
-	// that an alias leads to, and of one location if that is given, in no order. Each
-	// comes with the number of its player sessions that are RESERVED or ACTIVE, which
-	// its record does not have. They may be read several times.
-	ActiveGameSessions(ctx context.Context, fleet messages.FleetID, alias messages.AliasID, location string) (iter.Seq2[*messages.GameSession, int], error)
+	// ActiveGameSessions answers in no order. Each game session comes with the number of
+	// its player sessions that are RESERVED or ACTIVE, which its record does not have.
+	// The sequence may be read several times.
+	ActiveGameSessions(ctx context.Context, q messages.ActiveGameSessionQuery) (iter.Seq2[*messages.GameSession, int], error)
 
 	// CreatePlayerSessions reserves one seat per player, all or none, and
 	// answers in the order of the request (service-api.md 2.7).

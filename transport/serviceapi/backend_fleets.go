@@ -35,7 +35,7 @@ type FleetBackend interface {
 	Aliases(ctx context.Context, id messages.AliasID) ([]*messages.Alias, error)
 
 	// CreateLocation makes a custom location; a name that is taken is Conflict.
-	CreateLocation(ctx context.Context, name string, tags map[string]string) (messages.Location, error)
+	CreateLocation(ctx context.Context, req messages.Location) (messages.Location, error)
 	// DeleteLocation deletes a custom location; one that a fleet uses is InvalidRequest.
 	DeleteLocation(ctx context.Context, name string) error
 	// Locations answers all locations.

@@ -21,7 +21,9 @@ func (s *Server) terminateGameSession(ctx context.Context, in *gamelift.Terminat
 	if err != nil {
 		return nil, err
 	}
-	record, err := s.options.Backend.TerminateGameSession(ctx, id, in.TerminationMode == types.TerminationModeForceTerminate)
+	record, err := s.options.Backend.TerminateGameSession(ctx, messages.TerminateGameSession{
+		GameSessionID: id, Force: in.TerminationMode == types.TerminationModeForceTerminate,
+	})
 	if err != nil {
 		return nil, err
 	}

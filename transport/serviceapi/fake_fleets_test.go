@@ -141,12 +141,11 @@ func (b *fakeBackend) Aliases(ctx context.Context, id messages.AliasID) ([]*mess
 	return b.aliases[i : i+1], nil
 }
 
-func (b *fakeBackend) CreateLocation(ctx context.Context, name string, tags map[string]string) (messages.Location, error) {
+func (b *fakeBackend) CreateLocation(ctx context.Context, l messages.Location) (messages.Location, error) {
 	err := b.enter(ctx, true)
 	defer b.mu.Unlock()
-	l := messages.Location{Name: name, Tags: tags}
-	if slices.ContainsFunc(b.locations, func(o messages.Location) bool { return o.Name == name }) {
-		return l, messages.Errorf(messages.Conflict, "location %q exists", name)
+	if slices.ContainsFunc(b.locations, func(o messages.Location) bool { return o.Name == l.Name }) {
+		return l, messages.Errorf(messages.Conflict, "location %q exists", l.Name)
 	}
 	b.locations = append(b.locations, l)
 	return l, err

@@ -8,8 +8,8 @@ import (
 )
 
 // ActiveGameSessions shows records without their number of players, as the host does.
-func (b *fakeBackend) ActiveGameSessions(ctx context.Context, fleet messages.FleetID, alias messages.AliasID, location string) (iter.Seq2[*messages.GameSession, int], error) {
-	found, err := b.GameSessions(ctx, messages.GameSessionQuery{FleetID: fleet, AliasID: alias, Location: location, Status: messages.GameSessionActive})
+func (b *fakeBackend) ActiveGameSessions(ctx context.Context, q messages.ActiveGameSessionQuery) (iter.Seq2[*messages.GameSession, int], error) {
+	found, err := b.GameSessions(ctx, messages.GameSessionQuery{FleetID: q.FleetID, AliasID: q.AliasID, Location: q.Location, Status: messages.GameSessionActive})
 	if err != nil {
 		return nil, err
 	}

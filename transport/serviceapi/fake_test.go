@@ -102,22 +102,22 @@ func (b *fakeBackend) CreateGameSession(ctx context.Context, req messages.Create
 	return g, nil
 }
 
-func (b *fakeBackend) TerminateGameSession(ctx context.Context, id messages.GameSessionID, force bool) (*messages.GameSession, error) {
+func (b *fakeBackend) TerminateGameSession(ctx context.Context, q messages.TerminateGameSession) (*messages.GameSession, error) {
 	err := b.enter(ctx, true)
 	defer b.mu.Unlock()
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(b.games, func(g *messages.GameSession) bool { return g.ID == id })
+	i := slices.IndexFunc(b.games, func(g *messages.GameSession) bool { return g.ID == q.GameSessionID })
 	switch {
 	case i < 0:
-		return nil, messages.Errorf(messages.NotFound, "no game session %q", id)
+		return nil, messages.Errorf(messages.NotFound, "no game session %q", q.GameSessionID)
 	case b.games[i].Status == messages.GameSessionTerminated:
-		return nil, messages.Errorf(messages.InvalidGameSessionStatus, "game session %q has ended", id)
+		return nil, messages.Errorf(messages.InvalidGameSessionStatus, "game session %q has ended", q.GameSessionID)
 	}
 	g := *b.games[i]
 	g.Status, g.StatusReason = messages.GameSessionTerminated, "TRIGGERED_ON_PROCESS_TERMINATE"
-	if force {
+	if q.Force {
 		g.StatusReason = "FORCE_TERMINATED"
 	}
 	g.Terminated = b.now

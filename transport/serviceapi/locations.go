@@ -20,7 +20,7 @@ func (s *Server) createLocation(ctx context.Context, in *gamelift.CreateLocation
 	if err != nil {
 		return nil, err
 	}
-	record, err := s.options.Backend.CreateLocation(ctx, *in.LocationName, tags)
+	record, err := s.options.Backend.CreateLocation(ctx, messages.Location{Name: *in.LocationName, Tags: tags})
 	if err != nil {
 		return nil, err
 	}

@@ -42,7 +42,7 @@ func (s *Server) searchGameSessions(ctx context.Context, in *gamelift.SearchGame
 			return nil, invalid("NextToken is not one that %s returned for this filter", searchOperation)
 		}
 	}
-	active, err := s.options.Backend.ActiveGameSessions(ctx, fleet, alias, aws.ToString(in.Location))
+	active, err := s.options.Backend.ActiveGameSessions(ctx, messages.ActiveGameSessionQuery{FleetID: fleet, AliasID: alias, Location: aws.ToString(in.Location)})
 	if err != nil {
 		return nil, err
 	}

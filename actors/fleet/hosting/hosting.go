@@ -157,8 +157,8 @@ type (
 	}
 )
 
-// Undelivered implements stage.Undeliverable.
-func (m loaded) Undelivered() {
+// OnDeadLetter implements stage.DeadLetter.
+func (m loaded) OnDeadLetter() {
 	if m.program != nil {
 		m.close(m.program)
 	}

@@ -109,7 +109,7 @@ func newWorld(t *testing.T) *world {
 	s, ctx := h.host.System(), t.Context()
 	_, id := h.scriptFleet(archive(map[string]string{"lib/main.js": says("one")}))
 	w.fleet = messages.FleetID(id)
-	if _, err := s.CreateLocation(ctx, "custom-attic", nil); err != nil {
+	if _, err := s.CreateLocation(ctx, messages.Location{Name: "custom-attic"}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.AddFleetLocations(ctx, messages.FleetLocations{FleetID: w.fleet, Locations: []string{"custom-attic"}}); err != nil {

@@ -1,0 +1,38 @@
+package stage_test
+
+import (
+	"errors"
+	"testing"
+
+	"troupe/actors/stage"
+	"troupe/messages"
+)
+
+var errEnded = errors.New("ended")
+
+type (
+	question struct{}
+	goodbye  struct{}
+	shutdown struct{}
+)
+
+func (goodbye) DeadLetterError() error  { return errEnded }
+func (shutdown) DeadLetterError() error { return nil }
+
+// answered returns how often and with which error a request was answered.
+func answered[Q any](q Q) (n int, got error) {
+	stage.Request[Q, int]{Request: q, Reply: func(_ int, err error) { n, got = n+1, err }}.OnDeadLetter()
+	return n, got
+}
+
+func TestARequestThatIsADeadLetterIsAnsweredOnce(t *testing.T) {
+	if n, err := answered(question{}); n != 1 || !errors.Is(err, &messages.Error{Code: messages.Unavailable}) {
+		t.Errorf("%d answers, the last %v", n, err)
+	}
+	if n, err := answered(goodbye{}); n != 1 || err != errEnded {
+		t.Errorf("with an error of its own: %d answers, the last %v", n, err)
+	}
+	if n, err := answered(shutdown{}); n != 1 || err != nil {
+		t.Errorf("without an error: %d answers, the last %v", n, err)
+	}
+}
