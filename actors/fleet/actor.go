@@ -126,7 +126,7 @@ func New(o Options) (*Registry, error) {
 		Tell:  func(msg any) { r.context.Self().Tell(msg) },
 		After: func(d time.Duration, msg any) { r.context.After(d, msg) },
 	})
-	r.hosting = hosting.New(hosting.Options{NewProgram: o.NewProgram, Settings: r.settings, OnStuck: o.OnStuck, Catalog: r, Listener: r})
+	r.hosting = hosting.New(hosting.Options{NewProgram: o.NewProgram, Settings: r.settings, Catalog: r, Listener: r})
 	r.locations[o.Region] = messages.Location{Name: o.Region}
 	for _, l := range o.Locations {
 		r.locations[l.Name] = l
@@ -219,7 +219,7 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 	case stage.Request[CancelDrain, stage.None]:
 		m.Reply(stage.None{}, r.cancelDrain(c))
 	case hosting.Stuck:
-		r.hosting.Stuck(m, r.nameOf(m.Ref))
+		r.onStuck(m)
 	case graceOver:
 		r.endAll(c)
 	case ledger.Answer:
@@ -345,10 +345,11 @@ func (r *Registry) newRef(c *stage.Context) *stage.Ref {
 	return c.Stage().NewRef(counters.ActorGameSession, r.o.Session.Mailbox)
 }
 
-// nameOf is the id of the game session of an actor, "" if it has none.
-func (r *Registry) nameOf(ref *stage.Ref) string {
-	if e := r.refs[ref]; e != nil {
-		return string(e.id)
+// onStuck ends a process whose call cannot be ended.
+func (r *Registry) onStuck(m hosting.Stuck) {
+	if e := r.refs[m.Ref]; e != nil {
+		r.hosting.Stuck(m, e.process, string(e.id))
+		return
 	}
-	return ""
+	r.hosting.Stuck(m, nil, "")
 }

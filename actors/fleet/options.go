@@ -54,9 +54,6 @@ type Options struct {
 	EndEarlier bool
 	// GroupsMax bounds the process groups of a fleet in one location; 0: 10.
 	GroupsMax int
-	// OnStuck is called once, when so many scripts cannot be stopped that the
-	// process should drain and end. Nil does nothing.
-	OnStuck func()
 	// EndedMax is how many ended game sessions are remembered, EndedKeep for how
 	// long (service-api.md 2.6: 30 days).
 	EndedMax  int

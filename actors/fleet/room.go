@@ -76,6 +76,9 @@ func (r *Registry) room(f *fleetEntry, location string) error {
 		return full("fleet %s activates its maximum of %d game sessions at a time in %s", id, most, location)
 	}
 	if f.record.ScriptID != "" && !r.hosting.HasFree(id, location) {
+		if err := r.hosting.Refused(id); err != nil {
+			return err
+		}
 		return full("fleet %s has no process that is free in %s", id, location)
 	}
 	return nil

@@ -91,6 +91,7 @@ type Set struct {
 	ScriptSlowCalls  atomic.Int64          `metric:"troupe_script_slow_calls_total" help:"Calls into scripts above the tick budget."`
 	ScriptInterrupts atomic.Int64          `metric:"troupe_script_interrupts_total" help:"Calls into scripts ended by the watchdog."`
 	ScriptsStuck     atomic.Int64          `metric:"troupe_scripts_stuck" help:"Calls that the watchdog could not end; each holds a thread."`
+	ScriptStuckAgain atomic.Int64          `metric:"troupe_scripts_stuck_again_total" help:"Calls that the watchdog could not end within an hour after another."`
 	ScriptCrashes    atomic.Int64          `metric:"troupe_script_crashes_total" help:"Game sessions that ended by the fault of their script."`
 	ScriptProcesses  atomic.Int64          `metric:"troupe_script_processes" help:"Child processes of scripts alive."`
 	LogLinesDropped  atomic.Int64          `metric:"troupe_log_lines_dropped_total" help:"Lines of game session logs that came too fast."`

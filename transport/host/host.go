@@ -198,7 +198,6 @@ func (h *Host) startActors(o Options) error {
 			Session: c.sessionSettings(), NewHandler: newHandler, OpenLog: h.openLog, Store: h.store, OnEvent: h.events.Post, OwnEvents: h.own,
 			NewProgram: h.programs.make, Scripts: scripts, ProcessesMax: c.Script.ProcessesMax, GroupsMax: c.Script.ProcessGroupsMax,
 			EndEarlier: c.Script.EndEarlier,
-			OnStuck:    func() { go h.giveUp(o.OnFailure) },
 			EndedMax:   c.Session.EndedMax, EndedKeep: c.Session.EndedKeep,
 		},
 	})
@@ -206,21 +205,6 @@ func (h *Host) startActors(o Options) error {
 		return fmt.Errorf("host: %w", err)
 	}
 	return nil
-}
-
-// giveUp drains a process that scripts hold threads of, and has it ended. They may do
-// so while it still starts.
-func (h *Host) giveUp(fail func(string)) {
-	select {
-	case <-h.started:
-	case <-h.stopped: // the start failed, and says why
-		return
-	}
-	h.drains.forced.Store(true)
-	_ = h.Drain(context.Background())
-	if fail != nil {
-		fail("two scripts cannot be stopped")
-	}
 }
 
 // Addrs tells where the listeners are.

@@ -19,9 +19,6 @@ type Options struct {
 	NewProgram func(b *bundle.Bundle, entry string, f *messages.Fleet) (script.Program, error)
 	// Settings are those of a fleet's game sessions.
 	Settings func(f *messages.Fleet) gamesession.Settings
-	// OnStuck is called once, when so many scripts cannot be stopped that the
-	// process should drain and end. Nil does nothing.
-	OnStuck func()
 	// Catalog has the contents of scripts.
 	Catalog Catalog
 	// Listener is told what happens to processes.
@@ -94,14 +91,15 @@ const (
 // Hosting owns programs, process configurations and stand-by processes. Only the fleet actor
 // may call its methods, but for Wait.
 type Hosting struct {
-	o        Options
-	c        *stage.Context // of the fleet actor, once it has started
-	fleets   map[messages.FleetID]*fleet
-	standbys map[*stage.Ref]*standbyProcess // until their actors have stopped
-	programs map[*program]bool              // that are not closed
-	hung     map[content]bool               // contents of which a process could not be stopped before it was ready
-	stuck    int                            // calls into games that nothing can end
-	draining bool
+	o         Options
+	c         *stage.Context // of the fleet actor, once it has started
+	fleets    map[messages.FleetID]*fleet
+	standbys  map[*stage.Ref]*standbyProcess // until their actors have stopped
+	programs  map[*program]bool              // that are not closed
+	hung      map[content]bool               // contents of which a process could not be stopped before it was ready
+	stuck     map[content]int                // calls of a content that nothing could end
+	lastStuck lastStuck
+	draining  bool
 
 	// work are the goroutines beside the actor, loading those that compile.
 	work    sync.WaitGroup
@@ -118,7 +116,7 @@ type fleet struct {
 func New(o Options) *Hosting {
 	return &Hosting{
 		o: o, fleets: make(map[messages.FleetID]*fleet), standbys: make(map[*stage.Ref]*standbyProcess),
-		programs: make(map[*program]bool), hung: make(map[content]bool), loading: make(chan struct{}, loadsMax),
+		programs: make(map[*program]bool), hung: make(map[content]bool), stuck: make(map[content]int), loading: make(chan struct{}, loadsMax),
 	}
 }
 

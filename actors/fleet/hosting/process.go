@@ -45,7 +45,7 @@ func (h *Hosting) HasFree(id messages.FleetID, location string) bool {
 func (h *Hosting) vacant(id messages.FleetID, location string) *ProcessConfig {
 	if f := h.fleets[id]; f != nil {
 		for _, p := range f.configs {
-			if p.current != nil && p.live[location] < p.processes(location) {
+			if p.current != nil && !h.refused(p.current) && p.live[location] < p.processes(location) {
 				return p
 			}
 		}

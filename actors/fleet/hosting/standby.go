@@ -108,7 +108,7 @@ func (h *Hosting) fill(p *ProcessConfig) {
 		}
 		return
 	}
-	if p.current == nil || h.hangs(p.current) {
+	if p.current == nil || h.hangs(p.current) || h.refused(p.current) {
 		return
 	}
 	want := p.standby(p.current)

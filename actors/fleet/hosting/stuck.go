@@ -1,6 +1,11 @@
 package hosting
 
-import "troupe/actors/stage"
+import (
+	"time"
+
+	"troupe/actors/stage"
+	"troupe/messages"
+)
 
 // Stuck tells the fleet actor that a call into a game's logic cannot be ended: the
 // process is given up, as crashed. The sender gives the guarantee that stage.Ref.Abandon needs.
@@ -9,26 +14,81 @@ type Stuck struct {
 	Reason string
 }
 
-// stuckMax is how many such calls a host survives: each holds a thread for ever
-// (reliability.md 6, script).
-const stuckMax = 2
+const (
+	// stuckMax is how many such calls a content may make: each holds a thread for ever, with the
+	// memory of its game session (reliability.md 6, script). After these it is refused.
+	stuckMax = 2
+	// stuckApart is how far apart two such calls must be, of whatever scripts, not to be warned of.
+	stuckApart = time.Hour
+)
 
-// Stuck ends a process in order, although its actor is in a call. The name of its game session,
-// "" if there is none, is for the log.
-func (h *Hosting) Stuck(m Stuck, session string) {
+// Stuck ends a process in order, although its actor is in a call. Of is the process if it has a
+// game session, else nil; the name of the game session is for the log.
+func (h *Hosting) Stuck(m Stuck, of *Process, session string) {
 	if !m.Ref.Abandon(m.Reason) {
 		return
 	}
-	if i := h.standbys[m.Ref]; i != nil {
-		h.hung[i.program.content] = true
-	}
-	h.stuck++
-	log := h.c.Log().Error().Str("given_up", m.Ref.Name()).Str("reason", m.Reason).Int("stuck", h.stuck)
+	log := h.c.Log().Error().Str("given_up", m.Ref.Name()).Str("reason", m.Reason)
 	if session != "" {
 		log = log.Str("game_session_id", session)
 	}
 	log.Msg("a script cannot be stopped: its process is given up")
-	if h.stuck == stuckMax && h.o.OnStuck != nil {
-		h.o.OnStuck()
+	if apart, again := h.lastStuck.at(h.c.Now()); again {
+		h.c.Counters().ScriptStuckAgain.Add(1)
+		h.c.Log().Warn().Dur("apart", apart).Int64("threads_lost", h.c.Counters().ScriptsStuck.Load()).
+			Msg("two scripts could not be stopped within an hour: each holds a thread and its memory until the host is restarted")
 	}
+	if i := h.standbys[m.Ref]; i != nil {
+		h.hung[i.program.content] = true
+		h.countStuck(i.program)
+	} else if of != nil {
+		h.countStuck(of.program)
+	}
+}
+
+// lastStuck is when a call could not be ended last; zero: never.
+type lastStuck struct{ time time.Time }
+
+// at takes another one, and reports whether it comes soon after the one before.
+func (l *lastStuck) at(now time.Time) (apart time.Duration, again bool) {
+	apart, again = now.Sub(l.time), !l.time.IsZero()
+	l.time = now
+	return apart, again && apart < stuckApart
+}
+
+// countStuck counts a call that could not be ended, and refuses the content if that makes too many.
+func (h *Hosting) countStuck(of *program) {
+	if h.stuck[of.content]++; h.stuck[of.content] != stuckMax {
+		return
+	}
+	h.each(func(p *ProcessConfig) {
+		if p.current == nil || p.current.content != of.content {
+			return
+		}
+		h.stopStandby(p, func(i *standbyProcess) bool { return i.program == p.current })
+		id := p.fleet.record.ID
+		h.c.Log().Warn().Str("fleet_id", string(id)).Str("launch_path", p.spec.LaunchPath).Str("version", of.version).
+			Msg("a version of a script is refused for new game sessions: two of its calls could not be ended")
+		h.o.Listener.FleetEvent(id, EventCrashed, p.refusal())
+	})
+}
+
+// refused reports whether too many calls of a content could not be ended.
+func (h *Hosting) refused(p *program) bool { return h.stuck[p.content] >= stuckMax }
+
+// refusal says why a configuration takes no new game sessions.
+func (p *ProcessConfig) refusal() string {
+	return "version " + p.current.version + " of the script takes no new game sessions: two of its calls could not be ended; update the script"
+}
+
+// Refused returns an error if a fleet runs a version of its script that takes no new game sessions.
+func (h *Hosting) Refused(id messages.FleetID) error {
+	if f := h.fleets[id]; f != nil {
+		for _, p := range f.configs {
+			if p.current != nil && h.refused(p.current) {
+				return messages.Errorf(messages.InvalidFleetStatus, "fleet %s: %s", id, p.refusal())
+			}
+		}
+	}
+	return nil
 }

@@ -1,7 +1,7 @@
 package acceptance_test
 
 import (
-	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -156,37 +156,40 @@ func aStandbyThatHangs(t *testing.T) {
 	h.hears(a, "one")
 }
 
-// With two scripts that hang as it starts, a host says so and ends in order.
+// With two scripts that hang as it starts, a host goes on with the others.
 func twoThatHangAtTheStart(t *testing.T) {
 	said := make(chan string, 10)
-	startHostWith(t, func(c *host.Config) {
+	h := startHostWith(t, func(c *host.Config) {
 		stuckLimit(c)
 		c.Fleets[0].Script = scriptFile(t, hang)
-		c.Fleets = append(c.Fleets, host.Fleet{ID: "fleet-second", GameSessionsMax: 1, Script: scriptFile(t, "// another\n"+hang)})
+		c.Fleets = append(c.Fleets, host.Fleet{ID: "fleet-second", GameSessionsMax: 1, Script: scriptFile(t, "// another\n"+hang)},
+			host.Fleet{ID: "fleet-third", GameSessionsMax: 1, Script: scriptFile(t, says("well"))})
 	}, failure(said))
-	select {
-	case reason := <-said:
-		if !strings.Contains(reason, "cannot be stopped") {
-			t.Error(reason)
+	h.until("two are stuck", func() error {
+		if n := h.host.Counters().ScriptsStuck.Load(); n != 2 {
+			return fmt.Errorf("%d are stuck", n)
 		}
-	case <-time.After(patience):
-		t.Fatal("the host goes on")
+		return nil
+	})
+	_, a := h.on("fleet-third")
+	h.hears(a, "well")
+	if len(said) != 0 {
+		t.Errorf("the host cannot go on: %s", <-said)
 	}
 }
 
-// A game session that hangs costs itself; with a second one, the host drains and says
-// that it cannot go on.
+// A game session that hangs costs itself; so does a second one, and then its version takes no
+// new game sessions until there is another one.
 func gameSessionsThatHang(t *testing.T) {
 	said := make(chan string, 10)
-	var log bytes.Buffer // read once the host has drained
+	var log syncBuffer
 	text := strings.Replace(says("well"), "onMessage: (m) =>", "onMessage: (m) => m.opCode === 66 ? "+strings.TrimSuffix(hang, ";")+" :", 1)
 	h := startHostWith(t, func(c *host.Config) {
 		stuckLimit(c)
-		c.Drain.Grace = 0
 		c.Fleets[0].Script = scriptFile(t, text)
 	}, func(o *host.Options) {
 		failure(said)(o)
-		o.Log = zerolog.New(zerolog.SyncWriter(&log))
+		o.Log = zerolog.New(&log)
 	})
 	healthy, a := h.on("fleet-dev")
 	b := h.join(h.seats(healthy, 1)[0], stock.Options{})
@@ -224,18 +227,24 @@ func gameSessionsThatHang(t *testing.T) {
 	_, d := h.on("fleet-dev") // the version may still be used
 	h.hears(d, "well")
 
-	hangs()
-	select {
-	case reason := <-said:
-		if !strings.Contains(reason, "cannot be stopped") {
-			t.Error(reason)
+	second, _ := hangs()
+	h.until("the second one ends", func() error {
+		if g := h.game(second); g.Status != types.GameSessionStatusTerminated {
+			return fmt.Errorf("it is %s", g.Status)
 		}
-	case <-time.After(patience):
-		t.Fatal("the host goes on")
+		return nil
+	})
+	round(-2)
+	if n := h.host.Counters().ScriptsStuck.Load(); n != 2 || len(said) != 0 {
+		t.Errorf("%d are stuck, the host said %d times that it cannot go on", n, len(said))
 	}
-	h.awaitClose(b, messages.CloseGoingAway)
-	if n := h.host.Counters().ScriptsStuck.Load(); n != 2 {
-		t.Errorf("%d are stuck", n)
+	if n := h.host.Counters().ScriptStuckAgain.Load(); n != 1 {
+		t.Errorf("two within an hour are counted %d times", n)
+	}
+	h.event("fleet-dev", "SERVER_PROCESS_CRASHED", "takes no new game sessions")
+	_, err := h.api.CreateGameSession(h.context(), &gamelift.CreateGameSessionInput{FleetId: aws.String("fleet-dev"), MaximumPlayerSessionCount: aws.Int32(2)})
+	if _, ok := errors.AsType[*types.InvalidFleetStatusException](err); !ok || !strings.Contains(err.Error(), "update the script") {
+		t.Errorf("another game session: %v", err)
 	}
 	told := 0
 	for line := range strings.Lines(log.String()) {
@@ -246,12 +255,10 @@ func gameSessionsThatHang(t *testing.T) {
 			}
 		}
 	}
-	if told != 2 {
-		t.Errorf("the log says it %d times:\n%s", told, &log)
+	if told != 2 || strings.Count(log.String(), "within an hour") != 1 {
+		t.Errorf("the log says it %d times:\n%s", told, log.String())
 	}
-	if _, err := stock.Dial(h.context(), h.host.Addrs().WS, "x", stock.Options{}); err == nil {
-		t.Error("a player comes in after the host has drained")
-	}
+	h.hears(d, "well")
 }
 
 // scriptFile writes a script into a folder of its own.
