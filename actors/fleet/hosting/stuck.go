@@ -35,7 +35,7 @@ func (h *Hosting) Stuck(m Stuck, of *Process, session string) {
 	log.Msg("a script cannot be stopped: its process is given up")
 	if apart, again := h.lastStuck.at(h.c.Now()); again {
 		h.c.Counters().ScriptStuckAgain.Add(1)
-		h.c.Log().Warn().Dur("apart", apart).Int64("threads_lost", h.c.Counters().ScriptsStuck.Load()).
+		h.c.Log().Warn().Stringer("apart", apart).Int64("threads_lost", h.c.Counters().ScriptsStuck.Load()).
 			Msg("two scripts could not be stopped within an hour: each holds a thread and its memory until the host is restarted")
 	}
 	if i := h.standbys[m.Ref]; i != nil {
