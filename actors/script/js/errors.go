@@ -10,6 +10,7 @@ import (
 	"github.com/dop251/goja"
 
 	"troupe/actors/script"
+	"troupe/actors/script/js/modules"
 )
 
 // isAbrupt reports whether no code of the script could catch err.
@@ -87,7 +88,7 @@ func (h *Handler) rejection(p *goja.Promise, op goja.PromiseRejectionOperation) 
 	}
 }
 
-// brief returns the first line of an error, whatever it is.
+// brief returns the first line of an error, whatever it is, and what to do about it if that is known.
 func brief(v goja.Value) (text string) {
 	defer func() {
 		if recover() != nil { // a toString that throws
@@ -95,7 +96,7 @@ func brief(v goja.Value) (text string) {
 		}
 	}()
 	text, _, _ = strings.Cut(v.String(), "\n")
-	return text
+	return text + modules.Hint(text)
 }
 
 func own(f *goja.StackFrame) bool {

@@ -23,6 +23,7 @@ var hostFunctions = map[string]hostFunction{
 	"arm": (*Handler).arm, "armed": (*Handler).armed, "disarm": (*Handler).disarm, "soon": (*Handler).soon, "notSoon": (*Handler).notSoon,
 	"message": (*Handler).newMessage, "quick": (*Handler).quick, "later": (*Handler).makeLater,
 	"uncaught": (*Handler).thrown, "afterCallback": (*Handler).afterCallback, "functionSources": (*Handler).functionSources, "sized": (*Handler).sized, "constructors": (*Handler).constructors,
+	"hint": (*Handler).hint,
 }
 
 // host is the host object of one runtime. It makes its functions when they are first
@@ -104,13 +105,18 @@ func (h *Handler) constructors(c goja.FunctionCall) goja.Value {
 	return h.vm.ToValue(modules.Constructors(c.Argument(0).ToObject(h.vm)))
 }
 
+// hint is host.hint(message).
+func (h *Handler) hint(c goja.FunctionCall) goja.Value {
+	return h.vm.ToValue(modules.Hint(c.Argument(0).String()))
+}
+
 func (h *Handler) utf8(c goja.FunctionCall) goja.Value {
 	return h.bytes([]byte(c.Argument(0).String()))
 }
 
 func (h *Handler) text(c goja.FunctionCall) goja.Value {
 	b, _ := c.Argument(0).Export().([]byte)
-	return h.vm.ToValue(text(b))
+	return h.vm.ToValue(modules.Text(b))
 }
 
 func (h *Handler) processEnding(goja.FunctionCall) goja.Value {

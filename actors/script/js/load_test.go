@@ -23,6 +23,7 @@ func TestAStartThatFailsSaysWhy(t *testing.T) {
 		"\n  null.x;":                                                "server.js:2:8: loading server.js: TypeError: Cannot read property 'x' of",
 		"const a = 1;\nconst a = 2;":                                 "server.js:2:7: SyntaxError",
 		"const a = ;":                                                "server.js:1:11: SyntaxError",
+		`fetch('x');`:                                                `ReferenceError: fetch is not defined: the embedded engine does not have it; to run the script in Node.js, set "troupe": {"engine": "node"} in package.json`,
 		`throw 'text';`:                                              "loading server.js: text",
 		`for (;;);`:                                                  "it ran for more than 1s",
 		`process.exit(2);`:                                           "process.exit",
@@ -148,4 +149,11 @@ export const ssExports = { init(s) {
 	})
 	g.logged(t, "5 6 7 5")
 	g.logged(t, "main.mjs:7:9")
+}
+
+// What the engine lacks is named in the log, with what to do.
+func TestCallbacksThatUseWhatTheEngineLacks(t *testing.T) {
+	g := start(t, calm(), only(`exports.ssExports = { init() {}, onMessage() { Object.groupBy([], x => x); } };`))
+	g.handler.OnMessage(message(1, ""))
+	g.logged(t, `Object has no member 'groupBy': the embedded engine does not have it; to run the script in Node.js, set "troupe": {"engine": "node"} in package.json`)
 }

@@ -28,6 +28,7 @@
 //   failed(name)           optional: a callback threw, for counters
 //   constructors(error)    optional: how many frames a stack may begin with that are those of
 //                          classes which extend Error, and have no name
+//   hint(message)          optional: what to add to the message of an error that is logged
 //   later(prototype, make)  optional: calls make(name) when a property is missed that prototype
 //                          does not have; make defines it, or returns the prototype's prototype
 //   ticks                  optional: an object; afterCallback() is called right after each callback,
@@ -124,6 +125,7 @@ exports.create = function create(host) {
     while (constructors-- > 0 && first >= 0 && /^ *at [^(]*$/.test(lines[first])) lines.splice(first, 1);
     let at = null;
     for (let i = 0; i < lines.length && at === null; i++) if (lines[i].length <= FRAME_MAX && /^ *at /.test(lines[i]) && !/node:|troupe:/.test(lines[i])) at = /([^\s()/\\]+):(\d+):\d+\)?$/.exec(lines[i]);
+    if (host.hint && lines.length > 0) lines[0] += host.hint(lines[0]);
     const text = what + ': ' + lines.join('\n');
     if (at) host.log(level, text, at[1], Number(at[2]));
     else host.log(level, text);

@@ -44,10 +44,10 @@ type rarer struct {
 // isRarer reports whether a name is that of a method in buffer_more.js.
 func isRarer(key string) bool {
 	switch key {
-	case "compare", "copy", "fill", "indexOf", "lastIndexOf", "includes", "toLocaleString", "inspect", "parent", "offset":
+	case "compare", "copy", "fill", "indexOf", "lastIndexOf", "includes":
 		return true
 	}
-	return strings.HasPrefix(key, "read") || strings.HasPrefix(key, "write") || strings.HasPrefix(key, "swap") || strings.HasSuffix(key, "Slice") || strings.HasSuffix(key, "Write")
+	return strings.HasPrefix(key, "read") || strings.HasPrefix(key, "write")
 }
 
 // Get loads the methods, and returns one of them.

@@ -3,7 +3,6 @@ package modules
 import (
 	"bytes"
 	"embed"
-	"strings"
 	"sync"
 
 	"github.com/dop251/goja"
@@ -45,14 +44,3 @@ var builtins = map[string]string{
 	"sys": "util", "timers": "timers", "timers/promises": "timers_promises",
 	"url": "url", "util": "util", "util/types": "util_types",
 }
-
-// absent are Node's modules that need what the embedded engine does not have.
-var absent = func() map[string]bool {
-	m := make(map[string]bool)
-	for _, n := range strings.Fields(`async_hooks child_process cluster constants dgram diagnostics_channel dns dns/promises domain
-		http http2 https inspector inspector/promises module net path/win32 punycode querystring readline readline/promises repl sea sqlite stream stream/consumers
-		stream/promises stream/web string_decoder test tls trace_events tty v8 vm wasi worker_threads zlib`) {
-		m[n] = true
-	}
-	return m
-}()

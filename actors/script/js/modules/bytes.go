@@ -42,9 +42,6 @@ func bytesBinding(l *Loader) map[string]any {
 			return r.ToValue(i)
 		}),
 		"valid": native(func(c goja.FunctionCall) goja.Value { return r.ToValue(utf8.Valid(view(c.Argument(0)))) }),
-		"incomplete": native(func(c goja.FunctionCall) goja.Value {
-			return r.ToValue(incomplete(view(c.Argument(0)), c.Argument(1).String()))
-		}),
 	}
 }
 
@@ -86,10 +83,15 @@ func encode(r *goja.Runtime, b []byte, encoding string) goja.Value {
 		}
 		return goja.StringFromUTF16(units)
 	}
+	return r.ToValue(Text(b))
+}
+
+// Text decodes UTF-8 as the Encoding Standard does; see repaired.
+func Text(b []byte) string {
 	if utf8.Valid(b) {
-		return r.ToValue(string(b))
+		return string(b)
 	}
-	return r.ToValue(string(repaired(b)))
+	return string(repaired(b))
 }
 
 // repaired replaces what is not UTF-8, as browsers do: one U+FFFD for a character
@@ -143,28 +145,6 @@ func started(b []byte) int {
 		return 0
 	}
 	return n
-}
-
-// incomplete returns how many bytes at the end need more to follow.
-func incomplete(b []byte, encoding string) int {
-	n := len(b)
-	switch encoding {
-	case "utf8":
-		for i := max(n-3, 0); i < n; i++ {
-			if s := started(b[i:]); s > 0 && i+s == n {
-				return s
-			}
-		}
-	case "utf16le":
-		odd := n % 2
-		if n -= odd; n >= 2 && b[n-1] >= 0xd8 && b[n-1] <= 0xdb {
-			return 2 + odd
-		}
-		return odd
-	case "base64", "base64url":
-		return n % 3
-	}
-	return 0
 }
 
 // decode returns a string as bytes; what is wrong with it ends or skips, but never

@@ -50,6 +50,7 @@ func listed(name string) []export {
 // read-only, nor accessors.
 type exports struct {
 	loader *Loader
+	module string
 	list   []export
 	values map[string]goja.Value // that were used or set; nil: deleted
 	added  []string              // names that are not of the list, in order
@@ -68,7 +69,7 @@ func (e *exports) Get(name string) goja.Value {
 	}
 	i := e.find(name)
 	if i < 0 {
-		return nil
+		return e.loader.absentMember(e.module, name)
 	}
 	v := e.loader.Builtin(e.list[i].source)
 	if key := e.list[i].key; key != "" {

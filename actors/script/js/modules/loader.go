@@ -14,8 +14,6 @@ import (
 	"troupe/actors/script/js/compile"
 )
 
-const useNode = `to run the script in Node.js, set "troupe": {"engine": "node"} in package.json`
-
 // Loader is the module system of one runtime. It is used where the runtime is.
 type Loader struct {
 	runtime  *goja.Runtime
@@ -65,7 +63,7 @@ func (l *Loader) Builtin(name string) goja.Value {
 	module, ok := l.builtin[name]
 	if list := listed(name); !ok && list != nil {
 		module = l.runtime.NewObject()
-		must(module.Set("exports", l.runtime.NewDynamicObject(&exports{loader: l, list: list})))
+		must(module.Set("exports", l.runtime.NewDynamicObject(&exports{loader: l, module: name, list: list})))
 		l.builtin[name] = module
 	} else if !ok {
 		r := l.runtime
@@ -86,6 +84,7 @@ func (l *Loader) Builtin(name string) goja.Value {
 			delete(l.builtin, name)
 			rethrow(r, err)
 		}
+		l.withBorder(name, module.Get("exports"))
 	}
 	return module.Get("exports")
 }
@@ -259,7 +258,7 @@ func (l *Loader) served(request, from string) (source string, ok bool) {
 				return "", false
 			}
 		}
-		panic(l.coded("Error", "ERR_MODULE_NOT_SERVED", fmt.Sprintf("Cannot load the module '%s' (required by %s/%s): the embedded engine does not have it; %s", request, compile.Root, from, useNode)))
+		panic(l.coded("Error", "ERR_MODULE_NOT_SERVED", fmt.Sprintf("Cannot load the module '%s' (required by %s/%s): %s", request, compile.Root, from, lacks("it"))))
 	}
 	return "", false
 }

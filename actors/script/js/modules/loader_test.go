@@ -217,8 +217,8 @@ ENOTDIR ENOTDIR: not a directory, scandir 'main.js'
 EROFS EROFS: read-only file system, open 'x'
 EROFS EROFS: read-only file system, mkdir 'd'
 EROFS EROFS: read-only file system, unlink 'main.js'
-ERR_INVALID_ARG_VALUE The argument 'path' must be a string, Uint8Array, or URL without null bytes. Received 'a\x00'
-ERR_FEATURE_UNAVAILABLE_ON_PLATFORM fs.createWriteStream is not available in the embedded engine; to run the script in Node.js, set "troupe": {"engine": "node"} in package.json
+ERR_INVALID_ARG_TYPE The "path" argument must be a string without null bytes. Received 'a\x00'
+ERR_FEATURE_UNAVAILABLE_ON_PLATFORM the embedded engine does not have fs.createWriteStream; to run the script in Node.js, set "troupe": {"engine": "node"} in package.json
 promised 8
 callback {"a": 1}
 refused EROFS
@@ -257,7 +257,7 @@ func TestProcess(t *testing.T) {
 	}
 	want := `INFO /local/game [ 'one', 'two' ] linux [] v24.0.0 1
 INFO partial 100%
-WARN (node:1) Warning: careful
+WARN careful
 INFO its own
 INFO tick 5
 uncaught Error: in tick

@@ -20,21 +20,8 @@ function coded(Class, code, message) {
   return e;
 }
 
-function received(v) {
-  if (v === null || v === undefined) return ` Received ${v}`;
-  if (typeof v === 'function') return ` Received function ${v.name}`;
-  if (typeof v === 'object') return v.constructor && v.constructor.name ? ` Received an instance of ${v.constructor.name}` : ` Received ${require('inspect').inspect(v, { depth: -1 })}`;
-  let s = require('inspect').inspect(v);
-  if (s.length > 28) s = `${s.slice(0, 25)}...`;
-  return ` Received type ${typeof v} (${s})`;
-}
-
-const badType = (name, wanted, v) => coded(TypeError, 'ERR_INVALID_ARG_TYPE', `The ${name.includes(' ') ? name : `"${name}" argument`} must be ${wanted}.${received(v)}`);
-const outOfRange = (name, range, v) => {
-  let s = typeof v === 'bigint' ? `${v}n` : String(v);
-  if (Number.isInteger(v) && Math.abs(v) > 2 ** 32 || typeof v === 'bigint' && (v > 2n ** 32n || v < -(2n ** 32n))) s = s.replace(/\B(?=(\d{3})+(?!\d))/g, '_');
-  return coded(RangeError, 'ERR_OUT_OF_RANGE', `The value of "${name}" is out of range. It must be ${range}. Received ${s}`);
-};
+const badType = (name, wanted, v) => coded(TypeError, 'ERR_INVALID_ARG_TYPE', `The ${name.includes(' ') ? name : `"${name}" argument`} must be ${wanted}. Received ${v === null ? 'null' : typeof v}`);
+const outOfRange = (name, range, v) => coded(RangeError, 'ERR_OUT_OF_RANGE', `The value of "${name}" is out of range. It must be ${range}. Received ${String(v)}`);
 
 function define(object, methods) {
   for (const key of Object.getOwnPropertyNames(methods)) Object.defineProperty(object, key, { value: methods[key], writable: true, configurable: true });
@@ -98,13 +85,12 @@ Object.defineProperty(Bytes.prototype, 'constructor', { value: Buffer, writable:
 Object.defineProperty(Buffer, Symbol.species, { get: () => Bytes, configurable: true });
 Object.defineProperty(Bytes, 'name', { value: 'Buffer' });
 
-Buffer.poolSize = 8192;
 Buffer.alloc = function alloc(n, fill, encoding) {
   const b = new Bytes(size(n));
   return fill === undefined || fill === 0 || n === 0 ? b : b.fill(fill, encoding);
 };
 Buffer.allocUnsafe = function allocUnsafe(n) { return new Bytes(size(n)); };
-Buffer.allocUnsafeSlow = function allocUnsafeSlow(n) { return new Bytes(size(n)); };
+Buffer.allocUnsafeSlow = Buffer.allocUnsafe;
 Buffer.isBuffer = function isBuffer(b) { return b instanceof Bytes; };
 Buffer.isEncoding = function isEncoding(e) { return typeof e === 'string' && e !== '' && encodings[e.toLowerCase()] !== undefined; };
 Buffer.byteLength = function byteLength(v, encoding) {
@@ -138,11 +124,6 @@ Buffer.concat = function concat(list, total) {
   }
   return out;
 };
-Buffer.copyBytesFrom = function copyBytesFrom(view, offset = 0, length = view.length) {
-  const part = view.subarray(offset, offset + length);
-  return new Bytes(part.buffer.slice(part.byteOffset, part.byteOffset + part.byteLength));
-};
-
 const clamp = (v, fallback, max) => {
   if (v === undefined) return fallback;
   v = Math.trunc(+v) || 0;
@@ -174,17 +155,9 @@ const methods = {
     return this === other || this.length === other.length && binding.compare(this, other) === 0;
   },
   slice, subarray: slice,
-  [Symbol.for('nodejs.util.inspect.custom')](depth, options) {
-    const max = module.exports.INSPECT_MAX_BYTES;
-    const n = Math.min(max, this.length);
-    let s = binding.spaced(this, n);
-    if (this.length > max) s += ` ... ${this.length - max} more byte${this.length - max > 1 ? 's' : ''}`;
-    const keys = this.length > 10000 ? [] : Object.keys(this).slice(this.length);
-    if (keys.length) {
-      const o = Object.create(null);
-      for (const k of keys) o[k] = this[k];
-      s += (s === '' ? '' : ', ') + require('inspect').inspect(o, { ...options, breakLength: Infinity, compact: true }).slice(27, -2);
-    }
+  [Symbol.for('nodejs.util.inspect.custom')]() {
+    const left = this.length - 50;
+    const s = binding.spaced(this, Math.min(50, this.length)) + (left > 0 ? ` ... ${left} more byte${left > 1 ? 's' : ''}` : '');
     return `<${this.constructor.name} ${s}>`;
   },
 };
@@ -192,27 +165,17 @@ const methods = {
 binding.later(Bytes.prototype, () => require('buffer_more')(Bytes.prototype, { Bytes, fromString, encodingOf, coded, badType, outOfRange, clamp, isBytes, kMaxLength }));
 define(Bytes.prototype, methods);
 
-function domError(message) {
-  const e = new Error(message);
-  e.name = 'InvalidCharacterError';
-  e.code = 5;
-  return e;
-}
-
 module.exports = {
-  Buffer, SlowBuffer: Buffer.allocUnsafeSlow, kMaxLength, kStringMaxLength: 2 ** 29 - 24, INSPECT_MAX_BYTES: 50,
-  constants: { MAX_LENGTH: kMaxLength, MAX_STRING_LENGTH: 2 ** 29 - 24 },
+  Buffer, kMaxLength, constants: { MAX_LENGTH: kMaxLength },
   btoa(s) {
     s = `${s}`;
-    for (let i = 0; i < s.length; i++) if (s.charCodeAt(i) > 255) throw domError('Invalid character');
+    for (let i = 0; i < s.length; i++) if (s.charCodeAt(i) > 255) throw coded(Error, 'InvalidCharacterError', 'Invalid character');
     return fromString(s, 'latin1').toString('base64');
   },
   atob(s) {
     s = `${s}`.replace(/[\t\n\f\r ]/g, '');
     if (s.length % 4 === 0) s = s.replace(/==?$/, '');
-    if (s.length % 4 === 1 || /[^A-Za-z0-9+/]/.test(s)) throw domError('The string to be decoded is not correctly encoded.');
+    if (s.length % 4 === 1 || /[^A-Za-z0-9+/]/.test(s)) throw coded(Error, 'InvalidCharacterError', 'The string to be decoded is not correctly encoded.');
     return fromString(s, 'base64').toString('latin1');
   },
-  isUtf8: (b) => binding.valid(b), isAscii: (b) => !Array.prototype.some.call(b, (x) => x > 127),
-  transcode: (b, a, z) => fromString(from(b).toString(a), z),
 };

@@ -82,23 +82,7 @@ const methods = {
   indexOf(value, from, encoding) { return search(this, value, from, encoding, false); },
   lastIndexOf(value, from, encoding) { return search(this, value, from, encoding, true); },
   includes(value, from, encoding) { return search(this, value, from, encoding, false) !== -1; },
-  swap16() { return swap(this, 2); },
-  swap32() { return swap(this, 4); },
-  swap64() { return swap(this, 8); },
-  toLocaleString(...args) { return this.toString(...args); },
-  inspect(...args) { return this[Symbol.for('nodejs.util.inspect.custom')](...args); },
 };
-
-function swap(b, n) {
-  if (b.length % n !== 0) throw coded(RangeError, 'ERR_INVALID_BUFFER_SIZE', `Buffer size must be a multiple of ${n * 8}-bits`);
-  for (let i = 0; i < b.length; i += n) Uint8Array.prototype.reverse.call(new Uint8Array(b.buffer, b.byteOffset + i, n));
-  return b;
-}
-
-for (const e of ['utf8', 'hex', 'base64', 'base64url', 'latin1', 'ascii', 'ucs2']) {
-  methods[`${e}Slice`] = function (start = 0, end = this.length) { return this.toString(e, start, end); };
-  methods[`${e}Write`] = function (s, offset, length) { return this.write(s, offset, length, e); };
-}
 
 function checkOffset(b, offset, n) {
   if (typeof offset !== 'number') throw badType('offset', 'of type number', offset);
@@ -123,9 +107,8 @@ function number(names, n, get, set, min, max) {
       return view(this)[get](offset, little);
     };
     const write = function (value, offset = 0) {
-      if (typeof min === 'bigint') value + 0n;
-      else value = +value;
-      if (min !== undefined && (value < min || value > max)) throw badNumber(value, n, min, max);
+      value = +value;
+      if (min !== undefined && (value < min || value > max)) throw badNumber(value, min, max);
       checkOffset(this, offset, n);
       view(this)[set](offset, value, little);
       return offset + n;
@@ -137,15 +120,7 @@ function number(names, n, get, set, min, max) {
   }
 }
 
-function badNumber(value, n, min, max) {
-  const b = typeof min === 'bigint' ? 'n' : '';
-  const bits = n * 8;
-  let range;
-  if (n <= 2) range = `>= ${min} and <= ${max}`;
-  else if (n === 4 && b === '') range = `>= ${min} and <= ${max}`;
-  else range = min === 0 || min === 0n ? `>= 0${b} and < 2${b} ** ${bits}${b}` : `>= -(2${b} ** ${bits - 1}${b}) and < 2${b} ** ${bits - 1}${b}`;
-  return outOfRange('value', range, value);
-}
+const badNumber = (value, min, max) => outOfRange('value', `>= ${min} and <= ${max}`, value);
 
 number(['UInt8', 'Uint8'], 1, 'getUint8', 'setUint8', 0, 255);
 number(['UInt16', 'Uint16'], 2, 'getUint16', 'setUint16', 0, 65535);
@@ -155,8 +130,6 @@ number(['Int16'], 2, 'getInt16', 'setInt16', -32768, 32767);
 number(['Int32'], 4, 'getInt32', 'setInt32', -2147483648, 2147483647);
 number(['Float'], 4, 'getFloat32', 'setFloat32');
 number(['Double'], 8, 'getFloat64', 'setFloat64');
-number(['BigUInt64', 'BigUint64'], 8, 'getBigUint64', 'setBigUint64', 0n, 2n ** 64n - 1n);
-number(['BigInt64'], 8, 'getBigInt64', 'setBigInt64', -(2n ** 63n), 2n ** 63n - 1n);
 
 // Integers of one to six bytes.
 for (const signed of [false, true]) {
@@ -174,7 +147,7 @@ for (const signed of [false, true]) {
       checkLength(n);
       value = +value;
       const max = signed ? 2 ** (8 * n - 1) - 1 : 2 ** (8 * n) - 1, min = signed ? -max - 1 : 0;
-      if (value < min || value > max) throw badNumber(value, n, min, max);
+      if (value < min || value > max) throw badNumber(value, min, max);
       checkOffset(this, offset, n);
       let v = Math.trunc(value) || 0;
       if (v < 0) v += 2 ** (8 * n);
@@ -197,6 +170,4 @@ function checkLength(n) {
 }
 
 for (const key of Object.keys(methods)) Object.defineProperty(prototype, key, { value: methods[key], writable: true, configurable: true });
-Object.defineProperty(prototype, 'parent', { get() { return this.buffer; }, configurable: true });
-Object.defineProperty(prototype, 'offset', { get() { return this.byteOffset; }, configurable: true });
 };

@@ -56,15 +56,10 @@ function clone(v, seen) {
 
 module.exports = {
   structuredClone(v) {
-    if (arguments.length === 0) throw new TypeError("The \"value\" argument must be specified");
     return clone(v, new Map());
   },
   queueMicrotask(f) {
-    if (typeof f !== 'function') {
-      const e = new TypeError(`The "callback" argument must be of type function. Received ${f}`);
-      e.code = 'ERR_INVALID_ARG_TYPE';
-      throw e;
-    }
+    if (typeof f !== 'function') throw new TypeError(`The "callback" argument must be of type function. Received ${f}`);
     Promise.resolve().then(() => f()).catch(binding.uncaught);
   },
 };

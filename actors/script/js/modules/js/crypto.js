@@ -45,13 +45,14 @@ function hash(name, key) {
   return new Hash(h);
 }
 
-const getRandomValues = (a) => {
-  new Uint8Array(a.buffer, a.byteOffset, a.byteLength).set(new Uint8Array(binding.random(a.byteLength)));
+const randomFillSync = (a) => {
+  new Uint8Array(a.buffer || a, a.byteOffset || 0, a.byteLength).set(new Uint8Array(binding.random(a.byteLength)));
   return a;
 };
+const getRandomValues = (a) => randomFillSync(a);
 const randomUUID = () => binding.uuid();
 
 module.exports = {
-  randomBytes, randomInt, randomUUID, getRandomValues, webcrypto: { getRandomValues, randomUUID },
+  randomBytes, randomInt, randomUUID, randomFillSync, getRandomValues, webcrypto: { getRandomValues, randomUUID },
   createHash: (name) => hash(name), createHmac: (name, key) => hash(name, toBytes(key)),
 };

@@ -1,118 +1,74 @@
 // Comparison of values as assert.deepEqual and deepStrictEqual do it.
 const { kind } = require('inspect');
 
-const enumerable = (o, strict) => {
+const isObject = (v) => v !== null && typeof v === 'object';
+
+function keysOf(o, strict) {
   const keys = Object.keys(o);
-  if (strict) for (const s of Object.getOwnPropertySymbols(o)) if (Object.prototype.propertyIsEnumerable.call(o, s)) keys.push(s);
-  return keys;
-};
+  return strict ? keys.concat(Object.getOwnPropertySymbols(o).filter((s) => Object.prototype.propertyIsEnumerable.call(o, s))) : keys;
+}
+
+const bytesOf = (v) => v instanceof ArrayBuffer ? new Uint8Array(v) : new Uint8Array(v.buffer, v.byteOffset, v.byteLength);
 
 function deepEqual(a, b, strict, seen = new Map()) {
   if (a === b) return a !== 0 || !strict || Object.is(a, b);
-  const isObject = (v) => v !== null && typeof v === 'object';
-  if (strict) {
-    if (!isObject(a)) return typeof a === 'number' && Number.isNaN(a) && Number.isNaN(b);
-    if (!isObject(b)) return false;
-    if (Object.getPrototypeOf(a) !== Object.getPrototypeOf(b)) return false;
-  } else {
-    if (!isObject(a)) return !isObject(b) && typeof b !== 'function' && (a == b || Number.isNaN(a) && Number.isNaN(b));
-    if (!isObject(b)) return false;
+  if (!isObject(a) || !isObject(b)) {
+    if (Number.isNaN(a) && Number.isNaN(b)) return true;
+    return !strict && !isObject(a) && !isObject(b) && typeof a !== 'function' && typeof b !== 'function' && a == b;
   }
+  if (strict && Object.getPrototypeOf(a) !== Object.getPrototypeOf(b)) return false;
   const k = kind(a);
   if (k !== kind(b)) return false;
   switch (k) {
-    case 'Array':
-      if (a.length !== b.length) return false;
-      break;
-    case 'Date':
-      if (!Object.is(a.getTime(), b.getTime())) return false;
-      break;
-    case 'RegExp':
-      if (a.source !== b.source || a.flags !== b.flags || a.lastIndex !== b.lastIndex) return false;
-      break;
-    case 'Error':
-      if (a.message !== b.message || a.name !== b.name) return false;
-      if (!deepEqual(a.cause, b.cause, strict, seen) || !deepEqual(a.errors, b.errors, strict, seen)) return false;
-      break;
-    case 'Number': case 'String': case 'Boolean': case 'Symbol': case 'BigInt':
+    case 'Date': case 'Number': case 'String': case 'Boolean': case 'Symbol':
       if (!Object.is(a.valueOf(), b.valueOf())) return false;
       break;
-    case 'ArrayBuffer':
-      if (!bytesEqual(new Uint8Array(a), new Uint8Array(b))) return false;
+    case 'RegExp':
+      if (String(a) !== String(b) || a.lastIndex !== b.lastIndex) return false;
       break;
+    case 'Error':
+      if (a.message !== b.message || a.name !== b.name || !deepEqual(a.cause, b.cause, strict, seen)) return false;
+      break;
+    case 'ArrayBuffer': case 'DataView':
+      return same(bytesOf(a), bytesOf(b), Object.is);
     case 'TypedArray':
-      if (a.length !== b.length || Object.prototype.toString.call(a) !== Object.prototype.toString.call(b)) return false;
-      for (let i = 0; i < a.length; i++) if (!(strict ? Object.is(a[i], b[i]) : a[i] === b[i] || Number.isNaN(a[i]) && Number.isNaN(b[i]))) return false;
-      break;
-    case 'DataView':
-      if (!bytesEqual(new Uint8Array(a.buffer, a.byteOffset, a.byteLength), new Uint8Array(b.buffer, b.byteOffset, b.byteLength))) return false;
+      return Object.prototype.toString.call(a) === Object.prototype.toString.call(b) && same(a, b, strict ? Object.is : (x, y) => x === y || Number.isNaN(x) && Number.isNaN(y));
+    case 'Array':
+      if (a.length !== b.length) return false;
       break;
     case 'Map': case 'Set':
       if (a.size !== b.size) return false;
       break;
     case 'Promise': case 'WeakMap': case 'WeakSet': return false;
   }
+  // What is compared already, further out, counts as equal.
   let mates = seen.get(a);
   if (mates === undefined) seen.set(a, mates = new Set());
-  // What is compared already, further out, counts as equal.
   if (mates.has(b)) return true;
   mates.add(b);
-  const same = content(a, b, k, strict, seen);
+  const keys = keysOf(a, strict);
+  const equal = keys.length === keysOf(b, strict).length
+    && keys.every((key) => Object.prototype.propertyIsEnumerable.call(b, key) && deepEqual(a[key], b[key], strict, seen))
+    && (k !== 'Map' && k !== 'Set' || sameItems([...a], [...b], k === 'Map', strict, seen));
   mates.delete(b);
-  return same;
+  return equal;
 }
 
-function bytesEqual(a, b) {
+function same(a, b, equal) {
   if (a.length !== b.length) return false;
-  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  for (let i = 0; i < a.length; i++) if (!equal(a[i], b[i])) return false;
   return true;
 }
 
-function content(a, b, k, strict, seen) {
-  if (k !== 'TypedArray' || a.length <= 10000) {
-    const keys = enumerable(a, strict);
-    if (keys.length !== enumerable(b, strict).length) return false;
-    for (const key of keys) if (!Object.prototype.propertyIsEnumerable.call(b, key)) return false;
-    if (k !== 'TypedArray') for (const key of keys) if (!deepEqual(a[key], b[key], strict, seen)) return false;
-  }
-  if (k === 'Set') {
-    const left = new Set(b);
-    for (const v of a) {
-      if (left.delete(v)) continue;
-      if (strict && (v === null || typeof v !== 'object')) return false;
-      let found = false;
-      for (const w of left) {
-        if (deepEqual(v, w, strict, seen)) {
-          left.delete(w);
-          found = true;
-          break;
-        }
-      }
-      if (!found) return false;
+// sameItems takes for each item the first one that is equal and not taken: most are in the same place.
+function sameItems(a, b, pairs, strict, seen) {
+  const left = new Set(b);
+  return a.every((v) => {
+    for (const w of left) {
+      if (pairs ? deepEqual(v[0], w[0], strict, seen) && deepEqual(v[1], w[1], strict, seen) : deepEqual(v, w, strict, seen)) return left.delete(w);
     }
-  } else if (k === 'Map') {
-    const left = new Map(b);
-    for (const [key, v] of a) {
-      if (left.has(key)) {
-        if (deepEqual(v, left.get(key), strict, seen)) {
-          left.delete(key);
-          continue;
-        }
-        if (strict) return false;
-      }
-      if (strict && (key === null || typeof key !== 'object')) return false;
-      let found = false;
-      for (const [other, w] of left) {
-        if (deepEqual(key, other, strict, seen) && deepEqual(v, w, strict, seen)) {
-          left.delete(other);
-          found = true;
-          break;
-        }
-      }
-      if (!found) return false;
-    }
-  }
-  return true;
+    return false;
+  });
 }
 
 module.exports = { deepEqual };

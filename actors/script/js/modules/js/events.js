@@ -1,9 +1,8 @@
 const errorMonitor = Symbol('events.errorMonitor');
-const captureRejection = Symbol.for('nodejs.rejection');
 
 function badListener(f) {
   if (typeof f === 'function') return;
-  const e = new TypeError(`The "listener" argument must be of type function. Received ${f === null || f === undefined ? f : typeof f === 'object' ? 'an instance of ' + (f.constructor ? f.constructor.name : 'Object') : `type ${typeof f} (${require('inspect').inspect(f)})`}`);
+  const e = new TypeError(`The "listener" argument must be of type function. Received ${f === null ? 'null' : typeof f}`);
   e.code = 'ERR_INVALID_ARG_TYPE';
   throw e;
 }
@@ -156,51 +155,8 @@ EventEmitter.once = function once(emitter, name) {
   });
 };
 
-EventEmitter.on = function on(emitter, name) {
-  const ready = [], waiting = [];
-  let over = false, failure;
-  const stop = () => {
-    over = true;
-    emitter.removeListener(name, got);
-    emitter.removeListener('error', failed);
-    for (const w of waiting.splice(0)) w.resolve({ value: undefined, done: true });
-  };
-  const got = (...args) => waiting.length ? waiting.shift().resolve({ value: args, done: false }) : ready.push(args);
-  const failed = (e) => {
-    if (waiting.length) waiting.shift().reject(e);
-    else failure = e;
-    stop();
-  };
-  emitter.on(name, got);
-  if (name !== 'error') emitter.on('error', failed);
-  return {
-    next() {
-      if (ready.length) return Promise.resolve({ value: ready.shift(), done: false });
-      if (failure) {
-        const e = failure;
-        failure = undefined;
-        return Promise.reject(e);
-      }
-      if (over) return Promise.resolve({ value: undefined, done: true });
-      return new Promise((resolve, reject) => waiting.push({ resolve, reject }));
-    },
-    return() {
-      stop();
-      return Promise.resolve({ value: undefined, done: true });
-    },
-    throw(e) {
-      failed(e);
-      return Promise.resolve({ value: undefined, done: true });
-    },
-    [Symbol.asyncIterator]() { return this; },
-  };
-};
-
 EventEmitter.EventEmitter = EventEmitter;
 EventEmitter.errorMonitor = errorMonitor;
-EventEmitter.captureRejectionSymbol = captureRejection;
-EventEmitter.captureRejections = false;
-EventEmitter.usingDomains = false;
 EventEmitter.listenerCount = (emitter, name) => emitter.listenerCount(name);
 EventEmitter.getEventListeners = (emitter, name) => emitter.listeners(name);
 EventEmitter.setMaxListeners = (n, ...emitters) => {

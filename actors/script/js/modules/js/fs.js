@@ -4,10 +4,15 @@ const path = require('path');
 
 const words = { ENOENT: [-2, 'no such file or directory'], EACCES: [-13, 'permission denied'], EROFS: [-30, 'read-only file system'], EISDIR: [-21, 'illegal operation on a directory'], ENOTDIR: [-20, 'not a directory'], EBADF: [-9, 'bad file descriptor'] };
 
-function failure(code, call, file) {
-  const e = new Error(`${code}: ${words[code][1]}, ${call}${file === undefined ? '' : ` '${file}'`}`);
-  e.errno = words[code][0];
+function coded(Class, code, message) {
+  const e = new Class(message);
   e.code = code;
+  return e;
+}
+
+function failure(code, call, file) {
+  const e = coded(Error, code, `${code}: ${words[code][1]}, ${call}${file === undefined ? '' : ` '${file}'`}`);
+  e.errno = words[code][0];
   e.syscall = call;
   if (file !== undefined) e.path = file;
   return e;
@@ -18,16 +23,7 @@ function pathOf(p) {
     if (Buffer.isBuffer(p)) p = p.toString();
     else if (typeof p.href === 'string') p = require('url').fileURLToPath(p);
   }
-  if (typeof p !== 'string') {
-    const e = new TypeError(`The "path" argument must be of type string or an instance of Buffer or URL. Received ${p === null || p === undefined ? p : typeof p}`);
-    e.code = 'ERR_INVALID_ARG_TYPE';
-    throw e;
-  }
-  if (p.includes('\0')) {
-    const e = new TypeError(`The argument 'path' must be a string, Uint8Array, or URL without null bytes. Received ${require('inspect').inspect(p)}`);
-    e.code = 'ERR_INVALID_ARG_VALUE';
-    throw e;
-  }
+  if (typeof p !== 'string' || p.includes('\0')) throw coded(TypeError, 'ERR_INVALID_ARG_TYPE', `The "path" argument must be a string without null bytes. Received ${require('inspect').inspect(p)}`);
   return p;
 }
 
@@ -46,27 +42,10 @@ const encodingOf = (options) => typeof options === 'string' ? options : options 
 class Stats {
   constructor(full, kind) {
     Object.assign(this, {
-      dev: 1, mode: kind === 'file' ? 0o100444 : 0o40555, nlink: 1, uid: 1000, gid: 1000, rdev: 0, blksize: 4096, ino: 1,
-      size: kind === 'file' ? binding.size(full) : 0, blocks: 0,
-      atimeMs: binding.time, mtimeMs: binding.time, ctimeMs: binding.time, birthtimeMs: binding.time,
-      atime: new Date(binding.time), mtime: new Date(binding.time), ctime: new Date(binding.time), birthtime: new Date(binding.time),
+      mode: kind === 'file' ? 0o100444 : 0o40555, size: kind === 'file' ? binding.size(full) : 0,
+      mtimeMs: binding.time, mtime: new Date(binding.time), ctimeMs: binding.time, ctime: new Date(binding.time),
     });
     Object.defineProperty(this, 'kind', { value: kind });
-  }
-  isFile() { return this.kind === 'file'; }
-  isDirectory() { return this.kind === 'folder'; }
-  isSymbolicLink() { return false; }
-  isFIFO() { return false; }
-  isSocket() { return false; }
-  isBlockDevice() { return false; }
-  isCharacterDevice() { return false; }
-}
-
-class Dirent {
-  constructor(name, dir) {
-    this.name = name;
-    this.path = dir;
-    Object.defineProperty(this, 'kind', { value: binding.kind(`${dir}/${name}`) });
   }
   isFile() { return this.kind === 'file'; }
   isDirectory() { return this.kind === 'folder'; }
@@ -77,12 +56,7 @@ const sync = {
   readFile(file, options) {
     const p = pathOf(file);
     const [full, kind] = look(p, 'open');
-    if (kind !== 'file') {
-      const e = failure('EISDIR', 'read');
-      throw e;
-    }
-    const flag = options && typeof options === 'object' && options.flag;
-    if (flag && /[wa+]/.test(flag)) throw failure('EROFS', 'open', p);
+    if (kind !== 'file') throw failure('EISDIR', 'read');
     const b = Buffer.from(binding.read(full));
     const encoding = encodingOf(options);
     return encoding && encoding !== 'buffer' ? b.toString(encoding) : b;
@@ -100,15 +74,9 @@ const sync = {
     const p = pathOf(dir);
     const [full, kind] = look(p, 'scandir');
     if (kind !== 'folder') throw failure('ENOTDIR', 'scandir', p);
-    const names = [];
-    const add = (at, prefix) => {
-      for (const name of binding.list(at)) {
-        names.push(prefix + name);
-        if (options && options.recursive && binding.kind(`${at}/${name}`) === 'folder') add(`${at}/${name}`, `${prefix}${name}/`);
-      }
-    };
-    add(full, '');
-    return options && options.withFileTypes ? names.map((n) => new Dirent(path.basename(n), path.dirname(`${full}/${n}`))) : names;
+    const names = binding.list(full);
+    if (!options || !options.withFileTypes) return names;
+    return names.map((name) => Object.assign(new Stats(`${full}/${name}`, binding.kind(`${full}/${name}`)), { name, path: full, parentPath: full }));
   },
   access(file, mode) {
     const p = pathOf(file);
@@ -124,11 +92,7 @@ for (const name of Object.keys(sync)) {
   fs[`${name}Sync`] = sync[name];
   fs[name] = (...args) => {
     const done = args.pop();
-    if (typeof done !== 'function') {
-      const e = new TypeError(`The "cb" argument must be of type function. Received ${done === undefined ? 'undefined' : typeof done}`);
-      e.code = 'ERR_INVALID_ARG_TYPE';
-      throw e;
-    }
+    if (typeof done !== 'function') throw coded(TypeError, 'ERR_INVALID_ARG_TYPE', `The "cb" argument must be of type function. Received ${typeof done}`);
     let value;
     try {
       value = sync[name](...args);
@@ -161,15 +125,6 @@ fs.existsSync = (file) => {
     return false;
   }
 };
-fs.exists = (file, done) => require('process').nextTick(done, fs.existsSync(file));
-for (const name of ['createReadStream', 'createWriteStream', 'watch', 'watchFile']) {
-  fs[name] = () => {
-    const e = new Error(`fs.${name} is not available in the embedded engine; to run the script in Node.js, set "troupe": {"engine": "node"} in package.json`);
-    e.code = 'ERR_FEATURE_UNAVAILABLE_ON_PLATFORM';
-    throw e;
-  };
-}
-fs.unwatchFile = () => {};
 fs.constants = promises.constants = { F_OK: 0, R_OK: 4, W_OK: 2, X_OK: 1, O_RDONLY: 0, O_WRONLY: 1, O_RDWR: 2 };
-Object.assign(fs, fs.constants, { Stats, Dirent, promises });
+Object.assign(fs, fs.constants, { Stats, promises });
 module.exports = fs;

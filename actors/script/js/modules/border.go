@@ -1,0 +1,123 @@
+package modules
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/dop251/goja"
+)
+
+// useNode is what to do about what the embedded engine does not have.
+const useNode = `to run the script in Node.js, set "troupe": {"engine": "node"} in package.json`
+
+func lacks(what string) string {
+	return "the embedded engine does not have " + what + "; " + useNode
+}
+
+// absent are Node's modules that need what the embedded engine does not have.
+var absent = words(`async_hooks child_process cluster constants dgram diagnostics_channel dns dns/promises domain http http2 https
+	inspector inspector/promises module net path/win32 punycode querystring readline readline/promises repl sea sqlite stream stream/consumers
+	stream/promises stream/web string_decoder test tls trace_events tty v8 vm wasi worker_threads zlib`)
+
+// absentMembers are functions and classes of Node's modules that those of the embedded engine lack.
+var absentMembers = map[string]map[string]bool{
+	"assert": words("CallTracker"),
+	"buffer": words("Blob File SlowBuffer isAscii isUtf8 resolveObjectURL transcode"),
+	"crypto": words(`Certificate Cipher Cipheriv Decipher Decipheriv DiffieHellman DiffieHellmanGroup ECDH KeyObject Sign Verify X509Certificate
+		checkPrime checkPrimeSync createCipher createCipheriv createDecipher createDecipheriv createDiffieHellman createDiffieHellmanGroup createECDH
+		createPrivateKey createPublicKey createSecretKey createSign createVerify diffieHellman generateKey generateKeyPair generateKeyPairSync
+		generateKeySync generatePrime generatePrimeSync getCipherInfo getCiphers getCurves getDiffieHellman getHashes hash hkdf hkdfSync pbkdf2
+		pbkdf2Sync privateDecrypt privateEncrypt publicDecrypt publicEncrypt randomFill scrypt scryptSync sign verify`),
+	"events": words("EventEmitterAsyncResource addAbortListener on"),
+	"fs": words(`Dir Dirent FileHandle ReadStream WriteStream close closeSync createReadStream createWriteStream exists fchmod fchmodSync fchown fchownSync
+		fdatasync fdatasyncSync fstat fstatSync fsync fsyncSync ftruncate ftruncateSync futimes futimesSync glob globSync lchown lchownSync lutimes
+		lutimesSync openAsBlob opendir opendirSync read readSync readlink readlinkSync readv readvSync statfs statfsSync unwatchFile watch watchFile
+		write writeSync writev writevSync`),
+	"path":       words("matchesGlob"),
+	"perf_hooks": words("PerformanceObserver createHistogram monitorEventLoopDelay"),
+	"process": words(`binding chdir cpuUsage dlopen getegid geteuid getgid getgroups getuid getActiveResourcesInfo getBuiltinModule initgroups kill loadEnvFile reallyExit resourceUsage setUncaughtExceptionCaptureCallback
+		setegid seteuid setgid setgroups setuid umask`),
+	"timers_promises": words("setInterval"),
+	"url":             words("Url domainToASCII domainToUnicode parse resolve resolveObject urlToHttpOptions"),
+	"util": words(`MIMEParams MIMEType aborted callbackify formatWithOptions getSystemErrorMap getSystemErrorName isBoolean isBuffer isDate isError
+		isFunction isNull isNullOrUndefined isNumber isObject isPrimitive isRegExp isString isSymbol isUndefined log parseArgs parseEnv
+		stripVTControlCharacters styleText toUSVString transferableAbortController transferableAbortSignal`),
+	"util_types": words(`isArgumentsObject isArrayBufferView isAsyncFunction isBigInt64Array isBigIntObject isBigUint64Array isBooleanObject isBoxedPrimitive
+		isCryptoKey isDataView isExternal isFloat32Array isFloat64Array isGeneratorFunction isGeneratorObject isInt16Array isInt32Array isInt8Array
+		isKeyObject isMapIterator isModuleNamespaceObject isNumberObject isSetIterator isSharedArrayBuffer isStringObject isSymbolObject isUint16Array
+		isUint32Array isUint8ClampedArray`),
+}
+
+// absentGlobals and absentMethods are of Node.js and of the language.
+var (
+	absentGlobals = words(`AbortController AbortSignal Atomics Blob BroadcastChannel CompressionStream CustomEvent DOMException Event EventSource EventTarget
+		File FinalizationRegistry Float16Array FormData Headers Intl Iterator MessageChannel MessagePort ReadableStream Request Response
+		SharedArrayBuffer TransformStream WeakRef WebAssembly WebSocket WritableStream fetch navigator`)
+	absentMethods = words(`formatToParts fromAsync groupBy isWellFormed readBigInt64BE readBigInt64LE readBigUInt64BE readBigUInt64LE swap16 swap32 swap64
+		toWellFormed try withResolvers writeBigInt64BE writeBigInt64LE writeBigUInt64BE writeBigUInt64LE`)
+)
+
+func words(list string) map[string]bool {
+	m := make(map[string]bool)
+	for _, w := range strings.Fields(list) {
+		m[w] = true
+	}
+	return m
+}
+
+// border stands behind the exports of a module: what they lack is a function that says so
+// when it is called.
+type border struct {
+	loader *Loader
+	module string
+}
+
+var _ goja.DynamicObject = (*border)(nil)
+
+// Get implements goja.DynamicObject.
+func (b *border) Get(name string) goja.Value { return b.loader.absentMember(b.module, name) }
+
+// Set implements goja.DynamicObject.
+func (*border) Set(string, goja.Value) bool { return false }
+
+// Has implements goja.DynamicObject.
+func (*border) Has(string) bool { return false }
+
+// Delete implements goja.DynamicObject.
+func (*border) Delete(string) bool { return true }
+
+// Keys implements goja.DynamicObject.
+func (*border) Keys() []string { return nil }
+
+// withBorder puts a border behind the exports of a module.
+func (l *Loader) withBorder(module string, exports goja.Value) {
+	o, ok := exports.(*goja.Object)
+	if !ok || absentMembers[module] == nil {
+		return
+	}
+	behind := l.runtime.NewDynamicObject(&border{l, module})
+	must(behind.SetPrototype(o.Prototype()))
+	must(o.SetPrototype(behind))
+}
+
+// absentMember returns what throws when it is called, or nil.
+func (l *Loader) absentMember(module, name string) goja.Value {
+	if !absentMembers[module][name] {
+		return nil
+	}
+	return l.runtime.ToValue(func(goja.ConstructorCall) *goja.Object {
+		panic(l.coded("Error", "ERR_FEATURE_UNAVAILABLE_ON_PLATFORM", lacks(strings.ReplaceAll(module, "_", "/")+"."+name)))
+	})
+}
+
+var notThere = regexp.MustCompile(`^(?:\w+: )*(?:(\w+) is not defined|Object has no member '(\w+)')`)
+
+// Hint returns what to add to the message of an error that is thrown for a global or a method that the
+// embedded engine does not have; empty for others.
+func Hint(message string) string {
+	m := notThere.FindStringSubmatch(message)
+	if m == nil || !absentGlobals[m[1]] && !absentMethods[m[2]] {
+		return ""
+	}
+	return ": " + lacks("it")
+}
