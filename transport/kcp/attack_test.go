@@ -23,7 +23,7 @@ func attack(t *testing.T, o Options) *attacked {
 	p := connectFresh(t, 1, weather{}, o, DialOptions{})
 	p.stream.e.lock()
 	p.stream.e.stop(phaseEnded) // the hostile peer is no Stream
-	p.stream.e.ending.shut = true
+	p.stream.e.ending.carrierClosed = true
 	p.stream.e.leave()
 	p.conn.SetSource(p.source)
 	return &attacked{p, p.conn.e}
@@ -179,7 +179,7 @@ func TestWindowBeforeLogin(t *testing.T) {
 		acked := func() int {
 			a.e.lock()
 			defer a.e.leave()
-			return int(a.e.taking.toldUna)
+			return int(a.e.receiving.sentUna)
 		}
 		for n := range uint32(300) {
 			a.in(dataFrame(forged{number: n, data: make([]byte, 10)}))
@@ -410,10 +410,10 @@ func TestAFloodOfQuestionsIsNotAnswered(t *testing.T) {
 			a.in([]byte{byte(framePing), 'x'})
 			a.in(dataFrame(forged{cmd: kcpgo.IKCP_CMD_WASK}))
 		}
-		if n := a.a.out.sent() - before; n != asksMax {
-			t.Errorf("%d answers, want %d", n, asksMax)
+		if n := a.a.out.sent() - before; n != answersMax {
+			t.Errorf("%d answers, want %d", n, answersMax)
 		}
-		time.Sleep(asksEvery)
+		time.Sleep(answersPer)
 		synctest.Wait()
 		before = a.a.out.sent()
 		a.in([]byte{byte(framePing), 'y'})

@@ -7,7 +7,7 @@ const (
 	largeBuffer = 64 << 10 // the largest that a host takes by default
 )
 
-// buffer is where a message is put together while it is handed up.
+// buffer holds one message while it is handed up.
 type buffer struct{ b []byte }
 
 var (
@@ -15,8 +15,7 @@ var (
 	largeBuffers = sync.Pool{New: func() any { return &buffer{make([]byte, largeBuffer)} }}
 )
 
-// takeBuffer returns a buffer of at least n bytes; over largeBuffer it is not
-// pooled.
+// takeBuffer returns a buffer of at least n bytes. Buffers over largeBuffer are not pooled.
 func takeBuffer(n int) *buffer {
 	switch {
 	case n <= smallBuffer:

@@ -11,7 +11,7 @@ import (
 	"troupe/transport"
 )
 
-// sendsMax is how many frames of the host's own may wait (transport.Conn).
+// sendsMax is how many frames of Send may wait (transport.Conn).
 const sendsMax = 16
 
 // Conn is the host's side of one connection. A Listener makes it, and it ends by
@@ -26,7 +26,7 @@ type Conn struct {
 
 	// guarded by the engine's lock
 	source wire.Source
-	sends  []*wire.Frame // the host's own frames, nil while there are none
+	sends  []*wire.Frame // of Send; nil while there are none
 	ticket *transport.Ticket
 }
 
@@ -81,11 +81,11 @@ func (c *Conn) LoggedIn() {
 	ticket.LoggedIn()
 }
 
-// SetSource implements transport.Conn. A drain runs under the connection's lock,
-// so that the previous source is at rest when SetSource returns.
+// SetSource implements transport.Conn. A source is drained under the engine's lock, so the
+// previous one is not in use any more when SetSource returns.
 func (c *Conn) SetSource(src wire.Source) {
 	c.e.lock()
-	if !c.e.ending.over {
+	if c.e.ending.report < endFinal {
 		c.source = src
 	}
 	c.e.leave()
@@ -96,7 +96,7 @@ func (c *Conn) SetSource(src wire.Source) {
 func (c *Conn) Send(f *wire.Frame) {
 	c.e.lock()
 	full := len(c.sends) >= sendsMax
-	taken := !full && c.e.phase < phaseParting
+	taken := !full && c.e.phase < phaseBye
 	if taken {
 		c.sends = append(c.sends, f)
 	}
@@ -133,10 +133,10 @@ func (c *Conn) Ping(payload []byte) {
 // and has a second to acknowledge it. Only the first reason counts.
 func (c *Conn) Close(reason messages.CloseReason) {
 	if reason == 0 {
-		reason = messages.CloseInternalError // no number: a bug of the caller
+		reason = messages.CloseInternalError // 0 is a bug of the caller
 	}
 	c.e.lock()
-	c.e.guarded(func() { c.e.part(reason, nil, true) })
+	c.e.guarded(func() { c.e.startClose(reason, nil, true) })
 	c.e.leave()
 }
 
@@ -149,7 +149,7 @@ func (c *Conn) refill() (more bool) {
 		taken++
 	}
 	if taken == len(c.sends) {
-		c.sends = nil // a login's answer is the only one of most connections
+		c.sends = nil // most connections send only the answer to the login
 	} else {
 		c.sends = slices.Delete(c.sends, 0, taken)
 	}
@@ -172,8 +172,7 @@ func (c *Conn) onMessage(message []byte) { c.handler.OnUnit(message) }
 // onAlive implements owner.
 func (c *Conn) onAlive(pong []byte) { c.handler.OnAlive(pong) }
 
-// onClosed implements owner: it frees what the connection holds, and says how it
-// ended.
+// onClosed implements owner: it releases the frames and the ticket, and reports the end.
 func (c *Conn) onClosed(how ended) {
 	defer c.l.forget(c)
 	c.e.lock()
@@ -209,7 +208,7 @@ func (c *Conn) account(end transport.End) {
 	}
 }
 
-// nobody is the handler of a connection that was refused.
+// nobody is the handler of a refused connection.
 type nobody struct{}
 
 func (nobody) OnUnit([]byte)          {}

@@ -16,9 +16,9 @@ type DialOptions struct {
 	DTLS         dtls.DialOptions
 	SilenceMax   time.Duration // without a sign of the host; default 10 s
 	WriteTimeout time.Duration // without progress; default 10 s
-	// StallMax is how long nothing at all may come from a host that is asked: after a
-	// fifth of it the stream begins to ask, fourteen times. Default: it never asks, and
-	// the other two are the only limits.
+	// StallMax is how long the host may be silent if the stream pings it: after a fifth of
+	// this time the stream sends up to fourteen pings. Default: no such pings, only
+	// SilenceMax and WriteTimeout apply.
 	StallMax time.Duration
 	QueueMax int // messages that may wait in Send; default 1024
 }
@@ -37,7 +37,7 @@ func (o DialOptions) withDefaults() DialOptions {
 // called before Dial returns. If Dial fails after the association was established,
 // OnClosed is called.
 func Dial(ctx context.Context, o DialOptions, h StreamHandler) (*Stream, error) {
-	// The socket is made here, so that the stream knows its address.
+	// Make the socket here, so that the stream knows its local address.
 	if o.DTLS.Conn == nil {
 		conn, err := new(net.Dialer).DialContext(ctx, "udp", o.DTLS.Addr)
 		if err != nil {

@@ -11,24 +11,24 @@ import (
 )
 
 const (
-	// byeEvery and byeMax are how often, and how long, a bye is repeated that is
-	// not acknowledged, and how long repeated ones are answered.
+	// A bye that is not acknowledged is repeated every byeEvery for byeMax. Repeated byes
+	// of the peer are answered for byeMax.
 	byeEvery = 100 * time.Millisecond
 	byeMax   = time.Second
 )
 
-// phase is how far a connection is on its way out. It only rises.
+// phase is how far the closing of a connection has got. It only rises.
 type phase uint8
 
 const (
 	phaseOpen    phase = iota + 1
-	phaseDrain         // this side closes: what is queued goes first
-	phaseParting       // bye is said until it is acknowledged
-	phaseTold          // the peer said bye: repeated ones are answered
+	phaseDrain         // this side closes: queued messages are sent first
+	phaseBye           // bye is repeated until it is acknowledged
+	phasePeerBye       // the peer has sent a bye: repeated ones are answered
 	phaseEnded         // the carrier is to be closed
 )
 
-// Why a connection ends that neither side wanted to end.
+// Errors that end a connection.
 var (
 	errTooBig   = errors.New("kcp: the peer's message is too large")
 	errOversize = fmt.Errorf("kcp: a message over %d bytes cannot be sent", MessageMax)
@@ -38,7 +38,7 @@ var (
 	errSilent   = fmt.Errorf("kcp: nothing comes from the peer: %w", os.ErrDeadlineExceeded)
 )
 
-// The codes this side says for them.
+// The codes that the bye has for them.
 const (
 	closeTooBig   = messages.CloseMessageTooBig
 	closeOversize = messages.CloseInternalError
@@ -50,80 +50,88 @@ const (
 // byeAck is the whole frame.
 var byeAck = []byte{byte(frameByeAck)}
 
-// malformedControl is what a ping, pong or bye of a wrong length counts as.
+// malformedControl counts pings, pongs and byes of a wrong length.
 const malformedControl = counters.SegmentMalformed
 
-// ending is what is known of a connection's end.
+// ending is the state of a connection's end.
 type ending struct {
-	bye      []byte        // what this side says; nil until it parts
-	until    time.Duration // when it stops saying it
-	shut     bool          // the carrier is closed, or being closed
-	notified bool          // the owner knows that it ends
-	over     bool          // end is final
-	told     bool          // the owner has it, or is getting it
-	end      ended
+	bye           []byte        // the bye of this side; nil until it closes
+	until         time.Duration // when bye is no longer repeated
+	report        endReport
+	carrierClosed bool // or being closed
+	end           ended
 }
+
+// endReport is how much of the end the owner knows. It only rises.
+type endReport uint8
+
+const (
+	endUnknown   endReport = iota
+	endAnnounced           // owner.ending was called
+	endFinal               // ending.end does not change any more; owner.onClosed is due
+	endReported            // owner.onClosed was called, or is about to be
+)
 
 // ended says how a connection ended.
 type ended struct {
-	peerSaid bool // bye
+	peerSaid bool // the peer has sent a bye
 	code     uint16
 	text     string
-	ours     messages.CloseReason // what this side said first, 0 if it said nothing
+	ours     messages.CloseReason // the first reason of this side, 0 if it has not closed
 	err      error                // nil after a bye of either side
 }
 
-// part begins the end from this side: with the queue first, or without it. Only
-// the first reason counts. Err is why it is no goodbye, nil if it is one.
-func (e *engine) part(reason messages.CloseReason, err error, drain bool) {
-	if e.phase >= phaseParting || e.phase == phaseDrain && drain {
+// startClose closes from this side. With drain it sends queued messages first. Only the first
+// reason counts. err is nil for an orderly close.
+func (e *engine) startClose(reason messages.CloseReason, err error, drain bool) {
+	if e.phase >= phaseBye || e.phase == phaseDrain && drain {
 		return
 	}
 	if e.ending.bye == nil {
 		e.ending.bye = appendBye(nil, uint16(reason), reason.String())
 		e.ending.end.ours, e.ending.end.err = reason, err
 	}
-	e.taking.muted = true
-	e.notify()
+	e.handover.muted = true
+	e.announceEnd()
 	if !drain {
 		e.sayBye()
 		return
 	}
 	e.phase = phaseDrain
 	e.timer.phase = e.now + e.set.closeLinger
-	e.push() // leave says bye once nothing is left
+	e.push() // afterUpdate sends the bye once nothing is left
 }
 
-// notify tells the owner that the end has begun.
-func (e *engine) notify() {
-	if !e.ending.notified {
-		e.ending.notified = true
+// announceEnd tells the owner that the end has begun.
+func (e *engine) announceEnd() {
+	if e.ending.report < endAnnounced {
+		e.ending.report = endAnnounced
 		e.owner.ending()
 	}
 }
 
-// sayBye ends the traffic and says bye for the first time.
+// sayBye stops the traffic and sends the first bye.
 func (e *engine) sayBye() {
-	e.stop(phaseParting)
+	e.stop(phaseBye)
 	e.ending.until = e.now + byeMax
 	e.timer.phase = e.now + byeEvery
 	e.write(e.ending.bye)
 }
 
-// stop ends the traffic: from here on KCP only hands up what it has.
+// stop stops the traffic: from now on KCP only hands up what it has received.
 func (e *engine) stop(p phase) {
 	e.phase = p
 	e.timer.rest()
-	e.forgetLast()
-	e.notify()
+	e.sending.probe.forget()
+	e.announceEnd()
 }
 
-// onPhaseTimer takes the next step of the end.
+// onPhaseTimer takes the next step of closing.
 func (e *engine) onPhaseTimer() {
 	switch {
 	case e.phase == phaseDrain:
 		e.sayBye()
-	case e.phase == phaseParting && e.now < e.ending.until:
+	case e.phase == phaseBye && e.now < e.ending.until:
 		e.timer.phase = e.now + byeEvery
 		e.write(e.ending.bye)
 	default:
@@ -131,27 +139,27 @@ func (e *engine) onPhaseTimer() {
 	}
 }
 
-// finish settles how the connection ended; the owner is told by the goroutine
-// that hands up, after what has arrived. Only the first call counts.
+// finish decides how the connection ended. The handover goroutine reports it to the owner
+// after what has been received. Only the first call counts.
 func (e *engine) finish(err error) {
-	if e.ending.over {
+	if e.ending.report >= endFinal {
 		return
 	}
 	e.stop(e.phase)
-	e.ending.over = true
+	e.ending.report = endFinal
 	if e.ending.end.err == nil {
 		e.ending.end.err = err
 	}
 }
 
-// endNow ends everything; leave closes the carrier.
+// endNow ends the connection at once. leave closes the carrier.
 func (e *engine) endNow(err error) {
 	e.finish(err)
 	e.stop(phaseEnded)
 }
 
-// onBye is the peer's goodbye. What is queued for it is not sent any more: it
-// has stopped listening.
+// onBye takes a bye of the peer. Queued messages are not sent any more, because the peer has
+// stopped listening.
 func (e *engine) onBye(body []byte) {
 	code, text, ok := parseBye(body)
 	if !ok {
@@ -164,29 +172,29 @@ func (e *engine) onBye(body []byte) {
 		return
 	}
 	e.write(byeAck)
-	if e.phase == phaseTold {
+	if e.phase == phasePeerBye {
 		return
 	}
 	end := &e.ending.end
 	end.peerSaid, end.code, end.text = true, code, text
 	e.finish(nil)
-	e.phase = phaseTold
+	e.phase = phasePeerBye
 	e.timer.phase = e.now + byeMax
 }
 
-// onByeAck ends a connection whose goodbye was heard.
+// onByeAck ends a connection whose bye was acknowledged.
 func (e *engine) onByeAck() {
 	e.lock()
-	if e.phase == phaseParting {
+	if e.phase == phaseBye {
 		e.endNow(nil)
 	}
 	e.leave()
 }
 
-// abort ends a connection without a word.
+// abort ends a connection without a bye.
 func (e *engine) abort(err error) {
 	e.lock()
-	e.taking.muted = true
+	e.handover.muted = true
 	e.endNow(err)
 	e.leave()
 }

@@ -27,19 +27,19 @@ const (
 	MessageMax = windowSegments * segmentDataMax
 )
 
-// never is when something that is not due is due.
+// never is the due time of something that is not due.
 const never = time.Duration(math.MaxInt64)
 
 // owner is the Conn or Stream on an engine.
 type owner interface {
-	// refill puts what is queued into the engine while it has room, and reports
-	// whether something may be left. The engine's lock is held.
+	// refill puts queued messages into the engine while that has room, and reports
+	// whether there may be more. The engine's lock is held.
 	refill() (more bool)
-	// ending tells that nothing more is taken from it, except that a drain goes on.
-	// Called once, first. The engine's lock is held.
+	// ending says that the end has begun: only a drain still calls refill. It is called
+	// once, before onClosed. The engine's lock is held.
 	ending()
 	// onMessage, onAlive and onClosed are called one at a time and may wait. The
-	// bytes are valid during the call. OnClosed is called once, last.
+	// bytes are valid during the call. onClosed is called once, last.
 	onMessage(message []byte)
 	onAlive(pong []byte)
 	onClosed(end ended)
@@ -47,23 +47,23 @@ type owner interface {
 	onDatagram(b []byte)
 }
 
-// settings are what differs between the two sides.
+// settings are the differences between host and client.
 type settings struct {
 	count         *counters.Set
 	log           zerolog.Logger
 	writeTimeout  time.Duration
 	closeLinger   time.Duration
-	silenceMax    time.Duration // 0: for ever
-	stallMax      time.Duration // of a peer that is asked; 0: it is never asked
+	silenceMax    time.Duration // without any record from the peer; 0: no limit
+	stallMax      time.Duration // the same with a peerCheck; 0: no peerCheck
 	receiveWindow int
 	messageMax    int
-	wantsAlive    bool // onAlive is worth a call
+	wantsAlive    bool // call owner.onAlive
 	workers       *workerPool
 }
 
-// engine is one connection: KCP, the frames around it, and its timer. Every
-// method that changes it runs between lock and leave; what those do not mention
-// expects that. It implements dtls.Handler and wire.Sink.
+// engine is one connection: KCP, the frames around it, and its timer. Methods that change
+// the engine run between lock and leave. Those that do not call lock themselves expect the
+// lock to be held. engine implements dtls.Handler and wire.Sink.
 type engine struct {
 	// set once
 	carrier Carrier
@@ -75,59 +75,70 @@ type engine struct {
 	mu  sync.Mutex
 	now time.Duration // since start, when the lock was taken
 
-	phase   phase
-	ending  ending
-	kcp     *kcpgo.KCP
-	sending sending
-	taking  taking
-	timer   timer
-	ping    keepAlive
-
-	looks    int // questions since something was heard
-	lookedAt time.Duration
+	phase     phase
+	ending    ending
+	kcp       *kcpgo.KCP
+	sending   sending
+	receiving receiving
+	handover  handover
+	timer     timer
+	ping      pendingPing
+	check     peerCheck
 }
 
-// sending is the state of the way out.
+// sending is the state of the outgoing side. Its booleans are independent facts: the first
+// two are about the owner's queue, the third about the peer.
 type sending struct {
-	backlog    bool      // the owner may have more
-	oversize   bool      // the owner had a message that KCP does not take
-	next       uint32    // number of the first segment that was never sent
-	window     uint16    // the peer's
-	windowTold bool      // the peer has told it
-	flushed    bool      // something went out since it was last reset
-	inputting  bool      // KCP takes a datagram in: acks that it lets go are held
-	held       *datagram // a data frame of acks that wait for data to ride with; nil without
-	heldTo     int
-	progressAt time.Duration // when the peer last acknowledged, or data began to wait for it
-	rtt        rtt
-	clock      uint32    // what KCP's clock is ahead of ours, in milliseconds
-	last       *datagram // the last data frame, for the probe; nil with nothing in flight
-	lastFrom   int       // where its type belongs, before its first segment with data
-	lastTo     int
-	lastPushes int
-	probed     bool // since the last ack
+	backlog     bool   // the owner may have more messages
+	oversize    bool   // the owner had a message that is too large for KCP
+	windowKnown bool   // the peer has told its window
+	window      uint16 // the peer's, in segments
+	next        uint32 // number of the first segment that was never sent
+	input       inputState
+	held        heldAcks
+	probe       lossProbe
+	progressAt  time.Duration // when the peer last acknowledged something, or the first unacknowledged data was queued
+	rtt         rtt
+	clock       uint32 // KCP's clock minus ours, in milliseconds
 }
 
-// taking is the state of the way in.
-type taking struct {
-	window     int    // segments KCP holds for us
-	messageMax int    // bytes
-	next       uint32 // number of the next new segment
-	toldUna    uint32 // what we told the peer last
-	toldWindow uint16
-	freed      int  // messages handed up since
-	hole       bool // segments are missing, or wait for room
-	acks       int  // segments to be acknowledged
-	muted      bool // this side closes: messages are not handed up
-	delivering bool // the goroutine exists
-	readable   bool // KCP has a message for us
-	alive      bool // a sign of life to be passed on
-	aliveAt    time.Duration
-	heardAt    time.Duration
-	asked      int // questions of the peer since askedFrom
-	askedFrom  time.Duration
-	pong       []byte // room for one payload, nil until the first
-	ponged     bool   // it holds one
+// inputState says whether KCP is processing a datagram. Acks that it sends meanwhile are
+// held (see hold).
+type inputState uint8
+
+const (
+	inputIdle inputState = iota
+	inputRunning
+	inputSent // running, and a packet has been written since it began
+)
+
+// heldAcks is a data frame of acks that waits for data to ride with.
+type heldAcks struct {
+	d  *datagram // nil: none
+	to int
+}
+
+// lossProbe is a copy of the last data frame, for the case that its acks do not come.
+type lossProbe struct {
+	d        *datagram // nil with nothing in flight
+	from, to int       // the part to be sent again: type and segments, without acks before the first segment with data
+	pushes   int       // segments with data in it
+	sent     bool      // it was sent again since the last ack
+}
+
+// receiving is the state of the incoming side.
+type receiving struct {
+	window      int    // segments that KCP holds for us
+	messageMax  int    // bytes
+	next        uint32 // number of the next new segment
+	sentUna     uint32 // the una and window that the peer was sent last
+	sentWindow  uint16
+	gap         bool // when they were sent, segments were missing or waited for room
+	freed       int  // messages handed up since the last flush
+	acks        int  // segments to be acknowledged
+	heardAt     time.Duration
+	answers     int // pings and window questions of the peer since answersFrom
+	answersFrom time.Duration
 }
 
 func newEngine(carrier Carrier, set settings) *engine {
@@ -135,8 +146,8 @@ func newEngine(carrier Carrier, set settings) *engine {
 	e.handUp = e.deliver
 	set.workers.join()
 	e.timer.reset()
-	e.taking.window, e.taking.messageMax = set.receiveWindow, set.messageMax
-	e.taking.aliveAt = -aliveEvery
+	e.receiving.window, e.receiving.messageMax = set.receiveWindow, set.messageMax
+	e.handover.aliveAt = -aliveEvery
 	e.sending.window = pendingSegments
 	e.kcp = kcpgo.NewKCP(conversation, e.output)
 	e.kcp.NoDelay(1, 10, 2, 1)
@@ -145,45 +156,45 @@ func newEngine(carrier Carrier, set settings) *engine {
 	return e
 }
 
-// lock begins a turn.
+// lock takes the lock and the time.
 func (e *engine) lock() {
 	e.mu.Lock()
 	e.now = time.Since(e.start)
 }
 
-// leave ends a turn: it draws the conclusions, arms the timer, and does what must
-// be done without the lock.
+// leave acts on the changes since lock, arms the timer and releases the lock. Then it starts
+// the handover and closes the carrier if these are due.
 func (e *engine) leave() {
 	if e.phase <= phaseDrain {
 		e.guarded(e.afterUpdate)
 	}
-	deliver := !e.taking.delivering && e.hasDelivery()
+	deliver := !e.handover.running && e.hasDelivery()
 	if deliver {
-		e.taking.delivering = true
+		e.handover.running = true
 	}
-	shut := e.phase == phaseEnded && !e.ending.shut
-	e.ending.shut = e.ending.shut || shut
+	closeCarrier := e.phase == phaseEnded && !e.ending.carrierClosed
+	e.ending.carrierClosed = e.ending.carrierClosed || closeCarrier
 	e.arm()
 	e.mu.Unlock()
 	if deliver {
 		e.set.workers.do(e.handUp)
 	}
-	if shut {
+	if closeCarrier {
 		e.carrier.Close()
 	}
 }
 
-// afterUpdate acts on the state of KCP after input or output.
+// afterUpdate acts on the state of KCP after a change.
 func (e *engine) afterUpdate() {
 	if e.sending.oversize {
-		e.part(closeOversize, errOversize, false)
+		e.startClose(closeOversize, errOversize, false)
 		return
 	}
 	if e.kcp.WaitSnd() > 0 {
 		return
 	}
 	e.timer.resend, e.timer.probe = never, never
-	e.forgetLast()
+	e.sending.probe.forget()
 	if e.phase == phaseDrain && !e.sending.backlog {
 		e.sayBye()
 	}
@@ -220,7 +231,7 @@ func (e *engine) OnClosed(err error) {
 		err = errCarrier
 	}
 	e.lock()
-	e.ending.shut = true
+	e.ending.carrierClosed = true
 	e.endNow(err)
 	e.leave()
 }
@@ -229,17 +240,17 @@ var errCarrier = errors.New("kcp: the association ended")
 
 func (e *engine) drop(why counters.RecordDrop) { e.set.count.Records.Add(why, 1) }
 
-// heard notes that the peer lives. Messages say so themselves when they are
-// handed up; other records are passed on now and then.
+// heard notes a sign of life of the peer. A message is one itself when it is handed up. Of
+// other records the owner is told at most every aliveEvery.
 func (e *engine) heard() {
-	t := &e.taking
-	t.heardAt, e.looks = e.now, 0
-	if e.set.wantsAlive && !t.muted && !t.readable && e.now-t.aliveAt >= aliveEvery {
-		t.alive = true
+	e.receiving.heardAt, e.check.sent = e.now, 0
+	h := &e.handover
+	if e.set.wantsAlive && !h.muted && !h.has(pendingMessage) && e.now-h.aliveAt >= aliveEvery {
+		h.set(pendingAlive, true)
 	}
 }
 
-// onFast hands an unreliable datagram up at once.
+// onFast hands up an unreliable datagram at once.
 func (e *engine) onFast(body []byte) {
 	e.lock()
 	e.heard()
@@ -252,8 +263,7 @@ func (e *engine) onFast(body []byte) {
 	e.owner.onDatagram(body)
 }
 
-// recovered is deferred around calls of the layer above: its panic is a bug that
-// costs this one connection.
+// recovered is deferred around calls of the owner. A panic ends only this connection.
 func (e *engine) recovered() {
 	p := recover()
 	if p == nil {
@@ -261,19 +271,19 @@ func (e *engine) recovered() {
 	}
 	transport.Panicked(e.set.count, &e.set.log, "KCP handler", p)
 	e.lock()
-	e.part(closePanicked, fmt.Errorf("%w: %v", errPanicked, p), false)
+	e.startClose(closePanicked, fmt.Errorf("%w: %v", errPanicked, p), false)
 	e.leave()
 }
 
-// guarded runs a turn, or a part of one, in which a panic costs the connection and
-// leaves no lock behind. The lock is held.
+// guarded runs a part of the engine. A panic ends the connection and leaves the lock in order.
+// The lock is held.
 func (e *engine) guarded(turn func()) {
 	defer func() {
 		if p := recover(); p != nil {
 			transport.Panicked(e.set.count, &e.set.log, "KCP", p)
-			e.taking.muted = true
+			e.handover.muted = true
 			if err := fmt.Errorf("%w: %v", errPanicked, p); e.phase <= phaseDrain {
-				e.part(closePanicked, err, false)
+				e.startClose(closePanicked, err, false)
 			} else {
 				e.endNow(err)
 			}
@@ -282,8 +292,8 @@ func (e *engine) guarded(turn func()) {
 	turn()
 }
 
-// write sends one datagram. What the carrier does not take is lost, as it could
-// be on the way.
+// write sends one datagram. A datagram that the carrier refuses is lost, as it might be on
+// the network.
 func (e *engine) write(b []byte) bool {
 	if !e.carrier.Write(b) {
 		return false
@@ -307,5 +317,5 @@ func (e *engine) AppendNumbered(f *wire.Frame, relSeq, ack uint64) (room bool) {
 	return e.room()
 }
 
-// Mark implements wire.Sink: pings are not in order with messages here.
+// Mark implements wire.Sink: it takes no marks, because pongs overtake messages.
 func (e *engine) Mark(uint64) bool { return false }

@@ -10,8 +10,8 @@ import (
 	"troupe/transport"
 )
 
-// fastFrameMax is the largest frame that Fast.Send takes, in bytes of its Len:
-// with its type, a number (6 bytes) and a longer length (1) it fits a datagram.
+// fastFrameMax is the largest frame that Fast.Send takes, in bytes of its Len. The datagram
+// adds the type (1), the number (6) and a longer length (1).
 const fastFrameMax = datagramMax - 1 - 6 - 1
 
 // Fast is the outgoing side of the fast channel. All methods may be called from
@@ -21,10 +21,10 @@ type Fast struct {
 	live atomic.Bool
 
 	onPacket func(packet []byte)
-	highest  int32 // number of the newest packet in; owned by the carrier's reader
+	highest  int32 // number of the newest received packet; owned by the carrier's reader
 
 	mu     sync.Mutex
-	number int32 // of the next packet out
+	number int32 // of the next packet to be sent
 }
 
 // OpenFast implements transport.Conn: unreliable datagrams in the association that
@@ -57,7 +57,7 @@ func (f *Fast) Send(fr *wire.Frame) bool {
 	}
 	f.mu.Lock() // numbers go out in order
 	defer f.mu.Unlock()
-	if f.number == math.MaxInt32 { // clients know no wrap-around
+	if f.number == math.MaxInt32 { // clients do not support a wrap-around
 		return false
 	}
 	d := datagrams.Get().(*datagram)
@@ -73,7 +73,7 @@ func (f *Fast) Send(fr *wire.Frame) bool {
 // onPacket. Idempotent.
 func (f *Fast) Close() { f.live.Store(false) }
 
-// onDatagram implements owner: one unit of the fast channel. Only the carrier's
+// onDatagram implements owner: it takes one unit of the fast channel. Only the carrier's
 // reader calls it.
 func (c *Conn) onDatagram(unit []byte) {
 	f := c.fast.Load()

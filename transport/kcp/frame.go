@@ -22,16 +22,16 @@ const (
 const (
 	// datagramMax is the largest datagram, in bytes.
 	datagramMax = dtls.PlainMax
-	// dataMax is the largest data frame, type included. With DTLS, UDP and IPv6
-	// around it, it fits the 1280 bytes that every IPv6 path carries.
+	// dataMax is the largest data frame, including its type. With the headers of DTLS, UDP
+	// and IPv6 it fits the 1280 bytes that every IPv6 path carries.
 	dataMax = 1200
 	// controlMax is the largest payload of a ping, as with WebSocket.
 	controlMax = 125
-	// byeTextMax is what the code leaves of as much for the reason.
+	// byeTextMax is the largest reason text: controlMax without the code.
 	byeTextMax = controlMax - 2
 )
 
-// datagram is where one datagram is composed.
+// datagram is a buffer for one datagram.
 type datagram [datagramMax]byte
 
 var datagrams = sync.Pool{New: func() any { return new(datagram) }}
@@ -42,7 +42,7 @@ func appendBye(dst []byte, code uint16, text string) []byte {
 	return append(dst, text[:min(len(text), byeTextMax)]...)
 }
 
-// parseBye reads what follows the type of a bye frame.
+// parseBye reads the body of a bye frame.
 func parseBye(body []byte) (code uint16, text string, ok bool) {
 	if len(body) < 2 || len(body) > 2+byeTextMax {
 		return 0, "", false

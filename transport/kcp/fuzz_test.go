@@ -51,7 +51,7 @@ func FuzzOnRecord(f *testing.F) {
 			if n := x.host.kcp.WaitSnd(); n > windowSegments+1 {
 				t.Errorf("%d segments wait to be sent", n)
 			}
-			if n := len(x.host.taking.pong); n > controlMax {
+			if n := len(x.host.handover.pong); n > controlMax {
 				t.Errorf("a pong of %d bytes is kept", n)
 			}
 			if x.host.kcp.PeekSize() > 2*MessageMax {

@@ -21,14 +21,14 @@ type Listener struct {
 	mu     sync.Mutex
 	conns  map[*Conn]struct{}
 	closed bool
-	empty  chan struct{} // closed when conns is empty; made by who waits
+	empty  chan struct{} // closed when conns is empty; made by Wait
 }
 
-// handsMax is how many goroutines stay that hand up what has arrived.
+// idleWorkersMax is how many idle goroutines are kept for the handover.
 const idleWorkersMax = 16
 
-// NewListener returns a Listener that asks acceptor about each new connection,
-// in the goroutine of its handshake: it must not block.
+// NewListener returns a Listener that asks acceptor about each new connection. The goroutine
+// of the handshake calls acceptor, which must not block.
 func NewListener(o Options, acceptor transport.Acceptor) *Listener {
 	return &Listener{opt: o.withDefaults(), acceptor: acceptor, workers: newWorkerPool(idleWorkersMax), conns: make(map[*Conn]struct{})}
 }
@@ -41,8 +41,8 @@ func (l *Listener) Accept(a *dtls.Association) dtls.Handler {
 	return nil
 }
 
-// accept makes the connection of a carrier; nil refuses it without a word. A
-// connection that the acceptor refuses is told why, so it lives a little longer.
+// accept makes the connection of a carrier, or returns nil to refuse it silently. A connection
+// that the acceptor refuses gets a bye with the reason first.
 func (l *Listener) accept(carrier Carrier) *engine {
 	l.mu.Lock()
 	closed := l.closed
@@ -67,13 +67,13 @@ func (l *Listener) accept(carrier Carrier) *engine {
 	closed = l.closed
 	l.mu.Unlock()
 	if closed {
-		c.Close(messages.CloseGoingAway) // came through while Close was called
+		c.Close(messages.CloseGoingAway) // Close was called in the meantime
 	}
 	l.ask(c)
 	return c.e
 }
 
-// ask lets the acceptor decide.
+// ask lets the acceptor decide on a connection.
 func (l *Listener) ask(c *Conn) {
 	var handler transport.Handler
 	refusal := messages.CloseInternalError
@@ -85,7 +85,7 @@ func (l *Listener) ask(c *Conn) {
 		if refused {
 			handler = nobody{}
 		}
-		c.e.lock() // a connection that closes already has a timer
+		c.e.lock() // the timer of a connection that closes already may fire
 		c.handler = handler
 		c.e.leave()
 		if refused {

@@ -25,21 +25,21 @@ type Carrier interface {
 // Options configure a Listener. Zero values are defaults.
 type Options struct {
 	Admission *transport.Admission // limits peers without a login; nil for none
-	Counters  *counters.Set        // nil means a Set that nobody sees
-	Log       zerolog.Logger       // nothing above debug is logged per connection, except for a panic
+	Counters  *counters.Set        // nil: a private Set
+	Log       zerolog.Logger       // except for panics, connections log at debug level only
 	NextID    func() uint64        // connection ids; shared by all transports
 
-	// MessageBytesMax bounds an inbound message; default 65536, at most MessageMax;
-	// more is closed with 1009 (realtime.md 13, D-114).
+	// MessageBytesMax is the largest inbound message; default 65536, at most MessageMax. A
+	// larger one closes the connection with 1009 (realtime.md 13, D-114).
 	MessageBytesMax int
-	// PendingMessageBytesMax is the same before LoggedIn; default 8 KiB. A message
-	// of more segments than the pending window holds (16) is refused as well.
+	// PendingMessageBytesMax is the same before LoggedIn; default 8 KiB. A message of more
+	// segments than the window before the login (16) closes the connection as well.
 	PendingMessageBytesMax int
-	// WriteTimeout is how long a peer may acknowledge nothing of what is sent;
-	// default 10 s, closes with 4007 (reliability.md 2.7).
+	// WriteTimeout is how long a peer may acknowledge nothing; default 10 s. Then the
+	// connection is closed with 4007 (reliability.md 2.7).
 	WriteTimeout time.Duration
-	// CloseLinger is how long Close sends what is queued; default 1 s. The goodbye
-	// has another second.
+	// CloseLinger is how long Close sends queued messages; default 1 s. The bye has
+	// another second.
 	CloseLinger time.Duration
 }
 

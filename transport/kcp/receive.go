@@ -14,10 +14,10 @@ const (
 	ackDelay = 4 * time.Millisecond
 	// acksMax is how many segments may wait for it.
 	acksMax = 8
-	// freedMax is how many messages are handed up before a peer that was told a
-	// closed window hears that it is open again.
+	// freedMax is how many messages are handed up before a peer that was sent a closed
+	// window is told that it is open again.
 	freedMax = 32
-	// aliveEvery is how often records without a message count as a sign of life.
+	// aliveEvery is the shortest time between two signs of life without a message.
 	aliveEvery = 500 * time.Millisecond
 )
 
@@ -35,48 +35,49 @@ func (e *engine) onData(body []byte) {
 	e.leave()
 }
 
-// takeIn gives KCP a checked body and does what follows from it.
+// takeIn gives a checked body to KCP, and sends acks and data that have become due.
 func (e *engine) takeIn(body []byte) {
-	s, t := &e.sending, &e.taking
-	a := note(body, &t.next, t.toldUna+uint32(t.window))
+	s, t := &e.sending, &e.receiving
+	a := note(body, &t.next, t.sentUna+uint32(t.window))
 	if int(a.frgMax) >= t.window {
 		// It has more segments than ever fit the window, so it never completes.
-		e.part(closeTooBig, errTooBig, false)
+		e.startClose(closeTooBig, errTooBig, false)
 		return
 	}
 	waiting := e.kcp.WaitSnd()
-	s.flushed, s.inputting = false, true
+	s.input = inputRunning
 	ok := e.input(body)
-	s.inputting = false
+	sent := s.input == inputSent
+	s.input = inputIdle
 	if !ok {
 		e.drop(counters.SegmentTooLarge)
-		e.part(closeProtocol, errProtocol, false)
+		e.startClose(closeProtocol, errProtocol, false)
 		return
 	}
-	if s.flushed { // by Input: all acks went out, and when the next resend is due it did not say
+	if sent { // KCP's Input sends all acks, and does not tell when the next resend is due
 		t.acks, e.timer.ack = 0, never
 		e.timer.resend = min(e.timer.resend, e.now+resendMin)
 	} else {
 		t.acks += a.pushes
 	}
-	t.readable = e.kcp.PeekSize() >= 0
+	e.handover.set(pendingMessage, e.kcp.PeekSize() >= 0)
 
-	// What waits may not all be sent: the old window was in its way.
+	// A larger window may let segments go that did not fit the old one.
 	opened := a.window > s.window && e.kcp.WaitSnd() > int(s.window)
 	s.window = a.window
-	if !s.windowTold {
-		s.windowTold = true
+	if !s.windowKnown {
+		s.windowKnown = true
 		e.kcp.WndSize(windowSegments, 0)
 	}
 	progress := e.kcp.WaitSnd() < waiting
 	if progress {
 		s.progressAt = e.now
 	}
-	if progress || a.acks {
-		if a.acks {
+	if progress || a.acked {
+		if a.acked {
 			s.rtt.sample(int32(milliseconds(e.now) + s.clock - a.stamp))
 		}
-		s.probed, e.timer.probe = false, never
+		s.probe.sent, e.timer.probe = false, never
 		if e.kcp.WaitSnd() > 0 {
 			e.timer.probe = e.now + s.rtt.probeAfter()
 		}
@@ -84,24 +85,24 @@ func (e *engine) takeIn(body []byte) {
 	if progress && s.backlog {
 		waiting = e.kcp.WaitSnd()
 		s.backlog = e.owner.refill()
-		opened = opened || e.kcp.WaitSnd() > waiting // there is more to be sent
+		opened = opened || e.kcp.WaitSnd() > waiting // refill has added segments
 	}
-	hurry := t.acks > 0 && (a.disorder || t.hole || t.acks >= acksMax)
+	hurry := t.acks > 0 && (a.outOfOrder || t.gap || t.acks >= acksMax)
 	switch {
-	case hurry, a.ask && t.mayAsk(e.now), opened:
+	case hurry, a.asksWindow && t.mayAnswer(e.now), opened:
 		e.flush()
-	case progress && t.acks == 0 && !a.hole && e.kcp.WaitSnd() > 0:
-		e.flush() // sends nothing, but tells when the next resend is due
+	case progress && t.acks == 0 && !a.ackGap && e.kcp.WaitSnd() > 0:
+		e.flush() // sends nothing, but returns when the next resend is due
 	case t.acks > 0:
 		e.timer.ack = min(e.timer.ack, e.now+ackDelay)
 	}
-	if a.hole && e.kcp.WaitSnd() > 0 {
+	if a.ackGap && e.kcp.WaitSnd() > 0 {
 		e.timer.resend = min(e.timer.resend, e.now+reorderDelay)
 	}
 }
 
-// input runs KCP. It panics on a segment over 1500 bytes, which was refused
-// before; should it find another reason, that costs the one connection.
+// input runs KCP's Input. That panics on a segment over 1500 bytes, which checkSegments
+// has refused. A panic for another reason ends only this connection.
 func (e *engine) input(body []byte) (ok bool) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -112,13 +113,40 @@ func (e *engine) input(body []byte) (ok bool) {
 	return e.kcp.Input(body, kcpgo.IKCP_PACKET_REGULAR, false) == 0
 }
 
-// widen is the login: larger messages, a larger window.
+// widen raises the limits after the login: larger messages, a larger window.
 func (e *engine) widen(messageMax int) {
-	e.taking.window, e.taking.messageMax = windowSegments, messageMax
+	e.receiving.window, e.receiving.messageMax = windowSegments, messageMax
 	e.kcp.WndSize(0, windowSegments)
 }
 
-// delivery is the kind of the next thing for the layer above.
+// handover is what waits to be handed up to the owner, and who does it.
+type handover struct {
+	pending pending
+	running bool // a goroutine hands up
+	muted   bool // this side closes: only the end is handed up
+	aliveAt time.Duration
+	pong    []byte // the payload of pendingPong; nil until the first
+}
+
+// pending is a set of what waits for the owner.
+type pending uint8
+
+const (
+	pendingPong    pending = 1 << iota
+	pendingMessage         // KCP has at least one
+	pendingAlive           // a sign of life without a message
+)
+
+func (h *handover) has(p pending) bool { return h.pending&p != 0 }
+
+func (h *handover) set(p pending, on bool) {
+	h.pending &^= p
+	if on {
+		h.pending |= p
+	}
+}
+
+// delivery is what is handed up by one call of the owner.
 type delivery uint8
 
 const (
@@ -131,21 +159,22 @@ const (
 
 // hasDelivery reports whether there is something to be handed up.
 func (e *engine) hasDelivery() bool {
-	t := &e.taking
-	if e.ending.told {
+	switch e.ending.report {
+	case endReported:
 		return false
+	case endFinal:
+		return true
 	}
-	return e.ending.over || !t.muted && (t.readable || t.ponged || t.alive)
+	return !e.handover.muted && e.handover.pending != 0
 }
 
-// deliver is the goroutine that hands up what has arrived, as long as there is
-// something.
+// deliver is the handover goroutine. It runs until nothing is pending.
 func (e *engine) deliver() {
 	for !e.deliverSome() {
 	}
 }
 
-// deliverSome reports false when the layer above panicked.
+// deliverSome hands up what is pending. It returns false if the owner has panicked.
 func (e *engine) deliverSome() (done bool) {
 	buf := takeBuffer(smallBuffer)
 	defer func() { giveBuffer(buf) }()
@@ -155,7 +184,7 @@ func (e *engine) deliverSome() (done bool) {
 		var what delivery
 		var n int
 		e.guarded(func() { what, n = e.takeDelivery(&buf) })
-		if what == 0 && e.ending.over && !e.ending.told { // it panicked
+		if what == noDelivery && e.ending.report == endFinal { // takeDelivery has panicked
 			what, n = e.takeDelivery(&buf)
 		}
 		e.leave()
@@ -175,39 +204,41 @@ func (e *engine) deliverSome() (done bool) {
 	}
 }
 
-// takeDelivery moves what is next into buf, which it replaces when it is too small.
+// takeDelivery moves the next delivery into buf. It replaces buf if that is too small.
 func (e *engine) takeDelivery(buf **buffer) (what delivery, n int) {
-	t := &e.taking
-	switch {
-	case t.muted, e.ending.told:
-	case t.ponged:
-		t.ponged, t.alive, t.aliveAt = false, false, e.now
-		return gotPong, copy((*buf).b, t.pong)
-	case t.readable:
-		t.alive, t.aliveAt = false, e.now
-		if n, ok := e.recv(buf); ok {
-			return gotMessage, n
+	h := &e.handover
+	if !h.muted && h.pending != 0 && e.ending.report != endReported {
+		h.aliveAt = e.now
+		switch { // each of them is a sign of life itself
+		case h.has(pendingPong):
+			h.set(pendingPong|pendingAlive, false)
+			return gotPong, copy((*buf).b, h.pong)
+		case h.has(pendingMessage):
+			h.set(pendingAlive, false)
+			if n, ok := e.recv(buf); ok {
+				return gotMessage, n
+			}
+		default:
+			h.set(pendingAlive, false)
+			return gotAlive, 0
 		}
-	case t.alive:
-		t.alive, t.aliveAt = false, e.now
-		return gotAlive, 0
 	}
-	if e.ending.over && !e.ending.told {
-		e.ending.told = true
+	if e.ending.report == endFinal {
+		e.ending.report = endReported
 		return gotEnd, 0
 	}
-	t.delivering = false
+	h.running = false
 	return noDelivery, 0
 }
 
-// recv takes a message out of KCP. It reports false for one over the limit, which
-// ends the connection.
+// recv takes a message out of KCP. For one over the limit it closes the connection and
+// returns false.
 func (e *engine) recv(buf **buffer) (n int, ok bool) {
-	t := &e.taking
+	t, h := &e.receiving, &e.handover
 	size := e.kcp.PeekSize()
 	if size > t.messageMax {
-		t.muted = true
-		e.part(closeTooBig, errTooBig, false)
+		h.muted = true
+		e.startClose(closeTooBig, errTooBig, false)
 		return 0, false
 	}
 	if size > len((*buf).b) {
@@ -215,8 +246,8 @@ func (e *engine) recv(buf **buffer) (n int, ok bool) {
 		*buf = takeBuffer(size)
 	}
 	n = e.kcp.Recv((*buf).b)
-	t.readable = e.kcp.PeekSize() >= 0
-	if t.freed++; t.toldWindow == 0 && e.phase <= phaseDrain && (!t.readable || t.freed >= freedMax) {
+	h.set(pendingMessage, e.kcp.PeekSize() >= 0)
+	if t.freed++; t.sentWindow == 0 && e.phase <= phaseDrain && (!h.has(pendingMessage) || t.freed >= freedMax) {
 		e.flush()
 	}
 	return n, true

@@ -3,29 +3,29 @@ package kcp
 import "time"
 
 const (
-	// probeMin is the shortest silence after which the last data datagram is sent
-	// again: more than the peer lets an ack wait, less than KCP's 30 ms.
+	// probeMin is the shortest time without an ack after which the last data frame is sent
+	// again. It is more than the peer's ack delay and less than KCP's 30 ms.
 	probeMin = 10 * time.Millisecond
-	// probeMax bounds it, also against a peer that delays its acks on purpose.
+	// probeMax is the longest such time, also for a peer that delays its acks on purpose.
 	probeMax = time.Second
-	// probeFirst is used while nothing is known of the path.
+	// probeFirst is used before the first sample.
 	probeFirst = 100 * time.Millisecond
-	// probeMargin is added to the mean at least: a peer's ack may wait for company
-	// when those before rode on data, and its timer may be late.
+	// probeMargin is the least that is added to the mean: an ack may be delayed by the peer
+	// although earlier ones were not, and the peer's timer may be late.
 	probeMargin = ackDelay + 2*time.Millisecond
-	// sampleMax is the longest round trip that is believed.
+	// sampleMax is the longest credible round trip.
 	sampleMax = 10 * time.Second
 )
 
-// rtt estimates how long an ack takes (RFC 6298). It serves the loss probe alone;
-// KCP has its own, private. Both go by the time stamp that an ack returns, so they
-// know which copy of a segment it is for.
+// rtt estimates the round trip time (RFC 6298) for the loss probe. KCP has a private estimate
+// of its own. Both use the time stamp that an ack returns, so they know which copy of a
+// segment was acknowledged.
 type rtt struct {
-	mean, deviation time.Duration // mean 0: nothing is known
+	mean, deviation time.Duration // mean is 0 before the first sample
 }
 
-// sample takes in one round trip. Time stamps are in milliseconds; what is not
-// within zero and sampleMax is a peer's invention.
+// sample adds one round trip, in milliseconds. It ignores values below zero or above
+// sampleMax, which only a broken or hostile peer causes.
 func (r *rtt) sample(ms int32) {
 	sample := max(time.Duration(ms)*time.Millisecond, time.Millisecond)
 	switch {
@@ -38,7 +38,7 @@ func (r *rtt) sample(ms int32) {
 	}
 }
 
-// probeAfter is the silence after which a loss is likely.
+// probeAfter returns the time without an ack after which a loss is likely.
 func (r *rtt) probeAfter() time.Duration {
 	if r.mean == 0 {
 		return probeFirst

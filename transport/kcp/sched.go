@@ -2,6 +2,6 @@ package kcp
 
 import kcp "github.com/xtaci/kcp-go/v5"
 
-// The library starts a scheduler for sessions of its own, a few goroutines, when
-// it is loaded. Nothing here uses those sessions.
+// When it is loaded, the library starts goroutines that schedule its own sessions. This
+// package does not use those sessions.
 func init() { kcp.SystemTimedSched.Close() }

@@ -11,7 +11,7 @@ import (
 const (
 	// conversation is the number that all segments carry, on both sides.
 	conversation = 0x54525031
-	// packetMax is KCP's MTU: what of a data frame is behind its type.
+	// packetMax is KCP's MTU: a data frame without its type.
 	packetMax = dataMax - 1
 	// segmentDataMax is the part of a message that one segment carries.
 	segmentDataMax = packetMax - kcpgo.IKCP_OVERHEAD
@@ -25,8 +25,8 @@ type segment struct {
 	number, una uint32
 }
 
-// cutSegment returns the first segment of b and what follows it. Other fields
-// than these are of no use to us: KCP reads them itself.
+// cutSegment returns the header of the first segment of b, and the bytes behind that
+// segment.
 func cutSegment(b []byte) (s segment, rest []byte) {
 	length := binary.LittleEndian.Uint32(b[20:])
 	return segment{
@@ -38,9 +38,9 @@ func cutSegment(b []byte) (s segment, rest []byte) {
 	}, b[kcpgo.IKCP_OVERHEAD+length:]
 }
 
-// checkSegments returns why the body of a data frame must not go to KCP, 0 if it
-// may. KCP checks most of this too, but segment by segment while it takes them
-// in, and it panics on one over 1500 bytes.
+// checkSegments returns why the body of a data frame must not be given to KCP, or 0 if it is
+// valid. KCP checks most of this too, but only while it processes the segments, and it
+// panics on one over 1500 bytes.
 func checkSegments(b []byte) counters.RecordDrop {
 	if len(b) == 0 {
 		return counters.SegmentMalformed
@@ -77,20 +77,21 @@ func checkSegments(b []byte) counters.RecordDrop {
 	return 0
 }
 
-// arrival is what we want to know of a data frame that KCP takes in.
+// arrival sums up the segments of a data frame. Its booleans are independent: each is true
+// if any segment says so.
 type arrival struct {
-	pushes   int    // segments with data, each of which is acknowledged
-	disorder bool   // one of them is not the next
-	frgMax   byte   // most segments that are still to come of a message
-	acks     bool   // it acknowledges something
-	hole     bool   // behind something that is missing there
-	ask      bool   // it asks for our window
-	stamp    uint32 // what the last ack returns
-	window   uint16 // the peer's, as KCP will see it
+	pushes     int    // segments with data, each of which is acknowledged
+	frgMax     byte   // the largest number of segments of a message that are still to come
+	outOfOrder bool   // a segment with data was not the next one
+	acked      bool   // something is acknowledged
+	ackGap     bool   // a segment is acknowledged although an earlier one is missing
+	asksWindow bool   // the peer asks for our window
+	stamp      uint32 // the time stamp that the last ack returns
+	window     uint16 // the peer's, as KCP will see it
 }
 
-// note reads a checked body. Next is the number of the next new segment, which it
-// moves on, but not beyond limit: what is above KCP drops.
+// note sums up a checked body. next is the number of the next new segment. It is advanced,
+// but not beyond limit, because KCP drops segments above.
 func note(b []byte, next *uint32, limit uint32) (a arrival) {
 	for len(b) > 0 {
 		var s segment
@@ -101,17 +102,17 @@ func note(b []byte, next *uint32, limit uint32) (a arrival) {
 			a.pushes++
 			a.frgMax = max(a.frgMax, s.frg)
 			if s.number != *next {
-				a.disorder = true
+				a.outOfOrder = true
 			}
 			if !before(s.number, *next) && before(s.number, limit) {
 				*next = s.number + 1
 			}
 		case kcpgo.IKCP_CMD_ACK:
-			a.acks, a.stamp = true, s.stamp
-			// In order it would be below una, which is what the peer waits for.
-			a.hole = a.hole || !before(s.number, s.una)
+			a.acked, a.stamp = true, s.stamp
+			// una is the number that the peer waits for: without a gap, acks are below it.
+			a.ackGap = a.ackGap || !before(s.number, s.una)
 		case kcpgo.IKCP_CMD_WASK:
-			a.ask = true
+			a.asksWindow = true
 		}
 	}
 	return a

@@ -100,12 +100,12 @@ func TestNote(t *testing.T) {
 		next uint32
 	}{
 		{"in order", []forged{data(0, 2), data(1, 1), data(2, 0)}, arrival{pushes: 3, frgMax: 2, window: 128}, 3},
-		{"gap", []forged{data(0, 0), data(2, 0)}, arrival{pushes: 2, disorder: true, window: 128}, 3},
-		{"again", []forged{data(0, 0), data(0, 0)}, arrival{pushes: 2, disorder: true, window: 128}, 1},
-		{"out of reach", []forged{data(128, 0)}, arrival{pushes: 1, disorder: true, window: 128}, 0},
-		{"ack", []forged{ack}, arrival{acks: true, stamp: 77, window: 9}, 0},
-		{"ack behind a gap", []forged{{cmd: kcpgo.IKCP_CMD_ACK, number: 6, una: 5}}, arrival{acks: true, hole: true, window: 128}, 0},
-		{"ask", []forged{{cmd: kcpgo.IKCP_CMD_WASK}}, arrival{ask: true, window: 128}, 0},
+		{"gap", []forged{data(0, 0), data(2, 0)}, arrival{pushes: 2, outOfOrder: true, window: 128}, 3},
+		{"again", []forged{data(0, 0), data(0, 0)}, arrival{pushes: 2, outOfOrder: true, window: 128}, 1},
+		{"out of reach", []forged{data(128, 0)}, arrival{pushes: 1, outOfOrder: true, window: 128}, 0},
+		{"ack", []forged{ack}, arrival{acked: true, stamp: 77, window: 9}, 0},
+		{"ack behind a gap", []forged{{cmd: kcpgo.IKCP_CMD_ACK, number: 6, una: 5}}, arrival{acked: true, ackGap: true, window: 128}, 0},
+		{"ask", []forged{{cmd: kcpgo.IKCP_CMD_WASK}}, arrival{asksWindow: true, window: 128}, 0},
 		{"tell", []forged{{cmd: kcpgo.IKCP_CMD_WINS, window: 3}}, arrival{window: 3}, 0},
 	} {
 		next := uint32(0)
@@ -114,7 +114,7 @@ func TestNote(t *testing.T) {
 		}
 	}
 	next := uint32(1<<32 - 1) // numbers wrap around
-	if a := note(dataFrame(data(1<<32-1, 0), data(0, 0))[1:], &next, 127); a.disorder || next != 1 {
+	if a := note(dataFrame(data(1<<32-1, 0), data(0, 0))[1:], &next, 127); a.outOfOrder || next != 1 {
 		t.Errorf("around the end: %+v, next %d", a, next)
 	}
 }

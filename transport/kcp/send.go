@@ -8,20 +8,20 @@ import (
 )
 
 const (
-	// reorderDelay is how long what seems lost may still come, before it is sent
-	// again on the word of one later ack.
+	// reorderDelay is how long a segment that seems lost may still arrive: after one ack
+	// of a later segment it is sent again no sooner than this.
 	reorderDelay = 4 * time.Millisecond
 	// resendMin is KCP's smallest timeout.
 	resendMin = kcpgo.IKCP_RTO_NDL * time.Millisecond
-	// askEvery is how often the peer is asked for its window while that is closed.
+	// askEvery is how often a peer with a closed window is asked for its window.
 	askEvery = 250 * time.Millisecond
 )
 
-// room reports whether KCP takes another message. The bound is what keeps the
-// queue where it is bounded: with the owner.
+// room reports whether KCP takes another message. Further messages stay with the owner,
+// whose queue is bounded.
 func (e *engine) room() bool { return e.kcp.WaitSnd() < windowSegments }
 
-// put gives KCP one message.
+// put gives one message to KCP.
 func (e *engine) put(message []byte) {
 	if e.kcp.WaitSnd() == 0 {
 		e.sending.progressAt = e.now
@@ -31,7 +31,7 @@ func (e *engine) put(message []byte) {
 	}
 }
 
-// push takes what the owner has and sends it.
+// push sends what the owner has queued.
 func (e *engine) push() {
 	if e.phase > phaseDrain {
 		return
@@ -43,19 +43,19 @@ func (e *engine) push() {
 	}
 }
 
-// flush makes KCP send what is due: acks, new segments, resends. It learns when
-// the next resend is due.
+// flush makes KCP send acks, new segments and resends that are due. It sets the timer of the
+// next resend.
 func (e *engine) flush() {
-	// All acks go out, and there may be fewer than we counted: KCP does not
-	// acknowledge what is beyond its window.
-	e.taking.acks, e.timer.ack = 0, never
-	e.taking.freed = 0
-	// flush reports a resend within KCP's interval only, and that is 10 ms because
-	// the timeout has it as a summand.
+	// All acks are sent. There may be fewer than counted, because KCP does not acknowledge
+	// segments beyond its window.
+	e.receiving.acks, e.timer.ack = 0, never
+	e.receiving.freed = 0
+	// flush reports a resend only if it is due within KCP's interval. The interval is
+	// 10 ms otherwise, because it is added to the resend timeout.
 	e.kcp.NoDelay(-1, 5000, -1, -1)
 	next := time.Duration(flushKCP(e.kcp, kcpgo.IKCP_FLUSH_FULL)) * time.Millisecond
 	e.kcp.NoDelay(-1, 10, -1, -1)
-	e.sendHeld() // nothing went out that it could ride with
+	e.sendHeld() // unless they have ridden with another packet
 	if e.sending.window == 0 {
 		next = min(next, askEvery)
 	}
@@ -65,11 +65,11 @@ func (e *engine) flush() {
 	}
 }
 
-// output is what KCP calls with a packet.
+// output sends a packet of KCP, or holds it. KCP calls it.
 func (e *engine) output(packet []byte, size int) {
 	packet = packet[:size]
-	s, t := &e.sending, &e.taking
-	if s.inputting && acksOnly(packet) {
+	s, t := &e.sending, &e.receiving
+	if s.input != inputIdle && acksOnly(packet) {
 		e.hold(packet)
 		return
 	}
@@ -80,7 +80,7 @@ func (e *engine) output(packet []byte, size int) {
 		at := to - len(rest)
 		var seg segment
 		seg, rest = cutSegment(rest)
-		t.toldUna, t.toldWindow = seg.una, seg.window
+		t.sentUna, t.sentWindow = seg.una, seg.window
 		if seg.cmd != kcpgo.IKCP_CMD_PUSH {
 			continue
 		}
@@ -94,25 +94,31 @@ func (e *engine) output(packet []byte, size int) {
 		}
 		s.next = seg.number + 1
 	}
-	s.flushed = true
-	t.hole = t.toldUna != t.next
+	s.noteSent()
+	t.gap = t.sentUna != t.next
 	e.write(d[:to])
 	if pushes == 0 {
 		datagrams.Put(d)
 		return
 	}
-	e.forgetLast()
-	s.last, s.lastFrom, s.lastTo, s.lastPushes = d, from, to, pushes
-	if !s.probed && e.timer.probe == never {
+	s.probe.keep(d, from, to, pushes)
+	if !s.probe.sent && e.timer.probe == never {
 		e.timer.probe = e.now + s.rtt.probeAfter()
 	}
 }
 
-// KCP lets its acks go as soon as an ack of the peer's comes in, in a packet of
-// their own. Where both sides talk that would be every second datagram, so these
-// acks are held, as long as other acks are, and ride with what goes out next.
+// noteSent notes that a packet was written.
+func (s *sending) noteSent() {
+	if s.input == inputRunning {
+		s.input = inputSent
+	}
+}
 
-// acksOnly reports whether nothing in a packet is in a hurry.
+// As soon as an ack arrives, KCP sends its own acks in a packet of their own. If both sides
+// send messages, every second datagram would be such a packet. Therefore these acks are held
+// for up to ackDelay, as other acks are, and ride with the next packet.
+
+// acksOnly reports whether a packet has nothing but acks.
 func acksOnly(packet []byte) bool {
 	for len(packet) > 0 {
 		var seg segment
@@ -125,29 +131,30 @@ func acksOnly(packet []byte) bool {
 
 // hold keeps a packet of acks.
 func (e *engine) hold(packet []byte) {
-	s, t := &e.sending, &e.taking
-	if s.held != nil && s.heldTo+len(packet) > dataMax {
+	s, t := &e.sending, &e.receiving
+	h := &s.held
+	if h.d != nil && h.to+len(packet) > dataMax {
 		e.sendHeld()
 	}
-	if s.held == nil {
-		s.held, s.heldTo = datagrams.Get().(*datagram), 1
-		s.held[0] = byte(frameData)
+	if h.d == nil {
+		h.d, h.to = datagrams.Get().(*datagram), 1
+		h.d[0] = byte(frameData)
 	}
-	s.heldTo += copy(s.held[s.heldTo:], packet)
+	h.to += copy(h.d[h.to:], packet)
 	for len(packet) > 0 {
 		var seg segment
 		seg, packet = cutSegment(packet)
-		t.toldUna, t.toldWindow = seg.una, seg.window
+		t.sentUna, t.sentWindow = seg.una, seg.window
 	}
 }
 
-// compose returns a data frame with room for size bytes behind start: the held
-// one, if it has the room.
+// compose returns a data frame with room for size bytes behind start. It is the frame of held
+// acks if that has the room.
 func (e *engine) compose(size int) (d *datagram, start int) {
-	s := &e.sending
-	if s.held != nil && s.heldTo+size <= dataMax {
-		d, start = s.held, s.heldTo
-		s.held = nil
+	h := &e.sending.held
+	if h.d != nil && h.to+size <= dataMax {
+		d, start = h.d, h.to
+		h.d = nil
 		return d, start
 	}
 	e.sendHeld()
@@ -158,19 +165,19 @@ func (e *engine) compose(size int) (d *datagram, start int) {
 
 // sendHeld sends held acks by themselves.
 func (e *engine) sendHeld() {
-	s, t := &e.sending, &e.taking
-	if s.held == nil {
+	s, t, h := &e.sending, &e.receiving, &e.sending.held
+	if h.d == nil {
 		return
 	}
-	s.flushed = true
-	t.hole = t.toldUna != t.next
-	e.write(s.held[:s.heldTo])
-	datagrams.Put(s.held)
-	s.held = nil
+	s.noteSent()
+	t.gap = t.sentUna != t.next
+	e.write(h.d[:h.to])
+	datagrams.Put(h.d)
+	h.d = nil
 }
 
-// ask asks a peer with a closed window for it. KCP asks too, but after seconds:
-// if the one word that it is open again is lost, that is too late.
+// ask asks a peer with a closed window for its window. KCP asks too, but only after seconds,
+// which is too late if the message that the window is open again was lost.
 func (e *engine) ask() {
 	d := datagrams.Get().(*datagram)
 	defer datagrams.Put(d)
@@ -179,39 +186,45 @@ func (e *engine) ask() {
 	b := d[1:]
 	binary.LittleEndian.PutUint32(b, conversation)
 	b[4] = kcpgo.IKCP_CMD_WASK
-	binary.LittleEndian.PutUint16(b[6:], e.taking.toldWindow)
+	binary.LittleEndian.PutUint16(b[6:], e.receiving.sentWindow)
 	binary.LittleEndian.PutUint32(b[8:], e.sending.clock+milliseconds(e.now))
-	binary.LittleEndian.PutUint32(b[16:], e.taking.toldUna)
+	binary.LittleEndian.PutUint32(b[16:], e.receiving.sentUna)
 	e.write(d[:1+kcpgo.IKCP_OVERHEAD])
 }
 
-// milliseconds is a time as KCP counts it.
+// milliseconds converts a time to KCP's unit.
 func milliseconds(d time.Duration) uint32 { return uint32(d / time.Millisecond) }
 
-// forgetLast gives the copy of the last data frame back.
-func (e *engine) forgetLast() {
-	if e.sending.last != nil {
-		datagrams.Put(e.sending.last)
-		e.sending.last = nil
+// keep takes over the last data frame.
+func (p *lossProbe) keep(d *datagram, from, to, pushes int) {
+	p.forget()
+	p.d, p.from, p.to, p.pushes = d, from, to, pushes
+}
+
+// forget returns the copy of the last data frame to its pool.
+func (p *lossProbe) forget() {
+	if p.d != nil {
+		datagrams.Put(p.d)
+		p.d = nil
 	}
 }
 
-// probe sends the last data frame once more: its data, without the acks before
-// it, with a new time stamp, and with our window as the peer knows it, which may
-// have moved since.
+// probe sends the last data frame again: its segments with data, a new time stamp, and the
+// una and window that the peer was sent last.
 func (e *engine) probe() {
 	s := &e.sending
-	e.timer.probe, s.probed = never, true
-	if s.last == nil {
+	p := &s.probe
+	e.timer.probe, p.sent = never, true
+	if p.d == nil {
 		return
 	}
-	b := s.last[s.lastFrom:s.lastTo]
+	b := p.d[p.from:p.to]
 	b[0] = byte(frameData)
 	for rest := b[1:]; len(rest) > 0; _, rest = cutSegment(rest) {
-		binary.LittleEndian.PutUint16(rest[6:], e.taking.toldWindow)
+		binary.LittleEndian.PutUint16(rest[6:], e.receiving.sentWindow)
 		binary.LittleEndian.PutUint32(rest[8:], s.clock+milliseconds(e.now))
-		binary.LittleEndian.PutUint32(rest[16:], e.taking.toldUna)
+		binary.LittleEndian.PutUint32(rest[16:], e.receiving.sentUna)
 	}
-	e.set.count.Resent.Add(int64(s.lastPushes))
+	e.set.count.Resent.Add(int64(p.pushes))
 	e.write(b)
 }

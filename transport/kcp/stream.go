@@ -30,11 +30,10 @@ type StreamEnd struct {
 	Err    error // nil after the host's goodbye, and after Close
 }
 
-// closeMax is the longest that Close takes: sending what is queued, and saying
-// goodbye.
+// closeMax is the longest time that Close takes: for queued messages and the bye.
 const closeMax = streamLinger + byeMax + 100*time.Millisecond
 
-// streamLinger is how long a closing Stream sends what is queued.
+// streamLinger is how long a closing Stream sends queued messages.
 const streamLinger = time.Second
 
 // Stream is the client's side of one connection. All methods may be called from
@@ -43,15 +42,15 @@ type Stream struct {
 	e       *engine
 	handler StreamHandler
 	local   net.Addr
-	done    chan struct{} // closed when nothing is taken any more
+	done    chan struct{} // closed when the end begins
 	closed  chan struct{} // closed after OnClosed
 
 	// guarded by the engine's lock
-	queue    [][]byte // messages that KCP has no room for, from head on
+	queue    [][]byte // from head on: messages that KCP has no room for
 	head     int
 	queueMax int
-	room     chan struct{} // closed when there is room; made by who waits
-	byUs     bool          // Close was called first
+	room     chan struct{} // closed when there is room; made by a waiting Send
+	byUs     bool          // Close was called before the end began
 }
 
 func newStream(carrier Carrier, o DialOptions, h StreamHandler) *Stream {
@@ -65,7 +64,7 @@ func newStream(carrier Carrier, o DialOptions, h StreamHandler) *Stream {
 	})
 	s.e.owner = s
 	s.e.lock()
-	s.e.leave() // arms the timer for a host that never says a word
+	s.e.leave() // arms the timer for a host that never answers
 	return s
 }
 
@@ -91,7 +90,7 @@ func (s *Stream) Send(ctx context.Context, message []byte) error {
 	}
 }
 
-// offer takes the message, or returns what to wait for.
+// offer queues the message. If there is no room it returns the channel to wait for.
 func (s *Stream) offer(message []byte) (room chan struct{}, err error) {
 	s.e.lock()
 	defer s.e.leave()
@@ -126,7 +125,7 @@ func (s *Stream) refill() (more bool) {
 		close(s.room)
 		s.room = nil
 	}
-	if s.head >= len(s.queue)-s.head { // at most half of it is room already used
+	if s.head >= len(s.queue)-s.head { // half of the slice is sent already
 		s.queue = append(s.queue[:0], s.queue[s.head:]...)
 		s.head = 0
 	}
@@ -162,7 +161,7 @@ func (s *Stream) Close(code uint16) {
 	if s.e.phase == phaseOpen {
 		s.byUs = true
 	}
-	s.e.part(messages.CloseReason(code), nil, true)
+	s.e.startClose(messages.CloseReason(code), nil, true)
 	s.e.leave()
 	late := time.NewTimer(closeMax)
 	defer late.Stop()
@@ -187,7 +186,7 @@ func (s *Stream) ending() { close(s.done) }
 // onMessage implements owner.
 func (s *Stream) onMessage(message []byte) { s.handler.OnMessage(message) }
 
-// onAlive implements owner; a client has no use for it.
+// onAlive implements owner. A client does not use it.
 func (s *Stream) onAlive([]byte) {}
 
 // onDatagram implements owner.

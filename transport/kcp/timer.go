@@ -6,23 +6,23 @@ import (
 )
 
 const (
-	// pingEvery is how often a ping is repeated that got no pong, and pingRepeats
-	// how many times: at 20 % loss each way one in ten thousand stays unanswered.
+	// A ping without a pong is repeated every pingEvery, pingRepeats times. At 20 % loss
+	// each way, one in ten thousand stays unanswered.
 	pingEvery   = 250 * time.Millisecond
 	pingRepeats = 8
 )
 
-// timer is the one timer of a connection, and what it may be armed for, each
-// never when it is not due.
+// timer is the one timer of a connection, and the times that it may be armed for. A time that
+// is not due is never.
 type timer struct {
 	t     *time.Timer // nil until something is due for the first time
 	armed time.Duration
 
-	ack    time.Duration // acks have waited long enough
-	resend time.Duration // KCP has something to resend
-	probe  time.Duration // the last data frame is to be sent again
-	ping   time.Duration // the ping is to be sent again
-	phase  time.Duration // the next step of the end
+	ack    time.Duration // of delayed acks
+	resend time.Duration // of KCP
+	probe  time.Duration // of the loss probe
+	ping   time.Duration // of the repeated ping
+	phase  time.Duration // of the next step of closing
 }
 
 func (t *timer) reset() {
@@ -30,24 +30,24 @@ func (t *timer) reset() {
 	t.rest()
 }
 
-// rest forgets what is due, except for the end.
+// rest clears all times.
 func (t *timer) rest() {
 	t.ack, t.resend, t.probe, t.ping, t.phase = never, never, never, never, never
 }
 
-// keepAlive is the ping under way.
-type keepAlive struct {
-	frame []byte // its type and payload; kept for the next
+// pendingPing is the last ping, which is repeated until it is answered.
+type pendingPing struct {
+	frame []byte // its type and payload; reused
 	left  int    // repetitions
 }
 
-// due is when the timer must fire.
+// due returns when the timer must fire.
 func (e *engine) due() time.Duration {
 	t := &e.timer
-	return min(t.ack, t.resend, t.probe, t.ping, t.phase, e.stalled(), e.silent(), e.look())
+	return min(t.ack, t.resend, t.probe, t.ping, t.phase, e.stalled(), e.silent(), e.checkDue())
 }
 
-// stalled is when a peer that acknowledges nothing is given up.
+// stalled returns when the connection ends because the peer acknowledges nothing.
 func (e *engine) stalled() time.Duration {
 	if e.phase > phaseDrain || e.kcp.WaitSnd() == 0 {
 		return never
@@ -55,51 +55,54 @@ func (e *engine) stalled() time.Duration {
 	return e.sending.progressAt + e.set.writeTimeout
 }
 
-// silent is when a peer of whom nothing comes is given up.
+// silent returns when the connection ends because nothing was received.
 func (e *engine) silent() time.Duration {
 	if e.phase > phaseDrain || e.set.silenceMax == 0 {
 		return never
 	}
-	return e.taking.heardAt + e.set.silenceMax
+	return e.receiving.heardAt + e.set.silenceMax
 }
 
-// A side with a stallMax looks by itself whether the peer is still there: after some
-// silence it asks, again and again, and when nothing has come after that it gives up.
-// Questions are counted, not time: a process that was stopped has questions left.
+// peerCheck finds out whether a silent peer is still there. A side with a stallMax sends empty
+// pings after some silence, and ends the connection if none of them is answered. Pings are
+// counted instead of time, so a process that was suspended still sends the rest of them.
+type peerCheck struct {
+	sent int // pings since something was received
+	at   time.Duration
+}
+
 const (
-	lookShare = 5  // of stallMax, one part is silence and the rest are questions
-	looksMax  = 14 // at 20 % loss each way, one in a million goes without an answer
+	checkSilence = 5  // the silence before the first ping is stallMax divided by this
+	checksMax    = 14 // at 20 % loss each way, one in a million stays unanswered
 )
 
-// look is when the peer is to be asked next whether it is there, or given up.
-func (e *engine) look() time.Duration {
-	after := e.set.stallMax / lookShare
+// checkDue returns when the next ping of the check is due, or, after the last one, the end.
+func (e *engine) checkDue() time.Duration {
+	silence := e.set.stallMax / checkSilence
 	switch {
 	case e.phase > phaseDrain || e.set.stallMax == 0:
 		return never
-	case e.looks == 0:
-		return e.taking.heardAt + after
+	case e.check.sent == 0:
+		return e.receiving.heardAt + silence
 	}
-	return e.lookedAt + (e.set.stallMax-after)/looksMax
+	return e.check.at + (e.set.stallMax-silence)/checksMax
 }
 
-// lookAgain asks, and reports false when the peer was asked often enough.
-func (e *engine) lookAgain() bool {
-	if e.looks == looksMax {
+// checkPeer sends the next ping of the check. It returns false if all have been sent.
+func (e *engine) checkPeer() bool {
+	if e.check.sent == checksMax {
 		return false
 	}
-	e.looks++
-	e.lookedAt = e.now
-	e.write(question)
+	e.check.sent++
+	e.check.at = e.now
+	e.write(emptyPing)
 	return true
 }
 
-// question is a ping without a payload.
-var question = []byte{byte(framePing)}
+var emptyPing = []byte{byte(framePing)}
 
-// arm sees to it that the timer fires in time. One that is set too early is left
-// alone: it fires for nothing once, which costs less than setting it for every
-// message.
+// arm makes the timer fire in time. A timer that is set too early is left alone: one firing
+// for nothing costs less than resetting it for every message.
 func (e *engine) arm() {
 	t, due := &e.timer, e.due()
 	switch {
@@ -124,14 +127,14 @@ func (e *engine) onTimer() {
 	e.leave()
 }
 
-// fire does what is due.
+// fire does everything that is due.
 func (e *engine) fire() {
 	t := &e.timer
 	t.armed = never
 	switch {
 	case e.now >= e.stalled():
-		e.part(closeStalled, errStalled, false)
-	case e.now >= e.silent(), e.now >= e.look() && !e.lookAgain():
+		e.startClose(closeStalled, errStalled, false)
+	case e.now >= e.silent(), e.now >= e.checkDue() && !e.checkPeer():
 		e.endNow(errSilent)
 	}
 	if e.phase <= phaseDrain {
@@ -153,8 +156,8 @@ func (e *engine) fire() {
 	}
 }
 
-// startPing sends a ping until it is answered. One that is under way is replaced:
-// the answer to the newer proves at least as much.
+// startPing sends a ping and repeats it until it is answered. It replaces the last ping: the
+// answer to the newer one proves at least as much.
 func (e *engine) startPing(payload []byte) {
 	p := &e.ping
 	p.frame = append(append(p.frame[:0], byte(framePing)), payload[:min(len(payload), controlMax)]...)
@@ -179,7 +182,7 @@ func (e *engine) onPing(payload []byte) {
 		return
 	}
 	e.lock()
-	if e.phase <= phaseParting && e.taking.mayAsk(e.now) {
+	if e.phase <= phaseBye && e.receiving.mayAnswer(e.now) {
 		d := datagrams.Get().(*datagram)
 		d[0] = byte(framePong)
 		e.write(d[:1+copy(d[1:], payload)])
@@ -189,36 +192,36 @@ func (e *engine) onPing(payload []byte) {
 	e.leave()
 }
 
-// Questions are answered for a while and then not: an answer costs more than the
-// question, and the socket's reader serves others too.
+// At most answersMax pings and window questions are answered in answersPer: an answer costs
+// more than the question, and the socket's reader serves other peers too.
 const (
-	asksMax   = 16 // in asksEvery
-	asksEvery = 200 * time.Millisecond
+	answersMax = 16
+	answersPer = 200 * time.Millisecond
 )
 
-// mayAsk counts a question, and reports whether it gets an answer.
-func (t *taking) mayAsk(now time.Duration) bool {
-	if now-t.askedFrom >= asksEvery {
-		t.askedFrom, t.asked = now, 0
+// mayAnswer counts a question and reports whether to answer it.
+func (r *receiving) mayAnswer(now time.Duration) bool {
+	if now-r.answersFrom >= answersPer {
+		r.answersFrom, r.answers = now, 0
 	}
-	t.asked++
-	return t.asked <= asksMax
+	r.answers++
+	return r.answers <= answersMax
 }
 
-// onPong ends the repetition of the ping it answers.
+// onPong ends the repetition of the answered ping, and passes the pong on.
 func (e *engine) onPong(payload []byte) {
 	if len(payload) > controlMax {
 		e.drop(malformedControl)
 		return
 	}
 	e.lock()
-	e.taking.heardAt, e.looks = e.now, 0
+	e.receiving.heardAt, e.check.sent = e.now, 0
 	if len(e.ping.frame) > 0 && slices.Equal(payload, e.ping.frame[1:]) {
 		e.timer.ping = never
 	}
 	if e.set.wantsAlive {
-		e.taking.pong = append(e.taking.pong[:0], payload...)
-		e.taking.ponged = true
+		e.handover.pong = append(e.handover.pong[:0], payload...)
+		e.handover.set(pendingPong, true)
 	}
 	e.leave()
 }

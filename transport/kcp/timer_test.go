@@ -11,7 +11,7 @@ import (
 func (e *engine) idle() (idle bool, why timer) {
 	e.lock()
 	defer e.leave()
-	return e.timer.armed == never && !e.taking.delivering, e.timer
+	return e.timer.armed == never && !e.handover.running, e.timer
 }
 
 // A connection with nothing in flight has no timer and no goroutine.

@@ -2,20 +2,20 @@ package kcp
 
 import "sync"
 
-// workerPool is the goroutines that deliver what has arrived. While there are
-// connections, the last few stay when they are done, because a new one would have
-// to grow its stack for every message.
+// workerPool runs the handover of all connections. While there are connections, a few idle
+// goroutines are kept, because a new goroutine would have to grow its stack for every
+// message.
 type workerPool struct {
-	most int // that stay
+	idleMax int
 
 	mu    sync.Mutex
 	users int           // connections
-	idle  []chan func() // of those that stay, the latest last
+	idle  []chan func() // of kept goroutines, the latest last
 }
 
-func newWorkerPool(most int) *workerPool { return &workerPool{most: most} }
+func newWorkerPool(idleMax int) *workerPool { return &workerPool{idleMax: idleMax} }
 
-// join tells of a connection, leave of its end.
+// join adds a connection, leave removes it.
 func (h *workerPool) join() {
 	h.mu.Lock()
 	h.users++
@@ -34,7 +34,7 @@ func (h *workerPool) leave() {
 	h.idle = nil
 }
 
-// do runs f soon, in a goroutine that stayed or in a new one. It does not wait.
+// do runs f in an idle goroutine or in a new one. It does not wait.
 func (h *workerPool) do(f func()) {
 	h.mu.Lock()
 	n := len(h.idle)
@@ -46,7 +46,7 @@ func (h *workerPool) do(f func()) {
 	next := h.idle[n-1]
 	h.idle = h.idle[:n-1]
 	h.mu.Unlock()
-	next <- f // it has the room
+	next <- f // does not block: the channel has a buffer
 }
 
 func (h *workerPool) run(f func()) {
@@ -62,7 +62,7 @@ func (h *workerPool) run(f func()) {
 func (h *workerPool) stay(work chan func()) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.users == 0 || len(h.idle) >= h.most {
+	if h.users == 0 || len(h.idle) >= h.idleMax {
 		return false
 	}
 	h.idle = append(h.idle, work)
