@@ -22,7 +22,7 @@ func BenchmarkRoom(b *testing.B) {
 	f := r.fleets["fleet-a"]
 	for i := range 50_000 {
 		g := &messages.GameSession{ID: messages.GameSessionID(fmt.Sprint(i)), Status: messages.GameSessionActive}
-		r.refs[new(stage.Ref)] = &entry{id: g.ID, fleet: f, location: "home", published: gamesession.NewPublished(g)}
+		r.refs[new(stage.Ref)] = &entry{id: g.ID, fleet: f, location: "home", published: gamesession.NewPublisher(g)}
 	}
 	for b.Loop() {
 		if err := r.room(f, "home"); err != nil {

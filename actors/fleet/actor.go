@@ -64,7 +64,7 @@ type entry struct {
 	location  string
 	token     string   // IdempotencyToken
 	made      [32]byte // of what; see fingerprint
-	published *gamesession.Published
+	published *gamesession.Publisher
 	process   *hosting.Process // of a fleet with a script
 	earlier   bool             // takes no new players and ends without any: its script has a newer content
 	ref       *stage.Ref       // nil once the actor has stopped

@@ -137,7 +137,7 @@ func (r *Registry) start(c *stage.Context, spec sessionSpec) (*entry, error) {
 	if e.process != nil {
 		record.ScriptVersion = e.process.Version()
 	}
-	e.published = gamesession.NewPublished(record)
+	e.published = gamesession.NewPublisher(record)
 	if err := r.run(c, e, record); err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (r *Registry) run(c *stage.Context, e *entry, record *messages.GameSession)
 	if e.process == nil {
 		return r.runHandler(c, e, record)
 	}
-	if e.ref, err = r.hosting.Start(e.process, gamesession.Options{Record: record, Published: e.published}, r.logOf(c, e)); err == nil {
+	if e.ref, err = r.hosting.Start(e.process, gamesession.Options{Record: record, Publisher: e.published}, r.logOf(c, e)); err == nil {
 		r.refs[e.ref] = e
 	}
 	return err
@@ -189,7 +189,7 @@ func (r *Registry) replace(c *stage.Context, e *entry) {
 	record.Status, record.EndText, record.Terminated = messages.GameSessionActivating, "", time.Time{}
 	record.ScriptVersion = e.process.Version()
 	var err error
-	if e.ref, err = r.hosting.StartNew(e.process, gamesession.Options{Record: record, Published: e.published}, r.logOf(c, e)); err != nil {
+	if e.ref, err = r.hosting.StartNew(e.process, gamesession.Options{Record: record, Publisher: e.published}, r.logOf(c, e)); err != nil {
 		r.endUnstarted(c, e, err.Error())
 		return
 	}
@@ -230,7 +230,7 @@ func (r *Registry) runHandler(c *stage.Context, e *entry, record *messages.GameS
 	e.ref = r.newRef(c)
 	r.refs[e.ref] = e
 	c.Spawn(e.ref, gamesession.New(gamesession.Options{
-		Record: record, Published: e.published, Fleet: c.Self(), Handler: handler,
+		Record: record, Publisher: e.published, Fleet: c.Self(), Handler: handler,
 		Args: strings.Fields(f.LaunchParams), Log: r.gameLog(c, e.id, f), Settings: r.settings(f),
 	}))
 	return nil

@@ -35,7 +35,7 @@ const shownSlack = 64
 
 func (s *shown) add(e *entry) {
 	if !e.over {
-		s.list = append(s.list, e.published)
+		s.list = append(s.list, e.published.Reader())
 		s.entries = append(s.entries, e)
 	}
 }
@@ -54,7 +54,7 @@ func (s *shown) over(e *entry) {
 	list, entries := make([]*gamesession.Published, 0, left+shownSlack), make([]*entry, 0, left+shownSlack)
 	for _, e := range s.entries {
 		if !e.over {
-			list, entries = append(list, e.published), append(entries, e)
+			list, entries = append(list, e.published.Reader()), append(entries, e)
 		}
 	}
 	s.list, s.entries, s.ended = list, entries, 0

@@ -36,7 +36,7 @@ func (f *forgetting) another(kind string) *entry {
 	r := f.r
 	id := messages.GameSessionID(fmt.Sprint(kind, "-", len(r.sessions), "-", len(r.order)))
 	e := &entry{id: id, fleet: r.fleets["fleet-a"], location: "home", stored: true, endedAt: time.Now(),
-		published: gamesession.NewPublished(&messages.GameSession{ID: id, Status: messages.GameSessionActive})}
+		published: gamesession.NewPublisher(&messages.GameSession{ID: id, Status: messages.GameSessionActive})}
 	r.sessions[id] = e
 	r.order = append(r.order, e)
 	return e

@@ -50,7 +50,7 @@ func (r *Registry) gameSessions(q messages.GameSessionQuery) (reading[*messages.
 	var all []*gamesession.Published
 	for _, e := range r.order {
 		if e.fleet == f && e.stored && !e.forgotten && (q.Location == "" || e.location == q.Location) {
-			all = append(all, e.published)
+			all = append(all, e.published.Reader())
 		}
 	}
 	return func() (found []*messages.GameSession) {
@@ -90,7 +90,7 @@ func (r *Registry) playerSessions(q messages.PlayerSessionQuery) (reading[*messa
 		all := make([]*gamesession.Published, 0, len(r.order))
 		for _, e := range r.order {
 			if !e.forgotten {
-				all = append(all, e.published)
+				all = append(all, e.published.Reader())
 			}
 		}
 		return func() (found []*messages.PlayerSession) {

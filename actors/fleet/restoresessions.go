@@ -57,7 +57,7 @@ func (r *Registry) restoreSessions() error {
 
 func (r *Registry) restoreSession(f *fleetEntry, g *messages.GameSession, made []byte) {
 	e := &entry{
-		id: g.ID, fleet: f, location: g.Location, token: g.IdempotencyToken, published: gamesession.NewPublished(g),
+		id: g.ID, fleet: f, location: g.Location, token: g.IdempotencyToken, published: gamesession.NewPublisher(g),
 		over: true, endedAt: g.Terminated, stored: true,
 	}
 	copy(e.made[:], made)

@@ -25,7 +25,7 @@ type Actor struct {
 	window     time.Duration  // the reconnect window
 
 	// The game session.
-	record       messages.GameSession // as it was created; edits by the API are in Published only
+	record       messages.GameSession // as it was created; edits by the API are only in what is published
 	phase        phase
 	assignment   assignment
 	crashed      bool       // the end is the game's fault

@@ -94,7 +94,7 @@ func (a *Actor) onAssign(m Assign) {
 	if a.assignment != unassigned {
 		return
 	}
-	a.assignment, a.record, a.o.Published = assigned, *m.Record, m.Published
+	a.assignment, a.record, a.o.Publisher = assigned, *m.Record, m.Publisher
 	if a.phase >= closing {
 		a.conclude()
 		a.o.Fleet.Tell(a.over())
@@ -326,7 +326,7 @@ func (a *Actor) conclude() {
 	now := a.c.Now()
 	a.finished = len(a.order)
 	if a.assignment != unassigned {
-		a.o.Published.endPlayers(now)
+		a.o.Publisher.endPlayers(now)
 	}
 	a.record.Terminated = now
 	a.setStatus(messages.GameSessionTerminated)
@@ -366,11 +366,11 @@ func (a *Actor) Stopped(c *stage.Context) {
 // setStatus publishes a status of the game session.
 func (a *Actor) setStatus(s messages.GameSessionStatus) {
 	a.record.Status = s
-	if a.o.Published == nil {
+	if a.o.Publisher == nil {
 		return // there is no game session yet
 	}
 	a.setGauge(counters.GameSessionState(s))
-	a.o.Published.change(func(g *messages.GameSession) {
+	a.o.Publisher.change(func(g *messages.GameSession) {
 		g.Status, g.StatusReason, g.EndText, g.Terminated = a.record.Status, a.record.StatusReason, a.record.EndText, a.record.Terminated
 		g.ScriptVersion = a.record.ScriptVersion
 	})

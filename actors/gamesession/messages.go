@@ -14,7 +14,7 @@ type (
 	// Assign gives a stand-by process its game session.
 	Assign struct {
 		Record    *messages.GameSession
-		Published *Published
+		Publisher *Publisher
 	}
 	// Terminate ends the game session from outside. OnProcessTerminate runs and its
 	// messages are flushed, then the players' connections are closed with Reason. Force
@@ -43,7 +43,7 @@ func (q CreatePlayers) DeadLetterError() error {
 }
 
 // Show makes the player sessions visible to the API.
-func (m PlayerSessionsCreated) Show() { m.published.show(m.views) }
+func (m PlayerSessionsCreated) Show() { m.publisher.show(m.views) }
 
 // Messages from a game session to its fleet.
 type (
@@ -53,7 +53,7 @@ type (
 		Session messages.GameSessionID
 		Records []*messages.PlayerSession
 
-		published *Published
+		publisher *Publisher
 		views     []*playerSessionView
 	}
 	// PlayerSessionChanged carries a player session whose status has changed for another

@@ -14,8 +14,8 @@ type Options struct {
 	// Record is the new game session: ACTIVATING, without players. Nil makes a stand-by
 	// process, which gets its game session by Assign.
 	Record *messages.GameSession
-	// Published is the API's view of Record; nil without one.
-	Published *Published
+	// Publisher writes what the API shows of Record; nil without one.
+	Publisher *Publisher
 	// Fleet receives the messages about player sessions and the end.
 	Fleet *stage.Ref
 	// Handler is the game's logic.

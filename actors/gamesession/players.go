@@ -25,7 +25,7 @@ func newPlayerSessionID() messages.PlayerSessionID {
 // onCreatePlayers creates player sessions, all or none (service-api.md 2.7).
 func (a *Actor) onCreatePlayers(m stage.Request[CreatePlayers, []*messages.PlayerSession]) {
 	n := len(m.Request.Players)
-	g := a.o.Published.session.Load()
+	g := a.o.Publisher.session.Load()
 	switch free := g.MaxPlayers - (len(a.order) - a.finished); {
 	case a.phase != active:
 		m.Reply(nil, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s is %s, not ACTIVE", a.record.ID, a.record.Status))
@@ -38,7 +38,7 @@ func (a *Actor) onCreatePlayers(m stage.Request[CreatePlayers, []*messages.Playe
 		return
 	}
 	now := a.c.Now()
-	made := PlayerSessionsCreated{Session: a.record.ID, published: a.o.Published}
+	made := PlayerSessionsCreated{Session: a.record.ID, publisher: a.o.Publisher}
 	for _, who := range m.Request.Players {
 		s := a.newPlayerSession(who, now)
 		made.views = append(made.views, s.view)
@@ -70,7 +70,7 @@ func (a *Actor) onPlayerSessionsStored(m PlayerSessionsStored) {
 
 // full reports whether the script's or the game session's maximum of players is reached.
 func (a *Actor) full() bool {
-	return len(a.roster)+a.joining >= min(a.playersMax, max(a.o.Published.session.Load().MaxPlayers, 0))
+	return len(a.roster)+a.joining >= min(a.playersMax, max(a.o.Publisher.session.Load().MaxPlayers, 0))
 }
 
 func (a *Actor) newPlayerSession(who messages.NewPlayer, now time.Time) *playerSession {
@@ -164,7 +164,7 @@ func (a *Actor) refuse(l *player.Login, why wire.Refusal) {
 
 // rejoin lets a player that has left log in again if there is room (D-2).
 func (a *Actor) rejoin(s *playerSession, l *player.Login) {
-	free := a.o.Published.session.Load().MaxPlayers - (len(a.order) - a.finished)
+	free := a.o.Publisher.session.Load().MaxPlayers - (len(a.order) - a.finished)
 	switch {
 	case !a.o.Rejoin || a.window == 0 || !s.mayRejoin() || l.Token != "":
 		a.refuse(l, wire.RefusedSeat)

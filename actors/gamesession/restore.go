@@ -8,11 +8,11 @@ import (
 	"troupe/messages"
 )
 
-// NewRestored returns the Published of a game session that an earlier process of the host
+// NewRestored returns the Publisher of a game session that an earlier process of the host
 // has run. Players may be in any order. If the game session is TERMINATED, its player
 // sessions end with it.
-func NewRestored(g *messages.GameSession, players []messages.PlayerSession) *Published {
-	p := NewPublished(g)
+func NewRestored(g *messages.GameSession, players []messages.PlayerSession) *Publisher {
+	p := NewPublisher(g)
 	slices.SortFunc(players, func(a, b messages.PlayerSession) int {
 		if c := a.Created.Compare(b.Created); c != 0 {
 			return c
@@ -34,7 +34,7 @@ func NewRestored(g *messages.GameSession, players []messages.PlayerSession) *Pub
 }
 
 // End shows a game session without an actor as ended, together with its player sessions.
-func (p *Published) End(now time.Time, text string) {
+func (p *Publisher) End(now time.Time, text string) {
 	p.endPlayers(now)
 	p.change(func(g *messages.GameSession) {
 		g.Status, g.Terminated, g.EndText = messages.GameSessionTerminated, now, text
@@ -42,7 +42,7 @@ func (p *Published) End(now time.Time, text string) {
 }
 
 // endPlayers brings all player sessions to their final status (D-215).
-func (p *Published) endPlayers(now time.Time) {
+func (p *Publisher) endPlayers(now time.Time) {
 	for _, s := range *p.playerSessions.Load() {
 		switch s.state() {
 		case messages.PlayerSessionActive:

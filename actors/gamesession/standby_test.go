@@ -22,7 +22,7 @@ type standbyProcess struct {
 	*testing.T
 	fleet  *stagetest.Probe
 	ref    *stage.Ref
-	record *gamesession.Published
+	record *gamesession.Publisher
 }
 
 func standby(t *testing.T, g script.Handler, test func(p *standbyProcess)) {
@@ -46,8 +46,8 @@ func standby(t *testing.T, g script.Handler, test func(p *standbyProcess)) {
 // assign gives the process its game session.
 func (p *standbyProcess) assign() {
 	record := &messages.GameSession{ID: "arn:one", Status: messages.GameSessionActivating, MaxPlayers: 2, AcceptsPlayers: true}
-	p.record = gamesession.NewPublished(record)
-	p.ref.Tell(gamesession.Assign{Record: record, Published: p.record})
+	p.record = gamesession.NewPublisher(record)
+	p.ref.Tell(gamesession.Assign{Record: record, Publisher: p.record})
 	synctest.Wait()
 }
 

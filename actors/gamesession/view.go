@@ -8,9 +8,9 @@ import (
 	"troupe/messages"
 )
 
-// Published is where a game session shows what the API may see of it. It
-// outlives the actor. The actor writes, and the fleet what the API edits; any goroutine
-// reads. A player session that changes costs no copy of anything else.
+// Published is what the API may see of one game session. It outlives the game session's
+// actor. Any goroutine may read it; only a Publisher writes it. A change of a player session
+// copies nothing else.
 type Published struct {
 	session        atomic.Pointer[messages.GameSession] // without CurrentPlayers; replaced by change
 	ending         atomic.Pointer[string]               // somebody has been told that it ends, for this reason
@@ -35,17 +35,25 @@ type playerSessionView struct {
 	terminated atomic.Int64 // Unix nanoseconds, set before a final status
 }
 
-// NewPublished returns a Published that shows the record of a game session that
-// is about to start.
-func NewPublished(g *messages.GameSession) *Published {
-	p := &Published{}
+// Publisher is the one writer of a Published. The fleet makes it and shares it with the game
+// session's actor, and with nobody else: the exported methods are the fleet's, the others the
+// actor's. Both may write at the same time.
+type Publisher struct{ Published }
+
+// Reader returns the side of it that cannot write.
+func (p *Publisher) Reader() *Published { return &p.Published }
+
+// NewPublisher returns a Publisher that shows the record of a game session that is about to
+// start.
+func NewPublisher(g *messages.GameSession) *Publisher {
+	p := &Publisher{}
 	p.session.Store(g)
 	p.playerSessions.Store(new([]*playerSessionView))
 	return p
 }
 
 // change replaces the record by what set makes of it.
-func (p *Published) change(set func(g *messages.GameSession)) {
+func (p *Publisher) change(set func(g *messages.GameSession)) {
 	for {
 		old := p.session.Load()
 		g := *old
@@ -76,7 +84,7 @@ type Edits struct {
 
 // Edit replaces what the API may change. The game is not told (D-212); the next player
 // session is created by it.
-func (p *Published) Edit(e Edits) { p.change(e.To) }
+func (p *Publisher) Edit(e Edits) { p.change(e.To) }
 
 // To makes the changes in a record of the caller's own.
 func (e Edits) To(g *messages.GameSession) {
@@ -101,7 +109,7 @@ func (p *Published) Session() *messages.GameSession {
 // Terminating shows the game session as TERMINATING before its actor gets to know,
 // so that a status that was answered once is never taken back, and the reason at its
 // end, should that come before Terminate, which follows.
-func (p *Published) Terminating(reason string) { p.ending.CompareAndSwap(nil, &reason) }
+func (p *Publisher) Terminating(reason string) { p.ending.CompareAndSwap(nil, &reason) }
 
 // Ending returns the reason of an end that has been answered, "" if there is none.
 func (p *Published) Ending() string {
@@ -180,7 +188,7 @@ func (s *playerSessionView) record(g *messages.GameSession) *messages.PlayerSess
 // reservePlaces adds new player sessions, which are not shown yet. They are appended to the
 // list that readers may hold: they see no more than their length.
 func (a *Actor) reserveViews(made []*playerSessionView) {
-	p := a.o.Published
+	p := a.o.Publisher
 	for _, s := range made {
 		s.hidden.Store(true)
 	}
@@ -196,7 +204,7 @@ func (a *Actor) reserveViews(made []*playerSessionView) {
 }
 
 // show shows player sessions that are durable. It is called by the fleet.
-func (p *Published) show(views []*playerSessionView) {
+func (p *Publisher) show(views []*playerSessionView) {
 	p.count(func() {
 		for _, s := range views {
 			s.hidden.Store(false)
@@ -206,7 +214,7 @@ func (p *Published) show(views []*playerSessionView) {
 }
 
 // uncounted counts a player session as hidden no more.
-func (p *Published) uncounted(s *playerSessionView) {
+func (p *Publisher) uncounted(s *playerSessionView) {
 	if s.counted {
 		s.counted = false
 		p.hidden--
@@ -214,7 +222,7 @@ func (p *Published) uncounted(s *playerSessionView) {
 }
 
 // count changes what current is made of.
-func (p *Published) count(change func()) {
+func (p *Publisher) count(change func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	change()
@@ -223,7 +231,7 @@ func (p *Published) count(change func()) {
 
 // countViews counts anew after a player session has changed.
 func (a *Actor) countViews(s *playerSession) {
-	p := a.o.Published
+	p := a.o.Publisher
 	p.count(func() {
 		if s.view.state().Final() {
 			p.uncounted(s.view)
@@ -272,6 +280,6 @@ func (a *Actor) forgetPlayerSessions(which func(*playerSession) bool) {
 		views = append(views, s.view)
 	}
 	a.order = kept
-	a.o.Published.playerSessions.Store(&views)
+	a.o.Publisher.playerSessions.Store(&views)
 	a.o.Fleet.Tell(PlayerSessionsForgotten{Session: a.record.ID, IDs: forgotten})
 }

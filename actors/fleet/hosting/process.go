@@ -85,7 +85,7 @@ func (h *Hosting) Start(p *Process, o gamesession.Options, log func() script.Sin
 			i.drop()
 			delete(h.standbys, i.ref)
 			i.log.Pass(log()) // and its use of the program is the game session's
-			i.ref.Tell(gamesession.Assign{Record: o.Record, Published: o.Published})
+			i.ref.Tell(gamesession.Assign{Record: o.Record, Publisher: o.Publisher})
 			return i.ref, nil
 		}
 	}
