@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/dop251/goja"
 
@@ -239,7 +240,7 @@ func (l *Loader) print(level script.Level, line string) {
 
 // milliseconds returns the time since Enable.
 func (l *Loader) milliseconds() float64 {
-	return float64(l.options.Now().Sub(l.start).Nanoseconds()) / 1e6
+	return float64(time.Since(l.start).Nanoseconds()) / 1e6
 }
 
 func clockBinding(l *Loader) map[string]any {

@@ -39,11 +39,8 @@ type Loader struct {
 // Enable gives r the globals of Node.js other than timers, which the engine sets,
 // and returns what loads modules. It runs no script.
 func Enable(r *goja.Runtime, o Options) *Loader {
-	if o.Now == nil {
-		o.Now = time.Now
-	}
 	l := &Loader{
-		runtime: r, options: o, resolver: resolver{o.Unit.Files(), o.Unit.Memo}, start: o.Now(),
+		runtime: r, options: o, resolver: resolver{o.Unit.Files(), o.Unit.Memo}, start: time.Now(),
 		cache: r.NewObject(), builtin: make(map[string]*goja.Object), main: goja.Undefined(),
 	}
 	l.pause = r.NewDynamicObject(&pause{loader: l})

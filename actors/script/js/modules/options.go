@@ -1,8 +1,6 @@
 package modules
 
 import (
-	"time"
-
 	"github.com/dop251/goja"
 
 	"troupe/actors/script"
@@ -49,10 +47,4 @@ type Options struct {
 	// Exec is asked before the script's files call a method exec. Nil, or what it returns
 	// nil for, is called as it is.
 	Exec func(method goja.Value, c goja.FunctionCall) goja.Value
-	// Now is the time; nil: time.Now. It must keep its monotonic reading.
-	Now func() time.Time
-	// MemoryUsage returns bytes for process.memoryUsage; nil: that of the Go heap.
-	MemoryUsage func() uint64
-	// Pid is process.pid; 0: 1.
-	Pid int
 }

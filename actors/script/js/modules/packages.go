@@ -154,7 +154,7 @@ type mapping struct {
 	field string // "exports" or "imports"
 	key   string // that matched
 	star  string // what * stands for
-	from  string // the file that Node names in errors; empty: none
+	from  string // the file that asks
 	esm   bool   // the conditions are those of import, not of require
 }
 
@@ -166,9 +166,8 @@ var (
 // conditionsMax bounds how deep conditions and lists are.
 const conditionsMax = 100
 
-// exported returns the file that exports has for a sub-path; named is the file that an
-// error names, from the one that asks.
-func (r resolver) exported(dir string, exports any, sub, named, from string) (string, error) {
+// exported returns the file that exports has for a sub-path, for the file that asks.
+func (r resolver) exported(dir string, exports any, sub, from string) (string, error) {
 	table, ok := exports.(object)
 	points := 0
 	for _, m := range table {
@@ -178,42 +177,39 @@ func (r resolver) exported(dir string, exports any, sub, named, from string) (st
 	}
 	_, text := exports.(string)
 	_, list := exports.([]any)
-	config := outside(path.Join(dir, "package.json"))
 	switch {
 	case points > 0 && points < len(table):
-		return "", &unresolved{"Error", "ERR_INVALID_PACKAGE_CONFIG", fmt.Sprintf(`Invalid package config %s. "exports" cannot contain some keys starting with '.' and some not. The exports object must either be an object of package subpath keys or an object of main entry condition name keys only.`, config)}
+		return "", wrong("ERR_INVALID_PACKAGE_CONFIG", dir, "exports", sub)
 	case text, list, ok && points == 0:
 		table = object{{".", exports}}
 	}
-	name, err := r.mapped(mapping{resolver: r, dir: dir, field: "exports", from: named}, table, sub, from)
-	if err != errUndefined && err != errHidden {
-		return name, err
+	name, err := r.mapped(mapping{resolver: r, dir: dir, field: "exports", from: from}, table, sub, from)
+	if err == errUndefined || err == errHidden {
+		return "", wrong("ERR_PACKAGE_PATH_NOT_EXPORTED", dir, "exports", sub)
 	}
-	message := fmt.Sprintf("Package subpath '%s' is not defined by \"exports\" in %s", sub, config)
-	if sub == "." {
-		message = `No "exports" main defined in ` + config
-	}
-	return "", &unresolved{"Error", "ERR_PACKAGE_PATH_NOT_EXPORTED", message + by(named)}
+	return name, err
 }
 
 // imported is exported for imports, which the package's own files use.
 func (r resolver) imported(dir string, imports any, request, from string) (string, error) {
 	if request == "#" || strings.HasPrefix(request, "#/") || strings.HasSuffix(request, "/") {
-		return "", &unresolved{"TypeError", "ERR_INVALID_MODULE_SPECIFIER", fmt.Sprintf(`Invalid module "%s" is not a valid internal imports specifier name%s`, request, by(from))}
+		return "", wrong("ERR_INVALID_MODULE_SPECIFIER", dir, "imports", request)
 	}
 	table, _ := imports.(object)
 	name, err := r.mapped(mapping{resolver: r, dir: dir, field: "imports", from: from}, table, request, from)
 	if err == errUndefined || err == errHidden {
-		return "", &unresolved{"TypeError", "ERR_PACKAGE_IMPORT_NOT_DEFINED", fmt.Sprintf(`Package import specifier "%s" is not defined in package %s%s`, request, outside(path.Join(dir, "package.json")), by(from))}
+		return "", wrong("ERR_PACKAGE_IMPORT_NOT_DEFINED", dir, "imports", request)
 	}
 	return name, err
 }
 
-func by(from string) string {
-	if from == "" {
-		return ""
+// wrong is the error of a request that a package's exports or imports do not answer.
+func wrong(code, dir, field, request string) error {
+	class := "Error"
+	if field == "imports" && code != "ERR_INVALID_PACKAGE_TARGET" || code == "ERR_INVALID_MODULE_SPECIFIER" {
+		class = "TypeError"
 	}
-	return " imported from " + outside(from)
+	return &unresolved{class, code, fmt.Sprintf("Cannot find '%s' by %q in %s", request, field, outside(path.Join(dir, "package.json")))}
 }
 
 // mapped looks a key up: itself, or the pattern that has most of it before its star.
@@ -288,7 +284,7 @@ func (m *mapping) target(v any, depth int) (name string, err error) {
 		}
 		return "", err
 	}
-	return "", m.invalid(fmt.Sprint(v))
+	return "", m.invalid()
 }
 
 // file returns the file that a target names; one of imports may also name a package.
@@ -302,15 +298,13 @@ func (m *mapping) file(target string) (string, error) {
 		if m.field == "imports" && !strings.HasPrefix(target, "../") && !strings.HasPrefix(target, "/") && !strings.Contains(target, ":") {
 			return m.bare(whole)
 		}
-		return "", m.invalid(target)
+		return "", m.invalid()
 	}
 	if climbs(inner) {
-		return "", m.invalid(target)
+		return "", m.invalid()
 	}
 	if climbs(m.star) {
-		request := strings.Replace(m.key, "*", m.star, 1)
-		return "", &unresolved{"TypeError", "ERR_INVALID_MODULE_SPECIFIER", fmt.Sprintf(`Invalid module "%s" request is not a valid match in pattern "%s" for the "%s" resolution of %s%s`,
-			request, m.key, m.field, outside(path.Join(m.dir, "package.json")), by(m.from))}
+		return "", wrong("ERR_INVALID_MODULE_SPECIFIER", m.dir, m.field, m.key)
 	}
 	name := path.Join(m.dir, whole)
 	if found, ok := m.exact(name); ok {
@@ -357,7 +351,7 @@ func (m *mapping) bare(request string) (string, error) {
 	for dir := m.dir; ; dir = path.Dir(dir) {
 		if at := path.Join(dir, "node_modules", name); path.Base(dir) != "node_modules" {
 			if p := m.manifest(at); p != nil && p.Exports.value != nil {
-				return m.exported(at, p.Exports.value, sub, "", m.from)
+				return m.exported(at, p.Exports.value, sub, m.from)
 			}
 			found, ok := m.exact(path.Join(at, sub))
 			if sub == "." {
@@ -377,15 +371,4 @@ func (m *mapping) bare(request string) (string, error) {
 }
 
 // invalid is the error of a target that no package may have.
-func (m *mapping) invalid(target string) error {
-	shown, _ := json.Marshal(target)
-	where := fmt.Sprintf("target %s defined for '%s' in", shown, m.key)
-	if m.key == "." {
-		where = fmt.Sprintf("main target %s defined in", shown)
-	}
-	hint := ""
-	if m.field == "exports" && target != "" && !strings.HasPrefix(target, "./") {
-		hint = `; targets must start with "./"`
-	}
-	return &unresolved{"Error", "ERR_INVALID_PACKAGE_TARGET", fmt.Sprintf(`Invalid "%s" %s the package config %s%s%s`, m.field, where, outside(path.Join(m.dir, "package.json")), by(m.from), hint)}
-}
+func (m *mapping) invalid() error { return wrong("ERR_INVALID_PACKAGE_TARGET", m.dir, m.field, m.key) }

@@ -3,6 +3,7 @@ package modules
 import (
 	"math/big"
 	"runtime"
+	"time"
 
 	"github.com/dop251/goja"
 
@@ -24,20 +25,17 @@ func processBinding(l *Loader) map[string]any {
 		must(environment.Set(k, v))
 	}
 	return map[string]any{
-		"argv": r.NewArray(argv...), "env": environment, "root": compile.Root, "pid": max(o.Pid, 1),
+		"argv": r.NewArray(argv...), "env": environment, "root": compile.Root, "pid": 1,
 		"version": l.version(), "mainModule": l.main, "write": native(l.write),
 		"hrtime": native(func(goja.FunctionCall) goja.Value {
-			n := o.Now().Sub(l.start).Nanoseconds() + hrtimeStart
+			n := time.Since(l.start).Nanoseconds() + hrtimeStart
 			return r.NewArray(n/1e9, n%1e9)
 		}),
 		"nanoseconds": native(func(goja.FunctionCall) goja.Value {
-			return r.ToValue(big.NewInt(o.Now().Sub(l.start).Nanoseconds() + hrtimeStart))
+			return r.ToValue(big.NewInt(time.Since(l.start).Nanoseconds() + hrtimeStart))
 		}),
-		"uptime": native(func(goja.FunctionCall) goja.Value { return r.ToValue(o.Now().Sub(l.start).Seconds()) }),
+		"uptime": native(func(goja.FunctionCall) goja.Value { return r.ToValue(time.Since(l.start).Seconds()) }),
 		"memory": native(func(goja.FunctionCall) goja.Value {
-			if o.MemoryUsage != nil {
-				return r.ToValue(float64(o.MemoryUsage()))
-			}
 			var m runtime.MemStats
 			runtime.ReadMemStats(&m)
 			return r.ToValue(float64(m.HeapAlloc))

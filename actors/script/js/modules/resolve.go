@@ -54,7 +54,7 @@ func (r resolver) resolve(request, from string) (name string, err error) {
 		return r.imported(own, m.Imports.value, request, from)
 	}
 	if sub, ok := m.self(request); ok {
-		return r.exported(own, m.Exports.value, sub, from, from)
+		return r.exported(own, m.Exports.value, sub, from)
 	}
 	for ; ; dir = path.Dir(dir) {
 		if path.Base(dir) != "node_modules" {
@@ -62,7 +62,7 @@ func (r resolver) resolve(request, from string) (name string, err error) {
 			if name, sub, ok := split(request); ok {
 				at := path.Join(modules, name)
 				if m := r.manifest(at); m != nil && m.Exports.value != nil {
-					return r.exported(at, m.Exports.value, sub, "", from)
+					return r.exported(at, m.Exports.value, sub, from)
 				}
 			}
 			if name, ok := r.path(path.Join(modules, request), strings.HasSuffix(request, "/")); ok {
