@@ -65,7 +65,7 @@ func (m *Manager) ending(c *stage.Context, f completion) ledger.Entry {
 func (m *Manager) whyNowhere(f *completion) string {
 	q := f.e.queue
 	switch {
-	case f.status == messages.PlacementFailed && q.gone:
+	case f.status == messages.PlacementFailed && q.deleted:
 		return m.noQueue(q.record.Name).Error()
 	case f.status == messages.PlacementTimedOut && q.nowhere != nil:
 		return q.nowhere.Error()

@@ -25,7 +25,7 @@ type entry struct {
 	record *messages.Placement // as others see it, once it is durable
 	state  state
 	size   int  // bytes of the record, about
-	lost   bool // not remembered any more
+	lost   bool // forgotten
 
 	// While PENDING.
 	queue   *queue
@@ -37,10 +37,10 @@ type entry struct {
 	passes  int
 	order   []fleet.Candidate // of the pass, and where in it
 	at      int
-	blind   bool // the pass goes on after an attempt: what it knew of room is old
+	stale   bool // pass.room is from before an attempt of this placement: it is not used
 	tries   int  // which attempt an answer belongs to
 	attempt messages.GameSessionID
-	keeps   bool // it ends fulfilled, with its attempt
+	keeps   bool // it ends fulfilled: its game session stays
 }
 
 // id is the placement's.
@@ -49,34 +49,49 @@ func (e *entry) id() messages.PlacementID { return e.record.Request.ID }
 // timeout is when the placement ends at the latest.
 func (e *entry) timeout() time.Time { return e.start.Add(e.queue.record.Timeout) }
 
-// queue is a queue with its placements.
+// queue is a queue with its placements. Its booleans are independent of each other: a
+// deletion, an event that is not handled yet, and a pause.
 type queue struct {
 	record  *messages.Queue
-	gone    bool     // deleted
+	deleted bool
 	nowhere error    // why no destination takes placements; nil: one does
-	pending []*entry // in the order of starts; those that are over are swept out later
-	over    int      // how many of them are
+	pending []*entry // in the order of starts; ended ones are swept out later
+	over    int      // how many of pending have ended
 
-	// Of passes. Several placements share one question for candidates.
-	wanting    []*entry // their next pass is due
-	all        bool     // a process became free: everybody's is
-	asked      bool     // for candidates
-	candidates []fleet.Candidate
-	room       map[destination]bool
-	rooms      int      // true ones in room
-	batch      []*entry // in a pass, not looked at yet
-	walking    bool
-	blocked    []*entry // looked at, and waiting for a launch to be answered
-	stalled    bool     // in Manager.stalled
-	looked     int      // at so many in this pass
-	resting    bool     // after a long one: what becomes free does not start the next
+	wanting   []*entry // their next pass is due
+	roomFreed bool     // a process became free: the next pass is due for all
+	resting   bool     // after a long pass roomFreed does not start the next at once
+	pass      queuePass
 }
 
+// queuePass is one pass of a queue's placements over the candidates. Several placements share it.
+//
+//	noPass -> asking (the registry, for candidates) -> walking -> noPass
+type queuePass struct {
+	stage      passStage
+	candidates []fleet.Candidate
+	room       map[destination]bool
+	rooms      int      // how many of room are true
+	batch      []*entry // not tried yet
+	blocked    []*entry // wait for the answer to a launch, also after the pass is over
+	stalled    bool     // the queue is in Manager.stalled
+	looked     int      // how many placements were tried
+}
+
+// passStage is how far a pass is.
+type passStage uint8
+
+const (
+	noPass passStage = iota
+	asking
+	walking
+)
+
 // full notes that a destination has no room.
-func (q *queue) full(p destination) {
-	if q.room[p] {
-		q.room[p] = false
-		q.rooms--
+func (p *queuePass) full(d destination) {
+	if p.room[d] {
+		p.room[d] = false
+		p.rooms--
 	}
 }
 

@@ -230,7 +230,7 @@ func (k kept) moment() time.Time {
 func (m *Manager) takeUp(c *stage.Context, k kept, now time.Time) {
 	q := m.queues[k.record.Request.Queue]
 	if q == nil { // it is only there to say so
-		q = &queue{record: &messages.Queue{Name: k.record.Request.Queue, ARN: m.queueARN(k.record.Request.Queue)}, gone: true}
+		q = &queue{record: &messages.Queue{Name: k.record.Request.Queue, ARN: m.queueARN(k.record.Request.Queue)}, deleted: true}
 	}
 	e := m.add(q, k.record, k.size)
 	e.start = e.start.Add(-max(now.Sub(k.record.Started), 0))

@@ -180,7 +180,7 @@ func (m *Manager) step(c *stage.Context, e *entry, now time.Time) (wants bool) {
 	m.due.schedule(e, nextStep(e, now))
 	switch {
 	case e.state == ending:
-	case e.queue.gone:
+	case e.queue.deleted:
 		m.end(c, completion{e: e, status: messages.PlacementFailed})
 	case !now.Before(e.timeout()):
 		m.end(c, completion{e: e, status: messages.PlacementTimedOut})
@@ -242,7 +242,7 @@ func (m *Manager) Inspect() map[string]string { return m.memory.words(len(m.queu
 func (m *Manager) allQueues() []*messages.Queue {
 	all := make([]*messages.Queue, 0, len(m.queues))
 	for _, q := range m.queues {
-		if !q.gone {
+		if !q.deleted {
 			all = append(all, q.record)
 		}
 	}

@@ -22,7 +22,7 @@ func (e *entry) want() {
 func (m *Manager) onRoom(c *stage.Context) {
 	for _, q := range m.queues {
 		if len(q.pending) > q.over {
-			q.all = true
+			q.roomFreed = true
 			m.ask(c, q)
 		}
 	}
@@ -31,25 +31,25 @@ func (m *Manager) onRoom(c *stage.Context) {
 // ask asks the registry for a queue's candidates, for all placements whose pass is due,
 // unless a pass is on its way: those wait for the next.
 func (m *Manager) ask(c *stage.Context, q *queue) {
-	if q.asked || q.walking || m.draining {
+	if q.pass.stage != noPass || m.draining {
 		return
 	}
-	q.batch = q.wanting
+	q.pass.batch = q.wanting
 	q.wanting = nil
-	if q.all && !q.resting {
-		q.all = false
+	if q.roomFreed && !q.resting {
+		q.roomFreed = false
 		for _, e := range q.pending {
 			if e.state == idle {
 				e.state = passing
-				q.batch = append(q.batch, e)
+				q.pass.batch = append(q.pass.batch, e)
 			}
 		}
 	}
-	if len(q.batch) == 0 {
+	if len(q.pass.batch) == 0 {
 		return
 	}
-	slices.SortFunc(q.batch, func(a, b *entry) int { return cmp.Compare(a.number, b.number) })
-	q.asked = true
+	slices.SortFunc(q.pass.batch, func(a, b *entry) int { return cmp.Compare(a.number, b.number) })
+	q.pass.stage = asking
 	self := c.Self()
 	m.registry.Tell(stage.Request[fleet.Candidates, []fleet.Candidate]{
 		Request: fleet.Candidates{Destinations: q.record.Destinations},
@@ -60,13 +60,14 @@ func (m *Manager) ask(c *stage.Context, q *queue) {
 // onResolved begins the pass of those that wait for it.
 func (m *Manager) onResolved(c *stage.Context, r resolved) {
 	q := r.q
-	q.asked, q.walking, q.candidates = false, true, r.list
+	p := &q.pass
+	p.stage, p.candidates = walking, r.list
 	m.leadsNowhere(c, q, r.err)
-	q.room, q.rooms = make(map[destination]bool, len(r.list)), 0
+	p.room, p.rooms = make(map[destination]bool, len(r.list)), 0
 	for _, candidate := range r.list {
-		if p := destinationOf(candidate); candidate.Room && !q.room[p] {
-			q.room[p] = true
-			q.rooms++
+		if d := destinationOf(candidate); candidate.Room && !p.room[d] {
+			p.room[d] = true
+			p.rooms++
 		}
 	}
 	m.walk(c, q)
@@ -89,11 +90,11 @@ func (m *Manager) leadsNowhere(c *stage.Context, q *queue, why error) {
 // one has to wait for the answers of launches, and goes on when one is there.
 func (m *Manager) walk(c *stage.Context, q *queue) {
 	for looked := 0; ; looked++ {
-		e := q.next()
+		e := q.pass.next()
 		if e == nil {
 			break
 		}
-		if q.looked++; looked >= turnMax {
+		if q.pass.looked++; looked >= turnMax {
 			c.Self().Tell(walkOn{q})
 			return
 		}
@@ -101,61 +102,61 @@ func (m *Manager) walk(c *stage.Context, q *queue) {
 			m.stall(q)
 			return
 		}
-		q.taken()
+		q.pass.taken()
 	}
-	if !q.walking {
+	if q.pass.stage != walking {
 		return
 	}
-	if q.looked > turnMax && !q.resting {
+	if q.pass.looked > turnMax && !q.resting {
 		q.resting = true
 		c.After(restFor, rested{q})
 	}
-	q.walking, q.looked = false, 0
+	q.pass.stage, q.pass.looked = noPass, 0
 	m.ask(c, q)
 }
 
-// next is whose turn it is. If there is room nowhere, the pass of the rest of the batch is
-// over.
-func (q *queue) next() *entry {
-	if len(q.blocked) > 0 {
-		return q.blocked[0]
+// next returns the placement to be tried next, nil if there is none. If no candidate has room,
+// it ends the pass of the rest of the batch.
+func (p *queuePass) next() *entry {
+	if len(p.blocked) > 0 {
+		return p.blocked[0]
 	}
-	if q.asked { // the batch has no candidates yet
+	if p.stage == asking { // the batch has no candidates yet
 		return nil
 	}
-	if len(q.batch) > 0 && q.rooms == 0 {
-		for _, e := range q.batch {
+	if len(p.batch) > 0 && p.rooms == 0 {
+		for _, e := range p.batch {
 			if e.state == passing {
 				e.passed()
 			}
 		}
-		q.batch = nil
+		p.batch = nil
 	}
-	if len(q.batch) > 0 {
-		return q.batch[0]
+	if len(p.batch) > 0 {
+		return p.batch[0]
 	}
 	return nil
 }
 
-// taken goes on behind next.
-func (q *queue) taken() {
-	if len(q.blocked) > 0 {
-		q.blocked = q.blocked[1:]
+// taken removes the placement that next has returned.
+func (p *queuePass) taken() {
+	if len(p.blocked) > 0 {
+		p.blocked = p.blocked[1:]
 	} else {
-		q.batch = q.batch[1:]
+		p.batch = p.batch[1:]
 	}
 }
 
 // passed ends a pass without a game session.
 func (e *entry) passed() {
-	e.state, e.order, e.at, e.blind = idle, nil, 0, false
+	e.state, e.order, e.at, e.stale = idle, nil, 0, false
 	e.passes++
 }
 
 // stall has a queue go on at the next answer to a launch.
 func (m *Manager) stall(q *queue) {
-	if !q.stalled {
-		q.stalled = true
+	if !q.pass.stalled {
+		q.pass.stalled = true
 		m.stalled = append(m.stalled, q)
 	}
 }
@@ -165,7 +166,7 @@ func (m *Manager) resume(c *stage.Context) {
 	waiting := m.stalled
 	m.stalled = nil
 	for _, q := range waiting {
-		q.stalled = false
+		q.pass.stalled = false
 		m.walk(c, q)
 	}
 }
@@ -178,12 +179,12 @@ func (m *Manager) try(c *stage.Context, e *entry) bool {
 		return true
 	}
 	if e.order == nil {
-		e.order = e.ranking.Order(e.queue.record, time.Since(e.start), e.passes == 0, e.queue.candidates)
+		e.order = e.ranking.Order(e.queue.record, time.Since(e.start), e.passes == 0, e.queue.pass.candidates)
 	}
 	for ; e.at < len(e.order); e.at++ {
 		p := destinationOf(e.order[e.at])
 		switch {
-		case !e.blind && !e.queue.room[p]:
+		case !e.stale && !e.queue.pass.room[p]:
 		case m.launches[p] >= launchesMax:
 			return false
 		default:
@@ -204,7 +205,7 @@ func (m *Manager) goOn(c *stage.Context, e *entry) {
 		return
 	}
 	if !m.try(c, e) {
-		e.queue.blocked = append(e.queue.blocked, e)
+		e.queue.pass.blocked = append(e.queue.pass.blocked, e)
 		m.stall(e.queue)
 	}
 }
@@ -238,7 +239,7 @@ func (m *Manager) onLaunched(c *stage.Context, l launched) {
 			m.terminate(l.game.ID)
 		}
 	case l.err != nil:
-		e.queue.full(l.destination)
+		e.queue.pass.full(l.destination)
 		m.goOn(c, e)
 	default:
 		g := l.game
@@ -263,7 +264,7 @@ func (m *Manager) onActivated(c *stage.Context, l fleet.Launched) {
 		delete(m.attempts, l.ID)
 		c.Log().Info().Str("placement_id", string(e.id())).Str("game_session_id", string(l.ID)).Str("reason", l.Text).
 			Msg("an attempt of a placement failed")
-		e.attempt, e.blind = "", true
+		e.attempt, e.stale = "", true
 		m.goOn(c, e)
 		return
 	}
@@ -288,7 +289,7 @@ func (m *Manager) onSeated(c *stage.Context, s seated) {
 	}
 	if s.err != nil {
 		m.giveUp(e)
-		e.blind = true
+		e.stale = true
 		m.goOn(c, e)
 		return
 	}

@@ -57,7 +57,7 @@ func (m *Manager) admit(r *messages.StartPlacement, now time.Time) (*queue, erro
 	switch {
 	case m.draining:
 		return nil, messages.Errorf(messages.Unavailable, "the host is shutting down")
-	case q == nil || q.gone:
+	case q == nil || q.deleted:
 		return nil, m.noQueue(r.Queue)
 	case len(r.LocationOrder) > 0 && !locationFirst(q.record):
 		return nil, messages.Errorf(messages.InvalidRequest, "PriorityConfigurationOverride needs a queue whose PriorityOrder starts with LOCATION, that of %s does not", r.Queue)

@@ -45,7 +45,7 @@ func orNil[T any](v *T, err error) (*T, error) {
 
 // existing returns a queue that has not been deleted.
 func (m *Manager) existing(name messages.QueueName) (*queue, error) {
-	if q := m.queues[name]; q != nil && !q.gone {
+	if q := m.queues[name]; q != nil && !q.deleted {
 		return q, nil
 	}
 	return nil, m.noQueue(name)
@@ -105,7 +105,7 @@ func (m *Manager) onDropQueue(c *stage.Context, r stage.Request[DropQueue, stage
 			failed = append(failed, end)
 		}
 		drop.Apply = func() {
-			q.gone = true
+			q.deleted = true
 			delete(m.queues, name)
 			for _, end := range failed {
 				end.Apply()
