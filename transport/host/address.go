@@ -65,3 +65,10 @@ func fastAddr(configured string, port uint16) string {
 	}
 	return net.JoinHostPort(host, strconv.Itoa(int(port)))
 }
+
+// loopback reports whether addr is on this machine alone.
+func loopback(addr string) bool {
+	host, _, err := net.SplitHostPort(addr)
+	ip := net.ParseIP(host)
+	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
+}

@@ -1,17 +1,12 @@
 package host
 
 import (
-	"cmp"
 	"crypto/rand"
 	"crypto/tls"
 	"fmt"
-	"io"
 	"log"
 	"net/http"
-	"os"
-	"runtime"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -20,138 +15,9 @@ import (
 	"troupe/actors/store"
 	"troupe/messages/counters"
 	"troupe/transport"
-	"troupe/transport/awswire"
 	"troupe/transport/ops"
 	"troupe/transport/serviceapi"
 )
-
-const (
-	authSigV4 = "sigv4"
-	authNone  = "none"
-
-	secretFileMax = 4 << 10
-)
-
-// signed reports whether callers must sign.
-func (a *API) signed() bool { return a.Auth == authSigV4 || a.Auth == "" && len(a.Keys) > 0 }
-
-func (v *checks) api(c *Config) {
-	a := &c.API
-	v.addr("api.addr", a.Addr)
-	v.that("api.auth", a.Auth == "" || a.Auth == authSigV4 || a.Auth == authNone, "must be sigv4, none or empty")
-	v.that("api.skew", a.Skew >= time.Second && a.Skew <= 24*time.Hour, "must be 1s to 24h")
-	v.that("api.rate", a.Rate >= 0, "must not be negative; 0 switches it off")
-	v.that("api.burst", a.Burst >= 1, "must be at least 1")
-	v.that("api.keys", a.Auth != authSigV4 || len(a.Keys) > 0, "must have at least one key with api.auth sigv4")
-	switch out := c.offLoopback(); {
-	case loopback(a.Addr):
-		v.that("api.keys", a.Auth != "" || a.signed() || out == "", fmt.Sprintf("must be set, as %s is not on loopback (or api.auth: none, "+
-			"if everybody on this machine may call the service API)", out))
-	case !a.signed():
-		v.that("api.addr", false, "must be a loopback address: requests are not authenticated (set api.keys)")
-	default:
-		v.that("api.addr", a.TLS || a.Insecure, "must be a loopback address without TLS (set api.tls, or api.insecure if something in front of it encrypts)")
-	}
-	v.keys(a)
-}
-
-func (v *checks) keys(a *API) {
-	seen := map[string]bool{}
-	for i := range a.Keys {
-		k, key := &a.Keys[i], fmt.Sprintf("api.keys[%d]", i)
-		v.that(key+".id", !seen[k.ID], "is there twice")
-		seen[k.ID] = true
-		v.that(key+".rate", k.Rate >= 0 || k.Rate == -1, "must not be negative; -1 switches it off")
-		v.that(key+".burst", k.Burst >= 0, "must not be negative")
-		switch {
-		case k.Secret != "" && k.SecretFile != "":
-			v.that(key, false, "must have one of secret, secretFile and secretEnv")
-		case k.SecretFile != "": // read at the start
-		case k.Secret == "" && k.SecretEnv != "":
-			v.that(key+".secretEnv", false, "names a variable that is not set")
-		case k.Secret == "":
-			v.that(key, false, "must have one of secret, secretFile and secretEnv")
-		default:
-			made := a.made(k, k.Secret)
-			if err := made.Validate(serviceapi.Operations()); err != nil {
-				v.that(key, false, err.Error())
-			}
-		}
-	}
-}
-
-// offLoopback is the key of a listener that others than this machine reach; empty
-// if there is none.
-func (c *Config) offLoopback() string {
-	for _, l := range []struct{ key, addr string }{
-		{"websocket.addr", c.WebSocket.Addr}, {"fast.addr", c.Fast.Addr}, {"wss.addr", c.WSS.Addr}, {"dtls.addr", c.DTLS.Addr}, {"kcp.addr", c.KCP.Addr},
-	} {
-		if l.addr != "" && !loopback(l.addr) {
-			return l.key
-		}
-	}
-	return ""
-}
-
-// Limits are the calls a second of a key, 0 for no limit, and the calls at once.
-func (a *API) Limits(k *APIKey) (rate float64, burst int) {
-	rate, burst = cmp.Or(k.Rate, a.Rate), cmp.Or(k.Burst, a.Burst)
-	return max(rate, 0), burst
-}
-
-// made is a key as the API takes it.
-func (a *API) made(k *APIKey, secret string) awswire.Key {
-	rate, burst := a.Limits(k)
-	return awswire.Key{ID: k.ID, Secret: secret, SessionToken: k.SessionToken, Allow: k.Allow, Rate: rate, Burst: burst}
-}
-
-// authenticator is who may call. It reads the files of secrets.
-func (c *Config) authenticator() (awswire.Authenticator, error) {
-	a := &c.API
-	if !a.signed() {
-		return awswire.Anyone, nil
-	}
-	o := awswire.SigV4Options{Operations: serviceapi.Operations(), Regions: []string{c.Region}, Skew: a.Skew, AllowUnsignedPayload: a.AllowUnsignedPayload}
-	for i := range a.Keys {
-		secret := a.Keys[i].Secret
-		if name := a.Keys[i].SecretFile; name != "" {
-			var err error
-			if secret, err = readSecret(name); err != nil {
-				return nil, fmt.Errorf("host: api.keys[%d].secretFile: %w", i, err)
-			}
-		}
-		o.Keys = append(o.Keys, a.made(&a.Keys[i], secret))
-	}
-	v, err := awswire.NewSigV4(o)
-	if err != nil {
-		return nil, fmt.Errorf("host: api.keys: %w", err)
-	}
-	return v.Authenticate, nil
-}
-
-// readSecret reads a file that nobody but its owner may have access to.
-func readSecret(name string) (string, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = f.Close() }()
-	info, err := f.Stat()
-	if err != nil {
-		return "", err
-	}
-	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
-		return "", fmt.Errorf("%s: others than its owner may open this secret (permissions %04o): chmod 600 it, and consider it known", name, mode)
-	}
-	text, err := io.ReadAll(io.LimitReader(f, secretFileMax+1))
-	switch {
-	case err != nil:
-		return "", err
-	case len(text) > secretFileMax:
-		return "", fmt.Errorf("%s: more than %d bytes", name, secretFileMax)
-	}
-	return strings.TrimSpace(string(text)), nil
-}
 
 // startAPI puts the service API and the operator's pages on one address.
 func (h *Host) startAPI(o Options) error {

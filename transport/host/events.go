@@ -73,13 +73,6 @@ func (v *checks) events(e *Events) {
 	v.that("events.sse.readers", e.SSE.Readers >= 0 && e.SSE.Readers <= 10_000, "must be 0 to 10000")
 }
 
-// secret checks where an optional secret comes from. That of the environment has been
-// filled in.
-func (v *checks) secret(key, secret, file, env string) {
-	v.that(key, secret == "" || file == "", "must have one of secret, secretFile and secretEnv")
-	v.that(key+".secretEnv", env == "" || secret != "" || file != "", "names a variable that is not set")
-}
-
 func (s *EventSink) options(secret string) events.SinkOptions {
 	o := events.SinkOptions{
 		Name: s.Name, Type: s.Type, URL: s.URL, Secret: secret, Path: s.Path, FileBytesMax: int64(s.MaxBytes), Files: s.Files,
@@ -107,13 +100,6 @@ func (c *Config) eventOptions() (events.Options, error) {
 		o.Sinks = append(o.Sinks, s.options(secret))
 	}
 	return o, nil
-}
-
-func secretOf(secret, file string) (string, error) {
-	if file == "" {
-		return secret, nil
-	}
-	return readSecret(file)
 }
 
 // startEvents reads what the last run did not deliver, and begins with that.

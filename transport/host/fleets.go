@@ -75,3 +75,36 @@ func (v *checks) locations(c *Config) {
 		}
 	}
 }
+
+// window is the fleet's own reconnect window, nil for the host's.
+func (f *Fleet) window() *time.Duration {
+	d, err := time.ParseDuration(f.ReconnectWindow)
+	if err != nil { // empty: Validate refuses what is wrong
+		return nil
+	}
+	return &d
+}
+
+func (v *checks) fleets(c *Config) {
+	v.that("fleets", len(c.Fleets) > 0, "must name at least one fleet")
+	seen := map[string]bool{}
+	for i, f := range c.Fleets {
+		key := fmt.Sprintf("fleets[%d]", i)
+		v.that(key+".id", fleetForm.MatchString(f.ID), "must be fleet- and letters, digits, hyphens")
+		v.that(key+".id", !seen[f.ID], "is there twice")
+		v.that(key+".gameSessionsMax", f.GameSessionsMax >= 1, "must be at least 1")
+		if f.ReconnectWindow != "" {
+			w, err := time.ParseDuration(f.ReconnectWindow)
+			v.that(key+".reconnectWindow", err == nil && w >= 0 && w <= windowMax, "must be 0s to 600s, or empty")
+		}
+		seen[f.ID] = true
+	}
+	for i, a := range c.Aliases {
+		key := fmt.Sprintf("aliases[%d]", i)
+		v.that(key+".id", aliasForm.MatchString(a.ID), "must be alias- and letters, digits, hyphens")
+		v.that(key+".id", !seen[a.ID], "is there twice")
+		v.that(key, (a.Fleet == "") != (a.Message == ""), "must have either a fleet or a message")
+		v.that(key+".fleet", a.Fleet == "" || seen[a.Fleet], "must be one of fleets")
+		seen[a.ID] = true
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -89,4 +90,11 @@ func tempDir(name string) string {
 		return own
 	}
 	return dir
+}
+
+func (v *checks) gameSessionLogs(l *GameSessionLogs) {
+	v.that("log.gameSessions.maxBytes", l.MaxBytes >= 64<<10, "must be at least 65536")
+	v.that("log.gameSessions.files", l.Files >= 1 && l.Files <= 1000, "must be 1 to 1000")
+	v.that("log.gameSessions.totalBytes", l.TotalBytes >= l.MaxBytes, "must be at least log.gameSessions.maxBytes")
+	v.that("log.gameSessions.keep", l.Keep >= time.Minute, "must be at least 1m")
 }

@@ -12,19 +12,13 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/actors"
-	"troupe/actors/connection"
-	"troupe/actors/fleet"
-	"troupe/actors/gamesession"
-	"troupe/actors/player"
 	"troupe/actors/script"
 	"troupe/actors/script/bundle"
 	"troupe/actors/sessionlog"
-	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/transport/events"
-	"troupe/transport/fast"
 	"troupe/transport/gateway"
 	"troupe/transport/ops"
 )
@@ -69,19 +63,6 @@ type Host struct {
 	started        chan struct{} // closed once all of it is there
 	stopped        chan struct{}
 	drained        chan struct{} // closed when an operator's drain is over
-}
-
-// Announcement tells where the listeners are, host:port each; absent where off.
-type Announcement struct {
-	API string `json:"api,omitempty"`
-	// APIURL is the base address of the service API, with its scheme.
-	APIURL string `json:"api_url,omitempty"`
-	WS     string `json:"ws,omitempty"`
-	WSS    string `json:"wss,omitempty"`
-	Fast   string `json:"fast,omitempty"`
-	DTLS   string `json:"fast_dtls,omitempty"`
-	KCP    string `json:"kcp,omitempty"`
-	CA     string `json:"ca,omitempty"` // PEM trust anchors of the secured listeners
 }
 
 // Start checks the configuration, binds all listeners and serves. On an error
@@ -162,51 +143,6 @@ func (h *Host) served(what string, err error, fail func(string)) {
 	}
 }
 
-// startActors builds the tree, which gives out the address of the listeners.
-func (h *Host) startActors(o Options) error {
-	c := &o.Config
-	plain, err := c.advertised(h.listeners.ws, c.Public.Host)
-	if err != nil {
-		return err
-	}
-	secured := plain
-	if h.listeners.wss != nil {
-		if secured, err = c.advertised(h.listeners.wss, c.secureName()); err != nil {
-			return err
-		}
-	}
-	policy, err := c.Flush.policy()
-	if err != nil {
-		return err
-	}
-	newHandler := o.NewHandler
-	if newHandler == nil {
-		newHandler = func(*messages.Fleet) script.Handler { return script.Relay{} }
-	}
-	scripts, err := c.scripts(time.Now())
-	if err != nil {
-		return err
-	}
-	h.system, err = actors.Start(actors.Options{
-		Bundle: c.Script.bundleLimits(),
-		Log:    o.Log, Counters: h.count, Shards: c.Workers, Flush: policy, OnFailure: o.OnFailure,
-		Timeouts:  connection.Timeouts{Login: c.Limits.LoginTimeout, SilenceMin: connection.DefaultTimeouts().SilenceMin},
-		Placement: c.placements(time.Now()),
-		Fleet: fleet.Options{
-			Region: c.Region, Locations: c.locationRecords(time.Now()), Fleets: c.fleetRecords(time.Now()), Aliases: c.aliasRecords(time.Now()),
-			Advertised: plain, Secured: secured,
-			Session: c.sessionSettings(), NewHandler: newHandler, OpenLog: h.openLog, Store: h.store, OnEvent: h.events.Post, OwnEvents: h.own,
-			NewProgram: h.programs.make, Scripts: scripts, ProcessesMax: c.Script.ProcessesMax, GroupsMax: c.Script.ProcessGroupsMax,
-			EndEarlier: c.Script.EndEarlier,
-			EndedMax:   c.Session.EndedMax, EndedKeep: c.Session.EndedKeep,
-		},
-	})
-	if err != nil {
-		return fmt.Errorf("host: %w", err)
-	}
-	return nil
-}
-
 // Addrs tells where the listeners are.
 func (h *Host) Addrs() Announcement { return h.addrs }
 
@@ -250,58 +186,4 @@ func (h *Host) stop(reason messages.CloseReason) {
 		h.log.Info().Msg("stopped")
 	})
 	<-h.stopped
-}
-
-func (c *Config) fastOptions(count *counters.Set, log zerolog.Logger) fast.Options {
-	o := fast.Defaults()
-	o.Addr, o.Enabled, o.SameIP = c.Fast.Addr, c.Fast.Enabled, c.Fast.SameIP
-	o.ExtraPortsMin, o.ExtraPortsMax, o.ExtraSocketsMax = uint16(c.Fast.PortsFrom), uint16(c.Fast.PortsTo), c.Fast.Sockets
-	if c.Fast.Sockets == 0 {
-		o.ExtraSocketsMax = -1
-	}
-	o.Counters, o.Log = count, log
-	return o
-}
-
-func (c *Config) gatewayLimits() gateway.Limits {
-	l := &c.Limits
-	return gateway.Limits{
-		MalformedMax:      l.MalformedPackets,
-		MessagesPerSecond: l.PlayerMessagesPerSecond, MessageBurst: l.PlayerMessagesBurst, BytesPerSecond: l.PlayerBytesPerSecond,
-		TooFastFor: l.TooFastFor, GroupOpsPerSecond: l.GroupOperationsPerSecond,
-		LoginFailuresPerIPPerMinute: l.LoginFailuresPerIPPerMinute, LoginsPerIDPerMinute: l.LoginsPerPlayerSessionPerMinute,
-		ResumesPerIDPerMinute: l.ResumesPerPlayerSessionPerMinute, LoginsPerSecond: l.LoginsPerSecond, LoginsWaiting: l.loginsWaiting(),
-	}
-}
-
-// loginsWaiting bounds what waits to what gets its turn well within the time that
-// a connection has for its login.
-func (l *Limits) loginsWaiting() int {
-	if l.LoginsPerSecond <= 0 || l.LoginTimeout <= 0 {
-		return l.LoginsWaiting
-	}
-	most := max(1, int(l.LoginsPerSecond*l.LoginTimeout.Seconds()/2))
-	if l.LoginsWaiting > 0 {
-		most = min(most, l.LoginsWaiting)
-	}
-	return most
-}
-
-func (c *Config) sessionSettings() gamesession.Settings {
-	return gamesession.Settings{
-		Budget: player.Budget{
-			BytesMax: c.Session.PlayerQueueBytes, MessagesMax: c.Session.PlayerQueueMessages,
-			Gap: c.Reconnect.Overflow == "gap", Pool: player.NewPool(c.queueBytesAll()),
-		},
-		ReconnectWindow: c.Reconnect.Window, Takeover: c.Reconnect.Takeover == "now", Rejoin: c.Reconnect.Rejoin,
-		Acknowledge: c.Reconnect.Acknowledge, SkipAmbiguous: c.Reconnect.StockAmbiguous == "skip",
-		PingInterval: c.Session.PingInterval, EmptyTimeout: c.Session.EmptyTimeout,
-		GroupsPerPlayerMax: c.Limits.GroupsPerPlayer, GroupsMax: c.Limits.GroupsPerGameSession,
-		InboundBytesPerSecond: c.Limits.GameSessionBytesPerSecond,
-		DeliveriesPerSecond:   c.Limits.DeliveriesPerGameSessionPerSecond, ScriptDeliveriesPerSecond: c.Limits.ScriptDeliveriesPerSecond,
-		Announce: gamesession.Announce{
-			AllPlayersGroup: c.Session.AnnounceAllPlayers, Players: c.Session.AnnouncePlayers, LegacyLogin: c.Session.LegacyLoginPacket,
-		},
-		Mailbox: stage.LaneLimits{MessagesMax: c.Session.MailboxMessages, BytesMax: c.Session.MailboxBytes},
-	}
 }

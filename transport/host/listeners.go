@@ -4,10 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"os"
-	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -177,79 +173,26 @@ func (l *listeners) announcement(c *Config) (a Announcement) {
 	return a
 }
 
-func (c *Config) hasTLS() bool { return c.API.TLS || c.hasDTLS() }
-
-func (c *Config) hasDTLS() bool { return c.WSS.Addr != "" || c.KCP.Addr != "" }
-
-// Certificates says where the certificate of the secured listeners is.
-func (c *Config) Certificates(log zerolog.Logger) (tlsconf.Options, error) {
-	o := tlsconf.Options{Dir: c.TLS.Dir, CertFile: c.TLS.CertFile, KeyFile: c.TLS.KeyFile, CAFile: c.TLS.CAFile, ForDTLS: c.hasDTLS(), Log: log}
-	for _, name := range append(strings.Split(c.TLS.Hosts, ","), c.Public.Host, c.Public.IP) {
-		if name = strings.TrimSpace(name); name != "" {
-			o.Hosts = append(o.Hosts, name)
-		}
-	}
-	if o.CertFile == "" && o.Dir == "" {
-		dir, err := os.UserConfigDir()
-		if err != nil {
-			return o, fmt.Errorf("set tls.dir: %w", err)
-		}
-		o.Dir = filepath.Join(dir, "troupe", "tls")
-	}
-	return o, nil
+// Announcement tells where the listeners are, host:port each; absent where off.
+type Announcement struct {
+	API string `json:"api,omitempty"`
+	// APIURL is the base address of the service API, with its scheme.
+	APIURL string `json:"api_url,omitempty"`
+	WS     string `json:"ws,omitempty"`
+	WSS    string `json:"wss,omitempty"`
+	Fast   string `json:"fast,omitempty"`
+	DTLS   string `json:"fast_dtls,omitempty"`
+	KCP    string `json:"kcp,omitempty"`
+	CA     string `json:"ca,omitempty"` // PEM trust anchors of the secured listeners
 }
 
-// loadCertificates loads the certificate of the secured listeners.
-func (l *listeners) loadCertificates(c *Config, log zerolog.Logger) error {
-	o, err := c.Certificates(log)
-	if err != nil {
-		return err
+func (c *Config) fastOptions(count *counters.Set, log zerolog.Logger) fast.Options {
+	o := fast.Defaults()
+	o.Addr, o.Enabled, o.SameIP = c.Fast.Addr, c.Fast.Enabled, c.Fast.SameIP
+	o.ExtraPortsMin, o.ExtraPortsMax, o.ExtraSocketsMax = uint16(c.Fast.PortsFrom), uint16(c.Fast.PortsTo), c.Fast.Sockets
+	if c.Fast.Sockets == 0 {
+		o.ExtraSocketsMax = -1
 	}
-	if l.certs, err = tlsconf.Load(o); err != nil {
-		return err
-	}
-	switch {
-	case o.CAFile != "":
-		l.anchors = o.CAFile
-	case o.CertFile != "":
-		l.anchors = o.CertFile
-	default:
-		l.anchors = tlsconf.CAFile(o.Dir)
-	}
-	if abs, err := filepath.Abs(l.anchors); err == nil {
-		l.anchors = abs // whoever reads the announcement may stand elsewhere
-	}
-	return nil
-}
-
-func (c *Config) dtlsOptions(addr string, certs *tlsconf.Store) dtls.Options {
-	o := dtls.Options{Addr: addr, Certificate: certs.Certificate, HalfOpenMax: c.DTLS.HalfOpen, HalfOpenPerIP: c.DTLS.HalfOpenPerIP,
-		HelloRate: c.DTLS.HellosPerSecond, HelloRatePerIP: c.DTLS.HellosPerIP, PeersMax: c.DTLS.Associations}
-	for _, limit := range []*int{&o.HalfOpenMax, &o.HalfOpenPerIP, &o.PeersMax} {
-		if *limit == 0 {
-			*limit = -1 // 0 switches a limit off
-		}
-	}
-	for _, limit := range []*float64{&o.HelloRate, &o.HelloRatePerIP} {
-		if *limit == 0 {
-			*limit = -1
-		}
-	}
+	o.Counters, o.Log = count, log
 	return o
-}
-
-// secureName is the DNS name that game sessions of fleets with certificates
-// announce.
-func (c *Config) secureName() string {
-	if c.Public.Host != "" {
-		return c.Public.Host
-	}
-	return "localhost" // Validate has seen to it that nobody else is invited
-}
-
-// loopback reports whether addr is on this machine alone.
-func loopback(addr string) bool {
-	host, _, err := net.SplitHostPort(addr)
-	ip := net.ParseIP(host)
-	return err == nil && (host == "localhost" || ip != nil && ip.IsLoopback())
 }

@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
-	"time"
 )
 
 // queueBytesFallback is for a machine that does not say what memory it has.
@@ -67,13 +66,4 @@ func machineMemory() int64 {
 		_, _ = fmt.Sscanf(line, "MemTotal: %d kB", &kib)
 	}
 	return kib << 10
-}
-
-// window is the fleet's own reconnect window, nil for the host's.
-func (f *Fleet) window() *time.Duration {
-	d, err := time.ParseDuration(f.ReconnectWindow)
-	if err != nil { // empty: Validate refuses what is wrong
-		return nil
-	}
-	return &d
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -79,6 +80,31 @@ type slowStarter struct{ *node.Program }
 
 // Standby implements hosting.Standby.
 func (slowStarter) Standby() int { return 1 }
+
+func (v *checks) scripts(c *Config) {
+	s := &c.Script
+	for key, n := range map[string]int64{
+		"callback": int64(s.Callback), "tick": int64(s.Tick), "timersMax": int64(s.TimersMax), "memoryMax": int64(s.MemoryMax),
+	} {
+		v.that("script."+key, n >= 0, "must not be negative; 0 switches it off")
+	}
+	v.that("script.memoryMax", s.MemoryMax == 0 || s.MemoryMax >= 16<<20, "must be at least 16777216, or 0")
+	v.that("script.unpackedMax", s.UnpackedMax >= 1<<20 && s.UnpackedMax <= 1<<30, "must be 1048576 to 1073741824")
+	v.that("script.processesMax", s.ProcessesMax >= 1, "must be at least 1")
+	v.that("script.processGroupsMax", s.ProcessGroupsMax >= 1 && s.ProcessGroupsMax <= 10_000, "must be 1 to 10000")
+	for key, id := range map[string]int{"uid": s.Node.UID, "gid": s.Node.GID} {
+		v.that("script.node."+key, id >= 0 && int64(id) <= math.MaxUint32, "must be 0 to 4294967295")
+	}
+	for i, f := range c.Fleets {
+		key := fmt.Sprintf("fleets[%d]", i)
+		v.that(key+".engine", f.Engine == "" || f.Engine == bundle.EngineEmbedded || f.Engine == bundle.EngineNode, "must be embedded or node, or empty")
+		v.that(key+".nodeVersion", f.NodeVersion == "" || f.NodeVersion == messages.NodeVersion10 || f.NodeVersion == messages.NodeVersion24, "must be 10.x or 24.x, or empty")
+		v.that(key+".standby", f.Standby >= -1 && f.Standby <= 1000, "must be -1 to 1000")
+		if f.Script == "" {
+			v.that(key, f.LaunchPath == "" && f.Engine == "" && f.Standby == 0 && f.NodeVersion == "", "has settings of a script and no script")
+		}
+	}
+}
 
 func (s *Script) bundleLimits() bundle.Limits {
 	return bundle.Limits{UnpackedMax: int64(s.UnpackedMax)}

@@ -1,0 +1,101 @@
+package host
+
+import (
+	"fmt"
+	"time"
+
+	"troupe/actors"
+	"troupe/actors/connection"
+	"troupe/actors/fleet"
+	"troupe/actors/gamesession"
+	"troupe/actors/player"
+	"troupe/actors/script"
+	"troupe/actors/stage"
+	"troupe/messages"
+)
+
+// startActors builds the tree, which gives out the address of the listeners.
+func (h *Host) startActors(o Options) error {
+	c := &o.Config
+	plain, err := c.advertised(h.listeners.ws, c.Public.Host)
+	if err != nil {
+		return err
+	}
+	secured := plain
+	if h.listeners.wss != nil {
+		if secured, err = c.advertised(h.listeners.wss, c.secureName()); err != nil {
+			return err
+		}
+	}
+	policy, err := c.Flush.policy()
+	if err != nil {
+		return err
+	}
+	newHandler := o.NewHandler
+	if newHandler == nil {
+		newHandler = func(*messages.Fleet) script.Handler { return script.Relay{} }
+	}
+	scripts, err := c.scripts(time.Now())
+	if err != nil {
+		return err
+	}
+	h.system, err = actors.Start(actors.Options{
+		Bundle: c.Script.bundleLimits(),
+		Log:    o.Log, Counters: h.count, Shards: c.Workers, Flush: policy, OnFailure: o.OnFailure,
+		Timeouts:  connection.Timeouts{Login: c.Limits.LoginTimeout, SilenceMin: connection.DefaultTimeouts().SilenceMin},
+		Placement: c.placements(time.Now()),
+		Fleet: fleet.Options{
+			Region: c.Region, Locations: c.locationRecords(time.Now()), Fleets: c.fleetRecords(time.Now()), Aliases: c.aliasRecords(time.Now()),
+			Advertised: plain, Secured: secured,
+			Session: c.sessionSettings(), NewHandler: newHandler, OpenLog: h.openLog, Store: h.store, OnEvent: h.events.Post, OwnEvents: h.own,
+			NewProgram: h.programs.make, Scripts: scripts, ProcessesMax: c.Script.ProcessesMax, GroupsMax: c.Script.ProcessGroupsMax,
+			EndEarlier: c.Script.EndEarlier,
+			EndedMax:   c.Session.EndedMax, EndedKeep: c.Session.EndedKeep,
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("host: %w", err)
+	}
+	return nil
+}
+
+func (c *Config) sessionSettings() gamesession.Settings {
+	return gamesession.Settings{
+		Budget: player.Budget{
+			BytesMax: c.Session.PlayerQueueBytes, MessagesMax: c.Session.PlayerQueueMessages,
+			Gap: c.Reconnect.Overflow == "gap", Pool: player.NewPool(c.queueBytesAll()),
+		},
+		ReconnectWindow: c.Reconnect.Window, Takeover: c.Reconnect.Takeover == "now", Rejoin: c.Reconnect.Rejoin,
+		Acknowledge: c.Reconnect.Acknowledge, SkipAmbiguous: c.Reconnect.StockAmbiguous == "skip",
+		PingInterval: c.Session.PingInterval, EmptyTimeout: c.Session.EmptyTimeout,
+		GroupsPerPlayerMax: c.Limits.GroupsPerPlayer, GroupsMax: c.Limits.GroupsPerGameSession,
+		InboundBytesPerSecond: c.Limits.GameSessionBytesPerSecond,
+		DeliveriesPerSecond:   c.Limits.DeliveriesPerGameSessionPerSecond, ScriptDeliveriesPerSecond: c.Limits.ScriptDeliveriesPerSecond,
+		Announce: gamesession.Announce{
+			AllPlayersGroup: c.Session.AnnounceAllPlayers, Players: c.Session.AnnouncePlayers, LegacyLogin: c.Session.LegacyLoginPacket,
+		},
+		Mailbox: stage.LaneLimits{MessagesMax: c.Session.MailboxMessages, BytesMax: c.Session.MailboxBytes},
+	}
+}
+
+func (v *checks) session(s *Session) {
+	v.that("session.pingInterval", s.PingInterval >= 100*time.Millisecond && s.PingInterval <= 10*time.Minute, "must be 100ms to 10m")
+	v.that("session.playerQueueBytes", s.PlayerQueueBytes >= 64<<10, "must be at least 65536")
+	v.that("session.playerQueueMessages", s.PlayerQueueMessages >= 16, "must be at least 16")
+	v.that("session.mailboxBytes", s.MailboxBytes >= 64<<10, "must be at least 65536")
+	v.that("session.mailboxMessages", s.MailboxMessages >= 16, "must be at least 16")
+	v.that("session.endedMax", s.EndedMax >= 1, "must be at least 1")
+	v.that("session.endedKeep", s.EndedKeep > 0, "must be positive")
+}
+
+// policy turns the interval into the stage's policy.
+func (f Flush) policy() (stage.FlushPolicy, error) {
+	if f.Interval == "adaptive" {
+		return stage.FlushPolicy{Interval: stage.Adaptive}, nil
+	}
+	d, err := time.ParseDuration(f.Interval)
+	if err != nil || d < 0 || d > 100*time.Millisecond {
+		return stage.FlushPolicy{}, fmt.Errorf("host: flush interval %q", f.Interval)
+	}
+	return stage.FlushPolicy{Interval: d}, nil
+}

@@ -1,0 +1,49 @@
+package host
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"runtime"
+	"strings"
+)
+
+const secretFileMax = 4 << 10 // bytes
+
+// readSecret reads a file that nobody but its owner may have access to.
+func readSecret(name string) (string, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = f.Close() }()
+	info, err := f.Stat()
+	if err != nil {
+		return "", err
+	}
+	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
+		return "", fmt.Errorf("%s: others than its owner may open this secret (permissions %04o): chmod 600 it, and consider it known", name, mode)
+	}
+	text, err := io.ReadAll(io.LimitReader(f, secretFileMax+1))
+	switch {
+	case err != nil:
+		return "", err
+	case len(text) > secretFileMax:
+		return "", fmt.Errorf("%s: more than %d bytes", name, secretFileMax)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+func secretOf(secret, file string) (string, error) {
+	if file == "" {
+		return secret, nil
+	}
+	return readSecret(file)
+}
+
+// secret checks where an optional secret comes from. That of the environment has been
+// filled in.
+func (v *checks) secret(key, secret, file, env string) {
+	v.that(key, secret == "" || file == "", "must have one of secret, secretFile and secretEnv")
+	v.that(key+".secretEnv", env == "" || secret != "" || file != "", "names a variable that is not set")
+}

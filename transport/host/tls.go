@@ -1,0 +1,117 @@
+package host
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/transport/dtls"
+	"troupe/transport/tlsconf"
+)
+
+func (c *Config) hasTLS() bool { return c.API.TLS || c.hasDTLS() }
+
+func (c *Config) hasDTLS() bool { return c.WSS.Addr != "" || c.KCP.Addr != "" }
+
+// Certificates says where the certificate of the secured listeners is.
+func (c *Config) Certificates(log zerolog.Logger) (tlsconf.Options, error) {
+	o := tlsconf.Options{Dir: c.TLS.Dir, CertFile: c.TLS.CertFile, KeyFile: c.TLS.KeyFile, CAFile: c.TLS.CAFile, ForDTLS: c.hasDTLS(), Log: log}
+	for _, name := range append(strings.Split(c.TLS.Hosts, ","), c.Public.Host, c.Public.IP) {
+		if name = strings.TrimSpace(name); name != "" {
+			o.Hosts = append(o.Hosts, name)
+		}
+	}
+	if o.CertFile == "" && o.Dir == "" {
+		dir, err := os.UserConfigDir()
+		if err != nil {
+			return o, fmt.Errorf("set tls.dir: %w", err)
+		}
+		o.Dir = filepath.Join(dir, "troupe", "tls")
+	}
+	return o, nil
+}
+
+// loadCertificates loads the certificate of the secured listeners.
+func (l *listeners) loadCertificates(c *Config, log zerolog.Logger) error {
+	o, err := c.Certificates(log)
+	if err != nil {
+		return err
+	}
+	if l.certs, err = tlsconf.Load(o); err != nil {
+		return err
+	}
+	switch {
+	case o.CAFile != "":
+		l.anchors = o.CAFile
+	case o.CertFile != "":
+		l.anchors = o.CertFile
+	default:
+		l.anchors = tlsconf.CAFile(o.Dir)
+	}
+	if abs, err := filepath.Abs(l.anchors); err == nil {
+		l.anchors = abs // whoever reads the announcement may stand elsewhere
+	}
+	return nil
+}
+
+func (c *Config) dtlsOptions(addr string, certs *tlsconf.Store) dtls.Options {
+	o := dtls.Options{Addr: addr, Certificate: certs.Certificate, HalfOpenMax: c.DTLS.HalfOpen, HalfOpenPerIP: c.DTLS.HalfOpenPerIP,
+		HelloRate: c.DTLS.HellosPerSecond, HelloRatePerIP: c.DTLS.HellosPerIP, PeersMax: c.DTLS.Associations}
+	for _, limit := range []*int{&o.HalfOpenMax, &o.HalfOpenPerIP, &o.PeersMax} {
+		if *limit == 0 {
+			*limit = -1 // 0 switches a limit off
+		}
+	}
+	for _, limit := range []*float64{&o.HelloRate, &o.HelloRatePerIP} {
+		if *limit == 0 {
+			*limit = -1
+		}
+	}
+	return o
+}
+
+// secureName is the DNS name that game sessions of fleets with certificates
+// announce.
+func (c *Config) secureName() string {
+	if c.Public.Host != "" {
+		return c.Public.Host
+	}
+	return "localhost" // Validate has seen to it that nobody else is invited
+}
+
+// certificatesGenerated is the setting of a fleet that announces the secure ports.
+const certificatesGenerated = "GENERATED"
+
+func (v *checks) secured(c *Config) {
+	v.that("dtls.addr", (c.WSS.Addr == "") == (c.DTLS.Addr == ""), "must be set exactly where wss.addr is: stock clients need both")
+	for key, addr := range map[string]string{"wss.addr": c.WSS.Addr, "dtls.addr": c.DTLS.Addr, "kcp.addr": c.KCP.Addr} {
+		if addr != "" {
+			v.addr(key, addr)
+		}
+	}
+	v.that("tls.certFile", (c.TLS.CertFile == "") == (c.TLS.KeyFile == ""), "and tls.keyFile must be set together")
+	v.that("tls.caFile", c.TLS.CAFile == "" || c.TLS.CertFile != "", "goes with tls.certFile")
+	v.that("tls.reloadEvery", c.TLS.ReloadEvery >= time.Second || !c.hasTLS(), "must be at least 1s")
+	for key, n := range map[string]float64{
+		"halfOpen": float64(c.DTLS.HalfOpen), "halfOpenPerIP": float64(c.DTLS.HalfOpenPerIP),
+		"hellosPerSecond": c.DTLS.HellosPerSecond, "hellosPerIPPerSecond": c.DTLS.HellosPerIP, "associations": float64(c.DTLS.Associations),
+	} {
+		v.that("dtls."+key, n >= 0, "must not be negative; 0 switches it off")
+	}
+	for i, f := range c.Fleets {
+		key := fmt.Sprintf("fleets[%d].certificates", i)
+		switch f.Certificates {
+		case "", "DISABLED":
+		case certificatesGenerated:
+			v.that(key, c.WSS.Addr != "", "needs wss.addr and dtls.addr")
+			v.that("public.host", c.Public.Host != "" || c.WSS.Addr == "" || loopback(c.WSS.Addr),
+				"must be set where a fleet has certificates: players verify that name")
+		default:
+			v.that(key, false, "must be GENERATED or DISABLED")
+		}
+	}
+}
