@@ -427,7 +427,7 @@ var (
 
 // plans are small enough to be tried to the end, and large enough for two
 // connections to be lost with three messages each way (reliability.md 10). Those
-// that take more than a few seconds with the race detector are long.
+// that take more than some seconds are long.
 var plans = []plan{
 	{name: "extended, to the client", devices: []client{extended}, rules: holds, budget: budget{dials: 3, pushes: 3, sends: 1, cuts: 2, windows: 1}},
 	{name: "extended, to the host", devices: []client{extended}, rules: holds, budget: budget{dials: 3, pushes: 1, sends: 3, cuts: 2, windows: 1}},
@@ -451,8 +451,11 @@ var plans = []plan{
 func TestEveryInterleaving(t *testing.T) {
 	for _, p := range plans {
 		t.Run(p.name, func(t *testing.T) {
-			if p.long && (raceOn || testing.Short()) {
-				t.Skip("long; without the race detector it takes some seconds")
+			if raceOn {
+				t.Skip("one goroutine; make test runs it without the race detector")
+			}
+			if p.long && testing.Short() {
+				t.Skip("long")
 			}
 			t.Parallel()
 			start := time.Now()

@@ -258,6 +258,9 @@ func mutants() (all []mutant) {
 // every single way, must be found by the table, and most of them by the
 // invariants alone.
 func TestABrokenTransitionIsFound(t *testing.T) {
+	if raceOn {
+		t.Skip("one goroutine; make test runs it without the race detector")
+	}
 	found := func(s stepFunc, compare bool) bool {
 		for _, r := range slices.Backward(allRules) { // the richest first
 			if _, _, err := explore(s, compare, r, 4); err != nil {
