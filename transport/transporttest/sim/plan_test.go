@@ -152,8 +152,8 @@ func newPlan(seed uint64) *plan {
 		}
 		p.steps = append(p.steps, s)
 	}
-	if r.IntN(8) == 0 {
-		p.budget, p.gap = 5+r.IntN(15), r.IntN(2) == 0
+	if n := r.IntN(16); n < 5 { // most of them with a gap, which is rare even so
+		p.budget, p.gap = 5+r.IntN(15), n > 0
 	}
 	if r.IntN(12) == 0 {
 		p.steps = append(p.steps, step{at: p.faultsEnd - 1, do: endGame, arg: r.IntN(p.games)})

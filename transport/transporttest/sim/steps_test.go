@@ -87,7 +87,9 @@ func (p *player) performLive(s step, l *link) {
 	case resumeTwice:
 		d.dial().twice = true
 	case leave:
-		p.mayLeave = "left"
+		if p.lostAt.IsZero() { // else the host has given this connection up, and does not see it
+			p.mayLeave = "left"
+		}
 		p.spoke = time.Now()
 		_ = l.sock.write(frameClose, []byte{1000 >> 8, 1000 & 0xFF})
 		l.fenced, d.link = true, nil

@@ -56,7 +56,8 @@ func (d *device) resume(l *link, m *packet) {
 		d.failf("RL-6: the host has %d of player %d, who sent %d and knows of %d", r.lastReceived, d.index, d.last, d.acked)
 	}
 	if l.fresh {
-		d.missing = int(r.lost) // it is told of all that went before
+		// it is told of all that went before, those with numbers up to the base included
+		d.missing = int(r.lost) + max(0, int(r.base)-d.surely(d.player.stay))
 	}
 	d.dropped = r.lost
 	d.known = true
