@@ -3,7 +3,7 @@ package actors
 import (
 	"context"
 
-	"troupe/actors/fleet"
+	"troupe/actors/fleet/catalog"
 	"troupe/actors/stage"
 	"troupe/messages"
 )
@@ -25,12 +25,12 @@ func (s *System) UpdatePorts(ctx context.Context, q messages.UpdatePorts) (*mess
 
 // AddFleetLocations adds locations to a fleet.
 func (s *System) AddFleetLocations(ctx context.Context, q messages.FleetLocations) (*messages.Fleet, error) {
-	return ask[*messages.Fleet](ctx, s.fleet, fleet.AddLocations(q))
+	return ask[*messages.Fleet](ctx, s.fleet, catalog.AddLocations(q))
 }
 
 // RemoveFleetLocations takes locations from a fleet, and ends its game sessions there.
 func (s *System) RemoveFleetLocations(ctx context.Context, q messages.FleetLocations) (*messages.Fleet, error) {
-	return ask[*messages.Fleet](ctx, s.fleet, fleet.RemoveLocations(q))
+	return ask[*messages.Fleet](ctx, s.fleet, catalog.RemoveLocations(q))
 }
 
 // FleetUse tells what fleets have and use.
@@ -55,13 +55,13 @@ func (s *System) UpdateAlias(ctx context.Context, q messages.UpdateAlias) (*mess
 
 // DeleteAlias deletes an alias.
 func (s *System) DeleteAlias(ctx context.Context, id messages.AliasID) error {
-	_, err := ask[stage.None](ctx, s.fleet, fleet.DropAlias{ID: id})
+	_, err := ask[stage.None](ctx, s.fleet, catalog.DropAlias{ID: id})
 	return err
 }
 
 // Aliases reads one alias, or with an empty id all, oldest first.
 func (s *System) Aliases(ctx context.Context, id messages.AliasID) ([]*messages.Alias, error) {
-	return ask[[]*messages.Alias](ctx, s.fleet, fleet.Aliases{ID: id})
+	return ask[[]*messages.Alias](ctx, s.fleet, catalog.Aliases{ID: id})
 }
 
 // CreateLocation makes a custom location.
@@ -71,13 +71,13 @@ func (s *System) CreateLocation(ctx context.Context, l messages.Location) (messa
 
 // DeleteLocation deletes a custom location that no fleet uses.
 func (s *System) DeleteLocation(ctx context.Context, name string) error {
-	_, err := ask[stage.None](ctx, s.fleet, fleet.DropLocation{Name: name})
+	_, err := ask[stage.None](ctx, s.fleet, catalog.DropLocation{Name: name})
 	return err
 }
 
 // Locations reads all locations, by name.
 func (s *System) Locations(ctx context.Context) ([]messages.Location, error) {
-	return ask[[]messages.Location](ctx, s.fleet, fleet.Locations{})
+	return ask[[]messages.Location](ctx, s.fleet, catalog.Locations{})
 }
 
 // Tags reads the tags of a resource. The kind says who has it.

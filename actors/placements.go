@@ -11,6 +11,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/actors/fleet"
+	"troupe/actors/fleet/catalog"
 	"troupe/actors/placement"
 	"troupe/actors/stage"
 	"troupe/actors/store"
@@ -25,7 +26,7 @@ func (s *System) checkDestinations(ctx context.Context, destinations []string) e
 	if len(destinations) == 0 {
 		return nil
 	}
-	_, err := ask[stage.None](ctx, s.fleet, fleet.CheckDestinations{Destinations: destinations})
+	_, err := ask[stage.None](ctx, s.fleet, catalog.CheckDestinations{Destinations: destinations})
 	return err
 }
 

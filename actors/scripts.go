@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"troupe/actors/fleet"
+	"troupe/actors/fleet/catalog"
 	"troupe/actors/script/bundle"
 	"troupe/actors/stage"
 	"troupe/messages"
@@ -35,7 +36,7 @@ func (s *System) CreateScript(ctx context.Context, q messages.CreateScript) (*me
 	if err != nil {
 		return nil, err
 	}
-	return ask[*messages.Script](ctx, s.fleet, fleet.NewScript{Request: q, Bundle: b})
+	return ask[*messages.Script](ctx, s.fleet, catalog.NewScript{Request: q, Bundle: b})
 }
 
 // UpdateScript changes a script. It returns when new game sessions run a new
@@ -55,18 +56,18 @@ func (s *System) UpdateScript(ctx context.Context, q messages.UpdateScript) (*me
 // ReplaceScript is UpdateScript with a content that is unpacked already, such as
 // one from a folder. It waits for processes to run it for as long as wait (0: 10 s),
 // and tells what came of that.
-func (s *System) ReplaceScript(ctx context.Context, q messages.UpdateScript, b *bundle.Bundle, wait time.Duration) (fleet.Changed, error) {
-	return ask[fleet.Changed](ctx, s.fleet, fleet.ChangeScript{Request: q, Bundle: b, Wait: wait})
+func (s *System) ReplaceScript(ctx context.Context, q messages.UpdateScript, b *bundle.Bundle, wait time.Duration) (catalog.Changed, error) {
+	return ask[catalog.Changed](ctx, s.fleet, catalog.ChangeScript{Request: q, Bundle: b, Wait: wait})
 }
 
 // Scripts reads one script, or with an empty id all, oldest first.
 func (s *System) Scripts(ctx context.Context, id messages.ScriptID) ([]*messages.Script, error) {
-	return ask[[]*messages.Script](ctx, s.fleet, fleet.Scripts{ID: id})
+	return ask[[]*messages.Script](ctx, s.fleet, catalog.Scripts{ID: id})
 }
 
 // DeleteScript deletes a script that no fleet uses.
 func (s *System) DeleteScript(ctx context.Context, id messages.ScriptID) error {
-	_, err := ask[stage.None](ctx, s.fleet, fleet.DropScript{ID: id})
+	_, err := ask[stage.None](ctx, s.fleet, catalog.DropScript{ID: id})
 	return err
 }
 
@@ -77,7 +78,7 @@ func (s *System) CreateFleet(ctx context.Context, q messages.CreateFleet) (*mess
 
 // DeleteFleet ends a fleet and its game sessions.
 func (s *System) DeleteFleet(ctx context.Context, id messages.FleetID) error {
-	_, err := ask[stage.None](ctx, s.fleet, fleet.DropFleet{ID: id})
+	_, err := ask[stage.None](ctx, s.fleet, catalog.DropFleet{ID: id})
 	return err
 }
 
@@ -88,7 +89,7 @@ func (s *System) UpdateRuntime(ctx context.Context, q messages.UpdateRuntime) (*
 
 // FleetEvents reads what happened to a fleet, oldest first.
 func (s *System) FleetEvents(ctx context.Context, id messages.FleetID) ([]messages.FleetEvent, error) {
-	return ask[[]messages.FleetEvent](ctx, s.fleet, fleet.Events{ID: id})
+	return ask[[]messages.FleetEvent](ctx, s.fleet, catalog.Events{ID: id})
 }
 
 // AwaitScripts returns when no fleet loads a script any more.

@@ -10,6 +10,7 @@ import (
 
 	"troupe/actors/connection"
 	"troupe/actors/fleet"
+	"troupe/actors/fleet/catalog"
 	"troupe/actors/gamesession"
 	"troupe/actors/placement"
 	"troupe/actors/script/bundle"
@@ -161,7 +162,7 @@ func (s *System) PlayerSessions(ctx context.Context, q messages.PlayerSessionQue
 
 // Fleets reads all fleets, oldest first.
 func (s *System) Fleets(ctx context.Context) ([]*messages.Fleet, error) {
-	return ask[[]*messages.Fleet](ctx, s.fleet, fleet.Fleets{})
+	return ask[[]*messages.Fleet](ctx, s.fleet, catalog.Fleets{})
 }
 
 // Drain refuses new game sessions and seats, lets those that are there go on for at most

@@ -19,13 +19,13 @@ func BenchmarkRoom(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	f := r.fleets["fleet-a"]
+	f := r.catalog.Fleet("fleet-a")
 	for i := range 50_000 {
 		g := &messages.GameSession{ID: messages.GameSessionID(fmt.Sprint(i)), Status: messages.GameSessionActive}
-		r.refs[new(stage.Ref)] = &entry{id: g.ID, fleet: f, location: "home", published: gamesession.NewPublisher(g)}
+		r.games.refs[new(stage.Ref)] = &entry{id: g.ID, fleet: r.games.fleetOf(f.ID), location: "home", published: gamesession.NewPublisher(g)}
 	}
 	for b.Loop() {
-		if err := r.room(f, "home"); err != nil {
+		if err := r.games.room(f, "home"); err != nil {
 			b.Fatal(err)
 		}
 	}

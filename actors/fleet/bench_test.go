@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"troupe/actors/fleet"
+	"troupe/actors/fleet/catalog"
 	"troupe/actors/gamesession"
 	"troupe/actors/script"
 	"troupe/actors/stage"
@@ -33,7 +34,7 @@ func benchHost(b *testing.B, s store.Store) (ref *stage.Ref, ready time.Duration
 	st := stagetest.Start(b, func(o *stage.Options) { o.Shards = 2 })
 	ref = st.SpawnAt(st.Stage.NewRef(counters.ActorFleet, stage.LaneLimits{}), registry)
 	_, err = stage.Await(b.Context(), func(reply func([]*messages.Fleet, error)) {
-		ref.Tell(stage.Request[fleet.Fleets, []*messages.Fleet]{Reply: reply})
+		ref.Tell(stage.Request[catalog.Fleets, []*messages.Fleet]{Reply: reply})
 	})
 	if err != nil {
 		b.Fatal(err)

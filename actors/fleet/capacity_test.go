@@ -9,6 +9,7 @@ import (
 
 	"troupe/actors/actorstest"
 	"troupe/actors/fleet"
+	"troupe/actors/fleet/catalog"
 	"troupe/actors/stage"
 	"troupe/messages"
 )
@@ -106,7 +107,7 @@ func TestAScaleDownEndsWhatHasNoProtection(t *testing.T) {
 		}
 		_, err := h.create(create(h.fleet.ID, ""))
 		h.is(err, messages.FleetCapacityExceeded)
-		if e := wanted[[]messages.FleetEvent](h.host, fleet.Events{ID: h.fleet.ID}); e[len(e)-1].Code != "FLEET_SCALING_EVENT" {
+		if e := wanted[[]messages.FleetEvent](h.host, catalog.Events{ID: h.fleet.ID}); e[len(e)-1].Code != "FLEET_SCALING_EVENT" {
 			t.Errorf("%+v", e[len(e)-1])
 		}
 	})
@@ -149,7 +150,7 @@ func TestWhatTheAPIMakesIsBounded(t *testing.T) {
 		for n := range many {
 			many[n] = fmt.Sprintf("custom-%d", n)
 		}
-		_, err = request[*messages.Fleet](h.host, fleet.AddLocations{FleetID: h.fleet.ID, Locations: many})
+		_, err = request[*messages.Fleet](h.host, catalog.AddLocations{FleetID: h.fleet.ID, Locations: many})
 		h.is(err, messages.LimitExceeded)
 	})
 }
@@ -169,11 +170,11 @@ func TestUtilizationCountsPlayers(t *testing.T) {
 func TestLocationsComeAndGo(t *testing.T) {
 	withResources(t, func(h *resources) {
 		add := func(names ...string) error {
-			_, err := request[*messages.Fleet](h.host, fleet.AddLocations{FleetID: h.fleet.ID, Locations: names})
+			_, err := request[*messages.Fleet](h.host, catalog.AddLocations{FleetID: h.fleet.ID, Locations: names})
 			return err
 		}
 		remove := func(names ...string) error {
-			_, err := request[*messages.Fleet](h.host, fleet.RemoveLocations{FleetID: h.fleet.ID, Locations: names})
+			_, err := request[*messages.Fleet](h.host, catalog.RemoveLocations{FleetID: h.fleet.ID, Locations: names})
 			return err
 		}
 		h.is(add("mars"), messages.InvalidRequest)
@@ -189,7 +190,7 @@ func TestLocationsComeAndGo(t *testing.T) {
 		if !strings.Contains(string(there.ID), "/custom-attic/") {
 			t.Errorf("its id is %s", there.ID)
 		}
-		_, err := request[stage.None](h.host, fleet.DropLocation{Name: "custom-attic"})
+		_, err := request[stage.None](h.host, catalog.DropLocation{Name: "custom-attic"})
 		h.is(err, messages.InvalidRequest)
 		if err := remove("custom-attic", actorstest.Away); err != nil {
 			t.Fatal(err)
@@ -202,7 +203,7 @@ func TestLocationsComeAndGo(t *testing.T) {
 		if got := h.fleets()[h.fleet.ID].Locations; !slices.Equal(got, []string{actorstest.Home}) {
 			t.Errorf("it is in %v", got)
 		}
-		wanted[stage.None](h.host, fleet.DropLocation{Name: "custom-attic"})
+		wanted[stage.None](h.host, catalog.DropLocation{Name: "custom-attic"})
 	})
 }
 
@@ -234,7 +235,7 @@ func TestPortsAreAddedAndRemoved(t *testing.T) {
 
 func TestAFleetThatIsOnItsWayOutIsNotChanged(t *testing.T) {
 	withResources(t, func(h *resources) {
-		wanted[stage.None](h.host, fleet.DropFleet{ID: h.fleet.ID})
+		wanted[stage.None](h.host, catalog.DropFleet{ID: h.fleet.ID})
 		writes := h.writes()
 		for _, name := range []string{"UpdateFleet", "UpdateRuntime", "UpdateCapacity", "UpdatePorts", "AddLocations", "RemoveLocations", "DeleteFleet"} {
 			t.Log(name)
@@ -280,7 +281,7 @@ func TestRoomThatIsMadeIsTold(t *testing.T) {
 		if got := told[fleet.RoomFor](h.host); !slices.Contains(got, fleet.RoomFor{FleetID: h.fleet.ID, Location: actorstest.Away}) {
 			t.Errorf("told %v", got)
 		}
-		wanted[*messages.Fleet](h.host, fleet.AddLocations{FleetID: h.fleet.ID, Locations: []string{"custom-attic"}})
+		wanted[*messages.Fleet](h.host, catalog.AddLocations{FleetID: h.fleet.ID, Locations: []string{"custom-attic"}})
 		if got := told[fleet.RoomFor](h.host); !slices.Contains(got, fleet.RoomFor{FleetID: h.fleet.ID, Location: "custom-attic"}) {
 			t.Errorf("told %v", got)
 		}

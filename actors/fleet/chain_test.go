@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"troupe/actors/actorstest"
-	"troupe/actors/fleet"
+	"troupe/actors/fleet/catalog"
 	"troupe/actors/stage"
 	"troupe/messages"
 )
@@ -26,7 +26,7 @@ func TestChangesThatAreRefusedTogetherAreAllTakenBack(t *testing.T) {
 			},
 			"an alias that is deleted": func() {
 				send[*messages.Alias](h, messages.UpdateAlias{ID: h.alias.ID, Name: pointer("1")})
-				send[stage.None](h, fleet.DropAlias{ID: h.alias.ID})
+				send[stage.None](h, catalog.DropAlias{ID: h.alias.ID})
 			},
 			"a fleet": func() {
 				send[*messages.Fleet](h, messages.UpdateFleet{FleetID: h.fleet.ID, Name: pointer("1")})
@@ -37,14 +37,14 @@ func TestChangesThatAreRefusedTogetherAreAllTakenBack(t *testing.T) {
 				send[*messages.Fleet](h, messages.UpdateFleet{FleetID: h.fleet.ID, Description: pointer("2")})
 			},
 			"a script": func() {
-				send[fleet.Changed](h, fleet.ChangeScript{Request: messages.UpdateScript{ID: h.script.ID, Name: "1"}})
-				send[fleet.Changed](h, fleet.ChangeScript{Request: messages.UpdateScript{ID: h.script.ID, Version: "2"}})
+				send[catalog.Changed](h, catalog.ChangeScript{Request: messages.UpdateScript{ID: h.script.ID, Name: "1"}})
+				send[catalog.Changed](h, catalog.ChangeScript{Request: messages.UpdateScript{ID: h.script.ID, Version: "2"}})
 			},
 		} {
 			h.disk.set(errDisk)
 			h.disk.hold()
 			changes()
-			_ = wanted[[]*messages.Alias](h.host, fleet.Aliases{}) // which is behind them
+			_ = wanted[[]*messages.Alias](h.host, catalog.Aliases{}) // which is behind them
 			h.disk.release()
 			h.disk.set(nil)
 			h.same(name, h.state(), slices.Clone(before))

@@ -11,6 +11,7 @@ import (
 
 	"troupe/actors/actorstest"
 	"troupe/actors/fleet"
+	"troupe/actors/fleet/catalog"
 	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
@@ -51,7 +52,7 @@ func TestAChangeThatIsRefusedIsNotStoredWithTheNext(t *testing.T) {
 // newest is the version of the script that the API shows.
 func (h *resources) newest() string {
 	h.Helper()
-	s := wanted[[]*messages.Script](h.host, fleet.Scripts{ID: h.script.ID})[0]
+	s := wanted[[]*messages.Script](h.host, catalog.Scripts{ID: h.script.ID})[0]
 	return fmt.Sprintf("%d (%s)", s.Contents, s.Version)
 }
 
@@ -61,7 +62,7 @@ func TestAFleetWhoseDeletionIsRefusedGoesOn(t *testing.T) {
 		g := h.must(create(h.fleet.ID, ""))
 		h.disk.hold()
 		h.disk.set(errDisk)
-		send[stage.None](h, fleet.DropFleet{ID: h.fleet.ID})
+		send[stage.None](h, catalog.DropFleet{ID: h.fleet.ID})
 		synctest.Wait()
 		h.disk.set(nil)
 		h.registry.Tell(stage.Request[messages.TerminateGameSession, *messages.GameSession]{Request: messages.TerminateGameSession{GameSessionID: g.ID, Force: true}, Reply: func(*messages.GameSession, error) {}})
@@ -84,7 +85,7 @@ func TestAScriptThatRunsWhileTheNextContentIsRefusedIsKept(t *testing.T) {
 		wanted[*messages.Fleet](h.host, messages.UpdateRuntime{FleetID: h.fleet.ID, Runtime: processes("3 main.js again")})
 		h.disk.hold()
 		h.disk.set(errDisk)
-		send[fleet.Changed](h, changeOf(h.script.ID, "main.js=three"))
+		send[catalog.Changed](h, changeOf(h.script.ID, "main.js=three"))
 		synctest.Wait()
 		close(h.engine.gate)
 		synctest.Wait()
@@ -125,8 +126,8 @@ func TestChangesThatWaitAreBounded(t *testing.T) {
 		h.disk.hold()
 		stopped := 0
 		for range 5 {
-			h.registry.Tell(stage.Request[fleet.DropFleet, stage.None]{
-				Request: fleet.DropFleet{ID: h.fleet.ID}, Reply: func(_ stage.None, err error) { h.is(err, messages.Unavailable); stopped++ },
+			h.registry.Tell(stage.Request[catalog.DropFleet, stage.None]{
+				Request: catalog.DropFleet{ID: h.fleet.ID}, Reply: func(_ stage.None, err error) { h.is(err, messages.Unavailable); stopped++ },
 			})
 		}
 		synctest.Wait()
@@ -233,7 +234,7 @@ func TestAScriptWithoutItsContentRunsTheLastGoodOne(t *testing.T) {
 // says fails unless a fleet's events have one of a code with a text.
 func (h *resources) says(id messages.FleetID, code, text string) {
 	h.Helper()
-	all := wanted[[]messages.FleetEvent](h.host, fleet.Events{ID: id})
+	all := wanted[[]messages.FleetEvent](h.host, catalog.Events{ID: id})
 	if !slices.ContainsFunc(all, func(e messages.FleetEvent) bool { return e.Code == code && strings.Contains(e.Message, text) }) {
 		h.Errorf("no event %s has %q: %+v", code, text, all)
 	}

@@ -13,81 +13,89 @@ import (
 
 	"github.com/google/uuid"
 
+	"troupe/actors/fleet/catalog"
 	"troupe/actors/gamesession"
 	"troupe/actors/script"
 	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
+	"troupe/messages/counters"
 )
 
 // onCreate starts a game session, or returns the one that the same idempotency
 // token made (service-api.md 2.6). It answers when that is durable.
-func (r *Registry) onCreate(c *stage.Context, m stage.Request[messages.CreateGameSession, *messages.GameSession]) {
-	e, err := r.create(c, m.Request)
-	r.answerCreated(e, err, m.Reply)
+func (gs *games) onCreate(m stage.Request[messages.CreateGameSession, *messages.GameSession]) {
+	e, f, _, err := gs.find(&m.Request)
+	if e != nil || err != nil {
+		gs.answerCreated(e, err, m.Reply)
+		return
+	}
+	gs.catalog.Charge(f, m.Request.CreatorID, func(err error) {
+		var e *entry
+		if err == nil {
+			var made bool
+			if e, made, err = gs.create(m.Request); !made {
+				gs.catalog.Refund(f.ID, m.Request.CreatorID)
+			}
+		}
+		gs.answerCreated(e, err, m.Reply)
+	})
 }
 
-func (r *Registry) create(c *stage.Context, req messages.CreateGameSession) (*entry, error) {
-	f, location, err := r.admit(c, req)
-	if err != nil {
-		return nil, err
-	}
-	key := tokenKey{f.record.ID, location, req.IdempotencyToken}
-	if req.IdempotencyToken != "" {
-		if e := r.tokens[key]; e != nil {
-			if e.made != fingerprint(&req) {
-				return nil, messages.Errorf(messages.IdempotentMismatch, "idempotency token %s was used with other parameters", req.IdempotencyToken)
-			}
-			return e, nil
-		}
-	}
-	limit, limited := creatorLimit(f.record)
-	who := creator{f.record.ID, req.CreatorID}
-	switch {
-	case !limited:
-	case req.CreatorID == "" && f.record.CreatorLimit == nil:
-		limited = false
-	case req.CreatorID == "":
-		return nil, messages.Errorf(messages.InvalidRequest, "fleet %s limits what one creator may create: CreatorId is required", f.record.ID)
-	case !r.creators.allow(who, limit, c.Now()):
-		return nil, messages.Errorf(messages.LimitExceeded, "creator %s has created %d game sessions on fleet %s within %v",
-			req.CreatorID, limit.PerPeriod, f.record.ID, limit.Period)
+// create starts a game session whose creator is charged, unless one with its token has been made
+// meanwhile.
+func (gs *games) create(req messages.CreateGameSession) (e *entry, made bool, err error) {
+	e, f, location, err := gs.find(&req)
+	if e != nil || err != nil {
+		return e, false, err
 	}
 	tail := req.IdempotencyToken
 	if tail == "" {
 		tail = "gsess-" + uuid.NewString()
 	}
-	e, err := r.start(c, sessionSpec{fleet: f, location: location, request: req, tail: tail})
-	if err != nil {
-		return nil, err
-	}
-	if limited {
-		r.creators.remember(who, limit, c.Now())
+	if e, err = gs.start(sessionSpec{fleet: f, location: location, request: req, tail: tail}); err != nil {
+		return nil, false, err
 	}
 	if req.IdempotencyToken != "" {
-		r.tokens[key] = e
+		gs.tokens[tokenKey{f.ID, location, req.IdempotencyToken}] = e
 	}
-	return e, nil
+	return e, true, nil
+}
+
+// find returns the game session that the same idempotency token made, or where a new one goes.
+func (gs *games) find(req *messages.CreateGameSession) (e *entry, f *messages.Fleet, location string, err error) {
+	if f, location, err = gs.admit(req); err != nil || req.IdempotencyToken == "" {
+		return nil, f, location, err
+	}
+	e = gs.tokens[tokenKey{f.ID, location, req.IdempotencyToken}]
+	if e != nil && e.made != fingerprint(req) {
+		return nil, nil, "", messages.Errorf(messages.IdempotentMismatch, "idempotency token %s was used with other parameters", req.IdempotencyToken)
+	}
+	return e, f, location, nil
 }
 
 // admit finds the fleet and the location of a new game session.
-func (r *Registry) admit(c *stage.Context, req messages.CreateGameSession) (f *fleetEntry, location string, err error) {
-	if r.drain.on {
+func (gs *games) admit(req *messages.CreateGameSession) (f *messages.Fleet, location string, err error) {
+	if gs.drain.on {
 		return nil, "", unavailable()
 	}
-	r.forgetOld(c)
-	if f, err = r.resolve(req.FleetID, req.AliasID); err != nil {
+	gs.forgetEnded()
+	if f, err = gs.catalog.Resolve(req.FleetID, req.AliasID); err != nil {
 		return nil, "", err
 	}
-	if f.record.Status != messages.FleetActive {
-		return nil, "", notActive(f.record)
+	if f.Status != messages.FleetActive {
+		return nil, "", notActive(f)
 	}
 	if location = req.Location; location == "" {
-		location = f.record.Locations[0]
-	} else if !slices.Contains(f.record.Locations, location) {
-		return nil, "", messages.Errorf(messages.InvalidRequest, "location %s is not one of fleet %s", location, f.record.ID)
+		location = f.Locations[0]
+	} else if !slices.Contains(f.Locations, location) {
+		return nil, "", notOf(f, location)
 	}
 	return f, location, nil
+}
+
+func notOf(f *messages.Fleet, location string) error {
+	return messages.Errorf(messages.InvalidRequest, "location %s is not one of fleet %s", location, f.ID)
 }
 
 func notActive(f *messages.Fleet) error {
@@ -96,7 +104,7 @@ func notActive(f *messages.Fleet) error {
 
 // sessionSpec is the specification of a new game session.
 type sessionSpec struct {
-	fleet      *fleetEntry
+	fleet      *messages.Fleet
 	location   string
 	tail       string // of its id
 	request    messages.CreateGameSession
@@ -104,71 +112,82 @@ type sessionSpec struct {
 }
 
 // start makes the record and the actor of a new game session, and has it stored.
-func (r *Registry) start(c *stage.Context, spec sessionSpec) (*entry, error) {
+func (gs *games) start(spec sessionSpec) (*entry, error) {
 	f, req := spec.fleet, spec.request
-	if err := r.room(f, spec.location); err != nil {
+	if err := gs.room(f, spec.location); err != nil {
 		return nil, err
 	}
-	id := r.sessionID(f.record, spec.location, spec.tail)
-	if r.sessions[id] != nil { // a token in the shape of an id that was made up here
+	id := gs.sessionID(f, spec.location, spec.tail)
+	if gs.sessions[id] != nil { // a token in the shape of an id that was made up here
 		return nil, messages.Errorf(messages.Conflict, "game session %s exists", id)
 	}
-	if r.unread.has(store.GameSession, string(id)) { // an id is used once
+	if gs.unread.Has(store.GameSession, string(id)) { // an id is used once
 		return nil, messages.Errorf(messages.Conflict, "game session %s has existed, and its record in the store is damaged: use another idempotency token", id)
 	}
-	e := &entry{id: id, fleet: f, location: spec.location, token: req.IdempotencyToken}
+	e := &entry{id: id, fleet: gs.fleetOf(f.ID), location: spec.location, token: req.IdempotencyToken}
 	if e.token != "" {
 		e.made = fingerprint(&req)
 	}
-	if f.record.ScriptID != "" {
-		e.process = r.hosting.Free(f.record.ID, spec.location) // see room
+	if f.ScriptID != "" {
+		e.process = gs.hosting.Free(f.ID, spec.location) // see room
 	}
-	address := r.o.Advertised
-	if f.record.Certificates {
-		address = r.o.Secured
+	address := gs.o.Advertised
+	if f.Certificates {
+		address = gs.o.Secured
 	}
 	record := &messages.GameSession{
-		ID: id, FleetID: f.record.ID, Location: spec.location,
+		ID: id, FleetID: f.ID, Location: spec.location,
 		Name: req.Name, CreatorID: req.CreatorID, Data: req.Data, MatchmakerData: spec.matchmaker, Properties: req.Properties,
-		MaxPlayers: req.MaxPlayers, Status: messages.GameSessionActivating, AcceptsPlayers: true, Protected: f.record.Shown.Protection,
-		IdempotencyToken: req.IdempotencyToken, Created: c.Now(),
+		MaxPlayers: req.MaxPlayers, Status: messages.GameSessionActivating, AcceptsPlayers: true, Protected: f.Shown.Protection,
+		IdempotencyToken: req.IdempotencyToken, Created: gs.context.Now(),
 		IPAddress: address.IPAddress, DNSName: address.DNSName, Port: address.Port,
 	}
 	if e.process != nil {
 		record.ScriptVersion = e.process.Version()
 	}
 	e.published = gamesession.NewPublisher(record)
-	if err := r.run(c, e, record); err != nil {
+	if err := gs.run(f, e, record); err != nil {
 		return nil, err
 	}
-	r.occupy(e, 1)
-	r.sessions[e.id] = e
-	r.order = append(r.order, e)
+	gs.occupy(e, 1)
+	e.fleet.activating[e.location]++
+	gs.sessions[e.id] = e
+	gs.order = append(gs.order, e)
 	if e.process != nil {
-		r.boundActivation(c, e)
+		gs.boundActivation(f, e)
 	}
-	log := c.Log().Info().Str("game_session_id", string(e.id)).Int("max_players", req.MaxPlayers)
+	log := gs.context.Log().Info().Str("game_session_id", string(e.id)).Int("max_players", req.MaxPlayers)
 	if record.ScriptVersion != "" {
 		log = log.Str("script_version", record.ScriptVersion)
 	}
 	log.Msg("game session created")
-	r.storeNew(c, e)
+	gs.storeNew(e)
 	return e, nil
 }
 
 // boundActivation ends a game session that is not ACTIVE in time.
-func (r *Registry) boundActivation(c *stage.Context, e *entry) {
+func (gs *games) boundActivation(f *messages.Fleet, e *entry) {
 	e.overdue.Stop()
-	e.overdue = c.After(cmp.Or(e.fleet.record.Runtime.ActivationTimeout, activationTimeout), activationDue{e, e.ref})
+	e.overdue = gs.context.After(cmp.Or(f.Runtime.ActivationTimeout, activationTimeout), activationDue{e, e.ref})
+}
+
+// onActivationDue ends a game session that took too long to be ACTIVE.
+func (gs *games) onActivationDue(m activationDue) {
+	e := m.e
+	if !e.runs() || e.ref != m.ref || e.published.Session().Status != messages.GameSessionActivating {
+		return
+	}
+	gs.catalog.FleetEvent(e.fleet.id, catalog.EventActivation, "a game session was not ACTIVE in time")
+	e.ref.Tell(gamesession.Terminate{Reason: messages.CloseGameEnded, Text: "not ACTIVE in time", Force: true})
 }
 
 // run starts a game session, in a process or without one.
-func (r *Registry) run(c *stage.Context, e *entry, record *messages.GameSession) (err error) {
+func (gs *games) run(f *messages.Fleet, e *entry, record *messages.GameSession) (err error) {
 	if e.process == nil {
-		return r.runHandler(c, e, record)
+		return gs.runHandler(f, e, record)
 	}
-	if e.ref, err = r.hosting.Start(e.process, gamesession.Options{Record: record, Publisher: e.published}, r.logOf(c, e)); err == nil {
-		r.refs[e.ref] = e
+	if e.ref, err = gs.hosting.Start(e.process, gamesession.Options{Record: record, Publisher: e.published}, gs.logOf(f, e.id)); err == nil {
+		gs.refs[e.ref] = e
 	}
 	return err
 }
@@ -176,35 +195,35 @@ func (r *Registry) run(c *stage.Context, e *entry, record *messages.GameSession)
 // replace gives a game session another process, because the idle one that it was
 // given had ended by itself at that moment. What it was told meanwhile is lost: if
 // that was to end, it has.
-func (r *Registry) replace(c *stage.Context, e *entry) {
-	delete(r.refs, e.ref)
+func (gs *games) replace(e *entry) {
+	delete(gs.refs, e.ref)
 	e.ref = nil
-	defer r.hosting.Release(e.process) // only now: its program may be the one that goes on
+	defer gs.hosting.Release(e.process) // only now: its program may be the one that goes on
 	e.process = e.process.Again()
-	record := e.published.Session()
-	if why := r.unwanted(e, record); why != "" {
-		r.endUnstarted(c, e, why)
+	f, record := gs.catalog.Fleet(e.fleet.id), e.published.Session()
+	if why := gs.unwanted(e, f, record); why != "" {
+		gs.endUnstarted(e, why)
 		return
 	}
 	record.Status, record.EndText, record.Terminated = messages.GameSessionActivating, "", time.Time{}
 	record.ScriptVersion = e.process.Version()
 	var err error
-	if e.ref, err = r.hosting.StartNew(e.process, gamesession.Options{Record: record, Publisher: e.published}, r.logOf(c, e)); err != nil {
-		r.endUnstarted(c, e, err.Error())
+	if e.ref, err = gs.hosting.StartNew(e.process, gamesession.Options{Record: record, Publisher: e.published}, gs.logOf(f, e.id)); err != nil {
+		gs.endUnstarted(e, err.Error())
 		return
 	}
-	r.refs[e.ref] = e
-	r.boundActivation(c, e)
+	gs.refs[e.ref] = e
+	gs.boundActivation(f, e)
 }
 
 // unwanted returns why a game session is to end, although nobody can be told; else "".
-func (r *Registry) unwanted(e *entry, record *messages.GameSession) string {
+func (gs *games) unwanted(e *entry, f *messages.Fleet, record *messages.GameSession) string {
 	switch {
-	case e.forgotten:
+	case e.storage == forgotten:
 		return "not stored"
-	case r.drain.on:
+	case gs.drain.on:
 		return "host shut down"
-	case e.fleet.record.Status == messages.FleetDeleting:
+	case f.Status == messages.FleetDeleting:
 		return "fleet deleted"
 	case record.Status >= messages.GameSessionTerminating:
 		return "terminated by the service API"
@@ -213,31 +232,31 @@ func (r *Registry) unwanted(e *entry, record *messages.GameSession) string {
 }
 
 // endUnstarted ends a game session that has no process.
-func (r *Registry) endUnstarted(c *stage.Context, e *entry, why string) {
-	e.published.End(c.Now(), why)
-	r.onOver(c, e)
-	r.keepEnded(e)
-	r.finishDrain()
+func (gs *games) endUnstarted(e *entry, why string) {
+	e.published.End(gs.context.Now(), why)
+	gs.onOver(e, false)
+	gs.keepEnded(e)
+	gs.finishDrain()
 }
 
 // runHandler starts a game session of a fleet without a script.
-func (r *Registry) runHandler(c *stage.Context, e *entry, record *messages.GameSession) error {
-	f := e.fleet.record
-	handler, err := r.newHandler(c, f)
+func (gs *games) runHandler(f *messages.Fleet, e *entry, record *messages.GameSession) error {
+	handler, err := gs.newHandler(f)
 	if err != nil {
 		return err
 	}
-	e.ref = r.newRef(c)
-	r.refs[e.ref] = e
-	c.Spawn(e.ref, gamesession.New(gamesession.Options{
-		Record: record, Publisher: e.published, Fleet: c.Self(), Handler: handler,
-		Args: strings.Fields(f.LaunchParams), Log: r.gameLog(c, e.id, f), Settings: r.settings(f),
+	e.ref = gs.context.Stage().NewRef(counters.ActorGameSession, gs.o.Session.Mailbox)
+	gs.refs[e.ref] = e
+	gs.context.Spawn(e.ref, gamesession.New(gamesession.Options{
+		Record: record, Publisher: e.published, Fleet: gs.context.Self(), Handler: handler,
+		Args: strings.Fields(f.LaunchParams), Log: gs.gameLog(e.id, f), Settings: gs.o.settings(f),
 	}))
 	return nil
 }
 
-func (r *Registry) settings(f *messages.Fleet) gamesession.Settings {
-	s := r.o.Session
+// settings are those of a fleet's game sessions.
+func (o *Options) settings(f *messages.Fleet) gamesession.Settings {
+	s := o.Session
 	if w := f.ReconnectWindow; w != nil {
 		s.ReconnectWindow = *w
 	}
@@ -249,44 +268,24 @@ func (r *Registry) settings(f *messages.Fleet) gamesession.Settings {
 
 // newHandler makes the logic of a fleet without a script. A panic in it must not take the registry
 // with it.
-func (r *Registry) newHandler(c *stage.Context, f *messages.Fleet) (h script.Handler, err error) {
+func (gs *games) newHandler(f *messages.Fleet) (h script.Handler, err error) {
 	defer func() {
 		if text := recover(); text != nil {
-			c.Counters().HandlerErrors.Add(1)
-			c.Log().Error().Str("fleet_id", string(f.ID)).Str("panic", fmt.Sprint(text)).Msg("making a game's handler panicked")
+			gs.context.Counters().HandlerErrors.Add(1)
+			gs.context.Log().Error().Str("fleet_id", string(f.ID)).Str("panic", fmt.Sprint(text)).Msg("making a game's handler panicked")
 			h, err = nil, messages.Errorf(messages.Internal, "the logic of fleet %s cannot be loaded", f.ID)
 		}
 	}()
-	return r.o.NewHandler(f), nil
+	return gs.o.NewHandler(f), nil
 }
 
 // sessionID builds the ARN of a game session (service-api.md 2.2).
-func (r *Registry) sessionID(f *messages.Fleet, location, tail string) messages.GameSessionID {
-	id := "arn:aws:gamelift:" + r.o.Region + "::gamesession/" + string(f.ID) + "/"
+func (gs *games) sessionID(f *messages.Fleet, location, tail string) messages.GameSessionID {
+	id := "arn:aws:gamelift:" + gs.o.Region + "::gamesession/" + string(f.ID) + "/"
 	if location != f.Locations[0] {
 		id += location + "/"
 	}
 	return messages.GameSessionID(id + tail)
-}
-
-// resolve finds the fleet that a request names, by its id or through an alias
-// (service-api.md 2.4).
-func (r *Registry) resolve(id messages.FleetID, alias messages.AliasID) (*fleetEntry, error) {
-	if alias != "" {
-		a := r.aliases[alias]
-		if a == nil {
-			return nil, r.unknown(store.Alias, string(alias))
-		}
-		if a.FleetID == "" {
-			return nil, messages.Errorf(messages.TerminalRouting, "%s", a.Message)
-		}
-		id = a.FleetID
-	}
-	f := r.fleets[id]
-	if f == nil {
-		return nil, r.unknown(store.Fleet, string(id))
-	}
-	return f, nil
 }
 
 // fingerprint is the same for requests that are the same in what an idempotent create

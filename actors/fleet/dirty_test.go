@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 
 	"troupe/actors/actorstest"
-	"troupe/actors/fleet"
+	"troupe/actors/fleet/catalog"
 	"troupe/actors/stage"
 	"troupe/messages"
 )
@@ -24,7 +24,7 @@ func TestNoChangeIsShownBeforeItIsDurable(t *testing.T) {
 				writes := h.writes()
 				spare := wanted[*messages.Script](h.host, newScriptOf("main.js=spare"))
 				writes["DeleteScript"] = func() error {
-					_, err := request[stage.None](h.host, fleet.DropScript{ID: spare.ID})
+					_, err := request[stage.None](h.host, catalog.DropScript{ID: spare.ID})
 					return err
 				}
 				before := h.state()
@@ -52,15 +52,15 @@ func TestTheHostStartsAfterARefusedUpdateScriptAndAStoredRename(t *testing.T) {
 	withResources(t, func(h *resources) {
 		h.disk.hold()
 		h.disk.set(errDisk)
-		_, _ = request[fleet.Changed](h.host, changeOf(h.script.ID, "main.js=two"))
+		_, _ = request[catalog.Changed](h.host, changeOf(h.script.ID, "main.js=two"))
 		h.disk.set(nil)
-		_, _ = request[fleet.Changed](h.host, fleet.ChangeScript{Request: messages.UpdateScript{ID: h.script.ID, Name: "other"}})
+		_, _ = request[catalog.Changed](h.host, catalog.ChangeScript{Request: messages.UpdateScript{ID: h.script.ID, Name: "other"}})
 		h.disk.release()
-		if s := wanted[[]*messages.Script](h.host, fleet.Scripts{ID: h.script.ID})[0]; s.Name != "other" || s.Contents != 1 {
+		if s := wanted[[]*messages.Script](h.host, catalog.Scripts{ID: h.script.ID})[0]; s.Name != "other" || s.Contents != 1 {
 			t.Errorf("the script is shown as %+v", s)
 		}
 		h.restart()
-		if s := wanted[[]*messages.Script](h.host, fleet.Scripts{ID: h.script.ID})[0]; s.Name != "other" || s.Contents != 1 {
+		if s := wanted[[]*messages.Script](h.host, catalog.Scripts{ID: h.script.ID})[0]; s.Name != "other" || s.Contents != 1 {
 			t.Errorf("after a restart the script is shown as %+v", s)
 		}
 		h.runs("1 (1.0)", "one")

@@ -1,18 +1,25 @@
-// Package fleet keeps the registry: which fleets, aliases and game sessions
-// there are, which game session a player session belongs to, and how many more
-// a fleet has room for. Its one actor is the parent of all game sessions.
+// Package fleet has the fleet actor (Registry), the parent of all game sessions. Its state has three
+// owners, none of which touches the fields of another:
 //
-// It decides on creation (capacity, idempotency, routing of aliases) and passes
-// everything else to the game session in question. What the API reads comes
-// from the game sessions' published views, without a question to them. A crash of the
-// registry ends the host, since it must not go on with blank state.
+//	catalog        fleets, aliases, locations, scripts: what exists, and what it may host
+//	hosting        versions of scripts, and the server processes that run them
+//	games (here)   game sessions, their player sessions, and who is where
 //
-// What has been answered is in Options.Store: requests that change something are
-// transactions of the ledger (actors/ledger), shown and answered once they are durable.
-// What happens by itself (a game session is ACTIVE or has ended, a player comes, goes or
-// stays away) is a note of the ledger, stored without anybody waiting. At a start
-// all is read again: game sessions that lived are TERMINATED, their player sessions
-// COMPLETED or TIMEDOUT, which the record of the game session says for them.
+// The actor passes each message to its owner. The catalog tells a listener what follows from its changes;
+// hosting tells the catalog and the game sessions what became of processes. Game sessions and hosting
+// know the catalog by interfaces only (Catalog, hosting.Catalog): in a cluster, resources may
+// be decided on elsewhere, while game sessions are decided on here.
 //
-// It does not know players beyond their ids, connections, or the wire.
+// A game session is created when its fleet has room, its creator may, and no idempotency token has made
+// it already; it is shown once it is durable. Everything else is passed to its actor. The API reads the
+// published views of game sessions, without a question to them. A crash of the actor ends the
+// host, since it must not go on with blank state.
+//
+// What has been answered is in Options.Store and Options.Catalog. Requests that change something are
+// transactions of a ledger (actors/ledger): shown and answered once they are durable. What happens by
+// itself (a game session is ACTIVE or has ended, a player comes or goes) is a note, stored without
+// anybody waiting. A start reads all of it: game sessions that lived are TERMINATED, their player
+// sessions COMPLETED or TIMEDOUT.
+//
+// The package does not know players beyond their ids, connections, or the wire.
 package fleet

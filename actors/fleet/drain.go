@@ -46,49 +46,47 @@ func (d *drain) limit(c *stage.Context, grace time.Duration) {
 	}
 }
 
-func (r *Registry) onDrain(c *stage.Context, m stage.Request[Drain, stage.None]) {
-	r.drain.on = true
-	r.drain.waiting = append(r.drain.waiting, nothing(m.Reply))
-	r.hosting.Drain()
-	for _, e := range r.order {
-		if e.ref == nil || e.over {
+func (gs *games) onDrain(m stage.Request[Drain, stage.None]) {
+	gs.drain.on = true
+	gs.drain.waiting = append(gs.drain.waiting, m.With(new(stage.None)))
+	gs.hosting.Drain()
+	for _, e := range gs.order {
+		if !e.runs() {
 			continue
 		}
 		if e.published.Session().CurrentPlayers == 0 {
-			r.terminate(e)
+			gs.terminate(e)
 		} else {
 			e.ref.Tell(gamesession.EndWhenEmpty{On: true})
 		}
 	}
 	if m.Request.Grace > 0 {
-		r.drain.limit(c, m.Request.Grace)
+		gs.drain.limit(gs.context, m.Request.Grace)
 	} else {
-		r.endAll(c)
+		gs.endAll()
 	}
-	r.finishDrain()
+	gs.finishDrain()
 }
 
 // cancelDrain has the host serve again. Game sessions that have ended are not brought
 // back. Scripts that were updated during the drain are loaded now.
-func (r *Registry) cancelDrain(c *stage.Context) error {
+func (gs *games) cancelDrain() error {
 	switch {
-	case !r.drain.on:
+	case !gs.drain.on:
 		return ErrNotDraining
-	case r.drain.ending:
+	case gs.drain.ending:
 		return ErrDrainTooLate
 	}
-	r.drain.grace.Stop()
-	was := r.drain
-	r.drain = drain{}
-	for _, e := range r.order {
-		if e.ref != nil && !e.over {
-			e.ref.Tell(gamesession.EndWhenEmpty{On: e.earlier})
+	gs.drain.grace.Stop()
+	was := gs.drain
+	gs.drain = drain{}
+	for _, e := range gs.order {
+		if e.runs() {
+			e.ref.Tell(gamesession.EndWhenEmpty{On: e.superseded})
 		}
 	}
-	r.hosting.Resume()
-	for _, f := range r.fleets {
-		r.tellRoom(f, "")
-	}
+	gs.hosting.Resume()
+	gs.catalog.Each(func(f *messages.Fleet) { gs.tellRoom(f, "") })
 	was.answer(ErrDrainCancelled)
 	return nil
 }
@@ -98,36 +96,36 @@ func (r *Registry) cancelDrain(c *stage.Context) error {
 const drainSpread = 500 * time.Millisecond
 
 // endAll terminates what is still there.
-func (r *Registry) endAll(c *stage.Context) {
-	r.drain.ending = true
+func (gs *games) endAll() {
+	gs.drain.ending = true
 	live := 0
-	for _, e := range r.order {
-		if e.ref != nil && !e.over {
+	for _, e := range gs.order {
+		if e.runs() {
 			live++
 		}
 	}
-	for _, e := range r.order {
-		if e.ref == nil || e.over {
+	for _, e := range gs.order {
+		if !e.runs() {
 			continue
 		}
 		if live < 100 {
-			r.terminate(e)
+			gs.terminate(e)
 			continue
 		}
-		c.After(rand.N(drainSpread), endOne{e.id})
+		gs.context.After(rand.N(drainSpread), endOne{e.id})
 	}
 }
 
-func (r *Registry) terminate(e *entry) {
+func (gs *games) terminate(e *entry) {
 	if e != nil && e.ref != nil {
 		e.ref.Tell(gamesession.Terminate{Reason: messages.CloseGoingAway, Text: "host shut down"})
 	}
 }
 
-func (r *Registry) finishDrain() {
-	if !r.drain.on || len(r.refs)+r.hosting.Standbys() > 0 {
+func (gs *games) finishDrain() {
+	if !gs.drain.on || len(gs.refs)+gs.hosting.Standbys() > 0 {
 		return
 	}
-	r.drain.ending = true
-	r.drain.answer(nil)
+	gs.drain.ending = true
+	gs.drain.answer(nil)
 }

@@ -4,7 +4,7 @@ import (
 	"testing"
 	"testing/synctest"
 
-	"troupe/actors/fleet"
+	"troupe/actors/fleet/catalog"
 	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
@@ -13,7 +13,7 @@ import (
 // change has a script's content replaced.
 func (h *resources) change(files ...string) {
 	h.Helper()
-	wanted[fleet.Changed](h.host, changeOf(h.script.ID, files...))
+	wanted[catalog.Changed](h.host, changeOf(h.script.ID, files...))
 }
 
 // runs fails unless a new game session of the fleet runs a version.
@@ -76,7 +76,7 @@ func TestAVersionThatWasStoredLastIsTriedAtTheNextStart(t *testing.T) {
 	withResources(t, func(h *resources) {
 		h.disk.hold()
 		n := changeOf(h.script.ID, "main.js=two")
-		h.registry.Tell(stage.Request[fleet.ChangeScript, fleet.Changed]{Request: n, Reply: func(fleet.Changed, error) {}})
+		h.registry.Tell(stage.Request[catalog.ChangeScript, catalog.Changed]{Request: n, Reply: func(catalog.Changed, error) {}})
 		synctest.Wait()
 		h.disk.mu.Lock()
 		first := h.disk.queued[0]
@@ -93,7 +93,7 @@ func TestAVersionThatWasStoredLastIsTriedAtTheNextStart(t *testing.T) {
 // The configuration brings the content of its scripts at each start.
 func TestAContentOfAConfiguredScriptIsNotStored(t *testing.T) {
 	withResources(t, func(h *resources) {
-		wanted[fleet.Changed](h.host, changeOf("script-own", "main.js=two"))
+		wanted[catalog.Changed](h.host, changeOf("script-own", "main.js=two"))
 		h.contents(1)
 	})
 }
@@ -102,16 +102,16 @@ func TestAContentOfAConfiguredScriptIsNotStored(t *testing.T) {
 func TestAVersionThatNeverRanIsNotKept(t *testing.T) {
 	withResources(t, func(h *resources) {
 		s := wanted[*messages.Script](h.host, newScriptOf("main.js=syntax error"))
-		wanted[fleet.Changed](h.host, changeOf(s.ID, "main.js=throws"))
+		wanted[catalog.Changed](h.host, changeOf(s.ID, "main.js=throws"))
 		h.contents(2)
 		h.restart()
 		h.contents(2)
-		wanted[stage.None](h.host, fleet.DropScript{ID: s.ID})
+		wanted[stage.None](h.host, catalog.DropScript{ID: s.ID})
 		h.contents(1)
 		h.change("main.js=throws")
 		h.contents(2)
-		wanted[stage.None](h.host, fleet.DropFleet{ID: h.fleet.ID})
-		wanted[stage.None](h.host, fleet.DropScript{ID: h.script.ID})
+		wanted[stage.None](h.host, catalog.DropFleet{ID: h.fleet.ID})
+		wanted[stage.None](h.host, catalog.DropScript{ID: h.script.ID})
 		h.contents(0)
 	})
 }
@@ -121,7 +121,7 @@ func TestAnUpdateThatIsNotStoredLeavesTheLastVersionThatRan(t *testing.T) {
 	withResources(t, func(h *resources) {
 		h.change("main.js=throws")
 		h.disk.set(errDisk)
-		_, err := request[fleet.Changed](h.host, changeOf(h.script.ID, "main.js=three"))
+		_, err := request[catalog.Changed](h.host, changeOf(h.script.ID, "main.js=three"))
 		h.is(err, messages.Internal)
 		h.disk.set(nil)
 		h.restart()

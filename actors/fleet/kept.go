@@ -5,14 +5,13 @@ import (
 
 	"troupe/actors/gamesession"
 	"troupe/actors/ledger"
-	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
 )
 
 // known returns a game session that may be shown, or nil.
-func (r *Registry) known(id messages.GameSessionID) *entry {
-	if e := r.sessions[id]; e != nil && e.stored {
+func (gs *games) known(id messages.GameSessionID) *entry {
+	if e := gs.sessions[id]; e != nil && e.storage == stored {
 		return e
 	}
 	return nil
@@ -20,22 +19,24 @@ func (r *Registry) known(id messages.GameSessionID) *entry {
 
 // storeNew makes a new game session durable, and answers those who wait for it. It is shown
 // from then on. One that could not be stored ends, and has never been.
-func (r *Registry) storeNew(c *stage.Context, e *entry) {
+func (gs *games) storeNew(e *entry) {
 	g := e.published.Session()
 	g.Status = messages.GameSessionActivating // it may be ACTIVE already, which Changed is to tell of
-	r.ledger.Do(ledger.Transaction{Key: e.key(), Decide: func() (ledger.Entry, error) {
+	gs.ledger.Do(ledger.Transaction{Key: e.key(), Decide: func() (ledger.Entry, error) {
 		return ledger.Entry{
-			Changes: []store.Change{e.recordOf(g)}, Events: r.eventsOfRecord(c.Now(), e, g),
+			Changes: []store.Change{e.recordOf(g)}, Events: gs.eventsOfRecord(gs.context.Now(), e, g),
 			Apply: func() {
-				e.stored = true
+				if e.storage == unstored { // else it has ended and is forgotten already
+					e.storage = stored
+				}
 				e.fleet.shown.add(e)
 				e.answer(e.published.Session(), nil)
-				r.tellLaunched(e)
+				gs.tellLaunched(e)
 			},
 			Refused: func() {
-				c.Log().Error().Str("game_session_id", string(e.id)).Msg("a new game session was not stored: it ends")
-				r.abandon(e)
-				r.creators.refund(creator{g.FleetID, g.CreatorID})
+				gs.context.Log().Error().Str("game_session_id", string(e.id)).Msg("a new game session was not stored: it ends")
+				gs.abandon(e)
+				gs.catalog.Refund(g.FleetID, g.CreatorID)
 				e.answer(nil, ledger.NotStored())
 			},
 		}, nil
@@ -52,40 +53,40 @@ func (e *entry) answer(g *messages.GameSession, err error) {
 }
 
 // abandon ends and forgets a game session that nobody has been told of.
-func (r *Registry) abandon(e *entry) {
+func (gs *games) abandon(e *entry) {
 	e.notify = nil
-	r.erase(e)
-	if e.ref != nil && !e.over {
+	gs.erase(e)
+	if e.runs() {
 		e.ref.Tell(gamesession.Terminate{Reason: messages.CloseGoingAway, Text: "the host could not store it", Force: true})
 	}
 }
 
 // erase forgets one game session.
-func (r *Registry) erase(e *entry) {
-	if e.forgotten {
+func (gs *games) erase(e *entry) {
+	if e.storage == forgotten {
 		return
 	}
-	r.forget(e)
-	if e.over {
-		r.ended = slices.DeleteFunc(r.ended, func(o *entry) bool { return o == e })
-		r.endedBytes -= e.bytes
+	gs.forget(e)
+	if e.phase == phaseOver {
+		gs.ended = slices.DeleteFunc(gs.ended, func(o *entry) bool { return o == e })
+		gs.endedBytes -= e.bytes
 	}
-	r.sweep(1)
+	gs.sweep(1)
 }
 
 // storeChange makes what has changed by itself durable; nobody waits for it.
-func (r *Registry) storeChange(c *stage.Context, e *entry) {
-	if !e.forgotten {
-		r.ledger.Note(e.key(), r.eventsOfGameSession(c.Now(), e), ledger.Record{Key: e.key(), Change: e.record})
+func (gs *games) storeChange(e *entry) {
+	if e.storage != forgotten {
+		gs.ledger.Note(e.key(), gs.eventsOfGameSession(gs.context.Now(), e), ledger.Record{Key: e.key(), Change: e.record})
 	}
 }
 
 // answerCreated answers for a game session when it is durable.
-func (r *Registry) answerCreated(e *entry, err error, reply func(*messages.GameSession, error)) {
+func (gs *games) answerCreated(e *entry, err error, reply func(*messages.GameSession, error)) {
 	switch {
 	case err != nil:
 		reply(nil, err)
-	case e.stored:
+	case e.storage == stored:
 		reply(e.published.Session(), nil)
 	default:
 		e.waiting = append(e.waiting, reply)
@@ -93,74 +94,74 @@ func (r *Registry) answerCreated(e *entry, err error, reply func(*messages.GameS
 }
 
 // answerUnstored answers those who wait as the registry stops.
-func (r *Registry) answerUnstored() {
-	for _, e := range r.order {
+func (gs *games) answerUnstored() {
+	for _, e := range gs.order {
 		e.answer(nil, unavailable())
 	}
 }
 
 // onChanged takes a game session that has become ACTIVE or TERMINATING.
-func (r *Registry) onChanged(c *stage.Context, m gamesession.Changed) {
-	e := r.sessions[m.Session]
+func (gs *games) onChanged(m gamesession.Changed) {
+	e := gs.sessions[m.Session]
 	if e == nil {
 		return
 	}
-	e.activates(false)
+	gs.activated(e)
 	isActive := e.published.Session().Status == messages.GameSessionActive
-	if isActive || r.o.OwnEvents { // else it is TERMINATED after a restart, whatever is stored
-		r.storeChange(c, e)
+	if isActive || gs.o.OwnEvents { // else it is TERMINATED after a restart, whatever is stored
+		gs.storeChange(e)
 	}
-	if isActive && e.fleet.record.Runtime.ActivatingMax > 0 {
-		r.tellRoom(e.fleet, "")
+	if f := gs.catalog.Fleet(e.fleet.id); isActive && f.Runtime.ActivatingMax > 0 {
+		gs.tellRoom(f, "")
 	}
-	r.tellLaunched(e)
+	gs.tellLaunched(e)
 }
 
 // keepEnded remembers a game session that has ended.
-func (r *Registry) keepEnded(e *entry) {
-	if !e.forgotten {
-		r.keep(e)
+func (gs *games) keepEnded(e *entry) {
+	if e.storage != forgotten {
+		gs.keep(e)
 	}
 }
 
 // keep remembers a game session that has ended.
-func (r *Registry) keep(e *entry) {
+func (gs *games) keep(e *entry) {
 	g, _, _ := e.published.Shared()
 	e.bytes = endedBytes + len(g.Data) + len(g.MatchmakerData) + seatBytes*len(e.players)
-	r.ended = append(r.ended, e)
-	r.endedBytes += e.bytes
+	gs.ended = append(gs.ended, e)
+	gs.endedBytes += e.bytes
 }
 
 // forgetEnded drops ended game sessions over the bounds, those first that ended
 // first.
-func (r *Registry) forgetEnded(c *stage.Context) {
+func (gs *games) forgetEnded() {
 	n := 0
 	var changes []store.Change
-	for ; n < len(r.ended); n++ {
-		if len(r.ended)-n <= r.o.EndedMax && r.endedBytes <= endedBytesMax && c.Now().Sub(r.ended[n].endedAt) <= r.o.EndedKeep {
+	for ; n < len(gs.ended); n++ {
+		if len(gs.ended)-n <= gs.o.EndedMax && gs.endedBytes <= endedBytesMax && gs.context.Now().Sub(gs.ended[n].endedAt) <= gs.o.EndedKeep {
 			break
 		}
-		r.endedBytes -= r.ended[n].bytes
-		r.forget(r.ended[n])
-		changes = append(changes, r.ended[n].deleted()...)
+		gs.endedBytes -= gs.ended[n].bytes
+		gs.forget(gs.ended[n])
+		changes = append(changes, gs.ended[n].deleted()...)
 	}
 	if n == 0 {
 		return
 	}
 	for batch := range slices.Chunk(changes, restoreBatch) {
-		r.ledger.Forget(batch...)
+		gs.ledger.Forget(batch...)
 	}
-	clear(r.ended[:n])
-	r.ended = r.ended[n:]
-	r.sweep(n)
+	clear(gs.ended[:n])
+	gs.ended = gs.ended[n:]
+	gs.sweep(n)
 }
 
 // sweep takes those off order that are forgotten, n of them since the last call, once
 // there are many: each sweep looks at all.
-func (r *Registry) sweep(n int) {
-	if r.forgotten += n; r.forgotten > orderSlack+len(r.order)/4 {
-		r.forgotten = 0
-		r.order = slices.DeleteFunc(r.order, func(e *entry) bool { return e.forgotten })
+func (gs *games) sweep(n int) {
+	if gs.forgotten += n; gs.forgotten > orderSlack+len(gs.order)/4 {
+		gs.forgotten = 0
+		gs.order = slices.DeleteFunc(gs.order, func(e *entry) bool { return e.storage == forgotten })
 	}
 }
 
@@ -177,14 +178,14 @@ func (e *entry) deleted() []store.Change {
 	return changes
 }
 
-func (r *Registry) forget(e *entry) {
-	e.forgotten = true
-	r.ledger.Discard(e.key())
-	delete(r.sessions, e.id)
+func (gs *games) forget(e *entry) {
+	e.storage = forgotten
+	gs.ledger.Discard(e.key())
+	delete(gs.sessions, e.id)
 	if e.token != "" {
-		delete(r.tokens, tokenKey{e.fleet.record.ID, e.location, e.token})
+		delete(gs.tokens, tokenKey{e.fleet.id, e.location, e.token})
 	}
 	for _, id := range e.players {
-		r.players.remove(id)
+		gs.players.remove(id)
 	}
 }

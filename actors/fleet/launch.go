@@ -56,18 +56,18 @@ type (
 	}
 )
 
-func (r *Registry) onLaunch(c *stage.Context, m stage.Request[Launch, *messages.GameSession]) {
-	e, err := r.launch(c, m.Request)
-	r.answerCreated(e, err, m.Reply)
+func (gs *games) onLaunch(m stage.Request[Launch, *messages.GameSession]) {
+	e, err := gs.launch(m.Request)
+	gs.answerCreated(e, err, m.Reply)
 }
 
-func (r *Registry) launch(c *stage.Context, l Launch) (*entry, error) {
-	f, location, err := r.admit(c, l.Request)
+func (gs *games) launch(l Launch) (*entry, error) {
+	f, location, err := gs.admit(&l.Request)
 	if err != nil {
 		return nil, err
 	}
 	l.Request.IdempotencyToken = ""
-	e, err := r.start(c, sessionSpec{fleet: f, location: location, request: l.Request, tail: uuid.NewString(), matchmaker: l.MatchmakerData})
+	e, err := gs.start(sessionSpec{fleet: f, location: location, request: l.Request, tail: uuid.NewString(), matchmaker: l.MatchmakerData})
 	if err != nil {
 		return nil, err
 	}
@@ -77,38 +77,38 @@ func (r *Registry) launch(c *stage.Context, l Launch) (*entry, error) {
 
 // tellLaunched tells who launched a game session what became of it, behind the
 // answer to Launch.
-func (r *Registry) tellLaunched(e *entry) {
-	if e.notify == nil || !e.stored {
+func (gs *games) tellLaunched(e *entry) {
+	if e.notify == nil || e.storage == unstored {
 		return
 	}
 	g := e.published.Session()
-	if !e.over && g.Status < messages.GameSessionActive {
+	if e.phase != phaseOver && g.Status < messages.GameSessionActive {
 		return
 	}
-	e.notify.Tell(Launched{ID: e.id, Active: !e.over && g.Status == messages.GameSessionActive, Text: g.EndText})
+	e.notify.Tell(Launched{ID: e.id, Active: e.phase != phaseOver && g.Status == messages.GameSessionActive, Text: g.EndText})
 	e.notify = nil
 }
 
 // candidates resolves destinations; of those that lead to the same fleet and location
 // the first counts. The error says why none takes placements, and none is about to.
-func (r *Registry) candidates(c *stage.Context, destinations []string) (found []Candidate, err error) {
-	r.forgetOld(c)
+func (gs *games) candidates(destinations []string) (found []Candidate, err error) {
+	gs.forgetEnded()
 	seen, open := make(map[messages.FleetID]bool), false
 	for i, arn := range destinations {
-		f, closed := r.destination(arn)
+		f, closed := gs.destination(arn)
 		if closed != nil {
 			err = cmp.Or(err, closed)
 			continue
 		}
 		open = true
-		if f.record.Status != messages.FleetActive || seen[f.record.ID] {
+		if f.Status != messages.FleetActive || seen[f.ID] {
 			continue
 		}
-		seen[f.record.ID] = true
-		for _, location := range f.record.Locations {
+		seen[f.ID] = true
+		for _, location := range f.Locations {
 			found = append(found, Candidate{
-				Destination: i, FleetID: f.record.ID, Location: location, Cost: r.cost(f, location),
-				Room: r.room(f, location) == nil, Certificates: f.record.Certificates,
+				Destination: i, FleetID: f.ID, Location: location, Cost: gs.catalog.Cost(f, location),
+				Room: gs.room(f, location) == nil, Certificates: f.Certificates,
 			})
 		}
 	}
@@ -119,7 +119,7 @@ func (r *Registry) candidates(c *stage.Context, destinations []string) (found []
 }
 
 // destination is the fleet, ACTIVE or about to be, that the ARN of a fleet or an alias leads to.
-func (r *Registry) destination(arn string) (*fleetEntry, error) {
+func (gs *games) destination(arn string) (*messages.Fleet, error) {
 	id := arn[strings.LastIndexByte(arn, '/')+1:]
 	var fleet messages.FleetID
 	var alias messages.AliasID
@@ -128,9 +128,9 @@ func (r *Registry) destination(arn string) (*fleetEntry, error) {
 	} else {
 		fleet = messages.FleetID(id)
 	}
-	f, err := r.resolve(fleet, alias)
-	if err == nil && f.record.Status > messages.FleetActive {
-		err = notActive(f.record)
+	f, err := gs.catalog.Resolve(fleet, alias)
+	if err == nil && f.Status > messages.FleetActive {
+		err = notActive(f)
 	}
 	if err != nil {
 		return nil, err
@@ -140,32 +140,32 @@ func (r *Registry) destination(arn string) (*fleetEntry, error) {
 
 // tellFreed tells of a place that has become free: to the fleet's own waiters, and where
 // the location is bounded for all fleets together, to those of all.
-func (r *Registry) tellFreed(e *entry) {
-	if len(r.watchers) == 0 {
+func (gs *games) tellFreed(e *entry) {
+	if len(gs.watchers) == 0 {
 		return
 	}
-	r.tellRoom(e.fleet, e.location)
-	if r.locations[e.location].GameSessionsMax <= 0 {
+	if gs.catalog.Location(e.location).GameSessionsMax <= 0 {
+		gs.tellRoom(gs.catalog.Fleet(e.fleet.id), e.location)
 		return
 	}
-	for _, f := range r.fleets {
-		if f != e.fleet && slices.Contains(f.record.Locations, e.location) {
-			r.tellRoom(f, e.location)
+	gs.catalog.Each(func(f *messages.Fleet) {
+		if slices.Contains(f.Locations, e.location) {
+			gs.tellRoom(f, e.location)
 		}
-	}
+	})
 }
 
 // tellRoom tells those who watch that a game session may fit at a location, or, if that
 // is empty, at any of the fleet.
-func (r *Registry) tellRoom(f *fleetEntry, location string) {
-	if len(r.watchers) == 0 || f.record.Status != messages.FleetActive {
+func (gs *games) tellRoom(f *messages.Fleet, location string) {
+	if len(gs.watchers) == 0 || f.Status != messages.FleetActive {
 		return
 	}
-	locations := f.record.Locations
+	locations := f.Locations
 	if location != "" {
 		locations = []string{location}
 	}
 	for _, l := range locations {
-		r.watchers = slices.DeleteFunc(r.watchers, func(w *stage.Ref) bool { return !w.Tell(RoomFor{f.record.ID, l}) })
+		gs.watchers = slices.DeleteFunc(gs.watchers, func(w *stage.Ref) bool { return !w.Tell(RoomFor{f.ID, l}) })
 	}
 }

@@ -3,26 +3,25 @@ package fleet
 import (
 	"troupe/actors/gamesession"
 	"troupe/actors/script"
-	"troupe/actors/stage"
 	"troupe/messages"
 )
 
 // gameLog opens the log of a game session without a script, nil where there is none.
-func (r *Registry) gameLog(c *stage.Context, id messages.GameSessionID, f *messages.Fleet) *script.Log {
-	if r.o.OpenLog == nil {
+func (gs *games) gameLog(id messages.GameSessionID, f *messages.Fleet) *script.Log {
+	if gs.o.OpenLog == nil {
 		return nil
 	}
-	log := script.NewLog(r.o.OpenLog(id, f), script.LevelOf(f.LaunchParams), c.Stage().Now)
+	log := script.NewLog(gs.o.OpenLog(id, f), script.LevelOf(f.LaunchParams), gs.context.Stage().Now)
 	log.HostToo(script.LevelInfo, "created on", f.ID)
 	return log
 }
 
 // logOf opens where the log of a game session with a script goes.
-func (r *Registry) logOf(c *stage.Context, e *entry) func() script.Sink {
+func (gs *games) logOf(f *messages.Fleet, id messages.GameSessionID) func() script.Sink {
 	return func() script.Sink {
-		if r.o.OpenLog == nil {
-			return gamesession.HostLog(c.Log(), string(e.id))
+		if gs.o.OpenLog == nil {
+			return gamesession.HostLog(gs.context.Log(), string(id))
 		}
-		return r.o.OpenLog(e.id, e.fleet.record)
+		return gs.o.OpenLog(id, f)
 	}
 }

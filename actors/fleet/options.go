@@ -3,6 +3,7 @@ package fleet
 import (
 	"time"
 
+	"troupe/actors/fleet/catalog"
 	"troupe/actors/gamesession"
 	"troupe/actors/script"
 	"troupe/actors/script/bundle"
@@ -38,14 +39,15 @@ type Options struct {
 	NewProgram func(b *bundle.Bundle, entry string, f *messages.Fleet) (script.Program, error)
 	// OpenLog opens the log of a game session; nil: they write to the host's.
 	OpenLog func(id messages.GameSessionID, f *messages.Fleet) script.Sink
-	// Store keeps what has been answered; nil: memory. The registry does not close it.
-	Store store.Store
+	// Store keeps what has been answered of game sessions and player sessions; nil: memory. Catalog
+	// keeps that of the other resources; nil: Store does. The registry closes neither.
+	Store, Catalog store.Store
 	// OnEvent takes events once they are durable, from any goroutine; nil: nobody does.
 	OnEvent func(messages.Event)
 	// OwnEvents has events of game sessions and player sessions made.
 	OwnEvents bool
 	// Scripts are there from the start.
-	Scripts []Script
+	Scripts []catalog.Script
 	// ProcessesMax bounds the processes of a fleet that the API makes; 0: 50
 	// (service-api.md 2.3).
 	ProcessesMax int
@@ -60,30 +62,11 @@ type Options struct {
 	EndedKeep time.Duration
 }
 
-// Script is a script with its content.
-type Script struct {
-	Record *messages.Script
-	Bundle *bundle.Bundle
-}
-
 const (
 	// DefaultProcessesMax is the vendor's bound on processes of a fleet.
 	DefaultProcessesMax = 50
 	// DefaultGroupsMax bounds the process groups of a fleet in one location.
 	DefaultGroupsMax = 10
-	// scriptsMax and scriptBytesMax bound the memory of scripts, fleetsMax that of
-	// fleets: those that live, and those that are TERMINATED.
-	scriptsMax     = 1000
-	scriptBytesMax = 1 << 30
-	fleetsMax      = 1000
-	terminatedMax  = 1000
-	// aliasesMax, customMax, portsMax and fleetLocationsMax bound what else the API makes.
-	aliasesMax        = 1000
-	customMax         = 1000
-	portsMax          = 50
-	fleetLocationsMax = 100
-	// terminatedKeep is how long a terminated fleet is shown (service-api.md 2.3).
-	terminatedKeep = 24 * time.Hour
 	// activationTimeout is how long a game session may take to be ACTIVE where its
 	// fleet does not say (D-205).
 	activationTimeout = 300 * time.Second
@@ -92,8 +75,6 @@ const (
 	endedBytesMax = 512 << 20
 	endedBytes    = 2 << 10
 	seatBytes     = 300
-	// updateWait is how long an update waits for processes to run it.
-	updateWait = 10 * time.Second
 )
 
 // DefaultEndedMax and DefaultEndedKeep bound the memory of ended game sessions.
@@ -101,3 +82,21 @@ const (
 	DefaultEndedMax  = 100_000
 	DefaultEndedKeep = 30 * 24 * time.Hour
 )
+
+// setDefaults fills in what is not set.
+func (o *Options) setDefaults() {
+	for option, value := range map[*int]int{&o.EndedMax: DefaultEndedMax, &o.ProcessesMax: DefaultProcessesMax, &o.GroupsMax: DefaultGroupsMax} {
+		if *option <= 0 {
+			*option = value
+		}
+	}
+	if o.EndedKeep <= 0 {
+		o.EndedKeep = DefaultEndedKeep
+	}
+	if o.Store == nil {
+		o.Store = new(store.Memory)
+	}
+	if o.Catalog == nil {
+		o.Catalog = o.Store
+	}
+}

@@ -15,7 +15,7 @@ import (
 // forgetting is an actor that ends and forgets game sessions, one at a time, while many
 // live and as many as may be are remembered.
 type forgetting struct {
-	r    *Registry
+	r    *games
 	done chan time.Duration
 }
 
@@ -23,11 +23,12 @@ func (f *forgetting) Started(*stage.Context) {}
 func (f *forgetting) Stopped(*stage.Context) {}
 
 func (f *forgetting) Receive(c *stage.Context, msg any) {
+	f.r.context = c
 	n := msg.(int)
 	begin := time.Now()
 	for range n {
 		f.r.keep(f.another("more"))
-		f.r.forgetEnded(c)
+		f.r.forgetEnded()
 	}
 	f.done <- time.Since(begin)
 }
@@ -35,7 +36,7 @@ func (f *forgetting) Receive(c *stage.Context, msg any) {
 func (f *forgetting) another(kind string) *entry {
 	r := f.r
 	id := messages.GameSessionID(fmt.Sprint(kind, "-", len(r.sessions), "-", len(r.order)))
-	e := &entry{id: id, fleet: r.fleets["fleet-a"], location: "home", stored: true, endedAt: time.Now(),
+	e := &entry{id: id, fleet: r.fleetOf("fleet-a"), location: "home", storage: stored, endedAt: time.Now(),
 		published: gamesession.NewPublisher(&messages.GameSession{ID: id, Status: messages.GameSessionActive})}
 	r.sessions[id] = e
 	r.order = append(r.order, e)
@@ -45,15 +46,15 @@ func (f *forgetting) another(kind string) *entry {
 // BenchmarkForget is what it costs the registry to forget a game session, while 50,000
 // live and 10,000 that have ended are remembered.
 func BenchmarkForget(b *testing.B) {
-	r, err := New(Options{Region: "home", EndedMax: 10_000, EndedKeep: time.Hour, Fleets: []*messages.Fleet{
+	registry, err := New(Options{Region: "home", EndedMax: 10_000, EndedKeep: time.Hour, Fleets: []*messages.Fleet{
 		{ID: "fleet-a", Status: messages.FleetActive, Locations: []string{"home"}},
 	}})
 	if err != nil {
 		b.Fatal(err)
 	}
-	f := &forgetting{r: r, done: make(chan time.Duration, 1)}
+	f := &forgetting{r: registry.games, done: make(chan time.Duration, 1)}
 	for range 10_000 {
-		r.keep(f.another("ended"))
+		f.r.keep(f.another("ended"))
 	}
 	for range 50_000 {
 		f.another("live")
@@ -70,25 +71,35 @@ func BenchmarkForget(b *testing.B) {
 
 // What ended game sessions hold in memory is bounded, whatever each of them holds.
 func TestEndedGameSessionsAreBoundedInBytes(t *testing.T) {
-	r, err := New(Options{Region: "home", EndedKeep: time.Hour, Fleets: []*messages.Fleet{
+	registry, err := New(Options{Region: "home", EndedKeep: time.Hour, Fleets: []*messages.Fleet{
 		{ID: "fleet-a", Status: messages.FleetActive, Locations: []string{"home"}},
 	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := &forgetting{r: r, done: make(chan time.Duration, 1)}
+	f := &forgetting{r: registry.games, done: make(chan time.Duration, 1)}
 	const each = 100 << 20
 	for range 10 {
 		e := f.another("large")
-		r.keep(e)
+		f.r.keep(e)
 		e.bytes += each // as if it had so much data
-		r.endedBytes += each
+		f.r.endedBytes += each
 	}
 	s := stagetest.Start(t, nil)
 	defer s.Close()
 	s.SpawnAt(s.Stage.NewRef(counters.ActorFleet, stage.LaneLimits{}), f).Tell(1)
 	<-f.done
-	if n := len(r.ended); n != 6 || r.endedBytes > endedBytesMax || len(r.sessions) != 6 {
-		t.Errorf("%d game sessions are remembered, %d in the index, with %d bytes", n, len(r.sessions), r.endedBytes)
+	if n := len(f.r.ended); n != 6 || f.r.endedBytes > endedBytesMax || len(f.r.sessions) != 6 {
+		t.Errorf("%d game sessions are remembered, %d in the index, with %d bytes", n, len(f.r.sessions), f.r.endedBytes)
+	}
+}
+
+func TestPropertiesInAnyOrderMakeTheSameRequest(t *testing.T) {
+	of := func(p ...messages.Property) [32]byte {
+		return fingerprint(&messages.CreateGameSession{MaxPlayers: 2, Properties: p})
+	}
+	a, b := messages.Property{Key: "a", Value: "1"}, messages.Property{Key: "b", Value: "2"}
+	if of(a, b) != of(b, a) || of(a, b) == of(a) || of(a) == of(messages.Property{Key: "a", Value: "2"}) {
+		t.Error("fingerprints")
 	}
 }

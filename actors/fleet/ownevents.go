@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"time"
 
+	"github.com/google/uuid"
+
 	"troupe/messages"
 )
 
@@ -51,13 +53,13 @@ type playerSessionDetail struct {
 // eventsOfGameSession returns the events of the status of a game session, unless it has been told of; with its
 // end, of the player sessions that end with it. One that was TERMINATING for too short a
 // time to be seen is told of as that, too.
-func (r *Registry) eventsOfGameSession(now time.Time, e *entry) pendingEvents {
-	return r.eventsOfRecord(now, e, e.published.Session())
+func (gs *games) eventsOfGameSession(now time.Time, e *entry) pendingEvents {
+	return gs.eventsOfRecord(now, e, e.published.Session())
 }
 
 // eventsOfRecord is eventsOfGameSession of a record.
-func (r *Registry) eventsOfRecord(now time.Time, e *entry, g *messages.GameSession) (n pendingEvents) {
-	if !r.o.OwnEvents || r.o.OnEvent == nil || g.Status <= e.told || g.Status > messages.GameSessionTerminated {
+func (gs *games) eventsOfRecord(now time.Time, e *entry, g *messages.GameSession) (n pendingEvents) {
+	if !gs.o.OwnEvents || gs.o.OnEvent == nil || g.Status <= e.told || g.Status > messages.GameSessionTerminated {
 		return nil
 	}
 	last := e.told // none of this process if it is zero
@@ -66,18 +68,18 @@ func (r *Registry) eventsOfRecord(now time.Time, e *entry, g *messages.GameSessi
 		if last != 0 && last < messages.GameSessionTerminating {
 			n = append(n, gameEvent(now, e, g, messages.GameSessionTerminating))
 		}
-		n = append(n, r.eventsOfEnd(now, e)...)
+		n = append(n, gs.eventsOfEnd(now, e)...)
 	}
 	return append(n, gameEvent(now, e, g, g.Status))
 }
 
 // eventsOfEnd returns the events of the player sessions that have ended with their game session.
-func (r *Registry) eventsOfEnd(now time.Time, e *entry) pendingEvents {
+func (gs *games) eventsOfEnd(now time.Time, e *entry) pendingEvents {
 	ended := e.published.Players(func(id messages.PlayerSessionID, _ messages.PlayerID, _ messages.PlayerSessionStatus) bool {
 		return e.open[id]
 	})
-	e.opened(r.o.OwnEvents, ended...)
-	return r.eventsOfPlayerSessions(now, e, ended...)
+	e.opened(gs.o.OwnEvents, ended...)
+	return gs.eventsOfPlayerSessions(now, e, ended...)
 }
 
 func gameEvent(now time.Time, e *entry, g *messages.GameSession, status messages.GameSessionStatus) messages.Event {
@@ -89,8 +91,8 @@ func gameEvent(now time.Time, e *entry, g *messages.GameSession, status messages
 }
 
 // eventsOfPlayerSessions returns the events of the statuses of player sessions.
-func (r *Registry) eventsOfPlayerSessions(now time.Time, e *entry, seats ...*messages.PlayerSession) (n pendingEvents) {
-	if !r.o.OwnEvents || r.o.OnEvent == nil {
+func (gs *games) eventsOfPlayerSessions(now time.Time, e *entry, seats ...*messages.PlayerSession) (n pendingEvents) {
+	if !gs.o.OwnEvents || gs.o.OnEvent == nil {
 		return nil
 	}
 	for _, s := range seats {
@@ -119,10 +121,11 @@ func (e *entry) opened(ownEvents bool, seats ...*messages.PlayerSession) {
 	}
 }
 
+// event makes an event. Ids of version 7 sort behind those before, which often have the same time.
 func event(now time.Time, kind messages.EventKind, name string, e *entry, detail any) messages.Event {
 	text, err := json.Marshal(detail)
 	if err != nil {
 		panic("fleet: " + err.Error()) // texts and numbers only
 	}
-	return messages.Event{ID: newEventID(), Kind: kind, Type: name, Time: now, Name: string(e.fleet.record.ID), ARN: string(e.id), Detail: text}
+	return messages.Event{ID: uuid.Must(uuid.NewV7()).String(), Kind: kind, Type: name, Time: now, Name: string(e.fleet.id), ARN: string(e.id), Detail: text}
 }

@@ -36,12 +36,10 @@ func (i *playerIndex) remove(id messages.PlayerSessionID) {
 	delete(i.of, id)
 }
 
-// PlayerSession returns the status of a player session, 0 if the host does not know the
-// id or has forgotten it. It asks no actor and is safe for concurrent use.
-func (r *Registry) PlayerSession(id messages.PlayerSessionID) messages.PlayerSessionStatus {
-	e := r.players.get(id)
-	if e == nil {
-		return 0
+// status is that of a player session, 0 if the host does not know the id.
+func (i *playerIndex) status(id messages.PlayerSessionID) messages.PlayerSessionStatus {
+	if e := i.get(id); e != nil {
+		return e.published.PlayerStatus(id)
 	}
-	return e.published.PlayerStatus(id)
+	return 0
 }

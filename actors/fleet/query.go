@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"troupe/actors/gamesession"
-	"troupe/actors/stage"
 	"troupe/messages"
 )
 
@@ -13,12 +12,12 @@ import (
 type reading[T any] func() []T
 
 // answer reads beside the actor.
-func answer[T any](r *Registry, read reading[T], err error, reply func([]T, error)) {
+func answer[T any](gs *games, read reading[T], err error, reply func([]T, error)) {
 	if err != nil {
 		reply(nil, err)
 		return
 	}
-	r.work.Go(func() { reply(read(), nil) })
+	gs.work.Go(func() { reply(read(), nil) })
 }
 
 // these is a reading that is done already.
@@ -26,13 +25,13 @@ func these[T any](all ...T) reading[T] { return func() []T { return all } }
 
 // gameSessions reads views; an id wins over the other selectors (service-api.md
 // 2.6, D-211).
-func (r *Registry) gameSessions(q messages.GameSessionQuery) (reading[*messages.GameSession], error) {
+func (gs *games) gameSessions(q messages.GameSessionQuery) (reading[*messages.GameSession], error) {
 	if q.ID != "" {
-		e := r.known(q.ID)
+		e := gs.known(q.ID)
 		if e == nil {
 			return nil, notFound(q.ID)
 		}
-		if q.FleetID != "" && q.FleetID != e.fleet.record.ID {
+		if q.FleetID != "" && q.FleetID != e.fleet.id {
 			return these[*messages.GameSession](), nil
 		}
 		if g := e.published.Session(); q.Status == 0 || q.Status == g.Status {
@@ -40,16 +39,17 @@ func (r *Registry) gameSessions(q messages.GameSessionQuery) (reading[*messages.
 		}
 		return these[*messages.GameSession](), nil
 	}
-	f, err := r.resolve(q.FleetID, q.AliasID)
+	f, err := gs.catalog.Resolve(q.FleetID, q.AliasID)
 	if err != nil {
 		return nil, err
 	}
-	if q.Location != "" && !slices.Contains(f.record.Locations, q.Location) {
-		return nil, messages.Errorf(messages.InvalidRequest, "location %s is not one of fleet %s", q.Location, f.record.ID)
+	if q.Location != "" && !slices.Contains(f.Locations, q.Location) {
+		return nil, notOf(f, q.Location)
 	}
+	own := gs.fleetOf(f.ID)
 	var all []*gamesession.Published
-	for _, e := range r.order {
-		if e.fleet == f && e.stored && !e.forgotten && (q.Location == "" || e.location == q.Location) {
+	for _, e := range gs.order {
+		if e.fleet == own && e.storage == stored && (q.Location == "" || e.location == q.Location) {
 			all = append(all, e.published.Reader())
 		}
 	}
@@ -64,10 +64,10 @@ func (r *Registry) gameSessions(q messages.GameSessionQuery) (reading[*messages.
 }
 
 // playerSessions reads views by exactly one selector (service-api.md 2.7).
-func (r *Registry) playerSessions(q messages.PlayerSessionQuery) (reading[*messages.PlayerSession], error) {
+func (gs *games) playerSessions(q messages.PlayerSessionQuery) (reading[*messages.PlayerSession], error) {
 	switch {
 	case q.PlayerSessionID != "":
-		if e := r.players.get(q.PlayerSessionID); e != nil {
+		if e := gs.players.get(q.PlayerSessionID); e != nil {
 			found := e.published.Players(func(id messages.PlayerSessionID, _ messages.PlayerID, _ messages.PlayerSessionStatus) bool {
 				return id == q.PlayerSessionID
 			})
@@ -77,7 +77,7 @@ func (r *Registry) playerSessions(q messages.PlayerSessionQuery) (reading[*messa
 		}
 		return nil, messages.Errorf(messages.NotFound, "player session %s is not known here", q.PlayerSessionID)
 	case q.GameSessionID != "":
-		e := r.known(q.GameSessionID)
+		e := gs.known(q.GameSessionID)
 		if e == nil {
 			return nil, notFound(q.GameSessionID)
 		}
@@ -87,9 +87,9 @@ func (r *Registry) playerSessions(q messages.PlayerSessionQuery) (reading[*messa
 			})
 		}, nil
 	default:
-		all := make([]*gamesession.Published, 0, len(r.order))
-		for _, e := range r.order {
-			if !e.forgotten {
+		all := make([]*gamesession.Published, 0, len(gs.order))
+		for _, e := range gs.order {
+			if e.storage != forgotten {
 				all = append(all, e.published.Reader())
 			}
 		}
@@ -105,26 +105,9 @@ func (r *Registry) playerSessions(q messages.PlayerSessionQuery) (reading[*messa
 	}
 }
 
-func (r *Registry) allFleets() []*messages.Fleet {
-	all := make([]*messages.Fleet, 0, len(r.fleets))
-	for _, f := range r.fleets {
-		all = append(all, f.record)
-	}
-	slices.SortFunc(all, func(a, b *messages.Fleet) int {
-		if c := a.Created.Compare(b.Created); c != 0 {
-			return c
-		}
-		if a.ID < b.ID {
-			return -1
-		}
-		return 1
-	})
-	return all
-}
-
-func (r *Registry) depths(c *stage.Context) Depths {
-	d := Depths{Registry: c.Self().Depth()}
-	for ref := range r.refs {
+func (gs *games) depths() Depths {
+	d := Depths{Registry: gs.context.Self().Depth()}
+	for ref := range gs.refs {
 		n := ref.Depth()
 		d.GameSessions += n
 		d.Busiest = max(d.Busiest, n)

@@ -68,7 +68,7 @@ func decodeGameSession(id string, value []byte) (*messages.GameSession, []byte, 
 		return nil, nil, fmt.Errorf("cannot be read: %w", err)
 	}
 	if r.Fleet == "" || r.Location == "" || r.Status == 0 {
-		return nil, nil, errIncomplete
+		return nil, nil, store.ErrIncomplete
 	}
 	g := &messages.GameSession{
 		ID: messages.GameSessionID(id), FleetID: r.Fleet, Location: r.Location, Name: r.Name, CreatorID: r.Creator, Data: r.Data,
@@ -79,9 +79,9 @@ func decodeGameSession(id string, value []byte) (*messages.GameSession, []byte, 
 	return g, r.Made, nil
 }
 
-// seatRecord is what the store keeps of a player session, under its id. Its game
+// playerSessionRecord is what the store keeps of a player session, under its id. Its game
 // session says the rest. There are many, and they change often: names are short.
-type seatRecord struct {
+type playerSessionRecord struct {
 	Session    messages.GameSessionID       `json:"g"`
 	PlayerID   messages.PlayerID            `json:"p"`
 	Data       string                       `json:"d,omitempty"`
@@ -90,22 +90,22 @@ type seatRecord struct {
 	Terminated int64                        `json:"t,omitempty"`
 }
 
-func storedSeat(s *messages.PlayerSession) store.Change {
-	record := seatRecord{Session: s.GameSessionID, PlayerID: s.PlayerID, Data: s.PlayerData, Status: s.Status, Created: s.Created.UnixNano()}
+func storedPlayerSession(s *messages.PlayerSession) store.Change {
+	record := playerSessionRecord{Session: s.GameSessionID, PlayerID: s.PlayerID, Data: s.PlayerData, Status: s.Status, Created: s.Created.UnixNano()}
 	if s.Status.Final() {
 		record.Terminated = s.Terminated.UnixNano()
 	}
 	return store.Put(store.PlayerSession, string(s.ID), record)
 }
 
-// decodeSeat is the inverse of storedSeat, but for what the game session says.
-func decodeSeat(id string, value []byte) (messages.PlayerSession, error) {
-	var r seatRecord
+// decodePlayerSession is the inverse of storedPlayerSession, but for what the game session says.
+func decodePlayerSession(id string, value []byte) (messages.PlayerSession, error) {
+	var r playerSessionRecord
 	if err := json.Unmarshal(value, &r); err != nil {
 		return messages.PlayerSession{}, fmt.Errorf("cannot be read: %w", err)
 	}
 	if r.Session == "" || r.PlayerID == "" || r.Status == 0 {
-		return messages.PlayerSession{}, errIncomplete
+		return messages.PlayerSession{}, store.ErrIncomplete
 	}
 	return messages.PlayerSession{
 		ID: messages.PlayerSessionID(id), PlayerID: r.PlayerID, PlayerData: r.Data, GameSessionID: r.Session, Status: r.Status,

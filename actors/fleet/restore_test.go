@@ -10,6 +10,7 @@ import (
 
 	"troupe/actors/actorstest"
 	"troupe/actors/fleet"
+	"troupe/actors/fleet/catalog"
 	"troupe/actors/script/bundle"
 	"troupe/actors/stage"
 	"troupe/actors/store"
@@ -33,7 +34,7 @@ func withResources(t *testing.T, test func(h *resources)) {
 		o.NewProgram = e.newProgram
 		o.Locations = []messages.Location{{Name: actorstest.Home}, {Name: actorstest.Away}}
 		own := newScriptOf("main.js=own")
-		o.Scripts = []fleet.Script{{Record: &messages.Script{ID: "script-own", Contents: 1}, Bundle: own.Bundle}}
+		o.Scripts = []catalog.Script{{Record: &messages.Script{ID: "script-own", Contents: 1}, Bundle: own.Bundle}}
 	}, func(h *host) {
 		r := &resources{host: h, engine: e}
 		r.script = wanted[*messages.Script](h, newScriptOf("main.js=one"))
@@ -48,18 +49,18 @@ func withResources(t *testing.T, test func(h *resources)) {
 	})
 }
 
-func newScriptOf(files ...string) fleet.NewScript {
+func newScriptOf(files ...string) catalog.NewScript {
 	zip := archive(files...)
 	b, err := bundle.FromZip(zip, bundle.Limits{})
 	if err != nil {
 		panic(err)
 	}
-	return fleet.NewScript{Request: messages.CreateScript{Name: "s", Version: "1.0", Zip: zip, Tags: map[string]string{"k": "v"}}, Bundle: b}
+	return catalog.NewScript{Request: messages.CreateScript{Name: "s", Version: "1.0", Zip: zip, Tags: map[string]string{"k": "v"}}, Bundle: b}
 }
 
-func changeOf(id messages.ScriptID, files ...string) fleet.ChangeScript {
+func changeOf(id messages.ScriptID, files ...string) catalog.ChangeScript {
 	n := newScriptOf(files...)
-	return fleet.ChangeScript{Request: messages.UpdateScript{ID: id, Version: "2.0", Zip: n.Request.Zip}, Bundle: n.Bundle}
+	return catalog.ChangeScript{Request: messages.UpdateScript{ID: id, Version: "2.0", Zip: n.Request.Zip}, Bundle: n.Bundle}
 }
 
 // wanted is a request that must be answered.
@@ -85,13 +86,13 @@ func (h *resources) state() (lines []string) {
 	for _, f := range h.fleets() {
 		add(f)
 	}
-	for _, a := range wanted[[]*messages.Alias](h.host, fleet.Aliases{}) {
+	for _, a := range wanted[[]*messages.Alias](h.host, catalog.Aliases{}) {
 		add(a)
 	}
-	for _, s := range wanted[[]*messages.Script](h.host, fleet.Scripts{}) {
+	for _, s := range wanted[[]*messages.Script](h.host, catalog.Scripts{}) {
 		add(s)
 	}
-	for _, l := range wanted[[]messages.Location](h.host, fleet.Locations{}) {
+	for _, l := range wanted[[]messages.Location](h.host, catalog.Locations{}) {
 		add(l)
 	}
 	return lines
@@ -99,7 +100,7 @@ func (h *resources) state() (lines []string) {
 
 func (h *resources) fleets() map[messages.FleetID]*messages.Fleet {
 	h.Helper()
-	all, err := request[[]*messages.Fleet](h.host, fleet.Fleets{})
+	all, err := request[[]*messages.Fleet](h.host, catalog.Fleets{})
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -134,11 +135,11 @@ func (h *resources) writes() map[string]func() error {
 	return map[string]func() error{
 		"CreateScript": func() error { _, err := request[*messages.Script](h.host, newScriptOf("main.js=x")); return err },
 		"UpdateScript": func() error {
-			_, err := request[fleet.Changed](h.host, changeOf(h.script.ID, "main.js=two"))
+			_, err := request[catalog.Changed](h.host, changeOf(h.script.ID, "main.js=two"))
 			return err
 		},
 		"rename a script": func() error {
-			_, err := request[fleet.Changed](h.host, fleet.ChangeScript{Request: messages.UpdateScript{ID: h.script.ID, Name: "other"}})
+			_, err := request[catalog.Changed](h.host, catalog.ChangeScript{Request: messages.UpdateScript{ID: h.script.ID, Name: "other"}})
 			return err
 		},
 		"CreateFleet": func() error {
@@ -163,11 +164,11 @@ func (h *resources) writes() map[string]func() error {
 			return err
 		},
 		"AddLocations": func() error {
-			_, err := request[*messages.Fleet](h.host, fleet.AddLocations{FleetID: h.fleet.ID, Locations: []string{"custom-attic"}})
+			_, err := request[*messages.Fleet](h.host, catalog.AddLocations{FleetID: h.fleet.ID, Locations: []string{"custom-attic"}})
 			return err
 		},
 		"RemoveLocations": func() error {
-			_, err := request[*messages.Fleet](h.host, fleet.RemoveLocations{FleetID: h.fleet.ID, Locations: []string{actorstest.Away}})
+			_, err := request[*messages.Fleet](h.host, catalog.RemoveLocations{FleetID: h.fleet.ID, Locations: []string{actorstest.Away}})
 			return err
 		},
 		"CreateAlias": func() error {
@@ -183,15 +184,15 @@ func (h *resources) writes() map[string]func() error {
 			return err
 		},
 		"DeleteLocation": func() error {
-			_, err := request[stage.None](h.host, fleet.DropLocation{Name: "custom-attic"})
+			_, err := request[stage.None](h.host, catalog.DropLocation{Name: "custom-attic"})
 			return err
 		},
 		"tags of a fleet":    func() error { return h.tag("fleet", string(h.fleet.ID)) },
 		"tags of an alias":   func() error { return h.tag("alias", string(h.alias.ID)) },
 		"tags of a script":   func() error { return h.tag("script", string(h.script.ID)) },
 		"tags of a location": func() error { return h.tag("location", "custom-attic") },
-		"DeleteFleet":        func() error { _, err := request[stage.None](h.host, fleet.DropFleet{ID: h.fleet.ID}); return err },
-		"DeleteAlias":        func() error { _, err := request[stage.None](h.host, fleet.DropAlias{ID: h.alias.ID}); return err },
+		"DeleteFleet":        func() error { _, err := request[stage.None](h.host, catalog.DropFleet{ID: h.fleet.ID}); return err },
+		"DeleteAlias":        func() error { _, err := request[stage.None](h.host, catalog.DropAlias{ID: h.alias.ID}); return err },
 	}
 }
 
@@ -262,7 +263,7 @@ func TestNoWriteIsAnsweredBeforeItIsDurable(t *testing.T) {
 
 func TestARestartedFleetServesTheNewestContent(t *testing.T) {
 	withResources(t, func(h *resources) {
-		wanted[fleet.Changed](h.host, changeOf(h.script.ID, "main.js=two"))
+		wanted[catalog.Changed](h.host, changeOf(h.script.ID, "main.js=two"))
 		h.restart()
 		q := create(h.fleet.ID, "")
 		q.FleetID, q.AliasID = "", h.alias.ID
@@ -272,7 +273,7 @@ func TestARestartedFleetServesTheNewestContent(t *testing.T) {
 		if text := h.engine.last().program.text; text != "two" {
 			t.Errorf("it runs %q", text)
 		}
-		events := wanted[[]messages.FleetEvent](h.host, fleet.Events{ID: h.fleet.ID})
+		events := wanted[[]messages.FleetEvent](h.host, catalog.Events{ID: h.fleet.ID})
 		for i, e := range events {
 			want := 2
 			if e.Code == "FLEET_CREATED" {
@@ -292,7 +293,7 @@ func TestAFleetThatWasDeletingEndsTerminated(t *testing.T) {
 	withResources(t, func(h *resources) {
 		h.must(create(h.fleet.ID, ""))
 		h.disk.hold() // the end of the game session is not written
-		h.registry.Tell(stage.Request[fleet.DropFleet, stage.None]{Request: fleet.DropFleet{ID: h.fleet.ID}, Reply: func(stage.None, error) {}})
+		h.registry.Tell(stage.Request[catalog.DropFleet, stage.None]{Request: catalog.DropFleet{ID: h.fleet.ID}, Reply: func(stage.None, error) {}})
 		time.Sleep(time.Millisecond)
 		h.disk.mu.Lock()
 		first := h.disk.queued[0]
@@ -317,17 +318,17 @@ func TestAFleetThatWasDeletingEndsTerminated(t *testing.T) {
 
 func TestADeletedScriptIsGoneWithItsContent(t *testing.T) {
 	withResources(t, func(h *resources) {
-		drop := fleet.DropScript{ID: h.script.ID}
+		drop := catalog.DropScript{ID: h.script.ID}
 		_, err := request[stage.None](h.host, drop)
 		h.is(err, messages.InvalidRequest) // a fleet uses it (D-208)
-		wanted[stage.None](h.host, fleet.DropFleet{ID: h.fleet.ID})
+		wanted[stage.None](h.host, catalog.DropFleet{ID: h.fleet.ID})
 		h.disk.set(errDisk)
 		_, err = request[stage.None](h.host, drop)
 		h.is(err, messages.Internal)
 		h.disk.set(nil)
 		wanted[stage.None](h.host, drop)
 		h.restart()
-		_, err = request[[]*messages.Script](h.host, fleet.Scripts{ID: h.script.ID})
+		_, err = request[[]*messages.Script](h.host, catalog.Scripts{ID: h.script.ID})
 		h.is(err, messages.NotFound)
 		if n := h.disk.records(store.Script) + h.disk.records(store.Content); n != 0 {
 			t.Errorf("%d records of scripts are stored", n)
@@ -339,7 +340,7 @@ func TestTheConfigurationWinsOverTheStore(t *testing.T) {
 	withResources(t, func(h *resources) {
 		wanted[*messages.Fleet](h.host, messages.UpdateFleet{FleetID: actorstest.Fleet, Name: pointer("by the API"), Protection: pointer(true)})
 		wanted[*messages.Alias](h.host, messages.UpdateAlias{ID: actorstest.Alias, Routing: &messages.Routing{Message: "closed"}})
-		wanted[stage.None](h.host, fleet.DropFleet{ID: actorstest.Small})
+		wanted[stage.None](h.host, catalog.DropFleet{ID: actorstest.Small})
 		for kind, id := range map[string]string{"alias": string(actorstest.Alias), "script": "script-own", "fleet": string(actorstest.Fleet)} {
 			if err := h.tag(kind, id); err != nil {
 				t.Error(err)
@@ -352,15 +353,15 @@ func TestTheConfigurationWinsOverTheStore(t *testing.T) {
 		if f := h.fleets()[actorstest.Small]; f.Status != messages.FleetActive {
 			t.Errorf("the deleted one is %v", f.Status)
 		}
-		if a := wanted[[]*messages.Alias](h.host, fleet.Aliases{ID: actorstest.Alias})[0]; a.FleetID != actorstest.Fleet || a.Message != "" || a.Tags["new"] != "1" {
+		if a := wanted[[]*messages.Alias](h.host, catalog.Aliases{ID: actorstest.Alias})[0]; a.FleetID != actorstest.Fleet || a.Message != "" || a.Tags["new"] != "1" {
 			t.Errorf("the alias is %+v", a)
 		}
-		if s := wanted[[]*messages.Script](h.host, fleet.Scripts{ID: "script-own"})[0]; s.Tags["new"] != "1" {
+		if s := wanted[[]*messages.Script](h.host, catalog.Scripts{ID: "script-own"})[0]; s.Tags["new"] != "1" {
 			t.Errorf("the script is %+v", s)
 		}
 		h.options.Fleets, h.options.Aliases, h.options.Scripts = nil, nil, nil
 		h.restart() // without them in the configuration they are not there
-		if n := len(h.fleets()) + len(wanted[[]*messages.Alias](h.host, fleet.Aliases{})) + len(wanted[[]*messages.Script](h.host, fleet.Scripts{})); n != 3 {
+		if n := len(h.fleets()) + len(wanted[[]*messages.Alias](h.host, catalog.Aliases{})) + len(wanted[[]*messages.Script](h.host, catalog.Scripts{})); n != 3 {
 			t.Errorf("%d fleets, aliases and scripts, want the API's", n)
 		}
 	})

@@ -9,7 +9,7 @@ import (
 
 	"troupe/actors"
 	"troupe/actors/actorstest"
-	"troupe/actors/fleet"
+	"troupe/actors/fleet/catalog"
 	"troupe/actors/script/bundle"
 	"troupe/messages"
 	"troupe/messages/counters"
@@ -348,7 +348,7 @@ func TestARefusedCreationIsNotCharged(t *testing.T) {
 
 func TestAFleetOfTheOperatorHasBothBounds(t *testing.T) {
 	scripted(t, func(_ *engine, o *actors.Options) {
-		o.Fleet.Scripts = []fleet.Script{{Record: &messages.Script{ID: "script-own", Contents: 1},
+		o.Fleet.Scripts = []catalog.Script{{Record: &messages.Script{ID: "script-own", Contents: 1},
 			Bundle: &bundle.Bundle{Files: map[string][]byte{"main.js": []byte("good")}}}}
 		o.Fleet.Fleets = append(o.Fleet.Fleets, &messages.Fleet{ID: "fleet-own", ScriptID: "script-own", GameSessionsMax: 2, Locations: []string{actorstest.Home}})
 	}, func(w *world, _ *engine) {

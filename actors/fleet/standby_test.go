@@ -14,7 +14,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/actors"
-	"troupe/actors/fleet"
+	"troupe/actors/fleet/catalog"
 	"troupe/actors/script/bundle"
 	"troupe/messages"
 	"troupe/messages/counters"
@@ -343,11 +343,11 @@ func TestAReplacedScriptTellsWhatCameOfIt(t *testing.T) {
 		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
 		start(w, f.ID)
 		crashing := e.handlers[0]
-		replace := func(text string, wait time.Duration) fleet.Changed {
+		replace := func(text string, wait time.Duration) catalog.Changed {
 			w.Helper()
 			b := &bundle.Bundle{Files: map[string][]byte{"main.js": []byte(text)}}
 			type answer struct {
-				fleet.Changed
+				catalog.Changed
 				error
 			}
 			got := make(chan answer, 1)
@@ -364,7 +364,7 @@ func TestAReplacedScriptTellsWhatCameOfIt(t *testing.T) {
 				return a.Changed
 			default:
 				w.Fatalf("%s: no answer after %v", text, wait)
-				return fleet.Changed{}
+				return catalog.Changed{}
 			}
 		}
 		if c := replace("never ready", 9*time.Second); !c.Loading || len(c.Refused) != 0 {

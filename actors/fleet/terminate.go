@@ -22,8 +22,8 @@ var (
 // can be stored or not.
 type GiveUp struct{ Session messages.GameSessionID }
 
-func (r *Registry) onTerminateGameSession(c *stage.Context, m stage.Request[messages.TerminateGameSession, *messages.GameSession]) {
-	e := r.known(m.Request.GameSessionID)
+func (gs *games) onTerminateGameSession(m stage.Request[messages.TerminateGameSession, *messages.GameSession]) {
+	e := gs.known(m.Request.GameSessionID)
 	if e == nil {
 		m.Reply(nil, notFound(m.Request.GameSessionID))
 		return
@@ -33,9 +33,9 @@ func (r *Registry) onTerminateGameSession(c *stage.Context, m stage.Request[mess
 		end = endForced
 	}
 	var answer *messages.GameSession
-	r.ledger.Do(ledger.Transaction{Key: e.key(), Reply: one(m.Reply, &answer), Decide: func() (ledger.Entry, error) {
+	gs.ledger.Do(ledger.Transaction{Key: e.key(), Reply: m.With(&answer), Decide: func() (ledger.Entry, error) {
 		g := e.published.Session()
-		if e.ref == nil || e.over || g.Status > messages.GameSessionTerminating {
+		if !e.runs() || g.Status > messages.GameSessionTerminating {
 			return ledger.Entry{}, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s is %s", e.id, g.Status)
 		}
 		again, told := g.Status == messages.GameSessionTerminating, e.told
@@ -46,7 +46,7 @@ func (r *Registry) onTerminateGameSession(c *stage.Context, m stage.Request[mess
 			stored.StatusReason = end.StatusReason
 		}
 		return ledger.Entry{
-			Changes: []store.Change{e.recordOf(&stored)}, Events: r.eventsOfRecord(c.Now(), e, g),
+			Changes: []store.Change{e.recordOf(&stored)}, Events: gs.eventsOfRecord(gs.context.Now(), e, g),
 			Apply: func() {
 				e.published.Terminating(end.StatusReason)
 				if e.ref != nil && (!again || m.Request.Force) {
@@ -56,7 +56,7 @@ func (r *Registry) onTerminateGameSession(c *stage.Context, m stage.Request[mess
 			Refused: func() {
 				if e.told == messages.GameSessionTerminating {
 					if e.told = told; e.published.Session().Status >= messages.GameSessionTerminating { // by itself
-						r.storeChange(c, e)
+						gs.storeChange(e)
 					}
 				}
 			},
@@ -64,12 +64,12 @@ func (r *Registry) onTerminateGameSession(c *stage.Context, m stage.Request[mess
 	}})
 }
 
-func (r *Registry) onGiveUp(c *stage.Context, m GiveUp) {
-	e := r.known(m.Session)
-	if e == nil || e.ref == nil || e.over {
+func (gs *games) onGiveUp(m GiveUp) {
+	e := gs.known(m.Session)
+	if e == nil || !e.runs() {
 		return
 	}
 	e.published.Terminating(endForced.StatusReason)
-	r.storeChange(c, e)
+	gs.storeChange(e)
 	e.ref.Tell(endForced)
 }

@@ -5,7 +5,7 @@ import (
 	"testing/synctest"
 
 	"troupe/actors/actorstest"
-	"troupe/actors/fleet"
+	"troupe/actors/fleet/catalog"
 	"troupe/actors/stage"
 	"troupe/messages"
 )
@@ -22,7 +22,7 @@ func queueUp[A, Q any](h *host, failed *int, q Q) {
 
 func TestChangesOnTopOfEachOtherThatAreNotStoredLeaveNothing(t *testing.T) {
 	fleetOf := func(h *host) *messages.Fleet {
-		all, _ := request[[]*messages.Fleet](h, fleet.Fleets{})
+		all, _ := request[[]*messages.Fleet](h, catalog.Fleets{})
 		for _, f := range all {
 			if f.ID == actorstest.Fleet {
 				return f
@@ -51,7 +51,7 @@ func TestChangesOnTopOfEachOtherThatAreNotStoredLeaveNothing(t *testing.T) {
 			queueUp[*messages.Alias](h, failed, messages.UpdateAlias{ID: actorstest.Alias, Name: &one})
 			queueUp[*messages.Alias](h, failed, messages.UpdateAlias{ID: actorstest.Alias, Description: &two})
 			h.disk.release()
-			a, err := request[[]*messages.Alias](h, fleet.Aliases{ID: actorstest.Alias})
+			a, err := request[[]*messages.Alias](h, catalog.Aliases{ID: actorstest.Alias})
 			if err != nil {
 				h.Fatal(err)
 			}
@@ -65,10 +65,10 @@ func TestChangesOnTopOfEachOtherThatAreNotStoredLeaveNothing(t *testing.T) {
 			return tags, err == nil && len(tags) == 0
 		},
 		"location deleted, made": func(h *host, failed *int) (any, bool) {
-			queueUp[stage.None](h, failed, fleet.DropLocation{Name: "custom-x"})
+			queueUp[stage.None](h, failed, catalog.DropLocation{Name: "custom-x"})
 			queueUp[messages.Location](h, failed, messages.Location{Name: "custom-x"})
 			h.disk.release()
-			all, err := request[[]messages.Location](h, fleet.Locations{})
+			all, err := request[[]messages.Location](h, catalog.Locations{})
 			for _, l := range all {
 				if l.Name == "custom-x" {
 					return all, err == nil
@@ -104,7 +104,7 @@ func TestAChangeBehindOneThatIsNotStoredHasNothingOfIt(t *testing.T) {
 		h.disk.set(nil)
 		queueUp[*messages.Alias](h, &failed, messages.UpdateAlias{ID: actorstest.Alias, Description: &text})
 		h.disk.release()
-		all, err := request[[]*messages.Alias](h, fleet.Aliases{ID: actorstest.Alias})
+		all, err := request[[]*messages.Alias](h, catalog.Aliases{ID: actorstest.Alias})
 		if err != nil || failed != 1 || all[0].Name != "" || all[0].Description != text {
 			h.Errorf("%d have failed, and this is left: %+v, %v", failed, all[0], err)
 		}

@@ -18,13 +18,13 @@ const (
 )
 
 // onUpdateGameSession changes a game session once that is durable (service-api.md 2.6).
-func (r *Registry) onUpdateGameSession(m stage.Request[messages.UpdateGameSession, *messages.GameSession]) {
-	e := r.known(m.Request.ID)
+func (gs *games) onUpdateGameSession(m stage.Request[messages.UpdateGameSession, *messages.GameSession]) {
+	e := gs.known(m.Request.ID)
 	switch {
 	case e == nil:
 		m.Reply(nil, notFound(m.Request.ID))
 		return
-	case r.ledger.Waiting(e.key()) >= editsMax:
+	case gs.ledger.Waiting(e.key()) >= editsMax:
 		m.Reply(nil, messages.Errorf(messages.Conflict, "too many changes of game session %s are under way", e.id))
 		return
 	}
@@ -35,7 +35,7 @@ func (r *Registry) onUpdateGameSession(m stage.Request[messages.UpdateGameSessio
 		}
 		m.Reply(e.published.Session(), nil)
 	}
-	r.ledger.Do(ledger.Transaction{Key: e.key(), Most: editsMax, Reply: reply, Decide: func() (ledger.Entry, error) {
+	gs.ledger.Do(ledger.Transaction{Key: e.key(), Most: editsMax, Reply: reply, Decide: func() (ledger.Entry, error) {
 		g := e.published.Session()
 		edits, err := edited(g, m.Request)
 		if err != nil {
@@ -57,10 +57,10 @@ func edited(g *messages.GameSession, q messages.UpdateGameSession) (gamesession.
 	if len(n.Properties) > propertiesMax {
 		return n, messages.Errorf(messages.InvalidRequest, "game session %s would have %d game properties; at most %d are allowed", g.ID, len(n.Properties), propertiesMax)
 	}
-	replace(&n.Name, q.Name)
-	replace(&n.MaxPlayers, q.MaxPlayers)
-	replace(&n.AcceptsPlayers, q.AcceptsPlayers)
-	replace(&n.Protected, q.Protected)
+	messages.Replace(&n.Name, q.Name)
+	messages.Replace(&n.MaxPlayers, q.MaxPlayers)
+	messages.Replace(&n.AcceptsPlayers, q.AcceptsPlayers)
+	messages.Replace(&n.Protected, q.Protected)
 	return n, nil
 }
 

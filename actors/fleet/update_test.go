@@ -11,6 +11,7 @@ import (
 
 	"troupe/actors/actorstest"
 	"troupe/actors/fleet"
+	"troupe/actors/fleet/catalog"
 	"troupe/actors/stage"
 	"troupe/messages"
 )
@@ -272,7 +273,7 @@ func TestAnAnywhereFleetOfBeforeIsInError(t *testing.T) {
 	}, func(h *host) {
 		_, err := h.create(at("fleet-anywhere", "custom-attic"))
 		h.is(err, messages.InvalidFleetStatus)
-		events, err := request[[]messages.FleetEvent](h, fleet.Events{ID: "fleet-anywhere"})
+		events, err := request[[]messages.FleetEvent](h, catalog.Events{ID: "fleet-anywhere"})
 		if err != nil || len(events) == 0 || !strings.Contains(events[0].Message, "no process can register") {
 			h.Errorf("%+v, %v", events, err)
 		}

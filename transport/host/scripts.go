@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"troupe/actors/fleet"
+	"troupe/actors/fleet/catalog"
 	"troupe/actors/script"
 	"troupe/actors/script/bundle"
 	"troupe/actors/script/js"
@@ -111,8 +111,8 @@ func (s *Script) bundleLimits() bundle.Limits {
 }
 
 // scripts reads the scripts of the configured fleets.
-func (c *Config) scripts(now time.Time) ([]fleet.Script, error) {
-	var all []fleet.Script
+func (c *Config) scripts(now time.Time) ([]catalog.Script, error) {
+	var all []catalog.Script
 	for i, f := range c.Fleets {
 		if f.Script == "" {
 			continue
@@ -127,7 +127,7 @@ func (c *Config) scripts(now time.Time) ([]fleet.Script, error) {
 		for _, content := range b.Files {
 			record.Size += int64(len(content))
 		}
-		all = append(all, fleet.Script{Record: record, Bundle: b})
+		all = append(all, catalog.Script{Record: record, Bundle: b})
 	}
 	return all, nil
 }
@@ -208,7 +208,7 @@ func (h *Host) ReloadScript(ctx context.Context, id messages.FleetID) (version s
 		case changed.Loading:
 			return "", ErrStillLoading
 		}
-		return fleet.Version(changed.Script), nil
+		return catalog.Version(changed.Script), nil
 	}
 	return "", fmt.Errorf("host: fleet %s has no script of the configuration", id)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"troupe/actors/fleet/catalog"
 	"troupe/actors/stage"
 	"troupe/messages"
 )
@@ -86,7 +87,7 @@ func (p *ProcessConfig) inherit(from []*ProcessConfig) {
 }
 
 // newest reports whether a configuration runs the newest content of its script, or is about to.
-func (p *ProcessConfig) newest(c *Content) bool {
+func (p *ProcessConfig) newest(c *catalog.Content) bool {
 	runs := func(o *program) bool { return o != nil && o.content.number == c.Number }
 	return runs(p.next) || p.next == nil && runs(p.current)
 }
@@ -140,7 +141,7 @@ func (h *Hosting) cannotRun(p *ProcessConfig, code, text string, newer bool) {
 		log = log.Str("goes_on_with", p.current.version)
 	}
 	log.Msg("script does not run")
-	h.o.Listener.FleetEvent(record.ID, code, message)
+	h.o.Catalog.FleetEvent(record.ID, code, message)
 	if newer {
 		p.outcome(message)
 	}
@@ -155,7 +156,7 @@ func (h *Hosting) prove(p *ProcessConfig) {
 	h.unwant(old)
 	h.c.Log().Info().Str("fleet_id", string(id)).Str("launch_path", p.spec.LaunchPath).Str("version", now.version).Msg("script runs")
 	if old != nil {
-		h.o.Listener.FleetEvent(id, EventGeneric, "new game sessions run version "+now.version+" of the script")
+		h.o.Catalog.FleetEvent(id, catalog.EventGeneric, "new game sessions run version "+now.version+" of the script")
 		h.o.Listener.VersionReplaced(id)
 	}
 	if now.earlier { // the newest one is tried next
@@ -174,7 +175,7 @@ func (h *Hosting) tellRuns(p *program) {
 	}
 	everywhere := true
 	h.each(func(o *ProcessConfig) { everywhere = everywhere && !o.behind(p.content) })
-	h.o.Listener.ContentRuns(p.script, everywhere)
+	h.o.Catalog.ContentRuns(p.script, everywhere)
 }
 
 // retire takes a configuration out of use; game sessions in its processes go on.

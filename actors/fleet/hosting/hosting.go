@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"troupe/actors/fleet/catalog"
 	"troupe/actors/gamesession"
 	"troupe/actors/script"
 	"troupe/actors/script/bundle"
@@ -19,38 +20,25 @@ type Options struct {
 	NewProgram func(b *bundle.Bundle, entry string, f *messages.Fleet) (script.Program, error)
 	// Settings are those of a fleet's game sessions.
 	Settings func(f *messages.Fleet) gamesession.Settings
-	// Catalog has the contents of scripts.
+	// Catalog has the contents of scripts, and is told what happens to processes.
 	Catalog Catalog
-	// Listener is told what happens to processes.
+	// Listener is told what game sessions have to follow.
 	Listener Listener
 }
 
-// Catalog is what hosting asks of the catalog. It is called in the fleet actor.
+// Catalog is what hosting needs of the catalog. It is called in the fleet actor; see
+// catalog.Catalog.
 type Catalog interface {
-	// Contents returns the newest content of a script, and the one that ran before it while
-	// that is kept; nil for none.
-	Contents(id messages.ScriptID) (newest, earlier *Content)
-}
-
-// Content is one content of a script.
-type Content struct {
-	Number  int            // unique and rising within the script
-	Version string         // its name for users
-	Bundle  *bundle.Bundle // with the version's name
-	Missing error          // why there is no Bundle; nil if there is one
-}
-
-// Listener is told what happens to processes. It is called in the fleet actor, and may
-// call Hosting.
-type Listener interface {
-	// FleetEvent adds an event to those of a fleet.
+	Contents(id messages.ScriptID) (newest, earlier *catalog.Content)
 	FleetEvent(id messages.FleetID, code, message string)
-	// FleetRuns says that some process of a fleet runs; FleetFails, that none does or is about to.
 	FleetRuns(id messages.FleetID)
 	FleetFails(id messages.FleetID)
-	// ContentRuns says that a process runs the newest content of a script; everywhere is false
-	// while another still runs an earlier one.
 	ContentRuns(id messages.ScriptID, everywhere bool)
+}
+
+// Listener is told what game sessions have to follow. It is called in the fleet actor, and may
+// call Hosting.
+type Listener interface {
 	// VersionReplaced says that new game sessions of a fleet run another version than before.
 	VersionReplaced(id messages.FleetID)
 	// RoomFound says that a fleet may have room for more game sessions.
@@ -78,14 +66,6 @@ const (
 	// process is started after one that did not become ready.
 	retryMin = time.Second
 	retryMax = 5 * time.Minute
-)
-
-// Codes of fleet events, as the API has them.
-const (
-	EventNoLaunchPath = "FLEET_VALIDATION_LAUNCH_PATH_NOT_FOUND"
-	EventNotRunnable  = "FLEET_VALIDATION_EXECUTABLE_RUNTIME_FAILURE"
-	EventCrashed      = "SERVER_PROCESS_CRASHED"
-	EventGeneric      = "GENERIC_EVENT"
 )
 
 // Hosting owns programs, process configurations and stand-by processes. Only the fleet actor
@@ -239,9 +219,9 @@ func (h *Hosting) judge(f *fleet) {
 	}
 	switch {
 	case slices.ContainsFunc(f.configs, func(p *ProcessConfig) bool { return p.current != nil }):
-		h.o.Listener.FleetRuns(f.record.ID)
+		h.o.Catalog.FleetRuns(f.record.ID)
 	case !busy:
-		h.o.Listener.FleetFails(f.record.ID)
+		h.o.Catalog.FleetFails(f.record.ID)
 	}
 }
 

@@ -3,6 +3,7 @@ package hosting
 import (
 	"fmt"
 
+	"troupe/actors/fleet/catalog"
 	"troupe/actors/gamesession"
 	"troupe/actors/script"
 	"troupe/actors/stage"
@@ -100,7 +101,7 @@ func (h *Hosting) StartNew(p *Process, o gamesession.Options, sink func() script
 		log.Error("the script cannot be started:", err)
 		log.Close()
 		id := p.config.fleet.record.ID
-		h.o.Listener.FleetEvent(id, EventCrashed, "a process could not be started: "+err.Error())
+		h.o.Catalog.FleetEvent(id, catalog.EventCrashed, "a process could not be started: "+err.Error())
 		return nil, messages.Errorf(messages.Internal, "a process of fleet %s could not be started: %v", id, err)
 	}
 	return ref, nil
@@ -122,5 +123,5 @@ func (h *Hosting) Release(p *Process) { h.release(p.program) }
 
 // Crashed writes down that a process ended by its own fault while it had a game session.
 func (h *Hosting) Crashed(p *Process, why string) {
-	h.o.Listener.FleetEvent(p.config.fleet.record.ID, EventCrashed, fmt.Sprintf("a game session of version %s ended: %s", p.program.version, why))
+	h.o.Catalog.FleetEvent(p.config.fleet.record.ID, catalog.EventCrashed, fmt.Sprintf("a game session of version %s ended: %s", p.program.version, why))
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"troupe/actors/fleet/catalog"
 	"troupe/actors/script"
 	"troupe/actors/script/bundle"
 	"troupe/actors/stage"
@@ -60,7 +61,7 @@ type loader struct {
 	owner   *stage.Ref
 	config  *ProcessConfig // not looked into
 	script  messages.ScriptID
-	content Content
+	content catalog.Content
 	earlier bool
 	path    string
 	fleet   *messages.Fleet
@@ -69,12 +70,12 @@ type loader struct {
 }
 
 func (l *loader) run() {
-	result := loaded{config: l.config, close: l.close, earlier: l.earlier, code: EventNoLaunchPath}
+	result := loaded{config: l.config, close: l.close, earlier: l.earlier, code: catalog.EventNoLaunchPath}
 	var entry string
 	if l.content.Missing != nil {
-		result.code, result.err = EventNotRunnable, fmt.Errorf("the content of version %s %w: update the script", l.content.Version, l.content.Missing)
+		result.code, result.err = catalog.EventNotRunnable, fmt.Errorf("the content of version %s %w: update the script", l.content.Version, l.content.Missing)
 	} else if entry, result.err = l.content.Bundle.Entry(l.path); result.err == nil {
-		result.code = EventNotRunnable
+		result.code = catalog.EventNotRunnable
 		result.program, result.err = l.compile(entry)
 	}
 	l.owner.Tell(result)
@@ -119,7 +120,7 @@ func (h *Hosting) onLoaded(m loaded) {
 		h.fill(p)
 	default:
 		if n, ok := m.program.Program.(Noted); ok {
-			h.o.Listener.FleetEvent(p.fleet.record.ID, EventGeneric, n.Note())
+			h.o.Catalog.FleetEvent(p.fleet.record.ID, catalog.EventGeneric, n.Note())
 		}
 		h.unwant(p.next)
 		p.next = m.program

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"troupe/actors/fleet/catalog"
 	"troupe/actors/gamesession"
 	"troupe/actors/script"
 	"troupe/actors/stage"
@@ -144,7 +145,7 @@ func (h *Hosting) started(of *program) {
 // giveUp drops a next program that hangs; a new content is waited for.
 func (h *Hosting) giveUp(p *ProcessConfig) {
 	h.dropNext(p)
-	h.cannotRun(p, EventCrashed, "a process with it could not be stopped before it had a game session: it is not tried again", true)
+	h.cannotRun(p, catalog.EventCrashed, "a process with it could not be stopped before it had a game session: it is not tried again", true)
 }
 
 func (p *ProcessConfig) count(of *program) (n int) {
@@ -261,7 +262,7 @@ func (h *Hosting) onOver(i *standbyProcess, text string) {
 	if newer {
 		h.dropNext(p)
 	}
-	h.cannotRun(p, EventCrashed, "a process could not be stopped before it had a game session, and none is started with it again: "+text, newer)
+	h.cannotRun(p, catalog.EventCrashed, "a process could not be stopped before it had a game session, and none is started with it again: "+text, newer)
 	h.fill(p)
 }
 
@@ -270,18 +271,18 @@ func (h *Hosting) onOver(i *standbyProcess, text string) {
 func (h *Hosting) cannotStart(p *ProcessConfig, of *program, text string) {
 	text = "a process ended before it had a game session:\n" + text // where its place begins a line
 	if p.next != nil && of != p.next {                              // no more of the old one for now; of the new one it says nothing
-		h.cannotRun(p, EventCrashed, text, false)
+		h.cannotRun(p, catalog.EventCrashed, text, false)
 		return
 	}
 	if p.next != nil && of.earlier { // the newest one may do
 		h.dropNext(p)
-		h.cannotRun(p, EventCrashed, text, false)
+		h.cannotRun(p, catalog.EventCrashed, text, false)
 		return
 	}
 	p.failed++
 	p.retry.Stop()
 	p.retry = h.c.After(pause(p.failed), retryDue{p})
-	h.cannotRun(p, EventCrashed, text, p.next != nil)
+	h.cannotRun(p, catalog.EventCrashed, text, p.next != nil)
 }
 
 // stopStandby ends stand-by processes.

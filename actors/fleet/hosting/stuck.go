@@ -3,6 +3,7 @@ package hosting
 import (
 	"time"
 
+	"troupe/actors/fleet/catalog"
 	"troupe/actors/stage"
 	"troupe/messages"
 )
@@ -69,7 +70,7 @@ func (h *Hosting) countStuck(of *program) {
 		id := p.fleet.record.ID
 		h.c.Log().Warn().Str("fleet_id", string(id)).Str("launch_path", p.spec.LaunchPath).Str("version", of.version).
 			Msg("a version of a script is refused for new game sessions: two of its calls could not be ended")
-		h.o.Listener.FleetEvent(id, EventCrashed, p.refusal())
+		h.o.Catalog.FleetEvent(id, catalog.EventCrashed, p.refusal())
 	})
 }
 

@@ -1,4 +1,4 @@
-package fleet
+package catalog
 
 import (
 	"maps"
@@ -16,35 +16,35 @@ type tagged struct {
 }
 
 // resource finds a resource of the registry; what it is of has passed no check.
-func (r *Registry) resource(q messages.Resource) (tagged, error) {
+func (c *Catalog) resource(q messages.Resource) (tagged, error) {
 	switch store.Kind(q.Kind) {
 	case store.Fleet:
-		if f := r.fleets[messages.FleetID(q.ID)]; f != nil {
+		if f := c.fleets[messages.FleetID(q.ID)]; f != nil {
 			return tagged{f.record.Tags, func(t map[string]string) ledger.Entry {
-				return r.fleetAs(f, fleetChange{set: func(n *messages.Fleet, _ *events) { n.Tags = t }}, new(*messages.Fleet))
+				return c.fleetAs(f, fleetChange{set: func(n *messages.Fleet, _ *events) { n.Tags = t }}, new(*messages.Fleet))
 			}}, nil
 		}
 	case store.Script:
-		if s := r.scripts[messages.ScriptID(q.ID)]; s != nil {
+		if s := c.scripts[messages.ScriptID(q.ID)]; s != nil {
 			return tagged{s.record.Tags, func(t map[string]string) ledger.Entry {
 				changed := *s.record
 				changed.Tags = t
-				return r.scriptAs(s, &changed)
+				return c.scriptAs(s, &changed)
 			}}, nil
 		}
 	case store.Alias:
-		if a := r.aliases[messages.AliasID(q.ID)]; a != nil {
+		if a := c.aliases[messages.AliasID(q.ID)]; a != nil {
 			return tagged{a.Tags, func(t map[string]string) ledger.Entry {
 				changed := *a
 				changed.Tags = t
-				return r.aliasAs(&changed)
+				return c.aliasAs(&changed)
 			}}, nil
 		}
 	case store.Location:
-		if l, ok := r.locations[q.ID]; ok && messages.CustomLocation(q.ID) {
+		if l, ok := c.locations[q.ID]; ok && messages.CustomLocation(q.ID) {
 			return tagged{l.Tags, func(t map[string]string) ledger.Entry {
 				l.Tags = t
-				return r.locationAs(l)
+				return c.locationAs(l)
 			}}, nil
 		}
 	}
@@ -52,19 +52,19 @@ func (r *Registry) resource(q messages.Resource) (tagged, error) {
 }
 
 // tags reads the tags of a resource.
-func (r *Registry) tags(q messages.Resource) (map[string]string, error) {
-	found, err := r.resource(q)
+func (c *Catalog) tags(q messages.Resource) (map[string]string, error) {
+	found, err := c.resource(q)
 	return maps.Clone(found.tags), err
 }
 
 // onUpdateTags sets and removes tags (service-api.md 2.11). A map of tags is never
 // changed: records share it.
-func (r *Registry) onUpdateTags(m stage.Request[messages.UpdateTags, map[string]string]) {
+func (c *Catalog) onUpdateTags(m stage.Request[messages.UpdateTags, map[string]string]) {
 	q := m.Request
 	var answer map[string]string
 	key := ledger.Key{Kind: store.Kind(q.Resource.Kind), ID: q.Resource.ID}
-	r.ledger.Do(ledger.Transaction{Key: key, Reply: one(m.Reply, &answer), Decide: func() (ledger.Entry, error) {
-		found, err := r.resource(q.Resource)
+	c.ledger.Do(ledger.Transaction{Key: key, Reply: m.With(&answer), Decide: func() (ledger.Entry, error) {
+		found, err := c.resource(q.Resource)
 		if err != nil {
 			return ledger.Entry{}, err
 		}

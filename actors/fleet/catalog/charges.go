@@ -1,4 +1,4 @@
-package fleet
+package catalog
 
 import (
 	"slices"
@@ -37,6 +37,35 @@ func creatorLimit(f *messages.Fleet) (l messages.CreatorLimit, ok bool) {
 	return l, l.PerPeriod > 0 && l.Period > 0
 }
 
+// Charge counts a game session that a creator is about to create on a fleet, or says why that
+// is not allowed. Reply is called once, in the fleet actor, and maybe before Charge returns.
+func (c *Catalog) Charge(f *messages.Fleet, id string, reply func(error)) {
+	limit, limited := creatorLimit(f)
+	who, now := creator{f.ID, id}, c.context.Now()
+	switch {
+	case !limited, id == "" && f.CreatorLimit == nil:
+	case id == "":
+		reply(messages.Errorf(messages.InvalidRequest, "fleet %s limits what one creator may create: CreatorId is required", f.ID))
+		return
+	case !c.creators.allow(who, limit, now):
+		reply(messages.Errorf(messages.LimitExceeded, "creator %s has created %d game sessions on fleet %s within %v", id, limit.PerPeriod, f.ID, limit.Period))
+		return
+	default:
+		c.creators.remember(who, limit, now)
+	}
+	reply(nil)
+}
+
+// Refund takes back the last Charge of a creator: what was created then came to nothing.
+func (c *Catalog) Refund(f messages.FleetID, id string) { c.creators.refund(creator{f, id}) }
+
+// Charged is Charge for what an earlier process of the host has created, oldest first.
+func (c *Catalog) Charged(f messages.FleetID, id string, at time.Time) {
+	if record := c.Fleet(f); record != nil && record.CreatorLimit != nil && id != "" {
+		c.creators.remember(creator{f, id}, *record.CreatorLimit, at)
+	}
+}
+
 // allow reports whether who may create now.
 func (c *creators) allow(who creator, l messages.CreatorLimit, now time.Time) bool {
 	made := c.made[who]
@@ -61,7 +90,7 @@ func (c *creators) remember(who creator, l messages.CreatorLimit, at time.Time) 
 	c.sweep(at)
 }
 
-// refund takes back the last charge: what was created then came to nothing.
+// refund takes back the last charge.
 func (c *creators) refund(who creator) {
 	if made := c.made[who]; made != nil && len(made.times) > 0 {
 		made.times = made.times[:len(made.times)-1]

@@ -1,4 +1,4 @@
-package fleet
+package catalog
 
 import (
 	"cmp"
@@ -7,7 +7,6 @@ import (
 	"slices"
 	"time"
 
-	"troupe/actors/gamesession"
 	"troupe/actors/ledger"
 	"troupe/actors/stage"
 	"troupe/actors/store"
@@ -16,9 +15,9 @@ import (
 
 // unknownLocation returns the first location that is neither configured nor custom, ""
 // if there is none.
-func (r *Registry) unknownLocation(names []string) string {
+func (c *Catalog) unknownLocation(names []string) string {
 	i := slices.IndexFunc(names, func(name string) bool {
-		_, known := r.locations[name]
+		_, known := c.locations[name]
 		return !known && !messages.CustomLocation(name)
 	})
 	if i < 0 {
@@ -32,72 +31,71 @@ func noLocation(name string) error {
 }
 
 // onCreateLocation makes a custom location (service-api.md 2.12).
-func (r *Registry) onCreateLocation(c *stage.Context, m stage.Request[messages.Location, messages.Location]) {
+func (c *Catalog) onCreateLocation(m stage.Request[messages.Location, messages.Location]) {
 	l := m.Request
 	reply := func(err error) { m.Reply(l, err) }
-	r.ledger.Do(ledger.Transaction{Key: locationKey(l.Name), Reply: reply, Decide: func() (ledger.Entry, error) {
-		custom := r.ledger.Claimed(store.Location).Count
-		for name := range r.locations {
+	c.ledger.Do(ledger.Transaction{Key: locationKey(l.Name), Reply: reply, Decide: func() (ledger.Entry, error) {
+		custom := c.ledger.Claimed(store.Location).Count
+		for name := range c.locations {
 			if messages.CustomLocation(name) {
 				custom++
 			}
 		}
-		if _, taken := r.locations[l.Name]; taken {
+		if _, taken := c.locations[l.Name]; taken {
 			return ledger.Entry{}, messages.Errorf(messages.Conflict, "location %s exists", l.Name)
 		}
 		if custom >= customMax {
 			return ledger.Entry{}, messages.Errorf(messages.LimitExceeded, "there are %d custom locations already", customMax)
 		}
-		l.Created = c.Now()
-		e := r.locationAs(l)
+		l.Created = c.context.Now()
+		e := c.locationAs(l)
 		e.Claim.Count = 1
 		return e, nil
 	}})
 }
 
 // locationAs makes a location, or replaces it by a changed one.
-func (r *Registry) locationAs(l messages.Location) ledger.Entry {
-	return ledger.Entry{Changes: []store.Change{store.Put(store.Location, l.Name, l)}, Apply: func() { r.locations[l.Name] = l }}
+func (c *Catalog) locationAs(l messages.Location) ledger.Entry {
+	return ledger.Entry{Changes: []store.Change{store.Put(store.Location, l.Name, l)}, Apply: func() { c.locations[l.Name] = l }}
 }
 
-func (r *Registry) onDeleteLocation(m stage.Request[DropLocation, stage.None]) {
+func (c *Catalog) onDeleteLocation(m stage.Request[DropLocation, stage.None]) {
 	name := m.Request.Name
-	r.ledger.Do(ledger.Transaction{Key: locationKey(name), Reply: nothing(m.Reply), Decide: func() (ledger.Entry, error) {
-		if _, ok := r.locations[name]; !ok || !messages.CustomLocation(name) {
+	c.ledger.Do(ledger.Transaction{Key: locationKey(name), Reply: m.With(new(stage.None)), Decide: func() (ledger.Entry, error) {
+		if _, ok := c.locations[name]; !ok || !messages.CustomLocation(name) {
 			return ledger.Entry{}, messages.Errorf(messages.NotFound, "there is no custom location %s", name)
 		}
-		for _, f := range r.fleets {
+		for _, f := range c.fleets {
 			if f.record.Status != messages.FleetTerminated && slices.Contains(f.record.Locations, name) {
 				return ledger.Entry{}, messages.Errorf(messages.InvalidRequest, "location %s is used by fleet %s", name, f.record.ID)
 			}
 		}
-		return ledger.Entry{Changes: []store.Change{store.Delete(store.Location, name)}, Apply: func() { delete(r.locations, name) }}, nil
+		return ledger.Entry{Changes: []store.Change{store.Delete(store.Location, name)}, Apply: func() { delete(c.locations, name) }}, nil
 	}})
 }
 
-func (r *Registry) allLocations() []messages.Location {
-	return slices.SortedFunc(maps.Values(r.locations), func(a, b messages.Location) int { return cmp.Compare(a.Name, b.Name) })
+func (c *Catalog) allLocations() []messages.Location {
+	return slices.SortedFunc(maps.Values(c.locations), func(a, b messages.Location) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // onAddLocations adds locations to a fleet.
-func (r *Registry) onAddLocations(c *stage.Context, m stage.Request[AddLocations, *messages.Fleet]) {
+func (c *Catalog) onAddLocations(m stage.Request[AddLocations, *messages.Fleet]) {
 	q := m.Request
-	r.changeFleet(c, q.FleetID, locationKeys(q.Locations), m.Reply, func(f *fleetEntry) (fleetChange, error) {
+	c.changeFleet(q.FleetID, locationKeys(q.Locations), m.Reply, func(f *fleet) (fleetChange, error) {
 		return fleetChange{set: func(n *messages.Fleet, e *events) {
 			n.Locations = slices.Concat(n.Locations, q.Locations)
 			for _, l := range q.Locations {
-				e.addLocation(c.Now(), l, "PENDING", "CREATING", "CREATED", "ACTIVATING", "ACTIVE")
+				e.addLocation(c.context.Now(), l, "PENDING", "CREATING", "CREATED", "ACTIVATING", "ACTIVE")
 			}
 		}, then: func() {
-			r.hosting.Refill(f.record.ID)
-			r.tellRoom(f, "")
-		}}, r.addable(f, q.Locations)
+			c.o.Listener.CapacityChanged(f.record, "")
+		}}, c.addable(f, q.Locations)
 	})
 }
 
-func (r *Registry) addable(f *fleetEntry, locations []string) error {
+func (c *Catalog) addable(f *fleet, locations []string) error {
 	record := f.record
-	unknown := r.unknownLocation(locations)
+	unknown := c.unknownLocation(locations)
 	switch {
 	case record.Anywhere:
 		return messages.Errorf(messages.InvalidRequest, "fleet %s is an ANYWHERE fleet: its locations are given when it is made", record.ID)
@@ -122,24 +120,19 @@ func (e *events) addLocation(now time.Time, location string, states ...string) {
 }
 
 // onRemoveLocations takes locations from a fleet, and ends its game sessions there.
-func (r *Registry) onRemoveLocations(c *stage.Context, m stage.Request[RemoveLocations, *messages.Fleet]) {
+func (c *Catalog) onRemoveLocations(m stage.Request[RemoveLocations, *messages.Fleet]) {
 	q := m.Request
 	removed := func(l string) bool { return slices.Contains(q.Locations, l) }
-	r.changeFleet(c, q.FleetID, nil, m.Reply, func(f *fleetEntry) (fleetChange, error) {
+	c.changeFleet(q.FleetID, nil, m.Reply, func(f *fleet) (fleetChange, error) {
 		return fleetChange{set: func(n *messages.Fleet, e *events) {
 			for _, l := range q.Locations {
-				e.addLocation(c.Now(), l, "DELETING", "DELETED")
+				e.addLocation(c.context.Now(), l, "DELETING", "DELETED")
 			}
 			n.Locations = slices.DeleteFunc(slices.Clone(n.Locations), removed)
 			n.Groups = maps.Clone(n.Groups)
 			maps.DeleteFunc(n.Groups, func(l string, _ messages.Groups) bool { return removed(l) })
 		}, then: func() {
-			for _, e := range r.order {
-				if e.fleet == f && e.ref != nil && !e.over && removed(e.location) {
-					e.ref.Tell(gamesession.Terminate{Reason: messages.CloseGoingAway, Text: "fleet location deleted"})
-				}
-			}
-			r.hosting.Refill(f.record.ID)
+			c.o.Listener.LocationsRemoved(f.record, q.Locations)
 		}}, removable(f.record, q.Locations)
 	})
 }

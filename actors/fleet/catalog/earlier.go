@@ -1,4 +1,4 @@
-package fleet
+package catalog
 
 import (
 	"errors"
@@ -22,7 +22,7 @@ type earlier struct {
 }
 
 // contentKey is where the newest content is stored.
-func (s *scriptEntry) contentKey() string {
+func (s *script) contentKey() string {
 	if s.key != "" {
 		return s.key
 	}
@@ -30,7 +30,7 @@ func (s *scriptEntry) contentKey() string {
 }
 
 // supersede stores a new content; the one before stays if it has run.
-func (s *scriptEntry) supersede(number int, zip []byte) []store.Change {
+func (s *script) supersede(number int, zip []byte) []store.Change {
 	was := earlier{Key: s.contentKey(), Contents: s.record.Contents, Version: s.record.Version}
 	s.key = fmt.Sprintf("%s/%d", s.record.ID, number)
 	changes := []store.Change{{Kind: store.Content, ID: s.key, Value: zip}}
@@ -47,10 +47,10 @@ func (s *scriptEntry) supersede(number int, zip []byte) []store.Change {
 // dropEarlier gives up a script's earlier content, if the newest one runs wherever the
 // earlier one did, behind changes that are under way: they may bring a content that does not
 // run, and may be refused.
-func (r *Registry) dropEarlier(s *scriptEntry) {
+func (c *Catalog) dropEarlier(s *script) {
 	id := s.record.ID
-	r.ledger.Do(ledger.Transaction{Key: scriptKey(id), Decide: func() (ledger.Entry, error) {
-		if !s.ran || s.good == nil || r.scripts[id] != s {
+	c.ledger.Do(ledger.Transaction{Key: scriptKey(id), Decide: func() (ledger.Entry, error) {
+		if !s.ran || s.good == nil || c.scripts[id] != s {
 			return ledger.Entry{}, errStillNeeded
 		}
 		next, key := *s, s.good.Key
@@ -62,7 +62,7 @@ func (r *Registry) dropEarlier(s *scriptEntry) {
 var errStillNeeded = errors.New("the earlier content is needed")
 
 // dropped is the changes that delete a script.
-func (s *scriptEntry) dropped() []store.Change {
+func (s *script) dropped() []store.Change {
 	id := string(s.record.ID)
 	changes := []store.Change{store.Delete(store.Script, id), store.Delete(store.Content, s.contentKey())}
 	if s.good != nil {
@@ -72,9 +72,9 @@ func (s *scriptEntry) dropped() []store.Change {
 }
 
 // contentAt is where a restored content belongs, by its key; nil if nowhere.
-func (r *Registry) contentAt(key string) **bundle.Bundle {
+func (c *Catalog) contentAt(key string) **bundle.Bundle {
 	id, _, _ := strings.Cut(key, "/")
-	switch s := r.scripts[messages.ScriptID(id)]; {
+	switch s := c.scripts[messages.ScriptID(id)]; {
 	case s == nil || s.configured:
 	case key == s.contentKey():
 		return &s.bundle

@@ -1,4 +1,4 @@
-package fleet
+package catalog
 
 import (
 	"slices"
@@ -9,8 +9,8 @@ import (
 
 // onUpdatePorts changes the port ranges that a fleet's settings name. They are kept and
 // shown: the host's ports are open anyway.
-func (r *Registry) onUpdatePorts(c *stage.Context, m stage.Request[messages.UpdatePorts, *messages.Fleet]) {
-	r.changeFleet(c, m.Request.FleetID, nil, m.Reply, func(f *fleetEntry) (fleetChange, error) {
+func (c *Catalog) onUpdatePorts(m stage.Request[messages.UpdatePorts, *messages.Fleet]) {
+	c.changeFleet(m.Request.FleetID, nil, m.Reply, func(f *fleet) (fleetChange, error) {
 		ports, err := changedPorts(f.record.Ports, m.Request)
 		return fleetChange{set: func(n *messages.Fleet, _ *events) { n.Ports = ports }}, err
 	})

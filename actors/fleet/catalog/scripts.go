@@ -1,4 +1,4 @@
-package fleet
+package catalog
 
 import (
 	"cmp"
@@ -13,8 +13,8 @@ import (
 	"troupe/messages"
 )
 
-// scriptEntry is a script and its newest content.
-type scriptEntry struct {
+// script is a script and its newest content.
+type script struct {
 	record     *messages.Script
 	bundle     *bundle.Bundle
 	configured bool     // of the configuration
@@ -25,22 +25,22 @@ type scriptEntry struct {
 }
 
 // onCreateScript makes a script.
-func (r *Registry) onCreateScript(c *stage.Context, m stage.Request[NewScript, *messages.Script]) {
+func (c *Catalog) onCreateScript(m stage.Request[NewScript, *messages.Script]) {
 	b, q := m.Request.Bundle, m.Request.Request
 	id := messages.ScriptID("script-" + uuid.NewString())
 	var made *messages.Script
-	r.ledger.Do(ledger.Transaction{Key: scriptKey(id), Reply: one(m.Reply, &made), Decide: func() (ledger.Entry, error) {
-		if err := r.roomForScript(nil, b); err != nil {
+	c.ledger.Do(ledger.Transaction{Key: scriptKey(id), Reply: m.With(&made), Decide: func() (ledger.Entry, error) {
+		if err := c.roomForScript(nil, b); err != nil {
 			return ledger.Entry{}, err
 		}
 		made = &messages.Script{
 			ID: id, Name: q.Name, Version: q.Version,
-			NodeVersion: cmp.Or(q.NodeVersion, messages.NodeVersion10), Size: int64(len(q.Zip)), Created: c.Now(), Contents: 1, Tags: q.Tags,
+			NodeVersion: cmp.Or(q.NodeVersion, messages.NodeVersion10), Size: int64(len(q.Zip)), Created: c.context.Now(), Contents: 1, Tags: q.Tags,
 		}
-		s := &scriptEntry{bundle: b, record: made}
+		s := &script{bundle: b, record: made}
 		return ledger.Entry{Changes: []store.Change{s.put(), content(id, q.Zip)}, Claim: ledger.Claim{Count: 1, Bytes: size(b)}, Apply: func() {
-			r.scripts[id] = s
-			c.Log().Info().Str("script_id", string(id)).Str("version", made.Version).Int("files", len(b.Files)).Msg("script created")
+			c.scripts[id] = s
+			c.context.Log().Info().Str("script_id", string(id)).Str("version", made.Version).Int("files", len(b.Files)).Msg("script created")
 		}}, nil
 	}})
 }
@@ -50,13 +50,13 @@ func content(id messages.ScriptID, zip []byte) store.Change {
 }
 
 // roomForScript bounds what scripts hold; old is a script whose content goes.
-func (r *Registry) roomForScript(old *scriptEntry, b *bundle.Bundle) error {
-	claimed := r.ledger.Claimed(store.Script)
-	if old == nil && len(r.scripts)+claimed.Count >= scriptsMax {
+func (c *Catalog) roomForScript(old *script, b *bundle.Bundle) error {
+	claimed := c.ledger.Claimed(store.Script)
+	if old == nil && len(c.scripts)+claimed.Count >= scriptsMax {
 		return messages.Errorf(messages.LimitExceeded, "there are %d scripts already", scriptsMax)
 	}
 	total := size(b) + claimed.Bytes
-	for _, s := range r.scripts {
+	for _, s := range c.scripts {
 		if s != old {
 			total += size(s.bundle)
 		}
@@ -82,28 +82,28 @@ func size(b *bundle.Bundle) (n int) {
 
 // onUpdateScript changes a script. Processes that are to run a new content load
 // it first: one that does not load changes nothing but what events say.
-func (r *Registry) onUpdateScript(c *stage.Context, m stage.Request[ChangeScript, Changed]) {
+func (c *Catalog) onUpdateScript(m stage.Request[ChangeScript, Changed]) {
 	q, b := m.Request.Request, m.Request.Bundle
 	var changed messages.Script
 	reply := func(err error) {
 		switch {
 		case err != nil:
 			m.Reply(Changed{}, err)
-		case b == nil: // else Reload answers
+		case b == nil: // else ContentChanged answers
 			m.Reply(Changed{Script: &changed}, nil)
 		}
 	}
-	r.ledger.Do(ledger.Transaction{Key: scriptKey(q.ID), Reply: reply, Decide: func() (ledger.Entry, error) {
-		s := r.scripts[q.ID]
+	c.ledger.Do(ledger.Transaction{Key: scriptKey(q.ID), Reply: reply, Decide: func() (ledger.Entry, error) {
+		s := c.scripts[q.ID]
 		if s == nil {
-			return ledger.Entry{}, r.noScript(q.ID)
+			return ledger.Entry{}, c.noScript(q.ID)
 		}
 		changed = *s.record
 		changed.Name, changed.Version = cmp.Or(q.Name, changed.Name), cmp.Or(q.Version, changed.Version)
 		if b == nil {
-			return r.scriptAs(s, &changed), nil
+			return c.scriptAs(s, &changed), nil
 		}
-		if err := r.roomForScript(s, b); err != nil {
+		if err := c.roomForScript(s, b); err != nil {
 			return ledger.Entry{}, err
 		}
 		changed.Contents++
@@ -118,8 +118,8 @@ func (r *Registry) onUpdateScript(c *stage.Context, m stage.Request[ChangeScript
 		next.record, next.bundle = &changed, b
 		return ledger.Entry{Changes: append([]store.Change{next.put()}, contents...), Claim: ledger.Claim{Bytes: size(b)}, Apply: func() {
 			s.record, s.bundle, s.key, s.ran, s.good, s.missing = next.record, next.bundle, next.key, next.ran, next.good, nil
-			c.Log().Info().Str("script_id", string(changed.ID)).Str("version", changed.Version).Int("contents", changed.Contents).Msg("script updated")
-			r.hosting.Reload(changed.ID, cmp.Or(m.Request.Wait, updateWait), func(refused []string, pending bool) {
+			c.context.Log().Info().Str("script_id", string(changed.ID)).Str("version", changed.Version).Int("contents", changed.Contents).Msg("script updated")
+			c.o.Listener.ContentChanged(changed.ID, cmp.Or(m.Request.Wait, updateWait), func(refused []string, pending bool) {
 				m.Reply(Changed{Script: &changed, Refused: refused, Loading: pending}, nil)
 			})
 		}}, nil
@@ -127,26 +127,26 @@ func (r *Registry) onUpdateScript(c *stage.Context, m stage.Request[ChangeScript
 }
 
 // scriptAs gives a script another record, of the same content.
-func (r *Registry) scriptAs(s *scriptEntry, record *messages.Script) ledger.Entry {
+func (c *Catalog) scriptAs(s *script, record *messages.Script) ledger.Entry {
 	next := *s
 	next.record = record
 	return ledger.Entry{Changes: []store.Change{next.put()}, Apply: func() {
 		s.record = record
-		r.hosting.Relabel(record.ID)
+		c.o.Listener.VersionRenamed(record.ID)
 	}}
 }
 
 // describeScripts reads one script, or all.
-func (r *Registry) describeScripts(id messages.ScriptID) ([]*messages.Script, error) {
+func (c *Catalog) describeScripts(id messages.ScriptID) ([]*messages.Script, error) {
 	if id != "" {
-		s := r.scripts[id]
+		s := c.scripts[id]
 		if s == nil {
-			return nil, r.noScript(id)
+			return nil, c.noScript(id)
 		}
 		return []*messages.Script{s.record}, nil
 	}
-	all := make([]*messages.Script, 0, len(r.scripts))
-	for _, s := range r.scripts {
+	all := make([]*messages.Script, 0, len(c.scripts))
+	for _, s := range c.scripts {
 		all = append(all, s.record)
 	}
 	slices.SortFunc(all, func(a, b *messages.Script) int {
@@ -155,21 +155,21 @@ func (r *Registry) describeScripts(id messages.ScriptID) ([]*messages.Script, er
 	return all, nil
 }
 
-func (r *Registry) onDeleteScript(c *stage.Context, m stage.Request[DropScript, stage.None]) {
+func (c *Catalog) onDeleteScript(m stage.Request[DropScript, stage.None]) {
 	id := m.Request.ID
-	r.ledger.Do(ledger.Transaction{Key: scriptKey(id), Reply: nothing(m.Reply), Decide: func() (ledger.Entry, error) {
-		s := r.scripts[id]
+	c.ledger.Do(ledger.Transaction{Key: scriptKey(id), Reply: m.With(new(stage.None)), Decide: func() (ledger.Entry, error) {
+		s := c.scripts[id]
 		if s == nil {
-			return ledger.Entry{}, r.noScript(id)
+			return ledger.Entry{}, c.noScript(id)
 		}
-		for _, f := range r.fleets {
+		for _, f := range c.fleets {
 			if f.record.ScriptID == id && f.record.Status != messages.FleetTerminated {
 				return ledger.Entry{}, messages.Errorf(messages.InvalidRequest, "script %s is used by fleet %s: delete that first", id, f.record.ID)
 			}
 		}
 		return ledger.Entry{Changes: s.dropped(), Apply: func() {
-			delete(r.scripts, id)
-			c.Log().Info().Str("script_id", string(id)).Msg("script deleted")
+			delete(c.scripts, id)
+			c.context.Log().Info().Str("script_id", string(id)).Msg("script deleted")
 		}}, nil
 	}})
 }

@@ -1,4 +1,4 @@
-package fleet
+package catalog
 
 import (
 	"slices"
@@ -11,15 +11,15 @@ import (
 
 // Codes of fleet events, as the API has them.
 const (
-	eventCreated        = "FLEET_CREATED"
-	eventDeleted        = "FLEET_DELETED"
-	eventNoLaunchPath   = "FLEET_VALIDATION_LAUNCH_PATH_NOT_FOUND"
-	eventNotRunnable    = "FLEET_VALIDATION_EXECUTABLE_RUNTIME_FAILURE"
-	eventCrashed        = "SERVER_PROCESS_CRASHED"
-	eventActivation     = "GAME_SESSION_ACTIVATION_TIMEOUT"
-	eventGeneric        = "GENERIC_EVENT"
-	eventProtection     = "FLEET_NEW_GAME_SESSION_PROTECTION_POLICY_UPDATED"
-	eventScaling        = "FLEET_SCALING_EVENT"
+	EventCreated        = "FLEET_CREATED"
+	EventDeleted        = "FLEET_DELETED"
+	EventNoLaunchPath   = "FLEET_VALIDATION_LAUNCH_PATH_NOT_FOUND"
+	EventNotRunnable    = "FLEET_VALIDATION_EXECUTABLE_RUNTIME_FAILURE"
+	EventCrashed        = "SERVER_PROCESS_CRASHED"
+	EventActivation     = "GAME_SESSION_ACTIVATION_TIMEOUT"
+	EventGeneric        = "GENERIC_EVENT"
+	EventProtection     = "FLEET_NEW_GAME_SESSION_PROTECTION_POLICY_UPDATED"
+	EventScaling        = "FLEET_SCALING_EVENT"
 	eventLocationPrefix = "LOCATION_STATE_"
 	eventStatePrefix    = "FLEET_STATE_"
 	eventsMax           = 200 // kept per fleet
@@ -35,7 +35,8 @@ func (e *events) add(now time.Time, code, message string) {
 	if len(message) > eventMessageMax {
 		message = message[:eventMessageMax] + "..."
 	}
-	event := messages.FleetEvent{ID: newEventID(), Code: code, Message: message}
+	// Ids of version 7 sort behind those before, which often have the same time.
+	event := messages.FleetEvent{ID: uuid.Must(uuid.NewV7()).String(), Code: code, Message: message}
 	same := func(o messages.FleetEvent) bool { return o.Code == code && o.Message == message }
 	if i := slices.IndexFunc(*e, same); i >= 0 {
 		event = (*e)[i]
@@ -46,7 +47,3 @@ func (e *events) add(now time.Time, code, message string) {
 		*e = slices.Delete(*e, 0, len(*e)-eventsMax)
 	}
 }
-
-// newEventID returns an id that sorts behind those before: events often happen
-// at one moment.
-func newEventID() string { return uuid.Must(uuid.NewV7()).String() }

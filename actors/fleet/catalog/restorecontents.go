@@ -1,4 +1,4 @@
-package fleet
+package catalog
 
 import (
 	"cmp"
@@ -19,16 +19,16 @@ var restoredMax = bundle.Limits{UnpackedMax: scriptBytesMax}
 // restoreContents reads the contents of scripts. A script whose newest content is not
 // there, or cannot be used, stays: its fleets run the last good one, or are in ERROR until
 // there is a new one. Of the contents that no script names, the newest is taken for that.
-func (r *Registry) restoreContents() error {
+func (c *Catalog) restoreContents() error {
 	spare := make(map[messages.ScriptID]*spareContent)
 	why := make(map[string]error) // by key
-	damaged, err := r.o.Store.Load(store.Content, func(key string, zip []byte) error {
-		if at := r.contentAt(key); at != nil {
+	damaged, err := c.o.Store.Load(store.Content, func(key string, zip []byte) error {
+		if at := c.contentAt(key); at != nil {
 			if *at, why[key] = bundle.FromZip(slices.Clone(zip), restoredMax); why[key] != nil {
 				*at = nil
 			}
 		} else {
-			r.keepSpare(spare, key, zip)
+			c.keepSpare(spare, key, zip)
 		}
 		return nil
 	})
@@ -36,13 +36,13 @@ func (r *Registry) restoreContents() error {
 		return err
 	}
 	for _, d := range damaged {
-		if why[d.ID] = d.Err; r.contentAt(d.ID) == nil { // else it is missed below
-			r.without(store.Content, d.ID, d.Err)
+		if why[d.ID] = d.Err; c.contentAt(d.ID) == nil { // else it is missed below
+			c.unread.Add(store.Content, d.ID, d.Err)
 		}
 	}
-	for id, s := range r.scripts {
+	for id, s := range c.scripts {
 		if good := s.good; good != nil && good.bundle == nil {
-			r.without(store.Content, good.Key, cmp.Or(why[good.Key], errNotThere))
+			c.unread.Add(store.Content, good.Key, cmp.Or(why[good.Key], errNotThere))
 			s.good = nil
 		}
 		if s.bundle == nil {
@@ -50,7 +50,7 @@ func (r *Registry) restoreContents() error {
 			if s.good == nil {
 				s.good = spare[id].content()
 			}
-			r.without(store.Content, s.contentKey(), fmt.Errorf("the newest content of script %s: %w", id, s.missing))
+			c.unread.Add(store.Content, s.contentKey(), fmt.Errorf("the newest content of script %s: %w", id, s.missing))
 		}
 	}
 	return nil
@@ -65,11 +65,11 @@ type spareContent struct {
 	zip    []byte
 }
 
-func (r *Registry) keepSpare(spare map[messages.ScriptID]*spareContent, key string, zip []byte) {
+func (c *Catalog) keepSpare(spare map[messages.ScriptID]*spareContent, key string, zip []byte) {
 	text, tail, _ := strings.Cut(key, "/")
 	id := messages.ScriptID(text)
 	number, err := strconv.Atoi(cmp.Or(tail, "1"))
-	s := r.scripts[id]
+	s := c.scripts[id]
 	if err != nil || s == nil || s.configured || number >= s.record.Contents {
 		return
 	}

@@ -1,4 +1,4 @@
-package fleet
+package catalog
 
 import (
 	"strings"
@@ -15,22 +15,22 @@ type CheckDestinations struct{ Destinations []string }
 
 // CheckDestinations answers what is asked by the request of that name. Only the actor may
 // call it, and whoever made the Registry before it is spawned.
-func (r *Registry) CheckDestinations(destinations []string) error {
+func (c *Catalog) CheckDestinations(destinations []string) error {
 	with, without := false, false
 	for _, arn := range destinations {
 		id := arn[strings.LastIndexByte(arn, '/')+1:]
 		fleet := messages.FleetID(id)
 		if strings.HasPrefix(id, "alias-") {
-			a := r.aliases[messages.AliasID(id)]
+			a := c.aliases[messages.AliasID(id)]
 			if a == nil {
-				return r.unknown(store.Alias, id)
+				return c.unknown(store.Alias, id)
 			}
 			fleet = a.FleetID // "" if it is TERMINAL; or of a fleet that is gone
 		}
-		f := r.fleets[fleet]
+		f := c.fleets[fleet]
 		switch {
 		case f == nil && fleet == messages.FleetID(id):
-			return r.unknown(store.Fleet, id)
+			return c.unknown(store.Fleet, id)
 		case f == nil:
 		case fleet == messages.FleetID(id) && (f.record.Status == messages.FleetDeleting || f.record.Status == messages.FleetTerminated):
 			return messages.Errorf(messages.InvalidRequest, "fleet %s is %s", id, f.record.Status)

@@ -1,0 +1,285 @@
+package catalog
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/actors/ledger"
+	"troupe/actors/script/bundle"
+	"troupe/actors/stage"
+	"troupe/actors/store"
+	"troupe/messages"
+)
+
+// Options configure a Catalog. Values are set once.
+type Options struct {
+	// Region is the home of fleets that name no location; it always exists.
+	Region string
+	// Locations, Fleets, Aliases and Scripts are those of the configuration.
+	Locations []messages.Location
+	Fleets    []*messages.Fleet
+	Aliases   []*messages.Alias
+	Scripts   []Script
+	// ProcessesMax bounds the processes of a fleet, GroupsMax its process groups in one location.
+	ProcessesMax, GroupsMax int
+	// Store keeps what has been answered.
+	Store store.Store
+	// Listener is told what follows from changes.
+	Listener Listener
+}
+
+// Script is a script with its content.
+type Script struct {
+	Record *messages.Script
+	Bundle *bundle.Bundle
+}
+
+// Listener is told what follows from changes that are durable and shown. It is called in the
+// fleet actor, and may call the Catalog. Records are never changed after.
+type Listener interface {
+	// FleetChanged gives the new record of a fleet, whatever has changed in it.
+	FleetChanged(f *messages.Fleet)
+	// FleetConfigured says that a fleet with a script is to run what its Runtime says.
+	FleetConfigured(f *messages.Fleet)
+	// FleetOpened says that a fleet has become ACTIVE.
+	FleetOpened(f *messages.Fleet)
+	// CapacityChanged says that a fleet may host more or fewer game sessions in a location,
+	// or, if that is empty, more in any.
+	CapacityChanged(f *messages.Fleet, location string)
+	// LocationsRemoved says that a fleet has left locations: what it runs there ends.
+	LocationsRemoved(f *messages.Fleet, locations []string)
+	// FleetClosed says that a fleet is DELETING: what it runs ends, and then Emptied is called.
+	FleetClosed(f *messages.Fleet)
+	// FleetForgotten says that a TERMINATED fleet is not shown any more.
+	FleetForgotten(id messages.FleetID)
+	// ContentChanged says that a script has a new content. Done is called once: when all its
+	// fleets run it or cannot, with the reasons why not, or after limit with pending.
+	ContentChanged(id messages.ScriptID, limit time.Duration, done func(refused []string, pending bool))
+	// VersionRenamed says that the newest content of a script has another name.
+	VersionRenamed(id messages.ScriptID)
+}
+
+const (
+	// scriptsMax and scriptBytesMax bound the memory of scripts, fleetsMax that of
+	// fleets: those that live, and those that are TERMINATED.
+	scriptsMax     = 1000
+	scriptBytesMax = 1 << 30
+	fleetsMax      = 1000
+	terminatedMax  = 1000
+	// aliasesMax, customMax, portsMax and fleetLocationsMax bound what else the API makes.
+	aliasesMax        = 1000
+	customMax         = 1000
+	portsMax          = 50
+	fleetLocationsMax = 100
+	// terminatedKeep is how long a terminated fleet is shown (service-api.md 2.3).
+	terminatedKeep = 24 * time.Hour
+	// updateWait is how long an update waits for processes to run it.
+	updateWait = 10 * time.Second
+)
+
+// Catalog owns the resources. Only the fleet actor may call its methods, and whoever made it
+// before that actor is spawned.
+type Catalog struct {
+	o         Options
+	fleets    map[messages.FleetID]*fleet
+	aliases   map[messages.AliasID]*messages.Alias
+	scripts   map[messages.ScriptID]*script
+	locations map[string]messages.Location // of the configuration, and custom ones
+	deleted   []*fleet                     // TERMINATED, in the order of their ends
+	creators  creators
+	unread    store.Unread
+	ledger    *ledger.Ledger
+	storeLog  zerolog.Logger // sampled: for what is not stored; set once
+	context   *stage.Context // of the fleet actor, once it has started
+}
+
+// Messages of the ledger to the fleet actor. Its other ledger has its own.
+type (
+	answered struct{ ledger.Answer }
+	due      struct{ ledger.Due }
+)
+
+// New returns a Catalog with what the configuration and the store have. No record of the store is an
+// error: see Unread.
+func New(o Options) (*Catalog, error) {
+	c := &Catalog{
+		o: o, fleets: make(map[messages.FleetID]*fleet), aliases: make(map[messages.AliasID]*messages.Alias),
+		scripts: make(map[messages.ScriptID]*script), locations: make(map[string]messages.Location),
+	}
+	c.ledger = ledger.New(ledger.Options{
+		Store: o.Store, Log: &c.storeLog, Stopped: unavailable(),
+		Tell:  func(msg any) { c.context.Self().Tell(answered{msg.(ledger.Answer)}) },
+		After: func(d time.Duration, msg any) { c.context.After(d, due{msg.(ledger.Due)}) },
+	})
+	c.locations[o.Region] = messages.Location{Name: o.Region}
+	for _, l := range o.Locations {
+		c.locations[l.Name] = l
+	}
+	for _, s := range o.Scripts {
+		c.scripts[s.Record.ID] = &script{record: s.Record, bundle: s.Bundle, configured: true}
+	}
+	for _, f := range o.Fleets {
+		c.fleets[f.ID] = &fleet{record: f, configured: true}
+	}
+	for _, a := range o.Aliases {
+		c.aliases[a.ID] = a
+	}
+	return c, c.restore()
+}
+
+// Started must be called once the actor has started, before all else.
+func (c *Catalog) Started(context *stage.Context) {
+	c.storeLog = context.Log().Sample(&zerolog.BurstSampler{Burst: 5, Period: time.Second})
+	c.context = context
+	c.tellDamage()
+}
+
+// Stopped refuses what waits for the store. With last, what has happened is stored once more.
+func (c *Catalog) Stopped(last bool) { c.ledger.Stop(last) }
+
+// Unread returns the stored records that the host goes on without.
+func (c *Catalog) Unread() *store.Unread { return &c.unread }
+
+func unavailable() error {
+	return messages.Errorf(messages.Unavailable, "the host is shutting down")
+}
+
+// Receive takes requests about resources, and the messages that Catalog sends to its actor; false
+// if msg is neither. Requests that change something are transactions of the ledger; each is answered
+// by its Reply, maybe later.
+func (c *Catalog) Receive(msg any) bool {
+	switch m := msg.(type) {
+	case stage.Request[NewScript, *messages.Script]:
+		c.onCreateScript(m)
+	case stage.Request[ChangeScript, Changed]:
+		c.onUpdateScript(m)
+	case stage.Request[Scripts, []*messages.Script]:
+		m.Reply(c.describeScripts(m.Request.ID))
+	case stage.Request[DropScript, stage.None]:
+		c.onDeleteScript(m)
+	case stage.Request[messages.CreateFleet, *messages.Fleet]:
+		c.onCreateFleet(m)
+	case stage.Request[DropFleet, stage.None]:
+		c.onDeleteFleet(m)
+	case stage.Request[messages.UpdateFleet, *messages.Fleet]:
+		c.onUpdateFleet(m)
+	case stage.Request[messages.UpdateRuntime, *messages.Fleet]:
+		c.onUpdateRuntime(m)
+	case stage.Request[messages.UpdateCapacity, *messages.Fleet]:
+		c.onUpdateCapacity(m)
+	case stage.Request[messages.UpdatePorts, *messages.Fleet]:
+		c.onUpdatePorts(m)
+	case stage.Request[AddLocations, *messages.Fleet]:
+		c.onAddLocations(m)
+	case stage.Request[RemoveLocations, *messages.Fleet]:
+		c.onRemoveLocations(m)
+	case stage.Request[Fleets, []*messages.Fleet]:
+		m.Reply(c.Fleets(), nil)
+	case stage.Request[Events, []messages.FleetEvent]:
+		m.Reply(c.fleetEvents(m.Request.ID))
+	case stage.Request[CheckDestinations, stage.None]:
+		m.Reply(stage.None{}, c.CheckDestinations(m.Request.Destinations))
+	case stage.Request[messages.CreateAlias, *messages.Alias]:
+		c.onCreateAlias(m)
+	case stage.Request[messages.UpdateAlias, *messages.Alias]:
+		c.onUpdateAlias(m)
+	case stage.Request[DropAlias, stage.None]:
+		c.onDeleteAlias(m)
+	case stage.Request[Aliases, []*messages.Alias]:
+		m.Reply(c.describeAliases(m.Request.ID))
+	case stage.Request[messages.Location, messages.Location]:
+		c.onCreateLocation(m)
+	case stage.Request[DropLocation, stage.None]:
+		c.onDeleteLocation(m)
+	case stage.Request[Locations, []messages.Location]:
+		m.Reply(c.allLocations(), nil)
+	case stage.Request[messages.UpdateTags, map[string]string]:
+		c.onUpdateTags(m)
+	case stage.Request[messages.Resource, map[string]string]:
+		m.Reply(c.tags(m.Request))
+	case answered:
+		c.ledger.Answered(m.Answer)
+	case due:
+		c.ledger.TryAgain(m.Due)
+	default:
+		return false
+	}
+	return true
+}
+
+// Fleet returns the record of a fleet, nil if there is none.
+func (c *Catalog) Fleet(id messages.FleetID) *messages.Fleet {
+	if f := c.fleets[id]; f != nil {
+		return f.record
+	}
+	return nil
+}
+
+// Fleets returns all fleets, oldest first.
+func (c *Catalog) Fleets() []*messages.Fleet {
+	c.forgetFleets()
+	all := make([]*messages.Fleet, 0, len(c.fleets))
+	for _, f := range c.fleets {
+		all = append(all, f.record)
+	}
+	slices.SortFunc(all, func(a, b *messages.Fleet) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
+	return all
+}
+
+// Each visits all fleets, in any order.
+func (c *Catalog) Each(f func(*messages.Fleet)) {
+	for _, one := range c.fleets {
+		f(one.record)
+	}
+}
+
+// Resolve finds the fleet that a request names, by its id or through an alias
+// (service-api.md 2.4).
+func (c *Catalog) Resolve(id messages.FleetID, alias messages.AliasID) (*messages.Fleet, error) {
+	f, err := c.resolve(id, alias)
+	if err != nil {
+		return nil, err
+	}
+	return f.record, nil
+}
+
+func (c *Catalog) resolve(id messages.FleetID, alias messages.AliasID) (*fleet, error) {
+	c.forgetFleets()
+	if alias != "" {
+		a, err := c.alias(alias)
+		if err != nil {
+			return nil, err
+		}
+		if a.FleetID == "" {
+			return nil, messages.Errorf(messages.TerminalRouting, "%s", a.Message)
+		}
+		id = a.FleetID
+	}
+	if f := c.fleets[id]; f != nil {
+		return f, nil
+	}
+	return nil, c.unknown(store.Fleet, string(id))
+}
+
+// Location returns a location, without bounds and cost if it is not there.
+func (c *Catalog) Location(name string) messages.Location { return c.locations[name] }
+
+// Keys of resources.
+func fleetKey(id messages.FleetID) ledger.Key { return ledger.Key{Kind: store.Fleet, ID: string(id)} }
+func scriptKey(id messages.ScriptID) ledger.Key {
+	return ledger.Key{Kind: store.Script, ID: string(id)}
+}
+func aliasKey(id messages.AliasID) ledger.Key { return ledger.Key{Kind: store.Alias, ID: string(id)} }
+func locationKey(name string) ledger.Key      { return ledger.Key{Kind: store.Location, ID: name} }
+
+// locationKeys are the keys of locations that a fleet is to have: they must not go meanwhile.
+func locationKeys(names []string) []ledger.Key {
+	keys := make([]ledger.Key, len(names))
+	for i, name := range names {
+		keys[i] = locationKey(name)
+	}
+	return keys
+}

@@ -1,0 +1,268 @@
+package catalog
+
+import (
+	"slices"
+
+	"github.com/google/uuid"
+
+	"troupe/actors/ledger"
+	"troupe/actors/stage"
+	"troupe/actors/store"
+	"troupe/messages"
+)
+
+// fleet is a fleet and what happened to it.
+type fleet struct {
+	record     *messages.Fleet
+	events     events
+	configured bool // of the configuration, which brings it back at each start
+}
+
+// onCreateFleet makes a fleet, which becomes ACTIVE once its script runs. The answer
+// shows it as NEW, whatever it is by then.
+func (c *Catalog) onCreateFleet(m stage.Request[messages.CreateFleet, *messages.Fleet]) {
+	q := m.Request
+	var made *messages.Fleet
+	id := messages.FleetID("fleet-" + uuid.NewString())
+	uses := locationKeys(q.Locations)
+	if !q.Anywhere {
+		uses = append(uses, scriptKey(q.ScriptID))
+	}
+	c.ledger.Do(ledger.Transaction{Key: fleetKey(id), Uses: uses, Reply: m.With(&made), Decide: func() (ledger.Entry, error) {
+		f, err := c.newFleet(id, q)
+		if err != nil {
+			return ledger.Entry{}, err
+		}
+		if q.Anywhere {
+			f.events.add(c.context.Now(), EventCreated, "the fleet was created")
+			c.setUnregistrable(f)
+		}
+		made = f.record
+		return ledger.Entry{Changes: []store.Change{f.put()}, Claim: ledger.Claim{Count: 1}, Apply: func() {
+			c.fleets[id] = f
+			c.context.Log().Info().Str("fleet_id", string(id)).Str("script_id", string(f.record.ScriptID)).Msg("fleet created")
+			if !q.Anywhere {
+				c.open(f)
+			}
+		}}, nil
+	}})
+}
+
+// setUnregistrable shows that an ANYWHERE fleet is of no use: processes elsewhere cannot
+// register with this host.
+func (c *Catalog) setUnregistrable(f *fleet) {
+	f.events.add(c.context.Now(), EventNotRunnable, "no process can register with this host from elsewhere")
+	c.setFleetStatus(f, messages.FleetErrored)
+}
+
+func (c *Catalog) newFleet(id messages.FleetID, q messages.CreateFleet) (*fleet, error) {
+	if _, err := changedPorts(nil, messages.UpdatePorts{Add: q.Ports}); err != nil {
+		return nil, err
+	}
+	f := &fleet{record: &messages.Fleet{
+		ID: id, Name: q.Name, Description: q.Description, Status: messages.FleetNew,
+		Created: c.context.Now(), Locations: q.Locations, Certificates: q.Certificates, Anywhere: q.Anywhere, ScriptID: q.ScriptID,
+		LaunchPath: q.LaunchPath, LaunchParams: q.LaunchParams, Runtime: q.Runtime, Standby: -1, CreatorLimit: q.CreatorLimit, Ports: q.Ports, Shown: q.Shown, Tags: q.Tags,
+	}}
+	unknown := c.unknownLocation(q.Locations)
+	switch {
+	case unknown != "":
+		return nil, noLocation(unknown)
+	case !q.Anywhere && concurrent(f.runtime()) > c.o.ProcessesMax:
+		return nil, messages.Errorf(messages.InvalidRequest, "the processes of RuntimeConfiguration are %d together; at most %d are allowed",
+			concurrent(f.runtime()), c.o.ProcessesMax)
+	case !q.Anywhere && c.scripts[q.ScriptID] == nil:
+		return nil, c.noScript(q.ScriptID)
+	case len(c.fleets)-len(c.deleted)+c.ledger.Claimed(store.Fleet).Count >= fleetsMax:
+		return nil, messages.Errorf(messages.LimitExceeded, "there are %d fleets already", fleetsMax)
+	}
+	return f, nil
+}
+
+// fleetChange is a change of a fleet's record, and with it maybe of its events. What follows
+// from it, then, may be nil. Set may be called again: while the change is on its way to the
+// store, the fleet may get another status or other events, which stay.
+type fleetChange struct {
+	set  func(*messages.Fleet, *events)
+	then func()
+}
+
+// changeFleet makes the change that decide has found to be right for a fleet that is not on
+// its way out, and answers.
+func (c *Catalog) changeFleet(id messages.FleetID, uses []ledger.Key, reply func(*messages.Fleet, error), decide func(*fleet) (fleetChange, error)) {
+	var changed *messages.Fleet
+	c.ledger.Do(ledger.Transaction{Key: fleetKey(id), Uses: uses, Reply: stage.Request[stage.None, *messages.Fleet]{Reply: reply}.With(&changed), Decide: func() (ledger.Entry, error) {
+		f, err := c.living(id)
+		if err != nil {
+			return ledger.Entry{}, err
+		}
+		change, err := decide(f)
+		if err != nil {
+			return ledger.Entry{}, err
+		}
+		return c.fleetAs(f, change, &changed), nil
+	}})
+}
+
+// fleetAs is the entry that changes a fleet, and says what has become of it.
+func (c *Catalog) fleetAs(f *fleet, change fleetChange, changed **messages.Fleet) ledger.Entry {
+	was, said := f.record, slices.Clone(f.events)
+	now, saying := *was, slices.Clone(f.events)
+	change.set(&now, &saying)
+	put := store.Put(store.Fleet, string(now.ID), fleetRecord{now, saying, f.configured})
+	return ledger.Entry{Changes: []store.Change{put}, Apply: func() {
+		if f.record == was && slices.Equal(f.events, said) {
+			c.setRecord(f, &now)
+			f.events = saying
+		} else {
+			c.change(f, func(n *messages.Fleet) { change.set(n, &f.events) })
+			c.noteFleet(f)
+		}
+		*changed = f.record
+		if change.then != nil {
+			change.then()
+		}
+	}}
+}
+
+// noteFleet stores a fleet whose status or events have changed by themselves.
+func (c *Catalog) noteFleet(f *fleet) {
+	key := fleetKey(f.record.ID)
+	c.ledger.Note(key, nil, ledger.Record{Key: key, Change: f.put})
+}
+
+// living finds a fleet that is not on its way out.
+func (c *Catalog) living(id messages.FleetID) (*fleet, error) {
+	f, err := c.resolve(id, "")
+	if err != nil {
+		return nil, err
+	}
+	if s := f.record.Status; s == messages.FleetDeleting || s == messages.FleetTerminated {
+		return nil, messages.Errorf(messages.InvalidFleetStatus, "fleet %s is %s", id, s)
+	}
+	return f, nil
+}
+
+// onUpdateFleet changes what is shown of a fleet, and the protection of game sessions
+// from then on.
+func (c *Catalog) onUpdateFleet(m stage.Request[messages.UpdateFleet, *messages.Fleet]) {
+	q := m.Request
+	c.changeFleet(q.FleetID, nil, m.Reply, func(f *fleet) (fleetChange, error) {
+		if q.Cost != nil && !f.record.Anywhere {
+			return fleetChange{}, messages.Errorf(messages.InvalidRequest, "AnywhereConfiguration goes with ComputeType ANYWHERE")
+		}
+		return fleetChange{set: func(n *messages.Fleet, e *events) {
+			if q.Protection != nil && *q.Protection != n.Shown.Protection {
+				e.add(c.context.Now(), EventProtection, "the protection of new game sessions was changed")
+			}
+			messages.Replace(&n.Name, q.Name)
+			messages.Replace(&n.Description, q.Description)
+			messages.Replace(&n.Shown.Protection, q.Protection)
+			messages.Replace(&n.Shown.Cost, q.Cost)
+			if q.CreatorLimit != nil {
+				n.CreatorLimit = q.CreatorLimit
+			}
+			if q.MetricGroups != nil {
+				n.Shown.MetricGroups = q.MetricGroups
+			}
+		}}, nil
+	})
+}
+
+// runtime is what a fleet with a script runs: one process of it if it does not
+// say (D-204).
+func (f *fleet) runtime() messages.RuntimeConfiguration {
+	rc := f.record.Runtime
+	if len(rc.Processes) == 0 {
+		rc.Processes = []messages.ServerProcess{{
+			LaunchPath: f.record.LaunchPath, Parameters: f.record.LaunchParams, Concurrent: max(1, f.record.GameSessionsMax),
+		}}
+	}
+	return rc
+}
+
+// open brings a fleet with a script to life.
+func (c *Catalog) open(f *fleet) {
+	c.change(f, func(n *messages.Fleet) { n.Runtime, n.Status = f.runtime(), messages.FleetNew })
+	if len(f.events) == 0 { // else an earlier process made it
+		f.events.add(c.context.Now(), EventCreated, "the fleet was created")
+	}
+	c.setFleetStatus(f, messages.FleetDownloading)
+	c.setFleetStatus(f, messages.FleetValidating)
+	c.o.Listener.FleetConfigured(f.record)
+}
+
+// change replaces the record: others may hold the old one.
+func (c *Catalog) change(f *fleet, set func(*messages.Fleet)) {
+	record := *f.record
+	set(&record)
+	c.setRecord(f, &record)
+}
+
+func (c *Catalog) setRecord(f *fleet, record *messages.Fleet) {
+	f.record = record
+	c.o.Listener.FleetChanged(record)
+}
+
+func (c *Catalog) setFleetStatus(f *fleet, s messages.FleetStatus) {
+	c.change(f, func(n *messages.Fleet) { n.Status = s })
+	if s != messages.FleetTerminated && s != messages.FleetDeleting { // those have no event of their own
+		f.events.add(c.context.Now(), eventStatePrefix+s.String(), "the fleet is "+s.String())
+	}
+	c.context.Log().Info().Str("fleet_id", string(f.record.ID)).Stringer("status", s).Msg("fleet")
+	if s == messages.FleetActive {
+		c.o.Listener.FleetOpened(f.record)
+	}
+	if (s == messages.FleetActive || s == messages.FleetErrored) && !f.configured && !f.record.Anywhere {
+		c.noteFleet(f) // with its events
+	}
+}
+
+// onUpdateRuntime replaces what a fleet runs. Running game sessions stay.
+func (c *Catalog) onUpdateRuntime(m stage.Request[messages.UpdateRuntime, *messages.Fleet]) {
+	q := m.Request
+	c.changeFleet(q.FleetID, nil, m.Reply, func(f *fleet) (fleetChange, error) {
+		if f.record.ScriptID == "" {
+			return fleetChange{}, messages.Errorf(messages.InvalidRequest, "fleet %s has no script: it has no runtime configuration", f.record.ID)
+		}
+		if most := max(c.o.ProcessesMax, f.record.GameSessionsMax); concurrent(q.Runtime) > most {
+			return fleetChange{}, messages.Errorf(messages.LimitExceeded, "the processes of RuntimeConfiguration are %d together; at most %d are allowed", concurrent(q.Runtime), most)
+		}
+		return fleetChange{set: func(n *messages.Fleet, _ *events) { n.Runtime = q.Runtime }, then: func() { c.o.Listener.FleetConfigured(f.record) }}, nil
+	})
+}
+
+// onDeleteFleet ends what runs on a fleet; it is TERMINATED when all has ended.
+func (c *Catalog) onDeleteFleet(m stage.Request[DropFleet, stage.None]) {
+	c.changeFleet(m.Request.ID, nil, func(_ *messages.Fleet, err error) { m.Reply(stage.None{}, err) }, func(f *fleet) (fleetChange, error) {
+		return fleetChange{set: func(n *messages.Fleet, _ *events) { n.Status = messages.FleetDeleting }, then: func() { c.closeFleet(f) }}, nil
+	})
+}
+
+// closeFleet has what runs on a fleet end.
+func (c *Catalog) closeFleet(f *fleet) {
+	c.setFleetStatus(f, messages.FleetDeleting)
+	c.o.Listener.FleetClosed(f.record)
+}
+
+// Emptied says that a fleet has no game sessions any more. One that is DELETING is TERMINATED.
+func (c *Catalog) Emptied(id messages.FleetID) {
+	f := c.fleets[id]
+	if f == nil || f.record.Status != messages.FleetDeleting {
+		return
+	}
+	c.setFleetStatus(f, messages.FleetTerminated)
+	c.change(f, func(n *messages.Fleet) { n.Terminated = c.context.Now() })
+	f.events.add(c.context.Now(), EventDeleted, "the fleet was deleted")
+	c.deleted = append(c.deleted, f)
+	c.noteFleet(f)
+	c.forgetFleets()
+}
+
+func (c *Catalog) fleetEvents(id messages.FleetID) ([]messages.FleetEvent, error) {
+	f, err := c.resolve(id, "")
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(f.events), nil
+}

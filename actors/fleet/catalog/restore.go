@@ -1,0 +1,190 @@
+package catalog
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"troupe/actors/store"
+	"troupe/messages"
+)
+
+// What the store keeps. What is of the configuration is not there without it.
+type (
+	fleetRecord struct {
+		Fleet      messages.Fleet
+		Events     events
+		Configured bool `json:",omitempty"`
+	}
+	scriptRecord struct {
+		Script     messages.Script
+		Configured bool     `json:",omitempty"`
+		Key        string   `json:",omitempty"` // of the newest content; empty: the script's id
+		Good       *earlier `json:",omitempty"`
+	}
+	aliasRecord struct {
+		Alias      messages.Alias
+		Configured bool `json:",omitempty"`
+	}
+)
+
+// put is the change that stores a fleet as it is now.
+func (f *fleet) put() store.Change {
+	return store.Put(store.Fleet, string(f.record.ID), fleetRecord{*f.record, f.events, f.configured})
+}
+
+// put is the change that stores a script as it is now, without its content.
+func (s *script) put() store.Change {
+	return store.Put(store.Script, string(s.record.ID), scriptRecord{*s.record, s.configured, s.key, s.good})
+}
+
+func (c *Catalog) putAlias(a *messages.Alias) store.Change {
+	return store.Put(store.Alias, string(a.ID), aliasRecord{*a, c.configuredAlias(a.ID)})
+}
+
+func (c *Catalog) configuredAlias(id messages.AliasID) bool {
+	return slices.ContainsFunc(c.o.Aliases, func(a *messages.Alias) bool { return a.ID == id })
+}
+
+// restore reads what an earlier process has stored. What the configuration names is as
+// it says: of a stored fleet, script or alias with the same id only what the
+// configuration has no words for is taken.
+func (c *Catalog) restore() error {
+	for _, step := range []func() error{
+		func() error {
+			return load(c, store.Location, func(l *messages.Location) string { return l.Name }, c.restoreLocation)
+		},
+		func() error {
+			return load(c, store.Script, func(s *scriptRecord) string { return string(s.Script.ID) }, c.restoreScript)
+		},
+		c.restoreContents,
+		func() error { return load(c, store.Fleet, (*fleetRecord).id, c.restoreFleet) },
+		func() error {
+			return load(c, store.Alias, func(a *aliasRecord) string { return string(a.Alias.ID) }, c.restoreAlias)
+		},
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	c.checkScripts()
+	return nil
+}
+
+// id is that of a record with what nothing works without; else it is none.
+func (f *fleetRecord) id() string {
+	if len(f.Fleet.Locations) == 0 || f.Fleet.Status == 0 {
+		return ""
+	}
+	return string(f.Fleet.ID)
+}
+
+// load calls f with all records of a kind that make sense. No record of the host's own
+// keeps it from starting.
+func load[T any](c *Catalog, kind store.Kind, named func(*T) string, f func(*T)) error {
+	return c.unread.Load(c.o.Store, kind, func(id string, value []byte) error {
+		record := new(T)
+		switch err := json.Unmarshal(value, record); {
+		case err != nil:
+			c.unread.Add(kind, id, fmt.Errorf("cannot be read: %w", err))
+		case named(record) != id:
+			c.unread.Add(kind, id, store.ErrIncomplete)
+		default:
+			f(record)
+		}
+		return nil
+	})
+}
+
+func (c *Catalog) restoreLocation(l *messages.Location) {
+	if _, configured := c.locations[l.Name]; !configured {
+		c.locations[l.Name] = *l
+	}
+}
+
+func (c *Catalog) restoreScript(stored *scriptRecord) {
+	record := &stored.Script
+	if s := c.scripts[record.ID]; s != nil {
+		changed := *s.record
+		changed.Tags = record.Tags
+		s.record = &changed
+	} else if !stored.Configured {
+		c.scripts[record.ID] = &script{record: record, key: stored.Key, good: stored.Good}
+	}
+}
+
+func (c *Catalog) restoreFleet(stored *fleetRecord) {
+	record := &stored.Fleet
+	if f := c.fleets[record.ID]; f != nil {
+		if s := record.Status; s != messages.FleetDeleting && s != messages.FleetTerminated {
+			n := *f.record
+			n.Groups, n.CreatorLimit, n.Ports, n.Shown, n.Tags = record.Groups, record.CreatorLimit, record.Ports, record.Shown, record.Tags
+			f.record = &n
+		}
+		return
+	}
+	if stored.Configured {
+		return
+	}
+	f := &fleet{record: record}
+	f.events = stored.Events
+	c.fleets[record.ID] = f
+	if record.Status == messages.FleetTerminated {
+		c.deleted = append(c.deleted, f)
+		slices.SortFunc(c.deleted, func(a, b *fleet) int { return a.record.Terminated.Compare(b.record.Terminated) })
+	}
+}
+
+func (c *Catalog) restoreAlias(stored *aliasRecord) {
+	record := &stored.Alias
+	if a := c.aliases[record.ID]; a != nil {
+		changed := *a
+		changed.Description, changed.Tags = record.Description, record.Tags
+		c.aliases[record.ID] = &changed
+	} else if !stored.Configured {
+		c.aliases[record.ID] = record
+	}
+}
+
+// Revive brings the fleets that are there from the start to life.
+func (c *Catalog) Revive() {
+	for _, f := range c.fleets {
+		switch {
+		case f.record.Status == messages.FleetTerminated:
+		case f.record.Status == messages.FleetDeleting:
+			c.o.Listener.FleetClosed(f.record)
+		case f.record.Anywhere && f.record.Status != messages.FleetErrored:
+			c.setUnregistrable(f)
+		case f.record.ScriptID == "":
+		case c.scripts[f.record.ScriptID] == nil:
+			f.events.add(c.context.Now(), EventNotRunnable, c.noScript(f.record.ScriptID).Error()+": delete the fleet, and create it again with another script")
+			c.setFleetStatus(f, messages.FleetErrored)
+		default:
+			c.open(f)
+		}
+	}
+}
+
+// forgetFleets drops fleets that were terminated long ago, and the oldest of too many.
+func (c *Catalog) forgetFleets() {
+	if len(c.deleted) == 0 {
+		return
+	}
+	now := c.context.Now()
+	n := 0
+	var dropped []store.Change
+	for ; n < len(c.deleted); n++ {
+		f := c.deleted[n].record
+		if len(c.deleted)-n <= terminatedMax && now.Sub(f.Terminated) <= terminatedKeep {
+			break
+		}
+		delete(c.fleets, f.ID)
+		c.o.Listener.FleetForgotten(f.ID)
+		c.ledger.Discard(fleetKey(f.ID))
+		dropped = append(dropped, store.Delete(store.Fleet, string(f.ID)))
+	}
+	c.deleted = slices.Delete(c.deleted, 0, n)
+	if dropped != nil {
+		c.ledger.Forget(dropped...) // tried again at the next start
+	}
+}

@@ -1,0 +1,284 @@
+package fleet
+
+import (
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"troupe/actors/fleet/hosting"
+	"troupe/actors/gamesession"
+	"troupe/actors/ledger"
+	"troupe/actors/player"
+	"troupe/actors/stage"
+	"troupe/actors/store"
+	"troupe/messages"
+	"troupe/messages/counters"
+	"troupe/messages/wire"
+)
+
+// games owns the game sessions of this host. Only the fleet actor may call its methods, but for
+// players.
+type games struct {
+	o          Options
+	catalog    Catalog
+	hosting    *hosting.Hosting
+	fleets     map[messages.FleetID]*fleetGames
+	sessions   map[messages.GameSessionID]*entry
+	order      []*entry // oldest first; forgotten ones are swept out later
+	forgotten  int      // of them, at least
+	tokens     map[tokenKey]*entry
+	players    *playerIndex
+	refs       map[*stage.Ref]*entry
+	live       map[string]int // game sessions that have not ended, by location
+	ended      []*entry       // gone for good, in the order of their ends
+	endedBytes int            // that these hold in memory, about
+	restored   restored       // until started
+	unread     store.Unread
+	watchers   []*stage.Ref // of WatchRoom
+	drain      drain
+	ledger     *ledger.Ledger
+	storeLog   zerolog.Logger // sampled: for what is not stored; set once
+	context    *stage.Context // of the fleet actor, once it has started
+	work       sync.WaitGroup // goroutines beside the actor
+}
+
+// entry is one game session.
+type entry struct {
+	id         messages.GameSessionID
+	fleet      *fleetGames
+	location   string
+	token      string   // IdempotencyToken
+	made       [32]byte // of what; see fingerprint
+	published  *gamesession.Publisher
+	process    *hosting.Process // of a fleet with a script
+	ref        *stage.Ref       // nil once the actor has stopped
+	phase      phase
+	storage    storage
+	superseded bool         // takes no new players and ends without any: its script has a newer content
+	overdue    *stage.Timer // while phaseActivating, of a fleet with a script: it takes too long
+	endedAt    time.Time
+	bytes      int // that it holds in memory once it has ended, about
+	players    []messages.PlayerSessionID
+	waiting    []func(*messages.GameSession, error)
+	told       messages.GameSessionStatus        // of by an event
+	open       map[messages.PlayerSessionID]bool // of them no event has told the end; with OwnEvents
+	notify     *stage.Ref                        // of Launch; nil once it has been told
+}
+
+// phase is how far a game session has come, as its actor has said. What it shows (published) may be ahead.
+type phase uint8
+
+const (
+	phaseActivating phase = iota
+	phaseRunning          // ACTIVE, or TERMINATING
+	phaseOver
+)
+
+// storage says whether a game session is in the store, and may be shown.
+type storage uint8
+
+const (
+	unstored storage = iota
+	stored
+	forgotten // taken out, or never stored
+)
+
+// runs reports whether a game session has an actor and has not ended.
+func (e *entry) runs() bool { return e.ref != nil && e.phase != phaseOver }
+
+type tokenKey struct {
+	fleet    messages.FleetID
+	location string
+	token    string
+}
+
+func newGames(o Options, c Catalog) *games {
+	gs := &games{
+		o: o, catalog: c, fleets: make(map[messages.FleetID]*fleetGames), sessions: make(map[messages.GameSessionID]*entry),
+		tokens: make(map[tokenKey]*entry), players: newPlayerIndex(), refs: make(map[*stage.Ref]*entry), live: make(map[string]int),
+	}
+	gs.ledger = ledger.New(ledger.Options{
+		Store: o.Store, Log: &gs.storeLog, Leave: o.OnEvent, Stopped: unavailable(),
+		Lost:  func(n int) { gs.context.Counters().Events.Add(counters.EventDropped, int64(n)) },
+		Tell:  func(msg any) { gs.context.Self().Tell(msg) },
+		After: func(d time.Duration, msg any) { gs.context.After(d, msg) },
+	})
+	return gs
+}
+
+// started ends the game sessions that an earlier process of the host had.
+func (gs *games) started(c *stage.Context) {
+	gs.storeLog = c.Log().Sample(&zerolog.BurstSampler{Burst: 5, Period: time.Second})
+	gs.context = c
+	gs.tellDamage()
+	gs.endRestored()
+}
+
+func (gs *games) stopped(last bool) {
+	gs.answerUnstored()
+	gs.ledger.Stop(last)
+	gs.drain.answer(nil)
+}
+
+// receive takes messages about game sessions; false if msg is none.
+func (gs *games) receive(msg any) bool {
+	switch m := msg.(type) {
+	case *player.Login:
+		gs.onLogin(m)
+	case stage.Request[messages.CreateGameSession, *messages.GameSession]:
+		gs.onCreate(m)
+	case stage.Request[Launch, *messages.GameSession]:
+		gs.onLaunch(m)
+	case stage.Request[Candidates, []Candidate]:
+		m.Reply(gs.candidates(m.Request.Destinations))
+	case WatchRoom:
+		gs.watchers = append(gs.watchers, m.Notify)
+	case gamesession.Changed:
+		gs.onChanged(m)
+	case stage.Request[messages.UpdateGameSession, *messages.GameSession]:
+		gs.onUpdateGameSession(m)
+	case stage.Request[messages.CreatePlayerSessions, []*messages.PlayerSession]:
+		gs.onCreatePlayers(m)
+	case stage.Request[messages.TerminateGameSession, *messages.GameSession]:
+		gs.onTerminateGameSession(m)
+	case GiveUp:
+		gs.onGiveUp(m)
+	case stage.Request[messages.GameSessionQuery, []*messages.GameSession]:
+		gs.forgetEnded()
+		read, err := gs.gameSessions(m.Request)
+		answer(gs, read, err, m.Reply)
+	case stage.Request[messages.ActiveGameSessionQuery, []*gamesession.Published]:
+		m.Reply(gs.liveSessions(m.Request))
+	case stage.Request[messages.PlayerSessionQuery, []*messages.PlayerSession]:
+		gs.forgetEnded()
+		read, err := gs.playerSessions(m.Request)
+		answer(gs, read, err, m.Reply)
+	case stage.Request[Depth, Depths]:
+		m.Reply(gs.depths(), nil)
+	case activationDue:
+		gs.onActivationDue(m)
+	case stage.Request[gamesession.PlayerSessionsCreated, []*messages.PlayerSession]:
+		gs.onPlayerSessionsCreated(m)
+	case gamesession.PlayerSessionChanged:
+		gs.onPlayerSessionChanged(m)
+	case gamesession.PlayerSessionsForgotten:
+		gs.onPlayerSessionsForgotten(m)
+	case stage.Request[Drain, stage.None]:
+		gs.onDrain(m)
+	case stage.Request[CancelDrain, stage.None]:
+		m.Reply(stage.None{}, gs.cancelDrain())
+	case graceOver:
+		gs.endAll()
+	case ledger.Answer:
+		gs.ledger.Answered(m)
+	case ledger.Due:
+		gs.ledger.TryAgain(m)
+	case endOne:
+		gs.terminate(gs.sessions[m.id])
+	case stage.Request[messages.FleetUseQuery, []messages.FleetUse]:
+		gs.forgetEnded()
+		m.Reply(gs.uses(m.Request), nil)
+	case stage.Request[messages.InstanceQuery, []messages.Instance]:
+		m.Reply(gs.instances(m.Request))
+	default:
+		return false
+	}
+	return true
+}
+
+// onLogin finds the game session of a player session.
+func (gs *games) onLogin(l *player.Login) {
+	e := gs.players.get(l.ID)
+	if e == nil || e.ref == nil {
+		if e != nil {
+			l.From.Because(wire.RefusedEnded)
+		}
+		l.From.Refuse(0)
+		return
+	}
+	e.ref.Tell(l)
+}
+
+func (gs *games) onCreatePlayers(m stage.Request[messages.CreatePlayerSessions, []*messages.PlayerSession]) {
+	e := gs.known(m.Request.GameSessionID)
+	switch {
+	case gs.drain.on:
+		m.Reply(nil, unavailable())
+	case e == nil:
+		m.Reply(nil, notFound(m.Request.GameSessionID))
+	case e.ref == nil:
+		m.Reply(nil, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s is %s, not ACTIVE", e.id, e.published.Session().Status))
+	default:
+		e.ref.Tell(stage.Request[gamesession.CreatePlayers, []*messages.PlayerSession]{Request: gamesession.CreatePlayers(m.Request), Reply: m.Reply})
+	}
+}
+
+// onProcessOver handles the end of a game session.
+func (gs *games) onProcessOver(m gamesession.Over) {
+	e := gs.refs[m.Ref]
+	if e == nil {
+		return
+	}
+	if m.Session == "" { // it ended while its game session was on the way to it
+		gs.replace(e)
+		return
+	}
+	if m.Failed && e.process != nil {
+		gs.hosting.Crashed(e.process, m.Text)
+	}
+	gs.onOver(e, m.Failed)
+}
+
+// onOver takes an ended game session out of the fleet's capacity.
+func (gs *games) onOver(e *entry, crashed bool) {
+	if e.phase == phaseOver {
+		return
+	}
+	gs.activated(e)
+	e.phase, e.endedAt = phaseOver, gs.context.Now()
+	gs.occupy(e, -1)
+	e.fleet.shown.over(e)
+	gs.storeChange(e)
+	gs.tellFreed(e)
+	gs.tellLaunched(e)
+	v := e.published.Session()
+	level, what := zerolog.InfoLevel, "game session ended"
+	if crashed {
+		level, what = zerolog.WarnLevel, "game session crashed"
+	}
+	gs.context.Log().WithLevel(level).Str("game_session_id", string(e.id)).Str("reason", v.EndText).Msg(what)
+	gs.tellEmpty(e.fleet.id)
+}
+
+// onExited handles the end of a game session's actor. A crash ends the game
+// session and says so; it is never restarted.
+func (gs *games) onExited(m stage.Exited) {
+	e := gs.refs[m.Ref]
+	if e == nil {
+		return
+	}
+	delete(gs.refs, m.Ref)
+	e.ref = nil
+	if m.Crash != "" && e.process != nil && e.phase != phaseOver {
+		gs.hosting.Crashed(e.process, m.Crash)
+	}
+	gs.onOver(e, m.Crash != "")
+	if e.process != nil {
+		gs.hosting.Release(e.process)
+	}
+	gs.keepEnded(e)
+	gs.forgetEnded()
+}
+
+func notFound(id messages.GameSessionID) error {
+	return messages.Errorf(messages.NotFound, "game session %s is not known here", id)
+}
+
+// processOf is the process of an actor and the id of its game session; nil and "" if it has none.
+func (gs *games) processOf(ref *stage.Ref) (*hosting.Process, messages.GameSessionID) {
+	if e := gs.refs[ref]; e != nil {
+		return e.process, e.id
+	}
+	return nil, ""
+}

@@ -1,0 +1,98 @@
+package fleet
+
+import (
+	"slices"
+	"time"
+
+	"troupe/actors/gamesession"
+	"troupe/messages"
+)
+
+// listener is told by the catalog what follows from its changes, and passes it to those whom it
+// concerns.
+type listener struct{ *Registry }
+
+// FleetChanged implements catalog.Listener.
+func (l listener) FleetChanged(f *messages.Fleet) { l.hosting.Changed(f) }
+
+// FleetConfigured implements catalog.Listener.
+func (l listener) FleetConfigured(f *messages.Fleet) { l.hosting.Configure(f) }
+
+// FleetOpened implements catalog.Listener.
+func (l listener) FleetOpened(f *messages.Fleet) { l.games.tellRoom(f, "") }
+
+// CapacityChanged implements catalog.Listener.
+func (l listener) CapacityChanged(f *messages.Fleet, location string) {
+	if location != "" {
+		l.games.shrink(f, location)
+	}
+	l.hosting.Refill(f.ID)
+	l.games.tellRoom(f, location)
+}
+
+// LocationsRemoved implements catalog.Listener.
+func (l listener) LocationsRemoved(f *messages.Fleet, locations []string) {
+	l.games.endAt(f.ID, locations, "fleet location deleted")
+	l.hosting.Refill(f.ID)
+}
+
+// FleetClosed implements catalog.Listener.
+func (l listener) FleetClosed(f *messages.Fleet) {
+	l.hosting.Remove(f.ID)
+	l.games.endAt(f.ID, nil, "fleet deleted")
+	l.games.tellEmpty(f.ID)
+}
+
+// FleetForgotten implements catalog.Listener.
+func (l listener) FleetForgotten(id messages.FleetID) { delete(l.games.fleets, id) }
+
+// ContentChanged implements catalog.Listener.
+func (l listener) ContentChanged(id messages.ScriptID, limit time.Duration, done func([]string, bool)) {
+	l.hosting.Reload(id, limit, done)
+}
+
+// VersionRenamed implements catalog.Listener.
+func (l listener) VersionRenamed(id messages.ScriptID) { l.hosting.Relabel(id) }
+
+// endAt ends the game sessions of a fleet in some locations, or, with none, in all.
+func (gs *games) endAt(id messages.FleetID, locations []string, why string) {
+	own := gs.fleetOf(id)
+	for _, e := range gs.order {
+		if e.fleet == own && e.runs() && (locations == nil || slices.Contains(locations, e.location)) {
+			e.ref.Tell(gamesession.Terminate{Reason: messages.CloseGoingAway, Text: why})
+		}
+	}
+}
+
+// tellEmpty tells the catalog of a fleet without game sessions.
+func (gs *games) tellEmpty(id messages.FleetID) {
+	if gs.fleetOf(id).hosted() == 0 {
+		gs.catalog.Emptied(id)
+	}
+}
+
+// VersionReplaced implements hosting.Listener. Game sessions of what a fleet ran before end
+// when they are empty (Options.EndEarlier).
+func (gs *games) VersionReplaced(id messages.FleetID) {
+	if !gs.o.EndEarlier {
+		return
+	}
+	for _, e := range gs.order {
+		if e.fleet.id != id || e.superseded || !e.runs() || e.process == nil || !e.process.Outdated() {
+			continue
+		}
+		e.superseded = true
+		g := e.published.Session()
+		e.published.Edit(gamesession.Edits{Name: g.Name, Properties: g.Properties, MaxPlayers: g.MaxPlayers, Protected: g.Protected})
+		e.ref.Tell(gamesession.EndWhenEmpty{On: true})
+		gs.context.Log().Info().Str("game_session_id", string(e.id)).Str("version", e.process.Version()).Int("players", g.CurrentPlayers).
+			Msg("a game session of an earlier version of the script takes no new players, and ends without any")
+	}
+}
+
+// RoomFound implements hosting.Listener.
+func (gs *games) RoomFound(id messages.FleetID) {
+	if f := gs.catalog.Fleet(id); f != nil {
+		gs.tellRoom(f, "")
+	}
+}

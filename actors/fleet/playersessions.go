@@ -1,0 +1,89 @@
+package fleet
+
+import (
+	"slices"
+
+	"troupe/actors/gamesession"
+	"troupe/actors/ledger"
+	"troupe/actors/stage"
+	"troupe/actors/store"
+	"troupe/messages"
+)
+
+func playerKey(id messages.PlayerSessionID) ledger.Key {
+	return ledger.Key{Kind: store.PlayerSession, ID: string(id)}
+}
+
+// onPlayerSessionsCreated answers with new player sessions once they are durable, and shows them. Those
+// that cannot be stored take no seats.
+func (gs *games) onPlayerSessionsCreated(m stage.Request[gamesession.PlayerSessionsCreated, []*messages.PlayerSession]) {
+	created := m.Request
+	ids := make([]messages.PlayerSessionID, len(created.Records))
+	for i, s := range created.Records {
+		ids[i] = s.ID
+	}
+	gs.ledger.Do(ledger.Transaction{Key: playerKey(ids[0]), Reply: m.With(&created.Records), Decide: func() (ledger.Entry, error) {
+		e := gs.known(created.Session)
+		if e == nil {
+			return ledger.Entry{}, notFound(created.Session)
+		}
+		changes := make([]store.Change, len(created.Records))
+		for i, s := range created.Records {
+			changes[i] = storedPlayerSession(s)
+		}
+		tell := func(refused bool) {
+			if e.ref != nil {
+				e.ref.Tell(gamesession.PlayerSessionsStored{IDs: ids, Refused: refused})
+			}
+		}
+		return ledger.Entry{
+			Changes: changes, Events: gs.eventsOfPlayerSessions(gs.context.Now(), e, created.Records...), Refused: func() { tell(true) },
+			Apply: func() {
+				gs.addPlayerSessions(e, created, ids)
+				tell(false)
+			},
+		}, nil
+	}})
+}
+
+// addPlayerSessions adds durable player sessions to a game session, which may be over by now.
+func (gs *games) addPlayerSessions(e *entry, m gamesession.PlayerSessionsCreated, ids []messages.PlayerSessionID) {
+	m.Show()
+	if e.storage == forgotten {
+		return // the next start drops them
+	}
+	for _, id := range ids {
+		gs.players.set(id, e)
+	}
+	e.players = append(e.players, ids...)
+	e.opened(gs.o.OwnEvents, m.Records...)
+	if e.told == messages.GameSessionTerminated { // and it did not know of them
+		gs.ledger.Note(e.key(), gs.eventsOfEnd(gs.context.Now(), e))
+	}
+}
+
+// onPlayerSessionChanged stores a player session that has changed by itself.
+func (gs *games) onPlayerSessionChanged(m gamesession.PlayerSessionChanged) {
+	if e := gs.players.get(m.Record.ID); e != nil {
+		e.opened(gs.o.OwnEvents, m.Record)
+		gs.ledger.Note(e.key(), gs.eventsOfPlayerSessions(gs.context.Now(), e, m.Record),
+			ledger.Record{Key: playerKey(m.Record.ID), Change: func() store.Change { return storedPlayerSession(m.Record) }})
+	}
+}
+
+func (gs *games) onPlayerSessionsForgotten(m gamesession.PlayerSessionsForgotten) {
+	e := gs.sessions[m.Session]
+	if e == nil || len(m.IDs) == 0 {
+		return
+	}
+	gone := make(map[messages.PlayerSessionID]bool, len(m.IDs))
+	records := make([]ledger.Record, len(m.IDs))
+	for i, id := range m.IDs {
+		gs.players.remove(id)
+		delete(e.open, id)
+		gone[id] = true
+		records[i] = ledger.Record{Key: playerKey(id), Change: func() store.Change { return store.Delete(store.PlayerSession, string(id)) }}
+	}
+	e.players = slices.DeleteFunc(e.players, func(id messages.PlayerSessionID) bool { return gone[id] })
+	gs.ledger.Note(e.key(), nil, records...)
+}

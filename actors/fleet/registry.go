@@ -1,0 +1,115 @@
+package fleet
+
+import (
+	"troupe/actors/fleet/catalog"
+	"troupe/actors/fleet/hosting"
+	"troupe/actors/gamesession"
+	"troupe/actors/stage"
+	"troupe/actors/store"
+	"troupe/messages"
+)
+
+// Registry is the fleet actor: the parent of all game sessions. It passes each message to the owner
+// of what it is about: the catalog, hosting or the game sessions.
+type Registry struct {
+	catalog *catalog.Catalog
+	hosting *hosting.Hosting
+	games   *games
+}
+
+// New returns the registry, with what the stores have. No record of them is an error: see
+// Damaged.
+func New(o Options) (*Registry, error) {
+	o.setDefaults()
+	r := new(Registry)
+	var err error
+	r.catalog, err = catalog.New(catalog.Options{
+		Region: o.Region, Locations: o.Locations, Fleets: o.Fleets, Aliases: o.Aliases, Scripts: o.Scripts,
+		ProcessesMax: o.ProcessesMax, GroupsMax: o.GroupsMax, Store: o.Catalog, Listener: listener{r},
+	})
+	if err != nil {
+		return nil, err
+	}
+	r.games = newGames(o, r.catalog)
+	r.hosting = hosting.New(hosting.Options{NewProgram: o.NewProgram, Settings: o.settings, Catalog: r.catalog, Listener: r.games})
+	r.games.hosting = r.hosting
+	return r, r.games.restore()
+}
+
+// Started implements stage.Actor: game sessions of the process before end, and the scripts of fleets
+// are loaded.
+func (r *Registry) Started(c *stage.Context) {
+	r.hosting.Started(c)
+	r.catalog.Started(c)
+	r.games.started(c)
+	r.catalog.Revive()
+}
+
+// Stopped implements stage.Actor. All game sessions have stopped before.
+func (r *Registry) Stopped(c *stage.Context) {
+	last := c.Crash() == ""
+	r.hosting.Stopped()
+	r.games.stopped(last)
+	r.catalog.Stopped(last)
+}
+
+// Receive implements stage.Actor.
+func (r *Registry) Receive(c *stage.Context, msg any) {
+	switch m := msg.(type) {
+	case gamesession.Over: // its process is free; Exited follows
+		if !r.hosting.Over(m.Ref, m.Text) {
+			r.games.onProcessOver(m)
+		}
+	case stage.Exited:
+		if !r.hosting.Exited(m.Ref, m.Crash) {
+			r.games.onExited(m)
+		}
+		r.games.finishDrain()
+	case stage.Request[messages.CreateFleet, *messages.Fleet]:
+		if r.games.drain.on {
+			m.Reply(nil, unavailable())
+		} else {
+			r.catalog.Receive(m)
+		}
+	case hosting.Stuck:
+		process, id := r.games.processOf(m.Ref)
+		r.hosting.Stuck(m, process, string(id))
+	case stage.Request[ScriptsLoaded, stage.None]:
+		r.hosting.AwaitLoaded(func() { m.Reply(stage.None{}, nil) })
+	default:
+		if !r.games.receive(msg) && !r.catalog.Receive(msg) && !r.hosting.Receive(msg) {
+			c.Unknown(msg)
+		}
+	}
+}
+
+// Damaged returns the stored records that the host goes on without. It is for whoever
+// has called New, before the registry is spawned.
+func (r *Registry) Damaged() []store.Damage {
+	return append(r.catalog.Unread().Damaged(), r.games.unread.Damaged()...)
+}
+
+// Unread reports whether the host goes on without a stored record. It is for whoever has called New,
+// before the registry is spawned.
+func (r *Registry) Unread(kind store.Kind, id string) bool {
+	return r.catalog.Unread().Has(kind, id) || r.games.unread.Has(kind, id)
+}
+
+// CheckDestinations answers the request of that name. It is for whoever has called New, before the
+// registry is spawned.
+func (r *Registry) CheckDestinations(destinations []string) error {
+	return r.catalog.CheckDestinations(destinations)
+}
+
+// PlayerSession returns the status of a player session, 0 if the host does not know the
+// id or has forgotten it. It asks no actor and is safe for concurrent use.
+func (r *Registry) PlayerSession(id messages.PlayerSessionID) messages.PlayerSessionStatus {
+	return r.games.players.status(id)
+}
+
+// Wait returns when nothing works beside the actor any more; it has stopped
+// before.
+func (r *Registry) Wait() {
+	r.games.work.Wait()
+	r.hosting.Wait()
+}
