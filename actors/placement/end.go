@@ -48,14 +48,14 @@ func (m *Manager) ending(c *stage.Context, f completion) ledger.Entry {
 				delete(m.attempts, e.attempt)
 				e.attempt = ""
 			} else {
-				m.giveUp(e)
+				m.endAttempt(e)
 			}
 			e.record = record
 			m.leave(e)
 			m.memory.add(e)
 		},
 		Refused: func() {
-			m.giveUp(e)
+			m.endAttempt(e)
 			e.passed()
 		},
 	}

@@ -15,7 +15,7 @@ const (
 	passing                     // its queue has it in a pass
 	launching                   // the registry was asked for a game session
 	activating                  // that is not ACTIVE yet
-	seating                     // its players' seats are being reserved
+	reserving                   // its players' seats are being reserved
 	ending                      // its final record is being made durable
 	ended
 )

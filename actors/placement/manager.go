@@ -62,7 +62,7 @@ type (
 		game        *messages.GameSession
 		err         error
 	}
-	seated struct {
+	reserved struct {
 		e     *entry
 		try   int
 		seats []*messages.PlayerSession
@@ -146,8 +146,8 @@ func (m *Manager) Receive(c *stage.Context, msg any) {
 		m.onLaunched(c, r)
 	case fleet.Launched:
 		m.onActivated(c, r)
-	case seated:
-		m.onSeated(c, r)
+	case reserved:
+		m.onReserved(c, r)
 	case ledger.Answer:
 		m.ledger.Answered(r)
 	case ledger.Due:
@@ -217,8 +217,8 @@ func (m *Manager) terminate(id messages.GameSessionID) {
 	m.registry.Tell(fleet.GiveUp{Session: id})
 }
 
-// giveUp ends the attempt of a placement, if it has one.
-func (m *Manager) giveUp(e *entry) {
+// endAttempt ends the attempt of a placement, if it has one.
+func (m *Manager) endAttempt(e *entry) {
 	e.tries++ // an answer that is on its way is not for it any more
 	if e.attempt != "" {
 		delete(m.attempts, e.attempt)

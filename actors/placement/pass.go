@@ -196,8 +196,8 @@ func (m *Manager) try(c *stage.Context, e *entry) bool {
 	return true
 }
 
-// goOn tries the next candidate of the same pass.
-func (m *Manager) goOn(c *stage.Context, e *entry) {
+// tryNext tries the next candidate of the same pass.
+func (m *Manager) tryNext(c *stage.Context, e *entry) {
 	e.state = passing
 	e.at++
 	if m.draining {
@@ -240,7 +240,7 @@ func (m *Manager) onLaunched(c *stage.Context, l launched) {
 		}
 	case l.err != nil:
 		e.queue.pass.full(l.destination)
-		m.goOn(c, e)
+		m.tryNext(c, e)
 	default:
 		g := l.game
 		e.state, e.attempt = activating, g.ID
@@ -265,7 +265,7 @@ func (m *Manager) onActivated(c *stage.Context, l fleet.Launched) {
 		c.Log().Info().Str("placement_id", string(e.id())).Str("game_session_id", string(l.ID)).Str("reason", l.Text).
 			Msg("an attempt of a placement failed")
 		e.attempt, e.stale = "", true
-		m.goOn(c, e)
+		m.tryNext(c, e)
 		return
 	}
 	players := e.record.Request.Players
@@ -273,24 +273,24 @@ func (m *Manager) onActivated(c *stage.Context, l fleet.Launched) {
 		m.fulfil(c, e, nil)
 		return
 	}
-	e.state = seating
+	e.state = reserving
 	self, try := c.Self(), e.tries
 	m.registry.Tell(stage.Request[messages.CreatePlayerSessions, []*messages.PlayerSession]{
 		Request: messages.CreatePlayerSessions{GameSessionID: l.ID, Players: players},
-		Reply:   func(s []*messages.PlayerSession, err error) { self.Tell(seated{e, try, s, err}) },
+		Reply:   func(s []*messages.PlayerSession, err error) { self.Tell(reserved{e, try, s, err}) },
 	})
 }
 
-// onSeated fulfils a placement. A game session that takes no players ends.
-func (m *Manager) onSeated(c *stage.Context, s seated) {
+// onReserved fulfils a placement. A game session that takes no players ends.
+func (m *Manager) onReserved(c *stage.Context, s reserved) {
 	e := s.e
-	if e.state != seating || e.tries != s.try {
+	if e.state != reserving || e.tries != s.try {
 		return
 	}
 	if s.err != nil {
-		m.giveUp(e)
+		m.endAttempt(e)
 		e.stale = true
-		m.goOn(c, e)
+		m.tryNext(c, e)
 		return
 	}
 	placed := make([]messages.PlacedPlayer, len(s.seats))

@@ -81,7 +81,7 @@ func TestAHandOverMayComeLate(t *testing.T) {
 func TestAPosterRunsNoOtherLengthyMailbox(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, s *stagetest.Stage) {
 		j := newJournal()
-		long := s.SpawnAt(s.Stage.NewRef(counters.ActorProbe, stage.LaneLimits{Lengthy: true}), &probe{OnReceive: func(_ *stage.Context, msg any) {
+		long := s.SpawnAt(s.Stage.NewRef(counters.ActorProbe, stage.LaneLimits{LongRunning: true}), &probe{OnReceive: func(_ *stage.Context, msg any) {
 			time.Sleep(5 * ms)
 			j.note(fmt.Sprint("lengthy ", msg))
 		}})

@@ -32,9 +32,9 @@ type LaneLimits struct {
 	// lane at most half full takes any message, or AwaitRoom would promise room
 	// that is not there.
 	BytesMax int
-	// Lengthy says that a call of the actor may take long, as those of scripts may:
+	// LongRunning says that a call of the actor may take long, as those of scripts may:
 	// only who posts to it may run it in passing (PostRun), not who posts to others.
-	Lengthy bool
+	LongRunning bool
 }
 
 // Mailbox is the actor.Mailbox of every actor. Lanes, first to last:

@@ -136,7 +136,7 @@ func (w *worker) serveLocked(limit int) bool {
 		if !ok {
 			break
 		}
-		if n > 0 && !w.loops && m.limits.Lengthy {
+		if n > 0 && !w.loops && m.limits.LongRunning {
 			s.ready.pushFront(m)
 			break
 		}

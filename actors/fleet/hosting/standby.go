@@ -175,7 +175,7 @@ func (h *Hosting) spawn(p *ProcessConfig, of *program, o gamesession.Options, lo
 	f := p.fleet.record
 	o.Fleet, o.Args, o.Log, o.Settings = h.c.Self(), strings.Fields(p.spec.Parameters), log, h.o.Settings(f)
 	limits := o.Settings.Mailbox
-	limits.Lengthy = true
+	limits.LongRunning = true
 	ref := h.c.Stage().NewRef(counters.ActorGameSession, limits)
 	var err error
 	if o.Handler, err = h.newHandler(of, script.Process{
