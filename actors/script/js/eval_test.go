@@ -114,7 +114,7 @@ exports.ssExports = { init() {}, onMessage() { require('./x'); } };`})
 	}
 }
 
-// Where a direct eval sees globals only, as docs/scripts/README.md says.
+// Where a direct eval sees globals only.
 func TestWhatADirectEvalDoesNotSee(t *testing.T) {
 	for _, text := range []string{
 		"with ({}) { eval('x'); }",
