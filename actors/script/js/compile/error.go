@@ -1,7 +1,6 @@
 package compile
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -106,21 +105,4 @@ func returns(list parser.ErrorList) bool {
 // not that it is wrong.
 func unlowerable(text string) bool {
 	return strings.Contains(text, "is not supported yet") || strings.Contains(text, "currently not supported") || strings.Contains(text, "not available in the configured target")
-}
-
-// quote writes text as a JavaScript string literal.
-func quote(b *bytes.Buffer, text string) {
-	b.WriteByte('"')
-	for i := range len(text) {
-		switch c := text[i]; {
-		case c == '"' || c == '\\':
-			b.WriteByte('\\')
-			b.WriteByte(c)
-		case c < 0x20:
-			fmt.Fprintf(b, `\x%02x`, c)
-		default:
-			b.WriteByte(c)
-		}
-	}
-	b.WriteByte('"')
 }

@@ -1,7 +1,6 @@
 package compile
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -61,11 +60,11 @@ func jsonProgram(name, text string) (*goja.Program, error) {
 		row := before[strings.LastIndexByte(before, '\n')+1:]
 		return nil, at(name, text, strings.Count(before, "\n")+1, utf8.RuneCountInString(row)+1, wrong.Error())
 	}
-	var quoted bytes.Buffer
-	quoted.WriteString("(function () { return function (exports, require, module) { module.exports = JSON.parse(")
-	quote(&quoted, text)
-	quoted.WriteString(") } })")
-	return goja.Compile(Root+"/"+name, quoted.String(), false)
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		return nil, &Error{File: name, Message: err.Error()}
+	}
+	return goja.Compile(Root+"/"+name, "(function () { return function (exports, require, module) { module.exports = JSON.parse("+string(quoted)+") } })", false)
 }
 
 // common compiles CommonJS source that the engine can parse. mapped is the source

@@ -117,10 +117,9 @@ func inspectBinding(l *Loader) map[string]any {
 			}
 			return r.ToValue(next)
 		}),
-		"quote":     native(func(c goja.FunctionCall) goja.Value { return quote(r, c.Argument(0)) }),
-		"label":     native(func(c goja.FunctionCall) goja.Value { return label(r, c.Argument(0)) }),
-		"stack":     native(func(c goja.FunctionCall) goja.Value { return r.ToValue(stack(c.Argument(0).String())) }),
-		"typedName": native(func(c goja.FunctionCall) goja.Value { return r.ToValue(typedName(c.Argument(0))) }),
+		"quote": native(func(c goja.FunctionCall) goja.Value { return r.ToValue(quote(c.Argument(0).String())) }),
+		"label": native(func(c goja.FunctionCall) goja.Value { return r.ToValue(label(c.Argument(0).String())) }),
+		"stack": native(func(c goja.FunctionCall) goja.Value { return r.ToValue(stack(c.Argument(0).String())) }),
 	}
 }
 
@@ -170,15 +169,6 @@ func kind(v goja.Value) string {
 		return "TypedArray"
 	}
 	return class
-}
-
-// typedName returns the class of a typed array, which its prototype may hide.
-func typedName(v goja.Value) string {
-	names := map[reflect.Kind]string{
-		reflect.Uint8: "Uint8Array", reflect.Int8: "Int8Array", reflect.Uint16: "Uint16Array", reflect.Int16: "Int16Array", reflect.Uint32: "Uint32Array", reflect.Int32: "Int32Array",
-		reflect.Float32: "Float32Array", reflect.Float64: "Float64Array", reflect.Uint64: "BigUint64Array", reflect.Int64: "BigInt64Array",
-	}
-	return names[v.(*goja.Object).ExportType().Elem().Kind()]
 }
 
 var levels = map[string]script.Level{"debug": script.LevelDebug, "info": script.LevelInfo, "warn": script.LevelWarn, "error": script.LevelError}

@@ -1,7 +1,7 @@
 package modules
 
 import (
-	"encoding/hex"
+	"fmt"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -12,14 +12,7 @@ func bufferBinding(l *Loader) map[string]any {
 	// spaced returns the first bytes in hexadecimal, apart.
 	b["spaced"] = native(func(c goja.FunctionCall) goja.Value {
 		data := view(c.Argument(0))
-		var s strings.Builder
-		for i, x := range data[:min(int(c.Argument(1).ToInteger()), len(data))] {
-			if i > 0 {
-				s.WriteByte(' ')
-			}
-			s.WriteString(hex.EncodeToString([]byte{x}))
-		}
-		return r.ToValue(s.String())
+		return r.ToValue(fmt.Sprintf("% x", data[:min(int(c.Argument(1).ToInteger()), len(data))]))
 	})
 	// later puts an object behind a prototype that calls a function when one of the
 	// rarer methods is missed; it defines them all.

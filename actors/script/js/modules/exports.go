@@ -2,7 +2,6 @@ package modules
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/dop251/goja"
 )
@@ -27,20 +26,10 @@ var utilExports = func() (list []export) {
 	return append(list, export{"types", "util_types", ""})
 }()
 
-var typesExports = func() (list []export) {
-	for _, name := range strings.Fields("Map Set WeakMap WeakSet Date RegExp Promise NativeError TypedArray ArrayBuffer AnyArrayBuffer Uint8Array Proxy") {
-		list = append(list, export{"is" + name, "types", "is" + name})
-	}
-	return list
-}()
-
 // listed are the modules that are no more than a list of exports.
 func listed(name string) []export {
-	switch name {
-	case "util":
+	if name == "util" {
 		return utilExports
-	case "util_types":
-		return typesExports
 	}
 	return nil
 }

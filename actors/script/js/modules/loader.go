@@ -159,7 +159,7 @@ func (l *Loader) load(name string, parent *goja.Object) goja.Value {
 		name  string
 		value any
 	}{
-		{"id", id}, {"path", path.Dir(filename)}, {"exports", exports}, {"filename", filename}, {"loaded", false}, {"children", r.NewArray()}, {"paths", r.NewArray(searched(path.Dir(filename))...)},
+		{"id", id}, {"path", path.Dir(filename)}, {"exports", exports}, {"filename", filename}, {"loaded", false}, {"children", r.NewArray()},
 	} {
 		must(module.Set(p.name, p.value))
 	}
@@ -184,18 +184,6 @@ func (l *Loader) load(name string, parent *goja.Object) goja.Value {
 	done = true
 	must(module.Set("loaded", true))
 	return module.Get("exports")
-}
-
-// searched are the folders of packages for a file in dir, as module.paths has them.
-func searched(dir string) (paths []any) {
-	for ; ; dir = path.Dir(dir) {
-		if path.Base(dir) != "node_modules" {
-			paths = append(paths, path.Join(dir, "node_modules"))
-		}
-		if dir == "/" {
-			return paths
-		}
-	}
 }
 
 // require returns the function of that name for a file.

@@ -12,7 +12,7 @@ function shape(c, value, k, name, tag, keys) {
       return { braces: [`${p}{`, '}'], parts: (c, value, depth) => collection(c, value, depth, k, size) };
     }
     case 'TypedArray': {
-      const braces = [`${prefix(name, tag, binding.typedName(value), `(${value.length})`)}[`, ']'];
+      const braces = [`${prefix(name, tag, value[binding.toStringTag] || 'TypedArray', `(${value.length})`)}[`, ']'];
       return value.length === 0 && keys.length === 0 ? `${braces[0]}]` : { braces, type: extra, parts: typedArray };
     }
     case 'Arguments': return keys.length === 0 ? '[Arguments] {}' : { braces: ['[Arguments] {', '}'] };
