@@ -1,7 +1,7 @@
 const errorMonitor = Symbol('events.errorMonitor');
 
-function badListener(f) {
-  if (typeof f === 'function') return;
+function listenerOf(f) {
+  if (typeof f === 'function') return f;
   const e = new TypeError(`The "listener" argument must be of type function. Received ${f === null ? 'null' : typeof f}`);
   e.code = 'ERR_INVALID_ARG_TYPE';
   throw e;
@@ -9,56 +9,31 @@ function badListener(f) {
 
 // A plain function, because scripts call it without new from their own constructors.
 function EventEmitter() {
-  EventEmitter.init.call(this);
+  if (!Object.prototype.hasOwnProperty.call(this, '_events')) this._events = Object.create(null);
 }
-
-EventEmitter.init = function () {
-  if (this._events === undefined || this._events === Object.getPrototypeOf(this)._events) {
-    this._events = Object.create(null);
-    this._eventsCount = 0;
-  }
-  this._maxListeners = this._maxListeners || undefined;
-};
 EventEmitter.prototype._events = undefined;
-EventEmitter.prototype._eventsCount = 0;
 EventEmitter.prototype._maxListeners = undefined;
 EventEmitter.defaultMaxListeners = 10;
 
-const listOf = (emitter, name) => {
-  const l = emitter._events && emitter._events[name];
-  return l === undefined ? [] : typeof l === 'function' ? [l] : l;
-};
+const listOf = (emitter, name) => emitter._events && emitter._events[name] || [];
 
+// Lists are replaced, never changed: an emit goes on with the one that it began with.
 function add(emitter, name, listener, first) {
-  badListener(listener);
-  if (emitter._events === undefined) EventEmitter.init.call(emitter);
+  listenerOf(listener);
+  EventEmitter.call(emitter);
   if (emitter._events.newListener !== undefined) emitter.emit('newListener', name, listener.listener || listener);
-  const events = emitter._events;
-  const had = events[name];
-  if (had === undefined) {
-    events[name] = listener;
-    emitter._eventsCount++;
-    return emitter;
-  }
-  const list = typeof had === 'function' ? [had] : had;
-  events[name] = list;
-  if (first) list.unshift(listener);
-  else list.push(listener);
-  const max = emitter.getMaxListeners();
-  if (max > 0 && list.length > max && !list.warned) {
-    Object.defineProperty(list, 'warned', { value: true });
-    require('console').warn(`MaxListenersExceededWarning: Possible EventEmitter memory leak detected. ${list.length} ${String(name)} listeners added. Use emitter.setMaxListeners() to increase limit`);
-  }
+  const had = listOf(emitter, name), max = emitter.getMaxListeners();
+  emitter._events[name] = first ? [listener, ...had] : [...had, listener];
+  if (max > 0 && had.length === max) require('console').warn(`MaxListenersExceededWarning: ${max + 1} ${String(name)} listeners added. Use emitter.setMaxListeners() to increase limit`);
   return emitter;
 }
 
 function onceWrapper(emitter, name, listener) {
-  badListener(listener);
-  let fired = false;
-  const wrapped = function (...args) {
-    if (fired) return undefined;
-    fired = true;
+  listenerOf(listener);
+  const wrapped = (...args) => {
     emitter.removeListener(name, wrapped);
+    if (wrapped.fired) return undefined;
+    wrapped.fired = true;
     return Reflect.apply(listener, emitter, args);
   };
   wrapped.listener = listener;
@@ -67,18 +42,13 @@ function onceWrapper(emitter, name, listener) {
 
 const methods = {
   setMaxListeners(n) {
-    if (typeof n !== 'number' || n < 0 || Number.isNaN(n)) {
-      const e = new RangeError(`The value of "n" is out of range. It must be a non-negative number. Received ${require('inspect').inspect(n)}`);
-      e.code = 'ERR_OUT_OF_RANGE';
-      throw e;
-    }
     this._maxListeners = n;
     return this;
   },
   getMaxListeners() { return this._maxListeners === undefined ? EventEmitter.defaultMaxListeners : this._maxListeners; },
   emit(name, ...args) {
     if (name === 'error') {
-      for (const f of [...listOf(this, errorMonitor)]) Reflect.apply(f, this, args);
+      for (const f of listOf(this, errorMonitor)) Reflect.apply(f, this, args);
       if (listOf(this, 'error').length === 0) {
         if (args[0] instanceof Error) throw args[0];
         const e = new Error(`Unhandled error. (${typeof args[0] === 'string' ? `'${args[0]}'` : require('inspect').inspect(args[0])})`);
@@ -87,53 +57,35 @@ const methods = {
         throw e;
       }
     }
-    const l = this._events && this._events[name];
-    if (l === undefined) return false;
-    if (typeof l === 'function') Reflect.apply(l, this, args);
-    else for (const f of [...l]) Reflect.apply(f, this, args);
-    return true;
+    const list = listOf(this, name);
+    for (let i = 0; i < list.length; i++) Reflect.apply(list[i], this, args);
+    return list.length > 0;
   },
   addListener(name, f) { return add(this, name, f, false); },
   prependListener(name, f) { return add(this, name, f, true); },
   once(name, f) { return add(this, name, onceWrapper(this, name, f), false); },
   prependOnceListener(name, f) { return add(this, name, onceWrapper(this, name, f), true); },
   removeListener(name, f) {
-    badListener(f);
+    listenerOf(f);
     const list = listOf(this, name);
     let i = list.length - 1;
     while (i >= 0 && list[i] !== f && list[i].listener !== f) i--;
     if (i < 0) return this;
-    const gone = list[i].listener || list[i];
-    if (list.length === 1) {
-      delete this._events[name];
-      this._eventsCount--;
-    } else {
-      const rest = [...list];
-      rest.splice(i, 1);
-      this._events[name] = rest.length === 1 ? rest[0] : rest;
-    }
-    if (this._events.removeListener !== undefined) this.emit('removeListener', name, gone);
+    if (list.length === 1) delete this._events[name];
+    else this._events[name] = list.filter((_, j) => j !== i);
+    if (this._events.removeListener !== undefined) this.emit('removeListener', name, list[i].listener || list[i]);
     return this;
   },
   removeAllListeners(name) {
-    if (this._events === undefined) return this;
-    if (name !== undefined) {
-      if (this._events.removeListener === undefined) {
-        if (this._events[name] !== undefined) {
-          delete this._events[name];
-          this._eventsCount--;
-        }
-      } else for (const f of [...listOf(this, name)].reverse()) this.removeListener(name, f);
-      return this;
-    }
-    if (this._events.removeListener !== undefined) for (const key of Reflect.ownKeys(this._events)) if (key !== 'removeListener') this.removeAllListeners(key);
-    this._events = Object.create(null);
-    this._eventsCount = 0;
+    if (name === undefined) {
+      for (const key of this.eventNames()) if (key !== 'removeListener') this.removeAllListeners(key);
+      this._events = Object.create(null);
+    } else for (const f of [...listOf(this, name)].reverse()) this.removeListener(name, f);
     return this;
   },
   listeners(name) { return listOf(this, name).map((f) => f.listener || f); },
   rawListeners(name) { return [...listOf(this, name)]; },
-  listenerCount(name, f) { return f ? listOf(this, name).filter((g) => g === f || g.listener === f).length : listOf(this, name).length; },
+  listenerCount(name, f) { return f ? this.listeners(name).filter((g) => g === f).length : listOf(this, name).length; },
   eventNames() { return this._events ? Reflect.ownKeys(this._events) : []; },
 };
 methods.on = methods.addListener;
