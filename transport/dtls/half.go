@@ -41,7 +41,7 @@ type half struct {
 func newHalf(e *Endpoint, from netip.AddrPort, source netip.Prefix, hello clientHello) *half {
 	h := &half{e: e, from: from, source: source, began: time.Now(), filter: filter{suite: hello.suite, random: hello.random}}
 	h.pipe = newPipe(e.conn.LocalAddr(), net.UDPAddrFromAddrPort(from), func(b []byte) { e.sendTo(from, b) })
-	h.pipe.server = true
+	h.pipe.address = proofMissing
 	h.ctx, h.cancel = context.WithTimeout(e.ctx, e.o.Timeout)
 	return h
 }

@@ -16,18 +16,34 @@ type pipe struct {
 	in            chan []byte
 	done          chan struct{} // closed by Close
 
-	mu     sync.Mutex
-	cut    chan struct{} // closed by a read deadline in the past
-	isCut  bool
-	closed bool
-	muted  bool
-	asked  bool   // a HelloVerifyRequest went out
-	proven bool   // and then a ServerHello: the cookie came back
-	server bool   // the peer has to prove its address
-	credit int    // bytes that may go to it before that
-	last   []byte // the latest datagram written
-	number uint64 // above all numbers of epoch 1 that were used
+	mu      sync.Mutex
+	cut     chan struct{} // closed by a read deadline in the past
+	isCut   bool
+	output  outputState
+	address addressProof
+	credit  int    // bytes that may be sent before the peer's address is proven
+	last    []byte // the latest datagram written
+	number  uint64 // above all numbers of epoch 1 that were used
 }
+
+// outputState says what happens to the library's writes. It only rises.
+type outputState uint8
+
+const (
+	outputOpen   outputState = iota
+	outputMuted              // the handshake is complete: writes are dropped
+	outputClosed             // the library has closed the pipe: writes are dropped
+)
+
+// addressProof is how far the peer has proven its address. It only rises.
+type addressProof uint8
+
+const (
+	proofNotNeeded addressProof = iota // this side is the client
+	proofMissing
+	proofRequested // a HelloVerifyRequest was sent
+	proofGiven     // a ServerHello followed it: the peer has returned the cookie
+)
 
 func newPipe(local, remote net.Addr, write func([]byte)) *pipe {
 	return &pipe{write: write, local: local, remote: remote, in: make(chan []byte, 16), done: make(chan struct{}), cut: make(chan struct{})}
@@ -48,7 +64,7 @@ func (p *pipe) feed(raw []byte) bool {
 func (p *pipe) mute() (last []byte, number uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.muted = true
+	p.output = max(p.output, outputMuted)
 	return p.last, p.number
 }
 
@@ -63,13 +79,13 @@ func (p *pipe) heard(n int) {
 	p.mu.Unlock()
 }
 
-// isProven reports whether the peer's address is: it answered with the cookie. To
-// know a session's id proves nothing, it travels in plain text; such a handshake
-// is proven when it is complete.
+// isProven reports whether the peer has proven its address with the cookie. The id of a
+// session proves nothing, because it is sent in plain text: such a handshake is proven when
+// it is complete.
 func (p *pipe) isProven() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.proven
+	return p.address == proofGiven
 }
 
 // Read implements net.Conn.
@@ -91,7 +107,7 @@ func (p *pipe) Read(b []byte) (int, error) {
 func (p *pipe) Write(b []byte) (int, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || p.muted {
+	if p.output != outputOpen {
 		return len(b), nil
 	}
 	for rest := b; len(rest) > 0; {
@@ -103,12 +119,11 @@ func (p *pipe) Write(b []byte) (int, error) {
 			p.number = r.number + 1
 		}
 		if r.epoch == 0 && r.typ == handshake {
-			p.asked = p.asked || r.fragment[0] == msgHelloVerify
-			p.proven = p.proven || p.asked && r.fragment[0] == msgServerHello
+			p.noteHandshake(r.fragment[0])
 		}
 		rest = tail
 	}
-	if p.server && !p.proven {
+	if p.address == proofMissing || p.address == proofRequested {
 		if len(b) > p.credit {
 			return len(b), nil // a peer that is one sends its hello again
 		}
@@ -119,12 +134,22 @@ func (p *pipe) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// noteHandshake notes the type of a handshake message that is sent in plain text.
+func (p *pipe) noteHandshake(message byte) {
+	switch {
+	case p.address == proofMissing && message == msgHelloVerify:
+		p.address = proofRequested
+	case p.address == proofRequested && message == msgServerHello:
+		p.address = proofGiven
+	}
+}
+
 // Close implements net.Conn.
 func (p *pipe) Close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.closed {
-		p.closed = true
+	if p.output != outputClosed {
+		p.output = outputClosed
 		close(p.done)
 	}
 	return nil

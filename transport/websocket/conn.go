@@ -52,6 +52,15 @@ const (
 	phaseEnded         // nothing is written any more
 )
 
+// writerState says whether a goroutine composes and writes.
+type writerState uint8
+
+const (
+	writerIdle writerState = iota
+	writerBusy
+	writerRecheck // busy, and there has been a Flush since it last composed
+)
+
 // outbound is the state of the write side.
 type outbound struct {
 	source wire.Source
@@ -64,15 +73,14 @@ type outbound struct {
 	pingEnd uint64 // what the peer's system must have acknowledged to have the ping; 0 before it is known
 
 	phase      phase
-	writing    bool                 // somebody composes and writes
-	again      bool                 // flushed meanwhile
+	writer     writerState
 	halfClose  bool                 // shut the write side down after the close frame
 	peerClosed bool                 // the peer's close frame is in
 	byHost     messages.CloseReason // the host's first reason
 	drainUntil time.Time            // phaseDrain only
 	err        error                // why writing failed
 	cut        *time.Timer          // closes the socket when the ending takes too long
-	idle       chan struct{}        // closed when writing turns false; made by who waits
+	idle       chan struct{}        // closed when writer becomes writerIdle; made by awaitWriter
 	ticket     *transport.Ticket
 }
 

@@ -95,7 +95,7 @@ func (c *Conn) saidGoodbye() {
 // caller.
 func (c *Conn) awaitWriter() {
 	c.mu.Lock()
-	if !c.out.writing {
+	if c.out.writer == writerIdle {
 		c.mu.Unlock()
 		return
 	}

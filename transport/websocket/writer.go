@@ -20,8 +20,8 @@ const flushRoundsMax = 8
 func (c *Conn) Flush() {
 	c.mu.Lock()
 	o := &c.out
-	if o.writing {
-		o.again = true
+	if o.writer != writerIdle {
+		o.writer = writerRecheck
 		c.mu.Unlock()
 		return
 	}
@@ -36,7 +36,7 @@ func (c *Conn) Flush() {
 		giveScratch(s)
 		return
 	}
-	o.writing = true
+	o.writer = writerBusy
 	c.mu.Unlock()
 	if c.raw == nil {
 		go c.writeLoop(s)
@@ -46,7 +46,7 @@ func (c *Conn) Flush() {
 }
 
 // writeNow writes without waiting what s holds, and what follows, as long as
-// the kernel takes it. The caller has set writing.
+// the kernel takes it. The caller has set writerBusy.
 func (c *Conn) writeNow(s *scratch, more bool) {
 	defer c.writerPanicked()
 	for round := 1; ; round++ {
@@ -67,7 +67,7 @@ func (c *Conn) writeNow(s *scratch, more bool) {
 		}
 		c.mu.Lock()
 		c.wrote(s)
-		if !more && !c.out.again {
+		if !more && c.out.writer != writerRecheck {
 			c.rest()
 			c.mu.Unlock()
 			giveScratch(s)
@@ -89,17 +89,17 @@ func (c *Conn) writeNow(s *scratch, more bool) {
 func (c *Conn) startWriter() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.out.writing {
-		c.out.again = true
+	if c.out.writer != writerIdle {
+		c.out.writer = writerRecheck
 		return
 	}
-	c.out.writing = true
+	c.out.writer = writerBusy
 	go c.writeLoop(takeScratch())
 }
 
 // writeLoop is the writer goroutine. It writes what s holds and what follows,
 // waiting for the peer as long as it must, and ends when nothing is left. The
-// caller has set writing.
+// caller has set writerBusy.
 func (c *Conn) writeLoop(s *scratch) {
 	defer c.writerPanicked()
 	for {
@@ -187,7 +187,9 @@ func (c *Conn) composeGuarded(s *scratch) (more bool) {
 // source has more. The caller holds mu and owns s.
 func (c *Conn) compose(s *scratch) (more bool) {
 	o := &c.out
-	o.again = false
+	if o.writer == writerRecheck {
+		o.writer = writerBusy
+	}
 	if o.phase >= phaseSaid {
 		return false
 	}
@@ -250,7 +252,7 @@ func (c *Conn) takeSends(s *scratch) (full bool) {
 
 // rest ends the turn of whoever is writing. The caller holds mu.
 func (c *Conn) rest() {
-	c.out.writing = false
+	c.out.writer = writerIdle
 	if c.out.idle != nil {
 		close(c.out.idle)
 		c.out.idle = nil

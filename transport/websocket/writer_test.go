@@ -160,7 +160,7 @@ func TestSlowReader(t *testing.T) {
 		c := p.Conn.(*Conn)
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		return !c.out.writing
+		return c.out.writer == writerIdle
 	})
 	// Back to writes in the caller's goroutine, with no deadline left behind.
 	time.Sleep(timeout + 100*time.Millisecond)
