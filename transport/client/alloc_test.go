@@ -47,7 +47,7 @@ func TestSendCosts(t *testing.T) {
 	}
 	measure("fast", Fast)
 	measure("reliable", Reliable)
-	c.numbers.on = true
+	c.numbers.numbering = numberingOn
 	measure("reliable, numbered", Reliable)
 	c.awaitWritten(cn)
 	if s := c.Stats(); s.Reliable.Sent != 2002 || s.Fast.Sent != 1001 {

@@ -31,6 +31,7 @@ type Client struct {
 	current atomic.Pointer[connection] // nil while detached; written under mu
 	peer    atomic.Int32
 
+	// The booleans below are independent: the program's wish, the end, a Move and a timer.
 	mu        sync.Mutex
 	numbers   numbers
 	closing   bool          // Close or Abort was called
@@ -228,7 +229,7 @@ func (c *Client) awaitWritten(cn *connection) {
 	defer late.Stop()
 	for {
 		c.mu.Lock()
-		if cn.broken || c.current.Load() != cn || !cn.writing && c.numbers.idle() {
+		if cn.writes == writerBroken || c.current.Load() != cn || cn.writes == writerIdle && c.numbers.idle() {
 			c.mu.Unlock()
 			return
 		}

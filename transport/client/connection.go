@@ -24,13 +24,12 @@ type connection struct {
 	answered bool // the first unit has come
 
 	// guarded by client.mu
-	link    link      // nil until it is open
-	asked   bool      // LOGIN was sent, or may have been
-	said    uint64    // how much was received, as LOGIN told
-	since   time.Time // when it became the current one; zero if it did not
-	writing bool      // the writer runs
-	broken  bool      // the link takes nothing any more
-	cause   error     // why it was dropped here
+	link   link      // nil until it is open
+	asked  bool      // LOGIN was sent, or may have been
+	said   uint64    // how much was received, as LOGIN told
+	since  time.Time // when it became the current one; zero if it did not
+	writes writerState
+	cause  error // why it was dropped here
 
 	alive context.Context // until the link has ended
 	ended context.CancelFunc
@@ -40,6 +39,15 @@ type connection struct {
 	mu      sync.Mutex
 	helpers sync.WaitGroup
 }
+
+// writerState says whether the writer of a connection runs.
+type writerState uint8
+
+const (
+	writerIdle writerState = iota
+	writerRunning
+	writerBroken // the link takes nothing any more; final
+)
 
 func newConnection(c *Client, t Transport) *connection {
 	cn := &connection{

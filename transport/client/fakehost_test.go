@@ -38,7 +38,7 @@ type fakeHost struct {
 
 func newFakeHost(t *testing.T) *fakeHost {
 	h := &fakeHost{T: t, caps: wire.CapNumbers, window: 30 * time.Second}
-	h.n = numbers{bytesMax: 1 << 20, messagesMax: 1 << 20, joined: true, on: true}
+	h.n = numbers{bytesMax: 1 << 20, messagesMax: 1 << 20, numbering: numberingOn}
 	return h
 }
 
@@ -158,7 +158,7 @@ func (h *fakeHost) receive(l *hostLink, unit []byte) {
 		return // taken over
 	}
 	h.gotAt = append(h.gotAt, time.Now())
-	h.n.on = h.caps != 0
+	h.n.numbering = numberingOf(h.caps)
 	fresh, err := h.n.take(head.RelSeq, head.Ack)
 	if err != nil {
 		h.Error(err)
@@ -166,7 +166,7 @@ func (h *fakeHost) receive(l *hostLink, unit []byte) {
 	if fresh && head.OpCode != 0 {
 		h.got = append(h.got, string(head.Payload))
 	}
-	h.n.riding = false // it has no timer that would end it
+	h.n.acksRide = false // it has no timer that would end it
 	h.flush()
 }
 
@@ -200,7 +200,7 @@ func (h *fakeHost) onLogin(l *hostLink, head *wire.Header) {
 
 // flush writes what is due to the newest link. The caller holds mu.
 func (h *fakeHost) flush() {
-	h.n.on = h.caps != 0
+	h.n.numbering = numberingOf(h.caps)
 	for {
 		unit, _, ok := h.n.next(nil)
 		if !ok {
@@ -214,7 +214,7 @@ func (h *fakeHost) flush() {
 func (h *fakeHost) say(text string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.n.on = h.caps != 0
+	h.n.numbering = numberingOf(h.caps)
 	h.n.put(&wire.Header{OpCode: 9, Sender: Server, TargetPlayer: 7, Payload: []byte(text)}, false)
 	if h.attached() {
 		h.flush()

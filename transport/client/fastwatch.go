@@ -73,7 +73,7 @@ func (f *fastChannel) watch(v vigil, lost <-chan struct{}, question func(dst []b
 func (c *Client) counts() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.numbers.on
+	return c.numbers.on()
 }
 
 // down takes the channel down until the next handshake, and tells the program and

@@ -34,27 +34,46 @@ var (
 type numbers struct {
 	bytesMax, messagesMax int // bounds of out
 
-	joined bool   // there was a login
-	on     bool   // both sides count
-	token  string // of the newest answer
-	out    outbox
-	last   uint64 // number of the newest packet
-	sent   uint64 // highest number that was ever written
+	numbering numbering
+	token     string // of the newest answer
+	out       outbox
+	last      uint64 // number of the newest packet
+	sent      uint64 // highest number that was ever written
 
 	received uint64 // highest number received
 	dropped  uint64 // messages of the host that were lost without a number, as the last answer told
 	// of this connection
-	told   uint64 // highest number acknowledged to the host
-	heard  uint64 // highest number acknowledged by the host
-	hasten bool   // an ack has waited long enough
-	riding bool   // the last ack found a packet to ride on
+	told       uint64 // highest number acknowledged to the host
+	heard      uint64 // highest number acknowledged by the host
+	ackOverdue bool   // an ack has waited long enough
+	acksRide   bool   // the last ack found a packet to ride on
 }
+
+// numbering says whether both sides number their packets.
+type numbering uint8
+
+const (
+	numberingUnknown numbering = iota // before the first login
+	numberingOff
+	numberingOn
+)
+
+// numberingOf returns what the capabilities in a login's answer mean.
+func numberingOf(caps uint64) numbering {
+	if caps&wire.CapNumbers != 0 {
+		return numberingOn
+	}
+	return numberingOff
+}
+
+// on reports whether both sides number their packets.
+func (n *numbers) on() bool { return n.numbering == numberingOn }
 
 // put keeps one packet to be sent, numbered unless it is fast, or reports that
 // there is no room: then nothing has changed.
 func (n *numbers) put(h *wire.Header, fast bool) (ok bool) {
-	h.Reliable = !fast || !n.on
-	if h.RelSeq = 0; n.on && !fast {
+	h.Reliable = !fast || !n.on()
+	if h.RelSeq = 0; n.on() && !fast {
 		h.RelSeq = n.last + 1
 	}
 	if n.out.count >= n.messagesMax || n.out.count > 0 && n.out.bytes+h.Size() > n.bytesMax {
@@ -76,12 +95,12 @@ func (n *numbers) next(dst []byte) (unit []byte, again, ok bool) {
 	case k == nil && !n.ackDue():
 		return dst, false, false
 	case k == nil:
-		n.riding = false
+		n.acksRide = false
 		return wire.AppendAck(dst, n.acknowledge()), false, true
 	}
 	var tail wire.Header
 	if k.number != 0 {
-		n.riding = n.riding || n.ackOpen()
+		n.acksRide = n.acksRide || n.ackOpen()
 		tail.Ack = n.acknowledge()
 	}
 	dst = binary.AppendUvarint(dst, uint64(len(*k.packet)+tail.Size()))
@@ -100,18 +119,18 @@ func (n *numbers) idle() bool { return n.out.next() == nil && !n.ackDue() }
 
 // ackOpen reports that there is something to acknowledge, ackDue that it must not
 // wait any longer.
-func (n *numbers) ackOpen() bool { return n.on && n.received > n.told }
+func (n *numbers) ackOpen() bool { return n.on() && n.received > n.told }
 
 func (n *numbers) ackDue() bool {
 	most := uint64(acksMax)
-	if n.riding {
+	if n.acksRide {
 		most = acksRidingMax
 	}
-	return n.ackOpen() && (n.hasten || n.received-n.told >= most)
+	return n.ackOpen() && (n.ackOverdue || n.received-n.told >= most)
 }
 
 func (n *numbers) acknowledge() uint64 {
-	n.told, n.hasten = n.received, false
+	n.told, n.ackOverdue = n.received, false
 	return n.told
 }
 
@@ -119,7 +138,7 @@ func (n *numbers) acknowledge() uint64 {
 // none. Fresh says that the packet is to be processed: it is no duplicate. An
 // error is a violation of the protocol, and the connection must end.
 func (n *numbers) take(number, ack uint64) (fresh bool, err error) {
-	if !n.on {
+	if !n.on() {
 		return true, nil
 	}
 	if ack != 0 {
@@ -144,7 +163,7 @@ func (n *numbers) take(number, ack uint64) (fresh bool, err error) {
 // login fills in what the host needs to know to go on.
 func (n *numbers) login(l *wire.Login) {
 	l.Caps, l.ReconnectToken = wire.CapNumbers, n.token
-	if n.on {
+	if n.on() {
 		l.LastReceived = n.received
 	}
 }
@@ -158,14 +177,15 @@ type resumption struct {
 // answer takes the host's answer to a login that said how much was received. An
 // error is final: the player session cannot go on.
 func (n *numbers) answer(r *wire.LoginResult, said uint64) (resumption, error) {
-	on := r.Caps&wire.CapNumbers != 0
+	numbering := numberingOf(r.Caps)
+	on := numbering == numberingOn
 	var done resumption
 	switch {
-	case !n.joined && on:
+	case n.numbering == numberingUnknown && on:
 		// Fresh, or on from where another device stopped.
 		n.received, n.last, n.sent, n.dropped = r.Base, r.LastReceived, r.LastReceived, r.Lost
-	case !n.joined:
-	case on != n.on, on && r.Outcome == wire.OutcomeNew:
+	case n.numbering == numberingUnknown:
+	case numbering != n.numbering, on && r.Outcome == wire.OutcomeNew:
 		return done, errNewStay
 	case on && (r.LastReceived > n.sent || r.LastReceived < n.oldest() || r.Base < said):
 		return done, fmt.Errorf("%w: login answered with %d received of %d, and base %d after %d",
@@ -176,8 +196,8 @@ func (n *numbers) answer(r *wire.LoginResult, said uint64) (resumption, error) {
 		done.gap = r.Base - min(n.received, r.Base) + r.Lost - min(n.dropped, r.Lost)
 		n.received, n.dropped = max(n.received, r.Base), max(n.dropped, r.Lost)
 	}
-	n.joined, n.on, n.token = true, on, r.ReconnectToken
-	n.told, n.heard, n.hasten, n.riding = 0, 0, false, false
+	n.numbering, n.token = numbering, r.ReconnectToken
+	n.told, n.heard, n.ackOverdue, n.acksRide = 0, 0, false, false
 	n.out.rewind()
 	return done, nil
 }

@@ -230,7 +230,7 @@ func TestAcks(t *testing.T) {
 		t.Error("nothing is left to acknowledge")
 	}
 	arrive(t, n, acksMax+2, 0, true)
-	n.hasten = true // the timer
+	n.ackOverdue = true // the timer
 	wantWritten(t, n, "0:/18")
 	say(t, n, "b", false)
 	wantWritten(t, n, "2:b/18") // nothing new: it does not count as riding
@@ -364,7 +364,7 @@ func TestExactlyOnce(t *testing.T) {
 		var side [2]*endpoint // the client and the host
 		for i := range side {
 			side[i] = &endpoint{numbers: numbers{bytesMax: 1 << 20, messagesMax: 12}}
-			side[i].joined, side[i].on = true, true
+			side[i].numbering = numberingOn
 		}
 		attached := true // as the client knows
 		send := func(t *rapid.T) {
@@ -382,7 +382,7 @@ func TestExactlyOnce(t *testing.T) {
 			if i == 0 && !attached {
 				return
 			}
-			e.hasten = e.ackOpen() && rapid.Bool().Draw(t, "the timer")
+			e.ackOverdue = e.ackOpen() && rapid.Bool().Draw(t, "the timer")
 			if unit, _, ok := e.next(nil); ok {
 				e.to = append(e.to, unit)
 			}
@@ -414,7 +414,7 @@ func TestExactlyOnce(t *testing.T) {
 			// The host, which may do this for nothing: the answer is lost.
 			h.out.trim(l.LastReceived)
 			h.out.rewind()
-			h.told, h.heard, h.hasten = 0, 0, false
+			h.told, h.heard, h.ackOverdue = 0, 0, false
 			if attached = !answerLost; answerLost {
 				return
 			}

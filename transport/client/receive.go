@@ -55,7 +55,7 @@ func (c *Client) admit(cn *connection, h *wire.Header) bool {
 		return false
 	}
 	fresh, err := c.numbers.take(h.RelSeq, h.Ack)
-	pureAck := c.numbers.on && h.RelSeq == 0 && h.OpCode == 0 && h.Sender == wire.NoPeer
+	pureAck := c.numbers.on() && h.RelSeq == 0 && h.OpCode == 0 && h.Sender == wire.NoPeer
 	if h.Ack != 0 {
 		c.wake()
 	}

@@ -68,7 +68,7 @@ func (c *Client) detach(away *absence) {
 // hopeless reports whether there were so many violations of the numbers without
 // progress that another connection is of no use. The caller holds mu.
 func (c *Client) hopeless(end End) bool {
-	if !c.numbers.on || end.Code != uint16(messages.CloseOutOfOrder) && !errors.Is(end.Err, errNumbers) {
+	if !c.numbers.on() || end.Code != uint16(messages.CloseOutOfOrder) && !errors.Is(end.Err, errNumbers) {
 		return false
 	}
 	if p := c.numbers.progress(); p > c.progress {

@@ -73,13 +73,13 @@ func (c *Client) wake() {
 // kick starts the writer if there is something to be written. The caller holds
 // mu.
 func (c *Client) kick(cn *connection) {
-	if cn.writing || cn.broken || c.numbers.idle() {
+	if cn.writes != writerIdle || c.numbers.idle() {
 		return
 	}
 	cn.mu.Lock()
 	defer cn.mu.Unlock()
 	if cn.alive.Err() == nil {
-		cn.writing = true
+		cn.writes = writerRunning
 		cn.helpers.Add(1)
 		go cn.writer()
 	}
@@ -106,11 +106,13 @@ func (cn *connection) nextUnit(b *[]byte) (ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	again, bytes := false, c.numbers.out.bytes
-	if c.current.Load() == cn && !cn.broken {
+	if c.current.Load() == cn && cn.writes != writerBroken {
 		*b, again, ok = c.numbers.next((*b)[:0])
 	}
 	if !ok {
-		cn.writing = false
+		if cn.writes == writerRunning {
+			cn.writes = writerIdle
+		}
 		c.wake()
 		return false
 	}
@@ -128,7 +130,7 @@ func (cn *connection) nextUnit(b *[]byte) (ok bool) {
 // ErrClosed.
 func (cn *connection) fail(err error) {
 	cn.client.mu.Lock()
-	cn.broken = true
+	cn.writes = writerBroken
 	cn.client.mu.Unlock()
 	if !errors.Is(err, ErrClosed) {
 		cn.drop(err)
@@ -156,7 +158,7 @@ func (c *Client) onAckTimer() {
 	defer c.mu.Unlock()
 	c.ackArmed = false
 	if cn := c.current.Load(); cn != nil && c.numbers.ackOpen() {
-		c.numbers.hasten = true
+		c.numbers.ackOverdue = true
 		c.kick(cn)
 	}
 }
