@@ -1,20 +1,19 @@
-// Package placement finds game sessions for requests: it keeps queues and placements
-// (service-api.md 2.8, 2.9 and 3). Ranking is the pure part: which fleets and locations a
-// placement may try at a moment, in which order. Manager is the actor that owns all
-// queues and placements of a host, and Supervisor its parent, which replaces it, rebuilt
-// from the store, should it crash.
+// Package placement keeps queues and placements, and finds a game session for each placement
+// (service-api.md 2.8, 2.9 and 3). Ranking is a pure function: it orders the fleets and
+// locations that a placement may try. Manager is the actor that owns all queues and
+// placements of a host. Its parent, the Supervisor, rebuilds it from the store after a crash.
 //
 //	PENDING -> FULFILLED | CANCELLED | TIMED_OUT | FAILED
 //
-// A placement is answered when its record is durable. While it is PENDING, it passes over
-// the candidates at every whole second since its start, and when a process becomes free;
-// the windows of latency policies end at whole seconds, too. All placements of a queue
-// that are due share one question to the registry, and those that started first are served
-// first. An attempt is a game session that the registry launches; at most one per
-// placement lives at a time. A placement ends in one commit, of the record and its event;
-// only then anybody sees it.
+// A request is answered when its placement's record is durable. A PENDING placement tries
+// the candidates in passes: one at every whole second since its start (where the windows of
+// latency policies end, too), and one when a process becomes free. All placements of a queue
+// that are due share one request to the registry; the oldest is served first. An attempt is
+// a game session that the registry launches; a placement has at most one at a time. A
+// placement ends in one transaction, which commits its record and its event. The API shows
+// the end only after that.
 //
-// The way of a placement, from the request to the event:
+// A placement, from the request to the event:
 //
 //	StartGameSessionPlacement (HTTP)      transport/serviceapi
 //	  -> Manager.onStart                  validate, transaction of the ledger

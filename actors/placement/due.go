@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// dueHeap are the PENDING placements by the time of their next step.
+// dueHeap is a heap of PENDING placements, ordered by the time of their next step.
 type dueHeap []*entry
 
 func (h dueHeap) Len() int { return len(h) }
@@ -37,7 +37,7 @@ func (h *dueHeap) Pop() any {
 	return e
 }
 
-// schedule has e stepped at a time.
+// schedule sets the time of a placement's next step.
 func (h *dueHeap) schedule(e *entry, at time.Time) {
 	e.due = at
 	if e.index < 0 {
@@ -47,7 +47,7 @@ func (h *dueHeap) schedule(e *entry, at time.Time) {
 	}
 }
 
-// drop has e not stepped any more.
+// drop removes a placement from the heap.
 func (h *dueHeap) drop(e *entry) {
 	if e.index >= 0 {
 		heap.Remove(h, e.index)

@@ -9,14 +9,14 @@ import (
 	"troupe/messages"
 )
 
-// completion is how a placement is to end: its final status, and the reason.
+// completion is the final status of a placement, and the reason for it.
 type completion struct {
 	e      *entry
 	status messages.PlacementStatus
 	placed []messages.PlacedPlayer
 }
 
-// end ends a placement that nobody has asked to end.
+// end ends a placement that no request ends.
 func (m *Manager) end(c *stage.Context, f completion) {
 	attempt := f.e.attempt
 	m.ledger.Do(ledger.Transaction{
@@ -30,8 +30,9 @@ func (m *Manager) end(c *stage.Context, f completion) {
 	})
 }
 
-// ending is the entry that ends a placement, with its event. Its attempt is given up, unless it
-// is fulfilled. If that cannot be stored, it goes on as if its pass were over.
+// ending returns the ledger entry that ends a placement, with its event. Unless the placement
+// is FULFILLED, its attempt ends too. If the entry cannot be stored, the placement continues
+// as after a pass.
 func (m *Manager) ending(c *stage.Context, f completion) ledger.Entry {
 	now := c.Now()
 	m.forget(now, 0)
@@ -61,7 +62,7 @@ func (m *Manager) ending(c *stage.Context, f completion) ledger.Entry {
 	}
 }
 
-// whyNowhere is why a placement ends that had no destination; else "".
+// whyNowhere returns why a placement had no destination, empty if it had one.
 func (m *Manager) whyNowhere(f *completion) string {
 	q := f.e.queue
 	switch {

@@ -7,24 +7,24 @@ import (
 	"troupe/messages"
 )
 
-// state is where a placement is on its way.
+// state is the progress of a placement.
 type state uint8
 
 const (
 	idle       state = iota + 1 // between passes
 	passing                     // its queue has it in a pass
 	launching                   // the registry was asked for a game session
-	activating                  // that is not ACTIVE yet
-	reserving                   // its players' seats are being reserved
+	activating                  // the game session is ACTIVATING
+	reserving                   // player sessions are being reserved
 	ending                      // its final record is being made durable
 	ended
 )
 
 // entry is one life of a placement id.
 type entry struct {
-	record *messages.Placement // as others see it, once it is durable
+	record *messages.Placement // as the API shows it, once durable
 	state  state
-	size   int  // bytes of the record, about
+	size   int  // approximate bytes of the record
 	lost   bool // forgotten
 
 	// While PENDING.
@@ -35,36 +35,36 @@ type entry struct {
 	due     time.Time // of the next step
 	index   int       // in the heap of those; -1: not there
 	passes  int
-	order   []fleet.Candidate // of the pass, and where in it
+	order   []fleet.Candidate // of the pass, and the position in it
 	at      int
-	stale   bool // pass.room is from before an attempt of this placement: it is not used
-	tries   int  // which attempt an answer belongs to
+	stale   bool // pass.room is older than an attempt of this placement: ignore it
+	tries   int  // number of the attempt, to recognise late answers
 	attempt messages.GameSessionID
-	keeps   bool // it ends fulfilled: its game session stays
+	keeps   bool // it is being FULFILLED: the game session stays
 }
 
 // id is the placement's.
 func (e *entry) id() messages.PlacementID { return e.record.Request.ID }
 
-// timeout is when the placement ends at the latest.
+// timeout is when the placement times out.
 func (e *entry) timeout() time.Time { return e.start.Add(e.queue.record.Timeout) }
 
-// queue is a queue with its placements. Its booleans are independent of each other: a
-// deletion, an event that is not handled yet, and a pause.
+// queue is a queue with its placements. Its booleans are independent: a deletion, an unhandled
+// event, and a pause.
 type queue struct {
 	record  *messages.Queue
 	deleted bool
 	nowhere error    // why no destination takes placements; nil: one does
-	pending []*entry // in the order of starts; ended ones are swept out later
+	pending []*entry // oldest first; ended ones are removed later
 	over    int      // how many of pending have ended
 
-	wanting   []*entry // their next pass is due
-	roomFreed bool     // a process became free: the next pass is due for all
+	wanting   []*entry // placements whose next pass is due
+	roomFreed bool     // a process became free: all placements are due
 	resting   bool     // after a long pass roomFreed does not start the next at once
 	pass      queuePass
 }
 
-// queuePass is one pass of a queue's placements over the candidates. Several placements share it.
+// queuePass is one pass over the candidates, which several placements of the queue share.
 //
 //	noPass -> asking (the registry, for candidates) -> walking -> noPass
 type queuePass struct {
@@ -73,12 +73,12 @@ type queuePass struct {
 	room       map[destination]bool
 	rooms      int      // how many of room are true
 	batch      []*entry // not tried yet
-	blocked    []*entry // wait for the answer to a launch, also after the pass is over
+	blocked    []*entry // wait for the answer to a launch, even after the pass
 	stalled    bool     // the queue is in Manager.stalled
 	looked     int      // how many placements were tried
 }
 
-// passStage is how far a pass is.
+// passStage is the progress of a pass.
 type passStage uint8
 
 const (
@@ -95,7 +95,7 @@ func (p *queuePass) full(d destination) {
 	}
 }
 
-// left writes down that a placement is not PENDING any more.
+// left counts a placement that is no longer PENDING.
 func (q *queue) left() {
 	q.over++
 	if q.over > 32 && q.over > len(q.pending)/2 {

@@ -10,7 +10,7 @@ import (
 	"troupe/messages"
 )
 
-// detail is what an event tells of the end of a placement (service-api.md 5.2).
+// detail is the event about the end of a placement (service-api.md 5.2).
 type detail struct {
 	Type              string       `json:"type"`
 	PlacementID       string       `json:"placementId"`
@@ -43,8 +43,8 @@ const eventTime = "2006-01-02T15:04:05.000Z"
 
 func timestamp(t time.Time) string { return messages.Shown(t).UTC().Format(eventTime) }
 
-// eventOf is the event that tells of the end of a placement, and maybe why it had no
-// destination.
+// eventOf returns the event about the end of a placement. why is the reason why the queue had
+// no destination, empty if it had one.
 func eventOf(q *messages.Queue, p *messages.Placement, reason string) messages.Event {
 	d := detail{
 		Type: eventTypes[p.Status], PlacementID: string(p.Request.ID), CustomEventData: q.CustomEventData, Reason: reason,
@@ -68,5 +68,5 @@ func eventOf(q *messages.Queue, p *messages.Placement, reason string) messages.E
 	}
 }
 
-// newEventID returns an id that sorts behind those before.
+// newEventID returns an id that sorts after all earlier ones.
 func newEventID() string { return uuid.Must(uuid.NewV7()).String() }

@@ -14,15 +14,15 @@ import (
 	"troupe/messages"
 )
 
-// memory is what placements cost.
+// memory tracks the memory that placements use.
 type memory struct {
 	bytes      int      // of the records of all placements
-	endedBytes int      // of those that have ended
-	ended      []*entry // in the order of their ends; lost ones are still in it
-	count      int      // of those that are not lost
+	endedBytes int      // of ended placements
+	ended      []*entry // by time of their end, forgotten ones included
+	count      int      // of those that are not forgotten
 }
 
-// add takes up a placement that has ended.
+// add counts a placement that has ended.
 func (k *memory) add(e *entry) {
 	k.ended = append(k.ended, e)
 	k.count++
@@ -40,7 +40,7 @@ func (k *memory) drop(e *entry) {
 	k.endedBytes -= e.size
 }
 
-// room reports whether one more PENDING placement of so many bytes may be kept.
+// room reports whether one more PENDING placement of size bytes fits.
 func (k *memory) room(size, most int) bool { return k.bytes-k.endedBytes+size <= most }
 
 func (k *memory) words(queues, pending int) map[string]string {
@@ -53,8 +53,8 @@ func (m *Manager) expired(e *entry, now time.Time) bool {
 	return now.Sub(e.record.Ended) > m.o.EndedKeep
 }
 
-// forget drops some of the ended placements over the bounds, those first that ended
-// first, and their records, where one more takes so many bytes.
+// forget drops ended placements, oldest first, until one more of so many bytes fits the
+// bounds. It deletes their records, too.
 func (m *Manager) forget(now time.Time, size int) {
 	var changes []store.Change
 	size += m.ledger.Claimed(store.Placement).Bytes
@@ -68,9 +68,9 @@ func (m *Manager) forget(now time.Time, size int) {
 			break
 		}
 		k.drop(e)
-		if m.placements[e.id()] == e { // else the record in the store is another's
+		if m.placements[e.id()] == e { // else the stored record belongs to a newer placement
 			delete(m.placements, e.id())
-			if m.ledger.Free(placementKey(e.id())) { // else the id is on its way to be another's
+			if m.ledger.Free(placementKey(e.id())) { // else a newer placement with this id is being stored
 				changes = append(changes, store.Delete(store.Placement, string(e.id())))
 			}
 		}
@@ -82,15 +82,15 @@ func (m *Manager) forget(now time.Time, size int) {
 	}
 }
 
-// State is what a store has of queues and placements.
+// State is the stored queues and placements.
 type State struct {
 	queues     []*messages.Queue
 	placements []kept
 	damaged    []store.Damage
 }
 
-// Damaged returns the stored records that were left out: they are not what was written, or
-// make no sense.
+// Damaged returns the stored records that were left out: those that do not decode or are
+// inconsistent.
 func (s *State) Damaged() []store.Damage { return s.damaged }
 
 type kept struct {
@@ -98,7 +98,7 @@ type kept struct {
 	size   int
 }
 
-// Load reads a State. It may take a while: not for actors.
+// Load reads a State. It may take long, so actors must not call it.
 func Load(s store.Store) (*State, error) {
 	state := new(State)
 	damaged, err := s.Load(store.Queue, func(id string, value []byte) error {
@@ -130,7 +130,7 @@ func Load(s store.Store) (*State, error) {
 	return state, nil
 }
 
-// without takes note of a record that cannot be read, or, without an error, is not complete.
+// without records a damaged record. Without an error the record is incomplete.
 func (s *State) without(kind store.Kind, id string, err error) {
 	if err == nil {
 		err = errors.New("is not complete")
@@ -140,9 +140,8 @@ func (s *State) without(kind store.Kind, id string, err error) {
 	s.damaged = append(s.damaged, store.Damage{Kind: kind, ID: id, Err: err})
 }
 
-// InEffect are the queues there will be: those of the store, and what is configured unless
-// it was changed or deleted since. A record without a timeout stands for one that was
-// deleted.
+// InEffect returns the queues to start with: the stored ones, and the configured ones that
+// were never changed or deleted. A stored record without a timeout marks a deleted queue.
 func (s *State) InEffect(configured []*messages.Queue) (all []*messages.Queue) {
 	known := make(map[messages.QueueName]bool)
 	for _, q := range s.queues {
@@ -159,7 +158,7 @@ func (s *State) InEffect(configured []*messages.Queue) (all []*messages.Queue) {
 	return all
 }
 
-// restoreQueues takes up queues.
+// restoreQueues restores the queues.
 func (m *Manager) restoreQueues() {
 	for _, q := range m.restored.InEffect(m.o.Queues) {
 		record := *q
@@ -168,7 +167,7 @@ func (m *Manager) restoreQueues() {
 	}
 }
 
-// restoreDamaged takes note of the records that are left out: an id is used once.
+// restoreDamaged remembers the ids of damaged records, so that they are not used again.
 func (m *Manager) restoreDamaged() {
 	m.damaged = make(map[store.Kind]map[string]bool)
 	for _, d := range m.restored.damaged {
@@ -179,8 +178,8 @@ func (m *Manager) restoreDamaged() {
 	}
 }
 
-// deletion is the change that deletes a queue. Of one that is configured a record stays,
-// or it would be back after a start.
+// deletion returns the change that deletes a queue. A configured queue leaves a record behind;
+// otherwise the next start would restore it.
 func (m *Manager) deletion(name messages.QueueName) store.Change {
 	if slices.ContainsFunc(m.o.Queues, func(q *messages.Queue) bool { return q.Name == name }) {
 		return store.Put(store.Queue, string(name), messages.Queue{Name: name})
@@ -188,9 +187,9 @@ func (m *Manager) deletion(name messages.QueueName) store.Change {
 	return store.Delete(store.Queue, string(name))
 }
 
-// restore takes up the state: PENDING placements go on from their start, with attempts
-// made anew, since what a dead process or Manager launched for them is TERMINATED. Those
-// whose queue is gone have FAILED.
+// restore restores the state. PENDING placements continue from their start with new attempts,
+// because the game sessions of earlier attempts are TERMINATED. Placements whose queue is gone
+// become FAILED.
 func (m *Manager) restore(c *stage.Context) {
 	m.restoreQueues()
 	m.restoreDamaged()
@@ -219,7 +218,8 @@ func (m *Manager) restore(c *stage.Context) {
 	m.arm()
 }
 
-// moment is when a record got its place in the order: its end, or its start.
+// moment is the time by which records are ordered: the end, or the start of a PENDING
+// placement.
 func (k kept) moment() time.Time {
 	if k.record.Status.Final() {
 		return k.record.Ended
@@ -229,11 +229,11 @@ func (k kept) moment() time.Time {
 
 func (m *Manager) takeUp(c *stage.Context, k kept, now time.Time) {
 	q := m.queues[k.record.Request.Queue]
-	if q == nil { // it is only there to say so
+	if q == nil { // a stand-in, so that the placement can fail
 		q = &queue{record: &messages.Queue{Name: k.record.Request.Queue, ARN: m.queueARN(k.record.Request.Queue)}, deleted: true}
 	}
 	e := m.add(q, k.record, k.size)
 	e.start = e.start.Add(-max(now.Sub(k.record.Started), 0))
-	e.passes = 1 // the first was another's
+	e.passes = 1 // the earlier process had the first
 	m.begin(c, e)
 }

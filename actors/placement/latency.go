@@ -8,9 +8,9 @@ import (
 	"troupe/messages"
 )
 
-// measured is what the players of a request reported for one location.
+// measured is the latency that the players of a request reported for one location.
 type measured struct {
-	mean float64 // over those who reported (D-228)
+	mean float64 // over the players who reported it (D-228)
 	most float64
 }
 
@@ -41,8 +41,8 @@ func summarize(reports []messages.PlayerLatency) map[string]measured {
 	return summary
 }
 
-// latencyCap returns the cap in force at t since the start, and whether there is one
-// (service-api.md 3.2).
+// latencyCap returns the latency limit in force at time t after the start, and whether there
+// is one (service-api.md 3.2).
 func latencyCap(policies []messages.LatencyPolicy, t time.Duration) (ms int, capped bool) {
 	policies = slices.Clone(policies)
 	slices.SortStableFunc(policies, func(a, b messages.LatencyPolicy) int { return cmp.Compare(a.Max, b.Max) })

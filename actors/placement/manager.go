@@ -16,7 +16,7 @@ type Manager struct {
 	o        Options
 	registry *stage.Ref
 	restored *State                         // until it has started
-	damaged  map[store.Kind]map[string]bool // records that are left out; set once
+	damaged  map[store.Kind]map[string]bool // damaged records; set once
 
 	// owned by the actor
 	queues     map[messages.QueueName]*queue
@@ -33,7 +33,7 @@ type Manager struct {
 	ledger     *ledger.Ledger
 }
 
-// newManager returns a Manager that goes on from a state.
+// newManager returns a Manager that continues from a state.
 func newManager(o Options, registry *stage.Ref, s *State) *Manager {
 	return &Manager{
 		o: o, registry: registry, restored: s,
@@ -44,7 +44,7 @@ func newManager(o Options, registry *stage.Ref, s *State) *Manager {
 	}
 }
 
-// What the Manager tells itself.
+// Messages of the Manager to itself.
 type (
 	tick     struct{}
 	walkOn   struct{ q *queue }
@@ -70,7 +70,8 @@ type (
 	}
 )
 
-// OnDeadLetter implements stage.DeadLetter: nobody is left for the game session.
+// OnDeadLetter implements stage.DeadLetter: it ends the game session, because no Manager is
+// left to use it.
 func (l launched) OnDeadLetter() {
 	if l.game != nil {
 		l.m.terminate(l.game.ID)
@@ -91,15 +92,15 @@ func (m *Manager) Started(c *stage.Context) {
 	m.restore(c)
 }
 
-// Stopped implements stage.Actor. After a crash, the attempts of placements are given up:
-// who replaces the Manager begins anew.
+// Stopped implements stage.Actor. After a crash it ends all attempts: the next Manager starts
+// new ones.
 func (m *Manager) Stopped(c *stage.Context) {
 	m.ledger.Stop(true)
 	if c.Crash() == "" {
 		return
 	}
 	for id, e := range m.attempts {
-		if e.state != ending || !e.keeps { // else its end decides: see end
+		if e.state != ending || !e.keeps { // else the commit of its end decides: see end
 			m.terminate(id)
 		}
 	}
@@ -157,7 +158,7 @@ func (m *Manager) Receive(c *stage.Context, msg any) {
 	}
 }
 
-// onTick steps every placement whose time has come, and sees to it that the next is.
+// onTick steps all placements that are due and sets the timer for the next.
 func (m *Manager) onTick(c *stage.Context) {
 	m.armed = time.Time{}
 	now := time.Now()
@@ -174,8 +175,8 @@ func (m *Manager) onTick(c *stage.Context) {
 	m.arm()
 }
 
-// step ends a placement whose time is over, or has it want its next pass, which it
-// reports.
+// step ends a placement that has timed out. Otherwise it makes the next pass due and reports
+// true.
 func (m *Manager) step(c *stage.Context, e *entry, now time.Time) (wants bool) {
 	m.due.schedule(e, nextStep(e, now))
 	switch {
@@ -201,7 +202,7 @@ func nextStep(e *entry, now time.Time) time.Time {
 	return at
 }
 
-// arm has the timer fire at the first step that is due.
+// arm sets the timer to the first step that is due.
 func (m *Manager) arm() {
 	if len(m.due) == 0 {
 		return
@@ -212,14 +213,14 @@ func (m *Manager) arm() {
 	}
 }
 
-// terminate ends a game session that no placement wants.
+// terminate ends a game session that no placement needs.
 func (m *Manager) terminate(id messages.GameSessionID) {
 	m.registry.Tell(fleet.GiveUp{Session: id})
 }
 
-// endAttempt ends the attempt of a placement, if it has one.
+// endAttempt ends the current attempt of a placement, if there is one.
 func (m *Manager) endAttempt(e *entry) {
-	e.tries++ // an answer that is on its way is not for it any more
+	e.tries++ // answers to the old attempt are ignored
 	if e.attempt != "" {
 		delete(m.attempts, e.attempt)
 		m.terminate(e.attempt)
@@ -227,7 +228,7 @@ func (m *Manager) endAttempt(e *entry) {
 	}
 }
 
-// leave takes a placement that has ended off its queue.
+// leave removes an ended placement from its queue.
 func (m *Manager) leave(e *entry) {
 	e.state = ended
 	m.due.drop(e)
@@ -238,7 +239,7 @@ func (m *Manager) leave(e *entry) {
 // Inspect implements stage.Inspector.
 func (m *Manager) Inspect() map[string]string { return m.memory.words(len(m.queues), len(m.due)) }
 
-// allQueues are the queues that are not being deleted, in order of creation.
+// allQueues returns the queues that are not being deleted, oldest first.
 func (m *Manager) allQueues() []*messages.Queue {
 	all := make([]*messages.Queue, 0, len(m.queues))
 	for _, q := range m.queues {

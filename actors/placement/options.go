@@ -12,12 +12,12 @@ import (
 type Options struct {
 	// Region and Account, 12 digits (empty: zeros), stand in the ARNs of queues.
 	Region, Account string
-	// Queues are there from the start, unless the store has one of that name.
+	// Queues exist from the start, unless the store has a queue of the same name.
 	Queues []*messages.Queue
-	// Store keeps what has been answered; required. It is not closed here.
+	// Store keeps queues and placements; required. The caller closes it.
 	Store store.Store
-	// OnEvent takes the event that ends a placement once it is durable, from any
-	// goroutine; nil: nobody does. It must not block.
+	// OnEvent receives the event of each placement's end once it is durable. It is called
+	// from any goroutine and must not block. Nil drops the events.
 	OnEvent func(messages.Event)
 	// QueuesMax bounds the queues; 0: 1000.
 	QueuesMax int
@@ -57,16 +57,16 @@ func (o Options) withDefaults() Options {
 const (
 	// passEvery is the time between two passes of a placement.
 	passEvery = time.Second
-	// launchesMax is how many launches at one fleet and location may be without an
-	// answer. The next placement waits for one: else all that wait would ask for the one
-	// process that became free.
+	// launchesMax bounds the unanswered launches at one fleet and location. The next
+	// placement waits for an answer; otherwise all waiting placements would ask for the
+	// one process that became free.
 	launchesMax = 64
-	// turnMax is how many placements are looked at before other messages have a turn.
+	// turnMax bounds the placements tried before the actor handles other messages.
 	turnMax = 128
-	// restFor is how long a queue whose pass looked at more than that leaves out the passes
-	// for processes that become free. Those at whole seconds go on.
+	// restFor is how long a queue skips the passes for freed processes after a pass of more
+	// than turnMax placements. The passes at whole seconds are not skipped.
 	restFor = 100 * time.Millisecond
-	// forgetMax is how many old records are dropped with one commit.
+	// forgetMax bounds the old records that one commit deletes.
 	forgetMax = 64
 )
 
@@ -84,9 +84,9 @@ type (
 	StopPlacement struct{ ID messages.PlacementID }
 	// GetPlacement reads a placement.
 	GetPlacement struct{ ID messages.PlacementID }
-	// Drain has no placement started or tried any more. Those that are PENDING go on
-	// when the host is back, if its store lasts.
+	// Drain stops starting and trying placements. PENDING ones continue after the next
+	// start of the host, if its store is durable.
 	Drain struct{}
-	// CancelDrain has placements started and tried again.
+	// CancelDrain starts and tries placements again.
 	CancelDrain struct{}
 )

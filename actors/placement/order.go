@@ -9,8 +9,8 @@ import (
 	"troupe/messages"
 )
 
-// Ranking orders candidates for one request. Make it with NewRanking; it does not
-// change, and its methods depend on nothing but their arguments.
+// Ranking orders candidates for one request. Use NewRanking. A Ranking is immutable, and its
+// methods depend on their arguments alone.
 type Ranking struct {
 	latencies map[string]measured // nil: not a latency request
 	override  []string
@@ -26,11 +26,11 @@ func NewRanking(r *messages.StartPlacement) *Ranking {
 	return k
 }
 
-// Order returns the candidates that may be tried in a pass of the queue at t since the
-// start of the placement, best first (service-api.md 3.2, 3.3). The first pass of a
-// placement is that with an override of locations alone. Room plays no part. The order of
-// candidates plays none either; of those of one fleet and location, that with the lowest
-// destination counts.
+// Order returns the candidates that a pass of the queue may try at time t after the
+// placement's start, best first (service-api.md 3.2, 3.3). The first pass uses the override of
+// locations alone, if there is one. Order ignores Room and the order of the candidates. If
+// several candidates have the same fleet and location, the one with the lowest destination
+// counts.
 func (k *Ranking) Order(q *messages.Queue, t time.Duration, first bool, candidates []fleet.Candidate) []fleet.Candidate {
 	most, capped := latencyCap(q.Policies, t)
 	alone := len(k.override) > 0 && (first || k.only)
@@ -112,8 +112,8 @@ func (k *Ranking) rank(q *messages.Queue, location string) int {
 	return len(k.override) + len(q.LocationOrder)
 }
 
-// distinct keeps one candidate per fleet and location, where the lowest destination
-// stands. It keeps the order of the rest.
+// distinct keeps one candidate per fleet and location, the one with the lowest destination. It
+// does not reorder the others.
 func distinct(sorted []fleet.Candidate) []fleet.Candidate {
 	lowest := make(map[destination]int, len(sorted))
 	for _, c := range sorted {

@@ -17,8 +17,8 @@ func (e *entry) want() {
 	e.queue.wanting = append(e.queue.wanting, e)
 }
 
-// onRoom has all placements of all queues pass: which of them may want the process, their
-// passes find out.
+// onRoom makes all placements of all queues due; their passes find out which of them can use
+// the process.
 func (m *Manager) onRoom(c *stage.Context) {
 	for _, q := range m.queues {
 		if len(q.pending) > q.over {
@@ -28,8 +28,8 @@ func (m *Manager) onRoom(c *stage.Context) {
 	}
 }
 
-// ask asks the registry for a queue's candidates, for all placements whose pass is due,
-// unless a pass is on its way: those wait for the next.
+// ask asks the registry for a queue's candidates, for all placements that are due. While a
+// pass is running, they wait for the next.
 func (m *Manager) ask(c *stage.Context, q *queue) {
 	if q.pass.stage != noPass || m.draining {
 		return
@@ -57,7 +57,7 @@ func (m *Manager) ask(c *stage.Context, q *queue) {
 	})
 }
 
-// onResolved begins the pass of those that wait for it.
+// onResolved starts the pass of the waiting placements.
 func (m *Manager) onResolved(c *stage.Context, r resolved) {
 	q := r.q
 	p := &q.pass
@@ -73,8 +73,8 @@ func (m *Manager) onResolved(c *stage.Context, r resolved) {
 	m.walk(c, q)
 }
 
-// leadsNowhere takes note of why no destination of a queue takes placements, or that one
-// does. Placements wait: an alias may lead elsewhere, or a fleet be ACTIVE, in time.
+// leadsNowhere records why no destination of a queue takes placements, or nil if one does.
+// Placements wait: an alias may change, and a fleet may become ACTIVE.
 func (m *Manager) leadsNowhere(c *stage.Context, q *queue, why error) {
 	was := q.nowhere
 	q.nowhere = why
@@ -86,8 +86,8 @@ func (m *Manager) leadsNowhere(c *stage.Context, q *queue, why error) {
 	}
 }
 
-// walk has the placements of a batch try their candidates, oldest first. It stops where
-// one has to wait for the answers of launches, and goes on when one is there.
+// walk tries the candidates for the placements of a batch, oldest first. It pauses while a
+// placement waits for the answers to launches.
 func (m *Manager) walk(c *stage.Context, q *queue) {
 	for looked := 0; ; looked++ {
 		e := q.pass.next()
@@ -115,8 +115,8 @@ func (m *Manager) walk(c *stage.Context, q *queue) {
 	m.ask(c, q)
 }
 
-// next returns the placement to be tried next, nil if there is none. If no candidate has room,
-// it ends the pass of the rest of the batch.
+// next returns the next placement to try, nil if there is none. If no candidate has room, it
+// ends the pass for the rest of the batch.
 func (p *queuePass) next() *entry {
 	if len(p.blocked) > 0 {
 		return p.blocked[0]
@@ -153,7 +153,7 @@ func (e *entry) passed() {
 	e.passes++
 }
 
-// stall has a queue go on at the next answer to a launch.
+// stall pauses a queue until the next answer to a launch.
 func (m *Manager) stall(q *queue) {
 	if !q.pass.stalled {
 		q.pass.stalled = true
@@ -161,7 +161,7 @@ func (m *Manager) stall(q *queue) {
 	}
 }
 
-// resume lets queues go on that wait for the answer to a launch.
+// resume continues the queues that wait for the answer to a launch.
 func (m *Manager) resume(c *stage.Context) {
 	waiting := m.stalled
 	m.stalled = nil
@@ -171,8 +171,8 @@ func (m *Manager) resume(c *stage.Context) {
 	}
 }
 
-// try launches a game session at the next candidate with room, or ends the pass. It
-// reports false where the placement has to wait for other launches there.
+// try launches a game session at the next candidate with room, or ends the pass. It reports
+// false if the placement has to wait for other launches there.
 func (m *Manager) try(c *stage.Context, e *entry) bool {
 	if !time.Now().Before(e.timeout()) { // no pass starts now: the next step ends it
 		e.passed()
@@ -210,7 +210,7 @@ func (m *Manager) tryNext(c *stage.Context, e *entry) {
 	}
 }
 
-// launch asks for a game session.
+// launch asks the registry for a game session.
 func (m *Manager) launch(c *stage.Context, e *entry, p destination) {
 	e.state = launching
 	e.tries++
@@ -227,7 +227,7 @@ func (m *Manager) launch(c *stage.Context, e *entry, p destination) {
 	})
 }
 
-// onLaunched takes the answer to a launch.
+// onLaunched handles the answer to a launch.
 func (m *Manager) onLaunched(c *stage.Context, l launched) {
 	if m.launches[l.destination]--; m.launches[l.destination] <= 0 {
 		delete(m.launches, l.destination)
@@ -253,8 +253,8 @@ func (m *Manager) onLaunched(c *stage.Context, l launched) {
 	m.resume(c)
 }
 
-// onActivated takes what became of a game session: its players get seats, or the next
-// candidate is tried.
+// onActivated handles the start of a game session. If it is ACTIVE, its player sessions are
+// reserved; otherwise the next candidate is tried.
 func (m *Manager) onActivated(c *stage.Context, l fleet.Launched) {
 	e := m.attempts[l.ID]
 	if e == nil || e.state != activating {
@@ -281,7 +281,8 @@ func (m *Manager) onActivated(c *stage.Context, l fleet.Launched) {
 	})
 }
 
-// onReserved fulfils a placement. A game session that takes no players ends.
+// onReserved fulfils a placement. If the player sessions were refused, it ends the game
+// session and tries the next candidate.
 func (m *Manager) onReserved(c *stage.Context, s reserved) {
 	e := s.e
 	if e.state != reserving || e.tries != s.try {

@@ -13,7 +13,7 @@ func placementKey(id messages.PlacementID) ledger.Key {
 	return ledger.Key{Kind: store.Placement, ID: string(id)}
 }
 
-// onStart starts a placement, which is answered when it is durable.
+// onStart starts a placement. The request is answered when the placement is durable.
 func (m *Manager) onStart(c *stage.Context, r stage.Request[messages.StartPlacement, *messages.Placement]) {
 	id := r.Request.ID
 	record := &messages.Placement{Request: r.Request, Status: messages.PlacementPending}
@@ -50,8 +50,8 @@ func (m *Manager) onStart(c *stage.Context, r stage.Request[messages.StartPlacem
 	})
 }
 
-// admit checks what needs the state, and returns the queue and the ended placement whose
-// id is used again (D-220).
+// admit checks the request against the current state. It returns the queue, and the ended
+// placement whose id is used again (D-220).
 func (m *Manager) admit(r *messages.StartPlacement, now time.Time) (*queue, error) {
 	q, old := m.queues[r.Queue], m.placements[r.ID]
 	switch {
@@ -75,7 +75,7 @@ func locationFirst(q *messages.Queue) bool {
 	return q.HasPriority && len(q.PriorityOrder) > 0 && q.PriorityOrder[0] == messages.PriorityLocation
 }
 
-// add makes the entry of a PENDING placement.
+// add creates the entry of a PENDING placement.
 func (m *Manager) add(q *queue, record *messages.Placement, size int) *entry {
 	m.started++
 	e := &entry{
@@ -105,7 +105,7 @@ func (m *Manager) get(c *stage.Context, id messages.PlacementID) (*messages.Plac
 	return e.record, nil
 }
 
-// onStop cancels a placement. One whose end is being made durable is decided by that.
+// onStop cancels a placement. If its end is already being stored, that end wins.
 func (m *Manager) onStop(c *stage.Context, r stage.Request[StopPlacement, *messages.Placement]) {
 	id := r.Request.ID
 	if _, err := m.get(c, id); err != nil { // also of one that is not durable yet

@@ -55,7 +55,7 @@ func (m *Manager) onUpdateQueue(r stage.Request[messages.UpdateQueue, *messages.
 	m.changeQueue(r.Request.Name, r.Reply, func(old *messages.Queue) (*messages.Queue, error) { return r.Request.Apply(old), nil })
 }
 
-// changeQueue gives a queue another record, which its placements follow from their next pass.
+// changeQueue replaces the record of a queue. Its placements use it from their next pass.
 func (m *Manager) changeQueue(name messages.QueueName, reply func(*messages.Queue, error), change func(*messages.Queue) (*messages.Queue, error)) {
 	var record *messages.Queue
 	m.ledger.Do(ledger.Transaction{Key: queueKey(name), Reply: func(err error) { reply(orNil(record, err)) }, Decide: func() (ledger.Entry, error) {
@@ -72,10 +72,10 @@ func (m *Manager) changeQueue(name messages.QueueName, reply func(*messages.Queu
 	}})
 }
 
-// follow has the placements of a queue go by another record of it.
+// follow applies a queue's new record to its placements.
 func (m *Manager) follow(q *queue, record *messages.Queue) {
 	q.record = record
-	for _, e := range q.pending { // their time may be another
+	for _, e := range q.pending { // their timeout may change
 		if e.state != ended && e.index >= 0 {
 			m.due.schedule(e, nextStep(e, time.Now()))
 		}
@@ -83,9 +83,9 @@ func (m *Manager) follow(q *queue, record *messages.Queue) {
 	m.arm()
 }
 
-// onDropQueue deletes a queue, and has its placements end in the same commit. Those whose
-// end is on its way to the store are decided by that; those that start meanwhile end when
-// they find their queue gone.
+// onDropQueue deletes a queue and ends its placements in the same commit. A placement whose
+// end is already being stored keeps that end; one that starts meanwhile ends when it finds its
+// queue gone.
 func (m *Manager) onDropQueue(c *stage.Context, r stage.Request[DropQueue, stage.None]) {
 	name := r.Request.Name
 	m.ledger.Do(ledger.Transaction{Key: queueKey(name), Reply: func(err error) { r.Reply(stage.None{}, err) }, Decide: func() (ledger.Entry, error) {

@@ -7,9 +7,9 @@ import (
 	"troupe/messages/counters"
 )
 
-// Supervisor is the parent of the Manager, and takes everything that is for it. A Manager
-// that crashes is replaced by one that is rebuilt from the store, after 100 ms, and after
-// up to 30 s if it crashes again and again (reliability.md 4).
+// Supervisor is the parent of the Manager and forwards all requests to it. It replaces a
+// Manager that crashes by one that is rebuilt from the store, after 100 ms, or up to 30 s if
+// crashes repeat (reliability.md 4).
 type Supervisor struct {
 	o        Options
 	registry *stage.Ref
@@ -28,8 +28,8 @@ const (
 	waitingMax = 1000 // messages that wait for a new Manager; more are refused
 )
 
-// New returns a Supervisor whose Manager begins with a state, which Load returned, and
-// asks the registry (actors/fleet) for game sessions.
+// New returns a Supervisor whose first Manager starts with s, which Load returned. The
+// registry (actors/fleet) launches the game sessions.
 func New(o Options, registry *stage.Ref, s *State) *Supervisor {
 	if s == nil {
 		s = new(State)
@@ -112,8 +112,7 @@ func (s *Supervisor) onExited(c *stage.Context, m stage.Exited) {
 	c.After(pause, restart{})
 }
 
-// onRestart reads the store beside the actor, once everything is in it that was on the
-// way.
+// onRestart reads the store in a goroutine, after all pending commits.
 func (s *Supervisor) onRestart(c *stage.Context) {
 	self, from := c.Self(), s.o.Store
 	go func() {
