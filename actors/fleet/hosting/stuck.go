@@ -82,14 +82,18 @@ func (p *ProcessConfig) refusal() string {
 	return "version " + p.current.version + " of the script takes no new game sessions: two of its calls could not be ended; update the script"
 }
 
-// Refused returns an error if a fleet runs a version of its script that takes no new game sessions.
-func (h *Hosting) Refused(id messages.FleetID) error {
+// Refused returns an error if all versions that a fleet runs take no new game sessions.
+func (h *Hosting) Refused(id messages.FleetID) (err error) {
 	if f := h.fleets[id]; f != nil {
 		for _, p := range f.configs {
-			if p.current != nil && h.refused(p.current) {
-				return messages.Errorf(messages.InvalidFleetStatus, "fleet %s: %s", id, p.refusal())
+			switch {
+			case p.current == nil:
+			case !h.refused(p.current):
+				return nil
+			default:
+				err = messages.Errorf(messages.InvalidFleetStatus, "fleet %s: %s", id, p.refusal())
 			}
 		}
 	}
-	return nil
+	return err
 }

@@ -50,3 +50,23 @@ func TestAContentThatIsStuckTwiceIsRefused(t *testing.T) {
 		t.Errorf("the next content: %v", err)
 	}
 }
+
+// A fleet that also runs a version which is not refused is full while that one is.
+func TestAFleetIsNotRefusedForOneOfItsVersions(t *testing.T) {
+	h := New(Options{})
+	f := &fleet{record: &messages.Fleet{ID: "fleet-a", ScriptID: "script-1", Locations: []string{"home"}}}
+	one, two := content{"script-1", 1}, content{"script-1", 2}
+	f.configs = []*ProcessConfig{
+		{fleet: f, current: &program{content: two, version: "2"}},
+		{fleet: f, current: &program{content: one, version: "1"}}, // the newest does not run there
+	}
+	h.fleets["fleet-a"] = f
+	h.stuck[two] = stuckMax
+	if err := h.Refused("fleet-a"); err != nil {
+		t.Error(err)
+	}
+	h.stuck[one] = stuckMax
+	if err := h.Refused("fleet-a"); err == nil {
+		t.Error("both are refused, the fleet is not")
+	}
+}
