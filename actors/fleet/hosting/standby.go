@@ -100,8 +100,12 @@ func (h *Hosting) fill(p *ProcessConfig) {
 	if p.state != configured || h.draining || p.retry != nil {
 		return
 	}
-	if p.next != nil && h.hangs(p.next) {
-		h.giveUp(p)
+	switch {
+	case p.next == nil:
+	case h.hangs(p.next):
+		h.giveUp(p, "a process with it could not be stopped before it had a game session: it is not tried again")
+	case h.refused(p.next) && p.current != nil && !h.refused(p.current):
+		h.giveUp(p, "two of its calls could not be ended: it is not tried again")
 	}
 	if p.next != nil {
 		if p.count(p.next) == 0 && !h.starting(p.next) {
@@ -142,10 +146,10 @@ func (h *Hosting) started(of *program) {
 	})
 }
 
-// giveUp drops a next program that hangs; a new content is waited for.
-func (h *Hosting) giveUp(p *ProcessConfig) {
+// giveUp drops a next program that is of no use; a new content is waited for.
+func (h *Hosting) giveUp(p *ProcessConfig, why string) {
 	h.dropNext(p)
-	h.cannotRun(p, catalog.EventCrashed, "a process with it could not be stopped before it had a game session: it is not tried again", true)
+	h.cannotRun(p, catalog.EventCrashed, why, true)
 }
 
 func (p *ProcessConfig) count(of *program) (n int) {

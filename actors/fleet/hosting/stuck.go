@@ -63,6 +63,9 @@ func (h *Hosting) countStuck(of *program) {
 		return
 	}
 	h.each(func(p *ProcessConfig) {
+		if p.next != nil && p.next.content == of.content {
+			h.fill(p)
+		}
 		if p.current == nil || p.current.content != of.content {
 			return
 		}

@@ -6,6 +6,11 @@ import (
 	"testing"
 	"time"
 
+	"troupe/actors/fleet/catalog"
+	"troupe/actors/gamesession"
+	"troupe/actors/script"
+	"troupe/actors/stage"
+	"troupe/actors/stage/stagetest"
 	"troupe/messages"
 )
 
@@ -70,3 +75,56 @@ func TestAFleetIsNotRefusedForOneOfItsVersions(t *testing.T) {
 		t.Error("both are refused, the fleet is not")
 	}
 }
+
+// A content that is refused does not replace one that is not, neither when it is loaded nor
+// when it is refused while it is tried.
+func TestARefusedContentReplacesNone(t *testing.T) {
+	for _, refused := range []bool{true, false} {
+		s := stagetest.Start(t, nil)
+		done := make(chan struct{})
+		s.Spawn(new(stagetest.Probe)).Tell(stagetest.Do(func(c *stage.Context) {
+			defer close(done)
+			said := new(events)
+			h := New(Options{Settings: func(*messages.Fleet) gamesession.Settings { return gamesession.Settings{} }, Catalog: said})
+			h.Started(c)
+			f := &fleet{record: &messages.Fleet{ID: "fleet-a", ScriptID: "script-1", Locations: []string{"home"}}}
+			one := &program{Program: starts{}, content: content{"script-1", 1}, version: "1", wanted: 1}
+			two := &program{Program: starts{}, content: content{"script-1", 2}, version: "2", wanted: 1}
+			p := &ProcessConfig{fleet: f, current: one, next: two, live: make(map[string]int)}
+			f.configs = []*ProcessConfig{p}
+			h.fleets["fleet-a"] = f
+			h.stuck[two.content] = stuckMax - 1
+			if refused {
+				h.stuck[two.content]++
+				h.fill(p)
+			} else {
+				h.fill(p)
+				h.countStuck(two) // in a game session of another fleet
+			}
+			if p.next != nil || p.current != one || len(p.standbys) != 0 {
+				t.Errorf("refused before: %v: next is %v, current %v, %d stand by", refused, p.next, p.current, len(p.standbys))
+			}
+			if len(said.all) != 1 || !strings.Contains(said.all[0], "game sessions go on with version 1") {
+				t.Errorf("refused before: %v: %q", refused, said.all)
+			}
+		}))
+		<-done
+		s.Close()
+	}
+}
+
+// events is a Catalog without contents.
+type events struct{ all []string }
+
+func (*events) Contents(messages.ScriptID) (newest, earlier *catalog.Content) { return nil, nil }
+func (e *events) FleetEvent(_ messages.FleetID, _, message string)            { e.all = append(e.all, message) }
+func (*events) FleetRuns(messages.FleetID)                                    {}
+func (*events) FleetFails(messages.FleetID)                                   {}
+func (*events) ContentRuns(messages.ScriptID, bool)                           {}
+
+// starts is a program whose processes start.
+type starts struct{}
+
+func (starts) Version() string                                   { return "" }
+func (starts) NewHandler(script.Process) (script.Handler, error) { return script.Relay{}, nil }
+func (starts) Close()                                            {}
