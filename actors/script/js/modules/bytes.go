@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/hex"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/dop251/goja"
@@ -86,65 +87,22 @@ func encode(r *goja.Runtime, b []byte, encoding string) goja.Value {
 	return r.ToValue(Text(b))
 }
 
-// Text decodes UTF-8 as the Encoding Standard does; see repaired.
+// Text decodes UTF-8 as the Encoding Standard does: each maximal start of a character that
+// does not go on becomes one U+FFFD, where Go makes one of each byte.
 func Text(b []byte) string {
 	if utf8.Valid(b) {
 		return string(b)
 	}
-	return string(repaired(b))
-}
-
-// repaired replaces what is not UTF-8, as browsers do: one U+FFFD for a character
-// that breaks off, not one for each of its bytes.
-func repaired(b []byte) []byte {
-	out := make([]byte, 0, len(b)+16)
+	var s strings.Builder
 	for len(b) > 0 {
 		c, n := utf8.DecodeRune(b)
-		if c == utf8.RuneError && n == 1 {
-			n = max(started(b), 1)
+		for c == utf8.RuneError && n < len(b) && !utf8.FullRune(b[:n+1]) {
+			n++
 		}
-		out = utf8.AppendRune(out, c)
+		s.WriteRune(c)
 		b = b[n:]
 	}
-	return out
-}
-
-// started returns how many bytes at the start of b begin a character that is not
-// complete, 0 if none can follow.
-func started(b []byte) int {
-	var need int
-	low, high := byte(0x80), byte(0xbf)
-	switch c := b[0]; {
-	case c >= 0xc2 && c <= 0xdf:
-		need = 2
-	case c >= 0xe0 && c <= 0xef:
-		need = 3
-		if c == 0xe0 {
-			low = 0xa0
-		}
-		if c == 0xed {
-			high = 0x9f
-		}
-	case c >= 0xf0 && c <= 0xf4:
-		need = 4
-		if c == 0xf0 {
-			low = 0x90
-		}
-		if c == 0xf4 {
-			high = 0x8f
-		}
-	default:
-		return 0
-	}
-	n := 1
-	for n < need && n < len(b) && b[n] >= low && b[n] <= high {
-		low, high = 0x80, 0xbf
-		n++
-	}
-	if n == need {
-		return 0
-	}
-	return n
+	return s.String()
 }
 
 // decode returns a string as bytes; what is wrong with it ends or skips, but never
@@ -180,35 +138,23 @@ func decode(v goja.Value, encoding string) []byte {
 	return []byte(v.String())
 }
 
-// lenient64 takes both alphabets, skips what belongs to neither and stops at the
-// padding.
+// lenient64 takes both alphabets, skips what belongs to neither and stops at the padding.
 func lenient64(s string) []byte {
-	out := make([]byte, 0, len(s)*3/4+3)
-	var bits uint32
-	n := 0
-	for i := range len(s) {
-		var d byte
-		switch c := s[i]; {
-		case c >= 'A' && c <= 'Z':
-			d = c - 'A'
-		case c >= 'a' && c <= 'z':
-			d = c - 'a' + 26
-		case c >= '0' && c <= '9':
-			d = c - '0' + 52
-		case c == '+' || c == '-':
-			d = 62
-		case c == '/' || c == '_':
-			d = 63
-		case c == '=':
-			return out
-		default:
-			continue
+	s, _, _ = strings.Cut(s, "=")
+	s = strings.Map(func(c rune) rune {
+		switch {
+		case c == '-':
+			return '+'
+		case c == '_':
+			return '/'
+		case c >= 'A' && c <= 'Z', c >= 'a' && c <= 'z', c >= '0' && c <= '9', c == '+', c == '/':
+			return c
 		}
-		bits = bits<<6 | uint32(d)
-		if n += 6; n >= 8 {
-			n -= 8
-			out = append(out, byte(bits>>n))
-		}
+		return -1
+	}, s)
+	if len(s)%4 == 1 { // six bits are no byte
+		s = s[:len(s)-1]
 	}
-	return out
+	b, _ := base64.RawStdEncoding.DecodeString(s)
+	return b
 }

@@ -1,55 +1,34 @@
 const { kind } = require('inspect');
 
-function cannot(v) {
-  const e = new Error(`${typeof v === 'symbol' ? v.toString() : v} could not be cloned.`);
-  e.name = 'DataCloneError';
-  e.code = 25;
-  return e;
-}
-
 function clone(v, seen) {
-  if (typeof v === 'function' || typeof v === 'symbol') throw cannot(v);
-  if (v === null || typeof v !== 'object') return v;
+  if (v === null || typeof v !== 'object' && typeof v !== 'function' && typeof v !== 'symbol') return v;
   if (seen.has(v)) return seen.get(v);
+  let out;
   const keep = (copy) => {
     seen.set(v, copy);
     return copy;
   };
   switch (kind(v)) {
-    case 'Array': {
-      const out = keep(new Array(v.length));
-      for (const k of Object.keys(v)) out[k] = clone(v[k], seen);
-      return out;
-    }
-    case 'Map': {
-      const out = keep(new Map());
-      for (const [k, x] of [...v]) out.set(clone(k, seen), clone(x, seen));
-      return out;
-    }
-    case 'Set': {
-      const out = keep(new Set());
-      for (const x of [...v]) out.add(clone(x, seen));
-      return out;
-    }
     case 'Date': return keep(new Date(v.getTime()));
     case 'RegExp': return keep(new RegExp(v.source, v.flags));
     case 'ArrayBuffer': return keep(v.slice(0));
-    case 'DataView': return keep(new DataView(clone(v.buffer, seen), v.byteOffset, v.byteLength));
-    case 'TypedArray': {
-      const Class = globalThis[Object.getOwnPropertyDescriptor(Object.getPrototypeOf(Uint8Array).prototype, Symbol.toStringTag).get.call(v)];
-      return keep(new Class(clone(v.buffer, seen), v.byteOffset, v.length));
-    }
-    case 'Number': case 'String': case 'Boolean': case 'BigInt': return keep(Object(v.valueOf()));
-    case 'Error': {
-      const names = ['EvalError', 'RangeError', 'ReferenceError', 'SyntaxError', 'TypeError', 'URIError'];
-      const out = keep(new (names.includes(v.name) ? globalThis[v.name] : Error)(v.message));
-      out.stack = v.stack;
-      if ('cause' in v) Object.defineProperty(out, 'cause', { value: clone(v.cause, seen), writable: true, configurable: true });
+    case 'TypedArray': return keep(v.constructor.from(v));
+    case 'Map':
+      out = keep(new Map());
+      v.forEach((x, k) => out.set(clone(k, seen), clone(x, seen)));
       return out;
-    }
-    case 'Promise': case 'WeakMap': case 'WeakSet': case 'Symbol': throw cannot(`#<${kind(v)}>`);
+    case 'Set':
+      out = keep(new Set());
+      v.forEach((x) => out.add(clone(x, seen)));
+      return out;
+    case 'Error':
+      out = keep(new (['EvalError', 'RangeError', 'ReferenceError', 'SyntaxError', 'TypeError', 'URIError'].includes(v.name) ? globalThis[v.name] : Error)(v.message));
+      out.stack = v.stack;
+      return out;
+    case 'Array': out = keep(new Array(v.length)); break;
+    case 'Object': out = keep({}); break;
+    default: throw Object.assign(new Error(`${String(v)} could not be cloned.`), { name: 'DataCloneError', code: 25 });
   }
-  const out = keep({});
   for (const k of Object.keys(v)) out[k] = clone(v[k], seen);
   return out;
 }
