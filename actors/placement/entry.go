@@ -13,7 +13,7 @@ type state uint8
 const (
 	idle       state = iota + 1 // between passes
 	passing                     // its queue has it in a pass
-	launching                   // the registry was asked for a game session
+	launching                   // the hosts were asked for a game session
 	activating                  // the game session is ACTIVATING
 	reserving                   // player sessions are being reserved
 	ending                      // its final record is being made durable
@@ -66,7 +66,7 @@ type queue struct {
 
 // queuePass is one pass over the candidates, which several placements of the queue share.
 //
-//	noPass -> asking (the registry, for candidates) -> walking -> noPass
+//	noPass -> asking (the hosts, for candidates) -> walking -> noPass
 type queuePass struct {
 	stage      passStage
 	candidates []fleet.Candidate

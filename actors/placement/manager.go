@@ -14,7 +14,7 @@ import (
 // Manager is the actor that owns all queues and placements.
 type Manager struct {
 	o        Options
-	registry *stage.Ref
+	hosts    Hosts
 	restored *State                         // until it has started
 	damaged  map[store.Kind]map[string]bool // damaged records; set once
 
@@ -34,9 +34,9 @@ type Manager struct {
 }
 
 // newManager returns a Manager that continues from a state.
-func newManager(o Options, registry *stage.Ref, s *State) *Manager {
+func newManager(o Options, hosts Hosts, s *State) *Manager {
 	return &Manager{
-		o: o, registry: registry, restored: s,
+		o: o, hosts: hosts, restored: s,
 		queues:     make(map[messages.QueueName]*queue),
 		placements: make(map[messages.PlacementID]*entry),
 		attempts:   make(map[messages.GameSessionID]*entry),
@@ -88,7 +88,7 @@ func (m *Manager) Started(c *stage.Context) {
 	})
 	m.timer = c.After(time.Hour, tick{})
 	m.timer.Stop()
-	m.registry.Tell(fleet.WatchRoom{Notify: c.Self()})
+	m.hosts.Watch(c.Self())
 	m.restore(c)
 }
 
@@ -215,7 +215,7 @@ func (m *Manager) arm() {
 
 // terminate ends a game session that no placement needs.
 func (m *Manager) terminate(id messages.GameSessionID) {
-	m.registry.Tell(fleet.GiveUp{Session: id})
+	m.hosts.End(id)
 }
 
 // endAttempt ends the current attempt of a placement, if there is one.

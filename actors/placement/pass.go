@@ -28,7 +28,7 @@ func (m *Manager) onRoom(c *stage.Context) {
 	}
 }
 
-// ask asks the registry for a queue's candidates, for all placements that are due. While a
+// ask asks the hosts for a queue's candidates, for all placements that are due. While a
 // pass is running, they wait for the next.
 func (m *Manager) ask(c *stage.Context, q *queue) {
 	if q.pass.stage != noPass || m.draining {
@@ -51,10 +51,7 @@ func (m *Manager) ask(c *stage.Context, q *queue) {
 	slices.SortFunc(q.pass.batch, func(a, b *entry) int { return cmp.Compare(a.number, b.number) })
 	q.pass.stage = asking
 	self := c.Self()
-	m.registry.Tell(stage.Request[fleet.Candidates, []fleet.Candidate]{
-		Request: fleet.Candidates{Destinations: q.record.Destinations},
-		Reply:   func(list []fleet.Candidate, err error) { self.Tell(resolved{q, list, err}) },
-	})
+	m.hosts.Candidates(q.record.Destinations, func(list []fleet.Candidate, err error) { self.Tell(resolved{q, list, err}) })
 }
 
 // onResolved starts the pass of the waiting placements.
@@ -210,21 +207,18 @@ func (m *Manager) tryNext(c *stage.Context, e *entry) {
 	}
 }
 
-// launch asks the registry for a game session.
+// launch asks the hosts for a game session.
 func (m *Manager) launch(c *stage.Context, e *entry, p destination) {
 	e.state = launching
 	e.tries++
 	m.launches[p]++
 	self, try, r := c.Self(), e.tries, &e.record.Request
-	m.registry.Tell(stage.Request[fleet.Launch, *messages.GameSession]{
-		Request: fleet.Launch{
-			Request: messages.CreateGameSession{
-				FleetID: p.fleet, Location: p.location, Name: r.Name, Data: r.Data, Properties: r.Properties, MaxPlayers: r.MaxPlayers,
-			},
-			MatchmakerData: r.MatchmakerData, Notify: self,
+	m.hosts.Launch(fleet.Launch{
+		Request: messages.CreateGameSession{
+			FleetID: p.fleet, Location: p.location, Name: r.Name, Data: r.Data, Properties: r.Properties, MaxPlayers: r.MaxPlayers,
 		},
-		Reply: func(g *messages.GameSession, err error) { self.Tell(launched{m, e, try, p, g, err}) },
-	})
+		MatchmakerData: r.MatchmakerData, Notify: self,
+	}, func(g *messages.GameSession, err error) { self.Tell(launched{m, e, try, p, g, err}) })
 }
 
 // onLaunched handles the answer to a launch.
@@ -275,10 +269,8 @@ func (m *Manager) onActivated(c *stage.Context, l fleet.Launched) {
 	}
 	e.state = reserving
 	self, try := c.Self(), e.tries
-	m.registry.Tell(stage.Request[messages.CreatePlayerSessions, []*messages.PlayerSession]{
-		Request: messages.CreatePlayerSessions{GameSessionID: l.ID, Players: players},
-		Reply:   func(s []*messages.PlayerSession, err error) { self.Tell(reserved{e, try, s, err}) },
-	})
+	m.hosts.Seat(messages.CreatePlayerSessions{GameSessionID: l.ID, Players: players},
+		func(s []*messages.PlayerSession, err error) { self.Tell(reserved{e, try, s, err}) })
 }
 
 // onReserved fulfils a placement. If the player sessions were refused, it ends the game

@@ -7,6 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"troupe/actors/fleet"
 	"troupe/actors/stage"
 	"troupe/actors/store"
 	"troupe/messages"
@@ -218,7 +219,7 @@ func TestCrashWhileLaunching(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.fleets("A a-1")
 		w.queue(messages.Queue{Destinations: []string{"fleet/A"}})
-		m := newManager(w.options.withDefaults(), w.registry, new(State))
+		m := newManager(w.options.withDefaults(), fleet.Hosts{Registry: w.registry}, new(State))
 		launched{m: m, game: &messages.GameSession{ID: "arn:game/0"}}.OnDeadLetter()
 		w.free("A/a-1", 1)
 		w.with(func(s *standIn) { s.activate = -1 })

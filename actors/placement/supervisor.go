@@ -11,8 +11,8 @@ import (
 // Manager that crashes by one that is rebuilt from the store, after 100 ms, or up to 30 s if
 // crashes repeat (reliability.md 4).
 type Supervisor struct {
-	o        Options
-	registry *stage.Ref
+	o     Options
+	hosts Hosts
 
 	// owned by the actor
 	state   *State // for the next Manager
@@ -29,12 +29,12 @@ const (
 )
 
 // New returns a Supervisor whose first Manager starts with s, which Load returned. The
-// registry (actors/fleet) launches the game sessions.
-func New(o Options, registry *stage.Ref, s *State) *Supervisor {
+// hosts launch the game sessions.
+func New(o Options, hosts Hosts, s *State) *Supervisor {
 	if s == nil {
 		s = new(State)
 	}
-	return &Supervisor{o: o.withDefaults(), registry: registry, state: s}
+	return &Supervisor{o: o.withDefaults(), hosts: hosts, state: s}
 }
 
 type (
@@ -88,7 +88,7 @@ func (s *Supervisor) refuse() {
 
 func (s *Supervisor) spawn(c *stage.Context) {
 	s.manager = c.Stage().NewRefBeside(c.Self(), counters.ActorPlacement, stage.LaneLimits{})
-	c.Spawn(s.manager, newManager(s.o, s.registry, s.state))
+	c.Spawn(s.manager, newManager(s.o, s.hosts, s.state))
 	s.state, s.since = nil, time.Now()
 	waiting := s.waiting
 	s.waiting = nil

@@ -215,7 +215,7 @@ func (w *world) open() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	w.ref = w.stage.Spawn(New(w.options, w.registry, state))
+	w.ref = w.stage.Spawn(New(w.options, fleet.Hosts{Registry: w.registry}, state))
 }
 
 // with runs f in the stand-in.

@@ -1,0 +1,171 @@
+package fleet
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"troupe/actors/gamesession"
+	"troupe/actors/script"
+	"troupe/actors/stage"
+	"troupe/actors/stage/stagetest"
+	"troupe/actors/store"
+	"troupe/messages"
+	"troupe/messages/counters"
+)
+
+// remote is a catalog whose charges are decided elsewhere: they take a second.
+type remote struct {
+	Catalog
+	c       *stage.Context
+	refunds int
+}
+
+// charge is an answer that has come.
+type charge struct{ answer func() }
+
+func (r *remote) Charge(f *messages.Fleet, creator string, reply func(error)) {
+	r.c.After(time.Second, charge{func() { r.Catalog.Charge(f, creator, reply) }})
+}
+
+func (r *remote) Refund(id messages.FleetID, creator string) {
+	r.refunds++
+	r.Catalog.Refund(id, creator)
+}
+
+// elsewhere is a registry with a remote catalog.
+type elsewhere struct {
+	*Registry
+	catalog *remote
+}
+
+func (e *elsewhere) Started(c *stage.Context) {
+	e.catalog = &remote{Catalog: e.games.catalog, c: c}
+	e.games.catalog = e.catalog
+	e.Registry.Started(c)
+}
+
+func (e *elsewhere) Receive(c *stage.Context, msg any) {
+	if m, ok := msg.(charge); ok {
+		m.answer()
+		return
+	}
+	e.Registry.Receive(c, msg)
+}
+
+// Another catalog may take its time: nothing but the answer of CreateGameSession waits for it, and what
+// has changed meanwhile counts.
+func TestChargesMayBeDecidedElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := stagetest.Start(t, nil)
+		defer func() {
+			s.Close()
+			time.Sleep(5 * time.Second) // the library's rest
+		}()
+		registry, err := New(Options{
+			Region: "home", Session: gamesession.DefaultSettings(), NewHandler: func(*messages.Fleet) script.Handler { return script.Relay{} },
+			Fleets: []*messages.Fleet{{
+				ID: "fleet-a", Status: messages.FleetActive, Locations: []string{"home"}, GameSessionsMax: 3,
+				CreatorLimit: &messages.CreatorLimit{PerPeriod: 2, Period: time.Hour},
+			}},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := &elsewhere{Registry: registry}
+		ref := s.SpawnAt(s.Stage.NewRef(counters.ActorFleet, stage.LaneLimits{}), e)
+		type answer struct {
+			g   *messages.GameSession
+			err error
+		}
+		create := func(token string) chan answer {
+			done := make(chan answer, 1)
+			ref.Tell(stage.Request[messages.CreateGameSession, *messages.GameSession]{
+				Request: messages.CreateGameSession{FleetID: "fleet-a", CreatorID: "me", MaxPlayers: 4, IdempotencyToken: token},
+				Reply:   func(g *messages.GameSession, err error) { done <- answer{g, err} },
+			})
+			return done
+		}
+		first, same := create("one"), create("one")
+		synctest.Wait()
+		if len(first) != 0 || len(same) != 0 {
+			t.Fatal("answered before the charge is")
+		}
+		time.Sleep(time.Second)
+		a, b := <-first, <-same
+		if a.err != nil || b.err != nil || a.g.ID != b.g.ID {
+			t.Fatalf("a token made %+v and %+v", a, b)
+		}
+		if e.catalog.refunds != 1 {
+			t.Errorf("%d charges were taken back, want that of the second request", e.catalog.refunds)
+		}
+		if got := <-create("two"); got.err != nil {
+			t.Error("the second of two was refused:", got.err)
+		}
+		if got := <-create("three"); got.err == nil {
+			t.Error("the third of two was not refused")
+		}
+	})
+}
+
+// Resources and game sessions may be kept in different stores.
+func TestTheCatalogMayHaveAStoreOfItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := stagetest.Start(t, nil)
+		defer func() {
+			s.Close()
+			time.Sleep(5 * time.Second)
+		}()
+		shared, own := new(store.Memory), new(store.Memory)
+		begin := func() (*Registry, *stage.Ref) {
+			r, err := New(Options{
+				Region: "home", Session: gamesession.DefaultSettings(), NewHandler: func(*messages.Fleet) script.Handler { return script.Relay{} },
+				Fleets: []*messages.Fleet{{ID: "fleet-a", Status: messages.FleetActive, Locations: []string{"home"}, GameSessionsMax: 3}},
+				Store:  own, Catalog: shared,
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return r, s.SpawnAt(s.Stage.NewRef(counters.ActorFleet, stage.LaneLimits{}), r)
+		}
+		_, ref := begin()
+		ref.Tell(stage.Request[messages.CreateAlias, *messages.Alias]{
+			Request: messages.CreateAlias{Name: "a", FleetID: "fleet-a"},
+			Reply: func(_ *messages.Alias, err error) {
+				if err != nil {
+					t.Error(err)
+				}
+			},
+		})
+		ref.Tell(stage.Request[messages.CreateGameSession, *messages.GameSession]{
+			Request: messages.CreateGameSession{FleetID: "fleet-a", MaxPlayers: 4},
+			Reply: func(_ *messages.GameSession, err error) {
+				if err != nil {
+					t.Error(err)
+				}
+			},
+		})
+		synctest.Wait()
+		for _, c := range []struct {
+			name  string
+			store *store.Memory
+			kind  store.Kind
+			want  int
+		}{
+			{"alias, shared", shared, store.Alias, 1}, {"alias, own", own, store.Alias, 0},
+			{"game session, shared", shared, store.GameSession, 0}, {"game session, own", own, store.GameSession, 1},
+		} {
+			n := 0
+			if _, err := c.store.Load(c.kind, func(string, []byte) error { n++; return nil }); err != nil || n != c.want {
+				t.Errorf("%s: %d records, want %d (%v)", c.name, n, c.want, err)
+			}
+		}
+		ref.Stop()
+		synctest.Wait()
+		r, _ := begin()
+		synctest.Wait()
+		if n := len(r.games.sessions); n != 1 {
+			t.Errorf("%d game sessions are there again, want 1", n)
+		}
+	})
+}
