@@ -39,7 +39,8 @@ type LaneLimits struct {
 
 // Mailbox is the actor.Mailbox of every actor. Lanes, first to last:
 // the library's system messages, control, then data and ordered messages
-// together in order of arrival.
+// together in order of arrival. Its booleans have different guards (the worker, an atomic, mu),
+// so they cannot share a field.
 type Mailbox struct {
 	// set once, before the actor is spawned
 	limits LaneLimits
@@ -59,12 +60,20 @@ type Mailbox struct {
 	control   ring[any]
 	data      ring[envelope]
 	dataBytes int
-	scheduled bool
-	started   bool
+	state     mailboxState
 	stopping  bool          // a stop was asked for
-	closed    bool          // user lanes refuse
+	closed    bool          // user lanes refuse; also read without mu, see isClosedFast
 	room      chan struct{} // made by a waiter, closed when the data lane is half empty
 }
+
+// mailboxState says whether a mailbox has a turn on its shard.
+type mailboxState uint8
+
+const (
+	mailboxUnstarted mailboxState = iota // the actor is not spawned yet: messages only wait
+	mailboxIdle
+	mailboxScheduled // the mailbox waits for its shard, or a worker runs it
+)
 
 // envelope is a message of the data lane and its size in bytes.
 type envelope struct {
@@ -168,9 +177,9 @@ func (m *Mailbox) halfEmptyLocked() bool {
 // scheduleLocked hands the mailbox to its shard unless it is there already; with
 // here, the caller may have to run it. It releases mu.
 func (m *Mailbox) scheduleLocked(here bool) {
-	hand := m.started && !m.scheduled
+	hand := m.state == mailboxIdle
 	if hand {
-		m.scheduled = true
+		m.state = mailboxScheduled
 	}
 	m.mu.Unlock()
 	switch {
@@ -191,7 +200,7 @@ func (m *Mailbox) stop() {
 		return
 	}
 	m.stopping = true
-	if !m.started {
+	if m.state == mailboxUnstarted {
 		m.closeLocked()
 		return
 	}
@@ -234,7 +243,7 @@ func (m *Mailbox) closeLocked() {
 func (m *Mailbox) abandon(last func()) bool {
 	m.mu.Lock()
 	w := m.runner
-	if !m.scheduled || w == nil {
+	if m.state != mailboxScheduled || w == nil {
 		m.mu.Unlock()
 		return false
 	}
@@ -250,7 +259,7 @@ func (m *Mailbox) abandon(last func()) bool {
 		}
 	}
 	m.mu.Lock()
-	m.stopping, m.scheduled, m.yielded = true, false, false
+	m.stopping, m.state, m.yielded = true, mailboxIdle, false
 	m.system.push(stopMessage)
 	m.scheduleLocked(false)
 	return true
@@ -275,7 +284,7 @@ func (m *Mailbox) depth() int {
 
 // run delivers messages until the mailbox is empty or has had its share, and
 // reports whether it wants another turn. Only one worker runs a mailbox at a
-// time: once scheduled is false, it is no longer this one's.
+// time: once it is mailboxIdle, the mailbox is no longer this one's.
 func (m *Mailbox) run(w *worker) (again bool) {
 	for handled := 0; ; {
 		if m.yielded || handled >= runMax || handled > 0 && m.shard.overdue() {
@@ -298,7 +307,7 @@ func (m *Mailbox) run(w *worker) (again bool) {
 		}
 		m.urgent.Store(false)
 		if m.data.len() == 0 {
-			m.scheduled = false
+			m.state = mailboxIdle
 			m.mu.Unlock()
 			return false
 		}
@@ -396,7 +405,7 @@ func (m *Mailbox) RegisterHandlers(invoker actor.MessageInvoker, _ actor.Dispatc
 // has posted Started, so a stop that came earlier has its place behind it.
 func (m *Mailbox) Start() {
 	m.mu.Lock()
-	m.started = true
+	m.state = mailboxIdle
 	if m.stopping {
 		m.system.push(stopMessage)
 	}
