@@ -23,11 +23,11 @@ type evals struct {
 	direct   bool       // what it read is the engine's own
 }
 
-// guardEval puts an eval that looks first in place of the engine's.
-func (h *Handler) guardEval() {
-	global := h.vm.GlobalObject()
-	e := &evals{handler: h, own: global.Get("eval")}
-	indirect, _ := e.own.Export().(func(goja.FunctionCall) goja.Value)
+// guardEval puts an eval that looks first in place of the engine's, which a property has.
+func (h *Handler) guardEval(property goja.Value) {
+	own := objectOf(property, "value")
+	e := &evals{handler: h, own: own}
+	indirect, _ := own.Export().(func(goja.FunctionCall) goja.Value)
 	e.identity = h.vm.ToValue(func(c goja.FunctionCall) goja.Value { return c.Argument(0) })
 	e.checked = h.vm.ToValue(func(c goja.FunctionCall) goja.Value { return e.source(c.Argument(0)) })
 	guard, _ := h.vm.ToValue(func(c goja.FunctionCall) goja.Value {
@@ -38,10 +38,10 @@ func (h *Handler) guardEval() {
 	e.guard = guard
 	get := h.vm.ToValue(func(goja.FunctionCall) goja.Value { return e.named() })
 	set := h.vm.ToValue(func(c goja.FunctionCall) goja.Value {
-		_ = global.DefineDataProperty("eval", c.Argument(0), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+		_ = h.vm.GlobalObject().DefineDataProperty("eval", c.Argument(0), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
 		return goja.Undefined()
 	})
-	_ = global.DefineAccessorProperty("eval", get, set, goja.FLAG_TRUE, goja.FLAG_FALSE)
+	makeAccessor(property, get, set)
 	h.evals = e
 }
 
@@ -75,13 +75,14 @@ func (e *evals) source(v goja.Value) goja.Value {
 		return v
 	}
 	e.handler.refuse(compile.CheckEvaluated(source.String()))
+	e.handler.useRegexps()
 	return v
 }
 
 // evalStep is what modules.Options.Eval is called for.
 func (h *Handler) evalStep(name string) goja.Value {
-	if h.evals == nil { // the script hides that it has an eval
-		h.guardEval()
+	if h.evals == nil {
+		h.vm.Get("eval")
 	}
 	return h.evals.step(name)
 }

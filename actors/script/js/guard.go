@@ -1,95 +1,314 @@
 package js
 
 import (
-	"bytes"
-	_ "embed" // of the file beside this one
 	"errors"
-	"regexp"
+	"reflect"
 
 	"github.com/dop251/goja"
 
 	"troupe/actors/script/js/compile"
 )
 
-//go:embed guard.js
-var guardSource string
+// A Go stack that overflows ends the process, and nothing recovers from that. So input that is
+// nested deeply is kept from the built-ins that recurse over it.
 
-var guardProgram = embedded("guard", guardSource)
+const (
+	// nestingMax is how deep a value may be that JSON.stringify takes.
+	nestingMax = 5000
+	// proxiesMax is how many proxies may lie behind each other: the engine goes through them, and
+	// through prototypes, one in the other.
+	proxiesMax = 1000
+	// flatMax is from which depth on flat does not recurse.
+	flatMax = 100
+)
 
-// needs says which guards a script needs: all of them take 29 KiB of a runtime.
-type needs struct {
-	any, functions, flats bool
-	evals                 bool // 4 KiB
-	json                  bool // 4 KiB
-	bytes                 bool // 9 KiB: it may change Uint8Array
+// globalGuards are those of what the global object has.
+func globalGuards() map[string]guarding {
+	guards := map[string]guarding{
+		"Array":     guardObject("Array", (*Handler).guardArrayFrom),
+		"Function":  guardObject("Function", functionGuard("function")),
+		"Proxy":     guardObject("Proxy", (*Handler).guardProxy),
+		"Reflect":   guardObject("Reflect", (*Handler).guardReflect),
+		"JSON":      guardObject("JSON", (*Handler).guardJSON),
+		"RegExp":    guardObject("RegExp", (*Handler).guardRegexpSource),
+		"eval":      (*Handler).guardEval,
+		"encodeURI": guardCall((*Handler).boundEncoded), "encodeURIComponent": guardCall((*Handler).boundEncoded), "escape": guardCall((*Handler).boundEncoded),
+	}
+	for _, name := range sizedTypes {
+		guards[name] = guardObject(name, (*Handler).guardSized)
+	}
+	return guards
 }
 
-// makesFunctions finds what makes functions of text: Function, or the constructor of a
-// function. A class's own constructor is none of these.
-var makesFunctions = regexp.MustCompile(`\bFunction\b|[.'"\x60]\s*constructor\b`)
-
-// needsOf looks for words. A script that hides them is out to harm, for which the
-// embedded engine is not made (see the package's comment).
-func needsOf(files map[string][]byte) (n needs) {
-	for _, source := range files {
-		n.functions = n.functions || makesFunctions.Match(source)
-		n.evals = n.evals || bytes.Contains(source, []byte("eval"))
-		n.flats = n.flats || bytes.Contains(source, []byte("flat"))
-		n.bytes = n.bytes || bytes.Contains(source, []byte("Uint8Array")) || bytes.Contains(source, []byte("global"))
-		n.json = n.json || bytes.Contains(source, []byte("JSON"))
+// functionGuards are those of the prototype of functions.
+func functionGuards() map[string]guarding {
+	return map[string]guarding{
+		"constructor": guardObject("Function", functionGuard("function")),
+		"apply":       guardCall(func(h *Handler, c goja.FunctionCall) { h.boundList(c.Argument(1), "apply") }),
 	}
-	n.bytes = n.bytes || n.functions || n.evals
-	n.any = n.functions || n.flats
-	return n
 }
 
-// guard keeps input that is nested deeply from the built-ins that recurse over it: a
-// Go stack that overflows ends the process, and nothing recovers from that. The rest
-// of the guard is in guard.js and eval.go.
-func (h *Handler) guard() error {
-	n := h.program.needs
-	if n.json {
-		h.guardJSON()
+// objectGuards are those of Object.
+func objectGuards() map[string]guarding {
+	guards := map[string]guarding{"setPrototypeOf": guardCall((*Handler).setPrototypeOf)}
+	for _, name := range []string{"keys", "values", "entries", "getOwnPropertyNames", "getOwnPropertyDescriptors", "assign"} {
+		guards[name] = guardCall(func(h *Handler, c goja.FunctionCall) {
+			for _, v := range c.Arguments {
+				h.boundText(v, name)
+			}
+		})
 	}
-	if n.evals {
-		h.guardEval()
-	}
-	if !n.any {
-		return nil
-	}
-	_, err := h.create(guardProgram(), h.host, h.vm.GlobalObject(), h.vm.ToValue(n.functions), h.vm.ToValue(n.flats), h.sizedNames(0))
-	return err
+	return guards
 }
 
-// guardJSON puts a JSON.parse that looks first in place of the engine's.
-func (h *Handler) guardJSON() {
-	json, _ := h.vm.Get("JSON").(*goja.Object)
-	parse, _ := json.Get("parse").Export().(func(goja.FunctionCall) goja.Value)
-	guarded, _ := h.vm.ToValue(func(c goja.FunctionCall) goja.Value {
-		if len(c.Arguments) > 0 {
-			text := c.Arguments[0].ToString() // of a Buffer, or whatever has a toString
-			h.refuse(compile.CheckJSON(text.String()))
-			c.Arguments[0] = text
+// guardOthers guards what has no template and is reached without a name.
+func (h *Handler) guardOthers() {
+	for kind, source := range map[string]string{"function*": "(function* () {}).constructor", "async function": "(async function () {}).constructor"} {
+		v, err := h.vm.RunString(source)
+		if err != nil {
+			panic(err) // of ours
 		}
-		return parse(c)
-	}).(*goja.Object)
-	_ = guarded.DefineDataProperty("name", h.vm.ToValue("parse"), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
-	_ = guarded.DefineDataProperty("length", h.vm.ToValue(2), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE)
-	_ = json.DefineDataProperty("parse", guarded, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
+		functionGuard(kind)(h, v.(*goja.Object))
+	}
 }
 
-// functionSources is host.functionSources(kind, args): what the engine makes a function of
-// that kind of, or an error if the parser must not see it.
-func (h *Handler) functionSources(c goja.FunctionCall) goja.Value {
-	var sources []string
-	var given []any
-	h.vm.ForOf(c.Argument(1), func(v goja.Value) bool {
-		text := v.ToString()
-		sources, given = append(sources, text.String()), append(given, text)
-		return true
+// functionGuard guards what makes functions of text.
+func functionGuard(kind string) func(h *Handler, o *goja.Object) {
+	return func(h *Handler, o *goja.Object) {
+		guardConstructor(o, func(args []goja.Value) []goja.Value {
+			given, sources := make([]goja.Value, len(args)), make([]string, len(args))
+			for i, v := range args {
+				text := v.ToString()
+				given[i], sources[i] = text, text.String()
+			}
+			h.refuse(compile.CheckFunction(kind, sources))
+			h.useRegexps()
+			return given
+		})
+	}
+}
+
+// guardJSON guards JSON.
+func (h *Handler) guardJSON(json *goja.Object) {
+	guardFunction(json.Get("parse").(*goja.Object), func(parse native) native {
+		return func(c goja.FunctionCall) goja.Value {
+			if len(c.Arguments) > 0 {
+				text := c.Arguments[0].ToString() // of a Buffer, or whatever has a toString
+				h.refuse(compile.CheckJSON(text.String()))
+				c.Arguments[0] = text
+			}
+			return parse(c)
+		}
 	})
-	h.refuse(compile.CheckFunction(c.Argument(0).String(), sources))
-	return h.vm.NewArray(given...)
+	guardFunction(json.Get("stringify").(*goja.Object), func(stringify native) native {
+		return func(c goja.FunctionCall) goja.Value {
+			h.boundNesting(c.Argument(0))
+			return stringify(c)
+		}
+	})
+}
+
+// boundNesting refuses a value that is nested too deeply, and no circle.
+func (h *Handler) boundNesting(v goja.Value) {
+	type level struct {
+		of   *goja.Object
+		keys []string
+	}
+	var levels []level
+	enter := func(v goja.Value) {
+		o, ok := v.(*goja.Object)
+		if !ok || o.ClassName() != "Array" && o.ClassName() != "Object" || isProxy(o) {
+			return
+		}
+		if keys := o.Keys(); len(keys) > 0 {
+			levels = append(levels, level{o, keys})
+		}
+	}
+	enter(v)
+	for n := 1; len(levels) > 0; n++ {
+		last := &levels[len(levels)-1]
+		if len(last.keys) == 0 {
+			levels = levels[:len(levels)-1]
+			continue
+		}
+		key := last.keys[0]
+		last.keys = last.keys[1:]
+		if enter(last.of.Get(key)); len(levels) > nestingMax {
+			seen := make(map[*goja.Object]bool)
+			for _, l := range levels {
+				if seen[l.of] {
+					return // the engine says so
+				}
+				seen[l.of] = true
+			}
+			panic(h.rangeError("the value is nested too deeply for JSON.stringify in the embedded engine"))
+		}
+		if n%1024 == 0 {
+			h.look()
+		}
+	}
+}
+
+// look lets others go first in something long of the host's, and ends it if the call is to end.
+func (h *Handler) look() {
+	h.pause()
+	h.endIfInterrupted()
+}
+
+// guardProxy bounds how many proxies lie behind each other.
+func (h *Handler) guardProxy(proxy *goja.Object) {
+	check := func(args []goja.Value) []goja.Value {
+		h.reaches(nil, args...)
+		return args
+	}
+	guardConstructor(proxy, check)
+	guardFunction(proxy.Get("revocable").(*goja.Object), func(revocable native) native {
+		return func(c goja.FunctionCall) goja.Value {
+			check(c.Arguments)
+			return revocable(c)
+		}
+	})
+}
+
+// guardReflect guards Reflect.
+func (h *Handler) guardReflect(reflection *goja.Object) {
+	before := func(name string, check func(c goja.FunctionCall)) {
+		guardFunction(reflection.Get(name).(*goja.Object), func(call native) native {
+			return func(c goja.FunctionCall) goja.Value {
+				check(c)
+				return call(c)
+			}
+		})
+	}
+	before("apply", func(c goja.FunctionCall) { h.boundList(c.Argument(2), "apply") })
+	before("construct", func(c goja.FunctionCall) { h.boundList(c.Argument(1), "construct") })
+	before("ownKeys", func(c goja.FunctionCall) { h.boundList(c.Argument(0), "ownKeys") })
+	before("setPrototypeOf", h.setPrototypeOf)
+}
+
+// setPrototypeOf is called before Object.setPrototypeOf(object, prototype), setProto before
+// object.__proto__ = prototype.
+func (h *Handler) setPrototypeOf(c goja.FunctionCall) { h.refuseCircle(c.Argument(0), c.Argument(1)) }
+func (h *Handler) setProto(c goja.FunctionCall)       { h.refuseCircle(c.This, c.Argument(0)) }
+
+// refuseCircle refuses a prototype that leads back to its object through proxies: the engine
+// follows such a circle until the process ends.
+func (h *Handler) refuseCircle(of, prototype goja.Value) {
+	o, ok := of.(*goja.Object)
+	if _, also := prototype.(*goja.Object); !ok || !also {
+		return
+	}
+	for range proxiesMax { // what the engine will set it of
+		p, ok := proxyOf(o)
+		if !ok || p.Target() == nil {
+			break
+		}
+		o = p.Target()
+	}
+	if h.reaches(o, prototype) {
+		panic(h.vm.NewTypeError("Cyclic __proto__ value"))
+	}
+}
+
+// reaches reports whether objects lead to another one, by prototypes, and by the targets and
+// handlers of proxies. It throws if they lead to too many proxies. A circle of prototypes alone
+// the engine refuses.
+func (h *Handler) reaches(to *goja.Object, from ...goja.Value) bool {
+	var todo []*goja.Object
+	for _, v := range from {
+		if o, ok := v.(*goja.Object); ok {
+			todo = append(todo, o)
+		}
+	}
+	var proxies map[*goja.Object]bool
+	throughProxy := false
+	for n := 1; len(todo) > 0; n++ {
+		o := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for ; o != nil; n++ {
+			if n%1024 == 0 {
+				h.look()
+			}
+			if o == to {
+				if throughProxy {
+					return true
+				}
+				break
+			}
+			p, ok := proxyOf(o)
+			if !ok {
+				o = o.Prototype()
+				continue
+			}
+			throughProxy = true
+			if proxies[o] {
+				break
+			}
+			if proxies == nil {
+				proxies = make(map[*goja.Object]bool)
+			}
+			if proxies[o] = true; len(proxies) > proxiesMax {
+				panic(h.rangeError("more than %d proxies lie behind each other: the embedded engine has no more", proxiesMax))
+			}
+			if handler := p.Handler(); handler != nil {
+				todo = append(todo, handler)
+			}
+			o = p.Target()
+		}
+	}
+	return false
+}
+
+func isProxy(o *goja.Object) bool { return o.ExportType() == proxyType }
+
+func proxyOf(o *goja.Object) (goja.Proxy, bool) {
+	if !isProxy(o) {
+		return goja.Proxy{}, false
+	}
+	p, ok := o.Export().(goja.Proxy)
+	return p, ok
+}
+
+var proxyType = reflect.TypeFor[goja.Proxy]()
+
+// flat is Array.prototype.flat: the engine recurses.
+func (h *Handler) flat(call native, c goja.FunctionCall) goja.Value {
+	h.boundList(c.This, "flat")
+	depth := c.Argument(0).ToFloat()
+	if !(depth > flatMax) {
+		return call(c)
+	}
+	type open struct {
+		of    *goja.Object
+		at, n int64
+	}
+	var out []any
+	root := c.This.ToObject(h.vm)
+	levels := []open{{root, 0, lengthOf(root)}}
+	most := int(h.listMax())
+	for n := 1; len(levels) > 0; n++ {
+		if n%1024 == 0 {
+			h.look()
+		}
+		last := &levels[len(levels)-1]
+		if last.at >= last.n {
+			levels = levels[:len(levels)-1]
+			continue
+		}
+		v := last.of.Get(indexText(last.at))
+		last.at++
+		if v == nil {
+			continue
+		}
+		if o, ok := v.(*goja.Object); ok && o.ClassName() == "Array" && float64(len(levels)) <= depth {
+			levels = append(levels, open{o, 0, lengthOf(o)})
+			continue
+		}
+		if out = append(out, v); len(out) > most || len(levels) > most {
+			panic(h.tooLong(int64(len(out)), "flat"))
+		}
+	}
+	return h.vm.NewArray(out...)
 }
 
 // refuse throws a SyntaxError.

@@ -52,15 +52,15 @@ type Handler struct {
 	jobs        jobs
 	timers      timers
 
-	program       *Program
-	process       script.Process
-	loader        *modules.Loader
-	glue          glue
-	host          *goja.Object
-	evals         *evals   // nil: no file has one
-	sizes         sizes    // that are bounded
-	regexps       *regexps // nil: no file uses one
-	configuration script.Configuration
+	program        *Program
+	process        script.Process
+	loader         *modules.Loader
+	glue           glue
+	host           *goja.Object
+	evals          *evals   // nil: nobody has asked for eval
+	guardedObjects []string // of the global ones that are
+	regexps        *regexps // nil: no file uses one
+	configuration  script.Configuration
 
 	interruptedAt struct {
 		file, stack string

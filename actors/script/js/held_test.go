@@ -36,7 +36,7 @@ func TestACallIsNotEndedForWhatOthersHold(t *testing.T) {
 	// has what ends it, and goes on after that.
 	h := start(t, limits, body(`onMessage() {
 		const wait = (ms) => { const until = Date.now() + ms; while (Date.now() < until); };
-		wait(300); globalThis.kept = new Array(1.2e6).fill(0.5); wait(20000);
+		wait(300); globalThis.kept = new Array(1e6).fill(0.5); wait(20000);
 	}`))
 	go func() {
 		time.Sleep(150 * time.Millisecond)

@@ -14,7 +14,7 @@ import (
 // hostFunction is a function of the host.
 type hostFunction func(*Handler, goja.FunctionCall) goja.Value
 
-// hostFunctions are what realtime.js, timers.js and guard.js ask of the engine.
+// hostFunctions are what realtime.js and timers.js ask of the engine.
 var hostFunctions = map[string]hostFunction{
 	"log": (*Handler).log, "format": (*Handler).format, "utf8": (*Handler).utf8, "text": (*Handler).text,
 	"send": (*Handler).send, "kick": (*Handler).kick, "processEnding": (*Handler).processEnding,
@@ -22,7 +22,7 @@ var hostFunctions = map[string]hostFunction{
 
 	"arm": (*Handler).arm, "armed": (*Handler).armed, "disarm": (*Handler).disarm, "soon": (*Handler).soon, "notSoon": (*Handler).notSoon,
 	"message": (*Handler).newMessage, "quick": (*Handler).quick, "later": (*Handler).makeLater,
-	"uncaught": (*Handler).thrown, "afterCallback": (*Handler).afterCallback, "functionSources": (*Handler).functionSources, "sized": (*Handler).sized, "constructors": (*Handler).constructors,
+	"uncaught": (*Handler).thrown, "afterCallback": (*Handler).afterCallback, "constructors": (*Handler).constructors,
 	"hint": (*Handler).hint,
 }
 

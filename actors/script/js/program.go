@@ -12,7 +12,6 @@ type Program struct {
 	entry   string
 	version string
 	limits  script.Limits
-	needs   needs
 }
 
 var _ script.Program = (*Program)(nil)
@@ -32,7 +31,7 @@ func New(b *bundle.Bundle, entry string, limits script.Limits) (*Program, error)
 	if _, err := unit.Program(name); err != nil {
 		return nil, err
 	}
-	return &Program{unit: unit, entry: name, version: b.Version, limits: limits, needs: needsOf(b.Files)}, nil
+	return &Program{unit: unit, entry: name, version: b.Version, limits: limits}, nil
 }
 
 // Version implements script.Program.

@@ -38,9 +38,6 @@ const stepsMax = 1 << 16
 // expressionsMax bounds how many expressions of a runtime are remembered.
 const expressionsMax = 1000
 
-// namesRegexps finds what a file may use a regular expression with.
-var namesRegexps = regexp.MustCompile(`\bRegExp\b|\b(?:exec|test|match|matchAll|search|replace|replaceAll|split)\b`)
-
 // regexps has matches of regular expressions fail that take too long. The engine drops the
 // error of the library, as if there was no match.
 type regexps struct {
@@ -59,11 +56,26 @@ type expression struct {
 	stepping   *goja.Object // the same, with an exec of its own: global matches call it for each match
 }
 
+// useRegexps has regular expressions guarded from here on: literals make them without a name.
+func (h *Handler) useRegexps() {
+	if h.regexps == nil {
+		h.unlessBroken(func() { h.vm.Get("RegExp") })
+	}
+}
+
+// unlessBroken guards something, if what ran before has left it as it was: what a script has
+// frozen or taken away stays as it is.
+func (h *Handler) unlessBroken(guard func()) {
+	if err := h.attempt(guard); err != nil && isAbrupt(err) {
+		panic(err)
+	}
+}
+
 // guardRegexps puts methods that look at the clock in place of the engine's. exec stays:
 // with another one the engine would match every expression step by step, which takes much
 // longer. The files' code calls exec by way of matches instead.
-func (h *Handler) guardRegexps() {
-	prototype := h.vm.Get("RegExp").ToObject(h.vm).Get("prototype").ToObject(h.vm)
+func (h *Handler) guardRegexps(constructor *goja.Object) {
+	prototype := constructor.Get("prototype").ToObject(h.vm)
 	r := &regexps{h: h, prototype: prototype, exec: prototype.Get("exec"), plain: function(prototype, "exec"), known: make(map[string]*expression)}
 	r.timed = h.vm.ToValue(func(c goja.FunctionCall) goja.Value {
 		h.pause()
@@ -109,6 +121,12 @@ func (r *regexps) every(symbol *goja.Symbol, method native, c goja.FunctionCall)
 		return r.iterates(method(c))
 	}
 	r.timeInherited(c.This)
+	if s, ok := text.(goja.String); ok {
+		r.h.boundText(s, "a regular expression that matches many times")
+		if symbol == goja.SymReplace && len(c.Arguments) > 1 {
+			c.Arguments[1] = r.h.boundReplacement(s, c.Arguments[1], func() int64 { return r.times(c.This, s) })
+		}
+	}
 	called := false
 	if symbol == goja.SymReplace && len(c.Arguments) > 1 {
 		if by, ok := c.Arguments[1].(*goja.Object); ok {
@@ -142,6 +160,29 @@ func (r *regexps) every(symbol *goja.Symbol, method native, c goja.FunctionCall)
 		return v
 	}
 	return found
+}
+
+// times is how often an expression matches in a text.
+func (r *regexps) times(of goja.Value, text goja.String) int64 {
+	o, ok := of.(*goja.Object)
+	if !ok || !r.ours(o) {
+		return int64(text.Length()) + 1
+	}
+	if !o.Get("global").ToBoolean() {
+		return 1
+	}
+	match, ok := goja.AssertFunction(r.prototype.GetSymbol(goja.SymMatch))
+	if !ok {
+		return int64(text.Length()) + 1
+	}
+	v, err := match(o, text)
+	if err != nil {
+		panic(err)
+	}
+	if found, ok := v.(*goja.Object); ok {
+		return lengthOf(found)
+	}
+	return 0
 }
 
 // timeInherited gives expressions of a class of the script's, or of a library's, an exec with

@@ -29,21 +29,18 @@ var glueProgram = embedded(strings.TrimPrefix(realtime.Name, "troupe:"), realtim
 
 // boot makes the runtime: globals, the session object, nothing of the script yet.
 func (h *Handler) boot() error {
+	guardEngine()
 	h.vm = goja.New()
+	h.guarded()
 	h.vm.SetParserOptions(parser.WithSourceMapLoader(noFile))
 	h.vm.SetMaxCallStackSize(callDepthMax)
 	h.vm.SetPromiseRejectionTracker(h.rejection)
-	if h.program.needs.bytes {
-		h.payloads()
-	}
 	h.setPrototype = function(h.vm.Get("Object").ToObject(h.vm), "setPrototypeOf")
 	h.host = newHost(h)
-	if err := h.guard(); err != nil {
-		return err
-	}
+	h.guardOthers()
 	h.loader = modules.Enable(h.vm, modules.Options{
 		Unit: h.program.unit, Entry: h.program.entry, Args: h.process.Args, Metadata: script.Metadata(h.process.Fleet),
-		Exit: h.exit, Log: h.console, NextTick: h.nextTick, Pause: h.pause, Eval: h.evalStep, Exec: h.matches, Loads: h.guardSizes,
+		Exit: h.exit, Log: h.console, NextTick: h.nextTick, Pause: h.pause, Eval: h.evalStep, Exec: h.matches, Regexps: h.useRegexps,
 		Globals: timerGlobals, Global: func(name string) goja.Value { return h.timers.load().Get(name) },
 		Uncaught: func(e goja.Value) { h.uncaught(e, "uncaughtException") },
 		Env:      map[string]string{"NODE_ENV": "production"}, // as in engine node: packages go by it

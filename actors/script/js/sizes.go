@@ -3,134 +3,216 @@ package js
 import (
 	"math"
 	"reflect"
-	"regexp"
+	"strconv"
+	"strings"
 
 	"github.com/dop251/goja"
 )
 
-// sizes says which functions a file names whose result may be of any size, a bit each.
-// The memory for it is asked for at once: if the system refuses, that is the end of the
-// host, and nothing recovers from it. So what would be more than a call may take, or than
-// Node.js has, is refused before, in the words of Node.js. Buffer has its own bound.
-type sizes uint16
+// What a built-in makes or goes through may be of any size. The memory for it is asked for at
+// once: if the system refuses, that is the end of the host, and nothing recovers from it; and
+// nothing interrupts it. So what would be more than a call may take, or than Node.js has, is
+// refused before. Buffer has its own bound.
 
 const (
-	sizeOfStrings sizes = 1 << (15 - iota)
-	sizeOfLists
-	timeOfRegexps // not of any size, but it may take any time
-	sizesOfTypes  = timeOfRegexps - 1
+	// stringMax is how many characters a string of Node.js may have.
+	stringMax = 1<<29 - 24
+	// valueSize is how many bytes the engine needs for an element of a list.
+	valueSize = 16
+	// normalMax is how many characters may be normalized: some 20 ns each.
+	normalMax = 1 << 24
+	// patternMax is how many characters a regular expression may have that is made of a text.
+	patternMax = 1 << 20
 )
 
-// sizedTypes are the constructors of what holds bytes; each takes 5 to 10 KiB.
+// sizedTypes are the constructors of what holds bytes.
 var sizedTypes = [...]string{"ArrayBuffer", "Int8Array", "Uint8Array", "Uint8ClampedArray", "Int16Array", "Uint16Array", "Int32Array", "Uint32Array",
-	"Float32Array", "Float64Array", "BigInt64Array", "BigUint64Array"}
+	"Float32Array", "Float64Array"}
 
-var (
-	namesStrings = regexp.MustCompile(`\brepeat\b|\bpad(?:Start|End)\b`)
-	namesLists   = regexp.MustCompile(`\bsort\b|\btoSorted\b|\bapply\b`)
-	namesTypes   = regexp.MustCompile(`\b(?:ArrayBuffer|(?:Big)?(?:Ui|I)nt(?:8|16|32|64)(?:Clamped)?Array|Float(?:32|64)Array)\b`)
-)
+// sizeMax is how many bytes may be asked for at once.
+func (h *Handler) sizeMax() int64 {
+	if limit := h.program.limits.MemoryMax; limit > 0 {
+		return limit
+	}
+	return 1 << 32
+}
 
-func sizesOf(source []byte) (s sizes) {
-	if namesStrings.Match(source) {
-		s |= sizeOfStrings
+// listMax is how many elements a list may have that a built-in goes through, textMax how many
+// characters a text that one makes.
+func (h *Handler) listMax() int64 { return h.sizeMax() / valueSize }
+func (h *Handler) textMax() int64 { return min(stringMax, h.sizeMax()) }
+
+func (h *Handler) tooLong(n int64, what string) *goja.Object {
+	return h.rangeError("a list of %d is too long for %s in the embedded engine", n, what)
+}
+
+func (h *Handler) textTooLong() *goja.Object { return h.rangeError("Invalid string length") }
+
+// lengthOf returns what an object says is its length.
+func lengthOf(o *goja.Object) int64 {
+	v := o.Get("length")
+	switch v.(type) {
+	case nil, *goja.Symbol:
+		return 0
 	}
-	if namesLists.Match(source) {
-		s |= sizeOfLists
+	return v.ToInteger()
+}
+
+func indexText(i int64) string { return strconv.FormatInt(i, 10) }
+
+// boundList refuses a list that is too long: an array that may be nearly empty, or what says
+// that it has a length.
+func (h *Handler) boundList(v goja.Value, what string) int64 {
+	o, ok := v.(*goja.Object)
+	if !ok {
+		return 0
 	}
-	if namesRegexps.Match(source) {
-		s |= timeOfRegexps
+	n := lengthOf(o)
+	if n > h.listMax() {
+		panic(h.tooLong(n, what))
 	}
-	for _, name := range namesTypes.FindAll(source, -1) {
-		for i, known := range sizedTypes {
-			if string(name) == known {
-				s |= 1 << i
+	return n
+}
+
+// boundText refuses a text whose characters would be too many in a list.
+func (h *Handler) boundText(v goja.Value, what string) {
+	if s, ok := v.(goja.String); ok && int64(s.Length()) > h.listMax() {
+		panic(h.tooLong(int64(s.Length()), what))
+	}
+}
+
+func (h *Handler) boundTextIterator(c goja.FunctionCall) { h.boundText(c.This, "an iterator") }
+
+// boundEncoded bounds what a text becomes that is encoded: nine times as much.
+func (h *Handler) boundEncoded(c goja.FunctionCall) {
+	if s, ok := c.Argument(0).(goja.String); ok && int64(s.Length()) > h.textMax()/9 {
+		panic(h.textTooLong())
+	}
+}
+
+// listed is a check of the list that a built-in is called on.
+func listed(name string) guarding {
+	return guardCall(func(h *Handler, c goja.FunctionCall) { h.boundList(c.This, name) })
+}
+
+// arrayGuards are those of the prototype of arrays.
+func arrayGuards() map[string]guarding {
+	guards := map[string]guarding{
+		"constructor": guardObject("Array", (*Handler).guardArrayFrom),
+		"flat":        guardInstead((*Handler).flat),
+		"join":        guardInstead((*Handler).join),
+		"concat":      guardCall((*Handler).boundConcat),
+		"values":      guardValues,
+	}
+	for _, name := range []string{
+		"copyWithin", "entries", "every", "fill", "filter", "find", "findIndex", "findLast", "findLastIndex", "flatMap", "forEach", "includes", "indexOf",
+		"keys", "lastIndexOf", "map", "reduce", "reduceRight", "reverse", "shift", "slice", "some", "sort", "splice", "toLocaleString", "unshift", "with",
+		"toReversed", "toSorted", "toSpliced",
+	} {
+		guards[name] = listed(name)
+	}
+	return guards
+}
+
+// guardValues is that of the iterators of arrays: whatever goes through an array asks for one.
+var guardValues = guardObject("values", func(h *Handler, o *goja.Object) { listed("values")(h, o) })
+
+// typedGuards are those of what all arrays of bytes have: lists of their elements take more.
+func typedGuards() map[string]guarding {
+	guards := map[string]guarding{}
+	for _, name := range []string{"entries", "join", "keys", "toLocaleString", "values"} {
+		guards[name] = listed(name)
+	}
+	return guards
+}
+
+// guardArrayFrom bounds what Array.from makes of what says that it has a length.
+func (h *Handler) guardArrayFrom(array *goja.Object) {
+	guardFunction(array.Get("from").(*goja.Object), func(from native) native {
+		return func(c goja.FunctionCall) goja.Value {
+			h.boundList(c.Argument(0), "Array.from")
+			return from(c)
+		}
+	})
+}
+
+func (h *Handler) boundConcat(c goja.FunctionCall) {
+	total := h.boundList(c.This, "concat")
+	for _, v := range c.Arguments {
+		if o, ok := v.(*goja.Object); ok && o.ClassName() == "Array" {
+			if total += h.boundList(v, "concat"); total > h.listMax() {
+				panic(h.tooLong(total, "concat"))
 			}
 		}
 	}
-	return s
 }
 
-// guardSizes bounds what a file of the script names, before it runs: many a bundle has
-// files that never do.
-func (h *Handler) guardSizes(file string) {
-	unit := h.program.unit
-	n := unit.Memo("sizes "+file, func() any { return sizesOf(unit.Files()[file]) }).(sizes) &^ h.sizes
-	h.sizes |= n
-	if n&sizeOfStrings != 0 {
-		h.unlessBroken(h.guardStrings)
+// join is Array.prototype.join: what it makes is bounded. The engine does the short ones.
+func (h *Handler) join(call native, c goja.FunctionCall) goja.Value {
+	const short = 32
+	n := h.boundList(c.This, "join")
+	o, ok := c.This.(*goja.Object)
+	if !ok || n == 0 {
+		return call(c)
 	}
-	if n&sizeOfLists != 0 {
-		h.unlessBroken(h.guardLists)
+	var separator goja.String
+	if v := c.Argument(0); !goja.IsUndefined(v) {
+		separator, _ = v.ToString().(goja.String)
+		c.Arguments[0] = separator
 	}
-	if n&timeOfRegexps != 0 {
-		h.unlessBroken(h.guardRegexps)
+	length := int64(1)
+	if separator != nil {
+		length = int64(separator.Length())
 	}
-	if n&sizesOfTypes != 0 {
-		h.unlessBroken(func() {
-			_, err := h.create(guardProgram(), h.host, h.vm.GlobalObject(), h.vm.ToValue(false), h.vm.ToValue(false), h.sizedNames(n))
-			must(err)
-		})
+	most := h.textMax()
+	if length > 0 && n-1 > most/length {
+		panic(h.textTooLong())
 	}
-}
-
-// unlessBroken bounds something, if files that ran before have left it as it was: what they
-// have frozen or taken away stays as it is.
-func (h *Handler) unlessBroken(guard func()) {
-	if err := h.attempt(guard); err != nil && isAbrupt(err) {
-		panic(err)
-	}
-}
-
-// sizedNames is the names in s, for guard.js.
-func (h *Handler) sizedNames(s sizes) goja.Value {
-	var names []any
-	for i, name := range sizedTypes {
-		if s&(1<<i) != 0 {
-			names = append(names, name)
+	total := (n - 1) * length
+	if n > short || total > most/2 { // elements may be the same long text
+		for i := range n {
+			if i%1024 == 1023 {
+				h.look()
+			}
+			if s, ok := o.Get(indexText(i)).(goja.String); ok {
+				if total += int64(s.Length()); total > most {
+					panic(h.textTooLong())
+				}
+			}
 		}
 	}
-	return h.vm.NewArray(names...)
+	return call(c)
 }
 
-// sized is host.sized(constructor): the same one, with a bound. guard.js gives it the properties.
-func (h *Handler) sized(c goja.FunctionCall) goja.Value {
-	original := c.Argument(0).ToObject(h.vm)
-	construct, _ := goja.AssertConstructor(original)
+// guardSized bounds the constructor of what holds bytes.
+func (h *Handler) guardSized(o *goja.Object) {
 	most, typed := h.sizeMax(), false
-	if v := original.Get("BYTES_PER_ELEMENT"); v != nil {
+	if v := o.Get("BYTES_PER_ELEMENT"); v != nil {
 		most, typed = most/v.ToInteger(), true
 	}
-	var guard *goja.Object
-	guard = h.vm.ToValue(func(c goja.ConstructorCall) *goja.Object {
-		if !typed && len(c.Arguments) > 0 {
-			c.Arguments[0] = c.Arguments[0].ToNumber()
+	guardConstructor(o, func(args []goja.Value) []goja.Value {
+		if len(args) == 0 {
+			return args
 		}
-		if n, ok := h.lengthOf(c.Argument(0)); ok && n > float64(most) {
+		if !typed {
+			args[0] = args[0].ToNumber()
+		}
+		if n, ok := lengthGiven(args[0]); ok && n > float64(most) {
 			panic(h.rangeError("Array buffer allocation failed"))
 		}
-		target := c.NewTarget
-		if target == guard {
-			target = original
-		}
-		made, err := construct(target, c.Arguments...)
-		if err != nil {
-			panic(err)
-		}
-		return made
-	}).(*goja.Object)
-	return guard
+		return args
+	})
 }
 
-// lengthOf returns what a constructor of what holds bytes takes for a length: a primitive, or
+// lengthGiven returns what a constructor of what holds bytes takes for a length: a primitive, or
 // what an array-like object says.
-func (h *Handler) lengthOf(v goja.Value) (n float64, ok bool) {
+func lengthGiven(v goja.Value) (n float64, ok bool) {
 	o, isObject := v.(*goja.Object)
 	if !isObject {
 		_, isSymbol := v.(*goja.Symbol)
 		return v.ToFloat(), !isSymbol
 	}
-	if t := o.ExportType(); t == bytesType || t == bufferType || o.GetSymbol(goja.SymIterator) != nil {
+	if t := o.ExportType(); t == bytesType || t == bufferType {
 		return 0, false
 	}
 	if v = o.Get("length"); v == nil {
@@ -141,76 +223,170 @@ func (h *Handler) lengthOf(v goja.Value) (n float64, ok bool) {
 
 var bufferType = reflect.TypeFor[goja.ArrayBuffer]()
 
-// stringMax is how many characters a string of Node.js may have.
-const stringMax = 1<<29 - 24
-
-// sizeMax is how many bytes may be asked for at once.
-func (h *Handler) sizeMax() int64 {
-	if limit := h.program.limits.MemoryMax; limit > 0 {
-		return limit
+// stringGuards are those of the prototype of strings.
+func stringGuards() map[string]guarding {
+	return map[string]guarding{
+		"repeat":     guardInstead((*Handler).repeat),
+		"padStart":   guardInstead((*Handler).pad),
+		"padEnd":     guardInstead((*Handler).pad),
+		"concat":     guardInstead((*Handler).concatTexts),
+		"normalize":  guardCall((*Handler).boundNormal),
+		"replace":    guardInstead(replaceText(1)),
+		"replaceAll": guardInstead(replaceText(math.MaxInt)),
+		"split":      guardInstead((*Handler).splitText),
+		"match":      guardCall((*Handler).usesRegexps), "matchAll": guardCall((*Handler).usesRegexps), "search": guardCall((*Handler).usesRegexps),
 	}
-	return 1 << 32
 }
 
-// guardStrings bounds what repeat, padStart and padEnd make.
-func (h *Handler) guardStrings() {
-	prototype := h.vm.Get("String").ToObject(h.vm).Get("prototype").ToObject(h.vm)
-	limit := min(stringMax, h.sizeMax())
-	guard := func(name string, tooLong func(text goja.String, n int64, rest []goja.Value) bool) {
-		method, length := function(prototype, name), prototype.Get(name).ToObject(h.vm).Get("length").ToInteger()
-		h.replace(prototype, name, int(length), func(c goja.FunctionCall) goja.Value {
-			if goja.IsUndefined(c.This) || goja.IsNull(c.This) || len(c.Arguments) == 0 {
-				return nil
-			}
-			text, ok := c.This.ToString().(goja.String)
-			if !ok {
-				return nil
-			}
-			c.This, c.Arguments[0] = text, c.Arguments[0].ToNumber() // converted once
-			if n := c.Arguments[0].ToInteger(); tooLong(text, n, c.Arguments[1:]) {
-				panic(h.rangeError("Invalid string length"))
-			}
-			return method(c)
-		})
+// usesRegexps is for what makes an expression of a text.
+func (h *Handler) usesRegexps(goja.FunctionCall) { h.useRegexps() }
+
+// textOf makes the receiver of a method of strings a string, converted once; false if the engine
+// is to say what is wrong with it.
+func textOf(c *goja.FunctionCall) (goja.String, bool) {
+	if goja.IsUndefined(c.This) || goja.IsNull(c.This) {
+		return nil, false
 	}
-	guard("repeat", func(text goja.String, n int64, _ []goja.Value) bool {
-		return text.Length() > 0 && n > limit/int64(text.Length()) && n < math.MaxInt64 // infinity has words of its own
-	})
-	pad := func(text goja.String, n int64, filler []goja.Value) bool {
-		if n <= max(limit, int64(text.Length())) {
-			return false
-		}
-		if len(filler) > 0 && !goja.IsUndefined(filler[0]) {
-			filler[0] = filler[0].ToString()
-			return filler[0].String() != ""
-		}
-		return true
+	text, ok := c.This.ToString().(goja.String)
+	if ok {
+		c.This = text
 	}
-	guard("padStart", pad)
-	guard("padEnd", pad)
+	return text, ok
 }
 
-// guardLists bounds the lists that sort and apply make of an array, which may be nearly empty, or of
-// what says that it has a length.
-func (h *Handler) guardLists() {
-	const size = 16 // of a value
-	most := h.sizeMax() / size
-	bound := func(o *goja.Object, name string, length int, list func(goja.FunctionCall) goja.Value) {
-		h.replace(o, name, length, func(c goja.FunctionCall) goja.Value {
-			if o, ok := list(c).(*goja.Object); ok {
-				if n := o.Get("length"); n != nil && n.ToInteger() > most {
-					panic(h.rangeError("a list of %d is too long for %s in the embedded engine", n.ToInteger(), name))
+func (h *Handler) repeat(call native, c goja.FunctionCall) goja.Value {
+	if text, ok := textOf(&c); ok && len(c.Arguments) > 0 {
+		c.Arguments[0] = c.Arguments[0].ToNumber()
+		n := c.Arguments[0].ToInteger()
+		if text.Length() > 0 && n > h.textMax()/int64(text.Length()) && n < math.MaxInt64 { // infinity has words of its own
+			panic(h.textTooLong())
+		}
+	}
+	return call(c)
+}
+
+func (h *Handler) pad(call native, c goja.FunctionCall) goja.Value {
+	if text, ok := textOf(&c); ok && len(c.Arguments) > 0 {
+		c.Arguments[0] = c.Arguments[0].ToNumber()
+		if c.Arguments[0].ToInteger() > max(h.textMax(), int64(text.Length())) {
+			if filler := c.Argument(1); !goja.IsUndefined(filler) {
+				if c.Arguments[1] = filler.ToString(); c.Arguments[1].String() == "" {
+					return call(c)
 				}
 			}
-			return nil
+			panic(h.textTooLong())
+		}
+	}
+	return call(c)
+}
+
+func (h *Handler) concatTexts(call native, c goja.FunctionCall) goja.Value {
+	if text, ok := textOf(&c); ok {
+		total := int64(text.Length())
+		for i, v := range c.Arguments {
+			s, ok := v.ToString().(goja.String)
+			if !ok {
+				break
+			}
+			c.Arguments[i] = s
+			if total += int64(s.Length()); total > h.textMax() {
+				panic(h.textTooLong())
+			}
+		}
+	}
+	return call(c)
+}
+
+func (h *Handler) boundNormal(c goja.FunctionCall) {
+	if s, ok := c.This.(goja.String); ok && s.Length() > normalMax {
+		panic(h.rangeError("a text of %d is too long to be normalized in the embedded engine", s.Length()))
+	}
+}
+
+// replaceText is replace or replaceAll, of a text: expressions are bounded where they match.
+func replaceText(most int) func(h *Handler, call native, c goja.FunctionCall) goja.Value {
+	return func(h *Handler, call native, c goja.FunctionCall) goja.Value {
+		if _, ok := c.Argument(0).(*goja.Object); ok || len(c.Arguments) < 2 {
+			return call(c)
+		}
+		text, ok := textOf(&c)
+		if !ok {
+			return call(c)
+		}
+		c.Arguments[0] = c.Arguments[0].ToString()
+		c.Arguments[1] = h.boundReplacement(text, c.Arguments[1], func() int64 {
+			return int64(min(most, strings.Count(text.String(), c.Arguments[0].String())))
 		})
+		return call(c)
 	}
-	prototype := func(class string) *goja.Object {
-		return h.vm.Get(class).ToObject(h.vm).Get("prototype").ToObject(h.vm)
+}
+
+// boundReplacement returns a replacement for something in a text that makes no text that is too
+// long. Times says how often it takes place.
+func (h *Handler) boundReplacement(text goja.String, by goja.Value, times func() int64) goja.Value {
+	most := h.textMax()
+	if o, ok := by.(*goja.Object); ok {
+		if f, ok := goja.AssertFunction(o); ok {
+			total := int64(0)
+			return h.vm.ToValue(func(c goja.FunctionCall) goja.Value {
+				v, err := f(c.This, c.Arguments...)
+				if err != nil {
+					panic(err)
+				}
+				s := v.ToString()
+				if text, ok := s.(goja.String); ok {
+					total += int64(text.Length())
+				}
+				if total > most {
+					panic(h.textTooLong())
+				}
+				return s
+			})
+		}
 	}
-	this := func(c goja.FunctionCall) goja.Value { return c.This }
-	bound(prototype("Array"), "sort", 1, this)
-	bound(prototype("Array"), "toSorted", 1, this)
-	bound(prototype("Function"), "apply", 2, func(c goja.FunctionCall) goja.Value { return c.Argument(1) })
-	bound(h.vm.Get("Reflect").ToObject(h.vm), "apply", 3, func(c goja.FunctionCall) goja.Value { return c.Argument(2) })
+	s, ok := by.ToString().(goja.String)
+	if !ok {
+		return by
+	}
+	each := int64(s.Length())
+	if each > 1 { // $& and the like stand for as much as all of the text
+		each += int64(strings.Count(s.String(), "$")) * int64(text.Length())
+	}
+	if each > 0 && int64(text.Length())+1 > most/each && times() > most/each {
+		panic(h.textTooLong())
+	}
+	return s
+}
+
+// splitText is split, by a text.
+func (h *Handler) splitText(call native, c goja.FunctionCall) goja.Value {
+	if _, ok := c.Argument(0).(*goja.Object); ok {
+		return call(c)
+	}
+	text, ok := textOf(&c)
+	if !ok || int64(text.Length()) <= h.listMax() || goja.IsUndefined(c.Argument(0)) {
+		return call(c)
+	}
+	c.Arguments[0] = c.Arguments[0].ToString()
+	parts := int64(text.Length())
+	if by := c.Arguments[0].String(); by != "" {
+		parts = int64(strings.Count(text.String(), by)) + 1
+	}
+	if parts > h.listMax() {
+		panic(h.tooLong(parts, "split"))
+	}
+	return call(c)
+}
+
+// guardRegexpSource bounds the text that an expression is made of.
+func (h *Handler) guardRegexpSource(o *goja.Object) {
+	guardConstructor(o, func(args []goja.Value) []goja.Value {
+		if len(args) > 0 {
+			if s, ok := args[0].(goja.String); ok && s.Length() > patternMax {
+				panic(h.rangeError("a regular expression of %d characters is too long for the embedded engine", s.Length()))
+			}
+		}
+		return args
+	})
+	h.guardRegexps(o)
 }

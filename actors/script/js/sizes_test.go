@@ -2,54 +2,6 @@ package js
 
 import "testing"
 
-func TestWhatAFileNamesIsBounded(t *testing.T) {
-	for source, want := range map[string]sizes{
-		`delete global.Uint8Array`:                     1 << 2,
-		`list.sort(compare)`:                           sizeOfLists,
-		`'x'.padEnd(9) + new Float64ArrayLike()`:       sizeOfStrings,
-		`new BigUint64Array(1); ArrayBuffer.isView(x)`: 1<<11 | 1,
-	} {
-		if got := sizesOf([]byte(source)); got != want {
-			t.Errorf("%s: %b", source, got)
-		}
-	}
-}
-
-// Files that never run cost nothing.
-func TestBoundsComeWithTheFileThatNeedsThem(t *testing.T) {
-	g := start(t, calm(), map[string]string{
-		"server.js": `
-const said = f => { try { return f(); } catch (e) { return e.name + ': ' + e.message; } };
-exports.ssExports = { init() {}, onMessage() { console.log(said(() => require('./other').pad('x', 1e12)), said(() => require('./other').bytes(2 ** 33))); } };`,
-		"other.js": `exports.pad = (s, n) => s.padEnd(n); exports.bytes = (n) => new Float64Array(n);`,
-		"never.js": `[].sort()`,
-	})
-	if g.handler.(*Handler).sizes != 0 {
-		t.Errorf("%b", g.handler.(*Handler).sizes)
-	}
-	g.handler.OnMessage(message(1, ""))
-	g.logged(t, "RangeError: Invalid string length RangeError: Array buffer allocation failed")
-	if want := sizeOfStrings | 1<<9; g.handler.(*Handler).sizes != want {
-		t.Errorf("%b", g.handler.(*Handler).sizes)
-	}
-}
-
-// A file may freeze what another one needs a bound for, or take it away.
-func TestWhatIsFrozenOrGoneHasNoBound(t *testing.T) {
-	for _, before := range []string{
-		`Object.freeze(String.prototype); Object.freeze(Array.prototype); Object.freeze(Function.prototype); Object.freeze(Float64Array.prototype);`,
-		`delete String.prototype.padEnd; delete Array.prototype.sort; delete Reflect.apply; delete globalThis.Float64Array; String.prototype.repeat = 5;`,
-		`delete globalThis.String; delete globalThis.Array; delete globalThis.Reflect; Object.defineProperty = Object.getOwnPropertyNames = null;`,
-	} {
-		g := start(t, calm(), map[string]string{
-			"server.js": `exports.ssExports = { init() {}, onMessage() { ` + before + ` console.log('it is ' + require('./other')); } };`,
-			"other.js":  `module.exports = [typeof ''.padEnd, typeof [].sort, typeof Float64Array].length + ''['padStart'](2, 'x'); (() => ''.repeat)();`,
-		})
-		g.handler.OnMessage(message(1, ""))
-		g.logged(t, "it is 3xx")
-	}
-}
-
 // What is bounded is otherwise what it was.
 func TestWhatIsBoundedIsAsInNode(t *testing.T) {
 	g := start(t, calm(), only(`

@@ -19,14 +19,17 @@ func CheckEvaluated(text string) error {
 	if err := check("source", text); err != nil {
 		return err
 	}
-	if !strings.Contains(text, "switch") {
+	if !strings.Contains(text, "switch") && !mayHaveBigInt(text) {
 		return nil
 	}
 	tree, err := parser.ParseFile(nil, "", text, 0, parser.WithDisableSourceMaps)
-	if err == nil && evalInSwitch(tree, text) != nil { // else the engine says what is wrong
+	if err != nil { // the engine says what is wrong
+		return nil
+	}
+	if evalInSwitch(tree, text) != nil {
 		return &Error{File: "source", Message: evalInSwitchText}
 	}
-	return nil
+	return checkBigInt("source", tree)
 }
 
 // CheckFunction is CheckEvaluated for the parameters and, last, the body of a function of a

@@ -31,6 +31,10 @@ const (
 // x.exec(y): it may be a match of a regular expression, which may take any time.
 const CallExec = "exec"
 
+// UseRegexps is a property of the same object, which the code of a file that has a regular
+// expression reads first.
+const UseRegexps = "regexps"
+
 // withPauses has the code read pause.at at the start of each turn of a loop and of each
 // function: a place where whoever made the object may let the script wait, and go on.
 // The engine itself has none. Nothing else of the script changes: positions and source
@@ -41,10 +45,24 @@ const CallExec = "exec"
 // in an object of the script.
 func withPauses(tree *ast.Program) {
 	direct := make(map[*ast.CallExpression]bool) // those that are done
+	regexps := false
+	defer func() {
+		if whole, ok := wholeFile(tree); ok && regexps {
+			at := whole.Body.LeftBrace
+			insert(whole.Body, &ast.ExpressionStatement{Expression: pauseDot(UseRegexps, at)})
+		}
+	}()
 	walk(reflect.ValueOf(tree.Body), func(node any) bool {
 		switch n := node.(type) {
 		case *ast.WithStatement:
+			walk(reflect.ValueOf(n.Body), func(node any) bool {
+				_, is := node.(*ast.RegExpLiteral)
+				regexps = regexps || is
+				return true
+			})
 			return false
+		case *ast.RegExpLiteral:
+			regexps = true
 		case *ast.ForStatement:
 			n.Body = pausing(n.Body)
 		case *ast.ForInStatement:
@@ -79,12 +97,30 @@ func pausing(body ast.Statement) ast.Statement {
 	if !ok {
 		b = &ast.BlockStatement{LeftBrace: body.Idx0(), List: []ast.Statement{body}, RightBrace: body.Idx1()}
 	}
+	insert(b, look(b.LeftBrace))
+	return b
+}
+
+// insert puts a statement before the others of a block, behind directives.
+func insert(b *ast.BlockStatement, s ast.Statement) {
 	at := slices.IndexFunc(b.List, func(s ast.Statement) bool { return !directive(s) })
 	if at < 0 {
 		at = len(b.List)
 	}
-	b.List = slices.Insert(b.List, at, look(b.LeftBrace))
-	return b
+	b.List = slices.Insert(b.List, at, s)
+}
+
+// wholeFile returns the function that a file is.
+func wholeFile(tree *ast.Program) (*ast.FunctionLiteral, bool) {
+	if len(tree.Body) == 0 {
+		return nil, false
+	}
+	s, ok := tree.Body[0].(*ast.ExpressionStatement)
+	if !ok {
+		return nil, false
+	}
+	f, ok := s.Expression.(*ast.FunctionLiteral)
+	return f, ok
 }
 
 // bodyOf returns the body of an arrow function as a block.

@@ -91,6 +91,9 @@ func assemble(name, text string, sourceMap []byte, strict, pauses bool) (program
 	if err := checkRegexps(name, tree); err != nil {
 		return nil, err
 	}
+	if err := checkBigInt(name, tree); err != nil {
+		return nil, err
+	}
 	withArguments(tree)
 	if n := evalInSwitch(tree, text); n != nil {
 		p := tree.File.Position(int(n.Idx0()) - 1)

@@ -146,9 +146,6 @@ func (l *Loader) load(name string, parent *goja.Object) goja.Value {
 		panic(l.syntaxError(name, err))
 	}
 	l.install(l.mentioned(name))
-	if l.options.Loads != nil {
-		l.options.Loads(name)
-	}
 	body := l.asFunction(l.function(p)(goja.Undefined(), l.pause))
 	module, exports := r.NewObject(), r.NewObject()
 	id := filename

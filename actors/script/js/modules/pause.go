@@ -22,6 +22,10 @@ func (p *pause) Get(property string) goja.Value {
 		if o.Eval != nil {
 			return o.Eval(property)
 		}
+	case compile.UseRegexps:
+		if o.Regexps != nil {
+			o.Regexps()
+		}
 	case compile.CallExec:
 		if p.exec == nil {
 			p.exec = p.loader.runtime.ToValue(p.loader.callExec)

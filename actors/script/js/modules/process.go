@@ -1,7 +1,6 @@
 package modules
 
 import (
-	"math/big"
 	"runtime"
 	"time"
 
@@ -30,9 +29,6 @@ func processBinding(l *Loader) map[string]any {
 		"hrtime": native(func(goja.FunctionCall) goja.Value {
 			n := time.Since(l.start).Nanoseconds() + hrtimeStart
 			return r.NewArray(n/1e9, n%1e9)
-		}),
-		"nanoseconds": native(func(goja.FunctionCall) goja.Value {
-			return r.ToValue(big.NewInt(time.Since(l.start).Nanoseconds() + hrtimeStart))
 		}),
 		"uptime": native(func(goja.FunctionCall) goja.Value { return r.ToValue(time.Since(l.start).Seconds()) }),
 		"memory": native(func(goja.FunctionCall) goja.Value {

@@ -17,7 +17,6 @@ function hrtime(previous) {
   }
   return [s, n];
 }
-hrtime.bigint = () => binding.nanoseconds();
 
 function memoryUsage() {
   const n = binding.memory();

@@ -1,0 +1,229 @@
+package js
+
+import (
+	"fmt"
+	"reflect"
+	"runtime"
+	"sync"
+	"unsafe"
+	"weak"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/unistring"
+)
+
+// The engine has no hook for its built-ins, and to replace them in each runtime takes tens of
+// KiB of it. But all runtimes make most built-ins from templates that they share, when a script
+// first asks for one. So the templates are changed, once in the process: what they make is
+// guarded in place, and costs nothing until then. All that this file reads and writes of the
+// engine's own memory has its type checked; TestTheEngineIsAsItIsGuarded says if it has changed.
+
+// factory makes a property of one runtime.
+type factory = func(*goja.Runtime) goja.Value
+
+// guarding is what a factory is changed by: it changes what was made.
+type guarding func(h *Handler, made goja.Value)
+
+// guardEngine changes the templates, before the first runtime of a script is made.
+var guardEngine = sync.OnceFunc(func() {
+	r := goja.New()
+	global := r.GlobalObject()
+	prototype := func(class string) *goja.Object {
+		return r.Get(class).ToObject(r).Get("prototype").ToObject(r)
+	}
+	guardTemplate(global, globalGuards())
+	guardTemplate(prototype("Array"), arrayGuards())
+	guardTemplate(prototype("String"), stringGuards())
+	guardTemplate(prototype("Function"), functionGuards())
+	guardTemplate(r.Get("Object").ToObject(r), objectGuards())
+	guardTemplate(prototype("Object"), map[string]guarding{"__proto__": guardSetter((*Handler).setProto)})
+	guardTemplate(prototype("Uint8Array").Prototype(), typedGuards())
+	guardSymbol(prototype("Array"), goja.SymIterator, guardValues)
+	guardSymbol(prototype("String"), goja.SymIterator, guardCall((*Handler).boundTextIterator))
+	for _, name := range bigNames {
+		dropTemplate(global, name)
+	}
+	for _, name := range []string{"getBigInt64", "getBigUint64", "setBigInt64", "setBigUint64"} {
+		dropTemplate(prototype("DataView"), name)
+	}
+})
+
+// bigNames are the globals of BigInt.
+var bigNames = []string{"BigInt", "BigInt64Array", "BigUint64Array"}
+
+// handlers are those of the runtimes: a factory is told the runtime alone.
+var handlers sync.Map // from weak.Pointer[goja.Runtime] to weak.Pointer[Handler]
+
+// guarded says whose runtime the handler's is.
+func (h *Handler) guarded() {
+	key := weak.Make(h.vm)
+	handlers.Store(key, weak.Make(h))
+	runtime.AddCleanup(h.vm, func(key weak.Pointer[goja.Runtime]) { handlers.Delete(key) }, key)
+}
+
+func handlerOf(r *goja.Runtime) *Handler {
+	if p, ok := handlers.Load(weak.Make(r)); ok {
+		return p.(weak.Pointer[Handler]).Value()
+	}
+	return nil
+}
+
+// templateOf returns a field of the template of an object.
+func templateOf[T any](o *goja.Object, name string) *T {
+	t := implementation(o).FieldByName("tmpl")
+	if t.Kind() != reflect.Pointer {
+		panic("the engine has changed: no template of " + o.ClassName())
+	}
+	return fieldOf[T](t.Elem(), name)
+}
+
+func guardTemplate(o *goja.Object, by map[string]guarding) {
+	properties := *templateOf[map[unistring.String]factory](o, "props")
+	for name, guard := range by {
+		key := unistring.NewFromString(name)
+		made := properties[key]
+		if made == nil {
+			panic("the engine has changed: no " + name)
+		}
+		properties[key] = guardedFactory(made, guard)
+	}
+}
+
+func guardSymbol(o *goja.Object, symbol *goja.Symbol, guard guarding) {
+	properties := *templateOf[map[*goja.Symbol]factory](o, "symProps")
+	properties[symbol] = guardedFactory(properties[symbol], guard)
+}
+
+func guardedFactory(make factory, guard guarding) factory {
+	return func(r *goja.Runtime) goja.Value {
+		v := make(r)
+		if h := handlerOf(r); h != nil {
+			guard(h, v)
+		}
+		return v
+	}
+}
+
+func dropTemplate(o *goja.Object, name string) {
+	key := unistring.NewFromString(name)
+	delete(*templateOf[map[unistring.String]factory](o, "props"), key)
+	names := templateOf[[]unistring.String](o, "propNames")
+	kept := make([]unistring.String, 0, len(*names))
+	for _, n := range *names {
+		if n != key {
+			kept = append(kept, n)
+		}
+	}
+	*names = kept
+}
+
+// implementation returns the struct behind an object.
+func implementation(o *goja.Object) reflect.Value {
+	return reflect.ValueOf(o).Elem().FieldByName("self").Elem().Elem()
+}
+
+// fieldOf returns a field of a struct of the engine's.
+func fieldOf[T any](of reflect.Value, name string) *T {
+	f := of.FieldByName(name)
+	want := reflect.TypeFor[T]()
+	if !f.IsValid() || f.Type() != want && !(f.Kind() == reflect.Map && want.Kind() == reflect.Map && f.Type().Key() == want.Key() && f.Type().Elem().Kind() == want.Elem().Kind()) {
+		panic(fmt.Sprintf("the engine has changed: %v has no %s", of.Type(), name))
+	}
+	return (*T)(unsafe.Pointer(f.UnsafeAddr()))
+}
+
+// objectOf returns the object that a property is, or has.
+func objectOf(v goja.Value, field string) *goja.Object {
+	if o, ok := v.(*goja.Object); ok {
+		return o
+	}
+	f := reflect.ValueOf(v).Elem().FieldByName(field)
+	if !f.IsValid() {
+		panic("the engine has changed: a property has no " + field)
+	}
+	if f.Kind() == reflect.Interface {
+		f = f.Elem()
+	}
+	if f.Type() != reflect.TypeFor[*goja.Object]() {
+		panic("the engine has changed: a property's " + field + " is no object")
+	}
+	return (*goja.Object)(f.UnsafePointer())
+}
+
+// guardFunction changes what a built-in function does when it is called.
+func guardFunction(o *goja.Object, by func(native) native) {
+	f := fieldOf[func(goja.FunctionCall) goja.Value](implementation(o), "f")
+	*f = by(*f)
+}
+
+// construct is what a built-in constructor does.
+type construct = func(args []goja.Value, newTarget *goja.Object) *goja.Object
+
+// guardConstructor changes what a built-in does when it is called, with or without new.
+func guardConstructor(o *goja.Object, check func(args []goja.Value) []goja.Value) {
+	guardFunction(o, func(call native) native {
+		return func(c goja.FunctionCall) goja.Value {
+			c.Arguments = check(c.Arguments)
+			return call(c)
+		}
+	})
+	f := fieldOf[construct](implementation(o), "construct")
+	made := *f
+	*f = func(args []goja.Value, newTarget *goja.Object) *goja.Object { return made(check(args), newTarget) }
+}
+
+// guardCall has a check called before a built-in function.
+func guardCall(check func(h *Handler, c goja.FunctionCall)) guarding {
+	return func(h *Handler, made goja.Value) {
+		guardFunction(objectOf(made, "value"), func(call native) native {
+			return func(c goja.FunctionCall) goja.Value {
+				check(h, c)
+				return call(c)
+			}
+		})
+	}
+}
+
+// guardSetter has a check called before the setter of a property.
+func guardSetter(check func(h *Handler, c goja.FunctionCall)) guarding {
+	return func(h *Handler, made goja.Value) {
+		guardFunction(objectOf(made, "setterFunc"), func(call native) native {
+			return func(c goja.FunctionCall) goja.Value {
+				check(h, c)
+				return call(c)
+			}
+		})
+	}
+}
+
+// guardInstead puts a function in place of a built-in, which it may call.
+func guardInstead(instead func(h *Handler, call native, c goja.FunctionCall) goja.Value) guarding {
+	return func(h *Handler, made goja.Value) {
+		guardFunction(objectOf(made, "value"), func(call native) native {
+			return func(c goja.FunctionCall) goja.Value { return instead(h, call, c) }
+		})
+	}
+}
+
+// guardObject changes a global object, once in a runtime: there may be several ways to it.
+func guardObject(name string, change func(h *Handler, o *goja.Object)) guarding {
+	return func(h *Handler, made goja.Value) {
+		for _, known := range h.guardedObjects {
+			if known == name {
+				return
+			}
+		}
+		h.guardedObjects = append(h.guardedObjects, name)
+		change(h, objectOf(made, "value"))
+	}
+}
+
+// makeAccessor makes a property one that functions read and write.
+func makeAccessor(property, get, set goja.Value) {
+	p := reflect.ValueOf(property).Elem()
+	*fieldOf[*goja.Object](p, "getterFunc") = get.(*goja.Object)
+	*fieldOf[*goja.Object](p, "setterFunc") = set.(*goja.Object)
+	*fieldOf[goja.Value](p, "value") = nil
+	*fieldOf[bool](p, "accessor") = true
+	*fieldOf[bool](p, "writable") = false
+}
