@@ -8,6 +8,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"troupe/transport/internal/rfc6455"
 )
 
 // frame is one frame of a server.
@@ -32,11 +34,11 @@ func TestSocketReads(t *testing.T) {
 		frame(0x02, "par") + frame(0x89, "ping") + frame(0x00, "") + frame(0x8a, "") + frame(0x80, "ts") +
 		frame(0x88, "\x0f\xa9slow"))
 	for i, want := range []struct {
-		op      byte
+		op      rfc6455.Opcode
 		payload string
 	}{
-		{opBinary, "one"}, {opBinary, ""}, {opText, "text"}, {opBinary, long}, {opBinary, longer},
-		{opPing, "ping"}, {opPong, ""}, {opBinary, "parts"}, {opClose, "\x0f\xa9slow"},
+		{rfc6455.Binary, "one"}, {rfc6455.Binary, ""}, {rfc6455.Text, "text"}, {rfc6455.Binary, long}, {rfc6455.Binary, longer},
+		{rfc6455.Ping, "ping"}, {rfc6455.Pong, ""}, {rfc6455.Binary, "parts"}, {rfc6455.Close, "\x0f\xa9slow"},
 	} {
 		op, payload, err := s.read()
 		if err != nil || op != want.op || string(payload) != want.payload {
@@ -59,6 +61,7 @@ func TestSocketRefuses(t *testing.T) {
 		"beginning twice":    "\x02\x01a\x82\x01b",
 		"too large":          "\x82\x7f\x00\x00\x00\x00\x7f\x00\x00\x00",
 		"too large in parts": frame(0x02, strings.Repeat("a", messageMax)) + frame(0x80, "b"),
+		"long size of few":   "\x82\x7e\x00\x01a",
 		"negative size":      "\x82\x7f\xff\xff\xff\xff\xff\xff\xff\xff",
 	} {
 		var err error
@@ -90,8 +93,8 @@ func TestCloseFrame(t *testing.T) {
 func TestFramesAreMasked(t *testing.T) {
 	for _, n := range []int{0, 1, 125, 126, 1<<16 - 1, 1 << 16} {
 		payload := bytes.Repeat([]byte("abc"), n/3+1)[:n]
-		b := appendFrame(nil, opBinary, payload)
-		if b[0] != 0x82 || b[1]&bitMask == 0 {
+		b := appendFrame(nil, rfc6455.Binary, payload)
+		if b[0] != 0x82 || b[1]&rfc6455.MaskBit == 0 {
 			t.Fatalf("%d bytes: header %x", n, b[:2])
 		}
 		head := len(b) - n - 4

@@ -16,21 +16,10 @@ import (
 	"unicode/utf8"
 
 	"troupe/messages/wire"
+	"troupe/transport/internal/rfc6455"
 )
 
-// WebSocket op codes and header bits (RFC 6455 section 5.2).
 const (
-	opContinuation = 0x0
-	opText         = 0x1
-	opBinary       = 0x2
-	opClose        = 0x8
-	opPing         = 0x9
-	opPong         = 0xa
-
-	bitFin  = 0x80
-	bitMask = 0x80
-
-	controlMax = 125
 	messageMax = wire.ServerUnitMax + wire.LengthVarintMax
 	acceptGUID = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 
@@ -46,9 +35,9 @@ type socket struct {
 	conn net.Conn
 	br   *bufio.Reader
 	// owned by the reader
-	message []byte // read so far
-	first   byte   // op code of the message in parts, 0 for none
-	control [controlMax]byte
+	message []byte         // read so far
+	first   rfc6455.Opcode // op code of the message in parts, 0 for none
+	control [rfc6455.ControlMax]byte
 
 	// lock holds one token; who has it may write.
 	lock chan struct{}
@@ -103,7 +92,7 @@ func (s *socket) release() { <-s.lock }
 // write writes one frame; the caller holds the lock. A write that ctx cuts off
 // may stand half on the wire, so any error of the network ends the writing for
 // good.
-func (s *socket) write(ctx context.Context, op byte, payload []byte) error {
+func (s *socket) write(ctx context.Context, op rfc6455.Opcode, payload []byte) error {
 	if s.closed {
 		return ErrClosed
 	}
@@ -133,8 +122,8 @@ func (s *socket) write(ctx context.Context, op byte, payload []byte) error {
 }
 
 // wrote notes what came of a write.
-func (s *socket) wrote(op byte, err error) error {
-	s.closed, s.broken = op == opClose || err != nil, err != nil
+func (s *socket) wrote(op rfc6455.Opcode, err error) error {
+	s.closed, s.broken = op == rfc6455.Close || err != nil, err != nil
 	if err != nil {
 		return fmt.Errorf("%w: %w", ErrClosed, err)
 	}
@@ -142,7 +131,7 @@ func (s *socket) wrote(op byte, err error) error {
 }
 
 // writeControl writes one control frame, waiting no longer than patience.
-func (s *socket) writeControl(op byte, payload []byte, patience time.Duration) error {
+func (s *socket) writeControl(op rfc6455.Opcode, payload []byte, patience time.Duration) error {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := s.acquire(ctx); err != nil {
@@ -152,42 +141,27 @@ func (s *socket) writeControl(op byte, payload []byte, patience time.Duration) e
 	return s.write(ctx, op, payload)
 }
 
-// appendFrame appends a masked client frame.
-func appendFrame(dst []byte, op byte, payload []byte) []byte {
-	dst = append(dst, bitFin|op)
-	switch n := len(payload); {
-	case n <= controlMax:
-		dst = append(dst, bitMask|byte(n))
-	case n < 1<<16:
-		dst = binary.BigEndian.AppendUint16(append(dst, bitMask|126), uint16(n))
-	default:
-		dst = binary.BigEndian.AppendUint64(append(dst, bitMask|127), uint64(n))
-	}
-	var key [4]byte
-	rand.Read(key[:])
-	dst = append(dst, key[:]...)
-	at := len(dst)
-	dst = append(dst, payload...)
-	for i := range dst[at:] {
-		dst[at+i] ^= key[i&3]
-	}
-	return dst
+// appendFrame appends a frame with a mask of its own.
+func appendFrame(dst []byte, op rfc6455.Opcode, payload []byte) []byte {
+	var mask [4]byte
+	rand.Read(mask[:])
+	return rfc6455.AppendMasked(dst, op, binary.LittleEndian.Uint32(mask[:]), payload)
 }
 
-// read returns the next control frame or whole message; opBinary and opText are
+// read returns the next control frame or whole message; rfc6455.Binary and rfc6455.Text are
 // messages. Control frames may come between the parts of a message. The payload
 // is valid until the next read.
-func (s *socket) read() (op byte, payload []byte, err error) {
+func (s *socket) read() (op rfc6455.Opcode, payload []byte, err error) {
 	for {
 		op, fin, size, err := s.header()
 		if err != nil {
 			return 0, nil, err
 		}
-		if op >= opClose {
+		if op.Control() {
 			_, err := io.ReadFull(s.br, s.control[:size])
 			return op, s.control[:size], err
 		}
-		if (op == opContinuation) != (s.first != 0) {
+		if (op == rfc6455.Continuation) != (s.first != 0) {
 			return 0, nil, errProtocol
 		}
 		if s.first == 0 {
@@ -203,44 +177,30 @@ func (s *socket) read() (op byte, payload []byte, err error) {
 	}
 }
 
-func (s *socket) header() (op byte, fin bool, size int, err error) {
-	var b [8]byte
+func (s *socket) header() (op rfc6455.Opcode, fin bool, size int, err error) {
+	var b [rfc6455.HeaderMax]byte
 	if _, err := io.ReadFull(s.br, b[:2]); err != nil {
 		return 0, false, 0, err
 	}
-	op, fin = b[0]&0x0f, b[0]&bitFin != 0
-	n := uint64(b[1])
-	if b[0]&0x70 != 0 || b[1]&bitMask != 0 {
-		return 0, false, 0, errProtocol
-	}
-	switch op {
-	case opContinuation, opText, opBinary:
-	case opClose, opPing, opPong:
-		if !fin || n > controlMax {
-			return 0, false, 0, errProtocol
+	h, breach := rfc6455.ParseHeader(b[:2], false)
+	if breach == nil && h.Size == 0 {
+		all := b[:rfc6455.HeaderSize(b[1])]
+		if _, err := io.ReadFull(s.br, all[2:]); err != nil {
+			return 0, false, 0, err
 		}
-	default:
-		return 0, false, 0, errProtocol
+		h, breach = rfc6455.ParseHeader(all, false)
 	}
-	switch n {
-	case 126:
-		_, err = io.ReadFull(s.br, b[:2])
-		n = uint64(binary.BigEndian.Uint16(b[:2]))
-	case 127:
-		_, err = io.ReadFull(s.br, b[:8])
-		n = binary.BigEndian.Uint64(b[:8])
-	}
-	if err != nil {
-		return 0, false, 0, err
+	if breach != nil {
+		return 0, false, 0, fmt.Errorf("%w: %s", errProtocol, breach.Text)
 	}
 	have := 0
-	if op == opContinuation {
+	if h.Op == rfc6455.Continuation {
 		have = len(s.message)
 	}
-	if n > messageMax || have+int(n) > messageMax {
+	if h.Length > messageMax || have+int(h.Length) > messageMax {
 		return 0, false, 0, fmt.Errorf("%w: a message is larger than %d bytes", errProtocol, messageMax)
 	}
-	return op, fin, int(n), nil
+	return h.Op, h.Fin, int(h.Length), nil
 }
 
 // takeStep is how much is reserved for data before it has arrived.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"troupe/messages/wire"
+	"troupe/transport/internal/rfc6455"
 )
 
 // pongPatience is how long an answer to a ping may take to be written.
@@ -101,7 +102,7 @@ func (l *wsLink) send(ctx context.Context, unit []byte) error {
 		return err
 	}
 	defer l.ws.release()
-	err := l.ws.write(ctx, opBinary, unit)
+	err := l.ws.write(ctx, rfc6455.Binary, unit)
 	if errors.Is(err, ErrClosed) {
 		l.fail(err)
 	}
@@ -131,7 +132,7 @@ func (l *wsLink) openFast(f *fastChannel, login *wire.LoginResult, o *Options) {
 }
 
 func (l *wsLink) close() {
-	if l.ws.writeControl(opClose, closePayload(codeNormal), closePatience) == nil {
+	if l.ws.writeControl(rfc6455.Close, closePayload(codeNormal), closePatience) == nil {
 		timer := time.NewTimer(closePatience)
 		defer timer.Stop()
 		select {
@@ -167,7 +168,7 @@ func (l *wsLink) read() End {
 		op, payload, err := l.ws.read()
 		if err != nil {
 			if errors.Is(err, errProtocol) {
-				l.ws.writeControl(opClose, closePayload(codeProtocolError), closePatience)
+				l.ws.writeControl(rfc6455.Close, closePayload(codeProtocolError), closePatience)
 			}
 			if errors.Is(err, os.ErrDeadlineExceeded) {
 				err = fmt.Errorf("%w for %v", ErrSilent, l.quiet.max)
@@ -175,17 +176,17 @@ func (l *wsLink) read() End {
 			return End{Err: err}
 		}
 		switch op {
-		case opBinary:
+		case rfc6455.Binary:
 			l.cn.onUnit(payload)
-		case opText:
+		case rfc6455.Text:
 			l.cn.client.reliable.countReceived(len(payload))
 			l.cn.client.reliable.malformed.Add(1) // no host sends text
-		case opPing:
+		case rfc6455.Ping:
 			// ErrClosed itself: a close frame was written before, the host's is awaited.
-			if err := l.ws.writeControl(opPong, payload, pongPatience); err != nil && err != ErrClosed {
+			if err := l.ws.writeControl(rfc6455.Pong, payload, pongPatience); err != nil && err != ErrClosed {
 				return End{Err: fmt.Errorf("answer to a ping: %w", err)}
 			}
-		case opClose:
+		case rfc6455.Close:
 			return l.goodbye(payload)
 		}
 	}
@@ -195,7 +196,7 @@ func (l *wsLink) read() End {
 // which is its part.
 func (l *wsLink) goodbye(payload []byte) End {
 	code, reason := closeFrame(payload)
-	l.ws.writeControl(opClose, payload[:min(2, len(payload))], closePatience)
+	l.ws.writeControl(rfc6455.Close, payload[:min(2, len(payload))], closePatience)
 	l.quiet.max = 0
 	l.quiet.conn.SetReadDeadline(time.Now().Add(closePatience))
 	io.Copy(io.Discard, l.ws.br)

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"troupe/transport/internal/rfc6455"
 )
 
 const requestKey = "dGhlIHNhbXBsZSBub25jZQ==" // of RFC 6455 section 1.3
@@ -84,11 +86,11 @@ func masked(first byte, payload []byte) []byte {
 	b := []byte{first}
 	switch n := len(payload); {
 	case n < 126:
-		b = append(b, maskBit|byte(n))
+		b = append(b, rfc6455.MaskBit|byte(n))
 	case n <= 0xFFFF:
-		b = binary.BigEndian.AppendUint16(append(b, maskBit|126), uint16(n))
+		b = binary.BigEndian.AppendUint16(append(b, rfc6455.MaskBit|126), uint16(n))
 	default:
-		b = binary.BigEndian.AppendUint64(append(b, maskBit|127), uint64(n))
+		b = binary.BigEndian.AppendUint64(append(b, rfc6455.MaskBit|127), uint64(n))
 	}
 	key := [4]byte{0x37, 0xfa, 0x21, 0x3d}
 	b = append(b, key[:]...)
@@ -113,7 +115,7 @@ func readFrame(br *bufio.Reader) (first byte, payload []byte, err error) {
 	n := uint64(head[1])
 	var ext [8]byte
 	switch {
-	case head[1]&maskBit != 0:
+	case head[1]&rfc6455.MaskBit != 0:
 		return 0, nil, fmt.Errorf("masked frame")
 	case n == 126:
 		if _, err := io.ReadFull(br, ext[6:]); err != nil {

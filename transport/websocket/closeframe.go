@@ -5,11 +5,12 @@ import (
 	"unicode/utf8"
 
 	"troupe/messages"
+	"troupe/transport/internal/rfc6455"
 )
 
 // parseClose checks the payload of a close frame (RFC 6455 sections 5.5.1 and
 // 7.4). The code is 0 when there is none.
-func parseClose(payload []byte) (code uint16, err *violation) {
+func parseClose(payload []byte) (code uint16, err *rfc6455.Violation) {
 	switch len(payload) {
 	case 0:
 		return 0, nil
@@ -39,7 +40,7 @@ func sendable(code uint16) bool {
 // control is the payload of a control frame that waits to be written.
 type control struct {
 	n uint8
-	b [controlBytesMax]byte
+	b [rfc6455.ControlMax]byte
 }
 
 func (p *control) bytes() []byte { return p.b[:p.n] }

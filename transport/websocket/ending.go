@@ -8,6 +8,7 @@ import (
 	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/transport"
+	"troupe/transport/internal/rfc6455"
 )
 
 // Close implements transport.Conn. It returns at once. The writer goroutine writes
@@ -135,13 +136,13 @@ func (c *Conn) run(acceptor transport.Acceptor) {
 // finish closes the socket, decently where that is possible, frees what the
 // connection holds and returns how it ended.
 func (c *Conn) finish(code uint16, err error) transport.End {
-	var broken *violation
+	var broken *rfc6455.Violation
 	switch {
 	case err == nil:
 		c.answer(code)
 		c.awaitWriter()
 	case errors.As(err, &broken):
-		c.tellAndDiscard(broken.reason)
+		c.tellAndDiscard(broken.Reason)
 	case errors.Is(err, errPanicked):
 		c.tellAndDiscard(messages.CloseInternalError)
 	}

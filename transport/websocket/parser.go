@@ -1,12 +1,14 @@
 package websocket
 
+import "troupe/transport/internal/rfc6455"
+
 // event is what the parser found at the start of its input.
 type event struct {
 	kind    eventKind
-	op      opcode // gotMessage and gotPart: of the message; gotControl: of the frame
-	last    bool   // gotPart: the message is complete
-	payload []byte // a view of the input, unmasked
-	used    int    // bytes of the input that are done with, payload included
+	op      rfc6455.Opcode // gotMessage and gotPart: of the message; gotControl: of the frame
+	last    bool           // gotPart: the message is complete
+	payload []byte         // a view of the input, unmasked
+	used    int            // bytes of the input that are done with, payload included
 }
 
 type eventKind uint8
@@ -25,65 +27,65 @@ type parser struct {
 	bytesMax  int // payload of one message; may change between calls
 	framesMax int // frames of one message
 
-	open   opcode // op code of the message under way, 0 without one
-	frames int    // its frames so far
-	size   int    // its payload, as far as announced
-	left   int    // bytes of the frame under way still to come
-	fin    bool   // of the frame under way
-	mask   uint32 // of the frame under way, turned to its next byte
+	open   rfc6455.Opcode // op code of the message under way, 0 without one
+	frames int            // its frames so far
+	size   int            // its payload, as far as announced
+	left   int            // bytes of the frame under way still to come
+	fin    bool           // of the frame under way
+	mask   uint32         // of the frame under way, turned to its next byte
 }
 
 // next looks at b. A frame of a message in one frame, and any control frame, is
 // awaited whole as long as it can fit into window bytes, the largest input the
 // caller can offer, which must be at least 256. All other frames come in parts.
-func (p *parser) next(b []byte, window int) (event, *violation) {
+func (p *parser) next(b []byte, window int) (event, *rfc6455.Violation) {
 	if p.left > 0 {
 		return p.part(b, 0), nil
 	}
-	h, err := parseHeader(b)
-	if err != nil || h.size == 0 {
+	h, err := rfc6455.ParseHeader(b, true)
+	if err != nil || h.Size == 0 {
 		return event{kind: needMore}, err
 	}
 	if err := p.check(h); err != nil {
 		return event{kind: needMore}, err
 	}
-	whole := h.size + int(h.length) // bounded by check
-	if h.op.control() || p.open == 0 && h.fin && whole <= window {
+	whole := h.Size + int(h.Length) // bounded by check
+	if h.Op.Control() || p.open == 0 && h.Fin && whole <= window {
 		if len(b) < whole {
 			return event{kind: needMore}, nil
 		}
-		payload := b[h.size:whole:whole]
-		unmask(payload, h.mask)
+		payload := b[h.Size:whole:whole]
+		rfc6455.Mask(payload, h.Mask)
 		kind := gotMessage
-		if h.op.control() {
+		if h.Op.Control() {
 			kind = gotControl
 		}
-		return event{kind: kind, op: h.op, last: true, payload: payload, used: whole}, nil
+		return event{kind: kind, op: h.Op, last: true, payload: payload, used: whole}, nil
 	}
-	if h.op != opContinuation {
-		p.open, p.frames, p.size = h.op, 0, 0
+	if h.Op != rfc6455.Continuation {
+		p.open, p.frames, p.size = h.Op, 0, 0
 	}
 	p.frames++
-	p.size += int(h.length)
-	p.left, p.fin, p.mask = int(h.length), h.fin, h.mask
-	return p.part(b, h.size), nil
+	p.size += int(h.Length)
+	p.left, p.fin, p.mask = int(h.Length), h.Fin, h.Mask
+	return p.part(b, h.Size), nil
 }
 
 // check holds a header against the message under way and the limits.
-func (p *parser) check(h header) *violation {
+func (p *parser) check(h rfc6455.Header) *rfc6455.Violation {
 	size, frames := uint64(0), 0
 	switch {
-	case h.op.control():
+	case h.Op.Control():
 		return nil
-	case h.op == opContinuation && p.open == 0:
+	case h.Op == rfc6455.Continuation && p.open == 0:
 		return errNoMessage
-	case h.op != opContinuation && p.open != 0:
+	case h.Op != rfc6455.Continuation && p.open != 0:
 		return errInMessage
-	case h.op == opContinuation:
+	case h.Op == rfc6455.Continuation:
 		size, frames = uint64(p.size), p.frames
 	}
 	switch {
-	case h.length > uint64(p.bytesMax) || size+h.length > uint64(p.bytesMax):
+	case h.Length > uint64(p.bytesMax) || size+h.Length > uint64(p.bytesMax):
 		return errTooBig
 	case frames >= p.framesMax:
 		return errTooManyFrames
@@ -110,7 +112,7 @@ func (p *parser) wants() int { return p.left }
 // body unmasks the next bytes of the frame under way, at most wants, in place,
 // and reports whether they complete the message.
 func (p *parser) body(payload []byte) (last bool) {
-	p.mask = unmask(payload, p.mask)
+	p.mask = rfc6455.Mask(payload, p.mask)
 	p.left -= len(payload)
 	if p.left > 0 || !p.fin {
 		return false

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"troupe/transport/internal/rfc6455"
 )
 
 // outcome is all that bytes amount to: messages and control frames in the order
@@ -29,7 +31,7 @@ func outcome(chunked [][]byte, window, bytesMax, framesMax int) (events []string
 			case ev.used > len(pending) || len(ev.payload) > ev.used || ev.used == 0:
 				return events, fmt.Errorf("event %+v of %d bytes", ev, len(pending))
 			case ev.kind == gotControl:
-				if len(ev.payload) > controlBytesMax {
+				if len(ev.payload) > rfc6455.ControlMax {
 					return events, fmt.Errorf("control frame of %d bytes", len(ev.payload))
 				}
 				events = append(events, fmt.Sprintf("%d:%s", ev.op, ev.payload))
@@ -44,7 +46,7 @@ func outcome(chunked [][]byte, window, bytesMax, framesMax int) (events []string
 				}
 			}
 			pending = pending[ev.used:]
-			if ev.op == opClose {
+			if ev.op == rfc6455.Close {
 				_, broken := parseClose(ev.payload)
 				if broken != nil {
 					return events, broken
@@ -66,7 +68,7 @@ func compare(t *testing.T, raw []byte, size int) (events []string, err error) {
 			t.Fatalf("chunks of %d, window %d: %q, %v; whole: %q, %v", size, window, got, gotErr, events, err)
 		}
 	}
-	var broken *violation
+	var broken *rfc6455.Violation
 	if err != nil && !errors.As(err, &broken) {
 		t.Fatal(err)
 	}
@@ -90,22 +92,6 @@ func TestParserChunked(t *testing.T) {
 		events, err := compare(t, raw, size)
 		if err != nil || !slices.Equal(events, want) {
 			t.Fatalf("chunks of %d: %d events, %v", size, len(events), err)
-		}
-	}
-}
-
-func TestUnmask(t *testing.T) {
-	key := []byte{1, 2, 3, 250}
-	mask := uint32(1) | 2<<8 | 3<<16 | 250<<24
-	for n := range 100 {
-		for cut := range n + 1 {
-			b := bytes.Repeat([]byte{0x5A}, n)
-			unmask(b[cut:], unmask(b[:cut], mask))
-			for i := range b {
-				if b[i] != 0x5A^key[i&3] {
-					t.Fatalf("length %d, cut %d: byte %d is %#x", n, cut, i, b[i])
-				}
-			}
 		}
 	}
 }

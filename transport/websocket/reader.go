@@ -5,6 +5,7 @@ import (
 	"unicode/utf8"
 
 	"troupe/transport"
+	"troupe/transport/internal/rfc6455"
 )
 
 // readBufferBytes is the read buffer of a connection for all its life. Nearly
@@ -21,7 +22,7 @@ type inbound struct {
 }
 
 // read handles input until the peer's close frame, whose code it returns, or an
-// error. A *violation is the peer's breach of the rules.
+// error. A *rfc6455.Violation is the peer's breach of the rules.
 func (c *Conn) read(h transport.Handler) (code uint16, err error) {
 	in := &c.in
 	for {
@@ -39,7 +40,7 @@ func (c *Conn) read(h transport.Handler) (code uint16, err error) {
 		case gotPart:
 			err = c.assemble(h, ev)
 		case gotControl:
-			if ev.op == opClose {
+			if ev.op == rfc6455.Close {
 				code, broken := parseClose(ev.payload)
 				if broken != nil {
 					return 0, broken
@@ -93,7 +94,7 @@ func (c *Conn) flushPong() {
 
 // onControl handles a ping or a pong.
 func (c *Conn) onControl(h transport.Handler, ev event) {
-	if ev.op == opPong {
+	if ev.op == rfc6455.Pong {
 		c.answered()
 		if !c.muted.Load() {
 			h.OnAlive(ev.payload)
@@ -108,12 +109,12 @@ func (c *Conn) onControl(h transport.Handler, ev event) {
 }
 
 // deliver hands a complete message on.
-func (c *Conn) deliver(h transport.Handler, op opcode, payload []byte) error {
+func (c *Conn) deliver(h transport.Handler, op rfc6455.Opcode, payload []byte) error {
 	switch {
-	case op == opText && !utf8.Valid(payload):
+	case op == rfc6455.Text && !utf8.Valid(payload):
 		return errText
 	case c.muted.Load():
-	case op == opText:
+	case op == rfc6455.Text:
 		h.OnText(payload)
 	default:
 		h.OnUnit(payload)

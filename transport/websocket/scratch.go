@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"troupe/messages/wire"
+	"troupe/transport/internal/rfc6455"
 )
 
 const (
@@ -57,16 +58,16 @@ func (s *scratch) reset() {
 // Append implements wire.Sink.
 func (s *scratch) Append(f *wire.Frame) (room bool) {
 	n := f.Len()
-	s.reserve(headerSize(n) + n)
-	s.b = f.AppendReliable(putHeader(s.b, opBinary, n))
+	s.reserve(rfc6455.HeaderSizeOf(n) + n)
+	s.b = f.AppendReliable(rfc6455.AppendHeader(s.b, rfc6455.Binary, n))
 	return s.room()
 }
 
 // AppendNumbered implements wire.Sink.
 func (s *scratch) AppendNumbered(f *wire.Frame, relSeq, ack uint64) (room bool) {
 	n := f.NumberedLen(relSeq, ack)
-	s.reserve(headerSize(n) + n)
-	s.b = f.AppendNumbered(putHeader(s.b, opBinary, n), relSeq, ack)
+	s.reserve(rfc6455.HeaderSizeOf(n) + n)
+	s.b = f.AppendNumbered(rfc6455.AppendHeader(s.b, rfc6455.Binary, n), relSeq, ack)
 	return s.room()
 }
 
@@ -74,14 +75,14 @@ func (s *scratch) AppendNumbered(f *wire.Frame, relSeq, ack uint64) (room bool) 
 // C# library passes payloads through UTF-8 (D-4).
 func (s *scratch) Mark(n uint64) bool {
 	var text [20]byte
-	s.control(opPing, strconv.AppendUint(text[:0], n, 10))
+	s.control(rfc6455.Ping, strconv.AppendUint(text[:0], n, 10))
 	return true
 }
 
-func (s *scratch) control(op opcode, payload []byte) {
-	s.ping = s.ping || op == opPing
+func (s *scratch) control(op rfc6455.Opcode, payload []byte) {
+	s.ping = s.ping || op == rfc6455.Ping
 	s.reserve(2 + len(payload))
-	s.b = append(putHeader(s.b, op, len(payload)), payload...)
+	s.b = append(rfc6455.AppendHeader(s.b, op, len(payload)), payload...)
 }
 
 func (s *scratch) room() bool { return scratchBytes-len(s.b) >= roomMin }

@@ -9,6 +9,7 @@ import (
 	"troupe/messages"
 	"troupe/messages/wire"
 	"troupe/transport"
+	"troupe/transport/internal/rfc6455"
 )
 
 // flushRoundsMax is how many writes one Flush does in its caller's goroutine
@@ -197,8 +198,8 @@ func (c *Conn) compose(s *scratch) (more bool) {
 		o.phase = phaseParting
 	}
 	if o.phase < phaseParting {
-		takeControl(s, opPong, &o.pong)
-		takeControl(s, opPing, &o.ping)
+		takeControl(s, rfc6455.Pong, &o.pong)
+		takeControl(s, rfc6455.Ping, &o.ping)
 		more = c.takeSends(s)
 		if !more && o.source != nil {
 			before := len(s.b)
@@ -210,7 +211,7 @@ func (c *Conn) compose(s *scratch) (more bool) {
 			return more
 		}
 	}
-	s.control(opClose, o.bye.bytes())
+	s.control(rfc6455.Close, o.bye.bytes())
 	s.last = true
 	o.phase = phaseSaid
 	return false
@@ -224,7 +225,7 @@ func (c *Conn) composed(s *scratch) {
 }
 
 // takeControl moves a waiting control frame into s.
-func takeControl(s *scratch, op opcode, slot **control) {
+func takeControl(s *scratch, op rfc6455.Opcode, slot **control) {
 	if *slot == nil {
 		return
 	}

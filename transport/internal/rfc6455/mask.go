@@ -1,14 +1,14 @@
-package websocket
+package rfc6455
 
 import (
 	"encoding/binary"
 	"math/bits"
 )
 
-// unmask removes the mask from b in place and returns the mask turned so that
+// Mask puts the mask on b, or takes it off, in place, and returns the mask turned so that
 // it fits the bytes behind b. It goes by words of 8 bytes: a message of 4 KiB
 // takes a tenth of the time it takes byte by byte.
-func unmask(b []byte, mask uint32) uint32 {
+func Mask(b []byte, mask uint32) uint32 {
 	turned := bits.RotateLeft32(mask, -8*(len(b)&3))
 	wide := uint64(mask) | uint64(mask)<<32
 	for len(b) >= 32 {

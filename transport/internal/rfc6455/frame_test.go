@@ -1,0 +1,56 @@
+package rfc6455
+
+import (
+	"bytes"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// What one side writes the other reads, and takes for a breach if it is of its own kind.
+func TestFramesOfBothSides(t *testing.T) {
+	for _, n := range []int{0, 1, 125, 126, 1<<16 - 1, 1 << 16} {
+		payload := bytes.Repeat([]byte("abc"), n/3+1)[:n]
+		for _, masked := range []bool{false, true} {
+			frame := append(AppendHeader(nil, Binary, n), payload...)
+			if masked {
+				frame = AppendMasked(nil, Binary, 0xFA030201, payload)
+			} else if size := HeaderSizeOf(n); len(frame) != size+n {
+				t.Errorf("%d bytes: a header of %d, not %d", n, len(frame)-n, size)
+			}
+			h, err := ParseHeader(frame, masked)
+			if err != nil || !h.Fin || h.Op != Binary || h.Length != uint64(n) || h.Size != HeaderSize(frame[1]) || h.Size+n != len(frame) {
+				t.Fatalf("%d bytes, masked %v: %+v, %v", n, masked, h, err)
+			}
+			for cut := range h.Size {
+				if h, err := ParseHeader(frame[:cut], masked); h.Size != 0 || err != nil {
+					t.Errorf("%d of a header of %d bytes: %+v, %v", cut, HeaderSize(frame[1]), h, err)
+				}
+			}
+			if Mask(frame[h.Size:], h.Mask); !bytes.Equal(frame[h.Size:], payload) {
+				t.Errorf("%d bytes, masked %v, come back different", n, masked)
+			}
+			if _, err := ParseHeader(frame, !masked); err == nil {
+				t.Errorf("masked %v is taken for the other side's", masked)
+			}
+		}
+	}
+}
+
+func TestMask(t *testing.T) {
+	key := []byte{1, 2, 3, 250}
+	mask := uint32(1) | 2<<8 | 3<<16 | 250<<24
+	for n := range 100 {
+		for cut := range n + 1 {
+			b := bytes.Repeat([]byte{0x5A}, n)
+			Mask(b[cut:], Mask(b[:cut], mask))
+			for i := range b {
+				if b[i] != 0x5A^key[i&3] {
+					t.Fatalf("length %d, cut %d: byte %d is %#x", n, cut, i, b[i])
+				}
+			}
+		}
+	}
+}
