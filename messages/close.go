@@ -23,13 +23,13 @@ const (
 	CloseGameEnded     CloseReason = 4005 // the game session ended
 	CloseKicked        CloseReason = 4006 // the game removed the player
 	CloseWriteTimeout  CloseReason = 4007 // a write made no progress for 10 s
-	CloseOutOfOrder    CloseReason = 4008 // a relSeq or an ack that cannot be
+	CloseOutOfOrder    CloseReason = 4008 // an impossible relSeq or ack
 	CloseSlowConsumer  CloseReason = 4009 // outbound queue full (D-131)
 	CloseTooFast       CloseReason = 4010 // inbound rate exceeded for 10 s
-	CloseTryLater      CloseReason = 4011 // too many log in at once
+	CloseTryLater      CloseReason = 4011 // too many logins at once
 )
 
-// Retry tells a client what a close reason asks of it.
+// Retry tells the client what to do after a close.
 type Retry uint8
 
 // What to do after a close.
@@ -85,8 +85,8 @@ func (r CloseReason) String() string {
 	return "code_" + strconv.Itoa(int(r))
 }
 
-// Retry returns what the reason asks of the client; RetryResume for a number
-// that is not in the table.
+// Retry returns what the client should do next; RetryResume for a number that is not in the
+// table.
 func (r CloseReason) Retry() Retry {
 	for _, c := range closeTable {
 		if c.reason == r {

@@ -2,8 +2,8 @@ package messages
 
 import "fmt"
 
-// ErrorCode classifies a refusal. The service API maps it to a modeled
-// exception of the operation at hand (service-api.md 1.3).
+// ErrorCode classifies a refusal. The service API maps it to an exception that the operation
+// declares (service-api.md 1.3).
 type ErrorCode uint8
 
 // Error codes, one per kind of refusal that the actors can decide on.
@@ -27,17 +27,17 @@ var errorCodeNames = [...]string{"", "invalid request", "not found", "invalid fl
 	"game session full", "fleet capacity exceeded", "limit exceeded", "idempotent parameter mismatch",
 	"terminal routing strategy", "conflict", "tagging failed", "internal", "unavailable"}
 
-// String returns the code's name in words.
+// String returns the code's name.
 func (c ErrorCode) String() string { return nameOf(errorCodeNames[:], int(c)) }
 
-// Error is a refusal with a text for the caller. It never wraps a bug: those
-// are panics and end in a guard.
+// Error is a refusal with a text for the caller. Bugs are not Errors: they panic, and a guard
+// contains the panic.
 type Error struct {
 	Code ErrorCode
 	Text string
 }
 
-// Error returns the text alone: it is meant for the API's caller.
+// Error returns the text alone, which is written for the API's caller.
 func (e *Error) Error() string { return e.Text }
 
 // Is makes errors.Is(err, &Error{Code: c}) compare by code.

@@ -12,8 +12,8 @@ const (
 	EventPlayerSession EventKind = "playersession"
 )
 
-// Event is something that happened, to be told outside (service-api.md 5). It is
-// committed in one batch with the state that it tells of, and leaves after that.
+// Event reports something that happened to a receiver outside the host (service-api.md 5). It
+// is committed in one transaction with the state that it reports, and delivered after that.
 type Event struct {
 	ID     string // a ULID: later events have greater ones
 	Kind   EventKind

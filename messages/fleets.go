@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// UpdateFleet changes what is not nil.
+// UpdateFleet changes the attributes of a fleet that are not nil.
 type UpdateFleet struct {
 	FleetID           FleetID
 	Name, Description *string
@@ -15,15 +15,16 @@ type UpdateFleet struct {
 	Cost              *string // of an ANYWHERE fleet
 }
 
-// UpdateCapacity changes how many process groups a fleet has in a location; what is nil
-// stays. An empty location is the home.
+// UpdateCapacity changes the number of process groups of a fleet in a location. Nil leaves a
+// value; an empty location means the home location.
 type UpdateCapacity struct {
 	FleetID           FleetID
 	Location          string
 	Desired, Min, Max *int
 }
 
-// Port is a range of ports that a fleet's settings name. The host does not act on it.
+// Port is a port range in a fleet's settings. The host stores it and does nothing else with
+// it.
 type Port struct {
 	From, To        int
 	Range, Protocol string
@@ -35,25 +36,25 @@ type UpdatePorts struct {
 	Add, Remove []Port
 }
 
-// FleetLocations names locations of a fleet that are to be added or removed.
+// FleetLocations names the locations to add to a fleet or to remove from it.
 type FleetLocations struct {
 	FleetID   FleetID
 	Locations []string
 }
 
-// FleetUseQuery asks for the use of fleets in one location, their home if it is empty.
-// Without ids it is of all fleets.
+// FleetUseQuery asks for the use of fleets in one location; empty means their home location.
+// Without ids it selects all fleets.
 type FleetUseQuery struct {
 	FleetIDs []FleetID
 	Location string
 }
 
-// FleetUse is what a fleet has and uses in one location.
+// FleetUse is the capacity and the use of a fleet in one location.
 type FleetUse struct {
 	Fleet    *Fleet
 	Location string
-	// Groups of processes: what is wanted, what is not ACTIVE yet, what is, how many of
-	// those have no game session, and how many are over what is wanted.
+	// Process groups: the desired number, those not ACTIVE yet, those ACTIVE, how many of
+	// these have no game session, and how many exceed the desired number.
 	Groups                             Groups
 	Pending, Active, Idle, Terminating int
 	Processes                          int // ready or with a game session
@@ -72,8 +73,8 @@ type Instance struct {
 	Created            time.Time
 }
 
-// InstanceQuery asks for the process groups of a fleet in a location, its home if that
-// is empty.
+// InstanceQuery asks for the process groups of a fleet in a location; empty means the fleet's
+// home location.
 type InstanceQuery struct {
 	FleetID  FleetID
 	Location string
@@ -87,25 +88,24 @@ type CreateAlias struct {
 	Tags              map[string]string
 }
 
-// UpdateAlias changes what is not nil. Routing is what an alias has of FleetID and
-// Message.
+// UpdateAlias changes the attributes of an alias that are not nil.
 type UpdateAlias struct {
 	ID                AliasID
 	Name, Description *string
 	Routing           *Routing
 }
 
-// Routing is where an alias leads: to a fleet, or nowhere, with a message.
+// Routing is the target of an alias: a fleet, or no fleet and a message.
 type Routing struct {
 	FleetID FleetID
 	Message string
 }
 
-// Resource names something that can have tags: its kind as in ARNs (fleet, alias,
-// script, location, gamesessionqueue) and its id or name.
+// Resource names something that can have tags, by its kind as in ARNs (fleet, alias, script,
+// location, gamesessionqueue) and its id or name.
 type Resource struct{ Kind, ID string }
 
-// UpdateTags sets and removes tags; keys that are not there are no error.
+// UpdateTags sets and removes tags. Removing an unknown key is no error.
 type UpdateTags struct {
 	Resource Resource
 	Set      map[string]string
@@ -115,8 +115,8 @@ type UpdateTags struct {
 // TagsMax bounds the tags of one resource (service-api.md 2.11).
 const TagsMax = 50
 
-// ChangeTags returns what tags are after a change; had is not changed. More than
-// TagsMax of them are TaggingFailed.
+// ChangeTags returns the tags after a change, and leaves had as it is. The error is
+// TaggingFailed if there are more than TagsMax.
 func ChangeTags(had map[string]string, by UpdateTags) (map[string]string, error) {
 	now := make(map[string]string, len(had)+len(by.Set))
 	maps.Copy(now, had)

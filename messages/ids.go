@@ -1,8 +1,8 @@
 package messages
 
-// PeerID names one connected player inside one game session. Real players
-// count from 1 in order of acceptance and are never reused within a game
-// session (realtime.md 4.2, D-128).
+// PeerID names one connected player within a game session. Players are numbered from 1 in
+// order of acceptance; a number is never reused within a game session (realtime.md 4.2,
+// D-128).
 type PeerID int32
 
 const (
@@ -31,8 +31,8 @@ type GameSessionID string
 // Log it only through Short.
 type PlayerSessionID string
 
-// Short returns the first eight characters after the prefix: enough to find a
-// player session in a log, too little to log in with (reliability.md 6).
+// Short returns the first eight characters after the prefix: enough to find a player session
+// in a log, too few to log in with (reliability.md 6).
 func (id PlayerSessionID) Short() string {
 	const prefix = "psess-"
 	s := string(id)
@@ -45,8 +45,8 @@ func (id PlayerSessionID) Short() string {
 	return s
 }
 
-// PlayerID is the game's own name for a player; several player sessions may
-// carry the same one (D-216).
+// PlayerID is the game's own name for a player. Several player sessions may have the same one
+// (D-216).
 type PlayerID string
 
 // FleetID is `fleet-<name or uuid>`.
@@ -55,7 +55,6 @@ type FleetID string
 // AliasID is `alias-<name or uuid>`.
 type AliasID string
 
-// Epoch numbers the connections of one player session: 1 for the first, and
-// one more at every attach. Events of an older epoch change nothing
-// (RL-8). 0 means never attached.
+// Epoch numbers the connections of one player session: 1 for the first, one more at every
+// attach. Events of an older epoch are ignored (RL-8). 0 means never attached.
 type Epoch uint64

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Location is a place where fleets host: one of the configuration, which this host
-// stands for, or a custom one. Immutable.
+// Location is a place where fleets run: one from the configuration, which this host serves, or
+// a custom one. Immutable.
 type Location struct {
 	Name            string
 	GameSessionsMax int     // at a time, of all fleets together; 0: no bound
@@ -15,15 +15,14 @@ type Location struct {
 	Tags            map[string]string
 }
 
-// CustomLocation reports whether a location is one that the API makes.
+// CustomLocation reports whether a location was created through the API.
 func CustomLocation(name string) bool { return strings.HasPrefix(name, "custom-") }
 
-// Groups says how many process groups a fleet has in one location. A group is what
-// the API calls an instance: each runs the whole runtime configuration.
+// Groups is the number of process groups of a fleet in one location. The API calls a group an
+// instance: each runs the whole runtime configuration.
 type Groups struct{ Desired, Min, Max int }
 
-// GroupsIn returns the process groups of a fleet in a location: one, where nobody
-// has said otherwise.
+// GroupsIn returns the process groups of a fleet in a location; one group by default.
 func (f *Fleet) GroupsIn(location string) Groups {
 	if g, ok := f.Groups[location]; ok {
 		return g

@@ -8,7 +8,7 @@ type PlacementID string
 // QueueName names a queue; the caller chooses it.
 type QueueName string
 
-// Priority is what a queue sorts candidates by (service-api.md 3.3).
+// Priority is a criterion by which a queue sorts candidates (service-api.md 3.3).
 type Priority string
 
 // Priorities.
@@ -19,14 +19,14 @@ const (
 	PriorityLocation    Priority = "LOCATION"
 )
 
-// LatencyPolicy caps what a player may have reported for a location, for a time
+// LatencyPolicy limits the latency that players may have reported for a location, for a time
 // (service-api.md 3.2).
 type LatencyPolicy struct {
 	Max      int           // ms
 	Duration time.Duration // 0: until the queue's timeout
 }
 
-// Queue is a game session queue. Nobody changes a record that others may hold.
+// Queue is a game session queue. Immutable once shared.
 type Queue struct {
 	Name             QueueName
 	ARN              string
@@ -63,14 +63,14 @@ func (s PlacementStatus) String() string { return nameOf(placementStatusNames[:]
 // Final reports whether the status never changes again.
 func (s PlacementStatus) Final() bool { return s > PlacementPending }
 
-// PlayerLatency is what a player measured.
+// PlayerLatency is the latency that a player measured to one location.
 type PlayerLatency struct {
 	PlayerID PlayerID
 	Location string
 	Latency  float32 // ms
 }
 
-// PlacedPlayer is a player's seat in a fulfilled placement.
+// PlacedPlayer is a player's player session in a fulfilled placement.
 type PlacedPlayer struct {
 	PlayerID        PlayerID
 	PlayerSessionID PlayerSessionID
@@ -91,7 +91,7 @@ type StartPlacement struct {
 	MatchmakerData string
 }
 
-// Placement is one placement. Nobody changes a record that others may hold.
+// Placement is one placement. Immutable once shared.
 type Placement struct {
 	Request StartPlacement
 	Status  PlacementStatus
@@ -108,8 +108,8 @@ type Placement struct {
 	Placed []PlacedPlayer // once FULFILLED
 }
 
-// UpdateQueue changes a queue. A pointer that is nil, and a Timeout of 0, leave what
-// there is; an empty list removes what is configured.
+// UpdateQueue changes a queue. A nil pointer and a Timeout of 0 leave the value; an empty list
+// removes it.
 type UpdateQueue struct {
 	Name             QueueName
 	Timeout          time.Duration
@@ -127,15 +127,15 @@ type QueuePriority struct {
 	Locations []string
 }
 
-// IsZero reports whether it is none.
+// IsZero reports whether there is no PriorityConfiguration.
 func (p QueuePriority) IsZero() bool { return len(p.Order)+len(p.Locations) == 0 }
 
-// SetPriority gives a queue, which nobody else holds yet, a PriorityConfiguration.
+// SetPriority sets the PriorityConfiguration of a queue that is not shared yet.
 func (q *Queue) SetPriority(p QueuePriority) {
 	q.HasPriority, q.PriorityOrder, q.LocationOrder = !p.IsZero(), p.Order, p.Locations
 }
 
-// Apply returns q as u changes it.
+// Apply returns a copy of q with the changes of u.
 func (u *UpdateQueue) Apply(q *Queue) *Queue {
 	next := *q
 	if u.Timeout > 0 {

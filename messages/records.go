@@ -2,8 +2,8 @@ package messages
 
 import "time"
 
-// Shown is a time as everybody outside sees it: answers of the service API, events and
-// search expressions have whole milliseconds, rounded.
+// Shown rounds a time to milliseconds, the precision of API answers, events and search
+// expressions.
 func Shown(t time.Time) time.Time { return t.Round(time.Millisecond) }
 
 // Property is one game property; key at most 32, value at most 96 characters
@@ -59,17 +59,17 @@ type Fleet struct {
 	Created         time.Time
 	Terminated      time.Time // zero until then
 	Locations       []string  // the first is the home location
-	GameSessionsMax int       // the operator's bound per location and process group; 0: what Runtime says
+	GameSessionsMax int       // the operator's limit per location and process group; 0: that of Runtime
 	Certificates    bool      // CertificateType GENERATED: secure ports are announced
 	Anywhere        bool      // its processes run elsewhere
 	ScriptID        ScriptID
 	Runtime         RuntimeConfiguration // of a fleet with a script
-	Engine          string               // embedded or node; empty: as the script says
-	Standby         int                  // idle processes kept ready; negative: as the engine wants
+	Engine          string               // embedded or node; empty: the script chooses
+	Standby         int                  // stand-by processes; negative: the default of the engine
 	LaunchPath      string
 	LaunchParams    string
 	ReconnectWindow *time.Duration     // of its game sessions; nil: the host's
-	Cost            float64            // per hour; 0: as the location says
+	Cost            float64            // per hour; 0: that of the location
 	Costs           map[string]float64 // per location, before Cost
 	Groups          map[string]Groups  // per location; see GroupsIn
 	CreatorLimit    *CreatorLimit      // ResourceCreationLimitPolicy; nil: none
@@ -78,8 +78,8 @@ type Fleet struct {
 	Tags            map[string]string
 }
 
-// CreatorLimit bounds the game sessions that one creator may make on a fleet: so many in a
-// period. 0 in either is no bound (D-210).
+// CreatorLimit bounds how many game sessions one creator may create on a fleet within a
+// period. 0 in either field means no limit (D-210).
 type CreatorLimit struct {
 	PerPeriod int
 	Period    time.Duration

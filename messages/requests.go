@@ -1,8 +1,7 @@
 package messages
 
-// CreateGameSession asks for one new game session on a fleet
-// (service-api.md 2.6). Exactly one of FleetID and AliasID is set. The values
-// have passed the API's checks of length and pattern.
+// CreateGameSession asks for a new game session on a fleet (service-api.md 2.6). Exactly one
+// of FleetID and AliasID is set. The API has checked lengths and patterns.
 type CreateGameSession struct {
 	FleetID          FleetID
 	AliasID          AliasID
@@ -15,8 +14,8 @@ type CreateGameSession struct {
 	IdempotencyToken string // becomes the tail of the id; empty: a fresh one
 }
 
-// UpdateGameSession changes what is not nil of a game session; properties are added to,
-// or replace, those that it has (service-api.md 2.6).
+// UpdateGameSession changes the attributes of a game session that are not nil. Properties are
+// added, or replace properties with the same key (service-api.md 2.6).
 type UpdateGameSession struct {
 	ID             GameSessionID
 	Name           *string
@@ -26,14 +25,14 @@ type UpdateGameSession struct {
 	Properties     []Property
 }
 
-// CreatePlayerSessions reserves one seat per player for 60 s, all or none
+// CreatePlayerSessions reserves a player session for each player for 60 s, all or none
 // (service-api.md 2.7).
 type CreatePlayerSessions struct {
 	GameSessionID GameSessionID
 	Players       []NewPlayer
 }
 
-// NewPlayer is one seat to reserve.
+// NewPlayer is one player session to reserve.
 type NewPlayer struct {
 	PlayerID   PlayerID
 	PlayerData string
@@ -54,7 +53,7 @@ type ActiveGameSessionQuery struct {
 	Location string
 }
 
-// GameSessionQuery selects game sessions. ID wins; else FleetID or AliasID.
+// GameSessionQuery selects game sessions by ID or, if that is empty, by FleetID or AliasID.
 // Status 0 means any.
 type GameSessionQuery struct {
 	ID       GameSessionID
@@ -64,8 +63,8 @@ type GameSessionQuery struct {
 	Status   GameSessionStatus
 }
 
-// PlayerSessionQuery selects player sessions by exactly one of its ids. Status
-// works with GameSessionID only; 0 means any.
+// PlayerSessionQuery selects player sessions by exactly one of its ids. Status is used with
+// GameSessionID only; 0 means any.
 type PlayerSessionQuery struct {
 	GameSessionID   GameSessionID
 	PlayerID        PlayerID

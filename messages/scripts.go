@@ -23,7 +23,7 @@ type Script struct {
 	Tags        map[string]string
 }
 
-// CreateScript makes a script of an archive.
+// CreateScript creates a script from an archive.
 type CreateScript struct {
 	Name, Version string
 	NodeVersion   string // empty: 10.x
@@ -31,7 +31,7 @@ type CreateScript struct {
 	Tags          map[string]string
 }
 
-// UpdateScript changes what is not empty. Game sessions from then on run the new
+// UpdateScript changes the attributes that are not empty. New game sessions run the new
 // content.
 type UpdateScript struct {
 	ID            ScriptID
@@ -39,22 +39,22 @@ type UpdateScript struct {
 	Zip           []byte
 }
 
-// ServerProcess says what runs in some of a fleet's processes.
+// ServerProcess is an entry of a runtime configuration: a launch path and the number of its
+// processes.
 type ServerProcess struct {
 	LaunchPath string
 	Parameters string
 	Concurrent int // how many of them
 }
 
-// RuntimeConfiguration says what runs in a fleet's processes.
+// RuntimeConfiguration describes the processes of a fleet.
 type RuntimeConfiguration struct {
 	Processes         []ServerProcess
 	ActivatingMax     int           // game sessions that activate at a time; 0: no bound
 	ActivationTimeout time.Duration // 0: the default
 }
 
-// CreateFleet makes a fleet of a script. The values have passed the API's checks
-// of length and pattern.
+// CreateFleet creates a fleet for a script. The API has checked lengths and patterns.
 type CreateFleet struct {
 	Name, Description string
 	ScriptID          ScriptID
@@ -70,7 +70,7 @@ type CreateFleet struct {
 	Tags              map[string]string
 }
 
-// FleetShown is what the host keeps of a fleet for nothing but to show it again
+// FleetShown holds attributes of a fleet that the host stores and shows but does not use
 // (D-204).
 type FleetShown struct {
 	InstanceType    string

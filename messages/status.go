@@ -2,8 +2,8 @@ package messages
 
 import "strconv"
 
-// GameSessionStatus is the life of a game session; it never steps back
-// (service-api.md 2.6, RL-16).
+// GameSessionStatus is the status of a game session; it never goes back (service-api.md 2.6,
+// RL-16).
 type GameSessionStatus uint8
 
 // Game session statuses, in the order of a game session's life.
@@ -35,8 +35,8 @@ func ParseGameSessionStatus(s string) (status GameSessionStatus, ok bool) {
 	return 0, false
 }
 
-// PlayerSessionStatus is the life of a player session as the service API shows
-// it (service-api.md 2.7). A detached player stays ACTIVE.
+// PlayerSessionStatus is the status of a player session as the service API shows it
+// (service-api.md 2.7). A detached player stays ACTIVE.
 type PlayerSessionStatus uint8
 
 // Player session statuses.
@@ -72,7 +72,7 @@ func ParsePlayerSessionStatus(s string) (status PlayerSessionStatus, ok bool) {
 	return 0, false
 }
 
-// FleetStatus is the life of a fleet (service-api.md 2.3).
+// FleetStatus is the status of a fleet (service-api.md 2.3).
 type FleetStatus uint8
 
 // Fleet statuses.

@@ -45,12 +45,11 @@ func (v *Vec[L]) Values(f func(label string, n int64)) {
 	}
 }
 
-// Set is everything one host counts. The zero value is ready; a Set must not
-// be copied.
+// Set is all metrics of one host. The zero value is ready; a Set must not be copied.
 //
-// A field's tags declare the metric that shows it: its name, its help text, and the name of
-// the label for a Vec. A name that ends with _total is a counter's, which only grows; any
-// other is a gauge's or, with _seconds, a Histogram's.
+// The tags of a field declare its metric: the name, the help text, and for a Vec the name of
+// the label. A name that ends with _total declares a counter, which only grows; any other a
+// gauge or, with _seconds, a Histogram.
 type Set struct {
 	Connections      Vec[Channel]          `metric:"troupe_connections" label:"transport" help:"Open connections by transport; for udp and dtls the confirmed fast channels."`
 	Accepted         Vec[Channel]          `metric:"troupe_connections_accepted_total" label:"transport" help:"Connections accepted."`

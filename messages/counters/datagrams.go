@@ -1,26 +1,26 @@
 package counters
 
-// RecordDrop says why a datagram, or a record in one, went no further in the
-// DTLS and KCP layers. Nothing of it is answered.
+// RecordDrop is the reason why the DTLS or KCP layer dropped a datagram or a record. Dropped
+// ones are not answered.
 type RecordDrop uint8
 
 // Record drops. DTLS first, then KCP.
 const (
 	RecordMalformed      RecordDrop = iota + 1 // no DTLS record, or a length that lies
-	RecordUnknownAddress                       // no hello, and nothing is known of the address
+	RecordUnknownAddress                       // not a ClientHello, from an unknown address
 	RecordForged                               // does not decrypt
 	RecordReplayed                             // number seen before, or older than the window
 	RecordPlainAfter                           // epoch 0 on an established association
-	RecordUnexpected                           // of a kind or epoch that has no place here
+	RecordUnexpected                           // of an unexpected type or epoch
 	RecordFragment                             // a handshake fragment that no honest peer sends
-	RecordHandshakeCap                         // a handshake over its share of records or bytes
+	RecordHandshakeCap                         // a handshake over its limit of records or bytes
 	RecordHelloMalformed                       // a ClientHello that does not parse
 	RecordTooLarge                             // over the size of a datagram or of plain text
-	RecordEarly                                // application data before the handshake is done, over what is kept
+	RecordEarly                                // application data before the end of the handshake, beyond the buffer
 	RecordNotSent                              // the kernel did not take it
 	RecordExhausted                            // the association has used up its record numbers
 	SegmentMalformed                           // no KCP segments, or a length that lies
-	SegmentTooLarge                            // a segment that the control block would not survive
+	SegmentTooLarge                            // a segment too large for the control block
 	SegmentConversation                        // another conversation number
 	SegmentFrame                               // a frame type that does not exist
 )
@@ -32,7 +32,7 @@ var recordDropNames = []string{"", "malformed", "unknown_address", "forged", "re
 // String returns the label value.
 func (d RecordDrop) String() string { return name(recordDropNames, uint8(d)) }
 
-// HandshakeOutcome is how a DTLS handshake ended, or why none was begun.
+// HandshakeOutcome is how a DTLS handshake ended, or why it was refused.
 type HandshakeOutcome uint8
 
 // Handshake outcomes.
@@ -40,13 +40,13 @@ const (
 	HandshakeFull         HandshakeOutcome = iota + 1 // established with a key exchange
 	HandshakeResumed                                  // established from a remembered session
 	HandshakeFailed                                   // the peers did not agree, or the peer broke a rule
-	HandshakeTimedOut                                 // not done in time
-	HandshakeEvicted                                  // unproven, and in the way of a newer one
+	HandshakeTimedOut                                 // not finished in time
+	HandshakeEvicted                                  // unverified, displaced by a newer one
 	HandshakeRefusedTotal                             // too many half-open in all
 	HandshakeRefusedPerIP                             // too many half-open of one address
 	HandshakeRefusedRate                              // too many new ones per second
 	HandshakeRefusedFull                              // too many associations
-	HandshakeRefusedGate                              // not an address that may
+	HandshakeRefusedGate                              // the address is not allowed
 )
 
 var handshakeNames = []string{"", "full", "resumed", "failed", "timed_out", "evicted", "refused_total",
@@ -69,7 +69,7 @@ var suiteNames = []string{"", "chacha20_poly1305", "aes_128_gcm"}
 // String returns the label value.
 func (s Suite) String() string { return name(suiteNames, uint8(s)) }
 
-// IdentityCheck is how a VERIFY_IDENTITY was answered (realtime.md 8).
+// IdentityCheck is the answer to a VERIFY_IDENTITY (realtime.md 8).
 type IdentityCheck uint8
 
 // Identity checks.

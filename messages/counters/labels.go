@@ -7,7 +7,7 @@ func name(names []string, i uint8) string {
 	return ""
 }
 
-// Channel is what a packet travelled on.
+// Channel is the channel that carried a packet.
 type Channel uint8
 
 // Channels. The first three are those of the transports.
@@ -24,11 +24,10 @@ var channelNames = []string{"", "ws", "wss", "kcp", "udp", "dtls"}
 // String returns the label value.
 func (c Channel) String() string { return name(channelNames, uint8(c)) }
 
-// ChannelPair is a transport a player was on before, and the one it came back
-// on.
+// ChannelPair is the channel of a player's previous connection and that of the new one.
 type ChannelPair uint8
 
-// lastReliable is the last of the channels that a player logs in by.
+// lastReliable is the last of the channels that a player can log in on.
 const lastReliable = ChannelPair(KCP)
 
 // PairOf returns the pair of two reliable channels.
@@ -53,9 +52,9 @@ const (
 	RefusedPendingPerIP
 	RefusedRatePerIP
 	RefusedDraining
-	RefusedEvicted // silent, and gave way to a newer connection
-	RefusedHeld    // waited for a place for too long, or too many did
-	RefusedGone    // was gone by the time it had a place
+	RefusedEvicted // silent, displaced by a newer connection
+	RefusedHeld    // waited too long for a slot, or the queue was full
+	RefusedGone    // closed before it got a slot
 	RefusedProxy   // no PROXY protocol header from an address that must send one
 )
 
@@ -65,7 +64,7 @@ var refusalNames = []string{"", "path", "handshake", "pending_total", "pending_p
 // String returns the label value.
 func (r Refusal) String() string { return name(refusalNames, uint8(r)) }
 
-// CloseClass says who ended a connection.
+// CloseClass is the side that ended a connection.
 type CloseClass uint8
 
 // Close classes.
@@ -80,7 +79,7 @@ var closeNames = []string{"", "left", "lost", "host"}
 // String returns the label value.
 func (c CloseClass) String() string { return name(closeNames, uint8(c)) }
 
-// LoginOutcome is how a LOGIN was answered.
+// LoginOutcome is the outcome of a LOGIN.
 type LoginOutcome uint8
 
 // Login outcomes.
@@ -114,7 +113,7 @@ var playerStateNames = []string{"", "reserved", "joining", "attached", "detached
 // String returns the label value.
 func (s PlayerState) String() string { return name(playerStateNames, uint8(s)) }
 
-// Drop says why a packet or a message went no further.
+// Drop is the reason why a packet or message was dropped.
 type Drop uint8
 
 // Drop reasons. Inbound first, then outbound.
@@ -122,8 +121,8 @@ const (
 	DropMalformed        Drop = iota + 1 // not a unit, not a Packet
 	DropBeforeLogin                      // anything but LOGIN before login (RT-7)
 	DropSecondLogin                      // LOGIN after login (D-129)
-	DropServerOp                         // op code of the server's own (D-136)
-	DropWrongChannel                     // a built-in op on a channel it does not belong to
+	DropServerOp                         // op code that only the server may send (D-136)
+	DropWrongChannel                     // a built-in op code on the wrong channel
 	DropPayloadTooLarge                  // over 4096 bytes (D-114)
 	DropNoTarget                         // neither player nor group (routing rule 4)
 	DropUnknownTarget                    // player not in the game session
@@ -149,7 +148,7 @@ const (
 	DropScriptPayload // payload from a script over 65536 bytes
 	DropStashFull     // too many messages behind a group operation
 	DropNoHandler     // a message to the server of a game session without a script
-	DropOutOfOrder    // a number of the extension that cannot be
+	DropOutOfOrder    // an impossible number of the extension
 )
 
 var dropNames = []string{"", "malformed", "before_login", "second_login", "server_op", "wrong_channel", "payload_too_large",
@@ -196,7 +195,7 @@ var gameSessionNames = []string{"", "activating", "active", "terminating"}
 // String returns the label value.
 func (s GameSessionState) String() string { return name(gameSessionNames, uint8(s)) }
 
-// EventOutcome is how an attempt to deliver an event to a sink ended.
+// EventOutcome is the outcome of one attempt to deliver an event to a sink.
 type EventOutcome uint8
 
 // Outcomes of deliveries.
@@ -216,7 +215,7 @@ type StoreRefusal uint8
 
 // Refusals of commits.
 const (
-	StoreBusy   StoreRefusal = iota + 1 // too much waits
+	StoreBusy   StoreRefusal = iota + 1 // too many changes are queued
 	StoreFailed                         // it, or one before it, could not be written
 )
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Metric is a number of a Set as an operator sees it.
+// Metric is a number of a Set as it is exposed.
 type Metric struct {
 	Name, Help string
 	Label      string // of a number with one value per label; else empty
@@ -16,7 +16,7 @@ type Metric struct {
 // Counter reports whether the number only grows.
 func (m Metric) Counter() bool { return strings.HasSuffix(m.Name, "_total") }
 
-// Metrics returns all numbers of a Set with what their tags say, in the order of the fields.
+// Metrics returns the metrics of all fields, in the order of the fields.
 func (s *Set) Metrics() []Metric {
 	v := reflect.ValueOf(s).Elem()
 	metrics := make([]Metric, v.NumField())
