@@ -14,8 +14,8 @@ import (
 	"troupe/messages/counters"
 )
 
-// CheckStore returns the records of a store that Start would go on without. Nothing is
-// started, and nothing written.
+// CheckStore returns the damaged records of a store, which Start would leave out. It starts
+// and writes nothing.
 func CheckStore(s store.Store) ([]store.Damage, error) {
 	registry, err := fleet.New(fleet.Options{Store: s})
 	if err != nil {
@@ -35,7 +35,7 @@ func CheckStore(s store.Store) ([]store.Damage, error) {
 	return append(all, damaged...), err
 }
 
-// CheckEvent returns what is wrong with the record of an event; nil: nothing.
+// CheckEvent returns the fault of an event record, nil if it has none.
 func CheckEvent(value []byte) error {
 	var e struct{ Kind messages.EventKind }
 	if err := json.Unmarshal(value, &e); err != nil {
@@ -47,10 +47,10 @@ func CheckEvent(value []byte) error {
 	return nil
 }
 
-// damagedShown is how many damaged records are named in the log.
+// damagedShown bounds how many damaged records the log names.
 const damagedShown = 100
 
-// ReportDamaged counts and logs stored records that the host goes on without.
+// ReportDamaged counts and logs damaged records.
 func ReportDamaged(log zerolog.Logger, count *counters.Set, all []store.Damage) {
 	count.StoreDamaged.Add(int64(len(all)))
 	for i, d := range all {
@@ -63,7 +63,7 @@ func ReportDamaged(log zerolog.Logger, count *counters.Set, all []store.Damage) 
 	}
 }
 
-// Consequence says what it means that a record of a kind is left out, and what to do.
+// Consequence says what the loss of a record of a kind means, and what to do about it.
 func Consequence(kind store.Kind) string {
 	const restore = "; or stop the host and restore a backup with troupe restore"
 	switch kind {

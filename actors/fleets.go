@@ -8,7 +8,7 @@ import (
 	"troupe/messages"
 )
 
-// UpdateFleet changes what is shown of a fleet.
+// UpdateFleet changes the attributes of a fleet.
 func (s *System) UpdateFleet(ctx context.Context, q messages.UpdateFleet) (*messages.Fleet, error) {
 	return ask[*messages.Fleet](ctx, s.fleet, q)
 }
@@ -33,7 +33,7 @@ func (s *System) RemoveFleetLocations(ctx context.Context, q messages.FleetLocat
 	return ask[*messages.Fleet](ctx, s.fleet, catalog.RemoveLocations(q))
 }
 
-// FleetUse tells what fleets have and use.
+// FleetUse returns the capacity and the use of fleets.
 func (s *System) FleetUse(ctx context.Context, q messages.FleetUseQuery) ([]messages.FleetUse, error) {
 	return ask[[]messages.FleetUse](ctx, s.fleet, q)
 }
@@ -80,7 +80,7 @@ func (s *System) Locations(ctx context.Context) ([]messages.Location, error) {
 	return ask[[]messages.Location](ctx, s.fleet, catalog.Locations{})
 }
 
-// Tags reads the tags of a resource. The kind says who has it.
+// Tags reads the tags of a resource. The kind decides which actor is asked.
 func (s *System) Tags(ctx context.Context, q messages.Resource) (map[string]string, error) {
 	if q.Kind == queueKind {
 		return ask[map[string]string](ctx, s.placements, q)
@@ -88,7 +88,7 @@ func (s *System) Tags(ctx context.Context, q messages.Resource) (map[string]stri
 	return ask[map[string]string](ctx, s.fleet, q)
 }
 
-// UpdateTags changes the tags of a resource, and answers with all of them.
+// UpdateTags changes the tags of a resource and returns all of them.
 func (s *System) UpdateTags(ctx context.Context, q messages.UpdateTags) (map[string]string, error) {
 	if q.Resource.Kind == queueKind {
 		return ask[map[string]string](ctx, s.placements, q)

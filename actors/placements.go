@@ -18,10 +18,10 @@ import (
 	"troupe/messages"
 )
 
-// queueKind is what ARNs call queues.
+// queueKind is the kind of queues in ARNs.
 const queueKind = "gamesessionqueue"
 
-// checkDestinations refuses destinations that a queue cannot have.
+// checkDestinations refuses invalid destinations of a queue.
 func (s *System) checkDestinations(ctx context.Context, destinations []string) error {
 	if len(destinations) == 0 {
 		return nil
@@ -30,11 +30,10 @@ func (s *System) checkDestinations(ctx context.Context, destinations []string) e
 	return err
 }
 
-// checkQueues refuses configured queues with a destination that can never have been: an id
-// that only the configuration could have, and does not. All else that is wrong with
-// destinations, and all that is wrong with those of stored queues, was allowed when it was
-// made, so it is a warning: the API may have deleted the fleet or alias, or its record is
-// damaged. Placements do not go there until it is there again.
+// checkQueues refuses a configured queue if one of its destinations can never have existed: an
+// id that only the configuration can define, and does not. Other faults are warnings, because
+// they may have come later: the API has deleted the fleet or alias, or its record is damaged.
+// Placements skip such a destination.
 func checkQueues(registry *fleet.Registry, configured []*messages.Queue, state *placement.State, log zerolog.Logger) error {
 	for _, q := range state.InEffect(configured) {
 		if i := slices.Index(configured, q); i >= 0 {
@@ -52,8 +51,8 @@ func checkQueues(registry *fleet.Registry, configured []*messages.Queue, state *
 	return nil
 }
 
-// mayHaveBeen reports whether a fleet or alias that is not there may have been: its id is
-// one that the API has made, or its record is damaged.
+// mayHaveBeen reports whether an unknown fleet or alias may have existed: the API generated
+// its id, or its record is damaged.
 func mayHaveBeen(registry *fleet.Registry, arn string) bool {
 	id := arn[strings.LastIndexByte(arn, '/')+1:]
 	kind, tail, _ := strings.Cut(id, "-")
@@ -68,7 +67,7 @@ func (s *System) CreateQueue(ctx context.Context, q messages.Queue) (*messages.Q
 	return ask[*messages.Queue](ctx, s.placements, placement.NewQueue{Queue: q})
 }
 
-// UpdateQueue changes a queue; its placements follow from their next pass.
+// UpdateQueue changes a queue. Its placements use the change from their next pass.
 func (s *System) UpdateQueue(ctx context.Context, q messages.UpdateQueue) (*messages.Queue, error) {
 	if q.Destinations != nil {
 		if err := s.checkDestinations(ctx, *q.Destinations); err != nil {

@@ -59,9 +59,9 @@ type System struct {
 	stopped     chan struct{}
 }
 
-// Start builds the tree, with what the store has. Close ends it. Stored records that are
-// not what was written, or make no sense, are logged and counted, and left out. It is an
-// error if a configured queue has a destination that has never been; see checkQueues.
+// Start builds the tree from the records of the store; Close ends it. Damaged records are
+// logged, counted and left out. It is an error if a configured queue has a destination that
+// can never have existed; see checkQueues.
 func Start(o Options) (*System, error) {
 	if o.Fleet.Store == nil {
 		o.Fleet.Store = new(store.Memory)
@@ -98,8 +98,8 @@ func (s *System) Connect(link connection.Link, channel counters.Channel, edge co
 	return h
 }
 
-// PlayerSession returns the status of a player session at once, 0 if the id is not known
-// here.
+// PlayerSession returns the status of a player session without asking an actor, 0 if the id is
+// unknown.
 func (s *System) PlayerSession(id messages.PlayerSessionID) messages.PlayerSessionStatus {
 	return s.registry.PlayerSession(id)
 }
@@ -165,9 +165,9 @@ func (s *System) Fleets(ctx context.Context) ([]*messages.Fleet, error) {
 	return ask[[]*messages.Fleet](ctx, s.fleet, catalog.Fleets{})
 }
 
-// Drain refuses new game sessions and seats, lets those that are there go on for at most
-// grace, ends what is left, and returns when all are gone or ctx ends. A further call,
-// also while one waits, may shorten the grace. It is fleet.ErrDrainCancelled after a
+// Drain refuses new game sessions and player sessions, lets running game sessions continue for
+// at most grace, ends the rest, and returns when all have ended or ctx ends. Another call may
+// shorten the grace, even while one waits. The error is fleet.ErrDrainCancelled after a
 // CancelDrain.
 func (s *System) Drain(ctx context.Context, grace time.Duration) error {
 	s.placements.Tell(placement.Drain{})
@@ -178,16 +178,16 @@ func (s *System) Drain(ctx context.Context, grace time.Duration) error {
 	return nil
 }
 
-// StartDrain is Drain for those who do not wait. Done is called once, from any
-// goroutine, and must not wait.
+// StartDrain is Drain for callers that do not wait. Done is called once, from any goroutine,
+// and must not block.
 func (s *System) StartDrain(grace time.Duration, done func(error)) {
 	s.placements.Tell(placement.Drain{})
 	s.fleet.Tell(stage.Request[fleet.Drain, stage.None]{Request: fleet.Drain{Grace: grace}, Reply: func(_ stage.None, err error) { done(err) }})
 }
 
-// CancelDrain takes new game sessions, seats and placements again. It is
-// fleet.ErrNotDraining if there is no drain, fleet.ErrDrainTooLate if its games are over,
-// or its grace is. It is done whole, also if ctx ends meanwhile.
+// CancelDrain accepts new game sessions, player sessions and placements again. The error is
+// fleet.ErrNotDraining without a drain, and fleet.ErrDrainTooLate if the game sessions have
+// ended or the grace is over. It completes even if ctx ends meanwhile.
 func (s *System) CancelDrain(ctx context.Context) error {
 	if _, err := ask[stage.None](context.WithoutCancel(ctx), s.fleet, fleet.CancelDrain{}); err != nil {
 		return err
@@ -226,8 +226,8 @@ func (s *System) Close() {
 	s.stage.Close()
 }
 
-// waitFor waits for what works beside the registry, an engine that compiles for
-// example, but not for ever: that cannot be stopped.
+// waitFor waits at most d for work beside the registry that cannot be stopped, such as a
+// compiling engine.
 func (s *System) waitFor(d time.Duration) {
 	done := make(chan struct{})
 	go func() {

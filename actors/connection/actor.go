@@ -8,7 +8,7 @@ import (
 	"troupe/messages"
 )
 
-// Timeouts bound what a silent peer may hold.
+// Timeouts bound how long a silent peer keeps its connection.
 type Timeouts struct {
 	// Login is the time from accept to LOGIN (D-103), default 10 s.
 	Login time.Duration
@@ -42,39 +42,39 @@ func (m loginRead) OnDeadLetter() { m.login.From.Refuse(player.RetrySoon) }
 // OnDeadLetter implements stage.DeadLetter.
 func (m refuseLater) OnDeadLetter() { m.handle.refuse() }
 
-// state is where a connection stands.
+// state is the state of a connection.
 type state uint8
 
 const (
 	awaitingLogin state = iota + 1
 	joining
 	serving
-	refusing // the answer waits
+	refusing // the answer is delayed
 	finished
 )
 
-// lateness is how late the host's own timer may be before the time a peer has
-// is put off by as much (reliability.md 2.7).
+// lateness is how late the host's own timer may be. If it is later, the deadline of the peer
+// moves by the delay (reliability.md 2.7).
 const lateness = time.Second
 
-// Actor watches over one connection.
+// Actor supervises one connection.
 type Actor struct {
 	handle   *Handle
 	fleet    *stage.Ref
 	timeouts Timeouts
 	state    state
 	interval time.Duration
-	timer    *stage.Timer // login time, then ticks
+	timer    *stage.Timer // login timeout, then ticks
 	expected time.Time    // when the next tick is due
 	grace    time.Duration
 	lastPing time.Time
-	payload  [20]byte // of the ping in hand
+	payload  [20]byte // of the current ping
 
 	acked     uint64    // bytes that the peer's system had acknowledged at the last tick
-	stuck     bool      // a ping was still on its way to it
+	stuck     bool      // at the last tick a ping had not reached the peer's system
 	pinged    bool      // a ping was sent
-	movedAt   time.Time // when a tick last saw output move that was in a ping's way
-	reachedAt time.Time // when a tick first saw that the peer's system has a ping
+	movedAt   time.Time // when a tick last saw output before a ping move
+	reachedAt time.Time // when a tick first saw a ping at the peer's system
 }
 
 // New returns the actor of a connection. Logins go to fleet.
@@ -126,13 +126,14 @@ func (a *Actor) Stopped(*stage.Context) {
 	}
 }
 
-// end closes the connection; from then on it takes no login and waits to be gone.
+// end closes the connection. It accepts no login any more and waits for the end of the
+// transport.
 func (a *Actor) end(reason messages.CloseReason) {
 	a.state = finished
 	a.handle.link.Close(reason)
 }
 
-// onLoginRead passes the first LOGIN on; further ones are ignored (D-129).
+// onLoginRead passes the first LOGIN on; later ones are ignored (D-129).
 func (a *Actor) onLoginRead(m loginRead) {
 	if a.state != awaitingLogin {
 		return
@@ -142,7 +143,7 @@ func (a *Actor) onLoginRead(m loginRead) {
 	a.fleet.Tell(m.login)
 }
 
-// onRefuseLater keeps the answer to a login that is refused for a while.
+// onRefuseLater delays the answer to a refused login.
 func (a *Actor) onRefuseLater(c *stage.Context, m refuseLater) {
 	if a.state == finished {
 		return
@@ -165,11 +166,11 @@ func (a *Actor) onAttached(c *stage.Context, m attached) {
 	a.timer = c.After(a.interval, tick{})
 }
 
-// beat is the grid on which idle connections tick: those of one moment wake the
-// process once, and their pings leave and come back together. A thousand idle
-// players cost four wake-ups a second then, not three hundred, and a wake-up is
-// most of what a ping costs. Those of busy players are spread instead: each pong may
-// confirm hundreds of messages, which would hold up what comes in that moment.
+// beat is the grid on which idle connections tick. Connections that are due together wake the
+// process once, and their pings are sent and answered together: a thousand idle players cost
+// four wake-ups a second instead of three hundred, and the wake-up is most of the cost of a
+// ping. Connections of busy players are spread instead, because each pong may confirm hundreds
+// of messages, which delays other work.
 const beat = 250 * time.Millisecond
 
 // together returns a wait of at least d that ends on the grid.
@@ -177,8 +178,8 @@ func together(now time.Time, d time.Duration) time.Duration {
 	return d + (beat-time.Duration(now.Add(d).UnixNano())%beat)%beat
 }
 
-// silence is how long the peer has not answered. The time in which a ping waits behind other
-// output does not count, as long as that output moves: the peer is slow, not silent.
+// silence returns how long the peer has not answered. The time that a ping waits behind other
+// output does not count while that output moves: the peer is slow, not silent.
 func (a *Actor) silence(now time.Time) time.Duration {
 	acked, reached := a.handle.link.Reached()
 	if (!reached || a.stuck) && acked != a.acked {
@@ -195,8 +196,8 @@ func (a *Actor) silence(now time.Time) time.Duration {
 	return silence
 }
 
-// onTick sends the ping that is due and ends a connection that has been silent
-// for too long (realtime.md 12).
+// onTick sends a ping if one is due, and ends a connection that has been silent for too long
+// (realtime.md 12).
 func (a *Actor) onTick(c *stage.Context) {
 	now := time.Now()
 	if late := now.Sub(a.expected); late > lateness {

@@ -1,12 +1,9 @@
-// Package connection watches over one connection each: the time a peer may take
-// to log in, pings and signs of life, and the hand-over to the player that the
-// connection comes to serve. A connection never restarts: it ends, and its
-// player lives on detached.
+// Package connection supervises connections. An Actor limits the time until the login, sends
+// pings, detects a silent peer, and passes the login on to the player. A connection is never
+// restarted: it ends, and its player stays, detached.
 //
-// The Handle is the connection as others see it. The transport's reader asks it
-// where input goes, a player binds it. Packets do not pass through the actor:
-// once bound, the reader posts straight to the game session.
+// Others use a connection through its Handle. A player binds the Handle; from then on the
+// transport's reader posts packets straight to the game session, not to the Actor.
 //
-// The package does not read or write sockets, parse packets or know the
-// transports apart.
+// The package does not read or write sockets, parse packets or distinguish transports.
 package connection

@@ -12,20 +12,20 @@ import (
 	"troupe/messages/wire"
 )
 
-// Link is what is needed of a transport's connection. Methods may be called from
-// any goroutine and do not block.
+// Link is the part of a transport's connection that this package needs. Methods may be called
+// from any goroutine and do not block.
 type Link interface {
 	player.Link
 	Send(f *wire.Frame)
 	Ping(payload []byte)
-	// Reached tells how many bytes of output the peer's system has acknowledged, and
-	// whether it has the oldest ping that is not answered.
+	// Reached returns how many bytes of output the peer's system has acknowledged, and whether
+	// it has received the oldest unanswered ping.
 	Reached() (acked uint64, ping bool)
 	LoggedIn()
 }
 
-// Edge is what the layer that accepted a connection does for it. Methods may be
-// called from any goroutine and do not block.
+// Edge is implemented by the layer that accepted the connection. Methods may be called from
+// any goroutine and do not block.
 type Edge interface {
 	// OpenFast sets up the fast channel for the peer that the connection serves.
 	OpenFast(peer messages.PeerID) player.FastOffer
@@ -42,7 +42,7 @@ type Handle struct {
 	count   *counters.Set
 	opened  time.Time
 	alive   atomic.Int64 // nanoseconds after opened
-	busy    atomic.Bool  // the reader is in the host's own hands
+	busy    atomic.Bool  // the host blocks the reader
 	bound   atomic.Pointer[player.Attachment]
 	channel counters.Channel
 	why     atomic.Uint64 // a wire.Refusal
@@ -52,15 +52,14 @@ type Handle struct {
 // ended marks a Handle whose connection is gone.
 var ended = new(player.Attachment)
 
-// NewHandle makes the handle of a fresh connection. The actor behind it is
-// spawned by the Supervisor.
+// NewHandle makes the handle of a new connection. The Supervisor spawns its actor.
 func NewHandle(s *stage.Stage, link Link, channel counters.Channel, edge Edge, count *counters.Set) *Handle {
 	return &Handle{ref: s.NewRef(counters.ActorConnection, stage.LaneLimits{}), link: link, channel: channel,
 		edge: edge, count: count, opened: time.Now()}
 }
 
-// Attachment returns whom the connection serves, nil before the login is
-// accepted and after the end.
+// Attachment returns the player that the connection serves, nil before the login is accepted
+// and after the end.
 func (h *Handle) Attachment() *player.Attachment {
 	if a := h.bound.Load(); a != ended {
 		return a
@@ -68,11 +67,11 @@ func (h *Handle) Attachment() *player.Attachment {
 	return nil
 }
 
-// Alive notes a sign of life.
+// Alive records a sign of life.
 func (h *Handle) Alive() { h.alive.Store(int64(time.Since(h.opened))) }
 
-// Pong notes the answer to a ping: a sign of life, and what came before the ping
-// has arrived (reliability.md 2.5). The payload is valid during the call.
+// Pong records the answer to a ping: a sign of life, and the proof that earlier output has
+// arrived (reliability.md 2.5). The payload is valid during the call.
 func (h *Handle) Pong(payload []byte) {
 	h.Alive()
 	if a := h.Attachment(); a != nil {
@@ -83,9 +82,8 @@ func (h *Handle) Pong(payload []byte) {
 // Gone implements player.Newcomer.
 func (h *Handle) Gone() bool { return h.bound.Load() == ended }
 
-// Busy tells that the connection's reader is held up by the host, from now until
-// it is told otherwise: the peer's signs of life wait unread, so it does not
-// count as silent (reliability.md 2.7).
+// Busy says whether the host blocks the connection's reader. Meanwhile the peer's signs of
+// life stay unread, so the peer does not count as silent (reliability.md 2.7).
 func (h *Handle) Busy(busy bool) {
 	h.busy.Store(busy)
 	if !busy {
@@ -93,7 +91,7 @@ func (h *Handle) Busy(busy bool) {
 	}
 }
 
-// Silence implements player.Newcomer: how long there was no sign of life.
+// Silence implements player.Newcomer: the time since the last sign of life.
 func (h *Handle) Silence() time.Duration {
 	if h.busy.Load() {
 		return 0
@@ -101,14 +99,14 @@ func (h *Handle) Silence() time.Duration {
 	return time.Since(h.opened) - time.Duration(h.alive.Load())
 }
 
-// Caps notes what the client understands. To be called before Login and Refuse.
+// Caps records the capabilities of the client. Call it before Login and Refuse.
 func (h *Handle) Caps(caps uint64) { h.caps = caps }
 
-// LoginSeen notes that a LOGIN was read, which Login or Refuse follows: the connection
-// has kept its time, however long it waits for its turn.
+// LoginSeen records that a LOGIN was read; Login or Refuse follows. The login timeout ends
+// here, however long the LOGIN then waits in a queue.
 func (h *Handle) LoginSeen() { h.ref.Tell(loginSeen{}) }
 
-// Login passes on a LOGIN that was read.
+// Login passes a LOGIN on.
 func (h *Handle) Login(l *player.Login) { h.ref.Tell(loginRead{l}) }
 
 // Challenge implements player.Newcomer.
@@ -117,9 +115,9 @@ func (h *Handle) Challenge() {
 	h.link.Ping(h.mark(payload[:0], time.Time{}))
 }
 
-// mark appends what a ping sent now is to carry: how far the player is served
-// (reliability.md 2.5). It is short ASCII text, because the official C# library
-// passes it through UTF-8 (D-4). ReachedAt is since when the peer's system is known
+// mark appends the payload of a ping that is sent now: the number up to which the player has
+// been served (reliability.md 2.5). It is short ASCII text, because the official C# library
+// passes it through UTF-8 (D-4). reachedAt is the time since when the peer's system is known
 // to have a ping.
 func (h *Handle) mark(dst []byte, reachedAt time.Time) []byte {
 	n := uint64(0)
@@ -129,8 +127,8 @@ func (h *Handle) mark(dst []byte, reachedAt time.Time) []byte {
 	return strconv.AppendUint(dst, n, 10)
 }
 
-// Ended notes that the transport's connection is gone, after all that was read
-// from it was posted. Clean is a leave.
+// Ended records the end of the connection, after everything that was read from it was posted.
+// Clean means that the player left.
 func (h *Handle) Ended(clean bool, reason string) {
 	if a := h.bound.Swap(ended); a != nil && a != ended {
 		a.Session.TellInOrder(player.Ended{Player: a.Player, Epoch: a.Epoch, Clean: clean, Reason: reason})
@@ -163,9 +161,9 @@ func (h *Handle) Bind(a *player.Attachment) bool {
 // Because implements player.Newcomer.
 func (h *Handle) Because(why wire.Refusal) { h.why.Store(uint64(why)) }
 
-// Refuse implements player.Newcomer: LOGIN_RESPONSE with false, then a normal
-// close (D-105), or one that says to try later. The close code is all that a stock client
-// has to tell the two apart.
+// Refuse implements player.Newcomer: it answers LOGIN_RESPONSE with false and closes normally
+// (D-105), or with the close code that says to try later. A stock client can tell the two
+// apart only by the close code.
 func (h *Handle) Refuse(after time.Duration) {
 	h.count.Logins.Add(counters.LoginRefused, 1)
 	if after > 0 {

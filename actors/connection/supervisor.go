@@ -5,7 +5,7 @@ import (
 	"troupe/messages"
 )
 
-// Open has the supervisor spawn the actor of a new connection.
+// Open tells the supervisor to spawn the actor of a new connection.
 type Open struct{ Handle *Handle }
 
 // OnDeadLetter implements stage.DeadLetter: the host is stopping.

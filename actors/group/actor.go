@@ -9,7 +9,7 @@ import (
 	"troupe/messages/wire"
 )
 
-// Snapshot is the membership at one moment, in order of joining. Immutable.
+// Snapshot is an immutable membership, in order of joining.
 type Snapshot []*player.Handle
 
 // Has reports whether p is a member.
@@ -22,7 +22,7 @@ func (s Snapshot) Has(p *player.Handle) bool {
 	return false
 }
 
-// Peers returns the members' peer ids, as the wire wants them.
+// Peers returns the members' peer ids in the type that the wire uses.
 func (s Snapshot) Peers() []int32 {
 	ids := make([]int32, len(s))
 	for i, m := range s {
@@ -31,14 +31,14 @@ func (s Snapshot) Peers() []int32 {
 	return ids
 }
 
-// Handle is how the game session reaches a group: its actor and its membership.
+// Handle gives the game session access to a group: its actor and its membership.
 type Handle struct {
 	ID      messages.GroupID
 	Ref     *stage.Ref
 	members atomic.Pointer[Snapshot]
 }
 
-// Members returns the membership of the moment. Any goroutine may call it.
+// Members returns the current membership. Any goroutine may call it.
 func (h *Handle) Members() Snapshot {
 	if s := h.members.Load(); s != nil {
 		return *s
@@ -74,8 +74,7 @@ type Actor struct {
 	members Snapshot // never changed in place: published
 }
 
-// New returns the actor of h. Members, which may be nil, are those that a
-// crashed predecessor had.
+// New returns the actor of h. The members may be nil, or those of a predecessor that crashed.
 func New(h *Handle, session *stage.Ref, members Snapshot) *Actor {
 	a := &Actor{handle: h, session: session}
 	a.publish(members)
@@ -100,8 +99,8 @@ func (a *Actor) Receive(c *stage.Context, msg any) {
 	}
 }
 
-// onJoin adds the player and tells all members; one who is in already is
-// answered alone.
+// onJoin adds the player and updates all members. If the player is a member already, only the
+// player gets an update.
 func (a *Actor) onJoin(c *stage.Context, m Join) {
 	if a.members.Has(m.Player) {
 		a.tell(c, m.Player)
@@ -114,8 +113,8 @@ func (a *Actor) onJoin(c *stage.Context, m Join) {
 	a.session.Tell(Changed{Group: a.handle, Player: m.Player, Joined: true})
 }
 
-// onLeave removes the player and tells those who remain; one who was not in is
-// answered alone.
+// onLeave removes the player and updates the remaining members. If the player is not a member,
+// only the player gets an update.
 func (a *Actor) onLeave(c *stage.Context, m Leave) {
 	if a.members.Has(m.Player) {
 		next := make(Snapshot, 0, len(a.members))

@@ -1,8 +1,8 @@
-// Package group keeps one group of players of one game session. The Actor owns
-// the membership and is the only one that changes it; it publishes every change
-// as an immutable Snapshot, over which the game session fans messages out in its
-// own turn. Members get GROUP_MEMBERSHIP_UPDATE from here (realtime.md 11).
+// Package group manages the membership of one group of players of a game session. Only the
+// Actor changes the membership. It publishes every change as an immutable Snapshot, which the
+// game session uses to fan out messages, and sends GROUP_MEMBERSHIP_UPDATE to the members
+// (realtime.md 11).
 //
-// A group restarts after a crash with members that the game session reads from
-// its players. It does not ask the game's gates and does not relay messages.
+// After a crash the game session restarts the group with the members that its players know.
+// The package does not call the script and does not relay messages.
 package group

@@ -25,20 +25,20 @@ type Actor interface {
 	Stopped(c *Context)
 }
 
-// Exited tells a parent that a child has stopped and released what it held. A
-// replacement may be spawned now, under a fresh Ref.
+// Exited tells a parent that a child has stopped and released its resources. The parent may
+// now spawn a replacement under a fresh Ref.
 type Exited struct {
 	Ref *Ref
 	// Crash is the panic's text, empty after an orderly stop.
 	Crash string
 }
 
-// Panic makes the receiving actor panic: the fault suite's hook into every
-// kind of actor (reliability.md 4).
+// Panic makes the receiving actor panic. Fault tests send it to every kind of actor
+// (reliability.md 4).
 type Panic struct{ Text string }
 
-// Inspect asks an actor for a few words about itself; Reply is called once,
-// with nil by an actor that has nothing to say or is gone.
+// Inspect asks an actor to describe its state. Reply is called once, with nil by an actor that
+// is not an Inspector or has stopped.
 type Inspect struct{ Reply func(map[string]string) }
 
 // OnDeadLetter implements DeadLetter.
@@ -47,7 +47,7 @@ func (i Inspect) OnDeadLetter() { i.Reply(nil) }
 // Inspector is implemented by actors that answer Inspect.
 type Inspector interface{ Inspect() map[string]string }
 
-// Context is what an actor may use of its surroundings, during its calls only.
+// Context gives an actor access to its stage. It is valid during the calls to the actor only.
 type Context struct {
 	guard *guard
 }
@@ -84,8 +84,8 @@ func (g *guard) Receive(lib actor.Context) {
 	case *actor.Terminated:
 		if child := g.children[m.Who.Id]; child != nil {
 			delete(g.children, m.Who.Id)
-			// By the lane, not at once: what the child told last comes first. A
-			// parent that stops is told no more.
+			// Queued, so that the child's last messages come first. A parent that
+			// stops gets no more.
 			g.self.mailbox.postControl(Exited{Ref: child, Crash: child.crash})
 		}
 	case *Timer:
@@ -116,7 +116,7 @@ func (g *guard) stopOnce() {
 	}
 	g.stopped = true
 	defer func() {
-		g.actor = gone{} // who keeps the Ref, such as a timer, keeps nothing of the actor
+		g.actor = gone{} // a Ref that is still held, by a timer for example, does not hold the actor
 		g.self.stage.live.Add(g.self.kind, -1)
 	}()
 	g.actor.Stopped(&g.context)
@@ -142,13 +142,13 @@ func (g *guard) recover(msg any) {
 	g.crashed = true
 	g.self.crash = crashText(r)
 	g.self.mailbox.close()
-	g.self.mailbox.stop() // without effect if it was in Stopped
+	g.self.mailbox.stop() // no effect if the panic was in Stopped
 	if g.root && g.self.stage.onRootCrash != nil {
 		g.self.stage.onRootCrash(g.self.crash)
 	}
 }
 
-// crashText is never empty, which would look like an orderly stop.
+// crashText is never empty: an empty text would mean an orderly stop.
 func crashText(r any) string {
 	if text := fmt.Sprint(r); text != "" {
 		return text
@@ -168,17 +168,17 @@ func (c *Context) Self() *Ref { return c.guard.self }
 // Now returns the wall clock.
 func (c *Context) Now() time.Time { return c.guard.self.stage.Now() }
 
-// Log returns a logger that names the actor. It is made anew: keep it, or call
-// it where it is rare.
+// Log returns a logger that names the actor. Each call makes a new one: keep it, or call Log
+// rarely.
 func (c *Context) Log() *zerolog.Logger {
 	log := c.guard.self.stage.log.With().Str("actor", c.guard.self.name).Logger()
 	return &log
 }
 
-// Crash returns why the actor ends, in Stopped; empty after an orderly stop.
+// Crash returns the reason of a crash, to be called in Stopped; empty after an orderly stop.
 func (c *Context) Crash() string { return c.guard.self.crash }
 
-// Counters returns what the host counts.
+// Counters returns the metrics of the host.
 func (c *Context) Counters() *counters.Set { return c.guard.self.stage.count }
 
 // Unknown counts a message that the actor does not know and treats it as a dead letter, so
@@ -191,9 +191,9 @@ func (c *Context) Unknown(msg any) {
 // Stage returns the stage, for making Refs.
 func (c *Context) Stage() *Stage { return c.guard.self.stage }
 
-// Spawn starts a child behind ref, which must be fresh. Messages sent to ref
-// before are delivered after Started. Every child is reported by Exited in the
-// end, unless its parent stops first.
+// Spawn starts a child behind ref, which must be fresh. Messages that were sent to ref before
+// are delivered after Started. The parent receives Exited when the child has stopped, unless
+// the parent stops first.
 func (c *Context) Spawn(ref *Ref, a Actor) {
 	g := c.guard
 	if g.stopped {
@@ -210,17 +210,17 @@ func (c *Context) Spawn(ref *Ref, a Actor) {
 // Children returns the number of children that have not exited.
 func (c *Context) Children() int { return len(c.guard.children) }
 
-// StopSelf ends the actor after the message in hand; what waits becomes dead letters.
+// StopSelf ends the actor after the current message; the messages that wait become dead
+// letters.
 func (c *Context) StopSelf() {
 	c.guard.self.mailbox.close()
 	c.guard.self.mailbox.stop()
 }
 
-// Dirty has f flushed at the end of the batch, once per call. The caller keeps
-// from calling it twice for the same output.
+// Dirty schedules a flush of f at the end of the batch, once per call. The caller avoids
+// calling it twice for the same output.
 func (c *Context) Dirty(f Flusher) { c.guard.self.mailbox.shard.markDirty(f) }
 
-// Yield lets the other actors of the shard that have messages go first, before
-// the actor's next message: for one that has asked a neighbour something whose
-// answer the messages behind must wait for.
+// Yield lets other ready actors of the shard run before the actor's next message. Use it after
+// asking an actor of the same shard something that the next messages depend on.
 func (c *Context) Yield() { c.guard.self.mailbox.yield() }

@@ -21,26 +21,25 @@ var (
 // from any goroutine, if the message cannot reach its actor or the actor does not know it.
 type DeadLetter interface{ OnDeadLetter() }
 
-// Sized is implemented by messages that count against a byte bound also when
-// they are sent in order; data says its size as it is posted.
+// Sized is implemented by messages that count against the byte limit even when they are sent
+// in order. For data messages the sender passes the size.
 type Sized interface{ Size() int }
 
 // LaneLimits bound the data lane. Zero means no bound of that kind.
 type LaneLimits struct {
 	MessagesMax int
-	// BytesMax may be passed by one message that is larger than half of it: a
-	// lane at most half full takes any message, or AwaitRoom would promise room
-	// that is not there.
+	// BytesMax may be exceeded by one message larger than half of it: a lane that is at most
+	// half full takes any message. Otherwise AwaitRoom would promise room that is not there.
 	BytesMax int
-	// LongRunning says that a call of the actor may take long, as those of scripts may:
-	// only who posts to it may run it in passing (PostRun), not who posts to others.
+	// LongRunning says that a call of the actor may take long, as calls into scripts do. Only a
+	// goroutine that posts to this actor may run it inline (PostRun), not one that posts to
+	// another actor.
 	LongRunning bool
 }
 
-// Mailbox is the actor.Mailbox of every actor. Lanes, first to last:
-// the library's system messages, control, then data and ordered messages
-// together in order of arrival. Its booleans have different guards (the worker, an atomic, mu),
-// so they cannot share a field.
+// Mailbox is the actor.Mailbox of every actor. Its lanes by priority: the library's system
+// messages, control, then data and ordered messages together in order of arrival. Its booleans
+// have different guards (the worker, an atomic, mu), so they cannot share a field.
 type Mailbox struct {
 	// set once, before the actor is spawned
 	limits LaneLimits
@@ -75,7 +74,7 @@ const (
 	mailboxScheduled // the mailbox waits for its shard, or a worker runs it
 )
 
-// envelope is a message of the data lane and its size in bytes.
+// envelope is a message of the data lane with its size in bytes.
 type envelope struct {
 	msg  any
 	size int
@@ -105,8 +104,8 @@ func (m *Mailbox) postControl(msg any) bool {
 	return true
 }
 
-// postData queues msg on the data lane unless it is full. With here, the caller
-// runs the mailbox itself if nobody else is at its shard.
+// postData queues msg on the data lane unless it is full. With here, the caller runs the
+// mailbox itself if the shard is free.
 func (m *Mailbox) postData(msg any, size int, here bool) error {
 	m.mu.Lock()
 	if m.closed {
@@ -123,7 +122,7 @@ func (m *Mailbox) postData(msg any, size int, here bool) error {
 	return nil
 }
 
-// postOrdered queues msg behind the data that is there, whatever the bound.
+// postOrdered queues msg behind the waiting data, regardless of the limit.
 func (m *Mailbox) postOrdered(msg any) bool {
 	size := 0
 	if s, ok := msg.(Sized); ok {
@@ -174,8 +173,8 @@ func (m *Mailbox) halfEmptyLocked() bool {
 		(l.BytesMax == 0 || m.dataBytes <= l.BytesMax/2)
 }
 
-// scheduleLocked hands the mailbox to its shard unless it is there already; with
-// here, the caller may have to run it. It releases mu.
+// scheduleLocked queues the mailbox at its shard unless it is queued already; with here, the
+// caller may have to run it. It releases mu.
 func (m *Mailbox) scheduleLocked(here bool) {
 	hand := m.state == mailboxIdle
 	if hand {
@@ -191,8 +190,8 @@ func (m *Mailbox) scheduleLocked(here bool) {
 	}
 }
 
-// stop asks the library for the actor's end. An actor that is not spawned yet
-// gets no more messages, and ends as soon as it has started.
+// stop asks the library to stop the actor. If the actor is not spawned yet, it gets no more
+// messages and ends as soon as it has started.
 func (m *Mailbox) stop() {
 	m.mu.Lock()
 	if m.stopping {
@@ -209,8 +208,8 @@ func (m *Mailbox) stop() {
 	m.scheduleLocked(false)
 }
 
-// close makes the user lanes refuse and tells what is in them that it will not
-// be delivered. Called by the guard.
+// close makes the user lanes refuse, and turns their messages into dead letters. The guard
+// calls it.
 func (m *Mailbox) close() {
 	m.mu.Lock()
 	if m.closed {
@@ -238,8 +237,8 @@ func (m *Mailbox) closeLocked() {
 	}
 }
 
-// abandon takes the actor from a call that will never return, and stops it, after
-// last. It reports false if nobody runs the mailbox.
+// abandon takes the actor out of a call that will never return, calls last, and stops the
+// actor. It reports false if the mailbox is not being run.
 func (m *Mailbox) abandon(last func()) bool {
 	m.mu.Lock()
 	w := m.runner
@@ -265,7 +264,7 @@ func (m *Mailbox) abandon(last func()) bool {
 	return true
 }
 
-// handOver gives the shard to another worker than the one that runs the mailbox.
+// handOver gives the shard to another worker.
 func (m *Mailbox) handOver() {
 	m.mu.Lock()
 	w := m.runner
@@ -282,9 +281,9 @@ func (m *Mailbox) depth() int {
 	return m.control.len() + m.data.len()
 }
 
-// run delivers messages until the mailbox is empty or has had its share, and
-// reports whether it wants another turn. Only one worker runs a mailbox at a
-// time: once it is mailboxIdle, the mailbox is no longer this one's.
+// run delivers messages until the mailbox is empty or has used up its turn, and reports
+// whether it needs another turn. Only one worker runs a mailbox at a time; once the state is
+// mailboxIdle, this worker must not touch it.
 func (m *Mailbox) run(w *worker) (again bool) {
 	for handled := 0; ; {
 		if m.yielded || handled >= runMax || handled > 0 && m.shard.overdue() {
@@ -330,8 +329,8 @@ func (m *Mailbox) run(w *worker) (again bool) {
 	}
 }
 
-// deliver hands a batch of data to the actor and returns how many it took. What
-// is left when something more urgent comes, or the actor ends, is given back.
+// deliver passes a batch of data to the actor and returns how many messages the actor took. It
+// gives the rest back if something more urgent comes or the actor ends.
 func (m *Mailbox) deliver(batch []envelope) (taken int) {
 	for i := range batch {
 		if m.urgent.Load() {
@@ -345,8 +344,8 @@ func (m *Mailbox) deliver(batch []envelope) (taken int) {
 	return len(batch)
 }
 
-// giveBack puts data where it came from; if the actor has ended meanwhile, it
-// becomes dead letters.
+// giveBack puts data back into the lane, or into dead letters if the actor has ended
+// meanwhile.
 func (m *Mailbox) giveBack(batch []envelope) {
 	defer clear(batch)
 	if m.isClosedFast() {
@@ -363,7 +362,7 @@ func (m *Mailbox) giveBack(batch []envelope) {
 	}
 }
 
-// yield ends the turn after the message in hand. To be called by the actor.
+// yield ends the turn after the current message. The actor calls it.
 func (m *Mailbox) yield() {
 	m.yielded = true
 	m.urgent.Store(true) // data in hand is given back
@@ -387,8 +386,8 @@ func (m *Mailbox) deadLetter(msg any) {
 // PostUserMessage implements actor.Mailbox: control lane.
 func (m *Mailbox) PostUserMessage(msg any) { m.postControl(msg) }
 
-// PostSystemMessage implements actor.Mailbox. The suspend and resume messages
-// that the library sends around a restart never come: a guard lets no panic out.
+// PostSystemMessage implements actor.Mailbox. The suspend and resume messages of a library
+// restart never come, because a guard contains every panic.
 func (m *Mailbox) PostSystemMessage(msg any) {
 	m.mu.Lock()
 	m.system.push(msg)
@@ -401,8 +400,8 @@ func (m *Mailbox) RegisterHandlers(invoker actor.MessageInvoker, _ actor.Dispatc
 	m.invoker = invoker
 }
 
-// Start implements actor.Mailbox: what was posted before runs now. The library
-// has posted Started, so a stop that came earlier has its place behind it.
+// Start implements actor.Mailbox: it runs the messages posted before. The library has already
+// posted Started, so an earlier stop comes after that.
 func (m *Mailbox) Start() {
 	m.mu.Lock()
 	m.state = mailboxIdle

@@ -7,42 +7,42 @@ import (
 	"troupe/messages/counters"
 )
 
-// Ref is how others reach one actor. It is made before the actor is spawned and
-// stays good for ever: what is sent to a stopped actor becomes a dead letter. All
-// methods may be called from any goroutine and none blocks, but AwaitRoom.
+// Ref is the address of one actor. It is made before the actor is spawned and stays valid for
+// ever: messages to a stopped actor become dead letters. All methods may be called from any
+// goroutine, and none but AwaitRoom blocks.
 type Ref struct {
 	stage   *Stage
 	kind    counters.ActorKind
 	name    string
 	mailbox Mailbox
 	spawned atomic.Bool
-	// written by the actor before it stops, or by who abandons it; read by its parent after
+	// written by the actor before it stops, or by Abandon; read by its parent afterwards
 	crash string
 }
 
 // Kind is the actor's kind.
 func (r *Ref) Kind() counters.ActorKind { return r.kind }
 
-// Name is unique within the process; a replacement never gets an old one.
+// Name is unique within the process; a replacement gets a new one.
 func (r *Ref) Name() string { return r.name }
 
-// Tell sends a control message: before all data, never refused for fullness. It
-// reports false if the actor is stopped; then msg was a dead letter (DeadLetter).
+// Tell sends a control message. It is delivered before all data and never refused because the
+// mailbox is full. It reports false if the actor has stopped; then msg has become a dead
+// letter.
 func (r *Ref) Tell(msg any) bool { return r.mailbox.postControl(msg) }
 
-// TellInOrder sends a message behind the data that waits, never refused for
-// fullness; use it for events that must not overtake data and whose number is
-// bounded otherwise. It reports as Tell does.
+// TellInOrder sends a message behind the waiting data, and is never refused because the
+// mailbox is full. Use it for events that must not overtake data and whose number is bounded
+// otherwise. It returns the same as Tell.
 func (r *Ref) TellInOrder(msg any) bool { return r.mailbox.postOrdered(msg) }
 
 // Post sends a data message that counts size bytes. The error is ErrFull or
 // ErrStopped; the message then stays the caller's.
 func (r *Ref) Post(msg any, size int) error { return r.post(msg, size, false) }
 
-// PostRun is Post by a goroutine that has time: if nobody is at the actor's
-// shard, it runs the actor itself, and what it flushes, before it returns. For
-// the readers of connections; never from inside an actor, nor with a lock held
-// that an actor or a Flusher may want.
+// PostRun is Post for goroutines that may run actors, such as the readers of connections: if
+// the shard is free, it runs the actor and its flushes before it returns. Never call it from
+// inside an actor, or while holding a lock that an actor or a Flusher may need.
 func (r *Ref) PostRun(msg any, size int) error { return r.post(msg, size, true) }
 
 func (r *Ref) post(msg any, size int, here bool) error {
@@ -57,24 +57,22 @@ func (r *Ref) post(msg any, size int, here bool) error {
 // d is over. For reader goroutines, never for actors.
 func (r *Ref) AwaitRoom(d time.Duration) { r.mailbox.awaitRoom(d) }
 
-// Depth returns the number of messages that wait, not counting the few that
-// the worker has in hand.
+// Depth returns the number of waiting messages, except for the few that the worker has taken.
 func (r *Ref) Depth() int { return r.mailbox.depth() }
 
-// Stop ends the actor after the message in hand; what waits becomes dead letters. If
-// the Ref has no actor yet, messages become dead letters from now on, and an
-// actor spawned behind it stops once it has started.
+// Stop ends the actor after the current message; the messages that wait become dead letters.
+// If the Ref has no actor yet, all messages become dead letters, and an actor that is spawned
+// behind it later stops once it has started.
 func (r *Ref) Stop() { r.mailbox.stop() }
 
-// Abandon ends an actor whose call in hand will never return to it, such as code
-// of a game that cannot be interrupted: the rest goes on as after a panic with
-// that reason. The caller vouches for it that the goroutine of that call parks for
-// ever if it ever gets out, and has seen something that it wrote before. It reports
-// false if the actor is in no call.
+// Abandon ends an actor whose current call will never return, such as a script that cannot be
+// interrupted. The rest is as after a panic with this reason. The caller guarantees that the
+// abandoned goroutine blocks forever if the call does return, and that its earlier writes
+// happen before Abandon. Abandon reports false if the actor is in no call.
 func (r *Ref) Abandon(reason string) bool {
 	return r.mailbox.abandon(func() { r.crash = reason })
 }
 
-// HandOver lets another worker go on with the shard of an actor whose call in hand
-// takes long. To be called by the actor; without it the stage finds out later.
+// HandOver gives the actor's shard to another worker while the actor's current call takes
+// long. The actor calls it; without it, the stage detects the delay later.
 func (r *Ref) HandOver() { r.mailbox.handOver() }

@@ -2,19 +2,19 @@ package stage
 
 import "troupe/messages"
 
-// Request asks an actor for an answer of type A; the actor's Receive has one arm for
-// each pair of types. Reply is called exactly once, from any goroutine, and must not block;
-// the error is a *messages.Error.
+// Request asks an actor for an answer of type A. The actor's Receive has one case for each
+// pair of types. Reply is called exactly once, from any goroutine, and must not block; the
+// error is a *messages.Error.
 type Request[Q, A any] struct {
 	Request Q
 	Reply   func(A, error)
 }
 
-// None is the answer of a request that succeeds or fails and returns nothing else.
+// None is the answer of requests that return only an error.
 type None = struct{}
 
-// OnDeadLetter implements DeadLetter: the answer is messages.Unavailable, or the error
-// that the request itself declares.
+// OnDeadLetter implements DeadLetter. It answers with the error that the request declares
+// (DeadLetterError), or with messages.Unavailable.
 func (r Request[Q, A]) OnDeadLetter() {
 	var none A
 	if q, ok := any(r.Request).(interface{ DeadLetterError() error }); ok {

@@ -1,19 +1,19 @@
 package stage
 
-// ring is a growing first-in first-out queue. Empty and large, it gives its
-// memory back.
+// ring is a growing first-in first-out queue. It releases its memory when it is empty and
+// large.
 type ring[T any] struct {
 	buf  []T // its length is a power of two, or zero
 	head uint32
 	n    uint32
 }
 
-// ringKeepMax is the capacity an empty ring may keep, in entries: what a burst
-// of one batch needs, so that a steady stream allocates nothing.
+// ringKeepMax is the capacity that an empty ring may keep, in entries: enough for the burst of
+// one batch, so that a steady stream does not allocate.
 const ringKeepMax = 2 * runBatch
 
-// ringMin is the capacity of a ring that holds anything. Most hold one entry,
-// and there are many.
+// ringMin is the smallest capacity of a ring that is not empty. Most of the many rings hold
+// one entry.
 const ringMin = 2
 
 func (r *ring[T]) len() int { return int(r.n) }
@@ -51,7 +51,7 @@ func (r *ring[T]) pop() (v T, ok bool) {
 // at returns the index of the entry i places behind the head.
 func (r *ring[T]) at(i uint32) uint32 { return (r.head + i) & uint32(len(r.buf)-1) }
 
-// reserve makes room for one more.
+// reserve makes room for one more entry.
 func (r *ring[T]) reserve() {
 	if int(r.n) < len(r.buf) {
 		return

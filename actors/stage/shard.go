@@ -7,12 +7,11 @@ import (
 	"time"
 )
 
-// Flusher is something that gathers output during a batch and sends it at the
-// end. Flush must not block. Two calls never overlap, but one may come while an
-// actor that holds up its worker still adds output.
+// Flusher collects output during a batch and sends it at the end. Flush must not block. Two
+// calls never overlap, but an actor that blocks its worker may add output during a call.
 type Flusher interface{ Flush() }
 
-// FlushPolicy says when a shard flushes what its actors made dirty.
+// FlushPolicy says when a shard flushes dirty Flushers.
 type FlushPolicy struct {
 	// Interval 0 flushes after every batch of one mailbox. A positive interval
 	// gathers for that long, also when idle: 15 ms suits crowds. Negative
@@ -21,24 +20,24 @@ type FlushPolicy struct {
 	Interval time.Duration
 }
 
-// Adaptive is the FlushPolicy interval that gathers only under load.
+// Adaptive is the FlushPolicy interval that collects output only under load.
 const Adaptive time.Duration = -1
 
-// HoldMax is how long an adaptive shard may gather while mailboxes wait: a
-// third of a 60 Hz frame.
+// HoldMax is how long an adaptive shard may collect output while mailboxes wait: a third of a
+// 60 Hz frame.
 const HoldMax = 5 * time.Millisecond
 
 // flushKeepMax is the capacity a list of flushers may keep.
 const flushKeepMax = 4096
 
-// inlineMailboxes is how many mailboxes a poster runs at most before the
-// shard's own worker takes over: enough that a burst needs no wake-up, few
-// enough that a connection's reader gets back to reading.
+// inlineMailboxes bounds how many mailboxes a posting goroutine runs before the shard's worker
+// takes over: enough to avoid a wake-up for a burst, few enough for a connection's reader to
+// continue reading.
 const inlineMailboxes = 16
 
-// Shard runs the mailboxes pinned to it, one at a time. Whoever runs them owns
-// the shard: its own worker, or a poster that found nobody at it (Ref.PostRun),
-// which saves the wake-up of a goroutine for every message.
+// Shard runs the mailboxes pinned to it, one at a time. The goroutine that runs them owns the
+// shard: its worker, or a posting goroutine that found the shard free (Ref.PostRun), which
+// saves a wake-up per message.
 type Shard struct {
 	stage  *Stage
 	policy FlushPolicy
@@ -65,8 +64,8 @@ type Shard struct {
 	done     sync.WaitGroup // counts own, and the detached workers that were own
 }
 
-// worker is one owner of a shard. If an actor holds it up, it loses the shard
-// (Stage's watch), and ends once that actor's batch is done.
+// worker is one owner of a shard. If an actor blocks it, another worker takes the shard, and
+// this one ends after the batch.
 type worker struct {
 	shard *Shard
 	batch [runBatch]envelope // scratch of the mailbox that runs
@@ -82,15 +81,15 @@ func newShard(stage *Stage, policy FlushPolicy) *Shard {
 	return s
 }
 
-// startWorkerLocked starts a worker and makes it the shard's own, in place of
-// the one before.
+// startWorkerLocked starts a worker and makes it the shard's own, in place of the previous
+// one.
 func (s *Shard) startWorkerLocked() {
 	s.own = &worker{shard: s, loops: true}
 	s.done.Add(1)
 	go s.own.loop()
 }
 
-// schedule queues m and sees to it that somebody runs it.
+// schedule queues m and makes sure that it is run.
 func (s *Shard) schedule(m *Mailbox) {
 	s.mu.Lock()
 	s.scheduleLocked(m)
@@ -104,8 +103,8 @@ func (s *Shard) scheduleLocked(m *Mailbox) {
 	}
 }
 
-// runHere runs m in the caller's goroutine if nobody owns the shard, and else
-// queues it. With a fixed flush interval it always queues: the flush must wait.
+// runHere runs m in the calling goroutine if the shard is free; otherwise it queues m. With a
+// fixed flush interval it always queues, because the flush must wait.
 func (s *Shard) runHere(m *Mailbox) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -126,9 +125,9 @@ func (s *Shard) runHere(m *Mailbox) {
 	}
 }
 
-// serveLocked runs ready mailboxes, up to limit of them, and flushes as the
-// policy says. It lets go of mu meanwhile. The worker must own the shard, and
-// owns it no more after; false means that the shard was taken from it.
+// serveLocked runs at most limit ready mailboxes, and flushes according to the policy. It
+// releases mu meanwhile. The worker must own the shard, and does not own it afterwards; false
+// means that another worker has taken the shard.
 func (w *worker) serveLocked(limit int) bool {
 	s := w.shard
 	for n := range limit {
@@ -164,8 +163,8 @@ func (w *worker) serveLocked(limit int) bool {
 	return true
 }
 
-// loop is the shard's own worker: it runs what nobody else does, and flushes
-// what was gathered while idle, until the shard closes or is taken from it.
+// loop is the goroutine of the shard's own worker: it runs the ready mailboxes and flushes
+// collected output, until the shard closes or another worker takes it.
 func (w *worker) loop() {
 	s := w.shard
 	defer s.done.Done()
@@ -195,10 +194,10 @@ func (w *worker) loop() {
 	s.wake.Signal() // a signal meant for the new worker may have come here
 }
 
-// never is how long to wait when nothing is to be flushed.
+// never means that there is nothing to flush.
 const never time.Duration = -1
 
-// untilFlushLocked returns how long an idle worker should still gather.
+// untilFlushLocked returns how long an idle worker should still collect output.
 func (s *Shard) untilFlushLocked() time.Duration {
 	if len(s.dirty) == 0 || s.flushing {
 		return never
@@ -206,8 +205,8 @@ func (s *Shard) untilFlushLocked() time.Duration {
 	return max(0, s.policy.Interval-s.gathered())
 }
 
-// nudgeLocked has a waiting worker look again after d. The nudge takes the
-// lock, which the caller holds until it waits: it cannot come too early.
+// nudgeLocked wakes a waiting worker after d. The timer takes the lock, which the caller holds
+// until it waits, so it cannot fire too early.
 func (s *Shard) nudgeLocked(d time.Duration) {
 	if s.idle != nil {
 		s.idle.Reset(d)
@@ -220,8 +219,7 @@ func (s *Shard) nudgeLocked(d time.Duration) {
 	})
 }
 
-// gathered returns how long the oldest dirty flusher has waited, 0 if there is
-// none.
+// gathered returns how long the oldest dirty flusher has waited, 0 if there is none.
 func (s *Shard) gathered() time.Duration {
 	since := s.dirtySince.Load()
 	if since == 0 {
@@ -230,7 +228,7 @@ func (s *Shard) gathered() time.Duration {
 	return time.Since(s.born) + 1 - time.Duration(since)
 }
 
-// dueLocked reports whether the policy wants a flush after a run.
+// dueLocked reports whether the policy requires a flush after a run.
 func (s *Shard) dueLocked() bool {
 	switch i := s.policy.Interval; {
 	case len(s.dirty) == 0:
@@ -242,8 +240,7 @@ func (s *Shard) dueLocked() bool {
 	}
 }
 
-// overdue reports whether a mailbox that still has messages should pause for
-// the flush.
+// overdue reports whether a mailbox with more messages should pause for the flush.
 func (s *Shard) overdue() bool {
 	limit := HoldMax
 	if s.policy.Interval > 0 {
@@ -252,8 +249,8 @@ func (s *Shard) overdue() bool {
 	return s.gathered() >= limit
 }
 
-// flushLocked flushes until nothing is dirty. It lets go of mu meanwhile. If
-// another worker is at it, that one takes what is dirty too.
+// flushLocked flushes until nothing is dirty. It releases mu meanwhile. If another worker is
+// flushing, that worker flushes everything.
 func (s *Shard) flushLocked() {
 	if s.flushing {
 		return
@@ -276,13 +273,13 @@ func (s *Shard) flushLocked() {
 	s.flushing = false
 }
 
-// flush keeps a panic of one flusher from the others and from the worker.
+// flush contains a panic of one flusher.
 func (s *Shard) flush(f Flusher) {
 	defer s.stage.contain("flush", f)
 	f.Flush()
 }
 
-// markDirty has f flushed as the policy says.
+// markDirty schedules a flush of f according to the policy.
 func (s *Shard) markDirty(f Flusher) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -301,9 +298,9 @@ type progressSample struct {
 	turn  uint64
 }
 
-// takeOver takes the shard from an owner that still runs the batch of the last
-// sample while something waits behind it: the batch goes on in a detached
-// worker. It returns a new sample, and how many mailboxes waited if it took.
+// takeOver takes the shard from an owner that still runs the batch of the last sample while
+// other mailboxes wait; the batch continues in a detached worker. It returns a new sample, and
+// the number of waiting mailboxes if it took the shard.
 func (s *Shard) takeOver(last progressSample) (now progressSample, waiting int, took bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -328,7 +325,7 @@ func (s *Shard) handOver(w *worker) {
 	}
 }
 
-// detachLocked makes the owner a detached worker, and sees to it that there is a new one.
+// detachLocked turns the owner into a detached worker and starts a new owner if necessary.
 func (s *Shard) detachLocked() {
 	s.detached++
 	if s.own == s.owner {
@@ -339,7 +336,7 @@ func (s *Shard) detachLocked() {
 	s.owner = nil
 }
 
-// lose gives up a worker that will never come back from the batch in hand.
+// lose abandons a worker that will never return from its batch.
 func (s *Shard) lose(w *worker) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -357,8 +354,7 @@ func (s *Shard) lose(w *worker) {
 	s.wake.Broadcast()
 }
 
-// activity reports whether somebody runs the shard's mailboxes, and how often
-// somebody has begun to.
+// activity reports whether the shard has an owner, and how often it has got one.
 func (s *Shard) activity() (owned bool, runs uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -20,9 +20,9 @@ import (
 
 // Options configure a Stage.
 type Options struct {
-	// Log receives panics and the library's own words.
+	// Log receives panics and the library's log.
 	Log zerolog.Logger
-	// Counters is where panics and overflows are counted; required.
+	// Counters counts panics and overflows; required.
 	Counters *counters.Set
 	// Shards is the number of workers; 0 means one per CPU that Go may use.
 	Shards int
@@ -76,10 +76,10 @@ func New(o Options) *Stage {
 	return s
 }
 
-// registryBuckets is how many of the library's 1,024 buckets of 32 maps each are
-// kept. In so many maps most hold one actor, and a map of one costs 264 bytes;
-// in 256 an actor costs about 45, and the locks are still no bottleneck: they
-// are for spawning and stopping only.
+// registryBuckets is how many of the library's 1,024 buckets of 32 maps each are kept. With so
+// many maps most hold one actor, and a map of one costs 264 bytes; with 256 maps an actor
+// costs about 45 bytes, and the locks are still no bottleneck, because only spawning and
+// stopping take them.
 const registryBuckets = 8
 
 // shrinkRegistry makes the registry of a fresh system smaller.
@@ -102,8 +102,8 @@ func (s *Stage) NewRef(kind counters.ActorKind, limits LaneLimits) *Ref {
 	return s.newRef(kind, limits, s.shards[s.next.Add(1)%uint64(len(s.shards))])
 }
 
-// NewRefBeside makes a Ref on the same shard as other: messages between the two
-// cost no switch of goroutines.
+// NewRefBeside makes a Ref on the same shard as other: messages between the two need no
+// goroutine switch.
 func (s *Stage) NewRefBeside(other *Ref, kind counters.ActorKind, limits LaneLimits) *Ref {
 	return s.newRef(kind, limits, other.mailbox.shard)
 }
@@ -151,8 +151,7 @@ func (s *Stage) Ready() (n int) {
 	return n
 }
 
-// panicked counts and logs a panic of who over what, to be called while it
-// unwinds.
+// panicked counts and logs a panic. It is called while the panic unwinds.
 func (s *Stage) panicked(who string, what, reason any) {
 	s.count.ActorPanics.Add(1)
 	s.log.Error().Str("actor", who).Str("message", fmt.Sprintf("%T", what)).
@@ -166,9 +165,8 @@ func (s *Stage) contain(who string, what any) {
 	}
 }
 
-// Close ends the workers, which finish the batches in hand first, and the
-// library's system. Stop all actors before and wait until they are gone: Close
-// does neither, and what they still had to do is left.
+// Close ends the workers after their current batches, and the system of the library. Stop all
+// actors first and wait until they are gone: Close does neither, and drops their pending work.
 func (s *Stage) Close() {
 	s.closing.Do(func() {
 		s.watch.close()
@@ -179,8 +177,8 @@ func (s *Stage) Close() {
 	})
 }
 
-// Await runs ask with a reply function and waits for its first call or the end
-// of ctx. For the edges (API handlers, tests) only: never inside an actor.
+// Await calls ask with a reply function and waits for its first call or the end of ctx. For
+// API handlers and tests only: never call it inside an actor.
 func Await[T any](ctx context.Context, ask func(reply func(T, error))) (T, error) {
 	type answer struct {
 		value T

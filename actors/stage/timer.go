@@ -2,8 +2,8 @@ package stage
 
 import "time"
 
-// Timer sends its owner a message once. It dies with its owner. Its methods are
-// for the owner only.
+// Timer sends its owner one message. It stops with its owner. Only the owner may call its
+// methods.
 type Timer struct {
 	owner    *guard
 	msg      any
@@ -15,9 +15,9 @@ type Timer struct {
 	index    int       // in owner.timers; -1 when not there
 }
 
-// After sends msg to the actor itself after d, on the control lane. One that
-// has fired or is stopped is forgotten; Reset brings it back without allocating.
-// Once the actor stops it never fires.
+// After sends msg to the actor itself after d, on the control lane. Reset starts a timer that
+// has fired or stopped again without allocating. A timer never fires after its actor has
+// stopped.
 func (c *Context) After(d time.Duration, msg any) *Timer {
 	t := &Timer{owner: c.guard, msg: msg, index: -1}
 	mailbox := &c.guard.self.mailbox
@@ -29,9 +29,9 @@ func (c *Context) After(d time.Duration, msg any) *Timer {
 	return t
 }
 
-// AfterAwake is After for the deadlines of peers: while the process does not run, or not
-// in time, a peer could not have met one. The time is waited for in parts, and a part that
-// ends more than a second late moves the end by as much (reliability.md 2.7).
+// AfterAwake is After for the deadlines of peers, who cannot meet a deadline while this
+// process is suspended or delayed. It waits in parts; a part that ends more than a second late
+// moves the deadline by the delay (reliability.md 2.7).
 func (c *Context) AfterAwake(d time.Duration, msg any) *Timer {
 	until := time.Now().Add(d)
 	t := c.After(partOf(d), msg)
@@ -50,8 +50,8 @@ const (
 
 func partOf(d time.Duration) time.Duration { return min(d, max(partMin, d/partShare)) }
 
-// Reset has the timer fire d from now, whether it has fired or not, and only
-// then. It does nothing once the owner stops.
+// Reset makes the timer fire once, d from now, even if it has fired already. It does nothing
+// once the owner stops.
 func (t *Timer) Reset(d time.Duration) {
 	if t.owner.self.mailbox.isClosedFast() {
 		return
@@ -94,8 +94,7 @@ func (t *Timer) disarm() {
 	}
 }
 
-// due reports whether a firing that arrives now counts: one from before a Stop
-// or a Reset does not.
+// due reports whether a firing counts: one from before a Stop or a Reset does not.
 func (t *Timer) due() bool {
 	now := time.Now()
 	if !t.live || now.Before(t.deadline) {

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// heldUp is how long one batch may keep a worker before the shard's other
-// mailboxes get a new one: far over a normal batch, far under a frame budget.
+// heldUp is how long one batch may block a shard before another worker takes it: far longer
+// than a normal batch, far shorter than a frame.
 const heldUp = 10 * time.Millisecond
 
-// warnEvery spaces the warnings about that.
+// warnEvery is the minimum time between two warnings about blocked shards.
 const warnEvery = time.Second
 
-// watch takes shards from owners that one batch holds up while others wait. It
-// looks every heldUp, and sleeps while nothing runs: an idle host costs nothing,
-// and a busy one does not pay for waking it.
+// watch takes shards from owners that are blocked by one batch while other mailboxes wait. It
+// checks every heldUp and sleeps while nothing runs: an idle host pays nothing, and a busy one
+// does not pay for waking it.
 type watch struct {
 	stage   *Stage
 	asleep  atomic.Bool
@@ -25,7 +25,7 @@ type watch struct {
 
 	// of the goroutine
 	last      []progressSample
-	runs      uint64 // of all shards, when asked last
+	runs      uint64 // of all shards, at the last check
 	takeovers int
 	warnedAt  time.Time
 }
@@ -41,7 +41,7 @@ func (w *watch) close() {
 	w.done.Wait()
 }
 
-// stir tells that a shard has an owner now. It costs an atomic load.
+// stir wakes the watch when a shard gets an owner. It costs an atomic load.
 func (w *watch) stir() {
 	if w.asleep.Load() && w.asleep.CompareAndSwap(true, false) {
 		select {
@@ -56,7 +56,7 @@ func (w *watch) run() {
 	defer timer.Stop()
 	for {
 		w.asleep.Store(true)
-		if w.quiet() { // who becomes an owner from here on stirs
+		if w.quiet() { // from here on a new owner calls stir
 			select {
 			case <-w.stop:
 				return
@@ -76,7 +76,7 @@ func (w *watch) run() {
 	}
 }
 
-// quiet reports whether no shard has an owner, or had one since it was asked last.
+// quiet reports whether no shard has had an owner since the last check.
 func (w *watch) quiet() bool {
 	quiet, runs := true, uint64(0)
 	for _, sh := range w.stage.shards {
@@ -99,7 +99,7 @@ func (w *watch) look() {
 	}
 }
 
-// tookOver logs a loss of a shard, at most once per warnEvery.
+// tookOver logs that a shard was taken over, at most once per warnEvery.
 func (w *watch) tookOver(shard, waiting int) {
 	w.takeovers++
 	now := time.Now()
