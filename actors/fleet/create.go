@@ -111,7 +111,7 @@ type sessionSpec struct {
 	matchmaker string // MatchmakerData
 }
 
-// start makes the record and the actor of a new game session, and has it stored.
+// start creates the record and the actor of a game session, and stores the record.
 func (gs *games) start(spec sessionSpec) (*entry, error) {
 	f, req := spec.fleet, spec.request
 	if err := gs.room(f, spec.location); err != nil {
@@ -198,7 +198,7 @@ func (gs *games) run(f *messages.Fleet, e *entry, record *messages.GameSession) 
 func (gs *games) replace(e *entry) {
 	delete(gs.refs, e.ref)
 	e.ref = nil
-	defer gs.hosting.Release(e.process) // only now: its program may be the one that goes on
+	defer gs.hosting.Release(e.process) // last: the new process may use the same program
 	e.process = e.process.Again()
 	f, record := gs.catalog.Fleet(e.fleet.id), e.published.Session()
 	if why := gs.unwanted(e, f, record); why != "" {
@@ -216,7 +216,7 @@ func (gs *games) replace(e *entry) {
 	gs.boundActivation(f, e)
 }
 
-// unwanted returns why a game session is to end, although nobody can be told; else "".
+// unwanted returns why a game session without an actor must end; "" if it may go on.
 func (gs *games) unwanted(e *entry, f *messages.Fleet, record *messages.GameSession) string {
 	switch {
 	case e.storage == forgotten:
@@ -288,7 +288,7 @@ func (gs *games) sessionID(f *messages.Fleet, location, tail string) messages.Ga
 	return messages.GameSessionID(id + tail)
 }
 
-// fingerprint is the same for requests that are the same in what an idempotent create
+// fingerprint is equal for requests with equal parameters of those that an idempotent create
 // must not change (service-api.md 2.6 step 4).
 func fingerprint(q *messages.CreateGameSession) [sha256.Size]byte {
 	h := sha256.New()

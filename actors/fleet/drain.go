@@ -26,7 +26,7 @@ type drain struct {
 	waiting []func(error)
 }
 
-// answer tells all who wait how the drain ended.
+// answer answers the callers that wait for the drain.
 func (d *drain) answer(err error) {
 	waiting := d.waiting
 	d.waiting = nil
@@ -95,7 +95,7 @@ func (gs *games) cancelDrain() error {
 // that their players do not all come back at once.
 const drainSpread = 500 * time.Millisecond
 
-// endAll terminates what is still there.
+// endAll terminates all game sessions.
 func (gs *games) endAll() {
 	gs.drain.ending = true
 	live := 0

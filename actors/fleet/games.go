@@ -26,19 +26,19 @@ type games struct {
 	fleets     map[messages.FleetID]*fleetGames
 	sessions   map[messages.GameSessionID]*entry
 	order      []*entry // oldest first; forgotten ones are swept out later
-	forgotten  int      // of them, at least
+	forgotten  int      // lower bound of the forgotten ones in order
 	tokens     map[tokenKey]*entry
 	players    *playerIndex
 	refs       map[*stage.Ref]*entry
 	live       map[string]int // game sessions that have not ended, by location
-	ended      []*entry       // gone for good, in the order of their ends
-	endedBytes int            // that these hold in memory, about
+	ended      []*entry       // actors have stopped; in the order of their ends
+	endedBytes int            // estimate of their memory
 	restored   restored       // until started
 	unread     store.Unread
 	watchers   []*stage.Ref // of WatchRoom
 	drain      drain
 	ledger     *ledger.Ledger
-	storeLog   zerolog.Logger // sampled: for what is not stored; set once
+	storeLog   zerolog.Logger // sampled: for failed commits; set once
 	context    *stage.Context // of the fleet actor, once it has started
 	work       sync.WaitGroup // goroutines beside the actor
 }
@@ -49,24 +49,24 @@ type entry struct {
 	fleet      *fleetGames
 	location   string
 	token      string   // IdempotencyToken
-	made       [32]byte // of what; see fingerprint
+	made       [32]byte // fingerprint of the request that had the token
 	published  *gamesession.Publisher
 	process    *hosting.Process // of a fleet with a script
 	ref        *stage.Ref       // nil once the actor has stopped
 	phase      phase
 	storage    storage
-	superseded bool         // takes no new players and ends without any: its script has a newer content
-	overdue    *stage.Timer // while phaseActivating, of a fleet with a script: it takes too long
+	superseded bool         // by a newer content of its script: takes no new players, and ends when empty
+	overdue    *stage.Timer // limit of phaseActivating, of a fleet with a script
 	endedAt    time.Time
-	bytes      int // that it holds in memory once it has ended, about
+	bytes      int // estimate of its memory once it has ended
 	players    []messages.PlayerSessionID
 	waiting    []func(*messages.GameSession, error)
-	told       messages.GameSessionStatus        // of by an event
-	open       map[messages.PlayerSessionID]bool // of them no event has told the end; with OwnEvents
+	told       messages.GameSessionStatus        // the last status with an event
+	open       map[messages.PlayerSessionID]bool // no event for their end yet; with OwnEvents
 	notify     *stage.Ref                        // of Launch; nil once it has been told
 }
 
-// phase is how far a game session has come, as its actor has said. What it shows (published) may be ahead.
+// phase is the last phase that a game session's actor has reported. Its published status may be ahead.
 type phase uint8
 
 const (

@@ -7,9 +7,9 @@ import (
 	"troupe/messages"
 )
 
-// Catalog is what game sessions and hosting need of the resources: see catalog.Catalog, which decides
-// on them here. In a cluster another host may decide, and this host has a copy. Its methods are called in the fleet
-// actor, at once but for the replies of Charge and of requests.
+// Catalog is the view that game sessions and hosting have of the resources. catalog.Catalog implements it
+// for a single host; in a cluster another host may decide, and this one follows with a copy. Methods are
+// called in the fleet actor and return at once; only Charge and requests may be answered later.
 type Catalog interface {
 	hosting.Catalog
 	// Resolve finds a fleet by its id, or through an alias if that is not empty.

@@ -17,8 +17,8 @@ func (gs *games) known(id messages.GameSessionID) *entry {
 	return nil
 }
 
-// storeNew makes a new game session durable, and answers those who wait for it. It is shown
-// from then on. One that could not be stored ends, and has never been.
+// storeNew makes a new game session durable, and answers its callers. The API shows it
+// from then on. If it cannot be stored, it ends and is forgotten.
 func (gs *games) storeNew(e *entry) {
 	g := e.published.Session()
 	g.Status = messages.GameSessionActivating // it may be ACTIVE already, which Changed is to tell of
@@ -43,7 +43,7 @@ func (gs *games) storeNew(e *entry) {
 	}})
 }
 
-// answer answers those who wait for a new game session.
+// answer answers the callers that wait for a new game session to be durable.
 func (e *entry) answer(g *messages.GameSession, err error) {
 	waiting := e.waiting
 	e.waiting = nil
@@ -52,7 +52,7 @@ func (e *entry) answer(g *messages.GameSession, err error) {
 	}
 }
 
-// abandon ends and forgets a game session that nobody has been told of.
+// abandon ends and forgets a game session that could not be stored.
 func (gs *games) abandon(e *entry) {
 	e.notify = nil
 	gs.erase(e)
@@ -74,7 +74,7 @@ func (gs *games) erase(e *entry) {
 	gs.sweep(1)
 }
 
-// storeChange makes what has changed by itself durable; nobody waits for it.
+// storeChange stores a change that no caller waits for.
 func (gs *games) storeChange(e *entry) {
 	if e.storage != forgotten {
 		gs.ledger.Note(e.key(), gs.eventsOfGameSession(gs.context.Now(), e), ledger.Record{Key: e.key(), Change: e.record})
@@ -93,7 +93,7 @@ func (gs *games) answerCreated(e *entry, err error, reply func(*messages.GameSes
 	}
 }
 
-// answerUnstored answers those who wait as the registry stops.
+// answerUnstored answers the callers that still wait when the registry stops.
 func (gs *games) answerUnstored() {
 	for _, e := range gs.order {
 		e.answer(nil, unavailable())
@@ -156,8 +156,8 @@ func (gs *games) forgetEnded() {
 	gs.sweep(n)
 }
 
-// sweep takes those off order that are forgotten, n of them since the last call, once
-// there are many: each sweep looks at all.
+// sweep counts n more forgotten game sessions, and removes them from order once there are
+// many, because each removal visits all.
 func (gs *games) sweep(n int) {
 	if gs.forgotten += n; gs.forgotten > orderSlack+len(gs.order)/4 {
 		gs.forgotten = 0

@@ -75,8 +75,8 @@ func (gs *games) launch(l Launch) (*entry, error) {
 	return e, nil
 }
 
-// tellLaunched tells who launched a game session what became of it, behind the
-// answer to Launch.
+// tellLaunched sends Launched to the actor that launched a game session, after the answer
+// to Launch.
 func (gs *games) tellLaunched(e *entry) {
 	if e.notify == nil || e.storage == unstored {
 		return
@@ -155,8 +155,8 @@ func (gs *games) tellFreed(e *entry) {
 	})
 }
 
-// tellRoom tells those who watch that a game session may fit at a location, or, if that
-// is empty, at any of the fleet.
+// tellRoom tells the watchers that a fleet may have room at a location, or, if that is empty, at
+// any of its locations.
 func (gs *games) tellRoom(f *messages.Fleet, location string) {
 	if len(gs.watchers) == 0 || f.Status != messages.FleetActive {
 		return

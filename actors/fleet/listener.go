@@ -8,8 +8,8 @@ import (
 	"troupe/messages"
 )
 
-// listener is told by the catalog what follows from its changes, and passes it to those whom it
-// concerns.
+// listener receives the consequences of catalog changes, and passes them to hosting and the game
+// sessions.
 type listener struct{ *Registry }
 
 // FleetChanged implements catalog.Listener.
@@ -71,8 +71,8 @@ func (gs *games) tellEmpty(id messages.FleetID) {
 	}
 }
 
-// VersionReplaced implements hosting.Listener. Game sessions of what a fleet ran before end
-// when they are empty (Options.EndEarlier).
+// VersionReplaced implements hosting.Listener. With Options.EndEarlier, game sessions of earlier
+// contents end when they are empty.
 func (gs *games) VersionReplaced(id messages.FleetID) {
 	if !gs.o.EndEarlier {
 		return

@@ -28,7 +28,7 @@ func (gs *games) liveSessions(q messages.ActiveGameSessionQuery) ([]*gamesession
 type shown struct {
 	list    []*gamesession.Published
 	entries []*entry // of list, one for each
-	ended   int      // of them, as far as the registry knows: phaseOver
+	ended   int      // entries in phaseOver
 }
 
 // shownSlack is how many ended ones a list may always hold.

@@ -10,7 +10,7 @@ import (
 )
 
 // Events of game sessions and player sessions (service-api.md 5.3, at its end). They are
-// made only if Options.OwnEvents, stored together with what they tell of, and leave after.
+// made only with Options.OwnEvents, committed with the change they report, and published after.
 
 // pendingEvents are events that are published once they are stored.
 type pendingEvents []messages.Event

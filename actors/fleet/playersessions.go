@@ -57,7 +57,7 @@ func (gs *games) addPlayerSessions(e *entry, m gamesession.PlayerSessionsCreated
 	}
 	e.players = append(e.players, ids...)
 	e.opened(gs.o.OwnEvents, m.Records...)
-	if e.told == messages.GameSessionTerminated { // and it did not know of them
+	if e.told == messages.GameSessionTerminated { // its end was reported without them
 		gs.ledger.Note(e.key(), gs.eventsOfEnd(gs.context.Now(), e))
 	}
 }

@@ -7,8 +7,8 @@ import (
 	"troupe/messages"
 )
 
-// reading is what is left of a question once the actor knows which views to read; there
-// may be many of them.
+// reading copies the views that the actor has selected. It runs in another goroutine, because there
+// may be many.
 type reading[T any] func() []T
 
 // answer reads beside the actor.

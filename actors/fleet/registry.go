@@ -9,15 +9,15 @@ import (
 	"troupe/messages"
 )
 
-// Registry is the fleet actor: the parent of all game sessions. It passes each message to the owner
-// of what it is about: the catalog, hosting or the game sessions.
+// Registry is the fleet actor, the parent of all game sessions. It passes each message to its owner:
+// the catalog, hosting or the game sessions.
 type Registry struct {
 	catalog *catalog.Catalog
 	hosting *hosting.Hosting
 	games   *games
 }
 
-// New returns the registry, with what the stores have. No record of them is an error: see
+// New returns a registry with the contents of the stores. Damaged records are no error: see
 // Damaged.
 func New(o Options) (*Registry, error) {
 	o.setDefaults()

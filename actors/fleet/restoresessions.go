@@ -11,14 +11,14 @@ import (
 	"troupe/messages"
 )
 
-// restored is what the start has yet to do with game sessions of an earlier process.
+// restored is work for started: game sessions of an earlier process of the host.
 type restored struct {
-	lived  []*entry       // they had not ended when that process did
-	strays []store.Change // deletes what belongs to nothing
+	lived  []*entry       // had not ended when that process did
+	strays []store.Change // deletions of player sessions without a game session
 }
 
 // restore reads the game sessions and player sessions of earlier processes. All
-// are over; those that do not know it yet get to in endRestored. Fleets may be gone by now.
+// are over; started marks those that were running as TERMINATED. Their fleets may not exist any more.
 func (gs *games) restore() error {
 	err := gs.unread.Load(gs.o.Store, store.GameSession, func(id string, value []byte) error {
 		g, made, err := decodeGameSession(id, value)

@@ -9,7 +9,7 @@ import (
 type fleetGames struct {
 	id         messages.FleetID
 	live       map[string]int // game sessions that have not ended, by location
-	activating map[string]int // of them, those that are not ACTIVE yet
+	activating map[string]int // those in phaseActivating
 	shown      shown
 }
 
@@ -70,8 +70,8 @@ func full(format string, args ...any) error {
 	return messages.Errorf(messages.FleetCapacityExceeded, format, args...)
 }
 
-// activated counts a game session that is not ACTIVATING any more: to count them by
-// their statuses would take a look at each, for each new one.
+// activated counts a game session that is not ACTIVATING any more. A count saves a visit of all
+// game sessions for each new one.
 func (gs *games) activated(e *entry) {
 	if e.phase == phaseActivating {
 		e.phase = phaseRunning

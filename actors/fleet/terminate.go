@@ -18,8 +18,8 @@ var (
 	}
 )
 
-// GiveUp ends a game session that whoever launched it does not want any more, whether that
-// can be stored or not.
+// GiveUp ends a game session that its placement does not need any more, whether that can be
+// stored or not.
 type GiveUp struct{ Session messages.GameSessionID }
 
 func (gs *games) onTerminateGameSession(m stage.Request[messages.TerminateGameSession, *messages.GameSession]) {
@@ -39,7 +39,7 @@ func (gs *games) onTerminateGameSession(m stage.Request[messages.TerminateGameSe
 			return ledger.Entry{}, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s is %s", e.id, g.Status)
 		}
 		again, told := g.Status == messages.GameSessionTerminating, e.told
-		// What is told is TERMINATING, however soon it is over.
+		// The answer is TERMINATING, even if the game session ends before it is sent.
 		g.Status, answer = messages.GameSessionTerminating, g
 		stored := *g
 		if stored.StatusReason = e.published.Ending(); stored.StatusReason == "" {

@@ -46,7 +46,7 @@ func (gs *games) onUpdateGameSession(m stage.Request[messages.UpdateGameSession,
 	}})
 }
 
-// edited is what a game session is to be like.
+// edited applies a request to the members that can be changed.
 func edited(g *messages.GameSession, q messages.UpdateGameSession) (gamesession.Edits, error) {
 	if g.Status >= messages.GameSessionTerminating {
 		return gamesession.Edits{}, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s is %s", g.ID, g.Status)

@@ -99,7 +99,7 @@ func count(u *messages.FleetUse, e *entry) {
 	})
 }
 
-// has is what a fleet has in a location, without what its game sessions use.
+// has is a fleet's capacity and process groups in a location, without the use by players.
 func (gs *games) has(f *messages.Fleet, location string) messages.FleetUse {
 	u := messages.FleetUse{Fleet: f, Location: location, Groups: f.GroupsIn(location)}
 	live, capacity := gs.fleetOf(f.ID).live[location], catalog.Capacity(f, location)

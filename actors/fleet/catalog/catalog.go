@@ -92,7 +92,7 @@ type Catalog struct {
 	creators  creators
 	unread    store.Unread
 	ledger    *ledger.Ledger
-	storeLog  zerolog.Logger // sampled: for what is not stored; set once
+	storeLog  zerolog.Logger // sampled: for failed commits; set once
 	context   *stage.Context // of the fleet actor, once it has started
 }
 
@@ -102,7 +102,7 @@ type (
 	due      struct{ ledger.Due }
 )
 
-// New returns a Catalog with what the configuration and the store have. No record of the store is an
+// New returns a Catalog with the resources of the configuration and the store. Damaged records are no
 // error: see Unread.
 func New(o Options) (*Catalog, error) {
 	c := &Catalog{
@@ -137,10 +137,10 @@ func (c *Catalog) Started(context *stage.Context) {
 	c.tellDamage()
 }
 
-// Stopped refuses what waits for the store. With last, what has happened is stored once more.
+// Stopped ends the ledger: see ledger.Ledger.Stop.
 func (c *Catalog) Stopped(last bool) { c.ledger.Stop(last) }
 
-// Unread returns the stored records that the host goes on without.
+// Unread returns the stored records that the host does without.
 func (c *Catalog) Unread() *store.Unread { return &c.unread }
 
 func unavailable() error {

@@ -7,7 +7,7 @@ import (
 	"troupe/messages"
 )
 
-// creators remembers who has created game sessions of late, as far as that limits them
+// creators has the times of recent creations by each creator, as far as limits need them
 // (service-api.md 2.6 step 5).
 type creators struct {
 	made  map[creator]*creations
@@ -56,17 +56,17 @@ func (c *Catalog) Charge(f *messages.Fleet, id string, reply func(error)) {
 	reply(nil)
 }
 
-// Refund takes back the last Charge of a creator: what was created then came to nothing.
+// Refund takes back the last Charge of a creator whose game session failed.
 func (c *Catalog) Refund(f messages.FleetID, id string) { c.creators.refund(creator{f, id}) }
 
-// Charged is Charge for what an earlier process of the host has created, oldest first.
+// Charged is Charge for a game session of an earlier process of the host. Call it for the oldest first.
 func (c *Catalog) Charged(f messages.FleetID, id string, at time.Time) {
 	if record := c.Fleet(f); record != nil && record.CreatorLimit != nil && id != "" {
 		c.creators.remember(creator{f, id}, *record.CreatorLimit, at)
 	}
 }
 
-// allow reports whether who may create now.
+// allow reports whether a creator may create now.
 func (c *creators) allow(who creator, l messages.CreatorLimit, now time.Time) bool {
 	made := c.made[who]
 	if made == nil {
@@ -76,7 +76,7 @@ func (c *creators) allow(who creator, l messages.CreatorLimit, now time.Time) bo
 	return len(made.times) < l.PerPeriod
 }
 
-// remember charges who has created.
+// remember adds a creation.
 func (c *creators) remember(who creator, l messages.CreatorLimit, at time.Time) {
 	if c.made == nil {
 		c.made = make(map[creator]*creations)
@@ -100,8 +100,8 @@ func (c *creators) refund(who creator) {
 // sweepMin is how many creations there are at least from one sweep to the next.
 const sweepMin = 16
 
-// sweep forgets those who may do as they like again. It costs each creation about as
-// much, however many there are.
+// sweep forgets creators whose creations are all older than the period. Its amortized cost per
+// creation is constant.
 func (c *creators) sweep(now time.Time) {
 	if c.added++; c.added < max(sweepMin, len(c.made)/2) {
 		return
@@ -114,7 +114,7 @@ func (c *creators) sweep(now time.Time) {
 	}
 }
 
-// forget drops what was before the period that ends now.
+// forget drops creations before the period that ends now.
 func (m *creations) forget(period time.Duration, now time.Time) {
 	n := 0
 	for n < len(m.times) && now.Sub(m.times[n]) >= period {

@@ -13,8 +13,7 @@ import (
 // InvalidRequest. It is asked by stage.Request[CheckDestinations, stage.None].
 type CheckDestinations struct{ Destinations []string }
 
-// CheckDestinations answers what is asked by the request of that name. Only the actor may
-// call it, and whoever made the Registry before it is spawned.
+// CheckDestinations answers the request of that name.
 func (c *Catalog) CheckDestinations(destinations []string) error {
 	with, without := false, false
 	for _, arn := range destinations {
@@ -25,7 +24,7 @@ func (c *Catalog) CheckDestinations(destinations []string) error {
 			if a == nil {
 				return c.unknown(store.Alias, id)
 			}
-			fleet = a.FleetID // "" if it is TERMINAL; or of a fleet that is gone
+			fleet = a.FleetID // "" if it is TERMINAL; the fleet may be deleted
 		}
 		f := c.fleets[fleet]
 		switch {

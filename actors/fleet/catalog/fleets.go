@@ -104,7 +104,7 @@ func (c *Catalog) changeFleet(id messages.FleetID, uses []ledger.Key, reply func
 	}})
 }
 
-// fleetAs is the entry that changes a fleet, and says what has become of it.
+// fleetAs is the ledger entry of a change. It sets changed to the new record.
 func (c *Catalog) fleetAs(f *fleet, change fleetChange, changed **messages.Fleet) ledger.Entry {
 	was, said := f.record, slices.Clone(f.events)
 	now, saying := *was, slices.Clone(f.events)
@@ -143,7 +143,7 @@ func (c *Catalog) living(id messages.FleetID) (*fleet, error) {
 	return f, nil
 }
 
-// onUpdateFleet changes what is shown of a fleet, and the protection of game sessions
+// onUpdateFleet changes the attributes of a fleet, and the protection of game sessions
 // from then on.
 func (c *Catalog) onUpdateFleet(m stage.Request[messages.UpdateFleet, *messages.Fleet]) {
 	q := m.Request
@@ -218,7 +218,7 @@ func (c *Catalog) setFleetStatus(f *fleet, s messages.FleetStatus) {
 	}
 }
 
-// onUpdateRuntime replaces what a fleet runs. Running game sessions stay.
+// onUpdateRuntime replaces the runtime configuration of a fleet. Running game sessions stay.
 func (c *Catalog) onUpdateRuntime(m stage.Request[messages.UpdateRuntime, *messages.Fleet]) {
 	q := m.Request
 	c.changeFleet(q.FleetID, nil, m.Reply, func(f *fleet) (fleetChange, error) {

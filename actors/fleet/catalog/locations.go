@@ -112,7 +112,7 @@ func (c *Catalog) addable(f *fleet, locations []string) error {
 	return nil
 }
 
-// addLocation writes down what a location goes through; here that takes no time.
+// addLocation adds the events of a location's states, which it passes through at once.
 func (e *events) addLocation(now time.Time, location string, states ...string) {
 	for _, s := range states {
 		e.add(now, eventLocationPrefix+s, fmt.Sprintf("location %s is %s", location, s))

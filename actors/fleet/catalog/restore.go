@@ -9,7 +9,7 @@ import (
 	"troupe/messages"
 )
 
-// What the store keeps. What is of the configuration is not there without it.
+// Records of the store. Configured ones count only while the configuration has the resource.
 type (
 	fleetRecord struct {
 		Fleet      messages.Fleet
@@ -28,12 +28,12 @@ type (
 	}
 )
 
-// put is the change that stores a fleet as it is now.
+// put stores the current state of a fleet.
 func (f *fleet) put() store.Change {
 	return store.Put(store.Fleet, string(f.record.ID), fleetRecord{*f.record, f.events, f.configured})
 }
 
-// put is the change that stores a script as it is now, without its content.
+// put stores the current state of a script, without its content.
 func (s *script) put() store.Change {
 	return store.Put(store.Script, string(s.record.ID), scriptRecord{*s.record, s.configured, s.key, s.good})
 }

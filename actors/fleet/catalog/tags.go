@@ -15,7 +15,7 @@ type tagged struct {
 	as   func(tags map[string]string) ledger.Entry
 }
 
-// resource finds a resource of the registry; what it is of has passed no check.
+// resource finds a resource that has tags. The kind and the id are not checked before.
 func (c *Catalog) resource(q messages.Resource) (tagged, error) {
 	switch store.Kind(q.Kind) {
 	case store.Fleet:

@@ -35,7 +35,7 @@ type configState uint8
 
 const (
 	configured configState = iota
-	leaving                // no longer configured; serves until what is configured runs
+	leaving                // no longer configured; serves until a configured one runs
 	retired                // no longer configured, and given up
 )
 
@@ -125,8 +125,8 @@ func pause(failed int) time.Duration {
 	return min(retryMin<<min(failed-1, 20), retryMax)
 }
 
-// cannotRun writes down that a process does not run, and what goes on if it has a
-// newer content.
+// cannotRun records why a process does not run, in the log and the fleet's events. Newer says
+// that it has a newer content than the current one.
 func (h *Hosting) cannotRun(p *ProcessConfig, code, text string, newer bool) {
 	record := p.fleet.record
 	message := strings.TrimSpace(text)

@@ -22,7 +22,7 @@ type Options struct {
 	Settings func(f *messages.Fleet) gamesession.Settings
 	// Catalog has the contents of scripts, and is told what happens to processes.
 	Catalog Catalog
-	// Listener is told what game sessions have to follow.
+	// Listener is told of changes that concern game sessions.
 	Listener Listener
 }
 
@@ -36,7 +36,7 @@ type Catalog interface {
 	ContentRuns(id messages.ScriptID, everywhere bool)
 }
 
-// Listener is told what game sessions have to follow. It is called in the fleet actor, and may
+// Listener is told of changes that concern game sessions. It is called in the fleet actor, and may
 // call Hosting.
 type Listener interface {
 	// VersionReplaced says that new game sessions of a fleet run another version than before.
@@ -142,8 +142,8 @@ func (m loaded) OnDeadLetter() {
 	}
 }
 
-// Configure makes processes of what a fleet's runtime configuration says; those that it
-// says as before stay, the others serve until something new runs.
+// Configure applies a fleet's runtime configuration. Entries with the same launch path and parameters
+// stay; the others serve until a configured one runs.
 func (h *Hosting) Configure(record *messages.Fleet) {
 	f := h.fleets[record.ID]
 	if f == nil {
@@ -204,7 +204,7 @@ func (h *Hosting) Remove(id messages.FleetID) {
 	}
 }
 
-// judge retires what is not configured any more, once something that is runs, and says
+// judge retires configurations that are leaving once a configured one runs, and tells the catalog
 // whether the fleet runs.
 func (h *Hosting) judge(f *fleet) {
 	serves := func(p *ProcessConfig) bool { return p.state != leaving && p.current != nil }
