@@ -194,12 +194,7 @@ func (l *Loader) require(name string, module *goja.Object) *goja.Object {
 		if class, ok := l.messageClass(request, name); ok {
 			return class
 		}
-		found, builtin := l.find(request, name)
-		if builtin {
-			source, _ := l.served(found, name)
-			return l.Builtin(source)
-		}
-		return l.load(found, module)
+		return l.load(l.find(request, name), module)
 	}).(*goja.Object)
 	must(f.DefineDataProperty("name", r.ToValue("require"), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 	must(f.Set("resolve", func(c goja.FunctionCall) goja.Value {
@@ -207,11 +202,7 @@ func (l *Loader) require(name string, module *goja.Object) *goja.Object {
 		if _, ok := l.served(request, name); ok {
 			return r.ToValue(request)
 		}
-		found, builtin := l.find(request, name)
-		if !builtin {
-			found = outside(found)
-		}
-		return r.ToValue(found)
+		return r.ToValue(outside(l.find(request, name)))
 	}))
 	must(f.Set("cache", l.cache))
 	must(f.Set("main", l.main))
@@ -260,21 +251,17 @@ func (l *Loader) messageClass(request, from string) (goja.Value, bool) {
 	return l.Builtin("proto"), true
 }
 
-// find returns the file that is required, or the name of a built-in module that the
-// package's imports have for it.
-func (l *Loader) find(request, from string) (name string, builtin bool) {
+// find returns the file that is required.
+func (l *Loader) find(request, from string) string {
 	name, err := l.resolver.resolve(request, from)
 	if e, ok := err.(*unresolved); ok {
 		panic(l.coded(e.class, e.code, e.message))
+	} else if err != nil && strings.HasPrefix(request, "#") {
+		panic(l.coded("Error", "ERR_MODULE_NOT_SERVED", fmt.Sprintf("Cannot load '%s' (required by %s/%s): %s", request, compile.Root, from, lacks("imports of package.json"))))
 	} else if err != nil {
 		panic(l.coded("Error", "MODULE_NOT_FOUND", fmt.Sprintf("Cannot find module '%s'\nRequire stack:\n- %s/%s", request, compile.Root, from)))
 	}
-	if strings.HasPrefix(request, "#") {
-		if module, ok := strings.CutPrefix(name, "node:"); ok {
-			return module, true
-		}
-	}
-	return name, false
+	return name
 }
 
 // coded makes an error with a code.

@@ -39,8 +39,7 @@ func inside(abs string) (name string, ok bool) {
 // outside is what a script sees of a path of the bundle.
 func outside(name string) string { return path.Join(compile.Root, name) }
 
-// resolve returns the file that request means in the file from. What begins with # may
-// mean a built-in module: then it is the module's name after "node:".
+// resolve returns the file that request means in the file from.
 func (r resolver) resolve(request, from string) (name string, err error) {
 	dir := path.Dir(from)
 	switch {
@@ -50,19 +49,16 @@ func (r resolver) resolve(request, from string) (name string, err error) {
 		return r.at(path.Join(compile.Root, dir, request), strings.HasSuffix(request, "/") || strings.HasSuffix(request, "."))
 	}
 	own, m := r.scope(dir)
-	if strings.HasPrefix(request, "#") && m != nil && m.Imports.value != nil {
-		return r.imported(own, m.Imports.value, request, from)
-	}
 	if sub, ok := m.self(request); ok {
-		return r.exported(own, m.Exports.value, sub, from)
+		return r.exported(own, m.Exports, sub, from)
 	}
 	for ; ; dir = path.Dir(dir) {
 		if path.Base(dir) != "node_modules" {
 			modules := path.Join(dir, "node_modules")
 			if name, sub, ok := split(request); ok {
 				at := path.Join(modules, name)
-				if m := r.manifest(at); m != nil && m.Exports.value != nil {
-					return r.exported(at, m.Exports.value, sub, from)
+				if m := r.manifest(at); m != nil && m.Exports != nil {
+					return r.exported(at, m.Exports, sub, from)
 				}
 			}
 			if name, ok := r.path(path.Join(modules, request), strings.HasSuffix(request, "/")); ok {
