@@ -30,7 +30,7 @@ func (s *System) unpack(ctx context.Context, zip []byte) (*bundle.Bundle, error)
 	return b, nil
 }
 
-// CreateScript makes a script of an archive.
+// CreateScript creates a script from an archive.
 func (s *System) CreateScript(ctx context.Context, q messages.CreateScript) (*messages.Script, error) {
 	b, err := s.unpack(ctx, q.Zip)
 	if err != nil {
@@ -39,8 +39,8 @@ func (s *System) CreateScript(ctx context.Context, q messages.CreateScript) (*me
 	return ask[*messages.Script](ctx, s.fleet, catalog.NewScript{Request: q, Bundle: b})
 }
 
-// UpdateScript changes a script. It returns when new game sessions run a new
-// content, or when that has turned out not to run, or after some seconds.
+// UpdateScript changes a script. It returns when new game sessions run the new content, when
+// the content has turned out not to run, or after some seconds.
 func (s *System) UpdateScript(ctx context.Context, q messages.UpdateScript) (*messages.Script, error) {
 	var b *bundle.Bundle
 	if q.Zip != nil {
@@ -53,9 +53,8 @@ func (s *System) UpdateScript(ctx context.Context, q messages.UpdateScript) (*me
 	return changed.Script, err
 }
 
-// ReplaceScript is UpdateScript with a content that is unpacked already, such as
-// one from a folder. It waits for processes to run it for as long as wait (0: 10 s),
-// and tells what came of that.
+// ReplaceScript is UpdateScript for unpacked content, such as a folder. It waits at most wait
+// (0: 10 s) until processes run the content, and returns the outcome.
 func (s *System) ReplaceScript(ctx context.Context, q messages.UpdateScript, b *bundle.Bundle, wait time.Duration) (catalog.Changed, error) {
 	return ask[catalog.Changed](ctx, s.fleet, catalog.ChangeScript{Request: q, Bundle: b, Wait: wait})
 }
@@ -71,7 +70,7 @@ func (s *System) DeleteScript(ctx context.Context, id messages.ScriptID) error {
 	return err
 }
 
-// CreateFleet makes a fleet of a script, which is ACTIVE once that runs.
+// CreateFleet creates a fleet for a script. The fleet is ACTIVE once the script runs.
 func (s *System) CreateFleet(ctx context.Context, q messages.CreateFleet) (*messages.Fleet, error) {
 	return ask[*messages.Fleet](ctx, s.fleet, q)
 }
@@ -92,7 +91,7 @@ func (s *System) FleetEvents(ctx context.Context, id messages.FleetID) ([]messag
 	return ask[[]messages.FleetEvent](ctx, s.fleet, catalog.Events{ID: id})
 }
 
-// AwaitScripts returns when no fleet loads a script any more.
+// AwaitScripts returns when no fleet is loading a script.
 func (s *System) AwaitScripts(ctx context.Context) error {
 	_, err := ask[stage.None](ctx, s.fleet, fleet.ScriptsLoaded{})
 	return err

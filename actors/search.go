@@ -7,10 +7,9 @@ import (
 	"troupe/messages"
 )
 
-// ActiveGameSessions returns the ACTIVE game sessions of a fleet, or of the one that an
-// alias leads to, oldest first, and each with the number of its player sessions that are
-// RESERVED or ACTIVE, which its record does not have. Nothing is copied. They are as
-// they are when they are read, which may be several times.
+// ActiveGameSessions returns the ACTIVE game sessions of a fleet, oldest first, each with the
+// number of its player sessions that are RESERVED or ACTIVE, which its record does not have.
+// Nothing is copied: each iteration shows the state at its time.
 func (s *System) ActiveGameSessions(ctx context.Context, q messages.ActiveGameSessionQuery) (iter.Seq2[*messages.GameSession, int], error) {
 	list, err := s.LiveGameSessions(ctx, q)
 	if err != nil {

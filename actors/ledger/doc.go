@@ -1,4 +1,4 @@
-// Package ledger is how an actor changes what the store keeps.
+// Package ledger makes the durable changes of an actor.
 //
 // A Transaction names the record that it changes (Key), decides what to store, and is
 // applied to the actor's state only when that is durable:
@@ -25,12 +25,12 @@
 //   - At most Most transactions of a key wait; more are refused with Conflict. Claims bound
 //     what transactions in flight add to a bounded collection.
 //
-// A Note is for what has already happened, such as a player who has left: nobody can refuse
-// it. It is stored in the order of its key, too, together with its events; what the store
-// refuses is tried again until it is stored, as the record is by then. A transaction takes
-// the notes before it along, in its own commit, so that it neither overtakes them nor
-// waits for the next try. At most EventsMax events of a key wait; then the oldest are lost, and
-// counted.
+// A Note records something that has already happened, such as a player who has left, and
+// cannot be refused. It is stored in the order of its key, together with its events. If the
+// store refuses it, it is retried with the record of that time. A transaction commits the
+// notes before it together with its own changes, so that it neither overtakes them nor waits
+// for their next attempt. At most EventsMax events of a key wait; beyond that the oldest are
+// dropped and counted.
 //
 // A Ledger has no goroutine and no lock. It belongs to one actor, which creates it, calls
 // its methods, and hands it every Answer and Due that it gets as a message. If the actor

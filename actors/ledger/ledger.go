@@ -11,13 +11,13 @@ import (
 	"troupe/messages"
 )
 
-// Key names a record. Changes of one record are made one after the other.
+// Key names a record. The changes of one record are made one after the other.
 type Key struct {
 	Kind store.Kind
 	ID   string
 }
 
-// String is the key as an error for a user has it.
+// String returns the key for error texts.
 func (k Key) String() string {
 	if k.Kind == store.Queue {
 		return "queue " + k.ID
@@ -25,7 +25,7 @@ func (k Key) String() string {
 	return k.ID
 }
 
-// Transaction is one change that somebody has asked for.
+// Transaction is one requested change.
 type Transaction struct {
 	// Key is the record that is changed.
 	Key Key
@@ -43,7 +43,7 @@ type Transaction struct {
 	Orphaned func(error)
 }
 
-// Entry is what a Transaction has decided.
+// Entry is the decision of a Transaction.
 type Entry struct {
 	Changes []store.Change
 	Events  []messages.Event
@@ -59,7 +59,7 @@ type Entry struct {
 	Claim Claim
 }
 
-// Claim is how much of a bounded collection something takes.
+// Claim is the share of a bounded collection that a transaction takes.
 type Claim struct{ Count, Bytes int }
 
 // Record is a part of a Note. Change is called in the owner when the record is about to
@@ -110,7 +110,7 @@ func New(o Options) *Ledger {
 	return &Ledger{o: o, lines: make(map[Key]*line), claims: make(map[store.Kind]Claim)}
 }
 
-// line is what goes on with one key.
+// line is the pending work of one key.
 type line struct {
 	queue   []*pending // in the order of Do; first those that have begun
 	noted   noted
@@ -126,7 +126,7 @@ type pending struct {
 	begun bool
 }
 
-// only reports whether a transaction changes the record, and does not just use it.
+// only reports whether a transaction changes the record, as opposed to only using it.
 func (p *pending) only(k Key) bool {
 	return !slices.Contains(p.Uses, k)
 }
@@ -143,16 +143,16 @@ type part struct {
 	noted
 }
 
-// Answer is the store's to one commit: the owner calls Answered with it.
+// Answer is the store's answer to one commit. The owner passes it to Answered.
 type Answer struct {
 	b   *batch
 	err error
 }
 
-// Due says that a note is to be tried again: the owner calls TryAgain with it.
+// Due says that a note is due for another attempt. The owner passes it to TryAgain.
 type Due struct{ key Key }
 
-// Do begins a transaction, or has it wait for those before it.
+// Do starts a transaction, or queues it behind earlier ones.
 func (l *Ledger) Do(t Transaction) {
 	p := &pending{Transaction: t}
 	if l.stopped {
@@ -188,14 +188,14 @@ func (l *Ledger) Waiting(k Key) (n int) {
 	return n
 }
 
-// Free reports whether nothing of a key waits or is on its way.
+// Free reports whether a key has nothing queued or in flight.
 func (l *Ledger) Free(k Key) bool { return l.lines[k] == nil }
 
-// Claimed is what transactions on their way add to the records of a kind.
+// Claimed returns the claims of the transactions in flight on the records of a kind.
 func (l *Ledger) Claimed(kind store.Kind) Claim { return l.claims[kind] }
 
-// Note stores what has happened, until it is stored. Of several notes of one record
-// the last counts.
+// Note stores something that has already happened, and retries until it is stored. Of several
+// notes of one record the last counts.
 func (l *Ledger) Note(k Key, events []messages.Event, records ...Record) {
 	if l.stopped || len(events)+len(records) == 0 {
 		return
@@ -204,7 +204,7 @@ func (l *Ledger) Note(k Key, events []messages.Event, records ...Record) {
 	l.advance(k)
 }
 
-// Discard drops the notes of a key: its record is about to go.
+// Discard drops the notes of a key whose record is about to be deleted.
 func (l *Ledger) Discard(k Key) {
 	if ln := l.lines[k]; ln != nil {
 		ln.noted, ln.forget = noted{}, ln.noting || ln.changing(k)
@@ -212,8 +212,9 @@ func (l *Ledger) Discard(k Key) {
 	}
 }
 
-// Forget stores changes that nobody waits for and that the next start would make again, such
-// as deletions of what is too old. They are behind all commits before and ahead of those after.
+// Forget stores changes without waiting for the result. The next start would make them again:
+// deletions of old records, for example. They are ordered after all earlier commits and before
+// all later ones.
 func (l *Ledger) Forget(changes ...store.Change) {
 	log := l.o.Log
 	l.o.Store.Commit(changes, func(err error) {
@@ -223,9 +224,9 @@ func (l *Ledger) Forget(changes ...store.Change) {
 	})
 }
 
-// Stop refuses what waits. With last, what has happened is stored once more, for the store may
-// work again, unless a change of the same record is on its way: that cannot be applied any
-// more, and would be overwritten. The owner calls Stop as it stops.
+// Stop refuses the queued transactions. With last, it stores the notes once more, in case the
+// store works again, except for records with a change in flight: that change can no longer be
+// applied, and the note would be overwritten. The owner calls Stop as it stops.
 func (l *Ledger) Stop(last bool) {
 	l.stopped = true
 	for k, ln := range l.lines {
@@ -241,7 +242,7 @@ func (l *Ledger) Stop(last bool) {
 	clear(l.lines)
 }
 
-// Answered takes what has become of a commit.
+// Answered handles the result of a commit.
 func (l *Ledger) Answered(a Answer) {
 	if l.stopped {
 		a.OnDeadLetter()
@@ -290,7 +291,7 @@ func (a Answer) OnDeadLetter() {
 	p.reply(l.o.Stopped)
 }
 
-// TryAgain has a note go to the store again.
+// TryAgain commits a note again.
 func (l *Ledger) TryAgain(d Due) {
 	if ln := l.lines[d.key]; ln != nil {
 		ln.resting = false
@@ -298,7 +299,7 @@ func (l *Ledger) TryAgain(d Due) {
 	}
 }
 
-// complete ends a transaction that was on its way to the store.
+// complete ends a transaction that was in flight.
 func (l *Ledger) complete(p *pending, err error) {
 	l.claim(p, -1)
 	if err == nil {
@@ -322,7 +323,7 @@ func (l *Ledger) claim(p *pending, sign int) {
 	}
 }
 
-// end takes a transaction off, and lets those go on that wait for it.
+// end removes a transaction and starts those that waited for it.
 func (l *Ledger) end(p *pending, err error) {
 	keys := p.keys()
 	for _, k := range keys {
@@ -336,7 +337,7 @@ func (l *Ledger) end(p *pending, err error) {
 	}
 }
 
-// advance begins what can begin with a key.
+// advance starts the transactions of a key that are ready.
 func (l *Ledger) advance(k Key) {
 	for {
 		ln := l.lines[k]
@@ -361,7 +362,7 @@ func (l *Ledger) advance(k Key) {
 	}
 }
 
-// next is the first transaction that has not begun; nil if there is none.
+// next returns the first transaction that has not started, nil if there is none.
 func (ln *line) next() *pending {
 	for _, p := range ln.queue {
 		if !p.begun {
@@ -371,7 +372,7 @@ func (ln *line) next() *pending {
 	return nil
 }
 
-// changing reports whether a transaction on its way changes the record.
+// changing reports whether a transaction in flight changes the record.
 func (ln *line) changing(k Key) bool {
 	return len(ln.queue) > 0 && ln.queue[0].begun && ln.queue[0].only(k)
 }
@@ -395,7 +396,7 @@ func (l *Ledger) ready(p *pending) bool {
 	return true
 }
 
-// begin has a transaction decide, and takes it to the store.
+// begin lets a transaction decide and commits its entry.
 func (l *Ledger) begin(p *pending) {
 	p.begun = true
 	entry, err := p.Decide()
@@ -418,7 +419,7 @@ func (l *Ledger) begin(p *pending) {
 	l.commit(b)
 }
 
-// commit hands a batch to the store: what has happened first.
+// commit sends a batch to the store, notes first.
 func (l *Ledger) commit(b *batch) {
 	var changes []store.Change
 	for i := range b.notes {
@@ -431,7 +432,7 @@ func (l *Ledger) commit(b *batch) {
 	l.o.Store.Commit(changes, func(err error) { tell(Answer{b, err}) })
 }
 
-// rest has a line try again later.
+// rest schedules another attempt for a line.
 func (l *Ledger) rest(k Key, ln *line) {
 	if !ln.resting {
 		ln.resting = true
@@ -476,7 +477,7 @@ func (l *Ledger) line(k Key) *line {
 	return ln
 }
 
-// keys are all records of a transaction.
+// keys returns all records of a transaction.
 func (p *pending) keys() []Key {
 	if len(p.Uses)+len(p.entry.Takes) == 0 {
 		return []Key{p.Key}
@@ -491,7 +492,7 @@ func (p *pending) reply(err error) {
 	}
 }
 
-// NotStored is the error of a change that the store has refused.
+// NotStored returns the error of a change that the store has refused.
 func NotStored() error {
 	return messages.Errorf(messages.Internal, "the host could not store the change")
 }

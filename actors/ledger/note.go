@@ -5,7 +5,7 @@ import (
 	"troupe/messages"
 )
 
-// noted is what has happened and is to be stored: the last of each record, and all events.
+// noted holds the notes of a key: the last of each record, and all events.
 type noted struct {
 	records map[Key]func() store.Change
 	events  []messages.Event
@@ -13,7 +13,7 @@ type noted struct {
 
 func (n *noted) empty() bool { return len(n.records)+len(n.events) == 0 }
 
-// add takes what has happened since. It returns how many events are lost.
+// add adds newer notes. It returns how many events were dropped.
 func (n *noted) add(events []messages.Event, records []Record) int {
 	if n.records == nil && len(records) > 0 {
 		n.records = make(map[Key]func() store.Change, len(records))
@@ -25,7 +25,8 @@ func (n *noted) add(events []messages.Event, records []Record) int {
 	return n.bound()
 }
 
-// before takes what was refused, and is older.
+// before puts older notes, which the store has refused, in front. It returns how many events
+// were dropped.
 func (n *noted) before(old noted) int {
 	for k, change := range n.records {
 		if old.records == nil {
@@ -38,7 +39,7 @@ func (n *noted) before(old noted) int {
 	return n.bound()
 }
 
-// bound drops the oldest events of too many.
+// bound drops the oldest events beyond EventsMax.
 func (n *noted) bound() int {
 	lost := max(0, len(n.events)-EventsMax)
 	n.events = n.events[lost:]
@@ -51,7 +52,7 @@ func (ln *line) takeNoted() noted {
 	return n
 }
 
-// appendTo appends the changes that store what is noted.
+// appendTo appends the changes that store the notes.
 func (n *noted) appendTo(changes []store.Change) []store.Change {
 	for _, change := range n.records {
 		changes = append(changes, change())

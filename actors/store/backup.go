@@ -20,7 +20,7 @@ const (
 	ReplacedSuffix = ".replaced."
 )
 
-// Summary says what is in a backup that was checked.
+// Summary describes a checked backup.
 type Summary struct {
 	Version int          // of the schema
 	Records map[Kind]int // how many of each kind
@@ -67,7 +67,7 @@ func Backup(ctx context.Context, path, to string) (sum Summary, err error) {
 	return sum, publish(temp, to)
 }
 
-// snapshot writes the state of a store into a file of one piece, without a log.
+// snapshot writes the state of a store into a single file without a log.
 func snapshot(ctx context.Context, path, to string) error {
 	// The log of a store that is open changes while it is read, and was checked.
 	switch unlock, err := lock(path + lockSuffix); {

@@ -11,7 +11,7 @@ import (
 )
 
 // Reader reads a store for Check, and writes no record. Another process may have the store
-// open. As a Store it refuses commits.
+// open. Reader implements Store and refuses commits.
 type Reader struct {
 	path   string
 	db     *sql.DB
@@ -21,17 +21,17 @@ type Reader struct {
 
 var _ Store = (*Reader)(nil)
 
-// Report says what is in a store, and what of it is damaged.
+// Report describes the contents of a store and their damage.
 type Report struct {
 	Summary
 	Damaged []Damage // records
 	Broken  []string // what SQLite finds wrong with the file, and what is wrong with its log
 }
 
-// brokenMax is how many faults of a file are named.
+// brokenMax bounds how many faults of a file are listed.
 const brokenMax = 20
 
-// OpenReader opens the store at a path. It is an error if that is none.
+// OpenReader opens the store at a path. The error says why the file is not a store.
 func OpenReader(path string) (r *Reader, err error) {
 	defer func() {
 		if err != nil {
@@ -65,7 +65,7 @@ func OpenReader(path string) (r *Reader, err error) {
 	return r, nil
 }
 
-// Check reads everything. What it finds is no error.
+// Check reads the whole store. Damage is reported in the Report, not as an error.
 func (r *Reader) Check(ctx context.Context) (*Report, error) {
 	info, err := os.Stat(r.path)
 	if err != nil {
@@ -93,7 +93,7 @@ func (r *Reader) Check(ctx context.Context) (*Report, error) {
 	return report, ctx.Err()
 }
 
-// quickCheck returns what SQLite finds wrong with a file.
+// quickCheck returns the faults that SQLite finds in a file.
 func quickCheck(ctx context.Context, db *sql.DB) (found []string, err error) {
 	rows, err := db.QueryContext(ctx, fmt.Sprintf("PRAGMA quick_check(%d)", brokenMax))
 	if err != nil {

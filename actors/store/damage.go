@@ -7,15 +7,16 @@ import (
 	"troupe/messages"
 )
 
-// Damage is a record that cannot be used: it is not what was written, or makes no sense.
+// Damage is a record that cannot be used: it was changed since it was written, or is
+// inconsistent.
 type Damage struct {
 	Kind Kind
 	ID   string
 	Err  error
 }
 
-// String names the record and what is wrong. The id of a player session is shortened,
-// because who has it may take the seat.
+// String names the record and the fault. The id of a player session is shortened, because it
+// is a secret to log in with.
 func (d Damage) String() string { return d.Name() + ": " + d.Err.Error() }
 
 // Name is the kind and the id, shortened as String does.

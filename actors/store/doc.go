@@ -1,7 +1,7 @@
-// Package store keeps what the service API has answered. A Store holds records by kind
-// and id; owners of state commit changes to it and answer when they are durable. It
-// knows nothing of what records mean, and starts nothing that its Close does not end.
+// Package store keeps the records of the host. A Store holds records by kind and id. Owners
+// commit changes and answer requests when the changes are durable. The package does not
+// interpret records, and Close ends everything that it starts.
 //
-// Memory keeps records as long as the process lives; SQLite, made by Open, keeps them in
-// one file, and syncs them before anybody is told. Backup and Restore copy such a file.
+// Memory keeps records for the life of the process. SQLite, made by Open, keeps them in one
+// file and syncs the file before it reports success. Backup and Restore copy such a file.
 package store

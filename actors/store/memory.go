@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Memory is a Store that keeps nothing beyond its life. The zero value is ready.
+// Memory is a Store that keeps records for the life of the process. The zero value is ready.
 type Memory struct {
 	mu      sync.Mutex
 	records map[Kind]map[string][]byte

@@ -18,8 +18,7 @@ func Kinds() []Kind {
 	return []Kind{Alias, Content, Event, Fleet, GameSession, Location, Placement, PlayerSession, Queue, Script, Secret}
 }
 
-// remember takes note of damaged records, which are kept when something else is stored in
-// their place.
+// remember records the damaged records, which are kept aside when they are overwritten.
 func (s *SQLite) remember(damaged []Damage) {
 	if len(damaged) == 0 {
 		return
@@ -72,7 +71,7 @@ func (s *SQLite) keepDamaged(ctx context.Context, batch []commit) ([]recordKey, 
 	return keys, appendLines(s.path+DamagedSuffix, all)
 }
 
-// forgetDamaged says that damaged records have been overwritten or deleted.
+// forgetDamaged removes records that have been overwritten or deleted from the damaged ones.
 func (s *SQLite) forgetDamaged(keys []recordKey) {
 	if len(keys) == 0 {
 		return

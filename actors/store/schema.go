@@ -52,8 +52,8 @@ func sum(kind Kind, id string, value []byte) int64 {
 	return int64(crc32.Update(n, castagnoli, value))
 }
 
-// identify refuses what is no store. It only reads, and before anything else is done: a
-// path that was mistyped must cost nobody a file. It is fs.ErrNotExist if nothing is there.
+// identify refuses a file that is not a store. It only reads, and runs before anything else,
+// so that a mistyped path damages no file. The error is fs.ErrNotExist if there is no file.
 func identify(path string) error {
 	if err := isFile(path); err != nil {
 		return err
@@ -77,7 +77,7 @@ func identify(path string) error {
 	return nil
 }
 
-// isFile refuses a path at which there is something else than a file.
+// isFile refuses a path that is not a regular file.
 func isFile(path string) error {
 	info, err := os.Stat(path)
 	switch {
@@ -91,8 +91,8 @@ func isFile(path string) error {
 	return nil
 }
 
-// claim makes the folder of a path and takes the store for this process alone, unless
-// check, which may say fs.ErrNotExist, refuses what is there.
+// claim makes the folder of a path and locks the store for this process, unless check refuses
+// what is there. Check may return fs.ErrNotExist.
 func claim(path string, check func(path string) error) (abs string, unlock func(), err error) {
 	if path == "" {
 		return "", nil, errors.New("store: no path")
@@ -142,7 +142,7 @@ func openFile(path string) (*sql.DB, error) {
 	return nil, fmt.Errorf("store: %s: %w", path, explain(err))
 }
 
-// create makes an empty store: under another name at first, so that at its own it is
+// create makes an empty store under a temporary name and renames it, so that the store is
 // always whole.
 func create(path string) (err error) {
 	defer func() {
@@ -174,7 +174,7 @@ func create(path string) (err error) {
 	return publish(temp, path)
 }
 
-// createEmpty makes a file that nobody else may read.
+// createEmpty makes a file that only its owner may read.
 func createEmpty(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -183,7 +183,7 @@ func createEmpty(path string) error {
 	return f.Close()
 }
 
-// publish gives a whole file its name, durably.
+// publish renames a finished file durably.
 func publish(temp, path string) error {
 	if err := syncFile(temp); err != nil {
 		return err
@@ -230,7 +230,7 @@ func fileURL(path, query string) string {
 	return "file://" + (&url.URL{Path: slashed}).EscapedPath() + "?" + query
 }
 
-// explain says what SQLite's words for damage mean.
+// explain adds an explanation to SQLite's errors about damage.
 func explain(err error) error {
 	const corrupt, notDB = 11, 26
 	var e *sqlite.Error
@@ -320,7 +320,7 @@ func migrate(db *sql.DB, steps []string) error {
 	return nil
 }
 
-// load calls f with each record of a kind that is what was written, and returns the others.
+// load calls f with each intact record of a kind, and returns the damaged ones.
 func load(ctx context.Context, db *sql.DB, path string, kind Kind, f func(id string, value []byte) error) (damaged []Damage, err error) {
 	rows, err := db.QueryContext(ctx, someRecords, string(kind))
 	if err != nil {

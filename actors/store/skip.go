@@ -9,10 +9,9 @@ import (
 	"os"
 )
 
-// DamagedSuffix is behind the name of a store for the file with damaged records that are not
-// in the store any more, as lines of JSON: SkipDamaged has taken them out, or something else
-// was stored in their place. It is, with a number behind it, for a store of
-// which only a part could be read.
+// DamagedSuffix is appended to the name of a store to name the file with its removed damaged
+// records, as lines of JSON: those that SkipDamaged has removed, and those that were
+// overwritten. With a number appended it names a store of which only a part could be read.
 const DamagedSuffix = ".damaged"
 
 // errBroken says that SQLite finds the file damaged, not only records in it.
@@ -89,8 +88,8 @@ func appendLines(file string, all []taken) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// salvage puts a store with all that can be read of a broken one in its place. That one is
-// kept beside it. Lost is what is not there any more, as far as it is known.
+// salvage replaces a broken store with all records that can be read from it, and keeps the
+// broken file beside it.
 func (s *SQLite) salvage(why error) (db *sql.DB, err error) {
 	broken, err := connect(s.path)
 	if err != nil {
