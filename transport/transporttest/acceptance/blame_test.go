@@ -37,7 +37,7 @@ func TestWhatWaitsForPlayersEndsNoScript(t *testing.T) {
 	}
 	const atOnce = 1 << 20 // that the other game sends for one message
 	state := make([]byte, 1<<14)
-	other := &logic{message: func(s script.Session, m *script.Message) {
+	other := &fakeGame{message: func(s script.Session, m *script.Message) {
 		for n := 0; n < atOnce; n += len(state) {
 			s.SendReliableMessage(script.Outgoing{OpCode: 20, Payload: state}, messages.PeerID(2+n/len(state)%3))
 		}

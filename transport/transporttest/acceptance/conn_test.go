@@ -127,7 +127,7 @@ func TestOneUnitPerMessage(t *testing.T) {
 // RT-3.
 func TestVectorsByteForByte(t *testing.T) {
 	t.Parallel()
-	g := &logic{}
+	g := &fakeGame{}
 	h := startHost(t, nil, g.make)
 	refused := h.dial("psess-1", stock.Options{})
 	if got := h.expectRefused(refused); hex.EncodeToString(got) != "12080128ffffffffffffffffff013001fa0100" {
@@ -189,7 +189,7 @@ func TestLoginVectorsLogIn(t *testing.T) {
 // RT-4.
 func TestOpCodeIsZigzag(t *testing.T) {
 	t.Parallel()
-	g := &logic{accepted: func(s script.Session, p script.Player) {
+	g := &fakeGame{accepted: func(s script.Session, p script.Player) {
 		s.SendReliableMessage(script.Outgoing{OpCode: -101, Sender: -1}, p.PeerID)
 		s.SendReliableMessage(script.Outgoing{OpCode: 1 << 30, Sender: -1}, p.PeerID)
 		s.SendReliableMessage(script.Outgoing{OpCode: -1 << 31, Sender: -1}, p.PeerID)
@@ -211,7 +211,7 @@ func TestOpCodeIsZigzag(t *testing.T) {
 // RT-5.
 func TestATextMessageLogsIn(t *testing.T) {
 	t.Parallel()
-	g := &logic{}
+	g := &fakeGame{}
 	h := startHost(t, nil, g.make)
 	payload := []byte{0, 1, 0xfe, 0xff, 'x'}
 	id := h.seat1()
@@ -267,7 +267,7 @@ func TestAbsentOpCodeIsLogin(t *testing.T) {
 // RT-7.
 func TestNothingBeforeLogin(t *testing.T) {
 	t.Parallel()
-	g := &logic{}
+	g := &fakeGame{}
 	h := startHost(t, nil, g.make)
 	game := h.newGame(8)
 	ids := h.seats(game, 2)

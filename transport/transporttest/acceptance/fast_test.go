@@ -146,8 +146,8 @@ func TestFastMessagesTakeUDPOnlyAfterTheAck(t *testing.T) {
 // so that it is never answered (D-107); to it that looks like a firewall.
 // RT-23.
 func TestWithoutAServerAckEverythingGoesByWebSocket(t *testing.T) {
-	h, games := startPlays(t, nil, func(p *play) {
-		p.onMessage = func(s script.Session, m *script.Message) {
+	h, games := startPlays(t, nil, func(p *fakeGame) {
+		p.message = func(s script.Session, m *script.Message) {
 			s.SendMessage(script.Outgoing{OpCode: m.OpCode + 1, Sender: -1}, m.Sender)
 		}
 	})
@@ -208,8 +208,8 @@ func TestWithoutAServerAckEverythingGoesByWebSocket(t *testing.T) {
 
 // RT-25.
 func TestOneSeriesOfNumbersPerRecipient(t *testing.T) {
-	h, _ := startPlays(t, nil, func(p *play) {
-		p.onMessage = func(s script.Session, m *script.Message) {
+	h, _ := startPlays(t, nil, func(p *fakeGame) {
+		p.message = func(s script.Session, m *script.Message) {
 			s.SendMessage(script.Outgoing{OpCode: 12, Sender: -1, Payload: m.Payload}, m.Sender)
 			s.SendGroupMessage(script.Outgoing{OpCode: 13, Sender: -1, Payload: m.Payload}, messages.AllPlayers)
 		}
@@ -303,8 +303,8 @@ func TestRelayedPacketsCarryTheRecipientsNumbers(t *testing.T) {
 // RT-28.
 func TestLargePayloadsTakeTheWebSocket(t *testing.T) {
 	const fits, tooLarge = stock.FastPayloadMax, stock.FastPayloadMax + 1
-	h, _ := startPlays(t, nil, func(p *play) {
-		p.onMessage = func(s script.Session, m *script.Message) {
+	h, _ := startPlays(t, nil, func(p *fakeGame) {
+		p.message = func(s script.Session, m *script.Message) {
 			out := script.Outgoing{OpCode: m.OpCode + 1, Sender: -1, Payload: m.Payload}
 			s.SendMessage(out, 2)
 			out.OpCode++
@@ -389,9 +389,9 @@ func TestSwitchedOffThePortStaysBoundAndSilent(t *testing.T) {
 func TestGroupCommandsByUDPWorkAsByWebSocket(t *testing.T) {
 	seen := map[stock.Channel][]string{}
 	for _, via := range bothChannels {
-		h, games := startPlays(t, nil, func(p *play) {
-			p.join = func(g messages.GroupID, _ messages.PeerID) bool { return g != 6 }
-			p.leave = func(g messages.GroupID, who messages.PeerID) bool { return g != 7 }
+		h, games := startPlays(t, nil, func(p *fakeGame) {
+			p.joinGroup = func(g messages.GroupID, _ messages.PeerID) bool { return g != 6 }
+			p.leaveGroup = func(g messages.GroupID, who messages.PeerID) bool { return g != 7 }
 		})
 		c := h.fastPlayers(2, stock.Options{})
 		do := func(err error) {
@@ -453,7 +453,7 @@ func TestGroupCommandsByUDPWorkAsByWebSocket(t *testing.T) {
 
 // RT-68.
 func TestMessagesInOnPlayerAcceptedArriveByWebSocket(t *testing.T) {
-	h, _ := startPlays(t, nil, func(p *play) {
+	h, _ := startPlays(t, nil, func(p *fakeGame) {
 		p.accepted = func(s script.Session, who script.Player) {
 			if who.PeerID == 1 {
 				return

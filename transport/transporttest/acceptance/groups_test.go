@@ -88,7 +88,7 @@ func TestJoinTellsBoth(t *testing.T) {
 // RT-46.
 func TestARefusedJoinIsToldToTheRequesterAlone(t *testing.T) {
 	t.Parallel()
-	g := &logic{joinGroup: func(group messages.GroupID, peer messages.PeerID) bool {
+	g := &fakeGame{joinGroup: func(group messages.GroupID, peer messages.PeerID) bool {
 		if group == 3 {
 			panic("thrown by the script")
 		}
@@ -122,7 +122,7 @@ func TestARefusedJoinIsToldToTheRequesterAlone(t *testing.T) {
 // RT-47.
 func TestALeaveIsToldToThoseWhoRemain(t *testing.T) {
 	t.Parallel()
-	g := &logic{leaveGroup: func(group messages.GroupID, _ messages.PeerID) bool { return group != 2 }}
+	g := &fakeGame{leaveGroup: func(group messages.GroupID, _ messages.PeerID) bool { return group != 2 }}
 	h := startHost(t, nil, g.make)
 	p := h.players(3, stock.Options{})
 	for i := range p {
@@ -167,7 +167,7 @@ func TestALeaveIsToldToThoseWhoRemain(t *testing.T) {
 // RT-48.
 func TestAnybodyMayRequestTheMembers(t *testing.T) {
 	t.Parallel()
-	g := &logic{}
+	g := &fakeGame{}
 	h := startHost(t, nil, g.make)
 	p := h.players(3, stock.Options{})
 	h.joinGroup(p[0], 7)
@@ -253,7 +253,7 @@ func TestDisconnectLeavesGroups(t *testing.T) {
 // RT-52.
 func TestBroadcastSendsOneGroupsMembersToAnother(t *testing.T) {
 	t.Parallel()
-	g := &logic{}
+	g := &fakeGame{}
 	h := startHost(t, nil, g.make)
 	p := h.players(3, stock.Options{})
 	h.joinGroup(p[0], 1)
@@ -308,7 +308,7 @@ func TestGroupAndMessageKeepTheirOrder(t *testing.T) {
 
 func TestBadGroups(t *testing.T) {
 	t.Parallel()
-	g := &logic{}
+	g := &fakeGame{}
 	h := startHost(t, func(c *host.Config) { c.Limits.GroupsPerPlayer, c.Limits.GroupsPerGameSession = 2, 3 }, g.make)
 	p := h.players(2, stock.Options{})
 	for i, group := range []int32{0, -1, -2, -1 << 31} { // cannot be joined or left: ignored

@@ -45,8 +45,8 @@ func readCanary(b []byte) (game int, peer int32, ok bool) {
 func TestIsolation_GamesAndPlayersCannotReachOthers(t *testing.T) {
 	const games, players, rounds = 4, 3, 15
 	const direct, toAll, toGroup, toServer, forgedSender, foreign = 10, 11, 12, 13, 14, 15
-	h, logic := startPlays(t, unlimited, func(p *play) {
-		p.onMessage = func(s script.Session, m *script.Message) { // the game adds its own word to what it was told
+	h, logic := startPlays(t, unlimited, func(p *fakeGame) {
+		p.message = func(s script.Session, m *script.Message) { // the game adds its own word to what it was told
 			out := script.Outgoing{OpCode: m.OpCode + 100, Sender: m.Sender, Payload: m.Payload}
 			s.SendMessage(out, m.Sender)
 			s.SendReliableGroupMessage(out, messages.AllPlayers)
@@ -128,14 +128,13 @@ func TestIsolation_GamesAndPlayersCannotReachOthers(t *testing.T) {
 		}
 		heard := logic.of(ids[g])
 		heard.mu.Lock()
-		for _, call := range heard.calls {
-			m := call.message
+		for _, m := range heard.sent {
 			game, peer, ok := readCanary(m.Payload)
-			if call.name == "onPlayerAccepted" || call.name == "onPlayerJoinGroup" || m.OpCode >= markerOps {
+			if m.OpCode >= markerOps {
 				continue
 			}
 			if !ok || game != g || peer != int32(m.Sender) || m.OpCode < direct || m.OpCode > forgedSender {
-				t.Errorf("the logic of game %d was given %s %+v", g, call.name, m)
+				t.Errorf("the logic of game %d was given %s %+v", g, m.callback, m.Message)
 			}
 		}
 		heard.mu.Unlock()
@@ -236,8 +235,8 @@ func isolated(t *testing.T, game, players int, c *stock.Client, got map[int32]in
 // RL-11: after its game session is over nothing of a player reaches the next one,
 // also not one with the same peer id behind the same address and port.
 func TestIsolation_NothingAfterTheEnd(t *testing.T) {
-	h, games := startPlays(t, func(c *host.Config) { c.Drain.Grace = 0 }, func(p *play) {
-		p.onMessage = func(s script.Session, m *script.Message) {
+	h, games := startPlays(t, func(c *host.Config) { c.Drain.Grace = 0 }, func(p *fakeGame) {
+		p.message = func(s script.Session, m *script.Message) {
 			if m.OpCode == 1 {
 				s.Exit(1)
 			}
@@ -322,8 +321,8 @@ func TestIsolation_ABlockedCallbackHoldsUpItsOwnGameAlone(t *testing.T) {
 	entered, release := make(chan struct{}), make(chan struct{})
 	var once sync.Once
 	let := func() { once.Do(func() { close(release) }) }
-	h, _ := startPlays(t, unlimited, func(p *play) {
-		p.onMessage = func(s script.Session, m *script.Message) {
+	h, _ := startPlays(t, unlimited, func(p *fakeGame) {
+		p.message = func(s script.Session, m *script.Message) {
 			if m.OpCode == 1 {
 				close(entered)
 				<-release
@@ -383,8 +382,8 @@ func TestIsolation_ABlockedCallbackHoldsUpItsOwnGameAlone(t *testing.T) {
 }
 
 func TestIsolation_AGameThatCrashesLeavesOthersAlone(t *testing.T) {
-	h, _ := startPlays(t, nil, func(p *play) {
-		p.onMessage = func(s script.Session, m *script.Message) {
+	h, _ := startPlays(t, nil, func(p *fakeGame) {
+		p.message = func(s script.Session, m *script.Message) {
 			switch m.OpCode {
 			case 1:
 				s.Exit(1)

@@ -222,7 +222,7 @@ func TestLoginPayloadTooLarge(t *testing.T) {
 // RL-204.
 func TestServerOpCodes(t *testing.T) {
 	t.Parallel()
-	g := &logic{}
+	g := &fakeGame{}
 	h := startHost(t, nil, g.make)
 	p := h.players(2, stock.Options{})
 	n := int64(0)
@@ -428,7 +428,7 @@ func TestPendingLimits(t *testing.T) {
 }
 
 // slowHost is a host with small queues, whose clock does not cut a slow reader.
-func slowHost(t *testing.T, window time.Duration, g *logic) *testHost {
+func slowHost(t *testing.T, window time.Duration, g *fakeGame) *testHost {
 	t.Helper()
 	return startHost(t, func(c *host.Config) {
 		c.Session.PlayerQueueBytes, c.Session.PingInterval, c.Reconnect.Window = 64<<10, time.Minute, window
@@ -519,7 +519,7 @@ func TestSlowReader(t *testing.T) {
 	for _, flavor := range flavors {
 		t.Run(flavorName(flavor), func(t *testing.T) {
 			t.Parallel()
-			g := &logic{}
+			g := &fakeGame{}
 			h := slowHost(t, 30*time.Second, g)
 			ids := h.seats(h.newGame(8), 3)
 			p := []*stock.Client{h.join(ids[0], stock.Options{NoUDP: true}), h.join(ids[1], stock.Options{Flavor: stock.TypeScript})}
@@ -560,7 +560,7 @@ func TestSlowReader(t *testing.T) {
 // the time it needs to come back.
 func TestSlowReaderWhileOthersGoOn(t *testing.T) {
 	t.Parallel()
-	g := &logic{}
+	g := &fakeGame{}
 	h := slowHost(t, 30*time.Second, g)
 	ids := h.seats(h.newGame(8), 3)
 	p := []*stock.Client{h.join(ids[0], stock.Options{NoUDP: true}), h.join(ids[1], stock.Options{NoUDP: true})}
@@ -589,7 +589,7 @@ func TestSlowReaderWhileOthersGoOn(t *testing.T) {
 // TestSlowReaderStrict has window 0: the slow one leaves.
 func TestSlowReaderStrict(t *testing.T) {
 	t.Parallel()
-	g := &logic{}
+	g := &fakeGame{}
 	h := slowHost(t, 0, g)
 	ids := h.seats(h.newGame(8), 3)
 	p := []*stock.Client{h.join(ids[0], stock.Options{NoUDP: true}), h.join(ids[1], stock.Options{Flavor: stock.TypeScript})}
@@ -615,7 +615,7 @@ func TestSlowReaderStrict(t *testing.T) {
 // RL-109.
 func TestStalledReaderIsCut(t *testing.T) {
 	t.Parallel()
-	g := &logic{}
+	g := &fakeGame{}
 	h := slowHost(t, 0, g)
 	ids := h.seats(h.newGame(8), 2)
 	p := h.join(ids[0], stock.Options{NoUDP: true})

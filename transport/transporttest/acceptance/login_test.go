@@ -20,153 +20,6 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// logic is a script.Handler that keeps a record of its calls and answers as the
-// test says; a nil answer is that of a script without the callback. It serves
-// one game session. Safe for concurrent use.
-type logic struct {
-	script.Base
-	// set once
-	conf                   script.Configuration
-	connect                func(script.Session, *script.ConnectMessage) bool
-	accepted               func(script.Session, script.Player)
-	disconnect             func(script.Session, messages.PeerID)
-	message                func(script.Session, *script.Message)
-	joinGroup, leaveGroup  func(messages.GroupID, messages.PeerID) bool
-	startGame, terminating func(script.Session)
-
-	mu      sync.Mutex
-	session script.Session
-	calls   []string
-}
-
-// make is the factory that startHost wants.
-func (g *logic) make() script.Handler { return g }
-
-func (g *logic) note(format string, args ...any) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.calls = append(g.calls, fmt.Sprintf(format, args...))
-}
-
-// all returns the calls so far.
-func (g *logic) all() []string {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	return slices.Clone(g.calls)
-}
-
-// count returns how many calls begin with prefix.
-func (g *logic) count(prefix string) (n int) {
-	for _, c := range g.all() {
-		if strings.HasPrefix(c, prefix) {
-			n++
-		}
-	}
-	return n
-}
-
-// await waits for a call.
-func (g *logic) await(t *testing.T, call string) {
-	t.Helper()
-	for end := time.Now().Add(patience); !slices.Contains(g.all(), call); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("no call %q among\n%s", call, strings.Join(g.all(), "\n"))
-		}
-	}
-}
-
-// do runs f between callbacks and waits for it.
-func (g *logic) do(t *testing.T, f func(script.Session)) {
-	t.Helper()
-	g.mu.Lock()
-	s := g.session
-	g.mu.Unlock()
-	done := make(chan struct{})
-	if !s.Do(func() { f(s); close(done) }) {
-		t.Fatal("the game session is over")
-	}
-	select {
-	case <-done:
-	case <-time.After(patience):
-		t.Fatal("Do did not run")
-	}
-}
-
-// peers returns the peer ids of getPlayers, in its order.
-func peers(s script.Session) []messages.PeerID {
-	ids := []messages.PeerID{}
-	for _, p := range s.Players() {
-		ids = append(ids, p.PeerID)
-	}
-	return ids
-}
-
-func (g *logic) Configuration() script.Configuration { return g.conf }
-
-func (g *logic) Init(s script.Session) error {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	g.session = s
-	return nil
-}
-
-func (g *logic) OnStartGameSession(*messages.GameSession) script.Decision {
-	if g.startGame != nil {
-		g.startGame(g.session)
-	}
-	return script.Allow
-}
-
-func (g *logic) OnProcessTerminate() script.Decision {
-	g.note("onProcessTerminate")
-	if g.terminating != nil {
-		g.terminating(g.session)
-	}
-	return script.Allow
-}
-
-func (g *logic) OnPlayerConnect(m *script.ConnectMessage) script.Decision {
-	g.note("onPlayerConnect %d %q", m.Player.PeerID, m.Payload)
-	return script.AllowIf(g.connect == nil || g.connect(g.session, m))
-}
-
-func (g *logic) OnPlayerAccepted(p script.Player) {
-	g.note("onPlayerAccepted %d of %v", p.PeerID, peers(g.session))
-	if g.accepted != nil {
-		g.accepted(g.session, p)
-	}
-}
-
-func (g *logic) OnPlayerDisconnect(peer messages.PeerID) script.Decision {
-	g.note("onPlayerDisconnect %d of %v", peer, peers(g.session))
-	if g.disconnect != nil {
-		g.disconnect(g.session, peer)
-	}
-	return script.Allow
-}
-
-func (g *logic) OnMessage(m *script.Message) {
-	g.note("onMessage %d from %d reliable %v %q", m.OpCode, m.Sender, m.Reliable, m.Payload)
-	if g.message != nil {
-		g.message(g.session, m)
-	}
-}
-
-func (g *logic) OnSendToPlayer(m *script.Message) script.Decision {
-	g.note("onSendToPlayer %d from %d to %d", m.OpCode, m.Sender, m.TargetPlayer)
-	return script.Allow
-}
-
-func (g *logic) OnPlayerJoinGroup(group messages.GroupID, peer messages.PeerID) script.Decision {
-	g.note("onPlayerJoinGroup %d %d", group, peer)
-	return script.AllowIf(g.joinGroup == nil || g.joinGroup(group, peer))
-}
-
-func (g *logic) OnPlayerLeaveGroup(group messages.GroupID, peer messages.PeerID) script.Decision {
-	g.note("onPlayerLeaveGroup %d %d", group, peer)
-	return script.AllowIf(g.leaveGroup == nil || g.leaveGroup(group, peer))
-}
-
 // strict is the original's behaviour: no reconnection.
 func strict(c *host.Config) { c.Reconnect.Window = 0 }
 
@@ -192,7 +45,7 @@ func (h *testHost) logins(o counters.LoginOutcome) int64 { return h.host.Counter
 func TestLoginResponseIsFirst(t *testing.T) {
 	t.Parallel()
 	say := func(op int32) script.Outgoing { return script.Outgoing{OpCode: op, Sender: -1} }
-	g := &logic{
+	g := &fakeGame{
 		connect: func(s script.Session, m *script.ConnectMessage) bool { // held until after LOGIN_RESPONSE (D-121)
 			s.SendReliableMessage(say(50), m.Player.PeerID)
 			s.SendMessage(say(51), m.Player.PeerID)
@@ -272,7 +125,7 @@ func TestPeerIDInBothPlaces(t *testing.T) {
 // RT-13.
 func TestPeerIDsCountUpAndAreNotReused(t *testing.T) {
 	t.Parallel()
-	g := &logic{connect: func(_ script.Session, m *script.ConnectMessage) bool { return string(m.Payload) != "no" }}
+	g := &fakeGame{connect: func(_ script.Session, m *script.ConnectMessage) bool { return string(m.Payload) != "no" }}
 	h := startHost(t, strict, g.make)
 	game := h.newGame(8)
 	var p []*stock.Client
@@ -302,7 +155,7 @@ func TestPeerIDsCountUpAndAreNotReused(t *testing.T) {
 // RT-14.
 func TestBadPlayerSessionsAreRefused(t *testing.T) {
 	t.Parallel()
-	g := &logic{}
+	g := &fakeGame{}
 	h := startHost(t, strict, g.make)
 	game := h.newGame(8)
 	ids := h.seats(game, 3)
@@ -343,7 +196,7 @@ func TestBadPlayerSessionsAreRefused(t *testing.T) {
 // RT-15.
 func TestAPlayerWhomTheScriptRefusesIsNotIn(t *testing.T) {
 	t.Parallel()
-	g := &logic{connect: func(s script.Session, m *script.ConnectMessage) bool {
+	g := &fakeGame{connect: func(s script.Session, m *script.ConnectMessage) bool {
 		switch string(m.Payload) {
 		case "no":
 			s.SendReliableMessage(script.Outgoing{OpCode: 70}, m.Player.PeerID) // never arrives
@@ -390,7 +243,7 @@ func TestAPlayerWhomTheScriptRefusesIsNotIn(t *testing.T) {
 // RT-16.
 func TestOneMoreThanMaxPlayersIsRefused(t *testing.T) {
 	t.Parallel()
-	g := &logic{conf: script.Configuration{MaxPlayers: 2}}
+	g := &fakeGame{conf: script.Configuration{MaxPlayers: 2}}
 	h := startHost(t, nil, g.make)
 	game := h.newGame(8) // the lower of the two bounds applies
 	ids := h.seats(game, 4)
@@ -414,7 +267,7 @@ func TestOneMoreThanMaxPlayersIsRefused(t *testing.T) {
 // RT-16.
 func TestDetachedPlayersKeepTheirPlace(t *testing.T) {
 	t.Parallel()
-	g := &logic{conf: script.Configuration{MaxPlayers: 1}}
+	g := &fakeGame{conf: script.Configuration{MaxPlayers: 1}}
 	h := startHost(t, nil, g.make)
 	ids := h.seats(h.newGame(8), 2)
 	h.join(ids[0], stock.Options{}).Kill()
@@ -436,7 +289,7 @@ func TestTheConnectionPayloadArrivesUnchanged(t *testing.T) {
 	}
 	var mu sync.Mutex
 	got := map[messages.PeerID][]byte{}
-	g := &logic{connect: func(_ script.Session, m *script.ConnectMessage) bool {
+	g := &fakeGame{connect: func(_ script.Session, m *script.ConnectMessage) bool {
 		mu.Lock()
 		defer mu.Unlock()
 		got[m.Player.PeerID] = m.Payload // may be kept
@@ -486,7 +339,7 @@ func TestLoginIsNotRelayed(t *testing.T) {
 func TestPlayersContainTheAccepted(t *testing.T) {
 	t.Parallel()
 	sessions := make(chan string, 3)
-	g := &logic{accepted: func(s script.Session, p script.Player) {
+	g := &fakeGame{accepted: func(s script.Session, p script.Player) {
 		for _, q := range s.Players() {
 			if q.PeerID == p.PeerID {
 				sessions <- string(q.PlayerSessionID) + " " + q.PlayerData
@@ -508,7 +361,7 @@ func TestPlayersContainTheAccepted(t *testing.T) {
 
 func TestSecondLoginIsIgnored(t *testing.T) {
 	t.Parallel()
-	g := &logic{}
+	g := &fakeGame{}
 	h := startHost(t, nil, g.make)
 	ids := h.seats(h.newGame(8), 3)
 	c, other := h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{})
@@ -554,7 +407,7 @@ func TestLoginsInARow(t *testing.T) {
 // RL-204.
 func TestForgedSender(t *testing.T) {
 	t.Parallel()
-	g := &logic{}
+	g := &fakeGame{}
 	h := startHost(t, nil, g.make)
 	ids := h.seats(h.newGame(8), 2)
 	victim := h.join(ids[0], stock.Options{})

@@ -96,7 +96,7 @@ func TestGuessesCostTheGuesser(t *testing.T) {
 // that go on trying are no guessers.
 func TestIDsThatExistAreNoFailures(t *testing.T) {
 	t.Parallel()
-	g := &logic{connect: func(script.Session, *script.ConnectMessage) bool { return false }}
+	g := &fakeGame{connect: func(script.Session, *script.ConnectMessage) bool { return false }}
 	h := startHost(t, func(c *host.Config) { c.Limits.LoginFailuresPerIPPerMinute = 10 }, g.make)
 	ids := h.seats(h.newGame(8), 3)
 	for range 5 {

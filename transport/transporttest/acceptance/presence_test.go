@@ -55,7 +55,7 @@ func TestInStrictModeALossIsTheEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			g := &logic{}
+			g := &fakeGame{}
 			h := startHost(t, strict, g.make)
 			ids := h.seats(h.newGame(8), 2)
 			p := []*stock.Client{h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{Flavor: stock.TypeScript})}
@@ -85,7 +85,7 @@ func TestInStrictModeALossIsTheEnd(t *testing.T) {
 // RT-54.
 func TestSendingToTheLeavingRaisesNothing(t *testing.T) {
 	t.Parallel()
-	g := &logic{disconnect: func(s script.Session, peer messages.PeerID) {
+	g := &fakeGame{disconnect: func(s script.Session, peer messages.PeerID) {
 		m := script.Outgoing{OpCode: 31, Sender: -1, Payload: []byte("bye")}
 		s.SendMessage(m, peer)
 		s.SendReliableMessage(m, peer)
@@ -128,7 +128,7 @@ func TestAClientThatAnswersNoPingsIsLost(t *testing.T) {
 	} {
 		t.Run(mode.name, func(t *testing.T) {
 			t.Parallel()
-			g := &logic{conf: script.Configuration{PingInterval: mode.interval}}
+			g := &fakeGame{conf: script.Configuration{PingInterval: mode.interval}}
 			h := startHost(t, func(c *host.Config) {
 				c.Session.PingInterval, c.Reconnect.Window = 100*time.Millisecond, mode.window
 			}, g.make)
@@ -179,7 +179,7 @@ func TestAClientThatAnswersNoPingsIsLost(t *testing.T) {
 // RT-56.
 func TestLosingOnlyUDPKeepsThePlayer(t *testing.T) {
 	t.Parallel()
-	g := &logic{}
+	g := &fakeGame{}
 	h := startHost(t, strict, g.make)
 	p := h.players(2, stock.Options{})
 	for _, c := range p {
@@ -214,7 +214,7 @@ func TestLosingOnlyUDPKeepsThePlayer(t *testing.T) {
 // RT-57.
 func TestAPacketPingIsAnswered(t *testing.T) {
 	t.Parallel()
-	g := &logic{}
+	g := &fakeGame{}
 	h := startHost(t, nil, g.make)
 	p := h.players(2, stock.Options{})
 	if err := p[0].AwaitFast(h.context()); err != nil {
@@ -262,7 +262,7 @@ func TestResumeAfterLoss(t *testing.T) {
 	for _, flavor := range flavors {
 		t.Run(flavorName(flavor), func(t *testing.T) {
 			t.Parallel()
-			g := &logic{}
+			g := &fakeGame{}
 			h := startHost(t, func(c *host.Config) { c.Session.PingInterval = 100 * time.Millisecond }, g.make)
 			game := h.newGame(3)
 			ids := h.seats(game, 3)
@@ -397,7 +397,7 @@ func TestFastIsNotKept(t *testing.T) {
 func TestWindowEnds(t *testing.T) {
 	t.Parallel()
 	const window = 300 * time.Millisecond
-	g := &logic{}
+	g := &fakeGame{}
 	h := startHost(t, func(c *host.Config) { c.Reconnect.Window = window }, g.make)
 	ids := h.seats(h.newGame(3), 2)
 	lost, other := h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{})
@@ -422,7 +422,7 @@ func TestWindowEnds(t *testing.T) {
 // TestCleanLeaveHasNoWindow is D-2: close code 1000 is a leave at once.
 func TestCleanLeaveHasNoWindow(t *testing.T) {
 	t.Parallel()
-	g := &logic{}
+	g := &fakeGame{}
 	h := startHost(t, nil, g.make)
 	ids := h.seats(h.newGame(3), 2)
 	gone, other := h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{})
@@ -439,7 +439,7 @@ func TestCleanLeaveHasNoWindow(t *testing.T) {
 // TestTakeover is D-3: the newest login of a player session wins.
 func TestTakeover(t *testing.T) {
 	t.Parallel()
-	g := &logic{}
+	g := &fakeGame{}
 	h := startHost(t, nil, g.make)
 	ids := h.seats(h.newGame(3), 2)
 	other := h.join(ids[1], stock.Options{})
@@ -578,7 +578,7 @@ func TestTakeoverRefused(t *testing.T) {
 // TestKick: the game may remove a player; that is a leave.
 func TestKick(t *testing.T) {
 	t.Parallel()
-	g := &logic{message: func(s script.Session, m *script.Message) { s.KickPlayer(m.Sender, "asked for it") }}
+	g := &fakeGame{message: func(s script.Session, m *script.Message) { s.KickPlayer(m.Sender, "asked for it") }}
 	h := startHost(t, nil, g.make)
 	ids := h.seats(h.newGame(3), 2)
 	p := []*stock.Client{h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{})}
@@ -720,7 +720,7 @@ func TestGameEndsWhenNobodyComes(t *testing.T) {
 // said last.
 func TestProcessEnding(t *testing.T) {
 	t.Parallel()
-	g := &logic{message: func(s script.Session, m *script.Message) {
+	g := &fakeGame{message: func(s script.Session, m *script.Message) {
 		if m.OpCode == 48 {
 			s.ProcessEnding()
 			s.ProcessEnding() // idempotent
@@ -756,7 +756,7 @@ func TestProcessEnding(t *testing.T) {
 // of a stopping host do not say otherwise.
 func TestHostStops(t *testing.T) {
 	t.Parallel()
-	g := &logic{terminating: func(s script.Session) {
+	g := &fakeGame{terminating: func(s script.Session) {
 		s.SendReliableGroupMessage(script.Outgoing{OpCode: 51, Sender: -1, Payload: []byte("closing")}, -1)
 	}}
 	h := startHost(t, nil, g.make)

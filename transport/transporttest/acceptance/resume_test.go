@@ -113,7 +113,7 @@ func TestResumeOfAnotherProcess(t *testing.T) {
 // TestResumeSettingsOfAFleet: fleets[].reconnectWindow.
 func TestResumeSettingsOfAFleet(t *testing.T) {
 	t.Parallel()
-	g := &logic{}
+	g := &fakeGame{}
 	h := startHost(t, func(c *host.Config) { c.Fleets[0].ReconnectWindow = "0s" }, g.make)
 	lost := h.join(h.seats(h.newGame(2), 1)[0], stock.Options{})
 	lost.Kill()
@@ -134,7 +134,7 @@ func TestResumeSettingsOfAFleet(t *testing.T) {
 // same after a close 1000, as a new player with the same peer id.
 func TestRejoinAfterALeave(t *testing.T) {
 	t.Parallel()
-	g := &logic{}
+	g := &fakeGame{}
 	h := startHost(t, nil, g.make)
 	ids := h.seats(h.newGame(2), 2)
 	p, other := h.join(ids[0], stock.Options{}), h.join(ids[1], stock.Options{NoUDP: true})

@@ -1,7 +1,6 @@
 package acceptance_test
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -26,119 +25,20 @@ import (
 
 var bothChannels = []stock.Channel{stock.ChannelWebSocket, stock.ChannelUDP}
 
-// play is a game's logic for tests. It notes its calls and does what its
-// functions say; where there is none it does what script.Base does.
-type play struct {
-	script.Base
-	onMessage       func(s script.Session, m *script.Message)
-	toPlayer        func(m *script.Message) bool
-	toGroup         func(m *script.Message) bool
-	join, leave     func(g messages.GroupID, p messages.PeerID) bool
-	accepted        func(s script.Session, p script.Player)
-	session         script.Session
-	mu              sync.Mutex
-	game            string // set once the game session has started
-	calls           []playCall
-	othersWereThere bool // a callback began while another ran
-	inside          atomic.Int32
-}
-
-type playCall struct {
-	name    string
-	message script.Message // with a payload of its own
-	group   messages.GroupID
-	peer    messages.PeerID
-}
-
-func (p *play) note(c playCall) (done func()) {
-	alone := p.inside.Add(1) == 1
-	c.message.Payload = bytes.Clone(c.message.Payload)
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.calls = append(p.calls, c)
-	p.othersWereThere = p.othersWereThere || !alone
-	return func() { p.inside.Add(-1) }
-}
-
-func (p *play) Init(s script.Session) error {
-	p.session = s
-	return nil
-}
-
-func (p *play) OnStartGameSession(g *messages.GameSession) script.Decision {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.game = string(g.ID)
-	return script.Allow
-}
-
-func (p *play) OnPlayerAccepted(who script.Player) {
-	defer p.note(playCall{name: "onPlayerAccepted", peer: who.PeerID})()
-	if p.accepted != nil {
-		p.accepted(p.session, who)
-	}
-}
-
-func (p *play) OnMessage(m *script.Message) {
-	defer p.note(playCall{name: "onMessage", message: *m})()
-	if p.onMessage != nil {
-		p.onMessage(p.session, m)
-	}
-}
-
-func (p *play) OnSendToPlayer(m *script.Message) script.Decision {
-	defer p.note(playCall{name: "onSendToPlayer", message: *m})()
-	return script.AllowIf(p.toPlayer == nil || p.toPlayer(m))
-}
-
-func (p *play) OnSendToGroup(m *script.Message) script.Decision {
-	defer p.note(playCall{name: "onSendToGroup", message: *m})()
-	return script.AllowIf(p.toGroup == nil || p.toGroup(m))
-}
-
-func (p *play) OnPlayerJoinGroup(g messages.GroupID, who messages.PeerID) script.Decision {
-	defer p.note(playCall{name: "onPlayerJoinGroup", group: g, peer: who})()
-	return script.AllowIf(p.join == nil || p.join(g, who))
-}
-
-func (p *play) OnPlayerLeaveGroup(g messages.GroupID, who messages.PeerID) script.Decision {
-	defer p.note(playCall{name: "onPlayerLeaveGroup", group: g, peer: who})()
-	return script.AllowIf(p.leave == nil || p.leave(g, who))
-}
-
-// overlapped reports whether callbacks ever ran at the same time.
-func (p *play) overlapped() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.othersWereThere
-}
-
-// messages returns the messages of op that the named callback saw.
-func (p *play) messages(name string, op int32) (found []script.Message) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	for _, c := range p.calls {
-		if c.name == name && c.message.OpCode == op {
-			found = append(found, c.message)
-		}
-	}
-	return found
-}
-
 // plays are the plays of all game sessions of a host.
 type plays struct {
 	*testHost
 	mu  sync.Mutex
-	all []*play
+	all []*fakeGame
 }
 
 // startPlays starts a host whose games are plays; setup, which may be nil, is
 // called for each before it starts.
-func startPlays(t *testing.T, change func(*host.Config), setup func(*play)) (*testHost, *plays) {
+func startPlays(t *testing.T, change func(*host.Config), setup func(*fakeGame)) (*testHost, *plays) {
 	t.Helper()
 	games := &plays{}
 	games.testHost = startHost(t, change, func() script.Handler {
-		p := &play{}
+		p := &fakeGame{}
 		if setup != nil {
 			setup(p)
 		}
@@ -151,7 +51,7 @@ func startPlays(t *testing.T, change func(*host.Config), setup func(*play)) (*te
 }
 
 // only returns the play of the only game session.
-func (g *plays) only() *play {
+func (g *plays) only() *fakeGame {
 	g.Helper()
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -162,13 +62,13 @@ func (g *plays) only() *play {
 }
 
 // of returns the play of a game session.
-func (g *plays) of(game string) *play {
+func (g *plays) of(game string) *fakeGame {
 	g.Helper()
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, p := range g.all {
 		p.mu.Lock()
-		id := p.game
+		id := p.id
 		p.mu.Unlock()
 		if id == game {
 			return p
@@ -286,7 +186,7 @@ func (h *testHost) gotOne(c *stock.Client, want stock.Packet) stock.Event {
 }
 
 // saw checks that the named callback saw the op code exactly once, as want.
-func (h *testHost) saw(p *play, name string, want script.Message) {
+func (h *testHost) saw(p *fakeGame, name string, want script.Message) {
 	h.Helper()
 	got := p.messages(name, want.OpCode)
 	if len(got) == 1 && len(got[0].Payload) == 0 && len(want.Payload) == 0 {
@@ -297,7 +197,7 @@ func (h *testHost) saw(p *play, name string, want script.Message) {
 	}
 }
 
-func (h *testHost) sawNone(p *play, op int32, names ...string) {
+func (h *testHost) sawNone(p *fakeGame, op int32, names ...string) {
 	h.Helper()
 	for _, name := range names {
 		if got := p.messages(name, op); len(got) > 0 {
@@ -330,7 +230,7 @@ func TestAMessageToTheServerCallsOnMessageOnceAndRelaysNothing(t *testing.T) {
 // RT-36.
 func TestATargetPlayerGetsItAloneIfTheGateSaysSo(t *testing.T) {
 	const free, refused, panics, self, both, unknown = 200, 210, 220, 230, 240, 250
-	h, games := startPlays(t, nil, func(p *play) {
+	h, games := startPlays(t, nil, func(p *fakeGame) {
 		p.toPlayer = func(m *script.Message) bool {
 			if m.OpCode/10*10 == panics {
 				panic("gate")
@@ -381,7 +281,7 @@ func TestATargetPlayerGetsItAloneIfTheGateSaysSo(t *testing.T) {
 // RT-37.
 func TestGroupMinusOneReachesAllPlayersTheSenderIncluded(t *testing.T) {
 	const free, refused, panics, odd = 300, 310, 320, 330
-	h, games := startPlays(t, nil, func(p *play) {
+	h, games := startPlays(t, nil, func(p *fakeGame) {
 		p.toGroup = func(m *script.Message) bool {
 			if m.OpCode/10*10 == panics {
 				panic("gate")
@@ -810,8 +710,8 @@ func TestReliableMessagesBehindGroupOperationsAreNotLost(t *testing.T) {
 	const rounds, each, op = 500, 4, 1050
 	entered, release := make(chan struct{}), make(chan struct{})
 	let := sync.OnceFunc(func() { close(release) })
-	h, _ := startPlays(t, unlimited, func(p *play) {
-		p.onMessage = func(script.Session, *script.Message) {
+	h, _ := startPlays(t, unlimited, func(p *fakeGame) {
+		p.message = func(script.Session, *script.Message) {
 			close(entered)
 			<-release
 		}
@@ -916,8 +816,8 @@ func TestDeliveredPacketsHaveNoOtherFields(t *testing.T) {
 
 func TestHandlerAnswersInOnMessage(t *testing.T) {
 	const ask, answer = 1300, 1400
-	h, games := startPlays(t, nil, func(p *play) {
-		p.onMessage = func(s script.Session, m *script.Message) {
+	h, games := startPlays(t, nil, func(p *fakeGame) {
+		p.message = func(s script.Session, m *script.Message) {
 			out := script.Outgoing{OpCode: m.OpCode + answer - ask, Sender: s.ServerID(), Payload: append([]byte("re:"), m.Payload...)}
 			switch m.Text() {
 			case "fast":
@@ -958,9 +858,9 @@ func TestHandlerAnswersInOnMessage(t *testing.T) {
 
 func TestMessagesOfOneCallbackLeaveInCallOrder(t *testing.T) {
 	const op, rounds, each = 1500, 50, 12
-	h, _ := startPlays(t, unlimited, func(p *play) {
+	h, _ := startPlays(t, unlimited, func(p *fakeGame) {
 		n := 0
-		p.onMessage = func(s script.Session, _ *script.Message) {
+		p.message = func(s script.Session, _ *script.Message) {
 			for range each / 3 {
 				for _, send := range []func(script.Outgoing){
 					func(m script.Outgoing) { s.SendReliableMessage(m, 1) },
@@ -996,9 +896,9 @@ func TestGroupGatesThatRefuseOrPanicCountAsNo(t *testing.T) {
 		}
 		return g == free
 	}
-	h, games := startPlays(t, unlimited, func(p *play) {
-		p.join = func(g messages.GroupID, who messages.PeerID) bool { return who == 2 || decide(g, who) }
-		p.leave = decide
+	h, games := startPlays(t, unlimited, func(p *fakeGame) {
+		p.joinGroup = func(g messages.GroupID, who messages.PeerID) bool { return who == 2 || decide(g, who) }
+		p.leaveGroup = decide
 	})
 	c := h.fastPlayers(2, stock.Options{})
 	update := func(from *stock.Client, group int32, members ...int32) {
@@ -1049,8 +949,8 @@ func TestGroupGatesThatRefuseOrPanicCountAsNo(t *testing.T) {
 
 // A panic in onMessage costs that message alone.
 func TestOnMessageThatPanicsHarmsNothing(t *testing.T) {
-	h, _ := startPlays(t, nil, func(p *play) {
-		p.onMessage = func(s script.Session, m *script.Message) {
+	h, _ := startPlays(t, nil, func(p *fakeGame) {
+		p.message = func(s script.Session, m *script.Message) {
 			s.SendReliableMessage(script.Outgoing{OpCode: 1701, Sender: -1, Payload: m.Payload}, m.Sender)
 			panic("after the answer")
 		}

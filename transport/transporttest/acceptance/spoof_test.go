@@ -288,8 +288,8 @@ func TestSpoof_ReplayedDatagrams(t *testing.T) {
 // as large as what asked for it, and no game data goes there.
 func TestSpoof_Amplification(t *testing.T) {
 	const talk = 100
-	h, _ := startPlays(t, nil, func(p *play) {
-		p.onMessage = func(s script.Session, m *script.Message) {
+	h, _ := startPlays(t, nil, func(p *fakeGame) {
+		p.message = func(s script.Session, m *script.Message) {
 			s.SendMessage(script.Outgoing{OpCode: 20, Sender: -1, Payload: m.Payload}, 1)
 			s.SendGroupMessage(script.Outgoing{OpCode: 21, Sender: -1, Payload: m.Payload}, s.AllPlayersGroupID())
 		}
