@@ -50,7 +50,7 @@ func (gs *games) onTerminateGameSession(m stage.Request[messages.TerminateGameSe
 			Apply: func() {
 				e.published.Terminating(end.StatusReason)
 				if e.ref != nil && (!again || m.Request.Force) {
-					e.ref.Tell(end)
+					e.end(end)
 				}
 			},
 			Refused: func() {
@@ -71,5 +71,13 @@ func (gs *games) onGiveUp(m GiveUp) {
 	}
 	e.published.Terminating(endForced.StatusReason)
 	gs.storeChange(e)
-	e.ref.Tell(endForced)
+	e.end(endForced)
+}
+
+// end ends a game session; by force also one whose script is in a loop.
+func (e *entry) end(t gamesession.Terminate) {
+	e.ref.Tell(t)
+	if t.Force && e.process != nil {
+		e.process.Stop(t.Text)
+	}
 }

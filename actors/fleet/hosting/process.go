@@ -15,6 +15,14 @@ type Process struct {
 	config   *ProcessConfig
 	program  *program
 	location string
+	handler  script.Handler // once started
+}
+
+// Stop ends a call that the process is in soon: its game session is to end.
+func (p *Process) Stop(reason string) {
+	if s, ok := p.handler.(script.Stopper); ok {
+		s.Stop(reason)
+	}
 }
 
 // Version is the version of the script that the process runs.
@@ -85,6 +93,7 @@ func (h *Hosting) Start(p *Process, o gamesession.Options, log func() script.Sin
 		if i.state == ready && i.program == p.program {
 			i.drop()
 			delete(h.standbys, i.ref)
+			p.handler = i.handler
 			i.log.Pass(log()) // and its use of the program is the game session's
 			i.ref.Tell(gamesession.Assign{Record: o.Record, Publisher: o.Publisher})
 			return i.ref, nil
@@ -96,7 +105,7 @@ func (h *Hosting) Start(p *Process, o gamesession.Options, log func() script.Sin
 // StartNew gives a game session a process that is started for it.
 func (h *Hosting) StartNew(p *Process, o gamesession.Options, sink func() script.Sink) (*stage.Ref, error) {
 	log := script.NewLog(sink(), script.LevelOf(p.config.spec.Parameters), h.c.Stage().Now)
-	ref, err := h.spawn(p.config, p.program, o, log)
+	ref, handler, err := h.spawn(p.config, p.program, o, log)
 	if err != nil {
 		log.Error("the script cannot be started:", err)
 		log.Close()
@@ -104,6 +113,7 @@ func (h *Hosting) StartNew(p *Process, o gamesession.Options, sink func() script
 		h.o.Catalog.FleetEvent(id, catalog.EventCrashed, "a process could not be started: "+err.Error())
 		return nil, messages.Errorf(messages.Internal, "a process of fleet %s could not be started: %v", id, err)
 	}
+	p.handler = handler
 	return ref, nil
 }
 
@@ -112,6 +122,7 @@ func (h *Hosting) StartNew(p *Process, o gamesession.Options, sink func() script
 // may have the same program.
 func (p *Process) Again() *Process {
 	again := *p
+	again.handler = nil
 	if p.config.current != nil {
 		again.program = p.config.current
 	}
@@ -119,7 +130,10 @@ func (p *Process) Again() *Process {
 }
 
 // Release says that a process that was started has stopped.
-func (h *Hosting) Release(p *Process) { h.release(p.program) }
+func (h *Hosting) Release(p *Process) {
+	p.handler = nil // an ended game session is kept for long
+	h.release(p.program)
+}
 
 // Crashed writes down that a process ended by its own fault while it had a game session.
 func (h *Hosting) Crashed(p *Process, why string) {

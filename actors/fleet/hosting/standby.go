@@ -22,6 +22,7 @@ type standbyProcess struct {
 	program *program
 	log     *standbyLog
 	state   standbyState
+	handler script.Handler
 }
 
 type standbyState uint8
@@ -165,7 +166,7 @@ func (p *ProcessConfig) count(of *program) (n int) {
 func (h *Hosting) startStandby(p *ProcessConfig, of *program) bool {
 	i := &standbyProcess{config: p, program: of, log: new(standbyLog)}
 	var err error
-	if i.ref, err = h.spawn(p, of, gamesession.Options{}, script.NewLog(i.log, script.LevelOf(p.spec.Parameters), h.c.Stage().Now)); err != nil {
+	if i.ref, i.handler, err = h.spawn(p, of, gamesession.Options{}, script.NewLog(i.log, script.LevelOf(p.spec.Parameters), h.c.Stage().Now)); err != nil {
 		h.cannotStart(p, of, err.Error())
 		return false
 	}
@@ -175,7 +176,7 @@ func (h *Hosting) startStandby(p *ProcessConfig, of *program) bool {
 }
 
 // spawn starts a process, with what o says of its game session.
-func (h *Hosting) spawn(p *ProcessConfig, of *program, o gamesession.Options, log *script.Log) (*stage.Ref, error) {
+func (h *Hosting) spawn(p *ProcessConfig, of *program, o gamesession.Options, log *script.Log) (*stage.Ref, script.Handler, error) {
 	f := p.fleet.record
 	o.Fleet, o.Args, o.Log, o.Settings = h.c.Self(), strings.Fields(p.spec.Parameters), log, h.o.Settings(f)
 	limits := o.Settings.Mailbox
@@ -186,11 +187,11 @@ func (h *Hosting) spawn(p *ProcessConfig, of *program, o gamesession.Options, lo
 		Fleet: f, Args: o.Args, Log: log, Counters: h.c.Counters(), HandOver: ref.HandOver,
 		Stuck: func(reason string) { o.Fleet.Tell(Stuck{Ref: ref, Reason: reason}) },
 	}); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	of.users++
 	h.c.Spawn(ref, gamesession.New(o))
-	return ref, nil
+	return ref, o.Handler, nil
 }
 
 // newHandler makes the logic of one process. A panic in it is the engine's

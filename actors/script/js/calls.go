@@ -239,6 +239,10 @@ func (h *Handler) overdue(what string, verdict watchdog.Verdict) {
 	h.running = false
 	reason := what + " was interrupted: " + h.watch.Reason()
 	h.process.Log.At(script.LevelError, cmp.Or(h.interruptedAt.file, "script"), h.interruptedAt.row, reason+h.interruptedAt.stack)
+	if h.stopped.Load() { // the game session ends anyway, and by nobody's fault
+		h.stop(reason)
+		return
+	}
 	h.crash(reason)
 }
 

@@ -41,14 +41,16 @@ type Handler struct {
 	recent      recent
 	what        string // which call is under way
 	tick        time.Duration
-	dead        bool            // nothing of the script runs any more
-	running     bool            // a call is under way
-	direct      bool            // of a function of the script's without the glue, which is to report what it throws
-	interrupted atomic.Bool     // by the watchdog
-	givenUp     atomic.Bool     // a call goes on that will not return
-	ticks       []func()        // of process.nextTick
-	rejections  []*goja.Promise // that nobody handles
-	decided     []decision      // that promises have brought during this call
+	dead        bool                           // nothing of the script runs any more
+	running     bool                           // a call is under way
+	direct      bool                           // of a function of the script's without the glue, which is to report what it throws
+	interrupted atomic.Bool                    // by the watchdog
+	stopping    atomic.Pointer[watchdog.Watch] // what Stop uses; nil before Init
+	stopped     atomic.Bool                    // Stop was called
+	givenUp     atomic.Bool                    // a call goes on that will not return
+	ticks       []func()                       // of process.nextTick
+	rejections  []*goja.Promise                // that nobody handles
+	decided     []decision                     // that promises have brought during this call
 	jobs        jobs
 	timers      timers
 
@@ -81,6 +83,7 @@ const sweepMin = 256
 var (
 	_ script.Handler = (*Handler)(nil)
 	_ script.Closer  = (*Handler)(nil)
+	_ script.Stopper = (*Handler)(nil)
 )
 
 func newHandler(p *Program, process script.Process) *Handler {
@@ -122,6 +125,7 @@ func (h *Handler) open() error {
 		Limit: h.program.limits.Callback, MemoryMax: h.program.limits.MemoryMax, Held: h.held,
 		Interrupt: h.interrupt, Stuck: h.stuck, Long: h.process.HandOver,
 	})
+	h.stopping.Store(h.watch)
 	return nil
 }
 
@@ -157,6 +161,17 @@ func (h *Handler) first(what string, f func() error) error {
 
 // errLogged is an error that the log has already.
 var errLogged = errors.New("see the log")
+
+// stopLimit is how long a call may go on whose game session is to end at once.
+const stopLimit = 300 * time.Millisecond
+
+// Stop implements script.Stopper.
+func (h *Handler) Stop(reason string) {
+	h.stopped.Store(true)
+	if w := h.stopping.Load(); w != nil {
+		w.EndWithin(stopLimit, reason)
+	}
+}
 
 // Close implements script.Closer. It may come while a call that is given up goes on,
 // then it touches nothing that is the call's.

@@ -91,6 +91,8 @@ type Watch struct {
 	seen    int64 // since, as it was last looked at
 	heap    int64 // the least that the process had since it first was, or was found too large last
 	firedAt time.Duration
+	endBy   time.Duration // after which a call under way is interrupted, whatever Options.Limit; 0: none
+	endWhy  string
 	reason  string // written before since becomes fired
 }
 
@@ -162,6 +164,16 @@ func (w *Watch) End() (time.Duration, Verdict) {
 
 // Reason says why the last call was not InTime. For the owner, after End.
 func (w *Watch) Reason() string { return w.reason }
+
+// EndWithin has a call interrupted that is still under way after a while, and each later one. It may
+// be called from any goroutine.
+func (w *Watch) EndWithin(d time.Duration, reason string) {
+	w.watchdog.mu.Lock()
+	defer w.watchdog.mu.Unlock()
+	if w.endBy == 0 {
+		w.endBy, w.endWhy = time.Since(w.worker.start)+d, reason
+	}
+}
 
 func (d *Watchdog) run(k *worker) {
 	ticker := time.NewTicker(period)
@@ -237,6 +249,9 @@ func (w *Watch) judge(since int64, now time.Duration) (tell func(reason string))
 			return w.o.Stuck
 		}
 		return nil
+	}
+	if w.endBy > 0 && now >= w.endBy {
+		return w.fire(since, now, w.endWhy)
 	}
 	if w.o.Limit <= 0 || now+oldest-time.Duration(since) < w.o.Limit {
 		return nil
