@@ -39,9 +39,12 @@ type playerSession struct {
 
 // presence is how far a player is in the game.
 //
-//	reserved -> joining -> playing -> leaving -> gone
-//	   ^----------'           '------------------^ |
-//	   '-------------- rejoin ---------------------'
+//	reserved -> joining           startJoining
+//	joining  -> reserved          stopJoining: not accepted
+//	joining  -> playing           enter
+//	playing  -> leaving -> gone   remove, leave; without leaving if no callback runs
+//	gone     -> reserved          comeBack
+//	reserved -> gone              remove: its actor has crashed too often
 type presence uint8
 
 const (

@@ -185,7 +185,7 @@ func (s *playerSessionView) record(g *messages.GameSession) *messages.PlayerSess
 	return r
 }
 
-// reservePlaces adds new player sessions, which are not shown yet. They are appended to the
+// reserveViews adds new player sessions, which are not shown yet. They are appended to the
 // list that readers may hold: they see no more than their length.
 func (a *Actor) reserveViews(made []*playerSessionView) {
 	p := a.o.Publisher
@@ -229,7 +229,7 @@ func (p *Publisher) count(change func()) {
 	p.current.Store(int64(max(0, p.reserved-p.hidden)))
 }
 
-// countViews counts anew after a player session has changed.
+// countViews updates the published counts after a player session has changed.
 func (a *Actor) countViews(s *playerSession) {
 	p := a.o.Publisher
 	p.count(func() {
