@@ -38,5 +38,5 @@ func lock(path string) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	return func() { f.Close() }, nil
+	return func() { release(f); f.Close() }, nil
 }

@@ -18,6 +18,10 @@ func take(f *os.File) error {
 	return err
 }
 
+// release ends the lock. Closing the file is not enough: a process that is being started at this
+// moment holds a copy of it until it runs its own program.
+func release(f *os.File) { _ = unix.Flock(int(f.Fd()), unix.LOCK_UN) }
+
 // syncDir makes the names in a folder durable.
 func syncDir(dir string) error {
 	f, err := os.Open(dir)

@@ -17,5 +17,8 @@ func take(f *os.File) error {
 	return err
 }
 
+// release does nothing: closing the file ends the lock.
+func release(*os.File) {}
+
 // syncDir does nothing: folders cannot be synced here.
 func syncDir(string) error { return nil }
