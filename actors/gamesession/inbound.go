@@ -24,6 +24,11 @@ const (
 	Nothing
 )
 
+// GroupOperation reports whether packets of the kind are limited as operations on groups.
+func (k Kind) GroupOperation() bool {
+	return k == JoinGroup || k == LeaveGroup || k == RequestMembership
+}
+
 // Inbound is one packet of a logged-in player, decoded and checked by its connection's
 // reader. It is pooled: either Post or Release it.
 type Inbound struct {

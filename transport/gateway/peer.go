@@ -255,7 +255,7 @@ func (p *peer) inbound(att *player.Attachment, h *wire.Header, reliable bool) *g
 		p.onMalformed()
 	case drop != 0:
 		p.drop(drop)
-	case kind != gamesession.Application && kind != gamesession.Ping && !p.rate.groupOp(&p.gateway.rates, p.gateway.clock()):
+	case kind.GroupOperation() && !p.rate.groupOp(&p.gateway.rates, p.gateway.clock()):
 		drop = counters.DropGroupRate
 		p.drop(drop)
 	}

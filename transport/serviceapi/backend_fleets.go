@@ -19,7 +19,8 @@ type FleetBackend interface {
 	AddFleetLocations(ctx context.Context, req messages.FleetLocations) (*messages.Fleet, error)
 	RemoveFleetLocations(ctx context.Context, req messages.FleetLocations) (*messages.Fleet, error)
 	// FleetUse answers what fleets have and use; unknown ids, and fleets that are not in
-	// the location, are left out.
+	// the location, are left out. Without a location it is each fleet's home location, not the
+	// sum of all.
 	FleetUse(ctx context.Context, q messages.FleetUseQuery) ([]messages.FleetUse, error)
 	// Instances answers the process groups of a fleet in one location. A location that
 	// the fleet does not have is NotFound.

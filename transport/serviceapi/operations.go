@@ -31,7 +31,8 @@ var (
 	}
 )
 
-// Operations are the names of all 120 operations of the service. The list must not be changed.
+// Operations are the names of all 120 operations of the service. Callers must not modify
+// the slice.
 var Operations = sync.OnceValue(func() []string {
 	var names []string
 	for _, o := range new(Server).operations() {

@@ -36,6 +36,8 @@ var (
 	number     = regexp.MustCompile(`\d+(?:\.\d+)*`)
 	outOfDate  = regexp.MustCompile(`\bTest(API)?Check\d|\bDESIGN(\.md)? \d|\b[Cc]hecks? \d+\b|\((?:[a-z-]+\.md )?[DRF]\d{1,2}[,)]|\b(?:realtime|service-api|reliability)\.md [DRF]\d`)
 	noTest     = regexp.MustCompile(`No test: \w{2,}`)
+	ranges     = regexp.MustCompile(`\b([A-Z]+)-\d+ to [A-Z]+-(\d+)`)
+	overview   = regexp.MustCompile(`^(?:Checks|Invariants): |^\| \[`) // a line that says which ids a text has
 	planned    = "Status: planned"
 	plannedTop = 10 // lines at the top of a text in which planned may stand
 )
@@ -96,6 +98,14 @@ func findSpec(pages []*page) (found []violation) {
 				for _, n := range number.FindAllString(m[2], -1) {
 					if !known[m[1]+" "+n] {
 						found = append(found, violation{p.file, line, fmt.Sprintf("%s.md has no section %s", m[1], n)})
+					}
+				}
+			}
+			if strings.HasPrefix(p.file, specDir) && overview.MatchString(text) {
+				for _, m := range ranges.FindAllStringSubmatch(text, -1) {
+					last, _ := strconv.Atoi(m[2])
+					if next := fmt.Sprintf("%s-%d", m[1], last+1); defs[next].page != nil {
+						found = append(found, violation{p.file, line, fmt.Sprintf("%s: there is %s, too", m[0], next)})
 					}
 				}
 			}
