@@ -50,9 +50,11 @@ var frame = regexp.MustCompile(`(?m)^\tat (.*?)\(\d+\)(\)?)$`)
 
 // stack returns a stack in the form of Node.js.
 func stack(text string) string {
-	if !strings.Contains(text, "\n\tat ") {
-		return strings.TrimSuffix(text, "\n")
+	text = strings.TrimSuffix(text, "\n")
+	first := strings.Index(text, "\n\tat ") // before it is the message, which may be long
+	if first < 0 {
+		return text
 	}
-	text = frame.ReplaceAllString(strings.TrimSuffix(text, "\n"), "    at $1$2")
-	return strings.ReplaceAll(text, "\n\tat ", "\n    at ")
+	frames := frame.ReplaceAllString(text[first:], "    at $1$2")
+	return text[:first] + strings.ReplaceAll(frames, "\n\tat ", "\n    at ")
 }
