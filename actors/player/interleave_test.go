@@ -455,7 +455,7 @@ func TestEveryInterleaving(t *testing.T) {
 				t.Skip("one goroutine; make test runs it without the race detector")
 			}
 			if p.long && testing.Short() {
-				t.Skip("long")
+				t.Skip("a plan of some seconds: without -short")
 			}
 			t.Parallel()
 			start := time.Now()

@@ -214,17 +214,17 @@ func (h *Handler) refuseCircle(of, prototype goja.Value) {
 // handlers of proxies. It throws if they lead to too many proxies. A circle of prototypes alone
 // the engine refuses.
 func (h *Handler) reaches(to *goja.Object, from ...goja.Value) bool {
-	var todo []*goja.Object
+	var pending []*goja.Object
 	for _, v := range from {
 		if o, ok := v.(*goja.Object); ok {
-			todo = append(todo, o)
+			pending = append(pending, o)
 		}
 	}
 	var proxies map[*goja.Object]bool
 	throughProxy := false
-	for n := 1; len(todo) > 0; n++ {
-		o := todo[len(todo)-1]
-		todo = todo[:len(todo)-1]
+	for n := 1; len(pending) > 0; n++ {
+		o := pending[len(pending)-1]
+		pending = pending[:len(pending)-1]
 		for ; o != nil; n++ {
 			if n%1024 == 0 {
 				h.look()
@@ -251,7 +251,7 @@ func (h *Handler) reaches(to *goja.Object, from ...goja.Value) bool {
 				panic(h.rangeError("more than %d proxies lie behind each other: the embedded engine has no more", proxiesMax))
 			}
 			if handler := p.Handler(); handler != nil {
-				todo = append(todo, handler)
+				pending = append(pending, handler)
 			}
 			o = p.Target()
 		}

@@ -13,10 +13,10 @@ func (h *Handler) held(limit int64) int64 {
 	m := meter{limit: limit, seen: make(map[uintptr]struct{}), types: make(map[reflect.Type]shape)}
 	m.add(reflect.ValueOf(h.vm))
 	m.add(reflect.ValueOf(h.ticks))
-	for len(m.todo) > 0 && m.bytes <= limit {
-		last := len(m.todo) - 1
-		v := m.todo[last]
-		m.todo = m.todo[:last]
+	for len(m.pending) > 0 && m.bytes <= limit {
+		last := len(m.pending) - 1
+		v := m.pending[last]
+		m.pending = m.pending[:last]
 		m.into(v)
 	}
 	return m.bytes
@@ -34,7 +34,7 @@ type meter struct {
 	bytes, limit int64
 	seen         map[uintptr]struct{}
 	types        map[reflect.Type]shape
-	todo         []reflect.Value // memory that is counted, with values to look at
+	pending      []reflect.Value // memory that is counted, with values to look at
 }
 
 // shape is what is known of a type.
@@ -78,7 +78,7 @@ func (m *meter) add(v reflect.Value) {
 			if e := v.Elem(); e.Kind() == reflect.Slice {
 				m.add(e) // counted as a whole where nothing in it points further
 			} else {
-				m.todo = append(m.todo, e)
+				m.pending = append(m.pending, e)
 			}
 		}
 	case reflect.Interface:
@@ -102,14 +102,14 @@ func (m *meter) add(v reflect.Value) {
 		}
 		m.bytes += int64(v.Cap()) * int64(v.Type().Elem().Size())
 		if points(v.Type().Elem()) {
-			m.todo = append(m.todo, v)
+			m.pending = append(m.pending, v)
 		}
 	case reflect.Map:
 		if v.IsNil() || !m.fresh(v.Pointer()) {
 			return
 		}
 		m.bytes += int64(v.Len()) * int64(v.Type().Key().Size()+v.Type().Elem().Size()+1)
-		m.todo = append(m.todo, v)
+		m.pending = append(m.pending, v)
 	case reflect.Func:
 		if !v.IsNil() {
 			m.bytes += closureBytes
