@@ -100,6 +100,7 @@ func (r *reader) Read(p []byte) (int, error) {
 		default:
 			select {
 			case <-wait:
+			case <-r.store.done:
 			case <-r.ctx.Done():
 				return 0, context.Cause(r.ctx)
 			}

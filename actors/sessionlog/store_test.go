@@ -562,6 +562,32 @@ func TestFollowEnds(t *testing.T) {
 	}
 }
 
+func TestCloseEndsEveryFollow(t *testing.T) {
+	for range 20 {
+		synctest.Test(t, func(t *testing.T) {
+			s := open(t, t.TempDir(), Options{})
+			k := s.Open("a")
+			k.Write(line("1"))
+			var all sync.WaitGroup
+			for range 50 {
+				r, err := s.Follow(t.Context(), "a")
+				if err != nil {
+					t.Fatal(err)
+				}
+				all.Go(func() {
+					defer r.Close()
+					if _, err := io.Copy(io.Discard, r); err != nil {
+						t.Error(err)
+					}
+				})
+			}
+			synctest.Wait() // each of them waits for more
+			s.Close()
+			all.Wait()
+		})
+	}
+}
+
 // Many write, many read, in real time: nothing is torn, out of order, or missing
 // without being said.
 func TestManyAtOnce(t *testing.T) {

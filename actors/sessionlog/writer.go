@@ -39,7 +39,6 @@ func (s *Store) run() {
 		case <-s.quit:
 			s.flush()
 			s.closeFiles()
-			s.announce()
 			return
 		}
 	}
