@@ -2,9 +2,9 @@ package messages
 
 import "strconv"
 
-// CloseReason says why the host ended a connection. The number is the
-// WebSocket close code, stable for ever: 1000 to 1015 are RFC 6455 section 7.4,
-// 4000 to 4999 are Troupe's. Retry says what the client should do next.
+// CloseReason says why the host ended a connection. The number is the WebSocket
+// close code and never changes: 1000 to 1015 are those of RFC 6455 section 7.4, 4000
+// to 4999 are Troupe's. Retry says what the client should do next.
 type CloseReason uint16
 
 // Close reasons. Numbers 4001 and 4008 to 4010 are fixed by reliability.md 2.4 to

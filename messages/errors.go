@@ -30,14 +30,14 @@ var errorCodeNames = [...]string{"", "invalid request", "not found", "invalid fl
 // String returns the code's name.
 func (c ErrorCode) String() string { return nameOf(errorCodeNames[:], int(c)) }
 
-// Error is a refusal with a text for the caller. Bugs are not Errors: they panic, and a guard
-// contains the panic.
+// Error is a refusal with a text for the caller. A bug is not an Error: it panics, and the
+// panic ends one actor only.
 type Error struct {
 	Code ErrorCode
 	Text string
 }
 
-// Error returns the text alone, which is written for the API's caller.
+// Error returns the text, which is written for the API's caller.
 func (e *Error) Error() string { return e.Text }
 
 // Is makes errors.Is(err, &Error{Code: c}) compare by code.

@@ -59,7 +59,7 @@ type FleetUse struct {
 	Pending, Active, Idle, Terminating int
 	Processes                          int // ready or with a game session
 	GameSessions                       int // ACTIVE
-	Players, PlayersMax                int // ACTIVE player sessions, and seats, of those
+	Players, PlayersMax                int // player sessions of those: ACTIVE, and the maximum
 }
 
 // Instance is one process group of a fleet.
@@ -115,7 +115,7 @@ type UpdateTags struct {
 // TagsMax bounds the tags of one resource (service-api.md 2.11).
 const TagsMax = 50
 
-// ChangeTags returns the tags after a change, and leaves had as it is. The error is
+// ChangeTags returns the tags after a change; it does not modify had. The error is
 // TaggingFailed if there are more than TagsMax.
 func ChangeTags(had map[string]string, by UpdateTags) (map[string]string, error) {
 	now := make(map[string]string, len(had)+len(by.Set))

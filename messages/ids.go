@@ -27,7 +27,7 @@ const (
 // GameSessionID is the ARN of a game session (service-api.md 2.2).
 type GameSessionID string
 
-// PlayerSessionID is the 128-bit secret `psess-<uuid>` a player logs in with.
+// PlayerSessionID is the 128-bit secret `psess-<uuid>` with which a player logs in.
 // Log it only through Short.
 type PlayerSessionID string
 

@@ -10,7 +10,7 @@ import (
 type Location struct {
 	Name            string
 	GameSessionsMax int     // at a time, of all fleets together; 0: no bound
-	Cost            float64 // per hour, of a fleet that says nothing itself
+	Cost            float64 // per hour, of fleets without a cost of their own
 	Created         time.Time
 	Tags            map[string]string
 }

@@ -19,8 +19,8 @@ const (
 	PriorityLocation    Priority = "LOCATION"
 )
 
-// LatencyPolicy limits the latency that players may have reported for a location, for a time
-// (service-api.md 3.2).
+// LatencyPolicy bounds, for a time, the latency that each player may have reported for a
+// location (service-api.md 3.2).
 type LatencyPolicy struct {
 	Max      int           // ms
 	Duration time.Duration // 0: until the queue's timeout
@@ -70,7 +70,7 @@ type PlayerLatency struct {
 	Latency  float32 // ms
 }
 
-// PlacedPlayer is a player's player session in a fulfilled placement.
+// PlacedPlayer is a player and its player session in a fulfilled placement.
 type PlacedPlayer struct {
 	PlayerID        PlayerID
 	PlayerSessionID PlayerSessionID

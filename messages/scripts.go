@@ -58,7 +58,7 @@ type RuntimeConfiguration struct {
 type CreateFleet struct {
 	Name, Description string
 	ScriptID          ScriptID
-	LaunchPath        string // without processes in Runtime: of its one process
+	LaunchPath        string // of its one process, if Runtime has no processes
 	LaunchParams      string
 	Runtime           RuntimeConfiguration
 	Certificates      bool

@@ -140,7 +140,7 @@ func (a *Actor) onLogin(l *player.Login) {
 	case s == nil:
 		l.From.Refuse(0)
 	case a.phase != active:
-		a.refuse(l, wire.RefusedEnded)
+		a.refuse(l, wire.RefusedGameSessionEnded)
 	case s.presence >= leaving && s.ref != nil: // the actor of its last stay has to stop first
 		if s.nextLogin != nil {
 			s.nextLogin.From.Refuse(player.RetrySoon)
@@ -167,7 +167,7 @@ func (a *Actor) rejoin(s *playerSession, l *player.Login) {
 	free := a.o.Publisher.session.Load().MaxPlayers - (len(a.order) - a.finished)
 	switch {
 	case !a.o.Rejoin || a.window == 0 || !s.mayRejoin() || l.Token != "":
-		a.refuse(l, wire.RefusedSeat)
+		a.refuse(l, wire.RefusedPlayerSessionEnded)
 		return
 	case free <= 0 || a.full():
 		a.refuse(l, wire.RefusedFull)
@@ -193,7 +193,7 @@ func (a *Actor) onGateAsked(m player.GateAsked) {
 	if a.phase != active || a.full() {
 		why := wire.RefusedFull
 		if a.phase != active {
-			why = wire.RefusedEnded
+			why = wire.RefusedGameSessionEnded
 		}
 		s.ref.Tell(player.GateAnswer{Attempt: m.Attempt, Why: why})
 		return

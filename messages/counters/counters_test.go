@@ -42,7 +42,7 @@ func check[L Label](t *testing.T, first, last L) {
 	}
 }
 
-// Every number of a Set says how it is shown, and no two alike.
+// Every field of a Set declares a metric, each with a name of its own.
 func TestEveryNumberIsAMetric(t *testing.T) {
 	form := regexp.MustCompile(`^troupe_[a-z_]+$`)
 	seen := map[string]bool{}

@@ -6,7 +6,7 @@ type RecordDrop uint8
 
 // Record drops. DTLS first, then KCP.
 const (
-	RecordMalformed      RecordDrop = iota + 1 // no DTLS record, or a length that lies
+	RecordMalformed      RecordDrop = iota + 1 // no DTLS record, or a wrong length
 	RecordUnknownAddress                       // not a ClientHello, from an unknown address
 	RecordForged                               // does not decrypt
 	RecordReplayed                             // number seen before, or older than the window
@@ -19,7 +19,7 @@ const (
 	RecordEarly                                // application data before the end of the handshake, beyond the buffer
 	RecordNotSent                              // the kernel did not take it
 	RecordExhausted                            // the association has used up its record numbers
-	SegmentMalformed                           // no KCP segments, or a length that lies
+	SegmentMalformed                           // no KCP segments, or a wrong length
 	SegmentTooLarge                            // a segment too large for the control block
 	SegmentConversation                        // another conversation number
 	SegmentFrame                               // a frame type that does not exist
@@ -42,8 +42,8 @@ const (
 	HandshakeFailed                                   // the peers did not agree, or the peer broke a rule
 	HandshakeTimedOut                                 // not finished in time
 	HandshakeEvicted                                  // unverified, displaced by a newer one
-	HandshakeRefusedTotal                             // too many half-open in all
-	HandshakeRefusedPerIP                             // too many half-open of one address
+	HandshakeRefusedTotal                             // too many half-open handshakes
+	HandshakeRefusedPerIP                             // too many half-open handshakes of one address
 	HandshakeRefusedRate                              // too many new ones per second
 	HandshakeRefusedFull                              // too many associations
 	HandshakeRefusedGate                              // the address is not allowed

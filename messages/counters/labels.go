@@ -24,10 +24,10 @@ var channelNames = []string{"", "ws", "wss", "kcp", "udp", "dtls"}
 // String returns the label value.
 func (c Channel) String() string { return name(channelNames, uint8(c)) }
 
-// ChannelPair is the channel of a player's previous connection and that of the new one.
+// ChannelPair is the channels of a player's previous and new connection.
 type ChannelPair uint8
 
-// lastReliable is the last of the channels that a player can log in on.
+// lastReliable is the last of the channels by which a player can log in.
 const lastReliable = ChannelPair(KCP)
 
 // PairOf returns the pair of two reliable channels.

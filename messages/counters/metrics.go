@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Metric is a number of a Set as it is exposed.
+// Metric is one number of a Set, with its name and help text.
 type Metric struct {
 	Name, Help string
-	Label      string // of a number with one value per label; else empty
+	Label      string // name of the label of a Vec; else empty
 	// Number points to the field of the Set.
 	Number any
 }

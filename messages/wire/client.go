@@ -1,18 +1,18 @@
 package wire
 
-// Units a client sends: for our own client, the benches and tests. Each function
-// appends one whole unit to dst and returns it; with room in dst none allocates.
-// Peer is the client's own peer id; seq its fast-channel counter (spec section
-// 9), 0 for a unit that goes by WebSocket.
+// Units that a client sends: for our own client, the benches and tests. Each
+// function appends one whole unit to dst and returns it; with room in dst none
+// allocates. Peer is the client's own peer id; seq is its fast-channel counter
+// (realtime.md 9), 0 for a unit that goes by WebSocket.
 
-// AppendMessage appends the unit of any packet: all of h is written as it is.
+// AppendMessage appends the unit of any packet: all fields of h are written.
 // For an application message set OpCode, Sender, targets, Reliable and Payload,
 // and Sequence on the fast channel (realtime.md 5).
 func AppendMessage(dst []byte, h *Header) []byte {
 	return h.Append(appendVarint(dst, uint64(h.Size())))
 }
 
-// AppendLogin appends LOGIN, to be sent by WebSocket first of all. Payload is
+// AppendLogin appends LOGIN, the first packet of a WebSocket. Payload is
 // the game's connection payload, at most PayloadMax bytes. The strings of l must
 // be valid UTF-8, or the server refuses the packet.
 func AppendLogin(dst []byte, l *Login, payload []byte) []byte {
@@ -23,8 +23,8 @@ func AppendLogin(dst []byte, l *Login, payload []byte) []byte {
 	})
 }
 
-// AppendAck appends an acknowledgement that no other packet carries: a reliable
-// packet of op code 0 with nothing but the number. Both sides may send it.
+// AppendAck appends an acknowledgement as a packet of its own: reliable, op code
+// 0, and only the number. Both sides may send it.
 func AppendAck(dst []byte, ack uint64) []byte {
 	return AppendMessage(dst, &Header{Reliable: true, Ack: ack})
 }

@@ -32,7 +32,7 @@ func sameScalars(h *Header, p *pb.Packet) bool {
 		h.RelSeq == p.RelSeq && h.Ack == p.Ack
 }
 
-// handOf gives what the hand-written parser should make of p's inner message.
+// handOf returns the result that the hand-written parser should have for p's inner message.
 func handOf(p *pb.Packet) any {
 	switch m := p.Message.(type) {
 	case *pb.Packet_Login:
@@ -84,7 +84,7 @@ func normal(inner any) any {
 	return inner
 }
 
-// checkAgainstGenerated fails unless both decoders make the same of packet.
+// checkAgainstGenerated fails unless both decoders have the same result for packet.
 func checkAgainstGenerated(t *testing.T, packet []byte) {
 	t.Helper()
 	var h Header

@@ -1,6 +1,6 @@
-// Package wire is the bytes of the Realtime protocol: units, packets, op codes
-// and limits. It turns received bytes into a [Header] and outgoing messages into
-// a [Frame], and it knows nothing of connections, players or actors.
+// Package wire encodes and decodes the Realtime protocol: units, packets, op
+// codes and limits. It turns received bytes into a [Header] and outgoing messages
+// into a [Frame]. It does not know connections, players or actors.
 //
 // # Units and packets
 //
@@ -14,24 +14,24 @@
 //
 // Decoding copies nothing: the slices of a Header point into the input, whose
 // owner decides how long they live. Strings of the login and identity messages
-// are copies. A Frame owns its bytes, is immutable once built, and lives as long
-// as somebody holds a reference; whoever got it from a constructor or from
-// Retain must Release it once.
+// are copies. A Frame owns its bytes, is immutable once built, and counts its
+// references: each constructor and each Retain returns one, which must be
+// released once.
 //
 // # Two codecs
 //
 // Package pb holds the generated code. The message path uses the hand-written
 // codec here, which is several times cheaper and does not allocate; fuzz tests
-// hold the two to the same answers. Where a decoder may choose, the choice is
-// the generated one's: a known field with a foreign wire type is an unknown
-// field, the last value of a repeated scalar counts, and a member of the oneof
-// that comes several times in a row is merged. One difference is deliberate:
-// unknown groups nest at most [GroupDepthMax] deep here.
+// compare the two. Where protobuf leaves a choice to the decoder, both choose
+// the same: a known field with a wrong wire type is an unknown field, the last
+// value of a repeated scalar wins, and consecutive copies of one oneof member
+// are merged. One difference is deliberate: unknown groups nest at most
+// [GroupDepthMax] deep here.
 //
 // # What it does not do
 //
-// It does not route, check senders, count sequences or enforce payload limits;
-// it names the limits, and the layers that know the direction apply them.
+// It does not route, check senders, count sequences or enforce payload limits.
+// It only defines the limits; the layers above enforce them.
 package wire
 
 //go:generate go run ./internal/gen -proto packet.proto -out pb

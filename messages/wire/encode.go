@@ -21,8 +21,8 @@ func (h *Header) Size() int {
 }
 
 // Append appends the packet, without unit length, to dst: all fields of h in
-// ascending order, defaults left out, Inner as the member of the oneof Command
-// names. What Parse decoded comes out again, except for unknown fields.
+// ascending order, defaults left out, Inner as the oneof member that Command
+// names. It writes every field that Parse has read; unknown fields are lost.
 func (h *Header) Append(dst []byte) []byte {
 	dst = appendUint64(dst, fieldOpCode, zigzag(h.OpCode))
 	dst = appendInt32(dst, fieldSequence, h.Sequence)

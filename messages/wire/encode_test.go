@@ -42,7 +42,7 @@ func packet(h *Header) *pb.Packet {
 	}
 }
 
-// failer is what tests, fuzz targets and property checks have in common.
+// failer has the methods that tests, fuzz targets and property checks share.
 type failer interface {
 	Helper()
 	Fatal(args ...any)

@@ -11,10 +11,9 @@ func (e malformed) Error() string { return string(e) }
 func (e malformed) Is(target error) bool { return target == ErrMalformed }
 
 // Errors of the decoders. Each matches itself and ErrMalformed with errors.Is;
-// a layer that only counts malformed packets (D-130) asks for
-// ErrMalformed.
+// a layer that only counts malformed packets (D-130) tests for ErrMalformed.
 var (
-	// ErrMalformed is the family of all errors below.
+	// ErrMalformed matches all errors below.
 	ErrMalformed error = malformed("wire: malformed packet")
 
 	// ErrTruncated: the input ends inside a length, a tag or a value.

@@ -19,8 +19,8 @@ const (
 // fieldMax is the largest field number of a message.
 const fieldMax = 1<<29 - 1
 
-// field is one field as it stands in a message: number varies, and either
-// varint or bytes holds the value, by typ. Other types are skipped values.
+// field is one decoded field. The value is in varint or bytes, depending on typ;
+// values of other wire types are skipped.
 type field struct {
 	number uint64
 	typ    uint8

@@ -9,21 +9,21 @@ const reliableSize = 2
 // channel. It is immutable once built and counts its references: a constructor
 // returns it with one, Retain adds one, Release gives one back, and the last
 // Release returns it to a pool. All methods may be called concurrently by
-// holders of references; using a Frame after the last Release panics where that
-// can be seen, and is a bug where it cannot.
+// holders of references. Using a Frame after the last Release is a bug; it
+// panics if the misuse is detected.
 //
-// Its bytes are the unit as WebSocket wants it:
+// Its bytes are the unit for WebSocket:
 //
 //	length | opCode | targetPlayer targetGroup sender | reliable | payload inner
 //	       ^ body   ^ seqAt                           ^ reliableAt
 //
-// For the fast channel the sequence number goes in at seqAt and the two bytes at
-// reliableAt are left out.
+// For the fast channel the sequence number is inserted at seqAt, and the two
+// bytes at reliableAt are left out.
 type Frame struct {
 	refs       atomic.Int32
 	class      int8 // index into classes, or classNone
 	command    Command
-	body       uint8 // where the packet begins: length of the length
+	body       uint8 // offset of the packet: size of the length varint
 	seqAt      uint8
 	reliableAt uint8
 
@@ -38,11 +38,10 @@ type Frame struct {
 }
 
 // NewFrame encodes an application message: op code, targets, sender and payload
-// of h, reliable always true. Sequence, Reliable, ClientVersion, Command, Inner
-// and the extension are not taken over: what of them a delivery has is decided
-// per recipient. H and its payload are not kept. In steady state it allocates
-// nothing, up to a payload of ScriptPayloadMax; larger frames work, but are not
-// pooled.
+// of h, reliable always true. The other fields of h are ignored; sequence, relSeq
+// and ack are added per recipient. H and its payload are not kept. In steady
+// state it allocates nothing, up to a payload of ScriptPayloadMax; larger frames
+// work, but are not pooled.
 func NewFrame(h *Header) *Frame {
 	return newFrame(&Header{
 		OpCode: h.OpCode, TargetPlayer: h.TargetPlayer, TargetGroup: h.TargetGroup,
@@ -77,22 +76,22 @@ func newFrame(h *Header) *Frame {
 // Retain adds a reference and returns f. It panics when f has none left.
 func (f *Frame) Retain() *Frame {
 	if f.refs.Add(1) <= 1 {
-		f.refs.Add(-1) // so that a Release after this cannot end it twice
+		f.refs.Add(-1) // otherwise a later Release would put it into the pool twice
 		panic("wire: Retain of a released Frame")
 	}
 	return f
 }
 
-// Release gives one reference back; the last one ends the frame's life. It
-// panics when f has none left.
+// Release gives one reference back; the last one returns the frame to its pool.
+// It panics when f has none left.
 func (f *Frame) Release() {
 	if f.last() {
 		giveFrame(f)
 	}
 }
 
-// ReleaseAll is Release of each of frames, for less if they are many. It leaves
-// nothing of use in the slice.
+// ReleaseAll releases each of frames, cheaper than one by one. It overwrites the
+// slice.
 func ReleaseAll(frames []*Frame) {
 	n := 0
 	for _, f := range frames {
@@ -161,8 +160,8 @@ func (f *Frame) AppendReliable(dst []byte) []byte {
 	return append(dst, f.unit...)
 }
 
-// AppendFast appends the unit for the fast channel: reliable left out, that is
-// false, and seq as the recipient's own sequence number, left out when it is 0
+// AppendFast appends the unit for the fast channel: without reliable, which means
+// false, and with seq, the recipient's own sequence number, left out when it is 0
 // (realtime.md 9).
 func (f *Frame) AppendFast(dst []byte, seq int32) []byte {
 	f.live()
@@ -174,7 +173,7 @@ func (f *Frame) AppendFast(dst []byte, seq int32) []byte {
 	return append(dst, f.unit[f.reliableAt+reliableSize:]...)
 }
 
-// NumbersMax is what relSeq, ack and a longer length add to a unit at most, in
+// NumbersMax is the most that relSeq, ack and a longer length add to a unit, in
 // bytes.
 const NumbersMax = 2*(2+10) + 1
 

@@ -60,8 +60,8 @@ func TestFrameLivesToTheLastRelease(t *testing.T) {
 	}
 }
 
-// Many are released like one by one: of all classes, more than a list has places for,
-// and those that somebody else still reads stay as they are.
+// ReleaseAll does the same as Release for each frame: with frames of all classes, more
+// than a list holds, and frames that have other references.
 func TestReleaseAll(t *testing.T) {
 	payload := bytes.Repeat([]byte{'x'}, ScriptPayloadMax)
 	for _, size := range []int{1, 300, 1, 1, 3000, ScriptPayloadMax, 1} {
@@ -115,7 +115,7 @@ func TestFrameCopiesItsPayload(t *testing.T) {
 	}
 }
 
-// A pool hands frames of one life to the next without a trace.
+// A reused frame shows nothing of its previous use.
 func TestFramesReusedFromThePool(t *testing.T) {
 	for range 100 {
 		NewMembershipUpdate(1, 2, 3, []int32{4, 5}).Release()

@@ -2,11 +2,11 @@ package wire
 
 import "sync"
 
-// classes are the sizes frames are pooled by, in bytes of one unit. The first
-// holds control packets and small state updates, which are most of the traffic;
-// then the limits of the protocol with their overhead: a fast payload, a client
-// payload, a script payload. Steps of about four waste little and keep the
-// number of pools small.
+// classes are the sizes by which frames are pooled, in bytes of one unit. The
+// first holds control packets and small state updates, which are most of the
+// traffic; others are the protocol's payload limits (fast, client, script) with
+// their overhead. Steps of about four waste little and keep the number of pools
+// small.
 var classes = [...]int{
 	128,
 	384,
@@ -16,14 +16,14 @@ var classes = [...]int{
 	ScriptPayloadMax + overheadMax,
 }
 
-// classNone marks a frame too large for the pools; the collector takes it.
+// classNone marks a frame too large for the pools; it is garbage collected.
 const classNone = -1
 
-// lists and pools hold released frames with their bytes, one of each for each
-// class; safe for concurrent use. Frames that wait for a confirmation come back in
-// bursts, seconds later, and a sync.Pool would have lost many of them to the
-// collector by the time they are needed. So a bounded list keeps some; what it has
-// no place for goes to the pool, which gives memory back.
+// lists and pools hold released frames with their bytes: one list and one pool
+// per class, safe for concurrent use. Unconfirmed frames are released in bursts,
+// seconds later, and the garbage collector would have taken many of them out of a
+// sync.Pool before they are needed again. So a bounded list keeps some; the pool
+// takes the rest.
 var (
 	lists [len(classes)]freeList
 	pools [len(classes)]sync.Pool
@@ -48,8 +48,7 @@ func (l *freeList) take() (f *Frame) {
 	return f
 }
 
-// give takes as many of frames, all of one class, as there is a place for, and returns
-// the others.
+// give keeps as many of frames, all of one class, as fit, and returns the others.
 func (l *freeList) give(frames []*Frame) (others []*Frame) {
 	l.mu.Lock()
 	n := min(len(frames), listBytesMax/classes[frames[0].class]-len(l.frames))
@@ -58,8 +57,8 @@ func (l *freeList) give(frames []*Frame) (others []*Frame) {
 	return frames[n:]
 }
 
-// takeFrame returns a frame whose unit has room for size bytes. Its fields
-// other than class and unit are those of its previous life.
+// takeFrame returns a frame whose unit has room for size bytes. All fields except
+// class and unit still have the values of its previous use.
 func takeFrame(size int) *Frame {
 	for class, room := range classes {
 		if size > room {
@@ -76,16 +75,16 @@ func takeFrame(size int) *Frame {
 	return &Frame{class: classNone, unit: make([]byte, 0, size)}
 }
 
-// giveFrame takes back a frame nobody refers to.
+// giveFrame takes back a frame without references.
 func giveFrame(f *Frame) {
 	one := [1]*Frame{f}
 	giveFrames(one[:])
 }
 
-// giveFrames takes back frames nobody refers to: those of one class that follow one
-// another at once, since a player confirms hundreds at a time, and many players do so at
-// the same moment. Race builds overwrite their bytes first, so that a reader without a
-// reference sees garbage, or is caught.
+// giveFrames takes back frames without references. Consecutive frames of one class
+// are given back under one lock, because a player confirms hundreds at a time, and
+// many players do so at the same moment. Race builds overwrite the bytes first, so
+// that a reader without a reference sees garbage or is reported as a race.
 func giveFrames(frames []*Frame) {
 	for len(frames) > 0 {
 		class, n := frames[0].class, 0

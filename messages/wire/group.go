@@ -7,15 +7,15 @@ const (
 	fieldMembershipPlayers = 2
 )
 
-// Membership is the content of GROUP_MEMBERSHIP_UPDATE: who is in a group now.
+// Membership is the content of GROUP_MEMBERSHIP_UPDATE: the players of a group.
 type Membership struct {
 	Group   int32
 	Players []int32
 }
 
 // ParseGroup decodes the inner message of JOIN_GROUP, LEAVE_GROUP and
-// REQUEST_GROUP_MEMBERSHIP and returns the group id; 0 when it is absent. Any
-// int32 may come back: that joins need a positive one is the server's rule.
+// REQUEST_GROUP_MEMBERSHIP and returns the group id; 0 when it is absent. It
+// accepts any int32; the server checks that a group to join has a positive id.
 // Errors match ErrMalformed.
 func ParseGroup(inner []byte) (group int32, err error) {
 	var f field

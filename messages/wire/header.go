@@ -20,11 +20,11 @@ const (
 // live as long as it; copy what must live longer. A Header is a plain value
 // without locks; reuse one per connection.
 type Header struct {
-	OpCode        int32 // what the packet is; see the Op constants
+	OpCode        int32 // see the Op constants
 	Sequence      int32 // fast channel only: order number, from 0 (realtime.md 9)
 	TargetPlayer  int32 // peer id, ServerPeer or NoPeer
 	TargetGroup   int32 // group id, AllPlayers or NoGroup
-	Sender        int32 // as written by the sender; never to be believed from a client
+	Sender        int32 // as written by the sender; never trusted if it comes from a client
 	ClientVersion int32 // no known client sets it in the packet
 	Reliable      bool  // as written by the sender
 	Command       Command
@@ -40,9 +40,9 @@ type Header struct {
 // It accepts and refuses exactly what the generated decoder does (except for
 // GroupDepthMax), inner messages included, so Inner can be handed to the parser
 // of its command. It allocates nothing, with one exception that no known client
-// causes: when the same inner message comes several times in a row, protobuf
-// demands that the parts are merged, and Inner is then a fresh joined slice. Of
-// different inner messages the last one wins.
+// causes: protobuf demands that consecutive copies of the same inner message are
+// merged, and Inner is then a new slice. Of different inner messages the last
+// one wins.
 //
 // Errors match ErrMalformed. No limits are applied to sizes.
 func (h *Header) Parse(packet []byte) error {
@@ -103,8 +103,9 @@ func (h *Header) setVarint(number, v uint64) {
 
 // setInner stores a member of the oneof. Merging a message is parsing the
 // concatenation of its parts; each part is checked alone, as the generated
-// decoder does. The result says whether Inner is now a slice of our own, which
-// later parts may grow in place: merging n parts copies each byte O(1) times.
+// decoder does. The result says whether Inner is now a slice of our own. Later
+// parts are appended to it in place, so merging n parts copies each byte O(1)
+// times.
 func (h *Header) setInner(command Command, part []byte, joined bool) (bool, error) {
 	if err := checkInner(command, part); err != nil {
 		return false, err

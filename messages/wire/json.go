@@ -14,9 +14,9 @@ import (
 // Header.Parse. Unknown names are ignored. No stock client sends text, so this
 // is a cold path: it uses the generated code and allocates.
 //
-// Errors match ErrMalformed: ErrUnitTooLong when text is above UnitMax or the
-// packet would be (numbers can grow), ErrText for everything that is not a
-// packet, nesting deeper than JSONDepthMax included. The text is not kept.
+// Errors match ErrMalformed: ErrUnitTooLong when text or the packet is above
+// UnitMax (numbers can take more bytes than digits), ErrText for text that is not
+// a packet or nests deeper than JSONDepthMax. The text is not kept.
 func FromJSON(text []byte) (packet []byte, err error) {
 	if len(text) > UnitMax {
 		return nil, ErrUnitTooLong

@@ -1,18 +1,18 @@
 package wire
 
-// Limits of the protocol, in bytes unless the name says otherwise (spec section
+// Limits of the protocol, in bytes unless the name says otherwise (realtime.md
 // 13). They are the defaults of the layers that enforce them.
 const (
 	// UnitMax is the largest inbound WebSocket message of a client, length
-	// included; a larger one closes the connection with 1009 (D-114). It leaves
-	// room for a login payload of PayloadMax many times over, so only a broken
-	// or hostile client meets it.
+	// included; a larger one closes the connection with 1009 (D-114). It is many
+	// times the size of a login with a payload of PayloadMax, so only broken or
+	// hostile clients exceed it.
 	UnitMax = 65536
 
-	// ServerUnitMax is the largest packet SplitUnit believes in. It bounds what
-	// our own client accepts from a server: a script payload of ScriptPayloadMax
-	// or a membership list of some hundred thousand players fits. A server must
-	// bound its input by UnitMax before.
+	// ServerUnitMax is the largest packet that SplitUnit accepts. It bounds the
+	// packets that our own client accepts from a server: a script payload of
+	// ScriptPayloadMax or a membership list of some hundred thousand players fits.
+	// A server must bound its input by UnitMax before.
 	ServerUnitMax = 1 << 20
 
 	// PayloadMax is the largest payload of a client message. Official clients
@@ -25,8 +25,8 @@ const (
 	// go by WebSocket in both directions.
 	FastPayloadMax = 1200
 
-	// ScriptPayloadWarn is the payload size from which a script's message is
-	// logged as a warning: clients could not answer in kind.
+	// ScriptPayloadWarn is the payload size above which a script's message is
+	// logged as a warning: clients cannot send payloads of that size themselves.
 	ScriptPayloadWarn = PayloadMax
 
 	// ScriptPayloadMax is the largest payload a script may send to clients.
@@ -40,18 +40,18 @@ const (
 	// the receive buffer of the Kotlin client.
 	DatagramMax = 8000
 
-	// LengthVarintMax is the longest length varint of a unit, in bytes: what a
-	// 32-bit length needs.
+	// LengthVarintMax is the longest length varint of a unit, in bytes: enough for
+	// a 32-bit length.
 	LengthVarintMax = 5
 
-	// VarintMax is the longest varint inside a packet, in bytes: what 64 bits
-	// need. Negative int32 values take all of it.
+	// VarintMax is the longest varint inside a packet, in bytes: enough for 64
+	// bits. A negative int32 takes all ten.
 	VarintMax = 10
 
-	// GroupDepthMax is how deep unknown groups may nest. No packet has groups;
-	// they are skipped for the sake of the format, and 100 is the nesting limit
-	// of the other protobuf decoders. The generated Go decoder allows 10000,
-	// which would let a 20 KiB packet grow a reader's stack to megabytes.
+	// GroupDepthMax is how deep unknown protobuf groups may nest. No packet has
+	// groups, but protobuf demands that unknown ones are skipped; 100 is the
+	// nesting limit of the other protobuf decoders. The generated Go decoder
+	// allows 10000, with which a 20 KiB packet grows a reader's stack to megabytes.
 	GroupDepthMax = 100
 
 	// JSONDepthMax is how deep a text message may nest. A Packet needs 3.
@@ -61,7 +61,7 @@ const (
 	ClientVersion = 2
 )
 
-// overheadMax bounds what a packet without inner message adds to its payload,
-// unit length included: 5 length, 6 op code, 4 times 11 for the int32 fields, 2
-// reliable, 6 payload tag and length.
+// overheadMax bounds the bytes of a unit without inner message beside its
+// payload: 5 length, 6 op code, 4 times 11 for the int32 fields, 2 reliable, 6
+// payload tag and length.
 const overheadMax = 63

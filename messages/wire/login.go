@@ -19,7 +19,7 @@ type Login struct {
 	PlayerSessionID string
 	ClientVersion   int32 // ClientVersion for all known clients
 
-	Caps           uint64 // bit set of what the client understands, 0 = stock
+	Caps           uint64 // capabilities of the client, a bit set; 0 = stock
 	ReconnectToken string // token of the last LOGIN_RESPONSE, empty at first
 	LastReceived   uint64 // highest reliable number received from the server
 }

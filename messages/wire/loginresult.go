@@ -19,32 +19,36 @@ const (
 
 // Outcomes of a login, LoginResult.Outcome of the extension.
 const (
-	OutcomeNew        uint64 = 0 // a fresh stay: no replay follows
-	OutcomeResumed    uint64 = 1 // the same stay goes on: replay follows, nothing lost
-	OutcomeReplayLost uint64 = 2 // the same stay goes on, but messages were lost
+	OutcomeNew        uint64 = 0 // the first login, or one after a leave: no replay follows
+	OutcomeResumed    uint64 = 1 // resumed: replay follows, nothing lost
+	OutcomeReplayLost uint64 = 2 // resumed, but messages were lost
 )
 
-// Refusal is why a login was refused for good: LoginResult.Outcome of a refusal. It is
-// told only where the player session id is one that the host knows, and so gives nothing
-// away to who guesses.
+// Refusal is the reason why a login was refused for good: LoginResult.Outcome of a
+// refusal. It is sent only for player session ids that the host knows, so guessing ids
+// reveals nothing.
 type Refusal uint64
 
-// Refusals. 0 is any other, and an id that is not known.
+// Refusals. 0 is any other reason, or an unknown id.
 const (
-	RefusedEnded  Refusal = 101 // the game session has ended
-	RefusedFull   Refusal = 102 // as many players as may be are there
-	RefusedByGame Refusal = 103 // the game does not let the player in
-	RefusedSeat   Refusal = 104 // the player session is over
-	RefusedToken  Refusal = 105 // the reconnect token is not the last one
-	RefusedInUse  Refusal = 106 // another connection has the player session, and is alive
+	RefusedGameSessionEnded   Refusal = 101
+	RefusedFull               Refusal = 102 // the game session has as many players as it may have
+	RefusedByGame             Refusal = 103 // the game does not let the player in
+	RefusedPlayerSessionEnded Refusal = 104
+	RefusedToken              Refusal = 105 // the reconnect token is not the last one
+	RefusedInUse              Refusal = 106 // another connection has the player session, and is alive
 )
 
 var refusals = map[Refusal]string{
-	RefusedEnded: "the game session has ended", RefusedFull: "the game session is full", RefusedByGame: "the game does not let the player in",
-	RefusedSeat: "the player session is over", RefusedToken: "the reconnect token is not valid any more", RefusedInUse: "the player session is in use by another connection",
+	RefusedGameSessionEnded:   "the game session has ended",
+	RefusedFull:               "the game session is full",
+	RefusedByGame:             "the game does not let the player in",
+	RefusedPlayerSessionEnded: "the player session is over",
+	RefusedToken:              "the reconnect token is not valid any more",
+	RefusedInUse:              "the player session is in use by another connection",
 }
 
-// String says it in a few words; it is empty for 0 and what is not known.
+// String returns the reason in words; empty for 0 and unknown numbers.
 func (r Refusal) String() string { return refusals[r] }
 
 // LoginResult is the inner message of LOGIN_RESPONSE (realtime.md 6.2). The
@@ -57,21 +61,21 @@ type LoginResult struct {
 	CACert         []byte // PEM trust anchors in secured mode, else empty
 	ConnectToken   string // secret for VERIFY_IDENTITY in secured mode
 
-	// The extension: written only when Caps is not 0, which the server sets only
-	// for a client that set its own.
+	// The extension: written only when Caps is not 0. The server sets Caps only for
+	// a client that sent its own.
 	Caps         uint64
 	LastReceived uint64 // highest reliable number received from the client
 	Outcome      uint64 // one of the Outcome constants, or the Refusal
 	WindowMs     uint64 // reconnection window in milliseconds
-	// Base is the reliable number before the first that follows: what is above the
-	// client's own LastReceived and up to Base is lost (OutcomeReplayLost).
+	// Base is the number before the first reliable packet that follows: numbers above
+	// the client's own LastReceived, up to Base, are lost (OutcomeReplayLost).
 	Base uint64
-	// RetryAfterMs is for a refusal that is not final: log in again, after so many
-	// milliseconds. 0 is a final one.
+	// RetryAfterMs says after how many milliseconds the client may log in again; 0 if
+	// the refusal is final.
 	RetryAfterMs uint64
-	// Lost is how many messages to the player were dropped so far, in all its stay,
-	// before they had a number. What it is more than in the answer before is lost
-	// besides what Base says.
+	// Lost counts the messages to the player that were dropped before they had a number,
+	// since its last login with OutcomeNew. The client adds the increase since the
+	// previous LOGIN_RESPONSE to the loss that Base tells of.
 	Lost uint64
 }
 

@@ -2,6 +2,6 @@
 
 package wire
 
-// raceEnabled tells race builds apart: they make released frames unreadable,
-// which costs a write of the whole frame, and cannot promise zero allocations.
+// raceEnabled is true in race builds: they overwrite released frames, and do not
+// promise zero allocations.
 const raceEnabled = true

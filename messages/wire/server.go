@@ -1,12 +1,13 @@
 package wire
 
-// Frames of the server's own packets. Sender is the server unless said. Each
-// function returns a frame with one reference, for the caller to Release.
+// Frames of the server's own packets. The sender is the server unless a function
+// says otherwise. Each function returns a frame with one reference, which the
+// caller must Release.
 
 // NewLoginResult builds LOGIN_RESPONSE for WebSocket; the zero LoginResult is a
-// refusal. The peer id goes into the packet and the inner message, because
-// clients differ in where they look; the inner message is always present (spec
-// sections 6.2, 6.3). Strings must be valid UTF-8.
+// refusal. The peer id is in the packet and in the inner message, because some
+// clients read the one and some the other; the inner message is always present
+// (realtime.md 6.2, 6.3). Strings must be valid UTF-8.
 func NewLoginResult(r *LoginResult) *Frame {
 	var room [512]byte
 	return newFrame(&Header{
@@ -15,8 +16,8 @@ func NewLoginResult(r *LoginResult) *Frame {
 	})
 }
 
-// NewAck builds an empty packet, to be sent with AppendNumbered when an
-// acknowledgement finds nothing to ride on.
+// NewAck builds an empty packet, to be sent with AppendNumbered when no other
+// packet can carry an acknowledgement.
 func NewAck() *Frame { return newFrame(&Header{}) }
 
 // NewMembershipUpdate builds GROUP_MEMBERSHIP_UPDATE for the peer target. Sender

@@ -3,8 +3,8 @@ package wire
 import "google.golang.org/protobuf/encoding/protowire"
 
 // SplitUnit returns the packet of the first unit in b, as a view of b. Bytes
-// after it are ignored, as all clients do (realtime.md 2). A packet of no bytes
-// is valid: it is the packet of all defaults.
+// after it are ignored, as in all clients (realtime.md 2). An empty packet is
+// valid: all its fields have their defaults.
 //
 // Errors: ErrTruncated when b ends inside the length (or is empty),
 // ErrLengthVarint, ErrUnitTooLong above ServerUnitMax, ErrLengthLies when the

@@ -1,5 +1,5 @@
-// Package pb is the generated form of packet.proto. It serves the cold paths
-// (text messages) and is the yardstick the hand-written codec of package wire is
-// tested against; the message path does not use it. Nothing here is written by
-// hand: change packet.proto and run go generate in package wire.
+// Package pb is the generated form of packet.proto. Text messages use it, and
+// the tests of package wire compare the hand-written codec with it; the message
+// path does not use it. To change it, change packet.proto and run go generate in
+// package wire.
 package pb

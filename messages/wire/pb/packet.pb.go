@@ -383,7 +383,7 @@ type LoginCommand struct {
 	PlayerSessionId string                 `protobuf:"bytes,1,opt,name=playerSessionId,proto3" json:"playerSessionId,omitempty"`
 	// Always 2 today.
 	ClientVersion int32 `protobuf:"varint,2,opt,name=clientVersion,proto3" json:"clientVersion,omitempty"`
-	// Extension: what the client understands, a bit set; 0 is a stock client.
+	// Extension: capabilities of the client, a bit set; 0 is a stock client.
 	Caps uint64 `protobuf:"varint,1001,opt,name=caps,proto3" json:"caps,omitempty"`
 	// Extension: token of the last LoginResult, empty at the first login.
 	ReconnectToken string `protobuf:"bytes,1002,opt,name=reconnectToken,proto3" json:"reconnectToken,omitempty"`
@@ -470,18 +470,19 @@ type LoginResult struct {
 	CaCert []byte `protobuf:"bytes,5,opt,name=caCert,proto3" json:"caCert,omitempty"`
 	// Secret the client repeats in VerifyIdentityCommand.
 	ConnectToken string `protobuf:"bytes,6,opt,name=connectToken,proto3" json:"connectToken,omitempty"`
-	// Extension: what the server will use of the client's caps.
+	// Extension: those of the client's capabilities that the server will use.
 	Caps uint64 `protobuf:"varint,1001,opt,name=caps,proto3" json:"caps,omitempty"`
 	// Extension: highest reliable number received from the client.
 	LastReceived uint64 `protobuf:"varint,1002,opt,name=lastReceived,proto3" json:"lastReceived,omitempty"`
-	// Extension: 0 new, 1 resumed, 2 replay lost.
+	// Extension: 0 new, 1 resumed, 2 replay lost; a refusal: its reason, from 101.
 	Outcome uint64 `protobuf:"varint,1003,opt,name=outcome,proto3" json:"outcome,omitempty"`
 	// Extension: reconnection window in milliseconds.
 	WindowMs uint64 `protobuf:"varint,1004,opt,name=windowMs,proto3" json:"windowMs,omitempty"`
-	// Extension: reliable number before the first that follows.
+	// Extension: number before the first reliable packet that follows.
 	Base uint64 `protobuf:"varint,1005,opt,name=base,proto3" json:"base,omitempty"`
-	// Extension: a refusal that is not final says when to come again.
-	RetryAfterMs  uint64 `protobuf:"varint,1006,opt,name=retryAfterMs,proto3" json:"retryAfterMs,omitempty"`
+	// Extension: after how many milliseconds to log in again; 0: the refusal is final.
+	RetryAfterMs uint64 `protobuf:"varint,1006,opt,name=retryAfterMs,proto3" json:"retryAfterMs,omitempty"`
+	// Extension: messages dropped before they had a number, since the last login with outcome 0.
 	Lost          uint64 `protobuf:"varint,1007,opt,name=lost,proto3" json:"lost,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

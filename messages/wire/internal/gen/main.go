@@ -1,9 +1,9 @@
 // Command gen turns a .proto file into Go without protoc: it compiles the file
-// with protocompile and hands the result to protoc-gen-go, which it runs from
+// with protocompile and passes the result to protoc-gen-go, which it runs from
 // the module that go.mod pins.
 //
-// It owns nothing but the files it writes into the directory named by -out, and
-// it supports no imports between .proto files: the protocol is one file.
+// It writes only into the directory named by -out, and it supports no imports
+// between .proto files: the protocol is one file.
 package main
 
 import (
