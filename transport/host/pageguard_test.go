@@ -17,8 +17,8 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// pages are what shows player session ids and what scripts say.
-var pages = []string{"/events", "/debug/gamesession-log"}
+// pages are what is for operators only.
+var pages = []string{"/events", "/debug/gamesession-log", "/debug/pprof/heap", "/debug/pprof/", "/debug/runtime"}
 
 const (
 	guardKey    = "KEYALL"

@@ -70,6 +70,7 @@ func (p *Pages) Mux(next http.Handler) http.Handler {
 	if p.drains != nil {
 		registerDrain(mux, p.drains)
 	}
+	registerProfiles(mux)
 	mux.Handle("/", next)
 	return mux
 }

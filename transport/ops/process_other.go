@@ -1,0 +1,6 @@
+//go:build !unix
+
+package ops
+
+// read knows nothing here.
+func (*ProcessFigures) read() {}

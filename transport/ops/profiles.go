@@ -1,0 +1,75 @@
+package ops
+
+import (
+	"net/http"
+	"net/http/pprof"
+	"runtime"
+	"strconv"
+	"sync"
+	"time"
+)
+
+// profileMax bounds how long one request may profile the host.
+const profileMax = 5 * time.Minute
+
+// Rates of the two profiles that are off unless somebody asks for a stretch of time: a
+// sample for each 10 us of blocking, and for one in 100 contended unlocks.
+const (
+	blockRate     = 10_000
+	mutexFraction = 100
+)
+
+// registerProfiles serves pprof as `go tool pprof` reads it, and figures of the runtime at
+// /debug/runtime. Who may call is for whoever guards /debug/. The command line is not
+// served, because it may hold secrets.
+func registerProfiles(mux *http.ServeMux) {
+	contention := new(contentionProfiling)
+	timed := func(next http.HandlerFunc) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			text := r.URL.Query().Get("seconds")
+			seconds, err := strconv.ParseFloat(text, 64)
+			if text != "" && (err != nil || !(seconds >= 0 && seconds <= profileMax.Seconds())) {
+				answer(w, http.StatusBadRequest, "seconds must be a number up to "+strconv.Itoa(int(profileMax.Seconds())))
+				return
+			}
+			_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a profile may take longer than a request
+			next(w, r)
+		}
+	}
+	mux.HandleFunc("GET /debug/pprof/", timed(pprof.Index))
+	mux.HandleFunc("GET /debug/pprof/profile", timed(pprof.Profile))
+	mux.HandleFunc("GET /debug/pprof/trace", timed(pprof.Trace))
+	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	for _, name := range []string{"block", "mutex"} {
+		mux.HandleFunc("GET /debug/pprof/"+name, timed(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Query().Get("seconds") != "" {
+				contention.begin()
+				defer contention.end()
+			}
+			pprof.Handler(name).ServeHTTP(w, r)
+		}))
+	}
+	mux.HandleFunc("GET "+runtimePath, serveRuntime)
+}
+
+// contentionProfiling has blocking and contended mutexes sampled while somebody waits for
+// such a profile. Its methods may be called from any goroutine.
+type contentionProfiling struct {
+	mu    sync.Mutex
+	users int
+}
+
+func (c *contentionProfiling) begin() { c.change(1, blockRate, mutexFraction) }
+func (c *contentionProfiling) end()   { c.change(-1, 0, 0) }
+
+// change sets the rates when the first user comes or the last one leaves.
+func (c *contentionProfiling) change(by, block, mutex int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := c.users
+	c.users += by
+	if (before == 0) != (c.users == 0) {
+		runtime.SetBlockProfileRate(block)
+		runtime.SetMutexProfileFraction(mutex)
+	}
+}

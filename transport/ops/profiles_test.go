@@ -1,0 +1,108 @@
+package ops
+
+import (
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"runtime"
+	"runtime/metrics"
+	"strings"
+	"testing"
+)
+
+func getPage(t *testing.T, mux *http.ServeMux, path string) *httptest.ResponseRecorder {
+	t.Helper()
+	w := httptest.NewRecorder()
+	mux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+	return w
+}
+
+func TestProfilesAreThoseOfPprof(t *testing.T) {
+	mux := http.NewServeMux()
+	registerProfiles(mux)
+	for _, page := range []string{"profile?seconds=1", "heap", "allocs", "goroutine", "block", "mutex", "heap?seconds=1", "block?seconds=1"} {
+		w := getPage(t, mux, "/debug/pprof/"+page)
+		if w.Code != http.StatusOK {
+			t.Errorf("%s: %d %s", page, w.Code, w.Body)
+			continue
+		}
+		if z, err := gzip.NewReader(w.Body); err != nil {
+			t.Errorf("%s is no profile: %v", page, err)
+		} else if text, err := io.ReadAll(z); err != nil || !bytes.Contains(text, []byte("nanoseconds")) && !bytes.Contains(text, []byte("count")) {
+			t.Errorf("%s is no profile: %d bytes, %v", page, len(text), err)
+		}
+	}
+	if w := getPage(t, mux, "/debug/pprof/"); w.Code != http.StatusOK || !strings.Contains(w.Body.String(), "goroutine?debug=1") {
+		t.Errorf("index: %d %s", w.Code, w.Body)
+	}
+	if w := getPage(t, mux, "/debug/pprof/cmdline"); w.Code != http.StatusNotFound {
+		t.Errorf("the command line, which may hold secrets: %d %s", w.Code, w.Body)
+	}
+	for _, bad := range []string{"profile?seconds=301", "heap?seconds=1e9", "trace?seconds=-1", "block?seconds=x", "mutex?seconds=NaN"} {
+		if w := getPage(t, mux, "/debug/pprof/"+bad); w.Code != http.StatusBadRequest {
+			t.Errorf("%s: %d %s", bad, w.Code, w.Body)
+		}
+	}
+}
+
+// TestContentionIsSampledWhileSomebodyWaits: the profile of the mutexes is empty unless
+// sampling was on while there was contention.
+func TestContentionIsSampledWhileSomebodyWaits(t *testing.T) {
+	c := new(contentionProfiling)
+	c.begin()
+	c.begin()
+	c.end()
+	if c.users != 1 {
+		t.Errorf("%d users", c.users)
+	}
+	if was := runtime.SetMutexProfileFraction(-1); was != mutexFraction {
+		t.Errorf("off before the last user left: %d", was)
+	}
+	c.end()
+	if was := runtime.SetMutexProfileFraction(-1); was != 0 {
+		t.Errorf("still on: %d", was)
+	}
+}
+
+func TestRuntimePageIsMadeAnew(t *testing.T) {
+	mux := http.NewServeMux()
+	registerProfiles(mux)
+	read := func() (f RuntimeFigures) {
+		w := getPage(t, mux, runtimePath)
+		if err := json.NewDecoder(w.Body).Decode(&f); err != nil || w.Code != http.StatusOK {
+			t.Fatal(w.Code, err)
+		}
+		return f
+	}
+	const objects = "/gc/heap/allocs:objects"
+	a, b := read(), read()
+	if a.Process.PID != os.Getpid() || a.Process.Go != runtime.Version() || a.Process.Processors < 1 {
+		t.Errorf("process: %+v", a.Process)
+	}
+	if runtime.GOOS == "linux" && (a.Process.UserSeconds+a.Process.SystemSeconds <= 0 || a.Process.ResidentBytes < 1<<20) {
+		t.Errorf("times or memory: %+v", a.Process)
+	}
+	if a.Runtime[objects] <= 0 || b.Runtime[objects] <= a.Runtime[objects] {
+		t.Errorf("%v objects, then %v", a.Runtime[objects], b.Runtime[objects])
+	}
+	if _, ok := a.Runtime["/sched/latencies:seconds#p99"]; !ok {
+		t.Error("histograms are missing")
+	}
+}
+
+func TestQuantileOfRuntimeHistograms(t *testing.T) {
+	h := &metrics.Float64Histogram{Counts: []uint64{0, 90, 9, 1}, Buckets: []float64{math.Inf(-1), 1, 2, 4, math.Inf(1)}}
+	for share, want := range map[float64]float64{0.5: 2, 0.9: 2, 0.99: 4, 1: 4} {
+		if got := quantile(h, share); got != want {
+			t.Errorf("%v is %v, want %v", share, got, want)
+		}
+	}
+	if quantile(&metrics.Float64Histogram{Counts: []uint64{0}, Buckets: []float64{0, 1}}, 0.5) != 0 {
+		t.Error("a quantile of nothing")
+	}
+}

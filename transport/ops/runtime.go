@@ -1,0 +1,86 @@
+package ops
+
+import (
+	"encoding/json"
+	"math"
+	"net/http"
+	"os"
+	"runtime"
+	"runtime/metrics"
+)
+
+const runtimePath = "/debug/runtime"
+
+// RuntimeFigures is the answer of /debug/runtime. It is made anew for each request, unlike
+// /metrics, so that two answers are a measurement of what lies between them.
+type RuntimeFigures struct {
+	Process ProcessFigures     `json:"process"`
+	Runtime map[string]float64 `json:"runtime"` // runtime/metrics by name; of a histogram NAME#p50, #p99 and #max
+}
+
+// ProcessFigures are what the kernel says of the host. Times count from its start.
+type ProcessFigures struct {
+	PID           int     `json:"pid"`
+	Go            string  `json:"go"`
+	Processors    int     `json:"processors"`               // GOMAXPROCS
+	UserSeconds   float64 `json:"user_seconds,omitempty"`   // absent where it is not known, as the next
+	SystemSeconds float64 `json:"system_seconds,omitempty"` //
+	ResidentBytes int64   `json:"resident_bytes,omitempty"` // Linux only
+}
+
+func serveRuntime(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	_ = json.NewEncoder(w).Encode(readRuntime())
+}
+
+func readRuntime() RuntimeFigures {
+	all := metrics.All()
+	samples := make([]metrics.Sample, len(all))
+	for i := range all {
+		samples[i].Name = all[i].Name
+	}
+	metrics.Read(samples)
+	f := RuntimeFigures{Runtime: make(map[string]float64, len(samples))}
+	for _, s := range samples {
+		switch s.Value.Kind() {
+		case metrics.KindUint64:
+			f.Runtime[s.Name] = float64(s.Value.Uint64())
+		case metrics.KindFloat64:
+			f.Runtime[s.Name] = s.Value.Float64()
+		case metrics.KindFloat64Histogram:
+			h := s.Value.Float64Histogram()
+			for _, q := range []struct {
+				name string
+				at   float64
+			}{{"#p50", 0.5}, {"#p99", 0.99}, {"#max", 1}} {
+				f.Runtime[s.Name+q.name] = quantile(h, q.at)
+			}
+		}
+	}
+	f.Process = ProcessFigures{PID: os.Getpid(), Go: runtime.Version(), Processors: runtime.GOMAXPROCS(0)}
+	f.Process.read()
+	return f
+}
+
+// quantile is the upper end of the bucket that a share of the values lies in or below, or
+// its lower end if it has no upper one; 0 without values.
+func quantile(h *metrics.Float64Histogram, share float64) float64 {
+	var total uint64
+	for _, n := range h.Counts {
+		total += n
+	}
+	if total == 0 {
+		return 0
+	}
+	want, seen := uint64(math.Ceil(share*float64(total))), uint64(0)
+	for i, n := range h.Counts {
+		if seen += n; seen >= want {
+			if end := h.Buckets[i+1]; !math.IsInf(end, 1) {
+				return end
+			}
+			return h.Buckets[i]
+		}
+	}
+	return 0
+}
