@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// sweep forgets the logs whose game sessions ended too long ago, and those over
+// sweep deletes the logs whose game sessions ended too long ago, and those beyond
 // the bounds.
 func (s *Store) sweep(now time.Time) {
 	s.mu.Lock()
@@ -21,10 +21,11 @@ func (s *Store) sweep(now time.Time) {
 	s.makeRoom(nil, 0)
 }
 
-// makeRoom frees as much as the bounds ask for before n more bytes of l, and reports
-// whether it could. It frees a little more, so that it has not to look every time.
+// makeRoom deletes logs until n more bytes of l are within the bounds, and reports
+// whether it succeeded. It frees a sixteenth more than needed, so that it need not
+// search at each write.
 func (s *Store) makeRoom(l *log, n int64) bool {
-	defer s.tidy()
+	defer s.cleanUp()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	tooBig := s.total+n > s.o.TotalBytes
@@ -50,7 +51,8 @@ func (s *Store) makeRoom(l *log, n int64) bool {
 	return s.total+n <= s.o.TotalBytes
 }
 
-// ended returns the logs that have ended, the first first. The caller holds mu.
+// ended returns the logs that have ended, in the order of their ends. The caller
+// holds mu.
 func (s *Store) ended(except *log) (all []*log) {
 	for _, l := range s.logs {
 		if l != except && !l.ended.IsZero() && !l.queued {
@@ -61,8 +63,8 @@ func (s *Store) ended(except *log) (all []*log) {
 	return all
 }
 
-// evict removes the oldest file of the log that takes most, but not the one that
-// writing goes on with. The caller holds mu.
+// evict removes the oldest file of the largest log, but not the file that is being
+// written. The caller holds mu.
 func (s *Store) evict(writing *log) bool {
 	var most *log
 	var bytes int64
@@ -85,11 +87,11 @@ func (s *Store) dropLog(l *log) {
 	}
 	delete(s.logs, l.id)
 	if filepath.Dir(l.base) != s.dir {
-		s.garbage = append(s.garbage, func() { s.removeFolders(l.base) })
+		s.cleanups = append(s.cleanups, func() { s.removeFolders(l.base) })
 	}
 }
 
-// removeFolders removes the folders that a long id had for itself.
+// removeFolders removes the folders of a log with a long id.
 func (s *Store) removeFolders(base string) {
 	for dir := filepath.Dir(base); dir != s.dir; dir = filepath.Dir(dir) {
 		if os.Remove(dir) != nil {
@@ -98,14 +100,14 @@ func (s *Store) removeFolders(base string) {
 	}
 }
 
-// dropPart removes the oldest file of a log. The caller holds mu, and calls tidy
-// without it. A file that cannot be removed is found again by the next process.
+// dropPart removes the oldest file of a log. The caller holds mu, and calls cleanUp
+// after releasing it. If the file cannot be removed, the next process finds it again.
 func (s *Store) dropPart(l *log) {
 	p := l.parts[0]
 	s.total -= p.bytes
 	l.parts = l.parts[1:]
 	last := len(l.parts) == 0
-	s.garbage = append(s.garbage, func() {
+	s.cleanups = append(s.cleanups, func() {
 		if last {
 			s.closeFile(l)
 		}
@@ -113,11 +115,11 @@ func (s *Store) dropPart(l *log) {
 	})
 }
 
-// tidy does what dropping leaves to be done without mu: a disk that hangs must not
-// make those wait who log.
-func (s *Store) tidy() {
-	for _, do := range s.garbage {
+// cleanUp closes and removes dropped files. It is called without mu, so that a
+// disk that hangs does not block callers that log.
+func (s *Store) cleanUp() {
+	for _, do := range s.cleanups {
 		do()
 	}
-	s.garbage = nil
+	s.cleanups = nil
 }

@@ -1,17 +1,17 @@
-// Package sessionlog keeps the log of each game session (realtime.md 18.1) as
-// files that rotate: a few per game session, bounded in size each and all
-// together, kept for some days after the game session's end, and found again by
-// the next process. Store.Open gives the script.Sink of one game session. Its
-// Write copies the line into a bounded queue; one goroutine for all game sessions
-// writes what has gathered, ten times a second, with few files open at a time.
-// What a game session logs faster than that is dropped and counted, and its log
-// says how many lines are missing. A disk that is full, or a folder that cannot
-// be written, costs log lines and one warning, never a game.
+// Package sessionlog keeps the log of each game session (realtime.md 18.1) in
+// rotated files. Each file, the files of a game session and all files together are
+// bounded in size; they are kept for some days after the game session's end, and
+// the next process finds them again. Store.Open returns the script.Sink of one
+// game session. Its Write copies the line into a bounded queue. One goroutine for
+// all game sessions writes the queued lines, ten times a second, with few files
+// open at a time. Lines that do not fit the queue are dropped and counted, and the
+// log says how many are missing. A full disk or a folder without write permission
+// costs log lines and one warning, never a game.
 //
-// A line of the log is one line of the file: line breaks in a text are followed by
-// an indent, and control characters are spelled out, so that nobody who can get a
-// text into a log can forge a line or speak to the reader's terminal.
+// Each logged text starts one line of the file: its line breaks are followed by an
+// indent, and its control characters are escaped, so a text can neither forge a
+// line nor control the reader's terminal.
 //
 // Store.Read and Store.Follow read a log while it is written. Two processes may
-// share a folder: each keeps to the bounds for what it knows of.
+// share a folder; each applies the bounds to the files that it knows.
 package sessionlog

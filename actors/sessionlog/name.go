@@ -11,14 +11,15 @@ import (
 // idMax is the longest id that can have a log, in bytes.
 const idMax = 1024
 
-// partBytes is how much of an escaped id one name in a folder holds: file systems
+// partBytes is the longest piece of an escaped id in one file name: file systems
 // allow 255 bytes.
 const partBytes = 180
 
-// base returns where the files of a game session are, relative to the store's
-// folder and without their number. Only lower-case letters, digits and hyphens
-// stand for themselves, so that ids which differ in case alone are apart on any
-// file system. Long ids become folders. Ok is false for an id without a log.
+// base returns the path of a game session's files, relative to the store's folder
+// and without their number. All characters except lower-case letters, digits and
+// hyphens are escaped, so that ids that differ only in case have different files on
+// any file system. Long ids become folders. Ok is false for an id that is empty or
+// too long to have a log.
 func base(id messages.GameSessionID) (path string, ok bool) {
 	if id == "" || len(id) > idMax {
 		return "", false
@@ -31,10 +32,10 @@ func base(id messages.GameSessionID) (path string, ok bool) {
 	return filepath.Join(path, "s-"+s), true
 }
 
-// file returns the name of a game session's file with a number.
+// file returns the path of a game session's file with a number.
 func file(base string, number int) string { return base + "." + strconv.Itoa(number) + ".log" }
 
-// parse reads a name back. It takes exactly what base and file make.
+// parse is the inverse of base and file. It accepts only paths that they return.
 func parse(path string) (id messages.GameSessionID, number int, ok bool) {
 	stem, ok := strings.CutSuffix(path, ".log")
 	dot := strings.LastIndexByte(stem, '.')

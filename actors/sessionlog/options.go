@@ -13,33 +13,33 @@ type Options struct {
 	// FileBytes is the size of a file at which the next one begins; at least 64
 	// KiB, default 4 MiB.
 	FileBytes int64
-	// Files is how many files a game session has at most; default 4.
+	// Files bounds the files of one game session; default 4.
 	Files int
-	// TotalBytes bounds all files together; default 1 GiB. The logs of game
-	// sessions that ended first go first.
+	// TotalBytes bounds all files together; default 1 GiB. The logs of the game
+	// sessions that ended first are deleted first.
 	TotalBytes int64
-	// LogsMax bounds how many game sessions have a log; default 20,000. Those that
-	// run have one in any case.
+	// LogsMax bounds the number of logs; default 20,000. Game sessions that run
+	// count, but always have a log.
 	LogsMax int
-	// Keep is for how long after its end a game session's log is kept; default 14
-	// days (service-api.md 2.6).
+	// Keep is how long a log is kept after its game session's end; default 14 days
+	// (service-api.md 2.6).
 	Keep time.Duration
-	// OpenMax is how many files are open for writing at a time; default 64.
+	// OpenMax bounds the files that are open for writing; default 64.
 	OpenMax int
-	// Log gets the warnings, Counters the lines that were dropped.
+	// Log receives the warnings. Counters counts the lines that were dropped.
 	Log      zerolog.Logger
 	Counters *counters.Set
 }
 
 const (
 	fileBytesMin = 64 << 10
-	// flushEvery is how long lines gather. With pendingMax it bounds what one game
-	// session writes: 2.5 MiB/s.
+	// flushEvery is the time between two writes. With pendingMax it bounds one game
+	// session to 2.5 MiB/s.
 	flushEvery = 100 * time.Millisecond
-	// pendingMax bounds what waits of one game session, pendingAllMax of all.
+	// pendingMax bounds the queued bytes of one game session, pendingAllMax those of all.
 	pendingMax    = 256 << 10
 	pendingAllMax = 16 << 20
-	// sweepEvery is how often the age of logs is looked at.
+	// sweepEvery is the time between two searches for logs older than Options.Keep.
 	sweepEvery = time.Hour
 )
 

@@ -11,12 +11,13 @@ import (
 	"troupe/messages"
 )
 
-// awaitWrittenMax is how long a reader waits for what is queued to be written.
+// awaitWrittenMax is how long a reader waits for the queued lines to be written.
 const awaitWrittenMax = time.Second
 
 // Read returns a game session's log as far as it is written, from the oldest line
-// that is kept. The error is fs.ErrNotExist for a game session without one; while it
-// runs it has one, of no lines if need be. The result is for one goroutine.
+// that is kept. The error is fs.ErrNotExist for a game session without a log; one
+// that runs always has a log, maybe an empty one. Only one goroutine may use the
+// result.
 func (s *Store) Read(id messages.GameSessionID) (io.ReadCloser, error) {
 	return s.read(context.Background(), id, false)
 }
@@ -46,8 +47,8 @@ func (s *Store) read(ctx context.Context, id messages.GameSessionID, follow bool
 
 // awaitWritten returns when the queued lines of a log are written.
 func (s *Store) awaitWritten(l *log) {
-	patience := time.NewTimer(awaitWrittenMax)
-	defer patience.Stop()
+	timeout := time.NewTimer(awaitWrittenMax)
+	defer timeout.Stop()
 	for {
 		s.mu.Lock()
 		queued, changed := l.queued, s.changed
@@ -56,21 +57,21 @@ func (s *Store) awaitWritten(l *log) {
 			return
 		}
 		select {
-		case s.rush <- struct{}{}:
+		case s.flushNow <- struct{}{}:
 		default:
 		}
 		select {
 		case <-changed:
 		case <-s.done:
 			return
-		case <-patience.C:
+		case <-timeout.C:
 			return
 		}
 	}
 }
 
-// reader goes through the files of a log in order. It reads no further than what
-// has been written as a whole, so that it never ends within a line.
+// reader reads the files of a log in order. It reads only complete writes, so it
+// never ends within a line.
 type reader struct {
 	store  *Store
 	log    *log
@@ -108,8 +109,9 @@ func (r *reader) Read(p []byte) (int, error) {
 	}
 }
 
-// state tells how many bytes are left in the file at hand, else which is the next
-// one, else what to wait for; nothing at all at the end.
+// state returns how many bytes are left in the current file; or, if none, the number
+// of the next file; or, if there is none, a channel that is closed when the log has
+// grown. All three are zero at the end of the log.
 func (r *reader) state() (left int64, next int, wait <-chan struct{}) {
 	s := r.store
 	s.mu.Lock()
@@ -134,8 +136,7 @@ func (r *reader) state() (left int64, next int, wait <-chan struct{}) {
 	return 0, 0, s.changed
 }
 
-// readPart reads from the file at hand. One that is gone, because newer ones took
-// its place, is passed over.
+// readPart reads from the current file. It skips a file that rotation has removed.
 func (r *reader) readPart(p []byte) (int, error) {
 	if r.file == nil {
 		f, err := os.Open(file(r.log.base, r.number))
@@ -152,7 +153,7 @@ func (r *reader) readPart(p []byte) (int, error) {
 	switch {
 	case n > 0:
 		return n, nil
-	case err == io.EOF: // somebody has cut it
+	case err == io.EOF: // another process has truncated it
 		r.number, r.at = r.number+1, 0
 		r.close()
 		return 0, nil
@@ -167,8 +168,8 @@ func (r *reader) close() {
 	}
 }
 
-// Close implements io.Closer. It does not end a Read that waits: that is what the
-// context of Follow is for.
+// Close implements io.Closer. It does not end a Read that waits; the context of
+// Follow does.
 func (r *reader) Close() error {
 	r.close()
 	return nil

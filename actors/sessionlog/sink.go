@@ -6,7 +6,7 @@ import (
 	"troupe/actors/script"
 )
 
-// sink is one game session's way into the store.
+// sink writes into the log of one game session.
 type sink struct {
 	store *Store
 	log   *log
@@ -14,14 +14,14 @@ type sink struct {
 	closed bool // guarded by store.mu
 }
 
-// nowhere is the sink of what cannot have a log.
-type nowhere struct{}
+// discard is the sink of an id that cannot have a log.
+type discard struct{}
 
-func (nowhere) Write(script.Line) {}
-func (nowhere) Close()            {}
+func (discard) Write(script.Line) {}
+func (discard) Close()            {}
 
 // Write implements script.Sink. It copies the line into the queue, or counts it as
-// missing if too much waits already.
+// missing if the queue is full.
 func (k *sink) Write(line script.Line) {
 	text := appendLine(nil, line)
 	s, l := k.store, k.log
@@ -60,7 +60,7 @@ func (k *sink) Close() {
 	}
 }
 
-// enqueue has the writer look at a log. The caller holds mu.
+// enqueue queues a log for the writer. The caller holds mu.
 func (s *Store) enqueue(l *log) {
 	if l.queued {
 		return

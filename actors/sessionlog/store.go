@@ -14,28 +14,28 @@ import (
 	"troupe/messages"
 )
 
-// Store is the logs of all game sessions of one host. Its methods may be called
+// Store holds the logs of all game sessions of one host. Its methods may be called
 // from any goroutine. Close ends its goroutine.
 type Store struct {
-	dir  string
-	o    Options
-	wake chan struct{} // something has been queued
-	rush chan struct{} // somebody waits for what is queued
-	quit chan struct{}
-	done chan struct{}
+	dir      string
+	o        Options
+	wake     chan struct{} // a log has been queued
+	flushNow chan struct{} // a reader waits for queued lines
+	quit     chan struct{}
+	done     chan struct{}
 
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields of this group
 	logs    map[messages.GameSessionID]*log
-	dirty   []*log        // have something pending, or an end
-	pending int           // bytes, of all
+	dirty   []*log        // queued for the writer: they have pending lines, or have ended
+	pending int           // queued bytes of all logs
 	total   int64         // bytes in files
-	changed chan struct{} // closed when files have grown, and replaced
+	changed chan struct{} // closed and replaced when files have grown
 	closed  bool
 
 	// owned by the writer
-	files   *list.List // of *log with an open file, least recently used first
-	garbage []func()   // see tidy
-	warned  time.Time  // of the last warning
+	files    *list.List // of *log with an open file, least recently used first
+	cleanups []func()   // see cleanUp
+	warned   time.Time  // of the last warning
 }
 
 // log is the log of one game session.
@@ -47,10 +47,10 @@ type log struct {
 	writers int // sinks that are not closed
 	ended   time.Time
 	queued  bool // in Store.dirty, or being written
-	writing bool // the writer has lines of it in its hands
+	writing bool // the writer is writing lines of it
 	pending []byte
 	lines   int // in pending
-	missing int // lines dropped since
+	missing int // lines dropped since the last write
 	parts   []part
 	last    int // highest number of a part so far
 
@@ -65,8 +65,8 @@ type part struct {
 	bytes  int64
 }
 
-// kept reports whether the log has lines, in files or on the way there, or may get its
-// first. The caller holds Store.mu.
+// kept reports whether the log has lines, in files or queued, or is still open for
+// writing. The caller holds Store.mu.
 func (l *log) kept() bool {
 	return len(l.parts) > 0 || len(l.pending) > 0 || l.writing || l.writers > 0
 }
@@ -78,9 +78,9 @@ func (l *log) bytes() (n int64) {
 	return n
 }
 
-// Open returns the store in a folder, which is made when the first line is written,
-// with what an earlier process left there. A folder that cannot be read is warned
-// of, and counts as empty.
+// Open returns the store in a folder, with the logs that earlier processes have
+// left there. The folder is created when the first line is written. If it cannot be
+// read, Open logs a warning and treats it as empty.
 func Open(dir string, o Options) (*Store, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
@@ -88,15 +88,15 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	s := &Store{
 		dir: dir, o: o.withDefaults(), logs: make(map[messages.GameSessionID]*log), changed: make(chan struct{}), files: list.New(),
-		wake: make(chan struct{}, 1), rush: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
+		wake: make(chan struct{}, 1), flushNow: make(chan struct{}, 1), quit: make(chan struct{}), done: make(chan struct{}),
 	}
 	s.scan()
 	go s.run()
 	return s, nil
 }
 
-// scan finds the files that are there. Their game sessions have ended. What cannot
-// be read hides nothing else.
+// scan finds the files of earlier processes, whose game sessions have ended. A
+// folder that cannot be read does not keep it from reading the others.
 func (s *Store) scan() {
 	var failed error // the first
 	err := filepath.WalkDir(s.dir, func(path string, d fs.DirEntry, err error) error {
@@ -140,13 +140,13 @@ func (s *Store) scan() {
 	}
 }
 
-// Open returns the sink of a game session. One that had a log before, in this
-// process or an earlier one, goes on with it. An id that is empty or over 1,024
-// bytes gets a sink that keeps nothing.
+// Open returns the sink of a game session. It appends to the log that this or an
+// earlier process has for the id. An id that is empty or over 1,024 bytes gets a
+// sink that discards all lines.
 func (s *Store) Open(id messages.GameSessionID) script.Sink {
 	b, ok := base(id)
 	if !ok {
-		return nowhere{}
+		return discard{}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,8 +167,8 @@ type Info struct {
 	Ended time.Time // of the game session; zero while it runs
 }
 
-// List returns the game sessions that have a log, as all have that run: these first,
-// then the one that ended last.
+// List returns all logs: first those of game sessions that run, which always have
+// one, then the others, the latest end first.
 func (s *Store) List() []Info {
 	s.mu.Lock()
 	all := make([]Info, 0, len(s.logs))
@@ -190,7 +190,7 @@ func (s *Store) List() []Info {
 	return all
 }
 
-// Has reports whether a game session has a log, as all have that run.
+// Has reports whether a game session has a log. One that runs always has.
 func (s *Store) Has(id messages.GameSessionID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -198,11 +198,11 @@ func (s *Store) Has(id messages.GameSessionID) bool {
 	return l != nil && l.kept()
 }
 
-// Keep is for how long after its end a game session's log is kept.
+// Keep returns how long a log is kept after its game session's end.
 func (s *Store) Keep() time.Duration { return s.o.Keep }
 
-// Close writes what waits, ends all readers and the store's goroutine, and leaves
-// the files. Lines that come later are dropped. It is idempotent.
+// Close writes the queued lines and ends all readers and the store's goroutine. The
+// files stay. Later lines are dropped. It is idempotent.
 func (s *Store) Close() {
 	s.mu.Lock()
 	first := !s.closed

@@ -73,8 +73,8 @@ func texts(t *testing.T, log string) (all []int) {
 	return all
 }
 
-// inOrder checks that lines are consecutive but for what is said to be missing, and
-// returns the first number and the one after the last.
+// inOrder checks that lines are consecutive, except for the lines reported as missing,
+// and returns the first number and the one after the last.
 func inOrder(t *testing.T, log string) (first, next int) {
 	t.Helper()
 	all := texts(t, log)
@@ -139,7 +139,7 @@ func TestLogIsThereWhileItIsWrittenAndAfterTheEnd(t *testing.T) {
 	})
 }
 
-func TestWriteGathersAndClosesNothing(t *testing.T) {
+func TestLinesAreWrittenTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := t.TempDir()
 		s := open(t, dir, Options{})
@@ -196,7 +196,7 @@ func TestFilesRotate(t *testing.T) {
 	})
 }
 
-func TestTooFastIsDroppedAndSaid(t *testing.T) {
+func TestLinesThatComeTooFastAreDroppedAndReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		count := new(counters.Set)
 		s := open(t, t.TempDir(), Options{Counters: count})
@@ -296,7 +296,7 @@ func TestLogsAreKeptForAWhile(t *testing.T) {
 	})
 }
 
-func TestMostLogsOfEndedGameSessionsAreForgotten(t *testing.T) {
+func TestTheNumberOfLogsIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := open(t, t.TempDir(), Options{LogsMax: 20})
 		for i := range 50 {
@@ -338,7 +338,7 @@ func TestNextProcessFindsTheFiles(t *testing.T) {
 	if _, next := inOrder(t, read(t, second, id)); next != 30 {
 		t.Errorf("%d lines", next)
 	}
-	// The same id once more goes on behind.
+	// The same id appends to the same log.
 	again := second.Open(id)
 	for i := range 30 {
 		again.Write(line(padded(30+i, 1000)))
@@ -361,7 +361,7 @@ func TestNextProcessFindsTheFiles(t *testing.T) {
 	if third.Has(other) || !third.Has(id) {
 		t.Errorf("%+v", third.List())
 	}
-	// What counts is the end, not the last line.
+	// The age is counted from the end, not from the last line.
 	if err := os.Chtimes(filepath.Join(dir, file("s-quiet", 1)), old, old); err != nil {
 		t.Fatal(err)
 	}
@@ -376,9 +376,9 @@ func TestNextProcessFindsTheFiles(t *testing.T) {
 	}
 }
 
-// One folder that cannot be read hides no log beside it. It is one below a path that
-// is too long, because permissions do not keep root out.
-func TestFolderInItThatCannotBeRead(t *testing.T) {
+// A folder that cannot be read does not hide the logs beside it. Its path is too long,
+// because root ignores permissions.
+func TestAFolderThatCannotBeReadHidesNoOther(t *testing.T) {
 	dir := t.TempDir()
 	first := open(t, dir, Options{})
 	k := first.Open("a")
@@ -588,9 +588,9 @@ func TestCloseEndsEveryFollow(t *testing.T) {
 	}
 }
 
-// Many write, many read, in real time: nothing is torn, out of order, or missing
-// without being said.
-func TestManyAtOnce(t *testing.T) {
+// With many writers and readers in real time, no line is torn, out of order, or
+// missing without being reported.
+func TestManyWritersAndReaders(t *testing.T) {
 	s := open(t, t.TempDir(), Options{FileBytes: 64 << 10, Files: 64, OpenMax: 4})
 	const games, lines = 16, 400
 	var all sync.WaitGroup

@@ -2,7 +2,7 @@ package sessionlog
 
 import "troupe/actors/script"
 
-// appendLine appends a line as the file has it.
+// appendLine appends a line in the format of the file.
 func appendLine(to []byte, l script.Line) []byte {
 	return append(append(to, l.Clean().String()...), '\n')
 }

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// A log whose first lines are just being written is there, however long the disk
-// takes: here its file is a pipe, which nobody opens for the time being.
+// A log exists while its first lines are being written, however long the disk takes:
+// here its file is a pipe that has no reader yet.
 func TestALogIsThereWhileItsFirstLinesAreWritten(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir, Options{})

@@ -10,11 +10,11 @@ import (
 	"troupe/actors/script"
 )
 
-// errNoSpace is a store whose bound leaves no room for a batch.
+// errNoSpace says that Options.TotalBytes leaves no room for a write.
 var errNoSpace = errors.New("sessionlog: the bound on all logs together is reached")
 
-// run is the writer: it waits for something to be queued, lets it gather, and
-// writes it.
+// run is the writer: it waits for a queued log, collects more for flushEvery, and
+// writes them.
 func (s *Store) run() {
 	defer close(s.done)
 	s.sweep(time.Now())
@@ -28,11 +28,11 @@ func (s *Store) run() {
 			gather.Reset(flushEvery)
 			select {
 			case <-gather.C:
-			case <-s.rush:
+			case <-s.flushNow:
 			case <-s.quit:
 			}
 			s.flush()
-		case <-s.rush:
+		case <-s.flushNow:
 			s.flush()
 		case now := <-sweeps.C:
 			s.sweep(now)
@@ -44,7 +44,7 @@ func (s *Store) run() {
 	}
 }
 
-// flush writes what is pending and tells the readers.
+// flush writes the pending lines of all queued logs and wakes the readers.
 func (s *Store) flush() {
 	s.mu.Lock()
 	dirty := s.dirty
@@ -53,17 +53,17 @@ func (s *Store) flush() {
 	for _, l := range dirty {
 		s.write(l)
 	}
-	s.announce()
+	s.wakeReaders()
 }
 
-func (s *Store) announce() {
+func (s *Store) wakeReaders() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	close(s.changed)
 	s.changed = make(chan struct{})
 }
 
-// write writes what is pending of one log.
+// write writes the pending lines of one log.
 func (s *Store) write(l *log) {
 	s.mu.Lock()
 	data, lines, missing := l.pending, l.lines, l.missing
@@ -81,19 +81,19 @@ func (s *Store) write(l *log) {
 	if s.countWritten(l, lines, missing, err) {
 		s.closeFile(l)
 		if last := l.last; last > 0 {
-			// A later process takes the time of the last file for that of the end.
+			// A later process takes this time for the end of the game session.
 			_ = os.Chtimes(file(l.base, last), time.Time{}, time.Now())
 		}
 	}
 }
 
-// countWritten does the accounts after a write, and reports whether the log is over.
+// countWritten updates the counts after a write, and reports whether the log has ended.
 func (s *Store) countWritten(l *log, lines, missing int, err error) (over bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	l.queued, l.writing = false, false
 	if err != nil {
-		l.missing += lines + missing // for when it can be written again
+		l.missing += lines + missing // reported with the next successful write
 		s.o.Counters.LogLinesDropped.Add(int64(lines))
 	}
 	if len(l.pending) > 0 || l.missing > 0 && err == nil {
@@ -115,10 +115,10 @@ func missingText(n int) string {
 	return fmt.Sprintf("%d lines are missing: they came too fast, or could not be written", n)
 }
 
-// warnEvery is how long the host's log is spared after a warning.
+// warnEvery is the shortest time between two warnings in the host's log.
 const warnEvery = 10 * time.Minute
 
-// warn tells the host's log that writing fails, not each time.
+// warn logs that writing fails, at most once in warnEvery.
 func (s *Store) warn(err error) {
 	if now := time.Now(); err != nil && now.Sub(s.warned) >= warnEvery {
 		s.warned = now
@@ -126,7 +126,7 @@ func (s *Store) warn(err error) {
 	}
 }
 
-// append puts whole lines behind the log's last file, or into a new one.
+// append appends whole lines to the log's last file, or to a new one.
 func (s *Store) append(l *log, data []byte) error {
 	if !s.makeRoom(l, int64(len(data))) {
 		return errNoSpace
@@ -186,7 +186,7 @@ func (s *Store) fileOf(l *log, n int64) (*os.File, error) {
 			s.dropPart(l)
 		}
 		s.mu.Unlock()
-		s.tidy()
+		s.cleanUp()
 	}
 	return f, nil
 }
