@@ -99,10 +99,10 @@ func newGames(o Options, c Catalog) *games {
 		tokens: make(map[tokenKey]*entry), players: newPlayerIndex(), refs: make(map[*stage.Ref]*entry), live: make(map[string]int),
 	}
 	gs.ledger = ledger.New(ledger.Options{
-		Store: o.Store, Log: &gs.storeLog, Leave: o.OnEvent, Stopped: unavailable(),
-		Lost:  func(n int) { gs.context.Counters().Events.Add(counters.EventDropped, int64(n)) },
-		Tell:  func(msg any) { gs.context.Self().Tell(msg) },
-		After: func(d time.Duration, msg any) { gs.context.After(d, msg) },
+		Store: o.Store, Log: &gs.storeLog, Publish: o.OnEvent, Stopped: unavailable(),
+		EventsDropped: func(n int) { gs.context.Counters().Events.Add(counters.EventDropped, int64(n)) },
+		Tell:          func(msg any) { gs.context.Self().Tell(msg) },
+		After:         func(d time.Duration, msg any) { gs.context.After(d, msg) },
 	})
 	return gs
 }

@@ -149,7 +149,7 @@ func (gs *games) forgetEnded() {
 		return
 	}
 	for batch := range slices.Chunk(changes, restoreBatch) {
-		gs.ledger.Forget(batch...)
+		gs.ledger.CommitAsync(batch...)
 	}
 	clear(gs.ended[:n])
 	gs.ended = gs.ended[n:]

@@ -117,7 +117,7 @@ func (gs *games) endRestored() {
 	gs.restoreCreators()
 	slices.SortStableFunc(gs.ended, func(a, b *entry) int { return a.endedAt.Compare(b.endedAt) })
 	for batch := range slices.Chunk(changes, restoreBatch) {
-		gs.ledger.Forget(batch...)
+		gs.ledger.CommitAsync(batch...)
 	}
 	gs.forgetEnded()
 }

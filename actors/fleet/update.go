@@ -35,7 +35,7 @@ func (gs *games) onUpdateGameSession(m stage.Request[messages.UpdateGameSession,
 		}
 		m.Reply(e.published.Session(), nil)
 	}
-	gs.ledger.Do(ledger.Transaction{Key: e.key(), Most: editsMax, Reply: reply, Decide: func() (ledger.Entry, error) {
+	gs.ledger.Do(ledger.Transaction{Key: e.key(), WaitingMax: editsMax, Reply: reply, Decide: func() (ledger.Entry, error) {
 		g := e.published.Session()
 		edits, err := edited(g, m.Request)
 		if err != nil {

@@ -3,37 +3,37 @@
 // A Transaction names the record that it changes (Key), decides what to store, and is
 // applied to the actor's state only when that is durable:
 //
-//	Do -> (wait) -> Decide -> Store.Commit -> Apply, events leave, Reply
+//	Do -> (wait) -> Decide -> Store.Commit -> Apply, events are published, Reply
 //	                      \-> Reply with Decide's error
 //	                                      \-> Refused, Reply with an error
 //
 // The contract:
 //
-//   - Nothing is shown before it is durable, and so nothing is ever undone. What the store
-//     refuses has changed nothing; Refused only gives back what Decide reserved for it,
-//     such as a process that has been started and that nobody has been told of.
-//   - Transactions of one key go one after the other, in the order of Do. Decide runs
-//     when all earlier ones of the key are applied or refused, so it sees both what is
-//     current and what was queued. Transactions of different keys go to the store at once,
-//     and share its group commits.
-//   - A transaction that only needs another record to stay as it is names that in Uses. Many
-//     may use a record at a time; none does while it is changed.
-//   - An event is stored in the same commit as the change that it tells of, and leaves after
-//     the change is applied. A refused change has no event.
+//   - No change is visible before it is durable, so none is ever undone. A transaction that
+//     the store refuses has changed nothing; Refused only releases what Decide reserved for
+//     it, such as a server process that has been started for a game session.
+//   - Transactions of one key run one after the other, in the order of Do. Decide runs
+//     when all earlier ones of the key are applied or refused, so it sees their results.
+//     Transactions of different keys go to the store at once, and share its group commits.
+//   - A transaction that reads another record, which must not change meanwhile, names it in
+//     Uses. Many may use a record at a time; none does while it is changed.
+//   - An event is stored in the same commit as the change that it reports, and is published
+//     after the change is applied. A refused change has no event.
 //   - Consequences (messages to other actors, loads of scripts, ends of game sessions)
 //     belong into Apply.
-//   - At most Most transactions of a key wait; more are refused with Conflict. Claims bound
-//     what transactions in flight add to a bounded collection.
+//   - At most WaitingMax transactions of a key wait; more are refused with Conflict. A Claim
+//     counts the records that a transaction in flight adds to a bounded collection.
 //
 // A Note records something that has already happened, such as a player who has left, and
 // cannot be refused. It is stored in the order of its key, together with its events. If the
-// store refuses it, it is retried with the record of that time. A transaction commits the
+// store refuses it, it is retried with the record as it is by then. A transaction commits the
 // notes before it together with its own changes, so that it neither overtakes them nor waits
 // for their next attempt. At most EventsMax events of a key wait; beyond that the oldest are
 // dropped and counted.
 //
 // A Ledger has no goroutine and no lock. It belongs to one actor, which creates it, calls
-// its methods, and hands it every Answer and Due that it gets as a message. If the actor
-// has stopped before an Answer, its events leave all the same if they are durable, and
-// Reply says that the host is shutting down. If it dies, what is durable is what its successor reads.
+// its methods, and passes it every Answer and Due that it receives as a message. If the
+// actor has stopped before an Answer arrives, durable events are published all the same, and
+// Reply says that the host is shutting down. If the actor crashes, its successor starts from
+// the durable records.
 package ledger

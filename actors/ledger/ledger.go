@@ -31,39 +31,39 @@ type Transaction struct {
 	Key Key
 	// Uses are records that must not change meanwhile.
 	Uses []Key
-	// Most is how many transactions of Key may wait; 0: 16.
-	Most int
-	// Decide checks the request against the owner's state and says what to store. It is called
-	// in the owner, maybe before Do returns, and must change nothing that is shown.
+	// WaitingMax bounds the transactions of Key that wait; 0: 16.
+	WaitingMax int
+	// Decide checks the request against the owner's state and returns the records to store.
+	// It is called in the owner, maybe before Do returns, and must not change visible state.
 	Decide func() (Entry, error)
-	// Reply, which may be nil, gets the outcome, once and from any goroutine.
+	// Reply, which may be nil, receives the outcome, once and from any goroutine.
 	Reply func(error)
-	// Orphaned, which may be nil, is called before Reply if the owner has stopped before
-	// the store's answer, with that answer. It is called from any goroutine.
+	// Orphaned, which may be nil, receives the store's answer if the owner has stopped before
+	// it. It is called before Reply, from any goroutine.
 	Orphaned func(error)
 }
 
-// Entry is the decision of a Transaction.
+// Entry is the result of Decide: the changes to commit, and what to do afterwards.
 type Entry struct {
 	Changes []store.Change
 	Events  []messages.Event
-	// Apply changes the owner's state, and brings about what follows from that. It is
-	// called in the owner once Changes and Events are durable, before Reply.
+	// Apply changes the owner's state and carries out the consequences. It is called in the
+	// owner once Changes and Events are durable, before Reply. It may be nil.
 	Apply func()
-	// Refused, which may be nil, gives back what Decide has reserved. It is called in the
-	// owner, before Reply.
+	// Refused, which may be nil, releases the reservations of Decide if the store refuses the
+	// changes. It is called in the owner, before Reply.
 	Refused func()
 	// Takes are further records that are changed. They must be Free.
 	Takes []Key
-	// Claim is what the transaction adds to the records of its kind.
+	// Claim is the number and size of the records that the transaction adds.
 	Claim Claim
 }
 
-// Claim is the share of a bounded collection that a transaction takes.
+// Claim is the share of a bounded collection that a transaction in flight takes.
 type Claim struct{ Count, Bytes int }
 
-// Record is a part of a Note. Change is called in the owner when the record is about to
-// be stored: it returns the record as it is then.
+// Record is one record of a Note. Change is called in the owner when the record is about
+// to be stored, and returns it as it is at that moment.
 type Record struct {
 	Key    Key
 	Change func() store.Change
@@ -76,47 +76,48 @@ type Options struct {
 	Tell func(msg any)
 	// After sends the owner a message, a Due, after a time.
 	After func(d time.Duration, msg any)
-	// Leave takes events that are durable. It may be nil and is called from any goroutine.
-	Leave func(messages.Event)
-	// Lost counts events of notes that were dropped; nil: nobody counts.
-	Lost func(n int)
-	// Log is told what the store has refused.
+	// Publish receives events once they are durable. It may be nil and is called from any
+	// goroutine.
+	Publish func(messages.Event)
+	// EventsDropped, which may be nil, counts the events of notes that were dropped.
+	EventsDropped func(n int)
+	// Log receives the errors of the store.
 	Log *zerolog.Logger
-	// Stopped is the answer of an owner that stops.
+	// Stopped is the error of transactions that the owner does not complete because it stops.
 	Stopped error
 }
 
 const (
-	// waitingMost is how many transactions of a key may wait.
-	waitingMost = 16
-	// EventsMax is how many events of one key may wait. During a long outage players may
-	// come and go as they like.
+	// waitingMax is the default of Transaction.WaitingMax.
+	waitingMax = 16
+	// EventsMax bounds the events of one key that wait. Without it they grow during a long
+	// outage of the store, because players come and go.
 	EventsMax = 4096
-	// againMin is when a note that was refused is tried again, about: spread, because
-	// there may be many.
-	againMin = 2 * time.Second
+	// retryMin is the shortest time before a refused note is retried; the time is random
+	// between this and twice as much, because many notes may be refused at once.
+	retryMin = 2 * time.Second
 )
 
 // Ledger orders the changes of one actor. Only that actor may call its methods.
 type Ledger struct {
 	o       Options
-	lines   map[Key]*line
+	states  map[Key]*keyState
 	claims  map[store.Kind]Claim
 	stopped bool
 }
 
 // New returns a Ledger of an actor.
 func New(o Options) *Ledger {
-	return &Ledger{o: o, lines: make(map[Key]*line), claims: make(map[store.Kind]Claim)}
+	return &Ledger{o: o, states: make(map[Key]*keyState), claims: make(map[store.Kind]Claim)}
 }
 
-// line is the pending work of one key.
-type line struct {
-	queue   []*pending // in the order of Do; first those that have begun
-	noted   noted
-	noting  bool // a commit of notes alone is on its way
-	resting bool // a note was refused, and is tried again later
-	forget  bool // notes on their way are not to be tried again
+// keyState is the pending work of one key.
+type keyState struct {
+	queue      []*pending // in the order of Do; those that have begun come first
+	noted      noted
+	noting     bool // a commit of notes alone is in flight
+	backingOff bool // a note was refused, and is retried later
+	discarded  bool // notes in flight are not retried
 }
 
 // pending is a transaction that is not complete yet.
@@ -126,8 +127,8 @@ type pending struct {
 	begun bool
 }
 
-// only reports whether a transaction changes the record, as opposed to only using it.
-func (p *pending) only(k Key) bool {
+// changes reports whether a transaction changes the record, as opposed to changes using it.
+func (p *pending) changes(k Key) bool {
 	return !slices.Contains(p.Uses, k)
 }
 
@@ -159,9 +160,9 @@ func (l *Ledger) Do(t Transaction) {
 		p.reply(l.o.Stopped)
 		return
 	}
-	most := t.Most
+	most := t.WaitingMax
 	if most == 0 {
-		most = waitingMost
+		most = waitingMax
 	}
 	for _, k := range p.keys() {
 		if l.Waiting(k) >= most {
@@ -170,16 +171,16 @@ func (l *Ledger) Do(t Transaction) {
 		}
 	}
 	for _, k := range p.keys() {
-		ln := l.line(k)
-		ln.queue = append(ln.queue, p)
+		ks := l.state(k)
+		ks.queue = append(ks.queue, p)
 	}
 	l.advance(t.Key)
 }
 
-// Waiting is how many transactions of a key wait for others.
+// Waiting returns how many transactions of a key wait for others.
 func (l *Ledger) Waiting(k Key) (n int) {
-	if ln := l.lines[k]; ln != nil {
-		for _, p := range ln.queue {
+	if ks := l.states[k]; ks != nil {
+		for _, p := range ks.queue {
 			if !p.begun {
 				n++
 			}
@@ -189,33 +190,33 @@ func (l *Ledger) Waiting(k Key) (n int) {
 }
 
 // Free reports whether a key has nothing queued or in flight.
-func (l *Ledger) Free(k Key) bool { return l.lines[k] == nil }
+func (l *Ledger) Free(k Key) bool { return l.states[k] == nil }
 
 // Claimed returns the claims of the transactions in flight on the records of a kind.
 func (l *Ledger) Claimed(kind store.Kind) Claim { return l.claims[kind] }
 
-// Note stores something that has already happened, and retries until it is stored. Of several
-// notes of one record the last counts.
+// Note stores something that has already happened, and retries until it is stored. A later
+// note replaces an earlier one of the same record.
 func (l *Ledger) Note(k Key, events []messages.Event, records ...Record) {
 	if l.stopped || len(events)+len(records) == 0 {
 		return
 	}
-	l.lose(l.line(k).noted.add(events, records))
+	l.countDropped(l.state(k).noted.add(events, records))
 	l.advance(k)
 }
 
 // Discard drops the notes of a key whose record is about to be deleted.
 func (l *Ledger) Discard(k Key) {
-	if ln := l.lines[k]; ln != nil {
-		ln.noted, ln.forget = noted{}, ln.noting || ln.changing(k)
+	if ks := l.states[k]; ks != nil {
+		ks.noted, ks.discarded = noted{}, ks.noting || ks.changing(k)
 		l.advance(k)
 	}
 }
 
-// Forget stores changes without waiting for the result. The next start would make them again:
-// deletions of old records, for example. They are ordered after all earlier commits and before
-// all later ones.
-func (l *Ledger) Forget(changes ...store.Change) {
+// CommitAsync stores changes without waiting for the result, after all earlier commits and
+// before all later ones. It is for changes that the next start repeats if they are refused,
+// such as deletions of old records.
+func (l *Ledger) CommitAsync(changes ...store.Change) {
 	log := l.o.Log
 	l.o.Store.Commit(changes, func(err error) {
 		if err != nil {
@@ -224,22 +225,22 @@ func (l *Ledger) Forget(changes ...store.Change) {
 	})
 }
 
-// Stop refuses the queued transactions. With last, it stores the notes once more, in case the
-// store works again, except for records with a change in flight: that change can no longer be
-// applied, and the note would be overwritten. The owner calls Stop as it stops.
+// Stop refuses the queued transactions. With last, it tries once more to store the notes,
+// except for records with a change in flight: that change will not be applied, so the note's
+// record is without it and would overwrite it. The owner calls Stop as it stops.
 func (l *Ledger) Stop(last bool) {
 	l.stopped = true
-	for k, ln := range l.lines {
-		for _, p := range ln.queue {
+	for k, ks := range l.states {
+		for _, p := range ks.queue {
 			if !p.begun && p.Key == k {
 				p.reply(l.o.Stopped)
 			}
 		}
-		if last && !ln.noted.empty() && !ln.changing(k) {
-			l.commit(&batch{l: l, notes: []part{{k, ln.noted}}})
+		if last && !ks.noted.empty() && !ks.changing(k) {
+			l.commit(&batch{l: l, notes: []part{{k, ks.noted}}})
 		}
 	}
-	clear(l.lines)
+	clear(l.states)
 }
 
 // Answered handles the result of a commit.
@@ -250,16 +251,16 @@ func (l *Ledger) Answered(a Answer) {
 	}
 	b := a.b
 	for _, n := range b.notes {
-		ln := l.lines[n.key]
-		ln.noting = false
+		ks := l.states[n.key]
+		ks.noting = false
 		switch {
 		case a.err == nil:
-			l.leave(n.events)
-		case !ln.forget:
-			l.lose(ln.noted.before(n.noted))
-			l.rest(n.key, ln)
+			l.publish(n.events)
+		case !ks.discarded:
+			l.countDropped(ks.noted.before(n.noted))
+			l.backOff(n.key, ks)
 		}
-		ln.forget = false
+		ks.discarded = false
 	}
 	if a.err != nil {
 		l.log(b, a.err)
@@ -276,14 +277,14 @@ func (a Answer) OnDeadLetter() {
 	l, p := a.b.l, a.b.p
 	if a.err == nil {
 		for _, n := range a.b.notes {
-			l.leave(n.events)
+			l.publish(n.events)
 		}
 	}
 	if p == nil {
 		return
 	}
 	if a.err == nil {
-		l.leave(p.entry.Events)
+		l.publish(p.entry.Events)
 	}
 	if p.Orphaned != nil {
 		p.Orphaned(a.err)
@@ -291,10 +292,10 @@ func (a Answer) OnDeadLetter() {
 	p.reply(l.o.Stopped)
 }
 
-// TryAgain commits a note again.
+// TryAgain retries the notes of a key.
 func (l *Ledger) TryAgain(d Due) {
-	if ln := l.lines[d.key]; ln != nil {
-		ln.resting = false
+	if ks := l.states[d.key]; ks != nil {
+		ks.backingOff = false
 		l.advance(d.key)
 	}
 }
@@ -306,7 +307,7 @@ func (l *Ledger) complete(p *pending, err error) {
 		if p.entry.Apply != nil {
 			p.entry.Apply()
 		}
-		l.leave(p.entry.Events)
+		l.publish(p.entry.Events)
 	} else {
 		if p.entry.Refused != nil {
 			p.entry.Refused()
@@ -327,9 +328,9 @@ func (l *Ledger) claim(p *pending, sign int) {
 func (l *Ledger) end(p *pending, err error) {
 	keys := p.keys()
 	for _, k := range keys {
-		ln := l.lines[k]
-		ln.queue = slices.DeleteFunc(ln.queue, func(o *pending) bool { return o == p })
-		ln.forget = ln.forget && ln.noting
+		ks := l.states[k]
+		ks.queue = slices.DeleteFunc(ks.queue, func(o *pending) bool { return o == p })
+		ks.discarded = ks.discarded && ks.noting
 	}
 	p.reply(err)
 	for _, k := range keys {
@@ -340,31 +341,31 @@ func (l *Ledger) end(p *pending, err error) {
 // advance starts the transactions of a key that are ready.
 func (l *Ledger) advance(k Key) {
 	for {
-		ln := l.lines[k]
-		if ln == nil || l.stopped {
+		ks := l.states[k]
+		if ks == nil || l.stopped {
 			return
 		}
-		p := ln.next()
+		p := ks.next()
 		if p == nil || !l.ready(p) {
 			break
 		}
 		l.begin(p)
 	}
-	ln := l.lines[k]
-	if !ln.noted.empty() && !ln.noting && !ln.resting && !ln.changing(k) {
-		b := &batch{l: l, notes: []part{{k, ln.takeNoted()}}}
-		ln.noting = true
+	ks := l.states[k]
+	if !ks.noted.empty() && !ks.noting && !ks.backingOff && !ks.changing(k) {
+		b := &batch{l: l, notes: []part{{k, ks.takeNoted()}}}
+		ks.noting = true
 		l.commit(b)
 		return
 	}
-	if len(ln.queue) == 0 && ln.noted.empty() && !ln.noting {
-		delete(l.lines, k)
+	if len(ks.queue) == 0 && ks.noted.empty() && !ks.noting {
+		delete(l.states, k)
 	}
 }
 
 // next returns the first transaction that has not started, nil if there is none.
-func (ln *line) next() *pending {
-	for _, p := range ln.queue {
+func (ks *keyState) next() *pending {
+	for _, p := range ks.queue {
 		if !p.begun {
 			return p
 		}
@@ -373,22 +374,22 @@ func (ln *line) next() *pending {
 }
 
 // changing reports whether a transaction in flight changes the record.
-func (ln *line) changing(k Key) bool {
-	return len(ln.queue) > 0 && ln.queue[0].begun && ln.queue[0].only(k)
+func (ks *keyState) changing(k Key) bool {
+	return len(ks.queue) > 0 && ks.queue[0].begun && ks.queue[0].changes(k)
 }
 
 // ready reports whether a transaction has nothing to wait for.
 func (l *Ledger) ready(p *pending) bool {
 	for _, k := range p.keys() {
-		ln := l.lines[k]
-		if p.only(k) && (ln.noting || ln.queue[0] != p) {
+		ks := l.states[k]
+		if p.changes(k) && (ks.noting || ks.queue[0] != p) {
 			return false
 		}
-		for _, o := range ln.queue {
+		for _, o := range ks.queue {
 			if o == p {
 				break
 			}
-			if o.only(k) {
+			if o.changes(k) {
 				return false
 			}
 		}
@@ -396,7 +397,7 @@ func (l *Ledger) ready(p *pending) bool {
 	return true
 }
 
-// begin lets a transaction decide and commits its entry.
+// begin calls a transaction's Decide and commits its entry.
 func (l *Ledger) begin(p *pending) {
 	p.begun = true
 	entry, err := p.Decide()
@@ -406,14 +407,14 @@ func (l *Ledger) begin(p *pending) {
 	}
 	p.entry = entry
 	for _, k := range entry.Takes {
-		ln := l.line(k)
-		ln.queue = append(ln.queue, p)
+		ks := l.state(k)
+		ks.queue = append(ks.queue, p)
 	}
 	l.claim(p, 1)
 	b := &batch{l: l, p: p}
 	for _, k := range p.keys() {
-		if ln := l.lines[k]; p.only(k) && !ln.noted.empty() {
-			b.notes = append(b.notes, part{k, ln.takeNoted()})
+		if ks := l.states[k]; p.changes(k) && !ks.noted.empty() {
+			b.notes = append(b.notes, part{k, ks.takeNoted()})
 		}
 	}
 	l.commit(b)
@@ -432,30 +433,30 @@ func (l *Ledger) commit(b *batch) {
 	l.o.Store.Commit(changes, func(err error) { tell(Answer{b, err}) })
 }
 
-// rest schedules another attempt for a line.
-func (l *Ledger) rest(k Key, ln *line) {
-	if !ln.resting {
-		ln.resting = true
-		l.o.After(againMin+rand.N(againMin), Due{k})
+// backOff schedules another attempt for the notes of a key.
+func (l *Ledger) backOff(k Key, ks *keyState) {
+	if !ks.backingOff {
+		ks.backingOff = true
+		l.o.After(retryMin+rand.N(retryMin), Due{k})
 	}
 }
 
-func (l *Ledger) leave(events []messages.Event) {
-	if l.o.Leave == nil {
+func (l *Ledger) publish(events []messages.Event) {
+	if l.o.Publish == nil {
 		return
 	}
 	for _, e := range events {
-		l.o.Leave(e)
+		l.o.Publish(e)
 	}
 }
 
-func (l *Ledger) lose(n int) {
+func (l *Ledger) countDropped(n int) {
 	if n == 0 {
 		return
 	}
 	l.o.Log.Error().Int("events", n).Msg("too many events wait for the store: the oldest are lost")
-	if l.o.Lost != nil {
-		l.o.Lost(n)
+	if l.o.EventsDropped != nil {
+		l.o.EventsDropped(n)
 	}
 }
 
@@ -468,13 +469,13 @@ func (l *Ledger) log(b *batch, err error) {
 	}
 }
 
-func (l *Ledger) line(k Key) *line {
-	ln := l.lines[k]
-	if ln == nil {
-		ln = new(line)
-		l.lines[k] = ln
+func (l *Ledger) state(k Key) *keyState {
+	ks := l.states[k]
+	if ks == nil {
+		ks = new(keyState)
+		l.states[k] = ks
 	}
-	return ln
+	return ks
 }
 
 // keys returns all records of a transaction.

@@ -18,26 +18,25 @@ import (
 	"troupe/messages"
 )
 
-// world is an owner with a ledger and a store, of which a test decides what happens next.
-// Each key has one record, "value/count": a transaction sets the value, and what happens by
-// itself raises the count.
+// world is an owner with a ledger and a store; the test chooses each next step. Each key has
+// one record, "value/count": a transaction sets the value, and a note raises the count.
 type world struct {
 	t     *rapid.T
 	disk  *disk
 	owner *owner
 	made  int // transactions, which number their values
 
-	all     []*change
-	counted map[ledger.Key]int // what had happened when this owner began
-	left    map[string]bool    // events, of all owners
+	all       []*change
+	counted   map[ledger.Key]int // counts when this owner began
+	published map[string]bool    // events, of all owners
 }
 
-// disk is a store that does as it is told.
+// disk is a store whose answers the test chooses.
 type disk struct {
 	store.Store
 	w       *world
 	waiting []commit
-	busy    bool // what comes is refused at once
+	busy    bool // commits are refused at once
 	records map[ledger.Key]string
 	events  []string // in the order in which they became durable
 	values  map[ledger.Key][]string
@@ -48,16 +47,16 @@ type commit struct {
 	done    func(error)
 }
 
-// owner is one life of an actor.
+// owner is one incarnation of an actor.
 type owner struct {
-	w      *world
-	ledger *ledger.Ledger
-	inbox  []any
-	dead   bool
-	shown  map[ledger.Key]string // values
-	count  map[ledger.Key]int
-	left   []string
-	using  map[ledger.Key]int
+	w         *world
+	ledger    *ledger.Ledger
+	inbox     []any
+	dead      bool
+	shown     map[ledger.Key]string // values
+	count     map[ledger.Key]int
+	published []string
+	using     map[ledger.Key]int
 }
 
 // change is one transaction.
@@ -77,9 +76,9 @@ type change struct {
 }
 
 var (
-	errRefused  = errors.New("it may not be")
+	errRefused  = errors.New("refused by Decide")
 	errStopping = errors.New("stopping")
-	errDisk     = errors.New("no")
+	errDisk     = errors.New("refused by the store")
 )
 
 func (d *disk) Commit(changes []store.Change, done func(error)) {
@@ -122,12 +121,12 @@ func split(record string) (value string, count int) {
 	return value, count
 }
 
-// check compares a record that is written with the one before.
+// check compares a written record with the one before.
 func (w *world) check(k ledger.Key, old, now string) {
 	was, before := split(old)
 	value, count := split(now)
 	if count < before {
-		w.t.Fatalf("%v: what happened is taken back: %q becomes %q", k, old, now)
+		w.t.Fatalf("%v: a stored note is lost: %q becomes %q", k, old, now)
 	}
 	if value == was {
 		return
@@ -142,10 +141,10 @@ func (w *world) check(k ledger.Key, old, now string) {
 			return
 		}
 	}
-	w.t.Fatalf("%v: %q is of nobody", k, now)
+	w.t.Fatalf("%v: no transaction wrote %q", k, now)
 }
 
-// begin is the start of an owner, from what the store has.
+// begin starts an owner from the records of the store.
 func (w *world) begin() {
 	o := &owner{w: w, shown: map[ledger.Key]string{}, count: map[ledger.Key]int{}, using: map[ledger.Key]int{}}
 	for k, r := range w.disk.records {
@@ -162,17 +161,17 @@ func (w *world) begin() {
 			o.inbox = append(o.inbox, msg)
 		},
 		After: func(_ time.Duration, msg any) { o.inbox = append(o.inbox, msg) },
-		Leave: func(e messages.Event) {
+		Publish: func(e messages.Event) {
 			if !slices.Contains(w.disk.events, e.ID) {
-				w.t.Fatalf("the event %s leaves, and is not durable", e.ID)
+				w.t.Fatalf("the event %s is published before it is durable", e.ID)
 			}
-			o.left, w.left[e.ID] = append(o.left, e.ID), true
+			o.published, w.published[e.ID] = append(o.published, e.ID), true
 		},
 	})
 	w.owner, w.counted = o, maps.Clone(o.count)
 }
 
-// do asks for a change.
+// do starts a transaction.
 func (w *world) do(key ledger.Key, uses []ledger.Key, refuse bool) *change {
 	o := w.owner
 	w.made++
@@ -209,7 +208,7 @@ func (c *change) decide() (ledger.Entry, error) {
 		}
 	}
 	if o.using[c.key] > 0 {
-		w.t.Fatalf("%s changes what others use", c.value)
+		w.t.Fatalf("%s changes a record that others use", c.value)
 	}
 	c.decided = true
 	if c.refuse {
@@ -243,8 +242,8 @@ func (c *change) decide() (ledger.Entry, error) {
 
 func event(k ledger.Key, what string) string { return k.ID + " " + what }
 
-// happen is something that happens by itself.
-func (w *world) happen(k ledger.Key) {
+// note raises the count of a key and notes it.
+func (w *world) note(k ledger.Key) {
 	o := w.owner
 	o.count[k]++
 	o.ledger.Note(k, []messages.Event{{ID: event(k, fmt.Sprint("n", o.count[k]))}}, ledger.Record{Key: k, Change: func() store.Change {
@@ -252,7 +251,7 @@ func (w *world) happen(k ledger.Key) {
 	}})
 }
 
-// receive has the owner take its next message.
+// receive delivers the owner's next message.
 func (w *world) receive() {
 	o := w.owner
 	msg := o.inbox[0]
@@ -265,14 +264,14 @@ func (w *world) receive() {
 	}
 }
 
-// die ends the owner: in order, or not.
+// die ends the owner: it stops in order (last), or crashes.
 func (w *world) die(last bool) {
 	o := w.owner
-	if last { // what is refused in this moment is lost with its events: see doc.go
+	if last { // a note that is refused from now on is lost with its events: see doc.go
 		for range len(o.inbox) {
 			w.receive()
 		}
-		for w.disk.busy && len(o.inbox) > 0 { // what that has brought
+		for w.disk.busy && len(o.inbox) > 0 { // messages that the loop above has caused
 			w.disk.busy = false
 			w.receive()
 		}
@@ -290,7 +289,7 @@ func (w *world) die(last bool) {
 	for len(w.disk.waiting) > 0 {
 		if rapid.IntRange(0, 2).Draw(w.t, "written") > 0 {
 			w.disk.write()
-		} else { // as a store does, all of them: Store.Commit
+		} else { // all of them, as Store.Commit promises
 			w.disk.refuse(len(w.disk.waiting))
 		}
 	}
@@ -303,8 +302,8 @@ func (w *world) die(last bool) {
 	}
 	w.ordered()
 	for _, id := range w.disk.events {
-		if !w.left[id] {
-			w.t.Fatalf("%s is durable, and has not left", id)
+		if !w.published[id] {
+			w.t.Fatalf("%s is durable, and was not published", id)
 		}
 	}
 }
@@ -319,7 +318,7 @@ func (w *world) invariants() {
 	}
 }
 
-// ordered checks what the store has against who asked for it.
+// ordered checks that the store has the changes in the order of their requests.
 func (w *world) ordered() {
 	for k, values := range w.disk.values {
 		at := 0
@@ -336,7 +335,7 @@ func (w *world) ordered() {
 	}
 }
 
-// together checks that changes and their events are in the store, or neither.
+// together checks that the store has a change if and only if it has its event.
 func (w *world) together() {
 	seen := map[string]bool{}
 	for _, id := range w.disk.events {
@@ -360,7 +359,7 @@ func (w *world) together() {
 	}
 }
 
-// drainStore has the store work until nothing is left to do.
+// drainStore completes all commits and messages, and checks the final state.
 func (w *world) drainStore() {
 	o := w.owner
 	w.disk.busy = false
@@ -379,20 +378,20 @@ func (w *world) drainStore() {
 			w.t.Fatalf("%v is stored as %q and shown as %q", k, got, want)
 		}
 		for n := w.counted[k] + 1; n <= o.count[k]; n++ {
-			if !slices.Contains(o.left, event(k, fmt.Sprint("n", n))) {
-				w.t.Fatalf("%v: n%d is not told of: %v", k, n, o.left)
+			if !slices.Contains(o.published, event(k, fmt.Sprint("n", n))) {
+				w.t.Fatalf("%v: n%d is not published: %v", k, n, o.published)
 			}
 		}
 	}
-	for i, id := range o.left {
-		if slices.Contains(o.left[:i], id) {
-			w.t.Fatalf("%s left twice", id)
+	for i, id := range o.published {
+		if slices.Contains(o.published[:i], id) {
+			w.t.Fatalf("%s was published twice", id)
 		}
 		name, what, _ := strings.Cut(id, " ")
 		if n, _ := strconv.Atoi(what[1:]); what[0] == 'n' {
 			k := ledger.Key{Kind: store.Alias, ID: name}
 			if n < numbers[k] {
-				w.t.Fatalf("%v: the order of events is %v", k, o.left)
+				w.t.Fatalf("%v: the order of events is %v", k, o.published)
 			}
 			numbers[k] = n
 		}
@@ -404,8 +403,8 @@ func (w *world) drainStore() {
 		if len(c.replies) != 1 || (c.replies[0] == nil) != c.durable {
 			w.t.Fatalf("%s: durable %v, answered with %v", c.value, c.durable, c.replies)
 		}
-		if c.durable && !slices.Contains(o.left, event(c.key, c.value)) {
-			w.t.Fatalf("%s is not told of", c.value)
+		if c.durable && !slices.Contains(o.published, event(c.key, c.value)) {
+			w.t.Fatalf("the event of %s is not published", c.value)
 		}
 		if !c.decided && !c.overflow {
 			w.t.Fatalf("%s was never decided", c.value)
@@ -423,11 +422,11 @@ func (w *world) drainStore() {
 
 var keys = []ledger.Key{{Kind: store.Alias, ID: "a"}, {Kind: store.Alias, ID: "b"}, {Kind: store.Alias, ID: "c"}}
 
-// Whatever is asked for, happens by itself, is refused or dies, in any order: what is
-// shown is durable, changes and events keep their order, and both are there or neither.
-func TestWhatIsShownIsDurable(t *testing.T) {
+// With transactions, notes, refusals and deaths of the owner in any order: visible state is
+// durable, changes and events keep their order, and the store has both or neither.
+func TestVisibleStateIsDurable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := &world{t: t, left: map[string]bool{}}
+		w := &world{t: t, published: map[string]bool{}}
 		w.disk = &disk{w: w, records: map[ledger.Key]string{}, values: map[ledger.Key][]string{}}
 		w.begin()
 		key := rapid.SampledFrom(keys)
@@ -440,7 +439,7 @@ func TestWhatIsShownIsDurable(t *testing.T) {
 				}
 				w.do(k, uses, rapid.IntRange(0, 5).Draw(t, "refuse") == 0)
 			},
-			"happen": func(t *rapid.T) { w.happen(key.Draw(t, "key")) },
+			"note": func(t *rapid.T) { w.note(key.Draw(t, "key")) },
 			"write": func(t *rapid.T) {
 				if len(w.disk.waiting) > 0 {
 					w.disk.write()
@@ -457,7 +456,7 @@ func TestWhatIsShownIsDurable(t *testing.T) {
 					w.receive()
 				}
 			},
-			"settle": func(t *rapid.T) { w.drainStore() },
+			"drain": func(t *rapid.T) { w.drainStore() },
 			"die": func(t *rapid.T) {
 				if rapid.Bool().Draw(t, "really") {
 					w.die(rapid.Bool().Draw(t, "in order"))

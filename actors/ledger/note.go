@@ -25,8 +25,8 @@ func (n *noted) add(events []messages.Event, records []Record) int {
 	return n.bound()
 }
 
-// before puts older notes, which the store has refused, in front. It returns how many events
-// were dropped.
+// before inserts older notes, which the store has refused, before the newer ones. It returns
+// how many events were dropped.
 func (n *noted) before(old noted) int {
 	for k, change := range n.records {
 		if old.records == nil {
@@ -41,14 +41,14 @@ func (n *noted) before(old noted) int {
 
 // bound drops the oldest events beyond EventsMax.
 func (n *noted) bound() int {
-	lost := max(0, len(n.events)-EventsMax)
-	n.events = n.events[lost:]
-	return lost
+	dropped := max(0, len(n.events)-EventsMax)
+	n.events = n.events[dropped:]
+	return dropped
 }
 
-func (ln *line) takeNoted() noted {
-	n := ln.noted
-	ln.noted = noted{}
+func (ks *keyState) takeNoted() noted {
+	n := ks.noted
+	ks.noted = noted{}
 	return n
 }
 

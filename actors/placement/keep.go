@@ -78,7 +78,7 @@ func (m *Manager) forget(now time.Time, size int) {
 	clear(k.ended[:n])
 	k.ended = k.ended[n:]
 	if changes != nil {
-		m.ledger.Forget(changes...)
+		m.ledger.CommitAsync(changes...)
 	}
 }
 

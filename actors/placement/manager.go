@@ -81,7 +81,7 @@ func (l launched) OnDeadLetter() {
 // Started implements stage.Actor.
 func (m *Manager) Started(c *stage.Context) {
 	m.ledger = ledger.New(ledger.Options{
-		Store: m.o.Store, Leave: m.o.OnEvent, Log: c.Log(),
+		Store: m.o.Store, Publish: m.o.OnEvent, Log: c.Log(),
 		Tell:    func(msg any) { c.Self().Tell(msg) },
 		After:   func(d time.Duration, msg any) { c.After(d, msg) },
 		Stopped: messages.Errorf(messages.Unavailable, "placements are not available at the moment"),

@@ -19,7 +19,7 @@ func (m *Manager) onStart(c *stage.Context, r stage.Request[messages.StartPlacem
 	record := &messages.Placement{Request: r.Request, Status: messages.PlacementPending}
 	orphaned := false // it goes on when the Manager is back
 	m.ledger.Do(ledger.Transaction{
-		Key: placementKey(id), Most: m.o.PendingMax,
+		Key: placementKey(id), WaitingMax: m.o.PendingMax,
 		Orphaned: func(err error) { orphaned = err == nil },
 		Reply: func(err error) {
 			if orphaned {
@@ -120,7 +120,7 @@ func (m *Manager) onStop(c *stage.Context, r stage.Request[StopPlacement, *messa
 		}
 		r.Reply(e.record, nil)
 	}
-	m.ledger.Do(ledger.Transaction{Key: placementKey(id), Most: m.o.PendingMax, Reply: reply, Decide: func() (ledger.Entry, error) {
+	m.ledger.Do(ledger.Transaction{Key: placementKey(id), WaitingMax: m.o.PendingMax, Reply: reply, Decide: func() (ledger.Entry, error) {
 		record, err := m.get(c, id)
 		if err == nil && record.Status.Final() {
 			err = notPending(record)

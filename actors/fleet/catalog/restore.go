@@ -185,6 +185,6 @@ func (c *Catalog) forgetFleets() {
 	}
 	c.deleted = slices.Delete(c.deleted, 0, n)
 	if dropped != nil {
-		c.ledger.Forget(dropped...) // tried again at the next start
+		c.ledger.CommitAsync(dropped...) // tried again at the next start
 	}
 }
