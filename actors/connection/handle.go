@@ -34,7 +34,7 @@ type Edge interface {
 	Refused() time.Duration
 }
 
-// Handle is one connection. It implements player.Newcomer.
+// Handle is one connection. It implements player.LoginConn.
 type Handle struct {
 	ref     *stage.Ref
 	link    Link
@@ -79,7 +79,7 @@ func (h *Handle) Pong(payload []byte) {
 	}
 }
 
-// Gone implements player.Newcomer.
+// Gone implements player.LoginConn.
 func (h *Handle) Gone() bool { return h.bound.Load() == ended }
 
 // Busy says whether the host blocks the connection's reader. Meanwhile the peer's signs of
@@ -91,7 +91,7 @@ func (h *Handle) Busy(busy bool) {
 	}
 }
 
-// Silence implements player.Newcomer: the time since the last sign of life.
+// Silence implements player.LoginConn: the time since the last sign of life.
 func (h *Handle) Silence() time.Duration {
 	if h.busy.Load() {
 		return 0
@@ -109,7 +109,7 @@ func (h *Handle) LoginSeen() { h.ref.Tell(loginSeen{}) }
 // Login passes a LOGIN on.
 func (h *Handle) Login(l *player.Login) { h.ref.Tell(loginRead{l}) }
 
-// Challenge implements player.Newcomer.
+// Challenge implements player.LoginConn.
 func (h *Handle) Challenge() {
 	var payload [20]byte
 	h.link.Ping(h.mark(payload[:0], time.Time{}))
@@ -137,18 +137,18 @@ func (h *Handle) Ended(clean bool, reason string) {
 	h.ref.Tell(gone{})
 }
 
-// Link implements player.Newcomer.
+// Link implements player.LoginConn.
 func (h *Handle) Link() player.Link { return h.link }
 
-// Channel implements player.Newcomer.
+// Channel implements player.LoginConn.
 func (h *Handle) Channel() counters.Channel { return h.channel }
 
-// OpenFast implements player.Newcomer.
+// OpenFast implements player.LoginConn.
 func (h *Handle) OpenFast(peer messages.PeerID) player.FastOffer {
 	return h.edge.OpenFast(peer)
 }
 
-// Bind implements player.Newcomer.
+// Bind implements player.LoginConn.
 func (h *Handle) Bind(a *player.Attachment) bool {
 	if !h.bound.CompareAndSwap(nil, a) {
 		return false
@@ -158,10 +158,10 @@ func (h *Handle) Bind(a *player.Attachment) bool {
 	return true
 }
 
-// Because implements player.Newcomer.
-func (h *Handle) Because(why wire.Refusal) { h.why.Store(uint64(why)) }
+// SetRefusal implements player.LoginConn.
+func (h *Handle) SetRefusal(why wire.Refusal) { h.why.Store(uint64(why)) }
 
-// Refuse implements player.Newcomer: it answers LOGIN_RESPONSE with false and closes normally
+// Refuse implements player.LoginConn: it answers LOGIN_RESPONSE with false and closes normally
 // (D-105), or with the close code that says to try later. A stock client can tell the two
 // apart only by the close code.
 func (h *Handle) Refuse(after time.Duration) {

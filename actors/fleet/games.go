@@ -192,7 +192,7 @@ func (gs *games) onLogin(l *player.Login) {
 	e := gs.players.get(l.ID)
 	if e == nil || e.ref == nil {
 		if e != nil {
-			l.From.Because(wire.RefusedGameSessionEnded)
+			l.From.SetRefusal(wire.RefusedGameSessionEnded)
 		}
 		l.From.Refuse(0)
 		return

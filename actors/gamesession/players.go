@@ -158,7 +158,7 @@ func (a *Actor) onLogin(l *player.Login) {
 // refuse refuses a login to a player session of this game session.
 func (a *Actor) refuse(l *player.Login, why wire.Refusal) {
 	a.c.Log().Info().Str("game_session_id", string(a.record.ID)).Str("player_session", l.ID.Short()).Str("reason", why.String()).Msg("login refused")
-	l.From.Because(why)
+	l.From.SetRefusal(why)
 	l.From.Refuse(0)
 }
 

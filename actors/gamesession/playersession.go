@@ -127,7 +127,7 @@ func (a *Actor) leave(s *playerSession) {
 // peer id and nothing else (D-2).
 func (s *playerSession) comeBack(h *player.Handle) {
 	h.Peer = s.player.Peer
-	s.player, s.durable = h, player.NewStayDurable(h)
+	s.player, s.durable = h, player.NewRejoinDurable(h)
 	s.presence, s.rejoin = reserved, rejoining
 	s.kick, s.epoch = nil, 0
 }

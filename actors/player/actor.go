@@ -21,14 +21,14 @@ type Durable struct {
 	// deadlines on the monotonic clock
 	reservedUntil time.Time
 	windowUntil   time.Time
-	waiting       *Login // before the gate
-	held          *Login // waits for the current connection to give no sign of life
+	waiting       *Login // waits for the gate
+	challenger    *Login // waits while the current connection is challenged
 	challengedAt  time.Time
-	current       Newcomer
+	current       LoginConn
 	lostAt        time.Time
 	tokens        tokens
 	admitted      counters.LoginOutcome // what the first login counts as
-	fault         string                // why the connection of this epoch is ending
+	fault         string                // why the current connection is ending
 }
 
 // NewDurable returns the state of a fresh reservation.
@@ -36,39 +36,39 @@ func NewDurable(h *Handle) *Durable {
 	return &Durable{Handle: h, machine: NewMachine(), admitted: counters.LoginNew, reservedUntil: time.Now().Add(ReservationTime)}
 }
 
-// NewStayDurable returns the state of a player that comes again after it has
-// left: h is new, and its login follows.
-func NewStayDurable(h *Handle) *Durable {
+// NewRejoinDurable returns the state of a player that logs in again after it has
+// left. h is a new handle.
+func NewRejoinDurable(h *Handle) *Durable {
 	d := NewDurable(h)
-	d.machine, d.admitted = NewStay(), counters.LoginRejoined
+	d.machine, d.admitted = NewRejoin(), counters.LoginRejoined
 	return d
 }
 
-// State returns where the player session stands. For the game session, between
-// the player actor's life and its successor's, and for tests.
+// State returns the state of the player session. Only the game session may call it, while
+// no player actor runs, and tests.
 func (d *Durable) State() State { return d.machine.State }
 
-// Options are what a player actor needs besides its Durable.
+// Options configure a player actor.
 type Options struct {
-	Session *stage.Ref // the game session: parent and addressee of all reports
+	Session *stage.Ref // the game session: parent and receiver of all reports
 	Rules   Rules
 	Window  time.Duration // reconnect.window; 0 is strict mode
-	// Acknowledge keeps what was written until the player confirms it
-	// (reliability.md 2.4, 2.5). Without it a reconnect may lose what was on its way.
+	// Acknowledge keeps written messages until the player confirms them (reliability.md
+	// 2.4, 2.5). Without it a reconnect may lose messages in transit.
 	Acknowledge bool
-	// SkipAmbiguous does not send again to a stock client what may have arrived
-	// (reconnect.stockAmbiguous = skip).
+	// SkipAmbiguous does not send messages again to a stock client that may have received
+	// them (reconnect.stockAmbiguous = skip).
 	SkipAmbiguous bool
 	PingInterval  time.Duration
 	Inflow        *Inflow // of the game session; nil is no bound
-	// Activate shows the player session as ACTIVE; called right before the answer
-	// to its login (realtime.md 6.1 step 5).
+	// Activate shows the player session as ACTIVE; called right before LOGIN_RESPONSE is
+	// sent (realtime.md 6.1 step 5).
 	Activate func()
 }
 
-// surroundings are what a player actor needs of its *stage.Context. The checks of
-// every interleaving bring their own.
-type surroundings interface {
+// actorContext is the part of *stage.Context that a player actor uses. The interleaving
+// tests implement it themselves.
+type actorContext interface {
 	Counters() *counters.Set
 	Unknown(msg any)
 	After(d time.Duration, msg any) *stage.Timer
@@ -76,7 +76,7 @@ type surroundings interface {
 	StopSelf()
 }
 
-// Actor carries out what the Machine decides.
+// Actor carries out the effects of the Machine.
 type Actor struct {
 	o           Options
 	d           *Durable
@@ -85,26 +85,26 @@ type Actor struct {
 	window      *stage.Timer
 	challenge   *stage.Timer
 	pause       *stage.Timer
-	paused      *Login // waits for no other reason than Login.Pause
-	pausedIn    State  // of the machine
-	login       *Login // the one in hand
+	paused      *Login // waits for the end of Login.Pause
+	pausedIn    State  // the machine's state when it was paused
+	login       *Login // being handled
 	credential  Credential
 	endReason   messages.CloseReason
 	gauge       counters.PlayerState
 }
 
-// New returns the actor that rules d from now on.
+// New returns an actor that takes over d.
 func New(o Options, d *Durable) *Actor {
 	return &Actor{o: o, d: d, tell: o.Session.Tell, endReason: messages.CloseGameEnded}
 }
 
-// Started puts a carried state in order: timers go on, and a connection or a
-// login that the predecessor left behind is given up (reliability.md 4).
+// Started restores the state of a crashed predecessor: timers go on, and connections and
+// logins that it left behind are given up (reliability.md 4).
 func (a *Actor) Started(c *stage.Context) {
 	a.setGauge(c)
-	if s := a.d.machine.State; (s == Attached || s == Detached) && !a.d.Handle.Out.sound() {
-		a.d.fault = "player state is in disorder"
-		a.step(c, Event{Kind: StateUnsound})
+	if s := a.d.machine.State; (s == Attached || s == Detached) && !a.d.Handle.Out.consistent() {
+		a.d.fault = "player state is inconsistent"
+		a.step(c, Event{Kind: StateInconsistent})
 		return
 	}
 	switch a.d.machine.State {
@@ -115,13 +115,13 @@ func (a *Actor) Started(c *stage.Context) {
 		a.step(c, Event{Kind: JoinLost, Attempt: a.d.machine.Attempt})
 	case Attached:
 		a.d.fault = messages.CloseInternalError.String()
-		a.d.machine.Challenged = false // the login that waited was sent away
+		a.d.machine.Challenged = false // Stopped has refused the challenger
 		a.step(c, Event{Kind: ConnectionLost, Epoch: a.d.machine.Epoch})
 	case Detached:
 		a.window = c.AfterAwake(time.Until(a.d.windowUntil), windowOver{a.d.machine.Epoch})
 	case Leaving:
 		a.do(c, TellLeaving)
-	case Gone: // the predecessor may not have come to say so
+	case Gone: // the predecessor may have crashed before it reported the end
 		if a.d.machine.Epoch > 0 {
 			a.do(c, SetCompleted)
 		} else {
@@ -129,13 +129,13 @@ func (a *Actor) Started(c *stage.Context) {
 		}
 		a.do(c, End)
 	}
-	a.onOutboxFull(c) // nobody was there to be told
+	a.onOutboxFull(c) // it may have filled up while no actor ran
 }
 
 // Receive implements stage.Actor.
 func (a *Actor) Receive(c *stage.Context, msg any) { a.receive(c, msg) }
 
-func (a *Actor) receive(c surroundings, msg any) {
+func (a *Actor) receive(c actorContext, msg any) {
 	switch m := msg.(type) {
 	case *Login:
 		a.onLogin(c, m)
@@ -174,8 +174,8 @@ func (a *Actor) receive(c surroundings, msg any) {
 	}
 }
 
-// Stopped lets go of the connection. An orderly end has done so already; after a
-// crash the successor takes over the Durable.
+// Stopped closes the connection and refuses waiting logins. After an orderly end there are
+// none; after a crash the successor takes over the Durable.
 func (a *Actor) Stopped(c *stage.Context) {
 	if a.gauge != 0 {
 		c.Counters().Players.Add(a.gauge, -1)
@@ -187,12 +187,12 @@ func (a *Actor) Stopped(c *stage.Context) {
 	if w := a.d.waiting; w != nil {
 		if a.d.machine.State == Joining {
 			w.From.Refuse(RetrySoon)
-		} else { // bound, but the crash came before its answer
+		} else { // bound, but the actor crashed before LOGIN_RESPONSE
 			w.From.Link().Close(messages.CloseInternalError)
 		}
 		a.d.waiting = nil
 	}
-	a.refuseHeld(RetrySoon)
+	a.refuseChallenger(RetrySoon)
 	if a.paused != nil {
 		a.paused.From.Refuse(RetrySoon)
 		a.paused = nil
@@ -200,20 +200,20 @@ func (a *Actor) Stopped(c *stage.Context) {
 	a.d.Handle.dropFast()
 }
 
-func (a *Actor) onLogin(c surroundings, m *Login) {
+func (a *Actor) onLogin(c actorContext, m *Login) {
 	a.login, a.credential = m, a.check(m)
 	if a.credential == DeadToken {
-		m.From.Because(wire.RefusedToken)
+		m.From.SetRefusal(wire.RefusedToken)
 	}
 	defer func() { a.login = nil }()
 	if wait := a.pauseOf(m); wait > 0 {
-		a.putOff(c, m, wait)
+		a.pauseLogin(c, m, wait)
 		return
 	}
 	a.endIfLost(c)
 	if a.resumes() {
-		// The claim is laid before the machine moves: a connection that has ended
-		// meanwhile must not push a live one out.
+		// Bind comes before the machine's step: a login whose connection has already ended
+		// must not replace a live connection.
 		if !m.From.Bind(a.attachment(a.d.machine.Epoch+1, m)) {
 			return
 		}
@@ -221,9 +221,9 @@ func (a *Actor) onLogin(c surroundings, m *Login) {
 	a.step(c, Event{Kind: LoginArrived, Credential: a.credential, Join: a.joins(m)})
 }
 
-// joins says what a login is to the one before the gate. That one may be cut, and the
-// host is often the last to know; so the newer one wins, as it does over a connection
-// that serves (D-3).
+// joins says what a login means for an earlier one that waits for the gate. The earlier
+// connection may be cut without the host knowing yet. So the newer login wins, as it does
+// over an attached connection (D-3).
 func (a *Actor) joins(m *Login) Join {
 	switch w := a.d.waiting; {
 	case w == nil, !(a.o.Rules.Takeover && a.o.Rules.Window) && !w.From.Gone():
@@ -234,8 +234,8 @@ func (a *Actor) joins(m *Login) Join {
 	return JoinAnew
 }
 
-// check says what a login's token is worth. One that claims to have received
-// what was never sent is not believed (RL-6).
+// check classifies a login's token. A login that claims to have received messages that were
+// never sent counts as one with an invalid token (RL-6).
 func (a *Actor) check(m *Login) Credential {
 	switch {
 	case m.Token == "":
@@ -246,7 +246,7 @@ func (a *Actor) check(m *Login) Credential {
 	return DeadToken
 }
 
-// resumes reports whether the login in hand would attach at once.
+// resumes reports whether the current login would attach at once.
 func (a *Actor) resumes() bool {
 	if a.credential == DeadToken || !a.o.Rules.Window {
 		return false
@@ -277,40 +277,40 @@ func (a *Actor) confirmation(m *Login) Confirmation {
 	return ByMarks
 }
 
-// challengeTime is how long a connection that is in a login's way has for a sign
-// of life (reliability.md 2.6).
+// challengeTime is how long a challenged connection has to give a sign of life
+// (reliability.md 2.6).
 const challengeTime = 2 * time.Second
 
-func (a *Actor) onChallengeOver(c surroundings, m challengeOver) {
-	e := Event{Kind: ChallengeMet, Epoch: m.epoch}
+func (a *Actor) onChallengeOver(c actorContext, m challengeOver) {
+	e := Event{Kind: ChallengeAnswered, Epoch: m.epoch}
 	if a.d.current.Silence() > time.Since(a.d.challengedAt) {
-		e.Kind = ChallengeLost
-		a.bindHeld(c, m.epoch)
+		e.Kind = ChallengeUnanswered
+		a.bindChallenger(c, m.epoch)
 	}
 	a.step(c, e)
 }
 
-// bindHeld lays the claim of the login that waits, before the connection of an
-// epoch ends; if it has gone, nobody waits any more.
-func (a *Actor) bindHeld(c surroundings, e messages.Epoch) {
-	if !a.d.machine.Challenged || e != a.d.machine.Epoch || a.d.held.From.Bind(a.attachment(e+1, a.d.held)) {
+// bindChallenger binds the challenger's connection before the connection of epoch e is
+// dropped. If the challenger's connection has ended, the challenge is over.
+func (a *Actor) bindChallenger(c actorContext, e messages.Epoch) {
+	if !a.d.machine.Challenged || e != a.d.machine.Epoch || a.d.challenger.From.Bind(a.attachment(e+1, a.d.challenger)) {
 		return
 	}
-	a.d.held = nil
+	a.d.challenger = nil
 	a.challenge.Stop()
-	a.step(c, Event{Kind: HeldLost})
+	a.step(c, Event{Kind: ChallengerGone})
 }
 
-func (a *Actor) refuseHeld(after time.Duration) {
-	if a.d.held != nil {
-		a.d.held.From.Refuse(after)
-		a.d.held = nil
+func (a *Actor) refuseChallenger(after time.Duration) {
+	if a.d.challenger != nil {
+		a.d.challenger.From.Refuse(after)
+		a.d.challenger = nil
 	}
 }
 
-// onOutOfOrder closes a connection whose client counts wrongly; with its next
-// login it hears where both sides stand.
-func (a *Actor) onOutOfOrder(c surroundings, m OutOfOrder) {
+// onOutOfOrder closes a connection whose client sent an invalid message number. The next
+// LOGIN_RESPONSE tells the client which numbers both sides have.
+func (a *Actor) onOutOfOrder(c actorContext, m OutOfOrder) {
 	if m.Epoch != a.d.machine.Epoch || a.d.machine.State != Attached {
 		return
 	}
@@ -318,10 +318,10 @@ func (a *Actor) onOutOfOrder(c surroundings, m OutOfOrder) {
 	a.onEnded(c, Ended{Epoch: m.Epoch, Reason: messages.CloseOutOfOrder.String()})
 }
 
-func (a *Actor) onGateAnswer(c surroundings, m GateAnswer) {
+func (a *Actor) onGateAnswer(c actorContext, m GateAnswer) {
 	e := Event{Kind: GateRefused, Attempt: m.Attempt}
 	if !m.OK && a.d.waiting != nil && a.d.machine.Attempt == m.Attempt {
-		a.d.waiting.From.Because(m.Why)
+		a.d.waiting.From.SetRefusal(m.Why)
 	}
 	if m.OK && a.d.machine.State == Joining && a.d.machine.Attempt == m.Attempt {
 		e.Kind = GateAccepted
@@ -330,10 +330,10 @@ func (a *Actor) onGateAnswer(c surroundings, m GateAnswer) {
 		}
 	}
 	a.step(c, e)
-	a.endIfLost(c) // of what was held before the gate's answer
+	a.endIfLost(c) // among the messages queued before the gate's answer
 }
 
-func (a *Actor) onEnded(c surroundings, m Ended) {
+func (a *Actor) onEnded(c actorContext, m Ended) {
 	kind := ConnectionLost
 	if m.Clean {
 		kind = ConnectionLeft
@@ -341,31 +341,31 @@ func (a *Actor) onEnded(c surroundings, m Ended) {
 	if m.Epoch == a.d.machine.Epoch {
 		a.d.fault = m.Reason
 		if !m.Clean {
-			a.bindHeld(c, m.Epoch)
+			a.bindChallenger(c, m.Epoch)
 		}
 	}
 	a.step(c, Event{Kind: kind, Epoch: m.Epoch})
 }
 
-// onOutboxFull detaches, and ends the player session if something reliable
-// could not be kept. It asks the outbox: an attach or a detach may have settled
-// the matter since it was reported, which was then one of an older epoch (RL-8).
-func (a *Actor) onOutboxFull(c surroundings) {
-	full, lost := a.d.Handle.Out.overflow()
-	if !full && !lost {
+// onOutboxFull detaches the connection, and ends the player session if a reliable message
+// was refused. It asks the outbox again: since the report, the overflow may have ended by
+// an attach or a detach, and then the report belongs to an older epoch (RL-8).
+func (a *Actor) onOutboxFull(c actorContext) {
+	full, refused := a.d.Handle.Out.exhausted()
+	if !full && !refused {
 		return
 	}
 	a.d.fault = messages.CloseSlowConsumer.String()
 	a.step(c, Event{Kind: OutboxFull})
-	if lost && a.d.machine.State == Detached {
+	if refused && a.d.machine.State == Detached {
 		a.step(c, Event{Kind: OutboxFull})
 	}
 }
 
-// endIfLost ends a player session that has lost something reliable before a
-// connection can go on with a gap (RL-2).
-func (a *Actor) endIfLost(c surroundings) {
-	if _, lost := a.d.Handle.Out.overflow(); lost {
+// endIfLost ends a player session for which a reliable message was refused, before a
+// connection goes on with a gap (RL-2).
+func (a *Actor) endIfLost(c actorContext) {
+	if _, refused := a.d.Handle.Out.exhausted(); refused {
 		a.onOutboxFull(c)
 	}
 }
@@ -375,7 +375,7 @@ func (a *Actor) attachment(e messages.Epoch, m *Login) *Attachment {
 		Numbered: a.numbered(m), PingInterval: a.o.PingInterval, Inflow: a.o.Inflow}
 }
 
-func (a *Actor) step(c surroundings, e Event) {
+func (a *Actor) step(c actorContext, e Event) {
 	next, effects := a.d.machine.Step(a.o.Rules, e)
 	a.d.machine = next
 	a.setGauge(c)
@@ -384,7 +384,7 @@ func (a *Actor) step(c surroundings, e Event) {
 	}
 }
 
-func (a *Actor) setGauge(c surroundings) {
+func (a *Actor) setGauge(c actorContext) {
 	g := a.d.machine.State.gauge()
 	if g == a.gauge {
 		return
@@ -399,7 +399,7 @@ func (a *Actor) setGauge(c surroundings) {
 }
 
 // do carries out one effect.
-func (a *Actor) do(c surroundings, effect Effect) {
+func (a *Actor) do(c actorContext, effect Effect) {
 	h := a.d.Handle
 	switch effect {
 	case AskGate:
@@ -417,30 +417,30 @@ func (a *Actor) do(c surroundings, effect Effect) {
 	case DismissWaiting:
 		a.d.waiting.From.Link().Close(messages.CloseTakenOver)
 		a.d.waiting = nil
-	case TakePlace:
+	case ReplaceWaiting:
 		a.d.waiting = a.login
 	case CountDeadToken:
 		c.Counters().DeadTokens.Add(1)
 	case Challenge:
-		a.d.held, a.d.challengedAt = a.login, time.Now()
+		a.d.challenger, a.d.challengedAt = a.login, time.Now()
 		a.d.current.Challenge()
 		a.challenge = c.AfterAwake(challengeTime, challengeOver{a.d.machine.Epoch})
-	case RefuseHeld:
+	case RefuseChallenger:
 		a.challenge.Stop()
-		if a.d.held != nil {
-			a.d.held.From.Because(wire.RefusedInUse)
+		if a.d.challenger != nil {
+			a.d.challenger.From.SetRefusal(wire.RefusedInUse)
 		}
-		a.refuseHeld(0)
-	case ResumeHeld:
+		a.refuseChallenger(0)
+	case ResumeChallenger:
 		a.challenge.Stop()
-		a.login, a.credential, a.d.held = a.d.held, IDOnly, nil
+		a.login, a.credential, a.d.challenger = a.d.challenger, IDOnly, nil
 		a.resume(c)
-	case SendBack:
+	case RetryAfterLeave:
 		a.tell(LoginAgain{Login: a.login})
 	case ReleasePeer:
 		a.tell(JoinOver{Player: h})
 	case Accept:
-		a.tell(Accepted{Player: h}) // before anything the client can send
+		a.tell(Accepted{Player: h}) // arrives before any message of the client
 		if a.o.Activate != nil {
 			a.o.Activate()
 		}
@@ -465,7 +465,7 @@ func (a *Actor) do(c surroundings, effect Effect) {
 		a.d.windowUntil = time.Now().Add(a.o.Window)
 		a.window = c.AfterAwake(a.o.Window, windowOver{a.d.machine.Epoch})
 	case StopWindow:
-		if a.window != nil { // there is none yet in a restarted actor
+		if a.window != nil { // nil in a restarted actor
 			a.window.Stop()
 		}
 	case StopReservation:
@@ -486,14 +486,13 @@ func (a *Actor) do(c surroundings, effect Effect) {
 		c.Counters().OldEpochs.Add(1)
 	case End:
 		h.Out.close()
-		a.d.current = nil // a finished player session is remembered, its connection is not
+		a.d.current = nil // the player session's record is kept; the connection is not
 		c.StopSelf()
 	}
 }
 
-// resume attaches the login in hand to a player that has had a connection
-// before.
-func (a *Actor) resume(c surroundings) {
+// resume attaches the current login to a player that has had a connection before.
+func (a *Actor) resume(c actorContext) {
 	h, m := a.d.Handle, a.login
 	back := Return{From: a.d.current.Channel(), To: m.From.Channel(), Takeover: a.d.lostAt.IsZero()}
 	if !back.Takeover {
@@ -531,9 +530,9 @@ func (a *Actor) resume(c surroundings) {
 	a.tell(CameBack{Player: h, Epoch: a.d.machine.Epoch, Return: back})
 }
 
-// attach gives the outbox to a connection, LOGIN_RESPONSE first (RT-11). A
-// crash on the way must not leave a bound connection without an answer.
-func (a *Actor) attach(c surroundings, m *Login, outcome uint64, used string, lost uint64) (again Replay) {
+// attach attaches a connection to the outbox, LOGIN_RESPONSE first (RT-11). If it panics,
+// the connection, which is bound already, is closed.
+func (a *Actor) attach(c actorContext, m *Login, outcome uint64, used string, lost uint64) (again Replay) {
 	from, done := m.From, false
 	defer func() {
 		if !done {
@@ -542,18 +541,18 @@ func (a *Actor) attach(c surroundings, m *Login, outcome uint64, used string, lo
 	}()
 	h := a.d.Handle
 	a.d.current, a.d.lostAt = from, time.Time{}
-	h.dropFast() // frees its place for the next
+	h.dropFast() // before OpenFast: associations are limited
 	fast := from.OpenFast(h.Peer)
 	h.setFast(fast)
 	result := wire.LoginResult{
 		Success: true, PeerID: int32(h.Peer), FastPort: int32(fast.Port), CACert: fast.Anchors, ConnectToken: fast.Token,
 	}
-	if a.o.Rules.Window && m.Caps != 0 { // stock clients do nothing with one
+	if a.o.Rules.Window && m.Caps != 0 { // stock clients ignore it
 		result.ReconnectToken = a.d.tokens.renew(used)
 	}
-	again = h.Out.attach(terms{
+	again = h.Out.attach(attachOptions{
 		link: from.Link(), channel: from.Channel(), epoch: a.d.machine.Epoch, confirm: a.confirmation(m),
-		greet: func(s standing) *wire.Frame {
+		loginResponse: func(s resumePoint) *wire.Frame {
 			if a.numbered(m) {
 				result.Caps, result.Outcome, result.WindowMs = wire.CapNumbers, outcome, uint64(a.o.Window.Milliseconds())
 				result.Base, result.LastReceived, result.Lost = s.base, s.received, s.unsent

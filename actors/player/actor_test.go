@@ -70,28 +70,28 @@ func (s *fakeSession) take(t *testing.T, want ...string) {
 	s.told = nil
 }
 
-// newcomer is a connection that may fail on the way in.
-type newcomer struct {
+// loginConn is a connection that may fail on the way in.
+type loginConn struct {
 	fakeLink
 	broken  bool
 	bound   bool
 	refused bool
 }
 
-func (n *newcomer) Link() Link { return &n.fakeLink }
-func (n *newcomer) OpenFast(messages.PeerID) FastOffer {
+func (n *loginConn) Link() Link { return &n.fakeLink }
+func (n *loginConn) OpenFast(messages.PeerID) FastOffer {
 	if n.broken {
 		panic("bug in a transport")
 	}
 	return FastOffer{Port: 1}
 }
-func (n *newcomer) Bind(*Attachment) bool     { n.bound = true; return true }
-func (n *newcomer) Because(wire.Refusal)      {}
-func (n *newcomer) Refuse(time.Duration)      { n.refused = true }
-func (n *newcomer) Challenge()                {}
-func (n *newcomer) Gone() bool                { return false }
-func (n *newcomer) Silence() time.Duration    { return time.Hour }
-func (n *newcomer) Channel() counters.Channel { return counters.WS }
+func (n *loginConn) Bind(*Attachment) bool     { n.bound = true; return true }
+func (n *loginConn) SetRefusal(wire.Refusal)   {}
+func (n *loginConn) Refuse(time.Duration)      { n.refused = true }
+func (n *loginConn) Challenge()                {}
+func (n *loginConn) Gone() bool                { return false }
+func (n *loginConn) Silence() time.Duration    { return time.Hour }
+func (n *loginConn) Channel() counters.Channel { return counters.WS }
 
 func inBubble(t *testing.T, test func(t *testing.T, s *fakeSession)) {
 	t.Helper()
@@ -119,7 +119,7 @@ func inBubbleWith(t *testing.T, prepare func(*Durable), test func(t *testing.T, 
 	})
 }
 
-func (s *fakeSession) enter(n *newcomer) *newcomer {
+func (s *fakeSession) enter(n *loginConn) *loginConn {
 	s.h.Tell(&Login{ID: s.h.ID, From: n, At: time.Now()})
 	synctest.Wait()
 	return n
@@ -129,7 +129,7 @@ func (s *fakeSession) enter(n *newcomer) *newcomer {
 // one of an older epoch.
 func TestAStaleOverflowChangesNothing(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *fakeSession) {
-		n := s.enter(&newcomer{})
+		n := s.enter(&loginConn{})
 		s.take(t, "GateAsked", "Accepted", "ACTIVE")
 		s.h.Tell(outboxFull{})
 		s.take(t)
@@ -139,7 +139,7 @@ func TestAStaleOverflowChangesNothing(t *testing.T) {
 		s.h.Tell(Ended{Player: s.h, Epoch: 1})
 		s.h.Tell(outboxFull{}) // the overflow came before the loss
 		s.take(t, "WentAway")
-		if m := s.enter(&newcomer{}); !m.bound || m.refused {
+		if m := s.enter(&loginConn{}); !m.bound || m.refused {
 			t.Error("not resumed")
 		}
 		s.take(t, "CameBack")
@@ -149,7 +149,7 @@ func TestAStaleOverflowChangesNothing(t *testing.T) {
 func TestAnOverflowIsHeardByTheActorsSuccessor(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *fakeSession) {
 		var made frames
-		s.enter(&newcomer{}).drain()
+		s.enter(&loginConn{}).drain()
 		s.h.Tell(stage.Panic{Text: "a test wants it"})
 		for range 9 { // twice four is kept
 			s.h.Out.Push(made.make(1))
@@ -163,17 +163,17 @@ func TestAnOverflowIsHeardByTheActorsSuccessor(t *testing.T) {
 // A crash between the bind and the answer must not leave a peer that waits for ever.
 func TestACrashOnTheWayInClosesTheBoundConnection(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *fakeSession) {
-		n := s.enter(&newcomer{broken: true}) // accepted
+		n := s.enter(&loginConn{broken: true}) // accepted
 		if !n.bound || len(n.closed) == 0 || n.closed[0] != messages.CloseInternalError {
 			t.Errorf("bound %v, closed with %v", n.bound, n.closed)
 		}
 		s.take(t, "GateAsked", "Accepted", "crashed", "WentAway")
-		n = s.enter(&newcomer{broken: true}) // resumed
+		n = s.enter(&loginConn{broken: true}) // resumed
 		if !n.bound || len(n.closed) == 0 || n.closed[0] != messages.CloseInternalError {
 			t.Errorf("bound %v, closed with %v", n.bound, n.closed)
 		}
 		s.take(t, "crashed", "WentAway")
-		n = s.enter(&newcomer{})
+		n = s.enter(&loginConn{})
 		if n.drain(); len(n.got) != 1 || n.got[0] != -1 {
 			t.Errorf("got %v, want one LOGIN_RESPONSE", n.got)
 		}
@@ -189,7 +189,7 @@ func TestASuccessorFinishesWhatIsOver(t *testing.T) {
 		{Machine{State: Gone}, []string{"TIMEDOUT", "exited"}},
 		{Machine{State: Gone, Epoch: 3}, []string{"COMPLETED", "exited"}},
 		{Machine{State: Leaving, Epoch: 1}, []string{"IsLeaving: ", "COMPLETED", "exited"}},
-		{Machine{State: Joining, Attempt: 1, Expired: true}, []string{"JoinOver", "TIMEDOUT", "exited"}},
+		{Machine{State: Joining, Attempt: 1, Reservation: ReservationExpired}, []string{"JoinOver", "TIMEDOUT", "exited"}},
 		{Machine{State: Joining, Attempt: 1}, []string{"JoinOver"}},
 		{Machine{State: Attached, Epoch: 1}, []string{"WentAway"}},
 	} {
@@ -199,16 +199,16 @@ func TestASuccessorFinishesWhatIsOver(t *testing.T) {
 	}
 }
 
-// reliability.md 4: what a restarted actor inherits is checked; in disorder it ends
+// reliability.md 4: what a restarted actor inherits is checked; inconsistent state ends
 // the player session, with a reason.
-func TestASuccessorEndsAPlayerSessionInDisorder(t *testing.T) {
+func TestASuccessorEndsAPlayerSessionWithInconsistentState(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *fakeSession) {
-		s.enter(&newcomer{})
+		s.enter(&loginConn{})
 		s.take(t, "GateAsked", "Accepted", "ACTIVE")
 		s.h.Out.mu.Lock()
 		s.h.Out.queue.bytes++
 		s.h.Out.mu.Unlock()
 		s.h.Tell(stage.Panic{Text: "a test wants it"})
-		s.take(t, "crashed", "IsLeaving: player state is in disorder", "COMPLETED", "exited")
+		s.take(t, "crashed", "IsLeaving: player state is inconsistent", "COMPLETED", "exited")
 	})
 }

@@ -6,37 +6,36 @@ import (
 	"troupe/messages/wire"
 )
 
-// attachment is which connection an outbox belongs to. It takes no lock: the Outbox
-// does.
+// attachment says which connection drains an outbox. The Outbox locks it.
 type attachment struct {
 	state attachState
-	link  Link // the connection; nil if there is none
+	link  Link // nil if there is none
 	// abandoned is the last link that ended while it was not attached.
-	abandoned Link
-	epoch     messages.Epoch   // of the newest connection
-	channel   counters.Channel // likewise
-	greeting  *wire.Frame      // LOGIN_RESPONSE, until the connection takes it
-	dirty     bool             // flushing is on somebody's list
+	abandoned     Link
+	epoch         messages.Epoch   // of the newest connection
+	channel       counters.Channel // of the newest connection
+	loginResponse *wire.Frame      // LOGIN_RESPONSE, until the connection takes it
+	dirty         bool             // a batch will flush it at its end
 }
 
 type attachState uint8
 
 const (
-	holding     attachState = iota + 1 // before the first attach: keep everything
+	holding     attachState = iota + 1 // before the first attach: queue everything
 	attached                           // a connection drains
-	orphaned                           // likewise, but it has ended, and the player actor has not heard yet
-	detached                           // nobody drains: keep the reliable
-	surrendered                        // taking nothing more; the closing connection drains the rest
-	closed                             // over
+	orphaned                           // the connection has ended, and the player actor has not been told yet
+	detached                           // no connection drains: queue reliable messages
+	surrendered                        // queue nothing more; the closing connection drains the rest
+	closed                             // the player session has ended
 )
 
-// serves reports whether the player's messages are for its connection.
+// serves reports whether a connection is attached, even one that has ended.
 func (s attachState) serves() bool { return s == attached || s == orphaned }
 
-// drains reports whether a connection may take from the queue.
+// drains reports whether a connection may take messages.
 func (s attachState) drains() bool { return s.serves() || s == surrendered }
 
-// takes reports whether messages are taken.
+// takes reports whether messages are queued.
 func (s attachState) takes() bool { return s < surrendered }
 
 // begin attaches a connection, which may have ended already.
@@ -50,20 +49,20 @@ func (a *attachment) begin(link Link, channel counters.Channel, e messages.Epoch
 	a.dirty = false
 }
 
-// detach takes the queue away from its connection, which is returned; nil if there was
-// none. A closing connection keeps it.
+// detach detaches the connection and returns it; nil if there was none. A closing
+// connection goes on draining.
 func (a *attachment) detach() (from Link) {
 	if a.state.serves() {
 		a.state, from = detached, a.link
-		a.dropGreeting()
+		a.dropLoginResponse()
 		a.link = nil
 	}
 	a.dirty = false
 	return from
 }
 
-// surrender leaves the queue to its connection, which is to be closed; nil if there is
-// none. Over says that it has ended already.
+// surrender leaves the queue to its connection and returns the connection, which is to be
+// closed; nil if there is none. Over says that it has ended already.
 func (a *attachment) surrender() (link Link, over bool) {
 	switch a.state {
 	case attached:
@@ -75,10 +74,10 @@ func (a *attachment) surrender() (link Link, over bool) {
 	return nil, false
 }
 
-// abandon notes that a connection has ended. Over says that the queue was left to it.
+// abandon notes that a connection has ended. Over says that the queue was surrendered to it.
 func (a *attachment) abandon(link Link) (over bool) {
 	switch {
-	case !a.state.drains(), a.link != link: // it may be about to be attached
+	case !a.state.drains(), a.link != link: // link may be about to be attached
 		a.abandoned = link
 	case a.state == surrendered:
 		return true
@@ -88,15 +87,14 @@ func (a *attachment) abandon(link Link) (over bool) {
 	return false
 }
 
-// close ends it.
 func (a *attachment) close() {
-	a.dropGreeting()
+	a.dropLoginResponse()
 	a.state, a.link = closed, nil
 }
 
-func (a *attachment) dropGreeting() {
-	if a.greeting != nil {
-		a.greeting.Release()
-		a.greeting = nil
+func (a *attachment) dropLoginResponse() {
+	if a.loginResponse != nil {
+		a.loginResponse.Release()
+		a.loginResponse = nil
 	}
 }

@@ -25,7 +25,7 @@ func BenchmarkOutbox(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			link := new(sinkLink)
 			o := NewOutbox(Budget{BytesMax: 1 << 20, MessagesMax: 1 << 14, Pool: NewPool(1 << 30)}, new(counters.Set), func() {})
-			o.attach(terms{link: link, channel: counters.WS, epoch: 1, confirm: how, greet: greet})
+			o.attach(attachOptions{link: link, channel: counters.WS, epoch: 1, confirm: how, loginResponse: greet})
 			f := wire.NewFrame(&wire.Header{OpCode: 1, Sender: 2, TargetGroup: -1})
 			defer f.Release()
 			b.ReportAllocs()

@@ -2,36 +2,36 @@ package player
 
 import "sync/atomic"
 
-// Budget bounds what may be held for one player (reliability.md 2.4, 5.1, D-131).
+// Budget bounds an outbox (reliability.md 2.4, 5.1, D-131).
 type Budget struct {
 	BytesMax    int // default 1 MiB
 	MessagesMax int // default 16384: in the longest default window, 30 s, two players may send 12,000
-	// Gap has a player lose messages when the budget is used up, and told so, where
-	// otherwise its player session ends (reconnect.overflow).
+	// Gap says what happens when the budget is used up (reconnect.overflow): messages are
+	// dropped and the player is told of the gap. Without Gap, the player session ends.
 	Gap bool
-	// Pool bounds all players together; nil is no bound.
+	// Pool bounds the outboxes of all players together; nil is no bound.
 	Pool *Pool
 }
 
-// Pool bounds the bytes held for all players of a host (reliability.md 2.4). The
-// first poolFree bytes of each player are not counted, so that most players never
-// touch it. Safe for concurrent use.
+// Pool bounds the bytes in the outboxes of all players of a host (reliability.md 2.4).
+// The first poolFree bytes of each outbox are not counted, so most outboxes never touch
+// the pool. Safe for concurrent use.
 type Pool struct {
 	max  int64
 	used atomic.Int64
 }
 
 const (
-	poolFree  = 16 << 10 // bytes a player may hold without asking
-	poolGrain = 64 << 10 // bytes a player asks for at a time
-	// itemBytes is what the pool counts for a message besides its bytes.
+	poolFree  = 16 << 10 // bytes of an outbox that the pool does not count
+	poolGrain = 64 << 10 // bytes that an outbox takes from the pool at a time
+	// itemBytes is the overhead of a message that the pool counts besides its bytes.
 	itemBytes = 32
 )
 
-// NewPool returns a pool of so many bytes.
+// NewPool returns a pool of max bytes.
 func NewPool(max int64) *Pool { return &Pool{max: max} }
 
-// Used returns the bytes that players have asked for.
+// Used returns the bytes that outboxes have taken.
 func (p *Pool) Used() int64 {
 	if p == nil {
 		return 0
@@ -47,7 +47,8 @@ func (p *Pool) take(n int64) bool {
 	return true
 }
 
-// grant sees to it that size more bytes are counted, under the lock.
+// grant takes what size more bytes need from the pool. It returns false if the pool is
+// used up.
 func (q *queue) grant(size int) bool {
 	if q.budget.Pool == nil {
 		return true
@@ -61,10 +62,10 @@ func (q *queue) grant(size int) bool {
 	return true
 }
 
-// counted is what the pool counts of what is held.
+// counted returns the bytes that the pool counts for the queue.
 func (q *queue) counted() int { return q.bytes + q.n*itemBytes }
 
-// giveBack returns what is no longer needed, under the lock.
+// giveBack returns bytes to the pool that the queue no longer needs.
 func (q *queue) giveBack() {
 	for q.granted > 0 && (q.n == 0 || q.counted()+2*poolGrain <= q.granted) {
 		q.budget.Pool.used.Add(-poolGrain)

@@ -13,7 +13,7 @@ func (o *Outbox) plausible(n uint64) bool {
 	return n <= o.queue.sent
 }
 
-// confirmBeforeAttach confirms, before an attach, what the player says it has received.
+// confirmBeforeAttach confirms the messages that the player reports as received in its login.
 func (o *Outbox) confirmBeforeAttach(n uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -22,18 +22,17 @@ func (o *Outbox) confirmBeforeAttach(n uint64) {
 	o.queue.confirmUpTo(n)
 }
 
-// skip gives up what may have arrived unconfirmed (reconnect.stockAmbiguous =
-// skip): at most once for stock clients.
+// skip releases messages that were sent and not confirmed, so that a stock client gets each
+// message at most once (reconnect.stockAmbiguous = skip).
 func (o *Outbox) skip() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.queue.confirmUpTo(o.queue.sent)
 }
 
-// Acked takes an ack from the connection of an epoch. Ok is false for one that
-// cannot be: above what this connection and those before it were given, or below
-// an earlier one (RL-6). An older epoch's changes nothing. Any goroutine may call
-// it; acks of one connection one at a time.
+// Acked handles an ack from the connection of an epoch. Ok is false for an invalid ack:
+// above the highest number ever sent, or below an earlier ack (RL-6). An ack of an older
+// epoch changes nothing. Any goroutine may call it; acks of one connection one at a time.
 func (o *Outbox) Acked(e messages.Epoch, n uint64) (ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -47,17 +46,17 @@ func (o *Outbox) Acked(e messages.Epoch, n uint64) (ok bool) {
 	return true
 }
 
-// proven reports whether the player has shown that it has the LOGIN_RESPONSE of
-// the connection of the moment, which is the end of its older token.
+// proven reports whether the player has proved that it has the LOGIN_RESPONSE of the
+// current connection. From then on its previous token is invalid.
 func (o *Outbox) proven() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.confirmation.proved
 }
 
-// Mark returns the number that a ping sent now by the connection of an epoch is
-// to carry. ReachedAt is since when the peer's system is known to have an earlier one,
-// zero if it is not, and heardAt when the peer last gave a sign of life.
+// Mark returns the number for a ping that the connection of an epoch sends now. ReachedAt
+// is when an earlier ping is known to have reached the peer's system, zero if none has.
+// HeardAt is when the peer last gave a sign of life.
 func (o *Outbox) Mark(e messages.Epoch, reachedAt, heardAt time.Time) uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -70,10 +69,9 @@ func (o *Outbox) Mark(e messages.Epoch, reachedAt, heardAt time.Time) uint64 {
 	return o.confirmation.asked()
 }
 
-// Echoed takes the payload of a pong from the connection of an epoch. What is no
-// echo of a mark changes nothing, except that a client which answers marks with
-// something else will not confirm anything: from then on it gets again only what
-// was never written, until it does echo.
+// Echoed handles the payload of a pong from the connection of an epoch. A pong that echoes
+// no mark changes nothing. But a client that answers marks with other payloads counts as
+// mute: until it does echo, a reconnect sends only messages that were never written.
 func (o *Outbox) Echoed(e messages.Epoch, pong []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -83,28 +81,26 @@ func (o *Outbox) Echoed(e messages.Epoch, pong []byte) {
 	switch n, means := o.confirmation.echoed(pong); means {
 	case echoConfirms:
 		o.queue.confirmUpTo(n)
-	case echoNever: // what it has taken counts as received
+	case echoNever: // messages that the connection has taken count as received
 		o.queue.releaseTaken()
 	}
 }
 
-// Receive takes the number of a message that came on the connection of an epoch:
-// Next is to be handled, Duplicate was before, Violation cannot be (reliability.md
-// 2.4). Late is what a connection before the current one brings: the current one
-// was told at its LOGIN_RESPONSE that it is missing, and brings it again (RL-8). To be
-// called by the game session alone, in the order of arrival.
+// Receive classifies the number of a message that came on the connection of an epoch
+// (reliability.md 2.4). Late is a message from an older connection: the LOGIN_RESPONSE of
+// the current one did not acknowledge it, so the player sends it again (RL-8). Only the
+// game session calls it, in the order of arrival.
 func (o *Outbox) Receive(e messages.Epoch, n uint64) Receipt {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.confirmation.receive(n, e == o.attachment.epoch)
 }
 
-// Unacked returns how many messages of the player it does not know to have
-// arrived.
+// Unacked returns how many messages from the player have not been acknowledged.
 func (o *Outbox) Unacked() uint64 { return o.confirmation.unacked() }
 
-// UnackedAlone is Unacked, but 0 where an ack is on its way: a message waits that
-// will carry it, or nobody is attached, and the next LOGIN_RESPONSE says it.
+// UnackedAlone is Unacked, but returns 0 if no ack of its own is needed: a waiting message
+// will carry it, or no connection is attached and the next LOGIN_RESPONSE will.
 func (o *Outbox) UnackedAlone() uint64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -114,7 +110,7 @@ func (o *Outbox) UnackedAlone() uint64 {
 	return o.confirmation.unacked()
 }
 
-// AckNow has the next drain carry an ack, alone if nothing else is there.
+// AckNow makes the next drain carry an ack, in a packet of its own if no message waits.
 func (o *Outbox) AckNow() Pushed {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -13,8 +13,8 @@ type Confirmation uint8
 
 // Confirmations.
 const (
-	// ByWriting: not at all. What a connection has taken counts as received, so a
-	// reconnect may lose it.
+	// ByWriting: the host does not learn it. A message counts as received when a
+	// connection has taken it, so a reconnect may lose messages.
 	ByWriting Confirmation = iota + 1
 	// ByMarks: the client echoes ping payloads, as every WebSocket library does
 	// (reliability.md 2.5). For stock clients.
@@ -24,28 +24,28 @@ const (
 )
 
 const (
-	// markBytes and markCount are how much goes to a stock client between two marks at
-	// most, and markShare the same as a part of the budget.
+	// markBytes and markCount are the most that is sent to a stock client between two
+	// marks; 1/markShare of the budget if that is less.
 	markBytes = 64 << 10
 	markCount = 512
 	markShare = 8
-	// strangeMax is how many pongs may come that echo nothing of ours, although a
-	// mark is out, before the client counts as one that does not echo.
-	strangeMax = 2
-	// muteAfter is how long after it has the first ping a client must have given other
-	// signs of life, and no echo, before the same is believed of one that answers nothing
-	// at all. Its system may have the ping where the client does not yet: slowestPath, in
-	// bytes per second, is what a path brings at least of what was sent before.
+	// foreignPongsMax is the number of pongs without a mark's number, while a mark is
+	// out, after which the client counts as mute.
+	foreignPongsMax = 2
+	// muteAfter is the time after which a client counts as mute that never answers pings:
+	// from the arrival of the first ping to the latest other sign of life. The ping may
+	// have reached the client's system but not yet the client. slowestPath, in bytes per
+	// second, bounds the time that the bytes before the ping take.
 	muteAfter   = 10 * time.Second
 	slowestPath = 1 << 10
 )
 
-// confirmation is how far the two sides of a player session know that the other has
-// received what was sent. It decides what a client's acks, numbers and echoes mean; it
-// holds no messages and takes no lock: the Outbox does.
+// confirmation is how far each side of a player session knows what the other has received.
+// It interprets the client's acks, numbers and echoes. It holds no messages. The Outbox
+// locks it.
 type confirmation struct {
-	// received is the highest number that the game session has of the player; it
-	// alone writes it. ackTold is what of that the player knows by ack.
+	// received is the highest number received from the player; only the game session
+	// writes it. ackTold is the highest of these numbers that was acknowledged.
 	received, ackTold atomic.Uint64
 
 	client    clientEcho // of the player's client, across connections
@@ -53,43 +53,44 @@ type confirmation struct {
 
 	// of the newest connection
 	how      Confirmation
-	position uint64 // the last number it has taken, or what was confirmed before
-	proved   bool   // the player has shown that it has this connection's LOGIN_RESPONSE: it acked, or sent a number
+	position uint64 // the last number it has taken, or the last number before it
+	proved   bool   // the player has this connection's LOGIN_RESPONSE: it has sent an ack or a number since
 	ack      uint64 // the highest of its acks
-	ackNow   bool   // an ack goes out with the next drain, by itself if it must
+	ackNow   bool   // the next drain carries an ack, in a packet of its own if necessary
 	marks    marking
 }
 
-// clientEcho is what is known of a client: whether it echoes pings.
+// clientEcho says whether a client is known to echo pings.
 type clientEcho uint8
 
 const (
 	clientUnknown clientEcho = iota
 	clientEchoes
-	clientMute // it does not
+	clientMute // it does not echo
 )
 
-// marking is what is known of the marks of one connection.
+// marking is the state of the marks of one connection. A mark is a ping whose payload is a
+// message number.
 type marking struct {
 	state    markState
-	mark     uint64 // the highest it was asked for
-	bytes    int    // that went out since
-	messages int    // likewise
-	strange  int    // pongs that echo nothing
-	unpinged int    // bytes that it took before the first ping
+	mark     uint64 // the highest mark sent
+	bytes    int    // sent since that mark
+	messages int    // sent since that mark
+	foreign  int    // pongs that echo no mark
+	unpinged int    // bytes sent before the first ping
 }
 
-// markState says whether a connection is asked for echoes.
+// markState says whether marks are sent on a connection.
 type markState uint8
 
 const (
-	markless markState = iota // it cannot be
-	unmarked                  // not yet
+	markless markState = iota // the connection cannot send marks
+	unmarked                  // no mark has been sent yet
 	marked
 )
 
-// begin starts a connection's confirmations, base being the number before the first
-// that it is given.
+// begin starts the confirmation of a new connection. Base is the number before the first
+// message that the connection gets.
 func (c *confirmation) begin(how Confirmation, base uint64) {
 	c.marks = marking{mark: base}
 	if how == ByMarks {
@@ -100,11 +101,11 @@ func (c *confirmation) begin(how Confirmation, base uint64) {
 	}
 	c.how, c.position = how, base
 	c.proved, c.ack, c.ackNow = false, base, false
-	c.ackTold.Store(c.received.Load()) // LOGIN_RESPONSE says it
+	c.ackTold.Store(c.received.Load()) // LOGIN_RESPONSE carries it
 }
 
-// acked takes an ack of a player that was given messages up to sent. Ok is false for one
-// that cannot be: above that, or below an earlier one.
+// acked handles an ack of a player to whom messages up to sent were sent. Ok is false for an
+// invalid ack: above sent, or below an earlier ack.
 func (c *confirmation) acked(n, sent uint64) (ok bool) {
 	if c.how != ByAcks || n > sent || n < c.ack {
 		return false
@@ -113,7 +114,7 @@ func (c *confirmation) acked(n, sent uint64) (ok bool) {
 	return true
 }
 
-// gave notes that the connection has taken a message. Due says that a mark is.
+// gave notes that the connection has taken a message. Due says that a mark is due.
 func (c *confirmation) gave(n uint64, size int, b *Budget) (due bool) {
 	c.position = n
 	m := &c.marks
@@ -127,7 +128,7 @@ func (c *confirmation) gave(n uint64, size int, b *Budget) (due bool) {
 	return m.bytes >= min(markBytes, b.BytesMax/markShare) || m.messages >= min(markCount, b.MessagesMax/markShare)
 }
 
-// asked sets a mark: a ping with the number of the last message goes out.
+// asked notes that a mark is sent: a ping with the number of the last message.
 func (c *confirmation) asked() uint64 {
 	m := &c.marks
 	m.mark, m.bytes, m.messages = c.position, 0, 0
@@ -137,14 +138,13 @@ func (c *confirmation) asked() uint64 {
 	return m.mark
 }
 
-// refused notes that the connection cannot be asked: nothing will ever confirm what it
-// takes.
+// refused notes that the connection cannot send marks: its messages are never confirmed.
 func (c *confirmation) refused() { c.marks.state, c.how = markless, ByWriting }
 
-// silent reports whether a client that has given other signs of life has had the time
-// for its first echo, and counts it as mute then. ReachedAt and heardAt are as in
-// Outbox.Mark. Where the budget runs out for want of echoes, which is full, it is not
-// given the time of a slow path.
+// silent reports whether a client has given other signs of life but no echo for so long
+// that it counts as mute from now on. ReachedAt and heardAt are as in Outbox.Mark. Full
+// says that unconfirmed messages use up the budget: the client then gets no extra time for
+// a slow path.
 func (c *confirmation) silent(reachedAt, heardAt time.Time, full bool) bool {
 	if c.how != ByMarks || c.client == clientEchoes || reachedAt.IsZero() {
 		return false
@@ -160,16 +160,16 @@ func (c *confirmation) silent(reachedAt, heardAt time.Time, full bool) bool {
 	return true
 }
 
-// echo is what a pong means.
+// echo is the meaning of a pong.
 type echo uint8
 
 const (
-	echoNothing  echo = iota // it changes nothing
-	echoConfirms             // up to its number
-	echoNever                // this client will not confirm anything
+	echoNothing  echo = iota // the pong changes nothing
+	echoConfirms             // the pong confirms all messages up to its number
+	echoNever                // the client does not echo: it will never confirm anything
 )
 
-// echoed takes the payload of a pong.
+// echoed interprets the payload of a pong.
 func (c *confirmation) echoed(pong []byte) (n uint64, means echo) {
 	if c.marks.state != marked {
 		return 0, echoNothing
@@ -180,7 +180,7 @@ func (c *confirmation) echoed(pong []byte) (n uint64, means echo) {
 		c.client, c.how = clientEchoes, ByMarks
 		return n, echoConfirms
 	case c.client == clientUnknown:
-		if c.marks.strange++; c.marks.strange >= strangeMax {
+		if c.marks.foreign++; c.marks.foreign >= foreignPongsMax {
 			c.client, c.how = clientMute, ByWriting
 			return 0, echoNever
 		}
@@ -188,8 +188,8 @@ func (c *confirmation) echoed(pong []byte) (n uint64, means echo) {
 	return 0, echoNothing
 }
 
-// receive says what the number of a message of the player is. Current says that it came
-// on the newest connection.
+// receive classifies the number of a message from the player. Current says that the
+// message came on the newest connection.
 func (c *confirmation) receive(n uint64, current bool) Receipt {
 	if current {
 		c.proved = true
@@ -206,21 +206,21 @@ func (c *confirmation) receive(n uint64, current bool) Receipt {
 	return Next
 }
 
-// Receipt is what a number says about its message.
+// Receipt says what to do with a numbered message from the player.
 type Receipt uint8
 
 // Receipts.
 const (
-	Next Receipt = iota + 1
-	Duplicate
-	Late
-	Violation
+	Next      Receipt = iota + 1 // handle it
+	Duplicate                    // drop it: it was handled before
+	Late                         // drop it: it came on an older connection, and the player sends it again on the new one
+	Violation                    // close the connection: the number is invalid
 )
 
-// unacked is how many messages of the player it does not know to have arrived.
+// unacked returns how many received messages have not been acknowledged to the player.
 func (c *confirmation) unacked() uint64 { return c.received.Load() - c.ackTold.Load() }
 
-// takeAck returns what the next packet is to acknowledge, 0 for nothing new.
+// takeAck returns the number that the next packet acknowledges, 0 for none.
 func (c *confirmation) takeAck() uint64 {
 	n := c.received.Load()
 	if n == c.ackTold.Load() {
@@ -231,8 +231,8 @@ func (c *confirmation) takeAck() uint64 {
 	return n
 }
 
-// giveAck sends an ack that found nothing to ride on.
-func (c *confirmation) giveAck(sink wire.Sink) {
+// appendAck appends an ack in a packet of its own, unless another packet has carried it.
+func (c *confirmation) appendAck(sink wire.Sink) {
 	c.ackNow = false
 	if n := c.takeAck(); n != 0 {
 		f := wire.NewAck()

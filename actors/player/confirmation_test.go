@@ -91,14 +91,14 @@ func TestWhatIsKnownOfAClientsEchoes(t *testing.T) {
 	mark := strconv.FormatUint(c.asked(), 10)
 	echoes("1", echoNothing) // never asked
 	echoes("", echoNever)
-	expect("after two strange pongs", clientMute, ByWriting)
+	expect("after two foreign pongs", clientMute, ByWriting)
 	c.begin(ByMarks, 0)
 	expect("on its next connection", clientMute, ByWriting)
 	c.asked()
 	echoes(mark, echoConfirms)
 	expect("after an echo", clientEchoes, ByMarks)
-	echoes("strange", echoNothing)
-	echoes("strange", echoNothing)
+	echoes("foreign", echoNothing)
+	echoes("foreign", echoNothing)
 	if c.silent(now, now.Add(time.Hour), true) {
 		t.Error("a client that has echoed counts as mute")
 	}

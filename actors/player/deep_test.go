@@ -122,7 +122,7 @@ func TestPlayersShareAPool(t *testing.T) {
 				links[i] = &recordLink{}
 				links[i].room = rapid.IntRange(0, 3).Draw(t, "room")
 				how := rapid.SampledFrom([]Confirmation{ByWriting, ByMarks, ByAcks}).Draw(t, "confirm")
-				o.attach(terms{link: links[i], channel: counters.WS, epoch: epoch, confirm: how, greet: greet})
+				o.attach(attachOptions{link: links[i], channel: counters.WS, epoch: epoch, confirm: how, loginResponse: greet})
 			},
 			"drain": func(t *rapid.T) {
 				if i, _ := which(t); links[i] != nil {
@@ -146,7 +146,7 @@ func TestPlayersShareAPool(t *testing.T) {
 					if o.queue.bytes > o.queue.granted+poolFree+poolGrain { // a grain is the reserve for what is on its way
 						t.Fatalf("player %d holds %d bytes with %d granted", i, o.queue.bytes, o.queue.granted)
 					}
-					if !o.sound() {
+					if !o.consistent() {
 						t.Fatalf("player %d is not sound", i)
 					}
 				}

@@ -9,12 +9,12 @@
 //	   v                                       DETACHED(e)-+---------'
 //	 GONE <---- LEAVING <-- window over, leave, kick, game end
 //
-// The decisions are the Machine: a pure state machine (reliability.md 2.8) that
-// turns events into effects. The Actor carries them out, owns the timers and
-// rules the Outbox: the bounded queue of what the player is still to get, filled
-// by the game session and by groups, drained by the writer of whatever
-// connection is attached. Durable holds what survives a restart of the actor.
+// The Machine decides: a pure state machine (reliability.md 2.8) that turns events
+// into effects. The Actor carries out the effects, owns the timers and controls the
+// Outbox: the bounded queue of messages to the player, filled by the game session
+// and by groups, drained by the writer of the attached connection. Durable is the
+// state that survives a restart of the actor.
 //
-// The package does not route messages, does not run the game's callbacks (the
-// game session does, and tells) and knows no transport: a connection is a Link.
+// The package does not route messages and knows no transport: a connection is a
+// Link. The game session runs the game's callbacks and reports their results.
 package player

@@ -10,9 +10,8 @@ import (
 	"troupe/messages/wire"
 )
 
-// Handle is how the game session and groups reach one player: who it is and
-// where its messages go. It lives as long as the player session, across
-// connections and restarts of the player actor.
+// Handle is the address of one player for the game session and groups. It lives as
+// long as the player session, across connections and restarts of the player actor.
 type Handle struct {
 	// set once at the reservation
 	ID       messages.PlayerSessionID
@@ -37,7 +36,7 @@ func NewHandle(id messages.PlayerSessionID, who messages.NewPlayer, created time
 	return h
 }
 
-// Tell sends a control message to the player actor of the moment.
+// Tell sends a control message to the current player actor.
 func (h *Handle) Tell(msg any) bool {
 	ref := h.actor.Load()
 	if ref == nil {
@@ -46,14 +45,14 @@ func (h *Handle) Tell(msg any) bool {
 	return ref.Tell(msg)
 }
 
-// SetActor names the actor that rules the player from now on.
+// SetActor sets the player actor: a new one after a restart.
 func (h *Handle) SetActor(ref *stage.Ref) { h.actor.Store(ref) }
 
-// Deliver hands one application message to the player: over the fast channel if
-// it is meant for it, fits and the channel is up, else through the outbox. It
-// keeps its own reference to f as long as it needs one. A message meant for the
-// fast channel stays one that may be dropped, also where it goes by the outbox.
-// To be called from an actor, whose batch flushes the outbox.
+// Deliver sends one application message to the player. An unreliable message goes
+// over the fast channel if it fits and the channel is ready, otherwise through the
+// outbox, where it may still be dropped. A reliable one goes through the outbox.
+// Deliver takes its own reference to f. It must be called from an actor: the end of
+// the actor's batch flushes the outbox.
 func (h *Handle) Deliver(c *stage.Context, f *wire.Frame, reliable bool) {
 	var p Pushed
 	if reliable {
@@ -76,25 +75,25 @@ func (h *Handle) Deliver(c *stage.Context, f *wire.Frame, reliable bool) {
 	}
 }
 
-// Give is Deliver for a packet of the host's own, always reliable; it consumes
-// the caller's reference.
+// Give delivers a packet that the host made: reliably, and consuming the caller's
+// reference.
 func (h *Handle) Give(c *stage.Context, f *wire.Frame) {
 	h.Deliver(c, f, true)
 	f.Release()
 }
 
-// DropHeld forgets what was queued for a login that was not accepted (D-121). To
-// be called by the game session, which then queues nothing more.
+// DropHeld discards the messages that were queued for a login that was not accepted
+// (D-121). Only the game session calls it, and queues nothing afterwards.
 func (h *Handle) DropHeld() { h.Out.dropHeld() }
 
-// Close lets go of what the player was still to get. To be called once the
-// player's actor is gone for good without having ended the player session.
+// Close discards the player's messages. It is called when the player's actor has
+// ended for good without ending the player session.
 func (h *Handle) Close() {
 	h.Out.close()
 	h.dropFast()
 }
 
-// FastReady reports whether the player's fast channel is confirmed.
+// FastReady reports whether the player is known to receive on its fast channel.
 func (h *Handle) FastReady() bool {
 	fast := h.fast.Load()
 	return fast != nil && fast.Link.Ready()
@@ -116,7 +115,7 @@ func (h *Handle) dropFast() {
 	}
 }
 
-// Attachment is one connection's claim on a player, numbered by its epoch. The
+// Attachment is the claim of one connection on a player, numbered by its epoch. The
 // connection's reader sends the player's input to Session.
 type Attachment struct {
 	Player  *Handle
@@ -126,8 +125,8 @@ type Attachment struct {
 	// Numbered says that the client speaks the extension: every reliable packet has
 	// a number.
 	Numbered bool
-	// PingInterval is what the game's configuration asks for.
+	// PingInterval comes from the game's configuration.
 	PingInterval time.Duration
-	// Inflow bounds what the players of the game session send together; nil is no bound.
+	// Inflow bounds the input of all players of the game session together; nil is no bound.
 	Inflow *Inflow
 }

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Inflow bounds the reliable bytes that the players of one game session together send to
-// its groups and its game: everybody receives all of that, so a bound per player is not
-// enough. Over the bound, only players that send more than an equal part wait. Safe for
-// concurrent use; a nil Inflow is no bound.
+// Inflow bounds the reliable bytes that all players of one game session together send to
+// its groups and its game. A bound per player is not enough, because every player may
+// receive all of these bytes. Over the bound, only players that send more than an equal
+// share are slowed down. Safe for concurrent use; a nil Inflow is no bound.
 type Inflow struct {
 	perSecond int64
 	players   atomic.Int64
-	paid      atomic.Int64 // when the bytes so far will be within the bound, in nanoseconds on the callers' clock
+	paid      atomic.Int64 // when the bytes taken so far will be within the bound, in nanoseconds of the callers' clock
 }
 
 // NewInflow returns the bound of a game session in bytes per second, with a burst of one
@@ -24,18 +24,18 @@ func NewInflow(perSecond int) *Inflow {
 	return &Inflow{perSecond: int64(perSecond)}
 }
 
-// SetPlayers tells how many share it.
+// SetPlayers sets how many players share the bound.
 func (f *Inflow) SetPlayers(n int) {
 	if f != nil {
 		f.players.Store(int64(n))
 	}
 }
 
-// Share is one player's part, in bytes per second.
+// Share returns one player's equal share, in bytes per second.
 func (f *Inflow) Share() float64 { return float64(f.perSecond) / float64(max(f.players.Load(), 1)) }
 
 // Take counts bytes that arrived at now, and reports whether the players are over the
-// bound. All callers must use the same clock. The debt is capped at one second.
+// bound. All callers use the same clock. The excess is capped at one second's worth.
 func (f *Inflow) Take(now time.Duration, bytes int) (over bool) {
 	cost := int64(bytes) * int64(time.Second) / f.perSecond
 	for {

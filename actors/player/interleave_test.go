@@ -100,7 +100,7 @@ func (w *world) moves(all []move) (_ []move, live bool) {
 		if !c.ended && (c.cut || c.closed) {
 			add(notices, i)
 		}
-		if c.source && !c.ended && w.out.queue.overflow != cutOff && (w.out.attachment.greeting != nil || w.out.queue.next < w.out.queue.n || w.out.confirmation.ackNow) {
+		if c.source && !c.ended && w.out.queue.overflow != cutOff && (w.out.attachment.loginResponse != nil || w.out.queue.next < w.out.queue.n || w.out.confirmation.ackNow) {
 			add(writes, i)
 		}
 		if c.source && !c.cut && !c.ended && w.left.pings > 0 && w.out.confirmation.how == ByMarks {
@@ -295,7 +295,7 @@ func (s *stand) consistent() {
 		breaks("RL-8: %d connections drain, mode %d", sources, o.attachment.state)
 	case !w.stopped && (m.State == Attached) != (o.attachment.state.serves()):
 		breaks("RL-8: %v, mode %d", m.State, o.attachment.state)
-	case o.attachment.state < surrendered && !o.sound():
+	case o.attachment.state < surrendered && !o.consistent():
 		breaks("the outbox is not sound")
 	case o.queue.base > o.queue.sent && !w.plan.gap && o.attachment.state < surrendered:
 		breaks("RL-2: let go up to %d, sent %d", o.queue.base, o.queue.sent)

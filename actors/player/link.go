@@ -8,8 +8,8 @@ import (
 	"troupe/messages/wire"
 )
 
-// Link is what a player needs of a live connection. A transport's connection
-// is one. Methods may be called from any goroutine and do not block.
+// Link is a live connection, as the player sees it; transports implement it. Methods
+// may be called from any goroutine and do not block.
 type Link interface {
 	SetSource(src wire.Source)
 	Flush()
@@ -29,36 +29,36 @@ type FastLink interface {
 	Close()
 }
 
-// FastOffer is a fast channel and what LOGIN_RESPONSE says of it (realtime.md
-// 6.2).
+// FastOffer is a fast channel with its fields of LOGIN_RESPONSE (realtime.md 6.2).
 type FastOffer struct {
 	Link    FastLink         // nil for none
-	Channel counters.Channel // what Link is, for metrics
-	Port    uint16           // fastPort, 1 to 65535 also where there is none
+	Channel counters.Channel // kind of Link, for metrics
+	Port    uint16           // fastPort: 1 to 65535, even if Link is nil
 	Anchors []byte           // caCert, secured mode only
 	Token   string           // connectToken, secured mode only
 }
 
-// Newcomer is a connection that wants to log in. Methods may be called from any
+// LoginConn is a connection that wants to log in. Methods may be called from any
 // goroutine and do not block.
-type Newcomer interface {
+type LoginConn interface {
 	Link() Link
 	// OpenFast sets up the fast channel of a peer.
 	OpenFast(peer messages.PeerID) FastOffer
 	// Bind makes the connection serve a: from now on its input goes to the game
-	// session. False: the connection has ended already.
+	// session. It returns false if the connection has ended already.
 	Bind(a *Attachment) bool
-	// Because says why the next Refuse is final; only for an id that is known.
-	Because(why wire.Refusal)
-	// Refuse answers the login with no and closes the connection. A client of the
-	// extension is told that it may come again after so long; 0 is final.
+	// SetRefusal sets the reason that a final Refuse gives. It must not be called for an
+	// unknown player session id.
+	SetRefusal(why wire.Refusal)
+	// Refuse refuses the login and closes the connection. A client of the extension is
+	// told that it may retry after this time; 0 is final.
 	Refuse(after time.Duration)
 	// Channel names the transport for metrics.
 	Channel() counters.Channel
 	// Gone reports whether the connection has ended.
 	Gone() bool
-	// Challenge asks the peer for a sign of life; Silence tells how long there was
-	// none.
+	// Challenge asks the peer for a sign of life.
 	Challenge()
+	// Silence returns the time since the last sign of life.
 	Silence() time.Duration
 }

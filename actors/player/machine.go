@@ -5,17 +5,17 @@ import (
 	"troupe/messages/counters"
 )
 
-// State is where a player session stands (reliability.md 2.8).
+// State is the state of a player session (reliability.md 2.8).
 type State uint8
 
 // States.
 const (
-	Reserved State = iota + 1 // a seat is held, nobody has logged in
-	Joining                   // a LOGIN is before the game's gate
+	Reserved State = iota + 1 // a seat is reserved, nobody has logged in
+	Joining                   // a LOGIN waits for the game's gate
 	Attached                  // a connection serves the player
-	Detached                  // the connection is lost, the window runs
+	Detached                  // the connection is lost, the reconnect window runs
 	Leaving                   // the game is being told
-	Gone                      // over
+	Gone                      // the player session has ended
 )
 
 var stateNames = [...]string{"", "RESERVED", "JOINING", "ATTACHED", "DETACHED", "LEAVING", "GONE"}
@@ -36,33 +36,33 @@ func (s State) gauge() counters.PlayerState {
 	return counters.PlayerState(s)
 }
 
-// EventKind is what may happen to a player session.
+// EventKind is a kind of Event.
 type EventKind uint8
 
-// Events. Those of a connection carry its epoch.
+// Kinds of events. Events of a connection carry its epoch.
 const (
-	LoginArrived    EventKind = iota + 1
-	ReservationOver           // 60 s without an accepted login
-	GateAccepted              // the game lets the player in
-	GateRefused               // it does not
-	JoinLost                  // the connection went away before it was accepted
-	ConnectionLost            // gone without a clean leave
-	ConnectionLeft            // close code 1000
-	WindowOver                // the reconnect window has passed
-	OutboxFull                // the outbound budget is used up
-	Kicked                    // the game removed the player
-	GameEnded                 // the game session is over
-	LeaveDone                 // the game has been told
-	Released                  // the game does not wait for a detached player
-	ChallengeLost             // the connection that was asked for a sign of life gave none
-	ChallengeMet              // it gave one
-	HeldLost                  // the login that waited for that has gone
-	StateUnsound              // a restarted actor found what it inherited in disorder
+	LoginArrived        EventKind = iota + 1
+	ReservationOver               // 60 s without an accepted login
+	GateAccepted                  // the game lets the player in
+	GateRefused                   // the game does not let the player in
+	JoinLost                      // the connection ended before the login was accepted
+	ConnectionLost                // the connection ended without a clean leave
+	ConnectionLeft                // the player left: close code 1000
+	WindowOver                    // the reconnect window has passed
+	OutboxFull                    // the outbox has used up its budget
+	Kicked                        // the game removed the player
+	GameEnded                     // the game session is over
+	LeaveDone                     // the game has been told of the leave
+	Released                      // the game does not wait for a detached player
+	ChallengeUnanswered           // the challenged connection gave no sign of life
+	ChallengeAnswered             // the challenged connection gave a sign of life
+	ChallengerGone                // the connection of the challenger has ended
+	StateInconsistent             // a restarted actor found an outbox that contradicts itself
 	eventKindEnd
 )
 
 var eventNames = [...]string{"", "LoginArrived", "ReservationOver", "GateAccepted", "GateRefused", "JoinLost", "ConnectionLost",
-	"ConnectionLeft", "WindowOver", "OutboxFull", "Kicked", "GameEnded", "LeaveDone", "Released", "ChallengeLost", "ChallengeMet", "HeldLost", "StateUnsound"}
+	"ConnectionLeft", "WindowOver", "OutboxFull", "Kicked", "GameEnded", "LeaveDone", "Released", "ChallengeUnanswered", "ChallengeAnswered", "ChallengerGone", "StateInconsistent"}
 
 // String returns the event's name.
 func (k EventKind) String() string {
@@ -72,20 +72,19 @@ func (k EventKind) String() string {
 	return "Invalid"
 }
 
-// Credential is what a login brings besides the player session's id.
+// Credential says which reconnect token a login brings besides the player session's id.
 type Credential uint8
 
 // Credentials.
 const (
 	IDOnly    Credential = iota // no token: a stock client, or another device
-	GoodToken                   // the token of this player session
-	DeadToken                   // another: nobody gets in with it
+	GoodToken                   // a valid token of this player session
+	DeadToken                   // an invalid token: the login is refused
 )
 
-// Event is one thing that happened. Epoch is the connection's for
-// ConnectionLost, ConnectionLeft, WindowOver, Released, ChallengeLost and
-// ChallengeMet; Attempt the login's for GateAccepted, GateRefused and JoinLost;
-// Credential and Join are of LoginArrived.
+// Event is an input of the Machine. Epoch is set for the events of one connection
+// (hasEpoch), Attempt for GateAccepted, GateRefused and JoinLost, Credential and
+// Join for LoginArrived.
 type Event struct {
 	Kind       EventKind
 	Epoch      messages.Epoch
@@ -94,65 +93,67 @@ type Event struct {
 	Join       Join
 }
 
-// Join is what a login is to the one of the same player that is before the gate.
+// Join says what a login means for an earlier login of the same player that waits for the
+// gate.
 type Join uint8
 
 // Joins.
 const (
-	JoinBehind  Join = iota // that one goes on
-	JoinInstead             // it takes the place of that one, and asks the game the same
-	JoinAnew                // likewise, but what it asks is something else
+	JoinBehind  Join = iota // the earlier login goes on
+	JoinInstead             // the new login replaces it; the payload is the same, so the gate's decision stays valid
+	JoinAnew                // the new login replaces it; the payload differs, so the gate is asked again
 )
 
-// ofEpoch reports whether the event belongs to one connection.
-func (e Event) ofEpoch() bool {
+// hasEpoch reports whether the event belongs to one connection.
+func (e Event) hasEpoch() bool {
 	switch e.Kind {
-	case ConnectionLost, ConnectionLeft, WindowOver, Released, ChallengeLost, ChallengeMet:
+	case ConnectionLost, ConnectionLeft, WindowOver, Released, ChallengeUnanswered, ChallengeAnswered:
 		return true
 	}
 	return false
 }
 
-// Effect is one thing the actor is to do. They are carried out in order.
+// Effect is an output of the Machine: one action of the actor. The actor carries out the
+// effects of a step in order.
 type Effect uint8
 
 // Effects.
 const (
-	AskGate         Effect = iota + 1 // have the game decide on the waiting login
-	RefuseLogin                       // answer the login that just came with no
-	RefuseForNow                      // the same, but it may come again soon
-	RefuseWaiting                     // answer the login before the gate with no
-	DismissWaiting                    // close the connection of the login before the gate: another has its place
-	TakePlace                         // the login that just came waits for the gate instead of the one before
-	ReleasePeer                       // the waiting login is over: its peer id and place are free
-	Accept                            // attach the waiting login: epoch 1, LOGIN_RESPONSE, tell the game
-	FenceOld                          // close the old connection as taken over
-	Resume                            // attach the login that just came: LOGIN_RESPONSE, then what was missed
-	CloseSlow                         // close the connection as slow consumer
-	Drop                              // forget the connection and its fast channel
-	StartWindow                       // run the reconnect window
-	StopWindow                        //
-	StopReservation                   // the 60 s no longer run
-	TellDetached                      // the game session notes the loss
-	TellLeaving                       // the game session runs onPlayerDisconnect and removes the player
-	CloseKicked                       // close the connection: removed by the game
-	CloseEnded                        // close the connection: game session over
-	SetActive                         // status ACTIVE
-	SetCompleted                      // status COMPLETED
-	SetTimedOut                       // status TIMEDOUT
-	CountOldEpoch                     // an event of an older epoch was ignored
-	CountDeadToken                    // a login brought a token that is not good
-	Challenge                         // keep the login that just came, and ask the old connection for a sign of life
-	ResumeHeld                        // attach the login that was kept
-	RefuseHeld                        // answer the login that was kept with no
-	SendBack                          // have the game session bring the login again when the leave is done
-	End                               // nothing more will happen: the actor stops
+	AskGate          Effect = iota + 1 // have the game decide on the new login
+	RefuseLogin                        // refuse the new login
+	RefuseForNow                       // refuse the new login, but let it retry soon
+	RefuseWaiting                      // refuse the login that waits for the gate
+	DismissWaiting                     // close the connection whose login waits for the gate: a newer one replaces it
+	ReplaceWaiting                     // the new login waits for the gate's decision on the old one
+	ReleasePeer                        // free the peer id of the login that waited for the gate
+	Accept                             // attach the login that waited: epoch 1, LOGIN_RESPONSE, tell the game
+	FenceOld                           // close the old connection as taken over
+	Resume                             // attach the new login: LOGIN_RESPONSE, then the missed messages
+	CloseSlow                          // close the connection as a slow consumer
+	Drop                               // detach the outbox from the connection and close its fast channel
+	StartWindow                        // start the reconnect window
+	StopWindow                         // stop the reconnect window
+	StopReservation                    // stop the 60 s of the reservation
+	TellDetached                       // tell the game session that the player is detached
+	TellLeaving                        // have the game session run onPlayerDisconnect and remove the player
+	CloseKicked                        // close the connection: removed by the game
+	CloseEnded                         // close the connection: game session over
+	SetActive                          // status ACTIVE
+	SetCompleted                       // status COMPLETED
+	SetTimedOut                        // status TIMEDOUT
+	CountOldEpoch                      // count an ignored event of an older epoch
+	CountDeadToken                     // count a login with an invalid token
+	Challenge                          // keep the new login as challenger, and ask the current connection for a sign of life
+	ResumeChallenger                   // attach the challenger
+	RefuseChallenger                   // refuse the challenger
+	RetryAfterLeave                    // have the game session deliver the login again when the leave is done
+	End                                // stop the actor: no event follows
 	effectEnd
 )
 
-var effectNames = [...]string{"", "AskGate", "RefuseLogin", "RefuseForNow", "RefuseWaiting", "DismissWaiting", "TakePlace", "ReleasePeer", "Accept", "FenceOld", "Resume", "CloseSlow",
+var effectNames = [...]string{"", "AskGate", "RefuseLogin", "RefuseForNow", "RefuseWaiting", "DismissWaiting", "ReplaceWaiting", "ReleasePeer", "Accept", "FenceOld", "Resume", "CloseSlow",
 	"Drop", "StartWindow", "StopWindow", "StopReservation", "TellDetached", "TellLeaving", "CloseKicked", "CloseEnded",
-	"SetActive", "SetCompleted", "SetTimedOut", "CountOldEpoch", "CountDeadToken", "Challenge", "ResumeHeld", "RefuseHeld", "SendBack", "End"}
+	"SetActive", "SetCompleted", "SetTimedOut", "CountOldEpoch", "CountDeadToken", "Challenge", "ResumeChallenger", "RefuseChallenger", "RetryAfterLeave", "End"}
 
 // String returns the effect's name.
 func (e Effect) String() string {
@@ -162,18 +163,29 @@ func (e Effect) String() string {
 	return "Invalid"
 }
 
-// Rules are the choices of the operator that the machine follows.
+// Rules are the operator's settings that the machine follows.
 type Rules struct {
-	// Window is false in strict mode (reconnect.window = 0): a loss is a leave
-	// and no second login is taken.
+	// Window is false in strict mode (reconnect.window = 0): losing the connection
+	// counts as leaving, and a second login is refused.
 	Window bool
-	// Takeover lets a login without a token win at once over a connection that
-	// still looks alive (D-3); otherwise that one is asked for a sign of life
-	// first (reliability.md 2.6). One with a good token always wins.
+	// Takeover lets a login without a token replace a connection that still looks
+	// alive at once (D-3). Without it, the connection is asked for a sign of life
+	// first (reliability.md 2.6). A login with a good token always replaces it.
 	Takeover bool
-	// Rejoin lets a player that has left come back as a new one (D-2).
+	// Rejoin lets a player that has left log in again as a new player (D-2).
 	Rejoin bool
 }
+
+// Reservation says what becomes of a player session whose login the gate refuses: with a
+// valid reservation it may try again, otherwise it ends.
+type Reservation uint8
+
+// Reservations. The value means nothing once the player is attached.
+const (
+	ReservationValid   Reservation = iota
+	ReservationExpired             // ran out while a login waited for the gate
+	ReservationNone                // a rejoin after a leave has none
+)
 
 // Machine is the state of one player session. It is a value: Step returns the
 // next one.
@@ -181,29 +193,26 @@ type Machine struct {
 	State State
 	// Epoch is the number of the current or last connection, 0 before the first.
 	Epoch messages.Epoch
-	// Attempt numbers the logins that came before the gate.
-	Attempt uint64
-	// Expired says that the reservation ran out while a login was before the gate.
-	Expired bool
-	// Again is a player that has left and wants in again: no reservation is held.
-	Again bool
-	// Left says that the player has left by itself, and may come again.
+	// Attempt is the number of the newest login that was submitted to the gate.
+	Attempt     uint64
+	Reservation Reservation
+	// Left says that the player has left by itself, and may rejoin.
 	Left bool
-	// Challenged says that a login waits for the current connection to give a sign
-	// of life or not.
+	// Challenged says that a login (the challenger) waits while the current connection
+	// is asked for a sign of life.
 	Challenged bool
 }
 
 // NewMachine returns the machine of a fresh reservation.
 func NewMachine() Machine { return Machine{State: Reserved} }
 
-// NewStay returns the machine of a player that comes again after it has left.
-func NewStay() Machine { return Machine{State: Reserved, Again: true} }
+// NewRejoin returns the machine of a player that logs in again after it has left.
+func NewRejoin() Machine { return Machine{State: Reserved, Reservation: ReservationNone} }
 
-// Step takes one event and returns the next machine and what is to be done. It
+// Step takes one event and returns the next machine and the effects to carry out. It
 // is total: an event that does not fit the state changes nothing.
 func (m Machine) Step(r Rules, e Event) (Machine, []Effect) {
-	if e.ofEpoch() && e.Epoch != m.Epoch {
+	if e.hasEpoch() && e.Epoch != m.Epoch {
 		return m, []Effect{CountOldEpoch}
 	}
 	if e.Kind == LoginArrived && e.Credential == DeadToken {
@@ -253,24 +262,24 @@ func (m Machine) reserved(e Event) (Machine, []Effect) {
 
 func (m Machine) joining(e Event) (Machine, []Effect) {
 	switch e.Kind {
-	case LoginArrived: // one login per player session is decided at a time
+	case LoginArrived: // the gate decides on one login per player session at a time
 		switch {
 		case e.Join == JoinInstead:
-			return m, []Effect{DismissWaiting, TakePlace}
-		case e.Join == JoinAnew && !m.Expired:
+			return m, []Effect{DismissWaiting, ReplaceWaiting}
+		case e.Join == JoinAnew && m.Reservation != ReservationExpired:
 			m.Attempt++
 			return m, []Effect{DismissWaiting, ReleasePeer, AskGate}
 		}
 		return m, []Effect{RefuseForNow}
 	case ReservationOver:
-		m.Expired = true
+		m.Reservation = ReservationExpired
 	case GateAccepted:
 		m.Epoch++
-		m.Again = false
+		m.Reservation = ReservationValid
 		return m.to(Attached), []Effect{StopReservation, Accept, SetActive}
 	case GateRefused, JoinLost:
 		effects := []Effect{RefuseWaiting, ReleasePeer}
-		if m.Expired || m.Again {
+		if m.Reservation != ReservationValid {
 			return m.to(Gone), append(effects, SetTimedOut, End)
 		}
 		return m.to(Reserved), effects
@@ -292,20 +301,20 @@ func (m Machine) attached(r Rules, e Event) (Machine, []Effect) {
 		}
 		m.Epoch++
 		return m.unchallenged(FenceOld, Resume)
-	case ChallengeMet:
+	case ChallengeAnswered:
 		return m.unchallenged()
-	case ChallengeLost:
+	case ChallengeUnanswered:
 		if m.Challenged {
-			return m.admitHeld(FenceOld)
+			return m.admitChallenger(FenceOld)
 		}
-	case HeldLost:
+	case ChallengerGone:
 		m.Challenged = false
 	case ConnectionLost:
 		switch {
 		case !r.Window:
 			return m.to(Leaving), []Effect{Drop, TellLeaving}
 		case m.Challenged:
-			return m.admitHeld(Drop)
+			return m.admitChallenger(Drop)
 		}
 		return m.to(Detached), []Effect{Drop, StartWindow, TellDetached}
 	case ConnectionLeft:
@@ -316,7 +325,7 @@ func (m Machine) attached(r Rules, e Event) (Machine, []Effect) {
 			return m.to(Leaving), []Effect{CloseSlow, Drop, TellLeaving}
 		}
 		return m.to(Detached).unchallenged(CloseSlow, Drop, StartWindow, TellDetached)
-	case StateUnsound:
+	case StateInconsistent:
 		return m.to(Leaving).unchallenged(Drop, TellLeaving)
 	case Kicked:
 		return m.to(Leaving).unchallenged(CloseKicked, Drop, TellLeaving)
@@ -326,21 +335,20 @@ func (m Machine) attached(r Rules, e Event) (Machine, []Effect) {
 	return m, nil
 }
 
-// unchallenged refuses the login that waits, if there is one, before effects.
+// unchallenged refuses the challenger, if there is one, before effects.
 func (m Machine) unchallenged(effects ...Effect) (Machine, []Effect) {
 	if m.Challenged {
 		m.Challenged = false
-		return m, append([]Effect{RefuseHeld}, effects...)
+		return m, append([]Effect{RefuseChallenger}, effects...)
 	}
 	return m, effects
 }
 
-// admitHeld lets the login that waits have the player, once first is done with
-// the old connection.
-func (m Machine) admitHeld(first Effect) (Machine, []Effect) {
+// admitChallenger attaches the challenger after first has dealt with the old connection.
+func (m Machine) admitChallenger(first Effect) (Machine, []Effect) {
 	m.Challenged = false
 	m.Epoch++
-	return m, []Effect{first, ResumeHeld}
+	return m, []Effect{first, ResumeChallenger}
 }
 
 func (m Machine) detached(e Event) (Machine, []Effect) {
@@ -348,9 +356,9 @@ func (m Machine) detached(e Event) (Machine, []Effect) {
 	case LoginArrived:
 		m.Epoch++
 		return m.to(Attached), []Effect{StopWindow, Resume}
-	case WindowOver, OutboxFull, Kicked, Released, StateUnsound:
+	case WindowOver, OutboxFull, Kicked, Released, StateInconsistent:
 		return m.to(Leaving), []Effect{StopWindow, TellLeaving}
-	case ConnectionLeft: // the host let go first, but the player left
+	case ConnectionLeft: // the host detached first, then the player's leave arrived
 		m.Left = true
 		return m.to(Leaving), []Effect{StopWindow, TellLeaving}
 	case GameEnded:
@@ -363,7 +371,7 @@ func (m Machine) leaving(r Rules, e Event) (Machine, []Effect) {
 	switch e.Kind {
 	case LoginArrived:
 		if r.Rejoin && m.Left && e.Credential == IDOnly {
-			return m, []Effect{SendBack}
+			return m, []Effect{RetryAfterLeave}
 		}
 		return m, []Effect{RefuseLogin}
 	case LeaveDone, GameEnded:

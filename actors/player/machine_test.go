@@ -22,7 +22,7 @@ var allRules = []Rules{
 }
 
 // roots are the machines that an actor may begin with.
-var roots = []Machine{NewMachine(), NewStay()}
+var roots = []Machine{NewMachine(), NewRejoin()}
 
 // check compares one step with the reference (when asked to) and checks the
 // invariants.
@@ -228,11 +228,16 @@ func mutants() (all []mutant) {
 			return next, effects
 		})
 		for flag, of := range map[string]func(*Machine) *bool{
-			"Expired": func(m *Machine) *bool { return &m.Expired }, "Again": func(m *Machine) *bool { return &m.Again },
 			"Left": func(m *Machine) *bool { return &m.Left }, "Challenged": func(m *Machine) *bool { return &m.Challenged },
 		} {
 			broken("takes "+flag+" for its contrary", func(_, next Machine, effects []Effect) (Machine, []Effect) {
 				*of(&next) = !*of(&next)
+				return next, effects
+			})
+		}
+		for other := range ReservationNone {
+			broken(fmt.Sprintf("takes the reservation for another, by %d", other+1), func(_, next Machine, effects []Effect) (Machine, []Effect) {
+				next.Reservation = (next.Reservation + other + 1) % (ReservationNone + 1)
 				return next, effects
 			})
 		}

@@ -12,35 +12,36 @@ import (
 type Login struct {
 	ID      messages.PlayerSessionID
 	Payload []byte // the game's own, at most 4096 bytes; owned by the message
-	From    Newcomer
+	From    LoginConn
 	At      time.Time // when the LOGIN was read
-	// Pause is how long it is to wait, as there were too many before it; never so long
-	// that the player would lose its seat by it.
+	// Pause delays the login, because too many came before it (the login limiter). It is
+	// shortened where the player would lose its seat by it.
 	Pause time.Duration
 
-	// Of the extension; zero for stock clients.
+	// The rest belongs to the extension and is zero for stock clients.
 	Caps         uint64 // wire.CapNumbers
 	Token        string
 	LastReceived uint64
 }
 
-// RetrySoon is what a login is told that met a player between two actors.
+// RetrySoon is how soon a login may be retried that found no player actor to decide on it,
+// because the actor is being restarted or is busy with another login.
 const RetrySoon = 250 * time.Millisecond
 
-// OnDeadLetter implements stage.DeadLetter: nobody is there to decide.
+// OnDeadLetter implements stage.DeadLetter.
 func (l *Login) OnDeadLetter() { l.From.Refuse(RetrySoon) }
 
-// Ended tells that the connection of an epoch is gone.
+// Ended says that the connection of an epoch has ended.
 type Ended struct {
 	Player *Handle
 	Epoch  messages.Epoch
-	Clean  bool // a leave, else a loss
+	Clean  bool // the player left; false for a lost connection
 	Reason string
 }
 
 // Messages from the game session to a player.
 type (
-	// GateAnswer is what the game said to a login. Peer is set when OK, else Why.
+	// GateAnswer is the game's decision on a login. Peer is set if OK, otherwise Why.
 	GateAnswer struct {
 		Attempt uint64
 		OK      bool
@@ -53,16 +54,16 @@ type (
 	EndGame struct{ Reason messages.CloseReason }
 	// LeaveHandled says that the game has been told of the leave.
 	LeaveHandled struct{}
-	// Release says that the game does not wait for the player that was lost with
-	// the connection of Epoch.
+	// Release says that the game does not wait for the player, which was detached when
+	// the connection of Epoch was lost.
 	Release struct{ Epoch messages.Epoch }
-	// OutOfOrder says that the connection of Epoch sent a number that cannot be.
+	// OutOfOrder says that the connection of Epoch sent an invalid message number.
 	OutOfOrder struct{ Epoch messages.Epoch }
 )
 
 // Messages from a player to its game session.
 type (
-	// GateAsked wants the game's decision on a login.
+	// GateAsked asks for the game's decision on a login.
 	GateAsked struct {
 		Player  *Handle
 		Attempt uint64
@@ -78,17 +79,17 @@ type (
 		Epoch  messages.Epoch
 		Reason string
 	}
-	// CameBack says that the player is attached again, and how.
+	// CameBack says that the player is attached again.
 	CameBack struct {
 		Player *Handle
 		Epoch  messages.Epoch
 		Return
 	}
-	// LoginAgain brings back a login that came while its player was leaving, to be
-	// tried once the player is gone.
+	// LoginAgain returns a login that came while its player was leaving. The game
+	// session delivers it again once the player is gone.
 	LoginAgain struct{ Login *Login }
-	// IsLeaving wants the game to be told, then LeaveHandled. Left says that the
-	// player did it by itself, and may come again.
+	// IsLeaving asks the game session to tell the game and then to send LeaveHandled.
+	// Left says that the player left by itself, and may rejoin.
 	IsLeaving struct {
 		Player *Handle
 		Reason string
@@ -101,13 +102,13 @@ type (
 	}
 )
 
-// Return tells how a player came back.
+// Return describes how a player came back.
 type Return struct {
 	From, To counters.Channel
 	Away     time.Duration // since the loss; 0 for a takeover
 	Takeover bool          // the old connection looked alive
-	Replay   Replay        // what was sent again
-	Lost     uint64        // reliable messages that the budget could not keep
+	Replay   Replay
+	Lost     uint64 // reliable messages dropped because the budget was used up
 }
 
 // OnDeadLetter implements stage.DeadLetter.

@@ -8,39 +8,39 @@ import (
 	"troupe/messages/wire"
 )
 
-// flushAtBytes is how much may gather for one player before it is written
+// flushAtBytes is the number of waiting bytes from which an outbox is flushed at once,
 // without waiting for the end of the batch (D-18).
 const flushAtBytes = 16 << 10
 
-// Pushed says what the pusher is to do about an outbox.
+// Pushed says what the caller of a push has to do.
 type Pushed uint8
 
 // Results of a push.
 const (
 	PushNothing  Pushed = iota // queued or dropped; nothing to do
-	PushDirty                  // have it flushed at the end of the batch
-	PushFlushNow               // flush it now
+	PushDirty                  // flush the outbox at the end of the batch
+	PushFlushNow               // flush the outbox now
 )
 
-// Outbox is what one player is still to get, and what it got and has not
-// confirmed, in order. It is a wire.Source: the writer of the attached
-// connection drains it. Any goroutine may push. The player actor rules it: hold,
-// attach, detach, close.
+// Outbox is the queue of messages to one player: messages that wait, and messages
+// that were written and are not confirmed, in order. It is a wire.Source: the writer
+// of the attached connection drains it. Any goroutine may push. The player actor
+// attaches, detaches and closes it; before the first attach it queues everything.
 //
 // Reliable messages are numbered 1, 2, 3 ... for the life of the player session.
-// One leaves when the player has confirmed it (Confirmation), never because it
-// was written; the next connection gets what is not confirmed once more, the
-// same bytes in the same order (reliability.md 2.4, 2.5). Messages meant for the
-// fast channel have no number, leave when they are written, and go with the
-// connection.
+// A message leaves when the player has confirmed it (Confirmation), never because it
+// was written. The next connection gets all unconfirmed messages once more, the same
+// bytes in the same order (reliability.md 2.4, 2.5). Messages meant for the fast
+// channel have no number, leave when they are written, and are dropped when the
+// connection is detached.
 //
-// Overflow, in order (reliability.md 5.1): from 50 % of the budget messages that
-// were meant for the fast channel are dropped; at 75 % the player counts as
-// slow; at 100 % the player actor is told, which closes the connection as a
-// slow consumer and keeps the queue. Until that has happened, and until the player
-// is back, a reserve is taken on top. What does not fit then is dropped, and the
-// player is told with its next LOGIN_RESPONSE (Budget.Gap, shed.go); or it is
-// refused with all that follows, and the player session ends for it.
+// Overflow policy (reliability.md 5.1): from 50 % of the budget on, messages that were
+// meant for the fast channel are dropped. At 75 % the player counts as slow. At 100 %
+// the player actor is told; it closes the connection as a slow consumer and keeps the
+// queue. Until then, and until the player is back, messages go into a reserve on top of
+// the budget. When the reserve is full, too, messages are dropped and the player is told
+// of the gap with its next LOGIN_RESPONSE (Budget.Gap, shed.go). Without Budget.Gap all
+// further messages are refused instead, and the player session ends.
 type Outbox struct {
 	count *counters.Set
 	full  func() // tells the player actor; called without the lock
@@ -52,8 +52,8 @@ type Outbox struct {
 	attachment   attachment
 }
 
-// NewOutbox returns an outbox that holds. full is called, once per attach or
-// detach, when the budget is used up.
+// NewOutbox returns an outbox without a connection. full is called when the budget is
+// used up, once per attach or detach.
 func NewOutbox(b Budget, count *counters.Set, full func()) *Outbox {
 	return &Outbox{count: count, full: full, attachment: attachment{state: holding}, queue: queue{budget: b, count: count}}
 }
@@ -77,19 +77,19 @@ func (o *Outbox) push(f *wire.Frame) (r Pushed, tell bool) {
 	}
 	q := &o.queue
 	q.pushed.bytes, q.pushed.messages = q.pushed.bytes+size, q.pushed.messages+1
-	over, cut := q.over(size, false), false
+	over, cut := q.exceeds(size, false), false
 	if over {
 		q.makeReserve()
 		over, cut = o.makeRoom(size)
 	}
 	q.put(f, size, over)
-	q.overflow, tell = q.overflow.pushed(over, cut, q.refused)
+	q.overflow, tell = q.overflow.afterPush(over, cut, q.refused)
 	return o.wantsFlush(), tell
 }
 
-// makeRoom drops messages where that is to be done, so that size more bytes fit. Over
-// says that the budget has no room for them all the same, and somebody is to be told;
-// cut, that messages were dropped under the connection.
+// makeRoom drops messages so that size more bytes fit, if the policy allows it now. Over
+// says that the budget is used up, and the player actor is to be told. Cut says that
+// messages of the attached connection were dropped.
 func (o *Outbox) makeRoom(size int) (over, cut bool) {
 	q := &o.queue
 	switch {
@@ -97,15 +97,15 @@ func (o *Outbox) makeRoom(size int) (over, cut bool) {
 	case o.attachment.state == detached:
 		q.shed(size, q.overflow.spilled())
 		return false, false
-	case o.attachment.state.serves() && q.over(size, true): // the player actor has not acted yet
+	case o.attachment.state.serves() && q.exceeds(size, true): // the player actor has not detached it yet
 		q.shed(size, true)
 		return true, true
 	}
 	return true, false
 }
 
-// PushFast queues a message meant for the fast channel of a player that cannot
-// take it there. It is dropped when the player is slow or away.
+// PushFast queues a message that was meant for the fast channel but cannot use it. The
+// message is dropped if the player is slow or detached.
 func (o *Outbox) PushFast(f *wire.Frame) Pushed {
 	size := f.Len()
 	o.mu.Lock()
@@ -136,7 +136,7 @@ func (o *Outbox) wantsFlush() Pushed {
 	return PushDirty
 }
 
-// Flush has the attached connection write what is queued. It does not block.
+// Flush has the attached connection drain the outbox. It does not block.
 func (o *Outbox) Flush() {
 	o.mu.Lock()
 	var link Link
@@ -158,9 +158,9 @@ func (o *Outbox) Drain(sink wire.Sink) (more bool) {
 		return false
 	}
 	taken, room := int64(0), true
-	if o.attachment.greeting != nil {
-		room = sink.Append(o.attachment.greeting)
-		o.attachment.dropGreeting()
+	if o.attachment.loginResponse != nil {
+		room = sink.Append(o.attachment.loginResponse)
+		o.attachment.dropLoginResponse()
 		taken++
 	}
 	for room {
@@ -168,19 +168,19 @@ func (o *Outbox) Drain(sink wire.Sink) (more bool) {
 		if it == nil {
 			break
 		}
-		room = o.give(sink, it)
+		room = o.appendItem(sink, it)
 		taken++
 	}
 	o.count.Delivered.Add(o.attachment.channel, taken)
 	if o.confirmation.ackNow {
-		o.confirmation.giveAck(sink)
+		o.confirmation.appendAck(sink)
 	}
 	o.queue.trim()
 	return o.queue.next < o.queue.n
 }
 
-// give appends one item to sink and lets go of it if nothing will confirm it.
-func (o *Outbox) give(sink wire.Sink, it *item) (room bool) {
+// appendItem appends one item to sink. It releases an item that nothing will confirm.
+func (o *Outbox) appendItem(sink wire.Sink, it *item) (room bool) {
 	q, c := &o.queue, &o.confirmation
 	if it.n == 0 {
 		room = sink.Append(it.f)
@@ -207,45 +207,44 @@ func (o *Outbox) give(sink wire.Sink, it *item) (room bool) {
 	return room
 }
 
-// terms are how a connection is attached.
-type terms struct {
+// attachOptions are the parameters of attach.
+type attachOptions struct {
 	link    Link
 	channel counters.Channel
 	epoch   messages.Epoch
 	confirm Confirmation
-	// greet builds LOGIN_RESPONSE, of which the outbox takes the reference.
-	greet func(standing) *wire.Frame
+	// loginResponse builds LOGIN_RESPONSE; the outbox takes over the reference.
+	loginResponse func(resumePoint) *wire.Frame
 }
 
-// standing is where both sides are, for LOGIN_RESPONSE.
-type standing struct {
-	base      uint64 // the number before the first that will follow
-	confirmed uint64 // the highest that the player has acknowledged
-	received  uint64 // what has come from the player
-	unsent    uint64 // messages dropped so far before they were given to a connection
+// resumePoint is how far both directions have come, for LOGIN_RESPONSE.
+type resumePoint struct {
+	base      uint64 // the number before the first message that will follow
+	confirmed uint64 // the highest number that the player has acknowledged
+	received  uint64 // the highest number received from the player
+	unsent    uint64 // messages dropped so far that no connection had taken
 }
 
-// attach gives the queue to a connection: LOGIN_RESPONSE first, then what is not
-// confirmed. It tells what of that was given to a connection before. The caller
+// attach attaches a connection. It gets LOGIN_RESPONSE first, then all unconfirmed
+// messages, and attach returns those that an earlier connection had taken. The caller
 // flushes.
-func (o *Outbox) attach(t terms) (again Replay) {
+func (o *Outbox) attach(t attachOptions) (again Replay) {
 	o.mu.Lock()
 	o.attachment.begin(t.link, t.channel, t.epoch)
 	o.confirmation.begin(t.confirm, o.queue.base)
 	again = o.queue.begin()
-	o.attachment.greeting = t.greet(standing{base: o.queue.base, confirmed: o.confirmation.confirmed, received: o.confirmation.ackTold.Load(), unsent: o.queue.gap.unsent})
+	o.attachment.loginResponse = t.loginResponse(resumePoint{base: o.queue.base, confirmed: o.confirmation.confirmed, received: o.confirmation.ackTold.Load(), unsent: o.queue.gap.unsent})
 	o.mu.Unlock()
 	t.link.SetSource(o)
 	return again
 }
 
-// Replay is what a connection is given that one before it was given, too.
+// Replay counts the messages that are sent again on a new connection.
 type Replay struct{ Messages, Bytes int }
 
-// detach takes the queue away from its connection, which is returned; nil if
-// there was none. A LOGIN_RESPONSE that never left goes with the connection: the
-// next one gets its own, and only that. So do messages meant for the fast
-// channel.
+// detach detaches the connection and returns it; nil if there was none. It drops
+// messages meant for the fast channel, and a LOGIN_RESPONSE that was not written: the
+// next connection gets its own.
 func (o *Outbox) detach() Link {
 	o.mu.Lock()
 	if o.attachment.state == surrendered {
@@ -253,7 +252,7 @@ func (o *Outbox) detach() Link {
 		return nil
 	}
 	link := o.attachment.detach()
-	o.queue.overflow = o.queue.overflow.detached(link != nil)
+	o.queue.overflow = o.queue.overflow.afterDetach(link != nil)
 	if link != nil {
 		o.queue.rewind()
 	}
@@ -264,8 +263,8 @@ func (o *Outbox) detach() Link {
 	return link
 }
 
-// surrender closes the connection but leaves it the queue, so that what the
-// game said last is written before the goodbye. Nothing more is taken.
+// surrender closes the connection but lets it drain the queue first, so that the game's
+// last messages are written before the close frame. No further message is queued.
 func (o *Outbox) surrender(reason messages.CloseReason) {
 	o.mu.Lock()
 	link, over := o.attachment.surrender()
@@ -278,7 +277,7 @@ func (o *Outbox) surrender(reason messages.CloseReason) {
 	}
 }
 
-// Abandon tells that a connection has ended and drains no more: what was
+// Abandon says that a connection has ended and no longer drains. A queue that was
 // surrendered to it is released. Any goroutine may call it.
 func (o *Outbox) Abandon(link Link) {
 	o.mu.Lock()
@@ -288,14 +287,14 @@ func (o *Outbox) Abandon(link Link) {
 	}
 }
 
-// forget closes under the lock.
+// forget releases everything and closes the attachment. The lock is held.
 func (o *Outbox) forget() {
 	o.attachment.close()
 	o.queue.clear()
 	o.queue.ring = nil
 }
 
-// dropHeld forgets what is held for a first attach that will not come.
+// dropHeld discards messages that wait for a first attach that will not come.
 func (o *Outbox) dropHeld() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -304,7 +303,7 @@ func (o *Outbox) dropHeld() {
 	}
 }
 
-// close forgets everything, unless a closing connection still drains.
+// close releases everything, unless a closing connection still drains the queue.
 func (o *Outbox) close() {
 	if link := o.detach(); link != nil {
 		link.Close(messages.CloseNormal)
@@ -316,33 +315,33 @@ func (o *Outbox) close() {
 	}
 }
 
-// overflow reports whether the budget was used up since the last attach or
-// detach, and whether a reliable message had to be refused.
-func (o *Outbox) overflow() (full, lost bool) {
+// exhausted reports whether the budget was used up since the last attach or detach, and
+// whether a reliable message was refused.
+func (o *Outbox) exhausted() (full, refused bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.queue.overflow.told(), o.queue.refused
 }
 
-// Depth returns what is held, in messages and bytes: what waits, and what is not
-// confirmed.
+// Depth returns the queued messages and their bytes, both waiting and unconfirmed.
 func (o *Outbox) Depth() (messages, bytes int) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.queue.n, o.queue.bytes
 }
 
-// takeGap returns how many messages were lost since it was last asked, to a player
-// that has received all up to a number; 0 for one that does not say.
+// takeGap returns how many messages were lost since the last call, for a player that has
+// received everything up to a number; 0 for a player that does not report one.
 func (o *Outbox) takeGap(received uint64) (n uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.queue.takeGap(received)
 }
 
-// sound checks what a restarted player actor relies on (reliability.md 4).
-func (o *Outbox) sound() bool {
+// consistent checks the invariants that a restarted player actor relies on
+// (reliability.md 4).
+func (o *Outbox) consistent() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.queue.sound()
+	return o.queue.consistent()
 }

@@ -267,12 +267,12 @@ var sizes = []int{0, 10, 400, 3000, 9000}
 
 const greetingOp = -77
 
-// by are terms without an epoch of their own.
-func by(l Link, how Confirmation) terms {
-	return terms{link: l, channel: counters.WS, confirm: how, greet: greet}
+// by returns attachOptions without an epoch of their own.
+func by(l Link, how Confirmation) attachOptions {
+	return attachOptions{link: l, channel: counters.WS, confirm: how, loginResponse: greet}
 }
 
-func greet(standing) *wire.Frame { return wire.NewFrame(&wire.Header{OpCode: greetingOp}) }
+func greet(resumePoint) *wire.Frame { return wire.NewFrame(&wire.Header{OpCode: greetingOp}) }
 
 func TestOutboxBehavesLikeItsModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -312,7 +312,7 @@ func TestOutboxBehavesLikeItsModel(t *testing.T) {
 				links = append(links, open)
 				epoch++
 				confirm := rapid.SampledFrom([]Confirmation{ByWriting, ByMarks, ByAcks}).Draw(t, "confirm")
-				again := out.attach(terms{link: open, channel: counters.WS, epoch: epoch, confirm: confirm, greet: greet})
+				again := out.attach(attachOptions{link: open, channel: counters.WS, epoch: epoch, confirm: confirm, loginResponse: greet})
 				want := Replay{}
 				for _, f := range m.queue {
 					if !f.gone && f.n != 0 && f.n <= m.sent {
@@ -441,7 +441,7 @@ func TestOutboxBehavesLikeItsModel(t *testing.T) {
 				if n, bytes := out.Depth(); n != len(m.queue) || bytes != bytesOf(m.queue) {
 					t.Fatalf("%d messages, %d bytes; want %d, %d", n, bytes, len(m.queue), bytesOf(m.queue))
 				}
-				full, lost := out.overflow()
+				full, lost := out.exhausted()
 				if full != m.told || lost != m.lost || calls != m.calls {
 					t.Fatalf("full %v lost %v, told %d times; want %v %v %d", full, lost, calls, m.told, m.lost, m.calls)
 				}
@@ -459,7 +459,7 @@ func TestOutboxBehavesLikeItsModel(t *testing.T) {
 				if n := out.queue.gap.numbered + out.queue.gap.fresh; n != m.gaps {
 					t.Fatalf("%d lost, want %d", n, m.gaps)
 				}
-				if m.mode != closed && m.mode != surrendered && !out.sound() {
+				if m.mode != closed && m.mode != surrendered && !out.consistent() {
 					t.Fatal("not sound")
 				}
 				held, want := 0, 0
@@ -523,11 +523,11 @@ func TestTheReserveIsKeptAndThenLostIsSaid(t *testing.T) {
 			t.Fatalf("after %d messages the player was told %d times", i+1, calls)
 		}
 	}
-	if _, lost := out.overflow(); lost {
+	if _, lost := out.exhausted(); lost {
 		t.Error("lost at 200 %")
 	}
 	out.Push(made.make(1))
-	if _, lost := out.overflow(); !lost || calls != 1 || count.Dropped.Get(counters.DropOutboxFull) != 1 {
+	if _, lost := out.exhausted(); !lost || calls != 1 || count.Dropped.Get(counters.DropOutboxFull) != 1 {
 		t.Errorf("lost is %v, told %d times", lost, calls)
 	}
 	out.close()

@@ -2,8 +2,8 @@ package player
 
 import "time"
 
-// pauseOf is how long the login in hand has to wait. One that is refused need not, and of
-// the time after which the seat is lost at least half is left.
+// pauseOf returns how long the current login has to wait. A login that will be refused
+// does not wait. At least half of the time remains until the player would lose its seat.
 func (a *Actor) pauseOf(m *Login) time.Duration {
 	if m.Pause <= 0 || a.credential == DeadToken {
 		return 0
@@ -25,9 +25,9 @@ func (a *Actor) pauseOf(m *Login) time.Duration {
 	return 0
 }
 
-// putOff has a login wait. Of two that wait the newer one stays: it is the connection that
-// the player uses. It comes in when the older one would have.
-func (a *Actor) putOff(c surroundings, m *Login, wait time.Duration) {
+// pauseLogin has a login wait. It replaces a login that waits already, because the player
+// uses the newer connection, and takes over that login's deadline.
+func (a *Actor) pauseLogin(c actorContext, m *Login, wait time.Duration) {
 	if a.paused != nil {
 		a.paused.From.Refuse(RetrySoon)
 	} else {
@@ -36,9 +36,9 @@ func (a *Actor) putOff(c surroundings, m *Login, wait time.Duration) {
 	a.paused, a.pausedIn = m, a.d.machine.State
 }
 
-// admitPaused goes on with the login that was put off: its time is over, or what it
-// waited for has changed, like the loss of the connection that it was to replace.
-func (a *Actor) admitPaused(c surroundings) {
+// admitPaused goes on with the paused login: its pause is over, or the machine's state
+// has changed, for example because the connection to be replaced was lost.
+func (a *Actor) admitPaused(c actorContext) {
 	m := a.paused
 	if m == nil {
 		return

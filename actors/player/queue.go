@@ -7,57 +7,58 @@ import (
 	"troupe/messages/wire"
 )
 
-// queue is what one player is still to get and what it has not confirmed, in order:
-// the messages, their numbers, their bound, and what was dropped over it. It knows
-// nothing of connections and takes no lock: the Outbox does.
+// queue holds the messages to one player that wait or are not confirmed, in order: their
+// numbers, their bound, and the gap of dropped ones. It knows nothing of connections.
+// The Outbox locks it.
 type queue struct {
 	budget Budget
 	count  *counters.Set
 
 	ring    []item
-	head, n int // the items held: confirmed ones are gone
-	next    int // of them, how many this connection has taken
-	bytes   int // of the items held
-	waiting int // of those, bytes this connection has not taken
+	head, n int // the items: confirmed ones are gone
+	next    int // how many items the current connection has taken
+	bytes   int // of all items
+	waiting int // of the items that the current connection has not taken
 	granted int // bytes taken from the budget's Pool
 
 	last uint64 // the newest number
-	base uint64 // the number before the oldest held: what is up to it is confirmed, or lost
-	sent uint64 // the highest ever given to a connection
+	base uint64 // the number before the oldest item: messages up to it are confirmed or lost
+	sent uint64 // the highest number ever taken by a connection
 
 	slow     bool      // over 75 %, counted
-	refused  bool      // a reliable message was refused: nothing reliable is taken any more
+	refused  bool      // a reliable message was refused, and all further ones are
 	pushed   volume    // since slowAt
-	slowAt   time.Time // since when it is over 75 %, or the last attach
+	slowAt   time.Time // when it passed 75 %, or the last attach
 	reserve  volume    // on top of the budget; zero before it is needed
-	old      backlog
-	overflow overflow
+	backlog  backlog
+	overflow overflowState
 	gap      gap
 }
 
-// overflow is what has come of a queue whose budget is used up.
-type overflow uint8
+// overflowState says what has happened since the budget was used up.
+type overflowState uint8
 
 const (
-	withinBudget   overflow = iota // since the last attach or detach
-	overBudget                     // the player actor was told
-	cutOff                         // likewise; messages were dropped under the connection, which gets nothing more
-	onReserve                      // it was full when its connection went: what is over has the reserve
-	reserveRefused                 // likewise; a message was refused, and the player actor was told
+	withinBudget   overflowState = iota // not used up since the last attach or detach
+	overBudget                          // the player actor was told
+	cutOff                              // as overBudget; messages of the attached connection were dropped, and it gets nothing more
+	onReserve                           // the queue was full when it was detached: further messages go into the reserve
+	reserveRefused                      // as onReserve; a message was refused, and the player actor was told
 )
 
 // told reports whether the player actor was told since the last attach or detach.
-func (s overflow) told() bool { return s == overBudget || s == cutOff || s == reserveRefused }
+func (s overflowState) told() bool { return s == overBudget || s == cutOff || s == reserveRefused }
 
-// spilled reports whether the queue was full when its connection went.
-func (s overflow) spilled() bool { return s >= onReserve }
+// spilled reports whether the queue was full when it was detached.
+func (s overflowState) spilled() bool { return s >= onReserve }
 
-// pushed is the state after a message. Over says that the budget has no room for it, cut
-// that messages were dropped under the connection for it, and refused that it, or one
-// before it, was refused. Tell says that the player actor is to be told.
-func (s overflow) pushed(over, cut, refused bool) (next overflow, tell bool) {
+// afterPush returns the state after a message was pushed. Over says that the budget has no
+// room for it, cut that messages of the attached connection were dropped for it, and
+// refused that this or an earlier message was refused. Tell says that the player actor is
+// to be told.
+func (s overflowState) afterPush(over, cut, refused bool) (next overflowState, tell bool) {
 	switch {
-	case s == onReserve && refused: // until then, the reserve is for the way back
+	case s == onReserve && refused: // before that, the reserve gives the player time to reconnect
 		return reserveRefused, true
 	case s.spilled(), !over:
 		return s, false
@@ -67,8 +68,8 @@ func (s overflow) pushed(over, cut, refused bool) (next overflow, tell bool) {
 	return max(s, overBudget), !s.told()
 }
 
-// detached is the state after a detach from a connection, or from none.
-func (s overflow) detached(from bool) overflow {
+// afterDetach returns the state after a detach. From says that there was a connection.
+func (s overflowState) afterDetach(from bool) overflowState {
 	if s.spilled() || from && s.told() {
 		return onReserve
 	}
@@ -78,32 +79,31 @@ func (s overflow) detached(from bool) overflow {
 // volume is an amount of messages.
 type volume struct{ bytes, messages int }
 
-// backlog is what a player had to get when its connection was attached, as long as
-// it is not confirmed, and never more than the budget: the budget is for what
-// comes after that, so that a player who comes back to a full queue has the time
-// to receive it.
+// backlog is the part of the queue that is older than the current connection and not
+// confirmed, the whole budget at most. It does not count against the budget, so that a
+// player who comes back to a full queue has time to receive it.
 type backlog struct {
 	upTo            uint64
 	bytes, messages int
 }
 
-// less takes out what is let go of.
+// less takes an item out that is released.
 func (b *backlog) less(it *item) {
 	if it.n != 0 && it.n <= b.upTo {
 		b.bytes, b.messages = max(0, b.bytes-it.f.Len()), max(0, b.messages-1)
 	}
 }
 
-// item is one message; f is nil once it is gone and older ones are not.
+// item is one message. f is nil for a released item behind older ones that are kept.
 type item struct {
 	f *wire.Frame
 	n uint64 // its number, 0 for one meant for the fast channel
 }
 
-// put takes a reliable message, or refuses it and all that follow. Over says that the
+// put queues a reliable message, or refuses it and all that follow. Over says that the
 // budget has no room for it.
 func (q *queue) put(f *wire.Frame, size int, over bool) {
-	if q.refused || over && q.over(size, true) { // nothing goes on after a hole (RL-2)
+	if q.refused || over && q.exceeds(size, true) { // no message follows a refused one (RL-2)
 		q.refused = true
 		q.count.Dropped.Add(counters.DropOutboxFull, 1)
 		return
@@ -112,7 +112,7 @@ func (q *queue) put(f *wire.Frame, size int, over bool) {
 	q.enqueue(item{f, q.last}, size)
 }
 
-// putFast takes a message meant for the fast channel, unless the queue is half full.
+// putFast queues a message meant for the fast channel, unless the queue is half full.
 func (q *queue) putFast(f *wire.Frame, size int) bool {
 	if q.bytes+size > q.budget.BytesMax/2 || q.n+1 > q.budget.MessagesMax/2 || !q.grant(size) {
 		q.count.Dropped.Add(counters.DropFastSlowPeer, 1)
@@ -122,26 +122,25 @@ func (q *queue) putFast(f *wire.Frame, size int) bool {
 	return true
 }
 
-// over reports whether size more bytes pass the budget, or the budget and the
+// exceeds reports whether size more bytes exceed the budget, or the budget with the
 // reserve.
-func (q *queue) over(size int, reserve bool) bool {
-	most := q.most(reserve)
+func (q *queue) exceeds(size int, reserve bool) bool {
+	most := q.limit(reserve)
 	if q.bytes+size > most.bytes || q.n+1 > most.messages {
 		return true
 	}
 	return !q.grant(size) && (!reserve || q.counted()+size > poolFree+poolGrain+q.granted)
 }
 
-// most is how much may be held, with the reserve or without.
-func (q *queue) most(reserve bool) volume {
-	v := volume{q.budget.BytesMax + q.old.bytes, q.budget.MessagesMax + q.old.messages}
+// limit returns how much the queue may hold, with the reserve or without.
+func (q *queue) limit(reserve bool) volume {
+	v := volume{q.budget.BytesMax + q.backlog.bytes, q.budget.MessagesMax + q.backlog.messages}
 	if reserve {
 		v.bytes, v.messages = v.bytes+q.reserve.bytes, v.messages+q.reserve.messages
 	}
 	return v
 }
 
-// enqueue appends under the lock.
 func (q *queue) enqueue(it item, size int) {
 	if q.n == len(q.ring) {
 		q.grow()
@@ -168,7 +167,7 @@ func (q *queue) grow() {
 // at returns the i-th item held.
 func (q *queue) at(i int) *item { return &q.ring[(q.head+i)&(len(q.ring)-1)] }
 
-// take returns the next message for the connection, nil if it has taken all.
+// take returns the next message for the connection, nil if there is none.
 func (q *queue) take() *item {
 	for q.next < q.n {
 		it := q.at(q.next)
@@ -181,16 +180,16 @@ func (q *queue) take() *item {
 	return nil
 }
 
-// release lets go of an item that is taken. Its place stays until it is the
-// oldest.
+// release releases an item that the connection has taken. The item stays in the ring,
+// empty, until it is the oldest.
 func (q *queue) release(it *item) {
 	q.bytes -= it.f.Len()
-	q.old.less(it)
+	q.backlog.less(it)
 	it.f.Release()
 	it.f = nil
 }
 
-// trim takes out what is gone at the head.
+// trim removes released items at the head.
 func (q *queue) trim() {
 	for q.n > 0 && q.at(0).f == nil {
 		q.pop()
@@ -204,7 +203,7 @@ func (q *queue) trim() {
 	q.giveBack()
 }
 
-// pop takes the head out, which must be there; the caller releases its frame.
+// pop removes the oldest item, which must exist. The caller releases its frame.
 func (q *queue) pop() item {
 	it := *q.at(0)
 	*q.at(0) = item{}
@@ -220,12 +219,12 @@ func (q *queue) pop() item {
 	}
 	q.base = max(q.base, it.n)
 	if it.f != nil {
-		q.old.less(&it)
+		q.backlog.less(&it)
 	}
 	return it
 }
 
-// clear releases everything.
+// clear releases all items.
 func (q *queue) clear() {
 	for q.n > 0 {
 		if it := q.pop(); it.f != nil {
@@ -242,33 +241,33 @@ func (q *queue) emptied() {
 	}
 }
 
-// ringKeepMax is the capacity that an empty outbox keeps, in messages: what is
-// on its way to confirm for an ordinary player, so that it is not made anew
-// after every ack.
+// ringKeepMax is the capacity that an empty queue keeps, in messages. It is enough for
+// the unconfirmed messages of an ordinary player, so that the ring is not allocated
+// again after every ack.
 const ringKeepMax = 64
 
-// begin makes ready for a connection. What is held now has room of its own from here
-// on. It returns what of that was given to a connection before.
+// begin prepares the queue for a new connection: all items become its backlog. It returns
+// those that an earlier connection had taken.
 func (q *queue) begin() (again Replay) {
 	q.overflow = withinBudget
 	q.slowAt, q.pushed, q.reserve = time.Now(), volume{}, volume{}
-	q.old = backlog{upTo: q.last}
+	q.backlog = backlog{upTo: q.last}
 	for i := range q.n {
 		it := q.at(i)
 		if it.f == nil || it.n == 0 {
 			continue
 		}
 		size := it.f.Len()
-		q.old.messages, q.old.bytes = q.old.messages+1, q.old.bytes+size
+		q.backlog.messages, q.backlog.bytes = q.backlog.messages+1, q.backlog.bytes+size
 		if it.n <= q.sent {
 			again.Messages, again.Bytes = again.Messages+1, again.Bytes+size
 		}
 	}
-	q.old.bytes, q.old.messages = min(q.old.bytes, q.budget.BytesMax), min(q.old.messages, q.budget.MessagesMax)
+	q.backlog.bytes, q.backlog.messages = min(q.backlog.bytes, q.budget.BytesMax), min(q.backlog.messages, q.budget.MessagesMax)
 	return again
 }
 
-// rewind has the next connection begin with what is not confirmed.
+// rewind makes the next connection start at the first unconfirmed message.
 func (q *queue) rewind() {
 	for i := q.next; i < q.n; i++ {
 		if it := q.at(i); it.n == 0 && it.f != nil {
@@ -279,14 +278,14 @@ func (q *queue) rewind() {
 	q.trim()
 }
 
-// forgetHeld forgets what was held before a first connection, numbers included.
+// forgetHeld discards everything queued before a first connection, numbers included.
 func (q *queue) forgetHeld() {
 	q.clear()
 	q.overflow, q.refused = withinBudget, false
 	q.last, q.base, q.reserve = 0, 0, volume{}
 }
 
-// confirmUpTo lets go of what is confirmed.
+// confirmUpTo releases the messages up to number n.
 func (q *queue) confirmUpTo(n uint64) {
 	var confirmed [64]*wire.Frame
 	k := 0
@@ -308,13 +307,13 @@ func (q *queue) confirmUpTo(n uint64) {
 	q.trim()
 }
 
-// unconfirmedOverHalf reports whether what the connection has taken fills more than half
-// of the budget.
+// unconfirmedOverHalf reports whether unconfirmed messages fill more than half of the
+// budget.
 func (q *queue) unconfirmedOverHalf() bool {
 	return q.bytes-q.waiting > q.budget.BytesMax/2 || q.next > q.budget.MessagesMax/2
 }
 
-// releaseTaken lets go of what the connection has taken, as if it were confirmed.
+// releaseTaken releases what the connection has taken, as if it were confirmed.
 func (q *queue) releaseTaken() {
 	for i := range q.next {
 		if it := q.at(i); it.f != nil {
@@ -324,8 +323,9 @@ func (q *queue) releaseTaken() {
 	q.trim()
 }
 
-// sound checks what a restarted player actor relies on (reliability.md 4).
-func (q *queue) sound() bool {
+// consistent checks the invariants that a restarted player actor relies on
+// (reliability.md 4).
+func (q *queue) consistent() bool {
 	n, bytes := q.base, 0
 	for i := range q.n {
 		it := q.at(i)

@@ -10,9 +10,9 @@ func TestThePlayerActorIsToldOfAnOverflowOnce(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name               string
-		from               overflow
+		from               overflowState
 		over, cut, refused bool
-		want               overflow
+		want               overflowState
 		tell               bool
 	}{
 		{"a message that fits", withinBudget, false, false, false, withinBudget, false},
@@ -26,7 +26,7 @@ func TestThePlayerActorIsToldOfAnOverflowOnce(t *testing.T) {
 		{"the reserve is used up", onReserve, true, false, true, reserveRefused, true},
 		{"it is still used up", reserveRefused, true, false, true, reserveRefused, false},
 	} {
-		if got, tell := c.from.pushed(c.over, c.cut, c.refused); got != c.want || tell != c.tell {
+		if got, tell := c.from.afterPush(c.over, c.cut, c.refused); got != c.want || tell != c.tell {
 			t.Errorf("%s: state %d, told %v; want %d, %v", c.name, got, tell, c.want, c.tell)
 		}
 	}
@@ -34,14 +34,14 @@ func TestThePlayerActorIsToldOfAnOverflowOnce(t *testing.T) {
 
 func TestTheReserveIsForAQueueThatWasFullWhenItsConnectionWent(t *testing.T) {
 	t.Parallel()
-	for from, want := range map[overflow][2]overflow{ // with a connection, without
+	for from, want := range map[overflowState][2]overflowState{ // with a connection, without
 		withinBudget:   {withinBudget, withinBudget},
 		overBudget:     {onReserve, withinBudget},
 		cutOff:         {onReserve, withinBudget},
 		onReserve:      {onReserve, onReserve},
 		reserveRefused: {onReserve, onReserve},
 	} {
-		if got := [2]overflow{from.detached(true), from.detached(false)}; got != want {
+		if got := [2]overflowState{from.afterDetach(true), from.afterDetach(false)}; got != want {
 			t.Errorf("state %d becomes %v, want %v", from, got, want)
 		}
 	}
@@ -75,7 +75,7 @@ func TestAQueueNumbersWhatIsReliableAndKeepsItUntilItIsConfirmed(t *testing.T) {
 	if again := q.begin(); again.Messages != 1 {
 		t.Errorf("%d are sent again, want the one that was taken", again.Messages)
 	}
-	if !q.sound() {
+	if !q.consistent() {
 		t.Error("the queue is not sound")
 	}
 	q.clear()

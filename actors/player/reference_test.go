@@ -28,8 +28,8 @@ func takeover(r Rules, _ Machine, _ Event) bool   { return r.Takeover }
 func rejoin(r Rules, _ Machine, _ Event) bool     { return r.Rejoin }
 func byID(_ Rules, _ Machine, e Event) bool       { return e.Credential == IDOnly }
 func byToken(_ Rules, _ Machine, e Event) bool    { return e.Credential == GoodToken }
-func expired(_ Rules, m Machine, _ Event) bool    { return m.Expired }
-func again(_ Rules, m Machine, _ Event) bool      { return m.Again }
+func expired(_ Rules, m Machine, _ Event) bool    { return m.Reservation == ReservationExpired }
+func again(_ Rules, m Machine, _ Event) bool      { return m.Reservation == ReservationNone }
 func left(_ Rules, m Machine, _ Event) bool       { return m.Left }
 func challenged(_ Rules, m Machine, _ Event) bool { return m.Challenged }
 
@@ -51,9 +51,9 @@ func every(cs ...cond) cond {
 func either(a, b cond) cond { return no(every(no(a), no(b))) }
 
 // What is remembered.
-func asExpired(m *Machine)    { m.Expired = true }
+func asExpired(m *Machine)    { m.Reservation = ReservationExpired }
 func asAsked(m *Machine)      { m.Attempt++ }
-func asAccepted(m *Machine)   { m.Epoch, m.Again = 1, false }
+func asAccepted(m *Machine)   { m.Epoch, m.Reservation = 1, ReservationValid }
 func asNext(m *Machine)       { m.Epoch, m.Challenged = m.Epoch+1, false }
 func asChallenged(m *Machine) { m.Challenged = true }
 func asAlone(m *Machine)      { m.Challenged = false }
@@ -69,7 +69,7 @@ var table = []row{
 	{Reserved, Kicked, nil, Gone, do(StopReservation, SetTimedOut, End), nil},
 	{Reserved, GameEnded, nil, Gone, do(StopReservation, SetTimedOut, End), nil},
 
-	{Joining, LoginArrived, joins(JoinInstead), Joining, do(DismissWaiting, TakePlace), nil},
+	{Joining, LoginArrived, joins(JoinInstead), Joining, do(DismissWaiting, ReplaceWaiting), nil},
 	{Joining, LoginArrived, every(joins(JoinAnew), no(expired)), Joining, do(DismissWaiting, ReleasePeer, AskGate), asAsked},
 	{Joining, LoginArrived, either(joins(JoinBehind), every(joins(JoinAnew), expired)), Joining, do(RefuseForNow), nil},
 	{Joining, ReservationOver, nil, Joining, do(), asExpired},
@@ -84,40 +84,40 @@ var table = []row{
 	// reliability.md 2.6 and D-3: who gets the player
 	{Attached, LoginArrived, strict, Attached, do(RefuseLogin), nil},
 	{Attached, LoginArrived, every(windowed, byToken, no(challenged)), Attached, do(FenceOld, Resume), asNext},
-	{Attached, LoginArrived, every(windowed, byToken, challenged), Attached, do(RefuseHeld, FenceOld, Resume), asNext},
+	{Attached, LoginArrived, every(windowed, byToken, challenged), Attached, do(RefuseChallenger, FenceOld, Resume), asNext},
 	{Attached, LoginArrived, every(windowed, byID, challenged), Attached, do(RefuseLogin), nil},
 	{Attached, LoginArrived, every(windowed, byID, no(challenged), takeover), Attached, do(FenceOld, Resume), asNext},
 	{Attached, LoginArrived, every(windowed, byID, no(challenged), no(takeover)), Attached, do(Challenge), asChallenged},
-	{Attached, ChallengeMet, challenged, Attached, do(RefuseHeld), asAlone},
-	{Attached, ChallengeLost, challenged, Attached, do(FenceOld, ResumeHeld), asNext},
-	{Attached, HeldLost, challenged, Attached, do(), asAlone},
+	{Attached, ChallengeAnswered, challenged, Attached, do(RefuseChallenger), asAlone},
+	{Attached, ChallengeUnanswered, challenged, Attached, do(FenceOld, ResumeChallenger), asNext},
+	{Attached, ChallengerGone, challenged, Attached, do(), asAlone},
 
 	{Attached, ConnectionLost, every(windowed, no(challenged)), Detached, do(Drop, StartWindow, TellDetached), nil},
-	{Attached, ConnectionLost, every(windowed, challenged), Attached, do(Drop, ResumeHeld), asNext},
+	{Attached, ConnectionLost, every(windowed, challenged), Attached, do(Drop, ResumeChallenger), asNext},
 	{Attached, ConnectionLost, strict, Leaving, do(Drop, TellLeaving), nil},
 	{Attached, ConnectionLeft, no(challenged), Leaving, do(Drop, TellLeaving), asLeft},
-	{Attached, ConnectionLeft, challenged, Leaving, do(RefuseHeld, Drop, TellLeaving), asLeft},
+	{Attached, ConnectionLeft, challenged, Leaving, do(RefuseChallenger, Drop, TellLeaving), asLeft},
 	{Attached, OutboxFull, every(windowed, no(challenged)), Detached, do(CloseSlow, Drop, StartWindow, TellDetached), nil},
-	{Attached, OutboxFull, every(windowed, challenged), Detached, do(RefuseHeld, CloseSlow, Drop, StartWindow, TellDetached), asAlone},
+	{Attached, OutboxFull, every(windowed, challenged), Detached, do(RefuseChallenger, CloseSlow, Drop, StartWindow, TellDetached), asAlone},
 	{Attached, OutboxFull, strict, Leaving, do(CloseSlow, Drop, TellLeaving), nil},
-	{Attached, StateUnsound, no(challenged), Leaving, do(Drop, TellLeaving), nil},
-	{Attached, StateUnsound, challenged, Leaving, do(RefuseHeld, Drop, TellLeaving), asAlone},
+	{Attached, StateInconsistent, no(challenged), Leaving, do(Drop, TellLeaving), nil},
+	{Attached, StateInconsistent, challenged, Leaving, do(RefuseChallenger, Drop, TellLeaving), asAlone},
 	{Attached, Kicked, no(challenged), Leaving, do(CloseKicked, Drop, TellLeaving), nil},
-	{Attached, Kicked, challenged, Leaving, do(RefuseHeld, CloseKicked, Drop, TellLeaving), asAlone},
+	{Attached, Kicked, challenged, Leaving, do(RefuseChallenger, CloseKicked, Drop, TellLeaving), asAlone},
 	{Attached, GameEnded, no(challenged), Gone, do(CloseEnded, Drop, SetCompleted, End), nil}, // D-119: no onPlayerDisconnect
-	{Attached, GameEnded, challenged, Gone, do(RefuseHeld, CloseEnded, Drop, SetCompleted, End), asAlone},
+	{Attached, GameEnded, challenged, Gone, do(RefuseChallenger, CloseEnded, Drop, SetCompleted, End), asAlone},
 
 	{Detached, LoginArrived, nil, Attached, do(StopWindow, Resume), asNext},
 	{Detached, WindowOver, nil, Leaving, do(StopWindow, TellLeaving), nil},
 	{Detached, OutboxFull, nil, Leaving, do(StopWindow, TellLeaving), nil},
 	{Detached, Released, nil, Leaving, do(StopWindow, TellLeaving), nil},
-	{Detached, StateUnsound, nil, Leaving, do(StopWindow, TellLeaving), nil},
+	{Detached, StateInconsistent, nil, Leaving, do(StopWindow, TellLeaving), nil},
 	{Detached, ConnectionLeft, nil, Leaving, do(StopWindow, TellLeaving), asLeft},
 	{Detached, Kicked, nil, Leaving, do(StopWindow, TellLeaving), nil},
 	{Detached, GameEnded, nil, Gone, do(StopWindow, SetCompleted, End), nil},
 
 	// D-2: who has left may come again, but not by a token of the old stay
-	{Leaving, LoginArrived, every(rejoin, left, byID), Leaving, do(SendBack), nil},
+	{Leaving, LoginArrived, every(rejoin, left, byID), Leaving, do(RetryAfterLeave), nil},
 	{Leaving, LoginArrived, no(every(rejoin, left, byID)), Leaving, do(RefuseLogin), nil},
 	{Leaving, LeaveDone, nil, Gone, do(SetCompleted, End), nil},
 	{Leaving, GameEnded, nil, Gone, do(SetCompleted, End), nil},
@@ -126,7 +126,7 @@ var table = []row{
 }
 
 func hasEpoch(k EventKind) bool {
-	return slices.Contains([]EventKind{ConnectionLost, ConnectionLeft, WindowOver, Released, ChallengeLost, ChallengeMet}, k)
+	return slices.Contains([]EventKind{ConnectionLost, ConnectionLeft, WindowOver, Released, ChallengeUnanswered, ChallengeAnswered}, k)
 }
 
 func hasAttempt(k EventKind) bool { return k == GateAccepted || k == GateRefused || k == JoinLost }
@@ -229,14 +229,14 @@ func (h history) after(r Rules, m Machine, e Event, next Machine, effects []Effe
 			h.waiting = true
 		case RefuseLogin, RefuseForNow:
 			answers++
-		case TakePlace:
+		case ReplaceWaiting:
 			answers++
 			if h.waiting || i == 0 || effects[i-1] != DismissWaiting {
 				return broken("a login takes the place of none")
 			}
 			h.waiting = true
 		case DismissWaiting:
-			if !h.waiting || i+1 >= len(effects) || effects[i+1] != ReleasePeer && effects[i+1] != TakePlace {
+			if !h.waiting || i+1 >= len(effects) || effects[i+1] != ReleasePeer && effects[i+1] != ReplaceWaiting {
 				return broken("%v without a login that waits, or nobody follows", effect)
 			}
 			h.waiting = false
@@ -261,7 +261,7 @@ func (h history) after(r Rules, m Machine, e Event, next Machine, effects []Effe
 			}
 		case FenceOld:
 			// reliability.md 2.6, D-3
-			may := e.Kind == LoginArrived && (r.Takeover || e.Credential == GoodToken) || e.Kind == ChallengeLost && h.held
+			may := e.Kind == LoginArrived && (r.Takeover || e.Credential == GoodToken) || e.Kind == ChallengeUnanswered && h.held
 			if !h.connected || !may || !r.Window {
 				return broken("RL-12: fenced for nothing")
 			}
@@ -279,18 +279,18 @@ func (h history) after(r Rules, m Machine, e Event, next Machine, effects []Effe
 				return broken("%v without a connection, or a second one", effect)
 			}
 			h.held = true
-		case ResumeHeld:
+		case ResumeChallenger:
 			attaches++
-			if !h.held || h.connected || e.Kind != ChallengeLost && e.Kind != ConnectionLost {
+			if !h.held || h.connected || e.Kind != ChallengeUnanswered && e.Kind != ConnectionLost {
 				return broken("RL-12: resumed wrongly")
 			}
 			h.held, h.connected = false, true
-		case RefuseHeld:
+		case RefuseChallenger:
 			if !h.held {
 				return broken("%v without a login that waits", effect)
 			}
 			h.held = false
-		case SendBack:
+		case RetryAfterLeave:
 			answers++
 			if !h.left || !r.Rejoin || e.Credential != IDOnly {
 				return broken("sent back for nothing")
@@ -343,7 +343,7 @@ func (h history) after(r Rules, m Machine, e Event, next Machine, effects []Effe
 			}
 		}
 	}
-	if e.Kind == HeldLost {
+	if e.Kind == ChallengerGone {
 		h.held = false
 	}
 	return h, h.checkInvariants(r, m, e, next, attaches, answers, broken)

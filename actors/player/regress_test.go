@@ -82,7 +82,7 @@ func newScene(t *testing.T) *scene {
 func (s *scene) attach(how Confirmation) *recordLink {
 	s.epoch++
 	l := &recordLink{}
-	s.out.attach(terms{link: l, channel: counters.WS, epoch: s.epoch, confirm: how, greet: func(now standing) *wire.Frame {
+	s.out.attach(attachOptions{link: l, channel: counters.WS, epoch: s.epoch, confirm: how, loginResponse: func(now resumePoint) *wire.Frame {
 		s.base, s.got, s.unsent = now.base, now.received, now.unsent
 		return greet(now)
 	}})
@@ -342,7 +342,7 @@ func TestAClientThatDoesNotEchoGetsWhatWasNeverWritten(t *testing.T) {
 	s.push(2)
 	l := s.attach(ByMarks)
 	l.drain()
-	for range strangeMax { // not an answer: nothing was asked
+	for range foreignPongsMax { // not an answer: nothing was asked
 		s.out.Echoed(1, nil)
 	}
 	s.depth(2)
@@ -373,7 +373,7 @@ func TestNothingGoesOnAfterAMessageThatWasRefused(t *testing.T) {
 	var count counters.Set
 	out := NewOutbox(Budget{BytesMax: 1 << 20, MessagesMax: 4}, &count, func() {})
 	l := &recordLink{}
-	out.attach(terms{link: l, channel: counters.WS, epoch: 1, confirm: ByAcks, greet: greet})
+	out.attach(attachOptions{link: l, channel: counters.WS, epoch: 1, confirm: ByAcks, loginResponse: greet})
 	for range 11 { // eight are kept
 		out.Push(made.make(1))
 	}
@@ -396,7 +396,7 @@ func TestWhatWasDroppedMayBeClaimed(t *testing.T) {
 	out := NewOutbox(Budget{BytesMax: 1 << 20, MessagesMax: 4, Gap: true}, &count, func() {})
 	attach := func(e messages.Epoch) (l *recordLink, base uint64) {
 		l = &recordLink{}
-		out.attach(terms{link: l, channel: counters.WS, epoch: e, confirm: ByAcks, greet: func(s standing) *wire.Frame {
+		out.attach(attachOptions{link: l, channel: counters.WS, epoch: e, confirm: ByAcks, loginResponse: func(s resumePoint) *wire.Frame {
 			base = s.base
 			return greet(s)
 		}})

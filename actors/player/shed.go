@@ -8,71 +8,74 @@ import (
 	"troupe/messages/counters"
 )
 
-// What is done about an outbox whose budget is used up: a reserve for as long as the
-// way back takes, and behind that the gap. A gap is fair to those who send: nobody's
-// messages are dropped for what somebody else has sent over its share.
+// Overflow of an outbox: when its budget is used up, messages go into a reserve, which
+// lasts as long as a reconnect takes. When the reserve is full, too, messages are dropped,
+// which leaves a gap. Dropping is fair to the senders: messages of a sender that keeps
+// within its share are not dropped because another exceeds its own.
 
 const (
 	// reserveTime is how long the reserve lasts at the rate at which the budget was
-	// used up: a client that is closed as a slow consumer is back before that.
+	// used up. A client that is closed as a slow consumer has reconnected by then.
 	reserveTime = 5 * time.Second
-	// reserveLeast is the least part of the budget that the reserve is. It is the
-	// budget once more at most.
-	reserveLeast = 4
-	// shedPart is the part of what may be held that is dropped at a time, so that a full
-	// queue is not searched for every message.
+	// reserveMinPart bounds the reserve from below: a quarter of the budget. It is never
+	// larger than the budget.
+	reserveMinPart = 4
+	// shedPart is the part of the limit that is dropped at a time, an eighth, so that a
+	// full queue is not searched for every message.
 	shedPart = 8
-	// shedFew is likewise the part of the messages held that goes where shares do not
-	// make room, because what was given to a connection goes from the front alone.
-	shedFew = 64
+	// shedFrontPart is the part of the queued messages that is dropped from the front, 1
+	// in 64, if dropping by shares has not made room. Shares alone may not suffice,
+	// because messages that a connection has taken can only be dropped from the front.
+	shedFrontPart = 64
 )
 
-// gap is what was dropped.
+// gap counts dropped messages.
 type gap struct {
-	// Since it was last told: the highest number dropped and how many with numbers; they
-	// are in one piece. A player that has received some of them has not lost those.
+	// Messages dropped from the front since the player was last told: the highest number
+	// and how many. Their numbers are contiguous. The player may have received some of
+	// them, which are then not lost.
 	top, numbered uint64
-	fresh         uint64 // likewise, those of unsent
-	// unsent is how many were dropped, ever, behind others that are kept. They had not
-	// been given to a connection, so their numbers went to those behind them.
+	fresh         uint64 // of unsent, since the player was last told
+	// unsent counts all messages ever dropped behind others that were kept. No connection
+	// had taken them, so later messages got their numbers.
 	unsent uint64
 }
 
-// makeReserve decides, once per attach, how much is taken on top of the budget.
+// makeReserve decides, once per attach, how large the reserve is.
 func (q *queue) makeReserve() {
 	if q.reserve == (volume{}) {
 		q.reserve = reserveFor(q.budget, q.pushed, time.Since(q.slowAt))
 	}
 }
 
-// reserveFor is the reserve for messages of which so many came in a time.
+// reserveFor returns the reserve for a player to whom the volume came was sent in a time.
 func reserveFor(b Budget, came volume, in time.Duration) volume {
 	in = max(in, time.Second) // a burst says little about the rate
 	amount := func(came, most int) int {
-		return min(max(int(float64(came)*(float64(reserveTime)/float64(in))), most/reserveLeast), most)
+		return min(max(int(float64(came)*(float64(reserveTime)/float64(in))), most/reserveMinPart), most)
 	}
 	return volume{amount(came.bytes, b.BytesMax), amount(came.messages, b.MessagesMax)}
 }
 
-// shed drops messages until size more bytes fit, and some more. Those go who are
-// oldest of the senders that have more than their share of the queue. What was given
-// to a connection keeps its number, because the player may have it: such a message goes
-// only with all that is before it.
+// shed drops messages until size more bytes fit, and some more. It drops the oldest
+// messages of the senders that have more than their share of the queue. A message that a
+// connection has taken keeps its number, because the player may have received it: it can
+// only be dropped together with all messages before it.
 func (q *queue) shed(size int, reserve bool) {
-	if !q.over(size, reserve) {
+	if !q.exceeds(size, reserve) {
 		return
 	}
-	most := q.most(reserve)
+	most := q.limit(reserve)
 	if !q.grant(size) {
 		most.bytes = min(most.bytes, poolFree+q.granted-q.counted()+q.bytes)
 	}
 	to := volume{most.bytes - most.bytes/shedPart - size, most.messages - most.messages/shedPart - 1}
-	q.old.upTo = 0 // its room stays: nothing is given before the next attach
+	q.backlog.upTo = 0 // the backlog keeps its room: nothing is drained before the next attach
 	shares := q.sharesOf(to)
 	n, next := q.n, q.next
 	q.n, q.next = 0, 0
-	front := true      // nothing is kept yet
-	shift := uint64(0) // numbers given up behind what is kept
+	front := true      // no message is kept yet
+	shift := uint64(0) // messages dropped behind kept ones; later numbers move down by it
 	for i := range n {
 		it := *q.at(i)
 		taken := i < next
@@ -103,11 +106,11 @@ func (q *queue) shed(size int, reserve bool) {
 	}
 	q.last -= shift
 	q.count.Dropped.Add(counters.DropOutboxFull, int64(shift))
-	few := 0 // what may not go by its sender's share is in the way: some of that, too
-	if q.over(size, reserve) {
-		few = max(1, q.n/shedFew)
+	few := 0 // how many to drop from the front: shares have not made room
+	if q.exceeds(size, reserve) {
+		few = max(1, q.n/shedFrontPart)
 	}
-	for ; q.n > 0 && (few > 0 || q.over(size, reserve)); few-- {
+	for ; q.n > 0 && (few > 0 || q.exceeds(size, reserve)); few-- {
 		if it := q.pop(); it.f != nil {
 			if it.n != 0 {
 				q.lose(it.n)
@@ -115,45 +118,45 @@ func (q *queue) shed(size int, reserve bool) {
 			it.f.Release()
 		}
 	}
-	q.sent = max(q.sent, q.base) // LOGIN_RESPONSE speaks of it, and then the player does
+	q.sent = max(q.sent, q.base) // LOGIN_RESPONSE tells the player of base, and the player acknowledges from there
 	q.trim()
 }
 
-// lose counts a message that is dropped together with all before it.
+// lose counts a message that is dropped from the front.
 func (q *queue) lose(n uint64) {
 	q.base, q.gap.top = n, n
 	q.gap.numbered++
 	q.count.Dropped.Add(counters.DropOutboxFull, 1)
 }
 
-// drop lets go of an item that is taken out of the queue. Taken says that the
-// connection has it.
+// drop releases an item that is removed from the queue. Taken says that the connection
+// has taken it.
 func (q *queue) drop(it *item, taken bool) {
 	size := it.f.Len()
 	q.bytes -= size
 	if !taken {
 		q.waiting -= size
 	}
-	q.old.less(it)
+	q.backlog.less(it)
 	it.f.Release()
 }
 
-// share is what one sender has in a queue, and what of it has to go.
+// share is the volume of one sender in a queue, and the excess that has to be dropped.
 type share struct {
-	held, over volume
+	held, excess volume
 }
 
-// take reports whether a message of so many bytes has to go, and counts it as gone.
+// take reports whether a message of size bytes has to be dropped, and counts it.
 func (s *share) take(size int) bool {
-	if s.over.bytes <= 0 && s.over.messages <= 0 {
+	if s.excess.bytes <= 0 && s.excess.messages <= 0 {
 		return false
 	}
-	s.over.bytes, s.over.messages = s.over.bytes-size, s.over.messages-1
+	s.excess.bytes, s.excess.messages = s.excess.bytes-size, s.excess.messages-1
 	return true
 }
 
-// sharesOf says for each sender what has to go so that no more is left than to. Senders
-// that hold less than the others lose nothing.
+// sharesOf returns each sender's share when the queue has to shrink to the volume to.
+// Senders with less than an equal share lose nothing.
 func (q *queue) sharesOf(to volume) map[int32]*share {
 	shares := make(map[int32]*share)
 	for i := range q.n {
@@ -174,13 +177,13 @@ func (q *queue) sharesOf(to volume) map[int32]*share {
 	}
 	fair := volume{fairShare(to.bytes, bytes), fairShare(to.messages, messages)}
 	for _, s := range shares {
-		s.over = volume{s.held.bytes - fair.bytes, s.held.messages - fair.messages}
+		s.excess = volume{s.held.bytes - fair.bytes, s.held.messages - fair.messages}
 	}
 	return shares
 }
 
-// fairShare is the most that each may keep so that all together keep no more than
-// total, where those who have less keep all of it.
+// fairShare returns the max-min fair share: the most that each sender may keep so that all
+// together keep no more than total. A sender with less keeps everything.
 func fairShare(total int, held []int) int {
 	slices.Sort(held)
 	total = max(total, 0)
@@ -194,8 +197,8 @@ func fairShare(total int, held []int) int {
 	return math.MaxInt
 }
 
-// takeGap returns how many messages were lost since it was last asked, to a player
-// that has received all up to a number; 0 for one that does not say.
+// takeGap returns how many messages were lost since the last call, for a player that has
+// received everything up to a number; 0 for a player that does not report one.
 func (q *queue) takeGap(received uint64) (n uint64) {
 	n = q.gap.fresh
 	if q.gap.top > received {

@@ -60,7 +60,7 @@ type ledger struct {
 	got               []int32
 }
 
-func (l *ledger) login(s standing) {
+func (l *ledger) login(s resumePoint) {
 	l.gaps += s.base - min(l.received, s.base) + s.unsent - l.dropped
 	l.received, l.dropped = max(l.received, s.base), s.unsent
 }
@@ -102,7 +102,7 @@ func TestAGapIsExactAndFair(t *testing.T) {
 			epoch++
 			out.confirmBeforeAttach(c.received)
 			told += out.takeGap(c.received)
-			out.attach(terms{link: &c, channel: counters.WS, epoch: epoch, confirm: ByAcks, greet: func(s standing) *wire.Frame {
+			out.attach(attachOptions{link: &c, channel: counters.WS, epoch: epoch, confirm: ByAcks, loginResponse: func(s resumePoint) *wire.Frame {
 				if !lost {
 					c.login(s)
 				}
@@ -152,7 +152,7 @@ func TestAGapIsExactAndFair(t *testing.T) {
 			"resume":                         func(*rapid.T) { attach(false) },
 			"resume, and the answer is lost": func(*rapid.T) { attach(true) },
 			"": func(t *rapid.T) {
-				if !out.sound() {
+				if !out.consistent() {
 					t.Fatal("not sound")
 				}
 				if gentle > 0 && !slices.ContainsFunc(all, func(f *wire.Frame) bool { return f.Sender() == 3 && !slices.Contains(c.got, f.OpCode()) }) {

@@ -15,7 +15,7 @@ func TestAFullQueueIsNotSearchedForEveryMessage(t *testing.T) {
 	const most, pushes = 4096, 4000
 	o := NewOutbox(Budget{BytesMax: 1 << 20, MessagesMax: most, Gap: true}, new(counters.Set), func() {})
 	link := new(recordLink)
-	o.attach(terms{link: link, epoch: 1, confirm: ByAcks, greet: func(standing) *wire.Frame { return wire.NewLoginResult(&wire.LoginResult{Success: true}) }})
+	o.attach(attachOptions{link: link, epoch: 1, confirm: ByAcks, loginResponse: func(resumePoint) *wire.Frame { return wire.NewLoginResult(&wire.LoginResult{Success: true}) }})
 	push := func(i int) {
 		sender := int32(2)
 		if i%3 == 0 {

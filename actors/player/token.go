@@ -8,9 +8,9 @@ import (
 )
 
 // tokens are the reconnect tokens of one player session (reliability.md 2.2). A
-// token is 32 random bytes as base64url, of which only the hash is kept; each
-// attach makes a new one. The one before stays good until the player has proved
-// that it has the new one, because the answer that brings it may be lost.
+// token is 32 random bytes as base64url; only its hash is kept. Each attach makes a
+// new token. The previous token stays valid until the player has proved that it has
+// the new one, because the LOGIN_RESPONSE with the new one may be lost.
 type tokens struct {
 	current, previous hash
 	made              bool
@@ -18,7 +18,7 @@ type tokens struct {
 
 type hash [sha256.Size]byte
 
-// renew makes the token of a new connection, whose login brought used, or "".
+// renew makes the token of a new connection. Used is the token of its login, or "".
 func (t *tokens) renew(used string) string {
 	t.previous = t.current
 	if used != "" {
@@ -31,7 +31,7 @@ func (t *tokens) renew(used string) string {
 	return token
 }
 
-// good checks a token in constant time. Old says that the one before counts, too.
+// good checks a token in constant time. Old says that the previous token is valid, too.
 func (t *tokens) good(token string, old bool) bool {
 	h := hash(sha256.Sum256([]byte(token)))
 	current := subtle.ConstantTimeCompare(h[:], t.current[:])

@@ -226,8 +226,8 @@ func (w *world) clone() *world {
 			it.f.Retain()
 		}
 	}
-	if n.out.attachment.greeting != nil {
-		n.out.attachment.greeting.Retain()
+	if n.out.attachment.loginResponse != nil {
+		n.out.attachment.loginResponse.Retain()
 	}
 	n.session = slices.Clone(w.session)
 	n.conns = slices.Clone(w.conns)
@@ -303,7 +303,7 @@ func (s *stand) onTold(msg any) bool {
 	return true
 }
 
-// A standLink is a connection's Newcomer, Link and wire.Sink.
+// A standLink is a connection's LoginConn, Link and wire.Sink.
 
 func (l *standLink) c() *wireup                { return &l.s.conns[l.i] }
 func (l *standLink) Link() Link                { return l }
@@ -339,7 +339,7 @@ func (l *standLink) Bind(a *Attachment) bool {
 	return true
 }
 
-func (l *standLink) Because(wire.Refusal) {}
+func (l *standLink) SetRefusal(wire.Refusal) {}
 
 func (l *standLink) Refuse(after time.Duration) {
 	l.send(transit{kind: response, result: &wire.LoginResult{}, after: after})
@@ -487,7 +487,7 @@ func (s *stand) onLoginArrives(t transit) {
 func (s *stand) onAttached(i int, used string) {
 	w := s.world
 	c := &w.conns[i]
-	if c.bound == nil || c.bound.Epoch != w.actor.d.machine.Epoch || !c.source || w.out.attachment.greeting == nil {
+	if c.bound == nil || c.bound.Epoch != w.actor.d.machine.Epoch || !c.source || w.out.attachment.loginResponse == nil {
 		breaks("RL-8: the connection that was let in is not the one that serves")
 	}
 	w.fastOld = w.fastMade
@@ -500,7 +500,7 @@ func (s *stand) onAttached(i int, used string) {
 		if w.tokenUsed = used; used == "" {
 			w.tokenUsed = w.tokenNow
 		}
-		w.tokenNow, w.proved = resultOf(w.out.attachment.greeting).ReconnectToken, false
+		w.tokenNow, w.proved = resultOf(w.out.attachment.loginResponse).ReconnectToken, false
 	}
 }
 
@@ -725,10 +725,10 @@ func (w *world) hostKey() string { return string(w.appendHost(nil)) }
 func (w *world) appendHost(b []byte) []byte {
 	a, d, o := w.actor, w.actor.d, w.out
 	m := d.machine
-	b = append(b, byte(m.State), byte(m.Epoch), byte(m.Attempt), flags(m.Expired, m.Again, m.Left, m.Challenged, d.waiting != nil, d.held != nil, a.gauge != 0))
+	b = append(b, byte(m.State), byte(m.Epoch), byte(m.Attempt), byte(m.Reservation), flags(m.Left, m.Challenged, d.waiting != nil, d.challenger != nil, a.gauge != 0))
 	b = append(b, byte(o.attachment.state), byte(o.attachment.epoch), byte(o.confirmation.how), byte(o.confirmation.position), byte(o.queue.sent), byte(o.queue.last), byte(o.queue.base), byte(o.queue.n), byte(o.queue.next),
-		byte(o.confirmation.ack), byte(o.confirmation.marks.mark), byte(o.confirmation.marks.strange), byte(o.confirmation.received.Load()), byte(o.confirmation.ackTold.Load()), byte(o.queue.gap.numbered),
-		flags(o.attachment.greeting != nil, o.confirmation.proved, o.confirmation.ackNow, o.queue.refused, o.queue.slow), byte(o.queue.overflow), byte(o.confirmation.client))
+		byte(o.confirmation.ack), byte(o.confirmation.marks.mark), byte(o.confirmation.marks.foreign), byte(o.confirmation.received.Load()), byte(o.confirmation.ackTold.Load()), byte(o.queue.gap.numbered),
+		flags(o.attachment.loginResponse != nil, o.confirmation.proved, o.confirmation.ackNow, o.queue.refused, o.queue.slow), byte(o.queue.overflow), byte(o.confirmation.client))
 	for i := range o.queue.n {
 		it := o.queue.at(i)
 		b = append(b, byte(it.n), flags(it.f != nil))

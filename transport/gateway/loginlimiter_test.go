@@ -16,7 +16,7 @@ import (
 
 // loginConn is a connection whose login is limited.
 type loginConn struct {
-	player.Newcomer
+	player.LoginConn
 	after time.Duration // of its refusal
 	gone  atomic.Bool
 }
