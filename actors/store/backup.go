@@ -15,8 +15,8 @@ import (
 
 const (
 	tempSuffix = ".part"
-	// ReplacedSuffix is behind the name of a store that Restore has replaced, with a number
-	// behind it, the highest for the last.
+	// ReplacedSuffix and a number are appended to the name of a store that Restore has
+	// replaced; the store that was replaced last has the highest number.
 	ReplacedSuffix = ".replaced."
 )
 
@@ -25,16 +25,17 @@ type Summary struct {
 	Version int          // of the schema
 	Records map[Kind]int // how many of each kind
 	Bytes   int64        // of the file
-	Damaged []Damage     // records that a store had damaged already, and its Backup has, too
-	// Replaced is where Restore has left the store that was there; empty if there was none.
+	Damaged []Damage     // records that are damaged in the backup, as they were in the store
+	// Replaced is the file to which Restore has renamed the former store; empty if there was
+	// none.
 	Replaced string
 }
 
-// Backup writes a copy of the store at path to a file that is not there yet: its state at
-// one moment of the call, checked after it was written: Summary.Damaged names the records
-// that are damaged, in the store and so in the copy. The store may be open, also in
-// another process, which goes on as ever. Until the copy is whole and checked it has
-// another name. A cancelled context leaves nothing behind.
+// Backup writes a copy of the store at path, as it is at one moment of the call, to a file
+// that must not exist. Then it reads the copy: Summary.Damaged names the records that are
+// damaged in the store and so in the copy. The store may be open, also in another process,
+// which can go on writing. The copy has a temporary name until it is complete and checked. A
+// cancelled context leaves no file.
 func Backup(ctx context.Context, path, to string) (sum Summary, err error) {
 	defer func() {
 		if err != nil {
@@ -69,17 +70,18 @@ func Backup(ctx context.Context, path, to string) (sum Summary, err error) {
 
 // snapshot writes the state of a store into a single file without a log.
 func snapshot(ctx context.Context, path, to string) error {
-	// The log of a store that is open changes while it is read, and was checked.
+	// The log is checked only if nobody has the store open. An open one was checked when it
+	// was opened, and changes while it is read.
 	switch unlock, err := lock(path + lockSuffix); {
 	case err == nil:
 		defer unlock()
 		if err := checkLog(path + logSuffix); err != nil {
 			return err
 		}
-	case !errors.Is(err, errTaken):
+	case !errors.Is(err, errLocked):
 		return err
 	}
-	if err := createEmpty(to); err != nil { // SQLite would let others read it
+	if err := createEmpty(to); err != nil { // with permissions that SQLite would not set
 		return err
 	}
 	db, err := connect(path)
@@ -94,8 +96,8 @@ func snapshot(ctx context.Context, path, to string) error {
 	return err
 }
 
-// verify reads all of a file that nobody writes: that it is a store that this program can
-// open, that SQLite finds nothing wrong, and which records are not what was written.
+// verify reads a whole file that nobody writes. It refuses a file that is not a store of a
+// known version, or in which SQLite finds faults, and returns the damaged records.
 func verify(ctx context.Context, path string) (sum Summary, err error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -118,7 +120,7 @@ func verify(ctx context.Context, path string) (sum Summary, err error) {
 	if sum.Version, err = version(db); err != nil {
 		return sum, err
 	}
-	if err := known(sum.Version, len(migrations)); err != nil {
+	if err := checkVersion(sum.Version, len(migrations)); err != nil {
 		return sum, err
 	}
 	all, err := kinds(ctx, db)
@@ -137,7 +139,7 @@ func verify(ctx context.Context, path string) (sum Summary, err error) {
 
 func kinds(ctx context.Context, db *sql.DB) ([]Kind, error) { return kindsIn(ctx, db, "") }
 
-// kindsIn returns the kinds of the records for which a condition holds.
+// kindsIn returns the kinds of the records that meet a condition.
 func kindsIn(ctx context.Context, db *sql.DB, where string, args ...any) (all []Kind, err error) {
 	rows, err := db.QueryContext(ctx, "SELECT DISTINCT kind FROM records "+where, args...)
 	if err != nil {
@@ -154,10 +156,10 @@ func kindsIn(ctx context.Context, db *sql.DB, where string, args ...any) (all []
 	return all, rows.Err()
 }
 
-// Restore puts a backup in the place of the store at path, which nobody may have open.
-// The backup is checked before: one with damaged records is refused. The store that was there is kept beside it, under its
-// name with ReplacedSuffix and a number; so are those that were kept before. A process
-// that dies on the way leaves the old store or the new one, whole.
+// Restore replaces the store at path, which nobody may have open, with a backup. The backup
+// is checked before; one with damaged records is refused. The former store is renamed with
+// ReplacedSuffix and a number, and earlier ones stay. If the process dies meanwhile, either
+// the old store or the new one is there, complete.
 func Restore(ctx context.Context, path, from string) (sum Summary, err error) {
 	defer func() {
 		if err != nil {
@@ -172,7 +174,7 @@ func Restore(ctx context.Context, path, from string) (sum Summary, err error) {
 	} else if err != nil {
 		return sum, fmt.Errorf("%s cannot be used: %w", from, err)
 	}
-	path, unlock, err := claim(path, isFile) // a damaged store is replaced, too
+	path, unlock, err := claim(path, isFile) // accepts a damaged store
 	if err != nil {
 		return sum, err
 	}
@@ -185,10 +187,10 @@ func Restore(ctx context.Context, path, from string) (sum Summary, err error) {
 	if err := copyFile(from, temp); err != nil {
 		return sum, err
 	}
-	if sum, err = verify(ctx, temp); err != nil { // the copy: it is what will be opened
+	if sum, err = verify(ctx, temp); err != nil { // the copy, because that will be opened
 		return sum, fmt.Errorf("%s cannot be used: %w", from, err)
 	}
-	if n := len(sum.Damaged); n > 0 { // nothing is replaced by less than it may be
+	if n := len(sum.Damaged); n > 0 {
 		return sum, fmt.Errorf("%s cannot be used: %d of its records are damaged, the first is %v: use another backup; if there is none, copy the file to %s by hand: a host starts without them",
 			from, n, sum.Damaged[0], path)
 	}
@@ -198,8 +200,8 @@ func Restore(ctx context.Context, path, from string) (sum Summary, err error) {
 	return sum, publish(temp, path)
 }
 
-// setAside gives the store at path, if there is one, a second name, which it returns, and
-// leaves no log at the first, which would be taken for the next store's.
+// setAside links the store at path, if there is one, to a second name, which it returns. It
+// moves the log away, because SQLite would apply it to the next store at path.
 func setAside(path, suffix string) (kept string, err error) {
 	if kept, err = unused(path + suffix); err != nil {
 		return "", err
@@ -207,8 +209,8 @@ func setAside(path, suffix string) (kept string, err error) {
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return "", moveLog(path, kept)
 	}
-	if db, err := openFile(path); err == nil { // one that is damaged keeps its log
-		if err := db.Close(); err != nil { // it is in the database now
+	if db, err := openFile(path); err == nil { // a damaged store keeps its log
+		if err := db.Close(); err != nil { // moves the log into the database
 			return "", err
 		}
 	}
@@ -218,8 +220,8 @@ func setAside(path, suffix string) (kept string, err error) {
 	return kept, os.Link(path, kept)
 }
 
-// unused returns a name with a number behind it that is higher than those in use: what was
-// kept before may be all that is left of it.
+// unused returns name with a number appended that is higher than those in use: an earlier
+// file may be the only copy of its data.
 func unused(name string) (string, error) {
 	names, err := os.ReadDir(filepath.Dir(name))
 	if err != nil {
@@ -228,7 +230,7 @@ func unused(name string) (string, error) {
 	last := 0
 	for _, other := range names {
 		if tail, ok := strings.CutPrefix(other.Name(), filepath.Base(name)); ok {
-			digits, _, _ := strings.Cut(tail, "-") // of a log, too
+			digits, _, _ := strings.Cut(tail, "-") // a log's name ends with -wal
 			if n, err := strconv.Atoi(digits); err == nil {
 				last = max(last, n)
 			}

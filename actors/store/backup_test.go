@@ -21,8 +21,8 @@ func none(t *testing.T, dir string, names ...string) {
 	}
 }
 
-// Backups of a store that is written to all the time are each a state that it had: what
-// was answered before, and no commit in part.
+// A backup of a store that is being written has the state of one moment: all commits that
+// were answered before, and each commit complete.
 func TestBackupWhileCommitsGoOn(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "store.db")
@@ -80,7 +80,7 @@ func TestBackupWhileCommitsGoOn(t *testing.T) {
 	}
 	close(stop)
 	wg.Wait()
-	if _, err := Restore(t.Context(), path, last); !errors.Is(err, errTaken) {
+	if _, err := Restore(t.Context(), path, last); !errors.Is(err, errLocked) {
 		t.Errorf("restored under an open store: %v", err)
 	}
 	if _, err := Backup(t.Context(), path, last); err == nil || !strings.Contains(err.Error(), "is there already") {
@@ -124,7 +124,7 @@ func TestRestoreKeepsTheOldStore(t *testing.T) {
 	none(t, dir, "store.db"+tempSuffix, "store.db"+logSuffix, "store.db-shm")
 }
 
-// A store whose process died is restored over, log and all; and backed up, log and all.
+// Restore replaces a store whose process died together with its log; Backup copies both.
 func TestDeadStore(t *testing.T) {
 	path := crashed(t)
 	backup := filepath.Join(t.TempDir(), "backup.db")
@@ -174,7 +174,7 @@ func TestBackupAndRestoreRefuse(t *testing.T) {
 		}
 		out := filepath.Join(dir, "out.db")
 		switch sum, err := Backup(t.Context(), damaged, out); {
-		case name == "a changed value": // all else is there, and a host would start with it
+		case name == "a changed value": // all other records are intact, and a host would start with them
 			if err != nil || len(sum.Damaged) != 1 || sum.Damaged[0].Kind != Alias || sum.Damaged[0].ID != "7" {
 				t.Errorf("backed up %s: %v, %v", name, sum.Damaged, err)
 			}

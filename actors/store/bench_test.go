@@ -9,8 +9,7 @@ import (
 	"time"
 )
 
-// 64 callers, each of which commits two records of 600 bytes when its last commit was
-// answered.
+// 64 callers; each commits two records of 600 bytes after the answer to its last commit.
 func BenchmarkCommit(b *testing.B) {
 	s := open(b, filepath.Join(b.TempDir(), "store.db"))
 	value := make([]byte, 600)
@@ -50,8 +49,7 @@ func BenchmarkCommit(b *testing.B) {
 	b.ReportMetric(at(0.99), "p99-ms")
 }
 
-// A host's start: the store is opened, which checks it, and 100,000 records of 600 bytes
-// are read.
+// The start of a host: open and check the store, and read 100,000 records of 600 bytes.
 func BenchmarkStart(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "store.db")
 	fill(b, path, 100_000)

@@ -10,13 +10,13 @@ import (
 	"path/filepath"
 )
 
-// Reader reads a store for Check, and writes no record. Another process may have the store
-// open. Reader implements Store and refuses commits.
+// Reader reads a store for Check and never writes. Another process may have the store open.
+// Reader implements Store and refuses commits.
 type Reader struct {
 	path   string
 	db     *sql.DB
 	unlock func()
-	log    error // what is wrong with the log of a store that nobody has open
+	log    error // fault of the log; checked only if nobody has the store open
 }
 
 var _ Store = (*Reader)(nil)
@@ -25,7 +25,7 @@ var _ Store = (*Reader)(nil)
 type Report struct {
 	Summary
 	Damaged []Damage // records
-	Broken  []string // what SQLite finds wrong with the file, and what is wrong with its log
+	Broken  []string // faults that SQLite finds in the file, and those of its log
 }
 
 // brokenMax bounds how many faults of a file are listed.
@@ -48,13 +48,13 @@ func OpenReader(path string) (r *Reader, err error) {
 	query := "mode=ro&_pragma=busy_timeout(5000)&_pragma=cell_size_check(1)"
 	switch _, err := os.Stat(path + logSuffix); {
 	case errors.Is(err, fs.ErrNotExist):
-		query += "&immutable=1" // else SQLite wants to make a log
+		query += "&immutable=1" // otherwise SQLite would create a log
 	case err != nil:
 		return nil, err
 	default:
 		if unlock, err := lock(path + lockSuffix); err == nil { // the log of an open store changes
 			r.unlock, r.log = unlock, checkLog(path+logSuffix)
-		} else if !errors.Is(err, errTaken) {
+		} else if !errors.Is(err, errLocked) {
 			return nil, err
 		}
 	}
@@ -101,12 +101,12 @@ func quickCheck(ctx context.Context, db *sql.DB) (found []string, err error) {
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var said string
-		if err := rows.Scan(&said); err != nil {
+		var result string
+		if err := rows.Scan(&result); err != nil {
 			return found, err
 		}
-		if said != "ok" {
-			found = append(found, said)
+		if result != "ok" {
+			found = append(found, result)
 		}
 	}
 	return found, rows.Err()

@@ -15,8 +15,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// Every Store passes what is here. Reopen closes the store and returns one with the same
-// records, or nil where they end with it.
+// subject is a Store for the tests that every Store passes. Reopen closes the store and
+// returns one with the same records, or nil if the store does not keep them.
 type subject struct {
 	Store
 	reopen func() Store
@@ -36,7 +36,7 @@ func subjects(t *testing.T, test func(t *testing.T, s subject)) {
 	})
 }
 
-// open opens a store that a test closes at its end, if it did not before.
+// open opens a store, which is closed at the end of the test if it is still open.
 func open(t testing.TB, path string) *SQLite {
 	t.Helper()
 	s, err := Open(Options{Path: path})
@@ -227,7 +227,7 @@ func TestAnswersComeInOrder(t *testing.T) {
 	})
 }
 
-// A store is a map: any commits, of any goroutine's making, and any number of restarts.
+// A store behaves like a map, with any commits of any goroutine and any number of restarts.
 func TestStoreIsAMap(t *testing.T) {
 	dir := t.TempDir()
 	n := 0
@@ -274,7 +274,7 @@ func TestStoreIsAMap(t *testing.T) {
 					},
 					"compare": func(*rapid.T) { same() },
 					"reopen": func(t *rapid.T) {
-						if rapid.IntRange(0, 4).Draw(t, "often") == 0 { // it costs as much as a hundred commits
+						if rapid.IntRange(0, 4).Draw(t, "often") == 0 { // a restart costs as much as a hundred commits
 							s = reopen(s)
 						}
 					},

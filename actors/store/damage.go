@@ -15,18 +15,18 @@ type Damage struct {
 	Err  error
 }
 
-// String names the record and the fault. The id of a player session is shortened, because it
-// is a secret to log in with.
+// String returns the record's name and its fault. The id of a player session is shortened,
+// because it is the secret with which the player logs in.
 func (d Damage) String() string { return d.Name() + ": " + d.Err.Error() }
 
-// Name is the kind and the id, shortened as String does.
+// Name returns the kind and the id, shortened as in String.
 func (d Damage) Name() string {
 	id := d.ID
-	if d.Kind == PlayerSession || strings.HasPrefix(id, "psess-") { // the kind may be what is damaged
+	if d.Kind == PlayerSession || strings.HasPrefix(id, "psess-") { // the kind itself may be damaged
 		id = messages.PlayerSessionID(id).Short()
 	}
 	return string(d.Kind) + " " + id
 }
 
-// ErrChanged says that a record is not what was written: its sum is wrong.
-var ErrChanged = errors.New("is not what was written")
+// ErrChanged says that a record has changed since it was written.
+var ErrChanged = errors.New("has a wrong checksum")

@@ -41,8 +41,8 @@ func three(i int) []Change {
 	return []Change{{Fleet, fmt.Sprint(i), value}, {Alias, fmt.Sprint(i), value}, {Fleet, "last", []byte(fmt.Sprint(i))}}
 }
 
-// commits says how many of the commits that three makes a store has; -1 for a set that
-// was never the state.
+// commits returns how many of the commits of three a store has; -1 for a state that it never
+// had.
 func commits(s Store) (int, error) {
 	fleets, aliases := make(map[string]string), make(map[string]string)
 	for kind, m := range map[Kind]map[string]string{Fleet: fleets, Alias: aliases} {
@@ -67,8 +67,8 @@ func commits(s Store) (int, error) {
 	return n, nil
 }
 
-// reopened opens a damaged store: how many commits it has, or why it refuses, at the
-// start or when its records are read.
+// reopened opens a damaged store and reads its records. It returns how many commits it has,
+// or the error.
 func reopened(t testing.TB, path string) (int, error) {
 	t.Helper()
 	s, err := Open(Options{Path: path})
@@ -101,7 +101,7 @@ func ends(log []byte) (at []int) {
 	return at
 }
 
-// A log that ends anywhere gives the transactions that are whole.
+// A log that is cut anywhere has its complete transactions.
 // RL-22, RL-116.
 func TestTornLog(t *testing.T) {
 	path := crashed(t)
@@ -126,8 +126,8 @@ func TestTornLog(t *testing.T) {
 	}
 }
 
-// Damage in the last transaction drops it: a power failure may do that. Damage before is
-// none, and the store is refused with the name of the file.
+// A damaged last transaction is dropped, because a power failure may cause that. With damage
+// before it, the store is refused with the name of the file.
 // RL-22.
 func TestDamagedLog(t *testing.T) {
 	path := crashed(t)
@@ -142,7 +142,7 @@ func TestDamagedLog(t *testing.T) {
 		got, err := reopened(t, damaged)
 		last := i >= at[len(at)-2]
 		if i < logHeader && i >= 12 && i < 16 && got == 15 {
-			continue // the number of the checkpoint is of no consequence
+			continue // the checkpoint's number has no effect
 		}
 		if last && (err != nil || got != 14) || !last && (err == nil || !strings.Contains(err.Error(), damaged+logSuffix)) {
 			t.Errorf("byte %d: %d commits, %v", i, got, err)
@@ -237,8 +237,8 @@ func cutHalf(t *testing.T, path string) error {
 	return os.Truncate(path, 2*pageSize)
 }
 
-// FuzzOpen changes bytes of a store and its log: it opens with a state that it once had,
-// or not at all.
+// FuzzOpen changes bytes of a store and its log: the store opens with a state that it once
+// had, or is refused.
 func FuzzOpen(f *testing.F) {
 	path := crashed(f)
 	f.Add(false, uint32(100), []byte{1, 2, 3})

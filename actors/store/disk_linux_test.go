@@ -24,8 +24,8 @@ func init() {
 	children["limit"] = commitOverALimit
 }
 
-// A disk that is full: changes are refused, what was answered stays, and the store goes on
-// by itself when there is room.
+// On a full disk changes are refused, and answered commits stay; the store writes again as
+// soon as there is room.
 // RL-116.
 func TestFullDisk(t *testing.T) {
 	dir := t.TempDir()
@@ -90,7 +90,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// A limit on the size of files, for where nobody may mount a small disk.
+// The same with a limit on the file size, for systems on which the test cannot mount a disk.
 func TestFullFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	l := live(t, "limit", path, "1", "", nil)
@@ -100,7 +100,7 @@ func TestFullFile(t *testing.T) {
 	compare(t, path, l)
 }
 
-// compare holds what is there against what a child was told.
+// compare compares the store with the answers that a child had.
 func compare(t *testing.T, path string, l life) {
 	t.Helper()
 	there := all(t, open(t, path), Fleet)
@@ -142,9 +142,8 @@ func commitOverALimit() {
 	os.Exit(0) // as if it had died
 }
 
-// A sync that fails: nobody knows what is on the disk, so nothing is answered positively,
-// and what was refused does not come back with the next process, though all of it is in
-// the file.
+// When a sync fails, the state of the disk is unknown. The commit is refused, and the next
+// process must not find it, although all its bytes are in the file.
 // RL-21, RL-116.
 func TestFailedSync(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
@@ -201,7 +200,7 @@ func fileOf(path string) uint32 {
 	return 0
 }
 
-// failSync has the kernel answer EIO to each sync of a file, for as long as the process lives.
+// failSync makes the kernel answer EIO to each sync of a file until the process ends.
 func failSync(file uint32) bool {
 	const nr, arg0 = 0, 16 // offsets in seccomp_data; of a little-endian argument the low half
 	load := func(at uint32) unix.SockFilter {

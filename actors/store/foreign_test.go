@@ -33,7 +33,7 @@ func listing(t *testing.T, dir string) string {
 	return all.String()
 }
 
-// What is no store is left as it is, by whatever was meant to open it as one.
+// A file that is not a store is not changed by any function that opens stores.
 func TestNothingIsChangedThatIsNoStore(t *testing.T) {
 	for name, make := range map[string]func(path string) error{
 		"a folder": func(p string) error { return os.Mkdir(p, 0o777) },

@@ -22,7 +22,7 @@ import (
 // and the store it leaves behind must have all of those, and each commit whole.
 
 const (
-	childVariable = "TROUPE_TEST_CHILD" // what the child does; absent: it is no child
+	childVariable = "TROUPE_TEST_CHILD" // the child's task; absent: this is not a child
 	storeVariable = "TROUPE_TEST_STORE"
 	roundVariable = "TROUPE_TEST_ROUND"
 
@@ -64,7 +64,7 @@ func commitUnderLoad() {
 	io.Copy(io.Discard, os.Stdin) // until the parent has had enough
 }
 
-// life is what one child said.
+// life is the output of one child.
 type life struct {
 	acked, refused map[string]bool
 	ended          bool
@@ -109,7 +109,7 @@ func live(t *testing.T, what, path, round, faults string, killed func(p *os.Proc
 	return l
 }
 
-// inspect returns the commits that are there, and fails for one that is not whole.
+// inspect returns the commits that the store has, and fails if one is incomplete.
 func inspect(t *testing.T, path string) map[string]bool {
 	t.Helper()
 	s := open(t, path)
@@ -121,7 +121,7 @@ func inspect(t *testing.T, path string) map[string]bool {
 	there := make(map[string]bool)
 	for id, value := range kinds[0] {
 		if len(value) != 2000 || !strings.HasPrefix(value, id+"\x00") {
-			t.Errorf("%s: not what was written", id)
+			t.Errorf("%s: not the written value", id)
 		}
 		there[id] = true
 	}
@@ -148,7 +148,7 @@ func (k *kills) round(faults string, killed func(*os.Process)) (l life) {
 	there := inspect(t, k.path)
 	maps.Copy(k.known, l.acked)
 	maps.Copy(k.never, l.refused)
-	lost, ghosts, unordered := 0, 0, 0
+	lost, refused, unordered := 0, 0, 0
 	for id := range k.known {
 		if !there[id] {
 			lost++
@@ -156,10 +156,10 @@ func (k *kills) round(faults string, killed func(*os.Process)) (l life) {
 	}
 	for id := range k.never {
 		if there[id] {
-			ghosts++
+			refused++
 		}
 	}
-	for c := range callers { // what is durable stands on what was committed before
+	for c := range callers { // a durable commit has all earlier ones of its caller
 		missing := false
 		for i := range eachMost {
 			id := fmt.Sprintf("%d-%d-%d", k.rounds, c, i)
@@ -170,8 +170,8 @@ func (k *kills) round(faults string, killed func(*os.Process)) (l life) {
 		}
 	}
 	t.Logf("%-45s acked %5d, refused %4d; there %6d of all rounds, lost %d", faults, len(l.acked), len(l.refused), len(there), lost)
-	if lost+ghosts+unordered > 0 {
-		t.Errorf("%q: %d lost, %d there that were refused, %d before what they stand on", faults, lost, ghosts, unordered)
+	if lost+refused+unordered > 0 {
+		t.Errorf("%q: %d lost, %d there that were refused, %d there without an earlier one", faults, lost, refused, unordered)
 	}
 	return l
 }
@@ -228,8 +228,8 @@ func TestNothingAnsweredIsLostAtAnyFailpoint(t *testing.T) {
 	}
 }
 
-// What is refused with an error is what waits at that moment; what comes later is tried.
-func TestErrorRefusesWhatWaits(t *testing.T) {
+// An error refuses the commits that wait at that moment; later ones are tried.
+func TestAnErrorRefusesTheWaitingCommits(t *testing.T) {
 	if !fault.Enabled {
 		t.Skip("built without -tags faults")
 	}

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// errTaken says that another process has the store open.
-var errTaken = errors.New("another process has it open")
+// errLocked says that another process has the store open.
+var errLocked = errors.New("another process has it open")
 
 // lock takes a lock file for this process. The file is never removed: otherwise two processes
 // could lock two different files.
@@ -23,10 +23,10 @@ func lock(path string) (unlock func(), err error) {
 			f.Close()
 		}
 	}()
-	if err = take(f); err != nil {
-		var who [32]byte
-		if n, _ := f.ReadAt(who[:], 0); n > 0 && errors.Is(err, errTaken) {
-			if pid, bad := strconv.Atoi(strings.TrimSpace(string(who[:n]))); bad == nil {
+	if err = lockFile(f); err != nil {
+		var owner [32]byte
+		if n, _ := f.ReadAt(owner[:], 0); n > 0 && errors.Is(err, errLocked) {
+			if pid, bad := strconv.Atoi(strings.TrimSpace(string(owner[:n]))); bad == nil {
 				err = fmt.Errorf("%w: process %d", err, pid)
 			}
 		}
@@ -38,5 +38,5 @@ func lock(path string) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	return func() { release(f); f.Close() }, nil
+	return func() { unlockFile(f); f.Close() }, nil
 }

@@ -10,17 +10,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A copy of the lock file's descriptor, as a process that is being started has, does not keep
+// A copy of the lock file's descriptor, as a child process has until its exec, does not hold
 // the lock.
-func TestACopyOfTheLockKeepsNobodyOut(t *testing.T) {
+func TestACopyOfTheDescriptorDoesNotHoldTheLock(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "lock")
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
 	must(t, err)
-	must(t, take(f))
+	must(t, lockFile(f))
 	copied, err := unix.Dup(int(f.Fd()))
 	must(t, err)
 	defer unix.Close(copied)
-	release(f)
+	unlockFile(f)
 	must(t, f.Close())
 	unlock, err := lock(path)
 	must(t, err)

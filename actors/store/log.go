@@ -9,18 +9,18 @@ import (
 	"os"
 )
 
-// The log (SQLite's WAL file) is a header and frames of one page each; see
-// sqlite.org/fileformat2.html#the_write_ahead_log. A frame counts if its salts are those
-// of the header, its sum over all before it is right, and it is followed by, or is, the
-// last frame of a transaction. SQLite takes the first frame that does not for the end.
+// The log (SQLite's WAL file) has a header and frames of one page each; see
+// sqlite.org/fileformat2.html#the_write_ahead_log. A frame is valid if it has the header's
+// salts, a correct cumulative checksum, and belongs to a transaction whose last frame is
+// valid. For SQLite the log ends at the first frame that is not valid.
 const (
 	logHeader   = 32
 	frameHeader = 24
-	logMagic    = 0x377f0682 // or one more: sums of big-endian words
+	logMagic    = 0x377f0682 // plus one if the checksums are of big-endian words
 	pageSize    = 4096
 )
 
-// logLength is the length of a log of so many pages.
+// logLength returns the length in bytes of a log with a number of pages.
 func logLength(pages int64) int64 {
 	if pages == 0 {
 		return 0
@@ -28,10 +28,10 @@ func logLength(pages int64) int64 {
 	return logHeader + pages*(frameHeader+pageSize)
 }
 
-// checkLog refuses a log that has lost more than its end. Each transaction is synced
-// before the next is written, so a process that dies, or power that fails, damages the
-// last one at most; if there are whole transactions behind damage, it was something else,
-// and SQLite would drop them without a word.
+// checkLog refuses a log that is damaged before its last transaction. Each transaction is
+// synced before the next is written, so a process that dies or a power failure damages
+// only the last one. If transactions follow the damage, it has another cause, and SQLite
+// would drop these transactions silently.
 func checkLog(path string) (err error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -50,14 +50,15 @@ func checkLog(path string) (err error) {
 	return nil
 }
 
-// errHeader: the header is synced before anything is written behind it.
+// errHeader says that the header is damaged. Neither a process that dies nor a power
+// failure causes that if frames follow, because the header is synced before the first frame.
 var errHeader = errors.New("is damaged at its beginning, so none of it can be read; restore a backup, or remove the file to go on without it")
 
-// lostTransactions counts the ends of transactions behind the first bad frame.
+// lostTransactions counts the transactions that end at or after the first bad frame.
 func lostTransactions(r io.Reader) (int, error) {
 	var header [logHeader]byte
 	if _, err := io.ReadFull(r, header[:]); err != nil {
-		return 0, notEnd(err) // it was just begun
+		return 0, notEnd(err) // the log was just being created
 	}
 	order, ok := logOrder(binary.BigEndian.Uint32(header[:]))
 	size := binary.BigEndian.Uint32(header[8:])
@@ -94,7 +95,7 @@ func logOrder(magic uint32) (binary.ByteOrder, bool) {
 	return binary.LittleEndian, magic == logMagic
 }
 
-// logSum goes on with a sum over a multiple of eight bytes.
+// logSum updates a cumulative checksum; b has a multiple of eight bytes.
 func logSum(order binary.ByteOrder, s *[2]uint32, b []byte) {
 	for ; len(b) >= 8; b = b[8:] {
 		s[0] += order.Uint32(b) + s[1]

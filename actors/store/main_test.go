@@ -7,7 +7,7 @@ import (
 	"go.uber.org/goleak"
 )
 
-// children are what a process of a test may do: those that commit and die.
+// children are the tasks of child processes.
 var children = map[string]func(){"commit": commitUnderLoad}
 
 func TestMain(m *testing.M) {

@@ -13,7 +13,7 @@ import (
 )
 
 // v1 is a store of schema version 1 with three records of each of two kinds, made by the
-// first program that had one.
+// first release with that schema.
 const v1 = "testdata/v1.db"
 
 func copyV1(t *testing.T) string {
@@ -52,8 +52,7 @@ func TestOldSchemaOpens(t *testing.T) {
 	checkV1(t, open(t, path))
 }
 
-// Steps that do not exist yet: one after the other, each once, and one that fails leaves
-// the store as it was.
+// Migrations run one after the other, each once; one that fails does not change the store.
 func TestMigrations(t *testing.T) {
 	path := copyV1(t)
 	db, err := connect(path)
@@ -100,7 +99,7 @@ func TestFilesAreTheOwnersAlone(t *testing.T) {
 func TestOneProcessAtATime(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	s := open(t, path)
-	if _, err := Open(Options{Path: path}); !errors.Is(err, errTaken) || !strings.Contains(err.Error(), path+": another process has it open: process ") {
+	if _, err := Open(Options{Path: path}); !errors.Is(err, errLocked) || !strings.Contains(err.Error(), path+": another process has it open: process ") {
 		t.Errorf("%v", err)
 	}
 	closeStore(t, s)
@@ -120,7 +119,7 @@ func TestSettings(t *testing.T) {
 	}
 }
 
-// What waits is bounded in changes and in bytes; one large commit passes alone.
+// Waiting commits are bounded in changes and in bytes; one larger commit alone is accepted.
 func TestBusy(t *testing.T) {
 	s, err := Open(Options{Path: filepath.Join(t.TempDir(), "store.db"), WaitingChanges: 10, WaitingBytes: 10_000})
 	must(t, err)
@@ -132,12 +131,12 @@ func TestBusy(t *testing.T) {
 	} {
 		hold, held := make(chan struct{}), make(chan struct{})
 		s.Commit([]Change{Delete(Fleet, "none")}, func(error) { close(held); <-hold })
-		<-held // the writer, which takes nothing more now
+		<-held // holds the writer up
 		later := make(chan error, 3)
 		for range cap(later) {
 			s.Commit(c, func(err error) { later <- err })
 		}
-		if len(later) == 0 { // those that were refused have their answer
+		if len(later) == 0 { // refused commits were answered at once
 			t.Errorf("%s: nothing was refused", what)
 		}
 		for range len(later) {
@@ -159,12 +158,12 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// The log does not grow without bound, and its end is where the writer thinks it is.
+// The log does not grow without bound, and its length is the one that the writer assumes.
 func TestLogIsMovedIntoTheDatabase(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "store.db")
 	s := open(t, path)
 	for i := range 300 { // 30 MB
-		value := bytes.Repeat([]byte{byte(i)}, 100_000) // SQLite leaves alone what is the same
+		value := bytes.Repeat([]byte{byte(i)}, 100_000) // SQLite does not write an unchanged value
 		must(t, commitNow(s, Change{Content, string(rune('a' + i%20)), value}))
 	}
 	s.Flush()
@@ -178,9 +177,9 @@ func TestLogIsMovedIntoTheDatabase(t *testing.T) {
 	}
 }
 
-// What is refused together is told last first, so that who takes it back finds what it
-// was made on.
-func TestRefusedCommitsAreToldLastFirst(t *testing.T) {
+// Commits that are refused together are answered in reverse order: the owner releases each
+// before those that it depends on.
+func TestRefusedCommitsAreAnsweredInReverse(t *testing.T) {
 	s := open(t, filepath.Join(t.TempDir(), "store.db"))
 	held, hold := make(chan struct{}), make(chan struct{})
 	s.Commit([]Change{Put(Fleet, "a", 0)}, func(error) { close(held); <-hold })

@@ -13,13 +13,14 @@ type recordKey struct {
 	id   string
 }
 
-// Kinds are all kinds of records, sorted.
+// Kinds returns all kinds of records, sorted.
 func Kinds() []Kind {
 	return []Kind{Alias, Content, Event, Fleet, GameSession, Location, Placement, PlayerSession, Queue, Script, Secret}
 }
 
-// remember records the damaged records, which are kept aside when they are overwritten.
-func (s *SQLite) remember(damaged []Damage) {
+// addDamaged adds to the damaged records, which are copied to a file before they are
+// overwritten.
+func (s *SQLite) addDamaged(damaged []Damage) {
 	if len(damaged) == 0 {
 		return
 	}
@@ -54,9 +55,9 @@ func (s *SQLite) damagedIn(batch []commit) (keys []recordKey) {
 // beside the store, and returns them. The transaction has begun.
 func (s *SQLite) keepDamaged(ctx context.Context, batch []commit) ([]recordKey, error) {
 	keys := s.damagedIn(batch)
-	var all []taken
+	var all []damagedRecord
 	for _, key := range keys {
-		t := taken{Kind: key.kind, ID: key.id}
+		t := damagedRecord{Kind: key.kind, ID: key.id}
 		err := s.writer.conn.QueryRowContext(ctx, "SELECT value, sum FROM records WHERE kind = ? AND id = ?", string(key.kind), key.id).Scan(&t.Value, &t.Sum)
 		switch {
 		case err == nil:
@@ -71,7 +72,7 @@ func (s *SQLite) keepDamaged(ctx context.Context, batch []commit) ([]recordKey, 
 	return keys, appendLines(s.path+DamagedSuffix, all)
 }
 
-// forgetDamaged removes records that have been overwritten or deleted from the damaged ones.
+// forgetDamaged drops keys from the damaged records: they have been overwritten or deleted.
 func (s *SQLite) forgetDamaged(keys []recordKey) {
 	if len(keys) == 0 {
 		return
@@ -87,8 +88,8 @@ func (s *SQLite) forgetDamaged(keys []recordKey) {
 	}
 }
 
-// reportUnknown counts and logs damaged records of no known kind, which nobody loads: it
-// was the kind that was damaged.
+// reportUnknown counts and logs damaged records of unknown kinds, which no owner loads: the
+// kind itself is damaged.
 func (s *SQLite) reportUnknown() error {
 	all, err := unknownKinds(s.db)
 	if err != nil {
@@ -101,13 +102,14 @@ func (s *SQLite) reportUnknown() error {
 		}
 		s.count.StoreDamaged.Add(int64(len(damaged)))
 		for _, d := range damaged {
-			s.log.Error().Str("record", d.Name()).AnErr("error", d.Err).Msg("a stored record cannot be used, and nobody knows what it was: see troupe store check")
+			s.log.Error().Str("record", d.Name()).AnErr("error", d.Err).Msg("a stored record of an unknown kind cannot be used: see troupe store check")
 		}
 	}
 	return nil
 }
 
-// unknownKinds returns the kinds of records that are none of Kinds. It does not read others.
+// unknownKinds returns the kinds of stored records that are not in Kinds. It reads no records
+// of known kinds.
 func unknownKinds(db *sql.DB) (all []Kind, err error) {
 	after := Kind("")
 	for _, known := range append(Kinds(), Kind("\U0010ffff")) {

@@ -26,10 +26,10 @@ const (
 	newSuffix  = ".new"
 )
 
-// migrations make the schema: number n, counted from 1, leads from version n-1 to n. What
-// was released is never changed; there is only one more.
+// migrations create the schema: number n, counted from 1, leads from version n-1 to n. A
+// released migration is never changed; new ones are appended.
 var migrations = []string{
-	// The sum is over kind, id and value, because SQLite does not notice a changed value.
+	// The checksum is over kind, id and value, because SQLite does not notice a changed value.
 	`CREATE TABLE records (kind TEXT NOT NULL, id TEXT NOT NULL, value BLOB NOT NULL, sum INTEGER NOT NULL,
 		PRIMARY KEY (kind, id)) WITHOUT ROWID, STRICT`,
 }
@@ -91,8 +91,8 @@ func isFile(path string) error {
 	return nil
 }
 
-// claim makes the folder of a path and locks the store for this process, unless check refuses
-// what is there. Check may return fs.ErrNotExist.
+// claim creates the folder of a path and locks the store for this process, unless check
+// refuses the file. Check may return fs.ErrNotExist.
 func claim(path string, check func(path string) error) (abs string, unlock func(), err error) {
 	if path == "" {
 		return "", nil, errors.New("store: no path")
@@ -112,8 +112,8 @@ func claim(path string, check func(path string) error) (abs string, unlock func(
 	return abs, unlock, nil
 }
 
-// openFile opens the database at a path that was claimed: made if absent, checked, and
-// of the newest version.
+// openFile opens the database at a path that was claimed: it creates it if absent, checks it,
+// and migrates it to the newest version.
 func openFile(path string) (*sql.DB, error) {
 	switch err := identify(path); {
 	case errors.Is(err, fs.ErrNotExist):
@@ -142,8 +142,8 @@ func openFile(path string) (*sql.DB, error) {
 	return nil, fmt.Errorf("store: %s: %w", path, explain(err))
 }
 
-// create makes an empty store under a temporary name and renames it, so that the store is
-// always whole.
+// create creates an empty store under a temporary name and renames it, so that an incomplete
+// store never has the name path.
 func create(path string) (err error) {
 	defer func() {
 		if err != nil {
@@ -174,7 +174,7 @@ func create(path string) (err error) {
 	return publish(temp, path)
 }
 
-// createEmpty makes a file that only its owner may read.
+// createEmpty creates a file that only its owner may read.
 func createEmpty(path string) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -202,7 +202,7 @@ func syncFile(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// removeStore removes a database file that is not in use, and what belongs to it.
+// removeStore removes a database that is not in use: its file, log and journal.
 func removeStore(path string) error {
 	for _, suffix := range []string{logSuffix, "-shm", "-journal", ""} {
 		if err := os.Remove(path + suffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -212,7 +212,7 @@ func removeStore(path string) error {
 	return nil
 }
 
-// connect opens a database file that is there; it is opened by its first use.
+// connect returns a connection pool of an existing database file. The first use opens the file.
 func connect(path string) (*sql.DB, error) {
 	query := url.Values{"mode": {"rw"}, "_pragma": {
 		"busy_timeout(5000)", "journal_mode(WAL)", "synchronous(FULL)", "fullfsync(1)", "checkpoint_fullfsync(1)",
@@ -221,11 +221,11 @@ func connect(path string) (*sql.DB, error) {
 	return sql.Open("sqlite", fileURL(path, query.Encode()))
 }
 
-// fileURL names a file, with an absolute path, as the driver wants it.
+// fileURL returns the driver's URL for a file with an absolute path.
 func fileURL(path, query string) string {
 	slashed := filepath.ToSlash(path)
 	if !strings.HasPrefix(slashed, "/") {
-		slashed = "/" + slashed // a drive's letter
+		slashed = "/" + slashed // it starts with a drive letter
 	}
 	return "file://" + (&url.URL{Path: slashed}).EscapedPath() + "?" + query
 }
@@ -235,7 +235,7 @@ func explain(err error) error {
 	const corrupt, notDB = 11, 26
 	var e *sqlite.Error
 	if errors.As(err, &e) {
-		switch e.Code() & 0xff { // without the details
+		switch e.Code() & 0xff { // the primary result code
 		case corrupt:
 			return fmt.Errorf("%w: %w; restore a backup, or see troupe store check and troupe serve --skip-damaged", errBroken, err)
 		case notDB:
@@ -245,7 +245,8 @@ func explain(err error) error {
 	return err
 }
 
-// check refuses what is no store, what is damaged, and where SQLite cannot have a log.
+// check refuses a database that is not a store or is damaged, and a file system on which
+// SQLite cannot have a write-ahead log.
 func check(db *sql.DB) error {
 	if err := checkContent(db); err != nil {
 		return err
@@ -269,12 +270,12 @@ func checkContent(db *sql.DB) error {
 	if id != appID {
 		return errors.New("is a database, but no store of this program")
 	}
-	var said string
-	if err := db.QueryRow("PRAGMA quick_check(1)").Scan(&said); err != nil {
+	var result string
+	if err := db.QueryRow("PRAGMA quick_check(1)").Scan(&result); err != nil {
 		return err
 	}
-	if said != "ok" {
-		return fmt.Errorf("%w: %s; restore a backup, or see troupe store check and troupe serve --skip-damaged", errBroken, strings.ReplaceAll(said, "\n", " "))
+	if result != "ok" {
+		return fmt.Errorf("%w: %s; restore a backup, or see troupe store check and troupe serve --skip-damaged", errBroken, strings.ReplaceAll(result, "\n", " "))
 	}
 	return nil
 }
@@ -285,20 +286,22 @@ func version(db *sql.DB) (n int, err error) {
 	return n, err
 }
 
-func known(have, newest int) error {
+// checkVersion refuses a schema version that this program does not know.
+func checkVersion(have, newest int) error {
 	if have > newest {
 		return fmt.Errorf("has schema version %d, and this program knows none above %d: use a newer one", have, newest)
 	}
 	return nil
 }
 
-// migrate brings the schema to the version of the last step, each step by itself whole.
+// migrate brings the schema to the version of the last step, each step in a transaction of
+// its own.
 func migrate(db *sql.DB, steps []string) error {
 	have, err := version(db)
 	if err != nil {
 		return err
 	}
-	if err := known(have, len(steps)); err != nil {
+	if err := checkVersion(have, len(steps)); err != nil {
 		return err
 	}
 	for n := have + 1; n <= len(steps); n++ {

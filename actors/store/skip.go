@@ -9,24 +9,24 @@ import (
 	"os"
 )
 
-// DamagedSuffix is appended to the name of a store to name the file with its removed damaged
-// records, as lines of JSON: those that SkipDamaged has removed, and those that were
-// overwritten. With a number appended it names a store of which only a part could be read.
+// DamagedSuffix and the name of a store make the name of a file with damaged records, as
+// lines of JSON: those that SkipDamaged has removed, and those that were overwritten. With a
+// number appended it is the name of a store of which only a part could be read.
 const DamagedSuffix = ".damaged"
 
-// errBroken says that SQLite finds the file damaged, not only records in it.
+// errBroken says that SQLite finds the file itself damaged, not only records in it.
 var errBroken = errors.New("is damaged")
 
-// taken is a line of the file of damaged records.
-type taken struct {
+// damagedRecord is a line of the file of damaged records.
+type damagedRecord struct {
 	Kind  Kind   `json:"kind"`
 	ID    string `json:"id"`
 	Sum   int64  `json:"sum"`
 	Value []byte `json:"value"`
 }
 
-// skipDamaged takes the damaged records out of an open store: into a file beside it, synced,
-// and only then out of the database.
+// skipDamaged moves the damaged records of an open store into a file beside it: it syncs the
+// file before it deletes them from the database.
 func (s *SQLite) skipDamaged() error {
 	all, err := damagedRows(s.db)
 	if err != nil || len(all) == 0 {
@@ -50,20 +50,20 @@ func (s *SQLite) skipDamaged() error {
 	}
 	s.count.StoreDamaged.Add(int64(len(all)))
 	for _, t := range all {
-		s.log.Error().Str("record", Damage{Kind: t.Kind, ID: t.ID}.Name()).Msg("a stored record is not what was written: it is taken out of the store")
+		s.log.Error().Str("record", Damage{Kind: t.Kind, ID: t.ID}.Name()).Msg("a stored record has a wrong checksum: it is taken out of the store")
 	}
 	s.log.Error().Int("records", len(all)).Str("path", s.path).Str("kept", file).Msg("damaged records were taken out of the store")
 	return nil
 }
 
-func damagedRows(db *sql.DB) (all []taken, err error) {
+func damagedRows(db *sql.DB) (all []damagedRecord, err error) {
 	rows, err := db.Query("SELECT kind, id, value, sum FROM records")
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var t taken
+		var t damagedRecord
 		if err := rows.Scan(&t.Kind, &t.ID, &t.Value, &t.Sum); err != nil {
 			return nil, err
 		}
@@ -74,7 +74,7 @@ func damagedRows(db *sql.DB) (all []taken, err error) {
 	return all, rows.Err()
 }
 
-func appendLines(file string, all []taken) error {
+func appendLines(file string, all []damagedRecord) error {
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
@@ -112,7 +112,7 @@ func (s *SQLite) salvage(why error) (db *sql.DB, err error) {
 		return nil, errors.Join(why, err)
 	}
 	if err := broken.Close(); err != nil {
-		s.log.Warn().Err(err).Str("path", s.path).Msg("the damaged store was not closed well")
+		s.log.Warn().Err(err).Str("path", s.path).Msg("the damaged store could not be closed")
 	}
 	kept, err := setAside(s.path, DamagedSuffix+".")
 	if err == nil {
@@ -121,12 +121,12 @@ func (s *SQLite) salvage(why error) (db *sql.DB, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.count.StoreDamaged.Add(1) // at least: nobody knows what was there
+	s.count.StoreDamaged.Add(1) // at least one: the number of lost records is unknown
 	s.log.Error().Err(why).Int("records", copied).Str("kept", kept).Msg("the store is damaged: the host goes on with the records that could be read")
 	return openFile(s.path)
 }
 
-// copyReadable copies records from both ends up to where the file cannot be read.
+// copyReadable copies records from both ends of the file until they cannot be read.
 func copyReadable(from *sql.DB, to string) (copied int, err error) {
 	db, err := connect(to)
 	if err != nil {
@@ -150,15 +150,15 @@ func copyReadable(from *sql.DB, to string) (copied int, err error) {
 	return copied, tx.Commit()
 }
 
-// copyInOrder copies records until one cannot be read; whole says that there was none.
+// copyInOrder copies records until one cannot be read; whole says that it read all.
 func copyInOrder(from *sql.DB, to *sql.Tx, order string) (copied int, whole bool, err error) {
 	rows, err := from.QueryContext(context.Background(), "SELECT kind, id, value, sum FROM records ORDER BY kind "+order+", id "+order)
 	if err != nil {
-		return 0, false, nil // nothing from this end
+		return 0, false, nil // no record can be read from this end
 	}
 	defer rows.Close()
 	for rows.Next() {
-		var t taken
+		var t damagedRecord
 		if rows.Scan(&t.Kind, &t.ID, &t.Value, &t.Sum) != nil {
 			continue
 		}

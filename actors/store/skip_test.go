@@ -67,7 +67,7 @@ func TestDamagedRecordsAreNamedAndTakenOut(t *testing.T) {
 	flip(t, path, "playersession 101 0")
 	before = listing(t, filepath.Dir(path))
 	r := report(t, path)
-	if len(r.Broken) != 0 || len(r.Damaged) != 3 || r.Damaged[0].String() != "fleet fleet-007: is not what was written" || r.Records[PlayerSession] != 198 {
+	if len(r.Broken) != 0 || len(r.Damaged) != 3 || r.Damaged[0].String() != "fleet fleet-007: has a wrong checksum" || r.Records[PlayerSession] != 198 {
 		t.Errorf("%+v", r)
 	}
 	if text := r.Damaged[1].String(); strings.Contains(text, "playersession-100") {
@@ -107,7 +107,7 @@ func TestDamagedRecordsAreNamedAndTakenOut(t *testing.T) {
 	closeStore(t, s)
 }
 
-// A damaged record that is overwritten or deleted is kept beside the store first, once.
+// A damaged record is copied to the file beside the store before it is overwritten or deleted.
 func TestADamagedRecordIsKeptWhenItIsReplaced(t *testing.T) {
 	path := full(t)
 	flip(t, path, "fleet 007 0")
@@ -138,7 +138,7 @@ func TestADamagedRecordIsKeptWhenItIsReplaced(t *testing.T) {
 	}
 }
 
-// A page that cannot be read costs the records around it.
+// A page that cannot be read costs the records on it.
 func TestAStoreWithADamagedPageIsSalvaged(t *testing.T) {
 	whole := full(t)
 	text, err := os.ReadFile(whole)
@@ -179,7 +179,7 @@ func TestAStoreWithADamagedPageIsSalvaged(t *testing.T) {
 	}
 }
 
-// The log of a store whose process died counts, and stays.
+// Check reads the log of a store whose process died, and does not change it.
 func TestCheckReadsTheLog(t *testing.T) {
 	path := crashed(t)
 	before, err := os.ReadFile(path + logSuffix)

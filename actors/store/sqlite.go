@@ -13,38 +13,39 @@ import (
 	"troupe/messages/counters"
 )
 
-// Options say where a durable store is, and bound it. Zero values but Path mean the
-// defaults.
+// Options are the path and the bounds of a durable store. Zero values mean the defaults; Path
+// is required.
 type Options struct {
-	// Path is the database file. It is made, with its folder, if it is not there. Beside
-	// it are PATH-wal and PATH-shm, which belong to it, and PATH.lock.
+	// Path is the database file. Open creates it and its folder if they do not exist. Beside
+	// it are SQLite's PATH-wal and PATH-shm, and PATH.lock.
 	Path string
-	// WaitingChanges and WaitingBytes bound what was committed and is not yet durable;
-	// what is beyond is refused with ErrBusy. Defaults 65,536 and 64 MiB. One commit
-	// may be larger than that while nothing else waits.
+	// WaitingChanges and WaitingBytes bound the commits that are not durable yet; more are
+	// refused with ErrBusy. Defaults: 65,536 and 64 MiB. A single commit may be larger while
+	// no other waits.
 	WaitingChanges, WaitingBytes int
-	// SkipDamaged takes what is damaged out of the store: a file that SQLite cannot read as
-	// a whole, which Open refuses otherwise, is kept as PATH.damaged.N, and all that can be
-	// read of it stays; records that are not what was written, which Load leaves out
-	// otherwise, are moved to PATH.damaged. A log that is damaged before its end is refused
-	// all the same.
+	// SkipDamaged removes damage from the store. A file that SQLite cannot read completely,
+	// which Open otherwise refuses, is renamed to PATH.damaged.N, and its readable records
+	// are copied to a new store. Records with a wrong checksum, which Load otherwise leaves
+	// out, are moved to PATH.damaged. A log that is damaged before its end is refused all
+	// the same.
 	SkipDamaged bool
-	// Log gets what the operator must know, Counters what is counted; nil: nobody does.
-	Log      zerolog.Logger
+	// Log receives messages for the operator.
+	Log zerolog.Logger
+	// Counters counts commits and damaged records; may be nil.
 	Counters *counters.Set
 }
 
 const (
 	waitingChanges = 1 << 16
 	waitingBytes   = 64 << 20
-	// changeBytes is what a change costs beside its value.
+	// changeBytes is the estimated memory of a change beside its id and value.
 	changeBytes = 64
 )
 
-// SQLite is a Store in one file: SQLite with a write-ahead log, synced at every commit.
-// One goroutine writes; what waits for it becomes one transaction. A transaction that
-// fails is refused together with all that waits behind it, so nothing durable stands on
-// what is missing; what is committed later is tried again.
+// SQLite is a Store in one file: SQLite with a write-ahead log, synced at every transaction.
+// One goroutine writes; the commits that wait for it share one transaction. If a transaction
+// fails, all waiting commits are refused together with it, because they may depend on it.
+// Later commits are tried again.
 type SQLite struct {
 	path   string
 	o      Options
@@ -57,15 +58,15 @@ type SQLite struct {
 	writer writer // owned by the writer's goroutine
 
 	mu        sync.Mutex
-	wake      sync.Cond          // on mu: something waits, or the store closes
-	committed sync.Cond          // on mu: done has grown
-	damaged   map[recordKey]bool // what Load has found, until it is overwritten
+	wake      sync.Cond          // on mu: a commit waits, or the store closes
+	committed sync.Cond          // on mu: answered has grown
+	damaged   map[recordKey]bool // records that Load has found damaged, until they are overwritten
 	queue     []commit
-	waiting   int // commits that wait or are being written, and what they hold
-	changes   int
-	bytes     int
-	queued    uint64 // commits ever taken
-	done      uint64 // of them, durable or refused, and told so
+	waiting   int    // commits in queue or being written
+	changes   int    // of these
+	bytes     int    // of these
+	queued    uint64 // commits so far
+	answered  uint64 // commits that are durable or refused, after the call of done
 	closed    bool
 }
 
@@ -79,9 +80,9 @@ type commit struct {
 
 var _ Store = (*SQLite)(nil)
 
-// Open opens the store at a path, or makes it. A store that another process has open, one
-// of a newer version, a damaged one and a file that is no store are errors that name the
-// file. What was being written when the last process died is there as a whole or not at all.
+// Open opens the store at a path, or creates it. A store that another process has open, one
+// of a newer version, a damaged one and a file that is not a store are errors that name the
+// file. A transaction that was being written when the last process died is complete or absent.
 func Open(o Options) (s *SQLite, err error) {
 	if o.WaitingChanges <= 0 {
 		o.WaitingChanges = waitingChanges
@@ -126,8 +127,8 @@ func Open(o Options) (s *SQLite, err error) {
 	return s, nil
 }
 
-// Load implements Store. It reads what is durable at the time of the call, and checks each
-// record.
+// Load implements Store. It reads the records that are durable at the time of the call, and
+// verifies their checksums.
 func (s *SQLite) Load(kind Kind, f func(id string, value []byte) error) ([]Damage, error) {
 	s.mu.Lock()
 	closed := s.closed
@@ -136,7 +137,7 @@ func (s *SQLite) Load(kind Kind, f func(id string, value []byte) error) ([]Damag
 		return nil, ErrClosed
 	}
 	damaged, err := load(context.Background(), s.db, s.path, kind, f)
-	s.remember(damaged)
+	s.addDamaged(damaged)
 	return damaged, err
 }
 
@@ -150,11 +151,11 @@ func (s *SQLite) Commit(changes []Change, done func(error)) {
 		if errors.Is(err, ErrBusy) {
 			s.count.StoreRefused.Add(counters.StoreBusy, 1)
 		}
-		c.tell(err)
+		c.answer(err)
 	}
 }
 
-func (c *commit) tell(err error) {
+func (c *commit) answer(err error) {
 	if c.done != nil {
 		c.done(err)
 	}
@@ -182,7 +183,7 @@ func (s *SQLite) enqueue(c commit) error {
 func (s *SQLite) Flush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for upTo := s.queued; s.done < upTo; {
+	for upTo := s.queued; s.answered < upTo; {
 		s.committed.Wait()
 	}
 }

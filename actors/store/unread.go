@@ -2,17 +2,17 @@ package store
 
 import "errors"
 
-// ErrIncomplete is the fault of a record that lacks a required field.
+// ErrIncomplete says that a record lacks a required field.
 var ErrIncomplete = errors.New("is not complete")
 
-// Unread holds the damaged records of the kinds of one owner. They stay in the store until
-// they are overwritten. It is for one goroutine at a time; the zero value is ready for use.
+// Unread lists the damaged records of one owner's kinds. They stay in the store until they
+// are overwritten. Only one goroutine may use it at a time; the zero value is ready for use.
 type Unread struct {
 	damaged []Damage
 	ids     map[Kind]map[string]bool
 }
 
-// Load is Store.Load, and adds the damaged records.
+// Load calls Store.Load and adds the damaged records.
 func (u *Unread) Load(s Store, kind Kind, f func(id string, value []byte) error) error {
 	damaged, err := s.Load(kind, f)
 	for _, d := range damaged {

@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	// checkpointPages is how long the log may be when it is moved into the database.
+	// checkpointPages is the length of the log from which it is moved into the database.
 	checkpointPages = 1000
-	// batchBytes is how much one transaction takes, unless one commit alone has more: a
-	// longer one would have everybody wait for its end.
+	// batchBytes bounds one transaction, unless a single commit is larger: all commits of a
+	// transaction wait for its end.
 	batchBytes = 16 << 20
 )
 
-// writer is what the one goroutine that writes has.
+// writer is the state of the goroutine that writes.
 type writer struct {
 	conn     *sql.Conn
 	put, del *sql.Stmt
@@ -41,7 +41,7 @@ func (w *writer) prepare(db *sql.DB) (err error) {
 
 func (w *writer) close() error { return errors.Join(w.put.Close(), w.del.Close(), w.conn.Close()) }
 
-// write writes until the store is closed and nothing waits any more.
+// write writes until the store is closed and no commit waits.
 func (s *SQLite) write() {
 	defer close(s.ended)
 	for {
@@ -62,7 +62,8 @@ func (s *SQLite) write() {
 	}
 }
 
-// take waits for commits and returns what fits one transaction; nil at the end.
+// take waits for commits and returns those for the next transaction; nil once the store is
+// closed and none waits.
 func (s *SQLite) take() []commit {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,7 +80,7 @@ func (s *SQLite) take() []commit {
 	}
 	batch := s.queue[:n:n]
 	if s.queue = s.queue[n:]; len(s.queue) == 0 {
-		s.queue = nil // give the memory back
+		s.queue = nil // frees the memory
 	}
 	return batch
 }
@@ -92,8 +93,8 @@ func (s *SQLite) takeAll() []commit {
 	return all
 }
 
-// answer makes room for others and tells everybody in a batch: in order, or, if they are
-// refused, the last one first.
+// answer answers the commits of a batch: in order, or, if they are refused, the last one
+// first. It releases their share of the bounds before, because done may commit again.
 func (s *SQLite) answer(batch []commit, err error) {
 	changes := s.release(batch)
 	for i := range batch {
@@ -101,7 +102,7 @@ func (s *SQLite) answer(batch []commit, err error) {
 		if err != nil {
 			c = &batch[len(batch)-1-i]
 		}
-		c.tell(err)
+		c.answer(err)
 		if err == nil {
 			s.count.StoreLatency.Observe(time.Since(c.at))
 		}
@@ -115,11 +116,11 @@ func (s *SQLite) answer(batch []commit, err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.done += uint64(len(batch))
+	s.answered += uint64(len(batch))
 	s.committed.Broadcast()
 }
 
-// release takes a batch off what waits, before anybody is told, who may commit at once.
+// release subtracts a batch from the counts of waiting commits.
 func (s *SQLite) release(batch []commit) (changes int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,9 +151,9 @@ func (s *SQLite) writeBatch(batch []commit) error {
 		_ = fault.Hit(fault.StoreCommitted)
 		return nil
 	}
-	_, _ = w.conn.ExecContext(ctx, "ROLLBACK") // SQLite may have done so
-	if ghost := s.dropGhost(ctx); ghost != nil {
-		s.log.Error().Err(ghost).Str("path", s.path).Msg("what the store refused may be there if the process dies now")
+	_, _ = w.conn.ExecContext(ctx, "ROLLBACK") // SQLite may have rolled back already
+	if bad := s.truncateLog(ctx); bad != nil {
+		s.log.Error().Err(bad).Str("path", s.path).Msg("refused changes may be in the store if the process dies now")
 	}
 	return fmt.Errorf("store: %s: %w", s.path, err)
 }
@@ -181,10 +182,10 @@ func (w *writer) writeAll(ctx context.Context, batch []commit) (err error) {
 	return nil
 }
 
-// dropGhost cuts what a failed commit has left behind the log. Usually it is nothing that
-// counts; but if it was the sync that failed, the whole transaction is in the file, and
-// the next process would take it for a good one.
-func (s *SQLite) dropGhost(ctx context.Context) error {
+// truncateLog removes the frames of a failed commit from the log. They are usually
+// incomplete and ignored; but if the sync failed, the whole transaction is in the file, and
+// the next process would apply it.
+func (s *SQLite) truncateLog(ctx context.Context) error {
 	log := s.path + logSuffix
 	info, err := os.Stat(log)
 	if err != nil {
@@ -200,10 +201,10 @@ func (s *SQLite) dropGhost(ctx context.Context) error {
 	return nil
 }
 
-var errPagesUnknown = errors.New("SQLite does not say how many pages of the log count")
+var errPagesUnknown = errors.New("SQLite does not tell how many pages of its log are committed")
 
-// logPages returns how many pages of the log count. That it is not known is an error: it
-// is not none.
+// logPages returns how many pages of the log are committed. An unknown number is an error,
+// because it must not be taken for zero.
 func (w *writer) logPages(ctx context.Context) (pages int64, err error) {
 	var busy, moved int64
 	err = w.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint(NOOP)").Scan(&busy, &pages, &moved)
@@ -213,8 +214,8 @@ func (w *writer) logPages(ctx context.Context) (pages int64, err error) {
 	return pages, err
 }
 
-// checkpoint moves the log into the database once it is long. That it fails harms nobody:
-// the log grows, and it is tried again.
+// checkpoint moves the log into the database once it is long. A failure is harmless: the log
+// grows, and the next transaction tries again.
 func (s *SQLite) checkpoint() {
 	ctx := context.Background()
 	pages, err := s.writer.logPages(ctx)
@@ -234,7 +235,7 @@ func (s *SQLite) checkpoint() {
 	_ = fault.Hit(fault.StoreCheckpointed)
 }
 
-// report says once that writing fails, and once that it works again.
+// report logs once that writing fails, and once that it works again.
 func (s *SQLite) report(err error) {
 	w := &s.writer
 	switch {

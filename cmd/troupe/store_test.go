@@ -38,7 +38,7 @@ func TestStoreCheckNamesWhatIsDamaged(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	for _, want := range []string{
-		"damaged: alias alias-rotten: is not what was written\n         the alias is gone, or, ",
+		"damaged: alias alias-rotten: has a wrong checksum\n         the alias is gone, or, ",
 		"damaged: fleet fleet-senseless: cannot be read: ",
 		"damaged: event event-senseless: is not complete\n         nobody is told of the event\n",
 		"damaged: content script-empty: the newest content of script script-empty: is not in the store\n",
