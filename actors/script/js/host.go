@@ -21,7 +21,7 @@ var hostFunctions = map[string]hostFunction{
 	"broadcastGroupMembershipUpdate": (*Handler).broadcast, "decided": (*Handler).decide, "failed": (*Handler).countFailed,
 
 	"arm": (*Handler).arm, "armed": (*Handler).armed, "disarm": (*Handler).disarm, "soon": (*Handler).soon, "notSoon": (*Handler).notSoon,
-	"message": (*Handler).newMessage, "quick": (*Handler).quick, "later": (*Handler).makeLater,
+	"message": (*Handler).newMessage, "quick": (*Handler).quick, "later": func(h *Handler, c goja.FunctionCall) goja.Value { return modules.Later(h.vm, c) },
 	"uncaught": (*Handler).thrown, "afterCallback": (*Handler).afterCallback, "constructors": (*Handler).constructors,
 	"hint": (*Handler).hint,
 }

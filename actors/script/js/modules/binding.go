@@ -22,18 +22,21 @@ func (l *Loader) binding(source string) goja.Value {
 	if !ok {
 		return goja.Undefined()
 	}
-	o := &binding{loader: l, make: make}
-	if source == "inspect" {
-		l.inspect = o
-		if l.namesCustom() {
-			l.setCustom()
-		}
-	}
-	return l.runtime.NewDynamicObject(o)
+	return l.runtime.NewDynamicObject(&binding{loader: l, make: make})
 }
+
+// sealed is what objects of ours have in common that make a property when it is read: nothing is
+// kept in them, and they list nothing.
+type sealed struct{}
+
+func (sealed) Has(string) bool             { return false }
+func (sealed) Set(string, goja.Value) bool { return false }
+func (sealed) Delete(string) bool          { return true }
+func (sealed) Keys() []string              { return nil }
 
 // binding makes what is used of it: a function takes 0.7 KiB of a runtime.
 type binding struct {
+	sealed
 	loader *Loader
 	make   func(*Loader) map[string]any
 	values map[string]goja.Value // that were used
@@ -48,29 +51,16 @@ func (b *binding) Get(name string) goja.Value {
 		if x, ok := b.make(b.loader)[name]; ok {
 			v = b.loader.runtime.ToValue(x)
 		}
-		b.put(name, v)
+		if b.values == nil {
+			b.values = make(map[string]goja.Value)
+		}
+		b.values[name] = v
 	}
 	return v
 }
 
-func (b *binding) put(name string, v goja.Value) {
-	if b.values == nil {
-		b.values = make(map[string]goja.Value)
-	}
-	b.values[name] = v
-}
-
-// Set implements goja.DynamicObject.
-func (b *binding) Set(string, goja.Value) bool { return false }
-
 // Has implements goja.DynamicObject.
 func (b *binding) Has(name string) bool { return b.Get(name) != nil }
-
-// Delete implements goja.DynamicObject.
-func (b *binding) Delete(string) bool { return false }
-
-// Keys implements goja.DynamicObject.
-func (b *binding) Keys() []string { return nil }
 
 type native = func(goja.FunctionCall) goja.Value
 

@@ -68,6 +68,7 @@ func words(list string) map[string]bool {
 // border stands behind the exports of a module: what they lack is a function that says so
 // when it is called.
 type border struct {
+	sealed
 	loader *Loader
 	module string
 }
@@ -77,25 +78,13 @@ var _ goja.DynamicObject = (*border)(nil)
 // Get implements goja.DynamicObject.
 func (b *border) Get(name string) goja.Value { return b.loader.absentMember(b.module, name) }
 
-// Set implements goja.DynamicObject.
-func (*border) Set(string, goja.Value) bool { return false }
-
-// Has implements goja.DynamicObject.
-func (*border) Has(string) bool { return false }
-
-// Delete implements goja.DynamicObject.
-func (*border) Delete(string) bool { return true }
-
-// Keys implements goja.DynamicObject.
-func (*border) Keys() []string { return nil }
-
 // withBorder puts a border behind the exports of a module.
 func (l *Loader) withBorder(module string, exports goja.Value) {
 	o, ok := exports.(*goja.Object)
 	if !ok || absentMembers[module] == nil {
 		return
 	}
-	behind := l.runtime.NewDynamicObject(&border{l, module})
+	behind := l.runtime.NewDynamicObject(&border{loader: l, module: module})
 	must(behind.SetPrototype(o.Prototype()))
 	must(o.SetPrototype(behind))
 }

@@ -1,7 +1,6 @@
 package modules
 
 import (
-	"bytes"
 	"embed"
 	"sync"
 
@@ -15,7 +14,6 @@ var sources embed.FS
 type source struct {
 	program *goja.Program
 	words   uint8 // see mentions
-	custom  bool  // it has a way of its own to be printed
 }
 
 // compiled are the built-in modules that were used, for all runtimes.
@@ -31,7 +29,6 @@ func program(name string) source {
 		return source{
 			program: goja.MustCompile("node:"+name, "(function (exports, require, module, binding) {'use strict';"+string(text)+"\n})", false),
 			words:   mentions(text),
-			custom:  bytes.Contains(text, []byte("'nodejs.util.inspect.custom'")),
 		}
 	}))
 	return once.(func() source)()

@@ -3,8 +3,6 @@ package modules
 import (
 	"testing"
 
-	"github.com/dop251/goja"
-
 	"troupe/actors/script"
 )
 
@@ -12,33 +10,18 @@ func TestUtilLooksPlain(t *testing.T) {
 	h := enable(t, "main.js", `
 		const util = require('util');
 		const had = Object.keys(util).length, { format } = util;
-		console.log(Object.keys(util)[0], 'inspect' in util, 'no' in util, util.no, format('%d', 5), util.hasOwnProperty('types'));
-		console.log(JSON.stringify(Object.getOwnPropertyDescriptor(util, 'isArray')), Object.getPrototypeOf(util) === Object.prototype);
+		console.log('inspect' in util, 'no' in util, util.no, format('%d', 5), util.hasOwnProperty('types'));
+		console.log(JSON.stringify(Object.getOwnPropertyDescriptor(util, 'isArray')));
 		util.mine = 1; util.isArray = 2; delete util.inherits; delete util.no;
 		console.log(util.mine, util.isArray, util.inherits, 'inherits' in util, Object.keys(util).length - had, Object.keys(util).pop());
 		delete util.mine; util.inherits = 3;
 		console.log('mine' in util, util.inherits, Object.keys(util).length - had, require('util') === util, require('sys') === util, { ...util }.inspect === util.inspect);`)
 	h.levels = script.LevelInfo
-	want := "inspect true false undefined 5 true\n" +
-		`{"writable":true,"enumerable":true,"configurable":true} true` + "\n" +
+	want := "true false undefined 5 true\n" +
+		`{"writable":true,"enumerable":true,"configurable":true}` + "\n" +
 		"1 2 undefined false 0 mine\nfalse 3 0 true true true"
 	if got := h.run(t, "main.js"); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
-	}
-}
-
-func TestListedExportsAreThere(t *testing.T) {
-	h := enable(t, "main.js", "")
-	{
-		for _, x := range utilExports {
-			v := h.Builtin(x.source)
-			if x.key != "" {
-				v = v.ToObject(h.runtime).Get(x.key)
-			}
-			if v == nil || goja.IsUndefined(v) {
-				t.Errorf("no %s in %s", x.key, x.source)
-			}
-		}
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 // a plain property of the global object then; accessors for all of them would take
 // 20 KiB of each runtime.
 type globals struct {
+	sealed
 	global *goja.Object
 	loader *Loader
 }
@@ -53,24 +54,15 @@ func (g *globals) Get(name string) goja.Value {
 	return v
 }
 
-// Set implements goja.DynamicObject; the global object itself takes what is set there.
-func (g *globals) Set(string, goja.Value) bool { return false }
-
 // Has implements goja.DynamicObject.
 func (g *globals) Has(name string) bool {
 	_, ok := lazy[name]
 	return ok || slices.Contains(g.loader.options.Globals, name)
 }
 
-// Delete implements goja.DynamicObject.
-func (g *globals) Delete(string) bool { return false }
-
-// Keys implements goja.DynamicObject.
-func (g *globals) Keys() []string { return nil }
-
 // enableGlobals gives the runtime the globals of modules and those of the engine.
 func (l *Loader) enableGlobals() {
-	g := &globals{l.runtime.GlobalObject(), l}
+	g := &globals{global: l.runtime.GlobalObject(), loader: l}
 	must(g.global.DefineDataProperty("global", g.global, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 	must(g.global.SetPrototype(l.runtime.NewDynamicObject(g)))
 }

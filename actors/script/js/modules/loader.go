@@ -28,9 +28,6 @@ type Loader struct {
 	builtinF *goja.Object
 	have     uint8 // of additions, those that are installed, a bit for each
 
-	custom  bool     // see namesCustom
-	inspect *binding // nil: not loaded
-
 	inspectF, formatF goja.Callable // util.inspect and util.format, once used
 
 	unfinished [script.LevelError + 1]string // what process.stdout and process.stderr were given and is no line yet
@@ -58,17 +55,10 @@ func must(err error) {
 // panics with the error of a script, as a native function may.
 func (l *Loader) Builtin(name string) goja.Value {
 	module, ok := l.builtin[name]
-	if list := listed(name); !ok && list != nil {
-		module = l.runtime.NewObject()
-		must(module.Set("exports", l.runtime.NewDynamicObject(&exports{loader: l, module: name, list: list})))
-		l.builtin[name] = module
-	} else if !ok {
+	if !ok {
 		r := l.runtime
 		p := program(name)
 		l.install(p.words)
-		if p.custom {
-			l.setCustom()
-		}
 		f := l.function(p.program)
 		module = r.NewObject()
 		exports := r.NewObject()

@@ -162,7 +162,12 @@ const methods = {
   },
 };
 // The rest of the methods costs more than all of this: it comes when one is missed.
-binding.later(Bytes.prototype, () => require('buffer_more')(Bytes.prototype, { Bytes, fromString, encodingOf, coded, badType, outOfRange, clamp, isBytes, kMaxLength }));
+const rarer = ['compare', 'copy', 'fill', 'indexOf', 'lastIndexOf', 'includes'];
+binding.later(Bytes.prototype, (name) => {
+  if (!name.startsWith('read') && !name.startsWith('write') && !rarer.includes(name)) return false;
+  require('buffer_more')(Bytes.prototype, { Bytes, fromString, encodingOf, coded, badType, outOfRange, clamp, isBytes, kMaxLength });
+  return Uint8Array.prototype;
+});
 define(Bytes.prototype, methods);
 
 module.exports = {

@@ -21,7 +21,7 @@ function inspect(value, options, ...old) {
   if (c.maxStringLength === null) c.maxStringLength = Infinity;
   return any(c, value, 0);
 }
-inspect.custom = binding.custom; // undefined where no script can know of it
+inspect.custom = Symbol.for('nodejs.util.inspect.custom');
 inspect.defaultOptions = defaults;
 
 function primitive(c, v) {
@@ -44,7 +44,7 @@ function any(c, value, depth) {
     if (inner[0] === null) return '<Revoked Proxy>';
     value = inner[0];
   }
-  const custom = c.customInspect && binding.custom !== undefined ? value[binding.custom] : undefined;
+  const custom = c.customInspect ? value[inspect.custom] : undefined;
   if (typeof custom === 'function' && custom !== inspect && !(value.constructor && value.constructor.prototype === value)) {
     const options = { ...c.user, depth: c.depth - depth, stylize: (s) => `${s}` };
     for (const key of Object.keys(defaults)) if (key !== 'depth') options[key] = c[key];

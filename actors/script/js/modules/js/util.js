@@ -1,4 +1,4 @@
-// Functions of util that make functions and classes.
+// What a script does not use of the exports of other modules is not loaded.
 function needFunction(f, name) {
   if (typeof f === 'function') return;
   const e = new TypeError(`The "${name}" argument must be of type function. Received ${f === null ? 'null' : typeof f}`);
@@ -6,7 +6,7 @@ function needFunction(f, name) {
   throw e;
 }
 
-module.exports = {
+const util = {
   promisify(original) {
     needFunction(original, 'original');
     for (const name of ['setTimeout', 'setImmediate']) if (original === globalThis[name]) return require('timers_promises')[name];
@@ -27,3 +27,13 @@ module.exports = {
   isDeepStrictEqual: (a, b) => require('equal').deepEqual(a, b, true),
   isArray: Array.isArray,
 };
+
+function lazy(name, source) {
+  Object.defineProperty(util, name, { get: () => name === 'types' ? require(source) : require(source)[name], enumerable: true, configurable: true });
+}
+lazy('inspect', 'inspect');
+lazy('format', 'format');
+lazy('TextEncoder', 'encoding');
+lazy('TextDecoder', 'encoding');
+lazy('types', 'util_types');
+module.exports = util;

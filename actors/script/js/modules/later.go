@@ -1,0 +1,48 @@
+package modules
+
+import "github.com/dop251/goja"
+
+// Later puts an object behind a prototype that calls make when a property is missed: make
+// defines it, or returns what takes the object's place, or false if there is no such property.
+func Later(r *goja.Runtime, c goja.FunctionCall) goja.Value {
+	prototype := c.Argument(0).ToObject(r)
+	call, _ := c.Argument(1).Export().(func(goja.FunctionCall) goja.Value)
+	o := r.NewDynamicObject(&later{runtime: r, prototype: prototype, make: call})
+	must(o.SetPrototype(prototype.Prototype()))
+	must(prototype.SetPrototype(o))
+	return goja.Undefined()
+}
+
+// later has no properties of its own: it makes those of the prototype before it, or gives
+// way to an object that has them.
+type later struct {
+	sealed
+	runtime   *goja.Runtime
+	prototype *goja.Object
+	make      native // nil while it runs, and once all is made
+}
+
+var _ goja.DynamicObject = (*later)(nil)
+
+// Get implements goja.DynamicObject.
+func (o *later) Get(name string) goja.Value {
+	call := o.make
+	if call == nil {
+		return nil
+	}
+	o.make = nil
+	made := call(goja.FunctionCall{This: goja.Undefined(), Arguments: []goja.Value{o.runtime.ToValue(name)}})
+	if next, ok := made.(*goja.Object); ok {
+		must(o.prototype.SetPrototype(next))
+		return o.prototype.Get(name)
+	}
+	var v goja.Value
+	if made.Export() != false {
+		v = o.prototype.Get(name)
+	}
+	o.make = call
+	return v
+}
+
+// Has implements goja.DynamicObject.
+func (o *later) Has(name string) bool { return o.Get(name) != nil }
