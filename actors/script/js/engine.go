@@ -217,13 +217,3 @@ func guardObject(name string, change func(h *Handler, o *goja.Object)) guarding 
 		change(h, objectOf(made, "value"))
 	}
 }
-
-// makeAccessor makes a property one that functions read and write.
-func makeAccessor(property, get, set goja.Value) {
-	p := reflect.ValueOf(property).Elem()
-	*fieldOf[*goja.Object](p, "getterFunc") = get.(*goja.Object)
-	*fieldOf[*goja.Object](p, "setterFunc") = set.(*goja.Object)
-	*fieldOf[goja.Value](p, "value") = nil
-	*fieldOf[bool](p, "accessor") = true
-	*fieldOf[bool](p, "writable") = false
-}

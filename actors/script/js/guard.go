@@ -31,7 +31,7 @@ func globalGuards() map[string]guarding {
 		"Reflect":   guardObject("Reflect", (*Handler).guardReflect),
 		"JSON":      guardObject("JSON", (*Handler).guardJSON),
 		"RegExp":    guardObject("RegExp", (*Handler).guardRegexpSource),
-		"eval":      (*Handler).guardEval,
+		"eval":      guardCall((*Handler).evaluates),
 		"encodeURI": guardCall((*Handler).boundEncoded), "encodeURIComponent": guardCall((*Handler).boundEncoded), "escape": guardCall((*Handler).boundEncoded),
 	}
 	for _, name := range sizedTypes {
@@ -85,6 +85,14 @@ func functionGuard(kind string) func(h *Handler, o *goja.Object) {
 			h.useRegexps()
 			return given
 		})
+	}
+}
+
+// evaluates is called before eval, direct or not.
+func (h *Handler) evaluates(c goja.FunctionCall) {
+	if source, ok := c.Argument(0).(goja.String); ok {
+		h.refuse(compile.CheckEvaluated(source.String()))
+		h.useRegexps()
 	}
 }
 

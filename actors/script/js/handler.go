@@ -59,7 +59,6 @@ type Handler struct {
 	loader         *modules.Loader
 	glue           glue
 	host           *goja.Object
-	evals          *evals   // nil: nobody has asked for eval
 	guardedObjects []string // of the global ones that are
 	regexps        *regexps // nil: no file uses one
 	configuration  script.Configuration

@@ -43,11 +43,9 @@ const expressionsMax = 1000
 type regexps struct {
 	h         *Handler
 	prototype *goja.Object
-	exec      goja.Value // the engine's
-	plain     native     // the same
-	timed     goja.Value // the same, with a limit
+	exec      *goja.Object // the engine's, with a limit
 	known     map[string]*expression
-	iterator  *goja.Object // the prototype of what matchAll returns; nil: not called yet
+	iterates  bool // what matchAll returns has a limit
 }
 
 // expression is a regular expression and its flags.
@@ -71,43 +69,26 @@ func (h *Handler) unlessBroken(guard func()) {
 	}
 }
 
-// guardRegexps puts methods that look at the clock in place of the engine's. exec stays:
-// with another one the engine would match every expression step by step, which takes much
-// longer. The files' code calls exec by way of matches instead.
+// guardRegexps has the engine's methods look at the clock.
 func (h *Handler) guardRegexps(constructor *goja.Object) {
 	prototype := constructor.Get("prototype").ToObject(h.vm)
-	r := &regexps{h: h, prototype: prototype, exec: prototype.Get("exec"), plain: function(prototype, "exec"), known: make(map[string]*expression)}
-	r.timed = h.vm.ToValue(func(c goja.FunctionCall) goja.Value {
-		h.pause()
-		return r.once(r.plain, c)
-	})
-	test := function(prototype, "test")
-	h.replace(prototype, "test", 1, func(c goja.FunctionCall) goja.Value { return r.once(test, c) })
+	r := &regexps{h: h, prototype: prototype, exec: prototype.Get("exec").ToObject(h.vm), known: make(map[string]*expression)}
+	for _, o := range []*goja.Object{r.exec, prototype.Get("test").ToObject(h.vm)} {
+		guardFunction(o, func(method native) native {
+			return func(c goja.FunctionCall) goja.Value { return r.once(method, c) }
+		})
+	}
 	for _, symbol := range []*goja.Symbol{goja.SymMatch, goja.SymMatchAll, goja.SymReplace, goja.SymSplit, goja.SymSearch} {
-		own, _ := prototype.GetSymbol(symbol).(*goja.Object)
-		method, ok := own.Export().(func(goja.FunctionCall) goja.Value)
-		if !ok {
-			continue // the script's
-		}
-		guarded := h.vm.ToValue(func(c goja.FunctionCall) goja.Value { return r.every(symbol, method, c) }).ToObject(h.vm)
-		for _, name := range []string{"name", "length"} {
-			must(guarded.DefineDataProperty(name, own.Get(name), goja.FLAG_FALSE, goja.FLAG_TRUE, goja.FLAG_FALSE))
-		}
-		must(prototype.DefineDataPropertySymbol(symbol, guarded, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+		guardFunction(prototype.GetSymbol(symbol).ToObject(h.vm), func(method native) native {
+			return func(c goja.FunctionCall) goja.Value { return r.every(symbol, method, c) }
+		})
 	}
 	h.regexps = r
 }
 
-// matches is what modules.Options.Exec is called for: only the engine's own exec has a limit.
-func (h *Handler) matches(method goja.Value, c goja.FunctionCall) goja.Value {
-	if h.regexps == nil || !method.SameAs(h.regexps.exec) {
-		return nil
-	}
-	return h.regexps.once(h.regexps.plain, c)
-}
-
-// once calls exec or test, which match once.
+// once calls exec or test, which match once. Some methods of the engine call it in a loop.
 func (r *regexps) once(method native, c goja.FunctionCall) goja.Value {
+	r.h.pause()
 	text := c.Argument(0).ToString()
 	c.Arguments = []goja.Value{text}
 	return r.limited(c.This, text, func() goja.Value { return method(c) })
@@ -118,9 +99,8 @@ func (r *regexps) every(symbol *goja.Symbol, method native, c goja.FunctionCall)
 	text := c.Argument(0).ToString()
 	c.Arguments = append([]goja.Value{text}, c.Arguments[min(1, len(c.Arguments)):]...)
 	if symbol == goja.SymMatchAll {
-		return r.iterates(method(c))
+		return r.iterator(method(c))
 	}
-	r.timeInherited(c.This)
 	if s, ok := text.(goja.String); ok {
 		r.h.boundText(s, "a regular expression that matches many times")
 		if symbol == goja.SymReplace && len(c.Arguments) > 1 {
@@ -185,34 +165,16 @@ func (r *regexps) times(of goja.Value, text goja.String) int64 {
 	return 0
 }
 
-// timeInherited gives expressions of a class of the script's, or of a library's, an exec with
-// a limit: the engine matches them step by step, by the exec that they inherit, and does not
-// look in between whether the call is to end.
-func (r *regexps) timeInherited(of goja.Value) {
-	o, ok := of.(*goja.Object)
-	if !ok || o.ClassName() != "RegExp" || o.Prototype() == nil || o.Prototype() == r.prototype {
-		return
+// iterator puts a limit on what an iterator of matchAll does, and so on all of them.
+func (r *regexps) iterator(v goja.Value) goja.Value {
+	if iterator, ok := v.(*goja.Object); ok && !r.iterates && iterator.Prototype() != nil {
+		r.iterates = true
+		guardFunction(iterator.Prototype().Get("next").ToObject(r.h.vm), func(next native) native {
+			return func(c goja.FunctionCall) goja.Value {
+				return r.limited(nil, nil, func() goja.Value { return next(c) })
+			}
+		})
 	}
-	for _, holder := range []*goja.Object{o.Prototype(), o} { // what split makes has the same prototype
-		if exec := o.Get("exec"); exec == nil || !exec.SameAs(r.exec) {
-			return
-		}
-		// A frozen one stays as it is.
-		_ = holder.DefineDataProperty("exec", r.timed, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE)
-	}
-}
-
-// iterates puts a limit on what an iterator of matchAll does, and so on all of them.
-func (r *regexps) iterates(v goja.Value) goja.Value {
-	iterator, ok := v.(*goja.Object)
-	if !ok || r.iterator != nil || iterator.Prototype() == nil {
-		return v
-	}
-	r.iterator = iterator.Prototype()
-	next := function(r.iterator, "next")
-	r.h.replace(r.iterator, "next", 0, func(c goja.FunctionCall) goja.Value {
-		return r.limited(nil, nil, func() goja.Value { return next(c) })
-	})
 	return v
 }
 
@@ -296,7 +258,7 @@ func (r *regexps) stepping(symbol *goja.Symbol, of, text goja.Value) *goja.Objec
 		if err != nil {
 			panic(err)
 		}
-		must(made.DefineDataProperty("exec", r.timed, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+		must(made.DefineDataProperty("exec", r.exec, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 		e.stepping = made
 	}
 	return e.stepping

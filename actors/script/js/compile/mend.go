@@ -3,7 +3,6 @@ package compile
 import (
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/file"
@@ -58,31 +57,68 @@ func again(at file.Idx) []ast.Statement {
 	}
 }
 
-// evalInSwitch returns a direct eval in a switch that declares something, or nil. The engine
-// would take 64 GiB there, which ends the process.
-func evalInSwitch(tree *ast.Program, text string) (found *ast.CallExpression) {
-	if !strings.Contains(text, "eval") && !strings.Contains(text, `\u`) { // an escape may be in a name
-		return nil
-	}
-	evals := func(node any) bool {
-		if n, ok := node.(*ast.CallExpression); ok && callsEval(n) {
-			found = n
-		}
-		return found == nil
-	}
+// withEvalSources has each direct eval hand its source to the host first (EvalSource). Not in the
+// body of a with statement, because there all names are looked up in an object of the script.
+func withEvalSources(tree *ast.Program) {
 	walk(reflect.ValueOf(tree.Body), func(node any) bool {
-		n, ok := node.(*ast.SwitchStatement)
-		if !ok || !declares(n) {
-			return true
+		switch n := node.(type) {
+		case *ast.WithStatement:
+			return false
+		case *ast.CallExpression:
+			if !callsEval(n) {
+				break
+			}
+			if _, spread := n.ArgumentList[0].(*ast.SpreadElement); !spread {
+				n.ArgumentList[0] = &ast.CallExpression{Callee: pauseDot(EvalSource, n.Idx0()), ArgumentList: []ast.Expression{n.ArgumentList[0]}}
+			}
 		}
-		walk(reflect.ValueOf(n.Body), evals)
-		return false
+		return true
 	})
-	return found
 }
 
-// evalInSwitchText says what is wrong with it.
-const evalInSwitchText = "the embedded engine does not have eval in a switch that declares something in its cases; " + useNode
+// checkEvals refuses a direct eval whose source the host does not see, and one in a switch that
+// declares something: the engine would take 64 GiB there, which ends the process.
+func checkEvals(name string, tree *ast.Program) error {
+	var refused *ast.CallExpression
+	var in func(v reflect.Value, all bool)
+	in = func(v reflect.Value, all bool) {
+		walk(v, func(node any) bool {
+			switch n := node.(type) {
+			case *ast.SwitchStatement:
+				if !all && declares(n) {
+					in(reflect.ValueOf(n).Elem(), true)
+					return false
+				}
+			case *ast.CallExpression:
+				if callsEval(n) && (all || !isSeen(n.ArgumentList[0])) {
+					refused = n
+				}
+			}
+			return refused == nil
+		})
+	}
+	in(reflect.ValueOf(tree.Body), false)
+	if refused == nil {
+		return nil
+	}
+	p := tree.File.Position(int(refused.Idx0()) - 1)
+	return &Error{File: name, Line: p.Line, Column: p.Column, final: true,
+		Message: "the embedded engine does not have a direct eval in evaluated text, in a with, in a switch with declarations, or of spread arguments; " + useNode}
+}
+
+// isSeen reports whether an argument is that of withEvalSources.
+func isSeen(e ast.Expression) bool {
+	c, ok := e.(*ast.CallExpression)
+	if !ok {
+		return false
+	}
+	callee, ok := c.Callee.(*ast.DotExpression)
+	if !ok {
+		return false
+	}
+	of, ok := callee.Left.(*ast.Identifier)
+	return ok && of.Name == pauseName
+}
 
 func declares(n *ast.SwitchStatement) bool {
 	for _, c := range n.Body {
@@ -103,8 +139,8 @@ func declares(n *ast.SwitchStatement) bool {
 	return false
 }
 
-// callsEval reports whether the engine takes n for a direct eval.
+// callsEval reports whether n may be a direct eval of something.
 func callsEval(n *ast.CallExpression) bool {
 	id, ok := n.Callee.(*ast.Identifier)
-	return ok && id.Name == "eval"
+	return ok && id.Name == "eval" && len(n.ArgumentList) > 0
 }

@@ -17,19 +17,9 @@ const pauseName unistring.String = "troupe pause"
 // pauseProperty is the property that it reads. Its value does not matter.
 const pauseProperty unistring.String = "at"
 
-// EvalDirect and EvalSource are properties of the same object, which the code reads and
-// calls around each direct eval: what was eval(x) is pause.direct(eval(pause.source(x))).
-// Where direct is read a direct eval begins: the name eval may mean the engine's own until
-// source is read. What source returns is what the engine evaluates, what direct returns is
-// the value of it all.
-const (
-	EvalDirect = "direct"
-	EvalSource = "source"
-)
-
-// CallExec is a property of the same object, which the code calls with x and y in place of
-// x.exec(y): it may be a match of a regular expression, which may take any time.
-const CallExec = "exec"
+// EvalSource is a property of the same object, which the code calls with the source of each
+// direct eval: what was eval(x) is eval(pause.source(x)).
+const EvalSource = "source"
 
 // UseRegexps is a property of the same object, which the code of a file that has a regular
 // expression reads first.
@@ -38,13 +28,11 @@ const UseRegexps = "regexps"
 // withPauses has the code read pause.at at the start of each turn of a loop and of each
 // function: a place where whoever made the object may let the script wait, and go on.
 // The engine itself has none. Nothing else of the script changes: positions and source
-// text are those of the syntax tree, and directives stay first. It also has a direct eval
-// hand over what it evaluates (EvalDirect), and calls of exec go by the host (CallExec).
+// text are those of the syntax tree, and directives stay first.
 //
 // The body of a with statement is left as it is, because there all names are looked up
 // in an object of the script.
 func withPauses(tree *ast.Program) {
-	direct := make(map[*ast.CallExpression]bool) // those that are done
 	regexps := false
 	defer func() {
 		if whole, ok := wholeFile(tree); ok && regexps {
@@ -77,15 +65,6 @@ func withPauses(tree *ast.Program) {
 			n.Body = pausing(n.Body).(*ast.BlockStatement)
 		case *ast.ArrowFunctionLiteral:
 			n.Body = pausing(bodyOf(n.Body)).(*ast.BlockStatement)
-		case *ast.CallExpression:
-			switch {
-			case isEval(n) && !direct[n]:
-				direct[handOver(n)] = true
-			case isExec(n):
-				callee := n.Callee.(*ast.DotExpression)
-				n.ArgumentList = append([]ast.Expression{callee.Left}, n.ArgumentList...)
-				n.Callee = pauseDot(CallExec, callee.Identifier.Idx)
-			}
 		}
 		return true
 	})
@@ -151,54 +130,6 @@ func pauseDot(property unistring.String, at file.Idx) *ast.DotExpression {
 		Left:       &ast.Identifier{Name: pauseName, Idx: at},
 		Identifier: ast.Identifier{Name: property, Idx: at},
 	}
-}
-
-// isEval reports whether n may be a direct eval with a source.
-func isEval(n *ast.CallExpression) bool {
-	if !callsEval(n) || len(n.ArgumentList) == 0 {
-		return false
-	}
-	_, spread := n.ArgumentList[0].(*ast.SpreadElement)
-	return !spread
-}
-
-// isExec reports whether n is a call of a method exec, and of what can be an argument.
-func isExec(n *ast.CallExpression) bool {
-	callee, ok := n.Callee.(*ast.DotExpression)
-	if !ok || callee.Identifier.Name != CallExec {
-		return false
-	}
-	for of := callee.Left; ; {
-		switch e := of.(type) {
-		case *ast.DotExpression:
-			of = e.Left
-		case *ast.BracketExpression:
-			of = e.Left
-		case *ast.PrivateDotExpression:
-			of = e.Left
-		case *ast.CallExpression:
-			of = e.Callee
-		case *ast.SuperExpression, *ast.Optional: // a?.b.exec(c) is not called if there is no a
-			return false
-		case *ast.Identifier:
-			return e.Name != pauseName
-		default:
-			return true
-		}
-	}
-}
-
-// handOver makes eval(x), which is n, pause.direct(eval(pause.source(x))), and returns the
-// eval in there.
-func handOver(n *ast.CallExpression) *ast.CallExpression {
-	eval, at := *n, n.Idx0()
-	source := eval
-	source.Callee = pauseDot(EvalSource, at)
-	source.ArgumentList = n.ArgumentList[:1:1]
-	eval.ArgumentList = append([]ast.Expression{&source}, n.ArgumentList[1:]...)
-	n.Callee = pauseDot(EvalDirect, at)
-	n.ArgumentList = []ast.Expression{&eval}
-	return &eval
 }
 
 // pausable puts a function around a program that is one expression, whose parameter is

@@ -95,9 +95,9 @@ func assemble(name, text string, sourceMap []byte, strict, pauses bool) (program
 		return nil, err
 	}
 	withArguments(tree)
-	if n := evalInSwitch(tree, text); n != nil {
-		p := tree.File.Position(int(n.Idx0()) - 1)
-		return nil, &Error{File: name, Line: p.Line, Column: p.Column, final: true, Message: evalInSwitchText}
+	withEvalSources(tree)
+	if err := checkEvals(name, tree); err != nil {
+		return nil, err
 	}
 	if pauses {
 		withPauses(tree)

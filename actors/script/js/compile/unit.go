@@ -63,8 +63,8 @@ func (u *Unit) NodeVersion() string { return u.bundle.NodeVersion }
 // Program returns a file, by its path in the bundle, as a program whose value is
 // a function (pause) that returns the function (exports, require, module, __filename,
 // __dirname) of CommonJS; for a .json file that sets module.exports. The code reads a
-// property of pause in each turn of a loop and at each start of a function, and others
-// around each direct eval (EvalDirect). A file that is not there: fs.ErrNotExist; one that cannot be compiled: *Error.
+// property of pause in each turn of a loop and at each start of a function, and another
+// before each direct eval (EvalSource). A file that is not there: fs.ErrNotExist; one that cannot be compiled: *Error.
 func (u *Unit) Program(name string) (*goja.Program, error) {
 	f, ok := u.files[name]
 	if !ok {

@@ -39,12 +39,9 @@ type Options struct {
 	// script's files, and must be quick; it may wait, which holds up the script and
 	// changes nothing else of it. Nil: nothing is called.
 	Pause func()
-	// Eval is asked for compile.EvalDirect and compile.EvalSource, around each direct eval
-	// in the script's files. Nil: a direct eval throws.
-	Eval func(step string) goja.Value
-	// Exec is asked before the script's files call a method exec. Nil, or what it returns
-	// nil for, is called as it is.
-	Exec func(method goja.Value, c goja.FunctionCall) goja.Value
+	// Eval is called with the source of each direct eval in the script's files, before the
+	// engine gets it. Nil: nothing is called.
+	Eval func(c goja.FunctionCall)
 	// Regexps is called before the code of a file runs that has a regular expression. Nil:
 	// nothing is called.
 	Regexps func()
