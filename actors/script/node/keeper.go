@@ -7,10 +7,12 @@ import (
 	"time"
 )
 
-// sampleInterval is the least time between two looks at what children use. It bounds
-// by how much a child may pass a limit before it is ended. A look reads of every
-// process of the system, 20 us each: with thousands of them, looks are rarer, so that
-// they take no more than one part in sampleShare of a processor.
+// sampleInterval is the minimum time between two samples of what children use. It bounds
+// by how much a child may exceed a limit before it is ended. A sample reads every process
+// of the system, 20 us of processor time each: with thousands of processes, samples are
+// rarer, so that they take at most one part in sampleShare of a processor. Time in which
+// the keeper only waited for a processor does not count: a busy machine is no reason to
+// watch less.
 const (
 	sampleInterval = 250 * time.Millisecond
 	sampleShare    = 50
@@ -26,6 +28,7 @@ type keeper struct {
 	ends   chan int // process ids
 	stops  chan struct{}
 	over   chan struct{}
+	sample func() map[int]usage
 }
 
 type start struct {
@@ -37,7 +40,7 @@ type start struct {
 }
 
 func newKeeper() *keeper {
-	return &keeper{starts: make(chan start), ends: make(chan int), stops: make(chan struct{}), over: make(chan struct{})}
+	return &keeper{starts: make(chan start), ends: make(chan int), stops: make(chan struct{}), over: make(chan struct{}), sample: sample}
 }
 
 func (k *keeper) run() {
@@ -67,9 +70,9 @@ func (k *keeper) run() {
 				ticker.Stop()
 			}
 		case <-ticker.C:
-			began := time.Now()
-			all := sample()
-			ticker.Reset(max(sampleInterval, sampleShare*time.Since(began)))
+			before := threadTime()
+			all := k.sample()
+			ticker.Reset(max(sampleInterval, sampleShare*(threadTime()-before)))
 			for pid, use := range children {
 				use(all[pid])
 			}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
+	"time"
 )
 
 // watches: memory and processor time are watched on Linux only; elsewhere a script
@@ -38,3 +39,5 @@ func lock(string) (*os.File, error) { return nil, errors.ErrUnsupported }
 func own(fs.FileInfo) bool { return false }
 
 func sample() map[int]usage { return nil }
+
+func threadTime() time.Duration { return 0 }
