@@ -41,6 +41,14 @@ func line(text string) script.Line {
 
 func read(t *testing.T, s *Store, id messages.GameSessionID) string {
 	t.Helper()
+	s.mu.Lock()
+	l := s.logs[id]
+	s.mu.Unlock()
+	for range 30 { // Read waits for a second only, which is little for the disk of a busy machine
+		if l != nil {
+			s.awaitWritten(l)
+		}
+	}
 	r, err := s.Read(id)
 	if err != nil {
 		t.Fatalf("%s: %v", id, err)
