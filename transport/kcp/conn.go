@@ -174,7 +174,7 @@ func (c *Conn) onAlive(pong []byte) { c.handler.OnAlive(pong) }
 
 // onClosed implements owner: it releases the frames and the ticket, and reports the end.
 func (c *Conn) onClosed(how ended) {
-	defer c.l.forget(c)
+	defer c.l.conns.Remove(c)
 	c.e.lock()
 	for _, f := range c.sends {
 		f.Release()

@@ -9,6 +9,7 @@ import (
 	"troupe/messages/counters"
 	"troupe/transport"
 	"troupe/transport/dtls"
+	"troupe/transport/internal/openset"
 )
 
 // Listener is the Acceptor of a dtls.Endpoint, and makes a connection of each
@@ -18,10 +19,10 @@ type Listener struct {
 	acceptor transport.Acceptor
 	workers  *workerPool
 
+	conns openset.Set[*Conn]
+
 	mu     sync.Mutex
-	conns  map[*Conn]struct{}
 	closed bool
-	empty  chan struct{} // closed when conns is empty; made by Wait
 }
 
 // idleWorkersMax is how many idle goroutines are kept for the handover.
@@ -30,7 +31,7 @@ const idleWorkersMax = 16
 // NewListener returns a Listener that asks acceptor about each new connection. The goroutine
 // of the handshake calls acceptor, which must not block.
 func NewListener(o Options, acceptor transport.Acceptor) *Listener {
-	return &Listener{opt: o.withDefaults(), acceptor: acceptor, workers: newWorkerPool(idleWorkersMax), conns: make(map[*Conn]struct{})}
+	return &Listener{opt: o.withDefaults(), acceptor: acceptor, workers: newWorkerPool(idleWorkersMax)}
 }
 
 // Accept implements dtls.Acceptor.
@@ -62,8 +63,8 @@ func (l *Listener) accept(carrier Carrier) *engine {
 	ticket.OnEvict(func() { c.Close(messages.CloseTryLater) })
 	l.opt.Counters.Accepted.Add(counters.KCP, 1)
 	l.opt.Counters.Connections.Add(counters.KCP, 1)
+	l.conns.Add(c)
 	l.mu.Lock()
-	l.conns[c] = struct{}{}
 	closed = l.closed
 	l.mu.Unlock()
 	if closed {
@@ -104,56 +105,17 @@ func (l *Listener) Close() {
 
 // CloseAll closes every open connection with a reason, each as Conn.Close does,
 // and returns at once.
-func (l *Listener) CloseAll(reason messages.CloseReason) {
-	l.mu.Lock()
-	all := make([]*Conn, 0, len(l.conns))
-	for c := range l.conns {
-		all = append(all, c)
-	}
-	l.mu.Unlock()
-	for _, c := range all {
-		c.Close(reason)
-	}
-}
+func (l *Listener) CloseAll(reason messages.CloseReason) { l.conns.CloseAll(reason) }
 
 // Wait returns once no connection is open, or with an error when ctx ends
 // before. Call it after Close and CloseAll. A connection whose peer sent a bye does not
 // count as open, although it answers repeated byes for one second.
 func (l *Listener) Wait(ctx context.Context) error {
-	for {
-		l.mu.Lock()
-		left := len(l.conns)
-		if left == 0 {
-			l.mu.Unlock()
-			return nil
-		}
-		if l.empty == nil {
-			l.empty = make(chan struct{})
-		}
-		empty := l.empty
-		l.mu.Unlock()
-		select {
-		case <-empty:
-		case <-ctx.Done():
-			return fmt.Errorf("kcp: %d connections open: %w", left, context.Cause(ctx))
-		}
+	if err := l.conns.Wait(ctx); err != nil {
+		return fmt.Errorf("kcp: %w", err)
 	}
+	return nil
 }
 
 // Len returns the number of open connections.
-func (l *Listener) Len() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.conns)
-}
-
-// forget takes an ended connection off the list.
-func (l *Listener) forget(c *Conn) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.conns, c)
-	if len(l.conns) == 0 && l.empty != nil {
-		close(l.empty)
-		l.empty = nil
-	}
-}
+func (l *Listener) Len() int { return l.conns.Len() }

@@ -130,7 +130,7 @@ func (c *Conn) run(acceptor transport.Acceptor) {
 	}
 	end := c.finish(code, err)
 	c.guard(func() { handler.OnClosed(end) })
-	c.l.forget(c)
+	c.l.conns.Remove(c)
 }
 
 // finish closes the socket, decently where that is possible, frees what the

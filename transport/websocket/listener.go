@@ -11,6 +11,7 @@ import (
 
 	"troupe/messages"
 	"troupe/transport"
+	"troupe/transport/internal/openset"
 )
 
 // Listener accepts WebSocket connections on one address. Make it with Listen,
@@ -24,13 +25,13 @@ type Listener struct {
 
 	handshakes sync.WaitGroup // handshakes under way
 
+	conns openset.Set[*Conn]
+
 	mu          sync.Mutex
 	handshaking map[*handshakingConn]struct{}
 	acceptor    transport.Acceptor // set by Serve
 	closed      bool
-	conns       map[*Conn]struct{}
 	served      chan struct{} // closed when Serve has returned; nil before Serve
-	empty       chan struct{} // closed when conns is empty; made by who waits
 }
 
 // Listen opens the socket. Connections wait in the kernel's queue until Serve.
@@ -61,7 +62,7 @@ func Listen(opt Options) (*Listener, error) {
 }
 
 func newListener(opt Options) *Listener {
-	l := &Listener{opt: opt, upgrader: newUpgrader(opt), handshaking: make(map[*handshakingConn]struct{}), conns: make(map[*Conn]struct{})}
+	l := &Listener{opt: opt, upgrader: newUpgrader(opt), handshaking: make(map[*handshakingConn]struct{})}
 	l.readers.New = newHeaderReader
 	return l
 }
@@ -136,47 +137,19 @@ func (l *Listener) Close(ctx context.Context) error {
 
 // CloseAll closes every open connection with a reason, each as Conn.Close does,
 // and returns at once.
-func (l *Listener) CloseAll(reason messages.CloseReason) {
-	l.mu.Lock()
-	all := make([]*Conn, 0, len(l.conns))
-	for c := range l.conns {
-		all = append(all, c)
-	}
-	l.mu.Unlock()
-	for _, c := range all {
-		c.Close(reason)
-	}
-}
+func (l *Listener) CloseAll(reason messages.CloseReason) { l.conns.CloseAll(reason) }
 
 // Wait returns once no connection is open, or with an error when ctx ends
 // before. Call it after Close and CloseAll.
 func (l *Listener) Wait(ctx context.Context) error {
-	for {
-		l.mu.Lock()
-		left := len(l.conns)
-		if left == 0 {
-			l.mu.Unlock()
-			return nil
-		}
-		if l.empty == nil {
-			l.empty = make(chan struct{})
-		}
-		empty := l.empty
-		l.mu.Unlock()
-		select {
-		case <-empty:
-		case <-ctx.Done():
-			return fmt.Errorf("websocket: %d connections open: %w", left, context.Cause(ctx))
-		}
+	if err := l.conns.Wait(ctx); err != nil {
+		return fmt.Errorf("websocket: %w", err)
 	}
+	return nil
 }
 
 // Len returns the number of open connections.
-func (l *Listener) Len() int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return len(l.conns)
-}
+func (l *Listener) Len() int { return l.conns.Len() }
 
 func (l *Listener) closing() bool {
 	l.mu.Lock()
@@ -208,25 +181,14 @@ func (l *Listener) open(v *handshakingConn, early []byte) {
 // start runs c in a goroutine of its own, whose stack is small; the
 // goroutine of the handshake has a grown stack and ends now.
 func (l *Listener) start(c *Conn) {
+	l.conns.Add(c)
 	l.mu.Lock()
-	l.conns[c] = struct{}{}
 	acceptor, closed := l.acceptor, l.closed
 	l.mu.Unlock()
 	if closed {
 		c.Close(messages.CloseGoingAway) // came through while Close was called
 	}
 	go c.run(acceptor)
-}
-
-// forget takes an ended connection off the list.
-func (l *Listener) forget(c *Conn) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	delete(l.conns, c)
-	if len(l.conns) == 0 && l.empty != nil {
-		close(l.empty)
-		l.empty = nil
-	}
 }
 
 // tune sets the socket options. A failure costs comfort, not correctness.

@@ -1,0 +1,87 @@
+package openset
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"troupe/messages"
+)
+
+// Conn is a connection that a Set can close.
+type Conn interface {
+	comparable
+	Close(reason messages.CloseReason)
+}
+
+// Set is the open connections of one listener. The zero value is empty. All methods are
+// safe for concurrent use.
+type Set[C Conn] struct {
+	mu    sync.Mutex
+	conns map[C]struct{}
+	empty chan struct{} // closed when conns is empty; made by Wait
+}
+
+// Add adds an open connection.
+func (s *Set[C]) Add(c C) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conns == nil {
+		s.conns = make(map[C]struct{})
+	}
+	s.conns[c] = struct{}{}
+}
+
+// Remove removes a connection that has ended. It does nothing if the set does not have it.
+func (s *Set[C]) Remove(c C) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.conns, c)
+	if len(s.conns) == 0 && s.empty != nil {
+		close(s.empty)
+		s.empty = nil
+	}
+}
+
+// Len returns the number of open connections.
+func (s *Set[C]) Len() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.conns)
+}
+
+// CloseAll closes every open connection with a reason, each as its Close does, and returns
+// without waiting for their ends.
+func (s *Set[C]) CloseAll(reason messages.CloseReason) {
+	s.mu.Lock()
+	all := make([]C, 0, len(s.conns))
+	for c := range s.conns {
+		all = append(all, c)
+	}
+	s.mu.Unlock()
+	for _, c := range all {
+		c.Close(reason)
+	}
+}
+
+// Wait returns once no connection is open, or with an error when ctx ends before.
+func (s *Set[C]) Wait(ctx context.Context) error {
+	for {
+		s.mu.Lock()
+		left := len(s.conns)
+		if left == 0 {
+			s.mu.Unlock()
+			return nil
+		}
+		if s.empty == nil {
+			s.empty = make(chan struct{})
+		}
+		empty := s.empty
+		s.mu.Unlock()
+		select {
+		case <-empty:
+		case <-ctx.Done():
+			return fmt.Errorf("%d connections open: %w", left, context.Cause(ctx))
+		}
+	}
+}

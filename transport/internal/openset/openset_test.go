@@ -1,0 +1,54 @@
+package openset
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"testing/synctest"
+
+	"troupe/messages"
+)
+
+type conn struct{ closed messages.CloseReason }
+
+func (c *conn) Close(r messages.CloseReason) { c.closed = r }
+
+func TestWaitEndsWithTheLastConnection(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s Set[*conn]
+		if err := s.Wait(t.Context()); err != nil {
+			t.Fatalf("of an empty set: %v", err)
+		}
+		a, b := new(conn), new(conn)
+		s.Add(a)
+		s.Add(b)
+		over := make(chan error, 1)
+		go func() { over <- s.Wait(t.Context()) }()
+		synctest.Wait()
+		s.CloseAll(messages.CloseGoingAway)
+		if a.closed != messages.CloseGoingAway || b.closed != messages.CloseGoingAway {
+			t.Errorf("closed with %v and %v", a.closed, b.closed)
+		}
+		s.Remove(a)
+		s.Remove(a)
+		synctest.Wait()
+		if len(over) > 0 || s.Len() != 1 {
+			t.Errorf("one is open: %d of them, over: %v", s.Len(), len(over) > 0)
+		}
+		s.Remove(b)
+		if err := <-over; err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestWaitEndsWithItsContext(t *testing.T) {
+	var s Set[*conn]
+	s.Add(new(conn))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	enough := errors.New("enough")
+	cancel(enough)
+	if err := s.Wait(ctx); !errors.Is(err, enough) {
+		t.Error(err)
+	}
+}
