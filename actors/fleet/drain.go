@@ -13,7 +13,7 @@ import (
 // Errors of Drain and CancelDrain.
 var (
 	ErrDrainCancelled = errors.New("the drain was cancelled")
-	ErrNotDraining    = errors.New("the host does not drain")
+	ErrNotDraining    = errors.New("the host is not draining")
 	ErrDrainTooLate   = errors.New("the drain cannot be cancelled any more: its games are over, or its grace is")
 )
 

@@ -20,23 +20,23 @@ import (
 type adminCommand struct {
 	Keys struct {
 		List keysCommand    `cmd:"" default:"withargs" help:"Print the access keys of a configuration, without their secrets."`
-		New  newKeysCommand `cmd:"" help:"Make up a new access key. Nothing is stored: put it into the configuration."`
+		New  newKeysCommand `cmd:"" help:"Generate an access key. It is not stored: add it to the configuration."`
 	} `cmd:"" help:"Access keys of the service API."`
 	Sessions   sessionsCommand   `cmd:"" help:"List game sessions."`
 	Players    playersCommand    `cmd:"" help:"List player sessions."`
 	Placements placementsCommand `cmd:"" help:"Describe placements."`
 	Queues     queuesCommand     `cmd:"" help:"List game session queues."`
-	Drain      drainCommand      `cmd:"" help:"Have the host take no new game sessions and seats, and end when its games have, or its grace is over."`
+	Drain      drainCommand      `cmd:"" help:"Drain the host: it accepts no new game sessions, placements and players, and exits when its game sessions have ended or the grace is over."`
 }
 
-// asked are the flags of what asks a host.
-type asked struct {
+// listFlags are the flags of commands that list records of a host.
+type listFlags struct {
 	endpoint
-	JSON bool `name:"json" help:"Print JSON, with the members of the API."`
+	JSON bool `name:"json" help:"Print JSON, with the member names of the API."`
 }
 
-// list asks and prints one list.
-func list[T any](c *asked, s streams, ask func(context.Context, *admin.Client) ([]T, error), table func(io.Writer, []T) error) error {
+// list fetches and prints one list.
+func list[T any](c *listFlags, s streams, ask func(context.Context, *admin.Client) ([]T, error), table func(io.Writer, []T) error) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
 	o := admin.Options{Endpoint: c.Endpoint, Region: c.Region, AccessKey: c.AccessKey, SecretKey: c.SecretKey, SessionToken: c.SessionToken}
@@ -57,71 +57,71 @@ func list[T any](c *asked, s streams, ask func(context.Context, *admin.Client) (
 }
 
 type sessionsCommand struct {
-	asked
-	Fleet       string `placeholder:"ID" help:"Of this fleet. Without fleet, alias and game session: of all fleets."`
-	Alias       string `placeholder:"ID" help:"Of the fleet of this alias."`
-	GameSession string `placeholder:"ARN" help:"This one."`
-	Location    string `placeholder:"NAME" help:"At this location of the fleet or alias."`
-	Status      string `placeholder:"STATUS" help:"With this status: ACTIVATING, ACTIVE, TERMINATING, TERMINATED or ERROR."`
+	listFlags
+	Fleet       string `placeholder:"ID" help:"Only game sessions of this fleet. Without --fleet, --alias and --game-session: of all fleets."`
+	Alias       string `placeholder:"ID" help:"Only game sessions of this alias's fleet."`
+	GameSession string `placeholder:"ARN" help:"Only this game session."`
+	Location    string `placeholder:"NAME" help:"Only game sessions at this location of the fleet or alias."`
+	Status      string `placeholder:"STATUS" help:"Only game sessions with this status: ACTIVATING, ACTIVE, TERMINATING, TERMINATED or ERROR."`
 }
 
 // Run lists game sessions.
 func (c *sessionsCommand) Run(s streams) error {
-	return list(&c.asked, s, func(ctx context.Context, a *admin.Client) ([]admin.GameSession, error) {
+	return list(&c.listFlags, s, func(ctx context.Context, a *admin.Client) ([]admin.GameSession, error) {
 		return a.GameSessions(ctx, admin.Sessions{Fleet: c.Fleet, Alias: c.Alias, GameSession: c.GameSession, Location: c.Location, Status: c.Status})
 	}, admin.PrintGameSessions)
 }
 
 type playersCommand struct {
-	asked
-	GameSession   string `placeholder:"ARN" help:"Of this game session. Without it, player and player session: of all that are ACTIVE."`
-	Player        string `placeholder:"ID" help:"Of this player."`
-	PlayerSession string `placeholder:"ID" help:"This one."`
-	Fleet         string `placeholder:"ID" help:"Of the ACTIVE game sessions of this fleet."`
-	Status        string `placeholder:"STATUS" help:"With this status: RESERVED, ACTIVE, COMPLETED or TIMEDOUT. Not with player or player session."`
+	listFlags
+	GameSession   string `placeholder:"ARN" help:"Only player sessions of this game session. Without --game-session, --player and --player-session: of all ACTIVE game sessions."`
+	Player        string `placeholder:"ID" help:"Only player sessions of this player."`
+	PlayerSession string `placeholder:"ID" help:"Only this player session."`
+	Fleet         string `placeholder:"ID" help:"Only player sessions in ACTIVE game sessions of this fleet."`
+	Status        string `placeholder:"STATUS" help:"Only player sessions with this status: RESERVED, ACTIVE, COMPLETED or TIMEDOUT. Has no effect with --player or --player-session."`
 }
 
 // Run lists player sessions.
 func (c *playersCommand) Run(s streams) error {
-	return list(&c.asked, s, func(ctx context.Context, a *admin.Client) ([]admin.PlayerSession, error) {
+	return list(&c.listFlags, s, func(ctx context.Context, a *admin.Client) ([]admin.PlayerSession, error) {
 		return a.PlayerSessions(ctx, admin.Players{GameSession: c.GameSession, Player: c.Player, PlayerSession: c.PlayerSession, Fleet: c.Fleet, Status: c.Status})
 	}, admin.PrintPlayerSessions)
 }
 
 type placementsCommand struct {
-	asked
-	IDs []string `arg:"" name:"placement" help:"Ids of placements: the service API has no list of them."`
+	listFlags
+	IDs []string `arg:"" name:"placement" help:"Ids of the placements to describe. The service API cannot list placements."`
 }
 
 // Run describes placements.
 func (c *placementsCommand) Run(s streams) error {
-	return list(&c.asked, s, func(ctx context.Context, a *admin.Client) ([]admin.Placement, error) {
+	return list(&c.listFlags, s, func(ctx context.Context, a *admin.Client) ([]admin.Placement, error) {
 		return a.Placements(ctx, c.IDs)
 	}, admin.PrintPlacements)
 }
 
 type queuesCommand struct {
-	asked
-	Names []string `arg:"" optional:"" name:"queue" help:"Names of queues. Without them: all."`
+	listFlags
+	Names []string `arg:"" optional:"" name:"queue" help:"Names of the queues to list. Without them: all queues."`
 }
 
 // Run lists queues.
 func (c *queuesCommand) Run(s streams) error {
-	return list(&c.asked, s, func(ctx context.Context, a *admin.Client) ([]admin.Queue, error) {
+	return list(&c.listFlags, s, func(ctx context.Context, a *admin.Client) ([]admin.Queue, error) {
 		return a.Queues(ctx, c.Names)
 	}, admin.PrintQueues)
 }
 
 type keysCommand struct {
-	Config string `placeholder:"FILE" help:"The configuration file of the host."`
+	Config string `placeholder:"FILE" help:"Configuration file of the host."`
 	JSON   bool   `name:"json" help:"Print JSON."`
 }
 
-// keyShown is an access key without what is secret about it.
+// keyShown is an access key without its secrets.
 type keyShown struct {
 	ID           string
-	Secret       string // where it comes from
-	SessionToken bool   // callers must show one
+	Secret       string // where the secret comes from
+	SessionToken bool   // callers must send a session token
 	Allow        []string
 	Rate         float64 // calls a second; 0: no limit
 	Burst        int
@@ -163,7 +163,7 @@ type newKeysCommand struct {
 	JSON bool `name:"json" help:"Print JSON."`
 }
 
-// Run makes up a key.
+// Run generates a key.
 func (c *newKeysCommand) Run(s streams) error {
 	id, secret := awswire.NewKey()
 	if c.JSON {

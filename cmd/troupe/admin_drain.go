@@ -19,13 +19,13 @@ import (
 
 type drainCommand struct {
 	endpoint
-	Cancel bool           `xor:"how" help:"Cancel the drain: the host takes new game sessions again."`
-	Grace  *time.Duration `xor:"how" placeholder:"DURATION" help:"How long game sessions with players may go on, instead of drain.grace."`
-	Show   bool           `xor:"how" help:"Change nothing: print how far a drain is."`
+	Cancel bool           `xor:"how" help:"Cancel the drain: the host accepts new game sessions again."`
+	Grace  *time.Duration `xor:"how" placeholder:"DURATION" help:"How long game sessions with players may continue (the host's drain.grace by default)."`
+	Show   bool           `xor:"how" help:"Only print the progress of a drain."`
 	JSON   bool           `name:"json" help:"Print JSON."`
 }
 
-// Run begins a drain, cancels it or shows it.
+// Run starts a drain, cancels it or shows its progress.
 func (c *drainCommand) Run(s streams) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
@@ -56,21 +56,21 @@ func (c *drainCommand) Run(s streams) error {
 	return nil
 }
 
-// printDrain says in a line how far a drain is.
+// printDrain prints the progress of a drain in one line.
 func printDrain(out io.Writer, d *ops.DrainState) {
 	games := fmt.Sprintf("%s, %s", count(d.GameSessions, "game session"), count(d.Players, "player"))
 	if d.Detached > 0 {
 		games += fmt.Sprintf(" (%d detached)", d.Detached)
 	}
 	if !d.Draining {
-		fmt.Fprintf(out, "the host does not drain: %s\n", games)
+		fmt.Fprintf(out, "the host is not draining: %s\n", games)
 		return
 	}
 	left := time.Duration(d.GraceSeconds * float64(time.Second)).Round(time.Second)
-	fmt.Fprintf(out, "draining: %s left; what has not ended in %v will be ended\n", games, left)
+	fmt.Fprintf(out, "draining: %s left; game sessions that have not ended in %v are terminated\n", games, left)
 }
 
-// count is a number of things.
+// count returns a number with its noun.
 func count(n int64, of string) string {
 	if n == 1 {
 		return "1 " + of

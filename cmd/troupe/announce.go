@@ -9,8 +9,8 @@ import (
 	"troupe/transport/host"
 )
 
-// announce writes the addresses as one JSON object. Whoever waits for the file
-// sees all of it or nothing.
+// announce writes the addresses as one JSON object. The file appears atomically, so a
+// process that waits for it never reads a part.
 func announce(path string, a host.Announcement) (err error) {
 	defer func() {
 		if err != nil {

@@ -14,8 +14,8 @@ import (
 )
 
 type backupCommand struct {
-	Store string `required:"" placeholder:"FILE" help:"The store, as store.path names it. A host may be using it."`
-	Out   string `arg:"" name:"out" help:"File to write, which is not there yet."`
+	Store string `required:"" placeholder:"FILE" help:"The store file (store.path). A host may be using it."`
+	Out   string `arg:"" name:"out" help:"Backup file to write. It must not exist yet."`
 }
 
 // Run writes a backup and checks it.
@@ -29,17 +29,17 @@ func (c *backupCommand) Run(s streams) error {
 	summarize(s.out, "written and checked: "+c.Out, sum)
 	if n := len(sum.Damaged); n > 0 {
 		showDamaged(s.out, sum.Damaged)
-		return fmt.Errorf("%s is written, with %d damaged records of the store: see troupe store check", c.Out, n)
+		return fmt.Errorf("%s is written, but %d records of the store are damaged: see troupe store check", c.Out, n)
 	}
 	return nil
 }
 
 type restoreCommand struct {
-	Store string `required:"" placeholder:"FILE" help:"The store to replace, as store.path names it. No host may be using it."`
-	In    string `arg:"" name:"in" help:"The backup."`
+	Store string `required:"" placeholder:"FILE" help:"The store file to replace (store.path). No host may be using it."`
+	In    string `arg:"" name:"in" help:"Backup file to restore."`
 }
 
-// Run checks a backup and puts it in the place of a store.
+// Run checks a backup and replaces a store with it.
 func (c *restoreCommand) Run(s streams) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
@@ -49,7 +49,7 @@ func (c *restoreCommand) Run(s streams) error {
 	}
 	summarize(s.out, "checked and restored: "+c.Store, sum)
 	if sum.Replaced != "" {
-		fmt.Fprintf(s.out, "what was there is now %s\n", sum.Replaced)
+		fmt.Fprintf(s.out, "the old store is kept as %s\n", sum.Replaced)
 	}
 	return nil
 }

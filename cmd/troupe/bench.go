@@ -14,30 +14,30 @@ import (
 )
 
 type benchCommand struct {
-	ReconnectStorm stormCommand `cmd:"" help:"Cut players off, one at a time and all at once, and see how they come back."`
+	ReconnectStorm stormCommand `cmd:"" help:"Cut players' connections, one at a time and then all at once, and measure how long they take to reconnect."`
 }
 
 type stormCommand struct {
-	Endpoint  string        `aliases:"api" placeholder:"URL" help:"Service API of a running host, whose limits per address must be lifted. Without it a host is started."`
-	Set       []string      `placeholder:"KEY=VALUE" sep:"none" help:"A setting of the host that is started; may be repeated."`
+	Endpoint  string        `aliases:"api" placeholder:"URL" help:"Service API of a running host. Its limits per IP address must be raised. Without it, a host is started."`
+	Set       []string      `placeholder:"KEY=VALUE" sep:"none" help:"Set a configuration key of the host that is started. May be repeated."`
 	Region    string        `default:"us-east-1" placeholder:"NAME" help:"Region of the host (${default})."`
 	Fleet     string        `default:"fleet-dev" placeholder:"ID" help:"Fleet to play on (${default})."`
 	Transport string        `enum:"ws,kcp" default:"ws" help:"ws or kcp (${default})."`
-	Players   int           `default:"5000" help:"Players (${default})."`
-	Room      int           `default:"10" help:"Players of a game session (${default})."`
+	Players   int           `default:"5000" help:"Number of players (${default})."`
+	Room      int           `default:"10" help:"Players per game session (${default})."`
 	Rate      float64       `default:"0.5" placeholder:"HZ" help:"Messages per second and player, each to its whole game session (${default})."`
 	Payload   int           `default:"64" placeholder:"BYTES" help:"Payload of a message (${default})."`
-	Single    int           `default:"200" placeholder:"N" help:"Cuts one at a time, before the one of all (${default})."`
-	Every     time.Duration `default:"20ms" placeholder:"D" help:"Time between those (${default})."`
-	Seed      uint64        `default:"1" help:"Seed of who is cut (${default})."`
-	Patience  time.Duration `default:"30s" placeholder:"D" help:"How long all may take to be back, and the last messages to arrive (${default})."`
-	JSON      string        `name:"json" placeholder:"FILE" help:"Write the result there."`
-	BarP99    float64       `name:"bar-p99" placeholder:"MS" help:"Fail if the p99 of single resumes is above."`
-	BarBack   float64       `name:"bar-back" placeholder:"SECONDS" help:"Fail if the last one of all is back later."`
-	BarExact  bool          `name:"bar-exact" help:"Fail if anything was lost or came twice."`
+	Single    int           `default:"200" placeholder:"N" help:"How many connections to cut one at a time, before all are cut (${default})."`
+	Every     time.Duration `default:"20ms" placeholder:"D" help:"Time between single cuts (${default})."`
+	Seed      uint64        `default:"1" help:"Seed of the random choice of players to cut (${default})."`
+	Patience  time.Duration `default:"30s" placeholder:"D" help:"How long all players may take to reconnect, and the last messages to arrive (${default})."`
+	JSON      string        `name:"json" placeholder:"FILE" help:"Write the result to this file."`
+	BarP99    float64       `name:"bar-p99" placeholder:"MS" help:"Fail if the p99 of single reconnects is above this."`
+	BarBack   float64       `name:"bar-back" placeholder:"SECONDS" help:"Fail if reconnecting all players takes longer than this."`
+	BarExact  bool          `name:"bar-exact" help:"Fail if a message was lost or arrived twice."`
 }
 
-// Run measures, prints and stores.
+// Run measures, prints the result and writes it to the JSON file.
 func (c *stormCommand) Run(s streams) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
@@ -66,15 +66,15 @@ func (c *stormCommand) Run(s streams) error {
 	return c.judge(&r)
 }
 
-// judge holds the result against the bars that are set.
+// judge compares the result with the bars that are set.
 func (c *stormCommand) judge(r *storm.Result) error {
 	switch {
 	case r.Failed > 0:
-		return fmt.Errorf("%d players did not come back", r.Failed)
+		return fmt.Errorf("%d players did not reconnect", r.Failed)
 	case c.BarP99 > 0 && r.Single.P99 > c.BarP99:
-		return fmt.Errorf("p99 of single resumes is %.2f ms, the bar %.2f", r.Single.P99, c.BarP99)
+		return fmt.Errorf("the p99 of single reconnects is %.2f ms, above the bar of %.2f ms", r.Single.P99, c.BarP99)
 	case c.BarBack > 0 && r.StormSeconds > c.BarBack:
-		return fmt.Errorf("all were back after %.2f s, the bar is %.2f", r.StormSeconds, c.BarBack)
+		return fmt.Errorf("reconnecting all players took %.2f s, longer than the bar of %.2f s", r.StormSeconds, c.BarBack)
 	case c.BarExact && r.Lost+r.Duplicated+r.Unsent+r.Gaps > 0:
 		return fmt.Errorf("lost %d, duplicated %d, unsent %d, gaps %d", r.Lost, r.Duplicated, r.Unsent, r.Gaps)
 	}

@@ -20,22 +20,22 @@ const defaultFleet = "fleet-dev"
 
 type clientCommand struct {
 	endpoint
-	Fleet       string        `xor:"place" placeholder:"ID" help:"Fleet to play on (fleet-dev, unless there is an alias)."`
-	Alias       string        `xor:"place" placeholder:"ID" help:"Alias to play on, instead of a fleet."`
-	GameSession string        `placeholder:"ARN" help:"Join this game session. Without it: one with room, or a new one."`
-	Player      string        `placeholder:"NAME" help:"Player id; with --bots its beginning. Made up if absent."`
-	Bots        int           `placeholder:"N" help:"Let N bots play instead of you, and count what arrives."`
+	Fleet       string        `xor:"destination" placeholder:"ID" help:"Fleet to play on (fleet-dev, unless --alias is given)."`
+	Alias       string        `xor:"destination" placeholder:"ID" help:"Alias to play on, instead of a fleet."`
+	GameSession string        `placeholder:"ARN" help:"Join this game session. Without it: join one that has free seats, or create one."`
+	Player      string        `placeholder:"NAME" help:"Player id; with --bots the prefix of the bots' player ids. Without it: a random one."`
+	Bots        int           `placeholder:"N" help:"Let N bots play instead of you, and count the messages that arrive."`
 	Rate        float64       `default:"5" placeholder:"HZ" help:"Messages per second and bot (${default})."`
 	Duration    time.Duration `placeholder:"D" help:"How long bots play. Without it: until Ctrl-C."`
 	Payload     int           `default:"64" placeholder:"BYTES" help:"Payload of the bots' messages (${default}; at least 31)."`
-	Group       int32         `placeholder:"G" help:"Join this group first. Bots join 1 unless told otherwise."`
-	Fast        bool          `help:"Use the fast channel. Bots then send every other message by it."`
-	Transport   string        `enum:"ws,wss,kcp,auto" default:"ws" help:"ws, wss, kcp, or auto: kcp, and wss where that does not get through (${default})."`
-	KCPAddr     string        `name:"kcp-addr" placeholder:"ADDR" help:"host:port of KCP. Without it: port 33402 where the game session is."`
-	ServerName  string        `placeholder:"NAME" help:"Name that the host's certificate must carry. Without it: the one connected to."`
-	Drop        time.Duration `placeholder:"D" help:"Cut the own network every D, at first after a part of it."`
-	For         time.Duration `placeholder:"D" help:"How long it stays cut with --drop; without it: no longer than it takes to come back."`
-	Quiet       bool          `short:"q" help:"Print less: only what is said; for bots only trouble and the table."`
+	Group       int32         `placeholder:"G" help:"Join this group first. Bots join group 1 by default."`
+	Fast        bool          `help:"Use the fast channel (UDP). Bots then send every other message over it."`
+	Transport   string        `enum:"ws,wss,kcp,auto" default:"ws" help:"ws, wss, kcp, or auto: kcp, or wss if kcp does not get through (${default})."`
+	KCPAddr     string        `name:"kcp-addr" placeholder:"ADDR" help:"host:port of KCP. Without it: port 33402 of the game session's host."`
+	ServerName  string        `placeholder:"NAME" help:"Name that the host's certificate must have. Without it: the name of the address connected to."`
+	Drop        time.Duration `placeholder:"D" help:"Simulate a network failure every D; the first one comes after a random part of D."`
+	For         time.Duration `placeholder:"D" help:"Duration of each network failure of --drop. Without it: the client reconnects at once."`
+	Quiet       bool          `short:"q" help:"Print less: only chat messages; with --bots only errors and the final table."`
 }
 
 // Run plays until the end of the input, the duration or a signal; a second
@@ -75,7 +75,7 @@ func (c *clientCommand) Run(s streams) error {
 	}, s.out)
 }
 
-// tls is what the host's certificate is checked against.
+// tls returns the configuration that the host's certificate is checked with.
 func (c *clientCommand) tls() (*tls.Config, error) {
 	config, err := trusting(c.CA)
 	if err != nil {
@@ -85,8 +85,8 @@ func (c *clientCommand) tls() (*tls.Config, error) {
 	return config, nil
 }
 
-// trusting is a configuration that trusts the certificates in a file; without one,
-// the system's.
+// trusting returns a configuration that trusts the certificates in a file, or the
+// system's without one.
 func trusting(file string) (*tls.Config, error) {
 	config := new(tls.Config)
 	if file == "" {

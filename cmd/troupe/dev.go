@@ -11,16 +11,16 @@ import (
 
 type devCommand struct {
 	settings
-	Script string `arg:"" optional:"" name:"script" placeholder:"SCRIPT" help:"The game's logic: a JavaScript or TypeScript file with what lies beside it, a folder, or a .zip. It is checked and used on each save. Without it, game sessions are relays."`
-	Main   string `placeholder:"FILE" help:"Which file of a folder or .zip to start; otherwise main of its package.json, or the only one."`
-	Engine string `enum:",embedded,node" default:"" placeholder:"ENGINE" help:"Run the script in the embedded engine, or in node; otherwise as its package.json says."`
+	Script string `arg:"" optional:"" name:"script" placeholder:"SCRIPT" help:"The game's logic: a JavaScript or TypeScript file (which may import files beside it), a folder, or a .zip. It is checked and reloaded on each save. Without it, game sessions only relay messages."`
+	Main   string `placeholder:"FILE" help:"File of the folder or .zip to start. Without it: main of its package.json, or its only file."`
+	Engine string `enum:",embedded,node" default:"" placeholder:"ENGINE" help:"Engine for the script: embedded or node. Without it: as its package.json says."`
 }
 
-// devGrace is long enough for a message that is under way, and short enough for
-// somebody who waits for the prompt.
+// devGrace is long enough for messages in transit, and short enough for a person who
+// waits for the prompt.
 const devGrace = time.Second
 
-// Run serves with the defaults for development.
+// Run runs a host with the defaults for development.
 func (c *devCommand) Run(s streams) error {
 	defaults := host.Defaults()
 	defaults.Log.Format, defaults.Log.GameSessions.Show, defaults.Drain.Grace = "pretty", true, devGrace
@@ -30,10 +30,10 @@ func (c *devCommand) Run(s streams) error {
 		return err
 	}
 	if c.Engine != "" && c.Script == "" {
-		return errors.New("--engine is for a script, and none is given")
+		return errors.New("--engine needs a script: troupe dev SCRIPT")
 	}
 	if c.Main != "" && c.Script == "" {
-		return errors.New("--main is for a script, and none is given")
+		return errors.New("--main needs a script: troupe dev SCRIPT")
 	}
 	game := devScript{path: c.Script, main: c.Main, engine: c.Engine, fleet: messages.FleetID(cfg.Fleets[0].ID), out: s.out}
 	if c.Script != "" {

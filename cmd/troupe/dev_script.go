@@ -23,21 +23,22 @@ import (
 // devScript is the script of `troupe dev`, which is reloaded on save.
 type devScript struct {
 	path   string
-	main   string // the file to start; empty: as the script says
-	engine string // empty: as the script says
+	main   string // the file to start; empty: as package.json says
+	engine string // empty: as package.json says
 	fleet  messages.FleetID
 	out    io.Writer
 }
 
-// reloader is what a devScript needs of a host.
+// reloader is the part of a host that a devScript uses.
 type reloader interface {
-	// ReloadScript has new game sessions of a fleet run what its script is now. If
-	// that cannot be compiled, or does not run, it is the error, and nothing changes.
+	// ReloadScript loads the script of a fleet again; new game sessions run the new
+	// version. If the script does not compile or run, it returns the error and changes
+	// nothing.
 	ReloadScript(ctx context.Context, id messages.FleetID) (version string, err error)
 }
 
 const (
-	// watchEvery is how often the files are looked at.
+	// watchEvery is how often the files are checked for changes.
 	watchEvery = 300 * time.Millisecond
 	// reloadLimit is how long a reload may take.
 	reloadLimit = 30 * time.Second
@@ -56,8 +57,8 @@ func (d *devScript) watch(h reloader) (stop func()) {
 	}
 }
 
-// watched is what to look at: a script that is one file may need what lies beside
-// it.
+// watched returns the path to watch: the folder for a script that is one file, because the
+// file may import others beside it.
 func (d *devScript) watched() string {
 	if info, err := os.Stat(d.path); err == nil && !info.IsDir() && !d.zip() {
 		return filepath.Dir(d.path)
@@ -67,7 +68,7 @@ func (d *devScript) watched() string {
 
 func (d *devScript) zip() bool { return strings.EqualFold(filepath.Ext(d.path), ".zip") }
 
-// reload takes a save, and says what came of it.
+// reload checks and reloads the script after a save, and prints the outcome.
 func (d *devScript) reload(ctx context.Context, h reloader) {
 	ctx, cancel := context.WithTimeout(ctx, reloadLimit)
 	defer cancel()
@@ -77,17 +78,17 @@ func (d *devScript) reload(ctx context.Context, h reloader) {
 		version, err = h.ReloadScript(ctx, d.fleet)
 	}
 	switch now := time.Now().Format(time.TimeOnly); {
-	case ctx.Err() != nil && err != nil: // the host stops
+	case ctx.Err() != nil && err != nil: // the host is stopping
 	case errors.Is(err, host.ErrStillLoading):
 		fmt.Fprintf(d.out, "%s %s: %v\n", now, d.path, err)
 	case err != nil:
-		fmt.Fprintf(d.out, "%s %s does not run, the version before stays:\n  %s\n", now, d.path, strings.ReplaceAll(err.Error(), "\n", "\n  "))
+		fmt.Fprintf(d.out, "%s %s does not run; new game sessions keep using the previous version:\n  %s\n", now, d.path, strings.ReplaceAll(err.Error(), "\n", "\n  "))
 	default:
-		fmt.Fprintf(d.out, "%s %s is good: new game sessions run it as version %s\n", now, d.path, version)
+		fmt.Fprintf(d.out, "%s %s is reloaded: new game sessions run it as version %s\n", now, d.path, version)
 	}
 }
 
-// runs returns why the script does not run, if a host has found that as it started.
+// runs returns an error if the host found at its start that the script does not run.
 func (d *devScript) runs(h *host.Host) error {
 	ctx, cancel := context.WithTimeout(context.Background(), reloadLimit)
 	defer cancel()
@@ -113,9 +114,9 @@ func (d *devScript) runs(h *host.Host) error {
 	return nil
 }
 
-// check finds mistakes in what is read, and in the code, with their place. It runs
-// nothing: the host does, which can give up what never ends. Code for Node.js is
-// compiled by the host when it takes it.
+// check reads the script and finds mistakes in its files and its code, with their
+// position. It runs no code: the host does that, with time limits. Code for Node.js is
+// compiled by the host when it loads the script.
 func (d *devScript) check() error {
 	b, err := bundle.FromPath(d.path, bundle.Limits{})
 	if err != nil {

@@ -7,13 +7,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// notDumpable keeps other processes of the same user, such as scripts in node, from the
-// environment, the memory and the open files of this one (prctl(2), PR_SET_DUMPABLE): there
-// are keys in them. Such a process leaves no core file, so GOTRACEBACK=crash, which asks
-// for one, goes before. Profiles and /debug are not affected.
+// notDumpable keeps other processes of the same user, such as scripts in Node.js, from
+// reading the environment, the memory and the open files of this one (prctl(2),
+// PR_SET_DUMPABLE), because they contain keys. Such a process leaves no core file, so it
+// does nothing with GOTRACEBACK=crash, which asks for one. Profiles and /debug are not
+// affected.
 func notDumpable(log zerolog.Logger) {
 	if os.Getenv("GOTRACEBACK") == "crash" {
-		log.Warn().Msg("GOTRACEBACK=crash: for a core file's sake, other processes of this user can read the host's memory and environment")
+		log.Warn().Msg("GOTRACEBACK=crash asks for a core file: other processes of this user can read the host's memory and environment")
 		return
 	}
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {

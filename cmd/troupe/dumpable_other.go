@@ -4,5 +4,5 @@ package main
 
 import "github.com/rs/zerolog"
 
-// notDumpable does something on Linux only.
+// notDumpable has an effect on Linux only.
 func notDumpable(zerolog.Logger) {}

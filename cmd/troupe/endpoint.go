@@ -19,18 +19,19 @@ import (
 // defaultEndpoint is the one of host.Defaults.
 const defaultEndpoint = "http://127.0.0.1:8080"
 
-// endpoint are the flags of what calls a host. The environment is AWS's own.
+// endpoint are the flags of commands that call a host. They read AWS's own environment
+// variables.
 type endpoint struct {
-	Endpoint     string `default:"http://127.0.0.1:8080" aliases:"api" env:"AWS_ENDPOINT_URL_GAMELIFT,AWS_ENDPOINT_URL" placeholder:"URL" help:"Service API of the host (${default})."`
+	Endpoint     string `default:"http://127.0.0.1:8080" aliases:"api" env:"AWS_ENDPOINT_URL_GAMELIFT,AWS_ENDPOINT_URL" placeholder:"URL" help:"URL of the host's service API (${default})."`
 	Region       string `default:"us-east-1" env:"AWS_REGION,AWS_DEFAULT_REGION" placeholder:"NAME" help:"Region of the host (${default})."`
-	AccessKey    string `env:"AWS_ACCESS_KEY_ID" placeholder:"ID" help:"Access key to sign with. Without it, calls are not signed."`
-	SecretKey    string `env:"AWS_SECRET_ACCESS_KEY" placeholder:"SECRET" help:"Its secret. Others can see flags: prefer the environment."`
-	SessionToken string `env:"AWS_SESSION_TOKEN" placeholder:"TOKEN" help:"Its session token, if it has one."`
+	AccessKey    string `env:"AWS_ACCESS_KEY_ID" placeholder:"ID" help:"Access key id to sign calls with. Without it, calls are not signed."`
+	SecretKey    string `env:"AWS_SECRET_ACCESS_KEY" placeholder:"SECRET" help:"Secret of the access key. Prefer the environment variable: other users of the machine can see flags."`
+	SessionToken string `env:"AWS_SESSION_TOKEN" placeholder:"TOKEN" help:"Session token of the access key, if it has one."`
 	CA           string `name:"ca" env:"AWS_CA_BUNDLE" placeholder:"FILE" help:"PEM certificates to trust for https, wss and kcp, instead of the system's."`
 }
 
-// operator asks for one of the pages under /debug/, and returns the answer, whose body is
-// to be closed. An answer that is not 200 is an error with its text.
+// operator requests one of the pages under /debug/. The caller closes the body of the
+// answer. A status other than 200 is an error with the text of the answer.
 func (e *endpoint) operator(ctx context.Context, method, page string, q url.Values) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, strings.TrimSuffix(e.Endpoint, "/")+page+"?"+q.Encode(), nil)
 	if err != nil {

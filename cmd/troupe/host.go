@@ -21,27 +21,27 @@ import (
 // gcPercent is the default of GOGC.
 const gcPercent = 200
 
-// ballastMax is how much the garbage collector is told of that is never touched, and so
-// takes no memory: a small host then collects when 128 MiB of garbage have gathered, and
-// not each two seconds (see runHost). Small machines have a part of it.
+// ballastMax is the size of an allocation that is never touched, and so takes no memory. It
+// makes the garbage collector of a small host start after 128 MiB of garbage, rather than
+// every two seconds (see runHost). On small machines it is 1/ballastPart of the memory.
 const (
 	ballastMax  = 64 << 20
 	ballastPart = 64
 )
 
-// ballast is what that is. It has no pointers to follow.
+// ballast has no pointers for the garbage collector to follow.
 var ballast []byte
 
-// runHost runs a host until SIGTERM or SIGINT, and drains it; a second signal
-// skips the waiting. It returns an error if the host did not start or could not
-// go on. Started, if not nil, is called once everything is bound, and what it
-// returns at the end, unless it returns an error.
+// runHost runs a host until SIGTERM or SIGINT, and drains it; a second signal ends it
+// without waiting. It returns an error if the host did not start or failed. Started, if
+// not nil, is called once all listeners are bound. The function that it returns is called
+// at the end.
 //
-// The garbage collector runs half as often as Go's default has it, and less often yet
-// while there is little to collect: with 500 scripts that tick at 20 Hz the p99 of their
-// lateness is 5 ms then, not 12, and players of 25 scripted game sessions wait 1.1 ms at
-// the p99, not 1.5 to 2.9 (make bench-script). GOGC and GOMEMLIMIT of the environment go
-// before.
+// The garbage collector runs half as often as by Go's default, and even less often while
+// the heap is small: with 500 scripts that tick at 20 Hz, the p99 of a tick's delay is
+// 5 ms instead of 12, and the p99 latency of players in 25 scripted game sessions is
+// 1.1 ms instead of 1.5 to 2.9 (make bench-script). The environment variables GOGC and
+// GOMEMLIMIT override this.
 func runHost(cfg host.Config, s streams, started func(*host.Host) (ended func(), err error)) error {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, os.Interrupt)
@@ -49,7 +49,7 @@ func runHost(cfg host.Config, s streams, started func(*host.Host) (ended func(),
 
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
-		if os.Getenv("GOMEMLIMIT") == "" { // which would count it
+		if os.Getenv("GOMEMLIMIT") == "" { // the limit would count the ballast
 			ballast = make([]byte, min(ballastMax, host.MemoryMax()/ballastPart))
 		}
 	}
@@ -61,7 +61,7 @@ func runHost(cfg host.Config, s streams, started func(*host.Host) (ended func(),
 		OnFailure: func(reason string) {
 			select {
 			case failed <- reason:
-			default: // the first says why
+			default: // only the first reason is reported
 			}
 		},
 	})
@@ -79,7 +79,7 @@ func runHost(cfg host.Config, s streams, started func(*host.Host) (ended func(),
 		}
 		defer ended()
 	}
-	if cfg.Announce != "" { // last: whoever waits for the file finds a host that has started
+	if cfg.Announce != "" { // last: the file says that the host has started
 		if err := announce(cfg.Announce, h.Addrs()); err != nil {
 			h.Close()
 			return err
@@ -88,7 +88,7 @@ func runHost(cfg host.Config, s streams, started func(*host.Host) (ended func(),
 	return untilOver(h, signals, failed, log)
 }
 
-// drainer is what untilOver needs of a host.
+// drainer is the part of a host that untilOver uses.
 type drainer interface {
 	// Drain returns when the host has ended, or an error if an operator has cancelled it.
 	Drain(ctx context.Context) error
@@ -97,8 +97,8 @@ type drainer interface {
 	Close()
 }
 
-// untilOver waits for a signal, and drains, for the end of an operator's drain, or for a
-// failure, and closes. A drain that is cancelled has it wait again.
+// untilOver waits until the host ends: by a signal, which drains it, by an operator's
+// drain, or by a failure. If an operator cancels the drain, it goes on waiting.
 func untilOver(h drainer, signals <-chan os.Signal, failed <-chan string, log zerolog.Logger) error {
 	for over := false; !over; {
 		select {
@@ -120,8 +120,8 @@ func untilOver(h drainer, signals <-chan os.Signal, failed <-chan string, log ze
 	}
 }
 
-// drain waits for the host to drain, but no longer after another signal. It reports
-// false if an operator has cancelled the drain, and no signal came since.
+// drain drains the host; another signal ends the waiting. It returns false if an operator
+// has cancelled the drain, and no signal came since.
 func drain(h drainer, signals <-chan os.Signal) bool {
 	for {
 		ctx, skip := context.WithCancel(context.Background())
@@ -147,7 +147,7 @@ func drain(h drainer, signals <-chan os.Signal) bool {
 	}
 }
 
-// memoryLimit logs GOMEMLIMIT, which the runtime keeps to, if there is one.
+// memoryLimit logs the memory limit of the Go runtime (GOMEMLIMIT), if one is set.
 func memoryLimit(e *zerolog.Event) {
 	if limit := debug.SetMemoryLimit(-1); limit < math.MaxInt64 {
 		e.Int64("memory_limit_bytes", limit)

@@ -14,12 +14,12 @@ import (
 
 type logsCommand struct {
 	endpoint
-	Follow bool   `short:"f" help:"Wait for more until the game session has ended, or Ctrl-C."`
-	All    bool   `help:"List all game sessions that have a log, not only those that run or ended last."`
-	ID     string `arg:"" optional:"" name:"game-session" help:"ARN of the game session, its last part, or the beginning of that. Without it: which game sessions have a log."`
+	Follow bool   `short:"f" help:"Keep printing new lines until the game session has ended, or Ctrl-C."`
+	All    bool   `help:"List all game sessions that have a log, not only running and recently ended ones."`
+	ID     string `arg:"" optional:"" name:"game-session" help:"ARN of the game session, its last part, or the first characters of that. Without it: list the game sessions that have a log."`
 }
 
-// Run prints a log, or the list of them.
+// Run prints a log, or the list of logs.
 func (c *logsCommand) Run(s streams) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
@@ -46,7 +46,7 @@ func (c *logsCommand) Run(s streams) error {
 		fmt.Fprintln(s.out, "no game session has a log yet")
 	}
 	if ctx.Err() != nil {
-		return nil // somebody has seen enough
+		return nil // interrupted by the user
 	}
 	if err != nil {
 		return fmt.Errorf("logs: %w", err)

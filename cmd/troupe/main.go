@@ -1,8 +1,9 @@
-// Command troupe is the game host and its companions: `troupe dev` and `troupe
-// serve` run a host, `troupe client` plays on one, `troupe logs` shows what its
-// games say, `troupe backup` and `troupe restore` copy its store, `troupe store
-// check` looks for damage in it. This package is wiring: configuration is cmd/internal/config, the host
-// is transport/host, what the client does is internal/play.
+// Command troupe is the game host and its tools: `troupe dev` and `troupe serve` run a
+// host, `troupe client` plays on one, `troupe logs` prints the logs of game sessions,
+// `troupe admin` lists and drains, `troupe backup` and `troupe restore` copy the store,
+// `troupe store check` looks for damage in it. This package only wires parts together:
+// cmd/internal/config reads the configuration, transport/host is the host, internal/play
+// is the client.
 package main
 
 import (
@@ -15,38 +16,38 @@ import (
 
 // Exit codes.
 const (
-	exitFailure = 1 // it was tried and did not work
-	exitUsage   = 2 // the command line makes no sense
+	exitFailure = 1 // the command failed
+	exitUsage   = 2 // the command line is invalid
 )
 
-// streams are what a command reads and writes.
+// streams are the standard streams of a command.
 type streams struct {
 	in       io.Reader
 	out, err io.Writer
 }
 
 type commands struct {
-	Dev     devCommand     `cmd:"" help:"Run a host for development: everything on loopback, a fleet and an alias ready to use, readable log."`
+	Dev     devCommand     `cmd:"" help:"Run a host for development: all listeners on loopback, a fleet and an alias ready to use, a readable log."`
 	Serve   serveCommand   `cmd:"" help:"Run a host."`
-	Client  clientCommand  `cmd:"" help:"Play: chat from the terminal, or let bots play."`
-	Logs    logsCommand    `cmd:"" help:"Print the log of a game session that runs or has ended."`
-	Admin   adminCommand   `cmd:"" help:"Show access keys, game sessions, players, placements and queues."`
-	Backup  backupCommand  `cmd:"" help:"Copy a host's store, also while the host runs."`
-	Restore restoreCommand `cmd:"" help:"Put a backup in the place of a store, while no host runs."`
+	Client  clientCommand  `cmd:"" help:"Play on a host: chat from the terminal, or let bots play."`
+	Logs    logsCommand    `cmd:"" help:"Print the log of a running or ended game session."`
+	Admin   adminCommand   `cmd:"" help:"List access keys, game sessions, players, placements and queues; drain a host."`
+	Backup  backupCommand  `cmd:"" help:"Copy a host's store. The host may be running."`
+	Restore restoreCommand `cmd:"" help:"Replace a host's store with a backup. No host may be running on it."`
 	TLS     tlsCommand     `cmd:"" name:"tls" help:"Show or replace the certificate authority that players trust."`
-	Store   storeCommand   `cmd:"" help:"Look after a host's store."`
-	Bench   benchCommand   `cmd:"" help:"Measure."`
+	Store   storeCommand   `cmd:"" help:"Check a host's store for damage."`
+	Bench   benchCommand   `cmd:"" help:"Measure how fast players reconnect."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 
-	Licenses licensesCommand `cmd:"" help:"Print the licences of what this binary is linked from."`
+	Licenses licensesCommand `cmd:"" help:"Print the licences of this program and its libraries."`
 }
 
 func main() {
 	os.Exit(run(os.Args[1:], streams{os.Stdin, os.Stdout, os.Stderr}))
 }
 
-// run runs one command line and returns the exit code. Only --help ends the
-// process by itself.
+// run runs one command line and returns the exit code. Only --help exits the process
+// directly.
 func run(args []string, s streams) int {
 	parser, err := kong.New(&commands{},
 		kong.Name("troupe"),

@@ -11,14 +11,14 @@ import (
 	"github.com/rs/zerolog"
 )
 
-// prettyLog writes the log for a person at a terminal: short ids of game sessions, places
-// in scripts as one word, durations with their unit. The JSON log has all of it.
+// prettyLog writes the log for a person at a terminal: short ids of game sessions, source
+// positions as file:line, durations with their unit. The JSON log has the full values.
 func prettyLog(out io.Writer) io.Writer {
 	return zerolog.ConsoleWriter{Out: out, TimeFormat: time.TimeOnly, NoColor: !isTerminal(out), FormatPrepare: prettyFields}
 }
 
-// gameSessionARN is the ARN of a game session. What is kept is enough of its last part to
-// tell one from another, and for troupe logs.
+// gameSessionARN matches the ARN of a game session. Its group is enough of the last part to
+// tell game sessions apart, and to pass to troupe logs.
 var gameSessionARN = regexp.MustCompile(`arn:aws[a-z-]*:gamelift:[a-z0-9-]*:\d*:gamesession/[^/\s"]+/(?:[^/\s"]+/)?((?:gsess-)?[^/\s"-]+)[^/\s"]*`)
 
 // shortIDs replaces the ARNs of game sessions in a text.
@@ -40,7 +40,7 @@ func prettyFields(fields map[string]any) error {
 			if ms, err := v.Float64(); isDuration && err == nil {
 				delete(fields, key)
 				d := time.Duration(ms * float64(time.Millisecond)).Round(10 * time.Microsecond)
-				fields[name] = strings.Replace(d.String(), "µ", "u", 1) // which would be quoted
+				fields[name] = strings.Replace(d.String(), "µ", "u", 1) // zerolog would quote µ
 			}
 		}
 	}

@@ -4,7 +4,7 @@ import "troupe/transport/host"
 
 type serveCommand struct {
 	settings
-	SkipDamaged bool `help:"Start with what can be read of a store file with damaged pages, and take damaged records out of it (store.skipDamaged); both are kept beside it. Damaged records alone do not need this: a host starts without them."`
+	SkipDamaged bool `help:"Start even if the store file has damaged pages: keep the readable records, and take damaged ones out (store.skipDamaged). The old file and the damaged records are kept beside the store. Not needed for damaged records alone: a host starts without them."`
 }
 
 // Run serves until a signal.

@@ -9,10 +9,10 @@ import (
 	"troupe/transport/host"
 )
 
-// settings are the flags that configure a host. Absent ones leave the other
-// sources alone, so all are pointers to text; config reads and checks them.
+// settings are the flags that configure a host. They are pointers, because an absent flag
+// does not override the other sources. Package config parses and checks the values.
 type settings struct {
-	Config     string   `placeholder:"FILE" help:"Read settings from this YAML file. Environment variables TROUPE_SECTION_KEY go over it, flags over both."`
+	Config     string   `placeholder:"FILE" help:"Read settings from this YAML file. Environment variables TROUPE_SECTION_KEY override it, and flags override both."`
 	Announce   *string  `placeholder:"FILE" help:"Write the addresses as JSON to this file once the host has started."`
 	APIAddr    *string  `name:"api-addr" placeholder:"HOST:PORT" help:"Service API, health and metrics (api.addr)."`
 	WSAddr     *string  `name:"ws-addr" placeholder:"HOST:PORT" help:"WebSocket (websocket.addr)."`
@@ -20,16 +20,16 @@ type settings struct {
 	WSSAddr    *string  `name:"wss-addr" placeholder:"HOST:PORT" help:"WebSocket over TLS (wss.addr)."`
 	DTLSAddr   *string  `name:"dtls-addr" placeholder:"HOST:PORT" help:"Fast channel, DTLS (dtls.addr)."`
 	KCPAddr    *string  `name:"kcp-addr" placeholder:"HOST:PORT" help:"KCP inside DTLS (kcp.addr)."`
-	PublicHost *string  `placeholder:"NAME" help:"DNS name that players are told, and that the certificate carries (public.host)."`
-	TLSDir     *string  `name:"tls-dir" placeholder:"DIR" help:"Where the private certificate authority is kept (tls.dir)."`
-	Store      *string  `placeholder:"FILE" help:"Where what the service API has answered is kept (store.path); without it, for serve, --set store.memory=true."`
+	PublicHost *string  `placeholder:"NAME" help:"DNS name that players connect to; the certificate is issued for it (public.host)."`
+	TLSDir     *string  `name:"tls-dir" placeholder:"DIR" help:"Directory of the private certificate authority (tls.dir)."`
+	Store      *string  `placeholder:"FILE" help:"Database file that keeps fleets, scripts, game sessions and all other API records across restarts (store.path). To serve without one: --set store.memory=true."`
 	LogLevel   *string  `placeholder:"LEVEL" help:"debug, info, warn or error (log.level)."`
 	LogFormat  *string  `placeholder:"FORMAT" help:"json or pretty (log.format)."`
-	DrainGrace *string  `placeholder:"DURATION" help:"How long game sessions with players may go on after SIGTERM (drain.grace)."`
-	Set        []string `sep:"none" placeholder:"KEY=VALUE" help:"Set any key, for example reconnect.window=10s. May be repeated."`
+	DrainGrace *string  `placeholder:"DURATION" help:"How long game sessions with players may continue after SIGTERM (drain.grace)."`
+	Set        []string `sep:"none" placeholder:"KEY=VALUE" help:"Set any configuration key, for example reconnect.window=10s. May be repeated."`
 }
 
-// load puts all sources together. What is odd in them is logged to out.
+// load merges all sources. It logs warnings about them to out.
 func (s *settings) load(defaults host.Config, out io.Writer) (host.Config, error) {
 	var warnings []string
 	sources := config.Sources{Defaults: defaults, File: s.Config, Warn: func(text string) { warnings = append(warnings, text) }}

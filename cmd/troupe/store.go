@@ -13,14 +13,14 @@ import (
 )
 
 type storeCommand struct {
-	Check storeCheckCommand `cmd:"" help:"Name what is damaged in a store, and change nothing."`
+	Check storeCheckCommand `cmd:"" help:"List damaged records and pages of a store, without changing it."`
 }
 
 type storeCheckCommand struct {
-	Store string `required:"" placeholder:"FILE" help:"The store, as store.path names it. A host may be using it."`
+	Store string `required:"" placeholder:"FILE" help:"The store file (store.path). A host may be using it."`
 }
 
-// Run names what is damaged; it is an error if something is.
+// Run lists damage; it returns an error if there is any.
 func (c *storeCheckCommand) Run(s streams) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
@@ -54,9 +54,9 @@ func (c *storeCheckCommand) Run(s streams) error {
 	showDamaged(s.out, damaged)
 	switch n := len(report.Broken) + len(damaged); {
 	case len(report.Broken) > 0:
-		return fmt.Errorf("%s: %d faults, and no host starts with it: restore a backup, or start with what can be read: troupe serve --skip-damaged", c.Store, n)
+		return fmt.Errorf("%s: %d faults, and no host starts with it: restore a backup, or start with the readable records: troupe serve --skip-damaged", c.Store, n)
 	case n > 0:
-		return fmt.Errorf("%s: %d faults: a host starts without these records, and leaves them where they are", c.Store, n)
+		return fmt.Errorf("%s: %d faults: a host starts without these records, and leaves them in the store", c.Store, n)
 	}
 	fmt.Fprintln(s.out, "nothing is damaged")
 	return nil
@@ -65,7 +65,8 @@ func (c *storeCheckCommand) Run(s streams) error {
 // damagedShown is how many damaged records are printed.
 const damagedShown = 1000
 
-// showDamaged names damaged records, and what it means that a host goes on without them.
+// showDamaged lists damaged records, and the consequence of each for a host that starts
+// without it.
 func showDamaged(out io.Writer, damaged []store.Damage) {
 	for i, d := range damaged {
 		if i == damagedShown {

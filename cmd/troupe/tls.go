@@ -18,7 +18,7 @@ import (
 )
 
 type tlsCommand struct {
-	Trust  tlsTrustCommand  `cmd:"" help:"Print which certificate players must trust for wss, and how on each platform."`
+	Trust  tlsTrustCommand  `cmd:"" help:"Print which certificate players must trust for wss, and how to install it on each platform."`
 	Rotate tlsRotateCommand `cmd:"" help:"Start a new private certificate authority. The old one is kept beside it."`
 }
 
@@ -26,7 +26,7 @@ type tlsTrustCommand struct{ settings }
 
 type tlsRotateCommand struct {
 	settings
-	Prepare bool `help:"Only make the next authority, so that devices can trust it before the next rotate uses it."`
+	Prepare bool `help:"Only create the next authority, so that devices can trust it before the next rotate starts to use it."`
 }
 
 func (s *settings) certificates(out io.Writer) (tlsconf.Options, error) {
@@ -37,7 +37,7 @@ func (s *settings) certificates(out io.Writer) (tlsconf.Options, error) {
 	return c.Certificates(zerolog.Nop())
 }
 
-// Run prints what to do on each platform.
+// Run prints how to trust the authority on each platform.
 func (c *tlsTrustCommand) Run(s streams) error {
 	o, err := c.certificates(s.err)
 	if err != nil {
@@ -45,7 +45,7 @@ func (c *tlsTrustCommand) Run(s streams) error {
 	}
 	anchors, file, err := tlsconf.Trusted(o)
 	if errors.Is(err, fs.ErrNotExist) && o.Dir != "" {
-		return fmt.Errorf("there is no certificate authority in %s yet: the host makes it at its first start (other settings? --config, --tls-dir)", o.Dir)
+		return fmt.Errorf("there is no certificate authority in %s yet: the host creates it at its first start (if it uses another directory, give --config or --tls-dir)", o.Dir)
 	}
 	if err != nil {
 		return err
@@ -64,7 +64,7 @@ func (c *tlsTrustCommand) Run(s streams) error {
 func describeAnchor(out io.Writer, a *x509.Certificate) {
 	names := strings.Join(tlsconf.Constraints(a), ", ")
 	if names == "" {
-		names = "any name: do not have devices trust it that others use for more than this game"
+		names = "any name: trust it only on devices that are used for this game alone"
 	}
 	fmt.Fprintf(out, "  %s\n    signs for  %s\n    valid to   %s\n    SHA-256    % X\n", a.Subject, names, a.NotAfter.UTC().Format(time.DateOnly), sha256.Sum256(a.Raw))
 }
@@ -86,10 +86,10 @@ Compare the SHA-256 on the device before you trust it. Never copy ca/key.pem any
   iOS                       send {} to the device, install the profile, then Settings, General, About, Certificate Trust Settings
   Android                   apps trust what their network_security_config names: add {} to the app as a raw resource
 
-For players at large use a certificate of a public authority instead: tls.certFile and tls.keyFile.
+For a public game, use a certificate of a public authority instead: tls.certFile and tls.keyFile.
 `
 
-// Run makes the next authority, or starts it.
+// Run creates the next authority, or makes it the current one.
 func (c *tlsRotateCommand) Run(s streams) error {
 	o, err := c.certificates(s.err)
 	if err != nil {
@@ -100,7 +100,7 @@ func (c *tlsRotateCommand) Run(s streams) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(s.out, "%s is the next certificate authority. Have devices trust it beside the one of today, then: troupe tls rotate\n", file)
+		fmt.Fprintf(s.out, "%s is the next certificate authority. Have devices trust it beside the current one, then run: troupe tls rotate\n", file)
 		return nil
 	}
 	old, err := tlsconf.Rotate(o)
@@ -110,6 +110,6 @@ func (c *tlsRotateCommand) Run(s streams) error {
 	if old != "" {
 		fmt.Fprintf(s.out, "The old certificate authority is in %s. Remove it from the devices that trust it.\n", old)
 	}
-	fmt.Fprintf(s.out, "The new one is %s. A host that runs uses it within a minute; devices that connect over wss must trust it: troupe tls trust\n", tlsconf.CAFile(o.Dir))
+	fmt.Fprintf(s.out, "The new one is %s. A running host uses it within a minute. Devices that connect over wss must trust it: see troupe tls trust\n", tlsconf.CAFile(o.Dir))
 	return nil
 }

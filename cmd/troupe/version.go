@@ -8,20 +8,20 @@ import (
 
 type versionCommand struct{}
 
-// Run prints what was built from what.
+// Run prints the version, the commit and the Go version.
 func (versionCommand) Run(s streams) error {
 	b := readBuild()
 	fmt.Fprintf(s.out, "troupe %s\ncommit %s\n%s %s/%s\n", b.version, b.commit, b.goVersion, runtime.GOOS, runtime.GOARCH)
 	return nil
 }
 
-// build is what the binary knows of its making.
+// build is the build information of the binary.
 type build struct{ version, commit, goVersion string }
 
 const unknown = "unknown"
 
-// readBuild reads the build information; what a build without a repository
-// leaves out is unknown.
+// readBuild reads the build information. Fields that a build without a repository lacks
+// are unknown.
 func readBuild() build {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

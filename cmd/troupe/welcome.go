@@ -11,10 +11,10 @@ import (
 	"troupe/transport/host"
 )
 
-// welcome says where the host is and what to try.
+// welcome prints the addresses of the host and commands to try.
 func welcome(out io.Writer, cfg *host.Config, a host.Announcement, script string) {
 	if script != "" {
-		script = fmt.Sprintf("\nGame sessions of %s run %s. Each save is checked; new game sessions use it, and those of\nearlier versions end when nobody plays them.\n", cfg.Fleets[0].ID, script)
+		script = fmt.Sprintf("\nGame sessions of %s run %s. Each save is checked and used by new game sessions. Game sessions\nof earlier versions end when they have no players.\n", cfg.Fleets[0].ID, script)
 	}
 	fmt.Fprintf(out, `
   service API, health, metrics  %s
@@ -23,7 +23,7 @@ func welcome(out io.Writer, cfg *host.Config, a host.Announcement, script string
   secured: WebSocket            wss://%s
            fast channel (DTLS)  %s
   KCP (inside DTLS)             %s
-  trust anchors of these three  %s
+  CA to trust for these three   %s
 %s
 Try next, in another terminal:
   %s
@@ -40,7 +40,7 @@ func orNone(s string) string {
 	return s
 }
 
-// tryNext are commands for a shell that work as they are, in whatever folder.
+// tryNext returns shell commands that work unchanged in any folder.
 func tryNext(troupe string, cfg *host.Config, a host.Announcement) []string {
 	client, aws := troupe+" client", "aws gamelift describe-game-sessions"
 	fleet := cfg.Fleets[0]
@@ -64,8 +64,8 @@ func tryNext(troupe string, cfg *host.Config, a host.Announcement) []string {
 	return []string{client + " --bots 4", client, aws}
 }
 
-// invocation is how a shell calls this program: by its name if it is found by that, else
-// by its path.
+// invocation returns how a shell calls this program: by name if it is in PATH, otherwise by
+// its path.
 func invocation() string {
 	own, err := os.Executable()
 	if err != nil {
@@ -88,7 +88,7 @@ func invocationOf(own string, lookPath func(string) (string, error)) string {
 
 var plainWord = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
 
-// quoted is a word of a POSIX shell's command line.
+// quoted quotes a word for the command line of a POSIX shell.
 func quoted(s string) string {
 	if plainWord.MatchString(s) {
 		return s

@@ -78,7 +78,7 @@ func TestEachRuleCanFail(t *testing.T) {
 			[]string{one("transport/fast/a.go", "troupe/actors"), one("transport/gatewayx/a.go", "troupe/actors/stage"), one("transport/serviceapi/a.go", "troupe/actors/fleet")},
 			[]string{one("transport/gateway/a.go", "troupe/actors/stage"), one("transport/host/a.go", "troupe/actors"), one("transport/ops/a.go", "troupe/actors"), one("transport/fast/a_test.go", "troupe/actors"), one("cmd/a.go", "troupe/actors")},
 		},
-		"transports tell themselves what they can do": {
+		"a transport's abilities are methods of its connections": {
 			[]string{
 				"transport/gateway/a.go\npackage x\n\nfunc f(c transport.Conn) bool { return c.Kind() == transport.KCP }\n",
 				"actors/player/a.go\npackage x\n\nfunc f(c conn) {\n\tswitch c.Channel() {\n\tcase counters.WSS:\n\t}\n}\n",

@@ -1,5 +1,5 @@
-// Package archtest states what the packages of the module may know of each
-// other, and a few things that keep them readable, as tests: they read the
-// source of the whole module and fail with the place and the reason. Each rule
-// is proved able to fail by a made-up source. There is nothing here but tests.
+// Package archtest has tests for the rules of the module: which package may import which,
+// and a few rules that keep the source readable. They read the source of the whole module
+// and fail with the position and the reason. For each rule, a test with invented sources
+// proves that it can fail. The package has only tests.
 package archtest

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// rule is one thing that holds in the whole module.
+// rule is one rule for the whole module.
 type rule struct {
 	name string
 	why  string
@@ -55,7 +55,7 @@ var rules = []rule{
 	},
 	{
 		"messages know nothing else",
-		"messages are the words everybody shares: a dependency of theirs is one of everybody",
+		"all packages use messages: a dependency of messages is a dependency of every package",
 		eachImport(func(s *source, i imported) string {
 			if i.own && top(s.pkg) == "messages" && top(i.path) != "messages" {
 				return s.pkg + " imports " + i.path
@@ -75,13 +75,13 @@ var rules = []rule{
 		}),
 	},
 	{
-		"transports tell themselves what they can do",
+		"a transport's abilities are methods of its connections",
 		"a switch on the kind of transport above it must be found and extended for every new transport: a difference that matters is a method of transport.Conn",
 		findKinds,
 	},
 	{
 		"the AWS wire knows no games",
-		"protocols, signatures and rules serve any table of operations: what they know of games, fleets or players would be in the way of the next service",
+		"protocols, signatures and rules serve any table of operations: knowledge of games, fleets or players would keep the next service from using them",
 		eachImport(func(s *source, i imported) string {
 			if i.own && !s.test && s.pkg == "transport/awswire" {
 				return s.pkg + " imports " + i.path

@@ -44,8 +44,8 @@ func (s *source) main() bool { return s.ast.Name.Name == "main" }
 
 func (s *source) at(pos token.Pos) int { return s.set.Position(pos).Line }
 
-// parse reads one file. Build constraints do not matter: what is built only
-// elsewhere obeys the same rules.
+// parse reads one file. It ignores build constraints: files for other platforms obey the
+// same rules.
 func parse(file string, text []byte) (*source, error) {
 	s := &source{file: file, set: token.NewFileSet(), test: strings.HasSuffix(file, "_test.go"), lines: bytes.Count(text, []byte("\n"))}
 	if s.pkg = path.Dir(file); s.pkg == "." {

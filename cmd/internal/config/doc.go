@@ -1,6 +1,6 @@
-// Package config turns defaults, a YAML file, the environment and flags into a
-// host.Config, each source over the one before. It is the only reader of the
-// environment in the tree.
+// Package config builds a host.Config from defaults, a YAML file, the environment and
+// flags; each source overrides those before it. No other package reads settings from the
+// environment.
 //
 // # Keys
 //
@@ -12,15 +12,14 @@
 //	  window: 10s
 //
 // In the environment it is TROUPE_ and the key with underscores, in any case:
-// TROUPE_RECONNECT_WINDOW=10s. Lists (fleets, aliases) come from the file only,
-// and replace the defaults as a whole. The default alias is of the default fleet,
-// and the default queue of that alias: a file that sets fleets has neither, and one
-// that sets aliases has no default queue.
+// TROUPE_RECONNECT_WINDOW=10s. Lists (fleets, aliases) can be set in the file only, and
+// replace the default list. The default alias refers to the default fleet, and the
+// default queue to that alias. So if the file sets fleets, there are no default aliases
+// and queues; if it sets aliases, there are no default queues.
 //
 // # Mistakes
 //
-// Nothing is guessed and nothing is skipped: a key that does not exist, or a
-// value of the wrong kind, is an error that names the key and the source, in
-// whichever source it stands. All mistakes are reported together. Only variables
-// that Kubernetes sets for a service named troupe are a warning.
+// An unknown key, or a value of the wrong kind, is an error in every source; the error
+// names the key and the source. All mistakes are reported together. Environment variables
+// that Kubernetes sets for a service named troupe only cause a warning.
 package config

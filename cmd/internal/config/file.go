@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// fileReader checks what a file says against the schema.
+// fileReader checks the settings of a file against the schema.
 type fileReader struct {
 	l      *loader
 	source string
 }
 
-// section takes the known and well-formed settings of one section; path is the
-// section's own, with the place in a list if it is in one.
+// section returns the known and well-formed settings of one section. Path is the path of
+// the section; inside a list it has the index.
 func (r *fileReader) section(f *field, path string, raw any) map[string]any {
 	settings := map[string]any{}
 	said, ok := asMap(raw)
@@ -40,7 +40,7 @@ func (r *fileReader) unknown(f *field, path, key, name string) {
 		return
 	}
 	candidates := r.l.schema.paths(true)
-	if strings.Contains(path, "[") { // inside a list, where only its own names help
+	if strings.Contains(path, "[") { // inside a list: suggest only keys of its elements
 		candidates = nil
 		for sibling := range f.children {
 			candidates = append(candidates, join(path, sibling))
@@ -49,11 +49,11 @@ func (r *fileReader) unknown(f *field, path, key, name string) {
 	r.l.wrong(key, r.source, "unknown key; did you mean %s?", nearest(key, candidates))
 }
 
-// value takes one setting, section or list.
+// value reads one setting, section or list.
 func (r *fileReader) value(f *field, key string, raw any) (any, bool) {
 	switch {
 	case f.isSection() && raw == nil:
-		return nil, false // all of it is commented out
+		return nil, false // all its settings are commented out
 	case f.isSection():
 		return r.section(f, key, raw), true
 	case f.list:
@@ -61,7 +61,7 @@ func (r *fileReader) value(f *field, key string, raw any) (any, bool) {
 	}
 	v, err := fromYAML(f.kind, raw)
 	if err != nil {
-		if isSecret(key) { // what was there may be one
+		if isSecret(key) { // do not print the value
 			err = fmt.Errorf("must be %s", f.kind)
 		}
 		r.l.wrong(key, r.source, "%w", err)
@@ -98,7 +98,7 @@ func (r *fileReader) list(f *field, key string, raw any) (any, bool) {
 	return list, true
 }
 
-// asMap takes both kinds of map that YAML decodes to.
+// asMap converts both kinds of map that YAML decodes to.
 func asMap(raw any) (map[string]any, bool) {
 	switch m := raw.(type) {
 	case map[string]any:
@@ -113,7 +113,7 @@ func asMap(raw any) (map[string]any, bool) {
 	return nil, false
 }
 
-// describe says in a few words what was there instead.
+// describe names a value of the wrong kind in an error text.
 func describe(raw any) string {
 	switch v := raw.(type) {
 	case nil:

@@ -19,19 +19,19 @@ import (
 	"troupe/transport/host"
 )
 
-// EnvPrefix is what the names of our environment variables begin with.
+// EnvPrefix is the prefix of Troupe's environment variables.
 const EnvPrefix = "TROUPE_"
 
-// Sources say where a configuration comes from; each later one wins.
+// Sources are the sources of a configuration; each overrides those before it.
 type Sources struct {
 	Defaults host.Config
 	// File is the path of a YAML file, empty for none.
 	File string
-	// Environ are NAME=value pairs; nil means those of the process.
+	// Environ are NAME=value pairs; nil means the environment of the process.
 	Environ []string
-	// Flags are settings of the command line; of two for one key the last wins.
+	// Flags are settings of the command line; the last one for a key wins.
 	Flags []Flag
-	// Warn is called with what is odd and changes nothing; nil means nobody cares.
+	// Warn is called with warnings, which do not change the configuration; nil drops them.
 	Warn func(text string)
 }
 
@@ -59,14 +59,14 @@ func Load(s Sources) (host.Config, error) {
 	}
 	l.environment(environ)
 	if l.foreign != nil && s.Warn != nil {
-		s.Warn("these variables of the environment are taken for those of a Kubernetes service, and are no settings (enableServiceLinks: false keeps them out): " +
+		s.Warn("these environment variables look like those of a Kubernetes service and are ignored (enableServiceLinks: false in the pod removes them): " +
 			strings.Join(l.foreign, ", "))
 	}
 	l.flags(s.Flags)
 	return l.result(environ)
 }
 
-// cause leaves out the path, which the caller names already.
+// cause returns err without the path, which the caller names itself.
 func cause(err error) error {
 	var p *os.PathError
 	if errors.As(err, &p) {
@@ -81,8 +81,8 @@ type loader struct {
 	schema   *schema
 	origin   map[string]string // source of each key that is not a default
 	mistakes []error
-	secrets  bool     // the file holds some
-	foreign  []string // variables of Kubernetes
+	secrets  bool     // the file has secrets
+	foreign  []string // ignored variables of Kubernetes
 }
 
 func newLoader(defaults host.Config) *loader {
@@ -97,7 +97,7 @@ func (l *loader) load(p koanf.Provider) {
 	}
 }
 
-// wrong notes a mistake about a key.
+// wrong adds a mistake in the value of a key.
 func (l *loader) wrong(key, source, format string, args ...any) {
 	l.mistakes = append(l.mistakes, fmt.Errorf("%s (%s): %w", key, source, fmt.Errorf(format, args...)))
 }
@@ -124,9 +124,9 @@ var (
 	linkVariable    = regexp.MustCompile(`\A` + EnvPrefix + `([A-Z0-9_]+_)?PORT=(tcp|udp|sctp)://`)
 )
 
-// ofKubernetes reports whether a variable is one of those that Kubernetes sets in a pod for
-// each service, here one whose name begins with troupe. Whoever sets a ..._PORT to anything
-// but a link has meant a setting.
+// ofKubernetes reports whether a variable is one that Kubernetes sets in a pod for each
+// service, here for a service whose name begins with troupe. A ..._PORT whose value is not a
+// link like tcp://... is a setting.
 func ofKubernetes(name, value string) bool {
 	return serviceVariable.MatchString(name) || linkVariable.MatchString(name+"="+value)
 }
@@ -170,7 +170,7 @@ func (l *loader) flags(flags []Flag) {
 	l.load(confmap.Provider(settings, "."))
 }
 
-// text takes one setting in text form; it returns no key when it is wrong.
+// text parses one setting in text form; it returns an empty key if the text is invalid.
 func (l *loader) text(f *field, source, text string) (key string, value any) {
 	if f.list {
 		l.wrong(f.path, source, "lists can be set in the file only")
@@ -185,7 +185,7 @@ func (l *loader) text(f *field, source, text string) (key string, value any) {
 	return f.path, v
 }
 
-// result is the configuration, checked, or all that is wrong.
+// result returns the checked configuration, or all mistakes.
 func (l *loader) result(environ []string) (host.Config, error) {
 	var c host.Config
 	if err := l.k.UnmarshalWithConf("", &c, koanf.UnmarshalConf{Tag: tagName}); err != nil {
@@ -194,7 +194,7 @@ func (l *loader) result(environ []string) (host.Config, error) {
 	l.dropDefaults(&c)
 	l.secretsOf(&c, environ)
 	if len(l.mistakes) > 0 {
-		// The sources are read in order; within one, the order is a map's.
+		// Map order is random, so sort the mistakes.
 		slices.SortStableFunc(l.mistakes, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 		return host.Config{}, fmt.Errorf("config: %w", errors.Join(l.mistakes...))
 	}
@@ -204,8 +204,8 @@ func (l *loader) result(environ []string) (host.Config, error) {
 	return c, nil
 }
 
-// dropDefaults takes away the default aliases where fleets are set, and the default queues
-// where fleets or aliases are: the defaults refer to each other, so they stay or go together.
+// dropDefaults removes the default aliases if fleets are set, and the default queues if
+// fleets or aliases are set, because the defaults refer to each other.
 func (l *loader) dropDefaults(c *host.Config) {
 	set := func(key string) bool { return l.origin[key] != "" }
 	if set("fleets") && !set("aliases") {
@@ -216,7 +216,7 @@ func (l *loader) dropDefaults(c *host.Config) {
 	}
 }
 
-// named adds the source to each problem that Validate found; its problems begin
+// named adds the source to each mistake that Validate found. The text of a mistake begins
 // with the key.
 func (l *loader) named(err error) error {
 	joined, ok := err.(interface{ Unwrap() []error })

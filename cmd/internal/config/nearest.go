@@ -2,9 +2,9 @@ package config
 
 import "strings"
 
-// nearest returns the candidate that a reader most likely meant: one with the
-// same last part or one inside the section that was named, else the one with the
-// fewest letters to change. Of equals the first.
+// nearest returns the candidate that the user most likely meant: one with the same last
+// part or one inside the named section, otherwise the one with the smallest edit distance.
+// Among equals it returns the first.
 func nearest(name string, candidates []string) string {
 	lower := strings.ToLower(name)
 	best, least := "", 0
@@ -27,10 +27,10 @@ func inside(key, section string) bool {
 
 func lastPart(key string) string { return key[strings.LastIndexByte(key, '.')+1:] }
 
-// nameBytesMax bounds the work on names that are nonsense anyway.
+// nameBytesMax bounds the work on very long names.
 const nameBytesMax = 128
 
-// distance is the number of letters to insert, delete or change (Levenshtein).
+// distance returns the Levenshtein distance.
 func distance(a, b string) int {
 	a, b = a[:min(len(a), nameBytesMax)], b[:min(len(b), nameBytesMax)]
 	row := make([]int, len(b)+1)

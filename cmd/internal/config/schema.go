@@ -12,7 +12,7 @@ import (
 // tagName is the struct tag that names a field's part of the key.
 const tagName = "config"
 
-// kind is what a setting holds.
+// kind is the type of a setting's value.
 type kind uint8
 
 const (
@@ -23,19 +23,19 @@ const (
 	kindDuration
 )
 
-// field is a node of the tree of keys: a section, a list of sections or of
-// settings, or a setting.
+// field is a node of the tree of keys: a section, a list (of sections or settings), or a
+// setting.
 type field struct {
 	path string
-	kind kind // of a setting, or of each element of a list of them, else 0
+	kind kind // of a setting, or of the elements of a list of settings; otherwise 0
 	list bool
-	// of a section, or of each element of a list, by name
+	// of a section, or of the elements of a list, by name
 	children map[string]*field
 }
 
 func (f *field) isSection() bool { return f.children != nil && !f.list }
 
-// schema are all keys there are.
+// schema is the set of all keys.
 type schema struct {
 	root   *field
 	byPath map[string]*field // without the elements of lists
@@ -66,8 +66,8 @@ func section(t reflect.Type, path string) *field {
 	return f
 }
 
-// node panics on a type that has no text form: a mistake in host.Config that
-// any test finds.
+// node panics on a type that no setting can have: a mistake in host.Config, which any
+// test finds.
 func node(t reflect.Type, path string) *field {
 	switch {
 	case t == reflect.TypeFor[time.Duration]():
@@ -97,7 +97,7 @@ func join(path, name string) string {
 	return path + "." + name
 }
 
-// paths lists the keys, with those of sections if asked, in order.
+// paths lists the keys in order; sections includes the keys of sections.
 func (s *schema) paths(sections bool) []string {
 	var all []string
 	for path, f := range s.byPath {

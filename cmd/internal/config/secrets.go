@@ -9,19 +9,20 @@ import (
 	"troupe/transport/host"
 )
 
-// isSecret reports whether a setting must not be shown or read by others.
+// isSecret reports whether a setting is secret: it must not be printed, and other users
+// must not be able to read it.
 func isSecret(key string) bool {
 	return strings.HasSuffix(key, ".secret") || strings.HasSuffix(key, ".sessionToken")
 }
 
-// checkMode refuses a file with secrets that others than its owner may open.
+// checkMode refuses a file with secrets that users other than its owner can open.
 func (l *loader) checkMode(name string) {
 	info, err := os.Stat(name)
 	if !l.secrets || err != nil || runtime.GOOS == "windows" {
 		return
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		l.mistakes = append(l.mistakes, fmt.Errorf("file %s: it has a secret, and others than its owner may open it (permissions %04o): chmod 600 it, "+
+		l.mistakes = append(l.mistakes, fmt.Errorf("file %s: it has a secret, and users other than its owner can open it (permissions %04o): chmod 600 it, "+
 			"or use secretFile or secretEnv", name, mode))
 	}
 }

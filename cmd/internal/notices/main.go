@@ -1,6 +1,6 @@
-// Command notices writes the licences of everything that a troupe binary is linked from:
-// the modules behind ./cmd/troupe on every platform that is built, and Go itself. With
-// --check it compares instead, and fails if the file is not what it would write.
+// Command notices writes the licences of all modules that a troupe binary contains, on
+// every platform that is built, and of Go itself. With --check it fails if the file is not
+// current, and writes nothing.
 package main
 
 import (
@@ -51,7 +51,7 @@ func run(file string, check bool, platforms []string) error {
 	return nil
 }
 
-// module is one that the binary has packages of.
+// module is a module with packages in the binary.
 type module struct {
 	path, version, dir string
 	packages           map[string]bool // their directories
@@ -110,8 +110,8 @@ func list(pkg, goos, goarch string, found map[string]*module) error {
 	}
 }
 
-// repeatedMax is the longest text, in bytes, that is printed as often as it comes: those
-// that are longer, like the Apache License, are the same in many modules.
+// repeatedMax is the longest text, in bytes, that is printed for every module. Longer texts,
+// like the Apache License, are the same in many modules and are printed once.
 const repeatedMax = 4 << 10
 
 const head = `Troupe is licensed under the Apache License 2.0. Its binaries are linked from the Go
@@ -119,7 +119,7 @@ standard library and from the modules below, each under the terms that follow it
 Made by "make notices"; do not edit.
 `
 
-// write puts the texts together. A module without any is an error: somebody has to look.
+// write joins the texts. A module without a licence is an error.
 func write(modules []*module) ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteString(head)
@@ -157,7 +157,7 @@ func write(modules []*module) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// goLicence is that of the standard library, which does not change with its version.
+// goLicence is the licence of the standard library, which is the same in all versions.
 func goLicence(b *bytes.Buffer) error {
 	out, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
@@ -176,13 +176,13 @@ func section(b *bytes.Buffer, title string) {
 	fmt.Fprintf(b, "\n%s\n%s\n\n", strings.Repeat("=", 80), title)
 }
 
-// clean has one kind of line end, and ends with one.
+// clean makes all line ends \n, and ends the text with one.
 func clean(text []byte) string {
 	return strings.TrimRight(strings.ReplaceAll(string(text), "\r\n", "\n"), " \n\t\f") + "\n"
 }
 
-// licences are the licence files of a module: in its own directory, and in those from
-// there to the packages that are linked.
+// licences returns the licence files of a module: in its root, and in the folders from
+// there down to the linked packages.
 func (m *module) licences() ([]string, error) {
 	dirs := map[string]bool{m.dir: true}
 	for dir := range m.packages {
@@ -217,5 +217,5 @@ func isLicence(name string) bool {
 	})
 }
 
-// host is the platform this runs on.
+// host is the current platform.
 func host() string { return runtime.GOOS + "/" + runtime.GOARCH }

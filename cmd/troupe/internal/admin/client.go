@@ -10,19 +10,19 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift"
 )
 
-// Options say which host is asked, and as whom.
+// Options configure a Client.
 type Options struct {
 	Endpoint string // base URL of the service API
 	Region   string
-	// AccessKey, SecretKey and SessionToken sign the calls; without an access key they
-	// are not signed.
+	// AccessKey, SecretKey and SessionToken sign the calls. Without an access key, calls are
+	// not signed.
 	AccessKey, SecretKey, SessionToken string
 	TLS                                *tls.Config // nil: the system's
 }
 
 const callTimeout = 30 * time.Second
 
-// Client asks one host. Build it with New; close it with Close.
+// Client calls the service API of one host. Build it with New; close it with Close.
 type Client struct {
 	api       *gamelift.Client
 	transport *http.Transport
@@ -38,7 +38,7 @@ func New(o Options) *Client {
 	return c
 }
 
-// Close gives back connections.
+// Close closes idle connections.
 func (c *Client) Close() { c.transport.CloseIdleConnections() }
 
 func credentials(o Options) aws.CredentialsProvider {

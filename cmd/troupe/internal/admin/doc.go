@@ -1,3 +1,3 @@
-// Package admin shows what a host has, as tables or as JSON, through the service API
-// that game back ends call, too.
+// Package admin lists game sessions, player sessions, placements and queues of a host, as
+// tables or as JSON. It calls the same service API as game backends.
 package admin

@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/gamelift/types"
 )
 
-// What is listed: the SDK's own records.
+// The records that are listed are those of the SDK.
 type (
 	GameSession   = types.GameSession          // a game session
 	PlayerSession = types.PlayerSession        // a player session
@@ -17,7 +17,7 @@ type (
 	Queue         = types.GameSessionQueue     // a game session queue
 )
 
-// Sessions says which game sessions to list. Empty fields choose nothing.
+// Sessions filters game sessions. Empty fields do not filter.
 type Sessions struct{ Fleet, Alias, GameSession, Location, Status string }
 
 // GameSessions lists game sessions; without a fleet, alias or game session those of
@@ -35,7 +35,7 @@ func (c *Client) GameSessions(ctx context.Context, s Sessions) ([]types.GameSess
 	for _, fleet := range fleets {
 		s.Fleet = fleet
 		some, err := c.gameSessions(ctx, s)
-		var gone *types.NotFoundException // its record went meanwhile
+		var gone *types.NotFoundException // the fleet was deleted meanwhile
 		if err != nil && !errors.As(err, &gone) {
 			return nil, err
 		}
@@ -50,8 +50,8 @@ func (c *Client) gameSessions(ctx context.Context, s Sessions) ([]types.GameSess
 	}), func(o *gamelift.DescribeGameSessionsOutput) []types.GameSession { return o.GameSessions })
 }
 
-// Players says which player sessions to list. Status counts with GameSession or Fleet,
-// and alone.
+// Players filters player sessions. Empty fields do not filter. Status has no effect with
+// Player or PlayerSession.
 type Players struct{ GameSession, Player, PlayerSession, Fleet, Status string }
 
 // PlayerSessions lists player sessions; without a game session, player or player
@@ -94,13 +94,13 @@ func (c *Client) Placements(ctx context.Context, ids []string) ([]types.GameSess
 	return all, nil
 }
 
-// Queues lists queues: those named, or all.
+// Queues lists the named queues, or all without names.
 func (c *Client) Queues(ctx context.Context, names []string) ([]types.GameSessionQueue, error) {
 	return pages(ctx, gamelift.NewDescribeGameSessionQueuesPaginator(c.api, &gamelift.DescribeGameSessionQueuesInput{Names: names}),
 		func(o *gamelift.DescribeGameSessionQueuesOutput) []types.GameSessionQueue { return o.GameSessionQueues })
 }
 
-// given is a text that is there, or nil.
+// given returns nil for an empty text.
 func given(s string) *string {
 	if s == "" {
 		return nil

@@ -15,8 +15,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// PrintJSON writes a list as an array with the members of the API. What is absent
-// is left out; times are RFC 3339.
+// PrintJSON writes a list as an array with the member names of the API. Empty members are
+// left out; times are RFC 3339.
 func PrintJSON[T any](out io.Writer, list []T) error {
 	err := json.MarshalWrite(out, list, json.OmitZeroStructFields(true), json.Deterministic(true), jsontext.WithIndent("  "))
 	if err != nil {
@@ -26,7 +26,7 @@ func PrintJSON[T any](out io.Writer, list []T) error {
 	return err
 }
 
-// PrintTable writes rows under a header, in columns. What cannot be shown in a cell is escaped.
+// PrintTable writes rows under a header, in columns. Unprintable characters are escaped.
 func PrintTable(out io.Writer, header []string, rows [][]string) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, strings.Join(header, "\t"))
@@ -39,7 +39,7 @@ func PrintTable(out io.Writer, header []string, rows [][]string) error {
 	return w.Flush()
 }
 
-// cell keeps what callers have named from moving the cursor of a terminal.
+// cell escapes control characters, which callers of the API may have put into names.
 func cell(s string) string {
 	if s == "" {
 		return "-"

@@ -13,18 +13,18 @@ import (
 	"troupe/transport/client"
 )
 
-// BotOptions say what bots do.
+// BotOptions configure a run of bots.
 type BotOptions struct {
 	Options
 	Bots         int
 	Rate         float64       // messages per second and bot
 	Duration     time.Duration // 0: until ctx ends
-	PayloadBytes int           // at least what the counting needs
+	PayloadBytes int           // raised to stampBytes if less
 }
 
 const (
-	loginsAtOnce = 8 // below what a host allows one address
-	// stablePatience is how long bots wait for what is missing, without progress.
+	loginsAtOnce = 8 // below the host's limit per IP address
+	// stablePatience is how long bots wait for missing messages without any arriving.
 	stablePatience = 2 * time.Second
 	stablePoll     = 20 * time.Millisecond
 	fastPatience   = 2 * time.Second
@@ -48,9 +48,9 @@ func (o *BotOptions) check() error {
 	return nil
 }
 
-// Bots lets bots play until the duration or ctx is over, prints what they count,
-// and returns an error if one failed, or if a reliable message was lost without a
-// word or came twice.
+// Bots lets bots play until the duration or ctx is over, and prints their counts. It
+// returns an error if a bot failed, or if a reliable message arrived twice or was lost
+// without the host reporting a gap.
 func Bots(ctx context.Context, o BotOptions, out io.Writer) error {
 	if err := o.check(); err != nil {
 		return err
@@ -71,7 +71,7 @@ type swarm struct {
 	bots    []*bot
 	tallies []*tally
 	began   time.Time
-	// start is when the schedule begins, since began; set before anyone talks.
+	// start is when the schedule begins, since began; set before the first message.
 	start time.Duration
 
 	mu  sync.Mutex
@@ -83,7 +83,7 @@ type bot struct {
 	swarm *swarm
 	index int
 	link  *link
-	up    chan struct{} // holds a token once the fast channel is up, or will not be
+	up    chan struct{} // holds a token once the fast channel is up or has failed
 	*tally
 }
 
@@ -93,8 +93,8 @@ func (s *swarm) print(format string, args ...any) {
 	fmt.Fprintf(s.out, format+"\n", args...)
 }
 
-// login reserves seats and connects all bots. One that cannot log in counts as
-// failed; the others play without it.
+// login reserves seats and connects all bots. A bot that cannot log in counts as failed;
+// the others play without it.
 func (s *swarm) login(ctx context.Context) error {
 	name := s.o.Player
 	if name == "" {
@@ -179,8 +179,8 @@ func (s *swarm) play(ctx context.Context) error {
 	return r.verdict()
 }
 
-// awaitFast gives the fast channels a moment to come up, so that all of a bot's
-// fast messages take the same way and stay in order.
+// awaitFast waits briefly for the fast channels, so that all fast messages of a bot take
+// the same path and stay in order.
 func awaitFast(ctx context.Context, bots []*bot) {
 	ctx, cancel := context.WithTimeout(ctx, fastPatience)
 	defer cancel()
@@ -193,7 +193,7 @@ func awaitFast(ctx context.Context, bots []*bot) {
 	}
 }
 
-// watch prints one line per second until the talking is over.
+// watch prints one line per second while the bots send.
 func (s *swarm) watch(talking context.Context) {
 	tick := time.NewTicker(time.Second)
 	defer tick.Stop()
@@ -215,7 +215,7 @@ func (s *swarm) watch(talking context.Context) {
 	}
 }
 
-// awaitStable waits for what is still on its way, and for who is away.
+// awaitStable waits for messages in transit and for bots that are reconnecting.
 func (s *swarm) awaitStable(playing []*bot) {
 	var least uint64
 	progress := time.Now()
@@ -253,8 +253,8 @@ func (b *bot) fail(err error) {
 	b.swarm.print("! bot %d failed: %v", b.index, err)
 }
 
-// talk sends at the rate, by the schedule: a late message is sent at once and
-// keeps its intended time, so that waiting shows up as latency.
+// talk sends at the rate, on a fixed schedule. A late message is sent at once and keeps
+// its scheduled time, so that a delay counts as latency.
 func (b *bot) talk(talking, staying context.Context) {
 	o := &b.swarm.o
 	if o.Group > 0 {

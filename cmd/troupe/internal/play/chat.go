@@ -14,13 +14,12 @@ import (
 	"troupe/transport/client"
 )
 
-// fencePatience is how long Chat waits at the end of its input for what it said
-// to be through.
+// fencePatience is how long Chat waits at the end of its input for its last messages.
 const fencePatience = 2 * time.Second
 
-// Chat plays as one person: each line of in is a message or a command, each
-// event is a line on out. It returns at the end of in, on /quit or when ctx ends.
-// After an error of the game in may still be read from, up to one line.
+// Chat plays as one person: each line of in is a message or a command, each event is a
+// line on out. It returns at the end of in, on /quit, when ctx ends, or when the player
+// session ends, which is an error. After such an error it may still read one line of in.
 func Chat(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
 	if o.Player == "" {
 		o.Player = fmt.Sprintf("player-%06x", rand.Uint32N(1<<24))
@@ -48,7 +47,7 @@ func Chat(ctx context.Context, o Options, in io.Reader, out io.Writer) error {
 type chat struct {
 	o     Options
 	link  *link
-	fence chan struct{} // a membership of all players that was asked for
+	fence chan struct{} // holds a token once a requested membership of all players has arrived
 
 	mu  sync.Mutex
 	out io.Writer
@@ -103,8 +102,8 @@ func readLines(ctx context.Context, in io.Reader) <-chan string {
 	return lines
 }
 
-// awaitFence waits until what was said has come back: the answer to a question
-// about the members comes behind it.
+// awaitFence waits until the host has handled all messages sent so far: it asks for the
+// members of a group, and the answer arrives after them.
 func (c *chat) awaitFence(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, fencePatience)
 	defer cancel()
@@ -217,7 +216,7 @@ func join(peers []int32) string {
 	return strings.Trim(fmt.Sprint(peers), "[]")
 }
 
-// note is what --quiet leaves out.
+// note prints a line unless --quiet is set.
 func (c *chat) note(format string, args ...any) {
 	if !c.o.Quiet {
 		c.print("* "+format, args...)

@@ -11,7 +11,7 @@ import (
 	"troupe/transport/client"
 )
 
-// verb is what a line of the terminal asks for.
+// verb is the kind of a command.
 type verb uint8
 
 const (
@@ -24,7 +24,7 @@ const (
 	verbStats
 )
 
-// opChat is the op code of what people type.
+// opChat is the op code of chat messages.
 const opChat = 1
 
 // command is one line of the terminal.
@@ -34,17 +34,17 @@ type command struct {
 	message client.Message // say
 }
 
-const chatHelp = `text            say it to all players
-/to PEER text   say it to one player
-/fast text      say it to all by the fast channel, where it may be lost
-/server text    send it to the game's own code
+const chatHelp = `text            send text to all players
+/to PEER text   send text to one player
+/fast text      send text to all players over the fast channel, which may lose it
+/server text    send text to the game's script
 /join G         join group G
 /leave G        leave group G
-/members [G]    who is in group G; without G: all players
-/stats          what was sent and received, and over what
+/members [G]    list the members of group G; without G: all players
+/stats          show sent and received messages by channel
 /quit           leave the game session`
 
-// parse reads one line; an empty one is no command.
+// parse reads one line; an empty line is no command.
 func parse(line string) (command, error) {
 	line = strings.TrimSpace(line)
 	if !strings.HasPrefix(line, "/") {
@@ -80,7 +80,7 @@ func parse(line string) (command, error) {
 	case "/help":
 		return command{verb: verbHelp}, nil
 	}
-	return command{}, fmt.Errorf("%s is no command; /help lists them", word)
+	return command{}, fmt.Errorf("%s is not a command; /help lists the commands", word)
 }
 
 func say(m client.Message, text string) (command, error) {
@@ -102,11 +102,11 @@ func groupCommand(v verb, word, arg string) (command, error) {
 	return command{verb: v, group: int32(g)}, nil
 }
 
-// textMax bounds what one line shows of a payload.
+// textMax bounds the bytes of a payload that one line shows.
 const textMax = 200
 
-// visible makes a payload safe for a terminal: what is not plain text is quoted,
-// what is long is cut.
+// visible makes a payload safe for a terminal: it quotes unprintable payloads and cuts long
+// ones.
 func visible(payload []byte) string {
 	cut := ""
 	if len(payload) > textMax {

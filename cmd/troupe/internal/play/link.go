@@ -17,39 +17,39 @@ import (
 // loginPatience is how long the first login may take.
 const loginPatience = 10 * time.Second
 
-// watcher is told what happens on a link, from the link's one goroutine.
+// watcher receives the events of a link, from the link's one goroutine.
 type watcher interface {
 	onEvent(e client.Event)
-	// onLost: the connection is gone and will be tried again.
+	// onLost says that the connection was lost; the client is reconnecting.
 	onLost(end client.End)
-	// onBack: it is there again, as the same peer or not.
+	// onBack says that the client has reconnected.
 	onBack(b back)
 }
 
-// back tells how a link came back.
+// back describes a reconnect.
 type back struct {
 	client.Reconnected
 	same       bool   // as the same peer
-	duplicates uint64 // received again and dropped since the link was opened
+	duplicates uint64 // duplicates received and dropped since the link was opened
 }
 
-// String tells how the player came back.
+// String describes the reconnect in one line.
 func (b back) String() string {
 	which := "the same peer as before"
 	if !b.same {
-		which = "a new peer: what was missed is lost"
+		which = "a new peer: messages sent meanwhile are lost"
 	}
 	return fmt.Sprintf("back after %v, attempt %d, over %s, as peer %d, %s; %d sent again, %d lost, %d duplicates dropped so far",
 		b.After.Round(time.Millisecond), b.Attempts, b.Transport, b.PeerID, which, b.Replayed, b.Lost, b.duplicates)
 }
 
-// outages are what a link does to its own network.
+// outages are network failures that a link simulates.
 type outages struct {
 	every time.Duration // 0 for none
-	last  time.Duration
+	last  time.Duration // how long each lasts
 }
 
-// link is a seat and the Client on it.
+// link is a reserved seat with its client.
 type link struct {
 	seat    seat
 	client  *client.Client
@@ -57,11 +57,11 @@ type link struct {
 
 	mu   sync.Mutex
 	calm bool             // no more outages
-	peer int32            // the last one known
+	peer int32            // the current or last peer id
 	over [client.Auto]int // connections so far, per transport
 }
 
-// advised adds what to try to the error of a first login.
+// advised adds advice to the error of a first login.
 func advised(err error, t client.Transport) error {
 	var plain tls.RecordHeaderError
 	var authority x509.UnknownAuthorityError
@@ -94,9 +94,8 @@ func open(ctx context.Context, s seat, o client.Options, cuts outages) (*link, e
 	return l, nil
 }
 
-// run hands on events until ctx ends, which leaves the game session, or until
-// the player is gone for good, which is an error. It is one, too, if the
-// connection is away when ctx ends.
+// run passes events on until ctx ends, and then leaves the game session. It returns an
+// error if the player session ends before, or if the client is reconnecting when ctx ends.
 func (l *link) run(ctx context.Context, w watcher) error {
 	cut := time.NewTimer(1<<63 - 1)
 	defer cut.Stop()
@@ -132,7 +131,7 @@ func (l *link) cut() {
 	}
 }
 
-// calmDown ends the outages: from here on the client is attached, or is to come back.
+// calmDown stops the simulated outages, so that the client reconnects and stays attached.
 func (l *link) calmDown() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -156,7 +155,7 @@ func (l *link) onEvent(e client.Event, w watcher) {
 	}
 }
 
-// traffic is what all connections so far carried.
+// traffic returns the counts of all connections so far.
 func (l *link) traffic() traffic {
 	l.mu.Lock()
 	defer l.mu.Unlock()

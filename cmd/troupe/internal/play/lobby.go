@@ -20,55 +20,55 @@ import (
 	"troupe/transport/dtls"
 )
 
-// Options say where to play and as whom.
+// Options say where to play, and as which player.
 type Options struct {
 	API          string // URL of the service API
-	Region       string // for the signature; any, without keys
-	AccessKey    string // to sign with; empty for a host in auth mode none
+	Region       string // of the signature; any without an access key
+	AccessKey    string // to sign with; empty for a host with api.auth: none
 	SecretKey    string
 	SessionToken string
 	Fleet        string // a fleet id, or empty with Alias
 	Alias        string // an alias id, or empty
-	GameSession  string // ARN of a game session; empty: join one with room, or create one
-	Player       string // player id, or its beginning with bots; empty: made up
+	GameSession  string // ARN of a game session; empty: join one with free seats, or create one
+	Player       string // player id, or its prefix with bots; empty: random
 	Group        int32  // group to join; 0 for none
 	Fast         bool   // use the fast channel
 
 	Transport client.Transport
 	KCPAddr   string      // host:port; empty: the default port of the game session's machine
-	TLS       *tls.Config // roots and server name of wss and kcp; nil: the system's, and the name dialled
+	TLS       *tls.Config // roots and server name for wss and kcp; nil: the system's roots, and the dialled name
 
-	Drop time.Duration // each player cuts its own network so often; 0 for never
-	For  time.Duration // and for so long
+	Drop time.Duration // interval of simulated network failures; 0 for none
+	For  time.Duration // how long each failure lasts
 
 	Quiet bool // print less
 }
 
-// connection is how each player gets to its seat. DTLS sessions are shared by all
-// connections made of one result.
+// connection returns the client options of the players, without address and player
+// session. Connections with the same options share DTLS sessions.
 func (o *Options) connection() client.Options {
 	return client.Options{
 		Transport: o.Transport, KCPAddr: o.KCPAddr, TLS: o.TLS, Sessions: dtls.NewSessions(), Fast: o.Fast,
 	}
 }
 
-// outages are what each player does to its own network.
+// outages returns the network failures that each player simulates.
 func (o *Options) outages() outages { return outages{every: o.Drop, last: o.For} }
 
-// check says what of the options cannot be.
+// check returns an error for invalid options.
 func (o *Options) check() error {
 	switch {
 	case o.Drop < 0 || o.For < 0:
 		return errors.New("--drop and --for must not be negative")
 	case o.For > 0 && o.Drop == 0:
-		return errors.New("--for goes with --drop")
+		return errors.New("--for needs --drop")
 	case o.For > 0 && o.For >= o.Drop:
-		return errors.New("--for must be less than --drop: the network would never be back")
+		return errors.New("--for must be less than --drop: otherwise the network would never be up")
 	}
 	return nil
 }
 
-// seat is a reserved place in a game session.
+// seat is a reserved player session.
 type seat struct {
 	addr, id, player string
 }
@@ -77,7 +77,7 @@ type seat struct {
 const (
 	seatsPerCall = 25
 	seatsMax     = 200 // per game session
-	seatsDefault = 16  // of a game session made for a player who is alone
+	seatsDefault = 16  // of a game session that is created for a few players
 )
 
 const (
@@ -86,17 +86,17 @@ const (
 	callPatience   = 30 * time.Second
 )
 
-// lobby is the service API as a player's backend uses it.
+// lobby finds game sessions and reserves seats through the service API, as a game's backend
+// does.
 type lobby struct {
 	o        Options
 	api      *gamelift.Client
 	versions versions
 }
 
-// newLobby takes the caller's keys, or a fixed one: a host in auth mode none reads
-// no more of it than its form. There are only a few calls, so none leaves a
-// connection behind; and somebody waits for each, so that there is no host is said
-// at once.
+// newLobby signs with the caller's key, or with a fixed key, of which a host with api.auth:
+// none checks only the format. Connections are not kept, because there are only a few
+// calls. Calls are not retried, so that an unreachable host is reported at once.
 func newLobby(o Options) *lobby {
 	l := &lobby{o: o, versions: versions{
 		next: &http.Transport{DisableKeepAlives: true, TLSClientConfig: o.TLS}, of: make(map[string]string),
@@ -114,7 +114,7 @@ func newLobby(o Options) *lobby {
 // enter reserves a seat for each player, all in one game session.
 func (l *lobby) enter(ctx context.Context, players []string) (game string, seats []seat, err error) {
 	if l.o.GameSession != "" {
-		if seats, err = l.reserve(ctx, l.o.GameSession, players); err == nil { // for its version only
+		if seats, err = l.reserve(ctx, l.o.GameSession, players); err == nil { // describes it only to learn its version
 			_, _ = l.api.DescribeGameSessions(ctx, &gamelift.DescribeGameSessionsInput{GameSessionId: &l.o.GameSession})
 		}
 		return l.o.GameSession, seats, err
@@ -129,7 +129,7 @@ func (l *lobby) enter(ctx context.Context, players []string) (game string, seats
 		var status *types.InvalidGameSessionStatusException
 		if !errors.As(err, &full) && !errors.As(err, &status) {
 			return game, seats, err
-		} // somebody was faster: make one
+		} // another player took the seats first: create a game session
 	}
 	if game, err = l.create(ctx, len(players)); err != nil {
 		return "", nil, err
@@ -138,16 +138,17 @@ func (l *lobby) enter(ctx context.Context, players []string) (game string, seats
 	return game, seats, err
 }
 
-func (l *lobby) place() (fleet, alias *string) {
+// destination returns the fleet or the alias to play on.
+func (l *lobby) destination() (fleet, alias *string) {
 	if l.o.Alias != "" {
 		return nil, &l.o.Alias
 	}
 	return &l.o.Fleet, nil
 }
 
-// find returns a game session with room, or nothing.
+// find returns a game session with free seats, or "".
 func (l *lobby) find(ctx context.Context, room int) (string, error) {
-	fleet, alias := l.place()
+	fleet, alias := l.destination()
 	in := &gamelift.DescribeGameSessionsInput{FleetId: fleet, AliasId: alias, StatusFilter: aws.String("ACTIVE")}
 	for pages := gamelift.NewDescribeGameSessionsPaginator(l.api, in); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
@@ -164,9 +165,9 @@ func (l *lobby) find(ctx context.Context, room int) (string, error) {
 	return "", nil
 }
 
-// create makes a game session and waits until it is ACTIVE.
+// create creates a game session and waits until it is ACTIVE.
 func (l *lobby) create(ctx context.Context, room int) (string, error) {
-	fleet, alias := l.place()
+	fleet, alias := l.destination()
 	out, err := l.api.CreateGameSession(ctx, &gamelift.CreateGameSessionInput{
 		FleetId: fleet, AliasId: alias, Name: aws.String("troupe client"),
 		MaximumPlayerSessionCount: aws.Int32(int32(max(room, seatsDefault))),
@@ -195,7 +196,7 @@ func (l *lobby) create(ctx context.Context, room int) (string, error) {
 	return aws.ToString(game.GameSessionId), nil
 }
 
-// reserve takes a seat for each player.
+// reserve reserves a seat for each player.
 func (l *lobby) reserve(ctx context.Context, game string, players []string) ([]seat, error) {
 	var seats []seat
 	for len(players) > 0 {
@@ -215,8 +216,8 @@ func (l *lobby) reserve(ctx context.Context, game string, players []string) ([]s
 	return seats, nil
 }
 
-// host is where a player session says to connect to: a certificate carries the
-// name, so that is taken where there is one.
+// host returns the host of a player session: the DNS name, if there is one, where a
+// certificate is checked, otherwise the IP address.
 func (l *lobby) host(p *types.PlayerSession) string {
 	if name := aws.ToString(p.DnsName); name != "" && l.o.Transport > client.WS {
 		return name
@@ -224,7 +225,7 @@ func (l *lobby) host(p *types.PlayerSession) string {
 	return aws.ToString(p.IpAddress)
 }
 
-// sleep waits, or returns why ctx ended before.
+// sleep waits for d; it returns an error if ctx ends before.
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

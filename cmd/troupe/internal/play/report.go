@@ -10,7 +10,7 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// line is the summary of one second; last is the report before it.
+// line returns the summary of one second; last is the previous report.
 func (r report) line(last report, at time.Duration) string {
 	var sent, received, missing uint64
 	all := newHistogram()
@@ -20,15 +20,15 @@ func (r report) line(last report, at time.Duration) string {
 		missing += s.missing()
 		all.Merge(s.latency)
 	}
-	return fmt.Sprintf("%4.0fs  bots %d  sent %d/s  received %d/s  under way %d  p50 %s  p99 %s  reconnects %d",
+	return fmt.Sprintf("%4.0fs  bots %d  sent %d/s  received %d/s  in transit %d  p50 %s  p99 %s  reconnects %d",
 		at.Seconds(), r.bots-r.failed, sent, received, missing, quantile(all, 50), quantile(all, 99), r.backs)
 }
 
-// table is the end of a run.
+// table returns the result of a run.
 func (r report) table() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(w, "channel\tsent\texpected\treceived\tlost\tlost and told so\tduplicates\tp50\tp99\tmax\t")
+	fmt.Fprintln(w, "channel\tsent\texpected\treceived\tlost\tlost, reported\tduplicates\tp50\tp99\tmax\t")
 	for ch, s := range r.channels {
 		if s.sent == 0 && channel(ch) != reliable {
 			continue
@@ -42,7 +42,7 @@ func (r report) table() string {
 	return b.String()
 }
 
-// verdict is an error if the run was not clean. Fast messages may be lost.
+// verdict returns an error if a bot failed, or a reliable message was lost or duplicated.
 func (r report) verdict() error {
 	var all []error
 	if r.failed > 0 {
@@ -52,12 +52,12 @@ func (r report) verdict() error {
 		all = append(all, fmt.Errorf("%d reliable messages were lost", lost))
 	}
 	if twice := r.channels[reliable].duplicates; twice > 0 {
-		all = append(all, fmt.Errorf("%d reliable messages came twice", twice))
+		all = append(all, fmt.Errorf("%d reliable messages arrived twice", twice))
 	}
 	return errors.Join(all...)
 }
 
-// quantile prints a percentile, - if there is nothing.
+// quantile formats a percentile; "-" without values.
 func quantile(h *hdrhistogram.Histogram, p float64) string {
 	if h.TotalCount() == 0 {
 		return "-"

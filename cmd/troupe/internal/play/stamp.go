@@ -8,17 +8,17 @@ import (
 	"troupe/transport/client"
 )
 
-// opBot is the op code of what bots say.
+// opBot is the op code of the bots' messages.
 const opBot = 2
 
-// channel is what a bot asked for; what the message really took may differ while
-// the fast channel is not up.
+// channel is the channel that a bot asked for. While the fast channel is not up, messages
+// meant for it take the reliable one.
 type channel uint8
 
 const (
 	reliable channel = iota
 	fast
-	channels // how many there are
+	channels // the number of channels
 )
 
 var (
@@ -26,15 +26,15 @@ var (
 	intents      = [channels]client.Intent{client.Reliable, client.Fast}
 )
 
-// stamp is what a bot writes into its messages. The layout, big endian:
+// stamp identifies a bot's message in its payload. The layout, big endian:
 //
 //	magic(4) run(8) bot(2) channel(1) number(8) intended(8) padding
 type stamp struct {
-	run      uint64 // tells the messages of this process apart
+	run      uint64 // a random number: messages of other runs are ignored
 	bot      uint16
 	channel  channel
 	number   uint64        // from 1, per bot and channel
-	intended time.Duration // when it was to be sent, since the run began
+	intended time.Duration // scheduled time of sending, since the run began
 }
 
 const stampBytes = 4 + 8 + 2 + 1 + 8 + 8

@@ -7,8 +7,8 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 )
 
-// Latency is kept in microseconds, with two digits: some 15 KiB per bot and
-// channel.
+// Latency is recorded in microseconds with two significant digits, which takes some 15 KiB
+// per bot and channel.
 const (
 	latencyMax    = 2 * time.Minute
 	latencyDigits = 2
@@ -18,25 +18,25 @@ func newHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, latencyMax.Microseconds(), latencyDigits)
 }
 
-// tally is what one bot sent and received. Safe for concurrent use.
+// tally counts the messages of one bot. Safe for concurrent use.
 type tally struct {
 	mu sync.Mutex
 	// guarded by mu
 	sent       [channels]uint64
-	unsent     uint64 // not sent, because the connection was away for too long
+	unsent     uint64 // not sent, because reconnecting took too long
 	from       [channels][]stream
 	latency    [channels]*hdrhistogram.Histogram
 	duplicates [channels]uint64
 	lostTimes  int // how often the connection was lost
 	backTimes  int
-	newPeer    int // of these as another peer
-	gaps       int // how often the host said that messages are lost
+	newPeer    int // of backTimes, with a new peer id
+	gaps       int // how often the host reported lost messages
 	failed     error
 }
 
-// stream is what came from one bot by one channel. Reliable messages come in
-// order, and so do fast ones, except around the moment the fast channel comes
-// up: a number at or below the last one is a duplicate.
+// stream counts the messages from one bot on one channel. Reliable messages arrive in
+// order. So do fast ones, except while the fast channel comes up. A number at or below the
+// last one is a duplicate.
 type stream struct{ last, received uint64 }
 
 func newTally(bots int) *tally {
@@ -54,7 +54,7 @@ func (t *tally) update(f func()) {
 	f()
 }
 
-// received counts one message that came at now, in time since the run began.
+// received counts one message. Now is its time of arrival, since the run began.
 func (t *tally) received(s stamp, now time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -75,13 +75,13 @@ func (t *tally) received(s stamp, now time.Duration) {
 // sums are the counts of one channel over all bots.
 type sums struct {
 	sent, expected, received, duplicates uint64
-	// lost did not arrive, and nobody said so; excused are those of bots that
-	// failed, began anew or were told of a gap.
+	// lost counts messages that did not arrive and were not reported; excused those of bots
+	// that failed, got a new peer id or were told of a gap.
 	lost, excused uint64
 	latency       *hdrhistogram.Histogram
 }
 
-// report is all tallies together.
+// report is the sum of all tallies.
 type report struct {
 	channels              [channels]sums
 	bots, failed          int
@@ -89,11 +89,11 @@ type report struct {
 	unsent                uint64
 }
 
-// missing is what has not arrived, or not yet.
+// missing returns how many messages have not arrived, or not yet.
 func (s sums) missing() uint64 { return s.lost + s.excused }
 
-// summarize adds up. Each bot expects what every bot sent, its own included.
-// Histograms are merged only if asked: that is most of the work.
+// summarize adds up tallies. Each bot expects the messages of every bot, its own included.
+// Histograms, which are most of the work, are merged only if latency is true.
 func summarize(tallies []*tally, latency bool) report {
 	r := report{bots: len(tallies)}
 	sent := make([][channels]uint64, len(tallies))
@@ -130,12 +130,12 @@ func summarize(tallies []*tally, latency bool) report {
 	return r
 }
 
-// count adds what one bot expects from one other.
+// count adds the messages that one bot expects and has received from another.
 func (s *sums) count(sent, received uint64, excused bool) {
 	s.expected += sent
 	s.received += received
 	switch {
-	case received >= sent: // more: it arrived although the sending seemed to fail
+	case received >= sent: // may be more: a message can arrive although Send has failed
 	case excused:
 		s.excused += sent - received
 	default:

@@ -81,7 +81,7 @@ func TestSummarize(t *testing.T) {
 		},
 		"twice": {
 			play: func(b []*tally) { tell(b, reliable, 0, 2, func(int, uint64) int { return 2 }) },
-			sent: 2, received: 6, d: 6, verdict: "6 reliable messages came twice",
+			sent: 2, received: 6, d: 6, verdict: "6 reliable messages arrived twice",
 		},
 		"failed": {
 			play: func(b []*tally) {

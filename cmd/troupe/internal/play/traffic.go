@@ -7,7 +7,7 @@ import (
 	"troupe/transport/client"
 )
 
-// traffic is what connections sent and received, and over what.
+// traffic counts sent and received packets by channel, and connections by transport.
 type traffic struct {
 	over  [client.Auto]int // connections per transport
 	stats client.Stats
@@ -36,7 +36,7 @@ func addChannel(to, s *client.ChannelStats) {
 	to.Unsent += s.Unsent
 }
 
-// String is one line per channel that was used.
+// String returns the counts in one line.
 func (t traffic) String() string {
 	var over []string
 	for kind, n := range t.over {

@@ -9,12 +9,11 @@ import (
 	"github.com/aws/smithy-go/encoding/cbor"
 )
 
-// answerMax bounds what is looked at of an answer.
+// answerMax bounds the bytes of an answer that are read.
 const answerMax = 4 << 20
 
-// versions takes from the answers of a host which version of its script a game session runs:
-// a member that the original's shapes do not have, so the SDK skips it. On other hosts there
-// is none.
+// versions reads from the answers of a host which version of its script a game session
+// runs. GameLift has no such member, so the SDK skips it.
 type versions struct {
 	next http.RoundTripper
 
@@ -34,7 +33,7 @@ func (v *versions) RoundTrip(q *http.Request) (*http.Response, error) {
 		io.Closer
 	}{io.MultiReader(bytes.NewReader(body), r.Body), r.Body}
 	if err != nil {
-		return r, nil // the SDK sees it as well
+		return r, nil // the SDK meets the same error
 	}
 	if answer, err := cbor.Decode(body); err == nil {
 		v.learn(answer)
@@ -42,7 +41,7 @@ func (v *versions) RoundTrip(q *http.Request) (*http.Response, error) {
 	return r, nil
 }
 
-// learn takes an answer with GameSession or GameSessions.
+// learn reads an answer with GameSession or GameSessions.
 func (v *versions) learn(answer cbor.Value) {
 	m, _ := answer.(cbor.Map)
 	list, _ := m["GameSessions"].(cbor.List)
@@ -57,7 +56,7 @@ func (v *versions) learn(answer cbor.Value) {
 	}
 }
 
-// shown is " (version V of the script)", or nothing if that is not known.
+// shown returns " (version V of the script)", or "" if the version is unknown.
 func (v *versions) shown(game string) string {
 	v.mu.Lock()
 	defer v.mu.Unlock()

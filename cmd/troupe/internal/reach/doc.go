@@ -1,3 +1,3 @@
-// Package reach says in one line why a host's service API could not be called, or what
-// it answered: the SDK says it in five.
+// Package reach explains errors of calls to a host's service API in one line, which names
+// the address and the cause. The AWS SDK's own text takes five lines.
 package reach

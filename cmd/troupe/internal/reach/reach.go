@@ -15,7 +15,7 @@ import (
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 )
 
-// problem is an error told in other words.
+// problem is an error with a text of its own.
 type problem struct {
 	text  string
 	cause error
@@ -24,12 +24,12 @@ type problem struct {
 func (p *problem) Error() string { return p.text }
 func (p *problem) Unwrap() error { return p.cause }
 
-// Explain returns err of a call to a service API at an endpoint in words that name the cause
-// and the address; the error stays what errors.Is and errors.As find. What it does not
-// know it returns as it is, nil included.
+// Explain returns err, from a call to the service API at endpoint, with a text that names
+// the cause and the address. The returned error wraps err. Unknown errors, and nil, are
+// returned unchanged.
 func Explain(endpoint string, err error) error {
 	if address, ok := addressOf(endpoint); err != nil && !ok {
-		return &problem{fmt.Sprintf("%s is no URL of a host: is it http://%s?", endpoint, address), err}
+		return &problem{fmt.Sprintf("%s is not the URL of a host: is it http://%s?", endpoint, address), err}
 	}
 	var answer smithy.APIError
 	var sent *net.OpError
@@ -44,13 +44,13 @@ func Explain(endpoint string, err error) error {
 	case errors.As(err, &answer):
 		return &problem{fmt.Sprintf("%s (%s)", answer.ErrorMessage(), answer.ErrorCode()), err}
 	case errors.As(err, &name):
-		return &problem{fmt.Sprintf("no host answers at %s: there is no address of %s (%v)", endpoint, name.Name, name), err}
+		return &problem{fmt.Sprintf("no host answers at %s: the name %s has no address (%v)", endpoint, name.Name, name), err}
 	case errors.As(err, &authority):
-		return &problem{fmt.Sprintf("the certificate of %s is signed by nobody known here: trust its authority with --ca", endpoint), err}
+		return &problem{fmt.Sprintf("the certificate of %s is signed by an unknown authority: trust it with --ca", endpoint), err}
 	case errors.As(err, &certificate):
 		return &problem{fmt.Sprintf("the certificate of %s is not valid for it: %v", endpoint, certificate.Err), err}
 	case errors.As(err, &plain), errors.Is(err, http.ErrSchemeMismatch):
-		return &problem{fmt.Sprintf("%s does not answer in TLS: is it http://?", endpoint), err}
+		return &problem{fmt.Sprintf("%s does not answer with TLS: is it http://?", endpoint), err}
 	case errors.As(err, &sent) && sent.Op == "dial":
 		return &problem{fmt.Sprintf("no host answers at %s, is it running? (%v)", endpoint, sent), err}
 	case errors.Is(err, context.DeadlineExceeded):
@@ -60,12 +60,12 @@ func Explain(endpoint string, err error) error {
 	case errors.As(err, &other) && other.HTTPStatusCode() >= http.StatusInternalServerError:
 		return &problem{fmt.Sprintf("the host at %s did not answer: HTTP status %d", endpoint, other.HTTPStatusCode()), err}
 	case errors.As(err, &other) && other.HTTPStatusCode() > 0:
-		return &problem{fmt.Sprintf("what answers at %s is not the service API of a host (HTTP status %d)", endpoint, other.HTTPStatusCode()), err}
+		return &problem{fmt.Sprintf("the server at %s is not the service API of a host (HTTP status %d)", endpoint, other.HTTPStatusCode()), err}
 	}
 	return err
 }
 
-// addressOf returns what follows the scheme of a URL, and whether the URL is one of HTTP.
+// addressOf returns a URL without its scheme, and whether it is a valid URL of HTTP.
 func addressOf(text string) (address string, ok bool) {
 	_, address, found := strings.Cut(text, "://")
 	if !found {
@@ -75,7 +75,7 @@ func addressOf(text string) (address string, ok bool) {
 	return address, err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != ""
 }
 
-// last is the innermost error.
+// last returns the innermost error.
 func last(err error) error {
 	for {
 		inner := errors.Unwrap(err)

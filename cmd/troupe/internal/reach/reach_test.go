@@ -16,8 +16,7 @@ import (
 	"troupe/cmd/troupe/internal/reach"
 )
 
-// What goes wrong on the way to a host is told with the address and the cause, and
-// without the words of the SDK.
+// Errors of calls name the address and the cause, without the SDK's own text.
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	for want, handle := range map[string]http.HandlerFunc{
@@ -25,8 +24,8 @@ func TestExplain(t *testing.T) {
 			_, _ = io.Copy(io.Discard, r.Body) // else the end of the connection is not seen
 			<-r.Context().Done()
 		},
-		"the host at URL did not answer: HTTP status 503":                        func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "x", http.StatusServiceUnavailable) },
-		"what answers at URL is not the service API of a host (HTTP status 404)": http.NotFound,
+		"the host at URL did not answer: HTTP status 503":                      func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "x", http.StatusServiceUnavailable) },
+		"the server at URL is not the service API of a host (HTTP status 404)": http.NotFound,
 	} {
 		server := httptest.NewServer(handle)
 		defer server.Close()

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// lifted are the limits per address that one machine full of players runs into.
+// lifted raises the limits per IP address, because all players share one.
 var lifted = []string{
 	"limits.unauthenticated=0", "limits.unauthenticatedPerIP=0", "limits.connectionsPerIPPerSecond=0",
 	"limits.loginFailuresPerIPPerMinute=0", "limits.resumesPerPlayerSessionPerMinute=0", "limits.loginsPerPlayerSessionPerMinute=0",
@@ -29,7 +29,7 @@ type child struct {
 	cmd    *exec.Cmd
 	dir    string
 	exited chan struct{}
-	said   lockedBuffer
+	output lockedBuffer
 	addrs  struct {
 		API string `json:"api"`
 		KCP string `json:"kcp"`
@@ -61,7 +61,7 @@ func startHost(ctx context.Context, settings []string) (h *child, err error) {
 		args = append(args, "--set", set)
 	}
 	h = &child{cmd: exec.Command(self, args...), dir: dir, exited: make(chan struct{})}
-	h.cmd.Stdout, h.cmd.Stderr = &h.said, &h.said
+	h.cmd.Stdout, h.cmd.Stderr = &h.output, &h.output
 	if err := h.cmd.Start(); err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
@@ -71,12 +71,12 @@ func startHost(ctx context.Context, settings []string) (h *child, err error) {
 	}()
 	if err := h.await(ctx, announce); err != nil {
 		h.stop()
-		return nil, fmt.Errorf("start a host: %w\n%s", err, h.said.String())
+		return nil, fmt.Errorf("start a host: %w\n%s", err, h.output.String())
 	}
 	return h, nil
 }
 
-// await waits until the host has told its addresses.
+// await waits until the host has announced its addresses.
 func (h *child) await(ctx context.Context, announce string) error {
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
@@ -98,7 +98,7 @@ func (h *child) await(ctx context.Context, announce string) error {
 	}
 }
 
-// trust is the configuration that trusts the host's own authority.
+// trust returns a configuration that trusts the host's own authority.
 func (h *child) trust() (*tls.Config, error) {
 	pem, err := os.ReadFile(h.addrs.CA)
 	if err != nil {
@@ -111,7 +111,7 @@ func (h *child) trust() (*tls.Config, error) {
 	return &tls.Config{RootCAs: roots, ServerName: "localhost"}, nil
 }
 
-// stop ends the host; twice SIGTERM means that it is not to wait for players.
+// stop ends the host. The second SIGTERM tells it not to wait for players.
 func (h *child) stop() {
 	_ = h.cmd.Process.Signal(syscall.SIGTERM)
 	_ = h.cmd.Process.Signal(syscall.SIGTERM)
@@ -126,19 +126,19 @@ func (h *child) stop() {
 	_ = os.RemoveAll(h.dir)
 }
 
-// lockedBuffer keeps the end of what a process says.
+// lockedBuffer keeps the last bytes of a process's output.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
 }
 
-const saidMax = 16 << 10
+const outputMax = 16 << 10
 
 func (l *lockedBuffer) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.b.Write(p)
-	if over := l.b.Len() - saidMax; over > 0 {
+	if over := l.b.Len() - outputMax; over > 0 {
 		l.b.Next(over)
 	}
 	return len(p), nil

@@ -10,8 +10,8 @@ import (
 	"troupe/transport/client"
 )
 
-// stampBytes is what a payload carries: the sender's place in its room and the
-// number of its message.
+// stampBytes is the size of the stamp in a payload: the sender's index in its room and the
+// number of the message.
 const stampBytes = 12
 
 const opLoad = 7
@@ -19,29 +19,29 @@ const opLoad = 7
 // player is one client and what it has received.
 type player struct {
 	c     *client.Client
-	place int // in its room
+	index int // in its room
 	room  *room
 	// owned by the pacer
 	sent, unsent uint64
 
 	mu sync.Mutex
 	// guarded by mu
-	from       []uint64 // by the sender's place: the highest number
+	from       []uint64 // by the sender's index: the highest number
 	received   uint64
 	lost       uint64
 	duplicated uint64
 	replayed   uint64
 	gaps       uint64
 	cutAt      time.Time
-	back       chan time.Duration // takes the time of the resume that is waited for; nil: nobody waits
+	back       chan time.Duration // receives the time of the next reconnect; nil if it is not awaited
 }
 
 // room is the players of one game session.
 type room struct{ players []*player }
 
-// enter logs a player in and takes its events until it ends.
-func (r *run) enter(ctx context.Context, rm *room, place int, s seat) error {
-	p := &player{place: place, room: rm, from: make([]uint64, r.o.Room)}
+// enter logs a player in and handles its events until it ends.
+func (r *run) enter(ctx context.Context, rm *room, index int, s seat) error {
+	p := &player{index: index, room: rm, from: make([]uint64, r.o.Room)}
 	c, err := client.Dial(ctx, client.Options{
 		Addr: s.addr, PlayerSessionID: s.id, Transport: r.o.Transport, KCPAddr: r.o.KCPAddr, TLS: r.o.TLS,
 		OnReconnected: p.onReconnected, OnGap: p.onGap, DialTimeout: r.o.Patience,
@@ -50,7 +50,7 @@ func (r *run) enter(ctx context.Context, rm *room, place int, s seat) error {
 		return fmt.Errorf("log in: %w", err)
 	}
 	p.c = c
-	rm.players[place] = p
+	rm.players[index] = p
 	r.ends.Go(func() { p.listen() })
 	return nil
 }
@@ -76,9 +76,9 @@ func (p *player) listen() {
 		if e.Kind != client.EventMessage || e.OpCode != opLoad || len(e.Payload) < stampBytes {
 			continue
 		}
-		place, number := binary.LittleEndian.Uint32(e.Payload), binary.LittleEndian.Uint64(e.Payload[4:])
+		index, number := binary.LittleEndian.Uint32(e.Payload), binary.LittleEndian.Uint64(e.Payload[4:])
 		p.mu.Lock()
-		switch last := &p.from[place]; {
+		switch last := &p.from[index]; {
 		case number <= *last:
 			p.duplicated++
 		default:
@@ -90,10 +90,10 @@ func (p *player) listen() {
 	}
 }
 
-// send sends the player's next message. One that cannot be sent is counted: it
-// is not among those that must arrive.
+// send sends the player's next message. A message that cannot be sent counts as unsent; it
+// is not expected to arrive.
 func (p *player) send(ctx context.Context, payload []byte) {
-	binary.LittleEndian.PutUint32(payload, uint32(p.place))
+	binary.LittleEndian.PutUint32(payload, uint32(p.index))
 	binary.LittleEndian.PutUint64(payload[4:], p.sent+1)
 	if p.c.Send(ctx, client.Message{OpCode: opLoad, TargetGroup: client.AllPlayers, Payload: payload}) == nil {
 		p.sent++
@@ -102,8 +102,7 @@ func (p *player) send(ctx context.Context, payload []byte) {
 	}
 }
 
-// cut drops the connection; the time until the player is back comes by the
-// channel.
+// cut drops the connection. The channel receives the time until the player has reconnected.
 func (p *player) cut() <-chan time.Duration {
 	back := make(chan time.Duration, 1)
 	p.mu.Lock()
@@ -113,12 +112,12 @@ func (p *player) cut() <-chan time.Duration {
 	return back
 }
 
-// missing returns how many messages of its room have not come yet.
+// missing returns how many messages from its room have not arrived yet.
 func (p *player) missing() (n uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, other := range p.room.players {
-		n += other.sent - p.from[other.place]
+		n += other.sent - p.from[other.index]
 	}
 	return n
 }

@@ -30,14 +30,13 @@ type run struct {
 }
 
 const (
-	// dialsAtOnce bounds the logins under way at the beginning.
+	// dialsAtOnce bounds the concurrent logins at the start.
 	dialsAtOnce = 64
-	// playTime is how long the players play before the first cut, and between the
-	// parts.
+	// playTime is how long the players play before and after each part of the measurement.
 	playTime = 2 * time.Second
 )
 
-// Run measures and tells about it as it goes.
+// Run measures, and prints its progress.
 func Run(ctx context.Context, o Options, out io.Writer) (res Result, err error) {
 	if err := o.validate(); err != nil {
 		return res, err
@@ -62,7 +61,7 @@ func Run(ctx context.Context, o Options, out io.Writer) (res Result, err error) 
 	return r.measure(ctx)
 }
 
-// enterAll lets all players in.
+// enterAll logs all players in.
 func (r *run) enterAll(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -71,7 +70,7 @@ func (r *run) enterAll(ctx context.Context) error {
 	err := r.o.seats(ctx, func(number int, seats []seat) error {
 		rm := &room{players: make([]*player, len(seats))}
 		r.rooms = append(r.rooms, rm)
-		for place, s := range seats {
+		for index, s := range seats {
 			select {
 			case slots <- struct{}{}:
 			case <-ctx.Done():
@@ -79,7 +78,7 @@ func (r *run) enterAll(ctx context.Context) error {
 			}
 			dials.Go(func() {
 				defer func() { <-slots }()
-				if err := r.enter(ctx, rm, place, s); err != nil {
+				if err := r.enter(ctx, rm, index, s); err != nil {
 					cancel(err)
 				}
 			})
@@ -114,7 +113,7 @@ func (r *run) leave() {
 	r.ends.Wait()
 }
 
-// measure plays, cuts one after the other, cuts all, and counts.
+// measure lets the players play, cuts single connections, cuts all, and counts messages.
 func (r *run) measure(ctx context.Context) (res Result, err error) {
 	replayed, err := r.hostReplayed(ctx)
 	if err != nil {
@@ -151,7 +150,7 @@ func (r *run) measure(ctx context.Context) (res Result, err error) {
 	return res, err
 }
 
-// hostReplayed is how many messages the host has sent again so far.
+// hostReplayed returns how many messages the host has sent again so far.
 func (r *run) hostReplayed(ctx context.Context) (uint64, error) {
 	const name = "troupe_replayed_messages_total "
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.o.API+"/metrics", nil)
@@ -173,7 +172,7 @@ func (r *run) hostReplayed(ctx context.Context) (uint64, error) {
 	return 0, fmt.Errorf("metrics: no %s", name)
 }
 
-// play sends for all players, each at its rate, spread over the time.
+// play sends for all players at their rate, evenly spread over time.
 func (r *run) play(ctx context.Context) {
 	if r.o.Rate == 0 {
 		return
@@ -209,7 +208,7 @@ func (r *run) single(ctx context.Context) (Resumes, error) {
 	return got, nil
 }
 
-// storm cuts all at once and waits until all are back.
+// storm cuts all players at once and waits until all have reconnected.
 func (r *run) storm(ctx context.Context) (Resumes, float64, error) {
 	times := newHistogram()
 	back := make([]<-chan time.Duration, len(r.players))
@@ -225,11 +224,11 @@ func (r *run) storm(ctx context.Context) (Resumes, float64, error) {
 	}
 	took := time.Since(begun)
 	got := resumesOf(times)
-	fmt.Fprintf(r.out, "all at once (cut within %v): %s; all back after %v\n", cut.Round(time.Millisecond), got, took.Round(time.Millisecond))
+	fmt.Fprintf(r.out, "all at once (cut within %v): %s; all reconnected after %v\n", cut.Round(time.Millisecond), got, took.Round(time.Millisecond))
 	return got, took.Seconds(), nil
 }
 
-var errNotBack = errors.New("a player did not come back")
+var errNotBack = errors.New("a player did not reconnect")
 
 func (r *run) waitFor(ctx context.Context, back <-chan time.Duration, times *hdrhistogram.Histogram) error {
 	timer := time.NewTimer(r.o.Patience)
@@ -285,7 +284,7 @@ func resumesOf(h *hdrhistogram.Histogram) Resumes {
 	return Resumes{Count: int(h.TotalCount()), P50: at(50), P90: at(90), P99: at(99), Max: float64(h.Max()) / 1000}
 }
 
-// String is one line.
+// String returns the times in one line.
 func (r Resumes) String() string {
 	return fmt.Sprintf("%d resumes, p50 %.2f p90 %.2f p99 %.2f max %.2f ms", r.Count, r.P50, r.P90, r.P99, r.Max)
 }

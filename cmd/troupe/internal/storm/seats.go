@@ -22,11 +22,11 @@ const (
 	seatsMax     = 200
 )
 
-// seat is a reserved place.
+// seat is a reserved player session.
 type seat struct{ addr, id string }
 
-// seats makes game sessions and calls enter with the seats of each, soon enough
-// for their reservations to hold.
+// seats creates game sessions and calls enter with the seats of each, before their
+// reservations expire.
 func (o *Options) seats(ctx context.Context, enter func(room int, seats []seat) error) error {
 	api := gamelift.New(gamelift.Options{
 		Region: o.Region, BaseEndpoint: &o.API, HTTPClient: &http.Client{Timeout: 30 * time.Second},
@@ -71,7 +71,7 @@ func reserve(ctx context.Context, api *gamelift.Client, game *string, n int) (se
 			}
 			return seats, nil
 		}
-		var activating *types.InvalidGameSessionStatusException // it is ACTIVE a moment after it was made
+		var activating *types.InvalidGameSessionStatusException // it becomes ACTIVE soon
 		if !errors.As(err, &activating) || attempt == 50 || sleep(ctx, 20*time.Millisecond) != nil {
 			return nil, err
 		}

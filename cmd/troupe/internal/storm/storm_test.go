@@ -59,7 +59,7 @@ func TestAllAreBackAndNothingIsLost(t *testing.T) {
 	if r.Lost+r.Duplicated+r.Gaps != 0 || r.Received != r.Expected || r.Sent < 100 {
 		t.Errorf("%+v", r)
 	}
-	if !strings.Contains(out.String(), "all back after") {
+	if !strings.Contains(out.String(), "all reconnected after") {
 		t.Error(out.String())
 	}
 }

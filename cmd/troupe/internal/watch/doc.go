@@ -1,4 +1,4 @@
-// Package watch notices that the files of a script have changed, by looking at
-// their sizes and times every so often: scripts are small, and every system and
-// every editor can do that. It reads no file, and neither knows nor runs scripts.
+// Package watch reports changes of a script's files. It polls their sizes and
+// modification times, which works on every system and with every editor, and is cheap
+// because scripts are small. It neither reads the files nor runs scripts.
 package watch

@@ -12,18 +12,18 @@ import (
 	"troupe/actors/script/bundle"
 )
 
-// filesMax bounds how many files are looked at; a script may not have more.
+// filesMax bounds the number of files; a script cannot have more.
 const filesMax = bundle.DefaultFilesMax
 
-// stamp is what is seen of a file.
+// stamp identifies a version of a file.
 type stamp struct {
 	size int64
 	time time.Time
 }
 
-// look returns the stamps of all files in a folder and below, or of one file.
-// Hidden ones are left out, as they are no part of a script. What goes away while
-// it is looked at is not there. Links are followed to files, and at the path itself.
+// look returns the stamps of all files in a folder and below, or of one file. It skips
+// hidden files, which are not part of a script, and files that are deleted meanwhile.
+// It follows links to files, and path if it is a link.
 func look(path string) map[string]stamp {
 	seen := make(map[string]stamp)
 	if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -49,9 +49,9 @@ func look(path string) map[string]stamp {
 	return seen
 }
 
-// Watch calls changed after the files at a path have changed, and then been the
-// same for one interval: an editor may write a file in several steps. It returns
-// when ctx ends. Changes that come while changed runs are seen after it.
+// Watch calls changed when the files at a path have changed and then stayed the same for
+// one interval, because an editor may write a file in several steps. Changes during a
+// call of changed are reported after it. Watch returns when ctx ends.
 func Watch(ctx context.Context, path string, every time.Duration, changed func()) {
 	ticks := time.NewTicker(every)
 	defer ticks.Stop()
