@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -24,10 +26,14 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // The example is built as a user would, and played until the number is found.
 func TestBuiltAndPlayed(t *testing.T) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
 	defer cancel()
 	binary := filepath.Join(t.TempDir(), "gohost")
-	if out, err := exec.CommandContext(ctx, "go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+	build := []string{"build", "-o", binary, "."}
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		build = slices.Insert(build, 1, "-race") // the packages are compiled with it already, and the example is checked too
+	}
+	if out, err := exec.CommandContext(ctx, "go", build...).CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	addrs := start(t, binary)
