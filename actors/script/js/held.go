@@ -7,12 +7,16 @@ import (
 )
 
 // held estimates how many bytes the runtime holds, for the watchdog: what can be reached from
-// it through the engine's own types. It stops counting beyond limit. What only closures
-// of the engine hold, such as a function that awaits something, it does not see.
+// it through the engine's own types, and its closures that are known (captures). It stops
+// counting beyond limit. What only other closures hold, such as arguments that were bound, it does not see.
 func (h *Handler) held(limit int64) int64 {
 	m := meter{limit: limit, seen: make(map[uintptr]struct{}), types: make(map[reflect.Type]shape)}
 	m.add(reflect.ValueOf(h.vm))
 	m.add(reflect.ValueOf(h.ticks))
+	for _, t := range h.timers.heap {
+		m.add(reflect.ValueOf(t.object))
+	}
+	m.add(reflect.ValueOf(h.timers.immediates))
 	for len(m.pending) > 0 && m.bytes <= limit {
 		last := len(m.pending) - 1
 		v := m.pending[last]
@@ -111,8 +115,12 @@ func (m *meter) add(v reflect.Value) {
 		m.bytes += int64(v.Len()) * int64(v.Type().Key().Size()+v.Type().Elem().Size()+1)
 		m.pending = append(m.pending, v)
 	case reflect.Func:
-		if !v.IsNil() {
-			m.bytes += closureBytes
+		if v.IsNil() {
+			return
+		}
+		m.bytes += closureBytes
+		if held := captured(v); held.IsValid() {
+			m.add(held)
 		}
 	case reflect.Struct:
 		for _, i := range m.shape(v.Type()).fields {

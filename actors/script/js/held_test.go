@@ -85,3 +85,55 @@ func TestWhatARuntimeHoldsIsEstimated(t *testing.T) {
 		}
 	}
 }
+
+// hoards is a script that keeps a quarter of a MiB more with each message, up to 2048 times, in one of these ways.
+const hoards = `
+const kept = [];
+const more = () => 'x'.repeat(1 << 18) + n;
+const ways = {
+	variable() { kept.push(more()); },
+	timer() { setTimeout(() => {}, 1e8, more()); },
+	interval() { const a = more(); setInterval(() => a.length, 1e8); },
+	loop() { (async () => { const a = more(); for (;;) { await new Promise(r => setTimeout(r, 1e8)); a.length; } })(); },
+	rejected() { const a = more(); new Promise((_, r) => setTimeout(r, 1e8)).catch(async () => a); },
+	promise() { const a = more(); kept.push(new Promise(() => {})); kept[kept.length - 1].then(() => a); },
+	method() { const a = more(); kept.push(new Promise(() => {})); kept[kept.length - 1].then({ async m() { return a; } }.m, function () { return a; }); },
+};
+let n = 0;
+exports.ssExports = { init() {},
+	onMessage(m) {
+		if (n++ < 2048) ways[m.getPayloadAsText()]();
+	},
+};`
+
+// What a script keeps between its calls is found.
+func TestWhatIsKeptBetweenCallsIsMeasured(t *testing.T) {
+	for _, way := range []string{"variable", "timer", "interval", "loop", "rejected", "promise", "method"} {
+		g := start(t, calm(), only(hoards))
+		h := g.handler.(*Handler)
+		before := h.held(1 << 40)
+		for range 4 {
+			g.handler.OnMessage(message(1, way))
+		}
+		if more := h.held(1<<40) - before; more < 1<<20 || more > 5<<18 {
+			t.Errorf("%s: %d KiB are measured, 1024 are kept\n%s", way, more>>10, &g.lines)
+		}
+	}
+}
+
+// A script that keeps more with each call ends, however short the calls are, and the log says in which.
+// RL-210.
+func TestAScriptThatKeepsMoreWithEachCallEnds(t *testing.T) {
+	limits := calm()
+	limits.MemoryMax = 16 << 20
+	g := start(t, limits, only(hoards))
+	deadline := time.Now().Add(30 * time.Second)
+	calls := 0
+	for ; g.exit == nil && time.Now().Before(deadline); calls++ {
+		g.handler.OnMessage(message(1, "variable"))
+		time.Sleep(time.Millisecond)
+	}
+	if g.exit == nil || !strings.Contains(g.crash, "it holds more than 16 MiB of memory") || !strings.Contains(g.lines.String(), "at onMessage (/local/game/server.js:") {
+		t.Errorf("after %d calls it goes on, or ended for something else: %q\n%s", calls, g.crash, &g.lines)
+	}
+}

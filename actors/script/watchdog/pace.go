@@ -36,9 +36,10 @@ var paces = [...]struct {
 
 // pacer is what a Watch needs for that. It is the owner's.
 type pacer struct {
-	left  int // pauses until the clock is looked at
-	every int // so many
-	long  bool
+	left    int // pauses until the clock is looked at
+	every   int // so many
+	long    bool
+	measure bool // the first pause of the call measures what its owner holds
 
 	looked    time.Duration // at the clock; 0: not during this call
 	began     time.Duration // the slice; 0: there was none during this call
@@ -79,7 +80,12 @@ func (w *Watch) Worked(took time.Duration) {
 }
 
 // begin and end are called by Begin and End.
-func (p *pacer) begin() { p.left, p.looked, p.began = p.every, 0, 0 }
+func (p *pacer) begin(measure bool) {
+	p.left, p.looked, p.began, p.measure = p.every, 0, 0, measure
+	if measure {
+		p.left = 0
+	}
+}
 
 func (w *Watch) endPace() {
 	if w.pacer.long {
@@ -91,7 +97,7 @@ func (w *Watch) endPace() {
 // look looks at the clock, and rests if it is time to.
 func (w *Watch) look() {
 	if w.measureDue.Load() {
-		w.measure(false)
+		w.measure()
 	}
 	p, since, now := &w.pacer, w.since.Load(), time.Since(w.worker.start)
 	if since < oldest {
@@ -103,15 +109,21 @@ func (w *Watch) look() {
 	if took < longAfter {
 		return
 	}
-	if !p.long {
-		p.long = true
-		w.watchdog.long.Add(1)
-		if w.o.Long != nil {
-			w.o.Long()
-		}
-	}
+	w.lengthen()
 	if w.watchdog.contended() {
 		w.rest(since, took, now)
+	}
+}
+
+// lengthen makes the call long.
+func (w *Watch) lengthen() {
+	if w.pacer.long {
+		return
+	}
+	w.pacer.long = true
+	w.watchdog.long.Add(1)
+	if w.o.Long != nil {
+		w.o.Long()
 	}
 }
 

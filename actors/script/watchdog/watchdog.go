@@ -2,7 +2,6 @@ package watchdog
 
 import (
 	"fmt"
-	"runtime/metrics"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -23,12 +22,11 @@ const (
 type Options struct {
 	// Limit is how long a call may take; 0: for ever.
 	Limit time.Duration
-	// MemoryMax is how many bytes the owner may hold, by Held; 0: any. That is measured, by
-	// Pause and End, when the process has grown by so much during a call: its growth has
-	// no owner, and is no reason to end anything.
+	// MemoryMax is how many bytes the owner may hold, by Held; 0: any. That is measured now and
+	// then while the owner makes calls: by the first Pause of a call, or by its End if there was none.
 	MemoryMax int64
 	// Held estimates how many bytes the owner holds; it may stop counting beyond limit.
-	// Called by the goroutine of a call; one at a time for all watches. Nil: any.
+	// Called by the goroutine of a call; one at a time for all watches of a Watchdog. Nil: any.
 	Held func(limit int64) int64
 	// Interrupt must end the call that is under way.
 	Interrupt func(reason string)
@@ -64,9 +62,10 @@ type Watchdog struct {
 	watches []*Watch
 	worker  *worker // nil: there are no watches
 
-	long      atomic.Int32 // calls that are long
-	others    atomic.Bool  // there are several watches
-	measuring atomic.Bool  // somebody's Held is called
+	long   atomic.Int32 // calls that are long
+	others atomic.Bool  // there are several watches
+
+	heapFake func() (allocated, live int64) // of a test
 }
 
 // worker is the goroutine that looks, from the first watch to the last.
@@ -75,6 +74,8 @@ type worker struct {
 	asleep atomic.Bool
 	wake   chan struct{} // with room for one
 	quit   chan struct{}
+
+	weigher weigher // guarded by Watchdog.mu
 }
 
 // Watch watches the calls of one owner, who makes them one at a time.
@@ -82,14 +83,14 @@ type Watch struct {
 	watchdog   *Watchdog
 	worker     *worker
 	since      atomic.Int64 // when the call under way began, ns since worker.start; or one of the values above
+	worked     atomic.Int64 // how long all calls that have ended took, ns
 	measureDue atomic.Bool  // the owner is to measure what it holds
 	pacer      pacer
 	o          Options
 
 	// Guarded by watchdog.mu.
-	index   int   // in watchdog.watches; -1: released
-	seen    int64 // since, as it was last looked at
-	heap    int64 // the least that the process had since it first was, or was found too large last
+	index   int // in watchdog.watches; -1: released
+	weight  weight
 	firedAt time.Duration
 	endBy   time.Duration // after which a call under way is interrupted, whatever Options.Limit; 0: none
 	endWhy  string
@@ -105,6 +106,7 @@ func (d *Watchdog) Watch(o Options) *Watch {
 		go d.run(d.worker)
 	}
 	w := &Watch{watchdog: d, worker: d.worker, o: o, index: len(d.watches)}
+	w.weight.allocated, _ = d.heap()
 	d.watches = append(d.watches, w)
 	d.others.Store(len(d.watches) > 1)
 	return w
@@ -134,8 +136,7 @@ func (w *Watch) Release() {
 
 // Begin starts a call.
 func (w *Watch) Begin() {
-	w.measureDue.Store(false)
-	w.pacer.begin()
+	w.pacer.begin(w.measureDue.Load())
 	w.since.Store(int64(time.Since(w.worker.start)) + oldest)
 	if w.worker.asleep.Load() && w.worker.asleep.CompareAndSwap(true, false) {
 		select {
@@ -148,8 +149,8 @@ func (w *Watch) Begin() {
 // End ends it, and returns how long it took if it was in time. After Stuck, somebody
 // else has taken over: the caller must not go on.
 func (w *Watch) End() (time.Duration, Verdict) {
-	if w.measureDue.Load() {
-		w.measure(true)
+	if w.pacer.measure && w.measureDue.Load() { // the call has not paused
+		w.measure()
 	}
 	w.endPace()
 	switch since := w.since.Swap(idle); since {
@@ -158,7 +159,9 @@ func (w *Watch) End() (time.Duration, Verdict) {
 	case stuck:
 		return 0, Stuck
 	default:
-		return time.Since(w.worker.start) + oldest - time.Duration(since), InTime
+		took := time.Since(w.worker.start) + oldest - time.Duration(since)
+		w.worked.Store(w.worked.Load() + int64(took))
+		return took, InTime
 	}
 }
 
@@ -209,7 +212,7 @@ func (d *Watchdog) run(k *worker) {
 func (d *Watchdog) look(k *worker) bool {
 	var found []finding
 	d.mu.Lock()
-	now, busy, heap := time.Since(k.start), false, int64(0)
+	now, busy := time.Since(k.start), false
 	for _, w := range d.watches {
 		since := w.since.Load()
 		if since == idle || w.worker != k {
@@ -219,13 +222,8 @@ func (d *Watchdog) look(k *worker) bool {
 		if tell := w.judge(since, now); tell != nil {
 			found = append(found, finding{tell, w.reason})
 		}
-		if since >= oldest && w.o.MemoryMax > 0 && w.o.Held != nil {
-			if heap == 0 {
-				heap = heapSize()
-			}
-			w.grown(since, heap)
-		}
 	}
+	d.choose(k, now)
 	d.mu.Unlock()
 	for _, f := range found {
 		f.tell(f.reason)
@@ -266,48 +264,4 @@ func (w *Watch) fire(since int64, now time.Duration, reason string) func(reason 
 		return nil
 	}
 	return w.o.Interrupt
-}
-
-// grown takes the size of the process during a call.
-func (w *Watch) grown(since, heap int64) {
-	if since != w.seen {
-		w.seen, w.heap = since, heap
-	}
-	w.heap = min(w.heap, heap) // what others have let go of is not free for the call
-	if heap-w.heap > w.o.MemoryMax {
-		w.heap = heap // from here on
-		w.measureDue.Store(true)
-	}
-}
-
-// measure ends the call if the owner holds too much. While somebody else measures it is
-// put off, unless this is the end of the call.
-func (w *Watch) measure(last bool) {
-	d := w.watchdog
-	for !d.measuring.CompareAndSwap(false, true) {
-		if !last {
-			return
-		}
-		time.Sleep(time.Millisecond)
-	}
-	w.measureDue.Store(false)
-	held := w.o.Held(w.o.MemoryMax)
-	d.measuring.Store(false)
-	since := w.since.Load()
-	if held <= w.o.MemoryMax || since < oldest {
-		return
-	}
-	d.mu.Lock()
-	tell := w.fire(since, time.Since(w.worker.start), fmt.Sprintf("it holds more than %d MiB of memory", w.o.MemoryMax>>20))
-	d.mu.Unlock()
-	if tell != nil {
-		tell(w.reason)
-	}
-}
-
-// heapSize returns the bytes in objects, live or not yet swept.
-func heapSize() int64 {
-	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
-	metrics.Read(s)
-	return int64(s[0].Value.Uint64())
 }

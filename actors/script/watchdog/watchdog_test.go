@@ -1,7 +1,6 @@
 package watchdog
 
 import (
-	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -62,85 +61,6 @@ func TestALongCallIsInterruptedOnceThenStuck(t *testing.T) {
 			t.Error(v)
 		}
 	})
-}
-
-// The growth of the process has no owner: it has a call measured, and what that holds itself
-// ends it or not.
-func TestACallEndsForWhatItHoldsAndNotForWhatTheProcessDoes(t *testing.T) {
-	const mib = 1 << 20
-	for _, c := range []struct {
-		name  string
-		held  int64
-		pause bool
-		want  Verdict
-	}{
-		{"holds nothing", 0, true, InTime}, {"holds what it may", 64 * mib, true, InTime},
-		{"holds more", 64*mib + 1, true, Interrupted}, {"holds more, and does not pause", 64*mib + 1, false, Interrupted},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			var d Watchdog
-			asked, told := 0, 0
-			w := d.Watch(Options{MemoryMax: 64 * mib, Interrupt: func(string) { told++ }, Held: func(limit int64) int64 {
-				if asked++; limit != 64*mib {
-					t.Error(limit)
-				}
-				return c.held
-			}})
-			defer w.Release()
-			w.Begin()
-			d.mu.Lock()
-			for _, heap := range []int64{100, 150, 164} {
-				w.grown(w.since.Load(), heap*mib)
-			}
-			if w.measureDue.Load() {
-				t.Error("measured before the process has grown by more")
-			}
-			w.grown(w.since.Load(), 165*mib)
-			d.mu.Unlock()
-			for range 2 * clockEvery {
-				if c.pause {
-					w.Pause()
-				}
-			}
-			if c.pause && (asked != 1 || told != int(c.want-InTime)) {
-				t.Errorf("at a pause, it was measured %d times and interrupted %d times", asked, told)
-			}
-			if _, v := w.End(); v != c.want || asked != 1 || told != int(c.want-InTime) {
-				t.Error(v, asked, told)
-			}
-			w.Begin() // another call begins anew
-			d.mu.Lock()
-			w.grown(w.since.Load(), 300*mib)
-			d.mu.Unlock()
-			if _, v := w.End(); v != InTime || asked != 1 {
-				t.Error(v, asked)
-			}
-		})
-	}
-}
-
-func TestGrowthIsSeen(t *testing.T) {
-	runtime.GC() // what other tests have left must not go away meanwhile
-	var d Watchdog
-	asked := 0
-	w := d.Watch(Options{MemoryMax: 64 << 20, Interrupt: func(string) {}, Held: func(int64) int64 { asked++; return 0 }})
-	defer w.Release()
-	w.Begin()
-	for seen := false; !seen; time.Sleep(time.Millisecond) { // memory counts from the first look on
-		d.mu.Lock()
-		seen = w.seen > 0
-		d.mu.Unlock()
-	}
-	var held [][]byte
-	for begun := time.Now(); asked == 0 && time.Since(begun) < 20*time.Second; w.Pause() {
-		if len(held) < 400 {
-			held = append(held, make([]byte, 1<<20))
-		}
-		time.Sleep(time.Millisecond)
-	}
-	if _, v := w.End(); v != InTime || asked == 0 || len(held) < 64 {
-		t.Error(v, asked, len(held))
-	}
 }
 
 func TestAReleasedWatchIsNotLookedAt(t *testing.T) {

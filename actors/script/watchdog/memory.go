@@ -1,0 +1,119 @@
+package watchdog
+
+import (
+	"fmt"
+	"runtime/metrics"
+	"time"
+)
+
+// What an owner holds takes long to measure, up to a second for hundreds of MiB. So only an owner that may hold too
+// much is measured: what it held last, and all that the process has allocated since, is more than MemoryMax. Of several
+// goes first whose calls have worked longest since they were measured.
+const (
+	// memoryPeriod is the time between two choices of whom to measure.
+	memoryPeriod = 50 * time.Millisecond
+	// patience is since when at least a watch must have made a call to be chosen, and how long another choice
+	// waits for its next call. If that comes later, it is measured in it anyway.
+	patience = time.Second
+	// measureRest is for how many times as long as a measurement took there is no other, so
+	// that they take 1 % of a core at most ...
+	measureRest = 100
+	// liveGrowth is by which part of MemoryMax the process must have grown to be measured in spite of
+	// that, counted in objects that collections have found alive.
+	liveGrowth = 4
+)
+
+// weigher chooses whom of a worker's watches to measure. Guarded by Watchdog.mu.
+type weigher struct {
+	measuring bool          // somebody is
+	next      time.Duration // when another choice is made, since worker.start
+	rested    time.Duration // until when measurements rest
+	live      int64         // bytes alive, the least since the last measurement
+}
+
+// weight is what a weigher knows of a watch. Guarded by Watchdog.mu.
+type weight struct {
+	held      int64         // bytes, when it was measured
+	allocated int64         // by the process until then, or until the watch was made
+	measured  time.Duration // worked, then
+	seen      time.Duration // worked, as it was last looked at
+	active    time.Duration // when that was found to have changed
+}
+
+// choose has somebody measured, if anybody is to be.
+func (d *Watchdog) choose(k *worker, now time.Duration) {
+	g := &k.weigher
+	if g.measuring || now < g.next {
+		return
+	}
+	g.next = now + memoryPeriod
+	allocated, live := d.heap()
+	g.live = min(g.live, live)
+	var most *Watch
+	for _, w := range d.watches {
+		if w.measureDue.Load() || w.worker != k || w.o.MemoryMax <= 0 || w.o.Held == nil {
+			continue
+		}
+		worked := w.workedUntil(now)
+		if worked != w.weight.seen {
+			w.weight.seen, w.weight.active = worked, now
+		}
+		if now-w.weight.active < patience && w.weight.held+allocated-w.weight.allocated > w.o.MemoryMax && (now >= g.rested || live-g.live > w.o.MemoryMax/liveGrowth) &&
+			(most == nil || worked-w.weight.measured > most.weight.seen-most.weight.measured) {
+			most = w
+		}
+	}
+	if most != nil {
+		g.next = now + patience
+		most.measureDue.Store(true)
+	}
+}
+
+// workedUntil is how long the calls of a watch have taken, one under way included.
+func (w *Watch) workedUntil(now time.Duration) time.Duration {
+	worked := time.Duration(w.worked.Load())
+	if since := w.since.Load(); since >= oldest {
+		worked += max(0, now+oldest-time.Duration(since))
+	}
+	return worked
+}
+
+// measure ends the call if the owner holds too much. The call is long from now on.
+func (w *Watch) measure() {
+	w.lengthen()
+	d, g := w.watchdog, &w.worker.weigher
+	d.mu.Lock()
+	if g.measuring { // the next call will
+		d.mu.Unlock()
+		return
+	}
+	g.measuring = true
+	w.measureDue.Store(false)
+	allocated, live := d.heap()
+	d.mu.Unlock()
+	begun := time.Since(w.worker.start)
+	held := w.o.Held(w.o.MemoryMax)
+	var tell func(string)
+	d.mu.Lock()
+	now := time.Since(w.worker.start)
+	g.measuring, g.live, g.rested, g.next = false, live, now+measureRest*(now-begun), now
+	w.weight.held, w.weight.allocated, w.weight.measured = held, allocated, w.workedUntil(now)
+	if since := w.since.Load(); held > w.o.MemoryMax && since >= oldest {
+		tell = w.fire(since, now, fmt.Sprintf("it holds more than %d MiB of memory", w.o.MemoryMax>>20))
+	}
+	d.mu.Unlock()
+	if tell != nil {
+		tell(w.reason)
+	}
+}
+
+// heap returns how many bytes the process has allocated since its start, and how many of them the last
+// collection found alive.
+func (d *Watchdog) heap() (allocated, live int64) {
+	if d.heapFake != nil {
+		return d.heapFake()
+	}
+	s := [2]metrics.Sample{{Name: "/gc/heap/allocs:bytes"}, {Name: "/gc/heap/live:bytes"}}
+	metrics.Read(s[:])
+	return int64(s[0].Value.Uint64()), int64(s[1].Value.Uint64())
+}

@@ -1,0 +1,224 @@
+package watchdog
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+const mib = 1 << 20
+
+// heap is that of a process, as a test has it.
+type heap struct{ allocated, live atomic.Int64 }
+
+func (h *heap) read() (allocated, live int64) { return h.allocated.Load(), h.live.Load() }
+
+func (h *heap) grow(allocated, live int64) {
+	h.allocated.Add(allocated)
+	h.live.Add(live)
+}
+
+// owner makes calls, and holds what the test says.
+type owner struct {
+	*Watch
+	held        int64
+	takes       time.Duration // to measure
+	measured    int
+	interrupted string
+}
+
+func ownerIn(t *testing.T, d *Watchdog) *owner {
+	o := new(owner)
+	o.Watch = d.Watch(Options{MemoryMax: 64 * mib, Interrupt: func(reason string) { o.interrupted = reason }, Held: func(limit int64) int64 {
+		if o.measured++; limit != 64*mib {
+			t.Error(limit)
+		}
+		time.Sleep(o.takes)
+		return o.held
+	}})
+	t.Cleanup(o.Release)
+	return o
+}
+
+// call makes a call, and rests until there was time to choose whom to measure.
+func (o *owner) call(took time.Duration, pauses int) Verdict {
+	o.Begin()
+	for range pauses {
+		o.Pause()
+	}
+	time.Sleep(took)
+	_, v := o.End()
+	time.Sleep(2 * memoryPeriod)
+	return v
+}
+
+// What an owner holds ends it, in its first call after it may have become too much, and nothing else does.
+func TestACallEndsForWhatItsOwnerHolds(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		held   int64
+		pauses int
+		want   Verdict
+	}{
+		{"holds nothing", 0, 1, InTime}, {"holds what it may", 64 * mib, 1, InTime},
+		{"holds more", 64*mib + 1, 1, Interrupted}, {"holds more, and does not pause", 64*mib + 1, 0, Interrupted},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var h heap
+				d := Watchdog{heapFake: h.read}
+				o := ownerIn(t, &d)
+				defer o.Release()
+				o.held = c.held
+				for range 64 {
+					if v := o.call(time.Millisecond, c.pauses); v != InTime || o.measured > 0 {
+						t.Fatalf("it ended %v and was measured %d times although it cannot have too much", v, o.measured)
+					}
+					h.grow(mib, 0)
+				}
+				h.grow(1, 0)
+				o.call(time.Millisecond, c.pauses) // the choice is made after this one
+				v := o.call(time.Millisecond, c.pauses)
+				if v != c.want || o.measured != 1 || strings.Contains(o.interrupted, "64 MiB") != (c.want == Interrupted) {
+					t.Errorf("%v, measured %d times, interrupted %q", v, o.measured, o.interrupted)
+				}
+			})
+		})
+	}
+}
+
+// A call that goes on is measured at a pause, also if it took all before it was first looked at.
+func TestACallThatGoesOnIsMeasured(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h heap
+		d := Watchdog{heapFake: h.read}
+		o := ownerIn(t, &d)
+		defer o.Release()
+		o.held = 65 * mib
+		o.Begin()
+		h.grow(65*mib, 0)
+		for begun := time.Now(); o.interrupted == "" && time.Since(begun) < time.Second; o.Pause() {
+			time.Sleep(50 * time.Microsecond)
+		}
+		if _, v := o.End(); v != Interrupted || o.measured != 1 {
+			t.Error(v, o.measured)
+		}
+	})
+}
+
+// Twenty whose players let the process grow are measured now and then and go on; the one that keeps a MiB
+// more with each call ends.
+func TestNeighboursOfOneThatHoldsTooMuchGoOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h heap
+		d := Watchdog{heapFake: h.read}
+		var neighbours []*owner
+		for range 20 {
+			n := ownerIn(t, &d)
+			defer n.Release()
+			n.held, n.takes = mib, time.Millisecond
+			neighbours = append(neighbours, n)
+		}
+		hoarder := ownerIn(t, &d)
+		defer hoarder.Release()
+		calls := 0
+		for v := InTime; v == InTime; calls++ {
+			for _, n := range neighbours {
+				h.grow(mib/4, mib/4) // queues of its players
+				n.Begin()
+				n.Pause()
+				if _, v := n.End(); v != InTime {
+					t.Fatal(v, n.interrupted)
+				}
+				time.Sleep(time.Millisecond)
+			}
+			h.grow(mib, mib)
+			hoarder.held += mib
+			hoarder.takes = time.Duration(hoarder.held/mib) * time.Millisecond
+			hoarder.Begin()
+			hoarder.Pause()
+			time.Sleep(time.Millisecond)
+			_, v = hoarder.End()
+			if calls > 1000 {
+				t.Fatal("it goes on")
+			}
+		}
+		if calls > 128 {
+			t.Errorf("it ended after %d calls", calls)
+		}
+	})
+}
+
+// Measuring takes one percent of the time at most, unless the process grows by what it holds.
+func TestMeasuringTakesOnePercent(t *testing.T) {
+	for _, c := range []struct {
+		name       string
+		live       int64 // more with each call
+		more, less int   // measured in all
+	}{{"garbage", 0, 80, 101}, {"growth", mib, 1, 400}} {
+		synctest.Test(t, func(t *testing.T) {
+			var h heap
+			d := Watchdog{heapFake: h.read}
+			a, b := ownerIn(t, &d), ownerIn(t, &d)
+			defer a.Release()
+			defer b.Release()
+			a.takes, b.takes, a.held, b.held = 10*time.Millisecond, 10*time.Millisecond, 60*mib, 60*mib
+			for begun := time.Now(); time.Since(begun) < 100*time.Second; {
+				h.grow(8*mib, c.live)
+				a.call(time.Millisecond, 1)
+				b.call(time.Millisecond, 1)
+			}
+			if n := a.measured + b.measured; n < c.more || n > c.less || min(a.measured, b.measured) < n/3 {
+				t.Errorf("%s: they were measured %d and %d times", c.name, a.measured, b.measured)
+			}
+		})
+	}
+}
+
+// Who makes no call any more does not keep others from being measured.
+func TestWhoIsIdleIsNotWaitedFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h heap
+		d := Watchdog{heapFake: h.read}
+		idler, other := ownerIn(t, &d), ownerIn(t, &d)
+		defer idler.Release()
+		defer other.Release()
+		h.grow(65*mib, 0)
+		idler.call(10*time.Millisecond, 1)
+		if idler.measured != 0 || !idler.measureDue.Load() {
+			t.Fatal("it is not chosen")
+		}
+		for range 12 {
+			other.call(time.Millisecond, 1)
+		}
+		idler.call(time.Millisecond, 1)
+		if other.measured != 1 || idler.measured != 1 {
+			t.Error(other.measured, idler.measured)
+		}
+		idler.Release()
+		other.Release()
+		again := ownerIn(t, &d) // has a goroutine of its own
+		defer again.Release()
+		h.grow(65*mib, 0)
+		again.call(time.Millisecond, 1)
+		again.call(time.Millisecond, 1)
+		if again.measured != 1 {
+			t.Error(again.measured)
+		}
+	})
+}
+
+// What the process has allocated is known.
+func TestTheHeapIsRead(t *testing.T) {
+	var d Watchdog
+	before, _ := d.heap()
+	kept := make([][]byte, 0, 8)
+	for range cap(kept) {
+		kept = append(kept, make([]byte, mib))
+	}
+	if after, _ := d.heap(); after-before < 8*mib || len(kept) != 8 {
+		t.Error(before, after)
+	}
+}
