@@ -142,7 +142,6 @@ func (c *child) command() (cmd *exec.Cmd, host, far pipes, err error) {
 	if zone, ok := os.LookupEnv("TZ"); ok { // the time of day is that of the host
 		cmd.Env = append(cmd.Env, "TZ="+zone)
 	}
-	cmd.SysProcAttr = attributes(&c.p.o)
 	pipe := func(r, w **os.File) {
 		if err == nil {
 			*r, *w, err = os.Pipe()
@@ -164,8 +163,9 @@ func (c *child) live() (why string, err error) {
 	if err == nil {
 		err = c.load()
 	}
+	var serial int
 	if err == nil {
-		err = c.p.keeper.start(start{cmd: cmd, o: &c.p.o, memoryMax: c.p.limits.MemoryMax, use: c.use})
+		serial, err = c.p.keeper.start(start{cmd: cmd, o: &c.p.o, memoryMax: c.p.limits.MemoryMax, use: c.use})
 	}
 	far.each(closeFile)
 	if err != nil {
@@ -184,7 +184,7 @@ func (c *child) live() (why string, err error) {
 	all.Go(func() { c.read(host.out) })
 	all.Go(func() { stdout.run(host.stdout) })
 	all.Go(func() { stderr.run(host.stderr) })
-	why = c.watch(cmd)
+	why = c.watch(cmd, serial)
 	c.queue.close()
 	closeFile(host.in)
 	host.each(func(f *os.File) { _ = f.SetReadDeadline(time.Now().Add(drainTime)) })
@@ -205,7 +205,7 @@ func (c *child) live() (why string, err error) {
 }
 
 // watch waits for the end of the process, and ends it if it must. It returns why, if so.
-func (c *child) watch(cmd *exec.Cmd) (why string) {
+func (c *child) watch(cmd *exec.Cmd, serial int) (why string) {
 	gone := make(chan struct{})
 	go func() {
 		awaitEnd(cmd)
@@ -219,8 +219,8 @@ func (c *child) watch(cmd *exec.Cmd) (why string) {
 		select {
 		case <-gone:
 			killGroup(pid) // what it has started
-			killOthers(pid)
-			c.p.keeper.ended(pid)
+			killMarked(c.p.keeper.tag, serial)
+			c.p.keeper.ended(serial)
 			reap(cmd)
 			return why
 		case <-closing:

@@ -9,8 +9,9 @@
 // its game session: nothing of it is asked, it is killed. Who does not answer, or
 // takes more than it may, is killed too, and the game session ends as crashed.
 //
-// What a script starts ends with it, on Linux even what has left its process group. If
-// the host is killed, the system ends its children, but not what those have started.
+// What a script starts ends with it, on Linux even what has left its process group (D-139).
+// If the host is killed, the system ends its children; the next host on the same folder
+// (Options.Dir) ends what those have started.
 //
 // This keeps a script's faults in its game session. It is no prison for a script
 // that means harm: without a user of its own (Options.UID) it may do what the host's

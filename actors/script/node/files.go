@@ -34,28 +34,36 @@ const (
 	lockName   = "lock"
 )
 
-// sweepAge is the least age of what sweep removes: its host would have locked it by now.
+// sweepAge is the least age of a folder that was never locked, when sweep removes it.
 const sweepAge = time.Minute
 
-// sweep removes what hosts that were killed have left in dir.
+// sweep ends the processes and removes the files that hosts that were killed have left in dir.
 func sweep(dir string) {
 	entries, _ := os.ReadDir(dir)
 	for _, e := range entries {
 		if !e.IsDir() || !strings.HasPrefix(e.Name(), rootPrefix) {
 			continue
 		}
-		if info, err := e.Info(); err != nil || !own(info) || time.Since(info.ModTime()) < sweepAge {
+		info, err := e.Info()
+		if err != nil || !own(info) {
 			continue
 		}
 		root := filepath.Join(dir, e.Name())
+		left := savedTag(filepath.Join(root, lockName))
+		if left == 0 && time.Since(info.ModTime()) < sweepAge {
+			continue
+		}
 		if held, err := lock(filepath.Join(root, lockName)); err == nil {
+			if left != 0 {
+				killMarked(left, 0)
+			}
 			(&files{root: root, lock: held}).remove()
 		}
 	}
 }
 
 // unpack writes a version below dir, readable for other users if foreign.
-func unpack(dir, version string, all map[string][]byte, foreign bool) (f *files, err error) {
+func unpack(dir, version string, all map[string][]byte, t tag, foreign bool) (f *files, err error) {
 	root, err := os.MkdirTemp(dir, rootPrefix)
 	if err != nil {
 		return nil, err
@@ -69,7 +77,9 @@ func unpack(dir, version string, all map[string][]byte, foreign bool) (f *files,
 			f.remove()
 		}
 	}()
-	f.lock, _ = lock(filepath.Join(root, lockName)) // without locks, nobody sweeps
+	if f.lock, _ = lock(filepath.Join(root, lockName)); f.lock != nil { // without locks, nobody sweeps
+		t.save(f.lock)
+	}
 	if foreign {
 		if err := os.Chmod(root, 0o755); err != nil {
 			return nil, err

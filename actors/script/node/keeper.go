@@ -24,11 +24,12 @@ var errStopped = errors.New("the program is closed")
 // system ends a child with the thread that started it (attributes). And it tells
 // children what they use.
 type keeper struct {
+	tag    tag
 	starts chan start
-	ends   chan int // process ids
+	ends   chan int // serial numbers
 	stops  chan struct{}
 	over   chan struct{}
-	sample func() map[int]usage
+	sample func(tag) (marked, groups map[int]usage)
 }
 
 type start struct {
@@ -36,11 +37,22 @@ type start struct {
 	o         *Options
 	memoryMax int64
 	use       func(usage) // called by the keeper until the end; must not block
-	result    chan error
+	result    chan started
 }
 
-func newKeeper() *keeper {
-	return &keeper{starts: make(chan start), ends: make(chan int), stops: make(chan struct{}), over: make(chan struct{}), sample: sample}
+// started is the answer to a start: the child's serial number.
+type started struct {
+	serial int
+	err    error
+}
+
+type running struct {
+	pid int
+	use func(usage)
+}
+
+func newKeeper(t tag) *keeper {
+	return &keeper{tag: t, starts: make(chan start), ends: make(chan int), stops: make(chan struct{}), over: make(chan struct{}), sample: sample}
 }
 
 func (k *keeper) run() {
@@ -50,31 +62,33 @@ func (k *keeper) run() {
 	ticker := time.NewTicker(sampleInterval)
 	defer ticker.Stop()
 	ticker.Stop()
-	children := make(map[int]func(usage))
+	children, serial := make(map[int]running), 0
 	for {
 		select {
 		case <-k.stops:
 			return
 		case s := <-k.starts:
+			serial = serial%serialMax + 1
+			s.cmd.SysProcAttr = attributes(s.o, k.tag, serial)
 			err := s.cmd.Start()
 			if err == nil {
-				tame(s.cmd.Process.Pid, s.o, s.memoryMax)
+				tame(s.cmd.Process.Pid, s.o, s.memoryMax, k.tag, serial)
 				if len(children) == 0 && watches {
 					ticker.Reset(sampleInterval)
 				}
-				children[s.cmd.Process.Pid] = s.use
+				children[serial] = running{s.cmd.Process.Pid, s.use}
 			}
-			s.result <- err
-		case pid := <-k.ends:
-			if delete(children, pid); len(children) == 0 {
+			s.result <- started{serial, err}
+		case ended := <-k.ends:
+			if delete(children, ended); len(children) == 0 {
 				ticker.Stop()
 			}
 		case <-ticker.C:
 			before := threadTime()
-			all := k.sample()
+			marked, groups := k.sample(k.tag)
 			ticker.Reset(max(sampleInterval, sampleShare*(threadTime()-before)))
-			for pid, use := range children {
-				use(all[pid])
+			for serial, c := range children {
+				c.use(marked[serial].plus(groups[c.pid]))
 			}
 		}
 	}
@@ -86,21 +100,22 @@ func (k *keeper) stop() {
 	<-k.over
 }
 
-// start starts a child.
-func (k *keeper) start(s start) error {
-	s.result = make(chan error, 1)
+// start starts a child and returns its serial number.
+func (k *keeper) start(s start) (int, error) {
+	s.result = make(chan started, 1)
 	select {
 	case k.starts <- s:
-		return <-s.result
+		r := <-s.result
+		return r.serial, r.err
 	case <-k.over:
-		return errStopped
+		return 0, errStopped
 	}
 }
 
 // ended tells that a child is gone, before its process id can be another's.
-func (k *keeper) ended(pid int) {
+func (k *keeper) ended(serial int) {
 	select {
-	case k.ends <- pid:
+	case k.ends <- serial:
 	case <-k.over:
 	}
 }

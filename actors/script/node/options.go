@@ -46,6 +46,9 @@ const (
 	niceDefault      = 5
 )
 
+// otherUser says that scripts do not run as the host's user.
+func (o *Options) otherUser() bool { return o.UID != 0 || o.GID != 0 }
+
 // filled returns o with defaults in place of zeros.
 func (o Options) filled() (Options, error) {
 	if runtime.GOOS == "windows" {

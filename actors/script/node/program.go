@@ -50,12 +50,13 @@ func New(b *bundle.Bundle, entry string, limits script.Limits, o Options) (*Prog
 		return nil, err
 	}
 	sweep(o.Dir)
-	f, err := unpack(o.Dir, b.Version, all, o.UID != 0 || o.GID != 0)
+	t := newTag(marksGroups(&o))
+	f, err := unpack(o.Dir, b.Version, all, t, o.otherUser())
 	if err != nil {
 		return nil, fmt.Errorf("unpack version %s: %w", b.Version, err)
 	}
 	p := &Program{version: b.Version, nodeVersion: b.NodeVersion, entry: filepath.Join(f.game, filepath.FromSlash(entry)), maps: maps, limits: limits, o: o, files: f,
-		keeper: newKeeper(), fleets: make(map[string]string), done: make(chan struct{})}
+		keeper: newKeeper(t), fleets: make(map[string]string), done: make(chan struct{})}
 	go p.keeper.run()
 	return p, nil
 }

@@ -3,6 +3,7 @@ package node
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
@@ -17,10 +18,13 @@ const watches = true
 
 // attributes make a process the first of its own group, ended by the system when
 // the thread that starts it ends, and so with the host.
-func attributes(o *Options) *syscall.SysProcAttr {
+func attributes(o *Options, t tag, serial int) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	if o.UID != 0 || o.GID != 0 {
+	if o.otherUser() {
 		a.Credential = &syscall.Credential{Uid: o.UID, Gid: o.GID}
+		if t&groupsTag != 0 {
+			a.Credential.Groups = []uint32{tagGroups | uint32(t), serialGroups | uint32(serial)}
+		}
 	}
 	return a
 }
@@ -30,12 +34,14 @@ func attributes(o *Options) *syscall.SysProcAttr {
 //
 // The number of processes is not bounded by RLIMIT_NPROC, which counts all processes
 // and threads of a user, the host's own included, wherever they come from.
-func tame(pid int, o *Options, memoryMax int64) {
+func tame(pid int, o *Options, memoryMax int64, t tag, serial int) {
 	_ = unix.Setpriority(unix.PRIO_PROCESS, pid, max(o.Nice, 0))
 	limit := func(what int, n uint64) { _ = unix.Prlimit(pid, what, &unix.Rlimit{Cur: n, Max: n}, nil) }
 	limit(unix.RLIMIT_CORE, 0)
 	limit(unix.RLIMIT_NOFILE, filesMax)
-	limit(unix.RLIMIT_LOCKS, mark|uint64(pid))
+	if t&groupsTag == 0 {
+		limit(unix.RLIMIT_LOCKS, limitOf(t)|uint64(serial))
+	}
 	if memoryMax > 0 { // what grows faster than sample looks
 		limit(unix.RLIMIT_DATA, uint64(memoryMax)+dataSlack)
 	}
@@ -43,19 +49,54 @@ func tame(pid int, o *Options, memoryMax int64) {
 	_ = os.WriteFile("/proc/"+strconv.Itoa(pid)+"/oom_score_adj", []byte("1000"), 0)
 }
 
-// All that a process starts inherits its limits, and cannot raise them. RLIMIT_LOCKS
-// limits nothing since Linux 2.4.25 (getrlimit(2)): by its value, mark and a process id,
-// those are found that have left their process group, and whose parents have ended.
-const mark = 1 << 40
+// A mark is inherited by all that a child starts, and tells it from other processes when it has
+// left its process group, and its parents have ended. It is the value of RLIMIT_LOCKS, which
+// limits nothing since Linux 2.4.25 (getrlimit(2)), and which a process may lower. Of another
+// user the host may neither set nor read it without CAP_SYS_RESOURCE, which containers seldom
+// have: there the mark is two supplementary groups, which no process without privileges can
+// leave. Nothing belongs to groups of such numbers.
+const (
+	serialBits   = 24
+	limitBase    = 1 << (tagBits + serialBits)
+	tagGroups    = 1 << 31
+	serialGroups = 0xff << serialBits
+)
 
-// ancestor returns the id of the process, started by a keeper, that pid descends from;
-// 0 if there is none, or the host may not look.
-func ancestor(pid int) int {
-	var limit unix.Rlimit
-	if err := unix.Prlimit(pid, unix.RLIMIT_LOCKS, nil, &limit); err != nil || limit.Max == unix.RLIM_INFINITY || limit.Max&^(mark-1) != mark {
+func limitOf(t tag) uint64 { return limitBase | uint64(t)<<serialBits }
+
+// marked returns the serial number of the child of t's program that pid descends from, 0 if none.
+func (t tag) marked(pid int) int {
+	if t&groupsTag == 0 {
+		var limit unix.Rlimit
+		if unix.Prlimit(pid, unix.RLIMIT_LOCKS, nil, &limit) != nil || limit.Max>>serialBits != limitOf(t)>>serialBits {
+			return 0
+		}
+		return int(limit.Max & (1<<serialBits - 1))
+	}
+	status, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	_, rest, _ := bytes.Cut(status, []byte("\nGroups:"))
+	line, _, _ := bytes.Cut(rest, []byte("\n"))
+	ours, serial := false, 0
+	for field := range bytes.FieldsSeq(line) {
+		n, _ := strconv.ParseUint(string(field), 10, 32)
+		ours = ours || n == tagGroups|uint64(t)
+		if n >= serialGroups {
+			serial = int(n &^ serialGroups)
+		}
+	}
+	if !ours {
 		return 0
 	}
-	return int(limit.Max &^ mark)
+	return serial
+}
+
+// marksGroups tells whether children get groups: those that run as another user, unless
+// this is a user namespace, where such numbers are not mapped.
+func marksGroups(o *Options) bool {
+	var inside, outside, count uint64
+	text, _ := os.ReadFile("/proc/self/gid_map")
+	_, _ = fmt.Sscan(string(text), &inside, &outside, &count)
+	return o.otherUser() && count == 1<<32-1
 }
 
 const (
@@ -83,13 +124,16 @@ func reap(cmd *exec.Cmd) { _ = cmd.Wait() }
 // killGroup ends all processes of the group of pid.
 func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
 
-// killOthers ends what descends from a process that has ended, and is not reaped.
-func killOthers(pid int) {
-	killed := map[int]bool{pid: true}
+// killMarked ends what descends from a child of t's program; from any if serial is 0.
+func killMarked(t tag, serial int) {
+	killed := make(map[int]bool)
 	for again := true; again; { // what was started while it looked
 		again = false
 		for _, p := range processes() {
-			if !killed[p] && ancestor(p) == pid {
+			if killed[p] {
+				continue
+			}
+			if s := t.marked(p); s != 0 && (serial == 0 || s == serial) {
 				killed[p], again = true, true
 				_ = syscall.Kill(p, syscall.SIGKILL)
 			}
@@ -114,28 +158,25 @@ func processes() []int {
 	return ids
 }
 
-// sample reads what children and all that descends from them use, and any other
-// process group of the system. Zombies are left out.
-func sample() map[int]usage {
-	all := make(map[int]usage)
+// sample reads what the system's processes use: those of t's program by serial number, others
+// by process group. Zombies are left out.
+func sample(t tag) (marked, groups map[int]usage) {
+	marked, groups = make(map[int]usage), make(map[int]usage)
 	for _, pid := range processes() {
 		stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 		if err != nil {
 			continue // has ended
 		}
 		if p, ok := parseStat(stat); ok {
-			owner := ancestor(pid)
-			if owner == 0 {
-				owner = p.group
+			p.processes = 1
+			if serial := t.marked(pid); serial != 0 {
+				marked[serial] = marked[serial].plus(p.usage)
+			} else {
+				groups[p.group] = groups[p.group].plus(p.usage)
 			}
-			u := all[owner]
-			u.rss += p.rss
-			u.cpu += p.cpu
-			u.processes++
-			all[owner] = u
 		}
 	}
-	return all
+	return marked, groups
 }
 
 // threadTime returns the processor time that the calling thread has used.

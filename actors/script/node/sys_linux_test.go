@@ -1,6 +1,7 @@
 package node
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"testing"
@@ -37,15 +38,16 @@ func TestParseStat(t *testing.T) {
 // several times a second.
 func TestABusyMachineIsNoReasonToWatchLess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		k := newKeeper()
-		k.sample = func() map[int]usage {
+		k := newKeeper(newTag(false))
+		k.sample = func(tag) (marked, groups map[int]usage) {
 			time.Sleep(time.Second)
-			return nil
+			return nil, nil
 		}
 		go k.run()
 		cmd := exec.Command("true")
 		samples := make(chan time.Time, 100)
-		if err := k.start(start{cmd: cmd, o: &Options{}, use: func(usage) { samples <- time.Now() }}); err != nil {
+		serial, err := k.start(start{cmd: cmd, o: &Options{}, use: func(usage) { samples <- time.Now() }})
+		if err != nil {
 			t.Fatal(err)
 		}
 		began := time.Now()
@@ -56,17 +58,60 @@ func TestABusyMachineIsNoReasonToWatchLess(t *testing.T) {
 			t.Errorf("three samples took %v", d)
 		}
 		awaitEnd(cmd)
-		k.ended(cmd.Process.Pid)
+		k.ended(serial)
 		reap(cmd)
 		k.stop()
 	})
+}
+
+// Hosts in containers number their processes and children anew, and a host outside sees them all.
+func TestAMarkIsOfOneProgramAndChild(t *testing.T) {
+	one, two := newTag(false), newTag(false)
+	var all []*exec.Cmd
+	for _, m := range []struct {
+		tag    tag
+		serial int
+	}{{one, 7}, {one, 8}, {two, 7}} {
+		cmd := exec.CommandContext(t.Context(), "sleep", "1000")
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		tame(cmd.Process.Pid, &Options{}, 0, m.tag, m.serial)
+		if got := m.tag.marked(cmd.Process.Pid); got != m.serial {
+			t.Errorf("marked %d, want %d", got, m.serial)
+		}
+		all = append(all, cmd)
+	}
+	lives := func() (lives [3]bool) {
+		for i, cmd := range all {
+			stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", cmd.Process.Pid))
+			_, lives[i] = parseStat(stat)
+		}
+		return lives
+	}
+	for _, k := range []struct {
+		serial int
+		want   [3]bool
+	}{{9, [3]bool{true, true, true}}, {7, [3]bool{false, true, true}}, {0, [3]bool{false, false, true}}} {
+		killMarked(one, k.serial)
+		for until := time.Now().Add(10 * time.Second); lives() != k.want; time.Sleep(time.Millisecond) {
+			if time.Now().After(until) {
+				t.Fatalf("after the end of %d: alive %v, want %v", k.serial, lives(), k.want)
+			}
+		}
+	}
+	_ = all[2].Process.Kill()
+	for _, cmd := range all {
+		_ = cmd.Wait()
+	}
 }
 
 // What a look at all processes costs the host, four times a second while there are children.
 func BenchmarkSample(b *testing.B) {
 	n := 0
 	for b.Loop() {
-		n = len(sample())
+		_, groups := sample(newTag(false))
+		n = len(groups)
 	}
 	b.ReportMetric(float64(n), "groups")
 }

@@ -16,9 +16,9 @@ import (
 const watches = false
 
 // Without process groups, what a script has started itself may outlive it.
-func attributes(*Options) *syscall.SysProcAttr { return nil }
+func attributes(*Options, tag, int) *syscall.SysProcAttr { return nil }
 
-func tame(int, *Options, int64) {}
+func tame(int, *Options, int64, tag, int) {}
 
 func awaitEnd(cmd *exec.Cmd) { _ = cmd.Wait() }
 
@@ -31,13 +31,15 @@ func killGroup(pid int) {
 	}
 }
 
-func killOthers(int) {}
+func marksGroups(*Options) bool { return false }
+
+func killMarked(tag, int) {}
 
 // lock and own: no host runs scripts in Node here (Options.filled).
 func lock(string) (*os.File, error) { return nil, errors.ErrUnsupported }
 
 func own(fs.FileInfo) bool { return false }
 
-func sample() map[int]usage { return nil }
+func sample(tag) (marked, groups map[int]usage) { return nil, nil }
 
 func threadTime() time.Duration { return 0 }

@@ -13,15 +13,15 @@ import (
 const watches = false
 
 // attributes make a process the first of its own group.
-func attributes(o *Options) *syscall.SysProcAttr {
+func attributes(o *Options, _ tag, _ int) *syscall.SysProcAttr {
 	a := &syscall.SysProcAttr{Setpgid: true}
-	if o.UID != 0 || o.GID != 0 {
+	if o.otherUser() {
 		a.Credential = &syscall.Credential{Uid: o.UID, Gid: o.GID}
 	}
 	return a
 }
 
-func tame(pid int, o *Options, _ int64) {
+func tame(pid int, o *Options, _ int64, _ tag, _ int) {
 	_ = syscall.Setpriority(syscall.PRIO_PROCESS, pid, max(o.Nice, 0))
 }
 
@@ -33,9 +33,11 @@ func reap(*exec.Cmd) {}
 // killGroup ends all processes of the group of pid.
 func killGroup(pid int) { _ = syscall.Kill(-pid, syscall.SIGKILL) }
 
-// Without marks, what a script has started and put into another group outlives it.
-func killOthers(int) {}
+func marksGroups(*Options) bool { return false }
 
-func sample() map[int]usage { return nil }
+// Without marks, what a script has started and put into another group outlives it.
+func killMarked(tag, int) {}
+
+func sample(tag) (marked, groups map[int]usage) { return nil, nil }
 
 func threadTime() time.Duration { return 0 }

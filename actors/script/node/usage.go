@@ -9,6 +9,10 @@ type usage struct {
 	processes int
 }
 
+func (u usage) plus(v usage) usage {
+	return usage{u.rss + v.rss, u.cpu + v.cpu, u.processes + v.processes}
+}
+
 // cpuMeter tells how much processor time was used within a window. Pure.
 type cpuMeter struct {
 	window  time.Duration

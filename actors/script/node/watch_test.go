@@ -70,7 +70,7 @@ func TestSampleSeesThisProcess(t *testing.T) {
 	if !watches {
 		t.Skip("processes are watched on Linux only")
 	}
-	all := sample()
+	_, all := sample(newTag(false))
 	processes, rss := 0, int64(0)
 	for _, u := range all {
 		processes += u.processes
