@@ -11,7 +11,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// patience is how long what must happen may take.
+// patience bounds the wait for something that must happen.
 const patience = 10 * time.Second
 
 // park is a call that never returns; TestMain knows it.
@@ -21,13 +21,13 @@ type returned struct{ n *atomic.Int32 }
 
 func (r returned) OnDeadLetter() { r.n.Add(1) }
 
-// An actor whose call never returns ends all the same: its children stop, its
-// parent hears why, what waited for it is given back, and its shard goes on.
+// An actor whose call never returns can be ended: its children stop, its parent receives
+// the reason, its waiting messages become dead letters, and its shard goes on.
 func TestAnActorIsAbandonedInACallThatNeverReturns(t *testing.T) {
 	for name, c := range map[string]struct {
 		poster bool // the call runs in a poster's goroutine
 		behind bool // another actor waits for the shard, which is taken over
-		queued bool // something waits for the actor
+		queued bool // messages wait for the actor
 	}{
 		"in the worker":               {},
 		"in the worker, taken over":   {behind: true},

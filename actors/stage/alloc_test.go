@@ -9,8 +9,8 @@ import (
 	"troupe/messages/counters"
 )
 
-// idleMax is the budget for an idle actor, what its parent keeps for it
-// included: it counts for every connection.
+// idleMax is the memory budget of an idle actor, including its parent's share: every
+// connection has one.
 const idleMax = 1200
 
 func skipUnderRace(t *testing.T) {

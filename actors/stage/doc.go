@@ -1,11 +1,11 @@
 // Package stage is the actor runtime of the host. It wraps protoactor-go, uses its reliable
 // parts only, and adds:
 //
-//   - Mailbox: three lanes behind one short lock. Control is never refused and
-//     goes first; data is bounded in messages and bytes and refuses with ErrFull;
-//     ordered messages keep their place among the data but are never refused.
-//     A message to a stopped actor becomes a dead letter (DeadLetter) and does not
-//     vanish.
+//   - Mailbox: three kinds of messages behind one short lock. Control messages are
+//     never refused and delivered first. Data messages are bounded in number and
+//     bytes; more are refused with ErrFull. Ordered messages are delivered in order
+//     with the data, but never refused. A message to a stopped actor becomes a dead
+//     letter (DeadLetter).
 //   - Shard: runs the mailboxes pinned to it, one at a time, and flushes their
 //     dirty output once per batch. A worker goroutine runs them, or, if the shard
 //     is free, the reader that posted a message: that saves a goroutine switch per
@@ -14,8 +14,8 @@
 //   - Guard: a panic ends the actor in order. Its parent receives Exited once
 //     everything is released. The library never sees a panic and never restarts an
 //     actor; a parent that wants a replacement spawns one under a fresh Ref.
-//   - Request: the one way in which an actor is asked for an answer. Await waits for it
-//     outside actors, instead of the library's futures.
+//   - Request: a message that asks for an answer. Await waits for the answer outside
+//     actors; the library's futures are not used.
 //   - Timers that die with their owner, a clock, and unique names.
 //
 // A Ref is the address of an actor; it exists before the actor does. Only Receive

@@ -16,7 +16,7 @@ import (
 type Actor interface {
 	// Started is called once, first.
 	Started(c *Context)
-	// Receive takes one message: what was sent to the Ref, what a timer sends,
+	// Receive handles one message: one that was sent to the Ref, one of a timer,
 	// or Exited.
 	Receive(c *Context, msg any)
 	// Stopped is called once, last, after all children have stopped. It releases
@@ -80,7 +80,7 @@ func (g *guard) Receive(lib actor.Context) {
 	case *actor.Stopped:
 		g.stopOnce()
 	case *actor.Restarting:
-		panic("stage: the library restarts an actor, which a guard rules out")
+		panic("stage: the library restarts an actor, which a guard should prevent")
 	case *actor.Terminated:
 		if child := g.children[m.Who.Id]; child != nil {
 			delete(g.children, m.Who.Id)
@@ -116,18 +116,18 @@ func (g *guard) stopOnce() {
 	}
 	g.stopped = true
 	defer func() {
-		g.actor = gone{} // a Ref that is still held, by a timer for example, does not hold the actor
+		g.actor = stoppedActor{} // frees the actor, even if a timer still holds the Ref
 		g.self.stage.live.Add(g.self.kind, -1)
 	}()
 	g.actor.Stopped(&g.context)
 }
 
-// gone is the behaviour of an actor that has stopped.
-type gone struct{}
+// stoppedActor is the behaviour of an actor that has stopped.
+type stoppedActor struct{}
 
-func (gone) Started(*Context)      {}
-func (gone) Receive(*Context, any) {}
-func (gone) Stopped(*Context)      {}
+func (stoppedActor) Started(*Context)      {}
+func (stoppedActor) Receive(*Context, any) {}
+func (stoppedActor) Stopped(*Context)      {}
 
 // recover turns a panic into an orderly stop.
 func (g *guard) recover(msg any) {

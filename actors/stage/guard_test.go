@@ -73,8 +73,8 @@ func TestMessagesSentBeforeTheSpawnComeAfterStarted(t *testing.T) {
 	})
 }
 
-// Control overtakes also the data that the worker has in hand already.
-func TestControlGoesBeforeDataInHand(t *testing.T) {
+// Control overtakes also the data that the worker has already taken from the mailbox.
+func TestControlGoesBeforeDataThatIsTaken(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, s *stagetest.Stage) {
 		ref := s.NewRef()
 		p := &probe{OnReceive: func(c *stage.Context, msg any) {
@@ -92,7 +92,7 @@ func TestControlGoesBeforeDataInHand(t *testing.T) {
 	})
 }
 
-func TestStopFromOutsideEndsAfterTheMessageInHand(t *testing.T) {
+func TestStopFromOutsideEndsAfterTheCurrentMessage(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, s *stagetest.Stage) {
 		var lost []int
 		ref := s.NewRef()
@@ -118,7 +118,7 @@ func TestStopFromOutsideEndsAfterTheMessageInHand(t *testing.T) {
 	})
 }
 
-func TestStopSelfLosesNothingSilently(t *testing.T) {
+func TestStopSelfMakesWaitingMessagesDeadLetters(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, s *stagetest.Stage) {
 		var lost []int
 		ref := s.NewRef()
@@ -163,7 +163,7 @@ func TestStopSelfLosesNothingSilently(t *testing.T) {
 	})
 }
 
-func TestStopBeforeTheSpawnIsNotForgotten(t *testing.T) {
+func TestStopBeforeTheSpawnStopsTheActor(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, s *stagetest.Stage) {
 		var lost []int
 		ref, p := s.NewRef(), new(probe)
@@ -179,7 +179,7 @@ func TestStopBeforeTheSpawnIsNotForgotten(t *testing.T) {
 	})
 }
 
-// The child's last words come first, then its Exited, once.
+// The child's last messages come first, then its Exited, once.
 func TestExitedComesLastAndOnce(t *testing.T) {
 	for _, crash := range []string{"", "oh no"} {
 		bubble(t, func(o *stage.Options) { o.Shards = 2 }, func(t *testing.T, s *stagetest.Stage) {
@@ -283,7 +283,7 @@ func TestAPanicWhileChildrenStop(t *testing.T) {
 		middle.Tell(stage.Panic{Text: "first"})
 		time.Sleep(2 * time.Second)
 		equal(t, "child", child.Take(), started, stopped)
-		equal(t, "parent", parent.Take(), started, stopped) // it is told nothing while it stops
+		equal(t, "parent", parent.Take(), started, stopped) // it receives nothing while it stops
 		equal(t, "top", top.Take(), started, stage.Exited{Ref: middle, Crash: "first"})
 		s.Panics = 3
 	})
@@ -400,9 +400,8 @@ func TestLiveCountsUntilStoppedIsOver(t *testing.T) {
 	})
 }
 
-// Who keeps a Ref keeps nothing of an actor that has stopped: a game session may be
-// megabytes.
-func TestARefKeepsNothingOfAStoppedActor(t *testing.T) {
+// A Ref does not keep a stopped actor in memory: a game session may have megabytes.
+func TestARefFreesAStoppedActor(t *testing.T) {
 	for name, end := range map[string]any{
 		"stopped": do(func(c *stage.Context) { c.StopSelf() }),
 		"crashed": stage.Panic{Text: "on purpose"},

@@ -53,8 +53,8 @@ func TestAnActorMayHandOverItsShard(t *testing.T) {
 	}
 }
 
-// The stage may have found out before the actor says so.
-func TestAHandOverMayComeLate(t *testing.T) {
+// The stage may take the shard before the actor hands it over.
+func TestAHandOverAfterATakeOver(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, s *stagetest.Stage) {
 		slow := s.NewRef()
 		j := newJournal()
@@ -77,8 +77,8 @@ func TestAHandOverMayComeLate(t *testing.T) {
 	})
 }
 
-// Who posts to one actor must not be held up by another one's call.
-func TestAPosterRunsNoOtherLengthyMailbox(t *testing.T) {
+// A goroutine that posts to one actor must not be held up by a call of another actor.
+func TestAPosterRunsNoOtherLongRunningMailbox(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, s *stagetest.Stage) {
 		j := newJournal()
 		long := s.SpawnAt(s.Stage.NewRef(counters.ActorProbe, stage.LaneLimits{LongRunning: true}), &probe{OnReceive: func(_ *stage.Context, msg any) {

@@ -37,8 +37,8 @@ type LaneLimits struct {
 	LongRunning bool
 }
 
-// Mailbox is the actor.Mailbox of every actor. Its lanes by priority: the library's system
-// messages, control, then data and ordered messages together in order of arrival. Its booleans
+// Mailbox is the actor.Mailbox of every actor. Its lanes in order of priority: the library's
+// system messages, control, then data and ordered messages in order of arrival. Its booleans
 // have different guards (the worker, an atomic, mu), so they cannot share a field.
 type Mailbox struct {
 	// set once, before the actor is spawned
@@ -48,21 +48,21 @@ type Mailbox struct {
 	invoker actor.MessageInvoker
 	// yielded belongs to the worker that runs the mailbox; see yield
 	yielded bool
-	// urgent is set under mu when something should go before the data that the
-	// worker has in hand; the worker looks between messages
+	// urgent is set under mu when the worker should stop delivering its batch of
+	// data; the worker checks it between messages
 	urgent atomic.Bool
 
 	mu sync.Mutex
 	// guarded by mu
-	runner    *worker // who ran it last
-	system    ring[any]
-	control   ring[any]
-	data      ring[envelope]
-	dataBytes int
-	state     mailboxState
-	stopping  bool          // a stop was asked for
-	closed    bool          // user lanes refuse; also read without mu, see isClosedFast
-	room      chan struct{} // made by a waiter, closed when the data lane is half empty
+	lastWorker *worker // the worker that runs it, or ran it last
+	system     ring[any]
+	control    ring[any]
+	data       ring[envelope]
+	dataBytes  int
+	state      mailboxState
+	stopping   bool          // a stop was asked for
+	closed     bool          // refuses control and data; also read without mu, see isClosedFast
+	room       chan struct{} // created by awaitRoom, closed when the data lane is half empty
 }
 
 // mailboxState says whether a mailbox has a turn on its shard.
@@ -87,7 +87,7 @@ const (
 	runMax   = 512
 )
 
-// stopMessage is the library's own; PostSystemMessage takes nothing else for it.
+// stopMessage is the library's own message, which makes it stop the actor.
 var stopMessage any = &actor.Stop{}
 
 // postControl queues msg on the control lane.
@@ -104,9 +104,9 @@ func (m *Mailbox) postControl(msg any) bool {
 	return true
 }
 
-// postData queues msg on the data lane unless it is full. With here, the caller runs the
+// postData queues msg on the data lane unless it is full. With inline, the caller runs the
 // mailbox itself if the shard is free.
-func (m *Mailbox) postData(msg any, size int, here bool) error {
+func (m *Mailbox) postData(msg any, size int, inline bool) error {
 	m.mu.Lock()
 	if m.closed {
 		m.mu.Unlock()
@@ -118,7 +118,7 @@ func (m *Mailbox) postData(msg any, size int, here bool) error {
 	}
 	m.dataBytes += size
 	m.data.push(envelope{msg, size})
-	m.scheduleLocked(here)
+	m.scheduleLocked(inline)
 	return nil
 }
 
@@ -173,18 +173,18 @@ func (m *Mailbox) halfEmptyLocked() bool {
 		(l.BytesMax == 0 || m.dataBytes <= l.BytesMax/2)
 }
 
-// scheduleLocked queues the mailbox at its shard unless it is queued already; with here, the
+// scheduleLocked queues the mailbox at its shard unless it is queued already; with inline, the
 // caller may have to run it. It releases mu.
-func (m *Mailbox) scheduleLocked(here bool) {
-	hand := m.state == mailboxIdle
-	if hand {
+func (m *Mailbox) scheduleLocked(inline bool) {
+	schedule := m.state == mailboxIdle
+	if schedule {
 		m.state = mailboxScheduled
 	}
 	m.mu.Unlock()
 	switch {
-	case !hand:
-	case here:
-		m.shard.runHere(m)
+	case !schedule:
+	case inline:
+		m.shard.runInline(m)
 	default:
 		m.shard.schedule(m)
 	}
@@ -208,8 +208,8 @@ func (m *Mailbox) stop() {
 	m.scheduleLocked(false)
 }
 
-// close makes the user lanes refuse, and turns their messages into dead letters. The guard
-// calls it.
+// close refuses control and data from now on, and turns those that wait into dead letters. The
+// guard calls it.
 func (m *Mailbox) close() {
 	m.mu.Lock()
 	if m.closed {
@@ -222,7 +222,7 @@ func (m *Mailbox) close() {
 // closeLocked is close for an open mailbox. It releases mu.
 func (m *Mailbox) closeLocked() {
 	m.closed = true
-	m.urgent.Store(true) // what the worker has in hand is given back
+	m.urgent.Store(true) // the worker gives its batch back
 	control, data, room := m.control, m.data, m.room
 	m.control, m.data, m.dataBytes, m.room = ring[any]{}, ring[envelope]{}, 0, nil
 	m.mu.Unlock()
@@ -241,17 +241,17 @@ func (m *Mailbox) closeLocked() {
 // actor. It reports false if the mailbox is not being run.
 func (m *Mailbox) abandon(last func()) bool {
 	m.mu.Lock()
-	w := m.runner
+	w := m.lastWorker
 	if m.state != mailboxScheduled || w == nil {
 		m.mu.Unlock()
 		return false
 	}
-	m.runner = nil
+	m.lastWorker = nil
 	m.mu.Unlock()
 	last()
-	m.shard.lose(w)
+	m.shard.discard(w)
 	m.close()
-	for i, p := range w.batch { // what it had in hand
+	for i, p := range w.batch { // messages that it has not delivered
 		if p.msg != nil {
 			w.batch[i] = envelope{}
 			m.deadLetter(p.msg)
@@ -267,7 +267,7 @@ func (m *Mailbox) abandon(last func()) bool {
 // handOver gives the shard to another worker.
 func (m *Mailbox) handOver() {
 	m.mu.Lock()
-	w := m.runner
+	w := m.lastWorker
 	m.mu.Unlock()
 	if w != nil { // else the actor was abandoned
 		m.shard.handOver(w)
@@ -291,7 +291,7 @@ func (m *Mailbox) run(w *worker) (again bool) {
 			return true
 		}
 		m.mu.Lock()
-		m.runner = w
+		m.lastWorker = w
 		if msg, ok := m.system.pop(); ok {
 			m.mu.Unlock()
 			m.invoker.InvokeSystemMessage(msg)
@@ -365,7 +365,7 @@ func (m *Mailbox) giveBack(batch []envelope) {
 // yield ends the turn after the current message. The actor calls it.
 func (m *Mailbox) yield() {
 	m.yielded = true
-	m.urgent.Store(true) // data in hand is given back
+	m.urgent.Store(true) // the worker gives its batch back
 }
 
 // isClosedFast reads closed without the lock: once the mailbox has started,

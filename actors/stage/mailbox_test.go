@@ -241,7 +241,7 @@ func TestMailboxAgainstAModel(t *testing.T) {
 				if !slices.Equal(rec.got, m.got) {
 					t.Fatalf("delivered\n%v, want\n%v", rec.got, m.got)
 				}
-				// Once each; the order in which they are told is nobody's business.
+				// Once each, in any order.
 				slices.Sort(lost)
 				slices.Sort(m.lost)
 				if !slices.Equal(lost, m.lost) {
@@ -263,7 +263,7 @@ func TestMailboxAgainstAModel(t *testing.T) {
 	})
 }
 
-// A mailbox that always has more gives the others their turn.
+// A mailbox that never gets empty gives the others their turn.
 func TestMailboxLeavesItsWorkerAfterItsShare(t *testing.T) {
 	shard := bare()
 	var lost []int
@@ -289,12 +289,12 @@ func TestMailboxLeavesItsWorkerAfterItsShare(t *testing.T) {
 	}
 }
 
-// explosive panics when it is told that it will not arrive.
+// explosive panics in OnDeadLetter.
 type explosive struct{}
 
 func (explosive) OnDeadLetter() { panic("on the way out") }
 
-func TestAPanicInOnDeadLetterStaysThere(t *testing.T) {
+func TestAPanicInOnDeadLetterIsContained(t *testing.T) {
 	shard := bare()
 	var lost []int
 	box := &Mailbox{shard: shard}

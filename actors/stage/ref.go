@@ -45,8 +45,8 @@ func (r *Ref) Post(msg any, size int) error { return r.post(msg, size, false) }
 // inside an actor, or while holding a lock that an actor or a Flusher may need.
 func (r *Ref) PostRun(msg any, size int) error { return r.post(msg, size, true) }
 
-func (r *Ref) post(msg any, size int, here bool) error {
-	err := r.mailbox.postData(msg, size, here)
+func (r *Ref) post(msg any, size int, inline bool) error {
+	err := r.mailbox.postData(msg, size, inline)
 	if err == ErrFull {
 		r.stage.count.MailboxOverflow.Add(1)
 	}

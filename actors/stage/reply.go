@@ -1,6 +1,7 @@
 package stage
 
-// With returns a function that answers the request: with what answer is by then, or with an error.
+// With returns a function that answers the request: with the value that answer points to when
+// it is called, or with an error.
 func (r Request[Q, A]) With(answer *A) func(error) {
 	return func(err error) {
 		if err != nil {

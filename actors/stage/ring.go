@@ -12,8 +12,7 @@ type ring[T any] struct {
 // one batch, so that a steady stream does not allocate.
 const ringKeepMax = 2 * runBatch
 
-// ringMin is the smallest capacity of a ring that is not empty. Most of the many rings hold
-// one entry.
+// ringMin is the smallest capacity of a ring that is not empty. Most rings hold one entry.
 const ringMin = 2
 
 func (r *ring[T]) len() int { return int(r.n) }

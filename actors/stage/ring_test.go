@@ -56,7 +56,7 @@ func TestRingAgainstASlice(t *testing.T) {
 	})
 }
 
-func TestRingForgetsWhatIsPopped(t *testing.T) {
+func TestRingFreesPoppedEntries(t *testing.T) {
 	var r ring[*int]
 	for range 10 {
 		r.push(new(int))
@@ -71,7 +71,7 @@ func TestRingForgetsWhatIsPopped(t *testing.T) {
 	}
 }
 
-func TestRingKeepsWhatASteadyStreamNeeds(t *testing.T) {
+func TestRingKeepsMemoryForASteadyStream(t *testing.T) {
 	var r ring[int]
 	burst := func() {
 		for i := range ringKeepMax {

@@ -14,9 +14,9 @@ type Flusher interface{ Flush() }
 // FlushPolicy says when a shard flushes dirty Flushers.
 type FlushPolicy struct {
 	// Interval 0 flushes after every batch of one mailbox. A positive interval
-	// gathers for that long, also when idle: 15 ms suits crowds. Negative
-	// (Adaptive) flushes at once while the shard keeps up, and at the latest
-	// after HoldMax while mailboxes are waiting.
+	// collects output for that long, also when idle: 15 ms suits large groups of
+	// players. Negative (Adaptive) flushes at once while the shard keeps up, and at
+	// the latest after HoldMax while mailboxes are waiting.
 	Interval time.Duration
 }
 
@@ -39,26 +39,26 @@ const inlineMailboxes = 16
 // shard: its worker, or a posting goroutine that found the shard free (Ref.PostRun), which
 // saves a wake-up per message.
 type Shard struct {
-	stage  *Stage
-	policy FlushPolicy
-	born   time.Time
+	stage   *Stage
+	policy  FlushPolicy
+	started time.Time
 	// dirtySince is when the first of dirty was added, counted from a nanosecond
-	// before born; 0 means that nothing is dirty. Written under mu.
+	// before started; 0 means that nothing is dirty. Written under mu.
 	dirtySince atomic.Int64
 
 	mu   sync.Mutex
-	wake sync.Cond // own waits here while it has nothing to run or flush
+	wake sync.Cond // dedicated waits here while it has nothing to run or flush
 	// guarded by mu
-	ready    ring[*Mailbox]
-	owner    *worker // who runs mailboxes now; nil: nobody
-	own      *worker // the one with a goroutine to itself
-	poster   *worker // kept for the next poster; nil: make one
-	dirty    []Flusher
-	spare    []Flusher   // an empty list for dirty, while the other is flushed
-	flushing bool        // a worker is at it, until nothing is dirty
-	idle     *time.Timer // wakes own when it should flush
-	runs     uint64      // times that somebody became the owner
-	closed   bool
+	ready     ring[*Mailbox]
+	owner     *worker // who runs mailboxes now; nil: nobody
+	dedicated *worker // the one with a goroutine to itself
+	poster    *worker // kept for the next poster; nil: make one
+	dirty     []Flusher
+	spare     []Flusher   // an empty list for dirty, while the other is flushed
+	flushing  bool        // a worker is at it, until nothing is dirty
+	wakeTimer *time.Timer // wakes the dedicated worker when it should flush
+	runs      uint64      // times that somebody became the owner
+	closed    bool
 	// detached is the number of workers that still run a batch after they lost the shard
 	detached int
 	done     sync.WaitGroup // counts own, and the detached workers that were own
@@ -67,15 +67,15 @@ type Shard struct {
 // worker is one owner of a shard. If an actor blocks it, another worker takes the shard, and
 // this one ends after the batch.
 type worker struct {
-	shard *Shard
-	batch [runBatch]envelope // scratch of the mailbox that runs
-	loops bool               // it has a goroutine to itself
+	shard     *Shard
+	batch     [runBatch]envelope // scratch of the mailbox that runs
+	dedicated bool               // it has a goroutine to itself
 	// turn is odd while a mailbox runs; it changes with every run.
 	turn atomic.Uint64
 }
 
 func newShard(stage *Stage, policy FlushPolicy) *Shard {
-	s := &Shard{stage: stage, policy: policy, born: time.Now()}
+	s := &Shard{stage: stage, policy: policy, started: time.Now()}
 	s.wake.L = &s.mu
 	s.startWorkerLocked()
 	return s
@@ -84,9 +84,9 @@ func newShard(stage *Stage, policy FlushPolicy) *Shard {
 // startWorkerLocked starts a worker and makes it the shard's own, in place of the previous
 // one.
 func (s *Shard) startWorkerLocked() {
-	s.own = &worker{shard: s, loops: true}
+	s.dedicated = &worker{shard: s, dedicated: true}
 	s.done.Add(1)
-	go s.own.loop()
+	go s.dedicated.loop()
 }
 
 // schedule queues m and makes sure that it is run.
@@ -103,9 +103,9 @@ func (s *Shard) scheduleLocked(m *Mailbox) {
 	}
 }
 
-// runHere runs m in the calling goroutine if the shard is free; otherwise it queues m. With a
+// runInline runs m in the calling goroutine if the shard is free; otherwise it queues m. With a
 // fixed flush interval it always queues, because the flush must wait.
-func (s *Shard) runHere(m *Mailbox) {
+func (s *Shard) runInline(m *Mailbox) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.owner != nil || s.ready.len() > 0 || s.closed || s.policy.Interval > 0 {
@@ -118,7 +118,7 @@ func (s *Shard) runHere(m *Mailbox) {
 	}
 	s.owner, s.poster = w, nil
 	s.runs++
-	s.stage.watch.stir()
+	s.stage.watch.wakeUp()
 	s.ready.push(m)
 	if w.serveLocked(inlineMailboxes) {
 		s.poster = w
@@ -135,7 +135,7 @@ func (w *worker) serveLocked(limit int) bool {
 		if !ok {
 			break
 		}
-		if n > 0 && !w.loops && m.limits.LongRunning {
+		if n > 0 && !w.dedicated && m.limits.LongRunning {
 			s.ready.pushFront(m)
 			break
 		}
@@ -152,7 +152,7 @@ func (w *worker) serveLocked(limit int) bool {
 		}
 		if s.owner != w {
 			s.detached--
-			s.wake.Broadcast() // own may wait for this to end
+			s.wake.Broadcast() // the dedicated worker may wait for this
 			return false
 		}
 	}
@@ -170,7 +170,7 @@ func (w *worker) loop() {
 	defer s.done.Done()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.own == w {
+	for s.dedicated == w {
 		wait := s.untilFlushLocked()
 		switch {
 		case s.owner != nil:
@@ -178,7 +178,7 @@ func (w *worker) loop() {
 		case s.ready.len() > 0:
 			s.owner = w
 			s.runs++
-			s.stage.watch.stir()
+			s.stage.watch.wakeUp()
 			w.serveLocked(math.MaxInt)
 		case wait == 0 || wait > 0 && s.closed:
 			s.flushLocked()
@@ -186,7 +186,7 @@ func (w *worker) loop() {
 			return
 		default:
 			if wait > 0 {
-				s.nudgeLocked(wait)
+				s.wakeAfterLocked(wait)
 			}
 			s.wake.Wait()
 		}
@@ -205,14 +205,14 @@ func (s *Shard) untilFlushLocked() time.Duration {
 	return max(0, s.policy.Interval-s.gathered())
 }
 
-// nudgeLocked wakes a waiting worker after d. The timer takes the lock, which the caller holds
+// wakeAfterLocked wakes a waiting worker after d. The timer takes the lock, which the caller holds
 // until it waits, so it cannot fire too early.
-func (s *Shard) nudgeLocked(d time.Duration) {
-	if s.idle != nil {
-		s.idle.Reset(d)
+func (s *Shard) wakeAfterLocked(d time.Duration) {
+	if s.wakeTimer != nil {
+		s.wakeTimer.Reset(d)
 		return
 	}
-	s.idle = time.AfterFunc(d, func() {
+	s.wakeTimer = time.AfterFunc(d, func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		s.wake.Broadcast()
@@ -225,7 +225,7 @@ func (s *Shard) gathered() time.Duration {
 	if since == 0 {
 		return 0
 	}
-	return time.Since(s.born) + 1 - time.Duration(since)
+	return time.Since(s.started) + 1 - time.Duration(since)
 }
 
 // dueLocked reports whether the policy requires a flush after a run.
@@ -284,7 +284,7 @@ func (s *Shard) markDirty(f Flusher) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.dirty) == 0 {
-		s.dirtySince.Store(int64(time.Since(s.born)) + 1)
+		s.dirtySince.Store(int64(time.Since(s.started)) + 1)
 		if s.owner == nil {
 			s.wake.Signal() // the actor's worker lost the shard
 		}
@@ -328,7 +328,7 @@ func (s *Shard) handOver(w *worker) {
 // detachLocked turns the owner into a detached worker and starts a new owner if necessary.
 func (s *Shard) detachLocked() {
 	s.detached++
-	if s.own == s.owner {
+	if s.dedicated == s.owner {
 		s.startWorkerLocked()
 	} else {
 		s.wake.Signal()
@@ -336,19 +336,19 @@ func (s *Shard) detachLocked() {
 	s.owner = nil
 }
 
-// lose abandons a worker that will never return from its batch.
-func (s *Shard) lose(w *worker) {
+// discard abandons a worker that will never return from its batch.
+func (s *Shard) discard(w *worker) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.owner == w {
 		s.owner = nil
-		if s.own == w {
+		if s.dedicated == w {
 			s.startWorkerLocked()
 		}
 	} else {
 		s.detached--
 	}
-	if w.loops {
+	if w.dedicated {
 		s.done.Done()
 	}
 	s.wake.Broadcast()

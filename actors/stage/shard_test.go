@@ -17,7 +17,7 @@ import (
 
 const ms = time.Millisecond
 
-// journal notes what happens when, in virtual time since it was made.
+// journal records what happens at which virtual time since its creation.
 type journal struct {
 	born  time.Time
 	mu    sync.Mutex
@@ -133,14 +133,14 @@ func TestFlushAdapts(t *testing.T) {
 			}
 		})
 		time.Sleep(100 * ms)
-		refs[0].Tell(1) // nothing waits: at once
+		refs[0].Tell(1) // no mailbox waits: flushed at once
 		time.Sleep(100 * ms)
 		j.want(t, "0s run a", "2ms run b", "4ms run c", "6ms flush a", "6ms flush b", "6ms flush c",
 			"6ms run d", "8ms run e", "10ms flush d", "10ms flush e", "100ms run a", "102ms flush a")
 	})
 }
 
-// One mailbox with a lot to do may not gather for longer either.
+// A single mailbox with many messages may not delay the flush either.
 func TestALongRunPausesForTheFlush(t *testing.T) {
 	for _, data := range []bool{false, true} {
 		bubble(t, policy(stage.Adaptive), func(t *testing.T, s *stagetest.Stage) {
@@ -200,7 +200,7 @@ type bomb struct{}
 
 func (bomb) Flush() { panic("no way out") }
 
-func TestAPanicInFlushStaysThere(t *testing.T) {
+func TestAPanicInFlushIsContained(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, s *stagetest.Stage) {
 		j := newJournal()
 		ref := s.Spawn(new(probe))
@@ -217,7 +217,7 @@ func TestAPanicInFlushStaysThere(t *testing.T) {
 	})
 }
 
-func TestCloseFlushesWhatWasGathered(t *testing.T) {
+func TestCloseFlushesCollectedOutput(t *testing.T) {
 	bubble(t, policy(time.Hour), func(t *testing.T, s *stagetest.Stage) {
 		j := newJournal()
 		s.Spawn(new(probe)).Tell(do(func(c *stage.Context) { c.Dirty(out{"a", j}) }))
@@ -231,7 +231,7 @@ func TestCloseFlushesWhatWasGathered(t *testing.T) {
 	})
 }
 
-// The watch looks every 10 ms and takes the shard at the second sample.
+// The watch checks every 10 ms and takes the shard at the second sample.
 func TestAnActorThatHoldsUpItsWorkerLosesIt(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, s *stagetest.Stage) {
 		j := newJournal()
@@ -274,8 +274,8 @@ func TestAnActorThatHoldsUpItsWorkerLosesIt(t *testing.T) {
 	})
 }
 
-// Output that others gathered goes out even if no mailbox waits.
-func TestAHeldUpWorkerDoesNotHoldUpOutput(t *testing.T) {
+// Output that other actors have marked dirty is flushed even if no mailbox waits.
+func TestABlockedWorkerDoesNotDelayOutput(t *testing.T) {
 	bubble(t, policy(15*ms), func(t *testing.T, s *stagetest.Stage) {
 		j := newJournal()
 		ref, slow := busy(s, j, 0, "a")[0], s.Spawn(new(probe))
@@ -322,8 +322,8 @@ func TestFlushesDoNotOverlap(t *testing.T) {
 	})
 }
 
-// Worker after worker is held up: the shard goes on, and Close waits for all.
-func TestManyHeldUpWorkers(t *testing.T) {
+// Several workers are blocked one after the other: the shard goes on, and Close waits for all.
+func TestManyBlockedWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := stagetest.Start(t, nil)
 		j := newJournal()
@@ -386,7 +386,7 @@ func TestPostRunQueuesWhereItShould(t *testing.T) {
 		j := newJournal()
 		ref := busy(s, j, ms, "a")[0]
 		gate(s, func() {
-			_ = ref.PostRun(1, 0) // somebody is at the shard: does not wait
+			_ = ref.PostRun(1, 0) // the shard has an owner: only queues
 			_ = ref.PostRun(2, 0)
 			if len(j.lines) != 0 {
 				t.Error("it ran beside the shard's owner")
@@ -410,7 +410,7 @@ func TestPostRunQueuesWhereItShould(t *testing.T) {
 	})
 }
 
-// A poster gets away after 16 mailboxes; the shard's own worker does the rest.
+// A poster runs at most 16 mailboxes; the dedicated worker runs the rest.
 func TestPostRunEnds(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, s *stagetest.Stage) {
 		j := newJournal()
@@ -435,7 +435,7 @@ func TestPostRunEnds(t *testing.T) {
 	})
 }
 
-func TestAHeldUpPosterLosesTheShard(t *testing.T) {
+func TestABlockedPosterLosesTheShard(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := stagetest.Start(t, nil)
 		j := newJournal()

@@ -28,8 +28,8 @@ type Options struct {
 	Shards int
 	// Flush is the flush policy of the shards.
 	Flush FlushPolicy
-	// Now is the wall clock; nil means time.Now. Timers run on the monotonic
-	// clock whatever it says.
+	// Now is the wall clock; nil means time.Now. Timers always use the monotonic
+	// clock.
 	Now func() time.Time
 	// OnRootCrash is called when an actor without a parent panics.
 	OnRootCrash func(reason string)
@@ -48,7 +48,7 @@ type Stage struct {
 	next        atomic.Uint64
 	closing     sync.Once
 	watch       watch
-	props       *actor.Props // of every actor: one each would cost 480 B
+	props       *actor.Props // shared by all actors: a Props takes 480 B
 	spawning    sync.Mutex   // held while the library asks props for spawned
 	spawned     *guard
 }
@@ -65,7 +65,7 @@ func New(o Options) *Stage {
 	s := &Stage{log: log, count: o.Counters, onRootCrash: o.OnRootCrash, now: o.Now}
 	s.system = actor.NewActorSystem(actor.WithLoggerFactory(func(*actor.ActorSystem) *slog.Logger {
 		return slog.New(zerolog.NewSlogHandler(log.Level(max(log.GetLevel(), zerolog.WarnLevel))))
-	}), actor.WithDeadLetterThrottleInterval(time.Nanosecond)) // a goroutine waits for it after a dead letter
+	}), actor.WithDeadLetterThrottleInterval(time.Nanosecond)) // after a dead letter a goroutine sleeps for this interval
 	shrinkRegistry(s.system)
 	s.props = actor.PropsFromProducer(func() actor.Actor { return s.spawned },
 		actor.WithMailbox(func() actor.Mailbox { return &s.spawned.self.mailbox }))
@@ -76,10 +76,10 @@ func New(o Options) *Stage {
 	return s
 }
 
-// registryBuckets is how many of the library's 1,024 buckets of 32 maps each are kept. With so
-// many maps most hold one actor, and a map of one costs 264 bytes; with 256 maps an actor
-// costs about 45 bytes, and the locks are still no bottleneck, because only spawning and
-// stopping take them.
+// registryBuckets is how many of the library's 1,024 buckets of 32 maps each are kept. With all
+// of them most maps hold one actor, and a map with one entry takes 264 bytes; with 256 maps an
+// actor takes about 45 bytes. The locks are no bottleneck, because only spawning and stopping
+// take them.
 const registryBuckets = 8
 
 // shrinkRegistry makes the registry of a fresh system smaller.

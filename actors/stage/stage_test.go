@@ -115,7 +115,7 @@ func TestAwaitRoom(t *testing.T) {
 	})
 }
 
-// Whoever waited for room may post, however large the message.
+// A goroutine that has waited for room may post, however large its message is.
 func TestRoomIsRoomForAnyMessage(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, s *stagetest.Stage) {
 		ref := s.Stage.NewRef(counters.ActorProbe, stage.LaneLimits{BytesMax: 100}) // not spawned yet

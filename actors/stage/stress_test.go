@@ -13,7 +13,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// Lanes of a load, by who gets it how.
+// Lanes of a load, by the way of sending it.
 const (
 	tell = iota
 	inOrder
@@ -22,7 +22,7 @@ const (
 	lanes
 )
 
-// load is a message that keeps account of itself.
+// load is a message that counts its deliveries.
 type load struct {
 	producer, lane, seq int
 	fate                *atomic.Int32 // times delivered or returned as a dead letter
@@ -101,8 +101,8 @@ func produce(ref *stage.Ref, producer, n int, lost *atomic.Int64, fates []atomic
 	return kept
 }
 
-// Everything is delivered exactly once and in order, or has exactly one other
-// fate: refused, or a dead letter.
+// Each message is delivered exactly once and in order, or is refused, or is a dead letter
+// once.
 func TestStress(t *testing.T) {
 	const producers = 6
 	n := 20000
@@ -179,8 +179,8 @@ func TestStress(t *testing.T) {
 	}
 }
 
-// Actors that come and go while everybody talks to them: no message without a
-// fate, no child without its Exited.
+// Actors start and stop while others send to them: each message is delivered, refused or
+// a dead letter, and each child has its Exited.
 func TestStressOfSpawns(t *testing.T) {
 	const rounds, talkers = 300, 4
 	s := stagetest.Start(t, func(o *stage.Options) { o.Shards = 2 })

@@ -10,9 +10,9 @@ type Timer struct {
 	runtime  *time.Timer
 	deadline time.Time
 	live     bool
-	awake    bool      // AfterAwake made it
-	until    time.Time // of an awake one: when it is to fire; deadline is that of the part under way
-	index    int       // in owner.timers; -1 when not there
+	awake    bool      // created by AfterAwake
+	until    time.Time // if awake: when the timer fires; deadline is the end of the current part
+	index    int       // in owner.timers; -1 if not armed
 }
 
 // After sends msg to the actor itself after d, on the control lane. Reset starts a timer that
@@ -29,9 +29,9 @@ func (c *Context) After(d time.Duration, msg any) *Timer {
 	return t
 }
 
-// AfterAwake is After for the deadlines of peers, who cannot meet a deadline while this
-// process is suspended or delayed. It waits in parts; a part that ends more than a second late
-// moves the deadline by the delay (reliability.md 2.7).
+// AfterAwake is After for deadlines of peers, which cannot meet a deadline while this process
+// is suspended or delayed. It waits in parts; a part that ends more than a second late moves
+// the deadline by the delay (reliability.md 2.7).
 func (c *Context) AfterAwake(d time.Duration, msg any) *Timer {
 	until := time.Now().Add(d)
 	t := c.After(partOf(d), msg)
@@ -40,11 +40,11 @@ func (c *Context) AfterAwake(d time.Duration, msg any) *Timer {
 }
 
 const (
-	// partMin is the shortest part of an awake timer, and partShare the most parts it
-	// has: a pause counts from the end of the part in which it begins.
+	// partMin is the shortest part of an awake timer, and partShare the maximum number of
+	// parts: a pause counts from the end of the part in which it begins.
 	partMin   = time.Second
 	partShare = 20
-	// lateMin is how late a part must be to count.
+	// lateMin is the delay of a part from which it moves the deadline.
 	lateMin = time.Second
 )
 
@@ -94,7 +94,7 @@ func (t *Timer) disarm() {
 	}
 }
 
-// due reports whether a firing counts: one from before a Stop or a Reset does not.
+// due reports whether the timer fires now: not if it was stopped or reset meanwhile.
 func (t *Timer) due() bool {
 	now := time.Now()
 	if !t.live || now.Before(t.deadline) {

@@ -26,8 +26,8 @@ func (h *funcActor) Receive(c *Context, msg any) {
 	h.fired++
 }
 
-// What has fired or was stopped is forgotten.
-func TestTimersAreForgotten(t *testing.T) {
+// An actor does not keep timers that have fired or were stopped.
+func TestTimersAreFreed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := New(Options{Log: zerolog.Nop(), Counters: new(counters.Set), Shards: 1})
 		ref, h := s.NewRef(counters.ActorProbe, LaneLimits{}), new(funcActor)

@@ -10,7 +10,7 @@ import (
 	"troupe/actors/stage/stagetest"
 )
 
-// clocked is a probe that notes when, since its making, it received what.
+// clocked is a probe that records its messages with the time since its creation.
 type clocked struct {
 	*probe
 	born time.Time
@@ -71,8 +71,7 @@ func TestTimerResetAndStop(t *testing.T) {
 	})
 }
 
-// A firing that waits in the mailbox while the timer is reset or stopped counts
-// no more.
+// A firing that waits in the mailbox while the timer is reset or stopped is ignored.
 func TestTimerStaleFiring(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, s *stagetest.Stage) {
 		p := newClocked()
@@ -85,7 +84,7 @@ func TestTimerStaleFiring(t *testing.T) {
 			stop.Stop()
 			both.Stop()
 			both.Reset(6 * sec)
-			again.Reset(0) // one firing, though two are on their way
+			again.Reset(0) // fires once, although two firings wait
 		}))
 		time.Sleep(20 * sec)
 		p.want(t, 2*sec, 5*sec, 8*sec)

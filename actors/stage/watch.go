@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// heldUp is how long one batch may block a shard before another worker takes it: far longer
-// than a normal batch, far shorter than a frame.
-const heldUp = 10 * time.Millisecond
+// blockedMax is how long one batch may block a shard before another worker takes the shard: much
+// longer than a normal batch, shorter than a frame.
+const blockedMax = 10 * time.Millisecond
 
 // warnEvery is the minimum time between two warnings about blocked shards.
 const warnEvery = time.Second
 
 // watch takes shards from owners that are blocked by one batch while other mailboxes wait. It
-// checks every heldUp and sleeps while nothing runs: an idle host pays nothing, and a busy one
-// does not pay for waking it.
+// checks every blockedMax, and sleeps while no mailbox runs: it costs an idle host nothing, and a
+// busy host no wake-ups.
 type watch struct {
-	stage   *Stage
-	asleep  atomic.Bool
-	stirred chan struct{}
-	stop    chan struct{}
-	done    sync.WaitGroup
+	stage  *Stage
+	asleep atomic.Bool
+	woken  chan struct{}
+	stop   chan struct{}
+	done   sync.WaitGroup
 
 	// of the goroutine
 	last      []progressSample
@@ -32,7 +32,7 @@ type watch struct {
 
 func (w *watch) start(s *Stage) {
 	w.stage, w.last = s, make([]progressSample, len(s.shards))
-	w.stirred, w.stop = make(chan struct{}, 1), make(chan struct{})
+	w.woken, w.stop = make(chan struct{}, 1), make(chan struct{})
 	w.done.Go(w.run)
 }
 
@@ -41,18 +41,18 @@ func (w *watch) close() {
 	w.done.Wait()
 }
 
-// stir wakes the watch when a shard gets an owner. It costs an atomic load.
-func (w *watch) stir() {
+// wakeUp wakes the watch when a shard gets an owner. It costs an atomic load.
+func (w *watch) wakeUp() {
 	if w.asleep.Load() && w.asleep.CompareAndSwap(true, false) {
 		select {
-		case w.stirred <- struct{}{}:
+		case w.woken <- struct{}{}:
 		default:
 		}
 	}
 }
 
 func (w *watch) run() {
-	timer := time.NewTimer(heldUp)
+	timer := time.NewTimer(blockedMax)
 	defer timer.Stop()
 	for {
 		w.asleep.Store(true)
@@ -60,17 +60,17 @@ func (w *watch) run() {
 			select {
 			case <-w.stop:
 				return
-			case <-w.stirred:
+			case <-w.woken:
 			}
 		}
 		w.asleep.Store(false)
 		for again := true; again; again = !w.quiet() {
-			timer.Reset(heldUp)
+			timer.Reset(blockedMax)
 			select {
 			case <-w.stop:
 				return
 			case <-timer.C:
-				w.look()
+				w.check()
 			}
 		}
 	}
@@ -89,7 +89,7 @@ func (w *watch) quiet() bool {
 	return quiet
 }
 
-func (w *watch) look() {
+func (w *watch) check() {
 	for i, sh := range w.stage.shards {
 		now, waiting, took := sh.takeOver(w.last[i])
 		w.last[i] = now

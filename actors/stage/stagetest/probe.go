@@ -11,7 +11,7 @@ import (
 	"troupe/actors/stage"
 )
 
-// What a Probe records beside its messages.
+// Records of a Probe beside its messages.
 type (
 	// Started is recorded by a probe's Started.
 	Started struct{}
@@ -19,11 +19,11 @@ type (
 	Stopped struct{}
 )
 
-// Do is a message that has a Probe call the function; it is not recorded.
+// Do is a message that makes a Probe call the function; it is not recorded.
 type Do func(c *stage.Context)
 
-// Probe is an actor that records all that it receives. The fields are set
-// before the spawn, or not at all; the methods are for the test.
+// Probe is an actor that records its messages. The fields are set before the
+// spawn; the methods are for the test.
 type Probe struct {
 	// OnStarted, OnReceive and OnStopped are called after the record is made.
 	OnStarted func(c *stage.Context)
@@ -73,7 +73,7 @@ func (p *Probe) record(msg any) {
 	}
 }
 
-// Take returns what was recorded and not taken yet, oldest first.
+// Take removes and returns the records, oldest first.
 func (p *Probe) Take() []any {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,8 +82,8 @@ func (p *Probe) Take() []any {
 	return got
 }
 
-// Await takes the oldest record of type T, and leaves the others. It fails the
-// test, and says what was recorded instead, if there is none within d.
+// Await removes and returns the oldest record of type T. If there is none within
+// d, it fails the test with the other records.
 func Await[T any](t testing.TB, p *Probe, d time.Duration) T {
 	t.Helper()
 	late := time.NewTimer(d)

@@ -54,7 +54,7 @@ func (f *fake) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// What a helper checks must be able to fail.
+// The checks of the helpers can fail.
 func TestFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fake{TB: t}
