@@ -41,7 +41,7 @@ func (gs *games) onUpdateGameSession(m stage.Request[messages.UpdateGameSession,
 		if err != nil {
 			return ledger.Entry{}, err
 		}
-		edits.To(g)
+		edits.ApplyTo(g)
 		return ledger.Entry{Changes: []store.Change{e.recordOf(g)}, Apply: func() { e.published.Edit(edits) }}, nil
 	}})
 }

@@ -18,35 +18,35 @@ type Actor struct {
 	// Set once.
 	o          Options
 	c          *stage.Context // of this actor; valid in its own calls
-	relay      bool           // the handler is script.Relay, which decides nothing: it is not asked
+	relay      bool           // the handler is script.Relay, which allows everything: it is not asked
 	playersMax int            // of the script
 	ping       time.Duration
 	drops      zerolog.Logger // sampled: for dropped packets
 	window     time.Duration  // the reconnect window
 
 	// The game session.
-	record       messages.GameSession // as it was created; edits by the API are only in what is published
-	phase        phase
-	assignment   assignment
-	crashed      bool       // the end is the game's fault
-	endWhenEmpty bool       // end with the last player, whatever EmptyTimeout says
-	exit         *exitCall  // the game has asked for the end; nil if it has not
-	terminate    *Terminate // OnProcessTerminate is under way
-	gauge        counters.GameSessionState
-	empty        *stage.Timer // of EmptyTimeout
-	checking     *stage.Timer // of health checks
-	sick         int          // health checks that failed in a row
-	decided      []func()     // continuations of decisions that took time
+	record        messages.GameSession // as it was created; edits by the API are in Publisher only
+	phase         phase
+	assignment    assignment
+	crashed       bool       // the end is the game's fault
+	endWhenEmpty  bool       // end with the last player, regardless of EmptyTimeout
+	exit          *exitCall  // the game has called Exit or Crash; nil if it has not
+	terminate     *Terminate // OnProcessTerminate runs
+	gauge         counters.GameSessionState
+	emptyTimer    *stage.Timer // of EmptyTimeout
+	healthTimer   *stage.Timer // of health checks
+	unhealthy     int          // health checks that failed in a row
+	continuations []func()     // continuations of decisions that took time
 
 	// Players.
 	byID        map[messages.PlayerSessionID]*playerSession
 	byPlayer    map[*player.Handle]*playerSession
 	byRef       map[*stage.Ref]*playerSession
 	byPeer      map[messages.PeerID]*playerSession
-	order       []*playerSession // all that are remembered, in order of creation
+	order       []*playerSession // all that are not forgotten, in order of creation
 	finished    int              // how many of order have a final status
 	roster      []*playerSession // accepted, in order of acceptance: group -1
-	joining     int              // how many wait for the answer to their login
+	joining     int              // players that wait for the answer to their login
 	peers       peerIDs
 	acksPending []*playerSession // have received packets that are not acknowledged
 	ackTimer    *stage.Timer     // runs while acksPending is not empty
@@ -60,7 +60,7 @@ type Actor struct {
 	message  script.Message // reused for every callback
 }
 
-// assignment is how far the process has got its game session.
+// assignment says whether the process has a game session.
 type assignment uint8
 
 const (
@@ -69,15 +69,15 @@ const (
 	started                      // OnStartGameSession has begun: the game may see the id
 )
 
-// phase is where the process stands. The game session's status follows it.
+// phase is the state of the process. The game session's status follows it.
 type phase uint8
 
 const (
-	loading    phase = iota + 1 // until onProcessStarted has said yes
+	loading    phase = iota + 1 // until onProcessStarted has returned true
 	idle                        // ready for a game session
 	activating                  // onStartGameSession runs
 	active
-	ending  // ProcessEnding was called, or OnProcessTerminate runs: no logins, players stay
+	ending  // ProcessEnding was called, or OnProcessTerminate runs: no logins; players stay connected
 	closing // players' connections are being closed
 	over
 )
@@ -95,7 +95,7 @@ type groupOp struct {
 type groupEntry struct {
 	handle   *group.Handle
 	pending  int              // joins and leaves that the group has not answered
-	leaving  []*player.Handle // the players of pending leaves that are out of the game
+	leaving  []*player.Handle // players that have left the game and wait for the group's answer
 	restarts restarts
 }
 
@@ -203,8 +203,8 @@ func (a *Actor) callback(name string, f func()) (ok bool) {
 	return true
 }
 
-// ask asks the game for a decision. If the decision takes time, p is not nil and brings it
-// later.
+// ask asks the game for a decision. If the decision takes time, p is not nil and resolves to
+// it later.
 func (a *Actor) ask(name string, f func() script.Decision) (ok bool, p *script.Pending) {
 	var d script.Decision
 	if !a.callback(name, func() { d = f() }) {
@@ -214,8 +214,8 @@ func (a *Actor) ask(name string, f func() script.Decision) (ok bool, p *script.P
 	return ok, d.Pending()
 }
 
-// await calls then with the decision that p brings, after the callback that brings it.
-// After a positive limit the decision is no.
+// await calls then with the decision of p, after the callback that resolves p. When a positive
+// limit is over, the decision is no.
 func (a *Actor) await(p *script.Pending, limit time.Duration, then func(ok bool)) {
 	var t *stage.Timer
 	if limit > 0 {
@@ -225,7 +225,7 @@ func (a *Actor) await(p *script.Pending, limit time.Duration, then func(ok bool)
 		if t != nil {
 			t.Stop()
 		}
-		a.decided = append(a.decided, func() { then(ok) })
+		a.continuations = append(a.continuations, func() { then(ok) })
 	})
 }
 
@@ -243,14 +243,14 @@ func (a *Actor) resolve(name string, limit time.Duration, f func() script.Decisi
 // afterCallbacks runs what must wait for the end of a callback: an exit, and
 // continuations of decisions.
 func (a *Actor) afterCallbacks() {
-	for a.exit != nil || len(a.decided) > 0 {
+	for a.exit != nil || len(a.continuations) > 0 {
 		if a.exit != nil {
 			a.exited()
 			continue
 		}
-		then := a.decided[0]
-		a.decided[0] = nil
-		a.decided = a.decided[1:]
+		then := a.continuations[0]
+		a.continuations[0] = nil
+		a.continuations = a.continuations[1:]
 		then()
 	}
 }
@@ -260,7 +260,7 @@ func (a *Actor) exited() {
 	e := a.exit
 	a.exit = nil
 	switch {
-	case a.terminate != nil: // the game session ends already
+	case a.terminate != nil: // the game session is ending already
 		a.terminated()
 	case e.reason != "":
 		a.crash(e.reason)

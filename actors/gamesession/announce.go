@@ -10,7 +10,7 @@ import (
 // are off by default: games announce players in messages of their own.
 type Announce struct {
 	// AllPlayersGroup sends a membership update of group -1 to all when a player
-	// comes or goes (D-111).
+	// joins or leaves (D-111).
 	AllPlayersGroup bool
 	// Players sends PLAYER_CONNECT and PLAYER_DISCONNECT to the others (D-112).
 	Players bool

@@ -1,7 +1,7 @@
-// Package gamesession runs one game session, the only actor on the way of a message.
-// Connection readers post Inbound packets to it. It asks the game's Handler, routes the
-// packet (realtime.md 10), and pushes its frame into the outboxes of the recipients. The
-// frame is built once, by the reader.
+// Package gamesession runs one game session, the only actor that handles a message between
+// two players. Connection readers post Inbound packets to it. It asks the game's Handler,
+// routes the packet (realtime.md 10), and pushes its frame into the outboxes of the
+// recipients. The frame is built once, by the reader.
 //
 // The actor owns player sessions, the roster, peer ids, the groups, the record behind the
 // API's view, and all calls into the Handler. Player and group actors are its children. It

@@ -18,8 +18,8 @@ import (
 	"troupe/messages/wire"
 )
 
-// drain is a connection that takes what it gets, as a socket would: it copies
-// the bytes. Delivered frames go to one channel per room.
+// drain is a connection that drains its source and copies the bytes, as a socket
+// does. Delivered frames go to one channel per room.
 type drain struct {
 	buf    []byte
 	source wire.Source
@@ -131,7 +131,7 @@ func (r *room) enter(tb testing.TB, id messages.PlayerSessionID) {
 	if err := in.Post(c.Attachment().Session); err != nil {
 		tb.Fatal(err)
 	}
-	// A membership update ends the join; ask for one's own answer behind it.
+	// Each join is answered with a membership update.
 	r.await(1, len(r.links)-1, func() {
 		in := gamesession.NewInbound()
 		in.From, in.Kind, in.Reliable = c.Attachment().Player, gamesession.Ping, true
@@ -149,7 +149,7 @@ func (r *room) await(n, client int, f func()) {
 	<-r.done
 }
 
-// say has member 0 send n messages to the group and waits until all are out.
+// say makes member 0 send n messages to the group and waits until all are delivered.
 func (r *room) say(n int) {
 	a := r.members[0].Attachment()
 	last := r.links[len(r.links)-1]

@@ -14,7 +14,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// onJoinGroup asks the game and has the group add the player (realtime.md 11).
+// onJoinGroup asks the game, and tells the group to add the player (realtime.md 11).
 func (a *Actor) onJoinGroup(s *playerSession, id messages.GroupID) {
 	if id <= 0 {
 		a.drop(s, zerolog.WarnLevel, counters.DropBadGroup)
@@ -36,7 +36,7 @@ func (a *Actor) groupGate(s *playerSession, id messages.GroupID, ok bool, p *scr
 	}
 	s.gate = p
 	a.await(p, gateLimit, func(ok bool) {
-		if s.gate == p { // else dropStash was called: the player is gone
+		if s.gate == p { // otherwise dropStash was called: the player is gone
 			s.gate = nil
 			then(s, id, ok && a.phase <= ending)
 			a.unstash(s)
@@ -140,14 +140,14 @@ func (a *Actor) operate(g *groupEntry, s *playerSession, op groupOp) {
 	a.c.Yield() // the group answers before the next message
 }
 
-// removeGone makes a group remove a player that is out of the game.
+// removeGone makes a group remove a player that has left the game.
 func (a *Actor) removeGone(g *groupEntry, p *player.Handle) {
 	g.pending++
 	g.leaving = append(g.leaving, p)
 	g.handle.Ref.Tell(group.Leave{Player: p, Gone: true})
 }
 
-// onGroupChanged takes a group's answer.
+// onGroupChanged handles a group's answer.
 func (a *Actor) onGroupChanged(m group.Changed) {
 	g := a.groups[m.Group.ID]
 	if g == nil || g.handle != m.Group {

@@ -6,6 +6,6 @@ import (
 	"troupe/actors/script"
 )
 
-// HostLog returns the sink of a game session without a log of its own: the
-// host's log.
+// HostLog returns a sink that writes into the host's log, for a game session
+// without a log of its own.
 func HostLog(log *zerolog.Logger, id string) script.Sink { return hostLog{log: log, session: id} }

@@ -11,8 +11,8 @@ import (
 	"troupe/actors/script"
 )
 
-// What a script logs is shown on the operator's terminal: it can neither forge a
-// line of the host there nor send control sequences.
+// The operator's terminal shows the lines of scripts. They can neither forge a line of
+// the host nor contain control sequences.
 func TestHostLogCannotBeForged(t *testing.T) {
 	var out strings.Builder
 	log := zerolog.New(zerolog.ConsoleWriter{Out: &out, NoColor: true})

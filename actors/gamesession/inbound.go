@@ -19,12 +19,12 @@ const (
 	LeaveGroup
 	RequestMembership
 	Ping // the packet, not the control frame
-	// Nothing is a packet that the gateway has dropped. Its number still counts as
-	// received.
+	// Nothing is a packet that the gateway has dropped. Its number is still recorded
+	// as received.
 	Nothing
 )
 
-// GroupOperation reports whether packets of the kind are limited as operations on groups.
+// GroupOperation reports whether the limit on group operations applies to the kind.
 func (k Kind) GroupOperation() bool {
 	return k == JoinGroup || k == LeaveGroup || k == RequestMembership
 }
@@ -38,7 +38,7 @@ type Inbound struct {
 	Group messages.GroupID
 	// Reliable is true for packets of the reliable channel.
 	Reliable bool
-	// Number is the packet's relSeq, 0 for none, and Epoch that of its connection.
+	// Number is the packet's relSeq, 0 for none. Epoch is the connection's.
 	Number uint64
 	Epoch  messages.Epoch
 	// Frame is the packet as it will be delivered, with its true sender and one target.

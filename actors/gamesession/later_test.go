@@ -12,7 +12,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// slow is a game whose decisions come when the test says so.
+// slow is a game whose decisions wait for the test.
 type slow struct {
 	game
 	now      bool // decide at once
@@ -32,7 +32,7 @@ func (g *slow) later(name string) script.Decision {
 	return script.Later(p)
 }
 
-// decide decides what is pending, in order, inside the game session.
+// decide makes the pending decisions, in order, inside the game session.
 func (g *slow) decide(w *world, answers ...bool) {
 	w.Helper()
 	g.Session.Do(func() {
@@ -91,7 +91,7 @@ func terminate(w *world, g *slow, m gamesession.Terminate) {
 	w.WaitIdle()
 }
 
-// begun returns a game session of a slow game that is ACTIVE.
+// begun returns an ACTIVE game session of a slow game.
 func begun(w *world, quiet ...string) (*slow, messages.GameSessionID) {
 	w.Helper()
 	g := &slow{quiet: starting(quiet...)}
@@ -161,11 +161,11 @@ func TestALoginWaitsForADecisionThatTakesTime(t *testing.T) {
 		if c[2].Handle.Attachment() != nil {
 			w.Error("let in without a decision")
 		}
-		w.Want(c[2].ID, messages.PlayerSessionReserved, 3) // the seats wait on
+		w.Want(c[2].ID, messages.PlayerSessionReserved, 3) // the player sessions stay reserved
 	})
 }
 
-// What a player sends behind a question waits for the answer; others go on.
+// Messages that a player sends while a decision about it is pending wait; others go on.
 // RT-36.
 func TestMessagesKeepTheirOrderBehindADecisionThatTakesTime(t *testing.T) {
 	run(t, func(w *world) {
@@ -213,7 +213,7 @@ func TestARefusalThatTookTimeDropsTheMessage(t *testing.T) {
 	})
 }
 
-// The end of a connection is heard behind what was read from it.
+// The end of a connection is handled after the packets that were read from it.
 func TestALeaveWaitsForTheDecisionOnTheMessageBefore(t *testing.T) {
 	run(t, func(w *world) {
 		g, id := begun(w)
@@ -316,7 +316,8 @@ func TestAHealthCheckWithoutAnAnswerIsABadOne(t *testing.T) {
 }
 
 // RT-53: the player is in the list, and in its groups, until OnPlayerDisconnect
-// is over; what the game sends there comes before the others hear of it.
+// is over; messages that the game sends there arrive before the others are told of the
+// leave.
 func TestOnPlayerDisconnectMayTakeTime(t *testing.T) {
 	run(t, func(w *world) {
 		g, id := begun(w, "join")
@@ -378,7 +379,7 @@ func TestOnPlayerDisconnectIsNotWaitedForForEver(t *testing.T) {
 	}
 }
 
-// A question that is never answered holds a player up for 10 s, not for ever.
+// A decision that is never made holds a player up for 10 s.
 // RT-36.
 func TestAGateThatNeverDecidesRefuses(t *testing.T) {
 	run(t, func(w *world) {
@@ -396,9 +397,9 @@ func TestAGateThatNeverDecidesRefuses(t *testing.T) {
 	})
 }
 
-// A first login whose connection is cut while the game takes its time to decide is let in
-// by the next try, which takes its place: the game is asked once. A login that brings
-// something else is asked about anew.
+// When a first login's connection is cut while the game decides, the next login with the
+// same payload takes its place: the game is asked once. A login with another payload is
+// asked about anew.
 func TestALoginThatIsCutBeforeTheGatesAnswerIsLetInByItsNextTry(t *testing.T) {
 	for _, c := range []struct {
 		name, first, next string
@@ -428,7 +429,7 @@ func TestALoginThatIsCutBeforeTheGatesAnswerIsLetInByItsNextTry(t *testing.T) {
 					w.Fatalf("the next try is closed with %v", reason)
 				}
 				if !c.same {
-					g.decide(w, false) // on the one that is gone: of no interest
+					g.decide(w, false) // about the login that is gone: has no effect
 				}
 				g.decide(w, true)
 				equal(w, "the next try", next.Take(), "login 1")

@@ -97,7 +97,7 @@ func (a *Actor) onAssign(m Assign) {
 	a.assignment, a.record, a.o.Publisher = assigned, *m.Record, m.Publisher
 	if a.phase >= closing {
 		a.conclude()
-		a.o.Fleet.Tell(a.over())
+		a.o.Fleet.Tell(a.overMessage())
 		return
 	}
 	a.setStatus(messages.GameSessionActivating)
@@ -121,11 +121,11 @@ func (a *Actor) begin() {
 		switch {
 		case !ok:
 			a.fail("onStartGameSession failed") // D-115
-		case a.phase == activating && a.exit == nil: // else it said ProcessEnding, or is being ended
+		case a.phase == activating && a.exit == nil: // otherwise the game has called ProcessEnding, or is being ended
 			a.phase = active
 			a.setStatus(messages.GameSessionActive)
 			if a.o.EmptyTimeout > 0 {
-				a.empty = a.c.After(a.o.EmptyTimeout, emptyCheck{})
+				a.emptyTimer = a.c.After(a.o.EmptyTimeout, emptyCheck{})
 			}
 		}
 	})
@@ -196,10 +196,10 @@ func (a *Actor) onTerminate(m Terminate) {
 	}
 }
 
-// terminated ends the game session as Terminate says.
+// terminated ends the game session with the reasons of Terminate.
 func (a *Actor) terminated() {
 	m := a.terminate
-	a.exit = nil // the game session ends already
+	a.exit = nil // the game session is ending already
 	if a.phase < closing {
 		a.record.StatusReason = m.StatusReason
 		a.end(m.Reason, m.Text)
@@ -211,7 +211,7 @@ func (a *Actor) onEmptyCheck() {
 		return
 	}
 	if len(a.roster) > 0 || a.joining > 0 || len(a.order)-a.finished > 0 {
-		a.empty.Reset(max(a.o.EmptyTimeout, player.ReservationTime)) // a reserved player may still log in
+		a.emptyTimer.Reset(max(a.o.EmptyTimeout, player.ReservationTime)) // a reserved player may still log in
 		return
 	}
 	a.end(messages.CloseGameEnded, "no players")
@@ -222,8 +222,8 @@ func (a *Actor) onEndWhenEmpty(m EndWhenEmpty) {
 	a.endIfLast()
 }
 
-// endIfLast ends a game session whose last player has left, if it is not to wait for
-// others. With endWhenEmpty it waits for reserved player sessions.
+// endIfLast ends a game session whose last player has left, unless EmptyTimeout lets it wait
+// for others. With endWhenEmpty it waits only for reserved player sessions.
 func (a *Actor) endIfLast() {
 	if a.phase != active || len(a.roster) > 0 || a.joining > 0 {
 		return
@@ -235,8 +235,8 @@ func (a *Actor) endIfLast() {
 
 // watchHealth starts the health checks.
 func (a *Actor) watchHealth() {
-	if !a.relay && a.checking == nil {
-		a.checking = a.c.After(healthInterval, healthCheck{})
+	if !a.relay && a.healthTimer == nil {
+		a.healthTimer = a.c.After(healthInterval, healthCheck{})
 	}
 }
 
@@ -244,22 +244,22 @@ func (a *Actor) onHealthCheck() {
 	if a.phase >= closing {
 		return
 	}
-	a.checking.Reset(healthInterval)
+	a.healthTimer.Reset(healthInterval)
 	a.resolve("onHealthCheck", gateLimit, a.o.Handler.OnHealthCheck, func(healthy bool) {
 		if healthy {
-			a.sick = 0
-		} else if a.sick++; a.sick >= unhealthyMax {
+			a.unhealthy = 0
+		} else if a.unhealthy++; a.unhealthy >= unhealthyMax {
 			a.crash("unhealthy")
 		}
 	})
 }
 
-// crash ends the game session as one whose process failed.
+// crash ends the game session because of a failure of its process.
 func (a *Actor) crash(text string) {
 	if a.phase >= closing {
 		return
 	}
-	text = brief(text)
+	text = truncate(text)
 	a.crashed = true
 	if !a.relay {
 		a.c.Counters().ScriptCrashes.Add(1)
@@ -267,8 +267,8 @@ func (a *Actor) crash(text string) {
 	a.end(messages.CloseGameEnded, text)
 }
 
-// brief cuts text at reasonMax.
-func brief(text string) string {
+// truncate cuts text after reasonMax bytes.
+func truncate(text string) string {
 	if len(text) <= reasonMax {
 		return text
 	}
@@ -286,7 +286,7 @@ func (a *Actor) end(reason messages.CloseReason, text string) {
 	live := 0
 	for _, s := range a.order {
 		a.dropStash(s)
-		a.refuseLate(s)
+		a.refuseNextLogin(s)
 		if s.ref != nil {
 			live++
 			s.ref.Tell(player.EndGame{Reason: reason})
@@ -299,7 +299,7 @@ func (a *Actor) end(reason messages.CloseReason, text string) {
 	a.c.After(closeGrace, closeOver{})
 }
 
-func (a *Actor) refuseLate(s *playerSession) {
+func (a *Actor) refuseNextLogin(s *playerSession) {
 	if s.nextLogin != nil {
 		s.nextLogin.From.Refuse(0)
 		s.nextLogin = nil
@@ -312,11 +312,11 @@ func (a *Actor) finish() {
 		return
 	}
 	a.conclude()
-	a.o.Fleet.Tell(a.over())
+	a.o.Fleet.Tell(a.overMessage())
 	a.c.StopSelf()
 }
 
-func (a *Actor) over() Over {
+func (a *Actor) overMessage() Over {
 	return Over{Session: a.record.ID, Ref: a.c.Self(), Text: a.record.EndText, Failed: a.crashed}
 }
 
@@ -339,14 +339,14 @@ func (a *Actor) Stopped(c *stage.Context) {
 		if a.record.EndText == "" {
 			a.record.EndText = cmp.Or(c.Crash(), "game session actor stopped")
 		}
-		if a.c == nil { // never started; else Session.Do reads it from other goroutines
+		if a.c == nil { // not started; once it is started, Session.Do reads a.c from other goroutines
 			a.c = c
 		}
 		a.conclude()
 	}
 	for _, s := range a.order {
 		a.dropStash(s)
-		a.refuseLate(s)
+		a.refuseNextLogin(s)
 		s.player.Close()
 	}
 	a.setGauge(0)

@@ -138,7 +138,7 @@ func TestProcessEndingStopsLoginsAndExitClosesEverybody(t *testing.T) {
 }
 
 // RT-71.
-func TestAGameThatForgetsToExitIsEndedAfterExactlyTenSeconds(t *testing.T) {
+func TestAGameThatDoesNotExitIsEndedAfterExactlyTenSeconds(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
 		id := w.Create(g)
@@ -280,7 +280,7 @@ func TestAnEmptyGameSessionEndsAfterItsTimeout(t *testing.T) {
 		w.Pass(time.Millisecond)
 		ended(w, id, "no players")
 	})
-	strict(t, func(w *world) { // a player starts the time anew, a held seat prolongs it
+	strict(t, func(w *world) { // a player restarts the time, a reserved player session prolongs it
 		id := w.Create(nil)
 		a := w.Player(id)
 		w.Pass(20 * time.Minute)
@@ -325,7 +325,7 @@ func TestTheLastPlayersCrashesEndAGameSessionThatDoesNotOutliveIt(t *testing.T) 
 	})
 }
 
-// D-119, RL-13: whoever is still leaving when the game exits is not reported.
+// D-119, RL-13: a player that is still leaving when the game exits is not reported.
 func TestNoCallbackRunsOnceTheGameHasExited(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
@@ -373,7 +373,7 @@ func TestALeaveThatTheExitOvertakesIsNotReported(t *testing.T) {
 	})
 }
 
-// RL-16, seen from outside: statuses only ever step forward.
+// RL-16, through the API: statuses only advance.
 func TestStatusesNeverStepBack(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}

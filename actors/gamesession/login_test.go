@@ -188,7 +188,7 @@ func TestTheLowerOfBothMaximaHolds(t *testing.T) {
 				for range test.want {
 					in = append(in, w.Player(made.ID))
 				}
-				if test.want == test.session { // no seat left to be refused with
+				if test.want == test.session { // no further player session can be created
 					_, err := w.Seats(made.ID, "one more")
 					w.IsError(err, messages.GameSessionFull)
 					return
@@ -202,9 +202,9 @@ func TestTheLowerOfBothMaximaHolds(t *testing.T) {
 	}
 }
 
-// RL-15: two logins for the last place, before the same gate.
+// RL-15: two logins while only one more player fits.
 // RT-16.
-func TestTwoLoginsAtOnceGetOnePlace(t *testing.T) {
+func TestOfTwoLoginsAtOnceTheLastFreePlaceGoesToOne(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{Conf: script.Configuration{MaxPlayers: 1}}
 		id := w.Create(g)
@@ -242,7 +242,7 @@ func TestTheConnectionPayloadAndThePlayerReachTheGate(t *testing.T) {
 }
 
 // API-36.
-func TestSeatsAreMadeInAnActiveGameSessionOnly(t *testing.T) {
+func TestPlayerSessionsAreCreatedInAnActiveGameSessionOnly(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
 		id := w.Create(g)
@@ -259,7 +259,7 @@ func TestSeatsAreMadeInAnActiveGameSessionOnly(t *testing.T) {
 }
 
 // API-37.
-func TestSeatsAreAllOrNone(t *testing.T) {
+func TestPlayerSessionsAreCreatedAllOrNone(t *testing.T) {
 	run(t, func(w *world) {
 		made, _ := w.Try(messages.CreateGameSession{FleetID: actorstest.Fleet, MaxPlayers: 3}, nil)
 		if _, err := w.Seats(made.ID, "a", "b"); err != nil {
@@ -268,7 +268,7 @@ func TestSeatsAreAllOrNone(t *testing.T) {
 		_, err := w.Seats(made.ID, "c", "d")
 		w.IsError(err, messages.GameSessionFull)
 		if n := w.Game(made.ID).CurrentPlayers; n != 2 {
-			w.Errorf("%d seats taken", n)
+			w.Errorf("%d player sessions created", n)
 		}
 		seats, err := w.Seats(made.ID, "a") // D-216: the same player again
 		if err != nil {
@@ -283,7 +283,7 @@ func TestSeatsAreAllOrNone(t *testing.T) {
 }
 
 // API-38.
-func TestAReservationEndsAfterExactly60SecondsAndItsSeatIsFree(t *testing.T) {
+func TestAReservationEndsAfterExactly60SecondsAndNoLongerCounts(t *testing.T) {
 	run(t, func(w *world) {
 		made, _ := w.Try(messages.CreateGameSession{FleetID: actorstest.Fleet, MaxPlayers: 1}, nil)
 		seat := w.Seat(made.ID)
@@ -295,7 +295,7 @@ func TestAReservationEndsAfterExactly60SecondsAndItsSeatIsFree(t *testing.T) {
 	})
 }
 
-// The clock of a refused login's reservation goes on.
+// A refused login does not stop the time of its reservation.
 // API-38.
 func TestARefusedLoginDoesNotProlongTheReservation(t *testing.T) {
 	run(t, func(w *world) {

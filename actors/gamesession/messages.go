@@ -8,17 +8,17 @@ import (
 
 // Messages to a game session, besides player.Login, player.Ended and Inbound.
 type (
-	// CreatePlayers creates player sessions, all or none. It is asked in a stage.Request and
-	// answered with them.
+	// CreatePlayers creates player sessions, all or none. It is sent in a stage.Request, and
+	// the answer is their records.
 	CreatePlayers messages.CreatePlayerSessions
 	// Assign gives a stand-by process its game session.
 	Assign struct {
 		Record    *messages.GameSession
 		Publisher *Publisher
 	}
-	// Terminate ends the game session from outside. OnProcessTerminate runs and its
-	// messages are flushed, then the players' connections are closed with Reason. Force
-	// skips OnProcessTerminate, or stops waiting for it.
+	// Terminate ends the game session. OnProcessTerminate runs and its messages are flushed,
+	// then the players' connections are closed with Reason. Force skips OnProcessTerminate,
+	// or stops waiting for it.
 	Terminate struct {
 		Reason messages.CloseReason
 		Text   string
@@ -26,14 +26,14 @@ type (
 		StatusReason string
 		Force        bool
 	}
-	// PlayerSessionsStored says that new player sessions are durable, or that the store has
-	// refused them: then they end.
+	// PlayerSessionsStored says that new player sessions are durable, or, with Refused, that
+	// the store has refused them and they must end.
 	PlayerSessionsStored struct {
 		IDs     []messages.PlayerSessionID
 		Refused bool
 	}
 	// EndWhenEmpty with On ends the game session as soon as it has no players and no
-	// reserved player sessions. Without On it takes that back.
+	// reserved player sessions. Without On it revokes an earlier one.
 	EndWhenEmpty struct{ On bool }
 )
 
@@ -56,13 +56,14 @@ type (
 		publisher *Publisher
 		views     []*playerSessionView
 	}
-	// PlayerSessionChanged carries a player session whose status has changed for another
-	// reason than the end of its game session.
+	// PlayerSessionChanged reports a new status of a player session, except at the end of
+	// its game session.
 	PlayerSessionChanged struct {
 		Session messages.GameSessionID
 		Record  *messages.PlayerSession
 	}
-	// PlayerSessionsForgotten names player sessions that the game session has forgotten.
+	// PlayerSessionsForgotten names player sessions that the game session does not keep any
+	// longer.
 	PlayerSessionsForgotten struct {
 		Session messages.GameSessionID
 		IDs     []messages.PlayerSessionID
@@ -81,7 +82,7 @@ type (
 	}
 )
 
-// Timers and tasks of its own.
+// Messages of the actor to itself.
 type (
 	emptyCheck  struct{}
 	healthCheck struct{}

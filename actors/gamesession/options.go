@@ -14,7 +14,7 @@ type Options struct {
 	// Record is the new game session: ACTIVATING, without players. Nil makes a stand-by
 	// process, which gets its game session by Assign.
 	Record *messages.GameSession
-	// Publisher writes what the API shows of Record; nil without one.
+	// Publisher publishes Record to the API; nil without a Record.
 	Publisher *Publisher
 	// Fleet receives the messages about player sessions and the end.
 	Fleet *stage.Ref
@@ -35,20 +35,19 @@ type Settings struct {
 	Budget player.Budget
 	// ReconnectWindow is how long a player without a connection is kept; 0 is strict mode.
 	ReconnectWindow time.Duration
-	// Takeover lets a second login replace a connection that looks alive at once.
-	// Otherwise that connection has 2 s to give a sign of life.
+	// Takeover lets a second login replace a live connection at once. Otherwise the old
+	// connection keeps the player session if it answers a ping within 2 s.
 	Takeover bool
 	// Rejoin lets a player that has left log in again, as a new player with its old peer
 	// id.
 	Rejoin bool
 	// Acknowledge keeps written messages until the player confirms them.
 	Acknowledge bool
-	// SkipAmbiguous does not repeat messages to a stock client that may have arrived.
+	// SkipAmbiguous does not send a message to a stock client again if it may have arrived.
 	SkipAmbiguous bool
 	// PingInterval is the default for scripts that set none (D-135).
 	PingInterval time.Duration
-	// ActivationLimit is how long OnStartGameSession may take (D-205); 0
-	// is no limit.
+	// ActivationLimit is how long OnStartGameSession may take (D-205); 0 is no limit.
 	ActivationLimit time.Duration
 	// EmptyTimeout ends a game session that has had no players for this time. 0 ends it
 	// when the last player leaves; a negative value never.
@@ -62,8 +61,8 @@ type Settings struct {
 	// DeliveriesPerSecond limits the deliveries that players cause; 0 is no limit.
 	DeliveriesPerSecond int
 	// ScriptDeliveriesPerSecond limits deliveries of the game's own messages; 0 is no limit.
-	// Unreliable messages above it are dropped. A game whose reliable messages are ten
-	// seconds ahead of it is ended.
+	// Unreliable messages above it are dropped. A game session is ended when its reliable
+	// messages exceed the limit by ten seconds' worth.
 	ScriptDeliveriesPerSecond int
 	// Announce switches on packets that GameLift does not send.
 	Announce Announce
@@ -102,7 +101,7 @@ const (
 	pingIntervalDefault = 3 * time.Second
 	// endGrace is how long a game session may go on after ProcessEnding (realtime.md 15.4).
 	endGrace = 10 * time.Second
-	// gateLimit is how long the game may take for a decision (D-116), loadLimit for loading,
+	// gateLimit is the time for a decision of the game (D-116), loadLimit for loading it,
 	// terminateLimit for OnProcessTerminate (D-213).
 	gateLimit      = 10 * time.Second
 	loadLimit      = 60 * time.Second
@@ -120,10 +119,10 @@ const (
 	// first (reliability.md 2.4: 16 or 200 ms).
 	ackEvery = 16
 	ackDelay = 150 * time.Millisecond
-	// sendDebt is how many seconds the game's reliable messages may be ahead of their limit.
+	// sendDebt is by how many seconds' worth the game's reliable messages may exceed their
+	// limit.
 	sendDebt = 10
-	// reasonMax is the longest reason in the game's words that is kept outside its log, in
-	// bytes.
+	// reasonMax bounds a reason that the game gives, outside the game's log, in bytes.
 	reasonMax = 1000
 	// playerRestarts and groupRestarts are how many restarts of a child are allowed within
 	// restartWindow (reliability.md 4).

@@ -39,7 +39,7 @@ func TestALoginOverTheLimitWaits(t *testing.T) {
 	})
 }
 
-// The game is not asked again and again about a player that logs in with something else
+// The game is not asked again and again about a player that logs in with another payload
 // each time.
 func TestALoginOverTheLimitAsksTheGameLater(t *testing.T) {
 	run(t, func(w *world) {
@@ -54,14 +54,14 @@ func TestALoginOverTheLimitAsksTheGameLater(t *testing.T) {
 			w.Fatalf("the game was asked %d times", n)
 		}
 		w.Pass(time.Millisecond)
-		g.decide(w, false) // on the one that has given way
+		g.decide(w, false) // about the login that was replaced
 		g.decide(w, true)
 		in(w, next, true)
 	})
 }
 
-// A pause never costs the seat, however little its time leaves.
-func TestAPauseIsShorterThanWhatTheSeatHas(t *testing.T) {
+// A pause never ends the player session, however short its reservation still is.
+func TestAPauseIsShorterThanTheRestOfTheReservation(t *testing.T) {
 	run(t, func(w *world) {
 		id := w.Create(&game{})
 		p, seat := w.Player(id), w.Seat(id)
@@ -80,7 +80,7 @@ func TestAPauseIsShorterThanWhatTheSeatHas(t *testing.T) {
 	})
 }
 
-func TestAPauseEndsWithTheConnectionThatItSpared(t *testing.T) {
+func TestAPauseEndsWithTheOldConnection(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
 		p := w.Player(w.Create(g))
@@ -93,7 +93,7 @@ func TestAPauseEndsWithTheConnectionThatItSpared(t *testing.T) {
 	})
 }
 
-func TestOfTwoThatWaitTheNewerStays(t *testing.T) {
+func TestOfTwoWaitingLoginsTheNewerIsKept(t *testing.T) {
 	run(t, func(w *world) {
 		p := w.Player(w.Create(&game{}))
 		first := logInPaused(w, p.ID)
@@ -105,7 +105,7 @@ func TestOfTwoThatWaitTheNewerStays(t *testing.T) {
 	})
 }
 
-func TestWhoWaitsIsAnsweredWhenTheGameEnds(t *testing.T) {
+func TestAWaitingLoginIsAnsweredWhenTheGameEnds(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
 		second := logInPaused(w, w.Player(w.Create(g)).ID)
@@ -115,7 +115,7 @@ func TestWhoWaitsIsAnsweredWhenTheGameEnds(t *testing.T) {
 	})
 }
 
-func TestWhoHasGoneTakesNothingOver(t *testing.T) {
+func TestAWaitingLoginThatIsGoneTakesNothingOver(t *testing.T) {
 	run(t, func(w *world) {
 		p := w.Player(w.Create(&game{}))
 		logInPaused(w, p.ID).Lose()

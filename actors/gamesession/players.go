@@ -34,7 +34,7 @@ func (a *Actor) onCreatePlayers(m stage.Request[CreatePlayers, []*messages.Playe
 		m.Reply(nil, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s does not accept new player sessions", a.record.ID))
 		return
 	case n > free:
-		m.Reply(nil, messages.Errorf(messages.GameSessionFull, "game session %s has %d free seats, %d are needed", a.record.ID, max(0, free), n)) // free is negative after an edit of the maximum
+		m.Reply(nil, messages.Errorf(messages.GameSessionFull, "game session %s has %d free seats, %d are needed", a.record.ID, max(0, free), n)) // an edit of the maximum can make free negative
 		return
 	}
 	now := a.c.Now()
@@ -44,7 +44,7 @@ func (a *Actor) onCreatePlayers(m stage.Request[CreatePlayers, []*messages.Playe
 		made.views = append(made.views, s.view)
 		made.Records = append(made.Records, s.view.record(&a.record))
 	}
-	a.reserveViews(made.views)
+	a.addHiddenViews(made.views)
 	a.o.Fleet.Tell(stage.Request[PlayerSessionsCreated, []*messages.PlayerSession]{Request: made, Reply: m.Reply})
 }
 
@@ -68,7 +68,7 @@ func (a *Actor) onPlayerSessionsStored(m PlayerSessionsStored) {
 	}
 }
 
-// full reports whether the script's or the game session's maximum of players is reached.
+// full reports whether the maximum of players of the script or of the game session is reached.
 func (a *Actor) full() bool {
 	return len(a.roster)+a.joining >= min(a.playersMax, max(a.o.Publisher.session.Load().MaxPlayers, 0))
 }
@@ -101,8 +101,8 @@ func (a *Actor) spawnPlayer(s *playerSession) {
 	}, s.durable))
 }
 
-// replacePlayer restarts a crashed player actor with its durable part, or, over
-// the limit, ends the player session (reliability.md 4).
+// replacePlayer restarts a crashed player actor with its durable state. Over the limit of
+// restarts it ends the player session (reliability.md 4).
 func (a *Actor) replacePlayer(s *playerSession) {
 	if a.phase >= closing || s.rejoin != rejoining && s.view.state().Final() {
 		s.player.Close()
@@ -132,8 +132,8 @@ func (a *Actor) replacePlayer(s *playerSession) {
 	})
 }
 
-// onLogin refuses a login that the game session cannot take. The player actor decides on
-// all others (realtime.md 6.1 step 3, D-104).
+// onLogin refuses logins that the game session cannot accept. The player actor decides on
+// the others (realtime.md 6.1 step 3, D-104).
 func (a *Actor) onLogin(l *player.Login) {
 	s := a.byID[l.ID]
 	switch {
@@ -141,7 +141,7 @@ func (a *Actor) onLogin(l *player.Login) {
 		l.From.Refuse(0)
 	case a.phase != active:
 		a.refuse(l, wire.RefusedGameSessionEnded)
-	case s.presence >= leaving && s.ref != nil: // the actor of its last stay has to stop first
+	case s.presence >= leaving && s.ref != nil: // its player actor has to stop first
 		if s.nextLogin != nil {
 			s.nextLogin.From.Refuse(player.RetrySoon)
 		}
@@ -177,7 +177,7 @@ func (a *Actor) rejoin(s *playerSession, l *player.Login) {
 	h := player.NewHandle(old.ID, messages.NewPlayer{PlayerID: old.PlayerID, PlayerData: old.Data}, old.Created, a.o.Budget, a.c.Counters())
 	delete(a.byPlayer, old)
 	a.byPlayer[h] = s
-	s.comeBack(h)
+	s.startRejoin(h)
 	a.finished--
 	a.countViews(s)
 	a.spawnPlayer(s)
@@ -211,7 +211,7 @@ func (a *Actor) onGateAsked(m player.GateAsked) {
 	}
 	s.loginGate = p
 	a.await(p, gateLimit, func(ok bool) {
-		if s.loginGate == p && s.presence == joining { // else the login has ended in the meantime
+		if s.loginGate == p && s.presence == joining { // otherwise the login has ended meanwhile
 			s.loginGate = nil
 			a.answerGate(s, m.Attempt, ok && a.phase == active)
 		}
@@ -224,7 +224,7 @@ func (a *Actor) answerGate(s *playerSession, attempt uint64, ok bool) {
 	if !ok {
 		answer.Why = wire.RefusedByGame
 		a.c.Log().Info().Str("game_session_id", string(a.record.ID)).Str("player_session", s.player.ID.Short()).Str("reason", answer.Why.String()).Msg("login refused")
-		a.stopJoining(s) // at once: the next login may be waiting already
+		a.stopJoining(s) // before the player actor answers, because the next login may wait already
 	}
 	if s.ref != nil {
 		s.ref.Tell(answer)
@@ -241,7 +241,7 @@ func (a *Actor) onJoinOver(m player.JoinOver) {
 	}
 }
 
-// onAccepted takes the player into the game.
+// onAccepted puts the player into the roster and tells the game.
 func (a *Actor) onAccepted(m player.Accepted) {
 	s := a.byPlayer[m.Player]
 	if s == nil || s.presence != joining {
@@ -311,7 +311,7 @@ func (a *Actor) remove(s *playerSession, then func()) {
 	case !s.inRoster():
 		s.presence = gone
 		then()
-	case s.afterRemoval != nil: // onPlayerDisconnect runs; the player actor has crashed in the meantime
+	case s.afterRemoval != nil: // onPlayerDisconnect runs, and the player actor has crashed meanwhile
 		s.afterRemoval = append(s.afterRemoval, then)
 	case a.relay:
 		a.takeOut(s)
@@ -340,8 +340,8 @@ func (a *Actor) takeOut(s *playerSession) {
 	}
 	s.player.Groups = nil
 	a.announceLeave(s)
-	if len(a.roster) == 0 && a.empty != nil {
-		a.empty.Reset(a.o.EmptyTimeout)
+	if len(a.roster) == 0 && a.emptyTimer != nil {
+		a.emptyTimer.Reset(a.o.EmptyTimeout)
 	}
 }
 
@@ -357,7 +357,7 @@ func (a *Actor) onStatusChanged(m player.StatusChanged) {
 func (a *Actor) setPlayerStatus(s *playerSession, status messages.PlayerSessionStatus) {
 	old := s.view.state()
 	switch {
-	case s.rejoin == rejoining && status.Final(): // not accepted again; the view still shows the end of the first stay
+	case s.rejoin == rejoining && status.Final(): // not accepted again; the view still has the final status
 		s.allowRejoin(s.kick == nil)
 	case s.rejoin == rejoining && status == messages.PlayerSessionActive:
 		s.rejoin = rejoinBarred
@@ -376,8 +376,8 @@ func (a *Actor) setPlayerStatus(s *playerSession, status messages.PlayerSessionS
 	a.reportStatus(s)
 }
 
-// reportStatus tells the fleet to store a new status. A player session that ends with its
-// game session needs no report: the end of the game session implies it.
+// reportStatus makes the fleet store a new status. A player session that ends with its game
+// session needs no report: the end of the game session implies it.
 func (a *Actor) reportStatus(s *playerSession) {
 	record := s.view.record(&a.record)
 	if s.record != recordStored || s.reported == record.Status || a.phase >= closing {

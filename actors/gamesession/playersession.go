@@ -17,33 +17,33 @@ type playerSession struct {
 	presence presence
 	record   recordState
 	rejoin   rejoinState
-	reported messages.PlayerSessionStatus // the status that the fleet was told last
+	reported messages.PlayerSessionStatus // the last status that was sent to the fleet
 	restarts restarts                     // of the player actor
 
 	// Login and leave.
 	loginGate    *script.Pending // open while onPlayerConnect takes time
-	nextLogin    *player.Login   // waits until the actor of the stay before has stopped
+	nextLogin    *player.Login   // waits until the player actor has stopped
 	kick         *player.Kick    // the game has removed the player; nil if it has not
 	afterRemoval []func()        // run when onPlayerDisconnect is over; nil while it does not run
 
 	// Traffic.
-	epoch          messages.Epoch // of the newest connection that has sent something
+	epoch          messages.Epoch // of the newest connection that has sent a packet
 	ackPending     bool           // listed in Actor.acksPending
 	groupOp        groupOp
 	gate           *script.Pending    // open while the game decides on a packet
 	gated          *Inbound           // the packet that waits for gate; nil for a group operation
 	stash          []*Inbound         // packets that wait for groupOp or gate
 	connectionEnds []player.Ended     // to be passed on once stash is empty
-	strayGroups    []messages.GroupID // the player has sent to them without being a member; the first ones
+	strayGroups    []messages.GroupID // groups to which the player has sent without being a member; at most strayGroupsMax
 }
 
-// presence is how far a player is in the game.
+// presence says whether a player is in the game.
 //
 //	reserved -> joining           startJoining
 //	joining  -> reserved          stopJoining: not accepted
 //	joining  -> playing           enter
 //	playing  -> leaving -> gone   remove, leave; without leaving if no callback runs
-//	gone     -> reserved          comeBack
+//	gone     -> reserved          startRejoin
 //	reserved -> gone              remove: its actor has crashed too often
 type presence uint8
 
@@ -55,13 +55,13 @@ const (
 	gone                     // out of the game; the player actor may not have stopped yet
 )
 
-// recordState is how far the record of a new player session is in the store.
+// recordState says whether the record of a player session is durable.
 type recordState uint8
 
 const (
-	recordPending recordState = iota // being stored: only the game session knows of it
+	recordPending recordState = iota // being stored: not visible yet
 	recordStored
-	recordRefused // the store refused it: it ends and is forgotten
+	recordRefused // the store has refused it: the player session ends and is forgotten
 )
 
 // rejoinState says whether a player that has left may log in again.
@@ -69,14 +69,14 @@ type rejoinState uint8
 
 const (
 	rejoinBarred  rejoinState = iota // it has not left, or was removed
-	rejoinAllowed                    // it left by itself
+	rejoinAllowed                    // it left on its own
 	rejoining                        // it logs in again and is not accepted yet
 )
 
 // inRoster reports whether the player is in the game.
 func (s *playerSession) inRoster() bool { return s.presence == playing || s.presence == leaving }
 
-// mayRejoin reports whether the player has left by itself and is out of the game.
+// mayRejoin reports whether the player has left on its own and is out of the game.
 func (s *playerSession) mayRejoin() bool { return s.rejoin == rejoinAllowed && !s.inRoster() }
 
 // startJoining gives the player a peer id until the game has decided on its login.
@@ -89,13 +89,13 @@ func (a *Actor) startJoining(s *playerSession) {
 	a.byPeer[s.player.Peer] = s
 }
 
-// stopJoining takes back the peer id of a login that was not accepted, and drops what
-// the game has sent to it (D-121).
+// stopJoining takes back the peer id of a login that was not accepted, and drops the messages
+// that the game has sent to it (D-121).
 func (a *Actor) stopJoining(s *playerSession) {
 	s.presence, s.loginGate = reserved, nil
 	a.joining--
 	delete(a.byPeer, s.player.Peer)
-	if s.rejoin != rejoining { // a player that comes back keeps its peer id (RL-9)
+	if s.rejoin != rejoining { // a player that rejoins keeps its peer id (RL-9)
 		a.peers.giveBack(s.player.Peer)
 		s.player.Peer = 0
 	}
@@ -123,16 +123,16 @@ func (a *Actor) leave(s *playerSession) {
 	a.inflow.SetPlayers(len(a.roster))
 }
 
-// comeBack begins a new stay of a player that has left, under a new handle: it keeps its
-// peer id and nothing else (D-2).
-func (s *playerSession) comeBack(h *player.Handle) {
+// startRejoin gives a player that has left a new handle, for its next login. It keeps only its
+// peer id (D-2).
+func (s *playerSession) startRejoin(h *player.Handle) {
 	h.Peer = s.player.Peer
 	s.player, s.durable = h, player.NewRejoinDurable(h)
 	s.presence, s.rejoin = reserved, rejoining
 	s.kick, s.epoch = nil, 0
 }
 
-// allowRejoin says whether the player may log in again once it is out of the game.
+// allowRejoin sets whether the player may log in again once it is out of the game.
 func (s *playerSession) allowRejoin(ok bool) {
 	s.rejoin = rejoinBarred
 	if ok {

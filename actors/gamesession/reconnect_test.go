@@ -233,7 +233,7 @@ func TestWithoutTakeoverASecondLoginWaitsForTheFirstOnesSilence(t *testing.T) {
 			w.Error("the second connection is gone")
 		}
 	})
-	actorstest.Run(t, cautious, func(w *world) { // the one who waits goes away
+	actorstest.Run(t, cautious, func(w *world) { // the waiting login's connection ends
 		c := w.Player(w.Create(nil))
 		again := w.Enter(c.ID)
 		again.Lose()
@@ -286,7 +286,7 @@ func TestATieBetweenResumeAndLeaveHasOneWinner(t *testing.T) {
 	}
 }
 
-func TestAKickedPlayerGetsWhatWasSaidFirstAndLeaves(t *testing.T) {
+func TestAKickedPlayerGetsEarlierMessagesAndLeaves(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
 		id := w.Create(g)
@@ -309,7 +309,7 @@ func TestAKickedPlayerGetsWhatWasSaidFirstAndLeaves(t *testing.T) {
 	})
 }
 
-// What was queued for a connection that never took it comes back with its end.
+// Messages queued for a connection that never read them are released with its end.
 func TestAKickedPlayerThatDoesNotReadHoldsNothing(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
@@ -479,7 +479,7 @@ func TestTheFourthCrashInTenSecondsEndsThePlayerSession(t *testing.T) {
 			w.Errorf("%d restarts", n)
 		}
 	})
-	run(t, func(w *world) { // spread out they are all forgiven
+	run(t, func(w *world) { // over a longer time they do not count together
 		c := w.Player(w.Create(nil))
 		for range 6 {
 			c.Panic(false)
@@ -525,7 +525,7 @@ func TestACrashedGroupKeepsItsMembersAndPendingOperationsGoOn(t *testing.T) {
 	})
 }
 
-// What a dead group still said is not taken for its successor's word.
+// An answer of a crashed group is not taken for one of its successor.
 func TestAnAnswerOfACrashedGroupIsNotCountedTwice(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
@@ -556,7 +556,7 @@ func TestAnAnswerOfACrashedGroupIsNotCountedTwice(t *testing.T) {
 	})
 }
 
-// A player leaves while the group it is in crashes: the rest is told all the same.
+// A player leaves while its group crashes: the other members are told all the same.
 func TestALeaveDuringAGroupsCrashReachesTheMembers(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}

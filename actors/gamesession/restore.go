@@ -8,9 +8,9 @@ import (
 	"troupe/messages"
 )
 
-// NewRestored returns the Publisher of a game session that an earlier process of the host
-// has run. Players may be in any order. If the game session is TERMINATED, its player
-// sessions end with it.
+// NewRestored returns the Publisher of a game session of an earlier host process. Players
+// may be in any order. If the game session is TERMINATED, its player sessions get a final
+// status.
 func NewRestored(g *messages.GameSession, players []messages.PlayerSession) *Publisher {
 	p := NewPublisher(g)
 	slices.SortFunc(players, func(a, b messages.PlayerSession) int {
@@ -19,7 +19,7 @@ func NewRestored(g *messages.GameSession, players []messages.PlayerSession) *Pub
 		}
 		return strings.Compare(string(a.ID), string(b.ID))
 	})
-	all := make([]playerSessionView, len(players)) // in one piece: there may be many
+	all := make([]playerSessionView, len(players)) // one allocation: there may be many
 	views := make([]*playerSessionView, len(players))
 	for i, s := range players {
 		views[i] = &all[i]
@@ -41,7 +41,7 @@ func (p *Publisher) End(now time.Time, text string) {
 	})
 }
 
-// endPlayers brings all player sessions to their final status (D-215).
+// endPlayers gives all player sessions their final status (D-215).
 func (p *Publisher) endPlayers(now time.Time) {
 	for _, s := range *p.playerSessions.Load() {
 		switch s.state() {
@@ -53,7 +53,7 @@ func (p *Publisher) endPlayers(now time.Time) {
 	}
 	p.count(func() {
 		for _, s := range *p.playerSessions.Load() {
-			p.uncounted(s)
+			p.countShown(s)
 		}
 		p.reserved = 0
 	})

@@ -2,7 +2,7 @@ package gamesession
 
 import "troupe/messages"
 
-// destination is where an application message goes.
+// destination is the kind of recipient of an application message.
 type destination uint8
 
 const (
@@ -12,8 +12,8 @@ const (
 	toGroup
 )
 
-// route decides where a message goes; the first rule that matches wins (realtime.md 10). A
-// message with op code 0 goes to the server only (D-137).
+// route returns the destination of a message; the first rule that matches wins (realtime.md
+// 10). A message with op code 0 goes to the server only (D-137).
 func route(op int32, targetPlayer messages.PeerID, targetGroup messages.GroupID) destination {
 	switch {
 	case targetPlayer == messages.ServerPeer || op == 0:

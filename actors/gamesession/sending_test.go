@@ -12,9 +12,9 @@ import (
 	"troupe/messages/counters"
 )
 
-// A game's own fast messages are bounded, its reliable ones are not lost, and one
-// that only sends is ended.
-func TestWhatAGameSendsIsBounded(t *testing.T) {
+// The game's fast messages are bounded, its reliable messages are not lost, and a game that
+// sends without end is ended.
+func TestMessagesOfTheGameAreBounded(t *testing.T) {
 	const perSecond = 100
 	actorstest.Run(t, func(o *actors.Options) { o.Fleet.Session.ScriptDeliveriesPerSecond = perSecond }, func(w *world) {
 		g := &game{}
@@ -48,8 +48,8 @@ func TestWhatAGameSendsIsBounded(t *testing.T) {
 	})
 }
 
-// What a game says of its end, or of a player's, is not kept beyond some bytes.
-func TestAGamesOwnWordsAreCutOff(t *testing.T) {
+// A reason that the game gives for its end, or for a player's removal, is truncated.
+func TestReasonsOfTheGameAreTruncated(t *testing.T) {
 	actorstest.Run(t, nil, func(w *world) {
 		g := &game{}
 		id := w.Create(g)

@@ -15,7 +15,7 @@ import (
 	"troupe/messages/wire"
 )
 
-// session is the Actor as the game sees it.
+// session is the Actor's interface to the game.
 type session Actor
 
 var _ script.Session = (*session)(nil)
@@ -57,8 +57,8 @@ func (s *session) SendReliableGroupMessage(m script.Outgoing, target messages.Gr
 	s.sendToGroup(m, target, true)
 }
 
-// sendToPlayer delivers to a player, also to a joining one: its outbox holds the message
-// until after LOGIN_RESPONSE (D-121).
+// sendToPlayer delivers to a player. The outbox of a joining player holds the message until
+// LOGIN_RESPONSE is sent (D-121).
 func (s *session) sendToPlayer(m script.Outgoing, target messages.PeerID, reliable bool) {
 	p := s.byPeer[target]
 	if p == nil {
@@ -89,8 +89,8 @@ func (s *session) sendToGroup(m script.Outgoing, target messages.GroupID, reliab
 	}
 }
 
-// maySend applies the limit on the game's messages. It refuses all of them once the end
-// has been asked for.
+// maySend applies the limit on the game's messages. It refuses all of them after the game has
+// called Exit or Crash, or while the game session closes.
 func (s *session) maySend(n int, reliable bool) bool {
 	switch {
 	case s.exit != nil || s.phase >= closing:
@@ -98,13 +98,13 @@ func (s *session) maySend(n int, reliable bool) bool {
 	case !s.sending.allow(n, reliable):
 		s.c.Counters().Dropped.Add(counters.DropDeliveryRate, int64(n))
 		return false
-	case s.sending.broke():
+	case s.sending.exhausted():
 		s.Crash(fmt.Sprintf("it sends far more than %d messages per second", s.sending.perSecond))
 	}
 	return true
 }
 
-// deliverToGroup is fanOut without the limit on deliveries that players cause.
+// deliverToGroup is fanOut without the limit on deliveries caused by players.
 func (a *Actor) deliverToGroup(id messages.GroupID, f *wire.Frame, reliable bool) {
 	if id == messages.AllPlayers {
 		for _, s := range a.roster {
@@ -163,7 +163,7 @@ func (s *session) KickPlayer(peer messages.PeerID, reason string) {
 	case p == nil:
 		s.o.Log.Host(script.LevelWarn, fmt.Sprintf("player %d cannot be removed: it is not there", peer))
 	case p.kick == nil:
-		p.kick = &player.Kick{Reason: brief(reason)} // told again to a successor
+		p.kick = &player.Kick{Reason: truncate(reason)} // kept, to repeat it to the successor of a crashed player actor
 		s.o.Log.Host(script.LevelInfo, fmt.Sprintf("player %d is removed: %s", peer, cmp.Or(p.kick.Reason, "no reason given")))
 		p.player.Tell(*p.kick)
 	}

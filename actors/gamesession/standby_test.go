@@ -16,8 +16,8 @@ import (
 	"troupe/messages/counters"
 )
 
-// process is a game session's actor without a game session, under a parent that
-// notes what it says.
+// standbyProcess is a game session's actor without a game session, under a parent that
+// records its messages.
 type standbyProcess struct {
 	*testing.T
 	fleet  *stagetest.Probe
@@ -51,7 +51,7 @@ func (p *standbyProcess) assign() {
 	synctest.Wait()
 }
 
-// told returns what the fleet was told since the last call.
+// told returns the messages to the fleet since the last call.
 func (p *standbyProcess) told() (words []any) {
 	for _, m := range p.fleet.Take() {
 		switch m := m.(type) {
@@ -81,7 +81,7 @@ func (p *standbyProcess) calls(g *actorstest.Game, want ...string) {
 }
 
 // RT-58: a process is ready before it has a game session, and starts that at once.
-func TestAnIdleProcessGetsItsGameSession(t *testing.T) {
+func TestAStandbyProcessGetsItsGameSession(t *testing.T) {
 	g := &actorstest.Game{}
 	standby(t, g, func(p *standbyProcess) {
 		p.want("ready")
@@ -110,8 +110,9 @@ func TestAProcessThatDoesNotGetReadyIsOver(t *testing.T) {
 	})
 }
 
-// What is not needed any more is told so like any process (realtime.md 15.4, 10b).
-func TestAnIdleProcessIsToldOfItsEnd(t *testing.T) {
+// A stand-by process that is not needed any more gets OnProcessTerminate like any other
+// (realtime.md 15.4, 10b).
+func TestAStandbyProcessIsToldOfItsEnd(t *testing.T) {
 	g := &actorstest.Game{}
 	standby(t, g, func(p *standbyProcess) {
 		p.ref.Tell(gamesession.Terminate{Reason: messages.CloseGoingAway, Text: "not needed"})
@@ -121,9 +122,9 @@ func TestAnIdleProcessIsToldOfItsEnd(t *testing.T) {
 	})
 }
 
-// A process that ends itself before it has a game session is over at once; a game
-// session that comes too late is told so, and may be placed again.
-func TestAnIdleProcessThatEndsItselfHasNoGameSession(t *testing.T) {
+// A process that ends itself before it has a game session is over at once. A game session
+// that is assigned too late ends, and may be launched again.
+func TestAStandbyProcessThatEndsItselfHasNoGameSession(t *testing.T) {
 	g := &actorstest.Game{}
 	standby(t, g, func(p *standbyProcess) {
 		p.told()
@@ -146,8 +147,7 @@ func TestAnIdleProcessThatEndsItselfHasNoGameSession(t *testing.T) {
 	})
 }
 
-// What a game does not get by sends it does not get by other ways to make players
-// busy.
+// The limit on the game's messages holds for membership updates and kicks, too.
 func TestMembershipUpdatesAndKicksAreBoundedToo(t *testing.T) {
 	const perSecond = 2000 // the default takes seconds of work to reach
 	actorstest.Run(t, func(o *actors.Options) { o.Fleet.Session.ScriptDeliveriesPerSecond = perSecond }, func(w *world) {

@@ -15,9 +15,8 @@ import (
 	"troupe/messages/wire"
 )
 
-// onInbound handles one packet of a player. Packets behind a group operation of the same
-// player wait until the group has answered, so that a join takes effect before the next
-// message.
+// onInbound handles one packet of a player. Packets that follow a group operation of the same
+// player wait for the group's answer, so that a join takes effect before the next message.
 func (a *Actor) onInbound(in *Inbound) {
 	s := a.byPlayer[in.From]
 	if s == nil || !s.inRoster() || a.phase > ending {
@@ -50,11 +49,11 @@ func (a *Actor) onInbound(in *Inbound) {
 		a.handle(s, in)
 	}
 	if numbered {
-		a.seeToAck(s)
+		a.scheduleAck(s)
 	}
 }
 
-// inOrder reports whether a packet has the next number, and counts it as received then.
+// inOrder reports whether a packet has the next number, and records it as received.
 func (a *Actor) inOrder(s *playerSession, in *Inbound) bool {
 	switch s.player.Out.Receive(in.Epoch, in.Number) {
 	case player.Duplicate:
@@ -71,17 +70,17 @@ func (a *Actor) inOrder(s *playerSession, in *Inbound) bool {
 	return true
 }
 
-// seeToAck makes sure that received packets are acknowledged (reliability.md 2.4). Acks ride
-// on messages to the player. After ackEvery packets without such a message, or after
-// ackDelay, an ack is sent alone.
-func (a *Actor) seeToAck(s *playerSession) {
+// scheduleAck makes sure that received packets are acknowledged (reliability.md 2.4). Messages
+// to the player carry the acknowledgement. After ackEvery packets without such a message, or
+// after ackDelay, it is sent alone.
+func (a *Actor) scheduleAck(s *playerSession) {
 	switch n := s.player.Out.UnackedAlone(); {
 	case n >= ackEvery:
 		a.ack(s)
 	case n > 0 && !s.ackPending:
 		s.ackPending = true
 		if a.acksPending = append(a.acksPending, s); len(a.acksPending) == 1 {
-			a.soon(&a.ackTimer, ackDelay, ackDue{})
+			a.startTimer(&a.ackTimer, ackDelay, ackDue{})
 		}
 	}
 }
@@ -93,7 +92,7 @@ func (a *Actor) ack(s *playerSession) {
 	}
 }
 
-// onAckDue acknowledges packets whose ack found no message to ride on.
+// onAckDue acknowledges packets that no message to the player has acknowledged.
 func (a *Actor) onAckDue() {
 	for i, s := range a.acksPending {
 		if s.ackPending = false; s.player.Out.Unacked() > 0 {
@@ -104,8 +103,8 @@ func (a *Actor) onAckDue() {
 	a.acksPending = a.acksPending[:0]
 }
 
-// soon starts a timer of the actor, and makes it at the first use.
-func (a *Actor) soon(t **stage.Timer, d time.Duration, msg any) {
+// startTimer starts a timer of the actor, and creates it at the first use.
+func (a *Actor) startTimer(t **stage.Timer, d time.Duration, msg any) {
 	if *t == nil {
 		*t = a.c.After(d, msg)
 		return
@@ -116,7 +115,7 @@ func (a *Actor) soon(t **stage.Timer, d time.Duration, msg any) {
 // busy reports whether further packets of the player have to wait.
 func (s *playerSession) busy() bool { return s.groupOp.group != 0 || s.gate != nil }
 
-// handle carries out one packet. It releases in, now or when the game has decided.
+// handle handles one packet. It releases in, at once or when the game has decided.
 func (a *Actor) handle(s *playerSession, in *Inbound) {
 	switch in.Kind {
 	case Application:
@@ -236,11 +235,11 @@ func (a *Actor) toGroup(s *playerSession, in *Inbound) {
 	}
 }
 
-// strayGroupsMax bounds for how many groups of a player logNotMember writes a line.
+// strayGroupsMax bounds the lines that logNotMember writes per player.
 const strayGroupsMax = 16
 
-// logNotMember writes into the game session's log that a player sends to a group that it is
-// not in, once for each group: the player is told nothing (realtime.md 10).
+// logNotMember writes into the game session's log that a player sends to a group without being
+// a member, once per group. The player gets no error (realtime.md 10).
 func (a *Actor) logNotMember(s *playerSession, group messages.GroupID) {
 	if len(s.strayGroups) >= strayGroupsMax || slices.Contains(s.strayGroups, group) {
 		return
@@ -249,8 +248,8 @@ func (a *Actor) logNotMember(s *playerSession, group messages.GroupID) {
 	a.o.Log.Host(script.LevelWarn, fmt.Sprintf("player %d sends messages to group %d, which it is not in: they reach nobody", s.player.Peer, group))
 }
 
-// fanOut delivers a frame to all members of a group, including the sender. It counts
-// towards the limit on deliveries that players cause.
+// fanOut delivers a frame to all members of a group, including the sender, within the limit on
+// deliveries caused by players.
 func (a *Actor) fanOut(id messages.GroupID, f *wire.Frame, reliable bool) {
 	if id == messages.AllPlayers {
 		if !a.fanout.allow(len(a.roster), reliable) {
@@ -287,16 +286,16 @@ func (a *Actor) scriptMessage(in *Inbound) *script.Message {
 	return &a.message
 }
 
-// drop counts a dropped packet and logs a sample (realtime.md 10 and 11): players must not
-// decide how much is logged.
+// drop counts a dropped packet and logs a sample (realtime.md 10 and 11), so that players
+// cannot flood the log.
 func (a *Actor) drop(s *playerSession, level zerolog.Level, d counters.Drop) {
 	a.c.Counters().Dropped.Add(d, 1)
 	a.drops.WithLevel(level).Str("game_session_id", string(a.record.ID)).Int32("peer", int32(s.player.Peer)).
 		Str("reason", d.String()).Msg("packet dropped")
 }
 
-// unstash handles waiting packets until one makes the player busy again. When none is left
-// it passes on the ends of connections.
+// unstash handles waiting packets until one makes the player busy again. When none is left it
+// forwards the ends of connections.
 func (a *Actor) unstash(s *playerSession) {
 	for !s.busy() && len(s.stash) > 0 {
 		in := s.stash[0]
@@ -342,7 +341,7 @@ func (a *Actor) onEnded(m player.Ended) {
 // by the game (reliability.md 5.2). Reliable messages always pass. They may put the bucket
 // into debt, and unreliable ones are dropped until it is paid.
 type fanoutLimit struct {
-	perSecond int // 0 is no bound
+	perSecond int // 0: no limit
 	debtMax   int // seconds of perSecond
 	tokens    float64
 	at        time.Time
@@ -367,7 +366,7 @@ func (l *fanoutLimit) allow(n int, reliable bool) bool {
 	return true
 }
 
-// broke reports whether the debt has reached debtMax.
-func (l *fanoutLimit) broke() bool {
+// exhausted reports whether the debt has reached debtMax.
+func (l *fanoutLimit) exhausted() bool {
 	return l.perSecond > 0 && l.tokens <= -float64(l.perSecond)*float64(l.debtMax)
 }

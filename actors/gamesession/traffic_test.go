@@ -120,7 +120,7 @@ func TestAMessageToAGroupOfOthersIsDropped(t *testing.T) {
 }
 
 // RT-42.
-func TestNoTargetOrANonsenseTargetIsDropped(t *testing.T) {
+func TestAMessageWithoutAValidTargetIsDropped(t *testing.T) {
 	run(t, func(w *world) {
 		id := w.Create(&game{})
 		a := w.Player(id)
@@ -324,7 +324,7 @@ func TestAPlayerOfAnotherGameSessionIsOutOfReach(t *testing.T) {
 		a.Say(1, 1, 0, "x")
 		w.WaitIdle()
 		equal(w, "b", b.Take())
-		// Even an attachment to the wrong game session brings nothing in.
+		// Even an attachment to the wrong game session delivers nothing.
 		in := gamesession.NewInbound()
 		in.From, in.Kind, in.Reliable = a.Handle.Attachment().Player, gamesession.Application, true
 		in.Frame = w.Frames.Track(wire.NewFrame(&wire.Header{OpCode: 1, Sender: 1, TargetGroup: -1}))
@@ -368,9 +368,9 @@ func TestASlowConsumerIsClosedAndDetachedAndLosesNothing(t *testing.T) {
 	})
 }
 
-// 200 small messages a second, which is what one player may send, cost nobody
-// anything who comes back within the window.
-func TestWhoIsAwayInABusyRoomLosesNothing(t *testing.T) {
+// 200 small messages per second, the limit of one player, cost no message of a player that
+// comes back within the window.
+func TestAnAbsentPlayerLosesNothingToOneBusySender(t *testing.T) {
 	actorstest.Run(t, nil, func(w *world) {
 		g := &game{}
 		g.Back = func(messages.PeerID, script.Reconnected) {}
@@ -394,9 +394,9 @@ func TestWhoIsAwayInABusyRoomLosesNothing(t *testing.T) {
 	})
 }
 
-// What others send never ends the stay of a player that is away: what cannot be kept is
-// a gap, of which those who send little are no part.
-func TestABusyRoomCostsWhoIsAwayMessagesAndNotTheSeat(t *testing.T) {
+// Messages of others never end the player session of an absent player. Those beyond its budget
+// are dropped and make a gap; messages of players that send little are kept.
+func TestBusySendersCostAnAbsentPlayerMessagesAndNotThePlayerSession(t *testing.T) {
 	actorstest.Run(t, func(o *actors.Options) {
 		o.Fleet.Session.Budget.MessagesMax = 80
 	}, func(w *world) {
@@ -460,7 +460,7 @@ func TestADetachedPlayerWhoseQueueIsFullLeaves(t *testing.T) {
 	})
 }
 
-// RL-2: what a player lost before its first attach ends its player session at once.
+// RL-2: a reliable message that is lost before the first attach ends the player session at once.
 func TestAPlayerThatLostAHeldMessageDoesNotGoOn(t *testing.T) {
 	actorstest.Run(t, func(o *actors.Options) {
 		o.Fleet.Session.Budget = player.Budget{BytesMax: 1 << 20, MessagesMax: 8}

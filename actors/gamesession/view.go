@@ -8,43 +8,42 @@ import (
 	"troupe/messages"
 )
 
-// Published is what the API may see of one game session. It outlives the game session's
-// actor. Any goroutine may read it; only a Publisher writes it. A change of a player session
-// copies nothing else.
+// Published is the API's view of one game session. It outlives the game session's actor. Any
+// goroutine may read it; only a Publisher writes it. A change of a player session copies
+// nothing else.
 type Published struct {
 	session        atomic.Pointer[messages.GameSession] // without CurrentPlayers; replaced by change
-	ending         atomic.Pointer[string]               // somebody has been told that it ends, for this reason
-	current        atomic.Int64                         // player sessions RESERVED or ACTIVE that are shown
-	playerSessions atomic.Pointer[[]*playerSessionView] // in order of creation; only ever appended to, or replaced
+	ending         atomic.Pointer[string]               // the StatusReason of an end that the API has answered; nil: none
+	current        atomic.Int64                         // visible player sessions that are RESERVED or ACTIVE
+	playerSessions atomic.Pointer[[]*playerSessionView] // in order of creation; only appended to, or replaced
 
-	mu       sync.Mutex // for current and these
+	mu       sync.Mutex // for current and the fields below
 	reserved int        // player sessions RESERVED or ACTIVE
-	hidden   int        // of them, those that are not durable yet
+	hidden   int        // of these, the ones that are not durable yet
 }
 
-// playerSessionView is what the API shows of one player session, besides what it shares with its
-// game session.
+// playerSessionView is the API's view of one player session, without the fields that it shares
+// with its game session.
 type playerSessionView struct {
 	id         messages.PlayerSessionID
 	playerID   messages.PlayerID
 	data       string
 	created    time.Time
-	hidden     atomic.Bool // it is not durable yet: nobody may see it
-	counted    bool        // in Published.hidden; guarded by its mu
+	hidden     atomic.Bool // not durable yet, and so not visible
+	counted    bool        // in Published.hidden; guarded by Published.mu
 	status     atomic.Uint32
 	terminated atomic.Int64 // Unix nanoseconds, set before a final status
 }
 
-// Publisher is the one writer of a Published. The fleet makes it and shares it with the game
-// session's actor, and with nobody else: the exported methods are the fleet's, the others the
-// actor's. Both may write at the same time.
+// Publisher writes a Published. Only the fleet, which creates it, and the game session's actor
+// have it: the fleet calls the exported methods, the actor the others. Both may write at the
+// same time.
 type Publisher struct{ Published }
 
-// Reader returns the side of it that cannot write.
+// Reader returns the view, which cannot write.
 func (p *Publisher) Reader() *Published { return &p.Published }
 
-// NewPublisher returns a Publisher that shows the record of a game session that is about to
-// start.
+// NewPublisher returns the Publisher of a game session that is about to start.
 func NewPublisher(g *messages.GameSession) *Publisher {
 	p := &Publisher{}
 	p.session.Store(g)
@@ -52,7 +51,7 @@ func NewPublisher(g *messages.GameSession) *Publisher {
 	return p
 }
 
-// change replaces the record by what set makes of it.
+// change replaces the record by a copy that set has changed.
 func (p *Publisher) change(set func(g *messages.GameSession)) {
 	for {
 		old := p.session.Load()
@@ -64,16 +63,15 @@ func (p *Publisher) change(set func(g *messages.GameSession)) {
 	}
 }
 
-// Shared returns the record of the moment without a copy, and what it lacks: how many
-// player sessions are RESERVED or ACTIVE. The record says nothing of an end that has
-// been answered and has not begun; live is whether the game session is ACTIVE, and
-// shown as such.
+// Shared returns the current record without a copy, and what the record lacks: the number of
+// player sessions RESERVED or ACTIVE, and whether the game session is live. It is live if it
+// is ACTIVE and the API has not answered a request to end it.
 func (p *Published) Shared() (g *messages.GameSession, players int, live bool) {
 	g = p.session.Load()
 	return g, int(p.current.Load()), g.Status == messages.GameSessionActive && p.ending.Load() == nil
 }
 
-// Edits is what the API may change of a game session (service-api.md 2.6).
+// Edits are the fields of a game session that the API may change (service-api.md 2.6).
 type Edits struct {
 	Name           string
 	Properties     []messages.Property
@@ -82,16 +80,16 @@ type Edits struct {
 	Protected      bool
 }
 
-// Edit replaces what the API may change. The game is not told (D-212); the next player
-// session is created by it.
-func (p *Publisher) Edit(e Edits) { p.change(e.To) }
+// Edit replaces the fields that the API may change. The game is not told (D-212); they apply
+// from the next player session on.
+func (p *Publisher) Edit(e Edits) { p.change(e.ApplyTo) }
 
-// To makes the changes in a record of the caller's own.
-func (e Edits) To(g *messages.GameSession) {
+// ApplyTo sets the fields in a record that the caller owns.
+func (e Edits) ApplyTo(g *messages.GameSession) {
 	g.Name, g.Properties, g.MaxPlayers, g.AcceptsPlayers, g.Protected = e.Name, e.Properties, e.MaxPlayers, e.AcceptsPlayers, e.Protected
 }
 
-// Session returns the record of the moment.
+// Session returns a copy of the current record.
 func (p *Published) Session() *messages.GameSession {
 	g := *p.session.Load()
 	g.CurrentPlayers = int(p.current.Load())
@@ -106,12 +104,12 @@ func (p *Published) Session() *messages.GameSession {
 	return &g
 }
 
-// Terminating shows the game session as TERMINATING before its actor gets to know,
-// so that a status that was answered once is never taken back, and the reason at its
-// end, should that come before Terminate, which follows.
+// Terminating shows the game session as TERMINATING before Terminate reaches its actor, so
+// that the API never takes back a status that it has answered. If the game session ends
+// before Terminate arrives, it is shown with this reason.
 func (p *Publisher) Terminating(reason string) { p.ending.CompareAndSwap(nil, &reason) }
 
-// Ending returns the reason of an end that has been answered, "" if there is none.
+// Ending returns the reason that Terminating was called with, "" if it was not called.
 func (p *Published) Ending() string {
 	if reason := p.ending.Load(); reason != nil {
 		return *reason
@@ -119,8 +117,8 @@ func (p *Published) Ending() string {
 	return ""
 }
 
-// Players returns the records of the player sessions in order of creation, those
-// that want says yes to. Finished ones are kept up to finishedKeptMax.
+// Players returns the records of the player sessions for which want returns true, in order
+// of creation; nil means all. Finished ones are kept up to finishedKeptMax.
 func (p *Published) Players(want func(messages.PlayerSessionID, messages.PlayerID, messages.PlayerSessionStatus) bool) []*messages.PlayerSession {
 	var found []*messages.PlayerSession
 	g := p.session.Load()
@@ -142,7 +140,7 @@ func (p *Published) PlayerIDs() []messages.PlayerSessionID {
 	return ids
 }
 
-// PlayerStatus returns the status of one player session, 0 if there is none of that id.
+// PlayerStatus returns the status of one player session, 0 if there is none with that id.
 func (p *Published) PlayerStatus(id messages.PlayerSessionID) messages.PlayerSessionStatus {
 	for _, s := range *p.playerSessions.Load() {
 		if s.id == id && !s.hidden.Load() {
@@ -163,12 +161,12 @@ func (s *playerSessionView) set(status messages.PlayerSessionStatus, now time.Ti
 	s.status.Store(uint32(status))
 }
 
-// activate shows a player session that comes to be served, unless it is over.
+// activate shows a RESERVED player session as ACTIVE.
 func (s *playerSessionView) activate() {
 	s.status.CompareAndSwap(uint32(messages.PlayerSessionReserved), uint32(messages.PlayerSessionActive))
 }
 
-// reactivate shows a player session that has left and comes to be served again.
+// reactivate shows a COMPLETED player session, which has logged in again, as ACTIVE.
 func (s *playerSessionView) reactivate() {
 	s.status.CompareAndSwap(uint32(messages.PlayerSessionCompleted), uint32(messages.PlayerSessionActive))
 }
@@ -185,9 +183,9 @@ func (s *playerSessionView) record(g *messages.GameSession) *messages.PlayerSess
 	return r
 }
 
-// reserveViews adds new player sessions, which are not shown yet. They are appended to the
-// list that readers may hold: they see no more than their length.
-func (a *Actor) reserveViews(made []*playerSessionView) {
+// addHiddenViews adds new player sessions, which are not visible yet. It may append to a slice
+// that readers hold, because they do not look beyond their length.
+func (a *Actor) addHiddenViews(made []*playerSessionView) {
 	p := a.o.Publisher
 	for _, s := range made {
 		s.hidden.Store(true)
@@ -203,25 +201,25 @@ func (a *Actor) reserveViews(made []*playerSessionView) {
 	})
 }
 
-// show shows player sessions that are durable. It is called by the fleet.
+// show makes player sessions visible that are durable. The fleet calls it.
 func (p *Publisher) show(views []*playerSessionView) {
 	p.count(func() {
 		for _, s := range views {
 			s.hidden.Store(false)
-			p.uncounted(s)
+			p.countShown(s)
 		}
 	})
 }
 
-// uncounted counts a player session as hidden no more.
-func (p *Publisher) uncounted(s *playerSessionView) {
+// countShown subtracts a player session from the hidden ones.
+func (p *Publisher) countShown(s *playerSessionView) {
 	if s.counted {
 		s.counted = false
 		p.hidden--
 	}
 }
 
-// count changes what current is made of.
+// count changes the counts and updates current.
 func (p *Publisher) count(change func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -234,19 +232,19 @@ func (a *Actor) countViews(s *playerSession) {
 	p := a.o.Publisher
 	p.count(func() {
 		if s.view.state().Final() {
-			p.uncounted(s.view)
+			p.countShown(s.view)
 		}
 		p.reserved = len(a.order) - a.finished
 	})
 }
 
-// finishedKeptMax is how many COMPLETED and TIMEDOUT player sessions a game
-// session remembers: enough to tell late comers, bounded for games that run
-// for months.
+// finishedKeptMax bounds the COMPLETED and TIMEDOUT player sessions that a game
+// session keeps: enough to answer late logins, bounded for games that run for
+// months.
 const finishedKeptMax = 1000
 
 // forgetFinished drops the older half of the finished player sessions if there
-// are too many, so that the work is spread over many ends.
+// are too many. Dropping half of them keeps the cost per player session low.
 func (a *Actor) forgetFinished() {
 	if a.finished <= finishedKeptMax {
 		return
@@ -261,7 +259,8 @@ func (a *Actor) forgetFinished() {
 	})
 }
 
-// forgetPlayerSessions drops player sessions that are final and have no actor any more.
+// forgetPlayerSessions drops the player sessions for which which returns true. They must be
+// final and without an actor.
 func (a *Actor) forgetPlayerSessions(which func(*playerSession) bool) {
 	kept := make([]*playerSession, 0, len(a.order))
 	views := make([]*playerSessionView, 0, len(a.order))

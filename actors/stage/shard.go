@@ -61,7 +61,7 @@ type Shard struct {
 	closed    bool
 	// detached is the number of workers that still run a batch after they lost the shard
 	detached int
-	done     sync.WaitGroup // counts own, and the detached workers that were own
+	done     sync.WaitGroup // counts the dedicated worker and detached former ones
 }
 
 // worker is one owner of a shard. If an actor blocks it, another worker takes the shard, and
@@ -81,7 +81,7 @@ func newShard(stage *Stage, policy FlushPolicy) *Shard {
 	return s
 }
 
-// startWorkerLocked starts a worker and makes it the shard's own, in place of the previous
+// startWorkerLocked starts a worker and makes it the dedicated one, in place of the previous
 // one.
 func (s *Shard) startWorkerLocked() {
 	s.dedicated = &worker{shard: s, dedicated: true}
@@ -163,7 +163,7 @@ func (w *worker) serveLocked(limit int) bool {
 	return true
 }
 
-// loop is the goroutine of the shard's own worker: it runs the ready mailboxes and flushes
+// loop is the goroutine of the dedicated worker: it runs the ready mailboxes and flushes
 // collected output, until the shard closes or another worker takes it.
 func (w *worker) loop() {
 	s := w.shard

@@ -15,8 +15,8 @@ import (
 	"troupe/messages/wire"
 )
 
-// D-2: who has left may come again: the same peer id, all callbacks, no
-// replay, and none of its groups.
+// D-2: a player that has left may log in again, with the same peer id and all callbacks,
+// but without replay and without its groups.
 func TestALeaverRejoinsAsANewPlayerWithItsPeerID(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
@@ -52,7 +52,7 @@ func TestALeaverRejoinsAsANewPlayerWithItsPeerID(t *testing.T) {
 	})
 }
 
-func TestARejoinNeedsRoomAndTheGamesYes(t *testing.T) {
+func TestARejoinNeedsRoomAndTheGamesConsent(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
 		one, err := w.Try(messages.CreateGameSession{FleetID: actorstest.Fleet, MaxPlayers: 1}, g)
@@ -62,7 +62,7 @@ func TestARejoinNeedsRoomAndTheGamesYes(t *testing.T) {
 		a := w.Player(one.ID)
 		a.Depart()
 		other := w.Player(one.ID)
-		refused(w, w.Enter(a.ID)) // the place is taken
+		refused(w, w.Enter(a.ID)) // the game session is full
 		w.Want(a.ID, messages.PlayerSessionCompleted, 1)
 		other.Depart()
 		g.Connect = func(*script.ConnectMessage) bool { return false }
@@ -108,6 +108,10 @@ func TestARejoinRightBehindTheLeave(t *testing.T) {
 		switch got := fmt.Sprint(late.Take(), later.Take()); got {
 		case "[refused] [login 1]", "[login 1] [refused]": // one waits
 		case "[login 1] [login 1]": // the second came when the first was in, and took over
+		case "[] [login 1]": // the second came while the gate decided, and replaced the first
+			closed(w, late, messages.CloseTakenOver)
+		case "[login 1] []":
+			closed(w, later, messages.CloseTakenOver)
 		default:
 			w.Errorf("answers %s", got)
 		}
@@ -304,7 +308,8 @@ func TestAJumpInTheNumbersClosesTheConnectionAlone(t *testing.T) {
 	})
 }
 
-// What is too much for an absent player ends it, or leaves a gap that is told.
+// Messages beyond the budget of an absent player end its player session, or make a gap that
+// the client is told of.
 func TestOverflowWhileAwayIsAnEndOrAGap(t *testing.T) {
 	for _, gap := range []bool{false, true} {
 		small := func(o *actors.Options) {
@@ -340,7 +345,7 @@ func TestOverflowWhileAwayIsAnEndOrAGap(t *testing.T) {
 	}
 }
 
-// A crash of a player's actor while it comes again gives its place back.
+// A crash of the player actor during a rejoin leaks no place in the game session.
 func TestACrashWhileAPlayerRejoinsLeaksNothing(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
@@ -365,7 +370,7 @@ func TestACrashWhileAPlayerRejoinsLeaksNothing(t *testing.T) {
 	})
 }
 
-func TestWhoIsKickedWhileItRejoinsStaysOut(t *testing.T) {
+func TestAPlayerKickedDuringItsRejoinStaysOut(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
 		a := w.Player(w.Create(g))
@@ -378,9 +383,9 @@ func TestWhoIsKickedWhileItRejoinsStaysOut(t *testing.T) {
 	})
 }
 
-// What an older connection of a stock client still brings must not overtake,
-// backwards, what the player has said since.
-func TestLateInputOfAnOlderConnectionIsLeftOut(t *testing.T) {
+// Late input of an older connection of a stock client is ignored: the player has already
+// sent newer messages on a later connection.
+func TestLateInputOfAnOlderConnectionIsIgnored(t *testing.T) {
 	run(t, func(w *world) {
 		id := w.Create(&game{})
 		a, old := w.Player(id), w.Player(id)
@@ -399,8 +404,9 @@ func TestLateInputOfAnOlderConnectionIsLeftOut(t *testing.T) {
 	})
 }
 
-// What a player has received is not lost, whatever its budget dropped.
-func TestAGapIsWhatThePlayerDoesNotHave(t *testing.T) {
+// Messages that a player has received are not reported as lost, even if the budget dropped
+// them.
+func TestAGapCountsOnlyMessagesThatThePlayerDoesNotHave(t *testing.T) {
 	small := func(o *actors.Options) {
 		o.Fleet.Session.Budget = player.Budget{BytesMax: 1 << 20, MessagesMax: 8, Gap: true}
 	}
@@ -433,10 +439,10 @@ func TestAGapIsWhatThePlayerDoesNotHave(t *testing.T) {
 	})
 }
 
-// A client that moves to another connection says with its LOGIN how far it has
-// received, and goes on receiving and acknowledging on the old one until the host has
+// A client that moves to another connection sends the last number it has received with its
+// LOGIN, and goes on receiving and acknowledging on the old connection until the host has
 // read that: nothing is lost.
-func TestWhatIsAcknowledgedDuringAMoveIsNotLost(t *testing.T) {
+func TestMessagesAcknowledgedDuringAMoveAreNotLost(t *testing.T) {
 	run(t, func(w *world) {
 		g := &game{}
 		g.Back = func(messages.PeerID, script.Reconnected) {}
