@@ -12,7 +12,7 @@ import (
 	"troupe/messages/wire"
 )
 
-// Handler takes what arrives on an Association.
+// Handler receives the packets of an Association.
 type Handler interface {
 	// OnFast takes one packet (without its length) that came from the peer's
 	// bound address with a new number. All packets but -5 and -7 come here,
@@ -23,11 +23,11 @@ type Handler interface {
 	OnFast(packet []byte)
 }
 
-// frameMax is the largest frame that Send takes, in bytes of its Len: with a
-// number of 6 bytes and a longer length its datagram stays within datagramMax.
+// frameMax is the largest frame that Send accepts, in bytes of its Len: with a number of
+// 6 bytes and a longer length its datagram stays within datagramMax.
 const frameMax = datagramMax - 7
 
-// numberSize is what a number adds to a unit at most: tag and varint.
+// numberSize is the most bytes that a number adds to a unit: tag and varint.
 const numberSize = 6
 
 // Association is one logged-in peer on one socket. All methods may be called
@@ -90,10 +90,10 @@ func (a *Association) Send(f *wire.Frame) bool {
 	return life != 0 && a.push(f, life)
 }
 
-// push numbers f and queues it to the bound address. Numbers are used up only by
-// what is queued. The caller holds mu.
+// push numbers f and queues it to the bound address. Only queued frames use up numbers.
+// The caller holds mu.
 func (a *Association) push(f *wire.Frame, life uint32) bool {
-	if a.number == math.MaxInt32 { // clients know no wrap-around: this login's numbers are used up
+	if a.number == math.MaxInt32 { // clients do not handle wrap-around: this login's numbers are used up
 		return false
 	}
 	d := datagram{frame: f.Retain(), to: a.bind.addr, owner: a, number: a.number, life: life}
@@ -157,8 +157,8 @@ func (a *Association) publish(ready bool) {
 	}
 }
 
-// receive takes a well-formed packet that names the peer, of a datagram of size
-// bytes, and hands it up when the rules say so. Only the socket's reader calls it.
+// receive handles a well-formed packet of the peer, from a datagram of size bytes, and passes
+// it on if the rules allow it. Only the socket's reader calls it.
 func (a *Association) receive(from netip.AddrPort, h *wire.Header, packet []byte, size int, now time.Duration) {
 	k := kindOf(h.OpCode)
 	// An answer to an address that has proved nothing is at most three times the
@@ -196,8 +196,8 @@ func (a *Association) decide(from netip.AddrPort, k kind, number int32, now time
 	return d
 }
 
-// elsewhere takes the number of a datagram that names the peer and comes from an
-// IP address that is not its own.
+// elsewhere handles the number of a datagram that names the peer and comes from another IP
+// address.
 func (a *Association) elsewhere(from netip.AddrPort, number int32, now time.Duration) {
 	a.mu.Lock()
 	d := refused(counters.DropFastUnknownSender)

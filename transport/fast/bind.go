@@ -30,8 +30,7 @@ func (b *binder) main(port uint16) (packetConn, error) {
 	return conn, nil
 }
 
-// further binds one more port: the next of the range that can be had, each tried
-// once.
+// further binds one more port: the next free one of the range. It tries each port once.
 func (b *binder) further() (packetConn, error) {
 	if b.anyPort {
 		return b.at(0)

@@ -9,9 +9,8 @@ import (
 
 // Limits of the address rules (reliability.md 6).
 const (
-	// silence is how long the bound address must not have been heard before a
-	// confirmed binding may move, and the time within which two addresses count
-	// as active at once.
+	// silence is how long nothing must have come from the bound address before a confirmed
+	// binding may move, and the time within which two addresses count as active at once.
 	silence = 2 * time.Second
 	// moveEvery is the least time between two moves of a confirmed binding.
 	moveEvery = 5 * time.Second
@@ -19,9 +18,9 @@ const (
 	// may be. The client has one counter for all it sends, so its own next
 	// number is near; a guess is not.
 	jumpMax = 4096
-	// recent is how long ago the bound address may have been heard for datagrams
-	// of another IP address to cast doubt on it: strangers must not be able to
-	// switch off those who only listen.
+	// recent is how recently the bound address must have been heard for datagrams from
+	// another IP address to cast doubt on it. Otherwise anybody could switch off the fast
+	// channel of peers that only receive.
 	recent = 30 * time.Second
 )
 
@@ -30,14 +29,14 @@ type state uint8
 
 const (
 	unbound   state = iota + 1 // no -5 yet
-	known                      // -5 came, -6 went; game data by WebSocket
+	known                      // -5 received, -6 sent; game data by WebSocket
 	confirmed                  // the client proved that it got -6
 	doubted                    // was confirmed; now silent while its peer seems to speak from elsewhere: game data by WebSocket
 	followed                   // went with the client's data to an address that has proved nothing: game data by WebSocket
 	contested                  // two active addresses: off until the next login
 )
 
-// kind is what a datagram is to the binding.
+// kind is the kind of a datagram.
 type kind uint8
 
 const (
@@ -53,10 +52,10 @@ const (
 	discard action = iota + 1 // count decision.drop
 	reply                     // answer with one fresh -6
 	consume                   // a handshake packet that needs no answer
-	deliver                   // hand it up
+	deliver                   // pass it on
 )
 
-// change is what a datagram did to the binding.
+// change is the effect of a datagram on the binding.
 type change uint8
 
 const (
@@ -219,8 +218,8 @@ func (b *binding) claim(from netip.AddrPort, k kind, number int32, now time.Dura
 // near reports whether a number may be the client's next one.
 func (b *binding) near(number int32) bool { return number > b.highest && number-b.highest <= jumpMax }
 
-// elsewhere takes the number of a datagram that names the peer and comes from
-// another IP address, where the binding never moves.
+// elsewhere handles the number of a datagram that names the peer and comes from another IP
+// address, to which the binding never moves.
 func (b *binding) elsewhere(number int32, now time.Duration) decision {
 	if quiet := now - b.heard; b.near(number) && quiet >= silence && quiet < recent {
 		return b.doubt()
@@ -237,9 +236,9 @@ func (b *binding) doubt() decision {
 	return d
 }
 
-// restart is for a client that says, by its WebSocket, that it does not hear the
-// fast channel: the address has to confirm again, and another may take its place
-// by rule 4. It reports whether that changed anything.
+// restart handles the report of a client, over its WebSocket, that it receives nothing on
+// the fast channel: the address has to confirm again, and another may replace it by rule 4.
+// It reports whether that changed anything.
 func (b *binding) restart() bool {
 	switch b.state {
 	case confirmed, doubted, followed:
@@ -249,14 +248,14 @@ func (b *binding) restart() bool {
 	return false
 }
 
-// bind takes from as the address, to be confirmed, and starts its numbers anew.
+// bind sets from as the address, which has to be confirmed, and restarts its numbers.
 func (b *binding) bind(from netip.AddrPort, number int32, now time.Duration) {
 	b.state, b.addr, b.highest, b.heard, b.claimed = known, from, number, now, false
 }
 
-// lose remembers the bound address as one that loses the binding. An earlier
-// loser stays remembered for its time, so that two quick claims from two ports
-// do not make the first owner forgotten.
+// lose remembers that the bound address loses the binding. An address that lost it earlier
+// stays remembered for its time, so that two quick claims from two ports do not make the
+// first owner forgotten.
 func (b *binding) lose(now time.Duration) {
 	if b.lost.IsValid() && now < b.lostUntil {
 		return

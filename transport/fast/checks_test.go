@@ -237,20 +237,6 @@ func TestOffIsBoundAndSilent(t *testing.T) {
 	}
 }
 
-// RT-34.
-func TestPlainConnectOnASecuredPortHasNoEffect(t *testing.T) {
-	h := newHost(t, func(o *Options) { o.Secured = true })
-	a, in := h.open(1, local)
-	c := newClient(t, "127.0.0.1", a.Port(), 1)
-	c.connect()
-	c.ack()
-	h.dropped(counters.DropWrongChannel, 2)
-	if n := h.count.Writes.Get(counters.UDP); n != 0 || a.Ready() || send(a, "x") {
-		t.Fatalf("%d writes, ready %v", n, a.Ready())
-	}
-	in.empty(t)
-}
-
 // RT-56 at this layer: a client may go silent and come back; only Close ends
 // an association.
 func TestSilenceEndsNothing(t *testing.T) {

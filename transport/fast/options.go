@@ -21,12 +21,9 @@ type Options struct {
 	// Enabled false keeps the main port bound, announced and silent (realtime.md 7.5,
 	// RT-29).
 	Enabled bool
-	// Secured makes the sockets those of the secured channel: plain datagrams,
-	// the plain handshake above all, have no effect there (RT-34).
-	Secured bool
 	// SameIP demands that datagrams come from the IP address of the peer's
-	// WebSocket (D-107). Switch it off only where NAT sends UDP and TCP out by
-	// different addresses: the peer id is then all that names a player.
+	// WebSocket (D-107). Switch it off only if a NAT sends UDP and TCP from different
+	// addresses: then only the peer id identifies a player.
 	SameIP bool
 	// ExtraPortsMin and ExtraPortsMax are the range of ports of the further
 	// sockets, both included; 0 is 33403 and 33500. Unused when Addr has port 0.

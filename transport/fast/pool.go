@@ -104,7 +104,7 @@ func (p *Pool) Open(peer messages.PeerID, ip netip.Addr, h Handler) (*Associatio
 	return a, nil
 }
 
-// keyOf returns what a datagram from ip that names peer is looked up by.
+// keyOf returns the lookup key of a datagram from ip that names peer.
 func (p *Pool) keyOf(ip netip.Addr, peer messages.PeerID) key {
 	if !p.opt.SameIP {
 		ip = netip.Addr{}
@@ -112,7 +112,7 @@ func (p *Pool) keyOf(ip netip.Addr, peer messages.PeerID) key {
 	return key{ip: ip, peer: peer}
 }
 
-// assignSocket finds a socket for a, or opens one. The caller holds mu.
+// assignSocket adds a to a socket, and opens one if necessary. The caller holds mu.
 func (p *Pool) assignSocket(a *Association) bool {
 	for _, s := range p.sockets {
 		if s.add(a) {
@@ -132,9 +132,9 @@ func (p *Pool) assignSocket(a *Association) bool {
 	return s.add(a)
 }
 
-// mutedPort returns the port to announce to a peer without a socket: one that is
-// bound and silent, so that its handshakes cannot be taken for another peer's.
-// Only where none can be bound it is the main port. The caller holds mu.
+// mutedPort returns the port to announce to a peer without a socket. It is a bound port that
+// never answers, so that the peer's handshakes cannot be mistaken for another peer's; or the
+// main port, if no such port can be bound. The caller holds mu.
 func (p *Pool) mutedPort() uint16 {
 	if p.muted == nil {
 		p.muted = p.another(true)

@@ -7,9 +7,9 @@ import (
 	"troupe/messages/wire"
 )
 
-// datagram is one frame numbered for one recipient, on its way to the kernel. It
-// holds one reference to the frame, which is encoded only when written: a queue
-// holds no copies of bytes.
+// datagram is one frame numbered for one recipient, queued for the kernel. It holds one
+// reference to the frame. The frame is encoded only when it is written, so a queue holds no
+// copies of bytes.
 type datagram struct {
 	frame  *wire.Frame
 	to     netip.AddrPort
@@ -20,12 +20,12 @@ type datagram struct {
 	life uint32
 }
 
-// queueStart is the room a queue begins with.
+// queueStart is the initial capacity of a queue.
 const queueStart = 64
 
-// queue is a bounded ring between those who send and the one writer of a socket.
-// It grows by doubling up to its limit and never shrinks, so in steady state it
-// allocates nothing. No method blocks but take.
+// queue is a bounded ring between the senders and the writer of a socket. It grows by
+// doubling up to its limit and never shrinks, so in steady state it allocates nothing. Only
+// take blocks.
 type queue struct {
 	limit int
 
@@ -44,7 +44,8 @@ func newQueue(limit int) *queue {
 	return q
 }
 
-// push adds d, taking over its reference, or reports false and takes nothing.
+// push adds d and takes over its reference. If the queue is full or closed, it returns false
+// and leaves the reference to the caller.
 func (q *queue) push(d datagram) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -70,9 +71,8 @@ func (q *queue) grow() {
 	q.ring, q.head = bigger, 0
 }
 
-// take moves queued datagrams into into, waiting for the first; the references
-// go with them. More is false when the queue is closed and this was the last of
-// it.
+// take waits for a queued datagram and moves datagrams, with their references, into into.
+// More is false if the queue is closed and empty.
 func (q *queue) take(into []datagram) (n int, more bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -90,7 +90,7 @@ func (q *queue) take(into []datagram) (n int, more bool) {
 	return n, q.count > 0 || !q.closed
 }
 
-// close makes further pushes fail and lets take come to its end.
+// close makes further pushes fail; take still returns the queued datagrams.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

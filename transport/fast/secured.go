@@ -28,15 +28,15 @@ type SecuredOptions struct {
 	// Enabled false announces a port that is bound and refuses every association: clients
 	// stay on WebSocket (realtime.md 8.4 tells what that costs a stock one).
 	Enabled bool
-	// SameIP lets only addresses begin a handshake that a logged-in peer's WebSocket
-	// comes from (reliability.md 6). A client whose UDP leaves by another address
-	// then waits for minutes, which is why it is not the rule.
+	// SameIP accepts handshakes only from IP addresses of logged-in peers' WebSockets
+	// (reliability.md 6). A client whose UDP uses another address then waits for minutes,
+	// so it is off by default.
 	SameIP bool
 	// VerifyTimeout is how long an association may go without VERIFY_IDENTITY;
 	// default 10 s.
 	VerifyTimeout time.Duration
-	// TokenLifetime is how long after the login a connectToken is good; default
-	// 60 s (reliability.md 6).
+	// TokenLifetime is how long a connectToken is valid after the login; default 60 s
+	// (reliability.md 6).
 	TokenLifetime time.Duration
 	Log           zerolog.Logger
 	Counters      *counters.Set
@@ -55,11 +55,11 @@ type Secured struct {
 	closed bool
 }
 
-// SecuredHandler takes what arrives on a SecuredAssociation.
+// SecuredHandler receives the packets of a SecuredAssociation.
 type SecuredHandler interface {
 	Handler
-	// OnVerified is called when the association is bound. The answer, which went out
-	// by DTLS, belongs on the WebSocket as well (D-108); the handler takes over one
+	// OnVerified is called when the association is bound. The answer has been sent over
+	// DTLS; the handler sends it over the WebSocket as well (D-108), and takes over one
 	// reference. It must not block.
 	OnVerified(answer *wire.Frame)
 }
@@ -91,17 +91,17 @@ func ListenSecured(o SecuredOptions) (*Secured, error) {
 	return s, nil
 }
 
-// Port is the port to announce as fastPort.
+// Port returns the port to announce as fastPort.
 func (s *Secured) Port() uint16 { return s.endpoint.Port() }
 
-// Anchors are the PEM trust anchors to announce as caCert.
+// Anchors returns the PEM trust anchors to announce as caCert.
 func (s *Secured) Anchors() []byte { return s.o.Anchors() }
 
 // Stats returns the numbers of the endpoint.
 func (s *Secured) Stats() dtls.Stats { return s.endpoint.Stats() }
 
-// Close ends every association and the socket, and returns when no goroutine is
-// left. Not to be called from a handler.
+// Close ends every association and the socket, and returns when all goroutines have ended. A
+// handler must not call it.
 func (s *Secured) Close() error {
 	s.mu.Lock()
 	s.closed = true
@@ -109,14 +109,14 @@ func (s *Secured) Close() error {
 	return s.endpoint.Close()
 }
 
-// knows reports whether a logged-in peer has its WebSocket from an address.
+// knows reports whether the WebSocket of a logged-in peer comes from an address.
 func (s *Secured) knows(ip netip.Addr) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ips[ip] > 0
 }
 
-// Open makes the channel and the token of a logged-in peer whose WebSocket comes from ip.
+// Open creates the channel and the token of a logged-in peer whose WebSocket comes from ip.
 // One DTLS association may present the token. Before that, and after the association's
 // end, the channel is not ready, and the peer is served by WebSocket. Every login opens
 // a channel of its own, with numbers from 0.
@@ -147,8 +147,9 @@ func (s *Secured) Accept(a *dtls.Association) dtls.Handler {
 	return v
 }
 
-// claim binds an association to the peer whose token it presents: once, in time,
-// and the peer must be its own.
+// claim returns the channel of the peer whose token an association presents, and marks it as
+// claimed. It returns nil if the token is unknown, expired, claimed already or of another
+// peer id.
 func (s *Secured) claim(id wire.VerifyIdentity) *SecuredAssociation {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -169,7 +170,7 @@ type recordHandler struct {
 	bound atomic.Pointer[SecuredAssociation] // written by OnRecord, once
 }
 
-// late ends an association that did not say who it is.
+// late ends an association that did not send VERIFY_IDENTITY in time.
 func (v *recordHandler) late() {
 	if v.bound.Load() == nil {
 		v.s.o.Counters.Identities.Add(counters.IdentityLate, 1)
@@ -194,7 +195,7 @@ func (v *recordHandler) OnRecord(plain []byte) {
 	case c == nil:
 		v.drop(counters.DropBeforeLogin)
 	case h.OpCode == wire.OpUDPConnect || h.OpCode == wire.OpClientAck:
-		v.drop(counters.DropWrongChannel) // RT-34: there is no such handshake here
+		v.drop(counters.DropWrongChannel) // RT-34: the plain handshake has no effect here
 	case !c.fresh(h.Sequence):
 		v.drop(counters.DropFastStale)
 	default:
@@ -268,7 +269,7 @@ type SecuredAssociation struct {
 	buf     []byte
 }
 
-// Token is the connectToken to announce.
+// Token returns the connectToken to announce.
 func (c *SecuredAssociation) Token() string { return c.token }
 
 // Ready reports whether fast messages to the peer go by DTLS. It costs one
@@ -296,7 +297,7 @@ func (c *SecuredAssociation) write(f *wire.Frame) bool {
 }
 
 func (c *SecuredAssociation) writeLocked(f *wire.Frame) bool {
-	if c.under == nil || c.closed || c.number == math.MaxInt32 { // clients know no wrap-around
+	if c.under == nil || c.closed || c.number == math.MaxInt32 { // clients do not handle wrap-around
 		return false
 	}
 	c.buf = f.AppendFast(c.buf[:0], c.number)
@@ -307,8 +308,7 @@ func (c *SecuredAssociation) writeLocked(f *wire.Frame) bool {
 	return true
 }
 
-// bind gives the peer its association and sends the answer, before anything else
-// can go there.
+// bind sets the peer's association and sends the answer, before any other packet.
 func (c *SecuredAssociation) bind(a *dtls.Association, answer *wire.Frame) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -361,7 +361,7 @@ func (c *SecuredAssociation) fresh(number int32) bool {
 	return true
 }
 
-// forget makes a token worthless.
+// forget invalidates a token.
 func (s *Secured) forget(c *SecuredAssociation) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -374,8 +374,7 @@ func (s *Secured) forget(c *SecuredAssociation) {
 	}
 }
 
-// Close ends the channel and its association and makes the token worthless.
-// Idempotent.
+// Close ends the channel and its association and invalidates the token. Idempotent.
 func (c *SecuredAssociation) Close() {
 	c.s.forget(c)
 	c.mu.Lock()

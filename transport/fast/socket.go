@@ -13,8 +13,8 @@ import (
 	"troupe/transport"
 )
 
-// datagramMax is the largest datagram in either direction, in bytes. A fast
-// payload is at most 1200, so nothing honest is near it.
+// datagramMax is the largest datagram in either direction, in bytes. A fast payload is at
+// most 1200 bytes, so valid datagrams are much smaller.
 const datagramMax = 2048
 
 // Bounds of the pause after failed reads. The first few in a row are tried again
@@ -25,7 +25,7 @@ const (
 	pauseMax     = 100 * time.Millisecond
 )
 
-// packetConn is what a socket needs of a *net.UDPConn.
+// packetConn is the part of *net.UDPConn that a socket uses.
 type packetConn interface {
 	ReadFromUDPAddrPort(b []byte) (int, netip.AddrPort, error)
 	WriteToUDPAddrPort(b []byte, addr netip.AddrPort) (int, error)
@@ -33,15 +33,15 @@ type packetConn interface {
 	Close() error
 }
 
-// key is what a plain datagram says of its peer. Ip is the zero Addr where the
-// same-IP rule is off.
+// key identifies the peer of a plain datagram. Ip is the zero Addr if the same-IP rule is
+// off.
 type key struct {
 	ip   netip.Addr
 	peer messages.PeerID
 }
 
-// socket is one UDP port: a reader that leads datagrams to associations and a
-// writer that drains the queue. Datagrams create no state; only add does.
+// socket is one UDP port: a reader that passes datagrams to associations, and a writer that
+// drains the queue. Datagrams create no state; only add does.
 type socket struct {
 	pool   *Pool
 	conn   packetConn
@@ -51,8 +51,8 @@ type socket struct {
 	done   chan struct{} // closed by stop
 	inHand *Association  // whose datagram the reader handles; of the reader
 
-	// mu guards both maps. The reader holds it for reading during one lookup and
-	// never while it calls up.
+	// mu guards both maps. The reader holds it for reading during a lookup, and never while
+	// it calls a handler.
 	mu    sync.RWMutex
 	peers map[key]*Association
 	ids   map[messages.PeerID]*namesakes // of peers, by their ids
@@ -65,8 +65,8 @@ type namesakes struct {
 	next time.Duration // when a datagram from elsewhere is looked at again; the reader's own
 }
 
-// strayEvery is the least time between two looks at the namesakes of a peer id:
-// anybody can send datagrams that name one.
+// strayEvery is the least time between two checks of the namesakes of a peer id, because
+// anybody can send datagrams with it.
 const strayEvery = 250 * time.Millisecond
 
 func newSocket(p *Pool, conn packetConn, silent bool) *socket {
@@ -95,7 +95,7 @@ func (s *socket) stop() error {
 	return s.conn.Close()
 }
 
-// add gives a its place, unless that is taken: from then on a receives.
+// add registers a, which receives from then on. It returns false if its key is in use.
 func (s *socket) add(a *Association) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,7 +114,7 @@ func (s *socket) add(a *Association) bool {
 	return true
 }
 
-// remove takes a off, if it is still there.
+// remove unregisters a.
 func (s *socket) remove(a *Association) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -141,10 +141,10 @@ func (s *socket) find(k key) (a *Association, elsewhere bool) {
 	return a, a == nil && s.ids[k.peer] != nil
 }
 
-// stray takes a datagram that names a peer and comes from an IP address where
-// there is no such peer. It may be one whose NAT has changed its address; which
-// one of those with that id, only the number tells, and no more follows from it
-// than that the peer is served by WebSocket until it is heard again.
+// stray handles a datagram that names a peer and comes from an IP address without such a
+// peer. A NAT may have changed the address of one of the peers with this id; only the number
+// tells of which. The only effect is that this peer is served by WebSocket until it is heard
+// from its own address again.
 func (s *socket) stray(from netip.AddrPort, peer messages.PeerID, number int32, now time.Duration) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -176,8 +176,8 @@ func (s *socket) read() {
 	}
 }
 
-// readSome reads until the socket is closed, or reports false after a panic, which
-// costs the peer whose datagram was in hand its channel.
+// readSome reads until the socket is closed. It returns false after a panic, which closes the
+// channel of the peer whose datagram was being handled.
 func (s *socket) readSome(buf []byte) (done bool) {
 	defer func() {
 		p := recover()
@@ -210,7 +210,7 @@ func (s *socket) readSome(buf []byte) (done bool) {
 	}
 }
 
-// pause waits after a number of failed reads in a row; false when the socket is
+// pause waits after a number of failed reads in a row. It returns false if the socket is
 // stopped meanwhile.
 func (s *socket) pause(failures int) bool {
 	over := failures - failuresFree
@@ -227,23 +227,14 @@ func (s *socket) pause(failures int) bool {
 	}
 }
 
-// handle is the demultiplexer: it takes one datagram of at most datagramMax
-// bytes. Only the reader calls it. It allocates nothing.
+// handle passes one datagram of at most datagramMax bytes to the association that it is
+// for: one unit, and bytes behind it that are ignored (realtime.md 2). Only the reader
+// calls it. It allocates nothing.
 func (s *socket) handle(from netip.AddrPort, datagram []byte) {
 	if s.silent {
 		s.pool.opt.Counters.Dropped.Add(counters.DropFastOff, 1)
 		return
 	}
-	if s.pool.opt.Secured {
-		s.pool.opt.Counters.Dropped.Add(counters.DropWrongChannel, 1)
-		return
-	}
-	s.plain(from, datagram)
-}
-
-// plain takes a datagram without encryption: one unit, and bytes behind it that
-// are ignored (realtime.md 2).
-func (s *socket) plain(from netip.AddrPort, datagram []byte) {
 	now := s.pool.now()
 	packet, err := wire.SplitUnit(datagram)
 	var h wire.Header

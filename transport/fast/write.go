@@ -11,8 +11,8 @@ import (
 // writeBatch is how many datagrams the writer takes from the queue at a time.
 const writeBatch = 64
 
-// write is the writer of a socket: it encodes each datagram into its one buffer
-// and hands it to the kernel. It alone waits when the kernel is busy.
+// write is the writer of a socket: it encodes each datagram into its one buffer and sends
+// it. Only this goroutine blocks when the kernel's buffer is full.
 func (s *socket) write() {
 	var batch [writeBatch]datagram
 	buf := make([]byte, 0, datagramMax)
@@ -26,9 +26,9 @@ func (s *socket) write() {
 	}
 }
 
-// writeOne writes d, unless the binding it was meant for is over: game data goes
-// to confirmed addresses only (RL-27). It gives d's reference back and returns the
-// buffer for the next one. A panic costs the one peer its channel.
+// writeOne sends d, unless the binding it was queued for has ended: game data goes to
+// confirmed addresses only (RL-27). It releases d's reference and returns the buffer for the
+// next datagram. After a panic it closes the channel of this peer.
 func (s *socket) writeOne(d *datagram, buf []byte) (next []byte) {
 	defer func() {
 		if p := recover(); p != nil {
