@@ -26,7 +26,7 @@ func classify(h *wire.Header) (kind gamesession.Kind, group messages.GroupID, dr
 	case wire.OpRequestGroupMembership:
 		return groupOp(h, wire.CommandRequestGroupMembership, gamesession.RequestMembership)
 	case wire.OpUDPConnect, wire.OpClientAck, wire.OpVerifyIdentity:
-		return 0, 0, counters.DropWrongChannel // the fast channel keeps its own
+		return 0, 0, counters.DropWrongChannel // these belong to the fast channel
 	case wire.OpPing:
 		if h.Command == wire.CommandPing {
 			return gamesession.Ping, 0, 0

@@ -49,9 +49,9 @@ func (p *peer) openSecured(peer messages.PeerID) player.FastOffer {
 	return offer
 }
 
-// restartFast is for a -5 that came by the WebSocket and does not claim to be a
-// reliable packet: the peer hears nothing by the fast channel, and is about to shake
-// hands again. Stock clients never send one.
+// restartFast handles a -5 that came over the WebSocket and is not marked reliable: the peer
+// receives nothing on the fast channel, and is about to repeat the handshake. Stock clients
+// never send one.
 func (p *peer) restartFast() {
 	restart := p.restart.Load()
 	if restart == nil {
@@ -65,8 +65,8 @@ func (p *peer) noFast(err error) {
 	p.gateway.o.Log.Warn().Err(err).Str("remote", p.ip.String()).Msg("no fast channel for a player")
 }
 
-// OnVerified implements fast.SecuredHandler: a lost datagram must not leave the
-// client on WebSocket for ever (D-108).
+// OnVerified implements fast.SecuredHandler: it sends the answer over the WebSocket, too.
+// Otherwise one lost datagram would keep the client on WebSocket for ever (D-108).
 func (p *peer) OnVerified(answer *wire.Frame) {
 	p.conn.Send(answer)
 	p.conn.Flush()

@@ -15,10 +15,10 @@ type Gateway struct {
 	o            Options
 	rates        inputRates
 	started      time.Time
-	drops        zerolog.Logger // sampled: peers decide how much there is to say
+	drops        zerolog.Logger // sampled, because peers decide how many packets are dropped
 	failures     *attempts[netip.Prefix]
-	logins       *attempts[messages.PlayerSessionID] // without a reconnect token
-	resumes      *attempts[messages.PlayerSessionID] // with one
+	logins       *attempts[messages.PlayerSessionID] // logins without a reconnect token
+	resumes      *attempts[messages.PlayerSessionID] // logins with a reconnect token
 	held         heldGuesses
 	loginLimiter *loginLimiter
 }

@@ -15,11 +15,10 @@ type bucket struct {
 	at     time.Duration // when it was last filled, on the gateway's clock; 0 never
 }
 
-// rate is how fast a bucket fills, and how far. A rate of 0 is no bound.
+// rate is the fill rate and the size of a bucket. A rate of 0 is no bound.
 type rate struct{ perSecond, burst float64 }
 
-// take spends n tokens and returns how long to wait until they are there; 0
-// when the bucket had them.
+// take spends n tokens, and returns how long it takes to fill the debt; 0 if there is none.
 func (b *bucket) take(r rate, now time.Duration, n float64) time.Duration {
 	if r.perSecond <= 0 {
 		return 0
@@ -32,7 +31,7 @@ func (b *bucket) take(r rate, now time.Duration, n float64) time.Duration {
 	return time.Duration(math.Ceil(-b.tokens / r.perSecond * float64(time.Second)))
 }
 
-// tryTake spends n tokens only if they are there.
+// tryTake spends n tokens if the bucket has them.
 func (b *bucket) tryTake(r rate, now time.Duration, n float64) bool {
 	if r.perSecond <= 0 {
 		return true
@@ -66,7 +65,7 @@ func ratesOf(l Limits) inputRates {
 	}
 }
 
-// signFactor is how many signs of life a player may give per message.
+// signFactor is the rate of signs of life, as a multiple of the message rate.
 const signFactor = 2.5
 
 // inputRate bounds one player's input over its channels. The WebSocket reader
@@ -76,17 +75,16 @@ type inputRate struct {
 	// guarded by mu
 	messages, bytes, groups, signs bucket
 	overSince                      time.Duration // 0: not over
-	waits                          time.Duration // until when the last message that had to wait does
+	waits                          time.Duration // when the wait of the last delayed message ends
 }
 
-// restAfter is how long a player's messages must not have had to wait before it
-// counts as no longer over its rate: far longer than the head start that a reader
-// gets for free when it is woken late.
+// restAfter is how long a player's messages must pass without waiting until the player
+// counts as within its rate again. It is far longer than the tokens that gather when a
+// reader is woken late.
 const restAfter = time.Second
 
-// reliable admits a reliable packet that counts as so many messages, after a wait
-// if that is not 0. Over tells for how long the player has been waiting without a
-// rest.
+// reliable admits a reliable packet that counts as cost messages, and returns how long it
+// has to wait. Over is how long the player has been over its rate.
 func (i *inputRate) reliable(r *inputRates, now time.Duration, cost float64, size int) (wait, over time.Duration) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -104,14 +102,14 @@ func (i *inputRate) reliable(r *inputRates, now time.Duration, cost float64, siz
 	return wait, now - i.overSince
 }
 
-// fast admits a message of the fast channel, or not.
+// fast reports whether a message of the fast channel is admitted.
 func (i *inputRate) fast(r *inputRates, now time.Duration, size int) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	return i.messages.tryTake(r.messages, now, 1) && i.bytes.tryTake(r.bytes, now, float64(size))
 }
 
-// sign takes a sign of life and returns how long the reader has to wait.
+// sign counts a sign of life and returns how long the reader has to wait.
 func (i *inputRate) sign(r *inputRates, now time.Duration) time.Duration {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -124,12 +122,12 @@ func (i *inputRate) groupOp(r *inputRates, now time.Duration) bool {
 	return i.groups.tryTake(r.groups, now, 1)
 }
 
-// roomShare is one player's part of what the players of its game session send together.
-// Only the reader of the reliable channel uses it: it needs no lock.
+// roomShare is one player's share of its game session's Inflow. Only the reader of the
+// reliable channel uses it, so it needs no lock.
 type roomShare struct{ b bucket }
 
-// take counts a reliable packet for the game session, and returns how long this player
-// waits for that, at most about a second.
+// take counts a reliable packet for the game session, and returns how long this player has
+// to wait, readPauseMax at most.
 func (s *roomShare) take(f *player.Inflow, now time.Duration, size int) (wait time.Duration) {
 	if f == nil {
 		return 0
@@ -144,8 +142,8 @@ func (s *roomShare) take(f *player.Inflow, now time.Duration, size int) (wait ti
 	return min(wait, readPauseMax)
 }
 
-// attempts counts events per key and minute. Safe for concurrent use; bounded
-// by attemptKeysMax keys, beyond which the oldest minute is forgotten at once.
+// attempts counts events per key and minute. Safe for concurrent use. After attemptKeysMax
+// keys in one minute it forgets the counts of the previous minute.
 type attempts[K comparable] struct {
 	most int // per minute; 0 is no bound
 
@@ -161,8 +159,8 @@ func newAttempts[K comparable](most int) *attempts[K] {
 	return &attempts[K]{most: most, now: make(map[K]int), last: make(map[K]int)}
 }
 
-// over reports whether key has had its share of the last minute. The count
-// decays linearly over the minute before.
+// over reports whether key has used up its limit. Counts of the previous minute decay
+// linearly.
 func (a *attempts[K]) over(now time.Time, key K) bool {
 	if a.most <= 0 {
 		return false

@@ -8,13 +8,13 @@ import (
 	"troupe/messages"
 )
 
-// loginLimiter lets logins in at a bounded rate, so that thousands who come back at
-// once do not stall those who play. Who comes back to a player session that is ACTIVE
-// goes before who is new, three times of four. Who holds a seat waits for its turn, however
-// many are before it: they are bounded by the connections without a login, and a no would
-// cost the seat. Others find no place when all are taken; those who understand it are told
-// when to come again. Safe for concurrent use; it needs no goroutine, and a timer only while
-// somebody waits.
+// loginLimiter admits logins at a bounded rate, so that thousands of reconnecting players do
+// not stall the running games. Three of four admitted logins are for player sessions that
+// are ACTIVE, if such logins wait. A stock client with a RESERVED player session may wait
+// however long the queue is: the limit on connections without a login bounds these, and a
+// refusal would cost the player its seat. Other new logins are refused when the queue is
+// full, and clients of the extension are told when to retry. Safe for concurrent use; it
+// needs no goroutine, and a timer only while logins wait.
 type loginLimiter struct {
 	rate  rate
 	most  int
@@ -23,25 +23,26 @@ type loginLimiter struct {
 	mu sync.Mutex
 	// guarded by mu
 	bucket bucket
-	back   queue // whose player session is ACTIVE
+	back   queue // reconnecting: their player sessions are ACTIVE
 	fresh  queue
 	turns  int
-	timer  *time.Timer // running while somebody waits
+	timer  *time.Timer // running while logins wait
 }
 
 type queue []waiter
 
-// standing is what a login has a right to.
+// loginClass is the priority of a login.
 type loginClass uint8
 
 const (
-	refusable    loginClass = iota // may be told to come again
-	reserved                       // is not sent away
-	reconnecting                   // and goes first
+	refusable    loginClass = iota // is refused when the queue is full
+	reserved                       // is never refused
+	reconnecting                   // is never refused, and goes first
 )
 
-// standingOf is the standing of a login of a player session. One of the extension that is
-// new is told when to come again, which serves it better than a connection without a word.
+// loginClassOf returns the class of a login from the status of its player session. A new
+// login of the extension is refusable: it is told when to retry, which is better for it
+// than a long wait without an answer.
 func loginClassOf(status messages.PlayerSessionStatus, caps uint64) loginClass {
 	switch {
 	case status == messages.PlayerSessionActive:
@@ -57,16 +58,16 @@ type waiter struct {
 	enter func()
 }
 
-// newLoginLimiter returns a limiter for so many logins per second, 0 for no bound,
-// and so many that wait.
+// newLoginLimiter returns a limiter for perSecond logins per second, 0 for no bound, with a
+// queue of waiting logins.
 func newLoginLimiter(perSecond float64, waiting int) *loginLimiter {
 	return &loginLimiter{rate: rate{perSecond, max(1, perSecond/10)}, most: waiting, start: time.Now()}
 }
 
-// now is the time on the bucket's clock, which is never 0.
+// now returns the time on the bucket's clock, which is never 0.
 func (t *loginLimiter) now() time.Duration { return time.Since(t.start) + 1 }
 
-// pass calls enter, now or soon, or refuses the login of a guest.
+// pass calls enter, at once or when it is the login's turn, or refuses the login.
 func (t *loginLimiter) pass(l *player.Login, s loginClass, enter func()) {
 	t.mu.Lock()
 	if t.timer == nil && t.bucket.tryTake(t.rate, t.now(), 1) {
@@ -93,16 +94,16 @@ func (t *loginLimiter) pass(l *player.Login, s loginClass, enter func()) {
 	}
 }
 
-// wait is how long n logins take.
+// wait returns how long n logins take at the rate.
 func (t *loginLimiter) wait(n int) time.Duration {
 	return max(time.Duration(float64(n)/t.rate.perSecond*float64(time.Second)), time.Millisecond)
 }
 
-// newEvery is how often somebody new goes before those who come back: a few who come back
-// without end must not keep everybody else out.
+// newEvery says that one of newEvery admitted logins is a new one, if any waits: clients that
+// reconnect again and again must not keep new players out.
 const newEvery = 4
 
-// turn lets in who may. Who has gone meanwhile costs nobody a turn.
+// turn admits waiting logins. Logins whose connection has ended do not use up a turn.
 func (t *loginLimiter) turn() {
 	t.mu.Lock()
 	var in []waiter
@@ -129,7 +130,7 @@ func (t *loginLimiter) turn() {
 	}
 }
 
-// present drops those at the head whose connections have ended.
+// present removes logins at the head whose connections have ended.
 func present(q queue) queue {
 	for len(q) > 0 && q[0].login.From.Gone() {
 		q[0] = waiter{}

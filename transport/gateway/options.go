@@ -13,31 +13,32 @@ import (
 // Limits bound what one peer may do (reliability.md 5.2, 2.6, 6). Zero switches
 // a limit off.
 type Limits struct {
-	// MalformedMax is how many malformed packets close a connection (D-130).
+	// MalformedMax is the number of malformed packets after which a connection is closed
+	// (D-130).
 	MalformedMax int
 	// MessagesPerSecond, with MessageBurst, and BytesPerSecond, with a burst of
-	// one second, bound a player's input over all channels. Over them a fast
-	// message is dropped and a reliable one waits.
+	// one second, bound a player's input over all channels. Over these rates, fast
+	// messages are dropped and reliable ones wait.
 	MessagesPerSecond float64
 	MessageBurst      float64
 	BytesPerSecond    float64
-	// TooFastFor is how long a player may stay over before it is closed.
+	// TooFastFor is how long a player may exceed the rates before its connection is closed.
 	TooFastFor time.Duration
 	// GroupOpsPerSecond bounds a player's group operations; more are dropped.
 	GroupOpsPerSecond float64
-	// LoginFailuresPerIPPerMinute is how many logins with ids that nobody has an address
-	// gets answered at once.
+	// LoginFailuresPerIPPerMinute is how many logins with unknown player session ids are
+	// answered without an extra delay.
 	LoginFailuresPerIPPerMinute int
-	// LoginsPerIDPerMinute is how many logins of a player session are let in without a
+	// LoginsPerIDPerMinute is how many logins of a player session are admitted without a
 	// pause.
 	LoginsPerIDPerMinute int
-	// ResumesPerIDPerMinute is the same for logins with a reconnect token.
+	// ResumesPerIDPerMinute is the same limit for logins with a reconnect token.
 	ResumesPerIDPerMinute int
-	// LoginsPerSecond bounds logins altogether, with a burst of a tenth of it. Those
-	// that come back go first.
+	// LoginsPerSecond bounds all logins together, with a burst of a tenth of it.
+	// Reconnecting players go first.
 	LoginsPerSecond float64
-	// LoginsWaiting is how many wait for that at most; more are told to come later, but
-	// not those who hold a seat.
+	// LoginsWaiting bounds the logins that wait for LoginsPerSecond. Further logins are
+	// told to retry later, unless their player session is RESERVED or ACTIVE.
 	LoginsWaiting int
 }
 

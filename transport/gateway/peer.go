@@ -16,15 +16,15 @@ import (
 	"troupe/transport"
 )
 
-// peer is one connection's input: a transport.Handler, and the fast.Handler of
-// the player that comes to be behind it.
+// peer handles the input of one connection: it is the connection's transport.Handler, and
+// the fast.Handler of its player.
 type peer struct {
 	// set once
 	gateway *Gateway
 	conn    transport.Conn
 	channel counters.Channel
 	ip      netip.Addr
-	source  netip.Prefix // of ip: who answers for failed logins
+	source  netip.Prefix // of ip: failed logins are counted per source
 	handle  *connection.Handle
 	rate    inputRate
 	fast    counters.Channel       // of the fast channel; set before there is one
@@ -32,16 +32,16 @@ type peer struct {
 
 	// owned by the connection's reader
 	malformed int
-	tried     bool // a LOGIN was passed on
+	tried     bool // a LOGIN was read
 	share     roomShare
 
 	// set before a LOGIN is passed on or refused
 	readAt  time.Time // when it was read
-	unknown bool      // nobody has its player session id
+	unknown bool      // its player session id does not exist
 }
 
-// idMax bounds a player session id and a reconnect token in bytes; real ones
-// have 42 and 43.
+// idMax bounds a player session id and a reconnect token in bytes. Valid ones have 42 and
+// 43.
 const idMax = 128
 
 // readPauseMax is how long a reader stops at a time (reliability.md 5.1).
@@ -51,8 +51,10 @@ const readPauseMax = time.Second
 func (p *peer) OnUnit(unit []byte) {
 	p.handle.Busy(true)
 	defer p.handle.Busy(false)
-	if p.handle.Attachment() == nil && !p.pace(1, len(unit)) {
-		return
+	if p.handle.Attachment() == nil {
+		if _, ok := p.pace(1, len(unit)); !ok {
+			return
+		}
 	}
 	packet, err := wire.SplitUnit(unit)
 	if err != nil {
@@ -62,8 +64,9 @@ func (p *peer) OnUnit(unit []byte) {
 	p.onPacket(packet, len(unit))
 }
 
-// OnText implements transport.Handler: proto3 JSON of a Packet (D-102). It costs far
-// more to read than a packet, so before the login it is a LOGIN, once, or malformed.
+// OnText implements transport.Handler: proto3 JSON of a Packet (D-102). Parsing it costs far
+// more than a binary packet, so before the login only one LOGIN is parsed; any other text
+// counts as malformed.
 func (p *peer) OnText(text []byte) {
 	p.handle.Busy(true)
 	defer p.handle.Busy(false)
@@ -79,8 +82,8 @@ func (p *peer) OnText(text []byte) {
 	p.onPacket(packet, len(text))
 }
 
-// textBeforeLogin takes a LOGIN. Anything else counts as malformed, and the reader
-// rests after it.
+// textBeforeLogin handles a LOGIN. Any other text counts as malformed, and the reader
+// pauses after it.
 func (p *peer) textBeforeLogin(text []byte) {
 	if !p.tried {
 		packet, err := wire.FromJSON(text)
@@ -97,12 +100,11 @@ func (p *peer) textBeforeLogin(text []byte) {
 	time.Sleep(unauthenticatedTextPause)
 }
 
-// unauthenticatedTextPause is how long a reader rests after a text before the login that
-// is no LOGIN.
+// unauthenticatedTextPause is how long a reader pauses after a text before the login that
+// is not a LOGIN.
 const unauthenticatedTextPause = 100 * time.Millisecond
 
-// OnAlive implements transport.Handler. A peer that sends pings without end is held
-// up.
+// OnAlive implements transport.Handler. It slows down a peer that sends too many pings.
 func (p *peer) OnAlive(pong []byte) {
 	if wait := p.rate.sign(&p.gateway.rates, p.gateway.clock()); wait > 0 {
 		p.handle.Busy(true)
@@ -121,12 +123,12 @@ func (p *peer) OnClosed(end transport.End) {
 	p.handle.Ended(end.Clean, reasonOf(end))
 }
 
-// lostReason is the reason of a connection that nobody has closed. What the network said
-// is in the transport's log: scripts are told reasons, too.
+// lostReason is the reason of a connection that ended without a close. Scripts are told
+// reasons, so the network error is only in the transport's log.
 const lostReason = "connection_lost"
 
-// clientClosed is the reason of a connection that the client has closed, and not as one
-// who leaves; its number follows.
+// clientClosed is the reason of a connection that the client has closed with a code that
+// does not mean a leave. The code follows.
 const clientClosed = "client_closed"
 
 func reasonOf(end transport.End) string {
@@ -139,7 +141,7 @@ func reasonOf(end transport.End) string {
 		return lostReason
 	case end.Code == 0:
 		return clientClosed
-	default: // the numbers of CloseReason are what the host means by them, not the client
+	default: // CloseReason.String has the host's meaning of the code, not the client's
 		return clientClosed + "_" + strconv.Itoa(int(end.Code))
 	}
 }
@@ -166,19 +168,20 @@ func (p *peer) onPacket(packet []byte, size int) {
 	}
 	in := p.inbound(att, &h, true)
 	if in == nil {
-		p.pace(1, size) // what is dropped counts against the rate as well
+		p.pace(1, size) // dropped packets count against the rate as well
 		return
 	}
 	count := p.gateway.o.Counters
 	count.MessagesIn.Add(p.channel, 1)
 	count.BytesIn.Add(p.channel, int64(size))
-	if !p.pace(1, size) {
+	now, ok := p.pace(1, size)
+	if !ok {
 		in.Release()
 		return
 	}
 	if in.Frame != nil && in.Frame.TargetPlayer() <= 0 {
-		if wait := p.share.take(att.Inflow, p.gateway.clock(), size); wait > 0 {
-			time.Sleep(wait) // the read stops, for this peer alone
+		if wait := p.share.take(att.Inflow, now, size); wait > 0 {
+			time.Sleep(wait) // stops reading from this peer only
 		}
 	}
 	for err := in.PostRun(att.Session); err != nil; err = in.PostRun(att.Session) {
@@ -187,13 +190,13 @@ func (p *peer) onPacket(packet []byte, size int) {
 			in.Release()
 			return
 		}
-		att.Session.AwaitRoom(readPauseMax) // the read stops: back-pressure on this peer
+		att.Session.AwaitRoom(readPauseMax) // stops reading: back-pressure on this peer
 	}
 }
 
-// numbers takes the ack of a packet of a client of the extension, and reports
-// whether there is more to it. Acks count on the reliable channel only: datagrams
-// of plain UDP can be forged.
+// numbers handles the ack of a packet from a client of the extension, and reports whether
+// the packet has more than an ack. Acks count on the reliable channel only: datagrams of
+// plain UDP can be forged.
 func (p *peer) numbers(att *player.Attachment, h *wire.Header, size int) (more bool) {
 	if h.Ack != 0 && !att.Player.Out.Acked(att.Epoch, h.Ack) {
 		p.outOfOrder()
@@ -215,8 +218,8 @@ func (p *peer) outOfOrder() {
 	p.conn.Close(messages.CloseOutOfOrder)
 }
 
-// OnFast implements fast.Handler: a verified packet of this peer. It must not
-// wait.
+// OnFast implements fast.Handler: it handles a verified packet of this peer. It must not
+// block.
 func (p *peer) OnFast(packet []byte) {
 	att := p.handle.Attachment()
 	if att == nil {
@@ -267,7 +270,7 @@ func (p *peer) inbound(att *player.Attachment, h *wire.Header, reliable bool) *g
 		if number == 0 {
 			return nil
 		}
-		kind = gamesession.Nothing // its number counts all the same
+		kind = gamesession.Nothing // the game session still handles its number
 	}
 	in := gamesession.NewInbound()
 	in.From, in.Kind, in.Group, in.Reliable = att.Player, kind, group, reliable
@@ -279,28 +282,30 @@ func (p *peer) inbound(att *player.Attachment, h *wire.Header, reliable bool) *g
 	return in
 }
 
-// ackCost is what an ack alone costs of a player's rate of messages.
+// ackCost is how much of the message rate a packet costs that has only an ack.
 const ackCost = 1.0 / 8
 
-// pace waits until the player's rate allows a reliable packet that counts as so
-// many messages, and closes a player that has been over it for too long.
-func (p *peer) pace(cost float64, size int) bool {
-	wait, over := p.rate.reliable(&p.gateway.rates, p.gateway.clock(), cost, size)
+// pace waits until the player's rate allows a reliable packet that counts as cost
+// messages, and returns the gateway's clock after the wait. It returns false, and closes
+// the connection, if the player has been over its rate for too long.
+func (p *peer) pace(cost float64, size int) (now time.Duration, ok bool) {
+	now = p.gateway.clock()
+	wait, over := p.rate.reliable(&p.gateway.rates, now, cost, size)
 	if wait == 0 {
-		return true
+		return now, true
 	}
 	if limit := p.gateway.o.Limits.TooFastFor; limit > 0 && over > limit {
 		p.drop(counters.DropInboundRate)
 		p.conn.Close(messages.CloseTooFast)
-		return false
+		return now, false
 	}
 	for ; wait > 0; wait -= readPauseMax {
 		time.Sleep(min(wait, readPauseMax))
 	}
-	return true
+	return p.gateway.clock(), true
 }
 
-// beforeLogin takes a LOGIN and drops everything else (RT-7).
+// beforeLogin handles a LOGIN and drops everything else (RT-7).
 func (p *peer) beforeLogin(h *wire.Header) {
 	if h.OpCode != wire.OpLogin || h.Command != wire.CommandLogin {
 		p.drop(counters.DropBeforeLogin)
@@ -338,7 +343,7 @@ func (p *peer) beforeLogin(h *wire.Header) {
 	p.gateway.loginLimiter.pass(login, loginClassOf(status, l.Caps), func() { p.handle.Login(login) })
 }
 
-// onMalformed counts a packet that cannot be read; too many close (D-130).
+// onMalformed counts a malformed packet, and closes the connection after too many (D-130).
 func (p *peer) onMalformed() {
 	p.drop(counters.DropMalformed)
 	p.malformed++
@@ -347,7 +352,7 @@ func (p *peer) onMalformed() {
 	}
 }
 
-// drop counts what goes no further, and logs some of it.
+// drop counts a dropped packet, and logs a sample.
 func (p *peer) drop(d counters.Drop) {
 	p.gateway.o.Counters.Dropped.Add(d, 1)
 	e := p.gateway.drops.Warn().Str("reason", d.String()).Uint64("conn_id", p.conn.ID()).Str("remote", p.ip.String())

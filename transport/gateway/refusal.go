@@ -8,22 +8,22 @@ import (
 	"troupe/messages"
 )
 
-// A valid login is never refused for earlier logins, neither of others behind the same
-// address nor of the same player: limits on logins only delay (D-9). An index in
-// memory is asked first whether the id exists, so that guesses reach no actor and no queue.
+// A valid login is never refused because of earlier logins, of other players behind the
+// same address or of the same player: limits on logins only delay (D-9). An index in memory
+// says whether the id exists, so that guessed ids reach no actor and no queue.
 
 const (
-	// loginPause is how long a login waits that is over the limit of its id. The player
-	// shortens it where its seat would be lost meanwhile.
+	// loginPause delays a login over the limit of its player session id. The player actor
+	// shortens it if the player would lose its seat.
 	loginPause = time.Second
-	// refusalStep: refusals are answered at a whole multiple of it after the LOGIN was
-	// read, so that the time says nothing about which check failed.
+	// refusalStep rounds the time of a refusal: it is sent a multiple of refusalStep after
+	// the LOGIN was read, so that the time does not show which check failed.
 	refusalStep = 50 * time.Millisecond
-	// guessPause is how much later an address with too many failures gets its answers.
+	// guessPause delays refusals to an address with too many failed logins.
 	guessPause = time.Second
-	// guessesHeldMax is how many answers per address wait that long within one guessPause;
-	// further ones do not wait. A connection whose answer waits still counts as one without
-	// a login, of which an address may have 20 by default.
+	// guessesHeldMax is how many refusals per address are delayed by it within one
+	// guessPause; further ones are not. A connection whose refusal is delayed still counts
+	// as one without a login, of which an address may have 20 by default.
 	guessesHeldMax = 4
 )
 
@@ -41,7 +41,7 @@ func (g *Gateway) pauseOf(id messages.PlayerSessionID, token string, now time.Ti
 	return 0
 }
 
-// Refused implements connection.Edge. Ids that nobody has count against the address.
+// Refused implements connection.Edge. Logins with unknown ids count against the address.
 func (p *peer) Refused() time.Duration {
 	now := time.Now()
 	wait := refusalStep - now.Sub(p.readAt)%refusalStep
@@ -55,15 +55,15 @@ func (p *peer) Refused() time.Duration {
 	return wait
 }
 
-// heldGuesses counts the answers that wait, per address. Each guessPause begins with an empty
-// map. Safe for concurrent use.
+// heldGuesses counts delayed refusals per address. Each guessPause begins with an empty map.
+// Safe for concurrent use.
 type heldGuesses struct {
 	mu    sync.Mutex
 	since time.Time
 	of    map[netip.Prefix]int
 }
 
-// enter reports whether an answer to source may wait.
+// enter counts a refusal to source, and reports whether it is delayed.
 func (h *heldGuesses) enter(now time.Time, source netip.Prefix) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
