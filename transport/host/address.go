@@ -10,15 +10,15 @@ import (
 	"troupe/transport/websocket"
 )
 
-// advertised is where the game sessions of a listener are announced.
+// advertised returns the address that game sessions announce for a listener.
 func (c *Config) advertised(l *websocket.Listener, name string) (fleet.Advertised, error) {
 	ip, err := c.advertisedIP(l.Addr())
 	return fleet.Advertised{IPAddress: ip, DNSName: name, Port: l.Addr().(*net.TCPAddr).Port}, err
 }
 
-// advertisedIP is the address that players are told: the configured one, that
-// of the listener, or, if it listens on all addresses, the machine's first that
-// is not loopback.
+// advertisedIP returns the IP address that players are told: the configured one, that of the
+// listener, or, if it listens on all addresses, the first of the machine that is not
+// loopback.
 func (c *Config) advertisedIP(listening net.Addr) (string, error) {
 	if c.Public.IP != "" {
 		return c.Public.IP, nil
@@ -39,8 +39,8 @@ func (c *Config) advertisedIP(listening net.Addr) (string, error) {
 	return "127.0.0.1", nil
 }
 
-// reachable is the address of a listener for others: if it listens on all addresses,
-// the name or the address that players are told.
+// reachable returns the address at which others reach a listener: if it listens on all
+// addresses, the name or the address that players are told.
 func (c *Config) reachable(listening net.Addr) (string, error) {
 	a := listening.(*net.TCPAddr)
 	if ip, ok := netip.AddrFromSlice(a.IP); ok && !ip.IsUnspecified() {
@@ -57,7 +57,7 @@ func (c *Config) reachable(listening net.Addr) (string, error) {
 	return net.JoinHostPort(host, strconv.Itoa(a.Port)), nil
 }
 
-// fastAddr is the configured address with the port that was bound.
+// fastAddr returns the configured address with the port that was bound.
 func fastAddr(configured string, port uint16) string {
 	host, _, err := net.SplitHostPort(configured)
 	if err != nil {
@@ -66,7 +66,7 @@ func fastAddr(configured string, port uint16) string {
 	return net.JoinHostPort(host, strconv.Itoa(int(port)))
 }
 
-// loopback reports whether addr is on this machine alone.
+// loopback reports whether addr is an address of loopback.
 func loopback(addr string) bool {
 	host, _, err := net.SplitHostPort(addr)
 	ip := net.ParseIP(host)

@@ -63,7 +63,7 @@ func (h *Host) startAPI(o Options) error {
 	return nil
 }
 
-// pageKey is the key of page tokens, which stay good when the host starts again.
+// pageKey returns the key of page tokens, which stay valid across restarts of the host.
 func pageKey(s store.Store, log zerolog.Logger, count *counters.Set) ([]byte, error) {
 	const id, size = "page-tokens", 32
 	var key []byte
@@ -88,7 +88,7 @@ func pageKey(s store.Store, log zerolog.Logger, count *counters.Set) ([]byte, er
 	return key, nil
 }
 
-// newAPIServer bounds what a caller who is slow or says too much may hold.
+// newAPIServer bounds the time and the header bytes of each request.
 func newAPIServer(handler http.Handler) *http.Server {
 	return &http.Server{
 		Handler: handler, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 60 * time.Second,

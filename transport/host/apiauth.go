@@ -62,8 +62,8 @@ func (v *checks) keys(a *API) {
 	}
 }
 
-// offLoopback is the key of a listener that others than this machine reach; empty
-// if there is none.
+// offLoopback returns the configuration key of a listener that is not on loopback; "" if
+// there is none.
 func (c *Config) offLoopback() string {
 	for _, l := range []struct{ key, addr string }{
 		{"websocket.addr", c.WebSocket.Addr}, {"fast.addr", c.Fast.Addr}, {"wss.addr", c.WSS.Addr}, {"dtls.addr", c.DTLS.Addr}, {"kcp.addr", c.KCP.Addr},
@@ -75,19 +75,19 @@ func (c *Config) offLoopback() string {
 	return ""
 }
 
-// Limits are the calls a second of a key, 0 for no limit, and the calls at once.
+// Limits returns the calls per second of a key, 0 for no limit, and the burst.
 func (a *API) Limits(k *APIKey) (rate float64, burst int) {
 	rate, burst = cmp.Or(k.Rate, a.Rate), cmp.Or(k.Burst, a.Burst)
 	return max(rate, 0), burst
 }
 
-// made is a key as the API takes it.
+// made converts a key to the type of package awswire.
 func (a *API) made(k *APIKey, secret string) awswire.Key {
 	rate, burst := a.Limits(k)
 	return awswire.Key{ID: k.ID, Secret: secret, SessionToken: k.SessionToken, Allow: k.Allow, Rate: rate, Burst: burst}
 }
 
-// authenticator is who may call. It reads the files of secrets.
+// authenticator returns the check of calls. It reads the files of secrets.
 func (c *Config) authenticator() (awswire.Authenticator, error) {
 	a := &c.API
 	if !a.signed() {

@@ -14,22 +14,23 @@ import (
 	"troupe/transport/internal/list"
 )
 
-// Bounds on the connections of the service API, which must not use up what players
-// need.
+// Bounds on the connections of the service API, which must not use up the file descriptors
+// that players need.
 const (
 	apiConnectionsMax          = 1024
 	apiConnectionsPerSourceMax = apiConnectionsMax / 4
-	// apiReserve is how many more there may be for a moment. They get answers to
-	// health probes, and 503 to everything else.
+	// apiReserve is how many more connections are accepted when all are in use. They get
+	// answers to health probes, and 503 to everything else.
 	apiReserve = 64
-	// proxyHeaderTime is how long a balancer has for its PROXY protocol header.
+	// proxyHeaderTime is how long a load balancer may take for its PROXY protocol header.
 	proxyHeaderTime = 5 * time.Second
 )
 
-// apiConns is the listener of the service API. Where an address, or all together,
-// have too many connections, the host closes the one whose peer it has waited for the
-// longest: an idle one, or one slow to send its request or read its answer. It closes none
-// whose request it works on; if there are only those, new ones go into the reserve.
+// apiConns is the listener of the service API. When an address, or all together, have too
+// many connections, the host closes the one whose peer it has waited for the longest: an
+// idle connection, or one that is slow to send its request or to read its answer. It does
+// not close connections whose request it works on; if there are no others, a new connection
+// goes into the reserve.
 type apiConns struct {
 	net.Listener
 	proxies                     transport.Proxies
@@ -39,8 +40,8 @@ type apiConns struct {
 	sources  map[netip.Prefix]int
 	open     int
 	reserved int
-	waiting  apiQueue // for their peers, longest first; those in the reserve not
-	extra    apiQueue // the same of those in the reserve
+	waiting  apiQueue // outside of the reserve, longest first
+	extra    apiQueue // in the reserve, longest first
 }
 
 func newAPIConns(l net.Listener, proxies transport.Proxies) *apiConns {
@@ -67,7 +68,7 @@ func (l *apiConns) Accept() (net.Conn, error) {
 	}
 }
 
-// admit counts a new connection; false: there is no room, not even in the reserve.
+// admit counts a new connection. It returns false if even the reserve is full.
 func (l *apiConns) admit(c *apiConn) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -97,18 +98,18 @@ func (l *apiConns) admit(c *apiConn) bool {
 	return true
 }
 
-// cut closes a connection that gives way. The caller holds mu.
+// cut closes a connection to make room. The caller holds mu.
 func (l *apiConns) cut(c *apiConn) {
 	l.forget(c)
-	_ = c.Conn.Close() // a read or write under way ends
+	_ = c.Conn.Close() // ends its current read or write
 }
 
-// forget takes a connection out of the count, once. The caller holds mu.
+// forget stops counting a connection. Idempotent. The caller holds mu.
 func (l *apiConns) forget(c *apiConn) {
-	if c.gone {
+	if c.state == apiConnGone {
 		return
 	}
-	c.gone = true
+	c.state = apiConnGone
 	l.queueOf(c).Remove(&c.queued)
 	l.open--
 	if l.sources[c.source]--; l.sources[c.source] == 0 {
@@ -132,16 +133,24 @@ type apiConn struct {
 	l       *apiConns
 	proxied bool
 	header  sync.Once
-	client  net.Addr // that a balancer speaks for
-	broken  error    // of its header
+	client  net.Addr // from the header of a load balancer
+	broken  error    // in that header
 
 	// guarded by l.mu
 	source  netip.Prefix
 	reserve bool
-	gone    bool
-	working bool // the host works on a request
+	state   apiConnState
 	queued  list.Link[*apiConn]
 }
+
+// apiConnState says who has the next turn on a connection.
+type apiConnState uint8
+
+const (
+	apiConnWaiting apiConnState = iota // the host waits for the peer: it may close the connection to make room
+	apiConnWorking                     // the host works on a request
+	apiConnGone                        // closed, and not counted any more
+)
 
 // Close implements net.Conn.
 func (c *apiConn) Close() error {
@@ -159,7 +168,8 @@ func (c *apiConn) Read(b []byte) (int, error) {
 	return c.Conn.Read(b)
 }
 
-// Write implements net.Conn. While it waits for its peer the connection may give way.
+// Write implements net.Conn. While it blocks, the host waits for the peer and may close the
+// connection to make room.
 func (c *apiConn) Write(b []byte) (int, error) {
 	working := c.work(false)
 	n, err := c.Conn.Write(b)
@@ -169,7 +179,7 @@ func (c *apiConn) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// RemoteAddr implements net.Conn: behind a balancer, the address of its client.
+// RemoteAddr implements net.Conn: behind a load balancer, the address of its client.
 func (c *apiConn) RemoteAddr() net.Addr {
 	c.readHeader()
 	if c.client != nil {
@@ -178,8 +188,8 @@ func (c *apiConn) RemoteAddr() net.Addr {
 	return c.Conn.RemoteAddr()
 }
 
-// readHeader reads what a balancer says of its client, which then answers for the
-// connection.
+// readHeader reads the header of a load balancer. The connection then counts for the
+// balancer's client.
 func (c *apiConn) readHeader() {
 	if !c.proxied {
 		return
@@ -190,7 +200,7 @@ func (c *apiConn) readHeader() {
 		_ = c.Conn.SetReadDeadline(time.Time{})
 		if err != nil {
 			c.broken = err
-			_ = c.Conn.Close() // without an answer: nobody has asked
+			_ = c.Conn.Close() // without an answer: there is no request
 			return
 		}
 		if !addr.IsValid() {
@@ -200,16 +210,16 @@ func (c *apiConn) readHeader() {
 		l := c.l
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		if c.gone {
+		if c.state == apiConnGone {
 			return
 		}
 		l.forget(c)
-		c.source, c.gone = transport.SourceOf(addr.Addr()), false
+		c.source, c.state = transport.SourceOf(addr.Addr()), apiConnWaiting
 		if l.sources[c.source] >= l.perSource {
 			if victim := l.waiting.longest(c.source); victim != nil {
 				l.cut(victim)
 			} else {
-				c.gone, c.broken = true, errTooMany
+				c.state, c.broken = apiConnGone, errTooMany
 				return
 			}
 		}
@@ -224,19 +234,20 @@ func (c *apiConn) readHeader() {
 
 var errTooMany = errors.New("too many connections of one address")
 
-// work says whether the host works for the connection or waits for its peer, and
-// returns what it did before.
+// work sets whether the host works on a request of the connection, or waits for its peer.
+// It returns whether the host worked before.
 func (c *apiConn) work(on bool) (before bool) {
 	l := c.l
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	before, c.working = c.working, on
-	if before == on || c.gone {
-		return before
-	}
-	if on {
+	before = c.state == apiConnWorking
+	switch {
+	case c.state == apiConnGone, before == on:
+	case on:
+		c.state = apiConnWorking
 		l.queueOf(c).Remove(&c.queued)
-	} else {
+	default:
+		c.state = apiConnWaiting
 		l.queueOf(c).Add(&c.queued, c)
 	}
 	return before
@@ -244,7 +255,7 @@ func (c *apiConn) work(on bool) (before bool) {
 
 type apiConnKey struct{}
 
-// remember is the http.Server's ConnContext.
+// remember is the ConnContext of the http.Server.
 func (l *apiConns) remember(ctx context.Context, nc net.Conn) context.Context {
 	if under, ok := nc.(interface{ NetConn() net.Conn }); ok { // TLS
 		nc = under.NetConn()
@@ -252,8 +263,8 @@ func (l *apiConns) remember(ctx context.Context, nc net.Conn) context.Context {
 	return context.WithValue(ctx, apiConnKey{}, nc)
 }
 
-// handler tells the listener whom the host works for, and keeps the reserve for
-// probes.
+// handler tells the listener which connections the host works for, and answers only probes
+// in the reserve.
 func (l *apiConns) handler(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		c, ok := r.Context().Value(apiConnKey{}).(*apiConn)
@@ -279,7 +290,7 @@ func (l *apiConns) handler(next http.Handler) http.Handler {
 	})
 }
 
-// apiBody is a request's body. Once it is read, the host does not wait for the peer.
+// apiBody is a request's body. Once it is read, the host works on the request.
 type apiBody struct {
 	io.ReadCloser
 	c *apiConn
@@ -294,7 +305,7 @@ func (b *apiBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// apiQueue is the connections that the host waits for, longest first.
+// apiQueue is a queue of connections whose peers the host waits for, longest first.
 type apiQueue struct{ list.List[*apiConn] }
 
 // longest returns the first one of a source, nil without one.

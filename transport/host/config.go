@@ -8,8 +8,8 @@ import (
 	"troupe/transport/awswire"
 )
 
-// Config is everything an operator may choose. Each field's key is its path of
-// `config` tags, for example reconnect.window. Start from Defaults.
+// Config is the whole configuration of a host. The key of a field is its path of `config`
+// tags, for example reconnect.window. Start from Defaults.
 type Config struct {
 	API       API        `config:"api"`
 	WebSocket WebSocket  `config:"websocket"`
@@ -21,7 +21,7 @@ type Config struct {
 	Public    Public     `config:"public"`
 	Region    string     `config:"region"`    // API region, part of all ids; letters, digits, hyphens
 	Account   string     `config:"account"`   // 12 digits, part of ARNs
-	Locations []Location `config:"locations"` // that this host stands for, besides region
+	Locations []Location `config:"locations"` // further locations of this host, besides region
 	Fleets    []Fleet    `config:"fleets"`
 	Aliases   []Alias    `config:"aliases"`
 	Queues    []Queue    `config:"queues"`
@@ -38,31 +38,31 @@ type Config struct {
 	Log       Log        `config:"log"`
 }
 
-// API is the listener of the service API, health and metrics.
+// API is the listener of the service API, health and metrics. Its booleans are settings of
+// the operator, independent of each other.
 type API struct {
 	Addr string `config:"addr"` // host:port, port 0 for any; off loopback only with sigv4
-	// Auth is sigv4, none (anybody who reaches it may call) or empty: sigv4 where there
-	// are keys, and none where every listener is on loopback.
+	// Auth is sigv4, none (every caller is accepted) or empty: sigv4 if there are keys, and
+	// none if every listener is on loopback.
 	Auth                 string        `config:"auth"`
 	Keys                 []APIKey      `config:"keys"`
 	Skew                 time.Duration `config:"skew"`                 // how far a caller's clock may be off
-	TrustLoopback        bool          `config:"trustLoopback"`        // /events and /debug need no key from this machine although there are keys: nothing on it may pass others on
-	AllowUnsignedPayload bool          `config:"allowUnsignedPayload"` // bodies outside of the signature without TLS, too
-	Rate                 float64       `config:"rate"`                 // calls a second per key; 0 is no limit
-	Burst                int           `config:"burst"`                // calls at once per key
+	TrustLoopback        bool          `config:"trustLoopback"`        // /events and /debug need no key from this machine even if there are keys: no proxy on it may forward requests of others
+	AllowUnsignedPayload bool          `config:"allowUnsignedPayload"` // accept bodies that are not signed, even without TLS
+	Rate                 float64       `config:"rate"`                 // calls per second and key; 0 is no limit
+	Burst                int           `config:"burst"`                // burst of calls per key
 	TLS                  bool          `config:"tls"`                  // https, with the certificate of the secured listeners
-	Insecure             bool          `config:"insecure"`             // off loopback without TLS: something in front of it has to encrypt
-	Proxies              []string      `config:"proxies"`              // addresses and networks of balancers that send PROXY protocol v2 headers, which they must
+	Insecure             bool          `config:"insecure"`             // allow an address off loopback without TLS: a proxy in front of it has to encrypt
+	Proxies              []string      `config:"proxies"`              // addresses and networks of load balancers; they must send PROXY protocol v2 headers
 }
 
-// APIKey is an access key of the service API. The secret comes from one of three
-// places.
+// APIKey is an access key of the service API. One of Secret, SecretFile and SecretEnv is set.
 type APIKey struct {
 	ID           string   `config:"id"`
-	Secret       string   `config:"secret"`       // nobody but the owner may have access to the configuration file then
-	SecretFile   string   `config:"secretFile"`   // its text; nobody but the owner may have access
+	Secret       string   `config:"secret"`       // only the owner may have access to the configuration file then
+	SecretFile   string   `config:"secretFile"`   // file with the secret; only its owner may have access
 	SecretEnv    string   `config:"secretEnv"`    // name of an environment variable, not beginning with TROUPE_
-	SessionToken string   `config:"sessionToken"` // that callers must show, if set
+	SessionToken string   `config:"sessionToken"` // callers must send it, if set
 	Allow        []string `config:"allow"`        // operations, like gamelift:Describe*; empty: all
 	Rate         float64  `config:"rate"`         // 0: api.rate; -1: no limit
 	Burst        int      `config:"burst"`        // 0: api.burst
@@ -71,10 +71,10 @@ type APIKey struct {
 // WebSocket is the reliable channel without TLS.
 type WebSocket struct {
 	Addr              string `config:"addr"`              // host:port, port 0 for any
-	EmptyCloseIsLeave bool   `config:"emptyCloseIsLeave"` // a close frame without a code, as browsers send it, is a leave
-	// Proxies are addresses and networks of balancers: a connection from one must
-	// begin with a PROXY protocol v2 header, and its client answers for it. Also for
-	// wss.
+	EmptyCloseIsLeave bool   `config:"emptyCloseIsLeave"` // a close frame without a code, as browsers send it, counts as a leave
+	// Proxies are addresses and networks of load balancers, also for wss: a connection from
+	// one must begin with a PROXY protocol v2 header, and counts for the client that the
+	// header names.
 	Proxies []string `config:"proxies"`
 }
 
@@ -85,7 +85,7 @@ type Fast struct {
 	SameIP    bool   `config:"sameIP"`  // datagrams must come from the IP of the player's WebSocket (D-107)
 	PortsFrom int    `config:"portsFrom"`
 	PortsTo   int    `config:"portsTo"`
-	Sockets   int    `config:"sockets"` // further sockets at most, for equal peer ids behind one address
+	Sockets   int    `config:"sockets"` // most further sockets, for equal peer ids behind one address
 }
 
 // WSS is the reliable channel of the secured mode.
@@ -93,16 +93,16 @@ type WSS struct {
 	Addr string `config:"addr"` // host:port, port 0 for any; empty for none
 }
 
-// DTLS is the fast channel of the secured mode, beside WSS. Its limits hold for
-// KCP as well, each for itself.
+// DTLS is the fast channel of the secured mode, beside WSS. Its limits apply to KCP as
+// well, separately.
 type DTLS struct {
 	Addr            string  `config:"addr"`            // host:port, port 0 for any; set exactly where wss.addr is
-	HalfOpen        int     `config:"halfOpen"`        // handshakes at a time
-	HalfOpenPerIP   int     `config:"halfOpenPerIP"`   // the same per IP address; further ones wait unless one is silent
-	HellosPerSecond float64 `config:"hellosPerSecond"` // new handshakes
+	HalfOpen        int     `config:"halfOpen"`        // concurrent handshakes
+	HalfOpenPerIP   int     `config:"halfOpenPerIP"`   // concurrent handshakes per IP address; further ones wait unless one is silent
+	HellosPerSecond float64 `config:"hellosPerSecond"` // new handshakes per second
 	HellosPerIP     float64 `config:"hellosPerIPPerSecond"`
-	Associations    int     `config:"associations"` // established ones
-	SameIP          bool    `config:"sameIP"`       // handshakes only from the IP of a logged-in player's wss
+	Associations    int     `config:"associations"` // established associations
+	SameIP          bool    `config:"sameIP"`       // accept handshakes only from the IP of a logged-in player's wss
 }
 
 // KCP is Troupe's own transport: KCP inside DTLS.
@@ -110,40 +110,41 @@ type KCP struct {
 	Addr string `config:"addr"` // host:port, port 0 for any; empty for none
 }
 
-// TLS is where the certificate of the secured listeners comes from: a private CA,
-// kept in Dir, or files.
+// TLS says where the certificate of the secured listeners comes from: a private CA in Dir,
+// or files.
 type TLS struct {
 	Dir         string        `config:"dir"` // empty: troupe/tls in the user's configuration directory
 	CertFile    string        `config:"certFile"`
 	KeyFile     string        `config:"keyFile"`
 	CAFile      string        `config:"caFile"` // trust anchors that players get, with certFile
-	Hosts       string        `config:"hosts"`  // names and addresses of the leaf besides public.host, public.ip and loopback; comma between
+	Hosts       string        `config:"hosts"`  // names and addresses of the certificate besides public.host, public.ip and loopback, separated by commas
 	ReloadEvery time.Duration `config:"reloadEvery"`
 }
 
-// Public is what players are told to connect to.
+// Public is the address that players are told to connect to.
 type Public struct {
-	IP   string `config:"ip"`   // a literal; empty: the WebSocket's own, or the first of this machine
+	IP   string `config:"ip"`   // IP address; empty: the WebSocket listener's, or the first of this machine
 	Host string `config:"host"` // DNS name, empty for none; players of a fleet with certificates verify it
 }
 
-// Location is a place that this host stands for, as if it were there: one machine can
-// stand for many regions.
+// Location is a location that this host serves in the service API: one machine can serve
+// many regions.
 type Location struct {
 	Name            string  `config:"name"`            // letters, digits and hyphens
-	GameSessionsMax int     `config:"gameSessionsMax"` // at a time, of all fleets together; 0: no bound
-	Cost            float64 `config:"cost"`            // per hour, of fleets that have none; placements compare it
+	GameSessionsMax int     `config:"gameSessionsMax"` // concurrent game sessions of all fleets; 0: no bound
+	Cost            float64 `config:"cost"`            // per hour, for fleets without a cost; placements compare it
 }
 
-// Store is where what the service API has answered is kept.
+// Store is the database of all records that the service API has acknowledged.
 type Store struct {
 	// Path is the file; beside it are PATH-wal, PATH-shm and PATH.lock. It must be on a
-	// local disk. Made, with its folder, where it is not there.
+	// local disk. The file and its folder are created if they do not exist.
 	Path   string `config:"path"`
-	Memory bool   `config:"memory"` // without a path: nothing outlives the process
-	// SkipDamaged starts with what can be read of a file that is damaged as a whole, which is
-	// refused otherwise and kept as PATH.damaged.N, and moves damaged records, which are left
-	// out otherwise, to PATH.damaged.
+	Memory bool   `config:"memory"` // keep records in memory only, without a path
+	// SkipDamaged starts a host with a file that has damaged pages, with the records that
+	// can be read; the file is kept as PATH.damaged.N. Damaged records are moved to
+	// PATH.damaged. Without it, such a file is refused, and damaged records stay in the
+	// store, unused.
 	SkipDamaged bool `config:"skipDamaged"`
 }
 
@@ -153,55 +154,55 @@ type FleetLocation struct {
 	Cost float64 `config:"cost"` // per hour; 0: the fleet's
 }
 
-// Fleet is a fleet that is there from the start.
+// Fleet is a fleet that exists from the start.
 type Fleet struct {
 	ID               string          `config:"id"` // fleet-...
 	Name             string          `config:"name"`
 	Description      string          `config:"description"`
 	GameSessionsMax  int             `config:"gameSessionsMax"` // in each of its locations
-	Locations        []FleetLocation `config:"locations"`       // besides region, which is the home of all fleets
-	Cost             float64         `config:"cost"`            // per hour; 0: as the location says
+	Locations        []FleetLocation `config:"locations"`       // besides region, which is the home region of all fleets
+	Cost             float64         `config:"cost"`            // per hour; 0: the location's
 	LaunchParameters string          `config:"launchParameters"`
 	Certificates     string          `config:"certificates"`    // GENERATED: its game sessions announce the secure ports; DISABLED
 	ReconnectWindow  string          `config:"reconnectWindow"` // a duration; empty: reconnect.window
-	Script           string          `config:"script"`          // file, folder or .zip archive of its logic; empty: a relay
-	LaunchPath       string          `config:"launchPath"`      // the file of the script to start; empty: the one that script names, or its own choice
+	Script           string          `config:"script"`          // file, folder or .zip archive of the script; empty: game sessions only relay messages
+	LaunchPath       string          `config:"launchPath"`      // file of the script to start; empty: main of its package.json, or its only file
 	Engine           string          `config:"engine"`          // embedded, or node; empty: as the script's package.json says
-	Standby          int             `config:"standby"`         // idle processes kept ready; 0: as the engine needs, none or with node 1; -1: none
-	NodeVersion      string          `config:"nodeVersion"`     // 10.x or 24.x: how the script is treated; empty: 10.x
+	Standby          int             `config:"standby"`         // number of stand-by processes; 0: 1 with node, otherwise none; -1: none
+	NodeVersion      string          `config:"nodeVersion"`     // Node.js version to be compatible with: 10.x or 24.x; empty: 10.x
 }
 
-// Script bounds what the logic of one game session may do, and what scripts may
-// cost. Of the first four, 0 switches one off.
+// Script bounds the resources of scripts. Of the first four limits, 0 switches a limit off.
 type Script struct {
-	Callback           time.Duration `config:"callback"`           // one call into a script; its game session is ended over it
-	Tick               time.Duration `config:"tick"`               // a call over it is counted, and now and then warned of
-	TimersMax          int           `config:"timersMax"`          // that wait
-	MemoryMax          int           `config:"memoryMax"`          // bytes that a game session's script may hold
-	KeepRunningOnError bool          `config:"keepRunningOnError"` // errors outside of callbacks are logged only
+	Callback           time.Duration `config:"callback"`           // longest call into a script; a longer one ends its game session
+	Tick               time.Duration `config:"tick"`               // longer calls are counted, and a sample is logged as warnings
+	TimersMax          int           `config:"timersMax"`          // pending timers
+	MemoryMax          int           `config:"memoryMax"`          // bytes of memory of one game session's script
+	KeepRunningOnError bool          `config:"keepRunningOnError"` // errors outside of callbacks are only logged
 	UnpackedMax        int           `config:"unpackedMax"`        // bytes of all files of a script
-	ProcessesMax       int           `config:"processesMax"`       // of a fleet that the service API makes, in each process group
-	ProcessGroupsMax   int           `config:"processGroupsMax"`   // of a fleet in one location: what the service API calls instances
-	EndEarlier         bool          `config:"endEarlier"`         // game sessions of earlier versions take no new players, and end when they have none
+	ProcessesMax       int           `config:"processesMax"`       // processes per process group, of a fleet that was created by the service API
+	ProcessGroupsMax   int           `config:"processGroupsMax"`   // process groups of a fleet in one location; the service API calls them instances
+	EndEarlier         bool          `config:"endEarlier"`         // game sessions of earlier versions accept no new players, and end when they have none
 	Node               Node          `config:"node"`
 }
 
-// Node is how scripts run in Node.js.
+// Node configures scripts in Node.js.
 type Node struct {
 	Binary       string        `config:"binary"`       // empty: node on the PATH
-	Dir          string        `config:"dir"`          // where scripts are unpacked; empty: the folder for temporary files
-	CPU          time.Duration `config:"cpu"`          // a game session may take in 10 s; 0: 15 s; negative: any
-	ProcessesMax int           `config:"processesMax"` // of a game session; 0: 16; negative: any
+	Dir          string        `config:"dir"`          // folder where scripts are unpacked; empty: the folder for temporary files
+	CPU          time.Duration `config:"cpu"`          // CPU time that a game session may use in 10 s; 0: 15 s; negative: no limit
+	ProcessesMax int           `config:"processesMax"` // processes of a game session; 0: 16; negative: no limit
 	UID          int           `config:"uid"`          // user that scripts run as; 0: the host's own
 	GID          int           `config:"gid"`
-	// AllowUploaded lets scripts of the service API run in Node.js as the host's own user, who
-	// they can then do everything as; otherwise these run in the embedded engine, unless UID
-	// is another user. Scripts of the configuration are the operator's.
+	// AllowUploaded runs scripts that were uploaded through the service API in Node.js even as
+	// the host's own user, with all its permissions. Without it, they run in Node.js only if
+	// UID is another user, and otherwise in the embedded engine. Scripts of the configuration
+	// come from the operator and may always use Node.js.
 	AllowUploaded bool `config:"allowUploaded"`
 }
 
-// Alias is an alias that is there from the start: Fleet for SIMPLE routing,
-// Message for TERMINAL.
+// Alias is an alias that exists from the start: with Fleet for SIMPLE routing, with Message
+// for TERMINAL.
 type Alias struct {
 	ID      string `config:"id"` // alias-...
 	Name    string `config:"name"`
@@ -209,21 +210,21 @@ type Alias struct {
 	Message string `config:"message"`
 }
 
-// Reconnect is what happens to a player whose connection is lost.
+// Reconnect configures what happens to a player whose connection is lost.
 type Reconnect struct {
-	Window         time.Duration `config:"window"`         // 0 to 600 s; 0 is the original's behaviour
+	Window         time.Duration `config:"window"`         // how long the player may reconnect, 0 to 600 s; 0 behaves like GameLift
 	Takeover       string        `config:"takeover"`       // now, or refuse: a connection that gives a sign of life within 2 s stays
-	Rejoin         bool          `config:"rejoin"`         // who has left may come again, as a new player with the same peer id
-	Overflow       string        `config:"overflow"`       // of a player's queue: gap, which is told, or end of the player session
-	StockAmbiguous string        `config:"stockAmbiguous"` // what a stock client may have received: resend, or skip
-	Acknowledge    bool          `config:"acknowledge"`    // keep what was sent until it is confirmed
-	QueueBytesAll  int           `config:"queueBytesAll"`  // for all players together; 0: a quarter of the memory
+	Rejoin         bool          `config:"rejoin"`         // a player that has left may log in again, as a new player with the same peer id
+	Overflow       string        `config:"overflow"`       // when a player's outbox is full: gap (drop messages and tell the player), or end (the player session)
+	StockAmbiguous string        `config:"stockAmbiguous"` // messages that a stock client may have received: resend, or skip
+	Acknowledge    bool          `config:"acknowledge"`    // keep sent messages until they are confirmed
+	QueueBytesAll  int           `config:"queueBytesAll"`  // bytes of all outboxes together; 0: a quarter of the memory
 }
 
 // Session are the settings of all game sessions.
 type Session struct {
-	EmptyTimeout        time.Duration `config:"emptyTimeout"` // without players; 0: when the last leaves; negative: never
-	PingInterval        time.Duration `config:"pingInterval"` // default of scripts that do not say
+	EmptyTimeout        time.Duration `config:"emptyTimeout"` // time without players until it ends; 0: when the last leaves; negative: never
+	PingInterval        time.Duration `config:"pingInterval"` // for scripts that do not set one
 	PlayerQueueBytes    int           `config:"playerQueueBytes"`
 	PlayerQueueMessages int           `config:"playerQueueMessages"`
 	MailboxBytes        int           `config:"mailboxBytes"`
@@ -231,24 +232,24 @@ type Session struct {
 	AnnouncePlayers     bool          `config:"announcePlayers"`         // PLAYER_CONNECT and PLAYER_DISCONNECT to the others (D-112)
 	AnnounceAllPlayers  bool          `config:"announceAllPlayersGroup"` // membership updates of group -1 (D-111)
 	LegacyLoginPacket   bool          `config:"legacyLoginPacket"`       // an empty packet with op code 0 after the login (D-112)
-	EndedMax            int           `config:"endedMax"`                // ended game sessions remembered; fewer if they hold more than 512 MiB
-	EndedKeep           time.Duration `config:"endedKeep"`               // for at most so long
+	EndedMax            int           `config:"endedMax"`                // records of ended game sessions that are kept; fewer if they take more than 512 MiB
+	EndedKeep           time.Duration `config:"endedKeep"`               // how long these are kept
 }
 
-// Limits bound what peers may cost; 0 switches one off.
+// Limits bound the resources of peers; 0 switches a limit off.
 type Limits struct {
 	LoginTimeout                      time.Duration `config:"loginTimeout"`
-	Unauthenticated                   int           `config:"unauthenticated"`           // connections without a login; over it the oldest silent one gives way
-	UnauthenticatedPerIP              int           `config:"unauthenticatedPerIP"`      // the same per address, and one more for each of its logins; over it connections wait
-	ConnectionsPerIPPerSecond         float64       `config:"connectionsPerIPPerSecond"` // that do not log in; over it connections wait
+	Unauthenticated                   int           `config:"unauthenticated"`           // connections without a login; above it the oldest silent one is closed
+	UnauthenticatedPerIP              int           `config:"unauthenticatedPerIP"`      // the same per address, plus one for each of its logins; above it connections wait
+	ConnectionsPerIPPerSecond         float64       `config:"connectionsPerIPPerSecond"` // connections that do not log in; above it connections wait
 	ConnectionsPerIPBurst             int           `config:"connectionsPerIPBurst"`
-	ConnectionsHeld                   int           `config:"connectionsHeld"`                  // that wait, each for loginTimeout at most; more are reset. 0: none waits
+	ConnectionsHeld                   int           `config:"connectionsHeld"`                  // waiting connections, each for loginTimeout at most; more are reset. 0: none waits
 	ConnectionsHeldPerIP              int           `config:"connectionsHeldPerIP"`             // the same per address; 0: as many as connectionsHeld
-	LoginFailuresPerIPPerMinute       int           `config:"loginFailuresPerIPPerMinute"`      // with ids that nobody has; over it an address gets its refusals later
-	LoginsPerPlayerSessionPerMinute   int           `config:"loginsPerPlayerSessionPerMinute"`  // without a reconnect token; over it each waits, for a second at most
-	ResumesPerPlayerSessionPerMinute  int           `config:"resumesPerPlayerSessionPerMinute"` // with one
-	LoginsPerSecond                   float64       `config:"loginsPerSecond"`                  // altogether; those who come back go first
-	LoginsWaiting                     int           `config:"loginsWaiting"`                    // for their turn, without those who hold a seat; more are told to come later
+	LoginFailuresPerIPPerMinute       int           `config:"loginFailuresPerIPPerMinute"`      // logins with unknown ids; above it an address gets its refusals later
+	LoginsPerPlayerSessionPerMinute   int           `config:"loginsPerPlayerSessionPerMinute"`  // logins without a reconnect token; above it each waits, for a second at most
+	ResumesPerPlayerSessionPerMinute  int           `config:"resumesPerPlayerSessionPerMinute"` // the same with a reconnect token
+	LoginsPerSecond                   float64       `config:"loginsPerSecond"`                  // all logins; reconnecting players go first
+	LoginsWaiting                     int           `config:"loginsWaiting"`                    // logins that wait for loginsPerSecond; further ones of new players are told to retry later
 	MalformedPackets                  int           `config:"malformedPackets"`
 	PlayerMessagesPerSecond           float64       `config:"playerMessagesPerSecond"`
 	PlayerMessagesBurst               float64       `config:"playerMessagesBurst"`
@@ -257,43 +258,43 @@ type Limits struct {
 	GroupOperationsPerSecond          float64       `config:"groupOperationsPerSecond"`
 	GroupsPerPlayer                   int           `config:"groupsPerPlayer"`
 	GroupsPerGameSession              int           `config:"groupsPerGameSession"`
-	GameSessionBytesPerSecond         int           `config:"gameSessionBytesPerSecond"` // reliable ones of its players to groups and to the game, together; over it who sends most waits
+	GameSessionBytesPerSecond         int           `config:"gameSessionBytesPerSecond"` // reliable bytes of all its players to groups and to the game; above it the players that send most wait
 	DeliveriesPerGameSessionPerSecond int           `config:"deliveriesPerGameSessionPerSecond"`
-	ScriptDeliveriesPerSecond         int           `config:"scriptDeliveriesPerSecond"` // of a game session's own messages
-	MessageBytes                      int           `config:"messageBytes"`              // inbound WebSocket message; not to be switched off
+	ScriptDeliveriesPerSecond         int           `config:"scriptDeliveriesPerSecond"` // deliveries of a game session's own messages
+	MessageBytes                      int           `config:"messageBytes"`              // largest inbound WebSocket message; cannot be switched off
 }
 
-// Flush says when output is written (D-18).
+// Flush configures when output is written (D-18).
 type Flush struct {
 	Interval string `config:"interval"` // adaptive, or a duration; 0s writes after every batch
 }
 
-// Drain is how the host stops.
+// Drain configures how the host stops.
 type Drain struct {
-	Grace time.Duration `config:"grace"` // how long game sessions with players may go on
+	Grace time.Duration `config:"grace"` // how long game sessions with players may continue
 }
 
 // Log is the host's log.
 type Log struct {
 	Level  string `config:"level"`  // debug, info, warn, error
 	Format string `config:"format"` // json or pretty
-	// GameSessions is where the logs of game sessions are kept.
+	// GameSessions configures the logs of game sessions.
 	GameSessions GameSessionLogs `config:"gameSessions"`
 }
 
 // GameSessionLogs are the logs that scripts write, as files of one folder.
 type GameSessionLogs struct {
-	Dir        string        `config:"dir"`        // empty: troupe/game-session-logs in the user's state folder, or in that for temporary files
-	MaxBytes   int           `config:"maxBytes"`   // of one file; the next one begins then
-	Files      int           `config:"files"`      // of one game session; older ones are removed
-	TotalBytes int           `config:"totalBytes"` // of all; the logs of game sessions that ended first go first
-	Keep       time.Duration `config:"keep"`       // after the end of the game session
-	Show       bool          `config:"show"`       // in the host's log, too: for development
+	Dir        string        `config:"dir"`        // empty: troupe/game-session-logs in the user's state folder, or in the folder for temporary files
+	MaxBytes   int           `config:"maxBytes"`   // of one file; then the next file begins
+	Files      int           `config:"files"`      // files of one game session; older ones are removed
+	TotalBytes int           `config:"totalBytes"` // of all logs; above it the logs of the game sessions that ended first are removed
+	Keep       time.Duration `config:"keep"`       // how long a log is kept after the end of its game session
+	Show       bool          `config:"show"`       // copy the lines to the host's log, for development
 }
 
-// Defaults returns the configuration of a host on loopback with the default
-// ports, one fleet, one alias of that fleet and one queue of that alias: who replaces
-// Fleets replaces Aliases and Queues, too.
+// Defaults returns the configuration of a host on loopback with the default ports, one
+// fleet, one alias of that fleet and one queue of that alias. If you replace Fleets, replace
+// Aliases and Queues, too.
 func Defaults() Config {
 	return Config{
 		API:       API{Addr: "127.0.0.1:8080", Keys: []APIKey{}, Proxies: []string{}, Skew: awswire.DefaultSkew, Rate: 50, Burst: 100},

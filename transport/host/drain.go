@@ -17,12 +17,12 @@ const (
 	endTimeout = 10 * time.Second
 	// closeTimeout is how long listeners may take to close.
 	closeTimeout = 5 * time.Second
-	// progressEvery is how often a drain says in the log what it waits for.
+	// progressEvery is how often a drain logs its progress.
 	progressEvery = 10 * time.Second
 )
 
-// drains is what a Host knows of its drains. Several may be under way: an operator's
-// and that of a signal. They end together.
+// drains is the state of a Host's drains. Several may run at the same time: an operator's and
+// that of a signal. They end together.
 type drains struct {
 	forced atomic.Bool // the host must end: no drain can be cancelled
 	once   sync.Once   // closes Host.drained
@@ -108,15 +108,15 @@ func (h *Host) drain(ctx context.Context, grace time.Duration) error {
 	return h.beginDrain(grace).run(ctx)
 }
 
-// drain is one drain under way.
+// drain is a running drain.
 type drain struct {
 	h     *Host
 	grace time.Duration
-	over  chan error // when all game sessions are gone, or another answer of the system's
-	tells bool       // it writes the progress into the log
+	over  chan error // the end of all game sessions, or an error
+	tells bool       // it logs the progress
 }
 
-// beginDrain has a drain begin. Run waits for its end and must be called.
+// beginDrain starts a drain. The caller must call run, which waits for its end.
 func (h *Host) beginDrain(grace time.Duration) *drain {
 	d := &drain{h: h, grace: grace, over: make(chan error, 1)}
 	all := &h.drains
@@ -148,7 +148,7 @@ func (d *drain) run(ctx context.Context) error {
 	return nil
 }
 
-// wait waits until all game sessions have ended, or must have.
+// wait waits until all game sessions have ended, or until the drain stops waiting for them.
 func (d *drain) wait(ctx context.Context) error {
 	d.progress("draining")
 	skipped := ctx.Done()
@@ -181,8 +181,8 @@ func (d *drain) wait(ctx context.Context) error {
 	}
 }
 
-// closeDoors takes no new connections: the grace is over. From here on the drain cannot
-// be cancelled. If it has been, or is over, it says so instead.
+// stopAccepting closes the listeners, because the grace is over. From here on the drain
+// cannot be cancelled. If it has been cancelled already, or is over, it returns that instead.
 func (d *drain) stopAccepting() (err error, over bool) {
 	all := &d.h.drains
 	all.mu.Lock()
@@ -202,7 +202,7 @@ func (d *drain) stopAccepting() (err error, over bool) {
 	return nil, false
 }
 
-// progress writes into the log what the drain waits for.
+// progress logs the game sessions and players that the drain waits for.
 func (d *drain) progress(what string) {
 	if !d.tells {
 		return

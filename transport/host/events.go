@@ -18,13 +18,14 @@ import (
 	"troupe/transport/events"
 )
 
-// Events says who is told what happens (service-api.md 5).
+// Events configures the destinations of events (service-api.md 5).
 type Events struct {
 	Sinks []EventSink `config:"sinks"`
 	SSE   EventStream `config:"sse"`
 }
 
-// EventSink takes events as they happen. The secret comes from one of three places.
+// EventSink is a destination of events. At most one of its three settings for the secret is
+// set.
 type EventSink struct {
 	Name       string   `config:"name"`
 	Type       string   `config:"type"` // webhook-sns, webhook-raw, file
@@ -33,20 +34,20 @@ type EventSink struct {
 	SecretFile string   `config:"secretFile"`
 	SecretEnv  string   `config:"secretEnv"`
 	Path       string   `config:"path"`     // of a file
-	MaxBytes   int      `config:"maxBytes"` // of a file; the next one begins then; 0: 64 MiB
-	Files      int      `config:"files"`    // that are kept; 0: 4
-	Targets    []string `config:"targets"`  // NotificationTargets that lead here; * and ? stand for others
+	MaxBytes   int      `config:"maxBytes"` // of a file; then the next file begins; 0: 64 MiB
+	Files      int      `config:"files"`    // files that are kept; 0: 4
+	Targets    []string `config:"targets"`  // NotificationTargets of this sink; * and ? are wildcards
 	Kinds      []string `config:"kinds"`    // placement, gamesession, playersession; empty: placement
-	All        bool     `config:"all"`      // placements of all queues, whatever their target
+	All        bool     `config:"all"`      // placements of all queues, whatever their NotificationTarget
 }
 
 // EventStream is GET /events: for those with the secret as their bearer token or an access
 // key that may call every operation, and for this machine where there is neither.
 type EventStream struct {
 	Off        bool   `config:"off"`
-	Own        bool   `config:"own"`     // events of game sessions and player sessions, too
-	Buffer     int    `config:"buffer"`  // events kept for those who come again; 0: 1024
-	Readers    int    `config:"readers"` // at a time; 0: 64
+	Own        bool   `config:"own"`     // send events of game sessions and player sessions, too
+	Buffer     int    `config:"buffer"`  // events kept for readers that reconnect; 0: 1024
+	Readers    int    `config:"readers"` // concurrent readers; 0: 64
 	Secret     string `config:"secret"`
 	SecretFile string `config:"secretFile"`
 	SecretEnv  string `config:"secretEnv"`
@@ -102,7 +103,7 @@ func (c *Config) eventOptions() (events.Options, error) {
 	return o, nil
 }
 
-// startEvents reads what the last run did not deliver, and begins with that.
+// startEvents starts the deliveries, with the events that the last run did not deliver first.
 func (h *Host) startEvents(c *Config, log zerolog.Logger, count *counters.Set) error {
 	o, err := c.eventOptions()
 	if err != nil {
@@ -116,8 +117,8 @@ func (h *Host) startEvents(c *Config, log zerolog.Logger, count *counters.Set) e
 	return nil
 }
 
-// eventsCloseWait is how long deliveries have at the end. What is cut off is delivered
-// after the next start.
+// eventsCloseWait is how long deliveries may take when the host stops. Events that are not
+// delivered by then are delivered after the next start.
 const eventsCloseWait = 2 * time.Second
 
 func (h *Host) stopEvents() {
@@ -129,18 +130,17 @@ func (h *Host) stopEvents() {
 	h.events.Close(ctx)
 }
 
-// outbox is the store as the dispatcher of events wants it.
+// outbox implements events.Outbox with the store.
 type outbox struct {
 	store store.Store
 	log   zerolog.Logger
 	count *counters.Set
 
 	mu   sync.Mutex
-	said map[string]bool // guarded by mu: the ids of events that are left out
+	said map[string]bool // guarded by mu: ids of damaged events that were reported
 }
 
-// Load implements events.Outbox. Events that are not what was written, or make no sense,
-// never leave, and stay in the store.
+// Load implements events.Outbox. Damaged events are not delivered, and stay in the store.
 func (o *outbox) Load(f func(id string, value []byte) error) error {
 	var senseless []store.Damage
 	damaged, err := o.store.Load(store.Event, func(id string, value []byte) error {
@@ -154,7 +154,7 @@ func (o *outbox) Load(f func(id string, value []byte) error) error {
 	return err
 }
 
-// report counts and logs events that are left out, each once.
+// report counts and logs damaged events, each once.
 func (o *outbox) report(damaged []store.Damage) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -177,7 +177,7 @@ func (o *outbox) Commit(changes []events.Change, done func(error)) {
 	o.store.Commit(all, done)
 }
 
-// eventReaders guards the stream of events.
+// eventReaders returns the guarded handler of the event stream.
 func (h *Host) eventReaders(c *Config, auth awswire.Authenticator) (http.Handler, error) {
 	token, err := secretOf(c.Events.SSE.Secret, c.Events.SSE.SecretFile)
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"troupe/messages"
 )
 
-// The resources that are there from the start, as the registry has them.
+// Resources of the configuration, in the form of the registry.
 
 func (c *Config) locationRecords(now time.Time) []messages.Location {
 	var all []messages.Location
@@ -50,7 +50,7 @@ func (c *Config) aliasRecords(now time.Time) []*messages.Alias {
 	return all
 }
 
-// locations checks the locations and where fleets are.
+// locations checks the locations, and those of fleets.
 func (v *checks) locations(c *Config) {
 	known := map[string]bool{c.Region: true}
 	seen := map[string]bool{}
@@ -76,10 +76,10 @@ func (v *checks) locations(c *Config) {
 	}
 }
 
-// window is the fleet's own reconnect window, nil for the host's.
+// window returns the fleet's own reconnect window, nil for the host's.
 func (f *Fleet) window() *time.Duration {
 	d, err := time.ParseDuration(f.ReconnectWindow)
-	if err != nil { // empty: Validate refuses what is wrong
+	if err != nil { // empty: Validate refuses invalid texts
 		return nil
 	}
 	return &d

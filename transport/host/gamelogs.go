@@ -56,8 +56,8 @@ func (b both) Close() {
 	}
 }
 
-// defaultLogDir is a folder of the user's for what programs keep between runs; one
-// for temporary files if there is none to write to.
+// defaultLogDir returns a folder in the user's state folder, or in the folder for temporary
+// files if the former is not writable.
 func defaultLogDir() string {
 	const name = "game-session-logs"
 	state := os.Getenv("XDG_STATE_HOME")
@@ -76,8 +76,8 @@ func defaultLogDir() string {
 	return tempDir("troupe-" + name)
 }
 
-// tempDir returns a folder for temporary files that is this user's alone; others can
-// make one of that name before.
+// tempDir returns a folder for temporary files that only this user can access. It does not
+// trust a folder of that name that another user has created before.
 func tempDir(name string) string {
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("%s-%d", name, os.Getuid()))
 	if os.Mkdir(dir, 0o700) == nil {

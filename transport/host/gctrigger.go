@@ -6,39 +6,39 @@ import (
 	"time"
 )
 
-// A host allocates while players come and go and game sessions start, and next to
-// nothing while they play. After a storm the garbage would stay until as much again
-// is allocated, which may be never. So when allocation has calmed down, and much has
-// been allocated, the host collects what is garbage of it and gives the memory back:
-// 12.9 KiB per idle connection became 11 (make bench-idle). What the runtime calls
-// live is no measure of what is not garbage: it holds all that was allocated during
-// the last collection, which in a storm is much (make bench-script).
+// A host allocates memory while players log in and game sessions start, and almost none
+// while they play. After many logins, the garbage would stay until as much again is
+// allocated, which may be never. So when much has been allocated and allocation has become
+// slow, the host runs the garbage collector and returns memory to the system: 12.9 KiB per
+// idle connection became 11 (make bench-idle). The runtime's live heap does not show how
+// much is garbage: it includes all allocations during the last collection, which are many
+// during a storm of logins (make bench-script).
 const (
 	gcCheckEvery = 2 * time.Second
-	// gcCalmChecks is how many looks in a row must be calm: fewer than
-	// gcCalmBytes allocated between two of them.
+	// gcCalmChecks is how many samples in a row must be calm: fewer than gcCalmBytes
+	// allocated between two of them.
 	gcCalmChecks = 2
 	gcCalmBytes  = 4 << 20
-	// gcGarbage is what must have been allocated since the last collection of this
-	// kind: in bytes, and as a part of what lives.
+	// gcGarbageMin and the next are how much must have been allocated since the last such
+	// collection: in bytes, and as a part of the live heap.
 	gcGarbageMin  = 8 << 20
 	gcGarbagePart = 0.2
 )
 
-// heapLook is what one look at the heap saw, in bytes.
+// heapLook is a sample of the heap, in bytes.
 type heapLook struct {
 	allocated uint64 // since the start
-	live      uint64 // at the last collection of whatever kind, at most
+	live      uint64 // upper bound of the live heap, at the last collection of any kind
 }
 
 // gcTrigger decides when to collect. It keeps no reference to the heap.
 type gcTrigger struct {
 	last      heapLook
 	calm      int
-	collected uint64 // what had been allocated when it was last due
+	collected uint64 // bytes allocated when it was last due
 }
 
-// due takes a look and reports whether the time has come.
+// due takes a sample and reports whether to collect.
 func (s *gcTrigger) due(now heapLook) bool {
 	calm := now.allocated-s.last.allocated < gcCalmBytes
 	s.last = now

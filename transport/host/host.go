@@ -23,7 +23,7 @@ import (
 	"troupe/transport/ops"
 )
 
-// Options are what a Host needs besides its Config.
+// Options configure a Host besides its Config.
 type Options struct {
 	Config Config
 	Log    zerolog.Logger
@@ -31,7 +31,7 @@ type Options struct {
 	NewHandler func(f *messages.Fleet) script.Handler
 	// Version is shown in metrics.
 	Version string
-	// OnFailure is called when the host cannot go on: end the process with an
+	// OnFailure is called when the host cannot continue; the process should end with an
 	// error. Nil does nothing.
 	OnFailure func(reason string)
 }
@@ -48,8 +48,8 @@ type Host struct {
 	logs           *sessionlog.Store
 	store          store.Store
 	events         *events.Dispatcher
-	own            bool // somebody wants events of game sessions and player sessions
-	showLogs       bool // of game sessions in the host's, too
+	own            bool // an event destination wants events of game sessions and player sessions
+	showLogs       bool // copy the logs of game sessions to the host's log
 	fleets         []Fleet
 	bundles        bundle.Limits
 	programs       *programs
@@ -60,13 +60,13 @@ type Host struct {
 	stopOnce       sync.Once
 	stopCollecting chan struct{} // closed to end collectWhenCalm
 	watching       context.CancelFunc
-	started        chan struct{} // closed once all of it is there
+	started        chan struct{} // closed once everything is started
 	stopped        chan struct{}
 	drained        chan struct{} // closed when an operator's drain is over
 }
 
-// Start checks the configuration, binds all listeners and serves. On an error
-// nothing is left behind.
+// Start checks the configuration, binds all listeners and serves. On an error it releases
+// everything.
 func Start(o Options) (h *Host, err error) {
 	c := &o.Config
 	if err := c.Validate(); err != nil {
@@ -131,7 +131,7 @@ func Start(o Options) (h *Host, err error) {
 	return h, nil
 }
 
-// served handles the end of a listener: a host that lost one is of no use.
+// served handles the end of a listener: a host without one of its listeners fails.
 func (h *Host) served(what string, err error, fail func(string)) {
 	if err == nil || errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) {
 		return
@@ -143,10 +143,10 @@ func (h *Host) served(what string, err error, fail func(string)) {
 	}
 }
 
-// Addrs tells where the listeners are.
+// Addrs returns the addresses of the listeners.
 func (h *Host) Addrs() Announcement { return h.addrs }
 
-// Counters returns what the host counts.
+// Counters returns the host's metrics.
 func (h *Host) Counters() *counters.Set { return h.count }
 
 // System returns the tree of actors.
@@ -164,12 +164,12 @@ func (h *Host) stop(reason messages.CloseReason) {
 			h.system.Close()
 		}
 		h.stopEvents()
-		if h.store != nil { // what the actors have committed is still answered
+		if h.store != nil { // closed after the actors, so that their commits are answered
 			if err := h.store.Close(); err != nil {
 				h.log.Error().Err(err).Msg("the store did not close well")
 			}
 		}
-		if h.logs != nil { // its readers end with it, before the pages that they are on
+		if h.logs != nil { // closed before the pages, which would wait for its readers
 			h.logs.Close()
 		}
 		if h.http != nil {

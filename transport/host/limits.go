@@ -15,8 +15,8 @@ func (c *Config) gatewayLimits() gateway.Limits {
 	}
 }
 
-// loginsWaiting bounds what waits to what gets its turn well within the time that
-// a connection has for its login.
+// loginsWaiting bounds the waiting logins so that each gets its turn well within the login
+// timeout.
 func (l *Limits) loginsWaiting() int {
 	if l.LoginsPerSecond <= 0 || l.LoginTimeout <= 0 {
 		return l.LoginsWaiting

@@ -20,8 +20,7 @@ import (
 	"troupe/transport/websocket"
 )
 
-// listeners are all sockets for players. Those of the secured mode are nil where
-// they are off.
+// listeners are all sockets for players. Those of the secured mode are nil if it is off.
 type listeners struct {
 	certs     *tlsconf.Store
 	anchors   string // file with the trust anchors
@@ -37,7 +36,7 @@ type listeners struct {
 
 func (l *listeners) nextID() uint64 { return l.lastID.Add(1) }
 
-// bind opens the sockets, except for KCP's, which takes players at once.
+// bind opens all sockets but KCP's, which would accept players at once.
 func (l *listeners) bind(c *Config, count *counters.Set, log zerolog.Logger) error {
 	l.admission = transport.NewAdmission(transport.AdmissionLimits{
 		PendingMax: c.Limits.Unauthenticated, PendingPerIPMax: c.Limits.UnauthenticatedPerIP,
@@ -81,7 +80,7 @@ func (l *listeners) bind(c *Config, count *counters.Set, log zerolog.Logger) err
 	return nil
 }
 
-// open takes players on KCP.
+// open opens the KCP socket.
 func (l *listeners) open(c *Config, gw *gateway.Gateway, count *counters.Set, log zerolog.Logger) (err error) {
 	if c.KCP.Addr == "" {
 		return nil
@@ -97,7 +96,7 @@ func (l *listeners) open(c *Config, gw *gateway.Gateway, count *counters.Set, lo
 	return nil
 }
 
-// len is the number of open connections.
+// len returns the number of open connections.
 func (l *listeners) len() (n int) {
 	for _, ws := range l.webSockets() {
 		n += ws.Len()
@@ -117,7 +116,7 @@ func (l *listeners) webSockets() (all []*websocket.Listener) {
 	return all
 }
 
-// closeDoors takes no new connections.
+// stopAccepting stops accepting connections.
 func (l *listeners) stopAccepting(ctx context.Context) error {
 	var errs []error
 	for _, ws := range l.webSockets() {
@@ -136,14 +135,14 @@ func (l *listeners) closeAll(ctx context.Context, reason messages.CloseReason) {
 	}
 	if l.kcp != nil {
 		l.kcp.CloseAll(reason)
-		_ = l.kcp.Wait(ctx) // what is left is cut with its socket
+		_ = l.kcp.Wait(ctx) // the remaining connections are cut when the socket closes
 	}
 	for _, ws := range l.webSockets() {
 		_ = ws.Wait(ctx)
 	}
 }
 
-// closeSockets ends what has no connections: the UDP sockets.
+// closeSockets closes the UDP sockets.
 func (l *listeners) closeSockets() {
 	if l.fast != nil {
 		l.fast.Close()
@@ -156,7 +155,7 @@ func (l *listeners) closeSockets() {
 	}
 }
 
-// announcement tells where everything listens.
+// announcement returns the addresses of all listeners.
 func (l *listeners) announcement(c *Config) (a Announcement) {
 	a.WS = l.ws.Addr().String()
 	if c.Fast.Enabled {
@@ -173,7 +172,8 @@ func (l *listeners) announcement(c *Config) (a Announcement) {
 	return a
 }
 
-// Announcement tells where the listeners are, host:port each; absent where off.
+// Announcement has the addresses of the listeners, each host:port; empty for a listener that
+// is off.
 type Announcement struct {
 	API string `json:"api,omitempty"`
 	// APIURL is the base address of the service API, with its scheme.

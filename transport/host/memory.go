@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// queueBytesFallback is for a machine that does not say what memory it has.
+// queueBytesFallback is used if the size of the machine's memory is unknown.
 const queueBytesFallback = 1 << 30
 
-// queueBytesAll bounds what is kept for all players together: a quarter of what the
+// queueBytesAll returns the bound on all outboxes together: a quarter of the memory that the
 // host may use (reliability.md 2.4).
 func (c *Config) queueBytesAll() int64 {
 	if n := int64(c.Reconnect.QueueBytesAll); n > 0 {
@@ -41,7 +41,7 @@ func MemoryMax() int64 {
 	return total
 }
 
-// numberIn reads a file with one number, 0 if it is not there or says otherwise.
+// numberIn reads a file with one number; 0 if there is no such file or number.
 func numberIn(file string) int64 {
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -16,13 +16,14 @@ const (
 	thisMachine   = "this page is for callers on this machine that ask for it by localhost or a loopback address and not through a proxy, and with an access key that may call every operation"
 )
 
-// guard keeps the pages that show what players and scripts say: /debug/ and /events.
+// guard controls access to the pages that show data of players and scripts: /debug/ and
+// /events.
 type guard struct {
 	auth awswire.Authenticator
 	keys bool // there are access keys
-	// local: requests from this machine need nothing. With keys it is off unless the
-	// operator asks for it: a proxy on this machine need not say that it is one, and then
-	// lends its address to everybody.
+	// local: requests from this machine need no key. If there are keys, it is off unless the
+	// operator switches it on: requests that a proxy on this machine forwards come from
+	// loopback, too, and a proxy need not say that it is one.
 	local bool
 }
 
@@ -30,7 +31,7 @@ func (c *Config) guard(auth awswire.Authenticator) guard {
 	return guard{auth: auth, keys: c.API.signed(), local: !c.API.signed() || c.API.TrustLoopback}
 }
 
-// debugPages guards those below /debug/.
+// debugPages guards the pages below /debug/.
 func (g guard) debugPages(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/debug/") && !g.trusts(r) && !g.isOperator(r) {
@@ -41,8 +42,8 @@ func (g guard) debugPages(next http.Handler) http.Handler {
 	})
 }
 
-// events guards the stream of events, which has a token of its own. A token is asked of
-// this machine as well, but not with api.trustLoopback.
+// events guards the event stream, which has a token of its own. Requests from this machine
+// need the token, too, except with api.trustLoopback.
 func (g guard) events(token string, trustLoopback bool, next http.Handler) http.Handler {
 	want := sha256.Sum256([]byte(token))
 	if token != "" && !trustLoopback {
@@ -78,16 +79,16 @@ func (g guard) isOperator(r *http.Request) bool {
 	return err == nil && caller.Operator()
 }
 
-// trusts reports whether a request is one of this machine's own: from a loopback address,
-// for a name that only this machine has, and not passed on. A web page whose name was
-// turned to 127.0.0.1 asks for its own name.
+// trusts reports whether a request comes from this machine: from a loopback address, for a
+// loopback name, and not forwarded. The name excludes DNS rebinding: a web page whose name
+// resolves to 127.0.0.1 sends its own name.
 func (g guard) trusts(r *http.Request) bool {
 	from, err := netip.ParseAddrPort(r.RemoteAddr)
 	return g.local && err == nil && from.Addr().Unmap().IsLoopback() && isLoopbackName(r.Host) && !isForwarded(r.Header)
 }
 
-// isLoopbackName takes the Host of a request: localhost or an address of loopback, with or
-// without a port.
+// isLoopbackName reports whether the Host of a request is localhost or an address of
+// loopback, with or without a port.
 func isLoopbackName(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
@@ -98,7 +99,7 @@ func isLoopbackName(host string) bool {
 	return strings.EqualFold(host, "localhost") || err == nil && ip.Unmap().IsLoopback()
 }
 
-// isForwarded reports whether a request says that a proxy has passed it on.
+// isForwarded reports whether a request has a header of a proxy.
 func isForwarded(h http.Header) bool {
 	for name := range h {
 		switch name {

@@ -99,7 +99,7 @@ func repeats(list []string) bool {
 	return false
 }
 
-// placements are the options of queues and placements.
+// placements returns the options of queues and placements.
 func (c *Config) placements(now time.Time) placement.Options {
 	o := placement.Options{Region: c.Region, Account: c.Account}
 	for _, q := range c.Queues {
@@ -129,7 +129,7 @@ func (c *Config) placements(now time.Time) placement.Options {
 	return o
 }
 
-// defaultQueue is the queue of the embedded fleet.
+// defaultQueue returns the queue of the default fleet.
 func defaultQueue() Queue {
 	return Queue{
 		Name: "queue-dev", Timeout: 600 * time.Second, Destinations: []string{"alias-dev"},

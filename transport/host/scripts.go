@@ -34,15 +34,15 @@ func newPrograms(s *Script) *programs {
 		node: node.Options{
 			Binary: s.Node.Binary, Dir: s.Node.Dir, CPU: s.Node.CPU, ProcessesMax: s.Node.ProcessesMax, UID: uint32(s.Node.UID), GID: uint32(s.Node.GID),
 		},
-		// Whoever may upload a script must not become the host's user, who can read its keys,
-		// its store and its environment.
+		// Uploaded scripts must not run as the host's user, which can read the host's keys,
+		// store and environment.
 		uploaded: s.Node.AllowUploaded || s.Node.UID != 0 && s.Node.UID != os.Geteuid(),
 	}
 }
 
-// make makes a program of a script: by the engine that the fleet names, else that
-// of the script's package.json, else the embedded one (D-126). An uploaded script
-// gets node only where the operator lets it.
+// make makes the program of a script, with the engine of the fleet, of the script's
+// package.json, or the embedded one, in this order (D-126). An uploaded script gets node
+// only if the operator allows it.
 func (p *programs) make(b *bundle.Bundle, entry string, f *messages.Fleet) (script.Program, error) {
 	asked, err := b.Engine()
 	if err != nil {
@@ -68,7 +68,7 @@ func (p *programs) make(b *bundle.Bundle, entry string, f *messages.Fleet) (scri
 const embeddedInstead = "the script asks for engine node, and runs in the embedded engine: uploaded scripts run in node only if the operator of the host sets " +
 	"script.node.uid to a user of their own, or script.node.allowUploaded to true (then they can do all that the host's user can)"
 
-// notInNode is a program that was to run in node.
+// notInNode is a program that asked for node and runs in the embedded engine.
 type notInNode struct{ *js.Program }
 
 // Note implements hosting.Noted.
@@ -132,7 +132,7 @@ func (c *Config) scripts(now time.Time) ([]catalog.Script, error) {
 	return all, nil
 }
 
-// scriptID is the id of the script of a configured fleet; empty for a relay.
+// scriptID returns the id of the script of a configured fleet; "" for a relay.
 func (f *Fleet) scriptID() messages.ScriptID {
 	if f.Script == "" {
 		return ""
@@ -140,7 +140,7 @@ func (f *Fleet) scriptID() messages.ScriptID {
 	return messages.ScriptID("script-" + strings.TrimPrefix(f.ID, "fleet-"))
 }
 
-// launchPath is the file to start: a script that is one file is its own.
+// launchPath returns the file to start: for a script that is one file, that file.
 func (f *Fleet) launchPath() string {
 	if f.LaunchPath != "" || f.Script == "" || strings.EqualFold(filepath.Ext(f.Script), ".zip") {
 		return f.LaunchPath
@@ -151,7 +151,7 @@ func (f *Fleet) launchPath() string {
 	return filepath.Base(f.Script)
 }
 
-// standby is the setting as the registry has it: negative is what the engine wants.
+// standby converts the setting to the registry's: negative means the engine's default.
 func (f *Fleet) standby() int {
 	switch f.Standby {
 	case 0:
@@ -162,8 +162,9 @@ func (f *Fleet) standby() int {
 	return f.Standby
 }
 
-// loadWait is how long a start waits for the scripts of configured fleets. One that
-// does not run costs its fleet, not the host: the log and the fleet's events say why.
+// loadWait is how long a start waits for the scripts of configured fleets. A script that does
+// not run puts its fleet in status ERROR; the host starts. The log and the fleet's events
+// have the reason.
 const loadWait = 30 * time.Second
 
 func (h *Host) loadScripts() error {
@@ -175,8 +176,8 @@ func (h *Host) loadScripts() error {
 	return nil
 }
 
-// reloadWait is how long a reload waits for a process to run it: longer than that may
-// take to say whether it is ready (10 s).
+// reloadWait is how long a reload waits for a process with the new version: longer than a
+// process may take to become ready (10 s).
 const reloadWait = 12 * time.Second
 
 // ErrStillLoading is returned by ReloadScript if the version is still starting after 12 s.
@@ -213,7 +214,7 @@ func (h *Host) ReloadScript(ctx context.Context, id messages.FleetID) (version s
 	return "", fmt.Errorf("host: fleet %s has no script of the configuration", id)
 }
 
-// compiles tells why a script cannot be compiled, if so.
+// compiles returns an error if a script cannot be compiled.
 func (h *Host) compiles(b *bundle.Bundle, f *Fleet) error {
 	entry, err := b.Entry(f.launchPath())
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 
 const secretFileMax = 4 << 10 // bytes
 
-// readSecret reads a file that nobody but its owner may have access to.
+// readSecret reads a file to which only its owner may have access.
 func readSecret(name string) (string, error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -22,7 +22,7 @@ func readSecret(name string) (string, error) {
 		return "", err
 	}
 	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&0o077 != 0 {
-		return "", fmt.Errorf("%s: others than its owner may open this secret (permissions %04o): chmod 600 it, and consider it known", name, mode)
+		return "", fmt.Errorf("%s: users other than its owner can open this secret (permissions %04o): chmod 600 it, and replace the secret if others may have read it", name, mode)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, secretFileMax+1))
 	switch {
@@ -41,8 +41,8 @@ func secretOf(secret, file string) (string, error) {
 	return readSecret(file)
 }
 
-// secret checks where an optional secret comes from. That of the environment has been
-// filled in.
+// secret checks the source of an optional secret. A secret of the environment has been filled
+// in already.
 func (v *checks) secret(key, secret, file, env string) {
 	v.that(key, secret == "" || file == "", "must have one of secret, secretFile and secretEnv")
 	v.that(key+".secretEnv", env == "" || secret != "" || file != "", "names a variable that is not set")

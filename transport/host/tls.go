@@ -17,7 +17,7 @@ func (c *Config) hasTLS() bool { return c.API.TLS || c.hasDTLS() }
 
 func (c *Config) hasDTLS() bool { return c.WSS.Addr != "" || c.KCP.Addr != "" }
 
-// Certificates says where the certificate of the secured listeners is.
+// Certificates returns the source of the secured listeners' certificate.
 func (c *Config) Certificates(log zerolog.Logger) (tlsconf.Options, error) {
 	o := tlsconf.Options{Dir: c.TLS.Dir, CertFile: c.TLS.CertFile, KeyFile: c.TLS.KeyFile, CAFile: c.TLS.CAFile, ForDTLS: c.hasDTLS(), Log: log}
 	for _, name := range append(strings.Split(c.TLS.Hosts, ","), c.Public.Host, c.Public.IP) {
@@ -53,7 +53,7 @@ func (l *listeners) loadCertificates(c *Config, log zerolog.Logger) error {
 		l.anchors = tlsconf.CAFile(o.Dir)
 	}
 	if abs, err := filepath.Abs(l.anchors); err == nil {
-		l.anchors = abs // whoever reads the announcement may stand elsewhere
+		l.anchors = abs // readers of the announcement may have another working directory
 	}
 	return nil
 }
@@ -74,16 +74,15 @@ func (c *Config) dtlsOptions(addr string, certs *tlsconf.Store) dtls.Options {
 	return o
 }
 
-// secureName is the DNS name that game sessions of fleets with certificates
-// announce.
+// secureName returns the DNS name that game sessions of fleets with certificates announce.
 func (c *Config) secureName() string {
 	if c.Public.Host != "" {
 		return c.Public.Host
 	}
-	return "localhost" // Validate has seen to it that nobody else is invited
+	return "localhost" // Validate has checked that the listeners are on loopback then
 }
 
-// certificatesGenerated is the setting of a fleet that announces the secure ports.
+// certificatesGenerated is the value for fleets that announce the secure ports.
 const certificatesGenerated = "GENERATED"
 
 func (v *checks) secured(c *Config) {

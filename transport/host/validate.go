@@ -24,7 +24,7 @@ var (
 // windowMax is the longest reconnect window.
 const windowMax = gamesession.ReconnectWindowMax
 
-// Validate checks the whole configuration. Each problem names its key.
+// Validate checks the whole configuration. Each error names its key.
 func (c *Config) Validate() error {
 	var v checks
 	v.api(c)

@@ -38,7 +38,7 @@ func readFile(name string, secret bool) ([]byte, error) {
 		return nil, err
 	}
 	if mode := info.Mode().Perm(); secret && runtime.GOOS != "windows" && mode&0o077 != 0 {
-		return nil, fmt.Errorf("%s: others than its owner may open this private key (permissions %04o): chmod 600 it, and consider it known", name, mode)
+		return nil, fmt.Errorf("%s: users other than its owner can open this private key (permissions %04o): chmod 600 it, and replace the key if others may have read it", name, mode)
 	}
 	text, err := io.ReadAll(io.LimitReader(f, fileMax+1))
 	if err != nil {
