@@ -16,7 +16,7 @@ func within(t *testing.T, what string, f func()) {
 	go func() { defer close(done); f() }()
 	select {
 	case <-done:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatalf("%s does not return", what)
 	}
 }
@@ -52,7 +52,11 @@ func TestAHostileStartEnds(t *testing.T) {
 	for _, c := range hostileStarts {
 		t.Run(strings.ReplaceAll(c.name, " ", "_"), func(t *testing.T) {
 			within(t, "the start", func() {
-				g, err := load(t, hasty(), only(c.source))
+				limits := hasty()
+				if !strings.Contains(c.says, "ran for more than") {
+					limits = calm() // it ends by itself, however busy the machine is
+				}
+				g, err := load(t, limits, only(c.source))
 				if err == nil || !strings.Contains(err.Error()+g.lines.String(), c.says) {
 					t.Errorf("%v, want %q\n%s", err, c.says, &g.lines)
 				}
