@@ -180,11 +180,27 @@ func TestKCPSilence(t *testing.T) {
 	way := newTap(t, r.addr)
 	o := r.options()
 	o.KCPAddr, o.SilenceMax, o.Reconnect = way.addr, 500*time.Millisecond, once
-	c, _ := r.dial(o)
+	c := r.dialSilent(o)
 	way.cut.Store(true)
 	end := ended(t, c)
 	if !errors.Is(end.Err, client.ErrSilent) || end.Code != 0 || end.Retry() != messages.RetryResume {
 		t.Errorf("end %+v", end)
+	}
+}
+
+// dialSilent is dial with limits on silence so low that a busy machine may exceed them before
+// the login.
+func (r *kcpRig) dialSilent(o client.Options) *client.Client {
+	r.Helper()
+	for tries := 4; ; tries-- { // the rig keeps 16 connections
+		c, err := client.Dial(r.Context(), o)
+		if err == nil {
+			r.Cleanup(c.Abort)
+			return c
+		}
+		if tries == 0 || !errors.Is(err, client.ErrSilent) {
+			r.Fatal(err)
+		}
 	}
 }
 
@@ -194,14 +210,25 @@ func TestKCPStall(t *testing.T) {
 	way := newTap(t, r.addr)
 	o := r.options()
 	o.KCPAddr, o.StallMax, o.SilenceMax, o.Reconnect = way.addr, 200*time.Millisecond, time.Hour, once
-	c, _ := r.dial(o)
-	way.cut.Store(true)
-	began := time.Now()
-	if err := c.JoinGroup(t.Context(), 1); err != nil {
-		t.Fatal(err)
-	}
-	if end := ended(t, c); !errors.Is(end.Err, client.ErrSilent) || time.Since(began) > 10*o.StallMax {
-		t.Errorf("end %+v after %v", end, time.Since(began))
+	for tries := 2; ; tries-- {
+		way.cut.Store(false)
+		c := r.dialSilent(o)
+		way.cut.Store(true)
+		began := time.Now()
+		if err := c.JoinGroup(t.Context(), 1); err != nil && !errors.Is(err, client.ErrClosed) { // it may have ended already
+			t.Fatal(err)
+		}
+		end, took := ended(t, c), time.Since(began)
+		if !errors.Is(end.Err, client.ErrSilent) {
+			t.Errorf("end %+v", end)
+		}
+		if took <= 10*o.StallMax {
+			break
+		}
+		if tries == 0 {
+			t.Fatalf("end %+v after %v", end, took)
+		}
+		t.Logf("again: it took %v", took) // the machine may be busy
 	}
 }
 
@@ -327,7 +354,7 @@ func TestKCPRefusals(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				o := r.options()
-				o.DialTimeout = 5 * time.Second
+				o.DialTimeout = time.Minute // nothing waits it out
 				if c.change != nil {
 					c.change(&o)
 				}
@@ -361,11 +388,11 @@ func TestAutoFallsBack(t *testing.T) {
 	o.Transport, o.KCPAddr, o.AutoTimeout = client.Auto, silent.LocalAddr().String(), 300*time.Millisecond
 	began := time.Now()
 	c, _ := r.dial(o)
-	if took := time.Since(began); c.Transport() != client.WSS || took < o.AutoTimeout || took > o.AutoTimeout+10*time.Second {
+	if took := time.Since(began); c.Transport() != client.WSS || took < o.AutoTimeout || took > o.AutoTimeout+time.Minute {
 		t.Errorf("%s after %v", c.Transport(), took)
 	}
 	k := newKCPRig(t, accepted, nil)
-	o.KCPAddr = k.addr
+	o.KCPAddr, o.AutoTimeout, o.DialTimeout = k.addr, time.Minute, 3*time.Minute // enough for a busy machine
 	c, err = client.Dial(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
