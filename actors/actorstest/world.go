@@ -175,7 +175,7 @@ func (w *World) Until(check func() (missing string)) {
 }
 
 // untilMax is for machines that are busy.
-const untilMax = 20 * time.Second
+const untilMax = time.Minute
 
 // Try asks for a game session.
 func (w *World) Try(req messages.CreateGameSession, h script.Handler) (*messages.GameSession, error) {

@@ -12,7 +12,7 @@ import (
 )
 
 // patience bounds the wait for something that must happen.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // park is a call that never returns; TestMain knows it.
 func park() { select {} }

@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience is how long a step of a script may take before it counts as failed.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // TestScript runs the scripts of testdata/script. Beside the commands of
 // testscript they have:

@@ -15,7 +15,7 @@ import (
 )
 
 // patience is how long a test waits for what should happen at once.
-const patience = 5 * time.Second
+const patience = time.Minute
 
 // recorder is a transport.Acceptor and the Handler of each of its connections.
 type recorder struct {

@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 var fullSize = flag.Bool("full", false, "run tests of slow, lost and flapping links at full size: a minute each")
 
 // patience is how long a step of a test may take before it counts as failed.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // testHost is a host on loopback with clients that end with the test.
 type testHost struct {

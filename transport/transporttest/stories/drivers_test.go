@@ -40,7 +40,7 @@ type object = map[string]any
 type refusal struct{ Code, Message string }
 
 // patience is how long one call may take.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // goSDK is the AWS SDK for Go, which speaks CBOR.
 type goSDK struct{ client *gamelift.Client }

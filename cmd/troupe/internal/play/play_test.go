@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 		goleak.IgnoreTopFunction("github.com/asynkron/protoactor-go/actor.NewDeadLetter.NewThrottle.func4.1"))
 }
 
-const patience = 10 * time.Second
+const patience = time.Minute
 
 func startHost(t *testing.T, change func(*host.Config)) *host.Host {
 	t.Helper()
