@@ -134,7 +134,7 @@ func listen(t testing.TB, o Options, acc Acceptor) *server {
 
 func (s *server) dial(change func(o *DialOptions)) *inbox {
 	s.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	var box *inbox
 	o := DialOptions{Addr: s.Addr().String(), Roots: authority().roots, ServerName: "localhost"}
@@ -154,7 +154,7 @@ func await[T any](t testing.TB, c chan T) (v T) {
 	t.Helper()
 	select {
 	case v = <-c:
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("nothing came")
 	}
 	return v
@@ -163,7 +163,7 @@ func await[T any](t testing.TB, c chan T) (v T) {
 // counted waits until a counter has reached n.
 func counted(t testing.TB, what string, get func() int64, n int64) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); get() < n; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); get() < n; time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("%s: %d, want %d", what, get(), n)
 		}

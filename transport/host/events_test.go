@@ -102,7 +102,7 @@ func TestEventsAreStreamedToWhoHasTheToken(t *testing.T) {
 	defer client.CloseIdleConnections()
 	get := func(header ...string) *http.Response {
 		t.Helper()
-		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		t.Cleanup(cancel)
 		r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+h.Addrs().API+"/events?queue=q", nil)
 		if err != nil {

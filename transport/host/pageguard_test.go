@@ -47,7 +47,7 @@ func guardedHost(t *testing.T, change func(c *Config)) (direct, proxied func(pat
 	get := func(base string) func(string, func(*http.Request)) int {
 		return func(path string, change func(*http.Request)) int {
 			t.Helper()
-			ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			r, err := http.NewRequestWithContext(ctx, http.MethodGet, base+path, nil)
 			if err != nil {

@@ -205,7 +205,7 @@ func TestOperatorsReadAnyLog(t *testing.T) {
 
 func TestOperatorsFollow(t *testing.T) {
 	p := newLogPages(t)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, p.server.URL+"/debug/gamesession-log?follow=1&id=running", nil)
 	if err != nil {

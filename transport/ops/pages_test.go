@@ -70,7 +70,7 @@ func TestPages(t *testing.T) {
 		t.Errorf("ready: %d %q", status, text)
 	}
 
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if _, err := system.CreateGameSession(ctx, messages.CreateGameSession{FleetID: "fleet-x", MaxPlayers: 2}); err != nil {
 		t.Fatal(err)

@@ -308,7 +308,7 @@ func TestCallbacksAfterTheEndDoNothing(t *testing.T) {
 		g.ended("exited")
 		select {
 		case <-g.closed: // the handler was its actor's until now
-		case <-time.After(20 * time.Second):
+		case <-time.After(time.Minute):
 			t.Fatal("the handler is not closed")
 		}
 		if ok, now := g.handler.OnPlayerConnect(&script.ConnectMessage{}).Now(); !now || !ok { // this script has none

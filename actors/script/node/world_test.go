@@ -126,7 +126,7 @@ func play(t *testing.T, source string, s setup, test func(g *game)) {
 		test(g)
 	})
 	g.program.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := g.program.Wait(ctx); err != nil {
 		t.Fatal("the program does not end:", err)
@@ -308,7 +308,7 @@ func (g *game) nobodyLeft() {
 			g.t.Error(err)
 			continue
 		}
-		until := time.Now().Add(10 * time.Second)
+		until := time.Now().Add(time.Minute)
 		for alive(pid) {
 			if time.Now().After(until) {
 				g.t.Errorf("process %d is alive", pid)

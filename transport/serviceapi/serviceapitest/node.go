@@ -20,8 +20,8 @@ var script embed.FS
 
 const (
 	scriptDir  = "testdata/js"
-	installFor = 2 * time.Minute
-	runFor     = time.Minute
+	installFor = 5 * time.Minute
+	runFor     = 2 * time.Minute
 )
 
 // Node is an installed copy of testdata/js: @aws-sdk/client-gamelift at pinned

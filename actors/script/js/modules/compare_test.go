@@ -93,7 +93,7 @@ func node20() string {
 
 func runNode(t *testing.T, node, file string) []byte {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	c := exec.CommandContext(ctx, node, "--no-deprecation", file)
 	c.Env = []string{"TZ=UTC", "HOME=/"}
