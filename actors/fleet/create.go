@@ -22,8 +22,8 @@ import (
 	"troupe/messages/counters"
 )
 
-// onCreate starts a game session, or returns the one that the same idempotency
-// token made (service-api.md 2.6). It answers when that is durable.
+// onCreate creates a game session, or returns the one that was created with the same
+// idempotency token (service-api.md 2.6). It answers when the game session is durable.
 func (gs *games) onCreate(m stage.Request[messages.CreateGameSession, *messages.GameSession]) {
 	e, f, _, err := gs.find(&m.Request)
 	if e != nil || err != nil {
@@ -42,8 +42,8 @@ func (gs *games) onCreate(m stage.Request[messages.CreateGameSession, *messages.
 	})
 }
 
-// create starts a game session whose creator is charged, unless one with its token has been made
-// meanwhile.
+// create creates a game session whose creator has been charged, unless one with its token has
+// been created meanwhile.
 func (gs *games) create(req messages.CreateGameSession) (e *entry, made bool, err error) {
 	e, f, location, err := gs.find(&req)
 	if e != nil || err != nil {
@@ -62,7 +62,8 @@ func (gs *games) create(req messages.CreateGameSession) (e *entry, made bool, er
 	return e, true, nil
 }
 
-// find returns the game session that the same idempotency token made, or where a new one goes.
+// find returns the game session that was created with the same idempotency token, or the fleet
+// and location of a new one.
 func (gs *games) find(req *messages.CreateGameSession) (e *entry, f *messages.Fleet, location string, err error) {
 	if f, location, err = gs.admit(req); err != nil || req.IdempotencyToken == "" {
 		return nil, f, location, err
@@ -118,10 +119,10 @@ func (gs *games) start(spec sessionSpec) (*entry, error) {
 		return nil, err
 	}
 	id := gs.sessionID(f, spec.location, spec.tail)
-	if gs.sessions[id] != nil { // a token in the shape of an id that was made up here
+	if gs.sessions[id] != nil { // a token that equals a generated id
 		return nil, messages.Errorf(messages.Conflict, "game session %s exists", id)
 	}
-	if gs.unread.Has(store.GameSession, string(id)) { // an id is used once
+	if gs.unread.Has(store.GameSession, string(id)) { // ids are not used again
 		return nil, messages.Errorf(messages.Conflict, "game session %s has existed, and its record in the store is damaged: use another idempotency token", id)
 	}
 	e := &entry{id: id, fleet: gs.fleetOf(f.ID), location: spec.location, token: req.IdempotencyToken}
@@ -165,13 +166,13 @@ func (gs *games) start(spec sessionSpec) (*entry, error) {
 	return e, nil
 }
 
-// boundActivation ends a game session that is not ACTIVE in time.
+// boundActivation starts the time within which a game session must become ACTIVE.
 func (gs *games) boundActivation(f *messages.Fleet, e *entry) {
 	e.overdue.Stop()
 	e.overdue = gs.context.After(cmp.Or(f.Runtime.ActivationTimeout, activationTimeout), activationDue{e, e.ref})
 }
 
-// onActivationDue ends a game session that took too long to be ACTIVE.
+// onActivationDue ends a game session that has not become ACTIVE in time.
 func (gs *games) onActivationDue(m activationDue) {
 	e := m.e
 	if !e.runs() || e.ref != m.ref || e.published.Session().Status != messages.GameSessionActivating {
@@ -192,13 +193,13 @@ func (gs *games) run(f *messages.Fleet, e *entry, record *messages.GameSession) 
 	return err
 }
 
-// replace gives a game session another process, because the idle one that it was
-// given had ended by itself at that moment. What it was told meanwhile is lost: if
-// that was to end, it has.
+// replace gives a game session another process, because the stand-by process to which it was
+// assigned had already ended. If a Terminate was sent to that process, the game session ends
+// instead (see unwanted).
 func (gs *games) replace(e *entry) {
 	delete(gs.refs, e.ref)
 	e.ref = nil
-	defer gs.hosting.Release(e.process) // last: the new process may use the same program
+	defer gs.hosting.Release(e.process) // deferred, because the new process may use the same program
 	e.process = e.process.Again()
 	f, record := gs.catalog.Fleet(e.fleet.id), e.published.Session()
 	if why := gs.unwanted(e, f, record); why != "" {
@@ -254,20 +255,20 @@ func (gs *games) runHandler(f *messages.Fleet, e *entry, record *messages.GameSe
 	return nil
 }
 
-// settings are those of a fleet's game sessions.
+// settings returns the settings of a fleet's game sessions.
 func (o *Options) settings(f *messages.Fleet) gamesession.Settings {
 	s := o.Session
 	if w := f.ReconnectWindow; w != nil {
 		s.ReconnectWindow = *w
 	}
 	if f.ScriptID != "" {
-		s.ActivationLimit = 0 // the registry's own, see start
+		s.ActivationLimit = 0 // the registry applies the fleet's limit: see boundActivation
 	}
 	return s
 }
 
-// newHandler makes the logic of a fleet without a script. A panic in it must not take the registry
-// with it.
+// newHandler returns a game handler for a fleet without a script. It recovers a panic of
+// Options.NewHandler, which would otherwise crash the registry.
 func (gs *games) newHandler(f *messages.Fleet) (h script.Handler, err error) {
 	defer func() {
 		if text := recover(); text != nil {
@@ -288,8 +289,8 @@ func (gs *games) sessionID(f *messages.Fleet, location, tail string) messages.Ga
 	return messages.GameSessionID(id + tail)
 }
 
-// fingerprint is equal for requests with equal parameters of those that an idempotent create
-// must not change (service-api.md 2.6 step 4).
+// fingerprint is a hash of the parameters that must be equal in requests with the same
+// idempotency token (service-api.md 2.6 step 4).
 func fingerprint(q *messages.CreateGameSession) [sha256.Size]byte {
 	h := sha256.New()
 	text := func(s string) {
@@ -301,7 +302,7 @@ func fingerprint(q *messages.CreateGameSession) [sha256.Size]byte {
 		text(s)
 	}
 	properties := slices.SortedFunc(slices.Values(q.Properties), func(a, b messages.Property) int { return cmp.Compare(a.Key, b.Key) })
-	for _, p := range properties { // callers keep them in maps
+	for _, p := range properties { // sorted, because callers send them in random order
 		text(p.Key)
 		text(p.Value)
 	}

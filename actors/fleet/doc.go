@@ -3,23 +3,23 @@
 //
 //	catalog        fleets, aliases, locations, scripts: what exists, and what it may host
 //	hosting        versions of scripts, and the server processes that run them
-//	games (here)   game sessions, their player sessions, and who is where
+//	games (here)   game sessions, their player sessions, and the login lookup
 //
-// The actor passes each message to its owner. The catalog tells a listener what follows from its changes;
-// hosting tells the catalog and the game sessions what became of processes. Game sessions and hosting
-// know the catalog by interfaces only (Catalog, hosting.Catalog): in a cluster, resources may
-// be decided on elsewhere, while game sessions are decided on here.
+// The actor passes each message to its owner. The catalog calls a listener with the consequences of its
+// changes; hosting reports starts and failures of processes to the catalog and the game sessions. Game
+// sessions and hosting use the catalog through interfaces only (Catalog, hosting.Catalog): in a cluster,
+// another host may decide about resources, while each host decides about its game sessions.
 //
-// A game session is created when its fleet has room, its creator may, and no idempotency token has made
-// it already; it is shown once it is durable. Everything else is passed to its actor. The API reads the
-// published views of game sessions, without a question to them. A crash of the actor ends the
-// host, since it must not go on with blank state.
+// A game session is created if its fleet has room, its creator is within its limit, and its idempotency
+// token is new. It is visible once it is durable. Other requests are passed to its actor. The API reads
+// the published views of game sessions without asking their actors. A crash of the fleet actor ends the
+// host, because it must not go on without its state.
 //
-// What has been answered is in Options.Store and Options.Catalog. Requests that change something are
-// transactions of a ledger (actors/ledger): shown and answered once they are durable. What happens by
-// itself (a game session is ACTIVE or has ended, a player comes or goes) is a note, stored without
-// anybody waiting. A start reads all of it: game sessions that lived are TERMINATED, their player
-// sessions COMPLETED or TIMEDOUT.
+// All answered changes are in Options.Store and Options.Catalog. Requests that change state are
+// transactions of a ledger (actors/ledger): visible and answered once they are durable. Changes without a
+// request (a game session becomes ACTIVE or ends, a player joins or leaves) are notes, for which nobody
+// waits. At its start the actor reads all records. Game sessions that were running when the host stopped
+// are TERMINATED, their player sessions COMPLETED or TIMEDOUT.
 //
 // The package does not know players beyond their ids, connections, or the wire.
 package fleet

@@ -20,9 +20,9 @@ var (
 // drain is the state of a Drain.
 type drain struct {
 	on      bool
-	ending  bool         // the grace is over, or all game sessions are: there is no way back
+	ending  bool         // the grace or all game sessions are over: CancelDrain comes too late
 	grace   *stage.Timer // nil without a grace
-	until   time.Time    // when it fires
+	until   time.Time    // when grace fires
 	waiting []func(error)
 }
 
@@ -35,7 +35,7 @@ func (d *drain) answer(err error) {
 	}
 }
 
-// limit ends the grace after d, or earlier if an earlier drain says so.
+// limit ends the grace after the given time, unless an earlier Drain ends it before.
 func (d *drain) limit(c *stage.Context, grace time.Duration) {
 	switch until := time.Now().Add(grace); {
 	case d.grace == nil:
@@ -68,8 +68,8 @@ func (gs *games) onDrain(m stage.Request[Drain, stage.None]) {
 	gs.finishDrain()
 }
 
-// cancelDrain has the host serve again. Game sessions that have ended are not brought
-// back. Scripts that were updated during the drain are loaded now.
+// cancelDrain makes the host accept new game sessions again. Game sessions that have ended stay
+// ended. Scripts that were updated during the drain are loaded now.
 func (gs *games) cancelDrain() error {
 	switch {
 	case !gs.drain.on:
@@ -91,8 +91,8 @@ func (gs *games) cancelDrain() error {
 	return nil
 }
 
-// drainSpread is over how long the ends of many game sessions are spread, so
-// that their players do not all come back at once.
+// drainSpread is the time over which the ends of many game sessions are spread, so
+// that their players do not all log in elsewhere at once.
 const drainSpread = 500 * time.Millisecond
 
 // endAll terminates all game sessions.

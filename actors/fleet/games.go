@@ -17,22 +17,22 @@ import (
 	"troupe/messages/wire"
 )
 
-// games owns the game sessions of this host. Only the fleet actor may call its methods, but for
-// players.
+// games owns the game sessions of this host. Only the fleet actor may use it, except for the
+// field players.
 type games struct {
 	o          Options
 	catalog    Catalog
 	hosting    *hosting.Hosting
 	fleets     map[messages.FleetID]*fleetGames
 	sessions   map[messages.GameSessionID]*entry
-	order      []*entry // oldest first; forgotten ones are swept out later
+	order      []*entry // oldest first; forgotten ones are removed later
 	forgotten  int      // lower bound of the forgotten ones in order
 	tokens     map[tokenKey]*entry
 	players    *playerIndex
 	refs       map[*stage.Ref]*entry
 	live       map[string]int // game sessions that have not ended, by location
-	ended      []*entry       // actors have stopped; in the order of their ends
-	endedBytes int            // estimate of their memory
+	ended      []*entry       // whose actors have stopped, in the order of their ends
+	endedBytes int            // estimate of the memory of ended
 	restored   restored       // until started
 	unread     store.Unread
 	watchers   []*stage.Ref // of WatchRoom
@@ -55,7 +55,7 @@ type entry struct {
 	ref        *stage.Ref       // nil once the actor has stopped
 	phase      phase
 	storage    storage
-	superseded bool         // by a newer content of its script: takes no new players, and ends when empty
+	superseded bool         // a newer content of its script runs: it accepts no new players, and ends when empty
 	overdue    *stage.Timer // limit of phaseActivating, of a fleet with a script
 	endedAt    time.Time
 	bytes      int // estimate of its memory once it has ended
@@ -63,10 +63,10 @@ type entry struct {
 	waiting    []func(*messages.GameSession, error)
 	told       messages.GameSessionStatus        // the last status with an event
 	open       map[messages.PlayerSessionID]bool // no event for their end yet; with OwnEvents
-	notify     *stage.Ref                        // of Launch; nil once it has been told
+	notify     *stage.Ref                        // of Launch; nil once Launched was sent
 }
 
-// phase is the last phase that a game session's actor has reported. Its published status may be ahead.
+// phase is the last phase that a game session's actor has reported. The published status may be newer.
 type phase uint8
 
 const (
@@ -75,13 +75,13 @@ const (
 	phaseOver
 )
 
-// storage says whether a game session is in the store, and may be shown.
+// storage says whether a game session is durable, and so visible.
 type storage uint8
 
 const (
 	unstored storage = iota
 	stored
-	forgotten // taken out, or never stored
+	forgotten // deleted, or never stored
 )
 
 // runs reports whether a game session has an actor and has not ended.
@@ -107,7 +107,7 @@ func newGames(o Options, c Catalog) *games {
 	return gs
 }
 
-// started ends the game sessions that an earlier process of the host had.
+// started ends the game sessions that were running in an earlier process of the host.
 func (gs *games) started(c *stage.Context) {
 	gs.storeLog = c.Log().Sample(&zerolog.BurstSampler{Burst: 5, Period: time.Second})
 	gs.context = c
@@ -121,7 +121,7 @@ func (gs *games) stopped(last bool) {
 	gs.drain.answer(nil)
 }
 
-// receive takes messages about game sessions; false if msg is none.
+// receive handles messages about game sessions. It returns false for other messages.
 func (gs *games) receive(msg any) bool {
 	switch m := msg.(type) {
 	case *player.Login:
@@ -187,7 +187,7 @@ func (gs *games) receive(msg any) bool {
 	return true
 }
 
-// onLogin finds the game session of a player session.
+// onLogin passes a login to the game session of its player session.
 func (gs *games) onLogin(l *player.Login) {
 	e := gs.players.get(l.ID)
 	if e == nil || e.ref == nil {
@@ -220,7 +220,7 @@ func (gs *games) onProcessOver(m gamesession.Over) {
 	if e == nil {
 		return
 	}
-	if m.Session == "" { // it ended while its game session was on the way to it
+	if m.Session == "" { // the process ended before Assign reached it
 		gs.replace(e)
 		return
 	}
@@ -251,8 +251,8 @@ func (gs *games) onOver(e *entry, crashed bool) {
 	gs.tellEmpty(e.fleet.id)
 }
 
-// onExited handles the end of a game session's actor. A crash ends the game
-// session and says so; it is never restarted.
+// onExited handles the end of a game session's actor. A game session whose actor has crashed
+// ends as crashed; it is never restarted.
 func (gs *games) onExited(m stage.Exited) {
 	e := gs.refs[m.Ref]
 	if e == nil {
@@ -275,7 +275,7 @@ func notFound(id messages.GameSessionID) error {
 	return messages.Errorf(messages.NotFound, "game session %s is not known here", id)
 }
 
-// processOf is the process of an actor and the id of its game session; nil and "" if it has none.
+// processOf returns the process of an actor and the id of its game session; nil and "" if it has none.
 func (gs *games) processOf(ref *stage.Ref) (*hosting.Process, messages.GameSessionID) {
 	if e := gs.refs[ref]; e != nil {
 		return e.process, e.id

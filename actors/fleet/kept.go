@@ -9,7 +9,7 @@ import (
 	"troupe/messages"
 )
 
-// known returns a game session that may be shown, or nil.
+// known returns a visible game session, or nil.
 func (gs *games) known(id messages.GameSessionID) *entry {
 	if e := gs.sessions[id]; e != nil && e.storage == stored {
 		return e
@@ -21,12 +21,12 @@ func (gs *games) known(id messages.GameSessionID) *entry {
 // from then on. If it cannot be stored, it ends and is forgotten.
 func (gs *games) storeNew(e *entry) {
 	g := e.published.Session()
-	g.Status = messages.GameSessionActivating // it may be ACTIVE already, which Changed is to tell of
+	g.Status = messages.GameSessionActivating // it may be ACTIVE already; Changed stores that
 	gs.ledger.Do(ledger.Transaction{Key: e.key(), Decide: func() (ledger.Entry, error) {
 		return ledger.Entry{
 			Changes: []store.Change{e.recordOf(g)}, Events: gs.eventsOfRecord(gs.context.Now(), e, g),
 			Apply: func() {
-				if e.storage == unstored { // else it has ended and is forgotten already
+				if e.storage == unstored { // otherwise it has ended and is forgotten
 					e.storage = stored
 				}
 				e.fleet.shown.add(e)
@@ -81,7 +81,7 @@ func (gs *games) storeChange(e *entry) {
 	}
 }
 
-// answerCreated answers for a game session when it is durable.
+// answerCreated answers a create request when its game session is durable.
 func (gs *games) answerCreated(e *entry, err error, reply func(*messages.GameSession, error)) {
 	switch {
 	case err != nil:
@@ -100,7 +100,7 @@ func (gs *games) answerUnstored() {
 	}
 }
 
-// onChanged takes a game session that has become ACTIVE or TERMINATING.
+// onChanged handles a game session that has become ACTIVE or TERMINATING.
 func (gs *games) onChanged(m gamesession.Changed) {
 	e := gs.sessions[m.Session]
 	if e == nil {
@@ -108,7 +108,7 @@ func (gs *games) onChanged(m gamesession.Changed) {
 	}
 	gs.activated(e)
 	isActive := e.published.Session().Status == messages.GameSessionActive
-	if isActive || gs.o.OwnEvents { // else it is TERMINATED after a restart, whatever is stored
+	if isActive || gs.o.OwnEvents { // TERMINATING without an event is not stored: a restart makes it TERMINATED anyway
 		gs.storeChange(e)
 	}
 	if f := gs.catalog.Fleet(e.fleet.id); isActive && f.Runtime.ActivatingMax > 0 {
@@ -117,23 +117,22 @@ func (gs *games) onChanged(m gamesession.Changed) {
 	gs.tellLaunched(e)
 }
 
-// keepEnded remembers a game session that has ended.
+// keepEnded adds a game session to the ended ones, unless it is forgotten.
 func (gs *games) keepEnded(e *entry) {
 	if e.storage != forgotten {
 		gs.keep(e)
 	}
 }
 
-// keep remembers a game session that has ended.
+// keep adds a game session to the ended ones.
 func (gs *games) keep(e *entry) {
 	g, _, _ := e.published.Shared()
-	e.bytes = endedBytes + len(g.Data) + len(g.MatchmakerData) + seatBytes*len(e.players)
+	e.bytes = endedBytes + len(g.Data) + len(g.MatchmakerData) + playerSessionBytes*len(e.players)
 	gs.ended = append(gs.ended, e)
 	gs.endedBytes += e.bytes
 }
 
-// forgetEnded drops ended game sessions over the bounds, those first that ended
-// first.
+// forgetEnded drops ended game sessions beyond the bounds, in the order of their ends.
 func (gs *games) forgetEnded() {
 	n := 0
 	var changes []store.Change
@@ -156,8 +155,8 @@ func (gs *games) forgetEnded() {
 	gs.sweep(n)
 }
 
-// sweep counts n more forgotten game sessions, and removes them from order once there are
-// many, because each removal visits all.
+// sweep counts n more forgotten game sessions. It removes them from order once there are many,
+// because each removal visits all.
 func (gs *games) sweep(n int) {
 	if gs.forgotten += n; gs.forgotten > orderSlack+len(gs.order)/4 {
 		gs.forgotten = 0
@@ -165,10 +164,10 @@ func (gs *games) sweep(n int) {
 	}
 }
 
-// orderSlack is how many forgotten game sessions order may always hold.
+// orderSlack is the number of forgotten game sessions up to which order is not cleaned.
 const orderSlack = 64
 
-// deleted are the changes that delete a game session and its player sessions.
+// deleted returns the changes that delete a game session and its player sessions.
 func (e *entry) deleted() []store.Change {
 	changes := make([]store.Change, 0, 1+len(e.players))
 	changes = append(changes, store.Delete(store.GameSession, string(e.id)))

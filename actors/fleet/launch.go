@@ -11,45 +11,44 @@ import (
 	"troupe/messages"
 )
 
-// What placements ask of the registry.
+// Requests of placements to the registry.
 type (
-	// Launch starts a game session for a placement, at a fleet and location with room;
-	// FleetCapacityExceeded if there is none. It is asked by stage.Request[Launch,
-	// *messages.GameSession] and answered once the ACTIVATING game session is durable.
-	// Request names the fleet and location; its IdempotencyToken is empty, and the tail
-	// of the id is a bare UUID (D-234).
+	// Launch starts a game session for a placement. It is sent in a stage.Request[Launch,
+	// *messages.GameSession] and answered once the ACTIVATING game session is durable, or
+	// with FleetCapacityExceeded if the location has no room. Request names the fleet and
+	// location; its IdempotencyToken is empty, and the id ends with a bare UUID (D-234).
 	Launch struct {
 		Request        messages.CreateGameSession
 		MatchmakerData string
-		// Notify is told Launched, once.
+		// Notify receives Launched, once.
 		Notify *stage.Ref
 	}
-	// Launched says what became of a Launch: the game session is ACTIVE, or has ended
-	// before it was.
+	// Launched is the outcome of a Launch: the game session is ACTIVE, or has ended before
+	// it became so.
 	Launched struct {
 		ID     messages.GameSessionID
 		Active bool
 		Text   string // why it ended
 	}
 	// Candidates resolves the destinations of a queue as they are now (service-api.md
-	// 3.1), asked by stage.Request[Candidates, []Candidate]. Aliases that are TERMINAL, and
-	// fleets that are unknown or not ACTIVE, are left out.
+	// 3.1). It is sent in a stage.Request[Candidates, []Candidate]. The answer leaves out
+	// TERMINAL aliases, and fleets that are unknown or not ACTIVE.
 	Candidates struct {
 		Destinations []string // ARNs
 	}
 	// Candidate is a fleet and location that a placement may try.
 	Candidate struct {
-		Destination  int // index in Destinations: the lowest that leads here
+		Destination  int // the lowest index in Destinations that resolves to this fleet
 		FleetID      messages.FleetID
 		Location     string
 		Cost         float64 // per hour
 		Room         bool
 		Certificates bool
 	}
-	// WatchRoom has the registry tell Notify RoomFor whenever a process of a fleet
-	// location becomes free or a fleet ACTIVE.
+	// WatchRoom makes the registry send RoomFor to Notify whenever a process becomes free
+	// or a fleet becomes ACTIVE.
 	WatchRoom struct{ Notify *stage.Ref }
-	// RoomFor says that a game session may now fit there.
+	// RoomFor says that a fleet may have room for a game session in a location.
 	RoomFor struct {
 		FleetID  messages.FleetID
 		Location string
@@ -89,8 +88,8 @@ func (gs *games) tellLaunched(e *entry) {
 	e.notify = nil
 }
 
-// candidates resolves destinations; of those that lead to the same fleet and location
-// the first counts. The error says why none takes placements, and none is about to.
+// candidates resolves destinations; of those that resolve to the same fleet and location, the
+// first one counts. The error says why none accepts placements now or soon.
 func (gs *games) candidates(destinations []string) (found []Candidate, err error) {
 	gs.forgetEnded()
 	seen, open := make(map[messages.FleetID]bool), false
@@ -118,7 +117,7 @@ func (gs *games) candidates(destinations []string) (found []Candidate, err error
 	return found, err
 }
 
-// destination is the fleet, ACTIVE or about to be, that the ARN of a fleet or an alias leads to.
+// destination resolves the ARN of a fleet or an alias to a fleet that is ACTIVE or about to be.
 func (gs *games) destination(arn string) (*messages.Fleet, error) {
 	id := arn[strings.LastIndexByte(arn, '/')+1:]
 	var fleet messages.FleetID
@@ -138,8 +137,8 @@ func (gs *games) destination(arn string) (*messages.Fleet, error) {
 	return f, nil
 }
 
-// tellFreed tells of a place that has become free: to the fleet's own waiters, and where
-// the location is bounded for all fleets together, to those of all.
+// tellFreed sends RoomFor after a game session has ended: for its fleet, or, if its location has a
+// bound for all fleets together, for all fleets in it.
 func (gs *games) tellFreed(e *entry) {
 	if len(gs.watchers) == 0 {
 		return
@@ -155,8 +154,8 @@ func (gs *games) tellFreed(e *entry) {
 	})
 }
 
-// tellRoom tells the watchers that a fleet may have room at a location, or, if that is empty, at
-// any of its locations.
+// tellRoom sends RoomFor to the watchers: for one location of a fleet, or, if location is empty,
+// for all.
 func (gs *games) tellRoom(f *messages.Fleet, location string) {
 	if len(gs.watchers) == 0 || f.Status != messages.FleetActive {
 		return

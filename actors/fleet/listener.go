@@ -8,7 +8,7 @@ import (
 	"troupe/messages"
 )
 
-// listener receives the consequences of catalog changes, and passes them to hosting and the game
+// listener receives changes of the catalog, and passes their consequences to hosting and the game
 // sessions.
 type listener struct{ *Registry }
 
@@ -64,7 +64,7 @@ func (gs *games) endAt(id messages.FleetID, locations []string, why string) {
 	}
 }
 
-// tellEmpty tells the catalog of a fleet without game sessions.
+// tellEmpty tells the catalog if a fleet has no game sessions.
 func (gs *games) tellEmpty(id messages.FleetID) {
 	if gs.fleetOf(id).hosted() == 0 {
 		gs.catalog.Emptied(id)

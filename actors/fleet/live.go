@@ -7,10 +7,9 @@ import (
 	"troupe/messages"
 )
 
-// liveSessions returns the game sessions of a fleet that have not ended, oldest first, and
-// maybe some that have; Published.Shared tells them apart. A location is only checked: the
-// list is that of all locations. It costs the registry the same however long it is, and
-// must not be changed.
+// liveSessions returns the running game sessions of a fleet in all locations, oldest first, and
+// maybe some that have ended; Published.Shared tells them apart. The location of the query is
+// only validated. The cost does not depend on the length of the list, which must not be changed.
 func (gs *games) liveSessions(q messages.ActiveGameSessionQuery) ([]*gamesession.Published, error) {
 	f, err := gs.catalog.Resolve(q.FleetID, q.AliasID)
 	if err != nil {
@@ -23,15 +22,15 @@ func (gs *games) liveSessions(q messages.ActiveGameSessionQuery) ([]*gamesession
 	return list[:len(list):len(list)], nil
 }
 
-// shown are the durable game sessions of a fleet, for readers in other goroutines. The
-// list is only ever appended to, or replaced by one without those that have ended.
+// shown lists the durable game sessions of a fleet, for readers in other goroutines. The list
+// is only appended to, or replaced by one without the ended game sessions.
 type shown struct {
 	list    []*gamesession.Published
 	entries []*entry // of list, one for each
 	ended   int      // entries in phaseOver
 }
 
-// shownSlack is how many ended ones a list may always hold.
+// shownSlack is the number of ended game sessions up to which a list is not replaced.
 const shownSlack = 64
 
 func (s *shown) add(e *entry) {
@@ -41,9 +40,9 @@ func (s *shown) add(e *entry) {
 	}
 }
 
-// over counts one that has ended, and makes a new list when half of it has. It goes by
-// the phase alone: a game session shows that it is TERMINATED before the registry learns of
-// it here, and one that were left out for that would be counted once more.
+// over counts a game session that has ended, and replaces the list when half of it has ended. It
+// looks at the phase, not at the published status, which is TERMINATED earlier: a game session
+// that is left out because of its status would be counted as ended again later.
 func (s *shown) over(e *entry) {
 	if e.storage != stored {
 		return // it was never added

@@ -6,7 +6,7 @@ import (
 	"troupe/messages"
 )
 
-// gameLog opens the log of a game session without a script, nil where there is none.
+// gameLog opens the log of a game session without a script; nil without Options.OpenLog.
 func (gs *games) gameLog(id messages.GameSessionID, f *messages.Fleet) *script.Log {
 	if gs.o.OpenLog == nil {
 		return nil
@@ -16,7 +16,7 @@ func (gs *games) gameLog(id messages.GameSessionID, f *messages.Fleet) *script.L
 	return log
 }
 
-// logOf opens where the log of a game session with a script goes.
+// logOf returns a function that opens the log of a game session with a script.
 func (gs *games) logOf(f *messages.Fleet, id messages.GameSessionID) func() script.Sink {
 	return func() script.Sink {
 		if gs.o.OpenLog == nil {

@@ -7,25 +7,25 @@ import (
 	"troupe/messages"
 )
 
-// Requests to the registry, each in a stage.Request. Those that are in messages are
-// answered as the method of actors.System with that name returns; catalog has those about resources.
+// Requests to the registry, each in a stage.Request. The methods of actors.System document the
+// requests of package messages; package catalog has those about resources.
 type (
-	// Depth adds up the messages that wait in the mailboxes of game sessions.
+	// Depth asks for the numbers of waiting messages.
 	Depth struct{}
 	// Drain refuses new game sessions and player sessions, and ends all game sessions:
 	// those without players at once, the others when their last player has left or Grace
 	// is over. It is answered then, or with ErrDrainCancelled after a CancelDrain. A
 	// second Drain may shorten the grace, not extend it.
 	Drain struct{ Grace time.Duration }
-	// CancelDrain takes new game sessions and player sessions again. It is an error if there is no
-	// drain, or if its grace is over.
+	// CancelDrain ends a Drain, and accepts new game sessions and player sessions again. The
+	// error is ErrNotDraining, or ErrDrainTooLate if the grace is over.
 	CancelDrain struct{}
-	// ScriptsLoaded is answered when no process loads a script any more.
+	// ScriptsLoaded is answered once no process is loading a script.
 	ScriptsLoaded struct{}
 )
 
-// Depths says how many messages wait: for the registry, for all game sessions
-// together, and for the busiest one.
+// Depths are numbers of waiting messages: for the registry, for all game sessions together, and
+// for the game session with the most.
 type Depths struct{ Registry, GameSessions, Busiest int }
 
 // DeadLetterError is nil: a registry that has stopped has no game sessions left.
@@ -35,7 +35,7 @@ func unavailable() error {
 	return messages.Errorf(messages.Unavailable, "the host is shutting down")
 }
 
-// Timers of its own.
+// Timers of the actor.
 type (
 	graceOver     struct{}
 	endOne        struct{ id messages.GameSessionID }

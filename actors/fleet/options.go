@@ -20,70 +20,71 @@ type Advertised struct {
 
 // Options configure the registry. Values are set once.
 type Options struct {
-	// Region names the logical region; it stands in the ids of game sessions.
+	// Region is the logical region, a part of the ids of game sessions.
 	Region string
-	// Locations are those that this host stands for, besides Region, which it may bound.
+	// Locations are the locations that this host serves. Region is always one; it is listed
+	// only to set its bounds.
 	Locations []messages.Location
 	// Fleets have at least one location each.
 	Fleets  []*messages.Fleet
 	Aliases []*messages.Alias
-	// Advertised is where players of a fleet connect to, Secured where those of a
-	// fleet with certificates do.
+	// Advertised is the address for players of a fleet, Secured the one for players of a
+	// fleet with certificates.
 	Advertised, Secured Advertised
 	// Session are the settings of all game sessions.
 	Session gamesession.Settings
-	// NewHandler makes the logic of one new game session of a fleet without a script.
+	// NewHandler returns the handler of a new game session of a fleet without a script.
 	NewHandler func(f *messages.Fleet) script.Handler
-	// NewProgram makes a program of a script whose entry is one of its files, for
-	// processes of f. It may take its time, and is called from any goroutine.
+	// NewProgram loads a program from the files of a script, for processes of f. Entry is
+	// the file to run. It may take long, and is called from any goroutine.
 	NewProgram func(b *bundle.Bundle, entry string, f *messages.Fleet) (script.Program, error)
-	// OpenLog opens the log of a game session; nil: they write to the host's.
+	// OpenLog opens the log of a game session; nil: the host's log.
 	OpenLog func(id messages.GameSessionID, f *messages.Fleet) script.Sink
-	// Store keeps what has been answered of game sessions and player sessions; nil: memory. Catalog
-	// keeps that of the other resources; nil: Store does. The registry closes neither.
+	// Store keeps game sessions and player sessions; nil: memory. Catalog keeps the other
+	// resources; nil: in Store. The registry closes neither.
 	Store, Catalog store.Store
-	// OnEvent takes events once they are durable, from any goroutine; nil: nobody does.
+	// OnEvent receives events once they are durable, from any goroutine; may be nil.
 	OnEvent func(messages.Event)
-	// OwnEvents has events of game sessions and player sessions made.
+	// OwnEvents switches on events of game sessions and player sessions.
 	OwnEvents bool
-	// Scripts are there from the start.
+	// Scripts exist from the start.
 	Scripts []catalog.Script
-	// ProcessesMax bounds the processes of a fleet that the API makes; 0: 50
+	// ProcessesMax bounds the processes of a fleet that was created through the API; 0: 50
 	// (service-api.md 2.3).
 	ProcessesMax int
-	// EndEarlier has game sessions of earlier contents take no new players once a new one
-	// runs, and end when they have none.
+	// EndEarlier makes game sessions of earlier contents accept no new players once a newer
+	// content runs, and end when they are empty.
 	EndEarlier bool
 	// GroupsMax bounds the process groups of a fleet in one location; 0: 10.
 	GroupsMax int
-	// EndedMax is how many ended game sessions are remembered, EndedKeep for how
-	// long (service-api.md 2.6: 30 days).
+	// EndedMax bounds the ended game sessions that are kept, and EndedKeep the time for
+	// which they are (service-api.md 2.6: 30 days).
 	EndedMax  int
 	EndedKeep time.Duration
 }
 
 const (
-	// DefaultProcessesMax is the vendor's bound on processes of a fleet.
+	// DefaultProcessesMax is GameLift's bound on the processes of a fleet.
 	DefaultProcessesMax = 50
 	// DefaultGroupsMax bounds the process groups of a fleet in one location.
 	DefaultGroupsMax = 10
-	// activationTimeout is how long a game session may take to be ACTIVE where its
-	// fleet does not say (D-205).
+	// activationTimeout is the time within which a game session must become ACTIVE, unless
+	// its fleet sets another (D-205).
 	activationTimeout = 300 * time.Second
-	// endedBytesMax bounds what ended game sessions hold in memory; each is counted with
-	// endedBytes and its data, and seatBytes for each of its player sessions.
-	endedBytesMax = 512 << 20
-	endedBytes    = 2 << 10
-	seatBytes     = 300
+	// endedBytesMax bounds the estimated memory of ended game sessions: endedBytes and its
+	// data for each, and playerSessionBytes for each player session.
+	endedBytesMax      = 512 << 20
+	endedBytes         = 2 << 10
+	playerSessionBytes = 300
 )
 
-// DefaultEndedMax and DefaultEndedKeep bound the memory of ended game sessions.
+// DefaultEndedMax and DefaultEndedKeep are the defaults of EndedMax and EndedKeep.
 const (
 	DefaultEndedMax  = 100_000
 	DefaultEndedKeep = 30 * 24 * time.Hour
 )
 
-// setDefaults fills in what is not set.
+// setDefaults sets the defaults of options that are zero.
 func (o *Options) setDefaults() {
 	for option, value := range map[*int]int{&o.EndedMax: DefaultEndedMax, &o.ProcessesMax: DefaultProcessesMax, &o.GroupsMax: DefaultGroupsMax} {
 		if *option <= 0 {

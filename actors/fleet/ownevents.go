@@ -50,19 +50,19 @@ type playerSessionDetail struct {
 	Status   string `json:"status"`
 }
 
-// eventsOfGameSession returns the events of the status of a game session, unless it has been told of; with its
-// end, of the player sessions that end with it. One that was TERMINATING for too short a
-// time to be seen is told of as that, too.
+// eventsOfGameSession returns the event of a game session's status, unless the status has had one.
+// TERMINATED comes with the events of the player sessions that end with the game session, and with
+// the event of TERMINATING if that is missing.
 func (gs *games) eventsOfGameSession(now time.Time, e *entry) pendingEvents {
 	return gs.eventsOfRecord(now, e, e.published.Session())
 }
 
-// eventsOfRecord is eventsOfGameSession of a record.
+// eventsOfRecord is eventsOfGameSession for a given record.
 func (gs *games) eventsOfRecord(now time.Time, e *entry, g *messages.GameSession) (n pendingEvents) {
 	if !gs.o.OwnEvents || gs.o.OnEvent == nil || g.Status <= e.told || g.Status > messages.GameSessionTerminated {
 		return nil
 	}
-	last := e.told // none of this process if it is zero
+	last := e.told // zero: this process has sent no event of it
 	e.told = g.Status
 	if g.Status == messages.GameSessionTerminated {
 		if last != 0 && last < messages.GameSessionTerminating {
@@ -91,11 +91,11 @@ func gameEvent(now time.Time, e *entry, g *messages.GameSession, status messages
 }
 
 // eventsOfPlayerSessions returns the events of the statuses of player sessions.
-func (gs *games) eventsOfPlayerSessions(now time.Time, e *entry, seats ...*messages.PlayerSession) (n pendingEvents) {
+func (gs *games) eventsOfPlayerSessions(now time.Time, e *entry, sessions ...*messages.PlayerSession) (n pendingEvents) {
 	if !gs.o.OwnEvents || gs.o.OnEvent == nil {
 		return nil
 	}
-	for _, s := range seats {
+	for _, s := range sessions {
 		d := playerSessionDetail{
 			Type: playerSessionEvents[s.Status], ID: string(s.ID), PlayerID: string(s.PlayerID), ARN: string(e.id), Status: s.Status.String(),
 		}
@@ -104,15 +104,16 @@ func (gs *games) eventsOfPlayerSessions(now time.Time, e *entry, seats ...*messa
 	return n
 }
 
-// opened takes note of player sessions whose ends are to be told of, and of those whose are.
-func (e *entry) opened(ownEvents bool, seats ...*messages.PlayerSession) {
+// opened adds player sessions to those whose end has had no event, or, if they are final, removes
+// them.
+func (e *entry) opened(ownEvents bool, sessions ...*messages.PlayerSession) {
 	if !ownEvents {
 		return
 	}
 	if e.open == nil {
 		e.open = make(map[messages.PlayerSessionID]bool)
 	}
-	for _, s := range seats {
+	for _, s := range sessions {
 		if s.Status.Final() {
 			delete(e.open, s.ID)
 		} else {
@@ -121,7 +122,7 @@ func (e *entry) opened(ownEvents bool, seats ...*messages.PlayerSession) {
 	}
 }
 
-// event makes an event. Ids of version 7 sort behind those before, which often have the same time.
+// event returns an event. UUIDs of version 7 keep the order of events that have the same time.
 func event(now time.Time, kind messages.EventKind, name string, e *entry, detail any) messages.Event {
 	text, err := json.Marshal(detail)
 	if err != nil {

@@ -36,7 +36,7 @@ func (i *playerIndex) remove(id messages.PlayerSessionID) {
 	delete(i.of, id)
 }
 
-// status is that of a player session, 0 if the host does not know the id.
+// status returns the status of a player session, 0 if the host does not know the id.
 func (i *playerIndex) status(id messages.PlayerSessionID) messages.PlayerSessionStatus {
 	if e := i.get(id); e != nil {
 		return e.published.PlayerStatus(id)

@@ -14,8 +14,8 @@ func playerKey(id messages.PlayerSessionID) ledger.Key {
 	return ledger.Key{Kind: store.PlayerSession, ID: string(id)}
 }
 
-// onPlayerSessionsCreated answers with new player sessions once they are durable, and shows them. Those
-// that cannot be stored take no seats.
+// onPlayerSessionsCreated stores new player sessions. Once they are durable it shows them and answers.
+// If the store refuses them, they end.
 func (gs *games) onPlayerSessionsCreated(m stage.Request[gamesession.PlayerSessionsCreated, []*messages.PlayerSession]) {
 	created := m.Request
 	ids := make([]messages.PlayerSessionID, len(created.Records))
@@ -46,7 +46,7 @@ func (gs *games) onPlayerSessionsCreated(m stage.Request[gamesession.PlayerSessi
 	}})
 }
 
-// addPlayerSessions adds durable player sessions to a game session, which may be over by now.
+// addPlayerSessions adds durable player sessions to a game session, which may have ended meanwhile.
 func (gs *games) addPlayerSessions(e *entry, m gamesession.PlayerSessionsCreated, ids []messages.PlayerSessionID) {
 	m.Show()
 	if e.storage == forgotten {
@@ -62,7 +62,7 @@ func (gs *games) addPlayerSessions(e *entry, m gamesession.PlayerSessionsCreated
 	}
 }
 
-// onPlayerSessionChanged stores a player session that has changed by itself.
+// onPlayerSessionChanged stores a new status of a player session.
 func (gs *games) onPlayerSessionChanged(m gamesession.PlayerSessionChanged) {
 	if e := gs.players.get(m.Record.ID); e != nil {
 		e.opened(gs.o.OwnEvents, m.Record)

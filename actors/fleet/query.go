@@ -7,11 +7,11 @@ import (
 	"troupe/messages"
 )
 
-// reading copies the views that the actor has selected. It runs in another goroutine, because there
-// may be many.
+// reading copies the views that the actor has selected. It runs in another goroutine, because it may
+// copy many.
 type reading[T any] func() []T
 
-// answer reads beside the actor.
+// answer runs a reading in a goroutine of its own and replies with its result.
 func answer[T any](gs *games, read reading[T], err error, reply func([]T, error)) {
 	if err != nil {
 		reply(nil, err)
@@ -20,11 +20,11 @@ func answer[T any](gs *games, read reading[T], err error, reply func([]T, error)
 	gs.work.Go(func() { reply(read(), nil) })
 }
 
-// these is a reading that is done already.
+// these returns a reading whose result is known.
 func these[T any](all ...T) reading[T] { return func() []T { return all } }
 
-// gameSessions reads views; an id wins over the other selectors (service-api.md
-// 2.6, D-211).
+// gameSessions selects views; an id overrides the other selectors (service-api.md 2.6,
+// D-211).
 func (gs *games) gameSessions(q messages.GameSessionQuery) (reading[*messages.GameSession], error) {
 	if q.ID != "" {
 		e := gs.known(q.ID)
@@ -63,7 +63,7 @@ func (gs *games) gameSessions(q messages.GameSessionQuery) (reading[*messages.Ga
 	}, nil
 }
 
-// playerSessions reads views by exactly one selector (service-api.md 2.7).
+// playerSessions selects views by exactly one selector (service-api.md 2.7).
 func (gs *games) playerSessions(q messages.PlayerSessionQuery) (reading[*messages.PlayerSession], error) {
 	switch {
 	case q.PlayerSessionID != "":

@@ -10,8 +10,8 @@ import (
 	"troupe/messages"
 )
 
-// gameSessionRecord is what the store keeps of a game session, under its id. Times are
-// Unix nanoseconds.
+// gameSessionRecord is the stored form of a game session, under its id. Times are Unix
+// nanoseconds.
 type gameSessionRecord struct {
 	Fleet      messages.FleetID           `json:"fleet"`
 	Location   string                     `json:"location"`
@@ -38,10 +38,10 @@ type gameSessionRecord struct {
 
 func (e *entry) key() ledger.Key { return ledger.Key{Kind: store.GameSession, ID: string(e.id)} }
 
-// record is the change that stores a game session as it is now.
+// record returns the change that stores a game session as it is now.
 func (e *entry) record() store.Change { return e.recordOf(e.published.Session()) }
 
-// recordOf is the change that stores a game session as g.
+// recordOf returns the change that stores g as the record of a game session.
 func (e *entry) recordOf(g *messages.GameSession) store.Change {
 	r := gameSessionRecord{
 		Fleet: g.FleetID, Location: g.Location, Name: g.Name, Creator: g.CreatorID, Data: g.Data, Matchmaker: g.MatchmakerData,
@@ -79,14 +79,15 @@ func decodeGameSession(id string, value []byte) (*messages.GameSession, []byte, 
 	return g, r.Made, nil
 }
 
-// playerSessionRecord is what the store keeps of a player session, under its id. Its game
-// session says the rest. There are many, and they change often: names are short.
+// playerSessionRecord is the stored form of a player session, under its id; the other fields are
+// those of its game session. The JSON names are short, because there are many records and they
+// change often.
 type playerSessionRecord struct {
 	Session    messages.GameSessionID       `json:"g"`
 	PlayerID   messages.PlayerID            `json:"p"`
 	Data       string                       `json:"d,omitempty"`
 	Status     messages.PlayerSessionStatus `json:"s"`
-	Created    int64                        `json:"c"` // Unix nanoseconds, as the next
+	Created    int64                        `json:"c"` // Unix nanoseconds, like Terminated
 	Terminated int64                        `json:"t,omitempty"`
 }
 
@@ -98,7 +99,7 @@ func storedPlayerSession(s *messages.PlayerSession) store.Change {
 	return store.Put(store.PlayerSession, string(s.ID), record)
 }
 
-// decodePlayerSession is the inverse of storedPlayerSession, but for what the game session says.
+// decodePlayerSession is the inverse of storedPlayerSession, without the fields of the game session.
 func decodePlayerSession(id string, value []byte) (messages.PlayerSession, error) {
 	var r playerSessionRecord
 	if err := json.Unmarshal(value, &r); err != nil {
@@ -113,7 +114,7 @@ func decodePlayerSession(id string, value []byte) (messages.PlayerSession, error
 	}, nil
 }
 
-// moment is the time of Unix nanoseconds; 0 is none.
+// moment converts Unix nanoseconds; 0 is the zero time.
 func moment(n int64) time.Time {
 	if n == 0 {
 		return time.Time{}

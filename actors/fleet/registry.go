@@ -36,8 +36,8 @@ func New(o Options) (*Registry, error) {
 	return r, r.games.restore()
 }
 
-// Started implements stage.Actor: game sessions of the process before end, and the scripts of fleets
-// are loaded.
+// Started implements stage.Actor: it ends the game sessions of the previous process, and loads the
+// scripts of fleets.
 func (r *Registry) Started(c *stage.Context) {
 	r.hosting.Started(c)
 	r.catalog.Started(c)
@@ -83,20 +83,20 @@ func (r *Registry) Receive(c *stage.Context, msg any) {
 	}
 }
 
-// Damaged returns the stored records that the host goes on without. It is for whoever
-// has called New, before the registry is spawned.
+// Damaged returns the stored records that the host ignores because they are damaged. It must be
+// called before the registry is spawned.
 func (r *Registry) Damaged() []store.Damage {
 	return append(r.catalog.Unread().Damaged(), r.games.unread.Damaged()...)
 }
 
-// Unread reports whether the host goes on without a stored record. It is for whoever has called New,
+// Unread reports whether the host ignores a stored record because it is damaged. It must be called
 // before the registry is spawned.
 func (r *Registry) Unread(kind store.Kind, id string) bool {
 	return r.catalog.Unread().Has(kind, id) || r.games.unread.Has(kind, id)
 }
 
-// CheckDestinations answers the request of that name. It is for whoever has called New, before the
-// registry is spawned.
+// CheckDestinations does the same as the request of that name. It must be called before the registry
+// is spawned.
 func (r *Registry) CheckDestinations(destinations []string) error {
 	return r.catalog.CheckDestinations(destinations)
 }
@@ -107,8 +107,8 @@ func (r *Registry) PlayerSession(id messages.PlayerSessionID) messages.PlayerSes
 	return r.games.players.status(id)
 }
 
-// Wait returns when nothing works beside the actor any more; it has stopped
-// before.
+// Wait returns when the registry's goroutines have ended. It is called after the actor has
+// stopped.
 func (r *Registry) Wait() {
 	r.games.work.Wait()
 	r.hosting.Wait()

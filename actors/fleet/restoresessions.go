@@ -11,14 +11,14 @@ import (
 	"troupe/messages"
 )
 
-// restored is work for started: game sessions of an earlier process of the host.
+// restored is the part of restore's result that started handles.
 type restored struct {
-	lived  []*entry       // had not ended when that process did
-	strays []store.Change // deletions of player sessions without a game session
+	running []*entry       // game sessions that were running when the earlier process ended
+	orphans []store.Change // deletions of player sessions without a game session
 }
 
-// restore reads the game sessions and player sessions of earlier processes. All
-// are over; started marks those that were running as TERMINATED. Their fleets may not exist any more.
+// restore reads the game sessions and player sessions of earlier processes. All of them are over;
+// started marks those that were running as TERMINATED. Their fleets may not exist any more.
 func (gs *games) restore() error {
 	err := gs.unread.Load(gs.o.Store, store.GameSession, func(id string, value []byte) error {
 		g, made, err := decodeGameSession(id, value)
@@ -60,12 +60,12 @@ func (gs *games) restoreSession(g *messages.GameSession, made []byte) {
 	if g.Status >= messages.GameSessionTerminated {
 		gs.keep(e)
 	} else {
-		gs.restored.lived = append(gs.restored.lived, e)
+		gs.restored.running = append(gs.restored.running, e)
 	}
 }
 
-// restorePlayers reads player sessions, by game session. If a game session could not be
-// read, of which not even the id is certain, those without one stay where they are.
+// restorePlayers reads player sessions, by game session. Those without a game session are deleted,
+// unless a damaged game session, whose id may be wrong, could be theirs.
 func (gs *games) restorePlayers() (map[*entry][]messages.PlayerSession, error) {
 	players := make(map[*entry][]messages.PlayerSession)
 	err := gs.unread.Load(gs.o.Store, store.PlayerSession, func(id string, value []byte) error {
@@ -77,7 +77,7 @@ func (gs *games) restorePlayers() (map[*entry][]messages.PlayerSession, error) {
 		e := gs.sessions[s.GameSessionID]
 		if e == nil { // its game session was not stored, or is forgotten
 			if len(gs.unread.IDs(store.GameSession)) == 0 {
-				gs.restored.strays = append(gs.restored.strays, store.Delete(store.PlayerSession, id))
+				gs.restored.orphans = append(gs.restored.orphans, store.Delete(store.PlayerSession, id))
 			}
 			return nil
 		}
@@ -87,22 +87,22 @@ func (gs *games) restorePlayers() (map[*entry][]messages.PlayerSession, error) {
 	return players, err
 }
 
-// restoreBatch is how many changes one commit of the start has.
+// restoreBatch bounds the changes of one commit at the start.
 const restoreBatch = 1000
 
-// endRestored ends the game sessions that lived when the last process died, as of now: no
-// time between that and now is known better.
+// endRestored ends the game sessions that were running when the last process ended. Their end is
+// now, because the real time is unknown.
 func (gs *games) endRestored() {
 	now := gs.context.Now()
-	changes := gs.restored.strays
-	for _, e := range gs.restored.lived {
+	changes := gs.restored.orphans
+	for _, e := range gs.restored.running {
 		e.endedAt = now
 		gs.reopen(e)
 		e.published.End(now, "the host has started again")
 		gs.storeChange(e)
 		gs.keep(e)
 	}
-	if n := len(gs.restored.lived); n > 0 {
+	if n := len(gs.restored.running); n > 0 {
 		gs.context.Log().Warn().Int("game_sessions", n).Msg("game sessions of the process before are TERMINATED")
 	}
 	gs.restored = restored{}
@@ -122,8 +122,8 @@ func (gs *games) endRestored() {
 	gs.forgetEnded()
 }
 
-// restoreCreators charges the creators on fleets that limit them with what they have
-// created before the start. Order is sorted.
+// restoreCreators counts the game sessions that were created before the start against the limits
+// of their creators. Order must be sorted.
 func (gs *games) restoreCreators() {
 	for _, e := range gs.order {
 		g, _, _ := e.published.Shared()
@@ -131,7 +131,7 @@ func (gs *games) restoreCreators() {
 	}
 }
 
-// tellDamage shows damaged records in the events of the fleets that they concern.
+// tellDamage adds an event about damaged records to the fleets of these game sessions.
 func (gs *games) tellDamage() {
 	damaged := make(map[messages.FleetID]int)
 	for id := range gs.unread.IDs(store.GameSession) {
@@ -146,7 +146,7 @@ func (gs *games) tellDamage() {
 	}
 }
 
-// reopen finds the player sessions whose ends are to be told of.
+// reopen restores the set of player sessions whose end has had no event.
 func (gs *games) reopen(e *entry) {
 	if !gs.o.OwnEvents {
 		return

@@ -5,7 +5,8 @@ import (
 	"troupe/messages"
 )
 
-// fleetGames counts the game sessions of a fleet by location, as hosting does by process configuration.
+// fleetGames counts the game sessions of a fleet by location; hosting counts them by process
+// configuration.
 type fleetGames struct {
 	id         messages.FleetID
 	live       map[string]int // game sessions that have not ended, by location
@@ -44,8 +45,8 @@ func (gs *games) occupy(e *entry, by int) {
 	}
 }
 
-// room returns nil where a fleet can take one more game session in one of its
-// locations, else why it cannot.
+// room returns nil if a fleet has room for one more game session in a location; otherwise the
+// error says why not.
 func (gs *games) room(f *messages.Fleet, location string) error {
 	id, own := f.ID, gs.fleetOf(f.ID)
 	if most := catalog.Capacity(f, location); own.live[location] >= most {
@@ -70,8 +71,7 @@ func full(format string, args ...any) error {
 	return messages.Errorf(messages.FleetCapacityExceeded, format, args...)
 }
 
-// activated counts a game session that is not ACTIVATING any more. A count saves a visit of all
-// game sessions for each new one.
+// activated counts a game session that is no longer ACTIVATING.
 func (gs *games) activated(e *entry) {
 	if e.phase == phaseActivating {
 		e.phase = phaseRunning

@@ -8,7 +8,7 @@ import (
 	"troupe/messages"
 )
 
-// Ends from outside.
+// Ends requested by the API or a placement.
 var (
 	endTriggered = gamesession.Terminate{
 		Reason: messages.CloseGameEnded, Text: "terminated by the service API", StatusReason: "TRIGGERED_ON_PROCESS_TERMINATE",
@@ -18,8 +18,8 @@ var (
 	}
 )
 
-// GiveUp ends a game session that its placement does not need any more, whether that can be
-// stored or not.
+// GiveUp ends a game session that its placement does not need any more, even if the store refuses
+// the end.
 type GiveUp struct{ Session messages.GameSessionID }
 
 func (gs *games) onTerminateGameSession(m stage.Request[messages.TerminateGameSession, *messages.GameSession]) {
@@ -38,7 +38,7 @@ func (gs *games) onTerminateGameSession(m stage.Request[messages.TerminateGameSe
 		if !e.runs() || g.Status > messages.GameSessionTerminating {
 			return ledger.Entry{}, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s is %s", e.id, g.Status)
 		}
-		again, told := g.Status == messages.GameSessionTerminating, e.told
+		again, told := g.Status == messages.GameSessionTerminating, e.told // told is restored by Refused
 		// The answer is TERMINATING, even if the game session ends before it is sent.
 		g.Status, answer = messages.GameSessionTerminating, g
 		stored := *g
@@ -55,7 +55,7 @@ func (gs *games) onTerminateGameSession(m stage.Request[messages.TerminateGameSe
 			},
 			Refused: func() {
 				if e.told == messages.GameSessionTerminating {
-					if e.told = told; e.published.Session().Status >= messages.GameSessionTerminating { // by itself
+					if e.told = told; e.published.Session().Status >= messages.GameSessionTerminating { // it has ended meanwhile for another reason
 						gs.storeChange(e)
 					}
 				}
@@ -74,7 +74,7 @@ func (gs *games) onGiveUp(m GiveUp) {
 	e.end(endForced)
 }
 
-// end ends a game session; by force also one whose script is in a loop.
+// end ends a game session. By force it also stops a script that is in a loop.
 func (e *entry) end(t gamesession.Terminate) {
 	e.ref.Tell(t)
 	if t.Force && e.process != nil {

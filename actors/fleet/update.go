@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	// propertiesMax is how many properties a game session may have.
+	// propertiesMax bounds the properties of a game session.
 	propertiesMax = 16
-	// editsMax is how many edits of one game session may wait for the one under way.
+	// editsMax bounds the waiting updates of one game session.
 	editsMax = 63
 )
 
-// onUpdateGameSession changes a game session once that is durable (service-api.md 2.6).
+// onUpdateGameSession changes a game session once the change is durable (service-api.md 2.6).
 func (gs *games) onUpdateGameSession(m stage.Request[messages.UpdateGameSession, *messages.GameSession]) {
 	e := gs.known(m.Request.ID)
 	switch {
@@ -46,7 +46,7 @@ func (gs *games) onUpdateGameSession(m stage.Request[messages.UpdateGameSession,
 	}})
 }
 
-// edited applies a request to the members that can be changed.
+// edited returns the changeable fields of a game session after a request.
 func edited(g *messages.GameSession, q messages.UpdateGameSession) (gamesession.Edits, error) {
 	if g.Status >= messages.GameSessionTerminating {
 		return gamesession.Edits{}, messages.Errorf(messages.InvalidGameSessionStatus, "game session %s is %s", g.ID, g.Status)
@@ -64,7 +64,7 @@ func edited(g *messages.GameSession, q messages.UpdateGameSession) (gamesession.
 	return n, nil
 }
 
-// merged adds properties, or replaces those with the same key; none goes away.
+// merged adds properties, or replaces those with the same key; it removes none.
 func merged(old, given []messages.Property) []messages.Property {
 	all := slices.Clone(old)
 	for _, p := range given {

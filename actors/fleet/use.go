@@ -13,7 +13,7 @@ import (
 	"troupe/messages"
 )
 
-// shrink ends the game sessions in a location that are over its capacity: those without
+// shrink ends the game sessions of a fleet in a location that exceed its capacity: those without
 // players first, then the newest.
 func (gs *games) shrink(f *messages.Fleet, location string) {
 	own := gs.fleetOf(f.ID)
@@ -28,7 +28,7 @@ func (gs *games) shrink(f *messages.Fleet, location string) {
 		}
 		switch g := e.published.Session(); {
 		case g.Status == messages.GameSessionTerminating:
-			over[e.config()]-- // it leaves anyway
+			over[e.config()]-- // it ends anyway
 		case !g.Protected:
 			ending = append(ending, e)
 		}
@@ -45,7 +45,7 @@ func (gs *games) shrink(f *messages.Fleet, location string) {
 	}
 }
 
-// config is the process configuration that a game session counts for; nil without a script.
+// config returns the process configuration of a game session; nil without a script.
 func (e *entry) config() *hosting.ProcessConfig {
 	if e.process == nil {
 		return nil
@@ -53,8 +53,8 @@ func (e *entry) config() *hosting.ProcessConfig {
 	return e.process.Config()
 }
 
-// uses counts what fleets have and use in one location each. Unknown ids, and fleets
-// that are not there, are left out.
+// uses returns the capacity and use of fleets in one location each. It leaves out unknown ids,
+// and fleets that are not in the location.
 func (gs *games) uses(q messages.FleetUseQuery) []messages.FleetUse {
 	var fleets []*messages.Fleet
 	if q.FleetIDs == nil {
@@ -83,7 +83,7 @@ func (gs *games) uses(q messages.FleetUseQuery) []messages.FleetUse {
 	return all
 }
 
-// count adds what a game session uses.
+// count adds the use of one game session.
 func count(u *messages.FleetUse, e *entry) {
 	g := e.published.Session()
 	if g.Status != messages.GameSessionActive {
@@ -99,7 +99,7 @@ func count(u *messages.FleetUse, e *entry) {
 	})
 }
 
-// has is a fleet's capacity and process groups in a location, without the use by players.
+// has returns a fleet's capacity and process groups in a location, without the use by players.
 func (gs *games) has(f *messages.Fleet, location string) messages.FleetUse {
 	u := messages.FleetUse{Fleet: f, Location: location, Groups: f.GroupsIn(location)}
 	live, capacity := gs.fleetOf(f.ID).live[location], catalog.Capacity(f, location)
@@ -164,7 +164,7 @@ func (gs *games) instances(q messages.InstanceQuery) ([]messages.Instance, error
 	return all, nil
 }
 
-// instanceID names a process group, in the form of the vendor's ids.
+// instanceID returns the id of a process group, in the form of GameLift's instance ids.
 func instanceID(f messages.FleetID, location string, n int) string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %d", f, location, n))
 	return "i-" + hex.EncodeToString(sum[:])[:17]

@@ -20,8 +20,8 @@ import (
 )
 
 // BenchmarkPlacements starts placements of two players each at a fixed rate (open loop)
-// on a durable store, and reports how long after its time each was answered, and each had
-// ended: p99 of both in ms.
+// on a durable store. It reports the p99 of the times from the scheduled start to the answer
+// and to the end, in ms.
 func BenchmarkPlacements(b *testing.B) {
 	for _, rate := range []int{500, 1000} {
 		b.Run(fmt.Sprintf("rate=%d", rate), func(b *testing.B) { placements(b, rate) })

@@ -16,7 +16,7 @@ type completion struct {
 	placed []messages.PlacedPlayer
 }
 
-// end ends a placement that no request ends.
+// end ends a placement for a reason other than a request.
 func (m *Manager) end(c *stage.Context, f completion) {
 	attempt := f.e.attempt
 	m.ledger.Do(ledger.Transaction{
@@ -31,13 +31,13 @@ func (m *Manager) end(c *stage.Context, f completion) {
 }
 
 // ending returns the ledger entry that ends a placement, with its event. Unless the placement
-// is FULFILLED, its attempt ends too. If the entry cannot be stored, the placement continues
-// as after a pass.
+// is FULFILLED, its attempt ends too. If the store refuses the entry, the placement goes on
+// with its next pass.
 func (m *Manager) ending(c *stage.Context, f completion) ledger.Entry {
 	now := c.Now()
 	m.forget(now, 0)
-	e, record, why := f.e, f.final(now), m.whyNowhere(&f)
-	e.state, e.keeps = ending, f.status == messages.PlacementFulfilled
+	e, record, why := f.e, f.final(now), m.whyNoDestination(&f)
+	e.state, e.fulfilled = ending, f.status == messages.PlacementFulfilled
 	return ledger.Entry{
 		Changes: []store.Change{store.Put(store.Placement, string(e.id()), record)},
 		Events:  []messages.Event{eventOf(e.queue.record, record, why)},
@@ -45,7 +45,7 @@ func (m *Manager) ending(c *stage.Context, f completion) ledger.Entry {
 			if why != "" {
 				c.Counters().PlacementsNowhere.Add(1)
 			}
-			if e.keeps {
+			if e.fulfilled {
 				delete(m.attempts, e.attempt)
 				e.attempt = ""
 			} else {
@@ -62,14 +62,14 @@ func (m *Manager) ending(c *stage.Context, f completion) ledger.Entry {
 	}
 }
 
-// whyNowhere returns why a placement had no destination, empty if it had one.
-func (m *Manager) whyNowhere(f *completion) string {
+// whyNoDestination returns why a placement had no destination, empty if it had one.
+func (m *Manager) whyNoDestination(f *completion) string {
 	q := f.e.queue
 	switch {
 	case f.status == messages.PlacementFailed && q.deleted:
 		return m.noQueue(q.record.Name).Error()
-	case f.status == messages.PlacementTimedOut && q.nowhere != nil:
-		return q.nowhere.Error()
+	case f.status == messages.PlacementTimedOut && q.noDestination != nil:
+		return q.noDestination.Error()
 	}
 	return ""
 }

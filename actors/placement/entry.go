@@ -12,55 +12,55 @@ type state uint8
 
 const (
 	idle       state = iota + 1 // between passes
-	passing                     // its queue has it in a pass
-	launching                   // the hosts were asked for a game session
+	passing                     // in the current or next pass of its queue
+	launching                   // waits for the hosts' answer to a launch
 	activating                  // the game session is ACTIVATING
 	reserving                   // player sessions are being reserved
-	ending                      // its final record is being made durable
+	ending                      // its final record is being stored
 	ended
 )
 
-// entry is one life of a placement id.
+// entry is one use of a placement id.
 type entry struct {
-	record *messages.Placement // as the API shows it, once durable
-	state  state
-	size   int  // approximate bytes of the record
-	lost   bool // forgotten
+	record    *messages.Placement // as the API shows it, once durable
+	state     state
+	size      int // approximate bytes of the record
+	forgotten bool
 
 	// While PENDING.
-	queue   *queue
-	ranking *Ranking
-	start   time.Time // of the monotonic clock
-	number  uint64    // in the order of starts
-	due     time.Time // of the next step
-	index   int       // in the heap of those; -1: not there
-	passes  int
-	order   []fleet.Candidate // of the pass, and the position in it
-	at      int
-	stale   bool // pass.room is older than an attempt of this placement: ignore it
-	tries   int  // number of the attempt, to recognise late answers
-	attempt messages.GameSessionID
-	keeps   bool // it is being FULFILLED: the game session stays
+	queue     *queue
+	ranking   *Ranking
+	start     time.Time // of the monotonic clock
+	number    uint64    // in the order of starts
+	due       time.Time // of the next step
+	index     int       // in Manager.due; -1: not there
+	passes    int
+	order     []fleet.Candidate // of the pass, and the position in it
+	at        int
+	stale     bool // pass.room is older than the end of an attempt of this placement: ignore it
+	tries     int  // number of the attempt, to recognise late answers
+	attempt   messages.GameSessionID
+	fulfilled bool // it is being FULFILLED: the attempt is not ended
 }
 
-// id is the placement's.
+// id returns the placement's id.
 func (e *entry) id() messages.PlacementID { return e.record.Request.ID }
 
-// timeout is when the placement times out.
+// timeout returns the time at which the placement times out.
 func (e *entry) timeout() time.Time { return e.start.Add(e.queue.record.Timeout) }
 
 // queue is a queue with its placements. Its booleans are independent: a deletion, an unhandled
 // event, and a pause.
 type queue struct {
-	record  *messages.Queue
-	deleted bool
-	nowhere error    // why no destination takes placements; nil: one does
-	pending []*entry // oldest first; ended ones are removed later
-	over    int      // how many of pending have ended
+	record        *messages.Queue
+	deleted       bool
+	noDestination error    // why no destination accepts placements; nil: one does
+	pending       []*entry // oldest first; ended ones are removed later
+	endedCount    int      // how many of pending have ended
 
-	wanting   []*entry // placements whose next pass is due
+	waiting   []*entry // placements for the next pass
 	roomFreed bool     // a process became free: all placements are due
-	resting   bool     // after a long pass roomFreed does not start the next at once
+	paused    bool     // after a long pass: roomFreed does not start the next one at once
 	pass      queuePass
 }
 
@@ -75,7 +75,7 @@ type queuePass struct {
 	batch      []*entry // not tried yet
 	blocked    []*entry // wait for the answer to a launch, even after the pass
 	stalled    bool     // the queue is in Manager.stalled
-	looked     int      // how many placements were tried
+	tried      int      // placements that this pass has tried
 }
 
 // passStage is the progress of a pass.
@@ -87,28 +87,28 @@ const (
 	walking
 )
 
-// full notes that a destination has no room.
-func (p *queuePass) full(d destination) {
+// markFull records that a destination has no room.
+func (p *queuePass) markFull(d destination) {
 	if p.room[d] {
 		p.room[d] = false
 		p.rooms--
 	}
 }
 
-// left counts a placement that is no longer PENDING.
-func (q *queue) left() {
-	q.over++
-	if q.over > 32 && q.over > len(q.pending)/2 {
+// countEnded counts a placement that is no longer PENDING.
+func (q *queue) countEnded() {
+	q.endedCount++
+	if q.endedCount > 32 && q.endedCount > len(q.pending)/2 {
 		q.sweep()
 	}
 }
 
 func (q *queue) sweep() {
-	kept := make([]*entry, 0, len(q.pending)-q.over)
+	kept := make([]*entry, 0, len(q.pending)-q.endedCount)
 	for _, e := range q.pending {
 		if e.state != ended {
 			kept = append(kept, e)
 		}
 	}
-	q.pending, q.over = kept, 0
+	q.pending, q.endedCount = kept, 0
 }

@@ -21,9 +21,9 @@ type detail struct {
 	StartTime         string       `json:"startTime"`
 	EndTime           string       `json:"endTime"`
 	GameSessionRegion string       `json:"gameSessionRegion,omitempty"`
-	Placed            *[]placement `json:"placedPlayerSessions,omitempty"` // there, if empty, once fulfilled
+	Placed            *[]placement `json:"placedPlayerSessions,omitempty"` // nil unless fulfilled, then maybe empty
 	CustomEventData   string       `json:"customEventData,omitempty"`
-	Reason            string       `json:"reason,omitempty"` // ours: why no destination took it
+	Reason            string       `json:"reason,omitempty"` // not in GameLift's events: why the queue had no destination
 }
 
 type placement struct {
@@ -43,8 +43,8 @@ const eventTime = "2006-01-02T15:04:05.000Z"
 
 func timestamp(t time.Time) string { return messages.Shown(t).UTC().Format(eventTime) }
 
-// eventOf returns the event about the end of a placement. why is the reason why the queue had
-// no destination, empty if it had one.
+// eventOf returns the event about the end of a placement. Reason says why the queue had no
+// destination, and is empty if it had one.
 func eventOf(q *messages.Queue, p *messages.Placement, reason string) messages.Event {
 	d := detail{
 		Type: eventTypes[p.Status], PlacementID: string(p.Request.ID), CustomEventData: q.CustomEventData, Reason: reason,

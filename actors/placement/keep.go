@@ -18,8 +18,8 @@ import (
 type memory struct {
 	bytes      int      // of the records of all placements
 	endedBytes int      // of ended placements
-	ended      []*entry // by time of their end, forgotten ones included
-	count      int      // of those that are not forgotten
+	ended      []*entry // by time of their end, including forgotten ones
+	count      int      // of ended ones that are not forgotten
 }
 
 // add counts a placement that has ended.
@@ -31,10 +31,10 @@ func (k *memory) add(e *entry) {
 
 // drop forgets a placement that has ended.
 func (k *memory) drop(e *entry) {
-	if e.lost {
+	if e.forgotten {
 		return
 	}
-	e.lost = true
+	e.forgotten = true
 	k.count--
 	k.bytes -= e.size
 	k.endedBytes -= e.size
@@ -53,24 +53,24 @@ func (m *Manager) expired(e *entry, now time.Time) bool {
 	return now.Sub(e.record.Ended) > m.o.EndedKeep
 }
 
-// forget drops ended placements, oldest first, until one more of so many bytes fits the
-// bounds. It deletes their records, too.
+// forget drops ended placements and their records, oldest first, until one more of size bytes
+// fits the bounds.
 func (m *Manager) forget(now time.Time, size int) {
 	var changes []store.Change
 	size += m.ledger.Claimed(store.Placement).Bytes
 	k, n := &m.memory, 0
 	for ; n < len(k.ended) && len(changes) < forgetMax; n++ {
 		e := k.ended[n]
-		if e.lost {
+		if e.forgotten {
 			continue
 		}
 		if k.count <= m.o.EndedMax && k.bytes+size <= m.o.BytesMax && !m.expired(e, now) {
 			break
 		}
 		k.drop(e)
-		if m.placements[e.id()] == e { // else the stored record belongs to a newer placement
+		if m.placements[e.id()] == e { // otherwise the stored record belongs to a newer placement
 			delete(m.placements, e.id())
-			if m.ledger.Free(placementKey(e.id())) { // else a newer placement with this id is being stored
+			if m.ledger.Free(placementKey(e.id())) { // otherwise a newer placement with this id is being stored
 				changes = append(changes, store.Delete(store.Placement, string(e.id())))
 			}
 		}
@@ -82,10 +82,10 @@ func (m *Manager) forget(now time.Time, size int) {
 	}
 }
 
-// State is the stored queues and placements.
+// State holds the stored queues and placements.
 type State struct {
 	queues     []*messages.Queue
-	placements []kept
+	placements []storedPlacement
 	damaged    []store.Damage
 }
 
@@ -93,7 +93,7 @@ type State struct {
 // inconsistent.
 func (s *State) Damaged() []store.Damage { return s.damaged }
 
-type kept struct {
+type storedPlacement struct {
 	record *messages.Placement
 	size   int
 }
@@ -104,7 +104,7 @@ func Load(s store.Store) (*State, error) {
 	damaged, err := s.Load(store.Queue, func(id string, value []byte) error {
 		q := new(messages.Queue)
 		if err := json.Unmarshal(value, q); err != nil || string(q.Name) != id {
-			state.without(store.Queue, id, err)
+			state.addDamaged(store.Queue, id, err)
 			return nil
 		}
 		state.queues = append(state.queues, q)
@@ -117,10 +117,10 @@ func Load(s store.Store) (*State, error) {
 	damaged, err = s.Load(store.Placement, func(id string, value []byte) error {
 		p := new(messages.Placement)
 		if err := json.Unmarshal(value, p); err != nil || string(p.Request.ID) != id || p.Status == 0 {
-			state.without(store.Placement, id, err)
+			state.addDamaged(store.Placement, id, err)
 			return nil
 		}
-		state.placements = append(state.placements, kept{p, len(value)})
+		state.placements = append(state.placements, storedPlacement{p, len(value)})
 		return nil
 	})
 	if err != nil {
@@ -130,8 +130,8 @@ func Load(s store.Store) (*State, error) {
 	return state, nil
 }
 
-// without records a damaged record. Without an error the record is incomplete.
-func (s *State) without(kind store.Kind, id string, err error) {
+// addDamaged adds a damaged record. Without an error the record is incomplete.
+func (s *State) addDamaged(kind store.Kind, id string, err error) {
 	if err == nil {
 		err = errors.New("is not complete")
 	} else {
@@ -158,7 +158,6 @@ func (s *State) InEffect(configured []*messages.Queue) (all []*messages.Queue) {
 	return all
 }
 
-// restoreQueues restores the queues.
 func (m *Manager) restoreQueues() {
 	for _, q := range m.restored.InEffect(m.o.Queues) {
 		record := *q
@@ -167,7 +166,7 @@ func (m *Manager) restoreQueues() {
 	}
 }
 
-// restoreDamaged remembers the ids of damaged records, so that they are not used again.
+// restoreDamaged records the ids of damaged records, so that they are not used again.
 func (m *Manager) restoreDamaged() {
 	m.damaged = make(map[store.Kind]map[string]bool)
 	for _, d := range m.restored.damaged {
@@ -195,8 +194,8 @@ func (m *Manager) restore(c *stage.Context) {
 	m.restoreDamaged()
 	all := m.restored.placements
 	m.restored = nil
-	slices.SortStableFunc(all, func(a, b kept) int {
-		return cmp.Or(a.moment().Compare(b.moment()), cmp.Compare(a.record.Request.ID, b.record.Request.ID))
+	slices.SortStableFunc(all, func(a, b storedPlacement) int {
+		return cmp.Or(a.orderTime().Compare(b.orderTime()), cmp.Compare(a.record.Request.ID, b.record.Request.ID))
 	})
 	now := c.Now()
 	for _, k := range all {
@@ -209,7 +208,7 @@ func (m *Manager) restore(c *stage.Context) {
 	}
 	for _, k := range all {
 		if !k.record.Status.Final() {
-			m.takeUp(c, k, now)
+			m.resumePlacement(c, k, now)
 		}
 	}
 	if pending := len(m.due); pending > 0 {
@@ -218,22 +217,22 @@ func (m *Manager) restore(c *stage.Context) {
 	m.arm()
 }
 
-// moment is the time by which records are ordered: the end, or the start of a PENDING
+// orderTime is the time by which records are ordered: the end, or the start of a PENDING
 // placement.
-func (k kept) moment() time.Time {
+func (k storedPlacement) orderTime() time.Time {
 	if k.record.Status.Final() {
 		return k.record.Ended
 	}
 	return k.record.Started
 }
 
-func (m *Manager) takeUp(c *stage.Context, k kept, now time.Time) {
+func (m *Manager) resumePlacement(c *stage.Context, k storedPlacement, now time.Time) {
 	q := m.queues[k.record.Request.Queue]
 	if q == nil { // a stand-in, so that the placement can fail
 		q = &queue{record: &messages.Queue{Name: k.record.Request.Queue, ARN: m.queueARN(k.record.Request.Queue)}, deleted: true}
 	}
 	e := m.add(q, k.record, k.size)
 	e.start = e.start.Add(-max(now.Sub(k.record.Started), 0))
-	e.passes = 1 // the earlier process had the first
+	e.passes = 1 // the first pass was in the earlier process
 	m.begin(c, e)
 }

@@ -14,8 +14,8 @@ type measured struct {
 	most float64
 }
 
-// summarize adds up latencies by location. Of several reports of one player for one
-// location the last counts. The result does not depend on any other order.
+// summarize computes mean and maximum by location. Of several reports of one player for one
+// location, the last one counts. The order of the reports has no other effect.
 func summarize(reports []messages.PlayerLatency) map[string]measured {
 	type report struct {
 		player   messages.PlayerID
@@ -31,7 +31,7 @@ func summarize(reports []messages.PlayerLatency) map[string]measured {
 	}
 	summary := make(map[string]measured, len(values))
 	for location, vs := range values {
-		slices.Sort(vs) // a sum of floats depends on its order
+		slices.Sort(vs) // the sum of floats depends on their order
 		sum := 0.0
 		for _, v := range vs {
 			sum += v

@@ -24,9 +24,9 @@ type Manager struct {
 	attempts   map[messages.GameSessionID]*entry
 	due        dueHeap
 	timer      *stage.Timer
-	armed      time.Time // when it fires; zero: it is not running
-	launches   map[destination]int
-	stalled    []*queue // that wait for a launch to be answered
+	armed      time.Time           // when timer fires; zero: it does not run
+	launches   map[destination]int // without an answer yet
+	stalled    []*queue            // wait for the answer to a launch
 	memory     memory
 	started    uint64
 	draining   bool
@@ -46,10 +46,10 @@ func newManager(o Options, hosts Hosts, s *State) *Manager {
 
 // Messages of the Manager to itself.
 type (
-	tick     struct{}
-	walkOn   struct{ q *queue }
-	rested   struct{ q *queue }
-	resolved struct {
+	tick         struct{}
+	continueWalk struct{ q *queue }
+	pauseOver    struct{ q *queue }
+	resolved     struct {
 		q    *queue
 		list []fleet.Candidate
 		err  error
@@ -63,10 +63,10 @@ type (
 		err         error
 	}
 	reserved struct {
-		e     *entry
-		try   int
-		seats []*messages.PlayerSession
-		err   error
+		e              *entry
+		try            int
+		playerSessions []*messages.PlayerSession
+		err            error
 	}
 )
 
@@ -100,7 +100,7 @@ func (m *Manager) Stopped(c *stage.Context) {
 		return
 	}
 	for id, e := range m.attempts {
-		if e.state != ending || !e.keeps { // else the commit of its end decides: see end
+		if e.state != ending || !e.fulfilled { // otherwise the result of the commit decides: see end
 			m.terminate(id)
 		}
 	}
@@ -138,10 +138,10 @@ func (m *Manager) Receive(c *stage.Context, msg any) {
 		m.onRoom(c)
 	case resolved:
 		m.onResolved(c, r)
-	case walkOn:
+	case continueWalk:
 		m.walk(c, r.q)
-	case rested:
-		r.q.resting = false
+	case pauseOver:
+		r.q.paused = false
 		m.ask(c, r.q)
 	case launched:
 		m.onLaunched(c, r)
@@ -158,7 +158,7 @@ func (m *Manager) Receive(c *stage.Context, msg any) {
 	}
 }
 
-// onTick steps all placements that are due and sets the timer for the next.
+// onTick calls step for all placements that are due and sets the timer for the next.
 func (m *Manager) onTick(c *stage.Context) {
 	m.armed = time.Time{}
 	now := time.Now()
@@ -186,13 +186,13 @@ func (m *Manager) step(c *stage.Context, e *entry, now time.Time) (wants bool) {
 	case !now.Before(e.timeout()):
 		m.end(c, completion{e: e, status: messages.PlacementTimedOut})
 	case e.state == idle:
-		e.want()
+		e.joinPass()
 		return true
 	}
 	return false
 }
 
-// nextStep is the next whole second since the start, or the timeout if that is earlier.
+// nextStep returns the next whole second since the start, or the timeout if that is earlier.
 func nextStep(e *entry, now time.Time) time.Time {
 	passed := max(now.Sub(e.start), 0)
 	at := e.start.Add(passed.Truncate(passEvery) + passEvery)
@@ -232,7 +232,7 @@ func (m *Manager) endAttempt(e *entry) {
 func (m *Manager) leave(e *entry) {
 	e.state = ended
 	m.due.drop(e)
-	e.queue.left()
+	e.queue.countEnded()
 	e.queue, e.ranking, e.order = nil, nil, nil
 }
 

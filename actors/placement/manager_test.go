@@ -21,7 +21,7 @@ func bubble(t *testing.T, change func(*Options), f func(t *testing.T, w *world))
 	})
 }
 
-// Where and when the vectors of service-api.md 3.5 end.
+// The vectors of service-api.md 3.5: at which destination and when each ends.
 // API-47.
 func TestVectorsEndWhereAndWhenThereIsRoom(t *testing.T) {
 	v0 := []string{"player1 us-east-1 100", "player1 us-west-2 50", "player2 us-east-1 120", "player2 us-west-2 150"}
@@ -159,7 +159,7 @@ func TestTheRecordOfAFulfilledPlacement(t *testing.T) {
 }
 
 // API-51.
-func TestStopCancelsWhatIsPending(t *testing.T) {
+func TestStopCancelsAPendingPlacement(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.fleets("A a-1")
 		w.with(func(s *standIn) { s.activate = 10 * time.Second })
@@ -200,7 +200,7 @@ func TestStopCancelsWhatIsPending(t *testing.T) {
 	})
 }
 
-// Cancel and fulfil meet: whichever is stored first.
+// A cancel and a fulfilment at the same time: the one that is stored first wins.
 func TestStopWhileTheEndIsBeingStored(t *testing.T) {
 	for _, broken := range []bool{false, true} {
 		bubble(t, nil, func(t *testing.T, w *world) {
@@ -281,7 +281,7 @@ func TestDeletingTheQueueFailsItsPlacements(t *testing.T) {
 		wantCode(t, w.drop("q"), messages.NotFound)
 		_, err := w.startPlacement(messages.StartPlacement{ID: "late"})
 		wantCode(t, err, messages.NotFound)
-		w.queue(messages.Queue{}) // the name is free
+		w.queue(messages.Queue{}) // the name can be used again
 	})
 }
 
@@ -407,7 +407,7 @@ func TestOverride(t *testing.T) {
 	})
 }
 
-// Those that started first are served first, and of thousands that wait, few ask.
+// The oldest placements are served first, and few of thousands that wait launch at a time.
 func TestOldestFirst(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.fleets("A a-1")
@@ -435,8 +435,8 @@ func TestOldestFirst(t *testing.T) {
 	})
 }
 
-// Thousands that nothing suits do not keep a pass for each process that becomes free.
-func TestRoomThatNobodyWants(t *testing.T) {
+// Thousands of placements that cannot use a free process do not cause a pass for each one.
+func TestRoomThatNoPlacementCanUse(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.fleets("A a-1", "B b-1")
 		w.queue(messages.Queue{Destinations: []string{"fleet/A", "fleet/B"}, Timeout: 600 * time.Second, Policies: []messages.LatencyPolicy{policy(10, 0)}})
@@ -453,13 +453,13 @@ func TestRoomThatNobodyWants(t *testing.T) {
 			t.Fatalf("%d passes", after-before)
 		}
 		w.free("B/b-1", 1)
-		time.Sleep(restFor)
+		time.Sleep(pauseFor)
 		synctest.Wait()
 		w.want("p0", messages.PlacementFulfilled)
 	})
 }
 
-// The settings of a queue hold from the next pass on.
+// The settings of a queue apply from the next pass on.
 func TestUpdateOfAQueueReachesItsPlacements(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.fleets("A a-1", "B b-1")
@@ -481,7 +481,7 @@ func TestUpdateOfAQueueReachesItsPlacements(t *testing.T) {
 	})
 }
 
-// What is seen is never ahead of the store, nor behind an event.
+// The API shows the end of a placement after it is durable and before its event is sent.
 // API-53.
 func TestTheStateIsVisibleBeforeTheEvent(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {

@@ -10,7 +10,7 @@ import (
 
 // Options configure queues and placements. Values are set once.
 type Options struct {
-	// Region and Account, 12 digits (empty: zeros), stand in the ARNs of queues.
+	// Region and Account (12 digits; empty: zeros) are parts of the ARNs of queues.
 	Region, Account string
 	// Queues exist from the start, unless the store has a queue of the same name.
 	Queues []*messages.Queue
@@ -23,12 +23,12 @@ type Options struct {
 	QueuesMax int
 	// PendingMax bounds the placements that are PENDING; 0: 20,000.
 	PendingMax int
-	// EndedMax is how many ended placements are remembered, EndedKeep for how long
-	// (service-api.md 2.9); 0: 100,000, and 30 days.
+	// EndedMax bounds the ended placements that are kept, and EndedKeep the time for which
+	// they are (service-api.md 2.9); 0: 100,000, and 30 days.
 	EndedMax  int
 	EndedKeep time.Duration
-	// BytesMax bounds the records of all placements together; those that ended first
-	// are forgotten first. 0: 256 MiB.
+	// BytesMax bounds the records of all placements together; the placements that ended
+	// first are forgotten first. 0: 256 MiB.
 	BytesMax int
 }
 
@@ -57,15 +57,14 @@ func (o Options) withDefaults() Options {
 const (
 	// passEvery is the time between two passes of a placement.
 	passEvery = time.Second
-	// launchesMax bounds the unanswered launches at one fleet and location. The next
-	// placement waits for an answer; otherwise all waiting placements would ask for the
-	// one process that became free.
+	// launchesMax bounds the unanswered launches at one fleet and location. Without it all
+	// waiting placements would ask for the one process that became free.
 	launchesMax = 64
 	// turnMax bounds the placements tried before the actor handles other messages.
 	turnMax = 128
-	// restFor is how long a queue skips the passes for freed processes after a pass of more
+	// pauseFor is how long a queue skips the passes for freed processes after a pass of more
 	// than turnMax placements. The passes at whole seconds are not skipped.
-	restFor = 100 * time.Millisecond
+	pauseFor = 100 * time.Millisecond
 	// forgetMax bounds the old records that one commit deletes.
 	forgetMax = 64
 )
@@ -74,7 +73,7 @@ const (
 // messages.StartPlacement and messages.UpdateQueue, and for the tags of queues
 // messages.Resource and messages.UpdateTags.
 type (
-	// NewQueue makes a queue; InvalidRequest if the name is taken.
+	// NewQueue creates a queue; InvalidRequest if the name exists.
 	NewQueue struct{ Queue messages.Queue }
 	// DropQueue deletes a queue; its placements become FAILED.
 	DropQueue struct{ Name messages.QueueName }

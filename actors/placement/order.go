@@ -14,7 +14,7 @@ import (
 type Ranking struct {
 	latencies map[string]measured // nil: not a latency request
 	override  []string
-	only      bool // the override holds for ever
+	only      bool // all passes use only the locations of override
 }
 
 // NewRanking prepares the order of candidates for a request.
@@ -27,10 +27,10 @@ func NewRanking(r *messages.StartPlacement) *Ranking {
 }
 
 // Order returns the candidates that a pass of the queue may try at time t after the
-// placement's start, best first (service-api.md 3.2, 3.3). The first pass uses the override of
-// locations alone, if there is one. Order ignores Room and the order of the candidates. If
-// several candidates have the same fleet and location, the one with the lowest destination
-// counts.
+// placement's start, best first (service-api.md 3.2, 3.3). If the request overrides the
+// locations, the first pass uses only those. Order ignores Room and the order of the
+// candidates. Of several candidates with the same fleet and location it returns the one with
+// the lowest destination.
 func (k *Ranking) Order(q *messages.Queue, t time.Duration, first bool, candidates []fleet.Candidate) []fleet.Candidate {
 	most, capped := latencyCap(q.Policies, t)
 	alone := len(k.override) > 0 && (first || k.only)
@@ -56,7 +56,7 @@ func (k *Ranking) Order(q *messages.Queue, t time.Duration, first bool, candidat
 	return distinct(eligible)
 }
 
-// keys are what a queue sorts by.
+// keys returns the criteria by which a queue sorts, in order.
 func keys(q *messages.Queue, latencies bool) []messages.Priority {
 	all := []messages.Priority{messages.PriorityLatency, messages.PriorityCost, messages.PriorityDestination, messages.PriorityLocation}
 	switch {
@@ -71,7 +71,7 @@ func keys(q *messages.Queue, latencies bool) []messages.Priority {
 	case latencies:
 		return all
 	}
-	return all[2:] // without latencies, cost plays no part (D-223)
+	return all[2:] // without latencies, cost is ignored (D-223)
 }
 
 func (k *Ranking) compare(q *messages.Queue, key messages.Priority, a, b fleet.Candidate) int {
@@ -100,8 +100,8 @@ func before(first bool) int {
 	return 1
 }
 
-// rank is the position of a location in the override, then in the queue's order; those that
-// stand in neither are behind, alike.
+// rank returns the position of a location in the override, followed by the queue's order.
+// Locations in neither have the same last rank.
 func (k *Ranking) rank(q *messages.Queue, location string) int {
 	if i := slices.Index(k.override, location); i >= 0 {
 		return i
@@ -126,7 +126,7 @@ func distinct(sorted []fleet.Candidate) []fleet.Candidate {
 		if !left || i != c.Destination {
 			return true
 		}
-		delete(lowest, destinationOf(c)) // the very same twice
+		delete(lowest, destinationOf(c)) // drops an identical candidate
 		return false
 	})
 }

@@ -71,14 +71,14 @@ func prioritized(locations string, order ...messages.Priority) messages.Queue {
 	return q
 }
 
-// pass is what a pass sees: at whole seconds from..to, and which pass it is.
+// pass is a range of passes: at the whole seconds from..to.
 type pass struct {
 	from, to int // s; to 0 is from
 	later    bool
 	want     string
 }
 
-// The vectors of service-api.md 3.5, and one for every rule that those leave out.
+// The vectors of service-api.md 3.5, and one for every rule that they do not cover.
 // API-47.
 func TestVectorsOfTheOrder(t *testing.T) {
 	tests := []struct {
@@ -302,8 +302,8 @@ var (
 	someTime = rapid.Map(rapid.IntRange(0, 20), func(s int) time.Duration { return time.Duration(s) * time.Second })
 )
 
-// The order is one of sets: a shuffle of candidates and of reports (but for those of
-// one player and location) changes nothing, and doing it again does not either.
+// The order is total: shuffling candidates and reports (except those of one player and
+// location) changes nothing, nor does a second call.
 func TestOrderIsTotal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q, r, candidates := someQueue.Draw(t, "queue"), someRequest.Draw(t, "request"), someCandidates.Draw(t, "candidates")
@@ -335,7 +335,7 @@ func lastReports(all []messages.PlayerLatency) (last []messages.PlayerLatency) {
 	return last
 }
 
-// What is eligible is exactly what no rule excludes, once per fleet and location.
+// The result has exactly the candidates that no rule excludes, once per fleet and location.
 func TestOrderKeepsWhatIsAllowed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		q, r, candidates := someQueue.Draw(t, "queue"), someRequest.Draw(t, "request"), someCandidates.Draw(t, "candidates")
@@ -361,7 +361,7 @@ func TestOrderKeepsWhatIsAllowed(t *testing.T) {
 	})
 }
 
-// allowed says it once more, and plainly.
+// allowed is a simple second implementation of the rules.
 func allowed(q *messages.Queue, r *messages.StartPlacement, at time.Duration, first bool, location string) bool {
 	if q.AllowedLocations != nil && !slices.Contains(q.AllowedLocations, location) {
 		return false

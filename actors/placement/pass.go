@@ -11,17 +11,17 @@ import (
 	"troupe/messages"
 )
 
-// want has a placement in the next pass of its queue.
-func (e *entry) want() {
+// joinPass adds a placement to the next pass of its queue.
+func (e *entry) joinPass() {
 	e.state = passing
-	e.queue.wanting = append(e.queue.wanting, e)
+	e.queue.waiting = append(e.queue.waiting, e)
 }
 
-// onRoom makes all placements of all queues due; their passes find out which of them can use
-// the process.
+// onRoom makes all placements of all queues due. Their passes find out which of them can use
+// the free process.
 func (m *Manager) onRoom(c *stage.Context) {
 	for _, q := range m.queues {
-		if len(q.pending) > q.over {
+		if len(q.pending) > q.endedCount {
 			q.roomFreed = true
 			m.ask(c, q)
 		}
@@ -34,9 +34,9 @@ func (m *Manager) ask(c *stage.Context, q *queue) {
 	if q.pass.stage != noPass || m.draining {
 		return
 	}
-	q.pass.batch = q.wanting
-	q.wanting = nil
-	if q.roomFreed && !q.resting {
+	q.pass.batch = q.waiting
+	q.waiting = nil
+	if q.roomFreed && !q.paused {
 		q.roomFreed = false
 		for _, e := range q.pending {
 			if e.state == idle {
@@ -59,7 +59,7 @@ func (m *Manager) onResolved(c *stage.Context, r resolved) {
 	q := r.q
 	p := &q.pass
 	p.stage, p.candidates = walking, r.list
-	m.leadsNowhere(c, q, r.err)
+	m.setNoDestination(c, q, r.err)
 	p.room, p.rooms = make(map[destination]bool, len(r.list)), 0
 	for _, candidate := range r.list {
 		if d := destinationOf(candidate); candidate.Room && !p.room[d] {
@@ -70,11 +70,11 @@ func (m *Manager) onResolved(c *stage.Context, r resolved) {
 	m.walk(c, q)
 }
 
-// leadsNowhere records why no destination of a queue takes placements, or nil if one does.
+// setNoDestination records why no destination of a queue accepts placements; nil if one does.
 // Placements wait: an alias may change, and a fleet may become ACTIVE.
-func (m *Manager) leadsNowhere(c *stage.Context, q *queue, why error) {
-	was := q.nowhere
-	q.nowhere = why
+func (m *Manager) setNoDestination(c *stage.Context, q *queue, why error) {
+	was := q.noDestination
+	q.noDestination = why
 	switch {
 	case why != nil && (was == nil || was.Error() != why.Error()):
 		c.Log().Warn().Err(why).Str("queue", string(q.record.Name)).Msg("no destination of a queue takes placements: they wait for their timeout")
@@ -91,29 +91,29 @@ func (m *Manager) walk(c *stage.Context, q *queue) {
 		if e == nil {
 			break
 		}
-		if q.pass.looked++; looked >= turnMax {
-			c.Self().Tell(walkOn{q})
+		if q.pass.tried++; looked >= turnMax {
+			c.Self().Tell(continueWalk{q})
 			return
 		}
 		if e.state == passing && !m.try(c, e) {
 			m.stall(q)
 			return
 		}
-		q.pass.taken()
+		q.pass.pop()
 	}
 	if q.pass.stage != walking {
 		return
 	}
-	if q.pass.looked > turnMax && !q.resting {
-		q.resting = true
-		c.After(restFor, rested{q})
+	if q.pass.tried > turnMax && !q.paused {
+		q.paused = true
+		c.After(pauseFor, pauseOver{q})
 	}
-	q.pass.stage, q.pass.looked = noPass, 0
+	q.pass.stage, q.pass.tried = noPass, 0
 	m.ask(c, q)
 }
 
-// next returns the next placement to try, nil if there is none. If no candidate has room, it
-// ends the pass for the rest of the batch.
+// next returns the next placement to try, nil if there is none. If no candidate has room, the
+// pass ends for the rest of the batch.
 func (p *queuePass) next() *entry {
 	if len(p.blocked) > 0 {
 		return p.blocked[0]
@@ -135,8 +135,8 @@ func (p *queuePass) next() *entry {
 	return nil
 }
 
-// taken removes the placement that next has returned.
-func (p *queuePass) taken() {
+// pop removes the placement that next has returned.
+func (p *queuePass) pop() {
 	if len(p.blocked) > 0 {
 		p.blocked = p.blocked[1:]
 	} else {
@@ -171,7 +171,7 @@ func (m *Manager) resume(c *stage.Context) {
 // try launches a game session at the next candidate with room, or ends the pass. It reports
 // false if the placement has to wait for other launches there.
 func (m *Manager) try(c *stage.Context, e *entry) bool {
-	if !time.Now().Before(e.timeout()) { // no pass starts now: the next step ends it
+	if !time.Now().Before(e.timeout()) { // the next step ends it
 		e.passed()
 		return true
 	}
@@ -233,7 +233,7 @@ func (m *Manager) onLaunched(c *stage.Context, l launched) {
 			m.terminate(l.game.ID)
 		}
 	case l.err != nil:
-		e.queue.pass.full(l.destination)
+		e.queue.pass.markFull(l.destination)
 		m.tryNext(c, e)
 	default:
 		g := l.game
@@ -247,8 +247,8 @@ func (m *Manager) onLaunched(c *stage.Context, l launched) {
 	m.resume(c)
 }
 
-// onActivated handles the start of a game session. If it is ACTIVE, its player sessions are
-// reserved; otherwise the next candidate is tried.
+// onActivated handles the start of an attempt's game session. If it is ACTIVE, player sessions
+// are reserved; otherwise the next candidate is tried.
 func (m *Manager) onActivated(c *stage.Context, l fleet.Launched) {
 	e := m.attempts[l.ID]
 	if e == nil || e.state != activating {
@@ -269,7 +269,7 @@ func (m *Manager) onActivated(c *stage.Context, l fleet.Launched) {
 	}
 	e.state = reserving
 	self, try := c.Self(), e.tries
-	m.hosts.Seat(messages.CreatePlayerSessions{GameSessionID: l.ID, Players: players},
+	m.hosts.CreatePlayerSessions(messages.CreatePlayerSessions{GameSessionID: l.ID, Players: players},
 		func(s []*messages.PlayerSession, err error) { self.Tell(reserved{e, try, s, err}) })
 }
 
@@ -286,9 +286,9 @@ func (m *Manager) onReserved(c *stage.Context, s reserved) {
 		m.tryNext(c, e)
 		return
 	}
-	placed := make([]messages.PlacedPlayer, len(s.seats))
-	for i, seat := range s.seats {
-		placed[i] = messages.PlacedPlayer{PlayerID: seat.PlayerID, PlayerSessionID: seat.ID}
+	placed := make([]messages.PlacedPlayer, len(s.playerSessions))
+	for i, p := range s.playerSessions {
+		placed[i] = messages.PlacedPlayer{PlayerID: p.PlayerID, PlayerSessionID: p.ID}
 	}
 	m.fulfil(c, e, placed)
 }

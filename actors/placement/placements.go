@@ -17,7 +17,7 @@ func placementKey(id messages.PlacementID) ledger.Key {
 func (m *Manager) onStart(c *stage.Context, r stage.Request[messages.StartPlacement, *messages.Placement]) {
 	id := r.Request.ID
 	record := &messages.Placement{Request: r.Request, Status: messages.PlacementPending}
-	orphaned := false // it goes on when the Manager is back
+	orphaned := false // the record is durable, and the next Manager continues
 	m.ledger.Do(ledger.Transaction{
 		Key: placementKey(id), WaitingMax: m.o.PendingMax,
 		Orphaned: func(err error) { orphaned = err == nil },
@@ -50,8 +50,8 @@ func (m *Manager) onStart(c *stage.Context, r stage.Request[messages.StartPlacem
 	})
 }
 
-// admit checks the request against the current state. It returns the queue, and the ended
-// placement whose id is used again (D-220).
+// admit checks the request against the current state and returns its queue. The id of an ended
+// placement may be used again (D-220).
 func (m *Manager) admit(r *messages.StartPlacement, now time.Time) (*queue, error) {
 	q, old := m.queues[r.Queue], m.placements[r.ID]
 	switch {
@@ -105,10 +105,10 @@ func (m *Manager) get(c *stage.Context, id messages.PlacementID) (*messages.Plac
 	return e.record, nil
 }
 
-// onStop cancels a placement. If its end is already being stored, that end wins.
+// onStop cancels a placement, unless its end is already being stored.
 func (m *Manager) onStop(c *stage.Context, r stage.Request[StopPlacement, *messages.Placement]) {
 	id := r.Request.ID
-	if _, err := m.get(c, id); err != nil { // also of one that is not durable yet
+	if _, err := m.get(c, id); err != nil { // unknown, or not durable yet
 		r.Reply(nil, err)
 		return
 	}

@@ -67,13 +67,13 @@ func (m *Manager) changeQueue(name messages.QueueName, reply func(*messages.Queu
 			return ledger.Entry{}, err
 		}
 		return ledger.Entry{
-			Changes: []store.Change{store.Put(store.Queue, string(name), record)}, Apply: func() { m.follow(q, record) },
+			Changes: []store.Change{store.Put(store.Queue, string(name), record)}, Apply: func() { m.applyRecord(q, record) },
 		}, nil
 	}})
 }
 
-// follow applies a queue's new record to its placements.
-func (m *Manager) follow(q *queue, record *messages.Queue) {
+// applyRecord applies a queue's new record to its placements.
+func (m *Manager) applyRecord(q *queue, record *messages.Queue) {
 	q.record = record
 	for _, e := range q.pending { // their timeout may change
 		if e.state != ended && e.index >= 0 {
@@ -83,9 +83,9 @@ func (m *Manager) follow(q *queue, record *messages.Queue) {
 	m.arm()
 }
 
-// onDropQueue deletes a queue and ends its placements in the same commit. A placement whose
-// end is already being stored keeps that end; one that starts meanwhile ends when it finds its
-// queue gone.
+// onDropQueue deletes a queue and ends its placements in the same commit. A placement whose end
+// is already being stored ends with that status; one that starts meanwhile becomes FAILED when
+// its next step finds the queue deleted.
 func (m *Manager) onDropQueue(c *stage.Context, r stage.Request[DropQueue, stage.None]) {
 	name := r.Request.Name
 	m.ledger.Do(ledger.Transaction{Key: queueKey(name), Reply: func(err error) { r.Reply(stage.None{}, err) }, Decide: func() (ledger.Entry, error) {

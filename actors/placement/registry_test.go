@@ -19,7 +19,7 @@ import (
 // one process in each of its locations.
 type site struct {
 	*actorstest.World
-	busy   map[string]messages.GameSessionID // what runs at a destination, by fleet/location
+	busy   map[string]messages.GameSessionID // running game sessions, by fleet/location
 	events []messages.Event                  // read and written between waits only
 }
 
@@ -84,7 +84,7 @@ func (s *site) queue(q messages.Queue, destinations ...string) {
 	}
 }
 
-// occupy takes the process of a destination such as "W/us-west-2".
+// occupy starts a game session in the process of a destination such as "W/us-west-2".
 func (s *site) occupy(at string) {
 	s.Helper()
 	fleet, location, _ := strings.Cut(at, "/")
@@ -244,8 +244,8 @@ func (s *site) check(p *messages.Placement, want string) {
 	}
 }
 
-// API-50: the 60 s of the seats begin with the fulfilment, not with the launch.
-func TestSeatsAreReservedFromTheFulfilment(t *testing.T) {
+// API-50: the 60 s of the reservations begin with the fulfilment, not with the launch.
+func TestPlayerSessionsAreReservedFromTheFulfilment(t *testing.T) {
 	onSite(t, []string{"A us-1"}, nil, func(s *site) {
 		s.queue(messages.Queue{}, "A")
 		s.occupy("A/us-1")
@@ -263,8 +263,8 @@ func TestSeatsAreReservedFromTheFulfilment(t *testing.T) {
 	})
 }
 
-// More players than one call of the API may seat.
-func TestAllDesiredPlayersAreSeated(t *testing.T) {
+// More players than one call of CreatePlayerSessions may name.
+func TestAllDesiredPlayersGetPlayerSessions(t *testing.T) {
 	onSite(t, []string{"A us-1"}, nil, func(s *site) {
 		s.queue(messages.Queue{}, "A")
 		var all []messages.NewPlayer
@@ -334,7 +334,7 @@ func TestAliasesThroughTheRegistry(t *testing.T) {
 	})
 }
 
-// slow is a game that takes its time to start; without a duration for ever.
+// slow is a game that takes some time to start; without a duration it never does.
 type slow struct {
 	script.Relay
 	session script.Session
@@ -355,7 +355,7 @@ func (g *slow) OnStartGameSession(*messages.GameSession) script.Decision {
 	return script.Later(p)
 }
 
-// What becomes of an attempt whose game session is slow, refuses, or is not wanted any more.
+// Attempts whose game session is slow, refuses to start, or is not needed any more.
 func TestAttemptsThroughTheRegistry(t *testing.T) {
 	games := map[messages.FleetID]func() script.Handler{}
 	change := func(o *actors.Options) {
@@ -436,7 +436,7 @@ func TestAttemptsThroughTheRegistry(t *testing.T) {
 	}
 }
 
-// Destinations that are not there, or do not go together, are refused.
+// Destinations that do not exist, or cannot be combined, are refused.
 func TestDestinationsAreChecked(t *testing.T) {
 	onSite(t, []string{"A us-1", "B eu-1"}, func(o *actors.Options) { o.Fleet.Fleets[1].Certificates = true }, func(s *site) {
 		s.queue(messages.Queue{}, "A", "alias-end", "alias-x")
@@ -454,7 +454,7 @@ func TestDestinationsAreChecked(t *testing.T) {
 	})
 }
 
-// A process that dies with placements on their way: those go on in the next one.
+// Placements that are PENDING when the process dies go on in the next one.
 func TestRestartThroughTheRegistry(t *testing.T) {
 	disk := new(store.Memory)
 	onDisk := func(o *actors.Options) { o.Fleet.Store = unclosed{disk} }
@@ -489,7 +489,7 @@ type unclosed struct{ store.Store }
 
 func (unclosed) Close() error { return nil }
 
-// reasons are what the events of placements say beside their ends.
+// reasons returns the reasons in the events of placements.
 func (s *site) reasons() (all []string) {
 	for _, e := range s.events {
 		var d map[string]any
@@ -502,8 +502,8 @@ func (s *site) reasons() (all []string) {
 }
 
 // A queue whose only destination was deleted: its placements wait for another until their
-// time is over, and are told why nothing became of them.
-func TestAQueueThatLeadsNowhere(t *testing.T) {
+// timeout, and their events say why they ended.
+func TestAQueueWithoutADestination(t *testing.T) {
 	onSite(t, []string{"A us-1"}, nil, func(s *site) {
 		a, err := s.System.CreateAlias(s.Context(), messages.CreateAlias{Name: "door", FleetID: "fleet-A"})
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 	"troupe/messages"
 )
 
-// die is a process that ends: its game sessions are gone, and what it had in hand.
+// die ends a process, with its game sessions and unfinished work.
 func (w *world) die() {
 	w.ref.Stop()
 	synctest.Wait()
@@ -28,18 +28,17 @@ func (w *world) die() {
 	})
 }
 
-// crash has the Manager panic.
+// crash makes the Manager panic.
 func (w *world) crash() {
 	w.with(func(s *standIn) {
 		if s.watchers[len(s.watchers)-1].Tell(stage.Panic{Text: "the test wants it"}) {
 			w.stage.Panics++
 		}
 	})
-	synctest.Wait() // what meets it as it dies is refused
+	synctest.Wait() // requests that reach it while it dies are refused
 }
 
-// After a restart, placements go on from their start, with a game session made anew, or
-// end once.
+// After a restart, placements go on from their start with a new game session, or end once.
 func TestRestart(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.fleets("A a-1")
@@ -101,7 +100,7 @@ func TestRestartWithoutTheQueue(t *testing.T) {
 	})
 }
 
-// What was changed or deleted counts more than what is configured.
+// A queue that was changed or deleted through the API overrides the configured one.
 func TestRestartOfAConfiguredQueue(t *testing.T) {
 	bubble(t, func(o *Options) {
 		o.Queues = []*messages.Queue{{Name: "q", Timeout: time.Minute}, {Name: "dropped", Timeout: time.Minute}, {Name: "plain", Timeout: time.Minute}}
@@ -151,8 +150,7 @@ func TestARecordThatMakesNoSenseIsLeftOut(t *testing.T) {
 	}
 }
 
-// A Manager that crashes is rebuilt: nothing that was answered is lost, and attempts are
-// made anew.
+// A Manager that crashes is rebuilt: no answered placement is lost, and attempts start again.
 func TestCrash(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.fleets("A a-1")
@@ -214,7 +212,7 @@ func TestCrashWhileEnding(t *testing.T) {
 	}
 }
 
-// A launch whose answer finds nobody is ended.
+// A game session whose launch is answered after the crash is ended.
 func TestCrashWhileLaunching(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.fleets("A a-1")
@@ -275,8 +273,8 @@ func TestStoreThatFails(t *testing.T) {
 	})
 }
 
-// Whatever happens: each placement that was answered ends once, at the latest one second
-// after its timeout, and what lives belongs to a FULFILLED one.
+// With random failures, each answered placement ends once, at the latest one second after its
+// timeout, and each running game session belongs to a FULFILLED one.
 // RL-19, RL-20.
 func TestEveryPlacementEndsOnce(t *testing.T) {
 	seeds := 40

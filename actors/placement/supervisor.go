@@ -17,7 +17,7 @@ type Supervisor struct {
 	// owned by the actor
 	state   *State // for the next Manager
 	manager *stage.Ref
-	waiting []any // messages, while there is none
+	waiting []any // messages that came while there is no Manager
 	crashes int
 	since   time.Time
 }
@@ -28,8 +28,8 @@ const (
 	waitingMax = 1000 // messages that wait for a new Manager; more are refused
 )
 
-// New returns a Supervisor whose first Manager starts with s, which Load returned. The
-// hosts launch the game sessions.
+// New returns a Supervisor whose first Manager starts with s, a result of Load. Hosts launch
+// the game sessions.
 func New(o Options, hosts Hosts, s *State) *Supervisor {
 	if s == nil {
 		s = new(State)

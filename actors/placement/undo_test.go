@@ -36,7 +36,7 @@ func TestChangesOfAQueueThatFailOnTopOfEachOtherLeaveNothing(t *testing.T) {
 	})
 }
 
-// A change behind one that is refused has nothing of it.
+// A change that follows a refused one does not include it.
 func TestAChangeOfAQueueBehindOneThatIsNotStored(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.queue(messages.Queue{Name: "q", Timeout: time.Minute})
@@ -84,7 +84,7 @@ func TestChangesOfAQueueThatWaitAreBounded(t *testing.T) {
 	})
 }
 
-// A queue whose creation is refused is not there to be deleted, and may be made again.
+// A queue whose creation the store refuses cannot be deleted, and may be created again.
 func TestAQueueThatWasNotStoredIsNotDeleted(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, w *world) {
 		w.store.stop()
@@ -102,7 +102,7 @@ func TestAQueueThatWasNotStoredIsNotDeleted(t *testing.T) {
 	})
 }
 
-// next has the first of what is held done.
+// next completes the first held commit.
 func (f *flaky) next() {
 	f.mu.Lock()
 	first := f.held[0]
@@ -112,8 +112,8 @@ func (f *flaky) next() {
 	synctest.Wait()
 }
 
-// What is read while a change of a queue is on its way to the store, or was refused, is what
-// was there before.
+// While a change of a queue is being stored, and after it was refused, the API shows the queue
+// without it.
 func TestNoChangeOfAQueueIsShownBeforeItIsDurable(t *testing.T) {
 	for name, change := range map[string]func(w *world) *error{
 		"CreateGameSessionQueue": func(w *world) *error {

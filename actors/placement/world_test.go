@@ -218,7 +218,7 @@ func (w *world) open() {
 	w.ref = w.stage.Spawn(New(w.options, fleet.Hosts{Registry: w.registry}, state))
 }
 
-// with runs f in the stand-in.
+// with runs f inside the stand-in actor.
 func (w *world) with(f func(*standIn)) {
 	_, _ = stage.Await(w.t.Context(), func(reply func(int, error)) {
 		w.registry.Tell(do{func(s *standIn) { f(s); reply(0, nil) }})
@@ -236,7 +236,7 @@ func (w *world) fleets(destinations ...string) {
 	})
 }
 
-// free adds processes at a destination such as "W/us-west-2", and says so.
+// free adds processes at a destination such as "W/us-west-2", and sends RoomFor.
 func (w *world) free(at string, n int) {
 	f, l, _ := strings.Cut(at, "/")
 	p := destination{messages.FleetID(f), l}
@@ -324,7 +324,7 @@ func detailOf(t *testing.T, e messages.Event) map[string]any {
 	return d
 }
 
-// live are the game sessions that have not ended.
+// live returns the game sessions that have not ended.
 func (w *world) live() (live []messages.GameSessionID) {
 	w.with(func(s *standIn) {
 		for _, g := range s.made {
