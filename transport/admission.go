@@ -16,27 +16,27 @@ type AdmissionLimits struct {
 	RatePerIP       float64 // new connections per second and IP address
 	BurstPerIP      int     // burst of that rate
 
-	HeldMax      int           // accepted connections that wait for a place, in all
+	HeldMax      int           // accepted connections that wait for admission, in all
 	HeldPerIPMax int           // the same per IP address
 	HeldFor      time.Duration // how long one waits at most; default 10 s
 }
 
 const (
-	// networkFactor is how many times the limits of a /64 the whole /48 around it
-	// has: whoever owns a /48 owns 65,536 sources.
+	// networkFactor is the limit of a /48 as a multiple of the limit of a /64: the owner of
+	// a /48 has 65,536 sources.
 	networkFactor = 8
-	// silentFor is how long a pending connection may be silent before it gives way
-	// to another of its own source. It is a lost packet and its repetition.
+	// silentFor is how long a pending connection may be silent before it can be evicted for
+	// another one of its source. It allows for a lost packet and its retransmission.
 	silentFor = time.Second
-	// loginFor is the same for one whose LOGIN is being answered.
+	// loginFor is the same for a connection whose LOGIN is being answered.
 	loginFor = 5 * time.Second
-	// victimsMax is how many of the oldest connections are compared when one has
-	// to give way.
+	// victimsMax is how many of the oldest connections are compared to choose the one to
+	// evict.
 	victimsMax = 32
-	// heldTick is how often held connections are looked at. Most leave earlier,
-	// when another one of their source logs in.
+	// heldTick is how often held connections are checked. Most are admitted earlier, when
+	// another connection of their source logs in.
 	heldTick = 25 * time.Millisecond
-	// peeksMax is how many held connections of a source are looked at per tick.
+	// peeksMax is how many held connections of a source are checked per tick.
 	peeksMax = 8
 	// forgetAfter is how long a source without connections is remembered: longer
 	// than its bucket needs to fill up again.
@@ -70,8 +70,8 @@ type Admission struct {
 	timer   *time.Timer // running while connections are held
 }
 
-// source is what one peer may control: an IPv4 address, a /64 of IPv6, or the /48
-// around it.
+// source is a range of addresses that one peer may control: an IPv4 address, a /64 of IPv6,
+// or the /48 around it.
 type source struct {
 	network *source // the /48 around a /64; nil
 	factor  int
@@ -99,7 +99,7 @@ func (a *Admission) Pending() int {
 	return a.pending
 }
 
-// sourceOf returns the source of an address, as of now.
+// sourceOf returns the source of an address, and fills its bucket up to now.
 func (a *Admission) sourceOf(ip netip.Addr, now time.Time) *source {
 	a.sweep(now)
 	s := a.sourceAt(SourceOf(ip), 1, now)
@@ -136,15 +136,15 @@ func (a *Admission) sweep(now time.Time) {
 	}
 }
 
-// fill gives a source the tokens of the time that has passed.
+// fill adds the tokens for the time since the last fill.
 func (s *source) fill(l *AdmissionLimits, now time.Time) {
 	f := float64(s.factor)
 	s.tokens = min(f*float64(max(l.BurstPerIP, 1)), s.tokens+now.Sub(s.filled).Seconds()*f*l.RatePerIP)
 	s.filled = now
 }
 
-// pendingMax is how many of the source may be pending: its limit, and what its
-// logins have earned it, up to a quarter of the pool.
+// pendingMax returns how many connections of the source may be pending: its limit plus the
+// number earned by logins, up to a quarter of the pool.
 func (s *source) pendingMax(l *AdmissionLimits) int {
 	most := s.factor * l.PendingPerIPMax
 	if l.PendingMax <= 0 {
@@ -153,8 +153,8 @@ func (s *source) pendingMax(l *AdmissionLimits) int {
 	return most + min(s.earned, max(0, l.PendingMax/4-most))
 }
 
-// refusal says why a source gets no place now, 0 if it does. It changes nothing
-// but the fill of buckets.
+// refusal returns why a connection of the source cannot be admitted now, 0 if it can. It
+// changes only the fill of buckets.
 func (a *Admission) refusal(s *source, now time.Time) counters.Refusal {
 	l := &a.limits
 	for at := s; at != nil; at = at.network {
@@ -173,7 +173,7 @@ func (a *Admission) refusal(s *source, now time.Time) counters.Refusal {
 	return 0
 }
 
-// grant gives t a place that refusal has promised, and returns who has to go.
+// grant admits t, after refusal has returned 0, and returns the connections to evict.
 func (a *Admission) grant(t *Ticket, now time.Time) (evicted []*Ticket) {
 	l := &a.limits
 	evict := func(v *Ticket) {
@@ -208,9 +208,9 @@ func oldestOver(q *[queueCount]queue, now time.Time) *Ticket {
 	return nil
 }
 
-// victim returns the connection that gives way to one of source s where the pool
-// is full: of the oldest silent ones that of the source with the most pending. If
-// it has not been silent for too long, its source must keep more than s gets.
+// victim returns the connection to evict for one of source s when the pool is full: of the
+// oldest silent connections, the one whose source has the most pending. If it has not been
+// silent for too long, its source must keep more connections than s gets.
 func (a *Admission) victim(s *source, now time.Time) (v *Ticket) {
 	mine, seen := 0, 0
 	if s != nil {

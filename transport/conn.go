@@ -30,7 +30,7 @@ func (k Kind) String() string {
 	return "invalid(" + strconv.Itoa(int(k)) + ")"
 }
 
-// Channel is what metrics call the transport, 0 for one that is invalid.
+// Channel returns the transport's name in metrics, 0 for an invalid transport.
 func (k Kind) Channel() counters.Channel {
 	switch k {
 	case WS:
@@ -109,10 +109,10 @@ type FastLink interface {
 // reader goroutine calls its methods one at a time, in the order of arrival. A
 // method that waits slows down that peer only (back-pressure).
 type Handler interface {
-	// OnUnit takes one unit (length and packet). The bytes are valid only
+	// OnUnit handles one unit (length and packet). The bytes are valid only
 	// during the call.
 	OnUnit(unit []byte)
-	// OnText takes one text message (proto3 JSON). Valid only during the call.
+	// OnText handles one text message (proto3 JSON). Valid only during the call.
 	OnText(text []byte)
 	// OnAlive reports a sign of life that carries no packet. pong is the payload of a
 	// pong (valid only during the call), and nil for anything else.

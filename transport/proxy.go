@@ -21,10 +21,10 @@ const (
 	proxyFixed     = 16 // bytes of a header before its addresses
 )
 
-// ReadProxyHeader reads the header that a balancer puts in front of a TCP
-// connection (PROXY protocol version 2, section 2.2 of haproxy's proxy-protocol.txt),
-// and no byte beyond it. It returns the address of the client, or the zero value if
-// the connection is the balancer's own (LOCAL), such as a health check.
+// ReadProxyHeader reads the header that a load balancer sends first on a TCP connection
+// (PROXY protocol version 2, section 2.2 of haproxy's proxy-protocol.txt), and no byte
+// beyond it. It returns the address of the client, or the zero value if the connection is
+// the load balancer's own (LOCAL), such as a health check.
 func ReadProxyHeader(r io.Reader) (client netip.AddrPort, err error) {
 	var head [proxyFixed]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -61,8 +61,8 @@ func ReadProxyHeader(r io.Reader) (client netip.AddrPort, err error) {
 	return netip.AddrPortFrom(addr.Unmap(), binary.BigEndian.Uint16(rest[2*ip:])), nil
 }
 
-// Proxies are the addresses of balancers that put a PROXY protocol header in front
-// of every connection. The zero value is none.
+// Proxies are the addresses of load balancers that send a PROXY protocol header first on
+// every connection. The zero value is none.
 type Proxies []netip.Prefix
 
 // ParseProxies reads addresses and networks, such as 10.0.0.7 and 10.1.0.0/16.

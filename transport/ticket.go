@@ -96,7 +96,7 @@ func (t *Ticket) Wait(e Entrant) counters.Refusal {
 	t.owner = e
 	why := a.refusal(t.source, now)
 	var evicted []*Ticket
-	if why == 0 && t.source.held == 0 { // nobody overtakes
+	if why == 0 && t.source.held == 0 { // held connections of the source go first
 		evicted = a.grant(t, now)
 		a.mu.Unlock()
 		finish([]*Ticket{t}, evicted)
@@ -172,14 +172,14 @@ func (t *Ticket) leave(loggedIn bool) {
 	finish(in, evicted)
 }
 
-// hold has t wait. Where too many do, one that is gone or has never said anything
-// gives way. The caller holds mu.
+// hold has t wait. If too many wait, it drops one that is gone or has sent nothing. The
+// caller holds mu.
 func (a *Admission) hold(t *Ticket, now time.Time) (ok bool, gone []*Ticket) {
 	l := &a.limits
 	if l.HeldMax <= 0 || t.source == nil {
 		return false, nil
 	}
-	from := (*queue)(nil) // of which one has to give way; one of the source frees a place of all, too
+	from := (*queue)(nil) // one of these is dropped; dropping one of the source lowers both counts
 	switch {
 	case l.HeldPerIPMax > 0 && t.source.held >= l.HeldPerIPMax:
 		from = &t.source.queues[waiting]
@@ -201,8 +201,8 @@ func (a *Admission) hold(t *Ticket, now time.Time) (ok bool, gone []*Ticket) {
 	return true, gone
 }
 
-// oldestSilent returns the first of the peeksMax oldest held connections that is gone or
-// has said nothing, nil without one.
+// oldestSilent returns the first of the peeksMax oldest held connections that is gone or has
+// sent nothing, nil if there is none.
 func oldestSilent(q *queue) *Ticket {
 	looks := 0
 	for t := range q.All() {
@@ -222,7 +222,8 @@ func (a *Admission) drop(t *Ticket, why counters.Refusal) {
 	a.count.Refused.Add(why, 1)
 }
 
-// tick lets in who may come in, and ends what has waited for too long.
+// tick admits held connections as far as the limits allow, and drops those that have waited
+// for too long.
 func (a *Admission) tick() {
 	a.mu.Lock()
 	now := a.now()
@@ -244,9 +245,8 @@ func (a *Admission) tick() {
 	finish(in, gone)
 }
 
-// admit lets held connections of a source in, oldest first, as far as its limits
-// allow. Who has said nothing yet goes to the end, and costs nothing. The caller
-// holds mu.
+// admit admits held connections of a source, oldest first, as far as its limits allow.
+// A connection that has sent nothing yet goes to the end of the queue. The caller holds mu.
 func (a *Admission) admit(s *source, now time.Time) (in, gone []*Ticket) {
 	for looks := 0; s.held > 0 && looks < peeksMax && a.refusal(s, now) == 0; {
 		t := s.queues[waiting].First()
@@ -267,8 +267,7 @@ func (a *Admission) admit(s *source, now time.Time) (in, gone []*Ticket) {
 	return in, gone
 }
 
-// finish tells those who are in and those who must go. The caller does not hold
-// mu.
+// finish calls Admit and Evict of the owners. The caller does not hold mu.
 func finish(in, out []*Ticket) {
 	for _, t := range out {
 		t.a.mu.Lock()
@@ -286,7 +285,7 @@ func finish(in, out []*Ticket) {
 	}
 }
 
-// insert puts t into the queues of a state and counts it. The caller holds mu.
+// insert adds t to the queues of a state and counts it. The caller holds mu.
 func (a *Admission) insert(t *Ticket, to state, now time.Time) {
 	t.state, t.since = to, now
 	a.queues[to].Add(&t.links[inAll], t)
@@ -308,7 +307,7 @@ func (a *Admission) insert(t *Ticket, to state, now time.Time) {
 	}
 }
 
-// remove takes t out of its queues. The caller holds mu.
+// remove removes t from its queues. The caller holds mu.
 func (a *Admission) remove(t *Ticket) {
 	from := t.state
 	t.state = left
@@ -334,7 +333,7 @@ func (a *Admission) remove(t *Ticket) {
 	}
 }
 
-// Which of its links a ticket is in a queue by.
+// A ticket has one link per kind of queue.
 const (
 	inAll = iota
 	inSource
@@ -342,5 +341,5 @@ const (
 	linkCount
 )
 
-// queue is tickets, oldest first.
+// queue is a queue of tickets, oldest first.
 type queue = list.List[*Ticket]

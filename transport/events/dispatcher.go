@@ -14,7 +14,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// Dispatcher gives events to sinks. Its methods may be called from any goroutine.
+// Dispatcher delivers events to sinks. Its methods may be called from any goroutine.
 type Dispatcher struct {
 	log    zerolog.Logger
 	count  *counters.Set
@@ -24,21 +24,21 @@ type Dispatcher struct {
 	stream *stream
 	sinks  []*sink
 
-	attempts context.Context // of all deliveries; ends when Close has waited enough
+	attempts context.Context // of all deliveries; ends when Close stops waiting for them
 	cutOff   context.CancelFunc
 	running  sync.WaitGroup // deliveries
 	keeping  sync.WaitGroup // the keeper
-	wake     chan struct{}  // has the keeper look
+	wake     chan struct{}  // wakes the keeper
 	finish   chan struct{}  // closed to end the keeper
-	ended    chan struct{}  // closed when all has ended
+	ended    chan struct{}  // closed when everything has ended
 
-	// guarded by mu; nothing waits while it is held
+	// guarded by mu, which is never held while waiting
 	mu        sync.Mutex
-	items     map[string]*item // all that are in memory, by id
+	items     map[string]*item // all items in memory, by id
 	unwritten []*item          // to be written to the outbox
-	behind    sinkSet          // sinks for which more is in the outbox than in their queues
-	missed    sinkSet          // of them, those that something was left for since the scan began
-	early     []string         // ids of events that were read and are done, and may be posted yet; earlyMax at most
+	behind    sinkSet          // sinks with events that are in the outbox but not in their queues
+	missed    sinkSet          // of behind, sinks that got such an event since the scan began
+	early     []string         // ids of events that were delivered from the outbox before their Post; earlyMax at most
 	warned    map[string]bool  // targets without a sink
 	closed    bool
 }
@@ -50,21 +50,20 @@ type sinkSet uint32
 type item struct {
 	event     messages.Event
 	wants     sinkSet
-	has       sinkSet // had it, or gave it up
-	queued    sinkSet // have it in their queues
-	stored    sinkSet // has, as the outbox knows it
-	unwritten bool    // is being written: its place in memory is for that alone
-	posted    bool    // or made before this process, which posts it no more
+	has       sinkSet // sinks that it was delivered to, or that gave it up
+	queued    sinkSet // sinks that have it in their queues
+	stored    sinkSet // the value of has in the outbox
+	unwritten bool    // is being written, and is in memory only for that
+	posted    bool    // Post was called, or the event is older than this process
 }
 
-// earlyMax is how many events are remembered whose posts are to come. Those that are
-// forgotten are delivered once more.
+// earlyMax bounds Dispatcher.early. Events that are removed from it are delivered once more.
 const earlyMax = 256
 
-// left are the sinks that the event must still go to and that do not have it queued.
+// left returns the sinks that still need the event and do not have it queued.
 func (i *item) left() sinkSet { return i.wants &^ i.has &^ i.queued }
 
-// New checks the options and starts a Dispatcher, which first reads the events that are in the outbox.
+// New checks the options and starts a Dispatcher, which first reads the events of the outbox.
 func New(o Options) (*Dispatcher, error) {
 	if err := o.validate(); err != nil {
 		return nil, err
@@ -80,7 +79,7 @@ func New(o Options) (*Dispatcher, error) {
 	d.attempts, d.cutOff = context.WithCancel(context.Background())
 	for i, s := range o.Sinks {
 		d.sinks = append(d.sinks, newSink(d, s, 1<<i, cmp.Or(o.queue, queueMax)))
-		d.behind |= 1 << i // what the last run left
+		d.behind |= 1 << i // the last run may have left events
 	}
 	d.keeping.Go(d.keep)
 	return d, nil
@@ -94,11 +93,11 @@ func (d *Dispatcher) Post(e messages.Event) {
 	if d.closed {
 		return
 	}
-	if i := d.items[e.ID]; i != nil { // it has been read from the outbox by now
+	if i := d.items[e.ID]; i != nil { // it has been read from the outbox already
 		i.posted = true
 		return
 	}
-	if n := slices.Index(d.early, e.ID); n >= 0 { // and is done
+	if n := slices.Index(d.early, e.ID); n >= 0 { // and delivered
 		d.early = slices.Delete(d.early, n, n+1)
 		return
 	}
@@ -109,7 +108,7 @@ func (d *Dispatcher) Post(e messages.Event) {
 	d.hold(i)
 }
 
-// ServeHTTP is GET /events.
+// ServeHTTP serves GET /events.
 func (d *Dispatcher) ServeHTTP(w http.ResponseWriter, r *http.Request) { d.stream.serve(w, r) }
 
 // Close ends the stream and all deliveries. Deliveries that are under way may finish
@@ -139,7 +138,7 @@ func (d *Dispatcher) Close(ctx context.Context) {
 	close(d.ended)
 }
 
-// noteAll has the outbox told of what some sinks have and others do not.
+// noteAll writes to the outbox which sinks have events that others still need.
 func (d *Dispatcher) noteAll() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -151,7 +150,8 @@ func (d *Dispatcher) noteAll() {
 	}
 }
 
-// wanted are the sinks that want an event; a target that leads to none is warned of once.
+// wanted returns the sinks that subscribe to an event. It warns once of a target without a
+// sink.
 func (d *Dispatcher) wanted(e *messages.Event) (wants sinkSet) {
 	mapped := e.Target == ""
 	for _, s := range d.sinks {
@@ -167,7 +167,7 @@ func (d *Dispatcher) wanted(e *messages.Event) (wants sinkSet) {
 	return wants
 }
 
-// queue gives an item to sinks, and returns those that had no room.
+// queue adds an item to the queues of sinks, and returns the sinks whose queues are full.
 func (d *Dispatcher) queue(i *item, to sinkSet) (full sinkSet) {
 	for _, s := range d.sinks {
 		switch {
@@ -182,13 +182,13 @@ func (d *Dispatcher) queue(i *item, to sinkSet) (full sinkSet) {
 	return full
 }
 
-// hold keeps an item in memory for as long as a queue has it, and writes it to the outbox otherwise.
+// hold keeps an item in memory while it is in a queue, and otherwise writes it to the outbox.
 func (d *Dispatcher) hold(i *item) {
 	d.items[i.event.ID] = i
 	if i.queued != 0 {
 		return
 	}
-	if i.left() != 0 && i.has == i.stored { // the outbox has it as it is
+	if i.left() != 0 && i.has == i.stored { // the outbox is up to date
 		delete(d.items, i.event.ID)
 		return
 	}
@@ -197,7 +197,7 @@ func (d *Dispatcher) hold(i *item) {
 	d.look()
 }
 
-// done notes that a sink has an item, or gave it up.
+// done notes that an item was delivered to a sink, or that the sink gave it up.
 func (d *Dispatcher) done(s *sink, i *item) {
 	i.queued &^= s.bit
 	i.has |= s.bit
@@ -207,7 +207,7 @@ func (d *Dispatcher) done(s *sink, i *item) {
 	}
 }
 
-// look has the keeper look what there is to do.
+// look wakes the keeper.
 func (d *Dispatcher) look() {
 	select {
 	case d.wake <- struct{}{}:

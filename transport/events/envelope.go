@@ -10,7 +10,7 @@ import (
 	"troupe/messages"
 )
 
-// envelope is an event as it leaves, in the shape of an event bus (service-api.md 5.1).
+// envelope is an event as it is delivered, in the format of EventBridge (service-api.md 5.1).
 type envelope struct {
 	Version    string          `json:"version"`
 	ID         string          `json:"id"`
@@ -31,7 +31,7 @@ const (
 	milliseconds = "2006-01-02T15:04:05.000Z"
 )
 
-// origin are the parts of an envelope that are the host's.
+// origin has the host's fields of an envelope.
 type origin struct{ region, account string }
 
 // render returns the envelope of an event: the same bytes every time.
@@ -51,18 +51,18 @@ func (o origin) render(e *messages.Event) []byte {
 	return encode(v)
 }
 
-// encode writes JSON as others do: no character is escaped for HTML.
+// encode writes JSON without escaping characters for HTML.
 func encode(v any) []byte {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(v); err != nil {
-		panic("events: " + err.Error()) // all of it is text, and details are checked
+		panic("events: " + err.Error()) // cannot happen: plain fields, and details are checked
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 }
 
-// detail is the detail on one line, with its type.
+// detail returns the detail on one line, with its type.
 func detail(e *messages.Event) json.RawMessage {
 	var has struct {
 		Type string `json:"type"`
@@ -82,10 +82,10 @@ func detail(e *messages.Event) json.RawMessage {
 	return typed
 }
 
-// idSpace makes uuids of ids that are none, always the same ones.
+// idSpace is the namespace of UUIDs for ids that are not UUIDs.
 var idSpace = uuid.MustParse("8f0f6a5e-6a0b-4d0e-9a53-5d3f1c7b2a10")
 
-// publicID is the uuid by which everybody outside knows the event.
+// publicID returns the UUID of the event for receivers.
 func publicID(e *messages.Event) string {
 	if id, err := uuid.Parse(e.ID); err == nil {
 		return id.String()
@@ -93,7 +93,7 @@ func publicID(e *messages.Event) string {
 	return uuid.NewSHA1(idSpace, []byte(e.ID)).String()
 }
 
-// about is what the event is about: events about the same are delivered in order.
+// about returns the subject of an event: events of one subject are delivered in order.
 func about(e *messages.Event) string {
 	if isFIFO(e.Target) {
 		return e.Name

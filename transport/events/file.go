@@ -15,8 +15,8 @@ const (
 	defaultFiles        = 4
 )
 
-// file appends events to a file, a line each. When it is full it becomes name.1, that
-// name.2, and so on; what is more than may be kept is removed.
+// file appends events to a file, one per line. A full file is renamed to name.1, name.1 to
+// name.2, and so on; the oldest file is removed.
 type file struct {
 	path     string
 	bytesMax int64
@@ -38,7 +38,7 @@ func newFile(o SinkOptions, from origin) *file {
 	return f
 }
 
-// deliver writes a line, durably, or leaves the file as it was.
+// deliver writes a line and syncs it, or leaves the file unchanged.
 func (f *file) deliver(_ context.Context, i *item) error {
 	line := append(f.origin.render(&i.event), '\n')
 	if err := f.ready(int64(len(line))); err != nil {
@@ -49,7 +49,7 @@ func (f *file) deliver(_ context.Context, i *item) error {
 		err = f.open.Sync()
 	}
 	if err != nil {
-		_ = f.open.Truncate(f.size) // else what is left of the line ends when the file is opened again
+		_ = f.open.Truncate(f.size) // if this fails, ready repairs the line when it opens the file
 		f.close()
 		return err
 	}
@@ -57,7 +57,7 @@ func (f *file) deliver(_ context.Context, i *item) error {
 	return nil
 }
 
-// ready opens the file, with room for so many bytes unless it is empty.
+// ready opens the file, and begins a new one if n more bytes do not fit.
 func (f *file) ready(n int64) error {
 	if f.open == nil {
 		if err := f.begin(); err != nil {
@@ -84,14 +84,14 @@ func (f *file) begin() (err error) {
 		f.close()
 		return err
 	}
-	if f.size = info.Size(); f.size == 0 { // it may be new: its name must last as long as its lines
+	if f.size = info.Size(); f.size == 0 { // it may be new: make its name durable before its lines
 		if err = syncFolder(filepath.Dir(f.path)); err != nil {
 			f.close()
 		}
 		return err
 	}
 	last := make([]byte, 1)
-	if _, err = f.open.ReadAt(last, f.size-1); err == nil && last[0] != '\n' { // a crash cut a line off
+	if _, err = f.open.ReadAt(last, f.size-1); err == nil && last[0] != '\n' { // a crash has cut the last line
 		_, err = f.open.Write([]byte("\n"))
 		f.size++
 	}
@@ -101,7 +101,7 @@ func (f *file) begin() (err error) {
 	return err
 }
 
-// syncFolder makes the names in a folder durable, where folders can be synced.
+// syncFolder makes the names in a folder durable, on systems that can sync folders.
 func syncFolder(name string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -132,7 +132,7 @@ func (f *file) rotate() error {
 
 func (f *file) close() {
 	if f.open != nil {
-		_ = f.open.Close() // what matters was synced
+		_ = f.open.Close() // all lines are synced
 		f.open = nil
 	}
 }

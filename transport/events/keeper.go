@@ -9,24 +9,24 @@ import (
 )
 
 const (
-	// scanPause is at least between two readings of the outbox.
+	// scanPause is the least time between two scans of the outbox.
 	scanPause = 100 * time.Millisecond
-	// outboxPause is after an outbox that refused.
+	// outboxPause is the wait after an error of the outbox.
 	outboxPause = time.Second
 )
 
-// kept is an event as the outbox has it. Has is empty when it gets there.
+// kept is an event in the outbox. Has is empty at first.
 type kept struct {
 	messages.Event
-	Has []string `json:",omitempty"` // names of sinks that have had it
+	Has []string `json:",omitempty"` // names of sinks that it was delivered to
 }
 
-// keep writes to the outbox what sinks have, and reads from it what they have room
-// for. It is the only one that waits for the outbox.
+// keep is the keeper's goroutine. It writes to the outbox which sinks have which events, and
+// reads events that sinks have room for. No other goroutine waits for the outbox.
 func (d *Dispatcher) keep() {
 	pause := time.NewTimer(0)
 	defer pause.Stop()
-	first := true // also takes away what nobody wants any more
+	first := true // the first scan also removes events that no sink subscribes to any more
 	for {
 		select {
 		case <-d.wake:
@@ -56,7 +56,7 @@ func (d *Dispatcher) keep() {
 	}
 }
 
-// writeOutbox writes what is to be written, all at once.
+// writeOutbox writes all unwritten items in one commit.
 func (d *Dispatcher) writeOutbox() error {
 	d.mu.Lock()
 	items := d.unwritten
@@ -93,7 +93,7 @@ func (d *Dispatcher) hasUnwritten() bool {
 	return len(d.unwritten) > 0
 }
 
-// change is what the outbox is told of an item: gone, or who has it.
+// change returns the change of an item in the outbox: deleted, or the sinks that have it.
 func (d *Dispatcher) change(i *item) Change {
 	if i.wants&^i.has == 0 {
 		return Change{ID: i.event.ID}
@@ -111,7 +111,7 @@ func (d *Dispatcher) change(i *item) Change {
 	return Change{i.event.ID, value}
 }
 
-// roomy are the sinks that are behind and have room.
+// roomy returns the sinks that are behind and have room.
 func (d *Dispatcher) roomy() (all sinkSet) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -126,8 +126,9 @@ func (d *Dispatcher) roomy() (all sinkSet) {
 // errFull ends a scan when no sink has room any more.
 var errFull = errors.New("full")
 
-// scan reads the outbox into the queues of sinks that are behind. Those that it reads
-// everything for, and that nothing was left for meanwhile, are behind no longer.
+// scan reads events from the outbox into the queues of sinks that are behind. A sink is no
+// longer behind if the scan could queue all its events, and no new one was left for it
+// meanwhile.
 func (d *Dispatcher) scan(targets sinkSet) error {
 	d.mu.Lock()
 	d.missed &^= targets
@@ -151,13 +152,14 @@ func (d *Dispatcher) scan(targets sinkSet) error {
 	return nil
 }
 
-// read takes one event from the outbox, and returns the sinks that it cannot go to now.
+// read handles one event of the outbox, and returns the sinks whose queues have no room for
+// it.
 func (d *Dispatcher) read(id string, value []byte, targets sinkSet) (full sinkSet) {
 	i := d.items[id]
 	if i == nil {
 		i = d.decode(id, value)
 	}
-	if i.unwritten { // it is read again once that is durable; what is behind it waits, too
+	if i.unwritten { // it is read again once that is durable; later events wait, too
 		return i.left() & targets
 	}
 	full = d.queue(i, i.left()&targets)
@@ -165,7 +167,8 @@ func (d *Dispatcher) read(id string, value []byte, targets sinkSet) (full sinkSe
 	return full
 }
 
-// decode makes an item of a record; nobody wants one that cannot be read.
+// decode decodes a record of the outbox. For a damaged record it returns an item that no sink
+// wants.
 func (d *Dispatcher) decode(id string, value []byte) *item {
 	var record kept
 	if err := json.Unmarshal(value, &record); err != nil {

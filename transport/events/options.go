@@ -18,50 +18,51 @@ import (
 
 // Types of sinks (service-api.md 5.4).
 const (
-	TypeSNS  = "webhook-sns" // POST in the shape of a topic's notification
+	TypeSNS  = "webhook-sns" // POST in the format of an SNS notification
 	TypeRaw  = "webhook-raw" // POST of the event itself
-	TypeFile = "file"        // lines of JSON
+	TypeFile = "file"        // JSON lines
 )
 
 // SinkOptions configure one sink.
 type SinkOptions struct {
-	Name string // of its own among all sinks
+	Name string // unique among all sinks
 	Type string
 	// URL is where a webhook posts to: http or https.
 	URL string
 	// Secret is the key of X-Signature-256; webhook-raw needs one.
 	Secret string
-	// Path is the file of a file sink; its folder must be there.
+	// Path is the file of a file sink; its folder must exist.
 	Path string
-	// FileBytesMax is the size at which a file is followed by the next, Files how many
-	// are kept; 0: 64 MiB and 4.
+	// FileBytesMax is the largest size of a file, Files the number of files that are kept;
+	// 0: 64 MiB and 4.
 	FileBytesMax int64
 	Files        int
-	// Targets are the NotificationTargets whose events the sink takes, as patterns of
-	// path.Match. All takes those of every queue.
+	// Targets are the NotificationTargets whose events the sink gets, as patterns of
+	// path.Match. With All it gets the events of every queue.
 	Targets []string
 	All     bool
 	// Kinds of events; empty: placement.
 	Kinds []messages.EventKind
 }
 
-// SinksMax is how many sinks there may be.
+// SinksMax bounds the number of sinks.
 const SinksMax = 32
 
 // Bounds.
 const (
-	// queueMax is how many events wait in memory for one sink; the others are in the outbox.
+	// queueMax bounds the events that wait in memory for one sink; the others stay in the
+	// outbox.
 	queueMax = 1000
 	// attemptTimeout bounds one delivery.
 	attemptTimeout = 10 * time.Second
-	// giveUpAfter is the age at which an event is given up that cannot be delivered.
+	// giveUpAfter is the age at which an undelivered event is dropped.
 	giveUpAfter = time.Hour
 	// retryMin and retryMax are the first and the longest pause between two attempts.
 	retryMin = time.Second
 	retryMax = time.Minute
-	// width is how many deliveries a webhook gets at a time.
+	// width is the number of concurrent deliveries of a webhook.
 	width = 8
-	// warnedMax bounds the memory of which targets were warned of.
+	// warnedMax bounds the set of targets without a sink that were warned of.
 	warnedMax = 1000
 )
 
@@ -88,7 +89,7 @@ func (o *SinkOptions) Validate() error {
 	}
 	for _, pattern := range o.Targets {
 		if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
-			return fmt.Errorf("targets: %q is no pattern", pattern)
+			return fmt.Errorf("targets: %q is not a valid pattern", pattern)
 		}
 	}
 	for _, k := range o.Kinds {
@@ -109,12 +110,12 @@ func (o *SinkOptions) takesKind(k messages.EventKind) bool {
 	return slices.Contains(o.Kinds, k)
 }
 
-// takes reports whether the sink wants an event. Only placements have targets.
+// takes reports whether the sink subscribes to an event. Only placements have targets.
 func (o *SinkOptions) takes(e *messages.Event) bool {
 	return o.takesKind(e.Kind) && (e.Kind != messages.EventPlacement || o.All || o.maps(e.Target))
 }
 
-// maps reports whether a NotificationTarget leads here.
+// maps reports whether a NotificationTarget belongs to this sink.
 func (o *SinkOptions) maps(target string) bool {
 	return target != "" && slices.ContainsFunc(o.Targets, func(pattern string) bool {
 		ok, _ := path.Match(pattern, target)
@@ -131,9 +132,9 @@ type StreamOptions struct {
 	Off bool
 	// Own shows events of game sessions and player sessions, too.
 	Own bool
-	// Buffer is how many events are kept for those who come again; 0: 1,024.
+	// Buffer is how many events are kept for readers that reconnect; 0: 1,024.
 	Buffer int
-	// Readers at a time; 0: 64.
+	// Readers bounds the concurrent readers; 0: 64.
 	Readers int
 }
 
@@ -142,7 +143,7 @@ type Options struct {
 	Region, Account string
 	Sinks           []SinkOptions
 	Stream          StreamOptions
-	// Outbox is where events are until every sink has them. Required.
+	// Outbox keeps events until every sink has them. Required.
 	Outbox   Outbox
 	Log      zerolog.Logger
 	Counters *counters.Set // nil: its own

@@ -8,11 +8,11 @@ import (
 	"troupe/messages/counters"
 )
 
-// refusal is the error of a receiver that will never take an event.
+// refusal is the error of a receiver that will never accept an event.
 type refusal struct{ error }
 
-// outlet is where a sink leads. Deliver may be called by as many at a time as the sink
-// is wide; close comes last.
+// outlet is the destination of a sink. Up to sink.width goroutines may call deliver
+// concurrently; close is called last.
 type outlet interface {
 	deliver(ctx context.Context, i *item) error
 	close()
@@ -24,21 +24,21 @@ type sink struct {
 	o      SinkOptions
 	bit    sinkSet
 	outlet outlet
-	width  int // deliveries at a time
-	most   int // events in the queue
+	width  int // concurrent deliveries
+	most   int // largest number of events in the queue
 
-	lanes   map[string]*lane // by what events are about
-	ready   []*lane          // whose first event may go
+	lanes   map[string]*lane // by the subject of events
+	ready   []*lane          // lanes whose first event may be delivered
 	waiting int              // events in all lanes
-	running int              // deliveries
-	failing bool             // the last attempt failed, and the log says so
+	running int              // current deliveries
+	failing bool             // the last attempt failed, and this was logged
 }
 
-// lane is a queue of events about the same: the first one must go before the next may.
+// lane is a queue of events with the same subject, which are delivered one after the other.
 type lane struct {
 	about    string
 	items    []*item
-	failures int // of the first
+	failures int // of the first event
 }
 
 func newSink(d *Dispatcher, o SinkOptions, bit sinkSet, most int) *sink {
@@ -54,7 +54,8 @@ func newSink(d *Dispatcher, o SinkOptions, bit sinkSet, most int) *sink {
 
 func (s *sink) close() { s.outlet.close() }
 
-// hasRoom reports whether it is worth reading more from the outbox.
+// hasRoom reports whether the queue is at most half full, so that reading the outbox is worth
+// it.
 func (s *sink) hasRoom() bool { return s.waiting <= s.most/2 }
 
 // push adds an event to the queue.
@@ -75,7 +76,7 @@ func (s *sink) count(n int) {
 	s.d.count.EventsWaiting.Add(int64(n))
 }
 
-// start lets the first event of a lane go.
+// start makes the first event of a lane ready for delivery.
 func (s *sink) start(l *lane) {
 	if s.d.closed {
 		return
@@ -87,7 +88,7 @@ func (s *sink) start(l *lane) {
 	}
 }
 
-// run delivers for as long as there is something to deliver.
+// run delivers events while there are ready ones.
 func (s *sink) run() {
 	d := s.d
 	d.mu.Lock()
@@ -110,7 +111,7 @@ func (s *sink) attempt(i *item) error {
 	return s.outlet.deliver(ctx, i)
 }
 
-// after notes what became of an attempt.
+// after handles the outcome of an attempt.
 func (s *sink) after(l *lane, i *item, err error) {
 	d := s.d
 	var refused refusal
@@ -122,7 +123,7 @@ func (s *sink) after(l *lane, i *item, err error) {
 			d.log.Info().Str("sink", s.o.Name).Msg("events are delivered again")
 		}
 		s.next(l, i)
-	case d.attempts.Err() != nil: // cut off by Close: the outbox keeps it
+	case d.attempts.Err() != nil: // cancelled by Close: the outbox keeps the event
 	case errors.As(err, &refused), !time.Now().Before(i.event.Time.Add(giveUpAfter)):
 		d.count.Events.Add(counters.EventDropped, 1)
 		d.log.Warn().Err(err).Str("sink", s.o.Name).Str("event", i.event.ID).Str("type", i.event.Type).Msg("event dropped")
@@ -137,7 +138,7 @@ func (s *sink) after(l *lane, i *item, err error) {
 	}
 }
 
-// next goes on with the lane behind its first event.
+// next removes the first event of a lane and continues with the next one.
 func (s *sink) next(l *lane, i *item) {
 	s.count(-1)
 	l.items, l.failures = l.items[1:], 0
@@ -149,7 +150,8 @@ func (s *sink) next(l *lane, i *item) {
 	s.d.done(s, i)
 }
 
-// again tries the first event of a lane later, for the last time when it is given up.
+// again schedules another attempt for the first event of a lane; the last attempt is when the
+// event is given up.
 func (s *sink) again(l *lane, i *item) {
 	pause := min(retryMin<<min(l.failures, 10), retryMax)
 	l.failures++

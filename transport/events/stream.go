@@ -16,15 +16,15 @@ const (
 	defaultReaders = 64
 	// bufferBytesMax bounds the buffer in bytes, too.
 	bufferBytesMax = 8 << 20
-	// heartbeat is how often a silent stream says that it lives.
+	// heartbeat is how often a comment is sent on a silent stream.
 	heartbeat = 15 * time.Second
-	// streamWriteTimeout ends a reader that takes nothing.
+	// streamWriteTimeout ends a stalled reader.
 	streamWriteTimeout = 10 * time.Second
 )
 
-// stream is GET /events: server-sent events. Readers share one buffer, in which each
-// has its place. One that is slower than the buffer is long is cut off, and comes back
-// with the id of what it saw last.
+// stream serves GET /events: server-sent events. Readers share one buffer, in which each has a
+// position. A reader that falls behind the buffer is disconnected, and reconnects with the id
+// of the last event that it received.
 type stream struct {
 	o StreamOptions
 
@@ -32,7 +32,7 @@ type stream struct {
 	buffer  []shown // oldest first
 	first   uint64  // number of the oldest
 	bytes   int
-	more    chan struct{} // closed when something comes
+	more    chan struct{} // closed at the next event
 	readers int
 	closed  bool
 }
@@ -56,7 +56,7 @@ func newStream(o StreamOptions) *stream {
 	return &stream{o: o, more: make(chan struct{})}
 }
 
-// publish shows an event to all readers.
+// publish sends an event to all readers.
 func (s *stream) publish(e *messages.Event, render func(*messages.Event) []byte) {
 	if s.o.Off || e.Kind != messages.EventPlacement && !s.o.Own {
 		return
@@ -92,7 +92,7 @@ func (s *stream) close() {
 	}
 }
 
-// filter is what a reader wants to see; empty lists are everything.
+// filter selects events of a reader; an empty list selects all.
 type filter struct{ queues, matchmakers, types []string }
 
 func (f *filter) takes(e *shown) bool {
@@ -106,7 +106,7 @@ func (f *filter) takes(e *shown) bool {
 	return e.kind == messages.EventPlacement && (slices.Contains(f.queues, e.name) || slices.Contains(f.queues, e.arn))
 }
 
-// list reads a parameter that may be there several times, with commas in it.
+// list reads a parameter that may be repeated, and that may have commas.
 func list(values []string) (all []string) {
 	for _, v := range values {
 		for part := range strings.SplitSeq(v, ",") {
@@ -137,7 +137,7 @@ func (s *stream) serve(w http.ResponseWriter, r *http.Request) {
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(time.Time{}) // that of requests, which would end the stream
+	_ = control.SetReadDeadline(time.Time{}) // the deadline of requests would end the stream
 	send := func(b []byte) bool {
 		_ = control.SetWriteDeadline(time.Now().Add(streamWriteTimeout))
 		_, err := w.Write(b)
@@ -149,7 +149,7 @@ func (s *stream) serve(w http.ResponseWriter, r *http.Request) {
 	_ = control.SetWriteDeadline(time.Time{}) // the connection may have another request
 }
 
-// pump sends what comes, from a number on, until the reader or the host ends.
+// pump sends events from a number on, until the reader or the host ends.
 func (s *stream) pump(r *http.Request, next uint64, f filter, send func([]byte) bool) {
 	alive := time.NewTicker(heartbeat)
 	defer alive.Stop()
@@ -181,11 +181,12 @@ func (s *stream) pump(r *http.Request, next uint64, f filter, send func([]byte) 
 	}
 }
 
-// pumpMax is how many events a reader takes at a time, so that the buffer may go on.
+// pumpMax is how many events a reader takes from the buffer at a time, so that the lock is held
+// briefly.
 const pumpMax = 64
 
-// from returns some events from a number on, and what is closed when there are more, nil
-// when there will be none; false if the reader is too slow for them.
+// from returns events from a number on, and a channel that is closed when there are more; nil
+// after the end of the stream. It returns false if the reader is too slow.
 func (s *stream) from(next uint64) ([]shown, <-chan struct{}, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -200,8 +201,8 @@ func (s *stream) from(next uint64) ([]shown, <-chan struct{}, bool) {
 	return slices.Clone(events[:min(len(events), pumpMax)]), more, true
 }
 
-// enter lets a reader in: behind what it saw last; at the oldest if that is not there
-// any more; without an id, behind the newest.
+// enter returns the start of a new reader: after the event with the id last; at the oldest if
+// the buffer no longer has that event; after the newest without an id.
 func (s *stream) enter(last string) (next uint64, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -23,7 +23,7 @@ type webhook struct {
 	pool   *http.Transport
 }
 
-// answerMax is how much of an answer is read, so that its connection can be used again.
+// answerMax bounds how much of an answer is read, so that its connection can be reused.
 const answerMax = 64 << 10
 
 func newWebhook(o SinkOptions, from origin) *webhook {
@@ -40,8 +40,8 @@ func newWebhook(o SinkOptions, from origin) *webhook {
 
 func (w *webhook) close() { w.pool.CloseIdleConnections() }
 
-// notification is an event in the shape of a topic's message. Nothing is signed by
-// certificate; consumers that check X-Signature-256 need no more.
+// notification is an event in the format of an SNS message. It has no certificate signature;
+// consumers check X-Signature-256 instead.
 type notification struct {
 	Type             string
 	MessageID        string `json:"MessageId"`
@@ -54,14 +54,14 @@ type notification struct {
 	UnsubscribeURL   string
 }
 
-// request makes the POST of an event: the same one at every attempt.
+// request returns the POST of an event, the same for every attempt.
 func (w *webhook) request(ctx context.Context, i *item) (*http.Request, error) {
 	body, header := w.origin.render(&i.event), make(http.Header)
 	header.Set("Content-Type", "application/json")
 	header.Set("User-Agent", "troupe")
 	if w.o.Type == TypeSNS {
 		id, topic := publicID(&i.event), i.event.Target
-		if topic == "" { // of a sink that takes everything
+		if topic == "" { // the sink gets all events
 			topic = i.event.ARN
 		}
 		body = encode(notification{
@@ -85,7 +85,7 @@ func (w *webhook) request(ctx context.Context, i *item) (*http.Request, error) {
 	return r, err
 }
 
-// deliver posts an event. 2xx is success; 4xx but 408 and 429 is a refusal.
+// deliver posts an event. 2xx is a success; 4xx except 408 and 429 is a refusal.
 func (w *webhook) deliver(ctx context.Context, i *item) error {
 	r, err := w.request(ctx, i)
 	if err != nil {
@@ -93,7 +93,7 @@ func (w *webhook) deliver(ctx context.Context, i *item) error {
 	}
 	answer, err := w.client.Do(r)
 	if err != nil {
-		var named *url.Error // with the address, which may hold secrets
+		var named *url.Error // its text has the URL, which may contain secrets
 		if errors.As(err, &named) {
 			err = named.Err
 		}

@@ -13,23 +13,23 @@ import (
 	"troupe/messages/counters"
 )
 
-// collector turns a counters.Set, and what the actors tell when they are asked, into
-// Prometheus metrics.
+// collector exports a counters.Set, and figures that it reads from the actors, as Prometheus
+// metrics.
 type collector struct {
 	metrics []metric
 	build   prometheus.Metric
 }
 
-// metric is one metric at work: collect hands each of its values to show.
+// metric is one exported metric: collect passes each of its values to show.
 type metric struct {
 	desc    *prometheus.Desc
 	kind    prometheus.ValueType
 	collect func(show func(v float64, labels ...string))
-	// histogram is there instead of collect.
+	// histogram is set instead of collect.
 	histogram *counters.Histogram
 }
 
-// asked are the metrics that nobody counts: they are read from the actors.
+// asked are metrics without a counter: a scrape reads them from the actors.
 var asked = []struct {
 	name, help, label string
 	collect           func(s *actors.System, show func(v float64, labels ...string))
@@ -58,7 +58,7 @@ func newCollector(o Options) *collector {
 	return c
 }
 
-// counted is a number of a Set as a metric.
+// counted returns the metric of a counter of a Set.
 func counted(m counters.Metric) metric {
 	shown := metric{desc: describe(m.Name, m.Help, m.Label), kind: prometheus.GaugeValue}
 	if m.Counter() {
@@ -75,7 +75,7 @@ func counted(m counters.Metric) metric {
 		shown.collect = func(show func(float64, ...string)) {
 			n.Values(func(label string, n int64) { show(float64(n), label) })
 		}
-	case *[5000]atomic.Uint32: // by number of a close reason
+	case *[5000]atomic.Uint32: // indexed by the number of a close reason
 		shown.collect = func(show func(float64, ...string)) {
 			for _, r := range messages.CloseReasons() {
 				show(float64(n[r].Load()), r.String())
@@ -115,8 +115,8 @@ func (c *collector) Collect(ch chan<- prometheus.Metric) {
 	}
 }
 
-// depthTimeout bounds how long a scrape waits for the registry, which answers
-// within a batch unless it is in trouble; then the depth is left out.
+// depthTimeout bounds how long a scrape waits for the registry's answer. After it, the depth
+// is left out.
 const depthTimeout = 500 * time.Millisecond
 
 func depth(s *actors.System, show func(v float64, labels ...string)) {

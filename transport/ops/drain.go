@@ -10,31 +10,31 @@ import (
 	"troupe/actors/fleet"
 )
 
-// drainPath is where an operator sees how a drain goes, begins one and cancels it.
+// drainPath is the path where an operator starts a drain, cancels it and sees its progress.
 const drainPath = "/debug/drain"
 
 // Drainer is a host that can be drained. Methods may be called from any goroutine.
 type Drainer interface {
-	// StartDrain begins a drain; a negative grace is the configured one.
+	// StartDrain starts a drain; a negative grace means the configured one.
 	StartDrain(grace time.Duration)
-	// CancelDrain is fleet.ErrNotDraining or fleet.ErrDrainTooLate if it cannot be.
+	// CancelDrain returns fleet.ErrNotDraining or fleet.ErrDrainTooLate if it cannot cancel.
 	CancelDrain(ctx context.Context) error
 	Drains() DrainState
 }
 
-// DrainState says what a drain waits for, and how long it may take.
+// DrainState is the progress of a drain.
 type DrainState struct {
 	Draining     bool    `json:"draining"`
-	GameSessions int64   `json:"game_sessions"` // that have not ended
-	Players      int64   `json:"players"`       // in them, the detached included
+	GameSessions int64   `json:"game_sessions"` // game sessions that have not ended
+	Players      int64   `json:"players"`       // their players, the detached ones included
 	Detached     int64   `json:"detached"`
-	GraceSeconds float64 `json:"grace_seconds"` // until what is left is ended
+	GraceSeconds float64 `json:"grace_seconds"` // time until the remaining game sessions are terminated
 }
 
-// registerDrain serves the state with GET, a drain with POST, which takes the query
-// parameter grace, a duration, and its end with DELETE. Each answers with the state.
-// Who may call is for whoever guards /debug/. A web page of another origin may not,
-// even where everybody on this machine may.
+// registerDrain serves drainPath: GET returns the state, POST starts a drain (query parameter
+// grace, a duration), DELETE cancels it. Each answers with the state. The host guards
+// /debug/. In addition, requests from web pages of other origins are refused, even if every
+// request from this machine is allowed.
 func registerDrain(mux *http.ServeMux, d Drainer) {
 	sameOrigin := http.NewCrossOriginProtection()
 	mux.HandleFunc("GET "+drainPath, func(w http.ResponseWriter, _ *http.Request) { answerState(w, d) })

@@ -26,16 +26,16 @@ import (
 )
 
 const (
-	// logPath is where anybody with a signed URL gets a log, debugLogPath where an
-	// operator gets any.
+	// logPath serves a log to holders of a signed URL, debugLogPath any log to operators.
 	logPath      = "/gamesession-logs"
 	debugLogPath = "/debug/gamesession-log"
-	// logURLLife is for how long a signed URL is good (service-api.md 2.6).
+	// logURLLife is how long a signed URL is valid (service-api.md 2.6).
 	logURLLife = 15 * time.Minute
-	// logEndWait is how long a log is waited for whose game session has just ended.
+	// logEndWait is how long to wait for the end of the log of a game session that has just
+	// ended.
 	logEndWait = 3 * time.Second
-	// formatZip and formatText are what a signed URL may end with, as &format=...: a zip
-	// is what the original has, and what the AWS CLI saves.
+	// formatZip and formatText are the formats of a signed URL (&format=...). GameLift
+	// serves a zip, which the AWS CLI saves.
 	formatZip  = "zip"
 	formatText = "text"
 )
@@ -44,12 +44,12 @@ const (
 type Logs struct {
 	store *sessionlog.Store
 	base  string
-	key   []byte // of signatures; good for this process
+	key   []byte // of signatures, as long as this process runs
 	now   func() time.Time
 }
 
-// NewLogs returns the pages for the logs of a store. base is the URL they are served
-// at, such as http://127.0.0.1:8080. A nil now means time.Now.
+// NewLogs returns the pages for the logs of a store. base is the URL of the server, such as
+// http://127.0.0.1:8080. A nil now means time.Now.
 func NewLogs(store *sessionlog.Store, base string, now func() time.Time) *Logs {
 	if now == nil {
 		now = time.Now
@@ -70,7 +70,7 @@ func (l *Logs) URL(g *messages.GameSession, short bool) (string, bool) {
 		return "", false
 	}
 	expires := strconv.FormatInt(now.Add(logURLLife).Unix(), 10)
-	// Colons and slashes may stand in a query as they are, which keeps it short.
+	// A query may contain colons and slashes unescaped, which keeps it short.
 	id := strings.NewReplacer("%3A", ":", "%2F", "/").Replace(url.QueryEscape(string(g.ID)))
 	ids, query := "", "?id="+id+"&expires="+expires
 	if short {
@@ -80,7 +80,8 @@ func (l *Logs) URL(g *messages.GameSession, short bool) (string, bool) {
 	return l.base + logPath + query + "&signature=" + l.sign(string(g.ID), expires, ids), true
 }
 
-// idsShort is the parameter ids of URLs whose logs have no player session ids in full.
+// idsShort is the value of the query parameter ids for logs with shortened player session
+// ids.
 const idsShort = "short"
 
 func (l *Logs) sign(id, expires, ids string) string {
@@ -89,8 +90,7 @@ func (l *Logs) sign(id, expires, ids string) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// allowed checks a signed URL. What is wrong with it shows neither in the answer
-// nor in the time that it takes.
+// allowed checks a signed URL. Neither the answer nor the time shows why it is refused.
 func (l *Logs) allowed(q url.Values) bool {
 	id, expires := q.Get("id"), q.Get("expires")
 	signed := hmac.Equal([]byte(q.Get("signature")), []byte(l.sign(id, expires, q.Get("ids"))))
@@ -115,7 +115,7 @@ func (l *Logs) serveSigned(w http.ResponseWriter, r *http.Request) {
 		answer(w, http.StatusBadRequest, "format is zip or text")
 		return
 	}
-	// The last lines may come just behind the status TERMINATED.
+	// The last lines may come shortly after the status TERMINATED.
 	ctx, cancel := context.WithTimeout(r.Context(), logEndWait)
 	defer cancel()
 	l.send(ctx, w, messages.GameSessionID(q.Get("id")), sending{follow: true, attach: cmp.Or(format, formatZip), short: q.Get("ids") == idsShort})
@@ -141,8 +141,8 @@ func (l *Logs) serveDebug(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// find returns the game session with an id, else those with that last part, else those
-// whose last part begins so, as the log on a terminal shows it.
+// find returns the game session with an id; otherwise those whose last part is id; otherwise
+// those whose last part begins with id, as the log on a terminal shows it.
 func (l *Logs) find(id string) (found []messages.GameSessionID) {
 	if l.store.Has(messages.GameSessionID(id)) {
 		return []messages.GameSessionID{messages.GameSessionID(id)}
@@ -162,11 +162,11 @@ func (l *Logs) find(id string) (found []messages.GameSessionID) {
 	return found
 }
 
-// listedMax is how many game sessions that have ended a list names, unless it is asked
-// for all: the folder of logs outlives the host, and is that of all hosts of a user.
+// listedMax bounds the ended game sessions of a list without the parameter all: the folder of
+// logs outlives the host, and all hosts of a user share it.
 const listedMax = 20
 
-// list names the game sessions that have a log: those that run, and those that ended last.
+// list prints the running game sessions that have a log, and those that ended last.
 func (l *Logs) list(w http.ResponseWriter, all bool) {
 	header(w, "text/plain; charset=utf-8")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
@@ -187,14 +187,14 @@ func (l *Logs) list(w http.ResponseWriter, all bool) {
 	}
 }
 
-// sending is how a log is sent.
+// sending says how to send a log.
 type sending struct {
-	follow bool   // wait for more until it has ended
-	attach string // as a file: formatZip or formatText; empty: as a page
-	short  bool   // without player session ids in full
+	follow bool   // send new lines until the game session has ended
+	attach string // send a file: formatZip or formatText; empty: a page
+	short  bool   // shorten player session ids
 }
 
-// send streams a log until its end, or that of ctx.
+// send streams a log until its end, or until ctx ends.
 func (l *Logs) send(ctx context.Context, w http.ResponseWriter, id messages.GameSessionID, how sending) {
 	var log io.ReadCloser
 	var err error
@@ -226,7 +226,7 @@ func (l *Logs) send(ctx context.Context, w http.ResponseWriter, id messages.Game
 	header(w, "text/plain; charset=utf-8")
 	flush := http.NewResponseController(w)
 	if how.follow {
-		_ = flush.Flush() // there may be no line for long
+		_ = flush.Flush() // the next line may take long
 	}
 	buffer := make([]byte, 32<<10)
 	for {
@@ -240,9 +240,9 @@ func (l *Logs) send(ctx context.Context, w http.ResponseWriter, id messages.Game
 	}
 }
 
-// sendZip streams a log as the only file of an archive, up to its end or where waiting for
-// that has ended. One that cannot be read is an archive without an end, which nobody takes
-// for whole.
+// sendZip streams a log as the only file of an archive, up to its end, or up to the last line
+// when the wait for its end is over. If the log cannot be read, the archive has no end, so
+// that the client notices.
 func (l *Logs) sendZip(w http.ResponseWriter, log io.Reader, name string) {
 	attach(w, strings.TrimSuffix(name, path.Ext(name))+".zip")
 	header(w, "application/zip")
@@ -256,12 +256,12 @@ func (l *Logs) sendZip(w http.ResponseWriter, log io.Reader, name string) {
 	}
 }
 
-// attach has a browser save what follows as a file.
+// attach makes a browser save the response as a file.
 func attach(w http.ResponseWriter, name string) {
 	w.Header().Set("Content-Disposition", mime.FormatMediaType("attachment", map[string]string{"filename": name}))
 }
 
-// header says of what kind it is what follows, whatever it looks like.
+// header sets the content type, and forbids guessing another one.
 func header(w http.ResponseWriter, kind string) {
 	h := w.Header()
 	h.Set("Content-Type", kind)

@@ -21,8 +21,8 @@ import (
 )
 
 const (
-	// caYears is how long a CA is good: devices that trust it must be told of the next one
-	// (Prepare, Rotate), and nobody can take it back from them.
+	// caYears is the validity of a CA. It cannot be revoked on the devices that trust it, and
+	// these must be told of the next one (Prepare, Rotate).
 	caYears = 3
 	leafFor = 365 * 24 * time.Hour
 	// backdated is how far the clock of a player's device may be behind.
@@ -32,7 +32,7 @@ const (
 // authority is the private CA of a data directory, and its one leaf.
 type authority struct {
 	dir   string
-	hosts hosts // that the leaf carries, as far as the CA may sign for them
+	hosts hosts // hosts of the leaf, as far as the CA may sign for them
 	log   zerolog.Logger
 }
 
@@ -71,10 +71,9 @@ func (a *authority) load(now time.Time) (*bundle, error) {
 	return b, nil
 }
 
-// ca reads the CA and makes it at first start. It returns the hosts that the leaf is to
-// carry, too.
+// ca reads the CA, and creates it at the first start. It also returns the hosts of the leaf.
 func (a *authority) ca(now time.Time) (pair, hosts, error) {
-	// In this order: another process makes the CA before the leaf.
+	// Check the leaf first: another process creates the CA before the leaf.
 	leafThere, err := exists(a.leafFile())
 	if err != nil {
 		return pair{}, hosts{}, err
@@ -154,7 +153,7 @@ func (a *authority) makeCA(now time.Time, dir string) error {
 	return createDir(dir, map[string][]byte{"cert.pem": cert, "key.pem": key})
 }
 
-// leaf reads the leaf, and makes it at first start and when it is time.
+// leaf reads the leaf, and creates it at the first start and when it is due for renewal.
 func (a *authority) leaf(ca pair, carried hosts, now time.Time) (pair, error) {
 	leaf, err := a.readLeaf(ca)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -218,8 +217,8 @@ func (a *authority) makeLeaf(ca pair, carried hosts, now time.Time) error {
 	return replaceFile(a.leafFile(), append(cert, key...))
 }
 
-// renewAt is when less than a third of the leaf's time is left; zero when a new
-// one would not last longer, because the CA does not.
+// renewAt returns when a third of the leaf's lifetime is left; zero if a new leaf would not be
+// valid longer, because of the CA.
 func renewAt(leaf, ca *x509.Certificate) time.Time {
 	if !ca.NotAfter.After(leaf.NotAfter) {
 		return time.Time{}

@@ -13,8 +13,8 @@ import (
 // fileMax bounds what is read of one file.
 const fileMax = 1 << 20
 
-// readPEM reads and parses a file. Every error names it, and fs.ErrNotExist
-// shines through. With secret set nobody but the owner may have access to it.
+// readPEM reads and parses a file. Every error names it, and may wrap fs.ErrNotExist. With
+// secret, only the owner may have access to the file.
 func readPEM(name string, secret bool) (pemFile, error) {
 	text, err := readFile(name, secret)
 	if err != nil {
@@ -50,7 +50,7 @@ func readFile(name string, secret bool) ([]byte, error) {
 	return text, nil
 }
 
-// exists tells a missing file from one that cannot be looked at.
+// exists reports whether a file exists; an error means that this is unknown.
 func exists(name string) (bool, error) {
 	_, err := os.Stat(name)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -59,8 +59,7 @@ func exists(name string) (bool, error) {
 	return err == nil, err
 }
 
-// replaceFile writes a file of permissions 0600 that is whole or absent,
-// whatever happens meanwhile.
+// replaceFile writes a file with permissions 0600, atomically.
 func replaceFile(name string, text []byte) error {
 	dir := filepath.Dir(name)
 	temp, err := os.CreateTemp(dir, "."+filepath.Base(name)+"-*") // 0600
@@ -79,8 +78,8 @@ func replaceFile(name string, text []byte) error {
 	return nil
 }
 
-// createDir makes a directory with the given files in one step, unless another
-// process was first: then its directory stays as it is.
+// createDir creates a directory with the given files atomically. If another process was
+// faster, its directory is kept.
 func createDir(name string, files map[string][]byte) error {
 	parent := filepath.Dir(name)
 	temp, err := os.MkdirTemp(parent, "."+filepath.Base(name)+"-*") // 0700
@@ -116,7 +115,7 @@ func writeAndClose(f *os.File, text []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// syncDir makes a rename last, where the system can do that.
+// syncDir makes a rename durable, on systems that can sync directories.
 func syncDir(name string) {
 	if dir, err := os.Open(name); err == nil {
 		_ = dir.Sync()
@@ -124,8 +123,7 @@ func syncDir(name string) {
 	}
 }
 
-// stamp is what changes when a file does. The zero stamp is a file that cannot
-// be looked at.
+// stamp identifies a version of a file. The zero stamp is that of an unreadable file.
 type stamp struct{ size, modified int64 }
 
 func stampAll(files []string) []stamp {

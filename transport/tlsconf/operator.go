@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// operator is a certificate that somebody else makes and renews.
+// operator is a certificate in files of the operator, who renews it.
 type operator struct {
 	certFile, keyFile, caFile string // caFile may be empty
 	hosts                     hosts
@@ -62,8 +62,8 @@ func (o *operator) anchorFile() string {
 	return o.certFile
 }
 
-// anchors returns the chain without its anchor, which nobody needs to be sent,
-// and the trust anchors.
+// anchors returns the chain without its anchor, which is not sent to peers, and the trust
+// anchors.
 func (o *operator) anchors(chain []*x509.Certificate) (rest, anchors []*x509.Certificate, err error) {
 	last := chain[len(chain)-1]
 	selfIssued := string(last.RawIssuer) == string(last.RawSubject)
@@ -87,7 +87,7 @@ func (o *operator) anchors(chain []*x509.Certificate) (rest, anchors []*x509.Cer
 	return rest, ca.certs, nil
 }
 
-// verify does what players do with the chain.
+// verify verifies the chain as players do.
 func (o *operator) verify(chain []*x509.Certificate, roots *x509.CertPool, now time.Time) error {
 	leaf, between := chain[0], x509.NewCertPool()
 	for _, c := range chain[1:] {

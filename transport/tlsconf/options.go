@@ -31,17 +31,17 @@ type Options struct {
 	// the private CA carries localhost, 127.0.0.1 and ::1 as well, and nothing else.
 	Hosts []string
 
-	// ForDTLS refuses certificates that cannot serve DTLS (Store.ForDTLS), at a reload
-	// as well: wss alone would go on then, and players wait for DTLS.
+	// ForDTLS refuses certificates that cannot serve DTLS (Store.ForDTLS), also at a reload:
+	// otherwise wss would work, and players would wait for DTLS.
 	ForDTLS bool
 
 	// Now is the clock; nil means time.Now.
 	Now func() time.Time
-	// Log takes what happens to the certificate. Its zero value logs nothing.
+	// Log gets changes of the certificate. Its zero value logs nothing.
 	Log zerolog.Logger
 }
 
-// always is what every leaf of the private CA carries.
+// always are the hosts of every leaf of the private CA.
 var always = []string{"localhost", "127.0.0.1", "::1"}
 
 // hosts are the names of a leaf: lower case, sorted, none twice.
@@ -96,7 +96,7 @@ func isName(s string) bool {
 	})
 }
 
-// validate says what is wrong with o.
+// validate checks the options.
 func (o Options) validate() error {
 	switch {
 	case o.Dir != "" && (o.CertFile != "" || o.KeyFile != "" || o.CAFile != ""):
@@ -109,7 +109,7 @@ func (o Options) validate() error {
 	return nil
 }
 
-// source opens what o names.
+// source returns the source of certificates that o names.
 func (o Options) source() (source, error) {
 	if err := o.validate(); err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ const (
 	blockKey         = "PRIVATE KEY" // PKCS #8
 )
 
-// pemFile is what a PEM file holds that matters here.
+// pemFile has the certificates and the private key of a PEM file.
 type pemFile struct {
 	certs []*x509.Certificate
 	key   crypto.Signer // nil without one

@@ -16,8 +16,8 @@ import (
 // NextCAFile returns the path of the certificate of the CA that Prepare made for the next Rotate.
 func NextCAFile(dir string) string { return filepath.Join(dir, "ca-next", "cert.pem") }
 
-// split says which of h a CA may sign for, and which it may not. A name stands for those
-// below it as well.
+// split returns the hosts of h that a CA may sign for, and the others. A permitted name
+// includes its subdomains.
 func (h hosts) split(ca *x509.Certificate) (good, bad hosts) {
 	for _, name := range h.names {
 		plain := strings.TrimPrefix(name, "*.")
@@ -39,7 +39,7 @@ func (h hosts) split(ca *x509.Certificate) (good, bad hosts) {
 	return good, bad
 }
 
-// texts are all of h.
+// texts returns all names and addresses of h.
 func (h hosts) texts() []string {
 	all := slices.Clone(h.names)
 	for _, ip := range h.ips {
@@ -48,11 +48,11 @@ func (h hosts) texts() []string {
 	return all
 }
 
-// constrain has a CA sign for h alone, as servers alone.
+// constrain restricts a CA to server certificates for h.
 func constrain(template *x509.Certificate, h hosts) {
 	template.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
-	// Not critical, although RFC 5280 has it so: TLS libraries of consoles and phones that
-	// do not know name constraints would refuse the whole CA.
+	// Not critical, although RFC 5280 requires it: TLS libraries of consoles and phones that
+	// do not support name constraints would refuse the whole CA.
 	template.PermittedDNSDomainsCritical = false
 	for _, name := range h.names {
 		template.PermittedDNSDomains = append(template.PermittedDNSDomains, strings.TrimPrefix(name, "*."))
@@ -64,13 +64,13 @@ func constrain(template *x509.Certificate, h hosts) {
 	}
 }
 
-// constrained reports whether a CA has name constraints; those made before had none.
+// constrained reports whether a CA has name constraints; CAs of older versions have none.
 func constrained(ca *x509.Certificate) bool {
 	return len(ca.PermittedDNSDomains) > 0 && len(ca.PermittedIPRanges) > 0
 }
 
-// forThisMachine reports whether a CA signs for loopback alone: no other machine can have
-// a use for it.
+// forThisMachine reports whether a CA signs only for loopback, so that no other machine can
+// use it.
 func forThisMachine(ca *x509.Certificate) bool {
 	local, _ := parseHosts(always)
 	return constrained(ca) && !slices.ContainsFunc(ca.PermittedDNSDomains, func(domain string) bool { return !slices.Contains(local.names, domain) }) &&
@@ -80,10 +80,11 @@ func forThisMachine(ca *x509.Certificate) bool {
 		})
 }
 
-// fits returns the CA, and what of the configured hosts its leaf may have. A CA that other
-// machines may trust is never replaced here: they would refuse the new one without a word to
-// anybody. A name that it may not sign for is an error, because players are sent to it. An
-// address is left out: hosts get new ones without being asked, and are to start again.
+// fits returns the CA, and the configured hosts that its leaf may have. A CA that other
+// machines may trust is never replaced here, because they would refuse the new one and the
+// operator would not notice. A name that it may not sign for is an error, because players
+// connect to it. An address is left out, because the addresses of a machine may change, and
+// the host must still start.
 func (a *authority) fits(ca pair, now time.Time) (pair, hosts, error) {
 	if !constrained(ca.cert) {
 		a.log.Warn().Str("file", a.caFile()).Msg("this private CA may sign for any name (it was made by an older version): troupe tls rotate makes one for the configured names; " +
@@ -110,7 +111,7 @@ func (a *authority) fits(ca pair, now time.Time) (pair, hosts, error) {
 	return ca, good, nil
 }
 
-// permitted names what a CA may sign for.
+// permitted returns the names and addresses that a CA may sign for.
 func permitted(ca *x509.Certificate) []string {
 	all := slices.Clone(ca.PermittedDNSDomains)
 	for _, n := range ca.PermittedIPRanges {
@@ -123,9 +124,9 @@ func permitted(ca *x509.Certificate) []string {
 	return all
 }
 
-// rotate puts the CA aside, and the prepared one or a new one in its place. It returns
-// where the old one is now, empty if there was none. The leaf goes first: without it and
-// the CA the next start makes both, so no moment leaves something that does not start.
+// rotate moves the CA aside, and replaces it with the prepared one or a new one. It returns
+// the path of the old CA, "" if there was none. It removes the leaf first: without leaf and
+// CA the next start creates both, so a host can start after a crash at any point.
 func (a *authority) rotate(now time.Time) (old string, err error) {
 	next := filepath.Dir(NextCAFile(a.dir))
 	prepared, err := exists(next)
@@ -154,13 +155,13 @@ func (a *authority) rotate(now time.Time) (old string, err error) {
 		err = a.makeCA(now, a.caDir())
 	}
 	syncDir(a.dir)
-	if gone := os.Remove(a.leafFile()); gone == nil { // a host that runs has made one meanwhile
+	if gone := os.Remove(a.leafFile()); gone == nil { // a running host has created one meanwhile
 		a.log.Debug().Str("file", a.leafFile()).Msg("removed a certificate of the old CA")
 	}
 	return old, err
 }
 
-// authorityOf is the private CA that o names.
+// authorityOf returns the private CA of o.
 func authorityOf(o Options) (*authority, time.Time, error) {
 	s, err := o.source()
 	if err != nil {
@@ -176,8 +177,8 @@ func authorityOf(o Options) (*authority, time.Time, error) {
 	return a, o.Now(), nil
 }
 
-// preparedFits is an error if the CA that Prepare made may not sign for the configured
-// hosts: with it the host would not start, or have a certificate that nobody accepts.
+// preparedFits returns an error if the CA that Prepare made may not sign for the configured
+// hosts: the host would not start with it, or players would refuse its certificate.
 func (a *authority) preparedFits() error {
 	file := NextCAFile(a.dir)
 	f, err := readPEM(file, false)

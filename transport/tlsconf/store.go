@@ -26,13 +26,13 @@ const (
 
 // source is where a bundle comes from.
 type source interface {
-	// load reads the files, and makes or renews what is its own to make.
+	// load reads the files; the private CA also creates and renews its own.
 	load(now time.Time) (*bundle, error)
-	// files are what load reads.
+	// files returns the files that load reads.
 	files() []string
 }
 
-// bundle is what one reading of the files yields. It does not change.
+// bundle is the result of loading the files. It is immutable.
 type bundle struct {
 	cert    tls.Certificate
 	anchors []byte // PEM
@@ -90,7 +90,7 @@ type Store struct {
 	now    func() time.Time
 	log    zerolog.Logger
 	source source
-	// forDTLS refuses what cannot serve it
+	// forDTLS refuses certificates that cannot serve DTLS
 	forDTLS bool
 
 	current atomic.Pointer[bundle]

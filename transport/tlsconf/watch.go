@@ -53,8 +53,8 @@ func nearItsEnd(private bool) string {
 	return "certificate is near its end"
 }
 
-// warnLocked says at most once a day that an end is near which only the
-// operator can put off.
+// warnLocked warns, at most once a day, of a certificate that expires soon and that only the
+// operator can renew.
 func (s *Store) warnLocked(now time.Time) {
 	e := s.current.Load().expires
 	if !e.soon(now) || now.Before(s.warned.Add(warnEvery)) {

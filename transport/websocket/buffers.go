@@ -2,9 +2,9 @@ package websocket
 
 import "sync"
 
-// bufferClasses are the sizes of pooled buffers, in bytes: messages that are
-// being put together grow through them, and the last holds a full write buffer
-// plus the largest frame a script may send.
+// bufferClasses are the sizes of pooled buffers, in bytes. A message that is being assembled
+// grows through them. The last one holds a full write buffer plus the largest frame that a
+// script may send.
 var bufferClasses = [...]int{4 << 10, 16 << 10, 32 << 10, 64 << 10, 100 << 10}
 
 var (
@@ -32,7 +32,7 @@ func takeBuffer(n int) *buffer {
 	return &buffer{class: -1, b: make([]byte, 0, n)}
 }
 
-// giveBuffer takes a buffer back. Nobody may use it or its bytes afterwards.
+// giveBuffer returns a buffer to its pool. Its bytes must not be used afterwards.
 func giveBuffer(buf *buffer) {
 	if buf == nil || buf.class < 0 {
 		return

@@ -27,8 +27,8 @@ func parseClose(payload []byte) (code uint16, err *rfc6455.Violation) {
 	return code, nil
 }
 
-// sendable reports whether a peer may send the code: one of the IANA registry
-// that stands for a frame, or one of libraries and applications.
+// sendable reports whether a peer may send the code: a code of the IANA registry that may be
+// in a frame, or a code of libraries and applications.
 func sendable(code uint16) bool {
 	switch {
 	case code >= 1000 && code <= 1003, code >= 1007 && code <= 1014, code >= 3000 && code <= 4999:
@@ -37,7 +37,7 @@ func sendable(code uint16) bool {
 	return false
 }
 
-// control is the payload of a control frame that waits to be written.
+// control is the payload of a queued control frame.
 type control struct {
 	n uint8
 	b [rfc6455.ControlMax]byte
@@ -48,8 +48,8 @@ func (p *control) bytes() []byte { return p.b[:p.n] }
 // set copies payload, cut at 125 bytes.
 func (p *control) set(payload []byte) { p.n = uint8(copy(p.b[:], payload)) }
 
-// farewell returns the close frame for a reason: its number and name.
-func farewell(reason messages.CloseReason) *control {
+// closeFrameOf returns the close frame for a reason: its number and name.
+func closeFrameOf(reason messages.CloseReason) *control {
 	p := controls.Get().(*control)
 	binary.BigEndian.PutUint16(p.b[:], uint16(reason))
 	p.n = uint8(2 + copy(p.b[2:], reason.String()))

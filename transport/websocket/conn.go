@@ -25,30 +25,30 @@ type Conn struct {
 	id     uint64
 	l      *Listener
 	nc     net.Conn
-	raw    syscall.RawConn // nil where no write is known that never waits
+	raw    syscall.RawConn // for non-blocking writes; nil if these are not possible
 	sys    syscall.RawConn // of the TCP socket, also under TLS; nil without one
 	remote netip.AddrPort
-	// patient: the socket counts the write timeout, not the writer
+	// patient: the socket measures the write timeout, not the writer
 	patient bool
 
-	in       inbound     // of the reader goroutine
-	loggedIn atomic.Bool // widens the limit on messages
+	in       inbound     // owned by the reader goroutine
+	loggedIn atomic.Bool // raises the limit on message sizes
 	muted    atomic.Bool // the host closes: input is dropped
 
-	mu  sync.Mutex // short; a drain of the source is the longest that is done under it
+	mu  sync.Mutex // held briefly; at most for a drain of the source
 	out outbound   // guarded by mu
 }
 
 var _ transport.Conn = (*Conn)(nil)
 
-// phase is how far a connection is on its way out. It only rises.
+// phase is how far the closing of a connection has got. It only rises.
 type phase uint8
 
 const (
 	phaseOpen    phase = iota + 1
 	phaseDrain         // the host closes: queued frames first, then the close frame
-	phaseParting       // the close frame is next, and nothing else
-	phaseSaid          // the close frame is composed
+	phaseClosing       // only the close frame is still to be written
+	phaseClosed        // the close frame is composed
 	phaseEnded         // nothing is written any more
 )
 
@@ -58,28 +58,28 @@ type writerState uint8
 const (
 	writerIdle writerState = iota
 	writerBusy
-	writerRecheck // busy, and there has been a Flush since it last composed
+	writerRecheck // busy, and Flush was called since it last composed
 )
 
 // outbound is the state of the write side.
 type outbound struct {
 	source wire.Source
 	sends  []*wire.Frame // the host's own frames, nil while there are none
-	ping   *control      // nil while none waits, as the others
+	ping   *control      // nil while none is queued, as the others
 	pong   *control
 	bye    *control // the close frame, from phaseDrain on
 
 	pinged  pinged
-	pingEnd uint64 // what the peer's system must have acknowledged to have the ping; 0 before it is known
+	pingEnd uint64 // bytes that the peer's system has acknowledged once it has the ping; 0 if not known yet
 
 	phase      phase
 	writer     writerState
 	halfClose  bool                 // shut the write side down after the close frame
-	peerClosed bool                 // the peer's close frame is in
+	peerClosed bool                 // the peer's close frame was received
 	byHost     messages.CloseReason // the host's first reason
 	drainUntil time.Time            // phaseDrain only
 	err        error                // why writing failed
-	cut        *time.Timer          // closes the socket when the ending takes too long
+	cut        *time.Timer          // closes the socket when the closing takes too long
 	idle       chan struct{}        // closed when writer becomes writerIdle; made by awaitWriter
 	ticket     *transport.Ticket
 }
@@ -162,7 +162,7 @@ func (c *Conn) SetSource(src wire.Source) {
 func (c *Conn) Send(f *wire.Frame) {
 	c.mu.Lock()
 	full := len(c.out.sends) >= sendsMax
-	taken := !full && c.out.phase < phaseParting
+	taken := !full && c.out.phase < phaseClosing
 	if taken {
 		c.out.sends = append(c.out.sends, f)
 	}
@@ -183,11 +183,11 @@ func (c *Conn) Ping(payload []byte) {
 	c.Flush()
 }
 
-// queueControl puts payload into a slot, over what still waits there.
+// queueControl puts payload into a slot, and replaces a payload that is still queued there.
 func (c *Conn) queueControl(slot **control, payload []byte) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.out.phase >= phaseParting {
+	if c.out.phase >= phaseClosing {
 		return
 	}
 	if *slot == nil {

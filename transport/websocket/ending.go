@@ -17,57 +17,57 @@ import (
 // socket. If the peer has stalled, so that the close frame cannot be written, the socket
 // is closed after twice CloseLinger. Only the first reason counts.
 func (c *Conn) Close(reason messages.CloseReason) {
-	if c.part(reason, true) {
+	if c.startClose(reason, true) {
 		c.startWriter()
 	}
 }
 
-// part begins the end from the host's side: with the queue first, or without it
-// because the peer broke the rules and only wants telling. It reports false when
-// the connection is ending already.
-func (c *Conn) part(reason messages.CloseReason, drain bool) bool {
+// startClose starts to close the connection from the host's side. With drain, queued frames
+// are written before the close frame; without it, only the close frame, because the peer
+// broke the protocol. It returns false if the connection is closing already.
+func (c *Conn) startClose(reason messages.CloseReason, drain bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	o := &c.out
-	if o.peerClosed || o.phase >= phaseParting || o.phase == phaseDrain && drain {
+	if o.peerClosed || o.phase >= phaseClosing || o.phase == phaseDrain && drain {
 		return false
 	}
 	if o.byHost == 0 {
 		if reason == 0 {
-			reason = messages.CloseInternalError // no number, no close frame: a bug of the caller
+			reason = messages.CloseInternalError // 0 is a bug of the caller
 		}
 		o.byHost = reason
-		o.bye = farewell(reason)
+		o.bye = closeFrameOf(reason)
 	}
 	c.muted.Store(true)
 	o.phase = phaseDrain
 	o.drainUntil = time.Now().Add(c.l.opt.CloseLinger)
 	if !drain {
-		o.phase, o.halfClose = phaseParting, true
+		o.phase, o.halfClose = phaseClosing, true
 	}
 	c.cutAfter(2 * c.l.opt.CloseLinger)
 	return true
 }
 
-// answer replies to the peer's close frame, unless it is itself the answer to
-// ours. What is queued is not written any more: nobody reads it.
+// answer replies to the peer's close frame, unless it is itself the answer to the host's.
+// Queued frames are not written any more, because the peer does not read them.
 func (c *Conn) answer(code uint16) {
 	c.mu.Lock()
 	o := &c.out
 	o.peerClosed = true
-	if o.phase < phaseParting {
+	if o.phase < phaseClosing {
 		if o.bye != nil {
 			controls.Put(o.bye)
 		}
 		o.bye = echo(code)
-		o.phase = phaseParting
+		o.phase = phaseClosing
 	}
 	c.cutAfter(c.l.opt.CloseLinger)
 	c.mu.Unlock()
 	c.Flush()
 }
 
-// cutAfter closes the socket after d, whatever goes on then. The caller holds mu.
+// cutAfter closes the socket after d in any case. The caller holds mu.
 func (c *Conn) cutAfter(d time.Duration) {
 	if c.out.cut == nil {
 		c.out.cut = time.AfterFunc(d, c.cut)
@@ -76,8 +76,8 @@ func (c *Conn) cutAfter(d time.Duration) {
 	c.out.cut.Reset(d)
 }
 
-// saidGoodbye runs once the close frame is written.
-func (c *Conn) saidGoodbye() {
+// closeFrameWritten is called once the close frame is written.
+func (c *Conn) closeFrameWritten() {
 	c.mu.Lock()
 	half := c.out.halfClose
 	if !c.out.peerClosed {
@@ -92,8 +92,7 @@ func (c *Conn) saidGoodbye() {
 	}
 }
 
-// awaitWriter returns once nobody writes. What makes the writer end is up to the
-// caller.
+// awaitWriter returns once no goroutine writes. The caller makes the writer end.
 func (c *Conn) awaitWriter() {
 	c.mu.Lock()
 	if c.out.writer == writerIdle {
@@ -108,7 +107,7 @@ func (c *Conn) awaitWriter() {
 	<-idle
 }
 
-// run is the life of the connection, in the goroutine that reads.
+// run reads until the end of the connection. It is the reader goroutine.
 func (c *Conn) run(acceptor transport.Acceptor) {
 	count := c.l.opt.Counters
 	count.Accepted.Add(c.channel(), 1)
@@ -133,8 +132,8 @@ func (c *Conn) run(acceptor transport.Acceptor) {
 	c.l.conns.Remove(c)
 }
 
-// finish closes the socket, decently where that is possible, frees what the
-// connection holds and returns how it ended.
+// finish closes the socket, with a close frame if possible, releases the connection's
+// resources and returns how it ended.
 func (c *Conn) finish(code uint16, err error) transport.End {
 	var broken *rfc6455.Violation
 	switch {
@@ -142,9 +141,9 @@ func (c *Conn) finish(code uint16, err error) transport.End {
 		c.answer(code)
 		c.awaitWriter()
 	case errors.As(err, &broken):
-		c.tellAndDiscard(broken.Reason)
+		c.closeAndDiscard(broken.Reason)
 	case errors.Is(err, errPanicked):
-		c.tellAndDiscard(messages.CloseInternalError)
+		c.closeAndDiscard(messages.CloseInternalError)
 	}
 	c.limitKernel()
 	_ = c.nc.Close()
@@ -154,11 +153,11 @@ func (c *Conn) finish(code uint16, err error) transport.End {
 	return end
 }
 
-// tellAndDiscard sends the reason, shuts the write side and reads until the peer
-// is done too: closing a socket with input unread would reset it, and the peer
-// would never see the close frame.
-func (c *Conn) tellAndDiscard(reason messages.CloseReason) {
-	if !c.part(reason, false) {
+// closeAndDiscard sends the close frame, shuts the write side and reads until the peer closes,
+// too. Closing a socket with unread input would reset the connection, and the peer would not
+// receive the close frame.
+func (c *Conn) closeAndDiscard(reason messages.CloseReason) {
+	if !c.startClose(reason, false) {
 		return
 	}
 	c.Flush()
@@ -169,8 +168,8 @@ func (c *Conn) tellAndDiscard(reason messages.CloseReason) {
 	}
 }
 
-// release frees what the connection holds. The socket is closed and nobody
-// writes; from here on nobody will.
+// release releases the connection's resources. The socket is closed, and no goroutine writes
+// any more.
 func (c *Conn) release(code uint16, err error) transport.End {
 	c.mu.Lock()
 	o := &c.out
@@ -190,9 +189,9 @@ func (c *Conn) release(code uint16, err error) transport.End {
 	ticket := o.ticket
 	o.sends, o.source, o.cut, o.ticket = nil, nil, nil, nil
 	if o.err != nil && errors.Is(err, net.ErrClosed) {
-		err = o.err // what broke the connection, not what the reader saw of it
+		err = o.err // the cause, rather than the reader's error
 	}
-	if o.byHost == 0 && !o.peerClosed && timedOut(err) { // the kernel told the reader, not the writer
+	if o.byHost == 0 && !o.peerClosed && timedOut(err) { // the kernel reported it to the reader, not to the writer
 		o.byHost = messages.CloseWriteTimeout
 	}
 	end := transport.End{Code: code, ByHost: o.byHost, Err: err}

@@ -11,8 +11,8 @@ import (
 	"troupe/transport"
 )
 
-// accept takes connections until the listener is closed. They ask for admission
-// first: who waits for it costs a file descriptor and no goroutine.
+// accept accepts connections until the listener is closed. Each asks for admission first; a
+// waiting connection costs a file descriptor and no goroutine.
 func (l *Listener) accept() error {
 	for failures := 0; ; {
 		nc, err := l.ln.Accept()
@@ -20,8 +20,8 @@ func (l *Listener) accept() error {
 			if l.closing() || errors.Is(err, net.ErrClosed) {
 				return err
 			}
-			// Out of file descriptors or memory, or the peer was gone first: that
-			// passes, and until then nobody is served by giving up.
+			// Out of file descriptors or memory, or the peer was gone already: such errors
+			// are temporary.
 			failures = min(failures+1, acceptPauseSteps)
 			l.opt.Log.Warn().Err(err).Msg("accept failed")
 			time.Sleep(time.Millisecond << failures)
@@ -32,8 +32,7 @@ func (l *Listener) accept() error {
 	}
 }
 
-// receive takes an accepted connection: it is answered at once, or when Admission
-// has a place for it.
+// receive handles an accepted connection: its handshake starts when Admission admits it.
 func (l *Listener) receive(nc net.Conn) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -51,19 +50,19 @@ func (l *Listener) receive(nc net.Conn) {
 	switch {
 	case !l.enter(v):
 	case !proxied:
-		v.ask()
+		v.requestAdmission()
 	case v.ticket != nil && v.ticket.Enter() != 0:
 		v.Evict()
 	default:
 		v.ticket.OnEvict(func() { cut(nc) })
 		if l.begin(v) {
-			go v.introduce()
+			go v.readProxyHeader()
 		}
 	}
 }
 
-// ask waits for a place for the connection, without a goroutine.
-func (v *handshakingConn) ask() {
+// requestAdmission waits for admission, without a goroutine.
+func (v *handshakingConn) requestAdmission() {
 	if v.ticket == nil {
 		v.Admit()
 	} else if v.ticket.Wait(v) != 0 {
@@ -71,9 +70,9 @@ func (v *handshakingConn) ask() {
 	}
 }
 
-// introduce reads what a balancer says of its client, which then asks for a place of
-// its own.
-func (v *handshakingConn) introduce() {
+// readProxyHeader reads the header of a load balancer, and then requests admission for the
+// balancer's client.
+func (v *handshakingConn) readProxyHeader() {
 	l := v.l
 	defer l.handshakes.Done()
 	defer func() {
@@ -84,7 +83,7 @@ func (v *handshakingConn) introduce() {
 	}()
 	var under net.Conn = v.Conn
 	if tcp := tcpOf(v.Conn); tcp != nil {
-		under = tcp // the header stands in front of TLS
+		under = tcp // the header comes before TLS
 	}
 	_ = under.SetReadDeadline(time.Now().Add(l.opt.HeaderTimeout))
 	client, err := transport.ReadProxyHeader(under)
@@ -101,7 +100,7 @@ func (v *handshakingConn) introduce() {
 	v.ticket.Leave()
 	l.mu.Lock()
 	closed := l.closed
-	if client.IsValid() { // else it speaks for itself
+	if client.IsValid() { // otherwise it is the balancer's own connection
 		v.remote = client
 	}
 	if a := l.opt.Admission; a != nil {
@@ -116,7 +115,7 @@ func (v *handshakingConn) introduce() {
 		_ = v.Close()
 		return
 	}
-	v.ask()
+	v.requestAdmission()
 }
 
 // begin notes that a goroutine serves the connection, unless Close has cut it.
@@ -135,7 +134,7 @@ func (l *Listener) begin(v *handshakingConn) bool {
 // one second.
 const acceptPauseSteps = 10
 
-// enter puts a handshaking connection on the list, unless the listener is closed.
+// enter adds a handshaking connection to the list, unless the listener is closed.
 func (l *Listener) enter(v *handshakingConn) bool {
 	l.mu.Lock()
 	closed := l.closed
@@ -149,8 +148,8 @@ func (l *Listener) enter(v *handshakingConn) bool {
 	return !closed
 }
 
-// reset closes a connection without a trace: a reset leaves no TIME_WAIT behind,
-// which a flood would fill the table with.
+// reset closes a connection by a TCP reset, which leaves no TIME_WAIT entry: a flood would
+// fill the table.
 func reset(nc net.Conn) {
 	if tcp := tcpOf(nc); tcp != nil {
 		_ = tcp.SetLinger(0)
@@ -172,15 +171,15 @@ func tcpOf(nc net.Conn) *net.TCPConn {
 	}
 }
 
-// handshakingConn is a connection before its handshake is done. Whoever closes it gives
-// its ticket back. It implements transport.Entrant.
+// handshakingConn is a connection before its handshake is done. Closing it returns its
+// ticket. It implements transport.Entrant.
 type handshakingConn struct {
 	net.Conn
 	l       *Listener
 	remote  netip.AddrPort
 	ticket  *transport.Ticket
 	done    atomic.Bool // upgraded, or counted as refused
-	serving bool        // guarded by l.mu: serve runs, and takes it off the list
+	serving bool        // guarded by l.mu: serve runs, and removes it from the list
 }
 
 var _ transport.Entrant = (*handshakingConn)(nil)
@@ -192,7 +191,7 @@ func (v *handshakingConn) Admit() {
 	}
 }
 
-// Evict implements transport.Entrant: whoever calls has counted it.
+// Evict implements transport.Entrant: Admission has counted it.
 func (v *handshakingConn) Evict() {
 	v.done.Store(true)
 	l := v.l
@@ -207,8 +206,8 @@ func (v *handshakingConn) Evict() {
 // Peek implements transport.Entrant.
 func (v *handshakingConn) Peek() transport.Presence { return peek(tcpOf(v.Conn)) }
 
-// Close implements net.Conn. A handshaking connection that ends before anything was decided has
-// sent no request, or half of one.
+// Close implements net.Conn. A handshaking connection that is closed before a decision has not
+// sent a whole request.
 func (v *handshakingConn) Close() error {
 	v.refuse(counters.RefusedHandshake)
 	v.ticket.Leave()

@@ -17,9 +17,8 @@ import (
 	"troupe/transport"
 )
 
-// serve answers one opening handshake. What it needs for that is pooled: the
-// HTTP server of the standard library leaves 8 KiB of garbage behind for every
-// connection that is taken from it.
+// serve answers one opening handshake. Its buffers are pooled. It does not use the HTTP server
+// of the standard library, which leaves 8 KiB of garbage for every hijacked connection.
 func (v *handshakingConn) serve() {
 	l := v.l
 	defer l.leave(v)
@@ -42,7 +41,7 @@ func (v *handshakingConn) serve() {
 	case err != nil && in.limit.N <= 0:
 		v.answer(http.StatusRequestHeaderFieldsTooLarge, "header too large")
 	case err != nil && isSilence(err):
-		_ = v.Close() // gone, or too slow: nobody listens
+		_ = v.Close() // the peer is gone, or too slow for an answer
 	case err != nil:
 		v.answer(http.StatusBadRequest, "malformed request")
 	default:
@@ -62,14 +61,15 @@ func newHeaderReader() any {
 	return h
 }
 
-// isSilence tells an end or a timeout from bytes that make no sense.
+// isSilence reports whether a read failed by an end or a timeout, rather than by malformed
+// bytes.
 func isSilence(err error) bool {
 	var timeout net.Error
 	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) ||
 		errors.As(err, &timeout)
 }
 
-// decide upgrades a good request and answers any other.
+// decide upgrades a valid request, and answers any other with an error.
 func (v *handshakingConn) decide(r *http.Request, in *bufio.Reader) {
 	l := v.l
 	switch {
@@ -92,8 +92,8 @@ func (v *handshakingConn) decide(r *http.Request, in *bufio.Reader) {
 	}
 }
 
-// answer refuses a request and closes. It reads what is left of the input, so
-// that the answer is not lost to a reset.
+// answer refuses a request and closes the connection. It reads the rest of the input first,
+// because a reset could destroy the answer.
 func (v *handshakingConn) answer(status int, text string) {
 	defer v.Close()
 	v.refuse(counters.RefusedHandshake)
@@ -109,7 +109,7 @@ func (v *handshakingConn) answer(status int, text string) {
 	}
 }
 
-// answerLinger and answerDiscardMax bound what is read after a refusal.
+// answerLinger and answerDiscardMax bound the reading after a refusal.
 const (
 	answerLinger     = 500 * time.Millisecond
 	answerDiscardMax = 64 << 10
@@ -122,9 +122,9 @@ func newUpgrader(opt Options) *gws.Upgrader {
 	})
 }
 
-// checkUpgrade holds a request against RFC 6455 section 4.2.1, where gws is
-// lenient or answers less than it could. A status of 0 means all is well. It
-// also folds headers that came in several lines into the one line gws looks at.
+// checkUpgrade checks a request by RFC 6455 section 4.2.1, where gws is too lenient or its
+// answer says too little. Status 0 means that the request is valid. It also joins headers of
+// several lines, because gws reads only the first line.
 func checkUpgrade(r *http.Request) (status int, text string) {
 	switch {
 	case r.Method != http.MethodGet:
@@ -161,9 +161,8 @@ func hasToken(values []string, token string) bool {
 	return false
 }
 
-// upgrade lets gws answer the handshake and starts the connection. Bytes that
-// came behind the request are the first of its input. The gws connection is
-// thrown away: see the package comment.
+// upgrade lets gws answer the handshake and starts the connection. Bytes behind the request
+// are the first bytes of its input. The gws connection is not used (see the package comment).
 func (l *Listener) upgrade(v *handshakingConn, r *http.Request, in *bufio.Reader) error {
 	if _, err := l.upgrader.UpgradeFromConn(v, in, r); err != nil {
 		return fmt.Errorf("upgrade: %w", err) // gws has answered and closed

@@ -23,7 +23,7 @@ type Listener struct {
 	upgrader *gws.Upgrader
 	readers  sync.Pool // of *headerReader
 
-	handshakes sync.WaitGroup // handshakes under way
+	handshakes sync.WaitGroup // running handshakes
 
 	conns openset.Set[*Conn]
 
@@ -67,7 +67,7 @@ func newListener(opt Options) *Listener {
 	return l
 }
 
-// Addr returns the address that is listened on, with the real port.
+// Addr returns the listening address, with the real port.
 func (l *Listener) Addr() net.Addr { return l.ln.Addr() }
 
 // Serve accepts connections until Close and returns nil then, otherwise the
@@ -114,7 +114,7 @@ func (l *Listener) Close(ctx context.Context) error {
 	l.mu.Unlock()
 	err := l.ln.Close()
 	for _, v := range cut {
-		_ = v.Conn.Close() // its own goroutine does the rest
+		_ = v.Conn.Close() // its own goroutine cleans up
 	}
 	for _, v := range held {
 		_ = v.Close()
@@ -157,7 +157,8 @@ func (l *Listener) closing() bool {
 	return l.closed
 }
 
-// leave takes a handshaking connection off the list: it is a connection now, or gone.
+// leave removes a handshaking connection from the list: its handshake is done, or it has
+// ended.
 func (l *Listener) leave(v *handshakingConn) {
 	l.mu.Lock()
 	delete(l.handshaking, v)
@@ -165,8 +166,8 @@ func (l *Listener) leave(v *handshakingConn) {
 	l.handshakes.Done()
 }
 
-// open starts the connection of an upgraded handshaking connection, which leaves the list
-// first: Close no longer cuts it.
+// open starts the Conn of an upgraded handshaking connection. It removes the latter from the
+// list first, so that Close no longer cuts it.
 func (l *Listener) open(v *handshakingConn, early []byte) {
 	v.done.Store(true)
 	l.mu.Lock()
@@ -178,20 +179,20 @@ func (l *Listener) open(v *handshakingConn, early []byte) {
 	l.start(c)
 }
 
-// start runs c in a goroutine of its own, whose stack is small; the
-// goroutine of the handshake has a grown stack and ends now.
+// start runs c in a new goroutine, whose stack is small. The goroutine of the handshake has a
+// large stack and ends now.
 func (l *Listener) start(c *Conn) {
 	l.conns.Add(c)
 	l.mu.Lock()
 	acceptor, closed := l.acceptor, l.closed
 	l.mu.Unlock()
 	if closed {
-		c.Close(messages.CloseGoingAway) // came through while Close was called
+		c.Close(messages.CloseGoingAway) // the listener was closed during the handshake
 	}
 	go c.run(acceptor)
 }
 
-// tune sets the socket options. A failure costs comfort, not correctness.
+// tune sets the socket options. A failure affects performance, not correctness.
 func (l *Listener) tune(nc net.Conn) {
 	tcp := tcpOf(nc)
 	if tcp == nil {

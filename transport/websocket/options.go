@@ -30,13 +30,13 @@ type Options struct {
 	// bring TLS of its own.
 	Kind transport.Kind
 
-	// Proxies are balancers: a connection from one must begin with a PROXY protocol
-	// v2 header, in front of TLS, and counts as its client's.
+	// Proxies are load balancers: a connection from one must begin with a PROXY protocol v2
+	// header, before TLS, and counts for the client that the header names.
 	Proxies transport.Proxies
 	// Admission limits peers without a login; nil means no limits. It may be
 	// shared by several listeners.
 	Admission *transport.Admission
-	// Counters is what is counted into; nil means a Set that nobody sees.
+	// Counters are the metrics; nil means a Set of its own.
 	Counters *counters.Set
 	// Log is the logger; the zero value logs nothing. Nothing above debug is
 	// logged per connection, except for a panic.
@@ -46,8 +46,8 @@ type Options struct {
 	// counter that all listeners of this package share.
 	NextID func() uint64
 
-	// HeaderTimeout is the time for TLS handshake and request header together;
-	// default 5 s (reliability.md 5.2). The answer has as long again.
+	// HeaderTimeout bounds TLS handshake and request header together; default 5 s
+	// (reliability.md 5.2). The answer may take as long again.
 	HeaderTimeout time.Duration
 	// HeaderBytesMax bounds the request header; default 8 KiB.
 	HeaderBytesMax int
@@ -61,24 +61,24 @@ type Options struct {
 	// with 1009: the message is legal, and too big for this host.
 	FragmentsMax int
 
-	// WriteTimeout is how long a write may make no progress before the connection
-	// is lost; default 10 s (reliability.md 2.7). On Linux what the peer's system
-	// acknowledges is progress. It is also TCP_USER_TIMEOUT of a connection that ends.
+	// WriteTimeout is how long a write may make no progress before the connection counts as
+	// lost; default 10 s (reliability.md 2.7). On Linux, an acknowledgement by the peer's
+	// system is progress. It is also the TCP_USER_TIMEOUT of a connection that ends.
 	WriteTimeout time.Duration
 	// SendBufferBytes is the kernel's send buffer per connection; default 128 KiB,
 	// negative leaves it to the system. With the system's default a stalled peer
 	// hides 3.8 MB of backlog.
 	SendBufferBytes int
-	// CloseLinger is how long Close writes what is queued, and how long it then
-	// waits for the peer's answer; default 1 s. No ending takes longer than both.
+	// CloseLinger is how long Close writes queued frames, and how long it then waits for the
+	// peer's answer; default 1 s. Closing never takes longer than both together.
 	CloseLinger time.Duration
 	// EmptyCloseIsLeave makes a close frame without a code a leave, like 1000.
 	// Default false: reliability.md 2.1 by the letter. See the package comment.
 	EmptyCloseIsLeave bool
 }
 
-// lastID numbers the connections of listeners without NextID: ids are unique
-// within the process, so the counter is the process's.
+// lastID numbers the connections of listeners without NextID. It is global, because ids are
+// unique within the process.
 var lastID atomic.Uint64
 
 func nextID() uint64 { return lastID.Add(1) }

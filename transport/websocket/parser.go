@@ -2,13 +2,13 @@ package websocket
 
 import "troupe/transport/internal/rfc6455"
 
-// event is what the parser found at the start of its input.
+// event is the next part of the input that the parser has found.
 type event struct {
 	kind    eventKind
 	op      rfc6455.Opcode // gotMessage and gotPart: of the message; gotControl: of the frame
 	last    bool           // gotPart: the message is complete
 	payload []byte         // a view of the input, unmasked
-	used    int            // bytes of the input that are done with, payload included
+	used    int            // bytes of the input that are parsed, payload included
 }
 
 type eventKind uint8
@@ -35,9 +35,9 @@ type parser struct {
 	mask   uint32         // of the frame under way, turned to its next byte
 }
 
-// next looks at b. A frame of a message in one frame, and any control frame, is
-// awaited whole as long as it can fit into window bytes, the largest input the
-// caller can offer, which must be at least 256. All other frames come in parts.
+// next parses the start of b. A message in one frame and a control frame are returned whole
+// if they fit into window bytes, the largest input that the caller can offer, at least 256.
+// All other frames are returned in parts.
 func (p *parser) next(b []byte, window int) (event, *rfc6455.Violation) {
 	if p.left > 0 {
 		return p.part(b, 0), nil
@@ -71,7 +71,7 @@ func (p *parser) next(b []byte, window int) (event, *rfc6455.Violation) {
 	return p.part(b, h.Size), nil
 }
 
-// check holds a header against the message under way and the limits.
+// check checks a header against the current message and the limits.
 func (p *parser) check(h rfc6455.Header) *rfc6455.Violation {
 	size, frames := uint64(0), 0
 	switch {
@@ -93,7 +93,7 @@ func (p *parser) check(h rfc6455.Header) *rfc6455.Violation {
 	return nil
 }
 
-// part takes what b has, from index at on, of the frame under way.
+// part returns the bytes of the current frame that b has from index at on.
 func (p *parser) part(b []byte, at int) event {
 	n := min(p.left, len(b)-at)
 	if n == 0 && p.left > 0 && at == 0 {
@@ -105,8 +105,8 @@ func (p *parser) part(b []byte, at int) event {
 	return ev
 }
 
-// wants returns how many bytes of the frame under way are still to come. So many
-// may be read to wherever they belong and be passed to body there.
+// wants returns how many bytes of the current frame are still to come. The caller may read
+// them directly into the message and pass them to body.
 func (p *parser) wants() int { return p.left }
 
 // body unmasks the next bytes of the frame under way, at most wants, in place,

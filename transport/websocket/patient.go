@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// patient is the socket under TLS. A write of TLS that times out in the middle
-// breaks the connection for good, and a slow peer takes a record in pieces; so the
-// write timeout is counted here, anew for each piece that the peer takes.
+// patient is the socket under TLS. A write of TLS that times out in the middle breaks the
+// connection, and a slow peer may receive a record in pieces. So the write timeout is
+// measured here, and restarts with each piece that the peer receives.
 type patient struct {
 	net.Conn
 	timeout time.Duration
-	limit   atomic.Pointer[time.Time] // write deadline of others, nil for none
+	limit   atomic.Pointer[time.Time] // write deadline of the caller, nil for none
 }
 
 // tlsListener makes TLS connections of accepted ones.
@@ -51,7 +51,7 @@ func (p *patient) Write(b []byte) (n int, err error) {
 		}
 		_ = p.Conn.SetWriteDeadline(deadline)
 		if p.limit.Load() != limit {
-			continue // somebody set one meanwhile, and this was over it
+			continue // another deadline was set meanwhile
 		}
 		var m int
 		m, err = p.Conn.Write(b[n:])
@@ -92,8 +92,7 @@ func (p *patient) note(t time.Time) {
 	}
 }
 
-// cut closes a connection without TLS's goodbye, which would wait for a peer that
-// takes nothing.
+// cut closes a connection without TLS's close_notify, which would block on a stalled peer.
 func cut(nc net.Conn) {
 	if c, ok := nc.(*tls.Conn); ok {
 		_ = c.NetConn().Close()
@@ -101,8 +100,7 @@ func cut(nc net.Conn) {
 	_ = nc.Close()
 }
 
-// isPatient reports whether the socket under a connection counts the write
-// timeout itself.
+// isPatient reports whether the socket under a connection measures the write timeout itself.
 func isPatient(nc net.Conn) bool {
 	c, ok := nc.(*tls.Conn)
 	if !ok {

@@ -10,8 +10,8 @@ import (
 	"troupe/transport"
 )
 
-// peek looks at a connection without reading from it. Anything but a TCP socket
-// counts as one that has spoken.
+// peek reports whether a connection has input, without reading it. A connection that is not a
+// TCP socket counts as PeerSpoke.
 func peek(tcp *net.TCPConn) transport.Presence {
 	if tcp == nil {
 		return transport.PeerSpoke
@@ -25,7 +25,7 @@ func peek(tcp *net.TCPConn) transport.Presence {
 		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN | peerClosed}}
 		n, err := unix.Poll(fds, 0)
 		switch {
-		case err != nil: // interrupted; it is looked at again
+		case err != nil: // interrupted: try again
 			found = transport.PeerSilent
 		case fds[0].Revents&(unix.POLLERR|unix.POLLHUP|unix.POLLNVAL|peerClosed) != 0:
 			found = transport.PeerGone

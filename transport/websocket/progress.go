@@ -6,15 +6,15 @@ import (
 	"time"
 )
 
-// A peer on a slow path is not a silent one. It cannot answer a ping that it does not have
-// yet, and a ping waits behind all that was written before it, also in the kernel's queue.
+// A peer on a slow path is not a silent peer. It cannot answer a ping that it has not received
+// yet, and a ping waits behind all bytes written before it, also in the kernel's queue.
 
-// pinged is where the oldest ping is that has no answer.
+// pinged is the state of the oldest unanswered ping.
 type pinged uint8
 
 const (
 	pingNone    pinged = iota
-	pingWaiting        // composed, and not written altogether
+	pingWaiting        // composed, and not completely written
 	pingWritten        // the kernel has it
 )
 
@@ -29,13 +29,13 @@ func (c *Conn) Reached() (acked uint64, ping bool) {
 		return acked, false
 	case o.pinged == pingNone || !ok:
 		return acked, true
-	case o.pingEnd == 0: // its place is not known: it ends at the latest where all that is written ends
+	case o.pingEnd == 0: // not known: assume that the ping is the last of the written bytes
 		o.pingEnd = acked + uint64(held)
 	}
 	return acked, acked >= o.pingEnd
 }
 
-// wrote notes that all of s is written. The caller holds mu.
+// wrote notes that s is completely written. The caller holds mu.
 func (c *Conn) wrote(s *scratch) {
 	if s.ping && c.out.pinged == pingWaiting {
 		c.out.pinged = pingWritten
@@ -49,19 +49,19 @@ func (c *Conn) answered() {
 	c.mu.Unlock()
 }
 
-// moves tells a write that timed out whether the peer takes bytes all the same: the kernel
-// lets a writer go on only when it has much room again. The kernel is asked only after a
-// write has waited, which most never do.
+// moves decides after a write timeout whether the peer still receives bytes: the kernel wakes
+// a writer only when its buffer has much room again. It asks the kernel only after a write has
+// waited, which most writes never do.
 type moves struct {
 	sys   syscall.RawConn
 	acked uint64
-	asked int // how often on was asked
+	asked int // number of calls of on
 }
 
-// firstLook is the part of a timeout that a write waits before on is asked the first time.
+// firstLook is the part of the timeout, 1/8, after which on is called the first time.
 const firstLook = 8
 
-// wait is how long the next write may wait before on is asked.
+// wait returns how long the next write may block before on is called.
 func (m *moves) wait(timeout time.Duration) time.Duration {
 	switch m.asked {
 	case 0:
@@ -96,10 +96,10 @@ func sysOf(nc net.Conn) syscall.RawConn {
 	return nil
 }
 
-// limitKernel has the kernel give up on a peer that takes nothing, and free what it holds
-// for it, once the connection ends. Before, a reader that takes a little at a time would be
-// cut, too: TCP_USER_TIMEOUT runs on until the window has room for all of what is at the
-// head of the queue, which can be 64 KiB.
+// limitKernel makes the kernel give up on a stalled peer, and free its send buffer, once the
+// connection ends. It is not set earlier, because it would also cut a peer that reads slowly:
+// TCP_USER_TIMEOUT runs until the peer's window has room for the whole segment at the head of
+// the queue, which can be 64 KiB.
 func (c *Conn) limitKernel() {
 	if tcp := tcpOf(c.nc); tcp != nil {
 		_ = setUserTimeout(tcp, max(c.l.opt.WriteTimeout, time.Millisecond))

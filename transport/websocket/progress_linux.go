@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// progressOf reads how much of what was written the peer's system has acknowledged, and
-// how much the kernel still holds, in bytes of TCP. Ok is false where that is not known.
+// progressOf returns how many bytes the peer's system has acknowledged, and how many the
+// kernel still holds, at the TCP level. Ok is false if that is not known.
 func progressOf(raw syscall.RawConn) (acked uint64, held int, ok bool) {
 	if raw == nil {
 		return 0, 0, false

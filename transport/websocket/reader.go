@@ -8,16 +8,16 @@ import (
 	"troupe/transport/internal/rfc6455"
 )
 
-// readBufferBytes is the read buffer of a connection for all its life. Nearly
-// all client messages fit; its size is most of what an idle connection costs.
+// readBufferBytes is the size of a connection's permanent read buffer. Nearly all client
+// messages fit; it is most of the memory of an idle connection.
 const readBufferBytes = 512
 
 // inbound is the state of the read side. Only the reader goroutine uses it.
 type inbound struct {
 	parser   parser
-	buf      []byte // buf[from:to] is read and not used
+	buf      []byte // buf[from:to] is read and not parsed yet
 	from, to int
-	msg      *buffer // the message being put together, nil without one
+	msg      *buffer // the message being assembled, nil without one
 	pong     bool    // a pong is queued and not flushed
 }
 
@@ -62,8 +62,8 @@ func (c *Conn) messageMax() int {
 	return c.l.opt.PendingMessageBytesMax
 }
 
-// fill reads once, behind what is unused. Pongs go out first: one for all pings
-// of the buffer.
+// fill reads once, behind the bytes that are not parsed yet. Before that it flushes a pong:
+// one for all pings of the buffer.
 func (c *Conn) fill() error {
 	in := &c.in
 	c.flushPong()
@@ -71,7 +71,7 @@ func (c *Conn) fill() error {
 	case in.from == in.to:
 		in.from, in.to = 0, 0
 		if len(in.buf) > readBufferBytes {
-			in.buf = make([]byte, readBufferBytes) // the bytes that came with the request are used
+			in.buf = make([]byte, readBufferBytes) // the bytes that came with the request are parsed
 		}
 	case in.to == len(in.buf):
 		in.to = copy(in.buf, in.buf[in.from:in.to])
@@ -108,7 +108,7 @@ func (c *Conn) onControl(h transport.Handler, ev event) {
 	}
 }
 
-// deliver hands a complete message on.
+// deliver passes a complete message to the handler.
 func (c *Conn) deliver(h transport.Handler, op rfc6455.Opcode, payload []byte) error {
 	switch {
 	case op == rfc6455.Text && !utf8.Valid(payload):
@@ -122,8 +122,7 @@ func (c *Conn) deliver(h transport.Handler, op rfc6455.Opcode, payload []byte) e
 	return nil
 }
 
-// assemble collects a message that does not come in one piece, and delivers it
-// when it is complete.
+// assemble collects a message that arrives in pieces, and delivers it when it is complete.
 func (c *Conn) assemble(h transport.Handler, ev event) error {
 	in := &c.in
 	if in.msg == nil {
@@ -150,9 +149,9 @@ func (c *Conn) assemble(h transport.Handler, ev event) error {
 	return err
 }
 
-// readBody reads once from the socket straight into the message, not beyond the
-// frame under way. The buffer grows only when it is full, so that its size
-// follows what has arrived and not what was claimed.
+// readBody reads once from the socket directly into the message, up to the end of the current
+// frame. The buffer grows only when it is full, so its size depends on the bytes that have
+// arrived, not on the claimed length.
 func (c *Conn) readBody() (last bool, err error) {
 	in := &c.in
 	c.flushPong()
@@ -168,8 +167,8 @@ func (c *Conn) readBody() (last bool, err error) {
 	return in.parser.body(in.msg.b[have:]), nil
 }
 
-// errPanicked ends a connection whose handler panicked: it is a bug of the host,
-// and costs this one connection.
+// errPanicked ends a connection whose handler panicked. That is a bug of the host, and ends
+// only this connection.
 var errPanicked = errors.New("websocket: handler panicked")
 
 // guard runs f and reports whether it returned without a panic.
@@ -183,7 +182,7 @@ func (c *Conn) guard(f func()) (ok bool) {
 	return true
 }
 
-// nobody is the handler of a connection that was refused.
+// nobody is the handler of a refused connection.
 type nobody struct{}
 
 func (nobody) OnUnit([]byte)          {}

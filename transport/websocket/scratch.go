@@ -9,27 +9,27 @@ import (
 )
 
 const (
-	// scratchBytes is what one write composes at most, a last large frame aside:
-	// a quarter of the default send buffer. Larger writes save nothing measurable.
+	// scratchBytes is the size of one write, apart from a last large frame: a quarter of the
+	// default send buffer. Larger writes have no measurable benefit.
 	scratchBytes = 32 << 10
 
-	// roomMin is the room below which the scratch is full. It fits every frame
-	// with a client's payload; larger ones, from scripts, take a larger buffer.
+	// roomMin is the free space below which the scratch counts as full. It fits every frame
+	// with a client's payload; larger frames, from scripts, use a larger buffer.
 	roomMin = wire.PayloadMax + 96
 )
 
-// scratch is where one write is composed: WebSocket frames, one after the
-// other. It is a wire.Sink and is used by one goroutine at a time.
+// scratch is the buffer of one write: WebSocket frames, one after the other. It is a
+// wire.Sink and is used by one goroutine at a time.
 type scratch struct {
-	b    []byte  // what is composed
-	off  int     // how much of it is written
+	b    []byte  // the frames
+	off  int     // how much of b is written
 	home []byte  // the array of its own
-	big  *buffer // in use instead of home while a large frame is in
-	last bool    // the close frame is in: nothing may follow
-	ping bool    // a ping is in
+	big  *buffer // used instead of home for a large frame
+	last bool    // b ends with the close frame: nothing may follow
+	ping bool    // b has a ping
 
 	attempt func(fd uintptr) bool // tries to write b once; see trywrite_unix.go
-	n       int                   // what the attempt wrote
+	n       int                   // bytes that the attempt wrote
 	err     error
 }
 

@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// rawConnOf returns the handle for writes that never wait, nil for connections
-// that have none: anything but a TCP socket.
+// rawConnOf returns the handle for non-blocking writes; nil for a connection that is not a TCP
+// socket.
 func rawConnOf(nc net.Conn) syscall.RawConn {
 	tcp, ok := nc.(*net.TCPConn)
 	if !ok {
@@ -22,8 +22,7 @@ func rawConnOf(nc net.Conn) syscall.RawConn {
 	return raw
 }
 
-// try writes as much as the kernel takes at once; that may be nothing. It does
-// not wait.
+// try writes as many bytes as the kernel takes without blocking, perhaps none.
 func (s *scratch) try(raw syscall.RawConn) (n int, err error) {
 	s.n, s.err = 0, nil
 	if err := raw.Write(s.attempt); err != nil {
@@ -32,8 +31,8 @@ func (s *scratch) try(raw syscall.RawConn) (n int, err error) {
 	return s.n, s.err
 }
 
-// writeOnce is the callback of try. It says true always, so that RawConn.Write
-// never waits for the socket to become writable.
+// writeOnce is the callback of try. It always returns true, so that RawConn.Write never waits
+// for the socket to become writable.
 func (s *scratch) writeOnce(fd uintptr) bool {
 	for {
 		n, err := syscall.Write(int(fd), s.b[s.off:])

@@ -5,7 +5,7 @@ import (
 	"troupe/transport/internal/rfc6455"
 )
 
-// Breaches of the rules that a header alone does not show.
+// Protocol violations that a header alone does not show.
 var (
 	errNoMessage     = rfc6455.Breach(messages.CloseProtocolError, "continuation of nothing")
 	errInMessage     = rfc6455.Breach(messages.CloseProtocolError, "new message inside a fragmented one")

@@ -12,9 +12,9 @@ import (
 	"troupe/transport/internal/rfc6455"
 )
 
-// flushRoundsMax is how many writes one Flush does in its caller's goroutine
-// before the rest goes to the writer goroutine: a source that is filled as
-// fast as it is drained must not hold the caller.
+// flushRoundsMax is how many writes one Flush does in its caller's goroutine before the
+// writer goroutine takes over: a source that fills as fast as it drains must not block the
+// caller.
 const flushRoundsMax = 8
 
 // Flush implements transport.Conn.
@@ -26,7 +26,7 @@ func (c *Conn) Flush() {
 		c.mu.Unlock()
 		return
 	}
-	if o.phase >= phaseSaid || o.phase == phaseOpen && o.source == nil && len(o.sends) == 0 && o.ping == nil && o.pong == nil {
+	if o.phase >= phaseClosed || o.phase == phaseOpen && o.source == nil && len(o.sends) == 0 && o.ping == nil && o.pong == nil {
 		c.mu.Unlock()
 		return
 	}
@@ -46,8 +46,8 @@ func (c *Conn) Flush() {
 	c.writeNow(s, more)
 }
 
-// writeNow writes without waiting what s holds, and what follows, as long as
-// the kernel takes it. The caller has set writerBusy.
+// writeNow writes s and further frames without blocking, as long as the kernel takes them.
+// The caller has set writerBusy.
 func (c *Conn) writeNow(s *scratch, more bool) {
 	defer c.writerPanicked()
 	for round := 1; ; round++ {
@@ -64,7 +64,7 @@ func (c *Conn) writeNow(s *scratch, more bool) {
 			return
 		}
 		if s.last {
-			c.saidGoodbye()
+			c.closeFrameWritten()
 		}
 		c.mu.Lock()
 		c.wrote(s)
@@ -86,7 +86,7 @@ func (c *Conn) writeNow(s *scratch, more bool) {
 	}
 }
 
-// startWriter sees to it that what is queued gets written, by a goroutine.
+// startWriter starts the writer goroutine, or makes a running one check again.
 func (c *Conn) startWriter() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,9 +98,8 @@ func (c *Conn) startWriter() {
 	go c.writeLoop(takeScratch())
 }
 
-// writeLoop is the writer goroutine. It writes what s holds and what follows,
-// waiting for the peer as long as it must, and ends when nothing is left. The
-// caller has set writerBusy.
+// writeLoop is the writer goroutine. It writes s and further frames, blocks while the peer is
+// slow, and ends when nothing is left. The caller has set writerBusy.
 func (c *Conn) writeLoop(s *scratch) {
 	defer c.writerPanicked()
 	for {
@@ -110,7 +109,7 @@ func (c *Conn) writeLoop(s *scratch) {
 			return
 		}
 		if s.last {
-			c.saidGoodbye()
+			c.closeFrameWritten()
 		}
 		c.mu.Lock()
 		c.wrote(s)
@@ -127,8 +126,8 @@ func (c *Conn) writeLoop(s *scratch) {
 	}
 }
 
-// writeWaiting writes the rest of s. The timeout begins anew with whatever the kernel or
-// the peer's system takes, so a stalled peer is found after one to two timeouts.
+// writeWaiting writes the rest of s. The timeout restarts whenever the kernel or the peer's
+// system accepts bytes, so a stalled peer is detected after one to two timeouts.
 func (c *Conn) writeWaiting(s *scratch) error {
 	way := moves{sys: c.sys}
 	for s.off < len(s.b) {
@@ -150,7 +149,7 @@ func (c *Conn) countWrite(n int) {
 	c.l.opt.Counters.BytesOut.Add(c.channel(), int64(n))
 }
 
-// writerPanicked is deferred by whoever writes: a panic costs the connection.
+// writerPanicked is deferred by writers: a panic ends only this connection.
 func (c *Conn) writerPanicked() {
 	if p := recover(); p != nil {
 		transport.Panicked(c.l.opt.Counters, &c.l.opt.Log, "WebSocket writer", p)
@@ -158,9 +157,9 @@ func (c *Conn) writerPanicked() {
 	}
 }
 
-// composeGuarded is compose. A panic of the source costs the connection: nothing
-// more is composed, and the reader does the rest when the socket is closed. The
-// caller holds mu and owns s.
+// composeGuarded is compose, but a panic of the source ends only this connection: nothing more
+// is composed, and the reader cleans up when the socket is closed. The caller holds mu and
+// owns s.
 func (c *Conn) composeGuarded(s *scratch) (more bool) {
 	defer func() {
 		p := recover()
@@ -183,27 +182,27 @@ func (c *Conn) composeGuarded(s *scratch) (more bool) {
 	return c.compose(s)
 }
 
-// compose puts into s what is to be written next: pong and ping, the host's own
-// frames, then the source; in the end the close frame. It reports whether the
-// source has more. The caller holds mu and owns s.
+// compose fills s with the next frames: pong and ping, the host's own frames, then frames of
+// the source, and at the end the close frame. It reports whether the source has more. The
+// caller holds mu and owns s.
 func (c *Conn) compose(s *scratch) (more bool) {
 	o := &c.out
 	if o.writer == writerRecheck {
 		o.writer = writerBusy
 	}
-	if o.phase >= phaseSaid {
+	if o.phase >= phaseClosed {
 		return false
 	}
 	if o.phase == phaseDrain && !time.Now().Before(o.drainUntil) {
-		o.phase = phaseParting
+		o.phase = phaseClosing
 	}
-	if o.phase < phaseParting {
+	if o.phase < phaseClosing {
 		takeControl(s, rfc6455.Pong, &o.pong)
 		takeControl(s, rfc6455.Ping, &o.ping)
 		more = c.takeSends(s)
 		if !more && o.source != nil {
 			before := len(s.b)
-			// A source that has more and gives none would be asked for ever.
+			// Stop if a source has more but gives none; the loop would be endless.
 			more = o.source.Drain(s) && len(s.b) > before
 		}
 		if more || o.phase == phaseOpen {
@@ -213,7 +212,7 @@ func (c *Conn) compose(s *scratch) (more bool) {
 	}
 	s.control(rfc6455.Close, o.bye.bytes())
 	s.last = true
-	o.phase = phaseSaid
+	o.phase = phaseClosed
 	return false
 }
 
@@ -244,14 +243,14 @@ func (c *Conn) takeSends(s *scratch) (full bool) {
 		taken++
 	}
 	if taken == len(o.sends) {
-		o.sends = nil // a login's answer is the only one of most connections
+		o.sends = nil // most connections send only the answer to the login
 		return full
 	}
 	o.sends = append([]*wire.Frame(nil), o.sends[taken:]...)
 	return full
 }
 
-// rest ends the turn of whoever is writing. The caller holds mu.
+// rest ends the writing of the current goroutine. The caller holds mu.
 func (c *Conn) rest() {
 	c.out.writer = writerIdle
 	if c.out.idle != nil {
@@ -260,14 +259,14 @@ func (c *Conn) rest() {
 	}
 }
 
-// timedOut reports whether the peer took nothing for too long: by our own
-// deadline, or by the kernel's.
+// timedOut reports whether an error says that the peer received nothing for too long: by the
+// host's deadline or the kernel's.
 func timedOut(err error) bool {
 	return errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, syscall.ETIMEDOUT)
 }
 
-// writeFailed ends the connection after a failed write. The reader, whose read
-// fails too, does the rest.
+// writeFailed ends the connection after a failed write. The reader, whose read fails too,
+// cleans up.
 func (c *Conn) writeFailed(err error) {
 	timeout := timedOut(err)
 	c.mu.Lock()
@@ -282,7 +281,7 @@ func (c *Conn) writeFailed(err error) {
 	}
 	c.mu.Unlock()
 	if tcp := tcpOf(c.nc); tcp != nil && timeout {
-		_ = tcp.SetLinger(0) // reset: the kernel drops what the peer never took
+		_ = tcp.SetLinger(0) // reset: the kernel drops unsent bytes
 	}
 	c.cut()
 	c.mu.Lock()
