@@ -51,7 +51,7 @@ func behindNAT(t *testing.T, inner string, over client.Transport) *natted {
 func (n *natted) plays(when string, within time.Duration, fast bool) {
 	n.Helper()
 	var up, down time.Duration
-	first, began := n.next+1, time.Now()
+	first, bar := n.next+1, n.nat.Bar(within)
 	arrived := func(c *client.Client) (yes bool) {
 		for {
 			select {
@@ -67,7 +67,7 @@ func (n *natted) plays(when string, within time.Duration, fast bool) {
 		}
 	}
 	for ; up == 0 || down == 0; time.Sleep(50 * time.Millisecond) {
-		if time.Since(began) > within {
+		if bar.Passed() {
 			n.Fatalf("%s: not back within %v: up %v, down %v; %v, events %v", when, within, up, down, n.in.FastErr(), n.kinds)
 		}
 		n.next++
@@ -75,10 +75,10 @@ func (n *natted) plays(when string, within time.Duration, fast bool) {
 		n.send(n.in, client.Message{OpCode: 3, TargetPlayer: n.away.PeerID(), Payload: payload, Intent: client.Fast})
 		n.send(n.away, client.Message{OpCode: 3, TargetPlayer: n.in.PeerID(), Payload: payload, Intent: client.Fast})
 		if arrived(n.away) && up == 0 {
-			up = time.Since(began)
+			up = bar.Took()
 		}
 		if arrived(n.in) && down == 0 {
-			down = time.Since(began)
+			down = bar.Took()
 		}
 	}
 	n.Logf("%s: up after %v, down after %v", when, up.Round(time.Millisecond), down.Round(time.Millisecond))
@@ -87,22 +87,24 @@ func (n *natted) plays(when string, within time.Duration, fast bool) {
 // told waits until the player behind the NAT is told of something.
 func (n *natted) told(kind client.EventKind, within time.Duration) {
 	n.Helper()
-	began := time.Now()
+	bar := n.nat.Bar(within)
 	for len(n.kinds) == 0 {
 		select {
 		case e := <-n.in.Events():
 			if e.Kind != client.EventMessage {
 				n.kinds = append(n.kinds, e.Kind)
 			}
-		case <-time.After(within - time.Since(began)):
-			n.Fatalf("no %v within %v", kind, within)
+		case <-time.After(10 * time.Millisecond):
+			if bar.Passed() {
+				n.Fatalf("no %v within %v", kind, within)
+			}
 		}
 	}
 	if n.kinds[0] != kind {
 		n.Fatalf("%v, want %v", n.kinds, kind)
 	}
 	n.kinds = n.kinds[1:]
-	n.Logf("%v after %v", kind, time.Since(began).Round(time.Millisecond))
+	n.Logf("%v after %v", kind, bar.Took().Round(time.Millisecond))
 }
 
 // bars is how long each transport may take to be back, after another port or

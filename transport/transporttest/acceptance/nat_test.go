@@ -76,15 +76,15 @@ func (n *natted) back(when string, within time.Duration, via stock.Channel) {
 func (n *natted) plays(within time.Duration, enough func(up, down bool) bool, via stock.Channel) (up, down time.Duration) {
 	n.Helper()
 	first := n.next + 1
-	for began := time.Now(); time.Since(began) < within && !enough(up != 0, down != 0); time.Sleep(50 * time.Millisecond) {
+	for bar := n.nat.Bar(within); !bar.Passed() && !enough(up != 0, down != 0); time.Sleep(50 * time.Millisecond) {
 		n.next++
 		n.send(n.in, stock.Message{OpCode: 10, TargetPlayer: n.away.PeerID(), Payload: number(n.next)})
 		n.send(n.away, stock.Message{OpCode: 10, TargetPlayer: n.in.PeerID(), Payload: number(n.next)})
 		if up == 0 && (n.heard(n.away, first, stock.ChannelWebSocket) || n.heard(n.away, first, n.via)) {
-			up = time.Since(began)
+			up = bar.Took()
 		}
 		if down == 0 && n.heard(n.in, first, via) {
-			down = time.Since(began)
+			down = bar.Took()
 		}
 	}
 	return up, down
