@@ -21,7 +21,11 @@ type conn struct {
 	key  [4]byte
 	peer int32
 	room int
-	rec  *recorder
+	// group is that of ToGroup; marked: what comes back is known by its mark
+	group  int32
+	joined atomic.Bool // set by the reader: the first update of a membership is that of its own join
+	marked bool
+	rec    *recorder
 	// numbered: the server speaks the extension with this player
 	numbered bool
 
@@ -74,7 +78,10 @@ func (c *conn) drain(b *batch, now int64, w *window) error {
 		if err := c.number(p); err != nil {
 			return err
 		}
-		if stamp, own := stampOf(p); own {
+		if p.OpCode == rtwire.OpMembership {
+			c.joined.Store(true)
+		}
+		if stamp, own := stampOf(p, c.marked); own {
 			b.stamps[b.n] = stamp
 			b.n++
 		} else {

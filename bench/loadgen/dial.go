@@ -2,6 +2,7 @@ package loadgen
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha1"
@@ -22,21 +23,28 @@ const (
 	acceptGUID        = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11"
 )
 
+// DialError is why a player could not come in.
+type DialError struct{ err error }
+
+func (e *DialError) Error() string { return "log in: " + e.err.Error() }
+func (e *DialError) Unwrap() error { return e.err }
+
 // dial connects, upgrades and logs in. The connection it returns has no deadline and may hold bytes in its parser.
 func (s *Swarm) dial(ctx context.Context, login Login, number int) (*conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, loginTimeout)
 	defer cancel()
-	d := net.Dialer{LocalAddr: s.source(number), KeepAlive: -1, Control: bindNoPort}
-	nc, err := d.DialContext(ctx, "tcp", s.cfg.Addr)
+	addr := cmp.Or(login.Addr, s.cfg.Addr)
+	d := net.Dialer{LocalAddr: source(addr, number), KeepAlive: -1, Control: bindNoPort}
+	nc, err := d.DialContext(ctx, "tcp", addr)
 	if err != nil {
-		return nil, fmt.Errorf("dial: %w", err)
+		return nil, &DialError{err}
 	}
 	stop := context.AfterFunc(ctx, func() { _ = nc.Close() })
-	c := &conn{net: nc, rec: &s.shards[number%shardCount], room: login.Room}
+	c := &conn{net: nc, rec: &s.shards[number%shardCount], room: login.Room, marked: s.cfg.To == ToAnything}
 	_, _ = rand.Read(c.key[:])
-	if err := c.open(s.cfg, login.PlayerSessionID); err != nil {
+	if err := c.open(addr, login.PlayerSessionID, s.cfg.Numbered); err != nil {
 		stop()
-		return nil, errors.Join(err, context.Cause(ctx), nc.Close())
+		return nil, &DialError{errors.Join(err, context.Cause(ctx), nc.Close())}
 	}
 	if !stop() {
 		return nil, fmt.Errorf("log in: %w", context.Cause(ctx))
@@ -45,20 +53,24 @@ func (s *Swarm) dial(ctx context.Context, login Login, number int) (*conn, error
 }
 
 // source spreads connections over several loopback addresses, so that neither ports nor a per-address limit run out.
-func (s *Swarm) source(number int) net.Addr {
+func source(addr string, number int) net.Addr {
 	n := number / connsPerSource
-	if n == 0 || !s.loopback {
+	if n == 0 {
+		return nil
+	}
+	host, _, _ := net.SplitHostPort(addr)
+	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() || ip.To4() == nil {
 		return nil
 	}
 	return &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(1+n%sourcesMax))}
 }
 
 // open does the WebSocket handshake and the login.
-func (c *conn) open(cfg Config, playerSessionID string) error {
-	if err := c.upgrade(cfg.Addr); err != nil {
+func (c *conn) open(addr, playerSessionID string, numbered bool) error {
+	if err := c.upgrade(addr); err != nil {
 		return fmt.Errorf("upgrade: %w", err)
 	}
-	if _, err := c.net.Write(appendFrame(nil, opBinary, c.key, rtwire.AppendLogin(nil, playerSessionID, cfg.Numbered))); err != nil {
+	if _, err := c.net.Write(appendFrame(nil, opBinary, c.key, rtwire.AppendLogin(nil, playerSessionID, numbered))); err != nil {
 		return fmt.Errorf("send login: %w", err)
 	}
 	if err := c.awaitLogin(); err != nil {

@@ -104,9 +104,9 @@ func FuzzFrameParser(f *testing.F) {
 // A stamped message must come out of an unmasking reader as a valid group message, stamp after stamp.
 func TestMessageStamp(t *testing.T) {
 	t.Parallel()
-	for size, to := range map[int]Target{stampBytes: ToRoom, 64: ToSelf, 65: ToServer, 300: ToRoom} {
+	for size, to := range map[int]Target{stampBytes: ToRoom, 64: ToSelf, 65: ToServer, 66: ToNext, 67: ToGroup, 68: ToScript, 69: ToAnything, 300: ToRoom} {
 		key := [4]byte{0x11, 0x22, 0x33, 0x44}
-		m := newMessage(3, size, key, size == 300, to)
+		m := newMessage(&Config{PayloadBytes: size, To: to}, &conn{peer: 3, group: 1, key: key, numbered: size == 300}, 4)
 		for i, stamp := range []int64{1, 1 << 40, 0} {
 			number := uint64(0)
 			if size == 300 {
@@ -124,7 +124,7 @@ func TestMessageStamp(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if got, ok := stampOf(p); !ok || got != stamp || p.Sender != 3 || len(p.Payload) != size || p.RelSeq != number {
+			if got, ok := stampOf(p, to == ToAnything); !ok || got != stamp || p.Sender != 3 || len(p.Payload) != size || p.RelSeq != number {
 				t.Errorf("size %d: stamp %d read as %d (%v) from %+v", size, stamp, got, ok, p)
 			}
 		}

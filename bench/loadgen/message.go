@@ -1,6 +1,8 @@
 package loadgen
 
 import (
+	"bytes"
+	"cmp"
 	"encoding/binary"
 
 	"troupe/bench/rtwire"
@@ -19,22 +21,36 @@ type message struct {
 	key         [4]byte
 }
 
-func newMessage(peer int32, payloadBytes int, key [4]byte, numbered bool, to Target) *message {
-	m := &message{key: key}
-	payload := make([]byte, payloadBytes)
+// newMessage makes the message of a player. next is whom ToNext means.
+func newMessage(cfg *Config, c *conn, next int32) *message {
+	m := &message{key: c.key, stampAt: -1}
+	payload := cfg.Message
+	if payload == nil {
+		payload = make([]byte, cfg.PayloadBytes)
+		if cfg.To == ToAnything {
+			copy(payload[stampBytes:], mark)
+		}
+	}
+	op := cmp.Or(cfg.OpCode, rtwire.OpLoad)
 	var unit []byte
 	switch {
-	case numbered:
-		unit, m.relSeq, m.ack = rtwire.AppendNumberedMessage(nil, rtwire.OpLoad, peer, rtwire.AllPlayers, payload)
-	case to == ToSelf:
-		unit = rtwire.AppendPlayerMessage(nil, rtwire.OpLoad, peer, peer, payload)
-	case to == ToServer:
-		unit = rtwire.AppendPlayerMessage(nil, rtwire.OpLoad, peer, rtwire.Server, payload)
+	case c.numbered:
+		unit, m.relSeq, m.ack = rtwire.AppendNumberedMessage(nil, op, c.peer, rtwire.AllPlayers, payload)
+	case cfg.To == ToSelf:
+		unit = rtwire.AppendPlayerMessage(nil, op, c.peer, c.peer, payload)
+	case cfg.To == ToNext:
+		unit = rtwire.AppendPlayerMessage(nil, op, c.peer, next, payload)
+	case cfg.To == ToServer, cfg.To == ToScript, cfg.To == ToAnything:
+		unit = rtwire.AppendPlayerMessage(nil, op, c.peer, rtwire.Server, payload)
+	case cfg.To == ToGroup:
+		unit = rtwire.AppendGroupMessage(nil, op, c.peer, c.group, payload)
 	default:
-		unit = rtwire.AppendGroupMessage(nil, rtwire.OpLoad, peer, rtwire.AllPlayers, payload)
+		unit = rtwire.AppendGroupMessage(nil, op, c.peer, rtwire.AllPlayers, payload)
 	}
-	m.stampAt = len(unit) - payloadBytes
-	m.frame = appendFrame(nil, opBinary, key, unit)
+	if cfg.Message == nil {
+		m.stampAt = len(unit) - len(payload)
+	}
+	m.frame = appendFrame(nil, opBinary, c.key, unit)
 	m.unit = m.frame[len(m.frame)-len(unit):]
 	return m
 }
@@ -54,15 +70,28 @@ func (m *message) number(ack uint64) {
 
 // stamped returns the frame carrying the given time, valid until the next call.
 func (m *message) stamped(nanos int64) []byte {
+	if m.stampAt < 0 {
+		return m.frame
+	}
 	b := m.unit[m.stampAt : m.stampAt+stampBytes]
 	binary.LittleEndian.PutUint64(b, uint64(nanos))
 	mask(b, m.key, m.stampAt)
 	return m.frame
 }
 
+// mark follows the stamp where a script chooses the op code of what comes back.
+var mark = []byte("stamped!")
+
 // stampOf reads the intended send time back; ok is false for a packet that is not the swarm's own.
-func stampOf(p rtwire.Packet) (nanos int64, ok bool) {
-	if p.OpCode != rtwire.OpLoad || len(p.Payload) < stampBytes {
+func stampOf(p rtwire.Packet, marked bool) (nanos int64, ok bool) {
+	switch {
+	case len(p.Payload) < stampBytes:
+		return 0, false
+	case marked:
+		if !bytes.HasPrefix(p.Payload[stampBytes:], mark) {
+			return 0, false
+		}
+	case p.OpCode != rtwire.OpLoad:
 		return 0, false
 	}
 	return int64(binary.LittleEndian.Uint64(p.Payload)), true

@@ -92,11 +92,40 @@ func (p *pacer) send(c *conn, due int64) {
 	s.sent.Add(1)
 	if s.window.has(due) {
 		p.sent++
-		if s.cfg.To == ToRoom {
-			p.expected += int64(s.rooms[c.room])
-		} else {
-			p.expected++
-		}
+		p.expected += s.receivers(c)
 		record(p.lateness, late)
 	}
+}
+
+// receivers is how many players get a message of c.
+func (s *Swarm) receivers(c *conn) int64 {
+	switch n := int64(len(s.rooms[c.room])); s.cfg.To {
+	case ToRoom, ToScript:
+		return n
+	case ToGroup: // players are dealt out in turns, the first group gets the odd one
+		return (n + 2 - int64(c.group)) / 2
+	case ToAnything:
+		return 0
+	default:
+		return 1
+	}
+}
+
+// dueInWindow is how many sends are due inside the window, whether they were made or not.
+func (p *pacer) dueInWindow() (n int64) {
+	players := len(p.schedule.order)
+	from, to := p.swarm.window.from.Load()-p.start, p.stop-p.start
+	for slot := range players {
+		first, period := int64(p.schedule.phase[slot]), int64(p.schedule.period)
+		n += periods(to-first, period) - periods(from-first, period)
+	}
+	return n
+}
+
+// periods is how many of 0, period, 2*period ... lie below d.
+func periods(d, period int64) int64 {
+	if d <= 0 {
+		return 0
+	}
+	return (d + period - 1) / period
 }

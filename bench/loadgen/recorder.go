@@ -13,6 +13,7 @@ import (
 const (
 	latencyMax    = time.Minute
 	latencyDigits = 3
+	recentDigits  = 1
 	shardCount    = 8
 )
 
@@ -26,13 +27,20 @@ func (w *window) has(nanos int64) bool { return nanos >= w.from.Load() && nanos 
 type recorder struct {
 	mu        sync.Mutex
 	latency   *hdrhistogram.Histogram
-	delivered int64 // intended inside the window
-	received  int64 // all messages of the swarm
-	other     int64 // packets that are not the swarm's
+	recent    *hdrhistogram.Histogram // since the last look, coarser
+	delivered int64                   // intended inside the window
+	received  int64                   // all messages of the swarm
+	other     int64                   // packets that are not the swarm's, in this run
+	others    int64                   // in all runs
 }
 
 func newHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, latencyMax.Microseconds(), latencyDigits)
+}
+
+// newRecent is for one moment: a smaller one, because it is merged and emptied often.
+func newRecent() *hdrhistogram.Histogram {
+	return hdrhistogram.New(1, latencyMax.Microseconds(), recentDigits)
 }
 
 // batch is what one read brought: stamps of the swarm's messages, and how many packets were others.
@@ -46,7 +54,11 @@ type batch struct {
 func (r *recorder) reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if r.latency == nil { // swarms that only join need none
+		r.latency, r.recent = newHistogram(), newRecent()
+	}
 	r.latency.Reset()
+	r.recent.Reset()
 	r.delivered, r.other = 0, 0
 }
 
@@ -58,9 +70,11 @@ func (r *recorder) add(b *batch, now int64, w *window) {
 		if w.has(stamp) {
 			r.delivered++
 			record(r.latency, now-stamp)
+			record(r.recent, now-stamp)
 		}
 	}
 	r.other += b.other
+	r.others += b.other
 	r.mu.Unlock()
 	b.n, b.other = 0, 0
 }
@@ -83,6 +97,36 @@ func quantilesOf(h *hdrhistogram.Histogram) Quantiles {
 	at := func(q float64) time.Duration { return time.Duration(h.ValueAtQuantile(q)) * time.Microsecond }
 	return Quantiles{P50: at(50), P99: at(99), P999: at(99.9), Max: time.Duration(h.Max()) * time.Microsecond}
 }
+
+// Point is one of a cumulative distribution: a share of all messages came at most so late.
+type Point struct {
+	Late  time.Duration `json:"late_ns"`
+	Share float64       `json:"share"`
+}
+
+// distribution is a few dozen points, closer together towards the end.
+func distribution(h *hdrhistogram.Histogram) (points []Point) {
+	if h.TotalCount() == 0 {
+		return nil
+	}
+	for _, q := range tailQuantiles {
+		points = append(points, Point{Late: time.Duration(h.ValueAtQuantile(100*q)) * time.Microsecond, Share: q})
+	}
+	return append(points, Point{Late: time.Duration(h.Max()) * time.Microsecond, Share: 1})
+}
+
+// tailQuantiles halve the distance to 1 in quarters: 0, 0.025, ... 0.9, ... 0.99, ... 0.99999.
+var tailQuantiles = func() (all []float64) {
+	for i := range 36 {
+		all = append(all, float64(i)*0.025)
+	}
+	for decade := 0.1; decade > 1e-5; decade /= 10 {
+		for _, part := range []float64{1, 0.8, 0.6, 0.4, 0.3, 0.2, 0.15} {
+			all = append(all, 1-decade*part)
+		}
+	}
+	return all
+}()
 
 func (q *Quantiles) worst(o Quantiles) {
 	q.P50, q.P99, q.P999, q.Max = max(q.P50, o.P50), max(q.P99, o.P99), max(q.P999, o.P999), max(q.Max, o.Max)

@@ -10,7 +10,7 @@ func TestRecorderCountsByIntendedTime(t *testing.T) {
 	var w window
 	w.from.Store(int64(time.Second))
 	w.to.Store(int64(2 * time.Second))
-	a, b := recorder{latency: newHistogram()}, recorder{latency: newHistogram()}
+	a, b := recorder{latency: newHistogram(), recent: newRecent()}, recorder{latency: newHistogram(), recent: newRecent()}
 	in := batch{other: 1}
 	for _, ms := range []int{999, 1000, 1999, 2000} {
 		in.stamps[in.n] = int64(ms) * int64(time.Millisecond)

@@ -1,6 +1,7 @@
 package loadgen
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,11 +16,23 @@ const startDelay = 10 * time.Millisecond
 // Plan is one stretch of load. AtStart and AtEnd, when set, are called as the measured part begins and ends, while the
 // load goes on or has just stopped; they may take their time.
 type Plan struct {
+	Hz      float64       // messages per second and player; 0 = that of the swarm
 	Warmup  time.Duration // load that is not recorded
 	Measure time.Duration // load that is
 	Drain   time.Duration // longest wait for messages still under way afterwards
 	AtStart func() error
 	AtEnd   func() error
+	// Every, if not 0, is the length of the moments of the timeline. Watch, if set, is called with each as it passes, from
+	// another goroutine than Run's.
+	Every time.Duration
+	Watch func(Moment)
+}
+
+// Moment is what arrived in a stretch of the measured part.
+type Moment struct {
+	At        time.Duration `json:"at_ns"` // its end, from the start of the measured part
+	PerSecond float64       `json:"per_s"` // with ToAnything of all packets
+	Latency   Quantiles     `json:"latency_ns"`
 }
 
 // Result is what the measured part brought. Messages belong to it by their intended send time.
@@ -30,8 +43,17 @@ type Result struct {
 	Other       int64     `json:"other"`     // packets that were not the swarm's
 	SendErrors  int64     `json:"send_errors"`
 	Disconnects int64     `json:"disconnects"`
+	Due         int64     `json:"due"`         // sends that should have been made; more than Sent if the generator could not keep up
 	Latency     Quantiles `json:"latency_ns"`  // from the intended send time to the arrival in the client
 	Lateness    Quantiles `json:"lateness_ns"` // of the generator itself: from the intended to the real send time
+
+	Detail *Detail `json:"-"` // of this run; nil once another has been added
+}
+
+// Detail is what plots are made of.
+type Detail struct {
+	Distribution []Point // of the latencies
+	Timeline     []Moment
 }
 
 // Add adds a later run of the same swarm; of quantiles the worst stay.
@@ -43,18 +65,26 @@ func (r *Result) Add(o Result) {
 	r.SendErrors, r.Disconnects = o.SendErrors, o.Disconnects // of all runs
 	r.Latency.worst(o.Latency)
 	r.Lateness.worst(o.Lateness)
+	r.Due += o.Due
+	r.Detail = nil
 }
 
 // Run drives the swarm, once or several times in turn. It returns in bounded time even when the server stops reading.
 // Messages that come after the drain of their run are lost to its result; SendErrors and Disconnects count from the first run on.
 func (s *Swarm) Run(ctx context.Context, plan Plan) (Result, error) {
-	if len(s.conns) == 0 || s.cfg.Hz <= 0 {
+	hz := cmp.Or(plan.Hz, s.cfg.Hz)
+	if len(s.conns) == 0 || hz <= 0 {
 		return Result{}, errors.New("run: no players, or no rate")
 	}
-	for _, c := range s.conns {
-		if c.msg == nil {
-			c.msg = newMessage(c.peer, s.cfg.PayloadBytes, c.key, c.numbered, s.cfg.To)
+	for _, room := range s.rooms {
+		for i, c := range room {
+			if c.msg == nil {
+				c.msg = newMessage(&s.cfg, c, room[(i+1)%len(room)].peer)
+			}
 		}
+	}
+	if err := s.awaitGroups(ctx); err != nil {
+		return Result{}, err
 	}
 	start := s.now() + int64(startDelay)
 	from := start + int64(plan.Warmup)
@@ -66,7 +96,7 @@ func (s *Swarm) Run(ctx context.Context, plan Plan) (Result, error) {
 	}
 
 	p := &pacer{
-		swarm: s, schedule: newSchedule(len(s.conns), s.cfg.Hz, s.cfg.Seed),
+		swarm: s, schedule: newSchedule(len(s.conns), hz, s.cfg.Seed),
 		start: start, stop: to, lateness: newHistogram(),
 	}
 	halt := p.goRun(ctx)
@@ -74,14 +104,41 @@ func (s *Swarm) Run(ctx context.Context, plan Plan) (Result, error) {
 	if err := s.callAt(ctx, from, plan.AtStart); err != nil {
 		return Result{}, err
 	}
+	looks := s.goWatch(plan, from)
+	defer looks.end()
 	if err := s.callAt(ctx, to, plan.AtEnd); err != nil {
 		return Result{}, err
 	}
+	looks.end()
 	halt(plan.Drain)
 	if err := s.drain(ctx, p.expected, plan.Drain); err != nil {
 		return Result{}, err
 	}
-	return s.result(p), nil
+	res := s.result(p)
+	res.Detail.Timeline = looks.timeline
+	return res, nil
+}
+
+// groupsMax bounds how long all players may take to be in their groups.
+const groupsMax = 20 * time.Second
+
+// awaitGroups waits until all players are in their groups, if they are to be.
+func (s *Swarm) awaitGroups(ctx context.Context) error {
+	if s.cfg.To != ToGroup {
+		return nil
+	}
+	deadline := s.now() + int64(groupsMax)
+	for _, c := range s.conns {
+		for !c.joined.Load() {
+			if s.now() > deadline {
+				return fmt.Errorf("run: peer %d of room %d is not in its group", c.peer, c.room)
+			}
+			if err := s.callAt(ctx, s.now()+int64(5*time.Millisecond), nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // callAt waits for a time of the swarm's clock and calls f.
@@ -123,7 +180,7 @@ func (s *Swarm) delivered() (n int64) {
 // result merges the shards.
 func (s *Swarm) result(p *pacer) Result {
 	res := Result{
-		Sent: p.sent, Expected: p.expected,
+		Sent: p.sent, Expected: p.expected, Due: p.dueInWindow(),
 		SendErrors: s.sendErrors.Load(), Disconnects: s.disconnects.Load(),
 		Lateness: quantilesOf(p.lateness),
 	}
@@ -131,7 +188,7 @@ func (s *Swarm) result(p *pacer) Result {
 	for i := range s.shards {
 		s.shards[i].mergeInto(&res, latency)
 	}
-	res.Latency = quantilesOf(latency)
+	res.Latency, res.Detail = quantilesOf(latency), &Detail{Distribution: distribution(latency)}
 	return res
 }
 

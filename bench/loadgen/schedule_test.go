@@ -49,3 +49,40 @@ func TestScheduleSeed(t *testing.T) {
 		t.Error("the seed changes nothing")
 	}
 }
+
+// What is due inside the window is counted from the schedule, whether it was sent or not.
+func TestDueInWindow(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(20) {
+		p := &pacer{swarm: new(Swarm), schedule: newSchedule(7, 30, seed), start: 5, stop: 5 + int64(731*time.Millisecond)}
+		p.swarm.window.from.Store(5 + int64(100*time.Millisecond))
+		p.swarm.window.to.Store(p.stop)
+		want := int64(0)
+		for k := 0; ; k++ {
+			_, offset := p.schedule.at(k)
+			if due := p.start + int64(offset); due >= p.stop {
+				break
+			} else if p.swarm.window.has(due) {
+				want++
+			}
+		}
+		if got := p.dueInWindow(); got != want {
+			t.Errorf("seed %d: %d are due, want %d", seed, got, want)
+		}
+	}
+}
+
+func TestReceivers(t *testing.T) {
+	t.Parallel()
+	for to, want := range map[Target][5]int64{ToRoom: {5, 5, 5, 5, 5}, ToGroup: {3, 2, 3, 2, 3}, ToNext: {1, 1, 1, 1, 1}, ToScript: {5, 5, 5, 5, 5}, ToAnything: {}} {
+		s := &Swarm{cfg: Config{To: to}, rooms: map[int][]*conn{4: nil}}
+		for i := range 5 {
+			s.rooms[4] = append(s.rooms[4], &conn{room: 4, group: int32(1 + i%2)})
+		}
+		for i, c := range s.rooms[4] {
+			if got := s.receivers(c); got != want[i] {
+				t.Errorf("target %d: player %d reaches %d, want %d", to, i, got, want[i])
+			}
+		}
+	}
+}

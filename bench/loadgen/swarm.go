@@ -4,21 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/HdrHistogram/hdrhistogram-go"
+
+	"troupe/bench/rtwire"
 )
 
 // Config describes a swarm.
 type Config struct {
-	Addr            string  // host:port of the server's WebSocket listener
+	Addr            string  // host:port of the server's WebSocket listener; may be empty if each Login has one
 	Hz              float64 // messages per second and player; Run needs it
 	PayloadBytes    int     // at least 8; 0 = 64
 	Seed            uint64  // of the send schedule
 	DialConcurrency int     // connections being opened at once; 0 = 64
 	Numbered        bool    // ask for the extension: numbers and acknowledgements
 	To              Target  // where messages go; with Numbered to the room
+	OpCode          int32   // of the messages; 0 = one of the swarm's own
+	Message         []byte  // sent as it is, instead of a payload with the send time, so there are no latencies; only ToAnything
 }
 
 // Target is where the messages of a swarm go.
@@ -26,30 +31,38 @@ type Target int
 
 // Targets.
 const (
-	ToRoom   Target = iota // all players of the room, the sender included
-	ToSelf                 // the sender
-	ToServer               // the server, whose script sends each back to its sender
+	ToRoom     Target = iota // all players of the room, the sender included
+	ToSelf                   // the sender
+	ToServer                 // the server, whose script sends each back to its sender
+	ToNext                   // the player that logged in after the sender to the same room
+	ToGroup                  // the sender's group: every second player of its room, the sender included
+	ToScript                 // the server, whose script sends each to all players of the room
+	ToAnything               // the server; what its script makes of it is not known
 )
 
 // Login is one player to connect. Players with the same Room number receive each other's messages.
 type Login struct {
 	Room            int
 	PlayerSessionID string
+	Addr            string // host:port; empty = that of the swarm
 }
 
 // Swarm is a set of logged-in players. Connect, Run and Close are for one goroutine; Totals and Disconnects for any.
 type Swarm struct {
 	// set once
-	cfg      Config
-	base     time.Time // zero of the monotonic clock that stamps count from
-	loopback bool
+	cfg  Config
+	base time.Time // zero of the monotonic clock that stamps count from
 
 	shards  [shardCount]recorder
 	window  window
 	readers sync.WaitGroup
 
 	conns []*conn // owned by the caller's goroutine
-	rooms map[int]int
+	rooms map[int][]*conn
+
+	joinMu  sync.Mutex // guards joins and joining
+	joins   *hdrhistogram.Histogram
+	joining time.Duration // altogether, while at least one login was under way
 
 	sent        atomic.Int64 // all messages
 	sendErrors  atomic.Int64
@@ -68,22 +81,19 @@ func New(cfg Config) (*Swarm, error) {
 	if cfg.PayloadBytes < stampBytes {
 		return nil, fmt.Errorf("payload of %d bytes has no room for the send time", cfg.PayloadBytes)
 	}
+	if cfg.To == ToAnything && cfg.PayloadBytes < stampBytes+len(mark) {
+		return nil, fmt.Errorf("payload of %d bytes has no room for the send time and its mark, which take %d", cfg.PayloadBytes, stampBytes+len(mark))
+	}
+	if cfg.To != ToAnything && (cfg.OpCode != 0 || cfg.Message != nil) {
+		return nil, errors.New("own op codes and messages are for scripts, of which it is not known what they answer")
+	}
 	if cfg.DialConcurrency <= 0 {
 		cfg.DialConcurrency = 64
 	}
-	if cfg.To != ToRoom && cfg.Numbered {
+	if cfg.To != ToRoom && cfg.Numbered { // the others have no fixed place for a number
 		return nil, errors.New("numbered messages go to the group of all players")
 	}
-	host, _, err := net.SplitHostPort(cfg.Addr)
-	if err != nil {
-		return nil, fmt.Errorf("server address: %w", err)
-	}
-	ip := net.ParseIP(host)
-	s := &Swarm{cfg: cfg, base: time.Now(), rooms: make(map[int]int), loopback: ip != nil && ip.IsLoopback() && ip.To4() != nil}
-	for i := range s.shards {
-		s.shards[i].latency = newHistogram()
-	}
-	return s, nil
+	return &Swarm{cfg: cfg, base: time.Now(), rooms: make(map[int][]*conn)}, nil
 }
 
 // now is the time in nanoseconds since the swarm was made.
@@ -94,6 +104,7 @@ func (s *Swarm) Connect(ctx context.Context, wave []Login) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	fresh := make([]*conn, len(wave))
+	began := time.Now()
 	var next atomic.Int64
 	var wg sync.WaitGroup
 	for range min(s.cfg.DialConcurrency, len(wave)) {
@@ -103,16 +114,21 @@ func (s *Swarm) Connect(ctx context.Context, wave []Login) error {
 				if i >= len(wave) || ctx.Err() != nil {
 					return
 				}
+				dialled := time.Now()
 				c, err := s.dial(ctx, wave[i], len(s.conns)+i)
 				if err != nil {
 					cancel(fmt.Errorf("player %d: %w", len(s.conns)+i, err))
 					return
 				}
 				fresh[i] = c
+				s.joined(time.Since(dialled))
 			}
 		})
 	}
 	wg.Wait()
+	s.joinMu.Lock()
+	s.joining += time.Since(began)
+	s.joinMu.Unlock()
 	if err := context.Cause(ctx); err != nil {
 		for _, c := range fresh {
 			if c != nil {
@@ -127,10 +143,58 @@ func (s *Swarm) Connect(ctx context.Context, wave []Login) error {
 	return nil
 }
 
+func (s *Swarm) joined(took time.Duration) {
+	s.joinMu.Lock()
+	defer s.joinMu.Unlock()
+	if s.joins == nil {
+		s.joins = newHistogram()
+	}
+	record(s.joins, int64(took))
+}
+
+// Joins are the logins of all waves so far.
+type Joins struct {
+	Players   int
+	PerSecond float64 // while a wave was under way
+	Took      Quantiles
+	each      *hdrhistogram.Histogram
+}
+
+// Add adds the logins of another swarm, whose rate is not known then.
+func (j *Joins) Add(o Joins) {
+	if o.each == nil {
+		return
+	}
+	all := newHistogram()
+	all.Merge(o.each)
+	if j.each != nil {
+		all.Merge(j.each)
+	}
+	*j = Joins{Players: j.Players + o.Players, Took: quantilesOf(all), each: all}
+}
+
+// Joins returns how fast players came in: from the start of the connection to the answer of the login.
+func (s *Swarm) Joins() (j Joins) {
+	s.joinMu.Lock()
+	defer s.joinMu.Unlock()
+	if s.joins == nil || s.joining <= 0 {
+		return j
+	}
+	j.Players, j.Took, j.each = int(s.joins.TotalCount()), quantilesOf(s.joins), s.joins
+	j.PerSecond = float64(j.Players) / s.joining.Seconds()
+	return j
+}
+
 // adopt starts the reader of a logged-in connection.
 func (s *Swarm) adopt(c *conn) {
 	s.conns = append(s.conns, c)
-	s.rooms[c.room]++
+	s.rooms[c.room] = append(s.rooms[c.room], c)
+	if s.cfg.To == ToGroup {
+		c.group = int32(1 + (len(s.rooms[c.room])-1)%2)
+		if _, err := c.net.Write(appendFrame(nil, opBinary, c.key, rtwire.AppendJoinGroup(nil, c.peer, c.group))); err != nil {
+			s.noteError(fmt.Errorf("peer %d of room %d: join group: %w", c.peer, c.room, err))
+		}
+	}
 	s.readers.Go(func() {
 		err := c.read(s.now, &s.window)
 		c.dead.Store(true)
@@ -145,12 +209,15 @@ func (s *Swarm) adopt(c *conn) {
 // Size is the number of players connected so far.
 func (s *Swarm) Size() int { return len(s.conns) }
 
-// Totals returns how many messages the swarm has sent and received since it was made.
+// Totals returns how many messages the swarm has sent and received since it was made. With ToAnything all packets count.
 func (s *Swarm) Totals() (sent, received int64) {
 	for i := range s.shards {
 		r := &s.shards[i]
 		r.mu.Lock()
 		received += r.received
+		if s.cfg.To == ToAnything {
+			received += r.others
+		}
 		r.mu.Unlock()
 	}
 	return s.sent.Load(), received

@@ -10,6 +10,8 @@ import (
 const (
 	OpLogin         int32 = 0
 	OpLoginResponse int32 = -1
+	OpJoinGroup     int32 = -10
+	OpMembership    int32 = -13
 	OpLoad          int32 = 7 // the load generator's own messages
 )
 
@@ -32,6 +34,7 @@ const (
 	keyPayload      = 15<<3 | typeBytes
 	keyLogin        = 30<<3 | typeBytes
 	keyLoginResult  = 31<<3 | typeBytes
+	keyJoinGroup    = 40<<3 | typeBytes
 
 	// of the extension: numbers and acknowledgements
 	keyRelSeq = 1001<<3 | typeVarint
@@ -72,6 +75,15 @@ func AppendLoginResponse(dst []byte, peerID, fastPort int32) []byte {
 	body = appendInt(body, keySender, Server)
 	body = appendInt(body, keyReliable, 1)
 	return appendUnit(dst, appendBytes(body, keyLoginResult, inner))
+}
+
+// AppendJoinGroup appends a reliable JOIN_GROUP unit.
+func AppendJoinGroup(dst []byte, sender, group int32) []byte {
+	body := appendOpCode(nil, OpJoinGroup)
+	body = appendInt(body, keyTargetPlayer, Server)
+	body = appendInt(body, keySender, sender)
+	body = appendInt(body, keyReliable, 1)
+	return appendUnit(dst, appendBytes(body, keyJoinGroup, appendInt(nil, 1<<3|typeVarint, group)))
 }
 
 // AppendGroupMessage appends a reliable message to a group. The payload is the last part of the unit.
