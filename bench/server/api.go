@@ -7,7 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -18,10 +21,48 @@ const (
 	errorBytesMax     = 1 << 10
 )
 
-// api speaks the few operations of the service API that a benchmark needs, AWS JSON 1.1 without signature.
+// api speaks the few operations of the service API that a benchmark needs, AWS JSON 1.1.
 type api struct {
 	url    string
 	client *http.Client
+	sign   Signer // nil: calls are not signed
+}
+
+// Signer signs a request with this body. It may be called from any goroutine.
+type Signer func(req *http.Request, body []byte) error
+
+// get asks for a page of the host's address. An answer that is not 200 is an error with its text.
+func (a api) get(ctx context.Context, page string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(a.url, "/")+page, nil)
+	if err != nil {
+		return nil, err
+	}
+	if a.sign != nil {
+		if err := a.sign(req, nil); err != nil {
+			return nil, fmt.Errorf("sign: %w", err)
+		}
+	}
+	res, err := a.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	if res.StatusCode != http.StatusOK {
+		defer res.Body.Close()
+		text, _ := io.ReadAll(io.LimitReader(res.Body, errorBytesMax))
+		return nil, &AnswerError{Status: res.StatusCode, Text: strings.TrimSpace(string(text))}
+	}
+	return res, nil
+}
+
+// AnswerError is an answer that is not 200.
+type AnswerError struct {
+	Operation string
+	Status    int
+	Text      string
+}
+
+func (e *AnswerError) Error() string {
+	return strings.TrimSpace(fmt.Sprintf("%s %d: %s", e.Operation, e.Status, e.Text))
 }
 
 // call does one operation.
@@ -36,6 +77,11 @@ func (a api) call(ctx context.Context, operation string, in, out any) error {
 	}
 	req.Header.Set("Content-Type", "application/x-amz-json-1.1")
 	req.Header.Set("X-Amz-Target", "GameLift."+operation)
+	if a.sign != nil {
+		if err := a.sign(req, body); err != nil {
+			return fmt.Errorf("%s: sign: %w", operation, err)
+		}
+	}
 	res, err := a.client.Do(req)
 	if err != nil {
 		return fmt.Errorf("%s: %w", operation, err)
@@ -43,7 +89,7 @@ func (a api) call(ctx context.Context, operation string, in, out any) error {
 	defer res.Body.Close()
 	if res.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(res.Body, errorBytesMax))
-		return fmt.Errorf("%s: %s: %s", operation, res.Status, text)
+		return &AnswerError{Operation: operation, Status: res.StatusCode, Text: strings.TrimSpace(string(text))}
 	}
 	if err := json.NewDecoder(io.LimitReader(res.Body, answerBytesMax)).Decode(out); err != nil {
 		return fmt.Errorf("%s: decode answer: %w", operation, err)
@@ -51,21 +97,32 @@ func (a api) call(ctx context.Context, operation string, in, out any) error {
 	return nil
 }
 
-func (a api) createGameSession(ctx context.Context, fleet, name string, players int) (string, error) {
+// createGameSession returns its id, and where its players are to connect.
+func (a api) createGameSession(ctx context.Context, fleet, name string, players int) (id, addr string, err error) {
 	in := struct {
 		FleetId, Name             string
 		MaximumPlayerSessionCount int
 	}{fleet, name, players}
 	var out struct {
-		GameSession struct{ GameSessionId string }
+		GameSession struct {
+			GameSessionId, IpAddress string
+			Port                     int
+		}
 	}
 	if err := a.call(ctx, "CreateGameSession", in, &out); err != nil {
-		return "", err
+		return "", "", err
 	}
-	if out.GameSession.GameSessionId == "" {
-		return "", errors.New("CreateGameSession: no game session in the answer")
+	g := out.GameSession
+	if g.GameSessionId == "" {
+		return "", "", errors.New("CreateGameSession: no game session in the answer")
 	}
-	return out.GameSession.GameSessionId, nil
+	return g.GameSessionId, net.JoinHostPort(g.IpAddress, strconv.Itoa(g.Port)), nil
+}
+
+// terminate ends a game session now.
+func (a api) terminate(ctx context.Context, session string) error {
+	in := struct{ GameSessionId, TerminationMode string }{session, "FORCE_TERMINATE"}
+	return a.call(ctx, "TerminateGameSession", in, new(struct{}))
 }
 
 // status is that of a game session, empty for one that is not known.
@@ -134,13 +191,13 @@ func (a api) awaitActive(ctx context.Context, session string) error {
 	}
 }
 
-// createPlayerSessions reserves players p<room>-<i> and returns their player session ids in order.
-func (a api) createPlayerSessions(ctx context.Context, session string, room, players int) ([]string, error) {
+// createPlayerSessions reserves players name-<i> and returns their player session ids in order.
+func (a api) createPlayerSessions(ctx context.Context, session, name string, players int) ([]string, error) {
 	ids := make([]string, 0, players)
 	for len(ids) < players {
 		var names []string
 		for i := len(ids); i < min(len(ids)+playerSessionsMax, players); i++ {
-			names = append(names, fmt.Sprintf("p%d-%d", room, i))
+			names = append(names, fmt.Sprintf("%s-%d", name, i))
 		}
 		got, err := a.reserve(ctx, session, names)
 		if err != nil {

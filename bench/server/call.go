@@ -10,9 +10,9 @@ type API struct{ api }
 
 // API returns one that keeps up to conns connections.
 func (p *Process) API(conns int) *API {
-	return &API{api{url: "http://" + p.Announce.API + "/", client: &http.Client{Transport: &http.Transport{
-		MaxIdleConnsPerHost: conns, MaxConnsPerHost: conns, DisableCompression: true,
-	}}}}
+	a := p.api()
+	a.client = &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: conns, MaxConnsPerHost: conns, DisableCompression: true}}
+	return &API{a}
 }
 
 // Call does one operation, AWS JSON 1.1 without signature.

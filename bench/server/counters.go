@@ -29,12 +29,25 @@ const (
 // answerBytesMax bounds what is read from a server.
 const answerBytesMax = 16 << 20
 
-// Counters asks the server: /stats of the bare relay, /metrics of the host. Asking allocates in the server; see ScrapeCost.
+// Counters asks the server: /stats of the bare relay, /debug/runtime of the host, which does not know Delivered. Asking
+// allocates in the server; see ScrapeCost.
 func (p *Process) Counters(ctx context.Context) (Counters, error) {
-	url, read := "http://"+p.Announce.WS+"/stats", readStats
 	if p.Spec.Kind == Troupe {
-		url, read = "http://"+p.Announce.API+"/metrics", readMetrics
+		f, err := p.figures(ctx)
+		if err != nil {
+			return Counters{Mallocs: -1, Delivered: -1, Goroutines: -1}, err
+		}
+		return f.counters(), nil
 	}
+	return p.counters(ctx, "http://"+p.Announce.WS+"/stats", readStats)
+}
+
+// Metrics are the counters of /metrics of the host, which are up to a second old.
+func (p *Process) Metrics(ctx context.Context) (Counters, error) {
+	return p.counters(ctx, p.api().url+"metrics", readMetrics)
+}
+
+func (p *Process) counters(ctx context.Context, url string, read func(io.Reader) (Counters, error)) (Counters, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return Counters{}, fmt.Errorf("read counters: %w", err)

@@ -15,18 +15,24 @@ func (p *Process) Fill(ctx context.Context, swarm *loadgen.Swarm, players, perRo
 	return p.FillFleet(ctx, p.Spec.FleetID, swarm, players, perRoom)
 }
 
+// Logins are those of the players of a room.
+func (r Room) Logins() (all []loadgen.Login) {
+	for _, id := range r.IDs {
+		all = append(all, loadgen.Login{Room: r.Number, PlayerSessionID: id, Addr: r.Addr})
+	}
+	return all
+}
+
 // FillFleet is Fill with rooms of another fleet than the spec's.
 func (p *Process) FillFleet(ctx context.Context, fleet string, swarm *loadgen.Swarm, players, perRoom int) error {
 	var wave []loadgen.Login
 	for room, left := 0, players; left > 0; room++ {
 		size := min(perRoom, left)
-		ids, err := p.openRoom(ctx, fleet, room, size)
+		opened, err := p.Open(ctx, fleet, room, size)
 		if err != nil {
 			return err
 		}
-		for _, id := range ids {
-			wave = append(wave, loadgen.Login{Room: room, PlayerSessionID: id})
-		}
+		wave = append(wave, opened.Logins()...)
 		left -= size
 		if left > 0 && len(wave)+perRoom <= waveMax {
 			continue

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -35,6 +36,9 @@ type Process struct {
 	Spec     Spec
 	Announce Announce
 
+	remote *api // of a host that was not started here; then there is none of what follows, but the client
+	mu     sync.Mutex
+	made   []string // game sessions to end, of such a host; guarded by mu
 	cmd    *exec.Cmd
 	pid    int
 	exited chan struct{} // closed when the child has been waited for
@@ -118,6 +122,9 @@ func (p *Process) Kill() {
 
 // Alive is nil while the process runs, else it says how it ended and what it printed last.
 func (p *Process) Alive() error {
+	if p.remote != nil {
+		return nil
+	}
 	select {
 	case <-p.exited:
 		return fmt.Errorf("%s ended: %s\n%s", p.Spec.Title(), p.cmd.ProcessState, p.output)
@@ -128,6 +135,9 @@ func (p *Process) Alive() error {
 
 // Stop asks the process to end, kills it after five seconds, and removes its directory. It may be called twice.
 func (p *Process) Stop() error {
+	if p.remote != nil {
+		return p.leave()
+	}
 	p.client.CloseIdleConnections()
 	_ = p.cmd.Process.Signal(syscall.SIGTERM) // by pid; harmless once it has been waited for
 	timer := time.NewTimer(stopTimeout)

@@ -1,50 +1,80 @@
 package server
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 )
 
-// OpenRoom makes room number ready for players and returns the ids to log in with, in order. With the host a room is a
-// game session that is ACTIVE, and the ids are reservations that live for a minute: log in soon.
-func (p *Process) OpenRoom(ctx context.Context, number, players int) ([]string, error) {
-	return p.openRoom(ctx, p.Spec.FleetID, number, players)
+// Room is a room that is ready for players.
+type Room struct {
+	Number  int
+	Session string   // id of the game session; empty for the bare relay
+	Addr    string   // host:port to connect to
+	IDs     []string // to log in with, in order
 }
 
-func (p *Process) openRoom(ctx context.Context, fleet string, number, players int) ([]string, error) {
+// Open makes room number of a fleet ready for players; an empty fleet is the spec's. With the host a room is a game session
+// that is ACTIVE, and the ids are reservations that live for a minute: log in soon.
+func (p *Process) Open(ctx context.Context, fleet string, number, players int) (Room, error) {
+	r := Room{Number: number, Addr: p.Announce.WS}
 	if p.Spec.Kind == Bare {
-		ids := make([]string, players)
-		for i := range ids {
-			ids[i] = fmt.Sprintf("room-%d-%d", number, i)
+		for i := range players {
+			r.IDs = append(r.IDs, fmt.Sprintf("room-%d-%d", number, i))
 		}
-		return ids, nil
-	}
-	if fleet == "" {
-		fleet = "fleet-dev"
+		return r, nil
 	}
 	api := p.api()
-	session, err := api.createGameSession(ctx, fleet, fmt.Sprintf("room-%d", number), players)
+	session, addr, err := api.createGameSession(ctx, cmp.Or(fleet, p.Spec.FleetID, "fleet-dev"), fmt.Sprintf("room-%d", number), players)
 	if err != nil {
-		return nil, fmt.Errorf("open room %d: %w", number, err)
+		return r, fmt.Errorf("open room %d: %w", number, err)
+	}
+	p.note(session)
+	if r.Session = session; p.remote != nil {
+		r.Addr = addr
 	}
 	if err := api.awaitActive(ctx, session); err != nil {
-		return nil, fmt.Errorf("open room %d: %w", number, err)
+		return r, fmt.Errorf("open room %d: %w", number, err)
 	}
-	ids, err := api.createPlayerSessions(ctx, session, number, players)
-	if err != nil {
-		return nil, fmt.Errorf("open room %d: %w", number, err)
+	if r.IDs, err = api.createPlayerSessions(ctx, session, fmt.Sprintf("p%d", number), players); err != nil {
+		return r, fmt.Errorf("open room %d: %w", number, err)
+	}
+	return r, nil
+}
+
+// OpenRoom is Open for a room of the spec's fleet, and returns the ids alone.
+func (p *Process) OpenRoom(ctx context.Context, number, players int) ([]string, error) {
+	r, err := p.Open(ctx, "", number, players)
+	return r.IDs, err
+}
+
+// Reserve returns ids for so many more players of a room, who are called name-0, name-1 ...
+func (p *Process) Reserve(ctx context.Context, r Room, name string, players int) (ids []string, err error) {
+	if p.Spec.Kind != Bare {
+		return p.api().createPlayerSessions(ctx, r.Session, name, players)
+	}
+	for i := range players {
+		ids = append(ids, fmt.Sprintf("room-%d-%d", r.Number, len(r.IDs)+i))
 	}
 	return ids, nil
 }
 
-func (p *Process) api() api { return api{url: "http://" + p.Announce.API + "/", client: p.client} }
+func (p *Process) api() api {
+	if p.remote != nil {
+		return *p.remote
+	}
+	return api{url: "http://" + p.Announce.API + "/", client: p.client}
+}
 
 // CreateGameSession makes a game session of a fleet, troupe only, and does not wait for it.
 func (p *Process) CreateGameSession(ctx context.Context, fleet string, players int) (id string, err error) {
-	return p.api().createGameSession(ctx, fleet, "bench", players)
+	id, _, err = p.api().createGameSession(ctx, fleet, "bench", players)
+	p.note(id)
+	return id, err
 }
 
 // AwaitFleet waits until a fleet takes game sessions, ten seconds at most.
@@ -64,22 +94,15 @@ func (p *Process) Status(ctx context.Context, id string) (string, error) {
 
 // GameSessionLog is the log of a game session as far as it is written, at most 16 MiB of it; empty if there is none.
 func (p *Process) GameSessionLog(ctx context.Context, id string) (string, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.Announce.API+"/debug/gamesession-log?id="+url.QueryEscape(id), nil)
-	if err != nil {
-		return "", fmt.Errorf("read log: %w", err)
+	res, err := p.api().get(ctx, "/debug/gamesession-log?id="+url.QueryEscape(id))
+	if answer := new(AnswerError); errors.As(err, &answer) && answer.Status == http.StatusNotFound {
+		return "", nil // it has not said anything yet
 	}
-	res, err := p.client.Do(req)
 	if err != nil {
 		return "", fmt.Errorf("read log: %w", err)
 	}
 	defer res.Body.Close()
-	if res.StatusCode == http.StatusNotFound {
-		return "", nil // it has not said anything yet
-	}
 	text, err := io.ReadAll(io.LimitReader(res.Body, answerBytesMax))
-	if err == nil && res.StatusCode != http.StatusOK {
-		err = fmt.Errorf("%s: %s", res.Status, text)
-	}
 	if err != nil {
 		return "", fmt.Errorf("read log: %w", err)
 	}

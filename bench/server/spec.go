@@ -31,6 +31,7 @@ type Spec struct {
 	Name    string   // in tables; empty = the kind
 	Kind    Kind     // required
 	Bin     string   // path of the binary; required
+	Args    []string // that come before the others
 	FleetID string   // troupe only; empty = fleet-dev
 	Config  string   // troupe only: a configuration file; empty = none
 	Sets    []string // troupe only: further KEY=VALUE settings
@@ -61,12 +62,12 @@ func (s Spec) Title() string {
 // args is the command line: loopback only, free ports, addresses announced in a file.
 func (s Spec) args(announce string) []string {
 	if s.Kind == Bare {
-		return []string{"--addr", "127.0.0.1:0", "--announce", announce}
+		return slices.Concat(s.Args, []string{"--addr", "127.0.0.1:0", "--announce", announce})
 	}
-	args := []string{
+	args := slices.Concat(s.Args, []string{
 		"serve", "--api-addr", "127.0.0.1:0", "--ws-addr", "127.0.0.1:0", "--fast-addr", "127.0.0.1:0",
 		"--announce", announce,
-	}
+	})
 	if s.Config != "" {
 		args = append(args, "--config", s.Config)
 	}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -29,8 +30,12 @@ func (u Usage) CPU() time.Duration { return u.User + u.System }
 // Switches is all context switches together.
 func (u Usage) Switches() int64 { return u.Voluntary + u.Involuntary }
 
-// Usage reads /proc for the server.
+// Usage reads /proc for the server, and asks a host that was not started here. What is not known of that stays zero.
 func (p *Process) Usage() (Usage, error) {
+	if p.remote != nil {
+		f, err := p.figures(context.Background())
+		return f.usage(), err
+	}
 	if err := p.Alive(); err != nil {
 		return Usage{}, err
 	}

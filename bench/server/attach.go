@@ -1,0 +1,156 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+
+	"troupe/transport/ops"
+)
+
+// ErrNotTroupe says that what answers is no Troupe host.
+var ErrNotTroupe = errors.New("is not a Troupe host")
+
+// Remote is a host that runs already.
+type Remote struct {
+	URL    string // of its service API
+	Fleet  string // for the game sessions; empty = fleet-dev
+	Client *http.Client
+	Sign   Signer // nil: calls are not signed
+	Build  string // its version, from Probe
+}
+
+// Attach returns a host that runs already as a Process, whose Stop ends the game sessions that were made.
+func Attach(r Remote) *Process {
+	return &Process{Spec: Spec{Kind: Troupe, FleetID: r.Fleet}, remote: r.api(), client: r.Client}
+}
+
+func (r *Remote) api() *api {
+	return &api{url: strings.TrimSuffix(r.URL, "/") + "/", client: r.Client, sign: r.Sign}
+}
+
+// Probe asks whether a Troupe host answers, and of which build. Errors match ErrNotTroupe.
+func (r *Remote) Probe(ctx context.Context) error {
+	res, err := r.api().get(ctx, "/metrics")
+	if answer := new(AnswerError); errors.As(err, &answer) {
+		return fmt.Errorf("what answers at %s %w: it answers %d to /metrics", r.URL, ErrNotTroupe, answer.Status)
+	}
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(res.Body, answerBytesMax))
+	if err != nil {
+		return fmt.Errorf("read /metrics: %w", err)
+	}
+	version := buildInfo.FindSubmatch(text)
+	if version == nil {
+		return fmt.Errorf("what answers at %s %w: its metrics are another server's", r.URL, ErrNotTroupe)
+	}
+	r.Build = string(version[1])
+	return nil
+}
+
+var buildInfo = regexp.MustCompile(`(?m)^troupe_build_info\{version="([^"]*)"\} 1$`)
+
+// note keeps a game session that is to be ended with the benchmark.
+func (p *Process) note(session string) {
+	if p.remote == nil || session == "" {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.made = append(p.made, session)
+}
+
+// leaveTimeout bounds the end of all game sessions that were made on a host that goes on.
+const leaveTimeout = 30 * time.Second
+
+// leave ends the game sessions that were made.
+func (p *Process) leave() error {
+	defer p.client.CloseIdleConnections()
+	p.mu.Lock()
+	made := p.made
+	p.made = nil
+	p.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.Background(), leaveTimeout)
+	defer cancel()
+	left := 0
+	var first error
+	for _, id := range made {
+		if err := p.api().terminate(ctx, id); err != nil && !ended(err) {
+			if left++; first == nil {
+				first = err
+			}
+		}
+	}
+	if left > 0 {
+		return fmt.Errorf("%d game sessions of the benchmark are left on the host, the first: %w", left, first)
+	}
+	return nil
+}
+
+// ended reports whether a game session could not be ended because it has.
+func ended(err error) bool {
+	answer := new(AnswerError)
+	return errors.As(err, &answer) && (strings.Contains(answer.Text, "InvalidGameSessionStatus") || strings.Contains(answer.Text, "NotFound"))
+}
+
+// figures is what the host says about its process.
+type figures ops.RuntimeFigures
+
+func (p *Process) figures(ctx context.Context) (f figures, err error) {
+	res, err := p.api().get(ctx, "/debug/runtime")
+	if err != nil {
+		return f, fmt.Errorf("read the runtime's figures: %w", err)
+	}
+	defer res.Body.Close()
+	if err := json.NewDecoder(io.LimitReader(res.Body, answerBytesMax)).Decode(&f); err != nil {
+		return f, fmt.Errorf("read the runtime's figures: %w", err)
+	}
+	_, _ = io.Copy(io.Discard, res.Body) // so that the connection is used again
+	return f, nil
+}
+
+func (f figures) usage() Usage {
+	seconds := func(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
+	return Usage{User: seconds(f.Process.UserSeconds), System: seconds(f.Process.SystemSeconds), RSSBytes: f.Process.ResidentBytes}
+}
+
+func (f figures) counters() Counters {
+	known := func(names ...string) (sum int64) {
+		for _, name := range names {
+			v, ok := f.Runtime[name]
+			if !ok {
+				return -1
+			}
+			sum += int64(v)
+		}
+		return sum
+	}
+	return Counters{
+		Mallocs:    known("/gc/heap/allocs:objects", "/gc/heap/tiny/allocs:objects"),
+		Goroutines: known("/sched/goroutines:goroutines"), Delivered: -1,
+	}
+}
+
+// Profile fetches a page of /debug/pprof, such as "profile?seconds=5", into w.
+func (p *Process) Profile(ctx context.Context, page string, w io.Writer) error {
+	a := p.api()
+	a.client = &http.Client{Transport: a.client.Transport} // takes as long as it takes
+	res, err := a.get(ctx, "/debug/pprof/"+page)
+	if err != nil {
+		return fmt.Errorf("profile %s: %w", page, err)
+	}
+	defer res.Body.Close()
+	if _, err := io.Copy(w, res.Body); err != nil {
+		return fmt.Errorf("profile %s: %w", page, err)
+	}
+	return nil
+}
