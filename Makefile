@@ -72,20 +72,17 @@ bench: ## micro benchmarks with allocations, once each (compare with benchstat o
 
 .PHONY: bench-tools
 bench-tools: build
-	$(GO) build -o $(BIN)/barerelay ./bench/barerelay
-	$(GO) build -o $(BIN)/bench-relay ./bench/relay
-	$(GO) build -o $(BIN)/bench-idle ./bench/idle
 	$(GO) build -o $(BIN)/bench-transports ./bench/transports
 	$(GO) build -o $(BIN)/bench-script ./bench/script
 	$(GO) build -o $(BIN)/bench-service ./bench/service
 
 .PHONY: bench-relay
-bench-relay: bench-tools ## CPU and allocations per delivered message beside a bare relay
-	$(BIN)/bench-relay --bare $(BIN)/barerelay --troupe $(BIN)/troupe --rounds $(ROUNDS) $(BENCH_FLAGS)
+bench-relay: build ## CPU, latency and allocations per delivered message beside a bare relay
+	$(BIN)/troupe bench relay-25x8 relay-4x50 --rounds $(ROUNDS) $(BENCH_FLAGS)
 
 .PHONY: bench-idle
-bench-idle: bench-tools ## memory per idle connection at 9,600 beside a bare relay
-	$(BIN)/bench-idle --bare $(BIN)/barerelay --troupe $(BIN)/troupe $(BENCH_FLAGS)
+bench-idle: build ## memory per idle connection at 9,600 beside a bare relay
+	$(BIN)/troupe bench idle $(BENCH_FLAGS)
 
 .PHONY: bench-transports
 bench-transports: bench-tools ## DTLS and KCP beside plain UDP, idle KCP players, a lossy path (root and nft)
@@ -127,14 +124,16 @@ proof-links: ## players away for 21 s, on slow paths and on links that flap; a s
 proof-nat: ## the kernel's NAT changes the players' UDP ports and addresses, in network namespaces; takes root, nft and conntrack
 	$(GO) test ./transport/client -count=1 -timeout 5m -v -run NATInANamespace -nat.namespaces
 
+.PHONY: proof-page
+proof-page: ## the report of troupe bench draws its plots in headless Chromium, without an error
+	$(GO) test ./bench/result -count=1 -timeout 5m -v -run PageInABrowser -page.browser chromium
+
 .PHONY: bench-reconnect
-bench-reconnect: bench-tools ## players cut off and back, with and without acknowledgements, and what those cost
+bench-reconnect: build ## players cut off and back, with and without acknowledgements, and what those cost
 	$(BIN)/troupe bench reconnect-storm --players 1000 --single 1000 --bar-p99 5 --bar-exact --json $(BIN)/reconnect-1000.json
 	$(BIN)/troupe bench reconnect-storm --players 5000 --single 0 --bar-back 5 --bar-exact --json $(BIN)/reconnect-5000.json
 	$(BIN)/troupe bench reconnect-storm --players 5000 --single 0 --set reconnect.acknowledge=false --json $(BIN)/reconnect-5000-off.json
-	$(BIN)/bench-relay --troupe $(BIN)/troupe --numbered --without reconnect.acknowledge=false --bar-allocs 0.1 --bar-ratio 1.05 --rounds $(ROUNDS) $(BENCH_FLAGS)
-	$(BIN)/bench-relay --troupe $(BIN)/troupe --numbered --without reconnect.acknowledge=false --bar-allocs 0.1 --rounds $(ROUNDS) --rooms 4 --players 50 --hz 10 $(BENCH_FLAGS)
-	$(BIN)/bench-relay --troupe $(BIN)/troupe --without reconnect.acknowledge=false --bar-allocs 0.1 --bar-ratio 1.05 --rounds $(ROUNDS) $(BENCH_FLAGS)
+	$(BIN)/troupe bench acks-25x8 acks-4x50 acks-stock --rounds $(ROUNDS) $(BENCH_FLAGS)
 
 .PHONY: lint-quick
 lint-quick: # vet compiles what the tests with the race detector are linked from; lint vets the files of other builds

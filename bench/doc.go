@@ -1,7 +1,8 @@
-// Package bench says how the benchmark numbers are made. The commands are bench/relay and bench/idle, which run the troupe
-// host and the bare relay of bench/barerelay side by side on one machine, over loopback, bench/transports, which
-// compares transports, and bench/script, which measures game scripts; they exit with 1 when a bar is missed. bench/loadgen is the client side, bench/server starts and measures the servers, bench/report prints and stores.
-// Nothing outside bench uses bench.
+// Package bench says how the benchmark numbers are made. `troupe bench` runs the workloads of bench/suite: the host and the
+// bare relay of bench/barerelay side by side on one machine, over loopback, or a host that runs already. bench/loadgen is the
+// client side, bench/server starts and measures the servers, bench/result judges, prints, plots and stores, bench/progress
+// shows how far a run is. bench/transports, bench/script, bench/service and bench/kills are commands of their own, with
+// bench/report. Only cmd/troupe uses bench.
 //
 // # CPU per delivered message
 //
@@ -11,14 +12,17 @@
 // sends: the server's figure holds the delivery into the client's socket, the client's figure that into the server's.
 //
 // The ratio to bare is taken round by round, the two servers of one round running one after the other; the median of the
-// rounds is held against the bar. Every second round swaps the order. bench/relay --self measures the bare relay against
-// itself: how far its ratio is from 1 is the noise of the machine at that time. The table warns when others used more than
-// 5 % of the machine or the generator was late; such a run proves nothing, in either direction.
+// rounds is held against the goal. Every second round has the opposite order. How far the rounds of one server differ is the
+// noise of the machine at that time. The table warns when others used more than 5 % of the machine. When the generator was
+// more than 5 ms late (p99) and latencies are not at least four times that, or when it has not sent 99 % of what was due, the
+// run proves nothing, and says so.
 //
 // # Allocations
 //
-// Heap objects allocated by the server process over the measured part (runtime Mallocs, tiny ones included), less what
-// reading the counter once allocates, which is found by reading it twice in a row after the load. Everything the process
+// Heap objects allocated by the server process over the measured part (tiny ones included), less what reading the counter
+// once allocates, which is found by reading it twice in a row after the load. The host's counter is read from /debug/runtime:
+// /metrics answers what it has gathered within the last second, so two reads of it in a row say nothing. The host keeps what
+// stock players have not confirmed, which they do with every ping: its pools grow for that long, and the warm-up is longer. Everything the process
 // does counts: pings, timers, metrics. Divided by delivered messages for the bar, and by inbound messages beside it,
 // because the bare relay's library allocates once for each message it reads.
 //
@@ -61,7 +65,7 @@
 // everything has had time to arrive.
 //
 // What acknowledgements cost is the CPU per delivered message of one build with them and with reconnect.acknowledge=false,
-// in turns (bench/relay --without): with players that number and acknowledge (--numbered), in small rooms and, without a bar,
+// in turns (the workloads acks-*): with players that number and acknowledge , in small rooms and, without a bar,
 // in large ones, where a delivery costs so little that keeping the message shows; and with stock players, whose pings carry
 // marks. Without them nothing is kept after it was written.
 //

@@ -1,13 +1,30 @@
-package main
+package barerelay
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"time"
 )
+
+// Serve relays until ctx ends. It listens at addr and writes the address that it has got to the file announce, unless that
+// is empty.
+func Serve(ctx context.Context, addr, announce string) error {
+	ln, err := net.Listen("tcp", addr)
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	if announce != "" {
+		if err := writeAnnounce(announce, ln.Addr().String()); err != nil {
+			return errors.Join(err, ln.Close())
+		}
+	}
+	context.AfterFunc(ctx, func() { _ = ln.Close() })
+	return newRelay().serve(ln)
+}
 
 const (
 	requestTimeout  = 10 * time.Second

@@ -16,6 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/alecthomas/kong"
+
+	"troupe/bench/suite"
 	"troupe/transport/host"
 )
 
@@ -74,6 +77,27 @@ var documented = map[string][]command{
 // that the target exists.
 var makeTarget = regexp.MustCompile(`^make ([a-z-]+)( |$)`)
 
+// benchLine is a command line of troupe bench. They are not run either: testdata/script/bench.txtar does that with loads
+// that take less than minutes. What is checked is that the command takes the flags, and knows the workloads.
+var benchLine = regexp.MustCompile(`^(?:bin/)?troupe (bench .*)$`)
+
+func checkBenchLine(line string) error {
+	var c commands
+	parser, err := kong.New(&c, kong.Exit(func(int) {}))
+	if err != nil {
+		return err
+	}
+	if _, err := parser.Parse(strings.Fields(strings.ReplaceAll(line, "'", ""))); err != nil {
+		return err
+	}
+	for _, name := range c.Bench.Run.Workload {
+		if _, err := suite.Find(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // isCommand reports whether a block is command lines.
 func (b *block) isCommand() bool { return b.lang == "" || b.lang == "sh" || b.lang == "console" }
 
@@ -92,6 +116,12 @@ func TestDocumentedCommandsAreKnown(t *testing.T) {
 			if target := makeTarget.FindStringSubmatch(line); target != nil {
 				if !bytes.Contains(makefile, []byte("\n"+target[1]+":")) {
 					t.Errorf("%v: there is no target of %q", b, line)
+				}
+				continue
+			}
+			if bench := benchLine.FindStringSubmatch(line); bench != nil {
+				if err := checkBenchLine(bench[1]); err != nil {
+					t.Errorf("%v: %s: %v", b, line, err)
 				}
 				continue
 			}

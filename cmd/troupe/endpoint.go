@@ -22,12 +22,29 @@ const defaultEndpoint = "http://127.0.0.1:8080"
 // endpoint are the flags of commands that call a host. They read AWS's own environment
 // variables.
 type endpoint struct {
-	Endpoint     string `default:"http://127.0.0.1:8080" aliases:"api" env:"AWS_ENDPOINT_URL_GAMELIFT,AWS_ENDPOINT_URL" placeholder:"URL" help:"URL of the host's service API (${default})."`
+	Endpoint string `default:"http://127.0.0.1:8080" aliases:"api" env:"AWS_ENDPOINT_URL_GAMELIFT,AWS_ENDPOINT_URL" placeholder:"URL" help:"URL of the host's service API (${default})."`
+	caller
+}
+
+// caller are the flags of who calls a host, and of whom it trusts.
+type caller struct {
 	Region       string `default:"us-east-1" env:"AWS_REGION,AWS_DEFAULT_REGION" placeholder:"NAME" help:"Region of the host (${default})."`
 	AccessKey    string `env:"AWS_ACCESS_KEY_ID" placeholder:"ID" help:"Access key id to sign calls with. Without it, calls are not signed."`
 	SecretKey    string `env:"AWS_SECRET_ACCESS_KEY" placeholder:"SECRET" help:"Secret of the access key. Prefer the environment variable: other users of the machine can see flags."`
 	SessionToken string `env:"AWS_SESSION_TOKEN" placeholder:"TOKEN" help:"Session token of the access key, if it has one."`
 	CA           string `name:"ca" env:"AWS_CA_BUNDLE" placeholder:"FILE" help:"PEM certificates to trust for https, wss and kcp, instead of the system's."`
+}
+
+// noBody is the hash of an empty body.
+const noBody = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
+
+// sign signs a request whose body has this hash. Without an access key it does nothing.
+func (c *caller) sign(ctx context.Context, req *http.Request, hash string) error {
+	if c.AccessKey == "" {
+		return nil
+	}
+	key := aws.Credentials{AccessKeyID: c.AccessKey, SecretAccessKey: c.SecretKey, SessionToken: c.SessionToken}
+	return v4.NewSigner().SignHTTP(ctx, key, req, hash, "gamelift", c.Region, time.Now())
 }
 
 // operator requests one of the pages under /debug/. The caller closes the body of the
@@ -37,12 +54,8 @@ func (e *endpoint) operator(ctx context.Context, method, page string, q url.Valu
 	if err != nil {
 		return nil, reach.Explain(e.Endpoint, err)
 	}
-	if e.AccessKey != "" {
-		const noBody = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-		key := aws.Credentials{AccessKeyID: e.AccessKey, SecretAccessKey: e.SecretKey, SessionToken: e.SessionToken}
-		if err := v4.NewSigner().SignHTTP(ctx, key, req, noBody, "gamelift", e.Region, time.Now()); err != nil {
-			return nil, err
-		}
+	if err := e.sign(ctx, req, noBody); err != nil {
+		return nil, err
 	}
 	trusted, err := trusting(e.CA)
 	if err != nil {

@@ -32,7 +32,7 @@ func TestLogsAreAskedForWithAKey(t *testing.T) {
 	defer host.Close()
 	for key, want := range map[string]string{"KEYALL": "", "KEYNONE": "logs: ", "": "logs: "} {
 		var out bytes.Buffer
-		c := logsCommand{endpoint: endpoint{Endpoint: host.URL + "/", Region: "eu-west-1", AccessKey: key, SecretKey: secret}, ID: game}
+		c := logsCommand{endpoint: endpoint{Endpoint: host.URL + "/", caller: caller{Region: "eu-west-1", AccessKey: key, SecretKey: secret}}, ID: game}
 		err := c.Run(streams{out: &out})
 		switch {
 		case want == "" && (err != nil || out.String() != "lines of "+game):

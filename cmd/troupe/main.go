@@ -7,6 +7,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -17,8 +18,18 @@ import (
 // Exit codes.
 const (
 	exitFailure = 1 // the command failed
-	exitUsage   = 2 // the command line is invalid
+	exitUsage   = 2 // the command line is invalid, or a benchmark could not measure
+	exitVoid    = 3 // a benchmark that proves nothing
 )
+
+// exitError is an error with an exit code of its own.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
 
 // streams are the standard streams of a command.
 type streams struct {
@@ -67,6 +78,9 @@ func run(args []string, s streams) int {
 	}
 	if err := command.Run(); err != nil {
 		fmt.Fprintln(s.err, "troupe:", err)
+		if coded := new(exitError); errors.As(err, &coded) {
+			return coded.code
+		}
 		return exitFailure
 	}
 	return 0

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"os/exec"
 	"path"
 	"path/filepath"
 	"regexp"
@@ -45,6 +46,7 @@ const patience = time.Minute
 //	logged STATE            wait for a game session with a log that is running or has ended; sets SESSION to its last part
 //	shown 'ARGS' RE         wait until troupe with these arguments prints a line that matches
 //	said FILE RE            wait until a file has a line that matches
+//	measured ARGS...        run troupe bench; whether goals hold and whether this machine sends in time does not matter
 //	signal NAME N           send a signal to the Nth background command, unless it is over
 func TestScript(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -57,9 +59,18 @@ func TestScript(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
-			"announced": announced, "http": httpGet, "logged": logged, "metric": metric, "signal": sendSignal, "said": said, "shown": shown,
+			"announced": announced, "http": httpGet, "logged": logged, "metric": metric, "signal": sendSignal, "said": said, "shown": shown, "measured": measured,
 		},
 	})
+}
+
+func measured(ts *testscript.TestScript, neg bool, args []string) {
+	plain(ts, neg, args, 1, 100)
+	err := ts.Exec("troupe", append([]string{"bench"}, args...)...)
+	var exit *exec.ExitError
+	if err != nil && !(errors.As(err, &exit) && (exit.ExitCode() == exitFailure || exit.ExitCode() == exitVoid)) {
+		ts.Fatalf("troupe bench: %v", err)
+	}
 }
 
 // until waits for a condition that tells why it is not yet true.

@@ -38,6 +38,11 @@ func run(file string, check bool, platforms []string) error {
 	if err != nil {
 		return err
 	}
+	end := bytes.NewBuffer(text)
+	if err := embeddedLicences(end, "."); err != nil {
+		return err
+	}
+	text = end.Bytes()
 	if !check {
 		return os.WriteFile(file, text, 0o644)
 	}
@@ -155,6 +160,24 @@ func write(modules []*module) ([]byte, error) {
 		}
 	}
 	return b.Bytes(), nil
+}
+
+// embedded are works of others that are no Go module: files of this repository that end up in the binary.
+var embedded = []struct{ title, file string }{
+	{"uPlot 1.6.32, in the report of troupe bench", "bench/result/page/uplot/LICENSE"},
+}
+
+// embeddedLicences are those of embedded; root is where the repository is.
+func embeddedLicences(b *bytes.Buffer, root string) error {
+	for _, e := range embedded {
+		text, err := os.ReadFile(filepath.Join(root, e.file))
+		if err != nil {
+			return err
+		}
+		section(b, e.title)
+		fmt.Fprintf(b, "--- LICENSE\n\n%s\n", clean(text))
+	}
+	return nil
 }
 
 // goLicence is the licence of the standard library, which is the same in all versions.

@@ -1,0 +1,9 @@
+// Package barerelay is the yardstick of the benchmarks: what relaying costs in Go with nothing around it.
+//
+// One goroutine per connection, no actors, no queue, no batching, no timers, no pings, no limits. A room is a mutex and a
+// slice of connections; a message is framed once and written to every member, the sender included, with one write system
+// call each. It decodes LOGIN and nothing else, and stamps nothing. It is honest about cost, not about safety: one reader
+// that stops reading stops its whole room. Never use it for anything but comparison.
+//
+// A player session id is room-<r>-<i>: room r, peer id i+1.
+package barerelay

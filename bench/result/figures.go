@@ -1,0 +1,60 @@
+package result
+
+// Figure says how a value is shown.
+type Figure struct {
+	Name   string
+	Label  string
+	Unit   string
+	Digits int
+	More   bool // more of it is better
+}
+
+// Catalogue is all figures, in the order of the table.
+var Catalogue = []Figure{
+	{"cpu_us", "CPU per delivered message", "us", 2, false},
+	{"cpu_user_us", "  user", "us", 2, false},
+	{"cpu_system_us", "  system", "us", 2, false},
+	{"cpu_echo_us", "CPU per echo", "us", 2, false},
+	{"cpu_join_us", "CPU per join", "us", 1, false},
+	{"cpu_cores", "CPU, cores", "", 2, false},
+	{"delivered_per_s", "delivered", "/s", 0, true},
+	{"received_per_s", "received by players", "/s", 0, true},
+	{"delivered_share", "delivered of expected", "", 4, true},
+	{"best_per_s", "largest load inside the limit", "/s", 0, true},
+	{"half_p50_ms", "latency p50 at half of it", "ms", 2, false},
+	{"best_kib_per_player", "memory per player there", "KiB", 1, false},
+	{"p50_ms", "latency p50", "ms", 2, false},
+	{"p99_ms", "latency p99", "ms", 2, false},
+	{"p999_ms", "latency p99.9", "ms", 2, false},
+	{"max_ms", "latency max", "ms", 2, false},
+	{"allocs", "allocations per delivered", "", 4, false},
+	{"allocs_inbound", "allocations per inbound", "", 4, false},
+	{"switches", "context switches per delivered", "", 3, false},
+	{"joins_per_s", "joins", "/s", 0, true},
+	{"join_p50_ms", "join p50", "ms", 2, false},
+	{"join_p99_ms", "join p99", "ms", 2, false},
+	{"join_max_ms", "join max", "ms", 2, false},
+	{"back_s", "all back after", "s", 2, false},
+	{"failed", "failed", "", 0, false},
+	{"lost", "lost", "", 0, false},
+	{"duplicated", "duplicated", "", 0, false},
+	{"kib_per_connection", "memory per connection", "KiB", 2, false},
+	{"kib_peak", "  at its peak", "KiB", 2, false},
+	{"kib_per_session", "memory per game session", "KiB", 1, false},
+	{"goroutines", "goroutines per connection", "", 2, false},
+	{"resident_mib", "resident", "MiB", 1, false},
+	{"calls_per_s", "answered", "/s", 0, true},
+	{"answer_p99_ms", "answer p99", "ms", 2, false},
+	{"start_s", "start", "s", 2, false},
+	{"ticks_per_s", "ticks per game session", "/s", 2, true},
+}
+
+// figureOf is the figure of a name; of one that is not in the catalogue, the name alone.
+func figureOf(name string) Figure {
+	for _, f := range Catalogue {
+		if f.Name == name {
+			return f
+		}
+	}
+	return Figure{Name: name, Label: name, Digits: 2}
+}

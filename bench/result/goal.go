@@ -1,0 +1,139 @@
+package result
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Goal is what a figure of a subject is to be. The limit is Times the figure of another subject in the same round, plus
+// Plus; without another subject it is Plus alone.
+type Goal struct {
+	Subject string  `json:"subject"`
+	Figure  string  `json:"figure"`
+	Over    string  `json:"over,omitempty"`
+	Times   float64 `json:"times,omitempty"`
+	Plus    float64 `json:"plus,omitempty"`
+	AtLeast bool    `json:"at_least,omitempty"` // else at most
+	// Where, if set, must hold as well, or the goal is not measured: a latency that the yardstick does not reach on this
+	// machine is nobody's fault.
+	Where *Goal `json:"where,omitempty"`
+}
+
+// Verdict is what became of a goal.
+type Verdict struct {
+	Goal
+	Measured bool    `json:"measured"`
+	Why      string  `json:"why,omitempty"` // it was not measured
+	Got      float64 `json:"got"`           // median; with Over and without Plus the ratio
+	Limit    float64 `json:"limit"`         // likewise
+	Holds    bool    `json:"holds"`
+	Margin   float64 `json:"margin"` // share of the limit by which it holds, negative: by which it is missed
+}
+
+func (g Goal) judge(r *Result) Verdict {
+	v := Verdict{Goal: g}
+	if g.Where != nil {
+		if w := g.Where.judge(r); !w.Measured || !w.Holds {
+			v.Why = "only where " + w.words() + ", which it is not here"
+			return v
+		}
+	}
+	got, limits, why := g.pairs(r)
+	if v.Why = why; why != "" {
+		return v
+	}
+	v.Measured = true
+	if g.Over != "" && g.Plus == 0 {
+		ratios := make([]float64, len(got))
+		for i := range got {
+			ratios[i] = got[i] / (limits[i] / g.Times)
+		}
+		v.Got, v.Limit = SpreadOf(ratios).Median, g.Times
+	} else {
+		v.Got, v.Limit = SpreadOf(got).Median, SpreadOf(limits).Median
+	}
+	spare := v.Limit - v.Got
+	if g.AtLeast {
+		spare = v.Got - v.Limit
+	}
+	if v.Holds = spare >= 0; v.Limit != 0 {
+		v.Margin = spare / v.Limit
+	}
+	return v
+}
+
+// pairs are the figure and the limit of each round.
+func (g Goal) pairs(r *Result) (got, limits []float64, why string) {
+	s := r.Subject(g.Subject)
+	if s == nil {
+		return nil, nil, g.Subject + " was not measured"
+	}
+	if got = s.values(g.Figure); len(got) == 0 {
+		return nil, nil, "of " + g.Subject + " it is not known"
+	}
+	limits = make([]float64, len(got))
+	for i := range limits {
+		limits[i] = g.Plus
+	}
+	if g.Over == "" {
+		return got, limits, ""
+	}
+	o := r.Subject(g.Over)
+	if o == nil {
+		return nil, nil, g.Over + " was not measured"
+	}
+	other := o.values(g.Figure)
+	if len(other) != len(got) {
+		return nil, nil, "of " + g.Over + " it is not known"
+	}
+	for i, v := range other {
+		if v == 0 && g.Plus == 0 {
+			return nil, nil, "of " + g.Over + " it is 0"
+		}
+		limits[i] += g.Times * v
+	}
+	return got, limits, ""
+}
+
+// words say the goal without its verdict.
+func (g Goal) words() string {
+	f := figureOf(g.Figure)
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s of %s at ", strings.TrimSpace(f.Label), g.Subject)
+	if g.AtLeast {
+		b.WriteString("least ")
+	} else {
+		b.WriteString("most ")
+	}
+	if g.Over != "" {
+		fmt.Fprintf(&b, "%.4g times %s", g.Times, g.Over)
+		if g.Plus != 0 {
+			fmt.Fprintf(&b, " plus %s", f.value(g.Plus))
+		}
+		return b.String()
+	}
+	b.WriteString(f.value(g.Plus))
+	return b.String()
+}
+
+func (f Figure) value(v float64) string { return strings.TrimSpace(fmt.Sprintf("%.4g %s", v, f.Unit)) }
+
+// String is the verdict in one line.
+func (v Verdict) String() string {
+	if !v.Measured {
+		return fmt.Sprintf("not measured  %s: %s", v.words(), v.Why)
+	}
+	got := figureOf(v.Figure).value(v.Got)
+	if v.Over != "" && v.Plus == 0 {
+		got = fmt.Sprintf("%.3g times", v.Got)
+	}
+	line := "holds         "
+	by := fmt.Sprintf("%.1f %% to spare", 100*v.Margin)
+	if !v.Holds {
+		line, by = "MISSED        ", fmt.Sprintf("by %.1f %%", -100*v.Margin)
+	}
+	if v.Limit == 0 {
+		return fmt.Sprintf("%s%s: %s", line, v.words(), got)
+	}
+	return fmt.Sprintf("%s%s: %s, %s", line, v.words(), got, by)
+}

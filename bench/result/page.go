@@ -1,0 +1,170 @@
+package result
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+)
+
+//go:embed page/page.html
+var pageText string
+
+//go:embed page/page.css
+var pageStyle string
+
+//go:embed page/page.js
+var pageScript string
+
+// uPlot 1.6.32, under the MIT License; its text is beside it and in the notices of the binary.
+//
+//go:embed page/uplot/uPlot.iife.min.js
+var plotScript string
+
+//go:embed page/uplot/uPlot.min.css
+var plotStyle string
+
+var page = template.Must(template.New("page").Parse(pageText))
+
+// Set is the results of one file. Name tells two files apart; it may be empty if there is one.
+type Set struct {
+	Name    string
+	Results []Result
+}
+
+// WritePage writes a page that needs nothing else, no network either: tables, goals and plots. Workloads that several sets
+// have are shown side by side.
+func WritePage(w io.Writer, title string, sets []Set) error {
+	shown := struct {
+		Title            string
+		Style, PlotStyle template.CSS
+		Script, Plot     template.JS
+		Workloads        []*shownWorkload
+		Data             []plotted
+	}{
+		Title: title, Style: template.CSS(pageStyle), PlotStyle: template.CSS(plotStyle), Script: template.JS(pageScript), Plot: template.JS(plotScript),
+	}
+	by := map[string]*shownWorkload{}
+	for _, set := range sets {
+		for i := range set.Results {
+			r := &set.Results[i]
+			s := by[r.Workload]
+			if s == nil {
+				s = &shownWorkload{Name: r.Workload, About: r.About}
+				by[s.Name] = s
+				shown.Workloads = append(shown.Workloads, s)
+			}
+			s.add(set.Name, r)
+		}
+	}
+	for _, s := range shown.Workloads {
+		s.finish()
+		shown.Data = append(shown.Data, plotted{Name: s.Name, Subjects: s.subjects})
+	}
+	if err := page.Execute(w, shown); err != nil {
+		return fmt.Errorf("write page: %w", err)
+	}
+	return nil
+}
+
+// plotted is what the script of the page gets.
+type plotted struct {
+	Name     string    `json:"name"`
+	Subjects []Subject `json:"subjects"`
+}
+
+// shownWorkload is a section of the page.
+type shownWorkload struct {
+	Name, About string
+	Runs        []shownRun
+	Columns     []string
+	Rows        []shownRow
+	Bars        []shownBars
+	subjects    []Subject
+}
+
+type shownRun struct {
+	*Result
+	File  string
+	Goals []shownGoal
+}
+
+type shownGoal struct{ Class, State, Rest string }
+
+type shownRow struct {
+	Label string
+	Cells []string
+}
+
+// shownBars are bars of one figure; Parts are in percent of the longest.
+type shownBars struct {
+	Label string
+	Bars  []shownBar
+}
+
+type shownBar struct {
+	Name, Text string
+	Parts      []float64
+}
+
+func (s *shownWorkload) add(file string, r *Result) {
+	run := shownRun{Result: r, File: file}
+	for _, v := range r.Goals {
+		state, rest, _ := strings.Cut(v.String(), "  ")
+		run.Goals = append(run.Goals, shownGoal{strings.ToLower(strings.ReplaceAll(state, " ", "-")), strings.ToLower(state), strings.TrimSpace(rest)})
+	}
+	s.Runs = append(s.Runs, run)
+	for _, subject := range r.Subjects {
+		if file != "" {
+			subject.Name = file + ": " + subject.Name
+		}
+		s.subjects = append(s.subjects, subject)
+	}
+}
+
+// finish makes the table and the bars of all subjects.
+func (s *shownWorkload) finish() {
+	all := Result{Subjects: s.subjects}
+	for _, subject := range s.subjects {
+		s.Columns = append(s.Columns, subject.Name)
+	}
+	for _, f := range Catalogue {
+		row, known := all.row(f)
+		if !known {
+			continue
+		}
+		cells := strings.Split(row, "\t")
+		s.Rows = append(s.Rows, shownRow{cells[0], cells[1:]})
+	}
+	s.bars("CPU per delivered message, us: user and system", "cpu_us", "cpu_user_us", "cpu_system_us")
+	s.bars("CPU per echo, us", "cpu_echo_us", "cpu_echo_us")
+	s.bars("Largest load inside the limit, deliveries per s", "best_per_s", "best_per_s")
+	s.bars("Memory per connection, KiB", "kib_per_connection", "kib_per_connection")
+	s.bars("Joins per s", "joins_per_s", "joins_per_s")
+}
+
+func (s *shownWorkload) bars(label, total string, parts ...string) {
+	longest, known := 0.0, 0
+	for _, subject := range s.subjects {
+		if v, ok := subject.Figures[total]; ok {
+			longest, known = max(longest, v.Median), known+1
+		}
+	}
+	if known == 0 || longest <= 0 {
+		return
+	}
+	b := shownBars{Label: label}
+	for _, subject := range s.subjects {
+		v, ok := subject.Figures[total]
+		if !ok {
+			continue
+		}
+		bar := shownBar{Name: subject.Name, Text: v.Format(figureOf(total).Digits)}
+		for _, part := range parts {
+			bar.Parts = append(bar.Parts, max(100*subject.Figures[part].Median/longest, 0))
+		}
+		b.Bars = append(b.Bars, bar)
+	}
+	s.Bars = append(s.Bars, b)
+}

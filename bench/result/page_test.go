@@ -1,0 +1,103 @@
+package result
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+)
+
+// plottable is a result with everything that is drawn.
+func plottable(name string) Result {
+	r := of("cpu_us", []float64{1, 2}, []float64{2, 3})
+	r.Workload = name
+	for i := range r.Subjects {
+		s := &r.Subjects[i]
+		for k := range s.Rounds {
+			round := &s.Rounds[k]
+			round.Figures.Set("kib_per_connection", 7.5)
+			for n := range 40 {
+				at := float64(n)
+				round.Latency = append(round.Latency, Point{Ms: 0.1 + at*float64(i+1), Share: at / 40})
+				round.Timeline = append(round.Timeline, Moment{At: at / 2, PerSecond: 1000 + at, P50: 1, P99: 2 + at})
+				round.Steps = append(round.Steps, Step{Offered: 1000 * at, Delivered: 990 * at, P99: 1 + at*at})
+			}
+			round.Latency = append(round.Latency, Point{Ms: 100, Share: 1})
+		}
+	}
+	r.Summarise([]Goal{{Subject: "troupe", Figure: "cpu_us", Over: "bare", Times: 1.1}, {Subject: "x", Figure: "cpu_us"}})
+	r.Warnings, r.Void = []string{"<b>others</b>"}, []string{"late"}
+	return *r
+}
+
+func writeTestPage(t *testing.T) (path, text string) {
+	t.Helper()
+	var out bytes.Buffer
+	if err := WritePage(&out, "A </script> test", []Set{
+		{Name: "old", Results: []Result{plottable("relay"), plottable("only-here")}},
+		{Name: "new", Results: []Result{plottable("relay")}},
+	}); err != nil {
+		t.Fatal(err)
+	}
+	path = filepath.Join(t.TempDir(), "report.html")
+	if err := os.WriteFile(path, out.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path, out.String()
+}
+
+// The page works without a network, and shows two files side by side.
+func TestPage(t *testing.T) {
+	t.Parallel()
+	_, text := writeTestPage(t)
+	for _, want := range []string{"old: bare", "new: troupe", `id="cdf-1"`, "&lt;b&gt;others&lt;/b&gt;", "This run proves nothing", "uPlot=function", `class="missed"`, `class="not-measured"`, "Memory per connection, KiB"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q", want)
+		}
+	}
+	for _, bad := range []string{"ZgotmplZ", "<link rel=\"stylesheet", "<script src", "@import", "url(http", "A </script> test"} {
+		if strings.Contains(text, bad) {
+			t.Errorf("%q in the page", bad)
+		}
+	}
+}
+
+var browser = flag.String("page.browser", "", "Chromium, to open the page in")
+
+// TestPageInABrowser has a browser draw the plots (make proof-page).
+func TestPageInABrowser(t *testing.T) {
+	t.Parallel()
+	if *browser == "" {
+		return // as good as no test: it is not among those that are run without the flag
+	}
+	path, _ := writeTestPage(t)
+	profile, err := os.MkdirTemp("", "page-browser-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.RemoveAll(profile) // what the browser still writes stays
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, *browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--enable-logging=stderr",
+		"--user-data-dir="+profile, "--virtual-time-budget=2000", "--dump-dom", "file://"+path)
+	cmd.WaitDelay = 5 * time.Second
+	var dom, log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &dom, &log
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("%v\n%s", err, &log)
+	}
+	if said := regexp.MustCompile(`(?m)^.*CONSOLE.*$`).FindAllString(log.String(), -1); len(said) > 0 {
+		t.Errorf("the console says: %s", strings.Join(said, "\n"))
+	}
+	const plots = 2 * 4 // distribution, time, rate and ramp of two workloads
+	if want := fmt.Sprintf("data-plots=\"%d\"", plots); !strings.Contains(dom.String(), want) || strings.Count(dom.String(), "<canvas") != plots {
+		t.Errorf("no %s, or %d canvases", want, strings.Count(dom.String(), "<canvas"))
+	}
+}

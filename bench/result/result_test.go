@@ -1,0 +1,122 @@
+package result
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestSpread(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		in   []float64
+		want Spread
+		text string
+	}{
+		"none": {nil, Spread{}, "0.0"},
+		"one":  {[]float64{2}, Spread{2, 2, 2}, "2.0"},
+		"odd":  {[]float64{3, 1, 2}, Spread{2, 1, 3}, "2.0 (1.0..3.0)"},
+		"even": {[]float64{4, 1, 2, 3}, Spread{2.5, 1, 4}, "2.5 (1.0..4.0)"},
+	} {
+		if got := SpreadOf(c.in); got != c.want || got.Format(1) != c.text {
+			t.Errorf("%s: %+v, %s, want %+v", name, got, got.Format(1), c.want)
+		}
+	}
+}
+
+// rounds are figures of one name, one for each round.
+func rounds(figure string, values ...float64) (all []Round) {
+	for _, v := range values {
+		f := Figures{}
+		f.Set(figure, v)
+		all = append(all, Round{Figures: f})
+	}
+	return all
+}
+
+func of(figure string, bare, troupe []float64) *Result {
+	return &Result{
+		Format: Format, Workload: "relay", About: "a test", Rounds: len(bare), Started: time.Unix(0, 0).UTC(),
+		Subjects: []Subject{{Name: "bare", Rounds: rounds(figure, bare...)}, {Name: "troupe", Rounds: rounds(figure, troupe...)}},
+	}
+}
+
+// A goal is judged by the median of its rounds, and a ratio is taken round by round: a machine that is slower in one round
+// is slower for both.
+func TestGoals(t *testing.T) {
+	t.Parallel()
+	nan := func() float64 { var zero float64; return zero / zero }()
+	ratio := Goal{Subject: "troupe", Figure: "cpu_us", Over: "bare", Times: 1.25}
+	for name, c := range map[string]struct {
+		goal         Goal
+		bare, troupe []float64
+		want         string
+	}{
+		"a ratio holds":     {ratio, []float64{1, 10, 2}, []float64{1.2, 12, 4}, "holds         CPU per delivered message of troupe at most 1.25 times bare: 1.2 times, 4.0 % to spare"},
+		"a ratio is missed": {ratio, []float64{1, 10, 2}, []float64{1.5, 15, 2}, "MISSED        CPU per delivered message of troupe at most 1.25 times bare: 1.5 times, by 20.0 %"},
+		"plus another": {Goal{Subject: "troupe", Figure: "best_kib_per_player", Over: "bare", Times: 2, Plus: 24}, []float64{10, 10}, []float64{43, 45},
+			"holds         memory per player there of troupe at most 2 times bare plus 24 KiB: 44 KiB, 0.0 % to spare"},
+		"at least": {Goal{Subject: "troupe", Figure: "joins_per_s", Plus: 8000, AtLeast: true}, []float64{1}, []float64{4000},
+			"MISSED        joins of troupe at least 8000 /s: 4000 /s, by 50.0 %"},
+		"none of them":    {Goal{Subject: "troupe", Figure: "failed"}, []float64{0}, []float64{0}, "holds         failed of troupe at most 0: 0"},
+		"some of them":    {Goal{Subject: "troupe", Figure: "failed"}, []float64{0}, []float64{2}, "MISSED        failed of troupe at most 0: 2"},
+		"unknown":         {ratio, []float64{1, 1}, []float64{1, nan}, "not measured  CPU per delivered message of troupe at most 1.25 times bare: of troupe it is not known"},
+		"unknown of bare": {ratio, []float64{1, nan}, []float64{1, 1}, "not measured  CPU per delivered message of troupe at most 1.25 times bare: of bare it is not known"},
+		"a ratio to 0":    {ratio, []float64{0}, []float64{1}, "not measured  CPU per delivered message of troupe at most 1.25 times bare: of bare it is 0"},
+		"nobody there":    {Goal{Subject: "colyseus", Figure: "cpu_us", Plus: 1}, []float64{1}, []float64{1}, "not measured  CPU per delivered message of colyseus at most 1 us: colyseus was not measured"},
+		"only where it is so": {Goal{Subject: "troupe", Figure: "p99_ms", Plus: 1, Where: &Goal{Subject: "bare", Figure: "p99_ms", Plus: 1}}, []float64{5}, []float64{9},
+			"not measured  latency p99 of troupe at most 1 ms: only where latency p99 of bare at most 1 ms, which it is not here"},
+	} {
+		figure := c.goal.Figure
+		r := of(figure, c.bare, c.troupe)
+		r.Summarise([]Goal{c.goal})
+		if got := r.Goals[0].String(); got != c.want {
+			t.Errorf("%s:\n%s\nwant\n%s", name, got, c.want)
+		}
+		if missed := strings.HasPrefix(c.want, "MISSED"); r.Missed() != missed {
+			t.Errorf("%s: missed is %v", name, r.Missed())
+		}
+	}
+}
+
+func TestTable(t *testing.T) {
+	t.Parallel()
+	r := of("cpu_us", []float64{1, 2, 3}, []float64{2, 4, 3})
+	r.Summarise(nil)
+	r.Void = []string{"bare: late"}
+	var out bytes.Buffer
+	r.Print(&out)
+	for _, want := range []string{"relay: a test", "CPU per delivered message, us  2.00 (1.00..3.00)  3.00 (2.00..4.00) = 2.00x", "PROVES NOTHING: bare: late"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("no %q in\n%s", want, &out)
+		}
+	}
+	if strings.Contains(out.String(), "joins") {
+		t.Errorf("a row that nobody has:\n%s", &out)
+	}
+}
+
+func TestFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "r.json")
+	r := of("cpu_us", []float64{1}, []float64{2})
+	r.Summarise([]Goal{{Subject: "troupe", Figure: "cpu_us", Plus: 3}})
+	if err := WriteFile(path, []Result{*r}); err != nil {
+		t.Fatal(err)
+	}
+	got, err := ReadFile(path)
+	if err != nil || len(got) != 1 || got[0].Subject("troupe").Figures["cpu_us"].Median != 2 || !got[0].Goals[0].Holds {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for _, bad := range []string{"", "{}", "[]", `[{"format":99,"workload":"x"}]`, `[{"format":1}]`} {
+		if err := os.WriteFile(path, []byte(bad), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadFile(path); err == nil || !strings.Contains(err.Error(), "troupe bench") {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package result
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+)
+
+// Print writes the result for a terminal: what was measured and where, a table, the goals and the warnings.
+func (r *Result) Print(w io.Writer) {
+	fmt.Fprintf(w, "%s: %s\n", r.Workload, r.About)
+	fmt.Fprintf(w, "load: %s; %d rounds in turns, medians (least..greatest)\n", r.Load, r.Rounds)
+	fmt.Fprintln(w, r.Machine)
+	for _, s := range r.Subjects {
+		if s.Build != "" {
+			fmt.Fprintf(w, "%s: %s\n", s.Name, s.Build)
+		}
+	}
+	fmt.Fprintln(w)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, s := range r.Subjects {
+		fmt.Fprint(t, "\t", s.Name)
+	}
+	fmt.Fprintln(t)
+	for _, f := range Catalogue {
+		if row, known := r.row(f); known {
+			fmt.Fprintln(t, row)
+		}
+	}
+	_ = t.Flush()
+	fmt.Fprintln(w)
+	for _, g := range r.Goals {
+		fmt.Fprintln(w, g)
+	}
+	for _, text := range r.Warnings {
+		fmt.Fprintln(w, "warning:", text)
+	}
+	for _, text := range r.Void {
+		fmt.Fprintln(w, "PROVES NOTHING:", text)
+	}
+}
+
+// row is a line of the table; known is false if no subject has the figure.
+func (r *Result) row(f Figure) (row string, known bool) {
+	var b strings.Builder
+	b.WriteString(f.Label)
+	if f.Unit != "" {
+		b.WriteString(", " + f.Unit)
+	}
+	for i, s := range r.Subjects {
+		b.WriteByte('\t')
+		spread, ok := s.Figures[f.Name]
+		if !ok {
+			b.WriteByte('-')
+			continue
+		}
+		known = true
+		b.WriteString(spread.Format(f.Digits))
+		if first, ok := r.Subjects[0].Figures[f.Name]; ok && i > 0 && first.Median != 0 && f.compared() {
+			fmt.Fprintf(&b, " = %.2fx", r.ratio(i, f.Name))
+		}
+	}
+	return b.String(), known
+}
+
+// compared reports whether the ratio to the first subject is shown.
+func (f Figure) compared() bool {
+	switch f.Name {
+	case "cpu_us", "cpu_echo_us", "best_per_s", "kib_per_connection", "joins_per_s", "cpu_join_us":
+		return true
+	}
+	return false
+}
+
+// ratio is the median of the ratios to the first subject, each of one round.
+func (r *Result) ratio(i int, figure string) float64 {
+	v, ok := r.Subjects[i].values(figure), r.Subjects[0].values(figure)
+	ratios := make([]float64, min(len(v), len(ok)))
+	for k := range ratios {
+		ratios[k] = v[k] / ok[k]
+	}
+	return SpreadOf(ratios).Median
+}

@@ -1,0 +1,246 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"troupe/bench/result"
+	"troupe/bench/server"
+)
+
+// Options say what to run and how.
+type Options struct {
+	Workload string
+	Params   Params   // what the caller says; zero is as the workload has it
+	Sets     []string // KEY=VALUE settings of the hosts that are started
+	// Against is a host that runs already. It is measured alone: what it runs on is not this program's to share.
+	Against *server.Remote
+	// Script is a file or a folder with the user's own script, for the hosts that are started.
+	Script string
+	// Message is what players send to such a script, as it is; empty: a payload with the send time. OpCode is its op code.
+	Message string
+	OpCode  int32
+	// Only, unless empty, are the subjects to measure.
+	Only []string
+	// Peers are other servers beside the bare relay: NAME=COMMAND. They speak the same protocol and take the same flags.
+	Peers []string
+	// Self is how this program is called as a host (a command line of `serve` follows) and as a bare relay.
+	Self Self
+	// ProfileDir, unless empty, is where profiles of the measured part of the last round go.
+	ProfileDir string
+	Command    string // as it is stored
+	Watch      Watcher
+}
+
+// Self is this program.
+type Self struct {
+	Bin  string
+	Bare []string // arguments that make it the bare relay
+}
+
+// Watcher is told how a run goes. Its methods are called from several goroutines, one at a time for each measurement.
+type Watcher interface {
+	// Begin: the measurement of a number is about to begin, of so many, and takes about so long.
+	Begin(what string, number, of int, about time.Duration)
+	// Live are figures of the moment.
+	Live(figures string)
+	// End: it has ended, with these figures.
+	End(figures string)
+}
+
+// run is one run of a workload.
+type run struct {
+	o   Options
+	w   Workload
+	p   Params
+	dir string // for files of the run
+	now string // what is measured
+	// profile: the measurement under way is the one that is profiled
+	profile bool
+
+	mu       sync.Mutex // guards what follows
+	warnings []string
+	void     []string
+	profiles []string
+}
+
+// Run runs one workload. An error means that nothing was measured, or not enough of it.
+func Run(ctx context.Context, o Options) (res result.Result, err error) {
+	w, err := Find(o.Workload)
+	if err != nil {
+		return res, err
+	}
+	r := &run{o: o, w: w, p: w.Params.with(o.Params)}
+	if err := r.check(); err != nil {
+		return res, err
+	}
+	if o.Against != nil {
+		if err := o.Against.Probe(ctx); err != nil {
+			return res, err
+		}
+		proc := server.Attach(*o.Against)
+		if err := proc.AwaitFleet(ctx, orDev(o.Against.Fleet)); err != nil {
+			return res, r.told(err, proc)
+		}
+	}
+	if r.dir, err = os.MkdirTemp("", "troupe-bench-"); err != nil {
+		return res, fmt.Errorf("make a folder: %w", err)
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(r.dir)) }()
+	subjects, err := r.chosen()
+	if err != nil {
+		return res, err
+	}
+	res = result.Result{
+		Format: result.Format, Workload: w.Name, About: w.About, Load: r.p.words(), Started: time.Now().UTC().Truncate(time.Second),
+		Command: o.Command, Machine: result.ThisMachine(), Rounds: r.p.Rounds,
+	}
+	for _, s := range subjects {
+		res.Subjects = append(res.Subjects, result.Subject{Name: s.name, Build: s.build, Rounds: make([]result.Round, r.p.Rounds)})
+	}
+	about := r.p.lasts()
+	if w.lasts != nil {
+		about = w.lasts(r.p)
+	}
+	for round := range r.p.Rounds {
+		for turn := range subjects {
+			i := turn
+			if round%2 == 1 {
+				i = len(subjects) - 1 - turn
+			}
+			r.now = subjects[i].name
+			r.profile = o.ProfileDir != "" && round == r.p.Rounds-1
+			o.Watch.Begin(fmt.Sprintf("round %d of %d, %s", round+1, r.p.Rounds, r.now), round*len(subjects)+turn, r.p.Rounds*len(subjects), about)
+			one, err := subjects[i].measure(ctx)
+			if err != nil {
+				return res, fmt.Errorf("%s, round %d: %w", r.now, round+1, err)
+			}
+			res.Subjects[i].Rounds[round] = one
+			o.Watch.End(digest(one.Figures))
+		}
+	}
+	res.Warnings, res.Void, res.Profiles = r.warnings, r.void, r.profiles
+	res.Summarise(w.Goals)
+	return res, nil
+}
+
+// check says what is wrong with the options, before anything is started.
+func (r *run) check() error {
+	if err := r.p.validate(); err != nil {
+		return err
+	}
+	o := &r.o
+	switch {
+	case o.Against != nil && !r.w.Against:
+		return errors.New("it starts hosts of its own: leave --against out")
+	case o.Against != nil && (len(o.Sets) > 0 || o.Script != "" || len(o.Peers) > 0):
+		return errors.New("--set, --script and --peer are for hosts that are started here: leave them out, or --against")
+	case o.Script != "" && !r.w.Script:
+		return errors.New("it does not run scripts: troupe bench list shows which do")
+	case o.Script == "" && o.Against == nil && (o.Message != "" || o.OpCode != 0):
+		return errors.New("--message and --op-code are what a script understands: name it with --script")
+	}
+	for _, p := range o.Peers {
+		if name, command, ok := strings.Cut(p, "="); !ok || name == "" || strings.TrimSpace(command) == "" {
+			return fmt.Errorf("--peer %s is not like NAME=COMMAND", p)
+		}
+	}
+	if o.Script != "" {
+		if _, err := os.Stat(o.Script); err != nil {
+			return fmt.Errorf("--script: %w", err)
+		}
+	}
+	if r.w.needs != nil {
+		if err := r.w.needs(); err != nil {
+			return err
+		}
+	}
+	connections := r.p.Rooms * r.p.Players
+	if r.w.connections != nil {
+		connections = r.w.connections(r.p)
+	}
+	return enoughFiles(connections + filesSpare)
+}
+
+// chosen are the subjects to measure.
+func (r *run) chosen() ([]subject, error) {
+	all := r.w.subjects(r)
+	if len(r.o.Only) == 0 {
+		return all, nil
+	}
+	var names []string
+	for _, s := range all {
+		names = append(names, s.name)
+	}
+	var some []subject
+	for _, name := range r.o.Only {
+		i := slices.Index(names, name)
+		if i < 0 {
+			return nil, fmt.Errorf("it has no %q to measure; it has %s", name, strings.Join(names, ", "))
+		}
+		some = append(some, all[i])
+	}
+	return some, nil
+}
+
+// warn keeps a warning, once.
+func (r *run) warn(format string, values ...any) { r.keep(&r.warnings, format, values...) }
+
+// prove keeps a reason why the run proves nothing, once.
+func (r *run) provesNothing(format string, values ...any) { r.keep(&r.void, format, values...) }
+
+func (r *run) keep(in *[]string, format string, values ...any) {
+	text := r.now + ": " + fmt.Sprintf(format, values...)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !slices.Contains(*in, text) {
+		*in = append(*in, text)
+	}
+}
+
+// host is a host to start.
+func (r *run) host(sets ...string) server.Spec {
+	return server.Spec{Kind: server.Troupe, Bin: r.o.Self.Bin, Sets: slices.Concat(sets, r.o.Sets)}
+}
+
+// bare is the bare relay.
+func (r *run) bare() server.Spec {
+	return server.Spec{Kind: server.Bare, Bin: r.o.Self.Bin, Args: r.o.Self.Bare}
+}
+
+// start starts a server, or attaches to the one that the caller has named.
+func (r *run) start(ctx context.Context, spec server.Spec) (*server.Process, error) {
+	if r.o.Against != nil {
+		return server.Attach(*r.o.Against), nil
+	}
+	return server.Start(ctx, spec)
+}
+
+// file is a file of the run.
+func (r *run) file(name, content string) (string, error) {
+	path := filepath.Join(r.dir, name)
+	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+		return "", fmt.Errorf("write %s: %w", name, err)
+	}
+	return path, nil
+}
+
+// digest is a round in a line.
+func digest(f result.Figures) string {
+	var parts []string
+	for _, c := range result.Catalogue {
+		v, ok := f[c.Name]
+		if !ok || len(parts) == 5 || strings.HasPrefix(c.Label, " ") {
+			continue
+		}
+		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %.*f %s", c.Label, c.Digits, v, c.Unit)))
+	}
+	return strings.Join(parts, ", ")
+}

@@ -1,0 +1,111 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"troupe/bench/loadgen"
+	"troupe/bench/result"
+	"troupe/bench/server"
+)
+
+var memoryWorkloads = []Workload{{
+	Name: "idle", About: "players that are logged in and do nothing: memory 5 s after the last one came",
+	Params:  Params{Rooms: 48, Players: 200, Rest: 5 * time.Second, Rounds: 1},
+	Against: true,
+	Goals: []result.Goal{
+		{Subject: host, Figure: "kib_per_connection", Plus: 8.5},
+	},
+	subjects: func(r *run) (subjects []subject) {
+		all := r.besideBare()
+		if len(all) > 2 {
+			all = append(all[:2], all[3:]...) // coalescing is nothing to those who are silent
+		}
+		for _, s := range all {
+			subjects = append(subjects, subject{name: s.name, build: r.buildOf(s.spec), measure: func(ctx context.Context) (result.Round, error) {
+				return r.idle(ctx, s.spec)
+			}})
+		}
+		return subjects
+	},
+}}
+
+// restBefore lets the server's own start settle before its memory is read.
+const restBefore = time.Second
+
+// idle fills a server, lets it rest and reads its memory. Nothing is forced inside it, no collection and no return of
+// memory: it is what an operator sees.
+func (r *run) idle(ctx context.Context, spec server.Spec) (round result.Round, err error) {
+	round.Figures = make(result.Figures)
+	f := round.Figures
+	err = r.with(ctx, spec, func(proc *server.Process) error {
+		if err := rest(ctx, min(restBefore, r.p.Rest)); err != nil {
+			return err
+		}
+		before := r.meter(proc, nil)
+		if err := before.atStart(ctx); err != nil {
+			return err
+		}
+		players := r.p.Rooms * r.p.Players
+		return r.filled(ctx, proc, loadgen.Config{}, players, func(swarm *loadgen.Swarm) error {
+			r.o.Watch.Live(fmt.Sprintf("%d players are in", players))
+			after := r.meter(proc, nil)
+			if err := after.read(&after.start); err != nil {
+				return err
+			}
+			if err := rest(ctx, r.p.Rest); err != nil {
+				return err
+			}
+			if err := after.atEnd(ctx); err != nil {
+				return err
+			}
+			if lost, first := swarm.Disconnects(); lost > 0 {
+				return errors.Join(fmt.Errorf("%d players were lost, the first: %w", lost, first), proc.Alive())
+			}
+			addJoins(f, swarm.Joins())
+			if before.blind || after.blind {
+				return nil
+			}
+			first, last := before.start, after.end
+			each := func(bytes int64) float64 { return float64(bytes-first.usage.RSSBytes) / 1024 / float64(players) }
+			f.Set("kib_per_connection", each(last.usage.RSSBytes))
+			if last.usage.PeakBytes > 0 {
+				f.Set("kib_peak", each(last.usage.PeakBytes))
+			}
+			f.Set("resident_mib", float64(last.usage.RSSBytes)/(1<<20))
+			f.Set("cpu_cores", float64(after.cpu())/float64(last.at.Sub(after.start.at)))
+			if first.counters.Goroutines >= 0 && last.counters.Goroutines >= 0 {
+				f.Set("goroutines", float64(last.counters.Goroutines-first.counters.Goroutines)/float64(players))
+			}
+			return nil
+		})
+	})
+	return round, err
+}
+
+func addJoins(f result.Figures, j loadgen.Joins) {
+	if j.Players == 0 {
+		return
+	}
+	f.Set("joins_per_s", j.PerSecond)
+	f.Set("join_p50_ms", ms(j.Took.P50))
+	f.Set("join_p99_ms", ms(j.Took.P99))
+	f.Set("join_max_ms", ms(j.Took.Max))
+}
+
+// rest waits, unless ctx ends first.
+func rest(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return ctx.Err()
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-t.C:
+		return nil
+	}
+}

@@ -1,0 +1,183 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"troupe/bench/loadgen"
+	"troupe/bench/result"
+	"troupe/bench/server"
+)
+
+const (
+	// drainMax is how long late messages are waited for.
+	drainMax = 5 * time.Second
+	// lateMax is how late the generator may send (p99). Later than that, latencies tell about the generator.
+	lateMax = 5 * time.Millisecond
+	// lateShare: lateness is no matter if the latency is this many times longer.
+	lateShare = 4
+	// sentMin is the share of the messages due that the generator has to have sent.
+	sentMin = 0.99
+	// noisyShare is how much of the machine others may use before a warning.
+	noisyShare = 0.05
+)
+
+// edge is everything that is read at one end of the measured part.
+type edge struct {
+	at             time.Time
+	usage, self    server.Usage
+	machine        server.MachineTime
+	sent, received int64
+	counters       server.Counters
+}
+
+// meter reads both ends of the measured part. What is expensive for the server, reading its counters, lies outside the CPU
+// window, and what it allocates itself is taken off.
+type meter struct {
+	r          *run
+	proc       *server.Process
+	swarm      *loadgen.Swarm // nil: there is none
+	start, end edge
+	scrapeCost int64
+	blind      bool // the host does not tell
+}
+
+func (r *run) meter(proc *server.Process, swarm *loadgen.Swarm) *meter {
+	return &meter{r: r, proc: proc, swarm: swarm, scrapeCost: -1}
+}
+
+func (m *meter) atStart(ctx context.Context) error {
+	if err := m.count(ctx, &m.start); err != nil {
+		return err
+	}
+	return m.read(&m.start)
+}
+
+func (m *meter) atEnd(ctx context.Context) error {
+	if err := m.read(&m.end); err != nil {
+		return err
+	}
+	if err := m.count(ctx, &m.end); err != nil || m.blind {
+		return err
+	}
+	cost, err := m.proc.ScrapeCost(ctx)
+	m.scrapeCost = cost
+	return err
+}
+
+// count reads the server's own counters. A host that runs already may keep them to itself.
+func (m *meter) count(ctx context.Context, e *edge) (err error) {
+	e.counters, err = m.proc.Counters(ctx)
+	return m.excuse(err)
+}
+
+// excuse turns the refusal of a host that runs already into a warning.
+func (m *meter) excuse(err error) error {
+	if answer := new(server.AnswerError); m.r.o.Against != nil && errors.As(err, &answer) {
+		m.blind = true
+		m.r.warn("CPU, memory and allocations are not known: /debug/runtime of the host answers %d; it is for operators (an access key that may call every operation, or the host's own machine)", answer.Status)
+		return nil
+	}
+	return err
+}
+
+func (m *meter) read(e *edge) (err error) {
+	e.at = time.Now()
+	if m.swarm != nil {
+		e.sent, e.received = m.swarm.Totals()
+	}
+	if !m.blind {
+		e.usage, err = m.proc.Usage()
+		if err = m.excuse(err); err != nil {
+			return err
+		}
+	}
+	if e.self, err = server.UsageOf(os.Getpid()); err != nil {
+		return err
+	}
+	e.machine, err = server.MachineNow()
+	return err
+}
+
+func (m *meter) cpu() time.Duration { return m.end.usage.CPU() - m.start.usage.CPU() }
+
+// figures are the differences, per delivered message where there is a swarm.
+func (m *meter) figures() result.Figures {
+	f := make(result.Figures)
+	a, b := m.start, m.end
+	took := b.at.Sub(a.at).Seconds()
+	received, sent := float64(b.received-a.received), float64(b.sent-a.sent)
+	if m.swarm != nil {
+		f.Set("delivered_per_s", received/took)
+	}
+	m.disturbance()
+	if m.blind {
+		return f
+	}
+	f.Set("cpu_cores", m.cpu().Seconds()/took)
+	if m.r.o.Against == nil || b.usage.RSSBytes > 0 {
+		f.Set("resident_mib", float64(b.usage.RSSBytes)/(1<<20))
+	}
+	if m.swarm != nil {
+		us := float64(time.Microsecond)
+		f.Set("cpu_us", float64(m.cpu())/us/received)
+		f.Set("cpu_user_us", float64(b.usage.User-a.usage.User)/us/received)
+		f.Set("cpu_system_us", float64(b.usage.System-a.usage.System)/us/received)
+		if m.r.o.Against == nil {
+			f.Set("switches", float64(b.usage.Switches()-a.usage.Switches())/received)
+		}
+		if a.counters.Mallocs >= 0 && b.counters.Mallocs >= 0 && m.scrapeCost >= 0 {
+			objects := float64(max(b.counters.Mallocs-a.counters.Mallocs-m.scrapeCost, 0))
+			f.Set("allocs", objects/received)
+			f.Set("allocs_inbound", objects/sent)
+		}
+	}
+	return f
+}
+
+// disturbance warns of what others did to the machine meanwhile.
+func (m *meter) disturbance() {
+	a, b := m.start, m.end
+	total := b.machine.Total - a.machine.Total
+	if total <= 0 || m.r.o.Against != nil {
+		return
+	}
+	other := b.machine.Busy - a.machine.Busy - m.cpu() - (b.self.CPU() - a.self.CPU())
+	if share := float64(other) / float64(total); share > noisyShare {
+		m.r.warn("others used up to %.0f %% of the machine", 100*share)
+	}
+	if share := float64(b.machine.Steal-a.machine.Steal) / float64(total); share > noisyShare {
+		m.r.warn("up to %.0f %% of the machine was stolen by the hypervisor", 100*share)
+	}
+}
+
+// loaded drives the swarm once and returns the figures of the measured part.
+func (r *run) loaded(ctx context.Context, proc *server.Process, swarm *loadgen.Swarm, plan loadgen.Plan) (result.Round, *loadgen.Result, error) {
+	m := r.meter(proc, swarm)
+	var profiles profiling
+	plan.Drain, plan.Every = drainMax, momentEvery
+	plan.AtStart = func() error {
+		if r.profile {
+			profiles = r.goProfile(ctx, proc, plan.Measure)
+		}
+		return m.atStart(ctx)
+	}
+	plan.AtEnd = func() error { return m.atEnd(ctx) }
+	plan.Watch = func(now loadgen.Moment) {
+		r.o.Watch.Live(fmt.Sprintf("%.0f/s, p50 %.1f ms, p99 %.1f ms", now.PerSecond, ms(now.Latency.P50), ms(now.Latency.P99)))
+	}
+	load, err := swarm.Run(ctx, plan)
+	err = errors.Join(err, profiles.wait())
+	if err != nil {
+		return result.Round{}, nil, errors.Join(err, proc.Alive())
+	}
+	if lost, first := swarm.Disconnects(); lost > 0 {
+		return result.Round{}, nil, errors.Join(fmt.Errorf("%d players were lost, the first: %w", lost, first), proc.Alive())
+	}
+	round := result.Round{Figures: m.figures()}
+	addLatencies(&round, &load)
+	return round, &load, nil
+}

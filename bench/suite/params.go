@@ -1,0 +1,115 @@
+package suite
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Params are how large a workload is and how long it lasts. Zero is "as the workload has it" in what the caller says, and
+// "none" in a workload.
+type Params struct {
+	Rooms   int           // rooms, each a game session
+	Players int           // in each room
+	Hz      float64       // messages per second and player
+	Payload int           // bytes of a message
+	Warmup  time.Duration // load before the measured part
+	Measure time.Duration // the measured part
+	Rest    time.Duration // rest before memory is read
+	Rounds  int           // how often each subject is measured
+	Rate    float64       // of what is not a message: joins or calls per second
+}
+
+// with returns the parameters with what the caller has said.
+func (p Params) with(o Params) Params {
+	set(&p.Rooms, o.Rooms)
+	set(&p.Players, o.Players)
+	set(&p.Hz, o.Hz)
+	set(&p.Payload, o.Payload)
+	set(&p.Warmup, o.Warmup)
+	set(&p.Measure, o.Measure)
+	set(&p.Rest, o.Rest)
+	set(&p.Rounds, o.Rounds)
+	set(&p.Rate, o.Rate)
+	return p
+}
+
+func set[T comparable](to *T, value T) {
+	var zero T
+	if value != zero {
+		*to = value
+	}
+}
+
+// Bounds of what the caller may say: the service API takes 200 players in a game session.
+const (
+	playersMax  = 200
+	payloadMin  = 16
+	payloadMax  = 4096
+	measureMin  = 100 * time.Millisecond
+	measureMax  = 10 * time.Minute
+	roundsMax   = 100
+	roomsMax    = 10_000
+	filesSpare  = 200 // files of a process beside its connections
+	hzMax       = 10_000
+	aboutLogin  = 300 * time.Microsecond // of a player, for the estimate of how long a round takes
+	aboutStart  = time.Second            // of a server, likewise
+	momentEvery = 500 * time.Millisecond
+)
+
+func (p Params) validate() error {
+	switch {
+	case p.Rooms < 0 || p.Rooms > roomsMax:
+		return fmt.Errorf("--rooms must be 1 to %d", roomsMax)
+	case p.Players < 0 || p.Players > playersMax:
+		return fmt.Errorf("--players must be 1 to %d: the service API takes no more in a game session", playersMax)
+	case p.Hz < 0 || p.Hz > hzMax || p.Rate < 0:
+		return fmt.Errorf("--hz must be above 0 and at most %d", hzMax)
+	case p.Payload != 0 && (p.Payload < payloadMin || p.Payload > payloadMax):
+		return fmt.Errorf("--payload must be %d to %d bytes", payloadMin, payloadMax)
+	case p.Measure != 0 && (p.Measure < measureMin || p.Measure > measureMax):
+		return fmt.Errorf("--measure must be %v to %v", measureMin, measureMax)
+	case p.Warmup < 0 || p.Rest < 0 || p.Warmup > measureMax || p.Rest > measureMax:
+		return errors.New("--warmup and --rest must be at most 10m")
+	case p.Rounds < 0 || p.Rounds > roundsMax:
+		return fmt.Errorf("--rounds must be 1 to %d", roundsMax)
+	}
+	return nil
+}
+
+// words say the load.
+func (p Params) words() string {
+	var s string
+	add := func(format string, values ...any) {
+		if s != "" {
+			s += ", "
+		}
+		s += fmt.Sprintf(format, values...)
+	}
+	if p.Rooms > 0 && p.Players > 0 {
+		add("%d rooms of %d players", p.Rooms, p.Players)
+	} else if p.Rooms > 0 {
+		add("%d rooms", p.Rooms)
+	}
+	if p.Hz > 0 {
+		add("%g messages per second each", p.Hz)
+	}
+	if p.Payload > 0 {
+		add("%d bytes", p.Payload)
+	}
+	if p.Rate > 0 {
+		add("%g/s", p.Rate)
+	}
+	if p.Measure > 0 {
+		add("%v measured after %v", p.Measure, p.Warmup)
+	}
+	if p.Rest > 0 {
+		add("%v at rest before memory is read", p.Rest)
+	}
+	return s
+}
+
+// lasts is about how long one measurement takes.
+func (p Params) lasts() time.Duration {
+	return aboutStart + time.Duration(p.Rooms*max(p.Players, 1))*aboutLogin + p.Warmup + p.Measure + p.Rest
+}

@@ -1,0 +1,67 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"troupe/bench/server"
+)
+
+// profiling is the fetching of profiles that is under way.
+type profiling struct {
+	mu   *sync.Mutex
+	wg   *sync.WaitGroup
+	errs *[]error
+}
+
+// goProfile fetches the profiles of the measured part. They cost the host something: figures of that round are higher.
+func (r *run) goProfile(ctx context.Context, proc *server.Process, length time.Duration) profiling {
+	p := profiling{mu: new(sync.Mutex), wg: new(sync.WaitGroup), errs: new([]error)}
+	if proc.Spec.Kind != server.Troupe {
+		return p
+	}
+	r.warn("the last round was profiled, which costs the host CPU and allocations")
+	seconds := max(1, int(length.Seconds()))
+	for name, page := range map[string]string{
+		"cpu":   fmt.Sprintf("profile?seconds=%d", seconds),
+		"heap":  fmt.Sprintf("allocs?seconds=%d", seconds),
+		"block": fmt.Sprintf("block?seconds=%d", seconds),
+	} {
+		file := fmt.Sprintf("%s-%s-%s.pprof", r.w.Name, fileName(r.now), name)
+		p.wg.Go(func() {
+			if err := save(ctx, proc, page, filepath.Join(r.o.ProfileDir, file)); err != nil {
+				p.mu.Lock()
+				defer p.mu.Unlock()
+				*p.errs = append(*p.errs, err)
+				return
+			}
+			r.mu.Lock()
+			defer r.mu.Unlock()
+			r.profiles = append(r.profiles, file)
+		})
+	}
+	return p
+}
+
+func save(ctx context.Context, proc *server.Process, page, path string) (err error) {
+	f, err := os.Create(path)
+	if err != nil {
+		return fmt.Errorf("store profile: %w", err)
+	}
+	defer func() { err = errors.Join(err, f.Close()) }()
+	return proc.Profile(ctx, page, f)
+}
+
+// wait returns when all are there.
+func (p profiling) wait() error {
+	if p.wg == nil {
+		return nil
+	}
+	p.wg.Wait()
+	return errors.Join(*p.errs...)
+}

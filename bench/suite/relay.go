@@ -1,0 +1,198 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"troupe/bench/loadgen"
+	"troupe/bench/result"
+	"troupe/bench/server"
+)
+
+// Names of subjects.
+const (
+	bareRelay = "bare"
+	host      = "troupe"
+	coalesced = "troupe 15 ms" // flush.interval: what goes to one player is gathered for so long
+	colyseus  = "colyseus"     // of bench/peers, given with --peer
+	forgetful = "without acks" // reconnect.acknowledge=false: nothing is kept after it was written
+)
+
+const coalescing = "flush.interval=15ms"
+
+// warmup is two rounds of pings and a little more: with stock players each lets go of what was kept until then, and only
+// afterwards the pools of messages grow no more.
+const warmup = 7 * time.Second
+
+var acknowledgedGoal = result.Goal{Subject: host, Figure: "cpu_us", Over: forgetful, Times: 1.05}
+
+var relayWorkloads = []Workload{
+	relayed("relay-25x8", "each message to all 8 players of a room; 32,000 deliveries per second", Params{Rooms: 25, Players: 8, Hz: 20}, loadgen.ToRoom,
+		result.Goal{Subject: host, Figure: "cpu_us", Over: bareRelay, Times: 1.08},
+		result.Goal{Subject: host, Figure: "cpu_us", Over: colyseus, Times: 0.85},
+		result.Goal{Subject: coalesced, Figure: "cpu_us", Over: bareRelay, Times: 0.80},
+		result.Goal{Subject: host, Figure: "p99_ms", Plus: 1, Where: &result.Goal{Subject: bareRelay, Figure: "p99_ms", Plus: 1}},
+	),
+	relayed("relay-4x50", "each message to all 50 players of a room; 100,000 deliveries per second", Params{Rooms: 4, Players: 50, Hz: 10}, loadgen.ToRoom,
+		result.Goal{Subject: host, Figure: "cpu_us", Over: bareRelay, Times: 1.05},
+		result.Goal{Subject: host, Figure: "cpu_us", Over: colyseus, Times: 0.70},
+		result.Goal{Subject: coalesced, Figure: "cpu_us", Over: bareRelay, Times: 0.40},
+	),
+	{
+		Name: "targeted", About: "each message to one other player of the room", Against: true,
+		Params:   Params{Rooms: 25, Players: 8, Hz: 80, Payload: 64, Warmup: warmup, Measure: 8 * time.Second, Rounds: 3},
+		Goals:    exact(host),
+		subjects: func(r *run) []subject { return r.servers(traffic{to: loadgen.ToNext}, r.hostOnly()) },
+	},
+	{
+		Name: "groups", About: "each message to a group: every second player of the room", Against: true,
+		Params:   Params{Rooms: 25, Players: 16, Hz: 10, Payload: 64, Warmup: warmup, Measure: 8 * time.Second, Rounds: 3},
+		Goals:    exact(host),
+		subjects: func(r *run) []subject { return r.servers(traffic{to: loadgen.ToGroup}, r.hostOnly()) },
+	},
+	acknowledged("acks-25x8", "what acknowledgements cost, with players that number their messages", Params{Rooms: 25, Players: 8, Hz: 20}, true, acknowledgedGoal),
+	acknowledged("acks-4x50", "the same in large rooms, where a delivery costs little", Params{Rooms: 4, Players: 50, Hz: 10}, true),
+	acknowledged("acks-stock", "the same with stock players, whose pings carry marks", Params{Rooms: 25, Players: 8, Hz: 20}, false, acknowledgedGoal),
+}
+
+// exact are the goals that everything arrives and nothing is allocated for a delivery.
+func exact(name string) []result.Goal {
+	return []result.Goal{
+		{Subject: name, Figure: "delivered_share", Plus: 1, AtLeast: true},
+		{Subject: name, Figure: "allocs", Plus: 0.01},
+		{Subject: name, Figure: "allocs_inbound", Plus: 1},
+	}
+}
+
+// relayed is a workload in which rooms of players talk to themselves.
+func relayed(name, about string, p Params, to loadgen.Target, goals ...result.Goal) Workload {
+	p.Payload, p.Warmup, p.Measure, p.Rounds = 64, warmup, 8*time.Second, 3
+	return Workload{
+		Name: name, About: about, Params: p, Against: true, Script: true, Goals: append(goals, exact(host)...),
+		subjects: func(r *run) []subject { return r.servers(traffic{to: to}, r.besideBare()) },
+	}
+}
+
+// traffic is what players send.
+type traffic struct {
+	to       loadgen.Target
+	numbered bool // players number and acknowledge: the extension of Troupe's own clients
+}
+
+// acknowledged is a workload that compares a host that keeps messages until they are acknowledged with one that does not.
+func acknowledged(name, about string, p Params, numbered bool, goals ...result.Goal) Workload {
+	p.Payload, p.Warmup, p.Measure, p.Rounds = 64, warmup, 8*time.Second, 3
+	return Workload{
+		Name: name, About: about, Params: p, Goals: append(goals, result.Goal{Subject: host, Figure: "allocs", Plus: 0.1}),
+		subjects: func(r *run) []subject {
+			return r.servers(traffic{to: loadgen.ToRoom, numbered: numbered}, []served{{forgetful, r.host("reconnect.acknowledge=false")}, {host, r.host()}})
+		},
+	}
+}
+
+// served is a server to be loaded.
+type served struct {
+	name string
+	spec server.Spec
+}
+
+// hostOnly is the host alone, or the one that the caller has named.
+func (r *run) hostOnly() []served { return []served{{host, r.host()}} }
+
+// besideBare is the yardstick, the host, and the host with coalescing; of a host that runs already only that; with a script
+// only the host with it.
+func (r *run) besideBare() []served {
+	if r.o.Against != nil || r.o.Script != "" {
+		return r.hostOnly()
+	}
+	all := []served{{bareRelay, r.bare()}, {host, r.host()}, {coalesced, r.host(coalescing)}}
+	return append(all, r.peers()...)
+}
+
+// servers are the subjects of a load on servers.
+func (r *run) servers(t traffic, all []served) (subjects []subject) {
+	for _, s := range all {
+		subjects = append(subjects, subject{name: s.name, build: r.buildOf(s.spec), measure: func(ctx context.Context) (result.Round, error) {
+			return r.relay(ctx, s.spec, t)
+		}})
+	}
+	return subjects
+}
+
+// with starts a server, does something, and ends it.
+func (r *run) with(ctx context.Context, spec server.Spec, do func(proc *server.Process) error) (err error) {
+	proc, err := r.start(ctx, spec)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, proc.Stop()) }()
+	if proc.Spec.Kind == server.Troupe {
+		if err := proc.AwaitFleet(ctx, orDev(proc.Spec.FleetID)); err != nil {
+			return r.told(err, proc)
+		}
+	}
+	return do(proc)
+}
+
+// relay is one measurement of one server.
+func (r *run) relay(ctx context.Context, spec server.Spec, t traffic) (round result.Round, err error) {
+	cfg := loadgen.Config{Hz: r.p.Hz, PayloadBytes: r.p.Payload, Seed: 1, To: t.to, Numbered: t.numbered}
+	if r.o.Script != "" && spec.Kind == server.Troupe {
+		if spec, err = r.scripted(spec, r.o.Script); err != nil {
+			return round, err
+		}
+	}
+	if r.o.Script != "" || r.o.Message != "" || r.o.OpCode != 0 {
+		cfg.To, cfg.OpCode = loadgen.ToAnything, r.o.OpCode
+		if r.o.Message != "" {
+			cfg.Message = []byte(r.o.Message)
+		}
+	}
+	err = r.with(ctx, spec, func(proc *server.Process) error {
+		return r.filled(ctx, proc, cfg, r.p.Rooms*r.p.Players, func(swarm *loadgen.Swarm) (err error) {
+			plan := loadgen.Plan{Warmup: r.p.Warmup, Measure: r.p.Measure}
+			var load *loadgen.Result
+			if round, load, err = r.loaded(ctx, proc, swarm, plan); err != nil {
+				return err
+			}
+			if why, bound := isBound(load); bound {
+				r.provesNothing("%s", why)
+			}
+			return nil
+		})
+	})
+	return round, err
+}
+
+// filled makes a swarm of players in rooms, does something with it, and ends it.
+func (r *run) filled(ctx context.Context, proc *server.Process, cfg loadgen.Config, players int, do func(*loadgen.Swarm) error) (err error) {
+	cfg.Addr = proc.Announce.WS
+	swarm, err := loadgen.New(cfg)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, swarm.Close()) }()
+	if err := proc.Fill(ctx, swarm, players, max(r.p.Players, 1)); err != nil {
+		return r.told(err, proc)
+	}
+	return do(swarm)
+}
+
+// told adds to the error of a host what can be done about it.
+func (r *run) told(err error, proc *server.Process) error {
+	answer := new(server.AnswerError)
+	switch {
+	case r.o.Against == nil:
+		return errors.Join(err, proc.Alive())
+	case errors.As(err, &answer) && (answer.Status == 403 || answer.Status == 401 || deniedText(answer.Text)):
+		return fmt.Errorf("the host refuses %s: sign with an access key that may call it (AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY)", answer.Operation)
+	case errors.As(err, &answer):
+		return err
+	}
+	if _, dialled := errors.AsType[*loadgen.DialError](err); !dialled {
+		return err
+	}
+	return fmt.Errorf("%w (a host limits the players of one address: see \"A host that runs already\" in docs/benchmarks.md)", err)
+}

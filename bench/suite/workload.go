@@ -1,0 +1,59 @@
+package suite
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"troupe/bench/result"
+)
+
+// Workload is one row of the table.
+type Workload struct {
+	Name   string
+	About  string
+	Params Params
+	Goals  []result.Goal
+	// Against: it can measure a host that runs already.
+	Against bool
+	// Script: it can be played on the user's own script.
+	Script bool
+	// needs says what it cannot do without beside files for its players, nil: nothing; it is a line that says what to do.
+	needs func() error
+	// connections are those of one process; nil: Rooms times Players.
+	connections func(p Params) int
+	// lasts is about how long one measurement takes; nil: as long as the parameters say.
+	lasts    func(p Params) time.Duration
+	subjects func(r *run) []subject
+}
+
+// subject is one of those compared.
+type subject struct {
+	name    string
+	build   string
+	measure func(ctx context.Context) (result.Round, error)
+}
+
+// Workloads is the table, in the order in which it is shown.
+func Workloads() []Workload {
+	return slices.Concat(relayWorkloads, memoryWorkloads, joinWorkloads)
+}
+
+// Find returns the workload of a name. The error names those that are alike.
+func Find(name string) (Workload, error) {
+	var alike []string
+	for _, w := range Workloads() {
+		if w.Name == name {
+			return w, nil
+		}
+		if strings.HasPrefix(w.Name, name) || strings.Contains(name, w.Name) {
+			alike = append(alike, w.Name)
+		}
+	}
+	if len(alike) > 0 {
+		return Workload{}, fmt.Errorf("there is no workload %q: %s?", name, strings.Join(alike, " or "))
+	}
+	return Workload{}, fmt.Errorf("there is no workload %q: troupe bench list shows them", name)
+}

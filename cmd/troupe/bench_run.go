@@ -1,0 +1,303 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"text/tabwriter"
+	"time"
+
+	"troupe/bench/barerelay"
+	"troupe/bench/progress"
+	"troupe/bench/result"
+	"troupe/bench/server"
+	"troupe/bench/suite"
+	"troupe/cmd/troupe/internal/reach"
+)
+
+// benchRun runs workloads. Zero of what changes a load is "as the workload has it".
+type benchRun struct {
+	Workload []string `arg:"" help:"Workloads, as \"troupe bench list\" shows them."`
+
+	Against string `placeholder:"URL" help:"Service API of a host that runs already. Without it, hosts are started here and ended again."`
+	Fleet   string `default:"fleet-dev" placeholder:"ID" help:"Fleet to play on, with --against (${default})."`
+	caller
+
+	Script  string   `placeholder:"FILE" help:"Your own script: a file, or a folder, for the host that is started."`
+	Message string   `placeholder:"TEXT" help:"What players send to the script. Without it, a payload with the time, by which its answers are known again."`
+	OpCode  int32    `placeholder:"N" help:"Op code of what players send to the script."`
+	Set     []string `placeholder:"KEY=VALUE" sep:"none" help:"A setting of the hosts that are started; may be repeated."`
+	Only    []string `placeholder:"NAME" help:"Measure these columns of the table only; may be repeated."`
+	Peer    []string `placeholder:"NAME=COMMAND" sep:"none" help:"Another server beside them, that speaks the protocol and takes --addr and --announce; may be repeated."`
+
+	Rounds  int           `placeholder:"N" help:"How often each is measured, in turns."`
+	Rooms   int           `placeholder:"N" help:"Rooms."`
+	Players int           `placeholder:"N" help:"Players of a room, 200 at most."`
+	Hz      float64       `placeholder:"N" help:"Messages per second and player."`
+	Rate    float64       `placeholder:"N" help:"Joins or calls per second, where there are such."`
+	Payload int           `placeholder:"BYTES" help:"Bytes of a message, 16 to 4096."`
+	Warmup  time.Duration `placeholder:"D" help:"Load before the measured part."`
+	Measure time.Duration `placeholder:"D" help:"Length of the measured part."`
+	Rest    time.Duration `placeholder:"D" help:"Rest before memory is read."`
+
+	JSON    string `name:"json" placeholder:"FILE" help:"Write the results there."`
+	Report  string `placeholder:"DIR" help:"Write a page with plots there, report.html, and the results, results.json."`
+	Profile bool   `help:"Fetch CPU, heap and block profiles of the measured part of the last round into the folder of the report."`
+}
+
+// Run measures, prints and stores. It fails with exitUsage if it could not measure, with exitFailure if a goal is missed,
+// and with exitVoid if the run proves nothing.
+func (c *benchRun) Run(s streams) error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	results, err := c.measure(ctx, s)
+	if err == nil {
+		err = c.store(results)
+	}
+	if err != nil {
+		if c.Against != "" {
+			err = reach.Explain(c.address(), err)
+		}
+		return &exitError{exitUsage, fmt.Errorf("bench: %w", err)}
+	}
+	missed, void := 0, 0
+	for _, r := range results {
+		if len(r.Void) > 0 {
+			void++
+		}
+		if r.Missed() {
+			missed++
+		}
+	}
+	switch {
+	case void > 0:
+		return &exitError{exitVoid, errors.New("bench: the run proves nothing: the load generator was the limit; use a smaller load, or a machine with more cores")}
+	case missed > 0:
+		return &exitError{exitFailure, errors.New("bench: a goal is missed")}
+	}
+	return nil
+}
+
+func (c *benchRun) measure(ctx context.Context, s streams) (results []result.Result, err error) {
+	o, err := c.options(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range c.Workload { // all of them, before the first one runs
+		if _, err := suite.Find(name); err != nil {
+			return nil, err
+		}
+	}
+	show := progress.New(s.err, columns(s.err))
+	defer show.Close()
+	o.Watch = show
+	for i, name := range c.Workload {
+		show.Title(name)
+		o.Workload, o.Command = name, c.command(name)
+		r, err := suite.Run(ctx, o)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+		show.Pause(func() {
+			if i > 0 {
+				fmt.Fprintln(s.out)
+			}
+			r.Print(s.out)
+		})
+		results = append(results, r)
+	}
+	return results, nil
+}
+
+func (c *benchRun) options(ctx context.Context) (o suite.Options, err error) {
+	o = suite.Options{
+		Params: suite.Params{
+			Rooms: c.Rooms, Players: c.Players, Hz: c.Hz, Payload: c.Payload, Warmup: c.Warmup, Measure: c.Measure, Rest: c.Rest,
+			Rounds: c.Rounds, Rate: c.Rate,
+		},
+		Sets: c.Set, Script: c.Script, Message: c.Message, OpCode: c.OpCode, Only: c.Only, Peers: c.Peer,
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return o, err
+	}
+	o.Self = suite.Self{Bin: self, Bare: []string{"bench", "bare"}}
+	if c.Profile {
+		if c.Report == "" {
+			return o, errors.New("--profile needs a folder: --report DIR")
+		}
+		o.ProfileDir = c.Report
+	}
+	if c.Report != "" {
+		if err := os.MkdirAll(c.Report, 0o755); err != nil {
+			return o, fmt.Errorf("--report: %w", err)
+		}
+	}
+	if c.Against == "" {
+		return o, nil
+	}
+	trusted, err := trusting(c.CA)
+	if err != nil {
+		return o, err
+	}
+	o.Against = &server.Remote{
+		URL: c.address(), Fleet: c.Fleet,
+		Client: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{TLSClientConfig: trusted, MaxIdleConnsPerHost: 16, Proxy: http.ProxyFromEnvironment}},
+		Sign: func(req *http.Request, body []byte) error {
+			sum := sha256.Sum256(body)
+			return c.sign(ctx, req, hex.EncodeToString(sum[:]))
+		},
+	}
+	return o, nil
+}
+
+// address is the URL of the host that runs already.
+func (c *benchRun) address() string {
+	if strings.Contains(c.Against, "://") {
+		return c.Against
+	}
+	return "http://" + c.Against
+}
+
+// command is the command line as it is stored: of paths the last part, and no secrets.
+func (c *benchRun) command(workload string) string {
+	words := []string{"troupe bench", workload}
+	add := func(name, value string) {
+		if value != "" && value != "0" && value != "0s" {
+			words = append(words, "--"+name+"="+value)
+		}
+	}
+	if c.Against != "" {
+		add("against", "HOST")
+	}
+	if c.Script != "" {
+		add("script", filepath.Base(c.Script))
+	}
+	for _, v := range []struct {
+		name  string
+		value any
+	}{
+		{"rounds", c.Rounds}, {"rooms", c.Rooms}, {"players", c.Players}, {"hz", c.Hz}, {"rate", c.Rate}, {"payload", c.Payload},
+		{"warmup", c.Warmup}, {"measure", c.Measure}, {"rest", c.Rest}, {"op-code", c.OpCode},
+	} {
+		add(v.name, fmt.Sprint(v.value))
+	}
+	for _, set := range c.Set {
+		key, value, _ := strings.Cut(set, "=")
+		add("set", key+"="+filepath.Base(value))
+	}
+	for _, name := range c.Only {
+		add("only", name)
+	}
+	return strings.Join(words, " ")
+}
+
+// store writes the files that are asked for.
+func (c *benchRun) store(results []result.Result) error {
+	if c.JSON != "" {
+		if err := result.WriteFile(c.JSON, results); err != nil {
+			return err
+		}
+	}
+	if c.Report == "" {
+		return nil
+	}
+	if err := result.WriteFile(filepath.Join(c.Report, "results.json"), results); err != nil {
+		return err
+	}
+	return writePage(c.Report, []result.Set{{Results: results}})
+}
+
+// writePage writes the page into a folder.
+func writePage(folder string, sets []result.Set) error {
+	var page bytes.Buffer
+	if err := result.WritePage(&page, "Troupe benchmarks", sets); err != nil {
+		return err
+	}
+	if err := os.WriteFile(filepath.Join(folder, "report.html"), page.Bytes(), 0o644); err != nil {
+		return fmt.Errorf("--report: %w", err)
+	}
+	return nil
+}
+
+// benchPage makes a page of results that were stored.
+type benchPage struct {
+	Files  []string `arg:"" name:"file" help:"Results of troupe bench --json."`
+	Report string   `default:"." placeholder:"DIR" help:"Write report.html there (${default})."`
+}
+
+// Run reads the files and writes the page.
+func (c *benchPage) Run(s streams) error {
+	var sets []result.Set
+	for _, file := range c.Files {
+		results, err := result.ReadFile(file)
+		if err != nil {
+			return &exitError{exitUsage, fmt.Errorf("bench: %w", err)}
+		}
+		set := result.Set{Results: results}
+		if len(c.Files) > 1 {
+			set.Name = strings.TrimSuffix(filepath.Base(file), ".json")
+		}
+		sets = append(sets, set)
+	}
+	err := os.MkdirAll(c.Report, 0o755)
+	if err == nil {
+		err = writePage(c.Report, sets)
+	}
+	if err != nil {
+		return &exitError{exitUsage, fmt.Errorf("bench: %w", err)}
+	}
+	fmt.Fprintln(s.out, filepath.Join(c.Report, "report.html"))
+	return nil
+}
+
+type benchList struct{}
+
+// Run lists the workloads.
+func (benchList) Run(s streams) error {
+	t := tabwriter.NewWriter(s.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "WORKLOAD\tFLAGS\tWHAT IT IS")
+	for _, w := range suite.Workloads() {
+		var flags []string
+		if w.Against {
+			flags = append(flags, "--against")
+		}
+		if w.Script {
+			flags = append(flags, "--script")
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\n", w.Name, strings.Join(flags, " "), w.About)
+	}
+	return t.Flush()
+}
+
+// benchBare is what `troupe bench` starts for a yardstick.
+type benchBare struct {
+	Addr     string `default:"127.0.0.1:0"`
+	Announce string
+}
+
+// Run serves until a signal.
+func (c benchBare) Run() error {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
+	defer stop()
+	return barerelay.Serve(ctx, c.Addr, c.Announce)
+}
+
+// columns returns how wide the terminal is that w is; nil if it is none.
+func columns(w io.Writer) func() int {
+	f, ok := w.(*os.File)
+	if !ok || !isTerminal(w) || terminalColumns(f) <= 0 {
+		return nil
+	}
+	return func() int { return terminalColumns(f) }
+}
