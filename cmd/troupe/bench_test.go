@@ -44,7 +44,7 @@ func TestBenchWrongUse(t *testing.T) {
 		"acks-stock --against h":             "acks-stock: it starts hosts of its own: leave --against out",
 		"idle --profile":                     "--profile needs a folder: --report DIR",
 		"relay-25x8 --peer x":                "relay-25x8: --peer x is not like NAME=COMMAND",
-		"relay-25x8 --against ftp://h":       "ftp://h is no URL of a host: is it http://h?",
+		"relay-25x8 --against ftp://h":       "ftp://h is not the URL of a host: is it http://h?",
 		"relay-25x8 --against h --ca none.p": "--ca: open none.p: no such file or directory",
 	} {
 		code, out, errs := bench(append(strings.Fields(line), "--json", file)...)
