@@ -92,6 +92,10 @@ bench-transports: bench-tools ## DTLS and KCP beside plain UDP, idle KCP players
 bench-script: bench-tools ## what scripts cost: CPU per message, memory, lateness of ticks, a hostile one beside others
 	$(BIN)/bench-script --troupe $(BIN)/troupe --rounds $(ROUNDS) $(BENCH_FLAGS)
 
+.PHONY: bench-hostile
+bench-hostile: bench-tools ## each hostile script that the engine is tested with, over a real host beside another game; some 7 min
+	$(BIN)/bench-script --troupe $(BIN)/troupe --parts ways --table actors/script/js/testdata/hostile.json $(BENCH_FLAGS)
+
 .PHONY: bench-service
 bench-service: bench-tools ## the durable control plane: placements, player sessions, searches, a start with many records
 	$(BIN)/bench-service --troupe $(BIN)/troupe $(BENCH_FLAGS)

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"troupe/bench/server"
 )
 
 // idleResult is the memory of game sessions in which nothing happens.
@@ -17,13 +19,18 @@ type idleResult struct {
 	KiBPerSession float64       `json:"kib_per_session"`
 	IdleCPU       float64       `json:"idle_cpu"` // share of one core
 	Create        time.Duration `json:"create_ns"`
+
+	Collection server.Collection `json:"collection"`
 }
 
 const mib = 1 << 20
 
 func (b *bench) idle(ctx context.Context) error {
-	for _, fleet := range []string{fleetEcho, fleetUtil} {
-		if err := b.idleOf(ctx, fleet); err != nil {
+	for _, f := range []struct {
+		fleet string
+		bar   float64
+	}{{fleetEcho, b.barIdle}, {fleetUtil, b.barUtil}} {
+		if err := b.idleOf(ctx, f.fleet, f.bar); err != nil {
 			return err
 		}
 	}
@@ -31,8 +38,10 @@ func (b *bench) idle(ctx context.Context) error {
 }
 
 // idleOf measures the game sessions of one fleet.
-func (b *bench) idleOf(ctx context.Context, fleet string) (err error) {
-	proc, err := start(ctx, b.spec(fleet))
+func (b *bench) idleOf(ctx context.Context, fleet string, bar float64) (err error) {
+	spec := b.spec(fleet)
+	spec.Env = append(spec.Env, server.TraceCollections)
+	proc, err := start(ctx, spec)
 	if err != nil {
 		return err
 	}
@@ -68,8 +77,11 @@ func (b *bench) idleOf(ctx context.Context, fleet string) (err error) {
 	if b.Settle > 0 {
 		r.IdleCPU = float64(after.CPU()-filled.CPU()) / float64(b.Settle)
 	}
+	if r.Collection, err = proc.Collect(ctx); err != nil { // an older build
+		fmt.Fprintln(os.Stderr, "idle:", err)
+	}
 	fmt.Fprintf(os.Stderr, "idle, %s: %.0f MiB with %d game sessions, made in %v\n", r.Fleet, r.AfterMiB, b.IdleSessions, took.Round(time.Millisecond))
 	b.res.Idle = append(b.res.Idle, r)
-	b.res.Bars.Add(fmt.Sprintf("resident MiB with %d idle scripted game sessions, %s", b.IdleSessions, r.Fleet), b.barIdle, r.AfterMiB, r.AfterMiB <= b.barIdle)
+	b.res.Bars.Add(fmt.Sprintf("resident MiB with %d idle scripted game sessions, %s", b.IdleSessions, r.Fleet), bar, r.AfterMiB, r.AfterMiB <= bar)
 	return nil
 }

@@ -1,7 +1,7 @@
-// Command script measures what game scripts cost in the troupe host, in four parts: the CPU of a message through a script
-// over that of a relayed one (cost), the memory of idle scripted game sessions (idle), how late scripts tick (tick), and
-// what the players of other game sessions notice of a hostile script (hostile). See the package comment of bench for how
-// each number is made.
+// Command script measures what game scripts cost in the troupe host, in five parts: the CPU of a message through a script
+// over that of a relayed one (cost), the memory of idle scripted game sessions (idle), how late scripts tick (tick), what
+// the players of other game sessions notice of a hostile script (hostile), and what each hostile script that the engine is
+// tested with does to a host and to another game in it (ways). See the package comment of bench for how each number is made.
 //
 // It exits with 1 when a bar is missed, with 2 when it could not measure.
 package main
@@ -46,19 +46,19 @@ type config struct {
 // options is the command line.
 type options struct {
 	config
-	troupe, json, parts, ways             string
-	sets                                  server.SetFlag
-	barCost, barIdle, barTick, barHostile float64
+	troupe, json, parts, ways, table               string
+	sets                                           server.SetFlag
+	barCost, barIdle, barUtil, barTick, barHostile float64
 }
 
-// part is one of the four.
+// part is one of the five.
 type part struct {
 	name    string
 	measure func(*bench, context.Context) error
 }
 
 // parts in the order in which they are measured.
-var parts = []part{{"cost", (*bench).cost}, {"idle", (*bench).idle}, {"tick", (*bench).tick}, {"hostile", (*bench).hostile}}
+var parts = []part{{"cost", (*bench).cost}, {"idle", (*bench).idle}, {"tick", (*bench).tick}, {"hostile", (*bench).hostile}, {"ways", (*bench).eachWay}}
 
 func main() {
 	o := parseFlags()
@@ -69,8 +69,9 @@ func parseFlags() options {
 	var o options
 	flag.StringVar(&o.troupe, "troupe", "", "troupe binary (required)")
 	flag.StringVar(&o.Engine, "engine", "", "engine of the scripts; empty = the default")
-	flag.StringVar(&o.parts, "parts", "cost,idle,tick,hostile", "what to measure")
+	flag.StringVar(&o.parts, "parts", "cost,idle,tick,hostile", "what to measure; ways, too: each row of the table beside another game")
 	flag.StringVar(&o.ways, "ways", strings.Join(hostileWays[:3], ","), "ways to be hostile, of "+strings.Join(hostileWays, ","))
+	flag.StringVar(&o.table, "table", "", "file with the table of hostile scripts, for the part ways")
 	flag.Var(&o.sets, "set", "KEY=VALUE for troupe; may be repeated")
 	flag.IntVar(&o.Rounds, "rounds", 5, "rounds of cost and hostile; every second one is in the opposite order")
 	flag.DurationVar(&o.Warmup, "warmup", 5*time.Second, "load before measuring")
@@ -87,8 +88,9 @@ func parseFlags() options {
 	flag.IntVar(&o.TickThings, "tick-things", 4, "things that a tick moves")
 	flag.IntVar(&o.HostileRooms, "hostile-rooms", 25, "scripted game sessions beside the hostile one")
 	flag.IntVar(&o.HostileRoomOf, "hostile-players", 4, "players in each of them")
-	flag.Float64Var(&o.barCost, "bar-cost", 8, "CPU us of a message through a script over the relay path, at most")
-	flag.Float64Var(&o.barIdle, "bar-idle", 400, "resident MiB with the idle game sessions, at most")
+	flag.Float64Var(&o.barCost, "bar-cost", 6, "CPU us of a message through a script over the relay path, at most")
+	flag.Float64Var(&o.barIdle, "bar-idle", 270, "resident MiB with the idle game sessions, at most")
+	flag.Float64Var(&o.barUtil, "bar-idle-util", 400, "the same of scripts with a module of Node's")
 	flag.Float64Var(&o.barTick, "bar-tick", 10, "p99 lateness of a tick in ms, below this")
 	flag.Float64Var(&o.barHostile, "bar-hostile", 1.5, "p99 beside a hostile script, at most this many times that without")
 	flag.StringVar(&o.json, "json", "", "file for the result")

@@ -21,6 +21,7 @@ type result struct {
 	Idle    []idleResult    `json:"idle,omitempty"`
 	Tick    *tickResult     `json:"tick,omitempty"`
 	Hostile []hostileResult `json:"hostile,omitempty"`
+	Ways    []rowResult     `json:"ways,omitempty"`
 	Bars    report.Bars     `json:"bars"`
 }
 
@@ -41,6 +42,12 @@ func (r *result) print(w io.Writer) {
 	for _, k := range r.Idle {
 		fmt.Fprintf(w, "idle, %s: %d game sessions made in %v, read after %v: %.1f MiB before, %.1f after, %.1f at its peak, %.1f KiB each, idle CPU %.1f%%\n",
 			k.Fleet, c.IdleSessions, k.Create.Round(time.Millisecond), c.Settle, k.BeforeMiB, k.AfterMiB, k.PeakMiB, k.KiBPerSession, 100*k.IdleCPU)
+		kind := "a full collection"
+		if !k.Collection.Forced {
+			kind = "the last collection that came by itself"
+		}
+		fmt.Fprintf(w, "  %s took %v, %v of CPU, nothing else ran for %v of that; %d MiB are alive\n", kind, k.Collection.Wall.Round(time.Millisecond/10),
+			k.Collection.CPU.Round(time.Millisecond/10), k.Collection.Stopped.Round(time.Microsecond), k.Collection.LiveMiB)
 	}
 	if k := r.Tick; k != nil {
 		fmt.Fprintf(w, "tick: %d game sessions that move %d things, %d ticks, %.2f Hz each: late p50 %.1f ms, p99 %.1f ms, p99.9 %.1f ms, %d above %g ms; host %.2f cores\n",
@@ -51,6 +58,7 @@ func (r *result) print(w io.Writer) {
 			k.Way, k.P99.Format(2), k.Ratio.Format(2), k.HostCPU.Format(0), c.Measure, k.Hosted, k.Lost)
 		warn(w, "hostile, "+k.Way, k.Rounds)
 	}
+	printWays(w, r.Ways)
 	for _, b := range r.Bars {
 		fmt.Fprintln(w, b)
 	}

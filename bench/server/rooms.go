@@ -92,6 +92,23 @@ func (p *Process) Status(ctx context.Context, id string) (string, error) {
 	return p.api().status(ctx, id)
 }
 
+// Healthy asks the host whether it is, troupe only.
+func (p *Process) Healthy(ctx context.Context) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+p.Announce.API+"/healthz", nil)
+	if err != nil {
+		return err
+	}
+	res, err := p.client.Do(req)
+	if err != nil {
+		return fmt.Errorf("health: %w", err)
+	}
+	defer res.Body.Close()
+	if res.StatusCode != http.StatusOK {
+		return fmt.Errorf("health: %s", res.Status)
+	}
+	return nil
+}
+
 // GameSessionLog is the log of a game session as far as it is written, at most 16 MiB of it; empty if there is none.
 func (p *Process) GameSessionLog(ctx context.Context, id string) (string, error) {
 	res, err := p.api().get(ctx, "/debug/gamesession-log?id="+url.QueryEscape(id))

@@ -179,19 +179,18 @@ func twoThatHangAtTheStart(t *testing.T) {
 }
 
 // A game session that hangs costs itself; so does a second one, and then its version takes no
-// new game sessions until there is another one.
+// new game sessions until the script is updated.
 func gameSessionsThatHang(t *testing.T) {
 	said := make(chan string, 10)
 	var log syncBuffer
 	text := strings.Replace(says("well"), "onMessage: (m) =>", "onMessage: (m) => m.opCode === 66 ? "+strings.TrimSuffix(hang, ";")+" :", 1)
-	h := startHostWith(t, func(c *host.Config) {
-		stuckLimit(c)
-		c.Fleets[0].Script = scriptFile(t, text)
-	}, func(o *host.Options) {
+	h := startHostWith(t, stuckLimit, func(o *host.Options) {
 		failure(said)(o)
 		o.Log = zerolog.New(&log)
 	})
-	healthy, a := h.on("fleet-dev")
+	files := func(text string) []byte { return archive(map[string]string{"lib/main.js": text}) }
+	script, fleet := h.scriptFleet(files(text))
+	healthy, a := h.on(fleet)
 	b := h.join(h.seats(healthy, 1)[0], stock.Options{})
 	peer := b.PeerID()
 	round := func(n int) {
@@ -201,7 +200,7 @@ func gameSessionsThatHang(t *testing.T) {
 		h.hears(b, "well")
 	}
 	hangs := func() (game string, player *stock.Client) {
-		game, player = h.on("fleet-dev")
+		game, player = h.on(fleet)
 		h.hears(player, "well")
 		h.send(player, stock.Message{OpCode: 66, TargetPlayer: stock.ServerID, Reliable: true})
 		return game, player
@@ -219,12 +218,12 @@ func gameSessionsThatHang(t *testing.T) {
 		t.Errorf("%d messages there and back meanwhile", n)
 	}
 	h.awaitClose(c, messages.CloseInternalError)
-	h.event("fleet-dev", "SERVER_PROCESS_CRASHED", "a game session of version 1", "cannot be ended")
+	h.event(fleet, "SERVER_PROCESS_CRASHED", "a game session of version 1", "cannot be ended")
 	if n := h.host.Counters().ScriptsStuck.Load(); n != 1 || len(said) != 0 {
 		t.Errorf("%d are stuck, the host said %d times that it cannot go on", n, len(said))
 	}
 	round(-1)
-	_, d := h.on("fleet-dev") // the version may still be used
+	_, d := h.on(fleet) // the version may still be used
 	h.hears(d, "well")
 
 	second, _ := hangs()
@@ -241,8 +240,8 @@ func gameSessionsThatHang(t *testing.T) {
 	if n := h.host.Counters().ScriptStuckAgain.Load(); n != 1 {
 		t.Errorf("two within an hour are counted %d times", n)
 	}
-	h.event("fleet-dev", "SERVER_PROCESS_CRASHED", "takes no new game sessions")
-	_, err := h.api.CreateGameSession(h.context(), &gamelift.CreateGameSessionInput{FleetId: aws.String("fleet-dev"), MaximumPlayerSessionCount: aws.Int32(2)})
+	h.event(fleet, "SERVER_PROCESS_CRASHED", "takes no new game sessions")
+	_, err := h.api.CreateGameSession(h.context(), &gamelift.CreateGameSessionInput{FleetId: &fleet, MaximumPlayerSessionCount: aws.Int32(2)})
 	if _, ok := errors.AsType[*types.InvalidFleetStatusException](err); !ok || !strings.Contains(err.Error(), "update the script") {
 		t.Errorf("another game session: %v", err)
 	}
@@ -259,6 +258,11 @@ func gameSessionsThatHang(t *testing.T) {
 		t.Errorf("the log says it %d times:\n%s", told, log.String())
 	}
 	h.hears(d, "well")
+	if _, err := h.api.UpdateScript(h.context(), &gamelift.UpdateScriptInput{ScriptId: &script, ZipFile: files(says("mended"))}); err != nil {
+		t.Fatal(err)
+	}
+	_, e := h.on(fleet)
+	h.hears(e, "mended")
 }
 
 // scriptFile writes a script into a folder of its own.
