@@ -13,7 +13,7 @@ import (
 	"troupe/messages"
 )
 
-// Aliases (service-api.md 2.4). Deleting a fleet leaves those that lead to it.
+// Aliases (service-api.md 2.4). Deleting a fleet does not delete its aliases.
 
 func (c *Catalog) onCreateAlias(m stage.Request[messages.CreateAlias, *messages.Alias]) {
 	q := m.Request
@@ -39,7 +39,7 @@ func (c *Catalog) onCreateAlias(m stage.Request[messages.CreateAlias, *messages.
 	})
 }
 
-// led is the fleet that an alias leads to, which must not be deleted meanwhile.
+// led returns the key of an alias's fleet, which must not be deleted during the change.
 func led(id messages.FleetID) []ledger.Key {
 	if id == "" {
 		return nil
@@ -47,7 +47,7 @@ func led(id messages.FleetID) []ledger.Key {
 	return []ledger.Key{fleetKey(id)}
 }
 
-// leads checks that an alias may lead to a fleet; an empty id is TERMINAL routing.
+// leads checks the fleet of an alias; an empty id is TERMINAL routing.
 func (c *Catalog) leads(id messages.FleetID, unknown messages.ErrorCode) error {
 	if id == "" {
 		return nil
@@ -85,7 +85,7 @@ func (c *Catalog) onUpdateAlias(m stage.Request[messages.UpdateAlias, *messages.
 	}})
 }
 
-// aliasAs replaces an alias by a changed one.
+// aliasAs returns the entry that replaces an alias.
 func (c *Catalog) aliasAs(a *messages.Alias) ledger.Entry {
 	return ledger.Entry{Changes: []store.Change{c.putAlias(a)}, Apply: func() { c.aliases[a.ID] = a }}
 }

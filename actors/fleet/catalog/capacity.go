@@ -11,8 +11,8 @@ import (
 	"troupe/messages"
 )
 
-// onUpdateCapacity changes how many process groups a fleet has in a location. What is
-// over a smaller number ends, but for game sessions with protection.
+// onUpdateCapacity changes the number of a fleet's process groups in a location. Game sessions
+// beyond a smaller capacity end, except protected ones.
 func (c *Catalog) onUpdateCapacity(m stage.Request[messages.UpdateCapacity, *messages.Fleet]) {
 	q := m.Request
 	var changed *messages.Fleet
@@ -60,13 +60,13 @@ func (c *Catalog) capacityAllowed(f *messages.Fleet, location string, g messages
 	return nil
 }
 
-// Capacity is how many game sessions a fleet may host in a location, whatever others
-// host there.
+// Capacity returns the number of game sessions that a fleet may host in a location, regardless of
+// other fleets there.
 func Capacity(f *messages.Fleet, location string) int {
 	groups := f.GroupsIn(location).Desired
 	switch {
 	case f.Anywhere:
-		return 0 // no process has registered: nothing here takes them
+		return 0 // no process can register with this host
 	case f.ScriptID == "":
 		return groups * f.GameSessionsMax
 	}
@@ -77,7 +77,7 @@ func Capacity(f *messages.Fleet, location string) int {
 	return groups * n
 }
 
-// concurrent is how many processes one process group has.
+// concurrent returns the number of processes of one process group.
 func concurrent(c messages.RuntimeConfiguration) (sum int) {
 	for _, p := range c.Processes {
 		sum += p.Concurrent
@@ -85,7 +85,7 @@ func concurrent(c messages.RuntimeConfiguration) (sum int) {
 	return sum
 }
 
-// Cost is what a fleet costs per hour in a location.
+// Cost returns the cost of a fleet in a location, per hour.
 func (c *Catalog) Cost(f *messages.Fleet, location string) float64 {
 	if cost, ok := f.Costs[location]; ok {
 		return cost

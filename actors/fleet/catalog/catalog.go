@@ -16,18 +16,18 @@ import (
 
 // Options configure a Catalog. Values are set once.
 type Options struct {
-	// Region is the home of fleets that name no location; it always exists.
+	// Region is the home location of fleets without locations; it always exists.
 	Region string
-	// Locations, Fleets, Aliases and Scripts are those of the configuration.
+	// Locations, Fleets, Aliases and Scripts are the configured resources.
 	Locations []messages.Location
 	Fleets    []*messages.Fleet
 	Aliases   []*messages.Alias
 	Scripts   []Script
 	// ProcessesMax bounds the processes of a fleet, GroupsMax its process groups in one location.
 	ProcessesMax, GroupsMax int
-	// Store keeps what has been answered.
+	// Store keeps the resources.
 	Store store.Store
-	// Listener is told what follows from changes.
+	// Listener receives the changes that concern processes and game sessions.
 	Listener Listener
 }
 
@@ -37,28 +37,29 @@ type Script struct {
 	Bundle *bundle.Bundle
 }
 
-// Listener is told what follows from changes that are durable and shown. It is called in the
-// fleet actor, and may call the Catalog. Records are never changed after.
+// Listener receives changes after they are durable and visible. It is called in the fleet actor,
+// and may call the Catalog. The records that it receives are immutable.
 type Listener interface {
-	// FleetChanged gives the new record of a fleet, whatever has changed in it.
+	// FleetChanged passes the new record of a fleet after any change.
 	FleetChanged(f *messages.Fleet)
-	// FleetConfigured says that a fleet with a script is to run what its Runtime says.
+	// FleetConfigured says that a fleet with a script should run the processes of its Runtime.
 	FleetConfigured(f *messages.Fleet)
 	// FleetOpened says that a fleet has become ACTIVE.
 	FleetOpened(f *messages.Fleet)
 	// CapacityChanged says that a fleet may host more or fewer game sessions in a location,
 	// or, if that is empty, more in any.
 	CapacityChanged(f *messages.Fleet, location string)
-	// LocationsRemoved says that a fleet has left locations: what it runs there ends.
+	// LocationsRemoved says that a fleet has left locations: its game sessions there must end.
 	LocationsRemoved(f *messages.Fleet, locations []string)
-	// FleetClosed says that a fleet is DELETING: what it runs ends, and then Emptied is called.
+	// FleetClosed says that a fleet is DELETING: its game sessions must end, and then Emptied
+	// must be called.
 	FleetClosed(f *messages.Fleet)
-	// FleetForgotten says that a TERMINATED fleet is not shown any more.
+	// FleetForgotten says that a TERMINATED fleet was dropped.
 	FleetForgotten(id messages.FleetID)
-	// ContentChanged says that a script has a new content. Done is called once: when all its
-	// fleets run it or cannot, with the reasons why not, or after limit with pending.
+	// ContentChanged says that a script has a new content. Done must be called once: when all
+	// its fleets run it or cannot, with the reasons why not; or after limit, with pending.
 	ContentChanged(id messages.ScriptID, limit time.Duration, done func(refused []string, pending bool))
-	// VersionRenamed says that the newest content of a script has another name.
+	// VersionRenamed says that the version name of a script's newest content has changed.
 	VersionRenamed(id messages.ScriptID)
 }
 
@@ -69,19 +70,19 @@ const (
 	scriptBytesMax = 1 << 30
 	fleetsMax      = 1000
 	terminatedMax  = 1000
-	// aliasesMax, customMax, portsMax and fleetLocationsMax bound what else the API makes.
+	// aliasesMax, customMax, portsMax and fleetLocationsMax bound other resources of the API.
 	aliasesMax        = 1000
 	customMax         = 1000
 	portsMax          = 50
 	fleetLocationsMax = 100
-	// terminatedKeep is how long a terminated fleet is shown (service-api.md 2.3).
+	// terminatedKeep is how long a TERMINATED fleet is kept (service-api.md 2.3).
 	terminatedKeep = 24 * time.Hour
-	// updateWait is how long an update waits for processes to run it.
+	// updateWait is how long the answer to an update waits for processes to run the new content.
 	updateWait = 10 * time.Second
 )
 
-// Catalog owns the resources. Only the fleet actor may call its methods, and whoever made it
-// before that actor is spawned.
+// Catalog owns the resources. Before the fleet actor is spawned, only the caller of New may use
+// it; from then on only the fleet actor.
 type Catalog struct {
 	o         Options
 	fleets    map[messages.FleetID]*fleet
@@ -96,7 +97,7 @@ type Catalog struct {
 	context   *stage.Context // of the fleet actor, once it has started
 }
 
-// Messages of the ledger to the fleet actor. Its other ledger has its own.
+// Messages of the catalog's ledger to the fleet actor, which has another ledger for game sessions.
 type (
 	answered struct{ ledger.Answer }
 	due      struct{ ledger.Due }
@@ -130,7 +131,7 @@ func New(o Options) (*Catalog, error) {
 	return c, c.restore()
 }
 
-// Started must be called once the actor has started, before all else.
+// Started must be called once the actor has started, before all other methods.
 func (c *Catalog) Started(context *stage.Context) {
 	c.storeLog = context.Log().Sample(&zerolog.BurstSampler{Burst: 5, Period: time.Second})
 	c.context = context
@@ -140,16 +141,16 @@ func (c *Catalog) Started(context *stage.Context) {
 // Stopped ends the ledger: see ledger.Ledger.Stop.
 func (c *Catalog) Stopped(last bool) { c.ledger.Stop(last) }
 
-// Unread returns the stored records that the host does without.
+// Unread returns the stored records that are ignored because they are damaged.
 func (c *Catalog) Unread() *store.Unread { return &c.unread }
 
 func unavailable() error {
 	return messages.Errorf(messages.Unavailable, "the host is shutting down")
 }
 
-// Receive takes requests about resources, and the messages that Catalog sends to its actor; false
-// if msg is neither. Requests that change something are transactions of the ledger; each is answered
-// by its Reply, maybe later.
+// Receive handles requests about resources, and the messages that Catalog sends to its actor. It
+// returns false for others. Requests that change a resource are transactions of the ledger; each
+// request is answered by its Reply, maybe later.
 func (c *Catalog) Receive(msg any) bool {
 	switch m := msg.(type) {
 	case stage.Request[NewScript, *messages.Script]:
@@ -264,7 +265,7 @@ func (c *Catalog) resolve(id messages.FleetID, alias messages.AliasID) (*fleet, 
 	return nil, c.unknown(store.Fleet, string(id))
 }
 
-// Location returns a location, without bounds and cost if it is not there.
+// Location returns a location; an unknown one has no bounds and no cost.
 func (c *Catalog) Location(name string) messages.Location { return c.locations[name] }
 
 // Keys of resources.
@@ -275,7 +276,8 @@ func scriptKey(id messages.ScriptID) ledger.Key {
 func aliasKey(id messages.AliasID) ledger.Key { return ledger.Key{Kind: store.Alias, ID: string(id)} }
 func locationKey(name string) ledger.Key      { return ledger.Key{Kind: store.Location, ID: name} }
 
-// locationKeys are the keys of locations that a fleet is to have: they must not go meanwhile.
+// locationKeys returns the keys of a fleet's new locations, which must not be deleted during the
+// change.
 func locationKeys(names []string) []ledger.Key {
 	keys := make([]ledger.Key, len(names))
 	for i, name := range names {

@@ -7,7 +7,7 @@ import (
 	"troupe/messages"
 )
 
-// creators has the times of recent creations by each creator, as far as limits need them
+// creators has the times of recent creations by each creator, as far back as the limits need
 // (service-api.md 2.6 step 5).
 type creators struct {
 	made  map[creator]*creations
@@ -25,10 +25,10 @@ type creations struct {
 	keep  time.Duration
 }
 
-// withoutPolicy is the limit of a fleet that has none.
+// withoutPolicy is the limit of a fleet without a ResourceCreationLimitPolicy.
 var withoutPolicy = messages.CreatorLimit{PerPeriod: 1, Period: time.Second}
 
-// creatorLimit is what limits the creators of a fleet; ok is false if nothing does (D-210).
+// creatorLimit returns the limit for the creators of a fleet; ok is false if there is none (D-210).
 func creatorLimit(f *messages.Fleet) (l messages.CreatorLimit, ok bool) {
 	if f.CreatorLimit == nil {
 		return withoutPolicy, true
@@ -37,8 +37,9 @@ func creatorLimit(f *messages.Fleet) (l messages.CreatorLimit, ok bool) {
 	return l, l.PerPeriod > 0 && l.Period > 0
 }
 
-// Charge counts a game session that a creator is about to create on a fleet, or says why that
-// is not allowed. Reply is called once, in the fleet actor, and maybe before Charge returns.
+// Charge counts a game session that a creator is about to create on a fleet. The error says why
+// the creator's limit does not allow it. Reply is called once, in the fleet actor, and maybe
+// before Charge returns.
 func (c *Catalog) Charge(f *messages.Fleet, id string, reply func(error)) {
 	limit, limited := creatorLimit(f)
 	who, now := creator{f.ID, id}, c.context.Now()
@@ -59,7 +60,8 @@ func (c *Catalog) Charge(f *messages.Fleet, id string, reply func(error)) {
 // Refund takes back the last Charge of a creator whose game session failed.
 func (c *Catalog) Refund(f messages.FleetID, id string) { c.creators.refund(creator{f, id}) }
 
-// Charged is Charge for a game session of an earlier process of the host. Call it for the oldest first.
+// Charged counts a game session of an earlier process of the host. It must be called in order of
+// creation.
 func (c *Catalog) Charged(f messages.FleetID, id string, at time.Time) {
 	if record := c.Fleet(f); record != nil && record.CreatorLimit != nil && id != "" {
 		c.creators.remember(creator{f, id}, *record.CreatorLimit, at)
@@ -97,7 +99,7 @@ func (c *creators) refund(who creator) {
 	}
 }
 
-// sweepMin is how many creations there are at least from one sweep to the next.
+// sweepMin is the minimum number of creations between two sweeps.
 const sweepMin = 16
 
 // sweep forgets creators whose creations are all older than the period. Its amortized cost per

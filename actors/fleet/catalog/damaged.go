@@ -7,8 +7,8 @@ import (
 	"troupe/messages"
 )
 
-// checkScripts takes note of scripts that fleets run and that are not there: the API
-// deletes none that is in use.
+// checkScripts records missing scripts of fleets as damaged: the API does not delete a script that
+// is in use.
 func (c *Catalog) checkScripts() {
 	for _, f := range c.fleets {
 		id, s := f.record.ScriptID, f.record.Status
@@ -19,7 +19,7 @@ func (c *Catalog) checkScripts() {
 	}
 }
 
-// unknown is the error for a fleet, alias or script that is not there.
+// unknown returns the error for a fleet, alias or script that does not exist.
 func (c *Catalog) unknown(kind store.Kind, id string) error {
 	if c.unread.Has(kind, id) {
 		return messages.Errorf(messages.NotFound, "%s %s is not known here: its record in the store is damaged", kind, id)
@@ -31,7 +31,7 @@ func (c *Catalog) noScript(id messages.ScriptID) error {
 	return c.unknown(store.Script, string(id))
 }
 
-// tellDamage shows damaged records in the events of the fleets that they concern.
+// tellDamage adds an event about damaged records to the fleets that they concern.
 func (c *Catalog) tellDamage() {
 	for id, f := range c.fleets {
 		if f.record.Status == messages.FleetTerminated {

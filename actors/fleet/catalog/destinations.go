@@ -8,12 +8,12 @@ import (
 )
 
 // CheckDestinations asks whether ARNs of fleets and aliases may be the destinations of one
-// queue (service-api.md 2.8): those that are not known are NotFound; fleets that are
-// being deleted, and fleets of which some have certificates and some not, are
-// InvalidRequest. It is asked by stage.Request[CheckDestinations, stage.None].
+// queue (service-api.md 2.8). The error is NotFound for unknown ones, and InvalidRequest for
+// fleets that are being deleted, or if some fleets have certificates and others have not. It is
+// sent in a stage.Request[CheckDestinations, stage.None].
 type CheckDestinations struct{ Destinations []string }
 
-// CheckDestinations answers the request of that name.
+// CheckDestinations handles the request of that name.
 func (c *Catalog) CheckDestinations(destinations []string) error {
 	with, without := false, false
 	for _, arn := range destinations {

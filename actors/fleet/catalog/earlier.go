@@ -11,9 +11,9 @@ import (
 	"troupe/messages"
 )
 
-// earlier is the content of a script that ran before the newest one. It is stored until
-// the newest has shown that it runs: if it does not, the next process of the host starts
-// game sessions with the earlier one, as this does (realtime.md 19.1).
+// earlier is the content of a script that ran before the newest one. It is stored until a
+// process has run the newest one. If none can, game sessions run the earlier one, also after a
+// restart of the host (realtime.md 19.1).
 type earlier struct {
 	Key      string // of the content in the store
 	Contents int
@@ -21,7 +21,7 @@ type earlier struct {
 	bundle   *bundle.Bundle // nil if this process of the host has run it itself
 }
 
-// contentKey is where the newest content is stored.
+// contentKey returns the id under which the newest content is stored.
 func (s *script) contentKey() string {
 	if s.key != "" {
 		return s.key
@@ -29,7 +29,7 @@ func (s *script) contentKey() string {
 	return string(s.record.ID)
 }
 
-// supersede stores a new content; the one before stays if it has run.
+// supersede returns the changes that store a new content. They keep the former one if it has run.
 func (s *script) supersede(number int, zip []byte) []store.Change {
 	was := earlier{Key: s.contentKey(), Contents: s.record.Contents, Version: s.record.Version}
 	s.key = fmt.Sprintf("%s/%d", s.record.ID, number)
@@ -44,9 +44,8 @@ func (s *script) supersede(number int, zip []byte) []store.Change {
 	return changes
 }
 
-// dropEarlier gives up a script's earlier content, if the newest one runs wherever the
-// earlier one did, behind changes that are under way: they may bring a content that does not
-// run, and may be refused.
+// dropEarlier deletes a script's earlier content after the newest one runs on all its fleets. It
+// waits for changes in flight, because they may bring another content, and may be refused.
 func (c *Catalog) dropEarlier(s *script) {
 	id := s.record.ID
 	c.ledger.Do(ledger.Transaction{Key: scriptKey(id), Decide: func() (ledger.Entry, error) {
@@ -61,7 +60,7 @@ func (c *Catalog) dropEarlier(s *script) {
 
 var errStillNeeded = errors.New("the earlier content is needed")
 
-// dropped is the changes that delete a script.
+// dropped returns the changes that delete a script.
 func (s *script) dropped() []store.Change {
 	id := string(s.record.ID)
 	changes := []store.Change{store.Delete(store.Script, id), store.Delete(store.Content, s.contentKey())}
@@ -71,7 +70,7 @@ func (s *script) dropped() []store.Change {
 	return changes
 }
 
-// contentAt is where a restored content belongs, by its key; nil if nowhere.
+// contentAt returns the field for a restored content with a key; nil if no script has that key.
 func (c *Catalog) contentAt(key string) **bundle.Bundle {
 	id, _, _ := strings.Cut(key, "/")
 	switch s := c.scripts[messages.ScriptID(id)]; {

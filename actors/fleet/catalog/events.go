@@ -27,15 +27,15 @@ const (
 	eventMessageMax     = 2048
 )
 
-// events is what happened to one fleet, in the order of the last of each.
+// events are the events of one fleet, in the order of their last occurrences.
 type events []messages.FleetEvent
 
-// add writes something down; what happens again is counted.
+// add adds an event, or counts it if there is one with the same code and message.
 func (e *events) add(now time.Time, code, message string) {
 	if len(message) > eventMessageMax {
 		message = message[:eventMessageMax] + "..."
 	}
-	// Ids of version 7 sort behind those before, which often have the same time.
+	// UUIDs of version 7 keep the order of events that have the same time.
 	event := messages.FleetEvent{ID: uuid.Must(uuid.NewV7()).String(), Code: code, Message: message}
 	same := func(o messages.FleetEvent) bool { return o.Code == code && o.Message == message }
 	if i := slices.IndexFunc(*e, same); i >= 0 {

@@ -11,15 +11,15 @@ import (
 	"troupe/messages"
 )
 
-// fleet is a fleet and what happened to it.
+// fleet is a fleet with its events.
 type fleet struct {
 	record     *messages.Fleet
 	events     events
-	configured bool // of the configuration, which brings it back at each start
+	configured bool // it is in the configuration, which creates it again at each start
 }
 
-// onCreateFleet makes a fleet, which becomes ACTIVE once its script runs. The answer
-// shows it as NEW, whatever it is by then.
+// onCreateFleet creates a fleet, which becomes ACTIVE once its script runs. The answer shows it
+// as NEW, even if it is ACTIVE by then.
 func (c *Catalog) onCreateFleet(m stage.Request[messages.CreateFleet, *messages.Fleet]) {
 	q := m.Request
 	var made *messages.Fleet
@@ -48,8 +48,7 @@ func (c *Catalog) onCreateFleet(m stage.Request[messages.CreateFleet, *messages.
 	}})
 }
 
-// setUnregistrable shows that an ANYWHERE fleet is of no use: processes elsewhere cannot
-// register with this host.
+// setUnregistrable sets an ANYWHERE fleet to ERROR: its processes cannot register with this host.
 func (c *Catalog) setUnregistrable(f *fleet) {
 	f.events.add(c.context.Now(), EventNotRunnable, "no process can register with this host from elsewhere")
 	c.setFleetStatus(f, messages.FleetErrored)
@@ -79,16 +78,16 @@ func (c *Catalog) newFleet(id messages.FleetID, q messages.CreateFleet) (*fleet,
 	return f, nil
 }
 
-// fleetChange is a change of a fleet's record, and with it maybe of its events. What follows
-// from it, then, may be nil. Set may be called again: while the change is on its way to the
-// store, the fleet may get another status or other events, which stay.
+// fleetChange is a change of a fleet's record, and maybe of its events. Then, which may be nil, is
+// called after the change. Set may be called twice: while the change is being stored, the fleet
+// may get another status or other events, which must not be lost.
 type fleetChange struct {
 	set  func(*messages.Fleet, *events)
 	then func()
 }
 
-// changeFleet makes the change that decide has found to be right for a fleet that is not on
-// its way out, and answers.
+// changeFleet makes the change that decide returns, unless the fleet is DELETING or TERMINATED,
+// and answers.
 func (c *Catalog) changeFleet(id messages.FleetID, uses []ledger.Key, reply func(*messages.Fleet, error), decide func(*fleet) (fleetChange, error)) {
 	var changed *messages.Fleet
 	c.ledger.Do(ledger.Transaction{Key: fleetKey(id), Uses: uses, Reply: stage.Request[stage.None, *messages.Fleet]{Reply: reply}.With(&changed), Decide: func() (ledger.Entry, error) {
@@ -104,7 +103,7 @@ func (c *Catalog) changeFleet(id messages.FleetID, uses []ledger.Key, reply func
 	}})
 }
 
-// fleetAs is the ledger entry of a change. It sets changed to the new record.
+// fleetAs returns the ledger entry of a change. It sets changed to the new record.
 func (c *Catalog) fleetAs(f *fleet, change fleetChange, changed **messages.Fleet) ledger.Entry {
 	was, said := f.record, slices.Clone(f.events)
 	now, saying := *was, slices.Clone(f.events)
@@ -125,13 +124,13 @@ func (c *Catalog) fleetAs(f *fleet, change fleetChange, changed **messages.Fleet
 	}}
 }
 
-// noteFleet stores a fleet whose status or events have changed by themselves.
+// noteFleet stores a fleet whose status or events have changed without a request.
 func (c *Catalog) noteFleet(f *fleet) {
 	key := fleetKey(f.record.ID)
 	c.ledger.Note(key, nil, ledger.Record{Key: key, Change: f.put})
 }
 
-// living finds a fleet that is not on its way out.
+// living returns a fleet that is neither DELETING nor TERMINATED.
 func (c *Catalog) living(id messages.FleetID) (*fleet, error) {
 	f, err := c.resolve(id, "")
 	if err != nil {
@@ -143,8 +142,7 @@ func (c *Catalog) living(id messages.FleetID) (*fleet, error) {
 	return f, nil
 }
 
-// onUpdateFleet changes the attributes of a fleet, and the protection of game sessions
-// from then on.
+// onUpdateFleet changes the attributes of a fleet, and the protection of new game sessions.
 func (c *Catalog) onUpdateFleet(m stage.Request[messages.UpdateFleet, *messages.Fleet]) {
 	q := m.Request
 	c.changeFleet(q.FleetID, nil, m.Reply, func(f *fleet) (fleetChange, error) {
@@ -169,8 +167,8 @@ func (c *Catalog) onUpdateFleet(m stage.Request[messages.UpdateFleet, *messages.
 	})
 }
 
-// runtime is what a fleet with a script runs: one process of it if it does not
-// say (D-204).
+// runtime returns the runtime configuration of a fleet with a script; one process by default
+// (D-204).
 func (f *fleet) runtime() messages.RuntimeConfiguration {
 	rc := f.record.Runtime
 	if len(rc.Processes) == 0 {
@@ -181,10 +179,10 @@ func (f *fleet) runtime() messages.RuntimeConfiguration {
 	return rc
 }
 
-// open brings a fleet with a script to life.
+// open starts a fleet with a script.
 func (c *Catalog) open(f *fleet) {
 	c.change(f, func(n *messages.Fleet) { n.Runtime, n.Status = f.runtime(), messages.FleetNew })
-	if len(f.events) == 0 { // else an earlier process made it
+	if len(f.events) == 0 { // otherwise an earlier process of the host has created it
 		f.events.add(c.context.Now(), EventCreated, "the fleet was created")
 	}
 	c.setFleetStatus(f, messages.FleetDownloading)
@@ -192,7 +190,7 @@ func (c *Catalog) open(f *fleet) {
 	c.o.Listener.FleetConfigured(f.record)
 }
 
-// change replaces the record: others may hold the old one.
+// change replaces the record by a changed copy, because others may hold the old one.
 func (c *Catalog) change(f *fleet, set func(*messages.Fleet)) {
 	record := *f.record
 	set(&record)
@@ -206,7 +204,7 @@ func (c *Catalog) setRecord(f *fleet, record *messages.Fleet) {
 
 func (c *Catalog) setFleetStatus(f *fleet, s messages.FleetStatus) {
 	c.change(f, func(n *messages.Fleet) { n.Status = s })
-	if s != messages.FleetTerminated && s != messages.FleetDeleting { // those have no event of their own
+	if s != messages.FleetTerminated && s != messages.FleetDeleting { // these have no status event
 		f.events.add(c.context.Now(), eventStatePrefix+s.String(), "the fleet is "+s.String())
 	}
 	c.context.Log().Info().Str("fleet_id", string(f.record.ID)).Stringer("status", s).Msg("fleet")
@@ -218,7 +216,7 @@ func (c *Catalog) setFleetStatus(f *fleet, s messages.FleetStatus) {
 	}
 }
 
-// onUpdateRuntime replaces the runtime configuration of a fleet. Running game sessions stay.
+// onUpdateRuntime replaces the runtime configuration of a fleet. Running game sessions go on.
 func (c *Catalog) onUpdateRuntime(m stage.Request[messages.UpdateRuntime, *messages.Fleet]) {
 	q := m.Request
 	c.changeFleet(q.FleetID, nil, m.Reply, func(f *fleet) (fleetChange, error) {
@@ -232,14 +230,14 @@ func (c *Catalog) onUpdateRuntime(m stage.Request[messages.UpdateRuntime, *messa
 	})
 }
 
-// onDeleteFleet ends what runs on a fleet; it is TERMINATED when all has ended.
+// onDeleteFleet ends the game sessions of a fleet, which is TERMINATED when all have ended.
 func (c *Catalog) onDeleteFleet(m stage.Request[DropFleet, stage.None]) {
 	c.changeFleet(m.Request.ID, nil, func(_ *messages.Fleet, err error) { m.Reply(stage.None{}, err) }, func(f *fleet) (fleetChange, error) {
 		return fleetChange{set: func(n *messages.Fleet, _ *events) { n.Status = messages.FleetDeleting }, then: func() { c.closeFleet(f) }}, nil
 	})
 }
 
-// closeFleet has what runs on a fleet end.
+// closeFleet ends the game sessions of a fleet.
 func (c *Catalog) closeFleet(f *fleet) {
 	c.setFleetStatus(f, messages.FleetDeleting)
 	c.o.Listener.FleetClosed(f.record)

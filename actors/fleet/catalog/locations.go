@@ -54,7 +54,7 @@ func (c *Catalog) onCreateLocation(m stage.Request[messages.Location, messages.L
 	}})
 }
 
-// locationAs makes a location, or replaces it by a changed one.
+// locationAs returns the entry that creates or replaces a location.
 func (c *Catalog) locationAs(l messages.Location) ledger.Entry {
 	return ledger.Entry{Changes: []store.Change{store.Put(store.Location, l.Name, l)}, Apply: func() { c.locations[l.Name] = l }}
 }
@@ -112,7 +112,7 @@ func (c *Catalog) addable(f *fleet, locations []string) error {
 	return nil
 }
 
-// addLocation adds the events of a location's states, which it passes through at once.
+// addLocation adds the events of a location's states, which follow each other at once.
 func (e *events) addLocation(now time.Time, location string, states ...string) {
 	for _, s := range states {
 		e.add(now, eventLocationPrefix+s, fmt.Sprintf("location %s is %s", location, s))

@@ -7,16 +7,16 @@ import (
 	"troupe/messages"
 )
 
-// Requests, each in a stage.Request. Those that are in messages are answered as the method of
-// actors.System with that name returns.
+// Requests, each in a stage.Request. The methods of actors.System document the requests of
+// package messages.
 type (
-	// NewScript makes a script of a bundle; Request.Zip counts for its size only.
+	// NewScript creates a script from a bundle; of Request.Zip only the size is used.
 	NewScript struct {
 		Request messages.CreateScript
 		Bundle  *bundle.Bundle
 	}
-	// ChangeScript is answered when each process that is to run a new content
-	// does, or cannot, or after Wait (0: 10 s). A bundle of nil leaves the content.
+	// ChangeScript changes a script. It is answered when each process configuration runs
+	// the new content or cannot, or after Wait (0: 10 s). A nil bundle keeps the content.
 	ChangeScript struct {
 		Request messages.UpdateScript
 		Bundle  *bundle.Bundle
@@ -26,8 +26,8 @@ type (
 	// game sessions run the new content.
 	Changed struct {
 		Script  *messages.Script
-		Refused []string // why processes go on with what they ran
-		Loading bool     // some process has not shown yet whether it runs
+		Refused []string // reasons why processes do not run the new content
+		Loading bool     // some process is still being started
 	}
 	// DropScript is refused while a fleet uses it (D-208).
 	DropScript struct{ ID messages.ScriptID }
@@ -37,7 +37,7 @@ type (
 	Fleets struct{}
 	// DropFleet deletes a fleet, and ends its game sessions.
 	DropFleet struct{ ID messages.FleetID }
-	// Events asks what happened to a fleet, oldest first.
+	// Events asks for the events of a fleet, oldest first.
 	Events struct{ ID messages.FleetID }
 	// Aliases asks for one alias, or with an empty id for all, oldest first.
 	Aliases struct{ ID messages.AliasID }

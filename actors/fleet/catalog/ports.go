@@ -7,8 +7,8 @@ import (
 	"troupe/messages"
 )
 
-// onUpdatePorts changes the port ranges that a fleet's settings name. They are kept and
-// shown: the host's ports are open anyway.
+// onUpdatePorts changes the port ranges in a fleet's settings. They are only stored and shown,
+// because the host opens no ports for them.
 func (c *Catalog) onUpdatePorts(m stage.Request[messages.UpdatePorts, *messages.Fleet]) {
 	c.changeFleet(m.Request.FleetID, nil, m.Reply, func(f *fleet) (fleetChange, error) {
 		ports, err := changedPorts(f.record.Ports, m.Request)
@@ -16,7 +16,7 @@ func (c *Catalog) onUpdatePorts(m stage.Request[messages.UpdatePorts, *messages.
 	})
 }
 
-// changedPorts removes, and then adds.
+// changedPorts returns the port ranges after an update, which removes before it adds.
 func changedPorts(had []messages.Port, q messages.UpdatePorts) ([]messages.Port, error) {
 	ports := slices.Clone(had)
 	for _, p := range q.Remove {

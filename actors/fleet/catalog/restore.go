@@ -9,7 +9,7 @@ import (
 	"troupe/messages"
 )
 
-// Records of the store. Configured ones count only while the configuration has the resource.
+// Records of the store. A configured one is used only while the configuration has the resource.
 type (
 	fleetRecord struct {
 		Fleet      messages.Fleet
@@ -46,9 +46,9 @@ func (c *Catalog) configuredAlias(id messages.AliasID) bool {
 	return slices.ContainsFunc(c.o.Aliases, func(a *messages.Alias) bool { return a.ID == id })
 }
 
-// restore reads what an earlier process has stored. What the configuration names is as
-// it says: of a stored fleet, script or alias with the same id only what the
-// configuration has no words for is taken.
+// restore reads the records of earlier processes. The configuration overrides them: of a stored
+// fleet, script or alias that is configured, only fields that the configuration cannot set are
+// used.
 func (c *Catalog) restore() error {
 	for _, step := range []func() error{
 		func() error {
@@ -71,7 +71,7 @@ func (c *Catalog) restore() error {
 	return nil
 }
 
-// id is that of a record with what nothing works without; else it is none.
+// id returns the id of a record that has its required fields, otherwise "".
 func (f *fleetRecord) id() string {
 	if len(f.Fleet.Locations) == 0 || f.Fleet.Status == 0 {
 		return ""
@@ -79,8 +79,8 @@ func (f *fleetRecord) id() string {
 	return string(f.Fleet.ID)
 }
 
-// load calls f with all records of a kind that make sense. No record of the host's own
-// keeps it from starting.
+// load calls f with all valid records of a kind. Invalid ones are added to unread, so that they do
+// not keep the host from starting.
 func load[T any](c *Catalog, kind store.Kind, named func(*T) string, f func(*T)) error {
 	return c.unread.Load(c.o.Store, kind, func(id string, value []byte) error {
 		record := new(T)
@@ -146,7 +146,7 @@ func (c *Catalog) restoreAlias(stored *aliasRecord) {
 	}
 }
 
-// Revive brings the fleets that are there from the start to life.
+// Revive starts the configured and restored fleets.
 func (c *Catalog) Revive() {
 	for _, f := range c.fleets {
 		switch {

@@ -13,12 +13,12 @@ import (
 	"troupe/messages"
 )
 
-// restoredMax bounds what stored contents unpack to: they have passed narrower limits.
+// restoredMax bounds the unpacked size of stored contents. They have passed narrower limits before.
 var restoredMax = bundle.Limits{UnpackedMax: scriptBytesMax}
 
-// restoreContents reads the contents of scripts. A script whose newest content is not
-// there, or cannot be used, stays: its fleets run the last good one, or are in ERROR until
-// there is a new one. Of the contents that no script names, the newest is taken for that.
+// restoreContents reads the contents of scripts. If the newest content of a script is missing or
+// cannot be used, its fleets run an earlier content, or are in ERROR until the next update. The
+// earlier content is the newest of those that no script refers to.
 func (c *Catalog) restoreContents() error {
 	spare := make(map[messages.ScriptID]*spareContent)
 	why := make(map[string]error) // by key
@@ -36,7 +36,7 @@ func (c *Catalog) restoreContents() error {
 		return err
 	}
 	for _, d := range damaged {
-		if why[d.ID] = d.Err; c.contentAt(d.ID) == nil { // else it is missed below
+		if why[d.ID] = d.Err; c.contentAt(d.ID) == nil { // otherwise it is reported below as missing
 			c.unread.Add(store.Content, d.ID, d.Err)
 		}
 	}
@@ -58,7 +58,7 @@ func (c *Catalog) restoreContents() error {
 
 var errNotThere = errors.New("is not in the store")
 
-// spareContent is a content that no script names. Others are older.
+// spareContent is the newest content of a script to which the script does not refer.
 type spareContent struct {
 	key    string
 	number int
@@ -78,7 +78,7 @@ func (c *Catalog) keepSpare(spare map[messages.ScriptID]*spareContent, key strin
 	}
 }
 
-// content is a spare content as the one that has run before, nil if there is none.
+// content returns a spare content as the earlier one, nil if there is none.
 func (s *spareContent) content() *earlier {
 	if s == nil {
 		return nil

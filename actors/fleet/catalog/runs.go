@@ -10,13 +10,13 @@ import (
 // Content is one content of a script.
 type Content struct {
 	Number  int            // unique and rising within the script
-	Version string         // its name for users
-	Bundle  *bundle.Bundle // with the version's name
-	Missing error          // why there is no Bundle; nil if there is one
+	Version string         // name of the version
+	Bundle  *bundle.Bundle // nil if it is missing
+	Missing error          // reason why there is no Bundle
 }
 
-// Contents returns the newest content of a script, and the one that ran before it while
-// that is kept; nil for none.
+// Contents returns the newest content of a script, and the one that ran before it as long as that
+// is kept; nil for none.
 func (c *Catalog) Contents(id messages.ScriptID) (newest, earlier *Content) {
 	s := c.scripts[id]
 	if s == nil {
@@ -38,13 +38,13 @@ func (c *Catalog) Contents(id messages.ScriptID) (newest, earlier *Content) {
 	return newest, earlier
 }
 
-// versionShown is how many characters of the caller's name of a version are shown.
+// versionShown bounds the characters of the caller's version name that are shown.
 const versionShown = 64
 
-// Version is what ScriptVersion of a game session shows that runs a script's newest content.
+// Version returns the ScriptVersion of game sessions that run a script's newest content.
 func Version(s *messages.Script) string { return labelOf(s.Contents, s.Version) }
 
-// labelOf names a content: its number, which no other has, and what the caller calls it.
+// labelOf returns the version name of a content: its unique number and the caller's name.
 func labelOf(contents int, v string) string {
 	number := strconv.Itoa(contents)
 	if v == "" {
@@ -56,14 +56,14 @@ func labelOf(contents int, v string) string {
 	return number + " (" + v + ")"
 }
 
-// FleetEvent adds an event to those of a fleet.
+// FleetEvent adds an event to a fleet.
 func (c *Catalog) FleetEvent(id messages.FleetID, code, message string) {
 	if f := c.fleets[id]; f != nil {
 		f.events.add(c.context.Now(), code, message)
 	}
 }
 
-// FleetRuns says that some process of a fleet runs: one that is being made becomes ACTIVE.
+// FleetRuns says that a process of a fleet runs. A fleet that is being created becomes ACTIVE.
 func (c *Catalog) FleetRuns(id messages.FleetID) {
 	if f := c.fleets[id]; f != nil && f.judged() {
 		for _, s := range []messages.FleetStatus{messages.FleetBuilding, messages.FleetActivating, messages.FleetActive} {
@@ -72,21 +72,22 @@ func (c *Catalog) FleetRuns(id messages.FleetID) {
 	}
 }
 
-// FleetFails says that no process of a fleet runs or is about to: one that is being made is in ERROR.
+// FleetFails says that no process of a fleet runs or is being started. A fleet that is being created
+// is in ERROR.
 func (c *Catalog) FleetFails(id messages.FleetID) {
 	if f := c.fleets[id]; f != nil && f.judged() && f.record.Status != messages.FleetErrored {
 		c.setFleetStatus(f, messages.FleetErrored)
 	}
 }
 
-// judged reports whether a fleet's status follows from what its processes do.
+// judged reports whether a fleet's status depends on its processes.
 func (f *fleet) judged() bool {
 	s := f.record.Status
 	return s != messages.FleetActive && s != messages.FleetDeleting && s != messages.FleetTerminated
 }
 
-// ContentRuns says that a process runs the newest content of a script; everywhere is false while
-// another still runs an earlier one. Then that is kept.
+// ContentRuns says that a process runs the newest content of a script. Everywhere is false while
+// another process configuration still runs an earlier content, which is then kept.
 func (c *Catalog) ContentRuns(id messages.ScriptID, everywhere bool) {
 	if s := c.scripts[id]; s != nil {
 		if s.ran = true; everywhere {

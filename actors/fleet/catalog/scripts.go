@@ -17,14 +17,14 @@ import (
 type script struct {
 	record     *messages.Script
 	bundle     *bundle.Bundle
-	configured bool     // of the configuration
+	configured bool     // it is in the configuration
 	key        string   // of the newest content in the store; empty: the script's id
-	ran        bool     // the newest content has shown that it runs
-	missing    error    // why there is no bundle: the store does not have it, or it cannot be read
-	good       *earlier // what ran before, until the newest does; nil: nothing
+	ran        bool     // a process has run the newest content
+	missing    error    // reason why there is no bundle: the store does not have it, or it cannot be read
+	good       *earlier // the content that ran before, until the newest runs; nil: none
 }
 
-// onCreateScript makes a script.
+// onCreateScript creates a script.
 func (c *Catalog) onCreateScript(m stage.Request[NewScript, *messages.Script]) {
 	b, q := m.Request.Bundle, m.Request.Request
 	id := messages.ScriptID("script-" + uuid.NewString())
@@ -49,7 +49,7 @@ func content(id messages.ScriptID, zip []byte) store.Change {
 	return store.Change{Kind: store.Content, ID: string(id), Value: zip}
 }
 
-// roomForScript bounds what scripts hold; old is a script whose content goes.
+// roomForScript checks the bounds on scripts; old is a script whose content is replaced.
 func (c *Catalog) roomForScript(old *script, b *bundle.Bundle) error {
 	claimed := c.ledger.Claimed(store.Script)
 	if old == nil && len(c.scripts)+claimed.Count >= scriptsMax {
@@ -80,8 +80,8 @@ func size(b *bundle.Bundle) (n int) {
 	return n
 }
 
-// onUpdateScript changes a script. Processes that are to run a new content load
-// it first: one that does not load changes nothing but what events say.
+// onUpdateScript changes a script. A new content is loaded before processes run it; if it does not
+// load, only the fleets' events show it.
 func (c *Catalog) onUpdateScript(m stage.Request[ChangeScript, Changed]) {
 	q, b := m.Request.Request, m.Request.Bundle
 	var changed messages.Script
@@ -89,7 +89,7 @@ func (c *Catalog) onUpdateScript(m stage.Request[ChangeScript, Changed]) {
 		switch {
 		case err != nil:
 			m.Reply(Changed{}, err)
-		case b == nil: // else ContentChanged answers
+		case b == nil: // otherwise ContentChanged answers
 			m.Reply(Changed{Script: &changed}, nil)
 		}
 	}
@@ -112,7 +112,7 @@ func (c *Catalog) onUpdateScript(m stage.Request[ChangeScript, Changed]) {
 		}
 		var contents []store.Change
 		next := *s
-		if !s.configured { // else the configuration brings its content at each start
+		if !s.configured { // the configuration has the content of configured scripts
 			contents = next.supersede(changed.Contents, q.Zip)
 		}
 		next.record, next.bundle = &changed, b
@@ -126,7 +126,7 @@ func (c *Catalog) onUpdateScript(m stage.Request[ChangeScript, Changed]) {
 	}})
 }
 
-// scriptAs gives a script another record, of the same content.
+// scriptAs returns the entry that replaces a script's record and keeps its content.
 func (c *Catalog) scriptAs(s *script, record *messages.Script) ledger.Entry {
 	next := *s
 	next.record = record

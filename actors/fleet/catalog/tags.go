@@ -9,13 +9,13 @@ import (
 	"troupe/messages"
 )
 
-// tagged is a resource of the registry that has tags, and the change that gives it others.
+// tagged is a resource with tags, and the change that replaces them.
 type tagged struct {
 	tags map[string]string
 	as   func(tags map[string]string) ledger.Entry
 }
 
-// resource finds a resource that has tags. The kind and the id are not checked before.
+// resource finds a resource with tags. Its kind and id come unchecked from the request.
 func (c *Catalog) resource(q messages.Resource) (tagged, error) {
 	switch store.Kind(q.Kind) {
 	case store.Fleet:
@@ -57,8 +57,8 @@ func (c *Catalog) tags(q messages.Resource) (map[string]string, error) {
 	return maps.Clone(found.tags), err
 }
 
-// onUpdateTags sets and removes tags (service-api.md 2.11). A map of tags is never
-// changed: records share it.
+// onUpdateTags sets and removes tags (service-api.md 2.11). It creates a new map, because records
+// share the old one.
 func (c *Catalog) onUpdateTags(m stage.Request[messages.UpdateTags, map[string]string]) {
 	q := m.Request
 	var answer map[string]string

@@ -10,24 +10,24 @@ import (
 	"troupe/messages"
 )
 
-// ProcessConfig is one entry of a fleet's runtime configuration: processes that run
-// the same thing. A new content goes through next: it becomes current, and what new
-// game sessions run, once a process with it was ready. Until then, and if that never
-// happens, the last good one goes on (realtime.md 19.1).
+// ProcessConfig is one entry of a fleet's runtime configuration: processes with the same
+// launch path and parameters. A new content is first the next program. It becomes the
+// current one, which new game sessions run, once a process with it was ready. Until then, and
+// if no process becomes ready, the former content stays current (realtime.md 19.1).
 type ProcessConfig struct {
 	fleet        *fleet
 	spec         messages.ServerProcess
 	state        configState
 	loads        loadState
 	current      *program       // nil until the first is ready
-	next         *program       // loaded, and not proven yet
+	next         *program       // loaded, but no process with it was ready yet
 	live         map[string]int // game sessions, by location
 	standbys     []*standbyProcess
 	failed       int          // processes in a row that did not become ready
-	why          string       // the last process did not become ready; empty since the last that did
+	why          string       // reason why the last process did not become ready; empty if it did
 	retry        *stage.Timer // while it is not nil, no process is started
 	waiting      []*waiting
-	triedEarlier bool // has tried the content before the newest
+	triedEarlier bool // the content before the newest has been tried
 }
 
 // configState says whether a process configuration is in use.
@@ -36,7 +36,7 @@ type configState uint8
 const (
 	configured configState = iota
 	leaving                // no longer configured; serves until a configured one runs
-	retired                // no longer configured, and given up
+	retired                // no longer configured, and not used any more
 )
 
 // loadState says whether a process configuration loads a content.
@@ -45,10 +45,10 @@ type loadState uint8
 const (
 	idle loadState = iota
 	loading
-	outdated // loading a content that is not the newest any more: the newest is loaded next
+	outdated // loading a content that is no longer the newest: the newest is loaded next
 )
 
-// busy reports whether a new content is on its way.
+// busy reports whether a new content is being loaded or tried.
 func (p *ProcessConfig) busy() bool { return p.loads != idle || p.next != nil && p.failed == 0 }
 
 // outcome answers the callers that wait for a new content, unless another one is loading.
@@ -68,14 +68,14 @@ func (p *ProcessConfig) answerWaiting(refused string) {
 	}
 }
 
-// Why a process configuration will not run a new content.
+// Reasons why a process configuration will not run a new content.
 const (
 	notConfigured = "it is not configured any more"
 	shuttingDown  = "the host is shutting down"
 )
 
-// inherit gives a configuration with other parameters the program of one with the same
-// launch path, which goes on if the newest content does not run.
+// inherit takes over the current program of an old configuration with the same launch path,
+// which stays current if the newest content does not run.
 func (p *ProcessConfig) inherit(from []*ProcessConfig) {
 	for _, o := range from {
 		if o.spec.LaunchPath == p.spec.LaunchPath && o.current != nil {
@@ -97,12 +97,12 @@ func (p *ProcessConfig) behind(newest content) bool {
 	return p.current != nil && p.current.script == newest.script && p.current.number != newest.number
 }
 
-// processes is how many processes a configuration stands for in a location.
+// processes returns the number of processes of a configuration in a location.
 func (p *ProcessConfig) processes(location string) int {
 	return p.spec.Concurrent * p.fleet.record.GroupsIn(location).Desired
 }
 
-// free is how many more game sessions a configuration can take, in all locations.
+// free returns the number of further game sessions that a configuration can run, in all locations.
 func (p *ProcessConfig) free() (n int) {
 	for _, l := range p.fleet.record.Locations {
 		n += max(0, p.processes(l)-p.live[l])
@@ -110,28 +110,28 @@ func (p *ProcessConfig) free() (n int) {
 	return n
 }
 
-// said reports whether a reason has been given for the last process that did not run.
+// said reports whether the last process that did not run had the same reason.
 func (p *ProcessConfig) said(reason string) bool { return strings.HasSuffix(p.why, reason) }
 
-// forgetFailures has processes started again at once.
+// forgetFailures ends the pause before the next start of a process.
 func (p *ProcessConfig) forgetFailures() {
 	p.failed = 0
 	p.retry.Stop()
 	p.retry = nil
 }
 
-// pause is how long to wait after so many failures in a row.
+// pause returns the time to wait after a number of failures in a row.
 func pause(failed int) time.Duration {
 	return min(retryMin<<min(failed-1, 20), retryMax)
 }
 
 // cannotRun records why a process does not run, in the log and the fleet's events. Newer says
-// that it has a newer content than the current one.
+// that its content is newer than the current one.
 func (h *Hosting) cannotRun(p *ProcessConfig, code, text string, newer bool) {
 	record := p.fleet.record
 	message := strings.TrimSpace(text)
 	log := h.c.Log().Error()
-	if message == p.why { // it has been tried again
+	if message == p.why { // a retry has failed for the same reason
 		log = h.c.Log().Debug()
 	}
 	p.why = message
@@ -148,7 +148,7 @@ func (h *Hosting) cannotRun(p *ProcessConfig, code, text string, newer bool) {
 	h.judge(p.fleet)
 }
 
-// prove makes the next program the one that new game sessions run.
+// prove makes the next program the current one.
 func (h *Hosting) prove(p *ProcessConfig) {
 	id, old, now := p.fleet.record.ID, p.current, p.next
 	p.current, p.next = now, nil
@@ -168,7 +168,8 @@ func (h *Hosting) prove(p *ProcessConfig) {
 	h.o.Listener.RoomFound(id)
 }
 
-// tellRuns says that a process runs a program, if that is of the newest content.
+// tellRuns tells the catalog that a process runs the newest content of a script; it does nothing
+// for other contents.
 func (h *Hosting) tellRuns(p *program) {
 	if newest, _ := h.o.Catalog.Contents(p.script); newest == nil || newest.Number != p.number {
 		return
@@ -189,7 +190,7 @@ func (h *Hosting) retire(p *ProcessConfig) {
 	p.answerWaiting(notConfigured)
 }
 
-// dropNext gives up the program that is not proven yet.
+// dropNext drops the next program.
 func (h *Hosting) dropNext(p *ProcessConfig) {
 	next := p.next
 	if next == nil {
@@ -204,15 +205,15 @@ func (h *Hosting) dropNext(p *ProcessConfig) {
 	}
 }
 
-// waiting calls done once, when all process configurations it waits for run the new
-// content or have given it up.
+// waiting calls done once, when all its process configurations run the new content or have
+// refused it.
 type waiting struct {
 	left    int
 	refused []string
 	done    func()
 }
 
-// on waits for one more configuration, if it loads something.
+// on adds a configuration to wait for, if it is busy.
 func (w *waiting) on(p *ProcessConfig) {
 	if p.busy() {
 		w.left++
@@ -220,14 +221,14 @@ func (w *waiting) on(p *ProcessConfig) {
 	}
 }
 
-// begin is called when all configurations are named.
+// begin is called after all configurations were added.
 func (w *waiting) begin() {
 	if w.left == 0 {
 		w.end()
 	}
 }
 
-// less takes the outcome of one configuration: why it does not run the new content, or "".
+// less takes the outcome of one configuration: the reason why it does not run the new content, or "".
 func (w *waiting) less(refused string) {
 	if refused != "" && !slices.Contains(w.refused, refused) {
 		w.refused = append(w.refused, refused)
@@ -237,7 +238,7 @@ func (w *waiting) less(refused string) {
 	}
 }
 
-// end stops waiting, for whatever reason.
+// end stops waiting and calls done, once.
 func (w *waiting) end() {
 	if done := w.done; done != nil {
 		w.done = nil
@@ -245,8 +246,8 @@ func (w *waiting) end() {
 	}
 }
 
-// Reload has the fleets of a script run its newest content. Done is called when all do or
-// cannot, with the reasons why not, or after limit, and then pending is true.
+// Reload makes the fleets of a script run its newest content. Done is called when all run it or
+// cannot, with the reasons why not; or after limit, with pending.
 func (h *Hosting) Reload(id messages.ScriptID, limit time.Duration, done func(refused []string, pending bool)) {
 	w := new(waiting)
 	w.done = func() { done(w.refused, w.left > 0) }
@@ -260,7 +261,7 @@ func (h *Hosting) Reload(id messages.ScriptID, limit time.Duration, done func(re
 	h.c.After(limit, updateDue{w})
 }
 
-// onUpdateDue answers an update that some configuration still loads.
+// onUpdateDue answers an update whose time is over while a configuration is still busy.
 func (h *Hosting) onUpdateDue(w *waiting) {
 	if w.done != nil {
 		h.each(func(p *ProcessConfig) {
@@ -270,7 +271,7 @@ func (h *Hosting) onUpdateDue(w *waiting) {
 	}
 }
 
-// AwaitLoaded calls done when no configuration loads a script any more.
+// AwaitLoaded calls done when no configuration is busy.
 func (h *Hosting) AwaitLoaded(done func()) {
 	w := &waiting{done: done}
 	h.each(w.on)

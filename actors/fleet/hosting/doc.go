@@ -10,9 +10,8 @@
 // start is retried after a pause that doubles; a version that could not be stopped once is not
 // started again.
 //
-// A Hosting has no goroutine of its own, but for loads and closes of programs. It belongs to the
-// fleet actor, which calls its methods and hands it every message that is its own (Receive). It
-// reads scripts through Catalog and tells its Listener what happens. It knows the records of fleets
-// that it was given, no other resource, and no game session. A crash ends the host, as the
-// fleet actor's does.
+// A Hosting starts goroutines only to load and close programs. It belongs to the fleet actor, which
+// calls its methods and passes it messages (Receive). It reads scripts through Catalog and reports
+// changes to its Listener. It has the records of the fleets that it was given, but no other resource
+// and no game session. A panic in it crashes the fleet actor, and so ends the host.
 package hosting

@@ -15,18 +15,18 @@ import (
 
 // Options configure a Hosting. Values are set once.
 type Options struct {
-	// NewProgram makes a program of a script whose entry is one of its files, for
-	// processes of f. It may take its time, and is called from any goroutine.
+	// NewProgram loads a program from the files of a script, for processes of f. Entry is
+	// the file to run. It may take long, and is called from any goroutine.
 	NewProgram func(b *bundle.Bundle, entry string, f *messages.Fleet) (script.Program, error)
-	// Settings are those of a fleet's game sessions.
+	// Settings returns the settings of a fleet's game sessions.
 	Settings func(f *messages.Fleet) gamesession.Settings
-	// Catalog has the contents of scripts, and is told what happens to processes.
+	// Catalog has the contents of scripts, and receives the outcomes of processes.
 	Catalog Catalog
-	// Listener is told of changes that concern game sessions.
+	// Listener receives changes that concern game sessions.
 	Listener Listener
 }
 
-// Catalog is what hosting needs of the catalog. It is called in the fleet actor; see
+// Catalog is the part of the catalog that hosting uses. It is called in the fleet actor; see
 // catalog.Catalog.
 type Catalog interface {
 	Contents(id messages.ScriptID) (newest, earlier *catalog.Content)
@@ -36,7 +36,7 @@ type Catalog interface {
 	ContentRuns(id messages.ScriptID, everywhere bool)
 }
 
-// Listener is told of changes that concern game sessions. It is called in the fleet actor, and may
+// Listener receives changes that concern game sessions. It is called in the fleet actor, and may
 // call Hosting.
 type Listener interface {
 	// VersionReplaced says that new game sessions of a fleet run another version than before.
@@ -45,22 +45,22 @@ type Listener interface {
 	RoomFound(id messages.FleetID)
 }
 
-// Standby is implemented by programs that are slow to start: so many stand-by
-// processes are kept ready where a fleet does not say.
+// Standby is implemented by programs that are slow to start. It returns the default number of
+// stand-by processes.
 type Standby interface {
 	script.Program
 	Standby() int
 }
 
-// Noted is implemented by programs that run otherwise than was asked for. The fleet's events
-// show the note.
+// Noted is implemented by programs that run differently from what was configured. The fleet's
+// events show the note.
 type Noted interface {
 	script.Program
 	Note() string
 }
 
 const (
-	// loadsMax is how many scripts are compiled at a time.
+	// loadsMax bounds the scripts that are compiled at a time.
 	loadsMax = 2
 	// retryMin and retryMax are the first and the longest pause before another
 	// process is started after one that did not become ready.
@@ -69,19 +69,19 @@ const (
 )
 
 // Hosting owns programs, process configurations and stand-by processes. Only the fleet actor
-// may call its methods, but for Wait.
+// may call its methods, except Wait.
 type Hosting struct {
 	o         Options
 	c         *stage.Context // of the fleet actor, once it has started
 	fleets    map[messages.FleetID]*fleet
 	standbys  map[*stage.Ref]*standbyProcess // until their actors have stopped
 	programs  map[*program]bool              // that are not closed
-	hung      map[content]bool               // contents of which a process could not be stopped before it was ready
-	stuck     map[content]int                // calls of a content that nothing could end
+	hung      map[content]bool               // contents with a process that could not be stopped before it was ready
+	stuck     map[content]int                // number of calls of a content that could not be ended
 	lastStuck lastStuck
 	draining  bool
 
-	// work are the goroutines beside the actor, loading those that compile.
+	// work counts the goroutines that Hosting has started; loading bounds those that compile.
 	work    sync.WaitGroup
 	loading chan struct{}
 }
@@ -100,10 +100,10 @@ func New(o Options) *Hosting {
 	}
 }
 
-// Started must be called once the actor has started, before all else.
+// Started must be called once the actor has started, before all other methods.
 func (h *Hosting) Started(c *stage.Context) { h.c = c }
 
-// Receive takes the messages that Hosting sends to its actor; false if msg is none.
+// Receive handles the messages that Hosting sends to its actor. It returns false for others.
 func (h *Hosting) Receive(msg any) bool {
 	switch m := msg.(type) {
 	case loaded:
@@ -121,14 +121,14 @@ func (h *Hosting) Receive(msg any) bool {
 	return true
 }
 
-// Timers and results of its own.
+// Messages of Hosting to its actor.
 type (
 	updateDue struct{ w *waiting }
 	retryDue  struct{ p *ProcessConfig }
 	loaded    struct {
 		config  *ProcessConfig
 		program *program
-		earlier bool   // it was not the newest content even when its load began
+		earlier bool   // it was not the newest content when its load began
 		code    string // of the event, if it failed
 		err     error
 		close   func(*program)
@@ -177,7 +177,7 @@ func (h *Hosting) Configure(record *messages.Fleet) {
 	h.judge(f)
 }
 
-// Changed takes the new record of a fleet. Its runtime configuration counts from Configure on.
+// Changed replaces the record of a fleet. Configure applies its runtime configuration.
 func (h *Hosting) Changed(record *messages.Fleet) {
 	if f := h.fleets[record.ID]; f != nil {
 		f.record = record
@@ -193,7 +193,7 @@ func (h *Hosting) Refill(id messages.FleetID) {
 	}
 }
 
-// Remove ends all that a fleet has but the processes of game sessions.
+// Remove retires all configurations of a fleet. Processes with a game session go on.
 func (h *Hosting) Remove(id messages.FleetID) {
 	if f := h.fleets[id]; f != nil {
 		for _, p := range f.configs {
@@ -254,10 +254,10 @@ func (h *Hosting) Resume() {
 	})
 }
 
-// Standbys is how many stand-by processes have not stopped.
+// Standbys returns the number of stand-by processes that have not stopped.
 func (h *Hosting) Standbys() int { return len(h.standbys) }
 
-// Stopped closes all programs: nothing runs them any more.
+// Stopped closes all programs. It is called when no process runs any more.
 func (h *Hosting) Stopped() {
 	h.each(func(p *ProcessConfig) {
 		p.state = retired
@@ -268,6 +268,6 @@ func (h *Hosting) Stopped() {
 	}
 }
 
-// Wait returns when nothing works beside the actor any more, which has stopped before. It may
-// be called from any goroutine.
+// Wait returns when all goroutines of Hosting have ended. It is called after the actor has
+// stopped, from any goroutine.
 func (h *Hosting) Wait() { h.work.Wait() }

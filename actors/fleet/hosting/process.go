@@ -18,17 +18,17 @@ type Process struct {
 	handler  script.Handler // once started
 }
 
-// Stop ends a call that the process is in soon: its game session is to end.
+// Stop ends the current call of the process within a short time, because its game session ends.
 func (p *Process) Stop(reason string) {
 	if s, ok := p.handler.(script.Stopper); ok {
 		s.Stop(reason)
 	}
 }
 
-// Version is the version of the script that the process runs.
+// Version returns the version of the script that the process runs.
 func (p *Process) Version() string { return p.program.version }
 
-// Config is the configuration that the process counts for. It is for comparing only.
+// Config returns the configuration to which the process belongs, for comparisons only.
 func (p *Process) Config() *ProcessConfig { return p.config }
 
 // Outdated reports whether new game sessions run another content.
@@ -62,8 +62,8 @@ func (h *Hosting) vacant(id messages.FleetID, location string) *ProcessConfig {
 	return nil
 }
 
-// Surplus is how many game sessions in a location each configuration of a fleet has over its
-// capacity; below zero, how many more it may have.
+// Surplus returns, for each configuration of a fleet, by how many its game sessions in a location
+// exceed its capacity; negative numbers are free places.
 func (h *Hosting) Surplus(id messages.FleetID, location string) map[*ProcessConfig]int {
 	over := make(map[*ProcessConfig]int)
 	if f := h.fleets[id]; f != nil {
@@ -74,8 +74,8 @@ func (h *Hosting) Surplus(id messages.FleetID, location string) map[*ProcessConf
 	return over
 }
 
-// Occupy counts a game session that has got its process, and Vacate one that has ended, whose
-// process may still run. Both keep stand-by processes as many as they should be.
+// Occupy counts a game session that has got its process; Vacate one that has ended, although its
+// process may still run. Both adjust the number of stand-by processes.
 func (h *Hosting) Occupy(p *Process) { h.occupy(p, 1) }
 
 // Vacate is the opposite of Occupy.
@@ -86,7 +86,7 @@ func (h *Hosting) occupy(p *Process, by int) {
 	h.fill(p.config)
 }
 
-// Start gives a game session its process: one that stands by, or a new one. Log opens the game
+// Start gives a game session its process: a stand-by process, or a new one. Log opens the game
 // session's log.
 func (h *Hosting) Start(p *Process, o gamesession.Options, log func() script.Sink) (*stage.Ref, error) {
 	for _, i := range p.config.standbys {
@@ -94,7 +94,7 @@ func (h *Hosting) Start(p *Process, o gamesession.Options, log func() script.Sin
 			i.drop()
 			delete(h.standbys, i.ref)
 			p.handler = i.handler
-			i.log.Pass(log()) // and its use of the program is the game session's
+			i.log.Pass(log()) // the game session takes over its use of the program
 			i.ref.Tell(gamesession.Assign{Record: o.Record, Publisher: o.Publisher})
 			return i.ref, nil
 		}
@@ -102,7 +102,7 @@ func (h *Hosting) Start(p *Process, o gamesession.Options, log func() script.Sin
 	return h.StartNew(p, o, log)
 }
 
-// StartNew gives a game session a process that is started for it.
+// StartNew starts a new process for a game session.
 func (h *Hosting) StartNew(p *Process, o gamesession.Options, sink func() script.Sink) (*stage.Ref, error) {
 	log := script.NewLog(sink(), script.LevelOf(p.config.spec.Parameters), h.c.Stage().Now)
 	ref, handler, err := h.spawn(p.config, p.program, o, log)
@@ -117,9 +117,9 @@ func (h *Hosting) StartNew(p *Process, o gamesession.Options, sink func() script
 	return ref, nil
 }
 
-// Again returns the process that a game session gets instead of one that has ended: of the version that
-// new game sessions run. It counts as the first did. Release the first after the second is started: they
-// may have the same program.
+// Again returns a process that replaces one that has ended, with the current version. Occupy has counted
+// it already. The first must be released after the second is started, because they may have the same
+// program.
 func (p *Process) Again() *Process {
 	again := *p
 	again.handler = nil
@@ -129,13 +129,13 @@ func (p *Process) Again() *Process {
 	return &again
 }
 
-// Release says that a process that was started has stopped.
+// Release must be called when a started process has stopped.
 func (h *Hosting) Release(p *Process) {
-	p.handler = nil // an ended game session is kept for long
+	p.handler = nil // frees its memory: ended game sessions are kept
 	h.release(p.program)
 }
 
-// Crashed writes down that a process ended by its own fault while it had a game session.
+// Crashed adds a fleet event: a process with a game session has failed.
 func (h *Hosting) Crashed(p *Process, why string) {
 	h.o.Catalog.FleetEvent(p.config.fleet.record.ID, catalog.EventCrashed, fmt.Sprintf("a game session of version %s ended: %s", p.program.version, why))
 }

@@ -18,22 +18,21 @@ type content struct {
 	number int
 }
 
-// program is a version of a script. It is closed when no process configuration wants it any
-// more and nothing runs it.
+// program is a loaded version of a script. It is closed when no process configuration needs it
+// and no process runs it.
 type program struct {
 	script.Program
-	content // whatever holds up one program of a content may well hold up another
+	content // all programs of a content may hang in the same way
 	version string
-	earlier bool // not the newest even when it was loaded
-	wanted  int  // by process configurations
-	users   int  // processes
+	earlier bool // it was not the newest content when it was loaded
+	wanted  int  // number of process configurations that need it
+	users   int  // number of processes that run it
 }
 
 // hangs reports whether a process with this content could not be stopped.
 func (h *Hosting) hangs(p *program) bool { return h.hung[p.content] }
 
-// load makes a program of the newest content, in a goroutine: compiling takes
-// time, and may be made to take long.
+// load loads the newest content as a program, in a goroutine, because compiling may take long.
 func (h *Hosting) load(p *ProcessConfig) {
 	f := p.fleet.record
 	newest, earlier := h.o.Catalog.Contents(f.ScriptID)
@@ -46,7 +45,7 @@ func (h *Hosting) load(p *ProcessConfig) {
 	}
 	p.loads = loading
 	l := loader{owner: h.c.Self(), config: p, script: f.ScriptID, content: *newest, path: p.spec.LaunchPath, fleet: f, make: h.o.NewProgram, close: h.close}
-	if earlier != nil && earlier.Bundle != nil && p.current == nil && !p.triedEarlier { // it has run, and goes first
+	if earlier != nil && earlier.Bundle != nil && p.current == nil && !p.triedEarlier { // it has run before, so it is tried first
 		p.triedEarlier, l.content, l.earlier = true, *earlier, true
 	}
 	h.work.Go(func() {
@@ -59,7 +58,7 @@ func (h *Hosting) load(p *ProcessConfig) {
 // loader is one load, outside of the actor.
 type loader struct {
 	owner   *stage.Ref
-	config  *ProcessConfig // not looked into
+	config  *ProcessConfig // only passed back: it belongs to the actor
 	script  messages.ScriptID
 	content catalog.Content
 	earlier bool
@@ -97,7 +96,7 @@ func (l *loader) compile(entry string) (p *program, err error) {
 	return &program{Program: made, content: content{l.script, l.content.Number}, version: l.content.Version, earlier: l.earlier, wanted: 1}, nil
 }
 
-// onLoaded takes a program that was made, or why it was not.
+// onLoaded handles the result of a load: a program or an error.
 func (h *Hosting) onLoaded(m loaded) {
 	p, was := m.config, m.config.loads
 	p.loads = idle
@@ -115,7 +114,7 @@ func (h *Hosting) onLoaded(m loaded) {
 		if m.earlier {
 			h.load(p)
 		}
-		h.dropNext(p) // it is not the newest any more
+		h.dropNext(p) // it is no longer the newest
 		h.cannotRun(p, m.code, m.err.Error(), true)
 		h.fill(p)
 	default:
@@ -132,7 +131,7 @@ func (h *Hosting) onLoaded(m loaded) {
 	}
 }
 
-// Relabel has the programs of a script's newest content show the name that its version has now.
+// Relabel updates the version name of the programs of a script's newest content.
 func (h *Hosting) Relabel(id messages.ScriptID) {
 	h.each(func(p *ProcessConfig) {
 		if p.fleet.record.ScriptID == id {
@@ -151,7 +150,7 @@ func (h *Hosting) relabel(p *program) {
 	}
 }
 
-// unwant gives up a program.
+// unwant ends the need of a process configuration for a program.
 func (h *Hosting) unwant(p *program) {
 	if p != nil {
 		p.wanted--
@@ -159,7 +158,7 @@ func (h *Hosting) unwant(p *program) {
 	}
 }
 
-// release ends one use of a program.
+// release ends the use of a program by a process.
 func (h *Hosting) release(p *program) {
 	p.users--
 	h.closeUnused(p)
@@ -172,11 +171,11 @@ func (h *Hosting) closeUnused(p *program) {
 	}
 }
 
-// close closes a program beside the actor: that may touch the disk. It may be called from any
-// goroutine.
+// close closes a program in a goroutine, because closing may write to the disk. It may be called
+// from any goroutine.
 func (h *Hosting) close(p *program) {
 	h.work.Go(func() {
-		defer func() { _ = recover() }() // nothing is left that it could harm
+		defer func() { _ = recover() }() // a panic here harms nothing: the program is not used any more
 		p.Close()
 	})
 }

@@ -14,8 +14,8 @@ import (
 	"troupe/messages/counters"
 )
 
-// standbyProcess is a server process that has no game session: one that waits for its next, or
-// that shows whether a new content runs at all.
+// standbyProcess is a server process without a game session: it waits for one, or it is started
+// to find out whether a new content runs.
 type standbyProcess struct {
 	ref     *stage.Ref
 	config  *ProcessConfig
@@ -33,8 +33,8 @@ const (
 	over // told to stop, or stopped
 )
 
-// standbyLog keeps the lines of a stand-by process, and its first error, which often
-// says why the process ends.
+// standbyLog keeps the lines of a stand-by process, and its first error, which is often the
+// reason why the process ends.
 type standbyLog struct {
 	script.Held
 	mu    sync.Mutex
@@ -53,7 +53,7 @@ func (l *standbyLog) Write(line script.Line) {
 	l.Held.Write(line)
 }
 
-// why returns a reason, with the first error.
+// why returns a reason together with the first error.
 func (l *standbyLog) why(reason string) string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,7 +85,7 @@ func (l *filteredLog) Write(line script.Line) {
 	}
 }
 
-// standby is how many stand-by processes of a program are kept ready.
+// standby returns the number of stand-by processes that a program should have.
 func (p *ProcessConfig) standby(of *program) int {
 	n := p.fleet.record.Standby
 	if s, ok := of.Program.(Standby); ok && n < 0 {
@@ -94,9 +94,9 @@ func (p *ProcessConfig) standby(of *program) int {
 	return max(0, min(n, p.free()))
 }
 
-// fill starts the stand-by processes that are missing: one for the next program, to
-// see whether it runs, else those that the fleet wants of the current one. A content that
-// could not be stopped once is not started again: each time costs a thread.
+// fill starts missing stand-by processes: one of the next program, to find out whether it runs;
+// without a next program, as many of the current one as the fleet needs. A content that could not
+// be stopped once is not started again, because each time costs a thread.
 func (h *Hosting) fill(p *ProcessConfig) {
 	if p.state != configured || h.draining || p.retry != nil {
 		return
@@ -127,8 +127,8 @@ func (h *Hosting) fill(p *ProcessConfig) {
 	h.stopStandby(p, func(*standbyProcess) bool { surplus--; return surplus >= 0 })
 }
 
-// starting reports whether a process with a content is on its way to be ready.
-// While it is, nobody else tries that content: if it hangs, it does so once.
+// starting reports whether a process with the same content is starting. Until it is ready, no other
+// process tries that content, so that a content that hangs costs one thread.
 func (h *Hosting) starting(of *program) bool {
 	for _, i := range h.standbys {
 		if i.state == starting && i.program.content == of.content {
@@ -138,7 +138,7 @@ func (h *Hosting) starting(of *program) bool {
 	return false
 }
 
-// started lets others try a content, once one process has shown whether it runs.
+// started lets other configurations try a content, after one process has become ready or ended.
 func (h *Hosting) started(of *program) {
 	h.each(func(p *ProcessConfig) {
 		if p.next != nil && p.next.content == of.content {
@@ -147,7 +147,7 @@ func (h *Hosting) started(of *program) {
 	})
 }
 
-// giveUp drops a next program that is of no use; a new content is waited for.
+// giveUp drops a next program that cannot run. The next attempt comes with a new content.
 func (h *Hosting) giveUp(p *ProcessConfig, why string) {
 	h.dropNext(p)
 	h.cannotRun(p, catalog.EventCrashed, why, true)
@@ -175,7 +175,7 @@ func (h *Hosting) startStandby(p *ProcessConfig, of *program) bool {
 	return true
 }
 
-// spawn starts a process, with what o says of its game session.
+// spawn starts a process. It completes the options of its game session.
 func (h *Hosting) spawn(p *ProcessConfig, of *program, o gamesession.Options, log *script.Log) (*stage.Ref, script.Handler, error) {
 	f := p.fleet.record
 	o.Fleet, o.Args, o.Log, o.Settings = h.c.Self(), strings.Fields(p.spec.Parameters), log, h.o.Settings(f)
@@ -194,8 +194,8 @@ func (h *Hosting) spawn(p *ProcessConfig, of *program, o gamesession.Options, lo
 	return ref, o.Handler, nil
 }
 
-// newHandler makes the logic of one process. A panic in it is the engine's
-// fault and must not take the fleet actor with it.
+// newHandler returns the handler of one process. It recovers a panic of the engine, which would
+// otherwise crash the fleet actor.
 func (h *Hosting) newHandler(of *program, p script.Process) (handler script.Handler, err error) {
 	defer func() {
 		if text := recover(); text != nil {
@@ -206,7 +206,7 @@ func (h *Hosting) newHandler(of *program, p script.Process) (handler script.Hand
 	return of.NewHandler(p)
 }
 
-// onReady takes a process that may get a game session.
+// onReady handles a stand-by process that has become ready.
 func (h *Hosting) onReady(ref *stage.Ref) {
 	i := h.standbys[ref]
 	if i == nil || i.state == over {
@@ -221,8 +221,8 @@ func (h *Hosting) onReady(ref *stage.Ref) {
 	h.started(i.program)
 }
 
-// Over takes the end of a stand-by process whose actor may go on for a moment; false if the actor
-// is none.
+// Over handles the end of a stand-by process, whose actor stops soon. It returns false if the
+// actor is not a stand-by process.
 func (h *Hosting) Over(ref *stage.Ref, text string) bool {
 	i := h.standbys[ref]
 	if i != nil {
@@ -231,7 +231,8 @@ func (h *Hosting) Over(ref *stage.Ref, text string) bool {
 	return i != nil
 }
 
-// Exited takes the end of a stand-by process's actor; false if the actor is none.
+// Exited handles the end of a stand-by process's actor. It returns false if the actor is not a
+// stand-by process.
 func (h *Hosting) Exited(ref *stage.Ref, crash string) bool {
 	i := h.standbys[ref]
 	if i == nil {
@@ -271,15 +272,15 @@ func (h *Hosting) onOver(i *standbyProcess, text string) {
 	h.fill(p)
 }
 
-// cannotStart writes down that a process did not become ready, or did not stay,
-// and has another one tried after a pause that grows.
+// cannotStart records that a stand-by process did not become ready, or has ended, and schedules the
+// next attempt after a pause that grows.
 func (h *Hosting) cannotStart(p *ProcessConfig, of *program, text string) {
-	text = "a process ended before it had a game session:\n" + text // where its place begins a line
-	if p.next != nil && of != p.next {                              // no more of the old one for now; of the new one it says nothing
+	text = "a process ended before it had a game session:\n" + text // on a line of its own, because it may begin with a file position
+	if p.next != nil && of != p.next {                              // the old program is not retried now; the next one is not affected
 		h.cannotRun(p, catalog.EventCrashed, text, false)
 		return
 	}
-	if p.next != nil && of.earlier { // the newest one may do
+	if p.next != nil && of.earlier { // try the newest content instead
 		h.dropNext(p)
 		h.cannotRun(p, catalog.EventCrashed, text, false)
 		return
@@ -302,7 +303,7 @@ func (h *Hosting) stopStandby(p *ProcessConfig, which func(*standbyProcess) bool
 	}
 }
 
-// drop takes a stand-by process from those that may be used; it may still run.
+// drop removes a stand-by process from those that can get a game session; it may still run.
 func (i *standbyProcess) drop() {
 	i.state = over
 	i.config.standbys = slices.DeleteFunc(i.config.standbys, func(o *standbyProcess) bool { return o == i })

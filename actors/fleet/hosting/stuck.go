@@ -8,23 +8,23 @@ import (
 	"troupe/messages"
 )
 
-// Stuck tells the fleet actor that a call into a game's logic cannot be ended: the
-// process is given up, as crashed. The sender gives the guarantee that stage.Ref.Abandon needs.
+// Stuck tells the fleet actor that a call into a game's logic cannot be ended. The process is
+// abandoned and ends as crashed. The sender gives the guarantee that stage.Ref.Abandon needs.
 type Stuck struct {
 	Ref    *stage.Ref
 	Reason string
 }
 
 const (
-	// stuckMax is how many such calls a content may make: each holds a thread for ever, with the
-	// memory of its game session (reliability.md 6, script). After these it is refused.
+	// stuckMax is the number of such calls after which a content is refused: each holds a thread
+	// and the memory of its game session until the host ends (reliability.md 6, script).
 	stuckMax = 2
-	// stuckApart is how far apart two such calls must be, of whatever scripts, not to be warned of.
+	// stuckApart is the time between two such calls, of any scripts, within which the host warns.
 	stuckApart = time.Hour
 )
 
-// Stuck ends a process in order, although its actor is in a call. Of is the process if it has a
-// game session, else nil; the name of the game session is for the log.
+// Stuck ends a process whose actor is in a call. Of is the process if it has a game session, else
+// nil; session is the game session's id for the log.
 func (h *Hosting) Stuck(m Stuck, of *Process, session string) {
 	if !m.Ref.Abandon(m.Reason) {
 		return
@@ -47,17 +47,17 @@ func (h *Hosting) Stuck(m Stuck, of *Process, session string) {
 	}
 }
 
-// lastStuck is when a call could not be ended last; zero: never.
+// lastStuck is the last time at which a call could not be ended; zero: never.
 type lastStuck struct{ time time.Time }
 
-// at takes another one, and reports whether it comes soon after the one before.
+// at records another one, and reports whether it comes within stuckApart of the one before.
 func (l *lastStuck) at(now time.Time) (apart time.Duration, again bool) {
 	apart, again = now.Sub(l.time), !l.time.IsZero()
 	l.time = now
 	return apart, again && apart < stuckApart
 }
 
-// countStuck counts a call that could not be ended, and refuses the content if that makes too many.
+// countStuck counts a call that could not be ended, and refuses its content after stuckMax of them.
 func (h *Hosting) countStuck(of *program) {
 	if h.stuck[of.content]++; h.stuck[of.content] != stuckMax {
 		return
@@ -80,7 +80,7 @@ func (h *Hosting) countStuck(of *program) {
 // refused reports whether too many calls of a content could not be ended.
 func (h *Hosting) refused(p *program) bool { return h.stuck[p.content] >= stuckMax }
 
-// refusal says why a configuration takes no new game sessions.
+// refusal returns the reason why a configuration takes no new game sessions.
 func (p *ProcessConfig) refusal() string {
 	return "version " + p.current.version + " of the script takes no new game sessions: two of its calls could not be ended; update the script"
 }
