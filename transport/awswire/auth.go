@@ -18,8 +18,8 @@ type Caller struct {
 // shortKey is as much of the access key as a log shows (reliability.md 6).
 func (c Caller) shortKey() string { return c.AccessKey[:min(len(c.AccessKey), 8)] }
 
-// Operator reports whether the caller has a key that may call every operation: whoever
-// has one may see everything else that the host shows, too.
+// Operator reports whether the caller has a key that may call every operation. Such a caller
+// may also see the operator's pages.
 func (c Caller) Operator() bool { return c.key != nil && c.key.allowed == nil }
 
 // Allowed reports whether the caller may call an operation of that name.
@@ -36,14 +36,14 @@ func CallerOf(ctx context.Context) Caller {
 	return c
 }
 
-// Authenticator decides who sends a request, in two steps: it looks at the headers
-// alone, so that a caller it refuses need not be listened to, and returns what
-// decides the rest. It refuses with an *AuthError; any other error is answered as an
-// internal fault. It may be called from any goroutine.
+// Authenticator identifies the caller of a request, in two steps. It checks the headers
+// first, so that the body of a refused request is not read, and returns a Proof that checks
+// the rest. It refuses with an *AuthError; any other error is answered as an internal fault.
+// It may be called from any goroutine.
 type Authenticator func(r *http.Request) (Proof, error)
 
-// Proof decides with the whole body, which it must not keep or change. It refuses as
-// an Authenticator does, and is called once at most.
+// Proof checks the whole body, which it must not keep or change. It refuses as an
+// Authenticator does, and is called at most once.
 type Proof func(body []byte) (Caller, error)
 
 // AuthError is a refusal by an Authenticator, with one of the codes of
@@ -53,10 +53,9 @@ type AuthError struct{ Code, Text string }
 // Error returns the text alone: it is meant for the API's caller.
 func (e *AuthError) Error() string { return e.Text }
 
-// Anyone is auth mode none: it verifies nothing and refuses nobody but web pages, which a
-// browser makes say where they are from: one whose name was turned to this machine must
-// not call. Access key and region are what the Authorization header claims, if it has
-// that form.
+// Anyone is the Authenticator of auth mode none: it verifies nothing. It refuses only web
+// pages, which browsers mark with their origin, because of DNS rebinding. Access key and
+// region of the Caller are unverified claims of the Authorization header.
 func Anyone(r *http.Request) (Proof, error) {
 	if r.Header.Get("Origin") != "" {
 		return nil, &AuthError{accessDenied, "web pages do not call a service API without access keys"}

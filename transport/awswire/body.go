@@ -8,17 +8,17 @@ import (
 )
 
 const (
-	// bodyMax is what the body of a usual request may have.
+	// bodyMax bounds the body of a usual request, in bytes.
 	bodyMax = 1 << 20
 
-	// bodiesMax is what all bodies that are being read may have together, but for small
-	// ones, which the listener bounds by its connections: who lets the host wait for
-	// large ones holds up nobody with a usual request.
+	// bodiesMax bounds all bodies that are being read, except small ones, which the limit on
+	// connections bounds. So callers that send large bodies slowly do not delay usual
+	// requests.
 	bodiesMax = 256 << 20
 	bodySmall = 64 << 10
 
-	// bodyDrainMax is how much of a refused body is read and thrown away, so that
-	// the caller, still sending, gets to see the answer.
+	// bodyDrainMax is how much of a refused body is read and discarded, so that the caller,
+	// which is still sending, receives the answer.
 	bodyDrainMax = 16 << 20
 )
 
@@ -47,8 +47,7 @@ func tooLarge(r *http.Request, most int64) *Fault {
 	}
 }
 
-// drain throws away the rest of a body, which the caller sends before it looks for
-// an answer.
+// drain discards the rest of a body, because callers read the answer only after sending it.
 func drain(r *http.Request) {
 	if r.Body != nil {
 		_, _ = io.CopyN(io.Discard, r.Body, bodyDrainMax)

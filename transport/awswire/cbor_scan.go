@@ -24,9 +24,9 @@ var (
 	errCBORBehind = errors.New("bytes behind the CBOR item")
 )
 
-// cborScanner walks a body before it is decoded, without allocating. It refuses
-// everything that would make the decoder recurse or allocate without measure:
-// the decoder itself bounds neither depth nor number of items.
+// cborScanner checks a body before it is decoded, without allocating. It refuses bodies that
+// would make the decoder recurse deeply or allocate much, because the decoder bounds neither
+// depth nor number of items.
 //
 //	initial byte: major type (3 bits) | argument or its width (5 bits)
 //	major types:  0 uint, 1 negative, 2 bytes, 3 text, 4 list, 5 map, 6 tag, 7 simple and float

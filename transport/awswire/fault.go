@@ -35,12 +35,12 @@ func BadRequest(code, text string) *Fault {
 	return &Fault{Status: http.StatusBadRequest, Code: code, Text: text}
 }
 
-// Invalid refuses a request for what the caller wrote.
+// Invalid refuses a request because of an invalid member.
 func Invalid(format string, args ...any) *Fault {
 	return BadRequest(InvalidRequest, fmt.Sprintf(format, args...))
 }
 
-// Throttled tells a client to slow down and come again, which SDKs do by themselves.
+// Throttled tells a client to slow down and retry, which SDKs do automatically.
 func Throttled(text string) *Fault { return BadRequest(throttled, text) }
 
 // Unavailable says that the same request may succeed later.
@@ -48,7 +48,7 @@ func Unavailable(text string) *Fault {
 	return &Fault{Status: http.StatusServiceUnavailable, Code: unavailable, Text: text}
 }
 
-// Internal is the host's fault; the cause is for the log alone.
+// Internal is a fault of the host; the cause is only logged.
 func Internal(cause error) *Fault {
 	return &Fault{
 		Status: http.StatusInternalServerError, Code: InternalFault, Cause: cause,

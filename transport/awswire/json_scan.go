@@ -19,9 +19,9 @@ var (
 	errJSONDepth = errors.New("JSON nested too deeply")
 )
 
-// scanJSON refuses a body of too many values or levels. What is malformed passes:
-// the decoder says where. Nearly all bodies pass at a glance, by what is needed to
-// go over a bound; the rest, such as those with long texts, are walked.
+// scanJSON refuses a body of too many values or levels. Malformed bodies pass, because the
+// decoder reports the position. For nearly all bodies counting bytes shows that they are
+// within the bounds; only the rest, such as bodies with long texts, are scanned.
 func scanJSON(body []byte) error {
 	if bytes.Count(body, []byte(",")) < jsonItemsMax/4 && bytes.Count(body, []byte("{"))+bytes.Count(body, []byte("[")) < jsonNestingMax {
 		return nil

@@ -19,12 +19,12 @@ import (
 type Key struct {
 	ID           string // 3 to 128 letters, digits, hyphens and underscores
 	Secret       string // at least 16 characters
-	SessionToken string // callers must show it; empty: callers must show none
+	SessionToken string // callers must send it; empty: callers must send none
 	// Allow are patterns of the operations that the key may call, such as
 	// gamelift:Describe*, with * for any text and ? for one character. Empty: all.
 	Allow []string
-	// Rate is how many calls a second are answered on average, Burst how many at
-	// once. Rate 0: no limit.
+	// Rate is the number of calls per second, on average, and Burst the burst. Rate 0: no
+	// limit.
 	Rate  float64
 	Burst int
 }
@@ -36,8 +36,8 @@ var (
 	allowForm = regexp.MustCompile(`\A[A-Za-z0-9*?]+\z`)
 )
 
-// Validate says what is wrong with a key for a service with these operations, and never
-// what its secrets are.
+// Validate checks a key for a service with these operations. The error never contains its
+// secrets.
 func (k *Key) Validate(operations []string) error {
 	switch {
 	case !keyIDForm.MatchString(k.ID):
@@ -57,8 +57,8 @@ func (k *Key) Validate(operations []string) error {
 	return nil
 }
 
-// checkAllow refuses a pattern that is not well-formed or allows nothing: it would
-// be a typing error.
+// checkAllow refuses a pattern that is malformed or matches no operation, because it must be a
+// typing error.
 func checkAllow(pattern string, operations []string) error {
 	glob, ok := strings.CutPrefix(pattern, scopeService+":")
 	if !ok || !allowForm.MatchString(glob) {
@@ -82,7 +82,7 @@ func NewKey() (id, secret string) {
 	return "TRPE" + base32.StdEncoding.EncodeToString(random[:10]), base64.RawURLEncoding.EncodeToString(random[10:])
 }
 
-// accessKey is a Key at work.
+// accessKey is a Key with its limiter and allowed operations.
 type accessKey struct {
 	id, secret, token string
 	allowed           map[string]bool // operations; nil: all
@@ -115,7 +115,7 @@ func newAccessKeys(keys []Key, operations []string) (map[string]*accessKey, erro
 	return all, nil
 }
 
-// admit says whether the caller may call an operation, and now.
+// admit checks whether the caller may call an operation, and whether it is within its rate.
 func (c Caller) admit(operation string, now time.Time) error {
 	switch {
 	case c.key == nil:

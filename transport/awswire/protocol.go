@@ -14,16 +14,16 @@ const (
 	cborPathMark     = "/service/GameLift/operation/"
 )
 
-// selected is what a request asks for, before anything of it is trusted.
+// selected is the protocol and the operation of a request, before anything is verified.
 type selected struct {
 	codec     codec
 	operation string // empty: no selector
 	caller    Caller // once it is known
 }
 
-// detect tells the protocol and the operation of a request
-// (service-api.md 1.1). Any path may stand before the selector. A request that
-// shows neither protocol is answered in JSON, or in CBOR if its body is that.
+// detect determines the protocol and the operation of a request (service-api.md 1.1). Any
+// path may precede the selector. A request of neither protocol is answered in JSON, or in
+// CBOR if its body is CBOR.
 //
 // The protocol header wins over the target: a target is a signed header and a
 // path is signed, but the protocol header need not be, and with this order an

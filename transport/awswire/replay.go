@@ -31,9 +31,9 @@ type replayKey struct {
 	body                             [sha256.Size]byte
 }
 
-// isRead reports whether an operation only looks: repeated, it may as well look
-// again. All others are replayed: the creates, which would make a second thing, and
-// the rest, which would be refused for what their first attempt has done.
+// isRead reports whether an operation changes nothing, so that it can simply be repeated. The
+// responses of all others are replayed: repeating a create would create a second resource,
+// and the rest would be refused because of the effect of their first attempt.
 func isRead(operation string) bool {
 	return slices.ContainsFunc([]string{"Describe", "List", "Search", "Get", "Resolve", "Validate"}, func(verb string) bool {
 		return strings.HasPrefix(operation, verb)
@@ -63,9 +63,9 @@ func newReplays(now func() time.Time) *replays {
 	return &replays{now: now, kept: make(map[replayKey]*list.Element), running: make(map[replayKey]chan struct{})}
 }
 
-// once runs an operation; one that changes something at most once per invocation.
-// Such a one goes on when its caller hangs up: the next attempt then finds its
-// result instead of doing it again.
+// once runs an operation; an operation that changes something runs at most once per
+// invocation. It continues when its caller disconnects, so that the next attempt finds its
+// result.
 func (s *Server) once(r *http.Request, op *Operation, c codec, caller Caller, body []byte) ([]byte, error) {
 	invocation := r.Header.Get(headerInvocation)
 	if isRead(op.Name) || invocation == "" || len(invocation) > invocationMax {
@@ -104,8 +104,8 @@ func (c *replays) do(ctx context.Context, key replayKey, f func() ([]byte, error
 	return body, err
 }
 
-// begin returns the kept response, or what to wait for, or neither: then the
-// caller runs the attempt and must call end.
+// begin returns the kept response, or a channel to wait for, or neither: then the caller runs
+// the attempt and must call end.
 func (c *replays) begin(key replayKey) (body []byte, wait <-chan struct{}, done bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -139,7 +139,7 @@ func (c *replays) keep(key replayKey, body []byte) {
 	c.bytes += cost
 }
 
-// forget drops what is too old, and the oldest until need more bytes fit.
+// forget drops expired responses, and then the oldest until need more bytes fit.
 func (c *replays) forget(need int) {
 	for e := c.order.Front(); e != nil; e = c.order.Front() {
 		old := e.Value.(*replay)

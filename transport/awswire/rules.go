@@ -62,7 +62,7 @@ func apply(rules []boundRule, path string, v reflect.Value) error {
 			continue
 		}
 		if isEnum(member.Type()) && member.String() == emptyEnum {
-			member.SetZero() // what was said, for the check
+			member.SetZero() // the check sees the empty text that the caller sent
 		}
 		if err := r.check(path+r.member, reflect.Indirect(member)); err != nil {
 			return err

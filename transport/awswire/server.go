@@ -16,12 +16,12 @@ import (
 // Options configures a Server. The zero value of every field but Operations is a working
 // default.
 type Options struct {
-	// Operations are what the service has, each name once.
+	// Operations are the operations of the service, each name once.
 	Operations []Operation
 	// Fault translates an error of a handler, by the errors that its operation declares;
 	// nil for one that it does not know, which is then answered as an internal fault.
 	Fault func(declared string, err error) *Fault
-	// Authenticator says who calls. Default: Anyone.
+	// Authenticator identifies callers. Default: Anyone.
 	Authenticator Authenticator
 	// Log gets one debug line per request and an error line per internal fault.
 	Log zerolog.Logger
@@ -38,7 +38,7 @@ type Server struct {
 	options Options
 	table   map[string]*Operation
 	replays *replays
-	bodies  atomic.Int64 // bytes that are promised of bodies being read
+	bodies  atomic.Int64 // announced bytes of the bodies being read
 }
 
 // New returns a Server.
@@ -143,8 +143,8 @@ func (s *Server) serve(r *http.Request, sel *selected) (out []byte, declared str
 	return out, op.Declared, err
 }
 
-// received reads the body of a caller who is known by then. One whose headers say
-// enough is refused without memory for a body.
+// received authenticates the caller and reads the body. A caller that is refused because of
+// its headers costs no memory for a body.
 func (s *Server) received(r *http.Request, most int64) ([]byte, Caller, error) {
 	if r.ContentLength > most {
 		return nil, Caller{}, tooLarge(r, most)
@@ -154,7 +154,7 @@ func (s *Server) received(r *http.Request, most int64) ([]byte, Caller, error) {
 		drain(r)
 		return nil, Caller{}, authFault(err)
 	}
-	size := most // of a body that does not tell
+	size := most // of a body of unknown length
 	if r.ContentLength >= 0 {
 		size = r.ContentLength
 	}
@@ -196,10 +196,10 @@ func (a answer) write(w http.ResponseWriter, id string, now time.Time) {
 	h.Set("X-Amzn-Requestid", id)
 	h.Set("Date", now.UTC().Format(http.TimeFormat)) // clients correct their clocks by it
 	h.Set("Cache-Control", "no-store")
-	control := http.NewResponseController(w) // what it cannot do, it need not
+	control := http.NewResponseController(w) // its errors do not matter
 	_ = control.SetWriteDeadline(time.Now().Add(writeTimeout))
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // the caller is gone: nobody is left to tell
+	_, _ = w.Write(body) // an error means that the caller is gone
 	_ = control.Flush()
 	_ = control.SetWriteDeadline(time.Time{}) // the next answer on the connection may be a page that takes longer
 }

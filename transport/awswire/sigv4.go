@@ -36,7 +36,7 @@ const (
 
 // SigV4Options configure a SigV4.
 type SigV4Options struct {
-	// Keys are who may call. At least one.
+	// Keys are the access keys of callers. At least one.
 	Keys []Key
 	// Operations are the names that the service has: keys may be bound to some of them.
 	Operations []string
@@ -44,8 +44,8 @@ type SigV4Options struct {
 	Regions []string
 	// Skew is how far X-Amz-Date may be from Now, either way. Default DefaultSkew.
 	Skew time.Duration
-	// AllowUnsignedPayload takes requests whose body is not part of the signature
-	// without TLS, too, where anybody on the way could change it.
+	// AllowUnsignedPayload accepts requests whose body is not part of the signature even
+	// without TLS, where others on the network could change it.
 	AllowUnsignedPayload bool
 	// Now is the clock. Default time.Now.
 	Now func() time.Time
@@ -83,10 +83,9 @@ func NewSigV4(o SigV4Options) (*SigV4, error) {
 	return v, err
 }
 
-// Authenticate is an Authenticator. What the headers show is refused before the
-// body is read: malformed or missing parts, unknown keys, wrong scopes and clocks.
-// That a key is unknown is told by its code, so nothing is done to hide it in the
-// time it takes; secrets and tokens are compared in constant time.
+// Authenticate is an Authenticator. It refuses malformed or missing headers, unknown keys,
+// wrong scopes and clocks before the body is read. The error code says that a key is
+// unknown, so the time need not hide that. Secrets and tokens are compared in constant time.
 func (v *SigV4) Authenticate(r *http.Request) (Proof, error) {
 	q, err := parseSigned(r)
 	if err != nil {
@@ -132,9 +131,9 @@ func (v *SigV4) checkScope(q *signed) error {
 	return nil
 }
 
-// checkClock writes its texts as clients know them. They correct their clocks by the
-// Date header and try again, by themselves; the Go SDK does so within one call only
-// where the code says that it is the clock, and so it gets such a code.
+// checkClock checks the caller's clock. Its error texts are those that clients recognize:
+// they correct their clock by the Date header and retry. The Go SDK does so within one call
+// only if the code says that the clock is wrong, so it gets such a code.
 func (v *SigV4) checkClock(q *signed, r *http.Request) error {
 	code := func(forGo string) string {
 		if strings.Contains(r.UserAgent(), "aws-sdk-go-v2/") {

@@ -20,7 +20,7 @@ const (
 	signedHeadersMax = 64
 )
 
-// signed is what a request says about its signature, parsed and not yet believed.
+// signed is the parsed signature of a request, before it is verified.
 //
 //	AWS4-HMAC-SHA256 Credential=<key>/<yyyymmdd>/<region>/gamelift/aws4_request, SignedHeaders=<a;b;c>, Signature=<hex>
 type signed struct {
@@ -104,8 +104,8 @@ func inOrder(names []string) bool {
 	return true
 }
 
-// checkSignedHeaders refuses a signature that leaves out what a request means: its
-// host, and any x-amz- header, such as its date and the operation of a JSON request.
+// checkSignedHeaders refuses a signature that does not cover the host and all x-amz- headers,
+// such as the date and the operation of a JSON request.
 func (q *signed) checkSignedHeaders(r *http.Request) error {
 	must := []string{"host"}
 	for name := range r.Header {

@@ -9,12 +9,11 @@ import (
 	"troupe/messages/wire"
 )
 
-// errAbandoned is a login that nobody waits for any more.
+// errAbandoned is the error of an abandoned login attempt.
 var errAbandoned = errors.New("client: the attempt was given up")
 
-// onLoginAnswer takes LOGIN_RESPONSE, which is the first packet there is. What
-// follows it belongs to the connection that it lets in, so that is decided here,
-// by the reader.
+// onLoginAnswer handles LOGIN_RESPONSE, the first packet of a connection. The reader calls it,
+// so that the connection is attached before its next packet is handled.
 func (c *Client) onLoginAnswer(cn *connection, unit []byte) error {
 	result, err := parseLoginAnswer(unit)
 	switch {
@@ -60,7 +59,7 @@ func (c *Client) attach(cn *connection, r *wire.LoginResult) error {
 	c.peer.Store(r.PeerID)
 	c.current.Store(cn)
 	c.kick(cn)
-	c.seeToAck(cn)
+	c.scheduleAck(cn)
 	c.wake()
 	c.mu.Unlock()
 	if old != nil {
@@ -101,7 +100,7 @@ func (c *Client) tellGap(cn *connection, g Gap) {
 	c.emit(cn, Event{Kind: EventGap, Sender: wire.ServerPeer, Gap: &g})
 }
 
-// tellDetached is for a connection that has ended.
+// tellDetached reports to the program that the connection has ended.
 func (c *Client) tellDetached(end End) {
 	if c.o.OnDetached != nil {
 		c.o.OnDetached(end)

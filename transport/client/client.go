@@ -22,9 +22,9 @@ type Client struct {
 	done   chan struct{} // closed when every goroutine has ended
 	end    End           // valid once done is closed
 
-	// Each holds one token. Who has inbox may emit events in order, and decides
-	// which connection they come from; who has moves may make a Move. The order is
-	// moves, inbox, mu.
+	// Each holds one token. The holder of inbox may emit events, and decides from which
+	// connection they come. The holder of moves may make a Move. The lock order is moves,
+	// inbox, mu.
 	inbox, moves chan struct{}
 	nudge        chan struct{} // the wait between two attempts is to end
 
@@ -212,8 +212,8 @@ func (c *Client) Abort() {
 	<-c.done
 }
 
-// depart begins the end from this side: nothing more is taken from the program
-// or given to it.
+// depart starts the end from this side: from now on the program can send nothing and gets no
+// events.
 func (c *Client) depart() *connection {
 	c.mu.Lock()
 	defer c.mu.Unlock()

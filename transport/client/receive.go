@@ -59,7 +59,7 @@ func (c *Client) admit(cn *connection, h *wire.Header) bool {
 	if h.Ack != 0 {
 		c.wake()
 	}
-	c.seeToAck(cn)
+	c.scheduleAck(cn)
 	c.mu.Unlock()
 	switch {
 	case err != nil:

@@ -9,8 +9,7 @@ import (
 	"troupe/messages"
 )
 
-// lost is called when a connection has ended: the current one, or one that does
-// not matter any more.
+// lost is called when a connection has ended: the current one, or one that was replaced.
 func (c *Client) lost(cn *connection, end End) {
 	c.inbox <- struct{}{}
 	c.mu.Lock()
@@ -65,8 +64,8 @@ func (c *Client) detach(away *absence) {
 	}
 }
 
-// hopeless reports whether there were so many violations of the numbers without
-// progress that another connection is of no use. The caller holds mu.
+// hopeless reports whether there were so many violations of the numbers without progress that
+// reconnecting makes no sense. The caller holds mu.
 func (c *Client) hopeless(end End) bool {
 	if !c.numbers.on() || end.Code != uint16(messages.CloseOutOfOrder) && !errors.Is(end.Err, errNumbers) {
 		return false
@@ -78,8 +77,8 @@ func (c *Client) hopeless(end End) bool {
 	return c.violated >= violationsMax
 }
 
-// nextDelay is the random wait before the next attempt, beside what the host asked
-// for: whom it sends away comes in a crowd, and is not quick.
+// nextDelay returns the random wait before the next attempt, in addition to the wait that the
+// host asked for. A host asks many clients at once, so the wait is not a short one then.
 func (c *Client) nextDelay(asked time.Duration) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -98,8 +97,8 @@ func (c *Client) nextDelay(asked time.Duration) time.Duration {
 	return d
 }
 
-// comeBack is the goroutine of an absence: it logs in until that works, or is of
-// no use. Asked and delay are the waits before the first attempt, as for pause.
+// comeBack is the goroutine of an absence: it tries to log in until it succeeds or gives up.
+// Asked and delay are the waits before the first attempt, as for pause.
 func (c *Client) comeBack(away *absence, asked, delay time.Duration) {
 	c.mu.Lock()
 	patience := c.o.Reconnect.patience(c.window)
@@ -156,7 +155,8 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// tryAgain makes attempt n. Without an error there is a connection, or there was.
+// tryAgain makes attempt n. It returns nil if a connection was made, even if that has ended
+// already.
 func (c *Client) tryAgain(ctx context.Context, n int) error {
 	ctx, cancel := context.WithTimeout(ctx, c.o.attemptMax(n))
 	defer cancel()

@@ -15,7 +15,7 @@ const ackDelay = 200 * time.Millisecond
 // buffers hold one unit while it is written.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-// put keeps a packet to be sent by the reliable channel.
+// put queues a packet for the reliable channel.
 func (c *Client) put(ctx context.Context, h *wire.Header, fast bool) error {
 	for {
 		changed, err := c.offer(ctx, h, fast)
@@ -29,7 +29,7 @@ func (c *Client) put(ctx context.Context, h *wire.Header, fast bool) error {
 	}
 }
 
-// offer keeps a packet, or returns what to wait for before the next try.
+// offer queues a packet, or returns a channel to wait for before the next try.
 func (c *Client) offer(ctx context.Context, h *wire.Header, fast bool) (changed <-chan struct{}, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -54,7 +54,7 @@ func (c *Client) offer(ctx context.Context, h *wire.Header, fast bool) (changed 
 	return nil, nil
 }
 
-// change returns what is closed at the next change. The caller holds mu.
+// change returns a channel that is closed at the next change. The caller holds mu.
 func (c *Client) change() <-chan struct{} {
 	if c.changed == nil {
 		c.changed = make(chan struct{})
@@ -62,7 +62,7 @@ func (c *Client) change() <-chan struct{} {
 	return c.changed
 }
 
-// wake tells those who wait that something has changed. The caller holds mu.
+// wake closes the channel of change. The caller holds mu.
 func (c *Client) wake() {
 	if c.changed != nil {
 		close(c.changed)
@@ -70,8 +70,7 @@ func (c *Client) wake() {
 	}
 }
 
-// kick starts the writer if there is something to be written. The caller holds
-// mu.
+// kick starts the writer if something is queued. The caller holds mu.
 func (c *Client) kick(cn *connection) {
 	if cn.writes != writerIdle || c.numbers.idle() {
 		return
@@ -85,9 +84,8 @@ func (c *Client) kick(cn *connection) {
 	}
 }
 
-// write is a goroutine that lives while there is something to be written. Nobody
-// else writes after the login, so that numbers rise on the wire, and no context of
-// the program's can cut a unit in half.
+// write is the writer goroutine, which runs while packets are queued. After the login only it
+// writes, so that numbers rise on the wire, and no context of the program can cut a unit.
 func (cn *connection) write() {
 	defer cn.helpers.Done()
 	b := buffers.Get().(*[]byte)
@@ -99,8 +97,7 @@ func (cn *connection) write() {
 	}
 }
 
-// nextUnit fills b with what is to be written next, or reports that the writer
-// ends.
+// nextUnit fills b with the next unit; it returns false if the writer has to end.
 func (cn *connection) nextUnit(b *[]byte) (ok bool) {
 	c := cn.client
 	c.mu.Lock()
@@ -126,8 +123,8 @@ func (cn *connection) nextUnit(b *[]byte) (ok bool) {
 	return true
 }
 
-// fail notes that the link takes nothing any more. It ends by itself after
-// ErrClosed.
+// fail notes that the link cannot be written to any more. After ErrClosed the link ends by
+// itself.
 func (cn *connection) fail(err error) {
 	cn.client.mu.Lock()
 	cn.writes = writerBroken
@@ -137,8 +134,8 @@ func (cn *connection) fail(err error) {
 	}
 }
 
-// seeToAck sends an ack that is due, or has it sent later. The caller holds mu.
-func (c *Client) seeToAck(cn *connection) {
+// scheduleAck sends an ack that is due, or arms the timer that sends it. The caller holds mu.
+func (c *Client) scheduleAck(cn *connection) {
 	switch {
 	case c.numbers.ackDue():
 		c.kick(cn)
