@@ -38,6 +38,7 @@ const chatHelp = `text            send text to all players
 /to PEER text   send text to one player
 /fast text      send text to all players over the fast channel, which may lose it
 /server text    send text to the game's script
+/op N [text]    the same with op code N; without /op it is 1
 /join G         join group G
 /leave G        leave group G
 /members [G]    list the members of group G; without G: all players
@@ -62,6 +63,13 @@ func parse(line string) (command, error) {
 		return say(client.Message{TargetPlayer: int32(peer)}, strings.TrimSpace(text))
 	case "/server":
 		return say(client.Message{TargetPlayer: client.Server}, rest)
+	case "/op":
+		code, text, _ := strings.Cut(rest, " ")
+		n, err := strconv.ParseInt(code, 10, 32)
+		if err != nil || n < 1 {
+			return command{}, errors.New("/op needs an op code, a positive number: /op 2 hello")
+		}
+		return send(client.Message{OpCode: int32(n), TargetPlayer: client.Server}, strings.TrimSpace(text))
 	case "/fast":
 		return say(client.Message{TargetGroup: client.AllPlayers, Intent: client.Fast}, rest)
 	case "/join":
@@ -87,10 +95,15 @@ func say(m client.Message, text string) (command, error) {
 	if text == "" {
 		return command{}, nil
 	}
+	m.OpCode = opChat
+	return send(m, text)
+}
+
+func send(m client.Message, text string) (command, error) {
 	if len(text) > client.PayloadMax {
 		return command{}, client.ErrTooLarge
 	}
-	m.OpCode, m.Payload = opChat, []byte(text)
+	m.Payload = []byte(text)
 	return command{verb: verbSay, message: m}, nil
 }
 

@@ -15,22 +15,24 @@ func TestParse(t *testing.T) {
 		return command{verb: verbSay, message: m}
 	}
 	for line, want := range map[string]command{
-		"":               {},
-		"   ":            {},
-		"/to 2":          {},
-		"hello":          said(client.Message{TargetGroup: -1}, "hello"),
-		"  two words ":   said(client.Message{TargetGroup: -1}, "two words"),
-		"/to 2 hi  you":  said(client.Message{TargetPlayer: 2}, "hi  you"),
-		"/server go now": said(client.Message{TargetPlayer: -1}, "go now"),
-		"/fast quick":    said(client.Message{TargetGroup: -1, Intent: client.Fast}, "quick"),
-		"/join 7":        {verb: verbJoin, group: 7},
-		"/leave  7 ":     {verb: verbLeave, group: 7},
-		"/members":       {verb: verbMembers, group: -1},
-		"/members -1":    {verb: verbMembers, group: -1},
-		"/members 7":     {verb: verbMembers, group: 7},
-		"/stats":         {verb: verbStats},
-		"/quit":          {verb: verbQuit},
-		"/help":          {verb: verbHelp},
+		"":                 {},
+		"   ":              {},
+		"/to 2":            {},
+		"hello":            said(client.Message{TargetGroup: -1}, "hello"),
+		"  two words ":     said(client.Message{TargetGroup: -1}, "two words"),
+		"/to 2 hi  you":    said(client.Message{TargetPlayer: 2}, "hi  you"),
+		"/server go now":   said(client.Message{TargetPlayer: -1}, "go now"),
+		"/op 5 {\"x\": 1}": {verb: verbSay, message: client.Message{TargetPlayer: -1, OpCode: 5, Payload: []byte(`{"x": 1}`)}},
+		"/op 6":            {verb: verbSay, message: client.Message{TargetPlayer: -1, OpCode: 6, Payload: []byte{}}},
+		"/fast quick":      said(client.Message{TargetGroup: -1, Intent: client.Fast}, "quick"),
+		"/join 7":          {verb: verbJoin, group: 7},
+		"/leave  7 ":       {verb: verbLeave, group: 7},
+		"/members":         {verb: verbMembers, group: -1},
+		"/members -1":      {verb: verbMembers, group: -1},
+		"/members 7":       {verb: verbMembers, group: 7},
+		"/stats":           {verb: verbStats},
+		"/quit":            {verb: verbQuit},
+		"/help":            {verb: verbHelp},
 	} {
 		if got, err := parse(line); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%q: got %+v, %v, want %+v", line, got, err, want)
@@ -38,7 +40,7 @@ func TestParse(t *testing.T) {
 	}
 	for _, line := range []string{
 		"/to", "/to ann hi", "/to 0 hi", "/to -1 hi", "/to 99999999999 hi", "/join", "/join x", "/join 0", "/join -1", "/leave -1",
-		"/members 0", "/members -2", "/nope", "/", strings.Repeat("x", client.PayloadMax+1),
+		"/op", "/op x", "/op 0", "/op -1 x", "/op 99999999999", "/members 0", "/members -2", "/nope", "/", strings.Repeat("x", client.PayloadMax+1),
 	} {
 		if got, err := parse(line); err == nil || got.verb != 0 {
 			t.Errorf("%q: got %+v, %v", line[:min(len(line), 20)], got, err)
