@@ -20,7 +20,7 @@ func welcome(out io.Writer, cfg *host.Config, a host.Announcement, script string
   service API, health, metrics  %s
   WebSocket                     ws://%s
   fast channel (UDP)            %s
-  secured: WebSocket            wss://%s
+  secured: WebSocket            %s
            fast channel (DTLS)  %s
   KCP (inside DTLS)             %s
   CA to trust for these three   %s
@@ -30,14 +30,15 @@ Try next, in another terminal:
 
 Ctrl-C stops.
 
-`, a.APIURL, a.WS, a.Fast, orNone(a.WSS), orNone(a.DTLS), orNone(a.KCP), orNone(a.CA), script, strings.Join(tryNext(invocation(), cfg, a), "\n  "))
+`, a.APIURL, a.WS, a.Fast, orNone(a.WSS, "wss://"), orNone(a.DTLS, ""), orNone(a.KCP, ""), orNone(a.CA, ""), script, strings.Join(tryNext(invocation(), cfg, a), "\n  "))
 }
 
-func orNone(s string) string {
-	if s == "" {
+// orNone returns an address with its scheme, or that there is none.
+func orNone(addr, scheme string) string {
+	if addr == "" {
 		return "off"
 	}
-	return s
+	return scheme + addr
 }
 
 // tryNext returns shell commands that work unchanged in any folder.

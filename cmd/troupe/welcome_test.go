@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"troupe/transport/host"
@@ -29,6 +30,16 @@ func TestTryNext(t *testing.T) {
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %q", got)
+	}
+}
+
+func TestWelcomeShowsWhatIsOff(t *testing.T) {
+	cfg := host.Defaults()
+	for wss, want := range map[string]string{"": "secured: WebSocket            off\n", "127.0.0.1:1": "secured: WebSocket            wss://127.0.0.1:1\n"} {
+		var out strings.Builder
+		if welcome(&out, &cfg, host.Announcement{WSS: wss}, ""); !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in %s", want, &out)
+		}
 	}
 }
 
