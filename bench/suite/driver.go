@@ -69,6 +69,7 @@ type run struct {
 	warnings []string
 	void     []string
 	profiles []string
+	others   map[string]float64 // by subject: the largest share of the machine that others used
 }
 
 // Run runs one workload. An error means that nothing was measured, or not enough of it.
@@ -124,6 +125,11 @@ func Run(ctx context.Context, o Options) (res result.Result, err error) {
 			}
 			res.Subjects[i].Rounds[round] = one
 			o.Watch.End(digest(one.Figures))
+		}
+	}
+	for _, s := range subjects {
+		if share := r.others[s.name]; share > 0 {
+			r.warnings = append(r.warnings, fmt.Sprintf("%s: others used up to %.0f %% of the machine", s.name, 100*share))
 		}
 	}
 	res.Warnings, res.Void, res.Profiles = r.warnings, r.void, r.profiles
@@ -188,6 +194,16 @@ func (r *run) chosen() ([]subject, error) {
 		some = append(some, all[i])
 	}
 	return some, nil
+}
+
+// noise keeps how much of the machine others used.
+func (r *run) noise(share float64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.others == nil {
+		r.others = make(map[string]float64)
+	}
+	r.others[r.now] = max(r.others[r.now], share)
 }
 
 // warn keeps a warning, once.

@@ -147,7 +147,7 @@ func (m *meter) disturbance() {
 	}
 	other := b.machine.Busy - a.machine.Busy - m.cpu() - (b.self.CPU() - a.self.CPU())
 	if share := float64(other) / float64(total); share > noisyShare {
-		m.r.warn("others used up to %.0f %% of the machine", 100*share)
+		m.r.noise(share)
 	}
 	if share := float64(b.machine.Steal-a.machine.Steal) / float64(total); share > noisyShare {
 		m.r.warn("up to %.0f %% of the machine was stolen by the hypervisor", 100*share)

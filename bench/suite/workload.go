@@ -38,7 +38,7 @@ type subject struct {
 
 // Workloads is the table, in the order in which it is shown.
 func Workloads() []Workload {
-	return slices.Concat(relayWorkloads, memoryWorkloads, joinWorkloads)
+	return slices.Concat(relayWorkloads, rampWorkloads, scriptWorkloads, memoryWorkloads, joinWorkloads)
 }
 
 // Find returns the workload of a name. The error names those that are alike.

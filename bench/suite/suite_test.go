@@ -1,0 +1,95 @@
+package suite
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"troupe/bench/loadgen"
+	"troupe/bench/result"
+)
+
+func TestLargestLoad(t *testing.T) {
+	t.Parallel()
+	for limit, want := range map[float64]struct {
+		low, high float64
+		capped    bool
+	}{0.5: {0, 0, false}, 1: {1, 1.1, false}, 5: {4.5, 5, false}, 30: {27, 30, false}, 1e9: {64, 64, true}} {
+		tries := 0
+		low, capped, err := largest(1, func(v float64) (bool, error) { tries++; return v <= limit, nil })
+		if err != nil || low < want.low || low > want.high || capped != want.capped || tries > rampDoublings+rampHalvings {
+			t.Errorf("limit %v: %v, %v, %v after %d tries", limit, low, capped, err, tries)
+		}
+	}
+	failed := errors.New("x")
+	if _, _, err := largest(1, func(v float64) (bool, error) { return true, map[bool]error{true: failed}[v >= 4] }); !errors.Is(err, failed) {
+		t.Error("an error is lost")
+	}
+}
+
+// A run that its generator limits must say so; one whose latencies are far above the generator's lateness need not.
+func TestBoundByTheGenerator(t *testing.T) {
+	t.Parallel()
+	load := func(due, sent int64, late, p99 time.Duration) *loadgen.Result {
+		return &loadgen.Result{Due: due, Sent: sent, Delivered: sent, Latency: loadgen.Quantiles{P99: p99}, Lateness: loadgen.Quantiles{P99: late}}
+	}
+	for name, c := range map[string]struct {
+		load *loadgen.Result
+		want bool
+	}{
+		"all is well":           {load(1000, 1000, time.Millisecond, 2*time.Millisecond), false},
+		"not all was sent":      {load(1000, 980, 0, time.Millisecond), true},
+		"late":                  {load(1000, 1000, 10*time.Millisecond, 12*time.Millisecond), true},
+		"the server is so slow": {load(1000, 1000, 10*time.Millisecond, time.Second), false},
+	} {
+		if _, got := isBound(c.load); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// Goals name figures that there are, and subjects that the workload has or that a peer may be.
+func TestTableOfWorkloads(t *testing.T) {
+	t.Parallel()
+	figures := map[string]bool{}
+	for _, f := range result.Catalogue {
+		if figures[f.Name] {
+			t.Errorf("figure %s comes twice", f.Name)
+		}
+		figures[f.Name] = true
+	}
+	names := map[string]bool{}
+	for _, w := range Workloads() {
+		if names[w.Name] || w.About == "" || strings.ContainsAny(w.Name, " /") {
+			t.Errorf("workload %q comes twice, or says nothing of itself", w.Name)
+		}
+		names[w.Name] = true
+		r := &run{w: w, p: w.Params}
+		if err := r.p.validate(); err != nil || w.Params.Rounds < 1 {
+			t.Errorf("%s: %v", w.Name, err)
+		}
+		subjects := map[string]bool{colyseus: true}
+		each := w.subjects(r)
+		for _, s := range each {
+			subjects[s.name] = true
+		}
+		about := w.Params.lasts()
+		if w.lasts != nil {
+			about = w.lasts(w.Params)
+		}
+		if all := about * time.Duration(w.Params.Rounds*len(each)); all > 10*time.Minute {
+			t.Errorf("%s takes %v", w.Name, all)
+		}
+		for _, g := range w.Goals {
+			for goal := &g; goal != nil; goal = goal.Where {
+				if !figures[goal.Figure] || !subjects[goal.Subject] || goal.Over != "" && !subjects[goal.Over] {
+					t.Errorf("%s: the goal %+v is about nothing", w.Name, *goal)
+				}
+			}
+		}
+	}
+	if len(names) < 8 {
+		t.Errorf("%d workloads", len(names))
+	}
+}
