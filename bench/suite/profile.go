@@ -29,12 +29,19 @@ func (r *run) goProfile(ctx context.Context, proc *server.Process, length time.D
 	seconds := max(1, int(length.Seconds()))
 	for name, page := range map[string]string{
 		"cpu":   fmt.Sprintf("profile?seconds=%d", seconds),
-		"heap":  fmt.Sprintf("allocs?seconds=%d", seconds),
+		"heap":  "heap",
 		"block": fmt.Sprintf("block?seconds=%d", seconds),
 	} {
 		file := fmt.Sprintf("%s-%s-%s.pprof", r.w.Name, fileName(r.now), name)
 		p.wg.Go(func() {
-			if err := save(ctx, proc, page, filepath.Join(r.o.ProfileDir, file)); err != nil {
+			err := ctx.Err()
+			if page == "heap" { // what is in use when the load has lasted
+				err = rest(ctx, length)
+			}
+			if err == nil {
+				err = save(ctx, proc, page, filepath.Join(r.o.ProfileDir, file))
+			}
+			if err != nil {
 				p.mu.Lock()
 				defer p.mu.Unlock()
 				*p.errs = append(*p.errs, err)
