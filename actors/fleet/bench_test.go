@@ -102,7 +102,7 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-// BenchmarkCreatePlayerSession has many callers reserve seats, durably.
+// BenchmarkCreatePlayerSession: many callers reserve player sessions, durably.
 func BenchmarkCreatePlayerSession(b *testing.B) {
 	disk := openDisk(b, filepath.Join(b.TempDir(), "troupe.db"))
 	ref, _, stop := benchHost(b, disk)

@@ -14,7 +14,7 @@ import (
 	"troupe/messages"
 )
 
-// use reads what a fleet has and uses in a location.
+// use reads the capacity and use of a fleet in a location.
 func (h *resources) use(id messages.FleetID, location string) messages.FleetUse {
 	h.Helper()
 	uses := wanted[[]messages.FleetUse](h.host, messages.FleetUseQuery{FleetIDs: []messages.FleetID{id}, Location: location})
@@ -71,7 +71,7 @@ func TestCapacityIsInProcessGroupsPerLocation(t *testing.T) {
 	})
 }
 
-func TestAScaleDownEndsWhatHasNoProtection(t *testing.T) {
+func TestAScaleDownEndsUnprotectedGameSessions(t *testing.T) {
 	withResources(t, func(h *resources) { // game sessions of the fleet are protected at first
 		if err := h.groups("", 2, 2); err != nil {
 			t.Fatal(err)
@@ -134,7 +134,7 @@ func TestAFleetWithoutAScriptHasProcessGroupsToo(t *testing.T) {
 	})
 }
 
-func TestWhatTheAPIMakesIsBounded(t *testing.T) {
+func TestResourcesOfTheAPIAreBounded(t *testing.T) {
 	withResources(t, func(h *resources) {
 		var err error
 		for n := 0; err == nil && n <= 1000; n++ {

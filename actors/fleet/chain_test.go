@@ -10,12 +10,12 @@ import (
 	"troupe/messages"
 )
 
-// send sends a request whose answer nobody waits for.
+// send sends a request and ignores its answer.
 func send[A, Q any](h *resources, q Q) {
 	h.registry.Tell(stage.Request[Q, A]{Request: q, Reply: func(A, error) {}})
 }
 
-// Two changes of one thing that are refused together: what is shown is what is stored.
+// Two changes of one resource that are refused together: the API shows the stored record.
 func TestChangesThatAreRefusedTogetherAreAllTakenBack(t *testing.T) {
 	withResources(t, func(h *resources) {
 		before := h.state()

@@ -10,9 +10,8 @@ import (
 	"troupe/messages"
 )
 
-// A seat that nobody has taken yet is a player to come: its game waits for it, and no
-// longer than the seat is held.
-func TestADrainWaitsForSeatsThatAreHeld(t *testing.T) {
+// A drain waits for a reserved player session, but no longer than its reservation lasts.
+func TestADrainWaitsForReservedPlayerSessions(t *testing.T) {
 	run(t, func(w *world) {
 		taken, left := w.Create(nil), w.Create(nil)
 		seat := w.Seat(taken)
@@ -88,7 +87,7 @@ func TestACancelledDrainLeavesNothing(t *testing.T) {
 	})
 }
 
-func TestACancelledDrainLoadsWhatWasUpdatedMeanwhile(t *testing.T) {
+func TestACancelledDrainLoadsScriptsUpdatedMeanwhile(t *testing.T) {
 	scripted(t, nil, func(w *world, e *engine) {
 		s := newScript(w, "main.js=one")
 		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})

@@ -49,7 +49,7 @@ func TestAGameSessionThatIsNotStoredHasNeverBeen(t *testing.T) {
 	})
 }
 
-// late collects what the registry answers.
+// late collects the answers of the registry.
 type late struct{ answers []error }
 
 func (l *late) create(h *host, req messages.CreateGameSession) {
@@ -81,7 +81,7 @@ func TestAReplayIsNotAnsweredBeforeTheFirstIsDurable(t *testing.T) {
 	}
 }
 
-func TestWhoWaitsForTheStoreIsAnsweredWhenTheHostStops(t *testing.T) {
+func TestRequestsThatWaitForTheStoreAreAnsweredWhenTheHostStops(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		g := h.must(create(actorstest.Fleet, ""))
 		h.disk.hold()
@@ -103,7 +103,7 @@ func TestWhoWaitsForTheStoreIsAnsweredWhenTheHostStops(t *testing.T) {
 	})
 }
 
-func TestSeatsThatAreNotStoredAreFreeAgain(t *testing.T) {
+func TestPlayerSessionsThatAreNotStoredNoLongerCount(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		req := create(actorstest.Fleet, "")
 		req.MaxPlayers = 2
@@ -128,7 +128,7 @@ func TestSeatsThatAreNotStoredAreFreeAgain(t *testing.T) {
 	})
 }
 
-func TestSeatsAreAnsweredOnceTheyAreDurable(t *testing.T) {
+func TestPlayerSessionsAreAnsweredOnceTheyAreDurable(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		g := h.must(create(actorstest.Fleet, ""))
 		h.disk.hold()
@@ -267,7 +267,7 @@ func TestAGameSessionOutlivesItsFleetInTheStore(t *testing.T) {
 }
 
 // API-34.
-func TestWhatIsForgottenIsDeletedFromTheStore(t *testing.T) {
+func TestForgottenGameSessionsAreDeletedFromTheStore(t *testing.T) {
 	keep := func(o *fleet.Options) { o.EndedMax, o.EndedKeep = 3, time.Hour }
 	hosted(t, keep, func(h *host) {
 		var ids []messages.GameSessionID

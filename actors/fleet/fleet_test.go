@@ -377,7 +377,7 @@ func TestADrainEndsEmptyGamesAtOnceAndTheOthersWithTheirLastPlayer(t *testing.T)
 	})
 }
 
-func TestADrainsGraceEndsWhatIsLeftAndASecondDrainShortensIt(t *testing.T) {
+func TestADrainsGraceEndsRemainingGameSessionsAndASecondDrainShortensIt(t *testing.T) {
 	run(t, func(w *world) {
 		var clients []*actorstest.Client
 		for range 150 { // over a hundred are spread

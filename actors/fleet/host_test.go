@@ -94,7 +94,7 @@ func (d *disk) release() {
 	synctest.Wait()
 }
 
-// records counts what is stored of a kind.
+// records counts the stored records of a kind.
 func (d *disk) records(kind store.Kind) (n int) {
 	if _, err := d.Load(kind, func(string, []byte) error { n++; return nil }); err != nil {
 		panic(err)
@@ -223,7 +223,7 @@ func (h *host) is(err error, code messages.ErrorCode) {
 	}
 }
 
-// told returns what the probe was told since the last call.
+// told returns the probe's messages since the last call.
 func told[M any](h *host) (all []M) {
 	for _, m := range h.probe.Take() {
 		if m, ok := m.(M); ok {

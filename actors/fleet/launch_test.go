@@ -20,7 +20,7 @@ func launch(h *host, id messages.FleetID, location string) (*messages.GameSessio
 	})
 }
 
-func TestLaunchStartsAGameSessionAndSaysOnceWhatBecameOfIt(t *testing.T) {
+func TestLaunchStartsAGameSessionAndReportsItsOutcomeOnce(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		g, err := launch(h, actorstest.Fleet, actorstest.Away)
 		if err != nil {

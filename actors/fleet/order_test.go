@@ -69,7 +69,7 @@ func BenchmarkForget(b *testing.B) {
 	}
 }
 
-// What ended game sessions hold in memory is bounded, whatever each of them holds.
+// The memory of ended game sessions is bounded, regardless of their size.
 func TestEndedGameSessionsAreBoundedInBytes(t *testing.T) {
 	registry, err := New(Options{Region: "home", EndedKeep: time.Hour, Fleets: []*messages.Fleet{
 		{ID: "fleet-a", Status: messages.FleetActive, Locations: []string{"home"}},

@@ -126,7 +126,7 @@ func TestEventsLeaveOnceTheyAreDurable(t *testing.T) {
 	})
 }
 
-// An end that takes no time is told of in full.
+// An end without a TERMINATING phase has both events.
 func TestEventsOfAnEndThatIsOverAtOnce(t *testing.T) {
 	l, g := new(heard), new(game)
 	hosted(t, func(o *fleet.Options) { o.OwnEvents, o.OnEvent = true, l.take }, func(h *host) {
@@ -195,7 +195,7 @@ func TestAnOutageKeepsTheOrderOfEvents(t *testing.T) {
 }
 
 // The host stops when the store works again, and before what was refused is tried again.
-func TestWhatAnOutageHeldBackIsStoredAsTheHostStops(t *testing.T) {
+func TestNotesOfAnOutageAreStoredAsTheHostStops(t *testing.T) {
 	d, l := new(disk), new(heard)
 	with := func(o *actors.Options) { o.Fleet.Store, o.Fleet.OwnEvents, o.Fleet.OnEvent = d, true, l.take }
 	actorstest.Run(t, with, func(w *world) {

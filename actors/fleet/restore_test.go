@@ -73,7 +73,7 @@ func wanted[A, Q any](h *host, q Q) A {
 	return a
 }
 
-// state is all that the API shows of what it has made, as lines of JSON: fleets first.
+// state returns the resources as the API shows them, as lines of JSON: fleets first.
 func (h *resources) state() (lines []string) {
 	h.Helper()
 	add := func(v any) {
@@ -228,7 +228,7 @@ func writeNames(t *testing.T) (names []string) {
 	return names
 }
 
-func TestWhatIsNotStoredIsTakenBack(t *testing.T) {
+func TestARefusedChangeChangesNothing(t *testing.T) {
 	for _, name := range writeNames(t) {
 		t.Run(name, func(t *testing.T) {
 			withResources(t, func(h *resources) {

@@ -108,7 +108,7 @@ func TestAProcessThatDoesNotBecomeReadyIsTriedAgainLaterAndLater(t *testing.T) {
 
 // A content that does not run is said to be once, however often it is tried again, with
 // what it logged. Its next one is another matter.
-func TestWhatDoesNotRunIsSaidOnce(t *testing.T) {
+func TestAScriptThatDoesNotRunIsReportedOnce(t *testing.T) {
 	var log spool
 	scripted(t, func(e *engine, o *actors.Options) {
 		e.standby, o.Log = 1, zerolog.New(&log).Level(zerolog.InfoLevel)
@@ -128,7 +128,7 @@ func TestWhatDoesNotRunIsSaidOnce(t *testing.T) {
 	})
 }
 
-// spool keeps what is written.
+// spool keeps the written lines.
 type spool struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -183,7 +183,7 @@ func TestAnUpdateIsNotAnsweredByTheVersionBefore(t *testing.T) {
 
 // A process that ends by itself at the moment it is given a game session does
 // not take that with it.
-func TestAGameSessionOutlivesTheIdleProcessThatWasMeantForIt(t *testing.T) {
+func TestAGameSessionOutlivesItsStandbyProcess(t *testing.T) {
 	for range 20 {
 		standing(t, 1, func(w *world, e *engine) {
 			s := newScript(w, "main.js=one")
@@ -199,7 +199,7 @@ func TestAGameSessionOutlivesTheIdleProcessThatWasMeantForIt(t *testing.T) {
 
 // What happens to a game session before it is known that its stand-by process had ended
 // holds for the process that it gets instead.
-func TestAGameSessionWhoseIdleProcessEndedIsWhatItHasBecome(t *testing.T) {
+func TestAGameSessionWhoseStandbyProcessEndedKeepsItsNewState(t *testing.T) {
 	ctx := context.Background()
 	for name, c := range map[string]struct {
 		meanwhile func(w *world, g *messages.GameSession, id messages.ScriptID)
@@ -337,7 +337,7 @@ func TestAConfigurationThatDoesNotRunLeavesTheOldOne(t *testing.T) {
 	})
 }
 
-func TestAReplacedScriptTellsWhatCameOfIt(t *testing.T) {
+func TestAReplacedScriptReportsItsOutcome(t *testing.T) {
 	standing(t, 1, func(w *world, e *engine) {
 		s := newScript(w, "main.js=one")
 		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
@@ -387,7 +387,7 @@ func TestAReplacedScriptTellsWhatCameOfIt(t *testing.T) {
 	})
 }
 
-// What a process held is free once its game session has ended, which is shown for long.
+// The memory of a process is freed once its game session has ended, although the API still shows it.
 func TestAnEndedGameSessionHoldsNoProcess(t *testing.T) {
 	standing(t, 0, func(w *world, e *engine) {
 		s := newScript(w, "main.js=one")

@@ -14,7 +14,7 @@ import (
 	"troupe/messages"
 )
 
-// ponders decides on OnProcessTerminate when it is told to.
+// ponders is a game that decides on OnProcessTerminate when the test says so.
 type ponders struct {
 	game
 	decision script.Pending

@@ -93,7 +93,7 @@ func TestChangesOnTopOfEachOtherThatAreNotStoredLeaveNothing(t *testing.T) {
 	}
 }
 
-// A change that waits for one that is refused is made on what was there before.
+// A change that waits for a refused one starts from the record before both.
 func TestAChangeBehindOneThatIsNotStoredHasNothingOfIt(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		name, text := "one", "two"

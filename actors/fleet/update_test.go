@@ -57,7 +57,7 @@ func TestUpdateMergesPropertiesAndNeverDeletes(t *testing.T) {
 }
 
 // API-31.
-func TestUpdateOfWhatEndsOrHasEnded(t *testing.T) {
+func TestUpdateOfAGameSessionThatEndsOrHasEnded(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		h.handler = &ponders{}
 		g := h.must(create(actorstest.Fleet, ""))

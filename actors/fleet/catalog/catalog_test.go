@@ -14,7 +14,7 @@ import (
 	"troupe/messages"
 )
 
-// owner is an actor that has a catalog, and writes down what the catalog tells.
+// owner is an actor that has a catalog, and records the calls of its Listener.
 type owner struct {
 	c    *Catalog
 	told []string
@@ -70,8 +70,8 @@ func ask[A, Q any](t *testing.T, ref *stage.Ref, q Q) (a A) {
 	return a
 }
 
-// What follows from a change is told, by a catalog that has no game sessions and no processes.
-func TestWhatFollowsFromChangesIsTold(t *testing.T) {
+// The catalog calls its Listener after a change; it has no game sessions and no processes.
+func TestTheListenerReceivesConsequencesOfChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := stagetest.Start(t, nil)
 		defer func() {

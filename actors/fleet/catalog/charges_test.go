@@ -65,7 +65,7 @@ func TestACreatorMayCreateSoManyPerPeriod(t *testing.T) {
 	}
 }
 
-func TestACreatorIsNotChargedForWhatCameToNothing(t *testing.T) {
+func TestACreatorIsNotChargedForAFailedGameSession(t *testing.T) {
 	var c creators
 	now, who := time.Unix(1000, 0), creator{"fleet-a", "x"}
 	c.refund(who)

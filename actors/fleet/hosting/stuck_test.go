@@ -14,7 +14,7 @@ import (
 	"troupe/messages"
 )
 
-// Two calls that cannot be ended are told only if they come within an hour.
+// Two calls that cannot be ended are reported only if they come within an hour.
 // RL-210.
 func TestTwoStuckCallsAreToldWithinAnHour(t *testing.T) {
 	var last lastStuck
