@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -229,6 +230,10 @@ func TestAnswersComeInOrder(t *testing.T) {
 
 // A store behaves like a map, with any commits of any goroutine and any number of restarts.
 func TestStoreIsAMap(t *testing.T) {
+	if f := flag.Lookup("rapid.checks"); raceOn && f.Value.String() == f.DefValue {
+		must(t, f.Value.Set("20"))
+		defer f.Value.Set(f.DefValue)
+	}
 	dir := t.TempDir()
 	n := 0
 	for name, create := range map[string]func() (Store, func(Store) Store){

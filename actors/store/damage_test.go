@@ -111,7 +111,11 @@ func TestTornLog(t *testing.T) {
 	if len(at) != 10 {
 		t.Fatalf("%d transactions in the log", len(at))
 	}
-	for cut := len(log); cut >= 0; cut -= 2903 {
+	step := 2903
+	if raceOn {
+		step = 4 * 2903
+	}
+	for cut := len(log); cut >= 0; cut -= step {
 		torn := copyStore(t, path)
 		must(t, os.Truncate(torn+logSuffix, int64(cut)))
 		want := 5
@@ -134,7 +138,11 @@ func TestDamagedLog(t *testing.T) {
 	log, err := os.ReadFile(path + logSuffix)
 	must(t, err)
 	at := ends(log)
-	for i := 0; i < len(log); i += 1471 {
+	step := 1471
+	if raceOn {
+		step = 4 * 1471
+	}
+	for i := 0; i < len(log); i += step {
 		damaged := copyStore(t, path)
 		text := []byte(string(log))
 		text[i] ^= 0x41
@@ -162,7 +170,7 @@ func TestDamagedDatabase(t *testing.T) {
 	whole, err := os.ReadFile(path)
 	must(t, err)
 	step, refused, harmless := 179, 0, 0
-	if testing.Short() {
+	if testing.Short() || raceOn {
 		step = 613
 	}
 	for i := 0; i < len(whole); i += step {

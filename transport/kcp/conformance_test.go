@@ -17,7 +17,7 @@ import (
 	"troupe/transport/transporttest/memnet"
 )
 
-func TestConformance(t *testing.T)           { transporttest.Run(t, conforming{}) }
+func TestConformanceInMemory(t *testing.T)   { transporttest.Run(t, conforming{}) }
 func TestConformanceOnLoopback(t *testing.T) { transporttest.RunLoopback(t, conforming{}) }
 
 // conforming is this package, over DTLS, as the conformance suite sees it.

@@ -18,6 +18,9 @@ func Run(t *testing.T, tr Transport) {
 	for i := range conditions {
 		c := &conditions[i]
 		t.Run(c.name, func(t *testing.T) {
+			if raceOn && c.unrace {
+				t.Skip("make test runs it without the race detector, and with it the other conditions, too")
+			}
 			for _, p := range properties {
 				t.Run(p.name, func(t *testing.T) {
 					synctest.Test(t, func(t *testing.T) { p.check(newEnv(t, tr, c)) })

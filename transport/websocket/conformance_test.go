@@ -19,9 +19,9 @@ import (
 	"troupe/transport/transporttest/memnet"
 )
 
-func TestConformance(t *testing.T)           { transporttest.Run(t, conforming{}) }
-func TestConformanceOnLoopback(t *testing.T) { transporttest.RunLoopback(t, conforming{}) }
-func TestConformanceWSS(t *testing.T)        { transporttest.Run(t, conforming{secure: true}) }
+func TestConformanceInMemory(t *testing.T)    { transporttest.Run(t, conforming{}) }
+func TestConformanceOnLoopback(t *testing.T)  { transporttest.RunLoopback(t, conforming{}) }
+func TestConformanceWSSInMemory(t *testing.T) { transporttest.Run(t, conforming{secure: true}) }
 func TestConformanceWSSOnLoopback(t *testing.T) {
 	transporttest.RunLoopback(t, conforming{secure: true})
 }

@@ -13,7 +13,7 @@ import (
 
 var (
 	seedFlag   = flag.Uint64("sim.seed", 0, "run this seed alone; 0 runs many")
-	seedsFlag  = flag.Int("sim.seeds", 500, "how many seeds to run")
+	seedsFlag  = flag.Int("sim.seeds", seedsUsual, "how many seeds to run; with the race detector, a quarter of so many if nothing is said")
 	firstFlag  = flag.Uint64("sim.first", 1, "the first of them")
 	flavorFlag = flag.String("sim.flavor", "", "v2, stock or mute: all players are such; empty is as the seed says")
 )

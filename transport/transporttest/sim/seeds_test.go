@@ -10,6 +10,9 @@ import (
 // badSeedsMax is how many failing seeds are reported before a test gives up.
 const badSeedsMax = 3
 
+// seedsUsual is how many are enough to meet everything that tally.check asks for.
+const seedsUsual = 500
+
 // tally is what all runs of a test have seen together.
 type tally struct {
 	mu   sync.Mutex
@@ -27,6 +30,8 @@ func TestSeeds(t *testing.T) {
 		first, seeds = *seedFlag, 1
 	} else if testing.Short() {
 		seeds = min(seeds, 200)
+	} else if raceOn && seeds == seedsUsual {
+		seeds /= 4 // all are run without the race detector
 	}
 	all := &tally{next: first, seen: make(map[string]int)}
 	t.Run("runs", func(t *testing.T) {
@@ -43,7 +48,7 @@ func TestSeeds(t *testing.T) {
 		}
 	})
 	t.Logf("%d runs have seen %v", all.runs, all.seen)
-	if all.runs >= 500 && *flavorFlag == "" {
+	if all.runs >= seedsUsual && *flavorFlag == "" {
 		all.check(t)
 	}
 }
