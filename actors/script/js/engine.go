@@ -40,6 +40,12 @@ var guardEngine = sync.OnceFunc(func() {
 	guardTemplate(prototype("Uint8Array").Prototype(), typedGuards())
 	guardSymbol(prototype("Array"), goja.SymIterator, guardValues)
 	guardSymbol(prototype("String"), goja.SymIterator, guardCall((*Handler).boundTextIterator))
+	for _, o := range []*goja.Object{
+		global, r.Get("Object").ToObject(r), prototype("Object"), prototype("Function"), prototype("Array"), prototype("String"), r.Get("Number").ToObject(r), prototype("Number"),
+		r.Get("Date").ToObject(r), prototype("Date"), r.Get("Math").ToObject(r), prototype("Uint8Array").Prototype(), prototype("DataView"),
+	} {
+		countTemplate(o)
+	}
 	for _, name := range bigNames {
 		dropTemplate(global, name)
 	}

@@ -13,8 +13,6 @@ import (
 // nested deeply is kept from the built-ins that recurse over it.
 
 const (
-	// nestingMax is how deep a value may be that JSON.stringify takes.
-	nestingMax = 5000
 	// proxiesMax is how many proxies may lie behind each other: the engine goes through them, and
 	// through prototypes, one in the other.
 	proxiesMax = 1000
@@ -31,6 +29,7 @@ func globalGuards() map[string]guarding {
 		"Reflect":   guardObject("Reflect", (*Handler).guardReflect),
 		"JSON":      guardObject("JSON", (*Handler).guardJSON),
 		"RegExp":    guardObject("RegExp", (*Handler).guardRegexpSource),
+		"String":    guardObject("String", (*Handler).guardRaw),
 		"eval":      guardCall((*Handler).evaluates),
 		"encodeURI": guardCall((*Handler).boundEncoded), "encodeURIComponent": guardCall((*Handler).boundEncoded), "escape": guardCall((*Handler).boundEncoded),
 	}
@@ -44,7 +43,12 @@ func globalGuards() map[string]guarding {
 func functionGuards() map[string]guarding {
 	return map[string]guarding{
 		"constructor": guardObject("Function", functionGuard("function")),
-		"apply":       guardCall(func(h *Handler, c goja.FunctionCall) { h.boundList(c.Argument(1), "apply") }),
+		"bind": guardInstead(func(h *Handler, call native, c goja.FunctionCall) goja.Value {
+			bound := call(c)
+			h.countCalls(bound.(*goja.Object))
+			return bound
+		}),
+		"apply": guardCall(func(h *Handler, c goja.FunctionCall) { h.boundList(c.Argument(1), "apply") }),
 	}
 }
 
@@ -78,11 +82,11 @@ func functionGuard(kind string) func(h *Handler, o *goja.Object) {
 		guardConstructor(o, func(args []goja.Value) []goja.Value {
 			given, sources := make([]goja.Value, len(args)), make([]string, len(args))
 			for i, v := range args {
-				text := v.ToString()
+				text := h.toText(v)
 				given[i], sources[i] = text, text.String()
 			}
 			h.refuse(compile.CheckFunction(kind, sources))
-			h.useRegexps()
+			h.usesAll()
 			return given
 		})
 	}
@@ -92,68 +96,14 @@ func functionGuard(kind string) func(h *Handler, o *goja.Object) {
 func (h *Handler) evaluates(c goja.FunctionCall) {
 	if source, ok := c.Argument(0).(goja.String); ok {
 		h.refuse(compile.CheckEvaluated(source.String()))
-		h.useRegexps()
+		h.usesAll()
 	}
 }
 
-// guardJSON guards JSON.
-func (h *Handler) guardJSON(json *goja.Object) {
-	guardFunction(json.Get("parse").(*goja.Object), func(parse native) native {
-		return func(c goja.FunctionCall) goja.Value {
-			if len(c.Arguments) > 0 {
-				text := c.Arguments[0].ToString() // of a Buffer, or whatever has a toString
-				h.refuse(compile.CheckJSON(text.String()))
-				c.Arguments[0] = text
-			}
-			return parse(c)
-		}
-	})
-	guardFunction(json.Get("stringify").(*goja.Object), func(stringify native) native {
-		return func(c goja.FunctionCall) goja.Value {
-			h.boundNesting(c.Argument(0))
-			return stringify(c)
-		}
-	})
-}
-
-// boundNesting refuses a value that is nested too deeply, and no circle.
-func (h *Handler) boundNesting(v goja.Value) {
-	type level struct {
-		of   *goja.Object
-		keys []string
-	}
-	var levels []level
-	enter := func(v goja.Value) {
-		o, ok := v.(*goja.Object)
-		if !ok || o.ClassName() != "Array" && o.ClassName() != "Object" || isProxy(o) {
-			return
-		}
-		if keys := o.Keys(); len(keys) > 0 {
-			levels = append(levels, level{o, keys})
-		}
-	}
-	enter(v)
-	for n := 1; len(levels) > 0; n++ {
-		last := &levels[len(levels)-1]
-		if len(last.keys) == 0 {
-			levels = levels[:len(levels)-1]
-			continue
-		}
-		key := last.keys[0]
-		last.keys = last.keys[1:]
-		if enter(last.of.Get(key)); len(levels) > nestingMax {
-			seen := make(map[*goja.Object]bool)
-			for _, l := range levels {
-				if seen[l.of] {
-					return // the engine says so
-				}
-				seen[l.of] = true
-			}
-			panic(h.rangeError("the value is nested too deeply for JSON.stringify in the embedded engine"))
-		}
-		if n%1024 == 0 {
-			h.look()
-		}
+// usesAll is for text whose syntax is not looked at.
+func (h *Handler) usesAll() {
+	for _, class := range []string{compile.UseRegExp, compile.UsePromise, compile.UseError} {
+		h.uses(class)
 	}
 }
 

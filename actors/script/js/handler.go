@@ -44,6 +44,10 @@ type Handler struct {
 	dead        bool                           // nothing of the script runs any more
 	running     bool                           // a call is under way
 	direct      bool                           // of a function of the script's without the glue, which is to report what it throws
+	written     *written                       // by the JSON.stringify under way
+	replacer    goja.Value                     // of all JSON.stringify; nil: none was called
+	joining     []*goja.Object                 // lists of which a text is made
+	natives     int                            // built-ins that are inside of one another
 	interrupted atomic.Bool                    // by the watchdog
 	stopping    atomic.Pointer[watchdog.Watch] // what Stop uses; nil before Init
 	stopped     atomic.Bool                    // Stop was called

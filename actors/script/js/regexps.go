@@ -14,6 +14,7 @@ import (
 	"github.com/dop251/goja"
 	"github.com/dop251/goja/parser"
 
+	"troupe/actors/script/js/compile"
 	"troupe/actors/script/watchdog"
 )
 
@@ -54,12 +55,15 @@ type expression struct {
 	stepping   *goja.Object // the same, with an exec of its own: global matches call it for each match
 }
 
-// useRegexps has regular expressions guarded from here on: literals make them without a name.
+// useRegexps has regular expressions guarded from here on.
 func (h *Handler) useRegexps() {
 	if h.regexps == nil {
-		h.unlessBroken(func() { h.vm.Get("RegExp") })
+		h.uses(compile.UseRegExp)
 	}
 }
+
+// uses has a class guarded that is made without its name.
+func (h *Handler) uses(class string) { h.unlessBroken(func() { h.vm.Get(class) }) }
 
 // unlessBroken guards something, if what ran before has left it as it was: what a script has
 // frozen or taken away stays as it is.
@@ -89,23 +93,21 @@ func (h *Handler) guardRegexps(constructor *goja.Object) {
 // once calls exec or test, which match once. Some methods of the engine call it in a loop.
 func (r *regexps) once(method native, c goja.FunctionCall) goja.Value {
 	r.h.pause()
-	text := c.Argument(0).ToString()
+	text := r.h.toText(c.Argument(0))
 	c.Arguments = []goja.Value{text}
 	return r.limited(c.This, text, func() goja.Value { return method(c) })
 }
 
 // every calls a method that may match many times.
 func (r *regexps) every(symbol *goja.Symbol, method native, c goja.FunctionCall) goja.Value {
-	text := c.Argument(0).ToString()
+	text := r.h.toText(c.Argument(0))
 	c.Arguments = append([]goja.Value{text}, c.Arguments[min(1, len(c.Arguments)):]...)
 	if symbol == goja.SymMatchAll {
 		return r.iterator(method(c))
 	}
-	if s, ok := text.(goja.String); ok {
-		r.h.boundText(s, "a regular expression that matches many times")
-		if symbol == goja.SymReplace && len(c.Arguments) > 1 {
-			c.Arguments[1] = r.h.boundReplacement(s, c.Arguments[1], func() int64 { return r.times(c.This, s) })
-		}
+	r.h.boundText(text, "a regular expression that matches many times")
+	if symbol == goja.SymReplace && len(c.Arguments) > 1 {
+		c.Arguments[1] = r.h.boundReplacement(text, c.Arguments[1], func() int64 { return r.times(c.This, text) })
 	}
 	called := false
 	if symbol == goja.SymReplace && len(c.Arguments) > 1 {

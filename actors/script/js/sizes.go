@@ -3,6 +3,7 @@ package js
 import (
 	"math"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,6 +22,8 @@ const (
 	valueSize = 16
 	// normalMax is how many characters may be normalized: some 20 ns each.
 	normalMax = 1 << 24
+	// segmentsMax is how many segments String.raw takes.
+	segmentsMax = 1000
 	// patternMax is how many characters a regular expression may have that is made of a text.
 	patternMax = 1 << 20
 )
@@ -98,15 +101,16 @@ func listed(name string) guarding {
 // arrayGuards are those of the prototype of arrays.
 func arrayGuards() map[string]guarding {
 	guards := map[string]guarding{
-		"constructor": guardObject("Array", (*Handler).guardArrayFrom),
-		"flat":        guardInstead((*Handler).flat),
-		"join":        guardInstead((*Handler).join),
-		"concat":      guardCall((*Handler).boundConcat),
-		"values":      guardValues,
+		"constructor":    guardObject("Array", (*Handler).guardArrayFrom),
+		"flat":           guardInstead((*Handler).flat),
+		"join":           guardInstead((*Handler).join),
+		"concat":         guardCall((*Handler).boundConcat),
+		"values":         guardValues,
+		"toLocaleString": guardInstead((*Handler).toLocaleString),
 	}
 	for _, name := range []string{
 		"copyWithin", "entries", "every", "fill", "filter", "find", "findIndex", "findLast", "findLastIndex", "flatMap", "forEach", "includes", "indexOf",
-		"keys", "lastIndexOf", "map", "reduce", "reduceRight", "reverse", "shift", "slice", "some", "sort", "splice", "toLocaleString", "unshift", "with",
+		"keys", "lastIndexOf", "map", "reduce", "reduceRight", "reverse", "shift", "slice", "some", "sort", "splice", "unshift", "with",
 		"toReversed", "toSorted", "toSpliced",
 	} {
 		guards[name] = listed(name)
@@ -139,7 +143,7 @@ func (h *Handler) guardArrayFrom(array *goja.Object) {
 func (h *Handler) boundConcat(c goja.FunctionCall) {
 	total := h.boundList(c.This, "concat")
 	for _, v := range c.Arguments {
-		if o, ok := v.(*goja.Object); ok && o.ClassName() == "Array" {
+		if o, ok := v.(*goja.Object); ok && spreads(o) {
 			if total += h.boundList(v, "concat"); total > h.listMax() {
 				panic(h.tooLong(total, "concat"))
 			}
@@ -147,41 +151,91 @@ func (h *Handler) boundConcat(c goja.FunctionCall) {
 	}
 }
 
-// join is Array.prototype.join: what it makes is bounded. The engine does the short ones.
+// spreads reports whether concat takes the elements of an object.
+func spreads(o *goja.Object) bool {
+	if v := o.GetSymbol(goja.SymIsConcatSpreadable); v != nil && !goja.IsUndefined(v) {
+		return v.ToBoolean()
+	}
+	return o.ClassName() == "Array"
+}
+
+// join is Array.prototype.join: what it makes is bounded.
 func (h *Handler) join(call native, c goja.FunctionCall) goja.Value {
-	const short = 32
-	n := h.boundList(c.This, "join")
-	o, ok := c.This.(*goja.Object)
-	if !ok || n == 0 {
+	if goja.IsUndefined(c.This) || goja.IsNull(c.This) {
 		return call(c)
 	}
-	var separator goja.String
-	if v := c.Argument(0); !goja.IsUndefined(v) {
-		separator, _ = v.ToString().(goja.String)
-		c.Arguments[0] = separator
+	o := c.This.ToObject(h.vm)
+	n, separator := h.boundList(o, "join"), c.Argument(0)
+	if goja.IsUndefined(separator) {
+		separator = h.vm.ToValue(",")
 	}
-	length := int64(1)
-	if separator != nil {
-		length = int64(separator.Length())
+	return h.texts(o, n, h.toText(separator), h.toText)
+}
+
+// toLocaleString is that of arrays.
+func (h *Handler) toLocaleString(_ native, c goja.FunctionCall) goja.Value {
+	o := c.This.ToObject(h.vm)
+	return h.texts(o, h.boundList(o, "toLocaleString"), h.toText(h.vm.ToValue(",")), func(v goja.Value) goja.String {
+		text, err := h.callable(v.ToObject(h.vm).Get("toLocaleString"))(v)
+		if err != nil {
+			panic(err)
+		}
+		return h.toText(text)
+	})
+}
+
+// texts puts the elements of a list into one text.
+func (h *Handler) texts(list *goja.Object, n int64, separator goja.String, textOf func(goja.Value) goja.String) goja.Value {
+	if slices.Contains(h.joining, list) { // in itself
+		return h.vm.ToValue("")
 	}
-	most := h.textMax()
-	if length > 0 && n-1 > most/length {
-		panic(h.textTooLong())
+	h.joining = append(h.joining, list)
+	defer func() { h.joining = h.joining[:len(h.joining)-1] }()
+	var b goja.StringBuilder
+	total, most := int64(0), h.textMax()
+	add := func(s goja.String) {
+		if total += int64(s.Length()); total > most {
+			panic(h.textTooLong())
+		}
+		b.WriteString(s)
 	}
-	total := (n - 1) * length
-	if n > short || total > most/2 { // elements may be the same long text
-		for i := range n {
-			if i%1024 == 1023 {
-				h.look()
-			}
-			if s, ok := o.Get(indexText(i)).(goja.String); ok {
-				if total += int64(s.Length()); total > most {
-					panic(h.textTooLong())
-				}
-			}
+	for i := range n {
+		if i%1024 == 1023 {
+			h.look()
+		}
+		if i > 0 {
+			add(separator)
+		}
+		if v := list.Get(indexText(i)); v != nil && !goja.IsUndefined(v) && !goja.IsNull(v) {
+			add(textOf(v))
 		}
 	}
-	return call(c)
+	return b.String()
+}
+
+// callable returns a function to call.
+func (h *Handler) callable(v goja.Value) func(this goja.Value, args ...goja.Value) (goja.Value, error) {
+	f, ok := goja.AssertFunction(v)
+	if !ok {
+		panic(h.vm.NewTypeError("a toLocaleString is not a function"))
+	}
+	return f
+}
+
+// guardRaw bounds String.raw, which nobody calls with more than a template.
+func (h *Handler) guardRaw(class *goja.Object) {
+	guardFunction(class.Get("raw").(*goja.Object), func(raw native) native {
+		return func(c goja.FunctionCall) goja.Value {
+			if o, ok := c.Argument(0).(*goja.Object); ok {
+				if segments, ok := o.Get("raw").(*goja.Object); ok {
+					if n := lengthOf(segments); n > segmentsMax {
+						panic(h.tooLong(n, "String.raw"))
+					}
+				}
+			}
+			return raw(c)
+		}
+	})
 }
 
 // guardSized bounds the constructor of what holds bytes.
@@ -241,21 +295,31 @@ func stringGuards() map[string]guarding {
 // usesRegexps is for what makes an expression of a text.
 func (h *Handler) usesRegexps(goja.FunctionCall) { h.useRegexps() }
 
+// toText is what ToString of the language returns: the engine's own leaves numbers and the like alone.
+func (h *Handler) toText(v goja.Value) goja.String {
+	switch s := v.ToString().(type) {
+	case goja.String:
+		return s
+	case *goja.Symbol:
+		panic(h.vm.NewTypeError("Cannot convert a Symbol value to a string"))
+	default:
+		return h.vm.ToValue(s.String()).(goja.String)
+	}
+}
+
 // textOf makes the receiver of a method of strings a string, converted once; false if the engine
 // is to say what is wrong with it.
-func textOf(c *goja.FunctionCall) (goja.String, bool) {
+func (h *Handler) textOf(c *goja.FunctionCall) (goja.String, bool) {
 	if goja.IsUndefined(c.This) || goja.IsNull(c.This) {
 		return nil, false
 	}
-	text, ok := c.This.ToString().(goja.String)
-	if ok {
-		c.This = text
-	}
-	return text, ok
+	text := h.toText(c.This)
+	c.This = text
+	return text, true
 }
 
 func (h *Handler) repeat(call native, c goja.FunctionCall) goja.Value {
-	if text, ok := textOf(&c); ok && len(c.Arguments) > 0 {
+	if text, ok := h.textOf(&c); ok && len(c.Arguments) > 0 {
 		c.Arguments[0] = c.Arguments[0].ToNumber()
 		n := c.Arguments[0].ToInteger()
 		if text.Length() > 0 && n > h.textMax()/int64(text.Length()) && n < math.MaxInt64 { // infinity has words of its own
@@ -266,11 +330,11 @@ func (h *Handler) repeat(call native, c goja.FunctionCall) goja.Value {
 }
 
 func (h *Handler) pad(call native, c goja.FunctionCall) goja.Value {
-	if text, ok := textOf(&c); ok && len(c.Arguments) > 0 {
+	if text, ok := h.textOf(&c); ok && len(c.Arguments) > 0 {
 		c.Arguments[0] = c.Arguments[0].ToNumber()
 		if c.Arguments[0].ToInteger() > max(h.textMax(), int64(text.Length())) {
 			if filler := c.Argument(1); !goja.IsUndefined(filler) {
-				if c.Arguments[1] = filler.ToString(); c.Arguments[1].String() == "" {
+				if c.Arguments[1] = h.toText(filler); c.Arguments[1].String() == "" {
 					return call(c)
 				}
 			}
@@ -281,13 +345,10 @@ func (h *Handler) pad(call native, c goja.FunctionCall) goja.Value {
 }
 
 func (h *Handler) concatTexts(call native, c goja.FunctionCall) goja.Value {
-	if text, ok := textOf(&c); ok {
+	if text, ok := h.textOf(&c); ok {
 		total := int64(text.Length())
 		for i, v := range c.Arguments {
-			s, ok := v.ToString().(goja.String)
-			if !ok {
-				break
-			}
+			s := h.toText(v)
 			c.Arguments[i] = s
 			if total += int64(s.Length()); total > h.textMax() {
 				panic(h.textTooLong())
@@ -309,11 +370,11 @@ func replaceText(most int) func(h *Handler, call native, c goja.FunctionCall) go
 		if _, ok := c.Argument(0).(*goja.Object); ok || len(c.Arguments) < 2 {
 			return call(c)
 		}
-		text, ok := textOf(&c)
+		text, ok := h.textOf(&c)
 		if !ok {
 			return call(c)
 		}
-		c.Arguments[0] = c.Arguments[0].ToString()
+		c.Arguments[0] = h.toText(c.Arguments[0])
 		c.Arguments[1] = h.boundReplacement(text, c.Arguments[1], func() int64 {
 			return int64(min(most, strings.Count(text.String(), c.Arguments[0].String())))
 		})
@@ -333,21 +394,15 @@ func (h *Handler) boundReplacement(text goja.String, by goja.Value, times func()
 				if err != nil {
 					panic(err)
 				}
-				s := v.ToString()
-				if text, ok := s.(goja.String); ok {
-					total += int64(text.Length())
-				}
-				if total > most {
+				s := h.toText(v)
+				if total += int64(s.Length()); total > most {
 					panic(h.textTooLong())
 				}
 				return s
 			})
 		}
 	}
-	s, ok := by.ToString().(goja.String)
-	if !ok {
-		return by
-	}
+	s := h.toText(by)
 	each := int64(s.Length())
 	if each > 1 { // $& and the like stand for as much as all of the text
 		each += int64(strings.Count(s.String(), "$")) * int64(text.Length())
@@ -363,14 +418,18 @@ func (h *Handler) splitText(call native, c goja.FunctionCall) goja.Value {
 	if _, ok := c.Argument(0).(*goja.Object); ok {
 		return call(c)
 	}
-	text, ok := textOf(&c)
+	text, ok := h.textOf(&c)
 	if !ok || int64(text.Length()) <= h.listMax() || goja.IsUndefined(c.Argument(0)) {
 		return call(c)
 	}
-	c.Arguments[0] = c.Arguments[0].ToString()
+	c.Arguments[0] = h.toText(c.Arguments[0])
 	parts := int64(text.Length())
 	if by := c.Arguments[0].String(); by != "" {
 		parts = int64(strings.Count(text.String(), by)) + 1
+	}
+	if limit := c.Argument(1); !goja.IsUndefined(limit) {
+		c.Arguments[1] = limit.ToNumber()
+		parts = min(parts, int64(uint32(c.Arguments[1].ToInteger())))
 	}
 	if parts > h.listMax() {
 		panic(h.tooLong(parts, "split"))

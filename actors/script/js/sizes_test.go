@@ -1,6 +1,11 @@
 package js
 
-import "testing"
+import (
+	"testing"
+	"time"
+
+	"troupe/actors/script"
+)
 
 // What is bounded is otherwise what it was.
 func TestWhatIsBoundedIsAsInNode(t *testing.T) {
@@ -28,4 +33,41 @@ exports.ssExports = { init(s) {
 	} {
 		g.logged(t, want)
 	}
+}
+
+// What built-ins make of many texts is bounded, whatever these are made of.
+func TestTextsOfManyAreBounded(t *testing.T) {
+	g := start(t, script.Limits{Callback: time.Minute, MemoryMax: 8 << 20}, only(`
+const said = f => { try { return f(); } catch (e) { return e.name + ': ' + e.message; } };
+exports.ssExports = { init(s) {
+  const log = s.getLogger(), long = 'x'.repeat(1e5), own = new Array(1e3).fill(new String(long)), twice = new Array(1e3).fill(new Array(1e2).fill('x'.repeat(1e3)));
+  log.info('objects', said(() => own.join('')));
+  log.info('lists', said(() => '' + twice));
+  log.info('locale', said(() => new Array(1e3).fill(long).toLocaleString()));
+  log.info('JSON', said(() => JSON.stringify(new Array(1e3).fill(long))));
+  log.info('JSON by keys', said(() => JSON.stringify({ a: new Array(1e3).fill(long) }, ['a'])));
+  log.info('raw', said(() => String.raw({ raw: new Array(1e4).fill(long) })));
+  log.info('concat', said(() => ''.concat(1, ...new Array(1e3).fill(long))));
+  log.info('number', said(() => String.prototype.padEnd.call(1, 2 ** 30)));
+  log.info('spreadable', said(() => [].concat({ length: 4e9, [Symbol.isConcatSpreadable]: true })));
+} };`))
+	g.logged(t, "objects RangeError: Invalid string length", "lists RangeError: Invalid string length", "locale RangeError: Invalid string length", "JSON RangeError: Invalid string length",
+		"JSON by keys RangeError: Invalid string length", "raw RangeError: a list of 10000 is too long for String.raw", "concat RangeError: Invalid string length",
+		"number RangeError: Invalid string length", "spreadable RangeError: a list of 4000000000 is too long for concat")
+}
+
+// Guards convert and read what they look at once, and as the language has it.
+func TestGuardsAreNotSeen(t *testing.T) {
+	g := start(t, calm(), only(`
+exports.ssExports = { init(s) {
+  const log = s.getLogger(), seen = [];
+  log.info('joined', [1, 2, 3].join(0), [1, [2, [null, 3]]].join(null), ''.concat(1, null), 'a1b'.split(1), 'a1b'.replace(1, 2), 'abc'.split('', 2));
+  const o = { get length() { seen.push('length'); return 2; }, get 0() { seen.push('0'); return 'a'; }, 1: 'b' };
+  log.info('once', Array.prototype.join.call(o, { toString() { seen.push('separator'); return '+'; } }), seen.join());
+  let n = 0, keys = [];
+  const json = JSON.stringify({ get x() { n++; return { y: 1 }; }, z: { toJSON: k => k + '!' } }, function (k, v) { keys.push(k + typeof this); return v; });
+  log.info('JSON', json, n, keys.join());
+  const list = [1]; list.push(list); log.info('circle', list.join(), list.toLocaleString());
+} };`))
+	g.logged(t, "joined 10203 1null2,,3 1null [ 'a', 'b' ] a2b [ 'a', 'b' ]", "once a+b length,separator,0", `JSON {"x":{"y":1},"z":"z!"} 1 object,xobject,yobject,zobject`, "circle 1, 1,")
 }

@@ -21,9 +21,13 @@ const pauseProperty unistring.String = "at"
 // direct eval: what was eval(x) is eval(pause.source(x)).
 const EvalSource = "source"
 
-// UseRegexps is a property of the same object, which the code of a file that has a regular
-// expression reads first.
-const UseRegexps = "regexps"
+// Classes of which the syntax makes objects without a name are properties of the same object, too:
+// the code of a file whose syntax does so reads them first.
+const (
+	UseRegExp  = "RegExp"
+	UsePromise = "Promise"
+	UseError   = "Error"
+)
 
 // withPauses has the code read pause.at at the start of each turn of a loop and of each
 // function: a place where whoever made the object may let the script wait, and go on.
@@ -33,24 +37,10 @@ const UseRegexps = "regexps"
 // The body of a with statement is left as it is, because there all names are looked up
 // in an object of the script.
 func withPauses(tree *ast.Program) {
-	regexps := false
-	defer func() {
-		if whole, ok := wholeFile(tree); ok && regexps {
-			at := whole.Body.LeftBrace
-			insert(whole.Body, &ast.ExpressionStatement{Expression: pauseDot(UseRegexps, at)})
-		}
-	}()
 	walk(reflect.ValueOf(tree.Body), func(node any) bool {
 		switch n := node.(type) {
 		case *ast.WithStatement:
-			walk(reflect.ValueOf(n.Body), func(node any) bool {
-				_, is := node.(*ast.RegExpLiteral)
-				regexps = regexps || is
-				return true
-			})
 			return false
-		case *ast.RegExpLiteral:
-			regexps = true
 		case *ast.ForStatement:
 			n.Body = pausing(n.Body)
 		case *ast.ForInStatement:
@@ -68,6 +58,33 @@ func withPauses(tree *ast.Program) {
 		}
 		return true
 	})
+}
+
+// withUses has the code read the classes that its syntax uses.
+func withUses(tree *ast.Program) {
+	whole, ok := wholeFile(tree)
+	if !ok {
+		return
+	}
+	uses := make(map[unistring.String]bool)
+	walk(reflect.ValueOf(tree.Body), func(node any) bool {
+		switch n := node.(type) {
+		case *ast.RegExpLiteral:
+			uses[UseRegExp] = true
+		case *ast.CatchStatement:
+			uses[UseError] = true
+		case *ast.FunctionLiteral:
+			uses[UsePromise] = uses[UsePromise] || n.Async
+		case *ast.ArrowFunctionLiteral:
+			uses[UsePromise] = uses[UsePromise] || n.Async
+		}
+		return true
+	})
+	for name, used := range uses {
+		if used {
+			insert(whole.Body, &ast.ExpressionStatement{Expression: pauseDot(name, whole.Body.LeftBrace)})
+		}
+	}
 }
 
 // pausing returns a block that does what body does, after a look.

@@ -102,6 +102,7 @@ func assemble(name, text string, sourceMap []byte, strict, pauses bool) (program
 	if pauses {
 		withPauses(tree)
 	}
+	withUses(tree)
 	pausable(tree)
 	program, err = goja.CompileAST(tree, strict)
 	if err != nil {

@@ -42,7 +42,7 @@ type Options struct {
 	// Eval is called with the source of each direct eval in the script's files, before the
 	// engine gets it. Nil: nothing is called.
 	Eval func(c goja.FunctionCall)
-	// Regexps is called before the code of a file runs that has a regular expression. Nil:
-	// nothing is called.
-	Regexps func()
+	// Uses is called before the code of a file runs whose syntax makes objects of a class of the
+	// language (compile.UseRegExp). Nil: nothing is called.
+	Uses func(class string)
 }

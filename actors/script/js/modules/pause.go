@@ -25,9 +25,9 @@ func (p *pause) Get(property string) goja.Value {
 			}
 			return c.Argument(0)
 		})
-	case compile.UseRegexps:
-		if o.Regexps != nil {
-			o.Regexps()
+	case compile.UseRegExp, compile.UsePromise, compile.UseError:
+		if o.Uses != nil {
+			o.Uses(property)
 		}
 	default:
 		if o.Pause != nil {

@@ -1,0 +1,137 @@
+package js
+
+import (
+	"reflect"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/unistring"
+)
+
+// The engine bounds how deep functions of a script call each other, but not its built-ins, which
+// call each other through whatever a script puts in a property: with
+//
+//	a.join = a.toString; '' + a
+//
+// one calls itself until the Go stack overflows, which ends the process. So built-ins count how
+// deep they are in others. Those that make up their minds in Go alone need not.
+
+// nativesMax is how many built-ins may be inside of one another.
+const nativesMax = 2 * callDepthMax
+
+// countTemplate has the functions counted that a template makes.
+func countTemplate(o *goja.Object) {
+	properties := *templateOf[map[unistring.String]factory](o, "props")
+	for key, made := range properties {
+		properties[key] = guardedFactory(made, (*Handler).count)
+	}
+	symbols := *templateOf[map[*goja.Symbol]factory](o, "symProps")
+	for key, made := range symbols {
+		symbols[key] = guardedFactory(made, (*Handler).count)
+	}
+}
+
+// count has the functions counted that a property is made of, and those of an object, or of a
+// constructor and its prototype, that have no template.
+func (h *Handler) count(made goja.Value) {
+	for _, o := range h.counted(made) {
+		if o == h.vm.GlobalObject() {
+			continue
+		}
+		h.countMembers(o)
+		if prototype := member(o, "prototype"); prototype != nil {
+			h.countMembers(prototype)
+		}
+	}
+}
+
+func (h *Handler) countMembers(o *goja.Object) {
+	of := implementation(o)
+	if of.FieldByName("tmpl").IsValid() || !of.FieldByName("values").IsValid() {
+		return
+	}
+	for key, v := range *fieldOf[map[unistring.String]goja.Value](of, "values") {
+		if key != "constructor" {
+			h.counted(v)
+		}
+	}
+}
+
+// member returns the object that a property of an object is, or nil.
+func member(o *goja.Object, name unistring.String) *goja.Object {
+	of := implementation(o)
+	if of.FieldByName("tmpl").IsValid() || !of.FieldByName("values").IsValid() {
+		return nil
+	}
+	v := (*fieldOf[map[unistring.String]goja.Value](of, "values"))[name]
+	for _, o := range objectsOf(v) {
+		return o
+	}
+	return nil
+}
+
+// counted has the functions counted that a property is or has, and returns its objects.
+func (h *Handler) counted(property goja.Value) []*goja.Object {
+	objects := objectsOf(property)
+	for _, o := range objects {
+		h.countCalls(o)
+	}
+	return objects
+}
+
+// objectsOf returns the object that a property is, or those that it has.
+func objectsOf(property goja.Value) (objects []*goja.Object) {
+	if o, ok := property.(*goja.Object); ok {
+		return []*goja.Object{o}
+	}
+	p := reflect.ValueOf(property)
+	if p.Kind() != reflect.Pointer || p.Elem().Kind() != reflect.Struct {
+		return nil
+	}
+	for _, name := range []string{"value", "getterFunc", "setterFunc"} {
+		f := p.Elem().FieldByName(name)
+		if f.IsValid() && f.Kind() == reflect.Interface {
+			f = f.Elem()
+		}
+		if f.IsValid() && f.Type() == reflect.TypeFor[*goja.Object]() && !f.IsNil() {
+			objects = append(objects, (*goja.Object)(f.UnsafePointer()))
+		}
+	}
+	return objects
+}
+
+// countCalls has a built-in count how deep it is, and look whether the call is to end.
+func (h *Handler) countCalls(o *goja.Object) {
+	of := implementation(o)
+	if !of.FieldByName("f").IsValid() {
+		return
+	}
+	f := fieldOf[func(goja.FunctionCall) goja.Value](of, "f")
+	if call := *f; call != nil {
+		*f = func(c goja.FunctionCall) goja.Value {
+			h.descend()
+			defer h.ascend()
+			return call(c)
+		}
+	}
+	n := fieldOf[construct](of, "construct")
+	if made := *n; made != nil {
+		*n = func(args []goja.Value, newTarget *goja.Object) *goja.Object {
+			h.descend()
+			defer h.ascend()
+			return made(args, newTarget)
+		}
+	}
+}
+
+func (h *Handler) descend() {
+	if h.natives >= nativesMax {
+		h.natives = 0 // to make an error takes some
+		e := h.rangeError("Maximum call stack size exceeded")
+		h.natives = nativesMax
+		panic(e)
+	}
+	h.endIfInterrupted()
+	h.natives++
+}
+
+func (h *Handler) ascend() { h.natives-- }

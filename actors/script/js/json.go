@@ -1,0 +1,91 @@
+package js
+
+import (
+	"github.com/dop251/goja"
+
+	"troupe/actors/script/js/compile"
+)
+
+// nestingMax is how deep a value may be that JSON.stringify takes.
+const nestingMax = 5000
+
+// guardJSON guards JSON.
+func (h *Handler) guardJSON(json *goja.Object) {
+	guardFunction(json.Get("parse").(*goja.Object), func(parse native) native {
+		return func(c goja.FunctionCall) goja.Value {
+			if len(c.Arguments) > 0 {
+				text := h.toText(c.Arguments[0]) // of a Buffer, or whatever has a toString
+				h.refuse(compile.CheckJSON(text.String()))
+				c.Arguments[0] = text
+			}
+			return parse(c)
+		}
+	})
+	guardFunction(json.Get("stringify").(*goja.Object), func(stringify native) native {
+		return func(c goja.FunctionCall) goja.Value { return h.stringify(stringify, c) }
+	})
+}
+
+// written is what a JSON.stringify under way has done.
+type written struct {
+	replace goja.Callable  // the script's; nil: none
+	path    []*goja.Object // what is open, from the outside
+	size    int64          // characters, or nearly so
+	looked  int64          // size, when the clock was last looked at
+}
+
+// stringify is JSON.stringify. A replacer sees each value as it is written, so it bounds how deep they
+// are and how long the text becomes.
+func (h *Handler) stringify(call native, c goja.FunctionCall) goja.Value {
+	w := new(written)
+	by, _ := c.Argument(1).(*goja.Object)
+	if by != nil {
+		w.replace, _ = goja.AssertFunction(by)
+	}
+	if h.replacer == nil {
+		h.replacer = h.vm.ToValue(h.replaced)
+	}
+	outer := h.written
+	h.written = w
+	defer func() { h.written = outer }()
+	checked := goja.FunctionCall{This: c.This, Arguments: []goja.Value{c.Argument(0), h.replacer, c.Argument(2)}}
+	if by == nil || w.replace != nil {
+		return call(checked)
+	}
+	call(checked) // a list of keys leaves no room for a replacer
+	return call(c)
+}
+
+// replaced is the replacer.
+func (h *Handler) replaced(c goja.FunctionCall) goja.Value {
+	w, v := h.written, c.Argument(1)
+	if w.size-w.looked > 1<<16 {
+		w.looked = w.size
+		h.look()
+	}
+	if w.replace != nil {
+		var err error
+		if v, err = w.replace(c.This, c.Arguments...); err != nil {
+			panic(err)
+		}
+	}
+	for last := len(w.path) - 1; last >= 0 && w.path[last] != c.This; last-- {
+		w.path = w.path[:last]
+	}
+	w.size += int64(len(w.path)) + 1 // a gap, or a bracket
+	if key, ok := c.Argument(0).(goja.String); ok {
+		w.size += int64(key.Length())
+	}
+	switch v := v.(type) {
+	case goja.String:
+		w.size += int64(v.Length())
+	case *goja.Object:
+		if w.path = append(w.path, v); len(w.path) > nestingMax {
+			panic(h.rangeError("the value is nested too deeply for JSON.stringify in the embedded engine"))
+		}
+	}
+	if w.size > h.textMax() {
+		panic(h.textTooLong())
+	}
+	return v
+}
