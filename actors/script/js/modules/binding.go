@@ -3,7 +3,6 @@ package modules
 import (
 	"math/big"
 	"reflect"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,7 +16,7 @@ func (l *Loader) binding(source string) goja.Value {
 	make, ok := map[string]func(*Loader) map[string]any{
 		"inspect": inspectBinding, "inspect_more": inspectBinding, "format": inspectBinding, "console": consoleBinding,
 		"buffer": bufferBinding, "buffer_more": bytesBinding, "encoding": bytesBinding, "bytes": bytesBinding,
-		"process": processBinding, "crypto": cryptoBinding, "fs": fsBinding, "perf_hooks": clockBinding, "clone": jobsBinding, "url": urlBinding,
+		"process": processBinding, "crypto": cryptoBinding, "fs": fsBinding, "perf_hooks": clockBinding, "microtask": jobsBinding, "url": urlBinding,
 	}[source]
 	if !ok {
 		return goja.Undefined()
@@ -78,34 +77,6 @@ func inspectBinding(l *Loader) map[string]any {
 			}
 			p := o.Export().(goja.Proxy)
 			return r.NewArray(orNull(p.Target()), orNull(p.Handler()))
-		}),
-		"promise": native(func(c goja.FunctionCall) goja.Value {
-			p, ok := c.Argument(0).Export().(*goja.Promise)
-			if !ok {
-				panic(r.NewTypeError("not a promise"))
-			}
-			state := map[goja.PromiseState]string{goja.PromiseStatePending: "pending", goja.PromiseStateFulfilled: "fulfilled", goja.PromiseStateRejected: "rejected"}[p.State()]
-			result := p.Result()
-			if result == nil {
-				result = goja.Undefined()
-			}
-			return r.NewArray(state, result)
-		}),
-		// nextIndex returns the first index of an array after a hole, or its length.
-		"nextIndex": native(func(c goja.FunctionCall) goja.Value {
-			o := c.Argument(0).ToObject(r)
-			from, next := c.Argument(1).ToInteger(), o.Get("length").ToInteger()
-			for _, key := range o.Keys() {
-				i, err := strconv.ParseInt(key, 10, 64)
-				if err != nil {
-					break
-				}
-				if i > from {
-					next = min(next, i)
-					break
-				}
-			}
-			return r.ToValue(next)
 		}),
 		"quote": native(func(c goja.FunctionCall) goja.Value { return r.ToValue(quote(c.Argument(0).String())) }),
 		"label": native(func(c goja.FunctionCall) goja.Value { return r.ToValue(label(c.Argument(0).String())) }),

@@ -52,9 +52,10 @@ var absentMembers = map[string]map[string]bool{
 var (
 	absentGlobals = words(`AbortController AbortSignal Atomics Blob BroadcastChannel CompressionStream CustomEvent DOMException Event EventSource EventTarget
 		File FinalizationRegistry Float16Array FormData Headers Intl Iterator MessageChannel MessagePort ReadableStream Request Response
-		SharedArrayBuffer TransformStream WeakRef WebAssembly WebSocket WritableStream fetch navigator`)
-	absentMethods = words(`formatToParts fromAsync groupBy isWellFormed readBigInt64BE readBigInt64LE readBigUInt64BE readBigUInt64LE swap16 swap32 swap64
-		toWellFormed try withResolvers writeBigInt64BE writeBigInt64LE writeBigUInt64BE writeBigUInt64LE`)
+		SharedArrayBuffer TransformStream WeakRef WebAssembly WebSocket WritableStream fetch navigator structuredClone`)
+	absentMethods = words(`formatToParts fromAsync groupBy isWellFormed readBigInt64BE readBigInt64LE readBigUInt64BE readBigUInt64LE readIntBE readIntLE readUIntBE readUIntLE swap16 swap32 swap64
+		toWellFormed try withResolvers writeBigInt64BE writeBigInt64LE writeBigUInt64BE writeBigUInt64LE writeIntBE writeIntLE writeUIntBE
+		writeUIntLE`)
 )
 
 func words(list string) map[string]bool {

@@ -31,8 +31,7 @@ var lazy = map[string][2]string{
 	"TextDecoder":     {"encoding", "TextDecoder"},
 	"performance":     {"perf_hooks", "performance"},
 	"crypto":          {"crypto", "webcrypto"},
-	"structuredClone": {"clone", "structuredClone"},
-	"queueMicrotask":  {"clone", "queueMicrotask"},
+	"queueMicrotask":  {"microtask", "queueMicrotask"},
 }
 
 var _ goja.DynamicObject = (*globals)(nil)

@@ -87,7 +87,7 @@ func TestHostileValues(t *testing.T) {
 	h.levels = script.LevelInfo
 	got := h.run(t, "main.js")
 	want := `true true
-true [ <4000000000 empty items> ] true true true
+true [ <empty items>, ... 3999999900 more items ] true true true
 {} false NaN
 <Revoked Proxy>
 RangeError
@@ -95,7 +95,7 @@ RangeError
 RangeError
 fine
 RangeError
-RangeError
+TypeError
 Error
 TypeError
 TypeError

@@ -131,43 +131,5 @@ number(['Int32'], 4, 'getInt32', 'setInt32', -2147483648, 2147483647);
 number(['Float'], 4, 'getFloat32', 'setFloat32');
 number(['Double'], 8, 'getFloat64', 'setFloat64');
 
-// Integers of one to six bytes.
-for (const signed of [false, true]) {
-  for (const little of [true, false]) {
-    const end = little ? 'LE' : 'BE';
-    const read = function (offset, n) {
-      if (offset === undefined) throw badType('offset', 'of type number', offset);
-      checkLength(n);
-      checkOffset(this, offset, n);
-      let v = 0;
-      for (let i = 0; i < n; i++) v = v * 256 + this[little ? offset + n - 1 - i : offset + i];
-      return signed && v >= 2 ** (8 * n - 1) ? v - 2 ** (8 * n) : v;
-    };
-    const write = function (value, offset, n) {
-      checkLength(n);
-      value = +value;
-      const max = signed ? 2 ** (8 * n - 1) - 1 : 2 ** (8 * n) - 1, min = signed ? -max - 1 : 0;
-      if (value < min || value > max) throw badNumber(value, min, max);
-      checkOffset(this, offset, n);
-      let v = Math.trunc(value) || 0;
-      if (v < 0) v += 2 ** (8 * n);
-      for (let i = 0; i < n; i++) {
-        this[little ? offset + i : offset + n - 1 - i] = v % 256;
-        v = Math.floor(v / 256);
-      }
-      return offset + n;
-    };
-    for (const name of signed ? ['Int'] : ['UInt', 'Uint']) {
-      methods[`read${name}${end}`] = read;
-      methods[`write${name}${end}`] = write;
-    }
-  }
-}
-
-function checkLength(n) {
-  if (typeof n !== 'number') throw badType('byteLength', 'of type number', n);
-  if (!(n >= 1 && n <= 6 && Number.isInteger(n))) throw outOfRange('byteLength', '>= 1 and <= 6', n);
-}
-
 for (const key of Object.keys(methods)) Object.defineProperty(prototype, key, { value: methods[key], writable: true, configurable: true });
 };

@@ -144,17 +144,11 @@ function object(c, value, depth) {
 function array(c, value, depth) {
   const out = [];
   const max = Math.min(Math.max(0, c.maxArrayLength), value.length);
-  let i = 0;
-  for (; i < value.length && out.length < max; i++) {
-    if (hasOwn(value, i)) {
-      out.push(property(c, value, depth, i, element));
-      continue;
-    }
-    const from = i;
-    i = binding.nextIndex(value, i) - 1;
-    out.push(`<${i + 1 - from} empty item${i > from ? 's' : ''}>`);
+  for (let i = 0; i < max; i++) {
+    if (hasOwn(value, i)) out.push(property(c, value, depth, i, element));
+    else if (out[out.length - 1] !== '<empty items>') out.push('<empty items>');
   }
-  if (i < value.length) out.push(rare().more(value.length - i));
+  if (max < value.length) out.push(rare().more(value.length - max));
   return out;
 }
 
@@ -177,7 +171,7 @@ function layout(c, out, base, braces, type, depth, value) {
   const before = base === '' ? '' : `${base} `;
   if (c.compact) {
     const entries = out.length;
-    if (type === extra && entries > 6) out = rare().columns(c, out, value);
+    if (type === extra && entries > 6) out = rare().columns(c, out);
     if (c.level - depth < c.compact && entries === out.length) {
       let total = 2 * out.length + c.indent + braces[0].length + base.length + 10;
       for (let i = 0; i < out.length; i++) total += out[i].length;
