@@ -30,52 +30,31 @@ func countTemplate(o *goja.Object) {
 	}
 }
 
-// count has the functions counted that a property is made of, and those of an object, or of a
+// count has the functions counted that a property is or has, and those of an object, or of a
 // constructor and its prototype, that have no template.
 func (h *Handler) count(made goja.Value) {
-	for _, o := range h.counted(made) {
-		if o == h.vm.GlobalObject() {
-			continue
-		}
+	for _, o := range objectsOf(made) {
+		h.countCalls(o)
 		h.countMembers(o)
-		if prototype := member(o, "prototype"); prototype != nil {
-			h.countMembers(prototype)
-		}
 	}
 }
 
-func (h *Handler) countMembers(o *goja.Object) {
-	of := implementation(o)
-	if of.FieldByName("tmpl").IsValid() || !of.FieldByName("values").IsValid() {
+func (h *Handler) countMembers(of *goja.Object) {
+	in := implementation(of)
+	if in.FieldByName("tmpl").IsValid() || !in.FieldByName("values").IsValid() {
 		return
 	}
-	for key, v := range *fieldOf[map[unistring.String]goja.Value](of, "values") {
-		if key != "constructor" {
-			h.counted(v)
+	for key, v := range *fieldOf[map[unistring.String]goja.Value](in, "values") {
+		for _, o := range objectsOf(v) {
+			switch key {
+			case "constructor":
+			case "prototype":
+				h.countMembers(o)
+			default:
+				h.countCalls(o)
+			}
 		}
 	}
-}
-
-// member returns the object that a property of an object is, or nil.
-func member(o *goja.Object, name unistring.String) *goja.Object {
-	of := implementation(o)
-	if of.FieldByName("tmpl").IsValid() || !of.FieldByName("values").IsValid() {
-		return nil
-	}
-	v := (*fieldOf[map[unistring.String]goja.Value](of, "values"))[name]
-	for _, o := range objectsOf(v) {
-		return o
-	}
-	return nil
-}
-
-// counted has the functions counted that a property is or has, and returns its objects.
-func (h *Handler) counted(property goja.Value) []*goja.Object {
-	objects := objectsOf(property)
-	for _, o := range objects {
-		h.countCalls(o)
-	}
-	return objects
 }
 
 // objectsOf returns the object that a property is, or those that it has.

@@ -37,10 +37,12 @@ type Handler struct {
 		of   *goja.Object
 		call native
 	}
-	arguments   arguments
-	recent      recent
-	what        string // which call is under way
-	tick        time.Duration
+	arguments arguments
+	recent    recent
+	what      string // which call is under way
+	tick      time.Duration
+	// The booleans do not exclude one another: a call that is running, direct or interrupted goes on while
+	// the script is dead, stopped or given up; and the atomic ones are written by other goroutines.
 	dead        bool                           // nothing of the script runs any more
 	running     bool                           // a call is under way
 	direct      bool                           // of a function of the script's without the glue, which is to report what it throws

@@ -1,19 +1,10 @@
 // util.format.
-const { inspect, hasOwn } = require('inspect');
+const { inspect } = require('inspect');
 
 const number = (n) => n === 0 && 1 / n < 0 ? '-0' : `${n}`;
 
-const isBuiltIn = (f) => /^[A-Z]/.test(f.name) && Function.prototype.toString.call(f).endsWith('{ [native code] }');
-
 // printsItself reports whether an object has a toString of its own making.
-function printsItself(v) {
-  if (binding.proxy(v) !== undefined || typeof v.toString !== 'function') return false;
-  if (hasOwn(v, 'toString')) return true;
-  let p = v;
-  do p = Object.getPrototypeOf(p); while (!hasOwn(p, 'toString'));
-  const d = Object.getOwnPropertyDescriptor(p, 'constructor');
-  return !(d !== undefined && typeof d.value === 'function' && isBuiltIn(d.value));
-}
+const printsItself = (v) => binding.proxy(v) === undefined && typeof v.toString === 'function' && !Function.prototype.toString.call(v.toString).endsWith('{ [native code] }');
 
 function json(v) {
   try {

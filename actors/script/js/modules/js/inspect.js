@@ -171,7 +171,7 @@ function layout(c, out, base, braces, type, depth, value) {
   const before = base === '' ? '' : `${base} `;
   if (c.compact) {
     const entries = out.length;
-    if (type === extra && entries > 6) out = rare().columns(c, out);
+    if (type === extra && entries > 6) out = rare().columns(c, out, value);
     if (c.level - depth < c.compact && entries === out.length) {
       let total = 2 * out.length + c.indent + braces[0].length + base.length + 10;
       for (let i = 0; i < out.length; i++) total += out[i].length;

@@ -71,13 +71,33 @@ function collection(c, value, depth, k, size) {
 }
 
 // columns puts many short elements into rows.
-function columns(c, out) {
-  const rows = [''];
-  for (const s of out) {
-    const last = rows.length - 1;
-    if (rows[last] !== '' && (rows[last].length + s.length + c.indent > 72 || s.length > 20)) rows.push(s);
-    else rows[last] += rows[last] === '' ? s : `, ${s}`;
+function columns(c, out, value) {
+  const n = c.maxArrayLength < out.length ? out.length - 1 : out.length;
+  let total = 0, longest = 0;
+  for (let i = 0; i < n; i++) {
+    total += out[i].length + 2;
+    longest = Math.max(longest, out[i].length);
   }
+  const widest = longest + 2;
+  if (widest * 3 + c.indent >= c.breakLength || total / widest <= 5 && longest > 6) return out;
+  const bias = Math.max(widest - 3 - Math.sqrt(widest - total / out.length), 1);
+  const count = Math.min(Math.round(Math.sqrt(2.5 * bias * n) / bias), Math.floor((c.breakLength - c.indent) / widest), c.compact * 4, 15);
+  if (count <= 1) return out;
+  const widths = [];
+  for (let i = 0; i < count; i++) {
+    widths[i] = 2;
+    for (let j = i; j < n; j += count) widths[i] = Math.max(widths[i], out[j].length + 2);
+  }
+  let numbers = true;
+  for (let i = 0; i < out.length && numbers; i++) numbers = typeof value[i] === 'number';
+  const rows = [];
+  for (let i = 0; i < n; i += count) {
+    const last = Math.min(i + count, n) - 1;
+    let row = '';
+    for (let j = i; j < last; j++) row += numbers ? `${out[j]}, `.padStart(widths[j - i]) : `${out[j]}, `.padEnd(widths[j - i]);
+    rows.push(row + (numbers ? out[last].padStart(widths[last - i] - 2) : out[last]));
+  }
+  if (n < out.length) rows.push(out[n]);
   return rows;
 }
 

@@ -43,3 +43,5 @@ show(Object.assign(Object.create({ inherited: 1 }), { own: 1 })); show({ constru
 show(new (class extends Map { })([[1, 2]])); show(new (class Bytes extends Uint8Array { })(2)); show(Object.setPrototypeOf([1], null)); show(Object.setPrototypeOf(new Map([[1, 2]]), null));
 show(process.stdout === undefined); show([Infinity, -Infinity, NaN]); show({ a: [[], {}], b: [[1], { c: {} }] }); show(new Array(3).fill({ x: 0, y: 0 })); show('a'.repeat(200)); show(['a'.repeat(100), 'b'.repeat(100)]);
 show(new Error('no stack') instanceof Error);
+show(Array.from({ length: 120 }, (_, i) => i)); show(Array.from({ length: 101 }, (_, i) => 'item' + i)); show(Array.from({ length: 7 }, (_, i) => i * 1000)); show(Array.from({ length: 30 }, (_, i) => i % 2 ? 'odd' : i));
+show(['short', 'a somewhat longer string', 'x', 'yy', 'zzz', 'another one of these', 'end', 'more', 'and more']); show([1.5, 22.25, 333.125, 4, 5, 6, 7, 8, 9, 10, 11, 12]); show(new Uint8Array(200));
