@@ -14,8 +14,8 @@ import (
 	"troupe/messages/counters"
 )
 
-// CheckStore returns the damaged records of a store, which Start would leave out. It starts
-// and writes nothing.
+// CheckStore returns the damaged records of a store: those that Start would leave out. It
+// starts no actors and writes nothing.
 func CheckStore(s store.Store) ([]store.Damage, error) {
 	registry, err := fleet.New(fleet.Options{Store: s})
 	if err != nil {
@@ -63,7 +63,7 @@ func ReportDamaged(log zerolog.Logger, count *counters.Set, all []store.Damage) 
 	}
 }
 
-// Consequence says what the loss of a record of a kind means, and what to do about it.
+// Consequence describes the effect of losing a record of a kind, and the remedy.
 func Consequence(kind store.Kind) string {
 	const restore = "; or stop the host and restore a backup with troupe restore"
 	switch kind {
@@ -72,7 +72,7 @@ func Consequence(kind store.Kind) string {
 	case store.Content:
 		return "the script's fleets run its last good content, or are in ERROR: update the script" + restore
 	case store.Fleet:
-		return "the fleet is gone, or, if it is configured, as the configuration says; what leads to it leads nowhere: create a fleet, and change the aliases and queues that led to this one" + restore
+		return "the fleet is gone, or, if it is configured, as the configuration says; aliases and queues that name it do not work: create a fleet, and change them to name the new one" + restore
 	case store.Alias:
 		return "the alias is gone, or, if it is configured, as the configuration says: create one, and change the queues and programs that name this one" + restore
 	case store.Location:
@@ -90,5 +90,5 @@ func Consequence(kind store.Kind) string {
 	case store.Secret:
 		return "there is a new one: lists that callers are reading page by page must be read again"
 	}
-	return "nobody knows what it was: see troupe store check"
+	return "this version of the host does not know this kind of record: see troupe store check"
 }

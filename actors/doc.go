@@ -6,5 +6,5 @@
 //
 // and serves the layers above: gateways connect players through Connect, and System
 // implements the Backend of the service API. It owns the stage on which all actors run.
-// It knows no sockets and no encodings.
+// It has no sockets and no encodings.
 package actors

@@ -103,7 +103,7 @@ func (s *System) StopPlacement(ctx context.Context, id messages.PlacementID) (*m
 	return ask[*messages.Placement](ctx, s.placements, placement.StopPlacement{ID: id})
 }
 
-// placement are the options of queues and placements.
+// placement returns the options of queues and placements.
 func (o *Options) placement() placement.Options {
 	p := o.Placement
 	if p.Region == "" {

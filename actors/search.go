@@ -7,9 +7,9 @@ import (
 	"troupe/messages"
 )
 
-// ActiveGameSessions returns the ACTIVE game sessions of a fleet, oldest first, each with the
-// number of its player sessions that are RESERVED or ACTIVE, which its record does not have.
-// Nothing is copied: each iteration shows the state at its time.
+// ActiveGameSessions returns the ACTIVE game sessions of a fleet, oldest first. Each comes with
+// the number of its RESERVED and ACTIVE player sessions, which its record does not contain.
+// Nothing is copied: each iteration reads the current state.
 func (s *System) ActiveGameSessions(ctx context.Context, q messages.ActiveGameSessionQuery) (iter.Seq2[*messages.GameSession, int], error) {
 	list, err := s.LiveGameSessions(ctx, q)
 	if err != nil {

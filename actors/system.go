@@ -51,7 +51,7 @@ type System struct {
 	count       *counters.Set
 	fleet       *stage.Ref
 	placements  *stage.Ref
-	registry    *fleet.Registry // for PlayerSession and Wait only: the rest is its actor's
+	registry    *fleet.Registry // for PlayerSession and Wait only: its actor owns the rest
 	bundle      bundle.Limits
 	unpacks     chan struct{}
 	connections *stage.Ref
@@ -133,9 +133,9 @@ func (s *System) GameSessions(ctx context.Context, q messages.GameSessionQuery) 
 	return ask[[]*messages.GameSession](ctx, s.fleet, q)
 }
 
-// LiveGameSessions returns the game sessions of a fleet that have not ended, oldest first,
-// and maybe some that have. It costs one request to the registry, and with a location a look
-// at each game session. The list must not be changed.
+// LiveGameSessions returns the game sessions of a fleet that have not ended, oldest first. Some
+// may have ended in the meantime. It costs one request to the registry, and with a location one
+// read of each game session. Callers must not change the list.
 func (s *System) LiveGameSessions(ctx context.Context, q messages.ActiveGameSessionQuery) ([]*gamesession.Published, error) {
 	list, err := ask[[]*gamesession.Published](ctx, s.fleet, q)
 	if err != nil || q.Location == "" {
@@ -226,8 +226,8 @@ func (s *System) Close() {
 	s.stage.Close()
 }
 
-// waitFor waits at most d for work beside the registry that cannot be stopped, such as a
-// compiling engine.
+// waitFor waits at most d for background work of the registry that cannot be stopped, such as
+// an engine that compiles a script.
 func (s *System) waitFor(d time.Duration) {
 	done := make(chan struct{})
 	go func() {
