@@ -17,11 +17,11 @@ import (
 var (
 	// ErrClosed: this side closed it.
 	ErrClosed = errors.New("dtls: association is closed")
-	// ErrPeerClosed: the peer said so, with close_notify or a fatal alert.
+	// ErrPeerClosed: the peer sent close_notify or a fatal alert.
 	ErrPeerClosed = errors.New("dtls: the peer closed the association")
 	// ErrReplaced: the peer made a new one from the same address.
 	ErrReplaced = errors.New("dtls: association was replaced by a newer one")
-	// ErrPanicked: a bug of the host in what handles its records.
+	// ErrPanicked: the host panicked while it handled a record.
 	ErrPanicked = errors.New("dtls: panic while a record was handled")
 	// ErrExhausted: its record numbers are used up.
 	ErrExhausted = errors.New("dtls: record numbers are used up")
@@ -39,7 +39,7 @@ type Handler interface {
 	OnClosed(err error)
 }
 
-// Bounds of answers to a peer that seems to miss the last flight.
+// Bounds on retransmissions of the last flight to a peer that has not received it.
 const (
 	resendsMax  = 8
 	resendPause = 50 * time.Millisecond
@@ -59,23 +59,24 @@ type Association struct {
 	closed  atomic.Bool
 	number  atomic.Uint64 // next to seal with
 	sealed  atomic.Uint64
-	top     atomic.Uint64 // one above the highest number received: seen.top, for who does not hold in
-	heard   atomic.Int64  // when a record came last, in nanoseconds of the endpoint's clock; the server's side only
+	top     atomic.Uint64 // one above the highest number received: a copy of seen.top for readers that do not hold in
+	heard   atomic.Int64  // time of the last record, in nanoseconds of the endpoint's clock; server side only
 	handler Handler       // set before anything arrives
 
 	// guarded by the endpoint's lock
-	ipIndex int // in the list of its IP address; -1 while it is on none
+	ipIndex int // index in the list of its IP address; -1 if it is on no list
 
-	// in is held while a record is taken in and handed up.
+	// in is held while a record is processed and passed to the handler.
 	in       sync.Mutex
 	seen     window
-	proved   bool   // a record of the peer's came through: it has our last flight
-	flight   []byte // our last datagram of the handshake, until then; nil where the peer's came last
+	proved   bool   // an authentic record has arrived: the peer has received our last flight
+	flight   []byte // our last datagram of the handshake, until proved; nil if the peer sent the last flight
 	resends  int
 	resentAt time.Time
 }
 
-// newAssociation must be followed by an end. Its caller is counted by running.
+// newAssociation makes an association, which the caller must end. The caller must be counted in
+// running.
 func newAssociation(k keys, number uint64, count *counters.Set, running *sync.WaitGroup) *Association {
 	a := &Association{keys: k, count: count, running: running, ipIndex: -1}
 	running.Add(1)
@@ -159,7 +160,7 @@ func (a *Association) end(why error, goodbye bool) {
 	}
 	go func() {
 		defer a.running.Done()
-		a.in.Lock() // behind the record in hand
+		a.in.Lock() // wait for the record that is being processed
 		defer a.in.Unlock()
 		defer func() {
 			if p := recover(); p != nil {
@@ -172,9 +173,9 @@ func (a *Association) end(why error, goodbye bool) {
 	}()
 }
 
-// receive takes one record of epoch 1, which it decrypts in place. It returns why
-// the record is not this association's, 0 if it is: RecordReplayed, or
-// RecordForged, which costs the record its bytes. The caller counts that.
+// receive processes one record of epoch 1, which it decrypts in place. It returns 0, or the
+// reason for dropping the record: RecordReplayed, or RecordForged, after which the record's
+// bytes are destroyed. The caller counts the drop.
 func (a *Association) receive(r *record) counters.RecordDrop {
 	a.in.Lock()
 	defer a.in.Unlock()
@@ -191,10 +192,10 @@ func (a *Association) receive(r *record) counters.RecordDrop {
 	return 0
 }
 
-// adopt takes a record that came from an address which is not the association's.
-// If it is authentic, and newer than all that came before, its peer is there now:
-// move says whether the association may follow it. Adopt reports whether the record
-// is the association's. It decrypts in place.
+// adopt processes a record from an address other than the association's. If the record is
+// authentic and newer than all records before it, the peer has moved to that address, and move
+// reports whether the association may follow. Adopt reports whether the record belongs to the
+// association. It decrypts in place.
 func (a *Association) adopt(r *record, move func() bool) bool {
 	a.in.Lock()
 	defer a.in.Unlock()
@@ -210,7 +211,7 @@ func (a *Association) adopt(r *record, move func() bool) bool {
 	return ok
 }
 
-// takeLocked takes an authentic record.
+// takeLocked processes an authentic record.
 func (a *Association) takeLocked(r *record, plain []byte) {
 	a.seen.note(r.number)
 	a.top.Store(a.seen.top)
@@ -225,22 +226,22 @@ func (a *Association) takeLocked(r *record, plain []byte) {
 		if len(plain) == 2 && (plain[0] == 2 || plain[1] == 0) { // fatal, or close_notify
 			a.end(ErrPeerClosed, true)
 		}
-	case handshake: // a Finished that was sent again: the peer misses ours
+	case handshake: // a repeated Finished: the peer has not received ours
 		a.resendLocked()
 	default:
 		a.count.Records.Add(counters.RecordUnexpected, 1)
 	}
 }
 
-// resend answers a peer that still sends its part of the handshake.
+// resend retransmits the last flight to a peer that repeats its own.
 func (a *Association) resend() {
 	a.in.Lock()
 	defer a.in.Unlock()
 	a.resendLocked()
 }
 
-// resendLocked sends the last flight again, as it was: to the peer it is the
-// datagram that it never got, or one that it has seen.
+// resendLocked sends the last flight again, unchanged. The peer drops it as a duplicate if it
+// has received the first one.
 func (a *Association) resendLocked() {
 	now := time.Now()
 	if a.flight == nil || a.proved || a.resends >= resendsMax || now.Sub(a.resentAt) < resendPause {

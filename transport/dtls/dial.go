@@ -14,12 +14,12 @@ import (
 	"troupe/messages/counters"
 )
 
-// DialOptions are what a client needs.
+// DialOptions configure Dial.
 type DialOptions struct {
 	Addr       string         // host:port
 	Conn       net.Conn       // instead of Addr: a connected datagram socket, owned by the association from now on
 	Roots      *x509.CertPool // nil: the system's
-	ServerName string         // that the certificate must carry; default the host of Addr
+	ServerName string         // name that the certificate must be valid for; default the host of Addr
 	Sessions   *Sessions      // for resumption; nil for none
 	Counters   *counters.Set  // nil: counted nowhere
 }
@@ -66,13 +66,13 @@ func (o *DialOptions) open(ctx context.Context) (conn net.Conn, name string, err
 	return conn, name, nil
 }
 
-// dialled is the client's side of one socket: a reader and, in turn, a handshake
-// and an association.
+// dialled is the client's side of one socket: a reader, a handshake, and after the handshake an
+// association.
 type dialled struct {
 	conn    net.Conn
 	count   *counters.Set
 	pipe    *pipe
-	filter  filter // of the reader, as the next
+	filter  filter // owned by the reader, like flight
 	flight  flight
 	running sync.WaitGroup
 	stopped atomic.Bool
@@ -101,7 +101,7 @@ func (d *dialled) complete(k keys, s *secrets, accept func(a *Association) Handl
 	if s.resumed { // otherwise the last flight was the server's
 		a.flight = last
 	}
-	a.in.Lock() // an end before it has its handler waits for it
+	a.in.Lock() // an early end waits until the handler is set
 	a.handler = accept(a)
 	a.in.Unlock()
 	d.mu.Lock()
@@ -122,8 +122,8 @@ func (d *dialled) complete(k keys, s *secrets, accept func(a *Association) Handl
 
 func (d *dialled) drop(why counters.RecordDrop) { d.count.Records.Add(why, 1) }
 
-// read is the reader. It ends with the socket; failed reads tell of datagrams
-// that did not get through, or of a host that is not there yet.
+// read is the reader. It ends with the socket. Other read errors are ignored: they report
+// datagrams that were not delivered (ICMP), as when the host has not started yet.
 func (d *dialled) read() {
 	buf := make([]byte, datagramMax+1)
 	for failures := 0; ; {
@@ -144,7 +144,7 @@ func (d *dialled) read() {
 	}
 }
 
-// shake gives one record to the handshake.
+// shake passes one record to the handshake.
 func (d *dialled) shake(r *record) {
 	drop := d.filter.admit(r)
 	if drop != 0 {
@@ -166,7 +166,7 @@ func (d *dialled) handle(datagram []byte) {
 		datagram = rest
 		d.mu.Lock()
 		a := d.assoc
-		if a == nil && r.epoch == 1 && r.typ != handshake { // a refusal may come as early as data
+		if a == nil && r.epoch == 1 && r.typ != handshake { // data, or an alert that refuses the client
 			if len(d.early) < earlyMax {
 				d.early = append(d.early, append([]byte(nil), r.raw...))
 			} else {

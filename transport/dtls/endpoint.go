@@ -26,15 +26,15 @@ type Endpoint struct {
 	hellos   *rate.Limiter // nil: no limit
 	rates    *sourceRates  // nil: no limit
 	started  time.Time
-	roaming  roaming // of the reader
+	roaming  roaming // owned by the reader
 	ctx      context.Context
 	cancel   context.CancelFunc
 	running  sync.WaitGroup
 
-	// mu guards what follows. It is never held while a handler is called.
+	// mu guards the fields below. It is never held while a handler is called.
 	mu      sync.Mutex
 	peers   map[netip.AddrPort]*Association
-	byIP    map[netip.Addr][]*Association // of peers, by the IP of their addresses
+	byIP    map[netip.Addr][]*Association // by the peer's IP address
 	halves  map[netip.AddrPort]*half
 	perIP   map[netip.Prefix]int // of halves
 	waiting halves               // halves whose address is not proven, oldest first
@@ -134,8 +134,8 @@ func (e *Endpoint) Close() error {
 	return err
 }
 
-// Pauses after failed reads: the first few are tried again at once, an ICMP
-// error shows up as one on some platforms.
+// Pauses after failed reads. The first few are retried at once: some platforms report an ICMP
+// error as a failed read.
 const (
 	failuresFree = 8
 	failurePause = 10 * time.Millisecond
@@ -148,8 +148,8 @@ func (e *Endpoint) read() {
 	}
 }
 
-// readSome reads until the socket is closed, or reports false after a panic, which
-// costs the peer whose datagram was in hand its association or handshake.
+// readSome reads until the socket is closed. After a panic it returns false, and the association
+// or handshake of the peer that sent the datagram ends.
 func (e *Endpoint) readSome(buf []byte) (done bool) {
 	var from netip.AddrPort
 	defer func() {
@@ -164,7 +164,7 @@ func (e *Endpoint) readSome(buf []byte) (done bool) {
 		n, from, err = e.conn.ReadFromUDPAddrPort(buf)
 		from = netip.AddrPortFrom(from.Addr().Unmap(), from.Port())
 		switch {
-		case n > datagramMax: // cut off; an error beside it on Windows
+		case n > datagramMax: // truncated; Windows also returns an error
 			failures = 0
 			e.drop(counters.RecordTooLarge)
 		case err == nil:
@@ -183,7 +183,7 @@ func (e *Endpoint) readSome(buf []byte) (done bool) {
 	}
 }
 
-// endPeer ends what there is of an address.
+// endPeer ends the association and the handshake of an address, if any.
 func (e *Endpoint) endPeer(from netip.AddrPort) {
 	e.mu.Lock()
 	a, h := e.peers[from], e.halves[from]
@@ -235,8 +235,8 @@ func (e *Endpoint) handle(from netip.AddrPort, datagram []byte) {
 	}
 }
 
-// encrypted takes a record of epoch 1 from the address of an association. With a
-// handshake in its shadow it may belong to that.
+// encrypted processes a record of epoch 1 from the address of an association. If a handshake
+// runs beside the association, the record may belong to either.
 func (e *Endpoint) encrypted(a *Association, h *half, r *record) {
 	if h == nil {
 		if drop := a.receive(r); drop != 0 {
@@ -246,8 +246,8 @@ func (e *Endpoint) encrypted(a *Association, h *half, r *record) {
 		a.heard.Store(int64(e.now()))
 		return
 	}
-	// What is forged or old to the association may be the first of the other, whose
-	// numbers begin again. A failed opening destroys the bytes.
+	// A record that the association rejects as forged or replayed may be the first one of the
+	// handshake, whose numbers start at 0. A failed decryption destroys the bytes.
 	spare := *r
 	spare.raw = append([]byte(nil), r.raw...)
 	spare.fragment = spare.raw[headerSize:]
@@ -256,8 +256,8 @@ func (e *Endpoint) encrypted(a *Association, h *half, r *record) {
 	}
 }
 
-// plain takes a record of epoch 0 where no handshake is under way. A ClientHello
-// begins one, which is returned.
+// plain processes a record of epoch 0 from an address without a handshake. A ClientHello begins
+// a handshake, which is returned.
 func (e *Endpoint) plain(from netip.AddrPort, a *Association, r *record) *half {
 	hello, ok := readClientHello(r)
 	switch {
@@ -275,9 +275,8 @@ func (e *Endpoint) plain(from netip.AddrPort, a *Association, r *record) *half {
 	return nil
 }
 
-// current returns the handshake that a record belongs to. A hello of another one
-// takes the place of a handshake whose peer has proven nothing: that was forged,
-// or its client has died.
+// current returns the handshake that a record belongs to. A ClientHello with another random
+// replaces a handshake whose address is not proven: its hello was forged, or its client is gone.
 func (e *Endpoint) current(h *half, r *record) *half {
 	if r.epoch != 0 || r.typ != handshake || h.pipe.isProven() {
 		return h
@@ -310,15 +309,15 @@ func (e *Endpoint) begin(from netip.AddrPort, hello clientHello) *half {
 	return h
 }
 
-// cookieTime is how long a handshake has to prove its address before it gives way to
-// another one of the same address. A crowd behind one address would otherwise end its own
-// handshakes, whose clients notice that only when their time is over; a hello that
-// is refused is sent again within a second.
+// cookieTime is how long a handshake may take to prove its address before a newer one of the
+// same address may evict it. Without this time, many clients behind one address would evict
+// each other's handshakes, and an evicted client notices only at its timeout. A client whose
+// hello is refused sends it again within a second.
 const cookieTime = 250 * time.Millisecond
 
-// admit applies the caps, and takes a token for each rate only if there is room. Whoever
-// forges an address never proves it: where there is no room the oldest of those gives way,
-// so that nobody is kept out by what others send in his name. The caller holds mu.
+// admit applies the caps, and takes a token of each rate limit only if there is room. If there is
+// none, it evicts the oldest handshake whose address is not proven: a forged address never is,
+// so forged hellos cannot keep out the owner of the address. The caller holds mu.
 func (e *Endpoint) admit(from netip.AddrPort, key netip.Prefix, hello clientHello) counters.HandshakeOutcome {
 	now := time.Now()
 	switch {
@@ -331,7 +330,7 @@ func (e *Endpoint) admit(from netip.AddrPort, key netip.Prefix, hello clientHell
 	case !e.rates.has(key, now), e.hellos != nil && e.hellos.TokensAt(now) < 1:
 		return counters.HandshakeRefusedRate
 	}
-	var older *half // gives way
+	var older *half // to be evicted
 	if e.o.HalfOpenPerIP > 0 && e.perIP[key] >= e.o.HalfOpenPerIP {
 		if older = e.waiting.oldestOf(key, now.Add(-cookieTime)); older == nil {
 			return counters.HandshakeRefusedPerIP
@@ -353,8 +352,7 @@ func (e *Endpoint) admit(from netip.AddrPort, key netip.Prefix, hello clientHell
 	return 0
 }
 
-// leave takes a handshake off the tables, if it is still on them. The caller
-// holds mu.
+// leave removes a handshake from the tables, if it is still there. The caller holds mu.
 func (e *Endpoint) leave(h *half) {
 	if e.halves[h.from] != h {
 		return
@@ -366,8 +364,8 @@ func (e *Endpoint) leave(h *half) {
 	}
 }
 
-// establish puts an association in the place of its handshake, and of an older
-// association. False: the endpoint was closed or the handshake evicted.
+// establish replaces a handshake, and an older association of the same address, by the new
+// association. It returns false if the endpoint was closed or the handshake evicted.
 func (e *Endpoint) establish(h *half, a *Association) bool {
 	e.mu.Lock()
 	if e.closed || e.halves[h.from] != h || a.closed.Load() {
@@ -387,15 +385,14 @@ func (e *Endpoint) establish(h *half, a *Association) bool {
 	return true
 }
 
-// forget takes an ended association off the table.
+// forget removes an ended association from the tables.
 func (e *Endpoint) forget(a *Association) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.strike(a)
 }
 
-// enter puts an association on the tables, strike takes it off them if it is
-// there. The caller holds mu.
+// enter adds an association to the tables, strike removes it if it is there. The caller holds mu.
 func (e *Endpoint) enter(a *Association) {
 	remote := a.RemoteAddr()
 	a.heard.Store(int64(e.now()))

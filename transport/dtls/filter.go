@@ -7,23 +7,23 @@ const (
 	handshakeRecordsMax = 64
 	handshakeBytesMax   = 32 << 10
 	handshakeMessageMax = 6 << 10 // a flight fits the library's read buffer of 8 KiB
-	// Application records kept until the handshake is done. Where nothing is proven
-	// yet it may be a resumption, whose client speaks right behind its Finished.
+	// Application records kept until the handshake is done, also while the address is not proven:
+	// in a resumption the client sends data right after its Finished.
 	earlyMax         = 16
 	earlyUnprovenMax = 2
 )
 
-// filter decides what of a peer's records reaches the library during a
-// handshake. It is the only thing between the network and code whose panic could
-// not be recovered: the library reads in goroutines of its own.
+// filter decides which of a peer's records reach the library during a handshake. The library
+// reads in goroutines of its own, where a panic cannot be recovered: the filter is the only
+// protection from input that would cause one.
 type filter struct {
 	client         bool // this side is the client
 	suite          counters.Suite
-	random         [randomSize]byte // of the peer's hello; on the server's side
+	random         [randomSize]byte // of the peer's ClientHello; server side only
 	records, bytes int
 }
 
-// admit reports why a record must not reach the library, 0 if it may.
+// admit returns the reason for keeping a record from the library, 0 if it may pass.
 func (f *filter) admit(r *record) counters.RecordDrop {
 	if drop := f.kind(r); drop != 0 {
 		return drop
@@ -73,7 +73,7 @@ func (f *filter) messages(b []byte) counters.RecordDrop {
 		case !ok, m.length > handshakeMessageMax, m.sequence > 15:
 			return counters.RecordFragment
 		case len(m.body) == 0 && m.length != 0:
-			return counters.RecordFragment // takes room and brings nothing
+			return counters.RecordFragment // an empty fragment uses memory for nothing
 		case f.client:
 			if drop := f.fromServer(&m); drop != 0 {
 				return drop
@@ -88,8 +88,8 @@ func (f *filter) messages(b []byte) counters.RecordDrop {
 	return 0
 }
 
-// fromClient admits a hello of this handshake and a key exchange, whole: honest
-// clients have no reason to cut messages of some hundred bytes.
+// fromClient admits unfragmented ClientHellos of this handshake and key exchanges. Honest clients
+// have no reason to fragment messages of some hundred bytes.
 func (f *filter) fromClient(m *message) counters.RecordDrop {
 	if !m.whole() {
 		return counters.RecordFragment
@@ -113,7 +113,7 @@ func (f *filter) fromClient(m *message) counters.RecordDrop {
 	return counters.RecordUnexpected
 }
 
-// fromServer admits what a server of ours sends. Certificates may come in parts.
+// fromServer admits the messages that this package's server sends. Certificates may be fragmented.
 func (f *filter) fromServer(m *message) counters.RecordDrop {
 	switch m.typ {
 	case msgServerHello:

@@ -2,24 +2,23 @@ package dtls
 
 import "slices"
 
-// flight gathers a server's answer to the second hello until it is whole, and
-// lets it go as one datagram. The library wants it so as soon as it remembers
-// sessions: at the second look at a flight in parts, the session id that it has
-// just stored is the one in the ServerHello, and it takes the handshake for a
-// resumption.
+// flight collects a server's answer to the second ClientHello, and releases it as one datagram
+// when it is complete. The library needs this when it caches sessions: it parses an incomplete
+// flight again with each part, finds the session id of the ServerHello in the cache, where it
+// has just stored it, and mistakes the handshake for a resumption.
 type flight struct {
-	parts    []part // of a flight that is not whole, in order
-	begun    bool   // the ServerHello is in
-	complete bool   // let go: what comes again may pass
+	parts    []part // of an incomplete flight, in order
+	begun    bool   // the ServerHello has arrived
+	complete bool   // the flight was released: repeated records may pass
 	first    uint16 // number of the ServerHello
 	last     uint16 // of ServerHelloDone, 0 while that is missing
 }
 
-// part is one record of the flight, which begins with one piece of a message. Of
-// a resumption, ChangeCipherSpec and Finished come after all messages.
+// part is one record of the flight; it begins with a fragment of a message. In a resumption,
+// ChangeCipherSpec and Finished follow all messages.
 type part struct {
 	messageSeq, offset int
-	size, remaining    int // of the piece, and of the message from it on
+	size, remaining    int // of the fragment, and of the message from the fragment's start
 	raw                []byte
 }
 
@@ -29,7 +28,7 @@ const (
 	seqFinished         = seqChangeCipherSpec + 1
 )
 
-// take takes an admitted record and returns what may go on now, as one datagram.
+// take adds an admitted record and returns the records to pass to the library now, as one datagram.
 func (f *flight) take(r *record) []byte {
 	p := part{raw: r.raw}
 	switch {
@@ -65,7 +64,7 @@ func (f *flight) take(r *record) []byte {
 	return out
 }
 
-// keep puts a part in its place, unless it is there.
+// keep inserts a part in order, unless it is a duplicate.
 func (f *flight) keep(p part) {
 	at, found := slices.BinarySearchFunc(f.parts, p, func(a, b part) int {
 		if a.messageSeq != b.messageSeq {

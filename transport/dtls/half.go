@@ -13,8 +13,8 @@ import (
 	"troupe/transport/internal/list"
 )
 
-// half is a handshake under way on the server's side, perhaps in the shadow of an
-// association with the same address.
+// half is a handshake in progress on the server's side, perhaps beside an association of the
+// same address.
 type half struct {
 	e      *Endpoint
 	from   netip.AddrPort
@@ -24,17 +24,17 @@ type half struct {
 	cancel context.CancelFunc
 	ctx    context.Context
 
-	// of the socket's reader
+	// owned by the socket's reader
 	filter   filter
-	gathered []byte // admitted records of the datagram in hand
+	gathered []byte // admitted records of the current datagram
 
-	unproven list.Link[*half] // guarded by e.mu: in the list of those whose address is not proven
+	unproven list.Link[*half] // guarded by e.mu: link in the list of handshakes whose address is not proven
 
-	made *Association // as soon as there is one; of run's goroutine
+	made *Association // nil until the handshake has made it; owned by run's goroutine
 
 	mu      sync.Mutex
 	early   [][]byte     // application records and alerts that came before the end
-	became  *Association // what it ended in
+	became  *Association // the result of the handshake
 	evicted bool
 }
 
@@ -54,8 +54,8 @@ func (h *half) evict() {
 	h.cancel()
 }
 
-// take gives one record of the peer to the handshake; flush ends a datagram. Only
-// the reader calls both.
+// take passes one record of the peer to the handshake; flush ends a datagram. Only the reader
+// calls them.
 func (h *half) take(r *record) {
 	h.pipe.heard(len(r.raw))
 	if r.epoch == 1 && (r.typ == applicationData || r.typ == alert) {
@@ -74,8 +74,8 @@ func (h *half) take(r *record) {
 	h.gathered = append(h.gathered, r.raw...)
 }
 
-// flush ends a datagram: the library gets its admitted records as one, because it
-// looks for whole flights.
+// flush ends a datagram: the library gets its admitted records as one datagram, because it
+// looks for complete flights.
 func (h *half) flush() {
 	if len(h.gathered) == 0 {
 		return
@@ -86,9 +86,10 @@ func (h *half) flush() {
 	h.gathered = h.gathered[:0]
 }
 
-// takeEarly keeps a record until the handshake is done; one that comes in the moment
-// after is taken in at once, which it reports. An alert is for both: the handshake may
-// be over, and a peer that has left would stay, or not be yet, and is to fail.
+// takeEarly keeps a record until the handshake is done. If the handshake has just ended, the
+// record goes to the association at once, and takeEarly returns true. The caller passes an alert
+// that is kept to the library too: it fails the handshake, or ends the association if the
+// handshake has ended by then.
 func (h *half) takeEarly(r *record) (taken bool) {
 	h.mu.Lock()
 	a := h.became
@@ -131,8 +132,8 @@ func (h *half) run() {
 		Dur("after_ms", time.Since(h.began)).Msg("DTLS handshake ended without an association")
 }
 
-// shake does the handshake and makes its association. A panic is a failed
-// handshake, and the end of what it has come to.
+// shake does the handshake and makes its association. A panic fails the handshake and ends the
+// association, if it was made.
 func (h *half) shake() (a *Association, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -161,7 +162,7 @@ func (h *half) outcome() counters.HandshakeOutcome {
 	return counters.HandshakeFailed
 }
 
-// complete makes the association and hands up what waited for it.
+// complete makes the association and passes the early records to it.
 func (h *half) complete(s *secrets) (*Association, error) {
 	k, err := newKeys(s)
 	if err != nil {
@@ -206,7 +207,7 @@ func (h *half) complete(s *secrets) (*Association, error) {
 	return a, nil
 }
 
-// accept gives the association its handler. An end before that waits for it.
+// accept gives the association its handler. An end before that waits until it is set.
 func (h *half) accept(a *Association) {
 	a.in.Lock()
 	defer a.in.Unlock()
@@ -217,8 +218,8 @@ func (h *half) accept(a *Association) {
 // guards them.
 type halves struct{ list.List[*half] }
 
-// oldestOf returns the oldest one of a source that began before a time and is still not
-// proven.
+// oldestOf returns the oldest handshake of a source that began before a time and whose address is
+// still not proven.
 func (l *halves) oldestOf(source netip.Prefix, before time.Time) *half {
 	for h := range l.All() {
 		switch {
@@ -231,8 +232,8 @@ func (l *halves) oldestOf(source netip.Prefix, before time.Time) *half {
 	return nil
 }
 
-// oldest returns the oldest one that is still not proven, and takes those off
-// the list that are.
+// oldest returns the oldest handshake whose address is still not proven, and removes the proven
+// ones from the list.
 func (l *halves) oldest() *half {
 	for h := range l.All() {
 		if !h.pipe.isProven() {

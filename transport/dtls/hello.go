@@ -6,7 +6,7 @@ import (
 	"troupe/messages/counters"
 )
 
-// Handshake messages that are let through (RFC 5246 section 7.4).
+// Handshake messages that the filter admits (RFC 5246 section 7.4).
 const (
 	msgClientHello       = 1
 	msgServerHello       = 2
@@ -49,17 +49,17 @@ func nextMessage(b []byte) (m message, rest []byte, ok bool) {
 	return m, b[end:], true
 }
 
-// whole reports whether nothing of the message is elsewhere.
+// whole reports whether the message is not fragmented.
 func (m *message) whole() bool { return m.offset == 0 && len(m.body) == m.length }
 
-// clientHello is what is looked at of a ClientHello.
+// clientHello holds the fields of a ClientHello that this package uses.
 type clientHello struct {
 	random [randomSize]byte
 	suite  counters.Suite // the best of those offered, 0 for none
 }
 
-// readClientHello reads the ClientHello that a datagram begins with, whole and
-// well formed in every length.
+// readClientHello reads the ClientHello at the start of a datagram. It must be unfragmented, and
+// every length in it must be valid.
 func readClientHello(r *record) (h clientHello, ok bool) {
 	if r.typ != handshake || r.epoch != 0 {
 		return h, false

@@ -29,7 +29,7 @@ type keys struct {
 	sealIV, outIV [12]byte // GCM uses the first four bytes
 }
 
-// secrets is what a handshake leaves behind.
+// secrets are the results of a handshake.
 type secrets struct {
 	suite               counters.Suite
 	localKey, remoteKey []byte
@@ -58,8 +58,8 @@ func newAEAD(suite counters.Suite, key []byte) (cipher.AEAD, error) {
 	return cipher.NewGCM(block)
 }
 
-// scratch is what sealing and opening one record needs. It is pooled: nonce and
-// additional data would escape to the heap otherwise.
+// scratch holds the buffers for sealing and opening one record. It is pooled, because nonce and
+// additional data would otherwise escape to the heap.
 type scratch struct {
 	nonce [12]byte
 	aad   [13]byte
@@ -68,7 +68,7 @@ type scratch struct {
 
 var scratches = sync.Pool{New: func() any { return new(scratch) }}
 
-// overhead is what a record adds to its plain text.
+// overhead returns how many bytes a record adds to its plaintext.
 func (k *keys) overhead() int {
 	if k.suite == counters.SuiteAESGCM {
 		return headerSize + explicitSize + tagSize
@@ -76,7 +76,7 @@ func (k *keys) overhead() int {
 	return headerSize + tagSize
 }
 
-// sealRecord makes the record of plain in s.buf.
+// sealRecord encrypts plain as a record in s.buf.
 func (k *keys) sealRecord(s *scratch, typ contentType, number uint64, plain []byte) []byte {
 	at := headerSize
 	binary.BigEndian.PutUint64(s.aad[:], 1<<48|number)

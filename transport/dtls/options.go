@@ -36,8 +36,8 @@ type Options struct {
 	Addr string
 	// Conn is used instead of Addr, and closed with the Endpoint.
 	Conn PacketConn
-	// Certificate returns the leaf, with an ECDSA key, and what proves it. It is
-	// asked for at every handshake.
+	// Certificate returns the leaf, with an ECDSA key, and its chain. It is called at
+	// every handshake.
 	Certificate func() *tls.Certificate
 
 	HalfOpenMax   int     // handshakes at a time; 512

@@ -26,18 +26,18 @@ import (
 	"troupe/messages/counters"
 )
 
-// This file is all there is of github.com/pion/dtls: a handshake goes in, keys
-// come out. v2 is at its end of life, so what it is known to get wrong is kept
-// from it (filter.go), and its record layer is not used: its AES-GCM nonces are
-// random (CVE-2026-26014), here they serve for the one Finished of a handshake.
+// Only this file uses github.com/pion/dtls: it runs a handshake and returns the keys. v2 is at
+// its end of life, so input that it is known to handle wrongly does not reach it (filter.go).
+// Its record layer is not used, because its AES-GCM nonces are random (CVE-2026-26014); the
+// library seals only the one Finished of a handshake.
 
 // flightInterval is the time before a flight is sent again.
 const flightInterval = 200 * time.Millisecond
 
 var errNoKeys = errors.New("dtls: the handshake left no keys")
 
-// serverHandshake runs the server's side of a handshake over conn, which it
-// closes. The suite is the one chosen of those in the ClientHello.
+// serverHandshake runs the server's side of a handshake over conn, which it closes. The suite was
+// chosen from those in the ClientHello.
 func serverHandshake(ctx context.Context, conn *pipe, cert *tls.Certificate, suite counters.Suite, sessions *Sessions) (*secrets, error) {
 	store := &sessionStore{sessions: sessions}
 	captured, config := baseConfig(suite, store)
@@ -70,7 +70,7 @@ func baseConfig(suite counters.Suite, store *sessionStore) (*capture, *dtls.Conf
 	return captured, config
 }
 
-// finish runs a handshake and ends the library's part in it.
+// finish runs a handshake and then closes the library's connection.
 func finish(conn *pipe, captured *capture, store *sessionStore, run func() (*dtls.Conn, error)) (*secrets, error) {
 	defer conn.Close()
 	c, err := run()
@@ -83,7 +83,7 @@ func finish(conn *pipe, captured *capture, store *sessionStore, run func() (*dtl
 	if out == nil {
 		out, err = gcmSecrets(&state)
 	}
-	closeErr := c.Close() // says goodbye to a muted pipe, and waits for its goroutines
+	closeErr := c.Close() // writes close_notify to a muted pipe, and waits for the library's goroutines
 	if err = errors.Join(err, closeErr); err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func gcmSecrets(state *dtls.State) (*secrets, error) {
 	if err != nil {
 		return nil, err
 	}
-	var s struct { // of the fields that are encoded, those that matter
+	var s struct { // the encoded fields that are needed here
 		LocalRandom, RemoteRandom [randomSize]byte
 		CipherSuiteID             uint16
 		MasterSecret              []byte
@@ -215,7 +215,7 @@ func (c *chaCha20) Decrypt(raw []byte) ([]byte, error) {
 	return out, nil
 }
 
-// sessionStore is Sessions as the library wants it.
+// sessionStore adapts Sessions to the library's interface.
 type sessionStore struct {
 	sessions *Sessions
 	client   bool
@@ -248,8 +248,8 @@ func (s *sessionStore) Del(key []byte) error {
 	return nil
 }
 
-// libraryReads reports whether the library's parser survives a whole message. It
-// is asked here, where a panic can be recovered.
+// libraryReads reports whether the library's parser accepts an unfragmented message without a
+// panic. It runs the parser here, where a panic can be recovered.
 func libraryReads(m *message) (ok bool) {
 	defer func() {
 		if recover() != nil {
@@ -266,7 +266,7 @@ func libraryReads(m *message) (ok bool) {
 	return h.Unmarshal(append(raw, m.body...)) == nil
 }
 
-// silent is a logger for the library: peers decide how much it would say.
+// silent is the library's logger. It discards everything, because peers could fill the log.
 type silent struct{}
 
 func (silent) NewLogger(string) logging.LeveledLogger { return silent{} }

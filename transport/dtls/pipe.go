@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// pipe is the network as the library sees it during a handshake: a net.Conn
-// whose reads are the records that the filter let through, and whose writes are
-// watched.
+// pipe is the library's net.Conn during a handshake. Reads return the records that the filter has
+// admitted; writes are inspected and counted before they are sent.
 type pipe struct {
 	write         func(datagram []byte)
 	local, remote net.Addr
@@ -23,10 +22,10 @@ type pipe struct {
 	address addressProof
 	credit  int    // bytes that may be sent before the peer's address is proven
 	last    []byte // the latest datagram written
-	number  uint64 // above all numbers of epoch 1 that were used
+	number  uint64 // next unused number of epoch 1
 }
 
-// outputState says what happens to the library's writes. It only rises.
+// outputState says what happens to the library's writes. It never goes back.
 type outputState uint8
 
 const (
@@ -35,7 +34,7 @@ const (
 	outputClosed             // the library has closed the pipe: writes are dropped
 )
 
-// addressProof is how far the peer has proven its address. It only rises.
+// addressProof is how far the peer has proven its address. It never goes back.
 type addressProof uint8
 
 const (
@@ -49,7 +48,7 @@ func newPipe(local, remote net.Addr, write func([]byte)) *pipe {
 	return &pipe{write: write, local: local, remote: remote, in: make(chan []byte, 16), done: make(chan struct{}), cut: make(chan struct{})}
 }
 
-// feed hands the library a copy of one record; false when it is too far behind.
+// feed queues a copy of one datagram for the library. It returns false if the queue is full.
 func (p *pipe) feed(raw []byte) bool {
 	select {
 	case p.in <- append([]byte(nil), raw...):
@@ -59,8 +58,8 @@ func (p *pipe) feed(raw []byte) bool {
 	}
 }
 
-// mute keeps everything else that the library writes from the network, and
-// returns the latest datagram that was not, and the next free number of epoch 1.
+// mute drops all further writes of the library. It returns the last datagram that was sent, and
+// the next unused number of epoch 1.
 func (p *pipe) mute() (last []byte, number uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -68,11 +67,11 @@ func (p *pipe) mute() (last []byte, number uint64) {
 	return p.last, p.number
 }
 
-// amplification is how much more an address gets that has proven nothing than it
-// sent (RL-27).
+// amplification is how many times the bytes received from an address may be sent to it before it
+// is proven (RL-27).
 const amplification = 3
 
-// heard tells of n bytes from the peer's address.
+// heard adds n bytes received from the peer's address to the credit.
 func (p *pipe) heard(n int) {
 	p.mu.Lock()
 	p.credit += amplification * n
@@ -125,7 +124,7 @@ func (p *pipe) Write(b []byte) (int, error) {
 	}
 	if p.address == proofMissing || p.address == proofRequested {
 		if len(b) > p.credit {
-			return len(b), nil // a peer that is one sends its hello again
+			return len(b), nil // an honest peer sends its hello again
 		}
 		p.credit -= len(b)
 	}
@@ -134,7 +133,7 @@ func (p *pipe) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// noteHandshake notes the type of a handshake message that is sent in plain text.
+// noteHandshake updates the address proof for a handshake message that is sent in plaintext.
 func (p *pipe) noteHandshake(message byte) {
 	switch {
 	case p.address == proofMissing && message == msgHelloVerify:

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// sourceBuckets is how many token buckets there are. Forged addresses must not
-// grow them, so addresses share them by hash.
+// sourceBuckets is the number of token buckets. It is fixed, so that forged addresses cannot
+// use up memory; addresses share buckets by hash.
 const sourceBuckets = 4096
 
 // burstSeconds is how many seconds of its rate a bucket holds; at least one handshake.
@@ -18,7 +18,7 @@ type sourceRates struct {
 	rate    float64
 	seed    maphash.Seed
 	buckets [sourceBuckets]struct {
-		spent float64 // above what has flown back
+		spent float64 // tokens in use at that time
 		at    time.Time
 	}
 }
@@ -27,7 +27,7 @@ func newSourceRates(rate float64) *sourceRates {
 	return &sourceRates{rate: rate, seed: maphash.MakeSeed()}
 }
 
-// has reports whether a source's bucket has one. Nil always has.
+// has reports whether a source's bucket has a token. A nil sourceRates always has one.
 func (s *sourceRates) has(source netip.Prefix, now time.Time) bool {
 	if s == nil {
 		return true
@@ -38,7 +38,7 @@ func (s *sourceRates) has(source netip.Prefix, now time.Time) bool {
 	return b.spent+1 <= max(1, s.rate*burstSeconds)
 }
 
-// take takes the one that has has found.
+// take takes the token that the last call of has found.
 func (s *sourceRates) take(source netip.Prefix) {
 	if s != nil {
 		s.buckets[s.bucket(source)].spent++

@@ -8,31 +8,30 @@ import (
 	"troupe/messages/counters"
 )
 
-// There are no connection ids (RFC 9146) here, because stock clients know none. So
-// when a NAT gives a peer another port or address, its records come from an address
-// that nothing is known of, and do not say whose they are. What tells is that they
-// decrypt: a record from nowhere is tried with the keys of associations that are
-// silent and expect a number like its own, those of the same IP address first. The
-// one that it belongs to follows it, if the record is newer than all before: nobody
-// else can make such a record, and a repeated one moves nothing.
+// There are no connection ids (RFC 9146) here, because stock clients do not support them. When a
+// NAT gives a peer another port or address, its records come from an unknown address and do not
+// identify their association. So the reader tries to decrypt a record from an unknown address
+// with the keys of associations that are silent and expect a number close to the record's,
+// those of the same IP address first. The association whose keys fit follows the record to its
+// address, if the record is newer than all before: only the peer can make such a record, and a
+// replayed one moves nothing.
 
 const (
-	// roamSilence is how long nothing must have come from where an association is.
+	// roamSilence is how long an association must have been silent to be a candidate.
 	roamSilence = 200 * time.Millisecond
-	// roamAhead is how far above the number that is expected the record's may be.
+	// roamAhead is how far the record's number may be above the expected one.
 	roamAhead = 4096
 	// roamTries is how many associations are tried for one record.
 	roamTries = 8
-	// What unauthenticated peers can make the reader do is bounded: a look at one association
-	// costs one, a try costs tryCost, and roamPerSecond of that are there per second.
-	// It is some percents of a core. Associations of other IP addresses are looked at
-	// as long as half of a second's is left.
+	// The work that unauthenticated peers can cause is bounded by a budget of roamPerSecond units
+	// per second, a few percent of a core. Checking one association costs one unit, trying to
+	// decrypt costs tryCost. Associations of other IP addresses are checked only while half
+	// of the budget is left.
 	tryCost       = 32
 	roamPerSecond = 1 << 20
 )
 
-// roaming is what the reader needs to find the associations of records from
-// nowhere.
+// roaming is the reader's state for finding the associations of records from unknown addresses.
 type roaming struct {
 	left   int // of roamPerSecond
 	at     time.Duration
@@ -40,15 +39,14 @@ type roaming struct {
 	copied [datagramMax]byte
 }
 
-// roam takes a record of epoch 1 from an address that nothing is known of, and
-// reports whether it belonged to an association, which has followed it. Only the
-// reader calls it.
+// roam processes a record of epoch 1 from an unknown address. It reports whether the record
+// belongs to an association, which has then followed it. Only the reader calls roam.
 func (e *Endpoint) roam(from netip.AddrPort, r *record) bool {
 	if r.epoch != 1 || r.typ != applicationData {
 		return false
 	}
 	w, now := &e.roaming, e.now()
-	since := min(now-w.at, 2*time.Second) // what is owed is less than that; any longer time would overflow
+	since := min(now-w.at, 2*time.Second) // the budget is refilled by then; a longer time could overflow
 	w.left = int(min(roamPerSecond, int64(w.left)+int64(since)*roamPerSecond/int64(time.Second)))
 	w.at = now
 	if w.left <= 0 {
@@ -73,7 +71,7 @@ func (e *Endpoint) roam(from netip.AddrPort, r *record) bool {
 	return e.try(from, r)
 }
 
-// search adds those to found that a record may belong to, and keeps the likeliest.
+// search adds the associations to found that a record may belong to, and keeps the likeliest.
 func (w *roaming) search(all []*Association, number uint64, now time.Duration) {
 	w.left -= len(all)
 	for _, a := range all {
@@ -95,7 +93,7 @@ func (w *roaming) search(all []*Association, number uint64, now time.Duration) {
 	}
 }
 
-// try tries a record with those found, and forgets them.
+// try tries to decrypt a record with the associations found, and clears found.
 func (e *Endpoint) try(from netip.AddrPort, r *record) (ok bool) {
 	w := &e.roaming
 	for _, a := range w.found {
@@ -103,7 +101,7 @@ func (e *Endpoint) try(from netip.AddrPort, r *record) (ok bool) {
 			break
 		}
 		w.left -= tryCost
-		spare := *r // a failed opening destroys the bytes
+		spare := *r // a failed decryption destroys the bytes
 		spare.raw = w.copied[:copy(w.copied[:], r.raw)]
 		spare.fragment = spare.raw[headerSize:]
 		ok = a.adopt(&spare, func() bool { return e.follow(a, from) })

@@ -11,8 +11,8 @@ type sender interface {
 	send(b []byte, to netip.AddrPort) bool
 }
 
-// newSender returns the sender of a socket. One that is not the kernel's own
-// (a test's) is trusted not to wait.
+// newSender returns the sender of a socket. A socket that is no *net.UDPConn (in tests) must not
+// block by itself.
 func newSender(conn PacketConn) sender {
 	if udp, ok := conn.(*net.UDPConn); ok {
 		if s := newRawSender(udp); s != nil {

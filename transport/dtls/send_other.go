@@ -4,6 +4,6 @@ package dtls
 
 import "net"
 
-// newRawSender returns nil: without unix there is no attempt that never waits,
-// and a UDP socket rarely does.
+// newRawSender returns nil: only unix has a write that never waits, and writes to a UDP socket
+// rarely wait.
 func newRawSender(*net.UDPConn) sender { return nil }

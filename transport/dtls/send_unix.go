@@ -14,7 +14,7 @@ import (
 // must not.
 type rawSender struct {
 	raw      syscall.RawConn
-	sixth    bool // the socket is of IPv6, which IPv4 addresses are mapped into
+	ipv6     bool // an IPv6 socket, which takes IPv4 addresses in their mapped form
 	attempts sync.Pool
 }
 
@@ -39,7 +39,7 @@ func newRawSender(conn *net.UDPConn) sender {
 	err = raw.Control(func(fd uintptr) {
 		var name syscall.Sockaddr
 		if name, family = syscall.Getsockname(int(fd)); family == nil {
-			_, s.sixth = name.(*syscall.SockaddrInet6)
+			_, s.ipv6 = name.(*syscall.SockaddrInet6)
 		}
 	})
 	if err != nil || family != nil {
@@ -59,7 +59,7 @@ func (s *rawSender) send(b []byte, to netip.AddrPort) bool {
 	}
 	a := s.attempts.Get().(*attempt)
 	a.b = b
-	if s.sixth {
+	if s.ipv6 {
 		a.six.Port, a.six.Addr = int(to.Port()), to.Addr().As16()
 		a.to = &a.six
 	} else {
@@ -73,7 +73,7 @@ func (s *rawSender) send(b []byte, to netip.AddrPort) bool {
 	return ok
 }
 
-// once is the callback: true always, so that RawConn.Write never waits.
+// once is the callback. It always returns true, so that RawConn.Write never waits.
 func (a *attempt) once(fd uintptr) bool {
 	for {
 		if a.err = syscall.Sendto(int(fd), a.b, 0, a.to); a.err != syscall.EINTR {
@@ -85,7 +85,7 @@ func (a *attempt) once(fd uintptr) bool {
 // sendZoned sends to a link-local address, whose zone needs its number looked up.
 func (s *rawSender) sendZoned(b []byte, to netip.AddrPort) bool {
 	link, err := net.InterfaceByName(to.Addr().Zone())
-	if err != nil || !s.sixth {
+	if err != nil || !s.ipv6 {
 		return false
 	}
 	a := &attempt{b: b}

@@ -5,8 +5,7 @@ import (
 	"time"
 )
 
-// sessionLifetime is how long a session may be resumed (RFC 5246 F.1.4 names a
-// day as the most).
+// sessionLifetime is how long a session may be resumed (RFC 5246 F.1.4 allows up to a day).
 const sessionLifetime = time.Hour
 
 // Sessions caches DTLS sessions for resumption. Resuming saves a round trip, and saves
@@ -62,7 +61,7 @@ func (s *Sessions) drop(key string) {
 	s.forget(key)
 }
 
-// forget removes a key from both; the caller holds mu. It is rare.
+// forget removes a key from map and order. The caller holds mu. It is called rarely.
 func (s *Sessions) forget(key string) {
 	if _, ok := s.byKey[key]; !ok {
 		return
