@@ -33,8 +33,8 @@ func milliseconds(ms uint64) time.Duration {
 	return time.Duration(min(ms, math.MaxInt32)) * time.Millisecond
 }
 
-// attach makes a connection the current one, in place of another if there is one,
-// and tells the program.
+// attach makes a connection the current one, replacing another if there is one, and tells the
+// program.
 func (c *Client) attach(cn *connection, r *wire.LoginResult) error {
 	if !cn.enter() {
 		return errAbandoned

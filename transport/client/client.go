@@ -26,32 +26,32 @@ type Client struct {
 	// connection they come. The holder of moves may make a Move. The lock order is moves,
 	// inbox, mu.
 	inbox, moves chan struct{}
-	nudge        chan struct{} // the wait between two attempts is to end
+	nudge        chan struct{} // ends the wait between two attempts
 
 	current atomic.Pointer[connection] // nil while detached; written under mu
 	peer    atomic.Int32
 
 	// The booleans below are independent: the program's wish, the end, a Move and a timer.
-	mu        sync.Mutex
-	numbers   numbers
-	closing   bool          // Close or Abort was called
-	over      bool          // there will be no other connection
-	moving    bool          // a Move logs in
-	stray     time.Time     // when a LOGIN was given up that may still reach the host
-	changed   chan struct{} // closed at the next change; nil while nobody waits
-	ackTimer  *time.Timer   // nil until it is needed
-	ackArmed  bool
-	away      *absence      // nil while attached
-	last      Transport     // of the newest connection
-	prefer    Transport     // what to come back by; may be Auto
-	window    time.Duration // the host's, 0 if it told none
-	tries     int           // attempts since the last loss or before, see accidents
-	accidents accidents
-	violated  int       // violations of the numbers since progress was made
-	progress  uint64    // of the numbers, at the first of them
-	notBefore time.Time // no attempt before it, and none that began before it succeeds
-	stop      context.CancelFunc
-	replaced  []*connection // by Move, and perhaps not ended yet
+	mu           sync.Mutex
+	numbers      numbers
+	closing      bool          // Close or Abort was called
+	over         bool          // there will be no other connection
+	moving       bool          // a Move logs in
+	abandonedAt  time.Time     // when the last LOGIN was abandoned; it may still reach the host
+	changed      chan struct{} // closed at the next change; nil while nobody waits
+	ackTimer     *time.Timer   // nil until it is needed
+	ackArmed     bool
+	away         *absence      // nil while attached
+	last         Transport     // of the newest connection
+	prefer       Transport     // transport for reconnecting; may be Auto
+	window       time.Duration // the host's reconnect window, 0 if it announced none
+	tries        int           // attempts since the last loss or before, see recentLosses
+	recentLosses recentLosses
+	violated     int       // violations of the numbering since numbers.progress last grew
+	progress     uint64    // numbers.progress at the first of these violations
+	notBefore    time.Time // no attempt before this time, and none that began before it succeeds
+	stop         context.CancelFunc
+	replaced     []*connection // connections that Move has replaced; some may not have ended yet
 
 	reliable, datagrams channelCounters
 	resumes             resumeCounters
@@ -223,9 +223,9 @@ func (c *Client) depart() *connection {
 	return c.current.Load()
 }
 
-// awaitWritten waits until everything is written, for a while.
+// awaitWritten waits until everything is written, or for closeTimeout.
 func (c *Client) awaitWritten(cn *connection) {
-	late := time.NewTimer(closePatience)
+	late := time.NewTimer(closeTimeout)
 	defer late.Stop()
 	for {
 		c.mu.Lock()

@@ -14,9 +14,9 @@ type connection struct {
 	transport Transport
 	began     time.Time
 	fast      *fastChannel  // nil without a fast channel
-	login     chan error    // holds what came of LOGIN, once it is answered
+	login     chan error    // holds the result of LOGIN, once it is answered
 	writer    func()        // write, bound once, so that it allocates nothing
-	abandoned chan struct{} // closed, under client.mu, when it must not become the current one
+	abandoned chan struct{} // closed under client.mu when the connection must not become the current one
 	done      chan struct{} // closed when every goroutine has ended
 	end       End           // valid once done is closed
 
@@ -26,16 +26,16 @@ type connection struct {
 	// guarded by client.mu
 	link   link      // nil until it is open
 	asked  bool      // LOGIN was sent, or may have been
-	said   uint64    // how much was received, as LOGIN told
+	said   uint64    // the highest received number, as LOGIN reported it
 	since  time.Time // when it became the current one; zero if it did not
 	writes writerState
-	cause  error // why it was dropped here
+	cause  error // why this side dropped it
 
 	alive context.Context // until the link has ended
 	ended context.CancelFunc
 
-	// mu is held while alive is ended, a helper is started, and a datagram is taken:
-	// the last two do not come after it.
+	// mu is held to end alive, to start a helper and to process a datagram. No helper starts and
+	// no datagram is processed after alive has ended.
 	mu      sync.Mutex
 	helpers sync.WaitGroup
 }
@@ -46,7 +46,7 @@ type writerState uint8
 const (
 	writerIdle writerState = iota
 	writerRunning
-	writerBroken // the link takes nothing any more; final
+	writerBroken // the link can no longer be written to; final
 )
 
 func newConnection(c *Client, t Transport) *connection {
@@ -55,7 +55,7 @@ func newConnection(c *Client, t Transport) *connection {
 	}
 	cn.writer = cn.write
 	cn.alive, cn.ended = context.WithCancel(context.Background())
-	if c.o.Fast || t == KCP { // a host may use that of KCP unasked
+	if c.o.Fast || t == KCP { // a host may use the fast channel of KCP even if Options.Fast is not set
 		cn.fast = &fastChannel{c: cn, highest: -1, answered: make(chan struct{})}
 	}
 	return cn
@@ -73,7 +73,7 @@ func (cn *connection) spawn(helper func()) {
 	}
 }
 
-// drop ends the connection without a word to the host.
+// drop ends the connection without telling the host.
 func (cn *connection) drop(cause error) {
 	cn.client.mu.Lock()
 	if cn.cause == nil {

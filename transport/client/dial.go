@@ -40,8 +40,8 @@ func dial(ctx context.Context, o *Options, open opener) (*Client, error) {
 	}
 }
 
-// wait reports false if ctx does not allow it, without waiting where that can be
-// foreseen.
+// wait waits for d. It returns false if ctx ends first, and does so at once if the deadline of
+// ctx comes before.
 func wait(ctx context.Context, d time.Duration) bool {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= d {
 		return false
@@ -75,7 +75,7 @@ func (c *Client) connect(ctx context.Context, t Transport) error {
 	return nil
 }
 
-// attemptFirst is the first attempt of Auto. Time is left for another.
+// attemptFirst is the first attempt of Auto. It leaves time for another one.
 func (c *Client) attemptFirst(ctx context.Context, t Transport) error {
 	bound := c.o.AutoTimeout
 	if deadline, ok := ctx.Deadline(); ok {
@@ -86,14 +86,14 @@ func (c *Client) attemptFirst(ctx context.Context, t Transport) error {
 	return c.attempt(ctx, t)
 }
 
-// answered reports whether the host itself said no: it would on any transport.
+// answered reports whether the host itself refused the login, as it would on any transport.
 func answered(err error) bool {
 	var end *EndError
 	return errors.Is(err, ErrRefused) || errors.As(err, &end) && end.End.Code != 0
 }
 
-// attempt opens one link and logs in over it. After an error nothing of it is
-// left; without one it is, or was, the current connection.
+// attempt opens one link and logs in over it. After an error it has cleaned up; otherwise the new
+// connection is, or was, the current one.
 func (c *Client) attempt(ctx context.Context, t Transport) error {
 	cn := newConnection(c, t)
 	l, err := c.open(ctx, t, &c.o, cn)
@@ -117,8 +117,8 @@ func (c *Client) attempt(ctx context.Context, t Transport) error {
 	return c.dialError(ctx, t, err)
 }
 
-// abandon, called once, keeps a connection from becoming the current one; false if
-// it did before.
+// abandon keeps a connection from becoming the current one. It returns false if it already was
+// the current one. It is called once.
 func (c *Client) abandon(cn *connection) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -127,7 +127,7 @@ func (c *Client) abandon(cn *connection) bool {
 		return false
 	}
 	if cn.asked {
-		c.stray = time.Now()
+		c.abandonedAt = time.Now()
 	}
 	return true
 }
@@ -141,7 +141,7 @@ type attemptError struct {
 func (e *attemptError) Error() string { return e.text }
 func (e *attemptError) Unwrap() error { return e.cause }
 
-// dialError says where an attempt failed, in a line, and that the context ended if it did.
+// dialError describes a failed attempt in one line, and wraps the context's error if it ended.
 func (c *Client) dialError(ctx context.Context, t Transport, err error) error {
 	if cause := ctx.Err(); cause != nil && !errors.Is(err, cause) {
 		err = errors.Join(cause, err)
@@ -158,7 +158,7 @@ func (c *Client) dialError(ctx context.Context, t Transport, err error) error {
 	return &attemptError{t.String() + " at " + c.o.addr(t) + ": " + text, err}
 }
 
-// logIn sends LOGIN and waits for what comes of it.
+// logIn sends LOGIN and waits for its result.
 func (c *Client) logIn(ctx context.Context, cn *connection) error {
 	login := wire.Login{PlayerSessionID: c.o.PlayerSessionID, ClientVersion: wire.ClientVersion}
 	c.mu.Lock()
@@ -178,7 +178,7 @@ func (c *Client) logIn(ctx context.Context, cn *connection) error {
 	case <-cn.done:
 	}
 	select {
-	case err := <-cn.login: // it came before the end
+	case err := <-cn.login: // the answer came before the end
 		return err
 	default:
 		return &EndError{cn.end}

@@ -15,17 +15,16 @@ const (
 	repeatMax   = 5 * time.Second
 )
 
-// fastPath is the way of the fast channel: a UDP socket, a DTLS association of
-// its own, or that of KCP.
+// fastPath carries the fast channel's datagrams: a UDP socket, a DTLS association of its own, or
+// the association of KCP.
 type fastPath interface {
-	// write sends one datagram, which it does not keep, or reports that it did not.
-	// It does not block.
+	// write reports whether it sent the datagram. It does not keep unit and does not block.
 	write(unit []byte) bool
 	close()
 }
 
-// fastChannel is the fast channel of one login: numbers (realtime.md 9) and how
-// far it is. It may go down and come up again; the numbers go on.
+// fastChannel is the fast channel of one login: its sequence numbers (realtime.md 9) and its
+// state. It may go down and come up again; the numbers go on.
 type fastChannel struct {
 	c *connection
 
@@ -39,23 +38,22 @@ type fastChannel struct {
 	highest  int32         // highest number received
 	buf      []byte
 	err      error     // why it is not up; nil before the first reason, and while it is up
-	heard    time.Time // when something came last
-	repeats  bool      // the host was heard to answer a handshake that was done
-	toldDown bool      // the program knows that it is not up
+	heard    time.Time // when the last datagram came
+	repeats  bool      // the host has answered a handshake that was already complete
+	toldDown bool      // the program was told that the channel is down
 }
 
 type fastState uint8
 
 const (
-	fastNew fastState = iota // there is no way, or not yet
+	fastNew fastState = iota // there is no path, or not yet
 	fastAsked
 	fastUp
 	fastDown // for good
 )
 
-// open gives the channel its way, which it owns from then on; false when it is
-// closed already. Awaits is the op code of the host's answer, 0 for a way that
-// needs none.
+// open gives the channel its path, and the channel then owns the path. It returns false if the
+// channel is closed. Awaits is the op code of the host's answer, 0 for a path that needs none.
 func (f *fastChannel) open(path fastPath, awaits int32) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -69,8 +67,8 @@ func (f *fastChannel) open(path fastPath, awaits int32) bool {
 	return true
 }
 
-// answer takes the host's answer. The first one counts; of a channel that is up it
-// says no more than that the host answers, which it reports.
+// answer processes the host's answer to a handshake. Only the first one counts. It reports whether
+// the channel was already up: then the answer shows only that the host is alive.
 func (f *fastChannel) answer(op int32, accepted bool) (again bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -110,7 +108,7 @@ func (f *fastChannel) ask(lost <-chan struct{}, packet func(dst []byte, seq int3
 	}
 }
 
-// send numbers and sends one packet. That it is lost is no error.
+// send numbers and sends one packet. A lost packet is no error.
 func (f *fastChannel) send(packet func(dst []byte, seq int32) []byte) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -150,8 +148,7 @@ func (f *fastChannel) failure() error {
 	return f.err
 }
 
-// announce tells the program that the channel is up; by a helper, because it may
-// wait.
+// announce tells the program that the channel is up. A helper does that, because it may wait.
 func (f *fastChannel) announce() {
 	f.mu.Lock()
 	f.toldDown = false
@@ -159,8 +156,8 @@ func (f *fastChannel) announce() {
 	f.c.client.emit(f.c, Event{Kind: EventFastUp, Sender: wire.ServerPeer})
 }
 
-// fail ends the channel for good, but not the connection, and tells the program; by
-// a helper, because that may wait. A refusal before counts as the reason.
+// fail ends the channel for good, but not the connection. A helper tells the program, because that
+// may wait. If the host has refused the channel before, the refusal stays the reason.
 func (f *fastChannel) fail(err error) {
 	f.close()
 	if f.c.alive.Err() != nil {

@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	// handshakePatience is how long the DTLS handshake of a fast channel is tried.
-	// Nothing waits for it, so it may outlast a network's bad moment.
-	handshakePatience = 30 * time.Second
-	// againPatience is the same for one after a channel that was up: then a new
-	// attempt is better than the repetitions of an old one.
-	againPatience = 5 * time.Second
+	// handshakeTimeout is how long the DTLS handshake of a fast channel is tried.
+	// Nothing waits for it, so it may outlast a short network failure.
+	handshakeTimeout = 30 * time.Second
+	// retryTimeout is the same for later handshakes, after the channel was up: a new
+	// attempt then succeeds sooner than the retransmissions of an old one.
+	retryTimeout = 5 * time.Second
 )
 
 // associationPath is the fast channel of wss: a DTLS association of its own, and
@@ -27,7 +27,7 @@ type associationPath struct{ a *dtls.Association }
 func (p associationPath) write(unit []byte) bool { return p.a.Write(unit) }
 func (p associationPath) close()                 { p.a.Close() }
 
-// associationHandler takes what arrives on it.
+// associationHandler receives the records of the association.
 type associationHandler struct {
 	c      *connection
 	closed chan struct{}
@@ -41,8 +41,8 @@ func (h *associationHandler) OnClosed(err error) {
 	close(h.closed)
 }
 
-// secureWay is what the handshakes of one connection have in common.
-type secureWay struct {
+// dtlsSetup holds the parameters that all DTLS handshakes of one connection share.
+type dtlsSetup struct {
 	link     net.Conn
 	login    *wire.LoginResult
 	dial     dtls.DialOptions
@@ -50,9 +50,9 @@ type secureWay struct {
 	identity wire.VerifyIdentity
 }
 
-// runDTLS sets the channel up, and does it again when its way is dead, if the host
-// knows how to let it in again: the token belongs to one association, until the host
-// is told that this one is lost. It ends with the connection.
+// runDTLS sets the channel up, and again when its association is dead, if the host supports that:
+// the token is bound to one association until the host is told that this one is lost. It ends
+// with the connection.
 func (f *fastChannel) runDTLS(link net.Conn, login *wire.LoginResult, serverName string, sessions *dtls.Sessions, payload []byte) {
 	if len(login.CACert) == 0 {
 		f.fail(fmt.Errorf("%w: it announced no certificate", ErrFastRefused))
@@ -63,11 +63,11 @@ func (f *fastChannel) runDTLS(link net.Conn, login *wire.LoginResult, serverName
 		f.fail(errors.New("the host's certificate authority cannot be read"))
 		return
 	}
-	w := &secureWay{
+	w := &dtlsSetup{
 		link: link, login: login, payload: payload, dial: dtls.DialOptions{Roots: roots, ServerName: serverName, Sessions: sessions},
 		identity: wire.VerifyIdentity{PeerID: f.c.client.PeerID(), ConnectToken: login.ConnectToken},
 	}
-	err := f.associate(w, handshakePatience)
+	err := f.associate(w, handshakeTimeout)
 	for pause := time.Duration(0); ; pause = min(2*pause+time.Second, pauseMax) {
 		f.mu.Lock()
 		wasUp := f.state == fastUp
@@ -83,19 +83,18 @@ func (f *fastChannel) runDTLS(link net.Conn, login *wire.LoginResult, serverName
 		if !f.down(err) || !wait(f.c.alive, pause) {
 			return
 		}
-		err = f.associate(w, againPatience)
+		err = f.associate(w, retryTimeout)
 	}
 }
 
-// associate makes one association and stays until it has ended, or nothing comes by
-// it; it tells why.
-func (f *fastChannel) associate(w *secureWay, patience time.Duration) error {
+// associate makes one association and returns when it has ended or is silent. The error says why.
+func (f *fastChannel) associate(w *dtlsSetup, timeout time.Duration) error {
 	conn, err := dialBeside(w.link, int(w.login.FastPort))
 	if err != nil {
 		return err
 	}
 	h := &associationHandler{c: f.c, closed: make(chan struct{})}
-	ctx, cancel := f.c.within(patience)
+	ctx, cancel := f.c.within(timeout)
 	o := w.dial
 	o.Conn = conn
 	a, err := dtls.Dial(ctx, o, func(*dtls.Association) dtls.Handler { return h })
@@ -108,7 +107,7 @@ func (f *fastChannel) associate(w *secureWay, patience time.Duration) error {
 		return wire.AppendVerifyIdentity(dst, &w.identity, seq, w.payload)
 	}) {
 		f.announce()
-		silent = f.watch(dtlsVigil, h.closed, func(dst []byte, seq int32) []byte {
+		silent = f.watch(dtlsProbes, h.closed, func(dst []byte, seq int32) []byte {
 			return wire.AppendVerifyIdentity(dst, &w.identity, seq, nil)
 		})
 	}

@@ -20,8 +20,7 @@ func (p udpPath) write(unit []byte) bool {
 
 func (p udpPath) close() { p.conn.Close() }
 
-// runUDP sets the channel up, again and again when its way is dead, and ends with
-// the connection.
+// runUDP sets the channel up, and again whenever its path is dead. It ends with the connection.
 func (f *fastChannel) runUDP(link net.Conn, port int) {
 	connect := func(dst []byte, seq int32) []byte { return wire.AppendUDPConnect(dst, f.c.client.PeerID(), seq) }
 	for first := true; ; first = false {
@@ -29,7 +28,7 @@ func (f *fastChannel) runUDP(link net.Conn, port int) {
 		if err != nil && first {
 			f.fail(err)
 		}
-		if err != nil { // later: the network is gone, and with it the connection
+		if err != nil { // if the channel was up before, the network is gone, and the connection will end
 			return
 		}
 		if !f.open(udpPath{conn}, wire.OpServerAck) {
@@ -42,20 +41,20 @@ func (f *fastChannel) runUDP(link net.Conn, port int) {
 		}
 		f.acknowledge()
 		f.announce()
-		if err := f.watch(udpVigil, nil, connect); err == nil || !f.down(err) {
+		if err := f.watch(udpProbes, nil, connect); err == nil || !f.down(err) {
 			return
 		}
 	}
 }
 
-// acknowledge tells the host that its -6 has arrived. One that answers a question
-// may be from a host that has followed to another address, and wants to know again.
+// acknowledge tells the host that its -6 has arrived. A -6 that answers a probe is acknowledged
+// too: the host may have followed the client to another address and wait for it.
 func (f *fastChannel) acknowledge() {
 	f.send(func(dst []byte, seq int32) []byte { return wire.AppendClientAck(dst, f.c.client.PeerID(), seq) })
 }
 
-// readUDP receives until the socket is closed. Other errors tell of datagrams
-// that did not get through; they are ignored, but not in a tight loop.
+// readUDP receives until the socket is closed. Other errors report datagrams that were not
+// delivered (ICMP); they are ignored, but not in a tight loop.
 func (f *fastChannel) readUDP(conn *net.UDPConn) {
 	buf := make([]byte, 64<<10)
 	for {

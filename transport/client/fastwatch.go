@@ -7,36 +7,33 @@ import (
 	"troupe/messages/wire"
 )
 
-// Nobody tells a client that its datagrams are lost: a NAT that has given its
-// socket another port or address, or has forgotten it, drops what the host sends
-// without a word. So when nothing has come for a while, the packet of the handshake
-// is sent again, which hosts answer, and when no answer comes, the channel is down:
-// the program is told, its messages go by the reliable channel, the host is asked to
-// do the same, and the handshake begins anew.
+// A client gets no error when its datagrams are lost: a NAT that has dropped or changed the
+// socket's mapping silently drops the host's datagrams. So after some silence the client probes:
+// it sends the handshake's packet again, which hosts answer. If no answer comes, the channel is
+// down: the program is told, both sides use the reliable channel, and the handshake begins again.
 
-// vigil says when the host is asked, and given up. It counts questions and not
-// time, so that a process that was stopped for a while asks first.
-type vigil struct {
-	quiet time.Duration // nothing has come for so long: the first question
-	every time.Duration // between two
-	most  int           // after so many without an answer the way is dead
+// probePolicy says when to probe the host, and when to give up. It counts probes and not time, so
+// that a process that was suspended for a while probes before it gives up.
+type probePolicy struct {
+	quiet time.Duration // silence before the first probe
+	every time.Duration // interval between probes
+	most  int           // number of unanswered probes after which the path is dead
 }
 
 var (
-	// udpVigil is over after 3.4 s. A host follows a client to another port after 2 s
-	// of silence (reliability.md 6), and then the channel has not been down at all.
-	udpVigil = vigil{quiet: time.Second, every: 200 * time.Millisecond, most: 12}
-	// dtlsVigil is over after 2.7 s. A host follows at once.
-	dtlsVigil = vigil{quiet: 600 * time.Millisecond, every: 150 * time.Millisecond, most: 14}
+	// udpProbes gives up after 3.4 s. A host follows a client to another port after 2 s
+	// of silence (reliability.md 6), so in that case the channel never goes down.
+	udpProbes = probePolicy{quiet: time.Second, every: 200 * time.Millisecond, most: 12}
+	// dtlsProbes gives up after 2.7 s. A host follows at once.
+	dtlsProbes = probePolicy{quiet: 600 * time.Millisecond, every: 150 * time.Millisecond, most: 14}
 )
 
 // pauseMax bounds the wait before another handshake after one that failed.
 const pauseMax = 30 * time.Second
 
-// watch asks the host whenever it is silent, and returns when it does not answer
-// any more, with ErrFastSilent; or when lost is closed or the connection has ended,
-// without an error.
-func (f *fastChannel) watch(v vigil, lost <-chan struct{}, question func(dst []byte, seq int32) []byte) error {
+// watch probes the host whenever it is silent. It returns ErrFastSilent when the host does not
+// answer any more, and nil when lost is closed or the connection has ended.
+func (f *fastChannel) watch(v probePolicy, lost <-chan struct{}, question func(dst []byte, seq int32) []byte) error {
 	f.mu.Lock()
 	f.heard = time.Now()
 	f.mu.Unlock()
@@ -60,7 +57,7 @@ func (f *fastChannel) watch(v vigil, lost <-chan struct{}, question func(dst []b
 		case asked < v.most:
 			asked++
 			f.send(question)
-		case !repeats && !f.c.client.counts(): // it may be a host that answers once
+		case !repeats && !f.c.client.counts(): // some hosts answer a handshake only once
 			asked, next = 0, pauseMax
 		default:
 			return fmt.Errorf("%w for %v", ErrFastSilent, silent.Round(time.Millisecond))
@@ -69,16 +66,15 @@ func (f *fastChannel) watch(v vigil, lost <-chan struct{}, question func(dst []b
 	}
 }
 
-// counts reports whether the host counts, and so is one of Troupe's.
+// counts reports whether the host numbers its packets, as only Troupe hosts do.
 func (c *Client) counts() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.numbers.on()
 }
 
-// down takes the channel down until the next handshake, and tells the program and
-// the host. It may wait for the program. False: it is down for good, or the
-// connection has ended.
+// down takes the channel down until the next handshake, and tells the program and the host. It may
+// wait for the program. It returns false if the channel is closed or the connection has ended.
 func (f *fastChannel) down(err error) bool {
 	f.mu.Lock()
 	was, path := f.state, f.path
@@ -97,14 +93,14 @@ func (f *fastChannel) down(err error) bool {
 	return true
 }
 
-// askHost asks the host, by the reliable channel, to send nothing by the fast one
-// until there was a handshake, for which it may then come from another address: a -5
-// there says so to hosts that count.
+// askHost asks the host to use only the reliable channel until the next handshake, which may then
+// come from another address. It sends a -5 by the reliable channel; hosts that number packets
+// understand it.
 func (f *fastChannel) askHost() {
 	c := f.c.client
 	var h wire.Header
 	if c.current.Load() != f.c || !c.counts() || parse(&h, wire.AppendUDPConnect(nil, c.PeerID(), 0)) != nil {
 		return
 	}
-	_, _ = c.offer(f.c.alive, &h, true) // without room the host finds out by itself
+	_, _ = c.offer(f.c.alive, &h, true) // if the buffer is full, the host detects the loss by itself
 }

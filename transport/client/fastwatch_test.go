@@ -29,9 +29,9 @@ func (p *heartbeat) write([]byte) bool {
 
 func (p *heartbeat) close() {}
 
-// vigilOver runs a watch whose host answers, and returns how it ended and when;
+// runProbes runs a watch whose host answers, and returns how it ended and when;
 // after the limit the connection ends.
-func vigilOver(t *testing.T, h *fakeHost, v vigil, answers func() bool, limit time.Duration) (p *heartbeat, took time.Duration, err error) {
+func runProbes(t *testing.T, h *fakeHost, v probePolicy, answers func() bool, limit time.Duration) (p *heartbeat, took time.Duration, err error) {
 	t.Helper()
 	c := h.dial(Options{})
 	defer c.Close()
@@ -58,32 +58,32 @@ func vigilOver(t *testing.T, h *fakeHost, v vigil, answers func() bool, limit ti
 func TestWatch(t *testing.T) {
 	never := func() bool { return false }
 	for name, v := range map[string]struct {
-		vigil
+		probePolicy
 		within time.Duration
-	}{"udp": {udpVigil, 3500 * time.Millisecond}, "dtls": {dtlsVigil, 2800 * time.Millisecond}} {
+	}{"udp": {udpProbes, 3500 * time.Millisecond}, "dtls": {dtlsProbes, 2800 * time.Millisecond}} {
 		t.Run(name, func(t *testing.T) {
 			with(t, func(t *testing.T, h *fakeHost) {
-				p, took, err := vigilOver(t, h, v.vigil, never, time.Minute)
+				p, took, err := runProbes(t, h, v.probePolicy, never, time.Minute)
 				if !errors.Is(err, ErrFastSilent) || took > v.within || took < 2*time.Second || p.asked != v.most {
 					t.Errorf("a dead way: %v after %v and %d questions", err, took, p.asked)
 				}
 			})
 			with(t, func(t *testing.T, h *fakeHost) {
-				p, took, err := vigilOver(t, h, v.vigil, func() bool { return true }, time.Hour)
+				p, took, err := runProbes(t, h, v.probePolicy, func() bool { return true }, time.Hour)
 				if err != nil || took != time.Hour || p.asked > int(time.Hour/v.quiet) {
 					t.Errorf("a host that answers: %v after %v and %d questions", err, took, p.asked)
 				}
 			})
 			with(t, func(t *testing.T, h *fakeHost) {
 				n := 0
-				p, took, err := vigilOver(t, h, v.vigil, func() bool { n++; return n%v.most == 0 }, time.Hour)
+				p, took, err := runProbes(t, h, v.probePolicy, func() bool { n++; return n%v.most == 0 }, time.Hour)
 				if err != nil || took != time.Hour {
 					t.Errorf("a host that answers one question of %d: %v after %v and %d questions", v.most, err, took, p.asked)
 				}
 			})
 			with(t, func(t *testing.T, h *fakeHost) {
 				h.caps = 0
-				p, took, err := vigilOver(t, h, v.vigil, never, time.Hour)
+				p, took, err := runProbes(t, h, v.probePolicy, never, time.Hour)
 				if err != nil || took != time.Hour || p.asked == 0 {
 					t.Errorf("a host that may answer once only: %v after %v and %d questions", err, took, p.asked)
 				}
@@ -91,7 +91,7 @@ func TestWatch(t *testing.T) {
 			with(t, func(t *testing.T, h *fakeHost) {
 				h.caps = 0
 				began := time.Now()
-				_, took, err := vigilOver(t, h, v.vigil, func() bool { return time.Since(began) < 10*time.Second }, time.Hour)
+				_, took, err := runProbes(t, h, v.probePolicy, func() bool { return time.Since(began) < 10*time.Second }, time.Hour)
 				if !errors.Is(err, ErrFastSilent) || took > 10*time.Second+v.within {
 					t.Errorf("a host that answered before: %v after %v", err, took)
 				}

@@ -16,7 +16,7 @@ import (
 // channel, too.
 type kcpLink struct{ stream *kcp.Stream }
 
-// streamHandler hands on what arrives.
+// streamHandler passes received units to the connection.
 type streamHandler struct{ cn *connection }
 
 func (h streamHandler) OnMessage(message []byte)   { h.cn.onUnit(message) }
@@ -53,7 +53,7 @@ func (l kcpLink) send(ctx context.Context, unit []byte) error {
 	return err
 }
 
-// openFast: the association is there, and the login spoke for it.
+// openFast needs no handshake: the association exists, and the login has authenticated it.
 func (l kcpLink) openFast(f *fastChannel, _ *wire.LoginResult, o *Options) {
 	if o.Fast && f.open(streamPath(l), 0) {
 		f.c.spawn(f.announce)

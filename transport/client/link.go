@@ -8,13 +8,12 @@ import (
 	"troupe/messages/wire"
 )
 
-// closePatience is how long Close waits for the host's part of the goodbye.
-const closePatience = time.Second
+// closeTimeout is how long Close waits for the host's close frame.
+const closeTimeout = time.Second
 
-// link is the reliable channel of one connection. It is made for that,
-// whose onUnit takes what arrives, one call at a time, and whose onEnd is called
-// last, once. Send, close and abort may be called from any goroutine, also after
-// the end.
+// link is a connection's reliable channel. Received units go to connection.onUnit, one call at a
+// time; connection.onEnd is the last call, made once. Send, close and abort may be called from
+// any goroutine, also after the end.
 type link interface {
 	// send sends one unit, which it does not keep. Its error after the end, or one
 	// that ends the connection, matches ErrClosed.
@@ -22,13 +21,13 @@ type link interface {
 	// openFast begins to set up the fast channel that belongs to this link, without
 	// waiting for it.
 	openFast(f *fastChannel, login *wire.LoginResult, o *Options)
-	// close says goodbye with code 1000 and ends the link, within about two seconds.
+	// close sends close code 1000 and ends the link, within about two seconds.
 	close()
-	// abort ends the link without a word.
+	// abort ends the link without telling the host.
 	abort()
 }
 
-// opener makes a link for a connection; ctx bounds that alone.
+// opener makes a link for a connection. ctx bounds only the opening.
 type opener func(ctx context.Context, t Transport, o *Options, cn *connection) (link, error)
 
 func openLink(ctx context.Context, t Transport, o *Options, cn *connection) (link, error) {

@@ -34,8 +34,8 @@ func (c *Client) Move(ctx context.Context, t Transport) error {
 	return nil
 }
 
-// move is Move for one caller at a time. Orphan is the loss of the old connection
-// before there was a new one.
+// move is Move for one caller at a time. Orphan is not nil if the old connection was lost before
+// a new one was made.
 func (c *Client) move(ctx context.Context, cancel context.CancelFunc, t Transport) (orphan *absence, err error) {
 	c.mu.Lock()
 	if c.current.Load() == nil {
@@ -54,7 +54,7 @@ func (c *Client) move(ctx context.Context, cancel context.CancelFunc, t Transpor
 	return c.away, err
 }
 
-// moveError is ErrClosed if that is why.
+// moveError returns ErrClosed if the Client was closed, otherwise err.
 func (c *Client) moveError(err error) error {
 	if c.life.Err() != nil {
 		return ErrClosed

@@ -12,25 +12,24 @@ import (
 // (reliability.md 2.4).
 const acksMax = 16
 
-// acksRidingMax is the same for a client whose acks ride on its own packets: the
-// next of those is on its way. An ack alone costs the host as much as a message, so
-// in a room of fifty one for every sixteen would cost it a fifth of its time.
+// acksRidingMax is the same for a client that piggybacks acks on its own packets: its next packet
+// will come soon. A separate ack costs the host as much as a message: with fifty players in a
+// game session, one for every sixteen packets would take a fifth of the host's time.
 const acksRidingMax = 64
 
 // Errors of numbers.
 var (
-	// errNumbers is what a host never says; the connection is of no use any more.
+	// errNumbers is a violation of the numbering by the host; the connection must end.
 	errNumbers = errors.New("client: the host's numbers do not add up")
-	// errNewStay is a login that did not resume: what was sent before is gone.
-	errNewStay = errors.New("client: the host knows nothing of the player session's past")
+	// errNotResumed is a login that did not resume: unacknowledged packets are lost.
+	errNotResumed = errors.New("client: the host knows nothing of the player session's past")
 )
 
-// numbers is what one player session counts across its connections: what was
-// sent and not acknowledged, what was received, and what follows from both. It
-// knows no goroutines, clocks or links.
+// numbers is the numbering state of one player session, across its connections: the packets that
+// are not acknowledged, and the highest numbers received and acknowledged. It has no goroutines,
+// clocks or links.
 //
-// Without numbers (the host does not count) packets are kept until they are
-// written, and no longer.
+// If the host does not number packets, they are kept only until they are written.
 type numbers struct {
 	bytesMax, messagesMax int // bounds of out
 
@@ -41,12 +40,12 @@ type numbers struct {
 	sent      uint64 // highest number that was ever written
 
 	received uint64 // highest number received
-	dropped  uint64 // messages of the host that were lost without a number, as the last answer told
+	dropped  uint64 // unnumbered messages of the host that were lost, by its last login answer
 	// of this connection
 	told       uint64 // highest number acknowledged to the host
 	heard      uint64 // highest number acknowledged by the host
 	ackOverdue bool   // an ack has waited long enough
-	acksRide   bool   // the last ack found a packet to ride on
+	acksRide   bool   // the last ack was piggybacked on a packet
 }
 
 // numbering says whether both sides number their packets.
@@ -58,7 +57,7 @@ const (
 	numberingOn
 )
 
-// numberingOf returns what the capabilities in a login's answer mean.
+// numberingOf reads the capabilities in a login's answer.
 func numberingOf(caps uint64) numbering {
 	if caps&wire.CapNumbers != 0 {
 		return numberingOn
@@ -69,8 +68,8 @@ func numberingOf(caps uint64) numbering {
 // on reports whether both sides number their packets.
 func (n *numbers) on() bool { return n.numbering == numberingOn }
 
-// put keeps one packet to be sent, numbered unless it is fast, or reports that
-// there is no room: then nothing has changed.
+// put queues one packet, numbered unless it is fast. It returns false, and changes nothing, if
+// there is no room.
 func (n *numbers) put(h *wire.Header, fast bool) (ok bool) {
 	h.Reliable = !fast || !n.on()
 	if h.RelSeq = 0; n.on() && !fast {
@@ -86,9 +85,8 @@ func (n *numbers) put(h *wire.Header, fast bool) (ok bool) {
 	return true
 }
 
-// next appends the next unit to be written to dst, with an ack where it has room
-// for one: a packet, or an ack that has waited long enough. Again says that it was
-// written before, on another connection.
+// next appends the next unit to dst: a packet, with an ack if it is numbered, or an ack that is
+// due. Again says that the packet was written before, on another connection.
 func (n *numbers) next(dst []byte) (unit []byte, again, ok bool) {
 	k := n.out.next()
 	switch {
@@ -109,7 +107,7 @@ func (n *numbers) next(dst []byte) (unit []byte, again, ok bool) {
 	n.sent = max(n.sent, k.number)
 	n.out.written++
 	if k.number == 0 {
-		n.out.letGo(k)
+		n.out.release(k)
 	}
 	return dst, again, true
 }
@@ -134,9 +132,9 @@ func (n *numbers) acknowledge() uint64 {
 	return n.told
 }
 
-// take looks at the number and the ack of a packet that has arrived, each 0 for
-// none. Fresh says that the packet is to be processed: it is no duplicate. An
-// error is a violation of the protocol, and the connection must end.
+// take processes the number and the ack of a received packet, each 0 for none. Fresh reports that
+// the packet is no duplicate. An error is a violation of the protocol, and the connection must
+// end.
 func (n *numbers) take(number, ack uint64) (fresh bool, err error) {
 	if !n.on() {
 		return true, nil
@@ -160,7 +158,7 @@ func (n *numbers) take(number, ack uint64) (fresh bool, err error) {
 	return true, nil
 }
 
-// login fills in what the host needs to know to go on.
+// login fills in the fields with which the host resumes the player session.
 func (n *numbers) login(l *wire.Login) {
 	l.Caps, l.ReconnectToken = wire.CapNumbers, n.token
 	if n.on() {
@@ -168,25 +166,25 @@ func (n *numbers) login(l *wire.Login) {
 	}
 }
 
-// resumption is what came of a login.
+// resumption is the result of a login.
 type resumption struct {
 	replay uint64 // packets that will be written again
-	gap    uint64 // packets of the host that are lost
+	gap    uint64 // lost packets of the host
 }
 
-// answer takes the host's answer to a login that said how much was received. An
-// error is final: the player session cannot go on.
+// answer processes the host's answer to a login; said is the highest received number that the
+// login reported. An error is final: the player session cannot go on.
 func (n *numbers) answer(r *wire.LoginResult, said uint64) (resumption, error) {
 	numbering := numberingOf(r.Caps)
 	on := numbering == numberingOn
 	var done resumption
 	switch {
 	case n.numbering == numberingUnknown && on:
-		// Fresh, or on from where another device stopped.
+		// A new player session, or one that another device has used before.
 		n.received, n.last, n.sent, n.dropped = r.Base, r.LastReceived, r.LastReceived, r.Lost
 	case n.numbering == numberingUnknown:
 	case numbering != n.numbering, on && r.Outcome == wire.OutcomeNew:
-		return done, errNewStay
+		return done, errNotResumed
 	case on && (r.LastReceived > n.sent || r.LastReceived < n.oldest() || r.Base < said):
 		return done, fmt.Errorf("%w: login answered with %d received of %d, and base %d after %d",
 			errNumbers, r.LastReceived, n.sent, r.Base, said)

@@ -293,8 +293,8 @@ func TestAnswersThatCannotBe(t *testing.T) {
 		r   wire.LoginResult
 		err error
 	}{
-		"a new stay":         {wire.LoginResult{Caps: caps}, errNewStay},
-		"does not count now": {wire.LoginResult{Outcome: wire.OutcomeResumed, LastReceived: 2, Base: 3}, errNewStay},
+		"a new stay":         {wire.LoginResult{Caps: caps}, errNotResumed},
+		"does not count now": {wire.LoginResult{Outcome: wire.OutcomeResumed, LastReceived: 2, Base: 3}, errNotResumed},
 		"received too much":  {wire.LoginResult{Caps: caps, Outcome: wire.OutcomeResumed, LastReceived: 3, Base: 3}, errNumbers},
 		"forgot":             {wire.LoginResult{Caps: caps, Outcome: wire.OutcomeResumed, LastReceived: 0, Base: 3}, errNumbers},
 		"base falls":         {wire.LoginResult{Caps: caps, Outcome: wire.OutcomeResumed, LastReceived: 2, Base: 2}, errNumbers},
@@ -473,10 +473,10 @@ func TestPolicy(t *testing.T) {
 			}
 		}
 	}
-	if r.patience(0) != 35*time.Second || r.patience(time.Minute) != 65*time.Second {
+	if r.giveUpAfter(0) != 35*time.Second || r.giveUpAfter(time.Minute) != 65*time.Second {
 		t.Error("patience without GiveUpAfter")
 	}
-	if r.GiveUpAfter = time.Hour; r.patience(time.Minute) != time.Hour {
+	if r.GiveUpAfter = time.Hour; r.giveUpAfter(time.Minute) != time.Hour {
 		t.Error("patience with GiveUpAfter")
 	}
 	code := func(c messages.CloseReason) End { return End{Code: uint16(c)} }
@@ -505,7 +505,7 @@ func TestPolicy(t *testing.T) {
 		"refused":     {err: &RefusedError{}, final: true},
 		"not now":     {err: fmt.Errorf("wss: %w", &RefusedError{RetryAfter: 3 * time.Second}), asked: 3 * time.Second},
 		"numbers":     {err: errNumbers, final: true},
-		"new stay":    {err: errNewStay, final: true},
+		"new stay":    {err: errNotResumed, final: true},
 		"try later":   {err: &EndError{code(messages.CloseTryLater)}, asked: time.Second},
 		"game over":   {err: &EndError{code(messages.CloseGameEnded)}, final: true},
 		"broken":      {err: &EndError{End{Err: errors.New("reset")}}},

@@ -15,12 +15,12 @@ type outbox struct {
 
 // kept is one packet, without its length and its ack.
 type kept struct {
-	packet *[]byte // nil once it is let go, but younger ones are not
+	packet *[]byte // nil once it is released; it stays in the ring while older packets do
 	number uint64  // 0 without numbers
-	fast   bool    // not worth keeping for another connection
+	fast   bool    // not kept for another connection
 }
 
-// packets are the bytes of kept ones.
+// packets pools the bytes of kept packets.
 var packets = sync.Pool{New: func() any { return new([]byte) }}
 
 func (b *outbox) at(i int) *kept { return &b.ring[(b.head+i)%len(b.ring)] }
@@ -39,8 +39,8 @@ func (b *outbox) add(k kept) {
 	b.bytes += len(*k.packet)
 }
 
-// letGo frees the bytes of one packet, and the places of what is done before it.
-func (b *outbox) letGo(k *kept) {
+// release frees the bytes of one packet, and the ring entries of all released packets at the head.
+func (b *outbox) release(k *kept) {
 	b.bytes -= len(*k.packet)
 	packets.Put(k.packet)
 	k.packet = nil
@@ -62,20 +62,19 @@ func (b *outbox) next() *kept {
 	return nil
 }
 
-// trim lets go what has arrived, up to a number.
+// trim releases the packets that are acknowledged, up to a number.
 func (b *outbox) trim(number uint64) {
 	for b.count > 0 && b.at(0).number != 0 && b.at(0).number <= number {
-		b.letGo(b.at(0))
+		b.release(b.at(0))
 	}
 }
 
-// rewind makes everything unwritten for another connection, except for what is
-// let go: fast packets.
+// rewind marks all packets as unwritten, for another connection, and releases the fast ones.
 func (b *outbox) rewind() {
 	b.written = 0
-	for i := b.count - 1; i >= 0; i-- { // from the youngest: letGo moves the oldest
+	for i := b.count - 1; i >= 0; i-- { // from the youngest: release moves the oldest
 		if k := b.at(i); k.fast && k.packet != nil {
-			b.letGo(k)
+			b.release(k)
 		}
 	}
 }

@@ -12,37 +12,37 @@ import (
 const (
 	reconnectDelayDefault    = 200 * time.Millisecond
 	reconnectDelayMaxDefault = 5 * time.Second
-	// windowMargin is tried beyond the host's window: its clock began later.
+	// windowMargin is added to the host's window, which begins later than the client's.
 	windowMargin = 5 * time.Second
-	// windowUnknown is the window of a host that does not tell: the default one.
+	// windowUnknown is assumed if the host announces no window: it is the host's default.
 	windowUnknown = 30 * time.Second
 )
 
 const (
-	// Attempts after the loss of a connection that worked are quick at first: they are
-	// counted from triesQuick, or, if there was no loss for calm, from triesCalm. That
-	// one may be of a crowd.
+	// The first attempts after the loss of a working connection are quick: they are counted
+	// from triesQuick, or from triesCalm if there was no loss for calm. Such a first loss may
+	// be one that many clients share, so it gets fewer quick attempts.
 	triesQuick = -2
 	triesCalm  = -1
 	calm       = 30 * time.Second
-	// Losses come in series on a bad link. But a host that lets a player in and drops
-	// it at once must not be asked without end: accidentsMax losses in a row are
-	// followed by quick attempts, and one more per accidentEvery.
-	accidentsMax  = 10
-	accidentEvery = time.Second
-	// strayMax is how long a login that was given up may take to reach the host.
-	strayMax = 10 * time.Second
-	// spreadMax bounds the random time on top of what a host asks for, which is as long
-	// as that again: the longer it asks, the more there are.
+	// Losses come in series on a bad link. But a host may accept a player and drop it at once,
+	// again and again. So quick attempts follow only lossesMax losses in a row, and one more
+	// loss per lossEvery.
+	lossesMax = 10
+	lossEvery = time.Second
+	// abandonedLoginMax is how long an abandoned login may take to reach the host.
+	abandonedLoginMax = 10 * time.Second
+	// spreadMax bounds the random delay that is added to the wait a host asks for. The delay is
+	// up to as long as that wait: a host with more waiting clients asks for a longer one.
 	spreadMax = 2 * time.Second
-	// laterMin is waited at least when the host says later without a time.
+	// laterMin is the wait if the host says "later" without a time.
 	laterMin = time.Second
-	// violationsMax ends the Client: so many violations of the numbers, of either
-	// side, without a message in between that arrived.
+	// violationsMax is how many violations of the numbering, by either side, end the Client if
+	// no message arrives between them.
 	violationsMax = 5
-	// attemptFirst bounds the first attempt after a loss, the second may take twice
-	// as long, and so on up to Options.DialTimeout: a network that comes back is
-	// better met by a new attempt than by the repetitions of an old one.
+	// attemptFirst bounds the first attempt after a loss. Each next one may take twice as long,
+	// up to Options.DialTimeout: when the network is back, a new attempt succeeds sooner than
+	// the retransmissions of an old one.
 	attemptFirst = 3 * time.Second
 )
 
@@ -68,7 +68,7 @@ type Reconnect struct {
 	GiveUpAfter time.Duration
 }
 
-// check says what is wrong, and fills in defaults.
+// check validates the options and fills in defaults.
 func (r *Reconnect) check() error {
 	if r.Delay < 0 || r.DelayMax < 0 || r.GiveUpAfter < 0 {
 		return errors.New("client: the times of Options.Reconnect must not be negative")
@@ -80,7 +80,7 @@ func (r *Reconnect) check() error {
 
 // patience is how long after a loss the Client tries; window is the host's, 0 if
 // it told none.
-func (r *Reconnect) patience(window time.Duration) time.Duration {
+func (r *Reconnect) giveUpAfter(window time.Duration) time.Duration {
 	switch {
 	case r.GiveUpAfter > 0:
 		return r.GiveUpAfter
@@ -110,8 +110,9 @@ func (r *Reconnect) delayMax(n int) time.Duration {
 // the host asks for, so that a crowd does not come back in one instant.
 func (r *Reconnect) delay(n int) time.Duration { return rand.N(r.delayMax(n) + 1) }
 
-// delayAfter is the same so long after the loss, which bounds it, on top of what the
-// host asked for.
+// delayAfter returns the random part of the wait before attempt n. If the host has asked for a
+// wait, delayMax or that wait bounds it, whichever is longer, the wait counting up to spreadMax.
+// Otherwise the time since the loss bounds it too, if it is longer than Delay.
 func (r *Reconnect) delayAfter(n int, away, asked time.Duration) time.Duration {
 	if asked > 0 {
 		return rand.N(max(r.delayMax(n), min(asked, spreadMax)) + 1)
@@ -119,19 +120,19 @@ func (r *Reconnect) delayAfter(n int, away, asked time.Duration) time.Duration {
 	return rand.N(min(r.delayMax(n), max(r.Delay, away)) + 1)
 }
 
-// accidents counts losses of connections that worked.
-type accidents struct {
-	spent float64   // of accidentsMax
-	at    time.Time // of the last
-	over  bool      // there were too many
+// recentLosses counts losses of connections that worked.
+type recentLosses struct {
+	spent float64   // recent losses, of at most lossesMax; one less per lossEvery
+	at    time.Time // time of the last loss
+	over  bool      // the last loss was one too many
 }
 
-// next returns from where the attempts after a loss are counted, or tries, how many
-// there were, if there were too many losses.
-func (a *accidents) next(now time.Time, tries int) int {
+// next returns the number of the first attempt after a loss. After too many losses it is tries,
+// the number of attempts so far.
+func (a *recentLosses) next(now time.Time, tries int) int {
 	since := now.Sub(a.at)
-	a.at, a.spent = now, max(0, a.spent-float64(since)/float64(accidentEvery))
-	switch a.over = a.spent+1 > accidentsMax; {
+	a.at, a.spent = now, max(0, a.spent-float64(since)/float64(lossEvery))
+	switch a.over = a.spent+1 > lossesMax; {
 	case a.over:
 		return max(tries, 0)
 	case since > calm:
@@ -143,9 +144,9 @@ func (a *accidents) next(now time.Time, tries int) int {
 	return tries
 }
 
-// afterLoss says what the end of a connection asks for: how long to wait at least,
-// or that it was the last. AtOnce excuses from the random part who alone is lost; a
-// host that fails loses everybody in one instant.
+// afterLoss returns the least wait after the end of a connection, or that there is no further
+// attempt. AtOnce says that the wait needs no random part: this side dropped the connection, so
+// other clients have not lost theirs at the same time.
 func afterLoss(end End) (asked time.Duration, atOnce, final bool) {
 	switch end.Retry() {
 	case messages.RetryNever:
@@ -156,14 +157,14 @@ func afterLoss(end End) (asked time.Duration, atOnce, final bool) {
 	return 0, errors.Is(end.Err, errDropped), false
 }
 
-// afterAttempt says the same of an attempt that failed.
+// afterAttempt is afterLoss for a failed attempt.
 func afterAttempt(err error) (asked time.Duration, final bool) {
 	var refused *RefusedError
 	var end *EndError
 	switch {
 	case errors.As(err, &refused):
 		return refused.RetryAfter, refused.RetryAfter == 0
-	case errors.Is(err, errNumbers), errors.Is(err, errNewStay):
+	case errors.Is(err, errNumbers), errors.Is(err, errNotResumed):
 		return 0, true
 	case errors.As(err, &end):
 		asked, _, final = afterLoss(end.End)

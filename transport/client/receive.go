@@ -11,7 +11,7 @@ func parse(h *wire.Header, unit []byte) error {
 	return h.Parse(packet)
 }
 
-// onUnit takes one unit of the reliable channel, valid during the call. It waits
+// onUnit processes one unit of the reliable channel; unit is valid only during the call. It waits
 // while the program takes no events.
 func (cn *connection) onUnit(unit []byte) {
 	c := cn.client
@@ -35,8 +35,8 @@ func (cn *connection) onUnit(unit []byte) {
 	}
 }
 
-// enter takes the inbox, or reports that the connection was given up: then it does
-// not wait for a program that takes no events of the one before.
+// enter acquires the inbox. It returns false if the connection was abandoned, without waiting for
+// a program that takes no events of the previous connection.
 func (cn *connection) enter() bool {
 	select {
 	case cn.client.inbox <- struct{}{}:
@@ -70,8 +70,8 @@ func (c *Client) admit(cn *connection, h *wire.Header) bool {
 	return fresh && !pureAck
 }
 
-// onDatagram takes one unit of the fast channel, valid during the call. It does
-// not wait, and may come after the end.
+// onDatagram processes one unit of the fast channel; unit is valid only during the call. It does
+// not wait, and may be called after the end.
 func (cn *connection) onDatagram(unit []byte) {
 	cn.mu.Lock()
 	defer cn.mu.Unlock()
@@ -91,7 +91,7 @@ func (cn *connection) onDatagram(unit []byte) {
 	}
 }
 
-// packet processes a packet. That of the fast channel does not wait.
+// packet processes a packet. It does not wait if the packet came by the fast channel.
 func (cn *connection) packet(h *wire.Header, fast bool) {
 	c := cn.client
 	stats := &c.reliable
@@ -127,13 +127,13 @@ func (cn *connection) packet(h *wire.Header, fast bool) {
 	}
 }
 
-// onFastAnswer takes the answer to a handshake, which may come by either channel,
-// and reports whether that was done before.
+// onFastAnswer processes the answer to a handshake of the fast channel, which may come by either
+// channel. It reports whether the handshake was already complete.
 func (cn *connection) onFastAnswer(op int32, accepted bool) (again bool) {
 	return cn.fast != nil && cn.fast.answer(op, accepted)
 }
 
-// emit hands on an event of a connection, by the policy of the package comment.
+// emit passes an event of a connection to the program, by the policy of the package comment.
 func (c *Client) emit(cn *connection, e Event) {
 	if e.Fast {
 		select {

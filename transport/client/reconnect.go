@@ -20,29 +20,29 @@ func (c *Client) lost(cn *connection, end End) {
 		c.current.Store(nil)
 		c.away = away
 		select {
-		case <-c.nudge: // of the absence before
+		case <-c.nudge: // left over from the previous absence
 		default:
 		}
 		c.wake()
-		ours := moving || time.Since(c.stray) < strayMax
+		ours := moving || time.Since(c.abandonedAt) < abandonedLoginMax
 		if ours && end.Code == uint16(messages.CloseTakenOver) { // by a login of our own, or the next one is refused
 			away.end = End{Err: errDropped}
 		}
 	}
 	c.mu.Unlock()
 	<-c.inbox
-	if current && !moving { // or Move decides what it was
+	if current && !moving { // otherwise Move decides whether the loss counts
 		c.detach(away)
 	}
 }
 
-// detach decides what follows from a loss, and tells the program.
+// detach decides whether to reconnect after a loss, and tells the program.
 func (c *Client) detach(away *absence) {
 	c.inbox <- struct{}{}
 	c.mu.Lock()
 	end := away.end
 	asked, atOnce, final := afterLoss(end)
-	c.tries = c.accidents.next(time.Now(), c.tries)
+	c.tries = c.recentLosses.next(time.Now(), c.tries)
 	if c.hopeless(end) {
 		final, end.Err = true, fmt.Errorf("%w: %d times in a row: %w", ErrGaveUp, c.violated, errNumbers)
 	}
@@ -87,7 +87,7 @@ func (c *Client) nextDelay(asked time.Duration) time.Duration {
 	}
 	away := time.Duration(0)
 	switch {
-	case c.accidents.over: // they are counted as one absence
+	case c.recentLosses.over: // they are counted as one absence
 		away = c.o.Reconnect.DelayMax
 	case c.away != nil:
 		away = time.Since(c.away.since)
@@ -101,11 +101,11 @@ func (c *Client) nextDelay(asked time.Duration) time.Duration {
 // Asked and delay are the waits before the first attempt, as for pause.
 func (c *Client) comeBack(away *absence, asked, delay time.Duration) {
 	c.mu.Lock()
-	patience := c.o.Reconnect.patience(c.window)
+	giveUpAfter := c.o.Reconnect.giveUpAfter(c.window)
 	c.mu.Unlock()
-	ctx, cancel := context.WithDeadline(c.life, away.since.Add(patience))
+	ctx, cancel := context.WithDeadline(c.life, away.since.Add(giveUpAfter))
 	defer cancel()
-	err := context.DeadlineExceeded // of the last attempt
+	err := context.DeadlineExceeded // error of the last attempt
 	for n := 0; c.pause(ctx, asked, delay); n++ {
 		if err = c.tryAgain(ctx, n); err == nil {
 			return
@@ -122,8 +122,8 @@ func (c *Client) comeBack(away *absence, asked, delay time.Duration) {
 	c.finish(end)
 }
 
-// pause waits before an attempt, as long as the host asked for and then a delay
-// that a nudge ends; it reports false when ctx has ended.
+// pause waits before an attempt: first as long as the host asked for, then for delay, which a
+// nudge ends. It returns false when ctx has ended.
 func (c *Client) pause(ctx context.Context, asked, delay time.Duration) bool {
 	earliest := time.Now().Add(asked)
 	until := earliest.Add(delay)
@@ -213,6 +213,6 @@ func (c *Client) finish(end End) {
 		<-cn.done
 	}
 	c.end = end
-	close(c.done) // first: who has seen the last event may ask for the end
+	close(c.done) // first: a program that has received the last event may call End
 	close(c.events)
 }

@@ -388,7 +388,7 @@ func TestHostDecides(t *testing.T) {
 		}, 3, time.Second, nil},
 		"a new stay": {func(n int, l *hostLink) *wire.LoginResult {
 			return &wire.LoginResult{Success: true, PeerID: 7, Caps: wire.CapNumbers}
-		}, 2, 0, errNewStay},
+		}, 2, 0, errNotResumed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			with(t, func(t *testing.T, h *fakeHost) {
@@ -593,7 +593,7 @@ func TestMoveWithEventsWaiting(t *testing.T) {
 // takes over the connection there is, which is a loss and not the end; what
 // another device does is.
 func TestOwnLoginComesLate(t *testing.T) {
-	for _, late := range []time.Duration{100 * time.Millisecond, strayMax} {
+	for _, late := range []time.Duration{100 * time.Millisecond, abandonedLoginMax} {
 		with(t, func(t *testing.T, h *fakeHost) {
 			c := h.dial(Options{})
 			defer c.Close()
@@ -612,7 +612,7 @@ func TestOwnLoginComesLate(t *testing.T) {
 			pass(late)
 			old.bye(messages.CloseTakenOver)
 			pass(time.Minute)
-			if late >= strayMax {
+			if late >= abandonedLoginMax {
 				want(t, "the player", events(c), "end")
 				return
 			}

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// A connection over TCP begins with one packet, and when that is lost the kernel
-// sends another after a second: on a link that was away for a moment this is most of
-// the time that a player is. So dials that take long are joined by another, twice.
+// A TCP connection begins with a SYN. If it is lost, the kernel retransmits it only after a
+// second, which on a flaky link is most of the time that a player is disconnected. So a dial that
+// takes long is joined by a second one, and by a third.
 const (
 	redialAfter = 250 * time.Millisecond // before the second dial; twice that before the third
 	redialsMax  = 2
 )
 
-// dialAgain dials, and dials again beside that when it takes long. The first
-// connection counts, and so does the first error. It leaves nothing behind.
+// dialAgain dials, and starts further dials in parallel when the first takes long. It returns the
+// first result, be it a connection or an error, and closes all other connections.
 func dialAgain(ctx context.Context, dial func(ctx context.Context) (net.Conn, error)) (net.Conn, error) {
 	type outcome struct {
 		conn net.Conn

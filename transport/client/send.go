@@ -9,7 +9,7 @@ import (
 	"troupe/messages/wire"
 )
 
-// ackDelay is how long an ack waits for a packet to ride on (reliability.md 2.4).
+// ackDelay is how long an ack waits to be piggybacked on a packet (reliability.md 2.4).
 const ackDelay = 200 * time.Millisecond
 
 // buffers hold one unit while it is written.

@@ -36,10 +36,10 @@ type socket struct {
 	br   *bufio.Reader
 	// owned by the reader
 	message []byte         // read so far
-	first   rfc6455.Opcode // op code of the message in parts, 0 for none
+	first   rfc6455.Opcode // op code of the fragmented message, 0 for none
 	control [rfc6455.ControlMax]byte
 
-	// lock holds one token; who has it may write.
+	// lock holds one token; its holder may write.
 	lock chan struct{}
 	// held by the holder of lock
 	frame  []byte
@@ -47,8 +47,8 @@ type socket struct {
 	broken bool // a write failed
 }
 
-// upgrade does the opening handshake on an open connection, which is read through
-// in, also later. Deadlines are the caller's.
+// upgrade does the opening handshake on an open connection. All reads go through in, also later.
+// The caller sets deadlines.
 func upgrade(conn net.Conn, in io.Reader, addr string) (*socket, error) {
 	var nonce [16]byte
 	rand.Read(nonce[:]) // never fails since Go 1.24
@@ -89,9 +89,8 @@ func (s *socket) acquire(ctx context.Context) error {
 
 func (s *socket) release() { <-s.lock }
 
-// write writes one frame; the caller holds the lock. A write that ctx cuts off
-// may stand half on the wire, so any error of the network ends the writing for
-// good.
+// write writes one frame; the caller holds the lock. A write that ctx interrupts may have sent a
+// part of the frame, so no write is possible after an error.
 func (s *socket) write(ctx context.Context, op rfc6455.Opcode, payload []byte) error {
 	if s.closed {
 		return ErrClosed
@@ -112,7 +111,7 @@ func (s *socket) write(ctx context.Context, op rfc6455.Opcode, payload []byte) e
 	_, err := s.conn.Write(s.frame)
 	if !stop() {
 		<-cut
-		if err == nil { // ctx ended just behind the write
+		if err == nil { // ctx ended just after the write
 			s.conn.SetWriteDeadline(time.Time{})
 		} else {
 			err = ctx.Err()
@@ -121,7 +120,7 @@ func (s *socket) write(ctx context.Context, op rfc6455.Opcode, payload []byte) e
 	return s.wrote(op, err)
 }
 
-// wrote notes what came of a write.
+// wrote records the result of a write.
 func (s *socket) wrote(op rfc6455.Opcode, err error) error {
 	s.closed, s.broken = op == rfc6455.Close || err != nil, err != nil
 	if err != nil {
@@ -130,9 +129,9 @@ func (s *socket) wrote(op rfc6455.Opcode, err error) error {
 	return nil
 }
 
-// writeControl writes one control frame, waiting no longer than patience.
-func (s *socket) writeControl(op rfc6455.Opcode, payload []byte, patience time.Duration) error {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+// writeControl writes one control frame, waiting no longer than timeout.
+func (s *socket) writeControl(op rfc6455.Opcode, payload []byte, timeout time.Duration) error {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	if err := s.acquire(ctx); err != nil {
 		return err
@@ -148,9 +147,9 @@ func appendFrame(dst []byte, op rfc6455.Opcode, payload []byte) []byte {
 	return rfc6455.AppendMasked(dst, op, binary.LittleEndian.Uint32(mask[:]), payload)
 }
 
-// read returns the next control frame or whole message; rfc6455.Binary and rfc6455.Text are
-// messages. Control frames may come between the parts of a message. The payload
-// is valid until the next read.
+// read returns the next control frame or complete message; rfc6455.Binary and rfc6455.Text are
+// messages. Control frames may come between the fragments of a message. The payload is valid
+// until the next read.
 func (s *socket) read() (op rfc6455.Opcode, payload []byte, err error) {
 	for {
 		op, fin, size, err := s.header()

@@ -15,11 +15,10 @@ import (
 	"troupe/transport/internal/rfc6455"
 )
 
-// pongPatience is how long an answer to a ping may take to be written.
-const pongPatience = 10 * time.Second
+// pongTimeout bounds the writing of a pong.
+const pongTimeout = 10 * time.Second
 
-// wsLink is the reliable channel over ws and wss. It has one goroutine, which
-// reads.
+// wsLink is the reliable channel over ws and wss. It has one goroutine, the reader.
 type wsLink struct {
 	// set once
 	cn     *connection
@@ -86,7 +85,7 @@ func openWebSocket(ctx context.Context, secure bool, o *Options, cn *connection)
 	return l, nil
 }
 
-// tlsConfig is what wss uses.
+// tlsConfig returns the TLS configuration of wss.
 func (o *Options) tlsConfig() *tls.Config {
 	cfg := &tls.Config{}
 	if o.TLS != nil {
@@ -109,8 +108,7 @@ func (l *wsLink) send(ctx context.Context, unit []byte) error {
 	return err
 }
 
-// fail ends a connection that can no longer be written to. After a close frame
-// it is the reader who ends it.
+// fail ends a connection that can no longer be written to. After a close frame the reader ends it.
 func (l *wsLink) fail(err error) {
 	if !l.ws.broken {
 		return
@@ -132,8 +130,8 @@ func (l *wsLink) openFast(f *fastChannel, login *wire.LoginResult, o *Options) {
 }
 
 func (l *wsLink) close() {
-	if l.ws.writeControl(rfc6455.Close, closePayload(codeNormal), closePatience) == nil {
-		timer := time.NewTimer(closePatience)
+	if l.ws.writeControl(rfc6455.Close, closePayload(codeNormal), closeTimeout) == nil {
+		timer := time.NewTimer(closeTimeout)
 		defer timer.Stop()
 		select {
 		case <-l.over:
@@ -143,7 +141,7 @@ func (l *wsLink) close() {
 	l.tcp.Close()
 }
 
-// abort ends TCP with a reset. TLS is not told: its goodbye could block.
+// abort ends TCP with a reset. It sends no TLS close_notify, because that could block.
 func (l *wsLink) abort() {
 	if tcp, ok := l.tcp.(*net.TCPConn); ok {
 		tcp.SetLinger(0)
@@ -151,7 +149,7 @@ func (l *wsLink) abort() {
 	l.tcp.Close()
 }
 
-// run is the reader. It ends with the connection and takes the rest with it.
+// run is the reader. It ends with the connection, and then ends the link.
 func (l *wsLink) run() {
 	end := l.read()
 	l.tcp.Close()
@@ -168,7 +166,7 @@ func (l *wsLink) read() End {
 		op, payload, err := l.ws.read()
 		if err != nil {
 			if errors.Is(err, errProtocol) {
-				l.ws.writeControl(rfc6455.Close, closePayload(codeProtocolError), closePatience)
+				l.ws.writeControl(rfc6455.Close, closePayload(codeProtocolError), closeTimeout)
 			}
 			if errors.Is(err, os.ErrDeadlineExceeded) {
 				err = fmt.Errorf("%w for %v", ErrSilent, l.quiet.max)
@@ -182,8 +180,8 @@ func (l *wsLink) read() End {
 			l.cn.client.reliable.countReceived(len(payload))
 			l.cn.client.reliable.malformed.Add(1) // no host sends text
 		case rfc6455.Ping:
-			// ErrClosed itself: a close frame was written before, the host's is awaited.
-			if err := l.ws.writeControl(rfc6455.Pong, payload, pongPatience); err != nil && err != ErrClosed {
+			// ErrClosed itself means that a close frame was written; the host's is awaited.
+			if err := l.ws.writeControl(rfc6455.Pong, payload, pongTimeout); err != nil && err != ErrClosed {
 				return End{Err: fmt.Errorf("answer to a ping: %w", err)}
 			}
 		case rfc6455.Close:
@@ -192,13 +190,12 @@ func (l *wsLink) read() End {
 	}
 }
 
-// goodbye answers the host's close frame and gives it a moment to close TCP,
-// which is its part.
+// goodbye answers the host's close frame and waits a moment for the host to close TCP.
 func (l *wsLink) goodbye(payload []byte) End {
 	code, reason := closeFrame(payload)
-	l.ws.writeControl(rfc6455.Close, payload[:min(2, len(payload))], closePatience)
+	l.ws.writeControl(rfc6455.Close, payload[:min(2, len(payload))], closeTimeout)
 	l.quiet.max = 0
-	l.quiet.conn.SetReadDeadline(time.Now().Add(closePatience))
+	l.quiet.conn.SetReadDeadline(time.Now().Add(closeTimeout))
 	io.Copy(io.Discard, l.ws.br)
 	return End{Code: code, Reason: reason}
 }
