@@ -22,7 +22,7 @@ var (
 	)
 )
 
-// aliasMessageMax bounds the message of a TERMINAL alias, which the model does not.
+// aliasMessageMax bounds the message of a TERMINAL alias. The service model has no bound.
 const aliasMessageMax = 1024
 
 func (s *Server) createAlias(ctx context.Context, in *gamelift.CreateAliasInput) (*gamelift.CreateAliasOutput, error) {
@@ -136,7 +136,7 @@ func (s *Server) listAliases(ctx context.Context, in *gamelift.ListAliasesInput)
 	return &gamelift.ListAliasesOutput{Aliases: shown, NextToken: token}, nil
 }
 
-// resolveAlias answers the fleet that an alias leads to, whatever has become of it.
+// resolveAlias returns the fleet that an alias names, even if the fleet has been deleted.
 func (s *Server) resolveAlias(ctx context.Context, in *gamelift.ResolveAliasInput) (*gamelift.ResolveAliasOutput, error) {
 	record, err := s.oneAlias(ctx, in.AliasId)
 	if err != nil {

@@ -7,10 +7,9 @@ import (
 	"troupe/messages"
 )
 
-// Backend is what the API needs of the host. Errors are *messages.Error or
-// context errors; anything else is answered as an internal fault. All methods
-// may be called from any goroutine, must return when ctx ends, and return
-// records that nobody changes afterwards.
+// Backend is the host as the API uses it. Errors are *messages.Error or context errors;
+// any other error is answered as an internal fault. All methods may be called from any
+// goroutine, must return when ctx ends, and return records that do not change afterwards.
 //
 // The API has checked lengths, patterns and all rules that need no state. Ids
 // arrive without the ARN around them, game session ids as ARNs in the form the
@@ -20,22 +19,22 @@ type Backend interface {
 	// takes a server process and answers with the new record (service-api.md 2.6).
 	CreateGameSession(ctx context.Context, req messages.CreateGameSession) (*messages.GameSession, error)
 
-	// UpdateGameSession changes a game session; one that ends or has ended is
-	// InvalidGameSessionStatus, more than 16 properties are InvalidRequest.
+	// UpdateGameSession changes a game session. The error is InvalidGameSessionStatus if it
+	// is ending or has ended, and InvalidRequest for more than 16 properties.
 	UpdateGameSession(ctx context.Context, req messages.UpdateGameSession) (*messages.GameSession, error)
 
-	// TerminateGameSession ends a game session and answers with the record as
-	// TERMINATING; Force does not wait for the game (service-api.md 2.6). TERMINATED
-	// and ERROR are InvalidGameSessionStatus.
+	// TerminateGameSession ends a game session and returns its record, which is TERMINATING.
+	// Force does not wait for the game (service-api.md 2.6). The error is
+	// InvalidGameSessionStatus if the game session is TERMINATED or in ERROR.
 	TerminateGameSession(ctx context.Context, req messages.TerminateGameSession) (*messages.GameSession, error)
 
 	// GameSessions answers in order of creation time, then id. An unknown game
 	// session, fleet or alias is NotFound.
 	GameSessions(ctx context.Context, q messages.GameSessionQuery) ([]*messages.GameSession, error)
 
-	// ActiveGameSessions answers in no order. Each game session comes with the number of
-	// its player sessions that are RESERVED or ACTIVE, which its record does not have.
-	// The sequence may be read several times.
+	// ActiveGameSessions returns game sessions in no order. Each comes with the number of its
+	// RESERVED and ACTIVE player sessions, which its record does not contain. The sequence
+	// may be read several times.
 	ActiveGameSessions(ctx context.Context, q messages.ActiveGameSessionQuery) (iter.Seq2[*messages.GameSession, int], error)
 
 	// CreatePlayerSessions reserves one seat per player, all or none, and
@@ -50,9 +49,9 @@ type Backend interface {
 	Fleets(ctx context.Context) ([]*messages.Fleet, error)
 	// CreateFleet answers with a fleet that is NEW. An unknown script is NotFound.
 	CreateFleet(ctx context.Context, req messages.CreateFleet) (*messages.Fleet, error)
-	// DeleteFleet ends a fleet and what runs on it.
+	// DeleteFleet deletes a fleet and ends its game sessions.
 	DeleteFleet(ctx context.Context, id messages.FleetID) error
-	// UpdateRuntime replaces what a fleet runs.
+	// UpdateRuntime replaces the runtime configuration of a fleet.
 	UpdateRuntime(ctx context.Context, req messages.UpdateRuntime) (*messages.Fleet, error)
 	// FleetEvents answers what happened to a fleet, oldest first.
 	FleetEvents(ctx context.Context, id messages.FleetID) ([]messages.FleetEvent, error)
@@ -61,8 +60,8 @@ type Backend interface {
 
 	// CreateScript unpacks the archive and makes a script of it.
 	CreateScript(ctx context.Context, req messages.CreateScript) (*messages.Script, error)
-	// UpdateScript changes a script. New game sessions run its content from then on,
-	// unless that does not run at all (realtime.md 19.1).
+	// UpdateScript changes a script. New game sessions run the new content, unless it fails
+	// to start (realtime.md 19.1).
 	UpdateScript(ctx context.Context, req messages.UpdateScript) (*messages.Script, error)
 	// Scripts answers one script, or without an id all.
 	Scripts(ctx context.Context, id messages.ScriptID) ([]*messages.Script, error)

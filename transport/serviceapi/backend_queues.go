@@ -6,13 +6,13 @@ import (
 	"troupe/messages"
 )
 
-// QueueBackend is the part of a Backend for queues and placements. What changes something
-// returns once that is durable.
+// QueueBackend is the part of a Backend for queues and placements. A method that changes
+// something returns once the change is durable.
 type QueueBackend interface {
-	// CreateQueue makes a queue. A name that is taken is InvalidRequest, a destination
-	// that is not there NotFound, and too many queues are LimitExceeded.
+	// CreateQueue makes a queue. A name that is taken is InvalidRequest, an unknown
+	// destination is NotFound, and too many queues are LimitExceeded.
 	CreateQueue(ctx context.Context, req messages.Queue) (*messages.Queue, error)
-	// UpdateQueue changes what is given. An unknown queue or destination is NotFound.
+	// UpdateQueue changes the given fields. An unknown queue or destination is NotFound.
 	UpdateQueue(ctx context.Context, req messages.UpdateQueue) (*messages.Queue, error)
 	// DeleteQueue deletes a queue; its placements become FAILED.
 	DeleteQueue(ctx context.Context, name messages.QueueName) error

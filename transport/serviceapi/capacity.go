@@ -13,16 +13,16 @@ import (
 	"troupe/transport/awswire"
 )
 
-// What the service calls an instance is a process group here: each runs the whole
-// runtime configuration of its fleet. Groups are wanted per location.
+// An instance of the service is a process group here: each runs the whole runtime
+// configuration of its fleet. A fleet has a desired number of groups in each location.
 
 var managedCapacity = structure[types.ManagedCapacityConfiguration](
 	optionally("ZeroCapacityStrategy", enum(types.ZeroCapacityStrategy("").Values())),
 	optionally("ScaleInAfterInactivityMinutes", number(5, 1440)),
 )
 
-// fleetUses reads what fleets have and use in their home locations: the named ones, in
-// that order and without unknown ones, or a page of all.
+// fleetUses reads the capacity and use of fleets in their home locations. It returns the named
+// fleets in the given order, without unknown ones, or a page of all fleets.
 func (s *Server) fleetUses(ctx context.Context, given []string, how paging) ([]messages.FleetUse, *string, error) {
 	wanted, err := s.fleetIDs(given)
 	if err != nil {
@@ -76,7 +76,7 @@ func (s *Server) describeFleetUtilization(ctx context.Context, in *gamelift.Desc
 	return &gamelift.DescribeFleetUtilizationOutput{FleetUtilization: shown, NextToken: token}, nil
 }
 
-// useAt reads what one fleet has and uses in one location.
+// useAt reads the capacity and use of one fleet in one location.
 func (s *Server) useAt(ctx context.Context, fleet *string, location string) (none messages.FleetUse, err error) {
 	id, err := s.arns.fleet(fleet)
 	if err != nil {

@@ -1,7 +1,7 @@
-// Package serviceapi is the operations of the AWS-shaped service API (version
-// 2015-10-01), so that unmodified AWS SDKs and command lines can drive the host. How
-// requests and answers travel, who may call, and what the service model says about each
-// member is package awswire's work.
+// Package serviceapi implements the operations of the AWS-shaped service API (version
+// 2015-10-01), so that unmodified AWS SDKs and command lines can drive the host. Package
+// awswire does protocols, authentication, and the checks that the service model defines for
+// each member.
 //
 // operations.go is the table: every operation of the service with the errors that it
 // declares, the rules of its members and the function that answers it. A function checks

@@ -10,7 +10,7 @@ import (
 	"troupe/messages"
 )
 
-// updateGameSession changes what is given (service-api.md 2.6).
+// updateGameSession changes the given members (service-api.md 2.6).
 func (s *Server) updateGameSession(ctx context.Context, in *gamelift.UpdateGameSessionInput) (*gameSessionOutput, error) {
 	id, err := s.arns.gameSession(*in.GameSessionId)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *Server) updateGameSession(ctx context.Context, in *gamelift.UpdateGameS
 	return &gameSessionOutput{GameSession: &shown}, nil
 }
 
-// The service's shapes with the member that game sessions have more.
+// The service's shapes with the host's additional member of game sessions.
 type (
 	gameSessionDetail struct {
 		GameSession      *gameSession

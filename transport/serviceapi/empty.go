@@ -46,14 +46,14 @@ func (s *Server) describeScalingPolicies(ctx context.Context, in *gamelift.Descr
 	return &gamelift.DescribeScalingPoliciesOutput{ScalingPolicies: none}, nil
 }
 
-// emptyPage is the only page of a list of nothing, which no token leads behind.
+// emptyPage returns the only page of an empty list. Every token is invalid.
 func emptyPage[T any](p *pager, operation string, input any, token *string) ([]T, error) {
 	none, _, err := cut(p, paging{operation: operation, input: input, token: token, max: pageMax, order: oldestFirst}, []T{}, func(T) position { return position{} })
 	return none, err
 }
 
-// always is a handler whose output does not depend on the input: the lists of things that
-// the host never has are empty, so that inventory scripts do not break (service-api.md 2.1).
+// always is a handler whose output does not depend on the input. Lists of resources that the
+// host does not support are empty, so that inventory scripts do not break (service-api.md 2.1).
 func always[In, Out any](out Out) func(context.Context, *In) (*Out, error) {
 	return func(context.Context, *In) (*Out, error) { return new(out), nil }
 }

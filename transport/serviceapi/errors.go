@@ -29,8 +29,8 @@ var exceptions = map[string]string{
 	"OC": "OutOfCapacityException",
 }
 
-// abbreviations maps the refusals that the actors know to exceptions. Internal
-// and Unavailable are not refusals of an operation and have their own way.
+// abbreviations maps the actors' error codes to exceptions. Internal and Unavailable are not
+// here: fault handles them separately.
 var abbreviations = map[messages.ErrorCode]string{
 	messages.InvalidRequest:           "IR",
 	messages.NotFound:                 "NF",
@@ -45,13 +45,13 @@ var abbreviations = map[messages.ErrorCode]string{
 	messages.TaggingFailed:            "TF",
 }
 
-// invalid refuses a request for what the caller wrote.
+// invalid returns the error for an invalid request.
 func invalid(format string, args ...any) *messages.Error {
 	return messages.Errorf(messages.InvalidRequest, format, args...)
 }
 
-// fault translates a refusal. An exception that the operation does not declare becomes
-// InvalidRequestException, because typed handlers of its callers would miss it.
+// fault translates an error of the actors. An exception that the operation does not declare
+// becomes InvalidRequestException, because callers have no typed handler for it.
 func fault(declared string, err error) *awswire.Fault {
 	var refusal *messages.Error
 	if !errors.As(err, &refusal) {

@@ -57,7 +57,7 @@ func (s *Server) createFleet(ctx context.Context, in *gamelift.CreateFleetInput)
 	return &gamelift.CreateFleetOutput{FleetAttributes: &attributes, LocationStates: states}, nil
 }
 
-// notOffered refuses what the host would have to act on and cannot.
+// notOffered refuses members that the host does not support and must not ignore.
 func notOffered(in *gamelift.CreateFleetInput) error {
 	switch {
 	case in.PeerVpcId != nil || in.PeerVpcAwsAccountId != nil:
@@ -72,7 +72,7 @@ func notOffered(in *gamelift.CreateFleetInput) error {
 	return nil
 }
 
-// onThisHost is the part of CreateFleet that says what runs, and where.
+// onThisHost reads the part of CreateFleet that defines processes and locations.
 func (s *Server) onThisHost(in *gamelift.CreateFleetInput, req *messages.CreateFleet) error {
 	switch {
 	case (in.BuildId == nil) == (in.ScriptId == nil):
@@ -105,7 +105,7 @@ func (s *Server) deleteFleet(ctx context.Context, in *gamelift.DeleteFleetInput)
 	return &gamelift.DeleteFleetOutput{}, nil
 }
 
-// describeFleetEvents lists what happened to a fleet, newest first (D-207).
+// describeFleetEvents lists the events of a fleet, newest first (D-207).
 func (s *Server) describeFleetEvents(ctx context.Context, in *gamelift.DescribeFleetEventsInput) (*gamelift.DescribeFleetEventsOutput, error) {
 	from, to := aws.ToTime(in.StartTime), aws.ToTime(in.EndTime)
 	if in.StartTime != nil && in.EndTime != nil && from.After(to) {
@@ -139,8 +139,8 @@ func (s *Server) describeFleetEvents(ctx context.Context, in *gamelift.DescribeF
 	return &gamelift.DescribeFleetEventsOutput{Events: shown, NextToken: token}, nil
 }
 
-// describeRuntimeConfiguration answers for a fleet with a script; a deleted one,
-// and one without a script, has no configuration.
+// describeRuntimeConfiguration shows the runtime configuration of a fleet with a script. A
+// deleted fleet, and one without a script, has none.
 func (s *Server) describeRuntimeConfiguration(ctx context.Context, in *gamelift.DescribeRuntimeConfigurationInput) (*gamelift.DescribeRuntimeConfigurationOutput, error) {
 	f, err := s.oneFleet(ctx, in.FleetId)
 	if err != nil {
@@ -181,10 +181,11 @@ func runtimeOf(in *types.RuntimeConfiguration) messages.RuntimeConfiguration {
 	return rc
 }
 
-// scriptFolder stands for the script's own choice of a file.
+// scriptFolder is the launch path of a process configuration without one: the script then
+// chooses its file.
 const scriptFolder = "/local/game/"
 
-// activationTimeout is shown where a fleet does not say (D-205).
+// activationTimeout is shown for a fleet that does not set one (D-205).
 const activationTimeout = 300 * time.Second
 
 func shownRuntime(rc messages.RuntimeConfiguration) *types.RuntimeConfiguration {

@@ -26,7 +26,7 @@ func (s *Server) createFleetLocations(ctx context.Context, in *gamelift.CreateFl
 	}
 	return &gamelift.CreateFleetLocationsOutput{
 		FleetId: aws.String(string(id)), FleetArn: aws.String(s.arns.mint("fleet", string(id))),
-		LocationStates: locationStates(names, types.FleetStatusNew), // as CreateFleet does, whatever it is by now
+		LocationStates: locationStates(names, types.FleetStatusNew), // always NEW, as in the answer of CreateFleet
 	}, nil
 }
 
@@ -48,8 +48,8 @@ func (s *Server) deleteFleetLocations(ctx context.Context, in *gamelift.DeleteFl
 	}, nil
 }
 
-// describeFleetLocationAttributes shows the locations of a fleet: the named ones, of
-// which unknown ones are NOT_FOUND, or all in pages.
+// describeFleetLocationAttributes shows the named locations of a fleet, unknown ones as NOT_FOUND,
+// or all locations in pages.
 func (s *Server) describeFleetLocationAttributes(ctx context.Context, in *gamelift.DescribeFleetLocationAttributesInput) (*gamelift.DescribeFleetLocationAttributesOutput, error) {
 	f, err := s.oneFleet(ctx, in.FleetId)
 	if err != nil {
@@ -85,7 +85,7 @@ func configured(given []types.LocationConfiguration) []string {
 	return names
 }
 
-// distinct refuses names that are there twice.
+// distinct refuses duplicate names.
 func distinct(names []string) ([]string, error) {
 	for i, name := range names {
 		if slices.Contains(names[:i], name) {

@@ -48,9 +48,8 @@ func (s *Server) listFleets(ctx context.Context, in *gamelift.ListFleetsInput) (
 	return &gamelift.ListFleetsOutput{FleetIds: ids, NextToken: token}, nil
 }
 
-// describeFleetAttributes answers for the fleets named, in that order, and
-// leaves out unknown ones; without names, for all fleets in pages
-// (service-api.md 2.3).
+// describeFleetAttributes shows the named fleets in the given order, without unknown ones, or
+// all fleets in pages (service-api.md 2.3).
 func (s *Server) describeFleetAttributes(ctx context.Context, in *gamelift.DescribeFleetAttributesInput) (*gamelift.DescribeFleetAttributesOutput, error) {
 	wanted, err := s.fleetIDs(in.FleetIds)
 	if err != nil {

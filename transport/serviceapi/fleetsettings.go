@@ -91,7 +91,7 @@ func (s *Server) updateFleetPortSettings(ctx context.Context, in *gamelift.Updat
 	return &gamelift.UpdateFleetPortSettingsOutput{FleetId: aws.String(string(id)), FleetArn: aws.String(s.arns.mint("fleet", string(id)))}, nil
 }
 
-// portsOf reads port ranges, whose members have passed the model's rules.
+// portsOf reads port ranges. Their members have passed the model's rules.
 func portsOf(member string, given []types.IpPermission) ([]messages.Port, error) {
 	var ports []messages.Port
 	for _, p := range given {
@@ -103,10 +103,10 @@ func portsOf(member string, given []types.IpPermission) ([]messages.Port, error)
 	return ports, nil
 }
 
-// creatorPeriodMax bounds PolicyPeriodInMinutes, which the model does not: 100 years.
+// creatorPeriodMax bounds PolicyPeriodInMinutes to 100 years. The model has no bound.
 const creatorPeriodMax = 100 * 365 * 24 * 60
 
-// creatorLimitOf reads a policy; a member that is missing is 0, which is no bound (D-210).
+// creatorLimitOf reads a policy. A missing member is 0: no limit (D-210).
 func creatorLimitOf(in *types.ResourceCreationLimitPolicy) (*messages.CreatorLimit, error) {
 	if in == nil {
 		return nil, nil

@@ -94,8 +94,8 @@ func (s *Server) selectedGameSessions(ctx context.Context, in *gamelift.Describe
 	})
 }
 
-// oneGameSession finds a game session by its ARN; fleet and status filter what
-// was found.
+// oneGameSession finds a game session by its ARN. The list is empty if the game session has
+// another fleet or status than the given ones.
 func (s *Server) oneGameSession(ctx context.Context, arn string, fleet messages.FleetID, status messages.GameSessionStatus) ([]*messages.GameSession, error) {
 	id, err := s.arns.gameSession(arn)
 	if err != nil {
@@ -113,7 +113,7 @@ func (s *Server) oneGameSession(ctx context.Context, arn string, fleet messages.
 	}), nil
 }
 
-// fleetOrAlias wants exactly one of the two.
+// fleetOrAlias reads a fleet id or an alias id; exactly one must be given.
 func (s *Server) fleetOrAlias(fleetID, aliasID *string) (messages.FleetID, messages.AliasID, error) {
 	if (fleetID == nil) == (aliasID == nil) {
 		return "", "", invalid("give exactly one of FleetId and AliasId")

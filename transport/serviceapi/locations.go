@@ -12,7 +12,7 @@ import (
 	"troupe/messages"
 )
 
-// Page sizes of ListLocations (D-203): this one unless Limit says otherwise.
+// pageLocations is the default page size of ListLocations (D-203).
 const pageLocations = 50
 
 func (s *Server) createLocation(ctx context.Context, in *gamelift.CreateLocationInput) (*gamelift.CreateLocationOutput, error) {
@@ -39,7 +39,7 @@ func (s *Server) deleteLocation(ctx context.Context, in *gamelift.DeleteLocation
 	return &gamelift.DeleteLocationOutput{}, nil
 }
 
-// listLocations lists what the host stands for (AWS) and what the API has made
+// listLocations lists the host's own locations (AWS) and those that the API has created
 // (CUSTOM), by name.
 func (s *Server) listLocations(ctx context.Context, in *gamelift.ListLocationsInput) (*gamelift.ListLocationsOutput, error) {
 	locations, err := s.options.Backend.Locations(ctx)

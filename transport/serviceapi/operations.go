@@ -10,9 +10,9 @@ import (
 	"troupe/transport/awswire"
 )
 
-// What the body of a request may have, where more than usual is in it. GameSessionData may
-// hold 262,144 characters, and a JSON client that escapes everything outside ASCII spends
-// up to 12 bytes on each: 3 MiB. A script archive of 5,000,000 bytes is 6.7 MB in base64.
+// Limits of request bodies that may be larger than usual. GameSessionData may have 262,144
+// characters, and a JSON client that escapes everything outside ASCII needs up to 12 bytes for
+// each: 3 MiB. A script archive of 5,000,000 bytes is 6.7 MB in base64.
 const (
 	bodyDataMax   = 4 << 20
 	bodyScriptMax = 8 << 20

@@ -16,7 +16,7 @@ import (
 // Options configures a Server. The zero value of every field but Backend is a
 // working default.
 type Options struct {
-	// Backend makes the decisions. Required.
+	// Backend carries out the operations. Required.
 	Backend Backend
 	// Region is the API region, which is also part of every ARN; letters,
 	// digits and hyphens. Default us-east-1.
@@ -26,14 +26,14 @@ type Options struct {
 	// ComputeName is the host's name as game sessions show it, at most 128
 	// letters, digits and hyphens. Empty: not shown.
 	ComputeName string
-	// Authenticator says who calls. Default: awswire.Anyone (auth mode none).
+	// Authenticator identifies the caller. Default: awswire.Anyone (auth mode none).
 	Authenticator awswire.Authenticator
-	// LogURL signs a URL of the log of a game session that has ended, at most 1,024
-	// characters; ok is false where there is none, or none any more. With shortIDs the log
-	// must show no player session id in full. Nil: there are none.
+	// LogURL signs a URL, of at most 1,024 characters, for the log of an ended game session.
+	// ok is false if there is no log, or none any more. With shortIDs the log must show no
+	// player session id in full. Nil: there are no logs.
 	LogURL func(g *messages.GameSession, shortIDs bool) (url string, ok bool)
-	// PageKey makes page tokens: with the same key they stay good when the host starts
-	// again. 32 bytes. Nil: a new one.
+	// PageKey authenticates page tokens: with the same key they stay valid after a restart of
+	// the host. 32 bytes. Nil: a random one.
 	PageKey []byte
 	// Log gets one debug line per request and an error line per internal fault.
 	Log zerolog.Logger

@@ -22,13 +22,13 @@ const (
 	pageSearchMax = 20
 )
 
-// pager makes and checks page tokens. A token names the last item of its page,
-// so it stays good while items come and go, and as long as its key is in use. It is
-// bound to operation and filter by an HMAC under that key.
+// pager makes and checks page tokens. A token names the last item of its page, so it stays
+// valid when items are added or removed, as long as the key is in use. An HMAC with that key
+// binds it to operation and filter.
 //
 //	version (1 byte) | MAC (16 bytes) | creation time in us (8 bytes) | id, all in base64url
 //
-// Behind the MAC, tokens of SearchGameSessions have what search.go says.
+// Tokens of SearchGameSessions have another format after the MAC: see search.go.
 type pager struct{ key [32]byte }
 
 func newPager(key []byte) *pager {
@@ -68,7 +68,7 @@ func newestFirst(a, b position) int {
 // latestFirst is the order of fleet events, whose ids grow with time.
 func latestFirst(a, b position) int { return oldestFirst(b, a) }
 
-// paging is how one call wants its list cut.
+// paging holds the paging parameters of one call.
 type paging struct {
 	operation string
 	input     any // pointer to the SDK input; its Limit and NextToken are no filter
@@ -78,8 +78,8 @@ type paging struct {
 	order     func(a, b position) int
 }
 
-// cut sorts items and returns the page that the call asks for, and the token of
-// the next one, nil at the end.
+// cut sorts items. It returns the page that the call asks for and the token of the next page,
+// nil after the last one.
 func cut[T any](p *pager, how paging, items []T, of func(T) position) ([]T, *string, error) {
 	items = slices.Clone(items)
 	slices.SortFunc(items, func(a, b T) int { return how.order(of(a), of(b)) })
@@ -130,7 +130,7 @@ func (p *pager) sealBytes(payload []byte, operation string, bound [sha256.Size]b
 
 func (p *pager) openBytes(token, operation string, bound [sha256.Size]byte) ([]byte, bool) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
-	if err != nil || strings.ContainsAny(token, "\r\n") || // which the decoder would skip
+	if err != nil || strings.ContainsAny(token, "\r\n") || // the decoder would skip line breaks
 		len(raw) < tokenHead || raw[0] != tokenVersion {
 		return nil, false
 	}
@@ -147,7 +147,7 @@ func (p *pager) mac(payload []byte, operation string, bound [sha256.Size]byte) [
 	return h.Sum(nil)[:tokenMAC]
 }
 
-// filterHash is what a token is bound to: the input without Limit and NextToken.
+// filterHash returns the hash that a token is bound to: of the input without Limit and NextToken.
 func filterHash(input any) ([sha256.Size]byte, error) {
 	filter := reflect.New(reflect.TypeOf(input).Elem())
 	filter.Elem().Set(reflect.ValueOf(input).Elem())

@@ -20,7 +20,7 @@ func (s *Server) startPlacement(ctx context.Context, in *gamelift.StartGameSessi
 		return nil, err
 	}
 	record, err := s.options.Backend.StartPlacement(ctx, req)
-	if errors.Is(err, &messages.Error{Code: messages.LimitExceeded}) { // for now: SDKs come again
+	if errors.Is(err, &messages.Error{Code: messages.LimitExceeded}) { // temporary: SDKs retry
 		return nil, awswire.Throttled(err.Error())
 	}
 	if err != nil {
@@ -59,8 +59,7 @@ func (s *Server) placementRequest(in *gamelift.StartGameSessionPlacementInput) (
 	return req, err
 }
 
-// latenciesMax bounds PlayerLatencies, which the model does not: 200 players and 100
-// locations.
+// latenciesMax bounds PlayerLatencies: 200 players and 100 locations. The model has no bound.
 const latenciesMax = 20_000
 
 // latenciesOf reads latencies; each needs all its members.
@@ -82,7 +81,7 @@ func latenciesOf(in []types.PlayerLatency) ([]messages.PlayerLatency, error) {
 	return all, nil
 }
 
-// desiredOf reads the players that are to get seats.
+// desiredOf reads the players to reserve seats for.
 func desiredOf(in []types.DesiredPlayerSession, most int) ([]messages.NewPlayer, error) {
 	if len(in) > most {
 		return nil, invalid("DesiredPlayerSessions has %d players, MaximumPlayerSessionCount is %d", len(in), most)

@@ -13,7 +13,7 @@ import (
 	"troupe/messages"
 )
 
-// Of service-api.md 2.8.
+// Limits of service-api.md 2.8.
 const (
 	queueTimeoutMin     = 10
 	queueTimeoutMax     = 600
@@ -103,8 +103,7 @@ func (s *Server) updateQueue(ctx context.Context, in *gamelift.UpdateGameSession
 	return &gamelift.UpdateGameSessionQueueOutput{GameSessionQueue: &shown}, nil
 }
 
-// describeQueues lists queues, oldest first; of names that are given, the unknown ones
-// are left out.
+// describeQueues lists queues, oldest first: all, or the named ones without unknown names.
 func (s *Server) describeQueues(ctx context.Context, in *gamelift.DescribeGameSessionQueuesInput) (*gamelift.DescribeGameSessionQueuesOutput, error) {
 	found, err := s.options.Backend.Queues(ctx)
 	if err != nil {
@@ -143,7 +142,7 @@ func (s *Server) deleteQueue(ctx context.Context, in *gamelift.DeleteGameSession
 	return &gamelift.DeleteGameSessionQueueOutput{}, nil
 }
 
-// queueChange reads what create and update have in common; the name is left out.
+// queueChange reads the members that create and update have in common, without the name.
 func (s *Server) queueChange(in *gamelift.UpdateGameSessionQueueInput) (u messages.UpdateQueue, err error) {
 	if t := in.TimeoutInSeconds; t != nil {
 		if *t < queueTimeoutMin || *t > queueTimeoutMax {
@@ -169,7 +168,7 @@ func (s *Server) queueChange(in *gamelift.UpdateGameSessionQueueInput) (u messag
 		u.Priority = &priority
 	}
 	u.CustomEventData, u.Notify = in.CustomEventData, in.NotificationTarget
-	if in.Destinations != nil { // last: whether they exist is asked of the region, too
+	if in.Destinations != nil { // last: the NotFound of another region must not hide an InvalidRequest
 		destinations, err := s.destinationsOf(in.Destinations)
 		if err != nil {
 			return u, err
@@ -179,8 +178,8 @@ func (s *Server) queueChange(in *gamelift.UpdateGameSessionQueueInput) (u messag
 	return u, nil
 }
 
-// policiesOf reads latency policies. One without a duration holds until the timeout, so
-// it must be the last: that with the highest cap.
+// policiesOf reads latency policies. A policy without a duration holds until the timeout, so
+// it must be the last one, with the highest cap.
 func policiesOf(in []types.PlayerLatencyPolicy) ([]messages.LatencyPolicy, error) {
 	if len(in) > policiesMax {
 		return nil, invalid("PlayerLatencyPolicies may have at most %d items, it has %d", policiesMax, len(in))
@@ -225,7 +224,7 @@ func priorityOf(in *types.PriorityConfiguration) (p messages.QueuePriority, err 
 	return p, nil
 }
 
-// repeats reports whether a list has something twice.
+// repeats reports whether a list has duplicates.
 func repeats[T comparable](list []T) bool {
 	seen := make(map[T]bool, len(list))
 	for _, item := range list {

@@ -12,11 +12,11 @@ import (
 	"troupe/messages"
 )
 
-// The records of the host as the SDK's structs. Counts are always shown, empty
-// texts, zero times and port 0 never (their model limits exclude them).
+// This file converts the host's records to the SDK's structs. Counts are always shown. Empty
+// texts, zero times and port 0 are left out, because the model does not allow them.
 
-// gameSession is the service's shape and one member more. SDKs skip members that
-// they do not know, in both protocols.
+// gameSession is the service's shape with one additional member. SDKs ignore unknown members,
+// in both protocols.
 type gameSession struct {
 	types.GameSession
 	ScriptVersion *string // of the script that runs the game session
@@ -102,7 +102,7 @@ func (s *Server) playerSession(ctx context.Context, r *messages.PlayerSession) t
 	}
 }
 
-// instanceTypeLocal stands in for an instance type, as CreateFleet fills it (D-204).
+// instanceTypeLocal is the instance type of fleets that do not set one (D-204).
 const instanceTypeLocal = types.EC2InstanceType("local")
 
 func (s *Server) fleet(r *messages.Fleet) types.FleetAttributes {

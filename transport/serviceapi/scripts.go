@@ -13,7 +13,7 @@ import (
 	"troupe/transport/awswire"
 )
 
-// createScript takes a script as an archive; the host has no object store
+// createScript creates a script from the archive in the request; the host has no object store
 // (service-api.md 2.5).
 func (s *Server) createScript(ctx context.Context, in *gamelift.CreateScriptInput) (*gamelift.CreateScriptOutput, error) {
 	if (in.ZipFile == nil) == (in.StorageLocation == nil) {
@@ -109,8 +109,7 @@ func (s *Server) deleteScript(ctx context.Context, in *gamelift.DeleteScriptInpu
 	return &gamelift.DeleteScriptOutput{}, nil
 }
 
-// script shows a script. It has a storage location, as callers expect one: a
-// name that the host makes up.
+// script shows a script. Callers expect a storage location, so it has an invented one.
 func (s *Server) script(r *messages.Script) types.Script {
 	return types.Script{
 		ScriptId:      filled(string(r.ID)),

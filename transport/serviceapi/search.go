@@ -15,13 +15,13 @@ import (
 
 const (
 	searchOperation = "SearchGameSessions"
-	// searchTextMax bounds the text of a position in a token, which may have 1,024
-	// characters: a name may be longer.
+	// searchTextMax bounds the text of a position in a token: a token may have 1,024
+	// characters, and a name may be longer.
 	searchTextMax = 380
 )
 
-// searchGameSessions answers the ACTIVE game sessions of a fleet that match
-// (service-api.md 4), in the order asked for, else the oldest first.
+// searchGameSessions lists the ACTIVE game sessions of a fleet that match the filter
+// (service-api.md 4), in the order of the sort expression, or oldest first without one.
 func (s *Server) searchGameSessions(ctx context.Context, in *gamelift.SearchGameSessionsInput) (*gameSessionsOutput, error) {
 	fleet, alias, err := s.fleetOrAlias(in.FleetId, in.AliasId)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *Server) searchToken(order *search.Sort, last search.Found, bound [sha25
 	return s.pager.sealBytes(raw, searchOperation, bound)
 }
 
-// parseSearchToken returns nil for what is none.
+// parseSearchToken returns nil if raw is not a valid token.
 func parseSearchToken(raw []byte) *searchToken {
 	if len(raw) < searchTokenHead {
 		return nil
@@ -123,8 +123,9 @@ func parseSearchToken(raw []byte) *searchToken {
 	}}
 }
 
-// position is where the next page begins, nil for the first one. A text that was too
-// long for the token is that of the game session, if it is still there.
+// position returns the position after which the next page begins, nil for the first page. If the
+// text was too long for the token, it is read from the game session, if that is still active
+// and at the same shortened position.
 func (t *searchToken) position(order *search.Sort, active iter.Seq2[*messages.GameSession, int]) *search.Position {
 	if t == nil {
 		return nil

@@ -6,8 +6,8 @@ import (
 	"troupe/transport/awswire"
 )
 
-// Server is the service API as an http.Handler. Build it with New; it may serve
-// any number of requests at once and holds nothing that needs closing.
+// Server is the service API as an http.Handler. New makes it. It is safe for concurrent use
+// and needs no closing.
 type Server struct {
 	options Options
 	wire    *awswire.Server

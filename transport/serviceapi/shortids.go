@@ -10,10 +10,10 @@ import (
 	"troupe/transport/awswire"
 )
 
-// A player session id takes its player's place. Callers whose key can make no player
-// sessions are there to look: they see as much of an id as tells players apart.
+// A player session id is a secret: whoever has it can take the player's seat. Callers whose key
+// may not create player sessions see only as much of an id as tells players apart.
 
-// seatOperations are those whose callers must have the ids in full.
+// seatOperations are the operations whose callers need full player session ids.
 var seatOperations = []string{"CreatePlayerSession", "CreatePlayerSessions", "StartGameSessionPlacement", "StartMatchmaking", "StartMatchBackfill"}
 
 // showsShortIDs reports whether the caller of a request may call none of seatOperations.
@@ -29,7 +29,7 @@ func shownID(ctx context.Context, id messages.PlayerSessionID) string {
 	return string(id)
 }
 
-// hiddenID stands for a player session id in page tokens, which anybody can decode.
+// hiddenID replaces a player session id in page tokens, because anybody can decode those.
 func hiddenID(id messages.PlayerSessionID) string {
 	sum := sha256.Sum256([]byte(id))
 	return hex.EncodeToString(sum[:16])

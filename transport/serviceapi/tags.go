@@ -16,7 +16,7 @@ import (
 
 var amazonResourceName = text(1, 1011, "")
 
-// tagged reads the ARN of something that has tags; the account in it is ignored.
+// tagged reads the ARN of a resource that has tags. It ignores the account in it.
 func (a arns) tagged(arn string) (messages.Resource, error) {
 	resource, err := a.resource(arn)
 	kind, id, ok := strings.Cut(resource, "/")

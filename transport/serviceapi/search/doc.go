@@ -2,8 +2,8 @@
 // (service-api.md 4), and applies them to game sessions. It is pure: the same input
 // has the same result, and nothing here waits, locks or starts anything.
 //
-// A filter is parsed to a tree, which can be printed, and compiled to comparisons that
-// each know where to go on if they hold, and if not. Matching walks those: no
-// recursion, no allocation. Parsing recurses as deep as an expression nests, which the
-// 1,024 characters that it may have bound.
+// A filter is parsed to a tree, which can be printed, and compiled to a list of comparisons,
+// each with two jump targets: one if it holds, one if not. Matching executes the list, without
+// recursion and allocation. Parsing recurses as deep as an expression nests; the limit of
+// 1,024 characters bounds that.
 package search

@@ -22,7 +22,7 @@ const (
 
 var comparatorNames = [...]string{"", "=", "<", ">", "<>", "<=", ">="}
 
-// value is a literal: text of an operand of that kind, else number (true is 1).
+// value is a literal: text if the operand is a text, otherwise number (true is 1).
 type value struct {
 	text   string
 	number float64
@@ -31,10 +31,10 @@ type value struct {
 
 // node is a part of an expression.
 type node interface {
-	// emit adds the code of the node and returns its entry. The code goes on at one
-	// of the two addresses.
+	// emit adds the code of the node and returns its entry address. The code continues at
+	// one of the two given addresses.
 	emit(code *[]step, ifTrue, ifFalse int) int
-	// print adds the text of the node to what stands in a place of a precedence.
+	// print writes the node, in parentheses if it binds less tightly than place requires.
 	print(b *strings.Builder, place precedence)
 }
 
@@ -52,7 +52,7 @@ type (
 // step is one comparison of a compiled expression.
 type step struct {
 	comparison
-	ifTrue, ifFalse int // the step behind, or a result
+	ifTrue, ifFalse int // address of the next step, or a result
 }
 
 // Results of an expression, as addresses.
@@ -89,8 +89,8 @@ func (n comparison) emit(code *[]step, ifTrue, ifFalse int) int {
 	return len(*code) - 1
 }
 
-// Matches reports whether the expression holds for a game session with so many players:
-// CurrentPlayers of the record does not count. Any number of goroutines may ask at once.
+// Matches reports whether the expression holds for a game session with the given number of
+// players; it ignores CurrentPlayers of the record. Safe for concurrent use.
 func (f *Filter) Matches(g *messages.GameSession, players int) bool {
 	if f == nil {
 		return true
@@ -106,7 +106,7 @@ func (f *Filter) Matches(g *messages.GameSession, players int) bool {
 	return at == matched
 }
 
-// holds compares. What is absent is equal to nothing (D-225).
+// holds evaluates the comparison. An absent value is equal to nothing (D-225).
 func (n *comparison) holds(g *messages.GameSession, players int) bool {
 	if n.operand.kind() == text {
 		s, there := n.operand.text(g)
@@ -149,7 +149,7 @@ func (n or) print(b *strings.Builder, place precedence) {
 	inParentheses(b, place > bindsOr, func() {
 		n.left.print(b, bindsOr)
 		b.WriteString(" OR ")
-		n.right.print(b, bindsAnd) // left to right: what stands right binds tighter
+		n.right.print(b, bindsAnd) // left-associative: the right operand must bind tighter
 	})
 }
 

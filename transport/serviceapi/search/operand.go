@@ -17,7 +17,7 @@ func (k kind) String() string {
 	return [...]string{"", "a string in quotes", "a number", "true or false"}[k]
 }
 
-// field is what an operand reads.
+// field is the member of a game session that an operand reads.
 type field uint8
 
 const (
@@ -28,12 +28,12 @@ const (
 	fieldCreated
 	fieldPlayers
 	fieldAvailable
-	// fieldExact is the time of creation in us, which no expression names: lists
-	// without a sort expression have that order.
+	// fieldExact is the creation time in us, the order of lists without a sort expression.
+	// Expressions cannot name it.
 	fieldExact
 )
 
-// properties stands before the key of a game property.
+// properties is the prefix of the key of a game property.
 const properties = "gameSessionProperties"
 
 var fields = map[string]field{
@@ -45,7 +45,7 @@ var fields = map[string]field{
 	"hasAvailablePlayerSessions": fieldAvailable,
 }
 
-// operand is a field, with the key of a game property if it is one.
+// operand is a field, with a key if the field is a game property.
 type operand struct {
 	field field
 	key   string
@@ -61,7 +61,7 @@ func (o operand) kind() kind {
 	return number
 }
 
-// String returns the operand as an expression has it.
+// String returns the operand in the syntax of expressions.
 func (o operand) String() string {
 	if o.field == fieldProperty {
 		return properties + "." + o.key
@@ -74,7 +74,7 @@ func (o operand) String() string {
 	return ""
 }
 
-// text returns the value of an operand of that kind; false if it is absent.
+// text returns the value of a text operand; false if it is absent.
 func (o operand) text(g *messages.GameSession) (string, bool) {
 	switch o.field {
 	case fieldID:
@@ -90,7 +90,7 @@ func (o operand) text(g *messages.GameSession) (string, bool) {
 	return "", false
 }
 
-// number returns the value of an operand that is a number, or a boolean as 0 or 1.
+// number returns the value of a numeric operand, or of a boolean one as 0 or 1.
 func (o operand) number(g *messages.GameSession, players int) int64 {
 	switch o.field {
 	case fieldMax:

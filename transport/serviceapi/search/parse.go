@@ -9,9 +9,9 @@ import (
 )
 
 const (
-	// LengthMax is how many characters an expression may have.
+	// LengthMax is the largest number of characters of an expression.
 	LengthMax = 1024
-	// keyMax is how many the key of a game property may have.
+	// keyMax is the largest number of characters of a game property's key.
 	keyMax = 32
 )
 
@@ -129,7 +129,7 @@ func (p *parser) comparison() (node, error) {
 	return comparison{o, c, v}, err
 }
 
-// operand reads what stands left of a comparator.
+// operand reads the left side of a comparison.
 func (p *parser) operand(expected string) (operand, error) {
 	p.space()
 	at := p.at
@@ -160,7 +160,7 @@ func (p *parser) operand(expected string) (operand, error) {
 }
 
 func (p *parser) comparator() comparator {
-	for c := lastComparator; c > 0; c-- { // the long ones first
+	for c := lastComparator; c > 0; c-- { // longer comparators first
 		if p.take(comparatorNames[c]) {
 			return c
 		}
@@ -168,7 +168,7 @@ func (p *parser) comparator() comparator {
 	return 0
 }
 
-// value reads what stands right of a comparator: of the operand's type.
+// value reads the right side of a comparison, a literal of the operand's type.
 func (p *parser) value(o operand) (value, error) {
 	p.space()
 	expected := o.kind().String() + ", as " + o.String() + " has"
@@ -211,7 +211,7 @@ func (p *parser) number() (value, error) {
 		}
 	}
 	source := p.s[start:p.at]
-	n, _ := strconv.ParseFloat(source, 64) // what is out of range is infinite, which compares as it should
+	n, _ := strconv.ParseFloat(source, 64) // a number out of range becomes infinite and compares correctly
 	return value{number: n, source: source}, nil
 }
 
@@ -225,7 +225,7 @@ func (p *parser) digits() bool {
 
 func isDigit(b byte) bool { return b >= '0' && b <= '9' }
 
-// quoted reads a string, where a backslash takes the next character as it is.
+// quoted reads a string literal. A backslash escapes the next character.
 func (p *parser) quoted() (value, error) {
 	start, quote := p.at, p.s[p.at]
 	var b strings.Builder
@@ -278,7 +278,7 @@ func (p *parser) keyword(name string) bool {
 	return false
 }
 
-// word reads as many characters as may stand in a name or a key, maybe none.
+// word reads a name or a key; it may be empty.
 func (p *parser) word() string {
 	rest := p.s[p.at:]
 	n := strings.IndexFunc(rest, func(c rune) bool { return unicode.IsSpace(c) || strings.ContainsRune(`.()<>='"`, c) })
@@ -289,7 +289,7 @@ func (p *parser) word() string {
 	return rest[:n]
 }
 
-// unexpected is the error for what is next.
+// unexpected returns the error for the next symbol.
 func (p *parser) unexpected(expected string) error {
 	p.space()
 	if p.at == len(p.s) {
@@ -308,7 +308,7 @@ func (p *parser) fail(at int, format string, args ...any) error {
 	return &Error{utf8.RuneCountInString(p.s[:at]) + 1, fmt.Sprintf(format, args...)}
 }
 
-// quoted shows what a caller wrote, within bounds.
+// quoted returns a part of an expression for an error text, shortened and in quotes.
 func quoted(s string) string {
 	const shown = 64
 	if len(s) > shown {

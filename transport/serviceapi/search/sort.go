@@ -19,8 +19,8 @@ type Sort struct {
 // Oldest is the order without a sort expression: by time of creation.
 func Oldest() *Sort { return &Sort{by: operand{field: fieldExact}} }
 
-// Position is the place of a game session in an order: what it is sorted by, and its
-// id, which decides among equals.
+// Position is the position of a game session in an order: its sort value, and its id as the
+// tie-breaker.
 type Position struct {
 	Absent bool   // it has no such property, or name
 	Number int64  // or
@@ -28,7 +28,7 @@ type Position struct {
 	ID     messages.GameSessionID
 }
 
-// Position returns the place of a game session with so many players.
+// Position returns the position of a game session with the given number of players.
 func (s *Sort) Position(g *messages.GameSession, players int) Position {
 	p := Position{ID: g.ID}
 	if s.by.kind() == text {
@@ -40,8 +40,8 @@ func (s *Sort) Position(g *messages.GameSession, players int) Position {
 	return p
 }
 
-// Compare orders two places. Who has no value is last in both directions, and among
-// equals the lower id is first in both.
+// Compare orders two positions. In both directions, a game session without a value comes last,
+// and among equals the lower id comes first.
 func (s *Sort) Compare(a, b Position) int {
 	if a.Absent != b.Absent {
 		if a.Absent {
@@ -56,16 +56,16 @@ func (s *Sort) Compare(a, b Position) int {
 	return cmp.Or(c, strings.Compare(string(a.ID), string(b.ID)))
 }
 
-// Shorten returns a place with at most n bytes of text and one, and true if that is not
-// the place itself. It is before all places that share these bytes, so a list that goes
-// on there may repeat some of those, and misses none.
+// Shorten returns a position with at most n+1 bytes of text, and whether it differs from p. A
+// shortened position comes before all positions that begin with the same n bytes. So a list that
+// continues there may repeat some of them, but misses none.
 func (s *Sort) Shorten(p Position, n int) (Position, bool) {
 	if len(p.Text) <= n {
 		return p, false
 	}
 	p.Text = strings.Clone(p.Text[:n])
 	if s.descending {
-		p.Text += "\xff" // above whatever goes on there: no text has this byte
+		p.Text += "\xff" // greater than any continuation: no text contains this byte
 	}
 	return p, true
 }
@@ -81,15 +81,15 @@ func (s *Sort) String() string {
 	return s.by.String() + " ASC"
 }
 
-// Found is a game session, with how many player sessions are RESERVED or ACTIVE.
+// Found is a game session with the number of its RESERVED and ACTIVE player sessions.
 type Found struct {
 	*messages.GameSession
 	Players int
 }
 
-// First returns the first n game sessions, in the order, that match the filter and
-// come behind a place; without one, nil, from the start. All is read once. No more than
-// n are kept at a time, and sorted.
+// First returns the first n game sessions of the order that match the filter and come after
+// behind; nil means from the start. It reads all once, and keeps no more than n game sessions at
+// a time. The result is sorted.
 func (s *Sort) First(n int, all iter.Seq2[*messages.GameSession, int], f *Filter, behind *Position) []Found {
 	if n <= 0 {
 		return nil
@@ -122,7 +122,7 @@ type ranked struct {
 	found Found
 }
 
-// ranking is a heap with the last in the order on top.
+// ranking is a heap; its top is the last game session in the order.
 type ranking struct {
 	sort *Sort
 	all  []ranked
