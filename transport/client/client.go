@@ -172,7 +172,7 @@ func (c *Client) LeaveGroup(ctx context.Context, group int32) error {
 	return c.group(ctx, wire.OpLeaveGroup, group, 1)
 }
 
-// RequestMembership asks who is in a group, which may be AllPlayers; the answer
+// RequestMembership asks for the members of a group, which may be AllPlayers. The answer
 // is an EventMembership.
 func (c *Client) RequestMembership(ctx context.Context, group int32) error {
 	return c.group(ctx, wire.OpRequestGroupMembership, group, AllPlayers)

@@ -20,7 +20,7 @@ var (
 	ErrBufferFull = errors.New("client: send buffer is full while not connected")
 	// ErrTooLarge: a payload is larger than PayloadMax.
 	ErrTooLarge = fmt.Errorf("client: payload is larger than %d bytes", PayloadMax)
-	// ErrNoTarget: a message is for nobody.
+	// ErrNoTarget: a message has no target.
 	ErrNoTarget = errors.New("client: message without a target")
 	// ErrOpCode: an op code belongs to the protocol itself.
 	ErrOpCode = errors.New("client: op code is reserved")
@@ -28,29 +28,28 @@ var (
 
 // Errors that End.Err and Client.FastErr match.
 var (
-	// ErrSilent: nothing came from the host for Options.SilenceMax, or, with KCP, for
-	// Options.StallMax in which it was asked, or it acknowledged nothing for 10 s.
+	// ErrSilent: nothing came from the host for Options.SilenceMax. With KCP also: nothing
+	// came for Options.StallMax despite probes, or the host acknowledged nothing for 10 s.
 	ErrSilent = errors.New("client: the host is silent")
-	// ErrGaveUp: the connection was lost and did not come back in time, or was of no
-	// use again and again.
+	// ErrGaveUp: the connection was lost and could not be resumed in time, or new
+	// connections failed again and again.
 	ErrGaveUp = errors.New("client: did not come back")
-	// ErrFastRefused: the host does not offer the fast channel, or did not accept
-	// the proof of who asks for it.
+	// ErrFastRefused: the host does not offer the fast channel, or did not accept the
+	// client's proof of identity.
 	ErrFastRefused = errors.New("client: the host refused the fast channel")
-	// ErrFastSilent: nothing comes by the fast channel any more, and questions are not
-	// answered. Another handshake is tried.
+	// ErrFastSilent: nothing comes by the fast channel any more, and the host does not
+	// answer probes. The client tries another handshake.
 	ErrFastSilent = errors.New("client: nothing comes by the fast channel")
 )
 
-// errDropped is the loss of a connection that was dropped here.
+// errDropped is the End.Err of a connection that this side dropped.
 var errDropped = errors.New("client: dropped here")
 
 // RefusedError is a login that the host did not accept. It matches ErrRefused.
 type RefusedError struct {
-	// RetryAfter is when the host wants to be asked again; 0 for never.
+	// RetryAfter is how long the host asks the client to wait; 0: do not try again.
 	RetryAfter time.Duration
-	// Reason is why, in a few words; empty where the host does not say, as for an id that
-	// it does not know.
+	// Reason is a short text; empty if the host gives none, as for an unknown id.
 	Reason string
 }
 
@@ -69,7 +68,7 @@ func (e *RefusedError) Error() string {
 func (e *RefusedError) Unwrap() error { return ErrRefused }
 
 // EndError is the error of a Dial whose connection ended before the login was
-// answered. It matches ErrClosed, and what End.Err matches.
+// answered. It matches ErrClosed, and every error that End.Err matches.
 type EndError struct{ End End }
 
 // Error describes the end.

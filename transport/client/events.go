@@ -8,29 +8,29 @@ import (
 	"troupe/messages"
 )
 
-// EventKind says what an Event is.
+// EventKind is the kind of an Event.
 type EventKind uint8
 
 // Kinds of events.
 const (
 	// EventMessage is a message of a player or of the game.
 	EventMessage EventKind = iota + 1
-	// EventMembership tells who is in a group now.
+	// EventMembership lists the current members of a group.
 	EventMembership
 	// EventFastUp tells that messages of intent Fast go by the fast channel from
 	// now on.
 	EventFastUp
-	// EventFastDown tells that they do not, or no longer, and go by the reliable
-	// channel. Client.FastErr says why. An EventFastUp may follow: where the way was
-	// lost, another handshake is tried for as long as the connection lasts. After a
-	// Move it tells that of the old connection.
+	// EventFastDown tells that the fast channel is not up, or not any more: messages of
+	// intent Fast go by the reliable channel. Client.FastErr says why. An EventFastUp may
+	// follow: if the path was lost, the client tries another handshake for as long as the
+	// connection lasts. After a Move, EventFastDown is about the old connection.
 	EventFastDown
-	// EventDetached tells that the connection is lost and will be made again.
+	// EventDetached tells that the connection is lost and that the client reconnects.
 	EventDetached
-	// EventReconnected tells that it is there again. What was missed follows.
+	// EventReconnected tells that the client has reconnected. The missed messages follow.
 	EventReconnected
-	// EventGap tells that what was missed is not complete: the host could not keep
-	// all of it. The rest follows.
+	// EventGap tells that some of the missed messages are lost: the host could not keep
+	// all of them. The rest follows.
 	EventGap
 )
 
@@ -49,7 +49,7 @@ type Event struct {
 	Kind EventKind
 	// Sender is a peer id, or Server.
 	Sender int32
-	// Fast says that it came by the fast channel.
+	// Fast says that the event came by the fast channel.
 	Fast bool
 
 	// Of a message; TargetPlayer is the own peer id when it was sent to this
@@ -70,18 +70,18 @@ type Event struct {
 
 // Reconnected says how a Client was resumed.
 type Reconnected struct {
-	// Transport is what the new connection runs over.
+	// Transport is the transport of the new connection.
 	Transport Transport
-	// Attempts is how many it took, and After how long since the loss.
+	// Attempts is the number of attempts, and After the time since the loss.
 	Attempts int
 	After    time.Duration
-	// Replayed messages of the program were on their way at the loss and are sent
-	// again. The host drops those that it has; 0 if it does not count.
+	// Replayed is how many messages of the program were under way at the loss and are sent
+	// again. The host drops duplicates. 0 if the host does not number messages.
 	Replayed uint64
-	// Lost messages to this player the host could not keep; an EventGap follows.
+	// Lost is how many messages to this player the host could not keep; an EventGap follows.
 	Lost uint64
-	// PeerID is the same as before, unless the host does not count and the player
-	// begins anew.
+	// PeerID is the same as before, unless the host does not number messages and the
+	// player was not resumed.
 	PeerID int32
 }
 
@@ -90,14 +90,14 @@ type Gap struct{ Lost uint64 }
 
 // End says how a connection, or the Client, ended.
 type End struct {
-	// Code is the close code of the host's goodbye, 0 if it said none. Troupe's own
-	// codes are messages.CloseReason, on every transport.
+	// Code is the host's close code, 0 if it sent none. Troupe's own codes are
+	// messages.CloseReason, on every transport.
 	Code uint16
-	// Reason is the text of the goodbye.
+	// Reason is the text that came with the close code.
 	Reason string
 	// Local says that Close or Abort was called before.
 	Local bool
-	// Err is what broke the connection; nil after a goodbye, Close or Abort.
+	// Err is the error that broke the connection; nil after a close by the host, Close or Abort.
 	Err error
 }
 

@@ -85,7 +85,7 @@ type Options struct {
 	// WSSAddr is the host:port of wss for players who may go from ws to wss, or fall
 	// back to it; default Addr.
 	WSSAddr string
-	// PlayerSessionID is the seat to take, psess-...
+	// PlayerSessionID is the id of the player session to log in with, psess-...
 	PlayerSessionID string
 	// Payload goes to the game's onPlayerConnect; at most PayloadMax bytes.
 	Payload []byte
@@ -99,9 +99,8 @@ type Options struct {
 	// RootCAs. The default trusts the system's roots and the name dialled. It is
 	// not changed.
 	TLS *tls.Config
-	// Sessions remembers DTLS sessions, so that a connection that is made again
-	// saves a round trip and a key exchange. To be shared by the dials of one
-	// program; by default a Client remembers its own.
+	// Sessions caches DTLS sessions, so that a reconnect saves a round trip and a key
+	// exchange. All dials of a program may share one; by default each Client has its own.
 	Sessions *dtls.Sessions
 
 	// Fast sends messages of intent Fast by the fast channel once it is up. Without
@@ -118,9 +117,9 @@ type Options struct {
 	SendBufferBytes    int
 	SendBufferMessages int
 	// OnDetached, OnReconnected and OnGap are called with the events of the same
-	// names, before they go into the channel, and in order with all events but
-	// those of the fast channel. They hold up the reading: they must not wait, and
-	// not call Close, Abort or Move.
+	// names, before these go into the channel, and in order with all events but
+	// those of the fast channel. They block the reader, so they must not wait, and
+	// must not call Close, Abort or Move.
 	OnDetached    func(End)
 	OnReconnected func(Reconnected)
 	OnGap         func(Gap)
@@ -131,17 +130,17 @@ type Options struct {
 	// AutoTimeout is how long Auto tries KCP, the login included: default 3 s, and
 	// never more than a third of what Dial has left.
 	AutoTimeout time.Duration
-	// SilenceMax is how long nothing may come from the host before the connection
-	// counts as lost. A host pings every 3 s, unless its game says otherwise;
-	// default 15 s.
+	// SilenceMax is how long the host may be silent before the connection counts as
+	// lost. A host pings every 3 s, unless its game sets another interval; default
+	// 15 s.
 	SilenceMax time.Duration
-	// StallMax is the same for KCP, where the client itself asks a silent host for a
-	// sign of life, from a fifth of StallMax on; default 2.8 s. Less finds a dead
-	// network sooner, and takes a slow one for dead.
+	// StallMax is the same for KCP, where the client probes a silent host from a fifth of
+	// StallMax on; default 2.8 s. A smaller value detects a dead network sooner, but
+	// mistakes a slow one for dead.
 	StallMax time.Duration
 }
 
-// withDefaults returns o with its zero values filled in, or says what is wrong.
+// withDefaults returns o with defaults for zero values, or an error for invalid options.
 func (o Options) withDefaults() (Options, error) {
 	host, _, err := net.SplitHostPort(o.Addr)
 	switch {
@@ -189,7 +188,7 @@ func setDefault[T comparable](field *T, value T) {
 	}
 }
 
-// serverName is the name that the certificate of whoever is at addr must carry.
+// serverName returns the name that the certificate of the host at addr must be valid for.
 func (o *Options) serverName(addr string) string {
 	if o.TLS != nil && o.TLS.ServerName != "" {
 		return o.TLS.ServerName
@@ -225,7 +224,7 @@ type Message struct {
 	Intent  Intent
 }
 
-// check says what of a message the host would drop without a word.
+// check returns an error for a message that the host would drop silently.
 func (m *Message) check() error {
 	switch {
 	case len(m.Payload) > PayloadMax:
@@ -242,7 +241,7 @@ func (m *Message) check() error {
 	return nil
 }
 
-// checkGroup says whether a player can ask about a group from min upwards.
+// checkGroup returns an error if group is less than min or is no group.
 func checkGroup(group, min int32) error {
 	if group == wire.NoGroup || group < min {
 		return fmt.Errorf("client: group %d: want 1 to %d", group, math.MaxInt32)
@@ -250,7 +249,7 @@ func checkGroup(group, min int32) error {
 	return nil
 }
 
-// addr is where a transport connects to.
+// addr returns the address that a transport connects to.
 func (o *Options) addr(t Transport) string {
 	switch t {
 	case WSS:

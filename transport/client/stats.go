@@ -6,12 +6,12 @@ import "sync/atomic"
 type Stats struct {
 	Reliable, Fast ChannelStats
 
-	// Reconnects is how often a lost connection was made again.
+	// Reconnects is how often the client has reconnected after a loss.
 	Reconnects uint64
-	// Replayed packets of the reliable channel were sent again after that, Duplicates
-	// were received again and dropped.
+	// Replayed is how many packets of the reliable channel were sent again after a
+	// reconnect, Duplicates how many were received again and dropped.
 	Replayed, Duplicates uint64
-	// Gaps is how often messages to this player were lost, Lost how many.
+	// Gaps is how many gaps the host has reported, Lost how many messages they cost.
 	Gaps, Lost uint64
 }
 
@@ -21,18 +21,18 @@ type Stats struct {
 type ChannelStats struct {
 	Sent, SentBytes         uint64
 	Received, ReceivedBytes uint64
-	// Malformed could not be read. They are among Received, as the next two are.
+	// Malformed packets could not be read. Received counts them too, and the next two.
 	Malformed uint64
-	// Stale came late and were dropped; fast channel only.
+	// Stale packets came late and were dropped; fast channel only.
 	Stale uint64
-	// Dropped found no place for their event; fast channel only.
+	// Dropped packets were dropped because the event buffer was full; fast channel only.
 	Dropped uint64
-	// Unsent were not taken by the kernel, or found no connection; messages of intent
-	// Fast only, and not among Sent.
+	// Unsent messages were not taken by the kernel, or there was no connection; messages of
+	// intent Fast only. Sent does not count them.
 	Unsent uint64
 }
 
-// channelCounters are ChannelStats while they are counted.
+// channelCounters are the atomic counters behind ChannelStats.
 type channelCounters struct {
 	sent, sentBytes, received, receivedBytes, malformed, stale, dropped, unsent atomic.Uint64
 }
@@ -73,5 +73,5 @@ func (c *Client) readStats(get func(*atomic.Uint64) uint64) Stats {
 	}
 }
 
-// resumeCounters are what a Client counts beside its channels.
+// resumeCounters are a Client's counters that belong to no channel.
 type resumeCounters struct{ reconnects, replayed, duplicates, gaps, lost atomic.Uint64 }
