@@ -16,9 +16,9 @@ import (
 
 const alice = "10.0.0.2:5000"
 
-// live is a hall with one association that has spoken.
-func live(t *testing.T) (*hall, *server, *inbox, *inbox) {
-	h := newHall()
+// live returns a network with one association that has exchanged records.
+func live(t *testing.T) (*network, *server, *inbox, *inbox) {
+	h := newNetwork()
 	s := h.serve(t, nil)
 	c := s.dialFrom(h, alice, nil)
 	c.a.Write([]byte("first"))
@@ -128,7 +128,7 @@ func TestForgedAndReplayedRecordsAreDropped(t *testing.T) {
 }
 
 func TestAnUnknownAddressGetsNothing(t *testing.T) {
-	h := newHall()
+	h := newNetwork()
 	s := h.serve(t, nil)
 	from := netip.MustParseAddrPort("10.0.0.9:1")
 	for _, b := range [][]byte{
@@ -151,11 +151,10 @@ func TestAnUnknownAddressGetsNothing(t *testing.T) {
 	}
 }
 
-// RL-27: what an address gets that has proven nothing is at most three times what
-// it sent.
+// RL-27: an address that is not proven gets at most three times the bytes that it sent.
 func TestTheAnswerToAHelloIsSmall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHall()
+		h := newNetwork()
 		s := h.serve(t, nil)
 		hello := helloRecord(1)
 		h.inject(netip.MustParseAddrPort(alice), hello)
@@ -171,12 +170,12 @@ func TestTheAnswerToAHelloIsSmall(t *testing.T) {
 	})
 }
 
-// A session's id travels in plain text, so it proves nothing: whoever read one
-// gets no more from it than from any other hello.
+// A session id is sent in plaintext, so it proves nothing: a hello with a stolen id gets no
+// more than any other hello.
 // RL-27.
 func TestAKnownSessionIDOpensNoDoor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHall()
+		h := newNetwork()
 		s := h.serve(t, func(o *Options, _ *acceptAll) { o.HalfOpenMax, o.HelloRate = 16, -1 })
 		sessions := NewSessions()
 		s.dialFrom(h, alice, func(o *DialOptions) { o.Sessions = sessions }).a.Write([]byte("x"))
@@ -214,7 +213,7 @@ func TestAKnownSessionIDOpensNoDoor(t *testing.T) {
 
 func TestAHandshakeTakesNoPartsAndNoMoreThanItsShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHall()
+		h := newNetwork()
 		s := h.serve(t, nil)
 		from := netip.MustParseAddrPort(alice)
 		h.inject(from, helloRecord(1))
@@ -248,7 +247,7 @@ func TestAHandshakeTakesNoPartsAndNoMoreThanItsShare(t *testing.T) {
 // RL-122, RL-208.
 func TestAHelloFloodStaysWithinTheCapsAndHonestPeersGetIn(t *testing.T) {
 	before := runtime.NumGoroutine()
-	h := newHall()
+	h := newNetwork()
 	s := h.serve(t, func(o *Options, _ *acceptAll) { o.HelloRate, o.HalfOpenMax, o.Timeout = -1, 64, 2*time.Second })
 	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
@@ -286,11 +285,11 @@ func TestAHelloFloodStaysWithinTheCapsAndHonestPeersGetIn(t *testing.T) {
 	}
 }
 
-// An address has its share and no more, and what others send in its name does
-// not use it up: of those that prove nothing the oldest gives way.
+// An address has a limited share of the handshakes. Forged hellos do not use it up: the oldest
+// handshake whose address is not proven is evicted.
 func TestOneAddressHasAShareOfTheHandshakes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHall()
+		h := newNetwork()
 		s := h.serve(t, func(o *Options, _ *acceptAll) { o.HalfOpenPerIP = 8 })
 		crowd := func(first uint16, n int) {
 			for port := range uint16(n) {
@@ -335,7 +334,7 @@ func TestOneAddressHasAShareOfTheHandshakes(t *testing.T) {
 
 func TestNewHandshakesHaveARate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHall()
+		h := newNetwork()
 		s := h.serve(t, func(o *Options, _ *acceptAll) { o.HelloRate, o.HalfOpenMax = 10, 20 })
 		for n := range 100 {
 			h.inject(netip.AddrPortFrom(netip.AddrFrom4([4]byte{172, 16, 0, byte(n)}), 1), helloRecord(byte(n)))
@@ -395,7 +394,7 @@ func TestAClientThatRestartsOnItsAddressReplacesItself(t *testing.T) {
 }
 
 func TestAGateIsAskedFirst(t *testing.T) {
-	h := newHall()
+	h := newNetwork()
 	s := h.serve(t, func(o *Options, _ *acceptAll) {
 		o.Admit = func(ip netip.Addr) bool { return ip == netip.MustParseAddr("10.0.0.2") }
 	})
@@ -416,7 +415,7 @@ func (r refuseAll) Accept(a *Association) Handler {
 }
 
 func TestAnAssociationThatIsClosedInAcceptIsNotKept(t *testing.T) {
-	h := newHall()
+	h := newNetwork()
 	box := newInbox(nil)
 	e, err := Listen(Options{Conn: h, Certificate: func() *tls.Certificate { return authority().leaf }}, refuseAll{box})
 	if err != nil {

@@ -14,9 +14,8 @@ import (
 
 var crowd = flag.Int("crowd.handshakes", 0, "peers behind one address that begin a full handshake on loopback at the same moment; 0: a hundred, in virtual time")
 
-// A venue whose link was away comes back inside the window in which seats are kept,
-// with full handshakes, though all its players are one address. They do not end one
-// another's handshakes.
+// After a network failure, all players behind one address reconnect within the reconnect window,
+// with full handshakes. They do not evict each other's handshakes.
 func TestAVenueBehindOneAddressShakesHands(t *testing.T) {
 	const window = 30 * time.Second
 	accept := acceptOne(func(a *Association) Handler { return newInbox(a) })
@@ -32,7 +31,7 @@ func TestAVenueBehindOneAddressShakesHands(t *testing.T) {
 		return
 	}
 	synctest.Test(t, func(t *testing.T) { // where computing takes no time, and every handshake proves its address in time
-		h, o := newHall(), testOptions()
+		h, o := newNetwork(), testOptions()
 		o.Conn = h
 		s := listen(t, o, accept)
 		begun := time.Now()
@@ -58,8 +57,8 @@ func TestAVenueBehindOneAddressShakesHands(t *testing.T) {
 	})
 }
 
-// crowd has so many peers begin a handshake at the same moment, and try again for as long as the
-// window is open. It returns how many are in, and after how long.
+// crowd lets many peers begin a handshake at the same moment and retry during the window. It
+// returns how many have succeeded, and after how long.
 func (s *server) crowd(peers int, window time.Duration, change func(*DialOptions)) (int, time.Duration) {
 	begun := time.Now()
 	var in, tries atomic.Int64

@@ -17,7 +17,7 @@ func FuzzDatagram(f *testing.F) {
 	sealed := plainRecord(applicationData, 9, make([]byte, 40))
 	sealed[4] = 1
 	f.Add(sealed)
-	h := newHall()
+	h := newNetwork()
 	s := h.serve(f, nil)
 	c := s.dialFrom(h, alice, nil)
 	c.a.Write([]byte("x"))
@@ -34,8 +34,7 @@ func FuzzDatagram(f *testing.F) {
 	})
 }
 
-// FuzzFilter holds what reaches the library to what it reads, and the two
-// parsers of a hello to one answer where both have one.
+// FuzzFilter checks that the library can parse every unfragmented message that the filter admits.
 func FuzzFilter(f *testing.F) {
 	f.Add(helloRecord(1)[headerSize:], false)
 	f.Add(shakeMessage(msgServerHello, 38, 1, 0, append(append([]byte{0xfe, 0xfd}, make([]byte, 33)...), 0xcc, 0xa9, 0)), true)

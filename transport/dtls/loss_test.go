@@ -17,7 +17,7 @@ func TestAHandshakeGetsThroughABadNetwork(t *testing.T) {
 	for seed := range uint64(30) {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := newHall()
+				h := newNetwork()
 				s := h.serve(t, func(o *Options, _ *acceptAll) { o.Timeout = time.Minute })
 				dice := rand.New(rand.NewPCG(seed, 1))
 				h.pass = func(bool, []byte) int {
@@ -65,7 +65,7 @@ func TestALostLastFlightIsSentAgain(t *testing.T) {
 	for _, resumed := range []bool{false, true} {
 		t.Run(fmt.Sprint("resumed ", resumed), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				h := newHall()
+				h := newNetwork()
 				s := h.serve(t, nil)
 				sessions := NewSessions()
 				with := func(o *DialOptions) { o.Sessions = sessions }
@@ -107,7 +107,7 @@ func TestALostLastFlightIsSentAgain(t *testing.T) {
 }
 
 func TestAClientRefusesAHostItDoesNotTrust(t *testing.T) {
-	h := newHall()
+	h := newNetwork()
 	s := h.serve(t, func(o *Options, _ *acceptAll) { o.Timeout = time.Second })
 	for what, change := range map[string]func(o *DialOptions){
 		"another authority": func(o *DialOptions) { o.Roots = nil },
@@ -129,7 +129,7 @@ func TestAClientRefusesAHostItDoesNotTrust(t *testing.T) {
 
 func TestADialEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := newHall()
+		h := newNetwork()
 		s := h.serve(t, nil)
 		h.pass = func(bool, []byte) int { return 0 }
 		started := time.Now()

@@ -55,7 +55,7 @@ var authority = sync.OnceValue(func() (a struct {
 	return a
 })
 
-// inbox is a Handler that keeps what arrives.
+// inbox is a Handler that keeps received records.
 type inbox struct {
 	a      *Association
 	got    chan []byte

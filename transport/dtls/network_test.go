@@ -10,16 +10,16 @@ import (
 	"time"
 )
 
-// hall is a network without a kernel: one server socket, any number of clients,
-// and a say over every datagram.
-type hall struct {
+// network is a simulated UDP network: one server socket and any number of clients. The test
+// decides about every datagram.
+type network struct {
 	in     chan packet // towards the server
 	closed chan struct{}
 	once   sync.Once
 
 	mu      sync.Mutex
-	clients map[netip.AddrPort]*guest
-	// pass decides what becomes of a datagram: how many copies arrive. Nil: one.
+	clients map[netip.AddrPort]*clientSocket
+	// pass returns how many copies of a datagram arrive. Nil: one.
 	pass func(fromServer bool, b []byte) int
 	out  int // bytes that the server sent
 }
@@ -29,34 +29,34 @@ type packet struct {
 	from netip.AddrPort
 }
 
-func newHall() *hall {
-	return &hall{in: make(chan packet, 4096), closed: make(chan struct{}), clients: make(map[netip.AddrPort]*guest)}
+func newNetwork() *network {
+	return &network{in: make(chan packet, 4096), closed: make(chan struct{}), clients: make(map[netip.AddrPort]*clientSocket)}
 }
 
 // copiesLocked is how many copies of a datagram arrive.
-func (h *hall) copiesLocked(fromServer bool, b []byte) int {
+func (h *network) copiesLocked(fromServer bool, b []byte) int {
 	if h.pass == nil {
 		return 1
 	}
 	return h.pass(fromServer, b)
 }
 
-// sent is how many bytes the server has sent; they are where they belong.
-func (h *hall) sent() int {
+// sent returns how many bytes the server has sent. They have all been delivered.
+func (h *network) sent() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.out
 }
 
 // inject makes the server receive b as if from an address.
-func (h *hall) inject(from netip.AddrPort, b []byte) {
+func (h *network) inject(from netip.AddrPort, b []byte) {
 	select {
 	case h.in <- packet{append([]byte(nil), b...), from}:
 	case <-h.closed:
 	}
 }
 
-func (h *hall) ReadFromUDPAddrPort(b []byte) (int, netip.AddrPort, error) {
+func (h *network) ReadFromUDPAddrPort(b []byte) (int, netip.AddrPort, error) {
 	select {
 	case p := <-h.in:
 		return copy(b, p.b), p.from, nil
@@ -65,7 +65,7 @@ func (h *hall) ReadFromUDPAddrPort(b []byte) (int, netip.AddrPort, error) {
 	}
 }
 
-func (h *hall) WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, error) {
+func (h *network) WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.out += len(b)
@@ -79,34 +79,33 @@ func (h *hall) WriteToUDPAddrPort(b []byte, to netip.AddrPort) (int, error) {
 	return len(b), nil
 }
 
-func (h *hall) LocalAddr() net.Addr { return &net.UDPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 33401} }
+func (h *network) LocalAddr() net.Addr { return &net.UDPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 33401} }
 
-func (h *hall) Close() error {
+func (h *network) Close() error {
 	h.once.Do(func() { close(h.closed) })
 	return nil
 }
 
-// guest is a client's connected socket.
-type guest struct {
-	h      *hall
+// clientSocket is a client's connected socket.
+type clientSocket struct {
+	h      *network
 	addr   netip.AddrPort
 	in     chan []byte
 	closed chan struct{}
 	once   sync.Once
 }
 
-// enter makes a socket with an address; an older one with it hears nothing more.
-func (h *hall) enter(addr string) *guest {
-	g := &guest{h: h, addr: netip.MustParseAddrPort(addr), in: make(chan []byte, 256), closed: make(chan struct{})}
+// enter makes a socket with an address. An older socket with that address receives nothing more.
+func (h *network) enter(addr string) *clientSocket {
+	g := &clientSocket{h: h, addr: netip.MustParseAddrPort(addr), in: make(chan []byte, 256), closed: make(chan struct{})}
 	h.mu.Lock()
 	h.clients[g.addr] = g
 	h.mu.Unlock()
 	return g
 }
 
-// move is what a NAT does that gives a socket another address: the old one is
-// nobody's.
-func (g *guest) move(addr string) {
+// move gives the socket another address, as a NAT does. Nothing listens on the old one.
+func (g *clientSocket) move(addr string) {
 	g.h.mu.Lock()
 	defer g.h.mu.Unlock()
 	delete(g.h.clients, g.addr)
@@ -114,7 +113,7 @@ func (g *guest) move(addr string) {
 	g.h.clients[g.addr] = g
 }
 
-func (g *guest) Read(b []byte) (int, error) {
+func (g *clientSocket) Read(b []byte) (int, error) {
 	select {
 	case d := <-g.in:
 		return copy(b, d), nil
@@ -123,7 +122,7 @@ func (g *guest) Read(b []byte) (int, error) {
 	}
 }
 
-func (g *guest) Write(b []byte) (int, error) {
+func (g *clientSocket) Write(b []byte) (int, error) {
 	g.h.mu.Lock()
 	n, from := g.h.copiesLocked(false, b), g.addr
 	g.h.mu.Unlock()
@@ -133,15 +132,15 @@ func (g *guest) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func (g *guest) Close() error                     { g.once.Do(func() { close(g.closed) }); return nil }
-func (g *guest) LocalAddr() net.Addr              { return &net.UDPAddr{} }
-func (g *guest) RemoteAddr() net.Addr             { return g.h.LocalAddr() }
-func (g *guest) SetDeadline(time.Time) error      { return os.ErrNoDeadline }
-func (g *guest) SetReadDeadline(time.Time) error  { return os.ErrNoDeadline }
-func (g *guest) SetWriteDeadline(time.Time) error { return os.ErrNoDeadline }
+func (g *clientSocket) Close() error                     { g.once.Do(func() { close(g.closed) }); return nil }
+func (g *clientSocket) LocalAddr() net.Addr              { return &net.UDPAddr{} }
+func (g *clientSocket) RemoteAddr() net.Addr             { return g.h.LocalAddr() }
+func (g *clientSocket) SetDeadline(time.Time) error      { return os.ErrNoDeadline }
+func (g *clientSocket) SetReadDeadline(time.Time) error  { return os.ErrNoDeadline }
+func (g *clientSocket) SetWriteDeadline(time.Time) error { return os.ErrNoDeadline }
 
-// serve makes a server in a hall.
-func (h *hall) serve(t testing.TB, change func(o *Options, s *acceptAll)) *server {
+// serve makes a server in the network.
+func (h *network) serve(t testing.TB, change func(o *Options, s *acceptAll)) *server {
 	return serve(t, func(o *Options, s *acceptAll) {
 		o.Conn = h
 		if change != nil {
@@ -151,7 +150,7 @@ func (h *hall) serve(t testing.TB, change func(o *Options, s *acceptAll)) *serve
 }
 
 // dialFrom makes an association from an address.
-func (s *server) dialFrom(h *hall, addr string, change func(o *DialOptions)) *inbox {
+func (s *server) dialFrom(h *network, addr string, change func(o *DialOptions)) *inbox {
 	s.Helper()
 	return s.dial(func(o *DialOptions) {
 		o.Conn = h.enter(addr)

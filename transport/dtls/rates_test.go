@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// The default lets 2,000 peers behind one address begin well inside of the 30 s in
-// which their seats are kept.
+// The default lets 2,000 peers behind one address begin a handshake well within the reconnect
+// window of 30 s.
 func TestRateOfOneAddress(t *testing.T) {
 	source := netip.MustParsePrefix("192.0.2.1/32")
 	at := func(rate float64, tries int, every time.Duration) (allowed int) {

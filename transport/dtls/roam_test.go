@@ -12,17 +12,17 @@ import (
 
 // roamer is a client whose NAT can be told to change its address.
 type roamer struct {
-	t     *testing.T
-	guest *guest
-	here  *inbox // the client's
-	there *inbox // the server's
+	t            *testing.T
+	clientSocket *clientSocket
+	here         *inbox // the client's
+	there        *inbox // the server's
 }
 
-func (s *server) roamer(t *testing.T, h *hall, addr string, change func(o *DialOptions)) *roamer {
+func (s *server) roamer(t *testing.T, h *network, addr string, change func(o *DialOptions)) *roamer {
 	t.Helper()
-	r := &roamer{t: t, guest: h.enter(addr)}
+	r := &roamer{t: t, clientSocket: h.enter(addr)}
 	r.here = s.dial(func(o *DialOptions) {
-		o.Conn = r.guest
+		o.Conn = r.clientSocket
 		if change != nil {
 			change(o)
 		}
@@ -46,11 +46,11 @@ func (r *roamer) talk() {
 
 func (r *roamer) say(text string) { r.here.a.Write([]byte(text)) }
 
-// inHall runs a test in virtual time.
-func inHall(t *testing.T, change func(o *Options, s *acceptAll), test func(t *testing.T, h *hall, s *server)) {
+// inNetwork runs a test in virtual time.
+func inNetwork(t *testing.T, change func(o *Options, s *acceptAll), test func(t *testing.T, h *network, s *server)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		h := newHall()
+		h := newNetwork()
 		test(t, h, h.serve(t, change))
 	})
 }
@@ -59,12 +59,12 @@ func inHall(t *testing.T, change func(o *Options, s *acceptAll), test func(t *te
 // suites: the association follows the first record of its peer.
 // RL-107.
 func TestRoams(t *testing.T) {
-	inHall(t, nil, func(t *testing.T, h *hall, s *server) {
+	inNetwork(t, nil, func(t *testing.T, h *network, s *server) {
 		r := s.roamer(t, h, "192.0.2.1:1000", nil)
 		other := s.roamer(t, h, "192.0.2.1:2000", nil)
 		for n, addr := range []string{"192.0.2.1:1001", "198.51.100.7:1", "198.51.100.7:2", "192.0.2.1:1000"} {
 			time.Sleep(roamSilence)
-			r.guest.move(addr)
+			r.clientSocket.move(addr)
 			r.talk()
 			if got := r.there.a.RemoteAddr(); got != netip.MustParseAddrPort(addr) {
 				t.Fatalf("at %v, want %v", got, addr)
@@ -83,11 +83,11 @@ func TestRoams(t *testing.T) {
 	})
 }
 
-// TestRoamsAmongMany: behind one address, in one instant, all of a venue; each is
-// found again within a second of what it sends.
+// TestRoamsAmongMany: many peers behind one address move at the same moment. Each association
+// follows within a second of its peer's first record.
 func TestRoamsAmongMany(t *testing.T) {
 	const venue = 40
-	inHall(t, func(o *Options, _ *acceptAll) { o.HalfOpenPerIP, o.HelloRatePerIP = -1, -1 }, func(t *testing.T, h *hall, s *server) {
+	inNetwork(t, func(o *Options, _ *acceptAll) { o.HalfOpenPerIP, o.HelloRatePerIP = -1, -1 }, func(t *testing.T, h *network, s *server) {
 		var all []*roamer
 		for n := range venue {
 			all = append(all, s.roamer(t, h, fmt.Sprintf("192.0.2.1:%d", 1000+n), nil))
@@ -99,7 +99,7 @@ func TestRoamsAmongMany(t *testing.T) {
 		}
 		time.Sleep(roamSilence)
 		for n, r := range all {
-			r.guest.move(fmt.Sprintf("192.0.2.1:%d", 5000+n))
+			r.clientSocket.move(fmt.Sprintf("192.0.2.1:%d", 5000+n))
 		}
 		for range 20 { // 20 Hz for a second
 			for _, r := range all {
@@ -116,11 +116,11 @@ func TestRoamsAmongMany(t *testing.T) {
 	})
 }
 
-// TestRoamRefuses: whatever an unknown peer sends, or sends again, moves nothing; nor
-// does an address that may not.
+// TestRoamRefuses: no record that an unknown peer sends or replays moves an association, and no
+// record from a refused address does.
 func TestRoamRefuses(t *testing.T) {
 	admitted := netip.MustParseAddr("192.0.2.1")
-	inHall(t, func(o *Options, _ *acceptAll) { o.Admit = func(ip netip.Addr) bool { return ip == admitted } }, func(t *testing.T, h *hall, s *server) {
+	inNetwork(t, func(o *Options, _ *acceptAll) { o.Admit = func(ip netip.Addr) bool { return ip == admitted } }, func(t *testing.T, h *network, s *server) {
 		var taped [][]byte
 		tape := false
 		h.pass = func(fromServer bool, b []byte) int {
@@ -159,13 +159,13 @@ func TestRoamRefuses(t *testing.T) {
 		}
 		r.talk()
 		time.Sleep(roamSilence)
-		r.guest.move("203.0.113.9:1") // not admitted
+		r.clientSocket.move("203.0.113.9:1") // not admitted
 		r.say("x")
 		synctest.Wait()
 		if got := r.there.a.RemoteAddr(); got.Port() != 1000 || len(r.there.got) != 0 {
 			t.Fatalf("moved to %v", got)
 		}
-		r.guest.move("192.0.2.1:1001")
+		r.clientSocket.move("192.0.2.1:1001")
 		r.talk()
 		sent := h.sent()
 		h.inject(netip.MustParseAddrPort("192.0.2.1:1000"), taped[0]) // the old address is an unknown peer's
@@ -176,10 +176,10 @@ func TestRoamRefuses(t *testing.T) {
 	})
 }
 
-// TestRoamIsBounded: a flood of records from nowhere costs a bounded number of
-// tries, and no association its place.
+// TestRoamIsBounded: a flood of records from unknown addresses causes a bounded number of
+// decryptions, and moves or ends no association.
 func TestRoamIsBounded(t *testing.T) {
-	inHall(t, nil, func(t *testing.T, h *hall, s *server) {
+	inNetwork(t, nil, func(t *testing.T, h *network, s *server) {
 		r := s.roamer(t, h, "192.0.2.1:1000", nil)
 		time.Sleep(time.Second)
 		record := make([]byte, headerSize+40)
@@ -199,19 +199,19 @@ func TestRoamIsBounded(t *testing.T) {
 		}
 		r.talk()
 		time.Sleep(time.Second)
-		r.guest.move("192.0.2.1:1001")
+		r.clientSocket.move("192.0.2.1:1001")
 		r.talk()
 	})
 }
 
-// TestRoamsAfterHours: what unknown peers may cost is counted over any time in which
-// none came.
+// TestRoamsAfterHours: the budget for records from unknown addresses is correct after any time
+// without such records.
 func TestRoamsAfterHours(t *testing.T) {
 	for _, quiet := range []time.Duration{3 * time.Hour, 400 * time.Hour, 5000 * time.Hour} {
-		inHall(t, nil, func(t *testing.T, h *hall, s *server) {
+		inNetwork(t, nil, func(t *testing.T, h *network, s *server) {
 			r := s.roamer(t, h, "192.0.2.7:4000", nil)
 			time.Sleep(quiet)
-			r.guest.move("192.0.2.7:5000")
+			r.clientSocket.move("192.0.2.7:5000")
 			r.talk()
 		})
 	}
