@@ -23,7 +23,7 @@ var joinWorkloads = []Workload{
 		subjects: func(r *run) []subject { return r.joiners((*run).storm) },
 	},
 	{
-		Name: "churn", About: "players come and go while others play: those who come stay for a second", Against: true,
+		Name: "churn", About: "players come and go while others play: those who come play for a second", Against: true,
 		Params: Params{Rooms: 25, Players: 8, Hz: 10, Payload: 64, Rate: 200, Warmup: 2 * time.Second, Measure: 8 * time.Second, Rounds: 3},
 		Goals: []result.Goal{
 			{Subject: host, Figure: "p99_ms", Over: bareRelay, Times: 2, Plus: 2},
@@ -93,9 +93,9 @@ func (r *run) storm(ctx context.Context, spec server.Spec) (round result.Round, 
 }
 
 const (
-	// waveEvery is how often some players come; they stay for stay.
+	// waveEvery is how often some players come; each plays for playTime.
 	waveEvery = 100 * time.Millisecond
-	stay      = time.Second
+	playTime  = time.Second
 )
 
 // churn has some players play, and others come and go.
@@ -142,8 +142,8 @@ type comers struct {
 
 // run lets waves of players in until ctx ends, and waits until the last has left.
 func (c *comers) run(ctx context.Context) error {
-	var stays sync.WaitGroup
-	defer stays.Wait()
+	var waves sync.WaitGroup
+	defer waves.Wait()
 	players := max(1, int(c.r.p.Rate*waveEvery.Seconds()))
 	ticker := time.NewTicker(waveEvery)
 	defer ticker.Stop()
@@ -153,11 +153,11 @@ func (c *comers) run(ctx context.Context) error {
 			return nil
 		case <-ticker.C:
 		}
-		stays.Go(func() { c.wave(ctx, c.r.p.Rooms+wave, players) })
+		waves.Go(func() { c.wave(ctx, c.r.p.Rooms+wave, players) })
 	}
 }
 
-// wave is players that come together, stay, and go.
+// wave is players that join together, play for playTime, and leave.
 func (c *comers) wave(ctx context.Context, number, players int) {
 	joins, err := c.visit(ctx, number, players)
 	if ctx.Err() != nil {
@@ -189,7 +189,7 @@ func (c *comers) visit(ctx context.Context, number, players int) (j loadgen.Join
 		return j, err
 	}
 	j = swarm.Joins()
-	return j, rest(ctx, stay)
+	return j, rest(ctx, playTime)
 }
 
 // add adds the joins of all waves.

@@ -26,7 +26,7 @@ type fakeHost struct {
 
 	mu     sync.Mutex
 	n      numbers // its own side of the player session
-	stay   bool    // the player has been let in before
+	joined bool    // a login has succeeded
 	logins []wire.Login
 	dials  []Transport
 	at     []time.Time
@@ -183,14 +183,14 @@ func (h *fakeHost) onLogin(l *hostLink, head *wire.Header) {
 		}
 	}
 	r := wire.LoginResult{Success: true, PeerID: 7, FastPort: 1, Caps: h.caps, WindowMs: uint64(h.window.Milliseconds())}
-	if h.stay && h.caps != 0 {
+	if h.joined && h.caps != 0 {
 		h.n.out.trim(login.LastReceived + h.forget)
 		r.Outcome, r.LastReceived, r.Base = wire.OutcomeResumed, h.n.received, login.LastReceived
 		if h.forget > 0 {
 			r.Outcome, r.Base = wire.OutcomeReplayLost, login.LastReceived+h.forget
 		}
 	}
-	h.forget, h.stay = 0, true
+	h.forget, h.joined = 0, true
 	h.n.out.rewind()
 	h.n.told, h.n.heard = 0, 0
 	r.ReconnectToken = fmt.Sprint("token-", len(h.logins))

@@ -293,7 +293,7 @@ func TestAnswersThatCannotBe(t *testing.T) {
 		r   wire.LoginResult
 		err error
 	}{
-		"a new stay":         {wire.LoginResult{Caps: caps}, errNotResumed},
+		"not resumed":        {wire.LoginResult{Caps: caps}, errNotResumed},
 		"does not count now": {wire.LoginResult{Outcome: wire.OutcomeResumed, LastReceived: 2, Base: 3}, errNotResumed},
 		"received too much":  {wire.LoginResult{Caps: caps, Outcome: wire.OutcomeResumed, LastReceived: 3, Base: 3}, errNumbers},
 		"forgot":             {wire.LoginResult{Caps: caps, Outcome: wire.OutcomeResumed, LastReceived: 0, Base: 3}, errNumbers},
@@ -505,7 +505,7 @@ func TestPolicy(t *testing.T) {
 		"refused":     {err: &RefusedError{}, final: true},
 		"not now":     {err: fmt.Errorf("wss: %w", &RefusedError{RetryAfter: 3 * time.Second}), asked: 3 * time.Second},
 		"numbers":     {err: errNumbers, final: true},
-		"new stay":    {err: errNotResumed, final: true},
+		"not resumed": {err: errNotResumed, final: true},
 		"try later":   {err: &EndError{code(messages.CloseTryLater)}, asked: time.Second},
 		"game over":   {err: &EndError{code(messages.CloseGameEnded)}, final: true},
 		"broken":      {err: &EndError{End{Err: errors.New("reset")}}},

@@ -386,7 +386,7 @@ func TestHostDecides(t *testing.T) {
 			}
 			return nil
 		}, 3, time.Second, nil},
-		"a new stay": {func(n int, l *hostLink) *wire.LoginResult {
+		"not resumed": {func(n int, l *hostLink) *wire.LoginResult {
 			return &wire.LoginResult{Success: true, PeerID: 7, Caps: wire.CapNumbers}
 		}, 2, 0, errNotResumed},
 	} {

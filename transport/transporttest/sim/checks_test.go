@@ -50,7 +50,7 @@ func (r *run) checkRecords(quiet bool) {
 		live := 0
 		for _, s := range list {
 			old, p := r.status[s.ID], r.byID[s.ID]
-			back := old == messages.PlayerSessionCompleted && s.Status == messages.PlayerSessionActive && p != nil && len(p.stays) > 1
+			back := old == messages.PlayerSessionCompleted && s.Status == messages.PlayerSessionActive && p != nil && len(p.presences) > 1
 			if s.Status < old && !back || old == messages.PlayerSessionCompleted && s.Status == messages.PlayerSessionTimedOut {
 				r.failf("RL-16: player session %s goes from %v to %v", s.ID.Short(), old, s.Status)
 			}
@@ -80,7 +80,7 @@ func (r *run) checkRecords(quiet bool) {
 }
 
 // playing reports whether the player is in the game as the game sees it.
-func (p *player) playing() bool { return p.stay != nil && p.stay.accepted && !p.stay.over }
+func (p *player) playing() bool { return p.presence != nil && p.presence.accepted && !p.presence.over }
 
 // checkUnclaimed waits for the end of a reservation (RL-17).
 func (r *run) checkUnclaimed() {

@@ -123,9 +123,8 @@ const (
 // serverSender is the sender of the messages of a game.
 const serverSender = 255
 
-// uid names one message in one run. Unit tells the lives of a sender apart within
-// which numbers run from 1: the stays of a v2 device, the connections of a stock
-// one.
+// uid names one message in one run. Unit is what the sender numbers its messages in,
+// each from 1: a presence of a v2 device, a connection of a stock one.
 type uid struct {
 	from uint8
 	unit uint16

@@ -48,18 +48,18 @@ type player struct {
 	refusals int               // logins the gate is to refuse
 	units    uint16            // of uid, given out to devices
 	groups   map[int32][]int32 // members, as last told to the device that plays
-	burned   map[int32]bool    // groups that it asked to leave in this stay
+	burned   map[int32]bool    // groups that it asked to leave in this presence
 
 	// what the game says
 	peer      messages.PeerID
-	stay      *stay
-	stays     []*stay
+	presence  *presence
+	presences []*presence
 	heard     uid       // the game's last of this player
 	marks     []mark    // stock: echoed; v2: acknowledged
 	muteSince time.Time // mute: when the host could know; zero: it cannot
 
 	// what may happen
-	mayLeave string    // why its stay may end: it asked for it
+	mayLeave string    // why its presence may end: it asked for it
 	lostAt   time.Time // when the game was told of a loss; zero: it is attached
 	spoke    time.Time // when it last said something to the host
 	brokenAt time.Time // since when its path or connection may be faulty; zero: it is not
@@ -75,10 +75,10 @@ type device struct {
 	node *memnet.Node
 	link *link // the one that is in use, nil for none
 
-	unit uint16 // of uid
-	sent uint32 // application messages in it
-	cur  *stay  // the stay that it has messages of
-	at   int    // how many, in order
+	unit uint16    // of uid
+	sent uint32    // application messages in it
+	cur  *presence // the presence that it has messages of
+	at   int       // how many, in order
 
 	// v2
 	token    string
@@ -109,9 +109,9 @@ type numbered struct {
 }
 
 type mark struct {
-	stay *stay
-	at   int       // messages; v2: the number
-	when time.Time // it was sent
+	presence *presence
+	at       int       // messages; v2: the number
+	when     time.Time // it was sent
 }
 
 // link is one connection of a device.
@@ -130,7 +130,7 @@ type link struct {
 	ended    bool
 	refused  bool
 	code     uint16 // of the host's close frame
-	stay     *stay
+	presence *presence
 	at       int
 	ackSeen  uint64
 	lastSeen time.Time // something arrived
@@ -297,19 +297,19 @@ func (l *link) ping(b []byte) error {
 		}
 		return l.sock.write(framePong, nil)
 	case stockish:
-		if l.in && l.stay != nil && d.brokenAt.IsZero() {
-			d.marks = append(d.marks, mark{l.stay, l.at, time.Now()})
+		if l.in && l.presence != nil && d.brokenAt.IsZero() {
+			d.marks = append(d.marks, mark{l.presence, l.at, time.Now()})
 			d.note(d.player, "echoes a mark", int64(l.number), int64(l.at))
 		}
 	}
 	return l.sock.write(framePong, b)
 }
 
-// surely is how many messages of a stay the host knows that the player has: those
+// surely returns how many messages of a presence the host knows the player has: those
 // before a mark whose echo has arrived.
-func (p *player) surely(st *stay) (at int) {
+func (p *player) surely(st *presence) (at int) {
 	for _, m := range p.marks {
-		if m.stay == st {
+		if m.presence == st {
 			at = max(at, m.at)
 		}
 	}
@@ -421,8 +421,8 @@ func (l *link) answered(m *packet) {
 	}
 }
 
-// refuse checks a login that was answered with no: a player that has a stay is not
-// to be turned away (RL-2, RL-7), nor one that comes back after a leave (D-2).
+// refuse checks that the host may refuse a login: not of a player in the game (RL-2,
+// RL-7), nor of one that rejoins after a leave (D-2).
 func (l *link) refuse(m *packet) {
 	d := l.dev
 	l.refused = true
@@ -432,12 +432,12 @@ func (l *link) refuse(m *packet) {
 		d.note(d.player, "dead login refused", int64(l.number), 0)
 	case m.result.retryAfterMs > 0:
 		d.retryAt = time.Now().Add(time.Duration(m.result.retryAfterMs) * time.Millisecond)
-	case d.player.stay == nil: // by the gate; the seat is still reserved
+	case d.player.presence == nil: // by the gate; the seat is still reserved
 		d.retryAt = time.Now().Add(500 * time.Millisecond)
-	case !d.player.stay.over && !d.game.ending && d.mayLeave == "":
+	case !d.player.presence.over && !d.game.ending && d.mayLeave == "":
 		d.failf("RL-7: player %d is in the game and is refused", d.index)
 	case d.mayLeave == "left" && !d.game.ending:
-		if since := time.Since(d.player.stay.overAt); d.player.stay.over && since > time.Second {
+		if since := time.Since(d.player.presence.overAt); d.player.presence.over && since > time.Second {
 			d.failf("RL-7: player %d has left %v ago and is refused", d.index, since)
 		}
 		d.retryAt = time.Now().Add(500 * time.Millisecond)

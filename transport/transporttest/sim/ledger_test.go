@@ -14,12 +14,12 @@ type entry struct {
 	at time.Time // when it was routed
 }
 
-// stay is one stay of a player in its game: from the gate of a login to the call
-// of OnPlayerDisconnect. Its list is what the player must receive, in order.
-type stay struct {
+// presence is one presence of a player in its game, across its connections: from the
+// gate of a login to the call of OnPlayerDisconnect.
+type presence struct {
 	number   int
 	peer     messages.PeerID
-	want     []entry
+	want     []entry // the messages that the player must receive, in order
 	at       map[uid]int
 	fast     map[uid]time.Time // sent as such: may arrive, once
 	accepted bool
@@ -29,7 +29,7 @@ type stay struct {
 	lastFast uint32
 }
 
-func (st *stay) expect(id uid, now time.Time) {
+func (st *presence) expect(id uid, now time.Time) {
 	st.at[id] = len(st.want)
 	st.want = append(st.want, entry{id, now})
 }
@@ -62,7 +62,7 @@ func (g *game) Init(s script.Session) error {
 	return nil
 }
 
-// OnPlayerConnect begins a stay (RL-9, RL-11, RL-13, RL-15).
+// OnPlayerConnect begins a presence (RL-9, RL-11, RL-13, RL-15).
 func (g *game) OnPlayerConnect(m *script.ConnectMessage) script.Decision {
 	g.mu.Lock()
 	p, peer := g.byID[m.Player.PlayerSessionID], m.Player.PeerID
@@ -71,8 +71,8 @@ func (g *game) OnPlayerConnect(m *script.ConnectMessage) script.Decision {
 		g.failf("RL-11: login of %s at game %d, which it does not belong to", m.Player.PlayerSessionID.Short(), g.index)
 		g.mu.Unlock()
 		return script.Refuse
-	case p.stay != nil && p.stay.accepted && !p.stay.over:
-		g.failf("RL-13: a second Connect for player %d within a stay", p.index)
+	case p.presence != nil && p.presence.accepted && !p.presence.over:
+		g.failf("RL-13: a second Connect for player %d within a presence", p.index)
 	case len(g.roster)+1 > g.max:
 		g.failf("RL-15: Connect with %d of %d players in the game", len(g.roster), g.max)
 	case g.owner[peer] != nil && g.owner[peer] != p:
@@ -87,11 +87,11 @@ func (g *game) OnPlayerConnect(m *script.ConnectMessage) script.Decision {
 		return script.Refuse
 	}
 	g.owner[peer], p.peer = p, peer
-	p.stay = &stay{number: len(p.stays) + 1, peer: peer, at: make(map[uid]int), fast: make(map[uid]time.Time)}
-	p.stays = append(p.stays, p.stay)
+	p.presence = &presence{number: len(p.presences) + 1, peer: peer, at: make(map[uid]int), fast: make(map[uid]time.Time)}
+	p.presences = append(p.presences, p.presence)
 	p.muteSince, p.mayLeave = time.Time{}, ""
-	g.note(p, "connect", int64(peer), int64(p.stay.number))
-	if p.stay.number > 1 {
+	g.note(p, "connect", int64(peer), int64(p.presence.number))
+	if p.presence.number > 1 {
 		g.note(p, "comes in anew", int64(peer), 0)
 	}
 	thinks := g.thinks
@@ -111,18 +111,18 @@ func (g *game) OnPlayerAccepted(pl script.Player) {
 	defer g.mu.Unlock()
 	p := g.byID[pl.PlayerSessionID]
 	switch {
-	case p == nil || p.stay == nil || p.stay.over || p.stay.accepted:
+	case p == nil || p.presence == nil || p.presence.over || p.presence.accepted:
 		g.failf("RL-13: Accepted of peer %d without a Connect, or twice", pl.PeerID)
-	case pl.PeerID != p.stay.peer:
-		g.failf("RL-9: peer %d accepted as %d", p.stay.peer, pl.PeerID)
+	case pl.PeerID != p.presence.peer:
+		g.failf("RL-9: peer %d accepted as %d", p.presence.peer, pl.PeerID)
 	default:
-		p.stay.accepted = true
+		p.presence.accepted = true
 		g.roster[pl.PeerID] = p
 		g.note(p, "accepted", int64(pl.PeerID), 0)
 	}
 }
 
-// OnPlayerDisconnect ends a stay, for which there must be a reason (RL-2, RL-13, RL-14).
+// OnPlayerDisconnect ends a presence, for which there must be a reason (RL-2, RL-13, RL-14).
 func (g *game) OnPlayerDisconnect(peer messages.PeerID) script.Decision {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -131,8 +131,8 @@ func (g *game) OnPlayerDisconnect(peer messages.PeerID) script.Decision {
 		g.failf("RL-13: Disconnect of peer %d, who is not in the game", peer)
 		return script.Allow
 	}
-	g.note(p, "disconnect", int64(peer), int64(p.stay.number))
-	p.stay.over, p.stay.overAt = true, time.Now()
+	g.note(p, "disconnect", int64(peer), int64(p.presence.number))
+	p.presence.over, p.presence.overAt = true, time.Now()
 	delete(g.roster, peer)
 	for _, in := range g.members {
 		delete(in, peer)
@@ -204,7 +204,7 @@ func (g *game) OnMessage(m *script.Message) {
 		g.sent++
 		fast := uid{from: serverSender, n: g.sent}
 		if p != nil {
-			p.stay.fast[fast] = time.Now()
+			p.presence.fast[fast] = time.Now()
 		}
 		g.mu.Unlock()
 		g.session.SendMessage(script.Outgoing{OpCode: opFast, Sender: messages.ServerPeer, Payload: payload(g.canary, fast, 8)}, m.Sender)
@@ -231,8 +231,8 @@ func (g *game) next() uid {
 }
 
 func (g *game) owe(id uid, p *player) {
-	if p != nil && p.stay != nil && !p.stay.over {
-		p.stay.expect(id, time.Now())
+	if p != nil && p.presence != nil && !p.presence.over {
+		p.presence.expect(id, time.Now())
 	}
 }
 
@@ -297,11 +297,11 @@ func (p *player) fits(l *link, m *packet) {
 	case st == nil:
 		p.failf("RL-11: message %v reached player %d, to whom it was not sent", id, p.index)
 		return
-	case l.stay == nil:
+	case l.presence == nil:
 		p.resumesAt(l, st, at)
-		l.stay = st
-	case l.stay != st:
-		p.failf("RL-11: message %v of stay %d reached player %d on a connection of stay %d", id, st.number, p.index, l.stay.number)
+		l.presence = st
+	case l.presence != st:
+		p.failf("RL-11: message %v of presence %d reached player %d on a connection of presence %d", id, st.number, p.index, l.presence.number)
 		return
 	case at < l.at:
 		p.failf("RL-3: message %v (%d) reached player %d again, after %d", id, at, p.index, l.at-1)
@@ -317,8 +317,8 @@ func (p *player) fits(l *link, m *packet) {
 	p.got++
 }
 
-// resumesAt checks with which message of a stay a connection begins.
-func (p *player) resumesAt(l *link, st *stay, at int) {
+// resumesAt checks with which message of a presence a connection begins.
+func (p *player) resumesAt(l *link, st *presence, at int) {
 	d := l.dev
 	next, same := st.furthest, d.cur == st
 	if same && p.flavor == v2 {
@@ -332,7 +332,7 @@ func (p *player) resumesAt(l *link, st *stay, at int) {
 		d.missing -= min(d.missing, at-next)
 		p.note(p, "gap", int64(l.number), int64(at-next))
 	case at > next:
-		p.failf("RL-1: connection %d of player %d begins with %v (%d) of stay %d: %v (%d) is missing",
+		p.failf("RL-1: connection %d of player %d begins with %v (%d) of presence %d: %v (%d) is missing",
 			l.number, p.index, st.want[at].id, at, st.number, st.want[next].id, next)
 	case at == next:
 	case p.flavor == v2 && same:
@@ -351,7 +351,7 @@ func (p *player) resumesAt(l *link, st *stay, at int) {
 
 // fitsFast checks a message that was sent as fast (RL-5).
 func (p *player) fitsFast(id uid) {
-	st := p.stay
+	st := p.presence
 	switch _, sent := st.fast[id]; {
 	case !sent:
 		p.failf("RL-5: fast message %v reached player %d unasked, or twice", id, p.index)
@@ -363,11 +363,11 @@ func (p *player) fitsFast(id uid) {
 	p.fastGot++
 }
 
-// find looks for a message in the stays of a player.
-func (p *player) find(id uid) (*stay, int) {
-	for i := len(p.stays) - 1; i >= 0; i-- {
-		if at, ok := p.stays[i].at[id]; ok {
-			return p.stays[i], at
+// find looks for a message in the presences of a player.
+func (p *player) find(id uid) (*presence, int) {
+	for i := len(p.presences) - 1; i >= 0; i-- {
+		if at, ok := p.presences[i].at[id]; ok {
+			return p.presences[i], at
 		}
 	}
 	return nil, 0
@@ -434,7 +434,7 @@ func (g *game) OnPlayerReconnected(peer messages.PeerID, info script.Reconnected
 	p.lostAt = time.Time{}
 }
 
-// left checks that a stay may end now: it was asked for, or its window is over
+// left checks that a presence may end now: it was asked for, or its window is over
 // (RL-2, RL-14). The caller holds the lock.
 func (p *player) left() {
 	lost := p.lostAt

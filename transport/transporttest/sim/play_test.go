@@ -132,12 +132,12 @@ func (p *player) newDevice() {
 // quiet tells why a player is not yet where it must be once all is healed: in,
 // with everything delivered both ways (RL-2, RL-29).
 func (p *player) quiet() string {
-	st := p.stay
+	st := p.presence
 	if p.game.ending {
 		return ""
 	}
 	if st == nil || !st.accepted || st.over {
-		if p.wants && p.stay == nil {
+		if p.wants && p.presence == nil {
 			return "has not come in"
 		}
 		return ""

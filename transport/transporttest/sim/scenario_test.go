@@ -100,8 +100,8 @@ func (s *scene) attached(i, least int) {
 		if l := p.dev.link; l == nil || !l.in || l.number < least {
 			s.t.Errorf("%v: %v is not in (wanted on connection %d or later)", s.since(time.Now()), p, least)
 		}
-		if !p.playing() || len(p.stays) != 1 {
-			s.t.Errorf("%v: %v is not in its first stay", s.since(time.Now()), p)
+		if !p.playing() || len(p.presences) != 1 {
+			s.t.Errorf("%v: %v is not in its first presence", s.since(time.Now()), p)
 		}
 	})
 }
@@ -268,8 +268,8 @@ func TestBufferIsTrimmedAtTheAckAndNotAtTheWrite(t *testing.T) {
 		s.pass(200 * time.Millisecond)
 		s.attached(0, 2)
 		s.do(func() {
-			if p := s.players[0]; p.stay.furthest != len(p.stay.want) {
-				s.t.Errorf("%d of %d messages arrived", p.stay.furthest, len(p.stay.want))
+			if p := s.players[0]; p.presence.furthest != len(p.presence.want) {
+				s.t.Errorf("%d of %d messages arrived", p.presence.furthest, len(p.presence.want))
 			}
 		})
 	})
@@ -348,8 +348,8 @@ func TestASlowReaderHoldsUpNobodyElse(t *testing.T) {
 		s.pass(60 * time.Millisecond)
 		for _, i := range []int{1, 2, 3} {
 			s.do(func() {
-				if p := s.players[i]; p.stay.furthest != len(p.stay.want) {
-					s.t.Errorf("%v has %d of %d messages while another reads nothing", p, p.stay.furthest, len(p.stay.want))
+				if p := s.players[i]; p.presence.furthest != len(p.presence.want) {
+					s.t.Errorf("%v has %d of %d messages while another reads nothing", p, p.presence.furthest, len(p.presence.want))
 				}
 			})
 		}

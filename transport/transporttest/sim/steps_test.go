@@ -16,7 +16,7 @@ func (r *run) perform(s step) {
 	}
 	p := r.players[s.player]
 	d := p.dev
-	if d == nil || !p.wants || p.stay == nil || p.game.ending {
+	if d == nil || !p.wants || p.presence == nil || p.game.ending {
 		return
 	}
 	if s.do > burst {

@@ -27,13 +27,13 @@ func (d *device) resume(l *link, m *packet) {
 	d.token = token
 	switch {
 	case r.outcome == outcomeNew:
-		if d.player.stay != nil && d.cur == d.player.stay {
-			d.failf("RL-2: player %d is told that its stay is new, in the middle of it", d.index)
+		if d.player.presence != nil && d.cur == d.player.presence {
+			d.failf("RL-2: player %d is told that its presence is new, in the middle of it", d.index)
 		}
 		d.received, d.last, d.acked, d.held = 0, 0, 0, nil
 		d.restart()
 		if r.base != 0 || r.lastReceived != 0 {
-			d.failf("RL-1: a new stay of player %d begins at %d and %d", d.index, r.base, r.lastReceived)
+			d.failf("RL-1: a new presence of player %d begins at %d and %d", d.index, r.base, r.lastReceived)
 		}
 	case r.outcome == outcomeGap && d.plan.gap && (l.fresh || r.base > d.received || r.lost > d.dropped):
 		d.gap = true
@@ -45,8 +45,8 @@ func (d *device) resume(l *link, m *packet) {
 	case r.outcome != outcomeResumed:
 		d.failf("RL-2: player %d is told that messages are lost: outcome %d, base %d, it has %d", d.index, r.outcome, r.base, d.received)
 		d.received = r.base
-	case l.fresh && int(r.base) < d.surely(d.player.stay):
-		d.failf("RL-3: a new device of player %d begins at %d, %d were acknowledged", d.index, r.base, d.surely(d.player.stay))
+	case l.fresh && int(r.base) < d.surely(d.player.presence):
+		d.failf("RL-3: a new device of player %d begins at %d, %d were acknowledged", d.index, r.base, d.surely(d.player.presence))
 	case l.fresh:
 		d.received, d.last, d.acked = r.base, r.lastReceived, r.lastReceived
 		d.restart()
@@ -57,7 +57,7 @@ func (d *device) resume(l *link, m *packet) {
 	}
 	if l.fresh {
 		// it is told of all that went before, those with numbers up to the base included
-		d.missing = int(r.lost) + max(0, int(r.base)-d.surely(d.player.stay))
+		d.missing = int(r.lost) + max(0, int(r.base)-d.surely(d.player.presence))
 	}
 	d.dropped = r.lost
 	d.known = true
@@ -161,7 +161,7 @@ func (d *device) ackDone() {
 	d.ackedOut = d.received
 	d.dropAck()
 	if d.received > 0 && d.brokenAt.IsZero() && !d.link.idle() {
-		d.marks = append(d.marks, mark{d.player.stay, int(d.received), time.Now()})
+		d.marks = append(d.marks, mark{d.player.presence, int(d.received), time.Now()})
 	}
 }
 
