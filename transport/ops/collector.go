@@ -34,20 +34,20 @@ var asked = []struct {
 	name, help, label string
 	collect           func(s *actors.System, show func(v float64, labels ...string))
 }{
-	{"troupe_actors", "Actors alive.", "kind", func(s *actors.System, show func(float64, ...string)) {
+	{"troupe_actors", "Running actors, by kind.", "kind", func(s *actors.System, show func(float64, ...string)) {
 		for k := counters.ActorKind(1); k.String() != ""; k++ {
 			show(float64(s.Live(k)), k.String())
 		}
 	}},
-	{"troupe_ready_mailboxes", "Mailboxes that wait for a worker.", "", func(s *actors.System, show func(float64, ...string)) {
+	{"troupe_ready_mailboxes", "Mailboxes with messages that wait for a free worker.", "", func(s *actors.System, show func(float64, ...string)) {
 		show(float64(s.Ready()))
 	}},
-	{"troupe_mailbox_depth", "Messages that wait: for the registry, for all game sessions, for the busiest one.", "mailbox", depth},
+	{"troupe_mailbox_depth", "Messages waiting in mailboxes: of the registry, of all game sessions together, and of the busiest game session.", "mailbox", depth},
 }
 
 func newCollector(o Options) *collector {
 	c := &collector{build: prometheus.MustNewConstMetric(
-		prometheus.NewDesc("troupe_build_info", "The running build.", []string{"version"}, nil), prometheus.GaugeValue, 1, o.Version)}
+		prometheus.NewDesc("troupe_build_info", "Always 1; the label is the version of the running build.", []string{"version"}, nil), prometheus.GaugeValue, 1, o.Version)}
 	for _, m := range o.Counters.Metrics() {
 		c.metrics = append(c.metrics, counted(m))
 	}
