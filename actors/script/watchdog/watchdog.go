@@ -12,7 +12,8 @@ const (
 	period = 10 * time.Millisecond
 	// idleLooks is after how many looks without a call the goroutine sleeps.
 	idleLooks = 20
-	// Grace is how long a call may go on after Interrupt.
+	// Grace is how long a call may go on after Interrupt. It counts at most one period for each look: if
+	// those are late, the machine is busy, and the call that is to end may not have run either.
 	Grace = time.Second
 )
 
@@ -71,6 +72,8 @@ type Watchdog struct {
 // worker is the goroutine that looks, from the first watch to the last.
 type worker struct {
 	start  time.Time
+	looked time.Duration // when it did last, since start
+	onTime time.Duration // the time between its looks, of each at most a period
 	asleep atomic.Bool
 	wake   chan struct{} // with room for one
 	quit   chan struct{}
@@ -91,7 +94,7 @@ type Watch struct {
 	// Guarded by watchdog.mu.
 	index   int // in watchdog.watches; -1: released
 	weight  weight
-	firedAt time.Duration
+	firedAt time.Duration // worker.onTime, then
 	endBy   time.Duration // after which a call under way is interrupted, whatever Options.Limit; 0: none
 	endWhy  string
 	reason  string // written before since becomes fired
@@ -213,6 +216,8 @@ func (d *Watchdog) look(k *worker) bool {
 	var found []finding
 	d.mu.Lock()
 	now, busy := time.Since(k.start), false
+	k.onTime += min(now-k.looked, period)
+	k.looked = now
 	for _, w := range d.watches {
 		since := w.since.Load()
 		if since == idle || w.worker != k {
@@ -243,7 +248,7 @@ func (w *Watch) judge(since int64, now time.Duration) (tell func(reason string))
 		return nil
 	}
 	if since == fired {
-		if now-w.firedAt >= Grace && w.since.CompareAndSwap(fired, stuck) {
+		if w.worker.onTime-w.firedAt >= Grace && w.since.CompareAndSwap(fired, stuck) {
 			return w.o.Stuck
 		}
 		return nil
@@ -259,7 +264,7 @@ func (w *Watch) judge(since int64, now time.Duration) (tell func(reason string))
 
 // fire returns who is to be told that the call must end; nil if it has ended meanwhile.
 func (w *Watch) fire(since int64, now time.Duration, reason string) func(reason string) {
-	w.reason, w.firedAt = reason, now
+	w.reason, w.firedAt = reason, w.worker.onTime
 	if !w.since.CompareAndSwap(since, fired) {
 		return nil
 	}

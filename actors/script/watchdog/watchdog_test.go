@@ -2,6 +2,7 @@ package watchdog
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -59,6 +60,26 @@ func TestALongCallIsInterruptedOnceThenStuck(t *testing.T) {
 		}
 		if _, v := other.End(); v != InTime {
 			t.Error(v)
+		}
+	})
+}
+
+func TestTheGraceIsNotOverIfTheWatchdogDidNotRunItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const held = 10 * time.Second // the goroutine of the watchdog gets no core
+		var d Watchdog
+		var stuck atomic.Bool
+		w := d.Watch(Options{Limit: time.Second, Interrupt: func(string) { time.Sleep(held) }, Stuck: func(string) { stuck.Store(true) }})
+		defer w.Release()
+		w.Begin()
+		time.Sleep(time.Second + held + Grace/2)
+		if _, v := w.End(); v != Interrupted || stuck.Load() {
+			t.Error(v, stuck.Load())
+		}
+		w.Begin()
+		time.Sleep(time.Second + held + Grace + 5*period)
+		if _, v := w.End(); v != Stuck || !stuck.Load() {
+			t.Error(v, stuck.Load())
 		}
 	})
 }
