@@ -5,16 +5,16 @@
 //   /** @type {Troupe.Callbacks} */
 //   exports.ssExports = { init(session) { ... } };
 //
-// What is marked "Troupe" is an addition: the original does not have it, and does
-// not mind a script that defines it.
+// Members marked "Troupe" are additions. The original does not have them, and
+// ignores them in a script.
 
 declare namespace Troupe {
   /**
    * The callbacks of a script, exported as `ssExports`. Only `init` is required. They are looked up when they are
    * called, as methods of the object; they and the script's timers never overlap. What they throw is logged.
    *
-   * A promise is waited for in `onProcessStarted`, `onPlayerConnect` and `onHealthCheck`, for 10 s; what is not decided
-   * by then is a no. From all others it counts as true, and its rejection is logged.
+   * A promise is waited for in `onProcessStarted`, `onPlayerConnect` and `onHealthCheck`, for 10 s; one that is not
+   * resolved by then counts as a no. From all others it counts as true, and its rejection is logged.
    */
   interface Callbacks {
     /** Read once, after loading and before `init`. */
@@ -25,11 +25,11 @@ declare namespace Troupe {
     onProcessStarted?(args: string[]): Answer | Promise<Answer>;
     /** The game session exists. Throwing keeps it from being activated. Start timers here. */
     onStartGameSession?(gameSession: GameSession): unknown;
-    /** Asked every 60 s. Three times anything but true ends the game session. */
+    /** Called every 60 s. The third result in a row that is not true ends the game session. */
     onHealthCheck?(): Answer | Promise<Answer>;
     /**
-     * The host ends the process. Players are still connected, and what is sent here reaches them. A promise is waited for,
-     * for up to five minutes.
+     * The host ends the process. Players are still connected, and messages sent here reach them. The host waits for a
+     * promise for up to five minutes.
      */
     onProcessTerminate?(): unknown;
     /** True lets the player in. */
@@ -71,7 +71,7 @@ declare namespace Troupe {
     reconnectWindow?: number;
   }
 
-  /** What a script may do. Nothing here throws: what makes no sense is logged and left out. */
+  /** What a script may do. Nothing here throws: a call that makes no sense is logged and has no effect. */
   interface Session {
     /** The accepted players by peer id, in order of acceptance: a copy. */
     getPlayers(): Map<number, Player>;
@@ -92,7 +92,7 @@ declare namespace Troupe {
     /** A string is sent as UTF-8. Bytes stay as they are, in both functions. */
     newTextGameMessage(opCode: number, sender: number, payload: Payload): GameMessage;
     newBinaryGameMessage(opCode: number, sender: number, payload: Payload): GameMessage;
-    /** Over the fast channel: it may get lost or be overtaken. Over the reliable one where there is no fast one yet. */
+    /** Over the fast channel: it may get lost or be overtaken. Over the reliable channel while the fast one is not up. */
     sendMessage(message: GameMessage, targetPlayer: Target): void;
     /** Over the reliable channel, in order. */
     sendReliableMessage(message: GameMessage, targetPlayer: Target): void;
@@ -107,13 +107,13 @@ declare namespace Troupe {
     kickPlayer(peerId: Target, reason?: string): void;
     /** Troupe: the game properties by key; empty before `onStartGameSession`. */
     readonly gameProperties: { [key: string]: string };
-    /** Troupe: what the matchmaker said, as JSON; empty without one. */
+    /** Troupe: the matchmaker data, as JSON; empty without a matchmaker. */
     readonly matchmakerData: string;
     /** Troupe: what `onStartGameSession` got; null before. */
     readonly gameSession: GameSession | null;
   }
 
-  /** A peer id or group id, as text, too. Something with a `peerId` counts as that. */
+  /** A peer id or group id, as a number or as text. An object with a `peerId` stands for that peer. */
   type Target = number | string | { peerId: number };
 
   /** `null` and `undefined` are sent as nothing, numbers and the rest as their text. */
@@ -194,9 +194,9 @@ declare namespace Troupe {
 
   /** Troupe: how a player came back. */
   interface Reconnected {
-    /** Messages that were sent once more. */
+    /** Messages that were sent again. */
     readonly resent: number;
-    /** Messages that were more than is kept for a player. */
+    /** Messages dropped because they were more than the host keeps for a player. */
     readonly lost: number;
     /** Milliseconds since the loss; 0 if the connection was replaced before it was lost. */
     readonly awayMs: number;
