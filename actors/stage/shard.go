@@ -57,6 +57,7 @@ type Shard struct {
 	spare     []Flusher   // an empty list for dirty, while the other is flushed
 	flushing  bool        // a worker is at it, until nothing is dirty
 	wakeTimer *time.Timer // wakes the dedicated worker when it should flush
+	wakeFor   int64       // the dirtySince for which wakeTimer was last set
 	runs      uint64      // times that somebody became the owner
 	closed    bool
 	// detached is the number of workers that still run a batch after they lost the shard
@@ -103,12 +104,11 @@ func (s *Shard) scheduleLocked(m *Mailbox) {
 	}
 }
 
-// runInline runs m in the calling goroutine if the shard is free; otherwise it queues m. With a
-// fixed flush interval it always queues, because the flush must wait.
+// runInline runs m in the calling goroutine if the shard is free; otherwise it queues m.
 func (s *Shard) runInline(m *Mailbox) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.owner != nil || s.ready.len() > 0 || s.closed || s.policy.Interval > 0 {
+	if s.owner != nil || s.ready.len() > 0 || s.closed {
 		s.scheduleLocked(m)
 		return
 	}
@@ -157,8 +157,11 @@ func (w *worker) serveLocked(limit int) bool {
 		}
 	}
 	s.owner = nil
-	if s.ready.len() > 0 || len(s.dirty) > 0 || s.closed {
+	switch wait := s.untilFlushLocked(); {
+	case s.ready.len() > 0, s.closed, wait == 0:
 		s.wake.Signal()
+	case wait > 0 && s.wakeFor != s.dirtySince.Load():
+		s.wakeAfterLocked(wait)
 	}
 	return true
 }
@@ -205,9 +208,10 @@ func (s *Shard) untilFlushLocked() time.Duration {
 	return max(0, s.policy.Interval-s.gathered())
 }
 
-// wakeAfterLocked wakes a waiting worker after d. The timer takes the lock, which the caller holds
-// until it waits, so it cannot fire too early.
+// wakeAfterLocked wakes the dedicated worker after d. The timer takes the lock, which the caller
+// holds, so it cannot fire before that worker waits.
 func (s *Shard) wakeAfterLocked(d time.Duration) {
+	s.wakeFor = s.dirtySince.Load()
 	if s.wakeTimer != nil {
 		s.wakeTimer.Reset(d)
 		return

@@ -371,17 +371,25 @@ func TestPostRunRunsInTheCaller(t *testing.T) {
 	}
 }
 
-func TestPostRunQueuesWhereItShould(t *testing.T) {
+// With a fixed flush interval the poster runs the mailbox, and the dedicated worker flushes when it is time: also what
+// was added to later, and what was added after a flush.
+func TestPostRunLeavesTheFlushToTheInterval(t *testing.T) {
 	bubble(t, policy(15*ms), func(t *testing.T, s *stagetest.Stage) {
 		j := newJournal()
-		ref := busy(s, j, ms, "a")[0]
-		_ = ref.PostRun(1, 0) // the flush is for a goroutine that can wait
-		if time.Since(j.born) != 0 {
-			t.Error("it ran here")
+		refs := busy(s, j, ms, "a", "b")
+		_ = refs[0].PostRun(1, 0)
+		_ = refs[1].PostRun(2, 0)
+		if len(j.lines) != 2 || time.Since(j.born) != 2*ms {
+			t.Errorf("%d lines after %v: it did not run here", len(j.lines), time.Since(j.born))
 		}
+		time.Sleep(28 * ms)
+		_ = refs[0].PostRun(3, 0)
 		time.Sleep(sec)
-		j.want(t, "0s run a", "15ms flush a")
+		j.want(t, "0s run a", "1ms run b", "15ms flush a", "15ms flush b", "30ms run a", "45ms flush a")
 	})
+}
+
+func TestPostRunQueuesWhereItShould(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, s *stagetest.Stage) {
 		j := newJournal()
 		ref := busy(s, j, ms, "a")[0]

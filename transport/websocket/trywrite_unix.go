@@ -22,20 +22,21 @@ func rawConnOf(nc net.Conn) syscall.RawConn {
 	return raw
 }
 
-// try writes as many bytes as the kernel takes without blocking, perhaps none.
+// try writes as many bytes as the kernel takes without blocking, perhaps none. It uses Control, not
+// Write: only one goroutine writes at a time (outbound.writer), and nobody waits here, so the
+// lock and the deadline of Write would cost a delivery time for nothing.
 func (s *scratch) try(raw syscall.RawConn) (n int, err error) {
 	s.n, s.err = 0, nil
-	if err := raw.Write(s.attempt); err != nil {
+	if err := raw.Control(s.attempt); err != nil {
 		return 0, err
 	}
 	return s.n, s.err
 }
 
-// writeOnce is the callback of try. It always returns true, so that RawConn.Write never waits
-// for the socket to become writable.
-func (s *scratch) writeOnce(fd uintptr) bool {
+// writeOnce is the callback of try.
+func (s *scratch) writeOnce(fd uintptr) {
 	for {
-		n, err := syscall.Write(int(fd), s.b[s.off:])
+		n, err := writeNonblock(int(fd), s.b[s.off:])
 		switch err {
 		case nil:
 			s.n = n
@@ -45,6 +46,6 @@ func (s *scratch) writeOnce(fd uintptr) bool {
 		default:
 			s.err = fmt.Errorf("write: %w", err)
 		}
-		return true
+		return
 	}
 }

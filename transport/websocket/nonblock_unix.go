@@ -1,0 +1,7 @@
+//go:build unix && !linux
+
+package websocket
+
+import "syscall"
+
+func writeNonblock(fd int, b []byte) (int, error) { return syscall.Write(fd, b) }
