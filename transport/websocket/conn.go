@@ -25,7 +25,7 @@ type Conn struct {
 	id     uint64
 	l      *Listener
 	nc     net.Conn
-	raw    syscall.RawConn // for non-blocking writes; nil if these are not possible
+	raw    syscall.RawConn // for reads and writes that do not block; nil if these are not possible
 	sys    syscall.RawConn // of the TCP socket, also under TLS; nil without one
 	remote netip.AddrPort
 	// patient: the socket measures the write timeout, not the writer

@@ -19,6 +19,7 @@ type inbound struct {
 	from, to int
 	msg      *buffer // the message being assembled, nil without one
 	pong     bool    // a pong is queued and not flushed
+	raw      rawRead
 }
 
 // read handles input until the peer's close frame, whose code it returns, or an
@@ -77,7 +78,7 @@ func (c *Conn) fill() error {
 		in.to = copy(in.buf, in.buf[in.from:in.to])
 		in.from = 0
 	}
-	n, err := c.nc.Read(in.buf[in.to:])
+	n, err := c.readSocket(in.buf[in.to:])
 	in.to += n
 	if n > 0 {
 		return nil
@@ -159,7 +160,7 @@ func (c *Conn) readBody() (last bool, err error) {
 	if have == cap(in.msg.b) {
 		in.msg = growBuffer(in.msg, have+1)
 	}
-	n, err := c.nc.Read(in.msg.b[have:min(cap(in.msg.b), have+in.parser.wants())])
+	n, err := c.readSocket(in.msg.b[have:min(cap(in.msg.b), have+in.parser.wants())])
 	if n == 0 {
 		return false, err
 	}

@@ -28,7 +28,7 @@ type scratch struct {
 	last bool    // b ends with the close frame: nothing may follow
 	ping bool    // b has a ping
 
-	attempt func(fd uintptr) // tries to write b once; see trywrite_unix.go
+	attempt func(fd uintptr) // tries to write b once; see rawio_unix.go
 	n       int              // bytes that the attempt wrote
 	err     error
 }

@@ -14,3 +14,7 @@ func rawConnOf(net.Conn) syscall.RawConn { return nil }
 func (s *scratch) try(syscall.RawConn) (n int, err error) { return 0, nil }
 
 func (s *scratch) writeOnce(uintptr) {}
+
+type rawRead struct{}
+
+func (c *Conn) readSocket(b []byte) (int, error) { return c.nc.Read(b) }

@@ -5,3 +5,5 @@ package websocket
 import "syscall"
 
 func writeNonblock(fd int, b []byte) (int, error) { return syscall.Write(fd, b) }
+
+func readNonblock(fd int, b []byte) (int, error) { return syscall.Read(fd, b) }
