@@ -9,8 +9,8 @@ import (
 	"troupe/messages"
 )
 
-// BenchmarkRoom asks for room in a fleet that bounds how many activate, while 50,000 game
-// sessions live.
+// BenchmarkRoom queries the room of a fleet with a bound on activating game sessions, while
+// 50,000 game sessions are live.
 func BenchmarkRoom(b *testing.B) {
 	r, err := New(Options{Region: "home", Fleets: []*messages.Fleet{{
 		ID: "fleet-a", Status: messages.FleetActive, Locations: []string{"home"}, GameSessionsMax: 1 << 20,

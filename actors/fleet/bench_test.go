@@ -52,7 +52,7 @@ func openDisk(b *testing.B, path string) *store.SQLite {
 	return s
 }
 
-// BenchmarkStart starts with 100,000 records of a process that was killed: each game
+// BenchmarkStart starts a host from the 100,000 records of a killed process: each game
 // session has four player sessions.
 func BenchmarkStart(b *testing.B) {
 	const sessions, players = 20_000, 4
@@ -85,7 +85,7 @@ func BenchmarkStart(b *testing.B) {
 	}
 	wait.Wait()
 	disk.Flush()
-	if err := disk.Close(); err != nil { // what the end of the host says is not stored
+	if err := disk.Close(); err != nil { // the disk closes first, so the host's shutdown stores nothing
 		b.Fatal(err)
 	}
 	stop()
@@ -102,7 +102,7 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-// BenchmarkCreatePlayerSession: many callers reserve player sessions, durably.
+// BenchmarkCreatePlayerSession measures durable reservations of player sessions by many callers.
 func BenchmarkCreatePlayerSession(b *testing.B) {
 	disk := openDisk(b, filepath.Join(b.TempDir(), "troupe.db"))
 	ref, _, stop := benchHost(b, disk)

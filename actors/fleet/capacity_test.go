@@ -14,7 +14,7 @@ import (
 	"troupe/messages"
 )
 
-// use reads the capacity and use of a fleet in a location.
+// use returns the capacity and utilization of a fleet in a location.
 func (h *resources) use(id messages.FleetID, location string) messages.FleetUse {
 	h.Helper()
 	uses := wanted[[]messages.FleetUse](h.host, messages.FleetUseQuery{FleetIDs: []messages.FleetID{id}, Location: location})
@@ -24,7 +24,7 @@ func (h *resources) use(id messages.FleetID, location string) messages.FleetUse 
 	return uses[0]
 }
 
-// groups sets how many process groups a fleet wants in a location.
+// groups sets the desired number of process groups of a fleet in a location.
 func (h *resources) groups(location string, desired, most int) error {
 	_, err := request[*messages.Fleet](h.host, messages.UpdateCapacity{FleetID: h.fleet.ID, Location: location, Desired: &desired, Max: &most})
 	return err
@@ -72,7 +72,7 @@ func TestCapacityIsInProcessGroupsPerLocation(t *testing.T) {
 }
 
 func TestAScaleDownEndsUnprotectedGameSessions(t *testing.T) {
-	withResources(t, func(h *resources) { // game sessions of the fleet are protected at first
+	withResources(t, func(h *resources) { // new game sessions of the fleet are protected at first
 		if err := h.groups("", 2, 2); err != nil {
 			t.Fatal(err)
 		}
@@ -127,7 +127,7 @@ func TestAFleetWithoutAScriptHasProcessGroupsToo(t *testing.T) {
 		if a, b := h.game(first.ID).Status, h.game(second.ID).Status; a != messages.GameSessionActive || b != messages.GameSessionTerminated {
 			t.Errorf("they are %v and %v", a, b)
 		}
-		h.restart() // the configuration says nothing of groups
+		h.restart() // the configuration does not set the number of groups
 		if g := h.use(actorstest.Small, "").Groups; g != (messages.Groups{Desired: 1, Max: 2}) {
 			t.Errorf("%+v", g)
 		}
@@ -159,7 +159,7 @@ func TestUtilizationCountsPlayers(t *testing.T) {
 	actorstest.Run(t, nil, func(w *world) {
 		id := w.Create(new(game))
 		w.Player(id)
-		w.Seat(id) // RESERVED: not counted here (D-209)
+		w.Seat(id) // RESERVED player sessions do not count here (D-209)
 		uses, err := w.System.FleetUse(context.Background(), messages.FleetUseQuery{FleetIDs: []messages.FleetID{actorstest.Fleet, "fleet-none", actorstest.Fleet}})
 		if err != nil || len(uses) != 1 || uses[0].Players != 1 || uses[0].GameSessions != 1 || uses[0].PlayersMax != w.Game(id).MaxPlayers {
 			t.Errorf("%+v, %v", uses, err)
@@ -233,7 +233,7 @@ func TestPortsAreAddedAndRemoved(t *testing.T) {
 	})
 }
 
-func TestAFleetThatIsOnItsWayOutIsNotChanged(t *testing.T) {
+func TestADeletingFleetIsNotChanged(t *testing.T) {
 	withResources(t, func(h *resources) {
 		wanted[stage.None](h.host, catalog.DropFleet{ID: h.fleet.ID})
 		writes := h.writes()
@@ -246,7 +246,7 @@ func TestAFleetThatIsOnItsWayOutIsNotChanged(t *testing.T) {
 		_, err = request[*messages.Alias](h.host, messages.UpdateAlias{ID: actorstest.Alias, Routing: &messages.Routing{FleetID: h.fleet.ID}})
 		h.is(err, messages.NotFound)
 		q := create("", "")
-		q.AliasID = h.alias.ID // it stays (service-api.md 2.4)
+		q.AliasID = h.alias.ID // the alias is not deleted with its fleet (service-api.md 2.4)
 		_, err = h.create(q)
 		h.is(err, messages.InvalidFleetStatus)
 	})
@@ -259,7 +259,7 @@ func TestTagsAreBounded(t *testing.T) {
 			set[strings.Repeat("x", n+1)] = ""
 		}
 		q := messages.UpdateTags{Resource: messages.Resource{Kind: "fleet", ID: string(h.fleet.ID)}, Set: set}
-		_, err := request[map[string]string](h.host, q) // with the one that it has
+		_, err := request[map[string]string](h.host, q) // together with the tag that it has
 		h.is(err, messages.TaggingFailed)
 		q.Remove = []string{"k"}
 		if now := wanted[map[string]string](h.host, q); len(now) != messages.TagsMax {
@@ -272,7 +272,7 @@ func TestTagsAreBounded(t *testing.T) {
 	})
 }
 
-func TestRoomThatIsMadeIsTold(t *testing.T) {
+func TestNewRoomIsReported(t *testing.T) {
 	withResources(t, func(h *resources) {
 		h.registry.Tell(fleet.WatchRoom{Notify: h.notify})
 		if err := h.groups(actorstest.Away, 2, 2); err != nil {

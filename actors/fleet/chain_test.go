@@ -10,13 +10,13 @@ import (
 	"troupe/messages"
 )
 
-// send sends a request and ignores its answer.
+// send sends a request without waiting for its answer.
 func send[A, Q any](h *resources, q Q) {
 	h.registry.Tell(stage.Request[Q, A]{Request: q, Reply: func(A, error) {}})
 }
 
-// Two changes of one resource that are refused together: the API shows the stored record.
-func TestChangesThatAreRefusedTogetherAreAllTakenBack(t *testing.T) {
+// When the store refuses two changes of one resource together, the API shows the stored record.
+func TestChangesThatAreRefusedTogetherChangeNothing(t *testing.T) {
 	withResources(t, func(h *resources) {
 		before := h.state()
 		for name, changes := range map[string]func(){
@@ -44,7 +44,7 @@ func TestChangesThatAreRefusedTogetherAreAllTakenBack(t *testing.T) {
 			h.disk.set(errDisk)
 			h.disk.hold()
 			changes()
-			_ = wanted[[]*messages.Alias](h.host, catalog.Aliases{}) // which is behind them
+			_ = wanted[[]*messages.Alias](h.host, catalog.Aliases{}) // handled after the changes
 			h.disk.release()
 			h.disk.set(nil)
 			h.same(name, h.state(), slices.Clone(before))

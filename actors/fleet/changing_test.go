@@ -17,8 +17,8 @@ import (
 	"troupe/messages"
 )
 
-// A change that the store refuses while another of the same resource is stored behind it:
-// what is shown then is what the next process of the host has, and it starts.
+// The store refuses one change and stores the next of the same resource. The API then shows
+// the record from which the next process of the host starts, and that process does start.
 func TestAChangeThatIsRefusedIsNotStoredWithTheNext(t *testing.T) {
 	for _, same := range [][]string{
 		{"UpdateScript", "rename a script", "tags of a script"},
@@ -32,7 +32,7 @@ func TestAChangeThatIsRefusedIsNotStoredWithTheNext(t *testing.T) {
 					withResources(t, func(h *resources) {
 						h.disk.hold()
 						h.disk.set(errDisk)
-						h.writes()[first]() // nobody waits so long for the answer
+						h.writes()[first]() // the answer is not awaited: the disk holds the change
 						h.disk.set(nil)
 						h.writes()[second]()
 						h.disk.release()
@@ -56,7 +56,8 @@ func (h *resources) newest() string {
 	return fmt.Sprintf("%d (%s)", s.Contents, s.Version)
 }
 
-// The deletion of a fleet is refused while its last game session ends: it is not gone.
+// If the store refuses the deletion of a fleet while its last game session ends, the fleet
+// still exists.
 func TestAFleetWhoseDeletionIsRefusedGoesOn(t *testing.T) {
 	withResources(t, func(h *resources) {
 		g := h.must(create(h.fleet.ID, ""))
@@ -76,10 +77,10 @@ func TestAFleetWhoseDeletionIsRefusedGoesOn(t *testing.T) {
 	})
 }
 
-// A content shows that it runs while the next one is refused.
-func TestAScriptThatRunsWhileTheNextContentIsRefusedIsKept(t *testing.T) {
+// A version proves that it runs while the store refuses the next one.
+func TestAVersionThatRunsWhileTheNextOneIsRefusedIsKept(t *testing.T) {
 	withResources(t, func(h *resources) {
-		h.change("main.js=syntax error") // the first stays, as the last that ran
+		h.change("main.js=syntax error") // the first is kept, as the last version that ran
 		h.engine.now = map[string]string{"syntax error": "two"}
 		h.engine.gate = make(chan struct{})
 		wanted[*messages.Fleet](h.host, messages.UpdateRuntime{FleetID: h.fleet.ID, Runtime: processes("3 main.js again")})
@@ -98,7 +99,7 @@ func TestAScriptThatRunsWhileTheNextContentIsRefusedIsKept(t *testing.T) {
 	})
 }
 
-func TestChangesThatWaitAreBounded(t *testing.T) {
+func TestQueuedChangesAreBounded(t *testing.T) {
 	withResources(t, func(h *resources) {
 		h.disk.hold()
 		refused, changed := 0, 0
@@ -141,12 +142,12 @@ func TestChangesThatWaitAreBounded(t *testing.T) {
 	})
 }
 
-// Nothing that the host itself has stored keeps it from starting.
-func TestAStoredRecordThatMakesNoSenseIsLeftOut(t *testing.T) {
+// No stored record keeps the host from starting, however damaged it is.
+func TestADamagedRecordIsLeftOut(t *testing.T) {
 	for _, kind := range []store.Kind{store.Fleet, store.Alias, store.Script, store.Location, store.GameSession, store.PlayerSession} {
 		for _, value := range []string{"", "{}", "[]", `{"Fleet":5,"Tags":7,"fleet":5,"g":5}`, "PK\x03\x04"} {
 			if value == "{}" && (kind == store.GameSession || kind == store.PlayerSession) {
-				continue // that is one of nothing
+				continue // without a fleet or game session it is deleted, not damaged
 			}
 			withResources(t, func(h *resources) {
 				shown := h.state()
@@ -166,7 +167,7 @@ func TestAStoredRecordThatMakesNoSenseIsLeftOut(t *testing.T) {
 	}
 }
 
-func TestPlayerSessionsOfAGameSessionThatCannotBeReadStay(t *testing.T) {
+func TestPlayerSessionsOfADamagedGameSessionAreKept(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		g := h.must(create(actorstest.Fleet, ""))
 		if _, err := h.seats(g.ID, "a"); err != nil {
@@ -180,10 +181,10 @@ func TestPlayerSessionsOfAGameSessionThatCannotBeReadStay(t *testing.T) {
 	})
 }
 
-// A script without its newest content, as a host has left it or a disk: its fleet runs the
-// last good one, or is in ERROR and says why, until there is a new one.
+// The store has lost the newest content of a script. Its fleet runs the last good version,
+// or is in ERROR with the reason, until the script is updated.
 func TestAScriptWithoutItsContentRunsTheLastGoodOne(t *testing.T) {
-	named := func(h *resources, key string) { // the record names a content that is not there
+	named := func(h *resources, key string) { // the record names a missing content
 		value := h.record(store.Script, string(h.script.ID))
 		s := value["Script"].(map[string]any)
 		s["Contents"], value["Key"] = 2, key
@@ -231,7 +232,7 @@ func TestAScriptWithoutItsContentRunsTheLastGoodOne(t *testing.T) {
 	}
 }
 
-// says fails unless a fleet's events have one of a code with a text.
+// says fails unless a fleet has an event with a code and a text.
 func (h *resources) says(id messages.FleetID, code, text string) {
 	h.Helper()
 	all := wanted[[]messages.FleetEvent](h.host, catalog.Events{ID: id})
@@ -240,7 +241,7 @@ func (h *resources) says(id messages.FleetID, code, text string) {
 	}
 }
 
-// record is a stored record.
+// record returns a stored record.
 func (h *resources) record(kind store.Kind, id string) (found map[string]any) {
 	h.Helper()
 	_, err := h.disk.Load(kind, func(other string, value []byte) error {

@@ -10,8 +10,8 @@ import (
 	"troupe/messages"
 )
 
-// starts decides on OnStartGameSession, which stands for ActivateGameSession, when it is
-// told to.
+// starts is a game that decides on OnStartGameSession, Troupe's ActivateGameSession, when
+// the test says so.
 type starts struct {
 	game
 	decision script.Pending
@@ -46,7 +46,7 @@ func TestOnlyTheGameMakesItsGameSessionActive(t *testing.T) {
 }
 
 // API-33.
-func TestForceEndsAtOnceAndSaysSo(t *testing.T) {
+func TestForcedTerminationEndsAtOnceWithItsReason(t *testing.T) {
 	run(t, func(w *world) {
 		p := &ponders{}
 		id := w.Create(p)
@@ -88,8 +88,9 @@ func TestACompletedPlayerSessionIsNotAcceptedButANewOneIs(t *testing.T) {
 	})
 }
 
-// A game session nobody has come to ends after the empty timeout (default 300 s), and one
-// that all have left as long after that; 0 is when the last leaves, as O3DE expects.
+// A game session without players ends after the empty timeout (default 300 s), counted from
+// its start or from the last leave. With 0 it ends when the last player leaves, as O3DE
+// expects.
 func TestEmptyGameSessionsEnd(t *testing.T) {
 	run(t, func(w *world) {
 		id := w.Create(nil)

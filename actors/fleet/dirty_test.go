@@ -13,8 +13,8 @@ import (
 	"troupe/messages"
 )
 
-// What is read while a change is on its way to the store is what was there before; so it
-// is when the store has refused it.
+// While a change is being stored, readers see the state before it; they still do after the
+// store has refused it.
 func TestNoChangeIsShownBeforeItIsDurable(t *testing.T) {
 	var names []string
 	withResources(t, func(h *resources) { names = slices.Sorted(maps.Keys(h.writes())) })
@@ -30,7 +30,7 @@ func TestNoChangeIsShownBeforeItIsDurable(t *testing.T) {
 				before := h.state()
 				h.disk.hold()
 				h.disk.set(errDisk)
-				_ = writes[name]() // nobody waits so long for the answer
+				_ = writes[name]() // the answer is not awaited: the disk holds the change
 				h.same("on its way to the store", h.state(), before)
 				h.disk.set(nil)
 				h.disk.release()
@@ -46,8 +46,8 @@ func TestNoChangeIsShownBeforeItIsDurable(t *testing.T) {
 	}
 }
 
-// A content of a script that the store has refused, and a new name that it has stored: the
-// host starts from that, with the content that was there before.
+// The store has refused a script's new content and stored its new name. The host starts from
+// that, with the new name and the old content.
 func TestTheHostStartsAfterARefusedUpdateScriptAndAStoredRename(t *testing.T) {
 	withResources(t, func(h *resources) {
 		h.disk.hold()
@@ -67,13 +67,13 @@ func TestTheHostStartsAfterARefusedUpdateScriptAndAStoredRename(t *testing.T) {
 	})
 }
 
-// asks sends a message and waits for no answer.
+// asks sends a message without waiting for its answer.
 func asks[A any](h *host, errs *[]error, message func(reply func(A, error)) any) {
 	h.registry.Tell(message(func(_ A, err error) { *errs = append(*errs, err) }))
 	synctest.Wait()
 }
 
-// So it is with game sessions and player sessions.
+// The same rule, for game sessions and player sessions.
 func TestNoChangeOfAGameSessionIsShownBeforeItIsDurable(t *testing.T) {
 	for name, change := range map[string]func(h *host, id messages.GameSessionID, errs *[]error){
 		"CreateGameSession": func(h *host, _ messages.GameSessionID, errs *[]error) {

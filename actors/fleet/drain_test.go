@@ -33,7 +33,7 @@ func TestADrainWaitsForReservedPlayerSessions(t *testing.T) {
 	})
 }
 
-func TestACancelledDrainLeavesNothing(t *testing.T) {
+func TestACancelledDrainHasNoEffectsLeft(t *testing.T) {
 	run(t, func(w *world) {
 		cancel := func() error { return w.System.CancelDrain(context.Background()) }
 		if err := cancel(); !errors.Is(err, fleet.ErrNotDraining) {
@@ -60,16 +60,16 @@ func TestACancelledDrainLeavesNothing(t *testing.T) {
 		if got := w.Game(empty).Status; got != messages.GameSessionTerminated {
 			w.Errorf("what has ended is %v", got)
 		}
-		w.Player(w.Create(nil)) // new game sessions and seats
+		w.Player(w.Create(nil)) // new game sessions and seats are possible again
 		b := w.Player(game)
 		b.Depart()
 		a.Depart()
-		w.Pass(2 * time.Minute) // no grace ends, and no game because it is empty
+		w.Pass(2 * time.Minute) // neither the grace nor an empty timeout ends a game session
 		if got := w.Game(game).Status; got != messages.GameSessionActive {
 			w.Errorf("without players it is %v", got)
 		}
 		c := w.Player(game)
-		start(2 * time.Second) // with a grace of its own
+		start(2 * time.Second) // this drain has a grace of its own
 		w.Pass(2*time.Second - time.Millisecond)
 		if why, _ := c.Closed(); why != 0 || len(results) > 0 {
 			w.Error("ended early")

@@ -28,7 +28,7 @@ func (h *host) players(q messages.PlayerSessionQuery) ([]*messages.PlayerSession
 	return request[[]*messages.PlayerSession](h, q)
 }
 
-func TestAGameSessionThatIsNotStoredHasNeverBeen(t *testing.T) {
+func TestAGameSessionThatIsNotStoredDoesNotExist(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		h.disk.set(errDisk)
 		_, err := h.create(create(actorstest.Small, "token"))
@@ -39,7 +39,7 @@ func TestAGameSessionThatIsNotStoredHasNeverBeen(t *testing.T) {
 		h.disk.set(nil)
 		other := create(actorstest.Small, "token")
 		other.Name = "other"
-		g := h.must(other) // the place and the token are free
+		g := h.must(other) // the process and the token are free
 		if g.Name != "other" {
 			h.Errorf("%+v", g)
 		}
@@ -49,7 +49,7 @@ func TestAGameSessionThatIsNotStoredHasNeverBeen(t *testing.T) {
 	})
 }
 
-// late collects the answers of the registry.
+// late collects answers that the registry sends later.
 type late struct{ answers []error }
 
 func (l *late) create(h *host, req messages.CreateGameSession) {
@@ -195,9 +195,9 @@ func TestAfterARestartGameSessionsAreOverAndKnown(t *testing.T) {
 		h.is(err, messages.IdempotentMismatch)
 		_, err = h.seats(g.ID, "b")
 		h.is(err, messages.InvalidGameSessionStatus)
-		h.must(create(actorstest.Small, "")) // its place is free
+		h.must(create(actorstest.Small, "")) // its process is free
 
-		h.restart() // what the first start has found out is stored
+		h.restart() // the first start has stored the ends of the game sessions
 		if third := h.game(g.ID); !third.Terminated.Equal(again.Terminated) {
 			h.Errorf("ended %v, and %v", again.Terminated, third.Terminated)
 		}
@@ -206,7 +206,7 @@ func TestAfterARestartGameSessionsAreOverAndKnown(t *testing.T) {
 
 func sprint(v any) string { return fmt.Sprintf("%+v", v) }
 
-// statuses are those of the player sessions that are stored.
+// statuses returns the stored statuses of the player sessions.
 func (d *disk) statuses(w *world) map[messages.PlayerSessionID]messages.PlayerSessionStatus {
 	w.Helper()
 	all := make(map[messages.PlayerSessionID]messages.PlayerSessionStatus)
@@ -231,7 +231,7 @@ func equal[T any](h *host, got, want T) {
 	}
 }
 
-func TestAnAnsweredEndIsNotTakenBackByARestart(t *testing.T) {
+func TestAnAnsweredEndIsFinalAcrossARestart(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		h.handler = &ponders{}
 		g := h.must(create(actorstest.Fleet, ""))
@@ -303,7 +303,7 @@ func TestForgottenGameSessionsAreDeletedFromTheStore(t *testing.T) {
 	})
 }
 
-func TestRecordsOfNothingAreDropped(t *testing.T) {
+func TestPlayerSessionsWithoutAGameSessionAreDeleted(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		h.disk.Memory.Commit([]store.Change{store.Put(store.PlayerSession, "psess-1", map[string]any{"g": "arn:gone", "p": "a", "s": messages.PlayerSessionReserved})}, nil)
 		h.restart()
@@ -325,7 +325,7 @@ func TestAPlayerThatPlayedHasCompletedAfterARestart(t *testing.T) {
 		g := w.Create(nil)
 		id, never = w.Seat(g), w.Seat(g)
 		w.Enter(id)
-		d.set(errDisk) // the process dies here
+		d.set(errDisk) // from here on the process stores nothing, as if killed
 	})
 	d.set(nil)
 	actorstest.Run(t, with, func(w *world) {
@@ -348,7 +348,7 @@ func TestAPlayersStatusesAreStored(t *testing.T) {
 		if got[left] != messages.PlayerSessionCompleted || got[late] != messages.PlayerSessionTimedOut || got[lost] != messages.PlayerSessionActive {
 			w.Errorf("%v", got)
 		}
-		if n := d.writes; n != 2+3+2+1+1 { // the game session, three seats, three logins and ends
+		if n := d.writes; n != 2+3+2+1+1 { // two for the game session, three seats, two logins, a leave and a timeout
 			w.Errorf("%d records were written", n)
 		}
 	})

@@ -10,7 +10,7 @@ import (
 	"troupe/messages"
 )
 
-// change has a script's content replaced.
+// change replaces a script's content.
 func (h *resources) change(files ...string) {
 	h.Helper()
 	wanted[catalog.Changed](h.host, changeOf(h.script.ID, files...))
@@ -35,8 +35,8 @@ func (h *resources) contents(want int) {
 	}
 }
 
-// realtime.md 19.1: a version that does not run takes nothing down, and neither does it
-// at the next start of the host.
+// realtime.md 19.1: a version that does not run takes nothing down, not even at the next
+// start of the host.
 func TestAFleetIsRestartedWithTheLastVersionThatRan(t *testing.T) {
 	for _, broken := range []string{"main.js=syntax error", "main.js=throws", "main.js=not ready", "other.js="} {
 		t.Run(broken, func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestAFleetIsRestartedWithTheLastVersionThatRan(t *testing.T) {
 	}
 }
 
-// A version that had no time to show that it runs does so at the next start.
+// A version that was stored but not yet proven to run is tried at the next start.
 func TestAVersionThatWasStoredLastIsTriedAtTheNextStart(t *testing.T) {
 	withResources(t, func(h *resources) {
 		h.disk.hold()
@@ -90,7 +90,7 @@ func TestAVersionThatWasStoredLastIsTriedAtTheNextStart(t *testing.T) {
 	})
 }
 
-// The configuration brings the content of its scripts at each start.
+// The content of a configured script comes from the configuration at each start.
 func TestAContentOfAConfiguredScriptIsNotStored(t *testing.T) {
 	withResources(t, func(h *resources) {
 		wanted[catalog.Changed](h.host, changeOf("script-own", "main.js=two"))
@@ -98,7 +98,7 @@ func TestAContentOfAConfiguredScriptIsNotStored(t *testing.T) {
 	})
 }
 
-// One that never ran is not kept for a newer one.
+// A version that never ran is deleted when a newer one is stored.
 func TestAVersionThatNeverRanIsNotKept(t *testing.T) {
 	withResources(t, func(h *resources) {
 		s := wanted[*messages.Script](h.host, newScriptOf("main.js=syntax error"))
@@ -116,7 +116,7 @@ func TestAVersionThatNeverRanIsNotKept(t *testing.T) {
 	})
 }
 
-// An update that is not stored leaves what is.
+// An update that is not stored changes nothing.
 func TestAnUpdateThatIsNotStoredLeavesTheLastVersionThatRan(t *testing.T) {
 	withResources(t, func(h *resources) {
 		h.change("main.js=throws")
@@ -131,7 +131,7 @@ func TestAnUpdateThatIsNotStoredLeavesTheLastVersionThatRan(t *testing.T) {
 	})
 }
 
-// If the last version that ran does not any more, the newest has its turn.
+// If the last version that ran no longer runs, the newest one is tried.
 func TestIfTheLastVersionThatRanFailsTheNewestIsTried(t *testing.T) {
 	for _, failure := range []string{"syntax error", "throws", "no handler"} {
 		for newest, want := range map[string]messages.FleetStatus{"throws": messages.FleetErrored, "syntax error": messages.FleetErrored, "cured": messages.FleetActive} {

@@ -18,14 +18,14 @@ import (
 	"troupe/messages"
 )
 
-// engine makes programs of files whose text says what they do, and counts what is
-// open. It stands in for the engines, which compile and run JavaScript; the
-// registry behaves the same with them.
+// engine makes programs of files whose text says what they do, and counts the open ones. It
+// stands in for the real engines, which compile and run JavaScript; the registry behaves the
+// same with them.
 type engine struct {
 	mu       sync.Mutex
 	standby  int
 	gate     chan struct{}     // if set, NewProgram waits for it
-	now      map[string]string // what a text has come to be: what it needs is gone
+	now      map[string]string // replacements of texts: as if something that a program needs were gone
 	open     int               // programs
 	made     int
 	handlers []*instance
@@ -39,7 +39,7 @@ type testProgram struct {
 	text    string
 }
 
-// instance is one process.
+// instance is one server process.
 type instance struct {
 	actorstest.Game
 	program       *testProgram
@@ -118,7 +118,7 @@ func (e *engine) programs() int {
 	return e.open
 }
 
-// last returns the newest process.
+// last returns the newest server process.
 func (e *engine) last() *instance {
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -140,7 +140,7 @@ func (e *engine) runs(w *world, id messages.GameSessionID) *game {
 	return nil
 }
 
-// sink keeps a game session's log.
+// sink keeps the lines of a game session's log.
 type sink struct {
 	e  *engine
 	id messages.GameSessionID
@@ -158,7 +158,7 @@ func (s sink) Close() {
 	s.e.closed[s.id] = true
 }
 
-// scripted runs a test with an engine; at its end no program is open.
+// scripted runs a test with an engine, and fails if a program is open at its end.
 func scripted(t *testing.T, change func(e *engine, o *actors.Options), test func(w *world, e *engine)) {
 	t.Helper()
 	e := &engine{lines: map[messages.GameSessionID][]string{}, closed: map[messages.GameSessionID]bool{}}
@@ -174,7 +174,7 @@ func scripted(t *testing.T, change func(e *engine, o *actors.Options), test func
 	}
 }
 
-// archive is a zip of files, "name=text" each.
+// archive returns a zip of files, each given as "name=text".
 func archive(files ...string) []byte {
 	var out bytes.Buffer
 	w := zip.NewWriter(&out)
@@ -249,7 +249,7 @@ func theFleet(w *world, id messages.FleetID) *messages.Fleet {
 	return nil
 }
 
-// happened returns the events of a fleet, "CODE" or "CODE xN" each.
+// happened returns the events of a fleet, each as "CODE" or "CODE xN".
 func happened(w *world, id messages.FleetID) (codes []string) {
 	w.Helper()
 	for _, e := range eventsOf(w, id) {

@@ -25,7 +25,7 @@ func create(fleet messages.FleetID, token string) messages.CreateGameSession {
 	return messages.CreateGameSession{FleetID: fleet, MaxPlayers: 4, IdempotencyToken: token}
 }
 
-// end has a game end itself.
+// end makes a game end its game session.
 func end(w *world, g *game) {
 	w.Helper()
 	if !g.Session.Do(func() { g.Session.ProcessEnding(); g.Session.Exit(0) }) {
@@ -79,7 +79,7 @@ func TestAFleetNotActiveOrFullRefuses(t *testing.T) {
 		if _, err := w.Try(create(actorstest.Small, ""), nil); err != nil {
 			w.Errorf("after the first has ended: %v", err)
 		}
-		// A game that does not start gives its place back too.
+		// A game that does not start releases its process, too.
 		w.WaitIdle()
 	})
 	run(t, func(w *world) {
@@ -102,7 +102,7 @@ func TestATokenMakesOneGameSession(t *testing.T) {
 		if err != nil || first.Status != messages.GameSessionActivating && first.Status != messages.GameSessionActive {
 			w.Fatal(first, err)
 		}
-		again, err := w.Try(req, nil) // also although the fleet is full
+		again, err := w.Try(req, nil) // even though the fleet is full
 		if err != nil || again.ID != first.ID || again.Status != messages.GameSessionActive {
 			w.Errorf("%+v, %v", again, err)
 		}
@@ -126,7 +126,7 @@ func TestATokenMakesOneGameSession(t *testing.T) {
 			w.Errorf("after the end: %+v, %v", again, err)
 		}
 	})
-	run(t, func(w *world) { // one token per fleet and location
+	run(t, func(w *world) { // a token holds for one fleet and location
 		a, err1 := w.Try(create(actorstest.Fleet, "t"), nil)
 		b, err2 := w.Try(create(actorstest.Small, "t"), nil)
 		away := create(actorstest.Fleet, "t")
@@ -173,7 +173,7 @@ func TestFormsOfTheARN(t *testing.T) {
 	})
 }
 
-// A token in the shape of a made-up tail must not take a living game session's id.
+// A token in the shape of a generated tail must not take the id of a live game session.
 func TestATokenCannotTakeAnothersID(t *testing.T) {
 	run(t, func(w *world) {
 		id := w.Create(nil)
@@ -189,7 +189,7 @@ func TestEndedGameSessionsAreRememberedWithinBounds(t *testing.T) {
 		o.Fleet.EndedMax, o.Fleet.EndedKeep, o.Fleet.Session.EmptyTimeout = 3, time.Hour, -1
 	}
 	actorstest.Run(t, change, func(w *world) {
-		stays := w.Create(nil) // the oldest, and alive: it must not keep the others
+		stays := w.Create(nil) // the oldest is live; the bounds hold for the others all the same
 		w.Player(stays)
 		var ids []messages.GameSessionID
 		var seats []messages.PlayerSessionID
@@ -310,7 +310,7 @@ func TestTheStatusFilterHoldsForAGameSessionOnly(t *testing.T) {
 	})
 }
 
-func TestAHandlerThatCannotBeMadeCostsOnlyItsRequest(t *testing.T) {
+func TestAHandlerThatCannotBeCreatedFailsOnlyItsRequest(t *testing.T) {
 	broken := true
 	change := func(o *actors.Options) {
 		o.Fleet.NewHandler = func(*messages.Fleet) script.Handler {
@@ -359,13 +359,13 @@ func TestADrainEndsEmptyGamesAtOnceAndTheOthersWithTheirLastPlayer(t *testing.T)
 		a.Say(1, 1, 0, "goes on")
 		w.WaitIdle()
 		actorstest.Equal(w, "a", a.Take(), "1 from 1 to player 1: goes on")
-		late := w.Enter(seat) // RL-30: who holds a seat may still come
+		late := w.Enter(seat) // RL-30: a player with a reserved seat may still log in
 		actorstest.Equal(w, "late", late.Take(), "login 2")
 		w.Pass(10 * time.Second)
 		a.Depart()
 		late.Depart()
 		w.Pass(20 * time.Second)
-		b.Lose() // the window counts as being there
+		b.Lose() // a detached player counts as a player until its window is over
 		w.Pass(30*time.Second - time.Millisecond)
 		if len(done) != 0 {
 			w.Error("done too early")
@@ -380,7 +380,7 @@ func TestADrainEndsEmptyGamesAtOnceAndTheOthersWithTheirLastPlayer(t *testing.T)
 func TestADrainsGraceEndsRemainingGameSessionsAndASecondDrainShortensIt(t *testing.T) {
 	run(t, func(w *world) {
 		var clients []*actorstest.Client
-		for range 150 { // over a hundred are spread
+		for range 150 { // their ends are spread over time above a hundred
 			clients = append(clients, w.Player(w.Create(nil)))
 		}
 		first := drain(w, time.Hour)
@@ -399,7 +399,7 @@ func TestADrainsGraceEndsRemainingGameSessionsAndASecondDrainShortensIt(t *testi
 				w.Errorf("closed with %v", r)
 			}
 		}
-		if d := <-drain(w, time.Hour); d != 0 { // nothing left
+		if d := <-drain(w, time.Hour); d != 0 { // no game session is left
 			w.Errorf("an empty host drained after %v", d)
 		}
 	})

@@ -19,7 +19,7 @@ import (
 	"troupe/messages"
 )
 
-// disk is a store that a test may hold up or break.
+// disk is a store that a test can hold or break.
 type disk struct {
 	store.Memory
 	mu     sync.Mutex
@@ -56,14 +56,14 @@ func (w write) do(m *store.Memory) {
 	}
 }
 
-// set breaks the disk, or, with nil, repairs it.
+// set makes the disk fail with err; nil repairs it.
 func (d *disk) set(broken error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.broken = broken
 }
 
-// hold has commits wait until release.
+// hold makes commits wait for release.
 func (d *disk) hold() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -75,7 +75,7 @@ func (d *disk) release() {
 	queued := d.queued
 	d.held, d.queued = false, nil
 	d.mu.Unlock()
-	var refused []write // together, the last first
+	var refused []write // refused one after the other: answered together, the last one first
 	tell := func() {
 		for _, w := range slices.Backward(refused) {
 			w.do(&d.Memory)
@@ -111,19 +111,19 @@ type host struct {
 	options  fleet.Options
 	disk     *disk
 	registry *stage.Ref
-	probe    *stagetest.Probe // whom placements' messages go to
+	probe    *stagetest.Probe // receives the messages for placements
 	notify   *stage.Ref
-	handler  script.Handler // of the next game session
+	handler  script.Handler // handler of the next game session
 }
 
-// hosted runs a test on a host whose options it may change first.
+// hosted runs a test on a host, whose options change may set.
 func hosted(t *testing.T, change func(o *fleet.Options), test func(h *host)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		h := &host{T: t, stage: stagetest.Start(t, nil), disk: new(disk), probe: new(stagetest.Probe)}
 		defer func() {
 			h.stage.Close()
-			time.Sleep(5 * time.Second) // the library's rest
+			time.Sleep(5 * time.Second) // for goroutines of the actor library to end
 		}()
 		h.options = fleet.Options{
 			Region: "eu-test-1", Store: h.disk, Advertised: fleet.Advertised{IPAddress: "192.0.2.1", Port: 1900},
@@ -161,19 +161,19 @@ func (h *host) begin() {
 	h.probe.Take()
 }
 
-// restart is the end of the process and the start of the next one, a second later.
+// restart ends the process and starts the next one a second later.
 func (h *host) restart() {
 	h.disk.hold()
 	h.registry.Stop()
 	time.Sleep(time.Second)
 	synctest.Wait()
 	h.disk.mu.Lock()
-	h.disk.held, h.disk.queued = false, nil // what was not written yet never is
+	h.disk.held, h.disk.queued = false, nil // commits that were not written are lost
 	h.disk.mu.Unlock()
 	h.begin()
 }
 
-// request asks the registry, and waits until nothing more happens.
+// request asks the registry, and waits until the bubble is idle.
 func request[A, Q any](h *host, q Q) (A, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
@@ -192,7 +192,7 @@ func (h *host) games(q messages.GameSessionQuery) ([]*messages.GameSession, erro
 	return request[[]*messages.GameSession](h, q)
 }
 
-// game reads a game session.
+// game returns a game session as the API shows it.
 func (h *host) game(id messages.GameSessionID) *messages.GameSession {
 	h.Helper()
 	list, err := h.games(messages.GameSessionQuery{ID: id})
@@ -202,7 +202,7 @@ func (h *host) game(id messages.GameSessionID) *messages.GameSession {
 	return list[0]
 }
 
-// must makes a game session that must become ACTIVE.
+// must creates a game session that must become ACTIVE.
 func (h *host) must(req messages.CreateGameSession) *messages.GameSession {
 	h.Helper()
 	g, err := h.create(req)
@@ -215,7 +215,7 @@ func (h *host) must(req messages.CreateGameSession) *messages.GameSession {
 	return g
 }
 
-// is fails unless err has a code.
+// is fails unless err has the code.
 func (h *host) is(err error, code messages.ErrorCode) {
 	h.Helper()
 	if !errors.Is(err, &messages.Error{Code: code}) {
@@ -223,7 +223,7 @@ func (h *host) is(err error, code messages.ErrorCode) {
 	}
 }
 
-// told returns the probe's messages since the last call.
+// told returns the messages that the probe got since the last call.
 func told[M any](h *host) (all []M) {
 	for _, m := range h.probe.Take() {
 		if m, ok := m.(M); ok {

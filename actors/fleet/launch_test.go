@@ -43,7 +43,7 @@ func TestLaunchStartsAGameSessionAndReportsItsOutcomeOnce(t *testing.T) {
 	})
 }
 
-// stop ends a game session by force.
+// stop terminates a game session by force.
 func (h *host) stop(id messages.GameSessionID) {
 	h.Helper()
 	_, err := request[*messages.GameSession](h, messages.TerminateGameSession{GameSessionID: id, Force: true})
@@ -88,7 +88,7 @@ func TestLaunchedComesAfterTheAnswer(t *testing.T) {
 	})
 }
 
-func TestLaunchThatIsNotStoredLeavesNothing(t *testing.T) {
+func TestLaunchThatIsNotStoredHasNoEffect(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		h.disk.set(errDisk)
 		_, err := launch(h, actorstest.Small, "")

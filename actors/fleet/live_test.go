@@ -12,7 +12,7 @@ import (
 	"troupe/messages"
 )
 
-// live returns the ids of the game sessions that a search would look at.
+// live returns the ids of the game sessions that a search considers.
 func live(h *host, q messages.ActiveGameSessionQuery) (ids []messages.GameSessionID) {
 	h.Helper()
 	list, err := request[[]*gamesession.Published](h, q)
@@ -31,7 +31,7 @@ func TestLiveGameSessionsAreThoseThatAreActiveAndStored(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		all := messages.ActiveGameSessionQuery{AliasID: actorstest.Alias}
 		var want []messages.GameSessionID
-		for range 200 { // many ends make a new list
+		for range 200 { // after many ends the list is rebuilt
 			first, second := h.must(create(actorstest.Fleet, "")), h.must(create(actorstest.Fleet, ""))
 			want = append(want, second.ID)
 			h.stop(first.ID)
@@ -57,7 +57,7 @@ func TestLiveGameSessionsAreThoseThatAreActiveAndStored(t *testing.T) {
 	})
 }
 
-// All have ended before the registry is told of the first end: its answer holds it up.
+// All end before the registry hears of the first end, because an answer blocks it.
 func TestAnyNumberOfGameSessionsMayEndAtOnce(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		for _, n := range []int{257, 600} {
@@ -77,7 +77,8 @@ func TestAnyNumberOfGameSessionsMayEndAtOnce(t *testing.T) {
 	})
 }
 
-// desired sets how many process groups the fleet has at home, and waits for what follows.
+// desired sets the fleet's number of process groups in its home location, and waits for the
+// effects.
 func (h *host) desired(n int, answered func()) {
 	h.Helper()
 	h.registry.Tell(stage.Request[messages.UpdateCapacity, *messages.Fleet]{

@@ -12,8 +12,8 @@ import (
 	"troupe/messages/counters"
 )
 
-// forgetting is an actor that ends and forgets game sessions, one at a time, while many
-// live and as many as may be are remembered.
+// forgetting is an actor that ends and forgets game sessions one at a time, while many are
+// live and as many ended ones as allowed are remembered.
 type forgetting struct {
 	r    *games
 	done chan time.Duration
@@ -43,8 +43,8 @@ func (f *forgetting) another(kind string) *entry {
 	return e
 }
 
-// BenchmarkForget is what it costs the registry to forget a game session, while 50,000
-// live and 10,000 that have ended are remembered.
+// BenchmarkForget measures the registry's cost to forget a game session, with 50,000 live
+// and 10,000 remembered ended ones.
 func BenchmarkForget(b *testing.B) {
 	registry, err := New(Options{Region: "home", EndedMax: 10_000, EndedKeep: time.Hour, Fleets: []*messages.Fleet{
 		{ID: "fleet-a", Status: messages.FleetActive, Locations: []string{"home"}},
@@ -69,7 +69,7 @@ func BenchmarkForget(b *testing.B) {
 	}
 }
 
-// The memory of ended game sessions is bounded, regardless of their size.
+// The memory of all ended game sessions together is bounded, whatever their size.
 func TestEndedGameSessionsAreBoundedInBytes(t *testing.T) {
 	registry, err := New(Options{Region: "home", EndedKeep: time.Hour, Fleets: []*messages.Fleet{
 		{ID: "fleet-a", Status: messages.FleetActive, Locations: []string{"home"}},
@@ -82,7 +82,7 @@ func TestEndedGameSessionsAreBoundedInBytes(t *testing.T) {
 	for range 10 {
 		e := f.another("large")
 		f.r.keep(e)
-		e.bytes += each // as if it had so much data
+		e.bytes += each // as if its data were that large
 		f.r.endedBytes += each
 	}
 	s := stagetest.Start(t, nil)

@@ -15,7 +15,7 @@ import (
 	"troupe/messages"
 )
 
-// heard are the types of events that have left.
+// heard keeps the events that were sent.
 type heard struct {
 	mu  sync.Mutex
 	all []messages.Event
@@ -88,7 +88,7 @@ func TestEventsOfGameSessionsAndPlayerSessions(t *testing.T) {
 	})
 }
 
-func TestEventsLeaveOnceTheyAreDurable(t *testing.T) {
+func TestEventsAreSentOnceTheyAreDurable(t *testing.T) {
 	l := new(heard)
 	hosted(t, func(o *fleet.Options) { o.OwnEvents, o.OnEvent = true, l.take }, func(h *host) {
 		h.disk.hold()
@@ -126,7 +126,7 @@ func TestEventsLeaveOnceTheyAreDurable(t *testing.T) {
 	})
 }
 
-// An end without a TERMINATING phase has both events.
+// An end without a TERMINATING phase sends both events.
 func TestEventsOfAnEndThatIsOverAtOnce(t *testing.T) {
 	l, g := new(heard), new(game)
 	hosted(t, func(o *fleet.Options) { o.OwnEvents, o.OnEvent = true, l.take }, func(h *host) {
@@ -143,10 +143,10 @@ func TestEventsOfAnEndThatIsOverAtOnce(t *testing.T) {
 	})
 }
 
-// Player sessions that change while the store refuses: the events leave, in order, and the
-// statuses are stored, once it works again.
+// Player sessions change while the store refuses writes. Once it works again, their statuses
+// are stored and their events are sent, in order.
 // RL-21, RL-119.
-func TestPlayerSessionsThatChangeDuringAnOutageAreStoredAndToldOf(t *testing.T) {
+func TestPlayerSessionsThatChangeDuringAnOutageAreStoredWithTheirEvents(t *testing.T) {
 	d, l := new(disk), new(heard)
 	with := func(o *actors.Options) { o.Fleet.Store, o.Fleet.OwnEvents, o.Fleet.OnEvent = d, true, l.take }
 	actorstest.Run(t, with, func(w *world) {
@@ -170,7 +170,7 @@ func TestPlayerSessionsThatChangeDuringAnOutageAreStoredAndToldOf(t *testing.T) 
 	})
 }
 
-// So it is with all that happens to a game session: its end is told of after what was before.
+// The order of all events of a game session is kept: the event of its end comes last.
 func TestAnOutageKeepsTheOrderOfEvents(t *testing.T) {
 	d, l := new(disk), new(heard)
 	with := func(o *actors.Options) { o.Fleet.Store, o.Fleet.OwnEvents, o.Fleet.OnEvent = d, true, l.take }
@@ -194,7 +194,7 @@ func TestAnOutageKeepsTheOrderOfEvents(t *testing.T) {
 	})
 }
 
-// The host stops when the store works again, and before what was refused is tried again.
+// The store works again, and the host stops before it has retried the refused notes.
 func TestNotesOfAnOutageAreStoredAsTheHostStops(t *testing.T) {
 	d, l := new(disk), new(heard)
 	with := func(o *actors.Options) { o.Fleet.Store, o.Fleet.OwnEvents, o.Fleet.OnEvent = d, true, l.take }
@@ -213,8 +213,9 @@ func TestNotesOfAnOutageAreStoredAsTheHostStops(t *testing.T) {
 	})
 }
 
-// A start that finds its store refusing tells of the ends of the process before once it can.
-func TestEventsOfTheProcessBeforeAreToldOfAfterAnOutage(t *testing.T) {
+// The store refuses writes when the host starts. The events of the game sessions that ended
+// with the previous process are sent once it works again.
+func TestEventsOfThePreviousProcessAreSentAfterAnOutage(t *testing.T) {
 	l := new(heard)
 	hosted(t, func(o *fleet.Options) { o.OwnEvents, o.OnEvent = true, l.take }, func(h *host) {
 		g := h.must(create(actorstest.Small, ""))

@@ -14,14 +14,14 @@ import (
 	"troupe/messages/counters"
 )
 
-// remote is a catalog whose charges are decided elsewhere: they take a second.
+// remote is a catalog whose charges are decided remotely, after a second.
 type remote struct {
 	Catalog
 	c       *stage.Context
 	refunds int
 }
 
-// charge is an answer that has come.
+// charge is an answer that has arrived.
 type charge struct{ answer func() }
 
 func (r *remote) Charge(f *messages.Fleet, creator string, reply func(error)) {
@@ -53,14 +53,14 @@ func (e *elsewhere) Receive(c *stage.Context, msg any) {
 	e.Registry.Receive(c, msg)
 }
 
-// Another catalog may take its time: nothing but the answer of CreateGameSession waits for it, and what
-// has changed meanwhile counts.
+// A remote catalog may answer late: only the answer of CreateGameSession waits for it. Changes that are
+// made meanwhile count.
 func TestChargesMayBeDecidedElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := stagetest.Start(t, nil)
 		defer func() {
 			s.Close()
-			time.Sleep(5 * time.Second) // the library's rest
+			time.Sleep(5 * time.Second) // for goroutines of the actor library to end
 		}()
 		registry, err := New(Options{
 			Region: "home", Session: gamesession.DefaultSettings(), NewHandler: func(*messages.Fleet) script.Handler { return script.Relay{} },

@@ -17,7 +17,7 @@ import (
 	"troupe/messages"
 )
 
-// resources is a host with an engine, and with what the API has made on it.
+// resources is a host with an engine, and one resource of each kind that the API has created on it.
 type resources struct {
 	*host
 	engine *engine
@@ -26,7 +26,7 @@ type resources struct {
 	alias  *messages.Alias
 }
 
-// withResources runs a test on a host on which the API has made one of each.
+// withResources runs a test on such a host.
 func withResources(t *testing.T, test func(h *resources)) {
 	t.Helper()
 	e := &engine{lines: map[messages.GameSessionID][]string{}, closed: map[messages.GameSessionID]bool{}}
@@ -63,7 +63,7 @@ func changeOf(id messages.ScriptID, files ...string) catalog.ChangeScript {
 	return catalog.ChangeScript{Request: messages.UpdateScript{ID: id, Version: "2.0", Zip: n.Request.Zip}, Bundle: n.Bundle}
 }
 
-// wanted is a request that must be answered.
+// wanted sends a request that must succeed.
 func wanted[A, Q any](h *host, q Q) A {
 	h.Helper()
 	a, err := request[A](h, q)
@@ -111,7 +111,7 @@ func (h *resources) fleets() map[messages.FleetID]*messages.Fleet {
 	return byID
 }
 
-// same fails unless two states are the same.
+// same fails unless two states are equal.
 func (h *resources) same(what string, got, want []string) {
 	h.Helper()
 	slices.Sort(got)
@@ -130,7 +130,7 @@ func (h *resources) same(what string, got, want []string) {
 
 func pointer[T any](v T) *T { return &v }
 
-// writes are requests that change something, one of each kind.
+// writes returns requests that change a resource, one of each kind.
 func (h *resources) writes() map[string]func() error {
 	return map[string]func() error{
 		"CreateScript": func() error { _, err := request[*messages.Script](h.host, newScriptOf("main.js=x")); return err },
@@ -254,7 +254,7 @@ func TestNoWriteIsAnsweredBeforeItIsDurable(t *testing.T) {
 				if err := h.writes()[name](); err == nil || !strings.Contains(err.Error(), "deadline") {
 					t.Errorf("it was answered: %v", err)
 				}
-				h.restart() // and never was written
+				h.restart() // without having written it
 				h.same("after a restart", h.state(), before)
 			})
 		})
@@ -292,7 +292,7 @@ func TestARestartedFleetServesTheNewestContent(t *testing.T) {
 func TestAFleetThatWasDeletingEndsTerminated(t *testing.T) {
 	withResources(t, func(h *resources) {
 		h.must(create(h.fleet.ID, ""))
-		h.disk.hold() // the end of the game session is not written
+		h.disk.hold() // the end of the game session is not stored
 		h.registry.Tell(stage.Request[catalog.DropFleet, stage.None]{Request: catalog.DropFleet{ID: h.fleet.ID}, Reply: func(stage.None, error) {}})
 		time.Sleep(time.Millisecond)
 		h.disk.mu.Lock()
@@ -360,7 +360,7 @@ func TestTheConfigurationWinsOverTheStore(t *testing.T) {
 			t.Errorf("the script is %+v", s)
 		}
 		h.options.Fleets, h.options.Aliases, h.options.Scripts = nil, nil, nil
-		h.restart() // without them in the configuration they are not there
+		h.restart() // resources that are no longer in the configuration are gone
 		if n := len(h.fleets()) + len(wanted[[]*messages.Alias](h.host, catalog.Aliases{})) + len(wanted[[]*messages.Script](h.host, catalog.Scripts{})); n != 3 {
 			t.Errorf("%d fleets, aliases and scripts, want the API's", n)
 		}

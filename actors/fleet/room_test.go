@@ -9,7 +9,7 @@ import (
 	"troupe/messages"
 )
 
-// at asks for a game session in a location.
+// at returns a request for a game session in a location.
 func at(fleet messages.FleetID, location string) messages.CreateGameSession {
 	q := create(fleet, "")
 	q.Location = location

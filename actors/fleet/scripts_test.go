@@ -66,7 +66,7 @@ func TestNewGameSessionsRunTheNewContentRunningOnesTheirs(t *testing.T) {
 		if err != nil || scripts[0].Contents != 2 || scripts[0].Version != "2.0" || scripts[0].Name != "game" {
 			w.Error(scripts, err)
 		}
-		// A change of names alone loads nothing.
+		// A change of names alone loads no program.
 		if _, err := w.System.UpdateScript(context.Background(), messages.UpdateScript{ID: s.ID, Name: "other"}); err != nil || e.made != 2 {
 			w.Error(err, e.made)
 		}
@@ -229,7 +229,7 @@ func TestProcessesOfARuntimeConfiguration(t *testing.T) {
 		if err := change(processes("2 a.js mode:1", "2 b.js x")); err != nil {
 			w.Fatal(err)
 		}
-		start(w, f.ID) // of four, three run on
+		start(w, f.ID) // three of the four processes are still running
 		if e.last().program.text != "b" || e.last().processConfig.Args[0] != "x" {
 			w.Error(e.last().processConfig.Args)
 		}
@@ -237,7 +237,7 @@ func TestProcessesOfARuntimeConfiguration(t *testing.T) {
 		w.IsError(err, messages.FleetCapacityExceeded)
 		_, err = w.System.UpdateRuntime(ctx, messages.UpdateRuntime{FleetID: actorstest.Fleet, Runtime: processes("1 a.js")})
 		w.IsError(err, messages.InvalidRequest)
-		for _, id := range []messages.ScriptID{s.ID, "script-unknown"} { // a bound of the request comes first (service-api.md 1.3)
+		for _, id := range []messages.ScriptID{s.ID, "script-unknown"} { // limits of members are checked first (service-api.md 1.3)
 			_, err = w.System.CreateFleet(ctx, messages.CreateFleet{ScriptID: id, Runtime: processes("30 a.js", "21 b.js")})
 			w.IsError(err, messages.InvalidRequest)
 		}
@@ -272,8 +272,8 @@ func TestActivationIsBounded(t *testing.T) {
 	})
 }
 
-// A version that does not even load takes the place of one that was still tried.
-func TestAnUploadThatDoesNotLoadEndsTheTriesOfTheOneBefore(t *testing.T) {
+// A version that does not load ends the attempts to start the version before.
+func TestAVersionThatDoesNotLoadEndsTheAttemptsOfTheOneBefore(t *testing.T) {
 	standing(t, 1, func(w *world, e *engine) {
 		s := newScript(w, "main.js=good")
 		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
@@ -328,7 +328,7 @@ func TestActivationIsBoundedByDefault(t *testing.T) {
 	})
 }
 
-// What was refused for another reason does not count against who asked.
+// A creation that was refused for another reason does not count against its creator.
 func TestARefusedCreationIsNotCharged(t *testing.T) {
 	scripted(t, nil, func(w *world, e *engine) {
 		s := newScript(w, "main.js=good")
@@ -377,7 +377,7 @@ func TestAnArchiveThatIsRefusedIsNamed(t *testing.T) {
 	})
 }
 
-// A new name for the version is that of game sessions from then on.
+// When a version gets a new name, new game sessions show that name.
 func TestAVersionIsNamedAnew(t *testing.T) {
 	scripted(t, nil, func(w *world, e *engine) {
 		s := newScript(w, "main.js=good")
@@ -393,13 +393,13 @@ func TestAVersionIsNamedAnew(t *testing.T) {
 		if second := start(w, f.ID); second.ScriptVersion != "1 (1.1)" || w.Game(first.ID).ScriptVersion != "1 (1.0)" {
 			w.Errorf("%q, the first %q", second.ScriptVersion, w.Game(first.ID).ScriptVersion)
 		}
-		// The name of a content that does not run is not that of the one before.
+		// The name of a version that does not run is not given to the version before.
 		update(w, s.ID, "2.0", "main.js=throws")
 		rename("2.1")
 		if third := start(w, f.ID); third.ScriptVersion != "1 (1.1)" {
 			w.Error(third.ScriptVersion)
 		}
-		// Also while it is loaded.
+		// Not even while it is being loaded.
 		e.gate = make(chan struct{})
 		go func() {
 			if _, err := w.System.UpdateScript(context.Background(), messages.UpdateScript{ID: s.ID, Version: "3.0", Zip: archive("main.js=good")}); err != nil {
@@ -416,8 +416,7 @@ func TestAVersionIsNamedAnew(t *testing.T) {
 	})
 }
 
-// Fleets that are deleted leave room for new ones, and are shown for a day, but not
-// without bound.
+// Deleted fleets leave room for new ones. They are shown for a day, in a bounded number.
 func TestDeletedFleetsLeaveRoom(t *testing.T) {
 	scripted(t, nil, func(w *world, _ *engine) {
 		ctx := context.Background()
@@ -444,7 +443,7 @@ func TestDeletedFleetsLeaveRoom(t *testing.T) {
 		if len(all) > 1100 || shown[ids[0]] || !shown[ids[1200]] || !shown[ids[2099]] {
 			w.Errorf("%d are shown: the first %v, a later one %v, the last %v", len(all), shown[ids[0]], shown[ids[1200]], shown[ids[2099]])
 		}
-		// After a day none is, whatever is asked.
+		// After a day no request shows them.
 		w.Pass(25 * time.Hour)
 		_, err = w.System.FleetEvents(ctx, ids[2099])
 		w.IsError(err, messages.NotFound)

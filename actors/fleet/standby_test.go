@@ -20,14 +20,14 @@ import (
 	"troupe/messages/counters"
 )
 
-// standing is a world whose programs want stand-by processes.
+// standing runs a test whose programs ask for stand-by processes.
 func standing(t *testing.T, n int, test func(w *world, e *engine)) {
 	t.Helper()
 	scripted(t, func(e *engine, _ *actors.Options) { e.standby = n }, test)
 }
 
 // D-127.
-func TestIdleProcessesAreKeptTakenAndReplaced(t *testing.T) {
+func TestStandbyProcessesAreKeptTakenAndReplaced(t *testing.T) {
 	standing(t, 2, func(w *world, e *engine) {
 		s := newScript(w, "main.js=one")
 		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("3 main.js loggingLevel:DEBUG")})
@@ -48,7 +48,7 @@ func TestIdleProcessesAreKeptTakenAndReplaced(t *testing.T) {
 		if n := w.System.Live(counters.ActorGameSession); n != 3 || len(e.handlers) != 3 {
 			w.Errorf("%d processes of three", n)
 		}
-		// What it said before it had a game session is in the game session's log.
+		// What the process logged before it had a game session is in the game session's log.
 		if lines := e.lines[first.ID]; len(lines) == 0 || lines[0] != "INFO hello from 1 (1.0)" {
 			w.Errorf("log %q", lines)
 		}
@@ -62,7 +62,7 @@ func TestIdleProcessesAreKeptTakenAndReplaced(t *testing.T) {
 	})
 }
 
-func TestIdleProcessesAreRecycledForANewContent(t *testing.T) {
+func TestStandbyProcessesAreReplacedForANewVersion(t *testing.T) {
 	standing(t, 1, func(w *world, e *engine) {
 		s := newScript(w, "main.js=one")
 		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
@@ -99,15 +99,15 @@ func TestAProcessThatDoesNotBecomeReadyIsTriedAgainLaterAndLater(t *testing.T) {
 		if g := start(w, f.ID); !strings.HasPrefix(g.ScriptVersion, "1 ") || len(e.lines[g.ID]) == 0 {
 			w.Error(g.ScriptVersion, "which was not the one that stood by")
 		}
-		update(w, s.ID, "", "main.js=three") // at once, whatever the pause
+		update(w, s.ID, "", "main.js=three") // an update is tried at once, despite the pause
 		if g := start(w, f.ID); !strings.HasPrefix(g.ScriptVersion, "3 ") {
 			w.Error(g.ScriptVersion)
 		}
 	})
 }
 
-// A content that does not run is said to be once, however often it is tried again, with
-// what it logged. Its next one is another matter.
+// The events report a version that does not run once, with what it logged, however often it
+// is tried. The next version is reported again.
 func TestAScriptThatDoesNotRunIsReportedOnce(t *testing.T) {
 	var log spool
 	scripted(t, func(e *engine, o *actors.Options) {
@@ -148,8 +148,8 @@ func (s *spool) String() string {
 
 func (s *spool) count(text string) int { return strings.Count(s.String(), text) }
 
-// While a newer content is loaded, what comes of the one before is no answer to the
-// update that brought it.
+// While a newer version is loaded, the outcome of the version before does not answer the
+// newer one's update.
 func TestAnUpdateIsNotAnsweredByTheVersionBefore(t *testing.T) {
 	for _, before := range []string{"not ready", "two"} {
 		standing(t, 1, func(w *world, e *engine) {
@@ -181,8 +181,8 @@ func TestAnUpdateIsNotAnsweredByTheVersionBefore(t *testing.T) {
 	}
 }
 
-// A process that ends by itself at the moment it is given a game session does
-// not take that with it.
+// A stand-by process that ends at the moment when it is assigned a game session does not end
+// that game session.
 func TestAGameSessionOutlivesItsStandbyProcess(t *testing.T) {
 	for range 20 {
 		standing(t, 1, func(w *world, e *engine) {
@@ -197,8 +197,8 @@ func TestAGameSessionOutlivesItsStandbyProcess(t *testing.T) {
 	}
 }
 
-// What happens to a game session before it is known that its stand-by process had ended
-// holds for the process that it gets instead.
+// A change of a game session that comes before its stand-by process is known to have ended
+// holds for the replacement process.
 func TestAGameSessionWhoseStandbyProcessEndedKeepsItsNewState(t *testing.T) {
 	ctx := context.Background()
 	for name, c := range map[string]struct {
@@ -253,7 +253,7 @@ func TestAGameSessionWhoseStandbyProcessEndedKeepsItsNewState(t *testing.T) {
 	}
 }
 
-func TestAStuckProcessCostsItsGameSessionOnly(t *testing.T) {
+func TestAStuckProcessEndsItsGameSessionOnly(t *testing.T) {
 	standing(t, 0, func(w *world, e *engine) {
 		s := newScript(w, "main.js=one")
 		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
@@ -275,7 +275,7 @@ func TestAStuckProcessCostsItsGameSessionOnly(t *testing.T) {
 	})
 }
 
-func TestADrainEndsIdleProcessesAndLoadsNothing(t *testing.T) {
+func TestADrainEndsStandbyProcessesAndLoadsNothing(t *testing.T) {
 	standing(t, 2, func(w *world, e *engine) {
 		s := newScript(w, "main.js=one")
 		f := newFleet(w, messages.CreateFleet{ScriptID: s.ID, Runtime: processes("5 main.js")})
@@ -296,7 +296,7 @@ func TestADrainEndsIdleProcessesAndLoadsNothing(t *testing.T) {
 	})
 }
 
-// What is configured anew does not run: what was configured before goes on.
+// If a new runtime configuration does not run, the old one stays in use.
 func TestAConfigurationThatDoesNotRunLeavesTheOldOne(t *testing.T) {
 	standing(t, 1, func(w *world, e *engine) {
 		s := newScript(w, "a.js=a", "b.js=syntax error", "c.js=c")
@@ -322,10 +322,10 @@ func TestAConfigurationThatDoesNotRunLeavesTheOldOne(t *testing.T) {
 		runs("a")
 		change("5 c.js")
 		runs("c")
-		if n := e.programs(); n != 2 { // a has a game session
+		if n := e.programs(); n != 2 { // program a has a game session
 			w.Errorf("%d programs", n)
 		}
-		// The newest content is broken: other parameters get the last good one.
+		// The newest version is broken: a process with other parameters runs the last good one.
 		update(w, s.ID, "", "c.js=throws")
 		change("5 c.js new")
 		runs("cnew")
@@ -376,7 +376,7 @@ func TestAReplacedScriptReportsItsOutcome(t *testing.T) {
 		if c := replace("syntax error", time.Second); c.Loading || len(c.Refused) != 1 || !strings.Contains(c.Refused[0], "main.js:3:14") {
 			w.Errorf("syntax error: %+v", c)
 		}
-		// What else happens to the fleet at that moment is no answer.
+		// Other events of the fleet at that moment do not count as the outcome.
 		crashing.Session.Do(func() { crashing.Session.Crash("an old one") })
 		if c := replace("two", time.Second); c.Loading || len(c.Refused) != 0 || c.Script.Contents != 5 {
 			w.Errorf("good: %+v", c)
@@ -402,12 +402,12 @@ func TestAnEndedGameSessionHoldsNoProcess(t *testing.T) {
 		e.mu.Unlock()
 		for n, i := range all {
 			held = append(held, weak.Make(i))
-			if n > 0 { // the first has only been tried
+			if n > 0 { // the first was only a trial start
 				end(w, &i.Game)
 			}
 		}
 		clear(all)
-		for range 3 { // what one collection finds of weak pointers, another frees
+		for range 3 { // memory behind weak pointers takes more than one collection
 			runtime.GC()
 		}
 		for i, p := range held {

@@ -90,7 +90,7 @@ func TestTheGraceOfTerminateEnds(t *testing.T) {
 }
 
 // API-32.
-func TestForceDoesNotAsk(t *testing.T) {
+func TestForcedTerminationDoesNotCallOnProcessTerminate(t *testing.T) {
 	run(t, func(w *world) {
 		p := &ponders{}
 		id := w.Create(p)
@@ -109,7 +109,7 @@ func TestForceDoesNotAsk(t *testing.T) {
 }
 
 // API-32.
-func TestForceEndsAGracefulEnd(t *testing.T) {
+func TestForcedTerminationOverridesAGracefulOne(t *testing.T) {
 	run(t, func(w *world) {
 		id := w.Create(&ponders{})
 		for _, force := range []bool{false, true} {
@@ -122,8 +122,8 @@ func TestForceEndsAGracefulEnd(t *testing.T) {
 	})
 }
 
-// A status that somebody has been told is never taken back (RL-16), even if the
-// game session is busy and does not know yet.
+// A status that the API has shown never steps back (RL-16), even if the game session is busy
+// and does not know of it yet.
 func TestTerminatingIsShownAtOnce(t *testing.T) {
 	run(t, func(w *world) {
 		p, busy := &ponders{}, make(chan struct{})
@@ -133,7 +133,7 @@ func TestTerminatingIsShownAtOnce(t *testing.T) {
 			w.Fatal(err)
 		}
 		want(w, w.Game(id), messages.GameSessionTerminating, "")
-		p.Session.Do(func() { p.Session.Exit(1) }) // before it gets to know
+		p.Session.Do(func() { p.Session.Exit(1) }) // before it hears of the termination
 		list := sessions(w, messages.GameSessionQuery{FleetID: actorstest.Fleet})
 		want(w, list[0], messages.GameSessionTerminating, "")
 		close(busy)

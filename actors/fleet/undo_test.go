@@ -10,7 +10,7 @@ import (
 	"troupe/messages"
 )
 
-// queueUp sends a request whose answer is only counted.
+// queueUp sends a request and counts its answer.
 func queueUp[A, Q any](h *host, failed *int, q Q) {
 	h.registry.Tell(stage.Request[Q, A]{Request: q, Reply: func(_ A, err error) {
 		if err != nil {
@@ -20,7 +20,7 @@ func queueUp[A, Q any](h *host, failed *int, q Q) {
 	synctest.Wait()
 }
 
-func TestChangesOnTopOfEachOtherThatAreNotStoredLeaveNothing(t *testing.T) {
+func TestQueuedChangesThatAreNotStoredHaveNoEffect(t *testing.T) {
 	fleetOf := func(h *host) *messages.Fleet {
 		all, _ := request[[]*messages.Fleet](h, catalog.Fleets{})
 		for _, f := range all {
@@ -93,8 +93,8 @@ func TestChangesOnTopOfEachOtherThatAreNotStoredLeaveNothing(t *testing.T) {
 	}
 }
 
-// A change that waits for a refused one starts from the record before both.
-func TestAChangeBehindOneThatIsNotStoredHasNothingOfIt(t *testing.T) {
+// A change queued behind a refused one starts from the record before both.
+func TestAChangeQueuedBehindARefusedOneContainsNothingOfIt(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		name, text := "one", "two"
 		failed := 0

@@ -50,7 +50,7 @@ func TestUpdateMergesPropertiesAndNeverDeletes(t *testing.T) {
 		if n := len(h.game(g.ID).Properties); n != 16 {
 			h.Errorf("it has %d properties", n)
 		}
-		if again, err := h.create(req); err != nil || again.ID != g.ID { // compared with what was asked, not with what is
+		if again, err := h.create(req); err != nil || again.ID != g.ID { // compared with the first request, not with the current state
 			h.Error(again, err)
 		}
 	})
@@ -100,7 +100,7 @@ func TestAGameSessionThatDeniesPlayers(t *testing.T) {
 // API-37.
 func TestALowerMaximumRemovesNobody(t *testing.T) {
 	actorstest.Run(t, nil, func(w *world) {
-		id := w.Create(nil) // for 100
+		id := w.Create(nil) // with a maximum of 100
 		a, b := w.Player(id), w.Player(id)
 		last := w.Seat(id)
 		one := 1
@@ -112,7 +112,7 @@ func TestALowerMaximumRemovesNobody(t *testing.T) {
 		if text := err.Error(); !strings.Contains(text, "has 0 free seats, 1 are needed") {
 			w.Error(text)
 		}
-		w.Enter(last) // a seat that is held does not help while there are more than may be
+		w.Enter(last) // a reserved seat does not help while there are more players than the maximum
 		if s := w.Seated(last).Status; s != messages.PlayerSessionReserved {
 			w.Errorf("it is %v", s)
 		}
@@ -132,7 +132,7 @@ func TestALowerMaximumRemovesNobody(t *testing.T) {
 	})
 }
 
-func TestUpdatesAreDurableAndOneAfterTheOther(t *testing.T) {
+func TestUpdatesAreDurableAndSequential(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		g := h.must(create(actorstest.Fleet, ""))
 		var answers []error
@@ -206,7 +206,7 @@ func TestCreatorsAreLimited(t *testing.T) {
 		time.Sleep(time.Hour)
 		h.must(by("x", ""))
 
-		small := create(actorstest.Small, "") // without a policy
+		small := create(actorstest.Small, "") // a fleet without a policy
 		small.CreatorID = "x"
 		h.stop(h.must(small).ID)
 		_, err = h.create(small)
@@ -216,7 +216,7 @@ func TestCreatorsAreLimited(t *testing.T) {
 	})
 }
 
-func TestAnEditThatIsAnsweredStaysWhenTheGameSessionEndsMeanwhile(t *testing.T) {
+func TestAnAnsweredUpdateIsKeptWhenTheGameSessionEndsMeanwhile(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		g := h.must(create(actorstest.Fleet, ""))
 		h.disk.hold()
@@ -227,7 +227,7 @@ func TestAnEditThatIsAnsweredStaysWhenTheGameSessionEndsMeanwhile(t *testing.T) 
 		})
 		h.registry.Tell(stage.Request[messages.TerminateGameSession, *messages.GameSession]{Request: messages.TerminateGameSession{GameSessionID: g.ID, Force: true}, Reply: func(*messages.GameSession, error) {}})
 		synctest.Wait()
-		h.disk.set(errDisk) // what comes after the answer: the host is killed
+		h.disk.set(errDisk) // nothing after the answer is stored, as if the host were killed
 		h.disk.release()
 		if !answered {
 			h.Fatal("the edit was not answered")
@@ -242,7 +242,7 @@ func TestAnEditThatIsAnsweredStaysWhenTheGameSessionEndsMeanwhile(t *testing.T) 
 	})
 }
 
-func TestAnEditThatWasRefusedIsNotStoredWithTheEnd(t *testing.T) {
+func TestARefusedUpdateIsNotStoredWithTheEnd(t *testing.T) {
 	hosted(t, nil, func(h *host) {
 		g := h.must(create(actorstest.Fleet, ""))
 		h.disk.hold()
@@ -266,8 +266,9 @@ func TestAnEditThatWasRefusedIsNotStoredWithTheEnd(t *testing.T) {
 	})
 }
 
-// A fleet whose processes would run elsewhere, which an earlier host has stored as ACTIVE.
-func TestAnAnywhereFleetOfBeforeIsInError(t *testing.T) {
+// An ANYWHERE fleet, whose processes would run elsewhere, was stored as ACTIVE by an earlier
+// version of the host.
+func TestAStoredAnywhereFleetIsInError(t *testing.T) {
 	hosted(t, func(o *fleet.Options) {
 		o.Fleets = append(o.Fleets, &messages.Fleet{ID: "fleet-anywhere", Status: messages.FleetActive, Anywhere: true, Locations: []string{"custom-attic"}})
 	}, func(h *host) {

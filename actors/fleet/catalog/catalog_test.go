@@ -14,7 +14,7 @@ import (
 	"troupe/messages"
 )
 
-// owner is an actor that has a catalog, and records the calls of its Listener.
+// owner is an actor with a catalog, and records the calls to its Listener.
 type owner struct {
 	c    *Catalog
 	told []string
@@ -54,7 +54,7 @@ func (o *owner) ContentChanged(_ messages.ScriptID, _ time.Duration, done func([
 	done([]string{"it throws"}, false)
 }
 
-// ask asks the catalog, and waits for the answer.
+// ask sends a request to the catalog and waits for the answer.
 func ask[A, Q any](t *testing.T, ref *stage.Ref, q Q) (a A) {
 	t.Helper()
 	answered := false
@@ -70,13 +70,13 @@ func ask[A, Q any](t *testing.T, ref *stage.Ref, q Q) (a A) {
 	return a
 }
 
-// The catalog calls its Listener after a change; it has no game sessions and no processes.
+// The catalog calls its Listener after a change. Here it runs without game sessions and processes.
 func TestTheListenerReceivesConsequencesOfChanges(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := stagetest.Start(t, nil)
 		defer func() {
 			s.Close()
-			time.Sleep(5 * time.Second) // the library's rest
+			time.Sleep(5 * time.Second) // for goroutines of the actor library to end
 		}()
 		o := new(owner)
 		var err error

@@ -38,7 +38,7 @@ func TestACreatorMayCreateOncePerSecond(t *testing.T) {
 	}
 }
 
-func TestACreatorMayCreateSoManyPerPeriod(t *testing.T) {
+func TestACreatorIsLimitedPerPeriod(t *testing.T) {
 	var c creators
 	l := messages.CreatorLimit{PerPeriod: 3, Period: time.Minute}
 	who := creator{"fleet-a", "x"}

@@ -17,13 +17,13 @@ import (
 	"troupe/messages"
 )
 
-// owner is an actor that has a Hosting. It stands in for the catalog and for game sessions, and writes
-// down what it is told.
+// owner is an actor with a Hosting. It stands in for the catalog and for game sessions, and records the
+// calls it gets.
 type owner struct {
 	h      *Hosting
 	newest *catalog.Content
 	told   []string
-	closed int // programs
+	closed int // number of closed programs
 }
 
 func (o *owner) Started(c *stage.Context) { o.h.Started(c) }
@@ -56,7 +56,7 @@ func (o *owner) ContentRuns(_ messages.ScriptID, everywhere bool) {
 func (o *owner) VersionReplaced(messages.FleetID) { o.tell("replaced") }
 func (o *owner) RoomFound(messages.FleetID)       { o.tell("room") }
 
-// closing is a program whose processes start, and that counts its end.
+// closing is a program whose processes start, and that counts its Close.
 type closing struct {
 	starts
 	o *owner
@@ -64,13 +64,13 @@ type closing struct {
 
 func (c *closing) Close() { c.o.closed++ }
 
-// content makes another content the newest.
+// content stores a new content as the newest one.
 func (o *owner) content(n int, text string) {
 	o.newest = &catalog.Content{Number: n, Version: fmt.Sprint(n), Bundle: &bundle.Bundle{Files: map[string][]byte{"main.js": []byte(text)}}}
 }
 
-// A version becomes what game sessions get once a process with it was ready; one that does not load
-// changes nothing. There is no catalog and no game session.
+// New game sessions get a version once a process with it was ready; a version that does not load
+// changes nothing. The test has no catalog and no game sessions.
 func TestAVersionIsProvenBeforeGameSessionsGetIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := stagetest.Start(t, nil)
@@ -88,7 +88,7 @@ func TestAVersionIsProvenBeforeGameSessionsGetIt(t *testing.T) {
 		defer func() {
 			s.Close()
 			o.h.Wait()
-			time.Sleep(5 * time.Second) // the library's rest
+			time.Sleep(5 * time.Second) // for goroutines of the actor library to end
 			if o.closed != 2 {
 				t.Errorf("%d programs were closed, want 2", o.closed)
 			}

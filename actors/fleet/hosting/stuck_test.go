@@ -14,9 +14,9 @@ import (
 	"troupe/messages"
 )
 
-// Two calls that cannot be ended are reported only if they come within an hour.
+// Two calls that cannot be interrupted are reported only if they come within an hour.
 // RL-210.
-func TestTwoStuckCallsAreToldWithinAnHour(t *testing.T) {
+func TestTwoStuckCallsWithinAnHourAreReported(t *testing.T) {
 	var last lastStuck
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	for i, step := range []struct {
@@ -30,8 +30,8 @@ func TestTwoStuckCallsAreToldWithinAnHour(t *testing.T) {
 	}
 }
 
-// A content that is stuck twice is refused, a newer one of the same script is not.
-func TestAContentThatIsStuckTwiceIsRefused(t *testing.T) {
+// A version that was stuck twice is refused; a newer one of the same script is not.
+func TestAVersionThatIsStuckTwiceIsRefused(t *testing.T) {
 	h := New(Options{})
 	f := &fleet{record: &messages.Fleet{ID: "fleet-a", ScriptID: "script-1", Locations: []string{"home"}}}
 	one := content{"script-1", 1}
@@ -56,14 +56,15 @@ func TestAContentThatIsStuckTwiceIsRefused(t *testing.T) {
 	}
 }
 
-// A fleet that also runs a version which is not refused is full while that one is.
+// A fleet that also runs another version, which is not refused, is full when the processes of
+// that version are taken: it is not refused as a whole.
 func TestAFleetIsNotRefusedForOneOfItsVersions(t *testing.T) {
 	h := New(Options{})
 	f := &fleet{record: &messages.Fleet{ID: "fleet-a", ScriptID: "script-1", Locations: []string{"home"}}}
 	one, two := content{"script-1", 1}, content{"script-1", 2}
 	f.configs = []*ProcessConfig{
 		{fleet: f, current: &program{content: two, version: "2"}},
-		{fleet: f, current: &program{content: one, version: "1"}}, // the newest does not run there
+		{fleet: f, current: &program{content: one, version: "1"}}, // the newest version does not run there
 	}
 	h.fleets["fleet-a"] = f
 	h.stuck[two] = stuckMax
@@ -76,9 +77,9 @@ func TestAFleetIsNotRefusedForOneOfItsVersions(t *testing.T) {
 	}
 }
 
-// A content that is refused does not replace one that is not, neither when it is loaded nor
-// when it is refused while it is tried.
-func TestARefusedContentReplacesNone(t *testing.T) {
+// A refused version replaces none that is not refused: neither when it is loaded, nor when it
+// is refused during its trial start.
+func TestARefusedVersionReplacesNone(t *testing.T) {
 	for _, refused := range []bool{true, false} {
 		s := stagetest.Start(t, nil)
 		done := make(chan struct{})
@@ -113,7 +114,7 @@ func TestARefusedContentReplacesNone(t *testing.T) {
 	}
 }
 
-// events is a Catalog without contents.
+// events is a Catalog without contents, which records events.
 type events struct{ all []string }
 
 func (*events) Contents(messages.ScriptID) (newest, earlier *catalog.Content) { return nil, nil }
