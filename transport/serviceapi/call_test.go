@@ -12,7 +12,7 @@ import (
 	"troupe/transport/awswire/awswiretest"
 )
 
-// The words of awswiretest that the tests here use all the time.
+// Short names for helpers of awswiretest.
 type (
 	members = awswiretest.Members
 	reply   = awswiretest.Reply
@@ -29,7 +29,7 @@ var (
 	items      = awswiretest.Items
 )
 
-// Codes that callers see.
+// Error codes as callers see them.
 const (
 	invalidRequest     = awswire.InvalidRequest
 	serialization      = "SerializationException"
@@ -38,10 +38,10 @@ const (
 	invalidSignature   = "InvalidSignatureException"
 )
 
-// bodyMax is what a usual body may have.
+// bodyMax is the largest body of most operations, in bytes.
 const bodyMax = 1 << 20
 
-// api is a server over HTTP with a fake behind it, as one test sees it.
+// api is a server over HTTP with a fake Backend, for one test.
 type api struct {
 	server *Server
 	fake   *fakeBackend

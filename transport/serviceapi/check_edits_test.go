@@ -9,7 +9,7 @@ import (
 )
 
 // API-30.
-func TestUpdateGameSessionChangesWhatIsGiven(t *testing.T) {
+func TestUpdateGameSessionChangesTheGivenMembers(t *testing.T) {
 	a := newAPI(t)
 	id := a.newGameSession(t, 4)
 	inBoth(t, func(t *testing.T, protocol string) {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Until there is matchmaking, its operations say so in a way that clients know (service-api.md 2.1), whatever they are asked;
-// nothing of it is answered as if it were there.
+// Matchmaking is not built yet. All its operations refuse every input with an exception that clients know (service-api.md
+// 2.1); none answers as if matchmaking existed.
 // API-63.
 func TestMatchmakingIsRefusedByName(t *testing.T) {
 	a := newSilentServer(t)

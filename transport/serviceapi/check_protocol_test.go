@@ -121,7 +121,7 @@ func TestErrorBodiesHaveATypeAndBothMessages(t *testing.T) {
 // API-7.
 func TestOnlyFaultsOfTheHostAre500(t *testing.T) {
 	a := newAPI(t)
-	everything := "CreateGameSession" // declares most exceptions
+	everything := "CreateGameSession" // this operation declares most exceptions
 	cases := []struct {
 		operation string
 		err       error
@@ -205,8 +205,8 @@ func TestUnknownMembersAreIgnored(t *testing.T) {
 	})
 }
 
-// outputs calls every operation that succeeds and returns the decoded bodies,
-// raw JSON and CBOR trees included.
+// outputs calls every operation successfully and returns the decoded bodies, with the raw
+// JSON and CBOR trees.
 func outputs(t *testing.T, a *api, protocol string) map[string]reply {
 	t.Helper()
 	out := map[string]reply{}
@@ -339,11 +339,11 @@ func TestAPIBodyCaps(t *testing.T) {
 	}{
 		{"ListFleets", bodyMax, 200},
 		{"ListFleets", bodyMax + 1, 413},
-		{"CreateGameSession", bodyMax + 1, 400}, // decoded, and misses members
+		{"CreateGameSession", bodyMax + 1, 400}, // decoded, then refused for missing members
 		{"CreateGameSession", bodyDataMax + 1, 413},
 		{"CreateScript", bodyScriptMax, 400}, // a stub
 		{"UpdateScript", bodyScriptMax + 1, 413},
-		{"NoSuchThing", bodyMax + 1, 413}, // size comes first
+		{"NoSuchThing", bodyMax + 1, 413}, // the size is checked first
 	}
 	for _, c := range cases {
 		r := a.raw(t, "json", c.operation, []byte("{"+strings.Repeat(" ", c.size-2)+"}"))

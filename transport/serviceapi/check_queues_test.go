@@ -94,7 +94,7 @@ func TestRulesOfAQueueAreEnforced(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		in   members
-		code string // empty: fine
+		code string // empty: accepted
 	}{
 		{"LOCATION without LocationOrder", priority(nil, "LOCATION"), invalidRequest},
 		{"LOCATION with LocationOrder", priority([]string{"us-east-1"}, "COST", "LOCATION"), ""},
@@ -299,7 +299,7 @@ func TestAStartedPlacementIsPending(t *testing.T) {
 	a.startPlacement(t, "over", nil).Want(t, 400, "ThrottlingException")
 }
 
-// Everything that was asked for is answered and reaches the host; the protocols agree.
+// Every member of the request reaches the host and is in the answer, in both protocols.
 func TestPlacementIsEchoed(t *testing.T) {
 	a := newAPI(t)
 	a.newQueue(t, "q")
@@ -355,7 +355,7 @@ func TestFulfilledPlacementIsShown(t *testing.T) {
 	})
 }
 
-// The current Go SDK: the example of the API page.
+// The current Go SDK runs the worked example of the API page.
 func TestGoSDKPlaces(t *testing.T) {
 	a := newAPI(t)
 	client := serviceapitest.SDKClient(t, a.url)

@@ -30,7 +30,7 @@ func TestLimitsPatternsAndEnumsAreEnforced(t *testing.T) {
 	cases := []struct {
 		name, operation string
 		in              members
-		text            string // part of the refusal; empty: accepted
+		text            string // part of the refusal's text; empty: accepted
 	}{
 		{"required member", "CreateGameSession", members{"FleetId": fleetOne}, "MaximumPlayerSessionCount is required"},
 		{"required comes before limits", "CreateGameSession", members{"FleetId": "?"}, "MaximumPlayerSessionCount is required"},
@@ -133,7 +133,7 @@ func TestBadLimitsAndTokensAreRefused(t *testing.T) {
 		a.call(t, protocol, "DescribeGameSessions", members{"FleetId": fleetOne, "Limit": 1, "NextToken": token}).OK(t)
 		a.call(t, protocol, "DescribeGameSessions", members{"FleetId": fleetOne, "Limit": 1 << 30}).OK(t) // clamped
 	})
-	other := newAPI(t) // another process has another key
+	other := newAPI(t) // another server has another key for page tokens
 	token := a.call(t, "json", "ListFleets", members{"Limit": 1}).OK(t)["NextToken"]
 	other.call(t, "json", "ListFleets", members{"NextToken": token}).Want(t, 400, invalidRequest)
 }

@@ -12,7 +12,7 @@ import (
 	"troupe/messages"
 )
 
-// zipMember is a blob member in either protocol.
+// zipMember returns a blob member in the form of a protocol.
 func zipMember(protocol string, zip []byte) any {
 	if protocol == "cbor" {
 		return cbor.Slice(zip)
@@ -259,7 +259,7 @@ func TestFleetEventsAreListedNewestFirst(t *testing.T) {
 	})
 }
 
-// The version is one member more than the service has (see gameSession).
+// ScriptVersion is a member that the vendor's service does not have (see gameSession).
 func TestAGameSessionShowsItsScriptVersion(t *testing.T) {
 	inBoth(t, func(t *testing.T, protocol string) {
 		a := newAPI(t)

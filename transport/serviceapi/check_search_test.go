@@ -10,7 +10,7 @@ import (
 	"troupe/messages"
 )
 
-// stock puts the game sessions of service-api.md 4.3 into a fleet.
+// stock adds the game sessions of service-api.md 4.3 to a fleet.
 func (a *api) stock() {
 	properties := func(pairs ...string) (all []messages.Property) {
 		for i := 0; i < len(pairs); i += 2 {
@@ -31,7 +31,7 @@ func (a *api) stock() {
 	}
 }
 
-// found is the last parts of the ids that a search answers.
+// found returns the last segments of the ids that a search finds, and its page token.
 func (a *api) found(t *testing.T, protocol string, in members) (ids []string, token any) {
 	t.Helper()
 	out := a.call(t, protocol, "SearchGameSessions", in).OK(t)
@@ -42,7 +42,7 @@ func (a *api) found(t *testing.T, protocol string, in members) (ids []string, to
 	return ids, out["NextToken"]
 }
 
-// The other vectors are held by the package of the expressions.
+// The package search tests the other vectors.
 // API-55.
 func TestSearchVectorsHoldOverTheWire(t *testing.T) {
 	a := newAPI(t)
@@ -149,9 +149,10 @@ func TestSearchRefusesAFilterOf1025Characters(t *testing.T) {
 	})
 }
 
-// A name may be longer than a token. Tokens hold its beginning then, and pages are
-// right as long as the last game session of the page is there, and miss none after that.
-func TestSearchByNamesLongerThanATokenMayBe(t *testing.T) {
+// A game session's name may be longer than a page token, which then holds the beginning of the
+// name. Pages are exact while the last game session of the previous page exists. Once it is gone,
+// they still miss none.
+func TestSearchSortsByNamesLongerThanAToken(t *testing.T) {
 	a := newAPI(t)
 	var want []string
 	for i := range 6 {

@@ -7,7 +7,7 @@ import (
 	"troupe/messages"
 )
 
-// UpdateGameSession knows no rules: the registry has them.
+// UpdateGameSession checks no rules: the registry does.
 func (b *fakeBackend) UpdateGameSession(ctx context.Context, req messages.UpdateGameSession) (*messages.GameSession, error) {
 	err := b.enter(ctx, true)
 	defer b.mu.Unlock()

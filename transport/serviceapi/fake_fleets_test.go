@@ -10,7 +10,7 @@ import (
 	"troupe/messages"
 )
 
-// fakeFleets is the part of the fake for fleets, aliases, locations and tags.
+// fakeFleets is the fake's part for fleets, aliases, locations and tags.
 type fakeFleets struct {
 	aliases   []*messages.Alias
 	tags      map[messages.Resource]map[string]string

@@ -13,7 +13,7 @@ type fakeQueues struct {
 	queues     []*messages.Queue
 	placements []*messages.Placement
 	started    []messages.StartPlacement // as received
-	full       bool                      // no more placements
+	full       bool                      // new placements are refused
 }
 
 func (b *fakeBackend) queueAt(name messages.QueueName) int {

@@ -7,7 +7,7 @@ import (
 	"troupe/messages"
 )
 
-// ActiveGameSessions shows records without their number of players, as the host does.
+// ActiveGameSessions returns records without their number of players, as the host does.
 func (b *fakeBackend) ActiveGameSessions(ctx context.Context, q messages.ActiveGameSessionQuery) (iter.Seq2[*messages.GameSession, int], error) {
 	found, err := b.GameSessions(ctx, messages.GameSessionQuery{FleetID: q.FleetID, AliasID: q.AliasID, Location: q.Location, Status: messages.GameSessionActive})
 	if err != nil {

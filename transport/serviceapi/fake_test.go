@@ -11,8 +11,8 @@ import (
 	"troupe/messages"
 )
 
-// fakeBackend is a host in memory for tests of the protocol: it keeps records
-// and knows no game.
+// fakeBackend is an in-memory Backend for tests of the protocol: it keeps records and runs
+// no games.
 type fakeBackend struct {
 	fakeFleets
 	mu      sync.Mutex
@@ -20,13 +20,13 @@ type fakeBackend struct {
 	fleets  []*messages.Fleet
 	games   []*messages.GameSession
 	players []*messages.PlayerSession
-	fail    error                           // answer to everything
+	fail    error                           // the error of every call, unless nil
 	hook    func(ctx context.Context) error // runs first in every create
 	created []messages.CreateGameSession    // as received
 	seats   []messages.CreatePlayerSessions // as received
 	queries []messages.GameSessionQuery     // as received
 	asked   []messages.PlayerSessionQuery   // as received
-	status  messages.GameSessionStatus      // of new game sessions
+	status  messages.GameSessionStatus      // status of new game sessions
 	scripts []*messages.Script
 	events  []messages.FleetEvent
 	made    []messages.CreateScript  // as received
@@ -58,7 +58,7 @@ func newFakeBackend() *fakeBackend {
 	}
 }
 
-// enter locks, and returns the error to answer with.
+// enter locks the fake, and returns the error that the call must answer with.
 func (b *fakeBackend) enter(ctx context.Context, hooked bool) (err error) {
 	if hooked && b.hook != nil {
 		err = b.hook(ctx)
@@ -343,7 +343,7 @@ func (b *fakeBackend) FleetEvents(ctx context.Context, id messages.FleetID) ([]m
 	return b.events, err
 }
 
-// happened sets what FleetEvents tells.
+// happened sets the events that FleetEvents returns.
 func (b *fakeBackend) happened(events ...messages.FleetEvent) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 //go:embed testdata/model.txt
 var modelText string
 
-// model is testdata/model.txt: what the published service model says of inputs.
+// model is testdata/model.txt: the inputs of the published service model.
 type model struct {
 	operations, structures map[string][]modelMember
 	scalars                map[string]scalar
@@ -100,11 +100,11 @@ func mapIn(kind string) (key, value string, ok bool) {
 	return key, value, ok
 }
 
-// samples are texts among which there is a good one for each pattern.
+// samples has a text that matches each pattern.
 var samples = []string{"x", "a1", "fleet-1", "alias-1", "script-1", "build-1", "psess-1", "custom-1", "custom-12", "10.x", "1.0.0", "1", "127.0.0.1",
 	"arn:aws:gamelift:us-east-1::gamesession/fleet-1/x", "arn:aws:gamelift:us-east-1::gamesessionqueue/x"}
 
-// valid returns a value of a type that has nothing wrong, in the form of a protocol.
+// valid returns a valid value of a type, in the form of a protocol.
 func (m *model) valid(t testing.TB, protocol, kind string) any {
 	t.Helper()
 	if item, least, _, ok := listIn(kind); ok {
@@ -164,7 +164,7 @@ func (m *model) required(t testing.TB, protocol string, parts []modelMember) mem
 type bad struct {
 	what  string
 	value any
-	path  string // of what the refusal is about, behind the member's name
+	path  string // path of the refused value, after the member's name
 	code  string
 }
 
@@ -172,7 +172,7 @@ func refusedValue(what string, value any, path string) bad {
 	return bad{what, value, path, invalidRequest}
 }
 
-// wrong returns values of a type with one thing wrong in each.
+// wrong returns invalid values of a type, each with one fault.
 func (m *model) wrong(t testing.TB, protocol, kind string) (all []bad) {
 	t.Helper()
 	if item, least, most, ok := listIn(kind); ok {

@@ -12,9 +12,9 @@ import (
 
 func self(p position) position { return p }
 
-// Whatever comes and goes between the pages: no item that stays is missed or
-// seen twice, and tokens stay short.
-func TestPagesSeeEveryStayingItemOnce(t *testing.T) {
+// Items are added and removed between the pages. Each item that exists throughout is seen
+// exactly once, and tokens remain short.
+func TestPagesHaveEveryPersistentItemOnce(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		gen := rapid.Custom(func(rt *rapid.T) position {
 			return position{rapid.Int64Range(-3, 3).Draw(rt, "created"), rapid.StringN(1, 2, -1).Draw(rt, "id")}
@@ -25,7 +25,7 @@ func TestPagesSeeEveryStayingItemOnce(t *testing.T) {
 		p := newPager(nil)
 		var seen []position
 		for {
-			transient := rapid.SliceOfN(gen, 0, 5).Draw(rt, "visitors")
+			transient := rapid.SliceOfN(gen, 0, 5).Draw(rt, "transient")
 			all := slices.Concat(staying, slices.DeleteFunc(transient, func(v position) bool { return slices.Contains(staying, v) }))
 			page, token, err := cut(p, paging{operation: "X", input: in, limit: in.Limit, token: in.NextToken, max: 10, order: order}, all, self)
 			if err != nil {
@@ -91,7 +91,7 @@ func TestTokensAreBound(t *testing.T) {
 
 func second(_ position, ok bool) bool { return ok }
 
-// A page token outlives its server where the next one has the same key, and not else.
+// A page token is valid at another server if that has the same key, and only then.
 // API-22.
 func TestTokensOutliveTheServer(t *testing.T) {
 	serverWith := func(key []byte) *Server { return newSilentServer(t, func(o *Options) { o.PageKey = key }) }

@@ -104,7 +104,7 @@ func TestSDKPlaysThrough(t *testing.T) {
 
 func failure[Out any](_ *Out, err error) error { return err }
 
-// wantAs expects a modeled exception with a message and a request id.
+// wantAs fails unless err is the modeled exception, with a message and a request id.
 func wantAs[E interface {
 	error
 	smithy.APIError
@@ -157,7 +157,7 @@ func TestSDKTypedErrors(t *testing.T) {
 	}
 }
 
-// The SDK retries a fault and the next attempt succeeds; one game session results.
+// The SDK retries after a fault, and the retry creates one game session.
 func TestSDKRetries(t *testing.T) {
 	a := newAPI(t)
 	attempts := 0
@@ -179,7 +179,7 @@ func TestSDKRetries(t *testing.T) {
 	}
 }
 
-// A response lost on its way does not make the SDK's retry create a second one.
+// When a response is lost, the SDK's retry does not create a second game session.
 func TestSDKRetryAfterLostResponse(t *testing.T) {
 	a := newAPI(t)
 	lose := &losing{next: &http.Transport{}}
@@ -197,7 +197,7 @@ func TestSDKRetryAfterLostResponse(t *testing.T) {
 	}
 }
 
-// losing drops the first response, after the server has answered.
+// losing is a transport that drops the first response of the server.
 type losing struct {
 	next  *http.Transport
 	calls int
@@ -212,7 +212,7 @@ func (l *losing) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, err
 }
 
-// The real client, over CBOR, takes a script and its fleet through their lives.
+// The real Go SDK, over CBOR, creates, updates, describes and deletes a script and its fleet.
 func TestSDKRunsAScript(t *testing.T) {
 	a := newAPI(t)
 	a.fake.happened(messages.FleetEvent{ID: "e", Code: "FLEET_STATE_ACTIVE", Message: "m", Time: epochStart, Count: 101})
@@ -267,7 +267,7 @@ func TestSDKRunsAScript(t *testing.T) {
 	_, err = sdk.DescribeScript(ctx, &gamelift.DescribeScriptInput{ScriptId: id})
 	wantAs[*types.NotFoundException](t, "gone", err)
 
-	// The member that the service does not have disturbs nobody.
+	// The SDK ignores the member that the vendor's service does not have.
 	game := a.newGameSession(t, 1)
 	a.fake.games[0].ScriptVersion = "7"
 	found, err := sdk.DescribeGameSessions(ctx, &gamelift.DescribeGameSessionsInput{GameSessionId: &game})

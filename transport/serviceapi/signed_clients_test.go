@@ -26,15 +26,15 @@ const (
 	testSecret = awswiretest.Secret
 )
 
-// withKeys puts signatures before an API: testKey, and awswiretest.TokenKey, which needs a
-// session token.
+// withKeys makes an API require signatures, by testKey or by awswiretest.TokenKey, which needs
+// a session token.
 func withKeys(o *Options) {
 	v, err := awswire.NewSigV4(awswire.SigV4Options{
 		Keys:    []awswire.Key{{ID: testKey, Secret: testSecret}, {ID: awswiretest.TokenKey, Secret: testSecret, SessionToken: awswiretest.Token}},
 		Regions: []string{defaultRegion}, Now: o.Now,
 	})
 	if err != nil {
-		panic(err) // a test wrote something wrong
+		panic(err) // a bug of the test
 	}
 	o.Authenticator = v.Authenticate
 }
@@ -121,7 +121,7 @@ func TestNodeSDKSigns(t *testing.T) {
 	}
 }
 
-// cli runs the aws command, if there is one.
+// cli runs the aws command, if it is installed.
 func cli(t *testing.T, a *api, id, secret string, args ...string) (out string, err error) {
 	t.Helper()
 	name, err := exec.LookPath("aws")

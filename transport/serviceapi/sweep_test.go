@@ -8,7 +8,7 @@ import (
 	"github.com/aws/smithy-go/encoding/cbor"
 )
 
-// timeMember is a time in the form of a protocol.
+// timeMember returns a time in the form of a protocol.
 func timeMember(protocol string, seconds float64) any {
 	if protocol == "cbor" {
 		return &cbor.Tag{ID: 1, Value: cbor.Float64(seconds)}
@@ -16,17 +16,17 @@ func timeMember(protocol string, seconds float64) any {
 	return seconds
 }
 
-// stricter are the members that the host checks by a rule of its own before or
-// instead of the model's, which gives another text.
+// stricter has the members that the host checks by a rule of its own, before or instead of the
+// model's. The text of the refusal then differs.
 var stricter = map[string]string{
 	"DescribeGameSessions.StatusFilter":                "one of",
 	"DescribeGameSessionDetails.StatusFilter":          "one of",
 	"DescribePlayerSessions.PlayerSessionStatusFilter": "one of",
 }
 
-// Every maximum, minimum, pattern, enumeration and type of the service model is
-// enforced in every operation that the host offers, with the modeled exception and
-// for the member that it is about, whatever the rest of the input is.
+// Every operation that the host offers enforces every maximum, minimum, pattern, enumeration
+// and type of the service model. The refusal is the modeled exception and names the member,
+// whatever the rest of the input is.
 // API-20.
 func TestEveryLimitOfTheModel(t *testing.T) {
 	a := newSilentServer(t)
@@ -65,13 +65,13 @@ func TestEveryLimitOfTheModel(t *testing.T) {
 	t.Logf("%d wrong values were refused", tried)
 }
 
-// ask calls an operation of a server without a listener.
+// ask calls an operation of a server that has no listener.
 func (s *Server) ask(t *testing.T, protocol, operation string, in members) reply {
 	t.Helper()
 	return served(t, s, protocol, newRequest(protocol, "http://host.example/", operation, encode(t, protocol, in)))
 }
 
-// ruleCounts are the numbers of members that have a rule, 0 for a stub.
+// ruleCounts returns the number of members with a rule for each operation, 0 for a stub.
 func ruleCounts(s *Server) map[string]int {
 	counts := map[string]int{}
 	for _, o := range s.operations() {
@@ -80,8 +80,8 @@ func ruleCounts(s *Server) map[string]int {
 	return counts
 }
 
-// offered are the operations of priority P0, and of the others those of tags and locations.
-// All must be answered by handlers (service-api.md 2.1); more may be.
+// offered are operations that must be answered by handlers or with empty lists
+// (service-api.md 2.1); others may be, too.
 var offered = strings.Fields(`
 	CreateGameSession DescribeGameSessions DescribeGameSessionDetails UpdateGameSession SearchGameSessions TerminateGameSession GetGameSessionLogUrl
 	CreatePlayerSession CreatePlayerSessions DescribePlayerSessions
@@ -96,7 +96,7 @@ var offered = strings.Fields(`
 	CreateLocation DeleteLocation ListLocations ListBuilds DescribeScalingPolicies`)
 
 // API-63.
-func TestWhatIsNotOfferedIsAStub(t *testing.T) {
+func TestOperationsThatAreNotOfferedAreStubs(t *testing.T) {
 	a := newSilentServer(t)
 	for _, name := range offered {
 		if !slices.Contains(Operations(), name) {
@@ -130,7 +130,7 @@ func TestWhatIsNotOfferedIsAStub(t *testing.T) {
 	})
 }
 
-// Every member of an offered input is in the rules, in the order of the model.
+// The rules have every member of an offered operation's input, in the order of the model.
 func TestRulesAreThoseOfTheModel(t *testing.T) {
 	a := newSilentServer(t)
 	rules := ruleCounts(a)

@@ -12,7 +12,7 @@ import (
 	"troupe/messages"
 )
 
-// An SDK upgrade that brings a new operation fails here.
+// The test fails when an SDK upgrade brings a new operation.
 func TestDeclarationsAreTheSDKsOperations(t *testing.T) {
 	var want []string
 	client := reflect.TypeFor[*gamelift.Client]()
@@ -40,7 +40,7 @@ func TestDeclarationsAreTheSDKsOperations(t *testing.T) {
 	}
 }
 
-// Every refusal has an exception, and no two share one.
+// Every error code has an exception of its own.
 func TestEveryErrorCodeHasAnException(t *testing.T) {
 	seen := map[string]bool{}
 	for code := messages.InvalidRequest; !strings.HasPrefix(code.String(), "invalid("); code++ {
@@ -61,7 +61,8 @@ func TestEveryErrorCodeHasAnException(t *testing.T) {
 	}
 }
 
-// Every member of an offered input has a rule, also one that an SDK upgrade brings.
+// Every member of an offered operation's input has a rule; the test fails when an SDK upgrade
+// brings a new member.
 func TestRulesAreComplete(t *testing.T) {
 	client := reflect.TypeFor[*gamelift.Client]()
 	for name, rules := range ruleCounts(new(Server)) {

@@ -8,7 +8,7 @@ import (
 	"troupe/messages"
 )
 
-// crowd is so many ACTIVE game sessions of one fleet.
+// crowd returns n ACTIVE game sessions of one fleet.
 func crowd(n int) []*messages.GameSession {
 	all := make([]*messages.GameSession, n)
 	for i := range all {
@@ -21,8 +21,8 @@ func crowd(n int) []*messages.GameSession {
 	return all
 }
 
-// The bar is 20 ms for a filter of three terms over 50,000 game sessions. Seen on a
-// machine of two cores: 2 to 3 ms when it was idle, 7 to 9 ms when it was not.
+// The goal is 20 ms for a filter of three terms over 50,000 game sessions. A machine with two
+// cores took 2 to 3 ms when it was idle, 7 to 9 ms when it was busy.
 func BenchmarkSearch(b *testing.B) {
 	const filter = `maximumSessions > 1 AND hasAvailablePlayerSessions=true AND gameSessionProperties.map='winter'`
 	all := crowd(50_000)

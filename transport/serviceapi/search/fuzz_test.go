@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// What parses prints, and the printed expression means the same; what does not names
-// a place within the expression.
+// A filter that parses can be printed, and the printed filter means the same. The error of one
+// that does not parse names a position within it.
 func FuzzFilter(f *testing.F) {
 	for _, v := range filterVectors {
 		f.Add(v.filter)

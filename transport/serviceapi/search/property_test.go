@@ -13,8 +13,8 @@ import (
 	"troupe/messages"
 )
 
-// naive is an expression with its meaning, made together and knowing nothing of the
-// parser and of the tree.
+// naive is an expression with its meaning. Both are generated together, without the parser and
+// its tree.
 type naive struct {
 	text  string
 	holds func(g *messages.GameSession) bool
@@ -100,7 +100,7 @@ func drawComparison(rt *rapid.T) naive {
 	}
 }
 
-// drawFilter nests with parentheses everywhere: precedence has tests of its own.
+// drawFilter puts parentheses around every operand: precedence has tests of its own.
 func drawFilter(rt *rapid.T, depth int) naive {
 	if depth == 0 || rapid.IntRange(0, 2).Draw(rt, "leaf") == 0 {
 		return drawComparison(rt)
@@ -149,7 +149,7 @@ func TestFiltersMeanWhatANaiveReadingSays(t *testing.T) {
 	})
 }
 
-// Pages of any size, one behind the other, are what sorting everything gives.
+// Pages of any size, one after the other, are the whole sorted list.
 func TestPagesAreASortedListInPieces(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		all := rapid.SliceOfN(gameSessions, 0, 40).Draw(rt, "games")

@@ -26,8 +26,9 @@ func five() []*messages.GameSession {
 	}
 }
 
-// The numbers are those of the vectors; those that the text leaves out are ours, for
-// rules that no other one covers. A position instead of a result: refused there.
+// The numbers are those of the vectors in service-api.md. Numbers that the text leaves out are
+// additional vectors, for rules that no other vector covers. A position means that the filter is
+// refused there.
 var filterVectors = []struct {
 	n        int
 	filter   string
@@ -112,7 +113,7 @@ func TestFilterVectorsHold(t *testing.T) {
 	}
 }
 
-// each shows game sessions as a host does, which keeps the number of players apart.
+// each yields game sessions as a host does, with the number of players apart.
 func each(all []*messages.GameSession) iter.Seq2[*messages.GameSession, int] {
 	return func(yield func(*messages.GameSession, int) bool) {
 		for _, g := range all {
@@ -151,7 +152,7 @@ func TestSortVectorsHold(t *testing.T) {
 	}
 }
 
-func TestWhatIsExpectedIsSaid(t *testing.T) {
+func TestErrorsSayWhatIsExpectedAtWhichCharacter(t *testing.T) {
 	long := strings.Repeat("k", 33)
 	for filter, want := range map[string]string{
 		"":                                       "at character 1: expected a field, NOT or (, found the end",
@@ -195,7 +196,7 @@ func TestWhatIsExpectedIsSaid(t *testing.T) {
 	}
 }
 
-func TestWhatIsAllowed(t *testing.T) {
+func TestUnusualFiltersThatAreAllowed(t *testing.T) {
 	g := &messages.GameSession{ID: "S", Name: `a\"b'c`, MaxPlayers: 7, Properties: []messages.Property{{Key: "größe,[x]", Value: ""}}}
 	for filter, want := range map[string]bool{
 		`gameSessionName='a\\"b\'c'`:                                              true,
@@ -223,7 +224,7 @@ func TestWhatIsAllowed(t *testing.T) {
 	}
 }
 
-func TestPrintedWithNoMoreParenthesesThanNeeded(t *testing.T) {
+func TestFiltersArePrintedWithoutRedundantParentheses(t *testing.T) {
 	for filter, want := range map[string]string{
 		`((maximumSessions = 1))`: `maximumSessions=1`,
 		`(maximumSessions=1 and maximumSessions=2) or maximumSessions=3`: `maximumSessions=1 AND maximumSessions=2 OR maximumSessions=3`,
@@ -245,8 +246,8 @@ func TestPrintedWithNoMoreParenthesesThanNeeded(t *testing.T) {
 	}
 }
 
-// A time is what the API shows of it, which is rounded.
-func TestCreationTimeIsTheOneThatIsShown(t *testing.T) {
+// Filters compare the creation time that the API shows, which is rounded.
+func TestFiltersCompareTheShownCreationTime(t *testing.T) {
 	for us, shown := range map[int64]string{1000_499: "1000", 1000_500: "1001", 1000_999: "1001", 1001_000: "1001"} {
 		g := &messages.GameSession{Created: time.UnixMicro(us)}
 		for expression, want := range map[string]bool{"creationTimeMillis=" + shown: true, "creationTimeMillis<>" + shown: false, "creationTimeMillis<" + shown: false} {
