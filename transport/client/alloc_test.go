@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// nowhere is a TCP connection and a fast channel that take everything.
+// nowhere is a TCP connection and a fast channel that discard everything.
 type nowhere struct{ net.Conn }
 
 func (nowhere) Write(b []byte) (int, error)      { return len(b), nil }
@@ -19,9 +19,9 @@ func (nowhere) write([]byte) bool                { return true }
 func (nowhere) close()                           {}
 func (nowhere) Close() error                     { return nil }
 
-// TestSendCosts: sending allocates nothing in steady state; a context that can end
-// costs what watching it costs.
-func TestSendCosts(t *testing.T) {
+// Sending allocates nothing in steady state. A cancellable context costs only what watching it
+// costs.
+func TestSendAllocatesNothing(t *testing.T) {
 	if raceEnabled {
 		t.Skip("the race detector changes what is allocated")
 	}
@@ -36,7 +36,7 @@ func TestSendCosts(t *testing.T) {
 			if err := c.Send(context.Background(), Message{OpCode: 1, TargetGroup: AllPlayers, Payload: payload, Intent: intent}); err != nil {
 				t.Fatal(err)
 			}
-			runtime.Gosched() // to the writer
+			runtime.Gosched() // lets the writer run
 			c.mu.Lock()
 			c.numbers.out.trim(c.numbers.sent)
 			c.mu.Unlock()

@@ -100,9 +100,8 @@ func table(t *testing.T, o Options, fast fastPath) (*Client, *fakeLink) {
 	return c, l
 }
 
-// TestChecks: what the host would drop without a word is an error here, and is not
-// sent.
-func TestChecks(t *testing.T) {
+// Send refuses messages that the host would silently drop, and sends none of them.
+func TestSendRefusesWhatTheHostWouldDrop(t *testing.T) {
 	c, l := table(t, Options{}, nil)
 	good := Message{OpCode: 1, TargetPlayer: 2}
 	for name, bad := range map[string]struct {
@@ -134,14 +133,14 @@ func TestChecks(t *testing.T) {
 	if len(l.sent) != 1 {
 		t.Errorf("%d were sent beside the login", len(l.sent)-1)
 	}
-	for _, op := range []int32{0, 1, -500} { // free for games
+	for _, op := range []int32{0, 1, -500} { // op codes that games may use
 		if err := c.Send(t.Context(), Message{OpCode: op, TargetGroup: AllPlayers}); err != nil {
 			t.Errorf("op code %d: %v", op, err)
 		}
 	}
 }
 
-// fakePath keeps what is written.
+// fakePath keeps the written datagrams.
 type fakePath struct {
 	mu      sync.Mutex
 	written []wire.Header
@@ -162,7 +161,7 @@ func (p *fakePath) write(unit []byte) bool {
 
 func (p *fakePath) close() { p.closed = true }
 
-// TestFastCounts: unsent, stale, malformed and dropped are told apart.
+// TestFastCounts: unsent, stale, malformed and dropped messages are counted apart.
 func TestFastCounts(t *testing.T) {
 	p := &fakePath{}
 	c, l := table(t, Options{Fast: true, EventsMax: 1}, p)
@@ -208,9 +207,9 @@ func TestFastCounts(t *testing.T) {
 	}
 }
 
-// TestAskRepeats: the delays of the official clients (realtime.md 7.1), until the
-// answer that is waited for; only the first one counts.
-func TestAskRepeats(t *testing.T) {
+// The handshake repeats with the delays of the official clients (realtime.md 7.1) until its
+// answer comes; only the first answer counts.
+func TestAFastHandshakeRepeatsUntilItIsAnswered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, cn := bare(Options{Fast: true})
 		defer cn.ended()
@@ -223,7 +222,7 @@ func TestAskRepeats(t *testing.T) {
 			return wire.AppendUDPConnect(dst, 7, seq)
 		})
 		time.Sleep(20 * time.Second)
-		cn.fast.answer(wire.OpVerifyIdentityResponse, true) // of another handshake
+		cn.fast.answer(wire.OpVerifyIdentityResponse, true) // the answer of another kind of handshake
 		if c.FastUp() {
 			t.Error("up by an answer to what was not asked")
 		}
@@ -246,19 +245,19 @@ func TestAskRepeats(t *testing.T) {
 	})
 }
 
-// TestNeverWaitsForEver: a program that takes nothing can leave, and a helper that
-// tells it something ends with the connection.
-func TestNeverWaitsForEver(t *testing.T) {
+// A program that takes no events can close, and a helper goroutine that waits to report an
+// event ends with the connection.
+func TestCloseDoesNotWaitForTheProgram(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c, l := table(t, Options{Fast: true, EventsMax: 1}, &fakePath{})
-		synctest.Wait() // EventFastUp takes the place
+		synctest.Wait() // EventFastUp fills the channel of events
 		go l.deliver(unitOf(wire.NewFrame(&wire.Header{OpCode: 9, Sender: 2, TargetPlayer: 7})))
 		l.c.spawn(func() { l.c.fast.fail(io.EOF) })
 		synctest.Wait()
 		c.Close()
 		f := wire.NewFrame(&wire.Header{OpCode: 9, Sender: 2, TargetPlayer: 7})
 		defer f.Release()
-		l.c.onDatagram(f.AppendFast(nil, 3)) // late: KCP's reader may be behind its end
+		l.c.onDatagram(f.AppendFast(nil, 3)) // a late datagram: KCP's reader may still deliver after the end
 		if n := len(c.Events()); n != 1 {
 			t.Errorf("%d events", n)
 		}

@@ -35,18 +35,18 @@ func TestMain(m *testing.M) {
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
 	if !given {
-		_ = flag.Set("test.parallel", "8") // those that are parallel wait for timers more than for a CPU
+		_ = flag.Set("test.parallel", "8") // parallel tests mostly wait for timers, not for the CPU
 	}
 	goleak.VerifyTestMain(m,
-		// The actor library's dead letters start a goroutine of one second, which the
-		// end of the tests does not wait for.
+		// The actor library's dead letters start a goroutine that lives for a second; the tests end
+		// before it does.
 		goleak.IgnoreTopFunction("github.com/asynkron/protoactor-go/actor.NewDeadLetter.NewThrottle.func4.1"))
 }
 
-// once is for tests that look at the end of one connection.
+// once switches reconnecting off, for tests about the end of one connection.
 var once = client.Reconnect{Off: true}
 
-// patience is how long a step of a test may take before it counts as failed.
+// patience bounds a step of a test; a longer one counts as failed.
 const patience = time.Minute
 
 // game is a host on loopback with one game session.
@@ -60,7 +60,7 @@ func startGame(ctx context.Context, change func(*host.Config)) (*game, error) {
 	c := host.Defaults()
 	c.API.Addr, c.WebSocket.Addr, c.Fast.Addr = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
 	c.WSS.Addr, c.DTLS.Addr, c.KCP.Addr = "", "", ""
-	c.Log.GameSessions.Dir = os.DevNull // nobody reads them
+	c.Log.GameSessions.Dir = os.DevNull // no test reads the logs
 	if change != nil {
 		change(&c)
 	}
@@ -90,7 +90,7 @@ func startGame(ctx context.Context, change func(*host.Config)) (*game, error) {
 	return g, nil
 }
 
-// seat reserves a place in the game session.
+// seat reserves a seat in the game session.
 func (g *game) seat(ctx context.Context, player string) (id string, err error) {
 	out, err := g.api.CreatePlayerSession(ctx, &gamelift.CreatePlayerSessionInput{GameSessionId: &g.id, PlayerId: &player})
 	if err != nil {
@@ -99,7 +99,7 @@ func (g *game) seat(ctx context.Context, player string) (id string, err error) {
 	return *out.PlayerSession.PlayerSessionId, nil
 }
 
-// join takes a seat and logs in.
+// join reserves a seat and logs in.
 func (g *game) join(ctx context.Context, player string, o client.Options) (c *client.Client, err error) {
 	if o.PlayerSessionID, err = g.seat(ctx, player); err != nil {
 		return nil, err
@@ -112,10 +112,10 @@ type bench struct {
 	*testing.T
 	*game
 	ctx  context.Context
-	over client.Options // how to get to the game
+	over client.Options // transport and addresses of the game
 }
 
-// each runs a test over every transport, each with a host of its own.
+// each runs a test over every transport, each time with a new host.
 func each(t *testing.T, change func(*host.Config), test func(t *testing.T, b *bench)) {
 	t.Run("ws", func(t *testing.T) { test(t, start(t, change)) })
 	t.Run("wss", func(t *testing.T) {
@@ -124,7 +124,7 @@ func each(t *testing.T, change func(*host.Config), test func(t *testing.T, b *be
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Cleanup(stop) // every client has been closed before
+		t.Cleanup(stop) // runs after every client was closed
 		b.over = client.Options{Transport: client.WSS, Addr: addr, TLS: &tls.Config{RootCAs: authority().Roots()}}
 		test(t, b)
 	})
@@ -175,7 +175,7 @@ func (b *bench) send(c *client.Client, m client.Message) {
 	}
 }
 
-// next returns the next event of a kind; others are skipped.
+// next returns the next event of a kind, and skips others.
 func (b *bench) next(c *client.Client, kind client.EventKind) client.Event {
 	b.Helper()
 	late := time.After(patience)
@@ -204,7 +204,7 @@ func (b *bench) ended(c *client.Client) client.End {
 	return c.End()
 }
 
-// status waits for a status of a player session.
+// status waits until a player session has a status.
 func (b *bench) status(id string, want types.PlayerSessionStatus) {
 	b.Helper()
 	deadline := time.Now().Add(patience)
@@ -237,7 +237,7 @@ func TestTalk(t *testing.T) {
 				t.Errorf("got %+v", e)
 			}
 		}
-		b.send(one, client.Message{OpCode: 11, TargetPlayer: 2, Payload: []byte("you"), Intent: client.Fast}) // no fast channel: by WebSocket
+		b.send(one, client.Message{OpCode: 11, TargetPlayer: 2, Payload: []byte("you"), Intent: client.Fast}) // goes by WebSocket: there is no fast channel
 		if e := b.next(two, client.EventMessage); e.TargetPlayer != 2 || string(e.Payload) != "you" || e.Fast {
 			t.Errorf("got %+v", e)
 		}
@@ -286,8 +286,8 @@ func TestFast(t *testing.T) {
 			t.Error("fast channel is not up")
 		}
 	}
-	// The first message also confirms the sender's address; one's has to be
-	// confirmed before messages come back to it by UDP.
+	// The first datagram also confirms its sender's address. Client one's address must be
+	// confirmed before it gets messages by UDP.
 	b.send(one, client.Message{OpCode: 10, TargetPlayer: 2, Payload: []byte("by UDP"), Intent: client.Fast})
 	if e := b.next(two, client.EventMessage); string(e.Payload) != "by UDP" || !e.Fast {
 		t.Errorf("got %+v", e)
@@ -305,12 +305,12 @@ func TestFast(t *testing.T) {
 	}
 }
 
-// TestFastSilent: with no answer on UDP, everything goes by WebSocket.
-func TestFastSilent(t *testing.T) {
+// Without an answer on UDP, everything goes by WebSocket.
+func TestWithoutUDPEverythingGoesByWebSocket(t *testing.T) {
 	b := start(t, func(c *host.Config) { c.Fast.Enabled = false })
 	c := b.dial(client.Options{Fast: true})
 	deadline := time.Now().Add(patience)
-	for c.Stats().Fast.Sent < 3 { // the first and two retries
+	for c.Stats().Fast.Sent < 3 { // the first attempt and two retries
 		if time.Now().After(deadline) {
 			t.Fatalf("no retries: %+v", c.Stats())
 		}
@@ -392,7 +392,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestDialGivesUp: a listener that says nothing, and a context that ends.
+// TestDialGivesUp: Dial at a silent listener ends with its context.
 func TestDialGivesUp(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -407,9 +407,9 @@ func TestDialGivesUp(t *testing.T) {
 	}
 }
 
-// TestNobodyTakesEvents: reliable messages wait, in order; the program may even
-// leave without taking them.
-func TestNobodyTakesEvents(t *testing.T) {
+// Reliable messages wait in order until the program takes them. It may also close without
+// taking them.
+func TestReliableMessagesWaitUntilTheyAreTaken(t *testing.T) {
 	unlimited := func(c *host.Config) {
 		c.Limits.PlayerMessagesPerSecond, c.Limits.PlayerBytesPerSecond, c.Limits.DeliveriesPerGameSessionPerSecond = 0, 0, 0
 	}
@@ -430,7 +430,7 @@ func TestNobodyTakesEvents(t *testing.T) {
 	})
 }
 
-// TestFastOverflow: what came by UDP is dropped and counted.
+// TestFastOverflow: UDP messages that exceed the queue of events are dropped and counted.
 func TestFastOverflow(t *testing.T) {
 	b := start(t, nil)
 	c := b.dial(client.Options{Fast: true, EventsMax: 1})
@@ -445,7 +445,7 @@ func TestFastOverflow(t *testing.T) {
 	}
 }
 
-// TestSendGivesUp: a context that has ended sends nothing and breaks nothing.
+// TestSendGivesUp: Send with an ended context sends nothing, and the connection still works.
 func TestSendGivesUp(t *testing.T) {
 	b := start(t, nil)
 	c := b.dial(client.Options{})

@@ -15,20 +15,20 @@ import (
 	"troupe/messages/wire"
 )
 
-// fakeLink is a link of which the test decides what arrives.
+// fakeLink is a link whose input the test decides.
 type fakeLink struct {
 	c     *connection
-	fast  fastPath // what openFast gives the channel, if anything
+	fast  fastPath // opened by openFast, unless nil
 	reply func(l *fakeLink, unit []byte)
 
 	mu       sync.Mutex
 	sent     [][]byte
-	how      string // close, abort, or end
+	how      string // how it ended: close, abort, or end
 	finished sync.Once
 	inbox    sync.Mutex // held by deliver
 }
 
-// deliver hands on a unit, which may wait; the end waits for it.
+// deliver passes a unit on, which may block; the end of the link waits for that.
 func (l *fakeLink) deliver(unit []byte) {
 	l.inbox.Lock()
 	defer l.inbox.Unlock()
@@ -81,10 +81,10 @@ func breaks(l *fakeLink, _ []byte)    { l.finish("end", End{Err: net.ErrClosed})
 func sayNothing(*fakeLink, []byte)    {}
 func saysHello(l *fakeLink, _ []byte) { l.c.onUnit(unitOf(wire.NewPingResult(1))) }
 
-// fakeNet opens fake links and notes when.
+// fakeNet opens fake links and records when.
 type fakeNet struct {
 	began  time.Time
-	reply  map[Transport]func(l *fakeLink, unit []byte) // nil: cannot be opened; absent: opens never
+	reply  map[Transport]func(l *fakeLink, unit []byte) // nil: opening fails; absent: opening blocks
 	opened []Transport
 	at     []time.Duration
 	links  []*fakeLink
@@ -118,7 +118,7 @@ func (n *fakeNet) dial(ctx context.Context, t Transport) (*Client, error) {
 
 type replies = map[Transport]func(l *fakeLink, unit []byte)
 
-// TestAuto: which transports Auto tries, when, and what comes of it.
+// TestAuto: which transports Auto tries, when, and with what result.
 func TestAuto(t *testing.T) {
 	for name, c := range map[string]struct {
 		reply    replies
@@ -174,7 +174,7 @@ func TestAuto(t *testing.T) {
 					}
 					got.Close()
 				}
-				synctest.Wait() // what was tried before is gone, or the bubble says so
+				synctest.Wait() // other attempts have ended; else the bubble fails the test
 				for i, l := range n.links {
 					if l.how == "" {
 						t.Errorf("link %d is left open", i)
@@ -185,7 +185,7 @@ func TestAuto(t *testing.T) {
 	}
 }
 
-// TestDialEnds: what Dial makes of answers, and that it does not leave a link.
+// TestDialEnds: Dial returns the right error for each answer, and leaves no link open.
 func TestDialEnds(t *testing.T) {
 	for name, c := range map[string]struct {
 		reply func(l *fakeLink, unit []byte)
@@ -215,7 +215,7 @@ func TestDialEnds(t *testing.T) {
 	}
 }
 
-// TestEndError: the program learns what the host asks of it.
+// TestEndError: the error of an end has the host's reason and what it asks the client to do.
 func TestEndError(t *testing.T) {
 	n := &fakeNet{reply: replies{WS: saysBye}}
 	_, err := n.dial(t.Context(), WS)
@@ -228,13 +228,13 @@ func TestEndError(t *testing.T) {
 	}
 }
 
-// TestAnswerBeforeTheEnd: an answer counts although the host is gone at once.
-func TestAnswerBeforeTheEnd(t *testing.T) {
+// A login's answer counts even if the host closes right after it.
+func TestALoginAnswerCountsIfTheHostClosesAtOnce(t *testing.T) {
 	o, err := Options{Addr: "127.0.0.1:1901", PlayerSessionID: "psess-1"}.withDefaults()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for range 100 { // both are there when Dial looks
+	for range 100 { // Dial finds both the answer and the end
 		c, err := dial(t.Context(), &o, func(_ context.Context, _ Transport, _ *Options, c *connection) (link, error) {
 			return &fakeLink{c: c, reply: func(l *fakeLink, unit []byte) {
 				accept(l, unit)

@@ -44,7 +44,7 @@ func Example() {
 	// Output: peer 2 hears from peer 1: hello
 }
 
-// Groups are joined by asking; everybody in the group is told who is in it now.
+// A client asks to join a group; all members are then told the new membership.
 func ExampleClient_JoinGroup() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -80,7 +80,7 @@ func ExampleClient_JoinGroup() {
 	// peer 1 to group 7: anybody here?
 }
 
-// A host with a private certificate authority is reached over TLS with its roots.
+// A client trusts the roots of a host with a private certificate authority.
 func ExampleDial_secure() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

@@ -13,27 +13,27 @@ import (
 	"troupe/messages/wire"
 )
 
-// fakeHost is a host of one player session that counts, without sockets and
+// fakeHost is a host of one player session with numbered messages, without sockets and
 // actors.
 type fakeHost struct {
 	*testing.T
 	caps   uint64
 	window time.Duration
-	// enter says what becomes of the nth login, from 1: nil for the usual.
+	// enter returns the answer to the nth login, from 1; nil for the default.
 	enter func(n int, l *hostLink) *wire.LoginResult
-	// down says that a transport does not get through: at once or never.
+	// down has the transports that cannot connect, with their error.
 	down map[Transport]error
 
 	mu     sync.Mutex
-	n      numbers // its own side of the player session
+	n      numbers // the host's side of the player session
 	joined bool    // a login has succeeded
 	logins []wire.Login
 	dials  []Transport
 	at     []time.Time
 	links  []*hostLink
 	got    []string
-	gotAt  []time.Time // when packets came, whatever they were
-	forget uint64      // messages that the next resume will miss
+	gotAt  []time.Time // arrival times of all packets
+	forget uint64      // number of messages that are missing at the next resume
 }
 
 func newFakeHost(t *testing.T) *fakeHost {
@@ -42,7 +42,7 @@ func newFakeHost(t *testing.T) *fakeHost {
 	return h
 }
 
-// hostLink is one connection to it. Its reader is the goroutine of a real one.
+// hostLink is one connection to a fakeHost. A goroutine reads it, as a real connection.
 type hostLink struct {
 	h     *fakeHost
 	cn    *connection
@@ -50,9 +50,9 @@ type hostLink struct {
 	once  sync.Once
 	over  chan struct{}
 	end   End
-	how   string        // who ended it and how
-	late  time.Duration // of the answer to the login
-	turns chan struct{} // each send takes one; nil for no limit
+	how   string        // which side ended it, and how
+	late  time.Duration // delay of the answer to the login
+	turns chan struct{} // each send takes one turn; nil: no limit
 }
 
 func (h *fakeHost) open(ctx context.Context, t Transport, _ *Options, cn *connection) (link, error) {
@@ -117,14 +117,14 @@ func (l *hostLink) finish(how string, end End) {
 func (l *hostLink) close() { l.finish("close", End{}) }
 func (l *hostLink) abort() { l.finish("abort", End{Err: net.ErrClosed}) }
 
-// cut is a network that breaks, bye a goodbye of the host.
+// cut ends the link as a broken network does, bye by a close of the host.
 func (l *hostLink) cut() { l.finish("cut", End{Err: net.ErrClosed}) }
 
 func (l *hostLink) bye(c messages.CloseReason) {
 	l.finish("bye", End{Code: uint16(c), Reason: c.String()})
 }
 
-// answer takes its time, or is lost with the connection.
+// answer sends the answer to a login, late if so set. It is lost if the connection has ended.
 func (l *hostLink) answer(r *wire.LoginResult) {
 	unit := unitOf(wire.NewLoginResult(r))
 	select {
@@ -166,7 +166,7 @@ func (h *fakeHost) receive(l *hostLink, unit []byte) {
 	if fresh && head.OpCode != 0 {
 		h.got = append(h.got, string(head.Payload))
 	}
-	h.n.acksRide = false // it has no timer that would end it
+	h.n.acksRide = false // the fake has no timer that would send a delayed ack
 	h.flush()
 }
 
@@ -198,7 +198,7 @@ func (h *fakeHost) onLogin(l *hostLink, head *wire.Header) {
 	h.flush()
 }
 
-// flush writes what is due to the newest link. The caller holds mu.
+// flush writes all queued messages to the newest link. The caller holds mu.
 func (h *fakeHost) flush() {
 	h.n.numbering = numberingOf(h.caps)
 	for {
@@ -230,14 +230,14 @@ func (h *fakeHost) attached() bool {
 	}
 }
 
-// last is the newest link.
+// last returns the newest link.
 func (h *fakeHost) last() *hostLink {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.links[len(h.links)-1]
 }
 
-// heard is what the player said so far.
+// heard returns the messages of the player so far.
 func (h *fakeHost) heard() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -250,7 +250,7 @@ func (h *fakeHost) counts() (dials, logins int) {
 	return len(h.dials), len(h.logins)
 }
 
-// dial logs in.
+// dial connects a client and logs it in.
 func (h *fakeHost) dial(o Options) *Client {
 	h.Helper()
 	o.Addr, o.PlayerSessionID = "localhost:1900", "p"

@@ -26,7 +26,7 @@ type fastRig struct {
 	port     int
 	counters counters.Set
 	arrivals chan *fastPeer
-	// answer says what becomes of the nth VERIFY_IDENTITY of an association, from 1.
+	// answer handles the nth VERIFY_IDENTITY of an association, from 1.
 	answer func(p *fastPeer, n int, v wire.VerifyIdentity)
 }
 
@@ -36,7 +36,7 @@ type fastPeer struct {
 	rig     *fastRig
 	records chan wire.Header
 	closed  chan struct{}
-	asked   int // VERIFY_IDENTITY so far; owned by the reader
+	asked   int // number of VERIFY_IDENTITY so far; owned by the reader
 
 	mu   sync.Mutex
 	next int32
@@ -92,7 +92,7 @@ func (p *fastPeer) say(f *wire.Frame) {
 	p.next++
 }
 
-// verified answers the right token as a host does.
+// verified answers as a host does: it accepts the right token.
 func verified(p *fastPeer, _ int, v wire.VerifyIdentity) {
 	if v.ConnectToken == token && v.PeerID == 3 {
 		p.say(wire.NewVerifyIdentityResult(wire.VerifyIdentityResult{Success: true, PeerID: 3}))
@@ -101,7 +101,7 @@ func verified(p *fastPeer, _ int, v wire.VerifyIdentity) {
 	p.say(wire.NewVerifyIdentityResult(wire.VerifyIdentityResult{}))
 }
 
-// secureLogin announces a fast channel.
+// secureLogin returns a login answer that announces a secured fast channel.
 func (r *fastRig) secureLogin() *wire.LoginResult {
 	return &wire.LoginResult{
 		Success: true, PeerID: 3, FastPort: int32(r.port), CACert: authority().CAPEM(), ConnectToken: token,
@@ -124,8 +124,8 @@ func await[T any](t *testing.T, what string, from <-chan T) (got T) {
 	return got
 }
 
-// TestSecureFastCarriesMessages: the association trusts what the login brought and
-// nothing else, the token is shown, and then messages go by DTLS, numbered from 0.
+// TestSecureFastCarriesMessages: the association trusts only the anchors of the login's answer,
+// presents the token, and then carries messages, numbered from 0.
 // RT-30, RT-31.
 func TestSecureFastCarriesMessages(t *testing.T) {
 	f := newFastRig(t, verified)
@@ -164,8 +164,8 @@ func TestSecureFastCarriesMessages(t *testing.T) {
 	}
 }
 
-// TestSecureFastRepeats: VERIFY_IDENTITY is repeated on the one association until
-// it is answered, each time with a new number.
+// TestSecureFastRepeats: VERIFY_IDENTITY is repeated on the same association until it is
+// answered, each time with a new number.
 func TestSecureFastRepeats(t *testing.T) {
 	const lost = 2
 	f := newFastRig(t, func(p *fastPeer, n int, v wire.VerifyIdentity) {
@@ -190,8 +190,8 @@ func TestSecureFastRepeats(t *testing.T) {
 	}
 }
 
-// TestSecureFastAnsweredByWebSocket: the answer counts that came there (D-108), and a
-// second one is harmless.
+// TestSecureFastAnsweredByWebSocket: an answer that comes by WebSocket counts (D-108), and a
+// second answer has no effect.
 func TestSecureFastAnsweredByWebSocket(t *testing.T) {
 	f := newFastRig(t, nil)
 	r := newRig(t, f.secureLogin(), nil)
@@ -212,7 +212,7 @@ func TestSecureFastAnsweredByWebSocket(t *testing.T) {
 }
 
 // TestASecureFastThatFailsLeavesTheLoginAlone: whatever goes wrong with the fast channel, the
-// program is told why and goes on by WebSocket.
+// program is told the cause and continues by WebSocket.
 // RT-32.
 func TestASecureFastThatFailsLeavesTheLoginAlone(t *testing.T) {
 	refusing := func(p *fastPeer, _ int, _ wire.VerifyIdentity) {
@@ -237,7 +237,7 @@ func TestASecureFastThatFailsLeavesTheLoginAlone(t *testing.T) {
 		"authority": {answer: verified, change: func(l *wire.LoginResult, o *client.Options) { l.CACert = []byte("no PEM") }},
 		"port":      {answer: verified, change: func(l *wire.LoginResult, o *client.Options) { l.FastPort = 0 }},
 		"name": {answer: verified, change: func(l *wire.LoginResult, o *client.Options) {
-			// for wss the name does not matter then, for DTLS it does
+			// wss then ignores the name, DTLS does not
 			o.TLS = &tls.Config{InsecureSkipVerify: true, ServerName: "example.com"}
 		}},
 	} {
@@ -280,8 +280,8 @@ func TestASecureFastThatFailsLeavesTheLoginAlone(t *testing.T) {
 	}
 }
 
-// TestSecureFastLeavesNothing: a connection that ends while the handshake meets
-// silence, or the identity no answer, takes the fast channel with it.
+// TestSecureFastLeavesNothing: a connection that ends while the handshake or VERIFY_IDENTITY is
+// unanswered closes the fast channel too.
 func TestSecureFastLeavesNothing(t *testing.T) {
 	already := goleak.IgnoreCurrent()
 	t.Run("games", func(t *testing.T) {
@@ -319,7 +319,7 @@ func TestSecureFastLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestResumption: Sessions spares a second connection the key exchange.
+// TestResumption: with Sessions a second connection needs no key exchange.
 func TestResumption(t *testing.T) {
 	f := newFastRig(t, verified)
 	r := newRig(t, f.secureLogin(), nil)

@@ -9,7 +9,7 @@ import (
 	"troupe/messages/wire"
 )
 
-// heartbeat is a path to a host that answers when it is told to.
+// heartbeat is a path to a host that answers when answers returns true.
 type heartbeat struct {
 	f       *fastChannel
 	answers func() bool
@@ -29,8 +29,8 @@ func (p *heartbeat) write([]byte) bool {
 
 func (p *heartbeat) close() {}
 
-// runProbes runs a watch whose host answers, and returns how it ended and when;
-// after the limit the connection ends.
+// runProbes runs a watch, and returns its error and how long it took. It ends the connection
+// after the limit.
 func runProbes(t *testing.T, h *fakeHost, v probePolicy, answers func() bool, limit time.Duration) (p *heartbeat, took time.Duration, err error) {
 	t.Helper()
 	c := h.dial(Options{})

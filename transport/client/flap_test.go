@@ -12,12 +12,12 @@ import (
 	"troupe/messages/wire"
 )
 
-// TestFlappingLink: how long it takes to be back on a link that breaks again and
-// again, where a login takes a millisecond; in the middle, and at worst.
+// TestFlappingLink bounds the median and the longest time to reconnect on a link that breaks
+// again and again. A login takes a millisecond.
 func TestFlappingLink(t *testing.T) {
 	for name, c := range map[string]struct {
 		up        func(n int) time.Duration // how long a connection lasts
-		down      time.Duration             // how long nobody gets through then
+		down      time.Duration             // how long no connection is possible afterwards
 		p50, p100 time.Duration
 	}{
 		"every two seconds": {func(int) time.Duration { return 2 * time.Second }, 0, 25 * time.Millisecond, 110 * time.Millisecond},
@@ -59,8 +59,8 @@ func TestFlappingLink(t *testing.T) {
 	}
 }
 
-// TestDroppedAtOnce: a host that lets a player in and drops the connection at once
-// is not asked without end.
+// TestDroppedAtOnce: a client slows down its attempts if the host accepts each login and then
+// drops the connection at once.
 func TestDroppedAtOnce(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		cl := h.dial(Options{EventsMax: 1 << 12})
@@ -78,17 +78,17 @@ func TestDroppedAtOnce(t *testing.T) {
 
 var crowdSize = flag.Int("client.crowd", 300, "how many players are lost at once in TestStorm")
 
-// crowd is a host that lets in so many players in a second, and tells those for
-// whom there is no room when to come again.
+// crowd is a host that admits a number of logins per second, and tells the others when to try
+// again.
 type crowd struct {
 	mu      sync.Mutex
 	dials   []time.Time
 	perSec  int
-	queue   int       // that wait
+	queue   int       // how many logins may wait
 	nextOut time.Time // when the queue is empty
 }
 
-// enter is what becomes of a login.
+// enter returns the answer to a login.
 func (w *crowd) enter(_ int, l *hostLink) *wire.LoginResult {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -105,7 +105,7 @@ func (w *crowd) enter(_ int, l *hostLink) *wire.LoginResult {
 	return nil
 }
 
-// peak is how many logins there were within d, after a time and at most.
+// peak returns the largest number of attempts within any period of length d, after a time.
 func (w *crowd) peak(since time.Time, d time.Duration) (most int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -122,16 +122,16 @@ func (w *crowd) peak(since time.Time, d time.Duration) (most int) {
 	return most
 }
 
-// TestStorm: thousands who are lost in one instant come back at the rate that the
-// host allows; those whom it told when to come do not come all at once, and nobody
-// asks much more often than needed.
+// TestStorm: when many players lose their connections at once, they come back at the rate that
+// the host allows. Those that were told when to try again do not all come at the same moment,
+// and no client asks much more often than needed.
 // RL-121.
 func TestStorm(t *testing.T) {
 	players := *crowdSize
 	perSec, queue := players/4, players/8
 	for name, c := range map[string]struct {
 		lose   func(l *hostLink)
-		second int // the most that may come in any 100 ms after the first 300 ms
+		second int // bound of attempts in any 100 ms after the first 300 ms
 	}{
 		"the network":      {(*hostLink).cut, players / 3}, // some 65 of 300, by chance
 		"the host says so": {func(l *hostLink) { l.bye(messages.CloseGoingAway) }, players * 3 / 4},

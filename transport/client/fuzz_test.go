@@ -6,8 +6,8 @@ import (
 	"troupe/messages/wire"
 )
 
-// FuzzInput gives whatever a host may send to a client, logged in or not: nothing
-// panics, all of it is counted, and events are within their bound.
+// FuzzInput feeds arbitrary input of a host to a client, logged in or not. Nothing panics, all
+// input is counted, and the queue of events stays within its bound.
 func FuzzInput(f *testing.F) {
 	yes := wire.VerifyIdentityResult{Success: true, PeerID: 7}
 	for _, frame := range []*wire.Frame{

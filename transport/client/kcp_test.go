@@ -24,7 +24,7 @@ import (
 type kcpRig struct {
 	*rig
 	endpoint *dtls.Endpoint
-	fast     chan kcpFast // of each connection that logged in
+	fast     chan kcpFast // one for each connection that has logged in
 	packets  chan wire.Header
 }
 
@@ -60,7 +60,7 @@ type counter struct{ n atomic.Uint64 }
 
 func (c *counter) next() uint64 { return c.n.Add(1) }
 
-// Accept opens the fast channel at once: there is no handshake.
+// Accept opens the fast channel at once, because KCP needs no handshake for it.
 func (r *kcpRig) Accept(c transport.Conn) (transport.Handler, messages.CloseReason) {
 	f := c.OpenFast(func(packet []byte) {
 		var h wire.Header
@@ -73,7 +73,7 @@ func (r *kcpRig) Accept(c transport.Conn) (transport.Handler, messages.CloseReas
 	return r.rig.Accept(c)
 }
 
-// options reach the rig by KCP; a WebSocket is not there.
+// options returns the options to reach the rig by KCP; it has no WebSocket.
 func (r *kcpRig) options() client.Options {
 	return client.Options{
 		Addr: "127.0.0.1:1", KCPAddr: r.addr, PlayerSessionID: "psess-1", Transport: client.KCP,
@@ -92,12 +92,12 @@ func TestKCPTalk(t *testing.T) {
 		t.Errorf("peer %d over %s", c.PeerID(), c.Transport())
 	}
 	const count = 320
-	for i := range count { // in order, and reliably: fast is not asked for
+	for i := range count { // sent reliably, in order: Fast is not set
 		m := client.Message{OpCode: int32(i + 1), TargetPlayer: client.Server, Payload: make([]byte, i*10), Intent: client.Fast}
 		if err := c.Send(t.Context(), m); err != nil {
 			t.Fatal(err)
 		}
-		for j := i - 7; i%8 == 7 && j <= i; j++ { // the rig has at most 16 answers waiting
+		for j := i - 7; i%8 == 7 && j <= i; j++ { // the rig queues at most 16 answers
 			if e := await(t, "event", c.Events()); e.OpCode != int32(j+1) || len(e.Payload) != j*10 || e.Fast {
 				t.Fatalf("event %d: %+v", j, e)
 			}
@@ -108,8 +108,8 @@ func TestKCPTalk(t *testing.T) {
 	}
 }
 
-// TestKCPFast: datagrams of the association of KCP, ready after the login without
-// a handshake, numbered from 0.
+// TestKCPFast: the fast channel is datagrams of KCP's own association. It is up right after the
+// login, without a handshake, and numbers messages from 0.
 func TestKCPFast(t *testing.T) {
 	r := newKCPRig(t, accepted, echo)
 	o := r.options()
@@ -147,7 +147,7 @@ func TestKCPFast(t *testing.T) {
 	}
 }
 
-// TestKCPEnds: a leave, a loss and a goodbye are told apart over KCP, too.
+// TestKCPEnds: a leave, a loss and a close by the host are distinguished over KCP, too.
 func TestKCPEnds(t *testing.T) {
 	r := newKCPRig(t, accepted, nil)
 	c, p := r.dial(r.options())
@@ -174,7 +174,7 @@ func TestKCPEnds(t *testing.T) {
 	}
 }
 
-// TestKCPSilence: a host that is gone without a word.
+// TestKCPSilence: a host that falls silent is detected as lost.
 func TestKCPSilence(t *testing.T) {
 	r := newKCPRig(t, accepted, nil)
 	way := newTap(t, r.addr)
@@ -192,7 +192,7 @@ func TestKCPSilence(t *testing.T) {
 // the login.
 func (r *kcpRig) dialSilent(o client.Options) *client.Client {
 	r.Helper()
-	for tries := 4; ; tries-- { // the rig keeps 16 connections
+	for tries := 4; ; tries-- { // the rig accepts 16 connections
 		c, err := client.Dial(r.Context(), o)
 		if err == nil {
 			r.Cleanup(c.Abort)
@@ -204,7 +204,7 @@ func (r *kcpRig) dialSilent(o client.Options) *client.Client {
 	}
 }
 
-// TestKCPStall: the same, sooner, when there is something to acknowledge.
+// TestKCPStall: the loss is detected sooner while a message is unacknowledged.
 func TestKCPStall(t *testing.T) {
 	r := newKCPRig(t, accepted, nil)
 	way := newTap(t, r.addr)
@@ -215,7 +215,7 @@ func TestKCPStall(t *testing.T) {
 		c := r.dialSilent(o)
 		way.cut.Store(true)
 		began := time.Now()
-		if err := c.JoinGroup(t.Context(), 1); err != nil && !errors.Is(err, client.ErrClosed) { // it may have ended already
+		if err := c.JoinGroup(t.Context(), 1); err != nil && !errors.Is(err, client.ErrClosed) { // the connection may have ended already
 			t.Fatal(err)
 		}
 		end, took := ended(t, c), time.Since(began)
@@ -232,7 +232,7 @@ func TestKCPStall(t *testing.T) {
 	}
 }
 
-// tap hands on datagrams between one client at a time and a host, until it is cut.
+// tap forwards datagrams between one client at a time and a host, until it is cut.
 type tap struct {
 	addr string
 	cut  atomic.Bool
@@ -301,8 +301,8 @@ func (b *backlog) Drain(sink wire.Sink) (more bool) {
 	return false
 }
 
-// TestKCPBackPressure: a program that takes no events closes KCP's window, so that
-// the host keeps what it has to send; nothing is lost.
+// TestKCPBackPressure: if a program takes no events, KCP's window closes, and the host keeps its
+// messages; none is lost.
 func TestKCPBackPressure(t *testing.T) {
 	r := newKCPRig(t, accepted, nil)
 	o := r.options()
@@ -313,14 +313,14 @@ func TestKCPBackPressure(t *testing.T) {
 	b.count.Store(count)
 	p.SetSource(b)
 	p.Flush()
-	for sent := int32(-1); b.sent.Load() != sent; { // until it stands
+	for sent := int32(-1); b.sent.Load() != sent; { // until sending has stopped
 		sent = b.sent.Load()
 		time.Sleep(200 * time.Millisecond)
 	}
 	if sent := b.sent.Load(); sent > count/2 {
 		t.Errorf("%d of %d messages have left the host", sent, count)
 	}
-	if s := c.Stats().Reliable; s.Received > 3 { // the login, one in the channel, one in hand
+	if s := c.Stats().Reliable; s.Received > 3 { // the login, one in the channel, one being delivered
 		t.Errorf("%d messages were taken from KCP", s.Received)
 	}
 	for i := range count {
@@ -330,8 +330,8 @@ func TestKCPBackPressure(t *testing.T) {
 	}
 }
 
-// TestKCPRefusals: roots, names and logins are checked, and what is refused
-// leaves nothing.
+// TestKCPRefusals: roots, names and logins are checked, and a refused connection leaves nothing
+// behind.
 func TestKCPRefusals(t *testing.T) {
 	already := goleak.IgnoreCurrent()
 	t.Run("games", func(t *testing.T) {
@@ -354,7 +354,7 @@ func TestKCPRefusals(t *testing.T) {
 		} {
 			t.Run(name, func(t *testing.T) {
 				o := r.options()
-				o.DialTimeout = time.Minute // nothing waits it out
+				o.DialTimeout = time.Minute // long enough that no case reaches it
 				if c.change != nil {
 					c.change(&o)
 				}
@@ -376,7 +376,7 @@ func TestKCPRefusals(t *testing.T) {
 	}
 }
 
-// TestAutoFallsBack: with real sockets, where KCP is silent.
+// TestAutoFallsBack: where KCP gets no answer, Auto uses WebSocket, over real sockets.
 func TestAutoFallsBack(t *testing.T) {
 	silent, err := net.ListenPacket("udp", "127.0.0.1:0")
 	if err != nil {

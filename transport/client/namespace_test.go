@@ -24,22 +24,22 @@ import (
 	"troupe/transport/transporttest/stock"
 )
 
-// A real NAT: three network namespaces, the kernel's masquerading between players
-// and host, and its table of connections flushed while they play. The processes in
-// the namespaces are this test binary, told by a variable what to be.
+// A real NAT: three network namespaces, with the kernel's NAT between players and host, whose
+// connection table is flushed while they play. The processes in the namespaces are this test
+// binary; an environment variable selects their part.
 
 var withNamespaces = flag.Bool("nat.namespaces", false, "change ports and addresses with nftables in network namespaces (TestNATInANamespace, root)")
 
 const natPart = "TROUPE_TEST_NAT_PART"
 
-// natAnnounce is what the host's process tells the players'.
+// natAnnounce is what the host's process sends to the players' process.
 type natAnnounce struct {
 	Addrs host.Announcement
 	Seats []string
 }
 
-// natResult is how long each player took to hear itself again by the fast channel,
-// or fell back to the WebSocket, after a change.
+// natResult has, for each player, the time from a change until its own messages came back, by the
+// fast channel or, after a fallback, by the WebSocket.
 type natResult map[string]struct {
 	After  time.Duration
 	Events []string
@@ -102,7 +102,7 @@ func (p *natPlayer) play(ctx context.Context) {
 		p.sent[p.next] = time.Now()
 		payload := binary.BigEndian.AppendUint32(nil, p.next)
 		p.mu.Unlock()
-		_ = p.send(payload) // what is lost is measured
+		_ = p.send(payload) // losses are part of the measurement
 		time.Sleep(50 * time.Millisecond)
 	}
 }
@@ -117,7 +117,7 @@ func (p *natPlayer) hear(payload []byte, event string) {
 	}
 }
 
-// since is when the first message came back that was sent after a moment.
+// since returns when the first message that was sent after a moment came back.
 func (p *natPlayer) back(since time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -240,7 +240,7 @@ func natPlayers(ctx context.Context) error {
 	}
 }
 
-// natKernel are the namespaces, and what is done to them.
+// natKernel is the three namespaces, with the commands to change them.
 type natKernel struct {
 	t       *testing.T
 	players string
@@ -248,7 +248,7 @@ type natKernel struct {
 	host    string
 }
 
-// run runs a command of the system, perhaps with input.
+// run runs a command with some input.
 func (k *natKernel) run(input string, command ...string) error {
 	c := exec.CommandContext(k.t.Context(), command[0], command[1:]...)
 	c.Stdin = strings.NewReader(input)
@@ -258,7 +258,7 @@ func (k *natKernel) run(input string, command ...string) error {
 	return nil
 }
 
-// newNATKernel makes the namespaces, or says why not.
+// newNATKernel creates the namespaces, or returns why it cannot.
 func newNATKernel(t *testing.T) (*natKernel, error) {
 	for _, tool := range []string{"ip", "nft", "conntrack", "sysctl"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -272,7 +272,7 @@ func newNATKernel(t *testing.T) (*natKernel, error) {
 	k := &natKernel{t: t, players: "tp" + id, nat: "tn" + id, host: "th" + id}
 	t.Cleanup(func() {
 		for _, ns := range []string{k.players, k.nat, k.host} {
-			_ = exec.Command("ip", "netns", "del", ns).Run() // it may not have come so far
+			_ = exec.Command("ip", "netns", "del", ns).Run() // it may not exist
 		}
 	})
 	script := strings.NewReplacer("P.", k.players, "N.", k.nat, "H.", k.host).Replace(`
@@ -292,20 +292,20 @@ func newNATKernel(t *testing.T) (*natKernel, error) {
 	return k, k.masquerade("10.77.2.1:20000-24999")
 }
 
-// masquerade makes the NAT give datagrams another source, and forget the one that
-// they had. TCP is left alone.
+// masquerade changes the source addresses that the NAT gives to datagrams, and removes its entries
+// for the old ones. TCP is not affected.
 func (k *natKernel) masquerade(udp string) error {
 	rules := "add table ip nat\nflush table ip nat\ntable ip nat {\n chain post {\n type nat hook postrouting priority 100;\n" +
 		" oifname \"up1\" meta l4proto tcp snat to 10.77.2.1\n oifname \"up1\" meta l4proto udp snat to " + udp + "\n }\n}\n"
 	if err := k.run(rules, "ip", "netns", "exec", k.nat, "nft", "-f", "-"); err != nil {
 		return err
 	}
-	_ = k.run("", "ip", "netns", "exec", k.nat, "conntrack", "-D", "-p", "udp") // fails with nothing to forget
+	_ = k.run("", "ip", "netns", "exec", k.nat, "conntrack", "-D", "-p", "udp") // fails if there is no entry
 	return nil
 }
 
-// start runs a part of the test in a namespace. What it prints comes by the reader;
-// it ends when its input is closed.
+// start runs a part of the test in a namespace. The reader has its output; it ends when its input
+// is closed.
 func (k *natKernel) start(namespace, part, dir string) (io.Writer, *bufio.Reader) {
 	c := exec.CommandContext(k.t.Context(), "ip", "netns", "exec", namespace, os.Args[0])
 	c.Env = append(os.Environ(), natPart+"="+part, "TROUPE_TEST_NAT_DIR="+dir)
@@ -351,10 +351,10 @@ func TestNATInANamespace(t *testing.T) {
 	if line, err := players.ReadString('\n'); err != nil || line != "ready\n" {
 		t.Fatalf("the players: %q, %v", line, err)
 	}
-	time.Sleep(time.Second) // of play
+	time.Sleep(time.Second) // lets them play
 	for _, step := range []struct {
 		what, udp string
-		without   string // who may not come from there, and cannot notice
+		without   string // the player that may not use this address and cannot notice that
 	}{
 		{"another port", "10.77.2.1:25000-29999", ""},
 		{"another address", "10.77.2.9:30000-34999", "stock ws"},
@@ -382,12 +382,12 @@ func TestNATInANamespace(t *testing.T) {
 			}
 			t.Logf("%s: %s: back %v after %v, events so far %v", step.what, name, back, r.After.Round(time.Millisecond), r.Events)
 			if name == step.without || name == "stock wss" && !back && len(result) == 4 {
-				continue // no openssl here
+				continue // openssl is not installed
 			}
 			if !back || r.After > bar {
 				t.Errorf("%s: %s is not back within %v", step.what, name, bar)
 			}
 		}
-		time.Sleep(5 * time.Second) // a binding moves once in that time
+		time.Sleep(5 * time.Second) // an address may change once in 5 s
 	}
 }

@@ -11,13 +11,13 @@ import (
 	"troupe/transport/transporttest/nat"
 )
 
-// natted is a player behind a NAT, and one that is not.
+// natted is two players: one behind a NAT, one not.
 type natted struct {
 	*bench
 	nat      *nat.NAT
 	in, away *client.Client
 	next     uint32
-	kinds    []client.EventKind // of in, but for messages
+	kinds    []client.EventKind // kinds of in's events, without messages
 }
 
 func behindNAT(t *testing.T, inner string, over client.Transport) *natted {
@@ -84,7 +84,7 @@ func (n *natted) plays(when string, within time.Duration, fast bool) {
 	n.Logf("%s: up after %v, down after %v", when, up.Round(time.Millisecond), down.Round(time.Millisecond))
 }
 
-// told waits until the player behind the NAT is told of something.
+// told waits for an event of a kind at the player behind the NAT.
 func (n *natted) told(kind client.EventKind, within time.Duration) {
 	n.Helper()
 	bar := n.nat.Bar(within)
@@ -107,8 +107,8 @@ func (n *natted) told(kind client.EventKind, within time.Duration) {
 	n.Logf("%v after %v", kind, bar.Took().Round(time.Millisecond))
 }
 
-// bars is how long each transport may take to be back, after another port or
-// address. Plain UDP may not come from another address, and falls back.
+// bars bounds the time in which each transport recovers from a change of port or address. Plain UDP
+// may not change its address, and falls back.
 var bars = map[client.Transport]struct {
 	inner, other, elsewhere string
 	within                  time.Duration
@@ -133,7 +133,7 @@ func TestNATChangesThePort(t *testing.T) {
 			if !bar.address {
 				return
 			}
-			time.Sleep(300 * time.Millisecond) // nobody says anything
+			time.Sleep(300 * time.Millisecond) // a pause without traffic
 			n.nat.MoveTo(bar.elsewhere)
 			time.Sleep(800 * time.Millisecond)
 			n.plays("another address", bar.within-800*time.Millisecond, true)
@@ -144,16 +144,16 @@ func TestNATChangesThePort(t *testing.T) {
 	}
 }
 
-// TestNoWayForUDP: the player is told in time that there is no way and that there
-// is one again, and meanwhile nothing is sent into the void.
-func TestNoWayForUDP(t *testing.T) {
+// The player is told in time that UDP is blocked and that it works again. In between, messages
+// use the reliable channel.
+func TestTheFastChannelFallsBackWhileUDPIsBlocked(t *testing.T) {
 	t.Parallel()
 	for over, bar := range bars {
 		t.Run(over.String(), func(t *testing.T) {
 			t.Parallel()
 			n := behindNAT(t, bar.other, over)
 			if over == client.WS {
-				n.nat.MoveTo(bar.elsewhere) // where plain UDP may not come from
+				n.nat.MoveTo(bar.elsewhere) // plain UDP may not change its address
 			} else {
 				n.nat.Block()
 			}
@@ -171,7 +171,7 @@ func TestNoWayForUDP(t *testing.T) {
 			}
 			n.plays("by WebSocket", time.Second, false)
 			n.nat.MoveTo("127.0.0.1")
-			n.told(client.EventFastUp, 7*time.Second) // a handshake is repeated every 5 s at least
+			n.told(client.EventFastUp, 7*time.Second) // a handshake is repeated at least every 5 s
 			if !n.in.FastUp() || n.in.FastErr() != nil {
 				t.Errorf("up %v, %v", n.in.FastUp(), n.in.FastErr())
 			}

@@ -12,7 +12,7 @@ import (
 	"troupe/messages/wire"
 )
 
-// counting is a player session that has logged in at a host that counts.
+// counting returns the numbers of a client that is logged in at a host that numbers messages.
 func counting(t *testing.T) *numbers {
 	t.Helper()
 	n := &numbers{bytesMax: 1 << 20, messagesMax: 100}
@@ -20,7 +20,7 @@ func counting(t *testing.T) *numbers {
 	return n
 }
 
-// logged takes an answer to a login that told all there is to tell.
+// logged performs a login and its answer, and fails unless the answer gives the wanted resumption.
 func logged(t *testing.T, n *numbers, r wire.LoginResult, want resumption) {
 	t.Helper()
 	var l wire.Login
@@ -38,7 +38,7 @@ func say(t *testing.T, n *numbers, text string, fast bool) {
 	}
 }
 
-// written is what goes out, each as number:payload/ack.
+// written returns the packets to be sent, each as number:payload/ack.
 func written(t *testing.T, n *numbers) (all []string) {
 	t.Helper()
 	for {
@@ -73,7 +73,7 @@ func arrive(t *testing.T, n *numbers, number, ack uint64, wantFresh bool) {
 
 func TestResumeBeforeTheFirstMessage(t *testing.T) {
 	n := counting(t)
-	for range 2 { // and again, with nothing between
+	for range 2 { // and again, without traffic in between
 		n.token = "t"
 		var l wire.Login
 		if n.login(&l); l.Caps != wire.CapNumbers || l.ReconnectToken != "t" || l.LastReceived != 0 {
@@ -95,7 +95,7 @@ func TestResumeTwice(t *testing.T) {
 	logged(t, n, wire.LoginResult{Outcome: wire.OutcomeResumed, LastReceived: 1}, resumption{replay: 2})
 	wantWritten(t, n, "2:b/0", "3:c/0")
 	logged(t, n, wire.LoginResult{Outcome: wire.OutcomeResumed, LastReceived: 3}, resumption{})
-	wantWritten(t, n) // the second resume replays nothing that is known to be there
+	wantWritten(t, n) // the second resume replays no message that the host has received
 	say(t, n, "d", false)
 	wantWritten(t, n, "4:d/0")
 }
@@ -120,7 +120,7 @@ func TestUnreliableDoesNotMoveTheCounter(t *testing.T) {
 	wantWritten(t, n, "0:fast/0", "1:a/0")
 	say(t, n, "late", true)
 	say(t, n, "b", false)
-	logged(t, n, wire.LoginResult{Outcome: wire.OutcomeResumed}, resumption{replay: 1}) // fast ones are never replayed
+	logged(t, n, wire.LoginResult{Outcome: wire.OutcomeResumed}, resumption{replay: 1}) // fast messages are never replayed
 	wantWritten(t, n, "1:a/0", "2:b/0")
 	arrive(t, n, 0, 0, true)
 	arrive(t, n, 1, 0, true)
@@ -230,15 +230,15 @@ func TestAcks(t *testing.T) {
 		t.Error("nothing is left to acknowledge")
 	}
 	arrive(t, n, acksMax+2, 0, true)
-	n.ackOverdue = true // the timer
+	n.ackOverdue = true // as the timer does
 	wantWritten(t, n, "0:/18")
 	say(t, n, "b", false)
-	wantWritten(t, n, "2:b/18") // nothing new: it does not count as riding
+	wantWritten(t, n, "2:b/18") // the ack is not new, so it does not count as carried
 	arrive(t, n, 19, 0, true)
 	say(t, n, "c", false)
 	wantWritten(t, n, "3:c/19")
 	last := uint64(19)
-	for range acksRidingMax - 1 { // the next one rides, too
+	for range acksRidingMax - 1 { // while a reliable packet carries acks, they wait for the next one
 		last++
 		arrive(t, n, last, 0, true)
 	}
@@ -247,13 +247,13 @@ func TestAcks(t *testing.T) {
 	}
 	arrive(t, n, last+1, 0, true)
 	wantWritten(t, n, "0:/83")
-	for range acksMax { // it did not
+	for range acksMax { // no packet carried the last one: acks are sent by themselves again
 		last++
 		arrive(t, n, last+1, 0, true)
 	}
 	wantWritten(t, n, "0:/99")
-	// What was received is told again on a new connection, so that the host knows
-	// that its new token has arrived.
+	// On a new connection the ack is sent again, so that the host knows that its new token has
+	// arrived.
 	logged(t, n, wire.LoginResult{Outcome: wire.OutcomeResumed, LastReceived: 3, Base: 99}, resumption{})
 	wantWritten(t, n, "0:/99")
 }
@@ -271,9 +271,8 @@ func TestGapAndFreshDevice(t *testing.T) {
 	arrive(t, n, 8, 4, true)
 }
 
-// TestMoveWhileItFlows: what arrives between LOGIN and its answer is no gap and
-// does not come twice.
-func TestMoveWhileItFlows(t *testing.T) {
+// A message that arrives between LOGIN and its answer is neither a gap nor delivered twice.
+func TestMessagesDuringALoginAreNeitherLostNorDoubled(t *testing.T) {
 	n := counting(t)
 	arrive(t, n, 1, 0, true)
 	var l wire.Login
@@ -287,7 +286,7 @@ func TestMoveWhileItFlows(t *testing.T) {
 	arrive(t, n, 3, 0, true)
 }
 
-func TestAnswersThatCannotBe(t *testing.T) {
+func TestContradictoryLoginAnswersAreErrors(t *testing.T) {
 	caps := wire.CapNumbers
 	for name, c := range map[string]struct {
 		r   wire.LoginResult
@@ -316,8 +315,8 @@ func TestAnswersThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestWithoutNumbers: a host that does not count gets what was not written yet,
-// once.
+// TestWithoutNumbers: a host without numbers gets each message once: those that were not written
+// yet.
 func TestWithoutNumbers(t *testing.T) {
 	n := &numbers{bytesMax: 1 << 20, messagesMax: 100}
 	for range 2 {
@@ -349,16 +348,15 @@ func TestWithoutNumbers(t *testing.T) {
 	}
 }
 
-// endpoint is one side of the model: numbers, and what it sent and received.
+// endpoint is one side of the model: its numbers, and the messages it sent and received.
 type endpoint struct {
 	numbers
 	sent, got []byte
-	to        [][]byte // under way on this connection
+	to        [][]byte // packets in flight on this connection
 }
 
-// TestExactlyOnce: two endpoints whose connection breaks at any point, with what
-// is under way lost and logins that get through or not: every message arrives
-// exactly once and in order.
+// TestExactlyOnce: the connection of two endpoints breaks at any point, packets in flight are
+// lost, and answers to logins may be lost too. Every message arrives exactly once and in order.
 func TestExactlyOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var side [2]*endpoint // the client and the host
@@ -366,7 +364,7 @@ func TestExactlyOnce(t *testing.T) {
 			side[i] = &endpoint{numbers: numbers{bytesMax: 1 << 20, messagesMax: 12}}
 			side[i].numbering = numberingOn
 		}
-		attached := true // as the client knows
+		attached := true // as far as the client knows
 		send := func(t *rapid.T) {
 			e := side[rapid.IntRange(0, 1).Draw(t, "sender")]
 			b := byte(len(e.sent))
@@ -411,7 +409,7 @@ func TestExactlyOnce(t *testing.T) {
 			c.to, h.to = nil, nil
 			var l wire.Login
 			c.login(&l)
-			// The host, which may do this for nothing: the answer is lost.
+			// The host resumes, also if its answer is then lost.
 			h.out.trim(l.LastReceived)
 			h.out.rewind()
 			h.told, h.heard, h.ackOverdue = 0, 0, false

@@ -16,13 +16,13 @@ import (
 	"troupe/messages/wire"
 )
 
-// with runs a test of a client and a fake host in a bubble.
+// with runs a test of a client and a fake host in virtual time.
 func with(t *testing.T, test func(t *testing.T, h *fakeHost)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) { test(t, newFakeHost(t)) })
 }
 
-// pass lets time pass, and what is due then happen.
+// pass lets time pass, and all that is due happen.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -35,8 +35,8 @@ func talk(t *testing.T, c *Client, text string) {
 	}
 }
 
-// events are those that wait, each in a word. The channel of a client that has ended
-// is closed only after Done, by a goroutine that may not have got to it yet.
+// events returns the queued events, one word each. When a client has ended, a goroutine closes
+// the channel, some time after Done.
 func events(c *Client) (all []string) {
 	synctest.Wait()
 	for {
@@ -63,8 +63,8 @@ func want(t *testing.T, what string, got []string, want ...string) {
 	}
 }
 
-// TestReconnects: a connection that breaks comes back by itself, in one round
-// trip; nothing is lost, nothing comes twice, and the program is told.
+// TestReconnects: a client whose connection breaks reconnects by itself, in one round trip. No
+// message is lost or delivered twice, and the program is told.
 func TestReconnects(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		var called []string
@@ -109,8 +109,8 @@ func TestReconnects(t *testing.T) {
 	})
 }
 
-// TestExactlyOnceThroughLosses: many messages both ways, and a network that breaks
-// all the time.
+// TestExactlyOnceThroughLosses: many messages both ways arrive exactly once over a network that
+// keeps breaking.
 func TestExactlyOnceThroughLosses(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		const count = 3000
@@ -168,8 +168,7 @@ func TestExactlyOnceThroughLosses(t *testing.T) {
 	})
 }
 
-// TestSendWhileDetached: the buffer is bounded, fast messages are dropped and
-// counted.
+// TestSendWhileDetached: the send buffer is bounded, and fast messages are dropped and counted.
 func TestSendWhileDetached(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		c := h.dial(Options{SendBufferMessages: 2, Fast: true})
@@ -201,8 +200,8 @@ func TestSendWhileDetached(t *testing.T) {
 	})
 }
 
-// TestWhen: when attempts are made, for each way to lose a connection.
-func TestWhen(t *testing.T) {
+// How the delay of the first attempt depends on the way the connection was lost.
+func TestTheDelayOfAnAttemptDependsOnTheLoss(t *testing.T) {
 	for name, c := range map[string]struct {
 		lasted      time.Duration
 		lose        func(h *fakeHost, c *Client)
@@ -233,8 +232,7 @@ func TestWhen(t *testing.T) {
 	}
 }
 
-// TestNetworkBack: a program that knows of a network ends the wait for the next
-// attempt.
+// TestNetworkBack: a program that reports a new network ends the wait for the next attempt.
 func TestNetworkBack(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		const ages = 1 << 15 * time.Hour
@@ -250,8 +248,8 @@ func TestNetworkBack(t *testing.T) {
 	})
 }
 
-// TestNetworkBackTooEarly: a program that knows of a network does not shorten the
-// wait that the host asked for, now or after the next loss.
+// TestNetworkBackTooEarly: a program that reports a new network does not shorten a wait that the
+// host asked for, neither this one nor the one after the next loss.
 func TestNetworkBackTooEarly(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		const asked = 10 * time.Second
@@ -274,7 +272,7 @@ func TestNetworkBackTooEarly(t *testing.T) {
 		if len(h.at) != 3 || h.at[2].Sub(h.at[1]) != asked || !c.Attached() {
 			t.Fatalf("attempts at %v", h.at)
 		}
-		c.nudge <- struct{}{} // that came while an attempt began which worked
+		c.nudge <- struct{}{} // as if it had come while a successful attempt began
 		h.last().bye(messages.CloseTryLater)
 		synctest.Wait()
 		if len(c.nudge) != 0 || c.Attached() {
@@ -283,8 +281,8 @@ func TestNetworkBackTooEarly(t *testing.T) {
 	})
 }
 
-// TestOutageWhileLoggingIn: a login that is answered in the same moment does not
-// bring the player back before the outage is over.
+// TestOutageWhileLoggingIn: a login that is answered at the moment an outage begins does not
+// attach the player before the outage is over.
 func TestOutageWhileLoggingIn(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		c := h.dial(Options{Reconnect: Reconnect{GiveUpAfter: time.Hour}})
@@ -311,8 +309,8 @@ func TestOutageWhileLoggingIn(t *testing.T) {
 	})
 }
 
-// TestOutageIsThereAtOnce: who has caused one need not wait to see it.
-func TestOutageIsThereAtOnce(t *testing.T) {
+// When Outage returns, the client is detached.
+func TestOutageDetachesAtOnce(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		c := h.dial(Options{Reconnect: Reconnect{GiveUpAfter: time.Hour}})
 		defer c.Close()
@@ -326,8 +324,8 @@ func TestOutageIsThereAtOnce(t *testing.T) {
 	})
 }
 
-// TestGivesUp: attempts go on for the host's window and a margin, or as long as
-// the program says, and then the Client ends.
+// TestGivesUp: attempts continue for the host's window and a margin, or as long as the program
+// sets; then the Client ends.
 func TestGivesUp(t *testing.T) {
 	for _, after := range []time.Duration{0, time.Second, time.Hour} {
 		with(t, func(t *testing.T, h *fakeHost) {
@@ -364,13 +362,13 @@ func TestGivesUp(t *testing.T) {
 	}
 }
 
-// TestHostDecides: what a host answers to an attempt, and what becomes of it.
-func TestHostDecides(t *testing.T) {
+// The host's answer to an attempt decides whether there is another one, and when.
+func TestTheHostsAnswerDecidesAboutTheNextAttempt(t *testing.T) {
 	for name, c := range map[string]struct {
 		enter  func(n int, l *hostLink) *wire.LoginResult
 		logins int
 		least  time.Duration
-		end    error // nil: it comes back
+		end    error // nil: the client reconnects
 	}{
 		"refused": {func(n int, l *hostLink) *wire.LoginResult { return &wire.LoginResult{} }, 2, 0, ErrRefused},
 		"not yet": {func(n int, l *hostLink) *wire.LoginResult {
@@ -421,7 +419,7 @@ func TestHostDecides(t *testing.T) {
 	}
 }
 
-// TestEndsAtOnce: what needs no attempt.
+// TestEndsAtOnce: the losses after which a client makes no attempt.
 func TestEndsAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		o   Options
@@ -444,7 +442,7 @@ func TestEndsAtOnce(t *testing.T) {
 	}
 }
 
-// TestDialAsksAgain: a host that says when it wants to be asked again.
+// TestDialAsksAgain: Dial tries again when the host asks it to.
 func TestDialAsksAgain(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		h.enter = func(n int, _ *hostLink) *wire.LoginResult {
@@ -472,8 +470,8 @@ func TestDialAsksAgain(t *testing.T) {
 	})
 }
 
-// TestMove: another transport while attached; the old connection goes without a
-// goodbye, and an attempt that fails changes nothing.
+// TestMove: an attached client changes its transport. The old connection is closed without a
+// leave, and an attempt that fails changes nothing.
 func TestMove(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		c := h.dial(Options{})
@@ -493,7 +491,7 @@ func TestMove(t *testing.T) {
 			t.Errorf("the old connection: %q", old.how)
 		}
 		late := wire.Header{OpCode: 9, Sender: Server, TargetPlayer: 7, Reliable: true, Payload: []byte("late"), RelSeq: 2}
-		old.cn.onUnit(wire.AppendMessage(nil, &late)) // of an older connection: changes nothing
+		old.cn.onUnit(wire.AppendMessage(nil, &late)) // a message of an older connection changes nothing
 		talk(t, c, "b")
 		h.say("B")
 		synctest.Wait()
@@ -508,9 +506,9 @@ func TestMove(t *testing.T) {
 	})
 }
 
-// TestMoveIsNoTakeover: a host closes the old connection as taken over; if that is
-// heard before the login is answered, it is neither the end nor a loss. If the
-// answer never comes, it is a loss.
+// TestMoveIsNoTakeover: during a move the host closes the old connection as taken over. If that
+// arrives before the login's answer, it is neither the end nor a loss. If the answer never comes,
+// it is a loss.
 func TestMoveIsNoTakeover(t *testing.T) {
 	for _, late := range []time.Duration{100 * time.Millisecond, 30 * time.Second} {
 		with(t, func(t *testing.T, h *fakeHost) {
@@ -542,9 +540,9 @@ func TestMoveIsNoTakeover(t *testing.T) {
 	}
 }
 
-// TestMoveTellsOfFast: the fast channel of the old connection is told to be down
-// before the new one has its own.
-func TestMoveTellsOfFast(t *testing.T) {
+// The program is told that the old connection's fast channel is down before the new
+// connection's is up.
+func TestMoveReportsTheFastChannelDown(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		c := h.dial(Options{Fast: true})
 		defer c.Close()
@@ -557,8 +555,8 @@ func TestMoveTellsOfFast(t *testing.T) {
 	})
 }
 
-// TestMoveWithEventsWaiting: a Move from the goroutine that should take events
-// ends with its context, and nothing is lost by it.
+// TestMoveWithEventsWaiting: a Move in the goroutine that should take events ends with its
+// context, and loses no event.
 func TestMoveWithEventsWaiting(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		c := h.dial(Options{EventsMax: 1})
@@ -589,10 +587,9 @@ func TestMoveWithEventsWaiting(t *testing.T) {
 	})
 }
 
-// TestOwnLoginComesLate: a login that was given up reaches the host after all. That
-// takes over the connection there is, which is a loss and not the end; what
-// another device does is.
-func TestOwnLoginComesLate(t *testing.T) {
+// A login that the client had given up reaches the host after all, and takes over the current
+// connection. That is a loss, not the end. A takeover by another device is the end.
+func TestALateLoginOfTheClientItselfIsNotTheEnd(t *testing.T) {
 	for _, late := range []time.Duration{100 * time.Millisecond, abandonedLoginMax} {
 		with(t, func(t *testing.T, h *fakeHost) {
 			c := h.dial(Options{})
@@ -623,7 +620,8 @@ func TestOwnLoginComesLate(t *testing.T) {
 	}
 }
 
-// TestAutoComesBack: by what worked last, and by the other where that is dead.
+// TestAutoComesBack: Auto reconnects by the transport that worked last, or by the other one if
+// that fails.
 func TestAutoComesBack(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		c := h.dial(Options{Transport: Auto})
@@ -641,7 +639,7 @@ func TestAutoComesBack(t *testing.T) {
 	})
 }
 
-// TestAckTimes: after 16 packets, or after 200 ms, and then nothing more.
+// TestAckTimes: an ack is sent after 16 packets or 200 ms, and none after that.
 func TestAckTimes(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		c := h.dial(Options{})
@@ -666,7 +664,7 @@ func TestAckTimes(t *testing.T) {
 	})
 }
 
-// TestGap: what the host could not keep is told, where it belongs.
+// TestGap: a gap is reported at its place in the order of messages.
 func TestGap(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		var lost uint64
@@ -690,9 +688,8 @@ func TestGap(t *testing.T) {
 	})
 }
 
-// TestHostCannotCount: a number that cannot be ends the connection, not the
-// Client.
-func TestHostCannotCount(t *testing.T) {
+// A wrong number of the host ends the connection, not the Client.
+func TestAWrongNumberEndsTheConnectionOnly(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		c := h.dial(Options{})
 		h.last().units <- wire.AppendMessage(nil, &wire.Header{OpCode: 9, Sender: Server, TargetPlayer: 7, Reliable: true, RelSeq: 5})
@@ -708,9 +705,8 @@ func TestHostCannotCount(t *testing.T) {
 	})
 }
 
-// TestHostNeverCounts: numbers that never add up end the Client, unless something
-// arrives in between.
-func TestHostNeverCounts(t *testing.T) {
+// Repeated wrong numbers end the Client, unless messages arrive in between.
+func TestRepeatedWrongNumbersEndTheClient(t *testing.T) {
 	for name, violate := range map[string]func(l *hostLink){
 		"the host's": func(l *hostLink) {
 			l.units <- wire.AppendMessage(nil, &wire.Header{OpCode: 9, Sender: Server, RelSeq: 1 << 40})
@@ -746,9 +742,8 @@ func TestHostNeverCounts(t *testing.T) {
 	}
 }
 
-// TestHostThatDoesNotCount: the player session id and the token bring the player
-// back.
-func TestHostThatDoesNotCount(t *testing.T) {
+// At a host without numbers, player session id and token resume the player.
+func TestReconnectAtAHostWithoutNumbers(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		h.caps = 0
 		c := h.dial(Options{})
@@ -770,15 +765,15 @@ func TestHostThatDoesNotCount(t *testing.T) {
 	})
 }
 
-// TestRoomWithoutNumbers: what is written to a host that does not count makes room
-// at once, while the writer goes on.
+// TestRoomWithoutNumbers: a message written to a host without numbers leaves the send buffer at
+// once, while the writer continues.
 func TestRoomWithoutNumbers(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		h.caps = 0
 		c := h.dial(Options{SendBufferMessages: 2})
 		l := h.last()
 		l.turns = make(chan struct{})
-		talk(t, c, "a") // the writer has it and waits
+		talk(t, c, "a") // the writer has taken it and waits
 		synctest.Wait()
 		talk(t, c, "b")
 		talk(t, c, "c")
@@ -802,7 +797,7 @@ func TestRoomWithoutNumbers(t *testing.T) {
 	})
 }
 
-// TestEndsWhileDetached: Close and Abort end the attempts, wherever they are.
+// TestEndsWhileDetached: Close and Abort end reconnecting, whatever an attempt is doing.
 func TestEndsWhileDetached(t *testing.T) {
 	for _, end := range []func(*Client){(*Client).Close, (*Client).Abort} {
 		for _, down := range []map[Transport]error{{WS: nil}, {WS: errUnreachable}} {
@@ -823,7 +818,7 @@ func TestEndsWhileDetached(t *testing.T) {
 	}
 }
 
-// TestCloseSendsFirst: what was sent before Close goes before the goodbye.
+// TestCloseSendsFirst: messages sent before Close go out before the leave.
 func TestCloseSendsFirst(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		c := h.dial(Options{})
@@ -837,9 +832,9 @@ func TestCloseSendsFirst(t *testing.T) {
 	})
 }
 
-// TestAnswerTooLate: an attempt that was given up is not the connection, even if
-// the host let it in.
-func TestAnswerTooLate(t *testing.T) {
+// An attempt that was given up does not become the connection, even if the host accepted its
+// login.
+func TestAnAnswerAfterTheAttemptDoesNotAttach(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		c := h.dial(Options{})
 		h.enter = func(n int, l *hostLink) *wire.LoginResult {
@@ -860,8 +855,8 @@ func TestAnswerTooLate(t *testing.T) {
 	})
 }
 
-// TestSendUntilAcked: a full buffer makes Send wait for the host's acks, and its
-// context ends the waiting.
+// TestSendUntilAcked: with a full buffer, Send waits for the host's acks or the end of its
+// context.
 func TestSendUntilAcked(t *testing.T) {
 	with(t, func(t *testing.T, h *fakeHost) {
 		c := h.dial(Options{SendBufferMessages: 3})

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// pipeEnd is a connection that knows whether it was closed.
+// pipeEnd is a connection that records whether it was closed.
 type pipeEnd struct {
 	net.Conn
 	number int
@@ -19,18 +19,18 @@ type pipeEnd struct {
 
 func (p *pipeEnd) Close() error { p.closed = true; return nil }
 
-// TestDialAgain: a dial whose first packet was lost is not waited for as long as the
-// kernel would before it sends another; one that is only slow still counts, and what
-// is too late is closed.
+// TestDialAgain: if a dial takes too long, a second one starts, sooner than the kernel would
+// repeat a lost first packet. A dial that is only slow still counts, and connections that come
+// too late are closed.
 func TestDialAgain(t *testing.T) {
 	refused := errors.New("refused")
 	never := time.Duration(0)
 	for name, c := range map[string]struct {
-		takes  []time.Duration // of each dial, in order; never: as long as it may
-		err    error           // of the first
+		takes  []time.Duration // duration of each dial, in order; never: until its context ends
+		err    error           // result of the first dial
 		within time.Duration
 		after  time.Duration
-		got    int // which dial; 0 for none
+		got    int // number of the dial that is returned; 0 for none
 		dials  int
 	}{
 		"at once":              {[]time.Duration{1}, nil, time.Second, 1, 1, 1},

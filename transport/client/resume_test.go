@@ -15,8 +15,8 @@ import (
 	"troupe/transport/host"
 )
 
-// everywhere starts a host with all transports and without limits in the way of
-// one player who comes back all the time.
+// everywhere starts a host with all transports, without the limits that would slow down a player
+// that keeps reconnecting.
 func everywhere(t *testing.T, change func(*host.Config)) *bench {
 	dir := filepath.Join(t.TempDir(), "tls")
 	b := start(t, func(c *host.Config) {
@@ -34,7 +34,7 @@ func everywhere(t *testing.T, change func(*host.Config)) *bench {
 	return b
 }
 
-// by are options for one transport.
+// by returns options for one transport.
 func (b *bench) by(t client.Transport) client.Options {
 	a := b.host.Addrs()
 	o := client.Options{Transport: t, Addr: a.WS, KCPAddr: a.KCP, TLS: &tls.Config{RootCAs: roots(b.T, a.CA), ServerName: "localhost"}}
@@ -55,7 +55,7 @@ func (b *bench) enter(o client.Options) *client.Client {
 	return c
 }
 
-// numbered sends message n to itself by way of the host.
+// numbered sends message n to the client itself, by way of the host.
 func (b *bench) numbered(c *client.Client, n int) {
 	b.Helper()
 	m := client.Message{OpCode: 3, TargetPlayer: c.PeerID(), Payload: binary.BigEndian.AppendUint32(nil, uint32(n))}
@@ -64,9 +64,8 @@ func (b *bench) numbered(c *client.Client, n int) {
 	}
 }
 
-// TestResumes: real sockets and a real host, over every transport: a connection
-// that is dropped again and again, sometimes for a moment; every message comes
-// back exactly once, in order.
+// TestResumes: over real sockets, a real host and every transport, a connection is dropped again
+// and again, sometimes for a while. Every message comes back exactly once, in order.
 func TestResumes(t *testing.T) {
 	for _, over := range []client.Transport{client.WS, client.WSS, client.KCP, client.Auto} {
 		t.Run(over.String(), func(t *testing.T) {
@@ -113,7 +112,7 @@ func TestResumes(t *testing.T) {
 	}
 }
 
-// TestMoves: from transport to transport while messages flow.
+// TestMoves: a client changes its transport again and again while messages flow.
 func TestMoves(t *testing.T) {
 	b := everywhere(t, nil)
 	c := b.enter(b.by(client.WSS))
@@ -140,8 +139,8 @@ func TestMoves(t *testing.T) {
 	}
 }
 
-// TestAnotherDevice: a Client that knows nothing goes on where the one before was
-// known to be, and that one ends.
+// TestAnotherDevice: a new Client for the same player session gets the messages that the previous
+// Client has not acknowledged, and the previous one ends.
 func TestAnotherDevice(t *testing.T) {
 	b := everywhere(t, nil)
 	o := b.by(client.WS)
@@ -162,7 +161,7 @@ func TestAnotherDevice(t *testing.T) {
 			switch {
 			case got == 100*i+n:
 				n++
-			case got >= 100*i || n > 0: // or else the device before had it, but had not said so
+			case got >= 100*i || n > 0: // else the previous device got it without acknowledging it
 				t.Fatalf("device %d: message %d comes as number %d", i, got, n)
 			}
 		}
@@ -174,9 +173,8 @@ func TestAnotherDevice(t *testing.T) {
 	}
 }
 
-// TestTooLate: a player who comes back after the window is refused, and the
-// Client ends.
-func TestTooLate(t *testing.T) {
+// A player that returns after the window is refused, and the Client ends.
+func TestAReturnAfterTheWindowIsRefused(t *testing.T) {
 	b := everywhere(t, func(c *host.Config) { c.Reconnect.Window = time.Second })
 	c := b.enter(b.by(client.WS))
 	c.Outage(2 * time.Second)
@@ -186,7 +184,7 @@ func TestTooLate(t *testing.T) {
 	}
 }
 
-// TestStrictHost: without a window nobody comes back, and nothing is counted.
+// TestStrictHost: without a window no player comes back, and messages have no numbers.
 func TestStrictHost(t *testing.T) {
 	b := everywhere(t, func(c *host.Config) { c.Reconnect.Window = 0 })
 	c := b.enter(b.by(client.WS))
@@ -198,7 +196,7 @@ func TestStrictHost(t *testing.T) {
 	}
 }
 
-// TestFastComesBack: the fast channel is made anew with each connection.
+// TestFastComesBack: each new connection sets up its fast channel again.
 func TestFastComesBack(t *testing.T) {
 	for _, over := range []client.Transport{client.WS, client.KCP} {
 		t.Run(over.String(), func(t *testing.T) {
@@ -219,8 +217,8 @@ func TestFastComesBack(t *testing.T) {
 	}
 }
 
-// The program is told when its connection is lost and when it is there again;
-// what it sends meanwhile arrives.
+// The program is told when its connection is lost and when it is back. Messages that it sends
+// meanwhile arrive.
 func ExampleOptions_onReconnected() {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
@@ -243,7 +241,7 @@ func ExampleOptions_onReconnected() {
 	}
 	defer c.Close()
 
-	c.Outage(100 * time.Millisecond) // a tunnel
+	c.Outage(100 * time.Millisecond) // as in a tunnel
 	for e := range c.Events() {
 		switch e.Kind {
 		case client.EventDetached:

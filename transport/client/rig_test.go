@@ -16,14 +16,14 @@ import (
 	"troupe/transport/websocket"
 )
 
-// rig is a host of wss without a game: the test says what it answers.
+// rig is a wss host without a game, whose answers the test decides.
 type rig struct {
 	*testing.T
 	addr  string
 	peers chan *peer
 	// login is the answer to LOGIN, nil for none.
 	login *wire.LoginResult
-	// onUnit takes what comes after it.
+	// onUnit handles the packets after LOGIN.
 	onUnit func(p *peer, h *wire.Header)
 }
 
@@ -95,7 +95,7 @@ func (p *peer) say(f *wire.Frame) {
 	p.Flush()
 }
 
-// options reach the rig.
+// options returns the options to reach the rig.
 func (r *rig) options() client.Options {
 	return client.Options{
 		Addr: r.addr, PlayerSessionID: "psess-1", Transport: client.WSS, TLS: &tls.Config{RootCAs: authority().Roots()},
@@ -125,10 +125,10 @@ func ended(t *testing.T, c *client.Client) client.End {
 	return c.End()
 }
 
-// accepted is a login that works.
+// accepted returns a successful answer to a login.
 var accepted = &wire.LoginResult{Success: true, PeerID: 3, FastPort: 33401}
 
-// listen accepts TCP connections and gives them to serve, in a goroutine each.
+// listen accepts TCP connections and calls serve for each, in a goroutine.
 func listen(t *testing.T, serve func(c net.Conn)) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -155,7 +155,7 @@ func listen(t *testing.T, serve func(c net.Conn)) string {
 	return l.Addr().String()
 }
 
-// kinds collects the kinds of all events until the end.
+// kinds returns the kinds of all events until the end.
 func kinds(c *client.Client) (all []client.EventKind) {
 	for e := range c.Events() {
 		all = append(all, e.Kind)

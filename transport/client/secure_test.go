@@ -22,7 +22,7 @@ import (
 	"troupe/transport/client"
 )
 
-// TestCertificate: wss believes the roots and the name it is given.
+// TestCertificate: wss checks the host's certificate against the given roots and name.
 func TestCertificate(t *testing.T) {
 	r := newRig(t, accepted, nil)
 	roots := authority().Roots()
@@ -59,14 +59,14 @@ func TestCertificate(t *testing.T) {
 	}
 }
 
-// withoutGC keeps the collector from closing what was left open.
+// withoutGC keeps the garbage collector from closing connections that were left open.
 func withoutGC(t *testing.T) {
 	before := debug.SetGCPercent(-1)
 	t.Cleanup(func() { debug.SetGCPercent(before) })
 }
 
-// TestDoubtedHost: a connection to a host whose certificate is no good is closed.
-func TestDoubtedHost(t *testing.T) {
+// The connection is closed if the host's certificate is not trusted.
+func TestAnUntrustedHostIsDisconnected(t *testing.T) {
 	withoutGC(t)
 	closed := make(chan bool, 1)
 	addr := listen(t, func(c net.Conn) {
@@ -88,8 +88,8 @@ func TestDoubtedHost(t *testing.T) {
 	}
 }
 
-// TestDialGivesUpAnywhere: whatever step the host stops at, a context that ends
-// leaves nothing behind, here or there.
+// TestDialGivesUpAnywhere: at whatever step the host stops, a Dial whose context ends leaves
+// nothing behind, at client and host.
 func TestDialGivesUpAnywhere(t *testing.T) {
 	withoutGC(t)
 	reads := func(c net.Conn) { io.Copy(io.Discard, c) }
@@ -101,7 +101,7 @@ func TestDialGivesUpAnywhere(t *testing.T) {
 		if _, err := http.ReadRequest(in); err != nil {
 			return
 		}
-		io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\n") // and no more
+		io.WriteString(c, "HTTP/1.1 101 Switching Protocols\r\n") // and nothing after it
 		io.Copy(io.Discard, in)
 	}
 	trusting := &tls.Config{RootCAs: authority().Roots()}
@@ -165,7 +165,7 @@ func TestDialGivesUpAnywhere(t *testing.T) {
 					}
 					break
 				}
-				if err := goleak.Find(already); err != nil { // the host's side, too
+				if err := goleak.Find(already); err != nil { // goroutines of the host's side, too
 					t.Error(err)
 				}
 			})
@@ -173,7 +173,7 @@ func TestDialGivesUpAnywhere(t *testing.T) {
 	}
 }
 
-// TestSilence: a host that says nothing is lost, one that pings is not.
+// TestSilence: a silent host counts as lost; one that pings does not.
 func TestSilence(t *testing.T) {
 	r := newRig(t, accepted, nil)
 	o := r.options()
@@ -207,8 +207,8 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestSendWaits: a full send buffer makes Send wait, and a context that ends that
-// breaks nothing.
+// TestSendWaits: with a full send buffer, Send waits. When its context ends the wait, the
+// connection still works.
 func TestSendWaits(t *testing.T) {
 	wait := make(chan struct{})
 	r := newRig(t, accepted, func(p *peer, h *wire.Header) { <-wait })
@@ -232,8 +232,7 @@ func TestSendWaits(t *testing.T) {
 	}
 }
 
-// TestCloseDoesNotWait: for a host that does not read, Close takes two seconds
-// at most.
+// TestCloseDoesNotWait: if the host does not read, Close takes two seconds at most.
 func TestCloseDoesNotWait(t *testing.T) {
 	wait := make(chan struct{})
 	r := newRig(t, accepted, func(p *peer, h *wire.Header) { <-wait })
@@ -247,7 +246,7 @@ func TestCloseDoesNotWait(t *testing.T) {
 		}
 		sending <- err
 	}()
-	for sent := uint64(0); c.Stats().Reliable.Sent != sent; { // until it stands
+	for sent := uint64(0); c.Stats().Reliable.Sent != sent; { // until sending has stopped
 		sent = c.Stats().Reliable.Sent
 		time.Sleep(100 * time.Millisecond)
 	}
@@ -264,8 +263,8 @@ func TestCloseDoesNotWait(t *testing.T) {
 	}
 }
 
-// TestGoodbyes: End tells the host's reason and what it asks, on wss as on ws.
-func TestGoodbyes(t *testing.T) {
+// End has the host's close code, reason and request to retry, on wss as on ws.
+func TestEndHasTheHostsReason(t *testing.T) {
 	r := newRig(t, accepted, nil)
 	for _, reason := range messages.CloseReasons() {
 		o := r.options()
@@ -279,8 +278,8 @@ func TestGoodbyes(t *testing.T) {
 	}
 }
 
-// TestNoFastOffered: a host of wss without a certificate authority has no fast
-// channel; the program is told and goes on.
+// TestNoFastOffered: a wss host without a certificate authority offers no fast channel. The
+// program is told and continues.
 func TestNoFastOffered(t *testing.T) {
 	r := newRig(t, accepted, func(p *peer, h *wire.Header) { p.say(wire.NewFrame(h)) })
 	o := r.options()
@@ -304,7 +303,7 @@ func TestNoFastOffered(t *testing.T) {
 	}
 }
 
-// TestStats: counts per channel, with their bytes, and from zero again.
+// TestStats: messages and bytes are counted per channel, and the counts can be reset.
 func TestStats(t *testing.T) {
 	r := newRig(t, accepted, func(p *peer, h *wire.Header) { p.say(wire.NewFrame(h)) })
 	c, _ := r.dial(r.options())

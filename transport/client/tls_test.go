@@ -12,8 +12,7 @@ import (
 	"troupe/transport/tlsconf"
 )
 
-// authority is the certificate of all hosts in these tests, for localhost and
-// 127.0.0.1.
+// authority is the certificate of all hosts in these tests, for localhost and 127.0.0.1.
 var authority = sync.OnceValue(func() *tlsconf.Store {
 	dir, err := os.MkdirTemp("", "client")
 	if err != nil {
@@ -27,7 +26,7 @@ var authority = sync.OnceValue(func() *tlsconf.Store {
 	return store
 })
 
-// roots are the trust anchors that a host has written to a file.
+// roots returns the trust anchors that a host has written to a file.
 func roots(t *testing.T, file string) *x509.CertPool {
 	t.Helper()
 	text, err := os.ReadFile(file)
@@ -41,8 +40,8 @@ func roots(t *testing.T, file string) *x509.CertPool {
 	return pool
 }
 
-// tlsFront listens for TLS and hands on what comes to a host that speaks without.
-// A connection cut on one side is cut on the other. Stop waits for all of them.
+// tlsFront terminates TLS and forwards to a host that does not speak it. When one side of a
+// connection ends, so does the other. Stop waits for all connections.
 func tlsFront(to string) (addr string, stop func(), err error) {
 	l, err := tls.Listen("tcp", "127.0.0.1:0", authority().ServerConfig())
 	if err != nil {
