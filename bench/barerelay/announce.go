@@ -6,9 +6,9 @@ import (
 	"os"
 )
 
-// writeAnnounce writes the bound address as JSON, complete or not at all.
+// writeAnnounce writes the bound address, and that /stats is there, as JSON, complete or not at all.
 func writeAnnounce(path, ws string) error {
-	b, err := json.Marshal(map[string]string{"ws": ws})
+	b, err := json.Marshal(map[string]any{"ws": ws, "stats": true})
 	if err != nil {
 		return fmt.Errorf("encode announce file: %w", err)
 	}

@@ -78,15 +78,7 @@ func (r *relay) OnClose(socket *gws.Conn, _ error) {
 
 // login answers LOGIN and joins the room that its player session id names.
 func (r *relay) login(socket *gws.Conn, m *member, unit []byte) error {
-	p, err := rtwire.Parse(unit)
-	if err != nil {
-		return err
-	}
-	id, err := rtwire.PlayerSessionID(p.Login)
-	if err != nil {
-		return err
-	}
-	number, index, err := parseID(id)
+	number, index, err := readLogin(unit)
 	if err != nil {
 		return err
 	}
@@ -134,6 +126,19 @@ func (rm *room) remove(c net.Conn) {
 			return
 		}
 	}
+}
+
+// readLogin reads the room and the index out of a LOGIN.
+func readLogin(unit []byte) (number, index int, err error) {
+	p, err := rtwire.Parse(unit)
+	if err != nil {
+		return 0, 0, err
+	}
+	id, err := rtwire.PlayerSessionID(p.Login)
+	if err != nil {
+		return 0, 0, err
+	}
+	return parseID(id)
 }
 
 // parseID reads room-<r>-<i>.

@@ -1,99 +1,175 @@
 package barerelay
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
-	"net"
+	"io/fs"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strconv"
 	"testing"
 	"time"
 
 	"troupe/bench/loadgen"
+	"troupe/bench/rtwire"
 )
 
 // The swarm and the bare relay prove each other: everything sent is delivered to the whole room.
 func TestRelayDeliversToWholeRooms(t *testing.T) {
 	t.Parallel()
-	r := newRelay()
-	swarm, err := loadgen.New(loadgen.Config{Addr: listen(t, r), Hz: 100, PayloadBytes: 200})
+	for name, serve := range engines {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			addr := start(t, serve)
+			swarm, err := loadgen.New(loadgen.Config{Addr: addr, Hz: 100, PayloadBytes: 200})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for room := range 2 {
+				var wave []loadgen.Login
+				for i := range 3 {
+					wave = append(wave, loadgen.Login{Room: room, PlayerSessionID: "room-" + strconv.Itoa(room) + "-" + strconv.Itoa(i)})
+				}
+				if err := swarm.Connect(t.Context(), wave); err != nil {
+					t.Fatal(err)
+				}
+			}
+			const runs = 2 // each with a result of its own
+			for range runs {
+				res, err := swarm.Run(t.Context(), loadgen.Plan{Measure: 50 * time.Millisecond, Drain: 5 * time.Second})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if res.Sent != 30 || res.Expected != 90 || res.Delivered != 90 || res.Other != 0 || res.SendErrors != 0 {
+					t.Errorf("%+v", res)
+				}
+			}
+			if lost, first := swarm.Disconnects(); lost != 0 {
+				t.Errorf("%d players lost: %v", lost, first)
+			}
+			if err := swarm.Close(); err != nil {
+				t.Error(err)
+			}
+			if got := statsOf(t, addr); got.Inbound != 30*runs || got.Delivered != 90*runs || got.Mallocs == 0 || got.Goroutines == 0 {
+				t.Errorf("the relay counted %+v", got)
+			}
+		})
+	}
+}
+
+// A swarm that is told how to speak is as good as one that knows: Realtime spoken as if it were another protocol.
+func TestSwarmInAnotherProtocol(t *testing.T) {
+	t.Parallel()
+	swarm, err := loadgen.New(loadgen.Config{Addr: start(t, Serve), Hz: 100, PayloadBytes: 200, Protocol: foreign{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for room := range 2 {
-		var wave []loadgen.Login
-		for i := range 3 {
-			wave = append(wave, loadgen.Login{Room: room, PlayerSessionID: "room-" + strconv.Itoa(room) + "-" + strconv.Itoa(i)})
-		}
-		if err := swarm.Connect(t.Context(), wave); err != nil {
-			t.Fatal(err)
-		}
+	var wave []loadgen.Login
+	for i := range 3 {
+		wave = append(wave, loadgen.Login{Room: 1, PlayerSessionID: "room-1-" + strconv.Itoa(i)})
 	}
-	const runs = 2 // each with a result of its own
-	var all loadgen.Result
-	for range runs {
-		res, err := swarm.Run(t.Context(), loadgen.Plan{Measure: 50 * time.Millisecond, Drain: 5 * time.Second})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if res.Sent != 30 || res.Expected != 90 || res.Delivered != 90 || res.Other != 0 || res.SendErrors != 0 {
-			t.Errorf("%+v", res)
-		}
-		all.Add(res)
+	if err := swarm.Connect(t.Context(), wave); err != nil {
+		t.Fatal(err)
 	}
-	if lost, first := swarm.Disconnects(); lost != 0 {
-		t.Errorf("%d players lost: %v", lost, first)
+	res, err := swarm.Run(t.Context(), loadgen.Plan{Measure: 50 * time.Millisecond, Drain: 5 * time.Second})
+	if err != nil || res.Sent != 15 || res.Expected != 45 || res.Delivered != 45 || res.Latency.Max <= 0 || res.Latency.Max > time.Minute/2 {
+		t.Errorf("%+v, %v", res, err)
+	}
+	if err := swarm.Connect(t.Context(), []loadgen.Login{{Room: 1, PlayerSessionID: "x"}}); err == nil {
+		t.Error("a player that the server refuses is in")
 	}
 	if err := swarm.Close(); err != nil {
 		t.Error(err)
 	}
-	if all.Sent != 30*runs || all.Delivered != 90*runs {
-		t.Errorf("all runs: %+v", all)
+	if _, err := loadgen.New(loadgen.Config{Protocol: foreign{}, To: loadgen.ToSelf}); err == nil {
+		t.Error("another protocol has rooms only")
 	}
-	if got := r.totals(); got.Inbound != 30*runs || got.Delivered != 90*runs {
-		t.Errorf("the relay counted %+v", got)
-	}
+}
+
+// foreign is Realtime as a loadgen.Protocol.
+type foreign struct{}
+
+func (foreign) Path(context.Context, string, loadgen.Login) (string, error) { return "/websocket", nil }
+
+func (foreign) Hello(login loadgen.Login) []byte {
+	return rtwire.AppendLogin(nil, login.PlayerSessionID, false)
+}
+
+func (foreign) Joining(_ loadgen.Login, message []byte) ([][]byte, bool, error) {
+	p, err := rtwire.Parse(message)
+	return nil, p.OpCode == rtwire.OpLoginResponse, err
+}
+
+func (foreign) Message(payload []byte) []byte {
+	return rtwire.AppendGroupMessage(nil, rtwire.OpLoad, 1, rtwire.AllPlayers, payload)
+}
+
+func (foreign) Next(message []byte) (loadgen.Part, []byte, error) {
+	p, err := rtwire.Parse(message)
+	return loadgen.Part{Payload: p.Payload}, nil, err
 }
 
 func TestRelayRefusesUnknownIDs(t *testing.T) {
 	t.Parallel()
-	swarm, err := loadgen.New(loadgen.Config{Addr: listen(t, newRelay())})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, id := range []string{"", "psess-1", "room-1", "room-x-1", "room-1-x"} {
-		if err := swarm.Connect(t.Context(), []loadgen.Login{{PlayerSessionID: id}}); err == nil {
-			t.Errorf("%q logged in", id)
+	for name, serve := range engines {
+		swarm, err := loadgen.New(loadgen.Config{Addr: start(t, serve)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range []string{"", "psess-1", "room-1", "room-x-1", "room-1-x"} {
+			if err := swarm.Connect(t.Context(), []loadgen.Login{{PlayerSessionID: id}}); err == nil {
+				t.Errorf("%s: %q logged in", name, id)
+			}
 		}
 	}
 }
 
-func TestStatsOverHTTP(t *testing.T) {
-	t.Parallel()
-	res, err := http.Get("http://" + listen(t, newRelay()) + "/stats")
+func statsOf(t *testing.T, addr string) (s stats) {
+	t.Helper()
+	res, err := http.Get("http://" + addr + "/stats")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer res.Body.Close()
-	var s stats
-	if err := json.NewDecoder(res.Body).Decode(&s); err != nil || s.Mallocs == 0 || s.Goroutines == 0 {
-		t.Errorf("%+v, %v", s, err)
-	}
-}
-
-// listen serves r on a free port for the length of the test.
-func listen(t *testing.T, r *relay) (addr string) {
-	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
+	if err := json.NewDecoder(res.Body).Decode(&s); err != nil {
 		t.Fatal(err)
 	}
+	return s
+}
+
+// engines are the ways to serve.
+var engines = map[string]func(ctx context.Context, addr, announce string) error{"goroutines": Serve}
+
+// start serves on a free port for the length of the test.
+func start(t *testing.T, serve func(ctx context.Context, addr, announce string) error) (addr string) {
+	t.Helper()
+	file := filepath.Join(t.TempDir(), "announce.json")
+	ctx, cancel := context.WithCancel(t.Context())
 	served := make(chan error, 1)
-	go func() { served <- r.serve(ln) }()
+	go func() { served <- serve(ctx, "127.0.0.1:0", file) }()
 	t.Cleanup(func() {
-		if err := errors.Join(ln.Close(), <-served); err != nil {
+		cancel()
+		if err := <-served; err != nil {
 			t.Error(err)
 		}
 	})
-	return ln.Addr().String()
+	var said struct {
+		WS    string
+		Stats bool
+	}
+	for tick := time.Tick(time.Millisecond); said.WS == ""; <-tick {
+		text, err := os.ReadFile(file)
+		if err == nil {
+			err = json.Unmarshal(text, &said)
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.Fatal(err)
+		}
+	}
+	if !said.Stats {
+		t.Error("the relay does not say that it has /stats")
+	}
+	return said.WS
 }

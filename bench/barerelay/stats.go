@@ -18,8 +18,8 @@ type stats struct {
 }
 
 // writeStats answers a request for /stats.
-func (r *relay) writeStats(w io.Writer) error {
-	body, err := json.Marshal(r.totals())
+func writeStats(w io.Writer, s stats) error {
+	body, err := json.Marshal(s)
 	if err != nil {
 		return fmt.Errorf("encode stats: %w", err)
 	}
@@ -35,11 +35,16 @@ func (r *relay) writeStats(w io.Writer) error {
 	return nil
 }
 
-// totals sums the rooms and reads the memory statistics, which stops the world for some microseconds: ask rarely.
-func (r *relay) totals() stats {
+// memoryStats reads the memory statistics, which stops the world for some microseconds: ask rarely.
+func memoryStats() stats {
 	var mem runtime.MemStats
 	runtime.ReadMemStats(&mem)
-	s := stats{Mallocs: mem.Mallocs, Goroutines: runtime.NumGoroutine()}
+	return stats{Mallocs: mem.Mallocs, Goroutines: runtime.NumGoroutine()}
+}
+
+// totals sums the rooms.
+func (r *relay) totals() stats {
+	s := memoryStats()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, rm := range r.rooms {

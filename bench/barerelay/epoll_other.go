@@ -1,0 +1,13 @@
+//go:build !linux
+
+package barerelay
+
+import (
+	"context"
+	"errors"
+)
+
+// ServeEpoll needs Linux.
+func ServeEpoll(context.Context, string, string) error {
+	return errors.New("the epoll relay needs Linux")
+}
