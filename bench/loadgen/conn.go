@@ -26,6 +26,8 @@ type conn struct {
 	joined atomic.Bool // set by the reader: the first update of a membership is that of its own join
 	marked bool
 	rec    *recorder
+	// protocol is another one than Realtime, nil: Realtime
+	protocol Protocol
 	// numbered: the server speaks the extension with this player
 	numbered bool
 
@@ -67,6 +69,12 @@ func (c *conn) drain(b *batch, now int64, w *window) error {
 		}
 		if op != opBinary {
 			if err := c.control(op, payload); err != nil {
+				return err
+			}
+			continue
+		}
+		if c.protocol != nil {
+			if err := c.parts(payload, b, now, w); err != nil {
 				return err
 			}
 			continue

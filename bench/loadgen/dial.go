@@ -42,7 +42,12 @@ func (s *Swarm) dial(ctx context.Context, login Login, number int) (*conn, error
 	stop := context.AfterFunc(ctx, func() { _ = nc.Close() })
 	c := &conn{net: nc, rec: &s.shards[number%shardCount], room: login.Room, marked: s.cfg.To == ToAnything}
 	_, _ = rand.Read(c.key[:])
-	if err := c.open(addr, login.PlayerSessionID, s.cfg.Numbered); err != nil {
+	if c.protocol = s.cfg.Protocol; c.protocol != nil {
+		err = c.enter(ctx, addr, login)
+	} else {
+		err = c.open(addr, login.PlayerSessionID, s.cfg.Numbered)
+	}
+	if err != nil {
 		stop()
 		return nil, &DialError{errors.Join(err, context.Cause(ctx), nc.Close())}
 	}
@@ -67,7 +72,7 @@ func source(addr string, number int) net.Addr {
 
 // open does the WebSocket handshake and the login.
 func (c *conn) open(addr, playerSessionID string, numbered bool) error {
-	if err := c.upgrade(addr); err != nil {
+	if err := c.upgrade(addr, "/websocket"); err != nil {
 		return fmt.Errorf("upgrade: %w", err)
 	}
 	if _, err := c.net.Write(appendFrame(nil, opBinary, c.key, rtwire.AppendLogin(nil, playerSessionID, numbered))); err != nil {
@@ -79,11 +84,11 @@ func (c *conn) open(addr, playerSessionID string, numbered bool) error {
 	return nil
 }
 
-func (c *conn) upgrade(addr string) error {
+func (c *conn) upgrade(addr, path string) error {
 	var nonce [16]byte
 	_, _ = rand.Read(nonce[:])
 	key := base64.StdEncoding.EncodeToString(nonce[:])
-	req := "GET /websocket HTTP/1.1\r\nHost: " + addr + "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
+	req := "GET " + path + " HTTP/1.1\r\nHost: " + addr + "\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n" +
 		"Sec-WebSocket-Key: " + key + "\r\nSec-WebSocket-Version: 13\r\n\r\n"
 	if _, err := c.net.Write([]byte(req)); err != nil {
 		return err

@@ -34,6 +34,8 @@ func newMessage(cfg *Config, c *conn, next int32) *message {
 	op := cmp.Or(cfg.OpCode, rtwire.OpLoad)
 	var unit []byte
 	switch {
+	case c.protocol != nil:
+		unit = c.protocol.Message(payload)
 	case c.numbered:
 		unit, m.relSeq, m.ack = rtwire.AppendNumberedMessage(nil, op, c.peer, rtwire.AllPlayers, payload)
 	case cfg.To == ToSelf:

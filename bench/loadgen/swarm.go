@@ -15,15 +15,16 @@ import (
 
 // Config describes a swarm.
 type Config struct {
-	Addr            string  // host:port of the server's WebSocket listener; may be empty if each Login has one
-	Hz              float64 // messages per second and player; Run needs it
-	PayloadBytes    int     // at least 8; 0 = 64
-	Seed            uint64  // of the send schedule
-	DialConcurrency int     // connections being opened at once; 0 = 64
-	Numbered        bool    // ask for the extension: numbers and acknowledgements
-	To              Target  // where messages go; with Numbered to the room
-	OpCode          int32   // of the messages; 0 = one of the swarm's own
-	Message         []byte  // sent as it is, instead of a payload with the send time, so there are no latencies; only ToAnything
+	Addr            string   // host:port of the server's WebSocket listener; may be empty if each Login has one
+	Hz              float64  // messages per second and player; Run needs it
+	PayloadBytes    int      // at least 8; 0 = 64
+	Seed            uint64   // of the send schedule
+	DialConcurrency int      // connections being opened at once; 0 = 64
+	Numbered        bool     // ask for the extension: numbers and acknowledgements
+	To              Target   // where messages go; with Numbered to the room
+	OpCode          int32    // of the messages; 0 = one of the swarm's own
+	Protocol        Protocol // of a server that does not speak Realtime, nil: it does; only ToRoom
+	Message         []byte   // sent as it is, instead of a payload with the send time, so there are no latencies; only ToAnything
 }
 
 // Target is where the messages of a swarm go.
@@ -86,6 +87,9 @@ func New(cfg Config) (*Swarm, error) {
 	}
 	if cfg.To != ToAnything && (cfg.OpCode != 0 || cfg.Message != nil) {
 		return nil, errors.New("own op codes and messages are for scripts, of which it is not known what they answer")
+	}
+	if cfg.Protocol != nil && (cfg.To != ToRoom || cfg.Numbered) {
+		return nil, errors.New("players of another protocol send to their rooms, without numbers")
 	}
 	if cfg.DialConcurrency <= 0 {
 		cfg.DialConcurrency = 64

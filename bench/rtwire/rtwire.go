@@ -159,27 +159,27 @@ func Parse(unit []byte) (Packet, error) {
 	}
 	body := unit[w : w+int(n)]
 	for len(body) > 0 {
-		f, rest, err := nextField(body)
+		f, rest, err := NextField(body)
 		if err != nil {
 			return p, fmt.Errorf("parse packet: %w", err)
 		}
 		body = rest
-		switch f.key {
+		switch f.Key {
 		case keyOpCode:
-			u := uint32(f.num)
+			u := uint32(f.Num)
 			p.OpCode = int32(u>>1) ^ -int32(u&1)
 		case keySender:
-			p.Sender = int32(f.num)
+			p.Sender = int32(f.Num)
 		case keyPayload:
-			p.Payload = f.bytes
+			p.Payload = f.Bytes
 		case keyLogin:
-			p.Login = f.bytes
+			p.Login = f.Bytes
 		case keyLoginResult:
-			p.LoginRes = f.bytes
+			p.LoginRes = f.Bytes
 		case keyRelSeq:
-			p.RelSeq = f.num
+			p.RelSeq = f.Num
 		case keyAck:
-			p.Ack = f.num
+			p.Ack = f.Num
 		}
 	}
 	return p, nil
@@ -188,12 +188,12 @@ func Parse(unit []byte) (Packet, error) {
 // PlayerSessionID reads the id out of an inner LoginCommand.
 func PlayerSessionID(login []byte) (string, error) {
 	for len(login) > 0 {
-		f, rest, err := nextField(login)
+		f, rest, err := NextField(login)
 		if err != nil {
 			return "", fmt.Errorf("parse login: %w", err)
 		}
-		if f.key == 1<<3|typeBytes {
-			return string(f.bytes), nil
+		if f.Key == 1<<3|typeBytes {
+			return string(f.Bytes), nil
 		}
 		login = rest
 	}
@@ -210,52 +210,52 @@ type LoginResult struct {
 // ParseLoginResult reads an inner LoginResult.
 func ParseLoginResult(res []byte) (r LoginResult, err error) {
 	for len(res) > 0 {
-		f, rest, err := nextField(res)
+		f, rest, err := NextField(res)
 		if err != nil {
 			return r, fmt.Errorf("parse login result: %w", err)
 		}
-		switch f.key {
+		switch f.Key {
 		case 1<<3 | typeVarint:
-			r.OK = f.num != 0
+			r.OK = f.Num != 0
 		case 3<<3 | typeVarint:
-			r.PeerID = int32(f.num)
+			r.PeerID = int32(f.Num)
 		case keyCaps:
-			r.Numbered = f.num != 0
+			r.Numbered = f.Num != 0
 		}
 		res = rest
 	}
 	return r, nil
 }
 
-// field is one decoded protobuf field: num for varints, bytes for length-delimited ones.
-type field struct {
-	key   uint64
-	num   uint64
-	bytes []byte
+// Field is one decoded protobuf field: Num for varints, Bytes, which alias the message, for length-delimited ones.
+type Field struct {
+	Key   uint64 // number << 3 | wire type
+	Num   uint64
+	Bytes []byte
 }
 
-// nextField splits the first field off b.
-func nextField(b []byte) (field, []byte, error) {
+// NextField splits the first field off b, which must not be empty. It does not allocate.
+func NextField(b []byte) (Field, []byte, error) {
 	key, w := binary.Uvarint(b)
 	if w <= 0 {
-		return field{}, nil, errTruncated
+		return Field{}, nil, errTruncated
 	}
 	b = b[w:]
 	v, w := binary.Uvarint(b)
 	if w <= 0 {
-		return field{}, nil, errTruncated
+		return Field{}, nil, errTruncated
 	}
 	b = b[w:]
 	switch key & 7 {
 	case typeVarint:
-		return field{key: key, num: v}, b, nil
+		return Field{Key: key, Num: v}, b, nil
 	case typeBytes:
 		if v > uint64(len(b)) {
-			return field{}, nil, errTruncated
+			return Field{}, nil, errTruncated
 		}
-		return field{key: key, bytes: b[:v]}, b[v:], nil
+		return Field{Key: key, Bytes: b[:v]}, b[v:], nil
 	default:
-		return field{}, nil, fmt.Errorf("wire type %d", key&7)
+		return Field{}, nil, fmt.Errorf("wire type %d", key&7)
 	}
 }
 

@@ -29,7 +29,8 @@ const (
 // answerBytesMax bounds what is read from a server.
 const answerBytesMax = 16 << 20
 
-// Counters asks the server: /stats of the bare relay, /debug/runtime of the host, which does not know Delivered. Asking
+// Counters asks the server: /stats of the bare relay and of peers that have it, /debug/runtime of the host, which does not
+// know Delivered. Asking
 // allocates in the server; see ScrapeCost.
 func (p *Process) Counters(ctx context.Context) (Counters, error) {
 	if p.Spec.Kind == Troupe {
@@ -38,6 +39,9 @@ func (p *Process) Counters(ctx context.Context) (Counters, error) {
 			return Counters{Mallocs: -1, Delivered: -1, Goroutines: -1}, err
 		}
 		return f.counters(), nil
+	}
+	if !p.Announce.Stats {
+		return Counters{Mallocs: -1, Delivered: -1, Goroutines: -1}, nil
 	}
 	return p.counters(ctx, "http://"+p.Announce.WS+"/stats", readStats)
 }

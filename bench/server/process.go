@@ -29,6 +29,11 @@ type Announce struct {
 	Fast string `json:"fast"`
 	KCP  string `json:"kcp"`
 	CA   string `json:"ca"` // file with the trust anchors
+
+	// of what is no Troupe host
+	Protocol string `json:"protocol"` // that of bench/peers which it speaks; empty: Realtime
+	Version  string `json:"version"`
+	Stats    bool   `json:"stats"` // it has /stats
 }
 
 // Process is a running server. Its methods are for one goroutine, except Usage. Stop ends it and must be called.
