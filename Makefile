@@ -85,6 +85,21 @@ bench-relay: build ## CPU, latency and allocations per delivered message beside 
 bench-idle: build ## memory per idle connection at 9,600 beside a bare relay
 	$(BIN)/troupe bench idle $(BENCH_FLAGS)
 
+PEERS := $(BIN)/peers
+PEER_ROUNDS ?= 3
+
+.PHONY: bench-peers
+bench-peers: build peers ## beside Colyseus, centrifuge, nano and bare relays: tables, JSON, a page; some 45 min; takes node, npm and the network
+	$(BIN)/troupe bench relay-25x8 relay-4x50 ramp idle --rounds $(PEER_ROUNDS) --peers $(PEERS)/peers.json --report $(PEERS)/report $(BENCH_FLAGS)
+
+.PHONY: peers
+peers: build # installs the servers that bench-peers compares with
+	$(GO) run ./bench/peers/install --to $(PEERS) --troupe $(BIN)/troupe
+
+.PHONY: proof-peers
+proof-peers: peers ## the load generator plays with Colyseus, centrifuge and nano, and hears all that was said
+	$(GO) test ./bench/peers -count=1 -timeout 5m -v -run RealServers -args -peers.file $(abspath $(PEERS))/peers.json
+
 .PHONY: bench-transports
 bench-transports: bench-tools ## DTLS and KCP beside plain UDP, idle KCP players, a lossy path (root and nft)
 	$(BIN)/bench-transports --troupe $(BIN)/troupe --rounds $(ROUNDS) $(BENCH_FLAGS)

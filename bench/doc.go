@@ -1,8 +1,8 @@
 // Package bench says how the benchmark numbers are made. `troupe bench` runs the workloads of bench/suite: the host and the
 // bare relay of bench/barerelay side by side on one machine, over loopback, or a host that runs already. bench/loadgen is the
 // client side, bench/server starts and measures the servers, bench/result judges, prints, plots and stores, bench/progress
-// shows how far a run is. bench/transports, bench/script, bench/service and bench/kills are commands of their own, with
-// bench/report. Only cmd/troupe uses bench.
+// shows how far a run is, bench/peers has servers of others to compare with. bench/transports, bench/script, bench/service and
+// bench/kills are commands of their own, with bench/report. Only cmd/troupe uses bench.
 //
 // # CPU per delivered message
 //

@@ -29,6 +29,7 @@ type Result struct {
 	Goals    []Verdict `json:"goals,omitempty"`
 	Warnings []string  `json:"warnings,omitempty"` // what makes figures doubtful
 	Void     []string  `json:"void,omitempty"`     // why the run proves nothing; empty: it does
+	Absent   []string  `json:"absent,omitempty"`   // "NAME: why", of those that could not be measured
 	Profiles []string  `json:"profiles,omitempty"` // files beside the result
 }
 

@@ -33,6 +33,9 @@ func (r *Result) Print(w io.Writer) {
 	for _, g := range r.Goals {
 		fmt.Fprintln(w, g)
 	}
+	for _, text := range r.Absent {
+		fmt.Fprintln(w, "not measured:", text)
+	}
 	for _, text := range r.Warnings {
 		fmt.Fprintln(w, "warning:", text)
 	}

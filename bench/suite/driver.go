@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"troupe/bench/peers"
 	"troupe/bench/result"
 	"troupe/bench/server"
 )
@@ -29,8 +31,8 @@ type Options struct {
 	OpCode  int32
 	// Only, unless empty, are the subjects to measure.
 	Only []string
-	// Peers are other servers beside the bare relay: NAME=COMMAND. They speak the same protocol and take the same flags.
-	Peers []string
+	// Peers are other servers beside the bare relay. They take its flags and say which protocol they speak (bench/peers).
+	Peers []peers.Peer
 	// Self is how this program is called as a host (a command line of `serve` follows) and as a bare relay.
 	Self Self
 	// ProfileDir, unless empty, is where profiles of the measured part of the last round go.
@@ -64,12 +66,15 @@ type run struct {
 	now string // what is measured
 	// profile: the measurement under way is the one that is profiled
 	profile bool
+	gone    map[string]bool // peers that could not be measured
 
 	mu       sync.Mutex // guards what follows
 	warnings []string
 	void     []string
 	profiles []string
+	absent   []string
 	others   map[string]float64 // by subject: the largest share of the machine that others used
+	versions map[string]string  // by subject: what it says of itself
 }
 
 // Run runs one workload. An error means that nothing was measured, or not enough of it.
@@ -119,7 +124,14 @@ func Run(ctx context.Context, o Options) (res result.Result, err error) {
 			r.now = subjects[i].name
 			r.profile = o.ProfileDir != "" && round == r.p.Rounds-1
 			o.Watch.Begin(fmt.Sprintf("round %d of %d, %s", round+1, r.p.Rounds, r.now), round*len(subjects)+turn, r.p.Rounds*len(subjects), about)
+			if r.gone[r.now] {
+				continue
+			}
 			one, err := subjects[i].measure(ctx)
+			if err != nil && ctx.Err() == nil && r.isPeer(r.now) {
+				r.without(r.now, err)
+				continue
+			}
 			if err != nil {
 				return res, fmt.Errorf("%s, round %d: %w", r.now, round+1, err)
 			}
@@ -132,7 +144,12 @@ func Run(ctx context.Context, o Options) (res result.Result, err error) {
 			r.warnings = append(r.warnings, fmt.Sprintf("%s: others used up to %.0f %% of the machine", s.name, 100*share))
 		}
 	}
-	res.Warnings, res.Void, res.Profiles = r.warnings, r.void, r.profiles
+	res.Subjects = slices.DeleteFunc(res.Subjects, func(s result.Subject) bool { return r.gone[s.Name] })
+	for i := range res.Subjects {
+		s := &res.Subjects[i]
+		s.Build = cmp.Or(s.Build, r.versions[s.Name])
+	}
+	res.Warnings, res.Void, res.Profiles, res.Absent = r.warnings, r.void, r.profiles, r.absent
 	res.Summarise(w.Goals)
 	return res, nil
 }
@@ -152,11 +169,6 @@ func (r *run) check() error {
 		return errors.New("it does not run scripts: troupe bench list shows which do")
 	case o.Script == "" && o.Against == nil && (o.Message != "" || o.OpCode != 0):
 		return errors.New("--message and --op-code are what a script understands: name it with --script")
-	}
-	for _, p := range o.Peers {
-		if name, command, ok := strings.Cut(p, "="); !ok || name == "" || strings.TrimSpace(command) == "" {
-			return fmt.Errorf("--peer %s is not like NAME=COMMAND", p)
-		}
 	}
 	if o.Script != "" {
 		if _, err := os.Stat(o.Script); err != nil {
@@ -236,7 +248,16 @@ func (r *run) start(ctx context.Context, spec server.Spec) (*server.Process, err
 	if r.o.Against != nil {
 		return server.Attach(*r.o.Against), nil
 	}
-	return server.Start(ctx, spec)
+	proc, err := server.Start(ctx, spec)
+	if err == nil && proc.Announce.Version != "" {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.versions == nil {
+			r.versions = make(map[string]string)
+		}
+		r.versions[spec.Title()] = proc.Announce.Version
+	}
+	return proc, err
 }
 
 // file is a file of the run.

@@ -154,7 +154,7 @@ func (m *meter) disturbance() {
 	}
 }
 
-// loaded drives the swarm once and returns the figures of the measured part.
+// loaded drives the swarm once and returns the figures of the measured part, also with a lostError.
 func (r *run) loaded(ctx context.Context, proc *server.Process, swarm *loadgen.Swarm, plan loadgen.Plan) (result.Round, *loadgen.Result, error) {
 	m := r.meter(proc, swarm)
 	var profiles profiling
@@ -174,10 +174,21 @@ func (r *run) loaded(ctx context.Context, proc *server.Process, swarm *loadgen.S
 	if err != nil {
 		return result.Round{}, nil, errors.Join(err, proc.Alive())
 	}
-	if lost, first := swarm.Disconnects(); lost > 0 {
-		return result.Round{}, nil, errors.Join(fmt.Errorf("%d players were lost, the first: %w", lost, first), proc.Alive())
-	}
 	round := result.Round{Figures: m.figures()}
 	addLatencies(&round, &load)
+	if lost, first := swarm.Disconnects(); lost > 0 || load.SendErrors > 0 {
+		return round, &load, &lostError{max(lost, load.SendErrors), errors.Join(first, proc.Alive())}
+	}
 	return round, &load, nil
 }
+
+// lostError says that players lost their connections, or could send no more because the server did not read.
+type lostError struct {
+	players int64
+	first   error
+}
+
+func (e *lostError) Error() string {
+	return fmt.Sprintf("%d players were lost, the first: %v", e.players, e.first)
+}
+func (e *lostError) Unwrap() error { return e.first }

@@ -2,6 +2,7 @@ package suite
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -45,119 +46,152 @@ const (
 	deliveredMin = 0.99
 )
 
-// ramp raises the load until it is too much, and looks for the largest that is not.
-func (r *run) ramp(ctx context.Context, spec server.Spec) (round result.Round, err error) {
+// ramp raises the load until it is too much, and looks for the largest that is not. After a load that was too much it goes
+// on with a fresh server: queues that are still full, or players that are gone, would spoil the next one.
+func (r *run) ramp(ctx context.Context, spec server.Spec) (result.Round, error) {
 	players := r.p.Rooms * r.p.Players
-	err = r.with(ctx, spec, func(proc *server.Process) error {
-		empty := r.meter(proc, nil)
-		if err := empty.atStart(ctx); err != nil {
-			return err
-		}
-		cfg := loadgen.Config{Hz: r.p.Hz, PayloadBytes: r.p.Payload, Seed: 1}
-		return r.filled(ctx, proc, cfg, players, func(swarm *loadgen.Swarm) error {
-			l := &ladder{r: r, proc: proc, swarm: swarm, empty: empty.start.usage.RSSBytes}
-			round, err = l.climb(ctx)
-			return err
+	l := &ladder{r: r, search: search{first: r.p.Hz}}
+	for !l.done {
+		err := r.with(ctx, spec, func(proc *server.Process) error {
+			empty := r.meter(proc, nil)
+			if err := empty.atStart(ctx); err != nil {
+				return err
+			}
+			cfg := loadgen.Config{Hz: r.p.Hz, PayloadBytes: r.p.Payload, Seed: 1}
+			return r.filled(ctx, proc, cfg, players, func(swarm *loadgen.Swarm) error {
+				l.proc, l.swarm, l.empty = proc, swarm, empty.start.usage.RSSBytes
+				return l.climb(ctx)
+			})
 		})
-	})
-	return round, err
+		if err != nil {
+			return result.Round{}, err
+		}
+	}
+	return l.round(), nil
 }
 
-// ladder is one ramp of one server.
+// ladder is one ramp.
 type ladder struct {
-	r     *run
-	proc  *server.Process
+	r      *run
+	search search
+	done   bool
+
+	proc  *server.Process // of now, as the next two
 	swarm *loadgen.Swarm
 	empty int64 // bytes resident before the players came
 
 	steps []result.Step
 	best  struct {
-		hz    float64
 		step  result.Step
 		round result.Round
+		kib   float64 // memory per player; 0: not known
 	}
 }
 
-func (l *ladder) climb(ctx context.Context) (round result.Round, err error) {
-	low, capped, err := largest(l.r.p.Hz, func(hz float64) (bool, error) { return l.step(ctx, hz) })
-	switch {
-	case err != nil:
-		return round, err
-	case low == 0:
-		return round, fmt.Errorf("p99 is above %v with the smallest load already: the machine is too slow, or busy with something else", rampLimit)
-	case capped:
-		l.r.warn("the largest load that was tried was still good: start higher with --hz")
+// climb goes on until a load is too much, or until all is known.
+func (l *ladder) climb(ctx context.Context) error {
+	for {
+		hz, more := l.search.next()
+		if !more {
+			l.done = true
+			if l.search.low == 0 {
+				return nil
+			}
+			if l.search.high == 0 {
+				l.r.warn("the largest load that was tried was still good: start higher with --hz")
+			}
+			_, _, err := l.step(ctx, l.search.low/2)
+			return err
+		}
+		good, round, err := l.step(ctx, hz)
+		if err != nil {
+			return err
+		}
+		if l.search.tell(hz, good); !good {
+			return nil
+		}
+		s := l.steps[len(l.steps)-1]
+		if l.best.step, l.best.round = s, round; l.empty > 0 && s.MiB > 0 {
+			l.best.kib = (s.MiB*(1<<20) - float64(l.empty)) / 1024 / float64(l.swarm.Size())
+		}
 	}
-	best := l.best
-	if _, err := l.step(ctx, low/2); err != nil {
-		return round, err
+}
+
+// round is what the ramp has brought.
+func (l *ladder) round() result.Round {
+	if l.search.low == 0 {
+		l.r.warn("p99 is above %v with the smallest load already: the server or the machine is too slow, or busy with something else", rampLimit)
+		return result.Round{Figures: result.Figures{"best_per_s": 0}, Steps: l.steps}
 	}
-	half := l.steps[len(l.steps)-1]
-	round = best.round
+	round := l.best.round
 	round.Steps = l.steps
 	f := round.Figures
-	f.Set("best_per_s", best.step.Delivered)
-	f.Set("half_p50_ms", half.P50)
-	if l.empty > 0 && best.step.MiB > 0 {
-		f.Set("best_kib_per_player", (best.step.MiB*(1<<20)-float64(l.empty))/1024/float64(l.swarm.Size()))
+	f.Set("best_per_s", l.best.step.Delivered)
+	f.Set("half_p50_ms", l.steps[len(l.steps)-1].P50)
+	if l.best.kib > 0 {
+		f.Set("best_kib_per_player", l.best.kib)
 	}
-	return round, nil
+	return round
 }
 
-// largest looks for the largest value that is good: it doubles the first one until it is not, and then halves the range
-// between the last good and the first bad one a few times. It is 0 if the first one is not good; capped means that no bad one
-// was found.
-func largest(first float64, good func(float64) (bool, error)) (low float64, capped bool, err error) {
-	high := 0.0
-	for value, tries := first, 0; tries < rampDoublings && high == 0; value, tries = 2*value, tries+1 {
-		ok, err := good(value)
-		switch {
-		case err != nil:
-			return 0, false, err
-		case ok:
-			low = value
-		default:
-			high = value
-		}
-	}
-	if low == 0 || high == 0 {
-		return low, high == 0, nil
-	}
-	for range rampHalvings {
-		middle := math.Sqrt(low * high)
-		ok, err := good(middle)
-		switch {
-		case err != nil:
-			return 0, false, err
-		case ok:
-			low = middle
-		default:
-			high = middle
-		}
-	}
-	return low, false, nil
+// search looks for the largest value that is good: it doubles the first one until it is not, and then halves the range
+// between the last good one and the first bad one a few times.
+type search struct {
+	first     float64
+	low, high float64 // the largest good and the smallest bad one so far; 0: none yet
+	tried     int
+	halved    int
 }
 
-// step tries one load. A load that ends the players' connections is too much, and the end of the ramp.
-func (l *ladder) step(ctx context.Context, hz float64) (good bool, err error) {
+// next is the value to try, false: all is known.
+func (s *search) next() (value float64, more bool) {
+	switch {
+	case s.low == 0 && s.high == 0:
+		return s.first, true
+	case s.low == 0:
+		return 0, false
+	case s.high == 0:
+		return 2 * s.low, s.tried < rampDoublings
+	}
+	return math.Sqrt(s.low * s.high), s.halved < rampHalvings
+}
+
+// tell says whether a value was good.
+func (s *search) tell(value float64, good bool) {
+	s.tried++
+	if s.low > 0 && s.high > 0 {
+		s.halved++
+	}
+	if good {
+		s.low = value
+	} else {
+		s.high = value
+	}
+}
+
+// step tries one load. A load that ends the players' connections is too much.
+func (l *ladder) step(ctx context.Context, hz float64) (good bool, round result.Round, err error) {
 	players := float64(l.swarm.Size())
 	offered := hz * players * float64(l.r.p.Players)
 	l.r.o.Watch.Live(fmt.Sprintf("%.0f deliveries/s", offered))
 	round, load, err := l.r.loaded(ctx, l.proc, l.swarm, loadgen.Plan{Hz: hz, Warmup: l.r.p.Warmup, Measure: l.r.p.Measure})
-	if err != nil {
-		return false, err
+	_, lost := errors.AsType[*lostError](err)
+	if err != nil && !lost {
+		return false, round, err
 	}
+	good = !lost && withinLimit(load)
 	f := round.Figures
-	good = load.Latency.P99 < rampLimit && float64(load.Delivered) >= deliveredMin*float64(load.Expected)
-	s := result.Step{Offered: offered, Delivered: f["delivered_per_s"], P50: f["p50_ms"], P99: f["p99_ms"], CPUMicros: f["cpu_us"], MiB: f["resident_mib"], Good: good}
-	l.steps = append(l.steps, s)
-	if good && hz > l.best.hz {
-		l.best.hz, l.best.step, l.best.round = hz, s, round
-	}
+	l.steps = append(l.steps, result.Step{Offered: offered, Delivered: f["delivered_per_s"], P50: f["p50_ms"], P99: f["p99_ms"], CPUMicros: f["cpu_us"], MiB: f["resident_mib"], Good: good})
 	if !good {
 		if late := load.Lateness.P99; late > rampLimit/2 && load.Latency.P99 < 2*late {
 			l.r.provesNothing("the load of %.0f/s was too much for the generator, which was %v late (p99), rather than for the server", offered, late.Round(time.Millisecond))
 		}
 	}
-	return good, ctx.Err()
+	return good, round, ctx.Err()
+}
+
+// withinLimit reports whether a load was not too much: nearly all of it was sent, arrived, and did so in time.
+func withinLimit(load *loadgen.Result) bool {
+	return load.Delivered > 0 && float64(load.Sent) >= sentMin*float64(load.Due) &&
+		float64(load.Delivered) >= deliveredMin*float64(load.Expected) && load.Latency.P99 < rampLimit
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"troupe/bench/loadgen"
+	"troupe/bench/peers"
 	"troupe/bench/result"
 	"troupe/bench/server"
 )
@@ -169,6 +170,9 @@ func (r *run) relay(ctx context.Context, spec server.Spec, t traffic) (round res
 // filled makes a swarm of players in rooms, does something with it, and ends it.
 func (r *run) filled(ctx context.Context, proc *server.Process, cfg loadgen.Config, players int, do func(*loadgen.Swarm) error) (err error) {
 	cfg.Addr = proc.Announce.WS
+	if cfg.Protocol, err = peers.Find(proc.Announce.Protocol); err != nil {
+		return err
+	}
 	swarm, err := loadgen.New(cfg)
 	if err != nil {
 		return err

@@ -1,7 +1,6 @@
 package suite
 
 import (
-	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -16,15 +15,35 @@ func TestLargestLoad(t *testing.T) {
 		low, high float64
 		capped    bool
 	}{0.5: {0, 0, false}, 1: {1, 1.1, false}, 5: {4.5, 5, false}, 30: {27, 30, false}, 1e9: {64, 64, true}} {
-		tries := 0
-		low, capped, err := largest(1, func(v float64) (bool, error) { tries++; return v <= limit, nil })
-		if err != nil || low < want.low || low > want.high || capped != want.capped || tries > rampDoublings+rampHalvings {
-			t.Errorf("limit %v: %v, %v, %v after %d tries", limit, low, capped, err, tries)
+		s := search{first: 1}
+		for v, more := s.next(); more; v, more = s.next() {
+			s.tell(v, v <= limit)
+		}
+		if capped := s.low > 0 && s.high == 0; s.low < want.low || s.low > want.high || capped != want.capped || s.tried > rampDoublings+rampHalvings {
+			t.Errorf("limit %v: %+v", limit, s)
 		}
 	}
-	failed := errors.New("x")
-	if _, _, err := largest(1, func(v float64) (bool, error) { return true, map[bool]error{true: failed}[v >= 4] }); !errors.Is(err, failed) {
-		t.Error("an error is lost")
+}
+
+// A load that was not sent, or of which nothing arrived, is not a good one, however low the latency of the rest.
+func TestLoadsThatAreTooMuch(t *testing.T) {
+	t.Parallel()
+	load := func(due, sent, expected, delivered int64, p99 time.Duration) *loadgen.Result {
+		return &loadgen.Result{Due: due, Sent: sent, Expected: expected, Delivered: delivered, Latency: loadgen.Quantiles{P99: p99}}
+	}
+	for name, c := range map[string]struct {
+		load *loadgen.Result
+		want bool
+	}{
+		"all is well":       {load(100, 100, 800, 800, time.Millisecond), true},
+		"late":              {load(100, 100, 800, 800, time.Second), false},
+		"lost":              {load(100, 100, 800, 700, time.Millisecond), false},
+		"nothing was sent":  {load(100, 0, 0, 0, 0), false},
+		"half of it is due": {load(100, 50, 400, 400, time.Millisecond), false},
+	} {
+		if got := withinLimit(c.load); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }
 

@@ -36,7 +36,7 @@ func (r *run) buildOf(spec server.Spec) string {
 		return r.o.Against.Build
 	}
 	if spec.Kind == server.Bare && spec.Bin != r.o.Self.Bin {
-		return filepath.Base(spec.Bin)
+		return "" // it says so itself
 	}
 	build, err := result.BuildOf(spec.Bin)
 	if err != nil {
@@ -46,16 +46,6 @@ func (r *run) buildOf(spec server.Spec) string {
 		build += ", " + strings.Join(spec.Sets, " ")
 	}
 	return build
-}
-
-// peers are the servers that the caller has named.
-func (r *run) peers() (all []served) {
-	for _, p := range r.o.Peers {
-		name, command, _ := strings.Cut(p, "=")
-		words := strings.Fields(command)
-		all = append(all, served{name, server.Spec{Name: name, Kind: server.Bare, Bin: words[0], Args: words[1:]}})
-	}
-	return all
 }
 
 // scripted is a host whose fleet runs a script.

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"troupe/bench/barerelay"
+	"troupe/bench/peers"
 	"troupe/bench/progress"
 	"troupe/bench/result"
 	"troupe/bench/server"
@@ -38,7 +39,8 @@ type benchRun struct {
 	OpCode  int32    `placeholder:"N" help:"Op code of what players send to the script."`
 	Set     []string `placeholder:"KEY=VALUE" sep:"none" help:"A setting of the hosts that are started; may be repeated."`
 	Only    []string `placeholder:"NAME" help:"Measure these columns of the table only; may be repeated."`
-	Peer    []string `placeholder:"NAME=COMMAND" sep:"none" help:"Another server beside them, that speaks the protocol and takes --addr and --announce; may be repeated."`
+	Peer    []string `placeholder:"NAME=COMMAND" sep:"none" help:"Another server beside them, that takes --addr and --announce; may be repeated."`
+	Peers   string   `placeholder:"FILE" help:"Other servers beside them, a JSON list of names and commands (make bench-peers writes one)."`
 
 	Rounds  int           `placeholder:"N" help:"How often each is measured, in turns."`
 	Rooms   int           `placeholder:"N" help:"Rooms."`
@@ -125,7 +127,21 @@ func (c *benchRun) options(ctx context.Context) (o suite.Options, err error) {
 			Rooms: c.Rooms, Players: c.Players, Hz: c.Hz, Payload: c.Payload, Warmup: c.Warmup, Measure: c.Measure, Rest: c.Rest,
 			Rounds: c.Rounds, Rate: c.Rate,
 		},
-		Sets: c.Set, Script: c.Script, Message: c.Message, OpCode: c.OpCode, Only: c.Only, Peers: c.Peer,
+		Sets: c.Set, Script: c.Script, Message: c.Message, OpCode: c.OpCode, Only: c.Only,
+	}
+	for _, text := range c.Peer {
+		p, err := peers.Parse(text)
+		if err != nil {
+			return o, err
+		}
+		o.Peers = append(o.Peers, p)
+	}
+	if c.Peers != "" {
+		more, err := peers.ReadList(c.Peers)
+		if err != nil {
+			return o, err
+		}
+		o.Peers = append(o.Peers, more...)
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -195,6 +211,9 @@ func (c *benchRun) command(workload string) string {
 	for _, set := range c.Set {
 		key, value, _ := strings.Cut(set, "=")
 		add("set", key+"="+filepath.Base(value))
+	}
+	if c.Peers != "" {
+		add("peers", filepath.Base(c.Peers))
 	}
 	for _, name := range c.Only {
 		add("only", name)
@@ -284,12 +303,16 @@ func (benchList) Run(s streams) error {
 type benchBare struct {
 	Addr     string `default:"127.0.0.1:0"`
 	Announce string
+	Engine   string `enum:"goroutines,epoll" default:"goroutines"`
 }
 
 // Run serves until a signal.
 func (c benchBare) Run() error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
+	if c.Engine == "epoll" {
+		return barerelay.ServeEpoll(ctx, c.Addr, c.Announce)
+	}
 	return barerelay.Serve(ctx, c.Addr, c.Announce)
 }
 

@@ -43,7 +43,8 @@ func TestBenchWrongUse(t *testing.T) {
 		"relay-25x8 --against h --set a=b":   "relay-25x8: --set, --script and --peer are for hosts that are started here: leave them out, or --against",
 		"acks-stock --against h":             "acks-stock: it starts hosts of its own: leave --against out",
 		"idle --profile":                     "--profile needs a folder: --report DIR",
-		"relay-25x8 --peer x":                "relay-25x8: --peer x is not like NAME=COMMAND",
+		"relay-25x8 --peer x":                "--peer x is not like NAME=COMMAND",
+		"relay-25x8 --peers none.json":       "--peers: open none.json: no such file or directory",
 		"relay-25x8 --against ftp://h":       "ftp://h is not the URL of a host: is it http://h?",
 		"relay-25x8 --against h --ca none.p": "--ca: open none.p: no such file or directory",
 	} {
