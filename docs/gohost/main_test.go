@@ -64,7 +64,7 @@ func TestBuiltAndPlayed(t *testing.T) {
 	}
 }
 
-// It is an example that is read as a whole.
+// The example must remain short enough to be read as a whole.
 func TestUnder60Lines(t *testing.T) {
 	text, err := os.ReadFile("main.go")
 	if n := bytes.Count(text, []byte("\n")); err != nil || n >= 60 {
@@ -77,7 +77,7 @@ func start(t *testing.T, binary string) (addrs host.Announcement) {
 	t.Helper()
 	any := "127.0.0.1:0"
 	run := exec.Command(binary, "-api", any, "-ws", any, "-fast", any)
-	home := t.TempDir() // where logs of game sessions are kept
+	home := t.TempDir() // for the logs of game sessions
 	run.Env = append(os.Environ(), "HOME="+home, "XDG_STATE_HOME="+home)
 	out, err := run.StderrPipe()
 	if err != nil {
@@ -88,7 +88,7 @@ func start(t *testing.T, binary string) (addrs host.Announcement) {
 	}
 	lines := bufio.NewScanner(out)
 	t.Cleanup(func() {
-		if run.Process.Signal(os.Interrupt) != nil { // it cannot be asked on this system
+		if run.Process.Signal(os.Interrupt) != nil { // this system has no interrupt signal
 			_ = run.Process.Kill()
 		}
 		for lines.Scan() {

@@ -11,7 +11,7 @@
 declare namespace Troupe {
   /**
    * The callbacks of a script, exported as `ssExports`. Only `init` is required. They are looked up when they are
-   * called, as methods of the object; they and the script's timers never overlap. What they throw is logged.
+   * called, as methods of the object; they and the script's timers never overlap. The host logs what they throw.
    *
    * A promise is waited for in `onProcessStarted`, `onPlayerConnect` and `onHealthCheck`, for 10 s; one that is not
    * resolved by then counts as a no. From all others it counts as true, and its rejection is logged.

@@ -1,12 +1,12 @@
 'use strict';
 
-// An authoritative arena: players send what they press, the server moves
-// everybody 20 times a second and sends snapshots over the fast channel.
+// An authoritative arena: players send their inputs, the server moves all
+// players 20 times a second and sends snapshots over the fast channel.
 //
-// - Inputs are kept and used by the next tick, so the result does not depend on
+// - The next tick applies the inputs that have arrived, so the result does not depend on
 //   how many packets a player sends.
-// - A tick is a fixed step. The loop corrects itself: a late tick is made up for,
-//   within reason, and nothing drifts.
+// - A tick is a fixed step. The loop makes up for late ticks, within
+//   limits, so the game does not drift.
 // - A snapshot may get lost or be overtaken: each is complete, and has the number
 //   of its tick. It also says which input of each player it contains, so clients
 //   can predict.
@@ -33,7 +33,7 @@ exports.ssExports = {
     session = rtSession;
   },
 
-  // Timers belong here: before, the game session does not exist yet.
+  // Start timers here: before this, there is no game session.
   onStartGameSession() {
     ticker = new Ticker(1000 / TICK_RATE, tick);
     ticker.start();
@@ -54,12 +54,12 @@ exports.ssExports = {
   },
 
   onPlayerDetached(peerId) {
-    world.release(peerId); // who cannot steer stands still, and is waited for
+    world.release(peerId); // a player who cannot steer stands still, and is waited for
     return true;
   },
 
-  // Its client may have started from nothing: it counts its inputs anew, and does not
-  // know who it is.
+  // Its client may have restarted: it then counts its inputs from the start, and does not
+  // know its own peer id.
   onPlayerReconnected(peerId) {
     world.release(peerId);
     welcome(peerId);

@@ -1,6 +1,6 @@
 'use strict';
 
-// What travels, all big-endian:
+// The formats of messages, all big-endian:
 //   input     u16 number from 1, i8 dx, i8 dy
 //   snapshot  u32 tick, then per body: u32 peer id, u16 last input (0: none yet), f32 x, f32 y
 
@@ -8,7 +8,7 @@ const INPUT_BYTES = 4;
 const HEAD_BYTES = 4;
 const BODY_BYTES = 14;
 
-// readInput returns null for what is not an input: players send anything.
+// readInput returns null for an invalid input: players may send anything.
 exports.readInput = (bytes) => {
   if (bytes.length !== INPUT_BYTES) {
     return null;

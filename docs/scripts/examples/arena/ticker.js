@@ -1,10 +1,10 @@
 'use strict';
 
-const MAKE_UP_MAX = 5; // ticks in one go; what is missing then is lost, and the game is slower
+const MAKE_UP_MAX = 5; // late ticks made up for at once; more are skipped, and the game slows down
 
-// Ticker calls tick every interval milliseconds, counted from its start: a late
-// timer is made up for, so the rate holds and nothing drifts. If ticks take longer than
-// the interval, everything else still gets its turn.
+// Ticker calls tick every interval milliseconds, counted from its start: it
+// makes up for late timers, so the rate does not drift. If ticks take longer than the
+// interval, messages and other timers still get their turn.
 class Ticker {
   constructor(interval, tick) {
     this.interval = interval;
@@ -38,7 +38,7 @@ class Ticker {
   }
 }
 
-// now is in milliseconds and never goes back, as Date does when clocks are set.
+// now returns milliseconds that never go back, unlike Date when the clock is set.
 function now() {
   const [seconds, nanoseconds] = process.hrtime();
   return seconds * 1000 + nanoseconds / 1e6;

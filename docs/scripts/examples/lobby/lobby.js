@@ -1,10 +1,10 @@
 'use strict';
 
-// A lobby: players pick a team, say that they are ready, and the game starts when
+// A lobby: players pick a team and say when they are ready; the game starts when
 // all are. A team is a group: players join and leave it with the client's own
-// calls, and what they send to it reaches their team only.
+// calls, and messages to it reach that team only.
 //
-// Game properties, set when the game session is created, say how it is played:
+// Game properties, set when the game session is created, configure the game:
 //   map        a name for the clients; default "plains"
 //   teamSize   players per team; default 2
 
@@ -82,7 +82,7 @@ exports.ssExports = {
       session.processEnding().then(() => process.exit(0));
     } else if (!started) {
       tellLobby(peerId);
-      startWhenReady(peerId); // all were waiting for this one, perhaps
+      startWhenReady(peerId); // perhaps all others are ready
     }
   },
 

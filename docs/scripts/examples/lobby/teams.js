@@ -1,6 +1,6 @@
 'use strict';
 
-// Who is in which team, and who is ready. Methods return what is wrong, or null.
+// The members of the teams, and who is ready. Methods return a problem, or null.
 class Teams {
   constructor(ids, size) {
     this.ids = ids;
@@ -8,7 +8,7 @@ class Teams {
     this.players = new Map(); // peer id -> {id, name, team, ready}; team 0 is none
   }
 
-  // The owner is whoever has been here longest.
+  // The owner is the player who has been here longest.
   get owner() {
     const [first] = this.players.keys();
     return first;
@@ -56,7 +56,7 @@ class Teams {
     return null;
   }
 
-  // allReady: every team has somebody, and everybody is ready.
+  // allReady: every team has a player, and every player is ready.
   allReady() {
     return this.list().every((p) => p.ready) && this.ids.every((team) => this.members(team).length > 0);
   }

@@ -1,10 +1,10 @@
 'use strict';
 
-// The smallest script worth having: players talk to each other freely, the
-// server says who is there, and the game is over when the last player has left.
+// The smallest useful script: players send messages to each other freely, the
+// server sends the roster, and the game ends when the last player has left.
 //
-// Everything a script does hangs on ssExports. Only init is required; a callback
-// that is left out lets everything pass.
+// A script is the object ssExports. Only init is required; a missing callback
+// allows everything.
 
 const OP_ROSTER = 100; // server to all: the peer ids that are there, as JSON
 
@@ -17,7 +17,7 @@ exports.ssExports = {
     pingIntervalTime: 3000, // milliseconds
   },
 
-  // Called once, with the object that everything goes through.
+  // Called once, with the session object that all calls to the host use.
   init(rtSession) {
     session = rtSession;
     logger = session.getLogger();
@@ -40,7 +40,7 @@ exports.ssExports = {
     }
   },
 
-  // The gates of what players send to each other. What is not true stops it.
+  // The gates of messages between players. A falsy result refuses the message.
   onSendToPlayer(gameMessage) {
     return gameMessage.payload.length <= 1024;
   },

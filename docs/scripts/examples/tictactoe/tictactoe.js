@@ -1,7 +1,7 @@
 'use strict';
 
-// Two players, turns, and a player that may lose its connection: the host waits
-// for it (the "reconnect window"), and who comes back is shown the board again.
+// Two players take turns. If one loses its connection, the host waits for it
+// (the "reconnect window"), and a player that comes back gets the board again.
 
 const board = require('./board');
 
@@ -64,7 +64,7 @@ exports.ssExports = {
   },
 
   // Troupe's own: the player is back, with the same peer id. The host has already
-  // sent what it missed; the board is for a client that started from nothing.
+  // sent what it missed; the board is for a client that was restarted.
   onPlayerReconnected(peerId, info) {
     logger.info(`player ${peerId} is back, ${info.resent} messages were sent again`);
     game.away.delete(peerId);
@@ -86,13 +86,13 @@ exports.ssExports = {
     tellAll();
   },
 
-  // Players have nothing to say to each other past the rules.
+  // Players may not send each other messages, only moves to the server.
   onSendToPlayer: () => false,
   onSendToGroup: () => false,
   onPlayerJoinGroup: () => false,
 };
 
-// play makes a move and returns what is wrong with it, if something is.
+// play makes a move, and returns the problem if the move is not allowed.
 function play(peerId, text) {
   const cell = /^[0-8]$/.test(text) ? Number(text) : -1; // Number('') would be 0
   const mark = game.marks.get(peerId);
