@@ -28,7 +28,7 @@ exports.ssExports = { init(s) {
 	for _, want := range []string{
 		"ababab xx true axy abc a a 1212   true repeat 1 RangeError: Invalid count value RangeError: Invalid count value",
 		"converted 2",
-		"Uint8Array(1) [ 8 ] Own(2) [Uint8Array] [ 7, 8 ] 7 true true true Uint8Array 3 true Uint8Array(1) [ 1 ] Uint8Array(1) [ 4 ] Uint8Array(0) [] Uint8Array(1) [ 5 ] Float32Array(1) [ 8 ] true 2 true RangeError",
+		"Uint8Array(1) [ 8 ] Own(2) [ 7, 8 ] 7 true true true Uint8Array 3 true Uint8Array(1) [ 1 ] Uint8Array(1) [ 4 ] Uint8Array(0) [] Uint8Array(1) [ 5 ] Float32Array(1) [ 8 ] true 2 true RangeError",
 		"kept true",
 	} {
 		g.logged(t, want)

@@ -14,7 +14,7 @@ import (
 // binding returns what the file of a built-in module calls Go for.
 func (l *Loader) binding(source string) goja.Value {
 	make, ok := map[string]func(*Loader) map[string]any{
-		"inspect": inspectBinding, "inspect_more": inspectBinding, "format": inspectBinding, "console": consoleBinding,
+		"inspect": inspectBinding, "inspect_more": inspectBinding, "format": inspectBinding, "equal": inspectBinding, "util_types": inspectBinding, "console": consoleBinding,
 		"buffer": bufferBinding, "buffer_more": bytesBinding, "encoding": bytesBinding, "bytes": bytesBinding,
 		"process": processBinding, "crypto": cryptoBinding, "fs": fsBinding, "perf_hooks": clockBinding, "microtask": jobsBinding, "url": urlBinding,
 	}[source]
@@ -67,28 +67,22 @@ type native = func(goja.FunctionCall) goja.Value
 func inspectBinding(l *Loader) map[string]any {
 	r := l.runtime
 	return map[string]any{
-		"toStringTag": goja.SymToStringTag,
-		"kind":        native(func(c goja.FunctionCall) goja.Value { return r.ToValue(kind(c.Argument(0))) }),
-		// proxy returns [target, handler], or undefined for what is none.
-		"proxy": native(func(c goja.FunctionCall) goja.Value {
+		"kind": native(func(c goja.FunctionCall) goja.Value { return r.ToValue(kind(c.Argument(0))) }),
+		// target is that of a proxy, null if it is revoked; undefined for what is none.
+		"target": native(func(c goja.FunctionCall) goja.Value {
 			o, ok := c.Argument(0).(*goja.Object)
 			if !ok || o.ExportType() != proxyType {
 				return goja.Undefined()
 			}
-			p := o.Export().(goja.Proxy)
-			return r.NewArray(orNull(p.Target()), orNull(p.Handler()))
+			if target := o.Export().(goja.Proxy).Target(); target != nil {
+				return target
+			}
+			return goja.Null()
 		}),
 		"quote": native(func(c goja.FunctionCall) goja.Value { return r.ToValue(quote(c.Argument(0).String())) }),
 		"label": native(func(c goja.FunctionCall) goja.Value { return r.ToValue(label(c.Argument(0).String())) }),
 		"stack": native(func(c goja.FunctionCall) goja.Value { return r.ToValue(stack(c.Argument(0).String())) }),
 	}
-}
-
-func orNull(o *goja.Object) goja.Value {
-	if o == nil {
-		return goja.Null()
-	}
-	return o
 }
 
 var (

@@ -26,9 +26,9 @@ func TestUtilLooksPlain(t *testing.T) {
 }
 
 func TestCustomInspectOfBuiltIns(t *testing.T) {
-	h := enable(t, "main.js", `console.log({ a: [1] }); console.log(Buffer.from('a')); console.log(new URL('http://a/').searchParams);`)
+	h := enable(t, "main.js", `console.log({ a: [1] }); console.log(Buffer.from('a')); console.log(new URL('http://a/?b=c'), new URLSearchParams('b=c'));`)
 	h.levels = script.LevelInfo
-	if got, want := h.run(t, "main.js"), "{ a: [ 1 ] }\n<Buffer 61>\nURLSearchParams {}"; got != want {
+	if got, want := h.run(t, "main.js"), "{ a: [ 1 ] }\n<Buffer 61>\nURL { http://a/?b=c } URLSearchParams { b=c }"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }

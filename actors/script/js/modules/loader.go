@@ -28,7 +28,7 @@ type Loader struct {
 	builtinF *goja.Object
 	have     uint8 // of additions, those that are installed, a bit for each
 
-	inspectF, formatF goja.Callable // util.inspect and util.format, once used
+	formatF goja.Callable // util.format, once used
 
 	unfinished [script.LevelError + 1]string // what process.stdout and process.stderr were given and is no line yet
 }

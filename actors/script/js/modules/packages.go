@@ -12,7 +12,6 @@ import (
 
 // manifest is what of a package.json matters here.
 type manifest struct {
-	Name    any `json:"name"`
 	Main    any `json:"main"`
 	Exports any `json:"exports"`
 }
@@ -34,32 +33,6 @@ func (r resolver) manifest(dir string) *manifest {
 		return read().(*manifest)
 	}
 	return r.memo("manifest "+dir, read).(*manifest)
-}
-
-// scope returns the folder of the package that dir is in, and its manifest; nil: it is
-// in none.
-func (r resolver) scope(dir string) (string, *manifest) {
-	for path.Base(dir) != "node_modules" {
-		if _, ok := r.files[path.Join(dir, "package.json")]; ok {
-			return dir, r.manifest(dir)
-		}
-		if dir == "." {
-			break
-		}
-		dir = path.Dir(dir)
-	}
-	return "", nil
-}
-
-// self returns the sub-path of a request that names the package itself. Only one with
-// exports can be named so.
-func (m *manifest) self(request string) (sub string, ok bool) {
-	if m == nil || m.Exports == nil {
-		return "", false
-	}
-	name, _ := m.Name.(string)
-	rest, ok := strings.CutPrefix(request, name)
-	return "." + rest, ok && name != "" && (rest == "" || rest[0] == '/')
 }
 
 // split parts a request into a package and the path in it, which begins with a point.
@@ -87,8 +60,8 @@ const conditionsMax = 100
 
 // Conditions of exports that hold, the first one first, whatever their order in package.json.
 var (
-	requires = []string{"node", "require", "module-sync", "default"}
-	imports  = []string{"node", "import", "module-sync", "default"}
+	requires = []string{"node", "require", "default"}
+	imports  = []string{"node", "import", "default"}
 )
 
 // exported returns the file that exports has for a sub-path, for the file that asks.

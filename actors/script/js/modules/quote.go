@@ -1,38 +1,28 @@
 package modules
 
 import (
-	"fmt"
 	"regexp"
 	"strings"
 )
 
+var escapes = strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`, "\t", `\t`)
+
 // quote returns a text as a literal, in the quotes that need no escapes if there are any.
 func quote(text string) string {
-	q := '\''
+	q := "'"
 	if strings.Contains(text, "'") {
 		switch {
 		case !strings.Contains(text, `"`):
-			q = '"'
+			q = `"`
 		case !strings.Contains(text, "`") && !strings.Contains(text, "${"):
-			q = '`'
+			q = "`"
 		}
 	}
-	var b strings.Builder
-	b.WriteRune(q)
-	for _, c := range text {
-		switch at := strings.IndexRune("\b\t\n\f\r\\", c); {
-		case at >= 0:
-			b.WriteString(`\` + `btnfr\`[at:at+1])
-		case c == q && q == '\'':
-			b.WriteString(`\'`)
-		case c < 0x20 || c >= 0x7f && c < 0xa0:
-			fmt.Fprintf(&b, `\x%02X`, c)
-		default:
-			b.WriteRune(c)
-		}
+	text = escapes.Replace(text)
+	if q == "'" {
+		text = strings.ReplaceAll(text, q, `\'`)
 	}
-	b.WriteRune(q)
-	return b.String()
+	return q + text + q
 }
 
 var plainKey = regexp.MustCompile(`^[A-Za-z_][A-Za-z_0-9]*$`)

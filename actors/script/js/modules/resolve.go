@@ -48,10 +48,6 @@ func (r resolver) resolve(request, from string) (name string, err error) {
 	case request == "." || request == ".." || strings.HasPrefix(request, "./") || strings.HasPrefix(request, "../"):
 		return r.at(path.Join(compile.Root, dir, request), strings.HasSuffix(request, "/") || strings.HasSuffix(request, "."))
 	}
-	own, m := r.scope(dir)
-	if sub, ok := m.self(request); ok {
-		return r.exported(own, m.Exports, sub, from)
-	}
 	for ; ; dir = path.Dir(dir) {
 		if path.Base(dir) != "node_modules" {
 			modules := path.Join(dir, "node_modules")

@@ -71,7 +71,7 @@ async function rejected(f) {
 
 function expects(error, expected, message, operator) {
   if (typeof expected === 'string') [expected, message] = [undefined, expected];
-  if (error === none) fail(undefined, expected, message === undefined ? `Missing expected ${operator === 'rejects' ? 'rejection' : 'exception'}.` : message, operator);
+  if (error === none) fail(undefined, expected, message === undefined ? 'Missing expected error' : message, operator);
   if (!matches(error, expected)) fail(error, expected, message, operator);
 }
 
@@ -79,7 +79,7 @@ function unexpected(error, expected, message, operator) {
   if (error === none) return;
   if (typeof expected === 'string') [expected, message] = [undefined, expected];
   if (!matches(error, expected)) throw error;
-  fail(error, expected, `Got unwanted ${operator === 'doesNotReject' ? 'rejection' : 'exception'}${message ? `: ${message}` : '.'}\nActual message: "${error && error.message}"`, operator);
+  fail(error, expected, `Got unwanted error${message ? `: ${message}` : ''}\nActual message: "${error && error.message}"`, operator);
 }
 
 // compare makes a function that fails unless its arguments compare as it wants.

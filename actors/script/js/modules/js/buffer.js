@@ -51,29 +51,12 @@ function Buffer(value, encoding, length) {
 function from(value, encoding, length) {
   if (typeof value === 'string') return fromString(value, encoding);
   if (typeof value === 'object' && value !== null) {
-    if (value instanceof ArrayBuffer) {
-      let offset = encoding === undefined ? 0 : +encoding;
-      if (Number.isNaN(offset)) offset = 0;
-      const max = value.byteLength - offset;
-      if (max < 0) throw coded(RangeError, 'ERR_BUFFER_OUT_OF_BOUNDS', '"offset" is outside of buffer bounds');
-      if (length === undefined) length = max;
-      else if ((length = +length) > 0) {
-        if (length > max) throw coded(RangeError, 'ERR_BUFFER_OUT_OF_BOUNDS', '"length" is outside of buffer bounds');
-      } else length = 0;
-      return new Bytes(value, offset, length);
-    }
+    if (value instanceof ArrayBuffer) return new Bytes(value, encoding, length);
     if (ArrayBuffer.isView(value) && !(value instanceof DataView)) return new Bytes(value);
     const primitive = value.valueOf && value.valueOf();
-    if (primitive !== null && primitive !== undefined && primitive !== value && (typeof primitive === 'string' || typeof primitive === 'object')) return from(primitive, encoding, length);
-    if (value.length !== undefined || value.type === 'Buffer' && Array.isArray(value.data)) {
-      const list = value.type === 'Buffer' && Array.isArray(value.data) ? value.data : value;
-      if (typeof list.length !== 'number') return new Bytes(0);
-      return new Bytes(Array.isArray(list) ? list : Array.from(list));
-    }
-    if (typeof value[Symbol.toPrimitive] === 'function') {
-      const p = value[Symbol.toPrimitive]('string');
-      if (typeof p === 'string') return fromString(p, encoding);
-    }
+    if (typeof primitive === 'string') return fromString(primitive, encoding);
+    if (value.type === 'Buffer' && Array.isArray(value.data)) value = value.data;
+    if (value.length !== undefined) return new Bytes(Array.isArray(value) ? value : Array.from(value));
   }
   throw badType('first argument', 'of type string or an instance of Buffer, ArrayBuffer, or Array or an Array-like Object', value);
 }
@@ -98,11 +81,7 @@ Buffer.byteLength = function byteLength(v, encoding) {
     if (ArrayBuffer.isView(v) || v instanceof ArrayBuffer) return v.byteLength;
     throw badType('string', 'of type string or an instance of Buffer or ArrayBuffer', v);
   }
-  const e = encodings[`${encoding}`.toLowerCase()] || 'utf8';
-  // Of hex and base64 Node.js guesses it by the length.
-  if (e === 'hex') return v.length >>> 1;
-  if (e === 'base64' || e === 'base64url') return (v.length - (v.endsWith('==') ? 2 : v.endsWith('=') ? 1 : 0)) * 3 >>> 2;
-  return textLength(v, e);
+  return textLength(v, encodings[`${encoding}`.toLowerCase()] || 'utf8');
 };
 Buffer.compare = function compare(a, b) {
   if (!isBytes(a)) throw badType('buf1', 'an instance of Buffer or Uint8Array', a);

@@ -58,25 +58,11 @@ const methods = {
   fill(value, start, end, encoding) {
     if (typeof start === 'string') [start, encoding] = [0, start];
     else if (typeof end === 'string') [end, encoding] = [undefined, end];
-    start = start === undefined ? 0 : start;
-    end = end === undefined ? this.length : end;
-    if (!(start >= 0 && start <= this.length)) throw outOfRange('offset', `>= 0 && <= ${this.length}`, start);
-    if (!(end >= 0 && end <= this.length)) throw outOfRange('end', `>= 0 && <= ${this.length}`, end);
-    if (start >= end) return this;
-    if (typeof value === 'string') {
-      const bytes = fromString(value, encoding);
-      if (value.length > 0 && bytes.length === 0) throw coded(TypeError, 'ERR_INVALID_ARG_VALUE', `The argument 'value' is invalid. Received '${value}'`);
-      value = bytes.length === 0 ? 0 : bytes;
-    } else if (typeof value === 'boolean') value = +value;
-    if (isBytes(value)) {
-      if (value.length === 0) throw coded(TypeError, 'ERR_INVALID_ARG_VALUE', `The argument 'value' is invalid. Received ${require('inspect').inspect(value)}`);
-      for (let i = start, j = 0; i < end; i++, j++) {
-        if (j === value.length) j = 0;
-        this[i] = value[j];
-      }
-      return this;
-    }
-    Uint8Array.prototype.fill.call(this, value & 255, start, end);
+    if (typeof value === 'string') value = fromString(value, encoding);
+    if (!isBytes(value)) return Uint8Array.prototype.fill.call(this, value, start, end);
+    start = clamp(start, 0, this.length);
+    end = clamp(end, this.length, this.length);
+    for (let i = start; i < end; i++) this[i] = value[(i - start) % value.length];
     return this;
   },
   indexOf(value, from, encoding) { return search(this, value, from, encoding, false); },

@@ -1,5 +1,3 @@
-const errorMonitor = Symbol('events.errorMonitor');
-
 function listenerOf(f) {
   if (typeof f === 'function') return f;
   const e = new TypeError(`The "listener" argument must be of type function. Received ${f === null ? 'null' : typeof f}`);
@@ -47,15 +45,9 @@ const methods = {
   },
   getMaxListeners() { return this._maxListeners === undefined ? EventEmitter.defaultMaxListeners : this._maxListeners; },
   emit(name, ...args) {
-    if (name === 'error') {
-      for (const f of listOf(this, errorMonitor)) Reflect.apply(f, this, args);
-      if (listOf(this, 'error').length === 0) {
-        if (args[0] instanceof Error) throw args[0];
-        const e = new Error(`Unhandled error. (${typeof args[0] === 'string' ? `'${args[0]}'` : require('inspect').inspect(args[0])})`);
-        e.code = 'ERR_UNHANDLED_ERROR';
-        e.context = args[0];
-        throw e;
-      }
+    if (name === 'error' && listOf(this, 'error').length === 0) {
+      if (args[0] instanceof Error) throw args[0];
+      throw Object.assign(new Error(`Unhandled error. (${require('inspect').inspect(args[0])})`), { code: 'ERR_UNHANDLED_ERROR', context: args[0] });
     }
     const list = listOf(this, name);
     for (let i = 0; i < list.length; i++) Reflect.apply(list[i], this, args);
@@ -108,11 +100,5 @@ EventEmitter.once = function once(emitter, name) {
 };
 
 EventEmitter.EventEmitter = EventEmitter;
-EventEmitter.errorMonitor = errorMonitor;
 EventEmitter.listenerCount = (emitter, name) => emitter.listenerCount(name);
-EventEmitter.getEventListeners = (emitter, name) => emitter.listeners(name);
-EventEmitter.setMaxListeners = (n, ...emitters) => {
-  if (emitters.length === 0) EventEmitter.defaultMaxListeners = n;
-  for (const e of emitters) e.setMaxListeners(n);
-};
 module.exports = EventEmitter;

@@ -1,10 +1,8 @@
 // util.format.
 const { inspect } = require('inspect');
 
-const number = (n) => n === 0 && 1 / n < 0 ? '-0' : `${n}`;
-
 // printsItself reports whether an object has a toString of its own making.
-const printsItself = (v) => binding.proxy(v) === undefined && typeof v.toString === 'function' && !Function.prototype.toString.call(v.toString).endsWith('{ [native code] }');
+const printsItself = (v) => binding.target(v) === undefined && typeof v.toString === 'function' && !Function.prototype.toString.call(v.toString).endsWith('{ [native code] }');
 
 function json(v) {
   try {
@@ -15,18 +13,13 @@ function json(v) {
   }
 }
 
-const numeric = (v, f) => typeof v === 'symbol' ? 'NaN' : number(f(v));
-
 // text is what takes the place of % and a letter, or undefined if that is none.
 function text(letter, v) {
   switch (letter) {
-    case 's':
-      if (typeof v === 'number') return number(v);
-      if (typeof v !== 'object' || v === null) return String(v);
-      return printsItself(v) ? String(v) : inspect(v, { depth: 0 });
-    case 'd': return numeric(v, Number);
-    case 'i': return numeric(v, Number.parseInt);
-    case 'f': return numeric(v, Number.parseFloat);
+    case 's': return typeof v === 'object' && v !== null && !printsItself(v) ? inspect(v, { depth: 0 }) : Object.is(v, -0) ? '-0' : String(v);
+    case 'd': return typeof v === 'symbol' ? 'NaN' : inspect(Number(v));
+    case 'i': return typeof v === 'symbol' ? 'NaN' : inspect(Number.parseInt(v, 10));
+    case 'f': return typeof v === 'symbol' ? 'NaN' : inspect(Number.parseFloat(v));
     case 'j': return json(v);
     case 'o': return inspect(v, { depth: 4 });
     case 'O': return inspect(v);

@@ -23,7 +23,7 @@ function pathOf(p) {
     if (Buffer.isBuffer(p)) p = p.toString();
     else if (typeof p.href === 'string') p = require('url').fileURLToPath(p);
   }
-  if (typeof p !== 'string' || p.includes('\0')) throw coded(TypeError, 'ERR_INVALID_ARG_TYPE', `The "path" argument must be a string without null bytes. Received ${require('inspect').inspect(p)}`);
+  if (typeof p !== 'string' || p.includes('\0')) throw coded(TypeError, 'ERR_INVALID_ARG_TYPE', 'The "path" argument must be a string without null bytes');
   return p;
 }
 
@@ -86,6 +86,9 @@ const sync = {
   realpath(file) { return look(pathOf(file), 'lstat')[0]; },
 };
 sync.lstat = sync.stat;
+for (const name of ['writeFile', 'appendFile', 'mkdir', 'mkdtemp', 'rm', 'rmdir', 'unlink', 'rename', 'copyFile', 'cp', 'truncate', 'symlink', 'link', 'chmod', 'chown', 'utimes', 'open']) {
+  sync[name] = (file) => { throw failure('EROFS', name, file); };
+}
 
 const promises = {}, fs = {};
 for (const name of Object.keys(sync)) {
@@ -103,19 +106,6 @@ for (const name of Object.keys(sync)) {
     require('process').nextTick(done, null, value);
   };
   promises[name] = async (...args) => sync[name](...args);
-}
-for (const [name, call] of Object.entries({
-  writeFile: 'open', appendFile: 'open', mkdir: 'mkdir', mkdtemp: 'mkdtemp', rm: 'rm', rmdir: 'rmdir', unlink: 'unlink', rename: 'rename', copyFile: 'copyfile', cp: 'cp',
-  truncate: 'open', symlink: 'symlink', link: 'link', chmod: 'chmod', chown: 'chown', utimes: 'utime', open: 'open',
-})) {
-  const refuse = (file) => failure('EROFS', call, typeof file === 'string' ? file : undefined);
-  fs[`${name}Sync`] = (file) => { throw refuse(file); };
-  fs[name] = (file, ...args) => {
-    const done = args.pop();
-    if (typeof done !== 'function') throw refuse(file);
-    require('process').nextTick(done, refuse(file));
-  };
-  promises[name] = async (file) => { throw refuse(file); };
 }
 fs.existsSync = (file) => {
   try {

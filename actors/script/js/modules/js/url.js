@@ -69,11 +69,7 @@ class URLSearchParams {
   *values() { for (const [, v] of this.entries()) yield v; }
   [Symbol.iterator]() { return this.entries(); }
   toString() { return this.#list.map(([k, v]) => `${escape(k)}=${escape(v)}`).join('&'); }
-  [custom](depth, options) {
-    const { inspect } = require('inspect');
-    const parts = this.#list.map(([k, v]) => `${inspect(k, options)} => ${inspect(v, options)}`).join(', ');
-    return parts === '' ? 'URLSearchParams {}' : `URLSearchParams { ${parts} }`;
-  }
+  [custom]() { return `URLSearchParams { ${this} }`; }
 }
 
 const hostOf = (u) => u.hostname + (u.port === '' ? '' : `:${u.port}`);
@@ -129,11 +125,7 @@ class URL {
   }
   toString() { return this.href; }
   toJSON() { return this.href; }
-  [custom](depth, options) {
-    const o = {};
-    for (const key of ['href', 'origin', 'protocol', 'username', 'password', 'host', 'hostname', 'port', 'pathname', 'search', 'searchParams', 'hash']) o[key] = this[key];
-    return `${this.constructor.name} ${require('inspect').inspect(o, options)}`;
-  }
+  [custom]() { return `URL { ${this} }`; }
 }
 
 module.exports = {

@@ -1,10 +1,7 @@
-const { kind, isProxy } = require('inspect');
-
-const isObject = (v) => v !== null && (typeof v === 'object' || typeof v === 'function');
-const is = (name) => (v) => isObject(v) && kind(v) === name;
+const is = (kind) => (v) => binding.kind(v) === kind;
 
 module.exports = {
-  isMap: is('Map'), isSet: is('Set'), isWeakMap: is('WeakMap'), isWeakSet: is('WeakSet'), isDate: is('Date'), isRegExp: is('RegExp'),
+  isMap: is('Map'), isSet: is('Set'), isWeakMap: (v) => v instanceof WeakMap, isWeakSet: (v) => v instanceof WeakSet, isDate: is('Date'), isRegExp: is('RegExp'),
   isPromise: is('Promise'), isNativeError: is('Error'), isTypedArray: is('TypedArray'), isArrayBuffer: is('ArrayBuffer'), isAnyArrayBuffer: is('ArrayBuffer'),
-  isUint8Array: (v) => v instanceof Uint8Array, isProxy,
+  isUint8Array: (v) => v instanceof Uint8Array, isProxy: (v) => binding.target(v) !== undefined,
 };
