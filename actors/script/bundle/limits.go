@@ -1,6 +1,7 @@
 package bundle
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -41,18 +42,10 @@ const (
 )
 
 func (l Limits) withDefaults() Limits {
-	if l.ZipMax <= 0 {
-		l.ZipMax = DefaultZipMax
-	}
-	if l.UnpackedMax <= 0 {
-		l.UnpackedMax = DefaultUnpackedMax
-	}
-	if l.FilesMax <= 0 {
-		l.FilesMax = DefaultFilesMax
-	}
-	if l.RatioMax <= 0 {
-		l.RatioMax = DefaultRatioMax
-	}
+	l.ZipMax = cmp.Or(l.ZipMax, DefaultZipMax)
+	l.UnpackedMax = cmp.Or(l.UnpackedMax, DefaultUnpackedMax)
+	l.FilesMax = cmp.Or(l.FilesMax, DefaultFilesMax)
+	l.RatioMax = cmp.Or(l.RatioMax, DefaultRatioMax)
 	return l
 }
 

@@ -14,9 +14,6 @@ import (
 	"troupe/actors/script/watchdog"
 )
 
-// slowWarnEvery is the time between two warnings of slow calls in one log.
-const slowWarnEvery = 10 * time.Second
-
 // enginePanic is a panic of the engine itself.
 type enginePanic struct {
 	value string
@@ -59,7 +56,7 @@ func (h *Handler) call(what string, f native, fill func(*arguments)) (v goja.Val
 	}
 	h.running = false
 	if h.tick > 0 && took > h.tick {
-		h.slow(what, took)
+		h.slow.Add(&h.process, what, took, h.tick)
 	}
 	if len(h.decided) > 0 {
 		h.decideAll()
@@ -217,16 +214,6 @@ func (h *Handler) judge(what string, err error) error {
 	}
 	h.process.Log.At(script.LevelError, "script", 0, "Error in "+what+": "+err.Error())
 	return err
-}
-
-// slow counts a call over the tick budget and says so now and then.
-func (h *Handler) slow(what string, took time.Duration) {
-	h.process.Counters.ScriptSlowCalls.Add(1)
-	h.slowCalls++
-	if now := time.Now(); now.Sub(h.slowWarned) >= slowWarnEvery {
-		h.process.Log.At(script.LevelWarn, "script", 0, fmt.Sprintf("%s took %v; more than %v holds the game up (%d such calls)", what, took.Round(time.Millisecond), h.tick, h.slowCalls))
-		h.slowWarned, h.slowCalls = now, 0
-	}
 }
 
 // overdue ends the script after a call that the watchdog interrupted.

@@ -105,7 +105,7 @@ func (h *Handler) quick(c goja.FunctionCall) goja.Value {
 	}
 	h.replace(methods, "getServerId", 0, func(goja.FunctionCall) goja.Value { return h.vm.ToValue(int32(messages.ServerPeer)) })
 	for how, name := range []string{"sendMessage", "sendReliableMessage", "sendGroupMessage", "sendReliableGroupMessage"} {
-		h.replace(methods, name, 2, func(c goja.FunctionCall) goja.Value { return h.sent(int64(how), c) })
+		h.replace(methods, name, 2, func(c goja.FunctionCall) goja.Value { return h.sent(script.How(how), c) })
 	}
 	return goja.Undefined()
 }
@@ -169,7 +169,7 @@ func (h *Handler) payloadOf(o *goja.Object) (b []byte, ok bool) {
 
 // sent is sendMessage(message, target) and its sisters; nil if something has to be
 // converted.
-func (h *Handler) sent(how int64, c goja.FunctionCall) goja.Value {
+func (h *Handler) sent(how script.How, c goja.FunctionCall) goja.Value {
 	o, ok := c.Argument(0).(*goja.Object)
 	target, also := h.int32(c.Argument(1))
 	if !ok || !also {
@@ -182,7 +182,7 @@ func (h *Handler) sent(how int64, c goja.FunctionCall) goja.Value {
 	if m == nil || m.changed != nil {
 		return nil
 	}
-	h.sendTo(how, m.out, int64(target))
+	how.Send(h.session, m.out, target)
 	return goja.Undefined()
 }
 

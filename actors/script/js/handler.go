@@ -73,17 +73,11 @@ type Handler struct {
 		file, stack string
 		row         int
 	} // where a call was interrupted
-	end        string       // why the script is dead
-	tickFlag   *goja.Object // host.ticks: says so to realtime.js
-	slowWarned time.Time
-	slowCalls  int // since
-
-	pending map[int64]*script.Pending // decisions that promises will bring, by token
-	token   int64
-	sweep   int // at so many, those that others have decided are forgotten
+	end       string       // why the script is dead
+	tickFlag  *goja.Object // host.ticks: says so to realtime.js
+	slow      script.SlowCalls
+	questions script.Questions // decisions that promises will bring, by token
 }
-
-const sweepMin = 256
 
 var (
 	_ script.Handler = (*Handler)(nil)
@@ -95,7 +89,7 @@ func newHandler(p *Program, process script.Process) *Handler {
 	if process.Counters == nil {
 		process.Counters = new(counters.Set)
 	}
-	h := &Handler{program: p, process: process, tick: p.limits.Tick, pending: map[int64]*script.Pending{}, sweep: sweepMin}
+	h := &Handler{program: p, process: process, tick: p.limits.Tick}
 	h.timers.h, h.arguments.h = h, h
 	return h
 }
@@ -205,17 +199,7 @@ func (h *Handler) gate(c *callback, fill func(*arguments)) script.Decision {
 
 // later is a gate whose promise is waited for.
 func (h *Handler) later(c *callback, fill func(*arguments)) script.Decision {
-	h.token++
-	token, p := h.token, new(script.Pending)
-	if len(h.pending) >= h.sweep {
-		for t, p := range h.pending {
-			if script.Later(p).Pending() == nil { // given up by the host (D-116)
-				delete(h.pending, t)
-			}
-		}
-		h.sweep = max(sweepMin, 2*len(h.pending))
-	}
-	h.pending[token] = p
+	token, p := h.questions.Ask()
 	v := h.ask(c, func(a *arguments) {
 		a.add(h.vm.ToValue(token))
 		if fill != nil {
@@ -225,13 +209,14 @@ func (h *Handler) later(c *callback, fill func(*arguments)) script.Decision {
 	if v != nil && goja.IsUndefined(v) {
 		return script.Later(p)
 	}
-	delete(h.pending, token)
-	return script.AllowIf(v != nil && v.ToBoolean())
+	ok := v != nil && v.ToBoolean()
+	h.questions.Answer(token, ok)
+	return script.AllowIf(ok)
 }
 
 // decision is what a promise came to.
 type decision struct {
-	token int64
+	token uint32
 	ok    bool
 }
 
@@ -240,9 +225,6 @@ func (h *Handler) decideAll() {
 	list := h.decided
 	h.decided = nil
 	for _, d := range list {
-		if p := h.pending[d.token]; p != nil {
-			delete(h.pending, d.token)
-			p.Decide(d.ok)
-		}
+		h.questions.Answer(d.token, d.ok)
 	}
 }

@@ -22,7 +22,7 @@ var hostFunctions = map[string]hostFunction{
 
 	"arm": (*Handler).arm, "armed": (*Handler).armed, "disarm": (*Handler).disarm, "soon": (*Handler).soon, "notSoon": (*Handler).notSoon,
 	"message": (*Handler).newMessage, "quick": (*Handler).quick, "later": func(h *Handler, c goja.FunctionCall) goja.Value { return modules.Later(h.vm, c) },
-	"uncaught": (*Handler).thrown, "afterCallback": (*Handler).afterCallback, "constructors": (*Handler).constructors,
+	"uncaught": (*Handler).thrown, "afterCallback": (*Handler).afterCallback,
 	"hint": (*Handler).hint,
 }
 
@@ -100,11 +100,6 @@ func (h *Handler) console(level script.Level, text string) {
 	}
 }
 
-// constructors is host.constructors(error).
-func (h *Handler) constructors(c goja.FunctionCall) goja.Value {
-	return h.vm.ToValue(modules.Constructors(c.Argument(0).ToObject(h.vm)))
-}
-
 // hint is host.hint(message).
 func (h *Handler) hint(c goja.FunctionCall) goja.Value {
 	return h.vm.ToValue(modules.Hint(c.Argument(0).String()))
@@ -130,7 +125,7 @@ func (h *Handler) broadcast(c goja.FunctionCall) goja.Value {
 }
 
 func (h *Handler) decide(c goja.FunctionCall) goja.Value {
-	h.decided = append(h.decided, decision{c.Argument(0).ToInteger(), c.Argument(1).ToBoolean()})
+	h.decided = append(h.decided, decision{uint32(c.Argument(0).ToInteger()), c.Argument(1).ToBoolean()})
 	return goja.Undefined()
 }
 
@@ -151,21 +146,8 @@ func (h *Handler) send(c goja.FunctionCall) goja.Value {
 		panic(h.vm.NewTypeError("the payload is not a Uint8Array"))
 	}
 	m := script.Outgoing{OpCode: int32(c.Argument(1).ToInteger()), Sender: messages.PeerID(c.Argument(2).ToInteger()), Payload: payload}
-	h.sendTo(c.Argument(0).ToInteger(), m, c.Argument(4).ToInteger())
+	script.How(c.Argument(0).ToInteger()).Send(h.session, m, int32(c.Argument(4).ToInteger()))
 	return goja.Undefined()
-}
-
-func (h *Handler) sendTo(how int64, m script.Outgoing, target int64) {
-	switch how {
-	case 0:
-		h.session.SendMessage(m, messages.PeerID(target))
-	case 1:
-		h.session.SendReliableMessage(m, messages.PeerID(target))
-	case 2:
-		h.session.SendGroupMessage(m, messages.GroupID(target))
-	case 3:
-		h.session.SendReliableGroupMessage(m, messages.GroupID(target))
-	}
 }
 
 // bytes makes a plain Uint8Array of b, which it takes over.

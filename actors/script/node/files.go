@@ -1,7 +1,6 @@
 package node
 
 import (
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"os"
@@ -9,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"troupe/actors/script"
 	"troupe/actors/script/realtime"
 	"troupe/messages"
 )
@@ -144,15 +144,8 @@ func chmodFolders(dir string, mode os.FileMode) error {
 // metadata writes what the original keeps in /local/gamemetadata of a fleet, into a
 // folder of its own, and returns that.
 func (f *files) metadata(fleet *messages.Fleet, n int) (string, error) {
-	data, err := json.MarshalIndent(map[string]any{
-		"FleetId": fleet.ID, "Name": fleet.Name, "Description": fleet.Description, "ScriptId": fleet.ScriptID,
-		"LaunchPath": fleet.LaunchPath, "Parameters": fleet.LaunchParams, "Locations": fleet.Locations,
-	}, "", "  ")
-	if err != nil {
-		return "", err
-	}
 	dir := filepath.Join(f.root, fmt.Sprint("fleet-", n))
-	return dir, write(filepath.Join(dir, "gamelift-metadata.json"), data)
+	return dir, write(filepath.Join(dir, "gamelift-metadata.json"), script.Metadata(fleet))
 }
 
 // remove deletes everything.

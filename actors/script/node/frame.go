@@ -61,7 +61,7 @@ const (
 	fromFailed                       // rest reason: the script cannot be loaded
 	fromAnswer                       // u32 id, u8 yes
 	fromExports                      // u32 exports, when they have changed
-	fromSend                         // u8 sendGroup | sendReliable; i32 op code, i32 sender, i32 target; rest payload
+	fromSend                         // u8 script.How; i32 op code, i32 sender, i32 target; rest payload
 	fromMembers                      // i32 group, i32 to whom
 	fromKick                         // i32 peer; rest reason
 	fromEnding                       // processEnding
@@ -70,11 +70,6 @@ const (
 	fromLog                          // u8 level, u32 row, text file, rest text
 	fromSlow                         // u32 milliseconds; rest what took so long
 	fromErred                        // u8 where
-)
-
-const (
-	sendGroup    = 1
-	sendReliable = 2
 )
 
 const (
@@ -127,7 +122,7 @@ func parse(frame []byte) (f fields, err error) {
 		r.bad = r.bad || f.flags > 1
 	case fromSend:
 		f.flags, f.a, f.b, f.c, rest = r.u8(), r.i32(), r.i32(), r.i32(), true
-		r.bad = r.bad || f.flags > sendGroup|sendReliable
+		r.bad = r.bad || !script.How(f.flags).Valid()
 	case fromMembers:
 		f.a, f.b = r.i32(), r.i32()
 	case fromKick:

@@ -2,7 +2,6 @@ package node
 
 import (
 	"encoding/json"
-	"fmt"
 	"time"
 
 	"troupe/actors/script"
@@ -35,14 +34,11 @@ func (h *handler) onFrame(f *fields) {
 		h.leave(func() { h.fail(reason) })
 		h.kill("") // nothing of it shall run on
 	case fromAnswer:
-		if p := h.asked[f.n]; p != nil {
-			delete(h.asked, f.n)
-			p.Decide(f.flags == 1)
-		}
+		h.asked.Answer(f.n, f.flags == 1)
 	case fromExports:
 		h.exports = f.n
 	case fromSend:
-		h.onSend(f)
+		script.How(f.flags).Send(h.session, script.Outgoing{OpCode: f.a, Sender: messages.PeerID(f.b), Payload: f.rest}, f.c)
 	case fromMembers:
 		h.session.BroadcastGroupMembershipUpdate(messages.GroupID(f.a), messages.GroupID(f.b))
 	case fromKick:
@@ -58,7 +54,7 @@ func (h *handler) onFrame(f *fields) {
 	case fromLog:
 		h.process.Log.At(script.Level(f.flags), string(f.file), int(f.n), realtime.OwnFrames(string(f.rest)))
 	case fromSlow:
-		h.onSlow(f)
+		h.slow.Add(&h.process, string(f.rest), time.Duration(f.n)*time.Millisecond, h.p.limits.Tick)
 	case fromErred:
 		if f.flags == erredInCallback {
 			h.process.Counters.HandlerErrors.Add(1)
@@ -86,35 +82,6 @@ func (h *handler) onLoaded(f *fields) {
 		h.conf.ReconnectWindow = &d
 	}
 	h.loading.Decide(true)
-}
-
-func (h *handler) onSend(f *fields) {
-	m := script.Outgoing{OpCode: f.a, Sender: messages.PeerID(f.b), Payload: f.rest}
-	switch f.flags {
-	case 0:
-		h.session.SendMessage(m, messages.PeerID(f.c))
-	case sendReliable:
-		h.session.SendReliableMessage(m, messages.PeerID(f.c))
-	case sendGroup:
-		h.session.SendGroupMessage(m, messages.GroupID(f.c))
-	default:
-		h.session.SendReliableGroupMessage(m, messages.GroupID(f.c))
-	}
-}
-
-// slowInterval is the time between two warnings of slow calls.
-const slowInterval = 10 * time.Second
-
-func (h *handler) onSlow(f *fields) {
-	h.process.Counters.ScriptSlowCalls.Add(1)
-	h.slower++
-	now := time.Now()
-	if !h.slow.IsZero() && now.Sub(h.slow) < slowInterval {
-		return
-	}
-	h.process.Log.At(script.LevelWarn, "script", 0, fmt.Sprintf("%s took %v; more than %v holds the game up (%d such calls)",
-		f.rest, time.Duration(f.n)*time.Millisecond, h.p.limits.Tick, h.slower))
-	h.slow, h.slower = now, 0
 }
 
 // leaveTime is how long a process may take to end once it has said that it will.

@@ -3,7 +3,6 @@ package node
 import (
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"troupe/actors/script"
 	"troupe/messages"
@@ -19,11 +18,8 @@ type handler struct {
 	exports uint32 // which callbacks there are
 	over    bool   // the process has ended, or is about to
 	fate    func() // what its end means, if it has said so
-	asked   map[uint32]*script.Pending
-	last    uint32 // number of a question
-	sweep   int    // at so many questions, those that others have answered are forgotten
-	slow    time.Time
-	slower  int // slow calls since then
+	asked   script.Questions
+	slow    script.SlowCalls
 }
 
 var (
@@ -31,10 +27,8 @@ var (
 	_ script.Closer = (*handler)(nil)
 )
 
-const sweepMin = 256
-
 func newHandler(p *Program, process script.Process) *handler {
-	h := &handler{child: newChild(p, process), asked: make(map[uint32]*script.Pending), sweep: sweepMin}
+	h := &handler{child: newChild(p, process)}
 	h.child.handle, h.child.ended = h.onFrames, h.onEnded
 	return h
 }
@@ -93,23 +87,10 @@ func (h *handler) ask(c callback, fill func(f *frame)) script.Decision {
 
 // await calls a callback, there or not, and waits for the child's answer.
 func (h *handler) await(c callback, fill func(f *frame)) script.Decision {
-	h.last++
-	if h.last == 0 {
-		h.last++
+	number, p := h.asked.Ask()
+	if !h.call(number, c, fill) {
+		h.asked.Answer(number, false)
 	}
-	if !h.call(h.last, c, fill) {
-		return script.Refuse
-	}
-	if len(h.asked) >= h.sweep {
-		for id, p := range h.asked {
-			if script.Later(p).Pending() == nil { // given up by the host (D-116)
-				delete(h.asked, id)
-			}
-		}
-		h.sweep = max(sweepMin, 2*len(h.asked))
-	}
-	p := new(script.Pending)
-	h.asked[h.last] = p
 	return script.Later(p)
 }
 

@@ -267,28 +267,20 @@ function brief(error) {
   }
 }
 
-function format(args) {
-  try {
-    return util.format.apply(util, args);
-  } catch (error) { // of an object that cannot be printed
-    return '(not printable: ' + error + ')';
-  }
-}
-
 const encoder = new TextEncoder();
 
 function makeHost() {
   return {
     logLevel: options.logLevel,
     log: log,
-    format: format,
+    format: args => util.format.apply(util, args),
     utf8: text => encoder.encode(text),
     text: bytes => !ArrayBuffer.isView(bytes) ? '' : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8'),
     send(how, opCode, sender, payload, target) {
       if (!ArrayBuffer.isView(payload)) throw new TypeError('the payload is not a Uint8Array');
       if (payload.length > PAYLOAD_CUT) payload = payload.subarray(0, PAYLOAD_CUT);
       begin(FROM.send, 13 + payload.length);
-      u8((how & 1 ? 2 : 0) | (how & 2 ? 1 : 0));
+      u8(how);
       i32(opCode);
       i32(sender);
       i32(target);
@@ -475,25 +467,18 @@ function adapt() {
 // what others print comes through the pipes.
 function adaptConsole() {
   const L = realtime.LEVELS;
-  const plain = { log: L.info, info: L.info, debug: L.debug, warn: L.warn, error: L.error };
-  const others = {
-    assert: L.warn, count: L.info, dir: L.info, dirxml: L.info, group: L.info, groupCollapsed: L.info, table: L.info, timeEnd: L.info,
+  const levels = {
+    log: L.info, info: L.info, debug: L.debug, warn: L.warn, error: L.error, assert: L.warn, count: L.info, dir: L.info, dirxml: L.info, group: L.info, groupCollapsed: L.info, table: L.info, timeEnd: L.info,
     timeLog: L.info, trace: L.error,
   };
   let level = L.info;
   const out = { write(text) { if (level >= options.logLevel) log(level, text.slice(0, -1)); } };
   const own = new console.Console({ stdout: out, stderr: out, ignoreErrors: false, colorMode: false });
-  const print = (of, name, args) => {
-    level = of;
-    own[name].apply(own, args);
-  };
-  Object.keys(plain).forEach(name => {
+  Object.keys(levels).forEach(name => {
     console[name] = function () {
-      if (plain[name] >= options.logLevel) print(plain[name], name, [format(Array.prototype.slice.call(arguments))]);
+      level = levels[name];
+      if (level >= options.logLevel || name === 'count' || name.startsWith('group')) own[name].apply(own, arguments);
     };
-  });
-  Object.keys(others).forEach(name => {
-    console[name] = function () { print(others[name], name, arguments); };
   });
   ['countReset', 'groupEnd', 'time'].forEach(name => { console[name] = own[name]; });
   adaptStream('stdout', console.info);

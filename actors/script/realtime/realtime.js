@@ -26,8 +26,6 @@
 //                          the session object by faster ones
 //   decided(token, ok)     what a promise came to, for answers that were undefined
 //   failed(name)           optional: a callback threw, for counters
-//   constructors(error)    optional: how many frames a stack may begin with that are those of
-//                          classes which extend Error, and have no name
 //   hint(message)          optional: what to add to the message of an error that is logged
 //   later(prototype, make)  optional: calls make(name) when a property is missed that prototype
 //                          does not have; make defines it, or returns the prototype's prototype
@@ -106,13 +104,24 @@ exports.create = function create(host) {
     }
   }
 
+  // constructors counts the frames that constructors of classes have in an error's stack: V8 leaves them out, the embedded engine has
+  // them without a name.
+  function constructors(type) {
+    let n = 0;
+    for (let depth = 0; depth < 32 && typeof type === 'function'; depth++, type = getPrototypeOf(type)) {
+      const source = Function.prototype.toString.call(type);
+      if (source.startsWith('class') && /(?:^|[^.\w$])constructor\s*\(/.test(source)) n++;
+    }
+    return n;
+  }
+
   // report logs an error with the script's own stack, as from where it happened.
   function report(level, what, error) {
     if (level < host.logLevel) return;
-    let stack, constructors = 0;
+    let stack, unnamed = 0;
     try {
       stack = error !== null && typeof error === 'object' ? error.stack : undefined;
-      if (typeof stack === 'string' && host.constructors) constructors = host.constructors(error);
+      if (typeof stack === 'string' && stack.includes('\n\tat ')) unnamed = constructors(error.constructor);
     } catch (e) { /* a getter that throws: printed as any object */ }
     if (typeof stack !== 'string') {
       host.log(level, what + ': ' + print(['%O', error]));
@@ -122,7 +131,7 @@ exports.create = function create(host) {
     // What the embedded engine writes as "\tat f (file:1:2(34))" becomes what Node writes.
     const lines = stack.split('\n').filter(line => line.trim() !== '').map(line => line.replace(/^\tat /, '    at ').replace(/\(\d+\)(\)?)$/, '$1'));
     const first = lines.findIndex(line => /^ *at /.test(line));
-    while (constructors-- > 0 && first >= 0 && /^ *at [^(]*$/.test(lines[first])) lines.splice(first, 1);
+    while (unnamed-- > 0 && first >= 0 && /^ *at [^(]*$/.test(lines[first])) lines.splice(first, 1);
     let at = null;
     for (let i = 0; i < lines.length && at === null; i++) if (lines[i].length <= FRAME_MAX && /^ *at /.test(lines[i]) && !/node:|troupe:/.test(lines[i])) at = /([^\s()/\\]+):(\d+):\d+\)?$/.exec(lines[i]);
     if (host.hint && lines.length > 0) lines[0] += host.hint(lines[0]);
@@ -194,9 +203,8 @@ exports.create = function create(host) {
   // { GameSessionId, Name, FleetId, MaximumPlayerSessionCount, Port, IpAddress, DnsName,
   // GameSessionData, MatchmakerData, Status, GameProperties: [{ Key, Value }] }.
   function makeGameSession(from) {
-    const names = ['GameSessionId', 'gameSessionId', 'Name', 'name', 'FleetId', 'fleetId', 'MaximumPlayerSessionCount', 'maximumPlayerSessionCount',
-      'Port', 'port', 'IpAddress', 'ipAddress', 'DnsName', 'dnsName', 'GameSessionData', 'gameSessionData',
-      'MatchmakerData', 'matchmakerData', 'Status', 'status', 'GameProperties', 'gameProperties'];
+    const names = ['GameSessionId', 'Name', 'FleetId', 'MaximumPlayerSessionCount', 'Port', 'IpAddress', 'DnsName', 'GameSessionData', 'MatchmakerData', 'Status', 'GameProperties'];
+    const lower = name => name[0].toLowerCase() + name.slice(1);
     class GameSession {}
     const made = { __proto__: GameSession.prototype }, properties = [];
     for (let i = 0; i < from.GameProperties.length; i++) {
@@ -205,10 +213,10 @@ exports.create = function create(host) {
       hidden(property, 'value', property.Value);
       properties.push(property);
     }
-    for (let i = 0; i < names.length; i += 2) {
+    for (let i = 0; i < names.length; i++) {
       const value = names[i] === 'GameProperties' ? properties : from[names[i]];
       made[names[i]] = value;
-      hidden(made, names[i + 1], value);
+      hidden(made, lower(names[i]), value);
     }
     return made;
   }

@@ -1,7 +1,6 @@
 package modules
 
 import (
-	"regexp"
 	"strings"
 
 	"github.com/dop251/goja"
@@ -51,30 +50,4 @@ func above(frames string, f *goja.Object) string {
 		_, frames, _ = strings.Cut(after, "\n")
 	}
 	return frames
-}
-
-// classesMax bounds a chain of classes, which proxies can make endless.
-const classesMax = 32
-
-var hasConstructor = regexp.MustCompile(`(?:^|[^.\w$])constructor\s*\(`)
-
-// Constructors returns how many constructors of classes of the script's have run for an object:
-// V8 leaves them out of the stack of an error, the engine has them in it without a name.
-func Constructors(o *goja.Object) (n int) {
-	class, _ := o.Get("constructor").(*goja.Object)
-	for range classesMax {
-		if class == nil || !isClass(class) {
-			break
-		}
-		if hasConstructor.MatchString(class.String()) {
-			n++
-		}
-		class = class.Prototype()
-	}
-	return n
-}
-
-func isClass(f *goja.Object) bool {
-	_, callable := goja.AssertFunction(f)
-	return callable && strings.HasPrefix(f.String(), "class")
 }

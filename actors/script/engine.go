@@ -1,0 +1,97 @@
+package script
+
+import (
+	"fmt"
+	"time"
+
+	"troupe/messages"
+)
+
+// This file has what all engines do alike. Its types are the game session's actor's, and ready for use as zero values.
+
+// Questions are the decisions that a game session waits for, by number.
+type Questions struct {
+	last  uint32
+	open  map[uint32]*Pending
+	sweep int // at so many, those that the host has given up are forgotten (D-116)
+}
+
+const sweepMin = 256
+
+// Ask opens a question. Its number is not 0.
+func (q *Questions) Ask() (number uint32, p *Pending) {
+	if q.open == nil {
+		q.open, q.sweep = make(map[uint32]*Pending), sweepMin
+	}
+	if len(q.open) >= q.sweep {
+		for n, p := range q.open {
+			if Later(p).Pending() == nil {
+				delete(q.open, n)
+			}
+		}
+		q.sweep = max(sweepMin, 2*len(q.open))
+	}
+	if q.last++; q.last == 0 {
+		q.last++
+	}
+	p = new(Pending)
+	q.open[q.last] = p
+	return q.last, p
+}
+
+// Answer decides a question and closes it, if it is open.
+func (q *Questions) Answer(number uint32, ok bool) {
+	if p := q.open[number]; p != nil {
+		delete(q.open, number)
+		p.Decide(ok)
+	}
+}
+
+// Len returns how many questions are open.
+func (q *Questions) Len() int { return len(q.open) }
+
+// How is how a script sends a message: to a player or a group, on the fast or the reliable channel.
+type How uint8
+
+// Bits of a How, as realtime.js has them.
+const (
+	HowReliable How = 1 << iota
+	HowGroup
+	howEnd
+)
+
+// Valid reports whether there is such a way.
+func (h How) Valid() bool { return h < howEnd }
+
+// Send sends a message to a player or a group.
+func (h How) Send(s Session, m Outgoing, target int32) {
+	switch h {
+	case 0:
+		s.SendMessage(m, messages.PeerID(target))
+	case HowReliable:
+		s.SendReliableMessage(m, messages.PeerID(target))
+	case HowGroup:
+		s.SendGroupMessage(m, messages.GroupID(target))
+	case HowGroup | HowReliable:
+		s.SendReliableGroupMessage(m, messages.GroupID(target))
+	}
+}
+
+// slowWarnEvery is the time between two warnings of slow calls in one log.
+const slowWarnEvery = 10 * time.Second
+
+// SlowCalls counts calls that took longer than Limits.Tick.
+type SlowCalls struct {
+	warned time.Time
+	count  int // since
+}
+
+// Add counts one, and now and then warns of them in the game session's log.
+func (s *SlowCalls) Add(p *Process, what string, took, tick time.Duration) {
+	p.Counters.ScriptSlowCalls.Add(1)
+	s.count++
+	if now := time.Now(); now.Sub(s.warned) >= slowWarnEvery {
+		p.Log.At(LevelWarn, "script", 0, fmt.Sprintf("%s took %v; more than %v holds the game up (%d such calls)", what, took.Round(time.Millisecond), tick, s.count))
+		s.warned, s.count = now, 0
+	}
+}
