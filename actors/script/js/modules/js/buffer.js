@@ -1,4 +1,4 @@
-const { encode, decode, length: textLength } = binding;
+const { encode, decode, length: textLength } = binding, { coded, badType } = require('errors');
 const kMaxLength = 2 ** 32;
 // What is asked for at once is bounded, as nothing else bounds it.
 const allocMax = 256 * 2 ** 20;
@@ -14,13 +14,6 @@ function encodingOf(name, fallback = 'utf8') {
   return e;
 }
 
-function coded(Class, code, message) {
-  const e = new Class(message);
-  e.code = code;
-  return e;
-}
-
-const badType = (name, wanted, v) => coded(TypeError, 'ERR_INVALID_ARG_TYPE', `The ${name.includes(' ') ? name : `"${name}" argument`} must be ${wanted}. Received ${v === null ? 'null' : typeof v}`);
 const outOfRange = (name, range, v) => coded(RangeError, 'ERR_OUT_OF_RANGE', `The value of "${name}" is out of range. It must be ${range}. Received ${String(v)}`);
 
 function define(object, methods) {
@@ -58,7 +51,7 @@ function from(value, encoding, length) {
     if (value.type === 'Buffer' && Array.isArray(value.data)) value = value.data;
     if (value.length !== undefined) return new Bytes(Array.isArray(value) ? value : Array.from(value));
   }
-  throw badType('first argument', 'of type string or an instance of Buffer, ArrayBuffer, or Array or an Array-like Object', value);
+  throw badType('value', 'of type string or an instance of Buffer, ArrayBuffer, or Array or an Array-like Object', value);
 }
 Buffer.from = from;
 
@@ -144,7 +137,7 @@ const methods = {
 const rarer = ['compare', 'copy', 'fill', 'indexOf', 'lastIndexOf', 'includes'];
 binding.later(Bytes.prototype, (name) => {
   if (!name.startsWith('read') && !name.startsWith('write') && !rarer.includes(name)) return false;
-  require('buffer_more')(Bytes.prototype, { Bytes, fromString, encodingOf, coded, badType, outOfRange, clamp, isBytes, kMaxLength });
+  require('buffer_more')(Bytes.prototype, { Bytes, fromString, encodingOf, outOfRange, clamp, isBytes, kMaxLength });
   return Uint8Array.prototype;
 });
 define(Bytes.prototype, methods);

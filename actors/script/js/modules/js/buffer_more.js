@@ -1,6 +1,6 @@
 // The methods of Buffer that few scripts use: see buffer.js.
-module.exports = function (prototype, { Bytes, fromString, encodingOf, coded, badType, outOfRange, clamp, isBytes, kMaxLength }) {
-const { decode } = binding;
+module.exports = function (prototype, { Bytes, fromString, encodingOf, outOfRange, clamp, isBytes, kMaxLength }) {
+const { decode } = binding, { coded, badType } = require('errors');
 
 function search(b, value, from, encoding, last) {
   if (typeof from === 'string') {

@@ -1,11 +1,5 @@
 // Random values and hashes.
-const { Buffer } = require('buffer');
-
-function coded(Class, code, message) {
-  const e = new Class(message);
-  e.code = code;
-  return e;
-}
+const { Buffer } = require('buffer'), { coded } = require('errors');
 
 function randomBytes(n, done) {
   if (typeof n !== 'number' || !(n >= 0 && n <= 2147483647)) throw coded(RangeError, 'ERR_OUT_OF_RANGE', `The value of "size" is out of range. Received ${n}`);

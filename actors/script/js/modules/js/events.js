@@ -1,9 +1,4 @@
-function listenerOf(f) {
-  if (typeof f === 'function') return f;
-  const e = new TypeError(`The "listener" argument must be of type function. Received ${f === null ? 'null' : typeof f}`);
-  e.code = 'ERR_INVALID_ARG_TYPE';
-  throw e;
-}
+const { needFunction } = require('errors');
 
 // A plain function, because scripts call it without new from their own constructors.
 function EventEmitter() {
@@ -17,7 +12,7 @@ const listOf = (emitter, name) => emitter._events && emitter._events[name] || []
 
 // Lists are replaced, never changed: an emit goes on with the one that it began with.
 function add(emitter, name, listener, first) {
-  listenerOf(listener);
+  needFunction(listener, 'listener');
   EventEmitter.call(emitter);
   if (emitter._events.newListener !== undefined) emitter.emit('newListener', name, listener.listener || listener);
   const had = listOf(emitter, name), max = emitter.getMaxListeners();
@@ -27,7 +22,7 @@ function add(emitter, name, listener, first) {
 }
 
 function onceWrapper(emitter, name, listener) {
-  listenerOf(listener);
+  needFunction(listener, 'listener');
   const wrapped = (...args) => {
     emitter.removeListener(name, wrapped);
     if (wrapped.fired) return undefined;
@@ -58,7 +53,7 @@ const methods = {
   once(name, f) { return add(this, name, onceWrapper(this, name, f), false); },
   prependOnceListener(name, f) { return add(this, name, onceWrapper(this, name, f), true); },
   removeListener(name, f) {
-    listenerOf(f);
+    needFunction(f, 'listener');
     const list = listOf(this, name);
     let i = list.length - 1;
     while (i >= 0 && list[i] !== f && list[i].listener !== f) i--;

@@ -1,14 +1,8 @@
 // The files of the script, to be read only.
-const { Buffer } = require('buffer');
+const { Buffer } = require('buffer'), { coded, needFunction } = require('errors');
 const path = require('path');
 
 const words = { ENOENT: [-2, 'no such file or directory'], EACCES: [-13, 'permission denied'], EROFS: [-30, 'read-only file system'], EISDIR: [-21, 'illegal operation on a directory'], ENOTDIR: [-20, 'not a directory'], EBADF: [-9, 'bad file descriptor'] };
-
-function coded(Class, code, message) {
-  const e = new Class(message);
-  e.code = code;
-  return e;
-}
 
 function failure(code, call, file) {
   const e = coded(Error, code, `${code}: ${words[code][1]}, ${call}${file === undefined ? '' : ` '${file}'`}`);
@@ -95,7 +89,7 @@ for (const name of Object.keys(sync)) {
   fs[`${name}Sync`] = sync[name];
   fs[name] = (...args) => {
     const done = args.pop();
-    if (typeof done !== 'function') throw coded(TypeError, 'ERR_INVALID_ARG_TYPE', `The "cb" argument must be of type function. Received ${typeof done}`);
+    needFunction(done, 'cb');
     let value;
     try {
       value = sync[name](...args);

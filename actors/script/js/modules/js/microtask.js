@@ -1,6 +1,6 @@
 module.exports = {
   queueMicrotask(f) {
-    if (typeof f !== 'function') throw new TypeError(`The "callback" argument must be of type function. Received ${f}`);
+    require('errors').needFunction(f, 'callback');
     Promise.resolve().then(() => f()).catch(binding.uncaught);
   },
 };

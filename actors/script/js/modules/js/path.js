@@ -1,13 +1,11 @@
 // The paths of POSIX systems.
 function check(v, name = 'path') {
   if (typeof v === 'string') return;
-  const e = new TypeError(`The "${name}" argument must be of type string. Received ${typeof v}`);
-  e.code = 'ERR_INVALID_ARG_TYPE';
-  throw e;
+  throw require('errors').badType(name, 'of type string', v);
 }
 
 function format(o) {
-  if (o === null || typeof o !== 'object') throw new TypeError('The "pathObject" argument must be of type object');
+  if (o === null || typeof o !== 'object') throw require('errors').badType('pathObject', 'of type object', o);
   const dir = o.dir || o.root;
   const base = o.base || `${o.name || ''}${o.ext ? (o.ext[0] === '.' ? '' : '.') + o.ext : ''}`;
   if (!dir) return base;

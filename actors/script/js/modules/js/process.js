@@ -43,7 +43,7 @@ Object.assign(p, {
   },
   abort: () => binding.exit(134),
   nextTick(f, ...args) {
-    if (typeof f !== 'function') throw new TypeError(`The "callback" argument must be of type function. Received ${f}`);
+    require('errors').needFunction(f, 'callback');
     const job = args.length === 0 ? f : () => Reflect.apply(f, undefined, args);
     if (binding.hasNextTick) binding.nextTick(job);
     else Promise.resolve().then(job).catch(binding.uncaught);

@@ -1,12 +1,6 @@
 // URL and URLSearchParams; Go parses.
 const custom = Symbol.for('nodejs.util.inspect.custom');
-const { parse, escape, unescape } = binding;
-
-function coded(Class, code, message) {
-  const e = new Class(message);
-  e.code = code;
-  return e;
-}
+const { parse, escape, unescape } = binding, { coded } = require('errors');
 
 function parseForm(s) {
   return s.split('&').filter((part) => part !== '').map((part) => {

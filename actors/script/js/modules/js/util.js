@@ -1,10 +1,5 @@
 // What a script does not use of the exports of other modules is not loaded.
-function needFunction(f, name) {
-  if (typeof f === 'function') return;
-  const e = new TypeError(`The "${name}" argument must be of type function. Received ${f === null ? 'null' : typeof f}`);
-  e.code = 'ERR_INVALID_ARG_TYPE';
-  throw e;
-}
+const { needFunction } = require('errors');
 
 const util = {
   promisify(original) {
