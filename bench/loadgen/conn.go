@@ -7,6 +7,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"troupe/bench/rtwire"
 )
@@ -16,16 +17,40 @@ var errClosedByServer = errors.New("closed by the server")
 
 // conn is one logged-in player.
 type conn struct {
+	link
 	// set once by dial
-	net  net.Conn
-	key  [4]byte
 	peer int32
 	room int
+	rec  *recorder
 	// group is that of ToGroup; marked: what comes back is known by its mark
 	group  int32
-	joined atomic.Bool // set by the reader: the first update of a membership is that of its own join
 	marked bool
-	rec    *recorder
+
+	prepared bool        // owned by Run: the message is made
+	ready    atomic.Bool // set by the reader: the player is in its group, or its fast channel is up
+	dead     atomic.Bool // set by the reader or pacer that met an error
+}
+
+// link is how a player is connected: a bare WebSocket, or Troupe's Go client.
+type link interface {
+	// prepare makes the message that the player sends; next is whom ToNext means. After it only the pacer sends.
+	prepare(cfg *Config, next int32)
+	// send sends the message with the time at which it was due.
+	send(nanos int64) error
+	// read receives until the connection ends, and says why it did.
+	read(now func() int64, w *window) error
+	joinGroup(group int32) error
+	// interrupt ends a send that the server does not take; others fail from then on.
+	interrupt()
+	leave()
+}
+
+// webSocket is a player's link without a client library: it costs the generator as little as possible.
+type webSocket struct {
+	of *conn
+	// set once by dial
+	net net.Conn
+	key [4]byte
 	// protocol is another one than Realtime, nil: Realtime
 	protocol Protocol
 	// numbered: the server speaks the extension with this player
@@ -38,11 +63,19 @@ type conn struct {
 	received atomic.Uint64 // highest number, written by the reader alone
 	parser   frameParser   // owned by dial, then by the reader
 	msg      *message      // owned by Run, then by the pacer
-	dead     atomic.Bool   // set by the reader or pacer that met an error
 }
 
-// read takes frames until the connection ends and says why it did.
-func (c *conn) read(now func() int64, w *window) error {
+func (c *webSocket) prepare(cfg *Config, next int32) { c.msg = newMessage(cfg, c, next) }
+
+func (c *webSocket) joinGroup(group int32) error {
+	_, err := c.net.Write(appendFrame(nil, opBinary, c.key, rtwire.AppendJoinGroup(nil, c.of.peer, group)))
+	return err
+}
+
+func (c *webSocket) interrupt() { _ = c.net.SetWriteDeadline(time.Unix(1, 0)) }
+
+func (c *webSocket) read(now func() int64, w *window) error {
+	defer c.net.Close()
 	var b batch
 	for {
 		// Whatever came along with the login answer is parsed before the first read.
@@ -58,7 +91,7 @@ func (c *conn) read(now func() int64, w *window) error {
 }
 
 // drain handles every whole frame in the parser.
-func (c *conn) drain(b *batch, now int64, w *window) error {
+func (c *webSocket) drain(b *batch, now int64, w *window) error {
 	for {
 		op, payload, ok, err := c.parser.next()
 		if err != nil {
@@ -87,20 +120,20 @@ func (c *conn) drain(b *batch, now int64, w *window) error {
 			return err
 		}
 		if p.OpCode == rtwire.OpMembership {
-			c.joined.Store(true)
+			c.of.ready.Store(true)
 		}
-		if stamp, own := stampOf(p, c.marked); own {
+		if stamp, own := stampOf(p, c.of.marked); own {
 			b.stamps[b.n] = stamp
 			b.n++
 		} else {
 			b.other++
 		}
 		if b.n == len(b.stamps) {
-			c.rec.add(b, now, w)
+			c.of.rec.add(b, now, w)
 		}
 	}
 	if b.n > 0 || b.other > 0 {
-		c.rec.add(b, now, w)
+		c.of.rec.add(b, now, w)
 	}
 	return nil
 }
@@ -113,7 +146,7 @@ const (
 )
 
 // number checks that nothing is missing or comes twice, and acknowledges what has gathered.
-func (c *conn) number(p rtwire.Packet) error {
+func (c *webSocket) number(p rtwire.Packet) error {
 	if p.RelSeq == 0 {
 		return nil
 	}
@@ -135,7 +168,7 @@ func (c *conn) number(p rtwire.Packet) error {
 }
 
 // send writes the player's next message.
-func (c *conn) send(nanos int64) error {
+func (c *webSocket) send(nanos int64) error {
 	if c.numbered {
 		c.writeMu.Lock()
 		defer c.writeMu.Unlock()
@@ -147,7 +180,7 @@ func (c *conn) send(nanos int64) error {
 }
 
 // control answers pings with the same payload and turns a close frame into an error.
-func (c *conn) control(op byte, payload []byte) error {
+func (c *webSocket) control(op byte, payload []byte) error {
 	switch op {
 	case opPing:
 		// One Write call per frame: net.Conn serialises it with the pacer's.
@@ -169,8 +202,8 @@ func (c *conn) control(op byte, payload []byte) error {
 }
 
 // leave says goodbye with close code 1000 and closes the socket.
-func (c *conn) leave() {
-	if !c.dead.Load() {
+func (c *webSocket) leave() {
+	if !c.of.dead.Load() {
 		_, _ = c.net.Write(appendFrame(nil, opClose, c.key, []byte{0x03, 0xe8}))
 	}
 	_ = c.net.Close()

@@ -34,18 +34,23 @@ func (s *Swarm) dial(ctx context.Context, login Login, number int) (*conn, error
 	ctx, cancel := context.WithTimeout(ctx, loginTimeout)
 	defer cancel()
 	addr := cmp.Or(login.Addr, s.cfg.Addr)
+	c := &conn{rec: &s.shards[number%shardCount], room: login.Room, marked: s.cfg.To == ToAnything}
+	if s.cfg.SDK != nil {
+		return c, c.dialSDK(ctx, s.cfg.SDK, addr, login.PlayerSessionID)
+	}
 	d := net.Dialer{LocalAddr: source(addr, number), KeepAlive: -1, Control: bindNoPort}
 	nc, err := d.DialContext(ctx, "tcp", addr)
 	if err != nil {
 		return nil, &DialError{err}
 	}
 	stop := context.AfterFunc(ctx, func() { _ = nc.Close() })
-	c := &conn{net: nc, rec: &s.shards[number%shardCount], room: login.Room, marked: s.cfg.To == ToAnything}
-	_, _ = rand.Read(c.key[:])
-	if c.protocol = s.cfg.Protocol; c.protocol != nil {
-		err = c.enter(ctx, addr, login)
+	w := &webSocket{of: c, net: nc, protocol: s.cfg.Protocol}
+	c.link = w
+	_, _ = rand.Read(w.key[:])
+	if w.protocol != nil {
+		err = w.enter(ctx, addr, login)
 	} else {
-		err = c.open(addr, login.PlayerSessionID, s.cfg.Numbered)
+		err = w.open(addr, login.PlayerSessionID, s.cfg.Numbered)
 	}
 	if err != nil {
 		stop()
@@ -71,7 +76,7 @@ func source(addr string, number int) net.Addr {
 }
 
 // open does the WebSocket handshake and the login.
-func (c *conn) open(addr, playerSessionID string, numbered bool) error {
+func (c *webSocket) open(addr, playerSessionID string, numbered bool) error {
 	if err := c.upgrade(addr, "/websocket"); err != nil {
 		return fmt.Errorf("upgrade: %w", err)
 	}
@@ -84,7 +89,7 @@ func (c *conn) open(addr, playerSessionID string, numbered bool) error {
 	return nil
 }
 
-func (c *conn) upgrade(addr, path string) error {
+func (c *webSocket) upgrade(addr, path string) error {
 	var nonce [16]byte
 	_, _ = rand.Read(nonce[:])
 	key := base64.StdEncoding.EncodeToString(nonce[:])
@@ -124,7 +129,7 @@ func checkUpgrade(head []byte, key string) error {
 }
 
 // awaitLogin reads until LOGIN_RESPONSE, which must be the first packet.
-func (c *conn) awaitLogin() error {
+func (c *webSocket) awaitLogin() error {
 	for {
 		op, payload, ok, err := c.parser.next()
 		switch {
@@ -146,7 +151,7 @@ func (c *conn) awaitLogin() error {
 	}
 }
 
-func (c *conn) loggedIn(unit []byte) error {
+func (c *webSocket) loggedIn(unit []byte) error {
 	p, err := rtwire.Parse(unit)
 	if err != nil {
 		return err
@@ -161,6 +166,6 @@ func (c *conn) loggedIn(unit []byte) error {
 	if !r.OK || r.PeerID <= 0 {
 		return errors.New("refused")
 	}
-	c.peer, c.numbered = r.PeerID, r.Numbered
+	c.of.peer, c.numbered = r.PeerID, r.Numbered
 	return nil
 }

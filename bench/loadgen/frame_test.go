@@ -106,7 +106,7 @@ func TestMessageStamp(t *testing.T) {
 	t.Parallel()
 	for size, to := range map[int]Target{stampBytes: ToRoom, 64: ToSelf, 65: ToServer, 66: ToNext, 67: ToGroup, 68: ToScript, 69: ToAnything, 300: ToRoom} {
 		key := [4]byte{0x11, 0x22, 0x33, 0x44}
-		m := newMessage(&Config{PayloadBytes: size, To: to}, &conn{peer: 3, group: 1, key: key, numbered: size == 300}, 4)
+		m := newMessage(&Config{PayloadBytes: size, To: to}, &webSocket{of: &conn{peer: 3, group: 1}, key: key, numbered: size == 300}, 4)
 		for i, stamp := range []int64{1, 1 << 40, 0} {
 			number := uint64(0)
 			if size == 300 {

@@ -22,8 +22,8 @@ type message struct {
 }
 
 // newMessage makes the message of a player. next is whom ToNext means.
-func newMessage(cfg *Config, c *conn, next int32) *message {
-	m := &message{key: c.key, stampAt: -1}
+func newMessage(cfg *Config, c *webSocket, next int32) *message {
+	m, peer := &message{key: c.key, stampAt: -1}, c.of.peer
 	payload := cfg.Message
 	if payload == nil {
 		payload = make([]byte, cfg.PayloadBytes)
@@ -37,17 +37,17 @@ func newMessage(cfg *Config, c *conn, next int32) *message {
 	case c.protocol != nil:
 		unit = c.protocol.Message(payload)
 	case c.numbered:
-		unit, m.relSeq, m.ack = rtwire.AppendNumberedMessage(nil, op, c.peer, rtwire.AllPlayers, payload)
+		unit, m.relSeq, m.ack = rtwire.AppendNumberedMessage(nil, op, peer, rtwire.AllPlayers, payload)
 	case cfg.To == ToSelf:
-		unit = rtwire.AppendPlayerMessage(nil, op, c.peer, c.peer, payload)
+		unit = rtwire.AppendPlayerMessage(nil, op, peer, peer, payload)
 	case cfg.To == ToNext:
-		unit = rtwire.AppendPlayerMessage(nil, op, c.peer, next, payload)
+		unit = rtwire.AppendPlayerMessage(nil, op, peer, next, payload)
 	case cfg.To == ToServer, cfg.To == ToScript, cfg.To == ToAnything:
-		unit = rtwire.AppendPlayerMessage(nil, op, c.peer, rtwire.Server, payload)
+		unit = rtwire.AppendPlayerMessage(nil, op, peer, rtwire.Server, payload)
 	case cfg.To == ToGroup:
-		unit = rtwire.AppendGroupMessage(nil, op, c.peer, c.group, payload)
+		unit = rtwire.AppendGroupMessage(nil, op, peer, c.of.group, payload)
 	default:
-		unit = rtwire.AppendGroupMessage(nil, op, c.peer, rtwire.AllPlayers, payload)
+		unit = rtwire.AppendGroupMessage(nil, op, peer, rtwire.AllPlayers, payload)
 	}
 	if cfg.Message == nil {
 		m.stampAt = len(unit) - len(payload)

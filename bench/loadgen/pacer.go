@@ -31,7 +31,7 @@ func (p *pacer) goRun(ctx context.Context) (halt func(grace time.Duration)) {
 	done := make(chan struct{})
 	unblock := context.AfterFunc(ctx, func() {
 		for _, c := range p.swarm.conns {
-			_ = c.net.SetWriteDeadline(time.Unix(1, 0))
+			c.interrupt()
 		}
 	})
 	go func() {

@@ -30,7 +30,7 @@ type Part struct {
 }
 
 // enter does the handshakes of another protocol than Realtime.
-func (c *conn) enter(ctx context.Context, addr string, login Login) error {
+func (c *webSocket) enter(ctx context.Context, addr string, login Login) error {
 	path, err := c.protocol.Path(ctx, addr, login)
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (c *conn) enter(ctx context.Context, addr string, login Login) error {
 	}
 }
 
-func (c *conn) write(message []byte) error {
+func (c *webSocket) write(message []byte) error {
 	_, err := c.net.Write(appendFrame(nil, opBinary, c.key, message))
 	return err
 }
@@ -84,7 +84,7 @@ func (c *conn) write(message []byte) error {
 var errShortPayload = errors.New("a message without the send time")
 
 // parts handles a message in another protocol than Realtime.
-func (c *conn) parts(message []byte, b *batch, now int64, w *window) error {
+func (c *webSocket) parts(message []byte, b *batch, now int64, w *window) error {
 	for len(message) > 0 {
 		part, rest, err := c.protocol.Next(message)
 		if err != nil {
@@ -106,7 +106,7 @@ func (c *conn) parts(message []byte, b *batch, now int64, w *window) error {
 			b.n++
 		}
 		if b.n == len(b.stamps) {
-			c.rec.add(b, now, w)
+			c.of.rec.add(b, now, w)
 		}
 	}
 	return nil

@@ -38,6 +38,51 @@ func newHistogram() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, latencyMax.Microseconds(), latencyDigits)
 }
 
+// Histogram is a distribution of times, for whoever measures something else than the messages of a swarm. Its methods may be
+// called from any goroutine.
+type Histogram struct {
+	mu sync.Mutex // guards h
+	h  *hdrhistogram.Histogram
+}
+
+// NewHistogram returns an empty one.
+func NewHistogram() *Histogram { return &Histogram{h: newHistogram()} }
+
+// Record counts a time; what is above a minute counts as a minute.
+func (h *Histogram) Record(d time.Duration) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	record(h.h, int64(d))
+}
+
+// Count is how many were recorded.
+func (h *Histogram) Count() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return int(h.h.TotalCount())
+}
+
+// Quantiles are its usual points.
+func (h *Histogram) Quantiles() Quantiles {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return quantilesOf(h.h)
+}
+
+// Distribution is a few dozen of its points.
+func (h *Histogram) Distribution() []Point {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return distribution(h.h)
+}
+
+// merge adds another one, which nobody records into.
+func (h *Histogram) merge(o *Histogram) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.h.Merge(o.h)
+}
+
 // newRecent is for one moment: a smaller one, because it is merged and emptied often.
 func newRecent() *hdrhistogram.Histogram {
 	return hdrhistogram.New(1, latencyMax.Microseconds(), recentDigits)

@@ -78,12 +78,13 @@ func (s *Swarm) Run(ctx context.Context, plan Plan) (Result, error) {
 	}
 	for _, room := range s.rooms {
 		for i, c := range room {
-			if c.msg == nil {
-				c.msg = newMessage(&s.cfg, c, room[(i+1)%len(room)].peer)
+			if !c.prepared {
+				c.prepare(&s.cfg, room[(i+1)%len(room)].peer)
+				c.prepared = true
 			}
 		}
 	}
-	if err := s.awaitGroups(ctx); err != nil {
+	if err := s.awaitReady(ctx); err != nil {
 		return Result{}, err
 	}
 	start := s.now() + int64(startDelay)
@@ -119,19 +120,19 @@ func (s *Swarm) Run(ctx context.Context, plan Plan) (Result, error) {
 	return res, nil
 }
 
-// groupsMax bounds how long all players may take to be in their groups.
-const groupsMax = 20 * time.Second
+// readyMax bounds how long all players may take to be in their groups, or to have their fast channels.
+const readyMax = 20 * time.Second
 
-// awaitGroups waits until all players are in their groups, if they are to be.
-func (s *Swarm) awaitGroups(ctx context.Context) error {
-	if s.cfg.To != ToGroup {
+// awaitReady waits until all players are in their groups and have their fast channels, if they are to.
+func (s *Swarm) awaitReady(ctx context.Context) error {
+	if s.cfg.To != ToGroup && (s.cfg.SDK == nil || !s.cfg.SDK.Fast) {
 		return nil
 	}
-	deadline := s.now() + int64(groupsMax)
+	deadline := s.now() + int64(readyMax)
 	for _, c := range s.conns {
-		for !c.joined.Load() {
+		for !c.ready.Load() && !c.dead.Load() { // who is lost is told at the end
 			if s.now() > deadline {
-				return fmt.Errorf("run: peer %d of room %d is not in its group", c.peer, c.room)
+				return fmt.Errorf("run: peer %d of room %d is not in its group, or has no fast channel", c.peer, c.room)
 			}
 			if err := s.callAt(ctx, s.now()+int64(5*time.Millisecond), nil); err != nil {
 				return err

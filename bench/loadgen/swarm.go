@@ -7,10 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/HdrHistogram/hdrhistogram-go"
-
-	"troupe/bench/rtwire"
 )
 
 // Config describes a swarm.
@@ -23,6 +19,7 @@ type Config struct {
 	Numbered        bool     // ask for the extension: numbers and acknowledgements
 	To              Target   // where messages go; with Numbered to the room
 	OpCode          int32    // of the messages; 0 = one of the swarm's own
+	SDK             *SDK     // players connect with Troupe's Go client; nil: over a bare WebSocket, which costs the generator less
 	Protocol        Protocol // of a server that does not speak Realtime, nil: it does; only ToRoom
 	Message         []byte   // sent as it is, instead of a payload with the send time, so there are no latencies; only ToAnything
 }
@@ -61,8 +58,9 @@ type Swarm struct {
 	conns []*conn // owned by the caller's goroutine
 	rooms map[int][]*conn
 
-	joinMu  sync.Mutex // guards joins and joining
-	joins   *hdrhistogram.Histogram
+	joins *Histogram
+
+	joinMu  sync.Mutex    // guards joining
 	joining time.Duration // altogether, while at least one login was under way
 
 	sent        atomic.Int64 // all messages
@@ -91,13 +89,16 @@ func New(cfg Config) (*Swarm, error) {
 	if cfg.Protocol != nil && (cfg.To != ToRoom || cfg.Numbered) {
 		return nil, errors.New("players of another protocol send to their rooms, without numbers")
 	}
+	if cfg.SDK != nil && (cfg.To != ToRoom && cfg.To != ToNext || cfg.Protocol != nil) {
+		return nil, errors.New("players of the SDK send to the room, or to the next player")
+	}
 	if cfg.DialConcurrency <= 0 {
 		cfg.DialConcurrency = 64
 	}
 	if cfg.To != ToRoom && cfg.Numbered { // the others have no fixed place for a number
 		return nil, errors.New("numbered messages go to the group of all players")
 	}
-	return &Swarm{cfg: cfg, base: time.Now(), rooms: make(map[int][]*conn)}, nil
+	return &Swarm{cfg: cfg, base: time.Now(), rooms: make(map[int][]*conn), joins: NewHistogram()}, nil
 }
 
 // now is the time in nanoseconds since the swarm was made.
@@ -125,7 +126,7 @@ func (s *Swarm) Connect(ctx context.Context, wave []Login) error {
 					return
 				}
 				fresh[i] = c
-				s.joined(time.Since(dialled))
+				s.joins.Record(time.Since(dialled))
 			}
 		})
 	}
@@ -147,21 +148,12 @@ func (s *Swarm) Connect(ctx context.Context, wave []Login) error {
 	return nil
 }
 
-func (s *Swarm) joined(took time.Duration) {
-	s.joinMu.Lock()
-	defer s.joinMu.Unlock()
-	if s.joins == nil {
-		s.joins = newHistogram()
-	}
-	record(s.joins, int64(took))
-}
-
 // Joins are the logins of all waves so far.
 type Joins struct {
 	Players   int
 	PerSecond float64 // while a wave was under way
 	Took      Quantiles
-	each      *hdrhistogram.Histogram
+	each      *Histogram
 }
 
 // Add adds the logins of another swarm, whose rate is not known then.
@@ -169,22 +161,22 @@ func (j *Joins) Add(o Joins) {
 	if o.each == nil {
 		return
 	}
-	all := newHistogram()
-	all.Merge(o.each)
+	all := NewHistogram()
+	all.merge(o.each)
 	if j.each != nil {
-		all.Merge(j.each)
+		all.merge(j.each)
 	}
-	*j = Joins{Players: j.Players + o.Players, Took: quantilesOf(all), each: all}
+	*j = Joins{Players: j.Players + o.Players, Took: all.Quantiles(), each: all}
 }
 
 // Joins returns how fast players came in: from the start of the connection to the answer of the login.
 func (s *Swarm) Joins() (j Joins) {
 	s.joinMu.Lock()
 	defer s.joinMu.Unlock()
-	if s.joins == nil || s.joining <= 0 {
-		return j
+	if j.Players = s.joins.Count(); j.Players == 0 || s.joining <= 0 {
+		return Joins{}
 	}
-	j.Players, j.Took, j.each = int(s.joins.TotalCount()), quantilesOf(s.joins), s.joins
+	j.Took, j.each = s.joins.Quantiles(), s.joins
 	j.PerSecond = float64(j.Players) / s.joining.Seconds()
 	return j
 }
@@ -195,7 +187,7 @@ func (s *Swarm) adopt(c *conn) {
 	s.rooms[c.room] = append(s.rooms[c.room], c)
 	if s.cfg.To == ToGroup {
 		c.group = int32(1 + (len(s.rooms[c.room])-1)%2)
-		if _, err := c.net.Write(appendFrame(nil, opBinary, c.key, rtwire.AppendJoinGroup(nil, c.peer, c.group))); err != nil {
+		if err := c.joinGroup(c.group); err != nil {
 			s.noteError(fmt.Errorf("peer %d of room %d: join group: %w", c.peer, c.room, err))
 		}
 	}
@@ -206,7 +198,6 @@ func (s *Swarm) adopt(c *conn) {
 			s.disconnects.Add(1)
 			s.noteError(fmt.Errorf("peer %d of room %d: %w", c.peer, c.room, err))
 		}
-		_ = c.net.Close()
 	})
 }
 
@@ -248,6 +239,10 @@ func (s *Swarm) Close() error {
 		return errors.New("swarm closed twice")
 	}
 	for _, c := range s.conns {
+		if s.cfg.SDK != nil { // which waits until the last packet is written
+			s.readers.Go(c.leave)
+			continue
+		}
 		c.leave()
 	}
 	s.readers.Wait()

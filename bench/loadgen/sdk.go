@@ -1,0 +1,117 @@
+package loadgen
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/binary"
+	"errors"
+	"fmt"
+
+	"troupe/bench/rtwire"
+	"troupe/transport/client"
+)
+
+// SDK has players connect with Troupe's Go client, which knows other transports than the bare WebSocket.
+type SDK struct {
+	Transport client.Transport
+	Addr      string // host:port of Transport; empty = that of the swarm or of the Login
+	TLS       *tls.Config
+	// Fast: messages go by the fast channel, over plain UDP beside ws, over DTLS beside wss.
+	Fast bool
+}
+
+// eventsMax is how many events of a player wait for the generator. Datagrams above it are dropped, as lost ones are.
+const eventsMax = 1 << 14
+
+// sdkPlayer is a player's link by way of Troupe's Go client.
+type sdkPlayer struct {
+	of     *conn
+	c      *client.Client
+	fast   bool
+	ctx    context.Context // of sends, until interrupt
+	cancel context.CancelFunc
+	msg    client.Message // owned by Run, then by the pacer
+}
+
+func (c *conn) dialSDK(ctx context.Context, o *SDK, addr, playerSessionID string) error {
+	if o.Addr != "" {
+		addr = o.Addr
+	}
+	sdk, err := client.Dial(ctx, client.Options{
+		Addr: addr, KCPAddr: addr, PlayerSessionID: playerSessionID, Transport: o.Transport, TLS: o.TLS, Fast: o.Fast,
+		EventsMax: eventsMax, Reconnect: client.Reconnect{Off: true},
+		DialTimeout: loginTimeout, SilenceMax: latencyMax, StallMax: latencyMax, // a lossy path is no lost one
+	})
+	if err != nil {
+		return &DialError{err}
+	}
+	p := &sdkPlayer{of: c, c: sdk, fast: o.Fast}
+	p.ctx, p.cancel = context.WithCancel(context.Background())
+	c.link, c.peer = p, sdk.PeerID()
+	return nil
+}
+
+func (p *sdkPlayer) prepare(cfg *Config, next int32) {
+	p.msg = client.Message{OpCode: rtwire.OpLoad, TargetGroup: client.AllPlayers, Payload: make([]byte, cfg.PayloadBytes), Intent: client.Reliable}
+	if cfg.To == ToNext {
+		p.msg.TargetPlayer, p.msg.TargetGroup = next, 0
+	}
+	if p.fast {
+		p.msg.Intent = client.Fast
+	}
+}
+
+func (p *sdkPlayer) send(nanos int64) error {
+	binary.LittleEndian.PutUint64(p.msg.Payload, uint64(nanos))
+	return p.c.Send(p.ctx, p.msg)
+}
+
+func (p *sdkPlayer) read(now func() int64, w *window) error {
+	defer p.c.Abort()
+	var b batch
+	for e := range p.c.Events() {
+		for more := true; more; {
+			if err := p.take(e, &b); err != nil {
+				return err
+			}
+			if more = b.n < len(b.stamps); more {
+				select {
+				case e, more = <-p.c.Events():
+				default:
+					more = false
+				}
+			}
+		}
+		p.of.rec.add(&b, now(), w)
+	}
+	return fmt.Errorf("the client has ended: %v", p.c.End())
+}
+
+// take counts an event.
+func (p *sdkPlayer) take(e client.Event, b *batch) error {
+	switch e.Kind {
+	case client.EventFastUp:
+		p.of.ready.Store(true)
+	case client.EventFastDown:
+		return fmt.Errorf("the fast channel is down: %w", p.c.FastErr())
+	case client.EventMessage:
+		if stamp, own := stampOf(rtwire.Packet{OpCode: e.OpCode, Payload: e.Payload}, false); own {
+			b.stamps[b.n] = stamp
+			b.n++
+			return nil
+		}
+		b.other++
+	}
+	return nil
+}
+
+func (p *sdkPlayer) joinGroup(int32) error {
+	return errors.New("players of the SDK are in no group of the swarm's")
+}
+
+func (p *sdkPlayer) interrupt() { p.cancel() }
+
+func (p *sdkPlayer) leave() {
+	p.cancel()
+	p.c.Close() // with a goodbye: a host keeps the seats of others, and waits for them when it ends
+}
