@@ -71,12 +71,6 @@ fuzz: ## every fuzz target for FUZZTIME (default 10s) each
 bench: ## micro benchmarks with allocations, once each (compare with benchstat over 10 runs)
 	$(GO) test -run '^$$' -bench . -benchmem -benchtime 200ms ./messages/... ./actors/... ./transport/...
 
-.PHONY: bench-tools
-bench-tools: build
-	$(GO) build -o $(BIN)/bench-transports ./bench/transports
-	$(GO) build -o $(BIN)/bench-script ./bench/script
-	$(GO) build -o $(BIN)/bench-service ./bench/service
-
 .PHONY: bench-relay
 bench-relay: build ## CPU, latency and allocations per delivered message beside a bare relay
 	$(BIN)/troupe bench relay-25x8 relay-4x50 --rounds $(ROUNDS) $(BENCH_FLAGS)
@@ -101,20 +95,24 @@ proof-peers: peers ## the load generator plays with Colyseus, centrifuge and nan
 	$(GO) test ./bench/peers -count=1 -timeout 5m -v -run RealServers -args -peers.file $(abspath $(PEERS))/peers.json
 
 .PHONY: bench-transports
-bench-transports: bench-tools ## DTLS and KCP beside plain UDP, idle KCP players, a lossy path (root and nft)
-	$(BIN)/bench-transports --troupe $(BIN)/troupe --rounds $(ROUNDS) $(BENCH_FLAGS)
+bench-transports: build ## DTLS and KCP beside plain UDP, the fast channel, idle KCP players, paths that lose packets (root and nft)
+	$(BIN)/troupe bench echo fast idle-kcp kcp-loss-0 kcp-loss-1 kcp-loss-5 $(BENCH_FLAGS)
 
 .PHONY: bench-script
-bench-script: bench-tools ## what scripts cost: CPU per message, memory, lateness of ticks, a hostile one beside others
-	$(BIN)/bench-script --troupe $(BIN)/troupe --rounds $(ROUNDS) $(BENCH_FLAGS)
+bench-script: build ## what scripts cost: CPU per message, memory, lateness of ticks, a hostile one beside others
+	$(BIN)/troupe bench script-echo script-tick script-idle script-hostile $(BENCH_FLAGS)
 
 .PHONY: bench-hostile
-bench-hostile: bench-tools ## each hostile script that the engine is tested with, over a real host beside another game; some 7 min
-	$(BIN)/bench-script --troupe $(BIN)/troupe --parts ways --table actors/script/js/testdata/hostile.json $(BENCH_FLAGS)
+bench-hostile: build ## each hostile script that the engine is tested with, over a real host beside another game; some 7 min
+	$(BIN)/troupe bench hostile-scripts $(BENCH_FLAGS)
 
 .PHONY: bench-service
-bench-service: bench-tools ## the durable control plane: placements, player sessions, searches, a start with many records
-	$(BIN)/bench-service --troupe $(BIN)/troupe $(BENCH_FLAGS)
+bench-service: build ## the durable control plane: placements, player sessions, searches, a start with many records
+	$(BIN)/troupe bench placements player-sessions search start $(BENCH_FLAGS)
+
+.PHONY: bench-reconnect
+bench-reconnect: build ## players cut off and back, with and without acknowledgements, and what those cost
+	$(BIN)/troupe bench reconnect-single reconnect-storm acks-25x8 acks-4x50 acks-stock $(BENCH_FLAGS)
 
 .PHONY: bench-kills
 bench-kills: ## SIGKILL at every failpoint of the store under load: nothing answered is lost
@@ -147,13 +145,6 @@ proof-nat: ## the kernel's NAT changes the players' UDP ports and addresses, in 
 .PHONY: proof-page
 proof-page: ## the report of troupe bench draws its plots in headless Chromium, without an error
 	$(GO) test ./bench/result -count=1 -timeout 5m -v -run PageInABrowser -page.browser chromium
-
-.PHONY: bench-reconnect
-bench-reconnect: build ## players cut off and back, with and without acknowledgements, and what those cost
-	$(BIN)/troupe bench reconnect-storm --players 1000 --single 1000 --bar-p99 5 --bar-exact --json $(BIN)/reconnect-1000.json
-	$(BIN)/troupe bench reconnect-storm --players 5000 --single 0 --bar-back 5 --bar-exact --json $(BIN)/reconnect-5000.json
-	$(BIN)/troupe bench reconnect-storm --players 5000 --single 0 --set reconnect.acknowledge=false --json $(BIN)/reconnect-5000-off.json
-	$(BIN)/troupe bench acks-25x8 acks-4x50 acks-stock --rounds $(ROUNDS) $(BENCH_FLAGS)
 
 .PHONY: lint-quick
 lint-quick: # vet compiles what the tests with the race detector are linked from; lint vets the files of other builds

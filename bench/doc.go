@@ -1,8 +1,8 @@
 // Package bench says how the benchmark numbers are made. `troupe bench` runs the workloads of bench/suite: the host and the
 // bare relay of bench/barerelay side by side on one machine, over loopback, or a host that runs already. bench/loadgen is the
 // client side, bench/server starts and measures the servers, bench/result judges, prints, plots and stores, bench/progress
-// shows how far a run is, bench/peers has servers of others to compare with. bench/transports, bench/script, bench/service and
-// bench/kills are commands of their own, with bench/report. Only cmd/troupe uses bench.
+// shows how far a run is, bench/peers has servers of others to compare with. bench/kills is a
+// command of its own, because it asks whether something is lost. Only cmd/troupe uses bench.
 //
 // # CPU per delivered message
 //
@@ -47,47 +47,47 @@
 //
 // # Transports
 //
-// An echo is one message of 64 bytes in and one out. A process on one core (GOMAXPROCS=1) echoes for 16 peers with one
-// message under way each, over a plain UDP socket and nothing else, over a dtls.Endpoint, and over a kcp.Listener whose
-// connections drain a source as the host's do. The figure is that process's user and system time divided by the echoes,
-// rounds in turn as above. What KCP costs a message beyond DTLS is half of the difference of an echo.
+// An echo (workload echo) is one message in and one out. A process on one core (GOMAXPROCS=1, bench/echo) echoes for 16 peers
+// with one message under way each, over a plain UDP socket and nothing else, over a dtls.Endpoint, and over a kcp.Listener whose
+// connections drain a source as the host's do. The figure is that process's user and system time divided by the echoes. What KCP
+// costs a message beyond DTLS is half of the difference of an echo. There are no latencies: each peer waits for its echo.
 //
-// The lossy path is a network namespace in which nftables drops each packet with the given probability, so both
-// directions of TCP, DTLS and everything else lose alike. Players send at a fixed rate, over all transports at the same
-// time, through a troupe host in the same namespace, so a message crosses the path twice; latency is from the time it was
-// due. There is no added delay: with one, all transports would wait for it alike.
+// The lossy path (workloads kcp-loss-1 and -5) is a network namespace in which nftables drops each packet of the players with the
+// given probability, so both directions of TCP, DTLS and everything else lose alike. `troupe bench` starts itself once more in the
+// namespace for each measurement. Players log in before packets are lost. They send through a host in the same namespace, so a
+// message crosses the path twice. There is no added delay: with one, all transports would wait for it alike.
+//
+// Players of these workloads and of the fast channel connect with Troupe's Go client (bench/loadgen, SDK), which costs the generator
+// more than bare WebSockets do.
 //
 // # Reconnection
 //
-// `troupe bench reconnect-storm` cuts players of the SDK, by a TCP reset or without a word over KCP. A resume is measured
-// from the cut to the answer to the login, as the player sees it, in a process that plays all of them; "all back" is from
-// the first cut to the last answer. Lost and duplicated are by the numbers in the messages, per sender and receiver, after
-// everything has had time to arrive.
+// The workloads reconnect-single and reconnect-storm cut players of Troupe's client, by a TCP reset or without a word over KCP. The
+// time to reconnect is from the cut to the answer to the login, as the player sees it, in a process that plays all of them; "all
+// back" is from the first cut to the last answer. Lost and duplicated are by the numbers in the messages, per sender and receiver,
+// when nothing more arrives.
 //
 // What acknowledgements cost is the CPU per delivered message of one build with them and with reconnect.acknowledge=false,
-// in turns (the workloads acks-*): with players that number and acknowledge , in small rooms and, without a bar,
+// in turns (the workloads acks-*): with players that number and acknowledge, in small rooms and, without a bar,
 // in large ones, where a delivery costs so little that keeping the message shows; and with stock players, whose pings carry
 // marks. Without them nothing is kept after it was written.
 //
 // # Scripts
 //
-// bench/script starts hosts with scripts of its own (bench/script/scripts). The cost of a message is the host's CPU over the
-// messages that came back, as above: what a player sends to itself is relayed back, what it sends to the server comes back
-// from onMessage; the difference of the two in one round is held against the bar. A round is one host with players of both
-// kinds, who play in turns of a second: the same two measured in a host each differ by more from one pair of hosts to the
-// next than a script costs. Where there are several cores the host has one half of them and the players the other, and the
-// host is well loaded (--cost-hz): what a message costs a host that is half idle, or whose caches the load generator has
-// filled (--shared), is for the larger part the way out of idleness and of the caches, of the relay path as well. Memory is VmRSS
-// with all game sessions of a fleet made and idle for the settle time; nobody is in them. Ticks are measured inside the
-// scripts: a tick is late by as much as it comes more than 50 ms after the one before; counts go to the game sessions' logs,
-// which the benchmark reads. A hostile script runs beside scripted game sessions with players, a new one whenever the host
-// has ended it; the others' p99 is compared with that of a host without, in the same round. The load generator shares the
-// machine: a script that takes a core takes it from the generator, too.
+// The scripts are those of bench/suite/scripts, and the user's own. What a message costs more through a script is the difference
+// of two hosts: what a player sends to itself is relayed back, what it sends to the server comes back from onMessage. The hosts are
+// well loaded: what a message costs a host that is half idle is for the larger part the way out of idleness. Memory of script-idle is
+// VmRSS with all game sessions made and at rest; nobody is in them. Ticks are measured inside the scripts: a tick is late by as much
+// as it comes more than 50 ms after the one before; counts go to the game sessions' logs, which the benchmark reads. A hostile script
+// (script-hostile) runs beside scripted game sessions with players, a new one whenever the host has ended it; the others' p99 is
+// compared with that of a host without, in the same round. The load generator shares the machine: a script that takes a core takes it
+// from the generator, too. hostile-scripts runs each script of the table that the engine is tested with (scripts/hostile.json) once:
+// the other game's p99 while it does harm is compared with that before and after.
 //
 // # Service API
 //
-// bench/service starts a host with a store of its own on the disk of the temporary folder, and calls it with AWS JSON over
-// up to --workers connections. Calls start at their times whether or not others have been answered; latency counts from when a
+// placements, player-sessions, search and start have hosts with a store of their own on the disk of the temporary folder. Calls are
+// AWS JSON over up to 128 connections, begin at their times whether or not others have been answered, and latency counts from when a
 // call was due. A placement is for two players with latencies and ends, for the benchmark, when its PlacementFulfilled comes on
 // GET /events. A search is one call for a page of 20, sorted, of a filter that one game session in 500 fits. A start is from the
 // start of the process to its announcement, on a store of copies of what a killed host has left: a game session, its players and

@@ -6,9 +6,9 @@ import (
 	"os"
 )
 
-// writeAnnounce writes the bound address, and that /stats is there, as JSON, complete or not at all.
-func writeAnnounce(path, ws string) error {
-	b, err := json.Marshal(map[string]any{"ws": ws, "stats": true})
+// Announce writes what is true of the server, its address "ws" above all, as JSON, complete or not at all.
+func Announce(path string, what map[string]any) error {
+	b, err := json.Marshal(what)
 	if err != nil {
 		return fmt.Errorf("encode announce file: %w", err)
 	}

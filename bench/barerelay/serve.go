@@ -22,7 +22,7 @@ func serve(ctx context.Context, addr, announce string, each func(net.Conn)) erro
 		return fmt.Errorf("listen: %w", err)
 	}
 	if announce != "" {
-		if err := writeAnnounce(announce, ln.Addr().String()); err != nil {
+		if err := Announce(announce, map[string]any{"ws": ln.Addr().String(), "stats": true}); err != nil {
 			return errors.Join(err, ln.Close())
 		}
 	}

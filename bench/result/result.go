@@ -27,6 +27,7 @@ type Result struct {
 	Rounds   int       `json:"rounds"`
 	Subjects []Subject `json:"subjects"` // in the order of the table; the first is what others are compared with
 	Goals    []Verdict `json:"goals,omitempty"`
+	Notes    []string  `json:"notes,omitempty"`    // lines that tell more than the figures do
 	Warnings []string  `json:"warnings,omitempty"` // what makes figures doubtful
 	Void     []string  `json:"void,omitempty"`     // why the run proves nothing; empty: it does
 	Absent   []string  `json:"absent,omitempty"`   // "NAME: why", of those that could not be measured

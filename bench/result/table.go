@@ -30,6 +30,9 @@ func (r *Result) Print(w io.Writer) {
 	}
 	_ = t.Flush()
 	fmt.Fprintln(w)
+	for _, text := range r.Notes {
+		fmt.Fprintln(w, text)
+	}
 	for _, g := range r.Goals {
 		fmt.Fprintln(w, g)
 	}

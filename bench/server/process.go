@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -114,6 +116,19 @@ func (p *Process) awaitAnnounce(ctx context.Context, path string) error {
 		case <-tick.C:
 		}
 	}
+}
+
+// TLS trusts the anchors that the server has announced.
+func (p *Process) TLS() (*tls.Config, error) {
+	text, err := os.ReadFile(p.Announce.CA)
+	if err != nil {
+		return nil, fmt.Errorf("read trust anchors: %w", err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("read trust anchors: there is no certificate in %s", p.Announce.CA)
+	}
+	return &tls.Config{RootCAs: roots, ServerName: "localhost"}, nil
 }
 
 // Exited is closed when the process has ended.

@@ -21,6 +21,7 @@ import (
 type Options struct {
 	Workload string
 	Params   Params   // what the caller says; zero is as the workload has it
+	Quick    bool     // a run of a second or two that shows that the workload works; goals are not judged
 	Sets     []string // KEY=VALUE settings of the hosts that are started
 	// Against is a host that runs already. It is measured alone: what it runs on is not this program's to share.
 	Against *server.Remote
@@ -39,12 +40,16 @@ type Options struct {
 	ProfileDir string
 	Command    string // as it is stored
 	Watch      Watcher
+	inside     bool // this process is in the namespace that the workload needs
 }
 
 // Self is this program.
 type Self struct {
 	Bin  string
 	Bare []string // arguments that make it the bare relay
+	Echo []string // arguments that make it a server of bench/echo; the kind follows
+	// Elsewhere are arguments with which it calls MeasureElsewhere.
+	Elsewhere []string
 }
 
 // Watcher is told how a run goes. Its methods are called from several goroutines, one at a time for each measurement.
@@ -64,6 +69,8 @@ type run struct {
 	p   Params
 	dir string // for files of the run
 	now string // what is measured
+	// filledNow, if set, is called when all players of a load are in.
+	filledNow func(proc *server.Process) error
 	// profile: the measurement under way is the one that is profiled
 	profile bool
 	gone    map[string]bool // peers that could not be measured
@@ -73,6 +80,7 @@ type run struct {
 	void     []string
 	profiles []string
 	absent   []string
+	notes    []string
 	others   map[string]float64 // by subject: the largest share of the machine that others used
 	versions map[string]string  // by subject: what it says of itself
 }
@@ -83,7 +91,7 @@ func Run(ctx context.Context, o Options) (res result.Result, err error) {
 	if err != nil {
 		return res, err
 	}
-	r := &run{o: o, w: w, p: w.Params.with(o.Params)}
+	r := &run{o: o, w: w, p: w.params(o)}
 	if err := r.check(); err != nil {
 		return res, err
 	}
@@ -149,8 +157,13 @@ func Run(ctx context.Context, o Options) (res result.Result, err error) {
 		s := &res.Subjects[i]
 		s.Build = cmp.Or(s.Build, r.versions[s.Name])
 	}
-	res.Warnings, res.Void, res.Profiles, res.Absent = r.warnings, r.void, r.profiles, r.absent
-	res.Summarise(w.Goals)
+	res.Warnings, res.Void, res.Profiles, res.Absent, res.Notes = r.warnings, r.void, r.profiles, r.absent, r.notes
+	goals := w.Goals
+	if o.Quick {
+		goals = nil
+		res.Warnings = append(res.Warnings, "a quick run: it shows that the workload works, and nothing else")
+	}
+	res.Summarise(goals)
 	return res, nil
 }
 
@@ -224,13 +237,28 @@ func (r *run) warn(format string, values ...any) { r.keep(&r.warnings, format, v
 // prove keeps a reason why the run proves nothing, once.
 func (r *run) provesNothing(format string, values ...any) { r.keep(&r.void, format, values...) }
 
+// note keeps a line that tells more than the figures do.
+func (r *run) note(format string, values ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.notes = append(r.notes, fmt.Sprintf(format, values...))
+}
+
 func (r *run) keep(in *[]string, format string, values ...any) {
 	text := r.now + ": " + fmt.Sprintf(format, values...)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !slices.Contains(*in, text) {
-		*in = append(*in, text)
+	*in = once(*in, text)
+}
+
+// once appends what is not there yet.
+func once(list []string, texts ...string) []string {
+	for _, text := range texts {
+		if !slices.Contains(list, text) {
+			list = append(list, text)
+		}
 	}
+	return list
 }
 
 // host is a host to start.

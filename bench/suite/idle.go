@@ -25,7 +25,7 @@ var memoryWorkloads = []Workload{{
 		}
 		for _, s := range all {
 			subjects = append(subjects, subject{name: s.name, build: r.buildOf(s.spec), measure: func(ctx context.Context) (result.Round, error) {
-				return r.idle(ctx, s.spec)
+				return r.idle(ctx, s.spec, traffic{})
 			}})
 		}
 		return subjects
@@ -37,7 +37,7 @@ const restBefore = time.Second
 
 // idle fills a server, lets it rest and reads its memory. Nothing is forced inside it, no collection and no return of
 // memory: it is what an operator sees.
-func (r *run) idle(ctx context.Context, spec server.Spec) (round result.Round, err error) {
+func (r *run) idle(ctx context.Context, spec server.Spec, t traffic) (round result.Round, err error) {
 	round.Figures = make(result.Figures)
 	f := round.Figures
 	err = r.with(ctx, spec, func(proc *server.Process) error {
@@ -49,7 +49,11 @@ func (r *run) idle(ctx context.Context, spec server.Spec) (round result.Round, e
 			return err
 		}
 		players := r.p.Rooms * r.p.Players
-		return r.filled(ctx, proc, loadgen.Config{}, players, func(swarm *loadgen.Swarm) error {
+		sdk, err := t.sdk(proc)
+		if err != nil {
+			return err
+		}
+		return r.filled(ctx, proc, loadgen.Config{SDK: sdk}, players, func(swarm *loadgen.Swarm) error {
 			r.o.Watch.Live(fmt.Sprintf("%d players are in", players))
 			after := r.meter(proc, nil)
 			if err := after.read(&after.start); err != nil {

@@ -100,27 +100,8 @@ const (
 
 // churn has some players play, and others come and go.
 func (r *run) churn(ctx context.Context, spec server.Spec) (round result.Round, err error) {
-	var c *comers
-	err = r.with(ctx, spec, func(proc *server.Process) error {
-		c = &comers{r: r, proc: proc}
-		return r.filled(ctx, proc, loadgen.Config{Hz: r.p.Hz, PayloadBytes: r.p.Payload, Seed: 1}, r.p.Rooms*r.p.Players, func(swarm *loadgen.Swarm) (err error) {
-			ctx, cancel := context.WithCancel(ctx)
-			ended := make(chan error, 1)
-			go func() { ended <- c.run(ctx) }()
-			defer func() {
-				cancel()
-				err = errors.Join(err, <-ended)
-			}()
-			var load *loadgen.Result
-			if round, load, err = r.loaded(ctx, proc, swarm, loadgen.Plan{Warmup: r.p.Warmup, Measure: r.p.Measure}); err != nil {
-				return err
-			}
-			if why, bound := isBound(load); bound {
-				r.provesNothing("%s", why)
-			}
-			return nil
-		})
-	})
+	c := &comers{r: r}
+	round, err = r.relay(ctx, spec, traffic{beside: c.run})
 	if err != nil {
 		return round, err
 	}
@@ -141,7 +122,8 @@ type comers struct {
 }
 
 // run lets waves of players in until ctx ends, and waits until the last has left.
-func (c *comers) run(ctx context.Context) error {
+func (c *comers) run(ctx context.Context, proc *server.Process) error {
+	c.proc = proc
 	var waves sync.WaitGroup
 	defer waves.Wait()
 	players := max(1, int(c.r.p.Rate*waveEvery.Seconds()))

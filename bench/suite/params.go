@@ -34,6 +34,20 @@ func (p Params) with(o Params) Params {
 	return p
 }
 
+// params are those of a run.
+func (w *Workload) params(o Options) Params {
+	p := w.Params
+	if o.Quick {
+		p.Rooms, p.Players, p.Hz = min(p.Rooms, 2), min(p.Players, 3), min(p.Hz, 50)
+		p.Rate, p.Rounds = min(p.Rate, 50), 1
+		p.Warmup, p.Measure, p.Rest = min(p.Warmup, 50*time.Millisecond), min(p.Measure, 300*time.Millisecond), min(p.Rest, 100*time.Millisecond)
+		if w.quick != nil {
+			w.quick(&p)
+		}
+	}
+	return p.with(o.Params)
+}
+
 func set[T comparable](to *T, value T) {
 	var zero T
 	if value != zero {
@@ -49,9 +63,10 @@ const (
 	measureMin  = 100 * time.Millisecond
 	measureMax  = 10 * time.Minute
 	roundsMax   = 100
-	roomsMax    = 10_000
+	roomsMax    = 100_000
 	filesSpare  = 200 // files of a process beside its connections
 	hzMax       = 10_000
+	rateMax     = 100_000
 	aboutLogin  = 300 * time.Microsecond // of a player, for the estimate of how long a round takes
 	aboutStart  = time.Second            // of a server, likewise
 	momentEvery = 500 * time.Millisecond
@@ -63,8 +78,10 @@ func (p Params) validate() error {
 		return fmt.Errorf("--rooms must be 1 to %d", roomsMax)
 	case p.Players < 0 || p.Players > playersMax:
 		return fmt.Errorf("--players must be 1 to %d: the service API takes no more in a game session", playersMax)
-	case p.Hz < 0 || p.Hz > hzMax || p.Rate < 0:
+	case p.Hz < 0 || p.Hz > hzMax:
 		return fmt.Errorf("--hz must be above 0 and at most %d", hzMax)
+	case p.Rate < 0 || p.Rate > rateMax:
+		return fmt.Errorf("--rate must be above 0 and at most %d", rateMax)
 	case p.Payload != 0 && (p.Payload < payloadMin || p.Payload > payloadMax):
 		return fmt.Errorf("--payload must be %d to %d bytes", payloadMin, payloadMax)
 	case p.Measure != 0 && (p.Measure < measureMin || p.Measure > measureMax):
@@ -86,10 +103,13 @@ func (p Params) words() string {
 		}
 		s += fmt.Sprintf(format, values...)
 	}
-	if p.Rooms > 0 && p.Players > 0 {
-		add("%d rooms of %d players", p.Rooms, p.Players)
-	} else if p.Rooms > 0 {
-		add("%d rooms", p.Rooms)
+	switch {
+	case p.Rooms > 0 && p.Players > 0:
+		add("%s of %s", count(p.Rooms, "room"), count(p.Players, "player"))
+	case p.Rooms > 0:
+		add("%s", count(p.Rooms, "game session"))
+	case p.Players > 0:
+		add("%s", count(p.Players, "player"))
 	}
 	if p.Hz > 0 {
 		add("%g messages per second each", p.Hz)
@@ -107,6 +127,13 @@ func (p Params) words() string {
 		add("%v at rest before memory is read", p.Rest)
 	}
 	return s
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // lasts is about how long one measurement takes.

@@ -22,6 +22,7 @@ var rampWorkloads = []Workload{{
 		{Subject: coalesced, Figure: "half_p50_ms", Plus: 9},
 		{Subject: host, Figure: "best_kib_per_player", Over: bareRelay, Times: 2, Plus: 24},
 	},
+	quick: func(p *Params) { p.Warmup, p.Measure = 10*time.Millisecond, 100*time.Millisecond },
 	lasts: func(p Params) time.Duration {
 		return p.lasts() + time.Duration(rampDoublings+rampHalvings)*(p.Warmup+p.Measure)
 	},

@@ -10,6 +10,7 @@ import (
 	"troupe/bench/peers"
 	"troupe/bench/result"
 	"troupe/bench/server"
+	"troupe/transport/client"
 )
 
 // Names of subjects.
@@ -79,7 +80,11 @@ func relayed(name, about string, p Params, to loadgen.Target, goals ...result.Go
 // traffic is what players send.
 type traffic struct {
 	to       loadgen.Target
-	numbered bool // players number and acknowledge: the extension of Troupe's own clients
+	numbered bool             // players number and acknowledge: the extension of Troupe's own clients
+	via      client.Transport // of players that connect with Troupe's Go client; 0: they are bare WebSockets
+	fast     bool             // they use the fast channel
+	// beside, if set, goes on while the load does, and is ended by its context.
+	beside func(ctx context.Context, proc *server.Process) error
 }
 
 // acknowledged is a workload that compares a host that keeps messages until they are acknowledged with one that does not.
@@ -115,9 +120,7 @@ func (r *run) besideBare() []served {
 // servers are the subjects of a load on servers.
 func (r *run) servers(t traffic, all []served) (subjects []subject) {
 	for _, s := range all {
-		subjects = append(subjects, subject{name: s.name, build: r.buildOf(s.spec), measure: func(ctx context.Context) (result.Round, error) {
-			return r.relay(ctx, s.spec, t)
-		}})
+		subjects = append(subjects, r.player(s.name, s.spec, t))
 	}
 	return subjects
 }
@@ -141,7 +144,7 @@ func (r *run) with(ctx context.Context, spec server.Spec, do func(proc *server.P
 func (r *run) relay(ctx context.Context, spec server.Spec, t traffic) (round result.Round, err error) {
 	cfg := loadgen.Config{Hz: r.p.Hz, PayloadBytes: r.p.Payload, Seed: 1, To: t.to, Numbered: t.numbered}
 	if r.o.Script != "" && spec.Kind == server.Troupe {
-		if spec, err = r.scripted(spec, r.o.Script); err != nil {
+		if spec, err = r.fleets(spec, "", scriptFleet{id: userFleet, own: r.o.Script}); err != nil {
 			return round, err
 		}
 	}
@@ -152,7 +155,19 @@ func (r *run) relay(ctx context.Context, spec server.Spec, t traffic) (round res
 		}
 	}
 	err = r.with(ctx, spec, func(proc *server.Process) error {
+		if cfg.SDK, err = t.sdk(proc); err != nil {
+			return err
+		}
 		return r.filled(ctx, proc, cfg, r.p.Rooms*r.p.Players, func(swarm *loadgen.Swarm) (err error) {
+			if t.beside != nil {
+				ctx, stop := context.WithCancel(ctx)
+				ended := make(chan error, 1)
+				go func() { ended <- t.beside(ctx, proc) }()
+				defer func() {
+					stop()
+					err = errors.Join(err, <-ended)
+				}()
+			}
 			plan := loadgen.Plan{Warmup: r.p.Warmup, Measure: r.p.Measure}
 			var load *loadgen.Result
 			if round, load, err = r.loaded(ctx, proc, swarm, plan); err != nil {
@@ -180,6 +195,11 @@ func (r *run) filled(ctx context.Context, proc *server.Process, cfg loadgen.Conf
 	defer func() { err = errors.Join(err, swarm.Close()) }()
 	if err := proc.Fill(ctx, swarm, players, max(r.p.Players, 1)); err != nil {
 		return r.told(err, proc)
+	}
+	if r.filledNow != nil {
+		if err := r.filledNow(proc); err != nil {
+			return err
+		}
 	}
 	return do(swarm)
 }

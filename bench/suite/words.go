@@ -3,7 +3,6 @@ package suite
 import (
 	"cmp"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"troupe/bench/result"
@@ -46,16 +45,4 @@ func (r *run) buildOf(spec server.Spec) string {
 		build += ", " + strings.Join(spec.Sets, " ")
 	}
 	return build
-}
-
-// scripted is a host whose fleet runs a script.
-func (r *run) scripted(spec server.Spec, script string) (server.Spec, error) {
-	path, err := filepath.Abs(script)
-	if err != nil {
-		return spec, fmt.Errorf("--script: %w", err)
-	}
-	spec.FleetID = "fleet-script"
-	content := fmt.Sprintf("fleets:\n- {id: %s, name: script, gameSessionsMax: %d, script: %q}\naliases: []\n", spec.FleetID, roomsMax, path)
-	spec.Config, err = r.file("bench.yaml", content)
-	return spec, err
 }

@@ -22,6 +22,10 @@ type Workload struct {
 	Script bool
 	// needs says what it cannot do without beside files for its players, nil: nothing; it is a line that says what to do.
 	needs func() error
+	// loss is what its path loses, in percent of all packets.
+	loss int
+	// quick makes the parameters of a quick run even smaller, or larger; nil: they are as Params.quick has them.
+	quick func(p *Params)
 	// connections are those of one process; nil: Rooms times Players.
 	connections func(p Params) int
 	// lasts is about how long one measurement takes; nil: as long as the parameters say.
@@ -38,7 +42,7 @@ type subject struct {
 
 // Workloads is the table, in the order in which it is shown.
 func Workloads() []Workload {
-	return slices.Concat(relayWorkloads, rampWorkloads, scriptWorkloads, memoryWorkloads, joinWorkloads)
+	return slices.Concat(relayWorkloads, rampWorkloads, scriptWorkloads, transportWorkloads, memoryWorkloads, joinWorkloads, reconnectWorkloads, serviceWorkloads)
 }
 
 // Find returns the workload of a name. The error names those that are alike.

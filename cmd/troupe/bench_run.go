@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"troupe/bench/barerelay"
+	"troupe/bench/echo"
 	"troupe/bench/peers"
 	"troupe/bench/progress"
 	"troupe/bench/result"
@@ -42,6 +43,7 @@ type benchRun struct {
 	Peer    []string `placeholder:"NAME=COMMAND" sep:"none" help:"Another server beside them, that takes --addr and --announce; may be repeated."`
 	Peers   string   `placeholder:"FILE" help:"Other servers beside them, a JSON list of names and commands (make bench-peers writes one)."`
 
+	Quick   bool          `help:"A run of a second or two that shows that a workload works; goals are not judged."`
 	Rounds  int           `placeholder:"N" help:"How often each is measured, in turns."`
 	Rooms   int           `placeholder:"N" help:"Rooms."`
 	Players int           `placeholder:"N" help:"Players of a room, 200 at most."`
@@ -127,7 +129,7 @@ func (c *benchRun) options(ctx context.Context) (o suite.Options, err error) {
 			Rooms: c.Rooms, Players: c.Players, Hz: c.Hz, Payload: c.Payload, Warmup: c.Warmup, Measure: c.Measure, Rest: c.Rest,
 			Rounds: c.Rounds, Rate: c.Rate,
 		},
-		Sets: c.Set, Script: c.Script, Message: c.Message, OpCode: c.OpCode, Only: c.Only,
+		Quick: c.Quick, Sets: c.Set, Script: c.Script, Message: c.Message, OpCode: c.OpCode, Only: c.Only,
 	}
 	for _, text := range c.Peer {
 		p, err := peers.Parse(text)
@@ -143,11 +145,9 @@ func (c *benchRun) options(ctx context.Context) (o suite.Options, err error) {
 		}
 		o.Peers = append(o.Peers, more...)
 	}
-	self, err := os.Executable()
-	if err != nil {
+	if o.Self, err = benchSelf(); err != nil {
 		return o, err
 	}
-	o.Self = suite.Self{Bin: self, Bare: []string{"bench", "bare"}}
 	if c.Profile {
 		if c.Report == "" {
 			return o, errors.New("--profile needs a folder: --report DIR")
@@ -175,6 +175,12 @@ func (c *benchRun) options(ctx context.Context) (o suite.Options, err error) {
 		},
 	}
 	return o, nil
+}
+
+// benchSelf is how this program is called by a benchmark.
+func benchSelf() (suite.Self, error) {
+	bin, err := os.Executable()
+	return suite.Self{Bin: bin, Bare: []string{"bench", "bare"}, Echo: []string{"bench", "echo-server"}, Elsewhere: []string{"bench", "elsewhere"}}, err
 }
 
 // address is the URL of the host that runs already.
@@ -207,6 +213,9 @@ func (c *benchRun) command(workload string) string {
 		{"warmup", c.Warmup}, {"measure", c.Measure}, {"rest", c.Rest}, {"op-code", c.OpCode},
 	} {
 		add(v.name, fmt.Sprint(v.value))
+	}
+	if c.Quick {
+		words = append(words, "--quick")
 	}
 	for _, set := range c.Set {
 		key, value, _ := strings.Cut(set, "=")
@@ -307,13 +316,44 @@ type benchBare struct {
 }
 
 // Run serves until a signal.
-func (c benchBare) Run() error {
+func (c *benchBare) Run() error {
+	return untilSignal(func(ctx context.Context) error {
+		if c.Engine == "epoll" {
+			return barerelay.ServeEpoll(ctx, c.Addr, c.Announce)
+		}
+		return barerelay.Serve(ctx, c.Addr, c.Announce)
+	})
+}
+
+// benchEcho is what `troupe bench echo` starts as a server.
+type benchEcho struct {
+	Kind     string `arg:"" enum:"udp,dtls,kcp"`
+	Addr     string `default:"127.0.0.1:0"`
+	Announce string
+}
+
+// Run echoes until a signal.
+func (c *benchEcho) Run() error {
+	return untilSignal(func(ctx context.Context) error { return echo.Serve(ctx, c.Kind, c.Addr, c.Announce) })
+}
+
+// benchElsewhere is what `troupe bench` starts in a network namespace.
+type benchElsewhere struct{}
+
+// Run measures what its standard input says.
+func (benchElsewhere) Run(s streams) error {
+	self, err := benchSelf()
+	if err != nil {
+		return err
+	}
+	return untilSignal(func(ctx context.Context) error { return suite.MeasureElsewhere(ctx, os.Stdin, s.out, self) })
+}
+
+// untilSignal does something until it is done, or a signal ends it.
+func untilSignal(do func(ctx context.Context) error) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
-	if c.Engine == "epoll" {
-		return barerelay.ServeEpoll(ctx, c.Addr, c.Announce)
-	}
-	return barerelay.Serve(ctx, c.Addr, c.Announce)
+	return do(ctx)
 }
 
 // columns returns how wide the terminal is that w is; nil if it is none.

@@ -34,7 +34,7 @@ func TestBenchWrongUse(t *testing.T) {
 		"relay-25x8 idle2":                   `there is no workload "idle2": idle?`,
 		"relay-25x8 --payload 3":             "relay-25x8: --payload must be 16 to 4096 bytes",
 		"relay-25x8 --players 201":           "relay-25x8: --players must be 1 to 200: the service API takes no more in a game session",
-		"relay-25x8 --rooms=-1":              "relay-25x8: --rooms must be 1 to 10000",
+		"relay-25x8 --rooms=-1":              "relay-25x8: --rooms must be 1 to 100000",
 		"relay-25x8 --measure 1ms":           "relay-25x8: --measure must be 100ms to 10m0s",
 		"relay-25x8 --only nobody":           `relay-25x8: it has no "nobody" to measure; it has bare, troupe, troupe 15 ms`,
 		"relay-25x8 --script none.js":        "relay-25x8: --script: stat none.js: no such file or directory",

@@ -47,7 +47,7 @@ type commands struct {
 	Restore restoreCommand `cmd:"" help:"Replace a host's store with a backup. No host may be running on it."`
 	TLS     tlsCommand     `cmd:"" name:"tls" help:"Show or replace the certificate authority that players trust."`
 	Store   storeCommand   `cmd:"" help:"Check a host's store for damage."`
-	Bench   benchCommand   `cmd:"" help:"Measure how fast players reconnect."`
+	Bench   benchCommand   `cmd:"" help:"Measure how fast this or another host is, on this machine."`
 	Version versionCommand `cmd:"" help:"Print the version."`
 
 	Licenses licensesCommand `cmd:"" help:"Print the licences of this program and its libraries."`

@@ -26,8 +26,8 @@ const (
 	ended       outcome = "ended"       // as wanted: interrupted, and not stuck, however busy the machine is
 )
 
-// hostileRow is a call into a script that means no good. The table is in testdata: the command
-// bench-script runs the rows with a way over a real host, beside another game.
+// hostileRow is a call into a script that means no good. The table belongs to the benchmarks:
+// troupe bench hostile-scripts runs the rows with a way over a real host, beside another game.
 type hostileRow struct {
 	Way          int // of those that a host is measured with; 0: none
 	Name, Source string
@@ -36,7 +36,7 @@ type hostileRow struct {
 }
 
 func hostileTable(t *testing.T) (table []hostileRow) {
-	text, err := os.ReadFile("testdata/hostile.json")
+	text, err := os.ReadFile("../../../bench/suite/scripts/hostile.json")
 	if err == nil {
 		err = json.Unmarshal(text, &table)
 	}

@@ -67,7 +67,7 @@ func TestEachRuleCanFail(t *testing.T) {
 			},
 		},
 		"only the command imports bench": {
-			[]string{one("cmd/a.go", "troupe/bench/report"), one("transport/a_test.go", "troupe/bench"), one("cmd/troupe/internal/x/a.go", "troupe/bench")},
+			[]string{one("cmd/a.go", "troupe/bench/result"), one("transport/a_test.go", "troupe/bench"), one("cmd/troupe/internal/x/a.go", "troupe/bench")},
 			[]string{one("bench/x/a.go", "troupe/bench"), one("cmd/a.go", "example.com/bench"), one("cmd/b.go", "troupe/messages"), one("cmd/troupe/a.go", "troupe/bench/x")},
 		},
 		"messages know nothing else": {

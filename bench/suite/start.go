@@ -1,4 +1,4 @@
-package main
+package suite
 
 import (
 	"bytes"
@@ -11,17 +11,15 @@ import (
 	"time"
 
 	"troupe/actors/store"
+	"troupe/bench/result"
+	"troupe/bench/server"
 )
 
-// startResult is one start.
-type startResult struct {
-	Seconds float64 `json:"seconds"`
-	Empty   float64 `json:"empty_seconds"` // with a store without records
-	MiB     float64 `json:"store_mib"`
-}
-
-// playersOf is how many of the records belong to each game session.
-const playersOf = 3
+// Names of subjects.
+const (
+	emptyStore = "empty store"
+	fullStore  = "full store"
+)
 
 // sample is the records of one game session with its players, and of its placement, as a host leaves them that was killed.
 type sample struct {
@@ -30,8 +28,12 @@ type sample struct {
 }
 
 // take has a host make the sample.
-func (b *bench) take(ctx context.Context) (s sample, err error) {
-	proc, err := b.host(ctx, "sample.db")
+func (r *run) take(ctx context.Context) (s sample, err error) {
+	spec, err := r.stored("sample.db")
+	if err != nil {
+		return s, err
+	}
+	proc, err := server.Start(ctx, spec)
 	if err != nil {
 		return s, err
 	}
@@ -55,14 +57,14 @@ func (b *bench) take(ctx context.Context) (s sample, err error) {
 			return s, err
 		}
 	}
-	for i := range playersOf - 2 { // the placement has two
+	for i := range r.p.Players - 2 { // the placement has two
 		in := struct{ GameSessionId, PlayerId string }{s.game, fmt.Sprintf("player-%d", i)}
 		if err := api.Call(ctx, "CreatePlayerSession", in, new(struct{})); err != nil {
 			return s, err
 		}
 	}
 	proc.Kill()
-	kept, err := store.Open(store.Options{Path: filepath.Join(b.dir, "sample.db")})
+	kept, err := store.Open(store.Options{Path: filepath.Join(r.dir, "sample.db")})
 	if err != nil {
 		return s, err
 	}
@@ -93,71 +95,84 @@ func (s sample) copies(n int) []store.Change {
 }
 
 // fill makes a store with copies of the sample.
-func (b *bench) fill(name string, s sample, records int) error {
-	kept, err := store.Open(store.Options{Path: filepath.Join(b.dir, name)})
+func (r *run) fill(name string, s sample) error {
+	kept, err := store.Open(store.Options{Path: filepath.Join(r.dir, name)})
 	if err != nil {
 		return err
 	}
 	var failed error
-	for n, made := 0, 0; made < records; {
+	for n := 0; n < r.p.Rooms; {
 		var batch []store.Change
-		for ; len(batch) < 1000 && made+len(batch) < records; n++ {
+		for ; len(batch) < 1000 && n < r.p.Rooms; n++ {
 			batch = append(batch, s.copies(n)...)
 		}
-		made += len(batch)
 		kept.Commit(batch, func(err error) { failed = errors.Join(failed, err) })
 		kept.Flush()
 	}
 	return errors.Join(failed, kept.Close())
 }
 
-// start measures from the start of the process until it has announced its addresses.
-func (b *bench) start(ctx context.Context) error {
-	model, err := b.take(ctx)
-	if err != nil {
-		return fmt.Errorf("make a sample: %w", err)
+// starts are the two stores that a host is started on.
+func (r *run) starts() []subject {
+	full := "" // made once
+	each := func(name string, prepare func(ctx context.Context, file string) error) subject {
+		round := 0
+		return subject{name: name, build: r.buildOf(r.host()), measure: func(ctx context.Context) (result.Round, error) {
+			round++
+			file := fmt.Sprintf("%s-%d.db", fileName(name), round)
+			if err := prepare(ctx, file); err != nil {
+				return result.Round{}, err
+			}
+			return r.timedStart(ctx, file)
+		}}
 	}
-	for _, one := range []struct {
-		name    string
-		records int
-	}{{"empty.db", 0}, {"full.db", b.Records}} {
-		if err := b.fill(one.name, model, one.records); err != nil {
-			return fmt.Errorf("fill a store: %w", err)
-		}
+	return []subject{
+		each(emptyStore, func(context.Context, string) error { return nil }),
+		each(fullStore, func(ctx context.Context, file string) error {
+			if full == "" {
+				r.o.Watch.Live("the store is filled")
+				s, err := r.take(ctx)
+				if err == nil {
+					err = r.fill("full.db", s)
+				}
+				if err != nil {
+					return fmt.Errorf("fill a store: %w", err)
+				}
+				full = "full.db"
+			}
+			return copyFile(filepath.Join(r.dir, full), filepath.Join(r.dir, file))
+		}),
 	}
-	info, err := os.Stat(filepath.Join(b.dir, "full.db"))
-	if err != nil {
-		return err
-	}
-	worst := 0.0
-	for round := range b.Rounds {
-		name := fmt.Sprintf("start-%d.db", round)
-		if err := copyFile(filepath.Join(b.dir, "full.db"), filepath.Join(b.dir, name)); err != nil {
-			return err
-		}
-		empty, err := b.timed(ctx, "empty.db")
-		if err != nil {
-			return err
-		}
-		full, err := b.timed(ctx, name)
-		if err != nil {
-			return err
-		}
-		worst = max(worst, full)
-		b.res.Starts = append(b.res.Starts, startResult{Seconds: full, Empty: empty, MiB: float64(info.Size()) / (1 << 20)})
-	}
-	b.res.Bars.Add(fmt.Sprintf("start with %d records, seconds", b.Records), b.barStart, worst, worst <= b.barStart)
-	return nil
 }
 
-func (b *bench) timed(ctx context.Context, name string) (float64, error) {
-	begun := time.Now()
-	proc, err := b.host(ctx, name)
+// timedStart measures from the start of the process until it has announced its addresses.
+func (r *run) timedStart(ctx context.Context, file string) (round result.Round, err error) {
+	spec, err := r.stored(file)
 	if err != nil {
-		return 0, err
+		return round, err
 	}
-	took := time.Since(begun).Seconds()
-	return took, proc.Stop()
+	begun := time.Now()
+	proc, err := server.Start(ctx, spec)
+	if err != nil {
+		return round, err
+	}
+	took := time.Since(begun)
+	defer func() { err = errors.Join(err, proc.Stop()) }()
+	u, err := proc.Usage()
+	if err != nil {
+		return round, err
+	}
+	info, err := os.Stat(filepath.Join(r.dir, file))
+	if err != nil {
+		return round, fmt.Errorf("store: %w", err)
+	}
+	round.Figures = make(result.Figures)
+	f := round.Figures
+	f.Set("start_s", took.Seconds())
+	f.Set("cpu_start_s", u.CPU().Seconds())
+	f.Set("resident_mib", float64(u.RSSBytes)/(1<<20))
+	f.Set("store_mib", float64(info.Size())/(1<<20))
+	return round, nil
 }
 
 func copyFile(from, to string) error {

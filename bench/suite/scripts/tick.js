@@ -1,7 +1,7 @@
 'use strict';
 // Twenty ticks a second that move as many things as the launch parameter says, and how late each of them was: by how
-// much it came more than 50 ms after the one before. Counts go to the log every two
-// seconds, as "ticks COUNT [...]" in steps of half a millisecond, the last for all above.
+// much it came more than 50 ms after the one before. Counts go to the log as often as the second launch parameter says, in
+// milliseconds, as "ticks COUNT [...]" in steps of half a millisecond, the last for all above.
 const stepMs = 0.5;
 const steps = 100;
 let session;
@@ -10,6 +10,7 @@ let ticks = 0;
 let last;
 const things = [];
 let count;
+let every;
 
 function now() {
     const t = process.hrtime();
@@ -42,6 +43,7 @@ exports.ssExports = {
     init: (s) => { session = s; },
     onProcessStarted: (args) => {
         count = Number(args[0]);
+        every = Number(args[1]);
         return true;
     },
     onStartGameSession: () => {
@@ -51,8 +53,8 @@ exports.ssExports = {
         // So that not all game sessions of a benchmark tick in the same millisecond.
         setTimeout(() => {
             setInterval(tick, 50);
-            setInterval(report, 2000);
-        }, Math.floor(Math.random() * 2000));
+            setInterval(report, every);
+        }, Math.floor(Math.random() * every));
     },
     onPlayerConnect: () => true,
     onHealthCheck: () => true,

@@ -1,4 +1,4 @@
-package main
+package suite
 
 import (
 	"bufio"
@@ -11,59 +11,46 @@ import (
 	"sync"
 	"time"
 
+	"troupe/bench/loadgen"
+	"troupe/bench/result"
 	"troupe/bench/server"
 )
 
-// settle is how long to wait for what is under way when the load has ended.
-const settle = 10 * time.Second
+// eventsMax is how long the last events are waited for when the load has ended.
+const eventsMax = 10 * time.Second
 
 // placements starts placements for two players with latencies, and waits for the event of each.
-func (b *bench) placements(ctx context.Context) error {
-	for round := range b.Rounds {
-		if err := b.placementRound(ctx, round); err != nil {
-			return err
-		}
-	}
-	p99 := spreadOf(b.res.Placements, func(f figures) float64 { return f.P99 })
-	rate := spreadOf(b.res.Placements, func(f figures) float64 { return f.Rate })
-	failed := spreadOf(b.res.Placements, func(f figures) float64 { return float64(f.Failed) })
-	b.res.Bars.Add("placements, p99 ms", b.barPlacement, p99.Median, p99.Median <= b.barPlacement && failed.Max == 0)
-	b.res.Bars.Add("placements per second, at least", 0.98*b.PlacementRate, rate.Median, rate.Median >= 0.98*b.PlacementRate)
-	return nil
-}
-
-func (b *bench) placementRound(ctx context.Context, round int) (err error) {
-	proc, err := b.host(ctx, fmt.Sprintf("placements-%d.db", round))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, proc.Stop()) }()
+func (r *run) placements(ctx context.Context, proc *server.Process) (round result.Round, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	w := waiters{clock: newClock()}
+	w := &waiters{due: make(map[string]time.Time)}
 	listening, err := w.listen(ctx, proc)
 	if err != nil {
-		return err
+		return round, err
 	}
-	api := proc.API(b.Workers)
+	api := proc.API(callers)
 	defer api.Close()
-	answers := newClock()
-	begun := pace(ctx, b.PlacementRate, b.Measure, b.Workers, func(ctx context.Context, i int, due time.Time) {
-		id := fmt.Sprintf("p-%d-%d", round, i)
-		w.expect(id, due)
-		err := api.Call(ctx, "StartGameSessionPlacement", placement(id), new(struct{}))
-		answers.record(due, err)
-		if err != nil {
-			w.clock.record(due, err)
-			w.take(id)
-		}
+	answers := loadgen.NewHistogram()
+	round, err = r.called(ctx, proc, func(ctx context.Context, k *calls) {
+		w.await(k)
+		r.pace(ctx, k, func(ctx context.Context, i int, due time.Time) {
+			id := fmt.Sprintf("p-%d", i)
+			w.expect(id, due)
+			if err := api.Call(ctx, "StartGameSessionPlacement", placement(id), new(struct{})); err != nil {
+				k.done(due, err)
+				w.take(id)
+			} else if !due.Before(k.from) {
+				answers.Record(time.Since(due))
+			}
+		})
+		w.finish(ctx)
 	})
-	w.await(ctx)
 	cancel()
 	<-listening
-	b.res.Answers = append(b.res.Answers, answers.figures(begun))
-	b.res.Placements = append(b.res.Placements, w.clock.figures(begun))
-	return nil
+	if err == nil {
+		round.Figures.Set("answer_p99_ms", ms(answers.Quantiles().P99))
+	}
+	return round, err
 }
 
 func placement(id string) any {
@@ -86,9 +73,16 @@ func placement(id string) any {
 
 // waiters are the placements whose event has not come yet.
 type waiters struct {
-	clock *clock
-	mu    sync.Mutex
+	mu    sync.Mutex // guards what follows
+	calls *calls
 	due   map[string]time.Time
+}
+
+// await says who is told of events from now on.
+func (w *waiters) await(k *calls) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.calls = k
 }
 
 func (w *waiters) expect(id string, due time.Time) {
@@ -113,7 +107,6 @@ func (w *waiters) left() int {
 
 // listen reads events until ctx ends; then the channel is closed.
 func (w *waiters) listen(ctx context.Context, proc *server.Process) (done chan struct{}, err error) {
-	w.due = make(map[string]time.Time)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+proc.Announce.API+"/events", nil)
 	if err != nil {
 		return nil, err
@@ -156,17 +149,17 @@ func (w *waiters) event(data []byte) {
 	if e.Detail.Type != "PlacementFulfilled" {
 		err = errors.New(e.Detail.Type)
 	}
-	w.clock.record(due, err)
+	w.calls.done(due, err) // set before the first placement
 }
 
-// await waits until there is no event to come, or it takes too long: those have failed.
-func (w *waiters) await(ctx context.Context) {
-	for late := time.Now().Add(settle); w.left() > 0 && time.Now().Before(late); {
+// finish waits until there is no event to come, or it takes too long: those have failed.
+func (w *waiters) finish(ctx context.Context) {
+	for late := time.Now().Add(eventsMax); w.left() > 0 && time.Now().Before(late); {
 		if rest(ctx, 5*time.Millisecond) != nil {
 			return
 		}
 	}
 	for range w.left() {
-		w.clock.record(time.Now(), errors.New("no event"))
+		w.calls.done(time.Now(), errors.New("no event"))
 	}
 }

@@ -1,4 +1,4 @@
-package storm
+package suite
 
 import (
 	"context"
@@ -7,20 +7,19 @@ import (
 	"sync"
 	"time"
 
+	"troupe/bench/loadgen"
+	"troupe/bench/rtwire"
 	"troupe/transport/client"
 )
 
-// stampBytes is the size of the stamp in a payload: the sender's index in its room and the
-// number of the message.
-const stampBytes = 12
+// numberBytes is the size of the stamp in a payload: the sender's index in its room and the number of the message.
+const numberBytes = 12
 
-const opLoad = 7
-
-// player is one client and what it has received.
-type player struct {
+// cutPlayer is one client whose connection is cut, and what it has received.
+type cutPlayer struct {
 	c     *client.Client
 	index int // in its room
-	room  *room
+	room  *cutRoom
 	// owned by the pacer
 	sent, unsent uint64
 
@@ -36,26 +35,25 @@ type player struct {
 	back       chan time.Duration // receives the time of the next reconnect; nil if it is not awaited
 }
 
-// room is the players of one game session.
-type room struct{ players []*player }
+// cutRoom is the players of one game session.
+type cutRoom struct{ players []*cutPlayer }
 
-// enter logs a player in and handles its events until it ends.
-func (r *run) enter(ctx context.Context, rm *room, index int, s seat) error {
-	p := &player{index: index, room: rm, from: make([]uint64, r.o.Room)}
-	c, err := client.Dial(ctx, client.Options{
-		Addr: s.addr, PlayerSessionID: s.id, Transport: r.o.Transport, KCPAddr: r.o.KCPAddr, TLS: r.o.TLS,
-		OnReconnected: p.onReconnected, OnGap: p.onGap, DialTimeout: r.o.Patience,
+// dial logs a player in and handles its events until it ends.
+func (c *reconnects) dial(ctx context.Context, rm *cutRoom, index int, login loadgen.Login, sdk *loadgen.SDK) (err error) {
+	p := &cutPlayer{index: index, room: rm, from: make([]uint64, len(rm.players))}
+	p.c, err = client.Dial(ctx, client.Options{
+		Addr: login.Addr, PlayerSessionID: login.PlayerSessionID, Transport: sdk.Transport, KCPAddr: sdk.Addr, TLS: sdk.TLS,
+		OnReconnected: p.onReconnected, OnGap: p.onGap, DialTimeout: backMax,
 	})
 	if err != nil {
 		return fmt.Errorf("log in: %w", err)
 	}
-	p.c = c
 	rm.players[index] = p
-	r.ends.Go(func() { p.listen() })
+	c.ends.Go(p.listen)
 	return nil
 }
 
-func (p *player) onReconnected(b client.Reconnected) {
+func (p *cutPlayer) onReconnected(b client.Reconnected) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.replayed += b.Replayed
@@ -65,15 +63,15 @@ func (p *player) onReconnected(b client.Reconnected) {
 	}
 }
 
-func (p *player) onGap(g client.Gap) {
+func (p *cutPlayer) onGap(g client.Gap) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.gaps++
 }
 
-func (p *player) listen() {
+func (p *cutPlayer) listen() {
 	for e := range p.c.Events() {
-		if e.Kind != client.EventMessage || e.OpCode != opLoad || len(e.Payload) < stampBytes {
+		if e.Kind != client.EventMessage || e.OpCode != rtwire.OpLoad || len(e.Payload) < numberBytes {
 			continue
 		}
 		index, number := binary.LittleEndian.Uint32(e.Payload), binary.LittleEndian.Uint64(e.Payload[4:])
@@ -92,10 +90,10 @@ func (p *player) listen() {
 
 // send sends the player's next message. A message that cannot be sent counts as unsent; it
 // is not expected to arrive.
-func (p *player) send(ctx context.Context, payload []byte) {
+func (p *cutPlayer) send(ctx context.Context, payload []byte) {
 	binary.LittleEndian.PutUint32(payload, uint32(p.index))
 	binary.LittleEndian.PutUint64(payload[4:], p.sent+1)
-	if p.c.Send(ctx, client.Message{OpCode: opLoad, TargetGroup: client.AllPlayers, Payload: payload}) == nil {
+	if p.c.Send(ctx, client.Message{OpCode: rtwire.OpLoad, TargetGroup: client.AllPlayers, Payload: payload}) == nil {
 		p.sent++
 	} else if ctx.Err() == nil {
 		p.unsent++
@@ -103,7 +101,7 @@ func (p *player) send(ctx context.Context, payload []byte) {
 }
 
 // cut drops the connection. The channel receives the time until the player has reconnected.
-func (p *player) cut() <-chan time.Duration {
+func (p *cutPlayer) cut() <-chan time.Duration {
 	back := make(chan time.Duration, 1)
 	p.mu.Lock()
 	p.back, p.cutAt = back, time.Now()
@@ -113,7 +111,7 @@ func (p *player) cut() <-chan time.Duration {
 }
 
 // missing returns how many messages from its room have not arrived yet.
-func (p *player) missing() (n uint64) {
+func (p *cutPlayer) missing() (n uint64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, other := range p.room.players {

@@ -1,0 +1,75 @@
+package suite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"troupe/bench/result"
+	"troupe/bench/server"
+)
+
+// idleScripts makes game sessions that run a script, in which nothing happens, and reads the memory of the host.
+func (r *run) idleScripts(ctx context.Context, spec server.Spec) (round result.Round, err error) {
+	round.Figures = make(result.Figures)
+	f := round.Figures
+	spec.Env = append(spec.Env, server.TraceCollections)
+	err = r.with(ctx, spec, func(proc *server.Process) error {
+		if err := rest(ctx, min(restBefore, r.p.Rest)); err != nil {
+			return err
+		}
+		before, err := proc.Usage()
+		if err != nil {
+			return err
+		}
+		begun := time.Now()
+		if _, err := r.sessions(ctx, proc, spec.FleetID); err != nil {
+			return errors.Join(err, proc.Alive())
+		}
+		f.Set("sessions_per_s", float64(r.p.Rooms)/time.Since(begun).Seconds())
+		m := r.meter(proc, nil)
+		if err := m.read(&m.start); err != nil {
+			return err
+		}
+		if err := rest(ctx, r.p.Rest); err != nil {
+			return err
+		}
+		if err := m.read(&m.end); err != nil {
+			return err
+		}
+		for name, v := range m.figures() {
+			f.Set(name, v)
+		}
+		f.Set("kib_per_session", float64(m.end.usage.RSSBytes-before.RSSBytes)/1024/float64(r.p.Rooms))
+		c, err := proc.Collect(ctx)
+		if err != nil {
+			return err
+		}
+		f.Set("gc_ms", ms(c.Wall))
+		f.Set("gc_cpu_ms", ms(c.CPU))
+		f.Set("gc_stop_ms", ms(c.Stopped))
+		return nil
+	})
+	return round, err
+}
+
+// sessions makes as many game sessions of a fleet as there are rooms, and waits until all are ACTIVE.
+func (r *run) sessions(ctx context.Context, proc *server.Process, fleet string) (ids []string, err error) {
+	for range r.p.Rooms {
+		id, err := proc.CreateGameSession(ctx, fleet, 8)
+		if err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+		if len(ids)%100 == 0 {
+			r.o.Watch.Live(fmt.Sprintf("%d game sessions", len(ids)))
+		}
+	}
+	for _, id := range ids {
+		if err := proc.AwaitActive(ctx, id); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
