@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -64,4 +65,28 @@ func lines(text string) map[string]bool {
 		set[strings.TrimSpace(line)] = true
 	}
 	return set
+}
+
+var (
+	helpText = regexp.MustCompile(`(?m)^# HELP (troupe_\w+) (.*)$`)
+	// sentence is a whole sentence. pointer is a word that points at another text.
+	sentence = regexp.MustCompile(`\A(1|[A-Z]).* .*[^.]\.\z`)
+	pointer  = regexp.MustCompile(`\b(those|by them|they came in|such a)\b|\AThe same`)
+)
+
+// A dashboard shows one help text at a time: it must be clear without those of other metrics.
+func TestHelpTextsStandAlone(t *testing.T) {
+	list, err := os.ReadFile("testdata/metrics.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := helpText.FindAllStringSubmatch(string(list), -1)
+	if len(texts) < 50 {
+		t.Errorf("only %d help texts", len(texts))
+	}
+	for _, m := range texts {
+		if !sentence.MatchString(m[2]) || pointer.MatchString(m[2]) {
+			t.Errorf("%s: %q needs another text to be understood", m[1], m[2])
+		}
+	}
 }
