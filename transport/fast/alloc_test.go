@@ -37,15 +37,12 @@ func TestSendAllocatesNothing(t *testing.T) {
 	p, conn, a := upPool(t)
 	f := wire.NewFrame(&wire.Header{OpCode: 7, Sender: 2, Payload: make([]byte, 100)})
 	defer f.Release()
-	batch, buf := make([]datagram, writeBatch), make([]byte, 0, datagramMax)
+	w := newWriter(p.main)
 	noAllocs(t, "Send and write", func() {
 		if !a.Send(f) {
 			t.Fatal("not sent")
 		}
-		n, _ := p.main.out.take(batch)
-		for i := range batch[:n] {
-			buf = p.main.writeOne(&batch[i], buf)
-		}
+		w.round()
 	})
 	_ = conn
 }
@@ -65,14 +62,10 @@ func TestInboundAllocatesNothing(t *testing.T) {
 	noAllocs(t, "other IP", func() { p.main.handle(clientAddr(9), message17) })
 	noAllocs(t, "malformed", func() { p.main.handle(clientAddr(1), hello) })
 	conn.drain(p.main)
-	batch := make([]datagram, writeBatch)
-	out := make([]byte, 0, datagramMax)
+	w := newWriter(p.main)
 	noAllocs(t, "-5 and its answer", func() {
 		p.main.handle(clientAddr(1), next(wire.OpUDPConnect))
-		n, _ := p.main.out.take(batch)
-		for i := range batch[:n] {
-			out = p.main.writeOne(&batch[i], out)
-		}
+		w.round()
 	})
 }
 

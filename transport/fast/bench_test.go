@@ -47,17 +47,14 @@ func BenchmarkEnqueue(b *testing.B) {
 	p, conn, a := upPool(b)
 	f := wire.NewFrame(&wire.Header{OpCode: 7, Sender: 2, TargetGroup: -1, Payload: make([]byte, 100)})
 	defer f.Release()
-	batch, buf := make([]datagram, writeBatch), make([]byte, 0, datagramMax)
+	w := newWriter(p.main)
 	b.ReportAllocs()
 	for n := 0; b.Loop(); n++ {
 		if !a.Send(f) {
 			b.Fatal("not sent")
 		}
 		if n%writeBatch == writeBatch-1 {
-			taken, _ := p.main.out.take(batch)
-			for i := range batch[:taken] {
-				buf = p.main.writeOne(&batch[i], buf)
-			}
+			w.round()
 		}
 	}
 	_ = conn

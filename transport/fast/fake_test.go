@@ -61,13 +61,8 @@ func (c *fakeConn) Close() error        { c.once.Do(func() { close(c.closed) });
 // drain does the writer's work for a socket that has none: all that is queued
 // now.
 func (c *fakeConn) drain(s *socket) {
-	var batch [writeBatch]datagram
-	var buf []byte
-	for s.out.length() > 0 {
-		n, _ := s.out.take(batch[:])
-		for i := range batch[:n] {
-			buf = s.writeOne(&batch[i], buf)
-		}
+	for w := newWriter(s); s.out.length() > 0; {
+		w.round()
 	}
 }
 

@@ -11,45 +11,110 @@ import (
 // writeBatch is how many datagrams the writer takes from the queue at a time.
 const writeBatch = 64
 
-// write is the writer of a socket: it encodes each datagram into its one buffer and sends
-// it. Only this goroutine blocks when the kernel's buffer is full.
+// batch is datagrams that are encoded and not sent yet, of at most writeBatch. The writer owns it.
+type batch struct {
+	bytes []byte     // all datagrams, one after the other
+	list  []outgoing // their ends in bytes, and where they go
+}
+
+// outgoing is one encoded datagram. D holds no frame any more.
+type outgoing struct {
+	d   datagram
+	end int
+}
+
+// at returns the bytes of datagram i.
+func (b *batch) at(i int) []byte {
+	from := 0
+	if i > 0 {
+		from = b.list[i-1].end
+	}
+	return b.bytes[from:b.list[i].end]
+}
+
+// sender hands batches to the kernel. It waits while the kernel's buffer is full.
+type sender interface {
+	// send sends datagrams from index i on, which there is, with one system call. An error is about the datagram behind
+	// those that were sent; that one is lost, as any datagram may be.
+	send(b *batch, i int) (sent int, err error)
+}
+
+// oneByOne is the sender where the system has no call for several datagrams.
+type oneByOne struct{ conn packetConn }
+
+func (o oneByOne) send(b *batch, i int) (sent int, err error) {
+	if _, err := o.conn.WriteToUDPAddrPort(b.at(i), b.list[i].d.to); err != nil {
+		return 0, err
+	}
+	return 1, nil
+}
+
+// writer is what the writing goroutine of a socket needs.
+type writer struct {
+	s     *socket
+	out   sender
+	taken [writeBatch]datagram
+	batch batch
+}
+
+func newWriter(s *socket) *writer { return &writer{s: s, out: newSender(s.conn)} }
+
+// write is the writer of a socket: it encodes what is queued, and sends it, as much as possible in one system call. Only
+// this goroutine blocks when the kernel's buffer is full.
 func (s *socket) write() {
-	var batch [writeBatch]datagram
-	buf := make([]byte, 0, datagramMax)
-	for more := true; more; {
-		var n int
-		n, more = s.out.take(batch[:])
-		for i := range batch[:n] {
-			buf = s.writeOne(&batch[i], buf)
-			batch[i] = datagram{}
-		}
+	w := newWriter(s)
+	for w.round() {
 	}
 }
 
-// writeOne sends d, unless the binding it was queued for has ended: game data goes to
-// confirmed addresses only (RL-27). It releases d's reference and returns the buffer for the
-// next datagram. After a panic it closes the channel of this peer.
-func (s *socket) writeOne(d *datagram, buf []byte) (next []byte) {
+// round waits for datagrams and sends them. It returns false when the queue is closed and empty.
+func (w *writer) round() (more bool) {
+	n, more := w.s.out.take(w.taken[:])
+	b := &w.batch
+	b.bytes, b.list = b.bytes[:0], b.list[:0]
+	for i := range w.taken[:n] {
+		w.s.encode(b, &w.taken[i])
+		w.taken[i] = datagram{}
+	}
+	w.s.send(b, w.out)
+	return more
+}
+
+// encode appends d, unless the binding it was queued for has ended: game data goes to confirmed addresses only (RL-27). It
+// releases d's reference. After a panic it closes the channel of this peer.
+func (s *socket) encode(b *batch, d *datagram) {
+	before := len(b.bytes)
 	defer func() {
 		if p := recover(); p != nil {
 			transport.Panicked(s.pool.opt.Counters, &s.pool.opt.Log, "fast channel writer", p)
 			d.owner.Close()
-			next = buf
+			b.bytes = b.bytes[:before]
 		}
 	}()
 	defer d.frame.Release()
 	if d.life != 0 && d.life != d.owner.live.Load() {
-		return buf
+		return
 	}
-	buf = d.frame.AppendFast(buf[:0], d.number)
-	n, err := s.conn.WriteToUDPAddrPort(buf, d.to)
+	b.bytes = d.frame.AppendFast(b.bytes, d.number)
+	b.list = append(b.list, outgoing{datagram{to: d.to, owner: d.owner}, len(b.bytes)})
+}
+
+// send sends all of b.
+func (s *socket) send(b *batch, out sender) {
 	count := s.pool.opt.Counters
-	count.Writes.Add(counters.UDP, 1)
-	switch {
-	case err == nil:
-		count.BytesOut.Add(counters.UDP, int64(n))
-	case !errors.Is(err, net.ErrClosed): // lost, as any datagram may be
-		s.pool.logWriteError(err, d)
+	for i := 0; i < len(b.list); {
+		sent, err := out.send(b, i)
+		count.Writes.Add(counters.UDP, 1)
+		for range sent {
+			count.BytesOut.Add(counters.UDP, int64(len(b.at(i))))
+			i++
+		}
+		if err == nil {
+			continue
+		}
+		if !errors.Is(err, net.ErrClosed) {
+			s.pool.logWriteError(err, &b.list[i].d)
+		}
+		i++
 	}
-	return buf
 }

@@ -1,0 +1,107 @@
+package fast
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"testing"
+	"time"
+)
+
+// batchTo is a batch of numbered texts to addresses in turn.
+func batchTo(n int, to ...netip.AddrPort) *batch {
+	b := new(batch)
+	for i := range n {
+		b.bytes = fmt.Appendf(b.bytes, "datagram %d", i)
+		b.list = append(b.list, outgoing{datagram{to: to[i%len(to)]}, len(b.bytes)})
+	}
+	return b
+}
+
+func openUDP(tb testing.TB, network, address string) *net.UDPConn {
+	tb.Helper()
+	c, err := net.ListenPacket(network, address)
+	if err != nil {
+		tb.Skipf("%s %s: %v", network, address, err)
+	}
+	tb.Cleanup(func() { _ = c.Close() })
+	return c.(*net.UDPConn)
+}
+
+func portOf(c *net.UDPConn) uint16 { return c.LocalAddr().(*net.UDPAddr).AddrPort().Port() }
+
+// Each receiver gets its datagrams, whole and in order, from sockets of each family; one that cannot be sent
+// costs no other.
+func TestABatchReachesEveryReceiver(t *testing.T) {
+	v4, v6 := netip.MustParseAddr("127.0.0.1"), netip.MustParseAddr("::1")
+	for _, c := range []struct {
+		name, network, from string
+		to                  []netip.Addr
+	}{
+		{"IPv4", "udp4", "127.0.0.1:0", []netip.Addr{v4, v4, v4}},
+		{"both", "udp", ":0", []netip.Addr{v4, v6, v4}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			from := openUDP(t, c.network, c.from)
+			var receivers []*net.UDPConn
+			var to []netip.AddrPort
+			for _, ip := range c.to {
+				r := openUDP(t, "udp", netip.AddrPortFrom(ip, 0).String())
+				receivers = append(receivers, r)
+				to = append(to, netip.AddrPortFrom(ip, portOf(r)))
+			}
+			to = append(to, netip.AddrPortFrom(v4, 0)) // the kernel refuses port 0
+			b, out := batchTo(writeBatch, to...), newSender(from)
+			failed := 0
+			for i := 0; i < len(b.list); {
+				sent, err := out.send(b, i)
+				if i += sent; err != nil {
+					failed++
+					i++
+				} else if sent == 0 {
+					t.Fatal("nothing sent, and no error")
+				}
+			}
+			if failed != writeBatch/len(to) {
+				t.Errorf("%d failed", failed)
+			}
+			buf := make([]byte, 100)
+			for r, conn := range receivers {
+				_ = conn.SetReadDeadline(time.Now().Add(time.Minute))
+				for i := r; i < writeBatch; i += len(to) {
+					n, err := conn.Read(buf)
+					if want := fmt.Sprintf("datagram %d", i); err != nil || string(buf[:n]) != want {
+						t.Fatalf("receiver %d: %q %v, want %q", r, buf[:n], err, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkBroadcast is the kernel's part of a message to 50 members of a room, per datagram: with one system call for each,
+// and with one for as many as possible. Receivers do not read.
+func BenchmarkBroadcast(b *testing.B) {
+	const members = 50
+	var to []netip.AddrPort
+	for range members {
+		to = append(to, netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), portOf(openUDP(b, "udp4", "127.0.0.1:0"))))
+	}
+	from := openUDP(b, "udp4", "127.0.0.1:0")
+	out := batchTo(members, to...)
+	for name, s := range map[string]sender{"one by one": oneByOne{from}, "many": newSender(from)} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				for i := 0; i < members; {
+					sent, err := s.send(out, i)
+					if err != nil {
+						b.Fatal(err)
+					}
+					i += sent
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/members, "ns/datagram")
+		})
+	}
+}
