@@ -6,8 +6,8 @@
 //
 // # CPU per delivered message
 //
-// User and system time of the server process (/proc/PID/stat, steps of 10 ms) over the measured part, divided by the
-// messages that the clients received in it. The measured part begins when the warm-up ends and lasts a fixed time; reading
+// User and system time of the server process and of those that it has started (/proc/PID/stat, steps of 10 ms) over the measured
+// part, divided by the messages that the clients received in it. The measured part begins when the warm-up ends and lasts a fixed time; reading
 // the server's own counters, which is expensive for it, happens outside. Kernel work on loopback is charged to whoever
 // sends: the server's figure holds the delivery into the client's socket, the client's figure that into the server's.
 //

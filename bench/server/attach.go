@@ -136,7 +136,7 @@ func (f figures) counters() Counters {
 	}
 	return Counters{
 		Mallocs:    known("/gc/heap/allocs:objects", "/gc/heap/tiny/allocs:objects"),
-		Goroutines: known("/sched/goroutines:goroutines"), Delivered: -1,
+		Goroutines: known("/sched/goroutines:goroutines"),
 	}
 }
 

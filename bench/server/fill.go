@@ -10,11 +10,6 @@ import (
 // waveMax is how many players are reserved before they connect: few enough to be in long before a reservation ends.
 const waveMax = 400
 
-// Fill opens rooms of the given size until players players are logged in; the last room may be smaller.
-func (p *Process) Fill(ctx context.Context, swarm *loadgen.Swarm, players, perRoom int) error {
-	return p.FillFleet(ctx, p.Spec.FleetID, swarm, players, perRoom)
-}
-
 // Logins are those of the players of a room.
 func (r Room) Logins() (all []loadgen.Login) {
 	for _, id := range r.IDs {
@@ -23,12 +18,12 @@ func (r Room) Logins() (all []loadgen.Login) {
 	return all
 }
 
-// FillFleet is Fill with rooms of another fleet than the spec's.
-func (p *Process) FillFleet(ctx context.Context, fleet string, swarm *loadgen.Swarm, players, perRoom int) error {
+// Fill opens rooms of the given size until players players are logged in; the last room may be smaller.
+func (p *Process) Fill(ctx context.Context, swarm *loadgen.Swarm, players, perRoom int) error {
 	var wave []loadgen.Login
 	for room, left := 0, players; left > 0; room++ {
 		size := min(perRoom, left)
-		opened, err := p.Open(ctx, fleet, room, size)
+		opened, err := p.Open(ctx, room, size)
 		if err != nil {
 			return err
 		}

@@ -75,7 +75,7 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 	p.cmd.Stdout, p.cmd.Stderr = p.output, p.output
 	p.cmd.WaitDelay = time.Second
 	p.cmd.SysProcAttr = dieWithParent()
-	if err := startOn(p.cmd, spec.Cores); err != nil {
+	if err := p.cmd.Start(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start %s: %w", spec.Title(), err), os.RemoveAll(dir))
 	}
 	p.pid = p.cmd.Process.Pid

@@ -18,9 +18,9 @@ type Room struct {
 	IDs     []string // to log in with, in order
 }
 
-// Open makes room number of a fleet ready for players; an empty fleet is the spec's. With the host a room is a game session
-// that is ACTIVE, and the ids are reservations that live for a minute: log in soon.
-func (p *Process) Open(ctx context.Context, fleet string, number, players int) (Room, error) {
+// Open makes room number ready for players. With the host a room is a game session of the spec's fleet that is ACTIVE, and the ids
+// are reservations that live for a minute: log in soon.
+func (p *Process) Open(ctx context.Context, number, players int) (Room, error) {
 	r := Room{Number: number, Addr: p.Announce.WS}
 	if p.Spec.Kind == Bare {
 		for i := range players {
@@ -29,7 +29,7 @@ func (p *Process) Open(ctx context.Context, fleet string, number, players int) (
 		return r, nil
 	}
 	api := p.api()
-	session, addr, err := api.createGameSession(ctx, cmp.Or(fleet, p.Spec.FleetID, "fleet-dev"), fmt.Sprintf("room-%d", number), players)
+	session, addr, err := api.createGameSession(ctx, cmp.Or(p.Spec.FleetID, "fleet-dev"), fmt.Sprintf("room-%d", number), players)
 	if err != nil {
 		return r, fmt.Errorf("open room %d: %w", number, err)
 	}
@@ -44,23 +44,6 @@ func (p *Process) Open(ctx context.Context, fleet string, number, players int) (
 		return r, fmt.Errorf("open room %d: %w", number, err)
 	}
 	return r, nil
-}
-
-// OpenRoom is Open for a room of the spec's fleet, and returns the ids alone.
-func (p *Process) OpenRoom(ctx context.Context, number, players int) ([]string, error) {
-	r, err := p.Open(ctx, "", number, players)
-	return r.IDs, err
-}
-
-// Reserve returns ids for so many more players of a room, who are called name-0, name-1 ...
-func (p *Process) Reserve(ctx context.Context, r Room, name string, players int) (ids []string, err error) {
-	if p.Spec.Kind != Bare {
-		return p.api().createPlayerSessions(ctx, r.Session, name, players)
-	}
-	for i := range players {
-		ids = append(ids, fmt.Sprintf("room-%d-%d", r.Number, len(r.IDs)+i))
-	}
-	return ids, nil
 }
 
 func (p *Process) api() api {

@@ -52,12 +52,12 @@ func TestOpenRoomTroupe(t *testing.T) {
 	srv := httptest.NewServer(fake)
 	defer srv.Close()
 	p := &Process{Spec: Spec{Kind: Troupe}, Announce: Announce{API: srv.Listener.Addr().String()}, client: srv.Client()}
-	ids, err := p.OpenRoom(t.Context(), 3, 60)
+	room, err := p.Open(t.Context(), 3, 60)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(ids) != 60 || ids[0] != "psess-p3-0" || ids[59] != "psess-p3-59" {
-		t.Errorf("ids %v", ids)
+	if ids := room.IDs; len(ids) != 60 || ids[0] != "psess-p3-0" || ids[59] != "psess-p3-59" {
+		t.Errorf("ids %v", room.IDs)
 	}
 	if !slices.Equal(fake.reserved, []int{25, 25, 10}) {
 		t.Errorf("reserved in calls of %v", fake.reserved)
@@ -67,9 +67,9 @@ func TestOpenRoomTroupe(t *testing.T) {
 func TestOpenRoomBare(t *testing.T) {
 	t.Parallel()
 	p := &Process{Spec: Spec{Kind: Bare}}
-	ids, err := p.OpenRoom(t.Context(), 2, 2)
-	if err != nil || !slices.Equal(ids, []string{"room-2-0", "room-2-1"}) {
-		t.Errorf("%v, %v", ids, err)
+	room, err := p.Open(t.Context(), 2, 2)
+	if err != nil || !slices.Equal(room.IDs, []string{"room-2-0", "room-2-1"}) {
+		t.Errorf("%v, %v", room, err)
 	}
 }
 

@@ -1,9 +1,6 @@
 package server
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // Kind says how a server is started and spoken to.
 type Kind int
@@ -36,7 +33,6 @@ type Spec struct {
 	Config  string   // troupe only: a configuration file; empty = none
 	Sets    []string // troupe only: further KEY=VALUE settings
 	Env     []string // KEY=VALUE besides the environment of the benchmark
-	Cores   []int    // that it is kept to, Linux only; nil = all
 }
 
 // liftedLimits are the per-address limits that one machine full of clients would run into. 0 is off.
@@ -75,16 +71,4 @@ func (s Spec) args(announce string) []string {
 		args = append(args, "--set", set)
 	}
 	return args
-}
-
-// SetFlag collects repeated --set KEY=VALUE flags; it is a flag.Value.
-type SetFlag []string
-
-// String implements flag.Value.
-func (f *SetFlag) String() string { return strings.Join(*f, " ") }
-
-// Set implements flag.Value.
-func (f *SetFlag) Set(v string) error {
-	*f = append(*f, v)
-	return nil
 }

@@ -22,7 +22,11 @@ type Usage struct {
 	Voluntary           int64 // context switches because a thread had to wait
 	Involuntary         int64 // context switches because somebody else's turn came
 	Threads             int
+
+	ended cpuTime // of processes that it has started and waited for
 }
+
+type cpuTime struct{ user, system time.Duration }
 
 // CPU is user and system time together.
 func (u Usage) CPU() time.Duration { return u.User + u.System }
@@ -30,7 +34,7 @@ func (u Usage) CPU() time.Duration { return u.User + u.System }
 // Switches is all context switches together.
 func (u Usage) Switches() int64 { return u.Voluntary + u.Involuntary }
 
-// Usage reads /proc for the server, and asks a host that was not started here. What is not known of that stays zero.
+// Usage reads /proc for the server and the processes that it has started, and asks a host that was not started here. What is not known of that stays zero.
 func (p *Process) Usage() (Usage, error) {
 	if p.remote != nil {
 		f, err := p.figures(context.Background())
@@ -39,10 +43,51 @@ func (p *Process) Usage() (Usage, error) {
 	if err := p.Alive(); err != nil {
 		return Usage{}, err
 	}
-	return UsageOf(p.pid)
+	return usageOfTree(p.pid)
 }
 
-// UsageOf reads /proc for any process.
+// usageOfTree is that of a process and of those that it has started, and they: a script may run in one of its own. Of those
+// that have ended there is the time, once they have been waited for. Memory that they share counts for each.
+func usageOfTree(pid int) (Usage, error) {
+	u, err := UsageOf(pid)
+	if err != nil {
+		return u, err
+	}
+	u.User += u.ended.user
+	u.System += u.ended.system
+	lists, err := filepath.Glob(filepath.Join("/proc", strconv.Itoa(pid), "task", "*", "children"))
+	if err != nil {
+		return u, fmt.Errorf("list processes: %w", err)
+	}
+	for _, list := range lists {
+		text, err := os.ReadFile(list)
+		if err != nil {
+			continue // the thread has ended
+		}
+		for _, field := range bytes.Fields(text) {
+			child, err := strconv.Atoi(string(field))
+			if err != nil {
+				return u, fmt.Errorf("list processes: %w", err)
+			}
+			if c, err := usageOfTree(child); err == nil { // else it has ended
+				u.add(c)
+			}
+		}
+	}
+	return u, nil
+}
+
+func (u *Usage) add(o Usage) {
+	u.User += o.User
+	u.System += o.System
+	u.RSSBytes += o.RSSBytes
+	u.PeakBytes += o.PeakBytes
+	u.Voluntary += o.Voluntary
+	u.Involuntary += o.Involuntary
+	u.Threads += o.Threads
+}
+
+// UsageOf reads /proc for any process, without those that it has started.
 func UsageOf(pid int) (Usage, error) {
 	dir := filepath.Join("/proc", strconv.Itoa(pid))
 	var u Usage
@@ -50,9 +95,11 @@ func UsageOf(pid int) (Usage, error) {
 	if err != nil {
 		return u, fmt.Errorf("read cpu time: %w", err)
 	}
-	if u.User, u.System, err = parseStat(b); err != nil {
+	own, ended, err := parseStat(b)
+	if err != nil {
 		return u, err
 	}
+	u.User, u.System, u.ended = own.user, own.system, ended
 	if b, err = os.ReadFile(filepath.Join(dir, "status")); err != nil {
 		return u, fmt.Errorf("read memory: %w", err)
 	}
@@ -83,23 +130,22 @@ func (u *Usage) addThreads(dir string) error {
 	return nil
 }
 
-// parseStat takes user and system time out of /proc/PID/stat. The name in the second field may hold anything, so counting
-// starts behind the last closing parenthesis.
-func parseStat(b []byte) (user, system time.Duration, err error) {
+// parseStat takes user and system time out of /proc/PID/stat, those of the process and those of the ones that it has waited for.
+// The name in the second field may hold anything, so counting starts behind the last closing parenthesis.
+func parseStat(b []byte) (own, ended cpuTime, err error) {
 	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
-	const utime, stime = 11, 12 // fields 14 and 15 of the manual, counted from the state
-	if len(fields) <= stime {
-		return 0, 0, fmt.Errorf("parse stat: %d fields", len(fields))
+	const utime, cstime = 11, 14 // fields 14 to 17 of the manual, counted from the state
+	if len(fields) <= cstime {
+		return own, ended, fmt.Errorf("parse stat: %d fields", len(fields))
 	}
-	u, err := strconv.ParseInt(string(fields[utime]), 10, 64)
-	if err != nil {
-		return 0, 0, fmt.Errorf("parse stat: %w", err)
+	for i, to := range []*time.Duration{&own.user, &own.system, &ended.user, &ended.system} {
+		n, err := strconv.ParseInt(string(fields[utime+i]), 10, 64)
+		if err != nil {
+			return own, ended, fmt.Errorf("parse stat: %w", err)
+		}
+		*to = time.Duration(n) * tick
 	}
-	s, err := strconv.ParseInt(string(fields[stime]), 10, 64)
-	if err != nil {
-		return 0, 0, fmt.Errorf("parse stat: %w", err)
-	}
-	return time.Duration(u) * tick, time.Duration(s) * tick, nil
+	return own, ended, nil
 }
 
 type status struct{ rssKiB, peakKiB, voluntary, involuntary int64 }

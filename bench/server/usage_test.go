@@ -2,7 +2,9 @@ package server
 
 import (
 	"os"
+	"os/exec"
 	"runtime"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -11,11 +13,11 @@ func TestParseStat(t *testing.T) {
 	t.Parallel()
 	// The name holds blanks and parentheses on purpose.
 	line := "4711 (a) b (c 1) S 1 2 3 0 -1 4194560 100 0 0 0 123 45 6 7 20 0 9 0 100000 1000000 500 18446744073709551615"
-	user, system, err := parseStat([]byte(line))
-	if err != nil || user != 1230*time.Millisecond || system != 450*time.Millisecond {
-		t.Errorf("user %v, system %v, %v", user, system, err)
+	own, ended, err := parseStat([]byte(line))
+	if err != nil || own != (cpuTime{1230 * time.Millisecond, 450 * time.Millisecond}) || ended != (cpuTime{60 * time.Millisecond, 70 * time.Millisecond}) {
+		t.Errorf("own %v, ended %v, %v", own, ended, err)
 	}
-	for _, bad := range []string{"", "1 (x) S 1 2", "1 (x) S 1 2 3 0 -1 0 0 0 0 0 x 45 0"} {
+	for _, bad := range []string{"", "1 (x) S 1 2", "1 (x) S 1 2 3 0 -1 0 0 0 0 0 x 45 0 0 0"} {
 		if _, _, err := parseStat([]byte(bad)); err == nil {
 			t.Errorf("%q parsed", bad)
 		}
@@ -54,5 +56,39 @@ func TestUsageOfSelf(t *testing.T) {
 	u, err := UsageOf(os.Getpid())
 	if err != nil || u.RSSBytes <= 0 || u.PeakBytes < u.RSSBytes/2 || u.Threads < 1 {
 		t.Errorf("%+v, %v", u, err)
+	}
+}
+
+// A server may have its work done by processes that it starts: node, for a script, or the command that a peer's wrapper starts.
+func TestUsageHasTheProcessesOfTheServer(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("needs /proc")
+	}
+	cmd := exec.Command("sh", "-c", "(while :; do :; done) & trap 'kill $!; exit' TERM; wait")
+	cmd.SysProcAttr = dieWithParent()
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		_ = cmd.Wait()
+	}()
+	p := &Process{pid: cmd.Process.Pid, exited: make(chan struct{})}
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+		all, err := p.Usage()
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, err := UsageOf(cmd.Process.Pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all.CPU() >= own.CPU()+5*tick && all.RSSBytes > own.RSSBytes {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the server's child is not in %+v", all)
+		}
 	}
 }

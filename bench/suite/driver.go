@@ -234,7 +234,7 @@ func (r *run) noise(share float64) {
 // warn keeps a warning, once.
 func (r *run) warn(format string, values ...any) { r.keep(&r.warnings, format, values...) }
 
-// prove keeps a reason why the run proves nothing, once.
+// provesNothing keeps a reason why the run proves nothing, once.
 func (r *run) provesNothing(format string, values ...any) { r.keep(&r.void, format, values...) }
 
 // note keeps a line that tells more than the figures do.

@@ -27,6 +27,7 @@ var joinWorkloads = []Workload{
 		Params: Params{Rooms: 25, Players: 8, Hz: 10, Payload: 64, Rate: 200, Warmup: 2 * time.Second, Measure: 8 * time.Second, Rounds: 3},
 		Goals: []result.Goal{
 			{Subject: host, Figure: "p99_ms", Over: bareRelay, Times: 2, Plus: 2},
+			{Subject: host, Figure: "delivered_share", Plus: 1, AtLeast: true},
 			{Subject: host, Figure: "join_p99_ms", Plus: 50},
 			{Subject: host, Figure: "failed"},
 		},
@@ -56,7 +57,7 @@ func (r *run) storm(ctx context.Context, spec server.Spec) (round result.Round, 
 	err = r.with(ctx, spec, func(proc *server.Process) (err error) {
 		var all []loadgen.Login
 		for room := range r.p.Rooms {
-			opened, err := proc.Open(ctx, "", room, r.p.Players)
+			opened, err := proc.Open(ctx, room, r.p.Players)
 			if err != nil {
 				return r.told(err, proc)
 			}
@@ -158,7 +159,7 @@ func (c *comers) wave(ctx context.Context, number, players int) {
 }
 
 func (c *comers) visit(ctx context.Context, number, players int) (j loadgen.Joins, err error) {
-	room, err := c.proc.Open(ctx, "", number, min(players, playersMax))
+	room, err := c.proc.Open(ctx, number, min(players, playersMax))
 	if err != nil {
 		return j, err
 	}

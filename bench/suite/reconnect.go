@@ -108,7 +108,7 @@ func (c *reconnects) enter(ctx context.Context, proc *server.Process) error {
 	slots := make(chan struct{}, dialsMax)
 	var dials sync.WaitGroup
 	for number := range c.r.p.Rooms {
-		opened, err := proc.Open(ctx, "", number, c.r.p.Players)
+		opened, err := proc.Open(ctx, number, c.r.p.Players)
 		if err != nil {
 			cancel(err)
 			break
