@@ -74,10 +74,8 @@ type epollRelay struct {
 // epollRoom is the file descriptors of the members. The mutex is held while writing, as in room, and until a member that
 // leaves is taken out, so that its number is not written to when another connection has it.
 type epollRoom struct {
-	mu        sync.Mutex
-	members   []int
-	inbound   uint64
-	delivered uint64
+	counts
+	members []int // guarded by mu
 }
 
 // epollConn is a connection, owned by its loop.
@@ -332,10 +330,7 @@ func (r *epollRelay) totals() stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, rm := range r.rooms {
-		rm.mu.Lock()
-		s.Inbound += rm.inbound
-		s.Delivered += rm.delivered
-		rm.mu.Unlock()
+		s.add(&rm.counts)
 	}
 	return s
 }

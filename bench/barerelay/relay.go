@@ -27,10 +27,8 @@ type relay struct {
 // room is the members and what was delivered to them. The mutex is held while writing: that keeps the order of messages
 // the same for every member.
 type room struct {
-	mu        sync.Mutex
-	members   []net.Conn
-	inbound   uint64
-	delivered uint64
+	counts
+	members []net.Conn // guarded by mu
 }
 
 // member is the state of one connection, owned by its reader goroutine. It rides in gws's session slot, which saves a map

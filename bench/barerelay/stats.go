@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"runtime"
+	"sync"
 )
 
 // stats is the answer of /stats: totals since the start.
@@ -48,10 +49,21 @@ func (r *relay) totals() stats {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, rm := range r.rooms {
-		rm.mu.Lock()
-		s.Inbound += rm.inbound
-		s.Delivered += rm.delivered
-		rm.mu.Unlock()
+		s.add(&rm.counts)
 	}
 	return s
+}
+
+// counts are those of a room.
+type counts struct {
+	mu        sync.Mutex // guards what follows, and the members of the room
+	inbound   uint64
+	delivered uint64
+}
+
+func (s *stats) add(c *counts) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s.Inbound += c.inbound
+	s.Delivered += c.delivered
 }

@@ -130,21 +130,30 @@ func checkUpgrade(head []byte, key string) error {
 
 // awaitLogin reads until LOGIN_RESPONSE, which must be the first packet.
 func (c *webSocket) awaitLogin() error {
+	unit, err := c.awaitMessage()
+	if err != nil {
+		return err
+	}
+	return c.loggedIn(unit)
+}
+
+// awaitMessage reads until the next binary message, which is valid until the one after it.
+func (c *webSocket) awaitMessage() ([]byte, error) {
 	for {
 		op, payload, ok, err := c.parser.next()
 		switch {
 		case err != nil:
-			return err
+			return nil, err
 		case ok && op == opBinary:
-			return c.loggedIn(payload)
+			return payload, nil
 		case ok:
 			if err := c.control(op, payload); err != nil {
-				return err
+				return nil, err
 			}
 		default:
 			n, err := c.net.Read(c.parser.space())
 			if err != nil {
-				return err
+				return nil, err
 			}
 			c.parser.filled(n)
 		}

@@ -44,33 +44,21 @@ func (c *webSocket) enter(ctx context.Context, addr string, login Login) error {
 		}
 	}
 	for {
-		op, message, ok, err := c.parser.next()
-		switch {
-		case err != nil:
+		message, err := c.awaitMessage()
+		if err != nil {
 			return err
-		case ok && op == opBinary:
-			answers, joined, err := c.protocol.Joining(login, message)
-			if err != nil {
+		}
+		answers, joined, err := c.protocol.Joining(login, message)
+		if err != nil {
+			return err
+		}
+		for _, answer := range answers {
+			if err := c.write(answer); err != nil {
 				return err
 			}
-			for _, answer := range answers {
-				if err := c.write(answer); err != nil {
-					return err
-				}
-			}
-			if joined {
-				return nil
-			}
-		case ok:
-			if err := c.control(op, message); err != nil {
-				return err
-			}
-		default:
-			n, err := c.net.Read(c.parser.space())
-			if err != nil {
-				return err
-			}
-			c.parser.filled(n)
+		}
+		if joined {
+			return nil
 		}
 	}
 }

@@ -64,7 +64,10 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 		Spec: spec, exited: make(chan struct{}), output: new(tail), dir: dir,
 		client: &http.Client{Timeout: 30 * time.Second, Transport: &http.Transport{MaxIdleConnsPerHost: 4}},
 	}
-	bin, err := filepath.Abs(spec.Bin)
+	bin, err := exec.LookPath(spec.Bin)
+	if err == nil {
+		bin, err = filepath.Abs(bin)
+	}
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start %s: %w", spec.Title(), err), os.RemoveAll(dir))
 	}

@@ -24,7 +24,8 @@ var rampWorkloads = []Workload{{
 	},
 	quick: func(p *Params) { p.Warmup, p.Measure = 10*time.Millisecond, 100*time.Millisecond },
 	lasts: func(p Params) time.Duration {
-		return p.lasts() + time.Duration(rampDoublings+rampHalvings)*(p.Warmup+p.Measure)
+		again := Params{Rooms: p.Rooms, Players: p.Players}.lasts() // after each load that was too much
+		return p.lasts() + time.Duration(rampDoublings+rampHalvings)*(p.Warmup+p.Measure) + time.Duration(1+rampHalvings)*again
 	},
 	subjects: func(r *run) (subjects []subject) {
 		for _, s := range r.besideBare() {

@@ -262,21 +262,32 @@ func writePage(folder string, sets []result.Set) error {
 type benchPage struct {
 	Files  []string `arg:"" name:"file" help:"Results of troupe bench --json."`
 	Report string   `default:"." placeholder:"DIR" help:"Write report.html there (${default})."`
+
+	Markdown string `placeholder:"DIR" help:"Write performance.md, its plots and performance.json there instead."`
 }
 
 // Run reads the files and writes the page.
 func (c *benchPage) Run(s streams) error {
 	var sets []result.Set
+	var all []result.Result
 	for _, file := range c.Files {
 		results, err := result.ReadFile(file)
 		if err != nil {
 			return &exitError{exitUsage, fmt.Errorf("bench: %w", err)}
 		}
+		all = append(all, results...)
 		set := result.Set{Results: results}
 		if len(c.Files) > 1 {
 			set.Name = strings.TrimSuffix(filepath.Base(file), ".json")
 		}
 		sets = append(sets, set)
+	}
+	if c.Markdown != "" {
+		if err := writeDocument(c.Markdown, all); err != nil {
+			return &exitError{exitUsage, fmt.Errorf("bench: --markdown: %w", err)}
+		}
+		fmt.Fprintln(s.out, filepath.Join(c.Markdown, "performance.md"))
+		return nil
 	}
 	err := os.MkdirAll(c.Report, 0o755)
 	if err == nil {
@@ -286,6 +297,33 @@ func (c *benchPage) Run(s streams) error {
 		return &exitError{exitUsage, fmt.Errorf("bench: %w", err)}
 	}
 	fmt.Fprintln(s.out, filepath.Join(c.Report, "report.html"))
+	return nil
+}
+
+// writeDocument writes docs/performance.md and its plots into a folder. Plots that were there before are removed.
+func writeDocument(folder string, results []result.Result) error {
+	files, err := result.Document(results)
+	if err != nil {
+		return err
+	}
+	old, err := filepath.Glob(filepath.Join(folder, "performance", "*.svg"))
+	if err != nil {
+		return err
+	}
+	for _, path := range old {
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+	}
+	for name, text := range files {
+		path := filepath.Join(folder, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -1,0 +1,186 @@
+package result
+
+import (
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"text/template"
+)
+
+//go:embed page/performance.md
+var performanceText string
+
+var performance = template.Must(template.New("performance").Funcs(template.FuncMap{"sentence": sentence}).Parse(performanceText))
+
+// Document makes docs/performance.md of results: the document, the plots in it, and the results themselves, by their path from
+// the folder of docs. The same results make the same files.
+func Document(results []Result) (files map[string]string, err error) {
+	files = make(map[string]string)
+	shown := struct {
+		Workloads []documented
+		Goals     []string
+		Versions  []string
+		Machine   Machine
+	}{Machine: results[0].Machine}
+	for i := range results {
+		r := &results[i]
+		s := shownWorkload{Name: r.Workload, About: r.About}
+		s.add("", r)
+		s.finish()
+		d := documented{Result: r, Table: s.markdown()}
+		for k, bars := range s.Bars {
+			d.plot(files, fmt.Sprintf("bars-%d", k+1), bars.Label, bars.svg())
+		}
+		d.plot(files, "load", "latency p99 against load", linesSVG("Latency p99 against load (the middle round)", "deliveries per second", loadTicks(r), loadLines(r)))
+		d.plot(files, "latency", "latency by percentile", linesSVG("Latency by percentile (the middle round)", "percentile", nineTicks, latencyLines(r)))
+		for _, g := range r.Goals {
+			shown.Goals = append(shown.Goals, goalRow(r.Workload, g))
+		}
+		for _, subject := range r.Subjects {
+			if row := fmt.Sprintf("| %s | %s |", subject.Name, subject.Build); subject.Build != "" && !slices.Contains(shown.Versions, row) {
+				shown.Versions = append(shown.Versions, row)
+			}
+		}
+		shown.Workloads = append(shown.Workloads, d)
+	}
+	var text bytes.Buffer
+	if err := performance.Execute(&text, shown); err != nil {
+		return nil, fmt.Errorf("write document: %w", err)
+	}
+	files["performance.md"] = text.String()
+	files["performance.json"], err = compact(results)
+	return files, err
+}
+
+// compact is a file of results with one in a line, and without the time lines, which the document does not show.
+func compact(results []Result) (string, error) {
+	var b strings.Builder
+	for i, r := range results {
+		r.Subjects = slices.Clone(r.Subjects)
+		for k := range r.Subjects {
+			s := &r.Subjects[k]
+			s.Rounds = slices.Clone(s.Rounds)
+			for n := range s.Rounds {
+				s.Rounds[n].Timeline = nil
+			}
+		}
+		text, err := json.Marshal(r)
+		if err != nil {
+			return "", fmt.Errorf("encode result: %w", err)
+		}
+		b.WriteString([]string{"[\n", ",\n"}[min(i, 1)])
+		b.Write(text)
+	}
+	b.WriteString("\n]\n")
+	return b.String(), nil
+}
+
+// sentence begins with a capital.
+func sentence(s string) string { return strings.ToUpper(s[:min(1, len(s))]) + s[min(1, len(s)):] }
+
+// documented is a section of the document.
+type documented struct {
+	*Result
+	Table string
+	Plots []string // as images
+}
+
+func (d *documented) plot(files map[string]string, name, about, svg string) {
+	if svg == "" {
+		return
+	}
+	path := "performance/" + d.Workload + "-" + name + ".svg"
+	files[path] = svg
+	d.Plots = append(d.Plots, fmt.Sprintf("![%s: %s](%s)", d.Workload, about, path))
+}
+
+// markdown is the table of a workload.
+func (s *shownWorkload) markdown() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "| | %s |\n|%s\n", strings.Join(s.Columns, " | "), strings.Repeat(" --- |", len(s.Columns)+1))
+	for _, row := range s.Rows {
+		fmt.Fprintf(&b, "| %s | %s |\n", strings.TrimSpace(row.Label), strings.Join(row.Cells, " | "))
+	}
+	return b.String()
+}
+
+// goalRow is a line of the table of goals.
+func goalRow(workload string, v Verdict) string {
+	state, rest, _ := strings.Cut(v.String(), "  ")
+	what, got, _ := strings.Cut(strings.TrimSpace(rest), ": ")
+	return fmt.Sprintf("| %s | %s | %s | %s |", workload, what, strings.ToLower(state), got)
+}
+
+// middle is the round whose figure is the median, or nearest above it.
+func (s *Subject) middle(figure string) Round {
+	rounds := slices.Clone(s.Rounds)
+	slices.SortStableFunc(rounds, func(a, b Round) int {
+		if d := a.Figures[figure] - b.Figures[figure]; d != 0 {
+			return int(math.Copysign(1, d))
+		}
+		return 0
+	})
+	if len(rounds) == 0 {
+		return Round{}
+	}
+	return rounds[len(rounds)/2]
+}
+
+// nineMax is the end of the axis of percentiles: 99.99 %.
+const nineMax = 4.0
+
+// nineTicks are percentiles by the number of nines, so that the tail has room.
+var nineTicks = map[float64]string{0: "0", 1 / nineMax: "90 %", 2 / nineMax: "99 %", 3 / nineMax: "99.9 %", 1: "99.99 %"}
+
+func latencyLines(r *Result) (all []line) {
+	for i, s := range r.Subjects {
+		l := line{name: s.Name, colour: colours[i%len(colours)]}
+		for _, p := range s.middle("p99_ms").Latency {
+			if at := -math.Log10(1 - p.Share); p.Share < 1 && at <= nineMax && p.Ms > 0 {
+				l.points = append(l.points, [2]float64{at / nineMax, p.Ms})
+			}
+		}
+		all = append(all, l)
+	}
+	return all
+}
+
+// loadMost is the largest load of a ramp; 0: there was none.
+func loadMost(r *Result) (most float64) {
+	for _, s := range r.Subjects {
+		for _, step := range s.middle("best_per_s").Steps {
+			most = max(most, step.Delivered)
+		}
+	}
+	return most
+}
+
+func loadLines(r *Result) (all []line) {
+	most := loadMost(r)
+	for i, s := range r.Subjects {
+		l := line{name: s.Name, colour: colours[i%len(colours)]}
+		for _, step := range s.middle("best_per_s").Steps {
+			if step.P99 > 0 && most > 0 {
+				l.points = append(l.points, [2]float64{step.Delivered / most, step.P99})
+			}
+		}
+		slices.SortFunc(l.points, func(a, b [2]float64) int { return int(math.Copysign(1, a[0]-b[0])) })
+		all = append(all, l)
+	}
+	return all
+}
+
+func loadTicks(r *Result) map[float64]string {
+	ticks, most := make(map[float64]string), loadMost(r)
+	for i := range 5 {
+		ticks[float64(i)/4] = fmt.Sprintf("%.0f", most*float64(i)/4)
+	}
+	return ticks
+}
+
+func sortedKeys(m map[float64]string) []float64 { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,100 @@
+package result
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// docs/performance.md and its plots are what the command makes of docs/performance.json. If this fails:
+// bin/troupe bench report docs/performance.json --markdown docs
+func TestCommittedDocument(t *testing.T) {
+	t.Parallel()
+	docs := filepath.Join("..", "..", "docs")
+	results, err := ReadFile(filepath.Join(docs, "performance.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, err := Document(results)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range files {
+		if got, err := os.ReadFile(filepath.Join(docs, name)); err != nil || string(got) != want {
+			t.Errorf("docs/%s is not what docs/performance.json gives (%v)", name, err)
+		}
+	}
+	plots, err := os.ReadDir(filepath.Join(docs, "performance"))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	for _, p := range plots {
+		if files["performance/"+p.Name()] == "" {
+			t.Errorf("docs/performance/%s is of no result", p.Name())
+		}
+	}
+}
+
+// The document says what was measured, what was not and why; plots are well-formed, and only where there are figures.
+func TestDocument(t *testing.T) {
+	t.Parallel()
+	round := func(best, p99 float64) Round {
+		return Round{
+			Figures: Figures{"best_per_s": best, "p99_ms": p99, "cpu_us": 2},
+			Latency: []Point{{1, 0.5}, {p99, 0.99}, {p99 * 2, 1}},
+			Steps:   []Step{{Delivered: best, P99: p99, Good: true}, {Delivered: best / 2, P99: 1, Good: true}, {Delivered: best * 2}},
+		}
+	}
+	r := Result{
+		Workload: "ramp", About: "a load", Rounds: 3, Absent: []string{"nano: there is no <go>"}, Void: []string{"too late"}, Warnings: []string{"busy"},
+		Subjects: []Subject{
+			{Name: "bare", Build: "v1", Rounds: []Round{round(100, 4), round(300, 9), round(200, 5)}},
+			{Name: "a & b", Rounds: []Round{round(400, 5), round(400, 5), round(400, 5)}},
+		},
+	}
+	r.Summarise([]Goal{{Subject: "a & b", Figure: "best_per_s", Over: "bare", Times: 1.2, AtLeast: true}})
+	other := Result{Workload: "idle", About: "nothing to plot", Subjects: []Subject{{Name: "bare", Rounds: []Round{{Figures: Figures{"joins_per_s": 0}}}}}}
+	other.Summarise(nil)
+	files, err := Document([]Result{r, other})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := files["performance.md"]
+	for _, want := range []string{
+		"Not measured: nano: there is no <go>\n", "**This run proves nothing:** too late.\n", "- busy\n", "| bare | v1 |\n",
+		"| largest load inside the limit, /s | 200 (100..300) | 400 = 2.00x |\n",
+		"| ramp | largest load inside the limit of a & b at least 1.2 times bare | holds | 2 times, 66.7 % to spare |\n",
+		"![ramp: latency p99 against load](performance/ramp-load.svg)\n", "\n## idle\n",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	if len(files) != 6 { // the document, the results, bars of CPU and of the largest load, the load, the latencies
+		t.Errorf("%d files", len(files))
+	}
+	for name, svg := range files {
+		if !strings.HasSuffix(name, ".svg") {
+			continue
+		}
+		d := xml.NewDecoder(strings.NewReader(svg))
+		for {
+			if _, err := d.Token(); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+		}
+		if !strings.Contains(svg, "a &amp; b") || strings.Contains(svg, "NaN") || strings.Contains(svg, "Inf") {
+			t.Errorf("%s:\n%s", name, svg)
+		}
+	}
+	if got := r.Subjects[0].middle("best_per_s").Figures["best_per_s"]; got != 200 {
+		t.Errorf("the middle round is that of %v", got)
+	}
+}
