@@ -48,8 +48,8 @@ type Self struct {
 	Bin  string
 	Bare []string // arguments that make it the bare relay
 	Echo []string // arguments that make it a server of bench/echo; the kind follows
-	// Elsewhere are arguments with which it calls MeasureElsewhere.
-	Elsewhere []string
+	// Namespace are arguments with which it calls MeasureInNamespace.
+	Namespace []string
 }
 
 // Watcher is told how a run goes. Its methods are called from several goroutines, one at a time for each measurement.
@@ -69,8 +69,8 @@ type run struct {
 	p   Params
 	dir string // for files of the run
 	now string // what is measured
-	// filledNow, if set, is called when all players of a load are in.
-	filledNow func(proc *server.Process) error
+	// onFilled, if set, is called when all players of a load are in.
+	onFilled func(proc *server.Process) error
 	// profile: the measurement under way is the one that is profiled
 	profile bool
 	gone    map[string]bool // peers that could not be measured
@@ -248,11 +248,11 @@ func (r *run) keep(in *[]string, format string, values ...any) {
 	text := r.now + ": " + fmt.Sprintf(format, values...)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	*in = once(*in, text)
+	*in = appendNew(*in, text)
 }
 
-// once appends what is not there yet.
-func once(list []string, texts ...string) []string {
+// appendNew appends what is not there yet.
+func appendNew(list []string, texts ...string) []string {
 	for _, text := range texts {
 		if !slices.Contains(list, text) {
 			list = append(list, text)

@@ -51,7 +51,7 @@ const (
 	// dialsMax bounds the concurrent logins at the start.
 	dialsMax = 64
 	// backMax is how long all players may take to be back, and the last messages to arrive.
-	backMax = 30 * time.Second
+	backMax = time.Minute
 	// quietMax is how long nothing arrives before what is missing is lost; quietForgetful is that of a host that keeps nothing.
 	quietMax       = 5 * time.Second
 	quietForgetful = time.Second

@@ -196,8 +196,8 @@ func (r *run) filled(ctx context.Context, proc *server.Process, cfg loadgen.Conf
 	if err := proc.Fill(ctx, swarm, players, max(r.p.Players, 1)); err != nil {
 		return r.told(err, proc)
 	}
-	if r.filledNow != nil {
-		if err := r.filledNow(proc); err != nil {
+	if r.onFilled != nil {
+		if err := r.onFilled(proc); err != nil {
 			return err
 		}
 	}

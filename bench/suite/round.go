@@ -18,13 +18,18 @@ func addLatencies(round *result.Round, load *loadgen.Result) {
 	if load.Delivered > 0 {
 		f.Set("p50_ms", ms(load.Latency.P50))
 		f.Set("p99_ms", ms(load.Latency.P99))
-		f.Set("p999_ms", ms(load.Latency.P999))
+		if load.Delivered >= 1000 {
+			f.Set("p999_ms", ms(load.Latency.P999))
+		}
 		f.Set("max_ms", ms(load.Latency.Max))
 	}
 	if load.Detail == nil {
 		return
 	}
 	for _, p := range load.Detail.Distribution {
+		if p.Share < 1 && (1-p.Share)*float64(load.Delivered) < 1 {
+			continue // there was no message so rare
+		}
 		round.Latency = append(round.Latency, result.Point{Ms: ms(p.Late), Share: p.Share})
 	}
 	for _, t := range load.Detail.Timeline {

@@ -33,7 +33,7 @@ var scriptWorkloads = []Workload{
 			{Subject: host, Figure: "tick_p99_ms", Plus: 10},
 			{Subject: host, Figure: "ticks_per_s", Plus: 19, AtLeast: true},
 		},
-		connections: eachLog,
+		connections: fileOfEach,
 		subjects: func(r *run) []subject {
 			return []subject{r.scriptedHost(host, (*run).ticks, scriptFleet{id: userFleet, launch: "tick.js", parameters: fmt.Sprint(tickThings, r.tickReport().Milliseconds())})}
 		},
@@ -45,7 +45,7 @@ var scriptWorkloads = []Workload{
 			{Subject: plainScript, Figure: "resident_mib", Plus: 270},
 			{Subject: utilScript, Figure: "resident_mib", Plus: 400},
 		},
-		connections: eachLog,
+		connections: fileOfEach,
 		lasts:       func(p Params) time.Duration { return aboutStart + time.Duration(p.Rooms)*5*time.Millisecond + p.Rest },
 		subjects: func(r *run) []subject {
 			return []subject{
@@ -90,8 +90,8 @@ var scriptWorkloads = []Workload{
 	},
 }
 
-// eachLog: a game session without players has its log open.
-func eachLog(p Params) int { return p.Rooms }
+// fileOfEach: a game session without players has its log open.
+func fileOfEach(p Params) int { return p.Rooms }
 
 // Names of subjects.
 const (

@@ -112,3 +112,20 @@ func TestTableOfWorkloads(t *testing.T) {
 		t.Errorf("%d workloads", len(names))
 	}
 }
+
+// Of 200 messages nobody knows the one in 1,000 that is latest.
+func TestPercentilesOfFewMessages(t *testing.T) {
+	t.Parallel()
+	load := &loadgen.Result{Delivered: 200, Expected: 200, Latency: loadgen.Quantiles{P99: time.Millisecond, P999: time.Second, Max: time.Second},
+		Detail: &loadgen.Detail{Distribution: []loadgen.Point{{Share: 0.5}, {Share: 0.994}, {Share: 0.999}, {Share: 1}}}}
+	round := result.Round{Figures: make(result.Figures)}
+	addLatencies(&round, load)
+	if _, known := round.Figures["p999_ms"]; known || round.Figures["p99_ms"] != 1 || len(round.Latency) != 3 || round.Latency[2].Share != 1 {
+		t.Errorf("%+v", round)
+	}
+	load.Delivered = 20_000
+	round = result.Round{Figures: make(result.Figures)}
+	if addLatencies(&round, load); round.Figures["p999_ms"] != 1000 || len(round.Latency) != 4 {
+		t.Errorf("%+v", round)
+	}
+}

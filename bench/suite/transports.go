@@ -90,7 +90,7 @@ func lossy(name string, loss int, goals ...result.Goal) Workload {
 		measure = func(r *run, name string, via client.Transport) subject {
 			s := plain(r, name, via)
 			if !r.o.inside {
-				s.measure = func(ctx context.Context) (result.Round, error) { return r.elsewhere(ctx, name) }
+				s.measure = func(ctx context.Context) (result.Round, error) { return r.inNamespace(ctx, name) }
 			}
 			return s
 		}

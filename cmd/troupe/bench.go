@@ -7,5 +7,5 @@ type benchCommand struct {
 
 	Bare      benchBare      `cmd:"" hidden:"" help:"Serve as the bare relay that hosts are compared with."`
 	Echo      benchEcho      `cmd:"" name:"echo-server" hidden:"" help:"Serve as a process that echoes."`
-	Elsewhere benchElsewhere `cmd:"" hidden:"" help:"Measure in a network namespace, for a troupe bench."`
+	Namespace benchNamespace `cmd:"" hidden:"" help:"Measure in a network namespace, for a troupe bench."`
 }

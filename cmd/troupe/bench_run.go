@@ -180,7 +180,7 @@ func (c *benchRun) options(ctx context.Context) (o suite.Options, err error) {
 // benchSelf is how this program is called by a benchmark.
 func benchSelf() (suite.Self, error) {
 	bin, err := os.Executable()
-	return suite.Self{Bin: bin, Bare: []string{"bench", "bare"}, Echo: []string{"bench", "echo-server"}, Elsewhere: []string{"bench", "elsewhere"}}, err
+	return suite.Self{Bin: bin, Bare: []string{"bench", "bare"}, Echo: []string{"bench", "echo-server"}, Namespace: []string{"bench", "namespace"}}, err
 }
 
 // address is the URL of the host that runs already.
@@ -375,16 +375,16 @@ func (c *benchEcho) Run() error {
 	return untilSignal(func(ctx context.Context) error { return echo.Serve(ctx, c.Kind, c.Addr, c.Announce) })
 }
 
-// benchElsewhere is what `troupe bench` starts in a network namespace.
-type benchElsewhere struct{}
+// benchNamespace is what `troupe bench` starts in a network namespace.
+type benchNamespace struct{}
 
 // Run measures what its standard input says.
-func (benchElsewhere) Run(s streams) error {
+func (benchNamespace) Run(s streams) error {
 	self, err := benchSelf()
 	if err != nil {
 		return err
 	}
-	return untilSignal(func(ctx context.Context) error { return suite.MeasureElsewhere(ctx, os.Stdin, s.out, self) })
+	return untilSignal(func(ctx context.Context) error { return suite.MeasureInNamespace(ctx, os.Stdin, s.out, self) })
 }
 
 // untilSignal does something until it is done, or a signal ends it.

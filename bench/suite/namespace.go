@@ -29,21 +29,21 @@ func lossyPath() error {
 		}
 	}
 	cmd := exec.Command("nft", "list", "tables")
-	if cmd.SysProcAttr = inNamespace(); cmd.SysProcAttr == nil || cmd.Run() != nil {
+	if cmd.SysProcAttr = newNamespace(); cmd.SysProcAttr == nil || cmd.Run() != nil {
 		return errNoLossyPath
 	}
 	return nil
 }
 
-// Elsewhere is one measurement that is made by another process of this program, in a network namespace of its own.
-type Elsewhere struct {
+// namespaceRequest is one measurement that is made by another process of this program, in a network namespace of its own.
+type namespaceRequest struct {
 	Workload, Subject string
 	Params            Params
 	Sets              []string
 }
 
-// measuredElsewhere is its answer.
-type measuredElsewhere struct {
+// namespaceAnswer is its answer.
+type namespaceAnswer struct {
 	Round    result.Round
 	Warnings []string
 	Void     []string
@@ -51,22 +51,22 @@ type measuredElsewhere struct {
 	Error    string
 }
 
-// elsewhere has a subject measured in a network namespace of its own.
-func (r *run) elsewhere(ctx context.Context, subject string) (result.Round, error) {
-	request, err := json.Marshal(Elsewhere{Workload: r.w.Name, Subject: subject, Params: r.p, Sets: r.o.Sets})
+// inNamespace has a subject measured in a network namespace of its own.
+func (r *run) inNamespace(ctx context.Context, subject string) (result.Round, error) {
+	request, err := json.Marshal(namespaceRequest{Workload: r.w.Name, Subject: subject, Params: r.p, Sets: r.o.Sets})
 	if err != nil {
 		return result.Round{}, fmt.Errorf("in a namespace: %w", err)
 	}
 	var out, errs bytes.Buffer
-	cmd := exec.CommandContext(ctx, r.o.Self.Bin, r.o.Self.Elsewhere...)
+	cmd := exec.CommandContext(ctx, r.o.Self.Bin, r.o.Self.Namespace...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(request), &out, &errs
-	cmd.SysProcAttr = inNamespace()
+	cmd.SysProcAttr = newNamespace()
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	cmd.WaitDelay = 10 * time.Second
 	if err := cmd.Run(); err != nil {
 		return result.Round{}, fmt.Errorf("in a namespace: %w: %s", err, strings.TrimSpace(errs.String()))
 	}
-	var got measuredElsewhere
+	var got namespaceAnswer
 	if err := json.Unmarshal(out.Bytes(), &got); err != nil {
 		return result.Round{}, fmt.Errorf("in a namespace: %w", err)
 	}
@@ -76,13 +76,13 @@ func (r *run) elsewhere(ctx context.Context, subject string) (result.Round, erro
 	r.noise(got.Others)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.warnings, r.void = once(r.warnings, got.Warnings...), once(r.void, got.Void...)
+	r.warnings, r.void = appendNew(r.warnings, got.Warnings...), appendNew(r.void, got.Void...)
 	return got.Round, nil
 }
 
-// MeasureElsewhere is what the other process does. It reads an Elsewhere and writes what was measured.
-func MeasureElsewhere(ctx context.Context, in io.Reader, out io.Writer, self Self) error {
-	var e Elsewhere
+// MeasureInNamespace is what the other process does. It reads a namespaceRequest and writes what was measured.
+func MeasureInNamespace(ctx context.Context, in io.Reader, out io.Writer, self Self) error {
+	var e namespaceRequest
 	if err := json.NewDecoder(in).Decode(&e); err != nil {
 		return fmt.Errorf("read what to measure: %w", err)
 	}
@@ -93,9 +93,9 @@ func MeasureElsewhere(ctx context.Context, in io.Reader, out io.Writer, self Sel
 	if err := command(ctx, "ip", "link", "set", "lo", "up"); err != nil {
 		return err
 	}
-	var got measuredElsewhere
+	var got namespaceAnswer
 	r := &run{w: w, p: e.Params, now: e.Subject, o: Options{Workload: e.Workload, Sets: e.Sets, Only: []string{e.Subject}, Self: self, Watch: unwatched{}, inside: true}}
-	r.filledNow = func(proc *server.Process) error { return loseOnPath(ctx, proc.Announce.API, w.loss) }
+	r.onFilled = func(proc *server.Process) error { return loseOnPath(ctx, proc.Announce.API, w.loss) }
 	if r.dir, err = os.MkdirTemp("", "troupe-bench-"); err != nil {
 		return fmt.Errorf("make a folder: %w", err)
 	}
