@@ -329,8 +329,8 @@ func (r *epollRelay) totals() stats {
 	s := memoryStats()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, rm := range r.rooms {
-		s.add(&rm.counts)
+	for _, room := range r.rooms {
+		s.add(&room.counts)
 	}
 	return s
 }

@@ -234,8 +234,15 @@ func (r *run) noise(share float64) {
 // warn keeps a warning, once.
 func (r *run) warn(format string, values ...any) { r.keep(&r.warnings, format, values...) }
 
-// provesNothing keeps a reason why the run proves nothing, once.
-func (r *run) provesNothing(format string, values ...any) { r.keep(&r.void, format, values...) }
+// provesNothing keeps why the run proves nothing, the first reason of each subject.
+func (r *run) provesNothing(format string, values ...any) {
+	r.mu.Lock()
+	known := slices.ContainsFunc(r.void, func(text string) bool { return strings.HasPrefix(text, r.now+": ") })
+	r.mu.Unlock()
+	if !known {
+		r.keep(&r.void, format, values...)
+	}
+}
 
 // note keeps a line that tells more than the figures do.
 func (r *run) note(format string, values ...any) {

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -65,6 +66,19 @@ func TestBoundByTheGenerator(t *testing.T) {
 		if _, got := isBound(c.load); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
+	}
+}
+
+// A reason is told once for a subject, not once for each round of it.
+func TestProvesNothingOnceForASubject(t *testing.T) {
+	t.Parallel()
+	r := new(run)
+	for _, r.now = range []string{"bare", "bare epoll", "bare", "bare epoll"} {
+		r.provesNothing("late")
+		r.provesNothing("later")
+	}
+	if want := []string{"bare: late", "bare epoll: late"}; !slices.Equal(r.void, want) {
+		t.Errorf("%q", r.void)
 	}
 }
 
