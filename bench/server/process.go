@@ -87,7 +87,11 @@ func Start(ctx context.Context, spec Spec) (*Process, error) {
 		close(p.exited)
 	}()
 	if err := p.awaitAnnounce(ctx, announce); err != nil {
-		return nil, errors.Join(fmt.Errorf("start %s: %w\n%s", spec.Title(), err, p.output), p.Stop())
+		err = errors.Join(err, p.Stop()) // then it has said everything
+		if why, ok := p.output.reason(); ok {
+			return nil, fmt.Errorf("start %s: %s", spec.Title(), why)
+		}
+		return nil, fmt.Errorf("start %s: %w\n%s", spec.Title(), err, p.output)
 	}
 	return p, nil
 }

@@ -1,6 +1,9 @@
 package server
 
-import "sync"
+import (
+	"bytes"
+	"sync"
+)
 
 // tailBytesMax is how much of a server's output is kept.
 const tailBytesMax = 8 << 10
@@ -27,4 +30,14 @@ func (t *tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return string(t.buf)
+}
+
+// reason is the last line, if it is why troupe ended.
+func (t *tail) reason() (string, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	last := bytes.TrimSpace(t.buf)
+	last = last[bytes.LastIndexByte(last, '\n')+1:]
+	why, ok := bytes.CutPrefix(last, []byte("troupe: "))
+	return string(why), ok
 }
