@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync"
+	"time"
 
 	"troupe/bench/loadgen"
 )
@@ -25,7 +26,8 @@ const (
 const colyseusType = "\xa1m"
 
 const (
-	colyseusConns      = 64 // to reserve seats with
+	colyseusConns      = 64          // to reserve seats with
+	colyseusIdle       = time.Second // less than the five seconds after which Node.js closes a connection
 	colyseusAnswerMax  = 64 << 10
 	colyseusAnswerText = 200 // of an error
 )
@@ -54,7 +56,7 @@ type seat struct {
 
 func newColyseus() loadgen.Protocol {
 	return &colyseus{
-		http:  &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: colyseusConns}},
+		http:  &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: colyseusConns, IdleConnTimeout: colyseusIdle}},
 		rooms: make(map[int]*colyseusRoom),
 	}
 }
@@ -89,6 +91,8 @@ func (c *colyseus) reserve(ctx context.Context, addr, what string) (s seat, err 
 		return s, err
 	}
 	req.Header.Set("Content-Type", "application/json")
+	// Sent again, over another connection, if the server has closed this one meanwhile: a seat that nobody takes expires.
+	req.Header["X-Idempotency-Key"] = nil
 	res, err := c.http.Do(req)
 	if err != nil {
 		return s, fmt.Errorf("matchmake: %w", err)

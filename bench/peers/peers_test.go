@@ -1,11 +1,16 @@
 package peers
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/hex"
 	"encoding/json"
 	"flag"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
@@ -119,6 +124,42 @@ func TestFramesOtherThanMessages(t *testing.T) {
 		}
 		for i := range 1 << 12 {
 			f([]byte{byte(i >> 4), byte(i), byte(i), byte(i >> 2), byte(i >> 4), 1})
+		}
+	}
+}
+
+// A matchmaker that closes a connection which it has kept for too long is asked again.
+func TestColyseusAsksAgain(t *testing.T) {
+	t.Parallel()
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer ln.Close()
+	const body = `{"sessionId":"s","roomId":"r","processId":"p"}`
+	go func() {
+		for n := 0; ; n++ {
+			c, err := ln.Accept()
+			if err != nil {
+				return
+			}
+			requests := bufio.NewReader(c)
+			for answered := 0; ; answered++ {
+				req, err := http.ReadRequest(requests)
+				if err != nil || n == 0 && answered == 1 { // the second request on the first connection is not answered
+					_ = c.Close()
+					break
+				}
+				_, _ = io.Copy(io.Discard, req.Body)
+				_, _ = fmt.Fprintf(c, "HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+			}
+		}
+	}()
+	p := newColyseus()
+	for player := range 3 {
+		path, err := p.Path(t.Context(), ln.Addr().String(), loadgen.Login{Room: 1})
+		if err != nil || path != "/p/r?sessionId=s" {
+			t.Errorf("player %d: %q, %v", player, path, err)
 		}
 	}
 }

@@ -44,6 +44,8 @@ const (
 	// last good one and the first bad one is halved after that.
 	rampDoublings = 7
 	rampHalvings  = 3
+	// firstAgain is how often the smallest load is repeated if it was too much.
+	firstAgain = 2
 	// deliveredMin is the share of the messages that must have arrived.
 	deliveredMin = 0.99
 )
@@ -77,6 +79,7 @@ type ladder struct {
 	r      *run
 	search search
 	done   bool
+	again  int // how often the smallest load was repeated
 
 	proc  *server.Process // of now, as the next two
 	swarm *loadgen.Swarm
@@ -108,6 +111,10 @@ func (l *ladder) climb(ctx context.Context) error {
 		good, round, err := l.step(ctx, hz)
 		if err != nil {
 			return err
+		}
+		if !good && l.search.low == 0 && l.again < firstAgain {
+			l.again++ // even the smallest load: something else may have disturbed it
+			return nil
 		}
 		if l.search.tell(hz, good); !good {
 			return nil
