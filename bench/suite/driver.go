@@ -255,17 +255,9 @@ func (r *run) keep(in *[]string, format string, values ...any) {
 	text := r.now + ": " + fmt.Sprintf(format, values...)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	*in = appendNew(*in, text)
-}
-
-// appendNew appends what is not there yet.
-func appendNew(list []string, texts ...string) []string {
-	for _, text := range texts {
-		if !slices.Contains(list, text) {
-			list = append(list, text)
-		}
+	if !slices.Contains(*in, text) {
+		*in = append(*in, text)
 	}
-	return list
 }
 
 // host is a host to start.

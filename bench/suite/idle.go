@@ -62,6 +62,14 @@ func (r *run) idle(ctx context.Context, spec server.Spec, t traffic) (round resu
 			if err := rest(ctx, r.p.Rest); err != nil {
 				return err
 			}
+			if r.p.Measure > 0 { // CPU is that of the time after the rest
+				if err := after.read(&after.start); err != nil {
+					return err
+				}
+				if err := rest(ctx, r.p.Measure); err != nil {
+					return err
+				}
+			}
 			if err := after.atEnd(ctx); err != nil {
 				return err
 			}

@@ -74,9 +74,12 @@ func (r *run) inNamespace(ctx context.Context, subject string) (result.Round, er
 		return result.Round{}, errors.New(got.Error)
 	}
 	r.noise(got.Others)
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.warnings, r.void = appendNew(r.warnings, got.Warnings...), appendNew(r.void, got.Void...)
+	for _, text := range got.Warnings {
+		r.warn("%s", strings.TrimPrefix(text, r.now+": "))
+	}
+	for _, text := range got.Void {
+		r.provesNothing("%s", strings.TrimPrefix(text, r.now+": "))
+	}
 	return got.Round, nil
 }
 

@@ -142,7 +142,11 @@ func (c *reconnects) leave() {
 	for _, p := range c.players {
 		slots <- struct{}{}
 		ends.Go(func() {
-			p.c.Close()
+			if c.failed == 0 {
+				p.c.Close()
+			} else {
+				p.c.Abort() // a goodbye takes seconds of those who cannot say it
+			}
 			<-slots
 		})
 	}

@@ -56,7 +56,7 @@ var transportWorkloads = []Workload{
 	},
 	{
 		Name: "idle-kcp", About: "players over KCP that are logged in and do nothing: memory, and CPU for their pings",
-		Params: Params{Rooms: 50, Players: 20, Rest: 25 * time.Second, Rounds: 1},
+		Params: Params{Rooms: 50, Players: 20, Rest: 25 * time.Second, Measure: 25 * time.Second, Rounds: 1},
 		Goals: []result.Goal{
 			{Subject: host, Figure: "kib_per_connection", Plus: 80},
 			{Subject: host, Figure: "cpu_cores", Plus: 0.01},
