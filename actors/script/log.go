@@ -141,6 +141,14 @@ func NewLog(sink Sink, threshold Level, now func() time.Time) *Log {
 // Enabled reports whether lines of a level are written.
 func (l *Log) Enabled(level Level) bool { return l != nil && level >= l.threshold }
 
+// Threshold returns the least level that is written.
+func (l *Log) Threshold() Level {
+	if l == nil {
+		return LevelCXFatal + 1
+	}
+	return l.threshold
+}
+
 // At writes a line that says itself where it comes from.
 func (l *Log) At(level Level, file string, row int, text string) {
 	if l.Enabled(level) {

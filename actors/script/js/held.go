@@ -13,7 +13,7 @@ func (h *Handler) held(limit int64) int64 {
 	m := meter{limit: limit, seen: make(map[uintptr]struct{}), types: make(map[reflect.Type]shape)}
 	m.add(reflect.ValueOf(h.vm))
 	m.add(reflect.ValueOf(h.ticks))
-	for _, t := range h.timers.heap {
+	for _, t := range h.timers.queue {
 		m.add(reflect.ValueOf(t.object))
 	}
 	m.add(reflect.ValueOf(h.timers.immediates))

@@ -36,13 +36,9 @@ type host struct {
 var _ goja.DynamicObject = (*host)(nil)
 
 func newHost(h *Handler) *goja.Object {
-	level := script.LevelDebug
-	for level <= script.LevelCXFatal && !h.process.Log.Enabled(level) {
-		level++
-	}
 	h.tickFlag = h.vm.NewObject()
 	h.waiting(false)
-	return h.vm.NewDynamicObject(&host{h, map[string]goja.Value{"logLevel": h.vm.ToValue(int(level)), "toPrimitive": goja.SymToPrimitive, "ticks": h.tickFlag}})
+	return h.vm.NewDynamicObject(&host{h, map[string]goja.Value{"logLevel": h.vm.ToValue(int(h.process.Log.Threshold())), "toPrimitive": goja.SymToPrimitive, "ticks": h.tickFlag}})
 }
 
 // Get implements goja.DynamicObject.

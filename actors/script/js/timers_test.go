@@ -52,7 +52,7 @@ t('now');`, "now tick tick of tick job second job tick of job immediate immediat
 				if got != c.want {
 					t.Errorf("got  %s\nwant %s\n%s", got, c.want, &g.lines)
 				}
-				if h := g.handler.(*Handler); len(h.timers.byID)+len(h.timers.heap)+h.timers.waiting != 0 {
+				if h := g.handler.(*Handler); len(h.timers.byID)+len(h.timers.queue)+h.timers.waiting != 0 {
 					t.Errorf("%d timers are left, %d waiting", len(h.timers.byID), h.timers.waiting)
 				}
 			})

@@ -273,13 +273,9 @@ func (c *child) load() error {
 	if err != nil {
 		return err
 	}
-	level := script.LevelDebug
-	for level <= script.LevelCXFatal && !c.process.Log.Enabled(level) {
-		level++
-	}
 	data, err := json.Marshal(map[string]any{
 		"entry": c.p.entry, "game": c.p.files.game, "metadata": metadata, "args": append([]string{}, c.process.Args...), "nodeVersion": c.p.nodeVersion,
-		"logLevel": level, "tickMs": c.p.limits.Tick.Milliseconds(), "timersMax": c.p.limits.TimersMax, "keepRunning": c.p.limits.KeepRunningOnError,
+		"logLevel": c.process.Log.Threshold(), "tickMs": c.p.limits.Tick.Milliseconds(), "timersMax": c.p.limits.TimersMax, "keepRunning": c.p.limits.KeepRunningOnError,
 	})
 	if err == nil && c.put(toLoad, func(f *frame) { f.rest(data) }) != nil {
 		err = errors.New("the launch parameters are too long")

@@ -1,7 +1,6 @@
 package modules
 
 import (
-	"math/big"
 	"reflect"
 	"strings"
 	"time"
@@ -89,7 +88,6 @@ var (
 	proxyType   = reflect.TypeFor[goja.Proxy]()
 	promiseType = reflect.TypeFor[*goja.Promise]()
 	bufferType  = reflect.TypeFor[goja.ArrayBuffer]()
-	bigType     = reflect.TypeFor[*big.Int]()
 	setType     = reflect.TypeFor[[]any]()
 	mapType     = reflect.TypeFor[[][2]any]()
 )
@@ -110,8 +108,6 @@ func kind(v goja.Value) string {
 		return "Promise"
 	case t == bufferType:
 		return "ArrayBuffer"
-	case t == bigType:
-		return "BigInt"
 	case t == setType:
 		return "Set"
 	case t == mapType:

@@ -2,6 +2,7 @@ package modules
 
 import (
 	"bytes"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -21,16 +22,9 @@ func fsBinding(l *Loader) map[string]any {
 	return map[string]any{
 		// kind returns "file", "folder", "outside" or "" for a path.
 		"kind": native(func(c goja.FunctionCall) goja.Value { return r.ToValue(l.fileKind(c.Argument(0).String())) }),
-		"size": native(func(c goja.FunctionCall) goja.Value {
-			data, _ := l.fileData(c.Argument(0).String())
-			return r.ToValue(len(data))
-		}),
 		// read returns a copy: the bundle is shared.
 		"read": native(func(c goja.FunctionCall) goja.Value {
-			data, ok := l.fileData(c.Argument(0).String())
-			if !ok {
-				return goja.Undefined()
-			}
+			data, _ := l.fileData(c.Argument(0).String())
 			return r.ToValue(r.NewArrayBuffer(bytes.Clone(data)))
 		}),
 		"list": native(func(c goja.FunctionCall) goja.Value {
@@ -83,26 +77,19 @@ func (l *Loader) fileKind(abs string) string {
 // folder returns the names in a folder, in order.
 func (l *Loader) folder(abs string) []string {
 	abs = path.Clean(abs)
-	seen := make(map[string]bool)
-	all := func(yield func(string)) {
-		for f := range l.resolver.files {
-			yield(compile.Root + "/" + f)
-		}
-		if l.options.Metadata != nil {
-			yield(metadataFile)
-		}
-	}
 	prefix := strings.TrimSuffix(abs, "/") + "/"
-	all(func(f string) {
-		if rest, ok := strings.CutPrefix(f, prefix); ok {
+	seen := make(map[string]bool)
+	add := func(file string) {
+		if rest, ok := strings.CutPrefix(file, prefix); ok {
 			name, _, _ := strings.Cut(rest, "/")
 			seen[name] = true
 		}
-	})
-	names := make([]string, 0, len(seen))
-	for name := range seen {
-		names = append(names, name)
 	}
-	slices.Sort(names)
-	return names
+	for f := range l.resolver.files {
+		add(outside(f))
+	}
+	if l.options.Metadata != nil {
+		add(metadataFile)
+	}
+	return slices.Sorted(maps.Keys(seen))
 }

@@ -133,7 +133,7 @@ func (l *Loader) load(name string, parent *goja.Object) goja.Value {
 		if errors.Is(err, fs.ErrNotExist) {
 			panic(l.coded("Error", "ERR_UNKNOWN_FILE_EXTENSION", fmt.Sprintf("Cannot load %s: the embedded engine does not take such a file for a script; %s", filename, useNode)))
 		}
-		panic(l.syntaxError(name, err))
+		panic(l.thrown("SyntaxError", err.Error()))
 	}
 	l.install(l.mentioned(name))
 	body := l.asFunction(l.function(p)(goja.Undefined(), l.pause))
@@ -146,15 +146,12 @@ func (l *Loader) load(name string, parent *goja.Object) goja.Value {
 		name  string
 		value any
 	}{
-		{"id", id}, {"path", path.Dir(filename)}, {"exports", exports}, {"filename", filename}, {"loaded", false}, {"children", r.NewArray()},
+		{"id", id}, {"path", path.Dir(filename)}, {"exports", exports}, {"filename", filename}, {"loaded", false},
 	} {
 		must(module.Set(p.name, p.value))
 	}
 	if parent != nil {
 		must(module.DefineDataProperty("parent", parent, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
-		if children, ok := parent.Get("children").(*goja.Object); ok && children.ClassName() == "Array" {
-			must(children.Set(children.Get("length").String(), module))
-		}
 	}
 	require := l.require(name, module)
 	must(module.DefineDataProperty("require", require, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
@@ -244,8 +241,8 @@ func (l *Loader) messageClass(request, from string) (goja.Value, bool) {
 // find returns the file that is required.
 func (l *Loader) find(request, from string) string {
 	name, err := l.resolver.resolve(request, from)
-	if e, ok := err.(*unresolved); ok {
-		panic(l.coded(e.class, e.code, e.message))
+	if e, ok := err.(notExported); ok {
+		panic(l.coded("Error", "ERR_PACKAGE_PATH_NOT_EXPORTED", e.Error()))
 	} else if err != nil && strings.HasPrefix(request, "#") {
 		panic(l.coded("Error", "ERR_MODULE_NOT_SERVED", fmt.Sprintf("Cannot load '%s' (required by %s/%s): %s", request, compile.Root, from, lacks("imports of package.json"))))
 	} else if err != nil {
@@ -256,15 +253,14 @@ func (l *Loader) find(request, from string) string {
 
 // coded makes an error with a code.
 func (l *Loader) coded(class, code, message string) *goja.Object {
-	e, err := l.runtime.New(l.runtime.Get(class), l.runtime.ToValue(message))
-	must(err)
+	e := l.thrown(class, message)
 	must(e.Set("code", code))
 	return e
 }
 
-// syntaxError makes the error of a file that cannot be compiled.
-func (l *Loader) syntaxError(name string, err error) *goja.Object {
-	e, makeErr := l.runtime.New(l.runtime.Get("SyntaxError"), l.runtime.ToValue(err.Error()))
-	must(makeErr)
+// thrown makes an error.
+func (l *Loader) thrown(class, message string) *goja.Object {
+	e, err := l.runtime.New(l.runtime.Get(class), l.runtime.ToValue(message))
+	must(err)
 	return e
 }

@@ -55,9 +55,6 @@ func split(request string) (name, sub string, ok bool) {
 	return name, "." + sub, name != "" && name[0] != '.' && !strings.ContainsAny(name, `\%`)
 }
 
-// conditionsMax bounds how deep conditions and lists are.
-const conditionsMax = 100
-
 // Conditions of exports that hold, the first one first, whatever their order in package.json.
 var (
 	requires = []string{"node", "require", "default"}
@@ -71,10 +68,10 @@ func (r resolver) exported(dir string, exports any, sub, from string) (string, e
 		table = map[string]any{".": exports}
 	}
 	value, star := exportOf(table, sub)
-	target := targetOf(value, requires, 0)
+	target := targetOf(value, requires)
 	if target == "" && r.imports(from) {
 		// A require of Node does not look there; an import that was made one has to.
-		target = targetOf(value, imports, 0)
+		target = targetOf(value, imports)
 	}
 	inner, ok := strings.CutPrefix(target, "./")
 	if ok && !climbs(inner) && !climbs(star) {
@@ -82,7 +79,7 @@ func (r resolver) exported(dir string, exports any, sub, from string) (string, e
 			return found, nil
 		}
 	}
-	return "", &unresolved{"Error", "ERR_PACKAGE_PATH_NOT_EXPORTED", fmt.Sprintf("Cannot find '%s' by \"exports\" in %s", sub, outside(path.Join(dir, "package.json")))}
+	return "", notExported(fmt.Sprintf("Cannot find '%s' by \"exports\" in %s", sub, outside(path.Join(dir, "package.json"))))
 }
 
 // exportOf looks a sub-path up: itself, or the pattern that has most of it before its star.
@@ -100,24 +97,21 @@ func exportOf(table map[string]any, sub string) (value any, star string) {
 	return value, star
 }
 
-// targetOf returns the path that a value means under conditions; empty: none.
-func targetOf(v any, conditions []string, depth int) string {
-	if depth > conditionsMax {
-		return ""
-	}
+// targetOf returns the path that a value means under conditions; empty: none. JSON is not nested deeper than 10,000.
+func targetOf(v any, conditions []string) string {
 	switch v := v.(type) {
 	case string:
 		return v
 	case []any:
 		for _, x := range v {
-			if target := targetOf(x, conditions, depth+1); target != "" {
+			if target := targetOf(x, conditions); target != "" {
 				return target
 			}
 		}
 	case map[string]any:
 		for _, c := range conditions {
 			if x, ok := v[c]; ok {
-				if target := targetOf(x, conditions, depth+1); target != "" {
+				if target := targetOf(x, conditions); target != "" {
 					return target
 				}
 			}

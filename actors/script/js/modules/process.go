@@ -1,7 +1,7 @@
 package modules
 
 import (
-	"runtime"
+	"runtime/metrics"
 	"time"
 
 	"github.com/dop251/goja"
@@ -15,12 +15,8 @@ func processBinding(l *Loader) map[string]any {
 	for _, a := range o.Args {
 		argv = append(argv, a)
 	}
-	env := make(map[string]any)
-	for k, v := range o.Env {
-		env[k] = v
-	}
 	environment := r.NewObject()
-	for k, v := range env {
+	for k, v := range o.Env {
 		must(environment.Set(k, v))
 	}
 	return map[string]any{
@@ -32,9 +28,9 @@ func processBinding(l *Loader) map[string]any {
 		}),
 		"uptime": native(func(goja.FunctionCall) goja.Value { return r.ToValue(time.Since(l.start).Seconds()) }),
 		"memory": native(func(goja.FunctionCall) goja.Value {
-			var m runtime.MemStats
-			runtime.ReadMemStats(&m)
-			return r.ToValue(float64(m.HeapAlloc))
+			s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}} // runtime.ReadMemStats would stop the host
+			metrics.Read(s)
+			return r.ToValue(float64(s[0].Value.Uint64()))
 		}),
 		"exit": native(func(c goja.FunctionCall) goja.Value {
 			if o.Exit == nil {

@@ -19,10 +19,10 @@ type resolver struct {
 	memo  func(key string, f func() any) any // keeps what was read; nil: nothing is kept
 }
 
-// unresolved is why there is no file, in the words of Node.js.
-type unresolved struct{ class, code, message string }
+// notExported says that the exports of a package do not have a file.
+type notExported string
 
-func (e *unresolved) Error() string { return e.message }
+func (e notExported) Error() string { return string(e) }
 
 // errNotFound is for a request that no file has.
 var errNotFound = errors.New("cannot find the module")

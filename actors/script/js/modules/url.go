@@ -76,7 +76,7 @@ func urlParts(u *url.URL) [][2]string {
 		path = u.Opaque
 	}
 	if u.RawQuery != "" {
-		search = "?" + escaped(u.RawQuery)
+		search = "?" + u.RawQuery
 	}
 	if u.Fragment != "" {
 		hash = "#" + u.EscapedFragment()
@@ -94,17 +94,4 @@ func urlParts(u *url.URL) [][2]string {
 		{"protocol", u.Scheme + ":"}, {"username", username}, {"password", password}, {"hostname", hostname}, {"port", port},
 		{"pathname", path}, {"search", search}, {"hash", hash},
 	}
-}
-
-// escaped writes what must not be in a query as %XX.
-func escaped(query string) string {
-	var b strings.Builder
-	for i := range len(query) {
-		if c := query[i]; c <= ' ' || c >= 0x7f || strings.IndexByte(`"#<>`, c) >= 0 {
-			b.WriteString("%" + string("0123456789ABCDEF"[c>>4]) + string("0123456789ABCDEF"[c&15]))
-		} else {
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
 }

@@ -1,6 +1,13 @@
 // URL and URLSearchParams; Go parses.
 const custom = Symbol.for('nodejs.util.inspect.custom');
-const { parse, escape, unescape } = binding, { coded } = require('errors');
+const { escape, unescape } = binding, { coded } = require('errors');
+
+// parse returns the parts of a URL, undefined for what is none.
+function parse(input, base) {
+  const u = binding.parse(input, base);
+  if (u !== undefined) u.search = u.search.replace(/[^!$-;=?-~]+/g, encodeURIComponent);
+  return u;
+}
 
 function parseForm(s) {
   return s.split('&').filter((part) => part !== '').map((part) => {
