@@ -258,7 +258,7 @@ func (h *Handler) flat(call native, c goja.FunctionCall) goja.Value {
 		if v == nil {
 			continue
 		}
-		if o, ok := v.(*goja.Object); ok && o.ClassName() == "Array" && float64(len(levels)) <= depth {
+		if o, ok := v.(*goja.Object); ok && isArray(o) && float64(len(levels)) <= depth {
 			levels = append(levels, open{o, 0, lengthOf(o)})
 			continue
 		}
@@ -266,7 +266,12 @@ func (h *Handler) flat(call native, c goja.FunctionCall) goja.Value {
 			panic(h.tooLong(int64(len(out)), "flat"))
 		}
 	}
-	return h.vm.NewArray(out...)
+	list := h.vm.NewArray(out...)
+	if class := root.Get("constructor"); class != nil && isArray(root) && !class.SameAs(list.Get("constructor")) {
+		must(list.Set("constructor", class)) // the engine makes the list one of the script's own class
+		return call(goja.FunctionCall{This: list, Arguments: []goja.Value{h.vm.ToValue(0)}})
+	}
+	return list
 }
 
 // refuse throws a SyntaxError.

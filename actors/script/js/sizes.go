@@ -156,7 +156,19 @@ func spreads(o *goja.Object) bool {
 	if v := o.GetSymbol(goja.SymIsConcatSpreadable); v != nil && !goja.IsUndefined(v) {
 		return v.ToBoolean()
 	}
-	return o.ClassName() == "Array"
+	return isArray(o)
+}
+
+// isArray is Array.isArray.
+func isArray(o *goja.Object) bool {
+	for range proxiesMax {
+		p, ok := proxyOf(o)
+		if !ok || p.Target() == nil {
+			break
+		}
+		o = p.Target()
+	}
+	return o.ClassName() == "Array" && !isProxy(o)
 }
 
 // join is Array.prototype.join: what it makes is bounded.

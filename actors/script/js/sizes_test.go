@@ -49,11 +49,12 @@ exports.ssExports = { init(s) {
   log.info('raw', said(() => String.raw({ raw: new Array(1e4).fill(long) })));
   log.info('concat', said(() => ''.concat(1, ...new Array(1e3).fill(long))));
   log.info('number', said(() => String.prototype.padEnd.call(1, 2 ** 30)));
+  log.info('proxied', said(() => { const z = []; z.length = 4e9; return [].concat(new Proxy(new Proxy(z, {}), {})); }));
   log.info('spreadable', said(() => [].concat({ length: 4e9, [Symbol.isConcatSpreadable]: true })));
 } };`))
 	g.logged(t, "objects RangeError: Invalid string length", "lists RangeError: Invalid string length", "locale RangeError: Invalid string length", "JSON RangeError: Invalid string length",
 		"JSON by keys RangeError: Invalid string length", "raw RangeError: a list of 10000 is too long for String.raw", "concat RangeError: Invalid string length",
-		"number RangeError: Invalid string length", "spreadable RangeError: a list of 4000000000 is too long for concat")
+		"number RangeError: Invalid string length", "proxied RangeError: a list of 4000000000 is too long for concat", "spreadable RangeError: a list of 4000000000 is too long for concat")
 }
 
 // Guards convert and read what they look at once, and as the language has it.
