@@ -37,7 +37,7 @@ func (h *Handler) call(what string, f native, fill func(*arguments)) (v goja.Val
 		v, err = h.enter(f, fill, &arguments{h: h})
 		return v, h.judge(what, err)
 	}
-	h.running, h.what, h.timers.start = true, what, time.Time{}
+	h.running, h.what, h.natives, h.timers.start = true, what, 0, time.Time{}
 	h.watch.Begin()
 	v, err = h.enter(f, fill, &h.arguments)
 	clear(h.arguments.list)

@@ -102,12 +102,20 @@ func (h *Handler) countCalls(o *goja.Object) {
 	}
 }
 
+// countNext has iterators of arrays counted, from the first one on: an element of what one goes through may be another's next.
+func (h *Handler) countNext(v goja.Value) goja.Value {
+	if iterator, ok := v.(*goja.Object); ok && !h.iterates {
+		h.iterates = true
+		h.countCalls(iterator.Prototype().Get("next").(*goja.Object))
+	}
+	return v
+}
+
 func (h *Handler) descend() {
 	if h.natives >= nativesMax {
+		defer func(natives int) { h.natives = natives }(h.natives)
 		h.natives = 0 // to make an error takes some
-		e := h.rangeError("Maximum call stack size exceeded")
-		h.natives = nativesMax
-		panic(e)
+		panic(h.rangeError("Maximum call stack size exceeded"))
 	}
 	h.endIfInterrupted()
 	h.natives++

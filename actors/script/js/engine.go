@@ -49,10 +49,14 @@ var guardEngine = sync.OnceFunc(func() {
 	for _, name := range bigNames {
 		dropTemplate(global, name)
 	}
+	rangeErrors = (*templateOf[map[unistring.String]factory](global, "props"))["RangeError"]
 	for _, name := range []string{"getBigInt64", "getBigUint64", "setBigInt64", "setBigUint64"} {
 		dropTemplate(prototype("DataView"), name)
 	}
 })
+
+// rangeErrors makes the class RangeError of a runtime, or returns it.
+var rangeErrors factory
 
 // bigNames are the globals of BigInt.
 var bigNames = []string{"BigInt", "BigInt64Array", "BigUint64Array"}

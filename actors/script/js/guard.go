@@ -73,6 +73,9 @@ func (h *Handler) guardOthers() {
 			panic(err) // of ours
 		}
 		functionGuard(kind)(h, v.(*goja.Object))
+		if generators, ok := v.(*goja.Object).Get("prototype").ToObject(h.vm).Get("prototype").(*goja.Object); ok {
+			h.countMembers(generators) // one may go on with itself
+		}
 	}
 }
 
@@ -117,6 +120,11 @@ func (h *Handler) look() {
 func (h *Handler) guardProxy(proxy *goja.Object) {
 	check := func(args []goja.Value) []goja.Value {
 		h.reaches(nil, args...)
+		if len(args) > 1 {
+			if _, ok := goja.AssertFunction(args[0]); ok {
+				args[1] = h.countTraps(args[1])
+			}
+		}
 		return args
 	}
 	guardConstructor(proxy, check)
@@ -127,6 +135,47 @@ func (h *Handler) guardProxy(proxy *goja.Object) {
 		}
 	})
 }
+
+// traps is the handler of a proxy that can be called: its traps are counted, because such a proxy may be one of them.
+type traps struct {
+	h       *Handler
+	handler *goja.Object
+}
+
+var _ goja.DynamicObject = (*traps)(nil)
+
+func (h *Handler) countTraps(handler goja.Value) goja.Value {
+	o, ok := handler.(*goja.Object)
+	if !ok {
+		return handler
+	}
+	counted := h.vm.NewDynamicObject(&traps{h, o})
+	must(counted.SetPrototype(o)) // for what is no function, and for reaches
+	return counted
+}
+
+// Get implements goja.DynamicObject.
+func (t *traps) Get(name string) goja.Value {
+	trap, ok := goja.AssertFunction(t.handler.Get(name))
+	if !ok {
+		return nil
+	}
+	return t.h.vm.ToValue(func(c goja.FunctionCall) goja.Value {
+		t.h.descend()
+		defer t.h.ascend()
+		v, err := trap(t.handler, c.Arguments...)
+		if err != nil {
+			panic(err)
+		}
+		return v
+	})
+}
+
+// The engine only reads traps.
+func (t *traps) Set(string, goja.Value) bool { return false }
+func (t *traps) Has(string) bool             { return false }
+func (t *traps) Delete(string) bool          { return false }
+func (t *traps) Keys() []string              { return nil }
 
 // guardReflect guards Reflect.
 func (h *Handler) guardReflect(reflection *goja.Object) {

@@ -50,6 +50,7 @@ type Handler struct {
 	replacer    goja.Value                     // of all JSON.stringify; nil: none was called
 	joining     []*goja.Object                 // lists of which a text is made
 	natives     int                            // built-ins that are inside of one another
+	iterates    bool                           // the iterators of arrays are counted
 	interrupted atomic.Bool                    // by the watchdog
 	stopping    atomic.Pointer[watchdog.Watch] // what Stop uses; nil before Init
 	stopped     atomic.Bool                    // Stop was called

@@ -83,9 +83,11 @@ func (h *Handler) guardRegexps(constructor *goja.Object) {
 		})
 	}
 	for _, symbol := range []*goja.Symbol{goja.SymMatch, goja.SymMatchAll, goja.SymReplace, goja.SymSplit, goja.SymSearch} {
-		guardFunction(prototype.GetSymbol(symbol).ToObject(h.vm), func(method native) native {
+		o := prototype.GetSymbol(symbol).ToObject(h.vm)
+		guardFunction(o, func(method native) native {
 			return func(c goja.FunctionCall) goja.Value { return r.every(symbol, method, c) }
 		})
+		h.countCalls(o) // it calls exec, which may be itself
 	}
 	h.regexps = r
 }

@@ -134,9 +134,9 @@ func (h *Handler) given(exports goja.Value) (given goja.Value, err error) {
 	return given, nil
 }
 
-// rangeError is an error to panic with.
+// rangeError is an error to panic with, of the engine's class: one of the script's would run its code.
 func (h *Handler) rangeError(format string, args ...any) *goja.Object {
-	o, err := h.vm.New(h.vm.Get("RangeError"), h.vm.ToValue(fmt.Sprintf(format, args...)))
+	o, err := h.vm.New(objectOf(rangeErrors(h.vm), "value"), h.vm.ToValue(fmt.Sprintf(format, args...)))
 	if err != nil {
 		return h.vm.NewGoError(err)
 	}

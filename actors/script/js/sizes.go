@@ -98,6 +98,14 @@ func listed(name string) guarding {
 	return guardCall(func(h *Handler, c goja.FunctionCall) { h.boundList(c.This, name) })
 }
 
+// iterated is listed for what makes an iterator.
+func iterated(name string) guarding {
+	return guardInstead(func(h *Handler, call native, c goja.FunctionCall) goja.Value {
+		h.boundList(c.This, name)
+		return h.countNext(call(c))
+	})
+}
+
 // arrayGuards are those of the prototype of arrays.
 func arrayGuards() map[string]guarding {
 	guards := map[string]guarding{
@@ -107,10 +115,11 @@ func arrayGuards() map[string]guarding {
 		"concat":         guardCall((*Handler).boundConcat),
 		"values":         guardValues,
 		"toLocaleString": guardInstead((*Handler).toLocaleString),
+		"entries":        iterated("entries"), "keys": iterated("keys"),
 	}
 	for _, name := range []string{
-		"copyWithin", "entries", "every", "fill", "filter", "find", "findIndex", "findLast", "findLastIndex", "flatMap", "forEach", "includes", "indexOf",
-		"keys", "lastIndexOf", "map", "reduce", "reduceRight", "reverse", "shift", "slice", "some", "sort", "splice", "unshift", "with",
+		"copyWithin", "every", "fill", "filter", "find", "findIndex", "findLast", "findLastIndex", "flatMap", "forEach", "includes", "indexOf",
+		"lastIndexOf", "map", "reduce", "reduceRight", "reverse", "shift", "slice", "some", "sort", "splice", "unshift", "with",
 		"toReversed", "toSorted", "toSpliced",
 	} {
 		guards[name] = listed(name)
@@ -119,15 +128,14 @@ func arrayGuards() map[string]guarding {
 }
 
 // guardValues is that of the iterators of arrays: whatever goes through an array asks for one.
-var guardValues = guardObject("values", func(h *Handler, o *goja.Object) { listed("values")(h, o) })
+var guardValues = guardObject("values", func(h *Handler, o *goja.Object) { iterated("values")(h, o) })
 
 // typedGuards are those of what all arrays of bytes have: lists of their elements take more.
 func typedGuards() map[string]guarding {
-	guards := map[string]guarding{}
-	for _, name := range []string{"entries", "join", "keys", "toLocaleString", "values"} {
-		guards[name] = listed(name)
+	return map[string]guarding{
+		"join": listed("join"), "toLocaleString": listed("toLocaleString"),
+		"entries": iterated("entries"), "keys": iterated("keys"), "values": iterated("values"),
 	}
-	return guards
 }
 
 // guardArrayFrom bounds what Array.from makes of what says that it has a length.
