@@ -92,11 +92,11 @@ func (w *Watch) measure() {
 	allocated, live := d.heap()
 	d.mu.Unlock()
 	begun := time.Since(w.worker.start)
-	held := w.o.Held(w.o.MemoryMax)
+	held := w.askHeld()
 	var tell func(string)
 	d.mu.Lock()
 	now := time.Since(w.worker.start)
-	g.measuring, g.live, g.rested, g.next = false, live, now+measureRest*(now-begun), now
+	g.live, g.rested, g.next = live, now+measureRest*(now-begun), now
 	w.weight.held, w.weight.allocated, w.weight.measured = held, allocated, w.workedUntil(now)
 	if since := w.since.Load(); held > w.o.MemoryMax && since >= oldest {
 		tell = w.fire(since, now, fmt.Sprintf("it holds more than %d MiB of memory", w.o.MemoryMax>>20))
@@ -105,6 +105,16 @@ func (w *Watch) measure() {
 	if tell != nil {
 		tell(w.reason)
 	}
+}
+
+// askHeld asks the owner what it holds. If that panics, others are measured all the same.
+func (w *Watch) askHeld() int64 {
+	defer func() {
+		w.watchdog.mu.Lock()
+		w.worker.weigher.measuring = false
+		w.watchdog.mu.Unlock()
+	}()
+	return w.o.Held(w.o.MemoryMax)
 }
 
 // heap returns how many bytes the process has allocated since its start, and how many of them the last

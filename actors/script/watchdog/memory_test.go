@@ -54,6 +54,38 @@ func (o *owner) call(took time.Duration, pauses int) Verdict {
 	return v
 }
 
+// A measurement that panics is not the last one.
+func TestAMeasurementThatPanicsIsNotTheLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var h heap
+		d := Watchdog{heapFake: h.read}
+		panicked := false
+		broken := d.Watch(Options{MemoryMax: mib, Interrupt: func(string) {}, Held: func(int64) int64 { panic("the engine has changed") }})
+		defer broken.Release()
+		o := ownerIn(t, &d)
+		defer o.Release()
+		o.held = 65 * mib
+		h.grow(2*mib, 0)
+		for range 10 {
+			func() {
+				defer func() { panicked = recover() != nil || panicked }()
+				broken.Begin()
+				time.Sleep(time.Millisecond)
+				broken.End()
+			}()
+			time.Sleep(2 * memoryPeriod)
+		}
+		h.grow(65*mib, 0)
+		verdict := InTime
+		for i := 0; i < 64 && verdict == InTime; i++ {
+			verdict = o.call(time.Millisecond, 1)
+		}
+		if verdict != Interrupted || !panicked {
+			t.Error(verdict, panicked)
+		}
+	})
+}
+
 // What an owner holds ends it, in its first call after it may have become too much, and nothing else does.
 func TestACallEndsForWhatItsOwnerHolds(t *testing.T) {
 	for _, c := range []struct {
