@@ -60,9 +60,8 @@ type Limits struct {
 	Tick time.Duration
 	// TimersMax is how many timers may wait.
 	TimersMax int
-	// MemoryMax is how much a script may hold, in bytes. A child process is ended
-	// above it. The embedded engine cannot be measured: a call during which the
-	// host grows by so much is interrupted.
+	// MemoryMax is how much a script may hold, in bytes. A child process is ended above it; what a
+	// runtime of the embedded engine holds is estimated now and then (watchdog.Options.Held).
 	MemoryMax int64
 	// KeepRunningOnError logs errors outside of callbacks, and goes on (D-125).
 	KeepRunningOnError bool

@@ -270,8 +270,9 @@ func (h *Handler) stuck(reason string) {
 	h.givenUp.Store(true)
 	h.process.Counters.ScriptsStuck.Add(1)
 	// Of the fields only what is read, which no call writes before this one has ended.
+	at := h.program.places[h.what]
 	reason = h.what + ": " + reason + ", and cannot be ended: it is in a built-in"
-	h.process.Log.At(script.LevelError, "script", 0, reason)
+	h.process.Log.At(script.LevelError, cmp.Or(at.file, "script"), at.row, reason)
 	if h.process.Stuck != nil {
 		h.process.Stuck(reason)
 	}

@@ -1,6 +1,13 @@
 package js
 
 import (
+	"path"
+	"sync"
+
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/file"
+	"github.com/dop251/goja/unistring"
+
 	"troupe/actors/script"
 	"troupe/actors/script/bundle"
 	"troupe/actors/script/js/compile"
@@ -12,6 +19,15 @@ type Program struct {
 	entry   string
 	version string
 	limits  script.Limits
+
+	noted  sync.Once
+	places map[string]place // of callbacks, by name; see notePlaces
+}
+
+// place is where a function begins.
+type place struct {
+	file string
+	row  int
 }
 
 var _ script.Program = (*Program)(nil)
@@ -43,6 +59,31 @@ func (p *Program) Close() {}
 // NewHandler implements script.Program.
 func (p *Program) NewHandler(process script.Process) (script.Handler, error) {
 	return newHandler(p, process), nil
+}
+
+// notePlaces notes where the script's callbacks begin, for the log of a call that cannot be ended, during which nobody
+// may look into the runtime. Those of the first game session stand for all.
+func (p *Program) notePlaces(callbacks *goja.Object) {
+	p.noted.Do(func() {
+		p.places = make(map[string]place)
+		for o := callbacks; o != nil && !isProxy(o); o = o.Prototype() {
+			in := implementation(o)
+			if !in.FieldByName("values").IsValid() || in.FieldByName("tmpl").IsValid() {
+				return
+			}
+			for name, v := range *fieldOf[map[unistring.String]goja.Value](in, "values") {
+				for _, f := range objectsOf(v) {
+					code := implementation(f).FieldByName("prg")
+					if _, known := p.places[name.String()]; known || !code.IsValid() || code.IsNil() || code.Elem().FieldByName("srcMap").Len() == 0 {
+						continue
+					}
+					offset := code.Elem().FieldByName("srcMap").Index(0).FieldByName("srcPos").Int()
+					at := (*fieldOf[*file.File](code.Elem(), "src")).Position(int(offset))
+					p.places[name.String()] = place{path.Base(at.Filename), at.Line}
+				}
+			}
+		}
+	})
 }
 
 // rejectionsFatal reports whether an unhandled rejection ends the process, as it

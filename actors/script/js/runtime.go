@@ -107,6 +107,7 @@ func (h *Handler) load() error {
 		return fmt.Errorf("%s: %s", h.program.entry, text)
 	}
 	h.callbacks, _ = given.(*goja.Object)
+	h.program.notePlaces(h.callbacks)
 	return nil
 }
 
