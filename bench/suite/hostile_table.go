@@ -166,12 +166,13 @@ func (r *run) eachHostile(ctx context.Context) (round result.Round, err error) {
 // besideGame is a host with a game that plays.
 type besideGame struct {
 	*server.Process
+	r      *run
 	swarm  *loadgen.Swarm
 	during time.Duration
 }
 
 func (r *run) startBeside(ctx context.Context, spec server.Spec) (h *besideGame, err error) {
-	h = &besideGame{during: r.p.Measure}
+	h = &besideGame{r: r, during: r.p.Measure}
 	if h.Process, err = r.start(ctx, spec); err != nil {
 		return nil, err
 	}
@@ -238,6 +239,11 @@ func (h *besideGame) measure(ctx context.Context, got *rowResult) error {
 	after, err := h.swarm.Run(ctx, without)
 	if err != nil {
 		return err
+	}
+	for _, load := range []*loadgen.Result{&before, &during, &after} {
+		if why, bound := isBound(load); bound {
+			h.r.provesNothing("beside %s: %s", got.Name, why)
+		}
 	}
 	got.p99, got.without = during.Latency.P99, (before.Latency.P99+after.Latency.P99)/2
 	got.lost = during.Expected - during.Delivered
