@@ -8,7 +8,8 @@ import (
 
 // What an owner holds takes long to measure, up to a second for hundreds of MiB. So only an owner that may hold too
 // much is measured: what it held last, and all that the process has allocated since, is more than MemoryMax. Of several
-// goes first whose calls have worked longest since they were measured.
+// goes first whose calls have worked longest since they were measured. Beside that, an owner is measured as soon as
+// it has made so much in large pieces (Made) that it may hold too much.
 const (
 	// memoryPeriod is the time between two choices of whom to measure.
 	memoryPeriod = 50 * time.Millisecond
@@ -21,6 +22,11 @@ const (
 	// liveGrowth is by which part of MemoryMax the process must have grown to be measured in spite of
 	// that, counted in objects that collections have found alive.
 	liveGrowth = 4
+	// madeLeast is the part of MemoryMax that an owner must have made in large pieces to be measured for them:
+	// one that holds nearly all it may is not measured for each.
+	madeLeast = 4
+	// LargePiece is from how many bytes on a piece is to be told of by Made.
+	LargePiece = 64 << 10
 )
 
 // weigher chooses whom of a worker's watches to measure. Guarded by Watchdog.mu.
@@ -78,17 +84,44 @@ func (w *Watch) workedUntil(now time.Duration) time.Duration {
 	return worked
 }
 
-// measure ends the call if the owner holds too much. The call is long from now on.
-func (w *Watch) measure() {
+// Made is called by the owner during a call when it has made, or is about to make, a piece of LargePiece bytes or more, which it
+// may hold. If it may hold too much by that, it is measured at once.
+func (w *Watch) Made(bytes int64) {
+	if most := w.o.MemoryMax; most > 0 && w.o.Held != nil {
+		if w.made += bytes; w.made > max(most-w.weight.held, most/madeLeast) {
+			w.measure(true)
+		}
+	}
+	w.MeasureIfDue()
+}
+
+// MeasureIfDue is called by the owner during a call, as Pause is; it never rests.
+func (w *Watch) MeasureIfDue() {
+	if w.measureDue.Load() {
+		w.measure(false)
+	}
+}
+
+// measure ends the call if the owner holds too much. The call is long from now on. While another owner is measured,
+// it waits if it must; else a later look will do.
+func (w *Watch) measure(must bool) {
+	if w.since.Load() < oldest {
+		return
+	}
 	w.lengthen()
 	d, g := w.watchdog, &w.worker.weigher
 	d.mu.Lock()
-	if g.measuring { // the next call will
+	for g.measuring {
 		d.mu.Unlock()
-		return
+		if !must || w.since.Load() < oldest {
+			return
+		}
+		time.Sleep(time.Millisecond)
+		d.mu.Lock()
 	}
 	g.measuring = true
 	w.measureDue.Store(false)
+	w.made = 0
 	allocated, live := d.heap()
 	d.mu.Unlock()
 	begun := time.Since(w.worker.start)

@@ -61,7 +61,7 @@ type account struct {
 // rests. Calls are paced only if there is somebody to suffer: another Watch, and as many
 // long calls as half of the cores. Rests count as time of the call (Options.Limit).
 func (w *Watch) Pause() {
-	if w.pacer.left--; w.pacer.left < 0 {
+	if w.pacer.left--; w.pacer.left < 0 || w.measureDue.Load() {
 		w.look()
 	}
 }
@@ -96,9 +96,7 @@ func (w *Watch) endPace() {
 
 // look looks at the clock, and rests if it is time to.
 func (w *Watch) look() {
-	if w.measureDue.Load() {
-		w.measure()
-	}
+	w.MeasureIfDue()
 	p, since, now := &w.pacer, w.since.Load(), time.Since(w.worker.start)
 	if since < oldest {
 		p.left = clockEvery // no call, or one that must end

@@ -89,11 +89,12 @@ type Watch struct {
 	worked     atomic.Int64 // how long all calls that have ended took, ns
 	measureDue atomic.Bool  // the owner is to measure what it holds
 	pacer      pacer
+	made       int64 // bytes in large pieces since the owner was measured; the owner's
 	o          Options
 
 	// Guarded by watchdog.mu.
-	index   int // in watchdog.watches; -1: released
-	weight  weight
+	index   int           // in watchdog.watches; -1: released
+	weight  weight        // the owner, who alone writes held, reads it without
 	firedAt time.Duration // worker.onTime, then
 	endBy   time.Duration // after which a call under way is interrupted, whatever Options.Limit; 0: none
 	endWhy  string
@@ -153,7 +154,7 @@ func (w *Watch) Begin() {
 // else has taken over: the caller must not go on.
 func (w *Watch) End() (time.Duration, Verdict) {
 	if w.pacer.measure && w.measureDue.Load() { // the call has not paused
-		w.measure()
+		w.measure(false)
 	}
 	w.endPace()
 	switch since := w.since.Swap(idle); since {
