@@ -72,7 +72,7 @@ var scriptWorkloads = []Workload{
 		Params: Params{Rooms: 1, Players: 8, Hz: 20, Payload: 64, Measure: 4 * time.Second, Rounds: 1},
 		Goals:  []result.Goal{{Subject: host, Figure: "uncontained"}},
 		quick:  func(p *Params) { p.Measure = time.Second },
-		lasts:  func(p Params) time.Duration { return 45 * 2 * p.Measure },
+		lasts:  func(p Params) time.Duration { return 56 * 2 * p.Measure },
 		subjects: func(r *run) []subject {
 			return []subject{{name: host, build: r.buildOf(r.host()), measure: r.eachHostile}}
 		},

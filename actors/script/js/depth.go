@@ -87,7 +87,7 @@ func (h *Handler) countCalls(o *goja.Object) {
 	f := fieldOf[func(goja.FunctionCall) goja.Value](of, "f")
 	if call := *f; call != nil {
 		*f = func(c goja.FunctionCall) goja.Value {
-			h.descend()
+			h.descend(len(c.Arguments))
 			defer h.ascend()
 			return call(c)
 		}
@@ -95,7 +95,7 @@ func (h *Handler) countCalls(o *goja.Object) {
 	n := fieldOf[construct](of, "construct")
 	if made := *n; made != nil {
 		*n = func(args []goja.Value, newTarget *goja.Object) *goja.Object {
-			h.descend()
+			h.descend(len(args))
 			defer h.ascend()
 			return made(args, newTarget)
 		}
@@ -111,13 +111,17 @@ func (h *Handler) countNext(v goja.Value) goja.Value {
 	return v
 }
 
-func (h *Handler) descend() {
+func (h *Handler) descend(arguments int) {
 	if h.natives >= nativesMax {
 		defer func(natives int) { h.natives = natives }(h.natives)
 		h.natives = 0 // to make an error takes some
 		panic(h.rangeError("Maximum call stack size exceeded"))
 	}
+	if h.watch != nil {
+		h.watch.MeasureIfDue()
+	}
 	h.endIfInterrupted()
+	h.weigh(int64(arguments) * valueSize)
 	h.natives++
 }
 

@@ -38,6 +38,13 @@ var guardEngine = sync.OnceFunc(func() {
 	guardTemplate(r.Get("Object").ToObject(r), objectGuards())
 	guardTemplate(prototype("Object"), map[string]guarding{"__proto__": guardSetter((*Handler).setProto)})
 	guardTemplate(prototype("Uint8Array").Prototype(), typedGuards())
+	for class, names := range makers {
+		guards := map[string]guarding{}
+		for _, name := range names {
+			guards[name] = guardInstead(func(h *Handler, call native, c goja.FunctionCall) goja.Value { return h.sized(call(c)) })
+		}
+		guardTemplate(prototype(class), guards)
+	}
 	guardSymbol(prototype("Array"), goja.SymIterator, guardValues)
 	guardSymbol(prototype("String"), goja.SymIterator, guardCall((*Handler).boundTextIterator))
 	for _, o := range []*goja.Object{

@@ -30,7 +30,9 @@ func globalGuards() map[string]guarding {
 		"JSON":      guardObject("JSON", (*Handler).guardJSON),
 		"RegExp":    guardObject("RegExp", (*Handler).guardRegexpSource),
 		"String":    guardObject("String", (*Handler).guardRaw),
-		"eval":      guardCall((*Handler).evaluates),
+		"Set":       guardObject("Set", guardCollection("Set")),
+		"Map":       guardObject("Map", guardCollection("Map")),
+		"eval":      guardInstead((*Handler).evaluated),
 		"encodeURI": guardCall((*Handler).boundEncoded), "encodeURIComponent": guardCall((*Handler).boundEncoded), "escape": guardCall((*Handler).boundEncoded),
 	}
 	for _, name := range sizedTypes {
@@ -59,6 +61,9 @@ func objectGuards() map[string]guarding {
 		guards[name] = guardCall(func(h *Handler, c goja.FunctionCall) {
 			for _, v := range c.Arguments {
 				h.boundText(v, name)
+				if o, ok := v.(*goja.Object); ok && o.ClassName() == "Array" {
+					h.boundMade(lengthOf(o), entrySize, name)
+				}
 			}
 		})
 	}
@@ -82,23 +87,48 @@ func (h *Handler) guardOthers() {
 // functionGuard guards what makes functions of text.
 func functionGuard(kind string) func(h *Handler, o *goja.Object) {
 	return func(h *Handler, o *goja.Object) {
-		guardConstructor(o, func(args []goja.Value) []goja.Value {
-			given, sources := make([]goja.Value, len(args)), make([]string, len(args))
+		made := func(args []goja.Value, newTarget *goja.Object) *goja.Object {
+			sources := make([]string, len(args))
 			for i, v := range args {
-				text := h.toText(v)
-				given[i], sources[i] = text, text.String()
+				sources[i] = h.toText(v).String()
 			}
-			h.refuse(compile.CheckFunction(kind, sources))
-			h.usesAll()
-			return given
+			f := h.run(compile.Function(kind, sources)).ToObject(h.vm)
+			if newTarget != nil && newTarget != o {
+				if prototype, ok := newTarget.Get("prototype").(*goja.Object); ok {
+					must(f.SetPrototype(prototype))
+				}
+			}
+			return f
+		}
+		guardFunction(o, func(native) native {
+			return func(c goja.FunctionCall) goja.Value { return made(c.Arguments, nil) }
 		})
+		*fieldOf[construct](implementation(o), "construct") = made
 	}
 }
 
-// evaluates is called before eval, direct or not.
+// run runs text that is evaluated.
+func (h *Handler) run(p *goja.Program, err error) goja.Value {
+	h.refuse(err)
+	h.usesAll()
+	v, err := h.vm.RunProgram(p)
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+// evaluated is an indirect eval, evaluates is called before a direct one.
+func (h *Handler) evaluated(_ native, c goja.FunctionCall) goja.Value {
+	if source, ok := c.Argument(0).(goja.String); ok {
+		return h.run(compile.Evaluated(source.String()))
+	}
+	return c.Argument(0)
+}
+
 func (h *Handler) evaluates(c goja.FunctionCall) {
 	if source, ok := c.Argument(0).(goja.String); ok {
-		h.refuse(compile.CheckEvaluated(source.String()))
+		h.refuse(compile.CheckDirect(source.String()))
 		h.usesAll()
 	}
 }
@@ -161,7 +191,7 @@ func (t *traps) Get(name string) goja.Value {
 		return nil
 	}
 	return t.h.vm.ToValue(func(c goja.FunctionCall) goja.Value {
-		t.h.descend()
+		t.h.descend(0)
 		defer t.h.ascend()
 		v, err := trap(t.handler, c.Arguments...)
 		if err != nil {

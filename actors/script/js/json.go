@@ -15,14 +15,16 @@ func (h *Handler) guardJSON(json *goja.Object) {
 		return func(c goja.FunctionCall) goja.Value {
 			if len(c.Arguments) > 0 {
 				text := h.toText(c.Arguments[0]) // of a Buffer, or whatever has a toString
-				h.refuse(compile.CheckJSON(text.String()))
+				containers, err := compile.CheckJSON(text.String())
+				h.refuse(err)
+				h.boundMade(containers, containerSize, "JSON.parse")
 				c.Arguments[0] = text
 			}
 			return parse(c)
 		}
 	})
 	guardFunction(json.Get("stringify").(*goja.Object), func(stringify native) native {
-		return func(c goja.FunctionCall) goja.Value { return h.stringify(stringify, c) }
+		return func(c goja.FunctionCall) goja.Value { return h.sized(h.stringify(stringify, c)) }
 	})
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/dop251/goja"
+
+	"troupe/actors/script/watchdog"
 )
 
 // What a built-in makes or goes through may be of any size. The memory for it is asked for at
@@ -20,6 +22,10 @@ const (
 	stringMax = 1<<29 - 24
 	// valueSize is how many bytes the engine needs for an element of a list.
 	valueSize = 16
+	// entrySize and containerSize are what the engine needs for an entry of a map or the name of a property, and for
+	// a list or an object.
+	entrySize     = 64
+	containerSize = 256
 	// normalMax is how many characters may be normalized: some 20 ns each.
 	normalMax = 1 << 24
 	// segmentsMax is how many segments String.raw takes.
@@ -41,9 +47,70 @@ func (h *Handler) sizeMax() int64 {
 }
 
 // listMax is how many elements a list may have that a built-in goes through, textMax how many
-// characters a text that one makes.
+// characters any text may have: several are made on the way to one.
 func (h *Handler) listMax() int64 { return h.sizeMax() / valueSize }
-func (h *Handler) textMax() int64 { return min(stringMax, h.sizeMax()) }
+func (h *Handler) textMax() int64 { return min(stringMax, h.sizeMax()/4) }
+
+// makers are built-ins that return something new, which may be large: what a script has made in a row of these is counted.
+var makers = map[string][]string{
+	"Array":  {"concat", "fill", "filter", "flat", "flatMap", "join", "map", "slice", "splice", "toReversed", "toSorted", "toSpliced", "with"},
+	"String": {"concat", "normalize", "padEnd", "padStart", "repeat", "replace", "replaceAll", "split", "toLowerCase", "toUpperCase"},
+}
+
+// sized is told what was made and may be large, and returns it. A text that is too long throws.
+func (h *Handler) sized(v goja.Value) goja.Value {
+	switch v := v.(type) {
+	case goja.String:
+		if n := int64(v.Length()); n > h.textMax() {
+			panic(h.textTooLong())
+		} else if n >= watchdog.LargePiece {
+			if reflect.TypeOf(v).Kind() != reflect.String { // not ASCII
+				n *= 2
+			}
+			h.weigh(n)
+		}
+	case *goja.Object:
+		switch in := implementation(v); in.Type().Name() {
+		case "arrayObject":
+			h.weigh(int64(in.FieldByName("values").Cap()) * valueSize)
+		case "arrayBufferObject":
+			h.weigh(int64(in.FieldByName("data").Cap()))
+		case "baseObject":
+			h.weigh(int64(in.FieldByName("propNames").Len()) * entrySize)
+		}
+	}
+	return v
+}
+
+// weigh has it counted what a call makes, from some size on.
+func (h *Handler) weigh(bytes int64) {
+	if bytes >= watchdog.LargePiece && h.watch != nil {
+		h.watch.Made(bytes)
+		h.endIfInterrupted()
+	}
+}
+
+// boundMade refuses what is too much if there is so much of each of n, and counts it.
+func (h *Handler) boundMade(n, each int64, what string) {
+	if n > h.sizeMax()/each {
+		panic(h.tooLong(n, what))
+	}
+	h.weigh(n * each)
+}
+
+// guardCollection bounds what a map or set is made of.
+func guardCollection(name string) func(h *Handler, o *goja.Object) {
+	return func(h *Handler, o *goja.Object) {
+		guardConstructor(o, func(args []goja.Value) []goja.Value {
+			if len(args) > 0 {
+				if list, ok := args[0].(*goja.Object); ok && list.ClassName() == "Array" {
+					h.boundMade(lengthOf(list), entrySize, name)
+				}
+			}
+			return args
+		})
+	}
+}
 
 func (h *Handler) tooLong(n int64, what string) *goja.Object {
 	return h.rangeError("a list of %d is too long for %s in the embedded engine", n, what)
@@ -143,7 +210,7 @@ func (h *Handler) guardArrayFrom(array *goja.Object) {
 	guardFunction(array.Get("from").(*goja.Object), func(from native) native {
 		return func(c goja.FunctionCall) goja.Value {
 			h.boundList(c.Argument(0), "Array.from")
-			return from(c)
+			return h.sized(from(c))
 		}
 	})
 }
@@ -260,10 +327,11 @@ func (h *Handler) guardRaw(class *goja.Object) {
 
 // guardSized bounds the constructor of what holds bytes.
 func (h *Handler) guardSized(o *goja.Object) {
-	most, typed := h.sizeMax(), false
+	size, typed := int64(1), false
 	if v := o.Get("BYTES_PER_ELEMENT"); v != nil {
-		most, typed = most/v.ToInteger(), true
+		size, typed = v.ToInteger(), true
 	}
+	most := h.sizeMax() / size
 	guardConstructor(o, func(args []goja.Value) []goja.Value {
 		if len(args) == 0 {
 			return args
@@ -273,6 +341,8 @@ func (h *Handler) guardSized(o *goja.Object) {
 		}
 		if n, ok := lengthGiven(args[0]); ok && n > float64(most) {
 			panic(h.rangeError("Array buffer allocation failed"))
+		} else if n > 0 {
+			h.weigh(int64(n) * size)
 		}
 		return args
 	})
@@ -286,7 +356,11 @@ func lengthGiven(v goja.Value) (n float64, ok bool) {
 		_, isSymbol := v.(*goja.Symbol)
 		return v.ToFloat(), !isSymbol
 	}
-	if t := o.ExportType(); t == bytesType || t == bufferType {
+	switch o.ExportType() {
+	case bytesType:
+		b, _ := o.Export().([]byte)
+		return float64(len(b)), true
+	case bufferType: // it is not copied
 		return 0, false
 	}
 	if v = o.Get("length"); v == nil {

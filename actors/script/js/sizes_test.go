@@ -57,6 +57,18 @@ exports.ssExports = { init(s) {
 		"number RangeError: Invalid string length", "proxied RangeError: a list of 4000000000 is too long for concat", "spreadable RangeError: a list of 4000000000 is too long for concat")
 }
 
+// What operators make of texts is bounded, in files of the script and of modules.
+func TestSumsAreBounded(t *testing.T) {
+	g := start(t, script.Limits{Callback: time.Minute, MemoryMax: 64 << 20}, only(`
+const said = f => { try { return f(); } catch (e) { return e.name + ': ' + e.message; } };
+exports.ssExports = { init(s) {
+  const log = s.getLogger();
+  log.info('added', said(() => 'x'.repeat(9e6) + 'x'.repeat(9e6)), said(() => 'x'.repeat(2 ** 24 - 1) + 'x').length);
+  log.info('formatted', said(() => require('util').format('%s%s', 'x'.repeat(9e6), 'x'.repeat(9e6))));
+} };`))
+	g.logged(t, "added RangeError: Invalid string length 16777216", "formatted RangeError: Invalid string length")
+}
+
 // Guards convert and read what they look at once, and as the language has it.
 func TestGuardsAreNotSeen(t *testing.T) {
 	g := start(t, calm(), only(`

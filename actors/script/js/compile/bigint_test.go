@@ -22,7 +22,7 @@ func TestBigIntIsRefusedWithTheWayOut(t *testing.T) {
 			t.Errorf("%s: %v", source, err)
 		}
 	}
-	if err := CheckEvaluated("f(1); 0x1Fn << 2"); err == nil || !strings.Contains(err.Error(), "BigInt") {
+	if _, err := Evaluated("f(1); 0x1Fn << 2"); err == nil || !strings.Contains(err.Error(), "BigInt") {
 		t.Error(err)
 	}
 }

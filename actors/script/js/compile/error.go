@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/file"
 	"github.com/dop251/goja/parser"
 )
 
@@ -36,6 +38,12 @@ func (e *Error) Error() string {
 		fmt.Fprintf(&b, "\n    %s\n    %s^", e.Text, strings.Repeat(" ", max(e.Column-1, 0)))
 	}
 	return b.String()
+}
+
+// lacking is the error of what the engine does not have, or must not.
+func lacking(name string, tree *ast.Program, at file.Idx, what string) error {
+	p := tree.File.Position(int(at) - 1)
+	return &Error{File: name, Line: p.Line, Column: p.Column, final: true, Message: "the embedded engine does not have " + what + "; " + useNode}
 }
 
 // lineShown bounds the source text that an error shows, in characters.

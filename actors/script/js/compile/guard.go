@@ -1,43 +1,107 @@
 package compile
 
 import (
+	"cmp"
+	"reflect"
+	"slices"
 	"strings"
 
+	"github.com/dop251/goja"
+	"github.com/dop251/goja/ast"
 	"github.com/dop251/goja/parser"
 )
 
 // CheckJSON refuses JSON that a script parses while it runs and that is nested so deeply
-// that the engine's parser would overflow the stack, which ends the process.
-func CheckJSON(text string) error { return checkJSON("JSON", text) }
+// that the engine's parser would overflow the stack, which ends the process. It returns how many
+// lists and objects are in it.
+func CheckJSON(text string) (containers int64, err error) { return checkJSON("JSON", text) }
 
-// CheckEvaluated does so for source that a script has the engine evaluate, and refuses what
-// ends the process when it is compiled.
-func CheckEvaluated(text string) error {
+// evaluated parses text that a script has the engine evaluate.
+func evaluated(text string) (*ast.Program, error) {
 	if len(text) > SourceMax {
-		return &Error{File: "source", Message: "it is too long"}
+		return nil, &Error{File: "source", Message: "it is too long"}
 	}
 	if err := check("source", text); err != nil {
-		return err
+		return nil, err
 	}
-	if !strings.Contains(text, "eval") && !strings.Contains(text, `\u`) && !mayHaveBigInt(text) { // an escape may be in a name
-		return nil
+	// The source map that it names could be any file of the machine.
+	tree, err := parser.ParseFile(nil, "<eval>", text, 0, parser.WithSourceMapLoader(func(string) ([]byte, error) { return nil, nil }))
+	if err != nil {
+		return nil, located("source", text, 0, err)
 	}
-	tree, err := parser.ParseFile(nil, "", text, 0, parser.WithDisableSourceMaps)
-	if err != nil { // the engine says what is wrong
-		return nil
-	}
-	if err := checkEvals("source", tree); err != nil {
-		return err
-	}
-	return checkBigInt("source", tree)
+	return tree, nil
 }
 
-// CheckFunction is CheckEvaluated for the parameters and, last, the body of a function of a
-// kind such as "async function", which the engine makes one text of.
-func CheckFunction(kind string, sources []string) error {
-	if len(sources) == 0 {
-		return nil
+// Evaluated compiles text for an indirect eval. The object that it looks at is the global PauseName.
+func Evaluated(text string) (program *goja.Program, err error) {
+	defer whatPanics("source", &err)
+	tree, err := evaluated(text)
+	if err != nil {
+		return nil, err
 	}
-	last := len(sources) - 1
-	return CheckEvaluated("(" + kind + " anonymous(" + strings.Join(sources[:last], ",") + "\n) {\n" + sources[last] + "\n})")
+	if err := mend("source", tree, true); err != nil {
+		return nil, err
+	}
+	at := max(0, slices.IndexFunc(tree.Body, func(s ast.Statement) bool { return !directive(s) }))
+	if rest := tree.Body[at:]; declaresLocals(rest) { // these are not global
+		tree.Body = append(slices.Clip(tree.Body[:at]), &ast.BlockStatement{LeftBrace: rest[0].Idx0(), List: rest, RightBrace: tree.Idx1()})
+	}
+	if program, err = goja.CompileAST(tree, false); err != nil {
+		return nil, located("source", text, 0, err)
+	}
+	return program, nil
+}
+
+// declaresLocals reports whether a program declares names that are to be seen in it alone. Beside functions, which are
+// global, all are.
+func declaresLocals(body []ast.Statement) (locals bool) {
+	for _, s := range body {
+		switch s.(type) {
+		case *ast.LexicalDeclaration, *ast.ClassDeclaration:
+			locals = true
+		case *ast.FunctionDeclaration:
+			return false
+		}
+	}
+	return locals
+}
+
+// Function is Evaluated for the parameters and, last, the body of a function of a kind such as "async function".
+func Function(kind string, sources []string) (*goja.Program, error) {
+	body := ""
+	if last := len(sources) - 1; last >= 0 {
+		sources, body = sources[:last], sources[last]
+	}
+	return Evaluated("(" + kind + " anonymous(" + strings.Join(sources, ",") + "\n) {\n" + body + "\n})")
+}
+
+// CheckDirect checks the source of a direct eval, which the engine compiles itself, because it sees local names:
+// whatever takes long there, or makes something large, cannot be bounded, unless that is the value of all of it.
+func CheckDirect(text string) error {
+	tree, err := evaluated(text)
+	if err != nil {
+		return err
+	}
+	if err := cmp.Or(checkBigInt("source", tree), checkWith("source", tree), withEvalSources("source", tree, true)); err != nil {
+		return err
+	}
+	refused := false
+	walk(reflect.ValueOf(tree.Body), func(node any) bool {
+		switch node.(type) {
+		case *ast.ForStatement, *ast.ForInStatement, *ast.ForOfStatement, *ast.WhileStatement, *ast.DoWhileStatement,
+			*ast.FunctionLiteral, *ast.ArrowFunctionLiteral, *ast.ClassLiteral:
+			refused = true
+		}
+		refused = refused || restOf(node) != nil
+		if e, ok := node.(ast.Expression); ok && large(e) {
+			only, alone := tree.Body[0].(*ast.ExpressionStatement)
+			_, sum := e.(*ast.BinaryExpression)
+			refused = refused || !sum || !alone || len(tree.Body) > 1 || only.Expression != e
+		}
+		return !refused
+	})
+	if refused {
+		return &Error{File: "source", final: true, Message: "the embedded engine's direct eval takes no loop, function, class, addition, template, spread or rest: write (0, eval)(text); " + useNode}
+	}
+	return nil
 }

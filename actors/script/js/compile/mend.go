@@ -57,66 +57,43 @@ func again(at file.Idx) []ast.Statement {
 	}
 }
 
-// withEvalSources has each direct eval hand its source to the host first (EvalSource). Not in the
-// body of a with statement, because there all names are looked up in an object of the script.
-func withEvalSources(tree *ast.Program) {
-	walk(reflect.ValueOf(tree.Body), func(node any) bool {
-		switch n := node.(type) {
-		case *ast.WithStatement:
-			return false
-		case *ast.CallExpression:
-			if !callsEval(n) {
-				break
-			}
-			if _, spread := n.ArgumentList[0].(*ast.SpreadElement); !spread {
-				n.ArgumentList[0] = &ast.CallExpression{Callee: pauseDot(EvalSource, n.Idx0()), ArgumentList: []ast.Expression{n.ArgumentList[0]}}
-			}
-		}
-		return true
-	})
-}
-
-// checkEvals refuses a direct eval whose source the host does not see, and one in a switch that
-// declares something: the engine would take 64 GiB there, which ends the process.
-func checkEvals(name string, tree *ast.Program) error {
-	var refused *ast.CallExpression
-	var in func(v reflect.Value, all bool)
-	in = func(v reflect.Value, all bool) {
+// withEvalSources has each direct eval hand its source to the host first (EvalSource). It refuses one whose source the host
+// does not see, any if none is wanted, and one in a switch that declares something: the engine would take 64 GiB there, which
+// ends the process.
+func withEvalSources(name string, tree *ast.Program, none bool) (err error) {
+	var in func(v reflect.Value, none bool)
+	in = func(v reflect.Value, none bool) {
 		walk(v, func(node any) bool {
 			switch n := node.(type) {
 			case *ast.SwitchStatement:
-				if !all && declares(n) {
+				if !none && declares(n) {
 					in(reflect.ValueOf(n).Elem(), true)
 					return false
 				}
 			case *ast.CallExpression:
-				if callsEval(n) && (all || !isSeen(n.ArgumentList[0])) {
-					refused = n
+				if !callsEval(n) {
+					break
+				}
+				if _, spread := n.ArgumentList[0].(*ast.SpreadElement); spread || none {
+					err = lacking(name, tree, n.Idx0(), "a direct eval in evaluated text, in a switch with declarations, or of spread arguments")
+				} else {
+					n.ArgumentList[0] = &ast.CallExpression{Callee: pauseDot(EvalSource, n.Idx0()), ArgumentList: []ast.Expression{n.ArgumentList[0]}}
 				}
 			}
-			return refused == nil
+			return err == nil
 		})
 	}
-	in(reflect.ValueOf(tree.Body), false)
-	if refused == nil {
-		return nil
-	}
-	p := tree.File.Position(int(refused.Idx0()) - 1)
-	return &Error{File: name, Line: p.Line, Column: p.Column, final: true,
-		Message: "the embedded engine does not have a direct eval in evaluated text, in a with, in a switch with declarations, or of spread arguments; " + useNode}
+	in(reflect.ValueOf(tree.Body), none)
+	return err
 }
 
-// isSeen reports whether an argument is that of withEvalSources.
+// isSeen reports whether an expression is a property of the object that the host sees.
 func isSeen(e ast.Expression) bool {
-	c, ok := e.(*ast.CallExpression)
+	property, ok := e.(*ast.DotExpression)
 	if !ok {
 		return false
 	}
-	callee, ok := c.Callee.(*ast.DotExpression)
-	if !ok {
-		return false
-	}
-	of, ok := callee.Left.(*ast.Identifier)
+	of, ok := property.Left.(*ast.Identifier)
 	return ok && of.Name == pauseName
 }
 
@@ -143,4 +120,15 @@ func declares(n *ast.SwitchStatement) bool {
 func callsEval(n *ast.CallExpression) bool {
 	id, ok := n.Callee.(*ast.Identifier)
 	return ok && id.Name == "eval" && len(n.ArgumentList) > 0
+}
+
+// checkWith refuses with statements: all names in them are looked up in an object of the script, also pause.
+func checkWith(name string, tree *ast.Program) (err error) {
+	walk(reflect.ValueOf(tree.Body), func(node any) bool {
+		if n, ok := node.(*ast.WithStatement); ok {
+			err = lacking(name, tree, n.With, "with statements")
+		}
+		return err == nil
+	})
+	return err
 }

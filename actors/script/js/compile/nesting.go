@@ -74,8 +74,8 @@ func check(name, text string) error {
 	return nil
 }
 
-// checkJSON does so for JSON.
-func checkJSON(name, text string) error {
+// checkJSON does so for JSON, and counts the lists and objects in it.
+func checkJSON(name, text string) (containers int64, err error) {
 	depth, quoted := 0, false
 	for i := 0; i < len(text); i++ {
 		switch c := text[i]; {
@@ -86,14 +86,15 @@ func checkJSON(name, text string) error {
 				i++
 			}
 		case c == '[' || c == '{':
+			containers++
 			if depth++; depth > jsonMax {
-				return &Error{File: name, Message: fmt.Sprintf("JSON is nested more than %d levels deep", jsonMax)}
+				return containers, &Error{File: name, Message: fmt.Sprintf("JSON is nested more than %d levels deep", jsonMax)}
 			}
 		case c == ']' || c == '}':
 			depth--
 		}
 	}
-	return nil
+	return containers, nil
 }
 
 func (s *scan) top() *level { return &s.levels[len(s.levels)-1] }

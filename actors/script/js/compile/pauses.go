@@ -9,13 +9,18 @@ import (
 	"github.com/dop251/goja/unistring"
 )
 
-// pauseName is what the code calls the object that it looks at in each turn of a loop
+// PauseName is what the code calls the object that it looks at in each turn of a loop
 // and at each start of a function. It has a space: no identifier of a script is that,
 // however it is written, and no text that a script evaluates can name it.
-const pauseName unistring.String = "troupe pause"
+const PauseName = "troupe pause"
+
+const pauseName unistring.String = PauseName
 
 // pauseProperty is the property that it reads. Its value does not matter.
 const pauseProperty unistring.String = "at"
+
+// sizeProperty is the property that it assigns what it has made to, where that may be large.
+const sizeProperty unistring.String = "size"
 
 // EvalSource is a property of the same object, which the code calls with the source of each
 // direct eval: what was eval(x) is eval(pause.source(x)).
@@ -33,14 +38,9 @@ const (
 // function: a place where whoever made the object may let the script wait, and go on.
 // The engine itself has none. Nothing else of the script changes: positions and source
 // text are those of the syntax tree, and directives stay first.
-//
-// The body of a with statement is left as it is, because there all names are looked up
-// in an object of the script.
 func withPauses(tree *ast.Program) {
 	walk(reflect.ValueOf(tree.Body), func(node any) bool {
 		switch n := node.(type) {
-		case *ast.WithStatement:
-			return false
 		case *ast.ForStatement:
 			n.Body = pausing(n.Body)
 		case *ast.ForInStatement:

@@ -1,7 +1,6 @@
 package compile
 
 import (
-	"fmt"
 	"reflect"
 	"strings"
 	"sync"
@@ -30,8 +29,7 @@ func checkRegexps(name string, tree *ast.Program) error {
 		if what == "" || err != nil {
 			return true
 		}
-		p := tree.File.Position(int(r.Idx) - 1)
-		err = &Error{File: name, Line: p.Line, Column: p.Column, final: true, Message: fmt.Sprintf("the embedded engine does not have %s; %s", what, useNode)}
+		err = lacking(name, tree, r.Idx, what)
 		return true
 	})
 	return err

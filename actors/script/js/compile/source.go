@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -48,7 +49,7 @@ func source(name string, data []byte, esm bool) (*goja.Program, error) {
 
 // jsonProgram is what a required JSON file does; it is parsed by the engine.
 func jsonProgram(name, text string) (*goja.Program, error) {
-	if err := checkJSON(name, text); err != nil {
+	if _, err := checkJSON(name, text); err != nil {
 		return nil, err
 	}
 	var wrong *json.SyntaxError
@@ -69,46 +70,54 @@ func jsonProgram(name, text string) (*goja.Program, error) {
 
 // common compiles CommonJS source that the engine can parse. mapped is the source
 // map of text, if it is not the original; strict is what ES modules are.
-func common(name, text string, sourceMap []byte, strict bool) (*goja.Program, error) {
-	if program, err := assemble(name, text, sourceMap, strict, true); err == nil {
-		return program, nil
-	}
-	return assemble(name, text, sourceMap, strict, false) // nested as deeply as can be, or wrong
-}
-
-// assemble is common with pauses or without.
-func assemble(name, text string, sourceMap []byte, strict, pauses bool) (program *goja.Program, err error) {
-	defer func() {
-		// Parser and compiler are not ours: what they cannot take must not end the host.
-		if r := recover(); r != nil {
-			program, err = nil, &Error{File: name, Message: fmt.Sprintf("the engine's compiler failed: %v", r)}
-		}
-	}()
+func common(name, text string, sourceMap []byte, strict bool) (program *goja.Program, err error) {
+	defer whatPanics(name, &err)
 	tree, shift, err := parse(Root+"/"+name, text, sourceMap)
 	if err != nil {
 		return nil, located(name, text, shift, err)
 	}
-	if err := checkRegexps(name, tree); err != nil {
+	if err := mend(name, tree, false); err != nil {
 		return nil, err
-	}
-	if err := checkBigInt(name, tree); err != nil {
-		return nil, err
-	}
-	withArguments(tree)
-	withEvalSources(tree)
-	if err := checkEvals(name, tree); err != nil {
-		return nil, err
-	}
-	if pauses {
-		withPauses(tree)
 	}
 	withUses(tree)
 	pausable(tree)
-	program, err = goja.CompileAST(tree, strict)
-	if err != nil {
+	if program, err = goja.CompileAST(tree, strict); err != nil {
 		return nil, located(name, text, shift, err)
 	}
 	return program, nil
+}
+
+// mend changes code so that it can run in the engine, and refuses what cannot; evaluated text has no direct evals.
+func mend(name string, tree *ast.Program, evaluated bool) error {
+	if err := cmp.Or(checkRegexps(name, tree), checkBigInt(name, tree), checkWith(name, tree), withEvalSources(name, tree, evaluated)); err != nil {
+		return err
+	}
+	withArguments(tree)
+	withPauses(tree)
+	withSizes(tree)
+	return nil
+}
+
+// whatPanics is deferred: parser and compiler are not ours, and what they cannot take must not end the host.
+func whatPanics(name string, err *error) {
+	if r := recover(); r != nil {
+		*err = &Error{File: name, Message: fmt.Sprintf("the engine's compiler failed: %v", r)}
+	}
+}
+
+// Library compiles a file of ours, a function, as a program whose value is a function (pause) that returns it. It tells pause
+// what it makes that may be large, and nothing else.
+func Library(name, text string) *goja.Program {
+	tree, err := goja.Parse(name, text)
+	if err == nil {
+		withSizes(tree)
+		pausable(tree)
+		var program *goja.Program
+		if program, err = goja.CompileAST(tree, false); err == nil {
+			return program
+		}
+	}
+	panic(err)
 }
 
 // parse returns a program that is one function expression with text as its body.

@@ -47,6 +47,9 @@ func (b *binding) Get(name string) goja.Value {
 	v, ok := b.values[name]
 	if !ok {
 		if x, ok := b.make(b.loader)[name]; ok {
+			if made, ok := x.(native); ok && b.loader.options.Size != nil {
+				x = native(func(c goja.FunctionCall) goja.Value { return b.loader.options.Size(made(c)) })
+			}
 			v = b.loader.runtime.ToValue(x)
 		}
 		if b.values == nil {

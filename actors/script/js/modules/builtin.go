@@ -5,6 +5,8 @@ import (
 	"sync"
 
 	"github.com/dop251/goja"
+
+	"troupe/actors/script/js/compile"
 )
 
 //go:embed js/*.js
@@ -27,7 +29,7 @@ func program(name string) source {
 			panic(err)
 		}
 		return source{
-			program: goja.MustCompile("node:"+name, "(function (exports, require, module, binding) {'use strict';"+string(text)+"\n})", false),
+			program: compile.Library("node:"+name, "(function (exports, require, module, binding) {'use strict';"+string(text)+"\n})"),
 			words:   mentions(text),
 		}
 	}))

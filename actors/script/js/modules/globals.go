@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/dop251/goja"
+
+	"troupe/actors/script/js/compile"
 )
 
 // globals is the prototype of the global object: what a script looks for there and
@@ -63,6 +65,7 @@ func (g *globals) Has(name string) bool {
 func (l *Loader) enableGlobals() {
 	g := &globals{global: l.runtime.GlobalObject(), loader: l}
 	must(g.global.DefineDataProperty("global", g.global, goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	must(g.global.DefineDataProperty(compile.PauseName, l.pause, goja.FLAG_FALSE, goja.FLAG_FALSE, goja.FLAG_FALSE)) // for text that is evaluated
 	must(g.global.SetPrototype(l.runtime.NewDynamicObject(g)))
 }
 

@@ -76,9 +76,9 @@ func (l *Loader) Builtin(name string) goja.Value {
 	return module.Get("exports")
 }
 
-// function runs a program whose value is a function.
+// function runs a program whose value is a function (pause) that returns a function.
 func (l *Loader) function(p *goja.Program) goja.Callable {
-	return l.asFunction(l.runtime.RunProgram(p))
+	return l.asFunction(l.asFunction(l.runtime.RunProgram(p))(goja.Undefined(), l.pause))
 }
 
 func (l *Loader) asFunction(v goja.Value, err error) goja.Callable {
@@ -136,7 +136,7 @@ func (l *Loader) load(name string, parent *goja.Object) goja.Value {
 		panic(l.thrown("SyntaxError", err.Error()))
 	}
 	l.install(l.mentioned(name))
-	body := l.asFunction(l.function(p)(goja.Undefined(), l.pause))
+	body := l.function(p)
 	module, exports := r.NewObject(), r.NewObject()
 	id := filename
 	if parent == nil {

@@ -39,6 +39,9 @@ type Options struct {
 	// script's files, and must be quick; it may wait, which holds up the script and
 	// changes nothing else of it. Nil: nothing is called.
 	Pause func()
+	// Size is called with what operators of the script's files and functions of modules have made and may be large, and may throw.
+	// It returns v. Nil: nothing is called.
+	Size func(v goja.Value) goja.Value
 	// Eval is called with the source of each direct eval in the script's files, before the
 	// engine gets it. Nil: nothing is called.
 	Eval func(c goja.FunctionCall)

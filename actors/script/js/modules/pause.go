@@ -36,3 +36,17 @@ func (p *pause) Get(property string) goja.Value {
 	}
 	return goja.Undefined()
 }
+
+// Has implements goja.DynamicObject: what the code assigns goes to Set alone.
+func (p *pause) Has(string) bool { return true }
+
+// Set is told what may be large: of numbers, which most sums are, it says nothing.
+func (p *pause) Set(_ string, v goja.Value) bool {
+	switch v.(type) {
+	case *goja.Object, goja.String:
+		if p.loader.options.Size != nil {
+			p.loader.options.Size(v)
+		}
+	}
+	return true
+}

@@ -1,0 +1,135 @@
+package compile
+
+import (
+	"reflect"
+
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/token"
+)
+
+const (
+	// chainEvery is how many additions in a row are told of once.
+	chainEvery = 4
+	// shortText is how many bytes a text may have that is not told of.
+	shortText = 1 << 10
+)
+
+// withSizes has the code assign to pause.size what its operators make that may be large: sums that may be texts,
+// templates, copies by spread and rest, and what direct evals return. So the host can bound them where no loop turns and no
+// function starts. Of a chain of additions that are the last one and each fourth before it.
+func withSizes(tree *ast.Program) {
+	links := make(map[ast.Expression]int) // of the additions in a chain
+	walk(reflect.ValueOf(tree.Body), func(node any) bool {
+		switch n := node.(type) {
+		case *ast.AssignExpression:
+			if isSeen(n.Left) {
+				return true
+			}
+		case *ast.TemplateLiteral:
+			for n.Tag == nil && len(n.Expressions) > chainEvery { // what is first is one of its own
+				first := &ast.TemplateLiteral{OpenQuote: n.OpenQuote, CloseQuote: n.CloseQuote, Elements: n.Elements[:chainEvery+1], Expressions: n.Expressions[:chainEvery]}
+				n.Elements = append([]*ast.TemplateElement{{Idx: n.OpenQuote, Valid: true}, {Idx: n.OpenQuote, Valid: true}}, n.Elements[chainEvery+1:]...)
+				n.Expressions = append([]ast.Expression{first}, n.Expressions[chainEvery:]...)
+			}
+		case *ast.BinaryExpression:
+			if left, ok := n.Left.(*ast.BinaryExpression); ok && n.Operator == token.PLUS && left.Operator == token.PLUS {
+				links[left] = (links[n] + 1) % chainEvery
+			}
+		}
+		if e := restOf(node); e != nil {
+			*e = toSize(*e)
+		}
+		v := reflect.ValueOf(node).Elem()
+		for _, i := range fieldsOf(v.Type()) {
+			switch field := v.Field(i).Addr().Interface().(type) {
+			case *ast.Expression:
+				if large(*field) && links[*field] == 0 {
+					*field = toSize(*field)
+				}
+			case *[]ast.Expression:
+				for i, e := range *field {
+					if large(e) {
+						(*field)[i] = toSize(e)
+					}
+				}
+			}
+		}
+		return true
+	})
+}
+
+func toSize(e ast.Expression) ast.Expression {
+	return &ast.AssignExpression{Operator: token.ASSIGN, Left: pauseDot(sizeProperty, e.Idx0()), Right: e}
+}
+
+// large reports whether an expression makes something that may be large.
+func large(e ast.Expression) bool {
+	switch n := e.(type) {
+	case *ast.BinaryExpression:
+		return n.Operator == token.PLUS && !short(n)
+	case *ast.AssignExpression:
+		return n.Operator == token.PLUS
+	case *ast.CallExpression:
+		return callsEval(n)
+	case *ast.TemplateLiteral:
+		return n.Tag == nil && len(n.Expressions) > 0
+	case *ast.ArrayLiteral:
+		return spreads(n.Value)
+	case *ast.ObjectLiteral:
+		return spreads(n.Value)
+	}
+	return false
+}
+
+// short reports whether the value of an expression is a number or the like, or a short text.
+func short(e ast.Expression) bool {
+	switch n := e.(type) {
+	case *ast.NumberLiteral, *ast.BooleanLiteral, *ast.NullLiteral, *ast.UnaryExpression:
+		return true
+	case *ast.StringLiteral:
+		return len(n.Value) <= shortText
+	case *ast.BinaryExpression:
+		switch n.Operator {
+		case token.PLUS, token.LOGICAL_AND, token.LOGICAL_OR, token.COALESCE:
+			return short(n.Left) && short(n.Right)
+		}
+		return true
+	}
+	return false
+}
+
+func spreads[E ast.Expression](list []E) bool {
+	for _, e := range list {
+		if _, ok := ast.Expression(e).(*ast.SpreadElement); ok {
+			return true
+		}
+	}
+	return false
+}
+
+// restOf returns what a node takes apart by a pattern with a rest, nil if it does not.
+func restOf(node any) (of *ast.Expression) {
+	var pattern ast.Expression
+	switch n := node.(type) {
+	case *ast.AssignExpression:
+		pattern, of = n.Left, &n.Right
+	case *ast.Binding:
+		if n.Initializer != nil {
+			pattern, of = n.Target, &n.Initializer
+		}
+	}
+	found := false
+	walk(reflect.ValueOf(&pattern).Elem(), func(node any) bool {
+		switch n := node.(type) {
+		case *ast.ArrayPattern:
+			found = found || n.Rest != nil
+		case *ast.ObjectPattern:
+			found = found || n.Rest != nil
+		}
+		return !found
+	})
+	if !found {
+		return nil
+	}
+	return of
+}
