@@ -14,7 +14,7 @@ import (
 func (l *Loader) binding(source string) goja.Value {
 	make, ok := map[string]func(*Loader) map[string]any{
 		"inspect": inspectBinding, "inspect_more": inspectBinding, "format": inspectBinding, "equal": inspectBinding, "util_types": inspectBinding, "console": consoleBinding,
-		"buffer": bufferBinding, "buffer_more": bytesBinding, "encoding": bytesBinding, "bytes": bytesBinding,
+		"buffer": bufferBinding, "buffer_more": bytesBinding, "encoding": bytesBinding,
 		"process": processBinding, "crypto": cryptoBinding, "fs": fsBinding, "perf_hooks": clockBinding, "microtask": jobsBinding, "url": urlBinding,
 	}[source]
 	if !ok {
@@ -138,9 +138,7 @@ func consoleBinding(l *Loader) map[string]any {
 
 // log is log(level, text).
 func (l *Loader) log(c goja.FunctionCall) goja.Value {
-	if l.options.Log != nil {
-		l.options.Log(levels[c.Argument(0).String()], c.Argument(1).String())
-	}
+	l.options.Log(levels[c.Argument(0).String()], c.Argument(1).String())
 	return goja.Undefined()
 }
 
@@ -156,7 +154,7 @@ func (l *Loader) write(c goja.FunctionCall) goja.Value {
 		if !whole {
 			break
 		}
-		l.print(level, line)
+		l.options.Log(level, line)
 		rest = after
 	}
 	if l.unfinished[level] = rest; len(rest) > streamLine {
@@ -171,14 +169,8 @@ func (l *Loader) Flush() {
 	for _, level := range []script.Level{script.LevelInfo, script.LevelError} {
 		if line := l.unfinished[level]; line != "" {
 			l.unfinished[level] = ""
-			l.print(level, line)
+			l.options.Log(level, line)
 		}
-	}
-}
-
-func (l *Loader) print(level script.Level, line string) {
-	if l.options.Log != nil {
-		l.options.Log(level, line)
 	}
 }
 

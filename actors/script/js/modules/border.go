@@ -29,10 +29,8 @@ var absentMembers = map[string]map[string]bool{
 		generateKeySync generatePrime generatePrimeSync getCipherInfo getCiphers getCurves getDiffieHellman getHashes hash hkdf hkdfSync pbkdf2
 		pbkdf2Sync privateDecrypt privateEncrypt publicDecrypt publicEncrypt randomFill scrypt scryptSync sign verify`),
 	"events": words("EventEmitterAsyncResource addAbortListener on"),
-	"fs": words(`Dir Dirent FileHandle ReadStream WriteStream close closeSync createReadStream createWriteStream exists fchmod fchmodSync fchown fchownSync
-		fdatasync fdatasyncSync fstat fstatSync fsync fsyncSync ftruncate ftruncateSync futimes futimesSync glob globSync lchown lchownSync lutimes
-		lutimesSync openAsBlob opendir opendirSync read readSync readlink readlinkSync readv readvSync statfs statfsSync unwatchFile watch watchFile
-		write writeSync writev writevSync`),
+	"fs": words(`Dir Dirent ReadStream WriteStream close closeSync createReadStream createWriteStream exists fchmod fstat fstatSync fsync fsyncSync ftruncate
+		glob globSync opendir opendirSync read readSync readlink readlinkSync readv statfs unwatchFile watch watchFile write writeSync writev`),
 	"path":       words("matchesGlob"),
 	"perf_hooks": words("PerformanceObserver createHistogram monitorEventLoopDelay"),
 	"process": words(`binding chdir cpuUsage dlopen getegid geteuid getgid getgroups getuid getActiveResourcesInfo getBuiltinModule initgroups kill loadEnvFile reallyExit resourceUsage setUncaughtExceptionCaptureCallback
@@ -42,10 +40,8 @@ var absentMembers = map[string]map[string]bool{
 	"util": words(`MIMEParams MIMEType aborted callbackify formatWithOptions getSystemErrorMap getSystemErrorName isBoolean isBuffer isDate isError
 		isFunction isNull isNullOrUndefined isNumber isObject isPrimitive isRegExp isString isSymbol isUndefined log parseArgs parseEnv
 		stripVTControlCharacters styleText toUSVString transferableAbortController transferableAbortSignal`),
-	"util_types": words(`isArgumentsObject isArrayBufferView isAsyncFunction isBigInt64Array isBigIntObject isBigUint64Array isBooleanObject isBoxedPrimitive
-		isCryptoKey isDataView isExternal isFloat32Array isFloat64Array isGeneratorFunction isGeneratorObject isInt16Array isInt32Array isInt8Array
-		isKeyObject isMapIterator isModuleNamespaceObject isNumberObject isSetIterator isSharedArrayBuffer isStringObject isSymbolObject isUint16Array
-		isUint32Array isUint8ClampedArray`),
+	"util_types": words(`isArgumentsObject isArrayBufferView isAsyncFunction isBoxedPrimitive isDataView isExternal isGeneratorFunction isGeneratorObject
+		isMapIterator isNumberObject isSetIterator isStringObject isSymbolObject`),
 }
 
 // absentGlobals and absentMethods are of Node.js and of the language.

@@ -53,6 +53,13 @@ func enable(t testing.TB, files ...string) *host {
 			}
 			h.lines = append(h.lines, text)
 		},
+		NextTick: func(job func()) { // as a promise job
+			later, err := h.runtime.RunString("(job) => { Promise.resolve().then(job); }")
+			must(err)
+			call, _ := goja.AssertFunction(later)
+			_, err = call(goja.Undefined(), h.runtime.ToValue(job))
+			must(err)
+		},
 		Uncaught: func(e goja.Value) { h.lines = append(h.lines, "uncaught "+e.String()) },
 	})
 	return h

@@ -22,15 +22,15 @@ type Options struct {
 	// Metadata is what /local/gamemetadata/gamelift-metadata.json has; nil: no such file.
 	Metadata []byte
 	// Exit is process.exit. It should interrupt the runtime, so that no more script
-	// code runs. Nil: process.exit throws.
+	// code runs.
 	Exit func(code int)
 	// Log takes what console prints, formatted. Where it comes from can be read with
-	// the runtime's CaptureCallStack. Nil drops it.
+	// the runtime's CaptureCallStack.
 	Log func(level script.Level, text string)
 	// NextTick queues a job to run once the current script code is over, before
-	// promise jobs if the engine can. Nil: as a promise job; its errors go to Uncaught.
+	// promise jobs if the engine can.
 	NextTick func(job func())
-	// Uncaught takes an error thrown in a job that has no caller. Nil drops it.
+	// Uncaught takes an error thrown in a job that has no caller.
 	Uncaught func(err goja.Value)
 	// Globals names more globals, which Global makes when they are first read.
 	Globals []string

@@ -33,9 +33,6 @@ func processBinding(l *Loader) map[string]any {
 			return r.ToValue(float64(s[0].Value.Uint64()))
 		}),
 		"exit": native(func(c goja.FunctionCall) goja.Value {
-			if o.Exit == nil {
-				panic(r.NewTypeError("process.exit is not available"))
-			}
 			o.Exit(int(int32(c.Argument(0).ToInteger())))
 			return goja.Undefined()
 		}),
@@ -44,17 +41,13 @@ func processBinding(l *Loader) map[string]any {
 			o.NextTick(func() { l.job(f) })
 			return goja.Undefined()
 		}),
-		"hasNextTick": o.NextTick != nil,
-		"uncaught":    l.uncaught(),
 	}
 }
 
 // uncaught returns a function that takes an error nobody caught.
 func (l *Loader) uncaught() native {
 	return func(c goja.FunctionCall) goja.Value {
-		if l.options.Uncaught != nil {
-			l.options.Uncaught(c.Argument(0))
-		}
+		l.options.Uncaught(c.Argument(0))
 		return goja.Undefined()
 	}
 }
@@ -71,9 +64,7 @@ func (l *Loader) job(f goja.Callable) {
 	switch e := err.(type) {
 	case nil:
 	case *goja.Exception:
-		if l.options.Uncaught != nil {
-			l.options.Uncaught(e.Value())
-		}
+		l.options.Uncaught(e.Value())
 	default:
 		rethrow(l.runtime, err)
 	}

@@ -23,20 +23,14 @@ func (l *Loader) captureStackTrace(c goja.FunctionCall) goja.Value {
 	if f, ok := c.Argument(1).(*goja.Object); ok {
 		frames = above(frames, f)
 	}
-	must(target.DefineDataProperty("stack", r.ToValue(errorHead(target)+"\n"+frames), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
+	head, _ := goja.AssertFunction(r.Get("Error").ToObject(r).Get("prototype").ToObject(r).Get("toString"))
+	if head == nil { // the script has taken it away
+		return goja.Undefined()
+	}
+	text, err := head(target)
+	must(err)
+	must(target.DefineDataProperty("stack", r.ToValue(text.String()+"\n"+frames), goja.FLAG_TRUE, goja.FLAG_TRUE, goja.FLAG_FALSE))
 	return goja.Undefined()
-}
-
-// errorHead is the first line of an error's stack.
-func errorHead(e *goja.Object) string {
-	head := "Error"
-	if name := e.Get("name"); name != nil && !goja.IsUndefined(name) {
-		head = name.String()
-	}
-	if message := e.Get("message"); message != nil && !goja.IsUndefined(message) && message.String() != "" {
-		head += ": " + message.String()
-	}
-	return head
 }
 
 // above returns the frames of those who called f; all of them if they do not name it. Constructors of

@@ -35,10 +35,7 @@ const encodingOf = (options) => typeof options === 'string' ? options : options 
 
 class Stats {
   constructor(full, kind) {
-    Object.assign(this, {
-      mode: kind === 'file' ? 0o100444 : 0o40555, size: kind === 'file' ? binding.read(full).byteLength : 0,
-      mtimeMs: binding.time, mtime: new Date(binding.time), ctimeMs: binding.time, ctime: new Date(binding.time),
-    });
+    Object.assign(this, { size: kind === 'file' ? binding.read(full).byteLength : 0, mtimeMs: binding.time, mtime: new Date(binding.time) });
     Object.defineProperty(this, 'kind', { value: kind });
   }
   isFile() { return this.kind === 'file'; }

@@ -45,8 +45,7 @@ Object.assign(p, {
   nextTick(f, ...args) {
     require('errors').needFunction(f, 'callback');
     const job = args.length === 0 ? f : () => Reflect.apply(f, undefined, args);
-    if (binding.hasNextTick) binding.nextTick(job);
-    else Promise.resolve().then(job).catch(binding.uncaught);
+    binding.nextTick(job);
   },
   hrtime, memoryUsage,
   uptime: () => binding.uptime(),
