@@ -39,7 +39,7 @@ func Document(results []Result) (files map[string]string, err error) {
 		d.plot(files, "load", "latency p99 against load", linesSVG("Latency p99 against load (the middle round)", "deliveries per second", loadTicks(r), loadLines(r)))
 		d.plot(files, "latency", "latency by percentile", linesSVG("Latency by percentile (the middle round)", "percentile", nineTicks, latencyLines(r)))
 		for _, g := range r.Goals {
-			shown.Goals = append(shown.Goals, goalRow(r.Workload, g))
+			shown.Goals = append(shown.Goals, r.goalRow(g))
 		}
 		for _, subject := range r.Subjects {
 			if row := fmt.Sprintf("| %s | %s |", subject.Name, subject.Build); subject.Build != "" && !slices.Contains(shown.Versions, row) {
@@ -109,11 +109,14 @@ func (s *shownWorkload) markdown() string {
 	return b.String()
 }
 
-// goalRow is a line of the table of goals.
-func goalRow(workload string, v Verdict) string {
+// goalRow is a line of the table of goals. A run that proves nothing has no verdicts.
+func (r *Result) goalRow(v Verdict) string {
 	state, rest, _ := strings.Cut(v.String(), "  ")
 	what, got, _ := strings.Cut(strings.TrimSpace(rest), ": ")
-	return fmt.Sprintf("| %s | %s | %s | %s |", workload, what, strings.ToLower(state), got)
+	if len(r.Void) > 0 {
+		state = "the run proves nothing"
+	}
+	return fmt.Sprintf("| %s | %s | %s | %s |", r.Workload, what, strings.ToLower(state), got)
 }
 
 // middle is the round whose figure is the median, or nearest above it.
