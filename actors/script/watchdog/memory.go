@@ -17,8 +17,10 @@ const (
 	// waits for its next call. If that comes later, it is measured in it anyway.
 	patience = time.Second
 	// measureRest is for how many times as long as a measurement took there is no other, so
-	// that they take 1 % of a core at most ...
-	measureRest = 100
+	// that they take 1 % of a core at most; and at most so long, because on a busy machine a
+	// measurement takes many times as long as its work ...
+	measureRest    = 100
+	measureRestMax = 5 * time.Second
 	// liveGrowth is by which part of MemoryMax the process must have grown to be measured in spite of
 	// that, counted in objects that collections have found alive.
 	liveGrowth = 4
@@ -129,7 +131,7 @@ func (w *Watch) measure(must bool) {
 	var tell func(string)
 	d.mu.Lock()
 	now := time.Since(w.worker.start)
-	g.live, g.rested, g.next = live, now+measureRest*(now-begun), now
+	g.live, g.rested, g.next = live, now+min(measureRest*(now-begun), measureRestMax), now
 	w.weight.held, w.weight.allocated, w.weight.measured = held, allocated, w.workedUntil(now)
 	if since := w.since.Load(); held > w.o.MemoryMax && since >= oldest {
 		tell = w.fire(since, now, fmt.Sprintf("it holds more than %d MiB of memory", w.o.MemoryMax>>20))
