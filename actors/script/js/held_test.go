@@ -127,7 +127,7 @@ func TestAScriptThatKeepsMoreWithEachCallEnds(t *testing.T) {
 	limits := calm()
 	limits.MemoryMax = 16 << 20
 	g := start(t, limits, only(hoards))
-	deadline := time.Now().Add(30 * time.Second)
+	deadline := time.Now().Add(2 * time.Minute)
 	calls := 0
 	for ; g.exit == nil && time.Now().Before(deadline); calls++ {
 		g.handler.OnMessage(message(1, "variable"))
