@@ -3,6 +3,7 @@ package js
 import (
 	"errors"
 	"reflect"
+	"sync"
 
 	"github.com/dop251/goja"
 
@@ -70,18 +71,22 @@ func objectGuards() map[string]guarding {
 	return guards
 }
 
-// guardOthers guards what has no template and is reached without a name.
-func (h *Handler) guardOthers() {
-	for kind, source := range map[string]string{"function*": "(function* () {}).constructor", "async function": "(async function () {}).constructor"} {
-		v, err := h.vm.RunString(source)
-		if err != nil {
-			panic(err) // of ours
-		}
-		functionGuard(kind)(h, v.(*goja.Object))
-		if generators, ok := v.(*goja.Object).Get("prototype").ToObject(h.vm).Get("prototype").(*goja.Object); ok {
-			h.countMembers(generators) // one may go on with itself
-		}
-	}
+// asyncFunction and generatorFunction are classes of functions that have no template and are reached without a name.
+var (
+	asyncFunction     = snippet("(async function () {}).constructor")
+	generatorFunction = snippet("(function* () {}).constructor")
+)
+
+func (h *Handler) guardAsync(o *goja.Object) { functionGuard("async function")(h, o) }
+
+func (h *Handler) guardGenerators(o *goja.Object) {
+	functionGuard("function*")(h, o)
+	h.countMembers(o.Get("prototype").ToObject(h.vm).Get("prototype").ToObject(h.vm)) // one may go on with itself
+}
+
+// snippet compiles a text of ours, once.
+func snippet(text string) func() *goja.Program {
+	return sync.OnceValue(func() *goja.Program { return goja.MustCompile("troupe:guard", text, false) })
 }
 
 // functionGuard guards what makes functions of text.
@@ -111,6 +116,11 @@ func functionGuard(kind string) func(h *Handler, o *goja.Object) {
 func (h *Handler) run(p *goja.Program, err error) goja.Value {
 	h.refuse(err)
 	h.usesAll()
+	return h.value(p)
+}
+
+// value runs a program, and throws what it throws.
+func (h *Handler) value(p *goja.Program) goja.Value {
 	v, err := h.vm.RunProgram(p)
 	if err != nil {
 		panic(err)
@@ -135,7 +145,7 @@ func (h *Handler) evaluates(c goja.FunctionCall) {
 
 // usesAll is for text whose syntax is not looked at.
 func (h *Handler) usesAll() {
-	for _, class := range []string{compile.UseRegExp, compile.UsePromise, compile.UseError} {
+	for _, class := range compile.Uses {
 		h.uses(class)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -63,7 +62,18 @@ func (h *Handler) useRegexps() {
 }
 
 // uses has a class guarded that is made without its name.
-func (h *Handler) uses(class string) { h.unlessBroken(func() { h.vm.Get(class) }) }
+func (h *Handler) uses(class string) {
+	h.unlessBroken(func() {
+		switch class {
+		case compile.UseAsync:
+			guardObject(class, (*Handler).guardAsync)(h, h.value(asyncFunction()))
+		case compile.UseGenerator:
+			guardObject(class, (*Handler).guardGenerators)(h, h.value(generatorFunction()))
+		default:
+			h.vm.Get(class)
+		}
+	})
+}
 
 // unlessBroken guards something, if what ran before has left it as it was: what a script has
 // frozen or taken away stays as it is.
@@ -201,13 +211,11 @@ func (r *regexps) limited(of, text goja.Value, method func() goja.Value) goja.Va
 // endIfInterrupted has the engine see that the call is to end: loops of its own do not look.
 func (h *Handler) endIfInterrupted() {
 	if h.interrupted.Load() {
-		if _, err := h.vm.RunProgram(nothingToDo()); err != nil {
-			panic(err)
-		}
+		h.value(nothingToDo())
 	}
 }
 
-var nothingToDo = sync.OnceValue(func() *goja.Program { return goja.MustCompile("troupe:nothing", "0", false) })
+var nothingToDo = snippet("0")
 
 // nothing reports whether a method returns v for a text in which it finds nothing.
 func nothing(v, text goja.Value) bool {

@@ -37,7 +37,6 @@ func (h *Handler) boot() error {
 	h.vm.SetPromiseRejectionTracker(h.rejection)
 	h.setPrototype = function(h.vm.Get("Object").ToObject(h.vm), "setPrototypeOf")
 	h.host = newHost(h)
-	h.guardOthers()
 	h.loader = modules.Enable(h.vm, modules.Options{
 		Unit: h.program.unit, Entry: h.program.entry, Args: h.process.Args, Metadata: script.Metadata(h.process.Fleet),
 		Exit: h.exit, Log: h.console, NextTick: h.nextTick, Pause: h.pause, Size: h.sized, Eval: h.evaluates, Uses: h.uses,

@@ -29,10 +29,15 @@ const EvalSource = "source"
 // Classes of which the syntax makes objects without a name are properties of the same object, too:
 // the code of a file whose syntax does so reads them first.
 const (
-	UseRegExp  = "RegExp"
-	UsePromise = "Promise"
-	UseError   = "Error"
+	UseRegExp    = "RegExp"
+	UsePromise   = "Promise"
+	UseError     = "Error"
+	UseAsync     = "AsyncFunction"
+	UseGenerator = "GeneratorFunction"
 )
+
+// Uses are all of them.
+var Uses = []string{UseRegExp, UsePromise, UseError, UseAsync, UseGenerator}
 
 // withPauses has the code read pause.at at the start of each turn of a loop and of each
 // function: a place where whoever made the object may let the script wait, and go on.
@@ -60,13 +65,13 @@ func withPauses(tree *ast.Program) {
 	})
 }
 
-// withUses has the code read the classes that its syntax uses.
-func withUses(tree *ast.Program) {
+// withUses has the code read those of some classes that its syntax uses.
+func withUses(tree *ast.Program, classes ...string) {
 	whole, ok := wholeFile(tree)
 	if !ok {
 		return
 	}
-	uses := make(map[unistring.String]bool)
+	uses := make(map[string]bool)
 	walk(reflect.ValueOf(tree.Body), func(node any) bool {
 		switch n := node.(type) {
 		case *ast.RegExpLiteral:
@@ -74,15 +79,17 @@ func withUses(tree *ast.Program) {
 		case *ast.CatchStatement:
 			uses[UseError] = true
 		case *ast.FunctionLiteral:
-			uses[UsePromise] = uses[UsePromise] || n.Async
+			uses[UseAsync] = uses[UseAsync] || n.Async
+			uses[UseGenerator] = uses[UseGenerator] || n.Generator
 		case *ast.ArrowFunctionLiteral:
-			uses[UsePromise] = uses[UsePromise] || n.Async
+			uses[UseAsync] = uses[UseAsync] || n.Async
 		}
 		return true
 	})
-	for name, used := range uses {
-		if used {
-			insert(whole.Body, &ast.ExpressionStatement{Expression: pauseDot(name, whole.Body.LeftBrace)})
+	uses[UsePromise] = uses[UseAsync]
+	for _, class := range classes {
+		if uses[class] {
+			insert(whole.Body, &ast.ExpressionStatement{Expression: pauseDot(unistring.String(class), whole.Body.LeftBrace)})
 		}
 	}
 }

@@ -79,7 +79,7 @@ func common(name, text string, sourceMap []byte, strict bool) (program *goja.Pro
 	if err := mend(name, tree, false); err != nil {
 		return nil, err
 	}
-	withUses(tree)
+	withUses(tree, Uses...)
 	pausable(tree)
 	if program, err = goja.CompileAST(tree, strict); err != nil {
 		return nil, located(name, text, shift, err)
@@ -106,11 +106,12 @@ func whatPanics(name string, err *error) {
 }
 
 // Library compiles a file of ours, a function, as a program whose value is a function (pause) that returns it. It tells pause
-// what it makes that may be large, and nothing else.
+// what it makes that may be large and which functions without a named class it has, and nothing else.
 func Library(name, text string) *goja.Program {
 	tree, err := goja.Parse(name, text)
 	if err == nil {
 		withSizes(tree)
+		withUses(tree, UseAsync, UseGenerator)
 		pausable(tree)
 		var program *goja.Program
 		if program, err = goja.CompileAST(tree, false); err == nil {

@@ -25,7 +25,7 @@ func (p *pause) Get(property string) goja.Value {
 			}
 			return c.Argument(0)
 		})
-	case compile.UseRegExp, compile.UsePromise, compile.UseError:
+	case compile.UseRegExp, compile.UsePromise, compile.UseError, compile.UseAsync, compile.UseGenerator:
 		if o.Uses != nil {
 			o.Uses(property)
 		}
