@@ -41,7 +41,7 @@ func (h *Handler) count(made goja.Value) {
 
 func (h *Handler) countMembers(of *goja.Object) {
 	in := implementation(of)
-	if in.FieldByName("tmpl").IsValid() || !in.FieldByName("values").IsValid() {
+	if fieldNamed(in, "tmpl").IsValid() || !fieldNamed(in, "values").IsValid() {
 		return
 	}
 	for key, v := range *fieldOf[map[unistring.String]goja.Value](in, "values") {
@@ -67,7 +67,7 @@ func objectsOf(property goja.Value) (objects []*goja.Object) {
 		return nil
 	}
 	for _, name := range []string{"value", "getterFunc", "setterFunc"} {
-		f := p.Elem().FieldByName(name)
+		f := fieldNamed(p.Elem(), name)
 		if f.IsValid() && f.Kind() == reflect.Interface {
 			f = f.Elem()
 		}
@@ -81,7 +81,7 @@ func objectsOf(property goja.Value) (objects []*goja.Object) {
 // countCalls has a built-in count how deep it is, and look whether the call is to end.
 func (h *Handler) countCalls(o *goja.Object) {
 	of := implementation(o)
-	if !of.FieldByName("f").IsValid() {
+	if !fieldNamed(of, "f").IsValid() {
 		return
 	}
 	f := fieldOf[func(goja.FunctionCall) goja.Value](of, "f")

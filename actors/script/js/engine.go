@@ -2,9 +2,11 @@ package js
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 	"weak"
 
@@ -87,7 +89,7 @@ func handlerOf(r *goja.Runtime) *Handler {
 
 // templateOf returns a field of the template of an object.
 func templateOf[T any](o *goja.Object, name string) *T {
-	t := implementation(o).FieldByName("tmpl")
+	t := fieldNamed(implementation(o), "tmpl")
 	if t.Kind() != reflect.Pointer {
 		panic("the engine has changed: no template of " + o.ClassName())
 	}
@@ -136,12 +138,44 @@ func dropTemplate(o *goja.Object, name string) {
 
 // implementation returns the struct behind an object.
 func implementation(o *goja.Object) reflect.Value {
-	return reflect.ValueOf(o).Elem().FieldByName("self").Elem().Elem()
+	return fieldNamed(reflect.ValueOf(o).Elem(), "self").Elem().Elem()
+}
+
+// fieldName is the name of a field of a struct.
+type fieldName struct {
+	of   reflect.Type
+	name string
+}
+
+// fields are where fields are, without those that are not there: reflect takes half a KiB each time to say so.
+var fields atomic.Pointer[map[fieldName][]int]
+
+// fieldNamed returns a field of a struct; not valid: it has none of that name.
+func fieldNamed(of reflect.Value, name string) reflect.Value {
+	key := fieldName{of.Type(), name}
+	for {
+		known := fields.Load()
+		if known != nil {
+			if at, ok := (*known)[key]; ok {
+				if at == nil {
+					return reflect.Value{}
+				}
+				return of.FieldByIndex(at)
+			}
+		}
+		more := make(map[fieldName][]int)
+		if known != nil {
+			maps.Copy(more, *known)
+		}
+		f, _ := key.of.FieldByName(name)
+		more[key] = f.Index
+		fields.CompareAndSwap(known, &more)
+	}
 }
 
 // fieldOf returns a field of a struct of the engine's.
 func fieldOf[T any](of reflect.Value, name string) *T {
-	f := of.FieldByName(name)
+	f := fieldNamed(of, name)
 	want := reflect.TypeFor[T]()
 	if !f.IsValid() || f.Type() != want && !(f.Kind() == reflect.Map && want.Kind() == reflect.Map && f.Type().Key() == want.Key() && f.Type().Elem().Kind() == want.Elem().Kind()) {
 		panic(fmt.Sprintf("the engine has changed: %v has no %s", of.Type(), name))
@@ -150,19 +184,19 @@ func fieldOf[T any](of reflect.Value, name string) *T {
 }
 
 // objectOf returns the object that a property is, or has.
-func objectOf(v goja.Value, field string) *goja.Object {
+func objectOf(v goja.Value, name string) *goja.Object {
 	if o, ok := v.(*goja.Object); ok {
 		return o
 	}
-	f := reflect.ValueOf(v).Elem().FieldByName(field)
+	f := fieldNamed(reflect.ValueOf(v).Elem(), name)
 	if !f.IsValid() {
-		panic("the engine has changed: a property has no " + field)
+		panic("the engine has changed: a property has no " + name)
 	}
 	if f.Kind() == reflect.Interface {
 		f = f.Elem()
 	}
 	if f.Type() != reflect.TypeFor[*goja.Object]() {
-		panic("the engine has changed: a property's " + field + " is no object")
+		panic("the engine has changed: a property's " + name + " is no object")
 	}
 	return (*goja.Object)(f.UnsafePointer())
 }

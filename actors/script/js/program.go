@@ -68,7 +68,7 @@ func (p *Program) notePlaces(callbacks *goja.Object) {
 		p.places = make(map[string]place)
 		for o := callbacks; o != nil && !isProxy(o); o = o.Prototype() {
 			in := implementation(o)
-			if !in.FieldByName("values").IsValid() || in.FieldByName("tmpl").IsValid() {
+			if !fieldNamed(in, "values").IsValid() || fieldNamed(in, "tmpl").IsValid() {
 				return
 			}
 			for name, v := range *fieldOf[map[unistring.String]goja.Value](in, "values") {

@@ -72,11 +72,11 @@ func (h *Handler) sized(v goja.Value) goja.Value {
 	case *goja.Object:
 		switch in := implementation(v); in.Type().Name() {
 		case "arrayObject":
-			h.weigh(int64(in.FieldByName("values").Cap()) * valueSize)
+			h.weigh(int64(fieldNamed(in, "values").Cap()) * valueSize)
 		case "arrayBufferObject":
-			h.weigh(int64(in.FieldByName("data").Cap()))
+			h.weigh(int64(fieldNamed(in, "data").Cap()))
 		case "baseObject":
-			h.weigh(int64(in.FieldByName("propNames").Len()) * entrySize)
+			h.weigh(int64(fieldNamed(in, "propNames").Len()) * entrySize)
 		}
 	}
 	return v
