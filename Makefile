@@ -21,6 +21,10 @@ FAULTS := ./actors/fault ./actors/store
 # detector is there, are compiled without it.
 UNRACED := Alloc|BytesOf|Cost|EveryInterleaving|ABrokenTransition|InMemory|Seeds|HostileScripts|DeepSource|SourceThatIsFull|PlacementEndsOnce
 
+# Packages whose tests read the tree in one goroutine: the race detector finds nothing in them, and makes
+# them seven times as long.
+SINGLE := ./cmd/internal/archtest ./messages/wire/internal/gen
+
 # The race detector keeps each process for a second after its end, in case of a race in what
 # is still running; TestMain has seen by then (goleak) that nothing is.
 # Test binaries are linked without what a debugger needs: a third less work for 70 of them.
@@ -47,7 +51,8 @@ build: ## build bin/troupe
 
 .PHONY: test
 test: lint-quick ## what CI runs: vet, all tests with the race detector, failpoints, allocation budgets, the longer models; lists what was skipped
-	$(RACE) -vet=off -timeout 10m -p $(ATONCE) $(LONGEST) ./... | $(GO) run ./cmd/internal/testreport
+	$(RACE) -vet=off -timeout 10m -p $(ATONCE) $(LONGEST) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(SINGLE))") | $(GO) run ./cmd/internal/testreport
+	$(GO) test -json -vet=off -shuffle=on $(SINGLE) | $(GO) run ./cmd/internal/testreport
 	$(GO) test -json -tags faults -timeout 5m $(FAULTS) | $(GO) run ./cmd/internal/testreport
 	$(GO) test -json -run '$(UNRACED)' -vet=off -count=1 -timeout 5m \
 		$$(grep -lE '^func (Test|Fuzz|Example)[A-Za-z0-9_]*($(UNRACED))' \
