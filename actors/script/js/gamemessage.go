@@ -70,6 +70,9 @@ func (h *Handler) messageObject(m *gameMessage, prototype goja.Value) *goja.Obje
 	o := h.vm.NewDynamicObject(m)
 	// Not by o.SetPrototype, which is prepared for objects that refuse.
 	h.pair = [2]goja.Value{o, prototype}
+	if h.setPrototype == nil {
+		h.setPrototype = objectOf(setPrototypes(h.vm), "value").Export().(func(goja.FunctionCall) goja.Value)
+	}
 	h.setPrototype(goja.FunctionCall{This: goja.Undefined(), Arguments: h.pair[:]})
 	h.pair = [2]goja.Value{}
 	return o

@@ -30,7 +30,7 @@ type Handler struct {
 	uint8Array     goja.Value      // the constructor of payloads
 	uint8Prototype *goja.Object
 	buffer         [1]goja.Value // its argument, for one call after the other
-	setPrototype   native        // Object.setPrototypeOf
+	setPrototype   native        // Object.setPrototypeOf as the engine has it; nil: not used yet
 	pair           [2]goja.Value // its arguments, for one call after the other
 	messageType    goja.Value    // the prototype of messages; nil: no message has come yet
 	message        struct {      // the onMessage of callbacks, as it was last

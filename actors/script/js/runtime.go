@@ -35,7 +35,6 @@ func (h *Handler) boot() error {
 	h.vm.SetParserOptions(parser.WithSourceMapLoader(noFile))
 	h.vm.SetMaxCallStackSize(callDepthMax)
 	h.vm.SetPromiseRejectionTracker(h.rejection)
-	h.setPrototype = function(h.vm.Get("Object").ToObject(h.vm), "setPrototypeOf")
 	h.host = newHost(h)
 	h.loader = modules.Enable(h.vm, modules.Options{
 		Unit: h.program.unit, Entry: h.program.entry, Args: h.process.Args, Metadata: script.Metadata(h.process.Fleet),

@@ -41,7 +41,8 @@
 //   onProcessStarted(token, args), onHealthCheck(token),
 //   onPlayerConnect(token, peerId, playerSessionId, playerId, playerData, payload)
 //                          true, false, or undefined: host.decided tells later
-//   onStartGameSession(game)   game: the plain object of makeGameSession; true or false
+//   onStartGameSession(game)   game: { GameSessionId, Name, FleetId, MaximumPlayerSessionCount, Port, IpAddress, DnsName,
+//                          GameSessionData, MatchmakerData, Status, GameProperties: [{ Key, Value }] }; true or false
 //   onProcessTerminate(token)   as onProcessStarted; whatever it returns is yes
 //   onPlayerAccepted(peerId, playerSessionId, playerId, playerData)
 //   onPlayerDetached(peerId, reason)   true: hold, false: release
@@ -68,7 +69,7 @@ const PING_DEFAULT_MS = 3000, PLAYERS_DEFAULT = 32, RECONNECT_WINDOW_MAX = 600;
 const OFTEN = ['getServerId', 'newTextGameMessage', 'newBinaryGameMessage', 'sendMessage', 'sendReliableMessage', 'sendReliableGroupMessage']; // found without a further step
 const MISSING = {}, FAILED = {}; // results of a callback that no script can return
 
-const getPrototypeOf = Object.getPrototypeOf, defineProperty = Object.defineProperty, getOwn = Object.getOwnPropertyDescriptor; // scripts may take them away
+const getPrototypeOf = Object.getPrototypeOf, defineProperty = Object.defineProperty; // scripts may take them away
 
 function hidden(object, name, value) {
   defineProperty(object, name, { __proto__: null, value: value, writable: true, configurable: true }); // scripts give Object.prototype a get
@@ -87,14 +88,12 @@ exports.create = function create(host) {
   let players = null; // a Map of those accepted, in order
   let plain = null; // Uint8Array.prototype
   let ending = null;
-  let rest = null; // by makeMore
+  let rest = null; // what more made
   let game = null;
 
-  function log(level, text) {
-    if (level >= host.logLevel) host.log(level, text);
+  function warn(text) {
+    if (LEVELS.warn >= host.logLevel) host.log(LEVELS.warn, text);
   }
-
-  function warn(text) { log(LEVELS.warn, text); }
 
   function print(args) {
     try {
@@ -104,20 +103,19 @@ exports.create = function create(host) {
     }
   }
 
-  // constructors counts the frames that constructors of classes have in an error's stack: V8 leaves them out, the embedded engine has
-  // them without a name.
-  function constructors(type) {
-    let n = 0;
-    for (let depth = 0; depth < 32 && typeof type === 'function'; depth++, type = getPrototypeOf(type)) {
-      const source = Function.prototype.toString.call(type);
-      if (source.startsWith('class') && /(?:^|[^.\w$])constructor\s*\(/.test(source)) n++;
-    }
-    return n;
-  }
-
   // report logs an error with the script's own stack, as from where it happened.
   function report(level, what, error) {
     if (level < host.logLevel) return;
+    // constructors counts the frames that constructors of classes have in an error's stack: V8 leaves them out, the embedded engine has
+    // them without a name.
+    function constructors(type) {
+      let n = 0;
+      for (let depth = 0; depth < 32 && typeof type === 'function'; depth++, type = getPrototypeOf(type)) {
+        const source = Function.prototype.toString.call(type);
+        if (source.startsWith('class') && /(?:^|[^.\w$])constructor\s*\(/.test(source)) n++;
+      }
+      return n;
+    }
     let stack, unnamed = 0;
     try {
       stack = error !== null && typeof error === 'object' ? error.stack : undefined;
@@ -173,14 +171,6 @@ exports.create = function create(host) {
     return true;
   }
 
-  // gate judges a callback that decides at once: a promise is yes (D-116).
-  function gate(name, result) {
-    if (result === true || result === MISSING) return true;
-    if (result === FAILED || !result) return false;
-    told(name, result);
-    return true;
-  }
-
   // awaited judges a callback whose promise is waited for; if any is true, only when it
   // is over matters.
   function awaited(name, token, result, any) {
@@ -197,28 +187,6 @@ exports.create = function create(host) {
       failed(name, error);
       return false;
     }
-  }
-
-  // makeGameSession adds the names with a lower-case first letter (D-124) to
-  // { GameSessionId, Name, FleetId, MaximumPlayerSessionCount, Port, IpAddress, DnsName,
-  // GameSessionData, MatchmakerData, Status, GameProperties: [{ Key, Value }] }.
-  function makeGameSession(from) {
-    const names = ['GameSessionId', 'Name', 'FleetId', 'MaximumPlayerSessionCount', 'Port', 'IpAddress', 'DnsName', 'GameSessionData', 'MatchmakerData', 'Status', 'GameProperties'];
-    const lower = name => name[0].toLowerCase() + name.slice(1);
-    class GameSession {}
-    const made = { __proto__: GameSession.prototype }, properties = [];
-    for (let i = 0; i < from.GameProperties.length; i++) {
-      const property = { Key: from.GameProperties[i].Key, Value: from.GameProperties[i].Value };
-      hidden(property, 'key', property.Key);
-      hidden(property, 'value', property.Value);
-      properties.push(property);
-    }
-    for (let i = 0; i < names.length; i++) {
-      const value = names[i] === 'GameProperties' ? properties : from[names[i]];
-      made[names[i]] = value;
-      hidden(made, lower(names[i]), value);
-    }
-    return made;
   }
 
   // In the embedded engine a function takes 0.7 KiB of each game that waits, and a
@@ -244,7 +212,7 @@ exports.create = function create(host) {
     host.later(Session.prototype, asked => { // in the middle of looking for it: that one stays where it is
       const methods = more().methods;
       for (let i = 0; i < OFTEN.length; i++) {
-        if (OFTEN[i] !== asked && getOwn(Session.prototype, OFTEN[i]) === undefined) hidden(Session.prototype, OFTEN[i], methods[OFTEN[i]]);
+        if (OFTEN[i] !== asked && !(OFTEN[i] in Session.prototype)) hidden(Session.prototype, OFTEN[i], methods[OFTEN[i]]);
       }
       return methods;
     });
@@ -254,11 +222,8 @@ exports.create = function create(host) {
   }
 
   function more() {
-    if (rest === null) rest = makeMore();
-    return rest;
-  }
+    if (rest !== null) return rest;
 
-  function makeMore() {
     // Conversions. None throws; what cannot be meant is warned of.
 
     function int32(value, what) {
@@ -393,6 +358,14 @@ exports.create = function create(host) {
       class Player {}
       class ConnectMessage {}
 
+      // gate judges a callback that decides at once: a promise is yes (D-116).
+      function gate(name, result) {
+        if (result === true || result === MISSING) return true;
+        if (result === FAILED || !result) return false;
+        told(name, result);
+        return true;
+      }
+
       function makePlayer(peerId, playerSessionId, playerId, playerData) {
         return { __proto__: Player.prototype, peerId: peerId, playerSessionId: playerSessionId, playerId: playerId, playerData: playerData };
       }
@@ -447,7 +420,8 @@ exports.create = function create(host) {
       };
     }
 
-    return { methods: Methods.prototype, playing: playing };
+    rest = { methods: Methods.prototype, playing: playing };
+    return rest;
   }
 
   function configuration() {
@@ -496,8 +470,27 @@ exports.create = function create(host) {
 
     onProcessStarted(token, args) { return awaited('onProcessStarted', token, call('onProcessStarted', 1, args)); },
     onHealthCheck(token) { return awaited('onHealthCheck', token, call('onHealthCheck', 0)); },
+    // The game session for scripts also has the names with a lower-case first letter (D-124). They are written down: a method of a
+    // text costs 4 KiB of a game that waits.
     onStartGameSession(from) {
-      game = makeGameSession(from);
+      const names = [
+        'GameSessionId', 'gameSessionId', 'Name', 'name', 'FleetId', 'fleetId', 'MaximumPlayerSessionCount', 'maximumPlayerSessionCount', 'Port', 'port', 'IpAddress', 'ipAddress',
+        'DnsName', 'dnsName', 'GameSessionData', 'gameSessionData', 'MatchmakerData', 'matchmakerData', 'Status', 'status', 'GameProperties', 'gameProperties',
+      ];
+      class GameSession {}
+      game = { __proto__: GameSession.prototype };
+      const properties = [];
+      for (let i = 0; i < from.GameProperties.length; i++) {
+        const property = { Key: from.GameProperties[i].Key, Value: from.GameProperties[i].Value };
+        hidden(property, 'key', property.Key);
+        hidden(property, 'value', property.Value);
+        properties.push(property);
+      }
+      for (let i = 0; i < names.length; i += 2) {
+        const value = names[i] === 'GameProperties' ? properties : from[names[i]];
+        game[names[i]] = value;
+        hidden(game, names[i + 1], value);
+      }
       return told('onStartGameSession', call('onStartGameSession', 1, game));
     },
     onProcessTerminate(token) { return awaited('onProcessTerminate', token, call('onProcessTerminate', 0), true); },
