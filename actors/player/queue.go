@@ -16,6 +16,7 @@ type queue struct {
 
 	ring    []item
 	head, n int // the items: confirmed ones are gone
+	most    int // the highest n since the queue was last empty
 	next    int // how many items the current connection has taken
 	bytes   int // of all items
 	waiting int // of the items that the current connection has not taken
@@ -148,6 +149,7 @@ func (q *queue) enqueue(it item, size int) {
 	it.f.Retain()
 	q.ring[(q.head+q.n)&(len(q.ring)-1)] = it
 	q.n++
+	q.most = max(q.most, q.n)
 	q.bytes += size
 	q.waiting += size
 	if !q.slow && (q.bytes > q.budget.BytesMax/4*3 || q.n > q.budget.MessagesMax/4*3) {
@@ -234,16 +236,17 @@ func (q *queue) clear() {
 	q.trim()
 }
 
+// emptied keeps the ring if it is small, or was needed since it was last empty: a stock client
+// confirms up to markCount messages at a time, and its ring would grow again from nothing each time.
 func (q *queue) emptied() {
-	q.slow, q.head = false, 0
-	if len(q.ring) > ringKeepMax {
+	if len(q.ring) > ringKeepMax && (q.most <= len(q.ring)/4 || len(q.ring) > 2*markCount) {
 		q.ring = nil
 	}
+	q.slow, q.head, q.most = false, 0, 0
 }
 
-// ringKeepMax is the capacity that an empty queue keeps, in messages. It is enough for
-// the unconfirmed messages of an ordinary player, so that the ring is not allocated
-// again after every ack.
+// ringKeepMax is the capacity that an empty queue keeps in any case, in messages. It is enough for
+// the unconfirmed messages of an ordinary player.
 const ringKeepMax = 64
 
 // begin prepares the queue for a new connection: all items become its backlog. It returns

@@ -81,3 +81,29 @@ func TestAQueueNumbersWhatIsReliableAndKeepsItUntilItIsConfirmed(t *testing.T) {
 	q.clear()
 	made.balanced(t)
 }
+
+// A queue that is filled and confirmed again and again keeps its ring; one that was filled once, or
+// far beyond what a stock client leaves unconfirmed, gives it back.
+func TestAQueueKeepsTheRingThatItNeeds(t *testing.T) {
+	t.Parallel()
+	var made frames
+	q := queue{budget: Budget{BytesMax: 1 << 20, MessagesMax: 1 << 13}, count: new(counters.Set)}
+	fill := func(n int) {
+		for range n {
+			f := made.make(10)
+			q.put(f, f.Len(), false)
+		}
+		q.clear()
+	}
+	for _, step := range []struct{ messages, ring int }{
+		{markCount, markCount}, {markCount, markCount}, {markCount / 2, markCount},
+		{markCount / 4, 0}, // it needs less now
+		{ringKeepMax, ringKeepMax}, {1, ringKeepMax},
+		{8 * markCount, 0},
+	} {
+		if fill(step.messages); len(q.ring) != step.ring {
+			t.Errorf("after %d messages the ring has room for %d, want %d", step.messages, len(q.ring), step.ring)
+		}
+	}
+	made.balanced(t)
+}
