@@ -30,10 +30,13 @@ func countTemplate(o *goja.Object) {
 	}
 }
 
+// members are the fields of a property that may be functions.
+var members = []string{"value", "getterFunc", "setterFunc"}
+
 // count has the functions counted that a property is or has, and those of an object, or of a
 // constructor and its prototype, that have no template.
 func (h *Handler) count(made goja.Value) {
-	for _, o := range objectsOf(made) {
+	for _, o := range objectsOf(made, members...) {
 		h.countCalls(o)
 		h.countMembers(o)
 	}
@@ -45,7 +48,7 @@ func (h *Handler) countMembers(of *goja.Object) {
 		return
 	}
 	for key, v := range *fieldOf[map[unistring.String]goja.Value](in, "values") {
-		for _, o := range objectsOf(v) {
+		for _, o := range objectsOf(v, members...) {
 			switch key {
 			case "constructor":
 			case "prototype":
@@ -57,8 +60,8 @@ func (h *Handler) countMembers(of *goja.Object) {
 	}
 }
 
-// objectsOf returns the object that a property is, or those that it has.
-func objectsOf(property goja.Value) (objects []*goja.Object) {
+// objectsOf returns the object that a property is, or those that it has as its value, its getter or what else is named.
+func objectsOf(property goja.Value, names ...string) (objects []*goja.Object) {
 	if o, ok := property.(*goja.Object); ok {
 		return []*goja.Object{o}
 	}
@@ -66,7 +69,7 @@ func objectsOf(property goja.Value) (objects []*goja.Object) {
 	if p.Kind() != reflect.Pointer || p.Elem().Kind() != reflect.Struct {
 		return nil
 	}
-	for _, name := range []string{"value", "getterFunc", "setterFunc"} {
+	for _, name := range names {
 		f := fieldNamed(p.Elem(), name)
 		if f.IsValid() && f.Kind() == reflect.Interface {
 			f = f.Elem()

@@ -2,11 +2,9 @@ package js
 
 import (
 	"fmt"
-	"maps"
 	"reflect"
 	"runtime"
 	"sync"
-	"sync/atomic"
 	"unsafe"
 	"weak"
 
@@ -142,36 +140,23 @@ func implementation(o *goja.Object) reflect.Value {
 	return fieldNamed(reflect.ValueOf(o).Elem(), "self").Elem().Elem()
 }
 
-// fieldName is the name of a field of a struct.
-type fieldName struct {
-	of   reflect.Type
-	name string
-}
-
-// fields are where fields are, without those that are not there: reflect takes half a KiB each time to say so.
-var fields atomic.Pointer[map[fieldName][]int]
+// fields are the fields of structs, by type and name: reflect takes half a KiB each time to find one, or none.
+var fields sync.Map // from reflect.Type to map[string][]int
 
 // fieldNamed returns a field of a struct; not valid: it has none of that name.
-func fieldNamed(of reflect.Value, name string) reflect.Value {
-	key := fieldName{of.Type(), name}
-	for {
-		known := fields.Load()
-		if known != nil {
-			if at, ok := (*known)[key]; ok {
-				if at == nil {
-					return reflect.Value{}
-				}
-				return of.FieldByIndex(at)
-			}
+func fieldNamed(of reflect.Value, name string) (field reflect.Value) {
+	all, ok := fields.Load(of.Type())
+	if !ok {
+		found := make(map[string][]int)
+		for _, f := range reflect.VisibleFields(of.Type()) {
+			found[f.Name] = f.Index
 		}
-		more := make(map[fieldName][]int)
-		if known != nil {
-			maps.Copy(more, *known)
-		}
-		f, _ := key.of.FieldByName(name)
-		more[key] = f.Index
-		fields.CompareAndSwap(known, &more)
+		all, _ = fields.LoadOrStore(of.Type(), found)
 	}
+	if at, ok := all.(map[string][]int)[name]; ok {
+		field = of.FieldByIndex(at)
+	}
+	return field
 }
 
 // fieldOf returns a field of a struct of the engine's.
@@ -185,27 +170,18 @@ func fieldOf[T any](of reflect.Value, name string) *T {
 }
 
 // objectOf returns the object that a property is, or has.
-func objectOf(v goja.Value, name string) *goja.Object {
-	if o, ok := v.(*goja.Object); ok {
-		return o
+func objectOf(property goja.Value, name string) *goja.Object {
+	if o := objectsOf(property, name); len(o) > 0 {
+		return o[0]
 	}
-	f := fieldNamed(reflect.ValueOf(v).Elem(), name)
-	if !f.IsValid() {
-		panic("the engine has changed: a property has no " + name)
-	}
-	if f.Kind() == reflect.Interface {
-		f = f.Elem()
-	}
-	if f.Type() != reflect.TypeFor[*goja.Object]() {
-		panic("the engine has changed: a property's " + name + " is no object")
-	}
-	return (*goja.Object)(f.UnsafePointer())
+	panic("the engine has changed: a property has no object as its " + name)
 }
 
-// guardFunction changes what a built-in function does when it is called.
-func guardFunction(o *goja.Object, by func(native) native) {
+// guardFunction puts a function in place of a built-in one, which it may call.
+func guardFunction(o *goja.Object, by func(call native, c goja.FunctionCall) goja.Value) {
 	f := fieldOf[func(goja.FunctionCall) goja.Value](implementation(o), "f")
-	*f = by(*f)
+	call := native(*f)
+	*f = func(c goja.FunctionCall) goja.Value { return by(call, c) }
 }
 
 // construct is what a built-in constructor does.
@@ -213,47 +189,42 @@ type construct = func(args []goja.Value, newTarget *goja.Object) *goja.Object
 
 // guardConstructor changes what a built-in does when it is called, with or without new.
 func guardConstructor(o *goja.Object, check func(args []goja.Value) []goja.Value) {
-	guardFunction(o, func(call native) native {
-		return func(c goja.FunctionCall) goja.Value {
-			c.Arguments = check(c.Arguments)
-			return call(c)
-		}
+	guardFunction(o, func(call native, c goja.FunctionCall) goja.Value {
+		c.Arguments = check(c.Arguments)
+		return call(c)
 	})
 	f := fieldOf[construct](implementation(o), "construct")
 	made := *f
 	*f = func(args []goja.Value, newTarget *goja.Object) *goja.Object { return made(check(args), newTarget) }
 }
 
-// guardCall has a check called before a built-in function.
+// before has a check called before a built-in function.
+func before(o *goja.Object, check func(c goja.FunctionCall)) {
+	guardFunction(o, func(call native, c goja.FunctionCall) goja.Value {
+		check(c)
+		return call(c)
+	})
+}
+
+// guardCall has a check called before a built-in function, guardSetter before the setter of a property.
 func guardCall(check func(h *Handler, c goja.FunctionCall)) guarding {
-	return func(h *Handler, made goja.Value) {
-		guardFunction(objectOf(made, "value"), func(call native) native {
-			return func(c goja.FunctionCall) goja.Value {
-				check(h, c)
-				return call(c)
-			}
-		})
-	}
+	return guardMember("value", check)
 }
 
-// guardSetter has a check called before the setter of a property.
 func guardSetter(check func(h *Handler, c goja.FunctionCall)) guarding {
+	return guardMember("setterFunc", check)
+}
+
+func guardMember(name string, check func(h *Handler, c goja.FunctionCall)) guarding {
 	return func(h *Handler, made goja.Value) {
-		guardFunction(objectOf(made, "setterFunc"), func(call native) native {
-			return func(c goja.FunctionCall) goja.Value {
-				check(h, c)
-				return call(c)
-			}
-		})
+		before(objectOf(made, name), func(c goja.FunctionCall) { check(h, c) })
 	}
 }
 
-// guardInstead puts a function in place of a built-in, which it may call.
+// guardInstead is guardFunction for a property that a template makes.
 func guardInstead(instead func(h *Handler, call native, c goja.FunctionCall) goja.Value) guarding {
 	return func(h *Handler, made goja.Value) {
-		guardFunction(objectOf(made, "value"), func(call native) native {
-			return func(c goja.FunctionCall) goja.Value { return instead(h, call, c) }
-		})
+		guardFunction(objectOf(made, "value"), func(call native, c goja.FunctionCall) goja.Value { return instead(h, call, c) })
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/dop251/goja"
 
 	"troupe/actors/script/js/compile"
+	"troupe/actors/script/js/modules"
 )
 
 // A Go stack that overflows ends the process, and nothing recovers from that. So input that is
@@ -77,8 +78,6 @@ var (
 	generatorFunction = snippet("(function* () {}).constructor")
 )
 
-func (h *Handler) guardAsync(o *goja.Object) { functionGuard("async function")(h, o) }
-
 func (h *Handler) guardGenerators(o *goja.Object) {
 	functionGuard("function*")(h, o)
 	h.countMembers(o.Get("prototype").ToObject(h.vm).Get("prototype").ToObject(h.vm)) // one may go on with itself
@@ -105,9 +104,7 @@ func functionGuard(kind string) func(h *Handler, o *goja.Object) {
 			}
 			return f
 		}
-		guardFunction(o, func(native) native {
-			return func(c goja.FunctionCall) goja.Value { return made(c.Arguments, nil) }
-		})
+		guardFunction(o, func(_ native, c goja.FunctionCall) goja.Value { return made(c.Arguments, nil) })
 		*fieldOf[construct](implementation(o), "construct") = made
 	}
 }
@@ -168,16 +165,13 @@ func (h *Handler) guardProxy(proxy *goja.Object) {
 		return args
 	}
 	guardConstructor(proxy, check)
-	guardFunction(proxy.Get("revocable").(*goja.Object), func(revocable native) native {
-		return func(c goja.FunctionCall) goja.Value {
-			check(c.Arguments)
-			return revocable(c)
-		}
-	})
+	before(proxy.Get("revocable").(*goja.Object), func(c goja.FunctionCall) { check(c.Arguments) })
 }
 
 // traps is the handler of a proxy that can be called: its traps are counted, because such a proxy may be one of them.
+// The engine only reads them.
 type traps struct {
+	modules.Sealed
 	h       *Handler
 	handler *goja.Object
 }
@@ -189,7 +183,7 @@ func (h *Handler) countTraps(handler goja.Value) goja.Value {
 	if !ok {
 		return handler
 	}
-	counted := h.vm.NewDynamicObject(&traps{h, o})
+	counted := h.vm.NewDynamicObject(&traps{h: h, handler: o})
 	must(counted.SetPrototype(o)) // for what is no function, and for reaches
 	return counted
 }
@@ -211,26 +205,16 @@ func (t *traps) Get(name string) goja.Value {
 	})
 }
 
-// The engine only reads traps.
-func (t *traps) Set(string, goja.Value) bool { return false }
-func (t *traps) Has(string) bool             { return false }
-func (t *traps) Delete(string) bool          { return false }
-func (t *traps) Keys() []string              { return nil }
-
 // guardReflect guards Reflect.
 func (h *Handler) guardReflect(reflection *goja.Object) {
-	before := func(name string, check func(c goja.FunctionCall)) {
-		guardFunction(reflection.Get(name).(*goja.Object), func(call native) native {
-			return func(c goja.FunctionCall) goja.Value {
-				check(c)
-				return call(c)
-			}
-		})
+	for name, check := range map[string]func(c goja.FunctionCall){
+		"apply":          func(c goja.FunctionCall) { h.boundList(c.Argument(2), "apply") },
+		"construct":      func(c goja.FunctionCall) { h.boundList(c.Argument(1), "construct") },
+		"ownKeys":        func(c goja.FunctionCall) { h.boundList(c.Argument(0), "ownKeys") },
+		"setPrototypeOf": h.setPrototypeOf,
+	} {
+		before(reflection.Get(name).(*goja.Object), check)
 	}
-	before("apply", func(c goja.FunctionCall) { h.boundList(c.Argument(2), "apply") })
-	before("construct", func(c goja.FunctionCall) { h.boundList(c.Argument(1), "construct") })
-	before("ownKeys", func(c goja.FunctionCall) { h.boundList(c.Argument(0), "ownKeys") })
-	before("setPrototypeOf", h.setPrototypeOf)
 }
 
 // setPrototypeOf is called before Object.setPrototypeOf(object, prototype), setProto before

@@ -29,6 +29,7 @@ var hostFunctions = map[string]hostFunction{
 // host is the host object of one runtime. It makes its functions when they are first
 // asked for: each takes half a KiB, and most games use few.
 type host struct {
+	modules.Sealed
 	h      *Handler
 	values map[string]goja.Value
 }
@@ -38,7 +39,7 @@ var _ goja.DynamicObject = (*host)(nil)
 func newHost(h *Handler) *goja.Object {
 	h.tickFlag = h.vm.NewObject()
 	h.waiting(false)
-	return h.vm.NewDynamicObject(&host{h, map[string]goja.Value{"logLevel": h.vm.ToValue(int(h.process.Log.Threshold())), "toPrimitive": goja.SymToPrimitive, "ticks": h.tickFlag}})
+	return h.vm.NewDynamicObject(&host{h: h, values: map[string]goja.Value{"logLevel": h.vm.ToValue(int(h.process.Log.Threshold())), "toPrimitive": goja.SymToPrimitive, "ticks": h.tickFlag}})
 }
 
 // Get implements goja.DynamicObject.
@@ -58,12 +59,6 @@ func (o *host) Set(name string, v goja.Value) bool { o.values[name] = v; return 
 
 // Has implements goja.DynamicObject.
 func (o *host) Has(name string) bool { return o.Get(name) != nil }
-
-// Delete implements goja.DynamicObject.
-func (o *host) Delete(string) bool { return false }
-
-// Keys implements goja.DynamicObject.
-func (o *host) Keys() []string { return nil }
 
 // log is host.log(level, text, file, row).
 func (h *Handler) log(c goja.FunctionCall) goja.Value {

@@ -11,21 +11,17 @@ const nestingMax = 5000
 
 // guardJSON guards JSON.
 func (h *Handler) guardJSON(json *goja.Object) {
-	guardFunction(json.Get("parse").(*goja.Object), func(parse native) native {
-		return func(c goja.FunctionCall) goja.Value {
-			if len(c.Arguments) > 0 {
-				text := h.toText(c.Arguments[0]) // of a Buffer, or whatever has a toString
-				containers, err := compile.CheckJSON(text.String())
-				h.refuse(err)
-				h.boundMade(containers, containerSize, "JSON.parse")
-				c.Arguments[0] = text
-			}
-			return parse(c)
+	guardFunction(json.Get("parse").(*goja.Object), func(parse native, c goja.FunctionCall) goja.Value {
+		if len(c.Arguments) > 0 {
+			text := h.toText(c.Arguments[0]) // of a Buffer, or whatever has a toString
+			containers, err := compile.CheckJSON(text.String())
+			h.refuse(err)
+			h.boundMade(containers, containerSize, "JSON.parse")
+			c.Arguments[0] = text
 		}
+		return parse(c)
 	})
-	guardFunction(json.Get("stringify").(*goja.Object), func(stringify native) native {
-		return func(c goja.FunctionCall) goja.Value { return h.sized(h.stringify(stringify, c)) }
-	})
+	guardFunction(json.Get("stringify").(*goja.Object), func(stringify native, c goja.FunctionCall) goja.Value { return h.sized(h.stringify(stringify, c)) })
 }
 
 // written is what a JSON.stringify under way has done.

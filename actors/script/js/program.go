@@ -72,7 +72,7 @@ func (p *Program) notePlaces(callbacks *goja.Object) {
 				return
 			}
 			for name, v := range *fieldOf[map[unistring.String]goja.Value](in, "values") {
-				for _, f := range objectsOf(v) {
+				for _, f := range objectsOf(v, "value") {
 					code := implementation(f).FieldByName("prg")
 					if _, known := p.places[name.String()]; known || !code.IsValid() || code.IsNil() || code.Elem().FieldByName("srcMap").Len() == 0 {
 						continue

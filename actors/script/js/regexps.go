@@ -66,7 +66,7 @@ func (h *Handler) uses(class string) {
 	h.unlessBroken(func() {
 		switch class {
 		case compile.UseAsync:
-			guardObject(class, (*Handler).guardAsync)(h, h.value(asyncFunction()))
+			guardObject(class, functionGuard("async function"))(h, h.value(asyncFunction()))
 		case compile.UseGenerator:
 			guardObject(class, (*Handler).guardGenerators)(h, h.value(generatorFunction()))
 		default:
@@ -88,15 +88,11 @@ func (h *Handler) guardRegexps(constructor *goja.Object) {
 	prototype := constructor.Get("prototype").ToObject(h.vm)
 	r := &regexps{h: h, prototype: prototype, exec: prototype.Get("exec").ToObject(h.vm), known: make(map[string]*expression)}
 	for _, o := range []*goja.Object{r.exec, prototype.Get("test").ToObject(h.vm)} {
-		guardFunction(o, func(method native) native {
-			return func(c goja.FunctionCall) goja.Value { return r.once(method, c) }
-		})
+		guardFunction(o, r.once)
 	}
 	for _, symbol := range []*goja.Symbol{goja.SymMatch, goja.SymMatchAll, goja.SymReplace, goja.SymSplit, goja.SymSearch} {
 		o := prototype.GetSymbol(symbol).ToObject(h.vm)
-		guardFunction(o, func(method native) native {
-			return func(c goja.FunctionCall) goja.Value { return r.every(symbol, method, c) }
-		})
+		guardFunction(o, func(method native, c goja.FunctionCall) goja.Value { return r.every(symbol, method, c) })
 		h.countCalls(o) // it calls exec, which may be itself
 	}
 	h.regexps = r
@@ -183,10 +179,8 @@ func (r *regexps) times(of goja.Value, text goja.String) int64 {
 func (r *regexps) iterator(v goja.Value) goja.Value {
 	if iterator, ok := v.(*goja.Object); ok && !r.iterates && iterator.Prototype() != nil {
 		r.iterates = true
-		guardFunction(iterator.Prototype().Get("next").ToObject(r.h.vm), func(next native) native {
-			return func(c goja.FunctionCall) goja.Value {
-				return r.limited(nil, nil, func() goja.Value { return next(c) })
-			}
+		guardFunction(iterator.Prototype().Get("next").ToObject(r.h.vm), func(next native, c goja.FunctionCall) goja.Value {
+			return r.limited(nil, nil, func() goja.Value { return next(c) })
 		})
 	}
 	return v

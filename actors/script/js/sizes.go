@@ -207,11 +207,9 @@ func typedGuards() map[string]guarding {
 
 // guardArrayFrom bounds what Array.from makes of what says that it has a length.
 func (h *Handler) guardArrayFrom(array *goja.Object) {
-	guardFunction(array.Get("from").(*goja.Object), func(from native) native {
-		return func(c goja.FunctionCall) goja.Value {
-			h.boundList(c.Argument(0), "Array.from")
-			return h.sized(from(c))
-		}
+	guardFunction(array.Get("from").(*goja.Object), func(from native, c goja.FunctionCall) goja.Value {
+		h.boundList(c.Argument(0), "Array.from")
+		return h.sized(from(c))
 	})
 }
 
@@ -311,16 +309,13 @@ func (h *Handler) callable(v goja.Value) func(this goja.Value, args ...goja.Valu
 
 // guardRaw bounds String.raw, which nobody calls with more than a template.
 func (h *Handler) guardRaw(class *goja.Object) {
-	guardFunction(class.Get("raw").(*goja.Object), func(raw native) native {
-		return func(c goja.FunctionCall) goja.Value {
-			if o, ok := c.Argument(0).(*goja.Object); ok {
-				if segments, ok := o.Get("raw").(*goja.Object); ok {
-					if n := lengthOf(segments); n > segmentsMax {
-						panic(h.tooLong(n, "String.raw"))
-					}
+	before(class.Get("raw").(*goja.Object), func(c goja.FunctionCall) {
+		if o, ok := c.Argument(0).(*goja.Object); ok {
+			if segments, ok := o.Get("raw").(*goja.Object); ok {
+				if n := lengthOf(segments); n > segmentsMax {
+					panic(h.tooLong(n, "String.raw"))
 				}
 			}
-			return raw(c)
 		}
 	})
 }

@@ -23,18 +23,18 @@ func (l *Loader) binding(source string) goja.Value {
 	return l.runtime.NewDynamicObject(&binding{loader: l, make: make})
 }
 
-// sealed is what objects of ours have in common that make a property when it is read: nothing is
+// Sealed is what objects of ours have in common that make a property when it is read: nothing is
 // kept in them, and they list nothing.
-type sealed struct{}
+type Sealed struct{}
 
-func (sealed) Has(string) bool             { return false }
-func (sealed) Set(string, goja.Value) bool { return false }
-func (sealed) Delete(string) bool          { return true }
-func (sealed) Keys() []string              { return nil }
+func (Sealed) Has(string) bool             { return false }
+func (Sealed) Set(string, goja.Value) bool { return false }
+func (Sealed) Delete(string) bool          { return true }
+func (Sealed) Keys() []string              { return nil }
 
 // binding makes what is used of it: a function takes 0.7 KiB of a runtime.
 type binding struct {
-	sealed
+	Sealed
 	loader *Loader
 	make   func(*Loader) map[string]any
 	values map[string]goja.Value // that were used

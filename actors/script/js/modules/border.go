@@ -65,7 +65,7 @@ func words(list string) map[string]bool {
 // border stands behind the exports of a module: what they lack is a function that says so
 // when it is called.
 type border struct {
-	sealed
+	Sealed
 	loader *Loader
 	module string
 }

@@ -14,7 +14,7 @@ import (
 // a plain property of the global object then; accessors for all of them would take
 // 20 KiB of each runtime.
 type globals struct {
-	sealed
+	Sealed
 	global *goja.Object
 	loader *Loader
 }

@@ -16,7 +16,7 @@ func Later(r *goja.Runtime, c goja.FunctionCall) goja.Value {
 // later has no properties of its own: it makes those of the prototype before it, or gives
 // way to an object that has them.
 type later struct {
-	sealed
+	Sealed
 	runtime   *goja.Runtime
 	prototype *goja.Object
 	make      native // nil while it runs, and once all is made

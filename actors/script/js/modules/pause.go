@@ -9,7 +9,7 @@ import (
 // pause is the object that the files of a script look at (compile.Unit.Program): to
 // read a property calls it, which takes the engine less than to call a function.
 type pause struct {
-	sealed
+	Sealed
 	loader *Loader
 }
 
