@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"troupe/actors/script"
+	"troupe/messages"
 )
 
 // What others make the host hold, such as what waits for their players, is not the memory of
@@ -135,5 +136,44 @@ func TestAScriptThatKeepsMoreWithEachCallEnds(t *testing.T) {
 	}
 	if g.exit == nil || !strings.Contains(g.crash, "it holds more than 16 MiB of memory") || !strings.Contains(g.lines.String(), "at onMessage (/local/game/server.js:") {
 		t.Errorf("after %d calls it goes on, or ended for something else: %q\n%s", calls, g.crash, &g.lines)
+	}
+}
+
+// A host has thousands of games that wait for players: what a runtime holds then stays small. It is
+// the meter's estimate, which no collection of garbage moves.
+func TestAGameThatWaitsHoldsLittle(t *testing.T) {
+	for name, c := range map[string]struct {
+		script string
+		max    int64
+	}{
+		"plain": {`
+const players = new Map();
+let session, logger;
+function init(s) { session = s; logger = session.getLogger(); }
+function onProcessStarted(args) { logger.debug('started with ' + args.join(' ')); return true; }
+function onStartGameSession(gameSession) { logger.info('game session ' + gameSession.GameSessionId); }
+function onPlayerConnect() { return true; }
+function onPlayerAccepted(player) { players.set(player.peerId, player); }
+function onPlayerDisconnect(peerId) { players.delete(peerId); }
+function onMessage(message) { session.sendMessage(message, message.sender); }
+exports.ssExports = { init, onProcessStarted, onStartGameSession, onPlayerConnect, onPlayerAccepted, onPlayerDisconnect, onMessage, onHealthCheck: () => true };`, 115 << 10},
+		"with util": {`
+const util = require('util');
+exports.ssExports = { init() {}, onProcessStarted(args) { return util.inspect(args) !== undefined; }, onHealthCheck: () => true };`, 135 << 10},
+	} {
+		h, err := program(t, c.script).NewHandler(script.Process{Counters: shared})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Init(new(sink)); err != nil {
+			t.Fatal(err)
+		}
+		h.OnProcessStarted([]string{"one", "two"})
+		h.OnStartGameSession(&messages.GameSession{ID: "arn:aws:gamelift:game", Properties: []messages.Property{{Key: "map", Value: "moon"}}})
+		h.OnHealthCheck()
+		if held := h.(*Handler).held(1 << 30); held > c.max {
+			t.Errorf("%s: it holds %.1f KiB, more than %d", name, float64(held)/1024, c.max/1024)
+		}
+		h.(script.Closer).Close()
 	}
 }

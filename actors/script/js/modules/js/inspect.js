@@ -5,7 +5,9 @@ const rare = () => require('inspect_more');
 function inspect(value, options, depth) {
   const given = typeof options === 'boolean' ? depth === undefined ? {} : { depth } : options; // of inspect(value, showHidden, depth)
   const c = { ...inspect.defaultOptions, ...given, stylize: String, seen: [], indent: 0, level: 0, circular: undefined };
-  for (const key of ['depth', 'maxArrayLength', 'maxStringLength']) if (c[key] === null) c[key] = Infinity;
+  if (c.depth === null) c.depth = Infinity;
+  if (c.maxArrayLength === null) c.maxArrayLength = Infinity;
+  if (c.maxStringLength === null) c.maxStringLength = Infinity;
   return any(c, value, 0);
 }
 inspect.custom = Symbol.for('nodejs.util.inspect.custom');

@@ -1,9 +1,7 @@
 // What a script does not use of the exports of other modules is not loaded.
-const { needFunction } = require('errors');
-
 const util = {
   promisify(original) {
-    needFunction(original, 'original');
+    require('errors').needFunction(original, 'original');
     for (const name of ['setTimeout', 'setImmediate']) if (original === globalThis[name]) return require('timers_promises')[name];
     return function (...args) {
       return new Promise((resolve, reject) => {
@@ -12,8 +10,8 @@ const util = {
     };
   },
   inherits(constructor, parent) {
-    needFunction(constructor, 'ctor');
-    needFunction(parent, 'superCtor');
+    require('errors').needFunction(constructor, 'ctor');
+    require('errors').needFunction(parent, 'superCtor');
     Object.defineProperty(constructor, 'super_', { value: parent, writable: true, configurable: true });
     Object.setPrototypeOf(constructor.prototype, parent.prototype);
   },
