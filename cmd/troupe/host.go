@@ -50,7 +50,7 @@ func runHost(cfg host.Config, s streams, started func(*host.Host) (ended func(),
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
 		if os.Getenv("GOMEMLIMIT") == "" { // the limit would count the ballast
-			ballast = make([]byte, min(ballastMax, host.MemoryMax()/ballastPart))
+			ballast = dropped(make([]byte, min(ballastMax, host.MemoryMax()/ballastPart)))
 		}
 	}
 	log := newLog(cfg.Log, s.err)
