@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"slices"
 	"sync"
 	"unsafe"
 	"weak"
@@ -231,10 +232,8 @@ func guardInstead(instead func(h *Handler, call native, c goja.FunctionCall) goj
 // guardObject changes a global object, once in a runtime: there may be several ways to it.
 func guardObject(name string, change func(h *Handler, o *goja.Object)) guarding {
 	return func(h *Handler, made goja.Value) {
-		for _, known := range h.guardedObjects {
-			if known == name {
-				return
-			}
+		if slices.Contains(h.guardedObjects, name) {
+			return
 		}
 		h.guardedObjects = append(h.guardedObjects, name)
 		change(h, objectOf(made, "value"))

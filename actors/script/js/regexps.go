@@ -3,6 +3,7 @@ package js
 import (
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -63,6 +64,9 @@ func (h *Handler) useRegexps() {
 
 // uses has a class guarded that is made without its name.
 func (h *Handler) uses(class string) {
+	if slices.Contains(h.guardedObjects, class) { // text is evaluated in loops
+		return
+	}
 	h.unlessBroken(func() {
 		switch class {
 		case compile.UseAsync:
