@@ -1,30 +1,52 @@
 package host
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 func TestGarbageIsCollectedOnlyAfterMuchAndOnlyWhenCalm(t *testing.T) {
-	const mib = 1 << 20
+	const kib, mib = 1 << 10, 1 << 20
 	var s gcTrigger
+	allocated := uint64(0)
 	for i, step := range []struct {
-		allocated, live uint64
-		want            bool
+		looks       int
+		grown, live uint64 // grown since the look before
+		want        bool   // at the last of the looks; at the others no
 	}{
-		{100 * mib, 50 * mib, false}, // a storm: 100 MiB since the last look
-		{101 * mib, 50 * mib, false}, // calm for one look
-		{102 * mib, 95 * mib, true},  // calm for two, however much is said to live
-		{105 * mib, 50 * mib, false}, // nothing new
-		{108 * mib, 50 * mib, false},
-		{111 * mib, 50 * mib, false}, // 9 MiB are not a fifth of what lives
-		{114 * mib, 50 * mib, true},  // 12 MiB are
-		{214 * mib, 50 * mib, false}, // a storm again
-		{215 * mib, 50 * mib, false},
-		{216 * mib, 50 * mib, true},
-		{219 * mib, 2 * mib, false},
-		{222 * mib, 2 * mib, false}, // 6 MiB are too little to bother
-		{225 * mib, 2 * mib, true},
+		{1, 100 * mib, 50 * mib, false},  // a storm
+		{1, mib, 50 * mib, false},        // calm for one look
+		{1, mib, 95 * mib, true},         // calm for two, however much is said to live
+		{5, 1900 * kib, 50 * mib, false}, // 9.3 MiB are not a fifth of what lives
+		{1, 1900 * kib, 50 * mib, true},  // 11.1 MiB are
+		{1, 100 * mib, 50 * mib, false},  // a storm again
+		{1, mib, 50 * mib, false},
+		{1, mib, 50 * mib, true},
+		{4, 1900 * kib, 2 * mib, false}, // 7.4 MiB are too little to bother
+		{1, 1900 * kib, 2 * mib, true},
 	} {
-		if got := s.due(heapLook{step.allocated, step.live}); got != step.want {
-			t.Errorf("look %d: due is %v", i, got)
+		for look := range step.looks {
+			allocated += step.grown
+			want := step.want && look == step.looks-1
+			if got := s.due(heapLook{allocated, step.live}); got != want {
+				t.Errorf("step %d, look %d: due is %v", i, look, got)
+			}
 		}
+	}
+}
+
+// An operator reads the memory of a crowd five seconds after the last player came. The check in
+// which the logins end is not calm; the collection takes a part of the last second.
+func TestGarbageOfACrowdIsCollectedWithinFourSeconds(t *testing.T) {
+	const burst = 100 << 20
+	var s gcTrigger
+	checks := 1
+	for s.due(heapLook{burst, burst}); !s.due(heapLook{burst + 1, burst}); checks++ {
+		if checks > 10 {
+			t.Fatal("never")
+		}
+	}
+	if worst := time.Duration(checks+1) * gcCheckEvery; worst > 4*time.Second {
+		t.Errorf("due %v after the logins", worst)
 	}
 }
