@@ -42,21 +42,6 @@ type Limits struct {
 	LoginsWaiting int
 }
 
-// DefaultLimits returns the values of the specification.
-func DefaultLimits() Limits {
-	return Limits{
-		MalformedMax:      10,
-		MessagesPerSecond: 200, MessageBurst: 400, BytesPerSecond: 256 << 10,
-		TooFastFor:                  10 * time.Second,
-		GroupOpsPerSecond:           20,
-		LoginFailuresPerIPPerMinute: 10,
-		LoginsPerIDPerMinute:        5,
-		ResumesPerIDPerMinute:       120,
-		LoginsPerSecond:             2500,
-		LoginsWaiting:               4096,
-	}
-}
-
 // Options configure a Gateway. Values are set once.
 type Options struct {
 	System   *actors.System
