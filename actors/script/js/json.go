@@ -29,13 +29,14 @@ type written struct {
 	replace goja.Callable  // the script's; nil: none
 	path    []*goja.Object // what is open, from the outside
 	size    int64          // characters, or nearly so
+	gaps    bool           // each line is indented
 	looked  int64          // size, when the clock was last looked at
 }
 
 // stringify is JSON.stringify. A replacer sees each value as it is written, so it bounds how deep they
 // are and how long the text becomes.
 func (h *Handler) stringify(call native, c goja.FunctionCall) goja.Value {
-	w := new(written)
+	w := &written{gaps: c.Argument(2).ToBoolean()}
 	by, _ := c.Argument(1).(*goja.Object)
 	if by != nil {
 		w.replace, _ = goja.AssertFunction(by)
@@ -70,7 +71,9 @@ func (h *Handler) replaced(c goja.FunctionCall) goja.Value {
 	for last := len(w.path) - 1; last >= 0 && w.path[last] != c.This; last-- {
 		w.path = w.path[:last]
 	}
-	w.size += int64(len(w.path)) + 1 // a gap, or a bracket
+	if w.size++; w.gaps {
+		w.size += int64(len(w.path))
+	}
 	if key, ok := c.Argument(0).(goja.String); ok {
 		w.size += int64(key.Length())
 	}

@@ -87,14 +87,14 @@ func (w *Watch) workedUntil(now time.Duration) time.Duration {
 }
 
 // Made is called by the owner during a call when it has made, or is about to make, a piece of LargePiece bytes or more, which it
-// may hold. If it may hold too much by that, it is measured at once.
+// may hold. If it may hold too much by that, it is measured at once; and the call rests as by Pause, because to make it took long.
 func (w *Watch) Made(bytes int64) {
 	if most := w.o.MemoryMax; most > 0 && w.o.Held != nil {
 		if w.made += bytes; w.made > max(most-w.weight.held, most/madeLeast) {
 			w.measure(true)
 		}
 	}
-	w.MeasureIfDue()
+	w.look()
 }
 
 // MeasureIfDue is called by the owner during a call, as Pause is; it never rests.

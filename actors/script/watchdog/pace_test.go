@@ -60,6 +60,24 @@ func TestALongCallIsPaced(t *testing.T) {
 	})
 }
 
+// A call that pauses nowhere rests after each large piece that it has made.
+func TestLargePiecesArePaced(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var d Watchdog
+		w, done := crowded(&d, Options{})
+		defer done()
+		w.Begin()
+		begun := time.Now()
+		for range 20 {
+			time.Sleep(2 * time.Millisecond) // it works
+			w.Made(LargePiece)
+		}
+		if took, v := w.End(); v != InTime || time.Since(begun) < 70*time.Millisecond {
+			t.Errorf("40 ms of work were over after %v: %v, %v", time.Since(begun), v, took)
+		}
+	})
+}
+
 func TestACallThatHarmsNobodyIsNotPaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var d Watchdog
