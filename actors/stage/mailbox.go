@@ -100,13 +100,13 @@ func (m *Mailbox) postControl(msg any) bool {
 	}
 	m.control.push(msg)
 	m.urgent.Store(true)
-	m.scheduleLocked(false)
+	m.scheduleLocked(false, nil)
 	return true
 }
 
 // postData queues msg on the data lane unless it is full. With inline, the caller runs the
-// mailbox itself if the shard is free.
-func (m *Mailbox) postData(msg any, size int, inline bool) error {
+// mailbox itself if the shard is free: at once, or with batch, if it is not nil.
+func (m *Mailbox) postData(msg any, size int, inline bool, batch *Batch) error {
 	m.mu.Lock()
 	if m.closed {
 		m.mu.Unlock()
@@ -118,7 +118,7 @@ func (m *Mailbox) postData(msg any, size int, inline bool) error {
 	}
 	m.dataBytes += size
 	m.data.push(envelope{msg, size})
-	m.scheduleLocked(inline)
+	m.scheduleLocked(inline, batch)
 	return nil
 }
 
@@ -136,7 +136,7 @@ func (m *Mailbox) postOrdered(msg any) bool {
 	}
 	m.dataBytes += size
 	m.data.push(envelope{msg, size})
-	m.scheduleLocked(false)
+	m.scheduleLocked(false, nil)
 	return true
 }
 
@@ -174,8 +174,8 @@ func (m *Mailbox) halfEmptyLocked() bool {
 }
 
 // scheduleLocked queues the mailbox at its shard unless it is queued already; with inline, the
-// caller may have to run it. It releases mu.
-func (m *Mailbox) scheduleLocked(inline bool) {
+// caller may have to run it, at once or with batch. It releases mu.
+func (m *Mailbox) scheduleLocked(inline bool, batch *Batch) {
 	schedule := m.state == mailboxIdle
 	if schedule {
 		m.state = mailboxScheduled
@@ -183,6 +183,8 @@ func (m *Mailbox) scheduleLocked(inline bool) {
 	m.mu.Unlock()
 	switch {
 	case !schedule:
+	case batch != nil:
+		batch.add(m)
 	case inline:
 		m.shard.runInline(m)
 	default:
@@ -205,7 +207,7 @@ func (m *Mailbox) stop() {
 	}
 	m.system.push(stopMessage)
 	m.urgent.Store(true)
-	m.scheduleLocked(false)
+	m.scheduleLocked(false, nil)
 }
 
 // close refuses control and data from now on, and turns those that wait into dead letters. The
@@ -260,7 +262,7 @@ func (m *Mailbox) abandon(last func()) bool {
 	m.mu.Lock()
 	m.stopping, m.state, m.yielded = true, mailboxIdle, false
 	m.system.push(stopMessage)
-	m.scheduleLocked(false)
+	m.scheduleLocked(false, nil)
 	return true
 }
 
@@ -392,7 +394,7 @@ func (m *Mailbox) PostSystemMessage(msg any) {
 	m.mu.Lock()
 	m.system.push(msg)
 	m.urgent.Store(true)
-	m.scheduleLocked(false)
+	m.scheduleLocked(false, nil)
 }
 
 // RegisterHandlers implements actor.Mailbox.
@@ -408,7 +410,7 @@ func (m *Mailbox) Start() {
 	if m.stopping {
 		m.system.push(stopMessage)
 	}
-	m.scheduleLocked(false)
+	m.scheduleLocked(false, nil)
 }
 
 // UserMessageCount implements actor.Mailbox.

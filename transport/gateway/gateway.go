@@ -44,6 +44,7 @@ func New(o Options) *Gateway {
 func (g *Gateway) Accept(c transport.Conn) (transport.Handler, messages.CloseReason) {
 	p := &peer{gateway: g, conn: c, channel: c.Kind().Channel(), ip: c.RemoteAddr().Addr().Unmap()}
 	p.source = transport.SourceOf(p.ip)
+	p.loop, _ = c.(transport.Looped)
 	p.handle = g.o.System.Connect(c, p.channel, p)
 	return p, 0
 }

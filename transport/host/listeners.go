@@ -9,6 +9,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"troupe/actors/stage"
 	"troupe/messages"
 	"troupe/messages/counters"
 	"troupe/transport"
@@ -51,6 +52,7 @@ func (l *listeners) bind(c *Config, count *counters.Set, log zerolog.Logger) err
 		Proxies: proxies,
 		Addr:    c.WebSocket.Addr, Kind: transport.WS, Admission: l.admission, Counters: count, Log: log, NextID: l.nextID,
 		MessageBytesMax: c.Limits.MessageBytes, EmptyCloseIsLeave: c.WebSocket.EmptyCloseIsLeave,
+		Engine: websocket.Engine(c.WebSocket.Engine), NewBatch: func() transport.Batch { return new(stage.Batch) },
 	}
 	if l.ws, err = websocket.Listen(ws); err != nil {
 		return fmt.Errorf("host: websocket.addr: %w", err)

@@ -32,6 +32,18 @@ func takeBuffer(n int) *buffer {
 	return &buffer{class: -1, b: make([]byte, 0, n)}
 }
 
+// smalls has buffers of readBufferBytes for the begin of a frame whose rest has not come.
+var smalls = sync.Pool{New: func() any { return new([readBufferBytes]byte) }}
+
+func takeSmall() []byte { return smalls.Get().(*[readBufferBytes]byte)[:] }
+
+// giveSmall returns a buffer of takeSmall. It keeps no others.
+func giveSmall(b []byte) {
+	if cap(b) == readBufferBytes && len(b) == readBufferBytes {
+		smalls.Put((*[readBufferBytes]byte)(b))
+	}
+}
+
 // giveBuffer returns a buffer to its pool. Its bytes must not be used afterwards.
 func giveBuffer(buf *buffer) {
 	if buf == nil || buf.class < 0 {

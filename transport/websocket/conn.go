@@ -27,6 +27,7 @@ type Conn struct {
 	nc     net.Conn
 	raw    syscall.RawConn // for reads and writes that do not block; nil if these are not possible
 	sys    syscall.RawConn // of the TCP socket, also under TLS; nil without one
+	sock   *socket         // the same as nc if an event loop reads; otherwise nil
 	remote netip.AddrPort
 	// patient: the socket measures the write timeout, not the writer
 	patient bool
@@ -87,8 +88,21 @@ type outbound struct {
 // newConn makes the connection of a socket whose handshake is done. Early are
 // bytes that were read together with the request.
 func (l *Listener) newConn(nc net.Conn, remote netip.AddrPort, ticket *transport.Ticket, early []byte) *Conn {
-	c := &Conn{id: l.opt.NextID(), l: l, nc: nc, raw: rawConnOf(nc), sys: sysOf(nc), remote: remote, patient: isPatient(nc)}
-	c.in.buf = make([]byte, max(readBufferBytes, len(early)))
+	var sock *socket
+	if l.poller != nil {
+		var err error
+		if sock, err = l.poller.adopt(nc); err != nil {
+			l.opt.Log.Debug().Err(err).Msg("a connection gets a goroutine instead of an event loop")
+		} else {
+			nc = sock
+		}
+	}
+	c := &Conn{id: l.opt.NextID(), l: l, nc: nc, raw: rawConnOf(nc), sys: sysOf(nc), sock: sock, remote: remote, patient: isPatient(nc)}
+	if sock != nil && len(early) <= readBufferBytes {
+		c.in.buf = takeSmall()
+	} else {
+		c.in.buf = make([]byte, max(readBufferBytes, len(early)))
+	}
 	c.in.to = copy(c.in.buf, early)
 	c.in.parser.framesMax = l.opt.FragmentsMax
 	c.out.phase, c.out.ticket = phaseOpen, ticket

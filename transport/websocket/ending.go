@@ -109,6 +109,16 @@ func (c *Conn) awaitWriter() {
 
 // run reads until the end of the connection. It is the reader goroutine.
 func (c *Conn) run(acceptor transport.Acceptor) {
+	var code uint16
+	err := c.accept(acceptor)
+	if err == nil {
+		code, err = c.readGuarded()
+	}
+	c.end(code, err)
+}
+
+// accept asks for the connection's handler. The error is errPanicked if there is no answer.
+func (c *Conn) accept(acceptor transport.Acceptor) error {
 	count := c.l.opt.Counters
 	count.Accepted.Add(c.channel(), 1)
 	count.Connections.Add(c.channel(), 1)
@@ -122,13 +132,20 @@ func (c *Conn) run(acceptor transport.Acceptor) {
 	if handler == nil {
 		handler = nobody{}
 	}
-	var code uint16
-	err := errPanicked
-	if accepted {
-		c.guard(func() { code, err = c.read(handler) })
+	c.in.handler = handler
+	if !accepted {
+		return errPanicked
 	}
+	return nil
+}
+
+// end closes the socket and tells the handler.
+func (c *Conn) end(code uint16, err error) {
 	end := c.finish(code, err)
-	c.guard(func() { handler.OnClosed(end) })
+	c.guard(func() { c.in.handler.OnClosed(end) })
+	if c.looped() {
+		c.l.poller.release()
+	}
 	c.l.conns.Remove(c)
 }
 
@@ -161,6 +178,9 @@ func (c *Conn) closeAndDiscard(reason messages.CloseReason) {
 		return
 	}
 	c.Flush()
+	if len(c.in.buf) == 0 {
+		c.in.buf = takeSmall()
+	}
 	for {
 		if _, err := c.nc.Read(c.in.buf); err != nil {
 			return

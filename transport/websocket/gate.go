@@ -157,6 +157,15 @@ func reset(nc net.Conn) {
 	cut(nc)
 }
 
+// lingerNot makes the end of the socket a reset.
+func (c *Conn) lingerNot() {
+	if l, ok := c.nc.(interface{ SetLinger(sec int) error }); ok {
+		_ = l.SetLinger(0)
+	} else if tcp := tcpOf(c.nc); tcp != nil {
+		_ = tcp.SetLinger(0)
+	}
+}
+
 // tcpOf returns the TCP connection at the bottom, nil without one.
 func tcpOf(nc net.Conn) *net.TCPConn {
 	for {

@@ -22,6 +22,7 @@ type Listener struct {
 	ln       net.Listener
 	upgrader *gws.Upgrader
 	readers  sync.Pool // of *headerReader
+	poller   *poller   // the event loops; nil if each connection has a goroutine that reads
 
 	handshakes sync.WaitGroup // running handshakes
 
@@ -54,6 +55,12 @@ func Listen(opt Options) (*Listener, error) {
 			return nil, fmt.Errorf("websocket: listen: %w", err)
 		}
 		l.ln = ln
+	}
+	if _, tcp := l.ln.(*net.TCPListener); tcp && opt.TLS == nil && opt.Engine.resolve() == EngineEpoll {
+		var err error
+		if l.poller, err = newPoller(opt.NewBatch); err != nil {
+			return nil, errors.Join(fmt.Errorf("websocket: epoll: %w", err), l.ln.Close())
+		}
 	}
 	if opt.TLS != nil {
 		l.ln = &tlsListener{Listener: l.ln, config: opt.TLS, timeout: opt.WriteTimeout}
@@ -100,6 +107,7 @@ func (l *Listener) Serve(acceptor transport.Acceptor) error {
 // ctx to end. Open connections stay; see CloseAll. Further calls wait as well.
 func (l *Listener) Close(ctx context.Context) error {
 	l.mu.Lock()
+	first := !l.closed
 	l.closed = true
 	served := l.served
 	var cut, held []*handshakingConn
@@ -118,6 +126,9 @@ func (l *Listener) Close(ctx context.Context) error {
 	}
 	for _, v := range held {
 		_ = v.Close()
+	}
+	if first && l.poller != nil {
+		l.poller.release()
 	}
 	if errors.Is(err, net.ErrClosed) {
 		err = nil
@@ -188,6 +199,10 @@ func (l *Listener) start(c *Conn) {
 	l.mu.Unlock()
 	if closed {
 		c.Close(messages.CloseGoingAway) // the listener was closed during the handshake
+	}
+	if c.looped() {
+		go c.runLooped(acceptor)
+		return
 	}
 	go c.run(acceptor)
 }

@@ -88,6 +88,9 @@ func (m *moves) on(n int) bool {
 
 // sysOf returns the handle of the TCP socket at the bottom, nil without one.
 func sysOf(nc net.Conn) syscall.RawConn {
+	if raw, ok := nc.(interface{ rawConn() syscall.RawConn }); ok {
+		return raw.rawConn()
+	}
 	if tcp := tcpOf(nc); tcp != nil {
 		if raw, err := tcp.SyscallConn(); err == nil {
 			return raw
@@ -101,8 +104,8 @@ func sysOf(nc net.Conn) syscall.RawConn {
 // TCP_USER_TIMEOUT runs until the peer's window has room for the whole segment at the head of
 // the queue, which can be 64 KiB.
 func (c *Conn) limitKernel() {
-	if tcp := tcpOf(c.nc); tcp != nil {
-		_ = setUserTimeout(tcp, max(c.l.opt.WriteTimeout, time.Millisecond))
+	if c.sys != nil {
+		_ = setUserTimeout(c.sys, max(c.l.opt.WriteTimeout, time.Millisecond))
 	}
 }
 

@@ -20,6 +20,9 @@ type inbound struct {
 	msg      *buffer // the message being assembled, nil without one
 	pong     bool    // a pong is queued and not flushed
 	raw      rawRead
+
+	handler transport.Handler // set before the first read
+	worker  *worker           // of the event loop, while it handles input; otherwise nil
 }
 
 // read handles input until the peer's close frame, whose code it returns, or an
@@ -28,7 +31,7 @@ func (c *Conn) read(h transport.Handler) (code uint16, err error) {
 	in := &c.in
 	for {
 		in.parser.bytesMax = c.messageMax()
-		ev, broken := in.parser.next(in.buf[in.from:in.to], len(in.buf))
+		ev, broken := in.parser.next(in.buf[in.from:in.to], c.window())
 		if broken != nil {
 			return 0, broken
 		}
@@ -68,6 +71,9 @@ func (c *Conn) messageMax() int {
 func (c *Conn) fill() error {
 	in := &c.in
 	c.flushPong()
+	if c.looped() {
+		return errDrained
+	}
 	switch {
 	case in.from == in.to:
 		in.from, in.to = 0, 0
@@ -156,6 +162,9 @@ func (c *Conn) assemble(h transport.Handler, ev event) error {
 func (c *Conn) readBody() (last bool, err error) {
 	in := &c.in
 	c.flushPong()
+	if c.looped() {
+		return false, errDrained
+	}
 	have := len(in.msg.b)
 	if have == cap(in.msg.b) {
 		in.msg = growBuffer(in.msg, have+1)

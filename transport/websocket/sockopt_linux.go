@@ -2,7 +2,7 @@ package websocket
 
 import (
 	"fmt"
-	"net"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -10,13 +10,9 @@ import (
 
 // setUserTimeout lets the kernel give up on a peer that acknowledges nothing for
 // d (TCP_USER_TIMEOUT), instead of after a quarter of an hour.
-func setUserTimeout(tcp *net.TCPConn, d time.Duration) error {
-	raw, err := tcp.SyscallConn()
-	if err != nil {
-		return fmt.Errorf("user timeout: %w", err)
-	}
+func setUserTimeout(raw syscall.RawConn, d time.Duration) error {
 	var failed error
-	err = raw.Control(func(fd uintptr) {
+	err := raw.Control(func(fd uintptr) {
 		failed = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(d.Milliseconds()))
 	})
 	if err == nil {

@@ -3,10 +3,10 @@
 package websocket
 
 import (
-	"net"
+	"syscall"
 	"time"
 )
 
 // setUserTimeout does nothing: only Linux has TCP_USER_TIMEOUT. The write
 // timeout and the pings of the layer above find a silent peer here.
-func setUserTimeout(*net.TCPConn, time.Duration) error { return nil }
+func setUserTimeout(syscall.RawConn, time.Duration) error { return nil }

@@ -280,8 +280,8 @@ func (c *Conn) writeFailed(err error) {
 		c.muted.Store(true)
 	}
 	c.mu.Unlock()
-	if tcp := tcpOf(c.nc); tcp != nil && timeout {
-		_ = tcp.SetLinger(0) // reset: the kernel drops unsent bytes
+	if timeout {
+		c.lingerNot() // reset: the kernel drops unsent bytes
 	}
 	c.cut()
 	c.mu.Lock()
