@@ -80,10 +80,53 @@ func (r rowResult) ratio() float64 { return float64(r.p99) / float64(max(r.witho
 const (
 	besideTimes = 1.5
 	stuckTimes  = 3.0
+	// harmlessP99 is a p99 that no player can tell, however many times longer than without it is: an eighth of a frame at
+	// 60 Hz, and less than the slice that Linux gives another process of the machine, such as the load generator.
+	harmlessP99 = 2 * time.Millisecond
+	// hostileTries is how often a row is measured whose p99 is over the first time: the median counts. A stall is there each
+	// time; the neighbours of the machine are not.
+	hostileTries = 3
 )
 
+// over is how many times longer the p99 of the other game was, 0 if no player can tell.
+func (r rowResult) over() float64 {
+	if r.p99 <= harmlessP99 {
+		return 0
+	}
+	return r.ratio()
+}
+
+// most is how many times longer it may be.
+func (r rowResult) most() float64 {
+	if r.Want == "stuck" {
+		return stuckTimes
+	}
+	return besideTimes
+}
+
+// verdictOf returns the one of some results of a row that counts: the first with another fault than its p99, else the median.
+func verdictOf(all []rowResult, limit, grace time.Duration) rowResult {
+	for _, r := range all {
+		if len(r.broken(limit, grace)) > 0 {
+			return r
+		}
+	}
+	all = slices.Clone(all)
+	slices.SortFunc(all, func(a, b rowResult) int { return cmp.Compare(a.over(), b.over()) })
+	return all[len(all)/2]
+}
+
 // faults are what the row should not have done. A call may take limit, and the end of its game session grace longer.
-func (r rowResult) faults(limit, grace time.Duration) (all []string) {
+func (r rowResult) faults(limit, grace time.Duration) []string {
+	all := r.broken(limit, grace)
+	if r.over() > r.most() {
+		all = append(all, fmt.Sprintf("p99 of the other game is %.2f times what it is without", r.ratio()))
+	}
+	return all
+}
+
+// broken are the faults other than the p99.
+func (r rowResult) broken(limit, grace time.Duration) (all []string) {
 	add := func(bad bool, what string) {
 		if bad {
 			all = append(all, what)
@@ -95,12 +138,7 @@ func (r rowResult) faults(limit, grace time.Duration) (all []string) {
 		add(r.ended == 0 || r.ended > limit+grace, "the game session did not end in time")
 		add(r.place == "", "the place is not in its log")
 	}
-	most := besideTimes
-	if r.Want == "stuck" {
-		most = stuckTimes
-	}
 	add(r.lost > 0, fmt.Sprintf("%d messages of the other game were lost", r.lost))
-	add(r.ratio() > most, fmt.Sprintf("p99 of the other game is %.2f times what it is without", r.ratio()))
 	return all
 }
 
@@ -135,26 +173,33 @@ func (r *run) eachHostile(ctx context.Context) (round result.Round, err error) {
 	defer func() { err = errors.Join(err, h.stop()) }()
 	uncontained, worst := 0, 0.0
 	for i, row := range rows {
-		if h == nil {
-			if h, err = r.startBeside(ctx, spec); err != nil {
-				return round, err
+		r.o.Watch.Live(fmt.Sprintf("%d of %d: %s", i+1, len(rows), row.Name))
+		var tries []rowResult
+		for len(tries) == 0 || len(tries) < hostileTries && tries[0].over() > tries[0].most() {
+			if h == nil {
+				if h, err = r.startBeside(ctx, spec); err != nil {
+					return round, err
+				}
+			}
+			got := h.row(ctx, row)
+			if ctx.Err() != nil {
+				return round, context.Cause(ctx)
+			}
+			if tries = append(tries, got); len(tries) > 1 {
+				r.note("    again: %.2f ms, %.2f times", ms(got.p99), got.ratio())
+			}
+			if !got.healthy || row.Want == "stuck" { // what is left behind is no fault of the next
+				_ = h.stop() // it may be dead
+				h = nil
 			}
 		}
-		r.o.Watch.Live(fmt.Sprintf("%d of %d: %s", i+1, len(rows), row.Name))
-		got := h.row(ctx, row)
-		if ctx.Err() != nil {
-			return round, context.Cause(ctx)
-		}
+		got := verdictOf(tries, limit, r.p.Measure-limit)
 		r.note("%s", got)
 		if faults := got.faults(limit, r.p.Measure-limit); len(faults) > 0 {
 			uncontained++
 			r.note("    %s", strings.Join(faults, "; "))
 		}
 		worst = max(worst, got.ratio())
-		if !got.healthy || row.Want == "stuck" { // what is left behind is no fault of the next
-			_ = h.stop() // it may be dead
-			h = nil
-		}
 	}
 	round.Figures = make(result.Figures)
 	round.Figures.Set("hostile_scripts", float64(len(rows)))
