@@ -272,6 +272,7 @@ func TestDeepSource(t *testing.T) {
 		{"label", "a:", "1", ""}, {"object default", "({a=", "1", "})=>1"}, {"array default", "([a=", "1", "])=>1"}, {"await", "await ", "1", ""}, {"async arrow", "async x=>", "1", ""}, {"in", "a in ", "a", ""}, {"yield", "yield ", "1", ""},
 		{"arguments", "f(", "1", ",2)"}, {"statements", "a\n", "1", "b\n"}, {"increments", "++", "a", ""}, {"default in object", "({a:{b=", "1", "}})=>1"}, {"with", "with(a)", "1", ""}, {"decorator", "@a ", "class A{}", ""},
 		{"hidden by regexp", "/\"/;(", "1", ");/\"/"}, {"hidden after brace", "{}/\"/;(", "1", ")"}, {"hidden by division", "{}/`/;(", "1", ")"}, {"hidden by comment", "<!-- `\n(", "1", ")"}, {"hidden by separator", "//\u2028(", "1", ")"},
+		{"hidden by two divisions", `x={}/a/ /"/+(`, "1", ")"}, {"hidden by a division's comment", "x={}/a/*`*/1+(", "1", ")"},
 		{"hidden by if", "if(a)/`/;(", "1", ")"}, {"hidden by method if", "a.if(b)/`/;(", "1", ")"}, {"type", "let a:A<", "1", ">"}, {"JSX", "<a>", "1", "</a>"}, {"import", "import(", "1", ")"}, {"generator", "function*f(){yield ", "1", "}"}, {"get", "({get a(){", "1", "}})"},
 	}
 	ns := []int{30, 290, 5_900, 1_000_000}
@@ -294,6 +295,15 @@ func TestDeepSource(t *testing.T) {
 					t.Errorf("%s x %d, %s: %v; %.80v", a.name, n, name, d, err)
 				}
 			}
+		}
+	}
+}
+
+// What may be one regular expression may also be a chain between two divisions, or a chain of divisions.
+func TestDeepDivision(t *testing.T) {
+	for _, text := range []string{"x={}/" + strings.Repeat("!", SourceMax-20) + "1/1", "x={}" + strings.Repeat("/a", SourceMax/2-10), `x={}/a/ /"/+` + strings.Repeat("(", 1<<20)} {
+		if _, err := unit(t, "x.js", text).Program("x.js"); err == nil || !strings.Contains(err.Error(), "nested too deeply") {
+			t.Errorf("%.20s: %.80v", text, err)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package compile
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 )
@@ -12,24 +13,48 @@ import (
 // esbuild's time grows with the cube of nested functions (480: 3 s), the engine's
 // doubles with each default value inside another one's parentheses.
 const (
-	nestMax   = 300    // brackets, templates, arrow functions, statements without braces, labels
-	chainMax  = 6_000  // operators and prefixes of all statements that are open at a place
-	commaMax  = 5_000  // operands of one comma expression
+	depthMax  = 6_000  // operators, prefixes and (nestCost each) what nests, of all statements that are open at a place
+	nestCost  = 20     // of a bracket, template, arrow function, statement without braces or label
 	assignMax = 10     // assignments in parentheses inside one another
 	jsonMax   = 10_000 // brackets of JSON inside one another
 	unsureMax = 5_000  // all of these together, where comments or regular expressions are in doubt
 )
+
+// Tokens, and what is between them. A string that the line ends is an error of the parser's.
+var (
+	blank    = regexp.MustCompile(`^(?s:[\s\v\x{a0}\x{feff}\x{2028}\x{2029}]|//[^\n\r\x{2028}\x{2029}]*|/\*.*?(?:\*/|\z))+`)
+	quoted   = regexp.MustCompile(`^(?s:"(?:[^"\\\n\r]|\\(?:\r\n|.))*"?|'(?:[^'\\\n\r]|\\(?:\r\n|.))*'?)`)
+	template = regexp.MustCompile("^(?s:[^`\\\\]|\\\\.)*?(?:`|\\$\\{|\\z)")
+	word     = regexp.MustCompile(`^[#@]?(?:[\w$]|\\u\{[^}]{0,8}\}|\\|[^\x00-\x7f\x{a0}\x{feff}\x{2028}\x{2029}])*`)
+	number   = regexp.MustCompile(`^[\w$.]+`)
+	pattern  = regexp.MustCompile(`^/(?:[^/[\\\n\r\x{2028}\x{2029}]|\\[^\n\r]|\[(?:[^]\\\n\r\x{2028}\x{2029}]|\\[^\n\r])*\])+/[\w$]*`)
+)
+
+// Names by what they do to the statement they are in.
+var (
+	prefixes = set("new await typeof void delete yield return throw case extends do async default if for while with try switch")
+	infixes  = set("in of instanceof as is satisfies else catch finally")
+	controls = set("if for while with")
+	doubtful = set("} ++ -- of yield await async as is satisfies default") // before a / of either kind
+)
+
+func set(names string) map[string]bool {
+	m := make(map[string]bool)
+	for _, n := range strings.Fields(names) {
+		m[n] = true
+	}
+	return m
+}
 
 // level is an open bracket, and what its current statement has so far.
 type level struct {
 	kind    byte // ( [ { ` or 0 for the file
 	object  bool // a { that may be an object literal or pattern
 	control bool // a ( of if, for, while or with
-	chain   int
-	before  int // chain of the last statement: an else goes on with it
-	nested  int // arrow functions, statements without braces, labels
-	commas  int
 	assign  bool
+	cost    int
+	before  int // cost of the last statement: an else goes on with it
+	commas  int
 }
 
 // scan reads source token by token. Where the text alone does not tell a regular
@@ -39,13 +64,12 @@ type scan struct {
 	at     int
 	levels []level
 
-	chain, nested, assigns int // sums over levels
-	count                  int
-	unsure                 bool
+	cost, assigns int // sums over levels
+	count         int
+	unsure        bool
 
-	prev    string // last token; a name for names, "0" for other operands
-	before  string // the one before
-	newline bool   // one was passed since prev
+	prev   string // last token; a name for names, "0" for other operands
+	before string // the one before
 }
 
 // check refuses source that is nested too deeply for the parsers.
@@ -54,12 +78,8 @@ func check(name, text string) error {
 	for s.next() {
 		what := ""
 		switch {
-		case len(s.levels)+s.nested > nestMax:
-			what = fmt.Sprintf("more than %d levels", nestMax)
-		case s.chain > chainMax:
-			what = fmt.Sprintf("a chain of more than %d operators", chainMax)
-		case s.top().commas > commaMax:
-			what = fmt.Sprintf("a chain of more than %d commas", commaMax)
+		case s.cost > depthMax:
+			what = fmt.Sprintf("more than %d levels, or a chain of more than %d operators or commas", depthMax/nestCost, depthMax)
 		case s.assigns > assignMax:
 			what = fmt.Sprintf("more than %d assignments inside one another's parentheses", assignMax)
 		case s.unsure && s.count > unsureMax:
@@ -99,24 +119,42 @@ func checkJSON(name, text string) (containers int64, err error) {
 
 func (s *scan) top() *level { return &s.levels[len(s.levels)-1] }
 
+// take passes a token, or what is between tokens, and returns it.
+func (s *scan) take(token *regexp.Regexp) string {
+	t := s.text[s.at:][:max(0, end(token, s.text[s.at:]))]
+	s.at += len(t)
+	return t
+}
+
+// end returns where a token ends that a text begins with, or -1.
+func end(token *regexp.Regexp, text string) int {
+	if at := token.FindStringIndex(text); at != nil {
+		return at[1]
+	}
+	return -1
+}
+
 // next takes one token, and reports false at the end.
 func (s *scan) next() bool {
-	s.space()
+	s.skip(spaceByte)
+	if s.at < len(s.text) && (s.text[s.at] == '/' || s.text[s.at] >= 0x80) {
+		s.take(blank)
+	}
 	if s.at >= len(s.text) {
 		return false
 	}
 	switch c := s.text[s.at]; {
 	case c == '"' || c == '\'':
 		s.operand("0")
-		s.quoted(c)
+		s.take(quoted)
 	case c == '`':
 		s.at++
-		s.link()
+		s.add(1)
 		s.push('`')
-		s.template()
+		s.literal()
 	case c >= '0' && c <= '9' || c == '.' && s.at+1 < len(s.text) && s.text[s.at+1] >= '0' && s.text[s.at+1] <= '9':
 		s.operand("0")
-		s.word(true)
+		s.take(number)
 	case wordByte(c) || c == '#' || c == '@':
 		s.name()
 	case c == '/':
@@ -127,110 +165,211 @@ func (s *scan) next() bool {
 	return true
 }
 
-// space passes white space and comments.
-func (s *scan) space() {
-	for s.at < len(s.text) {
-		rest := s.text[s.at:]
-		switch c := rest[0]; {
-		case c == '\n' || c == '\r':
-			s.newline = true
-			s.at++
-		case c == ' ' || c == '\t' || c == '\v' || c == '\f':
-			s.at++
-		case strings.HasPrefix(rest, "\u2028") || strings.HasPrefix(rest, "\u2029"):
-			s.newline = true
-			s.at += 3
-		case strings.HasPrefix(rest, "\u00a0"):
-			s.at += 2
-		case strings.HasPrefix(rest, "\ufeff"):
-			s.at += 3
-		case strings.HasPrefix(rest, "//"):
-			s.at += lineEnd(rest)
-		case strings.HasPrefix(rest, "/*"):
-			end := strings.Index(rest[2:], "*/")
-			if end < 0 {
-				s.at = len(s.text)
-				return
-			}
-			s.newline = s.newline || strings.ContainsAny(rest[:end+2], "\n\r\u2028\u2029")
-			s.at += end + 4
-		default:
-			return
-		}
+// skip passes bytes of a kind: most tokens are of such, and a regular expression takes ten times as long.
+func (s *scan) skip(kind func(c byte) bool) {
+	for s.at < len(s.text) && kind(s.text[s.at]) {
+		s.at++
 	}
 }
 
-// lineEnd returns the length of the rest of a line.
-func lineEnd(s string) int {
-	if i := strings.IndexAny(s, "\n\r\u2028\u2029"); i >= 0 {
-		return i
-	}
-	return len(s)
+func spaceByte(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
+
+func plainByte(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '$'
 }
 
 // wordByte reports whether c is part of a name or a number.
-func wordByte(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '$' || c == '\\' || c >= 0x80
+func wordByte(c byte) bool { return plainByte(c) || c == '\\' || c >= 0x80 }
+
+// set notes a token.
+func (s *scan) set(token string) { s.before, s.prev = s.prev, token }
+
+// add counts a part of the current statement.
+func (s *scan) add(cost int) {
+	s.top().cost += cost
+	s.cost += cost
+	s.count++
 }
 
-// word passes a name or a number and returns it.
-func (s *scan) word(number bool) string {
+// ends begins another statement, operand of a comma or element.
+func (s *scan) ends() {
+	l := s.top()
+	s.cost -= l.cost
+	if l.assign {
+		s.assigns--
+	}
+	l.before, l.cost, l.assign = l.cost, 0, false
+}
+
+func (s *scan) push(kind byte) {
+	l := level{kind: kind, control: kind == '(' && controls[s.prev] && s.before != "."}
+	if kind == '{' {
+		switch s.prev {
+		case "", ";", ")", ")!", "}", "{", "=>", "else", "do", "try", "finally":
+		default:
+			l.object = true
+		}
+	}
+	s.levels = append(s.levels, l)
+	s.cost += nestCost
+	s.count++
+}
+
+// pop closes a bracket; one that does not fit is an error of the parser's. A call, an
+// index or a block may be one of many in a row.
+func (s *scan) pop(kind byte) (closed level) {
+	if closed = *s.top(); len(s.levels) == 1 || closed.kind != kind {
+		return level{}
+	}
+	s.ends()
+	s.levels = s.levels[:len(s.levels)-1]
+	s.cost -= nestCost
+	s.add(1)
+	return closed
+}
+
+// valued reports whether a value may end with the last token.
+func (s *scan) valued() bool {
+	return s.prev == "0" || s.prev == ")" || s.prev == "]" || s.prev == "}" || s.prev != "" && wordByte(s.prev[0]) && !prefixes[s.prev] && !infixes[s.prev]
+}
+
+// operand notes an operand. After another one it begins a statement, as there is
+// no operator between.
+func (s *scan) operand(token string) {
+	if s.valued() || s.prev == "catch" || s.prev == "finally" {
+		s.ends()
+		s.top().commas = 0
+	}
+	s.set(token)
+}
+
+// name takes a name or a keyword.
+func (s *scan) name() {
+	if s.text[s.at] == '@' {
+		s.add(1)
+		s.set("@")
+	}
 	from := s.at
-	for s.at < len(s.text) {
-		c := s.text[s.at]
-		if c >= 0x80 && (strings.HasPrefix(s.text[s.at:], "\u2028") || strings.HasPrefix(s.text[s.at:], "\u2029") || strings.HasPrefix(s.text[s.at:], "\ufeff") || strings.HasPrefix(s.text[s.at:], "\u00a0")) {
-			break
+	if s.skip(plainByte); s.at == from || s.at < len(s.text) && wordByte(s.text[s.at]) {
+		s.take(word)
+	}
+	switch word := strings.TrimLeft(s.text[from:s.at], "#@"); {
+	case s.prev == "." || s.prev == "?.":
+		s.set("0")
+	case infixes[word]:
+		if l := s.top(); word == "else" && (s.prev == ";" || s.prev == "}") {
+			// It goes on with the statement that seemed to be over.
+			s.cost += l.before
+			l.cost += l.before
+			l.before = 0
 		}
-		// \u{61} has braces that are none.
-		if c == '\\' && strings.HasPrefix(s.text[s.at:], `\u{`) {
-			if end := strings.IndexByte(s.text[s.at:], '}'); end > 0 && end < 12 {
-				s.at += end + 1
-				continue
-			}
+		s.add(1)
+		s.set(word)
+	default:
+		if s.operand(word); controls[word] && s.before != "else" || word == "do" {
+			s.add(nestCost)
 		}
-		if !wordByte(c) && !(number && c == '.') {
-			break
+		if prefixes[word] || word == "class" || word == "function" {
+			s.add(1)
 		}
+	}
+}
+
+// slash takes a division or a regular expression.
+func (s *scan) slash() {
+	length := -1
+	if !s.valued() || doubtful[s.prev] {
+		length = end(pattern, s.text[s.at:])
+	}
+	if length < 0 {
 		s.at++
+		s.add(1)
+		s.set("/")
+		return
 	}
-	return s.text[from:s.at]
+	if !doubtful[s.prev] {
+		s.operand("0")
+	} else {
+		either := s.text[s.at+1 : min(s.at+length+1, len(s.text))]
+		s.unsure = s.unsure || strings.ContainsAny(either[:length-1], "'\"`") || strings.Contains(either, "/*") || strings.Contains(either, "//")
+		s.add(length) // operators, if it is none
+		s.set("}")    // another / is in doubt, too
+	}
+	s.at += length
 }
 
-// quoted passes a string; one that the line ends is an error of the parser's.
-func (s *scan) quoted(q byte) {
-	for s.at++; s.at < len(s.text); s.at++ {
-		switch c := s.text[s.at]; {
-		case c == q:
-			s.at++
-			return
-		case c == '\\':
-			if s.at++; s.at+1 < len(s.text) && s.text[s.at] == '\r' && s.text[s.at+1] == '\n' {
-				s.at++
-			}
-		case c == '\n' || c == '\r':
+// literal passes the text of a template up to its end or to a substitution.
+func (s *scan) literal() {
+	if strings.HasSuffix(s.take(template), "{") {
+		s.push('{')
+		s.set("${")
+		return
+	}
+	s.pop('`')
+	s.set("0")
+}
+
+// punctuation takes what is left, an operator of several characters as one.
+func (s *scan) punctuation(c byte) {
+	rest := s.text[s.at:]
+	s.at++
+	switch c {
+	case '(', '[', '{':
+		if c == '{' && (s.prev == "}" || s.prev == ";") {
+			s.ends()
+		}
+		s.push(c)
+		s.set(string(c))
+	case ')':
+		if s.pop('(').control {
+			s.set(")!")
 			return
 		}
+		s.set(")")
+	case ']':
+		s.pop('[')
+		s.set("]")
+	case '}':
+		s.pop('{')
+		if s.top().kind == '`' {
+			s.literal()
+			return
+		}
+		s.set("}")
+	case ';':
+		s.ends()
+		s.top().commas = 0
+		s.set(";")
+	case ',':
+		s.ends()
+		if l := s.top(); l.kind != '[' && !l.object {
+			l.commas++
+			s.add(l.commas)
+		}
+		s.set(",")
+	default:
+		s.operator(rest)
 	}
 }
 
-// template passes the text of a template up to its end or to a substitution.
-func (s *scan) template() {
-	for ; s.at < len(s.text); s.at++ {
-		switch s.text[s.at] {
-		case '\\':
-			s.at++
-		case '`':
-			s.at++
-			s.pop('`')
-			s.set("0")
-			return
-		case '$':
-			if s.at+1 < len(s.text) && s.text[s.at+1] == '{' {
-				s.at += 2
-				s.push('{')
-				s.set("${")
-				return
-			}
+func (s *scan) operator(rest string) {
+	s.add(1)
+	token := rest[:1]
+	for _, long := range []string{"=>", "==", "!=", "<=", ">=", "++", "--", "?."} {
+		if strings.HasPrefix(rest, long) && !(long == "?." && len(rest) > 2 && rest[2] >= '0' && rest[2] <= '9') {
+			token = long
 		}
 	}
+	s.at += len(token) - 1
+	l := s.top()
+	switch {
+	case strings.HasPrefix(rest, "<!--") || strings.HasPrefix(rest, "-->"):
+		s.unsure = true
+	case token == "=>" || token == ":" && s.before == ":" && s.prev != "" && wordByte(s.prev[0]): // a label after a label
+		s.add(nestCost)
+	case token == "=" && !l.assign && (l.kind == '(' || l.kind == '[' || l.object):
+		l.assign = true
+		s.assigns++
+	}
+	s.set(token)
 }
