@@ -16,6 +16,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"troupe/transport/host"
+	"troupe/transport/websocket"
 )
 
 // gcPercent is the default of GOGC.
@@ -69,7 +70,7 @@ func runHost(cfg host.Config, s streams, started func(*host.Host) (ended func(),
 		return err
 	}
 	a := h.Addrs()
-	log.Info().Str("api", a.API).Str("ws", a.WS).Str("fast", a.Fast).Str("wss", a.WSS).Str("dtls", a.DTLS).Str("kcp", a.KCP).Str("version", readBuild().version).
+	log.Info().Str("api", a.API).Str("ws", a.WS).Str("ws_engine", string(websocket.Engine(cfg.WebSocket.Engine).Used())).Str("fast", a.Fast).Str("wss", a.WSS).Str("dtls", a.DTLS).Str("kcp", a.KCP).Str("version", readBuild().version).
 		Int("cpus", runtime.GOMAXPROCS(0)).Func(memoryLimit).Msg("listening")
 	if started != nil {
 		ended, err := started(h)

@@ -24,8 +24,8 @@ const (
 // auto is the engine for EngineAuto. Only tests change it.
 var auto = EngineGoroutine
 
-// resolve returns the engine that is used.
-func (e Engine) resolve() Engine {
+// Used returns the engine that is used.
+func (e Engine) Used() Engine {
 	if e == EngineAuto || e == "" {
 		return auto
 	}
@@ -34,7 +34,7 @@ func (e Engine) resolve() Engine {
 
 // Check reports an engine that does not exist, or not on this system.
 func (e Engine) Check() error {
-	switch e.resolve() {
+	switch e.Used() {
 	case EngineGoroutine:
 		return nil
 	case EngineEpoll:

@@ -56,7 +56,7 @@ func Listen(opt Options) (*Listener, error) {
 		}
 		l.ln = ln
 	}
-	if _, tcp := l.ln.(*net.TCPListener); tcp && opt.TLS == nil && opt.Engine.resolve() == EngineEpoll {
+	if _, tcp := l.ln.(*net.TCPListener); tcp && opt.TLS == nil && opt.Engine.Used() == EngineEpoll {
 		var err error
 		if l.poller, err = newPoller(opt.NewBatch); err != nil {
 			return nil, errors.Join(fmt.Errorf("websocket: epoll: %w", err), l.ln.Close())
