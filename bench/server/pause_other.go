@@ -1,0 +1,11 @@
+//go:build !unix
+
+package server
+
+import "errors"
+
+// Pause stops the process where it stands, until Continue.
+func (p *Process) Pause() error { return errors.ErrUnsupported }
+
+// Continue lets a process that was paused go on.
+func (p *Process) Continue() error { return errors.ErrUnsupported }
