@@ -1,7 +1,8 @@
 // Package bench says how the benchmark numbers are made. `troupe bench` runs the workloads of bench/suite: the host and the
 // bare relay of bench/barerelay side by side on one machine, over loopback, or a host that runs already. bench/loadgen is the
 // client side, bench/server starts and measures the servers, bench/result judges, prints, plots and stores, bench/progress
-// shows how far a run is, bench/peers has servers of others to compare with. bench/kills is a
+// shows how far a run is, bench/peers has servers of others to compare with.
+// bench/faults is `troupe faults`, which asks what is lost when networks break. bench/kills is a
 // command of its own, because it asks whether something is lost. Only cmd/troupe uses bench.
 //
 // # CPU per delivered message

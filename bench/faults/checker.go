@@ -1,0 +1,139 @@
+package faults
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+
+	"troupe/transport/client"
+)
+
+const (
+	headBytes    = 16 // sender's index, op code, number
+	payloadBytes = 64
+	// examplesMax bounds the examples of a broken promise.
+	examplesMax = 5
+)
+
+// payload is the content of a message. Each byte depends on what the message is.
+func payload(op int32, index int, number uint64) []byte {
+	b := make([]byte, payloadBytes)
+	binary.LittleEndian.PutUint32(b, uint32(index))
+	binary.LittleEndian.PutUint32(b[4:], uint32(op))
+	binary.LittleEndian.PutUint64(b[8:], number)
+	for i := headBytes; i < len(b); i++ {
+		b[i] = byte(uint64(i)*131 + number*31 + uint64(index)*17 + uint64(op))
+	}
+	return b
+}
+
+// violations counts violations of one promise.
+type violations struct {
+	count    uint64
+	examples []string
+}
+
+func (v *violations) add(format string, values ...any) {
+	if v.count++; len(v.examples) < examplesMax {
+		v.examples = append(v.examples, fmt.Sprintf(format, values...))
+	}
+}
+
+func (v *violations) join(other *violations) {
+	v.count += other.count
+	v.examples = append(v.examples, other.examples[:min(len(other.examples), examplesMax-len(v.examples))]...)
+}
+
+// ledger is what one player has received. Its methods are for one goroutine at a time.
+type ledger struct {
+	from                                          []received
+	reliable, fast                                uint64
+	lost, twice, order, content, fastRule, sender violations
+}
+
+// received is what one player has received of another.
+type received struct {
+	last     uint64              // highest number of a reliable message
+	holes    map[uint64]struct{} // lower numbers that have not come
+	fast     map[uint64]struct{} // numbers of fast messages
+	lastFast [2]uint64           // the highest number by the reliable and by the fast channel
+}
+
+func newLedger(players int) *ledger {
+	l := &ledger{from: make([]received, players)}
+	for i := range l.from {
+		l.from[i].holes, l.from[i].fast = make(map[uint64]struct{}), make(map[uint64]struct{})
+	}
+	return l
+}
+
+// take checks one message.
+func (l *ledger) take(c *crew, e *client.Event) {
+	if len(e.Payload) < headBytes {
+		l.content.add("a message of %d bytes, which nobody sent", len(e.Payload))
+		return
+	}
+	index, number := int(binary.LittleEndian.Uint32(e.Payload)), binary.LittleEndian.Uint64(e.Payload[8:])
+	if index >= len(l.from) || !bytes.Equal(e.Payload, payload(e.OpCode, index, number)) {
+		l.content.add("other bytes than those of message %d", number)
+		return
+	}
+	if number > c.players[index].newest(e.OpCode) {
+		l.content.add("message %d of player %d, who has not sent it", number, index)
+		return
+	}
+	if by, known := c.byPeer[e.Sender]; !known || by != index {
+		l.sender.add("message %d of player %d says that peer %d sent it", number, index, e.Sender)
+	}
+	if e.OpCode == opFast {
+		l.takeFast(&l.from[index], index, number, e.Fast)
+		return
+	}
+	l.reliable++
+	from := &l.from[index]
+	if number > from.last {
+		for n := from.last + 1; n < number; n++ {
+			from.holes[n] = struct{}{}
+		}
+		from.last = number
+		return
+	}
+	if _, late := from.holes[number]; late {
+		delete(from.holes, number)
+		l.order.add("message %d of player %d after %d", number, index, from.last)
+		return
+	}
+	l.twice.add("message %d of player %d", number, index)
+}
+
+// takeFast checks one fast message. It may have come by the reliable channel; there is no order between the two.
+func (l *ledger) takeFast(from *received, index int, number uint64, datagram bool) {
+	l.fast++
+	channel := &from.lastFast[0]
+	if datagram {
+		channel = &from.lastFast[1]
+	}
+	if _, known := from.fast[number]; known {
+		l.fastRule.add("fast message %d of player %d a second time", number, index)
+	} else if number < *channel {
+		l.fastRule.add("fast message %d of player %d after %d", number, index, *channel)
+	}
+	from.fast[number] = struct{}{}
+	*channel = max(*channel, number)
+}
+
+// close counts what never came, up to the number that each player has sent.
+func (l *ledger) close(sent []uint64) {
+	for i := range l.from {
+		from := &l.from[i]
+		for n := range from.holes {
+			l.lost.count++
+			if len(l.lost.examples) == 0 {
+				l.lost.examples = append(l.lost.examples, fmt.Sprintf("message %d of player %d", n, i))
+			}
+		}
+		for n := from.last + 1; n <= sent[i]; n++ {
+			l.lost.add("message %d of player %d", n, i)
+		}
+	}
+}

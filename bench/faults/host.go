@@ -1,0 +1,226 @@
+package faults
+
+import (
+	"context"
+	"crypto/tls"
+	"embed"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"time"
+
+	"troupe/bench/server"
+	"troupe/transport/client"
+)
+
+//go:embed callbacks.js
+var scripts embed.FS
+
+// ownFleet is the fleet of a host that is started here.
+const ownFleet = "fleet-faults"
+
+// spec is the host to start. What is to outlive its process is in the folder of the run.
+func (r *run) spec() (spec server.Spec, err error) {
+	script, err := filepath.Abs(r.o.Script)
+	if err != nil {
+		return spec, err
+	}
+	if r.o.Script == "" {
+		script = filepath.Join(r.dir, "callbacks.js")
+		text, err := scripts.ReadFile("callbacks.js")
+		if err != nil {
+			return spec, err
+		}
+		if err := os.WriteFile(script, text, 0o600); err != nil {
+			return spec, err
+		}
+	}
+	config := filepath.Join(r.dir, "host.yaml")
+	text := fmt.Sprintf("fleets:\n- {id: %s, name: faults, gameSessionsMax: 10, script: %q}\naliases: []\n", ownFleet, script)
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		return spec, err
+	}
+	sets := []string{
+		"store.memory=false", "store.path=" + filepath.Join(r.dir, "store.db"), "tls.dir=" + filepath.Join(r.dir, "tls"),
+		// All players come from one address, and come back more often than players do.
+		"limits.resumesPerPlayerSessionPerMinute=0", "limits.loginsPerPlayerSessionPerMinute=0",
+		"dtls.hellosPerIPPerSecond=0", "dtls.halfOpen=0", "dtls.hellosPerSecond=0", "drain.grace=0s",
+	}
+	if r.o.Quick {
+		sets = append(sets, "session.pingInterval=500ms")
+	}
+	return server.Spec{Kind: server.Troupe, Bin: r.o.Bin, FleetID: ownFleet, Config: config, Sets: append(sets, r.o.Sets...)}, nil
+}
+
+// start starts the host, or attaches to the one that runs already.
+func (r *run) start(ctx context.Context) (err error) {
+	if remote := r.o.Against; remote != nil {
+		if err := remote.Probe(ctx); err != nil {
+			return err
+		}
+		r.proc = server.Attach(*remote)
+		return r.proc.AwaitFleet(ctx, remote.Fleet)
+	}
+	if r.own, err = r.spec(); err != nil {
+		return err
+	}
+	r.proc, err = server.Start(ctx, r.own)
+	if err != nil {
+		return err
+	}
+	return r.proc.AwaitFleet(ctx, ownFleet)
+}
+
+// enter makes a game session and logs the players in.
+func (r *run) enter(ctx context.Context, number int) (*crew, server.Room, error) {
+	room, err := r.proc.Open(ctx, number, r.o.Players)
+	if err != nil {
+		return nil, room, err
+	}
+	reach, err := r.access(room)
+	if err != nil {
+		return nil, room, err
+	}
+	players, err := enter(ctx, r.o.Seed, room.IDs, reach)
+	return players, room, err
+}
+
+// access says how each player reaches the game session.
+func (r *run) access(room server.Room) (func(index int) access, error) {
+	wss, kcp, trusted := r.o.WSSAddr, r.o.KCPAddr, r.o.TLS
+	if r.o.Against == nil {
+		wss, kcp = r.proc.Announce.WSS, r.proc.Announce.KCP
+		var err error
+		if trusted, err = r.proc.TLS(); err != nil {
+			return nil, err
+		}
+	}
+	// Players dial proxies, but the certificate is valid for the host.
+	as := func(addr string) *tls.Config {
+		config := trusted.Clone()
+		if name, _, err := net.SplitHostPort(addr); err == nil && config.ServerName == "" {
+			config.ServerName = name
+		}
+		return config
+	}
+	return func(index int) access {
+		a := access{transport: r.transport(index), tcp: room.Addr, udp: kcp, silence: silenceMax}
+		if r.o.Quick {
+			a.silence = silenceQuick
+		}
+		switch a.transport {
+		case client.WSS:
+			a.tcp, a.tls = wss, as(wss)
+		case client.KCP:
+			a.tls = as(kcp)
+		}
+		return a
+	}, nil
+}
+
+// transport is that of a player: of two or more they take turns.
+func (r *run) transport(index int) client.Transport { return r.o.Transports[index%len(r.o.Transports)] }
+
+// callback is a line of callbacks.js.
+var callback = regexp.MustCompile(`faults (connect|accepted|disconnect) (\d+)`)
+
+// callbacks counts the callbacks of each peer in the game session's log.
+func (r *run) callbacks(ctx context.Context, session string) (map[int32]map[string]int, error) {
+	if !r.tells() {
+		return nil, nil
+	}
+	text, err := r.proc.GameSessionLog(ctx, session)
+	if err != nil {
+		return nil, err
+	}
+	all := make(map[int32]map[string]int)
+	for _, m := range callback.FindAllStringSubmatch(text, -1) {
+		peer, err := strconv.ParseInt(m[2], 10, 32)
+		if err != nil {
+			continue
+		}
+		if all[int32(peer)] == nil {
+			all[int32(peer)] = make(map[string]int)
+		}
+		all[int32(peer)][m[1]]++
+	}
+	return all, nil
+}
+
+// callbacksMax is how long the callbacks of players who have left may take to be in the log.
+const callbacksMax = 10 * time.Second
+
+const callbacksPromise = "each player is announced to the script once and taken leave of once, however often it comes back"
+
+// tells reports whether the host runs the script that tells of its callbacks.
+func (r *run) tells() bool { return r.o.Script == "" && r.o.Against == nil }
+
+// judgeCallbacks judges the callbacks of players who have just left. before are those that had run by then.
+func (r *run) judgeCallbacks(ctx context.Context, peers []int32, session string, before map[int32]map[string]int) (Verdict, error) {
+	if !r.tells() {
+		return Verdict{Promise: callbacksPromise, Invariant: "RL-13", Outcome: notChecked, Detail: "the host runs another script than the one that tells of its callbacks"}, nil
+	}
+	var wrong violations
+	for _, peer := range peers {
+		if n := before[peer]["disconnect"]; n > 0 {
+			wrong.add("onPlayerDisconnect ran for peer %d, who was in the game", peer)
+		}
+	}
+	after, err := r.callbacks(ctx, session)
+	complete := func() bool {
+		for _, peer := range peers {
+			if after[peer]["disconnect"] == 0 {
+				return false
+			}
+		}
+		return true
+	}
+	for deadline := time.Now().Add(callbacksMax); err == nil && !complete() && time.Now().Before(deadline); {
+		if err := rest(ctx, 50*time.Millisecond); err != nil {
+			return Verdict{}, err
+		}
+		after, err = r.callbacks(ctx, session)
+	}
+	if err != nil {
+		return Verdict{}, err
+	}
+	for _, peer := range peers {
+		for _, name := range []string{"connect", "accepted", "disconnect"} {
+			if n := after[peer][name]; n != 1 {
+				wrong.add("%s ran %d times for peer %d", name, n, peer)
+			}
+		}
+	}
+	return wrong.judge("RL-13", callbacksPromise, "%d players, %d wrong callbacks", len(peers), wrong.count), nil
+}
+
+// onHost begins a fault of the host's process and returns what ends it.
+func (r *run) onHost(ctx context.Context, e Event, players *crew) (end func() error, err error) {
+	if e.Fault == Stall {
+		if err := r.proc.Pause(); err != nil {
+			return nil, err
+		}
+		return r.proc.Continue, nil
+	}
+	r.proc.Kill()
+	return func() error {
+		old := r.proc
+		proc, err := server.Start(ctx, r.own)
+		if err != nil {
+			return err
+		}
+		r.proc, r.restarted = proc, time.Now()
+		for _, p := range players.players {
+			tcp := proc.Announce.WS
+			if r.transport(p.index) == client.WSS {
+				tcp = proc.Announce.WSS
+			}
+			p.path.Retarget(tcp, proc.Announce.KCP)
+		}
+		return errors.Join(old.Stop(), proc.AwaitFleet(ctx, ownFleet))
+	}, nil
+}

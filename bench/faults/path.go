@@ -1,0 +1,190 @@
+package faults
+
+import (
+	"errors"
+	"math/rand/v2"
+	"net"
+	"sync"
+	"time"
+)
+
+// tcpPause is how long a lost packet delays a TCP stream: the least time after which Linux sends again.
+const tcpPause = 200 * time.Millisecond
+
+// direction is one direction of a path.
+type direction struct {
+	mu      sync.Mutex // guards what follows
+	active  []*Conditions
+	now     Conditions    // all active ones together
+	changed chan struct{} // closed at the next change
+	random  *rand.Rand
+}
+
+func newDirection(seed, index uint64) *direction {
+	return &direction{changed: make(chan struct{}), random: rand.New(rand.NewPCG(seed, index))}
+}
+
+// begin adds conditions, end removes them.
+func (d *direction) begin(c *Conditions) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.active = append(d.active, c)
+	d.update()
+}
+
+func (d *direction) end(c *Conditions) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i, known := range d.active {
+		if known == c {
+			d.active = append(d.active[:i:i], d.active[i+1:]...)
+			break
+		}
+	}
+	d.update()
+}
+
+func (d *direction) update() {
+	d.now = Conditions{}
+	pass := 1.0
+	for _, c := range d.active {
+		d.now.Delay += c.Delay
+		d.now.Jitter += c.Jitter
+		pass *= 1 - c.Loss
+		d.now.silent = d.now.silent || c.silent
+		if c.Rate > 0 && (d.now.Rate == 0 || c.Rate < d.now.Rate) {
+			d.now.Rate = c.Rate
+		}
+	}
+	d.now.Loss = 1 - pass
+	close(d.changed)
+	d.changed = make(chan struct{})
+}
+
+// quiet reports whether nothing passes, and returns a channel that is closed when that may have changed.
+func (d *direction) quiet() (bool, <-chan struct{}) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.now.silent, d.changed
+}
+
+// draw decides about one packet of n bytes: whether it is lost, how long it is delayed, and how long it takes at the rate.
+func (d *direction) draw(n int) (lost bool, delay, takes time.Duration) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delay = time.Duration(d.now.Delay)
+	if d.now.Jitter > 0 {
+		delay += time.Duration(d.random.Int64N(int64(d.now.Jitter) + 1))
+	}
+	if d.now.Rate > 0 {
+		takes = time.Duration(n) * time.Second / time.Duration(d.now.Rate)
+	}
+	return d.now.Loss > 0 && d.random.Float64() < d.now.Loss, delay, takes
+}
+
+// Path is one player's way to a host: a TCP and a UDP proxy on loopback. Its methods may be called from any goroutine; Close ends it and
+// must be called.
+type Path struct {
+	up, down *direction // to the host, to the player
+	listener net.Listener
+	socket   *net.UDPConn
+	work     sync.WaitGroup // all goroutines
+
+	mu           sync.Mutex // guards what follows
+	tcp, udp     string     // host:port of the host; udp may be empty
+	pairs        map[*pair]struct{}
+	associations map[string]*association // by the player's address
+	closed       bool
+}
+
+// NewPath listens on free ports of loopback for one player. tcp and udp are host:port of the host; without udp, datagrams are dropped.
+func NewPath(seed uint64, player int, tcp, udp string) (*Path, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	socket, err := net.ListenUDP("udp", &net.UDPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
+	p := &Path{
+		up: newDirection(seed, uint64(2*player)), down: newDirection(seed, uint64(2*player+1)), listener: listener, socket: socket,
+		tcp: tcp, udp: udp, pairs: make(map[*pair]struct{}), associations: make(map[string]*association),
+	}
+	p.work.Go(p.accept)
+	p.work.Go(p.readPlayer)
+	return p, nil
+}
+
+// TCP and UDP are the addresses that the player connects to.
+func (p *Path) TCP() string { return p.listener.Addr().String() }
+
+// UDP is the address for datagrams.
+func (p *Path) UDP() string { return p.socket.LocalAddr().String() }
+
+// Retarget leads new connections and all datagrams to another address of the host.
+func (p *Path) Retarget(tcp, udp string) {
+	p.mu.Lock()
+	p.tcp, p.udp = tcp, udp
+	p.mu.Unlock()
+	p.rebindUDP()
+}
+
+// Begin begins a fault, and returns a function that ends it; nil for one without a length. The host's faults are not a path's.
+func (p *Path) Begin(e Event) (end func()) {
+	switch e.Fault {
+	case Reset:
+		p.eachPair(func(c *pair) { c.abort(true) })
+		p.rebindUDP()
+		return nil
+	case Handover:
+		p.eachPair(func(c *pair) { c.abort(false) })
+		p.rebindUDP()
+		return nil
+	case Rebind:
+		p.eachPair((*pair).forget)
+		p.rebindUDP()
+		return nil
+	}
+	var both []*direction
+	if e.Direction != "down" {
+		both = append(both, p.up)
+	}
+	if e.Direction != "up" {
+		both = append(both, p.down)
+	}
+	c := e.Conditions
+	c.silent = e.Fault == Silence
+	for _, d := range both {
+		d.begin(&c)
+	}
+	return func() {
+		for _, d := range both {
+			d.end(&c)
+		}
+	}
+}
+
+func (p *Path) eachPair(do func(*pair)) {
+	p.mu.Lock()
+	all := make([]*pair, 0, len(p.pairs))
+	for c := range p.pairs {
+		all = append(all, c)
+	}
+	p.mu.Unlock()
+	for _, c := range all {
+		do(c)
+	}
+}
+
+// Close ends all connections and returns when no goroutine is left.
+func (p *Path) Close() error {
+	p.mu.Lock()
+	p.closed = true
+	p.mu.Unlock()
+	err := errors.Join(p.listener.Close(), p.socket.Close())
+	p.eachPair(func(c *pair) { c.abort(true); c.end() })
+	p.rebindUDP()
+	p.work.Wait()
+	return err
+}

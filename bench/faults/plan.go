@@ -1,0 +1,269 @@
+package faults
+
+import (
+	"cmp"
+	"embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/knadh/koanf/parsers/yaml"
+)
+
+//go:embed plans/*.yaml
+var plans embed.FS
+
+// Kind is a kind of fault.
+type Kind string
+
+// The kinds of fault.
+const (
+	// Silence stops everything that passes. Over TCP it arrives later.
+	Silence Kind = "silence"
+	// Link changes delay, jitter, loss and rate.
+	Link Kind = "link"
+	// Reset ends TCP connections with RST on both sides. UDP has no connections: its source port changes.
+	Reset Kind = "reset"
+	// Handover ends TCP connections with RST on the player's side, and the host hears nothing. The UDP source port changes.
+	Handover Kind = "handover"
+	// Rebind forgets the state of a NAT: TCP connections stay silent for good, the UDP source port changes.
+	Rebind Kind = "rebind"
+	// Stall stops the host's process (SIGSTOP).
+	Stall Kind = "stall"
+	// Crash ends the host's process (SIGKILL); it starts again when the fault is over.
+	Crash Kind = "crash"
+)
+
+// instant reports whether a fault has no length.
+func (k Kind) instant() bool { return k == Reset || k == Handover || k == Rebind }
+
+// onHost reports whether a fault is one of the host's process.
+func (k Kind) onHost() bool { return k == Stall || k == Crash }
+
+// Duration is a time.Duration that is text in plans and reports.
+type Duration time.Duration
+
+// MarshalText writes it as time.Duration does.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
+
+// UnmarshalText reads what time.ParseDuration reads, down to 0.
+func (d *Duration) UnmarshalText(text []byte) error {
+	v, err := time.ParseDuration(string(text))
+	if err == nil && (v < 0 || v > lengthMax) {
+		err = fmt.Errorf("%s is not between 0 and %v", text, lengthMax)
+	}
+	*d = Duration(v)
+	return err
+}
+
+// lengthMax bounds all times of a plan.
+const lengthMax = 10 * time.Minute
+
+// Plan is a fault plan.
+type Plan struct {
+	Name   string   `json:"name"`
+	About  string   `json:"about"`  // what it stands for
+	Length Duration `json:"length"` // until the last fault is over; players play that long and a moment more
+	Faults []Step   `json:"faults"`
+}
+
+// Step is one entry of a plan: a fault, or several of the same kind.
+type Step struct {
+	At     Duration `json:"at"`
+	Fault  Kind     `json:"fault"`
+	Target string   `json:"target"` // all, half, one (a random choice), host
+	For    Duration `json:"for"`    // how long; not for reset, handover, rebind
+	Upto   Duration `json:"upto"`   // if set, the length is random between For and Upto
+	Spread Duration `json:"spread"` // each target's fault begins up to that much later, at random
+	Times  int      `json:"times"`  // default 1
+	Every  Duration `json:"every"`  // between two of them
+
+	Conditions
+}
+
+// Conditions are how a direction treats what passes. The zero value lets everything pass.
+type Conditions struct {
+	Direction string   `json:"direction,omitempty"` // up (to the host), down (to the player); empty: both
+	Delay     Duration `json:"delay,omitempty"`
+	Jitter    Duration `json:"jitter,omitempty"` // added to the delay, at random
+	Loss      float64  `json:"loss,omitempty"`   // share of the packets, 0 to 1
+	Rate      int      `json:"rate,omitempty"`   // bytes per second; 0: no bound
+	silent    bool
+}
+
+// Event is one fault of one player, or of the host.
+type Event struct {
+	At     Duration `json:"at"`
+	Fault  Kind     `json:"fault"`
+	Player int      `json:"player"` // index; -1: the host
+	For    Duration `json:"for,omitempty"`
+	Conditions
+}
+
+// Scenarios are the named plans, by name.
+func Scenarios() []Plan {
+	files, err := plans.ReadDir("plans")
+	if err != nil {
+		panic(err) // it is part of this program
+	}
+	var all []Plan
+	for _, f := range files {
+		text, err := plans.ReadFile(path.Join("plans", f.Name()))
+		if err != nil {
+			panic(err)
+		}
+		p, err := Parse(text)
+		if err != nil {
+			panic(fmt.Errorf("%s: %w", f.Name(), err))
+		}
+		all = append(all, p)
+	}
+	slices.SortFunc(all, func(a, b Plan) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+// Find returns the named plan.
+func Find(name string) (Plan, error) {
+	for _, p := range Scenarios() {
+		if p.Name == name {
+			return p, nil
+		}
+	}
+	return Plan{}, fmt.Errorf("there is no scenario %q: troupe faults list shows them", name)
+}
+
+// Parse reads a plan as YAML. Unknown keys and values that make no sense are errors.
+func Parse(text []byte) (p Plan, err error) {
+	tree, err := yaml.Parser().Unmarshal(text)
+	if err != nil {
+		return p, err
+	}
+	// By way of JSON, whose decoder knows the field names and refuses others.
+	again, err := json.Marshal(tree)
+	if err != nil {
+		return p, err
+	}
+	decoder := json.NewDecoder(strings.NewReader(string(again)))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&p); err != nil {
+		return p, err
+	}
+	return p, p.check()
+}
+
+func (p *Plan) check() error {
+	switch {
+	case p.Name == "" || p.About == "":
+		return errors.New("a plan needs a name and an about")
+	case p.Length <= 0:
+		return errors.New("length must be above 0")
+	}
+	for i := range p.Faults {
+		s := &p.Faults[i]
+		s.Times = cmp.Or(s.Times, 1)
+		if err := s.check(p.Length); err != nil {
+			return fmt.Errorf("fault %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+// timesMax bounds the events of a plan.
+const timesMax = 1000
+
+func (s *Step) check(length Duration) error {
+	longest := max(s.For, s.Upto)
+	switch {
+	case !slices.Contains([]Kind{Silence, Link, Reset, Handover, Rebind, Stall, Crash}, s.Fault):
+		return fmt.Errorf("there is no fault %q", s.Fault)
+	case s.Fault.onHost() != (s.Target == "host"):
+		return fmt.Errorf("%s cannot be of target %q", s.Fault, s.Target)
+	case !slices.Contains([]string{"all", "half", "one", "host"}, s.Target):
+		return fmt.Errorf("target must be all, half, one or host")
+	case s.Fault.instant() != (longest == 0):
+		return fmt.Errorf("%s: \"for\" is missing, or should be", s.Fault)
+	case s.Upto != 0 && s.Upto < s.For:
+		return errors.New("upto must not be less than for")
+	case s.Times < 1 || s.Times > timesMax:
+		return fmt.Errorf("times must be 1 to %d", timesMax)
+	case s.At+Duration(s.Times-1)*s.Every+s.Spread+longest > length:
+		return errors.New("it is not over at the end of the plan")
+	case s.Loss < 0 || s.Loss > 1:
+		return errors.New("loss must be 0 to 1")
+	case s.Rate < 0:
+		return errors.New("rate must not be negative")
+	case !slices.Contains([]string{"", "up", "down"}, s.Direction):
+		return errors.New("direction must be up or down")
+	}
+	return nil
+}
+
+// Expand turns the plan into events, in order of time. Equal seeds and numbers of players give equal events.
+func (p *Plan) Expand(seed uint64, players int) (all []Event) {
+	random := rand.New(rand.NewPCG(seed, uint64(players)))
+	for _, s := range p.Faults {
+		for n := range s.Times {
+			for _, player := range s.targets(random, players) {
+				e := Event{At: s.At + Duration(n)*s.Every + upTo(random, s.Spread), Fault: s.Fault, Player: player, For: s.For, Conditions: s.Conditions}
+				if s.Upto > 0 {
+					e.For += upTo(random, s.Upto-s.For)
+				}
+				all = append(all, e)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b Event) int { return cmp.Compare(a.At, b.At) })
+	return all
+}
+
+func upTo(random *rand.Rand, most Duration) Duration {
+	return Duration(random.Int64N(int64(most) + 1)).round()
+}
+
+// round keeps reports readable.
+func (d Duration) round() Duration { return Duration(time.Duration(d).Round(time.Millisecond)) }
+
+func (s *Step) targets(random *rand.Rand, players int) []int {
+	order := random.Perm(players)
+	switch s.Target {
+	case "host":
+		return []int{-1}
+	case "one":
+		order = order[:1]
+	case "half":
+		order = order[:(players+1)/2]
+	}
+	slices.Sort(order)
+	return order
+}
+
+// quickFactor is by how much a quick run is shorter.
+const quickFactor = 10
+
+// quick returns a plan with all times divided.
+func (p Plan) quick() Plan {
+	p.Faults = slices.Clone(p.Faults)
+	p.Length /= quickFactor
+	for i := range p.Faults {
+		s := &p.Faults[i]
+		for _, d := range []*Duration{&s.At, &s.For, &s.Upto, &s.Spread, &s.Every} {
+			*d /= quickFactor
+		}
+	}
+	return p
+}
+
+// crashes reports whether the host is killed.
+func crashes(events []Event) bool {
+	return slices.ContainsFunc(events, func(e Event) bool { return e.Fault == Crash })
+}
+
+// NeedsHost reports whether the plan is about the host's process, so that the host must be started here.
+func (p *Plan) NeedsHost() bool {
+	return slices.ContainsFunc(p.Faults, func(s Step) bool { return s.Fault.onHost() })
+}

@@ -1,0 +1,193 @@
+package faults
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"troupe/transport/client"
+)
+
+// Op codes of the messages.
+const (
+	opReliable int32 = 7
+	opFast     int32 = 8
+)
+
+const (
+	// sendEvery is the time between a player's messages of each kind.
+	sendEvery = 100 * time.Millisecond
+	// sendMax bounds the wait for room in the send buffer.
+	sendMax = 30 * time.Second
+	// dialMax bounds a login.
+	dialMax = 30 * time.Second
+)
+
+// access is how players reach a host.
+type access struct {
+	transport client.Transport
+	tcp, udp  string // host:port
+	tls       *tls.Config
+	silence   time.Duration // client.Options.SilenceMax
+}
+
+// player is one player with a path of its own.
+type player struct {
+	index int
+	peer  int32 // as the first login gave it
+	path  *Path
+	c     *client.Client
+	crew  *crew
+
+	// Numbers of the last messages: taken is being sent, sent was accepted for sending.
+	taken, sent  atomic.Uint64
+	takenFast    atomic.Uint64
+	unsent       atomic.Uint64 // reliable messages that could not be sent; their number is used again
+	listened     chan struct{} // closed when all events have been taken
+	mu           sync.Mutex    // guards what follows
+	ledger       *ledger
+	resumes      []time.Duration // from the loss to the answer of the login
+	lastResume   time.Time
+	changedPeers int // resumes with another peer id
+	gapLost      uint64
+	lastEvent    time.Time
+}
+
+// crew are the players of one game session.
+type crew struct {
+	players []*player
+	byPeer  map[int32]int // index by peer id, complete when the last one has logged in
+}
+
+// enter logs players in.
+func enter(ctx context.Context, seed uint64, ids []string, reach func(index int) access) (_ *crew, err error) {
+	all := &crew{byPeer: make(map[int32]int)}
+	defer func() {
+		if err != nil {
+			all.leave(false)
+		}
+	}()
+	for i, id := range ids {
+		a := reach(i)
+		p := &player{index: i, crew: all, ledger: newLedger(len(ids)), listened: make(chan struct{}), lastEvent: time.Now()}
+		if p.path, err = NewPath(seed, i, a.tcp, a.udp); err != nil {
+			return nil, fmt.Errorf("path of player %d: %w", i, err)
+		}
+		p.c, err = client.Dial(ctx, client.Options{
+			Addr: p.path.TCP(), KCPAddr: p.path.UDP(), PlayerSessionID: id, Transport: a.transport, TLS: a.tls,
+			SilenceMax: a.silence, DialTimeout: dialMax, OnReconnected: p.onReconnected, OnGap: p.onGap,
+		})
+		if err != nil {
+			return nil, errors.Join(fmt.Errorf("log in player %d: %w", i, err), p.path.Close())
+		}
+		p.peer = p.c.PeerID()
+		all.byPeer[p.peer] = i
+		all.players = append(all.players, p)
+	}
+	for _, p := range all.players {
+		go p.listen()
+	}
+	return all, nil
+}
+
+// leave ends all players, with a goodbye or without, and closes their paths.
+func (c *crew) leave(goodbye bool) {
+	var ends sync.WaitGroup
+	for _, p := range c.players {
+		ends.Go(func() {
+			if goodbye {
+				p.c.Close()
+			} else {
+				p.c.Abort()
+			}
+			_ = p.path.Close() // its sockets are gone either way
+		})
+	}
+	ends.Wait()
+}
+
+func (p *player) onReconnected(r client.Reconnected) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.resumes, p.lastResume = append(p.resumes, r.After), time.Now()
+	if r.PeerID != p.peer {
+		p.changedPeers++
+	}
+}
+
+func (p *player) onGap(g client.Gap) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.gapLost += g.Lost
+}
+
+func (p *player) listen() {
+	defer close(p.listened)
+	for e := range p.c.Events() {
+		if e.Kind != client.EventMessage || e.OpCode != opReliable && e.OpCode != opFast {
+			continue // the game's own
+		}
+		p.mu.Lock()
+		p.lastEvent = time.Now()
+		p.ledger.take(p.crew, &e)
+		p.mu.Unlock()
+	}
+}
+
+// play sends messages until halt is closed or the client ends. Players begin one after the other, so that their messages spread.
+func (p *player) play(halt <-chan struct{}, offset time.Duration) {
+	timer := time.NewTimer(offset)
+	defer timer.Stop()
+	for {
+		select {
+		case <-halt:
+			return
+		case <-p.c.Done():
+			return
+		case <-timer.C:
+		}
+		timer.Reset(sendEvery)
+		p.send(opFast, p.takenFast.Add(1))
+		next := p.sent.Load() + 1
+		p.taken.Store(next)
+		if p.send(opReliable, next) == nil {
+			p.sent.Store(next)
+		} else {
+			p.unsent.Add(1)
+		}
+	}
+}
+
+func (p *player) send(op int32, number uint64) error {
+	ctx, cancel := context.WithTimeout(context.Background(), sendMax)
+	defer cancel()
+	m := client.Message{OpCode: op, TargetGroup: client.AllPlayers, Intent: client.Reliable, Payload: payload(op, p.index, number)}
+	if op == opFast {
+		m.Intent = client.Fast
+	}
+	return p.c.Send(ctx, m)
+}
+
+// newest returns the number of the newest message that may have been sent.
+func (p *player) newest(op int32) uint64 {
+	if op == opFast {
+		return p.takenFast.Load()
+	}
+	return p.taken.Load()
+}
+
+// missing returns how many reliable messages of all players have not arrived yet.
+func (p *player) missing() (n uint64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for i, other := range p.crew.players {
+		if sent := other.sent.Load(); sent > p.ledger.from[i].last {
+			n += sent - p.ledger.from[i].last
+		}
+	}
+	return n
+}

@@ -1,0 +1,403 @@
+package faults
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"troupe/bench/server"
+	"troupe/transport/client"
+)
+
+// Options say what to run and how.
+type Options struct {
+	Plan Plan
+	// Events, unless nil, are played instead of those that the plan and the seed make.
+	Events  []Event
+	Seed    uint64
+	Players int  // 1 to PlayersMax
+	Quick   bool // all times of the plan are a tenth
+
+	Bin    string   // this program, which is started as the host
+	Sets   []string // KEY=VALUE settings of that host
+	Script string   // file or folder of the game's own script for it; empty: one that tells of its callbacks
+	// Against is a host that runs already.
+	Against *server.Remote
+	// Transports are those of the players, in turns. Auto and none are not allowed.
+	Transports []client.Transport
+	// WSSAddr and KCPAddr are host:port of these, with Against; TLS is who is trusted there.
+	WSSAddr, KCPAddr string
+	TLS              *tls.Config
+
+	Watch Watcher
+}
+
+// Watcher is told how a run goes. bench/progress.Show is one.
+type Watcher interface {
+	Begin(what string, number, of int, about time.Duration)
+	Live(figures string)
+	End(figures string)
+}
+
+// PlayersMax is how many players a game session takes.
+const PlayersMax = 200
+
+const (
+	// settle is how long players play on after the last fault.
+	settle      = time.Second
+	settleQuick = 200 * time.Millisecond
+	// silenceMax is how long the host may be silent for a client; the default of client.Options.
+	silenceMax   = 15 * time.Second
+	silenceQuick = 1500 * time.Millisecond
+	// quiet is how much longer than that nothing may arrive before what is missing counts as lost.
+	quiet = 3 * time.Second
+)
+
+// Report is what a run has found. Store writes it, and Read reads it.
+type Report struct {
+	Format   int       `json:"format"`
+	Scenario string    `json:"scenario"`
+	About    string    `json:"about"`
+	Started  time.Time `json:"started"`
+	Seed     uint64    `json:"seed"`
+	Players  int       `json:"players"`
+	Quick    bool      `json:"quick,omitempty"`
+	Length   Duration  `json:"length"`
+	Events   []Event   `json:"events"`
+	Figures  Figures   `json:"figures"`
+	Verdicts []Verdict `json:"verdicts"`
+}
+
+// format is that of reports.
+const format = 1
+
+type run struct {
+	o         Options
+	events    []Event
+	dir       string
+	own       server.Spec // of the host that is started here
+	proc      *server.Process
+	restarted time.Time // when the host was started again
+}
+
+// Run plays one plan. An error means that nothing was judged.
+func Run(ctx context.Context, o Options) (report Report, err error) {
+	r := &run{o: o, events: o.Events}
+	if err := r.check(); err != nil {
+		return report, err
+	}
+	plan := o.Plan
+	if o.Quick && o.Events == nil {
+		plan = plan.quick()
+	}
+	if r.events == nil {
+		r.events = plan.Expand(o.Seed, o.Players)
+	}
+	if r.dir, err = os.MkdirTemp("", "troupe-faults-"); err != nil {
+		return report, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(r.dir)) }()
+	defer func() {
+		if r.proc != nil {
+			err = errors.Join(err, r.proc.Stop())
+		}
+	}()
+	if err := r.start(ctx); err != nil {
+		return report, err
+	}
+	report = Report{
+		Format: format, Scenario: plan.Name, About: plan.About, Started: time.Now().UTC().Truncate(time.Second), Seed: o.Seed, Players: o.Players,
+		Quick: o.Quick, Length: plan.Length, Events: r.events,
+	}
+	err = r.play(ctx, time.Duration(plan.Length), &report)
+	return report, err
+}
+
+func (r *run) check() error {
+	o := &r.o
+	switch {
+	case o.Players < 1 || o.Players > PlayersMax:
+		return fmt.Errorf("--players must be 1 to %d", PlayersMax)
+	case o.Against != nil && (o.Plan.NeedsHost() || slices.ContainsFunc(o.Events, func(e Event) bool { return e.Player < 0 })):
+		return fmt.Errorf("%s stops the host's process: leave --against out", o.Plan.Name)
+	case o.Against != nil && (o.Script != "" || len(o.Sets) > 0):
+		return errors.New("--script and --set are for a host that is started here: leave them out, or --against")
+	case len(o.Transports) == 0 || slices.Contains(o.Transports, client.Auto):
+		return errors.New("--transport must be ws, wss or kcp")
+	}
+	if o.Script != "" {
+		if _, err := os.Stat(o.Script); err != nil {
+			return fmt.Errorf("--script: %w", err)
+		}
+	}
+	return nil
+}
+
+// play has players play through the events, and judges.
+func (r *run) play(ctx context.Context, length time.Duration, report *Report) (err error) {
+	players, room, err := r.enter(ctx, 0)
+	if err != nil {
+		return err
+	}
+	goodbye := false
+	defer func() { players.leave(goodbye) }()
+	halt := make(chan struct{})
+	var playing sync.WaitGroup
+	stop := sync.OnceFunc(func() { close(halt); playing.Wait() })
+	defer stop()
+	for i, p := range players.players {
+		playing.Go(func() { p.play(halt, sendEvery*time.Duration(i)/time.Duration(len(players.players))) })
+	}
+	r.o.Watch.Begin(fmt.Sprintf("seed %d, %d players", r.o.Seed, r.o.Players), 0, 1, length+r.settle())
+	if err := r.inject(ctx, length, players); err != nil {
+		return err
+	}
+	healed := time.Now()
+	if crashes(r.events) {
+		stop()
+		more, err := r.judgeCrash(ctx, players, room)
+		if err != nil {
+			return err
+		}
+		report.Verdicts = more
+		players.leave(false)
+		return r.playAgain(ctx, report)
+	}
+	if err := rest(ctx, r.settle()); err != nil {
+		return err
+	}
+	stop()
+	after, err := r.recover(ctx, players, healed)
+	if err != nil {
+		return err
+	}
+	if err := r.judge(ctx, players, room, after, report); err != nil {
+		return err
+	}
+	goodbye = true
+	r.o.Watch.End(report.Figures.String())
+	return nil
+}
+
+// playAgain has players play a new game on the host that was started again.
+func (r *run) playAgain(ctx context.Context, report *Report) error {
+	players, room, err := r.enter(ctx, 1)
+	if err != nil {
+		return fmt.Errorf("a new game after the crash: %w", err)
+	}
+	defer players.leave(false)
+	halt := make(chan struct{})
+	var playing sync.WaitGroup
+	for _, p := range players.players {
+		playing.Go(func() { p.play(halt, 0) })
+	}
+	err = rest(ctx, r.settle())
+	close(halt)
+	playing.Wait()
+	if err != nil {
+		return err
+	}
+	after, err := r.recover(ctx, players, time.Now())
+	if err != nil {
+		return err
+	}
+	if err := r.judge(ctx, players, room, after, report); err != nil {
+		return err
+	}
+	r.o.Watch.End(report.Figures.String())
+	return nil
+}
+
+// judge adds the verdicts on a game whose players are done. It ends the players.
+func (r *run) judge(ctx context.Context, players *crew, room server.Room, after recovery, report *Report) error {
+	before, err := r.callbacks(ctx, room.Session)
+	if err != nil {
+		return err
+	}
+	report.Verdicts = append(report.Verdicts, players.delivery(&report.Figures, after)...)
+	var peers []int32
+	for _, p := range players.players {
+		peers = append(peers, p.peer)
+	}
+	players.leave(len(after.away) == 0)
+	verdict, err := r.judgeCallbacks(ctx, peers, room.Session, before)
+	report.Verdicts = append(report.Verdicts, verdict)
+	return err
+}
+
+func (r *run) settle() time.Duration {
+	if r.o.Quick {
+		return settleQuick
+	}
+	return settle
+}
+
+// inject begins and ends the faults at their times. All of them are over when it returns.
+func (r *run) inject(ctx context.Context, length time.Duration, players *crew) (err error) {
+	type action struct {
+		at time.Duration
+		do func() error
+	}
+	var ends []action // by time
+	defer func() {
+		for _, a := range ends {
+			err = errors.Join(err, a.do())
+		}
+	}()
+	began := time.Now()
+	until := func(at time.Duration) error {
+		for len(ends) > 0 && ends[0].at <= at {
+			next := ends[0]
+			if err := rest(ctx, time.Until(began.Add(next.at))); err != nil {
+				return err
+			}
+			ends = ends[1:]
+			if err := next.do(); err != nil {
+				return err
+			}
+		}
+		return rest(ctx, time.Until(began.Add(at)))
+	}
+	for i, e := range r.events {
+		if err := until(time.Duration(e.At)); err != nil {
+			return err
+		}
+		r.o.Watch.Live(fmt.Sprintf("fault %d of %d: %s", i+1, len(r.events), e))
+		end, err := r.begin(ctx, e, players)
+		if err != nil {
+			return err
+		}
+		if end != nil {
+			a := action{time.Duration(e.At + e.For), end}
+			at, _ := slices.BinarySearchFunc(ends, a, func(x, y action) int { return int(x.at - y.at) })
+			ends = slices.Insert(ends, at, a)
+		}
+	}
+	return until(length)
+}
+
+func (r *run) begin(ctx context.Context, e Event, players *crew) (end func() error, err error) {
+	if e.Player < 0 {
+		return r.onHost(ctx, e, players)
+	}
+	over := players.players[e.Player].path.Begin(e)
+	if over == nil {
+		return nil, nil
+	}
+	return func() error { over(); return nil }, nil
+}
+
+// recover waits until all players are back and nothing is missing, or nothing comes any more.
+func (r *run) recover(ctx context.Context, players *crew, healed time.Time) (got recovery, err error) {
+	silence := silenceMax
+	if r.o.Quick {
+		silence = silenceQuick
+	}
+	for {
+		missing, last := uint64(0), healed
+		got = recovery{}
+		for _, p := range players.players {
+			missing += p.missing()
+			if !p.c.Attached() {
+				got.away = append(got.away, p.index)
+			}
+			p.mu.Lock()
+			got.attached = max(got.attached, p.lastResume.Sub(healed))
+			for _, t := range []time.Time{p.lastEvent, p.lastResume} {
+				if t.After(last) {
+					last = t
+				}
+			}
+			p.mu.Unlock()
+		}
+		got.empty = time.Since(healed)
+		switch {
+		case missing == 0 && len(got.away) == 0:
+			return got, nil
+		case got.empty > emptyMax, len(got.away) == 0 && time.Since(last) > silence+quiet:
+			return got, nil
+		}
+		if err := rest(ctx, 20*time.Millisecond); err != nil {
+			return got, err
+		}
+	}
+}
+
+// rest waits, or fails with the context.
+func rest(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// String is the event in a few words.
+func (e Event) String() string {
+	if e.Player < 0 {
+		return string(e.Fault) + " of the host"
+	}
+	return fmt.Sprintf("%s of player %d", e.Fault, e.Player)
+}
+
+// String is the figures in a line.
+func (f Figures) String() string {
+	return fmt.Sprintf("%d delivered, %d lost, %d twice, %d resumes, reattached in %.0f ms (p50), %.0f ms (p99), %.0f ms (max)",
+		f.Delivered, f.Lost, f.Duplicated, f.Resumes, f.ReattachP50Ms, f.ReattachP99Ms, f.ReattachMaxMs)
+}
+
+// Broken reports whether a promise was broken.
+func (r *Report) Broken() bool {
+	return slices.ContainsFunc(r.Verdicts, func(v Verdict) bool { return v.Outcome == broken })
+}
+
+// Print writes the verdicts and figures as text.
+func (r *Report) Print(w io.Writer) {
+	fmt.Fprintf(w, "%s: %s\nseed %d, %d players, %d faults\n\n", r.Scenario, r.About, r.Seed, r.Players, len(r.Events))
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, v := range r.Verdicts {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", v.Outcome, v.Invariant, v.Promise, v.Detail)
+	}
+	_ = t.Flush() // w has the error too, if it keeps it
+	f := &r.Figures
+	fmt.Fprintf(w, "\nreliable: %d sent, %d not accepted for sending, %d delivered, %d lost, %d twice, %d out of order\n", f.Sent, f.Unsent, f.Delivered, f.Lost, f.Duplicated, f.OutOfOrder)
+	fmt.Fprintf(w, "fast: %d sent, %d delivered\n", f.FastSent, f.FastDelivered)
+	fmt.Fprintf(w, "resumes: %d, reattached in %.0f ms (p50), %.0f ms (p99), %.0f ms (max)\n", f.Resumes, f.ReattachP50Ms, f.ReattachP99Ms, f.ReattachMaxMs)
+}
+
+// Read reads a stored report.
+func Read(file string) (r Report, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return r, err
+	}
+	if err := json.Unmarshal(text, &r); err != nil || r.Format != format || len(r.Verdicts) == 0 {
+		return r, fmt.Errorf("%s is not a report of troupe faults", file)
+	}
+	for _, e := range r.Events {
+		if e.Player < -1 || e.Player >= r.Players || e.Player < 0 != e.Fault.onHost() {
+			return r, fmt.Errorf("%s: there is no player %d for %s", file, e.Player, e.Fault)
+		}
+	}
+	return r, nil
+}
+
+// Store writes the report as JSON.
+func (r *Report) Store(file string) error {
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(file, append(text, '\n'), 0o644)
+}

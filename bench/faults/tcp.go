@@ -1,0 +1,201 @@
+package faults
+
+import (
+	"errors"
+	"io"
+	"net"
+	"sync"
+	"time"
+)
+
+const (
+	// chunkBytes is what counts as one packet of a stream, chunksMax how many wait in a direction: 32 KiB are a small router's buffer.
+	chunkBytes  = 2 << 10
+	chunksMax   = 16
+	dialTimeout = 10 * time.Second
+)
+
+// pair is one TCP connection of a player: the player's side and the host's.
+type pair struct {
+	path         *Path
+	player, host *net.TCPConn
+	once         sync.Once
+	over         chan struct{} // closed at the end
+	forgetOnce   sync.Once
+	forgotten    chan struct{} // closed when nothing passes any more
+}
+
+func (p *Path) accept() {
+	for {
+		conn, err := p.listener.Accept()
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if err != nil {
+			time.Sleep(10 * time.Millisecond) // too many open files, for example
+			continue
+		}
+		p.work.Go(func() { p.connect(conn.(*net.TCPConn)) })
+	}
+}
+
+// connect carries one connection of the player's. While the path is silent it is not connected to the host.
+func (p *Path) connect(player *net.TCPConn) {
+	c := &pair{path: p, player: player, over: make(chan struct{}), forgotten: make(chan struct{})}
+	p.mu.Lock()
+	if p.closed {
+		p.mu.Unlock()
+		_ = player.Close()
+		return
+	}
+	p.pairs[c] = struct{}{}
+	target := p.tcp
+	p.mu.Unlock()
+	defer func() {
+		c.end()
+		p.mu.Lock()
+		delete(p.pairs, c)
+		p.mu.Unlock()
+	}()
+	if !c.await(p.up, time.Now()) {
+		return
+	}
+	host, err := net.DialTimeout("tcp", target, dialTimeout)
+	if err != nil {
+		c.abort(true)
+		return
+	}
+	p.mu.Lock()
+	c.host = host.(*net.TCPConn)
+	p.mu.Unlock()
+	select {
+	case <-c.over: // it ended meanwhile, and did not know the host's side
+		_ = c.host.SetLinger(0)
+		_ = host.Close()
+		return
+	default:
+	}
+	var pumps sync.WaitGroup
+	pumps.Go(func() { c.pump(p.up, c.player, c.host) })
+	pumps.Go(func() { c.pump(p.down, c.host, c.player) })
+	pumps.Wait()
+}
+
+// chunk is a piece of a stream, or its end.
+type chunk struct {
+	bytes []byte
+	due   time.Time
+	end   error // io.EOF: FIN; another one: RST; nil: it goes on
+}
+
+// pump carries one direction until its end.
+func (c *pair) pump(d *direction, from, to *net.TCPConn) {
+	queue := make(chan chunk, chunksMax)
+	c.path.work.Go(func() {
+		var last time.Time
+		for {
+			next := chunk{bytes: make([]byte, chunkBytes)}
+			n, err := from.Read(next.bytes)
+			next.bytes, next.end = next.bytes[:n], err
+			lost, delay, takes := d.draw(n)
+			if lost {
+				delay += tcpPause
+			}
+			next.due = time.Now().Add(delay)
+			if earliest := last.Add(takes); next.due.Before(earliest) {
+				next.due = earliest
+			}
+			last = next.due
+			select {
+			case queue <- next:
+			case <-c.over:
+				return
+			}
+			if err != nil {
+				return
+			}
+		}
+	})
+	for {
+		var next chunk
+		select {
+		case next = <-queue:
+		case <-c.over:
+			return
+		}
+		if !c.await(d, next.due) {
+			return
+		}
+		if _, err := to.Write(next.bytes); err != nil {
+			c.abort(true)
+			return
+		}
+		switch {
+		case errors.Is(next.end, io.EOF):
+			_ = to.CloseWrite()
+			return
+		case next.end != nil:
+			c.abort(true)
+			return
+		}
+	}
+}
+
+// await waits until something that is due at a time may pass. It returns false if the connection ends before.
+func (c *pair) await(d *direction, due time.Time) bool {
+	for {
+		silent, changed := d.quiet()
+		wait := time.Until(due)
+		if !silent && wait <= 0 {
+			break
+		}
+		var timer <-chan time.Time
+		if !silent {
+			timer = time.After(wait)
+		}
+		select {
+		case <-changed:
+		case <-timer:
+		case <-c.over:
+			return false
+		}
+	}
+	select {
+	case <-c.forgotten:
+		<-c.over
+		return false
+	case <-c.over:
+		return false
+	default:
+		return true
+	}
+}
+
+// forget lets nothing pass any more, not even the end.
+func (c *pair) forget() { c.forgetOnce.Do(func() { close(c.forgotten) }) }
+
+// abort resets the player's side. The host's side is reset too, or hears nothing any more.
+func (c *pair) abort(host bool) {
+	if !host {
+		c.forget()
+	}
+	_ = c.player.SetLinger(0)
+	_ = c.player.Close()
+	if host {
+		c.end()
+	}
+}
+
+// end resets both sides.
+func (c *pair) end() {
+	c.once.Do(func() { close(c.over) })
+	c.path.mu.Lock()
+	host := c.host
+	c.path.mu.Unlock()
+	for _, side := range []*net.TCPConn{c.player, host} {
+		if side != nil {
+			_ = side.SetLinger(0)
+			_ = side.Close()
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package faults
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Verdict is about one promise.
+type Verdict struct {
+	Promise   string `json:"promise"`
+	Invariant string `json:"invariant"` // its id in docs/spec/reliability.md
+	Outcome   string `json:"outcome"`   // holds, BROKEN, not checked
+	Detail    string `json:"detail"`
+}
+
+// The outcomes.
+const (
+	holds      = "holds"
+	broken     = "BROKEN"
+	notChecked = "not checked"
+)
+
+// judge makes a verdict.
+func judge(invariant, promise string, ok bool, detail string, values ...any) Verdict {
+	v := Verdict{Promise: promise, Invariant: invariant, Outcome: holds, Detail: fmt.Sprintf(detail, values...)}
+	if !ok {
+		v.Outcome = broken
+	}
+	return v
+}
+
+// judge judges by the number of violations.
+func (v *violations) judge(invariant, promise, detail string, values ...any) Verdict {
+	got := judge(invariant, promise, v.count == 0, detail, values...)
+	if v.count > 0 {
+		got.Detail += "; " + strings.Join(v.examples, "; ")
+	}
+	return got
+}
+
+// Figures are the counts of a run.
+type Figures struct {
+	Sent          uint64  `json:"sent"`   // reliable messages that were accepted for sending
+	Unsent        uint64  `json:"unsent"` // those that were not
+	Delivered     uint64  `json:"delivered"`
+	Lost          uint64  `json:"lost"`
+	LostAndTold   uint64  `json:"lostAndTold"` // that the host reported as lost
+	Duplicated    uint64  `json:"duplicated"`
+	OutOfOrder    uint64  `json:"outOfOrder"`
+	FastSent      uint64  `json:"fastSent"`
+	FastDelivered uint64  `json:"fastDelivered"`
+	Resumes       int     `json:"resumes"`
+	ReattachP50Ms float64 `json:"reattachP50Ms"` // from the loss, as the player noticed it, to the answer to its login
+	ReattachP99Ms float64 `json:"reattachP99Ms"`
+	ReattachMaxMs float64 `json:"reattachMaxMs"`
+	HealedMs      float64 `json:"healedMs"` // from the end of the last fault until everything had arrived
+}
+
+// The bounds of RL-29.
+const (
+	attachedMax = 10 * time.Second
+	emptyMax    = 30 * time.Second
+)
+
+// recovery is how a run went on after the last fault.
+type recovery struct {
+	attached time.Duration // until the last player was back
+	empty    time.Duration // until nothing was missing
+	away     []int         // players who are not back
+}
+
+// delivery judges what the players of a game session received.
+func (c *crew) delivery(f *Figures, r recovery) []Verdict {
+	sent := make([]uint64, len(c.players))
+	for i, p := range c.players {
+		sent[i] = p.sent.Load()
+		f.Sent += sent[i]
+		f.Unsent += p.unsent.Load()
+		f.FastSent += p.takenFast.Load()
+	}
+	var all ledger
+	var resumes []time.Duration
+	changed := 0
+	for _, p := range c.players {
+		p.mu.Lock()
+		p.ledger.close(sent)
+		all.reliable += p.ledger.reliable
+		all.fast += p.ledger.fast
+		all.lost.join(&p.ledger.lost)
+		all.twice.join(&p.ledger.twice)
+		all.order.join(&p.ledger.order)
+		all.content.join(&p.ledger.content)
+		all.fastRule.join(&p.ledger.fastRule)
+		all.sender.join(&p.ledger.sender)
+		resumes = append(resumes, p.resumes...)
+		changed += p.changedPeers
+		f.LostAndTold += p.gapLost
+		p.mu.Unlock()
+	}
+	f.Delivered, f.FastDelivered, f.Lost, f.Duplicated, f.OutOfOrder = all.reliable, all.fast, all.lost.count, all.twice.count, all.order.count
+	f.Resumes = len(resumes)
+	slices.Sort(resumes)
+	f.ReattachP50Ms, f.ReattachP99Ms, f.ReattachMaxMs = quantile(resumes, 50), quantile(resumes, 99), quantile(resumes, 100)
+	f.HealedMs = ms(r.empty)
+	if all.lost.count <= f.LostAndTold {
+		all.lost = violations{}
+	}
+	return []Verdict{
+		all.lost.judge("RL-2", "no reliable message is lost without a word", "%d delivered, %d lost, of which the host reported %d", f.Delivered, f.Lost, f.LostAndTold),
+		all.twice.judge("RL-3", "no reliable message arrives twice", "%d did", f.Duplicated),
+		all.order.judge("RL-1", "reliable messages of a player arrive in order", "%d did not", f.OutOfOrder),
+		all.content.judge("RL-4", "messages arrive as they were sent", "%d did not", all.content.count),
+		all.fastRule.judge("RL-5", "no fast message arrives twice, or after a later one", "%d of %d did", all.fastRule.count, f.FastDelivered),
+		judge("RL-9", "a player who comes back has the same peer id", changed == 0, "%d of %d resumes changed it", changed, f.Resumes),
+		all.sender.judge("RL-10", "the sender of a message is the player who sent it", "%d were not", all.sender.count),
+		judge("RL-29", "when the faults are over, all players are back within 10 s and have everything within 30 s",
+			len(r.away) == 0 && r.attached <= attachedMax && r.empty <= emptyMax, "back after %v, nothing is missing %v after%s",
+			r.attached.Round(time.Millisecond), r.empty.Round(time.Millisecond), c.whyAway(r.away)),
+	}
+}
+
+// whyAway says how players ended who are not there.
+func (c *crew) whyAway(away []int) string {
+	if len(away) == 0 {
+		return ""
+	}
+	p := c.players[away[0]]
+	return fmt.Sprintf("; %d players are not back, player %d: %s", len(away), p.index, p.c.End())
+}
+
+// quantile is a percentile of sorted times, in milliseconds; 0 if there are none.
+func quantile(sorted []time.Duration, percent int) float64 {
+	if len(sorted) == 0 {
+		return 0
+	}
+	return ms(sorted[min(len(sorted)-1, len(sorted)*percent/100)])
+}
+
+func ms(d time.Duration) float64 {
+	return float64(d.Round(time.Microsecond)) / float64(time.Millisecond)
+}
